@@ -1,0 +1,137 @@
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/num.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_ASAN 1
+#endif
+#endif
+#ifdef HAS_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
+enum { ALIGN = 16, KEEP_LEN = 1 << 20 };
+
+bool sf_arena_init(struct sf_arena *a, size_t cap)
+{
+    void *base = sf_heap_pages(cap);
+    if (!base)
+        return false;
+    *a = (struct sf_arena){.base = base, .cap = cap};
+    return true;
+}
+
+void sf_arena_done(struct sf_arena *a)
+{
+#ifdef HAS_ASAN
+    if (a->base)
+        ASAN_UNPOISON_MEMORY_REGION(a->base, a->cap);
+#endif
+    sf_heap_pages_free(a->base, a->cap);
+    *a = (struct sf_arena){0};
+}
+
+void sf_arena_reset(struct sf_arena *a)
+{
+    if (a->at > KEEP_LEN)
+        sf_heap_pages_drop(a->base + KEEP_LEN, a->cap - KEEP_LEN);
+#ifdef HAS_ASAN
+    if (a->base) {
+        ASAN_UNPOISON_MEMORY_REGION(a->base, a->cap);
+        memset(a->base, 0xA5, a->at < KEEP_LEN ? a->at : KEEP_LEN);
+        ASAN_POISON_MEMORY_REGION(a->base, a->cap);
+    }
+#endif
+    a->at = 0;
+}
+
+size_t sf_arena_used(const struct sf_arena *a)
+{
+    return a->at;
+}
+
+void *sf_arena_raw(struct sf_arena *a, size_t size, size_t align)
+{
+    size_t start = (a->at + (align - 1)) & ~(align - 1);
+    if (start > a->cap || size > a->cap - start)
+        return NULL;
+    a->at = start + size;
+#ifdef HAS_ASAN
+    ASAN_UNPOISON_MEMORY_REGION(a->base + start, size);
+#endif
+    return a->base + start;
+}
+
+void *sf_arena_new(struct sf_arena *a, size_t size)
+{
+    void *p = sf_arena_raw(a, size, ALIGN);
+    if (p)
+        memset(p, 0, size); /* scratch copies may have dirtied it before */
+    return p;
+}
+
+void *sf_arena_new_n(struct sf_arena *a, size_t n, size_t size)
+{
+    size_t len;
+    return sf_mul_size(n, size, &len) ? sf_arena_new(a, len) : NULL;
+}
+
+void *sf_arena_grow(struct sf_arena *a, void *old, size_t old_size, size_t new_size)
+{
+    void *p;
+    if (old && (uint8_t *)old + old_size == a->base + a->at) {
+        size_t start = (size_t)((uint8_t *)old - a->base);
+        if (new_size > a->cap - start)
+            return NULL;
+        a->at = start + new_size;
+#ifdef HAS_ASAN
+        ASAN_UNPOISON_MEMORY_REGION(old, new_size);
+#endif
+        return old;
+    }
+    p = sf_arena_raw(a, new_size, ALIGN);
+    if (p && old_size)
+        memcpy(p, old, old_size < new_size ? old_size : new_size);
+    return p;
+}
+
+bool sf_arena_copy(struct sf_arena *a, sf_str s, sf_str *out)
+{
+    char *p = sf_arena_raw(a, s.len + 1, 1);
+    if (!p)
+        return false;
+    if (s.len)
+        memcpy(p, s.p, s.len);
+    p[s.len] = 0;
+    *out = (sf_str){p, s.len};
+    return true;
+}
+
+bool sf_arena_print(struct sf_arena *a, sf_str *out, const char *format, ...)
+{
+    va_list args;
+    char *p;
+    int len;
+
+    va_start(args, format);
+    len = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (len < 0)
+        return false;
+    p = sf_arena_raw(a, (size_t)len + 1, 1);
+    if (!p)
+        return false;
+    va_start(args, format);
+    vsnprintf(p, (size_t)len + 1, format, args);
+    va_end(args);
+    *out = (sf_str){p, (size_t)len};
+    return true;
+}

@@ -1,0 +1,36 @@
+/* arena.h - a reserved range with a cap, freed whole; nothing inside has a free function.
+ *
+ * A function that returns things takes `struct sf_arena *req`: they live there. One that needs
+ * scratch takes `struct sf_arena scratch` by value: what it uses is given back on return, because
+ * the caller's own copy never moved. An arena at its cap returns NULL and the request ends with
+ * LIMIT; a big request is never a reason to abort. One thread at a time. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+struct sf_arena {
+    uint8_t *base;
+    size_t at, cap; /* bytes used; bytes reserved */
+};
+
+/* Reserves `cap` bytes; only touched pages cost memory. False: no address space. */
+bool sf_arena_init(struct sf_arena *a, size_t cap);
+void sf_arena_done(struct sf_arena *a); /* a zeroed arena is fine */
+/* Empties. Keeps up to 1 MiB of touched memory, gives the rest back. Under tests' sanitizers the
+ * old content is poisoned, so that a stale view fails at once. */
+void sf_arena_reset(struct sf_arena *a);
+size_t sf_arena_used(const struct sf_arena *a);
+
+void *sf_arena_new(struct sf_arena *a, size_t size); /* zeroed, 16-aligned; NULL at the cap */
+void *sf_arena_new_n(struct sf_arena *a, size_t n,
+                     size_t size); /* zeroed array; NULL also on wrap */
+void *sf_arena_raw(struct sf_arena *a, size_t size, size_t align); /* not zeroed */
+/* Grows the newest allocation in place, or copies; the new part is not zeroed. */
+void *sf_arena_grow(struct sf_arena *a, void *old, size_t old_size, size_t new_size);
+bool sf_arena_copy(struct sf_arena *a, sf_str s, sf_str *out);
+/* Formats into the arena, terminated; `out->p` is a C string. */
+bool sf_arena_print(struct sf_arena *a, sf_str *out, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));

@@ -1,0 +1,34 @@
+/* buf.h - a growing byte buffer with a cap. The first fault (memory, cap) sticks, later appends do
+ * nothing; ask once at the end. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct sf_buf {
+    uint8_t *p;
+    size_t len, cap;
+    size_t max;      /* 0: SF_BUF_MAX */
+    enum sf_err err; /* SF_OK, LIMIT or NOMEM */
+};
+
+#define SF_BUF_MAX ((size_t)1 << 31)
+
+void sf_buf_done(struct sf_buf *b);  /* a zeroed buffer is fine */
+void sf_buf_reset(struct sf_buf *b); /* empties, clears the fault, keeps memory */
+bool sf_buf_ok(const struct sf_buf *b);
+bool sf_buf_reserve(struct sf_buf *b, size_t more); /* room for `more` further bytes */
+/* `more` bytes to write into, already counted in len; NULL after a fault. */
+uint8_t *sf_buf_take(struct sf_buf *b, size_t more);
+void sf_buf_add(struct sf_buf *b, const void *p, size_t len);
+void sf_buf_add_str(struct sf_buf *b, sf_str s);
+void sf_buf_add_u8(struct sf_buf *b, uint8_t v);
+void sf_buf_add_u16le(struct sf_buf *b, uint16_t v);
+void sf_buf_add_u32le(struct sf_buf *b, uint32_t v);
+void sf_buf_add_u64le(struct sf_buf *b, uint64_t v);
+void sf_buf_print(struct sf_buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+sf_bytes sf_buf_bytes(const struct sf_buf *b); /* borrowed until the next append */
+sf_str sf_buf_str(const struct sf_buf *b);

@@ -1,0 +1,43 @@
+/* err.h - the one error convention.
+ *
+ * What can fail returns enum sf_err; results leave through trailing `out` parameters, untouched on
+ * failure; a sentence for a human goes into struct sf_why, a fixed buffer the caller owns (NULL if
+ * nobody will read it). Whoever sees the fault writes the sentence. */
+#pragma once
+#include <stdarg.h>
+#include <stdint.h>
+
+/* Few codes, and each says who must act. */
+enum sf_err {
+    SF_OK = 0,
+    SF_ERR_INPUT,       /* sender: the bytes or words are wrong */
+    SF_ERR_LIMIT,       /* sender or operator: over a named limit */
+    SF_ERR_BUSY,        /* retry later */
+    SF_ERR_FULL,        /* operator: disk or quota */
+    SF_ERR_DENIED,      /* caller: not allowed */
+    SF_ERR_NOT_FOUND,   /* caller: no such thing */
+    SF_ERR_DEADLINE,    /* caller or operator: took too long */
+    SF_ERR_CANCELLED,   /* the caller went away */
+    SF_ERR_IO,          /* the device or network failed */
+    SF_ERR_CORRUPT,     /* our own bytes are damaged */
+    SF_ERR_NOMEM,       /* memory ran out */
+    SF_ERR_UNSUPPORTED, /* well-formed, but we do not do that */
+    SF_ERR_N
+};
+
+struct sf_why {
+    char text[240];
+};
+
+/* Writes the sentence (cut to fit, always terminated; control characters become '?') and returns
+ * `err`, so that a fault is one line: return sf_fail(why, SF_ERR_IO, "wal: %s", ...). */
+enum sf_err sf_fail(struct sf_why *why, enum sf_err err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+enum sf_err sf_fail_va(struct sf_why *why, enum sf_err err, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+
+/* Puts "context: " in front of a sentence that is already there. */
+void sf_why_prefix(struct sf_why *why, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+const char *sf_err_name(enum sf_err err); /* "INPUT"; borrowed for ever */

@@ -1,0 +1,57 @@
+/* limits.h - every limit of the server, and the attack or mistake it stops.
+ *
+ * docs/limits.md is written from this file. Those marked (conf) are defaults that configuration
+ * may change; the others are fixed. */
+#pragma once
+
+/* --- connections and requests (listen, http) --- */
+#define SF_LIMIT_CONNECTIONS  4096        /* (conf) descriptors eaten by idle peers */
+#define SF_LIMIT_STREAMS      128         /* per HTTP/2 connection: one peer taking all work */
+#define SF_LIMIT_HEADER_LEN   (64 * 1024) /* all headers of one request: header floods */
+#define SF_LIMIT_HEADERS      128         /* fields of one request */
+#define SF_LIMIT_TARGET_LEN   (32 * 1024) /* path and query of one request */
+#define SF_LIMIT_BODY_LEN     (64u << 20) /* (conf) a body on the wire, OTLP's recommended limit */
+#define SF_LIMIT_INFLATED_LEN (64u << 20) /* (conf) a body inflated: compression bombs */
+#define SF_LIMIT_BODY_MEMORY_LEN \
+    (1u << 20) /* above it a body waits in a spool file, not in memory */
+#define SF_LIMIT_BODIES_LEN        (16u << 20) /* bodies held in memory, all together */
+#define SF_LIMIT_HEADER_TIMEOUT_MS 10000       /* (conf) slow headers */
+#define SF_LIMIT_BODY_TIMEOUT_MS   60000       /* (conf) slow bodies, and answers nobody reads */
+#define SF_LIMIT_IDLE_TIMEOUT_MS   300000      /* (conf) keep-alive without a request */
+#define SF_LIMIT_TOTAL_TIMEOUT_MS  300000      /* (conf) one request from first byte to answer */
+#define SF_LIMIT_H2_RESETS         200         /* resets a peer may send per 10 s: rapid reset */
+#define SF_LIMIT_H2_CONTROL        1000        /* SETTINGS + PING per 10 s: control floods */
+
+/* --- decoding (wire, decode) --- */
+#define SF_LIMIT_NESTING    32         /* arrays and maps inside attribute values: recursion */
+#define SF_LIMIT_JSON_DEPTH 128        /* JSON objects and arrays */
+#define SF_LIMIT_SPANS      (1u << 20) /* spans of one request */
+#define SF_LIMIT_ATTRS                                                                            \
+    1024                                 /* (conf) attributes of one span, event, link, resource; \
+                                          * the rest is dropped and counted */
+#define SF_LIMIT_EVENTS      4096        /* events of one span, likewise */
+#define SF_LIMIT_LINKS       1024        /* links of one span, likewise */
+#define SF_LIMIT_KEY_LEN     1024        /* attribute key, cut and counted */
+#define SF_LIMIT_VALUE_LEN   (64 * 1024) /* (conf) attribute value, cut and counted */
+#define SF_LIMIT_NAME_LEN    4096 /* span, event, scope name; status message; cut and counted */
+#define SF_LIMIT_FRAMES      2048 /* frames of one stack accepted by decoders */
+#define SF_LIMIT_STACK_DEPTH 1024 /* (conf) frames of one stack kept */
+#define SF_LIMIT_ARENA_LEN                                                             \
+    (96u << 20)              /* decoded form of one request (address space; the sum of \
+                              * all is held to its budget line) */
+#define SF_LIMIT_SERIES 5000 /* (conf) profile label sets of one service */
+#define SF_LIMIT_LABELS 30   /* labels of one profile series */
+
+/* --- log and store --- */
+#define SF_LIMIT_RECORD_LEN (16u << 20) /* one log record */
+#define SF_LIMIT_LOGGED_BODY_LEN \
+    (8u << 20)                            /* a body logged as received; longer: normalised pieces */
+#define SF_LIMIT_SEGMENT_LEN  (64u << 20) /* one log segment */
+#define SF_LIMIT_GRANULE_ROWS 16384       /* span rows decoded at once */
+#define SF_LIMIT_TENANT_LEN   150         /* bytes of a tenant name */
+#define SF_LIMIT_MEMORY_LEN   (256u << 20) /* (conf) the server's memory */
+
+/* --- queries --- */
+#define SF_LIMIT_QUERY_LEN        (128 * 1024) /* query text */
+#define SF_LIMIT_QUERY_MEMORY_LEN (24u << 20)  /* (conf) one query */
+#define SF_LIMIT_QUERY_MS         30000        /* (conf) one query */

@@ -1,0 +1,26 @@
+/* span_block.h - the words that writer and reader of one span block share. The format's essay is in
+ * span_block_writer.c and docs/format-span-block.md. */
+#pragma once
+#include "model/rows.h"
+
+struct sf_span_block_info { /* of the header; what the catalogue keeps too */
+    uint64_t block_id;
+    uint8_t level;
+    uint32_t tenant; /* 0: several (level 0 only) */
+    uint8_t store_uuid[16];
+    int64_t ts_min_ns, ts_max_ns; /* index time; largest end */
+    uint64_t n_rows, n_traces;
+    uint64_t lsn_lo, lsn_hi;
+    int64_t created_ns;
+    uint64_t flush_no; /* siblings of one flush or merge share it */
+    uint16_t n_siblings, sibling;
+};
+
+struct sf_granule_info { /* zone map of one granule */
+    uint32_t tenant, n_rows, n_traces;
+    uint64_t first_row, first_trace; /* in the block */
+    int64_t ts_min_ns, ts_max_ns;    /* index time of the earliest span, latest end */
+    uint64_t dur_min_ns, dur_max_ns;
+    uint8_t statuses, kinds; /* bit sets of values that occur */
+    bool is_continuation;    /* goes on with the trace of the granule before */
+};

@@ -1,0 +1,56 @@
+/* args.h - flags of a command, described once: parsing, --help, completion and the nearest valid
+ * word in a mistake all come from the same table. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+enum sf_flag_kind {
+    SF_FLAG_BOOL,     /* bool: --name, --no-name */
+    SF_FLAG_STR,      /* const char *: borrowed from argv */
+    SF_FLAG_LIST,     /* struct sf_flag_list: repeatable */
+    SF_FLAG_U64,      /* uint64_t */
+    SF_FLAG_DURATION, /* int64_t ns: 500ms, 1h, 7d */
+    SF_FLAG_SIZE      /* uint64_t bytes: 512KB, 50GB (powers of 1,000; KiB, GiB of 1,024) */
+};
+
+struct sf_flag_list {
+    const char *items[64];
+    size_t n;
+};
+
+struct sf_flag {
+    const char *name; /* without dashes */
+    enum sf_flag_kind kind;
+    void *to;
+    const char *value_name; /* "URL" in --server URL; NULL for BOOL */
+    const char *help;       /* one line */
+};
+
+struct sf_args {
+    const char *command;  /* "trace" */
+    const char *usage;    /* "ID [--server URL]" */
+    const char *summary;  /* one sentence */
+    const char *details;  /* paragraphs; may be NULL */
+    const char *examples; /* lines; may be NULL */
+    const struct sf_flag *flags;
+    size_t n_flags;
+    const char *words[64]; /* positional arguments, filled by parse */
+    size_t n_words;
+};
+
+enum sf_args_result {
+    SF_ARGS_RUN,  /* go on */
+    SF_ARGS_DONE, /* --help was printed: exit 0 */
+    SF_ARGS_BAD   /* a sentence and the nearest valid word went to stderr: exit 2 */
+};
+
+/* --name VALUE and --name=VALUE; "--" ends flags. Flags not given leave *to as it was. */
+enum sf_args_result sf_args_parse(struct sf_args *args, int argc, char **argv);
+/* The known word nearest to `word` when it is near enough to be a typing mistake, else NULL. */
+const char *sf_args_nearest(sf_str word, const char *const *known, size_t n_known);
+bool sf_parse_duration(sf_str text, int64_t *out_ns);
+bool sf_parse_size(sf_str text, uint64_t *out_len);

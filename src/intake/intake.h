@@ -1,0 +1,42 @@
+/* intake.h - the last place where input is refused, cut, labelled or redacted.
+ *
+ * A request body goes in, a batch ready for the store comes out: inflated, decoded, redacted, with
+ * its logged form chosen: the body as received when nothing had to change, the normalised batch
+ * otherwise. What must not be kept never reaches the disk, the log included. */
+#pragma once
+#include "base/err.h"
+#include "decode/otlp_trace.h"
+#include "model/batch.h"
+
+struct sf_redactor; /* intake/redact.h; NULL: nothing is redacted */
+
+struct sf_intake_config {
+    const struct sf_redactor *redactor;
+    struct sf_otlp_limits limits;
+    size_t max_inflated_len; /* 0: the default */
+};
+
+struct sf_intake_request {
+    enum sf_log_kind kind;       /* OTLP_TRACES_PB or _JSON */
+    enum sf_log_encoding coding; /* of the body */
+    bool is_zlib;                /* "deflate": inflate it; logged plain */
+    uint32_t tenant;
+    int64_t recv_ns;
+    struct sf_buf *body; /* taken on success (as the logged form, or freed) */
+};
+
+struct sf_intake_result {
+    struct sf_batch *batch; /* given to the caller; NULL when no span was left */
+    struct sf_otlp_rejects rejects;
+    uint64_t n_spans, n_redacted;
+};
+
+/* INPUT (malformed; `why` has the offset), LIMIT (inflated size, memory), NOMEM, UNSUPPORTED. */
+enum sf_err sf_intake_traces(const struct sf_intake_config *config,
+                             const struct sf_intake_request *request, struct sf_intake_result *out,
+                             struct sf_why *why);
+
+/* The store's replay function: a logged record back into a batch with rows. Deterministic: rejected
+ * items are found again by the same rules, limits come from the record. */
+enum sf_err sf_intake_replay(const struct sf_logged *rec, struct sf_batch **out,
+                             struct sf_why *why);

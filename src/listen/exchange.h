@@ -1,0 +1,41 @@
+/* exchange.h - one request and its answer, from the socket's side.
+ *
+ * Made by a loop when a request's headers are complete. The loop calls on_headers (refuse early:
+ * no body is read then), reads the body (memory up to SF_LIMIT_BODY_MEMORY_LEN, a spool file
+ * above), calls on_request, and from then on touches the exchange only after
+ * sf_exchange_finish(), which any thread may call exactly once. If the client goes away meanwhile,
+ * `is_cancelled` becomes true; finish must still be called. The exchange is freed by its loop. */
+#pragma once
+#include <stdatomic.h>
+
+#include "base/err.h"
+#include "http/message.h"
+
+struct sf_exchange;
+
+struct sf_exchange_body {
+    uint64_t len;    /* on the wire; for gRPC of the one message, without its 5-byte prefix */
+    sf_bytes memory; /* whole body when it is in memory */
+    bool is_spooled; /* else: read it through sf_exchange_body_read() */
+};
+
+const struct sf_request *sf_exchange_request(const struct sf_exchange *ex);
+struct sf_response *sf_exchange_response(struct sf_exchange *ex); /* fill before finish */
+const struct sf_exchange_body *sf_exchange_body(const struct sf_exchange *ex);
+/* Bytes of the body from `off`; works for both kinds. Fewer than len only at the end. */
+enum sf_err sf_exchange_body_read(struct sf_exchange *ex, uint64_t off, void *p, size_t len,
+                                  size_t *out_len, struct sf_why *why);
+const atomic_bool *sf_exchange_cancel(const struct sf_exchange *ex);
+/* A place for the application: what it knows of the caller (route, tenant, scopes, ticket). Zeroed,
+ * lives as long as the exchange, 16-aligned. */
+enum { SF_EXCHANGE_USER_LEN = 512 };
+void *sf_exchange_user(struct sf_exchange *ex);
+/* The answer is complete: hands the exchange back to its loop. */
+void sf_exchange_finish(struct sf_exchange *ex);
+
+/* Server streaming (gRPC) and long plain answers: queues one message (framed when gRPC) and takes
+ * the buffer's content; BUSY when the peer reads too slowly (wait with sf_exchange_stream_wait),
+ * CANCELLED when it went away. Headers go out with the first one. finish() ends the stream. */
+enum sf_err sf_exchange_stream(struct sf_exchange *ex, struct sf_buf *message, struct sf_why *why);
+/* Waits until there is room again or `deadline_ns` (monotonic): DEADLINE; CANCELLED likewise. */
+enum sf_err sf_exchange_stream_wait(struct sf_exchange *ex, int64_t deadline_ns);

@@ -1,0 +1,67 @@
+/* listener.h - sockets to requests: accept, TLS, timeouts, back-pressure; drives http/.
+ *
+ * One listener owns `n_loops` event loops (one thread each). Every address speaks HTTP/1.1, h2c
+ * with prior knowledge and gRPC by looking at the first bytes; with TLS, by ALPN. */
+#pragma once
+#include "listen/exchange.h"
+
+struct sf_listener;
+
+struct sf_listen_tls {
+    const char *cert_file, *key_file; /* PEM */
+    const char *client_ca_file;       /* not NULL: clients must show a certificate signed by it */
+};
+
+struct sf_listen_address {
+    const char *host;                /* "127.0.0.1", "::1", "0.0.0.0", a name; not bracketed */
+    uint16_t port;                   /* 0: any free one, see sf_listener_port */
+    const struct sf_listen_tls *tls; /* NULL: plain */
+    bool is_optional; /* skip quietly when the address family does not exist here (::1) */
+};
+
+struct sf_listen_limits { /* 0: the default of base/limits.h */
+    unsigned connections, streams;
+    size_t header_len, body_len, bodies_len;
+    unsigned header_timeout_ms, body_timeout_ms, idle_timeout_ms, total_timeout_ms;
+};
+
+struct sf_listen_hooks {
+    /* Headers are there, the body is not. To refuse, fill the response and return false: it is
+     * sent at once and the body is not read. On the loop's thread: must not block. */
+    bool (*on_headers)(void *arg, struct sf_exchange *ex);
+    /* The request is whole. Must not block: give it to another thread or answer right away; either
+     * way ends with sf_exchange_finish(). */
+    void (*on_request)(void *arg, struct sf_exchange *ex);
+    /* Requests that never reached on_headers (bad framing, floods, timeouts); any loop; may be
+     * NULL. */
+    void (*on_fault)(void *arg, const char *reason, const char *peer);
+    void *arg;
+};
+
+struct sf_listen_config {
+    const struct sf_listen_address *addresses;
+    size_t n_addresses;
+    unsigned n_loops;
+    struct sf_listen_limits limits;
+    const char
+        *spool_path; /* directory for bodies over SF_LIMIT_BODY_MEMORY_LEN; made by the caller */
+    struct sf_listen_hooks hooks;
+};
+
+struct sf_listen_stats {
+    uint64_t n_connections, n_accepted, n_refused; /* open now; since start; over the limit */
+    uint64_t n_requests_h1, n_requests_h2, n_requests_grpc;
+    uint64_t n_timeouts, n_floods, n_bad_framing, n_tls_failures;
+    uint64_t bodies_len; /* held in memory now */
+    uint64_t n_spooled;
+};
+
+/* Binds everything, then starts the loops. A busy port fails with BUSY and names the address. */
+enum sf_err sf_listener_start(const struct sf_listen_config *config, struct sf_listener **out,
+                              struct sf_why *why);
+uint16_t sf_listener_port(const struct sf_listener *l, size_t address); /* bound port; 0: skipped */
+void sf_listener_stats(struct sf_listener *l, struct sf_listen_stats *out);
+/* Graceful end: stops accepting, tells HTTP/2 peers (GOAWAY), lets requests in flight finish for at
+ * most `drain_ms`, then closes. Returns when all loops have ended. */
+void sf_listener_drain(struct sf_listener *l, unsigned drain_ms);
+void sf_listener_free(struct sf_listener *l); /* after drain; NULL is fine */

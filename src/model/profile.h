@@ -1,0 +1,125 @@
+/* profile.h - profiles of any kind, as decoders hand them on.
+ *
+ * Tables are per batch and referred to by place; place 0 of every table is a real entry (there is
+ * no reserved zero), "none" is SF_NONE. Decoders check every index when they read it, so later
+ * rooms may trust them. */
+#pragma once
+#include "model/ids.h"
+#include "model/value.h"
+
+#define SF_NONE UINT32_MAX
+
+/* What a profile measures: name:sample_type:unit:period_type:period_unit, Pyroscope's id in parts.
+ * "process_cpu:cpu:nanoseconds:cpu:nanoseconds". */
+struct sf_profile_type {
+    sf_str name, sample_type, sample_unit, period_type, period_unit;
+};
+
+struct sf_label { /* of a series: sorted by key, keys unique */
+    sf_str key, val;
+};
+
+struct sf_mapping { /* a loaded file */
+    sf_str file, build_id;
+    uint64_t start, limit, file_off;
+};
+
+struct sf_function {
+    sf_str name, system_name, file;
+    uint32_t start_line;
+};
+
+struct sf_line { /* one frame of source; several at one location are inlined calls */
+    uint32_t function;
+    uint32_t line;
+};
+
+enum sf_frame_kind { /* whose code: colours, folding and leaf classification go by it */
+                     SF_FRAME_UNKNOWN,
+                     SF_FRAME_NATIVE,
+                     SF_FRAME_KERNEL,
+                     SF_FRAME_GO,
+                     SF_FRAME_JVM,
+                     SF_FRAME_PYTHON,
+                     SF_FRAME_V8,
+                     SF_FRAME_RUBY,
+                     SF_FRAME_PHP,
+                     SF_FRAME_PERL,
+                     SF_FRAME_DOTNET,
+                     SF_FRAME_BEAM,
+                     SF_FRAME_RUST,
+                     SF_FRAME_LUAJIT,
+                     SF_FRAME_MARKER, /* "(truncated)", unwinding failure */
+                     SF_FRAME_KINDS
+};
+
+struct sf_location {
+    uint32_t mapping;            /* or SF_NONE */
+    uint64_t addr;               /* ELF address (mapping's file), 0 when only lines are known */
+    const struct sf_line *lines; /* innermost first; none while unsymbolised */
+    uint32_t n_lines;
+    uint8_t kind; /* enum sf_frame_kind */
+};
+
+struct sf_stack { /* leaf first */
+    const uint32_t *locations;
+    uint32_t n;
+};
+
+enum sf_sample_state {
+    SF_STATE_UNKNOWN,
+    SF_STATE_RUNNING,
+    SF_STATE_RUN_QUEUE,
+    SF_STATE_LOCK,
+    SF_STATE_DISK,
+    SF_STATE_NET,
+    SF_STATE_IO, /* one of the two, the sender does not say which */
+    SF_STATE_SLEEP,
+    SF_STATE_GC,
+    SF_STATES
+};
+
+struct sf_sample {
+    uint32_t series; /* place in the batch's series */
+    uint32_t stack;
+    int64_t value;  /* in the series' unit; may be negative in diffs */
+    uint32_t count; /* events behind the value, 1 when unknown */
+    /* What the sender gave beyond that; zero when it did not. Any of them makes a detail row. */
+    sf_trace_id trace_id;
+    sf_span_id span_id;
+    uint64_t thread; /* OS thread id, or a hash of the thread's name */
+    sf_str thread_name;
+    int64_t start_ns;  /* 0: no time of its own */
+    int64_t length_ns; /* 0: a moment */
+    uint8_t state;     /* enum sf_sample_state */
+    bool has_time;
+};
+
+struct sf_series {
+    sf_str service;
+    struct sf_profile_type type;
+    const struct sf_label *labels; /* service_name included */
+    uint32_t n_labels;
+    uint32_t process;             /* place in the batch's processes, or SF_NONE */
+    int64_t time_ns, duration_ns; /* of this profile */
+    int64_t period;
+    sf_profile_id id; /* zero: derived from series and time */
+    bool is_request;  /* uploaded for one request: its own series, not in the service's aggregate */
+    bool is_cumulative; /* a total since process start: the store keeps the difference */
+};
+
+struct sf_process {      /* the instance a span and a sample share */
+    sf_str service, key; /* key: what identifies the instance, see model/process.h */
+    bool is_guess;       /* only the sender's address: joins fall to service level and say so */
+};
+
+struct sf_profile_batch {
+    const struct sf_mapping *mappings;
+    const struct sf_function *functions;
+    const struct sf_location *locations;
+    const struct sf_stack *stacks;
+    const struct sf_process *processes;
+    const struct sf_series *series;
+    const struct sf_sample *samples;
+    uint32_t n_mappings, n_functions, n_locations, n_stacks, n_processes, n_series, n_samples;
+};

@@ -1,0 +1,84 @@
+/* rows.h - what the store hands out: up to SF_ROWS_MAX rows as columns.
+ *
+ * A column not asked for is NULL. Everything is borrowed from the decoded granule until the
+ * cursor's next step. Rows of one trace are consecutive and, with sf_span_query.has_whole_traces,
+ * complete: a trace may continue in the following batch, never come back later. */
+#pragma once
+#include "model/profile.h"
+#include "model/span.h"
+
+#define SF_ROWS_MAX 1024
+
+enum sf_column { /* bits of sf_span_query.columns */
+                 SF_COL_PARENT = 1 << 0,
+                 SF_COL_TIMES = 1 << 1, /* start, end */
+                 SF_COL_KIND = 1 << 2,  /* kind, status */
+                 SF_COL_NAME = 1 << 3,
+                 SF_COL_RESOURCE = 1 << 4,
+                 SF_COL_SCOPE = 1 << 5,
+                 SF_COL_STATUS_MSG = 1 << 6,
+                 SF_COL_ATTRS =
+                     1 << 7, /* whole attribute lists; single keys come through want_keys */
+                 SF_COL_EVENTS = 1 << 8,
+                 SF_COL_LINKS = 1 << 9,
+                 SF_COL_REST = 1 << 10, /* trace state, flags, dropped counts */
+                 SF_COL_ALL = (1 << 11) - 1
+};
+
+struct sf_str_column { /* row i says dict[code[i]]; a condition is asked once per dictionary entry
+                        */
+    const uint32_t *code;
+    const sf_str *dict;
+    uint32_t n_dict;
+};
+
+struct sf_value_column { /* row i has vals[code[i]], or nothing when code[i] is SF_NONE */
+    const uint32_t *code;
+    const struct sf_value *vals;
+    uint32_t n_vals;
+};
+
+struct sf_span_rows {
+    uint32_t n_rows;
+    uint32_t tenant;             /* of all rows in this batch */
+    const sf_trace_id *trace_id; /* always */
+    const sf_span_id *span_id;   /* always */
+    const sf_span_id *parent_id;
+    const uint64_t *start_ns, *end_ns;
+    const uint8_t *kind, *status;
+    struct sf_str_column name, status_msg;
+    const uint32_t *resource, *scope; /* places in: */
+    const struct sf_resource *resources;
+    const struct sf_scope *scopes;
+    uint32_t n_resources, n_scopes;
+    const struct sf_value_column *want; /* one per want_keys entry, in that order */
+    /* Whole rows: attributes, events, links and the rest as a span holds them. NULL unless one of
+     * ATTRS, EVENTS, LINKS or REST was asked; fields of columns not asked are zero in it. */
+    const struct sf_span *spans;
+};
+
+/* Row i as a span (a view with the columns that are there). */
+struct sf_span sf_span_rows_get(const struct sf_span_rows *rows, uint32_t i);
+
+struct sf_detail_rows { /* nodes are places in the cursor's tree */
+    uint32_t n_rows;
+    const uint64_t *process, *thread;
+    const int64_t *start_ns, *length_ns;
+    const uint8_t *state;
+    const uint32_t *series, *node;
+    const int64_t *value;
+    const sf_span_id *span_id;   /* 0: none */
+    const sf_trace_id *trace_id; /* zero: none */
+};
+
+struct sf_point { /* of a time series */
+    uint32_t group;
+    int64_t time_ns;
+    double value;
+};
+
+struct sf_label_sets {
+    const struct sf_label *labels; /* all sets back to back */
+    const uint32_t *ends;          /* set i is [ends[i - 1], ends[i]) */
+    uint32_t n_sets;
+};

@@ -1,0 +1,198 @@
+#include "os/dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+
+struct sf_dir {
+    int fd;
+    char path[]; /* terminated */
+};
+
+static enum sf_err fail_errno(struct sf_why *why, const char *doing, const char *name)
+{
+    int code = errno;
+    enum sf_err err = code == ENOENT                     ? SF_ERR_NOT_FOUND
+                      : code == ENOSPC || code == EDQUOT ? SF_ERR_FULL
+                      : code == EACCES || code == EPERM  ? SF_ERR_DENIED
+                                                         : SF_ERR_IO;
+    return sf_fail(why, err, "%s %s: %s", doing, name, strerror(code));
+}
+
+static enum sf_err make_path(const char *path, struct sf_why *why)
+{
+    char part[4096];
+    size_t len = strlen(path);
+    if (len == 0 || len >= sizeof(part))
+        return sf_fail(why, SF_ERR_INPUT, "directory name of %zu bytes", len);
+    memcpy(part, path, len + 1);
+    for (size_t i = 1; i <= len; i++) {
+        if (part[i] != '/' && part[i] != 0)
+            continue;
+        part[i] = 0;
+        if (mkdir(part, 0700) != 0 && errno != EEXIST)
+            return fail_errno(why, "make directory", part);
+        part[i] = path[i];
+    }
+    return SF_OK;
+}
+
+enum sf_err sf_dir_open(const char *path, enum sf_dir_mode mode, struct sf_dir **out,
+                        struct sf_why *why)
+{
+    size_t len = strlen(path);
+    struct sf_dir *d;
+    if (mode == SF_DIR_CREATE) {
+        enum sf_err err = make_path(path, why);
+        if (err)
+            return err;
+    }
+    d = sf_heap_new(sizeof(*d) + len + 1);
+    if (!d)
+        return sf_fail(why, SF_ERR_NOMEM, "no memory to open %s", path);
+    memcpy(d->path, path, len + 1);
+    d->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (d->fd < 0) {
+        sf_heap_free(d);
+        return fail_errno(why, "open directory", path);
+    }
+    *out = d;
+    return SF_OK;
+}
+
+void sf_dir_close(struct sf_dir *d)
+{
+    if (!d)
+        return;
+    close(d->fd);
+    sf_heap_free(d);
+}
+
+const char *sf_dir_path(const struct sf_dir *d)
+{
+    return d->path;
+}
+
+static enum sf_err open_flags(struct sf_dir *d, const char *name, int flags, struct sf_file *out,
+                              struct sf_why *why)
+{
+    int fd = openat(d->fd, name, flags | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return fail_errno(why, "open", name);
+    out->fd_plus_1 = fd + 1;
+    return SF_OK;
+}
+
+enum sf_err sf_dir_open_read(struct sf_dir *d, const char *name, struct sf_file *out,
+                             struct sf_why *why)
+{
+    return open_flags(d, name, O_RDONLY, out, why);
+}
+
+enum sf_err sf_dir_open_write(struct sf_dir *d, const char *name, struct sf_file *out,
+                              struct sf_why *why)
+{
+    return open_flags(d, name, O_RDWR, out, why);
+}
+
+enum sf_err sf_dir_create(struct sf_dir *d, const char *name, struct sf_file *out,
+                          struct sf_why *why)
+{
+    return open_flags(d, name, O_RDWR | O_CREAT | O_TRUNC, out, why);
+}
+
+enum sf_err sf_dir_open_append(struct sf_dir *d, const char *name, struct sf_file *out,
+                               struct sf_why *why)
+{
+    return open_flags(d, name, O_RDWR | O_CREAT, out, why);
+}
+
+enum sf_err sf_dir_make(struct sf_dir *d, const char *name, struct sf_why *why)
+{
+    if (mkdirat(d->fd, name, 0700) != 0 && errno != EEXIST)
+        return fail_errno(why, "make directory", name);
+    return SF_OK;
+}
+
+enum sf_err sf_dir_sync(struct sf_dir *d, const char *name, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    int fd = openat(d->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return fail_errno(why, "open directory", name);
+    if (fsync(fd) != 0)
+        err = fail_errno(why, "sync directory", name);
+    close(fd);
+    return err;
+}
+
+enum sf_err sf_dir_rename(struct sf_dir *d, const char *from, const char *to, struct sf_why *why)
+{
+    return renameat(d->fd, from, d->fd, to) == 0 ? SF_OK : fail_errno(why, "rename", from);
+}
+
+enum sf_err sf_dir_unlink(struct sf_dir *d, const char *name, struct sf_why *why)
+{
+    if (unlinkat(d->fd, name, 0) != 0 && errno != ENOENT)
+        return fail_errno(why, "delete", name);
+    return SF_OK;
+}
+
+enum sf_err sf_dir_remove(struct sf_dir *d, const char *name, struct sf_why *why)
+{
+    if (unlinkat(d->fd, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
+        return fail_errno(why, "remove directory", name);
+    return SF_OK;
+}
+
+bool sf_dir_exists(struct sf_dir *d, const char *name)
+{
+    return faccessat(d->fd, name, F_OK, 0) == 0;
+}
+
+enum sf_err sf_dir_list(struct sf_dir *d, const char *name,
+                        bool (*see)(void *arg, const char *entry, bool is_dir), void *arg,
+                        struct sf_why *why)
+{
+    struct dirent *e;
+    DIR *list;
+    int fd = openat(d->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return fail_errno(why, "list", name);
+    list = fdopendir(fd);
+    if (!list) {
+        close(fd);
+        return fail_errno(why, "list", name);
+    }
+    while ((e = readdir(list))) {
+        bool is_dir = e->d_type == DT_DIR;
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        if (e->d_type == DT_UNKNOWN) {
+            struct stat st;
+            is_dir = fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+        }
+        if (!see(arg, e->d_name, is_dir))
+            break;
+    }
+    closedir(list);
+    return SF_OK;
+}
+
+enum sf_err sf_dir_free_len(struct sf_dir *d, uint64_t *out_free, uint64_t *out_all,
+                            struct sf_why *why)
+{
+    struct statvfs st;
+    if (fstatvfs(d->fd, &st) != 0)
+        return fail_errno(why, "ask free space of", d->path);
+    *out_free = (uint64_t)st.f_bavail * st.f_frsize;
+    *out_all = (uint64_t)st.f_blocks * st.f_frsize;
+    return SF_OK;
+}

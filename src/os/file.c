@@ -1,0 +1,135 @@
+#include "os/file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/num.h"
+
+static int fd_of(const struct sf_file *f)
+{
+    return f->fd_plus_1 - 1;
+}
+
+static enum sf_err fail_errno(struct sf_why *why, const char *doing)
+{
+    int code = errno;
+    enum sf_err err = code == ENOSPC || code == EDQUOT ? SF_ERR_FULL : SF_ERR_IO;
+    return sf_fail(why, err, "%s: %s", doing, strerror(code));
+}
+
+bool sf_file_is_open(const struct sf_file *f)
+{
+    return f->fd_plus_1 != 0;
+}
+
+void sf_file_close(struct sf_file *f)
+{
+    if (f->fd_plus_1)
+        close(fd_of(f));
+    *f = SF_FILE_NONE;
+}
+
+struct sf_file sf_file_take(struct sf_file *f)
+{
+    struct sf_file taken = *f;
+    *f = SF_FILE_NONE;
+    return taken;
+}
+
+enum sf_err sf_file_read_some(const struct sf_file *f, uint64_t off, void *p, size_t len,
+                              size_t *out_len, struct sf_why *why)
+{
+    size_t done = 0;
+    while (done < len) {
+        ssize_t got = pread(fd_of(f), (uint8_t *)p + done, len - done, (off_t)(off + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail_errno(why, "read");
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    *out_len = done;
+    return SF_OK;
+}
+
+enum sf_err sf_file_read_at(const struct sf_file *f, uint64_t off, void *p, size_t len,
+                            struct sf_why *why)
+{
+    size_t got = 0;
+    enum sf_err err = sf_file_read_some(f, off, p, len, &got, why);
+    if (err)
+        return err;
+    if (got < len)
+        return sf_fail(why, SF_ERR_CORRUPT, "file ends at byte %llu, %zu more were expected",
+                       (unsigned long long)(off + got), len - got);
+    return SF_OK;
+}
+
+enum sf_err sf_file_write_at(const struct sf_file *f, uint64_t off, const void *p, size_t len,
+                             struct sf_why *why)
+{
+    struct sf_iov one = {p, len};
+    return sf_file_writev_at(f, off, &one, 1, why);
+}
+
+enum sf_err sf_file_writev_at(const struct sf_file *f, uint64_t off, const struct sf_iov *v,
+                              size_t n, struct sf_why *why)
+{
+    size_t skip = 0; /* bytes of v[0] already written */
+    while (n) {
+        struct iovec some[64];
+        size_t n_some = n < 64 ? n : 64;
+        ssize_t put;
+        for (size_t i = 0; i < n_some; i++)
+            some[i] = (struct iovec){(void *)(uintptr_t)v[i].p, v[i].len};
+        some[0].iov_base = (uint8_t *)some[0].iov_base + skip;
+        some[0].iov_len -= skip;
+        put = pwritev(fd_of(f), some, sf_int(n_some), (off_t)off);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return fail_errno(why, "write");
+        off += (uint64_t)put;
+        skip += (size_t)put;
+        while (n && skip >= v->len) {
+            skip -= v->len;
+            v++;
+            n--;
+        }
+    }
+    return SF_OK;
+}
+
+enum sf_err sf_file_sync(const struct sf_file *f, struct sf_why *why)
+{
+    return fdatasync(fd_of(f)) == 0 ? SF_OK : fail_errno(why, "sync");
+}
+
+enum sf_err sf_file_len(const struct sf_file *f, uint64_t *out, struct sf_why *why)
+{
+    struct stat st;
+    if (fstat(fd_of(f), &st) != 0)
+        return fail_errno(why, "stat");
+    *out = (uint64_t)st.st_size;
+    return SF_OK;
+}
+
+enum sf_err sf_file_truncate(const struct sf_file *f, uint64_t len, struct sf_why *why)
+{
+    return ftruncate(fd_of(f), (off_t)len) == 0 ? SF_OK : fail_errno(why, "truncate");
+}
+
+enum sf_err sf_file_lock(const struct sf_file *f, struct sf_why *why)
+{
+    if (flock(fd_of(f), LOCK_EX | LOCK_NB) == 0)
+        return SF_OK;
+    if (errno == EWOULDBLOCK)
+        return sf_fail(why, SF_ERR_BUSY, "another process holds the lock");
+    return fail_errno(why, "lock");
+}

@@ -1,0 +1,40 @@
+/* file.h - one open file. Short reads and writes are finished here; every failure is a sentence.
+ *
+ * ENOSPC and EDQUOT are FULL, everything else the device says is IO. A descriptor has one owner. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct sf_file {
+    int fd_plus_1; /* so that a zeroed file is no file */
+};
+#define SF_FILE_NONE ((struct sf_file){0})
+
+struct sf_iov { /* a piece of a gathered write */
+    const void *p;
+    size_t len;
+};
+
+bool sf_file_is_open(const struct sf_file *f);
+void sf_file_close(struct sf_file *f);          /* closing nothing is fine */
+struct sf_file sf_file_take(struct sf_file *f); /* ownership out; *f becomes none */
+enum sf_err sf_file_read_at(const struct sf_file *f, uint64_t off, void *p, size_t len,
+                            struct sf_why *why); /* all or CORRUPT (too short) or IO */
+/* As many bytes as there are, up to len. */
+enum sf_err sf_file_read_some(const struct sf_file *f, uint64_t off, void *p, size_t len,
+                              size_t *out_len, struct sf_why *why);
+enum sf_err sf_file_write_at(const struct sf_file *f, uint64_t off, const void *p, size_t len,
+                             struct sf_why *why);
+enum sf_err sf_file_writev_at(const struct sf_file *f, uint64_t off, const struct sf_iov *v,
+                              size_t n, struct sf_why *why);
+enum sf_err sf_file_sync(
+    const struct sf_file *f,
+    struct sf_why *why); /* fdatasync; after a failure the content is unknown */
+enum sf_err sf_file_len(const struct sf_file *f, uint64_t *out, struct sf_why *why);
+enum sf_err sf_file_truncate(const struct sf_file *f, uint64_t len, struct sf_why *why);
+/* BUSY: another process holds it. Released by close and by death. */
+enum sf_err sf_file_lock(const struct sf_file *f, struct sf_why *why);

@@ -1,0 +1,7 @@
+/* random.h - bytes nobody can guess. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+void sf_random_fill(void *p, size_t len);
+uint64_t sf_random_u64(void);

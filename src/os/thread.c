@@ -1,0 +1,133 @@
+#include "os/thread.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "base/invariant.h"
+
+struct start {
+    void (*run)(void *arg);
+    void *arg;
+    char name[16];
+    int nice_level;
+};
+
+static void *begin(void *raw)
+{
+    struct start start = *(struct start *)raw;
+    sf_heap_free(raw);
+    pthread_setname_np(pthread_self(), start.name);
+    if (start.nice_level)
+        sf_thread_set_nice(start.nice_level);
+    start.run(start.arg);
+    return NULL;
+}
+
+enum sf_err sf_thread_start(struct sf_thread *t, const char *name, int nice_level,
+                            void (*run)(void *arg), void *arg, struct sf_why *why)
+{
+    sigset_t all, old;
+    int failed;
+    struct start *start = sf_heap_new(sizeof(*start));
+
+    if (!start)
+        return sf_fail(why, SF_ERR_NOMEM, "thread %s: no memory to start it", name);
+    start->run = run;
+    start->arg = arg;
+    start->nice_level = nice_level;
+    strncpy(start->name, name, sizeof(start->name) - 1);
+
+    /* Signals belong to the main thread. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    failed = pthread_create(&t->handle, NULL, begin, start);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (failed) {
+        sf_heap_free(start);
+        return sf_fail(why, SF_ERR_NOMEM, "thread %s: %s", name, strerror(failed));
+    }
+    t->is_running = true;
+    return SF_OK;
+}
+
+void sf_thread_join(struct sf_thread *t)
+{
+    if (!t->is_running)
+        return;
+    pthread_join(t->handle, NULL);
+    t->is_running = false;
+}
+
+void sf_thread_set_nice(int nice_level)
+{
+    /* On Linux a nice level belongs to a thread when given its tid. */
+    (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), nice_level);
+}
+
+unsigned sf_thread_cores(void)
+{
+    cpu_set_t set;
+    int n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+    return n > 0 ? (unsigned)n : 1;
+}
+
+void sf_mutex_init(struct sf_mutex *m)
+{
+    SF_ASSERT(pthread_mutex_init(&m->m, NULL) == 0);
+}
+
+void sf_mutex_done(struct sf_mutex *m)
+{
+    pthread_mutex_destroy(&m->m);
+}
+
+void sf_mutex_lock(struct sf_mutex *m)
+{
+    SF_ASSERT(pthread_mutex_lock(&m->m) == 0);
+}
+
+void sf_mutex_unlock(struct sf_mutex *m)
+{
+    SF_ASSERT(pthread_mutex_unlock(&m->m) == 0);
+}
+
+void sf_signal_init(struct sf_signal *s)
+{
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC); /* a clock jump must not stretch a wait */
+    SF_ASSERT(pthread_cond_init(&s->c, &attr) == 0);
+    pthread_condattr_destroy(&attr);
+}
+
+void sf_signal_done(struct sf_signal *s)
+{
+    pthread_cond_destroy(&s->c);
+}
+
+void sf_signal_wait(struct sf_signal *s, struct sf_mutex *m)
+{
+    pthread_cond_wait(&s->c, &m->m);
+}
+
+bool sf_signal_wait_until(struct sf_signal *s, struct sf_mutex *m, int64_t deadline_ns)
+{
+    struct timespec t = {.tv_sec = deadline_ns / 1000000000, .tv_nsec = deadline_ns % 1000000000};
+    return pthread_cond_timedwait(&s->c, &m->m, &t) == 0;
+}
+
+void sf_signal_one(struct sf_signal *s)
+{
+    pthread_cond_signal(&s->c);
+}
+
+void sf_signal_all(struct sf_signal *s)
+{
+    pthread_cond_broadcast(&s->c);
+}

@@ -1,0 +1,46 @@
+/* thread.h - threads, locks and waiting.
+ *
+ * A mutex sits next to what it guards; one lock at a time, none held across a system call or a
+ * callback. */
+#pragma once
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct sf_thread {
+    pthread_t handle;
+    bool is_running;
+};
+
+/* Starts `run(arg)` with all signals blocked. `name` (at most 15 characters) shows in ps and top;
+ * `nice` 0-19 applies to this thread alone. */
+enum sf_err sf_thread_start(struct sf_thread *t, const char *name, int nice_level,
+                            void (*run)(void *arg), void *arg, struct sf_why *why);
+void sf_thread_join(struct sf_thread *t); /* one that never started is fine */
+void sf_thread_set_nice(int nice_level);  /* of the calling thread; failure is ignored */
+unsigned sf_thread_cores(void);           /* usable by this process, at least 1 */
+
+struct sf_mutex {
+    pthread_mutex_t m;
+};
+struct sf_signal { /* something to wait for; always with the mutex that guards it */
+    pthread_cond_t c;
+};
+#define SF_MUTEX_INIT             \
+    {                             \
+        PTHREAD_MUTEX_INITIALIZER \
+    }
+
+void sf_mutex_init(struct sf_mutex *m);
+void sf_mutex_done(struct sf_mutex *m);
+void sf_mutex_lock(struct sf_mutex *m);
+void sf_mutex_unlock(struct sf_mutex *m);
+void sf_signal_init(struct sf_signal *s);
+void sf_signal_done(struct sf_signal *s);
+void sf_signal_wait(struct sf_signal *s, struct sf_mutex *m);
+/* False when `deadline_ns` (monotonic) passed first. */
+bool sf_signal_wait_until(struct sf_signal *s, struct sf_mutex *m, int64_t deadline_ns);
+void sf_signal_one(struct sf_signal *s);
+void sf_signal_all(struct sf_signal *s);

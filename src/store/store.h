@@ -1,0 +1,291 @@
+/* store.h - one place for spans and samples, whatever keeps them.
+ *
+ * Two stores implement this: "local" and, later, "clickhouse". Every call may come from any thread.
+ * What can fail returns enum sf_err, leaves `out` untouched and writes a sentence into `why`.
+ * Reads see a snapshot: blocks and parts that exist when the call begins stay readable until the
+ * cursor is closed. The store gets pushed-down conditions and may return a superset; the layer
+ * above checks again exactly, so both stores give the same answers. */
+#pragma once
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "model/batch.h"
+#include "model/retention.h"
+#include "model/rows.h"
+#include "model/select.h"
+#include "model/tree.h"
+
+struct sf_dir;   /* os/dir.h */
+struct sf_store; /* opaque; begins with a pointer to its operations */
+
+/* ---- writing ---- */
+
+/* Replay: a logged body back into a batch with rows. `app` points it at decode and intake; the
+ * store knows neither. Receive time, version and rejected items come from the record; no quota and
+ * no clock of today is applied, so replay is deterministic. */
+typedef enum sf_err (*sf_replay_fn)(void *arg, const struct sf_logged *rec, struct sf_batch **out,
+                                    struct sf_why *why);
+
+struct sf_store_config {
+    struct sf_dir *dir; /* borrowed until close */
+    sf_replay_fn replay;
+    void *replay_arg;
+    size_t memory_len; /* the whole budget; the store takes its lines of it */
+    struct sf_retention retention;
+    unsigned n_writers; /* ingest threads: memtables */
+    /* Called with progress while open() replays; may be NULL. */
+    void (*progress)(void *arg, uint64_t done_len, uint64_t all_len);
+    void *progress_arg;
+    /* Something the operator must know ("store: quarantined block ..."); any thread; may be NULL.
+     */
+    void (*notice)(void *arg, const char *sentence);
+    void *notice_arg;
+};
+
+/* Comes back when the batch is durable (SF_OK) or never will be. `done` runs on the log's thread:
+ * it must neither block nor call the store; it hands the ticket to its owner. (A call instead of a
+ * queue: the owners are event loops, which have their own way of being woken.) */
+struct sf_ticket {
+    void (*done)(struct sf_ticket *t);
+    enum sf_err result;
+    struct sf_why why;
+};
+
+enum sf_pressure {
+    SF_PRESSURE_NONE,
+    SF_PRESSURE_SLOW,  /* answer 429 to new work at random, or delay it */
+    SF_PRESSURE_REFUSE /* writes are refused: disk full, log failed, too far behind */
+};
+
+/* ---- reading: what is asked ---- */
+
+struct sf_scan_stats {
+    uint64_t n_rows, n_blocks, n_skipped, read_len;
+};
+
+struct sf_query_ctx {
+    const uint32_t *tenants; /* "a|b" reads: several tenants; at least one */
+    size_t n_tenants;
+    int64_t deadline_ns;        /* monotonic; past it DEADLINE; 0: none */
+    const atomic_bool *cancel;  /* true: CANCELLED at the next granule; may be NULL */
+    struct sf_arena *req;       /* results of non-cursor calls live here; its cap is LIMIT */
+    struct sf_scan_stats stats; /* counted while reading */
+    bool is_exact;              /* set false by thinning, rounding or a quarantined block */
+};
+
+struct sf_span_query {
+    int64_t from_ns, to_ns; /* spans that OVERLAP [from, to], not only those that start there */
+    uint64_t process;       /* sf_process_hash; 0 = any */
+    const struct sf_cond *conds;
+    size_t n_conds;
+    bool is_all;           /* AND of conds; otherwise a trace matches if any does */
+    bool has_whole_traces; /* deliver all spans of traces with a match, pieces of all blocks joined
+                            * and duplicates removed */
+    bool is_newest_first;  /* by trace start, ties by trace id; otherwise oldest first */
+    uint32_t columns;      /* enum sf_column bits of what the caller will read */
+    const struct sf_key *want_keys;
+    size_t n_want;
+    uint32_t limit_traces; /* 0 = all */
+};
+
+struct sf_tag_query {
+    enum sf_attr_scope scope;    /* ANY: all scopes */
+    sf_str name;                 /* empty: attribute names; else the values of this one */
+    const struct sf_cond *conds; /* only from spans that may match all of these */
+    size_t n_conds;
+    int64_t from_ns, to_ns;
+    uint32_t limit;
+};
+
+struct sf_prof_query {
+    sf_str type; /* five-part id; three-part ids match any period type */
+    const struct sf_matcher *match;
+    size_t n_match;
+    int64_t from_ns, to_ns;        /* profiles whose [time, time + duration] overlaps */
+    const sf_profile_id *profiles; /* optional: single profiles */
+    size_t n_profiles;
+    uint32_t max_nodes; /* 0 = all */
+};
+
+struct sf_detail_query {
+    sf_str type;
+    const struct sf_matcher *match;
+    size_t n_match;
+    const sf_span_id *span_ids; /* sorted; optional */
+    size_t n_spans;
+    const sf_trace_id *trace_ids; /* sorted; optional */
+    size_t n_traces;
+    uint64_t process;       /* 0 = any */
+    bool has_untagged;      /* also rows of `process` without a span id */
+    int64_t from_ns, to_ns; /* rows that overlap */
+};
+
+struct sf_label_query {
+    sf_str name; /* empty: label names; else the values of this label */
+    const struct sf_matcher *match;
+    size_t n_match;
+    int64_t from_ns, to_ns;
+    uint32_t limit;
+};
+
+/* ---- reading: cursors ----
+ *
+ * next() fills one batch of rows that borrow from the cursor until the following next() or
+ * close(). It returns false at the end and at a fault; then `err` says which and `why` has the
+ * sentence. One thread at a time. */
+struct sf_span_cursor {
+    bool (*next)(struct sf_span_cursor *c, struct sf_span_rows *out);
+    void (*close)(struct sf_span_cursor *c);
+    enum sf_err err;
+    struct sf_why why;
+};
+struct sf_detail_cursor {
+    bool (*next)(struct sf_detail_cursor *c, struct sf_detail_rows *out);
+    void (*close)(struct sf_detail_cursor *c);
+    const struct sf_tree *tree;     /* grows between batches; borrowed until close */
+    const struct sf_series *series; /* what the rows' series numbers mean; likewise */
+    uint32_t n_series;
+    enum sf_err err;
+    struct sf_why why;
+};
+struct sf_str_cursor { /* sorted, without repeats */
+    bool (*next)(struct sf_str_cursor *c, struct sf_value *out);
+    void (*close)(struct sf_str_cursor *c);
+    enum sf_err err;
+    struct sf_why why;
+};
+struct sf_point_cursor { /* ordered by group and time */
+    bool (*next)(struct sf_point_cursor *c, struct sf_point *out);
+    void (*close)(struct sf_point_cursor *c);
+    enum sf_err err;
+    struct sf_why why;
+};
+
+/* ---- services: what GET /api/v1/services is made from ---- */
+
+/* Durations fall into 64 buckets, four per power of two from 1 us: bucket i ends at
+ * 1000 * 2^(i / 4) ns; the last one is open. */
+#define SF_SKETCH_BUCKETS 64
+
+struct sf_operation_row {
+    sf_str service, name;
+    uint64_t n_spans, n_errors, sum_ns;
+    uint32_t buckets[SF_SKETCH_BUCKETS];
+};
+
+struct sf_operation_rows {
+    const struct sf_operation_row *rows; /* sorted by service and name */
+    uint32_t n;
+};
+
+/* ---- what the store says of itself ---- */
+
+struct sf_store_stats {
+    uint64_t n_spans_appended, n_batches_appended, n_duplicates; /* since start */
+    uint64_t wal_len, wal_synced_lsn, ckpt_lsn;
+    uint64_t n_syncs, sync_ns_sum, sync_ns_max;
+    uint64_t sync_buckets[16]; /* of sync time: 2^i * 62.5 us, the last one open */
+    uint64_t queue_depth;      /* batches waiting for the log */
+    uint64_t n_parts, parts_len, memtable_len;
+    uint64_t n_blocks[4], blocks_len[4], block_rows[4]; /* by level */
+    uint64_t n_quarantined, n_replayed, n_lost_lsn;
+    uint64_t n_tombstones;
+    uint64_t memory_len, memory_cap; /* the store's lines of the budget */
+    uint64_t disk_free_len;
+    int64_t oldest_ns, newest_ns; /* of what is kept; 0 when empty */
+    enum sf_pressure pressure;
+    char reason[160]; /* why writes are refused, or why the store is degraded; empty when well */
+    bool is_degraded;
+};
+
+/* ---- the table each store fills ---- */
+
+struct sf_store_ops {
+    const char *name; /* "local", "clickhouse" */
+
+    /* Recovers and replays before it returns. Fails with IO, CORRUPT (foreign directory), BUSY
+     * (another server holds it), NOMEM. A damaged block is not a failure: it is quarantined and
+     * every answer it may have touched is not exact. */
+    enum sf_err (*open)(const struct sf_store_config *config, struct sf_store **out,
+                        struct sf_why *why);
+    void (*close)(struct sf_store *s); /* flushes; NULL is fine */
+
+    /* `writer` is the calling ingest thread's number (< n_writers). Takes the batch: on OK `*give`
+     * is NULL and the ticket comes back later. BUSY (queue full), FULL (disk) and LIMIT leave the
+     * batch with the caller. Never waits for the disk. */
+    enum sf_err (*append)(struct sf_store *s, unsigned writer, struct sf_batch **give,
+                          struct sf_ticket *ticket, struct sf_why *why);
+    enum sf_pressure (*pressure)(struct sf_store *s);
+    enum sf_err (*flush)(struct sf_store *s, struct sf_why *why); /* waits: parts to blocks */
+
+    /* The number of a tenant's name; `can_create` makes one (durable before it returns), otherwise
+     * NOT_FOUND. Tenant 1 is "single-tenant". */
+    enum sf_err (*tenant)(struct sf_store *s, sf_str name, bool can_create, uint32_t *out,
+                          struct sf_why *why);
+
+    /* All spans of one trace that are acknowledged now; an empty cursor if there are none.
+     * Duplicates removed, ordered by start. All columns. from = to = 0: everywhere. */
+    enum sf_err (*trace_get)(struct sf_store *s, sf_trace_id id, int64_t from_ns, int64_t to_ns,
+                             struct sf_query_ctx *q, struct sf_span_cursor **out,
+                             struct sf_why *why);
+    enum sf_err (*span_scan)(struct sf_store *s, const struct sf_span_query *query,
+                             struct sf_query_ctx *q, struct sf_span_cursor **out,
+                             struct sf_why *why);
+    /* UNSUPPORTED: compute it from span_scan. */
+    enum sf_err (*span_series)(struct sf_store *s, const struct sf_span_query *query,
+                               const struct sf_group *group, int64_t step_ns,
+                               struct sf_query_ctx *q, struct sf_point_cursor **out,
+                               struct sf_why *why);
+    enum sf_err (*span_tags)(struct sf_store *s, const struct sf_tag_query *query,
+                             struct sf_query_ctx *q, struct sf_str_cursor **out,
+                             struct sf_why *why);
+    /* Spans per service and operation that start in [from, to]; rounded to whole granules when
+     * the sketches answer (q->is_exact then false). In q->req. */
+    enum sf_err (*operations)(struct sf_store *s, int64_t from_ns, int64_t to_ns,
+                              struct sf_query_ctx *q, struct sf_operation_rows *out,
+                              struct sf_why *why);
+
+    /* out[i]: does span_ids[i] have samples? Confirmed by search, not by filter alone. */
+    enum sf_err (*span_exists)(struct sf_store *s, const sf_span_id *span_ids, size_t n_spans,
+                               int64_t from_ns, int64_t to_ns, struct sf_query_ctx *q, bool *out,
+                               struct sf_why *why);
+
+    /* One tree from the aggregate: lives in q->req. It carries no ids and no time. */
+    enum sf_err (*prof_merge)(struct sf_store *s, const struct sf_prof_query *query,
+                              struct sf_query_ctx *q, const struct sf_tree **out,
+                              struct sf_why *why);
+    enum sf_err (*prof_series)(struct sf_store *s, const struct sf_prof_query *query,
+                               const struct sf_group *group, int64_t step_ns,
+                               struct sf_query_ctx *q, struct sf_point_cursor **out,
+                               struct sf_why *why);
+    enum sf_err (*prof_types)(struct sf_store *s, const struct sf_label_query *query,
+                              struct sf_query_ctx *q, struct sf_str_cursor **out,
+                              struct sf_why *why);
+    enum sf_err (*prof_labels)(struct sf_store *s, const struct sf_label_query *query,
+                               struct sf_query_ctx *q, struct sf_str_cursor **out,
+                               struct sf_why *why);
+    /* Distinct label sets restricted to `names` (0 names = whole sets); in q->req. */
+    enum sf_err (*prof_label_sets)(struct sf_store *s, const struct sf_label_query *query,
+                                   const sf_str *names, size_t n_names, struct sf_query_ctx *q,
+                                   const struct sf_label_sets **out, struct sf_why *why);
+    /* Detail rows, what link and span flame graphs are made from. Order: process, thread, start. */
+    enum sf_err (*detail_scan)(struct sf_store *s, const struct sf_detail_query *query,
+                               struct sf_query_ctx *q, struct sf_detail_cursor **out,
+                               struct sf_why *why);
+
+    /* Hides matching rows of one tenant at once (tombstone), rewrites blocks in the background. */
+    enum sf_err (*erase)(struct sf_store *s, uint32_t tenant, const struct sf_selector *which,
+                         struct sf_why *why);
+    /* Keeps a trace's detail until `until_ns`, whatever its outcome. */
+    enum sf_err (*pin)(struct sf_store *s, uint32_t tenant, sf_trace_id id, int64_t until_ns,
+                       struct sf_why *why);
+    enum sf_err (*retain)(struct sf_store *s, const struct sf_retention *rule, struct sf_why *why);
+    enum sf_err (*stats)(struct sf_store *s, struct sf_store_stats *out, struct sf_why *why);
+};
+
+/* Every store's struct begins with this. */
+struct sf_store {
+    const struct sf_store_ops *ops;
+};

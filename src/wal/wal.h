@@ -1,0 +1,77 @@
+/* wal.h - a batch made durable, and read back after a crash.
+ *
+ * The log is a set of fixed-size slots, recycled in place (storage page in docs/). One committer
+ * thread, many batches per sync; nothing is acknowledged before its sync is done. */
+#pragma once
+#include "base/err.h"
+#include "model/batch.h"
+
+struct sf_dir;
+struct sf_wal;
+
+struct sf_wal_config {
+    struct sf_dir *dir; /* the data directory; the log lives in its wal/ */
+    uint8_t store_uuid[16];
+    uint64_t ckpt_lsn; /* records up to here are in blocks: ignored by replay, their slots free */
+    uint64_t segment_len; /* 0: SF_LIMIT_SEGMENT_LEN; tests use less */
+    size_t queue_len;     /* bytes of bodies that may wait for the disk; above: BUSY */
+    /* A fault or its end, for the operator; called on the committer thread; may be NULL. */
+    void (*notice)(void *arg, const char *sentence);
+    void *notice_arg;
+};
+
+/* One append. Owned by the caller until `done` was called, with everything it points to. */
+struct sf_wal_entry {
+    const struct sf_logged *const *pieces; /* logged together, replayed all or none */
+    size_t n_pieces;
+    void (*done)(
+        struct sf_wal_entry *e); /* on the committer thread, after the sync (or final failure) */
+    enum sf_err result;
+    struct sf_why why;
+    uint64_t lsn;              /* of the first piece; set by append */
+    struct sf_wal_entry *next; /* the log's own */
+};
+
+struct sf_wal_stats {
+    uint64_t len, synced_lsn, n_segments, n_free_segments;
+    uint64_t n_syncs, sync_ns_sum, sync_ns_max, sync_buckets[16];
+    uint64_t queue_depth, queue_len;
+    uint64_t n_failures; /* writes or syncs that failed */
+    bool is_failed;      /* writes are refused right now */
+    char reason[160];
+};
+
+/* Finds the tail. Records above ckpt_lsn wait for sf_wal_replay(), which must be called before the
+ * first append. */
+enum sf_err sf_wal_open(const struct sf_wal_config *config, struct sf_wal **out,
+                        struct sf_why *why);
+
+struct sf_wal_replay_stats {
+    uint64_t n_records, n_batches, len;
+    uint64_t n_lost_lsn; /* gaps before the last segment: corruption, not a torn tail */
+    uint64_t n_dropped;  /* batches without their LAST record */
+};
+/* Calls `see` for every whole batch in LSN order: `pieces` borrowed for the call. `see` failing
+ * ends it with that code. */
+enum sf_err sf_wal_replay(struct sf_wal *w,
+                          enum sf_err (*see)(void *arg, uint64_t lsn,
+                                             const struct sf_logged *pieces, size_t n_pieces,
+                                             struct sf_why *why),
+                          void *arg, struct sf_wal_replay_stats *out, struct sf_why *why);
+uint64_t sf_wal_pending_len(const struct sf_wal *w); /* bytes replay will read, for progress */
+
+/* Queues the entry; assigns its LSNs. BUSY: the queue is full; FULL or IO: writes are refused just
+ * now. Never waits for the disk. */
+enum sf_err sf_wal_append(struct sf_wal *w, struct sf_wal_entry *e, struct sf_why *why);
+uint64_t sf_wal_last_lsn(struct sf_wal *w); /* assigned so far */
+/* Everything up to `lsn` is in blocks that the catalogue knows: slots wholly below become free. */
+void sf_wal_checkpoint(struct sf_wal *w, uint64_t lsn);
+/* Overwrites free slots with zeros (erasure: no byte of erased rows stays behind). Waits. */
+enum sf_err sf_wal_scrub(struct sf_wal *w, struct sf_why *why);
+void sf_wal_stats(struct sf_wal *w, struct sf_wal_stats *out);
+void sf_wal_close(struct sf_wal *w); /* writes what is queued; NULL is fine */
+
+/* fsck: reads every slot without changing anything; `say` gets one plain sentence per finding. */
+enum sf_err sf_wal_verify(struct sf_dir *dir, uint64_t ckpt_lsn,
+                          void (*say)(void *arg, const char *sentence), void *arg,
+                          uint64_t *out_n_faults, struct sf_why *why);

@@ -1,0 +1,43 @@
+/* test.h - a test is a sentence: TEST(block_writer, refuses_rows_out_of_order) { ... }
+ *
+ * Each test registers itself; unit_main.c runs them all and prints TAP. An argument on the command
+ * line picks the tests whose name contains it. */
+#pragma once
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+void test_register(const char *name, void (*run)(void **state));
+
+#define TEST(noun, sentence)                                                    \
+    static void noun##_##sentence(void **state);                                \
+    __attribute__((constructor)) static void register_##noun##_##sentence(void) \
+    {                                                                           \
+        test_register(#noun " " #sentence, noun##_##sentence);                  \
+    }                                                                           \
+    static void noun##_##sentence(__attribute__((unused)) void **state)
+
+#define assert_ok(call)                                                 \
+    do {                                                                \
+        enum sf_err assert_ok_err = (call);                             \
+        if (assert_ok_err)                                              \
+            fail_msg("%s gives %s", #call, sf_err_name(assert_ok_err)); \
+    } while (0)
+#define assert_err(call, want)                                                  \
+    do {                                                                        \
+        enum sf_err assert_err_got = (call);                                    \
+        if (assert_err_got != (want))                                           \
+            fail_msg("%s gives %s, not %s", #call, sf_err_name(assert_err_got), \
+                     sf_err_name(want));                                        \
+    } while (0)
+#define assert_str(s, literal)                                                             \
+    do {                                                                                   \
+        sf_str assert_str_s = (s);                                                         \
+        if (!sf_str_eq(assert_str_s, SF_STR(literal)))                                     \
+            fail_msg("%s is \"%.*s\", not \"%s\"", #s, SF_STR_ARG(assert_str_s), literal); \
+    } while (0)

@@ -1,0 +1,36 @@
+#include "test.h"
+
+#include "base/buf.h"
+#include "base/heap.h"
+
+TEST(buf, keeps_the_first_fault)
+{
+    struct sf_buf b = {.max = 10};
+    sf_buf_add_str(&b, SF_STR("12345678"));
+    sf_buf_add_str(&b, SF_STR("abc"));
+    sf_buf_add_str(&b, SF_STR("x"));
+    assert_int_equal(b.err, SF_ERR_LIMIT);
+    assert_int_equal(b.len, 8);
+    sf_buf_reset(&b);
+    assert_true(sf_buf_ok(&b));
+    sf_buf_done(&b);
+}
+
+TEST(buf, reports_that_memory_ran_out)
+{
+    struct sf_buf b = {0};
+    sf_heap_fail_after(1);
+    sf_buf_add_u64le(&b, 1);
+    sf_heap_fail_after(0);
+    assert_int_equal(b.err, SF_ERR_NOMEM);
+    sf_buf_done(&b);
+}
+
+TEST(buf, prints_behind_what_is_there)
+{
+    struct sf_buf b = {0};
+    sf_buf_add_u8(&b, 'a');
+    sf_buf_print(&b, "%d-%s", 42, "z");
+    assert_str(sf_buf_str(&b), "a42-z");
+    sf_buf_done(&b);
+}

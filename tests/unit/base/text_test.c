@@ -1,0 +1,40 @@
+#include "test.h"
+
+#include "base/text.h"
+
+TEST(text, base64_takes_both_alphabets_with_and_without_padding)
+{
+    struct sf_buf b = {0};
+    assert_true(sf_base64_decode(&b, SF_STR("_-8=")));
+    assert_int_equal(b.len, 2);
+    assert_int_equal(b.p[0], 0xff);
+    sf_buf_reset(&b);
+    assert_true(sf_base64_decode(&b, SF_STR("/+8")));
+    assert_int_equal(b.p[1], 0xef);
+    sf_buf_reset(&b);
+    assert_false(sf_base64_decode(&b, SF_STR("a")));
+    assert_false(sf_base64_decode(&b, SF_STR("a*bc")));
+    sf_buf_reset(&b);
+    sf_base64_encode(&b, sf_str_bytes(SF_STR("abcd")));
+    assert_str(sf_buf_str(&b), "YWJjZA==");
+    sf_buf_done(&b);
+}
+
+TEST(text, utf8_refuses_surrogates_and_overlong_forms)
+{
+    assert_true(sf_utf8_is_valid(SF_STR("plain ascii, and \xc3\xa4 \xf0\x9f\x94\xa5")));
+    assert_false(sf_utf8_is_valid(SF_STR("\xed\xa0\x80")));
+    assert_false(sf_utf8_is_valid(SF_STR("\xc0\x80")));
+    assert_false(sf_utf8_is_valid(SF_STR("cut \xe2\x82")));
+    assert_int_equal(sf_utf8_cut(SF_STR("ab\xe2\x82\xac"), 4), 2);
+    assert_int_equal(sf_utf8_width(SF_STR("a\xf0\x9f\x94\xa5")), 3);
+}
+
+TEST(text, hex_wants_every_digit)
+{
+    uint8_t out[2];
+    assert_true(sf_hex_decode(SF_STR("aB01"), out, 2));
+    assert_int_equal(out[0], 0xab);
+    assert_false(sf_hex_decode(SF_STR("ab0"), out, 2));
+    assert_false(sf_hex_decode(SF_STR("ab0g"), out, 2));
+}

@@ -1,0 +1,68 @@
+#include "test.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "os/dir.h"
+
+static struct sf_dir *open_temporary(void)
+{
+    char path[] = "/tmp/sf_dir_test.XXXXXX";
+    struct sf_dir *d;
+    assert_non_null(mkdtemp(path));
+    assert_ok(sf_dir_open(path, SF_DIR_CREATE, &d, NULL));
+    return d;
+}
+
+static bool count(void *arg, const char *entry, bool is_dir)
+{
+    (void)entry;
+    *(int *)arg += is_dir ? 100 : 1;
+    return true;
+}
+
+TEST(dir, writes_lists_renames_and_deletes)
+{
+    struct sf_dir *d = open_temporary();
+    struct sf_file f = SF_FILE_NONE;
+    struct sf_iov pieces[] = {{"ab", 2}, {"", 0}, {"cde", 3}};
+    char back[5];
+    int n = 0;
+    struct sf_why why;
+
+    assert_ok(sf_dir_make(d, "sub", &why));
+    assert_ok(sf_dir_make(d, "sub", &why));
+    assert_ok(sf_dir_create(d, "sub/x", &f, &why));
+    assert_ok(sf_file_writev_at(&f, 3, pieces, 3, &why));
+    assert_ok(sf_file_read_at(&f, 3, back, 5, &why));
+    assert_memory_equal(back, "abcde", 5);
+    assert_err(sf_file_read_at(&f, 4, back, 5, &why), SF_ERR_CORRUPT);
+    assert_ok(sf_file_sync(&f, &why));
+    sf_file_close(&f);
+    assert_ok(sf_dir_rename(d, "sub/x", "y", &why));
+    assert_ok(sf_dir_sync(d, ".", &why));
+    assert_ok(sf_dir_list(d, ".", count, &n, &why));
+    assert_int_equal(n, 101);
+    assert_err(sf_dir_open_read(d, "sub/x", &f, &why), SF_ERR_NOT_FOUND);
+    assert_ok(sf_dir_unlink(d, "y", &why));
+    assert_ok(sf_dir_unlink(d, "y", &why));
+    assert_ok(sf_dir_remove(d, "sub", &why));
+    rmdir(sf_dir_path(d));
+    sf_dir_close(d);
+}
+
+TEST(dir, lock_is_held_by_one)
+{
+    struct sf_dir *d = open_temporary();
+    struct sf_file a = SF_FILE_NONE, b = SF_FILE_NONE;
+    assert_ok(sf_dir_open_append(d, "LOCK", &a, NULL));
+    assert_ok(sf_dir_open_append(d, "LOCK", &b, NULL));
+    assert_ok(sf_file_lock(&a, NULL));
+    assert_err(sf_file_lock(&b, NULL), SF_ERR_BUSY);
+    sf_file_close(&a);
+    assert_ok(sf_file_lock(&b, NULL));
+    sf_file_close(&b);
+    assert_ok(sf_dir_unlink(d, "LOCK", NULL));
+    rmdir(sf_dir_path(d));
+    sf_dir_close(d);
+}
