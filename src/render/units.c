@@ -1,0 +1,118 @@
+#include "render/units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/text.h"
+
+/* Three significant digits, without the zeros nobody needs: 1.25, 12.5, 125. */
+static void add_scaled(struct sf_buf *out, double v, const char *unit)
+{
+    int digits = v < 9.995 ? 2 : v < 99.95 ? 1 : 0;
+    char text[32];
+    int len = snprintf(text, sizeof(text), "%.*f", digits, v);
+    if (digits) {
+        while (len > 0 && text[len - 1] == '0')
+            len--;
+        if (len > 0 && text[len - 1] == '.')
+            len--;
+    }
+    sf_buf_print(out, "%.*s%s%s", len, text, *unit ? " " : "", unit);
+}
+
+void sf_units_duration(struct sf_buf *out, uint64_t ns)
+{
+    uint64_t s = ns / 1000000000;
+    if (ns < 1000)
+        sf_buf_print(out, "%" PRIu64 " ns", ns);
+    else if (ns < 999500)
+        add_scaled(out, (double)ns / 1e3, "us");
+    else if (ns < 999500000)
+        add_scaled(out, (double)ns / 1e6, "ms");
+    else if (s < 60)
+        add_scaled(out, (double)ns / 1e9, "s");
+    else if (s < 3600)
+        sf_buf_print(out, "%" PRIu64 " m %02" PRIu64 " s", s / 60, s % 60);
+    else if (s < 86400)
+        sf_buf_print(out, "%" PRIu64 " h %02" PRIu64 " m", s / 3600, s / 60 % 60);
+    else
+        sf_buf_print(out, "%" PRIu64 " d %02" PRIu64 " h", s / 86400, s / 3600 % 24);
+}
+
+static void add_steps(struct sf_buf *out, double v, const char *const *units, size_t n_units)
+{
+    size_t i = 0;
+    while (v >= 999.5 && i + 1 < n_units) {
+        v /= 1000;
+        i++;
+    }
+    add_scaled(out, v, units[i]);
+}
+
+void sf_units_bytes(struct sf_buf *out, uint64_t len)
+{
+    static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
+    add_steps(out, (double)len, units, 7);
+}
+
+void sf_units_count(struct sf_buf *out, uint64_t n)
+{
+    static const char *const units[] = {"", "k", "M", "G", "T", "P", "E"};
+    add_steps(out, (double)n, units, 7);
+}
+
+void sf_units_rate(struct sf_buf *out, double per_second)
+{
+    static const char *const units[] = {"", "k", "M", "G"};
+    add_steps(out, per_second, units, 4);
+    sf_buf_add_str(out, SF_STR("/s"));
+}
+
+void sf_units_percent(struct sf_buf *out, double share)
+{
+    double percent = share * 100;
+    sf_buf_print(out, "%.*f %%", percent > 0 && percent < 9.95 ? 1 : 0, percent);
+}
+
+static bool is_unsafe(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) ||
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x2069) || c == 0xfeff;
+}
+
+size_t sf_units_text(struct sf_buf *out, sf_str text, size_t columns)
+{
+    static const sf_str ellipsis = {"\xe2\x80\xa6", 3};
+    size_t width = 0;
+    size_t room = sf_utf8_width(text) <= columns ? columns : columns ? columns - 1 : 0;
+
+    /* Unsafe characters have no width until they become '?', so `room` is checked at each step. */
+    while (text.len) {
+        uint32_t code = '?';
+        size_t len = sf_utf8_char_len(text, &code);
+        sf_str shown = {text.p, len};
+        size_t shown_width;
+        if (len == 0 || is_unsafe(code)) {
+            shown = SF_STR("?");
+            len = len ? len : 1;
+        }
+        shown_width = sf_utf8_width(shown);
+        if (width + shown_width > room) {
+            if (width < columns) {
+                sf_buf_add_str(out, ellipsis);
+                width++;
+            }
+            return width;
+        }
+        sf_buf_add_str(out, shown);
+        width += shown_width;
+        text = sf_str_from_at(text, len);
+    }
+    return width;
+}
+
+void sf_units_pad(struct sf_buf *out, size_t columns)
+{
+    while (columns--)
+        sf_buf_add_u8(out, ' ');
+}

@@ -1,0 +1,15 @@
+/* units.h - numbers as people read them. */
+#pragma once
+#include "base/buf.h"
+
+void sf_units_duration(struct sf_buf *out,
+                       uint64_t ns); /* "830 ns", "1.25 ms", "2 m 05 s", "3 h 20 m" */
+void sf_units_bytes(struct sf_buf *out,
+                    uint64_t len); /* "512 B", "1.4 KB", "50 GB": powers of 1,000 */
+void sf_units_count(struct sf_buf *out, uint64_t n);       /* "950", "12.3 k", "4.1 M" */
+void sf_units_rate(struct sf_buf *out, double per_second); /* "0.2/s", "12/s", "3.4 k/s" */
+void sf_units_percent(struct sf_buf *out, double share);   /* 0.0312 is "3.1 %" */
+/* Text from telemetry for a terminal: control characters, escapes and bidi overrides become '?',
+ * bytes that are not UTF-8 too; at most `columns` wide, cut with an ellipsis. Returns the width. */
+size_t sf_units_text(struct sf_buf *out, sf_str text, size_t columns);
+void sf_units_pad(struct sf_buf *out, size_t columns); /* blanks */

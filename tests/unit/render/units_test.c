@@ -1,0 +1,72 @@
+#include "test.h"
+
+#include "render/units.h"
+
+static void expect(struct sf_buf *b, const char *want)
+{
+    sf_buf_add_u8(b, 0);
+    assert_true(sf_buf_ok(b));
+    assert_string_equal((char *)b->p, want);
+    sf_buf_reset(b);
+}
+
+TEST(units, durations_have_three_digits_and_one_unit)
+{
+    static const struct {
+        uint64_t ns;
+        const char *want;
+    } cases[] = {
+        {0, "0 ns"},
+        {999, "999 ns"},
+        {1000, "1 us"},
+        {1250000, "1.25 ms"},
+        {12500000, "12.5 ms"},
+        {999600, "1 ms"},
+        {999600000, "1 s"},
+        {59990000000, "60 s"},
+        {125000000000, "2 m 05 s"},
+        {12000000000000, "3 h 20 m"},
+        {UINT64_MAX, "213503 d 23 h"},
+    };
+    struct sf_buf b = {0};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        sf_units_duration(&b, cases[i].ns);
+        expect(&b, cases[i].want);
+    }
+    sf_buf_done(&b);
+}
+
+TEST(units, bytes_counts_rates_and_shares)
+{
+    struct sf_buf b = {0};
+    sf_units_bytes(&b, 1400);
+    expect(&b, "1.4 KB");
+    sf_units_bytes(&b, 999900);
+    expect(&b, "1 MB");
+    sf_units_count(&b, 12345);
+    expect(&b, "12.3 k");
+    sf_units_rate(&b, 0.2);
+    expect(&b, "0.2/s");
+    sf_units_percent(&b, 0.0312);
+    expect(&b, "3.1 %");
+    sf_units_percent(&b, 0);
+    expect(&b, "0 %");
+    sf_buf_done(&b);
+}
+
+TEST(units, hostile_text_is_tamed_and_cut)
+{
+    struct sf_buf b = {0};
+    assert_int_equal(sf_units_text(&b, SF_STR("a\033[31mb\xff"), 80), 8);
+    expect(&b, "a?[31mb?");
+    assert_int_equal(sf_units_text(&b, SF_STR("abcdefgh"), 5), 5);
+    expect(&b, "abcd\xe2\x80\xa6");
+    assert_int_equal(sf_units_text(&b,
+                                   SF_STR("x\xe2\x80\xae"
+                                          "evil"),
+                                   80),
+                     6);
+    expect(&b, "x?evil");
+    assert_int_equal(sf_units_text(&b, SF_STR("\033\033\033\033"), 2), 2);
+    sf_buf_done(&b);
+}
