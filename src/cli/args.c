@@ -1,0 +1,443 @@
+#include "cli/args.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "base/text.h"
+#include "os/terminal.h"
+
+enum { HELP_WIDTH = 80, HELP_WIDTH_MAX = 100, HELP_WIDTH_MIN = 40, MAX_NAMES = 128 };
+
+/* ---- the nearest word ---- */
+
+static sf_str fold(sf_str word, char *to, size_t cap)
+{
+    size_t len = word.len < cap ? word.len : cap;
+    for (size_t i = 0; i < len; i++) {
+        char c = word.p[i];
+        to[i] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c == '_' ? '-' : c);
+    }
+    return (sf_str){to, len};
+}
+
+const char *sf_args_nearest(sf_str word, const char *const *known, size_t n_known)
+{
+    char word_mem[64], known_mem[64];
+    const char *best = NULL;
+    size_t best_distance = SIZE_MAX;
+    sf_str folded = fold(word, word_mem, sizeof(word_mem));
+
+    /* A third of the word may be wrong: beyond that a guess confuses more than it helps. */
+    for (size_t i = 0; i < n_known; i++) {
+        sf_str other = fold(sf_str_from(known[i]), known_mem, sizeof(known_mem));
+        size_t distance = sf_str_distance(folded, other);
+        size_t longer = folded.len > other.len ? folded.len : other.len;
+        if (folded.len >= 3 && sf_str_starts(other, folded))
+            distance = 1;
+        if (distance <= (longer + 2) / 3 && distance < longer && distance < best_distance) {
+            best = known[i];
+            best_distance = distance;
+        }
+    }
+    return best;
+}
+
+/* ---- numbers with units ---- */
+
+struct unit {
+    const char *name;
+    uint64_t factor;
+};
+
+static const struct unit time_units[] = {
+    {"ns", 1},           {"us", 1000},         {"\xc2\xb5s", 1000},
+    {"\xce\xbcs", 1000}, {"ms", 1000000},      {"s", 1000000000},
+    {"m", 60000000000},  {"h", 3600000000000}, {"d", 86400000000000},
+};
+
+static const struct unit size_units[] = {
+    {"b", 1},
+    {"k", 1000},
+    {"kb", 1000},
+    {"kib", 1024},
+    {"m", 1000000},
+    {"mb", 1000000},
+    {"mib", 1ull << 20},
+    {"g", 1000000000},
+    {"gb", 1000000000},
+    {"gib", 1ull << 30},
+    {"t", 1000000000000},
+    {"tb", 1000000000000},
+    {"tib", 1ull << 40},
+    {"pb", 1000000000000000},
+    {"pib", 1ull << 50},
+};
+
+/* Digits with at most one point, at the front of *text. The value is whole + part / scale. */
+struct quantity {
+    uint64_t whole, part, scale;
+};
+
+static bool take_quantity(sf_str *text, struct quantity *out)
+{
+    size_t at = 0, n_digits = 0;
+    bool is_part = false;
+
+    *out = (struct quantity){.scale = 1};
+    for (; at < text->len; at++) {
+        char c = text->p[at];
+        if (c == '.' && !is_part && n_digits) {
+            is_part = true;
+            continue;
+        }
+        if (c < '0' || c > '9')
+            break;
+        n_digits++;
+        if (!is_part) {
+            if (__builtin_mul_overflow(out->whole, 10u, &out->whole) ||
+                __builtin_add_overflow(out->whole, (uint64_t)(c - '0'), &out->whole))
+                return false;
+        } else if (out->scale < 1000000000) { /* further digits are below a nanosecond or byte */
+            out->part = out->part * 10 + (uint64_t)(c - '0');
+            out->scale *= 10;
+        }
+    }
+    if (n_digits == 0 || text->p[at - 1] == '.')
+        return false;
+    *text = sf_str_from_at(*text, at);
+    return true;
+}
+
+static bool multiply(struct quantity q, uint64_t factor, uint64_t *out)
+{
+    uint64_t whole, whole_of_part = factor / q.scale * q.part, rest;
+    if (__builtin_mul_overflow(q.whole, factor, &whole))
+        return false;
+    rest = factor % q.scale * q.part / q.scale; /* both below 10^9 */
+    return !__builtin_add_overflow(whole, whole_of_part + rest, out);
+}
+
+static sf_str take_letters(sf_str *text)
+{
+    size_t at = 0;
+    sf_str letters;
+    while (at < text->len && text->p[at] != '.' && (text->p[at] < '0' || text->p[at] > '9'))
+        at++;
+    letters = sf_str_part(*text, 0, at);
+    *text = sf_str_from_at(*text, at);
+    return letters;
+}
+
+bool sf_parse_duration(sf_str text, int64_t *out_ns)
+{
+    uint64_t sum = 0;
+
+    if (sf_str_eq(text, SF_STR("0"))) {
+        *out_ns = 0;
+        return true;
+    }
+    if (text.len == 0)
+        return false;
+    while (text.len) {
+        struct quantity q;
+        const struct unit *unit = NULL;
+        uint64_t ns;
+        sf_str name;
+        if (!take_quantity(&text, &q))
+            return false;
+        name = take_letters(&text);
+        for (size_t i = 0; i < sizeof(time_units) / sizeof(time_units[0]); i++) {
+            if (sf_str_eq(name, sf_str_from(time_units[i].name)))
+                unit = &time_units[i];
+        }
+        if (!unit || !multiply(q, unit->factor, &ns) || __builtin_add_overflow(sum, ns, &sum))
+            return false;
+    }
+    if (sum > INT64_MAX)
+        return false;
+    *out_ns = (int64_t)sum;
+    return true;
+}
+
+bool sf_parse_size(sf_str text, uint64_t *out_len)
+{
+    struct quantity q;
+
+    if (!take_quantity(&text, &q))
+        return false;
+    text = sf_str_trim(text); /* "512 KB" is how people write it */
+    if (text.len == 0) {
+        if (q.scale != 1)
+            return false;
+        *out_len = q.whole;
+        return true;
+    }
+    for (size_t i = 0; i < sizeof(size_units) / sizeof(size_units[0]); i++) {
+        if (sf_str_ieq(text, sf_str_from(size_units[i].name)))
+            return multiply(q, size_units[i].factor, out_len);
+    }
+    return false;
+}
+
+/* ---- --help ---- */
+
+/* Puts `text` in lines of at most `width` columns, each after `indent` blanks but the first, which
+ * begins at column `at`. A newline in the text stays; lines that begin with blanks are kept as they
+ * are. */
+static void add_wrapped(struct sf_buf *out, sf_str text, size_t indent, size_t at, size_t width)
+{
+    sf_str line;
+    bool is_first = true;
+
+    while (sf_str_split_next(&text, '\n', &line)) {
+        bool is_kept = line.len && line.p[0] == ' ';
+        sf_str word;
+        size_t column = at;
+        if (!is_first) {
+            sf_buf_print(out, "%*s", line.len ? (int)indent : 0, "");
+            column = indent;
+        }
+        is_first = false;
+        if (is_kept) {
+            sf_buf_add_str(out, line);
+            line = SF_STR_NONE;
+        }
+        for (bool is_line_start = true; sf_str_split_next(&line, ' ', &word);) {
+            size_t len = sf_utf8_width(word);
+            if (!is_line_start && column + 1 + len > width) {
+                sf_buf_print(out, "\n%*s", (int)indent, "");
+                column = indent;
+                is_line_start = true;
+            }
+            if (!is_line_start) {
+                sf_buf_add_u8(out, ' ');
+                column++;
+            }
+            sf_buf_add_str(out, word);
+            column += len;
+            is_line_start = false;
+        }
+        sf_buf_add_u8(out, '\n');
+    }
+}
+
+static int flag_label(const struct sf_flag *flag, char *to, size_t cap)
+{
+    bool is_on = flag->kind == SF_FLAG_BOOL && flag->to && *(const bool *)flag->to;
+    return snprintf(to, cap, "--%s%s%s%s", is_on ? "[no-]" : "", flag->name,
+                    flag->value_name ? " " : "", flag->value_name ? flag->value_name : "");
+}
+
+static void add_flags(struct sf_buf *out, const struct sf_args *args, size_t width)
+{
+    static const struct sf_flag help = {
+        .name = "help", .kind = SF_FLAG_BOOL, .help = "show this and exit"};
+    size_t longest = 0;
+    char label[96];
+
+    for (size_t i = 0; i <= args->n_flags; i++) {
+        int len = flag_label(i < args->n_flags ? &args->flags[i] : &help, label, sizeof(label));
+        if (len > 0 && (size_t)len > longest && len <= 28)
+            longest = (size_t)len;
+    }
+    sf_buf_print(out, "\nFlags:\n");
+    for (size_t i = 0; i <= args->n_flags; i++) {
+        const struct sf_flag *flag = i < args->n_flags ? &args->flags[i] : &help;
+        int len = flag_label(flag, label, sizeof(label));
+        sf_buf_print(out, "  %-*s  ", (int)longest, label);
+        if (len > 28)
+            sf_buf_print(out, "\n%*s", (int)longest + 4, "");
+        add_wrapped(out, sf_str_from(flag->help), longest + 4, longest + 4, width);
+    }
+}
+
+void sf_args_help(const struct sf_args *args, size_t width, struct sf_buf *out)
+{
+    if (width < HELP_WIDTH_MIN)
+        width = HELP_WIDTH_MIN;
+    if (width > HELP_WIDTH_MAX)
+        width = HELP_WIDTH_MAX; /* longer lines are hard to read */
+    sf_buf_print(out, "Usage: spanflame %s", args->command);
+    if (args->usage && args->usage[0])
+        sf_buf_print(out, " %s", args->usage);
+    sf_buf_print(out, "\n\n");
+    add_wrapped(out, sf_str_from(args->summary), 0, 0, width);
+    if (args->details && args->details[0]) {
+        sf_buf_add_u8(out, '\n');
+        add_wrapped(out, sf_str_from(args->details), 0, 0, width);
+    }
+    add_flags(out, args, width);
+    if (args->examples && args->examples[0]) {
+        sf_str rest = sf_str_from(args->examples), line;
+        sf_buf_print(out, "\nExamples:\n");
+        while (sf_str_split_next(&rest, '\n', &line)) {
+            if (line.len || rest.len)
+                sf_buf_print(out, "%s%.*s\n", line.len ? "  " : "", SF_STR_ARG(line));
+        }
+    }
+}
+
+static enum sf_args_result print_help(const struct sf_args *args)
+{
+    struct sf_buf out = {0};
+    sf_args_help(args, sf_terminal_width(STDOUT_FILENO, HELP_WIDTH), &out);
+    fwrite(out.p, 1, out.len, stdout);
+    sf_buf_done(&out);
+    return SF_ARGS_DONE;
+}
+
+/* For shell completion: one flag per line. */
+static enum sf_args_result print_flags(const struct sf_args *args)
+{
+    for (size_t i = 0; i < args->n_flags; i++)
+        printf("--%s\n", args->flags[i].name);
+    printf("--help\n");
+    return SF_ARGS_DONE;
+}
+
+/* ---- parsing ---- */
+
+static enum sf_args_result bad(const struct sf_args *args, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static enum sf_args_result bad(const struct sf_args *args, const char *format, ...)
+{
+    struct sf_why why;
+    va_list list;
+    va_start(list, format);
+    sf_fail_va(&why, SF_ERR_INPUT, format, list);
+    va_end(list);
+    fprintf(stderr, "spanflame %s: %s\nspanflame %s --help shows how it is used.\n", args->command,
+            why.text, args->command);
+    return SF_ARGS_BAD;
+}
+
+static const struct sf_flag *find_flag(const struct sf_args *args, sf_str name)
+{
+    for (size_t i = 0; i < args->n_flags; i++) {
+        if (sf_str_eq(name, sf_str_from(args->flags[i].name)))
+            return &args->flags[i];
+    }
+    return NULL;
+}
+
+static enum sf_args_result unknown_flag(const struct sf_args *args, sf_str name)
+{
+    const char *known[MAX_NAMES];
+    const char *nearest;
+    size_t n = 0;
+
+    for (; n < args->n_flags && n < MAX_NAMES - 1; n++)
+        known[n] = args->flags[n].name;
+    known[n++] = "help";
+    nearest = sf_args_nearest(name, known, n);
+    if (nearest)
+        return bad(args, "there is no flag --%.*s; did you mean --%s?", SF_STR_ARG(name), nearest);
+    return bad(args, "there is no flag --%.*s", SF_STR_ARG(name));
+}
+
+static bool set_bool(const struct sf_flag *flag, sf_str text)
+{
+    bool is_true = sf_str_eq(text, SF_STR("true")), is_false = sf_str_eq(text, SF_STR("false"));
+    if (is_true || is_false)
+        *(bool *)flag->to = is_true;
+    return is_true || is_false;
+}
+
+static enum sf_args_result set_flag(const struct sf_args *args, const struct sf_flag *flag,
+                                    const char *value)
+{
+    sf_str text = sf_str_from(value);
+    struct sf_flag_list *list;
+
+    switch (flag->kind) {
+    case SF_FLAG_BOOL:
+        if (!set_bool(flag, text))
+            return bad(args, "--%s is true or false, not \"%s\"", flag->name, value);
+        break;
+    case SF_FLAG_STR: *(const char **)flag->to = value; break;
+    case SF_FLAG_LIST:
+        list = flag->to;
+        if (list->n == sizeof(list->items) / sizeof(list->items[0]))
+            return bad(args, "--%s may be given at most %zu times", flag->name, list->n);
+        list->items[list->n++] = value;
+        break;
+    case SF_FLAG_U64:
+        if (!sf_str_to_u64(text, flag->to))
+            return bad(args, "--%s wants a whole number, not \"%s\"", flag->name, value);
+        break;
+    case SF_FLAG_DURATION:
+        if (!sf_parse_duration(text, flag->to))
+            return bad(args, "--%s wants a duration such as 500ms, 1h30m or 7d, not \"%s\"",
+                       flag->name, value);
+        break;
+    case SF_FLAG_SIZE:
+        if (!sf_parse_size(text, flag->to))
+            return bad(args, "--%s wants a size such as 512KB, 64MiB or 50GB, not \"%s\"",
+                       flag->name, value);
+        break;
+    }
+    return SF_ARGS_RUN;
+}
+
+/* One "--name", "--name=VALUE", "--name VALUE" or "--no-name". *at moves past a value taken. */
+static enum sf_args_result parse_flag(const struct sf_args *args, int argc, char **argv, int *at)
+{
+    const char *given = argv[*at] + 2;
+    const char *equals = strchr(given, '=');
+    sf_str name = {given, equals ? (size_t)(equals - given) : strlen(given)};
+    const struct sf_flag *flag = find_flag(args, name);
+
+    if (!flag && sf_str_starts(name, SF_STR("no-"))) {
+        flag = find_flag(args, sf_str_from_at(name, 3));
+        if (flag && flag->kind == SF_FLAG_BOOL && !equals) {
+            *(bool *)flag->to = false;
+            return SF_ARGS_RUN;
+        }
+        flag = NULL;
+    }
+    if (!flag)
+        return unknown_flag(args, name);
+    if (equals)
+        return set_flag(args, flag, equals + 1);
+    if (flag->kind == SF_FLAG_BOOL) {
+        *(bool *)flag->to = true;
+        return SF_ARGS_RUN;
+    }
+    if (*at + 1 >= argc)
+        return bad(args, "--%s wants a value: --%s %s", flag->name, flag->name,
+                   flag->value_name ? flag->value_name : "VALUE");
+    return set_flag(args, flag, argv[++*at]);
+}
+
+enum sf_args_result sf_args_parse(struct sf_args *args, int argc, char **argv)
+{
+    bool has_flags = true;
+
+    args->n_words = 0;
+    for (int i = 1; i < argc; i++) {
+        const char *arg = argv[i];
+        enum sf_args_result result;
+        if (!has_flags || arg[0] != '-' || arg[1] == 0) {
+            if (args->n_words == sizeof(args->words) / sizeof(args->words[0]))
+                return bad(args, "at most %zu words may be given", args->n_words);
+            args->words[args->n_words++] = arg;
+            continue;
+        }
+        if (strcmp(arg, "--") == 0) {
+            has_flags = false;
+            continue;
+        }
+        if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0)
+            return print_help(args);
+        if (strcmp(arg, "--list-flags") == 0)
+            return print_flags(args);
+        if (arg[1] != '-')
+            return bad(args, "flags begin with two dashes: \"%s\" is none", arg);
+        result = parse_flag(args, argc, argv, &i);
+        if (result != SF_ARGS_RUN)
+            return result;
+    }
+    return SF_ARGS_RUN;
+}
