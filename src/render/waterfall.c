@@ -1,0 +1,233 @@
+#include "render/waterfall.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/text.h"
+#include "render/units.h"
+
+/* What a line is made of, left to right. */
+struct layout {
+    size_t service, name, bar, duration;
+};
+
+enum { DURATION_COLUMNS = 9, MIN_COLUMNS = 40, MAX_BAR = 240 };
+
+static size_t widest(const struct sf_waterfall *w, bool is_service, size_t limit)
+{
+    size_t most = 7;
+    for (uint32_t i = 0; i < w->n_rows; i++) {
+        const struct sf_waterfall_row *row = &w->rows[i];
+        size_t width = is_service ? sf_utf8_width(row->service)
+                                  : sf_utf8_width(row->span->name) + 2 * (size_t)row->depth;
+        if (width > most)
+            most = width;
+    }
+    return most < limit ? most : limit;
+}
+
+static struct layout lay_out(const struct sf_waterfall *w)
+{
+    size_t columns = w->columns < MIN_COLUMNS ? MIN_COLUMNS : w->columns;
+    struct layout l = {.duration = DURATION_COLUMNS};
+    size_t rest;
+    l.service = widest(w, true, columns / 6);
+    l.name = widest(w, false, columns / 3);
+    rest = columns - l.service - l.name - l.duration - 5; /* blanks between, and the '!' */
+    l.bar = rest < MAX_BAR ? rest : MAX_BAR;
+    return l;
+}
+
+/* The column in which a moment falls, so that the whole trace fills the bar. */
+static size_t column_of(const struct sf_waterfall *w, size_t bar, uint64_t at_ns)
+{
+    double all = (double)(w->end_ns - w->start_ns), at = (double)(at_ns - w->start_ns);
+    size_t column;
+    if (at_ns <= w->start_ns || all <= 0)
+        return 0;
+    column = (size_t)(at / all * (double)bar);
+    return column < bar ? column : bar;
+}
+
+static void fill(char *bar, size_t from, size_t to, size_t len, char c)
+{
+    if (from >= len)
+        from = len - 1;
+    if (to <= from)
+        to = from + 1; /* however short, it shows */
+    memset(bar + from, c, (to < len ? to : len) - from);
+}
+
+static void draw_bar(const struct sf_waterfall *w, uint32_t row, uint32_t *mark, size_t len,
+                     char *bar)
+{
+    const struct sf_span *s = w->rows[row].span;
+    uint64_t end_ns = s->end_ns > s->start_ns ? s->end_ns : s->start_ns;
+    memset(bar, ' ', len);
+    fill(bar, column_of(w, len, s->start_ns), column_of(w, len, end_ns), len, '=');
+    for (; *mark < w->n_marks && w->marks[*mark].row <= row; ++*mark) {
+        const struct sf_waterfall_mark *m = &w->marks[*mark];
+        fill(bar, column_of(w, len, m->from_ns), column_of(w, len, m->to_ns), len, '#');
+    }
+}
+
+static void add_color(const struct sf_waterfall *w, struct sf_buf *out, const char *code)
+{
+    if (w->has_color)
+        sf_buf_print(out, "\033[%sm", code);
+}
+
+static void add_bar(const struct sf_waterfall *w, const char *bar, size_t len, struct sf_buf *out)
+{
+    char last = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (bar[i] != last)
+            add_color(w, out, bar[i] == '#' ? "33" : bar[i] == '=' ? "36" : "0");
+        sf_buf_add_u8(out, (uint8_t)bar[i]);
+        last = bar[i];
+    }
+    add_color(w, out, "0");
+}
+
+static void add_padded(struct sf_buf *out, sf_str text, size_t columns)
+{
+    size_t width = sf_units_text(out, text, columns);
+    sf_units_pad(out, columns - width);
+}
+
+static void add_duration(struct sf_buf *out, uint64_t ns, size_t columns)
+{
+    size_t from = out->len, len;
+    sf_units_duration(out, ns);
+    if (!sf_buf_ok(out))
+        return;
+    len = out->len - from;
+    if (len < columns && sf_buf_take(out, columns - len)) {
+        memmove(out->p + from + (columns - len), out->p + from, len);
+        memset(out->p + from, ' ', columns - len);
+    }
+}
+
+static void add_row(const struct sf_waterfall *w, const struct layout *l, uint32_t i,
+                    uint32_t *mark, struct sf_buf *out)
+{
+    const struct sf_waterfall_row *row = &w->rows[i];
+    char bar[MAX_BAR];
+    size_t indent = 2 * (size_t)row->depth;
+    if (indent > l->name / 2)
+        indent = l->name / 2; /* deep traces keep room for names */
+    add_padded(out, row->service, l->service);
+    sf_buf_add_u8(out, ' ');
+    sf_units_pad(out, indent);
+    add_padded(out, row->span->name, l->name - indent);
+    sf_buf_add_u8(out, ' ');
+    draw_bar(w, i, mark, l->bar, bar);
+    add_bar(w, bar, l->bar, out);
+    sf_buf_add_u8(out, ' ');
+    add_duration(out, sf_span_duration_ns(row->span), l->duration);
+    if (row->span->status == SF_STATUS_ERROR) {
+        add_color(w, out, "31");
+        sf_buf_add_str(out, SF_STR(" !"));
+        add_color(w, out, "0");
+    }
+    if (row->note.len) {
+        sf_buf_add_str(out, SF_STR("  "));
+        sf_units_text(out, row->note, 60);
+    }
+    sf_buf_add_u8(out, '\n');
+}
+
+static void add_heading(const struct sf_waterfall *w, uint64_t n_errors, struct sf_buf *out)
+{
+    char id[33], when[32];
+    time_t s = (time_t)(w->start_ns / 1000000000);
+    struct tm utc;
+    sf_trace_id_render(w->trace_id, id);
+    sf_buf_print(out, "trace %s  ", id);
+    sf_units_duration(out, w->end_ns - w->start_ns);
+    sf_buf_print(out, "  %u span%s", w->n_rows, w->n_rows == 1 ? "" : "s");
+    if (n_errors) {
+        add_color(w, out, "31");
+        sf_buf_print(out, "  %" PRIu64 " error%s", n_errors, n_errors == 1 ? "" : "s");
+        add_color(w, out, "0");
+    }
+    if (gmtime_r(&s, &utc) && strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &utc))
+        sf_buf_print(out, "\nstarted %s.%03d UTC   # critical path   = rest of the span   ! error",
+                     when, (int)(w->start_ns / 1000000 % 1000));
+    sf_buf_add_str(out, SF_STR("\n\n"));
+}
+
+/* "0", then a time at every quarter that has room for it. */
+static void add_scale(const struct sf_waterfall *w, const struct layout *l, struct sf_buf *out)
+{
+    struct sf_buf label = {0};
+    size_t at = 0;
+    add_padded(out, SF_STR("service"), l->service);
+    sf_buf_add_u8(out, ' ');
+    add_padded(out, SF_STR("operation"), l->name);
+    sf_buf_add_u8(out, ' ');
+    for (unsigned quarter = 0; quarter < 4; quarter++) {
+        size_t column = l->bar * quarter / 4;
+        sf_buf_reset(&label);
+        if (quarter)
+            sf_units_duration(&label, (w->end_ns - w->start_ns) / 4 * quarter);
+        else
+            sf_buf_add_u8(&label, '0');
+        if ((quarter && column <= at) || column + label.len > l->bar)
+            continue;
+        sf_units_pad(out, column - at);
+        sf_buf_add_str(out, sf_buf_str(&label));
+        at = column + label.len;
+    }
+    sf_buf_done(&label);
+    sf_buf_add_u8(out, '\n');
+}
+
+static sf_str exception_of(const struct sf_span *s)
+{
+    for (uint32_t i = 0; i < s->n_events; i++) {
+        sf_str message = sf_attrs_str(s->events[i].attrs, SF_STR("exception.message"));
+        if (message.len)
+            return message;
+    }
+    return SF_STR_NONE;
+}
+
+static void add_errors(const struct sf_waterfall *w, struct sf_buf *out)
+{
+    size_t columns = w->columns < MIN_COLUMNS ? MIN_COLUMNS : w->columns;
+    unsigned n = 0;
+    for (uint32_t i = 0; i < w->n_rows && n < 20; i++) {
+        const struct sf_span *s = w->rows[i].span;
+        sf_str message = s->status_msg.len ? s->status_msg : exception_of(s);
+        size_t width;
+        if (s->status != SF_STATUS_ERROR)
+            continue;
+        if (n++ == 0)
+            sf_buf_add_str(out, SF_STR("\nerrors\n"));
+        sf_buf_add_str(out, SF_STR("  "));
+        width = sf_units_text(out, w->rows[i].service, columns / 5);
+        sf_buf_add_str(out, SF_STR("  "));
+        width += sf_units_text(out, s->name, columns / 3);
+        if (message.len) {
+            sf_buf_add_str(out, SF_STR(": "));
+            sf_units_text(out, message, columns > width + 6 ? columns - width - 6 : 0);
+        }
+        sf_buf_add_u8(out, '\n');
+    }
+}
+
+void sf_waterfall_render(const struct sf_waterfall *w, struct sf_buf *out)
+{
+    struct layout l = lay_out(w);
+    uint64_t n_errors = 0;
+    uint32_t mark = 0;
+    for (uint32_t i = 0; i < w->n_rows; i++)
+        n_errors += w->rows[i].span->status == SF_STATUS_ERROR;
+    add_heading(w, n_errors, out);
+    add_scale(w, &l, out);
+    for (uint32_t i = 0; i < w->n_rows; i++)
+        add_row(w, &l, i, &mark, out);
+    add_errors(w, out);
+}

@@ -1,0 +1,35 @@
+/* waterfall.h - a trace drawn for a terminal: tree, bars, durations, errors, critical path.
+ *
+ *   service   operation                 0        312 ms       625 ms
+ *   gateway   GET /checkout             ####=========================####   1.25 s
+ *   order       order.calculate_totals      #########################       980 ms !
+ *
+ * '#' is time on the critical path, '=' the rest of a span, '!' an error. */
+#pragma once
+#include "base/buf.h"
+#include "model/span.h"
+
+struct sf_waterfall_row { /* in the order they shall appear */
+    const struct sf_span *span;
+    sf_str service;
+    uint32_t depth;
+    sf_str note; /* shown behind the duration; may be empty */
+};
+
+struct sf_waterfall_mark { /* a stretch of the critical path */
+    uint32_t row;
+    uint64_t from_ns, to_ns;
+};
+
+struct sf_waterfall {
+    sf_trace_id trace_id;
+    const struct sf_waterfall_row *rows;
+    uint32_t n_rows;
+    const struct sf_waterfall_mark *marks; /* sorted by row */
+    uint32_t n_marks;
+    uint64_t start_ns, end_ns;
+    uint32_t columns; /* of the terminal; at least 40 are used */
+    bool has_color;
+};
+
+void sf_waterfall_render(const struct sf_waterfall *w, struct sf_buf *out);

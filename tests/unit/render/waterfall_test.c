@@ -1,0 +1,70 @@
+#include "test.h"
+
+#include "render/waterfall.h"
+
+static const char want[] =
+    "trace 0a000000000000000000000000000000  100 ms  3 spans  1 error\n"
+    "started 2023-11-14 22:13:20.000 UTC   # critical path   = rest of the span   ! error\n"
+    "\n"
+    "service operation     0         25 ms      50 ms     75 ms\n"
+    "gateway GET /checkout ####=================================#####    100 ms\n"
+    "order     totals          #############################              70 ms !\n"
+    "order     audit                                =                    500 us\n"
+    "\n"
+    "errors\n"
+    "  order  totals: rule 7 ?[31mbroke\n";
+
+TEST(waterfall, draws_tree_bars_errors_and_critical_path)
+{
+    const uint64_t t0 = 1700000000000000000u, ms = 1000000;
+    struct sf_span spans[] = {
+        {.name = SF_STR("GET /checkout"), .start_ns = t0, .end_ns = t0 + 100 * ms},
+        {.name = SF_STR("totals"),
+         .start_ns = t0 + 10 * ms,
+         .end_ns = t0 + 80 * ms,
+         .status = SF_STATUS_ERROR,
+         .status_msg = SF_STR("rule 7 \033[31mbroke")},
+        {.name = SF_STR("audit"), .start_ns = t0 + 60 * ms, .end_ns = t0 + 60 * ms + ms / 2},
+    };
+    struct sf_waterfall_row rows[] = {
+        {&spans[0], SF_STR("gateway"), 0, SF_STR_NONE},
+        {&spans[1], SF_STR("order"), 1, SF_STR_NONE},
+        {&spans[2], SF_STR("order"), 1, SF_STR_NONE},
+    };
+    struct sf_waterfall_mark marks[] = {
+        {0, t0, t0 + 10 * ms}, {0, t0 + 90 * ms, t0 + 100 * ms}, {1, t0 + 10 * ms, t0 + 80 * ms}};
+    struct sf_waterfall w = {.trace_id = {{0x0a}},
+                             .rows = rows,
+                             .n_rows = 3,
+                             .marks = marks,
+                             .n_marks = 3,
+                             .start_ns = t0,
+                             .end_ns = t0 + 100 * ms,
+                             .columns = 76};
+    struct sf_buf out = {0};
+    sf_waterfall_render(&w, &out);
+    sf_buf_add_u8(&out, 0);
+    assert_string_equal((char *)out.p, want);
+    sf_buf_done(&out);
+}
+
+TEST(waterfall, fits_any_width_and_absurd_times)
+{
+    struct sf_span s = {.name = SF_STR("x"), .start_ns = UINT64_MAX, .end_ns = 0};
+    struct sf_waterfall_row row = {&s, SF_STR("a service with a long name indeed"), 5000,
+                                   SF_STR("note")};
+    struct sf_waterfall_mark mark = {0, 0, UINT64_MAX};
+    struct sf_buf out = {0};
+    for (uint32_t columns = 0; columns < 500; columns += 7) {
+        struct sf_waterfall w = {.rows = &row,
+                                 .n_rows = 1,
+                                 .marks = &mark,
+                                 .n_marks = 1,
+                                 .end_ns = UINT64_MAX,
+                                 .columns = columns,
+                                 .has_color = columns % 2};
+        sf_waterfall_render(&w, &out);
+    }
+    assert_true(sf_buf_ok(&out));
+    sf_buf_done(&out);
+}
