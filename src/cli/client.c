@@ -1,0 +1,228 @@
+#include "cli/client.h"
+
+#include <curl/curl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/dir.h"
+#include "os/file.h"
+#include "os/text_file.h"
+
+enum { MAX_ANSWER_LEN = 1 << 30, MAX_TOKEN_LEN = 4096 };
+
+static const char *server_of(const struct sf_client *c)
+{
+    const char *set = c->server ? c->server : getenv("SPANFLAME_SERVER");
+    return set && *set ? set : "http://127.0.0.1:4040";
+}
+
+static size_t collect(char *data, size_t size, size_t n, void *arg)
+{
+    struct sf_buf *body = arg;
+    sf_buf_add(body, data, size * n);
+    return sf_buf_ok(body) ? size * n : 0; /* less than given makes curl stop */
+}
+
+static enum sf_err read_token(const struct sf_client *c, struct sf_buf *out, struct sf_why *why)
+{
+    const char *set = getenv("SPANFLAME_TOKEN");
+    if (c->token_file) {
+        enum sf_err err = sf_text_file_read(c->token_file, MAX_TOKEN_LEN, out, why);
+        if (err)
+            return err;
+        out->len = sf_str_trim(sf_buf_str(out)).len;
+    } else if (set) {
+        sf_buf_add_str(out, sf_str_from(set));
+    }
+    return SF_OK;
+}
+
+static enum sf_err add_header(struct curl_slist **list, const char *name, sf_str val,
+                              struct sf_why *why)
+{
+    struct sf_buf line = {0};
+    struct curl_slist *longer = NULL;
+    sf_buf_print(&line, "%s: %.*s", name, SF_STR_ARG(val));
+    sf_buf_add_u8(&line, 0);
+    if (sf_buf_ok(&line))
+        longer = curl_slist_append(*list, (char *)line.p);
+    sf_buf_done(&line);
+    if (!longer)
+        return sf_fail(why, SF_ERR_NOMEM, "no memory for the request");
+    *list = longer;
+    return SF_OK;
+}
+
+static enum sf_err make_headers(const struct sf_client *c, const char *accept,
+                                const char *content_type, struct curl_slist **list,
+                                struct sf_why *why)
+{
+    struct sf_buf token = {0};
+    struct sf_buf bearer = {0};
+    enum sf_err err = read_token(c, &token, why);
+    if (!err && token.len) {
+        sf_buf_print(&bearer, "Bearer %.*s", SF_STR_ARG(sf_buf_str(&token)));
+        err = add_header(list, "Authorization", sf_buf_str(&bearer), why);
+    }
+    if (!err && c->tenant)
+        err = add_header(list, "X-Scope-OrgID", sf_str_from(c->tenant), why);
+    if (!err && accept)
+        err = add_header(list, "Accept", sf_str_from(accept), why);
+    if (!err && content_type)
+        err = add_header(list, "Content-Type", sf_str_from(content_type), why);
+    sf_buf_done(&token);
+    sf_buf_done(&bearer);
+    return err;
+}
+
+static enum sf_err explain(const struct sf_client *c, CURLcode code, const char *detail,
+                           struct sf_why *why)
+{
+    const char *server = server_of(c);
+    switch (code) {
+    case CURLE_COULDNT_CONNECT:
+        return sf_fail(why, SF_ERR_IO,
+                       "no server answers at %s; start one with `spanflame serve`, or name another "
+                       "with --server URL",
+                       server);
+    case CURLE_COULDNT_RESOLVE_HOST:
+        return sf_fail(why, SF_ERR_IO, "the host in %s is not known; check --server", server);
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+        return sf_fail(why, SF_ERR_INPUT, "--server %s is not a URL such as http://127.0.0.1:4040",
+                       server);
+    case CURLE_OPERATION_TIMEDOUT:
+        return sf_fail(why, SF_ERR_DEADLINE, "%s did not answer in time; try a longer --timeout",
+                       server);
+    case CURLE_WRITE_ERROR:
+        return sf_fail(why, SF_ERR_LIMIT, "the answer of %s is larger than 1 GiB", server);
+    default:
+        return sf_fail(why, SF_ERR_IO, "%s: %s", server,
+                       detail && *detail ? detail : curl_easy_strerror(code));
+    }
+}
+
+static void set_up(CURL *curl, const struct sf_client *c, const char *url,
+                   struct curl_slist *headers, char *detail, const sf_bytes *body,
+                   struct sf_buf *answer)
+{
+    int64_t timeout_ns = c->timeout_ns ? c->timeout_ns : 30000000000;
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, detail);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, collect);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, answer);
+    curl_easy_setopt(curl, CURLOPT_ACCEPT_ENCODING, "gzip");
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)(timeout_ns / 1000000));
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "spanflame-cli");
+    if (c->ca_file)
+        curl_easy_setopt(curl, CURLOPT_CAINFO, c->ca_file);
+    if (body) {
+        curl_easy_setopt(curl, CURLOPT_POST, 1L);
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body->p ? (const char *)body->p : "");
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->len);
+    }
+}
+
+enum sf_err sf_client_call(const struct sf_client *c, const char *path, const char *accept,
+                           const char *content_type, const sf_bytes *body,
+                           struct sf_client_answer *out, struct sf_why *why)
+{
+    char detail[CURL_ERROR_SIZE] = "";
+    struct curl_slist *headers = NULL;
+    struct sf_buf url = {0};
+    struct sf_buf answer = {.max = MAX_ANSWER_LEN};
+    sf_str server = sf_str_from(server_of(c));
+    enum sf_err err;
+    CURLcode code;
+    CURL *curl = curl_easy_init();
+
+    if (!curl)
+        return sf_fail(why, SF_ERR_NOMEM, "no memory for the request");
+    while (server.len && server.p[server.len - 1] == '/')
+        server.len--;
+    sf_buf_print(&url, "%.*s%s", SF_STR_ARG(server), path);
+    sf_buf_add_u8(&url, 0);
+    err = make_headers(c, accept, content_type, &headers, why);
+    if (err)
+        goto done;
+    if (!sf_buf_ok(&url)) {
+        err = sf_fail(why, SF_ERR_NOMEM, "no memory for the request");
+        goto done;
+    }
+    set_up(curl, c, (char *)url.p, headers, detail, body, &answer);
+    code = curl_easy_perform(curl);
+    if (code != CURLE_OK) {
+        err = explain(c, code, detail, why);
+        goto done;
+    }
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &out->status);
+    out->body = answer;
+    answer = (struct sf_buf){0};
+done:
+    curl_slist_free_all(headers);
+    curl_easy_cleanup(curl);
+    sf_buf_done(&url);
+    sf_buf_done(&answer);
+    return err;
+}
+
+static enum sf_err finish(const struct sf_client *c, struct sf_client_answer *answer,
+                          struct sf_buf *out, struct sf_why *why)
+{
+    sf_str words = sf_str_trim(sf_buf_str(&answer->body));
+    enum sf_err err;
+    if (answer->status >= 200 && answer->status < 300) {
+        sf_buf_done(out);
+        *out = answer->body;
+        return SF_OK;
+    }
+    switch (answer->status) {
+    case 401:
+        err = sf_fail(why, SF_ERR_DENIED,
+                      "%s wants a token: set SPANFLAME_TOKEN or --token-file FILE", server_of(c));
+        break;
+    case 403:
+        err = sf_fail(why, SF_ERR_DENIED, "the token may not do this: %.*s", SF_STR_ARG(words));
+        break;
+    case 404:
+        err = sf_fail(why, SF_ERR_NOT_FOUND, "%.*s",
+                      SF_STR_ARG(words.len ? words : SF_STR("not found")));
+        break;
+    default:
+        err = sf_fail(why, answer->status < 500 ? SF_ERR_INPUT : SF_ERR_IO, "%s answers %ld: %.*s",
+                      server_of(c), answer->status, SF_STR_ARG(words));
+    }
+    sf_buf_done(&answer->body);
+    return err;
+}
+
+enum sf_err sf_client_get(const struct sf_client *c, const char *path, const char *accept,
+                          struct sf_buf *out, struct sf_why *why)
+{
+    struct sf_client_answer answer = {0};
+    enum sf_err err = sf_client_call(c, path, accept, NULL, NULL, &answer, why);
+    return err ? err : finish(c, &answer, out, why);
+}
+
+enum sf_err sf_client_post(const struct sf_client *c, const char *path, const char *content_type,
+                           sf_bytes body, struct sf_buf *out, struct sf_why *why)
+{
+    struct sf_client_answer answer = {0};
+    enum sf_err err = sf_client_call(c, path, NULL, content_type, &body, &answer, why);
+    return err ? err : finish(c, &answer, out, why);
+}
+
+void sf_client_encode(struct sf_buf *out, sf_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char b = (unsigned char)text.p[i];
+        if ((b >= '0' && b <= '9') || (b >= 'a' && b <= 'z') || (b >= 'A' && b <= 'Z') ||
+            (b && strchr("-._~", b)))
+            sf_buf_add_u8(out, b);
+        else
+            sf_buf_print(out, "%%%02X", b);
+    }
+}

@@ -1,0 +1,47 @@
+/* client.h - the CLI's way to a server: one HTTP call, bounded, with errors that say what to do. */
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+#include "cli/args.h"
+
+struct sf_client {          /* fill with the flags below, or by hand; zero means the default */
+    const char *server;     /* --server, else SPANFLAME_SERVER, else http://127.0.0.1:4040 */
+    const char *token_file; /* --token-file, else SPANFLAME_TOKEN (the token itself) */
+    const char *tenant;     /* --tenant: X-Scope-OrgID */
+    const char *ca_file;    /* --ca-file: trust this certificate authority */
+    int64_t timeout_ns;     /* --timeout */
+};
+
+/* The flags every command that talks to a server has; put them into its table. */
+#define SF_CLIENT_FLAGS(client)                                                     \
+    {"server", SF_FLAG_STR, &(client).server, "URL",                                \
+     "the server (default http://127.0.0.1:4040)"},                                 \
+        {"token-file", SF_FLAG_STR, &(client).token_file, "FILE",                   \
+         "file that holds the bearer token"},                                       \
+        {"tenant", SF_FLAG_STR, &(client).tenant, "NAME", "the tenant to ask for"}, \
+        {"ca-file", SF_FLAG_STR, &(client).ca_file, "FILE",                         \
+         "certificate authority to trust (PEM)"},                                   \
+    {                                                                               \
+        "timeout", SF_FLAG_DURATION, &(client).timeout_ns, "TIME",                  \
+            "give up after this long (default 30s)"                                 \
+    }
+
+struct sf_client_answer {
+    long status;
+    struct sf_buf body; /* owned by the caller */
+};
+
+/* GET when `body` is NULL, else POST with `content_type`. `path` begins with '/' and is already
+ * encoded. Any HTTP status is SF_OK; failing to get one is IO with a sentence that names the server
+ * and what to do about it. */
+enum sf_err sf_client_call(const struct sf_client *c, const char *path, const char *accept,
+                           const char *content_type, const sf_bytes *body,
+                           struct sf_client_answer *out, struct sf_why *why);
+/* The same, and a status other than 2xx is an error too: the server's own words. 404 is NOT_FOUND,
+ * 401 and 403 DENIED, 4xx INPUT, 5xx IO. */
+enum sf_err sf_client_get(const struct sf_client *c, const char *path, const char *accept,
+                          struct sf_buf *out, struct sf_why *why);
+enum sf_err sf_client_post(const struct sf_client *c, const char *path, const char *content_type,
+                           sf_bytes body, struct sf_buf *out, struct sf_why *why);
+void sf_client_encode(struct sf_buf *out,
+                      sf_str text); /* percent-encodes a path part or parameter */

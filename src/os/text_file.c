@@ -1,0 +1,45 @@
+#include "os/text_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static enum sf_err read_all(int fd, const char *name, size_t max_len, struct sf_buf *out,
+                            struct sf_why *why)
+{
+    for (;;) {
+        ssize_t got;
+        if (!sf_buf_reserve(out, 64 * 1024))
+            return sf_fail(why, SF_ERR_NOMEM, "no memory to read %s", name);
+        got = read(fd, out->p + out->len, 64 * 1024);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return sf_fail(why, SF_ERR_IO, "read %s: %s", name, strerror(errno));
+        if (got == 0)
+            return SF_OK;
+        out->len += (size_t)got;
+        if (out->len > max_len)
+            return sf_fail(why, SF_ERR_LIMIT, "%s is longer than %zu bytes", name, max_len);
+    }
+}
+
+enum sf_err sf_text_file_read(const char *path, size_t max_len, struct sf_buf *out,
+                              struct sf_why *why)
+{
+    enum sf_err err;
+    int fd;
+    if (strcmp(path, "-") == 0)
+        return read_all(STDIN_FILENO, "standard input", max_len, out, why);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return sf_fail(why,
+                       errno == ENOENT   ? SF_ERR_NOT_FOUND
+                       : errno == EACCES ? SF_ERR_DENIED
+                                         : SF_ERR_IO,
+                       "open %s: %s", path, strerror(errno));
+    err = read_all(fd, path, max_len, out, why);
+    close(fd);
+    return err;
+}
