@@ -51,6 +51,15 @@
 #define SF_LIMIT_TENANT_LEN   150         /* bytes of a tenant name */
 #define SF_LIMIT_MEMORY_LEN   (256u << 20) /* (conf) the server's memory */
 
+/* --- metrics from spans (meter) --- */
+#define SF_LIMIT_METER_SERIES   2000  /* (conf) service x operation x kind x status: names with ids */
+#define SF_LIMIT_METER_STALE_MS 900000 /* a series without spans for so long is dropped */
+#define SF_LIMIT_METER_SLACK_MS 30000  /* spans that ended further from now: old data, wrong clocks */
+
+/* --- requests waiting for a thread (serve) --- */
+#define SF_LIMIT_INGEST_QUEUE 512 /* bodies waiting to be decoded; above: 429 */
+#define SF_LIMIT_QUERY_QUEUE  256 /* queries waiting; above: 429 */
+
 /* --- queries --- */
 #define SF_LIMIT_QUERY_LEN        (128 * 1024) /* query text */
 #define SF_LIMIT_QUERY_MEMORY_LEN (24u << 20)  /* (conf) one query */

@@ -1,0 +1,278 @@
+/* counters.c - what the server counts of itself. */
+#include "meter/counters.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/limits.h"
+#include "os/thread.h"
+
+/* Statuses worth a line of their own; anything else is counted in the last one. */
+static const int statuses[] = {200, 202, 204, 400, 401, 403, 404, 405, 408, 411, 413,
+                               414, 415, 422, 429, 431, 499, 500, 501, 503, 504, 0};
+enum { N_STATUSES = sizeof(statuses) / sizeof(statuses[0]) };
+
+static const double duration_bounds[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
+                                         0.1,   0.25,   0.5,   1,    5,     30};
+enum { N_DURATIONS = sizeof(duration_bounds) / sizeof(duration_bounds[0]) };
+
+struct route_counts {
+    _Atomic(const char *) label; /* NULL: never asked */
+    atomic_uint_fast64_t by_status[N_STATUSES];
+    atomic_uint_fast64_t buckets[N_DURATIONS + 1];
+    atomic_uint_fast64_t ns_sum;
+};
+
+struct tenant_row {
+    char name[SF_LIMIT_TENANT_LEN + 1];
+    struct sf_tenant_counts counts;
+};
+
+struct sf_counters {
+    atomic_uint_fast64_t counts[SF_COUNTS];
+    struct route_counts routes[SF_COUNTERS_ROUTES];
+    struct sf_mutex mutex; /* guards what follows */
+    struct tenant_row *tenants;
+    size_t n_tenants;
+};
+
+struct sf_counters *sf_counters_new(void)
+{
+    struct sf_counters *c = sf_heap_new(sizeof(*c));
+    if (!c)
+        return NULL;
+    c->tenants = sf_heap_new_n(SF_COUNTERS_TENANTS, sizeof(*c->tenants));
+    if (!c->tenants) {
+        sf_heap_free(c);
+        return NULL;
+    }
+    sf_mutex_init(&c->mutex);
+    return c;
+}
+
+void sf_counters_free(struct sf_counters *c)
+{
+    if (!c)
+        return;
+    sf_mutex_done(&c->mutex);
+    sf_heap_free(c->tenants);
+    sf_heap_free(c);
+}
+
+static void bump(atomic_uint_fast64_t *at, uint64_t n)
+{
+    atomic_fetch_add_explicit(at, n, memory_order_relaxed);
+}
+
+static uint64_t peek(const atomic_uint_fast64_t *at)
+{
+    return atomic_load_explicit(at, memory_order_relaxed);
+}
+
+void sf_counters_add(struct sf_counters *c, enum sf_count what, uint64_t n)
+{
+    if (n)
+        bump(&c->counts[what], n);
+}
+
+uint64_t sf_counters_get(const struct sf_counters *c, enum sf_count what)
+{
+    return peek(&c->counts[what]);
+}
+
+void sf_counters_request(struct sf_counters *c, unsigned route, const char *label, int status,
+                         uint64_t ns)
+{
+    struct route_counts *r = &c->routes[route < SF_COUNTERS_ROUTES ? route : 0];
+    atomic_store_explicit(&r->label, label, memory_order_relaxed);
+    size_t i = 0;
+    while (i < N_STATUSES - 1 && statuses[i] != status)
+        i++;
+    bump(&r->by_status[i], 1);
+    size_t b = 0;
+    while (b < N_DURATIONS && (double)ns > duration_bounds[b] * 1e9)
+        b++;
+    bump(&r->buckets[b], 1);
+    bump(&r->ns_sum, ns);
+}
+
+static struct tenant_row *find_tenant(struct sf_counters *c, sf_str tenant)
+{
+    for (size_t i = 0; i < c->n_tenants; i++) {
+        if (sf_str_eq(sf_str_from(c->tenants[i].name), tenant))
+            return &c->tenants[i];
+    }
+    if (c->n_tenants == SF_COUNTERS_TENANTS)
+        return &c->tenants[SF_COUNTERS_TENANTS - 1];
+    struct tenant_row *row = &c->tenants[c->n_tenants++];
+    if (c->n_tenants == SF_COUNTERS_TENANTS)
+        tenant = SF_STR("(other tenants)");
+    size_t len = tenant.len < sizeof(row->name) ? tenant.len : sizeof(row->name) - 1;
+    memcpy(row->name, tenant.p, len);
+    return row;
+}
+
+void sf_counters_tenant(struct sf_counters *c, sf_str tenant, const struct sf_tenant_counts *add)
+{
+    sf_mutex_lock(&c->mutex);
+    struct sf_tenant_counts *to = &find_tenant(c, tenant)->counts;
+    to->n_spans += add->n_spans;
+    to->body_len += add->body_len;
+    to->n_bad_trace_id += add->n_bad_trace_id;
+    to->n_bad_span_id += add->n_bad_span_id;
+    to->n_other += add->n_other;
+    to->n_refused += add->n_refused;
+    sf_mutex_unlock(&c->mutex);
+}
+
+/* ---- text ---- */
+
+struct line { /* consecutive lines of one family share it */
+    enum sf_count count;
+    const char *family, *label, *val, *help;
+};
+
+static const struct line lines[] = {
+    {SF_COUNT_SPANS_RECEIVED, "spanflame_spans_received", NULL, NULL,
+     "Spans in requests that could be decoded."},
+    {SF_COUNT_SPANS_ACKED, "spanflame_spans_acknowledged", NULL, NULL,
+     "Spans that were durable when the sender got its answer."},
+    {SF_COUNT_REJECT_NOT_READY, "spanflame_requests_rejected", "reason", "not_ready",
+     "Requests refused, by reason."},
+    {SF_COUNT_REJECT_QUEUE_FULL, "spanflame_requests_rejected", "reason", "queue_full", NULL},
+    {SF_COUNT_REJECT_PRESSURE, "spanflame_requests_rejected", "reason", "pressure", NULL},
+    {SF_COUNT_REJECT_DISK, "spanflame_requests_rejected", "reason", "disk", NULL},
+    {SF_COUNT_REJECT_MALFORMED, "spanflame_requests_rejected", "reason", "malformed", NULL},
+    {SF_COUNT_REJECT_TOO_LARGE, "spanflame_requests_rejected", "reason", "too_large", NULL},
+    {SF_COUNT_REJECT_CONTENT_TYPE, "spanflame_requests_rejected", "reason", "content_type", NULL},
+    {SF_COUNT_REJECT_ENCODING, "spanflame_requests_rejected", "reason", "encoding", NULL},
+    {SF_COUNT_REJECT_UNAUTHENTICATED, "spanflame_requests_rejected", "reason", "unauthenticated",
+     NULL},
+    {SF_COUNT_REJECT_DENIED, "spanflame_requests_rejected", "reason", "denied", NULL},
+    {SF_COUNT_REJECT_TENANT, "spanflame_requests_rejected", "reason", "tenant", NULL},
+    {SF_COUNT_REJECT_NO_ROUTE, "spanflame_requests_rejected", "reason", "no_route", NULL},
+    {SF_COUNT_REJECT_METHOD, "spanflame_requests_rejected", "reason", "method", NULL},
+    {SF_COUNT_REJECT_INTERNAL, "spanflame_requests_rejected", "reason", "internal", NULL},
+    {SF_COUNT_DISCARD_TRACE_ID, "spanflame_spans_discarded", "reason", "invalid_trace_id",
+     "Spans left out of accepted requests, by reason."},
+    {SF_COUNT_DISCARD_SPAN_ID, "spanflame_spans_discarded", "reason", "invalid_span_id", NULL},
+    {SF_COUNT_DISCARD_OTHER, "spanflame_spans_discarded", "reason", "other", NULL},
+    {SF_COUNT_CUT_ATTRS, "spanflame_cut", "what", "attributes",
+     "Pieces of spans cut to their limits, by what they were."},
+    {SF_COUNT_CUT_VALUES, "spanflame_cut", "what", "values", NULL},
+    {SF_COUNT_CUT_KEYS, "spanflame_cut", "what", "keys", NULL},
+    {SF_COUNT_CUT_NAMES, "spanflame_cut", "what", "names", NULL},
+    {SF_COUNT_CUT_EVENTS, "spanflame_cut", "what", "events", NULL},
+    {SF_COUNT_CUT_LINKS, "spanflame_cut", "what", "links", NULL},
+    {SF_COUNT_REDACTIONS, "spanflame_redactions", NULL, NULL,
+     "Values replaced before anything was written."},
+    {SF_COUNT_OTHER_METRICS, "spanflame_other_signals", "signal", "metrics",
+     "OTLP requests with signals this server does not keep."},
+    {SF_COUNT_OTHER_LOGS, "spanflame_other_signals", "signal", "logs", NULL},
+    {SF_COUNT_LISTEN_FAULTS, "spanflame_listen_faults", NULL, NULL,
+     "Requests that never reached a route: bad framing, floods, timeouts."},
+};
+_Static_assert(sizeof(lines) / sizeof(lines[0]) == SF_COUNTS, "every counter has its line");
+
+static void render_lines(struct sf_counters *c, struct sf_exposition *e)
+{
+    const char *family = "";
+    for (size_t i = 0; i < SF_COUNTS; i++) {
+        const struct line *line = &lines[i];
+        if (strcmp(family, line->family) != 0)
+            sf_exposition_family(e, line->family, SF_METRIC_COUNTER, line->help);
+        family = line->family;
+        struct sf_metric_label label = {line->label, sf_str_from(line->val)};
+        sf_exposition_u64(e, &label, line->label ? 1 : 0, peek(&c->counts[line->count]));
+    }
+}
+
+static void render_requests(struct sf_counters *c, struct sf_exposition *e)
+{
+    sf_exposition_family(e, "spanflame_requests", SF_METRIC_COUNTER,
+                         "Requests answered, by route and HTTP status.");
+    for (size_t i = 0; i < SF_COUNTERS_ROUTES; i++) {
+        struct route_counts *r = &c->routes[i];
+        const char *label = atomic_load_explicit(&r->label, memory_order_relaxed);
+        for (size_t s = 0; label && s < N_STATUSES; s++) {
+            uint64_t n = peek(&r->by_status[s]);
+            char status[8] = "other";
+            if (statuses[s])
+                snprintf(status, sizeof(status), "%d", statuses[s]);
+            struct sf_metric_label labels[] = {{"route", sf_str_from(label)},
+                                               {"status", sf_str_from(status)}};
+            if (n)
+                sf_exposition_u64(e, labels, 2, n);
+        }
+    }
+}
+
+static void render_durations(struct sf_counters *c, struct sf_exposition *e)
+{
+    sf_exposition_family(e, "spanflame_request_duration_seconds", SF_METRIC_HISTOGRAM,
+                         "From complete headers to the answer being handed back, by route.");
+    for (size_t i = 0; i < SF_COUNTERS_ROUTES; i++) {
+        struct route_counts *r = &c->routes[i];
+        const char *text = atomic_load_explicit(&r->label, memory_order_relaxed);
+        if (!text)
+            continue;
+        uint64_t counts[N_DURATIONS + 1];
+        for (size_t b = 0; b <= N_DURATIONS; b++)
+            counts[b] = peek(&r->buckets[b]);
+        struct sf_metric_label label = {"route", sf_str_from(text)};
+        sf_exposition_histogram(e, &label, 1, duration_bounds, N_DURATIONS, counts,
+                                (double)peek(&r->ns_sum) / 1e9, NULL);
+    }
+}
+
+/* One family over all tenants; `discard` names the reason label, NULL for families without it. */
+static void render_tenants(struct sf_counters *c, struct sf_exposition *e, size_t field_off,
+                           const char *reason)
+{
+    for (size_t i = 0; i < c->n_tenants; i++) {
+        struct tenant_row *row = &c->tenants[i];
+        struct sf_metric_label labels[] = {{"tenant", sf_str_from(row->name)},
+                                           {"reason", sf_str_from(reason)}};
+        uint64_t val;
+        memcpy(&val, (const char *)&row->counts + field_off, sizeof(val));
+        sf_exposition_u64(e, labels, reason ? 2 : 1, val);
+    }
+}
+
+static void render_tempo_names(struct sf_counters *c, struct sf_exposition *e)
+{
+    sf_mutex_lock(&c->mutex);
+    sf_exposition_family(e, "tempo_distributor_spans_received", SF_METRIC_COUNTER,
+                         "Spans received, by tenant.");
+    render_tenants(c, e, offsetof(struct sf_tenant_counts, n_spans), NULL);
+    sf_exposition_family(e, "tempo_distributor_bytes_received", SF_METRIC_COUNTER,
+                         "Request bytes received, by tenant.");
+    render_tenants(c, e, offsetof(struct sf_tenant_counts, body_len), NULL);
+    sf_exposition_family(e, "tempo_discarded_spans", SF_METRIC_COUNTER,
+                         "Spans discarded, by tenant and reason.");
+    render_tenants(c, e, offsetof(struct sf_tenant_counts, n_bad_trace_id), "invalid_trace_id");
+    render_tenants(c, e, offsetof(struct sf_tenant_counts, n_bad_span_id), "invalid_span_id");
+    render_tenants(c, e, offsetof(struct sf_tenant_counts, n_other), "unknown_error");
+    uint64_t n_accepted = 0, n_refused = 0;
+    for (size_t i = 0; i < c->n_tenants; i++) {
+        const struct sf_tenant_counts *t = &c->tenants[i].counts;
+        n_accepted += t->n_spans - t->n_refused;
+        n_refused += t->n_refused;
+    }
+    sf_mutex_unlock(&c->mutex);
+    sf_exposition_family(e, "tempo_receiver_accepted_spans", SF_METRIC_COUNTER_BARE,
+                         "Spans of requests that were acknowledged.");
+    sf_exposition_u64(e, NULL, 0, n_accepted);
+    sf_exposition_family(e, "tempo_receiver_refused_spans", SF_METRIC_COUNTER_BARE,
+                         "Spans of requests that were answered with an error.");
+    sf_exposition_u64(e, NULL, 0, n_refused);
+}
+
+void sf_counters_render(struct sf_counters *c, struct sf_exposition *e)
+{
+    render_requests(c, e);
+    render_durations(c, e);
+    render_lines(c, e);
+    render_tempo_names(c, e);
+}

@@ -1,0 +1,511 @@
+/* span_metrics.c - calls, errors and durations per service and operation.
+ *
+ * Series live in one array of fixed-size rows with a table of places over it. A scrape copies all
+ * of it under the lock (a megabyte at the cap, well under a millisecond) and writes the text from
+ * the copy, so that ingest threads never wait for text. */
+#include "meter/span_metrics.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/heap.h"
+#include "base/limits.h"
+#include "base/num.h"
+#include "base/text.h"
+#include "os/thread.h"
+
+enum { N_BOUNDS = SF_SPAN_METRIC_BUCKETS - 1, MAX_LABEL_LEN = 2048 };
+
+static const double bounds[N_BOUNDS] = {0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128,
+                                        0.256, 0.512, 1.024, 2.048, 4.096, 8.192, 16.384};
+
+static uint8_t bucket_of(uint64_t duration_ns)
+{
+    uint8_t i = 0;
+    while (i < N_BOUNDS && duration_ns > (uint64_t)2000000 << i)
+        i++;
+    return i;
+}
+
+/* ---- the size a span has as protobuf ---- */
+
+static uint64_t varint_len(uint64_t v)
+{
+    return v < 128 ? 1 : (uint64_t)(64 - __builtin_clzll(v) + 6) / 7;
+}
+
+/* tag (one byte, or two from field 16 on), length, content */
+static uint64_t field_len(uint64_t len)
+{
+    return 1 + varint_len(len) + len;
+}
+
+static uint64_t str_len(sf_str s)
+{
+    return s.len ? field_len(s.len) : 0;
+}
+
+static uint64_t count_len(uint32_t n)
+{
+    return n ? 1 + varint_len(n) : 0;
+}
+
+static uint64_t value_len(const struct sf_value *v)
+{
+    switch (v->type) {
+    case SF_VALUE_STR:
+    case SF_VALUE_BYTES:
+    case SF_VALUE_ARRAY:
+    case SF_VALUE_KVLIST: return field_len(v->str.len);
+    case SF_VALUE_BOOL: return 2;
+    case SF_VALUE_INT: return 1 + varint_len((uint64_t)v->i64);
+    case SF_VALUE_DOUBLE: return 9;
+    default: return 0;
+    }
+}
+
+static uint64_t attrs_len(struct sf_attrs attrs)
+{
+    uint64_t len = 0;
+    for (uint32_t i = 0; i < attrs.n; i++)
+        len += field_len(str_len(attrs.list[i].key) + field_len(value_len(&attrs.list[i].val)));
+    return len;
+}
+
+static uint64_t span_len(const struct sf_span *s)
+{
+    uint64_t len = field_len(16) + field_len(8) + (s->parent_id ? field_len(8) : 0);
+    len += str_len(s->trace_state) + str_len(s->name) + (s->kind ? 2 : 0) + 9 + 9;
+    len += attrs_len(s->attrs) + count_len(s->dropped_attrs) + count_len(s->dropped_events) +
+           count_len(s->dropped_links);
+    for (uint32_t i = 0; i < s->n_events; i++) {
+        const struct sf_event *ev = &s->events[i];
+        len += field_len(9 + str_len(ev->name) + attrs_len(ev->attrs) +
+                         count_len(ev->dropped_attrs));
+    }
+    for (uint32_t i = 0; i < s->n_links; i++) {
+        const struct sf_link *l = &s->links[i];
+        len += field_len(field_len(16) + field_len(8) + str_len(l->trace_state) +
+                         attrs_len(l->attrs) + count_len(l->dropped_attrs) + (l->flags ? 5 : 0));
+    }
+    uint64_t status = str_len(s->status_msg) + (s->status ? 2 : 0);
+    return len + (status ? field_len(status) : 0) + (s->flags ? 6 : 0);
+}
+
+/* ---- a batch's tally ---- */
+
+static sf_str cut(sf_str s)
+{
+    s.len = sf_utf8_cut(s, MAX_LABEL_LEN);
+    return s;
+}
+
+static uint64_t key_hash(uint64_t service_hash, sf_str name, uint8_t kind, uint8_t status)
+{
+    return sf_hash_mix(sf_hash_mix(service_hash, sf_hash_str(name)),
+                       (uint64_t)kind << 8 | (uint64_t)status);
+}
+
+static bool tally_row_is(const struct sf_span_tally_row *r, uint64_t hash, sf_str service,
+                         const struct sf_span *s)
+{
+    return r->hash == hash && r->kind == s->kind && r->status == s->status &&
+           sf_str_eq(r->name, cut(s->name)) && sf_str_eq(r->service, service);
+}
+
+static bool grow_tally(struct sf_span_tally *t, struct sf_arena *req)
+{
+    if (t->n_rows < t->cap_rows)
+        return true;
+    uint32_t cap = t->cap_rows ? t->cap_rows * 2 : 64;
+    struct sf_span_tally_row *rows = sf_arena_new_n(req, cap, sizeof(*rows));
+    uint32_t *slots = sf_arena_new_n(req, (size_t)cap * 2, sizeof(*slots));
+    if (!rows || !slots)
+        return false;
+    if (t->n_rows)
+        memcpy(rows, t->rows, t->n_rows * sizeof(*rows));
+    t->rows = rows;
+    t->slots = slots;
+    t->cap_rows = cap;
+    t->n_slots = cap * 2;
+    for (uint32_t i = 0; i < t->n_rows; i++) {
+        uint64_t at = rows[i].hash & (t->n_slots - 1);
+        while (slots[at])
+            at = (at + 1) & (t->n_slots - 1);
+        slots[at] = i + 1;
+    }
+    return true;
+}
+
+static struct sf_span_tally_row *find_row(struct sf_span_tally *t, struct sf_arena *req,
+                                          uint64_t hash, sf_str service, const struct sf_span *s)
+{
+    if (!grow_tally(t, req))
+        return NULL;
+    uint64_t at = hash & (t->n_slots - 1);
+    for (; t->slots[at]; at = (at + 1) & (t->n_slots - 1)) {
+        if (tally_row_is(&t->rows[t->slots[at] - 1], hash, service, s))
+            return &t->rows[t->slots[at] - 1];
+    }
+    struct sf_span_tally_row *row = &t->rows[t->n_rows];
+    *row = (struct sf_span_tally_row){.hash = hash, .kind = s->kind, .status = s->status};
+    if (!sf_arena_copy(req, service, &row->service) ||
+        !sf_arena_copy(req, cut(s->name), &row->name))
+        return NULL;
+    t->slots[at] = ++t->n_rows;
+    return row;
+}
+
+static bool add_to_bucket(struct sf_span_tally *t, struct sf_arena *req,
+                          struct sf_span_tally_row *row, const struct sf_span *s, int64_t now_ns)
+{
+    uint64_t duration_ns = sf_span_duration_ns(s);
+    uint8_t bucket = bucket_of(duration_ns);
+    struct sf_span_tally_bucket *b = NULL;
+    for (uint32_t at = row->first_bucket; at; at = t->buckets[at - 1].next) {
+        if (t->buckets[at - 1].bucket == bucket)
+            b = &t->buckets[at - 1];
+    }
+    if (!b) {
+        if (t->n_buckets == t->cap_buckets) {
+            uint32_t cap = t->cap_buckets ? t->cap_buckets * 2 : 128;
+            struct sf_span_tally_bucket *more = sf_arena_grow(
+                req, t->buckets, t->cap_buckets * sizeof(*more), cap * sizeof(*more));
+            if (!more)
+                return false;
+            t->buckets = more;
+            t->cap_buckets = cap;
+        }
+        b = &t->buckets[t->n_buckets++];
+        *b = (struct sf_span_tally_bucket){.bucket = bucket, .next = row->first_bucket};
+        row->first_bucket = t->n_buckets;
+    }
+    b->n_spans++;
+    b->exemplar = (struct sf_exemplar){s->trace_id, (double)duration_ns / 1e9, now_ns};
+    row->n_calls++;
+    row->size_len += span_len(s);
+    row->duration_ns += duration_ns;
+    return true;
+}
+
+static bool is_outside_slack(uint64_t end_ns, int64_t now_ns, int64_t slack_ns)
+{
+    uint64_t now = now_ns > 0 ? (uint64_t)now_ns : 0;
+    uint64_t apart = end_ns > now ? end_ns - now : now - end_ns;
+    return apart > (uint64_t)slack_ns;
+}
+
+bool sf_span_tally_make(const struct sf_span_batch *batch, int64_t now_ns, int64_t slack_ns,
+                        struct sf_arena *req, struct sf_span_tally *out)
+{
+    struct sf_span_tally t = {0};
+    uint32_t resource = UINT32_MAX;
+    sf_str service = SF_STR_NONE;
+    uint64_t service_hash = 0;
+    for (uint32_t i = 0; i < batch->n_spans; i++) {
+        const struct sf_span *s = &batch->spans[i];
+        t.n_spans++;
+        if (is_outside_slack(s->end_ns, now_ns, slack_ns)) {
+            t.n_outside_slack++;
+            continue;
+        }
+        if (s->resource != resource) { /* senders group by resource: mostly the same one */
+            resource = s->resource;
+            service = cut(batch->resources[resource].service);
+            service_hash = sf_hash_str(service);
+        }
+        uint64_t hash = key_hash(service_hash, cut(s->name), s->kind, s->status);
+        struct sf_span_tally_row *row = find_row(&t, req, hash, service, s);
+        if (!row || !add_to_bucket(&t, req, row, s, now_ns))
+            return false;
+    }
+    *out = t;
+    return true;
+}
+
+/* ---- the shared series ---- */
+
+struct series {
+    char *text; /* tenant, service, name back to back; heap */
+    uint32_t tenant_len, service_len, name_len;
+    uint8_t kind, status;
+    uint64_t hash;
+    int64_t seen_ns;
+    uint64_t n_calls, size_len, duration_ns;
+    uint64_t buckets[SF_SPAN_METRIC_BUCKETS];
+    struct sf_exemplar exemplars[SF_SPAN_METRIC_BUCKETS];
+};
+
+struct sf_span_metrics {
+    struct sf_span_metrics_config config;
+    struct sf_mutex mutex; /* guards what follows */
+    struct series *list;
+    uint32_t *slots; /* place + 1 */
+    uint32_t n, n_slots;
+    size_t text_len; /* of all series */
+    uint64_t n_overflow, n_outside_slack, n_stale;
+};
+
+struct sf_span_metrics *sf_span_metrics_new(const struct sf_span_metrics_config *config)
+{
+    struct sf_span_metrics *m = sf_heap_new(sizeof(*m));
+    if (!m)
+        return NULL;
+    if (config)
+        m->config = *config;
+    if (!m->config.max_series)
+        m->config.max_series = SF_LIMIT_METER_SERIES;
+    if (!m->config.stale_ns)
+        m->config.stale_ns = (int64_t)SF_LIMIT_METER_STALE_MS * 1000000;
+    if (!m->config.slack_ns)
+        m->config.slack_ns = (int64_t)SF_LIMIT_METER_SLACK_MS * 1000000;
+    for (m->n_slots = 16; m->n_slots < m->config.max_series * 2; m->n_slots *= 2)
+        continue;
+    m->slots = sf_heap_new_n(m->n_slots, sizeof(*m->slots));
+    m->list = sf_heap_new_n(m->config.max_series, sizeof(*m->list));
+    if (!m->slots || !m->list) {
+        sf_heap_free(m->slots);
+        sf_heap_free(m->list);
+        sf_heap_free(m);
+        return NULL;
+    }
+    sf_mutex_init(&m->mutex);
+    return m;
+}
+
+void sf_span_metrics_free(struct sf_span_metrics *m)
+{
+    if (!m)
+        return;
+    for (uint32_t i = 0; i < m->n; i++)
+        sf_heap_free(m->list[i].text);
+    sf_mutex_done(&m->mutex);
+    sf_heap_free(m->slots);
+    sf_heap_free(m->list);
+    sf_heap_free(m);
+}
+
+int64_t sf_span_metrics_slack_ns(const struct sf_span_metrics *m)
+{
+    return m->config.slack_ns;
+}
+
+static sf_str series_tenant(const struct series *s)
+{
+    return (sf_str){s->text, s->tenant_len};
+}
+static sf_str series_service(const struct series *s)
+{
+    return (sf_str){s->text + s->tenant_len, s->service_len};
+}
+static sf_str series_name(const struct series *s)
+{
+    return (sf_str){s->text + s->tenant_len + s->service_len, s->name_len};
+}
+static size_t series_text_len(const struct series *s)
+{
+    return (size_t)s->tenant_len + s->service_len + s->name_len;
+}
+
+static void place(struct sf_span_metrics *m, uint32_t i)
+{
+    uint64_t at = m->list[i].hash & (m->n_slots - 1);
+    while (m->slots[at])
+        at = (at + 1) & (m->n_slots - 1);
+    m->slots[at] = i + 1;
+}
+
+static struct series *add_series(struct sf_span_metrics *m, sf_str tenant, uint64_t hash,
+                                 const struct sf_span_tally_row *row)
+{
+    if (m->n == m->config.max_series)
+        return NULL;
+    size_t len = tenant.len + row->service.len + row->name.len;
+    char *text = sf_heap_new(len + 1);
+    if (!text)
+        return NULL;
+    struct series *s = &m->list[m->n];
+    *s = (struct series){.text = text,
+                         .tenant_len = sf_u32(tenant.len),
+                         .service_len = sf_u32(row->service.len),
+                         .name_len = sf_u32(row->name.len),
+                         .kind = row->kind,
+                         .status = row->status,
+                         .hash = hash};
+    if (tenant.len)
+        memcpy(text, tenant.p, tenant.len);
+    if (row->service.len)
+        memcpy(text + tenant.len, row->service.p, row->service.len);
+    if (row->name.len)
+        memcpy(text + tenant.len + row->service.len, row->name.p, row->name.len);
+    for (size_t i = 0; i < SF_SPAN_METRIC_BUCKETS; i++)
+        s->exemplars[i].value_s = -1;
+    m->text_len += len;
+    place(m, m->n++);
+    return s;
+}
+
+static struct series *find_series(struct sf_span_metrics *m, sf_str tenant,
+                                  const struct sf_span_tally_row *row)
+{
+    uint64_t hash = sf_hash_mix(row->hash, sf_hash_str(tenant));
+    for (uint64_t at = hash & (m->n_slots - 1); m->slots[at]; at = (at + 1) & (m->n_slots - 1)) {
+        struct series *s = &m->list[m->slots[at] - 1];
+        if (s->hash == hash && s->kind == row->kind && s->status == row->status &&
+            sf_str_eq(series_name(s), row->name) && sf_str_eq(series_service(s), row->service) &&
+            sf_str_eq(series_tenant(s), tenant))
+            return s;
+    }
+    return add_series(m, tenant, hash, row);
+}
+
+void sf_span_metrics_add(struct sf_span_metrics *m, sf_str tenant,
+                         const struct sf_span_tally *tally, int64_t now_ns)
+{
+    sf_mutex_lock(&m->mutex);
+    m->n_outside_slack += tally->n_outside_slack;
+    for (uint32_t i = 0; i < tally->n_rows; i++) {
+        const struct sf_span_tally_row *row = &tally->rows[i];
+        struct series *s = find_series(m, tenant, row);
+        if (!s) {
+            m->n_overflow += row->n_calls;
+            continue;
+        }
+        s->seen_ns = now_ns;
+        s->n_calls += row->n_calls;
+        s->size_len += row->size_len;
+        s->duration_ns += row->duration_ns;
+        for (uint32_t at = row->first_bucket; at; at = tally->buckets[at - 1].next) {
+            const struct sf_span_tally_bucket *b = &tally->buckets[at - 1];
+            s->buckets[b->bucket] += b->n_spans;
+            s->exemplars[b->bucket] = b->exemplar;
+        }
+    }
+    sf_mutex_unlock(&m->mutex);
+}
+
+static void drop_stale(struct sf_span_metrics *m, int64_t now_ns)
+{
+    uint32_t n_kept = 0;
+    for (uint32_t i = 0; i < m->n; i++) {
+        struct series *s = &m->list[i];
+        if (now_ns - s->seen_ns > m->config.stale_ns) {
+            m->text_len -= series_text_len(s);
+            m->n_stale++;
+            sf_heap_free(s->text);
+        } else {
+            m->list[n_kept++] = *s;
+        }
+    }
+    if (n_kept == m->n)
+        return;
+    m->n = n_kept;
+    memset(m->slots, 0, m->n_slots * sizeof(*m->slots));
+    for (uint32_t i = 0; i < m->n; i++)
+        place(m, i);
+}
+
+struct snapshot {
+    struct series *list; /* heap; texts follow the rows in the same block */
+    uint32_t n;
+    uint64_t n_overflow, n_outside_slack, n_stale;
+};
+
+/* Copies everything. Memory is taken outside the lock, so it may be too little by the time the
+ * lock is held again; then once more. */
+static bool take_snapshot(struct sf_span_metrics *m, int64_t now_ns, struct snapshot *out)
+{
+    size_t cap = 0;
+    char *block = NULL;
+    for (;;) {
+        sf_mutex_lock(&m->mutex);
+        drop_stale(m, now_ns);
+        size_t need = m->n * sizeof(struct series) + m->text_len + 1;
+        if (block && need <= cap)
+            break;
+        sf_mutex_unlock(&m->mutex);
+        sf_heap_free(block);
+        cap = need + need / 8;
+        block = sf_heap_new(cap);
+        if (!block)
+            return false;
+    }
+    *out = (struct snapshot){(struct series *)(void *)block, m->n, m->n_overflow,
+                             m->n_outside_slack, m->n_stale};
+    char *text = block + m->n * sizeof(struct series);
+    for (uint32_t i = 0; i < m->n; i++) {
+        out->list[i] = m->list[i];
+        memcpy(text, m->list[i].text, series_text_len(&m->list[i]));
+        out->list[i].text = text;
+        text += series_text_len(&m->list[i]);
+    }
+    sf_mutex_unlock(&m->mutex);
+    return true;
+}
+
+static size_t series_labels(const struct series *s, struct sf_metric_label labels[5])
+{
+    labels[0] = (struct sf_metric_label){"service", series_service(s)};
+    labels[1] = (struct sf_metric_label){"span_name", series_name(s)};
+    labels[2] = (struct sf_metric_label){"span_kind", sf_str_from(sf_span_kind_name(s->kind))};
+    labels[3] = (struct sf_metric_label){"status_code", sf_str_from(sf_status_name(s->status))};
+    labels[4] = (struct sf_metric_label){"tenant", series_tenant(s)};
+    return s->tenant_len ? 5 : 4;
+}
+
+static void render_own(const struct snapshot *snap, struct sf_exposition *e)
+{
+    sf_exposition_family(e, "spanflame_span_metrics_series", SF_METRIC_GAUGE,
+                         "Series made from spans.");
+    sf_exposition_u64(e, NULL, 0, snap->n);
+    sf_exposition_family(e, "spanflame_span_metrics_stale_series", SF_METRIC_COUNTER,
+                         "Series dropped because no span came for 15 minutes.");
+    sf_exposition_u64(e, NULL, 0, snap->n_stale);
+    sf_exposition_family(e, "spanflame_span_metrics_ignored_spans", SF_METRIC_COUNTER,
+                         "Spans that made no metrics, by reason.");
+    struct sf_metric_label reason = {"reason", SF_STR("outside_metrics_ingestion_slack")};
+    sf_exposition_u64(e, &reason, 1, snap->n_outside_slack);
+    reason.val = SF_STR("too_many_series");
+    sf_exposition_u64(e, &reason, 1, snap->n_overflow);
+}
+
+void sf_span_metrics_render(struct sf_span_metrics *m, int64_t now_ns, struct sf_exposition *e)
+{
+    struct snapshot snap;
+    struct sf_metric_label labels[5];
+    if (!take_snapshot(m, now_ns, &snap)) {
+        e->out->err = e->out->err ? e->out->err : SF_ERR_NOMEM;
+        return;
+    }
+    sf_exposition_family(e, "traces_spanmetrics_calls", SF_METRIC_COUNTER,
+                         "Spans, by service, operation, kind and status.");
+    for (uint32_t i = 0; i < snap.n; i++) {
+        size_t n = series_labels(&snap.list[i], labels);
+        sf_exposition_u64(e, labels, n, snap.list[i].n_calls);
+    }
+    sf_exposition_family(e, "traces_spanmetrics_latency", SF_METRIC_HISTOGRAM,
+                         "Span durations in seconds.");
+    for (uint32_t i = 0; i < snap.n; i++) {
+        const struct series *s = &snap.list[i];
+        size_t n = series_labels(s, labels);
+        sf_exposition_histogram(e, labels, n, bounds, N_BOUNDS, s->buckets,
+                                (double)s->duration_ns / 1e9, s->exemplars);
+    }
+    sf_exposition_family(e, "traces_spanmetrics_size", SF_METRIC_COUNTER,
+                         "Bytes of the encoded spans.");
+    for (uint32_t i = 0; i < snap.n; i++) {
+        size_t n = series_labels(&snap.list[i], labels);
+        sf_exposition_u64(e, labels, n, snap.list[i].size_len);
+    }
+    render_own(&snap, e);
+    sf_heap_free(snap.list);
+}
+
+uint64_t sf_span_metrics_memory_len(struct sf_span_metrics *m)
+{
+    sf_mutex_lock(&m->mutex);
+    uint64_t len = (uint64_t)m->n * sizeof(struct series) + m->text_len +
+                   (uint64_t)m->n_slots * sizeof(*m->slots);
+    sf_mutex_unlock(&m->mutex);
+    return len;
+}

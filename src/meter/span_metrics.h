@@ -1,0 +1,58 @@
+/* span_metrics.h - calls, errors and durations per service and operation, as spans go by, under
+ * the names and labels existing dashboards ask for.
+ *
+ * Two steps, so that a batch the store refuses leaves no trace in the numbers: an ingest thread
+ * first sums a batch into a tally of its own (no lock, memory from its arena), and once the store
+ * has taken the batch adds the tally to the series all threads share. A batch has far fewer series
+ * than spans, so the lock is held for moments. */
+#pragma once
+#include "base/arena.h"
+#include "meter/exposition.h"
+#include "model/span.h"
+
+enum { SF_SPAN_METRIC_BUCKETS = 15 }; /* 0.002 * 2^i seconds, the last one open */
+
+struct sf_span_metrics_config { /* 0: the default of base/limits.h */
+    uint32_t max_series;        /* further ones are counted as overflow */
+    int64_t stale_ns;           /* a series without spans for so long is dropped */
+    int64_t slack_ns;           /* spans that ended further from now are not counted */
+};
+
+struct sf_span_metrics; /* the shared series */
+
+struct sf_span_tally_bucket { /* only those that were hit */
+    uint32_t next;            /* place + 1 of the row's next one; 0: last */
+    uint32_t n_spans;
+    uint8_t bucket;
+    struct sf_exemplar exemplar; /* the last span that fell here */
+};
+
+struct sf_span_tally_row {
+    sf_str service, name; /* copies in the tally's arena */
+    uint64_t hash;
+    uint8_t kind, status;
+    uint32_t first_bucket;                   /* place + 1 */
+    uint64_t n_calls, size_len, duration_ns; /* sums */
+};
+
+struct sf_span_tally {
+    struct sf_span_tally_row *rows;
+    struct sf_span_tally_bucket *buckets;
+    uint32_t *slots; /* open addressing: place in rows + 1 */
+    uint32_t n_rows, n_buckets, n_slots, cap_rows, cap_buckets;
+    uint64_t n_spans, n_outside_slack;
+};
+
+/* Sums `batch` in `req`. False when the arena is full: nothing is counted then. */
+bool sf_span_tally_make(const struct sf_span_batch *batch, int64_t now_ns, int64_t slack_ns,
+                        struct sf_arena *req, struct sf_span_tally *out);
+
+struct sf_span_metrics *sf_span_metrics_new(const struct sf_span_metrics_config *config);
+void sf_span_metrics_free(struct sf_span_metrics *m); /* NULL is fine */
+int64_t sf_span_metrics_slack_ns(const struct sf_span_metrics *m);
+/* `tenant` becomes a label of the series; empty: no such label. */
+void sf_span_metrics_add(struct sf_span_metrics *m, sf_str tenant,
+                         const struct sf_span_tally *tally, int64_t now_ns);
+/* Drops stale series, then writes the rest. */
+void sf_span_metrics_render(struct sf_span_metrics *m, int64_t now_ns, struct sf_exposition *e);
+uint64_t sf_span_metrics_memory_len(struct sf_span_metrics *m);
