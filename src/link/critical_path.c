@@ -1,127 +1,234 @@
+/* critical_path.c - which time, if removed, would have made the trace shorter.
+ *
+ * Each span's children are kept as one run of an array, ordered by end. The walk is a stack of
+ * (span, moment): pop the newest, look for the child that ended last at or before the moment, give
+ * the stretch after its end to the span, push the span again at the child's start and the child at
+ * its end. Stretches come out from last to first and are turned round at the end. Every step
+ * either emits, pushes a child seen for the first time, or ends a span: linear in spans. */
 #include "link/critical_path.h"
 
 #include <stdlib.h>
 
-struct by_end {
-    uint32_t group, place; /* group: the parent's place, n for roots */
-    uint64_t end_ns;       /* clipped to the parent */
-};
+#include "base/hash.h"
 
-static int compare_end(const void *a, const void *b)
-{
-    const struct by_end *x = a, *y = b;
-    if (x->group != y->group)
-        return x->group < y->group ? -1 : 1;
-    if (x->end_ns != y->end_ns)
-        return x->end_ns < y->end_ns ? -1 : 1;
-    return (x->place > y->place) - (x->place < y->place);
-}
-
-static bool is_async(const struct sf_span *parent, const struct sf_span *child)
-{
-    return parent->kind == SF_KIND_PRODUCER || child->kind == SF_KIND_CONSUMER;
-}
-
-struct frame {          /* a span on the way down */
-    uint32_t place;     /* n: the trace itself, whose children are the roots */
-    uint32_t next;      /* children [child_at, next) are still to be looked at, latest end first */
-    uint64_t cursor_ns; /* everything after it is accounted for */
-};
+enum { NOBODY = UINT32_MAX };
 
 struct walk {
     const struct sf_span *spans;
-    const struct sf_trace_tree *tree;
-    struct by_end *ends;
-    struct sf_critical_step *steps; /* written backwards in time */
-    uint32_t n_steps;
-    uint64_t *own_ns;
+    uint32_t n_spans;
+    uint32_t *parents;
+    uint32_t *children, *first_child; /* run i is children[first_child[i] .. first_child[i + 1]) */
+    uint32_t *next_child; /* how much of the run is still to be looked at, from its end */
+    struct sf_path_stretch *stretches;
+    uint32_t n_stretches, cap_stretches;
+    struct sf_arena *req;
 };
 
-static void add_step(struct walk *w, uint32_t place, uint64_t from_ns, uint64_t to_ns)
+struct frame {
+    uint32_t span;    /* n_spans: the common root */
+    uint64_t from_ns; /* nothing before this counts: the parent was not waiting yet */
+    uint64_t at_ns;   /* walked back to here */
+};
+
+/* ---- who is whose parent ---- */
+
+static uint64_t slot_hash(sf_span_id id)
 {
-    if (place == w->tree->n || to_ns <= from_ns)
-        return;
-    w->steps[w->n_steps++] = (struct sf_critical_step){place, from_ns, to_ns};
-    w->own_ns[place] += to_ns - from_ns;
+    return sf_hash_mix(0, id);
 }
 
-/* The last child that ended by the cursor and has any length left; moves `next` past it. */
-static bool take_child(struct walk *w, struct frame *f, struct by_end *out)
+/* Of several spans with the parent's id (a client and a server that share one) the one that is not
+ * the child itself and encloses best comes first in the sender's order; any will do. */
+static bool find_parents(struct walk *w)
 {
-    while (f->next > w->tree->child_at[f->place]) {
-        struct by_end c = w->ends[--f->next];
-        if (c.end_ns <= f->cursor_ns && w->spans[c.place].start_ns < c.end_ns) {
-            *out = c;
-            return true;
+    uint32_t n_slots = 16;
+    while (n_slots < w->n_spans * 2)
+        n_slots *= 2;
+    uint32_t *slots = sf_arena_new_n(w->req, n_slots, sizeof(*slots));
+    if (!slots)
+        return false;
+    for (uint32_t i = 0; i < w->n_spans; i++) {
+        uint64_t at = slot_hash(w->spans[i].span_id) & (n_slots - 1);
+        while (slots[at])
+            at = (at + 1) & (n_slots - 1);
+        slots[at] = i + 1;
+    }
+    for (uint32_t i = 0; i < w->n_spans; i++) {
+        sf_span_id id = w->spans[i].parent_id;
+        w->parents[i] = NOBODY;
+        if (id == 0)
+            continue;
+        for (uint64_t at = slot_hash(id) & (n_slots - 1); slots[at];
+             at = (at + 1) & (n_slots - 1)) {
+            uint32_t p = slots[at] - 1;
+            if (w->spans[p].span_id == id && p != i) {
+                w->parents[i] = p;
+                break;
+            }
         }
     }
-    return false;
+    return true;
 }
 
-static uint64_t start_of(const struct walk *w, uint32_t place)
+/* A loop of parents has no root: its first span found becomes one. `state`: 0 new, 1 on the way
+ * up right now, 2 known to reach a root. */
+static bool cut_loops(struct walk *w)
 {
-    return place == w->tree->n ? w->tree->start_ns : w->spans[place].start_ns;
+    uint8_t *state = sf_arena_new_n(w->req, w->n_spans ? w->n_spans : 1, 1);
+    if (!state)
+        return false;
+    for (uint32_t i = 0; i < w->n_spans; i++) {
+        uint32_t at = i;
+        while (at != NOBODY && state[at] == 0) {
+            state[at] = 1;
+            uint32_t up = w->parents[at];
+            if (up != NOBODY && state[up] == 1)
+                w->parents[at] = NOBODY;
+            at = w->parents[at];
+        }
+        for (at = i; at != NOBODY && state[at] == 1; at = w->parents[at])
+            state[at] = 2;
+    }
+    return true;
 }
 
-static void run(struct walk *w, struct frame *stack)
+static uint64_t end_of(const struct sf_span *s)
 {
-    uint32_t n = w->tree->n, depth = 1;
-    stack[0] = (struct frame){n, w->tree->child_at[n + 1], w->tree->end_ns};
-    while (depth) {
-        struct frame *f = &stack[depth - 1];
-        struct by_end c;
-        if (take_child(w, f, &c)) {
-            uint64_t from_ns = start_of(w, f->place);
-            add_step(w, f->place, c.end_ns > from_ns ? c.end_ns : from_ns, f->cursor_ns);
-            stack[depth++] = (struct frame){c.place, w->tree->child_at[c.place + 1], c.end_ns};
+    return s->end_ns > s->start_ns ? s->end_ns : s->start_ns;
+}
+
+static int order_by_end(const void *a, const void *b, void *arg)
+{
+    const struct sf_span *spans = arg;
+    uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+    uint64_t end_i = end_of(&spans[i]), end_j = end_of(&spans[j]);
+    if (end_i != end_j)
+        return end_i < end_j ? -1 : 1;
+    /* Same end: the one that began earlier is looked at first, it explains more. */
+    if (spans[i].start_ns != spans[j].start_ns)
+        return spans[i].start_ns > spans[j].start_ns ? -1 : 1;
+    return (i > j) - (i < j);
+}
+
+static bool find_children(struct walk *w)
+{
+    uint32_t n = w->n_spans;
+    w->children = sf_arena_new_n(w->req, n + 1u, sizeof(*w->children));
+    w->first_child = sf_arena_new_n(w->req, n + 2u, sizeof(*w->first_child));
+    w->next_child = sf_arena_new_n(w->req, n + 1u, sizeof(*w->next_child));
+    if (!w->children || !w->first_child || !w->next_child)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        w->first_child[(w->parents[i] == NOBODY ? n : w->parents[i]) + 1]++;
+    for (uint32_t i = 0; i <= n; i++) {
+        w->first_child[i + 1] += w->first_child[i];
+        w->next_child[i] = w->first_child[i];
+    }
+    for (uint32_t i = 0; i < n; i++)
+        w->children[w->next_child[w->parents[i] == NOBODY ? n : w->parents[i]]++] = i;
+    for (uint32_t i = 0; i <= n; i++) /* next_child now stands at each run's end */
+        qsort_r(w->children + w->first_child[i], w->first_child[i + 1] - w->first_child[i],
+                sizeof(*w->children), order_by_end, (void *)(uintptr_t)w->spans);
+    return true;
+}
+
+/* ---- the walk ---- */
+
+static bool add_stretch(struct walk *w, uint32_t span, uint64_t start_ns, uint64_t end_ns)
+{
+    if (span == w->n_spans || start_ns >= end_ns)
+        return true;
+    if (w->n_stretches == w->cap_stretches)
+        return false;
+    w->stretches[w->n_stretches++] = (struct sf_path_stretch){span, start_ns, end_ns};
+    return true;
+}
+
+/* The child that ended last at or before `at_ns`; one that runs on was not waited for. */
+static uint32_t take_child(struct walk *w, uint32_t span, uint64_t from_ns, uint64_t at_ns)
+{
+    while (w->next_child[span] > w->first_child[span]) {
+        uint32_t child = w->children[--w->next_child[span]];
+        uint64_t end_ns = end_of(&w->spans[child]);
+        if (end_ns <= at_ns && end_ns > from_ns)
+            return child;
+    }
+    return NOBODY;
+}
+
+static bool walk_back(struct walk *w, uint64_t from_ns, uint64_t to_ns)
+{
+    struct frame *stack = sf_arena_new_n(w->req, (size_t)w->n_spans + 2, sizeof(*stack));
+    uint32_t depth = 0;
+    if (!stack)
+        return false;
+    stack[depth++] = (struct frame){w->n_spans, from_ns, to_ns};
+    while (depth > 0) {
+        struct frame *top = &stack[depth - 1];
+        uint32_t child = take_child(w, top->span, top->from_ns, top->at_ns);
+        if (child == NOBODY) {
+            if (!add_stretch(w, top->span, top->from_ns, top->at_ns))
+                return false;
+            depth--;
             continue;
         }
-        add_step(w, f->place, start_of(w, f->place), f->cursor_ns);
-        depth--;
-        if (depth) {
-            /* The parent goes on from where this child began. A child that claims to have begun
-             * before its parent must not push the cursor below it. */
-            struct frame *up = &stack[depth - 1];
-            uint64_t at = start_of(w, f->place), floor_ns = start_of(w, up->place);
-            up->cursor_ns = at > floor_ns ? at : floor_ns;
-        }
+        const struct sf_span *c = &w->spans[child];
+        uint64_t start_ns = c->start_ns > top->from_ns ? c->start_ns : top->from_ns;
+        if (!add_stretch(w, top->span, end_of(c), top->at_ns))
+            return false;
+        top->at_ns = start_ns;
+        stack[depth++] = (struct frame){child, start_ns, end_of(c)};
+    }
+    return true;
+}
+
+static void turn_round(struct sf_path_stretch *list, uint32_t n)
+{
+    for (uint32_t i = 0; i < n / 2; i++) {
+        struct sf_path_stretch tmp = list[i];
+        list[i] = list[n - 1 - i];
+        list[n - 1 - i] = tmp;
     }
 }
 
-enum sf_err sf_critical_path_find(const struct sf_span *spans, const struct sf_trace_tree *tree,
+static bool summarise(struct walk *w, struct sf_critical_path *out)
+{
+    uint64_t *critical_ns = sf_arena_new_n(w->req, w->n_spans + 1u, sizeof(*critical_ns));
+    bool *is_on_path = sf_arena_new_n(w->req, w->n_spans + 1u, sizeof(*is_on_path));
+    uint64_t total_ns = 0;
+    if (!critical_ns || !is_on_path)
+        return false;
+    for (uint32_t i = 0; i < w->n_stretches; i++) {
+        const struct sf_path_stretch *s = &w->stretches[i];
+        critical_ns[s->span] += s->end_ns - s->start_ns;
+        total_ns += s->end_ns - s->start_ns;
+        for (uint32_t up = s->span; up != NOBODY && !is_on_path[up]; up = w->parents[up])
+            is_on_path[up] = true;
+    }
+    *out = (struct sf_critical_path){w->stretches, w->n_stretches, critical_ns,
+                                     is_on_path,   w->parents,     total_ns};
+    return true;
+}
+
+enum sf_err sf_critical_path_find(const struct sf_span *spans, uint32_t n_spans,
                                   struct sf_arena *req, struct sf_critical_path *out,
                                   struct sf_why *why)
 {
-    uint32_t n = tree->n;
-    /* Each child adds at most one gap before it and one after the last: 2 n + 1 steps. */
-    struct walk w = {.spans = spans, .tree = tree};
-    struct sf_arena scratch;
-    struct frame *stack;
-
-    w.steps = sf_arena_new_n(req, 2 * (size_t)n + 1, sizeof(*w.steps));
-    w.own_ns = sf_arena_new_n(req, n, sizeof(*w.own_ns));
-    scratch = *req;
-    w.ends = sf_arena_new_n(&scratch, n, sizeof(*w.ends));
-    stack = sf_arena_new_n(&scratch, (size_t)n + 1, sizeof(*stack));
-    if (!w.steps || !w.own_ns || !w.ends || !stack)
-        return sf_fail(why, SF_ERR_LIMIT, "trace of %u spans: no room for its critical path", n);
-
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t group = tree->parent[i] == SF_TREE_NONE ? n : tree->parent[i];
-        uint64_t end_ns = spans[i].end_ns;
-        if (group < n && end_ns > spans[group].end_ns)
-            end_ns = is_async(&spans[group], &spans[i]) ? 0 : spans[group].end_ns;
-        w.ends[i] = (struct by_end){group, i, end_ns};
+    struct walk w = {.spans = spans, .n_spans = n_spans, .req = req};
+    uint64_t from_ns = UINT64_MAX, to_ns = 0;
+    for (uint32_t i = 0; i < n_spans; i++) {
+        from_ns = spans[i].start_ns < from_ns ? spans[i].start_ns : from_ns;
+        to_ns = end_of(&spans[i]) > to_ns ? end_of(&spans[i]) : to_ns;
     }
-    /* Sorted by parent like tree->child, so that child_at serves both. */
-    qsort(w.ends, n, sizeof(*w.ends), compare_end);
-    if (n)
-        run(&w, stack);
-    for (uint32_t i = 0; i < w.n_steps / 2; i++) {
-        struct sf_critical_step t = w.steps[i];
-        w.steps[i] = w.steps[w.n_steps - 1 - i];
-        w.steps[w.n_steps - 1 - i] = t;
-    }
-    *out = (struct sf_critical_path){w.steps, w.n_steps, w.own_ns};
+    /* A child cuts its parent's stretch in two: one more per span, and one per span to begin. */
+    w.cap_stretches = n_spans < UINT32_MAX / 2 - 1 ? 2 * n_spans + 1 : UINT32_MAX;
+    w.stretches = sf_arena_new_n(req, w.cap_stretches, sizeof(*w.stretches));
+    w.parents = sf_arena_new_n(req, n_spans + 1u, sizeof(*w.parents));
+    if (!w.stretches || !w.parents || !find_parents(&w) || !cut_loops(&w) || !find_children(&w) ||
+        !walk_back(&w, n_spans ? from_ns : 0, to_ns))
+        return sf_fail(why, SF_ERR_LIMIT, "critical path: no memory for %u spans", n_spans);
+    turn_round(w.stretches, w.n_stretches);
+    if (!summarise(&w, out))
+        return sf_fail(why, SF_ERR_LIMIT, "critical path: no memory for %u spans", n_spans);
     return SF_OK;
 }

@@ -1,23 +1,32 @@
-/* critical_path.h - the time that, if removed, would have shortened the trace.
+/* critical_path.h - which time, if removed, would have made the trace shorter.
  *
- * Read backwards from the trace's end: a span waits for the child that ended last before the point
- * reached; the gap after that child is the span's own. A sibling still running when the later one
- * started was not waited for, so it does not count. A child that outlives its parent counts up to
- * the parent's end, unless the parent did not wait at all (messaging: producer to consumer). */
+ * Walking back from the end of the trace: whatever finished last was being waited for. Inside a
+ * span that is its child that finished last, then, from where that child began, the one that
+ * finished last before, and so on; the stretches between are the span's own. A child that is still
+ * running when its parent ends was not waited for and is left out beyond that point.
+ *
+ * Pure: spans in, stretches out. Spans without a known parent hang below a common root that has no
+ * time of its own, so a broken trace still has a path through its pieces. */
 #pragma once
-#include "link/trace_tree.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/span.h"
 
-struct sf_critical_step { /* span `place` was what the trace waited for in [from, to) */
-    uint32_t place;
-    uint64_t from_ns, to_ns;
+struct sf_path_stretch { /* one span was being waited for */
+    uint32_t span;       /* place in the list */
+    uint64_t start_ns, end_ns;
 };
 
 struct sf_critical_path {
-    const struct sf_critical_step *steps; /* ordered by time, no overlaps */
-    uint32_t n_steps;
-    const uint64_t *own_ns; /* per span: its steps added up; 0: not on the path */
+    const struct sf_path_stretch *stretches; /* by time, not overlapping */
+    uint32_t n_stretches;
+    const uint64_t *critical_ns; /* per span: its own time on the path; 0: not on it */
+    const bool *is_on_path;      /* per span: it or something below it was waited for */
+    const uint32_t *parents;     /* per span: place of its parent, or UINT32_MAX; without loops */
+    uint64_t total_ns;           /* of all stretches */
 };
 
-enum sf_err sf_critical_path_find(const struct sf_span *spans, const struct sf_trace_tree *tree,
+/* `spans` in any order. LIMIT: the arena is full. */
+enum sf_err sf_critical_path_find(const struct sf_span *spans, uint32_t n_spans,
                                   struct sf_arena *req, struct sf_critical_path *out,
                                   struct sf_why *why);
