@@ -1,0 +1,138 @@
+#include "exec/span_copy.h"
+
+#include "base/hash.h"
+
+static bool copy_value(struct sf_arena *req, struct sf_value *v)
+{
+    switch (v->type) {
+    case SF_VALUE_STR:
+    case SF_VALUE_BYTES:
+    case SF_VALUE_ARRAY:
+    case SF_VALUE_KVLIST: return sf_arena_copy(req, v->str, &v->str);
+    default: return true;
+    }
+}
+
+static bool copy_attrs(struct sf_arena *req, struct sf_attrs in, struct sf_attrs *out)
+{
+    struct sf_attr *list = NULL;
+    if (in.n > 0) {
+        list = sf_arena_new_n(req, in.n, sizeof(*list));
+        if (!list)
+            return false;
+    }
+    for (uint32_t i = 0; i < in.n; i++) {
+        list[i] = in.list[i];
+        if (!sf_arena_copy(req, in.list[i].key, &list[i].key) || !copy_value(req, &list[i].val))
+            return false;
+    }
+    *out = (struct sf_attrs){list, in.n};
+    return true;
+}
+
+static bool copy_events(struct sf_arena *req, const struct sf_span *s, struct sf_span *out)
+{
+    struct sf_event *events = NULL;
+    if (s->n_events > 0 && !(events = sf_arena_new_n(req, s->n_events, sizeof(*events))))
+        return false;
+    for (uint32_t i = 0; i < s->n_events; i++) {
+        events[i] = s->events[i];
+        if (!sf_arena_copy(req, s->events[i].name, &events[i].name) ||
+            !copy_attrs(req, s->events[i].attrs, &events[i].attrs))
+            return false;
+    }
+    out->events = events;
+    return true;
+}
+
+static bool copy_links(struct sf_arena *req, const struct sf_span *s, struct sf_span *out)
+{
+    struct sf_link *links = NULL;
+    if (s->n_links > 0 && !(links = sf_arena_new_n(req, s->n_links, sizeof(*links))))
+        return false;
+    for (uint32_t i = 0; i < s->n_links; i++) {
+        links[i] = s->links[i];
+        if (!sf_arena_copy(req, s->links[i].trace_state, &links[i].trace_state) ||
+            !copy_attrs(req, s->links[i].attrs, &links[i].attrs))
+            return false;
+    }
+    out->links = links;
+    return true;
+}
+
+bool sf_span_copy(struct sf_arena *req, const struct sf_span *s, struct sf_span *out)
+{
+    *out = *s;
+    return sf_arena_copy(req, s->name, &out->name) &&
+           sf_arena_copy(req, s->status_msg, &out->status_msg) &&
+           sf_arena_copy(req, s->trace_state, &out->trace_state) &&
+           copy_attrs(req, s->attrs, &out->attrs) && copy_events(req, s, out) &&
+           copy_links(req, s, out);
+}
+
+bool sf_resource_copy(struct sf_arena *req, const struct sf_resource *r, struct sf_resource *out)
+{
+    *out = *r;
+    return sf_arena_copy(req, r->schema_url, &out->schema_url) &&
+           sf_arena_copy(req, r->service, &out->service) && copy_attrs(req, r->attrs, &out->attrs);
+}
+
+bool sf_scope_copy(struct sf_arena *req, const struct sf_scope *s, struct sf_scope *out)
+{
+    *out = *s;
+    return sf_arena_copy(req, s->name, &out->name) &&
+           sf_arena_copy(req, s->version, &out->version) &&
+           sf_arena_copy(req, s->schema_url, &out->schema_url) &&
+           copy_attrs(req, s->attrs, &out->attrs);
+}
+
+static bool is_same_attrs(struct sf_attrs a, struct sf_attrs b)
+{
+    if (a.n != b.n)
+        return false;
+    for (uint32_t i = 0; i < a.n; i++) {
+        if (!sf_str_eq(a.list[i].key, b.list[i].key) || !sf_value_eq(a.list[i].val, b.list[i].val))
+            return false;
+    }
+    return true;
+}
+
+bool sf_resource_is_same(const struct sf_resource *a, const struct sf_resource *b)
+{
+    return a->dropped_attrs == b->dropped_attrs && sf_str_eq(a->schema_url, b->schema_url) &&
+           is_same_attrs(a->attrs, b->attrs);
+}
+
+bool sf_scope_is_same(const struct sf_scope *a, const struct sf_scope *b)
+{
+    return a->dropped_attrs == b->dropped_attrs && sf_str_eq(a->name, b->name) &&
+           sf_str_eq(a->version, b->version) && sf_str_eq(a->schema_url, b->schema_url) &&
+           is_same_attrs(a->attrs, b->attrs);
+}
+
+static uint64_t attrs_hash(struct sf_attrs attrs)
+{
+    uint64_t hash = attrs.n;
+    for (uint32_t i = 0; i < attrs.n; i++) {
+        const struct sf_value *v = &attrs.list[i].val;
+        hash = sf_hash_mix(hash, sf_hash_str(attrs.list[i].key));
+        hash = sf_hash_mix(hash, (uint64_t)v->type);
+        /* The other types are left to the comparison: these tell processes apart. */
+        if (v->type == SF_VALUE_STR)
+            hash = sf_hash_mix(hash, sf_hash_str(v->str));
+        else if (v->type == SF_VALUE_INT)
+            hash = sf_hash_mix(hash, (uint64_t)v->i64);
+    }
+    return hash;
+}
+
+uint64_t sf_resource_hash(const struct sf_resource *r)
+{
+    return sf_hash_mix(attrs_hash(r->attrs), sf_hash_str(r->schema_url));
+}
+
+uint64_t sf_scope_hash(const struct sf_scope *s)
+{
+    return sf_hash_mix(sf_hash_mix(attrs_hash(s->attrs), sf_hash_str(s->name)),
+                       sf_hash_str(s->version));
+}

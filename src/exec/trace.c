@@ -1,0 +1,339 @@
+/* trace.c - all of one trace, put together. */
+#include "exec/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/num.h"
+#include "exec/span_copy.h"
+
+/* ---- collecting ---- */
+
+struct gather {
+    struct sf_arena *req;
+    size_t stop_len; /* of the arena: above, the trace is partial and the rest is for assembling */
+    struct sf_span *spans;
+    struct sf_resource *resources;
+    struct sf_scope *scopes;
+    uint64_t *resource_hashes, *scope_hashes;
+    uint32_t n_spans, n_resources, n_scopes;
+    uint32_t cap_spans, cap_resources, cap_scopes;
+    /* Rows name resources by place in lists that change from batch to batch; consecutive rows
+     * mostly name the same one. */
+    uint32_t last_resource, last_resource_to, last_scope, last_scope_to;
+};
+
+static bool grow(struct sf_arena *req, void **list, uint32_t n, uint32_t *cap, size_t size)
+{
+    if (n < *cap)
+        return true;
+    uint32_t more = *cap ? *cap * 2 : 16;
+    void *to = sf_arena_grow(req, *list, *cap * size, more * size);
+    if (!to)
+        return false;
+    *list = to;
+    *cap = more;
+    return true;
+}
+
+static bool place_resource(struct gather *g, const struct sf_resource *in, uint32_t *out)
+{
+    uint64_t hash = sf_resource_hash(in);
+    for (uint32_t i = 0; i < g->n_resources; i++) {
+        if (g->resource_hashes[i] == hash && sf_resource_is_same(&g->resources[i], in)) {
+            *out = i;
+            return true;
+        }
+    }
+    uint32_t cap = g->cap_resources;
+    if (!grow(g->req, (void **)&g->resource_hashes, g->n_resources, &cap, sizeof(hash)) ||
+        !grow(g->req, (void **)&g->resources, g->n_resources, &g->cap_resources, sizeof(*in)) ||
+        !sf_resource_copy(g->req, in, &g->resources[g->n_resources]))
+        return false;
+    g->resource_hashes[g->n_resources] = hash;
+    *out = g->n_resources++;
+    return true;
+}
+
+static bool place_scope(struct gather *g, const struct sf_scope *in, uint32_t *out)
+{
+    uint64_t hash = sf_scope_hash(in);
+    for (uint32_t i = 0; i < g->n_scopes; i++) {
+        if (g->scope_hashes[i] == hash && sf_scope_is_same(&g->scopes[i], in)) {
+            *out = i;
+            return true;
+        }
+    }
+    uint32_t cap = g->cap_scopes;
+    if (!grow(g->req, (void **)&g->scope_hashes, g->n_scopes, &cap, sizeof(hash)) ||
+        !grow(g->req, (void **)&g->scopes, g->n_scopes, &g->cap_scopes, sizeof(*in)) ||
+        !sf_scope_copy(g->req, in, &g->scopes[g->n_scopes]))
+        return false;
+    g->scope_hashes[g->n_scopes] = hash;
+    *out = g->n_scopes++;
+    return true;
+}
+
+static bool add_row(struct gather *g, const struct sf_span_rows *rows, uint32_t i)
+{
+    struct sf_span s = sf_span_rows_get(rows, i);
+    if (s.resource != g->last_resource) {
+        if (!place_resource(g, &rows->resources[s.resource], &g->last_resource_to))
+            return false;
+        g->last_resource = s.resource;
+    }
+    if (s.scope != g->last_scope) {
+        if (!place_scope(g, &rows->scopes[s.scope], &g->last_scope_to))
+            return false;
+        g->last_scope = s.scope;
+    }
+    if (!grow(g->req, (void **)&g->spans, g->n_spans, &g->cap_spans, sizeof(s)) ||
+        !sf_span_copy(g->req, &s, &g->spans[g->n_spans]))
+        return false;
+    g->spans[g->n_spans].resource = g->last_resource_to;
+    g->spans[g->n_spans].scope = g->last_scope_to;
+    g->n_spans++;
+    return true;
+}
+
+static bool add_rows(struct gather *g, const struct sf_span_rows *rows)
+{
+    g->last_resource = g->last_scope = UINT32_MAX;
+    for (uint32_t i = 0; i < rows->n_rows; i++) {
+        if (sf_arena_used(g->req) > g->stop_len || !add_row(g, rows, i))
+            return false;
+    }
+    return true;
+}
+
+enum sf_err sf_trace_get(struct sf_store *store, sf_trace_id id, int64_t from_ns, int64_t to_ns,
+                         struct sf_query_ctx *q, struct sf_trace *out, struct sf_why *why)
+{
+    struct sf_span_cursor *cursor = NULL;
+    struct sf_span_rows rows;
+    size_t left = q->req->cap - q->req->at;
+    struct gather g = {.req = q->req, .stop_len = q->req->at + left / 2};
+    bool is_partial = false;
+    enum sf_err err = store->ops->trace_get(store, id, from_ns, to_ns, q, &cursor, why);
+    if (err)
+        return err;
+    while (!is_partial && cursor->next(cursor, &rows))
+        is_partial = !add_rows(&g, &rows);
+    if (!is_partial && cursor->err) {
+        err = sf_fail(why, cursor->err, "%s", cursor->why.text);
+        /* A trace too large to be read whole is answered with what was read. */
+        is_partial = cursor->err == SF_ERR_LIMIT && g.n_spans > 0;
+    }
+    cursor->close(cursor);
+    if (err && !is_partial)
+        return err;
+    err = sf_trace_assemble(g.spans, g.n_spans, g.resources, g.n_resources, g.scopes, g.n_scopes,
+                            q->req, out, why);
+    if (!err)
+        out->is_partial = is_partial;
+    return err;
+}
+
+/* ---- one copy of each span ---- */
+
+static uint64_t id_hash(sf_span_id id, uint8_t kind)
+{
+    return sf_hash_mix(sf_hash_mix(0, id), kind);
+}
+
+static uint32_t *new_slots(struct sf_arena *req, uint32_t n_spans, uint32_t *out_n)
+{
+    uint32_t n = 16;
+    while (n / 2 < n_spans)
+        n *= 2;
+    *out_n = n;
+    return sf_arena_new_n(req, n, sizeof(uint32_t));
+}
+
+/* Keeps the better copy of each (span id, kind); returns how many are left. */
+static bool merge_duplicates(struct sf_span *spans, uint32_t *n_spans, struct sf_arena scratch)
+{
+    uint32_t n_slots, n_kept = 0;
+    uint32_t *slots = new_slots(&scratch, *n_spans, &n_slots);
+    if (!slots)
+        return false;
+    for (uint32_t i = 0; i < *n_spans; i++) {
+        uint64_t at = id_hash(spans[i].span_id, spans[i].kind) & (n_slots - 1);
+        struct sf_span *same = NULL;
+        for (; slots[at]; at = (at + 1) & (n_slots - 1)) {
+            struct sf_span *s = &spans[slots[at] - 1];
+            if (s->span_id == spans[i].span_id && s->kind == spans[i].kind) {
+                same = s;
+                break;
+            }
+        }
+        if (!same) {
+            spans[n_kept] = spans[i];
+            slots[at] = ++n_kept;
+        } else if (sf_span_is_better(same, &spans[i])) {
+            *same = spans[i];
+        }
+    }
+    *n_spans = n_kept;
+    return true;
+}
+
+/* ---- Zipkin's shared ids ---- */
+
+struct repair {
+    struct sf_span *spans;
+    uint32_t n_spans;
+    uint32_t *slots; /* by span id: place + 1 */
+    uint32_t n_slots;
+};
+
+static struct sf_span *find_kind(struct repair *r, sf_span_id id, uint8_t kind)
+{
+    for (uint64_t at = id_hash(id, 0) & (r->n_slots - 1); r->slots[at];
+         at = (at + 1) & (r->n_slots - 1)) {
+        struct sf_span *s = &r->spans[r->slots[at] - 1];
+        if (s->span_id == id && s->kind == kind)
+            return s;
+    }
+    return NULL;
+}
+
+static bool is_taken(struct repair *r, sf_span_id id)
+{
+    for (uint64_t at = id_hash(id, 0) & (r->n_slots - 1); r->slots[at];
+         at = (at + 1) & (r->n_slots - 1)) {
+        if (r->spans[r->slots[at] - 1].span_id == id)
+            return true;
+    }
+    return false;
+}
+
+/* The same trace gives the same fresh ids at every read, so that a link to such a span stays. */
+static sf_span_id fresh_id(struct repair *r, sf_span_id shared)
+{
+    sf_span_id id = sf_hash_mix(shared, SF_KIND_SERVER);
+    while (id == 0 || is_taken(r, id))
+        id = sf_hash_mix(id, shared);
+    return id;
+}
+
+static bool repair_shared_ids(struct sf_span *spans, uint32_t n_spans, struct sf_arena scratch,
+                              uint64_t *out_n_repaired)
+{
+    struct repair r = {.spans = spans, .n_spans = n_spans};
+    sf_span_id *fresh = sf_arena_new_n(&scratch, n_spans, sizeof(*fresh));
+    r.slots = new_slots(&scratch, n_spans, &r.n_slots);
+    if (!r.slots || !fresh)
+        return false;
+    for (uint32_t i = 0; i < n_spans; i++) {
+        uint64_t at = id_hash(spans[i].span_id, 0) & (r.n_slots - 1);
+        while (r.slots[at])
+            at = (at + 1) & (r.n_slots - 1);
+        r.slots[at] = i + 1;
+    }
+    for (uint32_t i = 0; i < n_spans; i++) {
+        if (spans[i].kind == SF_KIND_SERVER && find_kind(&r, spans[i].span_id, SF_KIND_CLIENT)) {
+            fresh[i] = fresh_id(&r, spans[i].span_id);
+            ++*out_n_repaired;
+        }
+    }
+    if (!*out_n_repaired)
+        return true;
+    for (uint32_t i = 0; i < n_spans; i++) { /* children first: ids still say who shares */
+        struct sf_span *server = find_kind(&r, spans[i].parent_id, SF_KIND_SERVER);
+        struct sf_span *client = find_kind(&r, spans[i].parent_id, SF_KIND_CLIENT);
+        if (!server || !client || server == &spans[i] || client == &spans[i])
+            continue;
+        bool is_of_client = spans[i].resource == client->resource &&
+                            spans[i].resource != server->resource;
+        if (!is_of_client)
+            spans[i].parent_id = fresh[server - spans];
+    }
+    for (uint32_t i = 0; i < n_spans; i++) {
+        if (fresh[i]) {
+            spans[i].parent_id = spans[i].span_id;
+            spans[i].span_id = fresh[i];
+        }
+    }
+    return true;
+}
+
+/* ---- order ---- */
+
+struct sort_key {
+    uint64_t resource_start_ns, group_start_ns;
+    const struct sf_span *span;
+};
+
+static int cmp_u64(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_group_and_start(const void *a, const void *b)
+{
+    const struct sf_span *x = ((const struct sort_key *)a)->span;
+    const struct sf_span *y = ((const struct sort_key *)b)->span;
+    int order = cmp_u64(x->resource, y->resource);
+    order = order ? order : cmp_u64(x->scope, y->scope);
+    order = order ? order : cmp_u64(x->start_ns, y->start_ns);
+    order = order ? order : cmp_u64(x->span_id, y->span_id);
+    return order ? order : cmp_u64(x->kind, y->kind);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct sort_key *x = a, *y = b;
+    int order = cmp_u64(x->resource_start_ns, y->resource_start_ns);
+    order = order ? order : cmp_u64(x->span->resource, y->span->resource);
+    order = order ? order : cmp_u64(x->group_start_ns, y->group_start_ns);
+    return order ? order : by_group_and_start(a, b);
+}
+
+static bool order_by_time(const struct sf_span *spans, uint32_t n_spans, uint32_t n_resources,
+                          struct sf_arena scratch, struct sf_span *sorted)
+{
+    struct sort_key *keys = sf_arena_new_n(&scratch, n_spans, sizeof(*keys));
+    uint64_t *resource_start_ns = sf_arena_new_n(&scratch, n_resources, sizeof(uint64_t));
+    if (!keys || !resource_start_ns)
+        return false;
+    for (uint32_t i = 0; i < n_resources; i++)
+        resource_start_ns[i] = UINT64_MAX;
+    for (uint32_t i = 0; i < n_spans; i++) {
+        uint64_t *at = &resource_start_ns[spans[i].resource];
+        *at = spans[i].start_ns < *at ? spans[i].start_ns : *at;
+        keys[i].span = &spans[i];
+    }
+    qsort(keys, n_spans, sizeof(*keys), by_group_and_start);
+    for (uint32_t i = 0; i < n_spans; i++) {
+        const struct sf_span *s = keys[i].span, *before = i ? keys[i - 1].span : NULL;
+        bool is_new = !before || before->resource != s->resource || before->scope != s->scope;
+        keys[i].resource_start_ns = resource_start_ns[s->resource];
+        keys[i].group_start_ns = is_new ? s->start_ns : keys[i - 1].group_start_ns;
+    }
+    qsort(keys, n_spans, sizeof(*keys), by_time);
+    for (uint32_t i = 0; i < n_spans; i++)
+        sorted[i] = *keys[i].span;
+    return true;
+}
+
+enum sf_err sf_trace_assemble(struct sf_span *spans, uint32_t n_spans,
+                              const struct sf_resource *resources, uint32_t n_resources,
+                              const struct sf_scope *scopes, uint32_t n_scopes,
+                              struct sf_arena *req, struct sf_trace *out, struct sf_why *why)
+{
+    struct sf_trace t = {0};
+    struct sf_span *sorted = NULL;
+    if (n_spans > 0) {
+        sorted = sf_arena_new_n(req, n_spans, sizeof(*sorted));
+        if (!sorted || !merge_duplicates(spans, &n_spans, *req) ||
+            !repair_shared_ids(spans, n_spans, *req, &t.n_repaired) ||
+            !order_by_time(spans, n_spans, n_resources, *req, sorted))
+            return sf_fail(why, SF_ERR_LIMIT, "trace: %u spans do not fit a query's memory",
+                           n_spans);
+    }
+    t.spans = (struct sf_span_batch){resources, scopes, sorted, n_resources, n_scopes, n_spans};
+    *out = t;
+    return SF_OK;
+}
