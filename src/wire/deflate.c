@@ -1,0 +1,94 @@
+#define ZSTD_STATIC_LINKING_ONLY /* for the allocator of a context */
+#include "wire/deflate.h"
+
+#include <libdeflate.h>
+#include <zstd.h>
+
+#include "base/heap.h"
+#include "wire/zmem.h"
+
+struct sf_deflate {
+    struct libdeflate_compressor *gzip;
+    int gzip_level;
+    ZSTD_CCtx *zstd;
+};
+
+struct sf_deflate *sf_deflate_new(void)
+{
+    sf_zmem_libdeflate();
+    return sf_heap_new(sizeof(struct sf_deflate));
+}
+
+void sf_deflate_free(struct sf_deflate *z)
+{
+    if (!z)
+        return;
+    libdeflate_free_compressor(z->gzip);
+    ZSTD_freeCCtx(z->zstd);
+    sf_heap_free(z);
+}
+
+/* The bound is only reserved; the buffer's length grows by what came out. A limited buffer may
+ * refuse the bound although the result would fit: callers limit buffers far above one answer. */
+static uint8_t *room_for(struct sf_buf *out, size_t bound)
+{
+    return sf_buf_reserve(out, bound) ? out->p + out->len : NULL;
+}
+
+static enum sf_err no_room(struct sf_buf *out, const char *name, struct sf_why *why)
+{
+    enum sf_err err = out->err;
+    out->err = SF_OK;
+    return sf_fail(why, err, "%s: no room to compress into", name);
+}
+
+enum sf_err sf_deflate_gzip(struct sf_deflate *z, int level, sf_bytes in, struct sf_buf *out,
+                            struct sf_why *why)
+{
+    size_t bound, len;
+    uint8_t *to;
+
+    if (!sf_buf_ok(out))
+        return out->err;
+    if (!z->gzip || z->gzip_level != level) {
+        libdeflate_free_compressor(z->gzip);
+        z->gzip = libdeflate_alloc_compressor(level);
+        z->gzip_level = level;
+        if (!z->gzip)
+            return sf_fail(why, SF_ERR_NOMEM, "gzip: no memory to compress");
+    }
+    bound = libdeflate_gzip_compress_bound(z->gzip, in.len);
+    to = room_for(out, bound);
+    if (!to)
+        return no_room(out, "gzip", why);
+    len = libdeflate_gzip_compress(z->gzip, in.p, in.len, to, bound);
+    out->len += len; /* never 0: the bound is enough */
+    return SF_OK;
+}
+
+enum sf_err sf_deflate_zstd(struct sf_deflate *z, int level, bool has_checksum, sf_bytes in,
+                            struct sf_buf *out, struct sf_why *why)
+{
+    size_t bound = ZSTD_compressBound(in.len), len;
+    uint8_t *to;
+
+    if (!sf_buf_ok(out))
+        return out->err;
+    if (!z->zstd) {
+        z->zstd = ZSTD_createCCtx_advanced(
+            (ZSTD_customMem){sf_zmem_zstd_new, sf_zmem_any_free, NULL});
+        if (!z->zstd)
+            return sf_fail(why, SF_ERR_NOMEM, "zstd: no memory to compress");
+    }
+    to = room_for(out, bound);
+    if (!to)
+        return no_room(out, "zstd", why);
+    ZSTD_CCtx_reset(z->zstd, ZSTD_reset_session_only);
+    ZSTD_CCtx_setParameter(z->zstd, ZSTD_c_compressionLevel, level);
+    ZSTD_CCtx_setParameter(z->zstd, ZSTD_c_checksumFlag, has_checksum);
+    len = ZSTD_compress2(z->zstd, to, bound, in.p, in.len);
+    if (ZSTD_isError(len)) /* only memory can run out: parameters and room are ours */
+        return sf_fail(why, SF_ERR_NOMEM, "zstd: %s", ZSTD_getErrorName(len));
+    out->len += len;
+    return SF_OK;
+}

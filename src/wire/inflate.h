@@ -1,0 +1,34 @@
+/* inflate.h - gzip, zlib/deflate and zstd to plain bytes, never more than the caller allows.
+ *
+ * A context keeps the libraries' memory between calls: one per thread, made once. Everything after
+ * a complete stream must be another stream of the same kind (members, frames) or nothing.
+ *
+ * INPUT: damaged, truncated or followed by garbage, with the offset in the compressed bytes.
+ * LIMIT: more than `max_len` bytes, or a zstd window above 8 MiB. NOMEM. What `out` held before
+ * stays; what was added is taken away again on failure. */
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+
+enum sf_inflate_kind {
+    SF_INFLATE_GZIP,
+    SF_INFLATE_ZLIB, /* "deflate": zlib-wrapped, or raw when the first bytes are no zlib header */
+    SF_INFLATE_ZSTD,
+};
+
+struct sf_inflate; /* opaque: the libraries' contexts */
+
+struct sf_inflate *sf_inflate_new(void);    /* NULL: no memory */
+void sf_inflate_free(struct sf_inflate *z); /* NULL is fine */
+
+enum sf_err sf_inflate_bytes(struct sf_inflate *z, enum sf_inflate_kind kind, sf_bytes in,
+                             size_t max_len, struct sf_buf *out, struct sf_why *why);
+
+/* Gives the next bytes, borrowed until the next call; an empty piece is the end. Its failure ends
+ * the inflating with the same code and sentence. */
+typedef enum sf_err (*sf_inflate_pull)(void *arg, sf_bytes *piece, struct sf_why *why);
+
+/* The same from input that comes in pieces, such as a spooled body. */
+enum sf_err sf_inflate_stream(struct sf_inflate *z, enum sf_inflate_kind kind, sf_inflate_pull pull,
+                              void *arg, size_t max_len, struct sf_buf *out, struct sf_why *why);

@@ -1,0 +1,320 @@
+#include "test.h"
+
+#include <stdlib.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/heap.h"
+#include "wire/deflate.h"
+#include "wire/inflate.h"
+
+static const enum sf_inflate_kind kinds[] = {SF_INFLATE_GZIP, SF_INFLATE_ZLIB, SF_INFLATE_ZSTD};
+
+struct pieces { /* input handed out `step` bytes at a time */
+    sf_bytes rest;
+    size_t step;
+};
+
+static enum sf_err next_piece(void *arg, sf_bytes *piece, struct sf_why *why)
+{
+    struct pieces *p = arg;
+    size_t len = p->rest.len < p->step ? p->rest.len : p->step;
+    (void)why;
+    *piece = (sf_bytes){p->rest.p, len};
+    p->rest.p += len;
+    p->rest.len -= len;
+    return SF_OK;
+}
+
+static void pack_zlib(sf_bytes in, int window_bits, struct sf_buf *out)
+{
+    z_stream s = {0};
+    uint8_t *to;
+    size_t bound;
+    assert_int_equal(deflateInit2(&s, 6, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    bound = deflateBound(&s, in.len) + 64;
+    to = sf_buf_take(out, bound);
+    s.next_in = (Bytef *)(uintptr_t)in.p;
+    s.avail_in = (uInt)in.len;
+    s.next_out = to;
+    s.avail_out = (uInt)bound;
+    assert_int_equal(deflate(&s, Z_FINISH), Z_STREAM_END);
+    out->len -= s.avail_out;
+    deflateEnd(&s);
+}
+
+static void pack(enum sf_inflate_kind kind, sf_bytes in, struct sf_buf *out)
+{
+    struct sf_deflate *z = sf_deflate_new();
+    if (kind == SF_INFLATE_GZIP)
+        assert_ok(sf_deflate_gzip(z, 6, in, out, NULL));
+    else if (kind == SF_INFLATE_ZSTD)
+        assert_ok(sf_deflate_zstd(z, 3, true, in, out, NULL));
+    else
+        pack_zlib(in, 15, out);
+    sf_deflate_free(z);
+}
+
+static void fill_text(struct sf_buf *b, size_t len)
+{
+    uint32_t x = 1;
+    while (b->len < len) {
+        x = x * 1664525u + 1013904223u;
+        sf_buf_print(b, "service-%u ", x >> 24);
+    }
+    b->len = len;
+}
+
+TEST(inflate, gives_back_what_was_packed)
+{
+    struct sf_inflate *z = sf_inflate_new();
+    static const size_t lens[] = {0, 1, 100, 70000, 1000000};
+    for (size_t k = 0; k < 3; k++) {
+        for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+            struct sf_buf plain = {0}, packed = {0}, out = {0};
+            struct sf_why why;
+            fill_text(&plain, lens[i]);
+            pack(kinds[k], sf_buf_bytes(&plain), &packed);
+            sf_buf_add_u8(&out, 'x'); /* what is there stays */
+            assert_ok(sf_inflate_bytes(z, kinds[k], sf_buf_bytes(&packed), lens[i], &out, &why));
+            assert_int_equal(out.len, lens[i] + 1);
+            if (lens[i])
+                assert_memory_equal(out.p + 1, plain.p, lens[i]);
+            for (size_t step = 1; step < 100000; step = step * 7 + 1) {
+                struct pieces pieces = {sf_buf_bytes(&packed), step};
+                if (lens[i] > 100000 && step < 10)
+                    continue;
+                sf_buf_reset(&out);
+                assert_ok(sf_inflate_stream(z, kinds[k], next_piece, &pieces, lens[i], &out, &why));
+                assert_int_equal(out.len, lens[i]);
+                if (lens[i])
+                    assert_memory_equal(out.p, plain.p, lens[i]);
+            }
+            sf_buf_done(&plain);
+            sf_buf_done(&packed);
+            sf_buf_done(&out);
+        }
+    }
+    sf_inflate_free(z);
+}
+
+TEST(inflate, takes_members_and_frames_one_after_another)
+{
+    struct sf_inflate *z = sf_inflate_new();
+    for (size_t k = 0; k < 3; k += 2) {
+        struct sf_buf packed = {0}, out = {0};
+        struct pieces pieces;
+        pack(kinds[k], sf_str_bytes(SF_STR("hello ")), &packed);
+        pack(kinds[k], SF_BYTES_NONE, &packed);
+        pack(kinds[k], sf_str_bytes(SF_STR("world")), &packed);
+        assert_ok(sf_inflate_bytes(z, kinds[k], sf_buf_bytes(&packed), 11, &out, NULL));
+        assert_str(sf_buf_str(&out), "hello world");
+        sf_buf_reset(&out);
+        pieces = (struct pieces){sf_buf_bytes(&packed), 1};
+        assert_ok(sf_inflate_stream(z, kinds[k], next_piece, &pieces, 11, &out, NULL));
+        assert_str(sf_buf_str(&out), "hello world");
+        sf_buf_done(&packed);
+        sf_buf_done(&out);
+    }
+    sf_inflate_free(z);
+}
+
+TEST(inflate, takes_deflate_without_its_wrapper)
+{
+    struct sf_inflate *z = sf_inflate_new();
+    struct sf_buf packed = {0}, out = {0};
+    struct pieces pieces;
+    pack_zlib(sf_str_bytes(SF_STR("raw and bare")), -15, &packed);
+    assert_ok(sf_inflate_bytes(z, SF_INFLATE_ZLIB, sf_buf_bytes(&packed), 100, &out, NULL));
+    assert_str(sf_buf_str(&out), "raw and bare");
+    sf_buf_reset(&out);
+    pieces = (struct pieces){sf_buf_bytes(&packed), 1};
+    assert_ok(sf_inflate_stream(z, SF_INFLATE_ZLIB, next_piece, &pieces, 100, &out, NULL));
+    assert_str(sf_buf_str(&out), "raw and bare");
+    sf_buf_reset(&out);
+    /* the shortest stream there is: two bytes, nothing inside */
+    assert_ok(
+        sf_inflate_bytes(z, SF_INFLATE_ZLIB, sf_str_bytes(SF_STR("\x03\x00")), 0, &out, NULL));
+    assert_int_equal(out.len, 0);
+    sf_buf_done(&packed);
+    sf_buf_done(&out);
+    sf_inflate_free(z);
+}
+
+TEST(inflate, refuses_one_byte_more_than_allowed)
+{
+    struct sf_inflate *z = sf_inflate_new();
+    struct sf_buf plain = {0};
+    fill_text(&plain, 70000);
+    for (size_t k = 0; k < 3; k++) {
+        struct sf_buf packed = {0}, out = {0};
+        struct pieces pieces;
+        struct sf_why why;
+        pack(kinds[k], sf_buf_bytes(&plain), &packed);
+        pieces = (struct pieces){sf_buf_bytes(&packed), 100};
+        assert_err(sf_inflate_bytes(z, kinds[k], sf_buf_bytes(&packed), 69999, &out, &why),
+                   SF_ERR_LIMIT);
+        assert_non_null(strstr(why.text, "69999"));
+        assert_int_equal(out.len, 0);
+        assert_err(sf_inflate_stream(z, kinds[k], next_piece, &pieces, 69999, &out, &why),
+                   SF_ERR_LIMIT);
+        assert_err(sf_inflate_bytes(z, kinds[k], sf_buf_bytes(&packed), 0, &out, &why),
+                   SF_ERR_LIMIT);
+        sf_buf_done(&packed);
+        sf_buf_done(&out);
+    }
+    sf_buf_done(&plain);
+    sf_inflate_free(z);
+}
+
+TEST(inflate, holds_a_bomb_to_the_limit)
+{
+    struct sf_inflate *z = sf_inflate_new();
+    size_t len = 64u << 20;
+    uint8_t *zeros = calloc(1, len);
+    for (size_t k = 0; k < 3; k++) {
+        struct sf_buf packed = {0}, out = {0};
+        pack(kinds[k], (sf_bytes){zeros, len}, &packed);
+        assert_true(packed.len < 100000);
+        assert_err(sf_inflate_bytes(z, kinds[k], sf_buf_bytes(&packed), 1u << 20, &out, NULL),
+                   SF_ERR_LIMIT);
+        assert_true(out.cap <= 2u << 20);
+        sf_buf_done(&packed);
+        sf_buf_done(&out);
+    }
+    free(zeros);
+    sf_inflate_free(z);
+}
+
+TEST(inflate, says_where_input_is_cut_off)
+{
+    struct sf_inflate *z = sf_inflate_new();
+    struct sf_buf plain = {0};
+    fill_text(&plain, 3000);
+    for (size_t k = 0; k < 3; k++) {
+        struct sf_buf packed = {0}, out = {0};
+        struct sf_why why;
+        pack(kinds[k], sf_buf_bytes(&plain), &packed);
+        for (size_t len = 0; len < packed.len; len++) {
+            struct pieces pieces = {{packed.p, len}, 13};
+            char at[40];
+            assert_err(sf_inflate_bytes(z, kinds[k], (sf_bytes){packed.p, len}, 5000, &out, &why),
+                       SF_ERR_INPUT);
+            snprintf(at, sizeof(at), "truncated at byte %zu", len);
+            assert_non_null(strstr(why.text, at));
+            assert_int_equal(out.len, 0);
+            assert_err(sf_inflate_stream(z, kinds[k], next_piece, &pieces, 5000, &out, &why),
+                       SF_ERR_INPUT);
+            assert_non_null(strstr(why.text, at));
+        }
+        sf_buf_done(&packed);
+        sf_buf_done(&out);
+    }
+    sf_buf_done(&plain);
+    sf_inflate_free(z);
+}
+
+TEST(inflate, refuses_garbage_behind_and_instead)
+{
+    struct sf_inflate *z = sf_inflate_new();
+    for (size_t k = 0; k < 3; k++) {
+        struct sf_buf packed = {0}, out = {0};
+        struct sf_why why;
+        char at[40];
+        pack(kinds[k], sf_str_bytes(SF_STR("fine")), &packed);
+        snprintf(at, sizeof(at), "at byte %zu", packed.len);
+        sf_buf_add_str(&packed, SF_STR("garbage behind"));
+        assert_err(sf_inflate_bytes(z, kinds[k], sf_buf_bytes(&packed), 5000, &out, &why),
+                   SF_ERR_INPUT);
+        assert_non_null(strstr(why.text, at));
+        assert_err(sf_inflate_bytes(z, kinds[k], sf_str_bytes(SF_STR("not compressed at all")),
+                                    5000, &out, &why),
+                   SF_ERR_INPUT);
+        sf_buf_done(&packed);
+        sf_buf_done(&out);
+    }
+    sf_inflate_free(z);
+}
+
+TEST(inflate, finds_every_flipped_checksum)
+{
+    struct sf_inflate *z = sf_inflate_new();
+    for (size_t k = 0; k < 3; k++) {
+        struct sf_buf packed = {0}, out = {0};
+        pack(kinds[k], sf_str_bytes(SF_STR("a few words that are checked")), &packed);
+        packed.p[packed.len - (k == 0 ? 5 : 1)] ^= 0x40;
+        assert_err(sf_inflate_bytes(z, kinds[k], sf_buf_bytes(&packed), 5000, &out, NULL),
+                   SF_ERR_INPUT);
+        sf_buf_done(&packed);
+        sf_buf_done(&out);
+    }
+    sf_inflate_free(z);
+}
+
+TEST(inflate, refuses_a_wide_zstd_window)
+{
+    struct sf_inflate *z = sf_inflate_new();
+    /* magic, no content size, window descriptor 2^27, one empty raw block */
+    sf_str wide = SF_STR("\x28\xb5\x2f\xfd\x00\x88\x01\x00\x00");
+    struct sf_buf out = {0};
+    struct sf_why why;
+    assert_err(sf_inflate_bytes(z, SF_INFLATE_ZSTD, sf_str_bytes(wide), 5000, &out, &why),
+               SF_ERR_LIMIT);
+    assert_non_null(strstr(why.text, "window"));
+    sf_buf_done(&out);
+    sf_inflate_free(z);
+}
+
+static enum sf_err broken_pull(void *arg, sf_bytes *piece, struct sf_why *why)
+{
+    (void)arg;
+    (void)piece;
+    return sf_fail(why, SF_ERR_IO, "spool: gone");
+}
+
+TEST(inflate, passes_on_what_its_source_says)
+{
+    struct sf_inflate *z = sf_inflate_new();
+    for (size_t k = 0; k < 3; k++) {
+        struct sf_buf out = {0};
+        struct sf_why why;
+        assert_err(sf_inflate_stream(z, kinds[k], broken_pull, NULL, 100, &out, &why), SF_ERR_IO);
+        assert_string_equal(why.text, "spool: gone");
+        sf_buf_done(&out);
+    }
+    sf_inflate_free(z);
+}
+
+TEST(inflate, survives_each_allocation_that_fails)
+{
+    struct sf_buf plain = {0}, packed[3] = {0};
+    fill_text(&plain, 50000);
+    for (size_t k = 0; k < 3; k++)
+        pack(kinds[k], sf_buf_bytes(&plain), &packed[k]);
+    for (int way = 0; way < 6; way++) {
+        bool passed = false;
+        for (uint64_t n = 1; !passed && n < 100; n++) {
+            struct sf_buf out = {0};
+            struct pieces pieces = {sf_buf_bytes(&packed[way % 3]), 1000};
+            struct sf_inflate *z;
+            enum sf_err err = SF_ERR_NOMEM;
+            sf_heap_fail_after(n);
+            z = sf_inflate_new();
+            if (z && way < 3)
+                err = sf_inflate_bytes(z, kinds[way], sf_buf_bytes(&packed[way]), 60000, &out,
+                                       NULL);
+            else if (z)
+                err = sf_inflate_stream(z, kinds[way % 3], next_piece, &pieces, 60000, &out, NULL);
+            sf_heap_fail_after(0);
+            assert_true(err == SF_OK || err == SF_ERR_NOMEM);
+            passed = err == SF_OK;
+            assert_int_equal(out.len, passed ? 50000 : 0);
+            sf_inflate_free(z);
+            sf_buf_done(&out);
+        }
+        assert_true(passed);
+    }
+    for (size_t k = 0; k < 3; k++)
+        sf_buf_done(&packed[k]);
+    sf_buf_done(&plain);
+}
