@@ -1,6 +1,7 @@
 #include "os/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -132,4 +133,45 @@ enum sf_err sf_file_lock(const struct sf_file *f, struct sf_why *why)
     if (errno == EWOULDBLOCK)
         return sf_fail(why, SF_ERR_BUSY, "another process holds the lock");
     return fail_errno(why, "lock");
+}
+
+enum sf_err sf_file_open_path(const char *path, struct sf_file *out, struct sf_why *why)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        enum sf_err err = errno == ENOENT                     ? SF_ERR_NOT_FOUND
+                          : errno == EACCES || errno == EPERM ? SF_ERR_DENIED
+                                                              : SF_ERR_IO;
+        return sf_fail(why, err, "cannot open %s: %s", path, strerror(errno));
+    }
+    *out = (struct sf_file){fd + 1};
+    return SF_OK;
+}
+
+enum sf_err sf_file_read_all(const struct sf_file *f, size_t max_len, struct sf_buf *out,
+                             struct sf_why *why)
+{
+    size_t all_len = 0;
+    for (;;) {
+        ssize_t got;
+        if (!sf_buf_reserve(out, 65536))
+            return sf_fail(why, out->err, "no memory for a file of %zu bytes or more", all_len);
+        got = read(fd_of(f), out->p + out->len, 65536);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail_errno(why, "read");
+        if (got == 0)
+            return SF_OK;
+        out->len += (size_t)got;
+        all_len += (size_t)got;
+        if (all_len > max_len)
+            return sf_fail(why, SF_ERR_LIMIT, "longer than %zu bytes", max_len);
+    }
+}
+
+bool sf_file_is_shared(const struct sf_file *f)
+{
+    struct stat st;
+    return fstat(fd_of(f), &st) == 0 && (st.st_mode & (S_IRGRP | S_IROTH)) != 0;
 }

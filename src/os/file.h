@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
 
@@ -38,3 +39,11 @@ enum sf_err sf_file_len(const struct sf_file *f, uint64_t *out, struct sf_why *w
 enum sf_err sf_file_truncate(const struct sf_file *f, uint64_t len, struct sf_why *why);
 /* BUSY: another process holds it. Released by close and by death. */
 enum sf_err sf_file_lock(const struct sf_file *f, struct sf_why *why);
+
+/* Opens a file by its path, as an operator names it. NOT_FOUND, DENIED, IO. */
+enum sf_err sf_file_open_path(const char *path, struct sf_file *out, struct sf_why *why);
+/* Appends all of it (a pipe or /dev/stdin too) to `out`. LIMIT: longer than max_len. */
+enum sf_err sf_file_read_all(const struct sf_file *f, size_t max_len, struct sf_buf *out,
+                             struct sf_why *why);
+/* Can users other than the owner read it? */
+bool sf_file_is_shared(const struct sf_file *f);

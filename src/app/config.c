@@ -1,0 +1,377 @@
+#include "app/config.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/config_value.h"
+#include "base/heap.h"
+#include "os/file.h"
+
+enum { FILE_MAX_LEN = 1 << 20, ARENA_LEN = 16 << 20, MAX_WARNINGS = 16, VARIABLE_LEN = 96 };
+
+void sf_config_free(struct sf_config *c)
+{
+    if (c) {
+        sf_arena_done(&c->arena);
+        sf_heap_free(c);
+    }
+}
+
+static enum sf_err no_memory(struct sf_why *why)
+{
+    return sf_fail(why, SF_ERR_NOMEM, "configuration: no memory");
+}
+
+/* Splits a list written in one line; blanks around commas do not count. */
+static enum sf_err set_split(struct sf_config *c, size_t key, sf_str text,
+                             struct sf_config_origin at, struct sf_why *why)
+{
+    sf_str items[SF_CONFIG_MAX_ITEMS], item;
+    size_t n = 0;
+    while (text.len && sf_str_split_next(&text, ',', &item)) {
+        if (n == SF_CONFIG_MAX_ITEMS)
+            return sf_config_fail(c, at, why, "%s may have at most %d items",
+                                  sf_config_keys[key].path, SF_CONFIG_MAX_ITEMS);
+        items[n++] = sf_str_trim(item);
+    }
+    return sf_config_set_list(c, key, items, n, at, why);
+}
+
+static enum sf_err set_any(struct sf_config *c, size_t key, sf_str text, struct sf_config_origin at,
+                           struct sf_why *why)
+{
+    if (sf_config_keys[key].type == SF_CONFIG_LIST || sf_config_keys[key].type == SF_CONFIG_LISTEN)
+        return set_split(c, key, text, at, why);
+    return sf_config_set_text(c, key, text, at, why);
+}
+
+/* Defaults go through the same parser as everything else, so none can be of the wrong type. */
+static enum sf_err new_with_defaults(struct sf_config **out, struct sf_why *why)
+{
+    struct sf_config *c = sf_heap_new(sizeof(*c));
+    enum sf_err err = SF_OK;
+
+    if (!c)
+        return no_memory(why);
+    if (!sf_arena_init(&c->arena, ARENA_LEN)) {
+        sf_heap_free(c);
+        return no_memory(why);
+    }
+    c->origins = sf_arena_new_n(&c->arena, sf_config_n_keys, sizeof(*c->origins));
+    if (!c->origins)
+        err = no_memory(why);
+    for (size_t i = 0; !err && i < sf_config_n_keys; i++) {
+        struct sf_config_origin at = {.name = sf_config_keys[i].path};
+        if (sf_config_keys[i].type != SF_CONFIG_PART)
+            err = set_any(c, i, sf_str_from(sf_config_keys[i].initial), at, why);
+    }
+    if (err) {
+        sf_config_free(c);
+        return err;
+    }
+    /* A machine without IPv6 still gets its defaults; an address somebody wrote must exist. */
+    for (size_t i = 0; i < c->n_addresses; i++) {
+        struct sf_listen_address *a = (struct sf_listen_address *)(uintptr_t)&c->addresses[i];
+        a->is_optional = strchr(a->host, ':') != NULL;
+    }
+    *out = c;
+    return SF_OK;
+}
+
+/* ---- file ---- */
+
+static enum sf_err read_file(struct sf_config *c, const char *path, struct sf_why *why)
+{
+    struct sf_file file = SF_FILE_NONE;
+    struct sf_buf text = {0};
+    enum sf_err err;
+
+    err = sf_config_copy(c, sf_str_from(path), (struct sf_config_origin){0}, &c->file, why);
+    if (!err)
+        err = sf_file_open_path(path, &file, why);
+    if (err)
+        return err;
+    err = sf_file_read_all(&file, FILE_MAX_LEN, &text, why);
+    if (err && why)
+        sf_why_prefix(why, "%s", path);
+    if (!err)
+        err = sf_config_read_yaml(c, sf_buf_str(&text), why);
+    sf_buf_done(&text);
+    sf_file_close(&file);
+    return err;
+}
+
+/* ---- environment ---- */
+
+static void variable_of(const struct sf_config_key *key, char *to, size_t cap)
+{
+    int len = snprintf(to, cap, "SPANFLAME_%s", key->path);
+    for (int i = 10; i < len && (size_t)i < cap; i++) {
+        if (to[i] == '.')
+            to[i] = '_';
+        else if (to[i] >= 'a' && to[i] <= 'z')
+            to[i] = (char)(to[i] - 32);
+    }
+}
+
+void sf_config_render_variable(const struct sf_config_key *key, struct sf_buf *out)
+{
+    char name[VARIABLE_LEN];
+    variable_of(key, name, sizeof(name));
+    sf_buf_add_str(out, sf_str_from(name));
+}
+
+/* Variables that begin like ours and are none stay a warning, and only when they look like a slip:
+ * an orchestrator sets SPANFLAME_SERVICE_HOST and the like for a service named spanflame. */
+static enum sf_err warn_variable(struct sf_config *c, sf_str name, struct sf_why *why)
+{
+    char known[VARIABLE_LEN];
+    const char **items = (const char **)(uintptr_t)c->warnings.items;
+
+    for (size_t i = 0; i < sf_config_n_keys && c->warnings.n < MAX_WARNINGS; i++) {
+        sf_str sentence;
+        variable_of(&sf_config_keys[i], known, sizeof(known));
+        if (sf_config_keys[i].type == SF_CONFIG_PART ||
+            sf_str_distance(name, sf_str_from(known)) > 2)
+            continue;
+        if (!items)
+            items = sf_arena_new_n(&c->arena, MAX_WARNINGS, sizeof(*items));
+        if (!items ||
+            !sf_arena_print(&c->arena, &sentence,
+                            "the environment has %.*s, which is no setting; did you mean %s?",
+                            SF_STR_ARG(name), known))
+            return no_memory(why);
+        items[c->warnings.n] = sentence.p;
+        c->warnings = (struct sf_config_list){items, c->warnings.n + 1};
+        return SF_OK;
+    }
+    return SF_OK;
+}
+
+static enum sf_err read_variable(struct sf_config *c, sf_str name, sf_str value, struct sf_why *why)
+{
+    char known[VARIABLE_LEN];
+    for (size_t i = 0; i < sf_config_n_keys; i++) {
+        struct sf_config_origin at = {.from = SF_FROM_ENVIRONMENT};
+        enum sf_err err;
+        if (sf_config_keys[i].type == SF_CONFIG_PART)
+            continue;
+        variable_of(&sf_config_keys[i], known, sizeof(known));
+        if (!sf_str_eq(name, sf_str_from(known)))
+            continue;
+        err = sf_config_copy(c, name, at, &at.name, why);
+        return err ? err : set_any(c, i, value, at, why);
+    }
+    return warn_variable(c, name, why);
+}
+
+static enum sf_err read_environment(struct sf_config *c, const char *const *env, struct sf_why *why)
+{
+    for (; env && *env; env++) {
+        sf_str value = sf_str_from(*env), name;
+        enum sf_err err;
+        if (!sf_str_starts(value, SF_STR("SPANFLAME_")) || !sf_str_split_next(&value, '=', &name))
+            continue;
+        if (sf_str_eq(name, SF_STR("SPANFLAME_CONFIG")))
+            continue;
+        err = read_variable(c, name, value, why);
+        if (err)
+            return err;
+    }
+    return SF_OK;
+}
+
+/* ---- flags ---- */
+
+/* Repeated flags of one list belong together: --listen a --listen b. */
+static enum sf_err set_repeated(struct sf_config *c, size_t key, const struct sf_config_inputs *in,
+                                size_t first, struct sf_config_origin at, struct sf_why *why)
+{
+    sf_str items[SF_CONFIG_MAX_ITEMS];
+    size_t n = 0;
+    for (size_t i = first; i < in->n_flags && n < SF_CONFIG_MAX_ITEMS; i++) {
+        if (strcmp(in->flags[i].path, in->flags[first].path) == 0)
+            items[n++] = sf_str_from(in->flags[i].value);
+    }
+    return sf_config_set_list(c, key, items, n, at, why);
+}
+
+static enum sf_err read_flag(struct sf_config *c, const struct sf_config_inputs *in, size_t index,
+                             struct sf_why *why)
+{
+    const struct sf_config_setting *flag = &in->flags[index];
+    struct sf_config_origin at = {.from = SF_FROM_FLAG};
+    int key = sf_config_find_key(sf_str_from(flag->path));
+    enum sf_err err = sf_config_copy(c, sf_str_from(flag->flag), at, &at.name, why);
+
+    if (err)
+        return err;
+    if (key == SF_CONFIG_NO_KEY) {
+        char near[160];
+        sf_config_suggest(sf_str_from(flag->path), near, sizeof(near));
+        return sf_config_fail(c, at, why, "there is no key %s%s", flag->path, near);
+    }
+    if (sf_config_keys[key].type != SF_CONFIG_LIST && sf_config_keys[key].type != SF_CONFIG_LISTEN)
+        return sf_config_set_text(c, (size_t)key, sf_str_from(flag->value), at, why);
+    for (size_t i = 0; i < index; i++) {
+        if (strcmp(in->flags[i].path, flag->path) == 0)
+            return SF_OK; /* the first one took them all */
+    }
+    return set_repeated(c, (size_t)key, in, index, at, why);
+}
+
+/* ---- what only the whole can tell ---- */
+
+static struct sf_config_origin origin_at(const struct sf_config *c, const char *path)
+{
+    return c->origins[sf_config_find_key(sf_str_from(path))];
+}
+
+static bool is_header_name(sf_str name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        char ch = name.p[i];
+        if (!((ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
+              ch == '-' || ch == '_'))
+            return false;
+    }
+    return name.len > 0 && name.len <= 64;
+}
+
+static enum sf_err check_whole(struct sf_config *c, struct sf_why *why)
+{
+    if (!c->data_dir)
+        return sf_config_fail(c, origin_at(c, "data"), why, "data wants the name of a directory");
+    if (c->auth.header && !is_header_name(sf_str_from(c->auth.header)))
+        return sf_config_fail(c, origin_at(c, "auth.header"), why,
+                              "auth.header: \"%s\" is not the name of a header", c->auth.header);
+    if (c->redact.is_enabled && c->redact.replace == SF_REDACT_HASH && !c->redact.hash_key_file)
+        return sf_config_fail(c, origin_at(c, "redact.replace"), why,
+                              "redact.replace: hash needs a key; add  hash_key_file: FILE  (make "
+                              "one with: head -c 32 /dev/urandom > FILE)");
+    if (c->profiling.adaptive_base_rate > c->profiling.adaptive_max_rate)
+        return sf_config_fail(c, origin_at(c, "profiling.adaptive.base_rate"), why,
+                              "profiling.adaptive.base_rate is above max_rate");
+    if (c->retention.profiles_ns && c->retention.full_resolution_ns > c->retention.profiles_ns)
+        return sf_config_fail(c, origin_at(c, "retention.full_resolution"), why,
+                              "retention.full_resolution is longer than retention.profiles: such "
+                              "data would be gone already");
+    return SF_OK;
+}
+
+static void derive(struct sf_config *c)
+{
+    c->retention.keep.slow_ns = c->profiling.slow_request_ns;
+    c->retention.keep.cpu_percent = c->profiling.cpu_threshold_per_10000 / 100;
+    c->retention.keep.has_errors = c->profiling.has_errors;
+    c->retention.keep.baseline_per_10000 = c->profiling.baseline_per_10000;
+}
+
+enum sf_err sf_config_load(const struct sf_config_inputs *in, struct sf_config **out,
+                           struct sf_why *why)
+{
+    struct sf_config *c = NULL;
+    enum sf_err err = new_with_defaults(&c, why);
+
+    if (err)
+        return err;
+    if (in->file)
+        err = read_file(c, in->file, why);
+    if (!err)
+        err = read_environment(c, in->env, why);
+    for (size_t i = 0; !err && i < in->n_flags; i++)
+        err = read_flag(c, in, i, why);
+    if (!err)
+        err = check_whole(c, why);
+    if (!err) {
+        derive(c);
+        *out = c;
+        c = NULL;
+    }
+    sf_config_free(c);
+    return err;
+}
+
+enum sf_err sf_config_parse(sf_str yaml, const char *name, struct sf_config **out,
+                            struct sf_why *why)
+{
+    struct sf_config *c = NULL;
+    enum sf_err err = new_with_defaults(&c, why);
+
+    if (err)
+        return err;
+    if (yaml.len > FILE_MAX_LEN)
+        err = sf_fail(why, SF_ERR_LIMIT, "%s: longer than %d bytes", name, FILE_MAX_LEN);
+    if (!err)
+        err = sf_config_copy(c, sf_str_from(name), (struct sf_config_origin){0}, &c->file, why);
+    if (!err)
+        err = sf_config_read_yaml(c, yaml, why);
+    if (!err)
+        err = check_whole(c, why);
+    if (!err) {
+        derive(c);
+        *out = c;
+        c = NULL;
+    }
+    sf_config_free(c);
+    return err;
+}
+
+/* ---- the flags of commands ---- */
+
+void sf_config_flags_init(struct sf_config_flags *f)
+{
+    struct sf_flag table[SF_CONFIG_N_FLAGS] = {
+        {"config", SF_FLAG_STR, &f->config, "FILE", "YAML file with settings"},
+        {"data", SF_FLAG_STR, &f->data, "DIR", "directory for everything that is kept"},
+        {"listen", SF_FLAG_LIST, &f->listen, "HOST:PORT",
+         "address to listen on instead of the defaults; may be repeated"},
+        {"memory", SF_FLAG_STR, &f->memory, "SIZE", "the server's memory, such as 256MiB"},
+        {"allow-public-without-auth", SF_FLAG_BOOL, &f->allow_public_without_auth, NULL,
+         "let anybody who can reach a public address read and write"},
+        {"set", SF_FLAG_LIST, &f->set, "KEY=VALUE",
+         "any setting by its path, such as retention.spans=3d; may be repeated"},
+    };
+    *f = (struct sf_config_flags){0};
+    memcpy(f->table, table, sizeof(table));
+}
+
+static const char *file_from_environment(void)
+{
+    for (char **e = environ; e && *e; e++) {
+        if (strncmp(*e, "SPANFLAME_CONFIG=", 17) == 0 && (*e)[17])
+            return *e + 17;
+    }
+    return NULL;
+}
+
+enum sf_err sf_config_flags_load(const struct sf_config_flags *f, struct sf_config **out,
+                                 struct sf_why *why)
+{
+    struct sf_config_setting settings[2 * 64 + 3];
+    char paths[64][96];
+    struct sf_config_inputs in = {.file = f->config ? f->config : file_from_environment(),
+                                  .env = (const char *const *)environ,
+                                  .flags = settings};
+
+    for (size_t i = 0; i < f->set.n; i++) {
+        const char *equals = strchr(f->set.items[i], '=');
+        if (!equals)
+            return sf_fail(why, SF_ERR_INPUT, "--set wants KEY=VALUE, not \"%s\"", f->set.items[i]);
+        snprintf(paths[i], sizeof(paths[i]), "%.*s", (int)(equals - f->set.items[i]),
+                 f->set.items[i]);
+        settings[in.n_flags++] = (struct sf_config_setting){"--set", paths[i], equals + 1};
+    }
+    if (f->data)
+        settings[in.n_flags++] = (struct sf_config_setting){"--data", "data", f->data};
+    if (f->memory)
+        settings[in.n_flags++] = (struct sf_config_setting){"--memory", "memory", f->memory};
+    if (f->allow_public_without_auth)
+        settings[in.n_flags++] = (struct sf_config_setting){
+            "--allow-public-without-auth", "auth.allow_public_without_auth", "true"};
+    for (size_t i = 0; i < f->listen.n; i++)
+        settings[in.n_flags++] = (struct sf_config_setting){"--listen", "listen",
+                                                            f->listen.items[i]};
+    return sf_config_load(&in, out, why);
+}

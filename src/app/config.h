@@ -1,0 +1,179 @@
+/* config.h - what the operator wants: YAML file, environment and flags, in rising order.
+ *
+ * One table (config_table.c) says of every key its type, its default, its bounds and what it is
+ * for; parsing, mistakes, check-config, the example file and docs/configuration.md all come from
+ * it. A configuration never changes once loaded: threads may share it; a reload makes a new one. */
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "cli/args.h"
+#include "listen/listener.h"
+#include "model/retention.h"
+
+struct sf_config_list {
+    const char *const *items;
+    size_t n;
+};
+
+/* Choices are kept as their place in the table's list of words. */
+enum sf_other_signals { SF_OTHER_SIGNALS_DISCARD, SF_OTHER_SIGNALS_REJECT };
+enum sf_redact_match { SF_REDACT_WORDS, SF_REDACT_SUBSTRING };
+enum sf_redact_replace { SF_REDACT_TEXT, SF_REDACT_HASH };
+enum sf_log_level { SF_LEVEL_ERROR, SF_LEVEL_WARN, SF_LEVEL_INFO, SF_LEVEL_DEBUG };
+enum sf_log_format { SF_FORMAT_AUTO, SF_FORMAT_HUMAN, SF_FORMAT_LOGFMT };
+
+/* Percentages are kept in hundredths of a percent: 1 % is 100. Times are ns, sizes bytes. */
+struct sf_config_limits {
+    uint64_t connections, body_len, inflated_len, attrs, value_len, stack_depth, series,
+        query_memory_len;
+    int64_t header_timeout_ns, body_timeout_ns, idle_timeout_ns, total_timeout_ns, query_ns;
+};
+
+struct sf_config_redact {
+    bool is_enabled, has_builtin;
+    bool in_keys, in_values, in_names;
+    uint32_t match, replace; /* enum sf_redact_match, sf_redact_replace */
+    struct sf_config_list patterns, allow;
+    const char *hash_key_file; /* NULL: none */
+};
+
+struct sf_config_profiling { /* read by collectors; conditional also says which detail is kept */
+    bool has_cpu, has_memory;
+    uint64_t cpu_rate;       /* Hz */
+    uint64_t memory_rate;    /* bytes between two samples */
+    int64_t slow_request_ns; /* conditional */
+    uint32_t cpu_threshold_per_10000, baseline_per_10000;
+    bool has_errors;
+    uint64_t max_stack_depth, max_profile_len;
+    int64_t upload_interval_ns;
+    bool is_adaptive;
+    uint64_t adaptive_base_rate, adaptive_max_rate, adaptive_memory_len;
+    uint32_t adaptive_cpu_per_10000;
+    int64_t adaptive_interval_ns;
+    bool has_shedding;
+    uint32_t shedding_cpu_per_10000;
+};
+
+enum sf_config_from { SF_FROM_DEFAULT, SF_FROM_FILE, SF_FROM_ENVIRONMENT, SF_FROM_FLAG };
+struct sf_config_origin {
+    enum sf_config_from from;
+    uint32_t line;    /* in the file */
+    const char *name; /* of the flag or variable; NULL otherwise */
+};
+
+struct sf_config {
+    const char *file; /* NULL: none was read */
+    const struct sf_listen_address *addresses;
+    size_t n_addresses;
+    const char *data_dir;
+    uint64_t memory_len;
+    struct {
+        const char *token_file, *header; /* NULL: none */
+        bool allow_public_without_auth;
+    } auth;
+    struct sf_config_list cors_origins;
+    bool has_tenancy;
+    uint32_t other_signals; /* enum sf_other_signals */
+    struct sf_config_limits limits;
+    struct sf_config_redact redact;
+    struct sf_retention retention; /* its keep rule comes from profiling.conditional */
+    struct {
+        int64_t flush_interval_ns;
+        uint64_t flush_log_len;
+    } store;
+    struct {
+        uint32_t level, format; /* enum sf_log_level, sf_log_format */
+    } log;
+    struct {
+        bool has_span_metrics;
+        struct sf_config_list dimensions; /* span or resource attributes that become labels */
+        uint64_t max_series;
+    } metrics;
+    struct sf_config_profiling profiling;
+    struct sf_config_origin *origins; /* one per key of the table */
+    struct sf_config_list warnings;   /* sentences for the operator, say them once */
+    struct sf_arena arena;            /* where all of it lives */
+};
+
+/* ---- loading ---- */
+
+struct sf_config_setting { /* one flag */
+    const char *flag;      /* "--data", for messages */
+    const char *path;      /* "data"; a list's path may come several times */
+    const char *value;
+};
+
+struct sf_config_inputs {
+    const char *file;       /* NULL: none */
+    const char *const *env; /* NULL-terminated NAME=VALUE; NULL: none */
+    const struct sf_config_setting *flags;
+    size_t n_flags;
+};
+
+/* INPUT: `why` names file and line, variable or flag, and the nearest known key. NOT_FOUND or IO:
+ * the file. LIMIT: it is too large. NOMEM. */
+enum sf_err sf_config_load(const struct sf_config_inputs *in, struct sf_config **out,
+                           struct sf_why *why);
+/* The same from text, no environment; `name` stands for the file in messages. */
+enum sf_err sf_config_parse(sf_str yaml, const char *name, struct sf_config **out,
+                            struct sf_why *why);
+void sf_config_free(struct sf_config *c); /* NULL is fine */
+
+/* The flags every command that needs a configuration takes: put `table` in the command's flags,
+ * parse, then load. SPANFLAME_CONFIG names the file when --config does not. */
+enum { SF_CONFIG_N_FLAGS = 6 };
+struct sf_config_flags {
+    const char *config, *data, *memory;
+    struct sf_flag_list listen, set;
+    bool allow_public_without_auth;
+    struct sf_flag table[SF_CONFIG_N_FLAGS];
+};
+void sf_config_flags_init(struct sf_config_flags *f);
+enum sf_err sf_config_flags_load(const struct sf_config_flags *f, struct sf_config **out,
+                                 struct sf_why *why);
+
+/* ---- addresses ---- */
+
+/* Can other machines reach a server that listens on `host`? All but loopback addresses and
+ * "localhost" can: a name is taken for public because what it means may change. */
+bool sf_config_is_public(const char *host);
+/* The public-bind rule. DENIED: the sentence has the line to add. */
+enum sf_err sf_config_check_public(const struct sf_config *c, struct sf_why *why);
+
+/* ---- the table ---- */
+
+enum sf_config_type {
+    SF_CONFIG_BOOL,
+    SF_CONFIG_COUNT,    /* uint64_t */
+    SF_CONFIG_SIZE,     /* uint64_t bytes */
+    SF_CONFIG_DURATION, /* int64_t ns */
+    SF_CONFIG_PERCENT,  /* uint32_t hundredths of a percent */
+    SF_CONFIG_STR,      /* const char *; an empty default is NULL */
+    SF_CONFIG_LIST,     /* struct sf_config_list */
+    SF_CONFIG_CHOICE,   /* uint32_t place in `choices` */
+    SF_CONFIG_LISTEN,   /* the addresses */
+    SF_CONFIG_PART      /* documents one field of a `listen` item; cannot be set alone */
+};
+
+struct sf_config_key {
+    const char *path; /* "retention.spans" */
+    enum sf_config_type type;
+    size_t offset;       /* in struct sf_config */
+    const char *initial; /* the default, as one would write it */
+    const char *choices; /* "words|substring" */
+    uint64_t min, max;   /* of COUNT, SIZE, DURATION; 0, 0: any */
+    const char *doc;     /* one line */
+};
+
+extern const struct sf_config_key sf_config_keys[];
+extern const size_t sf_config_n_keys;
+
+/* The effective value as one would write it, and where it came from ("spanflame.yaml:12"). */
+void sf_config_render_value(const struct sf_config *c, size_t key, struct sf_buf *out);
+void sf_config_render_origin(const struct sf_config *c, size_t key, struct sf_buf *out);
+/* SPANFLAME_RETENTION_SPANS. */
+void sf_config_render_variable(const struct sf_config_key *key, struct sf_buf *out);
+void sf_config_render_example(struct sf_buf *out); /* deploy/spanflame.yaml */
+void sf_config_render_table(struct sf_buf *out);   /* the table of docs/configuration.md */

@@ -1,0 +1,289 @@
+#include "app/config_value.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+
+enum { PATH_LEN = 96, MAX_KNOWN = 128 };
+
+enum sf_err sf_config_fail(const struct sf_config *c, struct sf_config_origin at,
+                           struct sf_why *why, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    sf_fail_va(why, SF_ERR_INPUT, format, args);
+    va_end(args);
+    if (why && at.from == SF_FROM_FILE)
+        sf_why_prefix(why, "%s:%u", c->file ? c->file : "configuration", at.line);
+    else if (why && at.name)
+        sf_why_prefix(why, "%s", at.name);
+    return SF_ERR_INPUT;
+}
+
+/* ---- keys ---- */
+
+int sf_config_find_key(sf_str path)
+{
+    for (size_t i = 0; i < sf_config_n_keys; i++) {
+        if (sf_config_keys[i].type != SF_CONFIG_PART &&
+            sf_str_eq(path, sf_str_from(sf_config_keys[i].path)))
+            return (int)i;
+    }
+    return SF_CONFIG_NO_KEY;
+}
+
+static sf_str last_word(sf_str path)
+{
+    for (size_t i = path.len; i > 0; i--) {
+        if (path.p[i - 1] == '.')
+            return sf_str_from_at(path, i);
+    }
+    return path;
+}
+
+/* Words that may follow `section` ("retention."), each once; terminated copies in `mem`. */
+static size_t list_children(sf_str section, const char **known, char (*mem)[PATH_LEN])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < sf_config_n_keys && n < MAX_KNOWN; i++) {
+        sf_str rest = sf_str_from(sf_config_keys[i].path), child;
+        if (sf_config_keys[i].type == SF_CONFIG_PART || !sf_str_starts(rest, section))
+            continue;
+        rest = sf_str_from_at(rest, section.len);
+        sf_str_split_next(&rest, '.', &child);
+        if (n && sf_str_eq(child, sf_str_from(known[n - 1])))
+            continue;
+        snprintf(mem[n], PATH_LEN, "%.*s", SF_STR_ARG(child));
+        known[n] = mem[n];
+        n++;
+    }
+    return n;
+}
+
+void sf_config_suggest(sf_str path, char *to, size_t cap)
+{
+    const char *known[MAX_KNOWN];
+    char mem[MAX_KNOWN][PATH_LEN];
+    sf_str word = last_word(path);
+    sf_str section = sf_str_part(path, 0, path.len - word.len);
+    size_t n = list_children(section, known, mem);
+    const char *near = sf_args_nearest(word, known, n);
+
+    if (near) {
+        snprintf(to, cap, "; did you mean %.*s%s?", SF_STR_ARG(section), near);
+        return;
+    }
+    /* The right word in the wrong place, or a whole path misspelt before its last word. */
+    for (size_t i = n = 0; i < sf_config_n_keys && n < MAX_KNOWN; i++) {
+        sf_str other = sf_str_from(sf_config_keys[i].path);
+        if (sf_config_keys[i].type == SF_CONFIG_PART)
+            continue;
+        if (sf_str_ieq(last_word(other), word)) {
+            snprintf(to, cap, "; did you mean %s?", sf_config_keys[i].path);
+            return;
+        }
+        known[n++] = sf_config_keys[i].path;
+    }
+    near = sf_args_nearest(path, known, n);
+    snprintf(to, cap, near ? "; did you mean %s?" : "%s", near ? near : "");
+}
+
+/* ---- scalars ---- */
+
+static void *field_of(struct sf_config *c, const struct sf_config_key *key)
+{
+    return (uint8_t *)c + key->offset;
+}
+
+enum sf_err sf_config_copy(struct sf_config *c, sf_str text, struct sf_config_origin at,
+                           const char **out, struct sf_why *why)
+{
+    sf_str copy;
+    if (text.len && memchr(text.p, 0, text.len))
+        return sf_config_fail(c, at, why, "a zero byte has no place in a setting");
+    if (!sf_arena_copy(&c->arena, text, &copy))
+        return sf_fail(why, SF_ERR_LIMIT, "configuration: larger than its memory of %zu bytes",
+                       c->arena.cap);
+    *out = copy.p;
+    return SF_OK;
+}
+
+static bool parse_bool(sf_str text, bool *out)
+{
+    static const sf_str yes[] = {{"true", 4}, {"yes", 3}, {"on", 2}};
+    static const sf_str no[] = {{"false", 5}, {"no", 2}, {"off", 3}};
+    for (size_t i = 0; i < 3; i++) {
+        if (sf_str_ieq(text, yes[i]) || sf_str_ieq(text, no[i])) {
+            *out = sf_str_ieq(text, yes[i]);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "80%", "80" and "0.5 %" into hundredths of a percent. */
+static bool parse_percent(sf_str text, uint32_t *out)
+{
+    double percent;
+    if (text.len && text.p[text.len - 1] == '%')
+        text = sf_str_trim(sf_str_part(text, 0, text.len - 1));
+    if (!sf_str_to_f64(text, &percent) || !(percent >= 0 && percent <= 100))
+        return false;
+    *out = (uint32_t)(percent * 100 + 0.5);
+    return true;
+}
+
+static enum sf_err set_choice(struct sf_config *c, const struct sf_config_key *key, sf_str text,
+                              struct sf_config_origin at, struct sf_why *why)
+{
+    sf_str rest = sf_str_from(key->choices), word;
+    const char *known[8], *near;
+    char mem[8][16];
+    size_t n = 0;
+
+    for (uint32_t i = 0; sf_str_split_next(&rest, '|', &word); i++) {
+        if (sf_str_ieq(word, text)) {
+            *(uint32_t *)field_of(c, key) = i;
+            return SF_OK;
+        }
+        SF_ASSERT(n < 8);
+        snprintf(mem[n], sizeof(mem[n]), "%.*s", SF_STR_ARG(word));
+        known[n] = mem[n];
+        n++;
+    }
+    near = sf_args_nearest(text, known, n);
+    return sf_config_fail(c, at, why, "%s is one of %s, not \"%.*s\"%s%s%s", key->path,
+                          key->choices, SF_STR_ARG(text), near ? "; did you mean " : "",
+                          near ? near : "", near ? "?" : "");
+}
+
+static enum sf_err check_bounds(const struct sf_config *c, const struct sf_config_key *key,
+                                uint64_t value, sf_str text, struct sf_config_origin at,
+                                struct sf_why *why)
+{
+    if (value < key->min)
+        return sf_config_fail(c, at, why, "%s: %.*s is too little; the least is %llu%s", key->path,
+                              SF_STR_ARG(text), (unsigned long long)key->min,
+                              key->type == SF_CONFIG_DURATION ? "ns" : "");
+    if (key->max && value > key->max)
+        return sf_config_fail(c, at, why, "%s: %.*s is too much; the most is %llu%s", key->path,
+                              SF_STR_ARG(text), (unsigned long long)key->max,
+                              key->type == SF_CONFIG_DURATION ? "ns" : "");
+    return SF_OK;
+}
+
+static enum sf_err set_number(struct sf_config *c, const struct sf_config_key *key, sf_str text,
+                              struct sf_config_origin at, struct sf_why *why)
+{
+    uint64_t value = 0;
+    int64_t ns = 0;
+    bool is_read = false;
+    const char *what = "";
+    enum sf_err err;
+
+    if (key->type == SF_CONFIG_COUNT) {
+        is_read = sf_str_to_u64(text, &value);
+        what = "a whole number";
+    } else if (key->type == SF_CONFIG_SIZE) {
+        is_read = sf_parse_size(text, &value);
+        what = "a size such as 512KB, 64MiB or 50GB";
+    } else {
+        is_read = sf_parse_duration(text, &ns);
+        value = (uint64_t)ns;
+        what = "a duration such as 500ms, 1h30m or 7d";
+    }
+    if (!is_read)
+        return sf_config_fail(c, at, why, "%s wants %s, not \"%.*s\"", key->path, what,
+                              SF_STR_ARG(text));
+    err = check_bounds(c, key, value, text, at, why);
+    if (err)
+        return err;
+    memcpy(field_of(c, key), &value, sizeof(value)); /* int64_t of the same bits for durations */
+    return SF_OK;
+}
+
+enum sf_err sf_config_set_text(struct sf_config *c, size_t index, sf_str text,
+                               struct sf_config_origin at, struct sf_why *why)
+{
+    const struct sf_config_key *key = &sf_config_keys[index];
+    enum sf_err err = SF_OK;
+
+    switch (key->type) {
+    case SF_CONFIG_BOOL:
+        if (!parse_bool(text, field_of(c, key)))
+            err = sf_config_fail(c, at, why, "%s is true or false, not \"%.*s\"", key->path,
+                                 SF_STR_ARG(text));
+        break;
+    case SF_CONFIG_COUNT:
+    case SF_CONFIG_SIZE:
+    case SF_CONFIG_DURATION: err = set_number(c, key, text, at, why); break;
+    case SF_CONFIG_PERCENT:
+        if (!parse_percent(text, field_of(c, key)))
+            err = sf_config_fail(c, at, why, "%s wants a percentage such as 80%%, not \"%.*s\"",
+                                 key->path, SF_STR_ARG(text));
+        break;
+    case SF_CONFIG_STR:
+        if (text.len)
+            err = sf_config_copy(c, text, at, field_of(c, key), why);
+        else
+            *(const char **)field_of(c, key) = NULL;
+        break;
+    case SF_CONFIG_CHOICE: err = set_choice(c, key, text, at, why); break;
+    case SF_CONFIG_LIST:
+    case SF_CONFIG_LISTEN:
+    case SF_CONFIG_PART: SF_ASSERT(!"lists have their own function"); break;
+    }
+    if (!err)
+        c->origins[index] = at;
+    return err;
+}
+
+/* ---- lists ---- */
+
+void sf_config_set_addresses(struct sf_config *c, size_t key,
+                             const struct sf_listen_address *addresses, size_t n,
+                             struct sf_config_origin at)
+{
+    c->addresses = addresses;
+    c->n_addresses = n;
+    c->origins[key] = at;
+}
+
+static enum sf_err no_room(struct sf_config *c, struct sf_why *why)
+{
+    return sf_fail(why, SF_ERR_LIMIT, "configuration: larger than its memory of %zu bytes",
+                   c->arena.cap);
+}
+
+enum sf_err sf_config_set_list(struct sf_config *c, size_t index, const sf_str *items, size_t n,
+                               struct sf_config_origin at, struct sf_why *why)
+{
+    const struct sf_config_key *key = &sf_config_keys[index];
+    enum sf_err err = SF_OK;
+
+    if (key->type == SF_CONFIG_LISTEN) {
+        struct sf_listen_address *list = sf_arena_new_n(&c->arena, n, sizeof(*list));
+        if (!list)
+            return no_room(c, why);
+        for (size_t i = 0; !err && i < n; i++)
+            err = sf_config_parse_address(c, items[i], at, &list[i], why);
+        if (!err)
+            sf_config_set_addresses(c, index, list, n, at);
+        return err;
+    } else {
+        const char **list = sf_arena_new_n(&c->arena, n, sizeof(*list));
+        if (!list)
+            return no_room(c, why);
+        for (size_t i = 0; !err && i < n; i++) {
+            if (items[i].len == 0)
+                return sf_config_fail(c, at, why, "%s has an empty item", key->path);
+            err = sf_config_copy(c, items[i], at, &list[i], why);
+        }
+        if (err)
+            return err;
+        *(struct sf_config_list *)field_of(c, key) = (struct sf_config_list){list, n};
+        c->origins[index] = at;
+        return SF_OK;
+    }
+}
