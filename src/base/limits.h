@@ -45,11 +45,12 @@
 /* --- log and store --- */
 #define SF_LIMIT_RECORD_LEN (16u << 20) /* one log record */
 #define SF_LIMIT_LOGGED_BODY_LEN \
-    (8u << 20)                            /* a body logged as received; longer: normalised pieces */
-#define SF_LIMIT_SEGMENT_LEN  (64u << 20) /* one log segment */
-#define SF_LIMIT_GRANULE_ROWS 16384       /* span rows decoded at once */
-#define SF_LIMIT_TENANT_LEN   150         /* bytes of a tenant name */
-#define SF_LIMIT_MEMORY_LEN   (256u << 20) /* (conf) the server's memory */
+    (8u << 20) /* a body logged as received; longer: normalised pieces */
+#define SF_LIMIT_LOGGED_BATCH_LEN (128u << 20) /* all records of one request; replay holds them */
+#define SF_LIMIT_SEGMENT_LEN      (64u << 20)  /* one log segment */
+#define SF_LIMIT_GRANULE_ROWS     16384        /* span rows decoded at once */
+#define SF_LIMIT_TENANT_LEN       150          /* bytes of a tenant name */
+#define SF_LIMIT_MEMORY_LEN       (256u << 20) /* (conf) the server's memory */
 
 /* --- metrics from spans (meter) --- */
 #define SF_LIMIT_METER_SERIES   2000  /* (conf) service x operation x kind x status: names with ids */
