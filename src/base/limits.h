@@ -53,9 +53,9 @@
 #define SF_LIMIT_MEMORY_LEN       (256u << 20) /* (conf) the server's memory */
 
 /* --- metrics from spans (meter) --- */
-#define SF_LIMIT_METER_SERIES   2000  /* (conf) service x operation x kind x status: names with ids */
+#define SF_LIMIT_METER_SERIES   2000 /* (conf) service x operation x kind x status: ids in names */
 #define SF_LIMIT_METER_STALE_MS 900000 /* a series without spans for so long is dropped */
-#define SF_LIMIT_METER_SLACK_MS 30000  /* spans that ended further from now: old data, wrong clocks */
+#define SF_LIMIT_METER_SLACK_MS 30000  /* spans that ended further away: old data, wrong clocks */
 
 /* --- requests waiting for a thread (serve) --- */
 #define SF_LIMIT_INGEST_QUEUE 512 /* bodies waiting to be decoded; above: 429 */

@@ -4,6 +4,7 @@
  * one is known only at the closing one. So operands are parsed into one `struct operand` and the
  * operator that follows decides what was allowed. */
 #include "query/pipeline_parse.h"
+#include "base/invariant.h"
 #include "query/attr_text.h"
 #include "query/expr_fold.h"
 #include "query/parser.h"
@@ -768,6 +769,7 @@ static const struct sf_pipeline *pipeline_of(struct sf_parser *p, const struct s
 {
     struct sf_pipeline *pipeline;
     struct sf_stage *stage;
+    SF_ASSERT(spanset);
     if (spanset->op == SF_SPANSET_PIPELINE)
         return spanset->pipeline;
     pipeline = sf_parser_new(p, sizeof(*pipeline));
