@@ -12,6 +12,7 @@
 
 #include "base/heap.h"
 #include "base/limits.h"
+#include "os/clock.h"
 #include "wal/scan.h"
 #include "wal/wal_state.h"
 
@@ -149,6 +150,22 @@ static enum sf_err scan_segment(struct replay *r, struct sf_wal_scan *scan)
     return SF_OK;
 }
 
+/* Writable if possible: see below why replay syncs. Patient, since what is not read is missed. */
+static enum sf_err open_slot(struct sf_dir *dir, const char *name, struct sf_file *out,
+                             struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    for (unsigned n_tries = 0; n_tries < 3; n_tries++) {
+        err = sf_dir_open_write(dir, name, out, why);
+        if (err)
+            err = sf_dir_open_read(dir, name, out, why);
+        if (!err || err == SF_ERR_NOT_FOUND)
+            break;
+        sf_clock_sleep_ms(10);
+    }
+    return err;
+}
+
 static enum sf_err replay_segment(struct replay *r, const struct sf_wal_found *f,
                                   uint64_t limit_lsn, bool is_last)
 {
@@ -163,8 +180,7 @@ static enum sf_err replay_segment(struct replay *r, const struct sf_wal_found *f
     sf_wal_slot_name(f->number, name);
     if (f->state == SF_WAL_SEGMENT_REPAIRED)
         sf_wal_notice(r->w, "wal: %s: one copy of its header is damaged; the other is used", name);
-    if (sf_dir_open_write(r->w->config.dir, name, &file, &why) &&
-        sf_dir_open_read(r->w->config.dir, name, &file, &why)) {
+    if (open_slot(r->w->config.dir, name, &file, &why)) {
         r->stats.n_bad_segments++;
         sf_wal_notice(r->w, "wal: slot %s cannot be read: %s", name, why.text);
         sf_wal_slots_add(&r->w->slots, f, SF_WAL_SLOT_BAD, 0);

@@ -57,23 +57,37 @@ static bool note_name(void *arg, const char *entry, bool is_dir)
     return true;
 }
 
-static void read_header(struct sf_dir *dir, struct sf_wal_found *f)
+static enum sf_err try_header(struct sf_dir *dir, struct sf_wal_found *f)
 {
     uint8_t page[SF_WAL_PAGE] = {0};
     char name[SF_WAL_NAME_LEN];
     struct sf_file file = SF_FILE_NONE;
     size_t got = 0;
+    enum sf_err err;
 
     sf_wal_slot_name(f->number, name);
-    f->state = SF_WAL_SEGMENT_DAMAGED;
-    f->err = sf_dir_open_read(dir, name, &file, NULL);
-    if (!f->err)
-        f->err = sf_file_len(&file, &f->len, NULL);
-    if (!f->err)
-        f->err = sf_file_read_some(&file, 0, page, sizeof(page), &got, NULL);
-    if (!f->err)
+    err = sf_dir_open_read(dir, name, &file, NULL);
+    if (!err)
+        err = sf_file_len(&file, &f->len, NULL);
+    if (!err)
+        err = sf_file_read_some(&file, 0, page, sizeof(page), &got, NULL);
+    if (!err)
         f->state = sf_wal_segment_decode(page, &f->segment);
     sf_file_close(&file);
+    return err;
+}
+
+/* A slot whose header is not read is a slot whose records are missed, so one hiccup of the device
+ * must not be enough. */
+static void read_header(struct sf_dir *dir, struct sf_wal_found *f)
+{
+    f->state = SF_WAL_SEGMENT_DAMAGED;
+    for (unsigned n_tries = 0; n_tries < 3; n_tries++) {
+        f->err = try_header(dir, f);
+        if (!f->err || f->err == SF_ERR_NOT_FOUND)
+            return;
+        sf_clock_sleep_ms(10);
+    }
 }
 
 static int by_sequence(const void *a, const void *b)
