@@ -84,7 +84,7 @@ static struct slot_image disk[MAX_FILES];
 
 static void apply(const struct event *e)
 {
-    struct slot_image *s = &disk[e->file];
+    struct slot_image *s = e->kind == EV_ACK ? NULL : &disk[e->file];
     switch (e->kind) {
     case EV_CREATE:
         if (!s->has_name) {

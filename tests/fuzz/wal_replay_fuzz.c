@@ -16,7 +16,7 @@ static void check_record(const struct sf_wal_scan *s, const struct sf_wal_record
     const struct sf_logged *l = &r->logged;
     const uint8_t *end = slot + len;
     SF_ASSERT(l->body.p >= slot && l->body.p <= end && l->body.len <= (size_t)(end - l->body.p));
-    SF_ASSERT(l->meta.p >= slot && l->meta.p + l->meta.len == l->body.p);
+    SF_ASSERT(!l->meta.len || (l->meta.p >= slot && l->meta.p + l->meta.len == l->body.p));
     SF_ASSERT(r->content_len <= SF_LIMIT_RECORD_LEN);
     SF_ASSERT(s->off % 8 == 0 && r->lsn + 1 == s->next_lsn);
     if (!s->is_trusting) { /* what checks out is what the encoder writes */
