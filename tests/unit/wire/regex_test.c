@@ -88,3 +88,48 @@ TEST(regex, survives_every_failed_allocation)
         sf_regex_free(re);
     }
 }
+
+static bool matches(const char *pattern, sf_str text)
+{
+    struct sf_regex *re = NULL;
+    struct sf_regex_scratch *s = sf_regex_scratch_new();
+    enum sf_regex_result result;
+    if (sf_regex_new_whole(sf_str_from(pattern), &re, &why))
+        fail_msg("%s: %s", pattern, why.text);
+    result = sf_regex_match(re, text, s);
+    assert_int_not_equal(result, SF_REGEX_GAVE_UP);
+    sf_regex_free(re);
+    sf_regex_scratch_free(s);
+    return result == SF_REGEX_FOUND;
+}
+
+TEST(regex, whole_patterns_are_anchored_at_both_ends)
+{
+    assert_false(matches("SELECT", SF_STR("SELECT items")));
+    assert_true(matches("SELECT.*", SF_STR("SELECT\nitems")));
+    assert_true(matches("a|ab", SF_STR("ab")));
+    assert_false(matches("a$", SF_STR("a\n")));
+    assert_true(matches("(?i)get .*", SF_STR("GET /x")));
+    assert_true(matches("", SF_STR("")));
+    assert_true(matches("\\Q(a)\\E", SF_STR("(a)")));
+    assert_true(matches(".", SF_STR("\xc3\xa4")));
+    assert_false(matches("b", SF_STR("\xff")));
+}
+
+TEST(regex, whole_patterns_cannot_leave_their_group)
+{
+    static const char *const wrong[] = {"a)|(b", "a)", "(a", "\\", "\\Gx", "\\hx"};
+    struct sf_regex *re = NULL;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        if (!sf_regex_new_whole(sf_str_from(wrong[i]), &re, &why))
+            fail_msg("accepted %s", wrong[i]);
+    }
+}
+
+TEST(regex, whole_patterns_are_never_exponential)
+{
+    char text[4001];
+    memset(text, 'a', sizeof(text));
+    text[4000] = 'b';
+    assert_false(matches("(a*)*c|(a|aa)+d|(.*)(.*)(.*)(.*)x", (sf_str){text, sizeof(text)}));
+}
