@@ -60,6 +60,8 @@
 /* --- requests waiting for a thread (serve) --- */
 #define SF_LIMIT_INGEST_QUEUE 512 /* bodies waiting to be decoded; above: 429 */
 #define SF_LIMIT_QUERY_QUEUE  256 /* queries waiting; above: 429 */
+#define SF_LIMIT_LARGE_BODY_LEN \
+    (8u << 20) /* bodies above it are decoded one at a time: memory for all threads at once */
 
 /* --- queries --- */
 #define SF_LIMIT_QUERY_LEN        (128 * 1024) /* query text */
