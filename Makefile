@@ -3,7 +3,6 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 60
 FUZZ ?=
-BENCH ?=
 DEMO_ARGS ?=
 CHECK_SCALE ?= 1
 
@@ -21,10 +20,10 @@ check: ## everything that must hold: format, rooms, static checks, tests, saniti
 	@tools/deps build test
 	@CHECK_SCALE=$(CHECK_SCALE) tools/check
 
-bench: ## one question per program; BENCH=noun picks one
+bench: ## one question per program
 	@tools/deps build
 	@tools/build release
-	@tools/bench $(BENCH)
+	@tools/bench
 
 fuzz: ## each target for FUZZ_SECONDS=60; FUZZ=noun picks one
 	@tools/deps build test

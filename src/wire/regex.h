@@ -18,9 +18,6 @@ enum sf_err sf_regex_check(sf_str pattern, struct sf_why *why);
 /* INPUT (syntax), LIMIT (too large), NOMEM. */
 enum sf_err sf_regex_new(sf_str pattern, bool is_caseless, struct sf_regex **out,
                          struct sf_why *why);
-/* For queries: matches whole texts only, by characters instead of bytes (bytes that are not UTF-8
- * match nothing), '.' takes newlines too. Ask it with sf_regex_match(). */
-enum sf_err sf_regex_new_whole(sf_str pattern, struct sf_regex **out, struct sf_why *why);
 void sf_regex_free(struct sf_regex *re); /* NULL is fine */
 
 struct sf_regex_scratch *sf_regex_scratch_new(void); /* NULL: no memory */
@@ -31,7 +28,3 @@ enum sf_regex_result { SF_REGEX_NONE, SF_REGEX_FOUND, SF_REGEX_GAVE_UP };
 enum sf_regex_result sf_regex_find(const struct sf_regex *re, sf_str text, size_t from,
                                    struct sf_regex_scratch *scratch, size_t *out_at,
                                    size_t *out_end);
-/* Does the whole text match? Of a pattern made by sf_regex_new_whole(). At the bound the DFA
- * matcher is tried, which takes memory instead of time; GAVE_UP when that is not enough either. */
-enum sf_regex_result sf_regex_match(const struct sf_regex *re, sf_str text,
-                                    struct sf_regex_scratch *scratch);
