@@ -37,7 +37,7 @@ install: all ## DESTDIR= PREFIX=/usr/local
 	@tools/install '$(DESTDIR)$(PREFIX)'
 
 clean: ## remove what was built
-	rm -rf build build-asan build-fuzz .cache
+	rm -rf build build-asan build-tsan build-fuzz .cache
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
