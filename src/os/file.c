@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -174,4 +176,28 @@ bool sf_file_is_shared(const struct sf_file *f)
 {
     struct stat st;
     return fstat(fd_of(f), &st) == 0 && (st.st_mode & (S_IRGRP | S_IROTH)) != 0;
+}
+
+enum sf_err sf_file_temp(const char *dir_path, struct sf_file *out, struct sf_why *why)
+{
+    char name[4096];
+    int fd = open(dir_path, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    int len;
+
+    /* Not every file system makes nameless files; then one with a name loses it at once. */
+    if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)) {
+        len = snprintf(name, sizeof(name), "%s/spool-XXXXXX", dir_path);
+        if (len < 0 || (size_t)len >= sizeof(name))
+            return sf_fail(why, SF_ERR_IO, "the name of the spool folder is too long");
+        fd = mkostemp(name, O_CLOEXEC);
+        if (fd >= 0)
+            (void)unlink(name);
+    }
+    if (fd < 0) {
+        int code = errno;
+        return sf_fail(why, code == ENOSPC || code == EDQUOT ? SF_ERR_FULL : SF_ERR_IO,
+                       "cannot make a temporary file in %s: %s", dir_path, strerror(code));
+    }
+    out->fd_plus_1 = fd + 1;
+    return SF_OK;
 }

@@ -37,6 +37,8 @@ enum sf_err sf_file_sync(
     struct sf_why *why); /* fdatasync; after a failure the content is unknown */
 enum sf_err sf_file_len(const struct sf_file *f, uint64_t *out, struct sf_why *why);
 enum sf_err sf_file_truncate(const struct sf_file *f, uint64_t len, struct sf_why *why);
+/* A file without a name in folder `dir_path`, for reading and writing; gone when closed. */
+enum sf_err sf_file_temp(const char *dir_path, struct sf_file *out, struct sf_why *why);
 /* BUSY: another process holds it. Released by close and by death. */
 enum sf_err sf_file_lock(const struct sf_file *f, struct sf_why *why);
 
