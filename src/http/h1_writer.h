@@ -1,0 +1,30 @@
+/* h1_writer.h - HTTP/1.1 answers as bytes. */
+#pragma once
+#include "http/message.h"
+
+enum sf_h1_body {
+    SF_H1_BODY_SIZED,   /* Content-Length */
+    SF_H1_BODY_CHUNKED, /* until the empty chunk */
+    SF_H1_BODY_TO_END   /* until the connection closes, for HTTP/1.0 */
+};
+
+struct sf_h1_answer {
+    const struct sf_response *response;
+    enum sf_h1_body body;
+    uint64_t body_len; /* when sized */
+    bool keeps_alive, is_1_0, is_gzip;
+    int64_t now_s; /* unix time, for Date */
+};
+
+/* Appends status line and headers. What would break a line out of a value becomes '?'. */
+void sf_h1_write_head(struct sf_buf *out, const struct sf_h1_answer *a);
+void sf_h1_write_chunk(struct sf_buf *out, sf_bytes piece); /* nothing when the piece is empty */
+void sf_h1_write_last_chunk(struct sf_buf *out);
+void sf_h1_write_continue(struct sf_buf *out); /* 100 Continue */
+
+const char *sf_http_reason(int status); /* "Not Found"; "" when unknown; constant */
+/* Whether answers of that status may have a body at all. */
+bool sf_http_has_body(int status);
+enum { SF_HTTP_DATE_LEN = 29 };
+void sf_http_date(int64_t unix_s,
+                  char out[SF_HTTP_DATE_LEN + 1]); /* "Sun, 06 Nov 1994 08:49:37 GMT" */
