@@ -172,7 +172,7 @@ static enum sf_err zlib_step(struct run *r, int *out_status)
 static enum sf_err zlib_stream(struct run *r)
 {
     for (;;) {
-        int status = Z_OK;
+        int status;
         enum sf_err err = fill(r);
         if (err)
             return err;
@@ -221,7 +221,6 @@ static enum sf_err zlib_or_raw(struct run *r)
     uint8_t first[2];
     sf_bytes head = {first, 0}, rest;
     enum sf_err err;
-    size_t n_left;
     int status;
 
     /* The two bytes may come in two pieces: they are fed by themselves. */
@@ -241,14 +240,19 @@ static enum sf_err zlib_or_raw(struct run *r)
     r->piece = head;
     r->consumed = 0;
     err = zlib_step(r, &status);
-    n_left = r->piece.len;
-    r->piece = rest;
-    if (!err && n_left == 0 && (status == Z_OK || status == Z_BUF_ERROR))
+    if (err)
+        return err;
+    if (status == Z_STREAM_END && r->piece.len == 0) {
+        r->piece = rest;
+    } else if ((status != Z_OK && status != Z_BUF_ERROR) || r->piece.len) {
+        return bad(r, head.len ? "damaged" : "truncated");
+    } else {
+        r->piece = rest;
         err = zlib_stream(r);
-    else if (!err && (n_left || status != Z_STREAM_END))
-        err = bad(r, head.len ? "damaged" : "truncated");
-    if (!err)
-        err = fill(r);
+        if (err)
+            return err;
+    }
+    err = fill(r);
     if (err)
         return err;
     return r->piece.len ? bad(r, "followed by something else") : SF_OK;

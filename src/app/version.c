@@ -1,6 +1,0 @@
-#include "app/version.h"
-
-const char *sf_version(void)
-{
-    return SF_VERSION; /* given by the build */
-}

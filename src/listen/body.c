@@ -1,0 +1,120 @@
+#include "listen/body.h"
+
+#include <string.h>
+
+#include "base/limits.h"
+
+bool sf_body_budget_is_over(const struct sf_body_budget *b)
+{
+    return atomic_load_explicit(&b->held, memory_order_relaxed) >= b->max;
+}
+
+void sf_body_budget_take(struct sf_body_budget *b, size_t len)
+{
+    atomic_fetch_add_explicit(&b->held, len, memory_order_relaxed);
+}
+
+void sf_body_budget_give(struct sf_body_budget *b, size_t len)
+{
+    atomic_fetch_sub_explicit(&b->held, len, memory_order_relaxed);
+}
+
+bool sf_body_is_spooled(const struct sf_body *b)
+{
+    return sf_file_is_open(&b->spool);
+}
+
+/* The budget counts what is allocated, not what is used: that is what the process holds. */
+static void charge_memory(struct sf_body *b)
+{
+    if (b->memory.cap > b->charged)
+        sf_body_budget_take(b->budget, b->memory.cap - b->charged);
+    else
+        sf_body_budget_give(b->budget, b->charged - b->memory.cap);
+    b->charged = b->memory.cap;
+}
+
+static enum sf_err spool(struct sf_body *b, sf_bytes piece, struct sf_why *why)
+{
+    size_t spooled = atomic_fetch_add_explicit(&b->budget->spooled, piece.len,
+                                               memory_order_relaxed);
+    enum sf_err err;
+
+    if (spooled >= SF_LIMIT_SPOOL_LEN)
+        err = sf_fail(why, SF_ERR_BUSY, "too many large requests at once");
+    else
+        err = sf_file_write_at(&b->spool, b->len, piece.p, piece.len, why);
+    if (err) {
+        atomic_fetch_sub_explicit(&b->budget->spooled, piece.len, memory_order_relaxed);
+        return err;
+    }
+    b->len += piece.len;
+    return SF_OK;
+}
+
+static enum sf_err move_to_spool(struct sf_body *b, struct sf_why *why)
+{
+    sf_bytes memory = sf_buf_bytes(&b->memory);
+    enum sf_err err;
+
+    if (!b->budget->spool_path)
+        return sf_fail(why, SF_ERR_IO, "there is no folder for large requests");
+    err = sf_file_temp(b->budget->spool_path, &b->spool, why);
+    if (err)
+        return err;
+    atomic_fetch_add_explicit(&b->budget->n_spooled, 1, memory_order_relaxed);
+    b->len = 0;
+    if (memory.len)
+        err = spool(b, memory, why);
+    sf_buf_done(&b->memory);
+    charge_memory(b);
+    return err;
+}
+
+enum sf_err sf_body_add(struct sf_body *b, sf_bytes piece, struct sf_why *why)
+{
+    enum sf_err err;
+
+    if (piece.len > b->len_max || b->len > b->len_max - piece.len)
+        return sf_fail(why, SF_ERR_LIMIT, "the request's body is longer than %llu bytes",
+                       (unsigned long long)b->len_max);
+    if (sf_body_is_spooled(b))
+        return spool(b, piece, why);
+    if (b->len + piece.len > SF_LIMIT_BODY_MEMORY_LEN ||
+        (piece.len > b->memory.cap - b->memory.len && sf_body_budget_is_over(b->budget))) {
+        err = move_to_spool(b, why);
+        return err ? err : spool(b, piece, why);
+    }
+    sf_buf_add(&b->memory, piece.p, piece.len);
+    charge_memory(b);
+    if (!sf_buf_ok(&b->memory))
+        return sf_fail(why, SF_ERR_NOMEM, "no memory for the request's body");
+    b->len += piece.len;
+    return SF_OK;
+}
+
+enum sf_err sf_body_read(const struct sf_body *b, uint64_t off, void *p, size_t len,
+                         size_t *out_len, struct sf_why *why)
+{
+    size_t n = off >= b->len ? 0 : b->len - off < len ? (size_t)(b->len - off) : len;
+
+    if (sf_body_is_spooled(b))
+        return sf_file_read_some(&b->spool, off, p, n, out_len, why);
+    if (n)
+        memcpy(p, b->memory.p + off, n);
+    *out_len = n;
+    return SF_OK;
+}
+
+void sf_body_done(struct sf_body *b)
+{
+    struct sf_body empty = {.budget = b->budget, .len_max = b->len_max};
+
+    if (sf_body_is_spooled(b))
+        atomic_fetch_sub_explicit(&b->budget->spooled, (size_t)b->len, memory_order_relaxed);
+    sf_file_close(&b->spool);
+    sf_buf_done(&b->memory);
+    if (b->charged)
+        sf_body_budget_give(b->budget, b->charged);
+    *b = empty;
+}

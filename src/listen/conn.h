@@ -1,0 +1,78 @@
+/* conn.h - one connection: bytes between a socket, TLS if there is any, and a protocol.
+ *
+ * conn.c moves bytes and decides when to read and when to stop; conn_h1.c and conn_h2.c know what
+ * they mean. Protocol code never closes: it sets `wants_close` and the connection is closed when
+ * its callback is over. */
+#pragma once
+#include "http/h1_parser.h"
+#include "http/h2_session.h"
+#include "listen/loop.h"
+
+enum sf_conn_protocol { SF_CONN_UNKNOWN, SF_CONN_H1, SF_CONN_H2 };
+
+struct sf_conn {
+    uv_tcp_t tcp;
+    uv_write_t write;
+    struct sf_loop *loop;
+    struct sf_conn *prev, *next;
+    struct sf_tls *tls;
+    enum sf_conn_protocol protocol;
+    char peer[64];
+
+    struct sf_h1_parser h1;
+    struct sf_exchange *ex; /* h1: the request at hand */
+    struct sf_buf early;    /* bytes that came before their time: sniffing, pipelining */
+    struct sf_buf out;      /* h1: bytes to send, before `body` */
+    struct sf_buf body;     /* h1: the answer's body, from body_at */
+    size_t body_at;
+    bool is_answer_over; /* h1: all of the answer is in out and body */
+    bool is_chunking, keeps_alive;
+    size_t ignored_len; /* h1: of a refused request's body */
+
+    struct sf_h2_session *h2;
+
+    struct sf_buf wire; /* on its way to the socket, from wire_at */
+    size_t wire_at;
+    int64_t begin_ns, read_ns, write_ns; /* monotonic: accepted, last read, last write progress */
+    unsigned n_requests;
+    bool is_reading, is_writing;
+    bool is_surplus;   /* over the limit: only told so */
+    bool is_paused;    /* not read: the body budget is over */
+    bool is_full;      /* not read: the peer does not read our answers, or pipelines too much */
+    bool is_eof;       /* the peer will send no more */
+    bool wants_close;  /* now */
+    bool closes_after; /* when all is sent */
+    bool is_lingering; /* all is sent; waits for the peer to see it */
+    bool is_closing;
+    bool is_active; /* on the stack of some callback */
+};
+
+/* Takes over the accepted socket of `door`. */
+void sf_conn_accept(struct sf_loop_door *door);
+/* Fills the socket, reads or stops reading, closes if it is time. Ends every callback. */
+void sf_conn_advance(struct sf_conn *c);
+void sf_conn_close(struct sf_conn *c);
+void sf_conn_tick(struct sf_conn *c); /* timeouts */
+void sf_conn_drain(struct sf_conn *c, bool is_final);
+void sf_conn_timed_out(struct sf_conn *c, const char *what); /* counts, and closes */
+
+/* HTTP/1.1 */
+void sf_conn_h1_begin(struct sf_conn *c);
+void sf_conn_h1_input(struct sf_conn *c, sf_bytes in);
+void sf_conn_h1_eof(struct sf_conn *c);
+void sf_conn_h1_fill(struct sf_conn *c, struct sf_buf *out, size_t max);
+bool sf_conn_h1_has_output(const struct sf_conn *c);
+void sf_conn_h1_resume(struct sf_conn *c);                         /* goes on with early bytes */
+void sf_conn_h1_answer(struct sf_conn *c, struct sf_exchange *ex); /* finished, or streamed more */
+void sf_conn_h1_tick(struct sf_conn *c);
+/* Answers without an exchange and closes afterwards. */
+void sf_conn_h1_refuse(struct sf_conn *c, int status, const char *reason, unsigned retry_after_s);
+void sf_conn_h1_done(struct sf_conn *c);
+
+/* HTTP/2 */
+bool sf_conn_h2_begin(struct sf_conn *c);
+void sf_conn_h2_input(struct sf_conn *c, sf_bytes in);
+void sf_conn_h2_answer(struct sf_conn *c, struct sf_exchange *ex);
+void sf_conn_h2_tick(struct sf_conn *c);
+void sf_conn_h2_unwithhold(struct sf_conn *c);        /* the budget has room: opens windows */
+bool sf_conn_h2_has_partial(const struct sf_conn *c); /* a body has begun and is not whole */

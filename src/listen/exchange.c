@@ -1,0 +1,301 @@
+#include "listen/exchange.h"
+
+#include <string.h>
+
+#include "base/heap.h"
+#include "http/h1_writer.h"
+#include "listen/conn.h"
+#include "listen/exchange_private.h"
+#include "listen/loop.h"
+#include "os/clock.h"
+#include "wire/deflate.h"
+
+enum {
+    STREAM_QUEUE_LEN = 256 * 1024, /* streamed and unsent bytes before stream() says BUSY */
+    GZIP_MIN_LEN = 1024,           /* below it, headers outweigh the gain */
+    HEAD_FREE_LEN = 4096           /* a head of ordinary size is not counted */
+};
+
+const struct sf_request *sf_exchange_request(const struct sf_exchange *ex)
+{
+    return &ex->request;
+}
+
+struct sf_response *sf_exchange_response(struct sf_exchange *ex)
+{
+    return &ex->response;
+}
+
+const struct sf_exchange_body *sf_exchange_body(const struct sf_exchange *ex)
+{
+    return &ex->view;
+}
+
+enum sf_err sf_exchange_body_read(struct sf_exchange *ex, uint64_t off, void *p, size_t len,
+                                  size_t *out_len, struct sf_why *why)
+{
+    return sf_body_read(&ex->body, off, p, len, out_len, why);
+}
+
+const atomic_bool *sf_exchange_cancel(const struct sf_exchange *ex)
+{
+    return &ex->is_cancelled;
+}
+
+void *sf_exchange_user(struct sf_exchange *ex)
+{
+    return ex->user;
+}
+
+/* Compressing is the finishing thread's work: a loop has other connections to look after. */
+static void compress_answer(struct sf_exchange *ex)
+{
+    struct sf_response *r = &ex->response;
+    struct sf_buf packed = {0};
+    struct sf_deflate *z;
+    bool is_packed;
+
+    if (!ex->request.wants_gzip || ex->request.is_grpc || ex->is_streamed || r->is_uncompressible ||
+        r->body.len <= GZIP_MIN_LEN || !sf_http_has_body(r->status))
+        return;
+    for (uint32_t i = 0; i < r->n_headers; i++) {
+        if (sf_str_ieq(r->headers[i].name, SF_STR("content-encoding")))
+            return;
+    }
+    z = sf_deflate_new();
+    is_packed = z && !sf_deflate_gzip(z, 1, sf_buf_bytes(&r->body), &packed, NULL);
+    sf_deflate_free(z);
+    if (!is_packed || packed.len >= r->body.len) {
+        sf_buf_done(&packed);
+        return;
+    }
+    sf_buf_done(&r->body);
+    r->body = packed;
+    ex->is_gzip = true;
+}
+
+void sf_exchange_finish(struct sf_exchange *ex)
+{
+    compress_answer(ex);
+    sf_loop_give(ex->loop, ex, true);
+}
+
+static enum sf_err queue_message(struct sf_exchange *ex, struct sf_buf *message, struct sf_why *why)
+{
+    struct sf_buf *q = &ex->queue;
+    size_t prefix_len = ex->request.is_grpc ? SF_GRPC_PREFIX_LEN : 0;
+    uint8_t *to;
+
+    if (ex->is_parted)
+        return sf_fail(why, SF_ERR_CANCELLED, "the client went away");
+    if (ex->queued_len >= STREAM_QUEUE_LEN)
+        return sf_fail(why, SF_ERR_BUSY, "the client reads too slowly");
+    if (message->len > UINT32_MAX || !sf_buf_reserve(q, message->len + prefix_len)) {
+        sf_buf_reset(q);
+        return sf_fail(why, SF_ERR_NOMEM, "no memory for a message");
+    }
+    if (prefix_len) {
+        to = sf_buf_take(q, prefix_len);
+        sf_grpc_write_prefix(to, (uint32_t)message->len, false);
+    }
+    sf_buf_add(q, message->p, message->len);
+    ex->queued_len += message->len + prefix_len;
+    sf_buf_reset(message);
+    return SF_OK;
+}
+
+enum sf_err sf_exchange_stream(struct sf_exchange *ex, struct sf_buf *message, struct sf_why *why)
+{
+    enum sf_err err;
+
+    ex->is_streamed = true;
+    sf_mutex_lock(&ex->mutex);
+    err = queue_message(ex, message, why);
+    sf_mutex_unlock(&ex->mutex);
+    if (!err)
+        sf_loop_give(ex->loop, ex, false);
+    return err;
+}
+
+enum sf_err sf_exchange_stream_wait(struct sf_exchange *ex, int64_t deadline_ns)
+{
+    enum sf_err err = SF_OK;
+
+    sf_mutex_lock(&ex->mutex);
+    while (!ex->is_parted && ex->queued_len >= STREAM_QUEUE_LEN && !err) {
+        if (!sf_signal_wait_until(&ex->room, &ex->mutex, deadline_ns))
+            err = SF_ERR_DEADLINE;
+    }
+    if (ex->is_parted)
+        err = SF_ERR_CANCELLED;
+    sf_mutex_unlock(&ex->mutex);
+    return err;
+}
+
+void sf_exchange_sent(struct sf_exchange *ex, size_t len)
+{
+    sf_mutex_lock(&ex->mutex);
+    ex->queued_len -= len < ex->queued_len ? len : ex->queued_len;
+    sf_signal_all(&ex->room);
+    sf_mutex_unlock(&ex->mutex);
+}
+
+void sf_exchange_take_stream(struct sf_exchange *ex, struct sf_buf *out)
+{
+    sf_mutex_lock(&ex->mutex);
+    *out = ex->queue;
+    ex->queue = (struct sf_buf){0};
+    sf_mutex_unlock(&ex->mutex);
+}
+
+/* --- the loop's side --- */
+
+static struct sf_exchange *make_exchange(struct sf_loop *loop)
+{
+    struct sf_exchange *ex = loop->spare;
+
+    if (ex) {
+        loop->spare = ex->next;
+        loop->n_spare--;
+        return ex;
+    }
+    ex = sf_heap_new(sizeof(*ex));
+    if (ex) {
+        sf_mutex_init(&ex->mutex);
+        sf_signal_init(&ex->room);
+    }
+    return ex;
+}
+
+static void destroy_exchange(struct sf_exchange *ex)
+{
+    sf_head_done(&ex->head);
+    sf_response_done(&ex->response);
+    sf_mutex_done(&ex->mutex);
+    sf_signal_done(&ex->room);
+    sf_heap_free(ex);
+}
+
+struct sf_exchange *sf_exchange_new(struct sf_loop *loop, struct sf_conn *conn)
+{
+    struct sf_exchange *ex = make_exchange(loop);
+
+    if (!ex)
+        return NULL;
+    ex->next = NULL;
+    ex->loop = loop;
+    ex->conn = conn;
+    ex->head.len_max = loop->shared->limits.header_len;
+    ex->body.budget = &loop->shared->budget;
+    ex->body.len_max = loop->shared->limits.body_len;
+    ex->begin_ns = ex->progress_ns = loop->now_ns;
+    loop->n_exchanges++;
+    return ex;
+}
+
+/* Back to a spare: everything zero but for memory worth keeping. */
+static void reset_exchange(struct sf_exchange *ex)
+{
+    struct sf_head head = ex->head;
+    struct sf_response response = ex->response;
+    size_t from = offsetof(struct sf_exchange, user), to = offsetof(struct sf_exchange, mutex);
+
+    sf_head_reset(&head);
+    sf_response_reset(&response);
+    memset((uint8_t *)ex + from, 0, to - from);
+    ex->head = head;
+    ex->response = response;
+    ex->queued_len = 0;
+    ex->is_parted = ex->is_streamed = ex->is_listed = ex->is_finished = false;
+}
+
+void sf_exchange_release_body(struct sf_exchange *ex)
+{
+    struct sf_body_budget *budget = ex->body.budget;
+    bool is_over = sf_body_budget_is_over(budget);
+
+    sf_body_done(&ex->body);
+    sf_body_budget_give(budget, ex->head_charge);
+    ex->head_charge = 0;
+    ex->view = (struct sf_exchange_body){0};
+    if (is_over)
+        sf_loop_budget_freed(ex->loop);
+}
+
+void sf_exchange_free(struct sf_exchange *ex)
+{
+    struct sf_loop *loop = ex->loop;
+
+    sf_exchange_release_body(ex);
+    sf_buf_done(&ex->queue);
+    loop->n_exchanges--;
+    if (loop->n_spare < SF_LOOP_SPARE_EXCHANGES && sf_head_cap(&ex->head) <= 4 * HEAD_FREE_LEN &&
+        ex->response.body.cap <= HEAD_FREE_LEN) {
+        reset_exchange(ex);
+        ex->next = loop->spare;
+        loop->spare = ex;
+        loop->n_spare++;
+    } else {
+        destroy_exchange(ex);
+    }
+}
+
+void sf_exchange_part(struct sf_exchange *ex)
+{
+    ex->conn = NULL;
+    ex->stream = NULL;
+    if (!ex->is_with_app) {
+        sf_exchange_free(ex);
+        return;
+    }
+    atomic_store(&ex->is_cancelled, true);
+    sf_mutex_lock(&ex->mutex);
+    ex->is_parted = true;
+    sf_signal_all(&ex->room);
+    sf_mutex_unlock(&ex->mutex);
+}
+
+void sf_exchange_charge_head(struct sf_exchange *ex)
+{
+    size_t cap = sf_head_cap(&ex->head);
+    size_t charge = cap > HEAD_FREE_LEN ? cap - HEAD_FREE_LEN : 0;
+
+    if (charge > ex->head_charge) {
+        sf_body_budget_take(ex->body.budget, charge - ex->head_charge);
+        ex->head_charge = charge;
+    }
+}
+
+void sf_exchange_stamp(struct sf_exchange *ex)
+{
+    struct sf_request *r = &ex->request;
+    int64_t timeout_ns = (int64_t)ex->loop->shared->limits.total_timeout_ms * 1000000;
+    int64_t asked_ns;
+
+    sf_exchange_charge_head(ex);
+    ex->is_head_over = true;
+    ex->progress_ns = ex->loop->now_ns;
+    r->recv_ns = sf_clock_wall_ns();
+    r->is_tls = ex->conn->tls != NULL;
+    r->has_client_cert = ex->conn->tls && sf_tls_has_client_cert(ex->conn->tls);
+    memcpy(r->peer, ex->conn->peer, sizeof(r->peer));
+    if (r->is_grpc &&
+        sf_grpc_timeout_parse(sf_request_header(r, SF_STR("grpc-timeout")), &asked_ns) &&
+        asked_ns < timeout_ns)
+        timeout_ns = asked_ns;
+    r->deadline_ns = ex->begin_ns + timeout_ns;
+}
+
+void sf_exchange_give_to_app(struct sf_exchange *ex)
+{
+    const struct sf_listen_hooks *hooks = &ex->loop->shared->hooks;
+
+    ex->is_whole = true;
+    ex->is_with_app = true;
+    ex->view = (struct sf_exchange_body){
+        .len = ex->body.len,
+        .memory = sf_buf_bytes(&ex->body.memory),
+        .is_spooled = sf_body_is_spooled(&ex->body),
+    };
+    hooks->on_request(hooks->arg, ex);
+}

@@ -1,0 +1,72 @@
+/* exchange_private.h - what the loops know of an exchange and the application does not.
+ *
+ * Life: made when a request's first byte arrives; read by its loop; given to the application by
+ * on_request (is_with_app); given back by finish through its loop's list; answered; freed. When the
+ * peer goes away in between, the exchange is parted from its connection and only waits to come
+ * back. */
+#pragma once
+#include "http/grpc_frame.h"
+#include "http/h2_session.h"
+#include "http/head.h"
+#include "listen/body.h"
+#include "listen/exchange.h"
+#include "os/thread.h"
+
+struct sf_loop;
+struct sf_conn;
+
+struct sf_exchange {
+    _Alignas(16) uint8_t user[SF_EXCHANGE_USER_LEN];
+    struct sf_request request;
+    struct sf_response response;
+    struct sf_exchange_body view;
+    struct sf_head head;
+    struct sf_body body;
+    struct sf_grpc_reader grpc;
+    atomic_bool is_cancelled;
+
+    /* the loop's thread only */
+    struct sf_loop *loop;
+    struct sf_conn *conn;          /* NULL: parted */
+    struct sf_h2_stream *stream;   /* HTTP/2 only; NULL: parted */
+    bool is_with_app;              /* from on_request until it came back */
+    bool is_head_over, is_whole;   /* how much of the request is there */
+    bool is_refused;               /* answered before it was whole */
+    bool is_answering;             /* the answer has begun */
+    bool is_stream_begun;          /* its headers are out, more follows */
+    bool is_gzip;                  /* response.body is compressed */
+    bool is_given_up;              /* its stream is being reset */
+    bool is_late;                  /* its body began while the budget was over */
+    size_t head_charge;            /* in the body budget */
+    size_t withheld_len;           /* received, but the stream's window is not opened for it yet */
+    int64_t begin_ns, progress_ns; /* monotonic: first byte; last byte in or out */
+
+    /* between the application's thread and the loop's */
+    struct sf_mutex mutex; /* guards the four below */
+    struct sf_signal room;
+    struct sf_buf queue;         /* streamed and not taken by the loop */
+    size_t queued_len;           /* streamed and not sent yet */
+    bool is_parted;              /* nobody listens any more */
+    bool is_streamed;            /* the application's side: stream() was called */
+    struct sf_exchange *next;    /* in the loop's lists */
+    bool is_listed, is_finished; /* guarded by the loop's mutex */
+};
+
+struct sf_exchange *sf_exchange_new(struct sf_loop *loop, struct sf_conn *conn); /* NULL: memory */
+void sf_exchange_free(struct sf_exchange *ex);
+/* Gives the request's memory back to the budget. Done as soon as the application is finished, and
+ * not when the answer has left: that may depend on a peer we do not read from for want of budget.
+ */
+void sf_exchange_release_body(struct sf_exchange *ex);
+/* The peer is gone or given up: cancels, and frees unless the application still has it. */
+void sf_exchange_part(struct sf_exchange *ex);
+/* Streamed bytes that left for the peer. */
+void sf_exchange_sent(struct sf_exchange *ex, size_t len);
+/* Moves what was streamed meanwhile into `out` (empty). */
+void sf_exchange_take_stream(struct sf_exchange *ex, struct sf_buf *out);
+/* Counts the head's memory into the budget. */
+void sf_exchange_charge_head(struct sf_exchange *ex);
+/* Sets time, deadline and peer of a request whose head is whole. */
+void sf_exchange_stamp(struct sf_exchange *ex);
+/* The body is whole: makes the view of it and calls on_request. */
+void sf_exchange_give_to_app(struct sf_exchange *ex);

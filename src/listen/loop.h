@@ -1,0 +1,85 @@
+/* loop.h - one event loop: its thread, its connections, and what other threads hand to it. */
+#pragma once
+#include <uv.h>
+
+#include "listen/body.h"
+#include "listen/exchange_private.h"
+#include "listen/listener.h"
+#include "listen/tls.h"
+
+enum {
+    SF_LOOP_READ_LEN = 64 * 1024,   /* one read; shared by all connections of the loop */
+    SF_LOOP_WRITE_LEN = 128 * 1024, /* made ready for one write */
+    SF_LOOP_TICK_MS = 100,
+    SF_LOOP_SPARE_EXCHANGES = 64
+};
+
+struct sf_listen_counts { /* relaxed atomics, shared by the loops */
+    atomic_ullong n_connections, n_accepted, n_refused;
+    atomic_ullong n_requests_h1, n_requests_h2, n_requests_grpc;
+    atomic_ullong n_timeouts, n_floods, n_bad_framing, n_tls_failures;
+};
+
+struct sf_listen_shared { /* what all loops of a listener share; constant but for the atomics */
+    struct sf_listen_limits limits; /* defaults filled in */
+    struct sf_listen_hooks hooks;
+    struct sf_body_budget budget;
+    struct sf_listen_counts counts;
+    struct sf_loop *loops;
+    unsigned n_loops;
+};
+
+struct sf_loop_door { /* one listening socket as this loop sees it */
+    uv_tcp_t tcp;
+    struct sf_loop *loop;
+    struct sf_tls_context *tls; /* borrowed from the listener; NULL: plain */
+    bool is_open;
+    bool is_stuck; /* a connection could not be taken for want of memory; tried again */
+};
+
+struct sf_loop {
+    uv_loop_t uv;
+    uv_async_t async;
+    uv_timer_t tick;
+    struct sf_thread thread;
+    struct sf_listen_shared *shared;
+    struct sf_loop_door *doors;
+    size_t n_doors;
+    struct sf_conn *conns;
+    size_t n_conns, n_surplus;
+    size_t n_exchanges; /* made and not freed */
+    struct sf_exchange *spare;
+    unsigned n_spare;
+    struct sf_exchange *local, **local_tail; /* came back while this thread was in a callback */
+    bool is_ready, is_async_closed;
+    bool is_draining, is_final; /* GOAWAY was said; and said with the last stream */
+    int64_t drain_from_ns, drain_until_ns;
+    int64_t now_ns;              /* monotonic, of the current callback */
+    atomic_bool is_waiting;      /* some connection waits for the body budget */
+    uint8_t *read_buf, *tls_buf; /* SF_LOOP_READ_LEN each */
+
+    struct sf_mutex mutex; /* guards the three below and the list marks of exchanges */
+    struct sf_exchange *given, **given_tail;
+    int64_t drain_ms_asked; /* -1: not asked */
+};
+
+/* Everything but the thread. */
+enum sf_err sf_loop_init(struct sf_loop *loop, struct sf_listen_shared *shared, size_t n_doors,
+                         struct sf_why *why);
+/* Gives one listening socket (owned from then on, also on failure) to the loop. */
+enum sf_err sf_loop_add_door(struct sf_loop *loop, int fd, struct sf_tls_context *tls,
+                             struct sf_why *why);
+enum sf_err sf_loop_start(struct sf_loop *loop, unsigned n, struct sf_why *why);
+void sf_loop_drain(struct sf_loop *loop, unsigned drain_ms); /* any thread */
+void sf_loop_join(struct sf_loop *loop);
+void sf_loop_done(struct sf_loop *loop); /* not running; a zeroed one is fine */
+
+/* Any thread: the exchange was finished or has streamed something. */
+void sf_loop_give(struct sf_loop *loop, struct sf_exchange *ex, bool is_finished);
+bool sf_loop_is_mine(const struct sf_loop *loop); /* the calling thread runs it */
+/* The budget may have room again: wakes every loop that waits for it. */
+void sf_loop_budget_freed(struct sf_loop *loop);
+/* Handles exchanges that came back during this callback; call at the end of each. */
+void sf_loop_settle(struct sf_loop *loop);
+void sf_loop_fault(struct sf_loop *loop, atomic_ullong *count, const char *reason,
+                   const char *peer);
