@@ -56,6 +56,11 @@ enum sf_err sf_span_block_read(const struct sf_span_block_reader *r, uint32_t gr
                                uint32_t columns, const struct sf_key *want_keys, size_t n_want,
                                struct sf_arena *req, struct sf_span_rows *out, struct sf_why *why);
 
+/* Index times of a granule's rows, as the writer was given them (a merge hands them on). */
+enum sf_err sf_span_block_index_times(const struct sf_span_block_reader *r, uint32_t granule,
+                                      struct sf_arena *req, const int64_t **out,
+                                      struct sf_why *why);
+
 /* Attribute names with scope, type and counts, from section KEY, no columns touched. */
 struct sf_block_key {
     uint32_t tenant;

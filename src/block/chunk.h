@@ -1,0 +1,38 @@
+/* chunk.h - one column of one granule on disk: compressed, checksummed, described by 32 bytes.
+ *
+ *   column u16, encoding u8, codec u8, values u32, cardinality u32, stored u32, offset u64,
+ *   raw u32, low half of XXH3 of the stored bytes u32 */
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+
+enum sf_codec { SF_CODEC_NONE = 0, SF_CODEC_ZSTD = 1 };
+
+#define SF_CHUNK_DESC_LEN 32
+/* What one stored byte can at most stand for; a claim beyond it is not believed, and the compressor
+ * keeps to it. */
+#define SF_CODEC_MAX_RATIO 16384
+
+struct sf_chunk_desc {
+    uint16_t column;
+    uint8_t encoding, codec;
+    uint32_t n_values;
+    uint32_t cardinality; /* codes: size of the dictionary; dictionaries and constants: how many
+                           * value hashes the granule keeps for it */
+    uint32_t stored_len, raw_len, checksum;
+    uint64_t off;
+};
+
+void sf_chunk_desc_encode(struct sf_buf *out, const struct sf_chunk_desc *d);
+struct sf_chunk_desc sf_chunk_desc_decode(const uint8_t p[SF_CHUNK_DESC_LEN]);
+
+struct sf_packer;                      /* a compressor's memory, used again for every chunk */
+struct sf_packer *sf_packer_new(void); /* NULL: no memory */
+void sf_packer_free(struct sf_packer *p);
+size_t sf_packer_memory(const struct sf_packer *p);
+/* Appends `raw`, compressed when that is shorter (p NULL: never), and says with which codec. */
+uint8_t sf_pack(struct sf_packer *p, struct sf_buf *out, sf_bytes raw);
+/* Exactly raw_len bytes into `to`, or CORRUPT; LIMIT when scratch is too small. */
+enum sf_err sf_unpack(uint8_t codec, sf_bytes stored, uint8_t *to, size_t raw_len,
+                      struct sf_arena scratch);
+bool sf_unpack_is_plausible(uint8_t codec, uint64_t stored_len, uint64_t raw_len);

@@ -1,0 +1,45 @@
+/* encoding.h - the ways a list of strings or numbers becomes bytes, and back. */
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+
+enum sf_encoding { /* byte in a chunk's descriptor; numbers are part of the format */
+                   SF_ENC_FIX8 = 0, /* eight bytes each */
+                   SF_ENC_FIX16 = 1,
+                   SF_ENC_PLANES = 2, /* planes.h */
+                   SF_ENC_CODE8 = 3,  /* byte planes of codes; a dictionary chunk may follow */
+                   SF_ENC_CODE16 = 4,
+                   SF_ENC_CODE32 = 5,
+                   SF_ENC_STR = 6,    /* lengths as planes, then all bytes */
+                   SF_ENC_UUID = 7,   /* text in lower case, 16 bytes each */
+                   SF_ENC_HEX = 8,    /* digits u16, then digits / 2 bytes each; lower case */
+                   SF_ENC_IPV4 = 9,   /* planes of the address as a number */
+                   SF_ENC_DEC = 10,   /* digits u8 (0: no leading zeros), prefix u16, planes */
+                   SF_ENC_CONST = 11, /* one value for all: eight bytes, or a string's bytes */
+                   SF_ENC_BITS = 12,  /* one bit each, lowest first */
+                   SF_ENC_F64 = 13,   /* bits xor those before, eight planes */
+                   SF_ENC_SHAPE = 14, /* planes of lengths, planes of all keys */
+                   SF_ENCODINGS
+};
+
+const char *sf_encoding_name(uint8_t enc);
+
+struct sf_str_list { /* strings that lie back to back; with `order`, string i is entry order[i] */
+    const uint8_t *bytes;
+    const uint32_t *ends;
+    const uint32_t *order;
+    uint32_t n;
+};
+
+/* Appends the list in the shape that fits all of it: UUID, IPV4, DEC, HEX or else STR, and returns
+ * which. `scratch` is any buffer; its content is lost. A lack of memory shows in out or scratch. */
+uint8_t sf_encode_strings(struct sf_buf *out, const struct sf_str_list *list,
+                          struct sf_buf *scratch);
+/* n strings into `out`; texts may borrow from `raw`. CORRUPT or LIMIT (arena). */
+enum sf_err sf_decode_strings(uint8_t enc, sf_bytes raw, uint32_t n, struct sf_arena *req,
+                              sf_str *out);
+
+void sf_encode_f64(struct sf_buf *out, const uint64_t *bits, uint32_t n);
+void sf_encode_bits(struct sf_buf *out, const uint64_t *vals, uint32_t n);
+/* CONST, PLANES, F64 or BITS: n numbers. False: not valid. */
+bool sf_decode_numbers(uint8_t enc, sf_bytes raw, uint32_t n, uint64_t *out);

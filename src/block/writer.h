@@ -1,0 +1,183 @@
+/* writer.h - what the files of the span block writer share; nobody else includes it. */
+#pragma once
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/num.h"
+#include "block/chunk.h"
+#include "block/dict.h"
+#include "block/layout.h"
+#include "block/span_block_writer.h"
+
+struct sf_key_stage {      /* one attribute name of one scope and type */
+    uint32_t tenant, name; /* name: code in `strings` */
+    uint8_t scope, type;
+    uint64_t hash, n_spans;
+    uint64_t shape_stamp; /* last shape that counted it */
+    /* values in the granule that is being filled: codes of dict for texts, bits for the rest */
+    struct sf_dict dict;
+    uint32_t *codes;
+    uint64_t *nums;
+    uint32_t n, cap;
+    /* frequent values of the whole block */
+    struct sf_dict top;
+    uint32_t *top_counts;
+    uint32_t top_cap;
+    bool is_partial; /* some value is not in `top` */
+};
+
+/* Shapes are a tree: a node is its parent's keys and one more. A span's attributes walk down from
+ * the root of their scope, and the node where they end is the span's shape. */
+struct sf_shape_node {
+    uint32_t parent, key, n_keys;
+    uint32_t first_child, next_sibling; /* 0: none (a root is nobody's child) */
+    uint32_t name_off, name_len;        /* the key's name in `strings` */
+    uint32_t granule, local;            /* code given in granule number `granule` - 1 */
+    uint8_t type;
+};
+enum { SF_ROOT_SPAN = 0, SF_ROOT_EVENT = 1, SF_ROOT_LINK = 2, SF_ROOTS = 3 };
+
+struct sf_shapes {
+    struct sf_shape_node *nodes;
+    uint32_t n, cap;
+    struct sf_shape_slot {
+        uint64_t edge; /* node << 32 | key */
+        uint32_t child;
+    } * slots;
+    uint32_t n_slots;
+};
+
+struct sf_operation_stage {
+    uint32_t tenant, service, name; /* codes in `strings` */
+    uint64_t n_spans, n_errors, sum_ns;
+    uint32_t buckets[64];
+};
+
+struct sf_resource_stage {
+    uint32_t tenant, service;
+    uint64_t n_spans;
+    uint32_t granule; /* last one that used it, + 1 */
+};
+
+struct sf_hash_set {
+    uint64_t *slots; /* 0: free */
+    size_t n, n_slots;
+};
+
+struct sf_granule_stage {
+    uint32_t tenant, n_rows, n_traces;
+    bool is_continuation;
+    size_t len; /* bytes of content, to keep a granule decodable */
+    int64_t ts_min_ns, ts_max_ns;
+    uint64_t dur_min_ns, dur_max_ns;
+    uint8_t statuses, kinds;
+    /* which optional columns say anything */
+    uint32_t any_flags, any_dropped_attrs, any_dropped_events, any_dropped_links;
+    uint8_t any_high_kind;
+    bool has_index, has_status_msg, has_trace_state;
+    /* per trace */
+    sf_trace_id *trace_ids;
+    uint32_t *trace_rows;
+    uint64_t *trace_starts;
+    /* per row; one allocation */
+    uint64_t *span_ids, *starts, *durations, *index;
+    uint32_t *resources, *scopes, *names, *status_msgs, *trace_states, *flags, *dropped_attrs,
+        *dropped_events, *dropped_links, *shapes, *n_events, *n_links;
+    uint8_t *kinds_col, *status_col, *parents;
+    struct sf_buf parent_rows, parent_ids; /* u32, u64 */
+    struct sf_dict name_dict, msg_dict, state_dict;
+    /* per event, per link */
+    struct sf_buf event_times, event_names, event_shapes, event_dropped;
+    uint32_t n_events_all, any_event_dropped;
+    struct sf_dict event_name_dict;
+    struct sf_buf link_trace_ids, link_span_ids, link_states, link_shapes, link_dropped, link_flags;
+    uint32_t n_links_all, any_link_dropped, any_link_flags;
+    struct sf_dict link_state_dict;
+    uint32_t *parent_slots; /* row + 1 by span id, for the newest trace */
+    void *memory;
+};
+
+struct sf_span_block_writer {
+    struct sf_span_block_options options;
+    struct sf_span_block_info info;
+    enum sf_err err; /* the first fault sticks: the block is lost */
+    struct sf_packer *packer;
+    struct sf_buf out; /* bytes from out_off on that are not in the file yet */
+    uint64_t out_off;
+    struct sf_buf raw, nums, codes; /* scratch of the encoders */
+
+    struct sf_dict strings, resources, scopes, key_ids;
+    struct sf_resource_stage *resource_stages;
+    uint32_t resource_cap;
+    struct sf_resource_stage *scope_stages; /* service unused */
+    uint32_t scope_cap;
+    struct sf_key_stage *keys;
+    uint32_t n_keys, key_cap;
+    uint32_t *active_keys; /* those with values in this granule */
+    uint32_t n_active;
+    struct sf_shapes shapes;
+    uint64_t shape_stamp;
+    struct sf_operation_stage *ops;
+    uint32_t n_ops, op_cap;
+    struct sf_dict op_ids;
+
+    struct sf_granule_stage g;
+    sf_trace_id newest_trace;
+    uint32_t newest_tenant;
+    bool has_newest;
+
+    uint32_t n_granules;
+    struct sf_buf granules, descs, hashes, runs; /* of section GRAN */
+    uint32_t n_chunks_here, n_hashes_here, n_runs_here;
+    struct sf_buf trace_hashes; /* u64 per trace */
+    bool has_filters;
+    uint32_t group_rows, group_first; /* of the filter group that is being filled */
+    struct sf_hash_set attr_set;
+    struct sf_buf span_hashes;
+    struct sf_buf attr_groups, attr_filters, span_groups, span_filters;
+    uint32_t n_groups;
+};
+
+/* Each returns false and sets w->err when memory ran out (or a limit was met). */
+bool sf_writer_fail(struct sf_span_block_writer *w, enum sf_err err);
+
+/* key_stage.c: keys, values, shapes */
+enum sf_err sf_writer_key(struct sf_span_block_writer *w, uint32_t tenant, uint8_t scope,
+                          uint8_t type, sf_str name, uint32_t *out_key);
+bool sf_writer_attrs(struct sf_span_block_writer *w, uint32_t tenant, uint32_t root,
+                     struct sf_attrs attrs, uint32_t *out_shape);
+bool sf_writer_shapes_reset(struct sf_span_block_writer *w);
+bool sf_writer_count_value(struct sf_span_block_writer *w, struct sf_key_stage *k, sf_str bytes,
+                           uint32_t count);
+void sf_key_stage_done(struct sf_key_stage *k);
+
+/* granule_stage.c: rows into the open granule */
+bool sf_granule_stage_init(struct sf_granule_stage *g);
+void sf_granule_stage_done(struct sf_granule_stage *g);
+void sf_granule_stage_reset(struct sf_granule_stage *g);
+size_t sf_granule_stage_memory(const struct sf_granule_stage *g);
+bool sf_granule_stage_trace(struct sf_span_block_writer *w, uint32_t tenant, bool is_new,
+                            const struct sf_span *spans, const int64_t *index_ns, uint32_t n_spans,
+                            uint32_t *out_taken);
+
+/* granule_encode.c: the open granule into chunks */
+bool sf_granule_encode(struct sf_span_block_writer *w);
+uint32_t sf_sketch_bucket(uint64_t duration_ns);
+
+/* table_encode.c: sections of tables */
+bool sf_table_resource(struct sf_span_block_writer *w, uint32_t tenant, const struct sf_resource *r,
+                       struct sf_buf *out, uint32_t *out_service);
+bool sf_table_scope(struct sf_span_block_writer *w, uint32_t tenant, const struct sf_scope *s,
+                    struct sf_buf *out);
+void sf_table_encode_strings(const struct sf_span_block_writer *w, struct sf_buf *out);
+void sf_table_encode_records(const struct sf_dict *records, struct sf_buf *out);
+bool sf_table_encode_keys(struct sf_span_block_writer *w, struct sf_buf *out);
+void sf_table_encode_operations(const struct sf_span_block_writer *w, struct sf_buf *out);
+void sf_table_encode_granules(const struct sf_span_block_writer *w, struct sf_buf *out);
+
+/* filter_stage.c: filters of groups of granules */
+bool sf_hash_set_add(struct sf_hash_set *s, uint64_t hash);
+void sf_hash_set_done(struct sf_hash_set *s);
+bool sf_writer_close_group(struct sf_span_block_writer *w);
+void sf_filter_groups_encode(const struct sf_buf *groups, const struct sf_buf *filters,
+                             uint32_t n_groups, struct sf_buf *out);
+bool sf_trace_index_encode(const uint64_t *hashes, size_t n, struct sf_buf *out);
