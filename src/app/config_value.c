@@ -232,7 +232,7 @@ enum sf_err sf_config_set_text(struct sf_config *c, size_t index, sf_str text,
     case SF_CONFIG_CHOICE: err = set_choice(c, key, text, at, why); break;
     case SF_CONFIG_LIST:
     case SF_CONFIG_LISTEN:
-    case SF_CONFIG_PART: SF_ASSERT(!"lists have their own function"); break;
+    case SF_CONFIG_PART: SF_ASSERT(false && "lists have their own function"); break;
     }
     if (!err)
         c->origins[index] = at;

@@ -16,10 +16,10 @@ int sf_config_find_key(sf_str path);
 void sf_config_suggest(sf_str path, char *to, size_t cap);
 
 /* Any type but LIST and LISTEN. */
-enum sf_err sf_config_set_text(struct sf_config *c, size_t key, sf_str text,
+enum sf_err sf_config_set_text(struct sf_config *c, size_t index, sf_str text,
                                struct sf_config_origin at, struct sf_why *why);
 /* LIST and LISTEN; replaces what is there. */
-enum sf_err sf_config_set_list(struct sf_config *c, size_t key, const sf_str *items, size_t n,
+enum sf_err sf_config_set_list(struct sf_config *c, size_t index, const sf_str *items, size_t n,
                                struct sf_config_origin at, struct sf_why *why);
 /* Replaces the addresses by `n` that already live in the configuration's arena. */
 void sf_config_set_addresses(struct sf_config *c, size_t key,

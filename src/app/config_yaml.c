@@ -323,7 +323,9 @@ static bool parse_map(struct walk *w)
 
 static bool parse_stream(struct walk *w)
 {
-    if (!next_event(w) || !next_event(w)) /* stream start, then document start or stream end */
+    if (!next_event(w)) /* stream start */
+        return false;
+    if (!next_event(w)) /* document start or stream end */
         return false;
     if (w->event.type == YAML_STREAM_END_EVENT)
         return true;
@@ -335,7 +337,9 @@ static bool parse_stream(struct walk *w)
     } else if (!is_null(w)) {
         return refuse(w, "a configuration is a map: lines of the form  key: value");
     }
-    if (!next_event(w) || !next_event(w)) /* document end, then stream end */
+    if (!next_event(w)) /* document end */
+        return false;
+    if (!next_event(w)) /* stream end */
         return false;
     if (w->event.type != YAML_STREAM_END_EVENT)
         return refuse(w, "a configuration is one YAML document; here a second begins");

@@ -98,7 +98,7 @@ void *sf_arena_grow(struct sf_arena *a, void *old, size_t old_size, size_t new_s
         return old;
     }
     p = sf_arena_raw(a, new_size, ALIGN);
-    if (p && old_size)
+    if (p && old)
         memcpy(p, old, old_size < new_size ? old_size : new_size);
     return p;
 }

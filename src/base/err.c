@@ -22,6 +22,7 @@ enum sf_err sf_fail_va(struct sf_why *why, enum sf_err err, const char *format, 
     return err;
 }
 
+#undef sf_fail /* here it is the function */
 enum sf_err sf_fail(struct sf_why *why, enum sf_err err, const char *format, ...)
 {
     va_list args;

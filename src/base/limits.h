@@ -25,7 +25,7 @@
 
 /* --- decoding (wire, decode) --- */
 #define SF_LIMIT_NESTING    32         /* arrays and maps inside attribute values: recursion */
-#define SF_LIMIT_JSON_DEPTH 128        /* JSON objects and arrays */
+#define SF_LIMIT_JSON_DEPTH 160        /* JSON objects and arrays: a map in a value is four */
 #define SF_LIMIT_SPANS      (1u << 20) /* spans of one request */
 #define SF_LIMIT_ATTRS                                                                            \
     1024                                 /* (conf) attributes of one span, event, link, resource; \
@@ -46,23 +46,23 @@
 /* --- log and store --- */
 #define SF_LIMIT_RECORD_LEN (16u << 20) /* one log record */
 #define SF_LIMIT_LOGGED_BODY_LEN \
-    (8u << 20)                            /* a body logged as received; longer: normalised pieces */
-#define SF_LIMIT_SEGMENT_LEN  (64u << 20) /* one log segment */
-#define SF_LIMIT_GRANULE_ROWS 16384       /* span rows decoded at once */
-#define SF_LIMIT_TENANT_LEN   150         /* bytes of a tenant name */
-#define SF_LIMIT_MEMORY_LEN   (256u << 20) /* (conf) the server's memory */
+    (8u << 20) /* a body logged as received; longer: normalised pieces */
+#define SF_LIMIT_LOGGED_BATCH_LEN (128u << 20) /* all records of one request; replay holds them */
+#define SF_LIMIT_SEGMENT_LEN      (64u << 20)  /* one log segment */
+#define SF_LIMIT_GRANULE_ROWS     16384        /* span rows decoded at once */
+#define SF_LIMIT_TENANT_LEN       150          /* bytes of a tenant name */
+#define SF_LIMIT_MEMORY_LEN       (256u << 20) /* (conf) the server's memory */
 
 /* --- metrics from spans (meter) --- */
-#define SF_LIMIT_METER_SERIES                                          \
-    2000 /* (conf) service x operation x kind x status: names with ids \
-          */
+#define SF_LIMIT_METER_SERIES   2000 /* (conf) service x operation x kind x status: ids in names */
 #define SF_LIMIT_METER_STALE_MS 900000 /* a series without spans for so long is dropped */
-#define SF_LIMIT_METER_SLACK_MS \
-    30000 /* spans that ended further from now: old data, wrong clocks */
+#define SF_LIMIT_METER_SLACK_MS 30000  /* spans that ended further away: old data, wrong clocks */
 
 /* --- requests waiting for a thread (serve) --- */
 #define SF_LIMIT_INGEST_QUEUE 512 /* bodies waiting to be decoded; above: 429 */
 #define SF_LIMIT_QUERY_QUEUE  256 /* queries waiting; above: 429 */
+#define SF_LIMIT_LARGE_BODY_LEN \
+    (8u << 20) /* bodies above it are decoded one at a time: memory for all threads at once */
 
 /* --- queries --- */
 #define SF_LIMIT_QUERY_LEN        (128 * 1024) /* query text */

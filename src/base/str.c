@@ -1,6 +1,7 @@
 #include "base/str.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,7 +167,7 @@ bool sf_str_to_f64(sf_str s, double *out)
     memcpy(text, s.p, s.len);
     text[s.len] = 0;
     value = strtod(text, &end);
-    if (end != text + s.len || value > 1.7976931348623157e308 || value < -1.7976931348623157e308)
+    if (end != text + s.len || !isfinite(value))
         return false;
     *out = value;
     return true;

@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/heap.h"
+#include "base/invariant.h"
 #include "base/limits.h"
 #include "base/num.h"
 #include "base/text.h"
@@ -162,6 +163,7 @@ static bool add_to_bucket(struct sf_span_tally *t, struct sf_arena *req,
     uint64_t duration_ns = sf_span_duration_ns(s);
     uint8_t bucket = bucket_of(duration_ns);
     struct sf_span_tally_bucket *b = NULL;
+    SF_ASSERT(!row->first_bucket || t->buckets);
     for (uint32_t at = row->first_bucket; at; at = t->buckets[at - 1].next) {
         if (t->buckets[at - 1].bucket == bucket)
             b = &t->buckets[at - 1];

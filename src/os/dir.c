@@ -3,7 +3,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -194,5 +196,32 @@ enum sf_err sf_dir_free_len(struct sf_dir *d, uint64_t *out_free, uint64_t *out_
         return fail_errno(why, "ask free space of", d->path);
     *out_free = (uint64_t)st.f_bavail * st.f_frsize;
     *out_all = (uint64_t)st.f_blocks * st.f_frsize;
+    return SF_OK;
+}
+
+enum sf_err sf_dir_make_temporary(const char *prefix, char *path, size_t path_len,
+                                  struct sf_why *why)
+{
+    const char *below = getenv("TMPDIR");
+    int len = snprintf(path, path_len, "%s/%s.XXXXXX", below && *below ? below : "/tmp", prefix);
+    if (len < 0 || (size_t)len >= path_len)
+        return sf_fail(why, SF_ERR_INPUT, "the name of the temporary directory is too long");
+    if (!mkdtemp(path))
+        return fail_errno(why, "make directory", path);
+    return SF_OK;
+}
+
+static int delete_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
+enum sf_err sf_dir_delete_tree(const char *path, struct sf_why *why)
+{
+    if (nftw(path, delete_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)
+        return fail_errno(why, "delete", path);
     return SF_OK;
 }

@@ -38,3 +38,8 @@ enum sf_err sf_dir_list(struct sf_dir *d, const char *name,
                         struct sf_why *why);
 enum sf_err sf_dir_free_len(struct sf_dir *d, uint64_t *out_free, uint64_t *out_all,
                             struct sf_why *why);
+/* Makes an own new directory below TMPDIR (else /tmp); `path` gets its name, terminated. */
+enum sf_err sf_dir_make_temporary(const char *prefix, char *path, size_t path_len,
+                                  struct sf_why *why);
+/* Deletes a directory with all that is in it, links not followed. Gone already is fine. */
+enum sf_err sf_dir_delete_tree(const char *path, struct sf_why *why);

@@ -14,8 +14,9 @@ struct sf_wal_config {
     uint8_t store_uuid[16];
     uint64_t ckpt_lsn; /* records up to here are in blocks: ignored by replay, their slots free */
     uint64_t segment_len; /* 0: SF_LIMIT_SEGMENT_LEN; tests use less */
-    size_t queue_len;     /* bytes of bodies that may wait for the disk; above: BUSY */
-    /* A fault or its end, for the operator; called on the committer thread; may be NULL. */
+    size_t queue_len; /* bytes that may wait for the disk; above: BUSY; 0: SF_LIMIT_BODIES_LEN */
+    /* A fault or its end, for the operator; called on the committer thread, or by replay; may be
+     * NULL. */
     void (*notice)(void *arg, const char *sentence);
     void *notice_arg;
 };
@@ -32,8 +33,12 @@ struct sf_wal_entry {
     struct sf_wal_entry *next; /* the log's own */
 };
 
+/* sync_buckets[i] counts syncs of at most this << i; the last one all that took longer. */
+#define SF_WAL_SYNC_BUCKET_NS 64000
+
 struct sf_wal_stats {
-    uint64_t len, synced_lsn, n_segments, n_free_segments;
+    uint64_t len; /* of all slots on disk */
+    uint64_t synced_lsn, n_segments, n_free_segments;
     uint64_t n_syncs, sync_ns_sum, sync_ns_max, sync_buckets[16];
     uint64_t queue_depth, queue_len;
     uint64_t n_failures; /* writes or syncs that failed */
@@ -48,8 +53,12 @@ enum sf_err sf_wal_open(const struct sf_wal_config *config, struct sf_wal **out,
 
 struct sf_wal_replay_stats {
     uint64_t n_records, n_batches, len;
-    uint64_t n_lost_lsn; /* gaps before the last segment: corruption, not a torn tail */
-    uint64_t n_dropped;  /* batches without their LAST record */
+    uint64_t n_lost_lsn;     /* gaps before the last segment: corruption, not a torn tail */
+    uint64_t n_dropped;      /* batches without their LAST record, or without their first */
+    uint64_t n_bad_segments; /* header unreadable, or of another store: their records are lost */
+    uint64_t n_bad_pages;    /* the device could not read them */
+    bool is_torn;            /* the log ends in a record that does not check out: what the crash
+                              * cut short, or damage to the very last group */
 };
 /* Calls `see` for every whole batch in LSN order: `pieces` borrowed for the call. `see` failing
  * ends it with that code. */
@@ -68,10 +77,17 @@ uint64_t sf_wal_last_lsn(struct sf_wal *w); /* assigned so far */
 void sf_wal_checkpoint(struct sf_wal *w, uint64_t lsn);
 /* Overwrites free slots with zeros (erasure: no byte of erased rows stays behind). Waits. */
 enum sf_err sf_wal_scrub(struct sf_wal *w, struct sf_why *why);
+/* No record with a smaller LSN can be found in any byte of the log. Erasure is done when this has
+ * passed what was erased; until then: flush, checkpoint, scrub again. */
+uint64_t sf_wal_oldest_lsn(struct sf_wal *w);
 void sf_wal_stats(struct sf_wal *w, struct sf_wal_stats *out);
 void sf_wal_close(struct sf_wal *w); /* writes what is queued; NULL is fine */
 
-/* fsck: reads every slot without changing anything; `say` gets one plain sentence per finding. */
+/* The store the slots belong to, for a catalogue that has to be rebuilt. False: none says. */
+bool sf_wal_find_uuid(struct sf_dir *dir, uint8_t out[16]);
+
+/* fsck: reads every slot without changing anything; `say` gets one plain sentence per finding. What
+ * a crash may leave behind is said and not counted as a fault. */
 enum sf_err sf_wal_verify(struct sf_dir *dir, uint64_t ckpt_lsn,
                           void (*say)(void *arg, const char *sentence), void *arg,
                           uint64_t *out_n_faults, struct sf_why *why);

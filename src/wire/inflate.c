@@ -172,7 +172,7 @@ static enum sf_err zlib_step(struct run *r, int *out_status)
 static enum sf_err zlib_stream(struct run *r)
 {
     for (;;) {
-        int status;
+        int status = Z_OK;
         enum sf_err err = fill(r);
         if (err)
             return err;
@@ -221,6 +221,7 @@ static enum sf_err zlib_or_raw(struct run *r)
     uint8_t first[2];
     sf_bytes head = {first, 0}, rest;
     enum sf_err err;
+    size_t n_left;
     int status;
 
     /* The two bytes may come in two pieces: they are fed by themselves. */
@@ -240,19 +241,14 @@ static enum sf_err zlib_or_raw(struct run *r)
     r->piece = head;
     r->consumed = 0;
     err = zlib_step(r, &status);
-    if (err)
-        return err;
-    if (status == Z_STREAM_END && r->piece.len == 0) {
-        r->piece = rest;
-    } else if ((status != Z_OK && status != Z_BUF_ERROR) || r->piece.len) {
-        return bad(r, head.len ? "damaged" : "truncated");
-    } else {
-        r->piece = rest;
+    n_left = r->piece.len;
+    r->piece = rest;
+    if (!err && n_left == 0 && (status == Z_OK || status == Z_BUF_ERROR))
         err = zlib_stream(r);
-        if (err)
-            return err;
-    }
-    err = fill(r);
+    else if (!err && (n_left || status != Z_STREAM_END))
+        err = bad(r, head.len ? "damaged" : "truncated");
+    if (!err)
+        err = fill(r);
     if (err)
         return err;
     return r->piece.len ? bad(r, "followed by something else") : SF_OK;

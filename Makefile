@@ -1,0 +1,44 @@
+# The front door. Meson does the work; this file knows where it does it and what it needs.
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 60
+FUZZ ?=
+BENCH ?=
+DEMO_ARGS ?=
+CHECK_SCALE ?= 1
+
+.PHONY: all demo check bench fuzz fmt install clean help
+.DEFAULT_GOAL := all
+
+all: ## install what is missing, build build/spanflame
+	@tools/deps build
+	@tools/build release spanflame
+
+demo: all ## start a server, send it traces, show a waterfall (DEMO_ARGS=--once: and exit)
+	@build/spanflame demo $(DEMO_ARGS)
+
+check: ## everything that must hold: format, rooms, static checks, tests, sanitizers, flows
+	@tools/deps build test
+	@CHECK_SCALE=$(CHECK_SCALE) tools/check
+
+bench: ## one question per program; BENCH=noun picks one
+	@tools/deps build
+	@tools/build release
+	@tools/bench $(BENCH)
+
+fuzz: ## each target for FUZZ_SECONDS=60; FUZZ=noun picks one
+	@tools/deps build test
+	@tools/fuzz $(FUZZ_SECONDS) $(FUZZ)
+
+fmt: ## let the formatter have its way
+	@tools/deps test
+	@git ls-files -z -co --exclude-standard '*.c' '*.h' | xargs -0 -r clang-format -i
+
+install: all ## DESTDIR= PREFIX=/usr/local
+	@tools/install '$(DESTDIR)$(PREFIX)'
+
+clean: ## remove what was built
+	rm -rf build build-asan build-tsan build-fuzz .cache
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16

@@ -1,0 +1,81 @@
+/* main.c - spanflame COMMAND ... */
+#include <stdio.h>
+#include <string.h>
+
+#include "app/check_config_command.h"
+#include "app/version.h"
+#include "cli/args.h"
+#include "cli/command.h"
+
+static int run_version(__attribute__((unused)) int argc, __attribute__((unused)) char **argv)
+{
+    printf("spanflame %s\n", sf_version());
+    return 0;
+}
+
+static const struct sf_command own[] = {
+    {"check-config", "check the configuration and show what is in effect", sf_check_config_run,
+     NULL},
+    {"version", "print the version", run_version, NULL},
+};
+enum { N_OWN = sizeof(own) / sizeof(own[0]), MAX_COMMANDS = 64 };
+
+static size_t all_commands(const struct sf_command **out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < N_OWN; i++)
+        out[n++] = &own[i];
+    for (size_t i = 0; i < sf_cli_n_commands && n < MAX_COMMANDS; i++)
+        out[n++] = &sf_cli_commands[i];
+    return n;
+}
+
+static int print_help(FILE *to)
+{
+    const struct sf_command *commands[MAX_COMMANDS];
+    size_t n = all_commands(commands);
+    fprintf(to, "Spanflame keeps traces and profiles in one place and shows why requests are "
+                "slow.\n\nUsage: spanflame COMMAND [options]\n\nCommands:\n");
+    for (size_t i = 0; i < n; i++) {
+        if (!commands[i]->alias_of)
+            fprintf(to, "  %-14s %s\n", commands[i]->name, commands[i]->summary);
+    }
+    fprintf(to, "\n`spanflame COMMAND --help` explains one of them.\n");
+    return 0;
+}
+
+static int unknown_command(const char *word)
+{
+    const struct sf_command *commands[MAX_COMMANDS];
+    const char *names[MAX_COMMANDS];
+    size_t n = all_commands(commands);
+    for (size_t i = 0; i < n; i++)
+        names[i] = commands[i]->name;
+    const char *nearest = sf_args_nearest(sf_str_from(word), names, n);
+    fprintf(stderr, "spanflame: unknown command %s", word);
+    if (nearest)
+        fprintf(stderr, "; did you mean %s?\n", nearest);
+    else
+        fprintf(stderr, "; `spanflame --help` lists them\n");
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    const struct sf_command *commands[MAX_COMMANDS];
+    size_t n = all_commands(commands);
+    if (argc < 2) {
+        print_help(stderr);
+        return 2;
+    }
+    const char *word = argv[1];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+        return print_help(stdout);
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+        return run_version(argc, argv);
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(word, commands[i]->name) == 0)
+            return commands[i]->run(argc - 1, argv + 1);
+    }
+    return unknown_command(word);
+}

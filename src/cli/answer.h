@@ -1,0 +1,18 @@
+/* answer.h - what commands share when they show something: --output, the request arena, the fault
+ * on stderr. */
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+enum sf_output { SF_OUTPUT_TEXT, SF_OUTPUT_JSON, SF_OUTPUT_CSV, SF_OUTPUT_BAD };
+
+/* NULL is text. A word that is not among text, json and, where it `has_csv`, csv: BAD, said on
+ * stderr. */
+enum sf_output sf_answer_output(const char *command, const char *word, bool has_csv);
+/* "spanflame trace: <sentence>" on stderr; gives the exit code. */
+int sf_answer_fault(const char *command, const struct sf_why *why);
+int sf_answer_usage(const char *command,
+                    const char *sentence); /* exit code 2, with a hint to --help */
+/* Writes to standard output; gives the exit code. The buffer is done afterwards. */
+int sf_answer_write(struct sf_buf *out);

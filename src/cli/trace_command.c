@@ -1,0 +1,240 @@
+#include "cli/trace_command.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/answer.h"
+#include "cli/client.h"
+#include "decode/otlp_trace.h"
+#include "link/critical_path.h"
+#include "os/terminal.h"
+#include "render/waterfall.h"
+#include "wire/pb.h"
+
+enum { ARENA_LEN = 1 << 30 }; /* address space only: what a trace needs is touched */
+
+/* ---- order: parents before children, siblings by start ---- */
+
+struct node {
+    uint32_t place, parent;
+    uint64_t start_ns;
+    sf_span_id id;
+};
+
+static int compare_nodes(const void *a, const void *b)
+{
+    const struct node *x = a, *y = b;
+    if (x->parent != y->parent)
+        return x->parent < y->parent ? -1 : 1;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+struct order {
+    uint32_t *place; /* of row i */
+    uint32_t *depth; /* of row i */
+    uint32_t *row;   /* of span i */
+};
+
+/* Children of p are nodes[first[p]] ... nodes[first[p + 1] - 1] once sorted; roots have parent n.
+ */
+static bool make_order(const struct sf_span_batch *b, const uint32_t *parents, struct sf_arena *req,
+                       struct order *out)
+{
+    uint32_t n = b->n_spans, n_stack = 0, n_rows = 0, at = 0;
+    struct node *nodes = sf_arena_new_n(req, n, sizeof(*nodes));
+    uint32_t *first = sf_arena_new_n(req, (size_t)n + 2, sizeof(*first));
+    uint32_t *stack = sf_arena_new_n(req, (size_t)n + 1, sizeof(*stack));
+    uint32_t *depth_of = sf_arena_new_n(req, n, sizeof(*depth_of));
+
+    out->place = sf_arena_new_n(req, n, sizeof(uint32_t));
+    out->depth = sf_arena_new_n(req, n, sizeof(uint32_t));
+    out->row = sf_arena_new_n(req, n, sizeof(uint32_t));
+    if (!nodes || !first || !stack || !depth_of || !out->place || !out->depth || !out->row)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        nodes[i] = (struct node){i, parents[i] == UINT32_MAX ? n : parents[i], b->spans[i].start_ns,
+                                 b->spans[i].span_id};
+    qsort(nodes, n, sizeof(*nodes), compare_nodes);
+    for (uint32_t p = 0; p <= n + 1; p++) {
+        while (at < n && nodes[at].parent < p)
+            at++;
+        first[p] = at;
+    }
+    for (uint32_t i = first[n + 1]; i > first[n]; i--)
+        stack[n_stack++] = nodes[i - 1].place;
+    while (n_stack) {
+        uint32_t span = stack[--n_stack];
+        out->row[span] = n_rows;
+        out->depth[n_rows] = depth_of[span];
+        out->place[n_rows++] = span;
+        for (uint32_t i = first[span + 1]; i > first[span]; i--) {
+            depth_of[nodes[i - 1].place] = depth_of[span] + 1;
+            stack[n_stack++] = nodes[i - 1].place;
+        }
+    }
+    return n_rows == n; /* parents are without loops, so every span is reached */
+}
+
+static int compare_marks(const void *a, const void *b)
+{
+    const struct sf_waterfall_mark *x = a, *y = b;
+    if (x->row != y->row)
+        return x->row < y->row ? -1 : 1;
+    return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
+}
+
+static enum sf_err draw(const struct sf_span_batch *b, struct sf_arena *req, struct sf_buf *out,
+                        struct sf_why *why)
+{
+    struct sf_critical_path path = {0};
+    struct order order;
+    struct sf_waterfall w = {.trace_id = b->spans[0].trace_id,
+                             .n_rows = b->n_spans,
+                             .start_ns = UINT64_MAX,
+                             .columns = (uint32_t)sf_terminal_width(STDOUT_FILENO, 80),
+                             .has_color = sf_terminal_has_color(STDOUT_FILENO)};
+    struct sf_waterfall_row *rows = sf_arena_new_n(req, b->n_spans, sizeof(*rows));
+    struct sf_waterfall_mark *marks;
+    enum sf_err err = sf_critical_path_find(b->spans, b->n_spans, req, &path, why);
+    if (err)
+        return err;
+    marks = sf_arena_new_n(req, path.n_stretches, sizeof(*marks));
+    if (!rows || !marks || !make_order(b, path.parents, req, &order))
+        return sf_fail(why, SF_ERR_LIMIT, "trace of %u spans is too large to draw", b->n_spans);
+    for (uint32_t i = 0; i < b->n_spans; i++) {
+        const struct sf_span *s = &b->spans[order.place[i]];
+        rows[i] = (struct sf_waterfall_row){
+            .span = s, .service = b->resources[s->resource].service, .depth = order.depth[i]};
+        if (s->start_ns < w.start_ns)
+            w.start_ns = s->start_ns;
+        if (s->end_ns > w.end_ns)
+            w.end_ns = s->end_ns;
+    }
+    if (w.end_ns < w.start_ns)
+        w.end_ns = w.start_ns;
+    for (uint32_t i = 0; i < path.n_stretches; i++)
+        marks[i] = (struct sf_waterfall_mark){order.row[path.stretches[i].span],
+                                              path.stretches[i].start_ns, path.stretches[i].end_ns};
+    qsort(marks, path.n_stretches, sizeof(*marks), compare_marks);
+    w.rows = rows;
+    w.marks = marks;
+    w.n_marks = path.n_stretches;
+    sf_waterfall_render(&w, out);
+    return SF_OK;
+}
+
+/* ---- asking ---- */
+
+/* TraceByIDResponse: 1 trace, 3 status, 4 message. */
+static enum sf_err read_answer(sf_bytes body, struct sf_arena *req, struct sf_span_batch *out,
+                               sf_str *out_note, struct sf_why *why)
+{
+    struct sf_otlp_rejects rejects = {0};
+    sf_bytes trace = SF_BYTES_NONE;
+    struct sf_pb pb;
+    pb = sf_pb_init(body);
+    while (sf_pb_next(&pb)) {
+        switch (pb.field) {
+        case 1: trace = sf_str_bytes(sf_pb_str(&pb)); break;
+        case 4: *out_note = sf_pb_str(&pb); break;
+        default: sf_pb_skip(&pb); break;
+        }
+    }
+    if (!sf_pb_ok(&pb))
+        return sf_fail(why, SF_ERR_INPUT,
+                       "the answer is not a trace; is this a Spanflame or Tempo server?");
+    return sf_otlp_trace_decode_pb(trace, NULL, req, out, &rejects, why);
+}
+
+static enum sf_err show_text(const struct sf_client *client, const char *id, struct sf_buf *out,
+                             struct sf_why *why)
+{
+    struct sf_buf path = {0}, body = {0};
+    struct sf_span_batch batch = {0};
+    struct sf_arena req = {0};
+    sf_str note = SF_STR_NONE;
+    enum sf_err err;
+
+    if (!sf_arena_init(&req, ARENA_LEN))
+        return sf_fail(why, SF_ERR_NOMEM, "no memory");
+    sf_buf_print(&path, "/api/v2/traces/%s", id);
+    sf_buf_add_u8(&path, 0);
+    err = sf_client_get(client, (char *)path.p, "application/protobuf", &body, why);
+    if (!err)
+        err = read_answer(sf_buf_bytes(&body), &req, &batch, &note, why);
+    if (!err && batch.n_spans == 0)
+        err = sf_fail(why, SF_ERR_NOT_FOUND,
+                      "no trace %s here; spans may still be on their way, or past retention", id);
+    if (!err)
+        err = draw(&batch, &req, out, why);
+    if (!err && note.len)
+        sf_buf_print(out, "\nnote: %.*s\n", SF_STR_ARG(note));
+    sf_buf_done(&path);
+    sf_buf_done(&body);
+    sf_arena_done(&req);
+    return err;
+}
+
+static enum sf_err show_json(const struct sf_client *client, const char *id, struct sf_buf *out,
+                             struct sf_why *why)
+{
+    struct sf_buf path = {0};
+    enum sf_err err;
+    sf_buf_print(&path, "/api/v1/trace/%s", id);
+    sf_buf_add_u8(&path, 0);
+    err = sf_client_get(client, (char *)path.p, "application/json", out, why);
+    if (!err)
+        sf_buf_add_u8(out, '\n');
+    sf_buf_done(&path);
+    return err;
+}
+
+int sf_trace_run(int argc, char **argv)
+{
+    struct sf_client client = {0};
+    const char *output = NULL;
+    struct sf_flag flags[] = {
+        SF_CLIENT_FLAGS(client),
+        {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"}};
+    struct sf_args args = {
+        .command = "trace",
+        .usage = "ID [--server URL] [--output text|json]",
+        .summary = "Show one trace as a waterfall: tree, bars, durations, errors, critical path.",
+        .details = "'#' marks time on the critical path: the time that, if removed, would have "
+                   "made the trace\n"
+                   "shorter. '=' is the rest of a span, '!' an error. ID is hexadecimal; leading "
+                   "zeros may be left out.",
+        .examples =
+            "spanflame trace 5b8efff798038103d269b633813fc60c\n"
+            "spanflame trace 5b8efff798038103d269b633813fc60c --output json | jq .criticalNs",
+        .flags = flags,
+        .n_flags = sizeof(flags) / sizeof(flags[0]),
+    };
+    struct sf_buf out = {0};
+    struct sf_why why = {0};
+    sf_trace_id id;
+    enum sf_output form;
+    enum sf_err err;
+
+    switch (sf_args_parse(&args, argc, argv)) {
+    case SF_ARGS_DONE: return 0;
+    case SF_ARGS_BAD: return 2;
+    case SF_ARGS_RUN: break;
+    }
+    if (args.n_words != 1)
+        return sf_answer_usage("trace", "give one trace id");
+    if (!sf_trace_id_parse(sf_str_from(args.words[0]), &id))
+        return sf_answer_usage("trace", "a trace id is 1 to 32 hexadecimal digits");
+    form = sf_answer_output("trace", output, false);
+    if (form == SF_OUTPUT_BAD)
+        return 2;
+    err = form == SF_OUTPUT_JSON ? show_json(&client, args.words[0], &out, &why)
+                                 : show_text(&client, args.words[0], &out, &why);
+    if (err) {
+        sf_buf_done(&out);
+        return sf_answer_fault("trace", &why);
+    }
+    return sf_answer_write(&out);
+}

@@ -1,0 +1,28 @@
+/* eval_attr.h - the value of an attribute or intrinsic on one span.
+ *
+ * Most have one value; arrays, events and links have many. Ids are text only while they are looked
+ * at, so the caller lends the room for it. */
+#pragma once
+#include "exec/trace_view.h"
+#include "model/value_list.h"
+#include "query/ast.h"
+
+enum { SF_EVAL_TEXT_LEN = 40 };
+
+struct sf_eval_values { /* zero it, then step */
+    uint32_t at;
+    bool is_array; /* the value is an array: step through `array` */
+    struct sf_value_list array;
+    struct sf_static one;
+    char text[SF_EVAL_TEXT_LEN]; /* where ids are written */
+};
+
+/* The next value that is there: one for most attributes, one per event or link for theirs. */
+bool sf_eval_values_next(struct sf_eval_values *out, const struct sf_query_attr *a,
+                         const struct sf_trace_view *v, uint32_t span);
+/* The first scalar value, NIL when there is none. Strings may point into `text`. */
+struct sf_static sf_eval_attr_one(const struct sf_query_attr *a, const struct sf_trace_view *v,
+                                  uint32_t span, char text[SF_EVAL_TEXT_LEN]);
+struct sf_static sf_static_from_value(
+    struct sf_value v); /* NIL for arrays, lists, bytes and empty */
+bool sf_query_attr_needs_tree(const struct sf_query_attr *a);

@@ -1,0 +1,264 @@
+/* eval_expr.c - field expressions on one span.
+ *
+ * A comparison with an attribute that has many values (array elements, events, links) is true when
+ * some value satisfies it; != and !~ on an array want all of them to. Everything else works on the
+ * first value. Recursion is bounded by the parser's depth. */
+#include "exec/eval_expr.h"
+
+#include "base/heap.h"
+#include "exec/eval_attr.h"
+#include "query/expr_fold.h"
+
+static bool is_nil_literal(const struct sf_expr *e)
+{
+    return e->kind == SF_EXPR_LITERAL && e->literal.type == SF_TYPE_NIL;
+}
+
+static bool match(struct sf_eval *e, const struct sf_expr *x, struct sf_static v)
+{
+    enum sf_regex_result result;
+    if (v.type != SF_TYPE_STRING)
+        return false;
+    result = sf_regex_match(e->patterns[x->number], v.str, e->scratch);
+    if (result == SF_REGEX_GAVE_UP && e->err == SF_OK)
+        e->err = sf_fail(
+            &e->why, SF_ERR_LIMIT,
+            "the pattern at col %u takes too long on a value of %zu bytes; simplify it",
+            x->right->column, v.str.len);
+    return (result == SF_REGEX_FOUND) == (x->op == SF_EXPR_MATCH);
+}
+
+static enum sf_expr_op mirrored(enum sf_expr_op op)
+{
+    switch (op) {
+    case SF_EXPR_LT: return SF_EXPR_GT;
+    case SF_EXPR_LE: return SF_EXPR_GE;
+    case SF_EXPR_GT: return SF_EXPR_LT;
+    case SF_EXPR_GE: return SF_EXPR_LE;
+    default: return op;
+    }
+}
+
+struct test { /* "value op other", whichever side the attribute stood on */
+    struct sf_eval *eval;
+    const struct sf_expr *expr;
+    enum sf_expr_op op;
+    struct sf_static other;
+};
+
+static bool holds(const struct test *t, struct sf_static v)
+{
+    if (t->op == SF_EXPR_MATCH || t->op == SF_EXPR_NO_MATCH)
+        return match(t->eval, t->expr, v);
+    return sf_static_compare(t->op, v, t->other);
+}
+
+static bool array_holds(const struct test *t, struct sf_value_list list)
+{
+    bool wants_all = t->op == SF_EXPR_NE || t->op == SF_EXPR_NO_MATCH;
+    struct sf_attr element;
+    while (sf_value_list_next(&list, &element)) {
+        if (holds(t, sf_static_from_value(element.val)) != wants_all)
+            return !wants_all;
+    }
+    return wants_all;
+}
+
+static bool attr_holds(const struct test *t, const struct sf_query_attr *a,
+                       const struct sf_trace_view *v, uint32_t span)
+{
+    struct sf_eval_values values = {0};
+    while (sf_eval_values_next(&values, a, v, span)) {
+        if (values.is_array ? array_holds(t, values.array) : holds(t, values.one))
+            return true;
+    }
+    return false;
+}
+
+static bool exists(struct sf_eval *e, const struct sf_expr *x, const struct sf_trace_view *v,
+                   uint32_t span)
+{
+    struct sf_eval_values values = {0};
+    if (x->kind == SF_EXPR_ATTR)
+        return sf_eval_values_next(&values, &x->attr, v, span);
+    return sf_eval_expr(e, x, v, span).type != SF_TYPE_NIL;
+}
+
+/* Ids are shown and typed with or without leading zeros. */
+static struct sf_static without_zeros(const struct sf_expr *attr, struct sf_static literal)
+{
+    if ((attr->attr.intrinsic == SF_INTRINSIC_TRACE_ID ||
+         attr->attr.intrinsic == SF_INTRINSIC_LINK_TRACE_ID) &&
+        literal.type == SF_TYPE_STRING) {
+        while (literal.str.len > 1 && literal.str.p[0] == '0')
+            literal.str = sf_str_from_at(literal.str, 1);
+    }
+    return literal;
+}
+
+static bool compare(struct sf_eval *e, const struct sf_expr *x, const struct sf_trace_view *v,
+                    uint32_t span)
+{
+    const struct sf_expr *l = x->left, *r = x->right;
+    struct test t = {.eval = e, .expr = x, .op = x->op};
+    if (is_nil_literal(r))
+        return exists(e, l, v, span) == (x->op == SF_EXPR_NE);
+    if (is_nil_literal(l))
+        return exists(e, r, v, span) == (x->op == SF_EXPR_NE);
+    if (l->kind == SF_EXPR_ATTR) {
+        if (x->op != SF_EXPR_MATCH && x->op != SF_EXPR_NO_MATCH)
+            t.other = without_zeros(l, sf_eval_expr(e, r, v, span));
+        return attr_holds(&t, &l->attr, v, span);
+    }
+    if (x->op == SF_EXPR_MATCH || x->op == SF_EXPR_NO_MATCH)
+        return match(e, x, sf_eval_expr(e, l, v, span));
+    if (r->kind == SF_EXPR_ATTR) {
+        t.op = mirrored(x->op);
+        t.other = without_zeros(r, sf_eval_expr(e, l, v, span));
+        return attr_holds(&t, &r->attr, v, span);
+    }
+    return sf_static_compare(x->op, sf_eval_expr(e, l, v, span), sf_eval_expr(e, r, v, span));
+}
+
+static struct sf_static truth(bool is_true)
+{
+    return (struct sf_static){SF_TYPE_BOOL, {.is_true = is_true}};
+}
+
+bool sf_eval_is_true(struct sf_eval *e, const struct sf_expr *x, const struct sf_trace_view *v,
+                     uint32_t span)
+{
+    struct sf_static val;
+    if (x->kind == SF_EXPR_BINARY && x->op == SF_EXPR_AND)
+        return sf_eval_is_true(e, x->left, v, span) && sf_eval_is_true(e, x->right, v, span);
+    if (x->kind == SF_EXPR_BINARY && x->op == SF_EXPR_OR)
+        return sf_eval_is_true(e, x->left, v, span) || sf_eval_is_true(e, x->right, v, span);
+    if (x->kind == SF_EXPR_BINARY && x->op <= SF_EXPR_NO_MATCH)
+        return compare(e, x, v, span);
+    val = sf_eval_expr(e, x, v, span);
+    return val.type == SF_TYPE_BOOL && val.is_true;
+}
+
+struct sf_static sf_eval_expr(struct sf_eval *e, const struct sf_expr *x,
+                              const struct sf_trace_view *v, uint32_t span)
+{
+    switch (x->kind) {
+    case SF_EXPR_LITERAL: return x->literal;
+    case SF_EXPR_ATTR: return sf_eval_attr_one(&x->attr, v, span, e->texts[x->number].text);
+    case SF_EXPR_UNARY: return sf_static_unary(x->op, sf_eval_expr(e, x->left, v, span));
+    case SF_EXPR_BINARY: break;
+    }
+    if (x->op <= SF_EXPR_OR)
+        return truth(sf_eval_is_true(e, x, v, span));
+    return sf_static_binary(x->op, sf_eval_expr(e, x->left, v, span),
+                            sf_eval_expr(e, x->right, v, span));
+}
+
+bool sf_eval_expr_needs_tree(const struct sf_expr *x)
+{
+    return x && ((x->kind == SF_EXPR_ATTR && sf_query_attr_needs_tree(&x->attr)) ||
+                 sf_eval_expr_needs_tree(x->left) || sf_eval_expr_needs_tree(x->right));
+}
+
+enum sf_err sf_eval_fault(const struct sf_eval *e, struct sf_why *why)
+{
+    if (e->err && why)
+        *why = e->why;
+    return e->err;
+}
+
+/* ---- patterns ---- */
+
+static enum sf_err compile_expr(struct sf_eval *e, const struct sf_expr *x, struct sf_why *why)
+{
+    enum sf_err err;
+    if (!x)
+        return SF_OK;
+    if (x->kind == SF_EXPR_BINARY && (x->op == SF_EXPR_MATCH || x->op == SF_EXPR_NO_MATCH)) {
+        err = sf_regex_new_whole(x->right->literal.str, &e->patterns[x->number], why);
+        if (err)
+            return err;
+    }
+    err = compile_expr(e, x->left, why);
+    return err ? err : compile_expr(e, x->right, why);
+}
+
+static enum sf_err compile_pipeline(struct sf_eval *e, const struct sf_pipeline *p,
+                                    struct sf_why *why);
+
+static enum sf_err compile_spanset(struct sf_eval *e, const struct sf_spanset *s,
+                                   struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    if (!s)
+        return SF_OK;
+    if (s->op == SF_SPANSET_PIPELINE)
+        return compile_pipeline(e, s->pipeline, why);
+    err = compile_expr(e, s->filter, why);
+    if (!err)
+        err = compile_spanset(e, s->left, why);
+    return err ? err : compile_spanset(e, s->right, why);
+}
+
+static enum sf_err compile_pipeline(struct sf_eval *e, const struct sf_pipeline *p,
+                                    struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    for (uint32_t i = 0; p && i < p->n_stages && !err; i++) {
+        err = compile_spanset(e, p->stages[i].spanset, why);
+        if (!err)
+            err = compile_expr(e, p->stages[i].expr, why);
+    }
+    return err;
+}
+
+static enum sf_err compile_metrics(struct sf_eval *e, const struct sf_metrics *m,
+                                   struct sf_why *why)
+{
+    enum sf_err err;
+    if (!m)
+        return SF_OK;
+    err = compile_pipeline(e, m->pipeline, why);
+    if (!err)
+        err = compile_expr(e, m->metric.selection, why);
+    if (!err)
+        err = compile_metrics(e, m->left, why);
+    return err ? err : compile_metrics(e, m->right, why);
+}
+
+enum sf_err sf_eval_new(const struct sf_query *query, struct sf_eval **out, struct sf_why *why)
+{
+    enum sf_err err;
+    struct sf_eval *e = sf_heap_new(sizeof(*e));
+    if (!e)
+        return sf_fail(why, SF_ERR_NOMEM, "no memory for the query");
+    e->n = query->n_exprs;
+    e->patterns = sf_heap_new_n(e->n ? e->n : 1, sizeof(struct sf_regex *));
+    e->texts = sf_heap_new_n(e->n ? e->n : 1, sizeof(*e->texts));
+    e->scratch = sf_regex_scratch_new();
+    if (!e->patterns || !e->texts || !e->scratch) {
+        sf_eval_free(e);
+        return sf_fail(why, SF_ERR_NOMEM, "no memory for the query");
+    }
+    err = compile_pipeline(e, query->pipeline, why);
+    if (!err)
+        err = compile_metrics(e, query->metrics, why);
+    if (err) {
+        sf_eval_free(e);
+        return err;
+    }
+    *out = e;
+    return SF_OK;
+}
+
+void sf_eval_free(struct sf_eval *e)
+{
+    if (!e)
+        return;
+    for (uint32_t i = 0; e->patterns && i < e->n; i++)
+        sf_regex_free(e->patterns[i]);
+    sf_regex_scratch_free(e->scratch);
+    sf_heap_free(e->patterns);
+    sf_heap_free(e->texts);
+    sf_heap_free(e);
+}

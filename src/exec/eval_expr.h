@@ -1,0 +1,16 @@
+/* eval_expr.h - what an evaluator holds; private to the files named eval. */
+#pragma once
+#include "exec/eval.h"
+#include "exec/eval_attr.h"
+#include "wire/regex.h"
+
+struct sf_eval {
+    struct sf_regex **patterns; /* by expression number; NULL where there is none */
+    struct {
+        char text[SF_EVAL_TEXT_LEN];
+    } * texts; /* by expression number: where its id, if it is one, is written */
+    struct sf_regex_scratch *scratch;
+    uint32_t n;
+    enum sf_err err; /* the first fault */
+    struct sf_why why;
+};

@@ -1,0 +1,57 @@
+/* redact_rules.h - a compiled redactor: its words, expressions and verdicts. Private to
+ * redact*.c. */
+#pragma once
+#include <stdatomic.h>
+
+#include "intake/redact.h"
+#include "intake/redact_shape.h"
+#include "intake/redact_words.h"
+#include "wire/regex.h"
+
+enum { SF_REDACT_CACHE = 4096, SF_REDACT_MAX_HITS = 64 };
+
+struct sf_redact_word {
+    struct sf_word word;
+    bool is_builtin; /* counts under a plural stay; values and names are not searched for it */
+    uint32_t rule;
+};
+
+struct sf_redact_regex {
+    struct sf_regex *re;
+    uint32_t rule;
+};
+
+struct sf_redactor {
+    bool has_builtin, is_substring, in_keys, in_values, in_names;
+    struct sf_redact_word *words;
+    struct sf_redact_regex *regexes;
+    size_t n_words, n_regexes;
+    bool has_own_words; /* any that values and names are searched for */
+    char **allow;
+    size_t n_allow;
+    uint8_t *hash_key;
+    size_t hash_key_len;
+    char **rules;                    /* names */
+    atomic_uint_fast64_t *n_by_rule; /* counters, relaxed */
+    size_t n_rules;
+    uint64_t seed;
+    /* What is known of keys: the upper bits of a key's seeded hash and, in the lowest three, its
+     * verdict. A slot is one word, so that threads may race for it. */
+    atomic_uint_fast64_t cache[SF_REDACT_CACHE];
+};
+
+enum sf_redact_verdict {
+    SF_VERDICT_UNKNOWN,
+    SF_VERDICT_CLEAN,       /* look into the value */
+    SF_VERDICT_ALLOWED,     /* leave the attribute alone */
+    SF_VERDICT_SECRET,      /* the value goes */
+    SF_VERDICT_SECRET_TEXT, /* the value goes unless it is a number: a plural counts things */
+    SF_VERDICT_REWRITE      /* the key itself holds a secret */
+};
+
+/* `scratch` may be NULL when there are no expressions. */
+enum sf_redact_verdict sf_redactor_key(const struct sf_redactor *r, sf_str key,
+                                       struct sf_regex_scratch *scratch);
+/* The rule by which a key is secret; for counting and watching only. */
+uint32_t sf_redactor_key_rule(const struct sf_redactor *r, sf_str key,
+                              struct sf_regex_scratch *scratch);

@@ -1,0 +1,45 @@
+/* redact_shape.h - secrets known by their look: cards, keys, tokens, passwords in URLs and
+ * name=value pairs. Private to redact*.c.
+ *
+ * Nearly every text has none, and each is seen by the ingest path: sixteen bytes at a time and a
+ * table over neighbouring bytes find the few places worth a second look. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+enum sf_shape {
+    SF_SHAPE_CARD,
+    SF_SHAPE_CLOUD_KEY,
+    SF_SHAPE_JWT,
+    SF_SHAPE_AUTH_HEADER, /* Bearer ..., Basic ... */
+    SF_SHAPE_PRIVATE_KEY,
+    SF_SHAPE_TOKEN, /* with a prefix its maker gave it */
+    SF_SHAPE_URL_PASSWORD,
+    SF_SHAPE_PAIR, /* password=..., "token": ... */
+    SF_SHAPES
+};
+
+struct sf_shape_hit {
+    size_t at, end;
+    enum sf_shape shape;
+};
+
+/* What a shape needs to know of the words in force. */
+struct sf_shape_names {
+    /* Is the value of a pair with this name a secret? `is_number`: it is digits alone. */
+    bool (*is_secret)(const void *arg, sf_str name, bool is_number);
+    const void *arg;
+    bool has_shapes; /* all of them; otherwise pairs only */
+};
+
+/* True: nothing in the text is worth a look, sf_shape_find would find nothing. The fast half: it
+ * says false of some texts without secrets, never true of one with. */
+bool sf_shape_is_plain(sf_str text);
+/* Appends hits to `out` (room for `max`), in no order, perhaps overlapping. Returns how many there
+ * are; more than `max`: the text is full of them. */
+size_t sf_shape_find(sf_str text, const struct sf_shape_names *names, struct sf_shape_hit *out,
+                     size_t max);
+bool sf_shape_is_card(uint64_t digits); /* a card number as one integer */

@@ -1,0 +1,28 @@
+/* redact_words.h - the words of a key: split at anything that is no letter or digit and where
+ * camelCase begins a new word. auth_token, AuthToken and authTokens have the word "token";
+ * tokenize has not. Private to redact*.c. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+
+/* The next word part at or after *at; false at the end. *at moves behind it. */
+bool sf_words_next(sf_str text, size_t *at, sf_str *out);
+
+enum { SF_WORDS_MAX_PARTS = 8, SF_WORDS_MAX_LEN = 64 };
+struct sf_word {                   /* one or more parts, lower case: "api key" */
+    char joined[SF_WORDS_MAX_LEN]; /* the parts without a gap: "apikey" is found, too */
+    sf_str parts[SF_WORDS_MAX_PARTS];
+    sf_str whole;
+    size_t n_parts;
+};
+
+/* False: no word, or too long. `out` must not move afterwards. */
+bool sf_word_init(struct sf_word *out, sf_str text);
+
+enum sf_word_found { SF_WORD_NONE, SF_WORD_ONE, SF_WORD_PLURAL };
+/* Does `text` contain the word's parts one after another, the last one perhaps with an s? */
+enum sf_word_found sf_word_find(const struct sf_word *w, sf_str text);
+/* Does it stand anywhere in `text`, whatever surrounds it? */
+bool sf_word_find_substring(const struct sf_word *w, sf_str text);

@@ -1,0 +1,85 @@
+#include "os/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+
+enum sf_err sf_child_start_self(const char *const *argv, const char *log_path, struct sf_child *out,
+                                struct sf_why *why)
+{
+    pid_t parent = getpid(), pid;
+    int log = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (log < 0)
+        return sf_fail(why, SF_ERR_IO, "open %s: %s", log_path, strerror(errno));
+    pid = fork();
+    if (pid == 0) {
+        /* Ctrl-C is the parent's affair: it ends its children in order. */
+        setpgid(0, 0);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(1);
+        dup2(log, STDOUT_FILENO);
+        dup2(log, STDERR_FILENO);
+        execv("/proc/self/exe", (char *const *)(uintptr_t)argv);
+        _exit(127);
+    }
+    close(log);
+    if (pid < 0)
+        return sf_fail(why, SF_ERR_NOMEM, "start %s: %s", argv[0], strerror(errno));
+    out->pid = pid;
+    return SF_OK;
+}
+
+bool sf_child_is_running(struct sf_child *c, int *out_code)
+{
+    int status;
+    if (c->pid == 0)
+        return false;
+    if (waitpid(c->pid, &status, WNOHANG) != c->pid)
+        return true;
+    c->pid = 0;
+    *out_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return false;
+}
+
+void sf_child_stop(struct sf_child *c, unsigned grace_ms)
+{
+    int code;
+    if (c->pid == 0)
+        return;
+    kill(c->pid, SIGTERM);
+    for (unsigned ms = 0; ms < grace_ms; ms += 10) {
+        if (!sf_child_is_running(c, &code))
+            return;
+        sf_clock_sleep_ms(10);
+    }
+    kill(c->pid, SIGKILL);
+    waitpid(c->pid, &code, 0);
+    c->pid = 0;
+}
+
+static volatile sig_atomic_t is_interrupted;
+
+static void note(int signal)
+{
+    (void)signal;
+    is_interrupted = 1;
+}
+
+void sf_interrupt_watch(void)
+{
+    struct sigaction act = {.sa_handler = note};
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+}
+
+bool sf_interrupt_is_set(void)
+{
+    return is_interrupted != 0;
+}

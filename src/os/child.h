@@ -1,0 +1,23 @@
+/* child.h - another process of ours: started, watched, ended by its pid. */
+#pragma once
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct sf_child {
+    pid_t pid; /* 0: none */
+};
+
+/* Runs this very binary with `argv` (argv[0] included, NULL at the end). Its output goes to the
+ * file `log_path`. It is killed when its parent dies. */
+enum sf_err sf_child_start_self(const char *const *argv, const char *log_path, struct sf_child *out,
+                                struct sf_why *why);
+/* True while it runs; once it has ended, false and *out_code its exit code (128 + signal). */
+bool sf_child_is_running(struct sf_child *c, int *out_code);
+/* SIGTERM, then SIGKILL after `grace_ms`; waits. One that never started is fine. */
+void sf_child_stop(struct sf_child *c, unsigned grace_ms);
+
+/* From the first call on, Ctrl-C and SIGTERM only set what sf_interrupt_is_set() tells. */
+void sf_interrupt_watch(void);
+bool sf_interrupt_is_set(void);

@@ -1,0 +1,131 @@
+/* expr_check.c - the type rules that need no data. The sentences begin as people know them from
+ * other TraceQL servers; dashboards match on them. */
+#include "query/attr_text.h"
+#include "query/parser.h"
+#include "wire/regex.h"
+
+bool sf_type_is_number(enum sf_static_type t)
+{
+    return t == SF_TYPE_INT || t == SF_TYPE_FLOAT || t == SF_TYPE_DURATION;
+}
+
+bool sf_expr_has_attr(const struct sf_expr *e)
+{
+    /* Depth is bounded by the parser. */
+    return e &&
+           (e->kind == SF_EXPR_ATTR || sf_expr_has_attr(e->left) || sf_expr_has_attr(e->right));
+}
+
+static bool is_nil(const struct sf_expr *e)
+{
+    return e->kind == SF_EXPR_LITERAL && e->literal.type == SF_TYPE_NIL;
+}
+
+static bool check_nil(struct sf_parser *p, const struct sf_expr *e)
+{
+    const struct sf_expr *other = is_nil(e->left) ? e->right : e->left;
+    const struct sf_query_attr *a = &other->attr;
+    sf_str text;
+    if (e->op != SF_EXPR_EQ && e->op != SF_EXPR_NE) {
+        sf_parser_fail(p, SF_ERR_INPUT, e->column,
+                       "illegal operation for the given types: nil takes = and != only");
+        return false;
+    }
+    if (!sf_expr_has_attr(other)) {
+        sf_parser_fail(p, SF_ERR_INPUT, e->column, "nil can only be compared with an attribute");
+        return false;
+    }
+    if (other->kind != SF_EXPR_ATTR)
+        return true;
+    if (a->intrinsic != SF_INTRINSIC_NONE ||
+        (a->scope == SF_SCOPE_RESOURCE && sf_str_eq(a->name, SF_STR("service.name")))) {
+        text = sf_query_attr_text(a, p->req);
+        sf_parser_fail(p, SF_ERR_INPUT, e->column,
+                       "%.*s = nil is not valid because every span has it", SF_STR_ARG(text));
+        return false;
+    }
+    return true;
+}
+
+static bool check_match(struct sf_parser *p, const struct sf_expr *e)
+{
+    struct sf_why words;
+    if (e->right->kind != SF_EXPR_LITERAL || e->right->type != SF_TYPE_STRING) {
+        sf_parser_fail(p, SF_ERR_INPUT, e->right->column,
+                       "invalid type for =~ or !~: the right side must be a string");
+        return false;
+    }
+    if (e->left->type != SF_TYPE_STRING && e->left->type != SF_TYPE_UNKNOWN) {
+        sf_parser_fail(
+            p, SF_ERR_INPUT, e->column,
+            "binary operations must operate on the same type: =~ and !~ compare strings");
+        return false;
+    }
+    if (sf_regex_check(e->right->literal.str, &words)) {
+        sf_parser_fail(p, SF_ERR_INPUT, e->right->column, "invalid regex: %s", words.text);
+        return false;
+    }
+    return true;
+}
+
+static bool types_meet(enum sf_static_type a, enum sf_static_type b)
+{
+    return a == SF_TYPE_UNKNOWN || b == SF_TYPE_UNKNOWN || a == b ||
+           (sf_type_is_number(a) && sf_type_is_number(b));
+}
+
+static bool suits(enum sf_expr_op op, enum sf_static_type t)
+{
+    if (t == SF_TYPE_UNKNOWN || op == SF_EXPR_EQ || op == SF_EXPR_NE)
+        return true;
+    if (op == SF_EXPR_AND || op == SF_EXPR_OR)
+        return t == SF_TYPE_BOOL;
+    if (op <= SF_EXPR_GE)
+        return sf_type_is_number(t) || t == SF_TYPE_STRING;
+    return sf_type_is_number(t);
+}
+
+static bool check_binary(struct sf_parser *p, const struct sf_expr *e)
+{
+    if (is_nil(e->left) || is_nil(e->right))
+        return check_nil(p, e);
+    if (e->op == SF_EXPR_MATCH || e->op == SF_EXPR_NO_MATCH)
+        return check_match(p, e);
+    if (!types_meet(e->left->type, e->right->type)) {
+        sf_parser_fail(p, SF_ERR_INPUT, e->column,
+                       "binary operations must operate on the same type: %s and %s",
+                       sf_static_type_name(e->left->type), sf_static_type_name(e->right->type));
+        return false;
+    }
+    if (!suits(e->op, e->left->type) || !suits(e->op, e->right->type)) {
+        sf_parser_fail(p, SF_ERR_INPUT, e->column, "illegal operation for the given types: %s %s",
+                       sf_expr_op_text(e->op), sf_static_type_name(e->left->type));
+        return false;
+    }
+    return true;
+}
+
+bool sf_parser_check_expr(struct sf_parser *p, const struct sf_expr *e)
+{
+    enum sf_static_type t;
+    if (e->kind == SF_EXPR_BINARY)
+        return check_binary(p, e);
+    if (e->kind != SF_EXPR_UNARY)
+        return true;
+    t = e->left->type;
+    if (t == SF_TYPE_UNKNOWN || (e->op == SF_EXPR_NOT ? t == SF_TYPE_BOOL : sf_type_is_number(t)))
+        return true;
+    sf_parser_fail(p, SF_ERR_INPUT, e->column, "illegal operation for the given type: %s %s",
+                   sf_expr_op_text(e->op), sf_static_type_name(t));
+    return false;
+}
+
+bool sf_parser_check_filter(struct sf_parser *p, const struct sf_expr *e)
+{
+    if (e->type == SF_TYPE_BOOL || (e->type == SF_TYPE_UNKNOWN && e->kind == SF_EXPR_ATTR))
+        return true;
+    sf_parser_fail(p, SF_ERR_INPUT, e->column,
+                   "span filter field expressions must resolve to a boolean, not %s",
+                   sf_static_type_name(e->type));
+    return false;
+}

@@ -1,0 +1,325 @@
+/* expr_parse.c - field expressions by precedence climbing.
+ *
+ *   2  && ||          (one level, left to right)
+ *   3  = != < <= > >= =~ !~
+ *   4  + - and prefix -
+ *   5  prefix !
+ *   6  * / %
+ *   7  ^              (right to left)
+ *
+ * So -.a * 2 is -(.a * 2), and !.a = .b is (!.a) = .b. Sub-expressions of literals are folded. */
+#include "model/span.h"
+#include "query/expr_fold.h"
+#include "query/parser.h"
+
+struct binary {
+    const char *sign;
+    enum sf_expr_op op;
+    unsigned level;
+};
+
+static const struct binary binaries[] = {
+    {"&&", SF_EXPR_AND, 2},      {"||", SF_EXPR_OR, 2}, {"=", SF_EXPR_EQ, 3},
+    {"!=", SF_EXPR_NE, 3},       {"<", SF_EXPR_LT, 3},  {"<=", SF_EXPR_LE, 3},
+    {">", SF_EXPR_GT, 3},        {">=", SF_EXPR_GE, 3}, {"=~", SF_EXPR_MATCH, 3},
+    {"!~", SF_EXPR_NO_MATCH, 3}, {"+", SF_EXPR_ADD, 4}, {"-", SF_EXPR_SUB, 4},
+    {"*", SF_EXPR_MUL, 6},       {"/", SF_EXPR_DIV, 6}, {"%", SF_EXPR_MOD, 6},
+    {"^", SF_EXPR_POW, 7},
+};
+
+static const struct binary *binary_in_hand(const struct sf_parser *p)
+{
+    for (size_t i = 0; i < sizeof(binaries) / sizeof(binaries[0]); i++) {
+        if (sf_parser_is_sign(p, binaries[i].sign))
+            return &binaries[i];
+    }
+    return NULL;
+}
+
+struct name {
+    const char *scope; /* NULL: bare word */
+    const char *word;
+    enum sf_intrinsic intrinsic;
+};
+
+static const struct name names[] = {
+    {NULL, "name", SF_INTRINSIC_NAME},
+    {NULL, "duration", SF_INTRINSIC_DURATION},
+    {NULL, "status", SF_INTRINSIC_STATUS},
+    {NULL, "statusMessage", SF_INTRINSIC_STATUS_MESSAGE},
+    {NULL, "kind", SF_INTRINSIC_KIND},
+    {NULL, "rootName", SF_INTRINSIC_ROOT_NAME},
+    {NULL, "rootServiceName", SF_INTRINSIC_ROOT_SERVICE},
+    {NULL, "traceDuration", SF_INTRINSIC_TRACE_DURATION},
+    {NULL, "nestedSetLeft", SF_INTRINSIC_NESTED_LEFT},
+    {NULL, "nestedSetRight", SF_INTRINSIC_NESTED_RIGHT},
+    {NULL, "nestedSetParent", SF_INTRINSIC_NESTED_PARENT},
+    {"span", "name", SF_INTRINSIC_NAME},
+    {"span", "duration", SF_INTRINSIC_DURATION},
+    {"span", "status", SF_INTRINSIC_STATUS},
+    {"span", "statusMessage", SF_INTRINSIC_STATUS_MESSAGE},
+    {"span", "kind", SF_INTRINSIC_KIND},
+    {"span", "id", SF_INTRINSIC_SPAN_ID},
+    {"span", "parentID", SF_INTRINSIC_PARENT_ID},
+    {"span", "childCount", SF_INTRINSIC_CHILD_COUNT},
+    {"trace", "duration", SF_INTRINSIC_TRACE_DURATION},
+    {"trace", "rootName", SF_INTRINSIC_ROOT_NAME},
+    {"trace", "rootService", SF_INTRINSIC_ROOT_SERVICE},
+    {"trace", "id", SF_INTRINSIC_TRACE_ID},
+    {"event", "name", SF_INTRINSIC_EVENT_NAME},
+    {"event", "timeSinceStart", SF_INTRINSIC_EVENT_TIME},
+    {"link", "traceID", SF_INTRINSIC_LINK_TRACE_ID},
+    {"link", "spanID", SF_INTRINSIC_LINK_SPAN_ID},
+    {"instrumentation", "name", SF_INTRINSIC_SCOPE_NAME},
+    {"instrumentation", "version", SF_INTRINSIC_SCOPE_VERSION},
+};
+
+static enum sf_intrinsic find_intrinsic(sf_str scope, sf_str word)
+{
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (sf_str_eq(sf_str_from(names[i].scope), scope) &&
+            sf_str_eq(sf_str_from(names[i].word), word))
+            return names[i].intrinsic;
+    }
+    return SF_INTRINSIC_NONE;
+}
+
+bool sf_parser_attr(struct sf_parser *p, struct sf_query_attr *out)
+{
+    struct sf_query_attr attr = {.scope = SF_SCOPE_INTRINSIC};
+    if (p->token.kind == SF_TOKEN_ATTR) {
+        if (p->token.is_parent) {
+            sf_parser_fail(p, SF_ERR_INPUT, p->token.column, "parent not yet supported");
+            return false;
+        }
+        attr = p->token.attr;
+        attr.intrinsic = SF_INTRINSIC_NONE;
+    } else if (p->token.kind == SF_TOKEN_SCOPE) {
+        sf_str scope = p->token.text;
+        sf_parser_next(p);
+        if (p->token.kind == SF_TOKEN_WORD)
+            attr.intrinsic = find_intrinsic(scope, p->token.text);
+        if (!attr.intrinsic) {
+            sf_parser_unexpected(p,
+                                 "an intrinsic of this scope, such as span:name or trace:duration");
+            return false;
+        }
+    } else if (p->token.kind == SF_TOKEN_WORD) {
+        if (sf_parser_is_word(p, "parent")) {
+            sf_parser_fail(p, SF_ERR_INPUT, p->token.column, "parent not yet supported");
+            return false;
+        }
+        attr.intrinsic = find_intrinsic(SF_STR_NONE, p->token.text);
+    }
+    if (attr.scope == SF_SCOPE_INTRINSIC && !attr.intrinsic) {
+        sf_parser_unexpected(p, "an attribute such as span.name, resource.service.name or an "
+                                "intrinsic such as duration");
+        return false;
+    }
+    sf_parser_next(p);
+    *out = attr;
+    return !p->err;
+}
+
+struct word_literal {
+    const char *word;
+    enum sf_static_type type;
+    int64_t value;
+};
+
+static const struct word_literal word_literals[] = {
+    {"true", SF_TYPE_BOOL, 1},
+    {"false", SF_TYPE_BOOL, 0},
+    {"nil", SF_TYPE_NIL, 0},
+    {"unset", SF_TYPE_STATUS, SF_STATUS_UNSET},
+    {"ok", SF_TYPE_STATUS, SF_STATUS_OK},
+    {"error", SF_TYPE_STATUS, SF_STATUS_ERROR},
+    {"unspecified", SF_TYPE_KIND, SF_KIND_UNSPECIFIED},
+    {"internal", SF_TYPE_KIND, SF_KIND_INTERNAL},
+    {"server", SF_TYPE_KIND, SF_KIND_SERVER},
+    {"client", SF_TYPE_KIND, SF_KIND_CLIENT},
+    {"producer", SF_TYPE_KIND, SF_KIND_PRODUCER},
+    {"consumer", SF_TYPE_KIND, SF_KIND_CONSUMER},
+    {"minInt", SF_TYPE_INT, INT64_MIN},
+    {"maxInt", SF_TYPE_INT, INT64_MAX},
+};
+
+static bool literal_in_hand(const struct sf_parser *p, struct sf_static *out)
+{
+    const struct sf_token *t = &p->token;
+    switch (t->kind) {
+    case SF_TOKEN_STRING: *out = (struct sf_static){SF_TYPE_STRING, {.str = t->str}}; return true;
+    case SF_TOKEN_INT: *out = (struct sf_static){SF_TYPE_INT, {.i64 = t->i64}}; return true;
+    case SF_TOKEN_FLOAT: *out = (struct sf_static){SF_TYPE_FLOAT, {.f64 = t->f64}}; return true;
+    case SF_TOKEN_DURATION:
+        *out = (struct sf_static){SF_TYPE_DURATION, {.i64 = t->i64}};
+        return true;
+    case SF_TOKEN_WORD: break;
+    default: return false;
+    }
+    for (size_t i = 0; i < sizeof(word_literals) / sizeof(word_literals[0]); i++) {
+        const struct word_literal *w = &word_literals[i];
+        if (!sf_parser_is_word(p, w->word))
+            continue;
+        out->type = w->type;
+        if (w->type == SF_TYPE_BOOL)
+            out->is_true = w->value != 0;
+        else
+            out->i64 = w->value;
+        return true;
+    }
+    return false;
+}
+
+bool sf_parser_literal(struct sf_parser *p, struct sf_static *out)
+{
+    bool is_negative = sf_parser_take_sign(p, "-");
+    struct sf_static lit = {0};
+    if (!literal_in_hand(p, &lit) || (is_negative && !sf_type_is_number(lit.type))) {
+        sf_parser_unexpected(p, is_negative ? "a number" : "a value");
+        return false;
+    }
+    sf_parser_next(p);
+    *out = is_negative ? sf_static_unary(SF_EXPR_NEG, lit) : lit;
+    return !p->err;
+}
+
+static struct sf_expr *new_expr(struct sf_parser *p, enum sf_expr_kind kind, uint32_t column)
+{
+    struct sf_expr *e = sf_parser_new(p, sizeof(*e));
+    if (!e)
+        return NULL;
+    e->kind = kind;
+    e->column = column;
+    e->number = p->n_exprs++;
+    return e;
+}
+
+static enum sf_static_type type_of_attr(const struct sf_query_attr *a)
+{
+    switch (a->intrinsic) {
+    case SF_INTRINSIC_NONE: return SF_TYPE_UNKNOWN;
+    case SF_INTRINSIC_DURATION:
+    case SF_INTRINSIC_TRACE_DURATION:
+    case SF_INTRINSIC_EVENT_TIME: return SF_TYPE_DURATION;
+    case SF_INTRINSIC_STATUS: return SF_TYPE_STATUS;
+    case SF_INTRINSIC_KIND: return SF_TYPE_KIND;
+    case SF_INTRINSIC_CHILD_COUNT:
+    case SF_INTRINSIC_NESTED_LEFT:
+    case SF_INTRINSIC_NESTED_RIGHT:
+    case SF_INTRINSIC_NESTED_PARENT: return SF_TYPE_INT;
+    default: return SF_TYPE_STRING;
+    }
+}
+
+static enum sf_static_type type_of_binary(const struct sf_expr *e)
+{
+    if (e->op <= SF_EXPR_OR)
+        return SF_TYPE_BOOL;
+    if (e->left->type == SF_TYPE_UNKNOWN || e->right->type == SF_TYPE_UNKNOWN)
+        return SF_TYPE_UNKNOWN;
+    return sf_static_binary_type(e->op, e->left->type, e->right->type);
+}
+
+static const struct sf_expr *parse_level(struct sf_parser *p, unsigned least);
+
+static const struct sf_expr *make_unary(struct sf_parser *p, enum sf_expr_op op, uint32_t column,
+                                        const struct sf_expr *operand)
+{
+    struct sf_expr *e;
+    if (!operand)
+        return NULL;
+    e = new_expr(p, SF_EXPR_UNARY, column);
+    if (!e)
+        return NULL;
+    e->op = op;
+    e->left = operand;
+    e->type = op == SF_EXPR_NOT ? SF_TYPE_BOOL : operand->type;
+    if (!sf_parser_check_expr(p, e))
+        return NULL;
+    if (operand->kind == SF_EXPR_LITERAL) {
+        e->kind = SF_EXPR_LITERAL;
+        e->literal = sf_static_unary(op, operand->literal);
+        e->type = e->literal.type;
+    }
+    return e;
+}
+
+static const struct sf_expr *parse_primary(struct sf_parser *p)
+{
+    uint32_t column = p->token.column;
+    struct sf_static lit = {0};
+    struct sf_query_attr attr;
+    struct sf_expr *e;
+
+    if (sf_parser_take_sign(p, "-"))
+        return make_unary(p, SF_EXPR_NEG, column, parse_level(p, 5));
+    if (sf_parser_take_sign(p, "!"))
+        return make_unary(p, SF_EXPR_NOT, column, parse_level(p, 6));
+    if (sf_parser_take_sign(p, "(")) {
+        const struct sf_expr *inner = parse_level(p, 2);
+        return inner && sf_parser_need_sign(p, ")") ? inner : NULL;
+    }
+    if (literal_in_hand(p, &lit)) {
+        e = new_expr(p, SF_EXPR_LITERAL, column);
+        if (!e)
+            return NULL;
+        e->literal = lit;
+        e->type = lit.type;
+        sf_parser_next(p);
+        return e;
+    }
+    if (!sf_parser_attr(p, &attr))
+        return NULL;
+    e = new_expr(p, SF_EXPR_ATTR, column);
+    if (!e)
+        return NULL;
+    e->attr = attr;
+    e->type = type_of_attr(&attr);
+    return e;
+}
+
+static const struct sf_expr *make_binary(struct sf_parser *p, const struct binary *b,
+                                         const struct sf_expr *left, const struct sf_expr *right)
+{
+    struct sf_expr *e = new_expr(p, SF_EXPR_BINARY, left->column);
+    if (!e)
+        return NULL;
+    e->op = b->op;
+    e->left = left;
+    e->right = right;
+    if (!sf_parser_check_expr(p, e))
+        return NULL;
+    e->type = type_of_binary(e);
+    if (left->kind == SF_EXPR_LITERAL && right->kind == SF_EXPR_LITERAL && b->op != SF_EXPR_MATCH &&
+        b->op != SF_EXPR_NO_MATCH) {
+        e->kind = SF_EXPR_LITERAL;
+        e->literal = sf_static_binary(b->op, left->literal, right->literal);
+        e->type = e->literal.type;
+    }
+    return e;
+}
+
+static const struct sf_expr *parse_level(struct sf_parser *p, unsigned least)
+{
+    const struct sf_expr *left;
+    if (!sf_parser_enter(p))
+        return NULL;
+    left = parse_primary(p);
+    while (left && !p->err) {
+        const struct binary *b = binary_in_hand(p);
+        const struct sf_expr *right;
+        if (!b || b->level < least)
+            break;
+        sf_parser_next(p);
+        right = parse_level(p, b->op == SF_EXPR_POW ? b->level : b->level + 1);
+        left = right ? make_binary(p, b, left, right) : NULL;
+    }
+    sf_parser_leave(p);
+    return p->err ? NULL : left;
+}
+
+const struct sf_expr *sf_parser_expr(struct sf_parser *p)
+{
+    return parse_level(p, 2);
+}

@@ -1,0 +1,422 @@
+#include "query/lexer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/text.h"
+
+static char peek(const struct sf_lexer *l, size_t ahead)
+{
+    return l->text.len - l->at > ahead ? l->text.p[l->at + ahead] : 0;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 0x80;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static enum sf_err fault(const struct sf_lexer *l, size_t off, struct sf_why *why, const char *what)
+{
+    return sf_fail(why, SF_ERR_INPUT, "parse error at line %u, col %u: %s", l->line,
+                   (unsigned)(off - l->line_start + 1), what);
+}
+
+static void step(struct sf_lexer *l)
+{
+    if (l->text.p[l->at] == '\n') {
+        l->line++;
+        l->line_start = l->at + 1;
+    }
+    l->at++;
+}
+
+static enum sf_err skip_blanks(struct sf_lexer *l, struct sf_why *why)
+{
+    while (l->at < l->text.len) {
+        if (is_space(peek(l, 0))) {
+            step(l);
+        } else if (peek(l, 0) == '/' && peek(l, 1) == '/') {
+            while (l->at < l->text.len && peek(l, 0) != '\n')
+                l->at++;
+        } else if (peek(l, 0) == '/' && peek(l, 1) == '*') {
+            size_t start = l->at;
+            l->at += 2;
+            while (l->at < l->text.len && !(peek(l, 0) == '*' && peek(l, 1) == '/'))
+                step(l);
+            if (l->at == l->text.len)
+                return fault(l, start, why, "comment is not closed, expecting */");
+            l->at += 2;
+        } else {
+            break;
+        }
+    }
+    return SF_OK;
+}
+
+/* ---- strings ---- */
+
+static bool read_digits(struct sf_lexer *l, unsigned n, unsigned base, uint32_t *out)
+{
+    uint32_t code = 0;
+    while (n--) {
+        int digit = sf_hex_digit(peek(l, 0));
+        if (digit < 0 || (unsigned)digit >= base)
+            return false;
+        code = code * base + (uint32_t)digit;
+        l->at++;
+    }
+    *out = code;
+    return true;
+}
+
+/* One escape after its backslash, as in Go. */
+static bool unescape(struct sf_lexer *l, struct sf_buf *out)
+{
+    static const char names[] = "abfnrtv\\\"'";
+    static const char means[] = "\a\b\f\n\r\t\v\\\"'";
+    char c = peek(l, 0);
+    const char *simple = c ? strchr(names, c) : NULL;
+    uint32_t code;
+    if (simple) {
+        sf_buf_add_u8(out, (uint8_t)means[simple - names]);
+        l->at++;
+        return true;
+    }
+    if (c >= '0' && c <= '7') {
+        if (!read_digits(l, 3, 8, &code) || code > 255)
+            return false;
+        sf_buf_add_u8(out, (uint8_t)code);
+        return true;
+    }
+    l->at += c != 0;
+    if (c == 'x') {
+        if (!read_digits(l, 2, 16, &code))
+            return false;
+        sf_buf_add_u8(out, (uint8_t)code);
+        return true;
+    }
+    if ((c == 'u' && read_digits(l, 4, 16, &code)) || (c == 'U' && read_digits(l, 8, 16, &code))) {
+        if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+            return false;
+        sf_utf8_add(out, code);
+        return true;
+    }
+    return false;
+}
+
+static enum sf_err keep(struct sf_lexer *l, struct sf_buf *text, sf_str *out, struct sf_why *why)
+{
+    bool is_kept = sf_buf_ok(text) && sf_arena_copy(l->req, sf_buf_str(text), out);
+    sf_buf_done(text);
+    return is_kept ? SF_OK : sf_fail(why, SF_ERR_LIMIT, "query: no room for its strings");
+}
+
+static enum sf_err read_quoted(struct sf_lexer *l, sf_str *out, struct sf_why *why)
+{
+    struct sf_buf text = {0};
+    size_t start = l->at++;
+    for (;;) {
+        char c = peek(l, 0);
+        if (l->at >= l->text.len || c == '\n') {
+            sf_buf_done(&text);
+            return fault(l, start, why, "string is not closed, expecting \"");
+        }
+        if (c == '"')
+            break;
+        if (c == '\\') {
+            size_t off = l->at++;
+            if (!unescape(l, &text)) {
+                sf_buf_done(&text);
+                return fault(l, off, why, "invalid escape sequence in string");
+            }
+            continue;
+        }
+        sf_buf_add_u8(&text, (uint8_t)c);
+        l->at++;
+    }
+    l->at++;
+    return keep(l, &text, out, why);
+}
+
+static enum sf_err read_raw(struct sf_lexer *l, sf_str *out, struct sf_why *why)
+{
+    size_t start = ++l->at;
+    while (l->at < l->text.len && peek(l, 0) != '`')
+        step(l);
+    if (l->at >= l->text.len)
+        return fault(l, start - 1, why, "string is not closed, expecting `");
+    *out = sf_str_part(l->text, start, l->at - start);
+    if (!out->p)
+        *out = SF_STR("");
+    l->at++;
+    return SF_OK;
+}
+
+/* ---- numbers and durations ---- */
+
+struct unit {
+    const char *name;
+    double ns;
+};
+
+static const struct unit units[] = {
+    /* Longer names first where one begins another. */
+    {"ns", 1},      {"us", 1e3},     {"\xc2\xb5s", 1e3}, {"\xce\xbcs", 1e3},
+    {"ms", 1e6},    {"s", 1e9},      {"m", 60e9},        {"h", 3600e9},
+    {"d", 86400e9}, {"w", 604800e9}, {"y", 31536000e9},
+};
+
+static const struct unit *find_unit(sf_str text)
+{
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (sf_str_starts(text, sf_str_from(units[i].name)))
+            return &units[i];
+    }
+    return NULL;
+}
+
+/* "1d12h", "1.5s", ".24h": numbers directly followed by units, to the end. */
+static bool parse_duration(sf_str text, int64_t *out)
+{
+    double sum = 0;
+    while (text.len) {
+        size_t n = 0;
+        const struct unit *unit;
+        double value;
+        while (n < text.len && (is_digit(text.p[n]) || text.p[n] == '.'))
+            n++;
+        if (n == 0 || !sf_str_to_f64((sf_str){text.p, n}, &value))
+            return false;
+        text = sf_str_from_at(text, n);
+        unit = find_unit(text);
+        if (!unit)
+            return false;
+        text = sf_str_from_at(text, strlen(unit->name));
+        sum += value * unit->ns;
+    }
+    if (sum > 9.2e18)
+        return false;
+    *out = (int64_t)llround(sum);
+    return true;
+}
+
+static enum sf_err read_number(struct sf_lexer *l, struct sf_token *t, struct sf_why *why)
+{
+    size_t start = l->at;
+    bool is_float = false, has_letters = false;
+    while (is_digit(peek(l, 0)) || peek(l, 0) == '.' || is_letter(peek(l, 0))) {
+        char c = peek(l, 0);
+        is_float |= c == '.';
+        if ((c == 'e' || c == 'E') && !has_letters &&
+            (is_digit(peek(l, 1)) ||
+             ((peek(l, 1) == '-' || peek(l, 1) == '+') && is_digit(peek(l, 2))))) {
+            is_float = true;
+            l->at += 2;
+            continue;
+        }
+        has_letters |= is_letter(c);
+        l->at++;
+    }
+    t->text = sf_str_part(l->text, start, l->at - start);
+    if (has_letters) {
+        t->kind = SF_TOKEN_DURATION;
+        return parse_duration(t->text, &t->i64)
+                   ? SF_OK
+                   : fault(l, start, why,
+                           "not a number or duration such as 5, 1.5, 100ms or 1h30m");
+    }
+    if (is_float) {
+        t->kind = SF_TOKEN_FLOAT;
+        return sf_str_to_f64(t->text, &t->f64) ? SF_OK : fault(l, start, why, "not a number");
+    }
+    t->kind = SF_TOKEN_INT;
+    return sf_str_to_i64(t->text, &t->i64) ? SF_OK
+                                           : fault(l, start, why, "integer does not fit 64 bits");
+}
+
+/* ---- attributes ---- */
+
+static bool ends_name(char c)
+{
+    return c == 0 || is_space(c) || strchr("{}()=~!<>&|^,", c);
+}
+
+static enum sf_err read_name(struct sf_lexer *l, sf_str *out, struct sf_why *why)
+{
+    struct sf_buf name = {0};
+    size_t start = l->at;
+    while (l->at < l->text.len && !ends_name(peek(l, 0))) {
+        if (peek(l, 0) != '"') {
+            sf_buf_add_u8(&name, (uint8_t)l->text.p[l->at++]);
+            continue;
+        }
+        l->at++;
+        while (peek(l, 0) != '"') {
+            size_t off = l->at;
+            char c = peek(l, 0);
+            if (l->at >= l->text.len || c == '\n') {
+                sf_buf_done(&name);
+                return fault(l, start, why, "quoted attribute name is not closed, expecting \"");
+            }
+            if (c == '\\') {
+                c = peek(l, 1);
+                if (c != '"' && c != '\\') {
+                    sf_buf_done(&name);
+                    return fault(l, off, why, "invalid escape sequence in attribute name");
+                }
+                l->at++;
+            }
+            sf_buf_add_u8(&name, (uint8_t)c);
+            l->at++;
+        }
+        l->at++;
+    }
+    if (name.len == 0) {
+        sf_buf_done(&name);
+        return fault(l, start, why,
+                     "syntax error: unexpected end of attribute, expecting its name");
+    }
+    return keep(l, &name, out, why);
+}
+
+struct prefix {
+    const char *word;
+    enum sf_attr_scope scope;
+};
+
+static const struct prefix prefixes[] = {
+    {"resource", SF_SCOPE_RESOURCE},
+    {"span", SF_SCOPE_SPAN},
+    {"event", SF_SCOPE_EVENT},
+    {"link", SF_SCOPE_LINK},
+    {"instrumentation", SF_SCOPE_INSTRUMENTATION},
+};
+
+static const struct prefix *find_prefix(sf_str word)
+{
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+        if (sf_str_eq(word, sf_str_from(prefixes[i].word)))
+            return &prefixes[i];
+    }
+    return NULL;
+}
+
+static sf_str read_word(struct sf_lexer *l)
+{
+    size_t start = l->at;
+    while (is_letter(peek(l, 0)) || is_digit(peek(l, 0)))
+        l->at++;
+    return sf_str_part(l->text, start, l->at - start);
+}
+
+static enum sf_err read_attr(struct sf_lexer *l, enum sf_attr_scope scope, struct sf_token *t,
+                             struct sf_why *why)
+{
+    t->kind = SF_TOKEN_ATTR;
+    t->attr.scope = scope;
+    return read_name(l, &t->attr.name, why);
+}
+
+static enum sf_err read_word_token(struct sf_lexer *l, struct sf_token *t, struct sf_why *why)
+{
+    sf_str word = read_word(l);
+    const struct prefix *prefix = find_prefix(word);
+    t->text = word;
+    if (peek(l, 0) == ':' && (prefix || sf_str_eq(word, SF_STR("trace")))) {
+        l->at++;
+        t->kind = SF_TOKEN_SCOPE;
+        return SF_OK;
+    }
+    if (peek(l, 0) == '.' && sf_str_eq(word, SF_STR("parent"))) {
+        size_t name_at = ++l->at;
+        sf_str second = read_word(l);
+        prefix = find_prefix(second);
+        t->is_parent = true;
+        if (prefix && peek(l, 0) == '.')
+            l->at++;
+        else
+            l->at = name_at;
+        return read_attr(l, prefix && l->at != name_at ? prefix->scope : SF_SCOPE_ANY, t, why);
+    }
+    if (peek(l, 0) == '.' && prefix) {
+        l->at++;
+        return read_attr(l, prefix->scope, t, why);
+    }
+    t->kind = SF_TOKEN_WORD;
+    return SF_OK;
+}
+
+/* ---- operators ---- */
+
+static const char *const signs[] = {
+    /* Longest first. */
+    "!>>", "!<<", "&>>", "&<<", "!>", "!<", "!~", "!=", "&>", "&<", "&~", "&&",
+    "||",  "=~",  "<=",  ">=",  ">>", "<<", "=",  "<",  ">",  "~",  "!",  "|",
+    "+",   "-",   "*",   "/",   "%",  "^",  "{",  "}",  "(",  ")",  ",",
+};
+
+static enum sf_err read_sign(struct sf_lexer *l, struct sf_token *t, struct sf_why *why)
+{
+    sf_str rest = sf_str_from_at(l->text, l->at);
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+        sf_str sign = sf_str_from(signs[i]);
+        if (sf_str_starts(rest, sign)) {
+            t->kind = SF_TOKEN_SIGN;
+            t->text = sf_str_part(rest, 0, sign.len);
+            l->at += sign.len;
+            return SF_OK;
+        }
+    }
+    return fault(l, l->at, why,
+                 rest.p[0] == '\''
+                     ? "syntax error: unexpected ', strings are written \"...\" or `...`"
+                     : "syntax error: unexpected character");
+}
+
+enum sf_err sf_lexer_next(struct sf_lexer *l, struct sf_token *out, struct sf_why *why)
+{
+    enum sf_err err = skip_blanks(l, why);
+    struct sf_token t = {0};
+    char c;
+    if (err)
+        return err;
+    t.off = l->at;
+    t.line = l->line;
+    t.column = (uint32_t)(l->at - l->line_start + 1);
+    c = peek(l, 0);
+    if (l->at >= l->text.len) {
+        t.kind = SF_TOKEN_END;
+    } else if (c == '"') {
+        t.kind = SF_TOKEN_STRING;
+        err = read_quoted(l, &t.str, why);
+    } else if (c == '`') {
+        t.kind = SF_TOKEN_STRING;
+        err = read_raw(l, &t.str, why);
+    } else if (is_digit(c) || (c == '.' && is_digit(peek(l, 1)))) {
+        err = read_number(l, &t, why);
+    } else if (c == '.') {
+        l->at++;
+        err = read_attr(l, SF_SCOPE_ANY, &t, why);
+    } else if (is_letter(c)) {
+        err = read_word_token(l, &t, why);
+    } else {
+        err = read_sign(l, &t, why);
+    }
+    if (err)
+        return err;
+    if (!t.text.len)
+        t.text = sf_str_part(l->text, t.off, l->at - t.off);
+    *out = t;
+    return SF_OK;
+}

@@ -1,0 +1,43 @@
+/* lexer.h - TraceQL text to tokens.
+ *
+ * Attribute names are scanned here, because what ends a name (blank, brace, comparison) differs
+ * from what ends a word: `span.a*2` is one attribute, `span.a * 2` is a product. */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "query/ast.h"
+
+enum sf_token_kind {
+    SF_TOKEN_END,
+    SF_TOKEN_STRING,
+    SF_TOKEN_INT,
+    SF_TOKEN_FLOAT,
+    SF_TOKEN_DURATION,
+    SF_TOKEN_WORD,  /* keyword or identifier; `text` */
+    SF_TOKEN_ATTR,  /* scoped or unscoped attribute; `attr` */
+    SF_TOKEN_SCOPE, /* "trace:", "span:", ...; `text` without the colon */
+    SF_TOKEN_SIGN   /* operator, bracket or comma; `text` */
+};
+
+struct sf_token {
+    enum sf_token_kind kind;
+    sf_str text;           /* as typed */
+    size_t off;            /* byte offset in the query */
+    uint32_t line, column; /* 1-based */
+    sf_str str;            /* STRING: unescaped */
+    int64_t i64;           /* INT, DURATION (ns) */
+    double f64;            /* FLOAT */
+    struct sf_query_attr attr;
+    bool is_parent; /* ATTR: "parent." stood before it */
+};
+
+struct sf_lexer {
+    sf_str text;
+    size_t at;
+    uint32_t line;
+    size_t line_start;
+    struct sf_arena *req; /* unescaped strings live here */
+};
+
+/* INPUT with line, column and what was expected. At the end: SF_TOKEN_END, again and again. */
+enum sf_err sf_lexer_next(struct sf_lexer *l, struct sf_token *out, struct sf_why *why);

@@ -1,0 +1,107 @@
+#include "query/parser.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void sf_parser_next(struct sf_parser *p)
+{
+    struct sf_token t = {0};
+    if (p->err)
+        return;
+    p->err = sf_lexer_next(&p->lexer, &t, p->why);
+    if (p->err) {
+        size_t at = p->lexer.at;
+        p->fault = (struct sf_query_fault){p->lexer.line, (uint32_t)(at - p->lexer.line_start + 1),
+                                           1};
+        p->token = (struct sf_token){.kind = SF_TOKEN_END};
+        return;
+    }
+    p->token = t;
+}
+
+bool sf_parser_is_sign(const struct sf_parser *p, const char *sign)
+{
+    return p->token.kind == SF_TOKEN_SIGN && sf_str_eq(p->token.text, sf_str_from(sign));
+}
+
+bool sf_parser_is_word(const struct sf_parser *p, const char *word)
+{
+    return p->token.kind == SF_TOKEN_WORD && sf_str_eq(p->token.text, sf_str_from(word));
+}
+
+bool sf_parser_take_sign(struct sf_parser *p, const char *sign)
+{
+    if (!sf_parser_is_sign(p, sign))
+        return false;
+    sf_parser_next(p);
+    return true;
+}
+
+bool sf_parser_need_sign(struct sf_parser *p, const char *sign)
+{
+    if (sf_parser_take_sign(p, sign))
+        return !p->err;
+    sf_parser_unexpected(p, sign);
+    return false;
+}
+
+static void set_fault(struct sf_parser *p, enum sf_err err)
+{
+    p->err = err;
+    p->token = (struct sf_token){
+        .kind = SF_TOKEN_END, .line = p->token.line, .column = p->token.column};
+}
+
+void sf_parser_unexpected(struct sf_parser *p, const char *expecting)
+{
+    const struct sf_token *t = &p->token;
+    sf_str text = t->kind == SF_TOKEN_END ? SF_STR("end of query") : sf_str_part(t->text, 0, 40);
+    if (p->err)
+        return;
+    p->fault = (struct sf_query_fault){t->line, t->column, t->text.len ? (uint32_t)t->text.len : 1};
+    sf_fail(p->why, SF_ERR_INPUT,
+            "parse error at line %u, col %u: syntax error: unexpected %.*s, expecting %s", t->line,
+            t->column, SF_STR_ARG(text), expecting);
+    set_fault(p, SF_ERR_INPUT);
+}
+
+void sf_parser_fail(struct sf_parser *p, enum sf_err err, uint32_t column, const char *format, ...)
+{
+    struct sf_why words = {0};
+    va_list args;
+    if (p->err)
+        return;
+    va_start(args, format);
+    sf_fail_va(&words, err, format, args);
+    va_end(args);
+    p->fault = (struct sf_query_fault){p->token.line, column, 1};
+    sf_fail(p->why, err, "%s (col %u)", words.text, column);
+    set_fault(p, err);
+}
+
+bool sf_parser_enter(struct sf_parser *p)
+{
+    if (p->err)
+        return false;
+    if (p->depth == SF_QUERY_DEPTH) {
+        sf_parser_fail(p, SF_ERR_LIMIT, p->token.column, "query is nested deeper than %d",
+                       SF_QUERY_DEPTH);
+        return false;
+    }
+    p->depth++;
+    return true;
+}
+
+void sf_parser_leave(struct sf_parser *p)
+{
+    p->depth--;
+}
+
+void *sf_parser_new(struct sf_parser *p, size_t size)
+{
+    void *node = p->err ? NULL : sf_arena_new(p->req, size);
+    if (!node && !p->err)
+        sf_parser_fail(p, SF_ERR_LIMIT, p->token.column, "query is too large");
+    return node;
+}

@@ -1,0 +1,42 @@
+/* parser.h - what the parts of the parser share: the token in hand, the arena, the first fault. */
+#pragma once
+#include "query/lexer.h"
+#include "query/query_parse.h"
+
+struct sf_parser {
+    struct sf_lexer lexer;
+    struct sf_token token; /* the one in hand */
+    struct sf_arena *req;
+    enum sf_err err; /* the first fault sticks; the token is then END */
+    struct sf_why *why;
+    struct sf_query_fault fault;
+    unsigned depth;
+    uint32_t n_exprs;
+};
+
+void sf_parser_next(struct sf_parser *p);
+bool sf_parser_is_sign(const struct sf_parser *p, const char *sign);
+bool sf_parser_is_word(const struct sf_parser *p, const char *word);
+bool sf_parser_take_sign(struct sf_parser *p, const char *sign); /* steps over it if it is there */
+bool sf_parser_need_sign(struct sf_parser *p, const char *sign); /* else a fault */
+/* "syntax error: unexpected X, expecting Y" at the token in hand. */
+void sf_parser_unexpected(struct sf_parser *p, const char *expecting);
+/* A fault at `column` of the first line... of the token's line, in words. */
+void sf_parser_fail(struct sf_parser *p, enum sf_err err, uint32_t column, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+bool sf_parser_enter(struct sf_parser *p); /* one level deeper; false with a fault when too deep */
+void sf_parser_leave(struct sf_parser *p);
+void *sf_parser_new(struct sf_parser *p, size_t size); /* NULL with a fault */
+
+/* expr_parse.c: a field expression up to a token that cannot belong to it. NULL with a fault. */
+const struct sf_expr *sf_parser_expr(struct sf_parser *p);
+bool sf_parser_attr(struct sf_parser *p,
+                    struct sf_query_attr *out); /* one attribute or intrinsic */
+bool sf_parser_literal(struct sf_parser *p,
+                       struct sf_static *out); /* one literal, perhaps signed */
+
+/* expr_check.c: types. Each says false with a fault. */
+bool sf_parser_check_filter(struct sf_parser *p, const struct sf_expr *e);
+bool sf_parser_check_expr(struct sf_parser *p, const struct sf_expr *e);
+bool sf_expr_has_attr(const struct sf_expr *e);
+bool sf_type_is_number(enum sf_static_type t);

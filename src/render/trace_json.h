@@ -1,0 +1,29 @@
+/* trace_json.h - a trace in our own shape: flat, in the order a waterfall draws it, with the
+ * critical path. docs/api.md describes it. */
+#pragma once
+#include "base/buf.h"
+#include "model/span.h"
+
+struct sf_trace_stretch {
+    uint64_t start_ns, end_ns;
+};
+
+struct sf_trace_row {
+    const struct sf_span *span;
+    uint32_t depth;
+    bool is_critical;     /* it or something below it was waited for */
+    uint64_t critical_ns; /* its own time on the path */
+    const struct sf_trace_stretch *stretches;
+    uint32_t n_stretches;
+};
+
+struct sf_trace_rows {
+    sf_trace_id trace_id;
+    const struct sf_span_batch *spans; /* whose resources and scopes the rows name */
+    const struct sf_trace_row *rows;   /* parents before children, siblings by start */
+    uint32_t n_rows;
+    uint64_t start_ns, end_ns, critical_ns;
+    bool is_partial, is_exact;
+};
+
+void sf_trace_json(const struct sf_trace_rows *t, struct sf_buf *out);

@@ -1,0 +1,79 @@
+#include "serve/call.h"
+
+#include "os/clock.h"
+#include "serve/router.h"
+#include "serve/tenant.h"
+
+void sf_call_finish(struct sf_call *call)
+{
+    struct sf_counters *counters = call->service->counters;
+    const struct sf_response *r = call->response;
+    int64_t ns = sf_clock_mono_ns() - call->started_ns;
+    int status = r->status;
+    if (call->form == SF_FORM_GRPC) /* on the wire it is always 200; count what it means */
+        status = sf_router_http_of_grpc(r->grpc_status);
+    sf_counters_request(counters, sf_router_place(call->route), sf_router_label(call->route),
+                        status, ns > 0 ? (uint64_t)ns : 0);
+    sf_exchange_finish(call->ex);
+}
+
+static enum sf_count reason_of(enum sf_err err)
+{
+    switch (err) {
+    case SF_ERR_INPUT: return SF_COUNT_REJECT_MALFORMED;
+    case SF_ERR_LIMIT: return SF_COUNT_REJECT_TOO_LARGE;
+    case SF_ERR_BUSY: return SF_COUNT_REJECT_PRESSURE;
+    case SF_ERR_FULL:
+    case SF_ERR_IO: return SF_COUNT_REJECT_DISK;
+    case SF_ERR_DENIED: return SF_COUNT_REJECT_DENIED;
+    case SF_ERR_UNSUPPORTED: return SF_COUNT_REJECT_ENCODING;
+    default: return SF_COUNT_REJECT_INTERNAL;
+    }
+}
+
+bool sf_call_fail(struct sf_call *call, enum sf_err err, const struct sf_why *why)
+{
+    if (err != SF_ERR_NOT_FOUND && err != SF_ERR_CANCELLED)
+        sf_counters_add(call->service->counters, reason_of(err), 1);
+    if (err == SF_ERR_IO || err == SF_ERR_CORRUPT || err == SF_ERR_NOMEM)
+        sf_service_say(call->service, SF_SAY_ERROR, "serve: %s: %s", sf_router_label(call->route),
+                       why && why->text[0] ? why->text : sf_err_name(err));
+    sf_status_fail(call->response, call->form, err, why);
+    return true;
+}
+
+bool sf_call_refuse(struct sf_call *call, enum sf_count reason, struct sf_outcome status,
+                    const char *sentence)
+{
+    sf_counters_add(call->service->counters, reason, 1);
+    sf_status_answer(call->response, call->form, status, sentence);
+    return true;
+}
+
+void sf_call_ok(struct sf_call *call, const char *content_type)
+{
+    call->response->status = 200;
+    call->response->grpc_status = SF_GRPC_OK;
+    call->response->content_type = content_type;
+}
+
+enum sf_err sf_call_query(struct sf_call *call, struct sf_worker *worker, uint32_t *tenants,
+                          struct sf_query_ctx *out, struct sf_why *why)
+{
+    struct sf_service *s = call->service;
+    struct sf_store *store = atomic_load(&s->store);
+    size_t n = 0;
+    enum sf_err err = sf_tenant_find(store, call->tenant, false, tenants, &n, why);
+    if (err)
+        return err;
+    int64_t deadline_ns = sf_clock_mono_ns() + s->query_ns;
+    if (call->request->deadline_ns > 0 && call->request->deadline_ns < deadline_ns)
+        deadline_ns = call->request->deadline_ns;
+    *out = (struct sf_query_ctx){.tenants = tenants,
+                                 .n_tenants = n,
+                                 .deadline_ns = deadline_ns,
+                                 .cancel = sf_exchange_cancel(call->ex),
+                                 .req = &worker->arena,
+                                 .is_exact = true};
+    return SF_OK;
+}

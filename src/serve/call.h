@@ -1,0 +1,55 @@
+/* call.h - one request on its way through a handler. Lives in its exchange. */
+#pragma once
+#include "listen/exchange.h"
+#include "serve/service.h"
+#include "serve/status.h"
+
+struct sf_call;
+
+enum sf_route_class {
+    SF_CLASS_INLINE,  /* answered on the loop: no waiting, no store */
+    SF_CLASS_INGEST,  /* needs an ingest thread and a store that takes writes */
+    SF_CLASS_QUERY,   /* needs a query thread and a store */
+    SF_CLASS_CONTROL, /* its own thread: must answer when everything else is busy */
+};
+
+struct sf_route {
+    enum sf_method method; /* POST for gRPC */
+    const char *path;      /* "/api/traces/{}": {} is one segment, given as call->arg */
+    unsigned scope;        /* SF_MAY_ bit; 0: anybody */
+    enum sf_route_class class;
+    bool is_grpc;
+    bool is_otlp; /* errors as google.rpc.Status; protobuf and JSON bodies only */
+    bool has_tenant;
+    /* True: the answer is filled. False: sf_call_finish() was or will be called by the handler. */
+    bool (*handle)(struct sf_call *call, struct sf_worker *worker);
+};
+
+struct sf_call {
+    struct sf_service *service;
+    struct sf_exchange *ex;
+    const struct sf_request *request;
+    struct sf_response *response;
+    const struct sf_route *route; /* NULL: none matched */
+    sf_str arg;                   /* what {} matched; borrowed from the request */
+    sf_str tenant;                /* checked header; "single-tenant" without tenancy */
+    enum sf_error_form form;
+    int64_t started_ns; /* monotonic */
+    uint64_t n_spans;   /* of an export, for the counters when it is durable */
+    struct sf_ticket ticket;
+};
+_Static_assert(sizeof(struct sf_call) <= SF_EXCHANGE_USER_LEN, "a call fits its exchange");
+
+/* Counts the request and hands the exchange back. Nothing of it may be touched afterwards. */
+void sf_call_finish(struct sf_call *call);
+/* Fills the answer with an error and counts why. Returns true, so that a handler may end with
+ * `return sf_call_fail(...)`. */
+bool sf_call_fail(struct sf_call *call, enum sf_err err, const struct sf_why *why);
+bool sf_call_refuse(struct sf_call *call, enum sf_count reason, struct sf_outcome status,
+                    const char *sentence);
+/* 200 with that type; the body is the caller's to write. */
+void sf_call_ok(struct sf_call *call, const char *content_type);
+/* What the store needs to know of this call. `tenants` has room for SF_TENANTS_MAX. LIMIT, NOMEM
+ * or whatever finding the tenants gave. */
+enum sf_err sf_call_query(struct sf_call *call, struct sf_worker *worker, uint32_t *tenants,
+                          struct sf_query_ctx *out, struct sf_why *why);

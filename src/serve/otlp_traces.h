@@ -1,0 +1,12 @@
+/* otlp_traces.h - OTLP trace exports: HTTP (protobuf, JSON) and gRPC.
+ *
+ * On an ingest thread: the body becomes a batch, the store takes it, and the answer goes out when
+ * the log says it is durable. Nothing waits for the disk here. */
+#pragma once
+#include "serve/call.h"
+
+/* Both protocols: the call's form says how to answer. */
+bool sf_otlp_traces_export(struct sf_call *call, struct sf_worker *worker);
+
+/* An ExportTraceServiceResponse: empty when nothing was left out or cut. */
+void sf_otlp_traces_answer(const struct sf_otlp_rejects *rejects, bool is_json, struct sf_buf *out);

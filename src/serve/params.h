@@ -1,0 +1,17 @@
+/* params.h - query parameters with meaning: times, ids. */
+#pragma once
+#include "base/err.h"
+#include "http/message.h"
+#include "model/ids.h"
+
+/* Unix seconds (with or without fraction), ms, us or ns told apart by size, RFC 3339, "now",
+ * "now-15m". False: none of these. */
+bool sf_params_time(sf_str text, int64_t now_ns, int64_t *out_ns);
+/* `from` and `until`; what is not given comes from the defaults. INPUT with a sentence. */
+enum sf_err sf_params_range(const struct sf_request *r, int64_t now_ns, int64_t default_len_ns,
+                            int64_t *out_from_ns, int64_t *out_until_ns, struct sf_why *why);
+/* A trace id of a path, with the sentences Tempo's clients know. */
+enum sf_err sf_params_trace_id(sf_str text, sf_trace_id *out, struct sf_why *why);
+/* Tempo's `start` and `end`: unix seconds, both or none (then 0 and 0). */
+enum sf_err sf_params_start_end(const struct sf_request *r, int64_t *out_from_ns,
+                                int64_t *out_to_ns, struct sf_why *why);

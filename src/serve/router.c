@@ -1,0 +1,397 @@
+#include "serve/router.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "os/clock.h"
+#include "os/random.h"
+#include "serve/auth.h"
+#include "serve/cors.h"
+#include "serve/erase.h"
+#include "serve/other_signals.h"
+#include "serve/otlp_traces.h"
+#include "serve/self.h"
+#include "serve/services.h"
+#include "serve/tenant.h"
+#include "serve/traces.h"
+
+#define OTLP_GRPC "/opentelemetry.proto.collector."
+
+static const struct sf_route routes[] = {
+    /* method, path, scope, class, is_grpc, is_otlp, has_tenant, handler */
+    {SF_METHOD_POST, "/v1/traces", SF_MAY_WRITE, SF_CLASS_INGEST, false, true, true,
+     sf_otlp_traces_export},
+    {SF_METHOD_POST, OTLP_GRPC "trace.v1.TraceService/Export", SF_MAY_WRITE, SF_CLASS_INGEST, true,
+     true, true, sf_otlp_traces_export},
+    {SF_METHOD_POST, "/v1/metrics", SF_MAY_WRITE, SF_CLASS_INLINE, false, true, false,
+     sf_other_signals_metrics},
+    {SF_METHOD_POST, OTLP_GRPC "metrics.v1.MetricsService/Export", SF_MAY_WRITE, SF_CLASS_INLINE,
+     true, true, false, sf_other_signals_metrics},
+    {SF_METHOD_POST, "/v1/logs", SF_MAY_WRITE, SF_CLASS_INLINE, false, true, false,
+     sf_other_signals_logs},
+    {SF_METHOD_POST, OTLP_GRPC "logs.v1.LogsService/Export", SF_MAY_WRITE, SF_CLASS_INLINE, true,
+     true, false, sf_other_signals_logs},
+    {SF_METHOD_POST, "/v1development/profiles", SF_MAY_WRITE, SF_CLASS_INLINE, false, true, false,
+     sf_other_signals_profiles},
+    {SF_METHOD_POST, "/v1experimental/profiles", SF_MAY_WRITE, SF_CLASS_INLINE, false, true, false,
+     sf_other_signals_profiles},
+    {SF_METHOD_POST, "/v1/profiles", SF_MAY_WRITE, SF_CLASS_INLINE, false, true, false,
+     sf_other_signals_profiles},
+    {SF_METHOD_POST, OTLP_GRPC "profiles.v1development.ProfilesService/Export", SF_MAY_WRITE,
+     SF_CLASS_INLINE, true, true, false, sf_other_signals_profiles},
+    {SF_METHOD_POST, OTLP_GRPC "profiles.v1experimental.ProfilesService/Export", SF_MAY_WRITE,
+     SF_CLASS_INLINE, true, true, false, sf_other_signals_profiles},
+    {SF_METHOD_POST, OTLP_GRPC "profiles.v1.ProfilesService/Export", SF_MAY_WRITE, SF_CLASS_INLINE,
+     true, true, false, sf_other_signals_profiles},
+    {SF_METHOD_GET, "/api/traces/{}", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
+     sf_traces_v1},
+    {SF_METHOD_GET, "/api/v2/traces/{}", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
+     sf_traces_v2},
+    {SF_METHOD_GET, "/api/v1/trace/{}", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
+     sf_traces_own},
+    {SF_METHOD_GET, "/api/v1/services", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
+     sf_services_list},
+    {SF_METHOD_POST, "/api/v1/erase", SF_MAY_ADMIN, SF_CLASS_QUERY, false, false, true,
+     sf_erase_matching},
+    {SF_METHOD_DELETE, "/api/v1/erase", SF_MAY_ADMIN, SF_CLASS_QUERY, false, false, true,
+     sf_erase_matching},
+    {SF_METHOD_POST, "/api/v1/flush", SF_MAY_ADMIN, SF_CLASS_QUERY, false, false, false,
+     sf_erase_flush},
+    {SF_METHOD_GET, "/ready", 0, SF_CLASS_CONTROL, false, false, false, sf_self_ready},
+    {SF_METHOD_GET, "/metrics", SF_MAY_READ, SF_CLASS_CONTROL, false, false, false,
+     sf_self_metrics},
+    {SF_METHOD_GET, "/api/echo", 0, SF_CLASS_INLINE, false, false, false, sf_self_echo},
+    {SF_METHOD_GET, "/api/status/buildinfo", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
+     sf_self_buildinfo},
+    {SF_METHOD_GET, "/status/version", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
+     sf_self_version},
+};
+enum { N_ROUTES = sizeof(routes) / sizeof(routes[0]) };
+_Static_assert((size_t)N_ROUTES < (size_t)SF_COUNTERS_ROUTES, "every route has its counters");
+
+unsigned sf_router_place(const struct sf_route *route)
+{
+    return route ? (unsigned)(route - routes) + 1 : 0;
+}
+
+const char *sf_router_label(const struct sf_route *route)
+{
+    return route ? route->path : "(no route)";
+}
+
+int sf_router_http_of_grpc(int grpc_status)
+{
+    switch (grpc_status) {
+    case SF_GRPC_OK: return 200;
+    case SF_GRPC_INVALID_ARGUMENT: return 400;
+    case SF_GRPC_UNAUTHENTICATED: return 401;
+    case SF_GRPC_PERMISSION_DENIED: return 403;
+    case SF_GRPC_NOT_FOUND:
+    case SF_GRPC_UNIMPLEMENTED: return 404;
+    case SF_GRPC_RESOURCE_EXHAUSTED: return 429;
+    case SF_GRPC_CANCELLED: return 499;
+    case SF_GRPC_UNAVAILABLE: return 503;
+    case SF_GRPC_DEADLINE_EXCEEDED: return 504;
+    default: return 500;
+    }
+}
+
+/* ---- which route ---- */
+
+static bool path_matches(const char *pattern, sf_str path, sf_str *out_arg)
+{
+    sf_str p = sf_str_from(pattern);
+    size_t at;
+    if (!sf_str_find(p, SF_STR("{}"), &at))
+        return sf_str_eq(p, path);
+    sf_str before = sf_str_part(p, 0, at), after = sf_str_from_at(p, at + 2);
+    if (path.len <= before.len + after.len || !sf_str_starts(path, before) ||
+        !sf_str_ends(path, after))
+        return false;
+    sf_str arg = sf_str_part(path, before.len, path.len - before.len - after.len);
+    if (sf_str_find_char(arg, '/', &at))
+        return false;
+    *out_arg = arg;
+    return true;
+}
+
+struct match {
+    const struct sf_route *route; /* path and method fit */
+    sf_str arg;
+    bool has_path;
+    char methods[64]; /* that the path takes: "GET, HEAD" */
+};
+
+static void add_method(struct match *m, const char *method)
+{
+    size_t len = strlen(m->methods);
+    snprintf(m->methods + len, sizeof(m->methods) - len, "%s%s", len ? ", " : "", method);
+}
+
+static struct match find_route(const struct sf_request *r)
+{
+    struct match m = {0};
+    for (size_t i = 0; i < N_ROUTES; i++) {
+        const struct sf_route *route = &routes[i];
+        sf_str arg = SF_STR_NONE;
+        if (route->is_grpc != r->is_grpc || !path_matches(route->path, r->path, &arg))
+            continue;
+        m.has_path = true;
+        add_method(&m, route->method == SF_METHOD_GET      ? "GET, HEAD"
+                       : route->method == SF_METHOD_DELETE ? "DELETE"
+                                                           : "POST");
+        bool is_head = r->method == SF_METHOD_HEAD && route->method == SF_METHOD_GET;
+        if (!m.route && (r->method == route->method || is_head)) {
+            m.route = route;
+            m.arg = arg;
+        }
+    }
+    return m;
+}
+
+/* The path somebody may have meant: a slash too many, a signal's path forgotten, a slip. */
+static const char *nearest_path(sf_str path)
+{
+    const char *best = NULL;
+    size_t best_distance = 4;
+    while (path.len > 1 && path.p[path.len - 1] == '/')
+        path.len--;
+    for (size_t i = 0; i < N_ROUTES && path.len <= 64; i++) {
+        size_t d = sf_str_distance(path, sf_str_from(routes[i].path));
+        if (!routes[i].is_grpc && d < best_distance) {
+            best = routes[i].path;
+            best_distance = d;
+        }
+    }
+    return best;
+}
+
+/* ---- refusing ---- */
+
+static enum sf_error_form form_of(const struct sf_request *r, bool is_otlp)
+{
+    if (r->is_grpc)
+        return SF_FORM_GRPC;
+    if (is_otlp && sf_str_ieq(r->content_type, SF_STR("application/json")))
+        return SF_FORM_OTLP_JSON;
+    if (is_otlp && sf_str_ieq(r->content_type, SF_STR("application/x-protobuf")))
+        return SF_FORM_OTLP_PB;
+    return SF_FORM_TEXT;
+}
+
+static bool refuse(struct sf_call *call, enum sf_count reason, struct sf_outcome status,
+                   const char *format, ...) __attribute__((format(printf, 4, 5)));
+static bool refuse(struct sf_call *call, enum sf_count reason, struct sf_outcome status,
+                   const char *format, ...)
+{
+    struct sf_why why;
+    va_list args;
+    va_start(args, format);
+    sf_fail_va(&why, SF_OK, format, args);
+    va_end(args);
+    sf_call_refuse(call, reason, status, why.text);
+    return false;
+}
+
+static bool refuse_path(struct sf_call *call)
+{
+    const struct sf_request *r = call->request;
+    if (r->is_grpc)
+        return refuse(call, SF_COUNT_REJECT_NO_ROUTE, sf_status_no_route,
+                      "unknown method %.*s; this server takes OTLP traces: " OTLP_GRPC
+                      "trace.v1.TraceService/Export",
+                      SF_STR_ARG(sf_str_part(r->path, 0, 80)));
+    if (sf_str_starts(r->path, SF_STR(OTLP_GRPC)))
+        return refuse(call, SF_COUNT_REJECT_CONTENT_TYPE, sf_status_content_type,
+                      "gRPC needs HTTP/2 and content-type application/grpc; plain HTTP goes to "
+                      "/v1/traces");
+    if (sf_str_eq(r->path, SF_STR("/")) && r->method == SF_METHOD_POST)
+        return refuse(call, SF_COUNT_REJECT_NO_ROUTE, sf_status_no_route,
+                      "nothing is sent to /; OTLP traces go to /v1/traces");
+    const char *nearest = nearest_path(r->path);
+    return refuse(call, SF_COUNT_REJECT_NO_ROUTE, sf_status_no_route, "no such path: %.*s%s%s",
+                  SF_STR_ARG(sf_str_part(r->path, 0, 100)), nearest ? "; did you mean " : "",
+                  nearest ? nearest : "");
+}
+
+/* ---- the questions, in order ---- */
+
+static bool admit_path(struct sf_call *call)
+{
+    const struct sf_request *r = call->request;
+    struct match m = find_route(r);
+    call->form = form_of(r, sf_str_starts(r->path, SF_STR("/v1")));
+    if (!m.has_path)
+        return refuse_path(call);
+    if (sf_cors_preflight(call->service, r, sf_str_from(m.methods), call->response))
+        return false;
+    if (!m.route) {
+        sf_response_header(call->response, "allow", sf_str_from(m.methods));
+        return refuse(call, SF_COUNT_REJECT_METHOD, sf_status_bad_method, "%.*s takes %s",
+                      SF_STR_ARG(sf_str_part(r->path, 0, 100)), m.methods);
+    }
+    call->route = m.route;
+    call->arg = m.arg;
+    call->form = form_of(r, m.route->is_otlp);
+    sf_cors_allow(call->service, r, call->response);
+    return true;
+}
+
+static bool admit_body_kind(struct sf_call *call)
+{
+    const struct sf_request *r = call->request;
+    if (!call->route->is_otlp)
+        return true;
+    if (call->form == SF_FORM_TEXT)
+        return refuse(call, SF_COUNT_REJECT_CONTENT_TYPE, sf_status_content_type,
+                      "content-type %.*s%s is not read here; use application/x-protobuf or "
+                      "application/json",
+                      SF_STR_ARG(sf_str_part(r->content_type, 0, 60)),
+                      r->content_type.len ? "" : "(none)");
+    if (r->coding == SF_CODING_OTHER)
+        return refuse(call, SF_COUNT_REJECT_ENCODING, sf_status_content_type,
+                      "this content encoding is not read here; use gzip, zstd, deflate or none");
+    return true;
+}
+
+static bool admit_caller(struct sf_call *call)
+{
+    bool has_token;
+    if (call->route->scope == 0)
+        return true;
+    unsigned scopes = sf_auth_scopes(call->service, call->request, &has_token);
+    if (scopes & call->route->scope)
+        return true;
+    if (scopes)
+        return refuse(call, SF_COUNT_REJECT_DENIED, sf_status_denied,
+                      "this token may not %s; use one with the scope %s",
+                      call->route->scope == SF_MAY_READ    ? "read"
+                      : call->route->scope == SF_MAY_WRITE ? "write"
+                                                           : "administer",
+                      call->route->scope == SF_MAY_READ    ? "read"
+                      : call->route->scope == SF_MAY_WRITE ? "write"
+                                                           : "admin");
+    sf_response_header(call->response, "www-authenticate", SF_STR("Bearer"));
+    return refuse(call, SF_COUNT_REJECT_UNAUTHENTICATED, sf_status_unauthenticated,
+                  has_token ? "unknown token"
+                            : "a token is needed: send Authorization: Bearer TOKEN");
+}
+
+static bool admit_tenant(struct sf_call *call)
+{
+    struct sf_why why;
+    call->tenant = SF_STR("single-tenant");
+    if (!call->service->has_tenancy || !call->route->has_tenant)
+        return true;
+    sf_str header = sf_request_header(call->request, SF_STR("x-scope-orgid"));
+    if (header.len == 0)
+        return refuse(call, SF_COUNT_REJECT_TENANT, sf_status_unauthenticated, "no org id");
+    if (sf_tenant_check(header, call->route->scope == SF_MAY_READ, &why))
+        return refuse(call, SF_COUNT_REJECT_TENANT, sf_status_of(SF_ERR_INPUT), "%s", why.text);
+    call->tenant = header;
+    return true;
+}
+
+static struct sf_queue *queue_of(struct sf_service *s, enum sf_route_class class)
+{
+    switch (class) {
+    case SF_CLASS_INGEST: return s->ingest;
+    case SF_CLASS_QUERY: return s->query;
+    case SF_CLASS_CONTROL: return s->control;
+    default: return NULL;
+    }
+}
+
+static bool refuse_full_queue(struct sf_call *call)
+{
+    return refuse(call, SF_COUNT_REJECT_QUEUE_FULL, sf_status_overloaded,
+                  call->route->class == SF_CLASS_INGEST
+                      ? "too many requests are waiting to be decoded; send it again"
+                      : "job queue full");
+}
+
+static bool admit_work(struct sf_call *call)
+{
+    struct sf_service *s = call->service;
+    enum sf_route_class class = call->route->class;
+    struct sf_store *store = atomic_load(&s->store);
+    char room[200];
+    if (class != SF_CLASS_INGEST && class != SF_CLASS_QUERY)
+        return true;
+    const char *unready = sf_service_unready(s, room);
+    if (unready || !store)
+        return refuse(call, SF_COUNT_REJECT_NOT_READY, sf_status_unavailable, "%s",
+                      unready ? unready : "starting");
+    if (class != SF_CLASS_INGEST)
+        return true;
+    switch (store->ops->pressure(store)) {
+    case SF_PRESSURE_REFUSE:
+        return refuse(call, SF_COUNT_REJECT_DISK, sf_status_of(SF_ERR_FULL),
+                      "writes are refused just now; /ready says why");
+    case SF_PRESSURE_SLOW:
+        /* Half of them: the others keep the disk busy while senders back off. */
+        if (sf_random_u64() & 1)
+            return refuse(call, SF_COUNT_REJECT_PRESSURE, sf_status_overloaded,
+                          "the store is behind; send it again");
+        break;
+    case SF_PRESSURE_NONE: break;
+    }
+    if (sf_queue_depth(s->ingest) >= SF_LIMIT_INGEST_QUEUE)
+        return refuse_full_queue(call);
+    return true;
+}
+
+bool sf_router_admit(struct sf_service *service, const struct sf_request *request,
+                     struct sf_response *response, struct sf_call *call)
+{
+    call->service = service;
+    call->request = request;
+    call->response = response;
+    call->started_ns = sf_clock_mono_ns();
+    return admit_path(call) && admit_caller(call) && admit_body_kind(call) && admit_tenant(call) &&
+           admit_work(call);
+}
+
+/* ---- the listener's hooks ---- */
+
+bool sf_router_on_headers(void *arg, struct sf_exchange *ex)
+{
+    struct sf_call *call = sf_exchange_user(ex);
+    call->ex = ex;
+    if (sf_router_admit(arg, sf_exchange_request(ex), sf_exchange_response(ex), call))
+        return true;
+    int status = call->response->status;
+    if (call->form == SF_FORM_GRPC)
+        status = sf_router_http_of_grpc(call->response->grpc_status);
+    sf_counters_request(call->service->counters, sf_router_place(call->route),
+                        sf_router_label(call->route), status, 0);
+    return false;
+}
+
+void sf_router_on_request(void *arg, struct sf_exchange *ex)
+{
+    struct sf_call *call = sf_exchange_user(ex);
+    struct sf_queue *queue = queue_of(arg, call->route->class);
+    if (!queue) {
+        sf_router_run(ex, NULL);
+    } else if (sf_queue_give(queue, ex)) {
+        refuse_full_queue(call);
+        sf_call_finish(call);
+    }
+}
+
+void sf_router_on_fault(void *arg, const char *reason, const char *peer)
+{
+    struct sf_service *s = arg;
+    sf_counters_add(s->counters, SF_COUNT_LISTEN_FAULTS, 1);
+    sf_service_say(s, SF_SAY_DEBUG, "listen: %s peer=%s", reason, peer ? peer : "?");
+}
+
+void sf_router_run(struct sf_exchange *ex, struct sf_worker *worker)
+{
+    struct sf_call *call = sf_exchange_user(ex);
+    if (worker)
+        sf_arena_reset(&worker->arena);
+    if (call->route->handle(call, worker))
+        sf_call_finish(call);
+}

@@ -1,0 +1,23 @@
+/* router.h - from a request to its handler: one table, every call on every address.
+ *
+ * Headers come first: path, method, content type, token, tenant and whether there is room for the
+ * work are all settled before a body is read. Then the whole request goes to the thread its class
+ * names. */
+#pragma once
+#include "serve/call.h"
+
+/* Settles everything that needs no body. True: go on. False: the answer is filled. Looks at
+ * nothing but the request; `call` must be zeroed. */
+bool sf_router_admit(struct sf_service *service, const struct sf_request *request,
+                     struct sf_response *response, struct sf_call *call);
+
+/* The listener's hooks; `arg` is the service. */
+bool sf_router_on_headers(void *arg, struct sf_exchange *ex);
+void sf_router_on_request(void *arg, struct sf_exchange *ex);
+void sf_router_on_fault(void *arg, const char *reason, const char *peer);
+/* A thread's work: one exchange taken from a queue, to its end. */
+void sf_router_run(struct sf_exchange *ex, struct sf_worker *worker);
+
+unsigned sf_router_place(const struct sf_route *route); /* for the counters; 0: no route */
+const char *sf_router_label(const struct sf_route *route);
+int sf_router_http_of_grpc(int grpc_status);

@@ -1,0 +1,56 @@
+#include "serve/service.h"
+
+#include <stdio.h>
+
+#include "base/limits.h"
+
+enum sf_err sf_service_init(struct sf_service *s, struct sf_why *why)
+{
+    sf_mutex_init(&s->large_mutex);
+    sf_signal_init(&s->large_free);
+    s->ingest = sf_queue_new(SF_LIMIT_INGEST_QUEUE);
+    s->query = sf_queue_new(SF_LIMIT_QUERY_QUEUE);
+    s->control = sf_queue_new(SF_LIMIT_QUERY_QUEUE);
+    s->counters = sf_counters_new();
+    if (!s->ingest || !s->query || !s->control || !s->counters)
+        return sf_fail(why, SF_ERR_NOMEM, "serve: no memory for queues and counters");
+    return SF_OK;
+}
+
+void sf_service_done(struct sf_service *s)
+{
+    sf_queue_free(s->ingest);
+    sf_queue_free(s->query);
+    sf_queue_free(s->control);
+    sf_counters_free(s->counters);
+    sf_span_metrics_free(s->span_metrics);
+    sf_signal_done(&s->large_free);
+    sf_mutex_done(&s->large_mutex);
+}
+
+void sf_service_say(struct sf_service *s, enum sf_say_level level, const char *format, ...)
+{
+    struct sf_why text;
+    va_list args;
+    if (!s->say)
+        return;
+    va_start(args, format);
+    sf_fail_va(&text, SF_OK, format, args);
+    va_end(args);
+    s->say(s->say_arg, level, text.text);
+}
+
+const char *sf_service_unready(struct sf_service *s, char room[200])
+{
+    switch (atomic_load(&s->state)) {
+    case SF_SERVICE_STOPPING: return "stopping";
+    case SF_SERVICE_READY: return NULL;
+    default: break;
+    }
+    uint64_t done = atomic_load(&s->replay_done_len), all = atomic_load(&s->replay_all_len);
+    if (all == 0)
+        return "starting: opening the store";
+    snprintf(room, 200, "starting: replaying the log, %llu of %llu MB",
+             (unsigned long long)(done / 1000000), (unsigned long long)((all + 999999) / 1000000));
+    return room;
+}

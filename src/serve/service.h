@@ -1,0 +1,75 @@
+/* service.h - what every handler can reach, filled once by app. Handlers of all threads share it;
+ * what changes after start is atomic. */
+#pragma once
+#include <stdatomic.h>
+
+#include "intake/intake.h"
+#include "meter/counters.h"
+#include "meter/span_metrics.h"
+#include "os/queue.h"
+#include "os/thread.h"
+#include "store/store.h"
+
+struct sf_listener;
+
+enum { SF_MAY_READ = 1, SF_MAY_WRITE = 2, SF_MAY_ADMIN = 4 };
+
+enum sf_say_level { SF_SAY_ERROR, SF_SAY_WARN, SF_SAY_INFO, SF_SAY_DEBUG };
+
+enum sf_service_state {
+    SF_SERVICE_STARTING, /* the log is being replayed */
+    SF_SERVICE_READY,
+    SF_SERVICE_STOPPING
+};
+
+struct sf_service_auth {
+    /* What this token may do (SF_MAY_ bits), 0 when it is unknown. Any thread. NULL: no tokens are
+     * asked for. */
+    unsigned (*scopes)(void *arg, sf_str token);
+    void *arg;
+    sf_str header; /* a further header that may carry the token, lower case; may be empty */
+};
+
+struct sf_service {
+    _Atomic(struct sf_store *) store; /* NULL until it is open */
+    atomic_int state;                 /* enum sf_service_state */
+    atomic_uint_fast64_t replay_done_len, replay_all_len;
+    struct sf_listener *listener; /* for its numbers; NULL in tests */
+
+    struct sf_intake_config intake;
+    struct sf_service_auth auth;
+    bool has_tenancy, rejects_other_signals, has_span_metrics;
+    const char *const *cors_origins;
+    size_t n_cors_origins;
+    uint64_t memory_len, query_memory_len;
+    int64_t query_ns;
+    const char *version;
+
+    struct sf_queue *ingest, *query, *control; /* of struct sf_exchange */
+    struct sf_counters *counters;
+    struct sf_span_metrics *span_metrics;
+
+    /* One large body in memory at a time: bodies wait in spool files, not beside each other. */
+    struct sf_mutex large_mutex; /* guards is_large_taken */
+    struct sf_signal large_free;
+    bool is_large_taken;
+
+    atomic_bool said_metrics, said_logs; /* "discarded" is said once */
+    /* A line for the operator. Any thread; may be NULL. */
+    void (*say)(void *arg, enum sf_say_level level, const char *sentence);
+    void *say_arg;
+};
+
+/* Queues and registries; the rest is the caller's to fill. */
+enum sf_err sf_service_init(struct sf_service *s, struct sf_why *why);
+void sf_service_done(struct sf_service *s);
+void sf_service_say(struct sf_service *s, enum sf_say_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Why nothing can be served just now, or NULL when it can; written into `room`. */
+const char *sf_service_unready(struct sf_service *s, char room[200]);
+
+/* A thread's own: number among the ingest threads, memory of the request at hand. */
+struct sf_worker {
+    unsigned number;
+    struct sf_arena arena;
+};

@@ -1,0 +1,28 @@
+/* status.h - how an error is told: HTTP status, gRPC status, whether to come back, and the body in
+ * the form the caller reads. The one table of it. */
+#pragma once
+#include "base/err.h"
+#include "http/message.h"
+
+enum sf_error_form {
+    SF_FORM_TEXT,      /* plain text, one sentence */
+    SF_FORM_OTLP_PB,   /* google.rpc.Status */
+    SF_FORM_OTLP_JSON, /* {"code":3,"message":"…"} */
+    SF_FORM_GRPC       /* trailers */
+};
+
+struct sf_outcome {
+    int http, grpc;
+    unsigned retry_after_s; /* 0: coming back with the same does not help */
+};
+
+/* The status of an error that has no better one of its own. */
+struct sf_outcome sf_status_of(enum sf_err err);
+extern const struct sf_outcome sf_status_unauthenticated, sf_status_denied, sf_status_no_route,
+    sf_status_bad_method, sf_status_content_type, sf_status_overloaded, sf_status_unavailable;
+
+/* Fills the answer; what was in it is gone. */
+void sf_status_answer(struct sf_response *r, enum sf_error_form form, struct sf_outcome status,
+                      const char *sentence);
+void sf_status_fail(struct sf_response *r, enum sf_error_form form, enum sf_err err,
+                    const struct sf_why *why);

@@ -1,0 +1,61 @@
+#include "wal/segment.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/num.h"
+
+enum { HEADER_LEN = 64, COPY_OFF = SF_WAL_PAGE / 2 };
+static const uint8_t magic[8] = "SFWAL\0\0";
+
+void sf_wal_segment_encode(struct sf_wal_segment *s, uint8_t page[SF_WAL_PAGE])
+{
+    memset(page, 0, SF_WAL_PAGE);
+    memcpy(page, magic, sizeof(magic));
+    sf_store_u64le(page + 8, s->sequence);
+    sf_store_u64le(page + 16, s->first_lsn);
+    sf_store_u64le(page + 24, (uint64_t)s->created_ns);
+    memcpy(page + 32, s->store_uuid, sizeof(s->store_uuid));
+    sf_store_u16le(page + 48, SF_WAL_FORMAT);
+    s->seed = sf_hash(page, 56);
+    sf_store_u64le(page + 56, s->seed);
+    memcpy(page + COPY_OFF, page, HEADER_LEN);
+}
+
+static bool decode_copy(const uint8_t *at, struct sf_wal_segment *out)
+{
+    uint64_t seed = sf_load_u64le(at + 56);
+    if (memcmp(at, magic, sizeof(magic)) != 0 || seed != sf_hash(at, 56))
+        return false;
+    if (sf_load_u16le(at + 48) != SF_WAL_FORMAT)
+        return false;
+    out->sequence = sf_load_u64le(at + 8);
+    out->first_lsn = sf_load_u64le(at + 16);
+    out->created_ns = (int64_t)sf_load_u64le(at + 24);
+    memcpy(out->store_uuid, at + 32, sizeof(out->store_uuid));
+    out->seed = seed;
+    return true;
+}
+
+static bool is_zero(const uint8_t *p, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (p[i])
+            return false;
+    }
+    return true;
+}
+
+enum sf_wal_segment_state sf_wal_segment_decode(const uint8_t page[SF_WAL_PAGE],
+                                                struct sf_wal_segment *out)
+{
+    struct sf_wal_segment copy = {0};
+    bool has_first = decode_copy(page, out);
+    bool has_copy = decode_copy(page + COPY_OFF, has_first ? &copy : out);
+
+    if (has_first && has_copy)
+        return copy.seed == out->seed ? SF_WAL_SEGMENT_OK : SF_WAL_SEGMENT_REPAIRED;
+    if (has_first || has_copy)
+        return SF_WAL_SEGMENT_REPAIRED;
+    return is_zero(page, SF_WAL_PAGE) ? SF_WAL_SEGMENT_EMPTY : SF_WAL_SEGMENT_DAMAGED;
+}

@@ -1,0 +1,50 @@
+/* segment.h - the first page of a log slot: which life of the slot this is.
+ *
+ *   off  size  field
+ *     0     8  "SFWAL\0\0\0"
+ *     8     8  sequence, grows by 1 for each use of any slot
+ *    16     8  first LSN
+ *    24     8  creation time, unix ns
+ *    32    16  store uuid
+ *    48     2  format number
+ *    50     6  0
+ *    56     8  XXH3 of bytes 0-55: the segment's seed
+ *
+ * The same 64 bytes stand at 0 and again at 2,048, in another sector: one flipped bit must not
+ * make 64 MiB of acknowledged records unreadable.
+ *
+ * The checksum also seeds the checksum of every record of the segment. A record left from an
+ * earlier life of the slot, or bytes that a sender shaped like a record and that come to lie on a
+ * page boundary, therefore never check out: the seed depends on the store's random uuid and on the
+ * nanosecond of creation. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SF_WAL_PAGE = 4096, SF_WAL_FORMAT = 1 };
+
+struct sf_wal_segment {
+    uint64_t sequence, first_lsn;
+    int64_t created_ns;
+    uint8_t store_uuid[16];
+    uint64_t seed; /* set by encode and decode */
+};
+
+enum sf_wal_segment_state {
+    SF_WAL_SEGMENT_OK,
+    SF_WAL_SEGMENT_REPAIRED, /* one of the two copies is damaged */
+    SF_WAL_SEGMENT_EMPTY,    /* zeros: prepared, never used, or scrubbed */
+    SF_WAL_SEGMENT_DAMAGED,  /* neither copy checks out, or a format we do not know */
+};
+
+/* Fills the whole page. */
+void sf_wal_segment_encode(struct sf_wal_segment *s, uint8_t page[SF_WAL_PAGE]);
+/* `out` is set for OK and REPAIRED only. */
+enum sf_wal_segment_state sf_wal_segment_decode(const uint8_t page[SF_WAL_PAGE],
+                                                struct sf_wal_segment *out);
+
+static inline uint64_t sf_wal_page_up(uint64_t off)
+{
+    return (off + SF_WAL_PAGE - 1) / SF_WAL_PAGE * SF_WAL_PAGE;
+}

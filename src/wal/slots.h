@@ -1,0 +1,96 @@
+/* slots.h - the files of the log: fixed-size slots, written with zeros once and then recycled.
+ *
+ * Overwriting a file that is fully allocated needs no journal commit at each sync, which more than
+ * doubles the syncs per second (bench/wal_bench.c). So slots are prepared ahead by a thread of
+ * their own: one spare is always ready, unless the disk is full. A slot is
+ *
+ *   FREE     nothing in it is needed: the next to be taken
+ *   ACTIVE   being written by the committer, which alone touches its file
+ *   HELD     full; needed until the checkpoint passes its last LSN
+ *   BAD      a write or sync failed, or its header is unreadable: never written again. Deleted
+ *            once the checkpoint has passed, except when it could not be read
+ *   BUSY     in the hands of the preparing thread or of a scrub
+ *
+ * Any thread may call; files are worked on outside the lock. */
+#pragma once
+#include "os/dir.h"
+#include "os/thread.h"
+#include "wal/segment.h"
+
+enum sf_wal_slot_state {
+    SF_WAL_SLOT_GONE = 0, /* an entry to be used again */
+    SF_WAL_SLOT_FREE,
+    SF_WAL_SLOT_ACTIVE,
+    SF_WAL_SLOT_HELD,
+    SF_WAL_SLOT_BAD,
+    SF_WAL_SLOT_BUSY,
+    SF_WAL_SLOT_TRASH, /* to be deleted by the preparing thread */
+};
+
+struct sf_wal_slot {
+    enum sf_wal_slot_state state;
+    uint32_t number;               /* its name */
+    uint64_t len;                  /* of the file */
+    struct sf_wal_segment segment; /* sequence 0: none */
+    uint64_t last_lsn;             /* HELD, BAD: what must be in blocks before it is let go */
+    /* No record below this can be found in its bytes; UINT64_MAX: there are only zeros. */
+    uint64_t oldest_lsn;
+    bool is_unreadable;  /* BAD since the start: kept for whoever repairs disks */
+    struct sf_file file; /* open while ACTIVE */
+};
+
+enum { SF_WAL_MAX_SLOTS = 4096, SF_WAL_NAME_LEN = 24 };
+void sf_wal_slot_name(uint32_t number, char out[SF_WAL_NAME_LEN]); /* "wal/0007.wal" */
+
+/* One slot file as found on disk. */
+struct sf_wal_found {
+    uint32_t number;
+    uint64_t len;
+    enum sf_wal_segment_state state;
+    enum sf_err err; /* the header could not be read: IO and the like; state is DAMAGED then */
+    struct sf_wal_segment segment;
+};
+/* Reads the headers of all slots, sorted by sequence; those without one come first. The array is
+ * the caller's: sf_heap_free. No folder: none found. */
+enum sf_err sf_wal_slots_find(struct sf_dir *dir, struct sf_wal_found **out, size_t *out_n,
+                              struct sf_why *why);
+
+struct sf_wal_slots {
+    struct sf_dir *dir;
+    uint64_t segment_len;
+    struct sf_mutex lock; /* guards all below */
+    struct sf_signal changed;
+    struct sf_wal_slot *slots; /* SF_WAL_MAX_SLOTS of them, so that pointers stay */
+    size_t n_slots;
+    uint64_t next_sequence, ckpt_lsn;
+    uint64_t n_asked, n_tried; /* attempts to prepare: wished for, finished */
+    enum sf_err try_err;       /* of the last attempt */
+    struct sf_why try_why;
+    bool is_stopping;
+    struct sf_thread thread;
+};
+
+enum sf_err sf_wal_slots_init(struct sf_wal_slots *s, struct sf_dir *dir, uint64_t segment_len,
+                              uint64_t ckpt_lsn, struct sf_why *why);
+void sf_wal_slots_done(struct sf_wal_slots *s); /* stops the thread; a zeroed object is fine */
+/* Before start: registers a slot found on disk. NULL: too many. */
+struct sf_wal_slot *sf_wal_slots_add(struct sf_wal_slots *s, const struct sf_wal_found *found,
+                                     enum sf_wal_slot_state state, uint64_t last_lsn);
+enum sf_err sf_wal_slots_start(struct sf_wal_slots *s, struct sf_why *why);
+
+/* A free slot, opened, becomes ACTIVE; its segment has the next sequence. Waits for the preparing
+ * thread when there is none. FULL or IO: it could not make one. */
+enum sf_err sf_wal_slots_take(struct sf_wal_slots *s, struct sf_wal_slot **out, struct sf_why *why);
+/* Its first page, for the write that begins the segment. */
+void sf_wal_slots_begin(struct sf_wal_slots *s, struct sf_wal_slot *slot, uint64_t first_lsn,
+                        const uint8_t store_uuid[16], uint8_t page[SF_WAL_PAGE]);
+void sf_wal_slots_return(struct sf_wal_slots *s, struct sf_wal_slot *slot); /* taken, not written */
+void sf_wal_slots_seal(struct sf_wal_slots *s, struct sf_wal_slot *slot, uint64_t last_lsn);
+/* A write or sync on it failed; records up to `last_lsn` in it had been synced before. */
+void sf_wal_slots_quarantine(struct sf_wal_slots *s, struct sf_wal_slot *slot, uint64_t last_lsn);
+void sf_wal_slots_checkpoint(struct sf_wal_slots *s, uint64_t lsn);
+/* Writes zeros over every free slot that held records. */
+enum sf_err sf_wal_slots_scrub(struct sf_wal_slots *s, struct sf_why *why);
+uint64_t sf_wal_slots_oldest_lsn(struct sf_wal_slots *s);
+void sf_wal_slots_count(struct sf_wal_slots *s, uint64_t *out_len, uint64_t *out_n_used,
+                        uint64_t *out_n_free);

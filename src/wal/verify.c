@@ -1,0 +1,164 @@
+/* verify.c - the log as fsck sees it: everything replay would notice, said and not acted upon. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "wal/scan.h"
+#include "wal/slots.h"
+#include "wal/wal.h"
+
+struct verify {
+    struct sf_dir *dir;
+    uint64_t ckpt_lsn, next_lsn, n_faults;
+    void (*say)(void *arg, const char *sentence);
+    void *arg;
+};
+
+static void __attribute__((format(printf, 3, 4)))
+find(struct verify *v, bool is_fault, const char *format, ...)
+{
+    struct sf_why text;
+    va_list args;
+    va_start(args, format);
+    (void)sf_fail_va(&text, SF_OK, format, args);
+    va_end(args);
+    v->n_faults += is_fault;
+    if (v->say)
+        v->say(v->arg, text.text);
+}
+
+static void find_gap(struct verify *v, const char *name, uint64_t from, uint64_t to)
+{
+    if (from <= v->ckpt_lsn)
+        from = v->ckpt_lsn + 1;
+    if (from < to)
+        find(v, true, "%s: records %llu to %llu are missing", name, (unsigned long long)from,
+             (unsigned long long)(to - 1));
+}
+
+static bool has_segment(const struct sf_wal_found *f)
+{
+    return f->state == SF_WAL_SEGMENT_OK || f->state == SF_WAL_SEGMENT_REPAIRED;
+}
+
+static enum sf_err scan_records(struct verify *v, const char *name, struct sf_wal_scan *scan,
+                                bool is_last)
+{
+    struct sf_wal_record record;
+    uint64_t n_lost;
+    bool is_open = false; /* inside a batch of several records */
+    while (sf_wal_scan_next(scan, &record, &n_lost)) {
+        if (n_lost)
+            find_gap(v, name, record.lsn - n_lost, record.lsn);
+        is_open = !(record.flags & SF_WAL_LAST);
+    }
+    if (scan->err)
+        return scan->err;
+    if (scan->n_bad_pages)
+        find(v, true, "%s: %llu pages cannot be read", name, (unsigned long long)scan->n_bad_pages);
+    if (is_last && scan->is_torn)
+        find(v, false,
+             "%s: ends in a record that does not check out, %llu: a write that a crash cut short, "
+             "or damage to the last one",
+             name, (unsigned long long)scan->next_lsn);
+    if (is_last && is_open)
+        find(v, false, "%s: ends inside a batch, which replay will drop", name);
+    return SF_OK;
+}
+
+static enum sf_err verify_segment(struct verify *v, const struct sf_wal_found *f,
+                                  uint64_t limit_lsn, bool is_last, struct sf_why *why)
+{
+    char name[SF_WAL_NAME_LEN];
+    struct sf_file file = SF_FILE_NONE;
+    struct sf_wal_scan scan = {0};
+    struct sf_why text;
+    enum sf_err err;
+
+    sf_wal_slot_name(f->number, name);
+    if (f->state == SF_WAL_SEGMENT_REPAIRED)
+        find(v, true, "%s: one of the two copies of its header is damaged; the other is used",
+             name);
+    /* All in blocks, or replaced by a later segment: what is left of it may be anything. */
+    if (f->segment.first_lsn >= limit_lsn || (!is_last && limit_lsn - 1 <= v->ckpt_lsn))
+        return SF_OK;
+    if (f->segment.first_lsn > v->next_lsn)
+        find_gap(v, name, v->next_lsn, f->segment.first_lsn);
+    if (sf_dir_open_read(v->dir, name, &file, &text)) {
+        find(v, true, "%s: %s", name, text.text);
+        return SF_OK;
+    }
+    sf_wal_scan_init(&scan, &file, f->len, &f->segment, limit_lsn);
+    err = scan_records(v, name, &scan, is_last);
+    if (err)
+        (void)sf_fail(why, err, "wal: no memory to read %s", name);
+    if (scan.next_lsn > v->next_lsn)
+        v->next_lsn = scan.next_lsn;
+    sf_wal_scan_done(&scan);
+    sf_file_close(&file);
+    return err;
+}
+
+static enum sf_err verify_found(struct verify *v, const struct sf_wal_found *found, size_t n,
+                                struct sf_why *why)
+{
+    const uint8_t *uuid = NULL;
+    enum sf_err err = SF_OK;
+    for (size_t i = 0; i < n && !err; i++) {
+        const struct sf_wal_found *f = &found[i];
+        uint64_t limit_lsn = UINT64_MAX;
+        bool is_last = true;
+        char name[SF_WAL_NAME_LEN];
+        sf_wal_slot_name(f->number, name);
+        if (f->state == SF_WAL_SEGMENT_DAMAGED)
+            find(v, true, "%s: %s", name,
+                 f->err ? "cannot be read" : "the header is damaged, its records are lost");
+        if (!has_segment(f))
+            continue;
+        if (uuid && memcmp(uuid, f->segment.store_uuid, 16) != 0)
+            find(v, true, "%s: belongs to another store than the other slots", name);
+        uuid = f->segment.store_uuid;
+        for (size_t j = i + 1; j < n; j++) {
+            if (!has_segment(&found[j]))
+                continue;
+            is_last = false;
+            if (found[j].segment.first_lsn < limit_lsn)
+                limit_lsn = found[j].segment.first_lsn;
+        }
+        err = verify_segment(v, f, limit_lsn, is_last, why);
+    }
+    return err;
+}
+
+enum sf_err sf_wal_verify(struct sf_dir *dir, uint64_t ckpt_lsn,
+                          void (*say)(void *arg, const char *sentence), void *arg,
+                          uint64_t *out_n_faults, struct sf_why *why)
+{
+    struct verify v = {
+        .dir = dir, .ckpt_lsn = ckpt_lsn, .next_lsn = ckpt_lsn + 1, .say = say, .arg = arg};
+    struct sf_wal_found *found = NULL;
+    size_t n = 0;
+    enum sf_err err = sf_wal_slots_find(dir, &found, &n, why);
+    if (!err)
+        err = verify_found(&v, found, n, why);
+    if (!err)
+        *out_n_faults = v.n_faults;
+    sf_heap_free(found);
+    return err;
+}
+
+bool sf_wal_find_uuid(struct sf_dir *dir, uint8_t out[16])
+{
+    struct sf_wal_found *found = NULL;
+    size_t n = 0;
+    bool is_found = false;
+    if (sf_wal_slots_find(dir, &found, &n, NULL))
+        return false;
+    for (size_t i = n; i > 0 && !is_found; i--) { /* the newest knows best */
+        is_found = has_segment(&found[i - 1]);
+        if (is_found)
+            memcpy(out, found[i - 1].segment.store_uuid, 16);
+    }
+    sf_heap_free(found);
+    return is_found;
+}

@@ -1,0 +1,536 @@
+/* wal.c - appending: many batches, one committer, one sync for all that wait.
+ *
+ * While one sync runs the next group collects; no timer is needed. A group is one gathered write
+ * that starts on a page boundary and is padded to one, so that a page that has been synced is never
+ * written again and no torn write can touch acknowledged data. The header page of a fresh segment
+ * goes out with its first group: both are unacknowledged until the same sync.
+ *
+ * A failed write or sync says nothing certain about the file: the kernel may have dropped the
+ * dirty pages and would report success next time. So the slot is never written again. What was not
+ * acknowledged is still in memory; it is written to another slot, after a delay that grows, until
+ * that succeeds. Meanwhile appends are refused. The records the failed slot may hold have LSNs at
+ * or above the first of the new segment, which is how replay knows to ignore them. */
+#include "wal/wal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/invariant.h"
+#include "base/limits.h"
+#include "base/num.h"
+#include "os/clock.h"
+#include "wal/record.h"
+#include "wal/wal_state.h"
+
+enum { FIRST_DELAY_MS = 50, MAX_DELAY_MS = 2000 };
+
+/* A group ends at this size: the oldest waiting batch should not pay for all others. */
+enum { GROUP_LEN = 8 << 20 };
+/* Bodies up to SMALL_LEN are copied next to their headers; longer ones are gathered from where they
+ * are. The copy costs less than one more piece for the kernel to gather. */
+enum { SMALL_LEN = 16 << 10, PEN_LEN = 1 << 20, MAX_PIECES = 1024 };
+
+struct sf_wal_pen {
+    struct sf_iov pieces[MAX_PIECES];
+    size_t n_pieces, used;
+    uint64_t len;   /* of the whole group */
+    bool can_merge; /* the last piece ends at bytes + used */
+    uint8_t bytes[PEN_LEN];
+};
+
+void sf_wal_notice(struct sf_wal *w, const char *format, ...)
+{
+    struct sf_why text;
+    va_list args;
+    if (!w->config.notice)
+        return;
+    va_start(args, format);
+    (void)sf_fail_va(&text, SF_OK, format, args);
+    va_end(args);
+    w->config.notice(w->config.notice_arg, text.text);
+}
+
+static uint64_t last_lsn_of(const struct sf_wal_entry *e)
+{
+    return e->lsn + e->n_pieces - 1;
+}
+
+/* --- a group --- */
+
+static uint8_t *pen_take(struct sf_wal_pen *pen, size_t len)
+{
+    uint8_t *p = pen->bytes + pen->used;
+    SF_ASSERT(len <= PEN_LEN - pen->used);
+    if (pen->can_merge) {
+        pen->pieces[pen->n_pieces - 1].len += len;
+    } else {
+        SF_ASSERT(pen->n_pieces < MAX_PIECES);
+        pen->pieces[pen->n_pieces++] = (struct sf_iov){p, len};
+    }
+    pen->can_merge = true;
+    pen->used += len;
+    pen->len += len;
+    return p;
+}
+
+static void pen_add(struct sf_wal_pen *pen, sf_bytes body)
+{
+    if (body.len <= SMALL_LEN) {
+        uint8_t *p = pen_take(pen, body.len);
+        if (body.len)
+            memcpy(p, body.p, body.len);
+        return;
+    }
+    SF_ASSERT(pen->n_pieces < MAX_PIECES);
+    pen->pieces[pen->n_pieces++] = (struct sf_iov){body.p, body.len};
+    pen->can_merge = false;
+    pen->len += body.len;
+}
+
+/* Room for one more record, and after it for the padding of the group. */
+static bool pen_has_room(const struct sf_wal_pen *pen, const struct sf_logged *l)
+{
+    size_t need = sf_wal_record_head_len(l) + (l->body.len <= SMALL_LEN ? l->body.len : 0) + 8;
+    return pen->n_pieces + 4 <= MAX_PIECES && pen->used + need + SF_WAL_PAGE <= PEN_LEN &&
+           pen->len < GROUP_LEN;
+}
+
+static void pen_pad(struct sf_wal_pen *pen, uint64_t to)
+{
+    size_t len = (size_t)(to - pen->len);
+    if (len)
+        memset(pen_take(pen, len), 0, len);
+}
+
+/* Puts what fits into the pen. Returns how many records; 0: the segment is full. */
+static uint64_t build_group(struct sf_wal *w)
+{
+    struct sf_wal_pen *pen = w->pen;
+    const struct sf_wal_entry *e = w->work_head;
+    uint64_t lsn = w->at_lsn;
+    uint64_t room = w->active->len - w->active_off;
+
+    pen->n_pieces = pen->used = 0;
+    pen->len = 0;
+    pen->can_merge = false;
+    if (w->active_off == 0)
+        sf_wal_slots_begin(&w->slots, w->active, lsn, w->config.store_uuid,
+                           pen_take(pen, SF_WAL_PAGE));
+    while (e) {
+        size_t at = (size_t)(lsn - e->lsn);
+        const struct sf_logged *l = e->pieces[at];
+        uint8_t flags = 0;
+        if (!pen_has_room(pen, l) || sf_wal_page_up(pen->len + sf_wal_record_len(l)) > room)
+            break;
+        if (at == 0)
+            flags |= SF_WAL_FIRST;
+        if (at + 1 == e->n_pieces)
+            flags |= SF_WAL_LAST;
+        if (lsn == w->at_lsn)
+            flags |= SF_WAL_GROUP;
+        sf_wal_record_encode(l, lsn, flags, &w->active->segment,
+                             pen_take(pen, sf_wal_record_head_len(l)));
+        pen_add(pen, l->body);
+        pen_pad(pen, (pen->len + 7) / 8 * 8);
+        lsn++;
+        if (at + 1 == e->n_pieces)
+            e = e->next;
+    }
+    pen_pad(pen, sf_wal_page_up(pen->len));
+    return lsn - w->at_lsn;
+}
+
+static void count_sync(struct sf_wal *w, int64_t took_ns)
+{
+    uint64_t ns = took_ns < 0 ? 0 : (uint64_t)took_ns;
+    size_t bucket = 0;
+    while (bucket < 15 && ns > (uint64_t)SF_WAL_SYNC_BUCKET_NS << bucket)
+        bucket++;
+    sf_mutex_lock(&w->lock);
+    w->n_syncs++;
+    w->sync_ns_sum += ns;
+    if (ns > w->sync_ns_max)
+        w->sync_ns_max = ns;
+    w->sync_buckets[bucket]++;
+    sf_mutex_unlock(&w->lock);
+}
+
+static enum sf_err write_pen(struct sf_wal *w, struct sf_why *why)
+{
+    const struct sf_wal_pen *pen = w->pen;
+    int64_t start_ns;
+    enum sf_err err = sf_file_writev_at(&w->active->file, w->active_off, pen->pieces, pen->n_pieces,
+                                        why);
+    if (err)
+        return err;
+    start_ns = sf_clock_mono_ns();
+    err = sf_file_sync(&w->active->file, why);
+    if (!err)
+        count_sync(w, sf_clock_mono_ns() - start_ns);
+    return err;
+}
+
+/* --- completion --- */
+
+static size_t entry_len(const struct sf_wal_entry *e)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < e->n_pieces; i++)
+        len += sf_wal_record_len(e->pieces[i]);
+    return len;
+}
+
+/* Everything up to `lsn` has a result. Entries belong to their owners again afterwards. */
+static void complete(struct sf_wal *w, uint64_t lsn, enum sf_err result, const struct sf_why *why)
+{
+    struct sf_wal_entry *e = w->work_head;
+    uint64_t n_done = 0, len = 0;
+    while (e && last_lsn_of(e) <= lsn) {
+        n_done++;
+        len += entry_len(e);
+        e = e->next;
+    }
+    sf_mutex_lock(&w->lock);
+    if (!result && lsn > w->synced_lsn)
+        w->synced_lsn = lsn;
+    w->queue_depth -= n_done;
+    w->queue_len -= len;
+    sf_mutex_unlock(&w->lock);
+
+    while (w->work_head && last_lsn_of(w->work_head) <= lsn) {
+        e = w->work_head;
+        w->work_head = e->next;
+        e->next = NULL;
+        e->result = result;
+        if (result)
+            e->why = *why;
+        e->done(e);
+    }
+    if (!w->work_head)
+        w->work_tail = NULL;
+}
+
+/* Records that a flush has meanwhile put into blocks are durable without the log. */
+static void complete_checkpointed(struct sf_wal *w)
+{
+    uint64_t ckpt_lsn;
+    sf_mutex_lock(&w->lock);
+    ckpt_lsn = w->ckpt_lsn;
+    sf_mutex_unlock(&w->lock);
+    if (ckpt_lsn < w->at_lsn)
+        return;
+    complete(w, ckpt_lsn, SF_OK, NULL);
+    w->at_lsn = ckpt_lsn + 1;
+}
+
+/* --- the committer --- */
+
+static void leave_segment(struct sf_wal *w)
+{
+    if (!w->active)
+        return;
+    if (w->active_off)
+        sf_wal_slots_seal(&w->slots, w->active, w->at_lsn - 1);
+    else
+        sf_wal_slots_return(&w->slots, w->active);
+    w->active = NULL;
+    w->active_off = 0;
+}
+
+static enum sf_err take_segment(struct sf_wal *w, struct sf_why *why)
+{
+    if (w->active)
+        return SF_OK;
+    w->active_off = 0;
+    return sf_wal_slots_take(&w->slots, &w->active, why);
+}
+
+/* Writes one group of the work, or, after a failure with no work left, an empty segment: the probe
+ * that tells whether the disk is back. */
+static enum sf_err commit_group(struct sf_wal *w, struct sf_why *why)
+{
+    uint64_t n_records;
+    enum sf_err err = take_segment(w, why);
+    if (err)
+        return err;
+    n_records = build_group(w);
+    if (!n_records && w->work_head) { /* does not fit any more */
+        leave_segment(w);
+        err = take_segment(w, why);
+        if (err)
+            return err;
+        n_records = build_group(w);
+        SF_ASSERT(n_records); /* append refused what no segment can hold */
+    }
+    err = write_pen(w, why);
+    if (err) {
+        sf_wal_slots_quarantine(&w->slots, w->active, w->at_lsn - 1);
+        w->active = NULL;
+        w->active_off = 0;
+        return err;
+    }
+    w->active_off += w->pen->len;
+    w->at_lsn += n_records;
+    complete(w, w->at_lsn - 1, SF_OK, NULL);
+    return SF_OK;
+}
+
+static void note_failure(struct sf_wal *w, enum sf_err err, const struct sf_why *why)
+{
+    bool is_new;
+    sf_mutex_lock(&w->lock);
+    is_new = !w->is_failed;
+    w->is_failed = true;
+    w->fail_err = err == SF_ERR_FULL ? SF_ERR_FULL : SF_ERR_IO;
+    w->fail_why = *why;
+    w->n_failures++;
+    sf_mutex_unlock(&w->lock);
+    if (!is_new)
+        return;
+    w->failed_since_ns = sf_clock_mono_ns();
+    sf_wal_notice(w, "wal: %s; nothing is accepted until the disk is back", why->text);
+}
+
+static void note_success(struct sf_wal *w)
+{
+    bool was_failed;
+    sf_mutex_lock(&w->lock);
+    was_failed = w->is_failed;
+    w->is_failed = false;
+    sf_mutex_unlock(&w->lock);
+    if (was_failed)
+        sf_wal_notice(w, "wal: writing again after %lld ms",
+                      (long long)((sf_clock_mono_ns() - w->failed_since_ns) / 1000000));
+}
+
+/* Moves the queue to the work. True while there is something to do. */
+static bool take_work(struct sf_wal *w, bool *out_is_closing, bool *out_wants_roll)
+{
+    bool has_work;
+    sf_mutex_lock(&w->lock);
+    while (!w->in_head && !w->work_head && !w->is_closing && w->n_rolls == w->n_rolls_wanted &&
+           !w->is_failed)
+        sf_signal_wait(&w->wake, &w->lock);
+    if (w->in_head) {
+        if (w->work_tail)
+            w->work_tail->next = w->in_head;
+        else
+            w->work_head = w->in_head;
+        w->work_tail = w->in_tail;
+        w->in_head = w->in_tail = NULL;
+    }
+    *out_is_closing = w->is_closing;
+    *out_wants_roll = w->n_rolls != w->n_rolls_wanted;
+    has_work = w->work_head || w->is_failed;
+    sf_mutex_unlock(&w->lock);
+    return has_work;
+}
+
+static void wait_delay(struct sf_wal *w, unsigned delay_ms)
+{
+    int64_t until_ns = sf_clock_mono_ns() + (int64_t)delay_ms * 1000000;
+    sf_mutex_lock(&w->lock);
+    while (!w->is_closing && sf_clock_mono_ns() < until_ns)
+        sf_signal_wait_until(&w->wake, &w->lock, until_ns);
+    sf_mutex_unlock(&w->lock);
+}
+
+static void roll(struct sf_wal *w)
+{
+    uint64_t wanted;
+    sf_mutex_lock(&w->lock);
+    wanted = w->n_rolls_wanted;
+    sf_mutex_unlock(&w->lock);
+    leave_segment(w);
+    sf_mutex_lock(&w->lock);
+    w->n_rolls = wanted;
+    sf_signal_all(&w->rolled);
+    sf_mutex_unlock(&w->lock);
+}
+
+static void commit_loop(void *arg)
+{
+    struct sf_wal *w = arg;
+    unsigned delay_ms = FIRST_DELAY_MS;
+    struct sf_why why = {0};
+    /* Ahead of the first append, so that a full disk is known before somebody relies on it. */
+    enum sf_err err = take_segment(w, &why);
+    if (err)
+        note_failure(w, err, &why);
+    for (;;) {
+        bool is_closing, wants_roll, has_work = take_work(w, &is_closing, &wants_roll);
+        if (wants_roll)
+            roll(w);
+        if (is_closing && !w->work_head)
+            break;
+        if (!has_work)
+            continue;
+        if (err)
+            complete_checkpointed(w);
+        err = commit_group(w, &why);
+        if (!err) {
+            note_success(w);
+            delay_ms = FIRST_DELAY_MS;
+            continue;
+        }
+        note_failure(w, err, &why);
+        if (is_closing) {
+            complete(w, UINT64_MAX, err, &why);
+            break;
+        }
+        wait_delay(w, delay_ms);
+        delay_ms = delay_ms * 2 < MAX_DELAY_MS ? delay_ms * 2 : MAX_DELAY_MS;
+    }
+    leave_segment(w);
+}
+
+/* --- the doors --- */
+
+enum sf_err sf_wal_begin(struct sf_wal *w, uint64_t next_lsn, struct sf_why *why)
+{
+    enum sf_err err;
+    w->next_lsn = next_lsn;
+    w->at_lsn = next_lsn;
+    w->synced_lsn = next_lsn - 1;
+    w->pen = sf_heap_new(sizeof(*w->pen));
+    if (!w->pen)
+        return sf_fail(why, SF_ERR_NOMEM, "wal: no memory for the writer");
+    err = sf_wal_slots_start(&w->slots, why);
+    if (!err)
+        err = sf_thread_start(&w->thread, "wal", 0, commit_loop, w, why);
+    w->is_ready = !err;
+    return err;
+}
+
+static enum sf_err check_entry(const struct sf_wal *w, const struct sf_wal_entry *e,
+                               size_t *out_len, struct sf_why *why)
+{
+    size_t len = 0;
+    SF_ASSERT(e->n_pieces > 0);
+    for (size_t i = 0; i < e->n_pieces; i++) {
+        enum sf_err err = sf_wal_record_check(e->pieces[i], w->slots.segment_len, why);
+        if (err)
+            return err;
+        len += sf_wal_record_len(e->pieces[i]);
+        if (len > SF_LIMIT_LOGGED_BATCH_LEN)
+            return sf_fail(why, SF_ERR_LIMIT, "wal: a batch of more than %u bytes",
+                           SF_LIMIT_LOGGED_BATCH_LEN);
+    }
+    *out_len = len;
+    return SF_OK;
+}
+
+enum sf_err sf_wal_append(struct sf_wal *w, struct sf_wal_entry *e, struct sf_why *why)
+{
+    size_t len = 0;
+    enum sf_err err = check_entry(w, e, &len, why);
+    if (err)
+        return err;
+    sf_mutex_lock(&w->lock);
+    if (!w->is_ready || w->is_closing) {
+        err = sf_fail(why, SF_ERR_CANCELLED, "wal: the log is %s",
+                      w->is_closing ? "closing" : "not replayed yet");
+    } else if (w->is_failed) {
+        err = sf_fail(why, w->fail_err, "the log cannot be written: %s", w->fail_why.text);
+    } else if (w->queue_depth && len + w->queue_len > w->config.queue_len) {
+        err = sf_fail(why, SF_ERR_BUSY, "%llu bytes are waiting for the disk",
+                      (unsigned long long)w->queue_len);
+    } else {
+        e->lsn = w->next_lsn;
+        e->next = NULL;
+        e->result = SF_OK;
+        w->next_lsn += e->n_pieces;
+        if (w->in_tail)
+            w->in_tail->next = e;
+        else
+            w->in_head = e;
+        w->in_tail = e;
+        w->queue_depth++;
+        w->queue_len += len;
+        sf_signal_one(&w->wake);
+    }
+    sf_mutex_unlock(&w->lock);
+    return err;
+}
+
+uint64_t sf_wal_last_lsn(struct sf_wal *w)
+{
+    uint64_t lsn;
+    sf_mutex_lock(&w->lock);
+    lsn = w->next_lsn - 1;
+    sf_mutex_unlock(&w->lock);
+    return lsn;
+}
+
+void sf_wal_checkpoint(struct sf_wal *w, uint64_t lsn)
+{
+    sf_mutex_lock(&w->lock);
+    if (lsn > w->ckpt_lsn)
+        w->ckpt_lsn = lsn;
+    sf_mutex_unlock(&w->lock);
+    sf_wal_slots_checkpoint(&w->slots, lsn);
+}
+
+enum sf_err sf_wal_scrub(struct sf_wal *w, struct sf_why *why)
+{
+    uint64_t wanted;
+    /* First, so that the committer finds a clean slot when it leaves the active one. */
+    enum sf_err err = sf_wal_slots_scrub(&w->slots, why);
+    if (err)
+        return err;
+    sf_mutex_lock(&w->lock);
+    wanted = ++w->n_rolls_wanted;
+    sf_signal_one(&w->wake);
+    while (w->n_rolls < wanted && w->is_ready && !w->is_closing)
+        sf_signal_wait(&w->rolled, &w->lock);
+    if (w->n_rolls < wanted)
+        err = sf_fail(why, SF_ERR_BUSY, "wal: the log is not being written just now");
+    sf_mutex_unlock(&w->lock);
+    return err ? err : sf_wal_slots_scrub(&w->slots, why);
+}
+
+uint64_t sf_wal_oldest_lsn(struct sf_wal *w)
+{
+    return sf_wal_slots_oldest_lsn(&w->slots);
+}
+
+void sf_wal_stats(struct sf_wal *w, struct sf_wal_stats *out)
+{
+    struct sf_wal_stats stats = {0};
+    sf_wal_slots_count(&w->slots, &stats.len, &stats.n_segments, &stats.n_free_segments);
+    sf_mutex_lock(&w->lock);
+    stats.synced_lsn = w->synced_lsn;
+    stats.n_syncs = w->n_syncs;
+    stats.sync_ns_sum = w->sync_ns_sum;
+    stats.sync_ns_max = w->sync_ns_max;
+    memcpy(stats.sync_buckets, w->sync_buckets, sizeof(stats.sync_buckets));
+    stats.queue_depth = w->queue_depth;
+    stats.queue_len = w->queue_len;
+    stats.n_failures = w->n_failures;
+    stats.is_failed = w->is_failed;
+    if (w->is_failed)
+        snprintf(stats.reason, sizeof(stats.reason), "%.*s", (int)sizeof(stats.reason) - 1,
+                 w->fail_why.text);
+    sf_mutex_unlock(&w->lock);
+    *out = stats;
+}
+
+void sf_wal_close(struct sf_wal *w)
+{
+    if (!w)
+        return;
+    sf_mutex_lock(&w->lock);
+    w->is_closing = true;
+    sf_signal_all(&w->wake);
+    sf_signal_all(&w->rolled);
+    sf_mutex_unlock(&w->lock);
+    sf_thread_join(&w->thread);
+    sf_wal_slots_done(&w->slots);
+    sf_signal_done(&w->wake);
+    sf_signal_done(&w->rolled);
+    sf_mutex_done(&w->lock);
+    sf_heap_free(w->found);
+    sf_heap_free(w->pen);
+    sf_heap_free(w);
+}

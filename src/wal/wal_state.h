@@ -1,0 +1,41 @@
+/* wal_state.h - the log's own state, shared by the files of this room and by nobody else. */
+#pragma once
+#include "wal/slots.h"
+#include "wal/wal.h"
+
+struct sf_wal_pen; /* wal.c: where a group is put together */
+
+struct sf_wal {
+    struct sf_wal_config config;
+    struct sf_wal_slots slots;
+    struct sf_thread thread;
+
+    /* As found at open, for replay. */
+    struct sf_wal_found *found;
+    size_t n_found;
+    uint64_t pending_len;
+
+    struct sf_mutex lock; /* guards all up to the next comment */
+    struct sf_signal wake, rolled;
+    struct sf_wal_entry *in_head, *in_tail; /* appended, not yet seen by the committer */
+    uint64_t next_lsn, synced_lsn, ckpt_lsn;
+    uint64_t queue_depth, queue_len; /* appended, not yet done */
+    uint64_t n_rolls_wanted, n_rolls;
+    bool is_ready, is_closing; /* replayed; no more appends */
+    bool is_failed;
+    enum sf_err fail_err;
+    struct sf_why fail_why;
+    uint64_t n_syncs, sync_ns_sum, sync_ns_max, sync_buckets[16], n_failures;
+
+    /* The committer's own. Work is what was taken from the queue and is not acknowledged. */
+    struct sf_wal_entry *work_head, *work_tail;
+    uint64_t at_lsn; /* next to be written = synced + 1 */
+    struct sf_wal_slot *active;
+    uint64_t active_off; /* 0: its header is not written yet */
+    struct sf_wal_pen *pen;
+    int64_t failed_since_ns;
+};
+
+/* After replay: the committer starts, the first append gets `next_lsn`. */
+enum sf_err sf_wal_begin(struct sf_wal *w, uint64_t next_lsn, struct sf_why *why);
+void sf_wal_notice(struct sf_wal *w, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,0 +1,37 @@
+/* regex.h - regular expressions that cannot run away.
+ *
+ * RE2's syntax, run by PCRE2: look-around, back-references, atomic and possessive forms, recursion
+ * and verbs are refused when compiled, repeats go up to 1,000. Matching is over bytes and bounded;
+ * a search that hits its bound says so instead of claiming that nothing was found. A compiled
+ * expression never changes: threads may share it, each with its own scratch. */
+#pragma once
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct sf_regex;         /* opaque */
+struct sf_regex_scratch; /* one per thread */
+
+/* Looks, changes nothing: INPUT with what is not allowed and where. */
+enum sf_err sf_regex_check(sf_str pattern, struct sf_why *why);
+/* INPUT (syntax), LIMIT (too large), NOMEM. */
+enum sf_err sf_regex_new(sf_str pattern, bool is_caseless, struct sf_regex **out,
+                         struct sf_why *why);
+/* For queries: matches whole texts only, by characters instead of bytes (bytes that are not UTF-8
+ * match nothing), '.' takes newlines too. Ask it with sf_regex_match(). */
+enum sf_err sf_regex_new_whole(sf_str pattern, struct sf_regex **out, struct sf_why *why);
+void sf_regex_free(struct sf_regex *re); /* NULL is fine */
+
+struct sf_regex_scratch *sf_regex_scratch_new(void); /* NULL: no memory */
+void sf_regex_scratch_free(struct sf_regex_scratch *s);
+
+enum sf_regex_result { SF_REGEX_NONE, SF_REGEX_FOUND, SF_REGEX_GAVE_UP };
+/* The leftmost match that begins at or after `from`. GAVE_UP: the bound was hit. */
+enum sf_regex_result sf_regex_find(const struct sf_regex *re, sf_str text, size_t from,
+                                   struct sf_regex_scratch *scratch, size_t *out_at,
+                                   size_t *out_end);
+/* Does the whole text match? Of a pattern made by sf_regex_new_whole(). At the bound the DFA
+ * matcher is tried, which takes memory instead of time; GAVE_UP when that is not enough either. */
+enum sf_regex_result sf_regex_match(const struct sf_regex *re, sf_str text,
+                                    struct sf_regex_scratch *scratch);

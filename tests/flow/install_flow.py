@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""`make install` puts a program that runs, its pages and its licence below DESTDIR and PREFIX, and nothing else."""
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.environ["SOURCE_ROOT"], "tests", "tools"))
+import tap  # noqa: E402
+
+SOURCE = os.environ["SOURCE_ROOT"]
+
+
+def install(root):
+    done = subprocess.run([os.path.join(SOURCE, "tools", "install"), root], cwd="/", capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0, done.stderr
+    return {os.path.relpath(os.path.join(folder, name), root)
+            for folder, _, names in os.walk(root) for name in names}
+
+
+def test_the_makefile_joins_destdir_and_prefix():
+    done = subprocess.run(["make", "-n", "install", "DESTDIR=/tmp/a b", "PREFIX=/opt/x"], cwd=SOURCE,
+                          capture_output=True, text=True, check=True)
+    assert "tools/install '/tmp/a b/opt/x'" in done.stdout, done.stdout
+
+
+def test_the_installed_program_runs():
+    with tempfile.TemporaryDirectory(prefix="a name with blanks ") as root:
+        install(root)
+        said = subprocess.run([os.path.join(root, "bin", "spanflame"), "version"], capture_output=True, text=True,
+                              check=True, env={"PATH": "/nonexistent"})
+        assert said.stdout.startswith("spanflame "), said.stdout
+
+
+def test_licence_and_pages_are_there():
+    with tempfile.TemporaryDirectory() as root:
+        files = install(root)
+        assert {"share/doc/spanflame/LICENSE", "share/doc/spanflame/README.md"} <= files, files
+        for page in os.listdir(os.path.join(SOURCE, "docs", "man")):
+            assert f"share/man/man{page[-1]}/{page}" in files, page
+
+
+def test_nothing_lands_outside_bin_and_share():
+    with tempfile.TemporaryDirectory() as root:
+        assert {path.split("/")[0] for path in install(root)} <= {"bin", "share"}
+
+
+def test_files_are_readable_by_all_and_written_by_their_owner():
+    with tempfile.TemporaryDirectory() as root:
+        for path in install(root):
+            mode = os.stat(os.path.join(root, path)).st_mode & 0o777
+            assert mode == (0o755 if path.startswith("bin/") else 0o644), f"{path} {mode:o}"
+
+
+tap.run(sys.modules[__name__])

@@ -1,0 +1,62 @@
+#include "exec/services.h"
+
+#include "test.h"
+
+TEST(services, quantiles_lie_within_a_tenth)
+{
+    uint64_t buckets[SF_SKETCH_BUCKETS] = {0};
+    /* 1..1000 ms evenly: bucket i ends at 1000 * 2^(i / 4) ns */
+    for (uint64_t ms = 1; ms <= 1000; ms++) {
+        double end = 1000;
+        size_t i = 0;
+        while (end < (double)ms * 1e6 && i < SF_SKETCH_BUCKETS - 1) {
+            end *= 1.189207115002721;
+            i++;
+        }
+        buckets[i]++;
+    }
+    /* 64 buckets end at 2^15.75 us = 55 ms: the rest is in the open one */
+    uint64_t p1 = sf_sketch_quantile(buckets, 0.01);
+    assert_true(p1 > 9000000 && p1 < 11000000);
+}
+
+TEST(services, quantile_of_nothing_is_zero)
+{
+    uint64_t buckets[SF_SKETCH_BUCKETS] = {0};
+    assert_int_equal(sf_sketch_quantile(buckets, 0.5), 0);
+}
+
+TEST(services, sum_operations_into_their_service)
+{
+    struct sf_operation_row rows[] = {
+        {.service = SF_STR("api"),
+         .name = SF_STR("GET"),
+         .n_spans = 10,
+         .n_errors = 1,
+         .sum_ns = 1000},
+        {.service = SF_STR("api"),
+         .name = SF_STR("PUT"),
+         .n_spans = 30,
+         .n_errors = 3,
+         .sum_ns = 7000},
+        {.service = SF_STR("db"), .name = SF_STR("SELECT"), .n_spans = 5, .sum_ns = 500}};
+    struct sf_operation_rows in = {rows, 3};
+    struct sf_services out = {0};
+    struct sf_arena req;
+    rows[0].buckets[10] = 10;
+    rows[1].buckets[20] = 30;
+    assert_true(sf_arena_init(&req, 1 << 20));
+    assert_ok(sf_services_sum(&in, SF_STR_NONE, &req, &out, NULL));
+    assert_int_equal(out.n, 2);
+    assert_str(out.list[0].sum.name, "api");
+    assert_int_equal(out.list[0].sum.n_spans, 40);
+    assert_int_equal(out.list[0].sum.n_errors, 4);
+    assert_int_equal(out.list[0].sum.mean_ns, 200);
+    assert_int_equal(out.list[0].n_operations, 2);
+    assert_true(out.list[0].sum.p50_ns > 26900 && out.list[0].sum.p50_ns <= 32000);
+    assert_str(out.list[1].operations[0].name, "SELECT");
+    assert_ok(sf_services_sum(&in, SF_STR("db"), &req, &out, NULL));
+    assert_int_equal(out.n, 1);
+    assert_str(out.list[0].sum.name, "db");
+    sf_arena_done(&req);
+}

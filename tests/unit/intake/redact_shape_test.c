@@ -1,0 +1,140 @@
+#include "test.h"
+
+#include "base/err.h"
+#include "intake/redact_shape.h"
+
+static bool is_secret(const void *arg, sf_str name, bool is_number)
+{
+    (void)arg;
+    if (sf_str_ieq(name, SF_STR("tokens")))
+        return !is_number;
+    return sf_str_ieq(name, SF_STR("password")) || sf_str_ieq(name, SF_STR("token")) ||
+           sf_str_ieq(name, SF_STR("authorization")) || sf_str_ieq(name, SF_STR("user.password"));
+}
+static const struct sf_shape_names names = {is_secret, NULL, true};
+
+static void assert_hit(const char *text, enum sf_shape shape, const char *secret)
+{
+    struct sf_shape_hit hits[8];
+    size_t n = sf_shape_find(sf_str_from(text), &names, hits, 8);
+    for (size_t i = 0; i < n && i < 8; i++) {
+        sf_str found = sf_str_part(sf_str_from(text), hits[i].at, hits[i].end - hits[i].at);
+        if (hits[i].shape == shape && sf_str_eq(found, sf_str_from(secret)))
+            return;
+    }
+    fail_msg("\"%s\" not found in \"%s\" (%zu hits)", secret, text, n);
+}
+
+static void assert_clean(const char *text)
+{
+    struct sf_shape_hit hits[8];
+    if (sf_shape_find(sf_str_from(text), &names, hits, 8))
+        fail_msg("\"%s\": took \"%.*s\" for a secret (%d)", text, (int)(hits[0].end - hits[0].at),
+                 text + hits[0].at, hits[0].shape);
+}
+
+TEST(redact_shape, finds_cards_with_and_without_gaps)
+{
+    assert_hit("4111111111111111", SF_SHAPE_CARD, "4111111111111111");
+    assert_hit("card 4111 1111 1111 1111.", SF_SHAPE_CARD, "4111 1111 1111 1111");
+    assert_hit("4111-1111-1111-1111", SF_SHAPE_CARD, "4111-1111-1111-1111");
+    assert_hit("amex 378282246310005 ok", SF_SHAPE_CARD, "378282246310005");
+    assert_hit("order 12 4111111111111111 7", SF_SHAPE_CARD, "4111111111111111");
+    assert_hit("a=5555555555554444&b=1", SF_SHAPE_CARD, "5555555555554444");
+    assert_hit("6011111111111117", SF_SHAPE_CARD, "6011111111111117");
+    assert_true(sf_shape_is_card(4111111111111111));
+}
+
+TEST(redact_shape, leaves_other_numbers_alone)
+{
+    assert_clean("4111111111111112");                 /* checksum */
+    assert_clean("1700000000000000000");              /* a time stamp */
+    assert_clean("5b8efff798034111111111111111d269"); /* inside an id */
+    assert_clean("411111111111111111111111111111");   /* too long */
+    assert_clean("2026-08-21 12:30:00.123456789");
+    assert_clean("1 2 3 4 5 6 7 8 9 10 11 12 13 14 15");
+    assert_clean("550e8400-e29b-41d4-a716-446655440000");
+    assert_false(sf_shape_is_card(1700000000000000000));
+    assert_false(sf_shape_is_card(42));
+}
+
+TEST(redact_shape, finds_keys_and_tokens)
+{
+    assert_hit("id=AKIAIOSFODNN7EXAMPLE", SF_SHAPE_CLOUD_KEY, "AKIAIOSFODNN7EXAMPLE");
+    assert_hit("AIzaSyA1234567890abcdefghijklmnopqrstuv", SF_SHAPE_CLOUD_KEY,
+               "AIzaSyA1234567890abcdefghijklmnopqrstuv");
+    assert_hit("jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl!", SF_SHAPE_JWT,
+               "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl");
+    assert_hit("Authorization Bearer abc123.def-456", SF_SHAPE_AUTH_HEADER, "abc123.def-456");
+    assert_hit("BEARER abcdefghijklmnopqrstuvwxyz", SF_SHAPE_AUTH_HEADER,
+               "abcdefghijklmnopqrstuvwxyz");
+    assert_hit("basic dXNlcjpwYXNz", SF_SHAPE_AUTH_HEADER, "dXNlcjpwYXNz");
+    assert_hit("ghp_abcdefghijklmnopqrstuvwxyz0123456789", SF_SHAPE_TOKEN,
+               "ghp_abcdefghijklmnopqrstuvwxyz0123456789");
+    assert_hit("x xoxb-123456789012-abcdef", SF_SHAPE_TOKEN, "xoxb-123456789012-abcdef");
+    assert_hit("k: sk_live_abcdefghijklmnop1234", SF_SHAPE_TOKEN, "sk_live_abcdefghijklmnop1234");
+    assert_hit("a\n-----BEGIN RSA PRIVATE KEY-----\nMIIB\n-----END RSA PRIVATE KEY-----\nb",
+               SF_SHAPE_PRIVATE_KEY,
+               "-----BEGIN RSA PRIVATE KEY-----\nMIIB\n-----END RSA PRIVATE KEY-----");
+    assert_hit("-----BEGIN PRIVATE KEY-----\nMIIBcut off", SF_SHAPE_PRIVATE_KEY,
+               "-----BEGIN PRIVATE KEY-----\nMIIBcut off");
+}
+
+TEST(redact_shape, finds_passwords_in_urls)
+{
+    assert_hit("postgres://app:hunter2@db:5432/x", SF_SHAPE_URL_PASSWORD, "hunter2");
+    assert_hit("https://u:p@ss@host/", SF_SHAPE_URL_PASSWORD, "p@ss");
+    assert_hit("redis://:s3cret@cache:6379", SF_SHAPE_URL_PASSWORD, "s3cret");
+    assert_hit("https://abcdefghijklmnopqrstuvwx@host/", SF_SHAPE_URL_PASSWORD,
+               "abcdefghijklmnopqrstuvwx");
+    assert_clean("https://host:8080/path?mail=a@b.example");
+    assert_clean("mailto:someone@example.com");
+    assert_clean("https://alice@host/");
+}
+
+TEST(redact_shape, finds_pairs_in_many_notations)
+{
+    assert_hit("password=hunter2&a=b", SF_SHAPE_PAIR, "hunter2");
+    assert_hit("{\"password\":\"hun\\\"ter2\"}", SF_SHAPE_PAIR, "hun\\\"ter2");
+    assert_hit("{\\\"token\\\": \\\"hunter2\\\", \\\"a\\\":1}", SF_SHAPE_PAIR, "hunter2");
+    assert_hit("SET password = 'hunter2' WHERE", SF_SHAPE_PAIR, "hunter2");
+    assert_hit("user.password: hunter(2)", SF_SHAPE_PAIR, "hunter(2)");
+    assert_hit("opts[password]=hunter2", SF_SHAPE_PAIR, "hunter2");
+    assert_hit("Authorization: Digest a=1, b=2\nX: y", SF_SHAPE_PAIR, "Digest a=1, b=2");
+    assert_hit("token=>'x'", SF_SHAPE_PAIR, "x");
+    assert_hit("tokens=abc", SF_SHAPE_PAIR, "abc");
+    assert_clean("tokens=15");
+    assert_clean("token::parse(x)");
+    assert_clean("password=");
+    assert_clean("name=value&other=1");
+    assert_clean("https://host/a?b=c:d");
+}
+
+TEST(redact_shape, leaves_everyday_text_alone)
+{
+    static const char *const clean[] = {"GET /api/v1/users/{id}",
+                                        "SELECT a, b FROM orders WHERE id = $1 AND state = 'open'",
+                                        "bearer authentication failed",
+                                        "basic authentication",
+                                        "task-b sk-1 risk-free",
+                                        "text/html; charset=utf-8",
+                                        "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36",
+                                        "eyJust.kidding",
+                                        "AKIASHORT",
+                                        "-----BEGIN CERTIFICATE-----",
+                                        "10.1.2.3:8080",
+                                        "java.lang.IllegalStateException: unexpected token",
+                                        "x",
+                                        "",
+                                        "a=",
+                                        "=b",
+                                        "@"};
+    for (size_t i = 0; i < sizeof(clean) / sizeof(clean[0]); i++)
+        assert_clean(clean[i]);
+}
+
+TEST(redact_shape, counts_what_does_not_fit)
+{
+    struct sf_shape_hit hits[2];
+    assert_int_equal(sf_shape_find(SF_STR("token=1 token=2 token=3"), &names, hits, 2), 3);
+}

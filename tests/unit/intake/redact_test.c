@@ -1,0 +1,405 @@
+#include "test.h"
+
+#include "base/heap.h"
+#include "intake/redact.h"
+#include "wire/pb_writer.h"
+
+static struct sf_why why;
+static struct sf_arena arena;
+
+static const struct sf_redact_config usual = {
+    .has_builtin = true, .in_keys = true, .in_values = true, .in_names = true};
+
+static struct sf_redactor *new_redactor(struct sf_redact_config config)
+{
+    struct sf_redactor *r = NULL;
+    if (sf_redactor_new(&config, &r, &why))
+        fail_msg("%s", why.text);
+    return r;
+}
+
+static struct sf_value str(const char *text)
+{
+    return (struct sf_value){.type = SF_VALUE_STR, .str = sf_str_from(text)};
+}
+
+/* One attribute through a redactor. */
+static struct sf_attr redact_one(const struct sf_redactor *r, const char *key, struct sf_value val)
+{
+    struct sf_attr attr = {sf_str_from(key), val};
+    struct sf_span span = {.attrs = {&attr, 1}};
+    struct sf_span_batch in = {.spans = &span, .n_spans = 1}, out;
+    uint64_t n;
+
+    if (!arena.base)
+        assert_true(sf_arena_init(&arena, 1 << 20));
+    sf_arena_reset(&arena);
+    assert_ok(sf_redact_spans(r, &in, &arena, NULL, &out, &n, &why));
+    assert_ptr_equal(span.attrs.list, &attr); /* never in place */
+    if (n == 0)
+        assert_ptr_equal(out.spans, &span);
+    return out.spans[0].attrs.list[0];
+}
+
+static void assert_value(const struct sf_redactor *r, const char *key, const char *val,
+                         const char *want)
+{
+    struct sf_attr got = redact_one(r, key, str(val));
+    if (got.val.type != SF_VALUE_STR || !sf_str_eq(got.val.str, sf_str_from(want)))
+        fail_msg("%s: \"%s\" became \"%.*s\", not \"%s\"", key, val, SF_STR_ARG(got.val.str), want);
+}
+
+TEST(redact, hides_values_under_secret_keys_only)
+{
+    struct sf_redactor *r = new_redactor(usual);
+    for (int i = 0; i < 2; i++) { /* the second time from the cache */
+        assert_value(r, "auth_token", "abc", "[REDACTED]");
+        assert_value(r, "AuthToken", "abc", "[REDACTED]");
+        assert_value(r, "http.request.header.cookie", "a=b", "[REDACTED]");
+        assert_value(r, "db.password", "", "");
+        assert_value(r, "tokenize", "abc", "abc");
+        assert_value(r, "http.method", "GET", "GET");
+    }
+    assert_value(r, "password", "[REDACTED]", "[REDACTED]");
+    assert_value(r, "password", "[REDACTED]hunter2", "[REDACTED]");
+    sf_redactor_free(r);
+}
+
+TEST(redact, hides_numbers_but_not_counts)
+{
+    struct sf_redactor *r = new_redactor(usual);
+    struct sf_value n = {.type = SF_VALUE_INT, .i64 = 1234};
+    assert_str(redact_one(r, "password", n).val.str, "[REDACTED]");
+    assert_int_equal(redact_one(r, "gen_ai.usage.input_tokens", n).val.type, SF_VALUE_INT);
+    assert_value(r, "auth.tokens", "1234", "[REDACTED]");
+    n.i64 = 4111111111111111;
+    assert_str(redact_one(r, "order.id", n).val.str, "[REDACTED]");
+    n = (struct sf_value){.type = SF_VALUE_BOOL, .is_true = true};
+    assert_int_equal(redact_one(r, "has.password", n).val.type, SF_VALUE_BOOL);
+    n = (struct sf_value){.type = SF_VALUE_DOUBLE, .f64 = 1.5};
+    assert_str(redact_one(r, "secret", n).val.str, "[REDACTED]");
+    sf_redactor_free(r);
+}
+
+TEST(redact, cuts_secrets_out_of_text)
+{
+    struct sf_redactor *r = new_redactor(usual);
+    assert_value(r, "url.full", "https://a:b@h/?token=xyz&p=1 Bearer abc.123456",
+                 "https://a:[REDACTED]@h/?token=[REDACTED]&p=1 Bearer [REDACTED]");
+    assert_value(r, "log", "4111 1111 1111 1111", "[REDACTED]");
+    assert_value(r, "log", "apiKey=a b apikey=c", "apiKey=[REDACTED] b apikey=[REDACTED]");
+    sf_redactor_free(r);
+}
+
+TEST(redact, looks_for_own_words_and_expressions_everywhere)
+{
+    static const char *const patterns[] = {"acme", "/cust-[0-9]+/", "password"};
+    struct sf_redact_config config = usual;
+    struct sf_redactor *r;
+    struct sf_attr got;
+    config.patterns = patterns;
+    config.n_patterns = 3;
+    r = new_redactor(config);
+    assert_value(r, "acme.plan", "gold", "[REDACTED]");
+    assert_value(r, "note", "for ACME only", "[REDACTED]");
+    assert_value(r, "note", "macmed", "macmed");
+    assert_value(r, "note", "see CUST-12 and cust-345.", "see [REDACTED] and [REDACTED].");
+    assert_value(r, "note", "a password is", "a password is"); /* as the built-in word */
+    got = redact_one(r, "cust-77.plan", str("gold"));
+    assert_str(got.key, "[REDACTED].plan");
+    assert_str(got.val.str, "[REDACTED]");
+    sf_redactor_free(r);
+}
+
+TEST(redact, treats_a_pattern_that_gives_up_as_a_match)
+{
+    static const char *const patterns[] = {"/(a+)+$/"};
+    struct sf_redact_config config = usual;
+    struct sf_redactor *r;
+    config.patterns = patterns;
+    config.n_patterns = 1;
+    r = new_redactor(config);
+    assert_value(r, "note", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!",
+                 "[REDACTED]");
+    sf_redactor_free(r);
+}
+
+TEST(redact, never_leaves_half_a_character)
+{
+    static const char *const patterns[] = {"/\xa4/"};
+    struct sf_redact_config config = usual;
+    struct sf_redactor *r;
+    config.patterns = patterns;
+    config.n_patterns = 1;
+    r = new_redactor(config);
+    assert_value(r, "note", "x\xc3\xa4y", "x[REDACTED]y");
+    sf_redactor_free(r);
+}
+
+TEST(redact, matches_bluntly_when_asked)
+{
+    static const char *const patterns[] = {"acme"};
+    struct sf_redact_config config = usual;
+    struct sf_redactor *r;
+    config.patterns = patterns;
+    config.n_patterns = 1;
+    config.is_substring = true;
+    r = new_redactor(config);
+    assert_value(r, "tokenize", "abc", "[REDACTED]");
+    assert_value(r, "note", "macmed", "[REDACTED]");
+    sf_redactor_free(r);
+}
+
+TEST(redact, leaves_allowed_keys_alone)
+{
+    static const char *const allow[] = {"token.type", "public.*", "*.cookie"};
+    struct sf_redact_config config = usual;
+    struct sf_redactor *r;
+    config.allow = allow;
+    config.n_allow = 3;
+    r = new_redactor(config);
+    assert_value(r, "token.type", "bearer", "bearer");
+    assert_value(r, "Token.Type", "bearer", "bearer");
+    assert_value(r, "public.api_key", "pk", "pk");
+    assert_value(r, "http.cookie", "4111111111111111", "4111111111111111");
+    assert_value(r, "token.types", "x", "[REDACTED]");
+    sf_redactor_free(r);
+}
+
+TEST(redact, looks_only_where_it_is_told)
+{
+    struct sf_redact_config config = usual;
+    struct sf_redactor *r;
+    struct sf_span span = {.name = SF_STR("pay 4111111111111111")};
+    struct sf_span_batch in = {.spans = &span, .n_spans = 1}, out;
+    uint64_t n;
+
+    config.in_keys = config.in_names = false;
+    r = new_redactor(config);
+    assert_value(r, "password", "abc", "abc");
+    assert_value(r, "x", "4111111111111111", "[REDACTED]");
+    assert_ok(sf_redact_spans(r, &in, &arena, NULL, &out, &n, &why));
+    assert_true(n == 0);
+    sf_redactor_free(r);
+    config.in_names = true;
+    config.in_values = false;
+    r = new_redactor(config);
+    assert_value(r, "x", "4111111111111111", "4111111111111111");
+    assert_ok(sf_redact_spans(r, &in, &arena, NULL, &out, &n, &why));
+    assert_str(out.spans[0].name, "pay [REDACTED]");
+    sf_redactor_free(r);
+    config = (struct sf_redact_config){.in_keys = true, .in_values = true, .in_names = true};
+    r = new_redactor(config);
+    assert_value(r, "password", "4111111111111111", "4111111111111111");
+    sf_redactor_free(r);
+}
+
+TEST(redact, hashes_equal_secrets_equally)
+{
+    struct sf_redact_config config = usual;
+    struct sf_redactor *r;
+    char first[64];
+    sf_str got;
+    config.hash_key = sf_str_bytes(SF_STR("0123456789abcdef"));
+    r = new_redactor(config);
+    got = redact_one(r, "password", str("hunter2")).val.str;
+    assert_int_equal(got.len, 27);
+    snprintf(first, sizeof(first), "%.*s", SF_STR_ARG(got));
+    assert_true(sf_str_starts(got, SF_STR("[REDACTED:")));
+    assert_value(r, "token", "hunter2", first);
+    assert_value(r, "token", first, first); /* not again */
+    assert_false(sf_str_eq(redact_one(r, "token", str("hunter3")).val.str, sf_str_from(first)));
+    sf_redactor_free(r);
+    config.hash_key = sf_str_bytes(SF_STR("fedcba9876543210"));
+    r = new_redactor(config);
+    assert_false(sf_str_eq(redact_one(r, "token", str("hunter2")).val.str, sf_str_from(first)));
+    sf_redactor_free(r);
+}
+
+/* {"note": "x", "card": {"password": "hunter2", "n": [1, "Bearer abc.12345678"]}} */
+static void write_nested(struct sf_buf *b)
+{
+    size_t kv = sf_pb_write_begin(b, 1), any, list, inner;
+    sf_pb_write_str(b, 1, SF_STR("note"));
+    any = sf_pb_write_begin(b, 2);
+    sf_pb_write_str(b, 1, SF_STR("x"));
+    sf_pb_write_end(b, any);
+    sf_pb_write_end(b, kv);
+    kv = sf_pb_write_begin(b, 1);
+    sf_pb_write_str(b, 1, SF_STR("card"));
+    any = sf_pb_write_begin(b, 2);
+    list = sf_pb_write_begin(b, 6);
+    inner = sf_pb_write_begin(b, 1);
+    sf_pb_write_str(b, 1, SF_STR("password"));
+    {
+        size_t val = sf_pb_write_begin(b, 2);
+        sf_pb_write_str(b, 1, SF_STR("hunter2"));
+        sf_pb_write_end(b, val);
+    }
+    sf_pb_write_end(b, inner);
+    inner = sf_pb_write_begin(b, 1);
+    sf_pb_write_str(b, 1, SF_STR("n"));
+    {
+        size_t val = sf_pb_write_begin(b, 2), array = sf_pb_write_begin(b, 5), item;
+        item = sf_pb_write_begin(b, 1);
+        sf_pb_write_i64(b, 3, 1);
+        sf_pb_write_end(b, item);
+        item = sf_pb_write_begin(b, 1);
+        sf_pb_write_str(b, 1, SF_STR("Bearer abc.12345678"));
+        sf_pb_write_end(b, item);
+        sf_pb_write_end(b, array);
+        sf_pb_write_end(b, val);
+    }
+    sf_pb_write_end(b, inner);
+    sf_pb_write_end(b, list);
+    sf_pb_write_end(b, any);
+    sf_pb_write_end(b, kv);
+}
+
+TEST(redact, reaches_into_nested_values)
+{
+    struct sf_redactor *r = new_redactor(usual);
+    struct sf_buf nested = {0};
+    struct sf_attr got;
+    size_t at;
+
+    write_nested(&nested);
+    assert_true(sf_buf_ok(&nested));
+    got = redact_one(r, "payload",
+                     (struct sf_value){.type = SF_VALUE_KVLIST, .str = sf_buf_str(&nested)});
+    assert_int_equal(got.val.type, SF_VALUE_KVLIST);
+    assert_false(sf_str_find(got.val.str, SF_STR("hunter2"), &at));
+    assert_false(sf_str_find(got.val.str, SF_STR("abc.12345678"), &at));
+    assert_true(sf_str_find(got.val.str, SF_STR("Bearer [REDACTED]"), &at));
+    assert_true(sf_str_find(got.val.str, SF_STR("note"), &at));
+    got = redact_one(r, "secrets",
+                     (struct sf_value){.type = SF_VALUE_KVLIST, .str = sf_buf_str(&nested)});
+    assert_str(got.val.str, "[REDACTED]");
+    sf_buf_done(&nested);
+    sf_redactor_free(r);
+}
+
+static uint64_t n_seen;
+static void see(void *arg, const struct sf_redact_change *change)
+{
+    const char *const *places = arg;
+    assert_string_equal(change->place, places[n_seen]);
+    assert_non_null(change->rule);
+    n_seen++;
+}
+
+TEST(redact, reaches_every_place_of_a_batch)
+{
+    static const char *const places[] = {
+        "resource.attributes", "scope.name",       "scope.version",    "scope.attributes",
+        "span.name",           "span.attributes",  "span.status",      "span.trace_state",
+        "event.name",          "event.attributes", "link.trace_state", "link.attributes"};
+    struct sf_redactor *r = new_redactor(usual);
+    struct sf_redact_watch watch = {see, (void *)(uintptr_t)places};
+    struct sf_attr attr = {SF_STR("password"), str("hunter2")};
+    struct sf_attr service[2] = {{SF_STR("service.name"), str("api")},
+                                 {SF_STR("db.password"), str("hunter2")}};
+    struct sf_resource res = {.attrs = {service, 2}, .service = service[0].val.str};
+    struct sf_scope scope = {
+        .name = SF_STR("token=hunter2"), .version = SF_STR("token=hunter2"), .attrs = {&attr, 1}};
+    struct sf_event event = {.name = SF_STR("token=hunter2"), .attrs = {&attr, 1}};
+    struct sf_link link = {.trace_state = SF_STR("token=hunter2"), .attrs = {&attr, 1}};
+    struct sf_span spans[2] = {{.name = SF_STR("clean")},
+                               {.name = SF_STR("token=hunter2"),
+                                .attrs = {&attr, 1},
+                                .status_msg = SF_STR("password: hunter2"),
+                                .trace_state = SF_STR("secret=hunter2"),
+                                .events = &event,
+                                .n_events = 1,
+                                .links = &link,
+                                .n_links = 1}};
+    struct sf_span_batch in = {&res, &scope, spans, 1, 1, 2}, out;
+    uint64_t n, n_by_rules = 0, n_rule;
+
+    n_seen = 0;
+    assert_ok(sf_redact_spans(r, &in, &arena, &watch, &out, &n, &why));
+    assert_true(n == 12 && n_seen == 12);
+    for (size_t i = 0; sf_redactor_rule(r, i, &n_rule); i++)
+        n_by_rules += n_rule;
+    assert_true(n_by_rules == 12);
+    assert_str(out.resources[0].service, "api");
+    assert_str(out.resources[0].attrs.list[1].val.str, "[REDACTED]");
+    assert_str(out.spans[0].name, "clean");
+    assert_str(out.spans[1].events[0].name, "token=[REDACTED]");
+    assert_str(out.spans[1].links[0].attrs.list[0].val.str, "[REDACTED]");
+    sf_redactor_free(r);
+}
+
+TEST(redact, keeps_the_service_in_step_with_its_attribute)
+{
+    struct sf_redactor *r = new_redactor(usual);
+    struct sf_attr attr = {SF_STR("service.name"), str("api 4111111111111111")};
+    struct sf_resource res = {.attrs = {&attr, 1}, .service = attr.val.str};
+    struct sf_span_batch in = {.resources = &res, .n_resources = 1}, out;
+    uint64_t n;
+    assert_ok(sf_redact_spans(r, &in, &arena, NULL, &out, &n, &why));
+    assert_str(out.resources[0].service, "api [REDACTED]");
+    sf_redactor_free(r);
+}
+
+TEST(redact, refuses_bad_patterns_in_words)
+{
+    static const char *const bad[] = {"/a(?=b)/", "/a(b/", "...", "/x{2000}/"};
+    struct sf_redact_config config = usual;
+    struct sf_redactor *r = NULL;
+    for (size_t i = 0; i < 4; i++) {
+        config.patterns = &bad[i];
+        config.n_patterns = 1;
+        assert_err(sf_redactor_new(&config, &r, &why), SF_ERR_INPUT);
+        assert_true(sf_str_starts(sf_str_from(why.text), SF_STR("redact.patterns: ")));
+        assert_null(r);
+    }
+    config = usual;
+    config.hash_key = sf_str_bytes(SF_STR("short"));
+    assert_err(sf_redactor_new(&config, &r, &why), SF_ERR_INPUT);
+}
+
+TEST(redact, says_when_the_arena_is_full)
+{
+    struct sf_redactor *r = new_redactor(usual);
+    struct sf_attr attr = {SF_STR("password"), str("hunter2")};
+    struct sf_span span = {.attrs = {&attr, 1}};
+    struct sf_span_batch in = {.spans = &span, .n_spans = 1}, out = {0};
+    for (size_t cap = 0; cap < 400; cap += 8) {
+        struct sf_arena small = {arena.base, 0, cap};
+        uint64_t n;
+        enum sf_err err = sf_redact_spans(r, &in, &small, NULL, &out, &n, &why);
+        if (err)
+            assert_int_equal(err, SF_ERR_LIMIT);
+        else
+            assert_str(out.spans[0].attrs.list[0].val.str, "[REDACTED]");
+    }
+    sf_redactor_free(r);
+}
+
+TEST(redact, survives_every_failed_allocation)
+{
+    static const char *const patterns[] = {"acme", "/cust-[0-9]+/"};
+    struct sf_redact_config config = usual;
+    struct sf_attr attr = {SF_STR("note"), str("cust-1")};
+    struct sf_span span = {.attrs = {&attr, 1}};
+    struct sf_span_batch in = {.spans = &span, .n_spans = 1}, out;
+    config.patterns = patterns;
+    config.n_patterns = 2;
+    for (uint64_t i = 1; i < 120; i++) {
+        struct sf_redactor *r = NULL;
+        uint64_t n;
+        enum sf_err err;
+        sf_arena_reset(&arena);
+        sf_heap_fail_after(i);
+        err = sf_redactor_new(&config, &r, &why);
+        if (!err)
+            err = sf_redact_spans(r, &in, &arena, NULL, &out, &n, &why);
+        sf_heap_fail_after(0);
+        if (err)
+            assert_int_equal(err, SF_ERR_NOMEM);
+        else
+            assert_str(out.spans[0].attrs.list[0].val.str, "[REDACTED]");
+        sf_redactor_free(r);
+    }
+}

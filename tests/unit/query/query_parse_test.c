@@ -1,0 +1,203 @@
+#include "test.h"
+
+#include "base/buf.h"
+#include "query/attr_text.h"
+#include "query/query_parse.h"
+
+static struct sf_arena req;
+
+static const struct sf_query *parse(const char *text)
+{
+    const struct sf_query *q = NULL;
+    struct sf_why why = {0};
+    if (!req.base)
+        assert_true(sf_arena_init(&req, 16 << 20));
+    sf_arena_reset(&req);
+    if (sf_query_parse(sf_str_from(text), &req, &q, NULL, &why))
+        fail_msg("%s: %s", text, why.text);
+    return q;
+}
+
+static void expect_expr(const char *text, const char *want)
+{
+    const struct sf_query *q = parse(text);
+    struct sf_buf out = {0};
+    sf_expr_text(q->pipeline->stages[0].spanset->filter, &out);
+    sf_buf_add_u8(&out, 0);
+    assert_string_equal((char *)out.p, want);
+    sf_buf_done(&out);
+}
+
+static void expect_fault(const char *text, uint32_t column, const char *words)
+{
+    const struct sf_query *q = NULL;
+    struct sf_query_fault fault;
+    struct sf_why why = {0};
+    if (!req.base)
+        assert_true(sf_arena_init(&req, 16 << 20));
+    sf_arena_reset(&req);
+    if (!sf_query_parse(sf_str_from(text), &req, &q, &fault, &why))
+        fail_msg("%s is accepted", text);
+    if (!strstr(why.text, words))
+        fail_msg("%s: \"%s\" does not say \"%s\"", text, why.text, words);
+    if (column && fault.column != column)
+        fail_msg("%s: column %u, not %u (%s)", text, fault.column, column, why.text);
+}
+
+TEST(query_parse, follows_the_precedence_table)
+{
+    expect_expr("{ .a || .b && .c }", "(.a || .b) && .c");
+    expect_expr("{ !.a = .b }", "!.a = .b");
+    expect_expr("{ (-.a * 2) = 1 }", "-(.a * 2) = 1");
+    expect_expr("{ 2 ^ .x ^ 2 = 1 }", "(2 ^ (.x ^ 2)) = 1");
+    expect_expr("{ .a + .b * .c - 1 = 2 }", "((.a + (.b * .c)) - 1) = 2");
+}
+
+TEST(query_parse, folds_constants)
+{
+    expect_expr("{ 1 + 1 = 2 }", "true");
+    expect_expr("{ .x = -2 ^ 2 }", ".x = -4.0");
+    expect_expr("{ .x = 7 / 2 }", ".x = 3");
+    expect_expr("{ duration > 500ms * 2 }", "duration > 1e+09");
+}
+
+TEST(query_parse, attribute_names_end_where_the_language_says)
+{
+    expect_expr("{ span.a*2 = 1 }", "span.a*2 = 1");
+    expect_expr("{ span.a>2 }", "span.a > 2");
+    expect_expr("{ .a.\"b c\".d = 1 }", ".a.b c.d = 1");
+    expect_expr("{ .name = \"x\" }", ".name = \"x\"");
+    expect_expr("{ span:name = `x` }", "name = \"x\"");
+    expect_expr("{ trace:rootService = \"a\\n\\x41\" }", "rootServiceName = \"a\\nA\"");
+}
+
+TEST(query_parse, reads_durations_in_both_forms)
+{
+    expect_expr("{ duration > 1d12h }", "duration > 36h0m0s");
+    expect_expr("{ duration > 1.5s }", "duration > 1.5s");
+    expect_expr("{ duration > 100\xc2\xb5s }", "duration > 100\xc2\xb5s");
+    expect_expr("{ duration > .24h }", "duration > 14m24s");
+}
+
+TEST(query_parse, tells_pipelines_from_metrics)
+{
+    const struct sf_query *q = parse(
+        "{ status = error } | by(resource.service.name) | count() > 1");
+    assert_non_null(q->pipeline);
+    assert_int_equal(q->pipeline->n_stages, 3);
+    assert_str(q->pipeline->stages[1].text, "by(resource.service.name)");
+    q = parse("{ } | quantile_over_time(duration, 0, 0.5, 1) by (span.x) | topk(3) < 4 "
+              "with(exemplars=false)");
+    assert_null(q->pipeline);
+    assert_int_equal(q->metrics->metric.n_quantiles, 3);
+    assert_int_equal(q->metrics->n_seconds, 2);
+    assert_int_equal(q->n_hints, 1);
+    q = parse("100 * ({ kind = server } | rate()) / ({ } | rate()) > 5");
+    assert_int_equal(q->metrics->kind, SF_METRICS_BINARY);
+    assert_int_equal(q->metrics->op, SF_EXPR_DIV);
+    assert_int_equal(q->metrics->n_seconds, 1);
+    q = parse("({ kind = server } | count() > 1) >> ({ status = error })");
+    assert_int_equal(q->pipeline->stages[0].spanset->op, SF_SPANSET_DESCENDANT);
+    assert_int_equal(q->pipeline->stages[0].spanset->left->op, SF_SPANSET_PIPELINE);
+    q = parse("5 < count()");
+    assert_int_equal(q->pipeline->stages[0].cmp, SF_EXPR_GT);
+    q = parse("{ .a } && { .b } > { .c }");
+    assert_int_equal(q->pipeline->stages[0].spanset->op, SF_SPANSET_AND);
+}
+
+TEST(query_parse, refuses_syntax_errors_with_the_place)
+{
+    static const char *const bad[] = {
+        "{ .a == 4 }",
+        "{ span. }",
+        "{ 'x' = name }",
+        "{ true } | count()",
+        "count() | { }",
+        "coalesce() | { }",
+        "5 > 3",
+        "{ } | rate() == 42",
+        "{ } | topk(10)",
+        "{ } | rate() | count() > 1",
+        "{ } > ",
+        "{ name = foo }",
+        "{ } with()",
+        "{ } | select()",
+        "{ } | by()",
+        "",
+        "{",
+        "{ .a = \"x }",
+        "{ .a = 1 } {",
+        "{ resource. = 1 }",
+        "{ .a = 0x10 }",
+        "{ .a = 99999999999999999999 }",
+        "{ /* }",
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        expect_fault(bad[i], 0, "");
+    expect_fault("{ .a == 4 }", 7, "unexpected =");
+    expect_fault("{ name = foo }", 10, "expecting");
+    expect_fault("{ } > ", 7, "end of query");
+}
+
+TEST(query_parse, refuses_types_that_cannot_meet)
+{
+    expect_fault("{ status }", 0, "span filter field expressions must resolve to a boolean");
+    expect_fault("{ 1 + 1 }", 0, "span filter field expressions must resolve to a boolean");
+    expect_fault("{ 1 = \"x\" }", 0, "binary operations must operate on the same type");
+    expect_fault("{ name = 4 }", 0, "binary operations must operate on the same type");
+    expect_fault("{ duration > \"5s\" }", 0, "binary operations must operate on the same type");
+    expect_fault("{ duration =~ \"5\" }", 0, "binary operations must operate on the same type");
+    expect_fault("{ status > ok }", 0, "illegal operation for the given types");
+    expect_fault("{ name + \"x\" = \"y\" }", 0, "illegal operation for the given types");
+    expect_fault("{ true > false }", 0, "illegal operation for the given types");
+    expect_fault("{ .a =~ 5 }", 0, "invalid type for =~ or !~");
+    expect_fault("{ .a =~ \"(\" }", 0, "invalid regex");
+    expect_fault("{ .a =~ \"(?=x)\" }", 0, "invalid regex");
+    expect_fault("{ !name }", 0, "illegal operation for the given type");
+    expect_fault("{ -name = 1 }", 0, "illegal operation for the given type");
+    expect_fault("{ name = nil }", 0, "name = nil is not valid because");
+    expect_fault("{ resource.service.name = nil }", 0, "= nil is not valid because");
+    expect_fault("{ } | by(1)", 0, "grouping field expressions must reference the span");
+    expect_fault("{ } | max(1) > 1", 0, "aggregate field expressions must reference the span");
+    expect_fault("{ } | max(name) > 1", 0,
+                 "aggregate field expressions must resolve to a number type");
+    expect_fault("{ } | count() + 1 > 2", 0, "not yet supported");
+    expect_fault("{ parent.x = 1 }", 0, "not yet supported");
+    expect_fault("{ } | quantile_over_time(duration, 2)", 0, "between 0 and 1");
+    expect_fault("{ } | rate() | topk(0)", 0, "greater than 0");
+    expect_fault("{ } | compare({ }, 0)", 0, "between 1 and");
+    expect_fault("{ } | rate() by (.a,.b,.c,.d,.e,.f)", 0, "at most 5");
+    expect_fault("{ } | compare({ }) | topk(1)", 0,
+                 "`compare()` cannot be used with second stage functions");
+    expect_fault("({ } | rate()) * 5s", 0, "duration cannot be used as a scalar operand");
+}
+
+TEST(query_parse, bounds_depth_and_length)
+{
+    static char text[SF_QUERY_DEPTH * 4000];
+    size_t n = 100000;
+    memset(text, '(', n);
+    text[n] = 0;
+    expect_fault(text, 0, "nested deeper");
+    text[0] = '{';
+    expect_fault(text, 0, "nested deeper");
+    memset(text + 1, '!', n - 1);
+    expect_fault(text, 0, "nested deeper");
+    memset(text, ' ', sizeof(text) - 1);
+    expect_fault(text, 0, "at most");
+}
+
+TEST(query_parse, keeps_the_whole_conditions_of_half_written_filters)
+{
+    const struct sf_expr *e;
+    struct sf_buf out = {0};
+    parse("{ }");
+    e = sf_query_parse_partial(
+        SF_STR("{ resource.service.name = \"a\" && span.http.status_code = }"), &req);
+    assert_non_null(e);
+    sf_expr_text(e, &out);
+    assert_str(sf_buf_str(&out), "resource.service.name = \"a\"");
+    assert_null(sf_query_parse_partial(SF_STR("{ span.x = "), &req));
+    assert_null(sf_query_parse_partial(SF_STR("{}"), &req));
+    sf_buf_done(&out);
+}

@@ -1,0 +1,54 @@
+#include "test.h"
+
+#include "wal/segment.h"
+
+static struct sf_wal_segment example(void)
+{
+    return (struct sf_wal_segment){.sequence = 7,
+                                   .first_lsn = 1000,
+                                   .created_ns = 1763200000000000000,
+                                   .store_uuid = "0123456789abcde"};
+}
+
+TEST(segment, comes_back_as_it_was)
+{
+    uint8_t page[SF_WAL_PAGE];
+    struct sf_wal_segment in = example(), out = {0};
+    sf_wal_segment_encode(&in, page);
+    assert_int_equal(sf_wal_segment_decode(page, &out), SF_WAL_SEGMENT_OK);
+    assert_int_equal(out.sequence, 7);
+    assert_int_equal(out.first_lsn, 1000);
+    assert_int_equal(out.created_ns, in.created_ns);
+    assert_int_equal(out.seed, in.seed);
+    assert_memory_equal(out.store_uuid, in.store_uuid, 16);
+}
+
+TEST(segment, survives_any_flipped_bit_and_tells)
+{
+    uint8_t page[SF_WAL_PAGE];
+    struct sf_wal_segment in = example();
+    sf_wal_segment_encode(&in, page);
+    for (size_t copy = 0; copy < 2; copy++) {
+        for (size_t bit = 0; bit < 64 * 8; bit++) {
+            struct sf_wal_segment out = {0};
+            uint8_t *at = page + copy * 2048 + bit / 8;
+            *at ^= (uint8_t)(1 << (bit % 8));
+            assert_int_equal(sf_wal_segment_decode(page, &out), SF_WAL_SEGMENT_REPAIRED);
+            assert_int_equal(out.first_lsn, 1000);
+            *at ^= (uint8_t)(1 << (bit % 8));
+        }
+    }
+}
+
+TEST(segment, is_empty_when_zero_and_damaged_otherwise)
+{
+    uint8_t page[SF_WAL_PAGE] = {0};
+    struct sf_wal_segment in = example(), out = {0};
+    assert_int_equal(sf_wal_segment_decode(page, &out), SF_WAL_SEGMENT_EMPTY);
+    page[4095] = 1;
+    assert_int_equal(sf_wal_segment_decode(page, &out), SF_WAL_SEGMENT_DAMAGED);
+    sf_wal_segment_encode(&in, page);
+    page[9] ^= 1;
+    page[2048 + 20] ^= 1;
+    assert_int_equal(sf_wal_segment_decode(page, &out), SF_WAL_SEGMENT_DAMAGED);
+}

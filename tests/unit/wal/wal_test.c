@@ -1,0 +1,507 @@
+#include "test.h"
+
+#include <fcntl.h>
+
+#include "support/wal_rig.h"
+
+static void flip(const struct rig *r, unsigned slot, off_t at)
+{
+    char path[600];
+    uint8_t byte;
+    int fd;
+    rig_slot_path(r, slot, path, sizeof(path));
+    fd = open(path, O_RDWR);
+    assert_true(fd >= 0);
+    assert_int_equal(pread(fd, &byte, 1, at), 1);
+    byte ^= 0x10;
+    assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    close(fd);
+}
+
+/* The slot that holds sequence `sequence`; fails the test when there is none. */
+static unsigned slot_of(const struct rig *r, uint64_t sequence)
+{
+    for (unsigned number = 0; number < 100; number++) {
+        char path[600];
+        uint8_t head[64] = {0};
+        int fd;
+        rig_slot_path(r, number, path, sizeof(path));
+        fd = open(path, O_RDONLY);
+        if (fd < 0)
+            continue;
+        assert_int_equal(pread(fd, head, sizeof(head), 0), sizeof(head));
+        close(fd);
+        if (sf_load_u64le(head + 8) == sequence)
+            return number;
+    }
+    fail_msg("no slot with sequence %llu", (unsigned long long)sequence);
+    return 0;
+}
+
+static bool file_holds(const char *path, const void *needle, size_t len)
+{
+    static uint8_t bytes[1 << 20];
+    int fd = open(path, O_RDONLY);
+    ssize_t got;
+    if (fd < 0)
+        return false;
+    got = read(fd, bytes, sizeof(bytes));
+    close(fd);
+    return got > 0 && memmem(bytes, (size_t)got, needle, len) != NULL;
+}
+
+static bool log_holds(const struct rig *r, const void *needle, size_t len)
+{
+    for (unsigned number = 0; number < 100; number++) {
+        char path[600];
+        rig_slot_path(r, number, path, sizeof(path));
+        if (file_holds(path, needle, len))
+            return true;
+    }
+    return false;
+}
+
+TEST(wal, gives_back_what_was_acknowledged)
+{
+    struct rig r;
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    for (uint32_t i = 0; i < 100; i++)
+        assert_ok(rig_put(&r, i, 1 + i % 5, RIG_HEAD_LEN + i * 97));
+    assert_int_equal(sf_wal_last_lsn(r.wal), 300);
+    rig_close(&r);
+    assert_ok(rig_open(&r));
+    assert_int_equal(r.n_seen, 100);
+    assert_int_equal(r.n_wrong, 0);
+    assert_int_equal(r.replayed.n_records, 300);
+    assert_int_equal(r.replayed.n_lost_lsn, 0);
+    assert_false(r.replayed.is_torn);
+    assert_int_equal(sf_wal_last_lsn(r.wal), 300);
+    assert_int_equal(r.n_notices, 0);
+    rig_done(&r);
+}
+
+TEST(wal, many_batches_share_one_sync)
+{
+    struct rig r;
+    struct rig_batch *b[500];
+    struct sf_wal_stats stats;
+    rig_init_temporary(&r);
+    r.segment_len = 8 << 20;
+    assert_ok(rig_open(&r));
+    for (uint32_t i = 0; i < 500; i++) {
+        b[i] = rig_batch_new(&r, i, 1, 2000);
+        assert_ok(sf_wal_append(r.wal, &b[i]->entry, NULL));
+    }
+    for (uint32_t i = 0; i < 500; i++) {
+        assert_ok(rig_wait(b[i]));
+        assert_int_equal(b[i]->entry.lsn, i + 1);
+        rig_batch_free(b[i]);
+    }
+    sf_wal_stats(r.wal, &stats);
+    assert_true(stats.n_syncs < 500);
+    assert_int_equal(stats.synced_lsn, 500);
+    assert_int_equal(stats.queue_depth, 0);
+    assert_int_equal(stats.queue_len, 0);
+    rig_done(&r);
+}
+
+TEST(wal, close_writes_what_is_queued)
+{
+    struct rig r;
+    struct rig_batch *b[50];
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    for (uint32_t i = 0; i < 50; i++) {
+        b[i] = rig_batch_new(&r, i, 2, 30000);
+        assert_ok(sf_wal_append(r.wal, &b[i]->entry, NULL));
+    }
+    rig_close(&r);
+    for (uint32_t i = 0; i < 50; i++) {
+        assert_true(b[i]->is_done);
+        assert_ok(b[i]->entry.result);
+        rig_batch_free(b[i]);
+    }
+    assert_ok(rig_open(&r));
+    assert_int_equal(r.n_seen, 50);
+    assert_int_equal(r.n_wrong, 0);
+    rig_done(&r);
+}
+
+TEST(wal, a_batch_may_span_segments)
+{
+    struct rig r;
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    assert_ok(rig_put(&r, 1, 30, 100000));
+    assert_ok(rig_put(&r, 2, 1, 100));
+    rig_close(&r);
+    assert_ok(rig_open(&r));
+    assert_int_equal(r.n_seen, 2);
+    assert_int_equal(r.n_wrong, 0);
+    assert_int_equal(r.replayed.n_records, 31);
+    rig_done(&r);
+}
+
+TEST(wal, refuses_what_no_segment_can_hold)
+{
+    struct rig r;
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    assert_err(rig_put(&r, 1, 1, 256 << 10), SF_ERR_LIMIT);
+    assert_ok(rig_put(&r, 1, 1, (256 << 10) - 4096 - 80));
+    rig_done(&r);
+}
+
+TEST(wal, says_busy_when_too_much_waits)
+{
+    struct rig r;
+    struct rig_batch *b[200];
+    size_t n_busy = 0;
+    rig_init_temporary(&r);
+    r.queue_len = 100000;
+    assert_ok(rig_open(&r));
+    for (uint32_t i = 0; i < 200; i++) {
+        enum sf_err err;
+        b[i] = rig_batch_new(&r, i, 1, 90000);
+        err = sf_wal_append(r.wal, &b[i]->entry, NULL);
+        if (err) {
+            assert_err(err, SF_ERR_BUSY);
+            n_busy++;
+            rig_batch_free(b[i]);
+            b[i] = NULL;
+        }
+    }
+    assert_true(n_busy > 0);
+    rig_close(&r);
+    for (uint32_t i = 0; i < 200; i++)
+        rig_batch_free(b[i]);
+    /* One larger than the whole queue goes through an idle log. */
+    r.queue_len = 1000;
+    assert_ok(rig_open(&r));
+    assert_ok(rig_put(&r, 1, 1, 5000));
+    rig_done(&r);
+}
+
+TEST(wal, recycles_slots_below_the_checkpoint)
+{
+    struct rig r;
+    struct sf_wal_stats stats;
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    for (uint32_t i = 0; i < 400; i++) {
+        assert_ok(rig_put(&r, i, 1, 50000)); /* 20 MB through slots of 256 KiB */
+        if (i % 4 == 3) {
+            r.ckpt_lsn = sf_wal_last_lsn(r.wal);
+            sf_wal_checkpoint(r.wal, r.ckpt_lsn);
+        }
+    }
+    sf_wal_stats(r.wal, &stats);
+    assert_true(stats.n_segments + stats.n_free_segments < 10);
+    assert_int_equal(stats.len % (256 << 10), 0);
+    assert_ok(rig_put(&r, 1000, 1, 100));
+    rig_close(&r);
+    assert_ok(rig_open(&r));
+    assert_int_equal(r.n_seen, 1);
+    assert_int_equal(r.seen[1000], 1);
+    assert_int_equal(r.replayed.n_lost_lsn, 0);
+    assert_int_equal(sf_wal_last_lsn(r.wal), 401);
+    rig_done(&r);
+}
+
+TEST(wal, lets_go_of_the_slots_of_a_burst)
+{
+    struct rig r;
+    struct sf_wal_stats stats;
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    for (uint32_t i = 0; i < 100; i++)
+        assert_ok(rig_put(&r, i, 1, 100000));
+    sf_wal_stats(r.wal, &stats);
+    assert_true(stats.n_segments > 40);
+    sf_wal_checkpoint(r.wal, sf_wal_last_lsn(r.wal));
+    for (int i = 0; i < 500; i++) {
+        sf_wal_stats(r.wal, &stats);
+        if (stats.len <= 8 * r.segment_len)
+            break;
+        sf_clock_sleep_ms(10);
+    }
+    assert_true(stats.len <= 8 * r.segment_len);
+    rig_done(&r);
+}
+
+TEST(wal, never_gives_an_lsn_twice)
+{
+    struct rig r;
+    rig_init_temporary(&r);
+    r.ckpt_lsn = 500; /* the log itself is empty: its slots were lost or scrubbed */
+    assert_ok(rig_open(&r));
+    assert_ok(rig_put(&r, 1, 2, 100));
+    assert_int_equal(sf_wal_last_lsn(r.wal), 502);
+    rig_close(&r);
+    r.ckpt_lsn = 502;
+    for (int i = 0; i < 5; i++) {
+        assert_ok(rig_open(&r));
+        assert_int_equal(r.n_seen, 0);
+        assert_int_equal(sf_wal_last_lsn(r.wal), 502);
+        rig_close(&r);
+    }
+    rig_done(&r);
+}
+
+TEST(wal, reports_a_gap_in_the_middle_and_goes_on)
+{
+    struct rig r;
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    for (uint32_t i = 0; i < 10; i++)
+        assert_ok(rig_put(&r, i, 1, 1000)); /* one page each */
+    rig_close(&r);
+    flip(&r, slot_of(&r, 1), 4096 * 4 + 500); /* the fourth */
+    assert_ok(rig_open(&r));
+    assert_int_equal(r.n_seen, 9);
+    assert_int_equal(r.seen[3], 0);
+    assert_int_equal(r.n_wrong, 0);
+    assert_int_equal(r.replayed.n_lost_lsn, 1);
+    assert_int_equal(sf_wal_last_lsn(r.wal), 10);
+    assert_string_equal(r.last_notice, "wal: records 4 to 4 are damaged and lost");
+    rig_done(&r);
+}
+
+TEST(wal, says_when_the_very_last_record_is_damaged)
+{
+    struct rig r;
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    for (uint32_t i = 0; i < 3; i++)
+        assert_ok(rig_put(&r, i, 1, 1000));
+    rig_close(&r);
+    flip(&r, slot_of(&r, 1), 4096 * 3 + 500);
+    assert_ok(rig_open(&r));
+    assert_int_equal(r.n_seen, 2);
+    assert_true(r.replayed.is_torn);
+    assert_int_equal(r.n_notices, 1);
+    rig_done(&r);
+}
+
+TEST(wal, reports_a_lost_segment_by_its_neighbours)
+{
+    struct rig r;
+    char path[600];
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    for (uint32_t i = 0; i < 9; i++)
+        assert_ok(rig_put(&r, i, 1, 120000)); /* two fit a segment */
+    rig_close(&r);
+    rig_slot_path(&r, slot_of(&r, 2), path, sizeof(path));
+    unlink(path);
+    assert_ok(rig_open(&r));
+    assert_int_equal(r.replayed.n_lost_lsn, 2);
+    assert_int_equal(r.n_seen, 7);
+    assert_int_equal(r.n_wrong, 0);
+    rig_done(&r);
+}
+
+TEST(wal, drops_a_batch_that_lost_a_piece)
+{
+    for (unsigned lost = 1; lost <= 3; lost++) {
+        struct rig r;
+        char path[600];
+        rig_init_temporary(&r);
+        assert_ok(rig_open(&r));
+        assert_ok(rig_put(&r, 1, 1, 100));
+        assert_ok(rig_put(&r, 2, 5, 200000)); /* a piece a segment */
+        assert_ok(rig_put(&r, 3, 1, 100));
+        rig_close(&r);
+        rig_slot_path(&r, slot_of(&r, 1 + lost), path, sizeof(path));
+        unlink(path);
+        assert_ok(rig_open(&r));
+        assert_int_equal(r.seen[1], 1);
+        assert_int_equal(r.seen[2], 0);
+        assert_int_equal(r.seen[3], 1);
+        assert_int_equal(r.n_wrong, 0);
+        assert_int_equal(r.replayed.n_lost_lsn, 1);
+        assert_true(r.replayed.n_dropped >= 1);
+        rig_done(&r);
+    }
+}
+
+TEST(wal, goes_on_after_half_a_batch_without_joining_it)
+{
+    struct rig r;
+    char path[600];
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    assert_ok(rig_put(&r, 1, 1, 100));
+    assert_ok(rig_put(&r, 2, 3, 200000));
+    rig_close(&r);
+    rig_slot_path(&r, slot_of(&r, 3), path, sizeof(path)); /* the LAST piece */
+    unlink(path);
+    assert_ok(rig_open(&r));
+    assert_int_equal(r.n_seen, 1);
+    assert_int_equal(r.replayed.n_dropped, 1);
+    assert_int_equal(sf_wal_last_lsn(r.wal), 1);
+    assert_ok(rig_put(&r, 3, 2, 100));
+    rig_close(&r);
+    assert_ok(rig_open(&r));
+    assert_int_equal(r.n_seen, 2);
+    assert_int_equal(r.seen[3], 1);
+    assert_int_equal(r.n_wrong, 0);
+    assert_int_equal(r.replayed.n_dropped, 0);
+    assert_int_equal(r.replayed.n_lost_lsn, 0);
+    rig_done(&r);
+}
+
+TEST(wal, survives_a_flipped_bit_in_a_header_page)
+{
+    struct rig r;
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    assert_ok(rig_put(&r, 1, 1, 100));
+    rig_close(&r);
+    flip(&r, slot_of(&r, 1), 17);
+    assert_ok(rig_open(&r));
+    assert_int_equal(r.n_seen, 1);
+    assert_true(r.n_notices > 0);
+    rig_done(&r);
+}
+
+TEST(wal, leaves_the_slots_of_another_store_alone)
+{
+    struct rig r;
+    uint8_t uuid[16];
+    char path[600];
+    unsigned number;
+    rig_init_temporary(&r);
+    assert_false(sf_wal_find_uuid(r.dir, uuid));
+    assert_ok(rig_open(&r));
+    assert_ok(rig_put(&r, 1, 1, 100));
+    rig_close(&r);
+    assert_true(sf_wal_find_uuid(r.dir, uuid));
+    assert_memory_equal(uuid, "rig's own uuid!", 16);
+    {
+        struct sf_wal_config config = {
+            .dir = r.dir, .store_uuid = "another", .segment_len = r.segment_len};
+        struct sf_wal *w = NULL;
+        struct sf_wal_replay_stats stats;
+        number = slot_of(&r, 1);
+        rig_slot_path(&r, number, path, sizeof(path));
+        r.n_seen = 0;
+        assert_ok(sf_wal_open(&config, &w, NULL));
+        assert_ok(sf_wal_replay(w, rig_see, &r, &stats, NULL));
+        assert_int_equal(r.n_seen, 0);
+        assert_int_equal(stats.n_bad_segments, 1);
+        sf_wal_close(w);
+        assert_int_equal(slot_of(&r, 1), number);
+    }
+    assert_ok(rig_open(&r));
+    assert_int_equal(r.n_seen, 1);
+    rig_done(&r);
+}
+
+TEST(wal, scrub_leaves_no_byte_of_what_was_logged)
+{
+    struct rig r;
+    struct rig_batch *marked;
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    marked = rig_batch_new(&r, 77, 1, 5000);
+    memcpy(marked->bytes + 1000, "planted secret", 14);
+    assert_ok(sf_wal_append(r.wal, &marked->entry, NULL));
+    assert_ok(rig_wait(marked));
+    rig_batch_free(marked);
+    for (uint32_t i = 0; i < 12; i++)
+        assert_ok(rig_put(&r, i, 1, 100000));
+    assert_true(log_holds(&r, "planted secret", 14));
+    assert_true(sf_wal_oldest_lsn(r.wal) <= 1);
+    r.ckpt_lsn = sf_wal_last_lsn(r.wal);
+    sf_wal_checkpoint(r.wal, r.ckpt_lsn);
+    assert_ok(sf_wal_scrub(r.wal, NULL));
+    assert_false(log_holds(&r, "planted secret", 14));
+    assert_true(sf_wal_oldest_lsn(r.wal) > 1);
+    assert_ok(rig_put(&r, 90, 1, 100));
+    rig_close(&r);
+    assert_ok(rig_open(&r));
+    assert_int_equal(r.n_seen, 1);
+    assert_int_equal(r.replayed.n_lost_lsn, 0);
+    rig_done(&r);
+}
+
+static void remember(void *arg, const char *sentence)
+{
+    snprintf(arg, 256, "%s", sentence);
+}
+
+TEST(wal, verify_says_what_is_wrong)
+{
+    struct rig r;
+    uint64_t n_faults = 99;
+    char said[256] = "";
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    for (uint32_t i = 0; i < 10; i++)
+        assert_ok(rig_put(&r, i, 1, 1000));
+    rig_close(&r);
+    assert_ok(sf_wal_verify(r.dir, 0, remember, said, &n_faults, NULL));
+    assert_int_equal(n_faults, 0);
+    assert_string_equal(said, "");
+    flip(&r, slot_of(&r, 1), 4096 * 4 + 500);
+    assert_ok(sf_wal_verify(r.dir, 0, remember, said, &n_faults, NULL));
+    assert_int_equal(n_faults, 1);
+    assert_non_null(strstr(said, "records 4 to 4 are missing"));
+    assert_ok(sf_wal_verify(r.dir, 4, remember, said, &n_faults, NULL)); /* in blocks: no loss */
+    assert_int_equal(n_faults, 0);
+    flip(&r, slot_of(&r, 1), 2048 + 30);
+    assert_ok(sf_wal_verify(r.dir, 4, remember, said, &n_faults, NULL));
+    assert_int_equal(n_faults, 1);
+    assert_non_null(strstr(said, "header"));
+    rig_done(&r);
+}
+
+TEST(wal, starts_with_a_half_prepared_slot)
+{
+    struct rig r;
+    char path[600];
+    int fd;
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    assert_ok(rig_put(&r, 1, 1, 100));
+    rig_close(&r);
+    rig_slot_path(&r, 50, path, sizeof(path));
+    fd = open(path, O_RDWR | O_CREAT, 0600);
+    assert_int_equal(ftruncate(fd, 10000), 0);
+    close(fd);
+    assert_ok(rig_open(&r));
+    assert_int_equal(r.n_seen, 1);
+    for (uint32_t i = 2; i < 30; i++)
+        assert_ok(rig_put(&r, i, 1, 100000));
+    assert_int_not_equal(access(path, F_OK), 0);
+    rig_done(&r);
+}
+
+static enum sf_err refuse(void *arg, uint64_t lsn, const struct sf_logged *pieces, size_t n_pieces,
+                          struct sf_why *why)
+{
+    (void)arg, (void)pieces, (void)n_pieces;
+    return lsn == 2 ? sf_fail(why, SF_ERR_CORRUPT, "no") : SF_OK;
+}
+
+TEST(wal, replay_ends_with_the_code_of_its_reader)
+{
+    struct rig r;
+    struct sf_wal_config config;
+    struct sf_wal *w = NULL;
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    assert_ok(rig_put(&r, 1, 1, 100));
+    assert_ok(rig_put(&r, 2, 1, 100));
+    rig_close(&r);
+    config = (struct sf_wal_config){
+        .dir = r.dir, .store_uuid = "rig's own uuid!", .segment_len = r.segment_len};
+    assert_ok(sf_wal_open(&config, &w, NULL));
+    assert_int_equal(sf_wal_pending_len(w), r.segment_len);
+    assert_err(sf_wal_replay(w, refuse, NULL, NULL, &r.why), SF_ERR_CORRUPT);
+    assert_string_equal(r.why.text, "no");
+    sf_wal_close(w);
+    rig_done(&r);
+}

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""static_checks.py [FILE...] - clang-tidy and cppcheck over every C file, cached.
+
+A verdict depends on the file, the headers of ours it reaches, how it is compiled, the settings and
+the tools' versions. All of that is hashed; a verdict found under its hash in .cache/static is not
+worked out again. So the first run takes minutes and the second a second.
+"""
+import concurrent.futures
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+CACHE = os.path.join(ROOT, ".cache", "static")
+TIDY = ["clang-tidy", "--quiet", "--extra-arg=-Wno-unknown-warning-option"]
+CPPCHECK = [
+    "cppcheck", "--quiet", "--std=c11", "--enable=warning,performance,portability", "--inline-suppr",
+    "--error-exitcode=1", "--template={file}:{line}: {severity}: {message} [{id}]", "-D__x86_64__", "-D__linux__",
+    "--suppress=missingIncludeSystem", "--suppress=unknownMacro",
+    # Does not follow out parameters; the analyzer of clang-tidy does.
+    # assert(p && "why it cannot be NULL").
+    "--suppress=incorrectStringBooleanError",
+    "--suppress=uninitvar", "--suppress=legacyUninitvar",
+    # An index that means "none" may lie behind the end.
+    "--suppress=arrayIndexOutOfBoundsCond:tests/*",
+    # Tests pass NULL on purpose, and cmocka's assertions leave by longjmp, which it does not know.
+    "--suppress=nullPointer:tests/*", "--suppress=nullPointerRedundantCheck:tests/*",
+]
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def local_headers(path, dirs, seen):
+    """Adds to `seen` every file of ours that `path` includes, and theirs."""
+    for name in INCLUDE.findall(read(path).decode("utf-8", "replace")):
+        for folder in [os.path.dirname(path)] + dirs:
+            header = os.path.normpath(os.path.join(folder, name))
+            if os.path.isfile(header):
+                if header not in seen:
+                    seen.add(header)
+                    local_headers(header, dirs, seen)
+                break
+
+
+def include_dirs(entry):
+    words = entry["command"].split()
+    found = []
+    for word in words:
+        if word.startswith("-I"):
+            found.append(os.path.normpath(os.path.join(entry["directory"], word[2:])))
+    return [d for d in found if d.startswith(ROOT) and "/build" not in d[len(ROOT):]]
+
+
+def version(tool):
+    return subprocess.run([tool, "--version"], capture_output=True, text=True, check=True).stdout
+
+
+def commands():
+    """Each C file of ours once, with the way it is compiled in the release build."""
+    with open(os.path.join(ROOT, "build", "compile_commands.json"), encoding="utf-8") as f:
+        entries = json.load(f)
+    by_file = {}
+    for entry in entries:
+        path = os.path.normpath(os.path.join(entry["directory"], entry["file"]))
+        if path.startswith(ROOT) and path.endswith(".c") and not path.endswith("_table.c"):
+            by_file.setdefault(path, entry)
+    return by_file
+
+
+def key_of(path, entry, constants):
+    dirs = include_dirs(entry)
+    headers = set()
+    local_headers(path, dirs, headers)
+    h = hashlib.sha256(constants)
+    h.update(os.path.relpath(path, ROOT).encode())
+    h.update(re.sub(r"\S*\.p/\S*", "", entry["command"]).encode())  # where the object goes is no matter
+    for part in [path] + sorted(headers):
+        h.update(hashlib.sha256(read(part)).digest())
+    return h.hexdigest()
+
+
+def without_notes(said):
+    """Drops the path the analyzer walked: clang-tidy on that one file shows it."""
+    kept, on = [], True
+    for line in said.splitlines(True):
+        m = re.match(r"\S+:\d+:\d+: (\w+):", line)
+        on = m.group(1) != "note" if m else on
+        if on:
+            kept.append(line)
+    return "".join(kept)
+
+
+def judge(path, entry):
+    """The findings for one file, as text; empty when there are none."""
+    name = os.path.relpath(path, ROOT)
+    out = []
+    tidy = subprocess.run(TIDY + ["-p", os.path.join(ROOT, "build"), path], cwd=ROOT, capture_output=True, text=True,
+                          check=False)
+    if tidy.returncode:
+        said = tidy.stdout + "".join(l for l in tidy.stderr.splitlines(True) if "error:" in l and l not in tidy.stdout)
+        said = re.sub(r"^(\.\./|build/\.\./)", "", said.replace(ROOT + "/", ""), flags=re.M)
+        out.append(without_notes(said) or f"{name}: clang-tidy exits {tidy.returncode}: {tidy.stderr}")
+    dirs = [f"-I{os.path.relpath(d, ROOT)}" for d in include_dirs(entry)]
+    cpp = subprocess.run(CPPCHECK + dirs + [name], cwd=ROOT, capture_output=True, text=True, check=False)
+    if cpp.returncode:
+        out.append(cpp.stderr or f"{name}: cppcheck exits {cpp.returncode}\n")
+    return "".join(out)
+
+
+def verdict(path, entry, constants):
+    known = os.path.join(CACHE, key_of(path, entry, constants))
+    try:
+        return read(known).decode("utf-8"), True
+    except FileNotFoundError:
+        pass
+    findings = judge(path, entry)
+    with tempfile.NamedTemporaryFile("w", dir=CACHE, delete=False, encoding="utf-8") as f:
+        f.write(findings)
+    os.rename(f.name, known)
+    return findings, False
+
+
+def main(argv):
+    os.makedirs(CACHE, exist_ok=True)
+    wanted = {os.path.abspath(a) for a in argv[1:]}
+    files = {p: e for p, e in commands().items() if not wanted or p in wanted}
+    if not files:
+        print("static_checks: no such file in build/compile_commands.json", file=sys.stderr)
+        return 2
+    constants = "\0".join([version("clang-tidy"), version("cppcheck"), " ".join(TIDY + CPPCHECK)]).encode()
+    for config in (".clang-tidy", "tests/.clang-tidy"):
+        constants += read(os.path.join(ROOT, config))
+    bad = cached = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
+        for findings, was_known in pool.map(lambda item: verdict(*item, constants), sorted(files.items())):
+            cached += was_known
+            if findings:
+                bad += 1
+                print(findings, end="" if findings.endswith("\n") else "\n", flush=True)
+    print(f"static_checks: {len(files)} files, {cached} known from before, {bad} with findings")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
