@@ -126,7 +126,7 @@ static void put_value(struct encoder *e, struct sf_value val)
     case SF_VALUE_BYTES:
     case SF_VALUE_ARRAY:
     case SF_VALUE_KVLIST: put_str(e, val.str); break;
-    default: SF_ASSERT(!"a value that cannot be stored");
+    default: SF_ASSERT(val.type < SF_VALUE_TYPES && val.type != SF_VALUE_NONE);
     }
 }
 
