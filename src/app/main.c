@@ -6,9 +6,17 @@
 #include "app/version.h"
 #include "cli/args.h"
 #include "cli/command.h"
+#include "cli/manual.h"
 
-static int run_version(__attribute__((unused)) int argc, __attribute__((unused)) char **argv)
+static int run_version(int argc, char **argv)
 {
+    struct sf_args args = {
+        .command = "version", .usage = "", .summary = "Print the version of this program."};
+    switch (sf_args_parse(&args, argc, argv)) {
+    case SF_ARGS_DONE: return 0;
+    case SF_ARGS_BAD: return 2;
+    case SF_ARGS_RUN: break;
+    }
     printf("spanflame %s\n", sf_version());
     return 0;
 }
@@ -44,6 +52,27 @@ static int print_help(FILE *to)
     return 0;
 }
 
+/* For tools/manual and shell completion; not in --help, people have better. */
+static int print_manual(void)
+{
+    const struct sf_command *commands[MAX_COMMANDS];
+    size_t n = all_commands(commands);
+    struct sf_buf out = {0};
+    sf_manual_main(commands, n, &out);
+    fwrite(out.p, 1, out.len, stdout);
+    sf_buf_done(&out);
+    return 0;
+}
+
+static int list_commands(void)
+{
+    const struct sf_command *commands[MAX_COMMANDS];
+    size_t n = all_commands(commands);
+    for (size_t i = 0; i < n; i++)
+        printf("%s\n", commands[i]->name);
+    return 0;
+}
+
 static int unknown_command(const char *word)
 {
     const struct sf_command *commands[MAX_COMMANDS];
@@ -72,7 +101,11 @@ int main(int argc, char **argv)
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
         return print_help(stdout);
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
-        return run_version(argc, argv);
+        return run_version(1, argv);
+    if (strcmp(word, "--manual") == 0)
+        return print_manual();
+    if (strcmp(word, "--list-commands") == 0)
+        return list_commands();
     for (size_t i = 0; i < n; i++) {
         if (strcmp(word, commands[i]->name) == 0)
             return commands[i]->run(argc - 1, argv + 1);

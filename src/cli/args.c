@@ -6,6 +6,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
+#include "cli/manual.h"
 #include "os/terminal.h"
 
 enum { HELP_WIDTH = 80, HELP_WIDTH_MAX = 100, HELP_WIDTH_MIN = 40, MAX_NAMES = 128 };
@@ -288,6 +289,16 @@ static enum sf_args_result print_help(const struct sf_args *args)
     return SF_ARGS_DONE;
 }
 
+/* For tools/manual: the command's manual page. */
+static enum sf_args_result print_manual(const struct sf_args *args)
+{
+    struct sf_buf out = {0};
+    sf_manual_command(args, &out);
+    fwrite(out.p, 1, out.len, stdout);
+    sf_buf_done(&out);
+    return SF_ARGS_DONE;
+}
+
 /* For shell completion: one flag per line. */
 static enum sf_args_result print_flags(const struct sf_args *args)
 {
@@ -433,6 +444,8 @@ enum sf_args_result sf_args_parse(struct sf_args *args, int argc, char **argv)
             return print_help(args);
         if (strcmp(arg, "--list-flags") == 0)
             return print_flags(args);
+        if (strcmp(arg, "--manual") == 0)
+            return print_manual(args);
         if (arg[1] != '-')
             return bad(args, "flags begin with two dashes: \"%s\" is none", arg);
         result = parse_flag(args, argc, argv, &i);

@@ -1,0 +1,149 @@
+#include "cli/manual.h"
+
+#include <string.h>
+
+/* Text of a page: a backslash is escaped, and so is what would start a macro. */
+static void add_text(struct sf_buf *out, sf_str text)
+{
+    bool is_line_start = true;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.p[i];
+        if (is_line_start && (c == '.' || c == '\''))
+            sf_buf_add_str(out, SF_STR("\\&"));
+        /* A new sentence begins a new line. */
+        is_line_start = c == ' ' && i && text.p[i - 1] == '.' && text.len - i > 1;
+        if (c == '\\')
+            sf_buf_add_str(out, SF_STR("\\e"));
+        else if (c == '-')
+            sf_buf_add_str(out, SF_STR("\\-"));
+        else
+            sf_buf_add_u8(out, (uint8_t)(is_line_start ? '\n' : c));
+    }
+    sf_buf_add_u8(out, '\n');
+}
+
+/* An argument of a macro: quoted, so that no word in it is taken for another macro. */
+static void add_argument(struct sf_buf *out, const char *text)
+{
+    sf_buf_add_u8(out, '"');
+    for (; *text; text++) {
+        if (*text == '"')
+            sf_buf_add_str(out, SF_STR("\"\""));
+        else if (*text == '\\')
+            sf_buf_add_str(out, SF_STR("\\e"));
+        else if (*text == '-')
+            sf_buf_add_str(out, SF_STR("\\-"));
+        else
+            sf_buf_add_u8(out, (uint8_t)*text);
+    }
+    sf_buf_add_u8(out, '"');
+}
+
+static void add_paragraphs(struct sf_buf *out, const char *text)
+{
+    sf_str rest = sf_str_from(text), line;
+    bool is_blank = false;
+    while (sf_str_split_next(&rest, '\n', &line)) {
+        line = sf_str_trim(line);
+        if (line.len == 0) {
+            is_blank = true;
+            continue;
+        }
+        if (is_blank)
+            sf_buf_add_str(out, SF_STR(".Pp\n"));
+        is_blank = false;
+        add_text(out, line);
+    }
+}
+
+static void begin(struct sf_buf *out, const char *name, sf_str summary)
+{
+    if (summary.len && summary.p[summary.len - 1] == '.')
+        summary.len--;
+    sf_buf_add_str(out, SF_STR(".Dd November 15, 2026\n.Dt SPANFLAME"));
+    if (*name)
+        sf_buf_add_u8(out, '-');
+    for (const char *c = name; *c; c++)
+        sf_buf_add_u8(out, (uint8_t)(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c));
+    sf_buf_print(out, " 1\n.Os\n.Sh NAME\n.Nm spanflame%s%s\n.Nd ", *name ? "-" : "", name);
+    add_text(out, summary);
+}
+
+static void add_flags(struct sf_buf *out, const struct sf_args *args)
+{
+    sf_buf_add_str(out, SF_STR(".Sh OPTIONS\n.Bl -tag -width Ds\n"));
+    for (size_t i = 0; i < args->n_flags; i++) {
+        const struct sf_flag *f = &args->flags[i];
+        sf_buf_print(out, ".It Fl \\-");
+        for (const char *c = f->name; *c; c++)
+            sf_buf_print(out, *c == '-' ? "\\-" : "%c", *c);
+        if (f->value_name) {
+            sf_buf_add_str(out, SF_STR(" Ar "));
+            add_argument(out, f->value_name);
+        }
+        sf_buf_add_u8(out, '\n');
+        add_text(out, sf_str_from(f->help));
+    }
+    sf_buf_add_str(out, SF_STR(".It Fl \\-help\nshow the command's usage and exit\n.El\n"));
+}
+
+static void add_examples(struct sf_buf *out, const char *examples)
+{
+    sf_str rest = sf_str_from(examples), line;
+    sf_buf_add_str(out, SF_STR(".Sh EXAMPLES\n.Bd -literal -offset indent\n"));
+    while (sf_str_split_next(&rest, '\n', &line)) {
+        if (line.len)
+            add_text(out, line);
+    }
+    sf_buf_add_str(out, SF_STR(".Ed\n"));
+}
+
+void sf_manual_command(const struct sf_args *args, struct sf_buf *out)
+{
+    begin(out, args->command, sf_str_from(args->summary));
+    sf_buf_add_str(out, SF_STR(".Sh SYNOPSIS\n.Nm spanflame\n.Cm "));
+    add_argument(out, args->command);
+    sf_buf_add_u8(out, '\n');
+    if (args->usage && *args->usage) {
+        sf_buf_add_str(out, SF_STR(".Li "));
+        add_argument(out, args->usage);
+        sf_buf_add_u8(out, '\n');
+    }
+    sf_buf_add_str(out, SF_STR(".Sh DESCRIPTION\n"));
+    add_paragraphs(out, args->summary);
+    if (args->details && *args->details) {
+        sf_buf_add_str(out, SF_STR(".Pp\n"));
+        add_paragraphs(out, args->details);
+    }
+    add_flags(out, args);
+    sf_buf_add_str(out, SF_STR(".Sh EXIT STATUS\n0 when it worked, 1 when it did not (a sentence "
+                               "on standard error says "
+                               "why), 2 when the command line was wrong.\n"));
+    if (args->examples && *args->examples)
+        add_examples(out, args->examples);
+    sf_buf_add_str(out, SF_STR(".Sh SEE ALSO\n.Xr spanflame 1\n"));
+}
+
+void sf_manual_main(const struct sf_command *const *commands, size_t n, struct sf_buf *out)
+{
+    begin(out, "", SF_STR("traces and profiles in one store, joined"));
+    sf_buf_add_str(out, SF_STR(".Sh SYNOPSIS\n.Nm\n.Ar command\n.Op Ar options\n.Sh DESCRIPTION\n"
+                               "Spanflame takes OpenTelemetry traces and profiles, keeps them in "
+                               "one store, and shows\n"
+                               "which code made a request slow.\nEach command has a page of its "
+                               "own and explains itself with\n"
+                               ".Fl \\-help .\n.Sh COMMANDS\n.Bl -tag -width check-config\n"));
+    for (size_t i = 0; i < n; i++) {
+        if (commands[i]->alias_of)
+            continue;
+        sf_buf_add_str(out, SF_STR(".It Cm "));
+        add_argument(out, commands[i]->name);
+        sf_buf_add_u8(out, '\n');
+        add_text(out, sf_str_from(commands[i]->summary));
+    }
+    sf_buf_add_str(out, SF_STR(".El\n.Sh ENVIRONMENT\n.Bl -tag -width SPANFLAME_SERVER\n"
+                               ".It Ev SPANFLAME_SERVER\nthe server that commands ask, when\n.Fl "
+                               "\\-server\nis not given\n"
+                               ".It Ev SPANFLAME_TOKEN\nthe bearer token they show it\n"
+                               ".It Ev NO_COLOR\nwhen set, no colours\n.El\n"));
+}

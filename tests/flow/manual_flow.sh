@@ -1,0 +1,48 @@
+#!/bin/bash
+# The manual pages in docs/man are what the program says of itself, and completion knows its words.
+set -u
+cd "$SOURCE_ROOT" || exit 1
+to=$(mktemp -d)
+trap 'rm -rf "$to"' EXIT
+n=0
+ok() { # WHAT COMMAND...
+    local what=$1
+    shift
+    n=$((n + 1))
+    if "$@" >"$to/out" 2>&1; then
+        echo "ok $n - $what"
+    else
+        echo "not ok $n - $what"
+        sed 's/^/# /' "$to/out"
+    fi
+}
+
+pages() {
+    mkdir -p "$to/man"
+    "$SPANFLAME" --manual >"$to/man/spanflame.1"
+    "$SPANFLAME" --list-commands | while read -r name; do
+        [ "$name" = server ] || "$SPANFLAME" "$name" --manual >"$to/man/spanflame-$name.1"
+    done
+    diff -r "$to/man" docs/man
+}
+completes() {
+    # shellcheck source=/dev/null
+    source deploy/completion/spanflame.bash
+    COMP_WORDS=("$SPANFLAME" tra) COMP_CWORD=1 COMPREPLY=()
+    _spanflame "$SPANFLAME"
+    [ "${COMPREPLY[*]}" = trace ] || return 1
+    COMP_WORDS=("$SPANFLAME" trace --ser) COMP_CWORD=2 COMPREPLY=()
+    _spanflame "$SPANFLAME"
+    [ "${COMPREPLY[*]}" = --server ]
+}
+every_command_helps() {
+    "$SPANFLAME" --list-commands | while read -r name; do
+        "$SPANFLAME" "$name" --help >"$to/help" && grep -q "^Usage: spanflame" "$to/help" || exit 1
+        if "$SPANFLAME" "$name" --no-such-flag >"$to/help" 2>&1; then exit 1; fi
+    done
+}
+
+ok "manual pages are up to date (tools/manual docs/man writes them)" pages
+ok "bash completes commands and flags" completes
+ok "every command explains itself and refuses unknown flags" every_command_helps
+echo "1..$n"
