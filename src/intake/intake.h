@@ -10,8 +10,14 @@
 
 struct sf_redactor; /* intake/redact.h; NULL: nothing is redacted */
 
+/* What inflating and compressing needs between calls. One per thread. */
+struct sf_intake_tools;
+struct sf_intake_tools *sf_intake_tools_new(void); /* NULL: no memory */
+void sf_intake_tools_free(struct sf_intake_tools *t);
+
 struct sf_intake_config {
     const struct sf_redactor *redactor;
+    struct sf_intake_tools *tools; /* of the calling thread; NULL: made for the call */
     struct sf_otlp_limits limits;
     size_t max_inflated_len; /* 0: the default */
 };
@@ -35,6 +41,10 @@ struct sf_intake_result {
 enum sf_err sf_intake_traces(const struct sf_intake_config *config,
                              const struct sf_intake_request *request, struct sf_intake_result *out,
                              struct sf_why *why);
+
+/* Is the body as received never to be logged, because it says more than the batch made of it? With
+ * redaction on, text nobody looked at must not reach the disk either. */
+bool sf_intake_has_unseen(const struct sf_otlp_rejects *rejects);
 
 /* The store's replay function: a logged record back into a batch with rows. Deterministic: rejected
  * items are found again by the same rules, limits come from the record. */

@@ -20,6 +20,7 @@ void sf_batch_free(struct sf_batch *b)
         struct sf_batch *next = b->next;
         sf_arena_done(&b->arena);
         sf_buf_done(&b->body);
+        sf_buf_done(&b->plain);
         sf_heap_free(b);
         b = next;
     }

@@ -41,7 +41,8 @@ struct sf_batch {
     const struct sf_profile_batch *profiles; /* likewise */
     bool is_replay_only;                     /* rows are not here: replay `log` to get them */
     struct sf_arena arena;                   /* owned */
-    struct sf_buf body; /* owned; what log.body points into, when it is not in the arena */
+    struct sf_buf body;  /* owned; what log.body points into, when it is not in the arena */
+    struct sf_buf plain; /* owned; what the rows point into, when that is neither of the two */
 };
 
 struct sf_batch *sf_batch_new(size_t arena_cap); /* NULL: no memory */

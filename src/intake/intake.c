@@ -1,0 +1,477 @@
+/* A request is kept in one of three forms.
+ *
+ * As received: nothing was redacted, the decoder saw all of it, and it is small. The log gets the
+ * sender's own bytes with their compression, the cheapest thing there is; replay decodes them
+ * again by the same rules and finds the same rows.
+ *
+ * Normalised: something had to change. The log gets the batch as model/batch_codec.h writes it,
+ * compressed; the rows still point into the body, which stays in memory and goes with the batch.
+ *
+ * In pieces: too large to hold decoded. Each piece is normalised and compressed at once and comes
+ * without rows; the store gets those back through replay, one piece at a time. */
+#include "intake/intake.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/heap.h"
+#include "base/limits.h"
+#include "base/num.h"
+#include "intake/redact.h"
+#include "model/batch_codec.h"
+#include "wire/deflate.h"
+#include "wire/inflate.h"
+
+enum {
+    PIECE_SPANS = 16384,
+    PIECE_ARENA_LEN = 32 << 20,
+    ZSTD_LEVEL = 1,
+    META_MAX = 128,
+};
+
+struct sf_intake_tools {
+    struct sf_inflate *inflate;
+    struct sf_deflate *deflate;
+};
+
+struct sf_intake_tools *sf_intake_tools_new(void)
+{
+    struct sf_intake_tools *t = sf_heap_new(sizeof(*t));
+    if (!t)
+        return NULL;
+    t->inflate = sf_inflate_new();
+    t->deflate = sf_deflate_new();
+    if (!t->inflate || !t->deflate) {
+        sf_intake_tools_free(t);
+        return NULL;
+    }
+    return t;
+}
+
+void sf_intake_tools_free(struct sf_intake_tools *t)
+{
+    if (t) {
+        sf_inflate_free(t->inflate);
+        sf_deflate_free(t->deflate);
+        sf_heap_free(t);
+    }
+}
+
+static enum sf_err no_memory(struct sf_why *why)
+{
+    return sf_fail(why, SF_ERR_NOMEM, "intake: no memory");
+}
+
+bool sf_intake_has_unseen(const struct sf_otlp_rejects *r)
+{
+    return r->n_rejected || r->n_cut_attrs || r->n_cut_values || r->n_cut_keys || r->n_cut_names ||
+           r->n_cut_events || r->n_cut_links;
+}
+
+/* ---- parameters that replay needs ---- */
+
+/* key\0value\0 pairs: the limits of the day, so that a later configuration does not change what an
+ * old record means. */
+static sf_bytes write_meta(char *to, const struct sf_otlp_limits *limits, uint64_t dup_hash)
+{
+    int len = 0;
+    if (limits)
+        len = snprintf(to, META_MAX, "v%c1%cattrs%c%u%cvalue%c%u%c", 0, 0, 0,
+                       limits->max_attrs ? limits->max_attrs : SF_LIMIT_ATTRS, 0, 0,
+                       limits->max_value_len ? limits->max_value_len : SF_LIMIT_VALUE_LEN, 0);
+    else
+        len = snprintf(to, META_MAX, "v%c1%c", 0, 0);
+    if (dup_hash)
+        len += snprintf(to + len, META_MAX - (size_t)len, "dup%c%llu%c", 0,
+                        (unsigned long long)dup_hash, 0);
+    return (sf_bytes){(const uint8_t *)to, (size_t)len};
+}
+
+static bool read_meta(sf_bytes meta, struct sf_otlp_limits *limits, uint64_t *dup_hash)
+{
+    sf_str rest = sf_bytes_str(meta), key, value;
+    while (rest.len) {
+        uint64_t n;
+        if (!sf_str_split_next(&rest, 0, &key) || !sf_str_split_next(&rest, 0, &value) ||
+            !sf_str_to_u64(value, &n))
+            return false;
+        if (sf_str_eq(key, SF_STR("v")) && n != 1)
+            return false;
+        if (sf_str_eq(key, SF_STR("attrs")))
+            limits->max_attrs = (uint32_t)(n < UINT32_MAX ? n : UINT32_MAX);
+        if (sf_str_eq(key, SF_STR("value")))
+            limits->max_value_len = (uint32_t)(n < UINT32_MAX ? n : UINT32_MAX);
+        if (sf_str_eq(key, SF_STR("dup")))
+            *dup_hash = n;
+    }
+    return true;
+}
+
+static uint64_t hash_request(uint32_t tenant, uint8_t kind, uint8_t coding, sf_bytes body)
+{
+    uint64_t hash = sf_hash_mix(sf_hash(body.p, body.len), tenant);
+    hash = sf_hash_mix(hash, (uint64_t)kind << 8 | coding);
+    return hash ? hash : 1;
+}
+
+/* ---- steps ---- */
+
+static enum sf_err inflate_bytes(struct sf_intake_tools *tools, enum sf_log_encoding coding,
+                                 bool is_zlib, sf_bytes in, size_t max_len, struct sf_buf *out,
+                                 struct sf_why *why)
+{
+    enum sf_inflate_kind kind = is_zlib                 ? SF_INFLATE_ZLIB
+                                : coding == SF_LOG_GZIP ? SF_INFLATE_GZIP
+                                                        : SF_INFLATE_ZSTD;
+    return sf_inflate_bytes(tools->inflate, kind, in, max_len, out, why);
+}
+
+static enum sf_err decode_body(uint8_t kind, sf_bytes body, const struct sf_otlp_limits *limits,
+                               struct sf_arena *req, struct sf_span_batch *out,
+                               struct sf_otlp_rejects *rejects, struct sf_why *why)
+{
+    return kind == SF_LOG_OTLP_TRACES_JSON
+               ? sf_otlp_trace_decode_json(body, limits, req, out, rejects, why)
+               : sf_otlp_trace_decode_pb(body, limits, req, out, rejects, why);
+}
+
+/* One request on its way. */
+struct work {
+    const struct sf_intake_config *config;
+    const struct sf_intake_request *request;
+    struct sf_intake_tools *tools;
+    struct sf_buf inflated; /* empty when the body came plain */
+    sf_bytes plain;
+    uint64_t dup_hash;
+    /* in pieces */
+    struct sf_batch *first, *last;
+    struct sf_arena redacted;
+    struct sf_intake_result result;
+};
+
+static enum sf_err set_log(struct work *w, struct sf_batch *b, uint8_t kind, uint8_t encoding,
+                           size_t decoded_len, const struct sf_otlp_limits *limits,
+                           uint64_t dup_hash, struct sf_why *why)
+{
+    char meta[META_MAX];
+    sf_str copy;
+
+    if (!sf_arena_copy(&b->arena, sf_bytes_str(write_meta(meta, limits, dup_hash)), &copy))
+        return sf_fail(why, SF_ERR_LIMIT, "intake: the request does not fit its memory");
+    b->dup_hash = w->dup_hash;
+    b->log = (struct sf_logged){.kind = kind,
+                                .encoding = encoding,
+                                .tenant = w->request->tenant,
+                                .decoded_len = sf_u32(decoded_len),
+                                .recv_ns = w->request->recv_ns,
+                                .meta = sf_str_bytes(copy)};
+    return SF_OK;
+}
+
+/* The batch's normalised form, compressed, becomes what is logged. LIMIT: longer than a record. */
+static enum sf_err log_normalised(struct work *w, struct sf_batch *b,
+                                  const struct sf_span_batch *spans, uint64_t dup_hash,
+                                  struct sf_why *why)
+{
+    struct sf_buf plain = {0};
+    enum sf_err err = SF_OK;
+
+    sf_span_batch_encode(spans, &plain);
+    if (!sf_buf_ok(&plain))
+        err = sf_fail(why, plain.err, "intake: no memory to write a batch");
+    else if (plain.len > SF_LIMIT_RECORD_LEN && spans->n_spans > 1)
+        err = sf_fail(why, SF_ERR_LIMIT, "intake: a batch is longer than a log record");
+    if (!err)
+        err = sf_deflate_zstd(w->tools->deflate, ZSTD_LEVEL, false, sf_buf_bytes(&plain), &b->body,
+                              why);
+    if (!err && b->body.len > SF_LIMIT_RECORD_LEN - META_MAX)
+        err = sf_fail(why, SF_ERR_LIMIT, "a span of %zu bytes is longer than a log record",
+                      b->body.len);
+    if (!err)
+        err = set_log(w, b, SF_LOG_BATCH, SF_LOG_ZSTD, plain.len, NULL, dup_hash, why);
+    if (!err)
+        b->log.body = sf_buf_bytes(&b->body);
+    sf_buf_done(&plain);
+    return err;
+}
+
+/* ---- whole ---- */
+
+static void move_buf(struct sf_buf *to, struct sf_buf *from)
+{
+    *to = *from;
+    *from = (struct sf_buf){0};
+}
+
+/* Takes the request's body into the batch: as what is logged, or only as what rows point into. */
+static enum sf_err choose_form(struct work *w, struct sf_batch *b, struct sf_why *why)
+{
+    const struct sf_intake_request *rq = w->request;
+    bool must_change = w->result.n_redacted || rq->body->len > SF_LIMIT_LOGGED_BODY_LEN ||
+                       (w->config->redactor && sf_intake_has_unseen(&w->result.rejects));
+    enum sf_err err;
+
+    if (must_change) {
+        err = log_normalised(w, b, b->spans, w->dup_hash, why);
+        if (err)
+            return err;
+        if (w->inflated.p) {
+            move_buf(&b->plain, &w->inflated);
+            sf_buf_done(rq->body);
+        } else {
+            move_buf(&b->plain, rq->body);
+        }
+        return SF_OK;
+    }
+    err = set_log(w, b, (uint8_t)rq->kind, rq->is_zlib ? SF_LOG_PLAIN : (uint8_t)rq->coding,
+                  w->plain.len, &w->config->limits, rq->is_zlib ? w->dup_hash : 0, why);
+    if (err)
+        return err;
+    if (rq->is_zlib) {
+        move_buf(&b->body, &w->inflated);
+        sf_buf_done(rq->body);
+    } else {
+        move_buf(&b->body, rq->body);
+        move_buf(&b->plain, &w->inflated);
+    }
+    b->log.body = sf_buf_bytes(&b->body);
+    return SF_OK;
+}
+
+/* LIMIT: it has to go in pieces; everything is as before then. */
+static enum sf_err take_whole(struct work *w, struct sf_why *why)
+{
+    struct sf_batch *b = sf_batch_new(SF_LIMIT_ARENA_LEN);
+    struct sf_span_batch *spans;
+    enum sf_err err;
+
+    if (!b)
+        return no_memory(why);
+    spans = sf_arena_new(&b->arena, sizeof(*spans));
+    SF_ASSERT(spans);
+    err = decode_body((uint8_t)w->request->kind, w->plain, &w->config->limits, &b->arena, spans,
+                      &w->result.rejects, why);
+    if (!err && w->config->redactor)
+        err = sf_redact_spans(w->config->redactor, spans, &b->arena, NULL, spans,
+                              &w->result.n_redacted, why);
+    if (!err) {
+        b->spans = spans;
+        w->result.n_spans = spans->n_spans;
+        if (spans->n_spans == 0) {
+            sf_buf_done(w->request->body);
+        } else {
+            err = choose_form(w, b, why);
+            if (!err) {
+                w->result.batch = b;
+                b = NULL;
+            }
+        }
+    }
+    sf_batch_free(b);
+    return err;
+}
+
+/* ---- in pieces ---- */
+
+static enum sf_err add_piece(struct work *w, const struct sf_span_batch *spans, struct sf_why *why)
+{
+    struct sf_batch *b = sf_batch_new(4096);
+    enum sf_err err;
+
+    if (!b)
+        return no_memory(why);
+    err = log_normalised(w, b, spans, w->first ? 0 : w->dup_hash, why);
+    if (err) {
+        sf_batch_free(b);
+        return err;
+    }
+    b->is_replay_only = true;
+    b->dup_hash = w->first ? 0 : w->dup_hash; /* the request is recognised by its first piece */
+    if (w->last)
+        w->last->next = b;
+    else
+        w->first = b;
+    w->last = b;
+    return SF_OK;
+}
+
+/* Halves what is too long for a record, down to single spans. */
+static enum sf_err add_pieces(struct work *w, const struct sf_span_batch *spans, struct sf_why *why)
+{
+    struct sf_span_batch half = *spans;
+    enum sf_err err = add_piece(w, spans, why);
+
+    if (err != SF_ERR_LIMIT || spans->n_spans < 2)
+        return err;
+    half.n_spans = spans->n_spans / 2;
+    err = add_pieces(w, &half, why);
+    if (err)
+        return err;
+    half.spans = spans->spans + half.n_spans;
+    half.n_spans = spans->n_spans - half.n_spans;
+    return add_pieces(w, &half, why);
+}
+
+static enum sf_err see_piece(void *arg, const struct sf_span_batch *piece, struct sf_why *why)
+{
+    struct work *w = arg;
+    struct sf_span_batch spans = *piece;
+    uint64_t n = 0;
+    enum sf_err err = SF_OK;
+
+    if (piece->n_spans == 0)
+        return SF_OK;
+    if (w->config->redactor) {
+        sf_arena_reset(&w->redacted);
+        err = sf_redact_spans(w->config->redactor, piece, &w->redacted, NULL, &spans, &n, why);
+    }
+    if (!err)
+        err = add_pieces(w, &spans, why);
+    w->result.n_redacted += n;
+    w->result.n_spans += spans.n_spans;
+    return err;
+}
+
+static enum sf_err take_pieces(struct work *w, struct sf_why *why)
+{
+    struct sf_arena decoded = {0};
+    enum sf_err err;
+
+    w->result = (struct sf_intake_result){0};
+    if (!sf_arena_init(&decoded, PIECE_ARENA_LEN) ||
+        !sf_arena_init(&w->redacted, SF_LIMIT_ARENA_LEN)) {
+        err = no_memory(why);
+    } else {
+        err = sf_otlp_trace_decode_pieces(w->plain, w->request->kind == SF_LOG_OTLP_TRACES_JSON,
+                                          &w->config->limits, PIECE_SPANS, &decoded, see_piece, w,
+                                          &w->result.rejects, why);
+    }
+    if (err) {
+        sf_batch_free(w->first);
+    } else {
+        w->result.batch = w->first;
+        sf_buf_done(w->request->body);
+    }
+    sf_arena_done(&decoded);
+    sf_arena_done(&w->redacted);
+    return err;
+}
+
+/* ---- the two doors ---- */
+
+enum sf_err sf_intake_traces(const struct sf_intake_config *config,
+                             const struct sf_intake_request *request, struct sf_intake_result *out,
+                             struct sf_why *why)
+{
+    size_t max_len = config->max_inflated_len ? config->max_inflated_len : SF_LIMIT_INFLATED_LEN;
+    struct sf_intake_tools *own = config->tools ? NULL : sf_intake_tools_new();
+    struct work w = {.config = config,
+                     .request = request,
+                     .tools = config->tools ? config->tools : own,
+                     .plain = sf_buf_bytes(request->body)};
+    enum sf_err err = SF_OK;
+
+    if (!w.tools)
+        return no_memory(why);
+    if (request->kind != SF_LOG_OTLP_TRACES_PB && request->kind != SF_LOG_OTLP_TRACES_JSON)
+        err = sf_fail(why, SF_ERR_UNSUPPORTED, "intake: no trace request");
+    w.dup_hash = hash_request(request->tenant, (uint8_t)request->kind,
+                              request->is_zlib ? 15 : (uint8_t)request->coding, w.plain);
+    if (!err && (request->coding != SF_LOG_PLAIN || request->is_zlib)) {
+        err = inflate_bytes(w.tools, request->coding, request->is_zlib, w.plain, max_len,
+                            &w.inflated, why);
+        w.plain = sf_buf_bytes(&w.inflated);
+    } else if (!err && w.plain.len > max_len) {
+        err = sf_fail(why, SF_ERR_LIMIT, "the body is longer than %zu bytes", max_len);
+    }
+    if (!err) {
+        /* Above the size of a logged body rows would cost more memory than they save time. */
+        err = w.plain.len <= SF_LIMIT_LOGGED_BODY_LEN ? take_whole(&w, why) : SF_ERR_LIMIT;
+        if (err == SF_ERR_LIMIT)
+            err = take_pieces(&w, why);
+    }
+    if (!err)
+        *out = w.result;
+    sf_buf_done(&w.inflated);
+    sf_intake_tools_free(own);
+    return err;
+}
+
+static enum sf_err own_body(const struct sf_logged *rec, struct sf_batch *b, struct sf_why *why)
+{
+    struct sf_inflate *inflate;
+    size_t max_len = rec->decoded_len ? rec->decoded_len : SF_BUF_MAX;
+    enum sf_err err;
+
+    if (rec->encoding == SF_LOG_PLAIN) {
+        sf_buf_add(&b->plain, rec->body.p, rec->body.len);
+        return sf_buf_ok(&b->plain) ? SF_OK : no_memory(why);
+    }
+    if (rec->encoding != SF_LOG_GZIP && rec->encoding != SF_LOG_ZSTD)
+        return sf_fail(why, SF_ERR_CORRUPT, "replay: unknown encoding %u", rec->encoding);
+    inflate = sf_inflate_new();
+    if (!inflate)
+        return no_memory(why);
+    err = sf_inflate_bytes(inflate,
+                           rec->encoding == SF_LOG_GZIP ? SF_INFLATE_GZIP : SF_INFLATE_ZSTD,
+                           rec->body, max_len, &b->plain, why);
+    sf_inflate_free(inflate);
+    return err;
+}
+
+static enum sf_err replay_rows(const struct sf_logged *rec, const struct sf_otlp_limits *limits,
+                               struct sf_batch *b, struct sf_why *why)
+{
+    struct sf_otlp_rejects rejects = {0};
+    struct sf_span_batch *spans = sf_arena_new(&b->arena, sizeof(*spans));
+    enum sf_err err = own_body(rec, b, why);
+
+    SF_ASSERT(spans);
+    if (err)
+        return err;
+    switch (rec->kind) {
+    case SF_LOG_BATCH:
+        err = sf_span_batch_decode(sf_buf_bytes(&b->plain), &b->arena, spans, why);
+        break;
+    case SF_LOG_OTLP_TRACES_PB:
+    case SF_LOG_OTLP_TRACES_JSON:
+        err = decode_body(rec->kind, sf_buf_bytes(&b->plain), limits, &b->arena, spans, &rejects,
+                          why);
+        break;
+    default: return sf_fail(why, SF_ERR_UNSUPPORTED, "replay: unknown kind %u", rec->kind);
+    }
+    if (!err)
+        b->spans = spans;
+    return err;
+}
+
+enum sf_err sf_intake_replay(const struct sf_logged *rec, struct sf_batch **out, struct sf_why *why)
+{
+    struct sf_otlp_limits limits = {0};
+    uint64_t dup_hash = 0;
+    struct sf_batch *b;
+    enum sf_err err;
+
+    if (!read_meta(rec->meta, &limits, &dup_hash))
+        return sf_fail(why, SF_ERR_CORRUPT, "replay: unreadable parameters");
+    b = sf_batch_new(SF_LIMIT_ARENA_LEN);
+    if (!b)
+        return no_memory(why);
+    err = replay_rows(rec, &limits, b, why);
+    if (err) {
+        sf_batch_free(b);
+        /* Only what was accepted is logged: whatever is malformed now was damaged since. */
+        return err == SF_ERR_INPUT ? SF_ERR_CORRUPT : err;
+    }
+    if (!dup_hash && rec->kind != SF_LOG_BATCH)
+        dup_hash = hash_request(rec->tenant, rec->kind, rec->encoding, rec->body);
+    b->dup_hash = dup_hash;
+    b->log = (struct sf_logged){.kind = rec->kind,
+                                .encoding = rec->encoding,
+                                .tenant = rec->tenant,
+                                .decoded_len = rec->decoded_len,
+                                .recv_ns = rec->recv_ns};
+    *out = b;
+    return SF_OK;
+}
