@@ -1,0 +1,68 @@
+#include "serve/status.h"
+
+#include "test.h"
+
+TEST(status, maps_every_error_to_http_and_grpc)
+{
+    static const struct {
+        enum sf_err err;
+        int http, grpc;
+        bool is_retryable;
+    } cases[] = {
+        {SF_OK, 200, 0, false},
+        {SF_ERR_INPUT, 400, 3, false},
+        {SF_ERR_LIMIT, 413, 8, false},
+        {SF_ERR_BUSY, 429, 8, true},
+        {SF_ERR_FULL, 503, 14, true},
+        {SF_ERR_DENIED, 403, 7, false},
+        {SF_ERR_NOT_FOUND, 404, 5, false},
+        {SF_ERR_DEADLINE, 504, 4, false},
+        {SF_ERR_CANCELLED, 499, 1, false},
+        {SF_ERR_IO, 503, 14, true},
+        {SF_ERR_CORRUPT, 500, 13, false},
+        {SF_ERR_NOMEM, 503, 14, true},
+        {SF_ERR_UNSUPPORTED, 415, 12, false},
+    };
+    assert_int_equal(sizeof(cases) / sizeof(cases[0]), SF_ERR_N);
+    for (size_t i = 0; i < SF_ERR_N; i++) {
+        struct sf_outcome o = sf_status_of(cases[i].err);
+        assert_int_equal(o.http, cases[i].http);
+        assert_int_equal(o.grpc, cases[i].grpc);
+        assert_int_equal(o.retry_after_s > 0, cases[i].is_retryable);
+    }
+}
+
+TEST(status, tells_a_fault_in_the_callers_form)
+{
+    struct sf_response r = {0};
+    struct sf_why why;
+    sf_fail(&why, SF_ERR_INPUT, "bad \"x\" at byte 7");
+    sf_status_fail(&r, SF_FORM_TEXT, SF_ERR_INPUT, &why);
+    assert_int_equal(r.status, 400);
+    assert_str(sf_buf_str(&r.body), "bad \"x\" at byte 7\n");
+    sf_status_fail(&r, SF_FORM_OTLP_JSON, SF_ERR_INPUT, &why);
+    assert_str(sf_buf_str(&r.body), "{\"code\":3,\"message\":\"bad \\\"x\\\" at byte 7\"}");
+    assert_string_equal(r.content_type, "application/json");
+    sf_fail(&why, SF_ERR_BUSY, "busy");
+    sf_status_fail(&r, SF_FORM_OTLP_PB, SF_ERR_BUSY, &why);
+    assert_int_equal(r.body.len, 8);
+    assert_memory_equal(r.body.p,
+                        "\x08\x08\x12\x04"
+                        "busy",
+                        8);
+    assert_int_equal(r.retry_after_s, 1);
+    sf_status_fail(&r, SF_FORM_GRPC, SF_ERR_BUSY, &why);
+    assert_int_equal(r.status, 200);
+    assert_int_equal(r.grpc_status, 8);
+    assert_string_equal(r.grpc_message, "busy");
+    assert_int_equal(r.body.len, 0);
+    sf_response_done(&r);
+}
+
+TEST(status, has_words_even_when_nobody_wrote_a_sentence)
+{
+    struct sf_response r = {0};
+    sf_status_fail(&r, SF_FORM_TEXT, SF_ERR_NOMEM, NULL);
+    assert_str(sf_buf_str(&r.body), "NOMEM\n");
+    sf_response_done(&r);
+}
