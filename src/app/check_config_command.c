@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/config.h"
+#include "intake/redact.h"
 
 static int print_and_free(struct sf_buf *out)
 {
@@ -52,6 +53,7 @@ int sf_check_config_run(int argc, char **argv)
         .n_flags = SF_CONFIG_N_FLAGS + 2,
     };
     struct sf_config *config = NULL;
+    struct sf_redactor *redactor = NULL;
     struct sf_buf out = {0};
     struct sf_why why = {0};
     int result = 0;
@@ -84,10 +86,11 @@ int sf_check_config_run(int argc, char **argv)
     result = print_effective(config);
     for (size_t i = 0; i < config->warnings.n; i++)
         fprintf(stderr, "warning: %s\n", config->warnings.items[i]);
-    if (sf_config_check_public(config, &why)) {
+    if (sf_config_check_public(config, &why) || sf_config_redactor(config, &redactor, &why)) {
         fprintf(stderr, "spanflame check-config: %s\n", why.text);
         result = 1;
     }
+    sf_redactor_free(redactor);
     sf_config_free(config);
     return result;
 }

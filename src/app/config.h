@@ -142,6 +142,14 @@ bool sf_config_is_public(const char *host);
 /* The public-bind rule. DENIED: the sentence has the line to add. */
 enum sf_err sf_config_check_public(const struct sf_config *c, struct sf_why *why);
 
+/* ---- what is made from it ---- */
+
+struct sf_redactor; /* intake/redact.h */
+/* NULL when redaction is off. INPUT: a pattern or the key file; NOT_FOUND, DENIED, IO: that file.
+ */
+enum sf_err sf_config_redactor(const struct sf_config *c, struct sf_redactor **out,
+                               struct sf_why *why);
+
 /* ---- the table ---- */
 
 enum sf_config_type {

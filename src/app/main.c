@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "app/check_config_command.h"
+#include "app/redact_command.h"
+#include "app/token_command.h"
 #include "app/version.h"
 #include "cli/args.h"
 #include "cli/command.h"
@@ -24,6 +26,8 @@ static int run_version(int argc, char **argv)
 static const struct sf_command own[] = {
     {"check-config", "check the configuration and show what is in effect", sf_check_config_run,
      NULL},
+    {"redact", "show what redaction would change in a file", sf_redact_run, NULL},
+    {"token", "make a token for a server that asks for one", sf_token_run, NULL},
     {"version", "print the version", run_version, NULL},
 };
 enum { N_OWN = sizeof(own) / sizeof(own[0]), MAX_COMMANDS = 64 };

@@ -363,13 +363,18 @@ static bool hide_value(struct pass *p, uint32_t rule, struct sf_value *val)
 }
 
 /* An expression or shape in the key itself: that part of the key goes, and with an expression the
- * value as well. */
+ * value as well. The key goes first, so that nobody who watches sees what was in it. */
 static bool rewrite_key(struct pass *p, struct sf_attr *attr, unsigned depth)
 {
     uint32_t rule = sf_redactor_key_rule(p->r, attr->key, p->scratch);
-    bool is_changed = rule >= SF_SHAPES ? hide_value(p, rule, &attr->val)
-                                        : p->r->in_values && redact_value(p, &attr->val, depth);
-    return redact_text(p, &attr->key) || is_changed;
+    bool is_changed;
+
+    p->key = SF_STR_NONE;
+    is_changed = redact_text(p, &attr->key);
+    p->key = attr->key;
+    if (rule >= SF_SHAPES)
+        return hide_value(p, rule, &attr->val) || is_changed;
+    return (p->r->in_values && redact_value(p, &attr->val, depth)) || is_changed;
 }
 
 static bool redact_attr(struct pass *p, struct sf_attr *attr, enum sf_redact_verdict verdict,

@@ -296,12 +296,12 @@ static void check_token(struct scan *s, size_t at) /* at the last character of a
         size_t len, least;
     } kinds[] = {
 #define KIND(prefix, least) {prefix, sizeof(prefix) - 1, least}
-        KIND("ghp_", 20),    KIND("gho_", 20),     KIND("ghu_", 20),        KIND("ghs_", 20),
-        KIND("ghr_", 20),    KIND("npm_", 30),     KIND("github_pat_", 20), KIND("hf_", 30),
-        KIND("shpat_", 24),  KIND("sk_live_", 16), KIND("sk_test_", 16),    KIND("rk_live_", 16),
-        KIND("dop_v1_", 30), KIND("glpat-", 16),   KIND("xoxb-", 10),       KIND("xoxa-", 10),
-        KIND("xoxp-", 10),   KIND("xoxr-", 10),    KIND("xoxs-", 10),       KIND("xoxe-", 10),
-        KIND("xapp-", 10),   KIND("sk-", 20),      KIND("pypi-", 30),
+        KIND("ghp_", 20),   KIND("gho_", 20),     KIND("ghu_", 20),        KIND("ghs_", 20),
+        KIND("ghr_", 20),   KIND("npm_", 30),     KIND("github_pat_", 20), KIND("hf_", 30),
+        KIND("shpat_", 24), KIND("sk_live_", 16), KIND("sk_test_", 16),    KIND("rk_live_", 16),
+        KIND("sft_", 30),   KIND("dop_v1_", 30),  KIND("glpat-", 16),      KIND("xoxb-", 10),
+        KIND("xoxa-", 10),  KIND("xoxp-", 10),    KIND("xoxr-", 10),       KIND("xoxs-", 10),
+        KIND("xoxe-", 10),  KIND("xapp-", 10),    KIND("sk-", 20),         KIND("pypi-", 30),
 #undef KIND
     };
     sf_str t = s->text;
@@ -508,7 +508,7 @@ static inline wide checks_wide(const uint8_t *p)
     any |= (wide)(c == ' ') & ((wide)(low == 'r') | (wide)(low == 'c'));
     any |= ((wide)(c == '_') | (wide)(c == '-')) &
            ((wide)(p2 == 'h') | (wide)(p2 == 'a') | (wide)(p2 == 'p') | (wide)(p2 == 'v') |
-            (wide)(p2 == 's') | (wide)(p2 == 'x'));
+            (wide)(p2 == 's') | (wide)(p2 == 'x') | (wide)(p2 == 'f'));
     return any;
 }
 

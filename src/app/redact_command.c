@@ -1,0 +1,204 @@
+#include "app/redact_command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "app/config.h"
+#include "base/limits.h"
+#include "base/num.h"
+#include "decode/otlp_trace.h"
+#include "intake/redact.h"
+#include "os/file.h"
+#include "wire/inflate.h"
+
+enum { PIECE_SPANS = 16384, ARENA_LEN = 64 << 20 };
+
+struct run {
+    const struct sf_redactor *redactor;
+    const struct sf_span_batch *piece; /* the one at hand */
+    struct sf_arena redacted;
+    uint64_t n_spans, n_changed_spans, n_changes;
+    uint32_t last_span; /* of the piece, that changed */
+};
+
+/* Text from outside on a terminal: nothing that could steer it. */
+static void print_safe(sf_str text)
+{
+    for (size_t i = 0; i < text.len && i < 120; i++) {
+        char c = text.p[i];
+        putchar(c >= ' ' && c <= '~' ? c : '?');
+    }
+    if (text.len > 120)
+        fputs("...", stdout);
+}
+
+/* Enough to recognise a secret by who knows it, too little to learn it. */
+static void print_hint(sf_str secret)
+{
+    size_t n_shown = secret.len >= 16 ? 2 : secret.len >= 8 ? 1 : 0;
+    print_safe(sf_str_part(secret, 0, n_shown));
+    printf("*** (%zu bytes)", secret.len);
+}
+
+static void see_change(void *arg, const struct sf_redact_change *change)
+{
+    struct run *run = arg;
+
+    run->n_changes++;
+    if (change->span != UINT32_MAX) {
+        char id[17];
+        if (change->span != run->last_span)
+            run->n_changed_spans++;
+        run->last_span = change->span;
+        sf_span_id_render(run->piece->spans[change->span].span_id, id);
+        printf("span %s: ", id);
+    } else if (strncmp(change->place, "resource", 8) == 0) {
+        printf("resource %u: ", change->resource);
+    }
+    printf("%s", change->place);
+    if (change->key.len) {
+        printf("[\"");
+        print_safe(change->key);
+        printf("\"]");
+    }
+    printf("  %s  ", change->rule);
+    print_hint(change->before);
+    putchar('\n');
+}
+
+static enum sf_err see_piece(void *arg, const struct sf_span_batch *piece, struct sf_why *why)
+{
+    struct run *run = arg;
+    struct sf_redact_watch watch = {see_change, run};
+    struct sf_span_batch changed;
+    uint64_t n;
+
+    run->piece = piece;
+    run->last_span = UINT32_MAX;
+    run->n_spans += piece->n_spans;
+    sf_arena_reset(&run->redacted);
+    return sf_redact_spans(run->redactor, piece, &run->redacted, &watch, &changed, &n, why);
+}
+
+/* Inflates when it is gzip or zstd by its first bytes. */
+static enum sf_err read_body(const char *path, size_t max_len, struct sf_buf *out,
+                             struct sf_why *why)
+{
+    struct sf_file file = SF_FILE_NONE;
+    struct sf_buf raw = {0};
+    struct sf_inflate *inflate = NULL;
+    enum sf_err err = sf_file_open_path(path, &file, why);
+    bool is_gzip, is_zstd;
+
+    if (!err)
+        err = sf_file_read_all(&file, max_len, &raw, why);
+    is_gzip = !err && raw.len > 2 && raw.p[0] == 0x1f && raw.p[1] == 0x8b;
+    is_zstd = !err && raw.len > 4 && sf_load_u32le(raw.p) == 0xfd2fb528;
+    if (is_gzip || is_zstd) {
+        inflate = sf_inflate_new();
+        err = inflate ? sf_inflate_bytes(inflate, is_gzip ? SF_INFLATE_GZIP : SF_INFLATE_ZSTD,
+                                         sf_buf_bytes(&raw), max_len, out, why)
+                      : sf_fail(why, SF_ERR_NOMEM, "no memory");
+        sf_inflate_free(inflate);
+    } else if (!err) {
+        *out = raw;
+        raw = (struct sf_buf){0};
+    }
+    sf_buf_done(&raw);
+    sf_file_close(&file);
+    return err;
+}
+
+static bool is_json(sf_str body)
+{
+    body = sf_str_trim(body);
+    return body.len && body.p[0] == '{';
+}
+
+static enum sf_err dry_run(const struct sf_config *config, const char *path, struct sf_why *why)
+{
+    struct sf_otlp_limits limits = {(uint32_t)config->limits.attrs,
+                                    (uint32_t)config->limits.value_len};
+    struct sf_otlp_rejects rejects = {0};
+    struct sf_redactor *redactor = NULL;
+    struct sf_arena decoded = {0};
+    struct sf_buf body = {0};
+    struct run run = {0};
+    enum sf_err err = sf_config_redactor(config, &redactor, why);
+
+    if (!err && !redactor)
+        err = sf_fail(why, SF_ERR_INPUT, "redact.enabled is false: nothing would change");
+    if (!err)
+        err = read_body(path, config->limits.inflated_len, &body, why);
+    if (!err &&
+        (!sf_arena_init(&decoded, ARENA_LEN) || !sf_arena_init(&run.redacted, SF_LIMIT_ARENA_LEN)))
+        err = sf_fail(why, SF_ERR_NOMEM, "no memory");
+    run.redactor = redactor;
+    if (!err)
+        err = sf_otlp_trace_decode_pieces(sf_buf_bytes(&body), is_json(sf_buf_str(&body)), &limits,
+                                          PIECE_SPANS, &decoded, see_piece, &run, &rejects, why);
+    if (!err) {
+        printf("%llu changes in %llu of %llu spans; nothing was written\n",
+               (unsigned long long)run.n_changes, (unsigned long long)run.n_changed_spans,
+               (unsigned long long)run.n_spans);
+        if (rejects.n_rejected)
+            printf("%llu further spans would be refused: %s\n",
+                   (unsigned long long)rejects.n_rejected, rejects.first);
+    }
+    sf_arena_done(&decoded);
+    sf_arena_done(&run.redacted);
+    sf_buf_done(&body);
+    sf_redactor_free(redactor);
+    return err;
+}
+
+int sf_redact_run(int argc, char **argv)
+{
+    bool is_dry_run = false;
+    const char *file = NULL;
+    struct sf_flag_list set = {0};
+    struct sf_flag flags[] = {
+        {"dry-run", SF_FLAG_BOOL, &is_dry_run, NULL, "show what would change; required"},
+        {"config", SF_FLAG_STR, &file, "FILE", "YAML file with the redact: section to try"},
+        {"set", SF_FLAG_LIST, &set, "KEY=VALUE", "any setting by its path; may be repeated"},
+    };
+    struct sf_args args = {
+        .command = "redact",
+        .usage = "--dry-run FILE [--config FILE]",
+        .summary = "Shows what redaction would change in a file of OTLP traces.",
+        .details = "The file is an OTLP trace request, protobuf or JSON, plain, gzip or zstd. Each "
+                   "line is one change: the place, the rule and how long the secret is. Nothing is "
+                   "sent or written; the server redacts by the same rules before it writes "
+                   "anything.",
+        .examples = "spanflame redact --dry-run traces.json\n"
+                    "spanflame redact --dry-run traces.pb --config /etc/spanflame/spanflame.yaml\n"
+                    "spanflame redact --dry-run traces.json --set redact.patterns=acme",
+        .flags = flags,
+        .n_flags = sizeof(flags) / sizeof(flags[0]),
+    };
+    struct sf_config_flags config_flags;
+    struct sf_config *config = NULL;
+    struct sf_why why = {0};
+    enum sf_err err;
+
+    switch (sf_args_parse(&args, argc, argv)) {
+    case SF_ARGS_DONE: return 0;
+    case SF_ARGS_BAD: return 2;
+    case SF_ARGS_RUN: break;
+    }
+    if (!is_dry_run || args.n_words != 1) {
+        fprintf(stderr, "spanflame redact: %s: spanflame redact --dry-run FILE\n",
+                is_dry_run ? "wants one file" : "files are never changed; say --dry-run");
+        return 2;
+    }
+    sf_config_flags_init(&config_flags);
+    config_flags.config = file;
+    config_flags.set = set;
+    err = sf_config_flags_load(&config_flags, &config, &why);
+    if (!err)
+        err = dry_run(config, args.words[0], &why);
+    if (err)
+        fprintf(stderr, "spanflame redact: %s\n", why.text);
+    sf_config_free(config);
+    return err ? 1 : 0;
+}

@@ -1,0 +1,71 @@
+#include "app/token_command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "app/tokens.h"
+#include "cli/args.h"
+
+static int print_new(const char *name, unsigned scopes)
+{
+    struct sf_buf token = {0}, line = {0};
+    struct sf_why why;
+    int result = 0;
+
+    if (sf_tokens_make(sf_str_from(name), scopes, &token, &line, &why)) {
+        fprintf(stderr, "spanflame token: %s\n", why.text);
+        result = 1;
+    } else {
+        printf("# The token. It is shown this once; send it as  Authorization: Bearer TOKEN\n"
+               "%.*s\n\n# The line for the file that auth.token_file names:\n%.*s\n",
+               SF_STR_ARG(sf_buf_str(&token)), SF_STR_ARG(sf_buf_str(&line)));
+    }
+    if (token.p)
+        memset(token.p, 0, token.len);
+    sf_buf_done(&token);
+    sf_buf_done(&line);
+    return result;
+}
+
+int sf_token_run(int argc, char **argv)
+{
+    const char *name = NULL, *scope_text = "read,write";
+    struct sf_flag flags[] = {
+        {"name", SF_FLAG_STR, &name, "NAME", "whose token it is, for the operator's eyes"},
+        {"scopes", SF_FLAG_STR, &scope_text, "LIST",
+         "what it may do: read, write, admin, with commas between them (read,write)"},
+    };
+    struct sf_args args = {
+        .command = "token",
+        .usage = "new --name NAME [--scopes LIST]",
+        .summary = "Makes a token for a server that asks for one.",
+        .details =
+            "Prints the token once and the line to add to the token file. The file keeps "
+            "only a hash: a lost token cannot be read back, make a new one. A running server "
+            "reads the file again on SIGHUP.",
+        .examples = "spanflame token new --name ci --scopes write",
+        .flags = flags,
+        .n_flags = sizeof(flags) / sizeof(flags[0]),
+    };
+    unsigned scopes;
+
+    switch (sf_args_parse(&args, argc, argv)) {
+    case SF_ARGS_DONE: return 0;
+    case SF_ARGS_BAD: return 2;
+    case SF_ARGS_RUN: break;
+    }
+    if (args.n_words != 1 || strcmp(args.words[0], "new") != 0) {
+        fprintf(stderr, "spanflame token: say what to do: spanflame token new --name NAME\n");
+        return 2;
+    }
+    if (!name || !sf_tokens_is_name(sf_str_from(name))) {
+        fprintf(stderr, "spanflame token: --name wants 1 to 64 letters, digits, dots or dashes\n");
+        return 2;
+    }
+    if (!sf_tokens_parse_scopes(sf_str_from(scope_text), &scopes)) {
+        fprintf(stderr, "spanflame token: --scopes wants any of read,write,admin, not \"%s\"\n",
+                scope_text);
+        return 2;
+    }
+    return print_new(name, scopes);
+}
