@@ -77,6 +77,11 @@ unsigned sf_thread_cores(void)
     return n > 0 ? (unsigned)n : 1;
 }
 
+unsigned sf_thread_pid(void)
+{
+    return (unsigned)getpid();
+}
+
 void sf_mutex_init(struct sf_mutex *m)
 {
     SF_ASSERT(pthread_mutex_init(&m->m, NULL) == 0);
@@ -130,4 +135,34 @@ void sf_signal_one(struct sf_signal *s)
 void sf_signal_all(struct sf_signal *s)
 {
     pthread_cond_broadcast(&s->c);
+}
+
+void sf_rwlock_init(struct sf_rwlock *l)
+{
+    pthread_rwlockattr_t attr;
+    pthread_rwlockattr_init(&attr);
+    /* The default lets a steady stream of readers keep a writer waiting for ever. */
+    pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    SF_ASSERT(pthread_rwlock_init(&l->l, &attr) == 0);
+    pthread_rwlockattr_destroy(&attr);
+}
+
+void sf_rwlock_done(struct sf_rwlock *l)
+{
+    pthread_rwlock_destroy(&l->l);
+}
+
+void sf_rwlock_share(struct sf_rwlock *l)
+{
+    SF_ASSERT(pthread_rwlock_rdlock(&l->l) == 0);
+}
+
+void sf_rwlock_exclude(struct sf_rwlock *l)
+{
+    SF_ASSERT(pthread_rwlock_wrlock(&l->l) == 0);
+}
+
+void sf_rwlock_release(struct sf_rwlock *l)
+{
+    SF_ASSERT(pthread_rwlock_unlock(&l->l) == 0);
 }

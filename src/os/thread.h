@@ -21,12 +21,16 @@ enum sf_err sf_thread_start(struct sf_thread *t, const char *name, int nice_leve
 void sf_thread_join(struct sf_thread *t); /* one that never started is fine */
 void sf_thread_set_nice(int nice_level);  /* of the calling thread; failure is ignored */
 unsigned sf_thread_cores(void);           /* usable by this process, at least 1 */
+unsigned sf_thread_pid(void);             /* the process they all belong to */
 
 struct sf_mutex {
     pthread_mutex_t m;
 };
 struct sf_signal { /* something to wait for; always with the mutex that guards it */
     pthread_cond_t c;
+};
+struct sf_rwlock { /* many share or one excludes; who excludes is not starved by those who share */
+    pthread_rwlock_t l;
 };
 #define SF_MUTEX_INIT             \
     {                             \
@@ -44,3 +48,9 @@ void sf_signal_wait(struct sf_signal *s, struct sf_mutex *m);
 bool sf_signal_wait_until(struct sf_signal *s, struct sf_mutex *m, int64_t deadline_ns);
 void sf_signal_one(struct sf_signal *s);
 void sf_signal_all(struct sf_signal *s);
+
+void sf_rwlock_init(struct sf_rwlock *l);
+void sf_rwlock_done(struct sf_rwlock *l);
+void sf_rwlock_share(struct sf_rwlock *l); /* not twice by one thread */
+void sf_rwlock_exclude(struct sf_rwlock *l);
+void sf_rwlock_release(struct sf_rwlock *l);
