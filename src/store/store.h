@@ -28,6 +28,26 @@ struct sf_store; /* opaque; begins with a pointer to its operations */
 typedef enum sf_err (*sf_replay_fn)(void *arg, const struct sf_logged *rec, struct sf_batch **out,
                                     struct sf_why *why);
 
+/* Settings nobody needs to touch: tests and benchmarks do. 0 is the default everywhere. */
+struct sf_store_tuning {
+    int64_t flush_interval_ns; /* 60 s */
+    uint64_t flush_wal_len;    /* 256 MB of log since the checkpoint */
+    size_t flush_parts_len;    /* bytes of parts; 5/8 of their line */
+    size_t memtable_len;       /* 8 MB, or the writers' shares of their line */
+    int64_t seal_age_ns;       /* 1 s: rows older than this are sealed */
+    int64_t seal_gap_ns;       /* 50 ms: a scan seals a memtable at most this often */
+    uint64_t segment_len;      /* of the log */
+    uint32_t compact_blocks;   /* 8 level-0 blocks of an hour make a merge */
+    uint32_t hurry_blocks, slow_blocks, refuse_blocks; /* 32, 64, 128 level-0 blocks */
+    int64_t closed_delay_ns;  /* 10 min after its end an hour is merged whatever is there */
+    uint64_t block_rows;      /* 4M spans a block */
+    uint32_t merge_rows;      /* rows held at once while merging; from the merge line */
+    int64_t orphan_age_ns;    /* 24 h */
+    bool has_no_threads;      /* flush and compaction only when called */
+    int64_t (*wall_ns)(void); /* the clocks */
+    int64_t (*mono_ns)(void);
+};
+
 struct sf_store_config {
     struct sf_dir *dir; /* borrowed until close */
     sf_replay_fn replay;
@@ -35,6 +55,7 @@ struct sf_store_config {
     size_t memory_len; /* the whole budget; the store takes its lines of it */
     struct sf_retention retention;
     unsigned n_writers; /* ingest threads: memtables */
+    struct sf_store_tuning tuning;
     /* Called with progress while open() replays; may be NULL. */
     void (*progress)(void *arg, uint64_t done_len, uint64_t all_len);
     void *progress_arg;
@@ -46,7 +67,8 @@ struct sf_store_config {
 
 /* Comes back when the batch is durable (SF_OK) or never will be. `done` runs on the log's thread:
  * it must neither block nor call the store; it hands the ticket to its owner. (A call instead of a
- * queue: the owners are event loops, which have their own way of being woken.) */
+ * queue: the owners are event loops, which have their own way of being woken.) For a repeat of a
+ * request that is durable already it runs inside append. */
 struct sf_ticket {
     void (*done)(struct sf_ticket *t);
     enum sf_err result;

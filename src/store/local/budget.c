@@ -1,0 +1,66 @@
+#include "store/local/budget.h"
+
+#include "base/invariant.h"
+#include "base/limits.h"
+
+/* Of 256: what the whole server has by default, in MB. */
+static const unsigned shares[SF_LINES] = {
+    [SF_LINE_MEMTABLES] = 16, [SF_LINE_PARTS] = 40,   [SF_LINE_DUPLICATES] = 8,
+    [SF_LINE_MERGE] = 24,     [SF_LINE_QUERIES] = 48, [SF_LINE_READERS] = 16,
+};
+
+void sf_budget_init(struct sf_budget *b, size_t memory_len)
+{
+    size_t unit = (memory_len ? memory_len : SF_LIMIT_MEMORY_LEN) / 256;
+    for (unsigned i = 0; i < SF_LINES; i++) {
+        atomic_init(&b->used[i], 0);
+        b->cap[i] = unit * shares[i];
+    }
+}
+
+void sf_budget_add(struct sf_budget *b, enum sf_budget_line line, size_t len)
+{
+    atomic_fetch_add_explicit(&b->used[line], len, memory_order_relaxed);
+}
+
+void sf_budget_sub(struct sf_budget *b, enum sf_budget_line line, size_t len)
+{
+    size_t was = atomic_fetch_sub_explicit(&b->used[line], len, memory_order_relaxed);
+    SF_ASSERT(was >= len);
+}
+
+size_t sf_budget_used(const struct sf_budget *b, enum sf_budget_line line)
+{
+    return atomic_load_explicit(&b->used[line], memory_order_relaxed);
+}
+
+bool sf_budget_is_over(const struct sf_budget *b, enum sf_budget_line line)
+{
+    return sf_budget_used(b, line) > b->cap[line];
+}
+
+size_t sf_budget_sum(const struct sf_budget *b)
+{
+    size_t sum = 0;
+    for (unsigned i = 0; i < SF_LINES; i++)
+        sum += sf_budget_used(b, (enum sf_budget_line)i);
+    return sum;
+}
+
+size_t sf_budget_cap(const struct sf_budget *b)
+{
+    size_t sum = 0;
+    for (unsigned i = 0; i < SF_LINES; i++)
+        sum += b->cap[i];
+    return sum;
+}
+
+const char *sf_budget_name(enum sf_budget_line line)
+{
+    static const char *const names[SF_LINES] = {
+        [SF_LINE_MEMTABLES] = "memtables",   [SF_LINE_PARTS] = "parts",
+        [SF_LINE_DUPLICATES] = "duplicates", [SF_LINE_MERGE] = "merge",
+        [SF_LINE_QUERIES] = "queries",       [SF_LINE_READERS] = "readers",
+    };
+    return names[line];
+}

@@ -1,0 +1,34 @@
+/* budget.h - the store's lines of the memory budget: counted, capped, reported.
+ *
+ * Every buffer of the engine that grows with load is counted against one line. A line over its cap
+ * makes the caller say BUSY or LIMIT; nothing is ever a reason to run out of memory. Any thread. */
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum sf_budget_line {
+    SF_LINE_MEMTABLES,
+    SF_LINE_PARTS,
+    SF_LINE_DUPLICATES,
+    SF_LINE_MERGE, /* flush and compaction */
+    SF_LINE_QUERIES,
+    SF_LINE_READERS, /* tables of open blocks */
+    SF_LINES
+};
+
+struct sf_budget {
+    atomic_size_t used[SF_LINES];
+    size_t cap[SF_LINES];
+};
+
+/* Cuts the lines out of the server's whole budget in the proportions of docs/limits.md. */
+void sf_budget_init(struct sf_budget *b, size_t memory_len);
+void sf_budget_add(struct sf_budget *b, enum sf_budget_line line, size_t len);
+void sf_budget_sub(struct sf_budget *b, enum sf_budget_line line, size_t len);
+size_t sf_budget_used(const struct sf_budget *b, enum sf_budget_line line);
+bool sf_budget_is_over(const struct sf_budget *b, enum sf_budget_line line);
+size_t sf_budget_sum(const struct sf_budget *b);
+size_t sf_budget_cap(const struct sf_budget *b);
+const char *sf_budget_name(enum sf_budget_line line); /* "memtables"; borrowed for ever */

@@ -1,0 +1,23 @@
+/* compact.h - level-0 blocks become level-1 blocks of one tenant and hour.
+ *
+ * Hours with enough level-0 blocks, or closed long enough, are merged; newest first while there are
+ * too many blocks, otherwise oldest first. Level-1 blocks of a closed hour that fit into one are
+ * merged once more. The compact thread also does retention, erasure and the burial of dead blocks.
+ */
+#pragma once
+#include "store/local/engine.h"
+
+/* One merge, if any is due. The caller holds merge_lock. */
+enum sf_err sf_compact_step(struct sf_local *l, bool *out_did_work, struct sf_why *why);
+/* Rewrites one block without what tombstones hide. The caller holds merge_lock. */
+enum sf_err sf_compact_rewrite(struct sf_local *l, struct sf_run *run, struct sf_why *why);
+/* Deletes the files of dead blocks that nobody reads any more, then their catalogue rows. */
+enum sf_err sf_compact_bury(struct sf_local *l, struct sf_why *why);
+/* Are all dead blocks that the tombstone concerns deleted? */
+bool sf_compact_is_buried(struct sf_local *l, const struct sf_tombstone *t);
+/* Takes blocks out: state dead in the catalogue, gone from the snapshot. Adds none. */
+enum sf_err sf_compact_remove(struct sf_local *l, struct sf_run *const *runs, size_t n,
+                              struct sf_why *why);
+/* Everything that is due, until nothing is: what the thread does, for tests and close. */
+enum sf_err sf_compact_all(struct sf_local *l, struct sf_why *why);
+void sf_compact_loop(void *local);

@@ -1,0 +1,105 @@
+/* engine.h - the embedded store itself: what its parts share. Private to store/local. */
+#pragma once
+#include <stdatomic.h>
+
+#include "os/dir.h"
+#include "os/thread.h"
+#include "store/local/budget.h"
+#include "store/local/catalogue.h"
+#include "store/local/duplicates.h"
+#include "store/local/memtable.h"
+#include "store/local/run.h"
+#include "store/local/snapshot.h"
+#include "store/store.h"
+
+struct sf_wal;
+struct sf_tenants;
+
+#define SF_NS_PER_S    INT64_C(1000000000)
+#define SF_NS_PER_HOUR (3600 * SF_NS_PER_S)
+#define SF_NS_PER_DAY  (24 * SF_NS_PER_HOUR)
+
+struct sf_local {
+    struct sf_store base;
+    struct sf_store_config config; /* tuning with its defaults filled in */
+    struct sf_store_tuning tune;
+    struct sf_dir *dir;
+    struct sf_file lock_file;
+    uint8_t uuid[16];
+    struct sf_budget budget;
+    struct sf_catalogue *catalogue;
+    struct sf_wal *wal;
+    struct sf_duplicates *duplicates;
+    struct sf_tenants *tenants;
+    struct sf_runs runs;
+    struct sf_snapshots snapshots;
+
+    /* The gate between appends and a generation switch. Held shared while a batch gets its LSN and
+     * its rows their place (and while a memtable is sealed), exclusively for the moment in which
+     * the generation changes: so every LSN up to the one read there is in what the flush takes. */
+    struct sf_rwlock gate;
+    uint64_t gen; /* guarded by gate */
+    struct sf_memtable *memtables;
+    unsigned n_memtables;
+
+    struct sf_mutex flush_lock; /* one flush at a time; held throughout, on purpose */
+    struct sf_mutex merge_lock; /* one merge, retention or erasure pass at a time; likewise */
+
+    struct sf_mutex erase_lock; /* one change of the tombstones at a time, and none while a merge
+                                 * commits */
+    int64_t erase_retry_ns;     /* the compact thread's own */
+    uint64_t n_erasures_left;
+
+    struct sf_mutex number_lock; /* guards the four below */
+    uint64_t next_block, next_flush;
+    uint64_t ckpt_lsn;
+    uint64_t next_erasure;
+
+    struct sf_mutex rule_lock; /* guards retention and its clock */
+    struct sf_retention retention;
+    int64_t now_ns;       /* retention's idea of now */
+    int64_t now_mono_ns;  /* when it was right */
+    int64_t saved_now_ns; /* as the catalogue has it */
+    bool is_clock_ahead;  /* age retention pauses */
+    int64_t agree_ns;     /* monotonic: since when incoming spans agree with the wall clock; 0 */
+
+    atomic_llong last_start_ns; /* start of a span that came last; 0 once looked at */
+
+    struct sf_mutex state_lock; /* guards reason, degraded */
+    char refuse_reason[160], degraded_reason[160];
+    atomic_int pressure; /* enum sf_pressure, apart from what the log says */
+    atomic_bool is_flush_failing, is_disk_full;
+
+    atomic_uint_fast64_t n_spans, n_batches, n_duplicates, n_replayed, n_lost_lsn, n_repeats;
+    atomic_uint_fast64_t disk_free_len,
+        flush_wal_mark;      /* log bytes appended since the checkpoint */
+    int64_t flushed_mono_ns; /* guarded by flush_lock */
+
+    /* Threads. */
+    struct sf_thread flush_thread, compact_thread;
+    struct sf_mutex wake_lock; /* guards the four below */
+    struct sf_signal wake_flush, wake_compact;
+    bool must_flush, must_compact;
+    atomic_bool is_stopping;
+};
+
+static inline int64_t sf_local_wall_ns(const struct sf_local *l)
+{
+    return l->tune.wall_ns();
+}
+static inline int64_t sf_local_mono_ns(const struct sf_local *l)
+{
+    return l->tune.mono_ns();
+}
+void sf_local_notice(struct sf_local *l, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void sf_local_wake_flush(struct sf_local *l);
+void sf_local_wake_compact(struct sf_local *l);
+int64_t sf_local_span_retention(struct sf_local *l);
+
+/* "spans/2026-11-15/00000000000000a1.sfs" and its parts. */
+void sf_local_day_dir(int64_t day, char out[32]);
+void sf_local_block_path(int64_t day, uint64_t id, char out[64]);
+void sf_local_tmp_path(uint64_t id, char out[64]);
+int64_t sf_local_day_of(int64_t ns);
+int64_t sf_local_hour_of(int64_t ns);

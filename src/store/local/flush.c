@@ -1,0 +1,263 @@
+#include "store/local/flush.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/heap.h"
+#include "os/clock.h"
+#include "store/local/merge.h"
+#include "store/local/pressure.h"
+#include "store/local/seal.h"
+#include "wal/wal.h"
+
+enum { TICK_MS = 100 };
+static const int64_t FIRST_DELAY_NS = SF_NS_PER_S / 2, MAX_DELAY_NS = 30 * SF_NS_PER_S;
+
+/* Bodies of this generation and before that are not parts yet. New ones of later generations may
+ * join the list meanwhile; those are their writers' business. */
+static struct sf_body *find_unsealed(struct sf_memtable *m, uint64_t gen)
+{
+    struct sf_body *b;
+    sf_mutex_lock(&m->lock);
+    for (b = m->sealing; b && b->gen > gen; b = b->next) {
+        /* find it */
+    }
+    sf_mutex_unlock(&m->lock);
+    return b;
+}
+
+/* Ends the generation: from here on every LSN up to `*out_lsn` is in a part or in a body to be
+ * sealed. */
+static uint64_t switch_generation(struct sf_local *l, uint64_t *out_lsn, uint64_t **out_dups,
+                                  size_t *out_n_dups)
+{
+    uint64_t gen;
+    int64_t now_ns = sf_local_mono_ns(l);
+    sf_rwlock_exclude(&l->gate);
+    gen = l->gen++;
+    for (unsigned i = 0; i < l->n_memtables; i++) {
+        struct sf_memtable *m = &l->memtables[i];
+        if (!sf_memtable_cut(m, now_ns) && m->active->rows.n_rows)
+            l->gen = gen; /* no memory to cut: this flush takes nothing, the next one tries */
+    }
+    for (unsigned i = 0; i < l->n_memtables; i++)
+        l->memtables[i].active->gen = l->gen;
+    *out_lsn = sf_wal_last_lsn(l->wal);
+    sf_duplicates_take(l->duplicates, out_dups, out_n_dups);
+    gen = l->gen > gen ? gen : UINT64_MAX;
+    sf_rwlock_release(&l->gate);
+    return gen;
+}
+
+static enum sf_err seal_generation(struct sf_local *l, uint64_t gen, struct sf_why *why)
+{
+    for (unsigned i = 0; i < l->n_memtables; i++) {
+        struct sf_body *body;
+        while ((body = find_unsealed(&l->memtables[i], gen))) {
+            enum sf_err err = sf_seal_body(l, &l->memtables[i], body, why);
+            if (err)
+                return err;
+        }
+    }
+    return SF_OK;
+}
+
+/* The parts of generations up to `gen`, borrowed from the snapshot. */
+static enum sf_err find_parts(const struct sf_snapshot *s, uint64_t gen, struct sf_run ***out,
+                              size_t *out_n, struct sf_why *why)
+{
+    struct sf_run **parts = sf_heap_new_n(s->n ? s->n : 1, sizeof(*parts));
+    size_t n = 0;
+    if (!parts)
+        return sf_fail(why, SF_ERR_NOMEM, "flush: no memory for a list of %zu parts", s->n);
+    for (size_t i = 0; i < s->n && n < UINT16_MAX; i++) {
+        if (sf_run_is_part(s->runs[i]) && s->runs[i]->gen <= gen)
+            parts[n++] = s->runs[i];
+    }
+    *out = parts;
+    *out_n = n;
+    return SF_OK;
+}
+
+/* Commits the blocks and the checkpoint, then shows them. */
+static enum sf_err commit(struct sf_local *l, const struct sf_merged *merged,
+                          struct sf_run *const *parts, size_t n_parts, uint64_t lsn,
+                          struct sf_why *why)
+{
+    struct sf_snapshot_change change = {.out = parts, .n_out = n_parts, .n_in = merged->n};
+    struct sf_catalogue_change entry = {.add = merged->rows, .n_add = merged->n, .ckpt_lsn = lsn};
+    struct sf_run **blocks = sf_heap_new_n(merged->n ? merged->n : 1, sizeof(*blocks));
+    enum sf_err err = SF_OK;
+
+    if (!blocks)
+        return sf_fail(why, SF_ERR_NOMEM, "flush: no memory for %zu blocks", merged->n);
+    for (size_t i = 0; !err && i < merged->n; i++) {
+        blocks[i] = sf_run_new_block(&l->runs, &merged->rows[i]);
+        if (!blocks[i])
+            err = sf_fail(why, SF_ERR_NOMEM, "flush: no memory for %zu blocks", merged->n);
+    }
+    sf_mutex_lock(&l->number_lock);
+    entry.next_block = l->next_block;
+    entry.next_flush = l->next_flush;
+    sf_mutex_unlock(&l->number_lock);
+    if (!err)
+        err = sf_catalogue_commit(l->catalogue, &entry, why);
+    if (!err) {
+        change.in = blocks;
+        /* The blocks count from here on. Should memory fail now, try until it does not: parts and
+         * blocks must not both be shown, and the checkpoint cannot be taken back. */
+        while (sf_snapshot_change(&l->snapshots, &change, why))
+            sf_clock_sleep_ms(10);
+        sf_mutex_lock(&l->number_lock);
+        l->ckpt_lsn = lsn;
+        sf_mutex_unlock(&l->number_lock);
+    } else {
+        for (size_t i = 0; i < merged->n; i++)
+            sf_run_unref(blocks[i]);
+    }
+    sf_heap_free(blocks);
+    return err;
+}
+
+static enum sf_err flush_parts(struct sf_local *l, uint64_t gen, uint64_t lsn, uint64_t *dups,
+                               size_t n_dups, struct sf_why *why)
+{
+    struct sf_snapshot *snapshot = sf_snapshot_take(&l->snapshots);
+    struct sf_run **parts = NULL;
+    struct sf_merged merged = {0};
+    uint64_t ckpt_lsn;
+    size_t n_parts = 0;
+    enum sf_err err = find_parts(snapshot, gen, &parts, &n_parts, why);
+
+    sf_mutex_lock(&l->number_lock);
+    ckpt_lsn = l->ckpt_lsn;
+    sf_mutex_unlock(&l->number_lock);
+    if (!err && n_parts) {
+        struct sf_merge merge = {
+            .inputs = parts,
+            .n_inputs = n_parts,
+            .split = SF_SPLIT_DAY,
+            .lsn_lo = ckpt_lsn + 1,
+            .lsn_hi = lsn,
+            .dup_hashes = dups,
+            .n_dup_hashes = n_dups,
+        };
+        err = sf_merge_run(l, &merge, &merged, why);
+    }
+    if (!err && (n_parts || lsn > ckpt_lsn)) {
+        err = commit(l, &merged, parts, n_parts, lsn, why);
+        if (err)
+            sf_merged_discard(l, &merged);
+    }
+    if (!err) {
+        atomic_fetch_add(&l->n_repeats, merged.n_repeats);
+        sf_wal_checkpoint(l->wal, lsn);
+    }
+    sf_merged_done(&merged);
+    sf_heap_free(parts);
+    sf_snapshot_unref(snapshot);
+    return err;
+}
+
+static enum sf_err flush_locked(struct sf_local *l, uint64_t gen, uint64_t lsn, uint64_t *dups,
+                                size_t n_dups, struct sf_why *why)
+{
+    enum sf_err err = seal_generation(l, gen, why);
+    if (!err)
+        err = flush_parts(l, gen, lsn, dups, n_dups, why);
+    if (err) {
+        sf_duplicates_give_back(l->duplicates, dups, n_dups);
+        sf_why_prefix(why, "flush");
+    } else {
+        sf_heap_free(dups);
+        l->flushed_mono_ns = sf_local_mono_ns(l);
+        sf_local_wake_compact(l);
+    }
+    sf_pressure_flushed(l, err, why);
+    return err;
+}
+
+enum sf_err sf_flush_run(struct sf_local *l, struct sf_why *why)
+{
+    struct sf_why own;
+    uint64_t lsn, gen, *dups;
+    uint64_t mark = atomic_load(&l->flush_wal_mark);
+    size_t n_dups;
+    enum sf_err err;
+
+    if (!why)
+        why = &own;
+    sf_mutex_lock(&l->flush_lock);
+    gen = switch_generation(l, &lsn, &dups, &n_dups);
+    if (gen == UINT64_MAX) {
+        sf_duplicates_give_back(l->duplicates, dups, n_dups);
+        err = sf_fail(why, SF_ERR_NOMEM, "flush: no memory for fresh memtables");
+        sf_pressure_flushed(l, err, why);
+    } else {
+        err = flush_locked(l, gen, lsn, dups, n_dups, why);
+    }
+    if (!err)
+        atomic_fetch_sub(&l->flush_wal_mark, mark);
+    sf_mutex_unlock(&l->flush_lock);
+    return err;
+}
+
+enum sf_err sf_flush_replayed(struct sf_local *l, uint64_t lsn, struct sf_why *why)
+{
+    uint64_t *dups, gen;
+    size_t n_dups;
+    enum sf_err err;
+    sf_mutex_lock(&l->flush_lock);
+    gen = l->gen++; /* nobody else is here yet */
+    sf_duplicates_take(l->duplicates, &dups, &n_dups);
+    err = flush_locked(l, gen, lsn, dups, n_dups, why);
+    sf_mutex_unlock(&l->flush_lock);
+    return err;
+}
+
+bool sf_flush_is_due(struct sf_local *l)
+{
+    if (sf_budget_used(&l->budget, SF_LINE_PARTS) >= l->tune.flush_parts_len)
+        return true;
+    if (atomic_load(&l->flush_wal_mark) >= l->tune.flush_wal_len)
+        return true;
+    return atomic_load(&l->flush_wal_mark) > 0 &&
+           sf_local_mono_ns(l) - l->flushed_mono_ns >= l->tune.flush_interval_ns;
+}
+
+void sf_flush_loop(void *arg)
+{
+    struct sf_local *l = arg;
+    int64_t delay_ns = 0, retry_ns = 0;
+    while (!atomic_load(&l->is_stopping)) {
+        struct sf_why why;
+        bool is_asked, is_due;
+        int64_t now_ns;
+        sf_mutex_lock(&l->wake_lock);
+        if (!l->must_flush && !atomic_load(&l->is_stopping))
+            sf_signal_wait_until(&l->wake_flush, &l->wake_lock,
+                                 sf_clock_mono_ns() + TICK_MS * (SF_NS_PER_S / 1000));
+        is_asked = l->must_flush;
+        l->must_flush = false;
+        sf_mutex_unlock(&l->wake_lock);
+        if (atomic_load(&l->is_stopping))
+            break;
+        now_ns = sf_local_mono_ns(l);
+        if (sf_seal_all(l, l->tune.seal_age_ns, 0, &why))
+            sf_local_notice(l, "store: seal: %s", why.text);
+        sf_mutex_lock(&l->flush_lock);
+        is_due = sf_flush_is_due(l);
+        sf_mutex_unlock(&l->flush_lock);
+        sf_pressure_update(l);
+        if (!(is_due || is_asked || delay_ns) || now_ns < retry_ns)
+            continue;
+        if (sf_flush_run(l, &why)) {
+            delay_ns = delay_ns ? delay_ns * 2 : FIRST_DELAY_NS;
+            if (delay_ns > MAX_DELAY_NS)
+                delay_ns = MAX_DELAY_NS;
+            retry_ns = now_ns + delay_ns;
+        } else {
+            delay_ns = 0;
+        }
+    }
+}

@@ -1,0 +1,16 @@
+/* flush.h - the parts of a generation become level-0 blocks, and the log before them free.
+ *
+ * Switch the generation; seal what is left; merge; write, sync, rename; one catalogue transaction
+ * with the checkpoint (the commit point); swap the snapshot; free the log. docs/format-store.md has
+ * the whole protocol and what a crash leaves at each step. */
+#pragma once
+#include "store/local/engine.h"
+
+/* Flushes everything appended before the call. Waits. */
+enum sf_err sf_flush_run(struct sf_local *l, struct sf_why *why);
+/* Same while replaying: all records up to `lsn` are in the parts. */
+enum sf_err sf_flush_replayed(struct sf_local *l, uint64_t lsn, struct sf_why *why);
+/* Has enough come together? */
+bool sf_flush_is_due(struct sf_local *l);
+/* The flush thread: seals by age, flushes when due, retries with delay after a failure. */
+void sf_flush_loop(void *local);

@@ -1,0 +1,129 @@
+#include "store/local/granules.h"
+
+#include "base/limits.h"
+#include "block/span_block_reader.h"
+#include "os/clock.h"
+
+enum { ARENA_CAP = 1 << 30 }; /* address space */
+
+void sf_granules_init(struct sf_granules *g, struct sf_local *l, struct sf_query_ctx *q,
+                      const struct sf_key *want_keys, size_t n_want)
+{
+    *g = (struct sf_granules){.l = l, .q = q, .want_keys = want_keys, .n_want = n_want};
+    g->cap_len = l->budget.cap[SF_LINE_QUERIES] / 2;
+}
+
+static void drop(struct sf_granules *g, struct sf_granule *s)
+{
+    if (s->run) {
+        sf_run_leave(s->run);
+        sf_run_unref(s->run);
+        s->run = NULL;
+    }
+    sf_budget_sub(&g->l->budget, SF_LINE_QUERIES, s->counted_len);
+    s->counted_len = 0;
+    s->arena.at = 0; /* keeps its memory: the next granule needs it at once */
+}
+
+void sf_granules_done(struct sf_granules *g)
+{
+    for (unsigned i = 0; i < SF_GRANULES_MAX && g->l; i++) {
+        drop(g, &g->slots[i]);
+        sf_arena_done(&g->slots[i].arena);
+    }
+    *g = (struct sf_granules){0};
+}
+
+/* A slot for one more granule: a free one while the memory allows it, else the one unused for
+ * longest; never the two newest, which the caller may be looking at. */
+static struct sf_granule *find_slot(struct sf_granules *g)
+{
+    struct sf_granule *empty = NULL, *oldest = NULL;
+    size_t len = 0;
+    unsigned n_used = 0;
+    for (unsigned i = 0; i < SF_GRANULES_MAX; i++) {
+        struct sf_granule *s = &g->slots[i];
+        if (!s->run) {
+            empty = empty ? empty : s;
+            continue;
+        }
+        n_used++;
+        len += s->counted_len;
+        if (!oldest || s->used_at < oldest->used_at)
+            oldest = s;
+    }
+    if (empty && (n_used < 2 || len < g->cap_len))
+        return empty;
+    drop(g, oldest);
+    return oldest;
+}
+
+enum sf_err sf_granules_get(struct sf_granules *g, struct sf_run *run, uint32_t granule,
+                            uint32_t columns, const struct sf_span_rows **out, struct sf_why *why)
+{
+    const struct sf_span_block_reader *reader;
+    struct sf_granule *s;
+    enum sf_err err;
+
+    for (unsigned i = 0; i < SF_GRANULES_MAX; i++) {
+        s = &g->slots[i];
+        if (s->run == run && s->granule == granule && (columns & ~s->columns) == 0) {
+            s->used_at = ++g->tick;
+            *out = &s->rows;
+            return SF_OK;
+        }
+    }
+    err = sf_query_check(g->q, why);
+    if (err)
+        return err;
+    s = find_slot(g);
+    if (!s->arena.base && !sf_arena_init(&s->arena, ARENA_CAP))
+        return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a granule");
+    err = sf_run_enter(run, &reader, why);
+    if (err)
+        return err;
+    err = sf_span_block_read(reader, granule, columns, g->want_keys, g->n_want, &s->arena, &s->rows,
+                             why);
+    if (err) {
+        s->arena.at = 0;
+        sf_run_leave(run);
+        return err;
+    }
+    s->run = sf_run_ref(run);
+    s->granule = granule;
+    s->columns = columns;
+    s->used_at = ++g->tick;
+    s->counted_len = sf_arena_used(&s->arena);
+    sf_budget_add(&g->l->budget, SF_LINE_QUERIES, s->counted_len);
+    g->q->stats.n_rows += s->rows.n_rows;
+    *out = &s->rows;
+    return SF_OK;
+}
+
+enum sf_err sf_query_check(const struct sf_query_ctx *q, struct sf_why *why)
+{
+    if (q->cancel && atomic_load(q->cancel))
+        return sf_fail(why, SF_ERR_CANCELLED, "query: the caller went away");
+    if (q->deadline_ns && sf_clock_mono_ns() > q->deadline_ns)
+        return sf_fail(why, SF_ERR_DEADLINE, "query: took too long; narrow the time range");
+    return SF_OK;
+}
+
+bool sf_query_skips(struct sf_query_ctx *q, struct sf_run *run, enum sf_err err,
+                    const struct sf_why *why)
+{
+    if (err != SF_ERR_CORRUPT)
+        return false;
+    sf_run_quarantine(run, why->text);
+    q->is_exact = false;
+    return true;
+}
+
+bool sf_query_has_tenant(const struct sf_query_ctx *q, uint32_t tenant)
+{
+    for (size_t i = 0; i < q->n_tenants; i++) {
+        if (tenant == 0 || q->tenants[i] == tenant)
+            return true;
+    }
+    return false;
+}

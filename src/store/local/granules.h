@@ -1,0 +1,40 @@
+/* granules.h - the decoded granules one cursor works with: few, least recently used goes first. */
+#pragma once
+#include "model/rows.h"
+#include "store/local/engine.h"
+
+enum { SF_GRANULES_MAX = 6 };
+
+struct sf_granule {
+    struct sf_run *run; /* entered while it is here; NULL: free */
+    uint32_t granule, columns;
+    uint64_t used_at;
+    struct sf_arena arena;
+    size_t counted_len;
+    struct sf_span_rows rows;
+};
+
+struct sf_granules {
+    struct sf_local *l;
+    struct sf_query_ctx *q; /* deadline, cancel and counters */
+    const struct sf_key *want_keys;
+    size_t n_want;
+    size_t cap_len;
+    uint64_t tick;
+    struct sf_granule slots[SF_GRANULES_MAX];
+};
+
+void sf_granules_init(struct sf_granules *g, struct sf_local *l, struct sf_query_ctx *q,
+                      const struct sf_key *want_keys, size_t n_want);
+void sf_granules_done(struct sf_granules *g);
+/* Rows with at least `columns`, borrowed until two further calls. A damaged block is quarantined:
+ * CORRUPT, q->is_exact false. */
+enum sf_err sf_granules_get(struct sf_granules *g, struct sf_run *run, uint32_t granule,
+                            uint32_t columns, const struct sf_span_rows **out, struct sf_why *why);
+
+/* DEADLINE or CANCELLED when the caller should stop. */
+enum sf_err sf_query_check(const struct sf_query_ctx *q, struct sf_why *why);
+/* A block that could not be read: true when it is damaged and the query goes on without it. */
+bool sf_query_skips(struct sf_query_ctx *q, struct sf_run *run, enum sf_err err,
+                    const struct sf_why *why);
+bool sf_query_has_tenant(const struct sf_query_ctx *q, uint32_t tenant); /* 0: any of them */

@@ -1,0 +1,577 @@
+/* Start order: lock, catalogue (rebuilt when lost), folders, blocks, tombstones, request hashes,
+ * log, replay, threads. Stop in reverse. docs/format-store.md tells what each step finds after a
+ * crash. */
+#include "store/local/local.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/heap.h"
+#include "base/limits.h"
+#include "block/span_block_reader.h"
+#include "os/clock.h"
+#include "os/random.h"
+#include "store/local/append.h"
+#include "store/local/compact.h"
+#include "store/local/directory.h"
+#include "store/local/erase.h"
+#include "store/local/flush.h"
+#include "store/local/pressure.h"
+#include "store/local/rebuild.h"
+#include "store/local/retain.h"
+#include "store/local/tenants.h"
+#include "store/local/trace_read.h"
+#include "store/local/unsupported.h"
+#include "wal/wal.h"
+
+/* ---- small things every part uses ---- */
+
+void sf_local_notice(struct sf_local *l, const char *format, ...)
+{
+    char line[400];
+    va_list args;
+    if (!l->config.notice)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    l->config.notice(l->config.notice_arg, line);
+}
+
+void sf_local_wake_flush(struct sf_local *l)
+{
+    sf_mutex_lock(&l->wake_lock);
+    l->must_flush = true;
+    sf_signal_one(&l->wake_flush);
+    sf_mutex_unlock(&l->wake_lock);
+}
+
+void sf_local_wake_compact(struct sf_local *l)
+{
+    sf_mutex_lock(&l->wake_lock);
+    l->must_compact = true;
+    sf_signal_one(&l->wake_compact);
+    sf_mutex_unlock(&l->wake_lock);
+}
+
+int64_t sf_local_span_retention(struct sf_local *l)
+{
+    int64_t ns;
+    sf_mutex_lock(&l->rule_lock);
+    ns = l->retention.spans_ns;
+    sf_mutex_unlock(&l->rule_lock);
+    return ns;
+}
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+int64_t sf_local_day_of(int64_t ns)
+{
+    return floor_div(ns, SF_NS_PER_DAY);
+}
+
+int64_t sf_local_hour_of(int64_t ns)
+{
+    return floor_div(ns, SF_NS_PER_HOUR);
+}
+
+void sf_local_day_dir(int64_t day, char out[32])
+{
+    time_t at = (time_t)(day * (SF_NS_PER_DAY / SF_NS_PER_S));
+    struct tm tm;
+    char text[16];
+    if (!gmtime_r(&at, &tm) || strftime(text, sizeof(text), "%Y-%m-%d", &tm) != 10)
+        snprintf(text, sizeof(text), "1970-01-01");
+    snprintf(out, 32, "spans/%s", text);
+}
+
+void sf_local_block_path(int64_t day, uint64_t id, char out[64])
+{
+    char dir[32];
+    sf_local_day_dir(day, dir);
+    snprintf(out, 64, "%.20s/%016" PRIx64 ".sfs", dir, id);
+}
+
+void sf_local_tmp_path(uint64_t id, char out[64])
+{
+    snprintf(out, 64, "tmp/%016" PRIx64 ".sfs", id);
+}
+
+/* ---- open ---- */
+
+static void fill_tuning(struct sf_local *l)
+{
+    struct sf_store_tuning *t = &l->tune;
+    size_t per_writer = l->budget.cap[SF_LINE_MEMTABLES] / (l->n_memtables ? l->n_memtables : 1);
+#define DEFAULT(field, value) t->field = t->field ? t->field : (value)
+    DEFAULT(flush_interval_ns, 60 * SF_NS_PER_S);
+    DEFAULT(flush_wal_len, UINT64_C(256) << 20);
+    DEFAULT(flush_parts_len, l->budget.cap[SF_LINE_PARTS] / 8 * 5);
+    DEFAULT(memtable_len, per_writer < 8u << 20 ? per_writer : 8u << 20);
+    DEFAULT(seal_age_ns, SF_NS_PER_S);
+    DEFAULT(seal_gap_ns, SF_NS_PER_S / 20);
+    DEFAULT(compact_blocks, 8);
+    DEFAULT(hurry_blocks, 32);
+    DEFAULT(slow_blocks, 64);
+    DEFAULT(refuse_blocks, 128);
+    DEFAULT(closed_delay_ns, 600 * SF_NS_PER_S);
+    DEFAULT(block_rows, UINT64_C(4) << 20);
+    DEFAULT(orphan_age_ns, SF_NS_PER_DAY);
+    DEFAULT(wall_ns, sf_clock_wall_ns);
+    DEFAULT(mono_ns, sf_clock_mono_ns);
+#undef DEFAULT
+}
+
+static void init_locks(struct sf_local *l)
+{
+    sf_rwlock_init(&l->gate);
+    sf_mutex_init(&l->flush_lock);
+    sf_mutex_init(&l->merge_lock);
+    sf_mutex_init(&l->erase_lock);
+    sf_mutex_init(&l->number_lock);
+    sf_mutex_init(&l->rule_lock);
+    sf_mutex_init(&l->state_lock);
+    sf_mutex_init(&l->wake_lock);
+    sf_signal_init(&l->wake_flush);
+    sf_signal_init(&l->wake_compact);
+}
+
+static void done_locks(struct sf_local *l)
+{
+    sf_rwlock_done(&l->gate);
+    sf_mutex_done(&l->flush_lock);
+    sf_mutex_done(&l->merge_lock);
+    sf_mutex_done(&l->erase_lock);
+    sf_mutex_done(&l->number_lock);
+    sf_mutex_done(&l->rule_lock);
+    sf_mutex_done(&l->state_lock);
+    sf_mutex_done(&l->wake_lock);
+    sf_signal_done(&l->wake_flush);
+    sf_signal_done(&l->wake_compact);
+}
+
+static enum sf_err init_memory(struct sf_local *l, struct sf_why *why)
+{
+    sf_budget_init(&l->budget, l->config.memory_len);
+    l->n_memtables = l->config.n_writers ? l->config.n_writers : 1;
+    fill_tuning(l);
+    sf_runs_init(&l->runs, l->dir, &l->budget);
+    l->runs.notice = l->config.notice;
+    l->runs.notice_arg = l->config.notice_arg;
+    l->duplicates = sf_duplicates_new(l->budget.cap[SF_LINE_DUPLICATES]);
+    l->memtables = sf_heap_new_n(l->n_memtables, sizeof(*l->memtables));
+    if (!sf_snapshots_init(&l->snapshots) || !l->duplicates || !l->memtables)
+        return sf_fail(why, SF_ERR_NOMEM, "store: no memory to open");
+    for (unsigned i = 0; i < l->n_memtables; i++) {
+        if (!sf_memtable_init(&l->memtables[i], &l->budget))
+            return sf_fail(why, SF_ERR_NOMEM, "store: no memory for %u memtables", l->n_memtables);
+    }
+    return SF_OK;
+}
+
+/* The uuid of a store whose catalogue is gone: from the lock file, the log, the blocks, or new. */
+static enum sf_err rebuild(struct sf_local *l, struct sf_catalogue_meta *meta, struct sf_why *why)
+{
+    struct sf_block_row *rows = NULL;
+    size_t n = 0;
+    uint8_t none[16] = {0};
+    enum sf_err err;
+    bool has_uuid = sf_directory_read_uuid(&l->lock_file, meta->uuid) ||
+                    sf_wal_find_uuid(l->dir, meta->uuid);
+
+    *meta = (struct sf_catalogue_meta){.next_block = 1, .next_flush = 1};
+    if (!sf_directory_read_uuid(&l->lock_file, meta->uuid))
+        (void)sf_wal_find_uuid(l->dir, meta->uuid);
+    meta->retention_now_ns = l->now_ns;
+    err = sf_rebuild(l, has_uuid, meta, &rows, &n, why);
+    if (!err && memcmp(meta->uuid, none, 16) == 0)
+        sf_random_fill(meta->uuid, 16);
+    if (!err)
+        err = sf_catalogue_begin(l->catalogue, meta, rows, n, why);
+    sf_heap_free(rows);
+    return err;
+}
+
+struct loading {
+    struct sf_local *l;
+    struct sf_run **runs;
+    size_t n, cap;
+    struct sf_block_row *dead;
+    size_t n_dead, dead_cap;
+    bool is_full;
+};
+
+static bool load_row(void *arg, const struct sf_block_row *row)
+{
+    struct loading *load = arg;
+    if (row->kind != SF_BLOCK_SPANS)
+        return true;
+    if (row->state == SF_BLOCK_DEAD) {
+        if (load->n_dead == load->dead_cap) {
+            size_t cap = load->dead_cap ? load->dead_cap * 2 : 16;
+            struct sf_block_row *more = sf_heap_grow(load->dead, cap, sizeof(*more));
+            load->is_full = !more;
+            if (!more)
+                return false;
+            load->dead = more;
+            load->dead_cap = cap;
+        }
+        load->dead[load->n_dead++] = *row;
+        return true;
+    }
+    if (load->n == load->cap) {
+        size_t cap = load->cap ? load->cap * 2 : 64;
+        struct sf_run **more = sf_heap_grow(load->runs, cap, sizeof(struct sf_run *));
+        load->is_full = !more;
+        if (!more)
+            return false;
+        load->runs = more;
+        load->cap = cap;
+    }
+    load->runs[load->n] = sf_run_new_block(&load->l->runs, row);
+    load->is_full = !load->runs[load->n];
+    load->n += !load->is_full;
+    return !load->is_full;
+}
+
+struct strangers {
+    const struct loading *load;
+    char (*paths)[64];
+    size_t n, cap;
+    bool is_full;
+    uint64_t largest;
+};
+
+static bool see_file(void *arg, const char *path, uint64_t id)
+{
+    struct strangers *s = arg;
+    if (id > s->largest)
+        s->largest = id;
+    for (size_t i = 0; i < s->load->n; i++) {
+        if (s->load->runs[i]->row.id == id)
+            return true;
+    }
+    if (s->n == s->cap) {
+        size_t cap = s->cap ? s->cap * 2 : 16;
+        char(*more)[64] = sf_heap_grow(s->paths, cap, sizeof(*more));
+        s->is_full = !more;
+        if (!more)
+            return false;
+        s->paths = more;
+        s->cap = cap;
+    }
+    snprintf(s->paths[s->n++], 64, "%s", path);
+    return true;
+}
+
+/* Files that no row names: what a crash between rename and commit left, or a stranger's. */
+static enum sf_err move_strangers(struct sf_local *l, const struct loading *load,
+                                  struct sf_why *why)
+{
+    struct strangers s = {.load = load};
+    uint64_t orphan_id = sf_directory_orphan_id(l->dir);
+    enum sf_err err = sf_directory_blocks(l->dir, see_file, &s, why);
+    if (!err && s.is_full)
+        err = sf_fail(why, SF_ERR_NOMEM, "store: no memory to look at the blocks");
+    for (size_t i = 0; !err && i < s.n; i++) {
+        sf_local_notice(l, "store: %s is not in the catalogue: moved to orphan/", s.paths[i]);
+        err = sf_directory_orphan(l->dir, s.paths[i], l->now_ns, why);
+    }
+    if (s.largest >= l->next_block)
+        l->next_block = s.largest + 1;
+    if (orphan_id >= l->next_block)
+        l->next_block = orphan_id + 1;
+    sf_heap_free(s.paths);
+    return err;
+}
+
+/* Header and tail of every live block; request hashes of the young ones. */
+static enum sf_err check_blocks(struct sf_local *l, const struct loading *load, struct sf_why *why)
+{
+    int64_t now_ns = sf_local_wall_ns(l);
+    for (size_t i = 0; i < load->n; i++) {
+        struct sf_run *run = load->runs[i];
+        const struct sf_span_block_reader *reader;
+        const uint64_t *hashes;
+        size_t n;
+        enum sf_err err;
+        sf_tenants_skip(l->tenants, run->row.tenant);
+        if (run->row.state == SF_BLOCK_BAD) {
+            atomic_store(&run->is_bad, false); /* look again: the disk may be whole now */
+        }
+        err = sf_run_enter(run, &reader, why);
+        if (err == SF_ERR_CORRUPT || err == SF_ERR_IO)
+            continue; /* quarantined, or tried again when it is read */
+        if (err)
+            return err;
+        hashes = sf_span_block_dup_hashes(reader, &n);
+        for (size_t k = 0; k < n && run->row.created_ns > now_ns - 600 * SF_NS_PER_S; k++)
+            (void)sf_duplicates_know(l->duplicates, hashes[k], run->row.created_ns, now_ns, false);
+        sf_run_leave(run);
+    }
+    return SF_OK;
+}
+
+static enum sf_err load_blocks(struct sf_local *l, struct sf_why *why)
+{
+    struct loading load = {.l = l};
+    struct sf_snapshot_change change = {0};
+    enum sf_err err = sf_catalogue_blocks(l->catalogue, load_row, &load, why);
+    if (!err && load.is_full)
+        err = sf_fail(why, SF_ERR_NOMEM, "store: no memory for the list of blocks");
+    for (size_t i = 0; !err && i < load.n_dead; i++) {
+        err = sf_dir_unlink(l->dir, load.dead[i].path, why);
+        if (!err)
+            err = sf_catalogue_forget(l->catalogue, load.dead[i].id, why);
+    }
+    if (!err)
+        err = move_strangers(l, &load, why);
+    if (!err)
+        err = check_blocks(l, &load, why);
+    if (!err) {
+        change.in = load.runs;
+        change.n_in = load.n;
+        err = sf_snapshot_change(&l->snapshots, &change, why);
+    }
+    for (size_t i = 0; err && i < load.n; i++)
+        sf_run_unref(load.runs[i]);
+    sf_heap_free(load.runs);
+    sf_heap_free(load.dead);
+    return err;
+}
+
+static enum sf_err open_catalogue(struct sf_local *l, bool *out_is_new, struct sf_why *why)
+{
+    struct sf_catalogue_meta meta = {0};
+    enum sf_err err = sf_catalogue_open(l->dir, false, &l->catalogue, out_is_new, why);
+    l->now_ns = sf_local_wall_ns(l);
+    l->now_mono_ns = sf_local_mono_ns(l);
+    if (!err && *out_is_new)
+        err = rebuild(l, &meta, why);
+    if (!err)
+        err = sf_catalogue_meta(l->catalogue, &meta, why);
+    if (err)
+        return err;
+    memcpy(l->uuid, meta.uuid, 16);
+    memcpy(l->runs.uuid, meta.uuid, 16);
+    l->ckpt_lsn = meta.ckpt_lsn;
+    l->next_block = meta.next_block;
+    l->next_flush = meta.next_flush;
+    l->next_erasure = 1;
+    if (meta.retention_now_ns)
+        l->now_ns = meta.retention_now_ns;
+    l->saved_now_ns = meta.retention_now_ns;
+    return sf_directory_write_lock(&l->lock_file, l->uuid, why);
+}
+
+static void wal_notice(void *arg, const char *sentence)
+{
+    sf_local_notice(arg, "%s", sentence);
+}
+
+static enum sf_err open_wal(struct sf_local *l, struct sf_why *why)
+{
+    struct sf_wal_config config = {
+        .dir = l->dir,
+        .ckpt_lsn = l->ckpt_lsn,
+        .segment_len = l->tune.segment_len,
+        .queue_len = SF_LIMIT_BODIES_LEN,
+        .notice = wal_notice,
+        .notice_arg = l,
+    };
+    enum sf_err err;
+    memcpy(config.store_uuid, l->uuid, 16);
+    err = sf_wal_open(&config, &l->wal, why);
+    return err ? err : sf_append_replay(l, why);
+}
+
+static enum sf_err start_threads(struct sf_local *l, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    if (l->tune.has_no_threads)
+        return SF_OK;
+    err = sf_thread_start(&l->flush_thread, "flush", 0, sf_flush_loop, l, why);
+    if (!err)
+        err = sf_thread_start(&l->compact_thread, "compact", 10, sf_compact_loop, l, why);
+    return err;
+}
+
+static enum sf_err open_steps(struct sf_local *l, struct sf_why *why)
+{
+    bool is_new = false;
+    enum sf_err err = init_memory(l, why);
+    if (!err)
+        err = sf_directory_lock(l->dir, &l->lock_file, why);
+    if (!err)
+        err = sf_directory_prepare(l->dir, why);
+    if (!err)
+        err = open_catalogue(l, &is_new, why);
+    if (!err)
+        err = sf_tenants_open(l->dir, l->catalogue, &l->tenants, why);
+    if (!err)
+        err = sf_erase_load(l, is_new, why);
+    if (!err)
+        err = load_blocks(l, why);
+    if (!err)
+        err = open_wal(l, why);
+    l->flushed_mono_ns = sf_local_mono_ns(l);
+    if (!err)
+        sf_pressure_update(l);
+    return err ? err : start_threads(l, why);
+}
+
+static void free_all(struct sf_local *l)
+{
+    atomic_store(&l->is_stopping, true);
+    sf_local_wake_flush(l);
+    sf_local_wake_compact(l);
+    sf_thread_join(&l->compact_thread);
+    sf_thread_join(&l->flush_thread);
+    sf_wal_close(l->wal);
+    for (unsigned i = 0; l->memtables && i < l->n_memtables; i++)
+        sf_memtable_done(&l->memtables[i]);
+    sf_heap_free(l->memtables);
+    if (l->snapshots.now)
+        sf_snapshots_done(&l->snapshots);
+    if (l->catalogue)
+        (void)sf_compact_bury(l, NULL);
+    sf_tenants_close(l->tenants);
+    sf_duplicates_free(l->duplicates);
+    sf_runs_done(&l->runs);
+    sf_catalogue_close(l->catalogue);
+    sf_file_close(&l->lock_file);
+    done_locks(l);
+    sf_heap_free(l);
+}
+
+static enum sf_err local_open(const struct sf_store_config *config, struct sf_store **out,
+                              struct sf_why *why)
+{
+    enum sf_err err;
+    struct sf_local *l = sf_heap_new(sizeof(*l));
+    if (!l)
+        return sf_fail(why, SF_ERR_NOMEM, "store: no memory to open");
+    l->base.ops = &sf_store_local_ops;
+    l->config = *config;
+    l->tune = config->tuning;
+    l->dir = config->dir;
+    l->retention = config->retention;
+    l->gen = 1;
+    init_locks(l);
+    err = open_steps(l, why);
+    if (err) {
+        free_all(l);
+        return err;
+    }
+    *out = &l->base;
+    return SF_OK;
+}
+
+static void local_close(struct sf_store *s)
+{
+    struct sf_local *l = (struct sf_local *)s;
+    struct sf_why why;
+    if (!l)
+        return;
+    if (sf_flush_run(l, &why)) /* nothing is lost: the log has it */
+        sf_local_notice(l, "store: close: %s", why.text);
+    sf_mutex_lock(&l->rule_lock);
+    if (l->now_ns > l->saved_now_ns)
+        (void)sf_catalogue_set_now(l->catalogue, l->now_ns, NULL);
+    sf_mutex_unlock(&l->rule_lock);
+    free_all(l);
+}
+
+/* ---- the rest of the table ---- */
+
+static enum sf_pressure local_pressure(struct sf_store *s)
+{
+    return sf_pressure_now((struct sf_local *)s);
+}
+
+static enum sf_err local_flush(struct sf_store *s, struct sf_why *why)
+{
+    return sf_flush_run((struct sf_local *)s, why);
+}
+
+static enum sf_err local_tenant(struct sf_store *s, sf_str name, bool can_create, uint32_t *out,
+                                struct sf_why *why)
+{
+    return sf_tenants_find(((struct sf_local *)s)->tenants, name, can_create, out, why);
+}
+
+static void count_runs(struct sf_local *l, struct sf_store_stats *out)
+{
+    struct sf_snapshot *s = sf_snapshot_take(&l->snapshots);
+    for (size_t i = 0; i < s->n; i++) {
+        const struct sf_run *run = s->runs[i];
+        unsigned level = run->row.level < 4 ? run->row.level : 3;
+        if (out->oldest_ns == 0 || run->row.ts_min_ns < out->oldest_ns)
+            out->oldest_ns = run->row.ts_min_ns;
+        if (run->row.ts_max_ns > out->newest_ns)
+            out->newest_ns = run->row.ts_max_ns;
+        if (sf_run_is_part(run)) {
+            out->n_parts++;
+            out->parts_len += run->row.len;
+            continue;
+        }
+        out->n_blocks[level]++;
+        out->blocks_len[level] += run->row.len;
+        out->block_rows[level] += run->row.n_rows;
+        out->n_quarantined += atomic_load(&run->is_bad);
+    }
+    out->n_tombstones = sf_tombstones_n(s->tombstones);
+    sf_snapshot_unref(s);
+}
+
+static enum sf_err local_stats(struct sf_store *s, struct sf_store_stats *out, struct sf_why *why)
+{
+    struct sf_local *l = (struct sf_local *)s;
+    struct sf_wal_stats wal;
+    (void)why;
+    sf_wal_stats(l->wal, &wal);
+    *out = (struct sf_store_stats){
+        .n_spans_appended = atomic_load(&l->n_spans),
+        .n_batches_appended = atomic_load(&l->n_batches),
+        .n_duplicates = atomic_load(&l->n_duplicates),
+        .wal_len = wal.len,
+        .wal_synced_lsn = wal.synced_lsn,
+        .n_syncs = wal.n_syncs,
+        .sync_ns_sum = wal.sync_ns_sum,
+        .sync_ns_max = wal.sync_ns_max,
+        .queue_depth = wal.queue_depth,
+        .n_replayed = atomic_load(&l->n_replayed),
+        .n_lost_lsn = atomic_load(&l->n_lost_lsn),
+        .memtable_len = sf_budget_used(&l->budget, SF_LINE_MEMTABLES),
+        .memory_len = sf_budget_sum(&l->budget) + sf_duplicates_len(l->duplicates),
+        .memory_cap = sf_budget_cap(&l->budget),
+        .disk_free_len = atomic_load(&l->disk_free_len),
+        .pressure = sf_pressure_now(l),
+    };
+    memcpy(out->sync_buckets, wal.sync_buckets, sizeof(out->sync_buckets));
+    sf_mutex_lock(&l->number_lock);
+    out->ckpt_lsn = l->ckpt_lsn;
+    sf_mutex_unlock(&l->number_lock);
+    sf_pressure_reason(l, out->reason, sizeof(out->reason), &out->is_degraded);
+    count_runs(l, out);
+    return SF_OK;
+}
+
+const struct sf_store_ops sf_store_local_ops = {
+    .name = "local",
+    .open = local_open,
+    .close = local_close,
+    .append = sf_local_append,
+    .pressure = local_pressure,
+    .flush = local_flush,
+    .tenant = local_tenant,
+    .trace_get = sf_local_trace_get,
+    .erase = sf_local_erase,
+    .retain = sf_local_retain,
+    .stats = local_stats,
+    SF_LOCAL_UNSUPPORTED,
+};

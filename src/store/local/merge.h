@@ -1,0 +1,38 @@
+/* merge.h - many runs into few blocks: what flush, compaction and erasure have in common.
+ *
+ * Rows are split by the UTC day or hour of their index time; pieces of a trace join, repeated spans
+ * go, rows that a tombstone hides stay behind. Every output is written under tmp/, synced and
+ * renamed into its day directory before the call returns; making it count is the caller's commit.
+ * Memory is bounded by the rows held at once, not by the size of the inputs. */
+#pragma once
+#include "store/local/engine.h"
+
+enum sf_merge_split {
+    SF_SPLIT_DAY, /* level 0: one block per day, several tenants */
+    SF_SPLIT_HOUR /* level 1: one block (or more) per tenant and hour */
+};
+
+struct sf_merge {
+    struct sf_run *const *inputs; /* at most 65,535 */
+    size_t n_inputs;
+    const struct sf_tombstones *tombstones; /* may be NULL */
+    enum sf_merge_split split;
+    uint8_t level;
+    uint64_t lsn_lo, lsn_hi;
+    const uint64_t *dup_hashes;
+    size_t n_dup_hashes;
+    bool has_sources; /* outputs list the inputs as replaced */
+};
+
+struct sf_merged {
+    struct sf_block_row *rows; /* one per output; sf_merged_done() frees */
+    size_t n;
+    uint64_t n_repeats, n_hidden;
+};
+
+/* On failure no file is left behind. CORRUPT: an input is damaged and has been quarantined. */
+enum sf_err sf_merge_run(struct sf_local *l, const struct sf_merge *merge, struct sf_merged *out,
+                         struct sf_why *why);
+void sf_merged_done(struct sf_merged *m);
+/* Deletes outputs that will not be committed. */
+void sf_merged_discard(struct sf_local *l, struct sf_merged *m);

@@ -1,0 +1,12 @@
+/* pressure.h - whether the store can take more: from free space, level-0 blocks, memory and the
+ * health of flush and log. */
+#pragma once
+#include "store/local/engine.h"
+
+/* Looks at disk and block counts; called about ten times a second. */
+void sf_pressure_update(struct sf_local *l);
+/* A flush went well or failed: a failing one refuses writes until one succeeds. */
+void sf_pressure_flushed(struct sf_local *l, enum sf_err err, const struct sf_why *why);
+enum sf_pressure sf_pressure_now(struct sf_local *l);
+/* Why writes are refused or the store is not whole; "" when all is well. */
+void sf_pressure_reason(struct sf_local *l, char *out, size_t len, bool *out_is_degraded);

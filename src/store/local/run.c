@@ -1,0 +1,267 @@
+#include "store/local/run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "block/span_block_reader.h"
+#include "os/dir.h"
+
+void sf_runs_init(struct sf_runs *rs, struct sf_dir *dir, struct sf_budget *budget)
+{
+    *rs = (struct sf_runs){.dir = dir, .budget = budget};
+    sf_mutex_init(&rs->lock);
+}
+
+void sf_runs_done(struct sf_runs *rs)
+{
+    if (rs->dir)
+        sf_mutex_done(&rs->lock);
+    *rs = (struct sf_runs){0};
+}
+
+static struct sf_run *new_run(struct sf_runs *rs)
+{
+    struct sf_run *r = sf_heap_new(sizeof(*r));
+    if (!r)
+        return NULL;
+    atomic_init(&r->refs, 1);
+    r->home = rs;
+    sf_mutex_init(&r->lock);
+    return r;
+}
+
+enum sf_err sf_run_new_part(struct sf_runs *rs, struct sf_buf *bytes, uint64_t gen,
+                            int64_t ts_min_ns, int64_t ts_max_ns, struct sf_run **out,
+                            struct sf_why *why)
+{
+    const struct sf_span_block_info *info;
+    enum sf_err err;
+    struct sf_run *r = new_run(rs);
+    if (!r)
+        return sf_fail(why, SF_ERR_NOMEM, "store: no memory for a part");
+    err = sf_span_block_open_memory(bytes, &r->reader, why);
+    if (err) {
+        sf_run_bury(r);
+        return err;
+    }
+    info = sf_span_block_info(r->reader);
+    r->gen = gen;
+    r->row = (struct sf_block_row){
+        .kind = SF_BLOCK_SPANS,
+        .state = SF_BLOCK_LIVE,
+        .tenant = info->tenant,
+        .ts_min_ns = ts_min_ns,
+        .ts_max_ns = ts_max_ns,
+        .n_rows = info->n_rows,
+        .len = sf_span_block_len(r->reader),
+    };
+    r->reader_len = sf_span_block_memory(r->reader);
+    if (r->reader_len < r->row.len)
+        r->reader_len += r->row.len; /* the bytes themselves */
+    sf_budget_add(rs->budget, SF_LINE_PARTS, r->reader_len);
+    *out = r;
+    return SF_OK;
+}
+
+struct sf_run *sf_run_new_block(struct sf_runs *rs, const struct sf_block_row *row)
+{
+    struct sf_run *r = new_run(rs);
+    if (r) {
+        r->row = *row;
+        atomic_init(&r->is_bad, row->state == SF_BLOCK_BAD);
+    }
+    return r;
+}
+
+struct sf_run *sf_run_ref(struct sf_run *r)
+{
+    atomic_fetch_add(&r->refs, 1);
+    return r;
+}
+
+static void list_open(struct sf_runs *rs, struct sf_run *r)
+{
+    r->is_listed = true;
+    r->prev_open = NULL;
+    r->next_open = rs->open;
+    if (rs->open)
+        rs->open->prev_open = r;
+    rs->open = r;
+}
+
+static void unlist_open(struct sf_runs *rs, struct sf_run *r)
+{
+    if (!r->is_listed)
+        return;
+    if (r->prev_open)
+        r->prev_open->next_open = r->next_open;
+    else
+        rs->open = r->next_open;
+    if (r->next_open)
+        r->next_open->prev_open = r->prev_open;
+    r->is_listed = false;
+}
+
+void sf_run_bury(struct sf_run *r)
+{
+    struct sf_runs *rs = r->home;
+    sf_mutex_lock(&rs->lock);
+    unlist_open(rs, r);
+    sf_mutex_unlock(&rs->lock);
+    if (r->reader_len)
+        sf_budget_sub(rs->budget, sf_run_is_part(r) ? SF_LINE_PARTS : SF_LINE_READERS,
+                      r->reader_len);
+    sf_span_block_close(r->reader);
+    sf_mutex_done(&r->lock);
+    sf_heap_free(r);
+}
+
+void sf_run_unref(struct sf_run *r)
+{
+    if (!r || atomic_fetch_sub(&r->refs, 1) != 1)
+        return;
+    if (!atomic_load(&r->is_dead)) {
+        sf_run_bury(r);
+        return;
+    }
+    sf_mutex_lock(&r->home->lock);
+    r->next_dead = r->home->dead;
+    r->home->dead = r;
+    sf_mutex_unlock(&r->home->lock);
+}
+
+struct sf_run *sf_runs_take_dead(struct sf_runs *rs)
+{
+    struct sf_run *all;
+    sf_mutex_lock(&rs->lock);
+    all = rs->dead;
+    rs->dead = NULL;
+    sf_mutex_unlock(&rs->lock);
+    return all;
+}
+
+void sf_run_quarantine(struct sf_run *r, const char *sentence)
+{
+    char line[400];
+    if (atomic_exchange(&r->is_bad, true))
+        return;
+    atomic_fetch_add(&r->home->n_bad, 1);
+    snprintf(line, sizeof(line), "store: quarantined block=%s why=\"%s\"", r->row.path, sentence);
+    if (r->home->notice)
+        r->home->notice(r->home->notice_arg, line);
+}
+
+/* Closes readers nobody uses, those unused for longest first, until the line has room. */
+static void make_room(struct sf_runs *rs)
+{
+    while (sf_budget_is_over(rs->budget, SF_LINE_READERS)) {
+        struct sf_run *oldest = NULL;
+        struct sf_span_block_reader *reader = NULL;
+        size_t len = 0;
+        sf_mutex_lock(&rs->lock);
+        for (struct sf_run *r = rs->open; r; r = r->next_open) {
+            if (pthread_mutex_trylock(&r->lock.m) != 0)
+                continue; /* in use this moment */
+            if (r->n_users == 0 && r->reader && (!oldest || r->used_at < oldest->used_at)) {
+                if (oldest)
+                    sf_mutex_unlock(&oldest->lock);
+                oldest = r;
+            } else {
+                sf_mutex_unlock(&r->lock);
+            }
+        }
+        if (oldest) {
+            unlist_open(rs, oldest);
+            reader = oldest->reader;
+            len = oldest->reader_len;
+            oldest->reader = NULL;
+            oldest->reader_len = 0;
+            sf_mutex_unlock(&oldest->lock);
+        }
+        sf_mutex_unlock(&rs->lock);
+        if (!oldest)
+            return;
+        sf_span_block_close(reader);
+        sf_budget_sub(rs->budget, SF_LINE_READERS, len);
+    }
+}
+
+static enum sf_err open_block(struct sf_run *r, struct sf_why *why)
+{
+    struct sf_file file = SF_FILE_NONE;
+    const struct sf_span_block_info *info;
+    enum sf_err err = sf_dir_open_read(r->home->dir, r->row.path, &file, why);
+    if (!err)
+        err = sf_span_block_open(&file, &r->reader, why);
+    sf_file_close(&file);
+    if (err)
+        return err;
+    info = sf_span_block_info(r->reader);
+    if (info->block_id != r->row.id || memcmp(info->store_uuid, r->home->uuid, 16) != 0) {
+        sf_span_block_close(r->reader);
+        r->reader = NULL;
+        return sf_fail(why, SF_ERR_CORRUPT,
+                       "%s is a block of another store or name (id %" PRIx64 ")", r->row.path,
+                       info->block_id);
+    }
+    r->reader_len = sf_span_block_memory(r->reader);
+    sf_budget_add(r->home->budget, SF_LINE_READERS, r->reader_len);
+    return SF_OK;
+}
+
+static bool is_damage(enum sf_err err)
+{
+    return err == SF_ERR_CORRUPT || err == SF_ERR_UNSUPPORTED || err == SF_ERR_NOT_FOUND;
+}
+
+enum sf_err sf_run_enter(struct sf_run *r, const struct sf_span_block_reader **out,
+                         struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    bool is_opened = false;
+    struct sf_why own;
+
+    if (sf_run_is_part(r)) {
+        *out = r->reader;
+        return SF_OK;
+    }
+    if (!why)
+        why = &own;
+    if (atomic_load(&r->is_bad))
+        return sf_fail(why, SF_ERR_CORRUPT, "block %s is quarantined", r->row.path);
+    sf_mutex_lock(&r->lock);
+    if (!r->reader) {
+        err = open_block(r, why);
+        is_opened = !err;
+    }
+    if (!err) {
+        r->n_users++;
+        *out = r->reader;
+    }
+    sf_mutex_unlock(&r->lock);
+    if (is_damage(err)) {
+        sf_run_quarantine(r, why->text);
+        return SF_ERR_CORRUPT;
+    }
+    if (err)
+        return err;
+    sf_mutex_lock(&r->home->lock);
+    r->used_at = ++r->home->tick;
+    if (!r->is_listed)
+        list_open(r->home, r);
+    sf_mutex_unlock(&r->home->lock);
+    if (is_opened)
+        make_room(r->home);
+    return SF_OK;
+}
+
+void sf_run_leave(struct sf_run *r)
+{
+    if (sf_run_is_part(r))
+        return;
+    sf_mutex_lock(&r->lock);
+    r->n_users--;
+    sf_mutex_unlock(&r->lock);
+}

@@ -1,0 +1,75 @@
+/* run.h - one immutable run of rows behind a reader: a part in memory or a block on disk.
+ *
+ * Counted. A part's reader lives as long as it does. A block's reader is opened when first asked
+ * for and closed again when the line for open blocks is full and nobody uses it. A block that was
+ * replaced or expired goes to the list of the dead when the last reference is dropped; the compact
+ * thread deletes its file. Any thread. */
+#pragma once
+#include <stdatomic.h>
+
+#include "base/buf.h"
+#include "os/thread.h"
+#include "store/local/budget.h"
+#include "store/local/catalogue.h"
+
+struct sf_dir;
+struct sf_span_block_reader;
+struct sf_runs;
+
+struct sf_run {
+    atomic_uint refs;
+    struct sf_runs *home;
+    struct sf_block_row row; /* id 0: a part; times, rows and length count for parts too */
+    uint64_t gen;            /* of a part: the generation whose flush takes it */
+    atomic_bool is_dead;     /* its file goes when the last reference does */
+    atomic_bool is_bad;      /* quarantined: no query reads it */
+    struct sf_mutex lock;    /* guards the four below; held while the file is opened, so that only
+                              * readers of this very block wait */
+    struct sf_span_block_reader *reader;
+    unsigned n_users;
+    size_t reader_len;
+    uint64_t used_at;
+    struct sf_run *next_open, *prev_open; /* list of open readers; guarded by sf_runs.lock */
+    struct sf_run *next_dead;             /* likewise */
+    bool is_listed;
+};
+
+struct sf_runs { /* what all runs of one store share */
+    struct sf_dir *dir;
+    struct sf_budget *budget;
+    void (*notice)(void *arg, const char *sentence);
+    void *notice_arg;
+    uint8_t uuid[16];
+    struct sf_mutex lock; /* guards the lists */
+    struct sf_run *open;
+    struct sf_run *dead;
+    uint64_t tick;
+    atomic_uint_fast64_t n_bad;
+};
+
+void sf_runs_init(struct sf_runs *rs, struct sf_dir *dir, struct sf_budget *budget);
+void sf_runs_done(struct sf_runs *rs);
+
+/* A part from the bytes of an uncompressed block, which are taken on success. */
+enum sf_err sf_run_new_part(struct sf_runs *rs, struct sf_buf *bytes, uint64_t gen,
+                            int64_t ts_min_ns, int64_t ts_max_ns, struct sf_run **out,
+                            struct sf_why *why);
+struct sf_run *sf_run_new_block(struct sf_runs *rs,
+                                const struct sf_block_row *row); /* NULL: NOMEM */
+struct sf_run *sf_run_ref(struct sf_run *r);
+void sf_run_unref(struct sf_run *r); /* NULL is fine */
+static inline bool sf_run_is_part(const struct sf_run *r)
+{
+    return r->row.id == 0;
+}
+
+/* The reader, until sf_run_leave(). A block that proves damaged is quarantined: CORRUPT. */
+enum sf_err sf_run_enter(struct sf_run *r, const struct sf_span_block_reader **out,
+                         struct sf_why *why);
+void sf_run_leave(struct sf_run *r);
+/* Takes a damaged block out of use and says so once. */
+void sf_run_quarantine(struct sf_run *r, const char *sentence);
+
+/* Takes the list of dead blocks nobody refers to; the caller frees each with sf_run_bury(). */
+struct sf_run *sf_runs_take_dead(struct sf_runs *rs);
+void sf_run_bury(struct sf_run *r);

@@ -1,0 +1,90 @@
+#include "store/local/seal.h"
+
+#include "block/span_block_writer.h"
+
+enum { SCRATCH_CAP = 1 << 30 }; /* address space */
+
+static uint32_t only_tenant(const struct sf_rowset *rows)
+{
+    for (size_t i = 1; i < rows->n_rows; i++) {
+        if (rows->rows[i].tenant != rows->rows[0].tenant)
+            return 0;
+    }
+    return rows->rows[0].tenant;
+}
+
+enum sf_err sf_seal_rows(struct sf_local *l, const struct sf_rowset *rows, uint64_t gen,
+                         struct sf_run **out, struct sf_why *why)
+{
+    struct sf_span_block_options options = {.info = {.created_ns = sf_local_wall_ns(l)}};
+    struct sf_span_block_writer *w = NULL;
+    struct sf_buf bytes = {0};
+    struct sf_arena scratch = {0};
+    uint64_t len, n_repeats = 0;
+    enum sf_err err;
+
+    *out = NULL;
+    if (rows->n_rows == 0)
+        return SF_OK;
+    options.info.tenant = only_tenant(rows);
+    memcpy(options.info.store_uuid, l->uuid, 16);
+    if (!sf_arena_init(&scratch, SCRATCH_CAP))
+        return sf_fail(why, SF_ERR_NOMEM, "store: no memory to seal %zu rows", rows->n_rows);
+    err = sf_span_block_writer_new(&options, &w, why);
+    if (!err)
+        err = sf_rowset_write(rows, w, scratch, &n_repeats, why);
+    if (!err)
+        err = sf_span_block_writer_finish(w, &len, NULL, &bytes, why);
+    if (!err)
+        err = sf_run_new_part(&l->runs, &bytes, gen, rows->first_index_ns, rows->last_ns, out, why);
+    if (!err)
+        atomic_fetch_add_explicit(&l->n_repeats, n_repeats, memory_order_relaxed);
+    sf_span_block_writer_free(w);
+    sf_buf_done(&bytes);
+    sf_arena_done(&scratch);
+    return err;
+}
+
+enum sf_err sf_seal_body(struct sf_local *l, struct sf_memtable *m, struct sf_body *body,
+                         struct sf_why *why)
+{
+    struct sf_run *part;
+    enum sf_err err = sf_seal_rows(l, &body->rows, body->gen, &part, why);
+    if (!err && part) {
+        struct sf_snapshot_change change = {.in = &part, .n_in = 1};
+        err = sf_snapshot_change(&l->snapshots, &change, why);
+        if (err)
+            sf_run_unref(part);
+    }
+    if (!err)
+        sf_memtable_sealed(m, body); /* only now: the rows were always somewhere */
+    return err;
+}
+
+static bool is_due(struct sf_memtable *m, int64_t now_ns, int64_t age_ns, int64_t gap_ns)
+{
+    bool is;
+    sf_mutex_lock(&m->lock);
+    is = m->active->first_mono_ns && now_ns - m->active->first_mono_ns >= age_ns &&
+         (m->cut_mono_ns == 0 || now_ns - m->cut_mono_ns >= gap_ns);
+    sf_mutex_unlock(&m->lock);
+    return is;
+}
+
+enum sf_err sf_seal_all(struct sf_local *l, int64_t age_ns, int64_t gap_ns, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    int64_t now_ns = sf_local_mono_ns(l);
+    for (unsigned i = 0; !err && i < l->n_memtables; i++) {
+        struct sf_memtable *m = &l->memtables[i];
+        struct sf_body *body;
+        if (!is_due(m, now_ns, age_ns, gap_ns))
+            continue;
+        sf_rwlock_share(&l->gate);
+        body = sf_memtable_cut(m, now_ns);
+        if (body)
+            err = sf_seal_body(l, m, body, why);
+        sf_rwlock_release(&l->gate);
+    }
+    return err;
+}

@@ -1,0 +1,14 @@
+/* seal.h - a memtable's rows into a part: encoded like a block, not compressed, in memory. */
+#pragma once
+#include "store/local/engine.h"
+
+/* Encodes the rows; the run is the caller's. An empty body gives NULL. */
+enum sf_err sf_seal_rows(struct sf_local *l, const struct sf_rowset *rows, uint64_t gen,
+                         struct sf_run **out, struct sf_why *why);
+/* Seals a body that was cut from `m` and puts the part into the snapshot. On failure the body stays
+ * in the memtable's list, findable, and the next flush tries again. */
+enum sf_err sf_seal_body(struct sf_local *l, struct sf_memtable *m, struct sf_body *body,
+                         struct sf_why *why);
+/* Cuts and seals every memtable that holds rows older than `age_ns` and was not cut within the last
+ * `gap_ns`. */
+enum sf_err sf_seal_all(struct sf_local *l, int64_t age_ns, int64_t gap_ns, struct sf_why *why);

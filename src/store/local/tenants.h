@@ -1,0 +1,21 @@
+/* tenants.h - tenants by name and number.
+ *
+ * Numbers are small, never reused, and stand in every block; the names are in the catalogue and,
+ * one line each, in tenants.log, so that a lost catalogue does not turn tenants into strangers.
+ * Any thread. */
+#pragma once
+#include "base/err.h"
+#include "base/str.h"
+
+struct sf_catalogue;
+struct sf_dir;
+struct sf_tenants;
+
+/* Reads both, adds to the catalogue what only the log knows, makes tenant 1 when there is none. */
+enum sf_err sf_tenants_open(struct sf_dir *dir, struct sf_catalogue *catalogue,
+                            struct sf_tenants **out, struct sf_why *why);
+void sf_tenants_close(struct sf_tenants *t); /* NULL is fine */
+enum sf_err sf_tenants_find(struct sf_tenants *t, sf_str name, bool can_create, uint32_t *out,
+                            struct sf_why *why);
+/* A number found in a block is never given to somebody else. */
+void sf_tenants_skip(struct sf_tenants *t, uint32_t id);

@@ -1,0 +1,164 @@
+#include "test.h"
+
+#include "support/store_rig.h"
+
+static const uint64_t START_NS = UINT64_C(1763200000) * 1000000000;
+
+static void make(struct store_rig *r, struct sf_otlp_make *m, uint32_t n, struct sf_span_batch *out)
+{
+    sf_otlp_make_batch(m, n, &r->arena, out);
+}
+
+/* How many spans of the batch does their trace contain? Every one, exactly once, is `n`. */
+static uint32_t count_found(struct store_rig *r, uint32_t tenant, const struct sf_span_batch *b)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < b->n_spans; i++) {
+        struct sf_arena before = r->arena;
+        struct store_answer a = store_trace(r, tenant, b->spans[i].trace_id);
+        unsigned n = 0;
+        assert_ok(a.err);
+        for (uint32_t k = 0; k < a.n; k++)
+            n += a.spans[k].span_id == b->spans[i].span_id;
+        found += n == 1;
+        r->arena = before;
+    }
+    return found;
+}
+
+TEST(local, shows_a_trace_at_once_after_the_acknowledgement)
+{
+    struct store_rig r;
+    struct sf_otlp_make m;
+    struct sf_span_batch b;
+    store_rig_init(&r);
+    sf_otlp_make_init(&m, 1, START_NS);
+    assert_ok(store_rig_open(&r));
+    for (int i = 0; i < 5; i++) {
+        make(&r, &m, 50, &b);
+        assert_ok(store_put(&r, (unsigned)i % 2, 1, &b, 0));
+        assert_int_equal(count_found(&r, 1, &b), 50);
+    }
+    store_rig_done(&r);
+}
+
+TEST(local, keeps_everything_over_flush_and_reopening)
+{
+    struct store_rig r;
+    struct sf_otlp_make m;
+    struct sf_span_batch b[6];
+    store_rig_init(&r);
+    sf_otlp_make_init(&m, 2, START_NS);
+    assert_ok(store_rig_open(&r));
+    for (int i = 0; i < 6; i++) {
+        make(&r, &m, 200, &b[i]);
+        assert_ok(store_put(&r, (unsigned)i % 2, 1, &b[i], 0));
+        if (i == 2)
+            assert_ok(r.store->ops->flush(r.store, &r.why));
+    }
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(count_found(&r, 1, &b[i]), 200);
+    assert_ok(r.store->ops->flush(r.store, &r.why));
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(count_found(&r, 1, &b[i]), 200);
+    store_rig_close(&r);
+    assert_ok(store_rig_open(&r));
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(count_found(&r, 1, &b[i]), 200);
+    store_rig_done(&r);
+}
+
+static struct sf_span_batch crash_batches[8];
+
+static void append_and_die(struct store_rig *r)
+{
+    if (store_rig_open(r))
+        abort();
+    for (unsigned i = 0; i < 8; i++) {
+        if (store_put(r, i % 2, 1, &crash_batches[i], i + 1))
+            abort();
+        if (i == 3 && r->store->ops->flush(r->store, &r->why))
+            abort();
+    }
+}
+
+TEST(local, keeps_everything_acknowledged_over_a_crash)
+{
+    struct store_rig r;
+    struct sf_otlp_make m;
+    struct sf_store_stats stats;
+    store_rig_init(&r);
+    sf_otlp_make_init(&m, 3, (uint64_t)sf_clock_wall_ns());
+    for (int i = 0; i < 8; i++)
+        make(&r, &m, 100, &crash_batches[i]);
+    store_in_crashing_process(&r, append_and_die);
+    assert_ok(store_rig_open(&r));
+    assert_ok(r.store->ops->stats(r.store, &stats, &r.why));
+    assert_int_equal(stats.n_replayed, 4);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(count_found(&r, 1, &crash_batches[i]), 100);
+    /* Retries of what a block holds and of what the log held are both recognised. */
+    for (unsigned i = 0; i < 8; i++)
+        assert_ok(store_put(&r, i % 2, 1, &crash_batches[i], i + 1));
+    assert_ok(r.store->ops->stats(r.store, &stats, &r.why));
+    assert_int_equal(stats.n_duplicates, 8);
+    assert_int_equal(stats.n_spans_appended, 0);
+    store_rig_done(&r);
+}
+
+TEST(local, refuses_a_directory_in_use_and_names_who_uses_it)
+{
+    struct store_rig r;
+    struct sf_store *second;
+    char pid[32];
+    store_rig_init(&r);
+    assert_ok(store_rig_open(&r));
+    assert_err(sf_store_local_ops.open(&r.config, &second, &r.why), SF_ERR_BUSY);
+    snprintf(pid, sizeof(pid), "process %d", (int)getpid());
+    assert_non_null(strstr(r.why.text, pid));
+    store_rig_done(&r);
+}
+
+TEST(local, says_what_it_does_not_do)
+{
+    struct store_rig r;
+    const struct sf_tree *tree;
+    store_rig_init(&r);
+    assert_ok(store_rig_open(&r));
+    assert_err(r.store->ops->prof_merge(r.store, NULL, &r.q, &tree, &r.why), SF_ERR_UNSUPPORTED);
+    assert_true(strlen(r.why.text) > 10);
+    store_rig_done(&r);
+}
+
+TEST(local, numbers_tenants_and_never_mixes_them)
+{
+    struct store_rig r;
+    struct sf_otlp_make m;
+    struct sf_span_batch b;
+    uint32_t a_id, b_id, again;
+    store_rig_init(&r);
+    sf_otlp_make_init(&m, 4, START_NS);
+    assert_ok(store_rig_open(&r));
+    assert_err(r.store->ops->tenant(r.store, SF_STR("a"), false, &a_id, &r.why), SF_ERR_NOT_FOUND);
+    assert_ok(r.store->ops->tenant(r.store, SF_STR("single-tenant"), false, &a_id, &r.why));
+    assert_int_equal(a_id, 1);
+    assert_ok(r.store->ops->tenant(r.store, SF_STR("a"), true, &a_id, &r.why));
+    assert_ok(r.store->ops->tenant(r.store, SF_STR("b"), true, &b_id, &r.why));
+    assert_int_not_equal(a_id, b_id);
+    make(&r, &m, 100, &b);
+    assert_ok(store_put(&r, 0, a_id, &b, 0));
+    for (int round = 0; round < 3; round++) {
+        assert_int_equal(count_found(&r, a_id, &b), 100);
+        assert_int_equal(count_found(&r, b_id, &b), 0);
+        if (round == 0)
+            assert_ok(r.store->ops->flush(r.store, &r.why));
+        else
+            assert_ok(store_put(&r, 1, 1, &b, 0)); /* the same ids in a third tenant */
+    }
+    store_rig_close(&r);
+    assert_ok(store_rig_open(&r));
+    assert_ok(r.store->ops->tenant(r.store, SF_STR("b"), false, &again, &r.why));
+    assert_int_equal(again, b_id);
+    assert_int_equal(count_found(&r, b_id, &b), 0);
+    store_rig_done(&r);
+}
