@@ -1,0 +1,318 @@
+/* load.c - what does a span cost an OTLP server, from socket to acknowledgement?
+ *
+ * Sends realistic traces (20 services, 200 operations, about 12 attributes, some of high
+ * cardinality) over N connections as fast as the server takes them, or at a set rate, and checks
+ * every acknowledgement. Works against any OTLP server. Prints `name value unit` lines. */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "cli/args.h"
+#include "os/clock.h"
+#include "os/thread.h"
+#include "peer.h"
+#include "process.h"
+#include "support/otlp_make.h"
+#include "wire/deflate.h"
+
+enum { MAX_CONNECTIONS = 256, N_LATENCIES = 1 << 16 };
+
+struct options {
+    const char *url, *protocol, *token, *data;
+    uint64_t connections, spans_per_request, spans, rate, pid, seed;
+    int64_t seconds_ns;
+    bool is_gzip;
+};
+
+struct counts {
+    uint64_t n_requests, n_spans, n_busy, n_rejected, sent_len;
+};
+
+struct sender {
+    const struct options *options;
+    struct peer_config config;
+    uint64_t number;
+    struct counts counts;
+    uint32_t *latency_us; /* of the last N_LATENCIES requests */
+    struct sf_why why;
+    bool has_failed;
+    struct sf_thread thread;
+};
+
+static atomic_bool is_over;
+static atomic_uint_fast64_t n_claimed; /* spans that some sender has set out to send */
+static int64_t started_ns;
+
+static void keep_pace(const struct options *o, uint64_t n_before)
+{
+    int64_t due_ns;
+    if (!o->rate)
+        return;
+    due_ns = started_ns + (int64_t)((double)n_before / (double)o->rate * 1e9);
+    while (!is_over && sf_clock_mono_ns() < due_ns)
+        sf_clock_sleep_ms(1);
+}
+
+/* One request until the server has taken it: 429, 503, RESOURCE_EXHAUSTED and UNAVAILABLE mean
+ * "again later". */
+static bool deliver(struct sender *s, struct peer *p, sf_bytes body, uint32_t n_spans)
+{
+    unsigned pause_ms = 5;
+    for (;;) {
+        struct peer_answer answer;
+        int64_t begin_ns = sf_clock_mono_ns();
+        if (peer_send(p, body, &answer, &s->why))
+            return false;
+        if (answer.status == 200) {
+            s->latency_us[s->counts.n_requests % N_LATENCIES] =
+                (uint32_t)((sf_clock_mono_ns() - begin_ns) / 1000);
+            s->counts.n_requests++;
+            s->counts.n_spans += n_spans - answer.n_rejected;
+            s->counts.n_rejected += answer.n_rejected;
+            s->counts.sent_len += body.len;
+            return true;
+        }
+        if (answer.status != 429 && answer.status != 503 && answer.status != 1008 &&
+            answer.status != 1014) {
+            sf_fail(&s->why, SF_ERR_INPUT, "status %d: %s", answer.status, answer.message);
+            return false;
+        }
+        s->counts.n_busy++;
+        if (is_over)
+            return true;
+        sf_clock_sleep_ms(pause_ms);
+        pause_ms = pause_ms < 500 ? pause_ms * 2 : 500;
+    }
+}
+
+static void run_sender(void *arg)
+{
+    struct sender *s = arg;
+    const struct options *o = s->options;
+    struct sf_otlp_make make;
+    struct sf_buf body = {0}, packed = {0};
+    struct peer *p = NULL;
+    struct sf_deflate *gzip = o->is_gzip ? sf_deflate_new() : NULL;
+
+    sf_otlp_make_init(&make, o->seed * 1000 + s->number, (uint64_t)sf_clock_wall_ns());
+    s->has_failed = peer_open(&s->config, &p, &s->why) != SF_OK;
+    while (!s->has_failed && !is_over) {
+        uint64_t before = atomic_fetch_add(&n_claimed, o->spans_per_request);
+        if (o->spans && before >= o->spans)
+            break;
+        keep_pace(o, before);
+        sf_buf_reset(&body);
+        make.now_ns = (uint64_t)sf_clock_wall_ns();
+        sf_otlp_make_request(&make, (uint32_t)o->spans_per_request, &body, NULL);
+        if (gzip) {
+            sf_buf_reset(&packed);
+            s->has_failed = sf_deflate_gzip(gzip, 1, sf_buf_bytes(&body), &packed, &s->why) !=
+                            SF_OK;
+        }
+        if (!s->has_failed)
+            s->has_failed = !deliver(s, p, sf_buf_bytes(gzip ? &packed : &body),
+                                     (uint32_t)o->spans_per_request);
+    }
+    if (s->has_failed)
+        is_over = true;
+    sf_deflate_free(gzip);
+    peer_close(p);
+    sf_buf_done(&body);
+    sf_buf_done(&packed);
+}
+
+static bool read_url(struct options *o, struct peer_config *c)
+{
+    static char host[256];
+    sf_str rest = sf_str_from(o->url), name;
+    uint64_t port = 0;
+    size_t at;
+    if (!sf_str_starts(rest, SF_STR("http://")))
+        return false;
+    rest = sf_str_from_at(rest, 7);
+    if (!sf_str_find_char(rest, ':', &at) || at >= sizeof(host))
+        return false;
+    name = sf_str_part(rest, 0, at);
+    memcpy(host, name.p, name.len);
+    rest = sf_str_from_at(rest, at + 1);
+    if (sf_str_find_char(rest, '/', &at))
+        rest = sf_str_part(rest, 0, at);
+    if (!sf_str_to_u64(rest, &port) || port == 0 || port > 65535)
+        return false;
+    c->host = host;
+    c->port = (uint16_t)port;
+    return true;
+}
+
+static int compare_u32(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static void report_latency(const struct sender *senders, uint64_t n)
+{
+    uint32_t *all = sf_heap_new_n(n * N_LATENCIES, sizeof(*all));
+    size_t n_all = 0;
+    if (!all)
+        return;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t kept = senders[i].counts.n_requests < N_LATENCIES ? senders[i].counts.n_requests
+                                                                   : N_LATENCIES;
+        for (uint64_t k = 0; k < kept; k++)
+            all[n_all++] = senders[i].latency_us[k];
+    }
+    qsort(all, n_all, sizeof(*all), compare_u32);
+    if (n_all) {
+        printf("load_ack_p50 %.3f ms\n", all[n_all / 2] / 1e3);
+        printf("load_ack_p99 %.3f ms\n", all[n_all * 99 / 100] / 1e3);
+    }
+    sf_heap_free(all);
+}
+
+struct cost {
+    uint64_t cpu_ns, disk_len;
+};
+
+static struct cost look(const struct options *o)
+{
+    struct cost c = {0};
+    if (o->pid && !process_cpu_ns(o->pid, &c.cpu_ns))
+        fprintf(stderr, "load: process %" PRIu64 " cannot be read\n", o->pid);
+    if (o->data)
+        c.disk_len = process_disk_len(o->data, false);
+    return c;
+}
+
+static void report(const struct options *o, const struct sender *senders, struct cost before,
+                   int64_t took_ns)
+{
+    struct counts sum = {0};
+    struct cost after = look(o);
+    uint64_t peak_len;
+    for (uint64_t i = 0; i < o->connections; i++) {
+        const struct counts *c = &senders[i].counts;
+        sum.n_requests += c->n_requests;
+        sum.n_spans += c->n_spans;
+        sum.n_busy += c->n_busy;
+        sum.n_rejected += c->n_rejected;
+        sum.sent_len += c->sent_len;
+    }
+    printf("load_spans %" PRIu64 " spans\n", sum.n_spans);
+    printf("load_requests %" PRIu64 " requests\n", sum.n_requests);
+    printf("load_rejected %" PRIu64 " spans\n", sum.n_rejected);
+    printf("load_pushed_back %" PRIu64 " requests\n", sum.n_busy);
+    printf("load_rate %.0f spans/s\n", (double)sum.n_spans / ((double)took_ns / 1e9));
+    if (sum.n_spans == 0)
+        return;
+    printf("load_wire %.1f B/span\n", (double)sum.sent_len / (double)sum.n_spans);
+    report_latency(senders, o->connections);
+    if (o->pid) {
+        printf("load_server_cpu %.3f us/span\n",
+               (double)(after.cpu_ns - before.cpu_ns) / 1e3 / (double)sum.n_spans);
+        printf("load_server_cpu_per_million %.2f s\n",
+               (double)(after.cpu_ns - before.cpu_ns) / 1e9 / ((double)sum.n_spans / 1e6));
+        if (process_peak_memory(o->pid, &peak_len))
+            printf("load_server_peak_memory %.1f MB\n", (double)peak_len / 1e6);
+    }
+    if (o->data)
+        printf("load_disk %.1f B/span\n",
+               (double)(after.disk_len - before.disk_len) / (double)sum.n_spans);
+}
+
+static int run(struct options *o)
+{
+    struct peer_config config = {
+        .is_grpc = strcmp(o->protocol, "grpc") == 0, .is_gzip = o->is_gzip, .token = o->token};
+    struct sender *senders = sf_heap_new_n(o->connections, sizeof(*senders));
+    struct cost before;
+    int code = 0;
+
+    config.path = config.is_grpc ? "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+                                 : "/v1/traces";
+    if (!senders || !read_url(o, &config)) {
+        fprintf(stderr, "load: --url %s is not like http://127.0.0.1:4318\n", o->url);
+        sf_heap_free(senders);
+        return 2;
+    }
+    before = look(o);
+    started_ns = sf_clock_mono_ns();
+    for (uint64_t i = 0; i < o->connections; i++) {
+        senders[i] = (struct sender){.options = o, .config = config, .number = i};
+        senders[i].latency_us = sf_heap_new_n(N_LATENCIES, sizeof(uint32_t));
+        if (!senders[i].latency_us ||
+            sf_thread_start(&senders[i].thread, "sender", 0, run_sender, &senders[i], NULL))
+            return 1;
+    }
+    while (!is_over && sf_clock_mono_ns() - started_ns < o->seconds_ns &&
+           !(o->spans && atomic_load(&n_claimed) >= o->spans))
+        sf_clock_sleep_ms(10);
+    if (!o->spans || atomic_load(&n_claimed) < o->spans)
+        is_over = true;
+    for (uint64_t i = 0; i < o->connections; i++)
+        sf_thread_join(&senders[i].thread);
+    report(o, senders, before, sf_clock_mono_ns() - started_ns);
+    for (uint64_t i = 0; i < o->connections; i++) {
+        if (senders[i].has_failed) {
+            fprintf(stderr, "load: connection %" PRIu64 ": %s\n", i, senders[i].why.text);
+            code = 1;
+        }
+        sf_heap_free(senders[i].latency_us);
+    }
+    sf_heap_free(senders);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {.url = "http://127.0.0.1:4318",
+                        .protocol = "http",
+                        .connections = 4,
+                        .spans_per_request = 200,
+                        .seconds_ns = 10000000000,
+                        .seed = 1};
+    struct sf_flag flags[] = {
+        {"url", SF_FLAG_STR, &o.url, "URL", "the server (default http://127.0.0.1:4318)"},
+        {"protocol", SF_FLAG_STR, &o.protocol, "NAME", "http or grpc (default http)"},
+        {"gzip", SF_FLAG_BOOL, &o.is_gzip, NULL, "compress bodies"},
+        {"connections", SF_FLAG_U64, &o.connections, "N", "how many at once (default 4)"},
+        {"spans-per-request", SF_FLAG_U64, &o.spans_per_request, "N", "default 200"},
+        {"seconds", SF_FLAG_DURATION, &o.seconds_ns, "TIME", "at most this long (default 10s)"},
+        {"spans", SF_FLAG_U64, &o.spans, "N", "at most this many"},
+        {"rate", SF_FLAG_U64, &o.rate, "N", "spans per second, all together (default: full speed)"},
+        {"token", SF_FLAG_STR, &o.token, "TOKEN", "bearer token to show"},
+        {"pid", SF_FLAG_U64, &o.pid, "PID",
+         "the server's process: its CPU time and peak memory are reported"},
+        {"data", SF_FLAG_STR, &o.data, "DIR",
+         "its data directory: bytes on disk per span are reported"},
+        {"seed", SF_FLAG_U64, &o.seed, "N", "other traces (default 1)"},
+    };
+    struct sf_args args = {
+        .command = "load",
+        .usage = "[--url URL] [--protocol http|grpc] [--gzip] [--connections N] [--seconds 10s | "
+                 "--spans N] [--rate N]",
+        .summary = "Send realistic traces to any OTLP server, check every acknowledgement, report "
+                   "what it cost.",
+        .flags = flags,
+        .n_flags = sizeof(flags) / sizeof(flags[0]),
+    };
+    switch (sf_args_parse(&args, argc, argv)) {
+    case SF_ARGS_DONE: return 0;
+    case SF_ARGS_BAD: return 2;
+    case SF_ARGS_RUN: break;
+    }
+    if (o.connections == 0 || o.connections > MAX_CONNECTIONS || o.spans_per_request == 0 ||
+        o.spans_per_request > 100000 ||
+        (strcmp(o.protocol, "http") != 0 && strcmp(o.protocol, "grpc") != 0)) {
+        fprintf(stderr,
+                "load: 1 to %d connections, 1 to 100000 spans a request, protocol http or grpc\n",
+                MAX_CONNECTIONS);
+        return 2;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    return run(&o);
+}

@@ -1,0 +1,62 @@
+#include "process.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+bool process_cpu_ns(uint64_t pid, uint64_t *out)
+{
+    char path[64], line[1024];
+    unsigned long long user = 0, system = 0;
+    const char *after;
+    FILE *f;
+    snprintf(path, sizeof(path), "/proc/%llu/stat", (unsigned long long)pid);
+    f = fopen(path, "r");
+    if (!f)
+        return false;
+    after = fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
+    fclose(f);
+    if (!after || sscanf(after, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user,
+                         &system) != 2)
+        return false;
+    *out = (user + system) * 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+    return true;
+}
+
+bool process_peak_memory(uint64_t pid, uint64_t *out)
+{
+    char path[64], line[256];
+    unsigned long long kib = 0;
+    bool is_found = false;
+    FILE *f;
+    snprintf(path, sizeof(path), "/proc/%llu/status", (unsigned long long)pid);
+    f = fopen(path, "r");
+    if (!f)
+        return false;
+    while (!is_found && fgets(line, sizeof(line), f))
+        is_found = sscanf(line, "VmHWM: %llu kB", &kib) == 1;
+    fclose(f);
+    *out = kib * 1024;
+    return is_found;
+}
+
+/* nftw has no room for an argument. */
+static uint64_t total_len;
+static bool counts_log;
+
+static int add_len(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)at;
+    if (kind == FTW_F && (counts_log || !strstr(path, "/wal/")))
+        total_len += (uint64_t)st->st_size;
+    return 0;
+}
+
+uint64_t process_disk_len(const char *folder, bool has_log)
+{
+    total_len = 0;
+    counts_log = has_log;
+    nftw(folder, add_len, 16, FTW_PHYS);
+    return total_len;
+}
