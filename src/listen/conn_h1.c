@@ -115,7 +115,7 @@ void sf_conn_h1_answer(struct sf_conn *c, struct sf_exchange *ex)
         answer_streamed(c, ex);
     } else if (!ex->is_with_app) {
         write_head(c, ex, SF_H1_BODY_SIZED);
-        if (sends_body(ex)) {
+        if (sends_body(ex) && ex->response.body.len) {
             c->body = ex->response.body;
             c->body_at = 0;
             ex->response.body = (struct sf_buf){0};

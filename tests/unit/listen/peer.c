@@ -138,6 +138,10 @@ static void on_request(void *arg, struct sf_exchange *ex)
         r->status = 200;
         sf_buf_print(&r->body, "%d", (int)q->coding);
         sf_exchange_finish(ex);
+    } else if (sf_str_eq(q->path, SF_STR("/cert"))) {
+        r->status = 200;
+        sf_buf_print(&r->body, "%s\n", q->is_tls && q->has_client_cert ? "yes" : "no");
+        sf_exchange_finish(ex);
     } else if (sf_str_eq(q->path, SF_STR("/busy"))) {
         r->status = 503;
         r->grpc_status = SF_GRPC_UNAVAILABLE;
