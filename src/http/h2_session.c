@@ -26,7 +26,7 @@ static const int64_t FLOOD_WINDOW_NS = 10 * 1000000000ll;
 struct flood {
     int64_t since_ns;
     uint32_t n_resets;         /* streams it cancelled or made us cancel */
-    uint32_t n_control;        /* SETTINGS, PING, PRIORITY, empty and unknown frames */
+    uint32_t n_control;        /* SETTINGS, PING, PRIORITY, empty frames */
     uint64_t n_window_updates; /* compared with the data they could be for */
     uint64_t sent_len;
 };
@@ -36,6 +36,7 @@ struct sf_h2_session {
     struct sf_h2_hooks hooks;
     struct sf_h2_stream *streams;
     size_t n_streams;
+    size_t out_len; /* of all streams */
     size_t header_len_max, ignored_len;
     struct flood flood;
     int64_t now_ns;
@@ -90,7 +91,7 @@ static bool is_cheap_frame(const nghttp2_frame_hd *hd)
     case NGHTTP2_WINDOW_UPDATE: return false;
     case NGHTTP2_SETTINGS:
     case NGHTTP2_PING: return !(hd->flags & NGHTTP2_FLAG_ACK);
-    default: return true; /* PRIORITY and whatever we do not know */
+    default: return true; /* PRIORITY; frames of unknown type nghttp2 skips unseen */
     }
 }
 
@@ -129,6 +130,7 @@ static void drop_stream(struct sf_h2_session *s, struct sf_h2_stream *st, bool i
     if (st->next)
         st->next->prev = st->prev;
     s->n_streams--;
+    s->out_len -= st->out.len - st->out_at;
     s->hooks.on_close(s->hooks.arg, st, is_clean);
     sf_buf_done(&st->out);
     sf_buf_done(&st->text);
@@ -357,6 +359,7 @@ static ssize_t read_out(nghttp2_session *ng, int32_t id, uint8_t *buf, size_t le
     if (n)
         memcpy(buf, st->out.p + st->out_at, n);
     st->out_at += n;
+    s->out_len -= n;
     s->flood.sent_len += n;
     if (st->out_at == st->out.len) {
         sf_buf_done(&st->out);
@@ -427,7 +430,9 @@ static void wake_out(struct sf_h2_stream *st)
 
 bool sf_h2_stream_write(struct sf_h2_stream *st, struct sf_buf *body)
 {
-    if (!body->len)
+    size_t len = body->len;
+
+    if (!len)
         return true;
     if (!st->out.len) {
         sf_buf_done(&st->out);
@@ -445,6 +450,7 @@ bool sf_h2_stream_write(struct sf_h2_stream *st, struct sf_buf *body)
             return false;
         sf_buf_reset(body);
     }
+    st->session->out_len += len;
     wake_out(st);
     return true;
 }
@@ -646,6 +652,11 @@ bool sf_h2_session_is_broken(const struct sf_h2_session *s)
 size_t sf_h2_session_n_queued(const struct sf_h2_session *s)
 {
     return nghttp2_session_get_outbound_queue_size(s->ng);
+}
+
+size_t sf_h2_session_out_len(const struct sf_h2_session *s)
+{
+    return s->out_len;
 }
 
 size_t sf_h2_session_n_streams(const struct sf_h2_session *s)

@@ -64,6 +64,7 @@ bool sf_h2_session_has_begun(const struct sf_h2_session *s);  /* the peer's firs
 bool sf_h2_session_is_over(const struct sf_h2_session *s);    /* nothing will come or go any more */
 bool sf_h2_session_is_broken(const struct sf_h2_session *s);  /* it ended for the peer's mistake */
 size_t sf_h2_session_n_queued(const struct sf_h2_session *s); /* frames that wait to be sent */
+size_t sf_h2_session_out_len(const struct sf_h2_session *s);  /* body bytes that wait likewise */
 size_t sf_h2_session_n_streams(const struct sf_h2_session *s);
 /* The first of the open streams; follow `next`. */
 struct sf_h2_stream *sf_h2_session_streams(struct sf_h2_session *s);

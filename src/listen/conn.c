@@ -11,7 +11,9 @@ enum {
     QUEUED_FRAMES_MAX = 256,      /* unsent HTTP/2 frames before we stop listening to more */
     SURPLUS_MAX = 64,             /* connections over the limit that are told so in words */
     WRITE_TURN_LEN = 1024 * 1024, /* sent in one turn, so that others get theirs */
-    LINGER_MS = 2000
+    LINGER_MS = 1000,
+    ANSWER_FREE_LEN = 4096,      /* answers that are always sent */
+    UNREAD_LEN_MAX = 256 * 1024, /* left unread by one peer while memory is short */
 };
 
 static const char H2_PREFACE[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -39,6 +41,7 @@ static void on_closed(uv_handle_t *handle)
         loop->n_surplus--;
     else
         atomic_fetch_sub_explicit(&loop->shared->counts.n_connections, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&loop->shared->answers_len, c->answers_len, memory_order_relaxed);
     sf_tls_free(c->tls);
     sf_buf_done(&c->wire);
     sf_heap_free(c);
@@ -337,6 +340,40 @@ static void linger(struct sf_conn *c)
     c->write_ns = c->loop->now_ns;
 }
 
+static size_t unsent_len(const struct sf_conn *c)
+{
+    size_t len = c->wire.len - c->wire_at;
+    return len + (c->h2 ? sf_h2_session_out_len(c->h2) : c->out.len + c->body.len - c->body_at);
+}
+
+bool sf_conn_may_answer(struct sf_conn *c, size_t body_len)
+{
+    struct sf_listen_shared *shared = c->loop->shared;
+    size_t all = atomic_load_explicit(&shared->answers_len, memory_order_relaxed);
+
+    if (all <= SF_LIMIT_ANSWERS_LEN || body_len <= ANSWER_FREE_LEN)
+        return true;
+    if (all <= 2 * (size_t)SF_LIMIT_ANSWERS_LEN && unsent_len(c) <= UNREAD_LEN_MAX)
+        return true;
+    sf_loop_fault(c->loop, &shared->counts.n_floods, "too many answers are not read", c->peer);
+    return false;
+}
+
+/* Keeps the sum of unsent answers, and since when this peer has not taken any of its own. */
+static void count_answers(struct sf_conn *c)
+{
+    atomic_size_t *all = &c->loop->shared->answers_len;
+    size_t len = unsent_len(c);
+
+    if (len < c->answers_len || !c->answers_len)
+        c->answers_ns = c->loop->now_ns;
+    if (len > c->answers_len)
+        atomic_fetch_add_explicit(all, len - c->answers_len, memory_order_relaxed);
+    else
+        atomic_fetch_sub_explicit(all, c->answers_len - len, memory_order_relaxed);
+    c->answers_len = len;
+}
+
 void sf_conn_advance(struct sf_conn *c)
 {
     if (c->is_closing || c->is_active)
@@ -351,6 +388,10 @@ void sf_conn_advance(struct sf_conn *c)
     }
     if (!c->wants_close)
         decide_reading(c);
+    count_answers(c);
+    if (atomic_load_explicit(&c->loop->shared->answers_len, memory_order_relaxed) >
+        SF_LIMIT_ANSWERS_LEN)
+        sf_loop_evict(c->loop);
     c->is_active = false;
     if (c->wants_close)
         sf_conn_close(c);

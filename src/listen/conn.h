@@ -34,6 +34,8 @@ struct sf_conn {
     struct sf_buf wire; /* on its way to the socket, from wire_at */
     size_t wire_at;
     int64_t begin_ns, read_ns, write_ns; /* monotonic: accepted, last read, last write progress */
+    size_t answers_len;                  /* made for this peer and not sent */
+    int64_t answers_ns;                  /* when that last became less */
     unsigned n_requests;
     bool is_reading, is_writing;
     bool is_surplus;   /* over the limit: only told so */
@@ -52,6 +54,9 @@ void sf_conn_accept(struct sf_loop_door *door);
 /* Fills the socket, reads or stops reading, closes if it is time. Ends every callback. */
 void sf_conn_advance(struct sf_conn *c);
 void sf_conn_close(struct sf_conn *c);
+/* Whether an answer of that length may wait to be read. When answers fill their memory, those who
+ * already leave some unread get no more; at twice that, nobody gets a long one. */
+bool sf_conn_may_answer(struct sf_conn *c, size_t body_len);
 void sf_conn_tick(struct sf_conn *c); /* timeouts */
 void sf_conn_drain(struct sf_conn *c, bool is_final);
 void sf_conn_timed_out(struct sf_conn *c, const char *what); /* counts, and closes */

@@ -113,6 +113,8 @@ void sf_conn_h1_answer(struct sf_conn *c, struct sf_exchange *ex)
         return;
     if (ex->is_streamed) {
         answer_streamed(c, ex);
+    } else if (!ex->is_with_app && !sf_conn_may_answer(c, ex->response.body.len)) {
+        sf_conn_h1_refuse(c, 503, "too many answers are not read", 1);
     } else if (!ex->is_with_app) {
         write_head(c, ex, SF_H1_BODY_SIZED);
         if (sends_body(ex) && ex->response.body.len) {

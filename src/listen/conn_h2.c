@@ -101,27 +101,14 @@ static bool answer_whole(struct sf_exchange *ex)
            (sf_h2_stream_write(ex->stream, &r->body) && sf_h2_stream_end(ex->stream, NULL));
 }
 
-void sf_conn_h2_answer(struct sf_conn *c, struct sf_exchange *ex)
-{
-    bool is_ok = true;
-
-    if (c->is_closing || !ex->stream)
-        return;
-    if (ex->is_streamed)
-        is_ok = answer_streamed(ex);
-    else if (!ex->is_with_app)
-        is_ok = answer_whole(ex);
-    if (!is_ok)
-        sf_h2_stream_reset(ex->stream, false);
-}
-
 /* Our own no: the application has not seen the request, or never will see the end of it. */
 static void prepare_refusal(struct sf_exchange *ex, int status, const char *reason,
                             unsigned retry_after_s)
 {
     struct sf_response *r = &ex->response;
 
-    sf_response_reset(r);
+    sf_response_done(r); /* a long body must not stay */
+    ex->is_gzip = false;
     r->status = status;
     r->retry_after_s = retry_after_s;
     r->content_type = "text/plain; charset=utf-8";
@@ -129,6 +116,23 @@ static void prepare_refusal(struct sf_exchange *ex, int status, const char *reas
     (void)snprintf(r->grpc_message, sizeof(r->grpc_message), "%s", reason);
     if (!ex->request.is_grpc)
         sf_buf_print(&r->body, "%s\n", reason);
+}
+
+void sf_conn_h2_answer(struct sf_conn *c, struct sf_exchange *ex)
+{
+    bool is_ok = true;
+
+    if (c->is_closing || !ex->stream)
+        return;
+    if (ex->is_streamed) {
+        is_ok = answer_streamed(ex);
+    } else if (!ex->is_with_app) {
+        if (!sf_conn_may_answer(c, ex->response.body.len))
+            prepare_refusal(ex, 503, "too many answers are not read", 1);
+        is_ok = answer_whole(ex);
+    }
+    if (!is_ok)
+        sf_h2_stream_reset(ex->stream, false);
 }
 
 static void send_refusal(struct sf_exchange *ex)

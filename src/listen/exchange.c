@@ -206,7 +206,8 @@ static void reset_exchange(struct sf_exchange *ex)
     ex->head = head;
     ex->response = response;
     ex->queued_len = 0;
-    ex->is_parted = ex->is_streamed = ex->is_listed = ex->is_finished = false;
+    ex->is_parted = ex->is_listed = ex->is_finished = false;
+    atomic_store(&ex->is_streamed, false);
 }
 
 void sf_exchange_release_body(struct sf_exchange *ex)

@@ -47,7 +47,7 @@ struct sf_exchange {
     struct sf_buf queue;         /* streamed and not taken by the loop */
     size_t queued_len;           /* streamed and not sent yet */
     bool is_parted;              /* nobody listens any more */
-    bool is_streamed;            /* the application's side: stream() was called */
+    atomic_bool is_streamed;     /* stream() was called */
     struct sf_exchange *next;    /* in the loop's lists */
     bool is_listed, is_finished; /* guarded by the loop's mutex */
 };

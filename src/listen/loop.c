@@ -8,6 +8,9 @@
 #include "listen/conn.h"
 #include "os/clock.h"
 
+/* Who takes nothing for so long is not reading; a peer at the end of a slow line is faster. */
+static const int64_t STALLED_NS = 200 * 1000000;
+
 static _Thread_local const struct sf_loop *mine; /* the loop this thread runs */
 
 bool sf_loop_is_mine(const struct sf_loop *loop)
@@ -140,6 +143,28 @@ static void resume_waiting(struct sf_loop *loop)
         if (c->h2)
             sf_conn_h2_unwithhold(c);
         sf_conn_advance(c);
+    }
+}
+
+void sf_loop_evict(struct sf_loop *loop)
+{
+    const atomic_size_t *all = &loop->shared->answers_len;
+    size_t gone = 0;
+
+    while (atomic_load_explicit(all, memory_order_relaxed) - gone > SF_LIMIT_ANSWERS_LEN) {
+        struct sf_conn *oldest = NULL;
+        for (struct sf_conn *c = loop->conns; c; c = c->next) {
+            if (c->answers_len && !c->is_closing && !c->wants_close &&
+                loop->now_ns - c->answers_ns > STALLED_NS &&
+                (!oldest || c->answers_ns < oldest->answers_ns))
+                oldest = c;
+        }
+        if (!oldest)
+            return;                  /* everybody reads */
+        gone += oldest->answers_len; /* counted off when it is closed */
+        sf_conn_timed_out(oldest, "memory is short and the answer was not read");
+        if (!oldest->is_active)
+            sf_conn_close(oldest);
     }
 }
 

@@ -25,6 +25,7 @@ struct sf_listen_shared { /* what all loops of a listener share; constant but fo
     struct sf_listen_hooks hooks;
     struct sf_body_budget budget;
     struct sf_listen_counts counts;
+    atomic_size_t answers_len; /* made and not sent */
     struct sf_loop *loops;
     unsigned n_loops;
 };
@@ -79,6 +80,8 @@ void sf_loop_give(struct sf_loop *loop, struct sf_exchange *ex, bool is_finished
 bool sf_loop_is_mine(const struct sf_loop *loop); /* the calling thread runs it */
 /* The budget may have room again: wakes every loop that waits for it. */
 void sf_loop_budget_freed(struct sf_loop *loop);
+/* Too much waits to be read by peers: closes those that have been at it longest. */
+void sf_loop_evict(struct sf_loop *loop);
 /* Handles exchanges that came back during this callback; call at the end of each. */
 void sf_loop_settle(struct sf_loop *loop);
 void sf_loop_fault(struct sf_loop *loop, atomic_ullong *count, const char *reason,

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <nghttp2/nghttp2.h>
 #include <poll.h>
 #include <signal.h>
@@ -131,8 +132,7 @@ static void on_request(void *arg, struct sf_exchange *ex)
     } else if (sf_str_eq(q->path, SF_STR("/big"))) {
         r->status = 200;
         (void)sf_str_to_u64(q->query, &n);
-        while (r->body.len < n)
-            sf_buf_add_u8(&r->body, (uint8_t)('a' + r->body.len % 26));
+        memset(sf_buf_take(&r->body, (size_t)n), 'b', (size_t)n);
         sf_exchange_finish(ex);
     } else if (sf_str_eq(q->path, SF_STR("/coding"))) {
         r->status = 200;
@@ -248,10 +248,12 @@ int peer_connect(uint16_t port)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
     struct timeval limit = {.tv_sec = 20};
+    int one = 1;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     assert_true(fd >= 0);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
     if (connect(fd, (struct sockaddr *)&to, sizeof(to)))
