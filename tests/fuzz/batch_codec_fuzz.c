@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     enum sf_err err;
 
     if (!req.base)
-        SF_ASSERT(sf_arena_init(&req, 32u << 20) && sf_arena_init(&more, 32u << 20));
+        SF_ASSERT(sf_arena_init(&req, 1u << 20) && sf_arena_init(&more, 4u << 20));
     sf_arena_reset(&req);
     sf_arena_reset(&more);
     SF_ASSERT(copy);

@@ -91,7 +91,7 @@ static inline void sf_span_checks_run(sf_bytes in, bool is_json)
     uint8_t *copy = malloc(in.len ? in.len : 1);
 
     if (!req.base)
-        SF_ASSERT(sf_arena_init(&req, 32u << 20) && sf_arena_init(&more, 32u << 20));
+        SF_ASSERT(sf_arena_init(&req, 1u << 20) && sf_arena_init(&more, 4u << 20));
     sf_arena_reset(&req);
     sf_arena_reset(&more);
     SF_ASSERT(copy);
