@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "app/config.h"
+#include "intake/redact.h"
 #include "os/file.h"
 
 static struct sf_why why;
@@ -68,4 +69,25 @@ TEST(config_docs, the_page_holds_the_table)
         fail_msg("renew the table in docs/configuration.md: spanflame check-config --keys");
     sf_buf_done(&page);
     sf_buf_done(&want);
+}
+
+TEST(config_docs, the_page_on_redaction_names_every_rule)
+{
+    struct sf_buf page = read_source("docs/redaction.md");
+    struct sf_redact_config config = {.has_builtin = true, .in_keys = true};
+    struct sf_redactor *r = NULL;
+    const char *rule;
+    uint64_t n;
+    size_t at;
+
+    for (size_t i = 0; i < page.len; i++)
+        page.p[i] = page.p[i] == '\n' ? ' ' : page.p[i];
+    assert_ok(sf_redactor_new(&config, &r, &why));
+    for (size_t i = 0; (rule = sf_redactor_rule(r, i, &n)); i++) {
+        sf_str name = sf_str_from_at(sf_str_from(rule), sizeof("word: ") - 1);
+        if (!sf_str_find(sf_buf_str(&page), sf_str_trim(name), &at))
+            fail_msg("docs/redaction.md does not mention %s", rule);
+    }
+    sf_redactor_free(r);
+    sf_buf_done(&page);
 }
