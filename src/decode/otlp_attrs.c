@@ -124,6 +124,8 @@ static void set_list(struct sf_otlp_request *rq, struct sf_pb *pb, struct sf_val
 static void merge_any(struct sf_otlp_request *rq, struct sf_pb *pb, struct sf_value *val)
 {
     while (sf_pb_next(pb)) {
+        if (is_text(val->type)) /* what stands there already is lost, or joined: seldom either */
+            rq->rejects->n_unseen++;
         switch (pb->tag) {
         case SF_PB_TAG(1, SF_PB_LEN):
             *val = (struct sf_value){.type = SF_VALUE_STR, .str = sf_pb_str(pb)};
@@ -142,7 +144,9 @@ static void merge_any(struct sf_otlp_request *rq, struct sf_pb *pb, struct sf_va
         case SF_PB_TAG(7, SF_PB_LEN):
             *val = (struct sf_value){.type = SF_VALUE_BYTES, .str = sf_pb_str(pb)};
             break;
-        default: sf_pb_skip(pb); break; /* 8, a place in a profile's string table, among them */
+        default:
+            sf_otlp_skip(rq, pb);
+            break; /* 8, a place in a profile's string table, among them */
         }
     }
 }
@@ -155,13 +159,16 @@ static void add_any_shape(struct sf_otlp_request *rq, struct sf_pb *kv, struct s
 
     while (sf_pb_next(kv)) {
         switch (kv->tag) {
-        case SF_PB_TAG(1, SF_PB_LEN): key = sf_pb_str(kv); break;
+        case SF_PB_TAG(1, SF_PB_LEN):
+            rq->rejects->n_unseen += key.len != 0;
+            key = sf_pb_str(kv);
+            break;
         case SF_PB_TAG(2, SF_PB_LEN):
             any = sf_pb_msg(kv);
             merge_any(rq, &any, &val);
             sf_pb_join(kv, &any);
             break;
-        default: sf_pb_skip(kv); break;
+        default: sf_otlp_skip(rq, kv); break;
         }
     }
     if (sf_pb_ok(kv))

@@ -57,4 +57,26 @@ static inline sf_str sf_otlp_name(struct sf_otlp_request *rq, sf_str name)
     return __builtin_expect(name.len > SF_LIMIT_NAME_LEN, 0) ? sf_otlp_name_cut(rq, name) : name;
 }
 
+/* A field nobody knows. */
+static inline void sf_otlp_skip(struct sf_otlp_request *rq, struct sf_pb *pb)
+{
+    if ((pb->tag & 7) == SF_PB_LEN)
+        rq->rejects->n_unseen++;
+    sf_pb_skip(pb);
+}
+/* The name at hand; one that was there before is lost. */
+static inline void sf_otlp_set_name(struct sf_otlp_request *rq, struct sf_pb *pb, sf_str *to)
+{
+    if (__builtin_expect(to->len != 0, 0))
+        rq->rejects->n_unseen++;
+    *to = sf_otlp_name(rq, sf_pb_str(pb));
+}
+
+static inline void sf_otlp_set_id(struct sf_otlp_request *rq, struct sf_pb *pb, sf_bytes *to)
+{
+    if (__builtin_expect(to->len != 0, 0))
+        rq->rejects->n_unseen++;
+    *to = sf_pb_bytes(pb);
+}
+
 uint32_t sf_otlp_add_dropped(uint32_t a, uint64_t b); /* saturates */

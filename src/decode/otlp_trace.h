@@ -13,7 +13,10 @@ struct sf_otlp_rejects {
     uint64_t n_rejected; /* spans left out */
     uint64_t n_bad_trace_id, n_bad_span_id;
     uint64_t n_cut_attrs, n_cut_values, n_cut_keys, n_cut_names, n_cut_events, n_cut_links;
-    char first[160]; /* why the first one was left out, in words, with its place */
+    uint64_t n_unseen; /* texts of a protobuf body that are in no span: unknown fields, earlier
+                        * values of repeated ones, resources and scopes without spans; not exact,
+                        * but 0 only if there are none. JSON is not counted. */
+    char first[160];   /* why the first one was left out, in words, with its place */
 };
 
 struct sf_otlp_limits { /* 0: the default of base/limits.h */

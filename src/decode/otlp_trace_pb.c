@@ -23,7 +23,7 @@ static void read_resource(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_o
         switch (msg.tag) {
         case SF_PB_TAG(1, SF_PB_LEN): sf_otlp_attrs_add_pb(&b->rq, &msg, attrs); break;
         case SF_PB_TAG(2, SF_PB_VARINT): b->resource.dropped_attrs = sf_pb_u32(&msg); break;
-        default: sf_pb_skip(&msg); break;
+        default: sf_otlp_skip(&b->rq, &msg); break;
         }
     }
     sf_pb_join(pb, &msg);
@@ -34,13 +34,11 @@ static void read_scope(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_otlp
     struct sf_pb msg = sf_pb_msg(pb);
     while (sf_pb_next(&msg)) {
         switch (msg.tag) {
-        case SF_PB_TAG(1, SF_PB_LEN): b->scope.name = sf_otlp_name(&b->rq, sf_pb_str(&msg)); break;
-        case SF_PB_TAG(2, SF_PB_LEN):
-            b->scope.version = sf_otlp_name(&b->rq, sf_pb_str(&msg));
-            break;
+        case SF_PB_TAG(1, SF_PB_LEN): sf_otlp_set_name(&b->rq, &msg, &b->scope.name); break;
+        case SF_PB_TAG(2, SF_PB_LEN): sf_otlp_set_name(&b->rq, &msg, &b->scope.version); break;
         case SF_PB_TAG(3, SF_PB_LEN): sf_otlp_attrs_add_pb(&b->rq, &msg, attrs); break;
         case SF_PB_TAG(4, SF_PB_VARINT): b->scope.dropped_attrs = sf_pb_u32(&msg); break;
-        default: sf_pb_skip(&msg); break;
+        default: sf_otlp_skip(&b->rq, &msg); break;
         }
     }
     sf_pb_join(pb, &msg);
@@ -51,21 +49,26 @@ static void read_scope(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_otlp
 static void load_resource(struct sf_otlp_build *b, struct sf_pb *pb, uint32_t *out_list)
 {
     struct sf_otlp_attrs attrs = {0};
-    bool has_scopes = false;
+    bool has_scopes = false, has_old_scopes = false;
 
     b->resource = (struct sf_resource){0};
     while (sf_pb_next(pb)) {
         switch (pb->tag) {
         case SF_PB_TAG(1, SF_PB_LEN): read_resource(b, pb, &attrs); break;
-        case SF_PB_TAG(3, SF_PB_LEN):
-            b->resource.schema_url = sf_otlp_name(&b->rq, sf_pb_str(pb));
-            break;
-        default:
-            has_scopes |= pb->tag == SF_PB_TAG(2, SF_PB_LEN);
+        case SF_PB_TAG(3, SF_PB_LEN): sf_otlp_set_name(&b->rq, pb, &b->resource.schema_url); break;
+        case SF_PB_TAG(2, SF_PB_LEN):
+            has_scopes = true;
             sf_pb_skip(pb);
             break;
+        case SF_PB_TAG(1000, SF_PB_LEN):
+            has_old_scopes = true;
+            sf_pb_skip(pb);
+            break;
+        default: sf_otlp_skip(&b->rq, pb); break;
         }
     }
+    if (has_scopes && has_old_scopes)
+        b->rq.rejects->n_unseen++;
     b->resource.attrs = sf_otlp_attrs_close(&b->rq, &attrs, &b->resource.dropped_attrs);
     sf_otlp_build_service(&b->resource);
     *out_list = has_scopes ? 2 : 1000;
@@ -79,10 +82,9 @@ static void load_scope(struct sf_otlp_build *b, struct sf_pb *pb)
     while (sf_pb_next(pb)) {
         switch (pb->tag) {
         case SF_PB_TAG(1, SF_PB_LEN): read_scope(b, pb, &attrs); break;
-        case SF_PB_TAG(3, SF_PB_LEN):
-            b->scope.schema_url = sf_otlp_name(&b->rq, sf_pb_str(pb));
-            break;
-        default: sf_pb_skip(pb); break;
+        case SF_PB_TAG(3, SF_PB_LEN): sf_otlp_set_name(&b->rq, pb, &b->scope.schema_url); break;
+        case SF_PB_TAG(2, SF_PB_LEN): sf_pb_skip(pb); break; /* the spans: later */
+        default: sf_otlp_skip(&b->rq, pb); break;
         }
     }
     b->scope.attrs = sf_otlp_attrs_close(&b->rq, &attrs, &b->scope.dropped_attrs);
@@ -109,10 +111,10 @@ static void read_event(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_even
     while (sf_pb_next(&msg)) {
         switch (msg.tag) {
         case SF_PB_TAG(1, SF_PB_I64): ev->time_ns = sf_pb_fixed64(&msg); break;
-        case SF_PB_TAG(2, SF_PB_LEN): ev->name = sf_otlp_name(&b->rq, sf_pb_str(&msg)); break;
+        case SF_PB_TAG(2, SF_PB_LEN): sf_otlp_set_name(&b->rq, &msg, &ev->name); break;
         case SF_PB_TAG(3, SF_PB_LEN): sf_otlp_attrs_add_pb(&b->rq, &msg, &attrs); break;
         case SF_PB_TAG(4, SF_PB_VARINT): ev->dropped_attrs = sf_pb_u32(&msg); break;
-        default: sf_pb_skip(&msg); break;
+        default: sf_otlp_skip(&b->rq, &msg); break;
         }
     }
     ev->attrs = sf_otlp_attrs_close(&b->rq, &attrs, &ev->dropped_attrs);
@@ -127,15 +129,13 @@ static bool read_link(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_link 
     sf_bytes trace_id = {0}, span_id = {0};
     while (sf_pb_next(&msg)) {
         switch (msg.tag) {
-        case SF_PB_TAG(1, SF_PB_LEN): trace_id = sf_pb_bytes(&msg); break;
-        case SF_PB_TAG(2, SF_PB_LEN): span_id = sf_pb_bytes(&msg); break;
-        case SF_PB_TAG(3, SF_PB_LEN):
-            link->trace_state = sf_otlp_name(&b->rq, sf_pb_str(&msg));
-            break;
+        case SF_PB_TAG(1, SF_PB_LEN): sf_otlp_set_id(&b->rq, &msg, &trace_id); break;
+        case SF_PB_TAG(2, SF_PB_LEN): sf_otlp_set_id(&b->rq, &msg, &span_id); break;
+        case SF_PB_TAG(3, SF_PB_LEN): sf_otlp_set_name(&b->rq, &msg, &link->trace_state); break;
         case SF_PB_TAG(4, SF_PB_LEN): sf_otlp_attrs_add_pb(&b->rq, &msg, &attrs); break;
         case SF_PB_TAG(5, SF_PB_VARINT): link->dropped_attrs = sf_pb_u32(&msg); break;
         case SF_PB_TAG(6, SF_PB_I32): link->flags = sf_pb_fixed32(&msg); break;
-        default: sf_pb_skip(&msg); break;
+        default: sf_otlp_skip(&b->rq, &msg); break;
         }
     }
     link->attrs = sf_otlp_attrs_close(&b->rq, &attrs, &link->dropped_attrs);
@@ -152,12 +152,12 @@ static void read_status(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_spa
     uint64_t code;
     while (sf_pb_next(&msg)) {
         switch (msg.tag) {
-        case SF_PB_TAG(2, SF_PB_LEN): s->status_msg = sf_otlp_name(&b->rq, sf_pb_str(&msg)); break;
+        case SF_PB_TAG(2, SF_PB_LEN): sf_otlp_set_name(&b->rq, &msg, &s->status_msg); break;
         case SF_PB_TAG(3, SF_PB_VARINT):
             code = sf_pb_u64(&msg);
             s->status = (uint8_t)(code < SF_STATUSES ? code : SF_STATUS_UNSET);
             break;
-        default: sf_pb_skip(&msg); break;
+        default: sf_otlp_skip(&b->rq, &msg); break;
         }
     }
     sf_pb_join(pb, &msg);
@@ -213,11 +213,11 @@ static void read_span(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_span 
 
     while (sf_pb_next(pb)) {
         switch (pb->tag) {
-        case SF_PB_TAG(1, SF_PB_LEN): ids->trace_id = sf_pb_bytes(pb); break;
-        case SF_PB_TAG(2, SF_PB_LEN): ids->span_id = sf_pb_bytes(pb); break;
-        case SF_PB_TAG(3, SF_PB_LEN): s->trace_state = sf_otlp_name(&b->rq, sf_pb_str(pb)); break;
-        case SF_PB_TAG(4, SF_PB_LEN): ids->parent_id = sf_pb_bytes(pb); break;
-        case SF_PB_TAG(5, SF_PB_LEN): s->name = sf_otlp_name(&b->rq, sf_pb_str(pb)); break;
+        case SF_PB_TAG(1, SF_PB_LEN): sf_otlp_set_id(&b->rq, pb, &ids->trace_id); break;
+        case SF_PB_TAG(2, SF_PB_LEN): sf_otlp_set_id(&b->rq, pb, &ids->span_id); break;
+        case SF_PB_TAG(3, SF_PB_LEN): sf_otlp_set_name(&b->rq, pb, &s->trace_state); break;
+        case SF_PB_TAG(4, SF_PB_LEN): sf_otlp_set_id(&b->rq, pb, &ids->parent_id); break;
+        case SF_PB_TAG(5, SF_PB_LEN): sf_otlp_set_name(&b->rq, pb, &s->name); break;
         case SF_PB_TAG(6, SF_PB_VARINT):
             kind = sf_pb_u64(pb);
             s->kind = (uint8_t)(kind < SF_KINDS ? kind : SF_KIND_UNSPECIFIED);
@@ -238,7 +238,7 @@ static void read_span(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_span 
             n_links++;
             sf_pb_skip(pb);
             break;
-        default: sf_pb_skip(pb); break;
+        default: sf_otlp_skip(&b->rq, pb); break;
         }
     }
     s->attrs = sf_otlp_attrs_close(&b->rq, &attrs, &s->dropped_attrs);
@@ -295,6 +295,8 @@ static bool read_scope_spans(struct sf_otlp_build *b, struct sf_pb *pb)
             break;
         b->at_span++;
     }
+    if (b->n_seen == n_seen && d->scope_spans.len)
+        b->rq.rejects->n_unseen++;
     if (b->n_seen == n_seen && before.at < b->rq.req->at)
         *b->rq.req = before; /* a scope without spans leaves nothing */
     return sf_pb_join(pb, &msg) && !b->err;
@@ -327,6 +329,8 @@ static bool read_resource_spans(struct sf_otlp_build *b, struct sf_pb *pb)
             break;
         b->at_scope++;
     }
+    if (b->n_seen == n_seen && d->resource_spans.len)
+        b->rq.rejects->n_unseen++;
     if (b->n_seen == n_seen && before.at < b->rq.req->at)
         *b->rq.req = before;
     return sf_pb_join(pb, &msg) && !b->err;
@@ -366,7 +370,7 @@ enum sf_err sf_otlp_trace_read_pb(struct sf_otlp_build *b, sf_bytes body)
     b->n_expected = count_spans(pb, 0);
     for (b->at_resource = 0; sf_pb_next(&pb);) {
         if (pb.tag != SF_PB_TAG(1, SF_PB_LEN)) {
-            sf_pb_skip(&pb);
+            sf_otlp_skip(&b->rq, &pb);
             continue;
         }
         if (!read_resource_spans(b, &pb))

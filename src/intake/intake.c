@@ -65,8 +65,8 @@ static enum sf_err no_memory(struct sf_why *why)
 
 bool sf_intake_has_unseen(const struct sf_otlp_rejects *r)
 {
-    return r->n_rejected || r->n_cut_attrs || r->n_cut_values || r->n_cut_keys || r->n_cut_names ||
-           r->n_cut_events || r->n_cut_links;
+    return r->n_rejected || r->n_unseen || r->n_cut_attrs || r->n_cut_values || r->n_cut_keys ||
+           r->n_cut_names || r->n_cut_events || r->n_cut_links;
 }
 
 /* ---- parameters that replay needs ---- */
@@ -140,7 +140,8 @@ static enum sf_err decode_body(uint8_t kind, sf_bytes body, const struct sf_otlp
 struct work {
     const struct sf_intake_config *config;
     const struct sf_intake_request *request;
-    struct sf_intake_tools *tools;
+    struct sf_intake_tools *tools; /* lent by the caller, or own; NULL until they are needed */
+    bool has_own_tools;
     struct sf_buf inflated; /* empty when the body came plain */
     sf_bytes plain;
     uint64_t dup_hash;
@@ -149,6 +150,15 @@ struct work {
     struct sf_arena redacted;
     struct sf_intake_result result;
 };
+
+static bool need_tools(struct work *w)
+{
+    if (!w->tools) {
+        w->tools = sf_intake_tools_new();
+        w->has_own_tools = w->tools != NULL;
+    }
+    return w->tools != NULL;
+}
 
 static enum sf_err set_log(struct work *w, struct sf_batch *b, uint8_t kind, uint8_t encoding,
                            size_t decoded_len, const struct sf_otlp_limits *limits,
@@ -177,6 +187,8 @@ static enum sf_err log_normalised(struct work *w, struct sf_batch *b,
     struct sf_buf plain = {0};
     enum sf_err err = SF_OK;
 
+    if (!need_tools(w))
+        return no_memory(why);
     sf_span_batch_encode(spans, &plain);
     if (!sf_buf_ok(&plain))
         err = sf_fail(why, plain.err, "intake: no memory to write a batch");
@@ -208,8 +220,11 @@ static void move_buf(struct sf_buf *to, struct sf_buf *from)
 static enum sf_err choose_form(struct work *w, struct sf_batch *b, struct sf_why *why)
 {
     const struct sf_intake_request *rq = w->request;
+    /* JSON has too many ways to say a thing twice, or to a reader that ignores it: never kept as
+     * it came while secrets are looked for. */
     bool must_change = w->result.n_redacted || rq->body->len > SF_LIMIT_LOGGED_BODY_LEN ||
-                       (w->config->redactor && sf_intake_has_unseen(&w->result.rejects));
+                       (w->config->redactor && (rq->kind == SF_LOG_OTLP_TRACES_JSON ||
+                                                sf_intake_has_unseen(&w->result.rejects)));
     enum sf_err err;
 
     if (must_change) {
@@ -365,22 +380,20 @@ enum sf_err sf_intake_traces(const struct sf_intake_config *config,
                              struct sf_why *why)
 {
     size_t max_len = config->max_inflated_len ? config->max_inflated_len : SF_LIMIT_INFLATED_LEN;
-    struct sf_intake_tools *own = config->tools ? NULL : sf_intake_tools_new();
     struct work w = {.config = config,
                      .request = request,
-                     .tools = config->tools ? config->tools : own,
+                     .tools = config->tools,
                      .plain = sf_buf_bytes(request->body)};
     enum sf_err err = SF_OK;
 
-    if (!w.tools)
-        return no_memory(why);
     if (request->kind != SF_LOG_OTLP_TRACES_PB && request->kind != SF_LOG_OTLP_TRACES_JSON)
         err = sf_fail(why, SF_ERR_UNSUPPORTED, "intake: no trace request");
     w.dup_hash = hash_request(request->tenant, (uint8_t)request->kind,
                               request->is_zlib ? 15 : (uint8_t)request->coding, w.plain);
     if (!err && (request->coding != SF_LOG_PLAIN || request->is_zlib)) {
-        err = inflate_bytes(w.tools, request->coding, request->is_zlib, w.plain, max_len,
-                            &w.inflated, why);
+        err = need_tools(&w) ? inflate_bytes(w.tools, request->coding, request->is_zlib, w.plain,
+                                             max_len, &w.inflated, why)
+                             : no_memory(why);
         w.plain = sf_buf_bytes(&w.inflated);
     } else if (!err && w.plain.len > max_len) {
         err = sf_fail(why, SF_ERR_LIMIT, "the body is longer than %zu bytes", max_len);
@@ -394,7 +407,8 @@ enum sf_err sf_intake_traces(const struct sf_intake_config *config,
     if (!err)
         *out = w.result;
     sf_buf_done(&w.inflated);
-    sf_intake_tools_free(own);
+    if (w.has_own_tools)
+        sf_intake_tools_free(w.tools);
     return err;
 }
 

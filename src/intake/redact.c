@@ -290,7 +290,8 @@ static bool redact_list(struct pass *p, struct sf_value *val, unsigned depth)
         p->key = key;
         if (is_kvlist) {
             size_t mark = sf_pb_write_begin(&out, 1);
-            sf_pb_write_str(&out, 1, item.key);
+            if (item.key.len)
+                sf_pb_write_str(&out, 1, item.key);
             if (before.val.type != SF_VALUE_NONE)
                 write_any(&out, 2, item.val);
             sf_pb_write_end(&out, mark);
@@ -298,6 +299,13 @@ static bool redact_list(struct pass *p, struct sf_value *val, unsigned depth)
             write_any(&out, 1, item.val);
         }
     }
+    /* Written anew it must be the same: if not, something is in there that nobody looked at. */
+    if (!is_changed && sf_buf_ok(&out) && !sf_str_eq(sf_buf_str(&out), val->str)) {
+        note(p, SF_SHAPE_UNKNOWN, val->str);
+        is_changed = true;
+    }
+    if (!sf_buf_ok(&out))
+        p->is_full = true;
     if (is_changed && (!sf_buf_ok(&out) || !sf_arena_copy(p->req, sf_buf_str(&out), &val->str)))
         p->is_full = true;
     sf_buf_done(&out);

@@ -51,7 +51,7 @@ enum { N_BUILTIN_WORDS = sizeof(builtin_words) / sizeof(builtin_words[0]) };
 static const char *const shape_names[SF_SHAPES] = {
     "shape: card number",          "shape: cloud key",    "shape: JWT",
     "shape: authorization header", "shape: private key",  "shape: token with prefix",
-    "shape: password in URL",      "shape: secret=value",
+    "shape: password in URL",      "shape: secret=value", "shape: unknown field",
 };
 
 /* ---- verdicts on keys ---- */

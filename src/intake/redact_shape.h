@@ -18,7 +18,8 @@ enum sf_shape {
     SF_SHAPE_PRIVATE_KEY,
     SF_SHAPE_TOKEN, /* with a prefix its maker gave it */
     SF_SHAPE_URL_PASSWORD,
-    SF_SHAPE_PAIR, /* password=..., "token": ... */
+    SF_SHAPE_PAIR,    /* password=..., "token": ... */
+    SF_SHAPE_UNKNOWN, /* bytes in an array or map that mean nothing to us */
     SF_SHAPES
 };
 
