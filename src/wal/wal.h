@@ -34,7 +34,7 @@ struct sf_wal_entry {
 };
 
 /* sync_buckets[i] counts syncs of at most this << i; the last one all that took longer. */
-#define SF_WAL_SYNC_BUCKET_NS 64000
+#define SF_WAL_SYNC_BUCKET_NS 62500
 
 struct sf_wal_stats {
     uint64_t len; /* of all slots on disk */

@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+"""kill_loop - kill -9 at any moment loses nothing that was acknowledged.
+
+Writers send spans of known content and remember which were acknowledged; meanwhile blocks are flushed, merged and
+erased. The server is killed: after a random time, or by itself in the middle of a random file call (of the log, of a
+block being written, of the catalogue, of a deletion), or while it starts. After every restart each acknowledged span
+must be there exactly once and unchanged, and what was erased must stay away; some restarts find the catalogue
+deleted. Requests whose answer never came are sent again after the restart, as an SDK does, and must not count twice.
+"""
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from support import server_rig as rig  # noqa: E402
+from support.faultfs import faultfs  # noqa: E402
+
+N_CYCLES = max(3, int(220 * rig.scale()))
+BUDGET_S = 200 * max(1.0, rig.scale())
+N_WRITERS = 3
+KILL_PATHS = ["/wal/", "/spans/", "/tmp/", "meta.db", "erase.log", ""]
+
+
+class Writer(threading.Thread):
+    """Sends until told to stop or until the server is gone."""
+
+    def __init__(self, loop, number, cycle):
+        super().__init__(daemon=True)
+        self.rng = random.Random(loop.rng.random())
+        self.loop, self.number, self.cycle = loop, number, cycle
+        self.stop = threading.Event()
+        self.acked = []      # spans
+        self.unanswered = None  # (service, spans, body, headers)
+        self.fault = None
+        self.traces = []
+
+    def pick_trace(self):
+        if self.traces and self.rng.random() < 0.4:
+            return self.rng.choice(self.traces)
+        trace = rig.new_trace(self.rng)
+        self.traces = self.traces[-20:] + [trace]
+        return trace
+
+    def run(self):
+        client = self.loop.server.client()
+        service, name = f"cycle-{self.cycle}", f"writer-{self.number}"
+        try:
+            while not self.stop.is_set():
+                spans = [rig.new_span(self.rng, self.pick_trace(), name) for _ in range(self.rng.randint(1, 12))]
+                body, headers = rig.make_request(self.rng, service, spans)
+                self.unanswered = (spans, body, headers)
+                while not rig.post(client, body, headers):
+                    if self.stop.wait(0.01):
+                        return
+                self.unanswered = None
+                self.acked += spans
+        except rig.Gone:
+            pass
+        except Exception as e:  # pylint: disable=broad-except
+            self.fault = f"{type(e).__name__}: {e}"
+        finally:
+            client.close()
+
+
+class Disturber(threading.Thread):
+    """Flushes all the time, and erases a trace now and then."""
+
+    def __init__(self, loop):
+        super().__init__(daemon=True)
+        self.loop = loop
+        self.rng = random.Random(loop.rng.random())
+        self.stop = threading.Event()
+        self.fault = None
+
+    def erase_one(self, client):
+        loop = self.loop
+        span = rig.new_span(self.rng, rig.new_trace(self.rng), "to be erased")
+        body, headers = rig.make_request(self.rng, "erasable", [span])
+        if not rig.post(client, body, headers):
+            return
+        status, _, answer = client.call("POST", "/api/v1/erase", json.dumps({"traces": [span.trace.hex()]}),
+                                        {"Content-Type": "application/json"})
+        if status == 200:
+            loop.erased.append(span.trace)
+        elif status not in (429, 503):
+            raise AssertionError(f"erase: {status} {answer[:200]!r}")
+
+    def run(self):
+        client = self.loop.server.client()
+        old_s = 3600 - 3
+        try:
+            while not self.stop.wait(self.rng.uniform(0.01, 0.08)):
+                choice = self.rng.random()
+                if choice < 0.6:
+                    status, _, answer = client.call("POST", "/api/v1/flush")
+                    if status not in (200, 429, 503):
+                        raise AssertionError(f"flush: {status} {answer[:200]!r}")
+                elif choice < 0.88:
+                    self.erase_one(client)
+                else:  # three seconds from now retention takes it
+                    span = rig.new_span(self.rng, rig.new_trace(self.rng), "old",
+                                        time.time_ns() - old_s * 1_000_000_000)
+                    rig.post(client, *rig.make_request(self.rng, "old", [span]))
+        except rig.Gone:
+            pass
+        except Exception as e:  # pylint: disable=broad-except
+            self.fault = f"{type(e).__name__}: {e}"
+        finally:
+            client.close()
+
+
+class Loop:
+    def __init__(self, folder, rng, library):
+        self.rng = rng
+        self.folder = folder
+        self.control = faultfs.Control(os.path.join(folder, "faults"), library)
+        self.server = rig.Server(os.path.join(folder, "data"), env=self.control.env(),
+                                 settings={"retention.spans": "1h", "retention.min_free": "1MB"})
+        self.acked = {}     # trace > [span]
+        self.recent = []    # traces touched in the last two cycles
+        self.erased = []
+        self.expected = {}  # (service, operation) > spans
+        self.unanswered = []
+        self.counts = {"kills": 0, "call kills": 0, "start kills": 0, "stops": 0, "lost catalogues": 0, "fsck": 0,
+                       "spans": 0, "resent": 0}
+        self.faults = []
+
+    # --- one life of the server ---
+
+    def restart(self):
+        """True when it is ready. Kills it a few times while it starts."""
+        while self.rng.random() < 0.15:
+            self.server.start(wait=False)
+            time.sleep(self.rng.uniform(0, 0.06))
+            self.server.kill()
+            self.counts["start kills"] += 1
+        if self.server.start():
+            return True
+        self.faults.append("the server does not start again:\n" + self.server.log_tail())
+        return False
+
+    def resend(self):
+        client = self.server.client()
+        for service, spans, body, headers in self.unanswered:
+            for _ in range(500):
+                if rig.post(client, body, headers):
+                    self.note_acked(service, spans)
+                    self.counts["resent"] += 1
+                    break
+                time.sleep(0.01)
+            else:
+                self.faults.append("a request sent again is refused for ever")
+        self.unanswered = []
+        client.close()
+
+    def note_acked(self, service, spans):
+        for s in spans:
+            self.acked.setdefault(s.trace, []).append(s)
+            key = (service, s.name)
+            self.expected[key] = self.expected.get(key, 0) + 1
+        self.counts["spans"] += len(spans)
+
+    def check(self, traces):
+        client = self.server.client()
+        for trace in traces:
+            self.faults += rig.faults_of_trace(rig.get_trace(client, trace), self.acked[trace])
+            if len(self.faults) > 20:
+                break
+        for trace in self.rng.sample(self.erased, min(5, len(self.erased))):
+            if rig.get_trace(client, trace):
+                self.faults.append(f"trace {trace.hex()} was erased and is back")
+        client.close()
+
+    def arm(self):
+        """Perhaps a death in the middle of a file call."""
+        if self.rng.random() < 0.55:
+            path = self.rng.choice(KILL_PATHS)
+            most = 400 if path == "/wal/" else 60
+            self.control.arm(faultfs.CHANGES, mode=faultfs.KILL, first=self.rng.randint(1, most),
+                             n_fail=1, path=path)
+            return True
+        return False
+
+    def live(self, cycle):
+        """Writes until the end of this life."""
+        writers = [Writer(self, i, cycle) for i in range(N_WRITERS)]
+        disturber = Disturber(self)
+        is_armed = self.arm()
+        for t in writers + [disturber]:
+            t.start()
+        if is_armed:
+            if self.server.wait_exit(0.5) is not None:
+                self.counts["call kills"] += 1
+        else:
+            time.sleep(self.rng.uniform(0.02, 0.45))
+        if self.server.is_alive() and self.rng.random() < 0.06:
+            self.control.disarm()
+            self.counts["stops"] += 1
+            code = self.server.stop()
+            if code != 0:
+                self.faults.append(f"exit status {code} after SIGTERM:\n" + self.server.log_tail())
+        else:
+            self.server.kill()
+            self.counts["kills"] += 1
+            if self.server.process.returncode != -9:
+                self.faults.append(f"ended by itself with {self.server.process.returncode}:\n" + self.server.log_tail())
+        self.control.disarm()
+        touched = set()
+        for t in writers + [disturber]:
+            t.stop.set()
+        for t in writers + [disturber]:
+            t.join(30)
+            if t.fault:
+                self.faults.append(t.fault)
+        for w in writers:
+            self.note_acked(f"cycle-{cycle}", w.acked)
+            touched.update(s.trace for s in w.acked)
+            if w.unanswered:
+                self.unanswered.append((f"cycle-{cycle}",) + w.unanswered)
+                touched.update(s.trace for s in w.unanswered[0])
+        return touched
+
+    def between(self):
+        """Things done to the directory while nobody serves it."""
+        if self.rng.random() < 0.12:
+            for name in ("meta.db", "meta.db-wal", "meta.db-shm"):
+                path = os.path.join(self.server.data, name)
+                if os.path.exists(path):
+                    os.unlink(path)
+            self.counts["lost catalogues"] += 1
+        elif self.rng.random() < 0.08:
+            done = subprocess.run([rig.SPANFLAME, "fsck", self.server.data], stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, check=False)
+            self.counts["fsck"] += 1
+            if done.returncode != 0:
+                self.faults.append(f"fsck ends with {done.returncode}:\n{done.stdout[-2000:]}")
+
+    def run(self):
+        start = time.monotonic()
+        previous = set()
+        cycle = 0
+        while cycle < N_CYCLES and time.monotonic() - start < BUDGET_S and not self.faults:
+            if not self.restart():
+                break
+            self.resend()
+            known = [t for t in previous if t in self.acked]
+            older = self.rng.sample(list(self.acked), min(20, len(self.acked)))
+            self.check(known + older)
+            if self.faults:
+                break
+            previous = self.live(cycle)
+            self.between()
+            cycle += 1
+        return cycle
+
+    # --- the end ---
+
+    def settle(self):
+        """Everything into blocks, then every span once more, and how often each was counted."""
+        if not self.restart():
+            return
+        self.resend()
+        client = self.server.client()
+        client.call("POST", "/api/v1/flush")
+        self.check(list(self.acked))
+        now = int(time.time())
+        status, _, body = client.call("GET", f"/api/v1/services?from={now - 7200}&until={now + 3600}")
+        if status != 200:
+            self.faults.append(f"services: {status} {body[:200]!r}")
+            return
+        self.compare_counts(json.loads(body))
+        client.close()
+
+    def compare_counts(self, answer):
+        seen = {}
+        for service in answer.get("services", []):
+            for op in service.get("operations", []):
+                seen[(service["service"], op["operation"])] = int(op["spans"])
+        for key, want in self.expected.items():
+            n = seen.get(key, 0)
+            if n != want:
+                self.faults.append(f"{key[0]} {key[1]}: {want} spans were acknowledged, {n} are counted")
+
+
+def main():
+    tap = rig.Tap()
+    library = os.path.join(os.environ["BUILD_ROOT"], "tests", "libfaultfs.so")
+    folder = rig.scratch("sf_kill.")
+    loop = Loop(folder, rig.seeded(), library)
+    n_cycles = 0
+    try:
+        n_cycles = loop.run()
+        tap.check(not loop.faults, "every acknowledged span is there once after every restart", "\n".join(loop.faults[:20]))
+        if not loop.faults:
+            loop.settle()
+            tap.check(not loop.faults, "at the end all spans are there and none is counted twice",
+                      "\n".join(loop.faults[:20]))
+    except (rig.Gone, AssertionError) as e:
+        tap.check(False, "the server answers", f"{e}\n{loop.server.log_tail()}")
+    finally:
+        loop.server.kill()
+    tap.say(f"{n_cycles} cycles, " + ", ".join(f"{v} {k}" for k, v in loop.counts.items()) +
+            f", {len(loop.erased)} erased")
+    tap.check(n_cycles >= min(N_CYCLES, 3) and loop.counts["kills"] > 0 and loop.counts["spans"] > 0,
+              "the loop killed and wrote")
+    code = tap.end()
+    if code and os.environ.get("KEEP") != "no":
+        tap.say("kept for a look: " + folder)
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

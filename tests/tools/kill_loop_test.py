@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""The kill loop notices a server that loses, doubles, changes or resurrects, and passes one that does not."""
+import os
+import subprocess
+import sys
+
+ROOT = os.environ["SOURCE_ROOT"]
+FAKE = os.path.join(ROOT, "tests", "support", "fake_server.py")
+LOOP = os.path.join(ROOT, "tests", "fault", "kill_loop.py")
+
+
+def run(fake):
+    env = dict(os.environ, SPANFLAME=FAKE, FAKE=fake, CHECK_SCALE="0.02", SEED="7", KEEP="no")
+    done = subprocess.run([sys.executable, LOOP], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False, timeout=120)
+    return done.returncode, done.stdout
+
+
+def main():
+    wanted = {"": 0, "lossy": 1, "double": 1, "changes": 1, "forgets": 1}
+    print(f"1..{len(wanted)}")
+    n_failed = 0
+    for i, (fake, want) in enumerate(wanted.items(), 1):
+        code, said = run(fake)
+        ok = code == want
+        print(f"{'ok' if ok else 'not ok'} {i} - {'passes a good server' if want == 0 else 'notices a server that is ' + fake}")
+        if not ok:
+            n_failed += 1
+            print("\n".join("# " + line for line in said.splitlines()))
+    return 1 if n_failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
