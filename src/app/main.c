@@ -4,6 +4,7 @@
 
 #include "app/check_config_command.h"
 #include "app/redact_command.h"
+#include "app/serve_command.h"
 #include "app/token_command.h"
 #include "app/version.h"
 #include "cli/args.h"
@@ -24,6 +25,8 @@ static int run_version(int argc, char **argv)
 }
 
 static const struct sf_command own[] = {
+    {"serve", "run the server", sf_serve_run, NULL},
+    {"server", "run the server", sf_serve_run, "serve"},
     {"check-config", "check the configuration and show what is in effect", sf_check_config_run,
      NULL},
     {"redact", "show what redaction would change in a file", sf_redact_run, NULL},

@@ -153,9 +153,10 @@ static enum sf_err find_tenant(struct sf_call *call, struct sf_store *store, uin
     return err;
 }
 
-static enum sf_err take_in(struct sf_call *call, uint32_t tenant, struct sf_intake_result *out,
-                           struct sf_why *why)
+static enum sf_err take_in(struct sf_call *call, struct sf_worker *worker, uint32_t tenant,
+                           struct sf_intake_result *out, struct sf_why *why)
 {
+    struct sf_intake_config config = call->service->intake;
     const struct sf_request *r = call->request;
     struct sf_buf body = {0};
     struct sf_intake_request in = {.kind = call->form == SF_FORM_OTLP_JSON ? SF_LOG_OTLP_TRACES_JSON
@@ -168,11 +169,12 @@ static enum sf_err take_in(struct sf_call *call, uint32_t tenant, struct sf_inta
                                    .recv_ns = r->recv_ns,
                                    .body = &body};
     bool is_large = sf_exchange_body(call->ex)->len > SF_LIMIT_LARGE_BODY_LEN;
+    config.tools = worker->tools;
     if (is_large)
         wait_for_large(call->service);
     enum sf_err err = read_body(call, &body, why);
     if (!err)
-        err = sf_intake_traces(&call->service->intake, &in, out, why);
+        err = sf_intake_traces(&config, &in, out, why);
     sf_buf_done(&body);
     if (is_large)
         free_large(call->service);
@@ -230,7 +232,7 @@ bool sf_otlp_traces_export(struct sf_call *call, struct sf_worker *worker)
     uint32_t tenant = 0;
     enum sf_err err = find_tenant(call, store, &tenant, &why);
     if (!err)
-        err = take_in(call, tenant, &result, &why);
+        err = take_in(call, worker, tenant, &result, &why);
     if (err)
         return sf_call_fail(call, err, &why);
     count_result(call, &result);

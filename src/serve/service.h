@@ -72,4 +72,5 @@ const char *sf_service_unready(struct sf_service *s, char room[200]);
 struct sf_worker {
     unsigned number;
     struct sf_arena arena;
+    struct sf_intake_tools *tools; /* of ingest threads */
 };

@@ -1,0 +1,165 @@
+#include "app/serve_command.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "app/config.h"
+#include "app/log.h"
+#include "app/server.h"
+#include "app/version.h"
+#include "os/clock.h"
+#include "os/terminal.h"
+#include "os/thread.h"
+
+static sigset_t handled_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    return set;
+}
+
+/* Waits for a signal up to `ms`; 0: none came. */
+static int next_signal(unsigned ms)
+{
+    sigset_t set = handled_signals();
+    struct timespec wait = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    int sig = sigtimedwait(&set, NULL, &wait);
+    return sig > 0 ? sig : 0;
+}
+
+/* While the orderly end is under way: a second signal means "now". Everything acknowledged is on
+ * disk, so nothing is lost but the next start replays the log. */
+static void end_on_second_signal(__attribute__((unused)) void *arg)
+{
+    sigset_t set;
+    int sig;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    if (sigwait(&set, &sig) == 0)
+        _exit(1);
+}
+
+static struct sf_log *open_log(const struct sf_config *config)
+{
+    bool is_human = config->log.format == SF_FORMAT_HUMAN ||
+                    (config->log.format == SF_FORMAT_AUTO && sf_terminal_is(STDERR_FILENO));
+    return sf_log_new(STDERR_FILENO, is_human, is_human && sf_terminal_has_color(STDERR_FILENO),
+                      (enum sf_say_level)config->log.level);
+}
+
+static void reload(struct sf_server *server, struct sf_log *log)
+{
+    struct sf_why why = {0};
+    if (sf_server_reload(server, &why))
+        sf_log_print(log, SF_SAY_ERROR, "server: tokens stay as they were: %s", why.text);
+    else
+        sf_log_print(log, SF_SAY_INFO, "server: tokens read again");
+}
+
+/* Until a signal says stop. Returns the exit code. */
+static int watch(struct sf_server *server, struct sf_log *log, const struct sf_config *config)
+{
+    bool is_ready = false;
+    int64_t started_ns = sf_clock_mono_ns();
+    for (;;) {
+        enum sf_err err = SF_OK;
+        struct sf_why why = {0};
+        int sig = next_signal(is_ready ? 1000 : 20);
+        if (sig == SIGTERM || sig == SIGINT) {
+            sf_log_print(log, SF_SAY_INFO, "server: stopping (%s)",
+                         sig == SIGTERM ? "SIGTERM" : "SIGINT");
+            /* Half-way through the replay nothing is held that is not on disk already. */
+            if (!is_ready)
+                _exit(0);
+            return 0;
+        }
+        if (sig == SIGHUP)
+            reload(server, log);
+        sf_log_tick(log, sf_clock_mono_ns());
+        if (is_ready || !sf_server_is_open(server, &err, &why))
+            continue;
+        if (err) {
+            sf_log_print(log, SF_SAY_ERROR, "%s", why.text);
+            return 1;
+        }
+        is_ready = true;
+        sf_log_print(log, SF_SAY_INFO, "spanflame %s is ready: %s data=%s (%lld ms)", sf_version(),
+                     sf_server_addresses(server), config->data_dir,
+                     (long long)((sf_clock_mono_ns() - started_ns) / 1000000));
+    }
+}
+
+static int serve(const struct sf_config *config, struct sf_log *log)
+{
+    struct sf_server *server = NULL;
+    struct sf_thread impatience = {0};
+    struct sf_why why = {0};
+    sigset_t set = handled_signals();
+    signal(SIGPIPE, SIG_IGN);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    for (size_t i = 0; i < config->warnings.n; i++)
+        sf_log_print(log, SF_SAY_WARN, "config: %s", config->warnings.items[i]);
+    if (sf_server_start(config, log, &server, &why)) {
+        sf_log_print(log, SF_SAY_ERROR, "%s", why.text);
+        return 1;
+    }
+    int code = watch(server, log, config);
+    /* Not joined: it ends with the process, or ends the process. */
+    (void)sf_thread_start(&impatience, "signals", 0, end_on_second_signal, NULL, NULL);
+    sf_server_stop(server);
+    sf_server_free(server);
+    if (code == 0)
+        sf_log_print(log, SF_SAY_INFO, "server: stopped");
+    return code;
+}
+
+int sf_serve_run(int argc, char **argv)
+{
+    struct sf_config_flags flags;
+    struct sf_args args = {
+        .command = "serve",
+        .usage = "[--data DIR] [--config FILE] [--listen HOST:PORT]...",
+        .summary = "Runs the server in the foreground.",
+        .details =
+            "Takes OTLP traces and answers queries on every address it listens on, by default "
+            "127.0.0.1 and ::1 on 4317, 4318, 4040 and 3200. --listen replaces these. Addresses "
+            "other machines can reach need auth.token_file, TLS client certificates or "
+            "--allow-public-without-auth. SIGTERM ends it in order, SIGHUP reads the tokens again.",
+        .examples = "spanflame serve --data /var/lib/spanflame\n"
+                    "spanflame serve --listen 127.0.0.1:4319 --listen [::1]:4319\n"
+                    "spanflame serve --config /etc/spanflame/spanflame.yaml --memory 512MB",
+        .flags = flags.table,
+        .n_flags = SF_CONFIG_N_FLAGS,
+    };
+    struct sf_config *config = NULL;
+    struct sf_why why = {0};
+    sf_config_flags_init(&flags);
+    switch (sf_args_parse(&args, argc, argv)) {
+    case SF_ARGS_DONE: return 0;
+    case SF_ARGS_BAD: return 2;
+    case SF_ARGS_RUN: break;
+    }
+    if (args.n_words) {
+        fprintf(stderr, "spanflame serve: takes no words; did you mean --data %s?\n",
+                args.words[0]);
+        return 2;
+    }
+    if (sf_config_flags_load(&flags, &config, &why) || sf_config_check_public(config, &why)) {
+        fprintf(stderr, "spanflame serve: %s\n", why.text);
+        sf_config_free(config);
+        return 1;
+    }
+    struct sf_log *log = open_log(config);
+    int code = log ? serve(config, log) : 1;
+    sf_log_free(log);
+    sf_config_free(config);
+    return code;
+}

@@ -1,0 +1,355 @@
+#include "app/server.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "app/port_owner.h"
+#include "app/tokens.h"
+#include "app/version.h"
+#include "base/heap.h"
+#include "base/limits.h"
+#include "intake/intake.h"
+#include "intake/redact.h"
+#include "listen/listener.h"
+#include "os/clock.h"
+#include "os/dir.h"
+#include "serve/router.h"
+#include "store/local/local.h"
+
+enum { MAX_WORKERS = 256, DRAIN_MS = 10000 };
+
+struct worker {
+    struct sf_thread thread;
+    struct sf_worker work;
+    struct sf_queue *queue;
+};
+
+struct sf_server {
+    const struct sf_config *config;
+    struct sf_log *log;
+    struct sf_service service;
+    struct sf_redactor *redactor;
+    struct sf_tokens *tokens; /* NULL: none are asked for */
+    char auth_header[64];     /* lower case */
+    struct sf_dir *dir;
+    struct sf_listener *listener;
+    struct sf_buf addresses;
+    struct worker *workers;
+    size_t n_workers;
+    unsigned n_ingest, n_query;
+
+    struct sf_thread opener;
+    struct sf_store *store; /* owned; the service's pointer is a view of it */
+    struct sf_mutex mutex;  /* guards what follows */
+    bool is_open;
+    enum sf_err open_err;
+    struct sf_why open_why;
+};
+
+/* ---- the store ---- */
+
+static enum sf_err replay(__attribute__((unused)) void *arg, const struct sf_logged *rec,
+                          struct sf_batch **out, struct sf_why *why)
+{
+    return sf_intake_replay(rec, out, why);
+}
+
+static void on_progress(void *arg, uint64_t done_len, uint64_t all_len)
+{
+    struct sf_server *s = arg;
+    atomic_store(&s->service.replay_done_len, done_len);
+    atomic_store(&s->service.replay_all_len, all_len);
+}
+
+static void on_notice(void *arg, const char *sentence)
+{
+    struct sf_server *s = arg;
+    sf_log_say(s->log, SF_SAY_WARN, sentence);
+}
+
+static void open_store(void *arg)
+{
+    struct sf_server *s = arg;
+    struct sf_why why = {0};
+    struct sf_store_config config = {.dir = s->dir,
+                                     .replay = replay,
+                                     .memory_len = s->config->memory_len,
+                                     .retention = s->config->retention,
+                                     .n_writers = s->n_ingest,
+                                     .progress = on_progress,
+                                     .progress_arg = s,
+                                     .notice = on_notice,
+                                     .notice_arg = s};
+    enum sf_err err = sf_store_local_ops.open(&config, &s->store, &why);
+    if (!err) {
+        atomic_store(&s->service.store, s->store);
+        atomic_store(&s->service.state, SF_SERVICE_READY);
+    }
+    sf_mutex_lock(&s->mutex);
+    s->is_open = true;
+    s->open_err = err;
+    s->open_why = why;
+    sf_mutex_unlock(&s->mutex);
+}
+
+bool sf_server_is_open(struct sf_server *s, enum sf_err *out_err, struct sf_why *why)
+{
+    sf_mutex_lock(&s->mutex);
+    bool is_open = s->is_open;
+    if (is_open) {
+        *out_err = s->open_err;
+        *why = s->open_why;
+    }
+    sf_mutex_unlock(&s->mutex);
+    return is_open;
+}
+
+/* ---- threads ---- */
+
+static void work(void *arg)
+{
+    struct worker *w = arg;
+    struct sf_exchange *ex;
+    while ((ex = sf_queue_take(w->queue)))
+        sf_router_run(ex, &w->work);
+}
+
+static enum sf_err start_workers(struct sf_server *s, struct sf_why *why)
+{
+    static const struct {
+        const char *name;
+        int nice;
+    } kinds[] = {{"ingest", 0}, {"query", 5}, {"control", 0}};
+    struct sf_queue *queues[] = {s->service.ingest, s->service.query, s->service.control};
+    unsigned counts[] = {s->n_ingest, s->n_query, 1};
+    s->workers = sf_heap_new_n(s->n_ingest + s->n_query + 1u, sizeof(*s->workers));
+    if (!s->workers)
+        return sf_fail(why, SF_ERR_NOMEM, "server: no memory for threads");
+    for (size_t k = 0; k < 3; k++) {
+        for (unsigned i = 0; i < counts[k]; i++) {
+            struct worker *w = &s->workers[s->n_workers];
+            char name[16];
+            snprintf(name, sizeof(name), "%s-%u", kinds[k].name, i);
+            w->work.number = i;
+            w->queue = queues[k];
+            if (!sf_arena_init(&w->work.arena, s->service.query_memory_len))
+                return sf_fail(why, SF_ERR_NOMEM, "server: no memory for thread %s", name);
+            s->n_workers++;
+            if (w->queue == s->service.ingest && !(w->work.tools = sf_intake_tools_new()))
+                return sf_fail(why, SF_ERR_NOMEM, "server: no memory for thread %s", name);
+            enum sf_err err = sf_thread_start(&w->thread, name, kinds[k].nice, work, w, why);
+            if (err)
+                return err;
+        }
+    }
+    return SF_OK;
+}
+
+/* ---- the listener ---- */
+
+static bool is_ipv6(const char *host)
+{
+    return strchr(host, ':') != NULL;
+}
+
+static void list_addresses(struct sf_server *s)
+{
+    for (size_t i = 0; i < s->config->n_addresses; i++) {
+        const struct sf_listen_address *a = &s->config->addresses[i];
+        uint16_t port = sf_listener_port(s->listener, i);
+        if (port)
+            sf_buf_print(&s->addresses, is_ipv6(a->host) ? "%s[%s]:%u%s" : "%s%s:%u%s",
+                         s->addresses.len ? " " : "", a->host, port, a->tls ? "(tls)" : "");
+    }
+    sf_buf_add_u8(&s->addresses, 0);
+}
+
+const char *sf_server_addresses(const struct sf_server *s)
+{
+    return sf_buf_ok(&s->addresses) && s->addresses.len ? (const char *)s->addresses.p : "";
+}
+
+/* The listener says which address is busy; we add whose it is and what to do. */
+static void explain_busy(const struct sf_config *config, struct sf_why *why)
+{
+    for (size_t i = 0; i < config->n_addresses; i++) {
+        const struct sf_listen_address *a = &config->addresses[i];
+        char text[16], owner[40] = "";
+        size_t at;
+        snprintf(text, sizeof(text), ":%u", a->port);
+        if (a->port == 0 || !sf_str_find(sf_str_from(why->text), sf_str_from(text), &at))
+            continue;
+        int pid = sf_port_owner(a->port);
+        if (pid)
+            snprintf(owner, sizeof(owner), " (by pid %d)", pid);
+        uint16_t other = sf_port_free_after(a->port);
+        sf_fail(why, SF_ERR_BUSY,
+                is_ipv6(a->host) ? "port %u is in use%s; choose another with --listen [%s]:%u"
+                                 : "port %u is in use%s; choose another with --listen %s:%u",
+                a->port, owner, a->host, other ? other : 0);
+        return;
+    }
+}
+
+static enum sf_err start_listener(struct sf_server *s, struct sf_why *why)
+{
+    const struct sf_config_limits *limits = &s->config->limits;
+    struct sf_buf spool = {0};
+    unsigned cores = sf_thread_cores();
+    sf_buf_print(&spool, "%s/spool", s->config->data_dir);
+    sf_buf_add_u8(&spool, 0);
+    if (!sf_buf_ok(&spool))
+        return sf_fail(why, SF_ERR_NOMEM, "server: no memory");
+    struct sf_listen_config config = {
+        .addresses = s->config->addresses,
+        .n_addresses = s->config->n_addresses,
+        .n_loops = cores > 4 ? cores / 4 : 1,
+        .limits = {.connections = (unsigned)limits->connections,
+                   .body_len = limits->body_len,
+                   .header_timeout_ms = (unsigned)(limits->header_timeout_ns / 1000000),
+                   .body_timeout_ms = (unsigned)(limits->body_timeout_ns / 1000000),
+                   .idle_timeout_ms = (unsigned)(limits->idle_timeout_ns / 1000000),
+                   .total_timeout_ms = (unsigned)(limits->total_timeout_ns / 1000000)},
+        .spool_path = (const char *)spool.p,
+        .hooks = {sf_router_on_headers, sf_router_on_request, sf_router_on_fault, &s->service}};
+    enum sf_err err = sf_dir_make(s->dir, "spool", why);
+    if (!err)
+        err = sf_listener_start(&config, &s->listener, why);
+    if (err == SF_ERR_BUSY)
+        explain_busy(s->config, why);
+    sf_buf_done(&spool);
+    if (err)
+        return err;
+    s->service.listener = s->listener;
+    list_addresses(s);
+    return SF_OK;
+}
+
+/* ---- start and end ---- */
+
+static enum sf_err open_tokens(struct sf_server *s, struct sf_why *why)
+{
+    const char *header = s->config->auth.header;
+    if (!s->config->auth.token_file)
+        return SF_OK;
+    enum sf_err err = sf_tokens_open(s->config->auth.token_file, &s->tokens, why);
+    if (err)
+        return err;
+    if (sf_tokens_is_shared(s->tokens))
+        sf_log_print(s->log, SF_SAY_WARN, "server: others can read %s; chmod 600 it",
+                     s->config->auth.token_file);
+    for (size_t i = 0; header && header[i] && i < sizeof(s->auth_header) - 1; i++)
+        s->auth_header[i] = (char)tolower((unsigned char)header[i]);
+    s->service.auth = (struct sf_service_auth){
+        .scopes = sf_tokens_scopes, .arg = s->tokens, .header = sf_str_from(s->auth_header)};
+    return SF_OK;
+}
+
+enum sf_err sf_server_reload(struct sf_server *s, struct sf_why *why)
+{
+    return s->tokens ? sf_tokens_reload(s->tokens, why) : SF_OK;
+}
+
+static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
+{
+    const struct sf_config *c = s->config;
+    struct sf_service *v = &s->service;
+    struct sf_span_metrics_config metrics = {.max_series = (uint32_t)c->metrics.max_series};
+    enum sf_err err = sf_service_init(v, why);
+    if (!err)
+        err = sf_config_redactor(c, &s->redactor, why);
+    if (!err)
+        err = open_tokens(s, why);
+    if (err)
+        return err;
+    v->intake = (struct sf_intake_config){
+        .redactor = s->redactor,
+        .limits = {.max_attrs = (uint32_t)c->limits.attrs,
+                   .max_value_len = (uint32_t)c->limits.value_len},
+        .max_inflated_len = c->limits.inflated_len};
+    v->has_tenancy = c->has_tenancy;
+    v->rejects_other_signals = c->other_signals == SF_OTHER_SIGNALS_REJECT;
+    v->has_span_metrics = c->metrics.has_span_metrics;
+    v->cors_origins = c->cors_origins.items;
+    v->n_cors_origins = c->cors_origins.n;
+    v->memory_len = c->memory_len;
+    v->query_memory_len = c->limits.query_memory_len;
+    v->query_ns = c->limits.query_ns;
+    v->version = sf_version();
+    v->say = sf_log_for_service;
+    v->say_arg = s->log;
+    v->span_metrics = sf_span_metrics_new(&metrics);
+    if (!v->span_metrics)
+        return sf_fail(why, SF_ERR_NOMEM, "server: no memory for span metrics");
+    return SF_OK;
+}
+
+enum sf_err sf_server_start(const struct sf_config *config, struct sf_log *log,
+                            struct sf_server **out, struct sf_why *why)
+{
+    struct sf_server *s = sf_heap_new(sizeof(*s));
+    if (!s)
+        return sf_fail(why, SF_ERR_NOMEM, "server: no memory");
+    s->config = config;
+    s->log = log;
+    sf_mutex_init(&s->mutex);
+    unsigned cores = sf_thread_cores();
+    s->n_ingest = cores < MAX_WORKERS ? cores : MAX_WORKERS;
+    s->n_query = s->n_ingest > 1 ? s->n_ingest - 1 : 1;
+    enum sf_err err = sf_dir_open(config->data_dir, SF_DIR_CREATE, &s->dir, why);
+    if (!err)
+        err = fill_service(s, why);
+    if (!err)
+        err = start_workers(s, why);
+    if (!err)
+        err = start_listener(s, why);
+    if (!err)
+        err = sf_thread_start(&s->opener, "open", 0, open_store, s, why);
+    if (err) {
+        sf_server_stop(s);
+        sf_server_free(s);
+        return err;
+    }
+    *out = s;
+    return SF_OK;
+}
+
+void sf_server_stop(struct sf_server *s)
+{
+    atomic_store(&s->service.state, SF_SERVICE_STOPPING);
+    sf_thread_join(&s->opener);
+    if (s->listener)
+        sf_listener_drain(s->listener, DRAIN_MS);
+    if (s->service.ingest)
+        sf_queue_close(s->service.ingest);
+    if (s->service.query)
+        sf_queue_close(s->service.query);
+    if (s->service.control)
+        sf_queue_close(s->service.control);
+    for (size_t i = 0; i < s->n_workers; i++)
+        sf_thread_join(&s->workers[i].thread);
+    atomic_store(&s->service.store, NULL);
+    if (s->store)
+        s->store->ops->close(s->store);
+    s->store = NULL;
+}
+
+void sf_server_free(struct sf_server *s)
+{
+    if (!s)
+        return;
+    sf_listener_free(s->listener);
+    for (size_t i = 0; i < s->n_workers; i++) {
+        sf_arena_done(&s->workers[i].work.arena);
+        sf_intake_tools_free(s->workers[i].work.tools);
+    }
+    sf_heap_free(s->workers);
+    sf_service_done(&s->service);
+    sf_redactor_free(s->redactor);
+    sf_tokens_close(s->tokens);
+    sf_dir_close(s->dir);
+    sf_buf_done(&s->addresses);
+    sf_mutex_done(&s->mutex);
+    sf_heap_free(s);
+}

@@ -1,0 +1,334 @@
+#include "serve/router.h"
+
+#include "base/heap.h"
+#include "test.h"
+
+/* ---- a service with a store that only knows its pressure ---- */
+
+static enum sf_pressure pressure;
+static enum sf_pressure fake_pressure(__attribute__((unused)) struct sf_store *s)
+{
+    return pressure;
+}
+static const struct sf_store_ops ops = {.name = "fake", .pressure = fake_pressure};
+static struct sf_store store = {&ops};
+
+static unsigned fake_scopes(__attribute__((unused)) void *arg, sf_str token)
+{
+    if (sf_str_eq(token, SF_STR("reader")))
+        return SF_MAY_READ;
+    if (sf_str_eq(token, SF_STR("writer")))
+        return SF_MAY_WRITE;
+    return sf_str_eq(token, SF_STR("boss")) ? SF_MAY_READ | SF_MAY_WRITE | SF_MAY_ADMIN : 0;
+}
+
+static struct sf_service *new_service(void)
+{
+    struct sf_service *s = sf_heap_new(sizeof(*s));
+    assert_non_null(s);
+    assert_ok(sf_service_init(s, NULL));
+    atomic_store(&s->store, &store);
+    atomic_store(&s->state, SF_SERVICE_READY);
+    pressure = SF_PRESSURE_NONE;
+    return s;
+}
+
+static void free_service(struct sf_service *s)
+{
+    sf_service_done(s);
+    sf_heap_free(s);
+}
+
+static struct sf_response response;
+static struct sf_call call;
+static struct sf_header headers[8];
+
+static struct sf_request request(enum sf_method method, const char *path)
+{
+    return (struct sf_request){.method = method,
+                               .path = sf_str_from(path),
+                               .headers = headers,
+                               .content_type = SF_STR("application/json")};
+}
+
+static void header(struct sf_request *r, sf_str name, sf_str val)
+{
+    headers[r->n_headers++] = (struct sf_header){name, val};
+}
+
+static int admit(struct sf_service *s, const struct sf_request *r)
+{
+    sf_response_done(&response);
+    response = (struct sf_response){0};
+    call = (struct sf_call){0};
+    return sf_router_admit(s, r, &response, &call) ? 0
+           : r->is_grpc                            ? response.grpc_status
+                                                   : response.status;
+}
+
+static bool has_header(const char *name, const char *val)
+{
+    for (uint32_t i = 0; i < response.n_headers; i++) {
+        if (sf_str_eq(response.headers[i].name, sf_str_from(name)))
+            return sf_str_eq(response.headers[i].val, sf_str_from(val));
+    }
+    return false;
+}
+
+TEST(router, finds_the_route_and_its_argument)
+{
+    struct sf_service *s = new_service();
+    struct sf_request r = request(SF_METHOD_GET, "/api/traces/5b8e");
+    assert_int_equal(admit(s, &r), 0);
+    assert_str(call.arg, "5b8e");
+    assert_str(call.tenant, "single-tenant");
+    r = request(SF_METHOD_HEAD, "/ready");
+    assert_int_equal(admit(s, &r), 0);
+    r = request(SF_METHOD_GET, "/api/traces/5b8e/more");
+    assert_int_equal(admit(s, &r), 404);
+    r = request(SF_METHOD_GET, "/api/traces/");
+    assert_int_equal(admit(s, &r), 404);
+    free_service(s);
+}
+
+TEST(router, suggests_the_path_that_was_meant)
+{
+    struct sf_service *s = new_service();
+    struct sf_request r = request(SF_METHOD_POST, "/v1/traces/");
+    size_t at;
+    assert_int_equal(admit(s, &r), 404);
+    assert_true(sf_str_find(sf_buf_str(&response.body), SF_STR("did you mean /v1/traces"), &at));
+    r = request(SF_METHOD_POST, "/");
+    assert_int_equal(admit(s, &r), 404);
+    assert_true(sf_str_find(sf_buf_str(&response.body), SF_STR("/v1/traces"), &at));
+    r = request(SF_METHOD_GET, "/something/else/entirely");
+    assert_int_equal(admit(s, &r), 404);
+    assert_false(sf_str_find(sf_buf_str(&response.body), SF_STR("did you mean"), &at));
+    free_service(s);
+}
+
+TEST(router, answers_a_wrong_method_with_those_that_work)
+{
+    struct sf_service *s = new_service();
+    struct sf_request r = request(SF_METHOD_GET, "/v1/traces");
+    assert_int_equal(admit(s, &r), 405);
+    assert_true(has_header("allow", "POST"));
+    r = request(SF_METHOD_PUT, "/api/v1/erase");
+    assert_int_equal(admit(s, &r), 405);
+    assert_true(has_header("allow", "POST, DELETE"));
+    r = request(SF_METHOD_POST, "/ready");
+    assert_int_equal(admit(s, &r), 405);
+    assert_true(has_header("allow", "GET, HEAD"));
+    free_service(s);
+}
+
+TEST(router, takes_only_otlps_content_types_for_otlp)
+{
+    struct sf_service *s = new_service();
+    struct sf_request r = request(SF_METHOD_POST, "/v1/traces");
+    assert_int_equal(admit(s, &r), 0);
+    assert_int_equal(call.form, SF_FORM_OTLP_JSON);
+    r.content_type = SF_STR("application/x-protobuf");
+    assert_int_equal(admit(s, &r), 0);
+    assert_int_equal(call.form, SF_FORM_OTLP_PB);
+    r.content_type = SF_STR("text/plain");
+    assert_int_equal(admit(s, &r), 415);
+    r.content_type = SF_STR_NONE;
+    assert_int_equal(admit(s, &r), 415);
+    r.content_type = SF_STR("application/json");
+    r.coding = SF_CODING_OTHER;
+    assert_int_equal(admit(s, &r), 415);
+    free_service(s);
+}
+
+TEST(router, knows_grpc_methods_and_refuses_others_as_unimplemented)
+{
+    struct sf_service *s = new_service();
+    struct sf_request r = request(SF_METHOD_POST,
+                                  "/opentelemetry.proto.collector.trace.v1.TraceService/Export");
+    r.is_grpc = r.is_h2 = true;
+    r.content_type = SF_STR("application/grpc");
+    assert_int_equal(admit(s, &r), 0);
+    assert_int_equal(call.form, SF_FORM_GRPC);
+    r.path = SF_STR("/some.Service/Method");
+    assert_int_equal(admit(s, &r), SF_GRPC_UNIMPLEMENTED);
+    r.path = SF_STR("/v1/traces"); /* HTTP paths are not gRPC methods */
+    assert_int_equal(admit(s, &r), SF_GRPC_UNIMPLEMENTED);
+    r = request(SF_METHOD_POST, "/opentelemetry.proto.collector.trace.v1.TraceService/Export");
+    assert_int_equal(admit(s, &r), 415);
+    free_service(s);
+}
+
+TEST(router, asks_every_route_but_the_probes_for_a_token)
+{
+    struct sf_service *s = new_service();
+    s->auth.scopes = fake_scopes;
+    struct sf_request r = request(SF_METHOD_GET, "/api/v1/services");
+    assert_int_equal(admit(s, &r), 401);
+    assert_true(has_header("www-authenticate", "Bearer"));
+    header(&r, SF_STR("authorization"), SF_STR("Bearer nobody"));
+    assert_int_equal(admit(s, &r), 401);
+    headers[0].val = SF_STR("bearer reader");
+    assert_int_equal(admit(s, &r), 0);
+    headers[0].val = SF_STR("Bearer writer");
+    assert_int_equal(admit(s, &r), 403);
+    r = request(SF_METHOD_GET, "/ready");
+    assert_int_equal(admit(s, &r), 0);
+    r = request(SF_METHOD_GET, "/api/echo");
+    assert_int_equal(admit(s, &r), 0);
+    r = request(SF_METHOD_GET, "/metrics");
+    assert_int_equal(admit(s, &r), 401);
+    free_service(s);
+}
+
+TEST(router, keeps_the_scopes_apart)
+{
+    static const struct {
+        enum sf_method method;
+        const char *path, *token;
+        int want;
+    } cases[] = {
+        {SF_METHOD_POST, "/v1/traces", "reader", 403},
+        {SF_METHOD_POST, "/v1/traces", "writer", 0},
+        {SF_METHOD_GET, "/api/traces/1", "writer", 403},
+        {SF_METHOD_GET, "/api/traces/1", "reader", 0},
+        {SF_METHOD_POST, "/api/v1/erase", "reader", 403},
+        {SF_METHOD_POST, "/api/v1/erase", "writer", 403},
+        {SF_METHOD_POST, "/api/v1/erase", "boss", 0},
+        {SF_METHOD_POST, "/api/v1/flush", "writer", 403},
+    };
+    struct sf_service *s = new_service();
+    s->auth.scopes = fake_scopes;
+    s->auth.header = SF_STR("x-api-key");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct sf_request r = request(cases[i].method, cases[i].path);
+        header(&r, SF_STR("x-api-key"), sf_str_from(cases[i].token));
+        if (admit(s, &r) != cases[i].want)
+            fail_msg("%s with %s gives %d", cases[i].path, cases[i].token, admit(s, &r));
+    }
+    free_service(s);
+}
+
+TEST(router, takes_a_token_as_basic_password)
+{
+    struct sf_service *s = new_service();
+    s->auth.scopes = fake_scopes;
+    struct sf_request r = request(SF_METHOD_GET, "/metrics");
+    header(&r, SF_STR("authorization"), SF_STR("Basic dXNlcjpyZWFkZXI=")); /* user:reader */
+    assert_int_equal(admit(s, &r), 0);
+    headers[0].val = SF_STR("Basic dXNlcg=="); /* no colon */
+    assert_int_equal(admit(s, &r), 401);
+    headers[0].val = SF_STR("Basic !!!");
+    assert_int_equal(admit(s, &r), 401);
+    headers[0].val = SF_STR("Digest x");
+    assert_int_equal(admit(s, &r), 401);
+    free_service(s);
+}
+
+TEST(router, wants_a_tenant_only_when_there_are_tenants)
+{
+    struct sf_service *s = new_service();
+    struct sf_request r = request(SF_METHOD_POST, "/v1/traces");
+    header(&r, SF_STR("x-scope-orgid"), SF_STR("red"));
+    assert_int_equal(admit(s, &r), 0);
+    assert_str(call.tenant, "single-tenant");
+    s->has_tenancy = true;
+    assert_int_equal(admit(s, &r), 0);
+    assert_str(call.tenant, "red");
+    headers[0].val = SF_STR("red|blue");
+    assert_int_equal(admit(s, &r), 400);
+    r.n_headers = 0;
+    assert_int_equal(admit(s, &r), 401);
+    size_t at;
+    assert_true(sf_str_find(sf_buf_str(&response.body), SF_STR("no org id"), &at));
+    r = request(SF_METHOD_GET, "/api/traces/1");
+    header(&r, SF_STR("x-scope-orgid"), SF_STR("red|blue"));
+    assert_int_equal(admit(s, &r), 0);
+    r = request(SF_METHOD_GET, "/ready");
+    assert_int_equal(admit(s, &r), 0);
+    free_service(s);
+}
+
+TEST(router, refuses_work_while_starting_but_answers_probes)
+{
+    struct sf_service *s = new_service();
+    atomic_store(&s->state, SF_SERVICE_STARTING);
+    atomic_store(&s->store, NULL);
+    atomic_store(&s->replay_done_len, 5000000);
+    atomic_store(&s->replay_all_len, 10000000);
+    struct sf_request r = request(SF_METHOD_POST, "/v1/traces");
+    size_t at;
+    assert_int_equal(admit(s, &r), 503);
+    assert_true(response.retry_after_s > 0);
+    assert_true(sf_str_find(sf_buf_str(&response.body), SF_STR("5 of 10 MB"), &at));
+    r = request(SF_METHOD_GET, "/api/traces/1");
+    assert_int_equal(admit(s, &r), 503);
+    r = request(SF_METHOD_GET, "/ready");
+    assert_int_equal(admit(s, &r), 0);
+    free_service(s);
+}
+
+TEST(router, pushes_back_when_the_store_does)
+{
+    struct sf_service *s = new_service();
+    struct sf_request r = request(SF_METHOD_POST, "/v1/traces");
+    pressure = SF_PRESSURE_REFUSE;
+    assert_int_equal(admit(s, &r), 503);
+    assert_true(response.retry_after_s > 0);
+    struct sf_request read = request(SF_METHOD_GET, "/api/traces/1");
+    assert_int_equal(admit(s, &read), 0); /* reading goes on */
+    pressure = SF_PRESSURE_SLOW;
+    int n_taken = 0, n_refused = 0;
+    for (int i = 0; i < 200; i++) {
+        int status = admit(s, &r);
+        n_taken += status == 0;
+        n_refused += status == 429;
+    }
+    assert_int_equal(n_taken + n_refused, 200);
+    assert_true(n_taken > 40 && n_refused > 40);
+    free_service(s);
+}
+
+TEST(router, pushes_back_when_too_much_is_waiting)
+{
+    struct sf_service *s = new_service();
+    struct sf_request r = request(SF_METHOD_POST, "/v1/traces");
+    r.is_grpc = true;
+    r.path = SF_STR("/opentelemetry.proto.collector.trace.v1.TraceService/Export");
+    static int item;
+    while (sf_queue_give(s->ingest, &item) == SF_OK)
+        continue;
+    assert_int_equal(admit(s, &r), SF_GRPC_RESOURCE_EXHAUSTED);
+    assert_true(response.retry_after_s > 0);
+    while (sf_queue_depth(s->ingest) > 0)
+        (void)sf_queue_take(s->ingest);
+    assert_int_equal(admit(s, &r), 0); /* and recovers by itself */
+    free_service(s);
+}
+
+TEST(router, lets_listed_origins_in_and_no_others)
+{
+    static const char *const origins[] = {"https://app.example"};
+    struct sf_service *s = new_service();
+    struct sf_request r = request(SF_METHOD_OPTIONS, "/v1/traces");
+    header(&r, SF_STR("origin"), SF_STR("https://app.example"));
+    header(&r, SF_STR("access-control-request-method"), SF_STR("POST"));
+    header(&r, SF_STR("access-control-request-headers"), SF_STR("content-type,x-scope-orgid"));
+    assert_int_equal(admit(s, &r), 405); /* none configured */
+    s->cors_origins = origins;
+    s->n_cors_origins = 1;
+    assert_int_equal(admit(s, &r), 204);
+    assert_true(has_header("access-control-allow-origin", "https://app.example"));
+    assert_true(has_header("access-control-allow-headers", "content-type,x-scope-orgid"));
+    assert_true(has_header("access-control-allow-methods", "POST"));
+    headers[0].val = SF_STR("https://evil.example");
+    assert_int_equal(admit(s, &r), 405);
+    assert_false(has_header("access-control-allow-origin", "https://evil.example"));
+    r = request(SF_METHOD_POST, "/v1/traces");
+    header(&r, SF_STR("origin"), SF_STR("https://app.example"));
+    assert_int_equal(admit(s, &r), 0);
+    assert_true(has_header("access-control-allow-origin", "https://app.example"));
+    free_service(s);
+    sf_response_done(&response);
+    response = (struct sf_response){0};
+}
