@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Tokens, tenants, CORS and public addresses."""
+import base64
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(__file__))
+from server import PROGRAM, TRACE_METHOD, Server, export_request, free_port, make_span, span_ids, tap  # noqa: E402
+
+
+def new_token(path, name, scopes):
+    """Makes one with the program's own command, adds its line to the file; returns the token."""
+    done = subprocess.run([PROGRAM, "token", "new", "--name", name, "--scopes", scopes],
+                          capture_output=True, text=True, check=True)
+    token, line = [text for text in done.stdout.splitlines() if text and not text.startswith("#")]
+    with open(path, "a", encoding="ascii") as f:
+        os.chmod(path, 0o600)
+        f.write(line + "\n")
+    return token
+
+
+folder = tempfile.mkdtemp()
+TOKENS = os.path.join(folder, "tokens")
+reader = new_token(TOKENS, "reader", "read")
+writer = new_token(TOKENS, "writer", "write")
+admin = new_token(TOKENS, "admin", "read,write,admin")
+server = Server(f"auth:\n  token_file: {TOKENS}\n  header: X-Api-Key\n").start()
+
+
+def test_every_route_but_the_probes_needs_a_token():
+    for method, path in (("POST", "/v1/traces"), ("GET", "/api/traces/1"), ("GET", "/api/v2/traces/1"),
+                         ("GET", "/api/v1/trace/1"), ("GET", "/api/v1/services"), ("POST", "/api/v1/erase"),
+                         ("POST", "/api/v1/flush"), ("GET", "/metrics"), ("POST", "/v1/metrics"),
+                         ("POST", "/v1/logs"), ("GET", "/api/status/buildinfo"), ("GET", "/status/version")):
+        answer = server.request(method, path, b"" if method == "POST" else None,
+                                {"Content-Type": "application/x-protobuf"}, token=None)
+        assert answer.status == 401, (path, answer.status)
+        assert "Bearer" in answer.headers["WWW-Authenticate"]
+        assert server.request(method, path, b"" if method == "POST" else None,
+                              {"Content-Type": "application/x-protobuf"}, token="wrong").status == 401
+    assert server.get("/ready", token=None).status == 200
+    assert server.get("/api/echo", token=None).status == 200
+
+
+def test_scopes_are_kept_apart():
+    body = export_request([span := make_span()])
+    assert server.post("/v1/traces", body, token=reader).status == 403
+    assert server.post("/v1/traces", body, token=writer).status == 200
+    path = "/api/traces/" + span["trace_id"].hex()
+    assert server.get(path, token=writer).status == 403
+    assert server.get(path, token=reader).status == 200
+    assert server.post("/api/v1/flush", b"", token=writer).status == 403
+    assert server.post("/api/v1/flush", b"", token=admin).status == 200
+
+
+def test_a_token_may_come_as_basic_password_or_own_header():
+    basic = base64.b64encode(b"anybody:" + reader.encode()).decode()
+    assert server.get("/metrics", {"Authorization": "Basic " + basic}, token=None).status == 200
+    assert server.get("/metrics", {"X-Api-Key": reader}, token=None).status == 200
+    assert server.get("/metrics", {"X-Api-Key": "no"}, token=None).status == 401
+
+
+def test_grpc_says_unauthenticated_and_denied():
+    server.token = None
+    assert server.grpc(TRACE_METHOD, b"")[0] == 16
+    assert server.grpc(TRACE_METHOD, b"", [f"authorization: Bearer {reader}"])[0] == 7
+    assert server.grpc(TRACE_METHOD, b"", [f"authorization: Bearer {writer}"])[0] == 0
+
+
+def test_sighup_reads_the_tokens_again():
+    fresh = new_token(TOKENS, "fresh", "read")
+    assert server.get("/metrics", token=fresh).status == 401
+    server.process.send_signal(signal.SIGHUP)
+    for _ in range(100):
+        if server.get("/metrics", token=fresh).status == 200:
+            break
+        time.sleep(0.05)
+    assert server.get("/metrics", token=fresh).status == 200
+    with open(TOKENS, "a", encoding="ascii") as f:
+        f.write("this is no token line\n")
+    server.process.send_signal(signal.SIGHUP)
+    for _ in range(100):
+        if "tokens stay as they were" in server.log():
+            break
+        time.sleep(0.05)
+    assert "tokens stay as they were" in server.log()
+    assert server.get("/metrics", token=fresh).status == 200
+
+
+def test_tokens_never_reach_the_log():
+    for token in (reader, writer, admin):
+        assert token not in server.log()
+
+
+def test_a_public_address_is_refused_with_the_line_to_add():
+    done = subprocess.run([PROGRAM, "serve", "--data", os.path.join(folder, "d"), "--listen", f"0.0.0.0:{free_port()}"],
+                          capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 1 and "--allow-public-without-auth" in done.stderr, done.stderr
+    assert "token_file" in done.stderr, done.stderr
+    assert not os.path.exists(os.path.join(folder, "d")), "nothing is made before the refusal"
+
+
+def test_a_public_address_is_taken_when_the_operator_says_so():
+    port = free_port()
+    with Server(flags=["--listen", f"0.0.0.0:{port}", "--allow-public-without-auth"]) as s:
+        s.port = port
+        assert s.get("/ready").status == 200
+
+
+def test_tenants_do_not_see_each_other():
+    with Server("tenancy:\n  enabled: true\n") as s:
+        trace = os.urandom(16)
+        red, blue = make_span(trace), make_span(trace)
+        assert s.post("/v1/traces", export_request([red])).status == 401
+        assert s.get("/api/traces/" + trace.hex()).text == "no org id\n"
+        s.send([red], headers={"X-Scope-OrgID": "red"})
+        s.send([blue], headers={"X-Scope-OrgID": "blue"})
+        path = "/api/traces/" + trace.hex()
+        assert span_ids(s.get(path, {"X-Scope-OrgID": "red"})) == [red["span_id"]]
+        assert span_ids(s.get(path, {"X-Scope-OrgID": "blue"})) == [blue["span_id"]]
+        both = sorted([red["span_id"], blue["span_id"]])
+        assert span_ids(s.get(path, {"X-Scope-OrgID": "red|blue"})) == both
+        assert s.get(path, {"X-Scope-OrgID": "green"}).status == 404
+        assert s.post("/v1/traces", b"", headers={"X-Scope-OrgID": "red|blue"}).status == 400
+        assert s.get(path, {"X-Scope-OrgID": "../etc"}).status == 400
+        assert s.grpc(TRACE_METHOD, export_request([make_span()]), ["x-scope-orgid: red"])[0] == 0
+        assert s.grpc(TRACE_METHOD, b"")[0] == 16
+        assert s.get("/ready").status == 200
+        erase = s.post("/api/v1/erase", b'{"all":true}', "application/json", {"X-Scope-OrgID": "red"})
+        assert erase.status == 200, erase.text
+        assert s.get(path, {"X-Scope-OrgID": "red"}).status == 404
+        assert span_ids(s.get(path, {"X-Scope-OrgID": "blue"})) == [blue["span_id"]]
+        names = [s_["service"] for s_ in s.json("/api/v1/services", headers={"X-Scope-OrgID": "blue"})["services"]]
+        assert names == ["web"], names
+
+
+def test_without_tenancy_the_header_is_ignored():
+    with Server() as s:
+        span = make_span()
+        s.send([span], headers={"X-Scope-OrgID": "anything/at all"})
+        assert s.get("/api/traces/" + span["trace_id"].hex()).status == 200
+
+
+def test_cors_is_for_listed_origins_only():
+    with Server("cors:\n  origins: [https://app.example]\n") as s:
+        ask = {"Origin": "https://app.example", "Access-Control-Request-Method": "POST",
+               "Access-Control-Request-Headers": "content-type"}
+        answer = s.request("OPTIONS", "/v1/traces", headers=ask)
+        assert answer.status == 204, answer.status
+        assert answer.headers["Access-Control-Allow-Origin"] == "https://app.example"
+        assert answer.headers["Access-Control-Allow-Headers"] == "content-type"
+        ask["Origin"] = "https://evil.example"
+        answer = s.request("OPTIONS", "/v1/traces", headers=ask)
+        assert answer.status == 405 and "Access-Control-Allow-Origin" not in answer.headers
+        answer = s.post("/v1/traces", b"", headers={"Origin": "https://app.example"})
+        assert answer.status == 200 and answer.headers["Access-Control-Allow-Origin"] == "https://app.example"
+
+
+tap.run(sys.modules[__name__])
