@@ -34,7 +34,7 @@ struct sf_server {
     char auth_header[64];     /* lower case */
     struct sf_dir *dir;
     struct sf_listener *listener;
-    struct sf_buf addresses;
+    struct sf_buf addresses, spool_path; /* terminated; the listener borrows the latter */
     struct worker *workers;
     size_t n_workers;
     unsigned n_ingest, n_query;
@@ -195,11 +195,10 @@ static void explain_busy(const struct sf_config *config, struct sf_why *why)
 static enum sf_err start_listener(struct sf_server *s, struct sf_why *why)
 {
     const struct sf_config_limits *limits = &s->config->limits;
-    struct sf_buf spool = {0};
     unsigned cores = sf_thread_cores();
-    sf_buf_print(&spool, "%s/spool", s->config->data_dir);
-    sf_buf_add_u8(&spool, 0);
-    if (!sf_buf_ok(&spool))
+    sf_buf_print(&s->spool_path, "%s/spool", s->config->data_dir);
+    sf_buf_add_u8(&s->spool_path, 0);
+    if (!sf_buf_ok(&s->spool_path))
         return sf_fail(why, SF_ERR_NOMEM, "server: no memory");
     struct sf_listen_config config = {
         .addresses = s->config->addresses,
@@ -211,14 +210,13 @@ static enum sf_err start_listener(struct sf_server *s, struct sf_why *why)
                    .body_timeout_ms = (unsigned)(limits->body_timeout_ns / 1000000),
                    .idle_timeout_ms = (unsigned)(limits->idle_timeout_ns / 1000000),
                    .total_timeout_ms = (unsigned)(limits->total_timeout_ns / 1000000)},
-        .spool_path = (const char *)spool.p,
+        .spool_path = (const char *)s->spool_path.p,
         .hooks = {sf_router_on_headers, sf_router_on_request, sf_router_on_fault, &s->service}};
     enum sf_err err = sf_dir_make(s->dir, "spool", why);
     if (!err)
         err = sf_listener_start(&config, &s->listener, why);
     if (err == SF_ERR_BUSY)
         explain_busy(s->config, why);
-    sf_buf_done(&spool);
     if (err)
         return err;
     s->service.listener = s->listener;
@@ -350,6 +348,7 @@ void sf_server_free(struct sf_server *s)
     sf_tokens_close(s->tokens);
     sf_dir_close(s->dir);
     sf_buf_done(&s->addresses);
+    sf_buf_done(&s->spool_path);
     sf_mutex_done(&s->mutex);
     sf_heap_free(s);
 }

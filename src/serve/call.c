@@ -38,6 +38,12 @@ bool sf_call_fail(struct sf_call *call, enum sf_err err, const struct sf_why *wh
     if (err == SF_ERR_IO || err == SF_ERR_CORRUPT || err == SF_ERR_NOMEM)
         sf_service_say(call->service, SF_SAY_ERROR, "serve: %s: %s", sf_router_label(call->route),
                        why && why->text[0] ? why->text : sf_err_name(err));
+    if (err == SF_ERR_UNSUPPORTED && !(call->route && call->route->is_otlp)) {
+        /* Not a body we cannot read but a question we cannot answer. */
+        struct sf_outcome outcome = {501, SF_GRPC_UNIMPLEMENTED, 0};
+        sf_status_answer(call->response, call->form, outcome, why ? why->text : "unsupported");
+        return true;
+    }
     sf_status_fail(call->response, call->form, err, why);
     return true;
 }

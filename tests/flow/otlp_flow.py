@@ -73,7 +73,7 @@ def test_chunked_bodies_are_read():
     spans = two_spans()
     body = export_request(spans)
     answer = server.request("POST", "/v1/traces", iter([body[:10], body[10:]]),
-                            {"Content-Type": PB, "Transfer-Encoding": "chunked"})
+                            {"Content-Type": PB})  # http.client sends iterators in chunks
     assert answer.status == 200, answer.text
     read_back(spans)
 

@@ -144,7 +144,7 @@ class Server:
         """(exit code, header lines and trailers, body)"""
         with tempfile.TemporaryDirectory() as tmp:
             out, head = os.path.join(tmp, "out"), os.path.join(tmp, "head")
-            command = ["curl", "-sS", "--max-time", "30", "-o", out, "-D", head, *args]
+            command = ["curl", "-sS", "-o", out, "-D", head, *(args if "--max-time" in args else ("--max-time", "30", *args))]
             if data is not None:
                 with open(os.path.join(tmp, "in"), "wb") as f:
                     f.write(data)
@@ -162,8 +162,9 @@ class Server:
             args += ["-H", f"authorization: Bearer {self.token}"]
         for h in headers:
             args += ["-H", h]
-        code, head, body = self.curl(*args, path=method, data=frame)
-        assert code == 0, (code, head)
+        code, head, body = self.curl("--max-time", "5", *args, path=method, data=frame)
+        # curl 7.88 goes on waiting when a whole answer (a refusal) comes before it has sent its body.
+        assert code == 0 or (code == 28 and "grpc-status" in head), (code, head)
         found = re.search(r"^grpc-status: *(\d+)", head, re.M)
         assert found, head
         text = re.search(r"^grpc-message: *(.*?)\r?$", head, re.M)
