@@ -45,6 +45,14 @@ struct sf_otlp_build {
 void sf_otlp_build_init(struct sf_otlp_build *b, const struct sf_otlp_limits *limits,
                         struct sf_arena *req, struct sf_otlp_rejects *rejects, struct sf_why *why);
 
+/* Who reads, and how it reads again; the reader takes itself away when it is done. */
+static inline void sf_otlp_build_set_decoder(struct sf_otlp_build *b, void *decoder,
+                                             bool (*reload)(struct sf_otlp_build *b))
+{
+    b->decoder = decoder;
+    b->reload = reload;
+}
+
 /* A zeroed span to decode into, or NULL (see err). */
 struct sf_span *sf_otlp_build_span(struct sf_otlp_build *b);
 /* Keeps it. */

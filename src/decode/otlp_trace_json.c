@@ -523,20 +523,18 @@ static void read_request(struct sf_otlp_build *b, struct sf_json *j)
 enum sf_err sf_otlp_trace_read_json(struct sf_otlp_build *b, sf_bytes body)
 {
     struct decoder d = {.is_in_scope = false};
-    enum sf_err err;
 
     sf_json_init(&d.j, sf_bytes_str(body), b->rq.req);
-    b->decoder = &d;
-    b->reload = reload;
+    sf_otlp_build_set_decoder(b, &d, reload);
     b->n_expected = (uint32_t)(body.len < (1u << 30) ? body.len / 1024 + 8 : 0);
     /* No encoding is longer than its text; only the framing of ever nested lists adds to it. */
     b->rq.scratch = (struct sf_buf){.max = body.len + 1024};
     read_request(b, &d.j);
+    sf_otlp_build_set_decoder(b, NULL, NULL);
     sf_buf_done(&b->rq.scratch);
     if (b->err)
         return b->err;
     if (is_arena_full(b, &d.j))
         return sf_otlp_build_full(b);
-    err = sf_json_why(&d.j, "OTLP traces", b->why);
-    return err;
+    return sf_json_why(&d.j, "OTLP traces", b->why);
 }

@@ -365,8 +365,7 @@ enum sf_err sf_otlp_trace_read_pb(struct sf_otlp_build *b, sf_bytes body)
     struct decoder d = {.body = body};
     struct sf_pb pb = sf_pb_init(body);
 
-    b->decoder = &d;
-    b->reload = reload;
+    sf_otlp_build_set_decoder(b, &d, reload);
     b->n_expected = count_spans(pb, 0);
     for (b->at_resource = 0; sf_pb_next(&pb);) {
         if (pb.tag != SF_PB_TAG(1, SF_PB_LEN)) {
@@ -377,5 +376,6 @@ enum sf_err sf_otlp_trace_read_pb(struct sf_otlp_build *b, sf_bytes body)
             break;
         b->at_resource++;
     }
+    sf_otlp_build_set_decoder(b, NULL, NULL);
     return b->err ? b->err : sf_pb_why(&pb, "OTLP traces", b->why);
 }

@@ -58,7 +58,7 @@ static void put_varint(struct sf_buf *out, uint64_t v)
 
 static void put_zigzag(struct sf_buf *out, int64_t v)
 {
-    put_varint(out, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
+    put_varint(out, (uint64_t)v << 1 ^ (v < 0 ? UINT64_MAX : 0));
 }
 
 static void out_of_memory(struct encoder *e)
