@@ -24,3 +24,6 @@ struct sf_granule_info { /* zone map of one granule */
     uint8_t statuses, kinds; /* bit sets of values that occur */
     bool is_continuation;    /* goes on with the trace of the granule before */
 };
+
+/* The bucket of a duration in the sketches per operation (store.h says where each ends). */
+uint32_t sf_sketch_bucket(uint64_t duration_ns);

@@ -161,7 +161,6 @@ bool sf_granule_stage_trace(struct sf_span_block_writer *w, uint32_t tenant, boo
 
 /* granule_encode.c: the open granule into chunks */
 bool sf_granule_encode(struct sf_span_block_writer *w);
-uint32_t sf_sketch_bucket(uint64_t duration_ns);
 
 /* table_encode.c: sections of tables */
 bool sf_table_resource(struct sf_span_block_writer *w, uint32_t tenant, const struct sf_resource *r,

@@ -17,9 +17,12 @@
 #include "store/local/directory.h"
 #include "store/local/erase.h"
 #include "store/local/flush.h"
+#include "store/local/operations.h"
 #include "store/local/pressure.h"
 #include "store/local/rebuild.h"
 #include "store/local/retain.h"
+#include "store/local/scan.h"
+#include "store/local/tags.h"
 #include "store/local/tenants.h"
 #include "store/local/trace_read.h"
 #include "store/local/unsupported.h"
@@ -570,6 +573,9 @@ const struct sf_store_ops sf_store_local_ops = {
     .flush = local_flush,
     .tenant = local_tenant,
     .trace_get = sf_local_trace_get,
+    .span_scan = sf_local_span_scan,
+    .span_tags = sf_local_span_tags,
+    .operations = sf_local_operations,
     .erase = sf_local_erase,
     .retain = sf_local_retain,
     .stats = local_stats,

@@ -62,7 +62,7 @@ static bool add_row(struct sf_trace_read *t, struct sf_trace_row row)
     return true;
 }
 
-static bool add_source(struct sf_trace_read *t, struct sf_run *run, uint32_t granule)
+static bool add_source(struct sf_trace_read *t, struct sf_trace_source source)
 {
     if (t->n_sources == t->sources_cap) {
         uint32_t cap = t->sources_cap ? t->sources_cap * 2 : 8;
@@ -73,7 +73,7 @@ static bool add_source(struct sf_trace_read *t, struct sf_run *run, uint32_t gra
         t->sources = more;
         t->sources_cap = cap;
     }
-    t->sources[t->n_sources++] = (struct sf_trace_source){run, granule};
+    t->sources[t->n_sources++] = source;
     return true;
 }
 
@@ -215,8 +215,9 @@ enum sf_err sf_trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_tra
 /* ---- parts and blocks ---- */
 
 /* The rows of the trace in one granule, from `row` on. */
-static enum sf_err add_granule(struct sf_trace_read *t, struct sf_run *run, uint32_t granule,
-                               uint32_t row, bool is_long, struct sf_why *why)
+static enum sf_err add_granule(struct sf_trace_read *t, struct sf_run *run,
+                               const struct sf_granule_info *info, uint32_t granule, uint32_t row,
+                               bool is_long, struct sf_why *why)
 {
     /* A trace over several granules is listed from two columns and read again when emitted; the
      * usual trace is read once with everything. */
@@ -224,6 +225,7 @@ static enum sf_err add_granule(struct sf_trace_read *t, struct sf_run *run, uint
     bool has_tombstones = sf_tombstones_touch(t->snapshot->tombstones, run->row.id, t->tenant,
                                               run->row.ts_min_ns, run->row.ts_max_ns);
     const struct sf_span_rows *rows;
+    int64_t last_ns = info->ts_max_ns < run->row.ts_max_ns ? info->ts_max_ns : run->row.ts_max_ns;
     enum sf_err err;
 
     if (has_tombstones)
@@ -231,7 +233,7 @@ static enum sf_err add_granule(struct sf_trace_read *t, struct sf_run *run, uint
     err = sf_granules_get(&t->granules, run, granule, columns, &rows, why);
     if (err)
         return err;
-    if (!add_source(t, run, granule))
+    if (!add_source(t, (struct sf_trace_source){run, granule, info->ts_min_ns, last_ns}))
         return too_large(why);
     for (; row < rows->n_rows && sf_trace_id_eq(rows->trace_id[row], t->id); row++) {
         struct sf_trace_row one = {
@@ -271,7 +273,8 @@ static enum sf_err add_run(struct sf_trace_read *t, struct sf_run *run, struct s
     is_long = is_found && granule + 1 < n_granules &&
               sf_span_block_granule(reader, granule + 1)->is_continuation;
     while (!err && is_found) {
-        err = add_granule(t, run, granule, row, is_long, why);
+        err = add_granule(t, run, sf_span_block_granule(reader, granule), granule, row, is_long,
+                          why);
         row = 0;
         granule++;
         is_found = granule < n_granules && sf_span_block_granule(reader, granule)->is_continuation;
@@ -359,7 +362,7 @@ enum sf_err sf_trace_read_load(struct sf_trace_read *t, uint32_t tenant, sf_trac
             err = SF_OK;
     }
     /* Copies from memtables come last: an equal copy in a part is kept before them. */
-    if (!err && t->n_fresh && !add_source(t, NULL, 0))
+    if (!err && t->n_fresh && !add_source(t, (struct sf_trace_source){.ts_max_ns = INT64_MAX}))
         err = too_large(why);
     for (uint32_t i = 0; !err && i < t->n_fresh; i++) {
         const struct sf_span *f = &t->fresh[i];

@@ -17,6 +17,7 @@ struct sf_trace_row {
 struct sf_trace_source { /* a granule, or (run NULL) the copies from memtables */
     struct sf_run *run;  /* borrowed from the snapshot */
     uint32_t granule;
+    int64_t ts_min_ns, ts_max_ns; /* of the granule */
 };
 
 struct sf_trace_read {

@@ -77,27 +77,3 @@ enum sf_err sf_local_pin(struct sf_store *s, uint32_t tenant, sf_trace_id id, in
     (void)s, (void)tenant, (void)id, (void)until_ns;
     return no_profiles(why);
 }
-
-enum sf_err sf_local_span_scan(struct sf_store *s, const struct sf_span_query *query,
-                               struct sf_query_ctx *q, struct sf_span_cursor **out,
-                               struct sf_why *why)
-{
-    (void)s, (void)query, (void)q, (void)out;
-    return sf_fail(why, SF_ERR_UNSUPPORTED, "this server does not search yet");
-}
-
-enum sf_err sf_local_span_tags(struct sf_store *s, const struct sf_tag_query *query,
-                               struct sf_query_ctx *q, struct sf_str_cursor **out,
-                               struct sf_why *why)
-{
-    (void)s, (void)query, (void)q, (void)out;
-    return sf_fail(why, SF_ERR_UNSUPPORTED, "this server does not search yet");
-}
-
-enum sf_err sf_local_operations(struct sf_store *s, int64_t from_ns, int64_t to_ns,
-                                struct sf_query_ctx *q, struct sf_operation_rows *out,
-                                struct sf_why *why)
-{
-    (void)s, (void)from_ns, (void)to_ns, (void)q, (void)out;
-    return sf_fail(why, SF_ERR_UNSUPPORTED, "this server does not search yet");
-}

@@ -32,20 +32,9 @@ enum sf_err sf_local_detail_scan(struct sf_store *s, const struct sf_detail_quer
 enum sf_err sf_local_pin(struct sf_store *s, uint32_t tenant, sf_trace_id id, int64_t until_ns,
                          struct sf_why *why);
 
-enum sf_err sf_local_span_scan(struct sf_store *s, const struct sf_span_query *query,
-                               struct sf_query_ctx *q, struct sf_span_cursor **out,
-                               struct sf_why *why);
-enum sf_err sf_local_span_tags(struct sf_store *s, const struct sf_tag_query *query,
-                               struct sf_query_ctx *q, struct sf_str_cursor **out,
-                               struct sf_why *why);
-enum sf_err sf_local_operations(struct sf_store *s, int64_t from_ns, int64_t to_ns,
-                                struct sf_query_ctx *q, struct sf_operation_rows *out,
-                                struct sf_why *why);
-
 #define SF_LOCAL_UNSUPPORTED                                                          \
-    .span_scan = sf_local_span_scan, .span_tags = sf_local_span_tags,                 \
-    .operations = sf_local_operations, .span_series = sf_local_span_series,           \
-    .span_exists = sf_local_span_exists, .prof_merge = sf_local_prof_merge,           \
-    .prof_series = sf_local_prof_series, .prof_types = sf_local_prof_types,           \
-    .prof_labels = sf_local_prof_labels, .prof_label_sets = sf_local_prof_label_sets, \
-    .detail_scan = sf_local_detail_scan, .pin = sf_local_pin
+    .span_series = sf_local_span_series, .span_exists = sf_local_span_exists,         \
+    .prof_merge = sf_local_prof_merge, .prof_series = sf_local_prof_series,           \
+    .prof_types = sf_local_prof_types, .prof_labels = sf_local_prof_labels,           \
+    .prof_label_sets = sf_local_prof_label_sets, .detail_scan = sf_local_detail_scan, \
+    .pin = sf_local_pin

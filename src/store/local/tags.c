@@ -1,0 +1,349 @@
+/* A block's table of keys answers at once when nothing narrows the question: no condition, no
+ * tombstone that may hide rows of it, all values listed. Otherwise its rows are read. */
+#include "store/local/tags.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/heap.h"
+#include "base/num.h"
+#include "block/span_block_reader.h"
+#include "store/local/conds.h"
+#include "store/local/granules.h"
+#include "store/local/seal.h"
+
+enum { SET_CAP = 128 << 20, FIRST_SLOTS = 1024 };
+
+struct cursor {
+    struct sf_str_cursor base;
+    struct sf_arena arena; /* of the values */
+    struct sf_value *vals;
+    uint32_t n, cap, at;
+    uint32_t *slots; /* open addressing: place + 1 */
+    uint32_t n_slots;
+};
+
+struct search {
+    struct sf_local *l;
+    const struct sf_tag_query *query;
+    struct sf_query_ctx *q;
+    struct cursor *c;
+    struct sf_snapshot *snapshot;
+    struct sf_granules granules;
+    struct sf_conds conds;
+    struct sf_arena scratch;
+};
+
+/* ---- the set ---- */
+
+static uint64_t hash_of(struct sf_value v)
+{
+    switch (v.type) {
+    case SF_VALUE_NONE:
+    case SF_VALUE_EMPTY: return (uint64_t)v.type;
+    case SF_VALUE_BOOL: return sf_hash_mix((uint64_t)v.type, v.is_true);
+    case SF_VALUE_INT: return sf_hash_mix((uint64_t)v.type, (uint64_t)v.i64);
+    case SF_VALUE_DOUBLE: return sf_hash_mix((uint64_t)v.type, sf_load_u64le(&v.f64));
+    default: return sf_hash_mix((uint64_t)v.type, sf_hash_str(v.str));
+    }
+}
+
+static bool set_grow(struct cursor *c)
+{
+    uint32_t n_slots = c->n_slots ? c->n_slots * 2 : FIRST_SLOTS;
+    struct sf_value *vals = sf_heap_grow(c->vals, n_slots / 2, sizeof(*vals));
+    uint32_t *slots;
+    if (!vals)
+        return false;
+    c->vals = vals;
+    slots = sf_heap_new_n(n_slots, sizeof(*slots));
+    if (!slots)
+        return false;
+    sf_heap_free(c->slots);
+    c->slots = slots;
+    c->n_slots = n_slots;
+    c->cap = n_slots / 2;
+    for (uint32_t i = 0; i < c->n; i++) {
+        uint32_t at = (uint32_t)hash_of(c->vals[i]) & (n_slots - 1);
+        while (slots[at])
+            at = (at + 1) & (n_slots - 1);
+        slots[at] = i + 1;
+    }
+    return true;
+}
+
+static bool is_full(const struct search *s)
+{
+    return s->query->limit && s->c->n >= s->query->limit;
+}
+
+static enum sf_err set_add(struct search *s, struct sf_value v, struct sf_why *why)
+{
+    struct cursor *c = s->c;
+    uint32_t at;
+    if (is_full(s))
+        return SF_OK;
+    if (c->n == c->cap && !set_grow(c))
+        return sf_fail(why, SF_ERR_NOMEM, "query: no memory for tags");
+    at = (uint32_t)hash_of(v) & (c->n_slots - 1);
+    for (; c->slots[at]; at = (at + 1) & (c->n_slots - 1)) {
+        if (sf_value_eq(c->vals[c->slots[at] - 1], v))
+            return SF_OK;
+    }
+    if ((v.type == SF_VALUE_STR || v.type >= SF_VALUE_BYTES) &&
+        !sf_arena_copy(&c->arena, v.str, &v.str))
+        return sf_fail(why, SF_ERR_LIMIT, "query: too many tag values; narrow the time range");
+    c->vals[c->n++] = v;
+    c->slots[at] = c->n;
+    return SF_OK;
+}
+
+static bool wants_names(const struct search *s)
+{
+    return s->query->name.len == 0;
+}
+
+static bool wants_scope(const struct search *s, enum sf_attr_scope scope)
+{
+    return s->query->scope == SF_SCOPE_ANY || s->query->scope == scope;
+}
+
+/* ---- from tables ---- */
+
+static enum sf_err add_key(struct search *s, const struct sf_block_key *k, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    if (wants_names(s))
+        return set_add(s, (struct sf_value){.type = SF_VALUE_STR, .str = k->name}, why);
+    for (uint32_t i = 0; !err && i < k->n_top; i++)
+        err = set_add(s, k->top[i], why);
+    return err;
+}
+
+/* *out_is_whole false: the rows must be asked as well. */
+static enum sf_err ask_tables(struct search *s, const struct sf_span_block_reader *reader,
+                              bool *out_is_whole, struct sf_why *why)
+{
+    uint32_t n;
+    const struct sf_block_key *keys = sf_span_block_keys(reader, &n);
+    enum sf_err err = SF_OK;
+    *out_is_whole = true;
+    for (uint32_t i = 0; !err && i < n; i++) {
+        const struct sf_block_key *k = &keys[i];
+        if (!sf_query_has_tenant(s->q, k->tenant) || !wants_scope(s, k->scope))
+            continue;
+        if (k->name.len == 0) { /* names without a column of their own */
+            *out_is_whole = false;
+            continue;
+        }
+        if (!wants_names(s) && !sf_str_eq(k->name, s->query->name))
+            continue;
+        err = add_key(s, k, why);
+        *out_is_whole = *out_is_whole && (wants_names(s) || k->is_complete);
+    }
+    return err;
+}
+
+/* ---- from rows ---- */
+
+static enum sf_err add_attrs(struct search *s, struct sf_attrs attrs, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    for (uint32_t i = 0; !err && i < attrs.n; i++) {
+        const struct sf_attr *a = &attrs.list[i];
+        if (wants_names(s))
+            err = set_add(s, (struct sf_value){.type = SF_VALUE_STR, .str = a->key}, why);
+        else if (sf_str_eq(a->key, s->query->name))
+            err = set_add(s, a->val, why);
+    }
+    return err;
+}
+
+static enum sf_err add_row(struct search *s, const struct sf_span_rows *rows, uint32_t i,
+                           struct sf_why *why)
+{
+    const struct sf_span *span = &rows->spans[i];
+    enum sf_err err = SF_OK;
+    if (wants_scope(s, SF_SCOPE_SPAN))
+        err = add_attrs(s, span->attrs, why);
+    if (!err && wants_scope(s, SF_SCOPE_RESOURCE))
+        err = add_attrs(s, rows->resources[rows->resource[i]].attrs, why);
+    if (!err && wants_scope(s, SF_SCOPE_INSTRUMENTATION))
+        err = add_attrs(s, rows->scopes[rows->scope[i]].attrs, why);
+    for (uint32_t k = 0; !err && k < span->n_events && wants_scope(s, SF_SCOPE_EVENT); k++)
+        err = add_attrs(s, span->events[k].attrs, why);
+    for (uint32_t k = 0; !err && k < span->n_links && wants_scope(s, SF_SCOPE_LINK); k++)
+        err = add_attrs(s, span->links[k].attrs, why);
+    return err;
+}
+
+static enum sf_err ask_granule(struct search *s, struct sf_run *run, uint32_t granule,
+                               struct sf_why *why)
+{
+    uint32_t columns = s->conds.columns | SF_COL_TIMES | SF_COL_RESOURCE | SF_COL_SCOPE |
+                       SF_COL_ATTRS | SF_COL_EVENTS | SF_COL_LINKS;
+    const struct sf_span_rows *rows;
+    uint8_t *hits;
+    enum sf_err err = sf_granules_get(&s->granules, run, granule, columns, &rows, why);
+    if (err)
+        return err;
+    s->scratch.at = 0;
+    hits = sf_arena_raw(&s->scratch, rows->n_rows + 1, 1);
+    if (!hits || !sf_conds_judge(&s->conds, rows, 0, rows->n_rows, s->scratch, hits))
+        return sf_fail(why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+    for (uint32_t i = 0; !err && i < rows->n_rows && !is_full(s); i++) {
+        if (hits[i] && !sf_tombstones_hide(
+                           s->snapshot->tombstones, run->row.id, rows->tenant, rows->trace_id[i],
+                           rows->resources[rows->resource[i]].service, rows->start_ns[i]))
+            err = add_row(s, rows, i, why);
+    }
+    s->scratch.at = 0;
+    return err;
+}
+
+static bool is_in_range(const struct search *s, int64_t min_ns, int64_t max_ns)
+{
+    return (s->query->from_ns == 0 && s->query->to_ns == 0) ||
+           (min_ns <= s->query->to_ns && max_ns >= s->query->from_ns);
+}
+
+static enum sf_err ask_rows(struct search *s, struct sf_run *run,
+                            const struct sf_span_block_reader *reader, struct sf_why *why)
+{
+    uint32_t n = sf_span_block_granules(reader);
+    enum sf_err err = SF_OK;
+    for (uint32_t g = 0; !err && g < n && !is_full(s); g++) {
+        const struct sf_granule_info *info = sf_span_block_granule(reader, g);
+        bool may = false;
+        if (sf_query_has_tenant(s->q, info->tenant) &&
+            is_in_range(s, info->ts_min_ns, info->ts_max_ns))
+            err = sf_span_block_may_match(reader, g, info->tenant, s->conds.list, s->conds.n,
+                                          s->scratch, &may, why);
+        if (!err && may)
+            err = ask_granule(s, run, g, why);
+    }
+    return err;
+}
+
+static enum sf_err ask_run(struct search *s, struct sf_run *run, struct sf_why *why)
+{
+    const struct sf_span_block_reader *reader;
+    bool is_whole = false;
+    enum sf_err err = sf_run_enter(run, &reader, why);
+    if (err)
+        return err;
+    s->q->stats.n_blocks++;
+    if (s->query->n_conds == 0 &&
+        !sf_tombstones_touch(s->snapshot->tombstones, run->row.id, run->row.tenant,
+                             run->row.ts_min_ns, run->row.ts_max_ns))
+        err = ask_tables(s, reader, &is_whole, why);
+    if (!err && !is_whole && !is_full(s))
+        err = ask_rows(s, run, reader, why);
+    sf_run_leave(run);
+    return err;
+}
+
+static enum sf_err ask_all(struct search *s, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    for (size_t i = s->snapshot->n; !err && i > 0 && !is_full(s); i--) {
+        struct sf_run *run = s->snapshot->runs[i - 1];
+        if (!sf_query_has_tenant(s->q, run->row.tenant) ||
+            !is_in_range(s, run->row.ts_min_ns, run->row.ts_max_ns))
+            continue;
+        err = sf_query_check(s->q, why);
+        if (!err && atomic_load(&run->is_bad)) {
+            s->q->is_exact = false;
+            continue;
+        }
+        if (!err)
+            err = ask_run(s, run, why);
+        if (err && sf_query_skips(s->q, run, err, why))
+            err = SF_OK;
+    }
+    return err;
+}
+
+/* ---- the cursor ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    const struct sf_value *x = a, *y = b;
+    if (x->type != y->type)
+        return x->type < y->type ? -1 : 1;
+    switch (x->type) {
+    case SF_VALUE_NONE:
+    case SF_VALUE_EMPTY: return 0;
+    case SF_VALUE_BOOL: return (int)x->is_true - (int)y->is_true;
+    case SF_VALUE_INT: return x->i64 < y->i64 ? -1 : x->i64 > y->i64;
+    case SF_VALUE_DOUBLE:
+        if (x->f64 < y->f64 || x->f64 > y->f64)
+            return x->f64 < y->f64 ? -1 : 1;
+        return memcmp(&x->f64, &y->f64, sizeof(x->f64)); /* signed zeros and the rest */
+    default: return sf_str_cmp(x->str, y->str);
+    }
+}
+
+static bool cursor_next(struct sf_str_cursor *base, struct sf_value *out)
+{
+    struct cursor *c = (struct cursor *)base;
+    if (c->at >= c->n)
+        return false;
+    *out = c->vals[c->at++];
+    return true;
+}
+
+static void cursor_close(struct sf_str_cursor *base)
+{
+    struct cursor *c = (struct cursor *)base;
+    if (!c)
+        return;
+    sf_arena_done(&c->arena);
+    sf_heap_free(c->vals);
+    sf_heap_free(c->slots);
+    sf_heap_free(c);
+}
+
+enum sf_err sf_local_span_tags(struct sf_store *store, const struct sf_tag_query *query,
+                               struct sf_query_ctx *q, struct sf_str_cursor **out,
+                               struct sf_why *why)
+{
+    struct sf_local *l = (struct sf_local *)store;
+    struct search s = {.l = l, .query = query, .q = q};
+    struct sf_key *keys = sf_heap_new_n(query->n_conds + 1, sizeof(*keys));
+    uint32_t *want = sf_heap_new_n(query->n_conds + 1, sizeof(*want));
+    enum sf_err err = SF_OK;
+
+    q->is_exact = true;
+    (void)sf_seal_all(l, 0, l->tune.seal_gap_ns, NULL);
+    s.c = sf_heap_new(sizeof(*s.c));
+    if (!keys || !want || !s.c || !sf_arena_init(&s.c->arena, SET_CAP) ||
+        !sf_arena_init(&s.scratch, SET_CAP))
+        err = sf_fail(why, SF_ERR_NOMEM, "query: no memory for tags");
+    if (!err) {
+        size_t n_keys;
+        s.c->base = (struct sf_str_cursor){.next = cursor_next, .close = cursor_close};
+        s.conds = (struct sf_conds){.list = query->conds,
+                                    .n = query->n_conds,
+                                    .is_all = true,
+                                    .from_ns = query->from_ns,
+                                    .to_ns = query->to_ns};
+        n_keys = sf_conds_prepare(&s.conds, keys, 0, want);
+        s.snapshot = sf_snapshot_take(&l->snapshots);
+        sf_granules_init(&s.granules, l, q, keys, n_keys);
+        err = ask_all(&s, why);
+        if (s.c->n)
+            qsort(s.c->vals, s.c->n, sizeof(*s.c->vals), by_value);
+    }
+    sf_granules_done(&s.granules);
+    sf_snapshot_unref(s.snapshot);
+    sf_arena_done(&s.scratch);
+    sf_heap_free(keys);
+    sf_heap_free(want);
+    if (err) {
+        cursor_close(s.c ? &s.c->base : NULL);
+        return err;
+    }
+    *out = &s.c->base;
+    return SF_OK;
+}
