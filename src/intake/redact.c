@@ -204,7 +204,7 @@ static bool holds_own_word(const struct sf_redactor *r, sf_str text, uint32_t *o
     return false;
 }
 
-static bool redact_suspect(struct pass *p, sf_str *text)
+static bool redact_suspect(struct pass *p, unsigned look, sf_str *text)
 {
     struct sf_shape_hit hits[SF_REDACT_MAX_HITS];
     struct part parts[SF_REDACT_MAX_HITS];
@@ -213,7 +213,7 @@ static bool redact_suspect(struct pass *p, sf_str *text)
 
     if (p->r->has_own_words && holds_own_word(p->r, *text, &rule))
         return replace_whole(p, rule, *text, text);
-    n = sf_shape_find(*text, &p->names, hits, SF_REDACT_MAX_HITS);
+    n = look ? sf_shape_find(*text, look, &p->names, hits, SF_REDACT_MAX_HITS) : 0;
     if (n > SF_REDACT_MAX_HITS)
         return replace_whole(p, (uint32_t)hits[0].shape, *text, text);
     for (size_t i = 0; i < n; i++)
@@ -228,9 +228,8 @@ static bool redact_suspect(struct pass *p, sf_str *text)
 
 static inline bool redact_text(struct pass *p, sf_str *text)
 {
-    if (text->len == 0 || (!p->has_own && sf_shape_is_plain(*text)))
-        return false;
-    return redact_suspect(p, text);
+    unsigned look = sf_shape_look(*text);
+    return text->len && (look || p->has_own) && redact_suspect(p, look, text);
 }
 
 static bool redact_name(struct pass *p, const char *place, sf_str *name)
@@ -437,7 +436,10 @@ static bool redact_attrs(struct pass *p, const char *place, struct sf_attrs *att
         struct sf_attr attr = attrs->list[i];
         enum sf_redact_verdict verdict = verdict_at(p, attr.key, i);
         if (verdict == SF_VERDICT_CLEAN && attr.val.type == SF_VALUE_STR && !p->has_own &&
-            sf_shape_is_plain(attr.val.str)) /* most of them */
+            !sf_shape_look(attr.val.str)) /* most of them */
+            continue;
+        if (verdict == SF_VERDICT_CLEAN && attr.val.type == SF_VALUE_INT &&
+            !sf_shape_is_card((uint64_t)attr.val.i64)) /* and of the rest */
             continue;
         if (!redact_attr(p, &attr, verdict, 0))
             continue;

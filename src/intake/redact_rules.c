@@ -116,7 +116,7 @@ static enum sf_redact_verdict judge(const struct sf_redactor *r, sf_str key,
             return SF_VERDICT_REWRITE;
         }
     }
-    if (r->has_builtin && sf_shape_find(key, &no_pairs, &hit, 1)) {
+    if (r->has_builtin && sf_shape_find(key, sf_shape_look(key), &no_pairs, &hit, 1)) {
         *out_rule = (uint32_t)hit.shape;
         return SF_VERDICT_REWRITE;
     }

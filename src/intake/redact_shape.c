@@ -23,32 +23,39 @@ static void add_hit(struct scan *s, enum sf_shape shape, size_t at, size_t end)
 
 /* ---- characters ---- */
 
-enum { ALNUM = 1, TOKEN68 = 2, BASE64URL = 4, NAME = 8, UPPER_DIGIT = 16, DIGIT = 32 };
+enum { ALNUM = 1, TOKEN68 = 2, BASE64URL = 4, NAME = 8, UPPER_DIGIT = 16, DIGIT = 32, END = 64 };
 
-static uint8_t class_of(char c)
+static const uint8_t classes[256] = {
+    ['0' ... '9'] = ALNUM | TOKEN68 | BASE64URL | NAME | UPPER_DIGIT | DIGIT,
+    ['A' ... 'Z'] = ALNUM | TOKEN68 | BASE64URL | NAME | UPPER_DIGIT,
+    ['a' ... 'z'] = ALNUM | TOKEN68 | BASE64URL | NAME,
+    ['-'] = TOKEN68 | BASE64URL | NAME,
+    ['_'] = TOKEN68 | BASE64URL | NAME,
+    ['.'] = TOKEN68 | NAME,
+    ['~'] = TOKEN68,
+    ['+'] = TOKEN68,
+    ['/'] = TOKEN68,
+    ['='] = TOKEN68,
+    [' '] = END, /* what ends the value of a pair */
+    ['\t'] = END,
+    ['\r'] = END,
+    ['\n'] = END,
+    ['&'] = END,
+    [','] = END,
+    [';'] = END,
+    ['"'] = END,
+    ['\''] = END,
+};
+
+static inline uint8_t class_of(char c)
 {
-    bool is_alpha = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    bool is_digit = c >= '0' && c <= '9';
-    uint8_t classes = 0;
-    if (is_alpha || is_digit)
-        classes |= ALNUM | TOKEN68 | BASE64URL | NAME;
-    if (is_digit)
-        classes |= DIGIT | UPPER_DIGIT;
-    if (c >= 'A' && c <= 'Z')
-        classes |= UPPER_DIGIT;
-    if (c == '-' || c == '_')
-        classes |= BASE64URL | TOKEN68 | NAME;
-    if (c == '.')
-        classes |= TOKEN68 | NAME;
-    if (c == '~' || c == '+' || c == '/' || c == '=')
-        classes |= TOKEN68;
-    return classes;
+    return classes[(uint8_t)c];
 }
 
-static size_t run_of(sf_str text, size_t at, uint8_t classes)
+static size_t run_of(sf_str text, size_t at, uint8_t wanted)
 {
     size_t end = at;
-    while (end < text.len && (class_of(text.p[end]) & classes))
+    while (end < text.len && (class_of(text.p[end]) & wanted))
         end++;
     return end;
 }
@@ -116,12 +123,10 @@ static bool is_card(const uint8_t *digits, size_t n)
     return n >= 13 && n <= 19 && is_issued(digits, n) && is_luhn(digits, n);
 }
 
-bool sf_shape_is_card(uint64_t number)
+bool sf_shape_is_card_slow(uint64_t number)
 {
     uint8_t digits[20];
     size_t n = 0;
-    if (number < 1000000000000)
-        return false;
     for (uint64_t rest = number; rest; rest /= 10)
         n++;
     for (size_t i = n; i > 0; i--, number /= 10)
@@ -395,11 +400,11 @@ static void check_pair(struct scan *s, size_t at) /* at = or : */
         for (end = start; end < t.len && t.p[end] != '\n' && t.p[end] != '\r' && t.p[end] != '"';)
             end++;
     } else {
-        for (end = start; end < t.len && !is_one_of(t.p[end], " \t\r\n&,;\"'");)
+        for (end = start; end < t.len && !(class_of(t.p[end]) & END);)
             end++;
     }
-    for (size_t i = start; i < end; i++)
-        is_number = is_number && (class_of(t.p[i]) & DIGIT);
+    for (size_t i = start; i < end && is_number; i++)
+        is_number = (class_of(t.p[i]) & DIGIT) != 0;
     if (end > start && s->names->is_secret(s->names->arg, name, is_number))
         add_hit(s, SF_SHAPE_PAIR, start, end);
 }
@@ -444,35 +449,10 @@ static void check_at(struct scan *s, size_t at, uint8_t bits)
         check_token(s, at);
 }
 
-size_t sf_shape_find(sf_str text, const struct sf_shape_names *names, struct sf_shape_hit *out,
-                     size_t max)
-{
-    struct scan s = {.text = text, .names = names, .out = out, .max = max};
-    const uint8_t *p = (const uint8_t *)text.p;
-    size_t i = 1;
+/* ---- sixteen at a time ---- */
 
-    while (text.len >= 4 && i < text.len) {
-        uint8_t bits;
-        /* Four at a time while nothing is worth a look. */
-        while (i + 4 <= text.len && !(checks_at(p + i) | checks_at(p + i + 1) |
-                                      checks_at(p + i + 2) | checks_at(p + i + 3)))
-            i += 4;
-        if (i >= text.len)
-            break;
-        bits = checks_at(p + i);
-        if (bits)
-            check_at(&s, i, bits);
-        i++;
-    }
-    if (names->has_shapes && text.len >= 13)
-        find_cards(&s);
-    return s.n;
-}
-
-/* ---- the fast half ---- */
-
-enum { WIDE = 16, CARD_DIGITS = 13 };
-typedef uint8_t wide __attribute__((vector_size(WIDE), aligned(1), may_alias));
+enum { WIDE = 16, CARD_LEN = 13 };
+typedef uint8_t wide __attribute__((vector_size(WIDE)));
 
 static inline wide load(const uint8_t *p)
 {
@@ -481,23 +461,22 @@ static inline wide load(const uint8_t *p)
     return v;
 }
 
-static inline bool is_zero(wide v)
+/* One bit for each lane that is not zero; lanes are all ones or all zeros. */
+static inline uint32_t mask_of(wide v)
 {
+#ifdef __SSE2__
+    typedef char lanes __attribute__((vector_size(WIDE)));
+    return (uint32_t)__builtin_ia32_pmovmskb128((lanes)v);
+#else
     uint64_t half[2];
+    const uint64_t ones = 0x0101010101010101, gather = 0x0102040810204080;
     memcpy(half, &v, sizeof(half));
-    return (half[0] | half[1]) == 0;
-}
-
-static inline unsigned sum_of(wide v)
-{
-    unsigned sum = 0;
-    for (unsigned i = 0; i < WIDE; i++)
-        sum += v[i];
-    return sum;
+    return (uint32_t)((half[0] & ones) * gather >> 56 | ((half[1] & ones) * gather >> 56) << 8);
+#endif
 }
 
 /* The checks of the table above for the 16 characters at p; two before them must be readable. Of
- * prefixes the last but two characters decide: gHp_, pAt-, nPm_, liVe_, teSt_, xoXb-. */
+ * prefixes the last but two characters decide: gHp_, pAt-, nPm_, liVe_, teSt_, xoXb-, sFt_. */
 static inline wide checks_wide(const uint8_t *p)
 {
     wide c = load(p), p1 = load(p - 1), p2 = load(p - 2), low = p1 | 0x20;
@@ -506,58 +485,104 @@ static inline wide checks_wide(const uint8_t *p)
     any |= (wide)(p1 == 'I') & ((wide)(c == 'A') | (wide)(c == 'z'));
     any |= (wide)(c == 'B') & (wide)(p1 == '-');
     any |= (wide)(c == ' ') & ((wide)(low == 'r') | (wide)(low == 'c'));
+    /* a and f need the t that follows them: ids in hexadecimal have both before a dash. */
     any |= ((wide)(c == '_') | (wide)(c == '-')) &
-           ((wide)(p2 == 'h') | (wide)(p2 == 'a') | (wide)(p2 == 'p') | (wide)(p2 == 'v') |
-            (wide)(p2 == 's') | (wide)(p2 == 'x') | (wide)(p2 == 'f'));
+           ((wide)(p2 == 'h') | (wide)(p2 == 'p') | (wide)(p2 == 'v') | (wide)(p2 == 's') |
+            (wide)(p2 == 'x') | ((wide)(p1 == 't') & ((wide)(p2 == 'a') | (wide)(p2 == 'f'))));
     return any;
 }
 
-static inline wide digits_wide(const uint8_t *p)
+static inline uint32_t card_mask(const uint8_t *p)
 {
-    return (wide)((load(p) - '0') <= 9) & 1;
+    wide c = load(p);
+    return mask_of((wide)((c - '0') <= 9) | (wide)(c == ' ') | (wide)(c == '-'));
 }
 
-static inline unsigned count_digit(uint8_t c)
+/* Are 13 bits in a row set? */
+static inline bool has_card_run(uint32_t w)
 {
-    return (uint8_t)(c - '0') <= 9;
+    uint32_t two = w & w >> 1, four = two & two >> 2, twelve = four & four >> 4 & four >> 8;
+    return (twelve & w >> 12) != 0;
 }
 
-static bool is_plain_short(const uint8_t *p, size_t len)
+static unsigned look_short(const uint8_t *p, size_t len)
 {
-    unsigned n_digits = len ? count_digit(p[0]) : 0;
-    for (size_t i = 1; i < len; i++) {
-        if (checks_at(p + i))
-            return false;
-        n_digits += count_digit(p[i]);
+    unsigned found = 0, run = 0;
+    if (len < 4)
+        return 0;
+    for (size_t i = 1; i < len; i++)
+        found |= checks_at(p + i);
+    found = found ? SF_SHAPE_LOOK_CHECKS : 0;
+    for (size_t i = 0; len >= CARD_LEN && i < len; i++) {
+        run = is_card_char((char)p[i]) ? run + 1 : 0;
+        if (run >= CARD_LEN)
+            found |= SF_SHAPE_LOOK_CARDS;
     }
-    return n_digits < CARD_DIGITS;
+    return found;
 }
 
-bool sf_shape_is_plain(sf_str text)
+unsigned sf_shape_look(sf_str text)
 {
     const uint8_t *p = (const uint8_t *)text.p;
-    wide n_digits = {0};
-    unsigned sum = 0;
+    wide any = {0};
+    uint32_t last;
+    unsigned found = 0;
     size_t i = 2;
 
     if (text.len < WIDE + 2)
-        return is_plain_short(p, text.len);
+        return look_short(p, text.len);
     if (checks_at(p + 1))
-        return false;
-    sum = count_digit(p[0]) + count_digit(p[1]);
+        found |= SF_SHAPE_LOOK_CHECKS;
+    /* Card characters of the 16 before: here only the first two of the text. */
+    last = (uint32_t)is_card_char((char)p[0]) << 14 | (uint32_t)is_card_char((char)p[1]) << 15;
     for (; i + WIDE <= text.len; i += WIDE) {
-        if (!is_zero(checks_wide(p + i)))
-            return false;
-        n_digits += digits_wide(p + i);
-        if ((i & 2047) == 2034) { /* 16 a round: long before a lane could wrap */
-            sum += sum_of(n_digits);
-            n_digits = (wide){0};
-        }
+        uint32_t cards = card_mask(p + i);
+        any |= checks_wide(p + i);
+        if (has_card_run(last | cards << 16))
+            found |= SF_SHAPE_LOOK_CARDS;
+        last = cards;
     }
     if (i < text.len) { /* the rest, together with some characters seen before */
-        if (!is_zero(checks_wide(p + text.len - WIDE)))
-            return false;
-        n_digits += digits_wide(p + text.len - WIDE);
+        uint32_t cards = card_mask(p + text.len - WIDE) >> (WIDE - (text.len - i));
+        any |= checks_wide(p + text.len - WIDE);
+        if (has_card_run(last | cards << 16))
+            found |= SF_SHAPE_LOOK_CARDS;
     }
-    return sum + sum_of(n_digits) < CARD_DIGITS;
+    if (mask_of(any))
+        found |= SF_SHAPE_LOOK_CHECKS;
+    return found;
+}
+
+/* ---- all of it ---- */
+
+static void check_all(struct scan *s)
+{
+    const uint8_t *p = (const uint8_t *)s->text.p;
+    size_t len = s->text.len, i = 1;
+
+    for (; i < len && (i < 2 || len < WIDE + 2); i++) {
+        uint8_t bits = checks_at(p + i);
+        if (bits)
+            check_at(s, i, bits);
+    }
+    while (i < len) {
+        size_t from = i + WIDE <= len ? i : len - WIDE;
+        uint32_t mask = mask_of(checks_wide(p + from)) >> (i - from) << (i - from);
+        for (; mask; mask &= mask - 1) {
+            size_t at = from + (size_t)__builtin_ctz(mask);
+            check_at(s, at, checks_at(p + at));
+        }
+        i = from + WIDE;
+    }
+}
+
+size_t sf_shape_find(sf_str text, unsigned look, const struct sf_shape_names *names,
+                     struct sf_shape_hit *out, size_t max)
+{
+    struct scan s = {.text = text, .names = names, .out = out, .max = max};
+    if (look & SF_SHAPE_LOOK_CHECKS)
+        check_all(&s);
+    if ((look & SF_SHAPE_LOOK_CARDS) && names->has_shapes)
+        find_cards(&s);
+    return s.n;
 }

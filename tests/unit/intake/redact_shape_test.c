@@ -16,9 +16,8 @@ static const struct sf_shape_names names = {is_secret, NULL, true};
 static void assert_hit(const char *text, enum sf_shape shape, const char *secret)
 {
     struct sf_shape_hit hits[8];
-    size_t n = sf_shape_find(sf_str_from(text), &names, hits, 8);
-    if (sf_shape_is_plain(sf_str_from(text)))
-        fail_msg("\"%s\" passes for plain", text); /* the fast half may never be wrong */
+    sf_str all = sf_str_from(text);
+    size_t n = sf_shape_find(all, sf_shape_look(all), &names, hits, 8);
     for (size_t i = 0; i < n && i < 8; i++) {
         sf_str found = sf_str_part(sf_str_from(text), hits[i].at, hits[i].end - hits[i].at);
         if (hits[i].shape == shape && sf_str_eq(found, sf_str_from(secret)))
@@ -30,7 +29,8 @@ static void assert_hit(const char *text, enum sf_shape shape, const char *secret
 static void assert_clean(const char *text)
 {
     struct sf_shape_hit hits[8];
-    if (sf_shape_find(sf_str_from(text), &names, hits, 8))
+    sf_str all = sf_str_from(text);
+    if (sf_shape_find(all, sf_shape_look(all), &names, hits, 8))
         fail_msg("\"%s\": took \"%.*s\" for a secret (%d)", text, (int)(hits[0].end - hits[0].at),
                  text + hits[0].at, hits[0].shape);
 }
@@ -140,5 +140,50 @@ TEST(redact_shape, leaves_everyday_text_alone)
 TEST(redact_shape, counts_what_does_not_fit)
 {
     struct sf_shape_hit hits[2];
-    assert_int_equal(sf_shape_find(SF_STR("token=1 token=2 token=3"), &names, hits, 2), 3);
+    sf_str text = SF_STR("token=1 token=2 token=3");
+    assert_int_equal(sf_shape_find(text, sf_shape_look(text), &names, hits, 2), 3);
+}
+
+/* Every secret at every distance from the start, so that it meets each edge of the wide look. */
+TEST(redact_shape, overlooks_nothing_wherever_it_stands)
+{
+    static const char *const secrets[] = {
+        "4111111111111111",
+        "4111 1111 1111 1111",
+        "378282246310005",
+        "AKIAIOSFODNN7EXAMPLE",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2ln",
+        "Bearer abc123.def-456",
+        "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+        "github_pat_abcdefghijklmnopqrstuvwxyz",
+        "glpat-abcdefghijklmnopqrst",
+        "xoxb-123456789012-abcdef",
+        "xapp-123456789012-abcdef",
+        "sk_live_abcdefghijklmnop1234",
+        "sk_test_abcdefghijklmnop1234",
+        "sk-abcdefghijklmnopqrstuvwx",
+        "npm_abcdefghijklmnopqrstuvwxyz0123456789",
+        "hf_abcdefghijklmnopqrstuvwxyz0123456789",
+        "shpat_abcdefghijklmnopqrstuvwxyz012345",
+        "pypi-abcdefghijklmnopqrstuvwxyz0123456789",
+        "dop_v1_abcdefghijklmnopqrstuvwxyz0123456789",
+        "-----BEGIN PRIVATE KEY-----",
+        "x://u:hunter2@h",
+        "token=hunter2",
+        "AIzaSyA1234567890abcdefghijklmnopqrstuv",
+    };
+    for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
+        for (size_t before = 0; before < 40; before++) {
+            for (size_t after = 0; after < 20; after++) {
+                char text[160] = {0};
+                struct sf_shape_hit hits[8];
+                size_t len = strlen(secrets[i]);
+                sf_str all = {text, before + len + after};
+                memset(text, '/', all.len); /* separates, begins nothing */
+                memcpy(text + before, secrets[i], len);
+                if (sf_shape_find(all, sf_shape_look(all), &names, hits, 8) == 0)
+                    fail_msg("%s overlooked at %zu of %zu", secrets[i], before, all.len);
+            }
+        }
+    }
 }
