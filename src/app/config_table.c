@@ -115,7 +115,7 @@ const struct sf_config_key sf_config_keys[] = {
      0, "requests, errors and durations per service and operation on /metrics"},
     {"metrics.span_metrics.dimensions", SF_CONFIG_LIST, AT(metrics.dimensions), "", NULL, 0, 0,
      "attributes that become further labels, such as http.route"},
-    {"metrics.span_metrics.max_series", SF_CONFIG_COUNT, AT(metrics.max_series), "10000", NULL, 10,
+    {"metrics.span_metrics.max_series", SF_CONFIG_COUNT, AT(metrics.max_series), "2000", NULL, 10,
      1000000, "label sets kept; further ones are counted together"},
 
     {"profiling.cpu.enabled", SF_CONFIG_BOOL, AT(profiling.has_cpu), "true", NULL, 0, 0,

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""/metrics read as strictly as a scraper may, and the numbers in it."""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(__file__))
+from server import JSON, Server, export_request, make_span, tap  # noqa: E402
+
+server = Server().start()
+OPEN = {"Accept": "application/openmetrics-text;version=1.0.0;q=0.8,text/plain;version=0.0.4;q=0.5"}
+NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
+LABEL = r'[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*"'
+SAMPLE = re.compile(rf"^({NAME})(?:\{{({LABEL}(?:,{LABEL})*)\}})? (\S+)(?: # \{{({LABEL})\}} (\S+) (\S+))?$")
+SUFFIXES = {"counter": ("_total",), "gauge": ("",), "unknown": ("",), "histogram": ("_bucket", "_sum", "_count")}
+
+
+def check(text, is_open):
+    """Every rule of the two formats that our writer could break; returns {sample: value}."""
+    assert text.endswith("\n") and (text.endswith("# EOF\n") if is_open else "# EOF" not in text)
+    families, samples, family, kind = set(), {}, None, None
+    for line in text.splitlines():
+        if line == "# EOF":
+            break
+        if line.startswith("# HELP "):
+            family, kind = line.split(" ", 3)[2], None
+            assert family not in families, f"{family} comes twice"
+            families.add(family)
+            assert not (is_open and family.endswith("_total")), line
+            continue
+        if line.startswith("# TYPE "):
+            _, _, name, kind = line.split(" ")
+            assert name == family and kind in SUFFIXES, line
+            continue
+        m = SAMPLE.match(line)
+        assert m, f"not a sample: {line}"
+        assert kind, f"no type before {line}"
+        allowed = SUFFIXES[kind]
+        if kind == "counter" and not is_open:
+            allowed = ("",)
+        assert m[1] in [family + suffix for suffix in allowed], f"{line} below {family}"
+        key = (m[1], m[2])
+        assert key not in samples, f"{key} comes twice"
+        samples[key] = float(m[3].replace("+Inf", "inf"))
+        assert not m[4] or (is_open and m[1].endswith("_bucket")), line
+    check_histograms(samples)
+    return samples
+
+
+def check_histograms(samples):
+    series = {}
+    for (name, labels), value in samples.items():
+        if not name.endswith("_bucket"):
+            continue
+        le = re.search(r'le="([^"]+)"', labels)[1]
+        rest = re.sub(r',?le="[^"]+"', "", labels)
+        series.setdefault((name[:-7], rest), []).append((float(le.replace("+Inf", "inf")), value))
+    assert series
+    for (name, rest), buckets in series.items():
+        assert buckets == sorted(buckets), (name, rest, "out of order")
+        values = [v for _, v in buckets]
+        assert values == sorted(values), (name, rest, "falls")
+        assert buckets[-1][0] == float("inf"), (name, rest)
+        assert samples[(name + "_count", rest or None)] == values[-1]
+        assert (name + "_sum", rest or None) in samples
+
+
+def labels(**pairs):
+    return ",".join(f'{k}="{v}"' for k, v in pairs.items())
+
+
+def test_both_formats_are_right_to_the_letter():
+    server.send([make_span(name='odd "name"\\ \n end', service="caf\u00e9")])
+    answer = server.get("/metrics")
+    assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    plain = check(answer.text, False)
+    answer = server.get("/metrics", OPEN)
+    assert answer.headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
+    strict = check(answer.text, True)
+    assert {n for n, _ in plain} == {n for n, _ in strict}
+
+
+def test_spans_make_red_metrics_with_tempos_names():
+    server.send([make_span(service="red", name="op", ms=3) for _ in range(7)]
+                + [make_span(service="red", name="op", ms=700, error=True) for _ in range(2)])
+    samples = check(server.metrics(), False)
+    ok = labels(service="red", span_name="op", span_kind="SPAN_KIND_SERVER", status_code="STATUS_CODE_UNSET")
+    bad = labels(service="red", span_name="op", span_kind="SPAN_KIND_SERVER", status_code="STATUS_CODE_ERROR")
+    assert samples[("traces_spanmetrics_calls_total", ok)] == 7
+    assert samples[("traces_spanmetrics_calls_total", bad)] == 2
+    assert samples[("traces_spanmetrics_latency_bucket", ok + ',le="0.004"')] == 7
+    assert samples[("traces_spanmetrics_latency_bucket", bad + ',le="0.512"')] == 0
+    assert samples[("traces_spanmetrics_latency_bucket", bad + ',le="1.024"')] == 2
+    assert abs(samples[("traces_spanmetrics_latency_sum", bad)] - 1.4) < 1e-6
+    assert samples[("traces_spanmetrics_size_total", ok)] > 7 * 40
+
+
+def test_exemplars_lead_to_the_trace():
+    span = make_span(service="exemplary", ms=3)
+    server.send([span])
+    text = server.metrics(OPEN)
+    line = next(t for t in text.splitlines() if 'service="exemplary"' in t and 'le="0.004"' in t)
+    assert f'# {{traceID="{span["trace_id"].hex()}"}} 0.003' in line, line
+
+
+def test_old_spans_make_no_metrics_but_are_kept():
+    before = server.metric('spanflame_span_metrics_ignored_spans_total{reason="outside_metrics_ingestion_slack"}')
+    span = make_span(service="yesterday", ago_ms=86400000)
+    server.send([span])
+    assert 'service="yesterday"' not in server.metrics()
+    after = server.metric('spanflame_span_metrics_ignored_spans_total{reason="outside_metrics_ingestion_slack"}')
+    assert after == before + 1
+    assert server.get("/api/traces/" + span["trace_id"].hex()).status == 200
+
+
+def test_what_is_received_refused_and_discarded_is_counted():
+    names = ("spanflame_spans_received_total", "spanflame_spans_acknowledged_total",
+             'tempo_distributor_spans_received_total{tenant="single-tenant"}',
+             'tempo_discarded_spans_total{tenant="single-tenant",reason="invalid_span_id"}',
+             'spanflame_requests_rejected_total{reason="malformed"}',
+             'spanflame_requests_rejected_total{reason="content_type"}',
+             'spanflame_requests_total{route="/v1/traces",status="400"}')
+    before = [server.metric(n) for n in names]
+    bad = make_span()
+    bad["span_id"] = bytes(8)
+    assert server.post("/v1/traces", export_request([make_span(), make_span(), bad])).status == 200
+    assert server.post("/v1/traces", b"{", JSON).status == 400
+    assert server.post("/v1/traces", b"", "text/plain").status == 415
+    after = [server.metric(n) for n in names]
+    assert [a - b for a, b in zip(after, before)] == [3, 2, 3, 1, 1, 1, 1], (before, after)
+
+
+def test_the_server_shows_its_inside():
+    samples = check(server.metrics(), False)
+    for name, label in (("spanflame_queue_depth", 'queue="ingest"'), ("spanflame_memory_bytes", 'line="store"'),
+                        ("spanflame_memory_budget_bytes", None), ("spanflame_blocks", 'level="0"'),
+                        ("spanflame_connections", None), ("process_resident_memory_bytes", None),
+                        ("spanflame_log_sync_seconds_count", None), ("spanflame_ready", None)):
+        assert (name, label) in samples, (name, label)
+    assert samples[("spanflame_log_sync_seconds_count", None)] > 0
+    assert samples[("spanflame_ready", None)] == 1
+    assert 1e6 < samples[("process_resident_memory_bytes", None)] < 512e6
+
+
+def test_a_flood_of_names_stays_below_the_cap():
+    for i in range(6):
+        server.send([make_span(service="flood", name=f"GET /item/{i}/{n}") for n in range(500)])
+    samples = check(server.metrics(), False)
+    assert samples[("spanflame_span_metrics_series", None)] <= 2000
+    assert samples[("spanflame_span_metrics_ignored_spans_total", 'reason="too_many_series"')] >= 1000
+
+
+tap.run(sys.modules[__name__])
