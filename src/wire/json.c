@@ -331,10 +331,14 @@ static sf_str read_string(struct sf_json *j)
     return (sf_str){to, len};
 }
 
-bool sf_json_key(struct sf_json *j, sf_str *out_key)
+/* To the next member of an object. `out_key` NULL: its key is only checked, and takes no memory. */
+static bool step_key(struct sf_json *j, sf_str *out_key)
 {
     const char *start;
-    sf_str key;
+    bool ignored;
+    size_t len;
+    sf_str key = {0};
+
     if (!step(j, '}'))
         return false;
     start = j->at;
@@ -342,7 +346,10 @@ bool sf_json_key(struct sf_json *j, sf_str *out_key)
         sf_json_fault(j, "a key in quotes is needed here");
         return false;
     }
-    key = read_string(j);
+    if (out_key)
+        key = read_string(j);
+    else
+        scan_string(j, NULL, &len, &ignored);
     if (j->fault)
         return false;
     j->open[j->depth - 1].key = (sf_str){start + 1, (size_t)(j->at - start) - 2};
@@ -351,8 +358,14 @@ bool sf_json_key(struct sf_json *j, sf_str *out_key)
         return false;
     }
     j->at++;
-    *out_key = key;
+    if (out_key)
+        *out_key = key;
     return true;
+}
+
+bool sf_json_key(struct sf_json *j, sf_str *out_key)
+{
+    return step_key(j, out_key);
 }
 
 static size_t digits(const char *p, const char *end)
@@ -405,12 +418,11 @@ void sf_json_skip(struct sf_json *j)
 {
     bool ignored;
     size_t len;
-    sf_str key;
 
     switch (sf_json_peek(j)) {
     case SF_JSON_OBJECT:
         if (sf_json_object(j)) {
-            while (sf_json_key(j, &key))
+            while (step_key(j, NULL))
                 sf_json_skip(j); /* `enter` bounds the depth */
         }
         break;

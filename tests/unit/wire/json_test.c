@@ -67,6 +67,13 @@ TEST(json, views_strings_and_copies_those_with_escapes)
     assert_true(sf_json_ok(&j));
 }
 
+TEST(json, skipping_takes_no_memory)
+{
+    sf_json_init(&j, SF_STR("{\"\\\\\\n\":[\"\\t\"]}"), NULL);
+    sf_json_skip(&j);
+    assert_true(sf_json_end(&j));
+}
+
 TEST(json, lone_surrogates_become_replacement_characters)
 {
     assert_str(sf_json_str(JSON("\"\\ud83dx\\udd25\\ud83d\\u0041\"")),
