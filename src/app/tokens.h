@@ -20,9 +20,9 @@ size_t sf_tokens_count(struct sf_tokens *t);
 /* Can others read the file? Something to warn about. */
 bool sf_tokens_is_shared(struct sf_tokens *t);
 
-/* SF_MAY_ bits of serve/service.h; 0: unknown. Takes the same time whichever token it is. `t` is
+/* SF_MAY_ bits of serve/service.h; 0: unknown. Takes the same time whichever token it is. `arg` is
  * untyped so that the function fits sf_service_auth.scopes. */
-unsigned sf_tokens_scopes(void *t, sf_str token);
+unsigned sf_tokens_scopes(void *arg, sf_str token);
 
 /* ---- making one ---- */
 

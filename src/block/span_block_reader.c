@@ -245,7 +245,7 @@ static enum sf_err read_section_table(struct sf_span_block_reader *r, const stru
             return err;
         r->sections[s.id] = s;
     }
-    for (uint16_t id = SF_SECTION_STR; id <= SF_SECTION_TFLT; id++) {
+    for (uint16_t id = SF_SECTION_STR; id <= (uint16_t)SF_SECTION_TFLT; id++) {
         if (!r->sections[id].id)
             return sf_fail(why, SF_ERR_CORRUPT, "section %s is missing", sf_section_name(id));
     }

@@ -40,7 +40,7 @@ enum sf_err sf_eval_pipeline(struct sf_eval *e, const struct sf_pipeline *pipeli
 bool sf_eval_is_true(struct sf_eval *e, const struct sf_expr *expr, const struct sf_trace_view *v,
                      uint32_t span);
 /* The expression's value; strings may live in the evaluator until the next call. */
-struct sf_static sf_eval_expr(struct sf_eval *e, const struct sf_expr *expr,
+struct sf_static sf_eval_expr(struct sf_eval *e, const struct sf_expr *x,
                               const struct sf_trace_view *v, uint32_t span);
 enum sf_err sf_eval_fault(const struct sf_eval *e, struct sf_why *why);
 /* Does evaluating it need parents, children or nested-set numbers? */

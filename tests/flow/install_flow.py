@@ -41,6 +41,22 @@ def test_licence_and_pages_are_there():
             assert f"share/man/man{page[-1]}/{page}" in files, page
 
 
+def test_completions_and_an_example_configuration_are_there():
+    with tempfile.TemporaryDirectory() as root:
+        assert {"share/bash-completion/completions/spanflame", "share/zsh/site-functions/_spanflame",
+                "share/fish/vendor_completions.d/spanflame.fish",
+                "share/doc/spanflame/examples/spanflame.yaml"} <= install(root)
+
+
+def test_the_example_configuration_is_valid():
+    with tempfile.TemporaryDirectory() as root:
+        install(root)
+        done = subprocess.run([os.path.join(root, "bin", "spanflame"), "check-config", "--config",
+                               os.path.join(root, "share/doc/spanflame/examples/spanflame.yaml")],
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
 def test_nothing_lands_outside_bin_and_share():
     with tempfile.TemporaryDirectory() as root:
         assert {path.split("/")[0] for path in install(root)} <= {"bin", "share"}

@@ -291,9 +291,9 @@ enum sf_err sf_compact_all(struct sf_local *l, struct sf_why *why)
     return err;
 }
 
-void sf_compact_loop(void *arg)
+void sf_compact_loop(void *local)
 {
-    struct sf_local *l = arg;
+    struct sf_local *l = local;
     enum sf_err last = SF_OK;
     while (!atomic_load(&l->is_stopping)) {
         struct sf_why why;

@@ -225,9 +225,9 @@ bool sf_flush_is_due(struct sf_local *l)
            sf_local_mono_ns(l) - l->flushed_mono_ns >= l->tune.flush_interval_ns;
 }
 
-void sf_flush_loop(void *arg)
+void sf_flush_loop(void *local)
 {
-    struct sf_local *l = arg;
+    struct sf_local *l = local;
     int64_t delay_ns = 0, retry_ns = 0;
     while (!atomic_load(&l->is_stopping)) {
         struct sf_why why;
