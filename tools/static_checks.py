@@ -125,6 +125,8 @@ def verdict(path, entry, constants):
     except FileNotFoundError:
         pass
     findings = judge(path, entry)
+    if known != os.path.join(CACHE, key_of(path, entry, constants)):
+        return findings, False  # somebody saved a file meanwhile: this verdict is about neither version
     with tempfile.NamedTemporaryFile("w", dir=CACHE, delete=False, encoding="utf-8") as f:
         f.write(findings)
     os.rename(f.name, known)
