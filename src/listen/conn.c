@@ -117,7 +117,7 @@ static void on_written(uv_write_t *write, int status)
     c->wire_at = c->wire.len;
     if (status < 0)
         c->wants_close = true;
-    sf_conn_advance(c);
+    sf_loop_touch(c->loop, c);
     sf_loop_settle(c->loop);
 }
 
@@ -298,7 +298,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         input_tls(c, (sf_bytes){(const uint8_t *)buf->base, (size_t)n});
     else
         input(c, (sf_bytes){(const uint8_t *)buf->base, (size_t)n});
-    sf_conn_advance(c);
+    sf_loop_touch(loop, c);
     sf_loop_settle(loop);
 }
 
@@ -523,5 +523,5 @@ void sf_conn_accept(struct sf_loop_door *door)
         if (!c->tls)
             c->wants_close = true;
     }
-    sf_conn_advance(c);
+    sf_loop_touch(loop, c);
 }

@@ -14,7 +14,7 @@ struct sf_conn {
     uv_tcp_t tcp;
     uv_write_t write;
     struct sf_loop *loop;
-    struct sf_conn *prev, *next;
+    struct sf_conn *prev, *next, *next_touched;
     struct sf_tls *tls;
     enum sf_conn_protocol protocol;
     char peer[64];
@@ -46,7 +46,8 @@ struct sf_conn {
     bool closes_after; /* when all is sent */
     bool is_lingering; /* all is sent; waits for the peer to see it */
     bool is_closing;
-    bool is_active; /* on the stack of some callback */
+    bool is_touched; /* in the loop's list of those to be advanced */
+    bool is_active;  /* on the stack of some callback */
 };
 
 /* Takes over the accepted socket of `door`. */

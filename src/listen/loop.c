@@ -69,6 +69,7 @@ void sf_loop_give(struct sf_loop *loop, struct sf_exchange *ex, bool is_finished
 static void come_back(struct sf_exchange *ex, bool is_finished)
 {
     struct sf_conn *conn = ex->conn;
+    struct sf_loop *loop = ex->loop;
 
     if (is_finished) {
         ex->is_with_app = false;
@@ -83,7 +84,7 @@ static void come_back(struct sf_exchange *ex, bool is_finished)
         sf_conn_h2_answer(conn, ex);
     else
         sf_conn_h1_answer(conn, ex);
-    sf_conn_advance(conn);
+    sf_loop_touch(loop, conn);
 }
 
 /* Takes the first exchange of a list; under the loop's mutex, because its marks are. */
@@ -106,13 +107,31 @@ static struct sf_exchange *take_first(struct sf_loop *loop, struct sf_exchange *
     return ex;
 }
 
+void sf_loop_touch(struct sf_loop *loop, struct sf_conn *c)
+{
+    if (c->is_touched)
+        return;
+    c->is_touched = true;
+    c->next_touched = loop->touched;
+    loop->touched = c;
+}
+
 void sf_loop_settle(struct sf_loop *loop)
 {
     struct sf_exchange *ex;
+    struct sf_conn *c;
     bool is_finished = false;
 
-    while ((ex = take_first(loop, &loop->local, &loop->local_tail, &is_finished)))
-        come_back(ex, is_finished);
+    do {
+        while ((ex = take_first(loop, &loop->local, &loop->local_tail, &is_finished)))
+            come_back(ex, is_finished);
+        c = loop->touched;
+        if (c) {
+            loop->touched = c->next_touched;
+            c->is_touched = false;
+            sf_conn_advance(c); /* may begin the next request, which may be answered at once */
+        }
+    } while (c);
 }
 
 void sf_loop_budget_freed(struct sf_loop *loop)
@@ -142,7 +161,7 @@ static void resume_waiting(struct sf_loop *loop)
         }
         if (c->h2)
             sf_conn_h2_unwithhold(c);
-        sf_conn_advance(c);
+        sf_loop_touch(loop, c);
     }
 }
 
@@ -186,7 +205,7 @@ static void drain_conns(struct sf_loop *loop, bool is_final)
     for (struct sf_conn *c = loop->conns; c; c = next) {
         next = c->next;
         sf_conn_drain(c, is_final);
-        sf_conn_advance(c);
+        sf_loop_touch(loop, c);
     }
 }
 
@@ -228,7 +247,7 @@ static void on_tick(uv_timer_t *timer)
     for (struct sf_conn *c = loop->conns; c; c = next) {
         next = c->next;
         sf_conn_tick(c);
-        sf_conn_advance(c);
+        sf_loop_touch(loop, c);
     }
     for (size_t i = 0; i < loop->n_doors; i++) {
         if (loop->doors[i].is_stuck && loop->doors[i].is_open)

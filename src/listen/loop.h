@@ -51,6 +51,7 @@ struct sf_loop {
     size_t n_exchanges; /* made and not freed */
     struct sf_exchange *spare;
     unsigned n_spare;
+    struct sf_conn *touched;                 /* to be advanced before this callback ends */
     struct sf_exchange *local, **local_tail; /* came back while this thread was in a callback */
     bool is_ready, is_async_closed;
     bool is_draining, is_final; /* GOAWAY was said; and said with the last stream */
@@ -82,7 +83,11 @@ bool sf_loop_is_mine(const struct sf_loop *loop); /* the calling thread runs it 
 void sf_loop_budget_freed(struct sf_loop *loop);
 /* Too much waits to be read by peers: closes those that have been at it longest. */
 void sf_loop_evict(struct sf_loop *loop);
-/* Handles exchanges that came back during this callback; call at the end of each. */
+/* Notes that the connection has something to do. */
+void sf_loop_touch(struct sf_loop *loop, struct sf_conn *c);
+/* Handles exchanges that came back during this callback, then advances each connection they or the
+ * callback touched, once: many answers on one connection leave in one write. Ends every callback.
+ */
 void sf_loop_settle(struct sf_loop *loop);
 void sf_loop_fault(struct sf_loop *loop, atomic_ullong *count, const char *reason,
                    const char *peer);
