@@ -21,7 +21,7 @@ size_t sf_tokens_count(struct sf_tokens *t);
 bool sf_tokens_is_shared(struct sf_tokens *t);
 
 /* SF_MAY_ bits of serve/service.h; 0: unknown. Takes the same time whichever token it is. `arg` is
- * untyped so that the function fits sf_service_auth.scopes. */
+ * the struct sf_tokens, untyped so that the function fits sf_service_auth.scopes. */
 unsigned sf_tokens_scopes(void *arg, sf_str token);
 
 /* ---- making one ---- */

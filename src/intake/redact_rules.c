@@ -313,11 +313,11 @@ void sf_redactor_free(struct sf_redactor *r)
 {
     if (!r)
         return;
-    for (size_t i = 0; i < r->n_regexes; i++)
+    for (size_t i = 0; r->regexes && i < r->n_regexes; i++)
         sf_regex_free(r->regexes[i].re);
-    for (size_t i = 0; i < r->n_allow; i++)
+    for (size_t i = 0; r->allow && i < r->n_allow; i++)
         sf_heap_free(r->allow[i]);
-    for (size_t i = 0; i < r->n_rules; i++)
+    for (size_t i = 0; r->rules && i < r->n_rules; i++)
         sf_heap_free(r->rules[i]);
     sf_heap_free(r->words);
     sf_heap_free(r->regexes);

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""check-config, token and redact as a person runs them: what they print, and their exit codes."""
+import hashlib
+import json
+import os
+import subprocess
+import tempfile
+
+SPANFLAME = os.environ["SPANFLAME"]
+checks = []
+
+
+def run(*args, env=None):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("SPANFLAME_")}
+    done = subprocess.run([SPANFLAME, *args], capture_output=True, text=True, env={**clean, **(env or {})}, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def check(name, is_fine, detail=""):
+    checks.append((name, bool(is_fine), detail))
+
+
+def origins(text):
+    """path -> (value, origin) of check-config's lines."""
+    found = {}
+    for line in text.splitlines():
+        left, _, origin = line.partition("  # ")
+        path, _, value = left.partition(" ")
+        found[path] = (value.strip(), origin)
+    return found
+
+
+with tempfile.TemporaryDirectory() as folder:
+    good = os.path.join(folder, "good.yaml")
+    with open(good, "w", encoding="utf-8") as f:
+        f.write("retention:\n  spans: 3d\nmemory: 1GiB\n")
+    code, out, err = run("check-config", "--config", good, "--set", "memory=2GiB",
+                         env={"SPANFLAME_RETENTION_DETAIL": "1d"})
+    got = origins(out)
+    check("check-config says what is in effect and where it came from",
+          code == 0 and got["retention.spans"] == ("3d", good + ":2") and got["memory"] == ("2GiB", "--set")
+          and got["retention.detail"] == ("1d", "SPANFLAME_RETENTION_DETAIL")
+          and got["limits.body"] == ("64MiB", "default"), out + err)
+
+    bad = os.path.join(folder, "bad.yaml")
+    with open(bad, "w", encoding="utf-8") as f:
+        f.write("retention:\n  span: 3d\n")
+    code, out, err = run("check-config", "--config", bad)
+    check("a mistake names file, line and the nearest key, and exits 1",
+          code == 1 and err == f"spanflame check-config: {bad}:2: there is no key retention.span; "
+          "did you mean retention.spans?\n", err)
+
+    code, out, err = run("check-config", "--listen", "0.0.0.0:0")
+    check("a public address without a token is refused with the line to add",
+          code == 1 and "auth: {token_file: /etc/spanflame/tokens}" in err, err)
+    code, out, err = run("check-config", "--listen", "0.0.0.0:0", "--allow-public-without-auth")
+    check("or allowed in as many words", code == 0, err)
+    code, out, err = run("check-config", "--lisen", "x")
+    check("a mistyped flag exits 2 and names the nearest", code == 2 and "--listen" in err, err)
+    code, out, err = run("check-config", "--set", "redact.patterns=/a(?=b)/")
+    check("a pattern that cannot be bounded is refused", code == 1 and "redact.patterns" in err, err)
+
+    code, out, err = run("token", "new", "--name", "ci", "--scopes", "write")
+    lines = [line for line in out.splitlines() if line and not line.startswith("#")]
+    check("token new prints a token and the line with its hash",
+          code == 0 and len(lines) == 2
+          and lines[1] == "ci:write:" + hashlib.sha256(lines[0].encode()).hexdigest(), out)
+
+    traces = os.path.join(folder, "traces.json")
+    attributes = [{"key": "db.password", "value": {"stringValue": "hunter2hunter2"}},
+                  {"key": "note", "value": {"stringValue": "for acme"}}]
+    span = {"traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174", "name": "GET /?token=sesame",
+            "attributes": attributes}
+    with open(traces, "w", encoding="utf-8") as f:
+        json.dump({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}, f)
+    with open(traces, "rb") as f:
+        before = f.read()
+    code, out, err = run("redact", "--dry-run", traces, "--set", "redact.patterns=acme")
+    with open(traces, "rb") as f:
+        after = f.read()
+    check("redact --dry-run shows places and rules", code == 0 and 'span.attributes["db.password"]  word: password' in out
+          and "span.name  shape: secret=value" in out and "pattern: acme" in out and "3 changes in 1 of 1 spans" in out,
+          out + err)
+    check("and neither prints a secret nor touches the file",
+          "hunter2" not in out and "sesame" not in out and before == after, out)
+    code, out, err = run("redact", traces)
+    check("redact without --dry-run exits 2", code == 2, err)
+    code, out, err = run("redact", "--dry-run", good)
+    check("a file of something else exits 1 with a sentence", code == 1 and err.startswith("spanflame redact: "), err)
+
+print(f"1..{len(checks)}")
+for i, (name, is_fine, detail) in enumerate(checks, 1):
+    print(f"{'ok' if is_fine else 'not ok'} {i} - {name}")
+    if not is_fine:
+        print("\n".join("# " + line for line in detail.splitlines()))
