@@ -313,7 +313,7 @@ static bool emit_shapes(struct sf_span_block_writer *w, uint16_t column, uint32_
         is_ok = sf_writer_fail(w, SF_ERR_NOMEM);
     /* Rows per key: a key that a shape repeats counts once. */
     for (uint32_t s = 0, at = 0; is_ok && s < n_local; s++) {
-        const uint64_t *list = (const uint64_t *)(const void *)keys.p + at;
+        const uint64_t *list = keys.p ? (const uint64_t *)(const void *)keys.p + at : NULL;
         uint32_t len = (uint32_t)((const uint64_t *)(const void *)lens.p)[s];
         w->shape_stamp++;
         for (uint32_t i = 0; i < len; i++) {
@@ -475,9 +475,9 @@ uint32_t sf_sketch_bucket(uint64_t duration_ns)
     if (duration_ns <= 1000)
         return 0;
     i = (uint32_t)(63 - __builtin_clzll(duration_ns / 1000)) * 4;
-    if (i >= 63)
-        return 63;
-    while (i < 63 && duration_ns > QUARTERS[i % 4] << (i / 4))
+    if (i >= SF_SKETCH_BUCKETS - 1)
+        return SF_SKETCH_BUCKETS - 1;
+    while (i < SF_SKETCH_BUCKETS - 1 && duration_ns > QUARTERS[i % 4] << (i / 4))
         i++;
     return i;
 }

@@ -25,5 +25,5 @@ struct sf_granule_info { /* zone map of one granule */
     bool is_continuation;    /* goes on with the trace of the granule before */
 };
 
-/* The bucket of a duration in the sketches per operation (store.h says where each ends). */
+/* The bucket of a duration in the sketches per operation (model/rows.h says where each ends). */
 uint32_t sf_sketch_bucket(uint64_t duration_ns);

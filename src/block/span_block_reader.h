@@ -81,7 +81,7 @@ struct sf_block_operation {
     uint32_t tenant;
     sf_str service, name;
     uint64_t n_spans, n_errors, sum_ns;
-    uint32_t buckets[64];
+    uint32_t buckets[SF_SKETCH_BUCKETS];
 };
 const struct sf_block_operation *sf_span_block_operations(const struct sf_span_block_reader *r,
                                                           uint32_t *out_n);

@@ -383,7 +383,7 @@ static enum sf_err read_operations(struct sf_span_block_reader *r, sf_bytes raw,
         n_buckets = sf_cursor_u8(&c);
         for (uint8_t b = 0; b < n_buckets && !c.is_bad; b++) {
             uint8_t at = sf_cursor_u8(&c);
-            if (at >= 64)
+            if (at >= SF_SKETCH_BUCKETS)
                 return damaged(SF_SECTION_SVC, "a bucket that does not exist", why);
             op->buckets[at] = sf_cursor_varint32(&c);
         }

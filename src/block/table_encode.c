@@ -201,10 +201,10 @@ void sf_table_encode_operations(const struct sf_span_block_writer *w, struct sf_
         sf_buf_add_varint(out, op->n_spans);
         sf_buf_add_varint(out, op->n_errors);
         sf_buf_add_varint(out, op->sum_ns);
-        for (int b = 0; b < 64; b++)
+        for (int b = 0; b < SF_SKETCH_BUCKETS; b++)
             n_buckets = (uint8_t)(n_buckets + (op->buckets[b] != 0));
         sf_buf_add_u8(out, n_buckets);
-        for (int b = 0; b < 64; b++) {
+        for (int b = 0; b < SF_SKETCH_BUCKETS; b++) {
             if (op->buckets[b]) {
                 sf_buf_add_u8(out, (uint8_t)b);
                 sf_buf_add_varint(out, op->buckets[b]);

@@ -49,7 +49,7 @@ struct sf_shapes {
 struct sf_operation_stage {
     uint32_t tenant, service, name; /* codes in `strings` */
     uint64_t n_spans, n_errors, sum_ns;
-    uint32_t buckets[64];
+    uint32_t buckets[SF_SKETCH_BUCKETS];
 };
 
 struct sf_resource_stage {

@@ -77,6 +77,10 @@ struct sf_point { /* of a time series */
     double value;
 };
 
+/* Durations of one operation in a sketch: 128 buckets, four per power of two from 1 us (bucket i
+ * ends at 1000 * 2^(i / 4) ns) to an hour; the last one is open. */
+#define SF_SKETCH_BUCKETS 128
+
 struct sf_label_sets {
     const struct sf_label *labels; /* all sets back to back */
     const uint32_t *ends;          /* set i is [ends[i - 1], ends[i]) */

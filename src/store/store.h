@@ -187,10 +187,6 @@ struct sf_point_cursor { /* ordered by group and time */
 
 /* ---- services: what GET /api/v1/services is made from ---- */
 
-/* Durations fall into 64 buckets, four per power of two from 1 us: bucket i ends at
- * 1000 * 2^(i / 4) ns; the last one is open. */
-#define SF_SKETCH_BUCKETS 64
-
 struct sf_operation_row {
     sf_str service, name;
     uint64_t n_spans, n_errors, sum_ns;
