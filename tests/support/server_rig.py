@@ -219,7 +219,7 @@ class Span:
 
     @property
     def note(self):
-        return "note-" + self.id.hex()
+        return "note " + "".join(chr(97 + b % 26) for b in self.id + self.trace)  # digits might look like a card's
 
     def pb(self):
         return (_field(1, self.trace) + _field(2, self.id) + _field(5, self.name.encode()) +

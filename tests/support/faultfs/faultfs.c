@@ -85,6 +85,14 @@ void faultfs_record(void (*see)(const struct faultfs_event *e))
 
 /* --- which file, and is it its turn --- */
 
+static bool is_real_file(const char *path)
+{
+    if (strncmp(path, "/dev/shm/", 9) == 0)
+        return true;
+    return strncmp(path, "/dev/", 5) != 0 && strncmp(path, "/proc/", 6) != 0 &&
+           strncmp(path, "/sys/", 5) != 0;
+}
+
 static bool path_of_fd(int fd, char *out, size_t cap)
 {
     char link[40];
@@ -94,8 +102,7 @@ static bool path_of_fd(int fd, char *out, size_t cap)
     if (len <= 0 || out[0] != '/')
         return false; /* "socket:[...]", "pipe:[...]" */
     out[len] = 0;
-    return strncmp(out, "/dev/", 5) != 0 && strncmp(out, "/proc/", 6) != 0 &&
-           strncmp(out, "/sys/", 5) != 0;
+    return is_real_file(out);
 }
 
 static bool path_of_name(int dirfd, const char *name, char *out, size_t cap)
@@ -114,8 +121,7 @@ static bool path_of_name(int dirfd, const char *name, char *out, size_t cap)
             out[len++] = '/';
     }
     snprintf(out + len, cap - len, "%s", name);
-    return strncmp(out, "/dev/", 5) != 0 && strncmp(out, "/proc/", 6) != 0 &&
-           strncmp(out, "/sys/", 5) != 0;
+    return is_real_file(out);
 }
 
 static bool is_watched(enum faultfs_call call)
