@@ -186,6 +186,11 @@ static enum sf_err replay_segment(struct replay *r, const struct sf_wal_found *f
         sf_wal_slots_add(&r->w->slots, f, SF_WAL_SLOT_BAD, 0);
         return SF_OK;
     }
+    if (f->is_cut) {
+        r->stats.n_bad_segments++;
+        sf_wal_notice(r->w, "wal: slot %s was cut to %llu bytes; what stood behind them is lost",
+                      name, (unsigned long long)f->len);
+    }
     sf_wal_scan_init(&scan, &file, f->len, &f->segment, limit_lsn);
     err = scan_segment(r, &scan);
     if (err)
@@ -227,18 +232,25 @@ static bool is_segment(const struct sf_wal *w, const struct sf_wal_found *f)
 static void add_other(struct replay *r, const struct sf_wal_found *f)
 {
     char name[SF_WAL_NAME_LEN];
+    const char *what;
     sf_wal_slot_name(f->number, name);
-    if (f->state == SF_WAL_SEGMENT_EMPTY) {
+    if (f->state == SF_WAL_SEGMENT_EMPTY && !f->is_cut) {
         sf_wal_slots_add(&r->w->slots, f, SF_WAL_SLOT_FREE, 0);
         return;
     }
+    if (f->err)
+        what = "cannot be read; it is left alone";
+    else if (f->is_cut && f->state == SF_WAL_SEGMENT_EMPTY)
+        what = "was emptied and what it held is lost; it is put aside as .bad";
+    else if (f->state == SF_WAL_SEGMENT_DAMAGED)
+        what = "has a damaged header and what it held is lost; it is put aside as .bad";
+    else
+        what = "belongs to another store; it is left alone";
     r->stats.n_bad_segments++;
-    sf_wal_notice(r->w, "wal: slot %s %s; it is left alone", name,
-                  f->err ? "cannot be read"
-                  : f->state == SF_WAL_SEGMENT_DAMAGED
-                      ? "has a damaged header and what it held is lost"
-                      : "belongs to another store");
-    sf_wal_slots_add(&r->w->slots, f, SF_WAL_SLOT_BAD, 0);
+    sf_wal_notice(r->w, "wal: slot %s %s", name, what);
+    if (f->err || f->state == SF_WAL_SEGMENT_OK || f->state == SF_WAL_SEGMENT_REPAIRED ||
+        sf_wal_slots_set_aside(r->w->config.dir, f->number))
+        sf_wal_slots_add(&r->w->slots, f, SF_WAL_SLOT_BAD, 0);
 }
 
 /* The smallest first LSN of a segment after `at`. */
@@ -338,8 +350,10 @@ enum sf_err sf_wal_open(const struct sf_wal_config *config, struct sf_wal **out,
     err = sf_dir_make(config->dir, "wal", why);
     if (!err)
         err = sf_dir_sync(config->dir, ".", why);
-    if (!err)
+    if (!err) {
+        sf_wal_slots_tidy(config->dir);
         err = sf_wal_slots_find(config->dir, &w->found, &w->n_found, why);
+    }
     if (!err)
         err = sf_wal_slots_init(&w->slots, config->dir, segment_len, config->ckpt_lsn, why);
     if (err)

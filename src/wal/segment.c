@@ -17,6 +17,7 @@ void sf_wal_segment_encode(struct sf_wal_segment *s, uint8_t page[SF_WAL_PAGE])
     sf_store_u64le(page + 24, (uint64_t)s->created_ns);
     memcpy(page + 32, s->store_uuid, sizeof(s->store_uuid));
     sf_store_u16le(page + 48, SF_WAL_FORMAT);
+    sf_store_u32le(page + 52, s->n_pages);
     s->seed = sf_hash(page, 56);
     sf_store_u64le(page + 56, s->seed);
     memcpy(page + COPY_OFF, page, HEADER_LEN);
@@ -33,6 +34,7 @@ static bool decode_copy(const uint8_t *at, struct sf_wal_segment *out)
     out->first_lsn = sf_load_u64le(at + 16);
     out->created_ns = (int64_t)sf_load_u64le(at + 24);
     memcpy(out->store_uuid, at + 32, sizeof(out->store_uuid));
+    out->n_pages = sf_load_u32le(at + 52);
     out->seed = seed;
     return true;
 }
@@ -53,8 +55,13 @@ enum sf_wal_segment_state sf_wal_segment_decode(const uint8_t page[SF_WAL_PAGE],
     bool has_first = decode_copy(page, out);
     bool has_copy = decode_copy(page + COPY_OFF, has_first ? &copy : out);
 
-    if (has_first && has_copy)
-        return copy.seed == out->seed ? SF_WAL_SEGMENT_OK : SF_WAL_SEGMENT_REPAIRED;
+    if (has_first && has_copy) {
+        /* Different lives: power failed between the sectors when the slot was used again. Nothing
+         * of the new life is acknowledged, nothing of the old one is needed. */
+        if (copy.sequence > out->sequence)
+            *out = copy;
+        return SF_WAL_SEGMENT_OK;
+    }
     if (has_first || has_copy)
         return SF_WAL_SEGMENT_REPAIRED;
     return is_zero(page, SF_WAL_PAGE) ? SF_WAL_SEGMENT_EMPTY : SF_WAL_SEGMENT_DAMAGED;

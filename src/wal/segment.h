@@ -7,7 +7,8 @@
  *    24     8  creation time, unix ns
  *    32    16  store uuid
  *    48     2  format number
- *    50     6  0
+ *    50     2  0
+ *    52     4  length of the slot in pages of 4,096: a file that was cut shows
  *    56     8  XXH3 of bytes 0-55: the segment's seed
  *
  * The same 64 bytes stand at 0 and again at 2,048, in another sector: one flipped bit must not
@@ -28,7 +29,8 @@ struct sf_wal_segment {
     uint64_t sequence, first_lsn;
     int64_t created_ns;
     uint8_t store_uuid[16];
-    uint64_t seed; /* set by encode and decode */
+    uint32_t n_pages; /* of the slot */
+    uint64_t seed;    /* set by encode and decode */
 };
 
 enum sf_wal_segment_state {

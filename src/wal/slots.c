@@ -23,6 +23,11 @@ void sf_wal_slot_name(uint32_t number, char out[SF_WAL_NAME_LEN])
     snprintf(out, SF_WAL_NAME_LEN, "wal/%04u.wal", number);
 }
 
+static void name_with(uint32_t number, const char *ending, char out[SF_WAL_NAME_LEN])
+{
+    snprintf(out, SF_WAL_NAME_LEN, "wal/%04u.%s", number, ending);
+}
+
 /* --- what is on disk --- */
 
 struct finding {
@@ -71,8 +76,10 @@ static enum sf_err try_header(struct sf_dir *dir, struct sf_wal_found *f)
         err = sf_file_len(&file, &f->len, NULL);
     if (!err)
         err = sf_file_read_some(&file, 0, page, sizeof(page), &got, NULL);
-    if (!err)
+    if (!err) {
         f->state = sf_wal_segment_decode(page, &f->segment);
+        f->is_cut = f->len < 2 * SF_WAL_PAGE || f->len / SF_WAL_PAGE < f->segment.n_pages;
+    }
     sf_file_close(&file);
     return err;
 }
@@ -87,6 +94,41 @@ static void read_header(struct sf_dir *dir, struct sf_wal_found *f)
         if (!f->err || f->err == SF_ERR_NOT_FOUND)
             return;
         sf_clock_sleep_ms(10);
+    }
+}
+
+enum sf_err sf_wal_slots_set_aside(struct sf_dir *dir, uint32_t number)
+{
+    char from[SF_WAL_NAME_LEN], to[SF_WAL_NAME_LEN];
+    sf_wal_slot_name(number, from);
+    name_with(number, "bad", to);
+    return sf_dir_rename(dir, from, to, NULL);
+}
+
+struct leftovers {
+    uint32_t numbers[16];
+    size_t n;
+};
+
+static bool note_leftover(void *arg, const char *entry, bool is_dir)
+{
+    struct leftovers *left = arg;
+    sf_str name = sf_str_from(entry);
+    uint64_t number;
+    if (!is_dir && sf_str_ends(name, SF_STR(".new")) &&
+        sf_str_to_u64(sf_str_part(name, 0, name.len - 4), &number) && number <= 99999999)
+        left->numbers[left->n++] = (uint32_t)number;
+    return left->n < sizeof(left->numbers) / sizeof(left->numbers[0]);
+}
+
+void sf_wal_slots_tidy(struct sf_dir *dir)
+{
+    struct leftovers left = {0};
+    (void)sf_dir_list(dir, "wal", note_leftover, &left, NULL);
+    for (size_t i = 0; i < left.n; i++) {
+        char name[SF_WAL_NAME_LEN];
+        name_with(left.numbers[i], "new", name);
+        (void)sf_dir_unlink(dir, name, NULL);
     }
 }
 
@@ -154,7 +196,7 @@ struct sf_wal_slot *sf_wal_slots_add(struct sf_wal_slots *s, const struct sf_wal
     bool has_segment = found->segment.sequence != 0;
     if (!slot)
         return NULL;
-    /* A file that a crash left half prepared, or of another configured size, is no spare. */
+    /* One of another configured size is no spare. */
     if (state == SF_WAL_SLOT_FREE && found->len < s->segment_len)
         state = SF_WAL_SLOT_TRASH;
     *slot = (struct sf_wal_slot){.state = state,
@@ -217,25 +259,31 @@ static enum sf_err write_zeros(const struct sf_file *file, uint64_t len, struct 
 
 static enum sf_err prepare_file(struct sf_wal_slots *s, uint32_t number, struct sf_why *why)
 {
-    char name[SF_WAL_NAME_LEN];
+    char name[SF_WAL_NAME_LEN], new_name[SF_WAL_NAME_LEN];
     struct sf_file file = SF_FILE_NONE;
     uint64_t free_len = 0, all_len = 0;
     enum sf_err err = sf_dir_free_len(s->dir, &free_len, &all_len, why);
 
     sf_wal_slot_name(number, name);
+    name_with(number, "new", new_name);
     if (!err && free_len < s->segment_len)
         return sf_fail(why, SF_ERR_FULL,
                        "no room for a log slot of %llu bytes: %llu bytes are free",
                        (unsigned long long)s->segment_len, (unsigned long long)free_len);
     if (!err)
-        err = sf_dir_create(s->dir, name, &file, why);
+        err = sf_dir_create(s->dir, new_name, &file, why);
     if (!err)
         err = write_zeros(&file, s->segment_len, why);
     sf_file_close(&file);
     if (!err)
-        err = sf_dir_sync(s->dir, "wal", why); /* else a power cut takes the name away */
+        err = sf_dir_rename(s->dir, new_name, name, why);
+    if (err) {
+        (void)sf_dir_unlink(s->dir, new_name, NULL); /* half a slot only wastes the room we lack */
+        return err;
+    }
+    err = sf_dir_sync(s->dir, "wal", why); /* else a power cut takes the name away */
     if (err)
-        (void)sf_dir_unlink(s->dir, name, NULL); /* half a slot only wastes the room we lack */
+        (void)sf_dir_unlink(s->dir, name, NULL);
     return err;
 }
 
@@ -379,6 +427,7 @@ void sf_wal_slots_begin(struct sf_wal_slots *s, struct sf_wal_slot *slot, uint64
     sf_mutex_lock(&s->lock);
     slot->segment.first_lsn = first_lsn;
     slot->segment.created_ns = sf_clock_wall_ns();
+    slot->segment.n_pages = sf_u32(slot->len / SF_WAL_PAGE);
     memcpy(slot->segment.store_uuid, store_uuid, 16);
     sf_wal_segment_encode(&slot->segment, page);
     sf_mutex_unlock(&s->lock);

@@ -2,7 +2,9 @@
  *
  * Overwriting a file that is fully allocated needs no journal commit at each sync, which more than
  * doubles the syncs per second (bench/wal_bench.c). So slots are prepared ahead by a thread of
- * their own: one spare is always ready, unless the disk is full. A slot is
+ * their own: one spare is always ready, unless the disk is full. They get their name when they are
+ * complete; a slot that is shorter than it should be has been cut, and not left by a crash. A slot
+ * is
  *
  *   FREE     nothing in it is needed: the next to be taken
  *   ACTIVE   being written by the committer, which alone touches its file
@@ -48,8 +50,14 @@ struct sf_wal_found {
     uint64_t len;
     enum sf_wal_segment_state state;
     enum sf_err err; /* the header could not be read: IO and the like; state is DAMAGED then */
+    bool is_cut;     /* shorter than its header says, or than any slot */
     struct sf_wal_segment segment;
 };
+/* An empty slot, or one with a damaged header, goes aside as "wal/0007.bad": it is reported once.
+ */
+enum sf_err sf_wal_slots_set_aside(struct sf_dir *dir, uint32_t number);
+/* Deletes what a crash left half prepared. */
+void sf_wal_slots_tidy(struct sf_dir *dir);
 /* Reads the headers of all slots, sorted by sequence; those without one come first. The array is
  * the caller's: sf_heap_free. No folder: none found. */
 enum sf_err sf_wal_slots_find(struct sf_dir *dir, struct sf_wal_found **out, size_t *out_n,

@@ -113,6 +113,8 @@ static enum sf_err verify_found(struct verify *v, const struct sf_wal_found *fou
         if (f->state == SF_WAL_SEGMENT_DAMAGED)
             find(v, true, "%s: %s", name,
                  f->err ? "cannot be read" : "the header is damaged, its records are lost");
+        if (f->is_cut && !f->err)
+            find(v, true, "%s: was cut to %llu bytes", name, (unsigned long long)f->len);
         if (!has_segment(f))
             continue;
         if (uuid && memcmp(uuid, f->segment.store_uuid, 16) != 0)

@@ -13,7 +13,7 @@
 enum { PAGE = 4096, SLOT_LEN = 48 << 10, N_PAGES = SLOT_LEN / PAGE, MAX_FILES = 64 };
 enum { MAX_EVENTS = 60000 };
 
-enum kind { EV_WRITE, EV_SYNC, EV_CREATE, EV_TRUNCATE, EV_UNLINK, EV_DIR_SYNC, EV_ACK, EV_CKPT };
+enum kind { EV_WRITE, EV_SYNC, EV_NAME, EV_TRUNCATE, EV_UNLINK, EV_DIR_SYNC, EV_ACK, EV_CKPT };
 
 struct event {
     enum kind kind;
@@ -37,21 +37,23 @@ static void add_event(struct event e)
     sf_mutex_unlock(&events_lock);
 }
 
+/* The number of a slot; it is written as .new and gets its name when it is complete. */
+static bool is_slot(const char *path, unsigned *out_number)
+{
+    const char *at = strstr(path, "/wal/");
+    return at && sscanf(at, "/wal/%4u.", out_number) == 1 && *out_number < MAX_FILES;
+}
+
 static void see(const struct faultfs_event *e)
 {
     struct event out = {.off = e->off, .len = e->len};
-    const char *slot = strstr(e->path, "/wal/");
-    unsigned number;
     if (strncmp(e->path, root, strlen(root)) != 0)
         return;
-    if (!slot || sscanf(slot, "/wal/%4u.wal", &number) != 1) {
+    if (!is_slot(e->path, &out.file)) {
         if (e->call == FAULTFS_SYNC)
             add_event((struct event){.kind = EV_DIR_SYNC});
         return;
     }
-    if (number >= MAX_FILES)
-        abort();
-    out.file = number;
     switch (e->call) {
     case FAULTFS_WRITE:
         out.kind = EV_WRITE;
@@ -61,9 +63,10 @@ static void see(const struct faultfs_event *e)
         memcpy(out.bytes, e->bytes, e->len);
         break;
     case FAULTFS_SYNC: out.kind = EV_SYNC; break;
-    case FAULTFS_OPEN: out.kind = EV_CREATE; break;
+    case FAULTFS_OPEN: return; /* under its name of .new, which replay deletes */
     case FAULTFS_TRUNCATE: out.kind = EV_TRUNCATE; break;
     case FAULTFS_UNLINK: out.kind = EV_UNLINK; break;
+    case FAULTFS_RENAME: out.kind = EV_NAME; break;
     default: abort();
     }
     add_event(out);
@@ -86,11 +89,9 @@ static void apply(const struct event *e)
 {
     struct slot_image *s = e->kind == EV_ACK ? NULL : &disk[e->file];
     switch (e->kind) {
-    case EV_CREATE:
-        if (!s->has_name) {
-            s->has_name = true;
-            s->is_name_safe = false;
-        }
+    case EV_NAME:
+        s->has_name = true;
+        s->is_name_safe = false;
         break;
     case EV_TRUNCATE:
         s->len = e->off;

@@ -61,6 +61,15 @@ static const struct tenant *find_name(const struct sf_tenants *t, sf_str name)
     return NULL;
 }
 
+static bool has_id(const struct sf_tenants *t, uint64_t id)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->list[i].id == id)
+            return true;
+    }
+    return false;
+}
+
 static bool see_tenant(void *arg, uint32_t id, sf_str name)
 {
     struct sf_tenants *t = arg;
@@ -69,7 +78,8 @@ static bool see_tenant(void *arg, uint32_t id, sf_str name)
     return !t->err;
 }
 
-/* Lines "number name"; a torn last line is ignored. */
+/* Lines "number name"; a torn last line is ignored, and so is one that contradicts what is known:
+ * the catalogue has checksums, this file has none. */
 static enum sf_err read_log(struct sf_tenants *t, struct sf_why *why)
 {
     struct sf_file file = SF_FILE_NONE;
@@ -88,7 +98,7 @@ static enum sf_err read_log(struct sf_tenants *t, struct sf_why *why)
         sf_str number;
         uint64_t id;
         if (!sf_str_split_next(&line, ' ', &number) || !sf_str_to_u64(number, &id) || id == 0 ||
-            id > UINT32_MAX || find_name(t, line))
+            id > UINT32_MAX || find_name(t, line) || has_id(t, id))
             continue;
         err = sf_catalogue_add_tenant(t->catalogue, (uint32_t)id, line, why);
         if (!err && !remember(t, (uint32_t)id, line))

@@ -7,6 +7,7 @@ static struct sf_wal_segment example(void)
     return (struct sf_wal_segment){.sequence = 7,
                                    .first_lsn = 1000,
                                    .created_ns = 1763200000000000000,
+                                   .n_pages = 16384,
                                    .store_uuid = "0123456789abcde"};
 }
 
@@ -20,6 +21,7 @@ TEST(segment, comes_back_as_it_was)
     assert_int_equal(out.first_lsn, 1000);
     assert_int_equal(out.created_ns, in.created_ns);
     assert_int_equal(out.seed, in.seed);
+    assert_int_equal(out.n_pages, 16384);
     assert_memory_equal(out.store_uuid, in.store_uuid, 16);
 }
 
@@ -51,4 +53,21 @@ TEST(segment, is_empty_when_zero_and_damaged_otherwise)
     page[9] ^= 1;
     page[2048 + 20] ^= 1;
     assert_int_equal(sf_wal_segment_decode(page, &out), SF_WAL_SEGMENT_DAMAGED);
+}
+
+TEST(segment, torn_between_its_copies_is_the_newer_life)
+{
+    uint8_t page[SF_WAL_PAGE], newer[SF_WAL_PAGE];
+    struct sf_wal_segment in = example(), next = example(), out = {0};
+    next.sequence = 8;
+    sf_wal_segment_encode(&in, page);
+    sf_wal_segment_encode(&next, newer);
+    memcpy(page + 2048, newer + 2048, 512);
+    assert_int_equal(sf_wal_segment_decode(page, &out), SF_WAL_SEGMENT_OK);
+    assert_int_equal(out.sequence, 8);
+    memcpy(page, newer, 512);
+    sf_wal_segment_encode(&in, newer);
+    memcpy(page + 2048, newer + 2048, 512);
+    assert_int_equal(sf_wal_segment_decode(page, &out), SF_WAL_SEGMENT_OK);
+    assert_int_equal(out.sequence, 8);
 }

@@ -467,16 +467,45 @@ TEST(wal, starts_with_a_half_prepared_slot)
     assert_ok(rig_open(&r));
     assert_ok(rig_put(&r, 1, 1, 100));
     rig_close(&r);
-    rig_slot_path(&r, 50, path, sizeof(path));
+    snprintf(path, sizeof(path), "%s/wal/0050.new", r.path);
     fd = open(path, O_RDWR | O_CREAT, 0600);
     assert_int_equal(ftruncate(fd, 10000), 0);
     close(fd);
     assert_ok(rig_open(&r));
     assert_int_equal(r.n_seen, 1);
-    for (uint32_t i = 2; i < 30; i++)
-        assert_ok(rig_put(&r, i, 1, 100000));
+    assert_int_equal(r.n_notices, 0);
     assert_int_not_equal(access(path, F_OK), 0);
     rig_done(&r);
+}
+
+TEST(wal, says_when_a_slot_was_cut)
+{
+    for (int is_emptied = 0; is_emptied < 2; is_emptied++) {
+        struct rig r;
+        char path[600];
+        uint64_t n_faults = 0;
+        rig_init_temporary(&r);
+        assert_ok(rig_open(&r));
+        for (uint32_t i = 0; i < 10; i++)
+            assert_ok(rig_put(&r, i, 1, 1000)); /* one page each */
+        rig_close(&r);
+        rig_slot_path(&r, slot_of(&r, 1), path, sizeof(path));
+        assert_int_equal(truncate(path, is_emptied ? 0 : 4096 * 5), 0);
+        assert_ok(sf_wal_verify(r.dir, 0, NULL, NULL, &n_faults, NULL));
+        assert_int_equal(n_faults, 1);
+        assert_ok(rig_open(&r));
+        assert_int_equal(r.n_seen, is_emptied ? 0 : 4);
+        assert_int_equal(r.replayed.n_bad_segments, 1);
+        assert_true(r.n_notices > 0);
+        assert_ok(rig_put(&r, 100, 1, 1000));
+        rig_close(&r);
+        r.n_notices = 0;
+        assert_ok(rig_open(&r));
+        assert_int_equal(r.n_seen, is_emptied ? 1 : 5);
+        if (is_emptied) /* put aside: said once */
+            assert_int_equal(r.replayed.n_bad_segments, 0);
+        rig_done(&r);
+    }
 }
 
 static enum sf_err refuse(void *arg, uint64_t lsn, const struct sf_logged *pieces, size_t n_pieces,
