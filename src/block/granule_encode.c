@@ -257,7 +257,8 @@ static int cmp_u32(const void *a, const void *b)
 
 static bool emit_keys(struct sf_span_block_writer *w)
 {
-    qsort(w->active_keys, w->n_active, sizeof(*w->active_keys), cmp_u32);
+    if (w->n_active)
+        qsort(w->active_keys, w->n_active, sizeof(*w->active_keys), cmp_u32);
     for (uint32_t i = 0; i < w->n_active; i++) {
         struct sf_key_stage *k = &w->keys[w->active_keys[i]];
         uint16_t column = sf_u16(SF_BLOCK_FIRST_KEY + w->active_keys[i]);

@@ -81,27 +81,28 @@ static bool wants_nothing(const struct sf_cond *c)
 
 /* ---- attributes in columns ---- */
 
-static const uint8_t *hashes_of(const struct match_ctx *m, uint32_t column, uint32_t *out_n)
+const uint8_t *sf_reader_hashes(const struct sf_span_block_reader *r, uint32_t granule,
+                                uint32_t column, uint32_t *out_n)
 {
-    const struct sf_granule_place *p = &m->r->places[m->granule];
+    const struct sf_granule_place *p = &r->places[granule];
     uint32_t at = p->first_hash;
 
     *out_n = 0;
     for (uint32_t i = 0; i < p->n_chunks; i++) {
-        struct sf_chunk_desc d = sf_reader_desc(m->r, p->first_chunk + i);
+        struct sf_chunk_desc d = sf_reader_desc(r, p->first_chunk + i);
         uint32_t n = sf_chunk_n_hashes(&d);
         if (d.column > column)
             break;
         if (d.column == column && n) {
             *out_n = n;
-            return m->r->hashes + (size_t)at * 4;
+            return r->hashes + (size_t)at * 4;
         }
         at += n;
     }
     return NULL;
 }
 
-static bool has_hash(const uint8_t *hashes, uint32_t n, uint64_t hash)
+bool sf_hashes_have(const uint8_t *hashes, uint32_t n, uint64_t hash)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (sf_load_u32le(hashes + (size_t)i * 4) == (uint32_t)hash)
@@ -144,12 +145,12 @@ static enum sf_err text_may_be(struct match_ctx *m, uint32_t column, uint64_t ke
                                bool *out)
 {
     uint32_t n;
-    const uint8_t *hashes = hashes_of(m, column, &n);
+    const uint8_t *hashes = sf_reader_hashes(m->r, m->granule, column, &n);
     uint64_t hash = sf_hash_str(want), off, len, probe = sf_hash_mix(key_hash, hash);
     enum sf_err err;
 
     if (hashes) {
-        *out = has_hash(hashes, n, hash);
+        *out = sf_hashes_have(hashes, n, hash);
         return SF_OK;
     }
     *out = true;
@@ -183,8 +184,8 @@ static enum sf_err column_may_be(struct match_ctx *m, uint32_t key, const struct
         *out = false;
         return SF_OK;
     }
-    hashes = hashes_of(m, column, &n);
-    *out = is_unsure || !hashes || has_hash(hashes, n, sf_block_number_hash(bits));
+    hashes = sf_reader_hashes(m->r, m->granule, column, &n);
+    *out = is_unsure || !hashes || sf_hashes_have(hashes, n, sf_block_number_hash(bits));
     return SF_OK;
 }
 

@@ -140,6 +140,11 @@ enum sf_err sf_granule_starts(struct sf_granule_ctx *c, const uint32_t *trace_ro
                               const uint64_t **out);
 enum sf_err sf_granule_trace_rows(struct sf_granule_ctx *c, const uint32_t **out);
 
+/* granule_match.c: 32-bit hashes of a column's distinct values; NULL: not kept, ask AFLT */
+const uint8_t *sf_reader_hashes(const struct sf_span_block_reader *r, uint32_t granule,
+                                uint32_t column, uint32_t *out_n);
+bool sf_hashes_have(const uint8_t *hashes, uint32_t n, uint64_t hash);
+
 /* filter_probe.c */
 enum sf_err sf_reader_probe(const struct sf_span_block_reader *r, uint16_t section, uint64_t base,
                             uint64_t len, uint64_t hash, struct sf_arena scratch, bool *out,
