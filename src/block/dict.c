@@ -32,12 +32,6 @@ void sf_dict_reset(struct sf_dict *d)
     d->last = 0;
 }
 
-sf_str sf_dict_get(const struct sf_dict *d, uint32_t code)
-{
-    uint32_t start = code ? d->ends[code - 1] : 0;
-    return (sf_str){(const char *)d->bytes.p + start, d->ends[code] - start};
-}
-
 size_t sf_dict_memory(const struct sf_dict *d)
 {
     return d->bytes.cap + d->cap * (sizeof(*d->ends) + sizeof(*d->hashes)) +
@@ -51,7 +45,7 @@ static uint64_t slot_of(uint64_t hash, uint32_t code)
 
 static bool grow_slots(struct sf_dict *d)
 {
-    uint32_t n_slots = d->n_slots ? d->n_slots * 4 : FIRST_SLOTS;
+    uint32_t n_slots = d->n_slots ? d->n_slots * 2 : FIRST_SLOTS;
     uint64_t *slots = sf_heap_new_n(n_slots, sizeof(*slots));
     if (!slots)
         return false;
@@ -85,19 +79,13 @@ static bool grow_entries(struct sf_dict *d)
     return true;
 }
 
-static bool is_entry(const struct sf_dict *d, uint32_t code, sf_str s)
-{
-    sf_str have = sf_dict_get(d, code);
-    return have.len == s.len && (s.len == 0 || memcmp(have.p, s.p, s.len) == 0);
-}
-
 static bool look(const struct sf_dict *d, sf_str s, uint64_t hash, uint32_t *out_at,
                  uint32_t *out_code)
 {
     uint32_t at = (uint32_t)hash & (d->n_slots - 1);
     for (; d->slots[at]; at = (at + 1) & (d->n_slots - 1)) {
         uint32_t code = (uint32_t)d->slots[at] - 1;
-        if ((d->slots[at] ^ hash) >> 32 == 0 && is_entry(d, code, s)) {
+        if ((d->slots[at] ^ hash) >> 32 == 0 && sf_dict_is(d, code, s)) {
             *out_code = code;
             return true;
         }
@@ -112,17 +100,11 @@ bool sf_dict_find(const struct sf_dict *d, sf_str s, uint32_t *out_code)
     return d->n && look(d, s, sf_hash(s.p, s.len), &at, out_code);
 }
 
-bool sf_dict_add(struct sf_dict *d, sf_str s, uint32_t *out_code)
+bool sf_dict_add_hashed(struct sf_dict *d, sf_str s, uint64_t hash, uint32_t *out_code)
 {
-    uint64_t hash;
     uint32_t at;
 
-    if (d->n && is_entry(d, d->last, s)) {
-        *out_code = d->last;
-        return true;
-    }
-    hash = sf_hash(s.p, s.len);
-    if (d->n * 2 >= d->n_slots && !grow_slots(d))
+    if (d->n >= d->n_slots / 4 * 3 && !grow_slots(d))
         return false;
     if (look(d, s, hash, &at, &d->last)) {
         *out_code = d->last;
@@ -139,4 +121,13 @@ bool sf_dict_add(struct sf_dict *d, sf_str s, uint32_t *out_code)
     d->last = d->n++;
     *out_code = d->last;
     return true;
+}
+
+bool sf_dict_add(struct sf_dict *d, sf_str s, uint32_t *out_code)
+{
+    if (sf_dict_is_last(d, s)) {
+        *out_code = d->last;
+        return true;
+    }
+    return sf_dict_add_hashed(d, s, sf_hash(s.p, s.len), out_code);
 }

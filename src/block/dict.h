@@ -3,6 +3,7 @@
  * One column of one granule has one; its bytes lie back to back, ready to be written. */
 #pragma once
 #include "base/buf.h"
+#include "base/num.h"
 
 struct sf_dict {
     struct sf_buf bytes;
@@ -18,6 +19,48 @@ void sf_dict_done(struct sf_dict *d);  /* a zeroed one is fine */
 void sf_dict_reset(struct sf_dict *d); /* empties; gives large memory back */
 /* The code of `s`, which is added when new. False: no memory (or 2 GiB of bytes). */
 bool sf_dict_add(struct sf_dict *d, sf_str s, uint32_t *out_code);
+/* The same in two steps, so that several look-ups can wait for memory together: first `last`, which
+ * is true when `s` is the entry given last; else hash and prefetch; then add with the hash. */
+static inline bool sf_dict_is_last(const struct sf_dict *d, sf_str s);
+static inline void sf_dict_prefetch(const struct sf_dict *d, uint64_t hash);
+bool sf_dict_add_hashed(struct sf_dict *d, sf_str s, uint64_t hash, uint32_t *out_code);
 bool sf_dict_find(const struct sf_dict *d, sf_str s, uint32_t *out_code);
-sf_str sf_dict_get(const struct sf_dict *d, uint32_t code); /* borrowed until the next add */
+static inline sf_str sf_dict_get(const struct sf_dict *d, uint32_t code); /* until the next add */
 size_t sf_dict_memory(const struct sf_dict *d);
+
+/* memcmp costs more than the comparison when strings are as short as keys are. */
+static inline bool sf_same_bytes(const void *a, const void *b, size_t len)
+{
+    const uint8_t *x = a, *y = b;
+    if (len >= 8) {
+        size_t at = 0;
+        for (; at + 8 < len; at += 8) {
+            if (sf_load_u64le(x + at) != sf_load_u64le(y + at))
+                return false;
+        }
+        return sf_load_u64le(x + len - 8) == sf_load_u64le(y + len - 8);
+    }
+    if (len >= 4)
+        return sf_load_u32le(x) == sf_load_u32le(y) &&
+               sf_load_u32le(x + len - 4) == sf_load_u32le(y + len - 4);
+    return len == 0 || (x[0] == y[0] && x[len / 2] == y[len / 2] && x[len - 1] == y[len - 1]);
+}
+static inline sf_str sf_dict_get(const struct sf_dict *d, uint32_t code)
+{
+    uint32_t start = code ? d->ends[code - 1] : 0;
+    return (sf_str){(const char *)d->bytes.p + start, d->ends[code] - start};
+}
+static inline bool sf_dict_is(const struct sf_dict *d, uint32_t code, sf_str s)
+{
+    sf_str have = sf_dict_get(d, code);
+    return have.len == s.len && sf_same_bytes(have.p, s.p, s.len);
+}
+static inline bool sf_dict_is_last(const struct sf_dict *d, sf_str s)
+{
+    return d->n && sf_dict_is(d, d->last, s);
+}
+static inline void sf_dict_prefetch(const struct sf_dict *d, uint64_t hash)
+{
+    if (d->n_slots)
+        __builtin_prefetch(&d->slots[(uint32_t)hash & (d->n_slots - 1)]);
+}

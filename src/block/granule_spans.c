@@ -105,7 +105,7 @@ static enum sf_err add_events(struct sf_granule_ctx *c, const uint64_t *start_ns
     struct sf_str_column names;
     struct attr_lists attrs;
     struct sf_event *events;
-    uint32_t n, at = 0;
+    uint32_t n = 0, at = 0;
     enum sf_err err = read_counts(c, SF_BLOCK_EVENTS, &counts, &n);
 
     if (err || n == 0)
@@ -163,7 +163,7 @@ static enum sf_err add_links(struct sf_granule_ctx *c, struct sf_span *spans)
     struct link_columns cols;
     struct sf_link *links;
     const uint32_t *counts;
-    uint32_t n, at = 0;
+    uint32_t n = 0, at = 0;
     enum sf_err err = read_counts(c, SF_BLOCK_LINKS, &counts, &n);
 
     if (err || n == 0)

@@ -5,9 +5,7 @@
 enum {
     ROWS = SF_LIMIT_GRANULE_ROWS,
     PARENT_SLOTS = 4 * ROWS, /* at most a quarter full */
-    ROW_LEN = 64,
-    /* Content of one granule. Decoding takes about twice that, and a query has 24 MB. */
-    MAX_GRANULE_LEN = 8 << 20,
+    ROW_LEN = 256,           /* what a row, an event or a link takes when decoded, about */
 };
 static const int64_t HOUR_NS = 3600 * (int64_t)1000000000;
 
@@ -191,8 +189,12 @@ static void widen_zone(struct sf_span_block_writer *w, const struct sf_span *s, 
 
 static bool add_text(struct sf_span_block_writer *w, struct sf_dict *d, sf_str s, uint32_t *out)
 {
-    w->g.len += s.len;
-    return sf_dict_add(d, s, out) || sf_writer_fail(w, SF_ERR_NOMEM);
+    uint32_t n = d->n;
+    if (!sf_dict_add(d, s, out))
+        return sf_writer_fail(w, SF_ERR_NOMEM);
+    if (d->n != n)
+        w->g.len += s.len;
+    return true;
 }
 
 static bool add_span(struct sf_span_block_writer *w, const struct sf_span *s, int64_t index_ns)
@@ -296,7 +298,7 @@ bool sf_granule_stage_trace(struct sf_span_block_writer *w, uint32_t tenant, boo
         g->trace_rows[g->n_traces++] = 0;
     }
     start = first - g->trace_rows[g->n_traces - 1];
-    while (taken < n_spans && g->n_rows < ROWS && (taken == 0 || g->len < MAX_GRANULE_LEN)) {
+    while (taken < n_spans && g->n_rows < ROWS && (taken == 0 || g->len < SF_GRANULE_MAX_LEN)) {
         if (!add_span(w, &spans[taken], index_ns[taken]))
             return false;
         taken++;

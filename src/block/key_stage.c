@@ -13,7 +13,8 @@ enum {
     MAX_KEPT_NODES = 16384, /* more shapes than this are thrown away between granules */
     MAX_SIBLINGS = 6,       /* looked at before hashing */
     MAX_TOP_LEN = 256,      /* longer values are not kept as frequent ones */
-    ATTR_LEN = 24,          /* what an attribute costs besides its text, about */
+    LOOK_AHEAD = 16,        /* attributes looked up together */
+    ATTR_LEN = 48,          /* what an attribute takes when decoded, besides a new text */
 };
 
 void sf_key_stage_done(struct sf_key_stage *k)
@@ -150,8 +151,7 @@ static bool node_is(const struct sf_span_block_writer *w, const struct sf_shape_
                     const struct sf_attr *a)
 {
     return n->type == a->val.type && n->name_len == a->key.len &&
-           (n->name_len == 0 ||
-            memcmp(w->strings.bytes.p + n->name_off, a->key.p, n->name_len) == 0);
+           sf_same_bytes(w->strings.bytes.p + n->name_off, a->key.p, n->name_len);
 }
 
 static const uint8_t ROOT_SCOPES[SF_ROOTS] = {SF_SCOPE_SPAN, SF_SCOPE_EVENT, SF_SCOPE_LINK};
@@ -247,24 +247,63 @@ static bool pack_overflow(struct sf_span_block_writer *w, const struct sf_attr *
     return sf_buf_ok(b);
 }
 
-static bool add_value(struct sf_span_block_writer *w, uint32_t key, const struct sf_attr *a)
+struct pending { /* an attribute on its way into its column */
+    uint32_t key, code;
+    uint64_t hash;
+};
+
+/* First half: which column, and where its text would be found. Asking for the memory of several
+ * texts before looking at any of them is what makes this fast: dictionaries do not fit the cache.
+ */
+static void look_ahead(struct sf_span_block_writer *w, const struct sf_attr *a, struct pending *p)
 {
-    struct sf_key_stage *k = &w->keys[key];
+    const struct sf_key_stage *k = &w->keys[p->key];
+
+    p->code = UINT32_MAX;
+    if (!sf_block_type_is_text(k->type) || k->type == SF_VALUE_NONE)
+        return;
+    if (sf_dict_is_last(&k->dict, a->val.str)) {
+        p->code = k->dict.last;
+        return;
+    }
+    p->hash = sf_hash_str(a->val.str);
+    sf_dict_prefetch(&k->dict, p->hash);
+}
+
+static bool add_text(struct sf_span_block_writer *w, struct sf_key_stage *k,
+                     const struct sf_attr *a, const struct pending *p)
+{
+    uint32_t n = k->dict.n, *code = &k->codes[k->n++];
+    sf_str text = a->val.str;
+    bool is_ok;
+
+    w->g.len += ATTR_LEN;
+    if (p->code != UINT32_MAX) {
+        *code = p->code;
+        return true;
+    }
+    if (k->type == SF_VALUE_NONE)
+        is_ok = pack_overflow(w, a, &text) && sf_dict_add(&k->dict, text, code);
+    else
+        is_ok = sf_dict_add_hashed(&k->dict, text, p->hash, code);
+    if (is_ok && k->dict.n != n)
+        w->g.len += text.len;
+    return is_ok;
+}
+
+static bool add_value(struct sf_span_block_writer *w, const struct sf_attr *a,
+                      const struct pending *p)
+{
+    struct sf_key_stage *k = &w->keys[p->key];
     bool is_text = sf_block_type_is_text(k->type);
     uint64_t bits = 0;
-    sf_str text;
 
     if (k->n == k->cap && !grow_values(k, is_text))
         return false;
     if (k->n == 0)
-        w->active_keys[w->n_active++] = key;
-    if (is_text) {
-        text = a->val.str;
-        if (k->type == SF_VALUE_NONE && !pack_overflow(w, a, &text))
-            return false;
-        w->g.len += ATTR_LEN + text.len;
-        return sf_dict_add(&k->dict, text, &k->codes[k->n++]);
-    }
+        w->active_keys[w->n_active++] = p->key;
+    if (is_text)
+        return add_text(w, k, a, p);
     if (k->type == SF_VALUE_BOOL)
         bits = a->val.is_true;
     else if (k->type != SF_VALUE_EMPTY)
@@ -277,16 +316,24 @@ static bool add_value(struct sf_span_block_writer *w, uint32_t key, const struct
 bool sf_writer_attrs(struct sf_span_block_writer *w, uint32_t tenant, uint32_t root,
                      struct sf_attrs attrs, uint32_t *out_shape)
 {
+    struct pending pending[LOOK_AHEAD];
     uint32_t node = root;
 
-    for (uint32_t i = 0; i < attrs.n; i++) {
-        const struct sf_attr *a = &attrs.list[i];
-        if (a->val.type <= SF_VALUE_NONE || a->val.type >= SF_VALUE_TYPES)
-            return sf_writer_fail(w, SF_ERR_INPUT);
-        if (!step(w, tenant, root, node, a, &node))
-            return false;
-        if (!add_value(w, w->shapes.nodes[node].key, a))
-            return sf_writer_fail(w, SF_ERR_NOMEM);
+    for (uint32_t first = 0; first < attrs.n; first += LOOK_AHEAD) {
+        const struct sf_attr *list = attrs.list + first;
+        uint32_t n = attrs.n - first < LOOK_AHEAD ? attrs.n - first : LOOK_AHEAD;
+        for (uint32_t i = 0; i < n; i++) {
+            if (list[i].val.type <= SF_VALUE_NONE || list[i].val.type >= SF_VALUE_TYPES)
+                return sf_writer_fail(w, SF_ERR_INPUT);
+            if (!step(w, tenant, root, node, &list[i], &node))
+                return false;
+            pending[i].key = w->shapes.nodes[node].key;
+            look_ahead(w, &list[i], &pending[i]);
+        }
+        for (uint32_t i = 0; i < n; i++) {
+            if (!add_value(w, &list[i], &pending[i]))
+                return sf_writer_fail(w, SF_ERR_NOMEM);
+        }
     }
     *out_shape = node;
     return true;

@@ -27,8 +27,8 @@
  *
  * A trace may be larger than a granule. Then the granules after the first are continuations: they
  * hold rows of this trace only. Parents outside the granule are kept by id, so each granule can be
- * decoded alone. A granule also ends when its content reaches 8 MB: it has to fit into the memory
- * of one query when decoded.
+ * decoded alone. A granule also ends when decoding it would take 16 MB: it has to fit into the
+ * memory of one query.
  *
  * A part in memory is the same bytes without compression, and without the two filters that exist
  * to spare reads (SFLT, AFLT): looking at the columns is as cheap. */
@@ -257,7 +257,7 @@ enum sf_err sf_span_block_writer_trace(struct sf_span_block_writer *w, uint32_t 
     is_new = !w->has_newest || tenant != w->newest_tenant ||
              !sf_trace_id_eq(spans[0].trace_id, w->newest_trace);
     if (g->n_rows && is_new) {
-        bool must_cut = g->is_continuation || tenant != g->tenant || g->len > 4 << 20 ||
+        bool must_cut = g->is_continuation || tenant != g->tenant || g->len > SF_GRANULE_FULL_LEN ||
                         n_spans > SF_LIMIT_GRANULE_ROWS - g->n_rows;
         err = must_cut ? close_granule(w, why) : SF_OK;
         if (err)

@@ -63,10 +63,15 @@ struct sf_hash_set {
     size_t n, n_slots;
 };
 
+/* A granule decoded has to fit the memory of one query: it ends before this many bytes, and no new
+ * trace begins in one that is nearly there. */
+#define SF_GRANULE_FULL_LEN ((size_t)14 << 20)
+#define SF_GRANULE_MAX_LEN  ((size_t)16 << 20)
+
 struct sf_granule_stage {
     uint32_t tenant, n_rows, n_traces;
     bool is_continuation;
-    size_t len; /* bytes of content, to keep a granule decodable */
+    size_t len; /* bytes when decoded, about */
     int64_t ts_min_ns, ts_max_ns;
     uint64_t dur_min_ns, dur_max_ns;
     uint8_t statuses, kinds;
