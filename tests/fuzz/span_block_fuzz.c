@@ -36,9 +36,8 @@ static void check_rows(const struct sf_span_rows *rows)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct sf_key WANT[] = {{SF_SCOPE_ANY, {"http.method", 11}},
-                                         {SF_SCOPE_EVENT, {"x", 1}},
-                                         {SF_SCOPE_LINK, {"x", 1}}};
+    static const struct sf_key WANT[] = {
+        {SF_SCOPE_ANY, {"http.method", 11}}, {SF_SCOPE_EVENT, {"x", 1}}, {SF_SCOPE_LINK, {"x", 1}}};
     struct sf_value v = {.type = SF_VALUE_STR, .str = SF_STR("GET")};
     struct sf_cond cond = {SF_SCOPE_ANY, SF_OP_EQ, SF_STR("http.method"), &v, 1};
     struct sf_span_block_reader *r;
@@ -46,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sf_arena a;
     struct sf_why why;
     uint64_t n_faults;
-    uint32_t row, n;
+    uint32_t row, at, n;
     bool is_yes;
     sf_trace_id trace = {{0}};
 
@@ -71,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             }
             trace = rows.trace_id[rows.n_rows - 1];
             sf_span_block_find_span(r, rows.tenant, rows.span_id[0], req, &is_yes, &trace, &why);
-            sf_span_block_find_trace(r, rows.tenant, trace, req, &is_yes, &g, &row, &why);
+            sf_span_block_find_trace(r, rows.tenant, trace, req, &is_yes, &at, &row, &why);
         }
         sf_span_block_may_match(r, g, sf_span_block_granule(r, g)->tenant, &cond, 1, a, &is_yes,
                                 &why);

@@ -822,3 +822,137 @@ TEST(span_block, ends_with_a_limit_when_the_arena_is_too_small)
     sf_arena_done(&a);
     sf_arena_done(&req);
 }
+
+/* ---- the format ---- */
+
+/* A block that says its content in the code: what the golden file must keep saying. */
+static struct sf_buf golden_block(void)
+{
+    struct sf_span_block_options o = {.info = {.block_id = 0x1122334455667788,
+                                               .level = 1,
+                                               .tenant = 7,
+                                               .store_uuid = {1, 2, 3, 4},
+                                               .lsn_lo = 100,
+                                               .lsn_hi = 200,
+                                               .created_ns = 1700000001000000000,
+                                               .flush_no = 5,
+                                               .n_siblings = 2,
+                                               .sibling = 1},
+                                      .is_compressed = true,
+                                      .dup_hashes = (const uint64_t[]){11, 12},
+                                      .n_dup_hashes = 2,
+                                      .source_ids = (const uint64_t[]){21},
+                                      .n_source_ids = 1};
+    struct sf_attr res_attrs[] = {
+        {SF_STR("service.name"), {.type = SF_VALUE_STR, .str = SF_STR("shop")}},
+        {SF_STR("host.cpus"), {.type = SF_VALUE_INT, .i64 = 8}}};
+    struct sf_resource res = {.attrs = {res_attrs, 2}, .service = SF_STR("shop")};
+    struct sf_scope scope = {.name = SF_STR("lib"), .version = SF_STR("1.2")};
+    struct sf_attr event_attr = {SF_STR("exception.type"),
+                                 {.type = SF_VALUE_STR, .str = SF_STR("IOError")}};
+    struct sf_event event = {
+        .time_ns = 1700000000000500000, .name = SF_STR("exception"), .attrs = {&event_attr, 1}};
+    struct sf_link link = {.trace_id = {{9}}, .span_id = 99, .trace_state = SF_STR("a=b")};
+    struct sf_span_block_writer *w;
+    struct sf_buf memory = {0};
+    struct sf_why why;
+    uint64_t len;
+    uint32_t code;
+
+    assert_ok(sf_span_block_writer_new(&o, &w, &why));
+    assert_ok(sf_span_block_writer_resource(w, 7, &res, &code, &why));
+    assert_ok(sf_span_block_writer_scope(w, 7, &scope, &code, &why));
+    for (uint32_t i = 0; i < 20; i++) {
+        struct sf_attr attrs[] = {
+            {SF_STR("http.method"),
+             {.type = SF_VALUE_STR, .str = i % 3 ? SF_STR("GET") : SF_STR("POST")}},
+            {SF_STR("http.status_code"), {.type = SF_VALUE_INT, .i64 = 200 + i % 2 * 300}},
+            {SF_STR("ratio"), {.type = SF_VALUE_DOUBLE, .f64 = i * 0.25}},
+            {SF_STR("ok"), {.type = SF_VALUE_BOOL, .is_true = i % 2}},
+            {SF_STR("none"), {.type = SF_VALUE_EMPTY}},
+            {SF_STR("list"), {.type = SF_VALUE_ARRAY, .str = SF_STR("\x0a\x03\x0a\x01x")}},
+            {SF_STR("http.method"), {.type = SF_VALUE_STR, .str = SF_STR("again")}}};
+        struct sf_span s = {.span_id = 1000 + i,
+                            .parent_id = i % 5 ? 1000 + i / 5 * 5 : 0,
+                            .start_ns = 1700000000000000000 + i * 1000,
+                            .end_ns = 1700000000001000000 + i * 2000,
+                            .name = i % 2 ? SF_STR("odd") : SF_STR("even"),
+                            .kind = SF_KIND_SERVER,
+                            .status = i == 7 ? SF_STATUS_ERROR : SF_STATUS_OK,
+                            .status_msg = i == 7 ? SF_STR("broken") : SF_STR_NONE,
+                            .attrs = {attrs, i % 4 ? 7 : 3},
+                            .events = i == 7 ? &event : NULL,
+                            .n_events = i == 7,
+                            .links = i == 8 ? &link : NULL,
+                            .n_links = i == 8};
+        int64_t index = (int64_t)s.start_ns;
+        s.trace_id.b[15] = (uint8_t)(1 + i / 5);
+        assert_ok(sf_span_block_writer_trace(w, 7, &s, &index, 1, &why));
+    }
+    assert_ok(sf_span_block_writer_finish(w, &len, NULL, &memory, &why));
+    sf_span_block_writer_free(w);
+    return memory;
+}
+
+TEST(span_block, of_format_1_reads_as_it_was_written)
+{
+    struct sf_buf golden = {0}, fresh = golden_block();
+    struct sf_span_block_reader *r, *now;
+    struct sf_arena a = make_arena();
+    struct sf_span_rows rows, want;
+    struct sf_why why;
+    const char *source = getenv("SPANFLAME_SOURCE");
+    char path[512];
+    size_t n;
+    uint64_t n_faults = 1;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/tests/golden/span_block_1.sfs", source ? source : ".");
+    if (getenv("SPANFLAME_GOLDEN")) { /* made once; a new format number gets a new file */
+        f = fopen(path, "wb");
+        assert_non_null(f);
+        fwrite(fresh.p, 1, fresh.len, f);
+        fclose(f);
+    }
+    f = fopen(path, "rb");
+    assert_non_null(f);
+    assert_non_null(sf_buf_take(&golden, 65536));
+    n = fread(golden.p, 1, 65536, f);
+    fclose(f);
+    golden.len = n;
+    assert_ok(sf_span_block_open_memory(&golden, &r, &why));
+    assert_ok(sf_span_block_open_memory(&fresh, &now, &why));
+    assert_int_equal(sf_span_block_info(r)->block_id, 0x1122334455667788);
+    assert_int_equal(sf_span_block_info(r)->n_rows, 20);
+    assert_int_equal(sf_span_block_info(r)->n_traces, 4);
+    assert_int_equal(sf_span_block_info(r)->flush_no, 5);
+    assert_int_equal(sf_span_block_dup_hashes(r, &n)[1], 12);
+    assert_int_equal(sf_span_block_sources(r, &n)[0], 21);
+    assert_ok(sf_span_block_read(r, 0, SF_COL_ALL, NULL, 0, &a, &rows, &why));
+    assert_ok(sf_span_block_read(now, 0, SF_COL_ALL, NULL, 0, &a, &want, &why));
+    for (uint32_t i = 0; i < 20; i++) {
+        struct sf_span s = sf_span_rows_get(&rows, i), t = sf_span_rows_get(&want, i);
+        assert_null(span_difference(&s, &t, SF_COL_ALL));
+    }
+    assert_str(rows.status_msg.dict[rows.status_msg.code[7]], "broken");
+    assert_str(rows.spans[1].attrs.list[6].val.str, "again");
+    assert_str(rows.resources[0].service, "shop");
+    assert_ok(sf_span_block_verify(r, a, no_finding, NULL, &n_faults, &why));
+    assert_int_equal(n_faults, 0);
+    sf_span_block_close(r);
+    sf_span_block_close(now);
+    sf_arena_done(&a);
+}
+
+TEST(span_block, of_another_format_is_not_guessed_at)
+{
+    struct sf_buf bytes = golden_block();
+    struct sf_span_block_reader *r;
+    struct sf_why why;
+
+    sf_store_u16le(bytes.p + 4, 2);
+    sf_store_u64le(bytes.p + 120, sf_hash(bytes.p, 120));
+    assert_err(sf_span_block_open_memory(&bytes, &r, &why), SF_ERR_UNSUPPORTED);
+    assert_non_null(strstr(why.text, "format 2"));
+    sf_buf_done(&bytes);
+}
