@@ -152,7 +152,7 @@ static enum sf_err play(struct demo *d, struct sf_why *why)
         return err;
     printf("The server is ready: %s (data in %s)\n", d->server, d->data);
     for (int i = 0; i < N_REQUESTS && !err; i++)
-        err = tell(d, TRACES_PER_REQUEST, 300u * 1000000000u, why);
+        err = tell(d, TRACES_PER_REQUEST, UINT64_C(300000000000), why);
     if (err)
         return err;
     printf("Sent %u traces of a shop's checkout (%u spans, %u failed) over OTLP to %s; all are on "

@@ -104,7 +104,10 @@ static void plan_inventory(struct sf_demo_story *s, struct plan *p, sf_span_id p
     query = begin(s, p, INVENTORY, "SELECT stock", SF_KIND_CLIENT, serve->id);
     query->key = "db.system";
     query->text = "sqlite";
-    work(s, p, one_in(s, 4) ? 60000 : 4000, one_in(s, 4) ? 120000 : 9000);
+    if (one_in(s, 4))
+        work(s, p, 60000, 120000);
+    else
+        work(s, p, 4000, 9000);
     end(p, query);
     work(s, p, 500, 1200);
     if (one_in(s, 20)) {
