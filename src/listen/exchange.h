@@ -4,7 +4,9 @@
  * no body is read then), reads the body (memory up to SF_LIMIT_BODY_MEMORY_LEN, a spool file
  * above), calls on_request, and from then on touches the exchange only after
  * sf_exchange_finish(), which any thread may call exactly once. If the client goes away meanwhile,
- * `is_cancelled` becomes true; finish must still be called. The exchange is freed by its loop. */
+ * `is_cancelled` becomes true; finish must still be called. The exchange is freed by its loop;
+ * request, body and user part are gone once finish was called. A listener that drains waits for
+ * every exchange to come back. */
 #pragma once
 #include <stdatomic.h>
 
@@ -35,7 +37,9 @@ void sf_exchange_finish(struct sf_exchange *ex);
 
 /* Server streaming (gRPC) and long plain answers: queues one message (framed when gRPC) and takes
  * the buffer's content; BUSY when the peer reads too slowly (wait with sf_exchange_stream_wait),
- * CANCELLED when it went away. Headers go out with the first one. finish() ends the stream. */
+ * CANCELLED when it went away. Headers go out with the first one, so status, type and headers of
+ * the response must be set before it and stay as they are; gRPC status and message may be set until
+ * finish(), which ends the stream. */
 enum sf_err sf_exchange_stream(struct sf_exchange *ex, struct sf_buf *message, struct sf_why *why);
 /* Waits until there is room again or `deadline_ns` (monotonic): DEADLINE; CANCELLED likewise. */
 enum sf_err sf_exchange_stream_wait(struct sf_exchange *ex, int64_t deadline_ns);

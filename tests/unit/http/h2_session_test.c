@@ -122,6 +122,11 @@ static ssize_t client_body(nghttp2_session *ng, int32_t id, uint8_t *buf, size_t
     return (ssize_t)n;
 }
 
+static struct end blank(void)
+{
+    return (struct end){.goaway = UINT32_MAX, .grpc_status = -1, .is_greedy = true};
+}
+
 static void init(struct end *e)
 {
     nghttp2_session_callbacks *cb;
@@ -129,7 +134,6 @@ static void init(struct end *e)
         .hooks = {on_begin, on_head, on_body, on_end, on_sent, on_close, e},
         .header_len = 32 * 1024};
 
-    *e = (struct end){.goaway = UINT32_MAX, .grpc_status = -1, .is_greedy = true};
     assert_ok(sf_h2_session_new(&config, &e->server, NULL));
     assert_int_equal(nghttp2_session_callbacks_new(&cb), 0);
     nghttp2_session_callbacks_set_on_header_callback(cb, client_header);
@@ -216,7 +220,7 @@ TEST(h2_session, carries_a_request_and_its_answer_in_pieces_of_any_size)
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
         struct sf_request r = {0};
-        struct end e;
+        struct end e = blank();
         init(&e);
         assert_int_equal(ask(&e, "/v1/traces?x=%20", sf_str_bytes(SF_STR("hello"))), 1);
         assert_ok(carry(&e, steps[i]));
@@ -242,7 +246,7 @@ TEST(h2_session, carries_a_request_and_its_answer_in_pieces_of_any_size)
 TEST(h2_session, opens_windows_only_when_bytes_are_consumed)
 {
     struct sf_buf big = {0};
-    struct end e;
+    struct end e = blank();
 
     memset(sf_buf_take(&big, 2 << 20), 'x', 2 << 20);
     init(&e);
@@ -264,7 +268,7 @@ TEST(h2_session, lets_a_short_refused_body_run_out_and_resets_a_long_one)
 {
     struct sf_buf big = {0};
     struct sf_response r = {.status = 403};
-    struct end e;
+    struct end e = blank();
 
     memset(sf_buf_take(&big, 2 << 20), 'x', 2 << 20);
     init(&e);
@@ -281,6 +285,7 @@ TEST(h2_session, lets_a_short_refused_body_run_out_and_resets_a_long_one)
     assert_int_equal(e.body_at, 300 * 1024);
     done(&e);
 
+    e = blank();
     init(&e);
     e.is_greedy = false;
     (void)ask(&e, "/", sf_buf_bytes(&big));
@@ -298,7 +303,7 @@ TEST(h2_session, lets_a_short_refused_body_run_out_and_resets_a_long_one)
 TEST(h2_session, answers_431_to_heads_over_the_limit)
 {
     struct sf_buf val = {0};
-    struct end e;
+    struct end e = blank();
 
     init(&e);
     memset(sf_buf_take(&val, 16000), 'v', 16000);
@@ -319,7 +324,7 @@ TEST(h2_session, answers_431_to_heads_over_the_limit)
 
 TEST(h2_session, forgives_what_is_spread_over_time)
 {
-    struct end e;
+    struct end e = blank();
 
     init(&e);
     for (int i = 0; i < 3 * SF_LIMIT_H2_CONTROL; i++) {
@@ -339,7 +344,7 @@ TEST(h2_session, forgives_what_is_spread_over_time)
 
 TEST(h2_session, refuses_what_is_not_http_2)
 {
-    struct end e;
+    struct end e = blank();
 
     init(&e);
     assert_err(sf_h2_session_recv(e.server, sf_str_bytes(SF_STR("GET / HTTP/1.1\r\nHost: h\r\n")),
@@ -351,7 +356,7 @@ TEST(h2_session, refuses_what_is_not_http_2)
 
 TEST(h2_session, goes_in_peace)
 {
-    struct end e;
+    struct end e = blank();
 
     init(&e);
     (void)ask(&e, "/", sf_str_bytes(SF_STR("x")));
@@ -372,7 +377,7 @@ TEST(h2_session, goes_in_peace)
 
 TEST(h2_session, closes_its_streams_when_it_is_freed)
 {
-    struct end e;
+    struct end e = blank();
 
     init(&e);
     (void)ask(&e, "/a", SF_BYTES_NONE);

@@ -785,6 +785,40 @@ TEST(listener, listens_on_several_addresses_and_skips_optional_ones)
     peer_stop(&s);
 }
 
+/* Sends the bytes and reads whatever comes until the end or a moment of silence. */
+static void poke(uint16_t port, const char *p, size_t len)
+{
+    struct timeval moment = {.tv_usec = 30000};
+    char drop[4096];
+    int fd = peer_connect(port);
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &moment, sizeof(moment));
+    (void)peer_try_send(fd, p, len);
+    while (recv(fd, drop, sizeof(drop), 0) > 0)
+        ;
+    (void)close(fd);
+}
+
+TEST(listener, serves_on_after_running_out_of_memory_at_any_point)
+{
+    static const char h1[] = "POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc"
+                             "POST /refuse HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx";
+    static const char h2[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"
+                             "\0\0\x0c\1\4\0\0\0\1\x83\x86\x04\x05/echo\x01\x01h"
+                             "\0\0\2\0\1\0\0\0\1xy";
+    struct peer_server s;
+
+    peer_start(&s, NULL, NULL);
+    for (uint64_t n = 1; n < 40; n++) {
+        sf_heap_fail_after(n);
+        poke(s.port, n % 2 ? h1 : h2, (n % 2 ? sizeof(h1) : sizeof(h2)) - 1);
+        sf_heap_fail_after(0);
+        assert_int_equal(peer_ask(s.port, "POST", "/echo", SF_STR("alive")), 200);
+    }
+    peer_wait_stats(&s, st, st.n_connections == 0 && st.bodies_len == 0);
+    peer_stop(&s);
+}
+
 TEST(listener, fails_to_start_cleanly_when_memory_runs_out)
 {
     struct sf_listen_address address = {.host = "127.0.0.1"};
