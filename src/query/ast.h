@@ -160,16 +160,16 @@ struct sf_pipeline {
 /* ---- metrics ---- */
 
 enum sf_metric_fn {
-    SF_METRIC_RATE,
-    SF_METRIC_COUNT,
-    SF_METRIC_MIN,
-    SF_METRIC_MAX,
-    SF_METRIC_SUM,
-    SF_METRIC_AVG,
-    SF_METRIC_QUANTILE,
-    SF_METRIC_HISTOGRAM,
-    SF_METRIC_COMPARE,
-    SF_METRIC_FNS
+    SF_FN_RATE,
+    SF_FN_COUNT,
+    SF_FN_MIN,
+    SF_FN_MAX,
+    SF_FN_SUM,
+    SF_FN_AVG,
+    SF_FN_QUANTILE,
+    SF_FN_HISTOGRAM,
+    SF_FN_COMPARE,
+    SF_FNS
 };
 
 struct sf_metric {

@@ -54,15 +54,15 @@ static const struct word_number aggregates[] = {
     {"min", SF_AGG_MIN},     {"max", SF_AGG_MAX},
 };
 static const struct word_number metric_words[] = {
-    {"rate", SF_METRIC_RATE},
-    {"count_over_time", SF_METRIC_COUNT},
-    {"min_over_time", SF_METRIC_MIN},
-    {"max_over_time", SF_METRIC_MAX},
-    {"sum_over_time", SF_METRIC_SUM},
-    {"avg_over_time", SF_METRIC_AVG},
-    {"quantile_over_time", SF_METRIC_QUANTILE},
-    {"histogram_over_time", SF_METRIC_HISTOGRAM},
-    {"compare", SF_METRIC_COMPARE},
+    {"rate", SF_FN_RATE},
+    {"count_over_time", SF_FN_COUNT},
+    {"min_over_time", SF_FN_MIN},
+    {"max_over_time", SF_FN_MAX},
+    {"sum_over_time", SF_FN_SUM},
+    {"avg_over_time", SF_FN_AVG},
+    {"quantile_over_time", SF_FN_QUANTILE},
+    {"histogram_over_time", SF_FN_HISTOGRAM},
+    {"compare", SF_FN_COMPARE},
 };
 #define N_OF(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -341,10 +341,10 @@ static bool parse_compare(struct sf_parser *p, struct sf_metric *m)
 static bool parse_metric_arguments(struct sf_parser *p, struct sf_metric *m)
 {
     switch (m->fn) {
-    case SF_METRIC_RATE:
-    case SF_METRIC_COUNT: return true;
-    case SF_METRIC_COMPARE: return parse_compare(p, m);
-    case SF_METRIC_QUANTILE: return sf_parser_attr(p, &m->attr) && parse_quantiles(p, m);
+    case SF_FN_RATE:
+    case SF_FN_COUNT: return true;
+    case SF_FN_COMPARE: return parse_compare(p, m);
+    case SF_FN_QUANTILE: return sf_parser_attr(p, &m->attr) && parse_quantiles(p, m);
     default: return sf_parser_attr(p, &m->attr);
     }
 }
@@ -360,14 +360,13 @@ static bool parse_metric(struct sf_parser *p, struct sf_metric *m)
     if (!sf_parser_need_sign(p, "(") || !parse_metric_arguments(p, m) ||
         !sf_parser_need_sign(p, ")"))
         return false;
-    if (!sf_parser_is_word(p, "by") || m->fn == SF_METRIC_COMPARE)
+    if (!sf_parser_is_word(p, "by") || m->fn == SF_FN_COMPARE)
         return true;
     sf_parser_next(p);
     if (!parse_attr_list(p, &m->by, &m->n_by))
         return false;
-    most = m->fn == SF_METRIC_QUANTILE || m->fn == SF_METRIC_HISTOGRAM || m->fn == SF_METRIC_AVG
-               ? MAX_BY - 1
-               : MAX_BY;
+    most = m->fn == SF_FN_QUANTILE || m->fn == SF_FN_HISTOGRAM || m->fn == SF_FN_AVG ? MAX_BY - 1
+                                                                                     : MAX_BY;
     if (m->n_by > most) {
         sf_parser_fail(p, SF_ERR_INPUT, column, "by() takes at most %u attributes here", most);
         return false;
@@ -417,7 +416,7 @@ static bool has_compare(const struct sf_metrics *m)
 {
     if (m->kind == SF_METRICS_BINARY)
         return has_compare(m->left) || has_compare(m->right);
-    return m->kind == SF_METRICS_QUERY && m->metric.fn == SF_METRIC_COMPARE;
+    return m->kind == SF_METRICS_QUERY && m->metric.fn == SF_FN_COMPARE;
 }
 
 static bool parse_seconds(struct sf_parser *p, struct sf_metrics *m)

@@ -10,6 +10,7 @@
 #include "serve/erase.h"
 #include "serve/other_signals.h"
 #include "serve/otlp_traces.h"
+#include "serve/search.h"
 #include "serve/self.h"
 #include "serve/services.h"
 #include "serve/tenant.h"
@@ -49,6 +50,8 @@ static const struct sf_route routes[] = {
      sf_traces_v2},
     {SF_METHOD_GET, "/api/v1/trace/{}", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
      sf_traces_own},
+    {SF_METHOD_GET, "/api/search", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
+     sf_search_handle},
     {SF_METHOD_GET, "/api/v1/services", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
      sf_services_list},
     {SF_METHOD_POST, "/api/v1/erase", SF_MAY_ADMIN, SF_CLASS_QUERY, false, false, true,

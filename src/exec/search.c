@@ -1,0 +1,359 @@
+#include "exec/search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/eval.h"
+#include "exec/eval_attr.h"
+#include "exec/pushdown.h"
+#include "exec/span_copy.h"
+#include "exec/trace_stream.h"
+#include "query/attr_text.h"
+
+enum { MAX_SHOWN = 64 };
+
+struct shown { /* attributes that spans of the answer carry */
+    struct sf_query_attr attrs[MAX_SHOWN];
+    uint32_t n;
+    bool has_name;
+};
+
+struct run {
+    const struct sf_search *search;
+    const struct sf_pipeline *pipeline;
+    struct sf_query_ctx *q;
+    struct shown shown;
+    struct sf_eval *eval;
+    struct sf_found_trace *traces;
+    uint32_t n, cap;
+    struct sf_why *why;
+};
+
+/* ---- what an answer shows of each span: everything the query touches ---- */
+
+static void show(struct shown *s, const struct sf_query_attr *a)
+{
+    switch (a->intrinsic) {
+    case SF_INTRINSIC_NAME: s->has_name = true; return;
+    case SF_INTRINSIC_DURATION:
+    case SF_INTRINSIC_TRACE_DURATION:
+    case SF_INTRINSIC_ROOT_NAME:
+    case SF_INTRINSIC_ROOT_SERVICE:
+    case SF_INTRINSIC_TRACE_ID:
+    case SF_INTRINSIC_SPAN_ID: return; /* have a place of their own */
+    default: break;
+    }
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (sf_query_attr_eq(&s->attrs[i], a))
+            return;
+    }
+    if (s->n < MAX_SHOWN)
+        s->attrs[s->n++] = *a;
+}
+
+static void show_expr(struct shown *s, const struct sf_expr *e)
+{
+    if (!e)
+        return;
+    if (e->kind == SF_EXPR_ATTR)
+        show(s, &e->attr);
+    show_expr(s, e->left);
+    show_expr(s, e->right);
+}
+
+static void show_pipeline(struct shown *s, const struct sf_pipeline *p);
+
+static void show_spanset(struct shown *s, const struct sf_spanset *set)
+{
+    if (!set)
+        return;
+    show_expr(s, set->filter);
+    if (set->op == SF_SPANSET_PIPELINE)
+        show_pipeline(s, set->pipeline);
+    show_spanset(s, set->left);
+    show_spanset(s, set->right);
+}
+
+static void show_pipeline(struct shown *s, const struct sf_pipeline *p)
+{
+    for (uint32_t i = 0; i < p->n_stages; i++) {
+        const struct sf_stage *st = &p->stages[i];
+        show_spanset(s, st->spanset);
+        show_expr(s, st->expr);
+        for (uint32_t k = 0; k < st->n_attrs; k++)
+            show(s, &st->attrs[k]);
+    }
+}
+
+static bool shows_tree(const struct shown *s)
+{
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (sf_query_attr_needs_tree(&s->attrs[i]))
+            return true;
+    }
+    return false;
+}
+
+/* ---- values for the answer; false: no room ---- */
+
+static bool to_value(struct sf_arena *req, struct sf_static v, struct sf_value *out)
+{
+    struct sf_buf text = {0};
+    bool is_kept;
+    switch (v.type) {
+    case SF_TYPE_INT: *out = (struct sf_value){.type = SF_VALUE_INT, .i64 = v.i64}; return true;
+    case SF_TYPE_FLOAT:
+        *out = (struct sf_value){.type = SF_VALUE_DOUBLE, .f64 = v.f64};
+        return true;
+    case SF_TYPE_BOOL:
+        *out = (struct sf_value){.type = SF_VALUE_BOOL, .is_true = v.is_true};
+        return true;
+    case SF_TYPE_STRING:
+        *out = (struct sf_value){.type = SF_VALUE_STR};
+        return sf_arena_copy(req, v.str, &out->str);
+    default: break;
+    }
+    sf_static_text(v, &text); /* error, server, 1.5s, nil */
+    *out = (struct sf_value){.type = SF_VALUE_STR};
+    is_kept = sf_buf_ok(&text) && sf_arena_copy(req, sf_buf_str(&text), &out->str);
+    sf_buf_done(&text);
+    return is_kept;
+}
+
+static bool add_attr(struct run *r, struct sf_attr *list, uint32_t *n,
+                     const struct sf_query_attr *a, const struct sf_trace_view *v, uint32_t span)
+{
+    struct sf_eval_values values = {0};
+    sf_str key = a->intrinsic ? sf_str_from(sf_intrinsic_name(a->intrinsic)) : a->name;
+    if (!sf_eval_values_next(&values, a, v, span))
+        return true;
+    if (values.is_array) {
+        /* The list's content is what is left of it before its first step. */
+        sf_str content = {(const char *)values.array.at,
+                          (size_t)(values.array.end - values.array.at)};
+        list[*n].val = (struct sf_value){.type = SF_VALUE_ARRAY};
+        if (!sf_arena_copy(r->q->req, content, &list[*n].val.str))
+            return false;
+    } else if (!to_value(r->q->req, values.one, &list[*n].val)) {
+        return false;
+    }
+    if (!sf_arena_copy(r->q->req, key, &list[*n].key))
+        return false;
+    ++*n;
+    return true;
+}
+
+static bool find_span(struct run *r, const struct sf_trace_view *v, uint32_t place,
+                      struct sf_found_span *out)
+{
+    const struct sf_span *s = &v->spans[place];
+    struct sf_attr *list = r->shown.n ? sf_arena_new_n(r->q->req, r->shown.n, sizeof(*list)) : NULL;
+    uint32_t n = 0;
+    if (r->shown.n && !list)
+        return false;
+    *out = (struct sf_found_span){
+        .id = s->span_id, .start_ns = s->start_ns, .duration_ns = sf_span_duration_ns(s)};
+    if (r->shown.has_name && !sf_arena_copy(r->q->req, s->name, &out->name))
+        return false;
+    for (uint32_t i = 0; i < r->shown.n; i++) {
+        if (!add_attr(r, list, &n, &r->shown.attrs[i], v, place))
+            return false;
+    }
+    out->attrs = (struct sf_attrs){list, n};
+    return true;
+}
+
+static bool find_set(struct run *r, const struct sf_trace_view *v,
+                     const struct sf_spanset_result *set, struct sf_found_set *out)
+{
+    uint32_t n = set->n_spans < r->search->spans_per_set ? set->n_spans : r->search->spans_per_set;
+    struct sf_found_span *spans = sf_arena_new_n(r->q->req, n ? n : 1, sizeof(*spans));
+    struct sf_attr *attrs = sf_arena_new_n(r->q->req, set->n_attrs ? set->n_attrs : 1,
+                                           sizeof(*attrs));
+    if (!spans || !attrs)
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!find_span(r, v, set->spans[i], &spans[i]))
+            return false;
+    }
+    for (uint32_t i = 0; i < set->n_attrs; i++) {
+        attrs[i].key = set->attrs[i].name; /* lives with the query */
+        if (!to_value(r->q->req, set->attrs[i].val, &attrs[i].val))
+            return false;
+    }
+    *out = (struct sf_found_set){spans, n, set->n_spans, {attrs, set->n_attrs}};
+    return true;
+}
+
+static int compare_services(const void *a, const void *b)
+{
+    const struct sf_found_service *x = a, *y = b;
+    return sf_str_cmp(x->name, y->name);
+}
+
+static bool count_services(struct run *r, const struct sf_trace_view *v, struct sf_found_trace *t)
+{
+    struct sf_found_service *list = NULL;
+    uint32_t n = 0, cap = 0;
+    for (uint32_t i = 0; i < v->n_spans; i++) {
+        sf_str name = v->resources[v->spans[i].resource].service;
+        uint32_t at = 0;
+        while (at < n && !sf_str_eq(list[at].name, name))
+            at++;
+        if (at == n) {
+            if (n == cap) {
+                uint32_t more = cap ? cap * 2 : 8;
+                list = sf_arena_grow(r->q->req, list, cap * sizeof(*list), more * sizeof(*list));
+                if (!list)
+                    return false;
+                cap = more;
+            }
+            list[n] = (struct sf_found_service){0};
+            if (!sf_arena_copy(r->q->req, name, &list[n].name))
+                return false;
+            /* Names were put behind the list, so growing it copies: short lists, rarely. */
+            n++;
+        }
+        list[at].n_spans++;
+        list[at].n_errors += v->spans[i].status == SF_STATUS_ERROR;
+    }
+    if (n)
+        qsort(list, n, sizeof(*list), compare_services);
+    t->services = list;
+    t->n_services = n;
+    return true;
+}
+
+static bool find_trace(struct run *r, const struct sf_trace_view *v, const struct sf_spansets *sets)
+{
+    struct sf_found_set *list = sf_arena_new_n(r->q->req, sets->n, sizeof(*list));
+    struct sf_found_trace t = {.id = v->id,
+                               .start_ns = v->start_ns,
+                               .duration_ns = (uint64_t)sf_trace_view_duration_ns(v),
+                               .has_root = v->root != SF_VIEW_NONE,
+                               .sets = list,
+                               .n_sets = sets->n};
+    if (!list)
+        return false;
+    if (t.has_root && (!sf_arena_copy(r->q->req, v->spans[v->root].name, &t.root_name) ||
+                       !sf_arena_copy(r->q->req, v->resources[v->spans[v->root].resource].service,
+                                      &t.root_service)))
+        return false;
+    for (uint32_t i = 0; i < sets->n; i++) {
+        if (!find_set(r, v, &sets->list[i], &list[i]))
+            return false;
+    }
+    if (!count_services(r, v, &t))
+        return false;
+    if (r->n == r->cap) {
+        uint32_t more = r->cap ? r->cap * 2 : 32;
+        struct sf_found_trace *longer = sf_arena_new_n(r->q->req, more, sizeof(*longer));
+        if (!longer)
+            return false;
+        if (r->n)
+            memcpy(longer, r->traces, r->n * sizeof(*longer));
+        r->traces = longer;
+        r->cap = more;
+    }
+    r->traces[r->n++] = t;
+    return true;
+}
+
+/* ---- the scan ---- */
+
+static bool is_in_range(const struct sf_search *s, const struct sf_trace_view *v)
+{
+    if (s->from_ns == 0 && s->to_ns == 0)
+        return true;
+    return v->start_ns <= (uint64_t)s->to_ns && v->end_ns >= (uint64_t)s->from_ns;
+}
+
+static void mark_partial(struct sf_search_result *out, sf_str note)
+{
+    out->is_partial = true;
+    out->note = note;
+}
+
+static enum sf_err walk(struct run *r, struct sf_trace_stream *stream, struct sf_search_result *out)
+{
+    struct sf_trace_view v;
+    enum sf_err err = SF_OK;
+    while (r->n < r->search->limit && sf_trace_stream_next(stream, &v, &err, r->why)) {
+        struct sf_spansets sets = {0};
+        size_t mark = r->q->req->at;
+        if (!is_in_range(r->search, &v))
+            continue;
+        if (shows_tree(&r->shown))
+            err = sf_trace_view_link(&v, stream->req, r->why);
+        if (!err)
+            err = sf_eval_pipeline(r->eval, r->pipeline, &v, stream->req, &sets, r->why);
+        if (err)
+            return err;
+        if (sets.n && !find_trace(r, &v, &sets)) {
+            r->q->req->at = mark;
+            mark_partial(
+                out, SF_STR("the answer outgrew the query's memory: older traces are left out"));
+            return SF_OK;
+        }
+    }
+    if (err == SF_ERR_DEADLINE && r->n) {
+        mark_partial(out, SF_STR("the query's time was up: older traces were not searched"));
+        return SF_OK;
+    }
+    return err;
+}
+
+static enum sf_err scan(struct run *r, struct sf_store *store, struct sf_search_result *out)
+{
+    const struct sf_search *s = r->search;
+    struct sf_pushdown down = sf_pushdown_make(r->pipeline, r->q->req);
+    struct sf_span_query query = {
+        .from_ns = s->from_ns,
+        .to_ns = s->to_ns ? s->to_ns : INT64_MAX,
+        .conds = down.conds,
+        .n_conds = down.n,
+        .is_all = down.is_all,
+        .has_whole_traces = true,
+        .is_newest_first = true,
+        .columns = sf_pushdown_columns(r->pipeline),
+    };
+    struct sf_trace_stream stream = {.req = s->scratch};
+    enum sf_err err;
+    if (down.is_never)
+        return SF_OK;
+    err = store->ops->span_scan(store, &query, r->q, &stream.cursor, r->why);
+    if (err)
+        return err;
+    err = walk(r, &stream, out);
+    stream.cursor->close(stream.cursor);
+    out->n_inspected_traces = stream.n_traces;
+    out->n_inspected_spans = r->q->stats.n_rows > stream.n_spans ? r->q->stats.n_rows
+                                                                 : stream.n_spans;
+    return err;
+}
+
+enum sf_err sf_search_run(struct sf_store *store, const struct sf_search *search,
+                          struct sf_query_ctx *q, struct sf_search_result *out, struct sf_why *why)
+{
+    struct run r = {.search = search, .q = q, .why = why};
+    struct sf_search_result result = {0};
+    enum sf_err err;
+
+    r.pipeline = search->query->pipeline ? search->query->pipeline
+                                         : search->query->metrics->pipeline;
+    if (!r.pipeline)
+        return sf_fail(why, SF_ERR_INPUT, "arithmetic between metrics cannot be searched");
+    show_pipeline(&r.shown, r.pipeline);
+    err = sf_eval_new(search->query, &r.eval, why);
+    if (!err)
+        err = scan(&r, store, &result);
+    sf_eval_free(r.eval);
+    if (err)
+        return err;
+    result.traces = r.traces;
+    result.n_traces = r.n;
+    result.read_len = q->stats.read_len;
+    result.n_blocks = q->stats.n_blocks;
+    *out = result;
+    return SF_OK;
+}

@@ -1,0 +1,18 @@
+/* search.h - a TraceQL search over the store: newest traces first, each judged whole. */
+#pragma once
+#include "model/search.h"
+#include "query/ast.h"
+#include "store/store.h"
+
+struct sf_search {
+    const struct sf_query *query; /* a metrics query is searched by its pipeline */
+    int64_t from_ns, to_ns;       /* traces that overlap; 0 and 0: all time */
+    uint32_t limit;               /* traces */
+    uint32_t spans_per_set;
+    struct sf_arena *scratch; /* for the trace in hand; reset for each */
+};
+
+/* Result in q->req. LIMIT: the query's memory is used up. A deadline that passes after something
+ * was found is a partial answer, not an error; so is a result that outgrows q->req. */
+enum sf_err sf_search_run(struct sf_store *store, const struct sf_search *search,
+                          struct sf_query_ctx *q, struct sf_search_result *out, struct sf_why *why);

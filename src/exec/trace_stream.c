@@ -1,0 +1,195 @@
+#include "exec/trace_stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/span_copy.h"
+
+static const struct sf_scope no_scope;
+
+static bool fetch(struct sf_trace_stream *s)
+{
+    if (s->is_done)
+        return false;
+    s->at = 0;
+    s->has_rows = s->cursor->next(s->cursor, &s->rows);
+    s->is_done = !s->has_rows;
+    return s->has_rows;
+}
+
+static uint32_t run_end(const struct sf_trace_stream *s)
+{
+    uint32_t end = s->at;
+    while (end < s->rows.n_rows && sf_trace_id_eq(s->rows.trace_id[end], s->rows.trace_id[s->at]))
+        end++;
+    return end;
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+    const struct sf_span *x = a, *y = b;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return (x->span_id > y->span_id) - (x->span_id < y->span_id);
+}
+
+static void order(struct sf_span *spans, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++) {
+        if (compare_starts(&spans[i - 1], &spans[i]) > 0) {
+            qsort(spans, n, sizeof(*spans), compare_starts);
+            return;
+        }
+    }
+}
+
+/* ---- a trace that lies in one batch ---- */
+
+static enum sf_err view_rows(struct sf_trace_stream *s, uint32_t end, struct sf_trace_view *v,
+                             struct sf_why *why)
+{
+    uint32_t n = end - s->at;
+    struct sf_span *spans = sf_arena_raw(s->req, n * sizeof(*spans), _Alignof(struct sf_span));
+    if (!spans)
+        return sf_fail(why, SF_ERR_LIMIT, "trace of %u spans does not fit the query's memory", n);
+    for (uint32_t i = 0; i < n; i++)
+        spans[i] = sf_span_rows_get(&s->rows, s->at + i);
+    order(spans, n);
+    *v = (struct sf_trace_view){.id = s->rows.trace_id[s->at],
+                                .spans = spans,
+                                .n_spans = n,
+                                .resources = s->rows.resources,
+                                .scopes = s->rows.scopes ? s->rows.scopes : &no_scope};
+    s->at = end;
+    return SF_OK;
+}
+
+/* ---- a trace that goes on in the next batch ---- */
+
+struct carry {
+    struct sf_span *spans;
+    uint32_t n, cap;
+    struct sf_resource *resources;
+    uint32_t n_resources, cap_resources;
+    struct sf_scope *scopes;
+    uint32_t n_scopes, cap_scopes;
+};
+
+static bool grow(struct sf_arena *req, void *list, uint32_t n, uint32_t *cap, size_t size)
+{
+    void **p = list;
+    uint32_t more = *cap ? *cap * 2 : 64;
+    void *longer;
+    if (n < *cap)
+        return true;
+    longer = sf_arena_new_n(req, more, size);
+    if (!longer)
+        return false;
+    if (n)
+        memcpy(longer, *p, n * size);
+    *p = longer;
+    *cap = more;
+    return true;
+}
+
+static bool carry_resource(struct sf_arena *req, struct carry *c, const struct sf_resource *r,
+                           uint32_t *out)
+{
+    for (uint32_t i = 0; i < c->n_resources; i++) {
+        if (sf_resource_is_same(&c->resources[i], r)) {
+            *out = i;
+            return true;
+        }
+    }
+    if (!grow(req, &c->resources, c->n_resources, &c->cap_resources, sizeof(*r)) ||
+        !sf_resource_copy(req, r, &c->resources[c->n_resources]))
+        return false;
+    *out = c->n_resources++;
+    return true;
+}
+
+static bool carry_scope(struct sf_arena *req, struct carry *c, const struct sf_scope *s,
+                        uint32_t *out)
+{
+    for (uint32_t i = 0; i < c->n_scopes; i++) {
+        if (sf_scope_is_same(&c->scopes[i], s)) {
+            *out = i;
+            return true;
+        }
+    }
+    if (!grow(req, &c->scopes, c->n_scopes, &c->cap_scopes, sizeof(*s)) ||
+        !sf_scope_copy(req, s, &c->scopes[c->n_scopes]))
+        return false;
+    *out = c->n_scopes++;
+    return true;
+}
+
+static bool carry_rows(struct sf_trace_stream *s, struct carry *c, uint32_t end)
+{
+    for (; s->at < end; s->at++) {
+        struct sf_span span = sf_span_rows_get(&s->rows, s->at), *to;
+        if (!grow(s->req, &c->spans, c->n, &c->cap, sizeof(span)))
+            return false;
+        to = &c->spans[c->n];
+        if (!sf_span_copy(s->req, &span, to) ||
+            !carry_resource(s->req, c, &s->rows.resources[span.resource], &to->resource) ||
+            !carry_scope(s->req, c,
+                         s->rows.scopes && s->rows.scope ? &s->rows.scopes[span.scope] : &no_scope,
+                         &to->scope))
+            return false;
+        c->n++;
+    }
+    return true;
+}
+
+static enum sf_err carry_trace(struct sf_trace_stream *s, struct sf_trace_view *v,
+                               struct sf_why *why)
+{
+    struct carry c = {0};
+    sf_trace_id id = s->rows.trace_id[s->at];
+    for (;;) {
+        if (!carry_rows(s, &c, run_end(s)))
+            return sf_fail(why, SF_ERR_LIMIT,
+                           "trace of %u and more spans does not fit the query's memory", c.n);
+        if (s->at < s->rows.n_rows)
+            break;
+        do {
+            if (!fetch(s))
+                goto whole;
+        } while (s->rows.n_rows == 0);
+        if (!sf_trace_id_eq(s->rows.trace_id[0], id))
+            break;
+    }
+whole:
+    order(c.spans, c.n);
+    *v = (struct sf_trace_view){
+        .id = id, .spans = c.spans, .n_spans = c.n, .resources = c.resources, .scopes = c.scopes};
+    return SF_OK;
+}
+
+bool sf_trace_stream_next(struct sf_trace_stream *s, struct sf_trace_view *v, enum sf_err *out_err,
+                          struct sf_why *why)
+{
+    uint32_t end;
+    *out_err = SF_OK;
+    sf_arena_reset(s->req);
+    while (!s->has_rows || s->at >= s->rows.n_rows) {
+        if (!fetch(s))
+            goto over;
+    }
+    end = run_end(s);
+    *out_err = end < s->rows.n_rows ? view_rows(s, end, v, why) : carry_trace(s, v, why);
+    if (*out_err)
+        return false;
+    if (s->cursor->err)
+        goto over;
+    s->n_traces++;
+    s->n_spans += v->n_spans;
+    sf_trace_view_init(v);
+    return true;
+over:
+    *out_err = s->cursor->err;
+    if (*out_err && why)
+        *why = s->cursor->why;
+    return false;
+}

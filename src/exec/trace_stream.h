@@ -1,0 +1,21 @@
+/* trace_stream.h - whole traces out of a span cursor, one at a time.
+ *
+ * The store delivers rows of a trace one after another, perhaps over several batches. A trace that
+ * lies in one batch is looked at where it is; one that does not is copied until it is whole. */
+#pragma once
+#include "exec/trace_view.h"
+#include "store/store.h"
+
+struct sf_trace_stream {
+    struct sf_span_cursor *cursor; /* borrowed */
+    struct sf_arena *req;          /* holds the trace in hand; reset by every step */
+    struct sf_span_rows rows;
+    uint32_t at; /* next row of `rows` */
+    bool has_rows, is_done;
+    uint64_t n_traces, n_spans;
+};
+
+/* The next trace: `v` is initialised, spans in order of start; valid until the next step. False at
+ * the end and at a fault, which is then in *out_err and `why`. */
+bool sf_trace_stream_next(struct sf_trace_stream *s, struct sf_trace_view *v, enum sf_err *out_err,
+                          struct sf_why *why);

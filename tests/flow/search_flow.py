@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""TraceQL over HTTP: the worked queries of tests/golden/traceql_search.txt against a real server,
+with the fixture's spans sent one by one in several requests, so that traces lie in pieces."""
+import json
+import os
+import sys
+import time
+import urllib.parse
+
+sys.path.insert(0, os.path.dirname(__file__))
+from server import JSON, Server, tap  # noqa: E402
+
+T0_S = (int(time.time()) - 600) // 100 * 100
+T0 = T0_S * 10**9
+MS = 10**6
+SERVICES = {"gateway": "prod", "cart": "prod", "db": "prod", "staging": "staging", "worker": None}
+
+
+def attr(key, value):
+    if isinstance(value, bool):
+        return {"key": key, "value": {"boolValue": value}}
+    if isinstance(value, int):
+        return {"key": key, "value": {"intValue": str(value)}}
+    if isinstance(value, float):
+        return {"key": key, "value": {"doubleValue": value}}
+    if isinstance(value, list):
+        return {"key": key, "value": {"arrayValue": {"values": [{"stringValue": v} for v in value]}}}
+    return {"key": key, "value": {"stringValue": value}}
+
+
+def span(name_id, parent, place, name, kind, status, start, duration, attrs, message="", **more):
+    letter, digit = name_id
+    out = {"traceId": {"a": "1", "b": "2", "c": "3"}[letter] * 32, "spanId": f"{letter}00000000000000{digit}",
+           "name": name, "kind": kind, "startTimeUnixNano": str(T0 + start * MS),
+           "endTimeUnixNano": str(T0 + (start + duration) * MS), "attributes": [attr(*a) for a in attrs.items()],
+           "status": {"code": status, "message": message}}
+    if parent:
+        out["parentSpanId"] = f"{parent[0]}00000000000000{parent[1]}"
+    out.update(more)
+    return place, out
+
+
+UNSET, OK, ERROR = 0, 1, 2
+INTERNAL, SERVER, CLIENT, CONSUMER = 1, 2, 3, 5
+CODE = "http.response.status_code"
+SPANS = [
+    span("a1", "", "gateway", "GET /cart", SERVER, UNSET, 0, 500,
+         {CODE: 500, "http.request.method": "GET", "retry": False, "tags": ["x", "y"]}),
+    span("a2", "a1", "gateway", "call cart", CLIENT, ERROR, 10, 480, {CODE: 500, "bytes": 1000}, "upstream 500"),
+    span("a3", "a2", "cart", "POST /items", SERVER, ERROR, 20, 450, {CODE: 500, "bytes": 2000, "ratio": 0.5}, "boom",
+         events=[{"timeUnixNano": str(T0 + 120 * MS), "name": "exception",
+                  "attributes": [attr("exception.type", "IOError"), attr("exception.message", "disk full")]}]),
+    span("a4", "a3", "cart", "SELECT items", CLIENT, OK, 30, 100, {"db.system": "postgresql", "bytes": 300}),
+    span("a5", "a3", "cart", "SELECT stock", CLIENT, ERROR, 140, 300, {"db.system": "postgresql", "bytes": 700}),
+    span("a6", "a5", "db", "query", INTERNAL, UNSET, 150, 280, {"pages": 7}),
+    span("b1", "", "staging", "GET /health", SERVER, OK, 1000, 5, {CODE: 200}),
+    span("b2", "b1", "staging", "check", INTERNAL, UNSET, 1001, 2, {},
+         links=[{"traceId": "1" * 32, "spanId": "a000000000000001", "attributes": [attr("reason", "follow")]}]),
+    span("c2", "c1", "worker", "process", CONSUMER, UNSET, 2000, 50, {CODE: "500", "retry": True}),
+    span("c3", "c2", "worker", "step", INTERNAL, UNSET, 2010, 10, {"bytes": 5}),
+]
+NET_HTTP = {"GET /cart", "call cart", "GET /health"}
+
+
+def body(place, s):
+    name = "gateway" if place == "staging" else place
+    resource = [attr("service.name", name)]
+    if SERVICES[place]:
+        resource.append(attr("deployment.environment", SERVICES[place]))
+    scope = {"name": "net/http", "version": "1.0"} if s["name"] in NET_HTTP else {"name": "app"}
+    return json.dumps({"resourceSpans": [{"resource": {"attributes": resource},
+                                          "scopeSpans": [{"scope": scope, "spans": [s]}]}]})
+
+
+def search(query, **params):
+    params = dict({"q": query, "limit": 100, "spss": 100}, **params)
+    return server.get("/api/search?" + urllib.parse.urlencode(params))
+
+
+def found(answer):
+    """The spans of an answer, oldest trace first, in the words of the golden file."""
+    spans = []
+    for trace in reversed(json.loads(answer.body)["traces"]):
+        for spanset in trace["spanSets"]:
+            spans += [s["spanID"] for s in spanset["spans"]]
+    return sorted(s[0] + s[-1] for s in spans)
+
+
+def worked_queries():
+    path = os.path.join(os.environ["SOURCE_ROOT"], "tests", "golden", "traceql_search.txt")
+    with open(path, encoding="utf-8") as f:
+        lines = [line.rstrip("\n") for line in f if not line.startswith("#")]
+    for query, result in zip(lines[::2], lines[1::2]):
+        yield query, result[4:]
+
+
+def wanted(text):
+    return sorted(w for w in text.replace("[", " ").replace("]", " ").split()
+                  if len(w) == 2 and w[0] in "abc" and w[1] in "123456")
+
+
+server = Server().start()
+
+
+def send(spans):
+    for place, s in spans:
+        assert server.post("/v1/traces", body(place, s), JSON).status == 200
+
+
+def check_all():
+    wrong = []
+    for query, want in worked_queries():
+        answer = search(query)
+        got = "ERROR" if answer.status == 400 else found(answer) if answer.status == 200 else answer.text
+        if got != (wanted(want) if want != "ERROR" else "ERROR"):
+            wrong.append(f"{query}\n gives {got}\n not   {want}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_worked_queries_find_spans_in_memory():
+    send(SPANS[1::2] + SPANS[::2])
+    check_all()
+
+
+def test_worked_queries_find_spans_in_a_block():
+    assert server.post("/api/v1/flush", b"").status == 200
+    check_all()
+
+
+def test_worked_queries_find_traces_in_pieces_some_spans_twice():
+    send([(place, dict(s, traceState="late=1")) for place, s in SPANS[:3]])
+    check_all()
+
+
+def test_a_row_says_root_and_duration_and_spss_cuts_spans_but_not_counts():
+    trace = json.loads(search("{ status = error } | count() > 1", spss=2, limit=1).body)["traces"][0]
+    assert (trace["traceID"], trace["rootServiceName"], trace["rootTraceName"], trace["durationMs"]) == (
+        "1" * 32, "gateway", "GET /cart", 500), trace
+    assert len(trace["spanSet"]["spans"]) == 2 and trace["spanSet"]["matched"] == 3, trace
+    assert trace["spanSet"]["attributes"] == [{"key": "count()", "value": {"intValue": "3"}}], trace
+    assert trace["serviceStats"]["cart"] == {"spanCount": 3, "errorCount": 2}, trace
+
+
+def test_the_newest_traces_come_first_and_survive_the_limit():
+    assert [t["traceID"][0] for t in json.loads(search("{}", limit=2).body)["traces"]] == ["3", "2"]
+
+
+def test_a_range_gives_whole_traces_that_overlap_it():
+    assert found(search("{}", start=T0_S + 1, end=T0_S + 2)) == ["b1", "b2", "c2", "c3"]
+
+
+def test_selected_values_come_with_the_spans():
+    trace = json.loads(search("{ status = error } | select(span.bytes, name, nestedSetLeft, event.exception.message)")
+                       .body)["traces"][0]
+    third = [s for s in trace["spanSet"]["spans"] if s["spanID"] == "a000000000000003"][0]
+    assert third["name"] == "POST /items"
+    values = {a["key"]: a["value"] for a in third["attributes"]}
+    assert values == {"status": {"stringValue": "error"}, "bytes": {"intValue": "2000"},
+                      "nestedSetLeft": {"intValue": "3"}, "exception.message": {"stringValue": "disk full"}}, values
+
+
+def test_bad_and_hostile_requests_are_refused_in_words():
+    for query, params, words in [("{ .a == 4 }", {}, "invalid TraceQL query: parse error at line 1, col 7"),
+                                 ("{}", {"limit": 0}, "must be a positive number"),
+                                 ("{}", {"limit": 2**31}, "exceeds max limit"),
+                                 ("{}", {"spss": 101}, "spans per span set exceeds 100"),
+                                 ("{}", {"start": 5}, "both"),
+                                 ("{" + "(" * 9000, {}, "nested deeper")]:
+        answer = search(query, **params)
+        assert answer.status == 400 and words in answer.text, (query[:20], answer.status, answer.text)
+    assert search("{ name =~ `" + "(a|aa)+" * 200 + "` }").status == 200
+    assert server.get("/ready").status == 200
+
+
+if __name__ == "__main__":
+    tap.run(sys.modules[__name__])
