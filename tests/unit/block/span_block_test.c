@@ -826,7 +826,7 @@ TEST(span_block, ends_with_a_limit_when_the_arena_is_too_small)
 /* ---- the format ---- */
 
 /* A block that says its content in the code: what the golden file must keep saying. */
-static struct sf_buf golden_block(void)
+static struct sf_buf golden_block(bool is_compressed)
 {
     struct sf_span_block_options o = {.info = {.block_id = 0x1122334455667788,
                                                .level = 1,
@@ -838,7 +838,7 @@ static struct sf_buf golden_block(void)
                                                .flush_no = 5,
                                                .n_siblings = 2,
                                                .sibling = 1},
-                                      .is_compressed = true,
+                                      .is_compressed = is_compressed,
                                       .dup_hashes = (const uint64_t[]){11, 12},
                                       .n_dup_hashes = 2,
                                       .source_ids = (const uint64_t[]){21},
@@ -894,9 +894,31 @@ static struct sf_buf golden_block(void)
     return memory;
 }
 
+static void keep(const char *folder, const char *name, struct sf_buf bytes)
+{
+    const char *source = getenv("SPANFLAME_SOURCE");
+    char path[512];
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/tests/%s/%s", source ? source : ".", folder, name);
+    f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes.p, 1, bytes.len, f), bytes.len);
+    fclose(f);
+    sf_buf_done(&bytes);
+}
+
+/* Run with SPANFLAME_GOLDEN=1 when a new format number needs its file; never over an old one. */
+static void make_golden_files(void)
+{
+    keep("golden", "span_block_1.sfs", golden_block(true));
+    keep("corpus/span_block", "golden-block.sfs", golden_block(true));
+    keep("corpus/span_block", "plain-block.sfs", golden_block(false));
+}
+
 TEST(span_block, of_format_1_reads_as_it_was_written)
 {
-    struct sf_buf golden = {0}, fresh = golden_block();
+    struct sf_buf golden = {0}, fresh = golden_block(true);
     struct sf_span_block_reader *r, *now;
     struct sf_arena a = make_arena();
     struct sf_span_rows rows, want;
@@ -908,12 +930,8 @@ TEST(span_block, of_format_1_reads_as_it_was_written)
     FILE *f;
 
     snprintf(path, sizeof(path), "%s/tests/golden/span_block_1.sfs", source ? source : ".");
-    if (getenv("SPANFLAME_GOLDEN")) { /* made once; a new format number gets a new file */
-        f = fopen(path, "wb");
-        assert_non_null(f);
-        fwrite(fresh.p, 1, fresh.len, f);
-        fclose(f);
-    }
+    if (getenv("SPANFLAME_GOLDEN"))
+        make_golden_files();
     f = fopen(path, "rb");
     assert_non_null(f);
     assert_non_null(sf_buf_take(&golden, 65536));
@@ -946,7 +964,7 @@ TEST(span_block, of_format_1_reads_as_it_was_written)
 
 TEST(span_block, of_another_format_is_not_guessed_at)
 {
-    struct sf_buf bytes = golden_block();
+    struct sf_buf bytes = golden_block(true);
     struct sf_span_block_reader *r;
     struct sf_why why;
 
