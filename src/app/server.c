@@ -253,7 +253,9 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
 {
     const struct sf_config *c = s->config;
     struct sf_service *v = &s->service;
-    struct sf_span_metrics_config metrics = {.max_series = (uint32_t)c->metrics.max_series};
+    struct sf_span_metrics_config metrics = {.max_series = (uint32_t)c->metrics.max_series,
+                                             .dimensions = c->metrics.dimensions.items,
+                                             .n_dimensions = c->metrics.dimensions.n};
     enum sf_err err = sf_service_init(v, why);
     if (!err)
         err = sf_config_redactor(c, &s->redactor, why);

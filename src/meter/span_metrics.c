@@ -5,6 +5,8 @@
  * the copy, so that ingest threads never wait for text. */
 #include "meter/span_metrics.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -93,6 +95,30 @@ static uint64_t span_len(const struct sf_span *s)
     return len + (status ? field_len(status) : 0) + (s->flags ? 6 : 0);
 }
 
+/* ---- the shared series ---- */
+
+struct series {
+    char *text; /* tenant, service, name, dimensions back to back; heap */
+    uint32_t tenant_len, service_len, name_len, dims_len;
+    uint8_t kind, status;
+    uint64_t hash;
+    int64_t seen_ns;
+    uint64_t n_calls, size_len, duration_ns;
+    uint64_t buckets[SF_SPAN_METRIC_BUCKETS];
+    struct sf_exemplar exemplars[SF_SPAN_METRIC_BUCKETS];
+};
+
+struct sf_span_metrics {
+    struct sf_span_metrics_config config;
+    char labels[SF_SPAN_METRIC_DIMENSIONS][64]; /* of the dimensions */
+    struct sf_mutex mutex;                      /* guards what follows */
+    struct series *list;
+    uint32_t *slots; /* place + 1 */
+    uint32_t n, n_slots;
+    size_t text_len; /* of all series */
+    uint64_t n_overflow, n_outside_slack, n_stale;
+};
+
 /* ---- a batch's tally ---- */
 
 static sf_str cut(sf_str s)
@@ -108,10 +134,11 @@ static uint64_t key_hash(uint64_t service_hash, sf_str name, uint8_t kind, uint8
 }
 
 static bool tally_row_is(const struct sf_span_tally_row *r, uint64_t hash, sf_str service,
-                         const struct sf_span *s)
+                         sf_str dims, const struct sf_span *s)
 {
-    return r->hash == hash && r->kind == s->kind && r->status == s->status &&
-           sf_str_eq(r->name, cut(s->name)) && sf_str_eq(r->service, service);
+    return r->hash == hash && sf_str_eq(r->dims, dims) && r->kind == s->kind &&
+           r->status == s->status && sf_str_eq(r->name, cut(s->name)) &&
+           sf_str_eq(r->service, service);
 }
 
 static bool grow_tally(struct sf_span_tally *t, struct sf_arena *req)
@@ -139,19 +166,20 @@ static bool grow_tally(struct sf_span_tally *t, struct sf_arena *req)
 }
 
 static struct sf_span_tally_row *find_row(struct sf_span_tally *t, struct sf_arena *req,
-                                          uint64_t hash, sf_str service, const struct sf_span *s)
+                                          uint64_t hash, sf_str service, sf_str dims,
+                                          const struct sf_span *s)
 {
     if (!grow_tally(t, req))
         return NULL;
     uint64_t at = hash & (t->n_slots - 1);
     for (; t->slots[at]; at = (at + 1) & (t->n_slots - 1)) {
-        if (tally_row_is(&t->rows[t->slots[at] - 1], hash, service, s))
+        if (tally_row_is(&t->rows[t->slots[at] - 1], hash, service, dims, s))
             return &t->rows[t->slots[at] - 1];
     }
     struct sf_span_tally_row *row = &t->rows[t->n_rows];
     *row = (struct sf_span_tally_row){.hash = hash, .kind = s->kind, .status = s->status};
     if (!sf_arena_copy(req, service, &row->service) ||
-        !sf_arena_copy(req, cut(s->name), &row->name))
+        !sf_arena_copy(req, cut(s->name), &row->name) || !sf_arena_copy(req, dims, &row->dims))
         return NULL;
     t->slots[at] = ++t->n_rows;
     return row;
@@ -197,17 +225,66 @@ static bool is_outside_slack(uint64_t end_ns, int64_t now_ns, int64_t slack_ns)
     return apart > (uint64_t)slack_ns;
 }
 
-bool sf_span_tally_make(const struct sf_span_batch *batch, int64_t now_ns, int64_t slack_ns,
-                        struct sf_arena *req, struct sf_span_tally *out)
+/* A value as a label shows it. Lists and bytes have no such form: empty, like a missing one. */
+static void add_dimension(struct sf_buf *out, const struct sf_value *v)
+{
+    size_t end;
+    switch (v->type) {
+    case SF_VALUE_STR:
+        if (!sf_str_find_char(v->str, '\0', &end))
+            end = v->str.len; /* a zero byte ends the value: it is our separator */
+        sf_buf_add_str(out, cut(sf_str_part(v->str, 0, end)));
+        break;
+    case SF_VALUE_BOOL: sf_buf_print(out, "%s", v->is_true ? "true" : "false"); break;
+    case SF_VALUE_INT: sf_buf_print(out, "%lld", (long long)v->i64); break;
+    case SF_VALUE_DOUBLE: sf_buf_print(out, "%g", v->f64); break;
+    default: break;
+    }
+    sf_buf_add_u8(out, 0);
+}
+
+static void find_dimensions(const struct sf_span_metrics *m, const struct sf_resource *r,
+                            const struct sf_span *s, struct sf_buf *out)
+{
+    sf_buf_reset(out);
+    for (size_t i = 0; i < m->config.n_dimensions; i++) {
+        sf_str key = sf_str_from(m->config.dimensions[i]);
+        struct sf_value v = sf_attrs_get(r->attrs, key);
+        if (v.type == SF_VALUE_NONE)
+            v = sf_attrs_get(s->attrs, key);
+        add_dimension(out, &v);
+    }
+}
+
+static bool tally_span(const struct sf_span_metrics *m, const struct sf_span_batch *batch,
+                       const struct sf_span *s, sf_str service, uint64_t service_hash,
+                       int64_t now_ns, struct sf_buf *dims, struct sf_arena *req,
+                       struct sf_span_tally *t)
+{
+    uint64_t hash = key_hash(service_hash, cut(s->name), s->kind, s->status);
+    if (m->config.n_dimensions) {
+        find_dimensions(m, &batch->resources[s->resource], s, dims);
+        if (!sf_buf_ok(dims))
+            return false;
+        hash = sf_hash_mix(hash, sf_hash_str(sf_buf_str(dims)));
+    }
+    struct sf_span_tally_row *row = find_row(t, req, hash, service, sf_buf_str(dims), s);
+    return row && add_to_bucket(t, req, row, s, now_ns);
+}
+
+bool sf_span_tally_make(const struct sf_span_metrics *m, const struct sf_span_batch *batch,
+                        int64_t now_ns, struct sf_arena *req, struct sf_span_tally *out)
 {
     struct sf_span_tally t = {0};
+    struct sf_buf dims = {0};
     uint32_t resource = UINT32_MAX;
     sf_str service = SF_STR_NONE;
     uint64_t service_hash = 0;
-    for (uint32_t i = 0; i < batch->n_spans; i++) {
+    bool is_ok = true;
+    for (uint32_t i = 0; is_ok && i < batch->n_spans; i++) {
         const struct sf_span *s = &batch->spans[i];
         t.n_spans++;
-        if (is_outside_slack(s->end_ns, now_ns, slack_ns)) {
+        if (is_outside_slack(s->end_ns, now_ns, m->config.slack_ns)) {
             t.n_outside_slack++;
             continue;
         }
@@ -216,37 +293,44 @@ bool sf_span_tally_make(const struct sf_span_batch *batch, int64_t now_ns, int64
             service = cut(batch->resources[resource].service);
             service_hash = sf_hash_str(service);
         }
-        uint64_t hash = key_hash(service_hash, cut(s->name), s->kind, s->status);
-        struct sf_span_tally_row *row = find_row(&t, req, hash, service, s);
-        if (!row || !add_to_bucket(&t, req, row, s, now_ns))
-            return false;
+        is_ok = tally_span(m, batch, s, service, service_hash, now_ns, &dims, req, &t);
     }
-    *out = t;
-    return true;
+    sf_buf_done(&dims);
+    if (is_ok)
+        *out = t;
+    return is_ok;
 }
 
-/* ---- the shared series ---- */
+/* ---- adding and dropping ---- */
 
-struct series {
-    char *text; /* tenant, service, name back to back; heap */
-    uint32_t tenant_len, service_len, name_len;
-    uint8_t kind, status;
-    uint64_t hash;
-    int64_t seen_ns;
-    uint64_t n_calls, size_len, duration_ns;
-    uint64_t buckets[SF_SPAN_METRIC_BUCKETS];
-    struct sf_exemplar exemplars[SF_SPAN_METRIC_BUCKETS];
-};
+static bool is_own_label(const char *label)
+{
+    static const char *const own[] = {"service", "span_name",      "span_kind", "status_code",
+                                      "tenant",  "status_message", "job",       "instance",
+                                      "le",      "traceID"};
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        if (strcmp(label, own[i]) == 0)
+            return true;
+    }
+    return false;
+}
 
-struct sf_span_metrics {
-    struct sf_span_metrics_config config;
-    struct sf_mutex mutex; /* guards what follows */
-    struct series *list;
-    uint32_t *slots; /* place + 1 */
-    uint32_t n, n_slots;
-    size_t text_len; /* of all series */
-    uint64_t n_overflow, n_outside_slack, n_stale;
-};
+/* "http.route" becomes http_route; what would clash with a label of ours gets "__" in front. */
+static void name_labels(struct sf_span_metrics *m)
+{
+    if (m->config.n_dimensions > SF_SPAN_METRIC_DIMENSIONS)
+        m->config.n_dimensions = SF_SPAN_METRIC_DIMENSIONS;
+    for (size_t i = 0; i < m->config.n_dimensions; i++) {
+        char plain[60];
+        snprintf(plain, sizeof(plain), "%s", m->config.dimensions[i]);
+        for (char *c = plain; *c; c++) {
+            if (!isalnum((unsigned char)*c))
+                *c = '_';
+        }
+        bool needs_prefix = is_own_label(plain) || isdigit((unsigned char)plain[0]);
+        snprintf(m->labels[i], sizeof(m->labels[i]), "%s%s", needs_prefix ? "__" : "", plain);
+    }
+}
 
 struct sf_span_metrics *sf_span_metrics_new(const struct sf_span_metrics_config *config)
 {
@@ -261,6 +345,7 @@ struct sf_span_metrics *sf_span_metrics_new(const struct sf_span_metrics_config 
         m->config.stale_ns = (int64_t)SF_LIMIT_METER_STALE_MS * 1000000;
     if (!m->config.slack_ns)
         m->config.slack_ns = (int64_t)SF_LIMIT_METER_SLACK_MS * 1000000;
+    name_labels(m);
     for (m->n_slots = 16; m->n_slots < m->config.max_series * 2; m->n_slots *= 2)
         continue;
     m->slots = sf_heap_new_n(m->n_slots, sizeof(*m->slots));
@@ -287,11 +372,6 @@ void sf_span_metrics_free(struct sf_span_metrics *m)
     sf_heap_free(m);
 }
 
-int64_t sf_span_metrics_slack_ns(const struct sf_span_metrics *m)
-{
-    return m->config.slack_ns;
-}
-
 static sf_str series_tenant(const struct series *s)
 {
     return (sf_str){s->text, s->tenant_len};
@@ -304,9 +384,13 @@ static sf_str series_name(const struct series *s)
 {
     return (sf_str){s->text + s->tenant_len + s->service_len, s->name_len};
 }
+static sf_str series_dims(const struct series *s)
+{
+    return (sf_str){s->text + s->tenant_len + s->service_len + s->name_len, s->dims_len};
+}
 static size_t series_text_len(const struct series *s)
 {
-    return (size_t)s->tenant_len + s->service_len + s->name_len;
+    return (size_t)s->tenant_len + s->service_len + s->name_len + s->dims_len;
 }
 
 static void place(struct sf_span_metrics *m, uint32_t i)
@@ -322,7 +406,7 @@ static struct series *add_series(struct sf_span_metrics *m, sf_str tenant, uint6
 {
     if (m->n == m->config.max_series)
         return NULL;
-    size_t len = tenant.len + row->service.len + row->name.len;
+    size_t len = tenant.len + row->service.len + row->name.len + row->dims.len;
     char *text = sf_heap_new(len + 1);
     if (!text)
         return NULL;
@@ -331,15 +415,15 @@ static struct series *add_series(struct sf_span_metrics *m, sf_str tenant, uint6
                          .tenant_len = sf_u32(tenant.len),
                          .service_len = sf_u32(row->service.len),
                          .name_len = sf_u32(row->name.len),
+                         .dims_len = sf_u32(row->dims.len),
                          .kind = row->kind,
                          .status = row->status,
                          .hash = hash};
-    if (tenant.len)
-        memcpy(text, tenant.p, tenant.len);
-    if (row->service.len)
-        memcpy(text + tenant.len, row->service.p, row->service.len);
-    if (row->name.len)
-        memcpy(text + tenant.len + row->service.len, row->name.p, row->name.len);
+    const sf_str parts[] = {tenant, row->service, row->name, row->dims};
+    for (size_t i = 0, at = 0; i < 4; at += parts[i++].len) {
+        if (parts[i].len)
+            memcpy(text + at, parts[i].p, parts[i].len);
+    }
     for (size_t i = 0; i < SF_SPAN_METRIC_BUCKETS; i++)
         s->exemplars[i].value_s = -1;
     m->text_len += len;
@@ -355,7 +439,7 @@ static struct series *find_series(struct sf_span_metrics *m, sf_str tenant,
         struct series *s = &m->list[m->slots[at] - 1];
         if (s->hash == hash && s->kind == row->kind && s->status == row->status &&
             sf_str_eq(series_name(s), row->name) && sf_str_eq(series_service(s), row->service) &&
-            sf_str_eq(series_tenant(s), tenant))
+            sf_str_eq(series_tenant(s), tenant) && sf_str_eq(series_dims(s), row->dims))
             return s;
     }
     return add_series(m, tenant, hash, row);
@@ -445,14 +529,22 @@ static bool take_snapshot(struct sf_span_metrics *m, int64_t now_ns, struct snap
     return true;
 }
 
-static size_t series_labels(const struct series *s, struct sf_metric_label labels[5])
+enum { MAX_LABELS = 5 + SF_SPAN_METRIC_DIMENSIONS };
+
+static size_t series_labels(const struct sf_span_metrics *m, const struct series *s,
+                            struct sf_metric_label labels[MAX_LABELS])
 {
-    labels[0] = (struct sf_metric_label){"service", series_service(s)};
-    labels[1] = (struct sf_metric_label){"span_name", series_name(s)};
-    labels[2] = (struct sf_metric_label){"span_kind", sf_str_from(sf_span_kind_name(s->kind))};
-    labels[3] = (struct sf_metric_label){"status_code", sf_str_from(sf_status_name(s->status))};
-    labels[4] = (struct sf_metric_label){"tenant", series_tenant(s)};
-    return s->tenant_len ? 5 : 4;
+    size_t n = 0;
+    sf_str rest = series_dims(s), val;
+    labels[n++] = (struct sf_metric_label){"service", series_service(s)};
+    labels[n++] = (struct sf_metric_label){"span_name", series_name(s)};
+    labels[n++] = (struct sf_metric_label){"span_kind", sf_str_from(sf_span_kind_name(s->kind))};
+    labels[n++] = (struct sf_metric_label){"status_code", sf_str_from(sf_status_name(s->status))};
+    for (size_t i = 0; i < m->config.n_dimensions && sf_str_split_next(&rest, '\0', &val); i++)
+        labels[n++] = (struct sf_metric_label){m->labels[i], val};
+    if (s->tenant_len)
+        labels[n++] = (struct sf_metric_label){"tenant", series_tenant(s)};
+    return n;
 }
 
 static void render_own(const struct snapshot *snap, struct sf_exposition *e)
@@ -474,7 +566,7 @@ static void render_own(const struct snapshot *snap, struct sf_exposition *e)
 void sf_span_metrics_render(struct sf_span_metrics *m, int64_t now_ns, struct sf_exposition *e)
 {
     struct snapshot snap;
-    struct sf_metric_label labels[5];
+    struct sf_metric_label labels[MAX_LABELS];
     if (!take_snapshot(m, now_ns, &snap)) {
         e->out->err = e->out->err ? e->out->err : SF_ERR_NOMEM;
         return;
@@ -482,21 +574,21 @@ void sf_span_metrics_render(struct sf_span_metrics *m, int64_t now_ns, struct sf
     sf_exposition_family(e, "traces_spanmetrics_calls", SF_METRIC_COUNTER,
                          "Spans, by service, operation, kind and status.");
     for (uint32_t i = 0; i < snap.n; i++) {
-        size_t n = series_labels(&snap.list[i], labels);
+        size_t n = series_labels(m, &snap.list[i], labels);
         sf_exposition_u64(e, labels, n, snap.list[i].n_calls);
     }
     sf_exposition_family(e, "traces_spanmetrics_latency", SF_METRIC_HISTOGRAM,
                          "Span durations in seconds.");
     for (uint32_t i = 0; i < snap.n; i++) {
         const struct series *s = &snap.list[i];
-        size_t n = series_labels(s, labels);
+        size_t n = series_labels(m, s, labels);
         sf_exposition_histogram(e, labels, n, bounds, N_BOUNDS, s->buckets,
                                 (double)s->duration_ns / 1e9, s->exemplars);
     }
     sf_exposition_family(e, "traces_spanmetrics_size", SF_METRIC_COUNTER,
                          "Bytes of the encoded spans.");
     for (uint32_t i = 0; i < snap.n; i++) {
-        size_t n = series_labels(&snap.list[i], labels);
+        size_t n = series_labels(m, &snap.list[i], labels);
         sf_exposition_u64(e, labels, n, snap.list[i].size_len);
     }
     render_own(&snap, e);

@@ -12,10 +12,16 @@
 
 enum { SF_SPAN_METRIC_BUCKETS = 15 }; /* 0.002 * 2^i seconds, the last one open */
 
+enum { SF_SPAN_METRIC_DIMENSIONS = 8 };
+
 struct sf_span_metrics_config { /* 0: the default of base/limits.h */
     uint32_t max_series;        /* further ones are counted as overflow */
     int64_t stale_ns;           /* a series without spans for so long is dropped */
     int64_t slack_ns;           /* spans that ended further from now are not counted */
+    /* Attributes that become labels, of the resource or else of the span; at most
+     * SF_SPAN_METRIC_DIMENSIONS, the rest is ignored. Borrowed as long as the metrics live. */
+    const char *const *dimensions;
+    size_t n_dimensions;
 };
 
 struct sf_span_metrics; /* the shared series */
@@ -29,6 +35,7 @@ struct sf_span_tally_bucket { /* only those that were hit */
 
 struct sf_span_tally_row {
     sf_str service, name; /* copies in the tally's arena */
+    sf_str dims;          /* values of the configured attributes, each followed by a zero byte */
     uint64_t hash;
     uint8_t kind, status;
     uint32_t first_bucket;                   /* place + 1 */
@@ -43,13 +50,12 @@ struct sf_span_tally {
     uint64_t n_spans, n_outside_slack;
 };
 
-/* Sums `batch` in `req`. False when the arena is full: nothing is counted then. */
-bool sf_span_tally_make(const struct sf_span_batch *batch, int64_t now_ns, int64_t slack_ns,
-                        struct sf_arena *req, struct sf_span_tally *out);
-
 struct sf_span_metrics *sf_span_metrics_new(const struct sf_span_metrics_config *config);
 void sf_span_metrics_free(struct sf_span_metrics *m); /* NULL is fine */
-int64_t sf_span_metrics_slack_ns(const struct sf_span_metrics *m);
+/* Sums `batch` in `req`; nothing shared is touched. False when the arena is full: nothing is
+ * counted then. */
+bool sf_span_tally_make(const struct sf_span_metrics *m, const struct sf_span_batch *batch,
+                        int64_t now_ns, struct sf_arena *req, struct sf_span_tally *out);
 /* `tenant` becomes a label of the series; empty: no such label. */
 void sf_span_metrics_add(struct sf_span_metrics *m, sf_str tenant,
                          const struct sf_span_tally *tally, int64_t now_ns);

@@ -205,8 +205,7 @@ static bool give_to_store(struct sf_call *call, struct sf_worker *worker, struct
     sf_str tenant = SF_STR_NONE;
     int64_t now_ns = sf_clock_wall_ns();
     bool has_tally = s->has_span_metrics && batch->spans && !batch->next &&
-                     sf_span_tally_make(batch->spans, now_ns,
-                                        sf_span_metrics_slack_ns(s->span_metrics), &worker->arena,
+                     sf_span_tally_make(s->span_metrics, batch->spans, now_ns, &worker->arena,
                                         &tally);
     if (s->has_tenancy) { /* the header goes with the call, which may end before we are done */
         memcpy(tenant_room, call->tenant.p, call->tenant.len);

@@ -24,7 +24,7 @@ static void add(struct sf_span_metrics *m, sf_str tenant, const struct sf_span *
     struct sf_span_batch batch = {
         .resources = resources, .n_resources = 2, .spans = spans, .n_spans = n};
     assert_true(sf_arena_init(&req, 8 << 20));
-    assert_true(sf_span_tally_make(&batch, now_ns, sf_span_metrics_slack_ns(m), &req, &tally));
+    assert_true(sf_span_tally_make(m, &batch, now_ns, &req, &tally));
     sf_span_metrics_add(m, tenant, &tally, now_ns);
     sf_arena_done(&req);
 }
@@ -184,7 +184,32 @@ TEST(span_metrics, say_so_when_a_tally_does_not_fit_its_arena)
         .resources = resources, .n_resources = 2, .spans = &s, .n_spans = 1};
     assert_true(sf_arena_init(&req, 4096));
     assert_non_null(sf_arena_new(&req, 4000));
-    assert_false(sf_span_tally_make(&batch, NOW_NS, 30000000000, &req, &tally));
+    struct sf_span_metrics *m = sf_span_metrics_new(NULL);
+    assert_false(sf_span_tally_make(m, &batch, NOW_NS, &req, &tally));
     assert_int_equal(tally.n_rows, 0);
+    sf_span_metrics_free(m);
     sf_arena_done(&req);
+}
+
+TEST(span_metrics, make_configured_attributes_labels)
+{
+    static const char *const dims[] = {"http.route", "service", "n", "missing"};
+    struct sf_span_metrics_config config = {.dimensions = dims, .n_dimensions = 4};
+    struct sf_span_metrics *m = sf_span_metrics_new(&config);
+    struct sf_attr attrs[] = {
+        {.key = SF_STR("http.route"), .val = {.type = SF_VALUE_STR, .str = SF_STR("/a\0b")}},
+        {.key = SF_STR("service"), .val = {.type = SF_VALUE_STR, .str = SF_STR("mine")}},
+        {.key = SF_STR("n"), .val = {.type = SF_VALUE_INT, .i64 = 7}}};
+    struct sf_span spans[] = {span(0, SF_STR("a"), 1), span(0, SF_STR("a"), 1),
+                              span(0, SF_STR("a"), 1)};
+    struct sf_buf out = {0};
+    spans[0].attrs = spans[1].attrs = (struct sf_attrs){attrs, 3};
+    add(m, SF_STR_NONE, spans, 3, NOW_NS);
+    char *text = render(m, &out, false, NOW_NS);
+    assert_non_null(strstr(text, "traces_spanmetrics_calls_total{service=\"api\",span_name=\"a\","
+                                 "span_kind=\"SPAN_KIND_SERVER\",status_code=\"STATUS_CODE_UNSET\","
+                                 "http_route=\"/a\",__service=\"mine\",n=\"7\",missing=\"\"} 2\n"));
+    assert_non_null(strstr(text, "http_route=\"\",__service=\"\",n=\"\",missing=\"\"} 1\n"));
+    sf_span_metrics_free(m);
+    sf_buf_done(&out);
 }
