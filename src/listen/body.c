@@ -71,13 +71,23 @@ static enum sf_err move_to_spool(struct sf_body *b, struct sf_why *why)
     return err;
 }
 
+enum sf_err sf_body_check_len(uint64_t len, uint64_t len_max, struct sf_why *why)
+{
+    if (len <= len_max)
+        return SF_OK;
+    return sf_fail(why, SF_ERR_LIMIT,
+                   "the request's body is longer than %llu bytes; send less at a time, or raise "
+                   "limits.body",
+                   (unsigned long long)len_max);
+}
+
 enum sf_err sf_body_add(struct sf_body *b, sf_bytes piece, struct sf_why *why)
 {
     enum sf_err err;
 
-    if (piece.len > b->len_max || b->len > b->len_max - piece.len)
-        return sf_fail(why, SF_ERR_LIMIT, "the request's body is longer than %llu bytes",
-                       (unsigned long long)b->len_max);
+    err = sf_body_check_len(b->len + piece.len, b->len_max, why);
+    if (err)
+        return err;
     if (sf_body_is_spooled(b))
         return spool(b, piece, why);
     if (b->len + piece.len > SF_LIMIT_BODY_MEMORY_LEN ||

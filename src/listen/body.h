@@ -29,6 +29,9 @@ struct sf_body { /* zeroed but for `budget` and `len_max` is empty */
     size_t charged;
 };
 
+/* Would a body of this length be taken? LIMIT, with the sentence for the sender. */
+enum sf_err sf_body_check_len(uint64_t len, uint64_t len_max, struct sf_why *why);
+
 /* LIMIT: over len_max. FULL or IO: the spool file; NOMEM. The body is then only good for done. */
 enum sf_err sf_body_add(struct sf_body *b, sf_bytes piece, struct sf_why *why);
 bool sf_body_is_spooled(const struct sf_body *b);

@@ -201,13 +201,14 @@ static void head_is_whole(struct sf_conn *c)
 {
     const struct sf_listen_shared *shared = c->loop->shared;
     struct sf_exchange *ex = c->ex;
+    struct sf_why why = {""};
 
     ex->request = c->h1.request;
     sf_exchange_stamp(ex);
     c->n_requests++;
     atomic_fetch_add_explicit(&c->loop->shared->counts.n_requests_h1, 1, memory_order_relaxed);
-    if (c->h1.content_len > shared->limits.body_len) {
-        sf_conn_h1_refuse(c, 413, "the request's body is too long", 0);
+    if (sf_body_check_len(c->h1.content_len, shared->limits.body_len, &why)) {
+        sf_conn_h1_refuse(c, 413, why.text, 0);
         return;
     }
     if (shared->hooks.on_headers && !shared->hooks.on_headers(shared->hooks.arg, ex)) {

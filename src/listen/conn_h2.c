@@ -162,13 +162,14 @@ static struct sf_head *on_begin(void *arg, struct sf_h2_stream *s)
     return &ex->head;
 }
 
-static bool content_is_too_long(const struct sf_exchange *ex)
+static enum sf_err check_content_len(const struct sf_exchange *ex, struct sf_why *why)
 {
     uint64_t len;
-    uint64_t max = ex->body.len_max + (ex->request.is_grpc ? SF_GRPC_PREFIX_LEN : 0);
+    uint64_t prefix_len = ex->request.is_grpc ? SF_GRPC_PREFIX_LEN : 0;
 
-    return sf_str_to_u64(sf_request_header(&ex->request, SF_STR("content-length")), &len) &&
-           len > max;
+    if (!sf_str_to_u64(sf_request_header(&ex->request, SF_STR("content-length")), &len))
+        return SF_OK; /* what arrives is counted */
+    return sf_body_check_len(len < prefix_len ? 0 : len - prefix_len, ex->body.len_max, why);
 }
 
 static void on_head(void *arg, struct sf_h2_stream *s)
@@ -177,6 +178,7 @@ static void on_head(void *arg, struct sf_h2_stream *s)
     struct sf_exchange *ex = s->user;
     struct sf_listen_shared *shared = c->loop->shared;
     struct sf_request *r = &ex->request;
+    struct sf_why why = {""};
 
     r->is_h2 = true;
     if (!sf_head_finish(&ex->head, r)) {
@@ -193,8 +195,8 @@ static void on_head(void *arg, struct sf_h2_stream *s)
     atomic_fetch_add_explicit(r->is_grpc ? &shared->counts.n_requests_grpc
                                          : &shared->counts.n_requests_h2,
                               1, memory_order_relaxed);
-    if (content_is_too_long(ex)) {
-        refuse(ex, 413, "the request's body is too long", 0);
+    if (check_content_len(ex, &why)) {
+        refuse(ex, 413, why.text, 0);
         return;
     }
     if (shared->hooks.on_headers && !shared->hooks.on_headers(shared->hooks.arg, ex)) {
@@ -209,11 +211,12 @@ static void on_head(void *arg, struct sf_h2_stream *s)
 static bool begin_message(struct sf_exchange *ex)
 {
     sf_str encoding = sf_request_header(&ex->request, SF_STR("grpc-encoding"));
+    struct sf_why why = {""};
 
     if (ex->grpc.n_messages) {
         refuse(ex, 400, "this method takes one message", 0);
-    } else if (ex->grpc.len > ex->body.len_max) {
-        refuse(ex, 413, "the message is too long", 0);
+    } else if (sf_body_check_len(ex->grpc.len, ex->body.len_max, &why)) {
+        refuse(ex, 413, why.text, 0);
     } else if (ex->grpc.is_compressed && !encoding.len) {
         refuse(ex, 500, "a compressed message without grpc-encoding", 0);
     } else if (ex->grpc.is_compressed && !sf_grpc_coding(encoding, &ex->request.coding)) {

@@ -93,8 +93,13 @@ TEST(body, refuses_to_grow_over_its_limit)
 {
     struct sf_body_budget budget = budget_of(16 << 20);
     struct sf_body b = {.budget = &budget, .len_max = 100};
+    struct sf_why why = {""};
 
-    assert_err(sf_body_add(&b, letters(101), NULL), SF_ERR_LIMIT);
+    assert_err(sf_body_add(&b, letters(101), &why), SF_ERR_LIMIT);
+    assert_non_null(strstr(why.text, "100 bytes"));
+    assert_non_null(strstr(why.text, "limits.body")); /* says what to do */
+    assert_ok(sf_body_check_len(100, 100, NULL));
+    assert_err(sf_body_check_len(UINT64_MAX, 100, NULL), SF_ERR_LIMIT);
     assert_ok(sf_body_add(&b, letters(100), NULL));
     assert_err(sf_body_add(&b, letters(1), NULL), SF_ERR_LIMIT);
     sf_body_done(&b);
