@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""An application, an OpenTelemetry Collector, and the server behind it."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path[:0] = [os.path.dirname(__file__), os.path.join(os.environ["SOURCE_ROOT"], "tests", "flow")]
+import story  # noqa: E402
+import toolchain  # noqa: E402
+from server import Server, free_port, tap  # noqa: E402
+
+# name: exporter, settings; the Collector compresses by gzip unless told otherwise
+WAYS = {"grpc_as_it_comes": ("otlp", {}), "grpc_zstd": ("otlp", {"compression": "zstd"}),
+        "grpc_plain": ("otlp", {"compression": "none"}),
+        "http_as_it_comes": ("otlphttp", {}), "http_zstd": ("otlphttp", {"compression": "zstd"}),
+        "http_plain": ("otlphttp", {"compression": "none"}), "http_json": ("otlphttp", {"encoding": "json"})}
+server = Server()
+ports = {}
+
+
+def start():
+    """One Collector with a way in and a way out for each of WAYS."""
+    command = toolchain.client("collector")
+    toolchain.client("go")
+    server.start()
+    config = {"receivers": {}, "processors": {"batch": {"timeout": "50ms"}}, "exporters": {},
+              "service": {"pipelines": {}, "telemetry": {"metrics": {"level": "none"}}}}
+    for name, (kind, settings) in WAYS.items():
+        ports[name] = free_port()
+        config["receivers"][f"otlp/{name}"] = {"protocols": {"http": {"endpoint": f"127.0.0.1:{ports[name]}"}}}
+        there = f"127.0.0.1:{server.port}"
+        config["exporters"][f"{kind}/{name}"] = dict(
+            {"endpoint": there if kind == "otlp" else f"http://{there}", "tls": {"insecure": True},
+             "retry_on_failure": {"initial_interval": "200ms", "max_interval": "1s"}}, **settings)
+        config["service"]["pipelines"][f"traces/{name}"] = {
+            "receivers": [f"otlp/{name}"], "processors": ["batch"], "exporters": [f"{kind}/{name}"]}
+    home = tempfile.mkdtemp(dir=server.home)
+    path = os.path.join(home, "collector.yaml")
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(config, f)  # YAML as well
+    log = open(os.path.join(home, "log"), "w+", encoding="utf-8")
+    process = subprocess.Popen([*command, "--config", path], stdout=log, stderr=log)
+    end = time.monotonic() + 60
+    while time.monotonic() < end and "Everything is ready" not in text_of(log):
+        assert process.poll() is None, text_of(log)
+        time.sleep(0.05)
+    return process, log
+
+
+def text_of(log):
+    with open(log.name, encoding="utf-8", errors="replace") as f:
+        return f.read()
+
+
+def app(name):
+    base_ns = time.time_ns() - 10**9
+    done = subprocess.run([*toolchain.client("go"), "http/protobuf", str(base_ns)], capture_output=True, text=True,
+                          timeout=60, check=False,
+                          env=story.environment("shop-app", f"http://127.0.0.1:{ports[name]}", "http/protobuf", "gzip"))
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), base_ns
+
+
+def arrives(sent, base_ns, seconds=20):
+    end = time.monotonic() + seconds
+    while True:
+        trace = server.json("/api/v2/traces/" + sent["trace"])["trace"]
+        if trace or time.monotonic() > end:
+            return story.check(trace, sent, "shop-app", base_ns)
+        time.sleep(0.05)
+
+
+try:
+    collector, collector_log = start()
+    missing = None
+except (tap.Skip, AssertionError) as e:
+    missing = e
+
+
+def must_run():
+    if missing:
+        raise type(missing)(str(missing))
+
+
+def make_test(name):
+    def test():
+        must_run()
+        arrives(*app(name))
+    globals()[f"test_a_trace_passes_a_collector_by_{name}"] = test
+
+
+for way in WAYS:
+    make_test(way)
+
+
+def test_a_collector_waits_for_a_server_that_is_away():
+    must_run()
+    server.stop()
+    kept = [app("grpc_as_it_comes"), app("http_as_it_comes")]
+    time.sleep(0.5)
+    server.start()
+    for sent, base_ns in kept:
+        arrives(sent, base_ns, 30)
+
+
+def test_the_collector_saw_no_error_that_lasts():
+    must_run()
+    collector.send_signal(signal.SIGTERM)
+    assert collector.wait(30) == 0
+    assert "Dropping data" not in text_of(collector_log) and "not retryable" not in text_of(collector_log), \
+        text_of(collector_log)
+
+
+tap.run(sys.modules[__name__])

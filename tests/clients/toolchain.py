@@ -1,0 +1,123 @@
+"""toolchain.py - brings the clients here, with each language's own tools.
+
+Everything is kept in the build folder under the hash of what asked for it, so that only the first run
+installs. What cannot be had (no such tool, no network, too slow) skips the test with one line; what
+was had and does not build fails it."""
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SOURCE_ROOT"], "tests", "tools"))
+import tap  # noqa: E402
+
+HERE = os.path.join(os.environ["SOURCE_ROOT"], "tests", "clients")
+CACHE = os.path.join(os.environ["BUILD_ROOT"], "clients")
+PATIENCE_S = 240
+
+NO_NETWORK = re.compile(r"resol|timed? ?out|ENOTFOUND|EAI_AGAIN|ECONN|connection|no such host|unreachable|dial tcp|"
+                        r"proxy|certificate|40[37] |50[0-9] ", re.I)
+
+done = {}  # language: what it takes to run its client, or why it cannot be run
+
+
+def run(what, argv, is_download=False, **more):
+    try:
+        result = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                                timeout=PATIENCE_S, stdin=subprocess.DEVNULL, check=False, **more)
+    except subprocess.TimeoutExpired:
+        raise tap.Skip(f"{what} took more than {PATIENCE_S} s")
+    if result.returncode:
+        if is_download and NO_NETWORK.search(result.stdout):
+            raise tap.Skip(f"{what} failed: no network, it seems")
+        raise AssertionError(f"{what} failed:\n{result.stdout}")
+    return result.stdout
+
+
+def need(*programs):
+    for program in programs:
+        if not shutil.which(program):
+            raise tap.Skip(f"no {program} here")
+
+
+def kept(language, files, make):
+    """The folder make(folder) filled, now or in an earlier run."""
+    digest = hashlib.sha256(sys.version.encode())
+    for name in files:
+        with open(os.path.join(HERE, language, name), "rb") as f:
+            digest.update(f.read())
+    folder = os.path.join(CACHE, f"{language}-{digest.hexdigest()[:16]}")
+    if not os.path.exists(os.path.join(folder, ".whole")):
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        make(folder)
+        with open(os.path.join(folder, ".whole"), "w", encoding="utf-8"):
+            pass
+    return folder
+
+
+def make_go(language):
+    need("go")
+    source = os.path.join(HERE, language)
+    env = dict(os.environ, GOTOOLCHAIN="local", GOFLAGS="-buildvcs=false -mod=readonly", CGO_ENABLED="0")
+    with open(os.path.join(source, "go.mod"), encoding="utf-8") as f:
+        wanted = re.search(r"^go (\d+)\.(\d+)", f.read(), re.M)
+    have = re.search(r"go(\d+)\.(\d+)", subprocess.run(["go", "env", "GOVERSION"], capture_output=True, text=True,
+                                                       env=env, cwd="/", check=False).stdout)
+    if not have or [int(n) for n in have.groups()] < [int(n) for n in wanted.groups()]:
+        raise tap.Skip(f"go is older than {wanted[0][3:]}")
+
+    def make(folder):
+        run("downloading Go modules", ["go", "mod", "download"], True, cwd=source, env=env)
+        run("building with Go", ["go", "build", "-ldflags=-s -w", "-o", os.path.join(folder, "client"), "."],
+            cwd=source, env=env)
+    return [os.path.join(kept(language, ["go.mod", "go.sum", "main.go"], make), "client")]
+
+
+def make_python():
+    def make(folder):
+        try:
+            run("making a virtual environment", [sys.executable, "-m", "venv", folder])
+        except AssertionError as e:
+            if "ensurepip" in str(e) or "No module named" in str(e):
+                raise tap.Skip("no python3-venv here")
+            raise
+        run("pip install", [os.path.join(folder, "bin", "python"), "-m", "pip", "install", "--quiet",
+                            "--disable-pip-version-check", "--no-input", "--only-binary=:all:", "--retries=1",
+                            "-r", os.path.join(HERE, "python", "requirements.txt")], True)
+    if sys.version_info < (3, 10):
+        raise tap.Skip("python is older than 3.10")
+    return [os.path.join(kept("python", ["requirements.txt"], make), "bin", "python"),
+            os.path.join(HERE, "python", "send.py")]
+
+
+def make_node():
+    need("node", "npm")
+    version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=False).stdout
+    if [int(n) for n in re.findall(r"\d+", version)[:2]] < [18, 19]:
+        raise tap.Skip("node is older than 18.19")
+    source = os.path.join(HERE, "node")
+
+    def make(folder):
+        for name in ("package.json", "package-lock.json", "send.js"):
+            shutil.copy(os.path.join(source, name), folder)
+        run("npm ci", ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1"], True,
+            cwd=folder)
+    return ["node", os.path.join(kept("node", ["package.json", "package-lock.json", "send.js"], make), "send.js")]
+
+
+MAKERS = {"go": lambda: make_go("go"), "python": make_python, "node": make_node, "collector": lambda: make_go("collector")}
+
+
+def client(language):
+    """The command line that runs a client; raises tap.Skip."""
+    if language not in done:
+        try:
+            done[language] = MAKERS[language]()
+        except (tap.Skip, AssertionError) as e:
+            done[language] = e
+    if isinstance(done[language], Exception):
+        raise done[language]
+    return done[language]
