@@ -112,9 +112,11 @@ bool sf_dict_add_hashed(struct sf_dict *d, sf_str s, uint64_t hash, uint32_t *ou
     }
     if (d->n == d->cap && !grow_entries(d))
         return false;
-    sf_buf_add(&d->bytes, s.p, s.len);
-    if (!sf_buf_ok(&d->bytes))
+    if (s.len > d->bytes.cap - d->bytes.len && !sf_buf_reserve(&d->bytes, s.len))
         return false;
+    if (s.len)
+        memcpy(d->bytes.p + d->bytes.len, s.p, s.len);
+    d->bytes.len += s.len;
     d->ends[d->n] = (uint32_t)d->bytes.len;
     d->hashes[d->n] = hash;
     d->slots[at] = slot_of(hash, d->n);

@@ -190,6 +190,10 @@ static void widen_zone(struct sf_span_block_writer *w, const struct sf_span *s, 
 static bool add_text(struct sf_span_block_writer *w, struct sf_dict *d, sf_str s, uint32_t *out)
 {
     uint32_t n = d->n;
+    if (s.len == 0 && n && d->ends[0] == 0) { /* empty, as nearly every message is */
+        *out = 0;
+        return true;
+    }
     if (!sf_dict_add(d, s, out))
         return sf_writer_fail(w, SF_ERR_NOMEM);
     if (d->n != n)

@@ -59,8 +59,11 @@ enum {
 
 static inline bool sf_block_type_is_text(uint8_t type)
 {
-    return type == SF_VALUE_STR || type == SF_VALUE_BYTES || type == SF_VALUE_ARRAY ||
-           type == SF_VALUE_KVLIST || type == SF_VALUE_NONE; /* NONE: overflow, see KEY */
+    enum { /* NONE: overflow, see KEY */
+           TEXTS = 1 << SF_VALUE_STR | 1 << SF_VALUE_BYTES | 1 << SF_VALUE_ARRAY |
+                   1 << SF_VALUE_KVLIST | 1 << SF_VALUE_NONE
+    };
+    return TEXTS >> type & 1;
 }
 
 static inline uint64_t sf_block_key_hash(uint32_t tenant, uint8_t scope, uint8_t type, sf_str name)
