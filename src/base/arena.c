@@ -33,7 +33,7 @@ void sf_arena_done(struct sf_arena *a)
 {
 #ifdef HAS_ASAN
     if (a->base)
-        ASAN_UNPOISON_MEMORY_REGION(a->base, a->cap);
+        ASAN_UNPOISON_MEMORY_REGION(a->base, a->poisoned);
 #endif
     sf_heap_pages_free(a->base, a->cap);
     *a = (struct sf_arena){0};
@@ -44,10 +44,11 @@ void sf_arena_reset(struct sf_arena *a)
     if (a->at > KEEP_LEN)
         sf_heap_pages_drop(a->base + KEEP_LEN, a->cap - KEEP_LEN);
 #ifdef HAS_ASAN
-    if (a->base) {
-        ASAN_UNPOISON_MEMORY_REGION(a->base, a->cap);
+    if (a->base && a->at) { /* what was used, not the reserve: that may be a gigabyte */
+        ASAN_UNPOISON_MEMORY_REGION(a->base, a->at); /* gaps between allocations, too */
         memset(a->base, 0xA5, a->at < KEEP_LEN ? a->at : KEEP_LEN);
-        ASAN_POISON_MEMORY_REGION(a->base, a->cap);
+        ASAN_POISON_MEMORY_REGION(a->base, a->at);
+        a->poisoned = a->at > a->poisoned ? a->at : a->poisoned;
     }
 #endif
     a->at = 0;

@@ -366,7 +366,7 @@ TEST(redact, says_when_the_arena_is_full)
     struct sf_span span = {.attrs = {&attr, 1}};
     struct sf_span_batch in = {.spans = &span, .n_spans = 1}, out = {0};
     for (size_t cap = 0; cap < 400; cap += 8) {
-        struct sf_arena small = {arena.base, 0, cap};
+        struct sf_arena small = {.base = arena.base, .cap = cap};
         uint64_t n;
         enum sf_err err = sf_redact_spans(r, &in, &small, NULL, &out, &n, &why);
         if (err)
