@@ -235,6 +235,27 @@ static enum sf_err show_parts(struct sf_local *l, struct parts *ps, struct sf_wh
     return err;
 }
 
+/* Into the log, and shown when that worked: memory for showing is there before. */
+static enum sf_err log_and_show(struct sf_local *l, struct parts *ps, struct pending *p,
+                                struct sf_batch *batch, struct sf_why *why)
+{
+    struct sf_snapshot_change change = {.in = ps->list, .n_in = ps->n};
+    struct sf_snapshot *room = sf_snapshot_prepare(&l->snapshots, ps->n);
+    enum sf_err err;
+    if (!room)
+        return sf_fail(why, SF_ERR_NOMEM, "store: no memory for a large request");
+    p->batch = batch;
+    err = sf_wal_append(l->wal, &p->entry, why);
+    if (err) {
+        p->batch = NULL;
+        sf_snapshot_unref(room);
+        return err;
+    }
+    sf_snapshot_apply(&l->snapshots, &change, room);
+    ps->n = 0; /* the snapshot's now */
+    return SF_OK;
+}
+
 static enum sf_err append_pieces(struct sf_local *l, struct pending *p, struct sf_batch **give,
                                  struct sf_why *why)
 {
@@ -248,18 +269,11 @@ static enum sf_err append_pieces(struct sf_local *l, struct pending *p, struct s
                                 : add_piece(l, &ps, b, &n_spans, why);
     if (!err)
         err = seal_part(l, &ps, why);
-    if (!err) {
-        p->batch = *give;
-        err = sf_wal_append(l->wal, &p->entry, why);
-        if (err)
-            p->batch = NULL;
-    }
+    if (!err)
+        err = log_and_show(l, &ps, p, *give, why);
     if (!err) {
         *give = NULL;
         atomic_fetch_add_explicit(&l->n_spans, n_spans, memory_order_relaxed);
-        /* In the log's queue: now it must be shown, or a flush would checkpoint rows away. */
-        while (show_parts(l, &ps, why))
-            sf_clock_sleep_ms(10);
     }
     sf_rwlock_release(&l->gate);
     parts_done(&ps);

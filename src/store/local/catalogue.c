@@ -91,22 +91,46 @@ static enum sf_err transact(struct sf_catalogue *c,
 
 /* ---- open ---- */
 
-static enum sf_err open_db(struct sf_catalogue *c, const char *path, bool is_read_only,
-                           struct sf_why *why)
+/* A path as SQLite's file: names want it. */
+static void make_uri(const char *path, const char *options, char *out, size_t cap)
 {
-    int flags = is_read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-    int code = sqlite3_open_v2(path, &c->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+    size_t at = (size_t)snprintf(out, cap, "file:");
+    for (; *path && at + 4 < cap; path++) {
+        if (*path == '%' || *path == '?' || *path == '#')
+            at += (size_t)snprintf(out + at, cap - at, "%%%02x", (unsigned)(unsigned char)*path);
+        else
+            out[at++] = *path;
+    }
+    snprintf(out + at, cap - at, "%s", options);
+}
+
+static enum sf_err open_writable(struct sf_catalogue *c, const char *path, struct sf_why *why)
+{
+    int code = sqlite3_open_v2(
+        path, &c->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
     enum sf_err err;
     if (code != SQLITE_OK)
         return fail_db(c, code, "open", why);
     sqlite3_busy_timeout(c->db, BUSY_MS);
-    if (is_read_only)
-        return SF_OK;
     err = run(c,
               "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;"
               "PRAGMA cache_size=-256; PRAGMA temp_store=MEMORY;",
               why);
     return err ? err : run(c, schema, why);
+}
+
+/* Without a journal the file is whole and opened as one that cannot change, so that SQLite makes
+ * no files beside it. With one the journal has to be read, for which SQLite makes its index file.
+ */
+static enum sf_err open_readable(struct sf_catalogue *c, struct sf_dir *dir, const char *path,
+                                 struct sf_why *why)
+{
+    char uri[3 * 4200];
+    int code;
+    make_uri(path, sf_dir_exists(dir, "meta.db-wal") ? "" : "?immutable=1", uri, sizeof(uri));
+    code = sqlite3_open_v2(uri, &c->db,
+                           SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
+    return code == SQLITE_OK ? SF_OK : fail_db(c, code, "open", why);
 }
 
 static bool has_uuid(struct sf_catalogue *c, struct sf_why *why, enum sf_err *out_err)
@@ -153,7 +177,7 @@ enum sf_err sf_catalogue_open(struct sf_dir *dir, bool is_read_only, struct sf_c
     sf_mutex_init(&c->lock);
     snprintf(path, sizeof(path), "%s/meta.db", sf_dir_path(dir));
 
-    err = open_db(c, path, is_read_only, why);
+    err = is_read_only ? open_readable(c, dir, path, why) : open_writable(c, path, why);
     if (!err)
         *out_is_new = !has_uuid(c, why, &err);
     if (err == SF_ERR_CORRUPT && !is_read_only) {
@@ -161,7 +185,7 @@ enum sf_err sf_catalogue_open(struct sf_dir *dir, bool is_read_only, struct sf_c
         c->db = NULL;
         err = set_aside(dir, why);
         if (!err)
-            err = open_db(c, path, false, why);
+            err = open_writable(c, path, why);
         if (!err)
             *out_is_new = !has_uuid(c, why, &err);
     }

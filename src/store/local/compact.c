@@ -100,6 +100,7 @@ static enum sf_err commit(struct sf_local *l, const struct sf_merged *merged,
     struct sf_snapshot_change change = {.out = inputs, .n_out = n_inputs, .n_in = merged->n};
     uint64_t *dead = sf_heap_new_n(n_inputs + 1, sizeof(*dead));
     struct sf_run **blocks = sf_heap_new_n(merged->n + 1, sizeof(struct sf_run *));
+    struct sf_snapshot *room = sf_snapshot_prepare(&l->snapshots, merged->n);
     enum sf_err err = SF_OK;
 
     for (size_t i = 0; blocks && i < merged->n; i++) {
@@ -107,7 +108,7 @@ static enum sf_err commit(struct sf_local *l, const struct sf_merged *merged,
         if (!blocks[i])
             err = SF_ERR_NOMEM;
     }
-    if (!dead || !blocks || err)
+    if (!dead || !blocks || !room || err)
         err = sf_fail(why, SF_ERR_NOMEM, "compact: no memory for %zu blocks", merged->n);
     for (size_t i = 0; !err && i < n_inputs; i++)
         dead[i] = inputs[i]->row.id;
@@ -123,11 +124,11 @@ static enum sf_err commit(struct sf_local *l, const struct sf_merged *merged,
         change.in = blocks;
         for (size_t i = 0; i < n_inputs; i++)
             atomic_store(&inputs[i]->is_dead, true);
-        while (sf_snapshot_change(&l->snapshots, &change, why))
-            sf_clock_sleep_ms(10); /* committed: there is no way back, only memory to wait for */
+        sf_snapshot_apply(&l->snapshots, &change, room);
     } else {
         for (size_t i = 0; blocks && i < merged->n; i++)
             sf_run_unref(blocks[i]);
+        sf_snapshot_unref(room);
     }
     sf_heap_free(dead);
     sf_heap_free(blocks);

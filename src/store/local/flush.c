@@ -13,19 +13,6 @@
 enum { TICK_MS = 100 };
 static const int64_t FIRST_DELAY_NS = SF_NS_PER_S / 2, MAX_DELAY_NS = 30 * SF_NS_PER_S;
 
-/* Bodies of this generation and before that are not parts yet. New ones of later generations may
- * join the list meanwhile; those are their writers' business. */
-static struct sf_body *find_unsealed(struct sf_memtable *m, uint64_t gen)
-{
-    struct sf_body *b;
-    sf_mutex_lock(&m->lock);
-    for (b = m->sealing; b && b->gen > gen; b = b->next) {
-        /* find it */
-    }
-    sf_mutex_unlock(&m->lock);
-    return b;
-}
-
 /* Ends the generation: from here on every LSN up to `*out_lsn` is in a part or in a body to be
  * sealed. */
 static uint64_t switch_generation(struct sf_local *l, uint64_t *out_lsn, uint64_t **out_dups,
@@ -37,7 +24,10 @@ static uint64_t switch_generation(struct sf_local *l, uint64_t *out_lsn, uint64_
     gen = l->gen++;
     for (unsigned i = 0; i < l->n_memtables; i++) {
         struct sf_memtable *m = &l->memtables[i];
-        if (!sf_memtable_cut(m, now_ns) && m->active->rows.n_rows)
+        struct sf_body *cut = sf_memtable_cut(m, now_ns);
+        if (cut)
+            sf_memtable_not_sealed(m, cut); /* whoever comes first; usually this flush */
+        else if (m->active->rows.n_rows)
             l->gen = gen; /* no memory to cut: this flush takes nothing, the next one tries */
     }
     for (unsigned i = 0; i < l->n_memtables; i++)
@@ -49,12 +39,19 @@ static uint64_t switch_generation(struct sf_local *l, uint64_t *out_lsn, uint64_
     return gen;
 }
 
+/* Bodies that were cut by the switch, and those that somebody could not seal before. */
 static enum sf_err seal_generation(struct sf_local *l, uint64_t gen, struct sf_why *why)
 {
     for (unsigned i = 0; i < l->n_memtables; i++) {
+        struct sf_memtable *m = &l->memtables[i];
         struct sf_body *body;
-        while ((body = find_unsealed(&l->memtables[i], gen))) {
-            enum sf_err err = sf_seal_body(l, &l->memtables[i], body, why);
+        bool is_busy;
+        while ((body = sf_memtable_claim(m, gen, &is_busy)) || is_busy) {
+            enum sf_err err = SF_OK;
+            if (body)
+                err = sf_seal_body(l, m, body, why);
+            else
+                sf_clock_sleep_ms(1); /* a query is at it */
             if (err)
                 return err;
         }
@@ -87,10 +84,14 @@ static enum sf_err commit(struct sf_local *l, const struct sf_merged *merged,
     struct sf_snapshot_change change = {.out = parts, .n_out = n_parts, .n_in = merged->n};
     struct sf_catalogue_change entry = {.add = merged->rows, .n_add = merged->n, .ckpt_lsn = lsn};
     struct sf_run **blocks = sf_heap_new_n(merged->n ? merged->n : 1, sizeof(*blocks));
+    struct sf_snapshot *room = sf_snapshot_prepare(&l->snapshots, merged->n);
     enum sf_err err = SF_OK;
 
-    if (!blocks)
+    if (!blocks || !room) {
+        sf_heap_free(blocks);
+        sf_snapshot_unref(room);
         return sf_fail(why, SF_ERR_NOMEM, "flush: no memory for %zu blocks", merged->n);
+    }
     for (size_t i = 0; !err && i < merged->n; i++) {
         blocks[i] = sf_run_new_block(&l->runs, &merged->rows[i]);
         if (!blocks[i])
@@ -104,16 +105,15 @@ static enum sf_err commit(struct sf_local *l, const struct sf_merged *merged,
         err = sf_catalogue_commit(l->catalogue, &entry, why);
     if (!err) {
         change.in = blocks;
-        /* The blocks count from here on. Should memory fail now, try until it does not: parts and
-         * blocks must not both be shown, and the checkpoint cannot be taken back. */
-        while (sf_snapshot_change(&l->snapshots, &change, why))
-            sf_clock_sleep_ms(10);
+        /* The blocks count from here on: nothing below may fail. */
+        sf_snapshot_apply(&l->snapshots, &change, room);
         sf_mutex_lock(&l->number_lock);
         l->ckpt_lsn = lsn;
         sf_mutex_unlock(&l->number_lock);
     } else {
         for (size_t i = 0; i < merged->n; i++)
             sf_run_unref(blocks[i]);
+        sf_snapshot_unref(room);
     }
     sf_heap_free(blocks);
     return err;

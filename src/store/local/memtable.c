@@ -69,6 +69,7 @@ struct sf_body *sf_memtable_cut(struct sf_memtable *m, int64_t now_mono_ns)
             m->spare = NULL;
             cut = m->active;
             fresh->gen = cut->gen;
+            cut->is_busy = true;
             cut->next = m->sealing;
             m->sealing = cut;
             m->active = fresh;
@@ -90,6 +91,7 @@ void sf_memtable_sealed(struct sf_memtable *m, struct sf_body *body)
         *at = body->next;
     sf_rowset_reset(&body->rows);
     body->next = NULL;
+    body->is_busy = false;
     body->first_mono_ns = 0;
     sf_memtable_count(m, body);
     if (!m->spare) {
@@ -98,6 +100,31 @@ void sf_memtable_sealed(struct sf_memtable *m, struct sf_body *body)
     }
     sf_mutex_unlock(&m->lock);
     sf_body_free(body);
+}
+
+void sf_memtable_not_sealed(struct sf_memtable *m, struct sf_body *body)
+{
+    sf_mutex_lock(&m->lock);
+    body->is_busy = false;
+    sf_mutex_unlock(&m->lock);
+}
+
+struct sf_body *sf_memtable_claim(struct sf_memtable *m, uint64_t max_gen, bool *out_is_busy)
+{
+    struct sf_body *b;
+    *out_is_busy = false;
+    sf_mutex_lock(&m->lock);
+    for (b = m->sealing; b; b = b->next) {
+        if (b->gen > max_gen)
+            continue;
+        if (!b->is_busy)
+            break;
+        *out_is_busy = true;
+    }
+    if (b)
+        b->is_busy = true;
+    sf_mutex_unlock(&m->lock);
+    return b;
 }
 
 size_t sf_memtable_len(struct sf_memtable *m)

@@ -12,6 +12,7 @@ struct sf_body { /* rows on their way to a part */
     uint64_t gen;
     int64_t first_mono_ns; /* when the first row came; 0: empty */
     size_t counted_len;    /* what the budget knows of */
+    bool is_busy;          /* in the sealing list: somebody is at it */
     struct sf_body *next;
 };
 
@@ -34,6 +35,11 @@ void sf_body_free(struct sf_body *b);
  * calls sf_memtable_sealed(). NULL: nothing there, or no memory for the next body (then BUSY). */
 struct sf_body *sf_memtable_cut(struct sf_memtable *m, int64_t now_mono_ns);
 void sf_memtable_sealed(struct sf_memtable *m, struct sf_body *body);
+/* Sealing failed: the rows stay findable, and somebody else may try. */
+void sf_memtable_not_sealed(struct sf_memtable *m, struct sf_body *body);
+/* A body of generation `max_gen` or before that nobody is sealing, for the caller to seal; NULL:
+ * none, and `*out_is_busy` says whether somebody else is at one. */
+struct sf_body *sf_memtable_claim(struct sf_memtable *m, uint64_t max_gen, bool *out_is_busy);
 size_t sf_memtable_len(struct sf_memtable *m);
 /* Tells the budget what the active body holds now. The caller holds the lock. */
 void sf_memtable_count(struct sf_memtable *m, struct sf_body *b);

@@ -56,7 +56,9 @@ enum sf_err sf_seal_body(struct sf_local *l, struct sf_memtable *m, struct sf_bo
         if (err)
             sf_run_unref(part);
     }
-    if (!err)
+    if (err)
+        sf_memtable_not_sealed(m, body);
+    else
         sf_memtable_sealed(m, body); /* only now: the rows were always somewhere */
     return err;
 }
@@ -78,10 +80,11 @@ enum sf_err sf_seal_all(struct sf_local *l, int64_t age_ns, int64_t gap_ns, stru
     for (unsigned i = 0; !err && i < l->n_memtables; i++) {
         struct sf_memtable *m = &l->memtables[i];
         struct sf_body *body;
-        if (!is_due(m, now_ns, age_ns, gap_ns))
-            continue;
+        bool is_busy;
         sf_rwlock_share(&l->gate);
-        body = sf_memtable_cut(m, now_ns);
+        while (!err && (body = sf_memtable_claim(m, UINT64_MAX, &is_busy)))
+            err = sf_seal_body(l, m, body, why); /* left by somebody who had no memory */
+        body = !err && is_due(m, now_ns, age_ns, gap_ns) ? sf_memtable_cut(m, now_ns) : NULL;
         if (body)
             err = sf_seal_body(l, m, body, why);
         sf_rwlock_release(&l->gate);

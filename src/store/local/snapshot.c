@@ -1,12 +1,17 @@
 #include "store/local/snapshot.h"
 
 #include "base/heap.h"
+#include "os/clock.h"
+
+enum { SLACK = 256 };
 
 static struct sf_snapshot *new_snapshot(size_t cap)
 {
     struct sf_snapshot *s = sf_heap_new(sizeof(*s) + cap * sizeof(s->runs[0]));
-    if (s)
+    if (s) {
         atomic_init(&s->refs, 1);
+        s->cap = cap;
+    }
     return s;
 }
 
@@ -53,17 +58,16 @@ static bool is_among(const struct sf_run *r, struct sf_run *const *list, size_t 
     return false;
 }
 
-enum sf_err sf_snapshot_change(struct sf_snapshots *ss, const struct sf_snapshot_change *change,
-                               struct sf_why *why)
+/* False: `s` is too small for what there is by now. */
+static bool apply(struct sf_snapshots *ss, const struct sf_snapshot_change *change,
+                  struct sf_snapshot *s)
 {
-    struct sf_snapshot *old, *s;
-
+    struct sf_snapshot *old;
     sf_mutex_lock(&ss->lock);
     old = ss->now;
-    s = new_snapshot(old->n + change->n_in);
-    if (!s) {
+    if (s->cap < old->n + change->n_in) {
         sf_mutex_unlock(&ss->lock);
-        return sf_fail(why, SF_ERR_NOMEM, "store: no memory for a snapshot of %zu blocks", old->n);
+        return false;
     }
     for (size_t i = 0; i < old->n; i++) {
         if (!is_among(old->runs[i], change->out, change->n_out))
@@ -79,5 +83,38 @@ enum sf_err sf_snapshot_change(struct sf_snapshots *ss, const struct sf_snapshot
     sf_mutex_unlock(&ss->lock);
     /* Readers may still hold the old one. Good: their reference keeps its files alive. */
     sf_snapshot_unref(old);
+    return true;
+}
+
+struct sf_snapshot *sf_snapshot_prepare(struct sf_snapshots *ss, size_t n_in)
+{
+    struct sf_snapshot *now = sf_snapshot_take(ss);
+    struct sf_snapshot *room = new_snapshot(now->n + n_in + SLACK);
+    sf_snapshot_unref(now);
+    return room;
+}
+
+void sf_snapshot_apply(struct sf_snapshots *ss, const struct sf_snapshot_change *change,
+                       struct sf_snapshot *room)
+{
+    while (!apply(ss, change, room)) {
+        /* More than the slack was added meanwhile: ask again, and wait for memory if need be. */
+        struct sf_snapshot *more = sf_snapshot_prepare(ss, change->n_in);
+        if (more) {
+            sf_snapshot_unref(room);
+            room = more;
+        } else {
+            sf_clock_sleep_ms(10);
+        }
+    }
+}
+
+enum sf_err sf_snapshot_change(struct sf_snapshots *ss, const struct sf_snapshot_change *change,
+                               struct sf_why *why)
+{
+    struct sf_snapshot *room = sf_snapshot_prepare(ss, change->n_in);
+    if (!room)
+        return sf_fail(why, SF_ERR_NOMEM, "store: no memory for a snapshot");
+    sf_snapshot_apply(ss, change, room);
     return SF_OK;
 }

@@ -12,7 +12,7 @@ struct sf_snapshot {
     uint64_t version;       /* grows with every change */
     uint64_t erase_version; /* grows with every tombstone */
     struct sf_tombstones *tombstones;
-    size_t n;
+    size_t n, cap;
     struct sf_run *runs[]; /* parts and blocks, oldest first */
 };
 
@@ -38,3 +38,9 @@ struct sf_snapshot_change {
 };
 enum sf_err sf_snapshot_change(struct sf_snapshots *ss, const struct sf_snapshot_change *change,
                                struct sf_why *why);
+
+/* The same in two steps, for changes that follow a commit and so must not fail: memory first, with
+ * room for what others may add meanwhile; then the change, which takes it. NULL: no memory. */
+struct sf_snapshot *sf_snapshot_prepare(struct sf_snapshots *ss, size_t n_in);
+void sf_snapshot_apply(struct sf_snapshots *ss, const struct sf_snapshot_change *change,
+                       struct sf_snapshot *room);

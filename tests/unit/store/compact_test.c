@@ -1,0 +1,192 @@
+#include "test.h"
+
+#include "store/local/compact.h"
+#include "support/store_rig.h"
+
+static const uint64_t START_NS = UINT64_C(1763200800) * 1000000000; /* a full hour */
+
+static struct sf_store_stats stats_of(struct store_rig *r)
+{
+    struct sf_store_stats s;
+    assert_ok(r->store->ops->stats(r->store, &s, &r->why));
+    return s;
+}
+
+static void put(struct store_rig *r, struct sf_otlp_make *m, uint32_t tenant, uint32_t n)
+{
+    struct sf_span_batch b;
+    sf_otlp_make_batch(m, n, &r->arena, &b);
+    assert_ok(store_put(r, 0, tenant, &b, 0));
+}
+
+TEST(compact, turns_level_0_into_one_block_per_tenant_and_hour)
+{
+    struct store_rig r;
+    struct sf_otlp_make m;
+    struct sf_store_stats s;
+    store_rig_init(&r);
+    r.config.tuning.compact_blocks = 4;
+    r.config.tuning.closed_delay_ns = INT64_MAX / 4; /* no hour ever closes */
+    sf_otlp_make_init(&m, 1, START_NS);
+    assert_ok(store_rig_open(&r));
+    for (int i = 0; i < 4; i++) {
+        s = stats_of(&r);
+        assert_int_equal(s.n_blocks[0], i);
+        put(&r, &m, 1, 100);
+        put(&r, &m, 2, 50);
+        assert_ok(r.store->ops->flush(r.store, &r.why));
+        if (i < 3)
+            assert_ok(sf_compact_all(store_rig_local(&r), &r.why));
+    }
+    m.now_ns += 3600000000000;
+    put(&r, &m, 1, 10);
+    assert_ok(r.store->ops->flush(r.store, &r.why));
+    assert_ok(sf_compact_all(store_rig_local(&r), &r.why));
+    s = stats_of(&r);
+    assert_int_equal(s.n_blocks[0], 1); /* the next hour has too few */
+    assert_int_equal(s.n_blocks[1], 2);
+    assert_int_equal(s.block_rows[1], 600);
+    store_rig_done(&r);
+}
+
+TEST(compact, merges_what_is_left_of_a_closed_hour)
+{
+    struct store_rig r;
+    struct sf_otlp_make m;
+    struct sf_store_stats s;
+    store_rig_init(&r);
+    sf_otlp_make_init(&m, 2, START_NS);
+    assert_ok(store_rig_open(&r));
+    put(&r, &m, 1, 100);
+    m.now_ns += 3600000000000; /* the same flush, another hour */
+    put(&r, &m, 1, 100);
+    assert_ok(r.store->ops->flush(r.store, &r.why));
+    assert_int_equal(stats_of(&r).n_blocks[0], 1);
+    assert_ok(sf_compact_all(store_rig_local(&r), &r.why));
+    s = stats_of(&r);
+    assert_int_equal(s.n_blocks[0], 0);
+    assert_int_equal(s.n_blocks[1], 2);
+    assert_int_equal(s.block_rows[1], 200);
+    store_rig_done(&r);
+}
+
+TEST(compact, joins_late_spans_and_drops_repeats)
+{
+    struct store_rig r;
+    struct sf_scope scope = {0};
+    struct sf_resource res = {.service = SF_STR("a")};
+    struct sf_span span = {.trace_id = {{1, 2, 3}},
+                           .span_id = 7,
+                           .start_ns = START_NS,
+                           .end_ns = START_NS + 5,
+                           .name = SF_STR("first")};
+    struct sf_span_batch b = {&res, &scope, &span, 1, 1, 1};
+    struct store_answer a;
+    store_rig_init(&r);
+    r.config.tuning.compact_blocks = 2;
+    assert_ok(store_rig_open(&r));
+    assert_ok(store_put(&r, 0, 1, &b, 0));
+    assert_ok(r.store->ops->flush(r.store, &r.why));
+    span.name = SF_STR("again, and it ended later");
+    span.end_ns += 100;
+    assert_ok(store_put(&r, 0, 1, &b, 0));
+    span.span_id = 8;
+    span.parent_id = 7;
+    span.name = SF_STR("late child");
+    assert_ok(store_put(&r, 1, 1, &b, 0));
+    span.span_id = 7;
+    span.kind = SF_KIND_CLIENT; /* shares the id, is another span */
+    span.name = SF_STR("client side");
+    assert_ok(store_put(&r, 1, 1, &b, 0));
+    for (int round = 0; round < 3; round++) {
+        a = store_trace(&r, 1, span.trace_id);
+        assert_int_equal(a.n, 3);
+        for (uint32_t i = 0; i < a.n; i++)
+            assert_false(sf_str_eq(a.spans[i].name, SF_STR("first")));
+        assert_ok(r.store->ops->flush(r.store, &r.why));
+        if (round)
+            assert_ok(sf_compact_all(store_rig_local(&r), &r.why));
+    }
+    assert_int_equal(stats_of(&r).block_rows[1], 3);
+    assert_int_equal(stats_of(&r).n_blocks[0], 0);
+    store_rig_done(&r);
+}
+
+TEST(compact, keeps_a_trace_of_a_hundred_thousand_spans)
+{
+    enum { N = 100000, PER_BATCH = 5000 };
+    struct store_rig r;
+    struct sf_scope scope = {0};
+    struct sf_resource res = {.service = SF_STR("big")};
+    struct sf_span *spans;
+    struct sf_span_cursor *c;
+    struct sf_span_rows rows;
+    uint64_t last_ns = 0;
+    uint8_t *seen;
+    store_rig_init(&r);
+    r.config.tuning.merge_rows = 8000;
+    assert_ok(store_rig_open(&r));
+    spans = calloc(PER_BATCH, sizeof(*spans));
+    for (uint32_t at = 0; at < N; at += PER_BATCH) {
+        struct sf_span_batch b = {&res, &scope, spans, 1, 1, PER_BATCH};
+        for (uint32_t i = 0; i < PER_BATCH; i++)
+            spans[i] = (struct sf_span){.trace_id = {{5}},
+                                        .span_id = at + i + 1,
+                                        .parent_id = (at + i) / 3,
+                                        .start_ns = START_NS + (uint64_t)(N - at - i) * 1000,
+                                        .end_ns = START_NS + (uint64_t)(N - at - i) * 1000 + 10,
+                                        .name = SF_STR("step")};
+        assert_ok(store_put(&r, 0, 1, &b, 0));
+        if (at % 25000 == 0)
+            assert_ok(r.store->ops->flush(r.store, &r.why));
+    }
+    free(spans);
+    for (int round = 0; round < 2; round++) {
+        uint32_t n = 0;
+        seen = calloc(N + 2, 1);
+        last_ns = 0;
+        r.tenant = 1;
+        assert_ok(r.store->ops->trace_get(r.store, (sf_trace_id){{5}}, 0, 0, &r.q, &c, &r.why));
+        while (c->next(c, &rows)) {
+            for (uint32_t i = 0; i < rows.n_rows; i++) {
+                assert_true(rows.start_ns[i] >= last_ns);
+                last_ns = rows.start_ns[i];
+                assert_true(rows.span_id[i] <= N);
+                n += !seen[rows.span_id[i]]++;
+            }
+        }
+        assert_ok(c->err);
+        c->close(c);
+        assert_int_equal(n, N);
+        free(seen);
+        assert_ok(r.store->ops->flush(r.store, &r.why));
+        assert_ok(sf_compact_all(store_rig_local(&r), &r.why));
+    }
+    store_rig_done(&r);
+}
+
+TEST(compact, leaves_readers_their_blocks)
+{
+    struct store_rig r;
+    struct sf_otlp_make m;
+    struct sf_span_query q = {.has_whole_traces = true, .columns = SF_COL_ALL};
+    struct sf_span_cursor *c;
+    struct store_answer a;
+    store_rig_init(&r);
+    r.config.tuning.compact_blocks = 2;
+    sf_otlp_make_init(&m, 3, START_NS);
+    assert_ok(store_rig_open(&r));
+    for (int i = 0; i < 3; i++) {
+        put(&r, &m, 1, 100);
+        assert_ok(r.store->ops->flush(r.store, &r.why));
+    }
+    assert_ok(r.store->ops->span_scan(r.store, &q, &r.q, &c, &r.why));
+    assert_ok(sf_compact_all(store_rig_local(&r), &r.why));
+    assert_ok(sf_compact_all(store_rig_local(&r), &r.why));
+    a = store_drain(&r, c); /* files that were replaced meanwhile are still there for it */
+    assert_ok(a.err);
+    assert_int_equal(a.n, 300);
+    assert_ok(sf_compact_all(store_rig_local(&r), &r.why));
+    assert_int_equal(stats_of(&r).n_blocks[0], 0);
+    store_rig_done(&r);
+}

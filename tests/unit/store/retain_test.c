@@ -1,0 +1,178 @@
+#include "test.h"
+
+#include "store/local/compact.h"
+#include "support/store_rig.h"
+
+static const int64_t HOUR = SF_NS_PER_HOUR;
+static int64_t wall_ns, mono_ns;
+
+static int64_t fake_wall(void)
+{
+    return wall_ns;
+}
+
+static int64_t fake_mono(void)
+{
+    return mono_ns;
+}
+
+static void pass(int64_t ns)
+{
+    wall_ns += ns;
+    mono_ns += ns;
+}
+
+static void open_at(struct store_rig *r, int64_t keep_ns)
+{
+    store_rig_init(r);
+    wall_ns = INT64_C(1763200000) * SF_NS_PER_S;
+    mono_ns = 1000 * SF_NS_PER_S;
+    r->config.tuning.wall_ns = fake_wall;
+    r->config.tuning.mono_ns = fake_mono;
+    r->config.retention.spans_ns = keep_ns;
+    assert_ok(store_rig_open(r));
+}
+
+static void put_now(struct store_rig *r, uint64_t seed, uint32_t n)
+{
+    struct sf_otlp_make m;
+    struct sf_span_batch b;
+    sf_otlp_make_init(&m, seed, (uint64_t)wall_ns - 1000000000);
+    sf_otlp_make_batch(&m, n, &r->arena, &b);
+    assert_ok(store_put(r, 0, 1, &b, 0));
+}
+
+static uint64_t count_rows(struct store_rig *r)
+{
+    struct sf_store_stats s;
+    assert_ok(r->store->ops->stats(r->store, &s, &r->why));
+    return s.block_rows[0] + s.block_rows[1];
+}
+
+static void work(struct store_rig *r)
+{
+    assert_ok(r->store->ops->flush(r->store, &r->why));
+    assert_ok(sf_compact_all(store_rig_local(r), &r->why));
+}
+
+TEST(retain, removes_blocks_by_age)
+{
+    struct store_rig r;
+    open_at(&r, 24 * HOUR);
+    put_now(&r, 1, 100);
+    work(&r);
+    for (int i = 0; i < 23; i++) {
+        pass(HOUR);
+        work(&r);
+    }
+    assert_int_equal(count_rows(&r), 100);
+    put_now(&r, 2, 50);
+    pass(2 * HOUR);
+    work(&r);
+    work(&r);
+    assert_int_equal(count_rows(&r), 50);
+    store_rig_done(&r);
+}
+
+TEST(retain, removes_the_oldest_by_size)
+{
+    struct store_rig r;
+    struct sf_store_stats s;
+    struct sf_retention rule = {.min_free_len = 1};
+    open_at(&r, 0);
+    for (int i = 0; i < 4; i++) {
+        put_now(&r, (uint64_t)i + 1, 100 + (uint32_t)i);
+        work(&r);
+        pass(3 * HOUR);
+        work(&r);
+    }
+    assert_int_equal(count_rows(&r), 406);
+    assert_ok(r.store->ops->stats(r.store, &s, &r.why));
+    rule.max_len = s.wal_len + s.blocks_len[0] + s.blocks_len[1] - 1;
+    assert_ok(r.store->ops->retain(r.store, &rule, &r.why));
+    work(&r);
+    assert_int_equal(count_rows(&r), 306);
+    store_rig_done(&r);
+}
+
+TEST(retain, does_not_believe_a_clock_that_jumps)
+{
+    struct store_rig r;
+    struct sf_retention rule = {.min_free_len = 1, .spans_ns = 24 * SF_NS_PER_HOUR};
+    open_at(&r, 24 * HOUR);
+    put_now(&r, 1, 100);
+    work(&r);
+    wall_ns += 48 * HOUR; /* forward: nothing goes, however often it is asked */
+    for (int i = 0; i < 5; i++) {
+        work(&r);
+        pass(60 * SF_NS_PER_S);
+    }
+    assert_int_equal(count_rows(&r), 100);
+    assert_non_null(strstr(r.last_notice, "clock"));
+    wall_ns -= 96 * HOUR; /* back past the start: nothing goes either */
+    work(&r);
+    assert_int_equal(count_rows(&r), 100);
+    wall_ns += 96 * HOUR;
+    work(&r);
+    assert_int_equal(count_rows(&r), 100);
+    /* The operator says the clock is right. */
+    assert_ok(r.store->ops->retain(r.store, &rule, &r.why));
+    work(&r);
+    assert_int_equal(count_rows(&r), 0);
+    store_rig_done(&r);
+}
+
+TEST(retain, believes_the_clock_when_an_hour_of_spans_agrees)
+{
+    struct store_rig r;
+    open_at(&r, 24 * HOUR);
+    put_now(&r, 1, 100);
+    work(&r);
+    store_rig_close(&r);
+    pass(72 * HOUR); /* switched off for three days */
+    mono_ns = 5 * SF_NS_PER_S;
+    assert_ok(store_rig_open(&r));
+    work(&r);
+    assert_int_equal(count_rows(&r), 100);
+    for (int i = 0; i < 61; i++) {
+        put_now(&r, (uint64_t)i + 2, 1);
+        work(&r);
+        pass(60 * SF_NS_PER_S);
+    }
+    work(&r);
+    assert_int_equal(count_rows(&r), 61);
+    store_rig_done(&r);
+}
+
+TEST(retain, takes_spans_of_absurd_clocks_for_new)
+{
+    struct store_rig r;
+    struct sf_store_stats s;
+    struct sf_scope scope = {0};
+    struct sf_resource res = {.service = SF_STR("odd")};
+    struct sf_span spans[4] = {0};
+    struct sf_span_batch b = {&res, &scope, spans, 1, 1, 4};
+    static const uint64_t starts[4] = {0, 1, UINT64_C(7258118400000000000), UINT64_MAX};
+    open_at(&r, 24 * HOUR);
+    for (int i = 0; i < 4; i++)
+        spans[i] = (struct sf_span){.trace_id = {{9, (uint8_t)i}},
+                                    .span_id = (uint64_t)i + 1,
+                                    .start_ns = starts[i],
+                                    .end_ns = UINT64_MAX,
+                                    .name = SF_STR("x")};
+    assert_ok(store_put(&r, 0, 1, &b, 0));
+    work(&r);
+    assert_ok(r.store->ops->stats(r.store, &s, &r.why));
+    assert_int_equal(s.n_blocks[0] + s.n_blocks[1], 1); /* one day, not four */
+    for (int i = 0; i < 4; i++) {
+        struct store_answer a = store_trace(&r, 1, spans[i].trace_id);
+        assert_int_equal(a.n, 1);
+        assert_true(a.spans[0].start_ns == starts[i]); /* untouched */
+    }
+    for (int i = 0; i < 26; i++) {
+        pass(HOUR);
+        work(&r);
+    }
+    assert_int_equal(count_rows(&r), 0); /* and it does expire */
+    store_rig_done(&r);
+}
