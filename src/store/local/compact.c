@@ -283,9 +283,9 @@ enum sf_err sf_compact_all(struct sf_local *l, struct sf_why *why)
     while (!err && did_work && !atomic_load(&l->is_stopping))
         err = sf_compact_step(l, &did_work, why);
     if (!err)
-        err = sf_erase_work(l, &n_left, why);
+        err = sf_retain_work(l, why); /* first: it moves the clock by which orphans age */
     if (!err)
-        err = sf_retain_work(l, why);
+        err = sf_erase_work(l, &n_left, why);
     if (!err)
         err = sf_compact_bury(l, why);
     sf_mutex_unlock(&l->merge_lock);

@@ -65,6 +65,12 @@ struct sf_local {
 
     atomic_llong last_start_ns; /* start of a span that came last; 0 once looked at */
 
+    /* Arenas that granules were decoded into, with their pages: faulting them in anew costs more
+     * than decoding does. */
+    struct sf_mutex pool_lock; /* guards the two below */
+    struct sf_arena pool[2];
+    unsigned n_pool;
+
     struct sf_mutex state_lock; /* guards reason, degraded */
     char refuse_reason[160], degraded_reason[160];
     atomic_int pressure; /* enum sf_pressure, apart from what the log says */

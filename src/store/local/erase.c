@@ -10,6 +10,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "block/span_block_reader.h"
+#include "os/clock.h"
 #include "store/local/compact.h"
 #include "store/local/directory.h"
 #include "store/local/flush.h"
@@ -348,7 +349,9 @@ enum sf_err sf_erase_work(struct sf_local *l, uint64_t *out_n_left, struct sf_wh
         err = rewrite_blocks(l, t, &is_clean, why);
         if (!err)
             err = sf_compact_bury(l, why); /* the old files go before the tombstone does */
-        if (!err && sf_wal_oldest_lsn(l->wal) <= t->lsn) {
+        for (int tries = 0; !err && tries < 5 && sf_wal_oldest_lsn(l->wal) <= t->lsn; tries++) {
+            if (tries)
+                sf_clock_sleep_ms(20);  /* a slot was just then being reused or deleted */
             err = sf_flush_run(l, why); /* so that the slot in use holds nothing that is needed */
             if (!err)
                 err = sf_wal_scrub(l->wal, why);

@@ -1,10 +1,14 @@
 #include "store/local/granules.h"
 
+#include "base/heap.h"
 #include "base/limits.h"
 #include "block/span_block_reader.h"
 #include "os/clock.h"
 
-enum { ARENA_CAP = 1 << 30 }; /* address space */
+enum {
+    ARENA_CAP = 1 << 30, /* address space */
+    POOL_LEN = 24 << 20, /* pages an arena in the pool keeps */
+};
 
 void sf_granules_init(struct sf_granules *g, struct sf_local *l, struct sf_query_ctx *q,
                       const struct sf_key *want_keys, size_t n_want)
@@ -25,11 +29,37 @@ static void drop(struct sf_granules *g, struct sf_granule *s)
     s->arena.at = 0; /* keeps its memory: the next granule needs it at once */
 }
 
+static bool take_arena(struct sf_local *l, struct sf_arena *out)
+{
+    *out = (struct sf_arena){0};
+    sf_mutex_lock(&l->pool_lock);
+    if (l->n_pool)
+        *out = l->pool[--l->n_pool];
+    sf_mutex_unlock(&l->pool_lock);
+    return out->base || sf_arena_init(out, ARENA_CAP);
+}
+
+static void give_arena(struct sf_local *l, struct sf_arena *a, size_t used_len)
+{
+    if (!a->base)
+        return;
+    if (used_len > POOL_LEN)
+        sf_heap_pages_drop(a->base + POOL_LEN, a->cap - POOL_LEN);
+    a->at = 0;
+    sf_mutex_lock(&l->pool_lock);
+    if (l->n_pool < sizeof(l->pool) / sizeof(l->pool[0])) {
+        l->pool[l->n_pool++] = *a;
+        *a = (struct sf_arena){0};
+    }
+    sf_mutex_unlock(&l->pool_lock);
+    sf_arena_done(a);
+}
+
 void sf_granules_done(struct sf_granules *g)
 {
     for (unsigned i = 0; i < SF_GRANULES_MAX && g->l; i++) {
         drop(g, &g->slots[i]);
-        sf_arena_done(&g->slots[i].arena);
+        give_arena(g->l, &g->slots[i].arena, g->slots[i].most_len);
     }
     *g = (struct sf_granules){0};
 }
@@ -77,7 +107,7 @@ enum sf_err sf_granules_get(struct sf_granules *g, struct sf_run *run, uint32_t 
     if (err)
         return err;
     s = find_slot(g);
-    if (!s->arena.base && !sf_arena_init(&s->arena, ARENA_CAP))
+    if (!s->arena.base && !take_arena(g->l, &s->arena))
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a granule");
     err = sf_run_enter(run, &reader, why);
     if (err)
@@ -94,6 +124,7 @@ enum sf_err sf_granules_get(struct sf_granules *g, struct sf_run *run, uint32_t 
     s->columns = columns;
     s->used_at = ++g->tick;
     s->counted_len = sf_arena_used(&s->arena);
+    s->most_len = s->counted_len > s->most_len ? s->counted_len : s->most_len;
     sf_budget_add(&g->l->budget, SF_LINE_QUERIES, s->counted_len);
     g->q->stats.n_rows += s->rows.n_rows;
     *out = &s->rows;

@@ -10,7 +10,7 @@ struct sf_granule {
     uint32_t granule, columns;
     uint64_t used_at;
     struct sf_arena arena;
-    size_t counted_len;
+    size_t counted_len, most_len; /* bytes used now; at most so far */
     struct sf_span_rows rows;
 };
 

@@ -138,6 +138,7 @@ static void init_locks(struct sf_local *l)
     sf_mutex_init(&l->number_lock);
     sf_mutex_init(&l->rule_lock);
     sf_mutex_init(&l->state_lock);
+    sf_mutex_init(&l->pool_lock);
     sf_mutex_init(&l->wake_lock);
     sf_signal_init(&l->wake_flush);
     sf_signal_init(&l->wake_compact);
@@ -152,6 +153,7 @@ static void done_locks(struct sf_local *l)
     sf_mutex_done(&l->number_lock);
     sf_mutex_done(&l->rule_lock);
     sf_mutex_done(&l->state_lock);
+    sf_mutex_done(&l->pool_lock);
     sf_mutex_done(&l->wake_lock);
     sf_signal_done(&l->wake_flush);
     sf_signal_done(&l->wake_compact);
@@ -447,6 +449,8 @@ static void free_all(struct sf_local *l)
     sf_runs_done(&l->runs);
     sf_catalogue_close(l->catalogue);
     sf_file_close(&l->lock_file);
+    for (unsigned i = 0; i < l->n_pool; i++)
+        sf_arena_done(&l->pool[i]);
     done_locks(l);
     sf_heap_free(l);
 }
