@@ -6,6 +6,7 @@
 #include "serve/params.h"
 #include "serve/tenant.h"
 #include "wire/json.h"
+#include "wire/time_text.h"
 
 enum { MAX_TRACES = 10000, MAX_BODY_LEN = 1 << 20 };
 
@@ -30,12 +31,12 @@ static enum sf_err read_time(struct sf_json *j, int64_t now_ns, int64_t *out_ns,
         double v = sf_json_f64(j);
         char text[32];
         snprintf(text, sizeof(text), v < 9e9 ? "%.9f" : "%.0f", v);
-        return sf_params_time(sf_str_from(text), now_ns, out_ns)
+        return sf_time_text_parse(sf_str_from(text), now_ns, out_ns)
                    ? SF_OK
                    : sf_fail(why, SF_ERR_INPUT, "%s is no time", text);
     }
     sf_str text = sf_json_str(j);
-    if (!sf_json_ok(j) || text.len == 0 || sf_params_time(text, now_ns, out_ns))
+    if (!sf_json_ok(j) || text.len == 0 || sf_time_text_parse(text, now_ns, out_ns))
         return SF_OK;
     return sf_fail(why, SF_ERR_INPUT, "%.*s is no time; use unix seconds, RFC 3339 or now-15m",
                    SF_STR_ARG(sf_str_part(text, 0, 60)));
@@ -90,7 +91,7 @@ static enum sf_err param_time(const struct sf_request *r, const char *name, int6
                               struct sf_buf *room, int64_t *out_ns, struct sf_why *why)
 {
     if (!sf_request_param(r, sf_str_from(name), room) ||
-        sf_params_time(sf_buf_str(room), now_ns, out_ns))
+        sf_time_text_parse(sf_buf_str(room), now_ns, out_ns))
         return SF_OK;
     return sf_fail(why, SF_ERR_INPUT, "%s=%.*s is no time", name,
                    SF_STR_ARG(sf_str_part(sf_buf_str(room), 0, 60)));

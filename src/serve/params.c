@@ -1,125 +1,9 @@
 #include "serve/params.h"
 
-#include <stdio.h>
-#include <time.h>
-
-#include "base/num.h"
 #include "base/text.h"
+#include "wire/time_text.h"
 
 #define NS 1000000000LL
-
-/* A number of unix time in whatever unit: seconds have 10 digits until 2286, milliseconds 13. */
-static bool scale_unix(uint64_t v, int64_t *out_ns)
-{
-    uint64_t ns;
-    if (v < 100000000000u)
-        ns = v * (uint64_t)NS;
-    else if (v < 100000000000000u)
-        ns = v * 1000000u;
-    else if (v < 100000000000000000u)
-        ns = v * 1000u;
-    else
-        ns = v;
-    if (ns > INT64_MAX)
-        return false;
-    *out_ns = (int64_t)ns;
-    return true;
-}
-
-/* "15m", "1h30m", "7d" behind now- */
-static bool parse_ago(sf_str text, int64_t *out_ns)
-{
-    int64_t sum = 0;
-    if (text.len == 0)
-        return false;
-    while (text.len > 0) {
-        size_t n = 0;
-        uint64_t v;
-        while (n < text.len && text.p[n] >= '0' && text.p[n] <= '9')
-            n++;
-        if (n == 0 || n == text.len || !sf_str_to_u64(sf_str_part(text, 0, n), &v) || v > 1000000)
-            return false;
-        int64_t unit = text.p[n] == 's'   ? NS
-                       : text.p[n] == 'm' ? 60 * NS
-                       : text.p[n] == 'h' ? 3600 * NS
-                       : text.p[n] == 'd' ? 86400 * NS
-                                          : 0;
-        if (unit == 0)
-            return false;
-        sum = sf_add_sat_i64(sum, (int64_t)v * unit);
-        text = sf_str_from_at(text, n + 1);
-    }
-    *out_ns = sum;
-    return true;
-}
-
-static bool digits(sf_str text, size_t at, size_t n, int *out)
-{
-    uint64_t v;
-    if (at + n > text.len || !sf_str_to_u64(sf_str_part(text, at, n), &v))
-        return false;
-    *out = (int)v;
-    return true;
-}
-
-/* 2026-01-02T03:04:05[.678](Z|+01:00) */
-static bool parse_rfc3339(sf_str t, int64_t *out_ns)
-{
-    struct tm tm = {0};
-    int year, month, zone_h = 0, zone_m = 0;
-    int64_t frac_ns = 0;
-    if (t.len < 20 || t.p[4] != '-' || t.p[7] != '-' || (t.p[10] != 'T' && t.p[10] != 't') ||
-        t.p[13] != ':' || t.p[16] != ':' || !digits(t, 0, 4, &year) || !digits(t, 5, 2, &month) ||
-        !digits(t, 8, 2, &tm.tm_mday) || !digits(t, 11, 2, &tm.tm_hour) ||
-        !digits(t, 14, 2, &tm.tm_min) || !digits(t, 17, 2, &tm.tm_sec))
-        return false;
-    if (year < 1970 || year > 2261 || month < 1 || month > 12 || tm.tm_mday < 1 ||
-        tm.tm_mday > 31 || tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60)
-        return false;
-    tm.tm_year = year - 1900;
-    tm.tm_mon = month - 1;
-    size_t at = 19;
-    if (t.p[at] == '.') {
-        int64_t unit = NS / 10;
-        for (at++; at < t.len && t.p[at] >= '0' && t.p[at] <= '9'; at++, unit /= 10)
-            frac_ns += (t.p[at] - '0') * unit;
-    }
-    sf_str zone = sf_str_from_at(t, at);
-    int64_t zone_s = 0;
-    if (zone.len == 6 && (zone.p[0] == '+' || zone.p[0] == '-') && zone.p[3] == ':' &&
-        digits(zone, 1, 2, &zone_h) && digits(zone, 4, 2, &zone_m))
-        zone_s = (zone.p[0] == '-' ? -1 : 1) * (zone_h * 3600LL + zone_m * 60LL);
-    else if (!sf_str_ieq(zone, SF_STR("z")))
-        return false;
-    *out_ns = ((int64_t)timegm(&tm) - zone_s) * NS + frac_ns;
-    return true;
-}
-
-bool sf_params_time(sf_str text, int64_t now_ns, int64_t *out_ns)
-{
-    uint64_t whole;
-    double frac;
-    int64_t ago_ns;
-    if (sf_str_eq(text, SF_STR("now"))) {
-        *out_ns = now_ns;
-        return true;
-    }
-    if (sf_str_starts(text, SF_STR("now-"))) {
-        if (!parse_ago(sf_str_from_at(text, 4), &ago_ns))
-            return false;
-        *out_ns = now_ns > ago_ns ? now_ns - ago_ns : 0;
-        return true;
-    }
-    if (sf_str_to_u64(text, &whole))
-        return scale_unix(whole, out_ns);
-    if (sf_str_to_f64(text, &frac)) {
-        if (frac < 0 || frac >= 9e9)
-            return false;
-        *out_ns = (int64_t)(frac * 1e9);
-        return true;
-    }
-    return parse_rfc3339(text, out_ns);
-}
 
 static enum sf_err read_time(const struct sf_request *r, const char *name, int64_t now_ns,
                              int64_t *out_ns, struct sf_why *why)
@@ -127,7 +11,7 @@ static enum sf_err read_time(const struct sf_request *r, const char *name, int64
     struct sf_buf val = {.max = 4096};
     enum sf_err err = SF_OK;
     if (sf_request_param(r, sf_str_from(name), &val) && val.len > 0 &&
-        !sf_params_time(sf_buf_str(&val), now_ns, out_ns))
+        !sf_time_text_parse(sf_buf_str(&val), now_ns, out_ns))
         err = sf_fail(why, SF_ERR_INPUT,
                       "%s=%.*s is no time; use unix seconds, RFC 3339, now or now-15m", name,
                       SF_STR_ARG(sf_str_part(sf_buf_str(&val), 0, 60)));

@@ -4,9 +4,6 @@
 #include "http/message.h"
 #include "model/ids.h"
 
-/* Unix seconds (with or without fraction), ms, us or ns told apart by size, RFC 3339, "now",
- * "now-15m". False: none of these. */
-bool sf_params_time(sf_str text, int64_t now_ns, int64_t *out_ns);
 /* `from` and `until`; what is not given comes from the defaults. INPUT with a sentence. */
 enum sf_err sf_params_range(const struct sf_request *r, int64_t now_ns, int64_t default_len_ns,
                             int64_t *out_from_ns, int64_t *out_until_ns, struct sf_why *why);

@@ -7,6 +7,7 @@
 #include "render/search_result.h"
 #include "serve/params.h"
 #include "serve/tenant.h"
+#include "wire/time_text.h"
 
 enum { DEFAULT_LIMIT = 20, MAX_LIMIT = 262144, DEFAULT_SPSS = 3, MAX_SPSS = 100 };
 
@@ -37,7 +38,7 @@ static enum sf_err read_since(const struct sf_request *r, struct asked *a, struc
     int64_t now_ns = sf_clock_wall_ns();
     if (sf_request_param(r, SF_STR("since"), &text) && text.len) {
         sf_buf_print(&ago, "now-%.*s", SF_STR_ARG(sf_buf_str(&text)));
-        if (sf_params_time(sf_buf_str(&ago), now_ns, &a->from_ns))
+        if (sf_time_text_parse(sf_buf_str(&ago), now_ns, &a->from_ns))
             a->to_ns = INT64_MAX;
         else
             err = sf_fail(why, SF_ERR_INPUT,

@@ -5,46 +5,6 @@
 #define NS 1000000000LL
 static const int64_t now_ns = 1700000000 * NS;
 
-static int64_t time_of(sf_str text)
-{
-    int64_t ns = -1;
-    return sf_params_time(text, now_ns, &ns) ? ns : -1;
-}
-
-TEST(params, take_times_in_every_unit_people_paste)
-{
-    assert_int_equal(time_of(SF_STR("1700000000")), 1700000000 * NS);
-    assert_int_equal(time_of(SF_STR("1700000000123")), 1700000000123 * 1000000);
-    assert_int_equal(time_of(SF_STR("1700000000123456")), 1700000000123456 * 1000);
-    assert_int_equal(time_of(SF_STR("1700000000123456789")), 1700000000123456789);
-    assert_int_equal(time_of(SF_STR("1700000000.5")), 1700000000 * NS + NS / 2);
-    assert_int_equal(time_of(SF_STR("2023-11-14T22:13:20Z")), 1700000000 * NS);
-    assert_int_equal(time_of(SF_STR("2023-11-14T23:13:20.25+01:00")), 1700000000 * NS + NS / 4);
-    assert_int_equal(time_of(SF_STR("now")), now_ns);
-    assert_int_equal(time_of(SF_STR("now-1h30m")), now_ns - 5400 * NS);
-    assert_int_equal(time_of(SF_STR("now-7d")), now_ns - 7 * 86400 * NS);
-}
-
-TEST(params, refuse_what_is_no_time)
-{
-    static const char *const bad[] = {"",
-                                      "x",
-                                      "-5",
-                                      "now-",
-                                      "now-5",
-                                      "now-5y",
-                                      "now+1h",
-                                      "2023-11-14",
-                                      "2023-13-14T22:13:20Z",
-                                      "2023-11-14T22:13:20",
-                                      "1e30",
-                                      "nan"};
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        if (time_of(sf_str_from(bad[i])) != -1)
-            fail_msg("%s is taken for a time", bad[i]);
-    }
-}
-
 static struct sf_request with_query(const char *query)
 {
     return (struct sf_request){.query = sf_str_from(query)};
