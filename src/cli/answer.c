@@ -25,6 +25,11 @@ int sf_answer_fault(const char *command, const struct sf_why *why)
     return 1;
 }
 
+void sf_answer_note(const char *command, const char *note)
+{
+    fprintf(stderr, "spanflame %s: note: %s\n", command, note);
+}
+
 int sf_answer_usage(const char *command, const char *sentence)
 {
     fprintf(stderr, "spanflame %s: %s\nTry: spanflame %s --help\n", command, sentence, command);

@@ -12,6 +12,8 @@ enum sf_output { SF_OUTPUT_TEXT, SF_OUTPUT_JSON, SF_OUTPUT_CSV, SF_OUTPUT_BAD };
 enum sf_output sf_answer_output(const char *command, const char *word, bool has_csv);
 /* "spanflame trace: <sentence>" on stderr; gives the exit code. */
 int sf_answer_fault(const char *command, const struct sf_why *why);
+/* Something worth knowing that is no failure, on stderr: standard output stays data. */
+void sf_answer_note(const char *command, const char *note);
 int sf_answer_usage(const char *command,
                     const char *sentence); /* exit code 2, with a hint to --help */
 /* Writes to standard output; gives the exit code. The buffer is done afterwards. */

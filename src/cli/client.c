@@ -1,6 +1,7 @@
 #include "cli/client.h"
 
 #include <curl/curl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,6 +127,14 @@ static void set_up(CURL *curl, const struct sf_client *c, const char *url,
     }
 }
 
+static void read_note(CURL *curl, struct sf_client_answer *out)
+{
+    struct curl_header *header;
+    out->note[0] = 0;
+    if (curl_easy_header(curl, "x-spanflame-partial", 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
+        snprintf(out->note, sizeof(out->note), "%s", header->value);
+}
+
 enum sf_err sf_client_call(const struct sf_client *c, const char *path, const char *accept,
                            const char *content_type, const sf_bytes *body,
                            struct sf_client_answer *out, struct sf_why *why)
@@ -159,6 +168,7 @@ enum sf_err sf_client_call(const struct sf_client *c, const char *path, const ch
         goto done;
     }
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &out->status);
+    read_note(curl, out);
     out->body = answer;
     answer = (struct sf_buf){0};
 done:
@@ -205,6 +215,21 @@ enum sf_err sf_client_get(const struct sf_client *c, const char *path, const cha
     struct sf_client_answer answer = {0};
     enum sf_err err = sf_client_call(c, path, accept, NULL, NULL, &answer, why);
     return err ? err : finish(c, &answer, out, why);
+}
+
+enum sf_err sf_client_ask(const struct sf_client *c, const char *path, const char *accept,
+                          struct sf_client_answer *out, struct sf_why *why)
+{
+    struct sf_client_answer answer = {0};
+    struct sf_buf body = {0};
+    enum sf_err err = sf_client_call(c, path, accept, NULL, NULL, &answer, why);
+    if (!err)
+        err = finish(c, &answer, &body, why);
+    if (err)
+        return err;
+    *out = answer;
+    out->body = body;
+    return SF_OK;
 }
 
 enum sf_err sf_client_post(const struct sf_client *c, const char *path, const char *content_type,

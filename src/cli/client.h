@@ -29,6 +29,7 @@ struct sf_client {          /* fill with the flags below, or by hand; zero means
 struct sf_client_answer {
     long status;
     struct sf_buf body; /* owned by the caller */
+    char note[240];     /* what a limit cut from the answer, in the server's words; else empty */
 };
 
 /* GET when `body` is NULL, else POST with `content_type`. `path` begins with '/' and is already
@@ -41,6 +42,9 @@ enum sf_err sf_client_call(const struct sf_client *c, const char *path, const ch
  * 401 and 403 DENIED, 4xx INPUT, 5xx IO. */
 enum sf_err sf_client_get(const struct sf_client *c, const char *path, const char *accept,
                           struct sf_buf *out, struct sf_why *why);
+/* As get, and gives the note too. `out` is untouched on failure. */
+enum sf_err sf_client_ask(const struct sf_client *c, const char *path, const char *accept,
+                          struct sf_client_answer *out, struct sf_why *why);
 enum sf_err sf_client_post(const struct sf_client *c, const char *path, const char *content_type,
                            sf_bytes body, struct sf_buf *out, struct sf_why *why);
 void sf_client_encode(struct sf_buf *out,

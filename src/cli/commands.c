@@ -1,12 +1,14 @@
 #include "cli/command.h"
 #include "cli/demo_command.h"
 #include "cli/erase_command.h"
+#include "cli/search_command.h"
 #include "cli/services_command.h"
 #include "cli/trace_command.h"
 
 const struct sf_command sf_cli_commands[] = {
     {"demo", "start a server, send it a story, read it back", sf_demo_run, NULL},
     {"services", "list services with rate, errors and latency", sf_services_run, NULL},
+    {"search", "find traces by a TraceQL query", sf_search_run_command, NULL},
     {"trace", "show one trace as a waterfall", sf_trace_run, NULL},
     {"erase", "erase traces, a service or a time range", sf_erase_run, NULL},
 };

@@ -5,6 +5,8 @@
 
 #include "cli/answer.h"
 #include "cli/client.h"
+#include "cli/query_text.h"
+#include "cli/search_ask.h"
 #include "decode/otlp_trace.h"
 #include "link/critical_path.h"
 #include "os/terminal.h"
@@ -191,16 +193,68 @@ static enum sf_err show_json(const struct sf_client *client, const char *id, str
     return err;
 }
 
+/* ---- which one ---- */
+
+/* The id of the newest trace that matches, terminated, in `req`. Exit code, 0 when found. */
+static int find_newest(const struct sf_client *client, const char *word, struct sf_arena *req,
+                       const char **out)
+{
+    struct sf_search_ask ask = {.limit = 1, .spans_per_set = 1};
+    struct sf_client_answer answer = {0};
+    struct sf_search_rows rows = {0};
+    const struct sf_query *query;
+    struct sf_buf text = {0};
+    struct sf_why why = {0};
+    sf_trace_id id;
+    sf_str kept;
+    int code = 0;
+    if (sf_query_text_read(word, &text, &why)) {
+        sf_answer_fault("trace", &why);
+        code = 2;
+    } else if (!sf_query_text_check("trace", sf_buf_str(&text), req, &query)) {
+        code = 2;
+    } else {
+        ask.query = sf_buf_str(&text);
+        if (sf_search_ask(client, &ask, &answer, &why) ||
+            sf_search_read(sf_buf_str(&answer.body), NULL, 0, req, &rows, &why))
+            code = sf_answer_fault("trace", &why);
+    }
+    if (!code && (rows.n == 0 || !sf_trace_id_parse(rows.list[0].trace_id, &id) ||
+                  !sf_arena_print(req, &kept, "%.*s", SF_STR_ARG(rows.list[0].trace_id)))) {
+        sf_fail(&why, SF_ERR_NOT_FOUND, "no trace matches");
+        code = sf_answer_fault("trace", &why);
+    }
+    if (!code)
+        *out = kept.p;
+    sf_buf_done(&text);
+    sf_buf_done(&answer.body);
+    return code;
+}
+
+static int show(const struct sf_client *client, const char *id, enum sf_output form)
+{
+    struct sf_buf out = {0};
+    struct sf_why why = {0};
+    enum sf_err err = form == SF_OUTPUT_JSON ? show_json(client, id, &out, &why)
+                                             : show_text(client, id, &out, &why);
+    if (err) {
+        sf_buf_done(&out);
+        return sf_answer_fault("trace", &why);
+    }
+    return sf_answer_write(&out);
+}
+
 int sf_trace_run(int argc, char **argv)
 {
     struct sf_client client = {0};
-    const char *output = NULL;
+    const char *output = NULL, *query = NULL, *shown;
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
+        {"search", SF_FLAG_STR, &query, "QUERY", "the newest trace that matches this TraceQL"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"}};
     struct sf_args args = {
         .command = "trace",
-        .usage = "ID [--server URL] [--output text|json]",
+        .usage = "ID | --search QUERY [--server URL] [--output text|json]",
         .summary = "Show one trace as a waterfall: tree, bars, durations, errors, critical path.",
         .details = "'#' marks time on the critical path: the time that, if removed, would have "
                    "made the trace\n"
@@ -208,33 +262,36 @@ int sf_trace_run(int argc, char **argv)
                    "zeros may be left out.",
         .examples =
             "spanflame trace 5b8efff798038103d269b633813fc60c\n"
+            "spanflame trace --search '{ status = error }'\n"
             "spanflame trace 5b8efff798038103d269b633813fc60c --output json | jq .criticalNs",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
     };
-    struct sf_buf out = {0};
-    struct sf_why why = {0};
+    struct sf_arena req = {0};
+    struct sf_why why = {.text = "no memory"};
     sf_trace_id id;
     enum sf_output form;
-    enum sf_err err;
+    int code;
 
     switch (sf_args_parse(&args, argc, argv)) {
     case SF_ARGS_DONE: return 0;
     case SF_ARGS_BAD: return 2;
     case SF_ARGS_RUN: break;
     }
-    if (args.n_words != 1)
-        return sf_answer_usage("trace", "give one trace id");
-    if (!sf_trace_id_parse(sf_str_from(args.words[0]), &id))
+    if (args.n_words != (query ? 0 : 1))
+        return sf_answer_usage("trace", "give one trace id, or --search QUERY");
+    if (!query && !sf_trace_id_parse(sf_str_from(args.words[0]), &id))
         return sf_answer_usage("trace", "a trace id is 1 to 32 hexadecimal digits");
     form = sf_answer_output("trace", output, false);
     if (form == SF_OUTPUT_BAD)
         return 2;
-    err = form == SF_OUTPUT_JSON ? show_json(&client, args.words[0], &out, &why)
-                                 : show_text(&client, args.words[0], &out, &why);
-    if (err) {
-        sf_buf_done(&out);
+    if (!query)
+        return show(&client, args.words[0], form);
+    if (!sf_arena_init(&req, ARENA_LEN))
         return sf_answer_fault("trace", &why);
-    }
-    return sf_answer_write(&out);
+    code = find_newest(&client, query, &req, &shown);
+    if (!code)
+        code = show(&client, shown, form);
+    sf_arena_done(&req);
+    return code;
 }

@@ -1,0 +1,30 @@
+/* search_ask.h - a search put to the server, and its answer as rows. */
+#pragma once
+#include "base/arena.h"
+#include "cli/client.h"
+#include "query/ast.h"
+
+struct sf_search_ask {
+    sf_str query;           /* checked */
+    int64_t from_s, to_s;   /* unix seconds; 0 and 0: all time */
+    uint64_t limit;         /* traces */
+    uint64_t spans_per_set; /* that a cell is made from */
+};
+
+struct sf_search_row {
+    uint64_t start_ns, duration_ms, n_matched;
+    sf_str root_service, root_name, trace_id;
+    sf_str *cells; /* one per selected attribute; empty: no span has it */
+};
+
+struct sf_search_rows {
+    struct sf_search_row *list; /* newest first, as the server gave them */
+    uint32_t n;
+};
+
+/* The answer as it came: JSON, and a note when something was cut. */
+enum sf_err sf_search_ask(const struct sf_client *client, const struct sf_search_ask *ask,
+                          struct sf_client_answer *out, struct sf_why *why);
+/* Rows live in `req` and in `body`. */
+enum sf_err sf_search_read(sf_str body, const struct sf_query_attr *columns, uint32_t n_columns,
+                           struct sf_arena *req, struct sf_search_rows *out, struct sf_why *why);

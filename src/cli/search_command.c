@@ -1,0 +1,387 @@
+#include "cli/search_command.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/answer.h"
+#include "cli/query_text.h"
+#include "cli/search_ask.h"
+#include "os/clock.h"
+#include "os/terminal.h"
+#include "query/attr_text.h"
+#include "render/units.h"
+#include "wire/time_text.h"
+
+enum {
+    ARENA_LEN = 1 << 30, /* address space only */
+    TIME_COLUMNS = 23,
+    DURATION_COLUMNS = 10,
+    COUNT_COLUMNS = 6,
+    ID_COLUMNS = 32,
+    CELL_COLUMNS = 18,
+    MAX_COLUMNS = 64, /* attributes --select may name */
+    ONE_LINE = 120    /* terminals at least this wide show a trace on one line */
+};
+
+struct columns { /* of --select */
+    const struct sf_query_attr *attrs;
+    uint32_t n;
+};
+
+/* ---- text ---- */
+
+struct layout {
+    bool is_one_line;
+    size_t service, name;
+};
+
+static struct layout lay_out(size_t width, uint32_t n_columns)
+{
+    size_t fixed = TIME_COLUMNS + DURATION_COLUMNS + COUNT_COLUMNS + 4, rest;
+    struct layout l = {.is_one_line = width >= ONE_LINE + (size_t)n_columns * CELL_COLUMNS};
+    if (l.is_one_line)
+        fixed += ID_COLUMNS + 2 + (size_t)n_columns * CELL_COLUMNS;
+    rest = width > fixed + 24 ? width - fixed : 24;
+    rest = rest > 110 ? 110 : rest;
+    l.service = rest / 3;
+    l.name = rest - l.service;
+    return l;
+}
+
+/* Text from telemetry, cut and padded to `columns`, a blank of which stays free. */
+static void add_left(struct sf_buf *out, sf_str text, size_t columns)
+{
+    size_t width = sf_units_text(out, text, columns - 1);
+    sf_units_pad(out, columns - width);
+}
+
+static void add_right(struct sf_buf *out, const struct sf_buf *cell, size_t columns)
+{
+    size_t width = sf_utf8_width(sf_buf_str(cell));
+    sf_units_pad(out, width < columns ? columns - width : 0);
+    sf_buf_add_str(out, sf_buf_str(cell));
+}
+
+static sf_str title(const struct columns *c, uint32_t i, struct sf_arena *req)
+{
+    return sf_query_attr_text(&c->attrs[i], req);
+}
+
+static void end_line(struct sf_buf *out)
+{
+    while (out->len && out->p[out->len - 1] == ' ')
+        out->len--;
+    sf_buf_add_u8(out, '\n');
+}
+
+static void add_head(struct sf_buf *out, const struct layout *l, const struct columns *c,
+                     struct sf_arena *req)
+{
+    sf_buf_print(out, "%-*s%*s%*s  ", TIME_COLUMNS, "start (UTC)", DURATION_COLUMNS, "duration",
+                 COUNT_COLUMNS, "spans");
+    add_left(out, SF_STR("service"), l->service);
+    add_left(out, SF_STR("name"), l->name);
+    if (l->is_one_line) {
+        add_left(out, SF_STR("trace"), ID_COLUMNS + 2);
+        for (uint32_t i = 0; i < c->n; i++)
+            add_left(out, title(c, i, req), CELL_COLUMNS);
+    }
+    end_line(out);
+    if (l->is_one_line)
+        return;
+    sf_buf_add_str(out, SF_STR("  trace"));
+    end_line(out);
+}
+
+static void add_cells(struct sf_buf *out, const struct layout *l, const struct columns *c,
+                      const struct sf_search_row *row, size_t width, struct sf_arena *req)
+{
+    size_t used = ID_COLUMNS + 2;
+    for (uint32_t i = 0; i < c->n; i++) {
+        sf_str name = title(c, i, req);
+        size_t room;
+        if (l->is_one_line) {
+            add_left(out, row->cells[i], CELL_COLUMNS);
+            continue;
+        }
+        if (row->cells[i].len == 0)
+            continue;
+        room = name.len + 12 < width ? name.len + 12 : width;
+        if (used + room + 2 > width) { /* the next one on a line of its own */
+            sf_buf_add_str(out, SF_STR("\n  "));
+            used = 2;
+        }
+        sf_buf_add_str(out, SF_STR("  "));
+        used += 2 + sf_units_text(out, name, width / 2);
+        sf_buf_add_u8(out, '=');
+        used += 1 + sf_units_text(out, row->cells[i], width - used - 1);
+    }
+}
+
+static void add_row(struct sf_buf *out, const struct layout *l, const struct columns *c,
+                    const struct sf_search_row *row, size_t width, struct sf_arena *req)
+{
+    struct sf_buf cell = {0};
+    sf_time_text_add(out, row->start_ns);
+    if (row->duration_ms)
+        sf_units_duration(&cell, row->duration_ms * 1000000);
+    else
+        sf_buf_add_str(&cell, SF_STR("< 1 ms"));
+    add_right(out, &cell, DURATION_COLUMNS);
+    sf_buf_reset(&cell);
+    sf_units_count(&cell, row->n_matched);
+    add_right(out, &cell, COUNT_COLUMNS);
+    sf_units_pad(out, 2);
+    add_left(out, row->root_service, l->service);
+    add_left(out, row->root_name, l->name);
+    if (!l->is_one_line) {
+        end_line(out);
+        sf_units_pad(out, 2);
+    }
+    sf_units_text(out, row->trace_id, ID_COLUMNS);
+    if (l->is_one_line)
+        sf_units_pad(out,
+                     2 + (row->trace_id.len < ID_COLUMNS ? ID_COLUMNS - row->trace_id.len : 0));
+    add_cells(out, l, c, row, width, req);
+    end_line(out);
+    sf_buf_done(&cell);
+}
+
+static void show_text(const struct sf_search_rows *rows, const struct columns *c, uint64_t limit,
+                      const char *note, struct sf_arena *req, struct sf_buf *out)
+{
+    size_t width = sf_terminal_width(STDOUT_FILENO, 80);
+    struct layout l = lay_out(width, c->n);
+    if (rows->n == 0) {
+        sf_buf_add_str(out, SF_STR("(no trace matches in this time; widen it with --since 24h, or "
+                                   "see what there is: spanflame services)\n"));
+        if (*note)
+            sf_buf_print(out, "note: %s\n", note);
+        return;
+    }
+    add_head(out, &l, c, req);
+    for (uint32_t i = 0; i < rows->n; i++)
+        add_row(out, &l, c, &rows->list[i], width, req);
+    sf_buf_add_u8(out, '\n');
+    if (rows->n >= limit)
+        sf_buf_print(out, "The newest %u; there may be more: --limit %u.\n", rows->n, rows->n * 5);
+    if (*note)
+        sf_buf_print(out, "note: %s\n", note);
+    sf_buf_add_str(out, SF_STR("Open one: spanflame trace "));
+    sf_units_text(out, rows->list[0].trace_id, ID_COLUMNS);
+    sf_buf_add_u8(out, '\n');
+}
+
+/* ---- csv ---- */
+
+static void add_field(struct sf_buf *out, sf_str text)
+{
+    bool is_quoted = false;
+    for (size_t i = 0; i < text.len && !is_quoted; i++)
+        is_quoted = memchr(",\"\r\n", text.p[i], 4) != NULL;
+    if (!is_quoted) {
+        sf_buf_add_str(out, text);
+        return;
+    }
+    sf_buf_add_u8(out, '"');
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.p[i] == '"')
+            sf_buf_add_u8(out, '"');
+        sf_buf_add_u8(out, (uint8_t)text.p[i]);
+    }
+    sf_buf_add_u8(out, '"');
+}
+
+static void show_csv(const struct sf_search_rows *rows, const struct columns *c,
+                     struct sf_arena *req, struct sf_buf *out)
+{
+    sf_buf_add_str(out, SF_STR("start,duration_ms,spans,service,name,trace"));
+    for (uint32_t i = 0; i < c->n; i++) {
+        sf_buf_add_u8(out, ',');
+        add_field(out, title(c, i, req));
+    }
+    sf_buf_add_str(out, SF_STR("\r\n"));
+    for (uint32_t i = 0; i < rows->n; i++) {
+        const struct sf_search_row *row = &rows->list[i];
+        sf_time_text_add(out, row->start_ns);
+        if (sf_buf_ok(out))
+            out->p[out->len - 13] = 'T'; /* RFC 3339, so that --from takes it */
+        sf_buf_print(out, "Z,%" PRIu64 ",%" PRIu64 ",", row->duration_ms, row->n_matched);
+        add_field(out, row->root_service);
+        sf_buf_add_u8(out, ',');
+        add_field(out, row->root_name);
+        sf_buf_add_u8(out, ',');
+        add_field(out, row->trace_id);
+        for (uint32_t k = 0; k < c->n; k++) {
+            sf_buf_add_u8(out, ',');
+            add_field(out, row->cells[k]);
+        }
+        sf_buf_add_str(out, SF_STR("\r\n"));
+    }
+}
+
+/* ---- asking ---- */
+
+struct flags {
+    const char *from, *until, *select, *output;
+    int64_t since_ns;
+    uint64_t limit;
+};
+
+static const char *read_times(const struct flags *f, struct sf_search_ask *ask)
+{
+    int64_t now_ns = sf_clock_wall_ns(), from_ns, until_ns = now_ns;
+    if ((f->from || f->until) && f->since_ns)
+        return "give --since, or --from and --until, not both";
+    if (f->until && !f->from)
+        return "--until needs --from";
+    if (f->until && !sf_time_text_parse(sf_str_from(f->until), now_ns, &until_ns))
+        return "--until is no time; use unix seconds, RFC 3339, now or now-15m";
+    from_ns = now_ns - (f->since_ns ? f->since_ns : 3600000000000);
+    if (f->from && !sf_time_text_parse(sf_str_from(f->from), now_ns, &from_ns))
+        return "--from is no time; use unix seconds, RFC 3339, now or now-15m";
+    if (from_ns >= until_ns)
+        return "--from must be before --until";
+    /* The server takes whole seconds: a range never loses what lies at its ends. */
+    ask->from_s = from_ns > 0 ? from_ns / 1000000000 : 0;
+    ask->to_s = until_ns / 1000000000 + 1;
+    return NULL;
+}
+
+/* The query with the attributes to show behind it. False: said on stderr. */
+static bool add_select(const struct flags *f, struct sf_buf *text, struct sf_arena *req,
+                       const struct sf_query **query, struct columns *out)
+{
+    const struct sf_pipeline *p;
+    if (!f->select)
+        return true;
+    if ((*query)->n_hints) {
+        sf_answer_usage("search", "--select does not go with with(...); write | select(a, b) "
+                                  "before it");
+        return false;
+    }
+    sf_buf_print(text, " | select(%s)", f->select);
+    if (!sf_query_text_check("search", sf_buf_str(text), req, query))
+        return false;
+    p = (*query)->pipeline;
+    if (!p || !p->n_stages || p->stages[p->n_stages - 1].kind != SF_STAGE_SELECT) {
+        sf_answer_usage("search", "--select takes attributes: span.http.route,resource.host.name");
+        return false;
+    }
+    out->attrs = p->stages[p->n_stages - 1].attrs;
+    out->n = p->stages[p->n_stages - 1].n_attrs;
+    if (out->n > MAX_COLUMNS) {
+        sf_answer_usage("search", "--select takes at most 64 attributes");
+        return false;
+    }
+    return true;
+}
+
+static int show(const struct sf_client *client, const struct sf_search_ask *ask,
+                const struct columns *columns, enum sf_output form, struct sf_arena *req)
+{
+    struct sf_client_answer answer = {0};
+    struct sf_search_rows rows = {0};
+    struct sf_buf out = {0};
+    struct sf_why why = {0};
+    enum sf_err err = sf_search_ask(client, ask, &answer, &why);
+    if (!err && form == SF_OUTPUT_JSON) {
+        sf_buf_add_str(&out, sf_buf_str(&answer.body));
+        sf_buf_add_u8(&out, '\n');
+    } else if (!err) {
+        err = sf_search_read(sf_buf_str(&answer.body), columns->attrs, columns->n, req, &rows,
+                             &why);
+        if (!err && form == SF_OUTPUT_CSV)
+            show_csv(&rows, columns, req, &out);
+        else if (!err)
+            show_text(&rows, columns, ask->limit, answer.note, req, &out);
+    }
+    sf_buf_done(&answer.body);
+    if (err) {
+        sf_buf_done(&out);
+        return sf_answer_fault("search", &why);
+    }
+    if (form != SF_OUTPUT_TEXT && answer.note[0])
+        sf_answer_note("search", answer.note);
+    return sf_answer_write(&out);
+}
+
+static int search(const struct sf_client *client, const char *word, const struct flags *f,
+                  enum sf_output form, struct sf_arena *req)
+{
+    struct sf_search_ask ask = {.limit = f->limit, .spans_per_set = 10};
+    struct columns columns = {0};
+    const struct sf_query *query;
+    struct sf_buf text = {0};
+    struct sf_why why = {0};
+    const char *fault = read_times(f, &ask);
+    int code = 2;
+    if (fault)
+        return sf_answer_usage("search", fault);
+    if (sf_query_text_read(word, &text, &why)) {
+        sf_answer_fault("search", &why);
+    } else if (sf_query_text_check("search", sf_buf_str(&text), req, &query)) {
+        if (!query->pipeline)
+            code = sf_answer_usage("search", "this query asks for metrics, not for traces");
+        else if (add_select(f, &text, req, &query, &columns)) {
+            ask.query = sf_buf_str(&text);
+            code = show(client, &ask, &columns, form, req);
+        }
+    }
+    sf_buf_done(&text);
+    return code;
+}
+
+int sf_search_run_command(int argc, char **argv)
+{
+    struct sf_client client = {0};
+    struct flags f = {.limit = 20};
+    struct sf_flag flags[] = {
+        SF_CLIENT_FLAGS(client),
+        {"since", SF_FLAG_DURATION, &f.since_ns, "TIME", "look back this long (default 1h)"},
+        {"from", SF_FLAG_STR, &f.from, "TIME", "traces that end after this time"},
+        {"until", SF_FLAG_STR, &f.until, "TIME", "traces that start before it (default now)"},
+        {"limit", SF_FLAG_U64, &f.limit, "N", "the newest N traces (default 20)"},
+        {"select", SF_FLAG_STR, &f.select, "A,B", "show these attributes of the spans as well"},
+        {"output", SF_FLAG_STR, &f.output, "FORM", "text, json or csv (default text)"},
+    };
+    struct sf_args args = {
+        .command = "search",
+        .usage = "'QUERY' [--since 1h | --from T --until T] [--limit N] [--select A,B]",
+        .summary = "Find traces by a TraceQL query, newest first.",
+        .details = "QUERY is TraceQL; - reads it from standard input. Lines that start with # are "
+                   "left out. A\n"
+                   "mistake in it is shown where it is, and the exit status is 2. Times are unix "
+                   "seconds,\n"
+                   "RFC 3339 (2026-01-02T03:04:05Z), now, or now-15m. Times are shown in UTC.",
+        .examples =
+            "spanflame search '{ resource.service.name = \"cart\" && duration > 500ms }'\n"
+            "spanflame search '{ status = error }' --since 24h --select name,span.http.route\n"
+            "spanflame search - --output csv < slow.traceql",
+        .flags = flags,
+        .n_flags = sizeof(flags) / sizeof(flags[0]),
+    };
+    struct sf_arena req = {0};
+    enum sf_output form;
+    int code;
+
+    switch (sf_args_parse(&args, argc, argv)) {
+    case SF_ARGS_DONE: return 0;
+    case SF_ARGS_BAD: return 2;
+    case SF_ARGS_RUN: break;
+    }
+    if (args.n_words != 1)
+        return sf_answer_usage("search", "give one query, in quotes; {} matches every span");
+    form = sf_answer_output("search", f.output, true);
+    if (form == SF_OUTPUT_BAD)
+        return 2;
+    if (!sf_arena_init(&req, ARENA_LEN)) {
+        struct sf_why why = {.text = "no memory"};
+        return sf_answer_fault("search", &why);
+    }
+    code = search(&client, args.words[0], &f, form, &req);
+    sf_arena_done(&req);
+    return code;
+}

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""spanflame search and spanflame trace --search, as a person types them."""
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(__file__))
+from server import PROGRAM, Server, make_span, tap  # noqa: E402
+
+server = Server().start()
+TRACES = [os.urandom(15).hex() + "0a" for _ in range(3)]
+
+
+def send():
+    spans = []
+    for i, trace in enumerate(TRACES):
+        root = make_span(trace=bytes.fromhex(trace), name=f"GET /cart/{i}", service="gateway", ms=500,
+                         ago_ms=(3 - i) * 1000, attributes={"bytes": i * 1000, "route": 'a "b", c'})
+        spans += [root, make_span(trace=bytes.fromhex(trace), parent=root["span_id"], name="SELECT \x1b[31mred",
+                                  service="db", ms=1, ago_ms=(3 - i) * 1000, error=i == 1)]
+    server.send(spans)
+
+
+def run(*args, stdin="", columns=80):
+    env = dict(os.environ, SPANFLAME_SERVER=f"http://127.0.0.1:{server.port}", COLUMNS=str(columns))
+    return subprocess.run([PROGRAM, *args], input=stdin, capture_output=True, text=True, env=env, check=False,
+                          encoding="utf-8")
+
+
+def short(trace):
+    return trace.lstrip("0")
+
+
+def test_the_newest_trace_is_first_and_the_table_fits():
+    send()
+    for columns in (80, 100, 120, 200):
+        done = run("search", "{}", columns=columns)
+        assert done.returncode == 0, done.stderr
+        assert all(len(line) <= columns for line in done.stdout.splitlines()), done.stdout
+        at = [done.stdout.index(short(t)) for t in reversed(TRACES)]
+        assert at == sorted(at), done.stdout
+        assert f"spanflame trace {short(TRACES[2])}" in done.stdout
+        assert "gateway" in done.stdout and "GET /cart/2" in done.stdout and "500 ms" in done.stdout
+
+
+def test_selected_attributes_are_columns_and_escapes_stay_harmless():
+    for columns in (80, 240):
+        done = run("search", "{ status = error }", "--select", "name,span.bytes,.route", columns=columns)
+        assert done.returncode == 0 and "\x1b" not in done.stdout and "SELECT ?[31m" in done.stdout, done
+        assert all(len(line) <= columns for line in done.stdout.splitlines()), done.stdout
+
+
+def test_csv_reads_back():
+    rows = list(csv.reader(io.StringIO(run("search", "{ .bytes >= 0 }", "--select", "span.route,span.bytes",
+                                           "--output", "csv").stdout, newline="")))
+    assert rows[0] == ["start", "duration_ms", "spans", "service", "name", "trace", "span.route", "span.bytes"]
+    assert [r[1:] for r in rows[1:]] == [["500", "1", "gateway", f"GET /cart/{i}", short(TRACES[i]), 'a "b", c',
+                                          str(i * 1000)] for i in (2, 1, 0)], rows
+    again = run("search", "{}", "--from", rows[1][0], "--until", "now", "--output", "json")
+    assert len(json.loads(again.stdout)["traces"]) >= 1, again
+
+
+def test_json_is_the_answer_as_it_came():
+    assert len(json.loads(run("search", "{}", "--output", "json").stdout)["traces"]) == 3
+
+
+def test_a_limit_is_said():
+    done = run("search", "{}", "--limit", "2")
+    assert "The newest 2" in done.stdout and short(TRACES[0]) not in done.stdout
+
+
+def test_a_query_comes_from_standard_input_without_its_comments():
+    done = run("search", "-", "--output", "json", stdin="# failed\n{ status = error }\n# and no more\n")
+    assert [t["traceID"] for t in json.loads(done.stdout)["traces"]] == [short(TRACES[1])], done
+
+
+def test_a_mistake_is_underlined_and_exits_2():
+    done = run("search", "{ .a == 4 }")
+    assert done.returncode == 2 and done.stdout == "", done
+    assert done.stderr.splitlines()[-2:] == ["  { .a == 4 }", "        ^"], done.stderr
+    for args in (["{}", "--select", "span.a,"], ["{} | rate()"], ["{}", "--from", "now", "--until", "now-1h"],
+                 ["{}", "--from", "tomorrow"], ["{}", "--since", "1h", "--from", "now-1h"], [], ["# none"]):
+        assert run("search", *args).returncode == 2, args
+
+
+def test_no_match_says_what_to_do():
+    done = run("search", "{ name = `nothing` }")
+    assert done.returncode == 0 and "--since" in done.stdout, done
+
+
+def test_a_time_range_narrows():
+    assert "no trace matches" in run("search", "{}", "--from", "now-3h", "--until", "now-2h").stdout
+
+
+def test_trace_shows_the_newest_match():
+    done = run("trace", "--search", "{ .bytes >= 0 }")
+    assert done.returncode == 0 and TRACES[2] in done.stdout and "GET /cart/2" in done.stdout, done
+    assert TRACES[1] in run("trace", "--search", "{ status = error }").stdout
+    assert run("trace", "--search", "{ name = `nothing` }").returncode == 1
+    assert run("trace", "--search", "{ name = }").returncode == 2
+    assert run("trace", "--search", "{}", TRACES[0]).returncode == 2
+
+
+def test_what_the_server_refuses_is_said():
+    done = run("search", "{}", "--limit", "0")
+    assert done.returncode == 1 and "positive" in done.stderr, done
+
+
+if __name__ == "__main__":
+    tap.run(sys.modules[__name__])
