@@ -283,7 +283,7 @@ static void print_columns(const struct sf_span_block_reader *r)
                    SF_STR_ARG(c >= 64 ? r->typed[c - 64].name : SF_STR("")),
                    sum[c] / (double)r->info.n_rows);
     }
-    for (uint16_t s = 1; s < SF_SECTIONS; s++)
+    for (uint16_t s = 1; s < (uint16_t)SF_SECTIONS; s++)
         printf("  section %s: %.3f B/span (raw %.3f)\n", sf_section_name(s),
                (double)r->sections[s].stored_len / (double)r->info.n_rows,
                (double)r->sections[s].raw_len / (double)r->info.n_rows);
