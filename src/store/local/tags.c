@@ -266,6 +266,15 @@ static enum sf_err ask_all(struct search *s, struct sf_why *why)
 
 /* ---- the cursor ---- */
 
+/* Signed zeros and what is no number have no order as numbers. */
+static int compare_bits(double a, double b)
+{
+    uint64_t x, y;
+    memcpy(&x, &a, sizeof(x));
+    memcpy(&y, &b, sizeof(y));
+    return x < y ? -1 : x > y;
+}
+
 static int by_value(const void *a, const void *b)
 {
     const struct sf_value *x = a, *y = b;
@@ -279,7 +288,7 @@ static int by_value(const void *a, const void *b)
     case SF_VALUE_DOUBLE:
         if (x->f64 < y->f64 || x->f64 > y->f64)
             return x->f64 < y->f64 ? -1 : 1;
-        return memcmp(&x->f64, &y->f64, sizeof(x->f64)); /* signed zeros and the rest */
+        return compare_bits(x->f64, y->f64);
     default: return sf_str_cmp(x->str, y->str);
     }
 }
