@@ -7,22 +7,17 @@
 #include "exec/eval_attr.h"
 #include "exec/pushdown.h"
 #include "exec/span_copy.h"
+#include "exec/static_value.h"
+#include "exec/touched.h"
 #include "exec/trace_stream.h"
 #include "query/attr_text.h"
-
-enum { MAX_SHOWN = 64 };
-
-struct shown { /* attributes that spans of the answer carry */
-    struct sf_query_attr attrs[MAX_SHOWN];
-    uint32_t n;
-    bool has_name;
-};
 
 struct run {
     const struct sf_search *search;
     const struct sf_pipeline *pipeline;
     struct sf_query_ctx *q;
-    struct shown shown;
+    struct sf_touched shown; /* attributes that spans of the answer carry */
+    bool has_name;           /* and their name */
     struct sf_eval *eval;
     struct sf_found_trace *traces;
     uint32_t n, cap;
@@ -31,94 +26,33 @@ struct run {
 
 /* ---- what an answer shows of each span: everything the query touches ---- */
 
-static void show(struct shown *s, const struct sf_query_attr *a)
+static bool has_own_place(enum sf_intrinsic i)
 {
-    switch (a->intrinsic) {
-    case SF_INTRINSIC_NAME: s->has_name = true; return;
+    switch (i) {
+    case SF_INTRINSIC_NAME:
     case SF_INTRINSIC_DURATION:
     case SF_INTRINSIC_TRACE_DURATION:
     case SF_INTRINSIC_ROOT_NAME:
     case SF_INTRINSIC_ROOT_SERVICE:
     case SF_INTRINSIC_TRACE_ID:
-    case SF_INTRINSIC_SPAN_ID: return; /* have a place of their own */
-    default: break;
-    }
-    for (uint32_t i = 0; i < s->n; i++) {
-        if (sf_query_attr_eq(&s->attrs[i], a))
-            return;
-    }
-    if (s->n < MAX_SHOWN)
-        s->attrs[s->n++] = *a;
-}
-
-static void show_expr(struct shown *s, const struct sf_expr *e)
-{
-    if (!e)
-        return;
-    if (e->kind == SF_EXPR_ATTR)
-        show(s, &e->attr);
-    show_expr(s, e->left);
-    show_expr(s, e->right);
-}
-
-static void show_pipeline(struct shown *s, const struct sf_pipeline *p);
-
-static void show_spanset(struct shown *s, const struct sf_spanset *set)
-{
-    if (!set)
-        return;
-    show_expr(s, set->filter);
-    if (set->op == SF_SPANSET_PIPELINE)
-        show_pipeline(s, set->pipeline);
-    show_spanset(s, set->left);
-    show_spanset(s, set->right);
-}
-
-static void show_pipeline(struct shown *s, const struct sf_pipeline *p)
-{
-    for (uint32_t i = 0; i < p->n_stages; i++) {
-        const struct sf_stage *st = &p->stages[i];
-        show_spanset(s, st->spanset);
-        show_expr(s, st->expr);
-        for (uint32_t k = 0; k < st->n_attrs; k++)
-            show(s, &st->attrs[k]);
+    case SF_INTRINSIC_SPAN_ID: return true;
+    default: return false;
     }
 }
 
-static bool shows_tree(const struct shown *s)
+static void show(struct run *r)
 {
-    for (uint32_t i = 0; i < s->n; i++) {
-        if (sf_query_attr_needs_tree(&s->attrs[i]))
-            return true;
+    struct sf_touched touched = {0};
+    sf_touched_add_pipeline(&touched, r->pipeline);
+    for (uint32_t i = 0; i < touched.n; i++) {
+        if (touched.attrs[i].intrinsic == SF_INTRINSIC_NAME)
+            r->has_name = true;
+        if (!has_own_place(touched.attrs[i].intrinsic))
+            sf_touched_add(&r->shown, &touched.attrs[i]);
     }
-    return false;
 }
 
 /* ---- values for the answer; false: no room ---- */
-
-static bool to_value(struct sf_arena *req, struct sf_static v, struct sf_value *out)
-{
-    struct sf_buf text = {0};
-    bool is_kept;
-    switch (v.type) {
-    case SF_TYPE_INT: *out = (struct sf_value){.type = SF_VALUE_INT, .i64 = v.i64}; return true;
-    case SF_TYPE_FLOAT:
-        *out = (struct sf_value){.type = SF_VALUE_DOUBLE, .f64 = v.f64};
-        return true;
-    case SF_TYPE_BOOL:
-        *out = (struct sf_value){.type = SF_VALUE_BOOL, .is_true = v.is_true};
-        return true;
-    case SF_TYPE_STRING:
-        *out = (struct sf_value){.type = SF_VALUE_STR};
-        return sf_arena_copy(req, v.str, &out->str);
-    default: break;
-    }
-    sf_static_text(v, &text); /* error, server, 1.5s, nil */
-    *out = (struct sf_value){.type = SF_VALUE_STR};
-    is_kept = sf_buf_ok(&text) && sf_arena_copy(req, sf_buf_str(&text), &out->str);
-    sf_buf_done(&text);
-    return is_kept;
-}
 
 static bool add_attr(struct run *r, struct sf_attr *list, uint32_t *n,
                      const struct sf_query_attr *a, const struct sf_trace_view *v, uint32_t span)
@@ -134,7 +68,7 @@ static bool add_attr(struct run *r, struct sf_attr *list, uint32_t *n,
         list[*n].val = (struct sf_value){.type = SF_VALUE_ARRAY};
         if (!sf_arena_copy(r->q->req, content, &list[*n].val.str))
             return false;
-    } else if (!to_value(r->q->req, values.one, &list[*n].val)) {
+    } else if (!sf_static_to_value(r->q->req, values.one, &list[*n].val)) {
         return false;
     }
     if (!sf_arena_copy(r->q->req, key, &list[*n].key))
@@ -153,7 +87,7 @@ static bool find_span(struct run *r, const struct sf_trace_view *v, uint32_t pla
         return false;
     *out = (struct sf_found_span){
         .id = s->span_id, .start_ns = s->start_ns, .duration_ns = sf_span_duration_ns(s)};
-    if (r->shown.has_name && !sf_arena_copy(r->q->req, s->name, &out->name))
+    if (r->has_name && !sf_arena_copy(r->q->req, s->name, &out->name))
         return false;
     for (uint32_t i = 0; i < r->shown.n; i++) {
         if (!add_attr(r, list, &n, &r->shown.attrs[i], v, place))
@@ -178,7 +112,7 @@ static bool find_set(struct run *r, const struct sf_trace_view *v,
     }
     for (uint32_t i = 0; i < set->n_attrs; i++) {
         attrs[i].key = set->attrs[i].name; /* lives with the query */
-        if (!to_value(r->q->req, set->attrs[i].val, &attrs[i].val))
+        if (!sf_static_to_value(r->q->req, set->attrs[i].val, &attrs[i].val))
             return false;
     }
     *out = (struct sf_found_set){spans, n, set->n_spans, {attrs, set->n_attrs}};
@@ -283,7 +217,7 @@ static enum sf_err walk(struct run *r, struct sf_trace_stream *stream, struct sf
         size_t mark = r->q->req->at;
         if (!is_in_range(r->search, &v))
             continue;
-        if (shows_tree(&r->shown))
+        if (sf_touched_needs_tree(&r->shown))
             err = sf_trace_view_link(&v, stream->req, r->why);
         if (!err)
             err = sf_eval_pipeline(r->eval, r->pipeline, &v, stream->req, &sets, r->why);
@@ -343,7 +277,7 @@ enum sf_err sf_search_run(struct sf_store *store, const struct sf_search *search
                                          : search->query->metrics->pipeline;
     if (!r.pipeline)
         return sf_fail(why, SF_ERR_INPUT, "arithmetic between metrics cannot be searched");
-    show_pipeline(&r.shown, r.pipeline);
+    show(&r);
     err = sf_eval_new(search->query, &r.eval, why);
     if (!err)
         err = scan(&r, store, &result);

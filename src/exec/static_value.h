@@ -1,0 +1,8 @@
+/* static_value.h - a TraceQL value as answers carry it: numbers, strings and booleans as they are,
+ * the rest as text (error, server, 1.5s, nil). */
+#pragma once
+#include "base/arena.h"
+#include "query/ast.h"
+
+bool sf_static_to_value(struct sf_arena *req, struct sf_static v,
+                        struct sf_value *out); /* false: no room */
