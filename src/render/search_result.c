@@ -1,5 +1,6 @@
 #include "render/search_result.h"
 
+#include "render/inspected.h"
 #include "render/otlp_value.h"
 #include "wire/json_writer.h"
 #include "wire/pb_writer.h"
@@ -98,21 +99,10 @@ static void json_trace(struct sf_json_writer *w, const struct sf_found_trace *t)
     sf_json_write_object_end(w);
 }
 
-static void json_metrics(struct sf_json_writer *w, const struct sf_search_result *r)
+static struct sf_inspected inspected(const struct sf_search_result *r)
 {
-    sf_json_write_key(w, SF_STR("metrics"));
-    sf_json_write_object(w);
-    if (r->n_inspected_traces)
-        sf_json_write_key_u64(w, SF_STR("inspectedTraces"), r->n_inspected_traces);
-    sf_json_write_key(w, SF_STR("inspectedBytes"));
-    sf_json_write_u64_text(w, r->read_len);
-    sf_json_write_key(w, SF_STR("inspectedSpans"));
-    sf_json_write_u64_text(w, r->n_inspected_spans);
-    if (r->n_blocks)
-        sf_json_write_key_u64(w, SF_STR("totalBlocks"), r->n_blocks);
-    sf_json_write_key_u64(w, SF_STR("completedJobs"), 1);
-    sf_json_write_key_u64(w, SF_STR("totalJobs"), 1);
-    sf_json_write_object_end(w);
+    return (struct sf_inspected){r->n_inspected_traces, r->n_inspected_spans, r->read_len,
+                                 r->n_blocks};
 }
 
 void sf_search_result_json(const struct sf_search_result *r, struct sf_buf *out)
@@ -124,7 +114,7 @@ void sf_search_result_json(const struct sf_search_result *r, struct sf_buf *out)
     for (uint32_t i = 0; i < r->n_traces; i++)
         json_trace(&w, &r->traces[i]);
     sf_json_write_array_end(&w);
-    json_metrics(&w, r);
+    sf_inspected_json(&w, inspected(r));
     sf_json_write_object_end(&w);
 }
 
@@ -187,15 +177,7 @@ static void pb_trace(struct sf_buf *out, const struct sf_found_trace *t)
 
 void sf_search_result_pb(const struct sf_search_result *r, struct sf_buf *out)
 {
-    size_t mark;
     for (uint32_t i = 0; i < r->n_traces; i++)
         pb_trace(out, &r->traces[i]);
-    mark = sf_pb_write_begin(out, 2);
-    sf_pb_write_u64(out, 1, r->n_inspected_traces);
-    sf_pb_write_u64(out, 2, r->read_len);
-    sf_pb_write_u64(out, 3, r->n_blocks);
-    sf_pb_write_u64(out, 4, 1);
-    sf_pb_write_u64(out, 5, 1);
-    sf_pb_write_u64(out, 7, r->n_inspected_spans);
-    sf_pb_write_end(out, mark);
+    sf_inspected_pb(out, inspected(r));
 }

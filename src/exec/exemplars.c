@@ -1,0 +1,74 @@
+#include "exec/exemplars.h"
+
+#include "exec/eval_attr.h"
+#include "exec/static_value.h"
+#include "query/attr_text.h"
+
+enum { PER_PIECE = 2, ALL_PER_PIECE = 16 };
+
+void sf_exemplars_init(struct sf_exemplars *x)
+{
+    static const struct sf_query_attr trace_id = {SF_SCOPE_INTRINSIC, SF_INTRINSIC_TRACE_ID, {0}};
+    if (!x->n_max)
+        return;
+    sf_touched_add(&x->touched, &trace_id);
+    x->n_pieces = x->n_max > 1 ? x->n_max / 2 : 1;
+    x->counts = sf_arena_new(x->req, x->n_pieces);
+    x->keys = sf_arena_new_n(x->req, x->touched.n, sizeof(*x->keys));
+    if (!x->counts || !x->keys) {
+        x->n_max = 0;
+        return;
+    }
+    for (uint32_t i = 0; i < x->touched.n; i++)
+        x->keys[i] = sf_query_attr_text(&x->touched.attrs[i], x->req);
+}
+
+static bool describe(struct sf_exemplars *x, const struct sf_trace_view *v, uint32_t span,
+                     struct sf_attrs *out)
+{
+    struct sf_attr *list = sf_arena_new_n(x->req, x->touched.n, sizeof(*list));
+    uint32_t n = 0;
+    if (!list)
+        return false;
+    for (uint32_t i = 0; i < x->touched.n; i++) {
+        char text[SF_EVAL_TEXT_LEN];
+        struct sf_static val = sf_eval_attr_one(&x->touched.attrs[i], v, span, text);
+        if (val.type == SF_TYPE_NIL)
+            continue;
+        list[n].key = x->keys[i];
+        if (!sf_static_to_value(x->req, val, &list[n].val))
+            return false;
+        n++;
+    }
+    *out = (struct sf_attrs){list, n};
+    return true;
+}
+
+bool sf_exemplars_add(struct sf_exemplars *x, struct sf_table_series *s,
+                      const struct sf_trace_view *v, uint32_t span, double value)
+{
+    const struct sf_metrics_window *w = x->window;
+    int64_t at_ns = (int64_t)v->spans[span].start_ns;
+    struct sf_kept_exemplar *kept;
+    uint64_t piece;
+    if (!x->n_max)
+        return false;
+    /* Both factors are small: days in ns, and at most a hundred pieces. */
+    piece = (uint64_t)(at_ns - w->from_ns) * x->n_pieces / ((uint64_t)(w->to_ns - w->from_ns) + 1);
+    if (x->counts[piece] >= ALL_PER_PIECE)
+        return false;
+    if (!s->exemplar_counts)
+        s->exemplar_counts = sf_arena_new(x->req, x->n_pieces);
+    if (!s->exemplar_counts || s->exemplar_counts[piece] >= PER_PIECE)
+        return false;
+    kept = sf_arena_new(x->req, sizeof(*kept));
+    if (!kept || !describe(x, v, span, &kept->is.labels))
+        return false;
+    kept->is.value = value;
+    kept->is.time_ns = at_ns;
+    kept->next = s->exemplars;
+    s->exemplars = kept;
+    s->exemplar_counts[piece]++;
+    x->counts[piece]++;
+    return true;
+}

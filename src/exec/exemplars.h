@@ -1,0 +1,26 @@
+/* exemplars.h - a few spans kept beside the numbers they were counted in.
+ *
+ * At most one of a trace; in each of n/2 pieces of the time at most two of a series, and not many
+ * more of all, so that they are spread over the whole range however the spans come. What is above
+ * n in the end is thinned evenly. */
+#pragma once
+#include "exec/metrics_table.h"
+#include "exec/metrics_window.h"
+#include "exec/touched.h"
+#include "exec/trace_view.h"
+
+struct sf_exemplars {
+    const struct sf_metrics_window *window;
+    uint32_t n_max; /* 0: none are kept */
+    struct sf_touched touched;
+    sf_str *keys; /* what the touched attributes are called */
+    uint32_t n_pieces;
+    uint8_t *counts; /* of all series, by piece */
+    struct sf_arena *req;
+};
+
+/* After n_max and `touched` are set. Without room nothing is kept: n_max becomes 0. */
+void sf_exemplars_init(struct sf_exemplars *x);
+/* Keeps the span when there is room for it. `value` NaN: it will be that of its sample. */
+bool sf_exemplars_add(struct sf_exemplars *x, struct sf_table_series *s,
+                      const struct sf_trace_view *v, uint32_t span, double value);

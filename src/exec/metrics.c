@@ -1,0 +1,211 @@
+#include "exec/metrics.h"
+
+#include <math.h>
+
+#include "base/limits.h"
+#include "exec/metrics_count.h"
+
+enum { MAX_EXEMPLARS = 100 };
+
+struct run {
+    struct sf_store *store;
+    const struct sf_metrics_ask *ask;
+    struct sf_query_ctx *q;
+    struct sf_eval *eval;
+    struct sf_arena table; /* of the query being counted */
+    uint32_t n_exemplars;
+    struct sf_metrics_result *result;
+    struct sf_why *why;
+};
+
+static void note(struct sf_metrics_result *r, sf_str text)
+{
+    if (!r->is_partial)
+        r->note = text;
+    r->is_partial = true;
+}
+
+/* Chains like a + b + c lean to the left; nesting to the right is bounded by the parser. */
+static uint32_t count_queries(const struct sf_metrics *m)
+{
+    uint32_t n = 0;
+    for (; m->kind == SF_METRICS_BINARY && n <= SF_LIMIT_METRICS_QUERIES; m = m->left)
+        n += count_queries(m->right);
+    return n + 1;
+}
+
+static enum sf_err count(struct run *r, const struct sf_metrics *m, struct sf_metrics_set *out)
+{
+    struct sf_metrics_count c = {
+        .query = m,
+        .window = &r->ask->window,
+        .eval = r->eval,
+        .q = r->q,
+        .scratch = r->ask->scratch,
+        .table = {.req = &r->table},
+        .exemplars = {.window = &r->ask->window, .n_max = r->n_exemplars, .req = r->q->req}};
+    enum sf_err err;
+    sf_arena_reset(&r->table);
+    err = sf_metrics_count_run(&c, r->store, r->why);
+    sf_buf_done(&c.key);
+    if (err)
+        return err;
+    if (m->metric.fn == SF_FN_COMPARE)
+        sf_metrics_compare_finish(&c, out);
+    else
+        sf_metrics_count_finish(&c, out);
+    r->result->n_inspected_traces += c.n_traces;
+    r->result->n_inspected_spans += c.n_spans;
+    if (c.is_late)
+        note(r->result, SF_STR("the query's time was up: older spans were not counted"));
+    if (c.is_lossy)
+        note(r->result, SF_STR("an attribute has too many values to count them all: some of its "
+                               "values are missing"));
+    if (c.table.is_full)
+        note(r->result, SF_STR("the query's memory is used up: series are missing and values may "
+                               "be too low; narrow the filter, the time or by()"));
+    return SF_OK;
+}
+
+static enum sf_err evaluate(struct run *r, const struct sf_metrics *m, struct sf_metrics_set *out)
+{
+    enum sf_err err = SF_OK;
+    *out = (struct sf_metrics_set){.req = r->q->req, .n_steps = r->ask->window.n_steps};
+    if (m->kind == SF_METRICS_NUMBER) {
+        out->is_number = true;
+        out->number = m->number;
+        return SF_OK;
+    }
+    if (m->kind == SF_METRICS_BINARY) {
+        struct sf_metrics_set left, right;
+        err = evaluate(r, m->left, &left);
+        if (!err)
+            err = evaluate(r, m->right, &right);
+        if (!err)
+            err = sf_metrics_set_combine(m->op, &left, &right, out, r->why);
+    } else {
+        err = count(r, m, out);
+    }
+    for (uint32_t i = 0; !err && i < m->n_seconds; i++)
+        err = sf_metrics_set_second(out, &m->seconds[i], r->why);
+    return err;
+}
+
+/* ---- what is left to do at the end ---- */
+
+/* Exemplars get their value and lose their place where there is no sample; of too many an even
+ * share stays. */
+static void settle_exemplars(const struct run *r, struct sf_metrics_set *set)
+{
+    uint64_t total = 0, at = 0, n_max = r->n_exemplars;
+    for (uint32_t i = 0; i < set->n; i++) {
+        struct sf_metric_series *s = &set->list[i];
+        uint32_t n = 0, step;
+        for (uint32_t k = 0; k < s->n_exemplars; k++) {
+            struct sf_metric_exemplar e = s->exemplars[k];
+            if (!sf_metrics_window_place(&r->ask->window, (uint64_t)e.time_ns, &step) ||
+                isnan(s->values[step]))
+                continue;
+            if (isnan(e.value))
+                e.value = s->values[step];
+            s->exemplars[n++] = e;
+        }
+        s->n_exemplars = n;
+        total += n;
+    }
+    for (uint32_t i = 0; i < set->n && total > n_max; i++) {
+        struct sf_metric_series *s = &set->list[i];
+        uint32_t n = 0;
+        for (uint32_t k = 0; k < s->n_exemplars; k++, at++) {
+            if ((at + 1) * n_max / total > at * n_max / total)
+                s->exemplars[n++] = s->exemplars[k];
+        }
+        s->n_exemplars = n;
+    }
+}
+
+static void cut(struct run *r, struct sf_metrics_set *set)
+{
+    uint32_t max = r->ask->max_series && r->ask->max_series < SF_LIMIT_METRICS_SERIES
+                       ? r->ask->max_series
+                       : SF_LIMIT_METRICS_SERIES;
+    sf_str text;
+    if (set->is_cut)
+        note(r->result, SF_STR("the answer outgrew the query's memory: series are missing"));
+    if (set->n <= max)
+        return;
+    set->n = max;
+    if (!sf_arena_print(r->q->req, &text,
+                        "Response exceeds maximum series limit of %u, a partial response is "
+                        "returned. Warning: the accuracy of each individual value is not "
+                        "guaranteed.",
+                        max))
+        text = SF_STR("Response exceeds maximum series limit, a partial response is returned.");
+    note(r->result, text);
+}
+
+static uint32_t wanted_exemplars(const struct sf_metrics_ask *ask)
+{
+    uint32_t n = ask->n_exemplars;
+    for (uint32_t i = 0; i < ask->query->n_hints; i++) {
+        const struct sf_hint *h = &ask->query->hints[i];
+        if (!sf_str_eq(h->name, SF_STR("exemplars")))
+            continue;
+        if (h->val.type == SF_TYPE_BOOL)
+            n = h->val.is_true ? (n ? n : MAX_EXEMPLARS) : 0;
+        else if (h->val.type == SF_TYPE_INT && h->val.i64 >= 0)
+            n = h->val.i64 < MAX_EXEMPLARS ? (uint32_t)h->val.i64 : MAX_EXEMPLARS;
+    }
+    if (ask->window.is_instant)
+        return 0;
+    return n < MAX_EXEMPLARS ? n : MAX_EXEMPLARS;
+}
+
+static enum sf_err run_all(struct run *r, struct sf_metrics_set *set)
+{
+    enum sf_err err = sf_eval_new(r->ask->query, &r->eval, r->why);
+    if (!err && !sf_arena_init(&r->table, r->q->req->cap / 2))
+        err = sf_fail(r->why, SF_ERR_NOMEM, "no memory for the query");
+    if (!err)
+        err = evaluate(r, r->ask->query->metrics, set);
+    sf_eval_free(r->eval);
+    sf_arena_done(&r->table);
+    return err;
+}
+
+enum sf_err sf_metrics_run(struct sf_store *store, const struct sf_metrics_ask *ask,
+                           struct sf_query_ctx *q, struct sf_metrics_result *out,
+                           struct sf_why *why)
+{
+    struct sf_metrics_result result = {.n_steps = ask->window.n_steps,
+                                       .from_ns = ask->window.from_ns,
+                                       .step_ns = ask->window.step_ns};
+    struct run r = {.store = store,
+                    .ask = ask,
+                    .q = q,
+                    .n_exemplars = wanted_exemplars(ask),
+                    .result = &result,
+                    .why = why};
+    struct sf_metrics_set set = {0};
+    enum sf_err err;
+    if (!ask->query->metrics)
+        return sf_fail(why, SF_ERR_INPUT,
+                       "not a metrics query: end it with | rate() or another metrics function");
+    if (count_queries(ask->query->metrics) > SF_LIMIT_METRICS_QUERIES)
+        return sf_fail(why, SF_ERR_INPUT, "more than %d metrics queries in one expression",
+                       SF_LIMIT_METRICS_QUERIES);
+    err = run_all(&r, &set);
+    if (err)
+        return err;
+    sf_metrics_set_sort(&set);
+    cut(&r, &set);
+    settle_exemplars(&r, &set);
+    if (!q->is_exact)
+        note(&result, SF_STR("some of the stored spans are thinned out or could not be read"));
+    result.series = set.list;
+    result.n_series = set.n;
+    result.read_len = q->stats.read_len;
+    result.n_blocks = q->stats.n_blocks;
+    *out = result;
+    return SF_OK;
+}

@@ -1,0 +1,417 @@
+#include "exec/metrics_count.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "exec/eval_attr.h"
+#include "exec/pushdown.h"
+#include "exec/static_value.h"
+#include "exec/trace_stream.h"
+#include "query/attr_text.h"
+
+static bool takes_attr(enum sf_metric_fn fn)
+{
+    return fn >= SF_FN_MIN && fn <= SF_FN_HISTOGRAM;
+}
+
+static bool has_buckets(enum sf_metric_fn fn)
+{
+    return fn == SF_FN_QUANTILE || fn == SF_FN_HISTOGRAM;
+}
+
+static bool is_duration(const struct sf_query_attr *a)
+{
+    return a->intrinsic == SF_INTRINSIC_DURATION || a->intrinsic == SF_INTRINSIC_TRACE_DURATION ||
+           a->intrinsic == SF_INTRINSIC_EVENT_TIME;
+}
+
+/* ---- one span ---- */
+
+void sf_metrics_key_add(struct sf_buf *key, struct sf_static v)
+{
+    uint64_t bits = 0;
+    sf_buf_add_u8(key, (uint8_t)v.type);
+    switch (v.type) {
+    case SF_TYPE_NIL: return;
+    case SF_TYPE_STRING:
+        sf_buf_add_u32le(key, (uint32_t)v.str.len);
+        sf_buf_add_str(key, v.str);
+        return;
+    case SF_TYPE_BOOL: sf_buf_add_u8(key, v.is_true); return;
+    case SF_TYPE_FLOAT: memcpy(&bits, &v.f64, sizeof(bits)); break;
+    default: bits = (uint64_t)v.i64; break;
+    }
+    sf_buf_add_u64le(key, bits);
+}
+
+/* What is measured on the span: all durations in seconds. `out_bucket` is the exponent of the
+ * smallest power of two that holds it. False: nothing this function can use. */
+static bool measure(const struct sf_metrics_count *c, const struct sf_trace_view *v, uint32_t span,
+                    double *out, uint8_t *out_bucket)
+{
+    const struct sf_metric *m = &c->query->metric;
+    char text[SF_EVAL_TEXT_LEN];
+    struct sf_static val = sf_eval_attr_one(&m->attr, v, span, text);
+    switch (val.type) {
+    case SF_TYPE_INT: *out = (double)val.i64; break;
+    case SF_TYPE_DURATION: *out = (double)val.i64 / 1e9; break;
+    case SF_TYPE_FLOAT: *out = val.f64; return !isnan(val.f64) && !has_buckets(m->fn);
+    default: return false;
+    }
+    if (!has_buckets(m->fn))
+        return true;
+    if (val.i64 < 2)
+        return false;
+    *out_bucket = (uint8_t)(64 - __builtin_clzll((uint64_t)val.i64 - 1));
+    return true;
+}
+
+static bool label_series(struct sf_metrics_count *c, struct sf_table_series *s,
+                         const struct sf_static *vals)
+{
+    const struct sf_metric *m = &c->query->metric;
+    struct sf_attr *list = sf_arena_new_n(c->table.req, m->n_by + 1, sizeof(*list));
+    uint32_t n = 0;
+    if (!list)
+        return false;
+    for (uint32_t i = 0; i < m->n_by; i++) {
+        if (vals[i].type == SF_TYPE_NIL)
+            continue;
+        list[n].key = c->by_keys[i];
+        if (!sf_static_to_value(c->table.req, vals[i], &list[n].val))
+            return false;
+        n++;
+    }
+    if (n == 0 && m->n_by)
+        list[n++] = (struct sf_attr){c->by_keys[0], {.type = SF_VALUE_STR, .str = SF_STR("nil")}};
+    s->labels = (struct sf_attrs){list, n};
+    s->has_labels = true;
+    return true;
+}
+
+static void count_into(enum sf_metric_fn fn, struct sf_metrics_cell *cell, double value)
+{
+    if (fn == SF_FN_SUM || fn == SF_FN_AVG)
+        cell->value += value;
+    else if (cell->n == 0 || (fn == SF_FN_MIN ? value < cell->value : value > cell->value))
+        cell->value = value;
+    cell->n++;
+}
+
+static void count_span(struct sf_metrics_count *c, const struct sf_trace_view *v, uint32_t span,
+                       bool *has_exemplar)
+{
+    const struct sf_metric *m = &c->query->metric;
+    struct sf_static vals[SF_METRICS_BY];
+    char texts[SF_METRICS_BY][SF_EVAL_TEXT_LEN];
+    struct sf_table_series *s;
+    struct sf_metrics_cell *cell;
+    double value = 1;
+    uint8_t bucket = 0;
+    uint32_t step;
+    if (!sf_metrics_window_place(c->window, v->spans[span].start_ns, &step))
+        return;
+    c->n_counted++;
+    if (m->fn == SF_FN_COMPARE) {
+        sf_metrics_compare_span(c, v, span, step, has_exemplar);
+        return;
+    }
+    if (takes_attr(m->fn) && !measure(c, v, span, &value, &bucket))
+        return;
+    sf_buf_reset(&c->key);
+    for (uint32_t i = 0; i < m->n_by; i++) {
+        vals[i] = sf_eval_attr_one(&m->by[i], v, span, texts[i]);
+        sf_metrics_key_add(&c->key, vals[i]);
+    }
+    sf_buf_add_u8(&c->key, bucket); /* last, so that buckets of one group differ there only */
+    if (!sf_buf_ok(&c->key)) {
+        c->err = c->key.err;
+        return;
+    }
+    s = sf_metrics_table_series(&c->table, sf_buf_str(&c->key));
+    if (!s)
+        return;
+    if (!s->has_labels && !label_series(c, s, vals)) {
+        c->table.is_full = true;
+        return;
+    }
+    cell = sf_metrics_table_cell(&c->table, s, step);
+    if (!cell)
+        return;
+    count_into(m->fn, cell, value);
+    s->n++;
+    if (!*has_exemplar)
+        *has_exemplar = sf_exemplars_add(&c->exemplars, s, v, span,
+                                         takes_attr(m->fn) ? value : NAN);
+}
+
+/* ---- all spans ---- */
+
+static enum sf_err walk(struct sf_metrics_count *c, struct sf_trace_stream *stream, bool has_tree,
+                        struct sf_why *why)
+{
+    struct sf_trace_view v;
+    enum sf_err err = SF_OK;
+    while (sf_trace_stream_next(stream, &v, &err, why)) {
+        struct sf_spansets sets = {0};
+        bool has_exemplar = false;
+        if (has_tree)
+            err = sf_trace_view_link(&v, stream->req, why);
+        if (!err)
+            err = sf_eval_pipeline(c->eval, c->query->pipeline, &v, stream->req, &sets, why);
+        if (err)
+            return err;
+        for (uint32_t i = 0; i < sets.n; i++) {
+            for (uint32_t k = 0; k < sets.list[i].n_spans; k++)
+                count_span(c, &v, sets.list[i].spans[k], &has_exemplar);
+        }
+        if (c->err)
+            return sf_fail(why, c->err, "no memory for the query");
+    }
+    if (err == SF_ERR_DEADLINE && c->n_counted) {
+        c->is_late = true;
+        return SF_OK;
+    }
+    return err ? err : sf_eval_fault(c->eval, why);
+}
+
+/* The store wants a condition and the time on one span. That is what counted spans satisfy when
+ * they come out of plain filters; a structural query may find them beside the condition. */
+static bool is_plain(const struct sf_spanset *s)
+{
+    if (s->op == SF_SPANSET_OR)
+        return is_plain(s->left) && is_plain(s->right);
+    return s->op == SF_SPANSET_FILTER;
+}
+
+static uint32_t columns_of(const struct sf_metrics_count *c)
+{
+    const struct sf_metric *m = &c->query->metric;
+    uint32_t columns = sf_pushdown_columns(c->query->pipeline);
+    for (uint32_t i = 0; i < c->exemplars.touched.n; i++)
+        columns |= sf_pushdown_attr_columns(&c->exemplars.touched.attrs[i]);
+    if (m->fn == SF_FN_COMPARE)
+        columns |= sf_metrics_compare_columns();
+    return columns;
+}
+
+static enum sf_err prepare(struct sf_metrics_count *c, struct sf_why *why)
+{
+    const struct sf_metric *m = &c->query->metric;
+    SF_ASSERT(m->n_by <= SF_METRICS_BY);
+    for (uint32_t i = 0; i < m->n_by; i++) {
+        c->by_keys[i] = sf_query_attr_text(&m->by[i], c->q->req);
+        if (!c->by_keys[i].len)
+            return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
+        sf_touched_add(&c->exemplars.touched, &m->by[i]);
+    }
+    if (takes_attr(m->fn))
+        sf_touched_add(&c->exemplars.touched, &m->attr);
+    sf_touched_add_expr(&c->exemplars.touched, m->selection);
+    sf_touched_add_pipeline(&c->exemplars.touched, c->query->pipeline);
+    sf_exemplars_init(&c->exemplars);
+    return SF_OK;
+}
+
+enum sf_err sf_metrics_count_run(struct sf_metrics_count *c, struct sf_store *store,
+                                 struct sf_why *why)
+{
+    const struct sf_pipeline *p = c->query->pipeline;
+    struct sf_pushdown down = sf_pushdown_make(p, c->q->req);
+    bool is_pushed = p->n_stages && p->stages[0].kind == SF_STAGE_SPANSET &&
+                     is_plain(p->stages[0].spanset);
+    struct sf_trace_stream stream = {.req = c->scratch};
+    enum sf_err err = prepare(c, why);
+    struct sf_span_query query = {.from_ns = c->window->from_ns,
+                                  .to_ns = c->window->to_ns,
+                                  .conds = is_pushed ? down.conds : NULL,
+                                  .n_conds = is_pushed ? down.n : 0,
+                                  .is_all = !is_pushed || down.is_all,
+                                  .has_whole_traces = true,
+                                  .is_newest_first = true,
+                                  .columns = columns_of(c)};
+    bool has_tree = sf_touched_needs_tree(&c->exemplars.touched) ||
+                    c->query->metric.fn == SF_FN_COMPARE;
+    if (err || down.is_never)
+        return err;
+    err = store->ops->span_scan(store, &query, c->q, &stream.cursor, why);
+    if (err)
+        return err;
+    err = walk(c, &stream, has_tree, why);
+    stream.cursor->close(stream.cursor);
+    c->n_traces = stream.n_traces;
+    c->n_spans = stream.n_spans;
+    return err;
+}
+
+/* ---- finished series ---- */
+
+static int compare_times(const void *a, const void *b)
+{
+    const struct sf_metric_exemplar *x = a, *y = b;
+    return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+}
+
+void sf_metrics_take_exemplars(const struct sf_table_series *from, struct sf_arena *req,
+                               struct sf_metric_series *to)
+{
+    uint32_t n = to->n_exemplars;
+    struct sf_metric_exemplar *list;
+    for (const struct sf_kept_exemplar *k = from->exemplars; k; k = k->next)
+        n++;
+    list = n > to->n_exemplars ? sf_arena_new_n(req, n, sizeof(*list)) : NULL;
+    if (!list)
+        return;
+    if (to->n_exemplars)
+        memcpy(list, to->exemplars, to->n_exemplars * sizeof(*list));
+    n = to->n_exemplars;
+    for (const struct sf_kept_exemplar *k = from->exemplars; k; k = k->next)
+        list[n++] = k->is;
+    qsort(list, n, sizeof(*list), compare_times);
+    to->exemplars = list;
+    to->n_exemplars = n;
+}
+
+static double finished(const struct sf_metrics_count *c, struct sf_metrics_cell cell)
+{
+    switch (c->query->metric.fn) {
+    case SF_FN_RATE: return (double)cell.n / ((double)c->window->step_ns / 1e9);
+    case SF_FN_MIN:
+    case SF_FN_MAX:
+    case SF_FN_SUM: return cell.n ? cell.value : NAN;
+    case SF_FN_AVG: return cell.n ? cell.value / (double)cell.n : NAN;
+    default: return (double)cell.n;
+    }
+}
+
+static double bound_of(const struct sf_metrics_count *c, const struct sf_table_series *s)
+{
+    double bound = ldexp(1, (uint8_t)s->key.p[s->key.len - 1]);
+    return is_duration(&c->query->metric.attr) ? bound / 1e9 : bound;
+}
+
+static struct sf_attr extra_label(const struct sf_metrics_count *c, const struct sf_table_series *s)
+{
+    static const char *const names[SF_FNS] = {
+        [SF_FN_RATE] = "rate",         [SF_FN_COUNT] = "count_over_time",
+        [SF_FN_MIN] = "min_over_time", [SF_FN_MAX] = "max_over_time",
+        [SF_FN_SUM] = "sum_over_time", [SF_FN_AVG] = "avg_over_time"};
+    const struct sf_metric *m = &c->query->metric;
+    if (m->fn == SF_FN_HISTOGRAM)
+        return (struct sf_attr){SF_STR("__bucket"),
+                                {.type = SF_VALUE_DOUBLE, .f64 = bound_of(c, s)}};
+    if (m->n_by)
+        return (struct sf_attr){0};
+    return (struct sf_attr){SF_STR("__name__"),
+                            {.type = SF_VALUE_STR, .str = sf_str_from(names[m->fn])}};
+}
+
+static void finish_plain(struct sf_metrics_count *c, struct sf_metrics_set *out)
+{
+    for (uint32_t i = 0; i < c->table.n_series; i++) {
+        const struct sf_table_series *from = c->table.series[i];
+        struct sf_metric_series *to;
+        if (!from->n)
+            continue;
+        to = sf_metrics_set_add(out, from->labels, extra_label(c, from));
+        if (!to)
+            return;
+        for (uint32_t step = 0; step < out->n_steps; step++)
+            to->values[step] = finished(c, sf_metrics_table_get(&c->table, from, step));
+        sf_metrics_take_exemplars(from, out->req, to);
+    }
+}
+
+/* ---- quantiles: a group is the series that differ in their bucket only ---- */
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct sf_table_series *const *x = a, *const *y = b;
+    return sf_str_cmp((*x)->key, (*y)->key);
+}
+
+static bool is_same_group(const struct sf_table_series *a, const struct sf_table_series *b)
+{
+    return a->key.len == b->key.len && memcmp(a->key.p, b->key.p, a->key.len - 1) == 0;
+}
+
+static double quantile(const struct sf_metrics_count *c, struct sf_table_series *const *group,
+                       uint32_t n, uint32_t step, double q)
+{
+    uint64_t total = 0, below = 0;
+    double rank, last_bound = 0;
+    for (uint32_t i = 0; i < n; i++)
+        total += sf_metrics_table_get(&c->table, group[i], step).n;
+    if (total == 0)
+        return 0;
+    rank = fmax(1, ceil(q * (double)total - 1e-9 * (double)total)); /* 0.07 * 100 is 7 */
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t in_bucket = sf_metrics_table_get(&c->table, group[i], step).n;
+        double bound = bound_of(c, group[i]);
+        if (in_bucket == 0)
+            continue;
+        if (rank == (double)(below + in_bucket))
+            return bound;
+        if (rank < (double)(below + in_bucket)) {
+            double high = log2(bound), low = last_bound > 0 ? log2(last_bound) : high - 1;
+            return exp2(low + (high - low) * (rank - (double)below) / (double)in_bucket);
+        }
+        below += in_bucket;
+        last_bound = bound;
+    }
+    return last_bound;
+}
+
+/* Each exemplar goes to the lowest quantile that is not below it. */
+static void share_exemplars(struct sf_metrics_count *c, struct sf_metrics_set *out, uint32_t first,
+                            const struct sf_table_series *from)
+{
+    for (const struct sf_kept_exemplar *k = from->exemplars; k; k = k->next) {
+        struct sf_kept_exemplar one = {.is = k->is};
+        struct sf_table_series alone = {.exemplars = &one};
+        uint32_t best = out->n - 1, step;
+        if (!sf_metrics_window_place(c->window, (uint64_t)k->is.time_ns, &step))
+            continue;
+        for (uint32_t i = first; i < out->n; i++) {
+            double at = out->list[i].values[step], best_at = out->list[best].values[step];
+            if (at >= k->is.value && (best_at < k->is.value || at < best_at))
+                best = i;
+        }
+        sf_metrics_take_exemplars(&alone, out->req, &out->list[best]);
+    }
+}
+
+static void finish_quantiles(struct sf_metrics_count *c, struct sf_metrics_set *out)
+{
+    const struct sf_metric *m = &c->query->metric;
+    struct sf_table_series **list = c->table.series;
+    uint32_t n;
+    if (c->table.n_series)
+        qsort(list, c->table.n_series, sizeof(struct sf_table_series *), compare_keys);
+    for (uint32_t at = 0; at < c->table.n_series; at += n) {
+        uint32_t first = out->n;
+        for (n = 1; at + n < c->table.n_series && is_same_group(list[at], list[at + n]);)
+            n++;
+        for (uint32_t i = 0; i < m->n_quantiles; i++) {
+            struct sf_attr p = {SF_STR("p"), {.type = SF_VALUE_DOUBLE, .f64 = m->quantiles[i]}};
+            struct sf_metric_series *to = sf_metrics_set_add(out, list[at]->labels, p);
+            if (!to)
+                return;
+            for (uint32_t step = 0; step < out->n_steps; step++)
+                to->values[step] = quantile(c, list + at, n, step, m->quantiles[i]);
+        }
+        for (uint32_t i = 0; i < n; i++)
+            share_exemplars(c, out, first, list[at + i]);
+    }
+}
+
+void sf_metrics_count_finish(struct sf_metrics_count *c, struct sf_metrics_set *out)
+{
+    if (c->query->metric.fn == SF_FN_QUANTILE)
+        finish_quantiles(c, out);
+    else
+        finish_plain(c, out);
+    sf_metrics_set_drop_empty(out);
+}

@@ -1,0 +1,42 @@
+/* metrics_count.h - one metrics query: spans of the store into a table, the table into series. */
+#pragma once
+#include "exec/eval.h"
+#include "exec/exemplars.h"
+#include "exec/metrics_set.h"
+#include "store/store.h"
+
+enum { SF_METRICS_BY = 8 };
+
+struct sf_metrics_count {
+    const struct sf_metrics *query; /* of kind QUERY */
+    const struct sf_metrics_window *window;
+    struct sf_eval *eval;
+    struct sf_query_ctx *q;
+    struct sf_arena *scratch; /* for the trace in hand */
+    struct sf_metrics_table table;
+    struct sf_exemplars exemplars;
+    sf_str by_keys[SF_METRICS_BY];
+    struct sf_buf key;          /* of the series in hand; owned */
+    uint64_t n_counted;         /* spans */
+    uint64_t n_traces, n_spans; /* looked at */
+    bool is_late;               /* the deadline passed after something was counted */
+    bool is_lossy;              /* compare: an attribute has too many values to count them all */
+    enum sf_err err;            /* memory that ran out while counting */
+};
+
+/* table.req, exemplars.n_max and exemplars.req are set. The caller empties `key` in the end. */
+enum sf_err sf_metrics_count_run(struct sf_metrics_count *c, struct sf_store *store,
+                                 struct sf_why *why);
+/* The finished series; compare() has a file of its own. */
+void sf_metrics_count_finish(struct sf_metrics_count *c, struct sf_metrics_set *out);
+/* Moves the exemplars a series kept into its finished form. */
+void sf_metrics_take_exemplars(const struct sf_table_series *from, struct sf_arena *req,
+                               struct sf_metric_series *to);
+/* A value as bytes of a series' key. */
+void sf_metrics_key_add(struct sf_buf *key, struct sf_static v);
+
+/* metrics_compare.c */
+void sf_metrics_compare_span(struct sf_metrics_count *c, const struct sf_trace_view *v,
+                             uint32_t span, uint32_t step, bool *has_exemplar);
+void sf_metrics_compare_finish(struct sf_metrics_count *c, struct sf_metrics_set *out);
+uint32_t sf_metrics_compare_columns(void);

@@ -1,0 +1,56 @@
+/* metrics_table.h - numbers by series and step, as they are counted.
+ *
+ * Series are told apart by a key of bytes. Most series have values in few of the steps, so cells
+ * come in short pages that exist only where something was counted. All of it lives in one arena;
+ * when that is full the table says so and counts no more new things. */
+#pragma once
+#include "base/arena.h"
+#include "model/metrics_result.h"
+
+struct sf_metrics_cell {
+    double value;
+    uint64_t n; /* how often it was counted into; 0: never */
+};
+
+struct sf_kept_exemplar {
+    struct sf_metric_exemplar is;
+    struct sf_kept_exemplar *next;
+};
+
+struct sf_table_series {
+    sf_str key;
+    uint64_t hash;
+    uint32_t number;
+    struct sf_attrs labels; /* the caller's, who sees that it is new by has_labels */
+    bool has_labels;
+    uint32_t page_no; /* of the page in hand */
+    struct sf_metrics_cell *page;
+    uint64_t n;        /* sum of cells' n */
+    uint32_t n_values; /* compare: different values below this total */
+    struct sf_table_series *owner;
+    struct sf_kept_exemplar *exemplars;
+    uint8_t *exemplar_counts; /* per exemplar bucket of time */
+};
+
+struct sf_table_slot;
+
+struct sf_metrics_table { /* zero it, set `req` */
+    struct sf_arena *req;
+    struct sf_table_series **series; /* in order of appearance */
+    uint32_t n_series, cap_series;
+    uint32_t *index; /* open addressing: number + 1; 0 is free */
+    uint32_t n_index;
+    struct sf_table_slot *pages;
+    uint32_t n_pages, cap_pages;
+    bool is_full;
+};
+
+/* The series with that key, or NULL. */
+struct sf_table_series *sf_metrics_table_find(const struct sf_metrics_table *t, sf_str key);
+/* The same, made when it is new; NULL when the table is full. */
+struct sf_table_series *sf_metrics_table_series(struct sf_metrics_table *t, sf_str key);
+struct sf_metrics_cell *sf_metrics_table_cell(struct sf_metrics_table *t, struct sf_table_series *s,
+                                              uint32_t step);
+/* What was counted; a zeroed cell when nothing was. */
+struct sf_metrics_cell sf_metrics_table_get(const struct sf_metrics_table *t,
+                                            const struct sf_table_series *s, uint32_t step);

@@ -1,0 +1,27 @@
+/* metrics_result.h - what a TraceQL metrics query counted, ready to be written in any form. */
+#pragma once
+#include "model/value.h"
+
+struct sf_metric_exemplar { /* one span behind a sample */
+    struct sf_attrs labels;
+    double value;
+    int64_t time_ns; /* the span's start */
+};
+
+struct sf_metric_series {
+    struct sf_attrs labels;
+    double *values; /* one per step of the result; NaN: no sample */
+    struct sf_metric_exemplar *exemplars;
+    uint32_t n_exemplars;
+};
+
+struct sf_metrics_result {
+    struct sf_metric_series *series; /* by number of labels, then label by label */
+    uint32_t n_series;
+    uint32_t n_steps; /* an instant query has one */
+    int64_t from_ns;  /* step i covers (from + i * step, from + (i + 1) * step] ... */
+    int64_t step_ns;  /* ... and carries its right edge */
+    bool is_partial;  /* a limit was hit: `note` says which */
+    sf_str note;
+    uint64_t n_inspected_traces, n_inspected_spans, read_len, n_blocks;
+};

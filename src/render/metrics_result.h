@@ -1,0 +1,12 @@
+/* metrics_result.h - the answer of a metrics query, as Tempo's clients read it. Zero values are
+ * left out, as protobuf's JSON does; no field of ours: clients refuse those. */
+#pragma once
+#include "base/buf.h"
+#include "model/metrics_result.h"
+
+void sf_metrics_range_json(const struct sf_metrics_result *r, struct sf_buf *out);
+void sf_metrics_instant_json(const struct sf_metrics_result *r, struct sf_buf *out);
+void sf_metrics_range_pb(const struct sf_metrics_result *r,
+                         struct sf_buf *out); /* QueryRangeResponse */
+void sf_metrics_instant_pb(const struct sf_metrics_result *r,
+                           struct sf_buf *out); /* QueryInstantResponse */
