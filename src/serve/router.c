@@ -8,6 +8,7 @@
 #include "serve/auth.h"
 #include "serve/cors.h"
 #include "serve/erase.h"
+#include "serve/metrics_query.h"
 #include "serve/other_signals.h"
 #include "serve/otlp_traces.h"
 #include "serve/search.h"
@@ -52,6 +53,10 @@ static const struct sf_route routes[] = {
      sf_traces_own},
     {SF_METHOD_GET, "/api/search", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
      sf_search_handle},
+    {SF_METHOD_GET, "/api/metrics/query_range", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
+     sf_metrics_query_range},
+    {SF_METHOD_GET, "/api/metrics/query", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
+     sf_metrics_query_instant},
     {SF_METHOD_GET, "/api/v1/services", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
      sf_services_list},
     {SF_METHOD_POST, "/api/v1/erase", SF_MAY_ADMIN, SF_CLASS_QUERY, false, false, true,
