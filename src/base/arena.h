@@ -13,7 +13,7 @@
 
 struct sf_arena {
     uint8_t *base;
-    size_t at, cap; /* bytes used; bytes reserved */
+    size_t at, cap;  /* bytes used; bytes reserved */
     size_t poisoned; /* under the sanitizers: how far a reset has poisoned it */
 };
 

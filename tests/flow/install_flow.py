@@ -57,6 +57,15 @@ def test_the_example_configuration_is_valid():
         assert done.returncode == 0, done.stderr
 
 
+def test_the_readme_names_every_command():
+    said = subprocess.run([os.environ["SPANFLAME"], "--help"], capture_output=True, text=True, check=True).stdout
+    commands = [line.split()[0] for line in said.splitlines() if line.startswith("  ")]
+    with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as f:
+        readme = f.read()
+    assert "serve" in commands
+    assert [c for c in commands if f"| `spanflame {c}" not in readme] == []
+
+
 def test_nothing_lands_outside_bin_and_share():
     with tempfile.TemporaryDirectory() as root:
         assert {path.split("/")[0] for path in install(root)} <= {"bin", "share"}
