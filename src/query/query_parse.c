@@ -37,27 +37,114 @@ enum sf_err sf_query_parse(sf_str text, struct sf_arena *req, const struct sf_qu
     return SF_OK;
 }
 
-/* The longest prefix of conditions joined by && that parses: the text is cut at each && from the
- * right until what is left is whole. */
-const struct sf_expr *sf_query_parse_partial(sf_str text, struct sf_arena *req)
+/* ---- half-written filters ---- */
+
+enum { MAX_PARTS = 64 };
+
+static const struct sf_query *as_filter(sf_str text, struct sf_arena *req, bool *out_is_query)
 {
-    sf_str inner = sf_str_trim(text);
-    unsigned tries = 0;
-    if (inner.len > SF_LIMIT_QUERY_LEN || inner.len == 0 || inner.p[0] != '{')
+    const struct sf_query *q;
+    const struct sf_spanset *s;
+    *out_is_query = sf_query_parse(text, req, &q, NULL, NULL) == SF_OK;
+    if (!*out_is_query || !q->pipeline || q->pipeline->n_stages != 1 ||
+        q->pipeline->stages[0].kind != SF_STAGE_SPANSET)
         return NULL;
-    inner = sf_str_from_at(inner, 1);
-    if (inner.len && inner.p[inner.len - 1] == '}')
-        inner.len--;
-    while (inner.len && tries++ < 32) {
-        struct sf_why why;
-        struct sf_parser p = start(inner, req, &why);
-        const struct sf_expr *e = sf_parser_expr(&p);
-        size_t at = inner.len;
-        if (e && !p.err && p.token.kind == SF_TOKEN_END && sf_parser_check_filter(&p, e))
-            return e;
-        while (at >= 2 && !(inner.p[at - 1] == '&' && inner.p[at - 2] == '&'))
-            at--;
-        inner.len = at >= 2 ? at - 2 : 0;
+    s = q->pipeline->stages[0].spanset;
+    return s->op == SF_SPANSET_FILTER && s->filter ? q : NULL;
+}
+
+struct split {
+    sf_str parts[MAX_PARTS];
+    size_t n;
+    bool has_or; /* at the top: a part that is true makes all of it true */
+    size_t end;  /* of what is between the braces */
+};
+
+static size_t skip_string(sf_str text, size_t at)
+{
+    char quote = text.p[at++];
+    for (; at < text.len && text.p[at] != quote; at++) {
+        if (quote == '"' && text.p[at] == '\\')
+            at++;
     }
-    return NULL;
+    return at;
+}
+
+/* By hand, not by tokens: a lexer stops at the first that is not whole. */
+static void split_conditions(sf_str text, struct split *out)
+{
+    size_t from = 0, at = 0, depth = 0;
+    for (; at < text.len; at++) {
+        char c = text.p[at];
+        bool is_pair = at + 1 < text.len && text.p[at + 1] == c;
+        if (c == '"' || c == '`') {
+            at = skip_string(text, at);
+        } else if (c == '(') {
+            depth++;
+        } else if (c == ')' && depth) {
+            depth--;
+        } else if (c == '}') {
+            break;
+        } else if (depth == 0 && c == '|' && is_pair) {
+            out->has_or = true;
+        } else if (depth == 0 && c == '&' && is_pair && out->n < MAX_PARTS - 1) {
+            out->parts[out->n++] = sf_str_part(text, from, at - from);
+            from = ++at + 1;
+        }
+    }
+    out->end = at < text.len ? at : text.len;
+    out->parts[out->n++] = sf_str_part(text, from, out->end - from);
+}
+
+const struct sf_query *sf_query_parse_partial(sf_str text, struct sf_arena *req)
+{
+    struct split split = {0};
+    const struct sf_query *q;
+    sf_str kept = SF_STR_NONE, one;
+    size_t mark = req->at;
+    bool is_query;
+    text = sf_str_trim(text);
+    q = as_filter(text, req, &is_query);
+    if (is_query || text.len == 0 || text.p[0] != '{' || text.len > SF_LIMIT_QUERY_LEN)
+        return q;
+    text = sf_str_from_at(text, 1);
+    split_conditions(text, &split);
+    if (split.has_or || sf_str_from_at(text, split.end + 1).len)
+        return NULL;
+    for (size_t i = 0; i < split.n; i++) {
+        if (!sf_arena_print(req, &one, "{%.*s}", SF_STR_ARG(split.parts[i])))
+            return NULL;
+        if (!as_filter(one, req, &is_query))
+            continue;
+        if (!sf_arena_print(req, &kept, "%.*s%s%.*s", SF_STR_ARG(kept), kept.len ? "&&" : "",
+                            SF_STR_ARG(split.parts[i])))
+            return NULL;
+    }
+    if (kept.len == 0 || !sf_arena_print(req, &one, "{%.*s}", SF_STR_ARG(kept))) {
+        req->at = mark;
+        return NULL;
+    }
+    return as_filter(one, req, &is_query);
+}
+
+/* The parser of select() knows every spelling; it must have read one attribute and nothing else. */
+enum sf_err sf_query_parse_attr(sf_str text, struct sf_arena *req, struct sf_query_attr *out,
+                                struct sf_why *why)
+{
+    const struct sf_query *q;
+    const struct sf_stage *s;
+    sf_str whole;
+    if (text.len > SF_LIMIT_QUERY_LEN / 2 ||
+        !sf_arena_print(req, &whole, "{}|select(%.*s)", SF_STR_ARG(text)))
+        return sf_fail(why, SF_ERR_LIMIT, "attribute name is too long");
+    if (sf_query_parse(whole, req, &q, NULL, NULL) || !q->pipeline || q->pipeline->n_stages != 2 ||
+        q->n_hints)
+        return sf_fail(why, SF_ERR_INPUT, "%.*s is no attribute such as span.http.route or name",
+                       SF_STR_ARG(sf_str_part(text, 0, 100)));
+    s = &q->pipeline->stages[1];
+    if (s->kind != SF_STAGE_SELECT || s->n_attrs != 1)
+        return sf_fail(why, SF_ERR_INPUT, "%.*s is not one attribute",
+                       SF_STR_ARG(sf_str_part(text, 0, 100)));
+    *out = s->attrs[0];
+    return SF_OK;
 }

@@ -19,6 +19,11 @@ struct sf_query_fault { /* where a bad query is bad, for an underline; 1-based, 
 enum sf_err sf_query_parse(sf_str text, struct sf_arena *req, const struct sf_query **out,
                            struct sf_query_fault *out_fault, struct sf_why *why);
 
-/* Only `{ ... }` or nothing: what tag-value requests carry in `q`. Half-written text is tolerated:
- * conditions that are whole and joined by && are kept, the rest is ignored; NULL when none is. */
-const struct sf_expr *sf_query_parse_partial(sf_str text, struct sf_arena *req);
+/* What completion carries in `q`: one `{ ... }`, perhaps half-written. Conditions that are not
+ * whole count as true, so those joined to them by && are kept. The query is one stage, a filter;
+ * NULL when nothing is left of it, and for text of any other form: then nothing is filtered. */
+const struct sf_query *sf_query_parse_partial(sf_str text, struct sf_arena *req);
+
+/* One attribute or intrinsic as a query spells it: `span.a`, `.a`, `span."a b"`, `name`. INPUT. */
+enum sf_err sf_query_parse_attr(sf_str text, struct sf_arena *req, struct sf_query_attr *out,
+                                struct sf_why *why);

@@ -15,7 +15,8 @@ enum sf_route_class {
 
 struct sf_route {
     enum sf_method method; /* POST for gRPC */
-    const char *path;      /* "/api/traces/{}": {} is one segment, given as call->arg */
+    const char *path;      /* "/api/traces/{}": {} is one segment, given as call->arg; {*} may
+                            * hold slashes, as names of attributes do */
     unsigned scope;        /* SF_MAY_ bit; 0: anybody */
     enum sf_route_class class;
     bool is_grpc;

@@ -14,6 +14,7 @@
 #include "serve/search.h"
 #include "serve/self.h"
 #include "serve/services.h"
+#include "serve/tags.h"
 #include "serve/tenant.h"
 #include "serve/traces.h"
 
@@ -53,6 +54,14 @@ static const struct sf_route routes[] = {
      sf_traces_own},
     {SF_METHOD_GET, "/api/search", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
      sf_search_handle},
+    {SF_METHOD_GET, "/api/search/tags", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
+     sf_tags_handle_names_v1},
+    {SF_METHOD_GET, "/api/v2/search/tags", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
+     sf_tags_handle_names_v2},
+    {SF_METHOD_GET, "/api/search/tag/{*}/values", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
+     sf_tags_handle_values_v1},
+    {SF_METHOD_GET, "/api/v2/search/tag/{*}/values", SF_MAY_READ, SF_CLASS_QUERY, false, false,
+     true, sf_tags_handle_values_v2},
     {SF_METHOD_GET, "/api/metrics/query_range", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
      sf_metrics_query_range},
     {SF_METHOD_GET, "/api/metrics/query", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
@@ -109,15 +118,16 @@ int sf_router_http_of_grpc(int grpc_status)
 static bool path_matches(const char *pattern, sf_str path, sf_str *out_arg)
 {
     sf_str p = sf_str_from(pattern);
-    size_t at;
-    if (!sf_str_find(p, SF_STR("{}"), &at))
+    size_t at, end;
+    if (!sf_str_find_char(p, '{', &at) || !sf_str_find_char(p, '}', &end))
         return sf_str_eq(p, path);
-    sf_str before = sf_str_part(p, 0, at), after = sf_str_from_at(p, at + 2);
+    sf_str before = sf_str_part(p, 0, at), after = sf_str_from_at(p, end + 1);
     if (path.len <= before.len + after.len || !sf_str_starts(path, before) ||
         !sf_str_ends(path, after))
         return false;
     sf_str arg = sf_str_part(path, before.len, path.len - before.len - after.len);
-    if (sf_str_find_char(arg, '/', &at))
+    bool may_have_slashes = p.p[at + 1] == '*';
+    if (!may_have_slashes && sf_str_find_char(arg, '/', &at))
         return false;
     *out_arg = arg;
     return true;

@@ -175,6 +175,7 @@ struct sf_detail_cursor {
 struct sf_str_cursor { /* sorted, without repeats */
     bool (*next)(struct sf_str_cursor *c, struct sf_value *out);
     void (*close)(struct sf_str_cursor *c);
+    uint64_t n; /* rows that have what next() just gave, as far as counted; copies count too */
     enum sf_err err;
     struct sf_why why;
 };

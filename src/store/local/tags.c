@@ -17,7 +17,10 @@ enum { SET_CAP = 128 << 20, FIRST_SLOTS = 1024 };
 struct cursor {
     struct sf_str_cursor base;
     struct sf_arena arena; /* of the values */
-    struct sf_value *vals;
+    struct entry {
+        struct sf_value val;
+        uint64_t n; /* rows; taking a block's table back may wrap it for a moment */
+    } * entries;
     uint32_t n, cap, at;
     uint32_t *slots; /* open addressing: place + 1 */
     uint32_t n_slots;
@@ -51,11 +54,11 @@ static uint64_t hash_of(struct sf_value v)
 static bool set_grow(struct cursor *c)
 {
     uint32_t n_slots = c->n_slots ? c->n_slots * 2 : FIRST_SLOTS;
-    struct sf_value *vals = sf_heap_grow(c->vals, n_slots / 2, sizeof(*vals));
+    struct entry *entries = sf_heap_grow(c->entries, n_slots / 2, sizeof(*entries));
     uint32_t *slots;
-    if (!vals)
+    if (!entries)
         return false;
-    c->vals = vals;
+    c->entries = entries;
     slots = sf_heap_new_n(n_slots, sizeof(*slots));
     if (!slots)
         return false;
@@ -64,7 +67,7 @@ static bool set_grow(struct cursor *c)
     c->n_slots = n_slots;
     c->cap = n_slots / 2;
     for (uint32_t i = 0; i < c->n; i++) {
-        uint32_t at = (uint32_t)hash_of(c->vals[i]) & (n_slots - 1);
+        uint32_t at = (uint32_t)hash_of(c->entries[i].val) & (n_slots - 1);
         while (slots[at])
             at = (at + 1) & (n_slots - 1);
         slots[at] = i + 1;
@@ -77,7 +80,7 @@ static bool is_full(const struct search *s)
     return s->query->limit && s->c->n >= s->query->limit;
 }
 
-static enum sf_err set_add(struct search *s, struct sf_value v, struct sf_why *why)
+static enum sf_err set_add(struct search *s, struct sf_value v, uint64_t n, struct sf_why *why)
 {
     struct cursor *c = s->c;
     uint32_t at;
@@ -87,13 +90,16 @@ static enum sf_err set_add(struct search *s, struct sf_value v, struct sf_why *w
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory for tags");
     at = (uint32_t)hash_of(v) & (c->n_slots - 1);
     for (; c->slots[at]; at = (at + 1) & (c->n_slots - 1)) {
-        if (sf_value_eq(c->vals[c->slots[at] - 1], v))
+        struct entry *e = &c->entries[c->slots[at] - 1];
+        if (sf_value_eq(e->val, v)) {
+            e->n += n;
             return SF_OK;
+        }
     }
     if ((v.type == SF_VALUE_STR || v.type >= SF_VALUE_BYTES) &&
         !sf_arena_copy(&c->arena, v.str, &v.str))
         return sf_fail(why, SF_ERR_LIMIT, "query: too many tag values; narrow the time range");
-    c->vals[c->n++] = v;
+    c->entries[c->n++] = (struct entry){v, n};
     c->slots[at] = c->n;
     return SF_OK;
 }
@@ -110,19 +116,22 @@ static bool wants_scope(const struct search *s, enum sf_attr_scope scope)
 
 /* ---- from tables ---- */
 
-static enum sf_err add_key(struct search *s, const struct sf_block_key *k, struct sf_why *why)
+static enum sf_err add_key(struct search *s, const struct sf_block_key *k, uint64_t sign,
+                           struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     if (wants_names(s))
-        return set_add(s, (struct sf_value){.type = SF_VALUE_STR, .str = k->name}, why);
+        return set_add(s, (struct sf_value){.type = SF_VALUE_STR, .str = k->name},
+                       sign * k->n_spans, why);
     for (uint32_t i = 0; !err && i < k->n_top; i++)
-        err = set_add(s, k->top[i], why);
+        err = set_add(s, k->top[i], sign * k->top_counts[i], why);
     return err;
 }
 
-/* *out_is_whole false: the rows must be asked as well. */
+/* *out_is_whole false: the rows must be asked as well, and count again what the tables counted: it
+ * is taken back with a `sign` of -1. */
 static enum sf_err ask_tables(struct search *s, const struct sf_span_block_reader *reader,
-                              bool *out_is_whole, struct sf_why *why)
+                              uint64_t sign, bool *out_is_whole, struct sf_why *why)
 {
     uint32_t n;
     const struct sf_block_key *keys = sf_span_block_keys(reader, &n);
@@ -138,7 +147,7 @@ static enum sf_err ask_tables(struct search *s, const struct sf_span_block_reade
         }
         if (!wants_names(s) && !sf_str_eq(k->name, s->query->name))
             continue;
-        err = add_key(s, k, why);
+        err = add_key(s, k, sign, why);
         *out_is_whole = *out_is_whole && (wants_names(s) || k->is_complete);
     }
     return err;
@@ -152,9 +161,9 @@ static enum sf_err add_attrs(struct search *s, struct sf_attrs attrs, struct sf_
     for (uint32_t i = 0; !err && i < attrs.n; i++) {
         const struct sf_attr *a = &attrs.list[i];
         if (wants_names(s))
-            err = set_add(s, (struct sf_value){.type = SF_VALUE_STR, .str = a->key}, why);
+            err = set_add(s, (struct sf_value){.type = SF_VALUE_STR, .str = a->key}, 1, why);
         else if (sf_str_eq(a->key, s->query->name))
-            err = set_add(s, a->val, why);
+            err = set_add(s, a->val, 1, why);
     }
     return err;
 }
@@ -228,17 +237,22 @@ static enum sf_err ask_rows(struct search *s, struct sf_run *run,
 static enum sf_err ask_run(struct search *s, struct sf_run *run, struct sf_why *why)
 {
     const struct sf_span_block_reader *reader;
-    bool is_whole = false;
+    bool is_whole = false, has_tables;
     enum sf_err err = sf_run_enter(run, &reader, why);
     if (err)
         return err;
     s->q->stats.n_blocks++;
-    if (s->query->n_conds == 0 &&
-        !sf_tombstones_touch(s->snapshot->tombstones, run->row.id, run->row.tenant,
-                             run->row.ts_min_ns, run->row.ts_max_ns))
-        err = ask_tables(s, reader, &is_whole, why);
-    if (!err && !is_whole && !is_full(s))
-        err = ask_rows(s, run, reader, why);
+    has_tables = s->query->n_conds == 0 &&
+                 !sf_tombstones_touch(s->snapshot->tombstones, run->row.id, run->row.tenant,
+                                      run->row.ts_min_ns, run->row.ts_max_ns);
+    if (has_tables)
+        err = ask_tables(s, reader, 1, &is_whole, why);
+    if (!err && !is_whole && !is_full(s)) {
+        if (has_tables)
+            err = ask_tables(s, reader, UINT64_MAX, &is_whole, why);
+        if (!err)
+            err = ask_rows(s, run, reader, why);
+    }
     sf_run_leave(run);
     return err;
 }
@@ -277,7 +291,8 @@ static int compare_bits(double a, double b)
 
 static int by_value(const void *a, const void *b)
 {
-    const struct sf_value *x = a, *y = b;
+    const struct sf_value *x = &((const struct entry *)a)->val,
+                          *y = &((const struct entry *)b)->val;
     if (x->type != y->type)
         return x->type < y->type ? -1 : 1;
     switch (x->type) {
@@ -298,7 +313,8 @@ static bool cursor_next(struct sf_str_cursor *base, struct sf_value *out)
     struct cursor *c = (struct cursor *)base;
     if (c->at >= c->n)
         return false;
-    *out = c->vals[c->at++];
+    c->base.n = c->entries[c->at].n;
+    *out = c->entries[c->at++].val;
     return true;
 }
 
@@ -308,7 +324,7 @@ static void cursor_close(struct sf_str_cursor *base)
     if (!c)
         return;
     sf_arena_done(&c->arena);
-    sf_heap_free(c->vals);
+    sf_heap_free(c->entries);
     sf_heap_free(c->slots);
     sf_heap_free(c);
 }
@@ -342,7 +358,7 @@ enum sf_err sf_local_span_tags(struct sf_store *store, const struct sf_tag_query
         sf_granules_init(&s.granules, l, q, keys, n_keys);
         err = ask_all(&s, why);
         if (s.c->n)
-            qsort(s.c->vals, s.c->n, sizeof(*s.c->vals), by_value);
+            qsort(s.c->entries, s.c->n, sizeof(*s.c->entries), by_value);
     }
     sf_granules_done(&s.granules);
     sf_snapshot_unref(s.snapshot);

@@ -187,17 +187,65 @@ TEST(query_parse, bounds_depth_and_length)
     expect_fault(text, 0, "at most");
 }
 
-TEST(query_parse, keeps_the_whole_conditions_of_half_written_filters)
+static void assert_partial(const char *text, const char *want)
 {
-    const struct sf_expr *e;
+    const struct sf_query *q;
     struct sf_buf out = {0};
     parse("{ }");
-    e = sf_query_parse_partial(
-        SF_STR("{ resource.service.name = \"a\" && span.http.status_code = }"), &req);
-    assert_non_null(e);
-    sf_expr_text(e, &out);
-    assert_str(sf_buf_str(&out), "resource.service.name = \"a\"");
-    assert_null(sf_query_parse_partial(SF_STR("{ span.x = "), &req));
-    assert_null(sf_query_parse_partial(SF_STR("{}"), &req));
+    q = sf_query_parse_partial(sf_str_from(text), &req);
+    if (!want) {
+        if (q)
+            fail_msg("%s filters", text);
+        return;
+    }
+    if (!q)
+        fail_msg("nothing is left of %s", text);
+    sf_expr_text(q->pipeline->stages[0].spanset->filter, &out);
+    if (!sf_str_eq(sf_buf_str(&out), sf_str_from(want)))
+        fail_msg("of %s is left %.*s", text, SF_STR_ARG(sf_buf_str(&out)));
     sf_buf_done(&out);
+}
+
+TEST(query_parse, keeps_the_whole_conditions_of_half_written_filters)
+{
+    assert_partial("{ resource.service.name = \"a\" && span.http.status_code = }",
+                   "resource.service.name = \"a\"");
+    assert_partial("{ span.x= && status=error }", "status = error");
+    assert_partial("{ status=error && span.x=", "status = error");
+    assert_partial("{ name=`&&` && span.x=~ && kind=server }",
+                   "(name = \"&&\") && (kind = server)");
+    assert_partial("{ (name=\"a\" || name=\"b\") && span.", "(name = \"a\") || (name = \"b\")");
+    assert_partial("{ name = \"a", NULL);
+    assert_partial("{ status=error && name = \"a }", "status = error");
+    assert_partial("{ span.x = ", NULL);
+    assert_partial("{}", NULL);
+    assert_partial("", NULL);
+    assert_partial("nonsense", NULL);
+    /* what is not whole counts as true, and true or anything is true */
+    assert_partial("{ name=\"a\" || span.x= }", NULL);
+    assert_partial("{ name=\"a\" && status=error || span.x= }", NULL);
+    /* only one filter is used */
+    assert_partial("{ name=\"a\" } | count() > 1", NULL);
+    assert_partial("{ name=\"a\" } >> { name=\"b\" }", NULL);
+    assert_partial("{ name=\"a\" && x= } >> { name=\"b\" }", NULL);
+}
+
+TEST(query_parse, reads_one_attribute_and_nothing_else)
+{
+    static const char *const bad[] = {"",      "foo",    "span.",  "a) | select(.b",
+                                      ".a,.b", ".a = 1", "{ .a }", "span.a)"};
+    struct sf_query_attr a;
+    struct sf_why why;
+    parse("{ }");
+    assert_ok(sf_query_parse_attr(SF_STR("span.\"a b\""), &req, &a, &why));
+    assert_int_equal(a.scope, SF_SCOPE_SPAN);
+    assert_str(a.name, "a b");
+    assert_ok(sf_query_parse_attr(SF_STR("span:kind"), &req, &a, &why));
+    assert_int_equal(a.intrinsic, SF_INTRINSIC_KIND);
+    assert_ok(sf_query_parse_attr(SF_STR("resource.k8s.io/name"), &req, &a, &why));
+    assert_str(a.name, "k8s.io/name");
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        if (!sf_query_parse_attr(sf_str_from(bad[i]), &req, &a, &why))
+            fail_msg("%s is taken for an attribute", bad[i]);
+    }
 }

@@ -1,0 +1,18 @@
+/* tags_result.h - names and values of attributes as Tempo's clients read them, old and new form.
+ * Faults stick in the buffer. */
+#pragma once
+#include "base/buf.h"
+#include "model/tags.h"
+
+enum sf_tags_form {
+    SF_TAGS_NAMES_V1, /* {"tagNames":[...]}: every scope in one list */
+    SF_TAGS_NAMES_V2, /* {"scopes":[{"name":...,"tags":[...]}]} */
+    SF_TAGS_VALUES_V1,
+    SF_TAGS_VALUES_V2 /* {"tagValues":[{"type":...,"value":...}]} */
+};
+
+void sf_tags_result_json(const struct sf_tags_result *r, enum sf_tags_form form,
+                         struct sf_buf *out);
+void sf_tags_result_pb(const struct sf_tags_result *r, enum sf_tags_form form, struct sf_buf *out);
+/* "resource", "span", ...; ANY is "none". */
+const char *sf_tag_scope_name(enum sf_attr_scope scope);
