@@ -38,6 +38,11 @@ def send(service, name, attrs, age_s=60, trace=None, parent="", resource=(), **m
     return span
 
 
+def settle():
+    """Readers seal what is in memory at most every 50 ms."""
+    time.sleep(0.1)
+
+
 def send_all():
     send("old", "yesterday", {"old.key": "old"}, age_s=40 * 3600)
     assert server.post("/api/v1/flush", b"").status == 200  # the range is one of whole blocks
@@ -49,6 +54,7 @@ def send_all():
                 links=[{"traceId": "1" * 32, "spanId": "2" * 16, "attributes": [attr("reason", "retry")]}])
     send("db", "SELECT", {"db.system": "postgresql", "region": 7}, trace=root["traceId"], parent=root["spanId"],
          resource=[("region", "zone-1")])
+    settle()
 
 
 def get(path, **params):
@@ -176,6 +182,7 @@ def test_spans_in_a_block_are_completed():
 
 def test_spans_in_both_are_completed():
     send("cart", "GET /cart", {"http.status_code": 200, "region": "eu"})
+    settle()
     check_all()
 
 
@@ -236,6 +243,7 @@ def test_many_values_are_cut_to_a_million_bytes_and_it_is_said():
         body = {"resourceSpans": [{"resource": {"attributes": [attr("service.name", "many")]},
                                    "scopeSpans": [{"spans": spans}]}]}
         assert server.post("/v1/traces", json.dumps(body), JSON).status == 200
+    settle()
     for _ in range(2):
         answer = get("/api/v2/search/tag/span.many/values")
         found = json.loads(answer.body)["tagValues"]
