@@ -3,12 +3,14 @@
 #include "cli/erase_command.h"
 #include "cli/search_command.h"
 #include "cli/services_command.h"
+#include "cli/tags_command.h"
 #include "cli/trace_command.h"
 
 const struct sf_command sf_cli_commands[] = {
     {"demo", "start a server, send it a story, read it back", sf_demo_run, NULL},
     {"services", "list services with rate, errors and latency", sf_services_run, NULL},
     {"search", "find traces by a TraceQL query", sf_search_run_command, NULL},
+    {"tags", "list attributes, or the values of one", sf_tags_run, NULL},
     {"trace", "show one trace as a waterfall", sf_trace_run, NULL},
     {"erase", "erase traces, a service or a time range", sf_erase_run, NULL},
 };

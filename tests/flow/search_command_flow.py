@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""spanflame search and spanflame trace --search, as a person types them."""
+"""spanflame search, tags and trace --search, as a person types them."""
 import csv
 import io
 import json
@@ -107,6 +107,32 @@ def test_trace_shows_the_newest_match():
 def test_what_the_server_refuses_is_said():
     done = run("search", "{}", "--limit", "0")
     assert done.returncode == 1 and "positive" in done.stderr, done
+
+
+def test_tags_lists_names_by_scope():
+    done = run("tags", columns=40)
+    assert done.returncode == 0 and all(len(line) <= 40 for line in done.stdout.splitlines()), done
+    lines = done.stdout.splitlines()
+    assert lines[:4] == ["resource", "  service.name", "span", "  bytes  route"] and "intrinsic" in lines, lines
+    assert run("tags", "--scope", "span").stdout == "span\n  bytes  route\n"
+    assert json.loads(run("tags", "--output", "json").stdout)["scopes"][0]["name"] == "resource"
+
+
+def test_tags_lists_values_as_a_query_writes_them():
+    assert sorted(run("tags", "span.bytes").stdout.splitlines()) == ["0", "1000", "2000"]
+    assert run("tags", "resource.service.name", "--query", "{ status = error }").stdout == '"db"\n'
+    assert "error" in run("tags", "status").stdout.splitlines()
+    assert "\x1b" not in run("tags", "name").stdout and '"SELECT ?[31mred"' in run("tags", "name").stdout
+    done = run("tags", "span.bytes", "--limit", "1")
+    assert len(done.stdout.splitlines()) == 1 and "note: more than the limit" in done.stderr, done
+
+
+def test_tags_refuses_what_is_no_attribute():
+    for args in (["foo"], [".a,.b"], ["span.a", "--scope", "span"], [".a", ".b"], ["--output", "csv"]):
+        assert run("tags", *args).returncode == 2, args
+    done = run("tags", "--scope", "nothing")
+    assert done.returncode == 1 and "invalid scope" in done.stderr, done
+    assert "none in this time" in run("tags", "span.nothing").stdout
 
 
 if __name__ == "__main__":
