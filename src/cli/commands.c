@@ -1,6 +1,7 @@
 #include "cli/command.h"
 #include "cli/demo_command.h"
 #include "cli/erase_command.h"
+#include "cli/fsck_command.h"
 #include "cli/search_command.h"
 #include "cli/services_command.h"
 #include "cli/tags_command.h"
@@ -12,6 +13,7 @@ const struct sf_command sf_cli_commands[] = {
     {"search", "find traces by a TraceQL query", sf_search_run_command, NULL},
     {"tags", "list attributes, or the values of one", sf_tags_run, NULL},
     {"trace", "show one trace as a waterfall", sf_trace_run, NULL},
+    {"fsck", "verify a data directory", sf_fsck_run, NULL},
     {"erase", "erase traces, a service or a time range", sf_erase_run, NULL},
 };
 const size_t sf_cli_n_commands = sizeof(sf_cli_commands) / sizeof(sf_cli_commands[0]);

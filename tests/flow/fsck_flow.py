@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""spanflame fsck: silent about a good directory, plain about a damaged one, changes nothing."""
+import glob
+import hashlib
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(__file__))
+from server import PROGRAM, Server, make_span, tap  # noqa: E402
+
+server = Server().start()
+
+
+def fsck(*flags):
+    return subprocess.run([PROGRAM, "fsck", server.data, *flags], capture_output=True, text=True, timeout=120)
+
+
+def digest():
+    out = {}
+    for path in glob.glob(server.data + "/**/*", recursive=True):
+        if os.path.isfile(path):
+            with open(path, "rb") as f:
+                out[path] = hashlib.sha256(f.read()).hexdigest()
+    return out
+
+
+def test_a_directory_in_use_is_left_alone():
+    server.send([make_span(name=f"op {i}") for i in range(100)])
+    result = fsck()
+    assert result.returncode == 1 and "in use" in result.stderr + result.stdout or "holds" in result.stderr, result
+
+
+def test_a_good_directory_is_good():
+    assert server.post("/api/v1/flush", b"").status == 200
+    assert server.stop() == 0
+    before = digest()
+    result = fsck()
+    assert result.returncode == 0 and "as it should be" in result.stdout, result
+    assert json.loads(fsck("--output", "json").stdout) == {"findings": [], "faults": 0}
+    assert digest() == before
+
+
+def test_a_flipped_bit_is_found_in_words():
+    block = glob.glob(server.data + "/spans/*/*.sfs")[0]
+    with open(block, "r+b") as f:
+        f.seek(200)
+        byte = f.read(1)
+        f.seek(200)
+        f.write(bytes([byte[0] ^ 1]))
+    result = fsck()
+    assert result.returncode == 1 and "checksum" in result.stdout and os.path.basename(block) in result.stdout, result
+
+
+def test_a_directory_that_is_none_is_said_so():
+    result = subprocess.run([PROGRAM, "fsck", server.home + "/nothing"], capture_output=True, text=True)
+    assert result.returncode == 1 and "No such file" in result.stderr, result
+
+
+if __name__ == "__main__":
+    tap.run(sys.modules[__name__])
