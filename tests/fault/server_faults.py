@@ -356,7 +356,7 @@ def lost_catalogue(tap, rng):
 
 def clock_jumps(tap, rng):
     day = 86400
-    house = House(rng, "clock", {"retention.spans": "36h"})
+    house = House(rng, "clock", {"retention.spans": "12h"})
     try:
         tap.check(house.server.start(), "clock: starts", house.server.log_tail())
         house.fill(10)

@@ -5,12 +5,14 @@
 #include "store/local/append.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/heap.h"
 #include "base/invariant.h"
 #include "os/clock.h"
 #include "store/local/flush.h"
 #include "store/local/pressure.h"
+#include "store/local/retain.h"
 #include "store/local/seal.h"
 #include "wal/wal.h"
 
@@ -91,6 +93,14 @@ static void note_append(struct sf_local *l, uint64_t len)
 
 /* ---- the usual batch: rows are at hand ---- */
 
+/* What a span's own start is measured against. Never before retention's clock: a wall clock that
+ * was set back would make today's spans look old enough to be removed once it returns. */
+static int64_t index_base_ns(struct sf_local *l, const struct sf_logged *log)
+{
+    int64_t now_ns = sf_retain_now(l);
+    return log->recv_ns > now_ns ? log->recv_ns : now_ns;
+}
+
 static enum sf_err add_rows(struct sf_local *l, struct sf_body *body, const struct sf_batch *batch,
                             uint64_t *out_n, struct sf_why *why)
 {
@@ -98,7 +108,7 @@ static enum sf_err add_rows(struct sf_local *l, struct sf_body *body, const stru
         enum sf_err err;
         if (!b->spans)
             continue;
-        err = sf_rowset_add_batch(&body->rows, b->log.tenant, b->log.recv_ns,
+        err = sf_rowset_add_batch(&body->rows, b->log.tenant, index_base_ns(l, &b->log),
                                   sf_local_span_retention(l), b->spans, why);
         if (err)
             return err;
@@ -188,7 +198,7 @@ static enum sf_err add_piece(struct sf_local *l, struct parts *ps, const struct 
 {
     enum sf_err err = SF_OK;
     if (batch->spans) {
-        err = sf_rowset_add_batch(&ps->body->rows, batch->log.tenant, batch->log.recv_ns,
+        err = sf_rowset_add_batch(&ps->body->rows, batch->log.tenant, index_base_ns(l, &batch->log),
                                   sf_local_span_retention(l), batch->spans, why);
         if (!err)
             *io_n += batch->spans->n_spans;
@@ -425,6 +435,18 @@ static enum sf_err see_batch(void *arg, uint64_t lsn, const struct sf_logged *pi
     return err;
 }
 
+/* Damage that replay met stays visible until the next start: in the log and in readiness. */
+static void tell_damage(struct sf_local *l, const struct sf_wal_replay_stats *stats)
+{
+    if (!stats->n_lost_lsn && !stats->n_bad_segments && !stats->n_bad_pages)
+        return;
+    snprintf(l->degraded_reason, sizeof(l->degraded_reason),
+             "the log was damaged: %" PRIu64 " records lost, %" PRIu64 " segments and %" PRIu64
+             " pages unreadable when it was replayed",
+             stats->n_lost_lsn, stats->n_bad_segments, stats->n_bad_pages);
+    sf_local_notice(l, "store: %s", l->degraded_reason);
+}
+
 enum sf_err sf_append_replay(struct sf_local *l, struct sf_why *why)
 {
     struct replay r = {.l = l, .parts = {.body = sf_body_new()}};
@@ -442,9 +464,7 @@ enum sf_err sf_append_replay(struct sf_local *l, struct sf_why *why)
     if (!err) {
         atomic_fetch_add(&l->n_lost_lsn, stats.n_lost_lsn);
         atomic_fetch_add(&l->flush_wal_mark, stats.len);
-        if (stats.n_lost_lsn)
-            sf_local_notice(l, "store: replay: %" PRIu64 " log records are damaged and lost",
-                            stats.n_lost_lsn);
+        tell_damage(l, &stats);
     }
     parts_done(&r.parts);
     return err;

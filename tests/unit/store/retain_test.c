@@ -176,3 +176,28 @@ TEST(retain, takes_spans_of_absurd_clocks_for_new)
     assert_int_equal(count_rows(&r), 0); /* and it does expire */
     store_rig_done(&r);
 }
+
+TEST(retain, keeps_spans_that_came_while_the_clock_was_a_day_back)
+{
+    struct store_rig r;
+    int64_t right_ns;
+    open_at(&r, 12 * HOUR);
+    work(&r);
+    right_ns = wall_ns;
+    wall_ns -= 24 * HOUR;
+    {
+        struct sf_otlp_make m;
+        struct sf_span_batch b;
+        sf_otlp_make_init(&m, 7,
+                          (uint64_t)right_ns - 1000000000); /* the senders' clocks are right */
+        sf_otlp_make_batch(&m, 100, &r.arena, &b);
+        assert_ok(store_put(&r, 0, 1, &b, 0));
+    }
+    work(&r);
+    wall_ns = right_ns;
+    pass(60 * SF_NS_PER_S);
+    for (int i = 0; i < 3; i++)
+        work(&r);
+    assert_int_equal(count_rows(&r), 100);
+    store_rig_done(&r);
+}
