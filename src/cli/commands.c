@@ -2,6 +2,7 @@
 #include "cli/demo_command.h"
 #include "cli/erase_command.h"
 #include "cli/fsck_command.h"
+#include "cli/metrics_command.h"
 #include "cli/search_command.h"
 #include "cli/services_command.h"
 #include "cli/tags_command.h"
@@ -11,6 +12,8 @@ const struct sf_command sf_cli_commands[] = {
     {"demo", "start a server, send it a story, read it back", sf_demo_run, NULL},
     {"services", "list services with rate, errors and latency", sf_services_run, NULL},
     {"search", "find traces by a TraceQL query", sf_search_run_command, NULL},
+    {"metrics", "count spans over time by a TraceQL query, as a chart", sf_metrics_run_command,
+     NULL},
     {"tags", "list attributes, or the values of one", sf_tags_run, NULL},
     {"trace", "show one trace as a waterfall", sf_trace_run, NULL},
     {"fsck", "verify a data directory", sf_fsck_run, NULL},

@@ -3,11 +3,12 @@
 in memory, in a block and in pieces; ranges, exemplars, and requests that would never end."""
 import json
 import os
+import subprocess
 import sys
 import urllib.parse
 
 sys.path.insert(0, os.path.dirname(__file__))
-from server import Server, tap  # noqa: E402
+from server import PROGRAM, Server, tap  # noqa: E402
 from traceql_spans import SPANS, T0_S, golden, send  # noqa: E402
 
 WINDOW = {"start": T0_S - 50, "end": T0_S + 50}
@@ -38,6 +39,12 @@ def check_all():
         if (got != want) if line[2] == "=" else not set(want) <= set(got):
             wrong.append(f"{query}\n gives {got}\n not   {want}")
     assert not wrong, "\n".join(wrong)
+
+
+def run(*args, stdin="", columns=80):
+    env = dict(os.environ, SPANFLAME_SERVER=f"http://127.0.0.1:{server.port}", COLUMNS=str(columns))
+    return subprocess.run([PROGRAM, "metrics", *args], input=stdin, capture_output=True, env=env, check=False,
+                          encoding="utf-8")
 
 
 def values(series):
@@ -126,6 +133,29 @@ def test_bad_and_hostile_requests_are_refused_in_words():
         assert answer.status == 400 and words in answer.text, (query[:20], params, answer.status, answer.text)
     assert ask("query_range", "{ } | compare({ }, 1000)", step="10ms").status == 200
     assert server.get("/ready").status == 200
+
+
+def test_the_command_draws_a_chart_that_fits():
+    for columns in (60, 80, 200):
+        for query in ("{ } | count_over_time()", "{ } | rate() by (resource.service.name)",
+                      "{ } | quantile_over_time(duration, .5, .99)", "{ } | compare({ status = error })"):
+            done = run(query, columns=columns)
+            assert done.returncode == 0 and "\u2588" in done.stdout and "UTC" in done.stdout, done
+            assert all(len(line) <= columns for line in done.stdout.splitlines()), done.stdout
+    assert "resource.service.name=cart" in run("{ } | rate() by (resource.service.name)", columns=120).stdout
+    assert "500 ms" in run("{ } | max_over_time(duration)").stdout
+
+
+def test_the_command_gives_json_reads_stdin_and_names_mistakes():
+    done = run("-", "--output", "json", "--from", str(T0_S - 50), "--until", str(T0_S + 50), "--step", "100s",
+               stdin="# a comment\n{ } | count_over_time()\n")
+    assert values(json.loads(done.stdout)["series"][0]) == [0, 1, 9], done
+    assert "nothing to count" in run("{ false } | rate()").stdout
+    for args, words in ((["{ } | rate("], "^"), (["{ }"], "finds traces"), (["{ } | rate()", "--until", "5"], "--from"),
+                        ([], "one query"), (["{ } | rate()", "--step", "soon"], "--step")):
+        done = run(*args)
+        assert done.returncode == 2 and words in done.stderr, done
+    assert run("{ } | rate()", "--since", "48h").returncode == 1
 
 
 if __name__ == "__main__":

@@ -1,0 +1,352 @@
+#include "cli/metrics_command.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/answer.h"
+#include "cli/client.h"
+#include "cli/query_text.h"
+#include "exec/metrics_window.h"
+#include "os/clock.h"
+#include "os/terminal.h"
+#include "render/chart.h"
+#include "wire/json.h"
+#include "wire/time_text.h"
+
+#define S_NS 1000000000LL
+
+enum { ARENA_LEN = 1 << 30, /* address space only */ MAX_LINES = 40 };
+
+struct flags {
+    const char *from, *until, *output;
+    int64_t since_ns, step_ns;
+};
+
+struct answer { /* what the server said */
+    struct sf_metrics_window window;
+    struct sf_chart_series list[MAX_LINES];
+    uint32_t n, n_more;
+    sf_str note;
+};
+
+/* ---- reading ---- */
+
+static void read_label_value(struct sf_json *j, struct sf_buf *out)
+{
+    sf_str kind;
+    if (!sf_json_object(j))
+        return;
+    while (sf_json_key(j, &kind)) {
+        if (sf_str_eq(kind, SF_STR("doubleValue")))
+            sf_buf_print(out, "%.6g", sf_json_f64(j));
+        else if (sf_str_eq(kind, SF_STR("boolValue")))
+            sf_buf_add_str(out, sf_json_bool(j) ? SF_STR("true") : SF_STR("false"));
+        else if (sf_str_eq(kind, SF_STR("stringValue")) || sf_str_eq(kind, SF_STR("intValue")))
+            sf_buf_add_str(out, sf_json_str(j));
+        else
+            sf_json_skip(j);
+    }
+}
+
+/* "cart client"; names of attributes only where nobody could guess them. */
+static void read_labels(struct sf_json *j, struct sf_buf *out)
+{
+    if (!sf_json_array(j))
+        return;
+    while (sf_json_item(j)) {
+        sf_str key;
+        if (!sf_json_object(j))
+            return;
+        while (sf_json_key(j, &key)) {
+            if (sf_str_eq(key, SF_STR("key"))) {
+                sf_str name = sf_json_str(j);
+                sf_buf_add_str(out, out->len ? SF_STR(" ") : SF_STR_NONE);
+                if (sf_str_eq(name, SF_STR("__bucket"))) {
+                    sf_buf_add_str(out, SF_STR("<= "));
+                } else if (!sf_str_eq(name, SF_STR("__name__"))) {
+                    sf_buf_add_str(out, name);
+                    sf_buf_add_u8(out, '=');
+                }
+            } else if (sf_str_eq(key, SF_STR("value"))) {
+                read_label_value(j, out);
+            } else {
+                sf_json_skip(j);
+            }
+        }
+    }
+}
+
+static void read_sample(struct sf_json *j, const struct sf_metrics_window *w, double *values)
+{
+    int64_t at_ms = 0;
+    double value = 0;
+    uint32_t step;
+    sf_str key;
+    if (!sf_json_object(j))
+        return;
+    while (sf_json_key(j, &key)) {
+        if (sf_str_eq(key, SF_STR("timestampMs")))
+            at_ms = sf_json_i64(j);
+        else if (sf_str_eq(key, SF_STR("value")))
+            value = sf_json_f64(j);
+        else
+            sf_json_skip(j);
+    }
+    if (at_ms > 0 && at_ms < INT64_MAX / 1000000 &&
+        sf_metrics_window_place(w, (uint64_t)at_ms * 1000000, &step))
+        values[step] = value;
+}
+
+/* False: no memory. */
+static bool read_series(struct sf_json *j, struct answer *a, struct sf_arena *req)
+{
+    double *values = sf_arena_new_n(req, a->window.n_steps, sizeof(*values));
+    struct sf_buf label = {0};
+    bool has_room = values != NULL, has_samples = false;
+    sf_str key;
+    for (uint32_t i = 0; values && i < a->window.n_steps; i++)
+        values[i] = NAN;
+    if (has_room && sf_json_object(j)) {
+        while (sf_json_key(j, &key)) {
+            if (sf_str_eq(key, SF_STR("labels"))) {
+                read_labels(j, &label);
+            } else if (sf_str_eq(key, SF_STR("samples")) && sf_json_array(j)) {
+                while (sf_json_item(j)) {
+                    read_sample(j, &a->window, values);
+                    has_samples = true;
+                }
+            } else {
+                sf_json_skip(j);
+            }
+        }
+    }
+    if (has_samples) {
+        a->list[a->n].values = values;
+        has_room = sf_arena_copy(req, sf_buf_str(&label), &a->list[a->n].label);
+        a->n++;
+    }
+    sf_buf_done(&label);
+    return has_room;
+}
+
+static enum sf_err read_answer(sf_str body, struct answer *a, struct sf_arena *req,
+                               struct sf_why *why)
+{
+    struct sf_json j;
+    sf_str key;
+    bool has_room = true;
+    sf_json_init(&j, body, req);
+    if (sf_json_object(&j)) {
+        while (has_room && sf_json_key(&j, &key)) {
+            if (sf_str_eq(key, SF_STR("message"))) {
+                a->note = sf_json_str(&j);
+            } else if (sf_str_eq(key, SF_STR("series")) && sf_json_array(&j)) {
+                while (has_room && sf_json_item(&j)) {
+                    if (a->n < MAX_LINES) {
+                        has_room = read_series(&j, a, req);
+                    } else {
+                        sf_json_skip(&j);
+                        a->n_more++;
+                    }
+                }
+            } else {
+                sf_json_skip(&j);
+            }
+        }
+    }
+    if (!has_room)
+        return sf_fail(why, SF_ERR_NOMEM, "no memory for the answer");
+    return sf_json_why(&j, "the server's answer", why);
+}
+
+/* ---- asking ---- */
+
+/* About one step for each column of the chart, of a length people can read. */
+static int64_t choose_step(int64_t len_ns, size_t width)
+{
+    static const int64_t units_s[] = {1,   2,   5,    10,   15,   30,    60,    120,  300,
+                                      600, 900, 1800, 3600, 7200, 10800, 21600, 86400};
+    int64_t n_columns = sf_chart_columns(width);
+    for (size_t i = 0; i < sizeof(units_s) / sizeof(units_s[0]); i++) {
+        if (len_ns / (units_s[i] * S_NS) + 2 <= n_columns)
+            return units_s[i] * S_NS;
+    }
+    return 86400 * S_NS;
+}
+
+static const char *read_times(const struct flags *f, size_t width, int64_t *out_from,
+                              int64_t *out_until, int64_t *out_step)
+{
+    int64_t now_ns = sf_clock_wall_ns();
+    if ((f->from || f->until) && f->since_ns)
+        return "give --since, or --from and --until, not both";
+    if (f->until && !f->from)
+        return "--until needs --from";
+    *out_until = now_ns;
+    if (f->until && !sf_time_text_parse(sf_str_from(f->until), now_ns, out_until))
+        return "--until is no time; use unix seconds, RFC 3339, now or now-15m";
+    *out_from = now_ns - (f->since_ns ? f->since_ns : 3600 * S_NS);
+    if (f->from && !sf_time_text_parse(sf_str_from(f->from), now_ns, out_from))
+        return "--from is no time; use unix seconds, RFC 3339, now or now-15m";
+    if (*out_from < 0 || *out_from >= *out_until)
+        return "--from must be before --until";
+    *out_step = f->step_ns ? f->step_ns : choose_step(*out_until - *out_from, width);
+    return NULL;
+}
+
+static enum sf_err ask(const struct sf_client *client, sf_str query, int64_t from_ns,
+                       int64_t until_ns, int64_t step_ns, struct sf_buf *out, struct sf_why *why)
+{
+    struct sf_buf path = {0};
+    enum sf_err err;
+    sf_buf_print(&path,
+                 "/api/metrics/query_range?start=%" PRId64 "&end=%" PRId64 "&step=%" PRId64 "ns&q=",
+                 from_ns, until_ns, step_ns);
+    sf_client_encode(&path, query);
+    sf_buf_add_u8(&path, 0);
+    err = sf_buf_ok(&path) ? sf_client_get(client, (char *)path.p, "application/json", out, why)
+                           : sf_fail(why, SF_ERR_NOMEM, "no memory for the request");
+    sf_buf_done(&path);
+    return err;
+}
+
+/* ---- showing ---- */
+
+static enum sf_chart_unit unit_of(const struct sf_metrics *m)
+{
+    if (m->kind != SF_METRICS_QUERY)
+        return SF_CHART_NUMBER;
+    if (m->metric.fn == SF_FN_RATE)
+        return SF_CHART_RATE;
+    if (m->metric.fn >= SF_FN_MIN && m->metric.fn <= SF_FN_QUANTILE &&
+        (m->metric.attr.intrinsic == SF_INTRINSIC_DURATION ||
+         m->metric.attr.intrinsic == SF_INTRINSIC_TRACE_DURATION ||
+         m->metric.attr.intrinsic == SF_INTRINSIC_EVENT_TIME))
+        return SF_CHART_SECONDS;
+    return SF_CHART_NUMBER;
+}
+
+static void show_text(const struct answer *a, enum sf_chart_unit unit, size_t width,
+                      struct sf_buf *out)
+{
+    struct sf_chart chart = {.series = a->list,
+                             .n_series = a->n,
+                             .n_steps = a->window.n_steps,
+                             .first_ns = a->window.from_ns + a->window.step_ns,
+                             .step_ns = a->window.step_ns,
+                             .unit = unit};
+    if (a->n == 0)
+        sf_buf_add_str(out, SF_STR("(nothing to count in this time; widen it with --since 24h, or "
+                                   "see what there is: spanflame services)\n"));
+    sf_chart_draw(&chart, width, out);
+    if (a->n_more)
+        sf_buf_print(out, "%u more series: --output json, or | topk(10)\n", a->n_more);
+    if (a->note.len)
+        sf_buf_print(out, "note: %.*s\n", SF_STR_ARG(a->note));
+}
+
+static int run(const struct sf_client *client, sf_str text, const struct sf_query *query,
+               const struct flags *f, enum sf_output form, struct sf_arena *req)
+{
+    size_t width = sf_terminal_width(STDOUT_FILENO, 80);
+    int64_t from_ns, until_ns, step_ns;
+    const char *fault = read_times(f, width, &from_ns, &until_ns, &step_ns);
+    struct answer *a = sf_arena_new(req, sizeof(*a));
+    struct sf_buf body = {0}, out = {0};
+    struct sf_why why = {0};
+    enum sf_err err;
+    if (fault)
+        return sf_answer_usage("metrics", fault);
+    err = a ? sf_metrics_window_range(from_ns, until_ns, step_ns, &a->window, &why)
+            : sf_fail(&why, SF_ERR_NOMEM, "no memory");
+    if (!err)
+        err = ask(client, text, from_ns, until_ns, step_ns, &body, &why);
+    if (!err && form == SF_OUTPUT_JSON) {
+        sf_buf_add_str(&out, sf_buf_str(&body));
+        sf_buf_add_u8(&out, '\n');
+    } else if (!err) {
+        err = read_answer(sf_buf_str(&body), a, req, &why);
+        if (!err)
+            show_text(a, unit_of(query->metrics), width, &out);
+    }
+    sf_buf_done(&body);
+    if (err) {
+        sf_buf_done(&out);
+        return sf_answer_fault("metrics", &why);
+    }
+    return sf_answer_write(&out);
+}
+
+static int check_and_run(const struct sf_client *client, const char *word, const struct flags *f,
+                         enum sf_output form, struct sf_arena *req)
+{
+    const struct sf_query *query;
+    struct sf_buf text = {0};
+    struct sf_why why = {0};
+    int code = 2;
+    if (sf_query_text_read(word, &text, &why))
+        sf_answer_fault("metrics", &why);
+    else if (sf_query_text_check("metrics", sf_buf_str(&text), req, &query))
+        code = query->metrics ? run(client, sf_buf_str(&text), query, f, form, req)
+                              : sf_answer_usage("metrics", "this query finds traces; end it with "
+                                                           "| rate() or another metrics function, "
+                                                           "or use: spanflame search");
+    sf_buf_done(&text);
+    return code;
+}
+
+int sf_metrics_run_command(int argc, char **argv)
+{
+    struct sf_client client = {0};
+    struct flags f = {0};
+    struct sf_flag flags[] = {
+        SF_CLIENT_FLAGS(client),
+        {"since", SF_FLAG_DURATION, &f.since_ns, "TIME", "look back this long (default 1h)"},
+        {"from", SF_FLAG_STR, &f.from, "TIME", "spans that start after this time"},
+        {"until", SF_FLAG_STR, &f.until, "TIME", "spans that start before it (default now)"},
+        {"step", SF_FLAG_DURATION, &f.step_ns, "TIME",
+         "one number for each of these (default: as many as fit the terminal)"},
+        {"output", SF_FLAG_STR, &f.output, "FORM", "text or json (default text)"},
+    };
+    struct sf_args args = {
+        .command = "metrics",
+        .usage = "'QUERY' [--since 1h | --from T --until T] [--step 15s]",
+        .summary = "Count spans over time by a TraceQL metrics query, and draw a chart.",
+        .details = "QUERY is TraceQL that ends in a metrics function; - reads it from standard "
+                   "input. Lines that\n"
+                   "start with # are left out. A mistake in it is shown where it is, and the exit "
+                   "status is 2.\n"
+                   "Times are unix seconds, RFC 3339 (2026-01-02T03:04:05Z), now, or now-15m; they "
+                   "are shown in\n"
+                   "UTC. At most 24 hours at once.",
+        .examples =
+            "spanflame metrics '{ status = error } | rate() by (resource.service.name)'\n"
+            "spanflame metrics '{ name = \"GET /cart\" } | quantile_over_time(duration, .5, .99)'\n"
+            "spanflame metrics '{ } | count_over_time()' --since 24h --step 1h --output json",
+        .flags = flags,
+        .n_flags = sizeof(flags) / sizeof(flags[0]),
+    };
+    struct sf_arena req = {0};
+    enum sf_output form;
+    int code;
+
+    switch (sf_args_parse(&args, argc, argv)) {
+    case SF_ARGS_DONE: return 0;
+    case SF_ARGS_BAD: return 2;
+    case SF_ARGS_RUN: break;
+    }
+    if (args.n_words != 1)
+        return sf_answer_usage("metrics", "give one query, in quotes: '{ } | rate()'");
+    form = sf_answer_output("metrics", f.output, false);
+    if (form == SF_OUTPUT_BAD)
+        return 2;
+    if (!sf_arena_init(&req, ARENA_LEN)) {
+        struct sf_why why = {.text = "no memory"};
+        return sf_answer_fault("metrics", &why);
+    }
+    code = check_and_run(&client, args.words[0], &f, form, &req);
+    sf_arena_done(&req);
+    return code;
+}

@@ -1,0 +1,202 @@
+#include "render/chart.h"
+
+#include <math.h>
+
+#include "base/text.h"
+#include "render/units.h"
+#include "wire/time_text.h"
+
+enum { LEVELS = 8, HEIGHT = 10, NUMBER_COLUMNS = 10, LABEL_MIN = 16, CLOCK_AT = 11, CLOCK_LEN = 8 };
+
+/* ---- numbers ---- */
+
+static void add_value(struct sf_buf *out, enum sf_chart_unit unit, double v)
+{
+    if (isnan(v))
+        sf_buf_add_str(out, SF_STR("-"));
+    else if (unit == SF_CHART_RATE && v >= 0 && v < 1e15)
+        sf_units_rate(out, v);
+    else if (unit == SF_CHART_SECONDS && v >= 0 && v < 1e9)
+        sf_units_duration(out, (uint64_t)(v * 1e9 + 0.5));
+    else
+        sf_buf_print(out, "%.4g", v);
+}
+
+static void add_right(struct sf_buf *out, enum sf_chart_unit unit, double v, size_t columns)
+{
+    struct sf_buf cell = {0};
+    size_t width;
+    add_value(&cell, unit, v);
+    width = sf_utf8_width(sf_buf_str(&cell));
+    sf_units_pad(out, width < columns ? columns - width : 0);
+    sf_buf_add_str(out, sf_buf_str(&cell));
+    sf_buf_done(&cell);
+}
+
+/* What column `at` of `n_columns` shows: the mean of its steps that have a sample. */
+static double column(const struct sf_chart *c, const double *values, uint32_t n_columns,
+                     uint32_t at)
+{
+    uint64_t from = (uint64_t)at * c->n_steps / n_columns,
+             to = (uint64_t)(at + 1) * c->n_steps / n_columns, n = 0;
+    double sum = 0;
+    for (uint64_t i = from; i < to; i++) {
+        if (isnan(values[i]))
+            continue;
+        sum += values[i];
+        n++;
+    }
+    return n ? sum / (double)n : NAN;
+}
+
+struct extent {
+    double least, most, last;
+};
+
+static struct extent extent_of(const struct sf_chart *c, const double *values, uint32_t n_columns)
+{
+    struct extent e = {NAN, NAN, NAN};
+    for (uint32_t i = 0; i < n_columns; i++) {
+        double v = column(c, values, n_columns, i);
+        if (isnan(v))
+            continue;
+        e.least = isnan(e.least) || v < e.least ? v : e.least;
+        e.most = isnan(e.most) || v > e.most ? v : e.most;
+        e.last = v;
+    }
+    return e;
+}
+
+/* Eighths of a full column, of which there are `height` on top of each other. Charts stand on 0
+ * unless something is below it. A sample always shows. */
+static unsigned eighths(double v, double low, double high, unsigned height)
+{
+    double share = high > low ? (v - low) / (high - low) : 0;
+    double n = share * height * LEVELS + 0.5;
+    if (!(n >= 1))
+        return 1;
+    return n > height * LEVELS ? height * LEVELS : (unsigned)n;
+}
+
+static void add_block(struct sf_buf *out, unsigned n_eighths)
+{
+    if (n_eighths == 0)
+        sf_buf_add_u8(out, ' ');
+    else
+        sf_utf8_add(out, 0x2580 + (n_eighths < LEVELS ? n_eighths : LEVELS));
+}
+
+/* ---- layout ---- */
+
+uint32_t sf_chart_columns(size_t width)
+{
+    size_t rest = width > LABEL_MIN + 3 * NUMBER_COLUMNS + 2
+                      ? width - LABEL_MIN - 3 * NUMBER_COLUMNS - 2
+                      : 10;
+    return rest < 10 ? 10 : rest > 120 ? 120 : (uint32_t)rest;
+}
+
+static void add_clock(struct sf_buf *out, int64_t ns)
+{
+    struct sf_buf text = {0};
+    sf_time_text_add(&text, ns > 0 ? (uint64_t)ns : 0);
+    sf_buf_add_str(out, sf_str_part(sf_buf_str(&text), CLOCK_AT, CLOCK_LEN));
+    sf_buf_done(&text);
+}
+
+static void add_axis(const struct sf_chart *c, uint32_t n_columns, size_t indent,
+                     struct sf_buf *out)
+{
+    sf_units_pad(out, indent);
+    add_clock(out, c->first_ns);
+    if (n_columns > 2 * CLOCK_LEN + 1) {
+        sf_units_pad(out, n_columns - 2 * CLOCK_LEN);
+        add_clock(out, c->first_ns + (int64_t)(c->n_steps - 1) * c->step_ns);
+    }
+    sf_buf_add_str(out, SF_STR(" UTC\n"));
+}
+
+/* ---- one series ---- */
+
+static void draw_tall(const struct sf_chart *c, uint32_t n_columns, struct sf_buf *out)
+{
+    const double *values = c->series->values;
+    struct extent e = extent_of(c, values, n_columns);
+    double low = e.least < 0 ? e.least : 0;
+    for (unsigned row = HEIGHT; row-- > 0;) {
+        if (row == HEIGHT - 1)
+            add_right(out, c->unit, e.most, NUMBER_COLUMNS);
+        else if (row == 0)
+            add_right(out, c->unit, low, NUMBER_COLUMNS);
+        else
+            sf_units_pad(out, NUMBER_COLUMNS);
+        sf_buf_add_str(out, SF_STR(" |"));
+        for (uint32_t i = 0; i < n_columns; i++) {
+            double v = column(c, values, n_columns, i);
+            unsigned n = isnan(v) ? 0 : eighths(v, low, e.most, HEIGHT);
+            add_block(out, n > row * LEVELS ? n - row * LEVELS : 0);
+        }
+        while (out->len && out->p[out->len - 1] == ' ')
+            out->len--;
+        sf_buf_add_u8(out, '\n');
+    }
+    add_axis(c, n_columns, NUMBER_COLUMNS + 2, out);
+    sf_units_text(out, c->series->label, 60);
+    sf_buf_add_str(out, SF_STR(": least "));
+    add_value(out, c->unit, e.least);
+    sf_buf_add_str(out, SF_STR(", most "));
+    add_value(out, c->unit, e.most);
+    sf_buf_add_str(out, SF_STR(", last "));
+    add_value(out, c->unit, e.last);
+    sf_buf_add_u8(out, '\n');
+}
+
+/* ---- several ---- */
+
+static void draw_line(const struct sf_chart *c, const struct sf_chart_series *s, size_t label,
+                      uint32_t n_columns, double low, double high, struct sf_buf *out)
+{
+    struct extent e = extent_of(c, s->values, n_columns);
+    size_t width = sf_units_text(out, s->label, label - 1);
+    sf_units_pad(out, label - width);
+    for (uint32_t i = 0; i < n_columns; i++) {
+        double v = column(c, s->values, n_columns, i);
+        add_block(out, isnan(v) ? 0 : eighths(v, low, high, 1));
+    }
+    add_right(out, c->unit, e.least, NUMBER_COLUMNS);
+    add_right(out, c->unit, e.most, NUMBER_COLUMNS);
+    add_right(out, c->unit, e.last, NUMBER_COLUMNS);
+    sf_buf_add_u8(out, '\n');
+}
+
+static void draw_lines(const struct sf_chart *c, size_t width, uint32_t n_columns,
+                       struct sf_buf *out)
+{
+    size_t used = n_columns + 3 * NUMBER_COLUMNS,
+           label = width > used + LABEL_MIN ? width - used - 1 : LABEL_MIN;
+    double low = 0, high = 0;
+    for (uint32_t i = 0; i < c->n_series; i++) { /* one scale for all: lines can be compared */
+        struct extent e = extent_of(c, c->series[i].values, n_columns);
+        low = e.least < low ? e.least : low;
+        high = e.most > high ? e.most : high;
+    }
+    label = label > 60 ? 60 : label;
+    sf_units_pad(out, label + n_columns);
+    sf_buf_print(out, "%*s%*s%*s\n", NUMBER_COLUMNS, "least", NUMBER_COLUMNS, "most",
+                 NUMBER_COLUMNS, "last");
+    for (uint32_t i = 0; i < c->n_series; i++)
+        draw_line(c, &c->series[i], label, n_columns, low, high, out);
+    add_axis(c, n_columns, label, out);
+}
+
+void sf_chart_draw(const struct sf_chart *c, size_t width, struct sf_buf *out)
+{
+    uint32_t n_columns = sf_chart_columns(width);
+    if (c->n_series == 0 || c->n_steps == 0)
+        return;
+    n_columns = c->n_steps < n_columns ? c->n_steps : n_columns;
+    if (c->n_series == 1)
+        draw_tall(c, n_columns, out);
+    else
+        draw_lines(c, width, n_columns, out);
+}

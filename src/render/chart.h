@@ -1,0 +1,25 @@
+/* chart.h - numbers over time for a terminal.
+ *
+ * One series is drawn tall, with its axis; several are a line each, so that they can be compared.
+ * Each column of the terminal is one step, or the mean of several when there are more. */
+#pragma once
+#include "base/buf.h"
+
+struct sf_chart_series {
+    sf_str label;
+    const double *values; /* NaN: no sample */
+};
+
+enum sf_chart_unit { SF_CHART_NUMBER, SF_CHART_RATE, SF_CHART_SECONDS };
+
+struct sf_chart {
+    const struct sf_chart_series *series;
+    uint32_t n_series, n_steps;
+    int64_t first_ns, step_ns; /* of the samples */
+    enum sf_chart_unit unit;
+};
+
+/* Columns a chart has for steps in a terminal that wide: who may choose the step chooses so many.
+ */
+uint32_t sf_chart_columns(size_t width);
+void sf_chart_draw(const struct sf_chart *c, size_t width, struct sf_buf *out);
