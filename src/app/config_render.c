@@ -41,6 +41,16 @@ static void add_size(struct sf_buf *out, uint64_t len)
     sf_buf_add_str(out, sf_str_from(best));
 }
 
+void sf_config_render_bound(struct sf_buf *out, const struct sf_config_key *key, uint64_t value)
+{
+    if (key->type == SF_CONFIG_DURATION)
+        add_duration(out, value);
+    else if (key->type == SF_CONFIG_SIZE)
+        add_size(out, value);
+    else
+        sf_buf_print(out, "%llu", (unsigned long long)value);
+}
+
 static void add_percent(struct sf_buf *out, uint32_t hundredths)
 {
     sf_buf_print(out, "%u", hundredths / 100);
@@ -214,19 +224,12 @@ static void add_type(struct sf_buf *out, const struct sf_config_key *key)
 
 static void add_bounds(struct sf_buf *out, const struct sf_config_key *key)
 {
-    void (*add)(struct sf_buf *, uint64_t) = key->type == SF_CONFIG_DURATION ? add_duration
-                                                                             : add_size;
     if (key->max == 0)
         return;
     sf_buf_print(out, " (");
-    if (key->type == SF_CONFIG_COUNT) {
-        sf_buf_print(out, "%llu to %llu", (unsigned long long)key->min,
-                     (unsigned long long)key->max);
-    } else {
-        add(out, key->min);
-        sf_buf_print(out, " to ");
-        add(out, key->max);
-    }
+    sf_config_render_bound(out, key, key->min);
+    sf_buf_print(out, " to ");
+    sf_config_render_bound(out, key, key->max);
     sf_buf_add_u8(out, ')');
 }
 

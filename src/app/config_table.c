@@ -51,7 +51,7 @@ const struct sf_config_key sf_config_keys[] = {
     {"limits.header_timeout", SF_CONFIG_DURATION, AT(limits.header_timeout_ns), "10s", NULL,
      NS / 10, 3600 * NS, "until a request's headers are complete"},
     {"limits.body_timeout", SF_CONFIG_DURATION, AT(limits.body_timeout_ns), "60s", NULL, NS / 10,
-     3600 * NS, "until its body is, or an answer is read"},
+     3600 * NS, "without a byte of its body, or of its answer being read"},
     {"limits.idle_timeout", SF_CONFIG_DURATION, AT(limits.idle_timeout_ns), "5m", NULL, NS / 10,
      DAY, "a connection without a request"},
     {"limits.total_timeout", SF_CONFIG_DURATION, AT(limits.total_timeout_ns), "5m", NULL, NS / 10,

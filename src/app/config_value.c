@@ -162,15 +162,18 @@ static enum sf_err check_bounds(const struct sf_config *c, const struct sf_confi
                                 uint64_t value, sf_str text, struct sf_config_origin at,
                                 struct sf_why *why)
 {
-    if (value < key->min)
-        return sf_config_fail(c, at, why, "%s: %.*s is too little; the least is %llu%s", key->path,
-                              SF_STR_ARG(text), (unsigned long long)key->min,
-                              key->type == SF_CONFIG_DURATION ? "ns" : "");
-    if (key->max && value > key->max)
-        return sf_config_fail(c, at, why, "%s: %.*s is too much; the most is %llu%s", key->path,
-                              SF_STR_ARG(text), (unsigned long long)key->max,
-                              key->type == SF_CONFIG_DURATION ? "ns" : "");
-    return SF_OK;
+    struct sf_buf bound = {0};
+    bool is_little = value < key->min;
+    enum sf_err err;
+
+    if (!is_little && (!key->max || value <= key->max))
+        return SF_OK;
+    sf_config_render_bound(&bound, key, is_little ? key->min : key->max);
+    err = sf_config_fail(c, at, why, "%s: %.*s is too %s %.*s", key->path, SF_STR_ARG(text),
+                         is_little ? "little; the least is" : "much; the most is",
+                         SF_STR_ARG(sf_buf_str(&bound)));
+    sf_buf_done(&bound);
+    return err;
 }
 
 static enum sf_err set_number(struct sf_config *c, const struct sf_config_key *key, sf_str text,

@@ -237,6 +237,11 @@ static enum sf_err open_tokens(struct sf_server *s, struct sf_why *why)
     if (sf_tokens_is_shared(s->tokens))
         sf_log_print(s->log, SF_SAY_WARN, "server: others can read %s; chmod 600 it",
                      s->config->auth.token_file);
+    if (sf_tokens_count(s->tokens) == 0)
+        sf_log_print(s->log, SF_SAY_WARN,
+                     "server: %s holds no token, so every request is refused; spanflame token new "
+                     "makes one, SIGHUP reads the file again",
+                     s->config->auth.token_file);
     for (size_t i = 0; header && header[i] && i < sizeof(s->auth_header) - 1; i++)
         s->auth_header[i] = (char)tolower((unsigned char)header[i]);
     s->service.auth = (struct sf_service_auth){

@@ -74,7 +74,8 @@ static enum sf_err parse_line(sf_str line, struct entry *out, struct sf_why *why
 
     if (!sf_str_split_next(&rest, ':', &name) || !sf_str_split_next(&rest, ':', &scopes) ||
         rest.len == 0)
-        return sf_fail(why, SF_ERR_INPUT, "a line is name:scopes:hash");
+        return sf_fail(why, SF_ERR_INPUT,
+                       "a line is name:scopes:hash; spanflame token new makes such lines");
     if (!sf_tokens_is_name(name))
         return sf_fail(why, SF_ERR_INPUT, "a name is 1 to 64 letters, digits, dots or dashes");
     if (!sf_tokens_parse_scopes(scopes, &out->scopes))

@@ -138,6 +138,15 @@ def test_tenants_do_not_see_each_other():
         assert names == ["web"], names
 
 
+def test_a_file_without_tokens_is_warned_about():
+    s = Server("auth:\n  token_file: HOME/tokens\n")
+    with open(os.path.join(s.home, "tokens"), "w", encoding="utf-8") as f:
+        f.write("# none yet\n")
+    with s:
+        assert s.get("/api/v1/services").status == 401
+        assert "holds no token" in s.log() and "spanflame token new" in s.log(), s.log()
+
+
 def test_without_tenancy_the_header_is_ignored():
     with Server() as s:
         span = make_span()

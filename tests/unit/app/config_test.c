@@ -131,7 +131,9 @@ TEST(config, refuses_wrong_types_in_words)
 {
     assert_refused("memory: lots\n", "f.yaml:1: memory wants a size such as 512KB, 64MiB or 50GB, "
                                      "not \"lots\"");
-    assert_refused("memory: 1MB\n", "f.yaml:1: memory: 1MB is too little; the least is 67108864");
+    assert_refused("memory: 1MB\n", "f.yaml:1: memory: 1MB is too little; the least is 64MiB");
+    assert_refused("limits: {header_timeout: 2d}\n",
+                   "f.yaml:1: limits.header_timeout: 2d is too much; the most is 1h");
     assert_refused("retention: {spans: 7}\n", "f.yaml:1: retention.spans wants a duration such as "
                                               "500ms, 1h30m or 7d, not \"7\"");
     assert_refused("retention:\n  spans: [7d]\n",

@@ -53,7 +53,7 @@ TEST(tokens, names_the_line_of_a_mistake)
     static const struct {
         const char *text, *sentence;
     } wrong[] = {
-        {"a\n", ":1: a line is name:scopes:hash"},
+        {"a\n", ":1: a line is name:scopes:hash; spanflame token new makes such lines"},
         {"\na b:read:" ABC "\n", ":2: a name is 1 to 64 letters, digits, dots or dashes"},
         {"a:reed:" ABC "\n", ":1: \"reed\" are no scopes: write read, write or admin, with commas "
                              "between them"},
