@@ -13,23 +13,10 @@ static int print_and_free(struct sf_buf *out)
     return is_fine ? 0 : 1;
 }
 
-/* One line per key: path, value, origin. The value column is as wide as most values are; long ones
- * push their origin to the right. */
 static int print_effective(const struct sf_config *c)
 {
-    struct sf_buf out = {0}, value = {0};
-
-    for (size_t i = 0; i < sf_config_n_keys; i++) {
-        if (sf_config_keys[i].type == SF_CONFIG_PART)
-            continue;
-        sf_buf_reset(&value);
-        sf_config_render_value(c, i, &value);
-        sf_buf_print(&out, "%-45s %-16.*s  # ", sf_config_keys[i].path,
-                     SF_STR_ARG(value.len ? sf_buf_str(&value) : SF_STR("-")));
-        sf_config_render_origin(c, i, &out);
-        sf_buf_add_u8(&out, '\n');
-    }
-    sf_buf_done(&value);
+    struct sf_buf out = {0};
+    sf_config_render_effective(c, &out);
     return print_and_free(&out);
 }
 

@@ -184,6 +184,8 @@ void sf_config_render_origin(const struct sf_config *c, size_t index, struct sf_
 /* SPANFLAME_RETENTION_SPANS. */
 void sf_config_render_variable(const struct sf_config_key *key, struct sf_buf *out);
 void sf_config_render_example(struct sf_buf *out); /* deploy/spanflame.yaml */
+/* One line per key: path, value, where it came from. */
+void sf_config_render_effective(const struct sf_config *c, struct sf_buf *out);
 /* One value of a key, as a person would write it: 64MiB, 10s. */
 void sf_config_render_bound(struct sf_buf *out, const struct sf_config_key *key, uint64_t value);
 void sf_config_render_table(struct sf_buf *out); /* the table of docs/configuration.md */

@@ -35,6 +35,7 @@ struct sf_server {
     struct sf_dir *dir;
     struct sf_listener *listener;
     struct sf_buf addresses, spool_path; /* terminated; the listener borrows the latter */
+    struct sf_buf config_text;           /* the service borrows it */
     struct worker *workers;
     size_t n_workers;
     unsigned n_ingest, n_query;
@@ -282,6 +283,8 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
     v->query_memory_len = c->limits.query_memory_len;
     v->query_ns = c->limits.query_ns;
     v->version = sf_version();
+    sf_config_render_effective(c, &s->config_text);
+    v->config_text = sf_buf_str(&s->config_text);
     v->say = sf_log_for_service;
     v->say_arg = s->log;
     v->span_metrics = sf_span_metrics_new(&metrics);
@@ -356,6 +359,7 @@ void sf_server_free(struct sf_server *s)
     sf_dir_close(s->dir);
     sf_buf_done(&s->addresses);
     sf_buf_done(&s->spool_path);
+    sf_buf_done(&s->config_text);
     sf_mutex_done(&s->mutex);
     sf_heap_free(s);
 }

@@ -14,6 +14,7 @@
 #include "serve/search.h"
 #include "serve/self.h"
 #include "serve/services.h"
+#include "serve/status_pages.h"
 #include "serve/tags.h"
 #include "serve/tenant.h"
 #include "serve/traces.h"
@@ -80,11 +81,25 @@ static const struct sf_route routes[] = {
     {SF_METHOD_GET, "/api/echo", 0, SF_CLASS_INLINE, false, false, false, sf_self_echo},
     {SF_METHOD_GET, "/api/status/buildinfo", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
      sf_self_buildinfo},
+    {SF_METHOD_GET, "/status", SF_MAY_READ, SF_CLASS_CONTROL, false, false, false,
+     sf_status_pages_all},
     {SF_METHOD_GET, "/status/version", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
-     sf_self_version},
+     sf_status_pages_version},
+    {SF_METHOD_GET, "/status/services", SF_MAY_READ, SF_CLASS_CONTROL, false, false, false,
+     sf_status_pages_services},
+    {SF_METHOD_GET, "/status/endpoints", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
+     sf_status_pages_endpoints},
+    {SF_METHOD_GET, "/status/config", SF_MAY_ADMIN, SF_CLASS_INLINE, false, false, false,
+     sf_status_pages_config},
 };
 enum { N_ROUTES = sizeof(routes) / sizeof(routes[0]) };
 _Static_assert((size_t)N_ROUTES < (size_t)SF_COUNTERS_ROUTES, "every route has its counters");
+
+const struct sf_route *sf_router_routes(size_t *out_n)
+{
+    *out_n = N_ROUTES;
+    return routes;
+}
 
 unsigned sf_router_place(const struct sf_route *route)
 {

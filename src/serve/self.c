@@ -43,13 +43,6 @@ bool sf_self_echo(struct sf_call *call, __attribute__((unused)) struct sf_worker
     return true;
 }
 
-bool sf_self_version(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
-{
-    sf_call_ok(call, TEXT);
-    sf_buf_print(&call->response->body, "spanflame %s\n", call->service->version);
-    return true;
-}
-
 /* Grafana switches features by the version it finds here, and reads it as Tempo's: the newest
  * interface this server speaks, not our own number. */
 bool sf_self_buildinfo(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)

@@ -1,4 +1,4 @@
-/* self.h - what the server says of itself: ready, metrics, version. */
+/* self.h - what the server says of itself: ready, metrics, build. */
 #pragma once
 #include "serve/call.h"
 
@@ -6,4 +6,3 @@ bool sf_self_ready(struct sf_call *call, struct sf_worker *worker);
 bool sf_self_metrics(struct sf_call *call, struct sf_worker *worker);
 bool sf_self_echo(struct sf_call *call, struct sf_worker *worker);
 bool sf_self_buildinfo(struct sf_call *call, struct sf_worker *worker);
-bool sf_self_version(struct sf_call *call, struct sf_worker *worker);

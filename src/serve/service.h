@@ -44,6 +44,7 @@ struct sf_service {
     uint64_t memory_len, query_memory_len;
     int64_t query_ns;
     const char *version;
+    sf_str config_text; /* what is in effect, for administrators */
 
     struct sf_queue *ingest, *query, *control; /* of struct sf_exchange */
     struct sf_counters *counters;

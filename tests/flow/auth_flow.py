@@ -35,7 +35,9 @@ def test_every_route_but_the_probes_needs_a_token():
     for method, path in (("POST", "/v1/traces"), ("GET", "/api/traces/1"), ("GET", "/api/v2/traces/1"),
                          ("GET", "/api/v1/trace/1"), ("GET", "/api/v1/services"), ("POST", "/api/v1/erase"),
                          ("POST", "/api/v1/flush"), ("GET", "/metrics"), ("POST", "/v1/metrics"),
-                         ("POST", "/v1/logs"), ("GET", "/api/status/buildinfo"), ("GET", "/status/version")):
+                         ("POST", "/v1/logs"), ("GET", "/api/status/buildinfo"), ("GET", "/status/version"),
+                         ("GET", "/api/search/tags"), ("GET", "/api/v2/search/tag/name/values"), ("GET", "/status"),
+                         ("GET", "/status/services"), ("GET", "/status/endpoints"), ("GET", "/status/config")):
         answer = server.request(method, path, b"" if method == "POST" else None,
                                 {"Content-Type": "application/x-protobuf"}, token=None)
         assert answer.status == 401, (path, answer.status)
@@ -55,6 +57,9 @@ def test_scopes_are_kept_apart():
     assert server.get(path, token=reader).status == 200
     assert server.post("/api/v1/flush", b"", token=writer).status == 403
     assert server.post("/api/v1/flush", b"", token=admin).status == 200
+    assert server.get("/status", token=reader).status == 200
+    assert server.get("/status/config", token=reader).status == 403
+    assert server.get("/status/config", token=admin).status == 200
 
 
 def test_a_token_may_come_as_basic_password_or_own_header():

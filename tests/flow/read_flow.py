@@ -195,4 +195,19 @@ def test_grafanas_questions_are_answered():
     assert server.get("/status/version").text.startswith("spanflame ")
 
 
+def test_the_server_describes_itself_in_plain_text():
+    pages = {name: server.get("/status" + name) for name in ("", "/version", "/services", "/endpoints", "/config")}
+    for name, page in pages.items():
+        assert page.status == 200 and page.headers["Content-Type"].startswith("text/plain"), (name, page.status)
+    parts = dict(line.split()[:2] for line in pages["/services"].text.splitlines())
+    assert parts == {"listener": "Running", "ingest": "Running", "query": "Running", "store": "Running"}, parts
+    routes = pages["/endpoints"].text.splitlines()
+    assert any(r.split() == ["GET", "read", "/api/search"] for r in routes), routes
+    assert any(r.startswith("gRPC    write  /opentelemetry.") for r in routes), routes
+    assert "retention.spans " in pages["/config"].text and f"127.0.0.1:{server.port}" in pages["/config"].text
+    for name in ("/version", "/endpoints"):
+        assert pages[name].text in pages[""].text
+    assert "retention.spans" not in pages[""].text
+
+
 tap.run(sys.modules[__name__])

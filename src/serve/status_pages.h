@@ -1,0 +1,9 @@
+/* status_pages.h - the server in plain text, for a person with curl: Tempo's /status pages. */
+#pragma once
+#include "serve/call.h"
+
+bool sf_status_pages_all(struct sf_call *call, struct sf_worker *worker);
+bool sf_status_pages_version(struct sf_call *call, struct sf_worker *worker);
+bool sf_status_pages_services(struct sf_call *call, struct sf_worker *worker);
+bool sf_status_pages_endpoints(struct sf_call *call, struct sf_worker *worker);
+bool sf_status_pages_config(struct sf_call *call, struct sf_worker *worker);
