@@ -132,6 +132,7 @@ static enum sf_err run(struct sf_call *call, struct sf_worker *worker, struct as
     struct sf_store *store = atomic_load(&call->service->store);
     struct sf_query_ctx q = {0};
     struct sf_arena scratch = {0};
+    struct sf_tags tags;
     enum sf_err err = sf_call_query(call, worker, tenants, &q, why);
     if (!err)
         err = read_request(call, a, q.req, why);
@@ -139,9 +140,10 @@ static enum sf_err run(struct sf_call *call, struct sf_worker *worker, struct as
         return err;
     if (!sf_arena_init(&scratch, call->service->query_memory_len))
         return sf_fail(why, SF_ERR_NOMEM, "no memory for the query");
-    a->tags.scratch = &scratch;
-    err = is_names(a->form) ? sf_tags_names(store, &a->tags, a->scope, &q, out, why)
-                            : sf_tags_values(store, &a->tags, &a->attr, &q, out, why);
+    tags = a->tags;
+    tags.scratch = &scratch;
+    err = is_names(a->form) ? sf_tags_names(store, &tags, a->scope, &q, out, why)
+                            : sf_tags_values(store, &tags, &a->attr, &q, out, why);
     sf_arena_done(&scratch);
     return err;
 }
