@@ -62,7 +62,7 @@ enum sf_err sf_metrics_window_range(int64_t from_ns, int64_t to_ns, int64_t step
     if (step_ns == 0)
         step_ns = sf_metrics_default_step(len_ns);
     /* A longer step than any range would only make the edges wrap. */
-    if (step_ns < 0 || step_ns > SF_LIMIT_METRICS_RANGE_S * S_NS)
+    if (step_ns <= 0 || step_ns > SF_LIMIT_METRICS_RANGE_S * S_NS)
         return sf_fail(why, SF_ERR_INPUT, "step must be between 1ns and %dh0m0s",
                        SF_LIMIT_METRICS_RANGE_S / 3600);
     if (len_ns / step_ns > SF_LIMIT_METRICS_STEPS)

@@ -16,7 +16,7 @@ server = Server().start()
 
 
 def ask(path, query, **params):
-    return server.get(f"/api/metrics/{path}?" + urllib.parse.urlencode(dict(WINDOW, q=query, **params)))
+    return server.get(f"/api/metrics/{path}?" + urllib.parse.urlencode({**WINDOW, "q": query, **params}))
 
 
 def labels(series):
@@ -86,6 +86,15 @@ def test_times_may_be_written_in_many_ways():
         assert answer["series"] == want, answer
     answer = server.get("/api/metrics/query?" + urllib.parse.urlencode({"query": "{ } | count_over_time()"}))
     assert told(answer) == ["__name__=count_over_time: 10"], answer.text
+
+
+def test_a_span_counts_though_what_it_stands_in_relation_to_lies_outside_the_range():
+    # a4 ends 130 ms after T0; its sibling a5 starts at 140 ms
+    window = {"start": f"{T0_S}.135", "end": T0_S + 10}
+    for query, want in (('{ name = "SELECT items" } ~ { }', 1), ('{ name = "SELECT items" } && { kind = internal }', 1),
+                        ('{ name = "SELECT items" }', None), ("{ status = error } | count() > 2", 1)):
+        answer = ask("query", query + " | count_over_time()", **window)
+        assert [s["value"] for s in json.loads(answer.body)["series"]] == ([want] if want else []), (query, answer.text)
 
 
 def test_exemplars_name_the_trace_and_what_the_query_touched():
