@@ -77,7 +77,10 @@ def arrives(sent, base_ns, seconds=20):
 try:
     collector, collector_log = start()
     missing = None
-except (tap.Skip, AssertionError) as e:
+except tap.Skip as e:
+    print(f"1..0 # SKIP {e}")
+    sys.exit(0)
+except AssertionError as e:
     missing = e
 
 

@@ -36,14 +36,31 @@ def make_test(language, protocol, compression):
     globals()[f"test_{language}_sends_{protocol.replace('/', '_')}_{how}"] = test
 
 
+def make_skip(language, why):
+    def test():
+        raise tap.Skip(why)
+    globals()[f"test_{language}_sends_by_every_protocol"] = test
+
+
+n_run = 0
 for language, protocols in (("go", ("grpc", "http/protobuf")), ("python", ("grpc", "http/protobuf")),
                             ("node", ("grpc", "http/protobuf", "http/json"))):
+    try:
+        toolchain.client(language)
+    except tap.Skip as e:
+        make_skip(language, str(e))
+        continue
+    except AssertionError:
+        pass  # its tests say it
+    n_run += 1
     for protocol in protocols:
         for compression in ("none", "gzip"):
             make_test(language, protocol, compression)
 
 
 def test_nothing_was_refused_cut_or_redacted():
+    if not n_run:
+        raise tap.Skip("no client could be run")
     text = server.metrics()
     for line in text.splitlines():
         if line.startswith(("spanflame_requests_rejected_total", "spanflame_spans_discarded_total", "spanflame_cut_total",
