@@ -168,13 +168,25 @@ static enum sf_err take_in(struct sf_call *call, struct sf_worker *worker, uint3
                                    .tenant = tenant,
                                    .recv_ns = r->recv_ns,
                                    .body = &body};
+    size_t whole_len = config.max_inflated_len ? config.max_inflated_len
+                                               : (size_t)SF_LIMIT_INFLATED_LEN;
     bool is_large = sf_exchange_body(call->ex)->len > SF_LIMIT_LARGE_BODY_LEN;
     config.tools = worker->tools;
     if (is_large)
         wait_for_large(call->service);
+    else if (whole_len > SF_LIMIT_LARGE_BODY_LEN)
+        config.max_inflated_len = SF_LIMIT_LARGE_BODY_LEN;
     enum sf_err err = read_body(call, &body, why);
     if (!err)
         err = sf_intake_traces(&config, &in, out, why);
+    /* Small on the wire, large inflated: it too takes its turn, so that bombs cannot fill memory
+     * from every thread at once. */
+    if (err == SF_ERR_LIMIT && !is_large && r->coding != SF_CODING_NONE) {
+        is_large = true;
+        wait_for_large(call->service);
+        config.max_inflated_len = whole_len;
+        err = sf_intake_traces(&config, &in, out, why);
+    }
     sf_buf_done(&body);
     if (is_large)
         free_large(call->service);
