@@ -66,10 +66,12 @@ def load(server, *flags):
 
 
 def show(prefix, values):
-    units = {"load_rate": "spans/s", "load_server_cpu": "us/span", "load_server_peak_memory": "MB",
+    units = {"load_rate": "spans/s", "load_server_cpu": "us/span", "load_cpu_to_durable": "us/span",
+             "load_cpu_to_blocks": "us/span", "load_cpu_to_merged": "us/span", "load_server_peak_memory": "MB",
              "load_ack_p50": "ms", "load_ack_p99": "ms"}
     for name, unit in units.items():
-        print(f"{prefix}_{name[5:]} {values[name]:g} {unit}", flush=True)
+        if name in values:
+            print(f"{prefix}_{name[5:]} {values[name]:g} {unit}", flush=True)
 
 
 def disk(data, below):
@@ -95,7 +97,8 @@ def main():
             show(name, values)
             n_spans += values["load_spans"]
             if name == "http":
-                print(f"http_to_bare {values['load_server_cpu'] / bare_sum:.2f} x", flush=True)
+                print(f"http_to_durable_to_bare {values['load_cpu_to_durable'] / bare_sum:.2f} x", flush=True)
+                print(f"http_all_to_bare {values['load_server_cpu'] / bare_sum:.2f} x", flush=True)
         server.get("/api/v1/flush", "POST")
         # One more round stays in the log only: what a restart after kill -9 has to replay.
         load(server, "--seed", "99")

@@ -174,8 +174,14 @@ static void report_latency(const struct sender *senders, uint64_t n)
     sf_heap_free(all);
 }
 
+/* Of a Spanflame server the threads tell how far a span has got: to durable and acknowledged, then
+ * into blocks, then into larger blocks. Other servers show zeros here. */
+static const char *const to_durable[] = {"loop-", "ingest-", "wal", NULL};
+static const char *const to_blocks[] = {"flush", NULL};
+static const char *const to_merged[] = {"compact", NULL};
+
 struct cost {
-    uint64_t cpu_ns, disk_len;
+    uint64_t cpu_ns, disk_len, durable_ns, blocks_ns, merged_ns;
 };
 
 static struct cost look(const struct options *o)
@@ -183,9 +189,20 @@ static struct cost look(const struct options *o)
     struct cost c = {0};
     if (o->pid && !process_cpu_ns(o->pid, &c.cpu_ns))
         fprintf(stderr, "load: process %" PRIu64 " cannot be read\n", o->pid);
+    if (o->pid) {
+        c.durable_ns = process_threads_cpu_ns(o->pid, to_durable);
+        c.blocks_ns = process_threads_cpu_ns(o->pid, to_blocks);
+        c.merged_ns = process_threads_cpu_ns(o->pid, to_merged);
+    }
     if (o->data)
         c.disk_len = process_disk_len(o->data, false);
     return c;
+}
+
+static void print_share(const char *name, uint64_t ns, uint64_t n_spans)
+{
+    if (ns)
+        printf("%s %.3f us/span\n", name, (double)ns / 1e3 / (double)n_spans);
 }
 
 static void report(const struct options *o, const struct sender *senders, struct cost before,
@@ -216,6 +233,9 @@ static void report(const struct options *o, const struct sender *senders, struct
                (double)(after.cpu_ns - before.cpu_ns) / 1e3 / (double)sum.n_spans);
         printf("load_server_cpu_per_million %.2f s\n",
                (double)(after.cpu_ns - before.cpu_ns) / 1e9 / ((double)sum.n_spans / 1e6));
+        print_share("load_cpu_to_durable", after.durable_ns - before.durable_ns, sum.n_spans);
+        print_share("load_cpu_to_blocks", after.blocks_ns - before.blocks_ns, sum.n_spans);
+        print_share("load_cpu_to_merged", after.merged_ns - before.merged_ns, sum.n_spans);
         if (process_peak_memory(o->pid, &peak_len))
             printf("load_server_peak_memory %.1f MB\n", (double)peak_len / 1e6);
     }
