@@ -1,0 +1,10 @@
+/* metric_parse.h - rate() and its kin, topk() and comparisons behind them. Faults stick in the
+ * parser. */
+#pragma once
+#include "query/parser.h"
+
+bool sf_parser_metric(struct sf_parser *p,
+                      struct sf_metric *m); /* false without a fault: no metric in hand */
+bool sf_parser_seconds(struct sf_parser *p,
+                       struct sf_metrics *m); /* as many second stages as there are */
+bool sf_metrics_has_compare(const struct sf_metrics *m);

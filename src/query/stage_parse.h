@@ -1,0 +1,18 @@
+/* stage_parse.h - the stages of a pipeline that are not spansets. Faults stick in the parser. */
+#pragma once
+#include "query/parser.h"
+
+struct sf_word_number { /* a word and what it stands for */
+    const char *word;
+    int number;
+};
+
+bool sf_parser_word(const struct sf_parser *p, const struct sf_word_number *list, size_t n,
+                    int *out);
+bool sf_parser_comparison(const struct sf_parser *p,
+                          enum sf_expr_op *out); /* = != < <= > >= in hand */
+bool sf_parser_attr_list(struct sf_parser *p, const struct sf_query_attr **out, uint32_t *out_n);
+/* literal cmp aggregate, the literal already read. */
+bool sf_parser_mirrored_filter(struct sf_parser *p, struct sf_static literal, struct sf_stage *s);
+/* by, select, coalesce or aggregate cmp literal. False without a fault: it is none of these. */
+bool sf_parser_word_stage(struct sf_parser *p, bool is_first, struct sf_stage *s);
