@@ -277,6 +277,8 @@ static bool same_trace(const struct piece *x, const struct piece *y)
 
 static void join_traces(struct work *w)
 {
+    if (w->n_pieces == 0)
+        return;
     qsort(w->pieces, w->n_pieces, sizeof(*w->pieces), by_hash);
     for (size_t from = 0, to; from < w->n_pieces; from = to) {
         int64_t first_ns = INT64_MAX;
