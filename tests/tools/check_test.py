@@ -3,6 +3,7 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
+import tempfile
 
 import tap
 
@@ -65,6 +66,25 @@ def test_a_command_that_fails_or_is_missing_is_a_failure():
     assert not tally.command("false", ["sh", "-c", "echo because; exit 3"])
     assert not tally.command("absent", ["no-such-program-here"])
     assert tally.passed == 1 and tally.failed[0][1] == "because\n" and len(tally.failed) == 2
+
+
+def rerun(verdict):
+    """second_try() with a stand-in for meson that writes `verdict` as its result."""
+    name = "spanflame:flow / noun"
+    failed = {"name": name, "stdout": "1..1\nnot ok 1 - one\n", "result": "FAIL", "returncode": 1}
+    after = dict(failed, stdout=f"1..1\n{verdict} 1 - one\n", result="OK" if verdict == "ok" else "FAIL")
+    tally = check.Tally()
+    with tempfile.TemporaryDirectory() as home:
+        path = os.path.join(home, "log.json")
+        writes = f"import json; open({path!r}, 'w').write(json.dumps({after!r}))"
+        tally.one_test(check.second_try([sys.executable, "-c", writes], path, failed, tally))
+    return tally
+
+
+def test_what_passes_alone_is_said_and_what_fails_twice_has_failed():
+    busy, broken = rerun("ok"), rerun("not ok")
+    assert busy.passed == 1 and not busy.failed and busy.again == ["spanflame:flow / noun"]
+    assert not broken.passed and len(broken.failed) == 1 and not broken.again
 
 
 def test_a_dead_link_is_found():
