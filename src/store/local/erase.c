@@ -106,6 +106,13 @@ static bool load_one(void *arg, uint64_t id, uint32_t tenant, sf_bytes selector,
     load->list = more;
     if (id >= load->l->next_erasure)
         load->l->next_erasure = id + 1;
+    /* An erasure flushes first, so records up to its LSN are in blocks below its number. A rebuilt
+     * catalogue may not know: the blocks that said so can be merged or gone. Replaying those
+     * records would bring the erased rows back in blocks that the tombstone does not cover. */
+    if (lsn > load->l->ckpt_lsn)
+        load->l->ckpt_lsn = lsn;
+    if (below_block > load->l->next_block)
+        load->l->next_block = below_block;
     return true;
 }
 

@@ -1,5 +1,7 @@
 #include "test.h"
 
+#include <stdlib.h>
+
 #include "store/local/compact.h"
 #include "support/store_rig.h"
 
@@ -253,6 +255,59 @@ TEST(erase, holds_over_a_crash_and_a_lost_catalogue)
         }
     }
     store_rig_done(&r);
+}
+
+static void erase_the_newest_and_die(struct store_rig *r)
+{
+    static const sf_trace_id newest = {{0xAB, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
+    struct sf_selector which = {.what = SF_SELECT_TRACES, .trace_ids = &newest, .n_traces = 1};
+    struct sf_span_batch b;
+    store_rig_init(r);
+    r->config.tuning.has_no_threads = true;
+    assert_ok(store_rig_open(r));
+    make_marked(r, "kept", "KEPTWORD", 1, 10, &b);
+    assert_ok(store_put(r, 0, 1, &b, 0));
+    assert_ok(r->store->ops->flush(r->store, &r->why));
+    make_marked(r, "gone", "GONEWORD", 2, 10, &b);
+    assert_ok(store_put(r, 0, 1, &b, 0));
+    assert_ok(r->store->ops->erase(r->store, 1, &which, &r->why));
+}
+
+/* The block that proved how far the log is in blocks was rewritten to nothing, then the catalogue
+ * was lost: replay must not bring back what the tombstone no longer covers. */
+TEST(erase, holds_when_the_block_of_the_erased_is_gone_and_the_catalogue_too)
+{
+    struct store_rig child, again;
+    char command[700];
+    int status;
+    int ends[2];
+    pid_t pid;
+    assert_int_equal(pipe(ends), 0);
+    pid = fork();
+    if (pid == 0) {
+        erase_the_newest_and_die(&child);
+        if (write(ends[1], child.path, sizeof(child.path)) != sizeof(child.path))
+            abort();
+        _exit(42);
+    }
+    assert_int_equal(read(ends[0], child.path, sizeof(child.path)), sizeof(child.path));
+    waitpid(pid, &status, 0);
+    close(ends[0]);
+    close(ends[1]);
+    snprintf(command, sizeof(command),
+             "rm %s/meta.db* && rm \"$(ls %s/spans/*/*.sfs | sort | tail -n 1)\"", child.path,
+             child.path);
+    assert_int_equal(system(command), 0);
+    store_rig_init(&again);
+    store_rig_remove(again.path);
+    snprintf(again.path, sizeof(again.path), "%s", child.path);
+    sf_dir_close(again.dir);
+    store_rig_dir(&again);
+    assert_ok(store_rig_open(&again));
+    assert_true(tags_have(&again, "KEPTWORD"));
+    assert_false(tags_have(&again, "GONEWORD"));
+    assert_int_equal(count_scanned(&again), 10);
+    store_rig_done(&again);
 }
 
 TEST(erase, refuses_a_selector_that_selects_nothing)
