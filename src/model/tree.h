@@ -25,5 +25,6 @@ struct sf_tree {
     sf_str unit;
     int64_t total;
     uint64_t n_samples;
-    bool is_cut; /* nodes were folded into "other" by max_nodes */
+    bool is_cut;       /* nodes were folded into "other" by max_nodes */
+    bool is_saturated; /* a sum did not fit 64 bits: it stopped at the largest number */
 };

@@ -1,0 +1,290 @@
+#include "flame/tree_builder.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/heap.h"
+#include "base/num.h"
+
+enum { FIRST_FRAMES = 64, FIRST_NODES = 256 };
+
+void sf_tree_builder_init(struct sf_tree_builder *b, struct sf_arena *req, size_t max_len,
+                          enum sf_tree_strings strings)
+{
+    *b = (struct sf_tree_builder){
+        .req = req, .max_len = max_len, .is_copying = strings == SF_TREE_COPIES};
+}
+
+void sf_tree_builder_done(struct sf_tree_builder *b)
+{
+    sf_heap_free(b->frames);
+    sf_heap_free(b->nodes);
+    sf_heap_free(b->frame_slots);
+    sf_heap_free(b->node_slots);
+    sf_heap_free(b->frame_hashes);
+    *b = (struct sf_tree_builder){0};
+}
+
+/* ---- memory ---- */
+
+static size_t tables_len(const struct sf_tree_builder *b)
+{
+    return (size_t)b->cap_frames * (sizeof(*b->frames) + sizeof(*b->frame_hashes)) +
+           (size_t)b->cap_nodes * sizeof(*b->nodes) +
+           ((size_t)b->n_frame_slots + b->n_node_slots) * sizeof(uint32_t);
+}
+
+static bool fail(struct sf_tree_builder *b, enum sf_err err)
+{
+    if (!b->err)
+        b->err = err;
+    return false;
+}
+
+static bool may_grow(struct sf_tree_builder *b, uint32_t cap, size_t more_len)
+{
+    if (cap > UINT32_MAX / 4 || (b->max_len && tables_len(b) + more_len > b->max_len))
+        return fail(b, SF_ERR_LIMIT);
+    return true;
+}
+
+static bool grow_array(struct sf_tree_builder *b, void **array, uint32_t cap, size_t size)
+{
+    void *p = sf_heap_grow(*array, cap, size);
+    if (!p)
+        return fail(b, SF_ERR_NOMEM);
+    *array = p;
+    return true;
+}
+
+/* A table is at most half full: chains stay short, and an empty slot always ends a search. */
+static bool grow_slots(struct sf_tree_builder *b, uint32_t **slots, uint32_t *n_slots,
+                       uint32_t n_entries,
+                       uint64_t (*hash_of)(const struct sf_tree_builder *b, uint32_t place))
+{
+    uint32_t n = *n_slots ? *n_slots * 2 : FIRST_NODES * 2, *fresh;
+    fresh = sf_heap_new_n(n, sizeof(*fresh));
+    if (!fresh)
+        return fail(b, SF_ERR_NOMEM);
+    for (uint32_t i = 0; i < n_entries; i++) {
+        uint32_t at = (uint32_t)hash_of(b, i) & (n - 1);
+        while (fresh[at])
+            at = (at + 1) & (n - 1);
+        fresh[at] = i + 1;
+    }
+    sf_heap_free(*slots);
+    *slots = fresh;
+    *n_slots = n;
+    return true;
+}
+
+/* ---- frames ---- */
+
+static uint64_t hash_frame(const struct sf_frame *f)
+{
+    uint64_t hash = sf_hash_str(f->function);
+    hash = sf_hash_mix(hash, sf_hash_str(f->file));
+    hash = sf_hash_mix(hash, sf_hash_str(f->module));
+    hash = sf_hash_mix(hash, sf_hash_str(f->build_id));
+    hash = sf_hash_mix(hash, f->file_off);
+    return sf_hash_mix(hash, (uint64_t)f->line << 8 | f->kind);
+}
+
+static uint64_t frame_hash_at(const struct sf_tree_builder *b, uint32_t place)
+{
+    return b->frame_hashes[place];
+}
+
+static bool frames_equal(const struct sf_frame *a, const struct sf_frame *b)
+{
+    return a->line == b->line && a->kind == b->kind && a->file_off == b->file_off &&
+           sf_str_eq(a->function, b->function) && sf_str_eq(a->file, b->file) &&
+           sf_str_eq(a->module, b->module) && sf_str_eq(a->build_id, b->build_id);
+}
+
+static bool make_frame_room(struct sf_tree_builder *b)
+{
+    if (b->n_frames == b->cap_frames) {
+        uint32_t cap = b->cap_frames ? b->cap_frames * 2 : FIRST_FRAMES;
+        if (!may_grow(b, cap,
+                      (size_t)b->cap_frames * (sizeof(*b->frames) + sizeof(*b->frame_hashes))) ||
+            !grow_array(b, (void **)&b->frames, cap, sizeof(*b->frames)) ||
+            !grow_array(b, (void **)&b->frame_hashes, cap, sizeof(*b->frame_hashes)))
+            return false;
+        b->cap_frames = cap;
+    }
+    if (b->n_frames < b->n_frame_slots / 2)
+        return true;
+    return may_grow(b, b->n_frame_slots, (size_t)b->n_frame_slots * sizeof(uint32_t)) &&
+           grow_slots(b, &b->frame_slots, &b->n_frame_slots, b->n_frames, frame_hash_at);
+}
+
+static bool keep_frame(struct sf_tree_builder *b, const struct sf_frame *frame)
+{
+    struct sf_frame copy = *frame;
+    if (b->is_copying && !(sf_arena_copy(b->req, frame->function, &copy.function) &&
+                           sf_arena_copy(b->req, frame->file, &copy.file) &&
+                           sf_arena_copy(b->req, frame->module, &copy.module) &&
+                           sf_arena_copy(b->req, frame->build_id, &copy.build_id)))
+        return fail(b, SF_ERR_LIMIT);
+    b->frames[b->n_frames] = copy;
+    return true;
+}
+
+uint32_t sf_tree_builder_frame(struct sf_tree_builder *b, const struct sf_frame *frame)
+{
+    uint64_t hash;
+    uint32_t at;
+    if (b->err || !make_frame_room(b))
+        return SF_NONE;
+    hash = hash_frame(frame);
+    at = (uint32_t)hash & (b->n_frame_slots - 1);
+    for (; b->frame_slots[at]; at = (at + 1) & (b->n_frame_slots - 1)) {
+        uint32_t place = b->frame_slots[at] - 1;
+        if (b->frame_hashes[place] == hash && frames_equal(&b->frames[place], frame))
+            return place;
+    }
+    if (!keep_frame(b, frame))
+        return SF_NONE;
+    b->frame_hashes[b->n_frames] = hash;
+    b->frame_slots[at] = ++b->n_frames;
+    return b->n_frames - 1;
+}
+
+/* ---- nodes ---- */
+
+static uint64_t hash_node(uint32_t parent, uint32_t frame)
+{
+    uint64_t hash = ((uint64_t)parent << 32 | frame) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 32;
+}
+
+static uint64_t node_hash_at(const struct sf_tree_builder *b, uint32_t place)
+{
+    return hash_node(b->nodes[place].parent, b->nodes[place].frame);
+}
+
+static bool make_node_room(struct sf_tree_builder *b)
+{
+    if (b->n_nodes == b->cap_nodes) {
+        uint32_t cap = b->cap_nodes ? b->cap_nodes * 2 : FIRST_NODES;
+        if (!may_grow(b, cap, (size_t)b->cap_nodes * sizeof(*b->nodes)) ||
+            !grow_array(b, (void **)&b->nodes, cap, sizeof(*b->nodes)))
+            return false;
+        b->cap_nodes = cap;
+    }
+    if (b->n_nodes < b->n_node_slots / 2)
+        return true;
+    return may_grow(b, b->n_node_slots, (size_t)b->n_node_slots * sizeof(uint32_t)) &&
+           grow_slots(b, &b->node_slots, &b->n_node_slots, b->n_nodes, node_hash_at);
+}
+
+/* The root sits in the tables like the others: no child asks for frame SF_NONE. */
+static bool make_root(struct sf_tree_builder *b)
+{
+    if (b->n_nodes)
+        return true;
+    if (b->err || !make_node_room(b))
+        return false;
+    b->nodes[0] = (struct sf_tree_node){.frame = SF_NONE};
+    b->node_slots[(uint32_t)hash_node(0, SF_NONE) & (b->n_node_slots - 1)] = 1;
+    b->n_nodes = 1;
+    return true;
+}
+
+uint32_t sf_tree_builder_child(struct sf_tree_builder *b, uint32_t parent, uint32_t frame)
+{
+    uint32_t at;
+    if (b->err || parent == SF_NONE || frame == SF_NONE || !make_root(b) || !make_node_room(b))
+        return SF_NONE;
+    SF_ASSERT(parent < b->n_nodes && frame < b->n_frames);
+    at = (uint32_t)hash_node(parent, frame) & (b->n_node_slots - 1);
+    for (; b->node_slots[at]; at = (at + 1) & (b->n_node_slots - 1)) {
+        const struct sf_tree_node *node = &b->nodes[b->node_slots[at] - 1];
+        if (node->parent == parent && node->frame == frame)
+            return b->node_slots[at] - 1;
+    }
+    b->nodes[b->n_nodes] = (struct sf_tree_node){.parent = parent, .frame = frame};
+    b->node_slots[at] = ++b->n_nodes;
+    return b->n_nodes - 1;
+}
+
+void sf_tree_builder_add(struct sf_tree_builder *b, uint32_t node, int64_t value,
+                         uint64_t n_samples)
+{
+    int64_t *self;
+    if (node == SF_NONE || !make_root(b))
+        return;
+    SF_ASSERT(node < b->n_nodes);
+    self = &b->nodes[node].self;
+    if (__builtin_add_overflow(*self, value, self)) {
+        *self = value < 0 ? INT64_MIN : INT64_MAX;
+        b->is_saturated = true;
+    }
+    b->n_samples = sf_add_sat_u64(b->n_samples, n_samples);
+}
+
+void sf_tree_builder_add_tree(struct sf_tree_builder *b, const struct sf_tree *t)
+{
+    uint32_t *frames = NULL, *nodes = NULL; /* of `t`, as places here */
+    if (b->err || t->n_nodes == 0)
+        return;
+    frames = sf_heap_new_n((size_t)t->n_frames + 1, sizeof(*frames));
+    nodes = sf_heap_new_n(t->n_nodes, sizeof(*nodes));
+    if (!frames || !nodes) {
+        fail(b, SF_ERR_NOMEM);
+        goto done;
+    }
+    for (uint32_t i = 0; i < t->n_frames; i++)
+        frames[i] = sf_tree_builder_frame(b, &t->frames[i]);
+    for (uint32_t i = 1; i < t->n_nodes; i++) /* parents come first */
+        nodes[i] = sf_tree_builder_child(b, nodes[t->nodes[i].parent], frames[t->nodes[i].frame]);
+    for (uint32_t i = 0; i < t->n_nodes; i++)
+        sf_tree_builder_add(b, nodes[i], t->nodes[i].self, 0);
+    b->n_samples = sf_add_sat_u64(b->n_samples, t->n_samples);
+    b->is_saturated |= t->is_saturated;
+done:
+    sf_heap_free(frames);
+    sf_heap_free(nodes);
+}
+
+/* ---- the result ---- */
+
+enum sf_err sf_tree_builder_take(struct sf_tree_builder *b, sf_str unit, struct sf_tree *out,
+                                 struct sf_why *why)
+{
+    struct sf_tree t = {.unit = unit, .n_samples = b->n_samples};
+    struct sf_frame *frames;
+    struct sf_tree_node *nodes;
+    make_root(b);
+    if (b->err == SF_ERR_NOMEM)
+        return sf_fail(why, b->err, "flame graph: no memory");
+    if (b->err)
+        return sf_fail(why, b->err,
+                       "flame graph: more than %u frames and %u stacks do not fit the memory of "
+                       "one query; narrow the time range or the selector",
+                       b->n_frames, b->n_nodes);
+    frames = sf_arena_new_n(b->req, (size_t)b->n_frames + 1, sizeof(*frames));
+    nodes = sf_arena_new_n(b->req, b->n_nodes, sizeof(*nodes));
+    if (!frames || !nodes)
+        return sf_fail(why, SF_ERR_LIMIT,
+                       "flame graph: %u nodes do not fit the memory of one query; narrow the time "
+                       "range or the selector",
+                       b->n_nodes);
+    if (b->n_frames)
+        memcpy(frames, b->frames, (size_t)b->n_frames * sizeof(*frames));
+    memcpy(nodes, b->nodes, (size_t)b->n_nodes * sizeof(*nodes));
+    t.is_saturated = b->is_saturated;
+    for (uint32_t i = 0; i < b->n_nodes; i++) {
+        if (__builtin_add_overflow(t.total, nodes[i].self, &t.total)) {
+            t.total = nodes[i].self < 0 ? INT64_MIN : INT64_MAX;
+            t.is_saturated = true;
+        }
+    }
+    t.frames = frames;
+    t.nodes = nodes;
+    t.n_frames = b->n_frames;
+    t.n_nodes = b->n_nodes;
+    *out = t;
+    return SF_OK;
+}
