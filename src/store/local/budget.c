@@ -34,6 +34,23 @@ size_t sf_budget_used(const struct sf_budget *b, enum sf_budget_line line)
     return atomic_load_explicit(&b->used[line], memory_order_relaxed);
 }
 
+/* Not every query that meets a full line fails, or one that reads everything would end all small
+ * ones: who holds most has to go. New ones are turned away at the door meanwhile. */
+enum sf_err sf_budget_query(struct sf_budget *b, size_t *io_counted, size_t len, struct sf_why *why)
+{
+    if (len > *io_counted)
+        sf_budget_add(b, SF_LINE_QUERIES, len - *io_counted);
+    else
+        sf_budget_sub(b, SF_LINE_QUERIES, *io_counted - len);
+    *io_counted = len;
+    if (len <= b->cap[SF_LINE_QUERIES] / 4 || !sf_budget_is_over(b, SF_LINE_QUERIES))
+        return SF_OK;
+    return sf_fail(why, SF_ERR_LIMIT,
+                   "query: holds %zu KB and all queries may hold %zu KB together; narrow the time "
+                   "range or raise store.memory",
+                   len >> 10, b->cap[SF_LINE_QUERIES] >> 10);
+}
+
 bool sf_budget_is_over(const struct sf_budget *b, enum sf_budget_line line)
 {
     return sf_budget_used(b, line) > b->cap[line];

@@ -24,7 +24,7 @@ static void drop(struct sf_granules *g, struct sf_granule *s)
         sf_run_unref(s->run);
         s->run = NULL;
     }
-    sf_budget_sub(&g->l->budget, SF_LINE_QUERIES, s->counted_len);
+    (void)sf_budget_query(&g->l->budget, &g->held_len, g->held_len - s->counted_len, NULL);
     s->counted_len = 0;
     s->arena.at = 0; /* keeps its memory: the next granule needs it at once */
 }
@@ -88,6 +88,22 @@ static struct sf_granule *find_slot(struct sf_granules *g)
     return oldest;
 }
 
+/* A query that cannot hold one granule could never be answered; for more there has to be room. */
+static enum sf_err count_slot(struct sf_granules *g, const struct sf_granule *s, struct sf_why *why)
+{
+    bool is_only = g->held_len == 0;
+    enum sf_err err = sf_budget_query(&g->l->budget, &g->held_len, g->held_len + s->counted_len,
+                                      is_only ? NULL : why);
+    for (unsigned i = 0; err && !is_only && i < SF_GRANULES_MAX; i++) {
+        struct sf_granule *other = &g->slots[i];
+        if (other != s && other->run && other->used_at + 1 < s->used_at) {
+            drop(g, other);
+            err = sf_budget_query(&g->l->budget, &g->held_len, g->held_len, why);
+        }
+    }
+    return is_only ? SF_OK : err;
+}
+
 enum sf_err sf_granules_get(struct sf_granules *g, struct sf_run *run, uint32_t granule,
                             uint32_t columns, const struct sf_span_rows **out, struct sf_why *why)
 {
@@ -125,7 +141,9 @@ enum sf_err sf_granules_get(struct sf_granules *g, struct sf_run *run, uint32_t 
     s->used_at = ++g->tick;
     s->counted_len = sf_arena_used(&s->arena);
     s->most_len = s->counted_len > s->most_len ? s->counted_len : s->most_len;
-    sf_budget_add(&g->l->budget, SF_LINE_QUERIES, s->counted_len);
+    err = count_slot(g, s, why);
+    if (err)
+        return err;
     g->q->stats.n_rows += s->rows.n_rows;
     *out = &s->rows;
     return SF_OK;

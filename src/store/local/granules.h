@@ -20,6 +20,7 @@ struct sf_granules {
     const struct sf_key *want_keys;
     size_t n_want;
     size_t cap_len;
+    size_t held_len; /* by all slots, as the budget knows it */
     uint64_t tick;
     struct sf_granule slots[SF_GRANULES_MAX];
 };
@@ -28,7 +29,8 @@ void sf_granules_init(struct sf_granules *g, struct sf_local *l, struct sf_query
                       const struct sf_key *want_keys, size_t n_want);
 void sf_granules_done(struct sf_granules *g);
 /* Rows with at least `columns`, borrowed until two further calls. A damaged block is quarantined:
- * CORRUPT, q->is_exact false. */
+ * CORRUPT, q->is_exact false. LIMIT: more than one granule is held and the memory for queries is
+ * used up. */
 enum sf_err sf_granules_get(struct sf_granules *g, struct sf_run *run, uint32_t granule,
                             uint32_t columns, const struct sf_span_rows **out, struct sf_why *why);
 

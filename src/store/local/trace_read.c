@@ -25,7 +25,7 @@ void sf_trace_read_done(struct sf_trace_read *t)
 {
     if (!t->l)
         return;
-    sf_budget_sub(&t->l->budget, SF_LINE_QUERIES, t->counted_len);
+    (void)sf_budget_query(&t->l->budget, &t->counted_len, 0, NULL);
     sf_granules_done(&t->granules);
     sf_arena_done(&t->keep);
     sf_arena_done(&t->batch);
@@ -328,14 +328,9 @@ static bool may_overlap(const struct sf_run *run, int64_t from_ns, int64_t to_ns
            (run->row.ts_min_ns <= to_ns && run->row.ts_max_ns >= from_ns);
 }
 
-static void count_memory(struct sf_trace_read *t)
+static enum sf_err count_memory(struct sf_trace_read *t, struct sf_why *why)
 {
-    size_t len = t->keep.at;
-    if (len > t->counted_len)
-        sf_budget_add(&t->l->budget, SF_LINE_QUERIES, len - t->counted_len);
-    else
-        sf_budget_sub(&t->l->budget, SF_LINE_QUERIES, t->counted_len - len);
-    t->counted_len = len;
+    return sf_budget_query(&t->l->budget, &t->counted_len, t->keep.at + t->batch.at, why);
 }
 
 enum sf_err sf_trace_read_load(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
@@ -360,6 +355,8 @@ enum sf_err sf_trace_read_load(struct sf_trace_read *t, uint32_t tenant, sf_trac
         err = add_run(t, run, why);
         if (err && sf_query_skips(t->q, run, err, why))
             err = SF_OK;
+        if (!err)
+            err = count_memory(t, why);
     }
     /* Copies from memtables come last: an equal copy in a part is kept before them. */
     if (!err && t->n_fresh && !add_source(t, (struct sf_trace_source){.ts_max_ns = INT64_MAX}))
@@ -378,8 +375,7 @@ enum sf_err sf_trace_read_load(struct sf_trace_read *t, uint32_t tenant, sf_trac
     }
     if (!err)
         drop_repeats(t);
-    count_memory(t);
-    return err;
+    return err ? err : count_memory(t, why);
 }
 
 /* ---- emit ---- */
@@ -600,7 +596,7 @@ enum sf_err sf_trace_read_emit(struct sf_trace_read *t, uint32_t at, struct sf_s
     err = fill(t, &e, at, why);
     if (!err && !make_columns(t, &e, out))
         err = too_large(why);
-    return err;
+    return err ? err : count_memory(t, why);
 }
 
 enum sf_err sf_trace_read_peek(struct sf_trace_read *t, uint32_t i, uint32_t columns,

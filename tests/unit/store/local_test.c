@@ -162,3 +162,37 @@ TEST(local, numbers_tenants_and_never_mixes_them)
     assert_int_equal(count_found(&r, b_id, &b), 0);
     store_rig_done(&r);
 }
+
+TEST(local, ends_a_query_that_outgrows_the_memory_for_queries)
+{
+    struct store_rig r;
+    struct sf_otlp_make m;
+    struct sf_span_batch small, large;
+    sf_trace_id id = {.b = {1, 2, 3}};
+    struct store_answer a;
+    store_rig_init(&r);
+    r.config.memory_len = 16 << 20; /* of which 3 MB are for queries */
+    sf_otlp_make_init(&m, 12, START_NS);
+    assert_ok(store_rig_open(&r));
+    make(&r, &m, 50, &small);
+    assert_ok(store_put(&r, 0, 1, &small, 0));
+    for (int i = 0; i < 40; i++) { /* one trace of more than a granule */
+        make(&r, &m, 500, &large);
+        for (uint32_t k = 0; k < large.n_spans; k++)
+            ((struct sf_span *)(uintptr_t)large.spans)[k].trace_id = id;
+        assert_ok(store_put(&r, 0, 1, &large, 0));
+        if (i % 10 == 9)
+            assert_ok(r.store->ops->flush(r.store, &r.why));
+    }
+    a = store_trace(&r, 1, id);
+    assert_err(a.err, SF_ERR_LIMIT);
+    assert_int_equal(count_found(&r, 1, &small), 50); /* what is small goes on */
+    assert_int_equal(sf_budget_used(&store_rig_local(&r)->budget, SF_LINE_QUERIES), 0);
+    store_rig_close(&r);
+    r.config.memory_len = 512 << 20;
+    assert_ok(store_rig_open(&r));
+    a = store_trace(&r, 1, id);
+    assert_ok(a.err);
+    assert_int_equal(a.n, 20000);
+    store_rig_done(&r);
+}
