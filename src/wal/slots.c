@@ -294,6 +294,8 @@ static void delete_slot(struct sf_wal_slots *s, struct sf_wal_slot *slot)
     sf_wal_slot_name(slot->number, name);
     sf_mutex_unlock(&s->lock);
     err = sf_dir_unlink(s->dir, name, NULL);
+    if (!err) /* else a power cut brings back what may have been erased meanwhile */
+        err = sf_dir_sync(s->dir, "wal", NULL);
     sf_mutex_lock(&s->lock);
     /* What cannot be deleted stays, unused; replay knows to ignore it. */
     slot->state = err ? SF_WAL_SLOT_BAD : SF_WAL_SLOT_GONE;
