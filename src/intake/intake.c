@@ -20,6 +20,7 @@
 #include "base/num.h"
 #include "intake/redact.h"
 #include "model/batch_codec.h"
+#include "model/profile_codec.h"
 #include "wire/deflate.h"
 #include "wire/inflate.h"
 
@@ -177,6 +178,29 @@ static enum sf_err set_log(struct work *w, struct sf_batch *b, uint8_t kind, uin
                                 .recv_ns = w->request->recv_ns,
                                 .meta = sf_str_bytes(copy)};
     return SF_OK;
+}
+
+enum sf_err sf_intake_log(struct sf_intake_tools *tools, const struct sf_logged *log,
+                          uint64_t dup_hash, sf_bytes plain, struct sf_batch *b, struct sf_why *why)
+{
+    struct sf_intake_request request = {.tenant = log->tenant, .recv_ns = log->recv_ns};
+    struct work w = {.request = &request, .tools = tools, .dup_hash = dup_hash};
+    enum sf_err err;
+
+    if (plain.len > SF_LIMIT_LOGGED_BATCH_LEN)
+        return sf_fail(why, SF_ERR_LIMIT, "intake: a batch of %zu bytes is too long", plain.len);
+    if (!need_tools(&w))
+        return no_memory(why);
+    err = sf_deflate_zstd(w.tools->deflate, ZSTD_LEVEL, false, plain, &b->body, why);
+    if (!err && b->body.len > SF_LIMIT_RECORD_LEN - META_MAX)
+        err = sf_fail(why, SF_ERR_LIMIT, "intake: a batch is longer than a log record");
+    if (!err)
+        err = set_log(&w, b, log->kind, SF_LOG_ZSTD, plain.len, NULL, dup_hash, why);
+    if (!err)
+        b->log.body = sf_buf_bytes(&b->body);
+    if (w.has_own_tools)
+        sf_intake_tools_free(w.tools);
+    return err;
 }
 
 /* The batch's normalised form, compressed, becomes what is logged. LIMIT: longer than a record. */
@@ -434,6 +458,17 @@ static enum sf_err own_body(const struct sf_logged *rec, struct sf_batch *b, str
     return err;
 }
 
+static enum sf_err replay_profiles(struct sf_batch *b, struct sf_why *why)
+{
+    struct sf_profile_batch *profiles = sf_arena_new(&b->arena, sizeof(*profiles));
+    enum sf_err err;
+    SF_ASSERT(profiles);
+    err = sf_profile_batch_decode(sf_buf_bytes(&b->plain), &b->arena, profiles, why);
+    if (!err)
+        b->profiles = profiles;
+    return err;
+}
+
 static enum sf_err replay_rows(const struct sf_logged *rec, const struct sf_otlp_limits *limits,
                                struct sf_batch *b, struct sf_why *why)
 {
@@ -453,6 +488,7 @@ static enum sf_err replay_rows(const struct sf_logged *rec, const struct sf_otlp
         err = decode_body(rec->kind, sf_buf_bytes(&b->plain), limits, &b->arena, spans, &rejects,
                           why);
         break;
+    case SF_LOG_PROFILES: return replay_profiles(b, why);
     default: return sf_fail(why, SF_ERR_UNSUPPORTED, "replay: unknown kind %u", rec->kind);
     }
     if (!err)
@@ -478,7 +514,7 @@ enum sf_err sf_intake_replay(const struct sf_logged *rec, struct sf_batch **out,
         /* Only what was accepted is logged: whatever is malformed now was damaged since. */
         return err == SF_ERR_INPUT ? SF_ERR_CORRUPT : err;
     }
-    if (!dup_hash && rec->kind != SF_LOG_BATCH)
+    if (!dup_hash && rec->kind != SF_LOG_BATCH && rec->kind != SF_LOG_PROFILES)
         dup_hash = hash_request(rec->tenant, rec->kind, rec->encoding, rec->body);
     b->dup_hash = dup_hash;
     b->log = (struct sf_logged){.kind = rec->kind,

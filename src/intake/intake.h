@@ -46,6 +46,12 @@ enum sf_err sf_intake_traces(const struct sf_intake_config *config,
  * redaction on, text nobody looked at must not reach the disk either. */
 bool sf_intake_has_unseen(const struct sf_otlp_rejects *rejects);
 
+/* Compresses `plain` into the batch's body and makes that what is logged: kind, tenant and receive
+ * time from `log`. LIMIT: longer than a record. */
+enum sf_err sf_intake_log(struct sf_intake_tools *tools, const struct sf_logged *log,
+                          uint64_t dup_hash, sf_bytes plain, struct sf_batch *b,
+                          struct sf_why *why);
+
 /* The store's replay function: a logged record back into a batch with rows. Deterministic: rejected
  * items are found again by the same rules, limits come from the record. */
 enum sf_err sf_intake_replay(const struct sf_logged *rec, struct sf_batch **out,

@@ -1,0 +1,305 @@
+#include "intake/profiles.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/num.h"
+#include "intake/intake.h"
+#include "intake/redact.h"
+#include "intake/series_cap.h"
+#include "model/profile_codec.h"
+
+static const int64_t AHEAD_NS = INT64_C(3600) * 1000000000;
+
+static enum sf_err full(struct sf_why *why)
+{
+    return sf_fail(why, SF_ERR_LIMIT, "intake: the profile does not fit its memory");
+}
+
+static void *own_list(struct sf_arena *req, const void *list, size_t n, size_t size)
+{
+    void *copy = sf_arena_new_n(req, n ? n : 1, size);
+    if (copy && n)
+        memcpy(copy, list, n * size);
+    return copy;
+}
+
+/* ---- redaction ---- */
+
+/* Functions and labels look like spans to the redactor: names are judged as span names, files and
+ * linker names as free text, labels as attributes. */
+static bool pose_as_spans(const struct sf_profile_batch *p, struct sf_arena *req,
+                          struct sf_span_batch *out)
+{
+    uint32_t n = p->n_functions + p->n_mappings + p->n_series;
+    struct sf_span *spans = sf_arena_new_n(req, n ? n : 1, sizeof(*spans));
+    struct sf_span *s = spans;
+    if (!spans)
+        return false;
+    for (uint32_t i = 0; i < p->n_functions; i++, s++) {
+        s->name = p->functions[i].name;
+        s->status_msg = p->functions[i].file;
+        s->trace_state = p->functions[i].system_name;
+    }
+    for (uint32_t i = 0; i < p->n_mappings; i++, s++)
+        s->status_msg = p->mappings[i].file;
+    for (uint32_t i = 0; i < p->n_series; i++, s++) {
+        struct sf_attr *list = sf_arena_new_n(req, p->series[i].n_labels + 1, sizeof(*list));
+        if (!list)
+            return false;
+        for (uint32_t k = 0; k < p->series[i].n_labels; k++) {
+            list[k].key = p->series[i].labels[k].key;
+            list[k].val = (struct sf_value){.type = SF_VALUE_STR,
+                                            .str = p->series[i].labels[k].val};
+        }
+        s->attrs = (struct sf_attrs){list, p->series[i].n_labels};
+        s->name = p->series[i].service;
+    }
+    *out = (struct sf_span_batch){.spans = spans, .n_spans = n};
+    return true;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return sf_str_cmp(((const struct sf_label *)a)->key, ((const struct sf_label *)b)->key);
+}
+
+/* A key that was itself a secret is another one now, perhaps one that is there already. */
+static void sort_labels(struct sf_label *labels, uint32_t *io_n)
+{
+    uint32_t n = 0;
+    qsort(labels, *io_n, sizeof(*labels), by_key);
+    for (uint32_t i = 0; i < *io_n; i++) {
+        if (n == 0 || !sf_str_eq(labels[n - 1].key, labels[i].key))
+            labels[n++] = labels[i];
+    }
+    *io_n = n;
+}
+
+static bool take_labels(const struct sf_span *s, struct sf_arena *req, struct sf_series *to)
+{
+    struct sf_label *labels = sf_arena_new_n(req, s->attrs.n + 1, sizeof(*labels));
+    if (!labels)
+        return false;
+    for (uint32_t i = 0; i < s->attrs.n; i++) {
+        const struct sf_attr *a = &s->attrs.list[i];
+        labels[i].key = a->key;
+        labels[i].val = a->val.type == SF_VALUE_STR ? a->val.str : SF_STR("[REDACTED]");
+    }
+    to->n_labels = s->attrs.n;
+    sort_labels(labels, &to->n_labels);
+    to->labels = labels;
+    to->service = s->name;
+    return true;
+}
+
+static enum sf_err redact(const struct sf_redactor *r, struct sf_arena *req,
+                          struct sf_profile_batch *p, uint64_t *out_n, struct sf_why *why)
+{
+    struct sf_span_batch posed;
+    struct sf_function *functions;
+    struct sf_mapping *mappings;
+    struct sf_series *series;
+    const struct sf_span *s;
+    enum sf_err err;
+
+    *out_n = 0;
+    if (!r)
+        return SF_OK;
+    if (!pose_as_spans(p, req, &posed))
+        return full(why);
+    err = sf_redact_spans(r, &posed, req, NULL, &posed, out_n, why);
+    if (err || *out_n == 0)
+        return err;
+    functions = own_list(req, p->functions, p->n_functions, sizeof(*functions));
+    mappings = own_list(req, p->mappings, p->n_mappings, sizeof(*mappings));
+    series = own_list(req, p->series, p->n_series, sizeof(*series));
+    if (!functions || !mappings || !series)
+        return full(why);
+    s = posed.spans;
+    for (uint32_t i = 0; i < p->n_functions; i++, s++) {
+        functions[i].name = s->name;
+        functions[i].file = s->status_msg;
+        functions[i].system_name = s->trace_state;
+    }
+    for (uint32_t i = 0; i < p->n_mappings; i++, s++)
+        mappings[i].file = s->status_msg;
+    for (uint32_t i = 0; i < p->n_series; i++, s++) {
+        if (!take_labels(s, req, &series[i]))
+            return full(why);
+    }
+    p->functions = functions;
+    p->mappings = mappings;
+    p->series = series;
+    return SF_OK;
+}
+
+/* ---- labels and times ---- */
+
+static bool is_id(sf_str key)
+{
+    return sf_str_eq(key, SF_STR("trace_id")) || sf_str_eq(key, SF_STR("span_id")) ||
+           sf_str_eq(key, SF_STR("profile_id"));
+}
+
+/* Ids are never labels, whoever says so; and there is an end to labels. */
+static bool trim_labels(struct sf_arena *req, struct sf_series *s, uint64_t *io_n_cut)
+{
+    struct sf_label *own;
+    uint32_t n = 0, n_ids = 0;
+    for (uint32_t i = 0; i < s->n_labels; i++)
+        n_ids += is_id(s->labels[i].key);
+    if (n_ids == 0 && s->n_labels <= SF_LIMIT_LABELS)
+        return true;
+    own = sf_arena_new_n(req, s->n_labels, sizeof(*own));
+    if (!own)
+        return false;
+    for (uint32_t i = 0; i < s->n_labels; i++) {
+        bool is_service = sf_str_eq(s->labels[i].key, SF_STR("service_name"));
+        if (is_id(s->labels[i].key))
+            continue;
+        if (n >= SF_LIMIT_LABELS && !is_service) {
+            (*io_n_cut)++;
+            continue;
+        }
+        own[n++] = s->labels[i];
+    }
+    s->labels = own;
+    s->n_labels = n;
+    return true;
+}
+
+static enum sf_err settle_series(const struct sf_intake_profiles *how, struct sf_arena *req,
+                                 struct sf_profile_batch *p, struct sf_intake_profiles_result *out,
+                                 struct sf_why *why)
+{
+    struct sf_series *series = own_list(req, p->series, p->n_series, sizeof(*series));
+    if (!series)
+        return full(why);
+    for (uint32_t i = 0; i < p->n_series; i++) {
+        bool is_folded = false;
+        if (!trim_labels(req, &series[i], &out->n_cut_labels) ||
+            (how->cap && !sf_series_cap_admit(how->cap, how->tenant, &series[i], how->recv_ns, req,
+                                              &is_folded)))
+            return full(why);
+        out->n_folded += is_folded;
+        if (series[i].duration_ns < 0)
+            series[i].duration_ns = 0;
+        if (series[i].time_ns <= 0) {
+            series[i].time_ns = how->recv_ns - series[i].duration_ns;
+        } else if (series[i].time_ns > sf_add_sat_i64(how->recv_ns, AHEAD_NS)) {
+            series[i].time_ns = how->recv_ns;
+            out->n_retimed++;
+        }
+    }
+    p->series = series;
+    return SF_OK;
+}
+
+/* A sample from next year would keep its block for a year. */
+static enum sf_err settle_samples(const struct sf_intake_profiles *how, struct sf_arena *req,
+                                  struct sf_profile_batch *p, struct sf_intake_profiles_result *out,
+                                  struct sf_why *why)
+{
+    int64_t latest_ns = sf_add_sat_i64(how->recv_ns, AHEAD_NS);
+    struct sf_sample *samples = NULL;
+    for (uint32_t i = 0; i < p->n_samples; i++) {
+        const struct sf_sample *s = &p->samples[i];
+        bool is_bad = s->has_time && (s->start_ns > latest_ns || s->start_ns < 0 ||
+                                      s->length_ns < 0 || s->length_ns > latest_ns - s->start_ns);
+        if (!is_bad)
+            continue;
+        if (!samples) {
+            samples = own_list(req, p->samples, p->n_samples, sizeof(*samples));
+            if (!samples)
+                return full(why);
+        }
+        if (s->start_ns > latest_ns || s->start_ns < 0)
+            samples[i].start_ns = how->recv_ns;
+        samples[i].length_ns = 0;
+        out->n_retimed++;
+    }
+    if (samples)
+        p->samples = samples;
+    return SF_OK;
+}
+
+/* ---- what is logged ---- */
+
+static enum sf_err log_one(const struct sf_intake_profiles *how, struct sf_batch *b,
+                           uint64_t dup_hash, struct sf_why *why)
+{
+    struct sf_logged log = {
+        .kind = SF_LOG_PROFILES, .tenant = how->tenant, .recv_ns = how->recv_ns};
+    struct sf_buf plain = {0};
+    enum sf_err err = SF_OK;
+    sf_buf_reset(&b->body);
+    sf_profile_batch_encode(b->profiles, &plain);
+    if (!sf_buf_ok(&plain))
+        err = sf_fail(why, plain.err, "intake: no memory to write a profile");
+    if (!err)
+        err = sf_intake_log(how->tools, &log, dup_hash, sf_buf_bytes(&plain), b, why);
+    sf_buf_done(&plain);
+    return err;
+}
+
+/* Halves what is too long for a record. Both halves carry the tables; a profile that is cut in two
+ * adds up again in the store. */
+static enum sf_err log_pieces(const struct sf_intake_profiles *how, struct sf_batch *b,
+                              uint64_t dup_hash, struct sf_why *why)
+{
+    struct sf_profile_batch *first, *second;
+    struct sf_batch *more;
+    enum sf_err err = log_one(how, b, dup_hash, why);
+    if (err != SF_ERR_LIMIT || b->profiles->n_samples < 2)
+        return err;
+    first = sf_arena_new(&b->arena, sizeof(*first));
+    second = sf_arena_new(&b->arena, sizeof(*second));
+    more = first && second ? sf_batch_new(64 << 10) : NULL;
+    if (!more)
+        return sf_fail(why, SF_ERR_NOMEM, "intake: no memory to cut a profile in two");
+    *first = *second = *b->profiles;
+    first->n_samples /= 2;
+    second->samples += first->n_samples;
+    second->n_samples -= first->n_samples;
+    b->profiles = first;
+    more->profiles = second;
+    more->next = b->next;
+    b->next = more;
+    err = log_pieces(how, more, 0, why);
+    return err ? err : log_pieces(how, b, dup_hash, why);
+}
+
+enum sf_err sf_intake_profiles(const struct sf_intake_profiles *how, struct sf_batch *b,
+                               struct sf_intake_profiles_result *out, struct sf_why *why)
+{
+    struct sf_intake_profiles_result result = {0};
+    struct sf_profile_batch *p = sf_arena_new(&b->arena, sizeof(*p));
+    enum sf_err err = SF_OK;
+    if (!p)
+        return full(why);
+    *p = *b->profiles;
+    err = redact(how->redactor, &b->arena, p, &result.n_redacted, why);
+    if (!err)
+        err = settle_series(how, &b->arena, p, &result, why);
+    if (!err)
+        err = settle_samples(how, &b->arena, p, &result, why);
+    if (err)
+        return err;
+    b->profiles = p;
+    result.n_samples = p->n_samples;
+    result.n_series = p->n_series;
+    err = log_pieces(how, b, how->dup_hash, why);
+    if (!err)
+        *out = result;
+    return err;
+}
+
+uint64_t sf_intake_profiles_hash(uint32_t tenant, sf_str parameters, sf_bytes body)
+{
+    uint64_t hash = sf_hash_mix(sf_hash(body.p, body.len), tenant);
+    hash = sf_hash_mix(hash, sf_hash_str(parameters));
+    return hash ? hash : 1;
+}

@@ -1,0 +1,236 @@
+#include "model/codec.h"
+
+#include "base/hash.h"
+#include "base/heap.h"
+#include "base/num.h"
+
+/* ---- write ---- */
+
+void sf_put_varint(struct sf_buf *out, uint64_t v)
+{
+    uint8_t bytes[10];
+    size_t n = 0;
+    for (; v >= 0x80; v >>= 7)
+        bytes[n++] = (uint8_t)(v | 0x80);
+    bytes[n++] = (uint8_t)v;
+    sf_buf_add(out, bytes, n);
+}
+
+void sf_put_zigzag(struct sf_buf *out, int64_t v)
+{
+    sf_put_varint(out, (uint64_t)v << 1 ^ (v < 0 ? UINT64_MAX : 0));
+}
+
+static void out_of_memory(struct sf_encoder *e)
+{
+    if (sf_buf_ok(e->out))
+        e->out->err = SF_ERR_NOMEM;
+}
+
+static bool grow_table(struct sf_encoder *e)
+{
+    uint32_t n = e->n_slots ? e->n_slots * 2 : 1024;
+    struct sf_codec_slot *slots;
+
+    if (n > 1u << 28)
+        slots = NULL;
+    else
+        slots = sf_heap_new_n(n, sizeof(*slots));
+    if (!slots) {
+        out_of_memory(e);
+        return false;
+    }
+    for (uint32_t i = 0; i < e->n_slots; i++) {
+        uint32_t at = e->slots[i].hash & (n - 1);
+        if (!e->slots[i].number)
+            continue;
+        while (slots[at].number)
+            at = (at + 1) & (n - 1);
+        slots[at] = e->slots[i];
+    }
+    sf_heap_free(e->slots);
+    e->slots = slots;
+    e->n_slots = n;
+    return true;
+}
+
+void sf_put_str(struct sf_encoder *e, sf_str s)
+{
+    uint32_t hash = (uint32_t)sf_hash_str(s), at;
+
+    if (!sf_buf_ok(e->out) || (e->n_strings >= e->n_slots / 2 && !grow_table(e)))
+        return;
+    at = hash & (e->n_slots - 1);
+    while (e->slots[at].number) {
+        if (e->slots[at].hash == hash && sf_str_eq(e->slots[at].s, s)) {
+            sf_put_varint(e->out, e->slots[at].number);
+            return;
+        }
+        at = (at + 1) & (e->n_slots - 1);
+    }
+    e->slots[at] = (struct sf_codec_slot){hash, ++e->n_strings, s};
+    sf_buf_add_u8(e->out, 0);
+    sf_put_varint(e->out, s.len);
+    sf_buf_add_str(e->out, s);
+}
+
+void sf_put_begin(struct sf_encoder *e, uint8_t version, struct sf_buf *out)
+{
+    *e = (struct sf_encoder){.out = out};
+    sf_buf_add_u8(out, version);
+    e->count_off = out->len;
+    sf_buf_add_u32le(out, 0);
+}
+
+void sf_put_end(struct sf_encoder *e)
+{
+    if (sf_buf_ok(e->out))
+        sf_store_u32le(e->out->p + e->count_off, e->n_strings);
+    sf_heap_free(e->slots);
+    e->slots = NULL;
+}
+
+/* ---- read ---- */
+
+void sf_get_fail(struct sf_decoder *d, const char *fault)
+{
+    if (!d->fault) {
+        d->fault = fault;
+        d->fault_off = (size_t)(d->at - d->start);
+    }
+    d->at = d->end; /* later reads give zero */
+}
+
+const uint8_t *sf_get_raw(struct sf_decoder *d, size_t len)
+{
+    static const uint8_t zeros[16];
+    const uint8_t *p = d->at;
+    if (len > (size_t)(d->end - d->at)) {
+        sf_get_fail(d, "cut off");
+        return zeros; /* callers of variable length ask for the fault first */
+    }
+    d->at += len;
+    return p;
+}
+
+uint8_t sf_get_u8(struct sf_decoder *d)
+{
+    return *sf_get_raw(d, 1);
+}
+
+uint64_t sf_get_u64le(struct sf_decoder *d)
+{
+    return sf_load_u64le(sf_get_raw(d, 8));
+}
+
+uint64_t sf_get_varint(struct sf_decoder *d)
+{
+    uint64_t v = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        uint8_t byte = sf_get_u8(d);
+        if (shift == 63 && byte > 1)
+            break;
+        v |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return v;
+    }
+    sf_get_fail(d, "a number longer than 64 bits");
+    return 0;
+}
+
+uint32_t sf_get_u32(struct sf_decoder *d)
+{
+    uint64_t v = sf_get_varint(d);
+    if (v <= UINT32_MAX)
+        return (uint32_t)v;
+    sf_get_fail(d, "a number longer than 32 bits");
+    return 0;
+}
+
+int64_t sf_get_zigzag(struct sf_decoder *d)
+{
+    uint64_t v = sf_get_varint(d);
+    return (int64_t)(v >> 1 ^ (0 - (v & 1)));
+}
+
+/* A count of things that take at least `least` bytes each: more than fit are never believed. */
+uint32_t sf_get_count(struct sf_decoder *d, size_t least)
+{
+    uint64_t n = sf_get_varint(d);
+    if (n <= (size_t)(d->end - d->at) / least && n <= UINT32_MAX)
+        return (uint32_t)n;
+    sf_get_fail(d, "a count of more than there is");
+    return 0;
+}
+
+void *sf_get_list(struct sf_decoder *d, size_t n, size_t size)
+{
+    void *p;
+    if (n == 0)
+        return NULL;
+    p = sf_arena_new_n(d->req, n, size);
+    if (!p) {
+        d->is_arena_full = true;
+        sf_get_fail(d, "no room");
+    }
+    return p;
+}
+
+sf_str sf_get_str(struct sf_decoder *d)
+{
+    uint64_t number = sf_get_varint(d), len;
+    sf_str s;
+    if (number) {
+        if (number <= d->n_strings)
+            return d->strings[number - 1];
+        sf_get_fail(d, "a string that was not given");
+        return SF_STR_NONE;
+    }
+    if (d->fault)
+        return SF_STR_NONE;
+    len = sf_get_varint(d);
+    if (len > (size_t)(d->end - d->at)) {
+        sf_get_fail(d, "a string is cut off");
+        return SF_STR_NONE;
+    }
+    if (d->n_strings == d->max_strings) {
+        sf_get_fail(d, "more strings than were counted");
+        return SF_STR_NONE;
+    }
+    s = (sf_str){(const char *)d->at, (size_t)len};
+    d->at += len;
+    d->strings[d->n_strings++] = s;
+    return s;
+}
+
+enum sf_err sf_get_begin(struct sf_decoder *d, sf_bytes in, uint8_t version, struct sf_arena *req,
+                         struct sf_why *why)
+{
+    const uint8_t *p = in.p ? in.p : (const uint8_t *)"";
+    uint8_t given;
+    *d = (struct sf_decoder){.at = p, .end = p + in.len, .start = p, .req = req};
+    given = sf_get_u8(d);
+    if (!d->fault && given != version)
+        return sf_fail(why, SF_ERR_UNSUPPORTED, "batch: version %u, this server reads %u", given,
+                       version);
+    d->max_strings = sf_load_u32le(sf_get_raw(d, 4));
+    if (d->max_strings > (size_t)(d->end - d->at) / 2)
+        sf_get_fail(d, "a count of more than there is");
+    else
+        d->strings = sf_get_list(d, d->max_strings, sizeof(*d->strings));
+    return SF_OK;
+}
+
+enum sf_err sf_get_end(struct sf_decoder *d, struct sf_why *why)
+{
+    if (!d->fault && d->at != d->end)
+        sf_get_fail(d, "bytes behind the end");
+    if (!d->fault && d->n_strings != d->max_strings)
+        sf_get_fail(d, "fewer strings than were counted");
+    if (d->is_arena_full)
+        return sf_fail(why, SF_ERR_LIMIT, "batch: decoded, it needs more than %zu bytes",
+                       d->req->cap);
+    if (d->fault)
+        return sf_fail(why, SF_ERR_CORRUPT, "batch: %s at byte %zu", d->fault, d->fault_off);
+    return SF_OK;
+}

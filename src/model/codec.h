@@ -1,0 +1,60 @@
+/* codec.h - what the normalised forms of batches are written and read with: numbers as LEB128
+ * varints, and each distinct string once, where it first occurs. Private to model's codecs.
+ *
+ * Writing: the first fault sticks in the buffer. Reading: the first fault sticks in the decoder,
+ * later reads give zero; ask once at the end. */
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+struct sf_codec_slot {
+    uint32_t hash;
+    uint32_t number; /* 0: free */
+    sf_str s;
+};
+
+struct sf_encoder {
+    struct sf_buf *out;
+    struct sf_codec_slot *slots; /* open addressing, at most half full */
+    uint32_t n_slots, n_strings;
+    size_t count_off; /* where the number of strings goes */
+};
+
+/* Version, room for the number of strings. */
+void sf_put_begin(struct sf_encoder *e, uint8_t version, struct sf_buf *out);
+void sf_put_end(struct sf_encoder *e); /* also frees the table */
+void sf_put_varint(struct sf_buf *out, uint64_t v);
+void sf_put_zigzag(struct sf_buf *out, int64_t v);
+/* string := 0 | len bytes      a new one; it gets the next number, counted from 1
+ *         | number             one that was there before */
+void sf_put_str(struct sf_encoder *e, sf_str s);
+
+struct sf_decoder {
+    const uint8_t *at, *end, *start;
+    struct sf_arena *req;
+    sf_str *strings; /* by number, less one */
+    uint32_t n_strings, max_strings;
+    const char *fault;
+    size_t fault_off;
+    bool is_arena_full;
+};
+
+/* UNSUPPORTED: another version. Every other fault waits for sf_get_end(). */
+enum sf_err sf_get_begin(struct sf_decoder *d, sf_bytes in, uint8_t version, struct sf_arena *req,
+                         struct sf_why *why);
+/* Everything read, nothing left? CORRUPT with the byte offset, LIMIT when `req` was too small. */
+enum sf_err sf_get_end(struct sf_decoder *d, struct sf_why *why);
+void sf_get_fail(struct sf_decoder *d, const char *fault);
+/* `len` bytes, or zeros (at most 16) after a fault. */
+const uint8_t *sf_get_raw(struct sf_decoder *d, size_t len);
+uint8_t sf_get_u8(struct sf_decoder *d);
+uint64_t sf_get_u64le(struct sf_decoder *d);
+uint64_t sf_get_varint(struct sf_decoder *d);
+uint32_t sf_get_u32(struct sf_decoder *d);
+int64_t sf_get_zigzag(struct sf_decoder *d);
+/* A count of things that take at least `least` bytes each: more than fit are never believed. */
+uint32_t sf_get_count(struct sf_decoder *d, size_t least);
+/* A zeroed list in `req`; NULL for none and after a fault. */
+void *sf_get_list(struct sf_decoder *d, size_t n, size_t size);
+sf_str sf_get_str(struct sf_decoder *d);

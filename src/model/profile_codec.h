@@ -1,0 +1,14 @@
+/* profile_codec.h - the normalised form of a profile batch: what the log keeps of profiles (log
+ * kind SF_LOG_PROFILES). Own, versioned, compact; decoding checks everything, since a disk is
+ * outside too. docs/format-log.md describes the bytes. */
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/profile.h"
+
+void sf_profile_batch_encode(const struct sf_profile_batch *batch,
+                             struct sf_buf *out); /* fault sticks in `out` */
+/* Views into `in` and lists in `req`. CORRUPT with the byte offset, UNSUPPORTED, LIMIT. */
+enum sf_err sf_profile_batch_decode(sf_bytes in, struct sf_arena *req, struct sf_profile_batch *out,
+                                    struct sf_why *why);

@@ -1,0 +1,68 @@
+#include "test.h"
+
+#include "intake/series_cap.h"
+
+static bool admit(struct sf_series_cap *c, struct sf_arena *req, uint32_t tenant, unsigned id,
+                  int64_t now_ns, sf_str *out_env, sf_str *out_id)
+{
+    char text[32];
+    sf_str val;
+    struct sf_label labels[3];
+    struct sf_series s = {.service = SF_STR("shop"), .labels = labels, .n_labels = 3};
+    bool is_folded;
+    snprintf(text, sizeof(text), "id-%u", id);
+    assert_true(sf_arena_copy(req, sf_str_from(text), &val));
+    labels[0] = (struct sf_label){SF_STR("env"), SF_STR("prod")};
+    labels[1] = (struct sf_label){SF_STR("request"), val};
+    labels[2] = (struct sf_label){SF_STR("service_name"), SF_STR("shop")};
+    assert_true(sf_series_cap_admit(c, tenant, &s, now_ns, req, &is_folded));
+    assert_str(s.labels[2].val, "shop");
+    *out_env = s.labels[0].val;
+    *out_id = s.labels[1].val;
+    return is_folded;
+}
+
+TEST(series_cap, folds_values_not_seen_before_once_a_service_has_enough)
+{
+    struct sf_series_cap *c = sf_series_cap_new(3);
+    struct sf_arena req = {0};
+    sf_str env, id;
+    assert_non_null(c);
+    assert_true(sf_arena_init(&req, 1 << 20));
+    for (unsigned i = 0; i < 3; i++)
+        assert_false(admit(c, &req, 1, i, 5, &env, &id));
+    assert_true(admit(c, &req, 1, 3, 6, &env, &id));
+    assert_str(id, "other");
+    assert_false(admit(c, &req, 1, 2, 7, &env, &id)); /* a set that is there stays */
+    assert_str(id, "id-2");
+    assert_false(admit(c, &req, 2, 3, 8, &env, &id)); /* another tenant counts for itself */
+    sf_arena_done(&req);
+    sf_series_cap_free(c);
+}
+
+TEST(series_cap, counts_anew_after_an_hour)
+{
+    struct sf_series_cap *c = sf_series_cap_new(1);
+    struct sf_arena req = {0};
+    sf_str env, id;
+    assert_true(sf_arena_init(&req, 1 << 20));
+    assert_false(admit(c, &req, 1, 1, 5, &env, &id));
+    assert_true(admit(c, &req, 1, 2, 6, &env, &id));
+    assert_false(admit(c, &req, 1, 2, INT64_C(3700) * 1000000000, &env, &id));
+    sf_arena_done(&req);
+    sf_series_cap_free(c);
+}
+
+TEST(series_cap, survives_a_flood_of_label_sets)
+{
+    struct sf_series_cap *c = sf_series_cap_new(5000);
+    struct sf_arena req = {0};
+    uint32_t n_folded = 0;
+    sf_str env, id;
+    assert_true(sf_arena_init(&req, 64 << 20));
+    for (unsigned i = 0; i < 100000; i++)
+        n_folded += admit(c, &req, 1, i, 5, &env, &id);
+    assert_int_equal(n_folded, 95000);
+    sf_arena_done(&req);
+    sf_series_cap_free(c);
+}
