@@ -1,0 +1,308 @@
+#include "random_block.h"
+
+TEST(span_block_search, finds_every_trace_and_every_span)
+{
+    for (int is_compressed = 0; is_compressed < 2; is_compressed++) {
+        struct sf_arena a = make_arena(), scratch = make_arena(), req = make_arena();
+        struct random_block b;
+        struct sf_why why;
+        struct sf_span_block_reader *r = write_random(6, is_compressed, 3000, 12, &a, &b);
+        sf_trace_id none = {{1}}, trace;
+        bool is_found;
+        uint32_t granule, row;
+
+        for (uint32_t i = 0; i < b.n; i += 1 + i % 97) {
+            struct sf_span_rows rows;
+            assert_ok(sf_span_block_find_trace(r, b.tenants[i], b.spans[i].trace_id, scratch,
+                                               &is_found, &granule, &row, &why));
+            assert_true(is_found);
+            sf_arena_reset(&req);
+            assert_ok(sf_span_block_read(r, granule, 0, NULL, 0, &req, &rows, &why));
+            assert_true(sf_trace_id_eq(rows.trace_id[row], b.spans[i].trace_id));
+            assert_true(row == 0 || !sf_trace_id_eq(rows.trace_id[row - 1], b.spans[i].trace_id));
+            assert_ok(sf_span_block_find_trace(r, b.tenants[i] + 1, b.spans[i].trace_id, scratch,
+                                               &is_found, &granule, &row, &why));
+            assert_false(is_found);
+        }
+        for (uint32_t i = 0; i < b.n; i += 997) {
+            if (b.spans[i].span_id < 3)
+                continue; /* shared on purpose */
+            assert_ok(sf_span_block_find_span(r, b.tenants[i], b.spans[i].span_id, scratch,
+                                              &is_found, &trace, &why));
+            assert_true(is_found && sf_trace_id_eq(trace, b.spans[i].trace_id));
+        }
+        assert_ok(sf_span_block_find_trace(r, 1, none, scratch, &is_found, &granule, &row, &why));
+        assert_false(is_found);
+        assert_ok(sf_span_block_find_span(r, 1, 12345, scratch, &is_found, &trace, &why));
+        assert_false(is_found);
+        sf_span_block_close(r);
+        sf_arena_done(&a);
+        sf_arena_done(&req);
+        sf_arena_done(&scratch);
+    }
+}
+
+/* What a single attribute of a row is, the slow way. */
+static struct sf_value slow_value(const struct sf_span_block_reader *r, const struct sf_span *s,
+                                  const struct sf_key *key)
+{
+    struct sf_value v = {0};
+    uint32_t n;
+    if (key->scope == SF_SCOPE_SPAN || key->scope == SF_SCOPE_ANY)
+        v = sf_attrs_get(s->attrs, key->name);
+    if (key->scope == SF_SCOPE_RESOURCE || (key->scope == SF_SCOPE_ANY && !v.type))
+        v = sf_attrs_get(sf_span_block_resources(r, &n)[s->resource].attrs, key->name);
+    if (key->scope == SF_SCOPE_INSTRUMENTATION)
+        v = sf_attrs_get(sf_span_block_scopes(r, &n)[s->scope].attrs, key->name);
+    for (uint32_t i = 0; key->scope == SF_SCOPE_EVENT && i < s->n_events; i++) {
+        struct sf_value of_event = sf_attrs_get(s->events[i].attrs, key->name);
+        v = of_event.type ? of_event : v;
+    }
+    for (uint32_t i = 0; key->scope == SF_SCOPE_LINK && i < s->n_links; i++) {
+        struct sf_value of_link = sf_attrs_get(s->links[i].attrs, key->name);
+        v = of_link.type ? of_link : v;
+    }
+    return v;
+}
+
+TEST(span_block_search, gives_single_attributes_as_dictionary_columns)
+{
+    static const char *const NAMES[] = {"http.method", "url.full", "", "x", "absent"};
+    struct sf_key keys[30];
+    size_t n_keys = 0;
+
+    for (int scope = SF_SCOPE_ANY; scope < SF_SCOPES; scope++) {
+        for (int i = 0; i < 5; i++)
+            keys[n_keys++] = (struct sf_key){(enum sf_attr_scope)scope, sf_str_from(NAMES[i])};
+    }
+    for (int is_compressed = 0; is_compressed < 2; is_compressed++) {
+        struct sf_arena a = make_arena(), req = make_arena();
+        struct random_block b;
+        struct sf_why why;
+        struct sf_span_block_reader *r = write_random(8, is_compressed, 2200, 16, &a, &b);
+        uint32_t at = 0;
+        for (uint32_t g = 0; g < sf_span_block_granules(r); g++) {
+            struct sf_span_rows rows;
+            sf_arena_reset(&req);
+            if (sf_span_block_read(r, g, 0, keys, n_keys, &req, &rows, &why))
+                fail_msg("%s", why.text);
+            for (uint32_t i = 0; i < rows.n_rows; i++, at++) {
+                for (size_t k = 0; k < n_keys; k++) {
+                    uint32_t code = rows.want[k].code[i];
+                    struct sf_value want = slow_value(r, &b.spans[at], &keys[k]), have = {0};
+                    if (code != SF_NONE) {
+                        assert_true(code < rows.want[k].n_vals);
+                        have = rows.want[k].vals[code];
+                    }
+                    if (!sf_value_eq(want, have))
+                        fail_msg("row %u: key %zu differs", at, k);
+                }
+            }
+        }
+        sf_span_block_close(r);
+        sf_arena_done(&a);
+        sf_arena_done(&req);
+    }
+}
+
+TEST(span_block_search, never_denies_a_condition_that_a_row_fulfils)
+{
+    struct sf_arena a = make_arena(), scratch = make_arena(), req = make_arena();
+    struct random_block b;
+    struct sf_why why;
+    struct sf_span_block_reader *r = write_random(10, true, 1500, 16, &a, &b);
+    uint32_t at = 0, n_denied = 0, n;
+    bool may;
+
+    for (uint32_t g = 0; g < sf_span_block_granules(r); g++) {
+        const struct sf_granule_info *info = sf_span_block_granule(r, g);
+        struct sf_value absent = {.type = SF_VALUE_STR, .str = SF_STR("no such value")};
+        for (uint32_t i = 0; i < info->n_rows; i++, at++) {
+            const struct sf_span *s = &b.spans[at];
+            struct sf_value name = {.type = SF_VALUE_STR, .str = s->name};
+            struct sf_value dur = {.type = SF_VALUE_INT};
+            struct sf_value status = {.type = SF_VALUE_INT, .i64 = s->status};
+            struct sf_value kind = {.type = SF_VALUE_INT, .i64 = s->kind};
+            struct sf_value service = {.type = SF_VALUE_STR,
+                                       .str = sf_span_block_resources(r, &n)[s->resource].service};
+            struct sf_cond conds[12] = {
+                {SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("name"), &name, 1},
+                {SF_SCOPE_INTRINSIC, SF_OP_GE, SF_STR("duration"), &dur, 1},
+                {SF_SCOPE_INTRINSIC, SF_OP_LE, SF_STR("duration"), &dur, 1},
+                {SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("duration"), &dur, 1},
+                {SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("status"), &status, 1},
+                {SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("kind"), &kind, 1},
+                {SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("unknown"), &name, 1},
+                {SF_SCOPE_RESOURCE, SF_OP_EQ, SF_STR("service.name"), &service, 1},
+            };
+            size_t n_conds = 8;
+            memcpy(&dur.i64, &(uint64_t){sf_span_duration_ns(s)}, 8);
+            if (dur.i64 < 0)
+                dur = (struct sf_value){.type = SF_VALUE_DOUBLE,
+                                        .f64 = (double)sf_span_duration_ns(s)};
+            if (s->attrs.n) {
+                const struct sf_attr *x = &s->attrs.list[roll(&(struct dice){at}, s->attrs.n)];
+                conds[n_conds++] = (struct sf_cond){SF_SCOPE_SPAN, SF_OP_EQ, x->key, &x->val, 1};
+                conds[n_conds++] = (struct sf_cond){SF_SCOPE_ANY, SF_OP_EXISTS, x->key, NULL, 0};
+            }
+            if (s->n_events && s->events[0].attrs.n) {
+                const struct sf_attr *x = &s->events[0].attrs.list[0];
+                conds[n_conds++] = (struct sf_cond){SF_SCOPE_EVENT, SF_OP_EQ, x->key, &x->val, 1};
+            }
+            assert_ok(
+                sf_span_block_may_match(r, g, info->tenant, conds, n_conds, scratch, &may, &why));
+            if (!may)
+                fail_msg("row %u of granule %u is denied", at, g);
+        }
+        for (int i = 0; i < 2; i++) {
+            struct sf_cond c = {SF_SCOPE_ANY, SF_OP_EQ, SF_STR("absent"), &absent, 1};
+            if (i == 1)
+                c = (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("name"), &absent, 1};
+            assert_ok(sf_span_block_may_match(r, g, info->tenant, &c, 1, scratch, &may, &why));
+            n_denied += !may;
+        }
+        assert_ok(sf_span_block_may_match(r, g, 99, NULL, 0, scratch, &may, &why));
+        assert_false(may);
+    }
+    assert_int_equal(n_denied, 2 * sf_span_block_granules(r));
+    sf_span_block_close(r);
+    sf_arena_done(&a);
+    sf_arena_done(&req);
+    sf_arena_done(&scratch);
+}
+
+/* A block of `n` spans, one trace each, with an attribute "id" that is different on every one and
+ * "shard" that is one of eight. */
+static struct sf_span_block_reader *write_ids(uint32_t n, struct sf_arena *a)
+{
+    struct sf_span_block_options o = {.is_compressed = true, .info = {.tenant = 1, .level = 1}};
+    struct sf_resource res = {.service = SF_STR("shop")};
+    struct sf_scope scope = {0};
+    struct sf_span_block_writer *w;
+    struct sf_span_block_reader *r;
+    struct sf_buf memory = {0};
+    struct sf_why why;
+    uint32_t code;
+    uint64_t len;
+
+    assert_ok(sf_span_block_writer_new(&o, &w, &why));
+    assert_ok(sf_span_block_writer_resource(w, 1, &res, &code, &why));
+    assert_ok(sf_span_block_writer_scope(w, 1, &scope, &code, &why));
+    for (uint32_t i = 0; i < n; i++) {
+        struct sf_attr attrs[2] = {
+            {SF_STR("id"), {.type = SF_VALUE_STR}},
+            {SF_STR("shard"), {.type = SF_VALUE_INT, .i64 = 1000 * (i % 8)}}};
+        struct sf_span s = {.span_id = i + 1,
+                            .start_ns = i,
+                            .end_ns = i + 1000 * (i % 100),
+                            .name = i % 2 ? SF_STR("odd") : SF_STR("even"),
+                            .status = i % 10 == 0 ? SF_STATUS_ERROR : SF_STATUS_OK,
+                            .attrs = {attrs, 2}};
+        int64_t index = i;
+        struct sf_arena tmp = *a;
+        sf_arena_print(&tmp, &attrs[0].val.str, "id/%u/x", i);
+        sf_store_u32le(s.trace_id.b, i);
+        assert_ok(sf_span_block_writer_trace(w, 1, &s, &index, 1, &why));
+    }
+    assert_ok(sf_span_block_writer_finish(w, &len, NULL, &memory, &why));
+    sf_span_block_writer_free(w);
+    assert_ok(sf_span_block_open_memory(&memory, &r, &why));
+    return r;
+}
+
+TEST(span_block_search, denies_values_that_no_row_has)
+{
+    struct sf_arena a = make_arena(), scratch = make_arena();
+    struct sf_span_block_reader *r = write_ids(70000, &a);
+    uint32_t n_wrong = 0;
+    struct sf_why why;
+    bool may;
+
+    assert_int_equal(sf_span_block_granules(r), 5);
+    for (uint32_t i = 0; i < 2000; i++) {
+        sf_str text;
+        struct sf_arena tmp = a;
+        struct sf_value v = {.type = SF_VALUE_STR};
+        struct sf_cond c = {SF_SCOPE_SPAN, SF_OP_EQ, SF_STR("id"), &v, 1};
+        uint32_t row = i * 35; /* of granule row / 16384; one filter is for four granules */
+        sf_arena_print(&tmp, &text, "id/%u/x", row);
+        v.str = text;
+        assert_ok(sf_span_block_may_match(r, row / 16384, 1, &c, 1, scratch, &may, &why));
+        assert_true(may);
+        sf_arena_print(&tmp, &text, "id/%u/y", row);
+        v.str = text;
+        assert_ok(sf_span_block_may_match(r, row / 16384, 1, &c, 1, scratch, &may, &why));
+        n_wrong += may;
+    }
+    assert_true(n_wrong < 40); /* one in 256 expected */
+    for (int64_t i = 0; i < 8000; i += 500) {
+        struct sf_value v = {.type = SF_VALUE_INT, .i64 = i};
+        struct sf_value f = {.type = SF_VALUE_DOUBLE, .f64 = (double)i + 0.5};
+        struct sf_cond c = {SF_SCOPE_ANY, SF_OP_EQ, SF_STR("shard"), &v, 1};
+        assert_ok(sf_span_block_may_match(r, 0, 1, &c, 1, scratch, &may, &why));
+        assert_int_equal(may, i % 1000 == 0);
+        c.vals = &f;
+        assert_ok(sf_span_block_may_match(r, 0, 1, &c, 1, scratch, &may, &why));
+        assert_false(may);
+        f.f64 = (double)i;
+        assert_ok(sf_span_block_may_match(r, 0, 1, &c, 1, scratch, &may, &why));
+        assert_int_equal(may, i % 1000 == 0);
+    }
+    for (int i = 0; i < 8; i++) {
+        struct sf_value v = {.type = SF_VALUE_INT, .i64 = 99000};
+        struct sf_value unset = {.type = SF_VALUE_STR, .str = SF_STR("unset")};
+        struct sf_value other = {.type = SF_VALUE_STR, .str = SF_STR("other")};
+        const struct {
+            struct sf_cond cond;
+            bool may;
+        } CASES[] = {
+            {{SF_SCOPE_INTRINSIC, SF_OP_GT, SF_STR("duration"), &v, 1}, false},
+            {{SF_SCOPE_INTRINSIC, SF_OP_GE, SF_STR("duration"), &v, 1}, true},
+            {{SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("status"), &unset, 1}, false},
+            {{SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("kind"), &other, 1}, true},
+            {{SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("name"), &other, 1}, false},
+            {{SF_SCOPE_INTRINSIC, SF_OP_NE, SF_STR("name"), &other, 1}, true},
+            {{SF_SCOPE_RESOURCE, SF_OP_EQ, SF_STR("service.name"), &other, 1}, false},
+            {{SF_SCOPE_SPAN, SF_OP_EXISTS, SF_STR("nothing"), NULL, 0}, false},
+        };
+        assert_ok(sf_span_block_may_match(r, 0, 1, &CASES[i].cond, 1, scratch, &may, &why));
+        if (may != CASES[i].may)
+            fail_msg("case %d", i);
+    }
+    sf_span_block_close(r);
+    sf_arena_done(&a);
+    sf_arena_done(&scratch);
+}
+
+TEST(span_block_search, counts_keys_and_operations)
+{
+    struct sf_arena a = make_arena();
+    struct sf_span_block_reader *r = write_ids(20000, &a);
+    uint32_t n;
+    const struct sf_block_key *keys = sf_span_block_keys(r, &n);
+    const struct sf_block_operation *ops;
+
+    assert_int_equal(n, 2);
+    assert_str(keys[0].name, "id");
+    assert_int_equal(keys[0].n_spans, 20000);
+    assert_false(keys[0].is_complete);
+    assert_str(keys[1].name, "shard");
+    assert_true(keys[1].is_complete);
+    assert_int_equal(keys[1].types, 1u << SF_VALUE_INT);
+    assert_int_equal(keys[1].n_top, 8);
+    for (uint32_t i = 0; i < 8; i++) {
+        assert_int_equal(keys[1].top_counts[i], 2500);
+        assert_int_equal(keys[1].top[i].i64 % 1000, 0);
+    }
+    ops = sf_span_block_operations(r, &n);
+    assert_int_equal(n, 2);
+    assert_str(ops[0].service, "shop");
+    assert_str(ops[0].name, "even");
+    assert_int_equal(ops[0].n_spans, 10000);
+    assert_int_equal(ops[0].n_errors, 2000);
+    assert_int_equal(ops[0].buckets[0], 200); /* no time at all */
+    assert_int_equal(ops[0].buckets[4], 200); /* 2 us, which is where it ends */
+    assert_int_equal(ops[0].sum_ns, 200 * 2450000);
+    sf_span_block_close(r);
+    sf_arena_done(&a);
+}
