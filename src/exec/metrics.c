@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "exec/metrics_count.h"
+#include "exec/metrics_progress.h"
 
 enum { MAX_EXEMPLARS = 100 };
 
@@ -13,6 +14,7 @@ struct run {
     struct sf_query_ctx *q;
     struct sf_eval *eval;
     struct sf_arena table; /* of the query being counted */
+    struct sf_metrics_progress progress;
     uint32_t n_exemplars;
     struct sf_metrics_result *result;
     struct sf_why *why;
@@ -43,7 +45,9 @@ static enum sf_err count(struct run *r, const struct sf_metrics *m, struct sf_me
         .q = r->q,
         .scratch = r->ask->scratch,
         .table = {.req = &r->table},
-        .exemplars = {.window = &r->ask->window, .n_max = r->n_exemplars, .req = r->q->req}};
+        .exemplars = {.window = &r->ask->window, .n_max = r->n_exemplars, .req = r->q->req},
+        .on_trace = r->ask->wants_progress ? sf_metrics_progress_on_trace : NULL,
+        .on_trace_arg = &r->progress};
     enum sf_err err;
     sf_arena_reset(&r->table);
     err = sf_metrics_count_run(&c, r->store, r->why);
@@ -184,6 +188,7 @@ enum sf_err sf_metrics_run(struct sf_store *store, const struct sf_metrics_ask *
                     .ask = ask,
                     .q = q,
                     .n_exemplars = wanted_exemplars(ask),
+                    .progress = {.ask = ask},
                     .result = &result,
                     .why = why};
     struct sf_metrics_set set = {0};
@@ -195,6 +200,7 @@ enum sf_err sf_metrics_run(struct sf_store *store, const struct sf_metrics_ask *
         return sf_fail(why, SF_ERR_INPUT, "more than %d metrics queries in one expression",
                        SF_LIMIT_METRICS_QUERIES);
     err = run_all(&r, &set);
+    sf_metrics_progress_done(&r.progress);
     if (err)
         return err;
     sf_metrics_set_sort(&set);

@@ -224,9 +224,12 @@ static bool add_too_many(struct sf_metrics_set *out, const struct sf_table_serie
 void sf_metrics_compare_finish(struct sf_metrics_count *c, struct sf_metrics_set *out)
 {
     uint32_t top_n = c->query->metric.top_n, n_below = 0;
-    struct sf_table_series **list = c->table.series;
-    if (c->table.n_series)
-        qsort(list, c->table.n_series, sizeof(struct sf_table_series *), compare_places);
+    struct sf_table_series **list = sf_metrics_table_list(&c->table, out->req);
+    if (!list) {
+        out->is_cut = true;
+        return;
+    }
+    qsort(list, c->table.n_series, sizeof(struct sf_table_series *), compare_places);
     for (uint32_t i = 0; i < c->table.n_series; i++) {
         const struct sf_table_series *s = list[i];
         if (!s->has_labels || !s->n)

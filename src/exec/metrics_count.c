@@ -169,6 +169,10 @@ static enum sf_err walk(struct sf_metrics_count *c, struct sf_trace_stream *stre
         }
         if (c->err)
             return sf_fail(why, c->err, "no memory for the query");
+        c->n_traces = stream->n_traces;
+        c->n_spans = stream->n_spans;
+        if (c->on_trace)
+            c->on_trace(c, c->on_trace_arg);
     }
     if (err == SF_ERR_DEADLINE && c->n_counted) {
         c->is_late = true;
@@ -386,10 +390,13 @@ static void share_exemplars(struct sf_metrics_count *c, struct sf_metrics_set *o
 static void finish_quantiles(struct sf_metrics_count *c, struct sf_metrics_set *out)
 {
     const struct sf_metric *m = &c->query->metric;
-    struct sf_table_series **list = c->table.series;
+    struct sf_table_series **list = sf_metrics_table_list(&c->table, out->req);
     uint32_t n;
-    if (c->table.n_series)
-        qsort(list, c->table.n_series, sizeof(struct sf_table_series *), compare_keys);
+    if (!list) {
+        out->is_cut = true;
+        return;
+    }
+    qsort(list, c->table.n_series, sizeof(struct sf_table_series *), compare_keys);
     for (uint32_t at = 0; at < c->table.n_series; at += n) {
         uint32_t first = out->n;
         for (n = 1; at + n < c->table.n_series && is_same_group(list[at], list[at + n]);)

@@ -22,6 +22,9 @@ struct sf_metrics_count {
     bool is_late;               /* the deadline passed after something was counted */
     bool is_lossy;              /* compare: an attribute has too many values to count them all */
     enum sf_err err;            /* memory that ran out while counting */
+    /* Between traces; n_traces and n_spans are up to date. May be NULL. */
+    void (*on_trace)(struct sf_metrics_count *c, void *arg);
+    void *on_trace_arg;
 };
 
 /* table.req, exemplars.n_max and exemplars.req are set. The caller empties `key` in the end. */

@@ -99,9 +99,8 @@ static int compare_values(const struct sf_value *a, const struct sf_value *b)
     }
 }
 
-static int compare_series(const void *a, const void *b)
+int sf_metric_series_compare(const struct sf_metric_series *x, const struct sf_metric_series *y)
 {
-    const struct sf_metric_series *x = a, *y = b;
     if (x->labels.n != y->labels.n)
         return x->labels.n < y->labels.n ? -1 : 1;
     for (uint32_t i = 0; i < x->labels.n; i++) {
@@ -112,6 +111,11 @@ static int compare_series(const void *a, const void *b)
             return c;
     }
     return 0;
+}
+
+static int compare_series(const void *a, const void *b)
+{
+    return sf_metric_series_compare(a, b);
 }
 
 void sf_metrics_set_sort(struct sf_metrics_set *set)

@@ -164,3 +164,12 @@ struct sf_metrics_cell sf_metrics_table_get(const struct sf_metrics_table *t,
     slot = t->pages[find_page(t->pages, t->cap_pages, page_key(s, step / PAGE_CELLS))];
     return slot.page ? slot.page[step % PAGE_CELLS] : (struct sf_metrics_cell){0};
 }
+
+struct sf_table_series **sf_metrics_table_list(const struct sf_metrics_table *t,
+                                               struct sf_arena *req)
+{
+    struct sf_table_series **list = sf_arena_new_n(req, (size_t)t->n_series + 1, sizeof(*list));
+    if (list && t->n_series)
+        memcpy(list, t->series, t->n_series * sizeof(*list));
+    return list;
+}

@@ -51,6 +51,10 @@ struct sf_table_series *sf_metrics_table_find(const struct sf_metrics_table *t, 
 struct sf_table_series *sf_metrics_table_series(struct sf_metrics_table *t, sf_str key);
 struct sf_metrics_cell *sf_metrics_table_cell(struct sf_metrics_table *t, struct sf_table_series *s,
                                               uint32_t step);
+/* All series in a list of the caller's own, which it may sort: the table finds them by their place.
+ * NULL: no room in `req`. */
+struct sf_table_series **sf_metrics_table_list(const struct sf_metrics_table *t,
+                                               struct sf_arena *req);
 /* What was counted; a zeroed cell when nothing was. */
 struct sf_metrics_cell sf_metrics_table_get(const struct sf_metrics_table *t,
                                             const struct sf_table_series *s, uint32_t step);

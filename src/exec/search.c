@@ -208,6 +208,30 @@ static void mark_partial(struct sf_search_result *out, sf_str note)
     out->note = note;
 }
 
+static struct sf_search_result found_so_far(const struct run *r,
+                                            const struct sf_trace_stream *stream)
+{
+    const struct sf_scan_stats *stats = &r->q->stats;
+    return (struct sf_search_result){
+        .traces = r->traces,
+        .n_traces = r->n,
+        .is_running = true,
+        .n_inspected_traces = stream->n_traces,
+        .n_inspected_spans = stats->n_rows > stream->n_spans ? stats->n_rows : stream->n_spans,
+        .read_len = stats->read_len,
+        .n_blocks = stats->n_blocks};
+}
+
+static void tell_progress(const struct run *r, const struct sf_trace_stream *stream)
+{
+    const struct sf_search *s = r->search;
+    struct sf_search_result so_far;
+    if (!s->wants_progress || !s->wants_progress(s->progress_arg))
+        return;
+    so_far = found_so_far(r, stream);
+    s->on_progress(s->progress_arg, &so_far);
+}
+
 static enum sf_err walk(struct run *r, struct sf_trace_stream *stream, struct sf_search_result *out)
 {
     struct sf_trace_view v;
@@ -215,6 +239,7 @@ static enum sf_err walk(struct run *r, struct sf_trace_stream *stream, struct sf
     while (r->n < r->search->limit && sf_trace_stream_next(stream, &v, &err, r->why)) {
         struct sf_spansets sets = {0};
         size_t mark = r->q->req->at;
+        tell_progress(r, stream);
         if (!is_in_range(r->search, &v))
             continue;
         if (sf_touched_needs_tree(&r->shown))

@@ -10,6 +10,11 @@ struct sf_search {
     uint32_t limit;               /* traces */
     uint32_t spans_per_set;
     struct sf_arena *scratch; /* for the trace in hand; reset for each */
+    /* Asked between traces, and told what was found so far when it says so; rows never change
+     * afterwards. NULL: nobody waits. */
+    bool (*wants_progress)(void *arg);
+    void (*on_progress)(void *arg, const struct sf_search_result *so_far);
+    void *progress_arg;
 };
 
 /* Result in q->req. LIMIT: the query's memory is used up. A deadline that passes after something

@@ -53,6 +53,23 @@ bool sf_request_param(const struct sf_request *r, sf_str name, struct sf_buf *ou
     return false;
 }
 
+bool sf_request_param_next(sf_str *rest, struct sf_buf *name, struct sf_buf *val)
+{
+    sf_str pair;
+
+    while (sf_str_split_next(rest, '&', &pair)) {
+        size_t at = pair.len;
+
+        (void)sf_str_find_char(pair, '=', &at);
+        sf_buf_reset(name);
+        sf_buf_reset(val);
+        if (decode_form(sf_str_part(pair, 0, at), name) &&
+            decode_form(sf_str_from_at(pair, at + 1), val))
+            return true;
+    }
+    return false;
+}
+
 void sf_response_done(struct sf_response *r)
 {
     sf_buf_done(&r->body);

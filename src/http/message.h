@@ -57,6 +57,9 @@ sf_str sf_request_header(const struct sf_request *r, sf_str name);
 /* The first query parameter of that name, percent- and plus-decoded into `out` (reset first).
  * False when it is not there; INPUT-worthy escapes count as not there. */
 bool sf_request_param(const struct sf_request *r, sf_str name, struct sf_buf *out);
+/* The pairs one by one, decoded; `rest` begins as the request's query. Those with a bad escape are
+ * passed over. False at the end. */
+bool sf_request_param_next(sf_str *rest, struct sf_buf *name, struct sf_buf *val);
 
 enum sf_grpc_status {
     SF_GRPC_OK = 0,
@@ -89,6 +92,7 @@ struct sf_response {
         grpc_details; /* google.rpc.Status, sent as grpc-status-details-bin; may be empty. Owned. */
     unsigned retry_after_s; /* >0: Retry-After, and RetryInfo in gRPC details */
     bool is_uncompressible; /* never gzip this body */
+    bool is_framed;         /* gRPC: the body is any number of messages, each with its prefix */
 };
 
 void sf_response_done(struct sf_response *r); /* a zeroed one is fine */

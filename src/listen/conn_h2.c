@@ -77,6 +77,8 @@ static bool answer_streamed(struct sf_exchange *ex)
         sf_buf_reset(&piece);
     }
     is_ok = is_ok && sf_h2_stream_write(ex->stream, &piece);
+    if (is_ok && !ex->is_with_app && ex->response.is_framed)
+        is_ok = sf_h2_stream_write(ex->stream, &ex->response.body);
     if (is_ok && !ex->is_with_app)
         is_ok = sf_h2_stream_end(ex->stream, is_grpc ? &ex->response : NULL);
     sf_buf_done(&piece);
@@ -91,7 +93,7 @@ static bool answer_whole(struct sf_exchange *ex)
     if (ex->request.is_grpc) {
         if (r->grpc_status != SF_GRPC_OK)
             return begin_answer(ex, false, false);
-        return frame_message(&r->body) && begin_answer(ex, true, false) &&
+        return (r->is_framed || frame_message(&r->body)) && begin_answer(ex, true, false) &&
                sf_h2_stream_write(ex->stream, &r->body) && sf_h2_stream_end(ex->stream, r);
     }
     has_body = r->body.len && ex->request.method != SF_METHOD_HEAD && sf_http_has_body(r->status);
@@ -124,13 +126,12 @@ void sf_conn_h2_answer(struct sf_conn *c, struct sf_exchange *ex)
 
     if (c->is_closing || !ex->stream)
         return;
-    if (ex->is_streamed) {
+    if (!ex->is_with_app && !sf_conn_may_answer(c, ex->response.body.len))
+        prepare_refusal(ex, 503, "too many answers are not read", 1);
+    if (ex->is_streamed)
         is_ok = answer_streamed(ex);
-    } else if (!ex->is_with_app) {
-        if (!sf_conn_may_answer(c, ex->response.body.len))
-            prepare_refusal(ex, 503, "too many answers are not read", 1);
+    else if (!ex->is_with_app)
         is_ok = answer_whole(ex);
-    }
     if (!is_ok)
         sf_h2_stream_reset(ex->stream, false);
 }

@@ -39,7 +39,7 @@ void sf_exchange_finish(struct sf_exchange *ex);
  * the buffer's content; BUSY when the peer reads too slowly (wait with sf_exchange_stream_wait),
  * CANCELLED when it went away. Headers go out with the first one, so status, type and headers of
  * the response must be set before it and stay as they are; gRPC status and message may be set until
- * finish(), which ends the stream. */
+ * finish(), which ends the stream; a body that `is_framed` then goes out as the last of it. */
 enum sf_err sf_exchange_stream(struct sf_exchange *ex, struct sf_buf *message, struct sf_why *why);
 /* Waits until there is room again or `deadline_ns` (monotonic): DEADLINE; CANCELLED likewise. */
 enum sf_err sf_exchange_stream_wait(struct sf_exchange *ex, int64_t deadline_ns);

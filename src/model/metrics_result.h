@@ -21,6 +21,7 @@ struct sf_metrics_result {
     uint32_t n_steps; /* an instant query has one */
     int64_t from_ns;  /* step i covers (from + i * step, from + (i + 1) * step] ... */
     int64_t step_ns;  /* ... and carries its right edge */
+    bool is_running;  /* counting goes on: values will grow */
     bool is_partial;  /* a limit was hit: `note` says which */
     sf_str note;
     uint64_t n_inspected_traces, n_inspected_spans, read_len, n_blocks;

@@ -14,7 +14,8 @@ void sf_inspected_json(struct sf_json_writer *w, struct sf_inspected x)
     sf_json_write_u64_text(w, x.n_spans);
     if (x.n_blocks)
         sf_json_write_key_u64(w, SF_STR("totalBlocks"), x.n_blocks);
-    sf_json_write_key_u64(w, SF_STR("completedJobs"), 1);
+    if (!x.is_unfinished)
+        sf_json_write_key_u64(w, SF_STR("completedJobs"), 1);
     sf_json_write_key_u64(w, SF_STR("totalJobs"), 1);
     sf_json_write_object_end(w);
 }
@@ -25,7 +26,7 @@ void sf_inspected_pb(struct sf_buf *out, struct sf_inspected x)
     sf_pb_write_u64(out, 1, x.n_traces);
     sf_pb_write_u64(out, 2, x.read_len);
     sf_pb_write_u64(out, 3, x.n_blocks);
-    sf_pb_write_u64(out, 4, 1);
+    sf_pb_write_u64(out, 4, x.is_unfinished ? 0 : 1);
     sf_pb_write_u64(out, 5, 1);
     sf_pb_write_u64(out, 7, x.n_spans);
     sf_pb_write_end(out, mark);

@@ -11,7 +11,7 @@ enum { NS_PER_MS = 1000000, PARTIAL = 1 };
 static struct sf_inspected inspected(const struct sf_metrics_result *r)
 {
     return (struct sf_inspected){r->n_inspected_traces, r->n_inspected_spans, r->read_len,
-                                 r->n_blocks};
+                                 r->n_blocks, r->is_running || r->is_partial};
 }
 
 static int64_t sample_ms(const struct sf_metrics_result *r, uint32_t step)
@@ -146,32 +146,48 @@ static void pb_rest(struct sf_buf *out, const struct sf_metrics_result *r)
     }
 }
 
-void sf_metrics_range_pb(const struct sf_metrics_result *r, struct sf_buf *out)
+static void pb_series(struct sf_buf *out, const struct sf_metrics_result *r,
+                      const struct sf_metric_series *s)
 {
-    for (uint32_t i = 0; i < r->n_series; i++) {
-        const struct sf_metric_series *s = &r->series[i];
-        size_t mark = sf_pb_write_begin(out, 1);
-        sf_otlp_attrs_pb(out, 1, s->labels);
-        for (uint32_t k = 0; k < r->n_steps; k++) {
-            if (!isnan(s->values[k]))
-                pb_sample(out, s->values[k], sample_ms(r, k));
-        }
-        for (uint32_t k = 0; k < s->n_exemplars; k++)
-            pb_exemplar(out, &s->exemplars[k]);
-        sf_pb_write_end(out, mark);
+    size_t mark = sf_pb_write_begin(out, 1);
+    sf_otlp_attrs_pb(out, 1, s->labels);
+    for (uint32_t i = 0; i < r->n_steps; i++) {
+        if (!isnan(s->values[i]))
+            pb_sample(out, s->values[i], sample_ms(r, i));
+    }
+    for (uint32_t i = 0; i < s->n_exemplars; i++)
+        pb_exemplar(out, &s->exemplars[i]);
+    sf_pb_write_end(out, mark);
+}
+
+static void pb_instant(struct sf_buf *out, const struct sf_metric_series *s)
+{
+    size_t mark = sf_pb_write_begin(out, 1);
+    sf_otlp_attrs_pb(out, 1, s->labels);
+    if (has_value(s->values[0]))
+        sf_pb_write_double(out, 2, s->values[0]);
+    sf_pb_write_end(out, mark);
+}
+
+uint32_t sf_metrics_result_pb_part(const struct sf_metrics_result *r, bool is_instant,
+                                   uint32_t from, size_t max_len, struct sf_buf *out)
+{
+    for (; from < r->n_series && out->len < max_len; from++) {
+        if (is_instant)
+            pb_instant(out, &r->series[from]);
+        else
+            pb_series(out, r, &r->series[from]);
     }
     pb_rest(out, r);
+    return sf_buf_ok(out) ? from : r->n_series;
+}
+
+void sf_metrics_range_pb(const struct sf_metrics_result *r, struct sf_buf *out)
+{
+    sf_metrics_result_pb_part(r, false, 0, SIZE_MAX, out);
 }
 
 void sf_metrics_instant_pb(const struct sf_metrics_result *r, struct sf_buf *out)
 {
-    for (uint32_t i = 0; i < r->n_series; i++) {
-        const struct sf_metric_series *s = &r->series[i];
-        size_t mark = sf_pb_write_begin(out, 1);
-        sf_otlp_attrs_pb(out, 1, s->labels);
-        if (has_value(s->values[0]))
-            sf_pb_write_double(out, 2, s->values[0]);
-        sf_pb_write_end(out, mark);
-    }
-    pb_rest(out, r);
+    sf_metrics_result_pb_part(r, true, 0, SIZE_MAX, out);
 }

@@ -102,7 +102,7 @@ static void json_trace(struct sf_json_writer *w, const struct sf_found_trace *t)
 static struct sf_inspected inspected(const struct sf_search_result *r)
 {
     return (struct sf_inspected){r->n_inspected_traces, r->n_inspected_spans, r->read_len,
-                                 r->n_blocks};
+                                 r->n_blocks, r->is_running || r->is_partial};
 }
 
 void sf_search_result_json(const struct sf_search_result *r, struct sf_buf *out)
@@ -175,9 +175,16 @@ static void pb_trace(struct sf_buf *out, const struct sf_found_trace *t)
     sf_pb_write_end(out, mark);
 }
 
+uint32_t sf_search_result_pb_part(const struct sf_search_result *r, uint32_t from, size_t max_len,
+                                  struct sf_buf *out)
+{
+    while (from < r->n_traces && out->len < max_len)
+        pb_trace(out, &r->traces[from++]);
+    sf_inspected_pb(out, inspected(r));
+    return sf_buf_ok(out) ? from : r->n_traces;
+}
+
 void sf_search_result_pb(const struct sf_search_result *r, struct sf_buf *out)
 {
-    for (uint32_t i = 0; i < r->n_traces; i++)
-        pb_trace(out, &r->traces[i]);
-    sf_inspected_pb(out, inspected(r));
+    sf_search_result_pb_part(r, 0, SIZE_MAX, out);
 }

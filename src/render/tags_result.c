@@ -130,7 +130,8 @@ void sf_tags_result_json(const struct sf_tags_result *r, enum sf_tags_form form,
     sf_json_write_key(&w, SF_STR("inspectedBytes"));
     sf_json_write_u64_text(&w, r->read_len);
     sf_json_write_key_u64(&w, SF_STR("totalJobs"), 1);
-    sf_json_write_key_u64(&w, SF_STR("completedJobs"), 1);
+    if (!r->is_partial)
+        sf_json_write_key_u64(&w, SF_STR("completedJobs"), 1);
     if (r->n_blocks)
         sf_json_write_key_u64(&w, SF_STR("totalBlocks"), r->n_blocks);
     sf_json_write_object_end(&w);
@@ -182,7 +183,7 @@ void sf_tags_result_pb(const struct sf_tags_result *r, enum sf_tags_form form, s
     mark = sf_pb_write_begin(out, 2);
     sf_pb_write_u64(out, 1, r->read_len);
     sf_pb_write_u64(out, 2, 1);
-    sf_pb_write_u64(out, 3, 1);
+    sf_pb_write_u64(out, 3, r->is_partial ? 0 : 1);
     sf_pb_write_u64(out, 4, r->n_blocks);
     sf_pb_write_end(out, mark);
 }

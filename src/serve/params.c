@@ -1,14 +1,17 @@
 #include "serve/params.h"
 
 #include "base/text.h"
+#include "query/lexer.h"
 #include "wire/time_text.h"
 
 #define NS 1000000000LL
 
+enum { VALUE_LEN = 4096 };
+
 static enum sf_err read_time(const struct sf_request *r, const char *name, int64_t now_ns,
                              int64_t *out_ns, struct sf_why *why)
 {
-    struct sf_buf val = {.max = 4096};
+    struct sf_buf val = {.max = VALUE_LEN};
     enum sf_err err = SF_OK;
     if (sf_request_param(r, sf_str_from(name), &val) && val.len > 0 &&
         !sf_time_text_parse(sf_buf_str(&val), now_ns, out_ns))
@@ -53,10 +56,17 @@ enum sf_err sf_params_trace_id(sf_str text, sf_trace_id *out, struct sf_why *why
     return SF_OK;
 }
 
+static enum sf_err refuse_order(int64_t start_s, int64_t end_s, struct sf_why *why)
+{
+    return sf_fail(why, SF_ERR_INPUT,
+                   "http parameter start must be before end. received start=%lld end=%lld",
+                   (long long)start_s, (long long)end_s);
+}
+
 enum sf_err sf_params_start_end(const struct sf_request *r, int64_t *out_from_ns,
                                 int64_t *out_to_ns, struct sf_why *why)
 {
-    struct sf_buf start = {.max = 4096}, end = {.max = 4096};
+    struct sf_buf start = {.max = VALUE_LEN}, end = {.max = VALUE_LEN};
     enum sf_err err = SF_OK;
     uint64_t start_s = 0, end_s = 0;
     bool has_start = sf_request_param(r, SF_STR("start"), &start) && start.len;
@@ -70,9 +80,7 @@ enum sf_err sf_params_start_end(const struct sf_request *r, int64_t *out_from_ns
     else if (has_start != has_end)
         err = sf_fail(why, SF_ERR_INPUT, "please provide values for both start and end times");
     else if (has_start && start_s >= end_s)
-        err = sf_fail(why, SF_ERR_INPUT,
-                      "http parameter start must be before end. received start=%llu end=%llu",
-                      (unsigned long long)start_s, (unsigned long long)end_s);
+        err = refuse_order((int64_t)start_s, (int64_t)end_s, why);
     sf_buf_done(&start);
     sf_buf_done(&end);
     if (err)
@@ -80,4 +88,55 @@ enum sf_err sf_params_start_end(const struct sf_request *r, int64_t *out_from_ns
     *out_from_ns = (int64_t)start_s * NS;
     *out_to_ns = (int64_t)end_s * NS;
     return SF_OK;
+}
+
+enum sf_err sf_params_check_range(int64_t from_ns, int64_t to_ns, struct sf_why *why)
+{
+    if (!from_ns != !to_ns)
+        return sf_fail(why, SF_ERR_INPUT, "please provide values for both start and end times");
+    return to_ns && from_ns >= to_ns ? refuse_order(from_ns / NS, to_ns / NS, why) : SF_OK;
+}
+
+static bool parse_duration(sf_str text, int64_t *out_ns)
+{
+    struct sf_lexer lexer = {.text = text, .line = 1};
+    struct sf_token token;
+    /* Numbers need no arena; nothing else may reach the lexer. */
+    if (text.len == 0 || text.p[0] < '0' || text.p[0] > '9' ||
+        sf_lexer_next(&lexer, &token, NULL) || lexer.at != text.len)
+        return false;
+    if (token.kind == SF_TOKEN_DURATION) {
+        *out_ns = token.i64;
+    } else if (token.kind == SF_TOKEN_INT && token.i64 <= INT64_MAX / NS) {
+        *out_ns = token.i64 * NS;
+    } else if (token.kind == SF_TOKEN_FLOAT && token.f64 < (double)(INT64_MAX / NS)) {
+        *out_ns = (int64_t)(token.f64 * 1e9);
+    } else {
+        return false;
+    }
+    return *out_ns > 0;
+}
+
+enum sf_err sf_params_duration(const struct sf_request *r, sf_str name, int64_t *out_ns,
+                               struct sf_why *why)
+{
+    struct sf_buf text = {.max = VALUE_LEN};
+    enum sf_err err = SF_OK;
+    if (sf_request_param(r, name, &text) && text.len && !parse_duration(sf_buf_str(&text), out_ns))
+        err = sf_fail(why, SF_ERR_INPUT, "invalid %.*s: %.*s is not a duration such as 15s or 1h",
+                      SF_STR_ARG(name), SF_STR_ARG(sf_str_part(sf_buf_str(&text), 0, 60)));
+    sf_buf_done(&text);
+    return err;
+}
+
+enum sf_err sf_params_count(const struct sf_request *r, sf_str name, uint64_t *out,
+                            struct sf_why *why)
+{
+    struct sf_buf text = {.max = VALUE_LEN};
+    enum sf_err err = SF_OK;
+    if (sf_request_param(r, name, &text) && text.len && !sf_str_to_u64(sf_buf_str(&text), out))
+        err = sf_fail(why, SF_ERR_INPUT, "invalid %.*s: %.*s is not a number", SF_STR_ARG(name),
+                      SF_STR_ARG(sf_str_part(sf_buf_str(&text), 0, 60)));
+    sf_buf_done(&text);
+    return err;
 }

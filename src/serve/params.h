@@ -12,3 +12,11 @@ enum sf_err sf_params_trace_id(sf_str text, sf_trace_id *out, struct sf_why *why
 /* Tempo's `start` and `end`: unix seconds, both or none (then 0 and 0). */
 enum sf_err sf_params_start_end(const struct sf_request *r, int64_t *out_from_ns,
                                 int64_t *out_to_ns, struct sf_why *why);
+/* The same where they came as numbers: 0 is "not given". */
+enum sf_err sf_params_check_range(int64_t from_ns, int64_t to_ns, struct sf_why *why);
+/* A Go or Prometheus duration above 0, or plain seconds; untouched when it is not given. */
+enum sf_err sf_params_duration(const struct sf_request *r, sf_str name, int64_t *out_ns,
+                               struct sf_why *why);
+/* A number; untouched when it is not given. */
+enum sf_err sf_params_count(const struct sf_request *r, sf_str name, uint64_t *out,
+                            struct sf_why *why);

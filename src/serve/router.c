@@ -19,7 +19,8 @@
 #include "serve/tenant.h"
 #include "serve/traces.h"
 
-#define OTLP_GRPC "/opentelemetry.proto.collector."
+#define OTLP_GRPC  "/opentelemetry.proto.collector."
+#define TEMPO_GRPC "/tempopb.StreamingQuerier/"
 
 static const struct sf_route routes[] = {
     /* method, path, scope, class, is_grpc, is_otlp, has_tenant, handler */
@@ -67,6 +68,20 @@ static const struct sf_route routes[] = {
      sf_metrics_query_range},
     {SF_METHOD_GET, "/api/metrics/query", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
      sf_metrics_query_instant},
+    {SF_METHOD_POST, TEMPO_GRPC "Search", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
+     sf_search_stream},
+    {SF_METHOD_POST, TEMPO_GRPC "SearchTags", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
+     sf_tags_stream_names_v1},
+    {SF_METHOD_POST, TEMPO_GRPC "SearchTagsV2", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
+     sf_tags_stream_names_v2},
+    {SF_METHOD_POST, TEMPO_GRPC "SearchTagValues", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
+     sf_tags_stream_values_v1},
+    {SF_METHOD_POST, TEMPO_GRPC "SearchTagValuesV2", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
+     sf_tags_stream_values_v2},
+    {SF_METHOD_POST, TEMPO_GRPC "MetricsQueryRange", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
+     sf_metrics_stream_range},
+    {SF_METHOD_POST, TEMPO_GRPC "MetricsQueryInstant", SF_MAY_READ, SF_CLASS_QUERY, true, false,
+     true, sf_metrics_stream_instant},
     {SF_METHOD_GET, "/api/v1/services", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
      sf_services_list},
     {SF_METHOD_POST, "/api/v1/erase", SF_MAY_ADMIN, SF_CLASS_QUERY, false, false, true,
@@ -232,8 +247,12 @@ static bool refuse_path(struct sf_call *call)
     if (r->is_grpc)
         return refuse(call, SF_COUNT_REJECT_NO_ROUTE, sf_status_no_route,
                       "unknown method %.*s; this server takes OTLP traces: " OTLP_GRPC
-                      "trace.v1.TraceService/Export",
+                      "trace.v1.TraceService/Export, and queries: " TEMPO_GRPC "Search",
                       SF_STR_ARG(sf_str_part(r->path, 0, 80)));
+    if (sf_str_starts(r->path, SF_STR(TEMPO_GRPC)))
+        return refuse(call, SF_COUNT_REJECT_CONTENT_TYPE, sf_status_content_type,
+                      "gRPC needs HTTP/2 and content-type application/grpc; plain HTTP asks "
+                      "/api/search");
     if (sf_str_starts(r->path, SF_STR(OTLP_GRPC)))
         return refuse(call, SF_COUNT_REJECT_CONTENT_TYPE, sf_status_content_type,
                       "gRPC needs HTTP/2 and content-type application/grpc; plain HTTP goes to "

@@ -1,5 +1,6 @@
-/* search.h - GET /api/search: TraceQL over HTTP, as Tempo's clients ask it. */
+/* search.h - TraceQL as Tempo's clients ask it: GET /api/search, and StreamingQuerier/Search. */
 #pragma once
 #include "serve/call.h"
 
 bool sf_search_handle(struct sf_call *call, struct sf_worker *worker);
+bool sf_search_stream(struct sf_call *call, struct sf_worker *worker);

@@ -6,3 +6,8 @@ bool sf_tags_handle_names_v1(struct sf_call *call, struct sf_worker *worker);
 bool sf_tags_handle_names_v2(struct sf_call *call, struct sf_worker *worker);
 bool sf_tags_handle_values_v1(struct sf_call *call, struct sf_worker *worker);
 bool sf_tags_handle_values_v2(struct sf_call *call, struct sf_worker *worker);
+/* StreamingQuerier's four. */
+bool sf_tags_stream_names_v1(struct sf_call *call, struct sf_worker *worker);
+bool sf_tags_stream_names_v2(struct sf_call *call, struct sf_worker *worker);
+bool sf_tags_stream_values_v1(struct sf_call *call, struct sf_worker *worker);
+bool sf_tags_stream_values_v2(struct sf_call *call, struct sf_worker *worker);

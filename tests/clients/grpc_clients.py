@@ -11,15 +11,7 @@ sys.path[:0] = [os.path.dirname(__file__), os.path.join(os.environ["SOURCE_ROOT"
 import toolchain  # noqa: E402
 from server import PROGRAM, Server, export_request, make_span, span_ids, tap  # noqa: E402
 
-if "SF_CLIENTS_INSIDE" not in os.environ:  # again, with a Python that has the client
-    try:
-        python = toolchain.client("python")[0]
-    except tap.Skip as why:
-        print(f"1..0 # SKIP {why}")
-        sys.exit(0)
-    os.environ["SF_CLIENTS_INSIDE"] = "1"
-    os.environ["GRPC_VERBOSITY"] = "NONE"
-    os.execv(python, [python, os.path.abspath(__file__)])
+toolchain.again_with_python(__file__)
 
 import grpc  # noqa: E402
 import story  # noqa: E402

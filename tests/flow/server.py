@@ -154,8 +154,8 @@ class Server:
             read = lambda p: open(p, "rb").read() if os.path.exists(p) else b""
             return done.returncode, read(head).decode("latin-1"), read(out)
 
-    def grpc(self, method, message, headers=(), compressed=False):
-        """(grpc-status, grpc-message, details, response message)"""
+    def grpc_stream(self, method, message, headers=(), compressed=False):
+        """(grpc-status, grpc-message, details, [response messages])"""
         frame = bytes([compressed]) + struct.pack(">I", len(message)) + message
         args = ["--http2-prior-knowledge", "-H", "content-type: application/grpc", "-H", "te: trailers"]
         if self.token:
@@ -169,10 +169,19 @@ class Server:
         assert found, head
         text = re.search(r"^grpc-message: *(.*?)\r?$", head, re.M)
         details = re.search(r"^grpc-status-details-bin: *(.*?)\r?$", head, re.M)
-        if body:
+        messages = []
+        while body:
             flag, length = struct.unpack(">BI", body[:5])
-            assert flag == 0 and length == len(body) - 5, body
-        return int(found[1]), text[1] if text else "", details[1] if details else "", body[5:]
+            assert flag == 0 and length <= len(body) - 5, body
+            messages.append(body[5:5 + length])
+            body = body[5 + length:]
+        return int(found[1]), text[1] if text else "", details[1] if details else "", messages
+
+    def grpc(self, method, message, headers=(), compressed=False):
+        """(grpc-status, grpc-message, details, response message)"""
+        status, text, details, messages = self.grpc_stream(method, message, headers, compressed)
+        assert len(messages) <= 1, messages
+        return status, text, details, messages[0] if messages else b""
 
 
 # ---- protobuf, as little as is needed ----

@@ -1,0 +1,22 @@
+/* metrics_progress.h - what a metrics query has counted so far, told while it still counts.
+ *
+ * Every telling makes finished series of the table as it stands and leaves out the samples that
+ * were told before with the same value. Two arenas take turns: one holds what was told last. */
+#pragma once
+#include "exec/metrics.h"
+#include "exec/metrics_count.h"
+
+struct sf_metrics_progress {
+    const struct sf_metrics_ask *ask;
+    struct sf_arena rooms[2];
+    unsigned turn;
+    struct sf_metrics_set last; /* in the room of the turn before */
+    bool has_rooms;
+};
+
+/* For sf_metrics_count.on_trace; `arg` is the struct above, with `ask` set. */
+void sf_metrics_progress_on_trace(struct sf_metrics_count *c, void *arg);
+void sf_metrics_progress_done(struct sf_metrics_progress *p);
+/* Samples of `now` that `before` has too become NaN; series without any left disappear. Both are
+ * sorted. */
+void sf_metrics_progress_subtract(struct sf_metrics_set *now, const struct sf_metrics_set *before);

@@ -1,0 +1,17 @@
+/* search_ask.h - what a search asks for, out of query parameters or a SearchRequest. */
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+#include "http/message.h"
+
+struct sf_search_ask {
+    struct sf_buf query; /* TraceQL; owned */
+    uint64_t limit, spans_per_set;
+    int64_t from_ns, to_ns; /* 0 and 0: all time */
+};
+
+/* INPUT with a sentence clients know. Either way `out` has to be emptied. */
+enum sf_err sf_search_ask_params(const struct sf_request *r, struct sf_search_ask *out,
+                                 struct sf_why *why);
+enum sf_err sf_search_ask_message(sf_bytes message, struct sf_search_ask *out, struct sf_why *why);
+void sf_search_ask_done(struct sf_search_ask *a);
