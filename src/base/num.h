@@ -27,6 +27,13 @@ static inline int64_t sf_add_sat_i64(int64_t a, int64_t b)
         return a < 0 ? INT64_MIN : INT64_MAX;
     return sum;
 }
+static inline int64_t sf_sub_sat_i64(int64_t a, int64_t b)
+{
+    int64_t difference;
+    if (__builtin_sub_overflow(a, b, &difference))
+        return a < 0 ? INT64_MIN : INT64_MAX;
+    return difference;
+}
 static inline uint64_t sf_add_sat_u64(uint64_t a, uint64_t b)
 {
     uint64_t sum;

@@ -224,27 +224,42 @@ void sf_tree_builder_add(struct sf_tree_builder *b, uint32_t node, int64_t value
     b->n_samples = sf_add_sat_u64(b->n_samples, n_samples);
 }
 
-void sf_tree_builder_add_tree(struct sf_tree_builder *b, const struct sf_tree *t)
+void sf_tree_builder_shape(struct sf_tree_builder *b, const struct sf_tree *t, uint32_t *out_nodes)
 {
-    uint32_t *frames = NULL, *nodes = NULL; /* of `t`, as places here */
-    if (b->err || t->n_nodes == 0)
+    uint32_t *frames; /* of `t`, as places here */
+    if (t->n_nodes == 0)
         return;
-    frames = sf_heap_new_n((size_t)t->n_frames + 1, sizeof(*frames));
-    nodes = sf_heap_new_n(t->n_nodes, sizeof(*nodes));
-    if (!frames || !nodes) {
+    for (uint32_t i = 1; i < t->n_nodes; i++)
+        out_nodes[i] = SF_NONE;
+    out_nodes[0] = 0;
+    frames = b->err ? NULL : sf_heap_new_n((size_t)t->n_frames + 1, sizeof(*frames));
+    if (!frames) {
         fail(b, SF_ERR_NOMEM);
-        goto done;
+        return;
     }
     for (uint32_t i = 0; i < t->n_frames; i++)
         frames[i] = sf_tree_builder_frame(b, &t->frames[i]);
     for (uint32_t i = 1; i < t->n_nodes; i++) /* parents come first */
-        nodes[i] = sf_tree_builder_child(b, nodes[t->nodes[i].parent], frames[t->nodes[i].frame]);
+        out_nodes[i] = sf_tree_builder_child(b, out_nodes[t->nodes[i].parent],
+                                             frames[t->nodes[i].frame]);
+    sf_heap_free(frames);
+}
+
+void sf_tree_builder_add_tree(struct sf_tree_builder *b, const struct sf_tree *t)
+{
+    uint32_t *nodes;
+    if (b->err || t->n_nodes == 0)
+        return;
+    nodes = sf_heap_new_n(t->n_nodes, sizeof(*nodes));
+    if (!nodes) {
+        fail(b, SF_ERR_NOMEM);
+        return;
+    }
+    sf_tree_builder_shape(b, t, nodes);
     for (uint32_t i = 0; i < t->n_nodes; i++)
         sf_tree_builder_add(b, nodes[i], t->nodes[i].self, 0);
     b->n_samples = sf_add_sat_u64(b->n_samples, t->n_samples);
     b->is_saturated |= t->is_saturated;
-done:
-    sf_heap_free(frames);
     sf_heap_free(nodes);
 }
 

@@ -45,7 +45,10 @@ uint32_t sf_tree_builder_child(struct sf_tree_builder *b, uint32_t parent, uint3
 /* Adds to a node's self value. SF_NONE is fine: the fault that gave it is remembered. */
 void sf_tree_builder_add(struct sf_tree_builder *b, uint32_t node, int64_t value,
                          uint64_t n_samples);
-/* Adds another tree, stack by stack: O(its nodes). */
+/* Makes the nodes of another tree here, without their values: out_nodes[i] is node i's place here.
+ * `out_nodes` has room for all of them. */
+void sf_tree_builder_shape(struct sf_tree_builder *b, const struct sf_tree *t, uint32_t *out_nodes);
+/* Adds another tree, node by node: O(its nodes). */
 void sf_tree_builder_add_tree(struct sf_tree_builder *b, const struct sf_tree *t);
 
 /* What was built, in `req`. Fails with NOMEM or LIMIT. The builder may go on afterwards. */

@@ -1,0 +1,32 @@
+/* batch_tree.h - what a decoded profile holds, and one of its types as a tree. */
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/tree.h"
+
+struct sf_batch_type { /* all series of one type together, whatever their labels */
+    struct sf_profile_type type;
+    int64_t total;
+    uint64_t n_samples;
+    int64_t duration_ns; /* longest */
+    int64_t time_ns;     /* earliest; 0: unknown */
+    int64_t period;
+};
+
+/* The types of a batch in the order of its series; in `req`. */
+enum sf_err sf_batch_types(const struct sf_profile_batch *batch, struct sf_arena *req,
+                           const struct sf_batch_type **out, uint32_t *out_n, struct sf_why *why);
+/* The type somebody means by `text`: a whole id, its first three parts, "name:sample_type", a
+ * sample type ("inuse_space") or a family (cpu, wall, heap, alloc, goroutine, block, mutex,
+ * offcpu). Empty: what people look at first, time before memory before counts. NOT_FOUND names what
+ * there is. */
+enum sf_err sf_batch_choose(const struct sf_batch_type *types, uint32_t n, sf_str text,
+                            uint32_t *out, struct sf_why *why);
+/* All samples of that type, with lines and files. In `req`, strings are borrowed from the batch. */
+enum sf_err sf_batch_tree(const struct sf_profile_batch *batch, const struct sf_profile_type *type,
+                          struct sf_arena *req, struct sf_tree *out, struct sf_why *why);
+
+bool sf_profile_type_eq(const struct sf_profile_type *a, const struct sf_profile_type *b);
+/* "process_cpu:cpu:nanoseconds:cpu:nanoseconds" */
+void sf_profile_type_add(struct sf_buf *out, const struct sf_profile_type *type);

@@ -1,0 +1,16 @@
+/* frame_name.h - what a frame is called, and what it belongs to. */
+#pragma once
+#include "base/arena.h"
+#include "model/tree.h"
+
+enum sf_frame_group {
+    SF_GROUP_FUNCTION, /* its name; "module!0x1f" without one */
+    SF_GROUP_LINE,     /* function, file and line */
+    SF_GROUP_FILE,     /* the source file */
+    SF_GROUP_PACKAGE,  /* Go import path, Java package, C++ or Rust path, else the directory */
+    SF_GROUP_MODULE    /* the program or library */
+};
+
+/* Borrowed from the frame, or made in `req`; never empty ("(unknown)"). False: `req` is full. */
+bool sf_frame_name(const struct sf_frame *f, enum sf_frame_group group, struct sf_arena *req,
+                   sf_str *out);

@@ -1,0 +1,23 @@
+/* tree_cut.h - a tree small enough to draw, with nothing lost.
+ *
+ * Pyroscope's rule, so that answers agree: the N-th largest total is the threshold; children below
+ * it, and children that are called "other" already, become one leaf "other" under their parent.
+ * Nodes that share the threshold all stay, so slightly more than N may be left. Totals of what
+ * stays, and of the tree, do not change. */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/tree.h"
+
+/* The leaf that cutting makes. */
+bool sf_tree_is_other(const struct sf_frame *f);
+
+/* `t` with about `max_nodes` nodes below the root (0: no limit); in `req`, its strings stay where
+ * they are. */
+enum sf_err sf_tree_cut(const struct sf_tree *t, uint32_t max_nodes, struct sf_arena *req,
+                        struct sf_tree *out, struct sf_why *why);
+
+/* The same by weights of the caller's; out_nodes[i] is the place that takes node i's values. */
+enum sf_err sf_tree_cut_shape(const struct sf_tree *t, const uint64_t *weights, uint32_t max_nodes,
+                              struct sf_arena *req, struct sf_tree *out, uint32_t *out_nodes,
+                              struct sf_why *why);

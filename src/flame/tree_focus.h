@@ -1,0 +1,26 @@
+/* tree_focus.h - the part of a tree somebody asks about, by the names of its frames.
+ *
+ * Patterns are regular expressions over function names (module!0x1f where there is none) and match
+ * anywhere in them. */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/tree.h"
+
+struct sf_tree_filter { /* empty: not asked for */
+    sf_str focus;       /* only stacks with such a frame */
+    sf_str ignore;      /* no stacks with such a frame */
+    sf_str hide;        /* all stacks, without such frames */
+    sf_str from;        /* stacks from the first such frame on; those without one are left out */
+};
+
+/* In that order. INPUT: a bad pattern; LIMIT: one that takes too long. */
+enum sf_err sf_tree_filter(const struct sf_tree *t, const struct sf_tree_filter *filter,
+                           struct sf_arena *req, struct sf_tree *out, struct sf_why *why);
+
+/* Which frames match: out[i] is frame i's. In `req`. */
+enum sf_err sf_tree_match(const struct sf_tree *t, sf_str pattern, struct sf_arena *req,
+                          const bool **out, struct sf_why *why);
+/* Which frames are called exactly so. */
+enum sf_err sf_tree_match_name(const struct sf_tree *t, sf_str name, struct sf_arena *req,
+                               const bool **out, struct sf_why *why);

@@ -1,0 +1,16 @@
+/* tree_group.h - the same values under coarser frames. */
+#pragma once
+#include "base/err.h"
+#include "flame/frame_name.h"
+
+struct sf_tree_grouping {
+    enum sf_frame_group by;
+    bool
+        is_collapsed; /* a frame directly below an equal one is the same call: recursion folds up */
+};
+
+/* Frames whose name is the same become one; after it every frame has just a name (`function`), its
+ * kind, and with LINE its file and line. Grouping by anything coarser than a function always
+ * collapses: calls inside one package are one bar. In `req`; strings are borrowed from `t`. */
+enum sf_err sf_tree_group(const struct sf_tree *t, struct sf_tree_grouping how,
+                          struct sf_arena *req, struct sf_tree *out, struct sf_why *why);

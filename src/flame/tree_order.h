@@ -1,0 +1,32 @@
+/* tree_order.h - totals of a tree, and the order in which people read it. */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/tree.h"
+
+/* Self and everything below, of each node; in `req`. One backward pass: children come after their
+ * parents. Sums stop at the largest number. LIMIT when `req` is full. */
+enum sf_err sf_tree_totals(const struct sf_tree *t, struct sf_arena *req, int64_t **out,
+                           struct sf_why *why);
+/* The same over other self values of the same shape, such as one side of a comparison. */
+void sf_tree_sum(const struct sf_tree *t, const int64_t *self, int64_t *out_totals);
+
+enum sf_tree_by {
+    SF_TREE_BY_NAME, /* bytes of the function's name, then its other fields */
+    SF_TREE_BY_TOTAL /* largest first, by magnitude; then by name */
+};
+
+struct sf_tree_order {
+    const uint32_t *places; /* every node, a parent right before its first child */
+    const uint32_t *depths; /* of places[i]; the root's is 0 */
+    uint32_t max_depth;
+};
+
+/* Reading order. "other", where max_nodes cut, comes last among its siblings. */
+enum sf_err sf_tree_order(const struct sf_tree *t, const int64_t *totals, enum sf_tree_by by,
+                          struct sf_arena *req, struct sf_tree_order *out, struct sf_why *why);
+/* Each frame's rank by name: rank[a] < rank[b] when a is written before b. In `req`. */
+enum sf_err sf_tree_frame_ranks(const struct sf_tree *t, struct sf_arena *req, uint32_t **out,
+                                struct sf_why *why);
+/* |v|, also of the smallest number. */
+uint64_t sf_tree_magnitude(int64_t v);
