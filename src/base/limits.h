@@ -38,9 +38,15 @@
 #define SF_LIMIT_NAME_LEN    4096 /* span, event, scope name; status message; cut and counted */
 #define SF_LIMIT_FRAMES      2048 /* frames of one stack accepted by decoders */
 #define SF_LIMIT_STACK_DEPTH 1024 /* (conf) frames of one stack kept */
-#define SF_LIMIT_ARENA_LEN                                                             \
-    (96u << 20)              /* decoded form of one request (address space; the sum of \
-                              * all is held to its budget line) */
+#define SF_LIMIT_ARENA_LEN                                                \
+    (96u << 20) /* decoded form of one request (address space; the sum of \
+                 * all is held to its budget line) */
+#define SF_LIMIT_SAMPLES       (1u << 20) /* samples of one profile: an empty one is two bytes */
+#define SF_LIMIT_SAMPLE_TYPES  32         /* sample types of one profile */
+#define SF_LIMIT_SAMPLE_LABELS 64  /* labels of one sample, the rest is dropped and counted */
+#define SF_LIMIT_RATIO         200 /* inflated bytes of a profile per byte: compression bombs */
+#define SF_LIMIT_RATIO_FLOOR_LEN \
+    (4u << 20) /* inflated bytes that are fine at any ratio: short files repeat a lot */
 #define SF_LIMIT_SERIES 5000 /* (conf) profile label sets of one service */
 #define SF_LIMIT_LABELS 30   /* labels of one profile series */
 

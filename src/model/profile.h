@@ -54,8 +54,9 @@ enum sf_frame_kind { /* whose code: colours, folding and leaf classification go 
 };
 
 struct sf_location {
-    uint32_t mapping;            /* or SF_NONE */
-    uint64_t addr;               /* ELF address (mapping's file), 0 when only lines are known */
+    uint32_t mapping; /* or SF_NONE */
+    uint64_t addr;    /* 0 when lines are known; else the offset in the mapping's file, which is the
+                       * same in every process, or what the sender gave when it named no range */
     const struct sf_line *lines; /* innermost first; none while unsymbolised */
     uint32_t n_lines;
     uint8_t kind; /* enum sf_frame_kind */
@@ -106,11 +107,21 @@ struct sf_series {
     sf_profile_id id; /* zero: derived from series and time */
     bool is_request;  /* uploaded for one request: its own series, not in the service's aggregate */
     bool is_cumulative; /* a total since process start: the store keeps the difference */
+    bool is_diff;       /* has negative values: after minus before, as the sender computed it */
 };
 
 struct sf_process {      /* the instance a span and a sample share */
     sf_str service, key; /* key: what identifies the instance, see model/process.h */
     bool is_guess;       /* only the sender's address: joins fall to service level and say so */
+};
+
+struct sf_profile_drops { /* what a decoder left out or cut, for the answer to the sender */
+    uint64_t n_samples;   /* left out */
+    uint64_t n_frames;    /* of samples that were kept */
+    uint64_t n_parts;     /* lines of text, chunks of a recording */
+    uint64_t n_labels;    /* of samples, over the limit */
+    uint64_t n_cut_stacks, n_cut_names;
+    char first[160]; /* why the first one, in words, with its place */
 };
 
 struct sf_profile_batch {
@@ -122,4 +133,5 @@ struct sf_profile_batch {
     const struct sf_series *series;
     const struct sf_sample *samples;
     uint32_t n_mappings, n_functions, n_locations, n_stacks, n_processes, n_series, n_samples;
+    struct sf_profile_drops drops;
 };
