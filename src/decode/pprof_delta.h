@@ -1,0 +1,26 @@
+/* pprof_delta.h - what happened between two dumps of one process.
+ *
+ * Sums since process start are added up per (labels, stack, sample type, numeric labels), first the
+ * earlier dump's, then the later one's; the difference is what is kept. A sum that shrank belongs
+ * to a process that began anew: all of the later one counts. Private to this room. */
+#pragma once
+#include "decode/profile_build.h"
+
+struct sf_pprof_delta_key {
+    uint32_t set, stack, type;
+    uint64_t nums;
+};
+
+struct sf_pprof_delta {
+    struct sf_profile_build *b;
+    struct sf_profile_list sums;
+    uint32_t *slots; /* places in sums + 1 */
+    uint32_t n_slots;
+};
+
+void sf_pprof_delta_init(struct sf_pprof_delta *d, struct sf_profile_build *b);
+/* Adds the sample's value; of the later dump its ids are kept too. */
+void sf_pprof_delta_add(struct sf_pprof_delta *d, const struct sf_pprof_delta_key *key,
+                        bool is_before, const struct sf_sample *sample);
+/* Makes samples of the differences; `whats` by sample type. */
+void sf_pprof_delta_finish(struct sf_pprof_delta *d, const uint32_t *whats);

@@ -1,0 +1,562 @@
+#include "decode/profile_build.h"
+
+#include <stdio.h>
+
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/num.h"
+#include "base/text.h"
+#include "model/process.h"
+
+enum { ROOT_FRAMES = 16 }; /* of a stack that is cut: enough to say which program and entry */
+
+struct label_set {
+    const struct sf_profile_owner *owner; /* in the arena */
+    const struct sf_label *labels;
+    uint32_t n;
+};
+
+void *sf_profile_list_more(struct sf_profile_build *b, struct sf_profile_list *l, size_t size)
+{
+    if (l->n == l->cap) {
+        uint32_t cap = l->cap ? l->cap * 2 : 64;
+        void *items = cap > UINT32_MAX / 2
+                          ? NULL
+                          : sf_arena_grow(b->a, l->items, l->cap * size, cap * size);
+        if (!items) {
+            b->is_full = true;
+            return NULL;
+        }
+        l->items = items;
+        l->cap = cap;
+    }
+    return (uint8_t *)l->items + l->n * size;
+}
+
+sf_str sf_profile_copy(struct sf_profile_build *b, sf_str s)
+{
+    sf_str out = SF_STR_NONE;
+    if (!sf_arena_copy(b->a, s, &out))
+        b->is_full = true;
+    return out;
+}
+
+/* --- interning --- */
+
+typedef bool (*is_same_fn)(const struct sf_profile_build *b, uint32_t place, const void *key);
+
+static bool table_grow(struct sf_profile_build *b, struct sf_profile_table *t)
+{
+    uint32_t cap = t->cap ? t->cap * 2 : 128;
+    struct sf_profile_slot *slots = cap > UINT32_MAX / 2 ? NULL
+                                                         : sf_profile_new(b, cap, sizeof(*slots));
+    if (!slots) {
+        b->is_full = true;
+        return false;
+    }
+    for (uint32_t i = 0; i < t->cap; i++) {
+        struct sf_profile_slot old = t->slots[i];
+        uint32_t at = old.hash & (cap - 1);
+        if (!old.place)
+            continue;
+        while (slots[at].place)
+            at = (at + 1) & (cap - 1);
+        slots[at] = old;
+    }
+    t->slots = slots;
+    t->cap = cap;
+    return true;
+}
+
+/* The slot of the key: its place + 1 is in it, or 0 when it is new and the slot is for it. NULL:
+ * full. */
+static struct sf_profile_slot *table_find(struct sf_profile_build *b, struct sf_profile_table *t,
+                                          uint64_t wide, is_same_fn is_same, const void *key)
+{
+    uint32_t hash = (uint32_t)(wide ^ wide >> 32), at;
+    if (t->n >= t->cap / 2 && !table_grow(b, t))
+        return NULL;
+    for (at = hash & (t->cap - 1); t->slots[at].place; at = (at + 1) & (t->cap - 1)) {
+        if (t->slots[at].hash == hash && is_same(b, t->slots[at].place - 1, key))
+            return &t->slots[at];
+    }
+    t->slots[at].hash = hash;
+    return &t->slots[at];
+}
+
+/* Puts `item` at the end of the list and its place into the slot. */
+static uint32_t keep(struct sf_profile_build *b, struct sf_profile_table *t,
+                     struct sf_profile_slot *slot, struct sf_profile_list *l, const void *item,
+                     size_t size)
+{
+    void *to = sf_profile_list_more(b, l, size);
+    if (!to)
+        return SF_NONE;
+    memcpy(to, item, size);
+    t->n++;
+    slot->place = ++l->n;
+    return l->n - 1;
+}
+
+static uint64_t mix_str(uint64_t hash, sf_str s)
+{
+    return sf_hash_mix(hash, sf_hash_str(s));
+}
+
+static sf_str cut_name(struct sf_profile_build *b, sf_str name)
+{
+    if (__builtin_expect(name.len <= SF_LIMIT_NAME_LEN, 1))
+        return name;
+    b->drops.n_cut_names++;
+    return (sf_str){name.p, sf_utf8_cut(name, SF_LIMIT_NAME_LEN)};
+}
+
+static bool is_mapping(const struct sf_profile_build *b, uint32_t place, const void *key)
+{
+    const struct sf_mapping *m = (const struct sf_mapping *)b->mappings.items + place, *k = key;
+    return sf_str_eq(m->file, k->file) && sf_str_eq(m->build_id, k->build_id) &&
+           m->start == k->start && m->limit == k->limit && m->file_off == k->file_off;
+}
+
+uint32_t sf_profile_build_mapping(struct sf_profile_build *b, const struct sf_mapping *m)
+{
+    struct sf_mapping k = *m;
+    struct sf_profile_slot *slot;
+    uint64_t hash;
+    k.file = cut_name(b, k.file);
+    k.build_id = cut_name(b, k.build_id);
+    hash = sf_hash_mix(mix_str(sf_hash_str(k.file), k.build_id), k.start ^ k.file_off << 1);
+    slot = table_find(b, &b->mapping_at, hash, is_mapping, &k);
+    if (!slot || slot->place)
+        return slot ? slot->place - 1 : SF_NONE;
+    return keep(b, &b->mapping_at, slot, &b->mappings, &k, sizeof(k));
+}
+
+static bool is_function(const struct sf_profile_build *b, uint32_t place, const void *key)
+{
+    const struct sf_function *f = (const struct sf_function *)b->functions.items + place, *k = key;
+    return f->start_line == k->start_line && sf_str_eq(f->name, k->name) &&
+           sf_str_eq(f->file, k->file) && sf_str_eq(f->system_name, k->system_name);
+}
+
+uint32_t sf_profile_build_function(struct sf_profile_build *b, const struct sf_function *f)
+{
+    struct sf_function k = *f;
+    struct sf_profile_slot *slot;
+    k.name = cut_name(b, k.name);
+    k.system_name = cut_name(b, k.system_name);
+    k.file = cut_name(b, k.file);
+    slot = table_find(b, &b->function_at,
+                      sf_hash_mix(mix_str(sf_hash_str(k.name), k.file), k.start_line), is_function,
+                      &k);
+    if (!slot || slot->place)
+        return slot ? slot->place - 1 : SF_NONE;
+    return keep(b, &b->function_at, slot, &b->functions, &k, sizeof(k));
+}
+
+static bool is_location(const struct sf_profile_build *b, uint32_t place, const void *key)
+{
+    const struct sf_location *l = (const struct sf_location *)b->locations.items + place, *k = key;
+    return l->mapping == k->mapping && l->addr == k->addr && l->n_lines == k->n_lines &&
+           l->kind == k->kind &&
+           (!l->n_lines || memcmp(l->lines, k->lines, l->n_lines * sizeof(*l->lines)) == 0);
+}
+
+uint32_t sf_profile_build_location(struct sf_profile_build *b, const struct sf_location *l)
+{
+    struct sf_location k = *l;
+    uint64_t hash = sf_hash_mix(l->mapping * 31u + l->kind, l->addr);
+    struct sf_profile_slot *slot;
+    if (k.n_lines)
+        hash = sf_hash_mix(hash, sf_hash(l->lines, l->n_lines * sizeof(*l->lines)));
+    slot = table_find(b, &b->location_at, hash, is_location, &k);
+    if (!slot || slot->place)
+        return slot ? slot->place - 1 : SF_NONE;
+    if (k.n_lines) {
+        struct sf_line *lines = sf_profile_new(b, k.n_lines, sizeof(*lines));
+        if (!lines)
+            return SF_NONE;
+        memcpy(lines, l->lines, k.n_lines * sizeof(*lines));
+        k.lines = lines;
+    }
+    return keep(b, &b->location_at, slot, &b->locations, &k, sizeof(k));
+}
+
+uint32_t sf_profile_build_frame(struct sf_profile_build *b, const struct sf_function *f,
+                                uint32_t line, enum sf_frame_kind kind)
+{
+    struct sf_line l = {sf_profile_build_function(b, f), line};
+    if (l.function == SF_NONE)
+        return SF_NONE;
+    return sf_profile_build_location(
+        b, &(struct sf_location){
+               .mapping = SF_NONE, .lines = &l, .n_lines = 1, .kind = (uint8_t)kind});
+}
+
+static bool is_stack(const struct sf_profile_build *b, uint32_t place, const void *key)
+{
+    const struct sf_stack *s = (const struct sf_stack *)b->stacks.items + place, *k = key;
+    return s->n == k->n &&
+           (!s->n || memcmp(s->locations, k->locations, s->n * sizeof(uint32_t)) == 0);
+}
+
+/* The 16 root-most frames say where it all began, the leaf-most what it was doing; what is between
+ * them is usually the same recursion over and over. */
+static bool cut_stack(struct sf_profile_build *b, struct sf_stack *s)
+{
+    uint32_t n_root = b->max_frames > 2 * ROOT_FRAMES ? ROOT_FRAMES : b->max_frames / 2;
+    uint32_t n_leaf = b->max_frames - n_root - 1;
+    uint32_t marker = sf_profile_build_frame(
+        b, &(struct sf_function){.name = SF_STR("(truncated)")}, 0, SF_FRAME_MARKER);
+    if (!b->cut)
+        b->cut = sf_profile_new(b, b->max_frames, sizeof(*b->cut));
+    if (!b->cut || marker == SF_NONE)
+        return false;
+    memcpy(b->cut, s->locations, n_leaf * sizeof(*b->cut));
+    b->cut[n_leaf] = marker;
+    memcpy(b->cut + n_leaf + 1, s->locations + s->n - n_root, n_root * sizeof(*b->cut));
+    *s = (struct sf_stack){b->cut, b->max_frames};
+    b->drops.n_cut_stacks++;
+    return true;
+}
+
+uint32_t sf_profile_build_stack(struct sf_profile_build *b, const uint32_t *locations, size_t n)
+{
+    struct sf_stack k = {locations, n < UINT32_MAX ? (uint32_t)n : UINT32_MAX};
+    struct sf_profile_slot *slot;
+    if (n > b->max_frames && !cut_stack(b, &k))
+        return SF_NONE;
+    slot = table_find(b, &b->stack_at, sf_hash(k.locations, k.n * sizeof(uint32_t)), is_stack, &k);
+    if (!slot || slot->place)
+        return slot ? slot->place - 1 : SF_NONE;
+    if (k.n) {
+        uint32_t *copy = sf_arena_raw(b->a, k.n * sizeof(*copy), sizeof(*copy));
+        if (!copy) {
+            b->is_full = true;
+            return SF_NONE;
+        }
+        memcpy(copy, k.locations, k.n * sizeof(*copy));
+        k.locations = copy;
+    }
+    return keep(b, &b->stack_at, slot, &b->stacks, &k, sizeof(k));
+}
+
+/* --- who --- */
+
+static bool is_kept_label(struct sf_profile_owner *o, sf_str *session, struct sf_label l)
+{
+    if (sf_str_eq(l.key, SF_STR("__name__"))) {
+        sf_str old = SF_STR("godeltaprof_"); /* what a Go client calls its own differences */
+        o->type_name = sf_str_starts(l.val, old) ? sf_str_from_at(l.val, old.len) : l.val;
+        return false;
+    }
+    if (sf_str_eq(l.key, SF_STR("__session_id__"))) {
+        *session = l.val;
+        return false;
+    }
+    if (!l.key.len || !l.val.len || sf_str_starts(l.key, SF_STR("__")))
+        return false;
+    return !sf_profile_ids_take_str(&o->ids, l.key, l.val);
+}
+
+static uint32_t add_process(struct sf_profile_build *b, sf_str service, struct sf_attrs resource,
+                            sf_str session)
+{
+    struct sf_process p = {.service = service}, *to;
+    if (!resource.n && !session.len && !b->hint->peer.len)
+        return SF_NONE;
+    if (!sf_process_key(resource, session, b->hint->peer, b->a, &p.key, &p.is_guess)) {
+        b->is_full = true;
+        return SF_NONE;
+    }
+    to = b->processes.items;
+    for (uint32_t i = 0; i < b->processes.n; i++) {
+        if (sf_str_eq(to[i].key, p.key) && sf_str_eq(to[i].service, service))
+            return i;
+    }
+    to = sf_profile_list_more(b, &b->processes, sizeof(*to));
+    if (!to)
+        return SF_NONE;
+    *to = p;
+    return b->processes.n++;
+}
+
+void sf_profile_build_owner(struct sf_profile_build *b, struct sf_attrs resource,
+                            const struct sf_label *labels, uint32_t n_labels,
+                            struct sf_profile_owner *out)
+{
+    const struct sf_profile_hint *hint = b->hint;
+    struct sf_profile_owner o = {.process = SF_NONE, .service = hint->service};
+    struct sf_label *all = sf_profile_new(b, (size_t)n_labels + hint->n_labels + 1, sizeof(*all));
+    sf_str session = hint->session_id;
+    uint32_t n = 0;
+
+    *out = o;
+    if (!all)
+        return;
+    for (uint32_t i = 0; i < n_labels; i++) {
+        if (is_kept_label(&o, &session, labels[i]))
+            all[n++] = labels[i];
+    }
+    for (uint32_t i = 0; i < hint->n_labels; i++) {
+        if (is_kept_label(&o, &session, hint->labels[i]))
+            all[n++] = hint->labels[i];
+    }
+    n = sf_labels_sort(all, n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (sf_str_eq(all[i].key, SF_STR("service_name")))
+            o.service = all[i].val;
+    }
+    if (!o.service.len)
+        o.service = SF_STR("unknown_service");
+    all[n++] = (struct sf_label){SF_STR("service_name"), o.service};
+    o.n_labels = sf_labels_sort(all, n);
+    o.labels = all;
+    o.process = add_process(b, o.service, resource, session);
+    if (!sf_trace_id_is_zero(hint->trace_id))
+        o.ids.trace_id = hint->trace_id;
+    if (hint->span_id)
+        o.ids.span_id = hint->span_id;
+    *out = o;
+}
+
+void sf_profile_build_init(struct sf_profile_build *b, const struct sf_profile_hint *hint,
+                           struct sf_arena *a, struct sf_why *why)
+{
+    static const struct sf_profile_hint none;
+    *b = (struct sf_profile_build){.a = a, .hint = hint ? hint : &none, .why = why};
+    b->max_frames = b->hint->max_frames;
+    if (b->max_frames < 3 || b->max_frames > SF_LIMIT_FRAMES)
+        b->max_frames = SF_LIMIT_FRAMES;
+    sf_profile_build_owner(b, b->hint->resource, NULL, 0, &b->me);
+}
+
+/* --- series --- */
+
+static bool is_set(const struct sf_profile_build *b, uint32_t place, const void *key)
+{
+    const struct label_set *s = (const struct label_set *)b->sets.items + place, *k = key;
+    if (s->n != k->n || s->owner->process != k->owner->process)
+        return false;
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (!sf_str_eq(s->labels[i].key, k->labels[i].key) ||
+            !sf_str_eq(s->labels[i].val, k->labels[i].val))
+            return false;
+    }
+    return true;
+}
+
+/* Two sorted lists into one; on a clash the first one's stays. */
+static uint32_t merge(const struct sf_label *a, uint32_t n_a, const struct sf_label *b,
+                      uint32_t n_b, struct sf_label *to)
+{
+    uint32_t i = 0, j = 0, n = 0;
+    while (i < n_a || j < n_b) {
+        int order = i == n_a ? 1 : j == n_b ? -1 : sf_str_cmp(a[i].key, b[j].key);
+        to[n++] = order <= 0 ? a[i] : b[j];
+        i += order <= 0;
+        j += order >= 0;
+    }
+    return n;
+}
+
+uint32_t sf_profile_build_set(struct sf_profile_build *b, const struct sf_profile_owner *owner,
+                              const struct sf_label *labels, uint32_t n_labels)
+{
+    struct sf_label extra[SF_LIMIT_SAMPLE_LABELS], *all;
+    struct label_set k = {owner, owner->labels, owner->n_labels};
+    struct sf_profile_slot *slot;
+    size_t mark;
+    uint64_t hash = owner->process;
+
+    SF_ASSERT(n_labels <= SF_LIMIT_SAMPLE_LABELS);
+    if (b->is_full || (b->set_at.n >= b->set_at.cap / 2 && !table_grow(b, &b->set_at)))
+        return SF_NONE; /* before the mark: a table that grew behind it would be given back */
+    mark = b->a->at;
+    if (n_labels) {
+        memcpy(extra, labels, n_labels * sizeof(*extra));
+        n_labels = sf_labels_sort(extra, n_labels);
+        all = sf_profile_new(b, (size_t)owner->n_labels + n_labels, sizeof(*all));
+        if (!all)
+            return SF_NONE;
+        k.n = merge(owner->labels, owner->n_labels, extra, n_labels, all);
+        k.labels = all;
+    }
+    for (uint32_t i = 0; i < k.n; i++)
+        hash = mix_str(mix_str(hash, k.labels[i].key), k.labels[i].val);
+    slot = table_find(b, &b->set_at, hash, is_set, &k);
+    if (slot && slot->place) {
+        b->a->at = mark; /* the lookup of a known set costs no memory: it comes once per sample */
+        return slot->place - 1;
+    }
+    if (slot) {
+        struct sf_profile_owner *copy = sf_profile_new(b, 1, sizeof(*copy));
+        if (!copy)
+            return SF_NONE;
+        *copy = *owner;
+        k.owner = copy;
+        return keep(b, &b->set_at, slot, &b->sets, &k, sizeof(k));
+    }
+    return SF_NONE;
+}
+
+static void put_part(sf_str *to, sf_str part)
+{
+    if (part.len)
+        *to = part;
+}
+
+uint32_t sf_profile_build_what(struct sf_profile_build *b, const struct sf_profile_what *what,
+                               bool is_only)
+{
+    const struct sf_profile_type *over = &b->hint->type;
+    struct sf_profile_what *to = sf_profile_list_more(b, &b->whats, sizeof(*to));
+    if (!to)
+        return SF_NONE;
+    *to = *what;
+    if (is_only) {
+        put_part(&to->type.sample_type, over->sample_type);
+        put_part(&to->type.sample_unit, over->sample_unit);
+        put_part(&to->type.period_type, over->period_type);
+        put_part(&to->type.period_unit, over->period_unit);
+    }
+    if (!to->time_ns)
+        to->time_ns = b->hint->from_ns ? b->hint->from_ns : b->hint->now_ns;
+    if (!to->duration_ns && b->hint->from_ns && b->hint->until_ns > b->hint->from_ns)
+        to->duration_ns = b->hint->until_ns - b->hint->from_ns;
+    if (!memcmp(&to->id, &(sf_profile_id){0}, sizeof(to->id)))
+        to->id = b->hint->profile_id;
+    return b->whats.n++;
+}
+
+struct series_key {
+    uint32_t set, what;
+};
+
+struct series_item { /* a series and what it was made from */
+    struct sf_series s;
+    struct series_key key;
+};
+
+static bool is_series(const struct sf_profile_build *b, uint32_t place, const void *key)
+{
+    const struct series_item *s = (const struct series_item *)b->series.items + place;
+    const struct series_key *k = key;
+    return s->key.set == k->set && s->key.what == k->what;
+}
+
+uint32_t sf_profile_build_series(struct sf_profile_build *b, uint32_t set, uint32_t what)
+{
+    struct series_key key = {set, what};
+    struct sf_profile_slot *slot;
+    const struct label_set *ls;
+    const struct sf_profile_what *w;
+    struct series_item item;
+
+    if (set == SF_NONE || what == SF_NONE)
+        return SF_NONE;
+    slot = table_find(b, &b->series_at, sf_hash_mix(set + 1, what), is_series, &key);
+    if (!slot || slot->place)
+        return slot ? slot->place - 1 : SF_NONE;
+    ls = (const struct label_set *)b->sets.items + set;
+    w = (const struct sf_profile_what *)b->whats.items + what;
+    item = (struct series_item){
+        .s = {.service = ls->owner->service,
+              .type = w->type,
+              .labels = ls->labels,
+              .n_labels = ls->n,
+              .process = ls->owner->process,
+              .time_ns = w->time_ns,
+              .duration_ns = w->duration_ns,
+              .period = w->period,
+              .id = w->id,
+              .is_request = b->hint->is_request,
+              .is_cumulative = w->is_cumulative},
+        .key = key,
+    };
+    put_part(&item.s.type.name, ls->owner->type_name);
+    put_part(&item.s.type.name, b->hint->type.name);
+    if (!item.s.type.name.len)
+        item.s.type.name = item.s.type.sample_type;
+    return keep(b, &b->series_at, slot, &b->series, &item, sizeof(item));
+}
+
+void sf_profile_build_sample(struct sf_profile_build *b, const struct sf_profile_owner *owner,
+                             const struct sf_sample *s)
+{
+    struct sf_sample *to;
+    if (!s->value || s->series == SF_NONE || s->stack == SF_NONE)
+        return;
+    if (b->samples.n == SF_LIMIT_SAMPLES) {
+        b->is_over = true;
+        return;
+    }
+    to = sf_profile_list_more(b, &b->samples, sizeof(*to));
+    if (!to)
+        return;
+    *to = *s;
+    b->samples.n++;
+    if (!to->count)
+        to->count = 1;
+    if (to->value < 0)
+        ((struct series_item *)b->series.items)[s->series].s.is_diff = true;
+    if (sf_trace_id_is_zero(to->trace_id))
+        to->trace_id = owner->ids.trace_id;
+    if (!to->span_id)
+        to->span_id = owner->ids.span_id ? owner->ids.span_id : owner->ids.root_span_id;
+    if (!to->thread && !to->thread_name.len) {
+        to->thread = owner->ids.thread;
+        to->thread_name = owner->ids.thread_name;
+    }
+    if (to->thread_name.len && !to->thread)
+        to->thread = sf_hash_str(to->thread_name);
+}
+
+void sf_profile_build_drop(struct sf_profile_build *b, uint64_t *counter, const char *format, ...)
+{
+    struct sf_why text;
+    va_list args;
+    if (!b->drops.first[0]) {
+        va_start(args, format);
+        sf_fail_va(&text, SF_ERR_INPUT, format, args);
+        va_end(args);
+        snprintf(b->drops.first, sizeof(b->drops.first), "%.*s", (int)sizeof(b->drops.first) - 1,
+                 text.text);
+    }
+    (*counter)++;
+}
+
+enum sf_err sf_profile_build_finish(struct sf_profile_build *b, struct sf_profile_batch *out)
+{
+    const struct series_item *items = b->series.items;
+    struct sf_series *series;
+
+    if (b->is_over)
+        return sf_fail(b->why, SF_ERR_LIMIT, "profile: more than %u samples", SF_LIMIT_SAMPLES);
+    series = sf_profile_new(b, b->series.n + 1u, sizeof(*series));
+    if (b->is_full)
+        return sf_fail(b->why, SF_ERR_LIMIT, "profile: decoded, it needs more than %zu bytes",
+                       b->a->cap);
+    if (!b->samples.n && (b->drops.n_samples || b->drops.n_parts))
+        return sf_fail(b->why, SF_ERR_INPUT, "%s", b->drops.first);
+    for (uint32_t i = 0; i < b->series.n; i++)
+        series[i] = items[i].s;
+    *out = (struct sf_profile_batch){
+        .mappings = b->mappings.items,
+        .functions = b->functions.items,
+        .locations = b->locations.items,
+        .stacks = b->stacks.items,
+        .processes = b->processes.items,
+        .series = series,
+        .samples = b->samples.items,
+        .n_mappings = b->mappings.n,
+        .n_functions = b->functions.n,
+        .n_locations = b->locations.n,
+        .n_stacks = b->stacks.n,
+        .n_processes = b->processes.n,
+        .n_series = b->series.n,
+        .n_samples = b->samples.n,
+        .drops = b->drops,
+    };
+    return SF_OK;
+}

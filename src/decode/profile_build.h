@@ -1,0 +1,116 @@
+/* profile_build.h - a profile batch in the making. Shared by the profile decoders; private to this
+ * room.
+ *
+ * Mappings, functions, locations, stacks, label sets and series are interned: the same content gets
+ * the same place. Everything lives in one arena; when that is full, `is_full` sticks, every place
+ * is SF_NONE from then on and finish says LIMIT, so a decoder asks once per loop and not per call.
+ *
+ * Strings are kept as given: what does not outlive the decoding is copied by the decoder first. */
+#pragma once
+#include "decode/profile_format.h"
+#include "decode/profile_label.h"
+
+struct sf_profile_table { /* open addressing; places + 1, so that 0 is free */
+    struct sf_profile_slot {
+        uint32_t hash, place;
+    } * slots;
+    uint32_t cap, n;
+};
+
+struct sf_profile_list {
+    void *items;
+    uint32_t n, cap;
+};
+
+struct sf_profile_owner { /* who was measured: service, process and labels of the upload */
+    sf_str service;
+    uint32_t process;              /* or SF_NONE */
+    const struct sf_label *labels; /* sorted, unique, service_name among them */
+    uint32_t n_labels;
+    struct sf_profile_ids ids; /* of every sample without its own */
+    sf_str type_name;          /* __name__; empty: not given */
+};
+
+struct sf_profile_what { /* what was measured, and when */
+    struct sf_profile_type type;
+    int64_t time_ns, duration_ns, period;
+    sf_profile_id id;
+    bool is_cumulative;
+};
+
+struct sf_profile_build {
+    struct sf_arena *a;
+    const struct sf_profile_hint *hint;
+    struct sf_why *why;
+    bool is_full;
+    bool is_over;               /* more than SF_LIMIT_SAMPLES */
+    struct sf_profile_owner me; /* as the hint says */
+    uint32_t max_frames;
+    struct sf_profile_list mappings, functions, locations, stacks, processes, series, samples;
+    struct sf_profile_list sets, whats;
+    struct sf_profile_table mapping_at, function_at, location_at, stack_at, set_at, series_at;
+    uint32_t *cut; /* a stack that was too deep, while it is interned */
+    struct sf_profile_drops drops;
+};
+
+/* A format: a line in the table of profile_format.c. */
+struct sf_profile_format {
+    const char *name;
+    const char *also;         /* other names, separated by commas */
+    bool (*is)(sf_str bytes); /* looks; NULL: only when named */
+    enum sf_err (*decode)(struct sf_profile_build *b, sf_str bytes);
+};
+
+void sf_profile_build_init(struct sf_profile_build *b, const struct sf_profile_hint *hint,
+                           struct sf_arena *a, struct sf_why *why);
+
+/* A list in the arena with room for one more; NULL: full. */
+void *sf_profile_list_more(struct sf_profile_build *b, struct sf_profile_list *l, size_t size);
+static inline void *sf_profile_new(struct sf_profile_build *b, size_t n, size_t size)
+{
+    void *p = sf_arena_new_n(b->a, n, size);
+    if (!p)
+        b->is_full = true;
+    return p;
+}
+sf_str sf_profile_copy(struct sf_profile_build *b, sf_str s); /* empty when full */
+
+/* Names over the limit are cut and counted. */
+uint32_t sf_profile_build_mapping(struct sf_profile_build *b, const struct sf_mapping *m);
+uint32_t sf_profile_build_function(struct sf_profile_build *b, const struct sf_function *f);
+/* The lines are copied. */
+uint32_t sf_profile_build_location(struct sf_profile_build *b, const struct sf_location *l);
+/* A function, and a location of one line in it. */
+uint32_t sf_profile_build_frame(struct sf_profile_build *b, const struct sf_function *f,
+                                uint32_t line, enum sf_frame_kind kind);
+/* Leaf first; copied. Deeper than max_frames: the 16 root-most, a marker, the rest leaf-most. */
+uint32_t sf_profile_build_stack(struct sf_profile_build *b, const uint32_t *locations, size_t n);
+
+/* The owner that resource attributes name, over what the hint says. */
+void sf_profile_build_owner(struct sf_profile_build *b, struct sf_attrs resource,
+                            const struct sf_label *labels, uint32_t n_labels,
+                            struct sf_profile_owner *out);
+/* A set of labels of samples, with the owner's; on a clash the owner's stays. */
+uint32_t sf_profile_build_set(struct sf_profile_build *b, const struct sf_profile_owner *owner,
+                              const struct sf_label *labels, uint32_t n_labels);
+/* The hint's type goes over `what`; not interned. `is_only`: the file has this sample type alone.
+ */
+uint32_t sf_profile_build_what(struct sf_profile_build *b, const struct sf_profile_what *what,
+                               bool is_only);
+uint32_t sf_profile_build_series(struct sf_profile_build *b, uint32_t set, uint32_t what);
+/* Copies. Zero values are left out: they add nothing to any sum. Ids the sample has not are the
+ * owner's. */
+void sf_profile_build_sample(struct sf_profile_build *b, const struct sf_profile_owner *owner,
+                             const struct sf_sample *s);
+/* Should the decoder go on? */
+static inline bool sf_profile_build_ok(const struct sf_profile_build *b)
+{
+    return !b->is_full && !b->is_over;
+}
+
+/* Notes the first drop in words and bumps the counter. */
+void sf_profile_build_drop(struct sf_profile_build *b, uint64_t *counter, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* LIMIT, or INPUT when everything was dropped; else the batch. */
+enum sf_err sf_profile_build_finish(struct sf_profile_build *b, struct sf_profile_batch *out);

@@ -1,0 +1,105 @@
+#include "decode/profile_format.h"
+
+#include "base/limits.h"
+#include "decode/profile_build.h"
+
+/* In the order they are tried: what begins with a magic number first, then JSON, then text, and
+ * pprof last, because almost any bytes begin like a protobuf message. */
+#define FORMATS(X) X(pprof)
+
+#define DECLARE(noun) extern const struct sf_profile_format sf_##noun##_format;
+#define LIST(noun)    &sf_##noun##_format,
+FORMATS(DECLARE)
+static const struct sf_profile_format *const formats[] = {FORMATS(LIST)};
+enum { N_FORMATS = sizeof(formats) / sizeof(*formats) };
+
+static bool is_named(const struct sf_profile_format *f, sf_str name)
+{
+    sf_str rest = sf_str_from(f->also), one;
+    if (sf_str_ieq(sf_str_from(f->name), name))
+        return true;
+    while (sf_str_split_next(&rest, ',', &one)) {
+        if (sf_str_ieq(one, name))
+            return true;
+    }
+    return false;
+}
+
+static const struct sf_profile_format *find(sf_str bytes, sf_str name)
+{
+    for (size_t i = 0; i < N_FORMATS; i++) {
+        const struct sf_profile_format *f = formats[i];
+        if (name.len ? is_named(f, name) : f->is && f->is(bytes))
+            return f;
+    }
+    return NULL;
+}
+
+const char *sf_profile_format_find(sf_str bytes)
+{
+    const struct sf_profile_format *f = find(bytes, SF_STR_NONE);
+    return f ? f->name : NULL;
+}
+
+/* Formats somebody may well send and we do not read: said by name instead of "unknown". */
+static enum sf_err fail_unknown(sf_str bytes, struct sf_why *why)
+{
+    static const struct {
+        sf_str start;
+        const char *name;
+    } others[] = {
+        {SF_STR("\x44\x54\x69\x4a"), "a jitdump"},
+        {SF_STR("\x4a\x69\x54\x44"), "a jitdump"},
+        {SF_STR("heap profile:"), "a legacy heap profile in text"},
+        {SF_STR("--- "), "a legacy profile in text"},
+        {SF_STR("PERFILE2"), "a perf.data file (send the output of perf script | stackcollapse)"},
+        {SF_STR("\x1f\x8b"), "gzip inside gzip"},
+        {SF_STR("\x28\xb5\x2f\xfd"), "zstd inside a compressed body"},
+    };
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+        if (sf_str_starts(bytes, others[i].start))
+            return sf_fail(why, SF_ERR_UNSUPPORTED, "profile: this is %s, which is not read",
+                           others[i].name);
+    }
+    return sf_fail(why, SF_ERR_INPUT, "profile: %zu bytes in no format we know", bytes.len);
+}
+
+enum sf_err sf_profile_decode(sf_str bytes, const struct sf_profile_hint *hint, struct sf_arena *a,
+                              struct sf_profile_batch *out, struct sf_why *why)
+{
+    sf_str name = hint ? hint->format : SF_STR_NONE;
+    const struct sf_profile_format *f = find(bytes, name);
+    struct sf_profile_build b;
+    enum sf_err err;
+
+    if (!f && name.len)
+        return sf_fail(why, SF_ERR_UNSUPPORTED, "profile: no format is called \"%.*s\"",
+                       SF_STR_ARG(name));
+    if (!f)
+        return fail_unknown(bytes, why);
+    sf_profile_build_init(&b, hint, a, why);
+    err = f->decode(&b, bytes);
+    return err ? err : sf_profile_build_finish(&b, out);
+}
+
+enum sf_err sf_profile_unwrap(struct sf_inflate *z, sf_str in, size_t max_len, struct sf_buf *out,
+                              sf_str *plain, struct sf_why *why)
+{
+    bool is_gzip = sf_str_starts(in, SF_STR("\x1f\x8b"));
+    bool is_zstd = sf_str_starts(in, SF_STR("\x28\xb5\x2f\xfd"));
+    size_t most = in.len < SIZE_MAX / SF_LIMIT_RATIO ? in.len * SF_LIMIT_RATIO : SIZE_MAX;
+    enum sf_err err;
+
+    if (!is_gzip && !is_zstd) {
+        *plain = in;
+        return SF_OK;
+    }
+    if (most < SF_LIMIT_RATIO_FLOOR_LEN)
+        most = SF_LIMIT_RATIO_FLOOR_LEN;
+    sf_buf_reset(out);
+    err = sf_inflate_bytes(z, is_gzip ? SF_INFLATE_GZIP : SF_INFLATE_ZSTD, sf_str_bytes(in),
+                           max_len < most ? max_len : most, out, why);
+    if (!err)
+        *plain = sf_buf_str(out);
+    return err;
+}

@@ -1,0 +1,60 @@
+/* profile_format.h - a profile in any format we know, into a batch.
+ *
+ * The format is recognised by content, never by a file's name; a door that was told the format
+ * (/ingest?format=tree) says so in the hint, because a few cannot be told from others. Each format
+ * is a file of its own and one line in the table of profile_format.c.
+ *
+ * Damage of the whole (bad protobuf, bad JSON, no sample types) is INPUT with the part and its
+ * offset, and yields nothing. A single bad element (a sample that names a location that is not
+ * there, a line of text without a count) is left out and counted in the batch's drops; when nothing
+ * is left of a profile that had samples, that is INPUT too. A profile without samples is fine: SDKs
+ * send such. LIMIT: more than a limit allows, or than the arena holds.
+ *
+ * Strings of the batch are views into `bytes`, the hint or the arena: all three must outlive it. */
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/profile.h"
+#include "wire/inflate.h"
+
+struct sf_profile_hint { /* what the door knows; all of it may be zero */
+    sf_str format;       /* "pprof", "jfr", "folded", "lines", "tree", ...; empty: by content */
+    sf_str service;      /* a label service_name wins; neither: unknown_service */
+    sf_str type_word;    /* "cpu", "alloc_space", ...: what a text format measures; empty: cpu */
+    /* Parts that are given win: the name always, the others where the file has one sample type. */
+    struct sf_profile_type type;
+    /* Of the upload, in any order. trace_id, span_id and profile_id become ids of every sample,
+     * __name__ is the type's name, __session_id__ the process; other "__" labels are dropped. */
+    const struct sf_label *labels;
+    uint32_t n_labels;
+    sf_trace_id trace_id; /* of every sample that has none of its own; zero: none */
+    sf_span_id span_id;
+    sf_profile_id profile_id;
+    int64_t from_ns, until_ns; /* for formats without a time of their own; 0: unknown */
+    int64_t now_ns;            /* when nobody knows */
+    bool is_request;           /* uploaded for one request: series of its own */
+    bool is_scrape; /* fetched by us from an endpoint: Go's totals are marked as cumulative */
+    bool has_sample_rate;
+    uint32_t sample_rate;      /* Hz, of text formats and JFR; 0 is "values are no time" */
+    sf_str spy;                /* spyName: names the language, fixes what old clients write */
+    sf_str jfr_labels;         /* the "labels" part beside a recording, plain */
+    sf_str prev;               /* "prev_profile": a pprof to subtract, plain */
+    sf_str sample_type_config; /* JSON, beside a pprof */
+    struct sf_attrs resource;  /* the process, as far as known; see model/process.h */
+    sf_str session_id, peer;   /* likewise */
+    uint32_t max_frames;       /* of one stack, deeper ones are cut; 0: SF_LIMIT_FRAMES */
+};
+
+/* Fails with INPUT, LIMIT or UNSUPPORTED (recognised, but not a format for us); `out` is untouched
+ * then. `hint` may be NULL. */
+enum sf_err sf_profile_decode(sf_str bytes, const struct sf_profile_hint *hint, struct sf_arena *a,
+                              struct sf_profile_batch *out, struct sf_why *why);
+
+/* The name of the format these bytes would be decoded as, or NULL. */
+const char *sf_profile_format_find(sf_str bytes);
+
+/* Takes one layer of gzip or zstd off, if there is one, into `out` (emptied first); *plain is `in`
+ * itself otherwise. At most `max_len` bytes, and not above SF_LIMIT_RATIO per byte. */
+enum sf_err sf_profile_unwrap(struct sf_inflate *z, sf_str in, size_t max_len, struct sf_buf *out,
+                              sf_str *plain, struct sf_why *why);

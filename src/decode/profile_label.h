@@ -1,0 +1,39 @@
+/* profile_label.h - what a label or attribute of a sample is for.
+ *
+ * Ids, threads and moments belong to the sample; as labels of a series they would make one series
+ * per request. What is left is a label of the series. */
+#pragma once
+#include "model/profile.h"
+
+enum sf_label_role {
+    SF_LABEL_SERIES,
+    SF_LABEL_SPAN_ID,
+    SF_LABEL_ROOT_SPAN_ID, /* counts when there is no span id */
+    SF_LABEL_TRACE_ID,
+    SF_LABEL_THREAD_ID,
+    SF_LABEL_THREAD_NAME,
+    SF_LABEL_END_NS, /* Unix time in ns at which the sample ended */
+    SF_LABEL_HIDDEN  /* of high cardinality, and said elsewhere */
+};
+
+enum sf_label_role sf_label_role_of(sf_str key);
+
+struct sf_profile_ids { /* what the labels of one sample say about it */
+    sf_trace_id trace_id;
+    sf_span_id span_id;
+    sf_span_id root_span_id;
+    uint64_t thread;
+    sf_str thread_name;
+    int64_t end_ns;
+};
+
+/* Text: 16 and 32 hexadecimal digits, or a decimal number under Datadog's keys; anything else is
+ * "no id". False: it is a label of the series. */
+bool sf_profile_ids_take_str(struct sf_profile_ids *ids, sf_str key, sf_str val);
+/* False: no number we know. */
+bool sf_profile_ids_take_num(struct sf_profile_ids *ids, sf_str key, int64_t val);
+/* Into a sample; a zero leaves what is there. */
+void sf_profile_ids_put(const struct sf_profile_ids *ids, struct sf_sample *s);
+
+/* Sorts by key; of equal keys the last one given stays. Gives how many are left. */
+uint32_t sf_labels_sort(struct sf_label *labels, uint32_t n);
