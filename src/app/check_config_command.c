@@ -4,30 +4,55 @@
 #include <string.h>
 
 #include "app/config.h"
+#include "cli/answer.h"
 #include "intake/redact.h"
 
-static int print_and_free(struct sf_buf *out)
+static void write_json(const struct sf_config *c, const char *fault, struct sf_buf *out)
 {
-    bool is_fine = sf_buf_ok(out) && fwrite(out->p, 1, out->len, stdout) == out->len;
-    sf_buf_done(out);
-    return is_fine ? 0 : 1;
+    struct sf_json_writer j = sf_json_writer_init(out);
+    sf_json_write_object(&j);
+    sf_json_write_key(&j, SF_STR("settings"));
+    sf_config_render_json(c, &j);
+    sf_json_write_key(&j, SF_STR("warnings"));
+    sf_json_write_array(&j);
+    for (size_t i = 0; i < c->warnings.n; i++)
+        sf_json_write_str(&j, sf_str_from(c->warnings.items[i]));
+    sf_json_write_array_end(&j);
+    if (fault)
+        sf_json_write_key_str(&j, SF_STR("error"), sf_str_from(fault));
+    sf_json_write_object_end(&j);
+    sf_buf_add_u8(out, '\n');
 }
 
-static int print_effective(const struct sf_config *c)
+static int print_effective(const struct sf_config *c, bool is_json)
 {
+    struct sf_redactor *redactor = NULL;
     struct sf_buf out = {0};
-    sf_config_render_effective(c, &out);
-    return print_and_free(&out);
+    struct sf_why why = {0};
+    bool is_refused = sf_config_check_public(c, &why) || sf_config_redactor(c, &redactor, &why);
+    int result;
+
+    sf_redactor_free(redactor);
+    if (is_json)
+        write_json(c, is_refused ? why.text : NULL, &out);
+    else
+        sf_config_render_effective(c, &out);
+    result = sf_answer_write(&out);
+    for (size_t i = 0; i < c->warnings.n && !is_json; i++)
+        fprintf(stderr, "warning: %s\n", c->warnings.items[i]);
+    return is_refused ? sf_answer_fault("check-config", &why) : result;
 }
 
 int sf_check_config_run(int argc, char **argv)
 {
     struct sf_config_flags config_flags;
     bool has_keys = false, has_example = false;
-    struct sf_flag flags[SF_CONFIG_N_FLAGS + 2];
+    const char *output = NULL;
+    enum sf_output form;
+    struct sf_flag flags[SF_CONFIG_N_FLAGS + 3];
     struct sf_args args = {
         .command = "check-config",
-        .usage = "[--config FILE] [--keys | --example]",
+        .usage = "[--config FILE] [--output text|json] [--keys | --example]",
         .summary = "Checks the configuration and prints what is in effect.",
         .details = "Settings come from a YAML file, from the environment (retention.spans is "
                    "SPANFLAME_RETENTION_SPANS) and from flags, later ones winning. Each line shows "
@@ -37,13 +62,12 @@ int sf_check_config_run(int argc, char **argv)
                     "spanflame check-config --set retention.spans=3d\n"
                     "spanflame check-config --example > spanflame.yaml",
         .flags = flags,
-        .n_flags = SF_CONFIG_N_FLAGS + 2,
+        .n_flags = SF_CONFIG_N_FLAGS + 3,
     };
     struct sf_config *config = NULL;
-    struct sf_redactor *redactor = NULL;
     struct sf_buf out = {0};
     struct sf_why why = {0};
-    int result = 0;
+    int result;
 
     sf_config_flags_init(&config_flags);
     memcpy(flags, config_flags.table, sizeof(config_flags.table));
@@ -52,6 +76,8 @@ int sf_check_config_run(int argc, char **argv)
         "print every key with type, default and meaning as a Markdown table"};
     flags[SF_CONFIG_N_FLAGS + 1] = (struct sf_flag){"example", SF_FLAG_BOOL, &has_example, NULL,
                                                     "print a file with every key commented out"};
+    flags[SF_CONFIG_N_FLAGS + 2] = (struct sf_flag){"output", SF_FLAG_STR, &output, "FORM",
+                                                    "text or json (default text)"};
     switch (sf_args_parse(&args, argc, argv)) {
     case SF_ARGS_DONE: return 0;
     case SF_ARGS_BAD: return 2;
@@ -62,22 +88,16 @@ int sf_check_config_run(int argc, char **argv)
                 args.words[0]);
         return 2;
     }
+    form = sf_answer_output("check-config", output, false);
+    if (form == SF_OUTPUT_BAD)
+        return 2;
     if (has_keys || has_example) {
         (has_keys ? sf_config_render_table : sf_config_render_example)(&out);
-        return print_and_free(&out);
+        return sf_answer_write(&out);
     }
-    if (sf_config_flags_load(&config_flags, &config, &why)) {
-        fprintf(stderr, "spanflame check-config: %s\n", why.text);
-        return 1;
-    }
-    result = print_effective(config);
-    for (size_t i = 0; i < config->warnings.n; i++)
-        fprintf(stderr, "warning: %s\n", config->warnings.items[i]);
-    if (sf_config_check_public(config, &why) || sf_config_redactor(config, &redactor, &why)) {
-        fprintf(stderr, "spanflame check-config: %s\n", why.text);
-        result = 1;
-    }
-    sf_redactor_free(redactor);
+    if (sf_config_flags_load(&config_flags, &config, &why))
+        return sf_answer_fault("check-config", &why);
+    result = print_effective(config, form == SF_OUTPUT_JSON);
     sf_config_free(config);
     return result;
 }

@@ -11,6 +11,7 @@
 #include "cli/args.h"
 #include "listen/listener.h"
 #include "model/retention.h"
+#include "wire/json_writer.h"
 
 struct sf_config_list {
     const char *const *items;
@@ -186,6 +187,8 @@ void sf_config_render_variable(const struct sf_config_key *key, struct sf_buf *o
 void sf_config_render_example(struct sf_buf *out); /* deploy/spanflame.yaml */
 /* One line per key: path, value, where it came from. */
 void sf_config_render_effective(const struct sf_config *c, struct sf_buf *out);
+/* The same as an array of {key, value, origin}. */
+void sf_config_render_json(const struct sf_config *c, struct sf_json_writer *j);
 /* One value of a key, as a person would write it: 64MiB, 10s. */
 void sf_config_render_bound(struct sf_buf *out, const struct sf_config_key *key, uint64_t value);
 void sf_config_render_table(struct sf_buf *out); /* the table of docs/configuration.md */

@@ -264,3 +264,24 @@ void sf_config_render_effective(const struct sf_config *c, struct sf_buf *out)
     }
     sf_buf_done(&value);
 }
+
+void sf_config_render_json(const struct sf_config *c, struct sf_json_writer *j)
+{
+    struct sf_buf text = {0};
+    sf_json_write_array(j);
+    for (size_t i = 0; i < sf_config_n_keys; i++) {
+        if (sf_config_keys[i].type == SF_CONFIG_PART)
+            continue;
+        sf_json_write_object(j);
+        sf_json_write_key_str(j, SF_STR("key"), sf_str_from(sf_config_keys[i].path));
+        sf_buf_reset(&text);
+        sf_config_render_value(c, i, &text);
+        sf_json_write_key_str(j, SF_STR("value"), sf_buf_str(&text));
+        sf_buf_reset(&text);
+        sf_config_render_origin(c, i, &text);
+        sf_json_write_key_str(j, SF_STR("origin"), sf_buf_str(&text));
+        sf_json_write_object_end(j);
+    }
+    sf_json_write_array_end(j);
+    sf_buf_done(&text);
+}

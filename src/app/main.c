@@ -7,20 +7,31 @@
 #include "app/serve_command.h"
 #include "app/token_command.h"
 #include "app/version.h"
+#include "cli/answer.h"
 #include "cli/args.h"
 #include "cli/command.h"
 #include "cli/manual.h"
 
 static int run_version(int argc, char **argv)
 {
-    struct sf_args args = {
-        .command = "version", .usage = "", .summary = "Print the version of this program."};
+    const char *output = NULL;
+    struct sf_flag flags[] = {
+        {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"}};
+    struct sf_args args = {.command = "version",
+                           .usage = "[--output text|json]",
+                           .summary = "Print the version of this program.",
+                           .flags = flags,
+                           .n_flags = 1};
+    enum sf_output form;
     switch (sf_args_parse(&args, argc, argv)) {
     case SF_ARGS_DONE: return 0;
     case SF_ARGS_BAD: return 2;
     case SF_ARGS_RUN: break;
     }
-    printf("spanflame %s\n", sf_version());
+    form = sf_answer_output("version", output, false);
+    if (form == SF_OUTPUT_BAD)
+        return 2;
+    printf(form == SF_OUTPUT_JSON ? "{\"version\":\"%s\"}\n" : "spanflame %s\n", sf_version());
     return 0;
 }
 

@@ -6,10 +6,12 @@
 #include "app/config.h"
 #include "base/limits.h"
 #include "base/num.h"
+#include "cli/answer.h"
 #include "decode/otlp_trace.h"
 #include "intake/redact.h"
 #include "os/file.h"
 #include "wire/inflate.h"
+#include "wire/json_writer.h"
 
 enum { PIECE_SPANS = 16384, ARENA_LEN = 64 << 20 };
 
@@ -19,51 +21,77 @@ struct run {
     struct sf_arena redacted;
     uint64_t n_spans, n_changed_spans, n_changes;
     uint32_t last_span; /* of the piece, that changed */
+    struct sf_buf *out;
+    struct sf_json_writer *json; /* NULL: text */
 };
 
 /* Text from outside on a terminal: nothing that could steer it. */
-static void print_safe(sf_str text)
+static void add_safe(struct sf_buf *out, sf_str text)
 {
     for (size_t i = 0; i < text.len && i < 120; i++) {
         char c = text.p[i];
-        putchar(c >= ' ' && c <= '~' ? c : '?');
+        sf_buf_add_u8(out, c >= ' ' && c <= '~' ? (uint8_t)c : '?');
     }
     if (text.len > 120)
-        fputs("...", stdout);
+        sf_buf_print(out, "...");
 }
 
 /* Enough to recognise a secret by who knows it, too little to learn it. */
-static void print_hint(sf_str secret)
+static sf_str hint_of(sf_str secret)
 {
-    size_t n_shown = secret.len >= 16 ? 2 : secret.len >= 8 ? 1 : 0;
-    print_safe(sf_str_part(secret, 0, n_shown));
-    printf("*** (%zu bytes)", secret.len);
+    return sf_str_part(secret, 0, secret.len >= 16 ? 2 : secret.len >= 8 ? 1 : 0);
+}
+
+static void add_text(struct run *run, const struct sf_redact_change *change, const char *span_id)
+{
+    struct sf_buf *out = run->out;
+    if (span_id)
+        sf_buf_print(out, "span %s: ", span_id);
+    else if (strncmp(change->place, "resource", 8) == 0)
+        sf_buf_print(out, "resource %u: ", change->resource);
+    sf_buf_print(out, "%s", change->place);
+    if (change->key.len) {
+        sf_buf_print(out, "[\"");
+        add_safe(out, change->key);
+        sf_buf_print(out, "\"]");
+    }
+    sf_buf_print(out, "  %s  ", change->rule);
+    add_safe(out, hint_of(change->before));
+    sf_buf_print(out, "*** (%zu bytes)\n", change->before.len);
+}
+
+static void add_json(struct run *run, const struct sf_redact_change *change, const char *span_id)
+{
+    struct sf_json_writer *j = run->json;
+    sf_json_write_object(j);
+    if (span_id)
+        sf_json_write_key_str(j, SF_STR("spanId"), sf_str_from(span_id));
+    else if (strncmp(change->place, "resource", 8) == 0)
+        sf_json_write_key_u64(j, SF_STR("resource"), change->resource);
+    sf_json_write_key_str(j, SF_STR("place"), sf_str_from(change->place));
+    if (change->key.len)
+        sf_json_write_key_str(j, SF_STR("key"), change->key);
+    sf_json_write_key_str(j, SF_STR("rule"), sf_str_from(change->rule));
+    sf_json_write_key_str(j, SF_STR("begins"), hint_of(change->before));
+    sf_json_write_key_u64(j, SF_STR("bytes"), change->before.len);
+    sf_json_write_object_end(j);
 }
 
 static void see_change(void *arg, const struct sf_redact_change *change)
 {
     struct run *run = arg;
+    char id[17];
+    const char *span_id = NULL;
 
     run->n_changes++;
     if (change->span != UINT32_MAX) {
-        char id[17];
         if (change->span != run->last_span)
             run->n_changed_spans++;
         run->last_span = change->span;
         sf_span_id_render(run->piece->spans[change->span].span_id, id);
-        printf("span %s: ", id);
-    } else if (strncmp(change->place, "resource", 8) == 0) {
-        printf("resource %u: ", change->resource);
+        span_id = id;
     }
-    printf("%s", change->place);
-    if (change->key.len) {
-        printf("[\"");
-        print_safe(change->key);
-        printf("\"]");
-    }
-    printf("  %s  ", change->rule);
-    print_hint(change->before);
-    putchar('\n');
+    (run->json ? add_json : add_text)(run, change, span_id);
 }
 
 static enum sf_err see_piece(void *arg, const struct sf_span_batch *piece, struct sf_why *why)
@@ -115,7 +143,28 @@ static bool is_json(sf_str body)
     return body.len && body.p[0] == '{';
 }
 
-static enum sf_err dry_run(const struct sf_config *config, const char *path, struct sf_why *why)
+static void add_sums(struct run *run, const struct sf_otlp_rejects *rejects)
+{
+    struct sf_json_writer *j = run->json;
+    if (j) {
+        sf_json_write_array_end(j);
+        sf_json_write_key_u64(j, SF_STR("spans"), run->n_spans);
+        sf_json_write_key_u64(j, SF_STR("changedSpans"), run->n_changed_spans);
+        sf_json_write_key_u64(j, SF_STR("refusedSpans"), rejects->n_rejected);
+        sf_json_write_object_end(j);
+        sf_buf_add_u8(run->out, '\n');
+        return;
+    }
+    sf_buf_print(run->out, "%llu changes in %llu of %llu spans; nothing was written\n",
+                 (unsigned long long)run->n_changes, (unsigned long long)run->n_changed_spans,
+                 (unsigned long long)run->n_spans);
+    if (rejects->n_rejected)
+        sf_buf_print(run->out, "%llu further spans would be refused: %s\n",
+                     (unsigned long long)rejects->n_rejected, rejects->first);
+}
+
+static enum sf_err dry_run(const struct sf_config *config, const char *path, bool is_wanted_json,
+                           struct sf_buf *out, struct sf_why *why)
 {
     struct sf_otlp_limits limits = {(uint32_t)config->limits.attrs,
                                     (uint32_t)config->limits.value_len};
@@ -123,7 +172,8 @@ static enum sf_err dry_run(const struct sf_config *config, const char *path, str
     struct sf_redactor *redactor = NULL;
     struct sf_arena decoded = {0};
     struct sf_buf body = {0};
-    struct run run = {0};
+    struct sf_json_writer json = sf_json_writer_init(out);
+    struct run run = {.out = out, .json = is_wanted_json ? &json : NULL};
     enum sf_err err = sf_config_redactor(config, &redactor, why);
 
     if (!err && !redactor)
@@ -134,17 +184,16 @@ static enum sf_err dry_run(const struct sf_config *config, const char *path, str
         (!sf_arena_init(&decoded, ARENA_LEN) || !sf_arena_init(&run.redacted, SF_LIMIT_ARENA_LEN)))
         err = sf_fail(why, SF_ERR_NOMEM, "no memory");
     run.redactor = redactor;
+    if (is_wanted_json) {
+        sf_json_write_object(&json);
+        sf_json_write_key(&json, SF_STR("changes"));
+        sf_json_write_array(&json);
+    }
     if (!err)
         err = sf_otlp_trace_decode_pieces(sf_buf_bytes(&body), is_json(sf_buf_str(&body)), &limits,
                                           PIECE_SPANS, &decoded, see_piece, &run, &rejects, why);
-    if (!err) {
-        printf("%llu changes in %llu of %llu spans; nothing was written\n",
-               (unsigned long long)run.n_changes, (unsigned long long)run.n_changed_spans,
-               (unsigned long long)run.n_spans);
-        if (rejects.n_rejected)
-            printf("%llu further spans would be refused: %s\n",
-                   (unsigned long long)rejects.n_rejected, rejects.first);
-    }
+    if (!err)
+        add_sums(&run, &rejects);
     sf_arena_done(&decoded);
     sf_arena_done(&run.redacted);
     sf_buf_done(&body);
@@ -155,16 +204,18 @@ static enum sf_err dry_run(const struct sf_config *config, const char *path, str
 int sf_redact_run(int argc, char **argv)
 {
     bool is_dry_run = false;
-    const char *file = NULL;
+    const char *file = NULL, *output = NULL;
+    enum sf_output form;
     struct sf_flag_list set = {0};
     struct sf_flag flags[] = {
         {"dry-run", SF_FLAG_BOOL, &is_dry_run, NULL, "show what would change; required"},
         {"config", SF_FLAG_STR, &file, "FILE", "YAML file with the redact: section to try"},
         {"set", SF_FLAG_LIST, &set, "KEY=VALUE", "any setting by its path; may be repeated"},
+        {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
         .command = "redact",
-        .usage = "--dry-run FILE [--config FILE]",
+        .usage = "--dry-run FILE [--config FILE] [--output text|json]",
         .summary = "Shows what redaction would change in a file of OTLP traces.",
         .details = "The file is an OTLP trace request, protobuf or JSON, plain, gzip or zstd. Each "
                    "line is one change: the place, the rule and how long the secret is. Nothing is "
@@ -178,6 +229,7 @@ int sf_redact_run(int argc, char **argv)
     };
     struct sf_config_flags config_flags;
     struct sf_config *config = NULL;
+    struct sf_buf out = {0};
     struct sf_why why = {0};
     enum sf_err err;
 
@@ -191,14 +243,18 @@ int sf_redact_run(int argc, char **argv)
                 is_dry_run ? "wants one file" : "files are never changed; say --dry-run");
         return 2;
     }
+    form = sf_answer_output("redact", output, false);
+    if (form == SF_OUTPUT_BAD)
+        return 2;
     sf_config_flags_init(&config_flags);
     config_flags.config = file;
     config_flags.set = set;
     err = sf_config_flags_load(&config_flags, &config, &why);
     if (!err)
-        err = dry_run(config, args.words[0], &why);
-    if (err)
-        fprintf(stderr, "spanflame redact: %s\n", why.text);
+        err = dry_run(config, args.words[0], form == SF_OUTPUT_JSON, &out, &why);
     sf_config_free(config);
-    return err ? 1 : 0;
+    if (!err)
+        return sf_answer_write(&out);
+    sf_buf_done(&out);
+    return sf_answer_fault("redact", &why);
 }

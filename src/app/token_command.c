@@ -4,21 +4,41 @@
 #include <string.h>
 
 #include "app/tokens.h"
+#include "cli/answer.h"
 #include "cli/args.h"
+#include "wire/json_writer.h"
 
-static int print_new(const char *name, unsigned scopes)
+static void write_json(const char *name, const char *scopes, sf_str token, sf_str line,
+                       struct sf_buf *out)
 {
-    struct sf_buf token = {0}, line = {0};
+    struct sf_json_writer j = sf_json_writer_init(out);
+    sf_json_write_object(&j);
+    sf_json_write_key_str(&j, SF_STR("name"), sf_str_from(name));
+    sf_json_write_key_str(&j, SF_STR("scopes"), sf_str_from(scopes));
+    sf_json_write_key_str(&j, SF_STR("token"), token);
+    sf_json_write_key_str(&j, SF_STR("line"), line);
+    sf_json_write_object_end(&j);
+    sf_buf_add_u8(out, '\n');
+}
+
+static int print_new(const char *name, const char *scope_text, unsigned scopes, bool is_json)
+{
+    struct sf_buf token = {0}, line = {0}, out = {0};
     struct sf_why why;
     int result = 0;
 
     if (sf_tokens_make(sf_str_from(name), scopes, &token, &line, &why)) {
-        fprintf(stderr, "spanflame token: %s\n", why.text);
-        result = 1;
+        result = sf_answer_fault("token", &why);
     } else {
-        printf("# The token. It is shown this once; send it as  Authorization: Bearer TOKEN\n"
-               "%.*s\n\n# The line for the file that auth.token_file names:\n%.*s\n",
-               SF_STR_ARG(sf_buf_str(&token)), SF_STR_ARG(sf_buf_str(&line)));
+        if (is_json)
+            write_json(name, scope_text, sf_buf_str(&token), sf_buf_str(&line), &out);
+        else
+            sf_buf_print(&out,
+                         "# The token. It is shown this once; send it as  Authorization: Bearer "
+                         "TOKEN\n%.*s\n\n# The line for the file that auth.token_file names:\n"
+                         "%.*s\n",
+                         SF_STR_ARG(sf_buf_str(&token)), SF_STR_ARG(sf_buf_str(&line)));
+        result = sf_answer_write(&out);
     }
     if (token.p)
         memset(token.p, 0, token.len);
@@ -29,11 +49,13 @@ static int print_new(const char *name, unsigned scopes)
 
 int sf_token_run(int argc, char **argv)
 {
-    const char *name = NULL, *scope_text = "read,write";
+    const char *name = NULL, *scope_text = "read,write", *output = NULL;
+    enum sf_output form;
     struct sf_flag flags[] = {
         {"name", SF_FLAG_STR, &name, "NAME", "whose token it is, for the operator's eyes"},
         {"scopes", SF_FLAG_STR, &scope_text, "LIST",
          "what it may do: read, write, admin, with commas between them (read,write)"},
+        {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
         .command = "token",
@@ -67,5 +89,8 @@ int sf_token_run(int argc, char **argv)
                 scope_text);
         return 2;
     }
-    return print_new(name, scopes);
+    form = sf_answer_output("token", output, false);
+    if (form == SF_OUTPUT_BAD)
+        return 2;
+    return print_new(name, scope_text, scopes, form == SF_OUTPUT_JSON);
 }

@@ -68,6 +68,8 @@ int sf_erase_run(int argc, char **argv)
     struct sf_client client = {0};
     struct what w = {0};
     bool is_sure = false;
+    const char *output = NULL;
+    enum sf_output form;
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
         {"service", SF_FLAG_STR, &w.service, "NAME", "everything of this service"},
@@ -76,6 +78,7 @@ int sf_erase_run(int argc, char **argv)
         {"until", SF_FLAG_STR, &w.until, "TIME", "only up to here"},
         {"all", SF_FLAG_BOOL, &w.is_all, NULL, "everything of the tenant"},
         {"yes", SF_FLAG_BOOL, &is_sure, NULL, "do not ask"},
+        {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
         .command = "erase",
@@ -100,6 +103,9 @@ int sf_erase_run(int argc, char **argv)
     case SF_ARGS_BAD: return 2;
     case SF_ARGS_RUN: break;
     }
+    form = sf_answer_output("erase", output, false);
+    if (form == SF_OUTPUT_BAD)
+        return 2;
     w.args = &args;
     for (size_t i = 0; i < args.n_words; i++) {
         if (!sf_trace_id_parse(sf_str_from(args.words[i]), &id))
@@ -119,6 +125,8 @@ int sf_erase_run(int argc, char **argv)
                                                sf_buf_bytes(&request), &answer, &why)
                               : sf_fail(&why, SF_ERR_NOMEM, "no memory");
     sf_buf_done(&request);
+    if (!err && form == SF_OUTPUT_JSON)
+        return sf_answer_write(&answer);
     sf_buf_done(&answer);
     if (err)
         return sf_answer_fault("erase", &why);

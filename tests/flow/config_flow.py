@@ -42,6 +42,14 @@ with tempfile.TemporaryDirectory() as folder:
           and got["retention.detail"] == ("1d", "SPANFLAME_RETENTION_DETAIL")
           and got["limits.body"] == ("64MiB", "default"), out + err)
 
+    code, out, err = run("check-config", "--config", good, "--output", "json")
+    answer = json.loads(out)
+    by_key = {setting["key"]: setting for setting in answer["settings"]}
+    check("check-config answers in JSON too",
+          code == 0 and answer["warnings"] == [] and "error" not in answer
+          and by_key["retention.spans"] == {"key": "retention.spans", "value": "3d", "origin": good + ":2"}
+          and sorted(by_key) == sorted(got), out + err)
+
     bad = os.path.join(folder, "bad.yaml")
     with open(bad, "w", encoding="utf-8") as f:
         f.write("retention:\n  span: 3d\n")
@@ -53,6 +61,8 @@ with tempfile.TemporaryDirectory() as folder:
     code, out, err = run("check-config", "--listen", "0.0.0.0:0")
     check("a public address without a token is refused with the line to add",
           code == 1 and "auth: {token_file: /etc/spanflame/tokens}" in err, err)
+    code, out, err = run("check-config", "--listen", "0.0.0.0:0", "--output", "json")
+    check("in JSON as well", code == 1 and "token_file" in json.loads(out)["error"] and "token_file" in err, out + err)
     code, out, err = run("check-config", "--listen", "0.0.0.0:0", "--allow-public-without-auth")
     check("or allowed in as many words", code == 0, err)
     code, out, err = run("check-config", "--lisen", "x")
@@ -65,6 +75,15 @@ with tempfile.TemporaryDirectory() as folder:
     check("token new prints a token and the line with its hash",
           code == 0 and len(lines) == 2
           and lines[1] == "ci:write:" + hashlib.sha256(lines[0].encode()).hexdigest(), out)
+
+    code, out, err = run("token", "new", "--name", "ci", "--output", "json")
+    made = json.loads(out)
+    check("token new answers in JSON too", code == 0 and made["name"] == "ci" and made["scopes"] == "read,write"
+          and made["line"] == "ci:read,write:" + hashlib.sha256(made["token"].encode()).hexdigest(), out)
+    code, out, err = run("version", "--output", "json")
+    check("and so does version", code == 0 and run("version")[1] == f"spanflame {json.loads(out)['version']}\n", out)
+    code, out, err = run("version", "--output", "yaml")
+    check("another form exits 2 and says which there are", code == 2 and "text or json" in err, err)
 
     traces = os.path.join(folder, "traces.json")
     attributes = [{"key": "db.password", "value": {"stringValue": "hunter2hunter2"}},
@@ -83,6 +102,13 @@ with tempfile.TemporaryDirectory() as folder:
           out + err)
     check("and neither prints a secret nor touches the file",
           "hunter2" not in out and "sesame" not in out and before == after, out)
+    code, out, err = run("redact", "--dry-run", traces, "--output", "json")
+    answer = json.loads(out)
+    check("redact answers in JSON too, without the secrets",
+          code == 0 and (answer["spans"], answer["changedSpans"], answer["refusedSpans"]) == (1, 1, 0)
+          and {"spanId": "eee19b7ec3c1b174", "place": "span.attributes", "key": "db.password", "rule": "word: password",
+               "begins": "h", "bytes": 14} in answer["changes"] and len(answer["changes"]) == 2
+          and "hunter2" not in out and "sesame" not in out, out + err)
     code, out, err = run("redact", traces)
     check("redact without --dry-run exits 2", code == 2, err)
     code, out, err = run("redact", "--dry-run", good)

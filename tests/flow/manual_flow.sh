@@ -41,8 +41,15 @@ every_command_helps() {
         if "$SPANFLAME" "$name" --no-such-flag >"$to/help" 2>&1; then exit 1; fi
     done
 }
+# All that answer a question; serve and demo tell a story instead.
+every_answer_has_json() {
+    "$SPANFLAME" --list-commands | grep -vxE 'serve|server|demo' | while read -r name; do
+        "$SPANFLAME" "$name" --list-flags | grep -qx -- --output || { echo "$name has no --output"; exit 1; }
+    done
+}
 
 ok "manual pages are up to date (tools/manual docs/man writes them)" pages
 ok "bash completes commands and flags" completes
 ok "every command explains itself and refuses unknown flags" every_command_helps
+ok "every command that answers has --output" every_answer_has_json
 echo "1..$n"

@@ -4,11 +4,12 @@ import base64
 import gzip
 import json
 import os
+import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-from server import Server, fields, first, make_span, span_ids, tap  # noqa: E402
+from server import PROGRAM, Server, fields, first, make_span, span_ids, tap  # noqa: E402
 
 server = Server().start()
 
@@ -166,6 +167,20 @@ def test_erased_traces_are_gone_at_once():
     assert (answer.status, answer.body) == (200, b'{"erased":true}\n'), answer.text
     assert server.get("/api/traces/" + drop["trace_id"].hex()).status == 404
     assert span_ids(server.get("/api/traces/" + keep["trace_id"].hex())) == [keep["span_id"]]
+
+
+def erase_command(*args):
+    return subprocess.run([PROGRAM, "erase", *args, "--yes", "--server", f"http://127.0.0.1:{server.port}"],
+                          capture_output=True, text=True, check=False)
+
+
+def test_erase_answers_in_json_when_asked():
+    drop = make_span()
+    server.send([drop])
+    done = erase_command(drop["trace_id"].hex(), "--output", "json")
+    assert done.returncode == 0 and json.loads(done.stdout) == {"erased": True}, done
+    assert server.get("/api/traces/" + drop["trace_id"].hex()).status == 404
+    assert erase_command("--all", "--output", "csv").returncode == 2
 
 
 def test_a_service_is_erased_without_touching_others():
