@@ -119,8 +119,7 @@ static uint32_t granule_of_trace(const struct sf_span_block_reader *r, uint64_t 
 /* Is trace number `trace` the one with this id? Then its granule and first row. */
 static enum sf_err check_trace(const struct sf_span_block_reader *r, uint64_t trace,
                                uint32_t tenant, sf_trace_id id, struct sf_arena scratch,
-                               bool *out_found, uint32_t *out_granule, uint32_t *out_row,
-                               struct sf_why *why)
+                               bool *out_found, struct sf_trace_place *out, struct sf_why *why)
 {
     uint32_t granule = granule_of_trace(r, trace), place, row = 0;
     const struct sf_granule_info *g = &r->granules[granule];
@@ -144,14 +143,13 @@ static enum sf_err check_trace(const struct sf_span_block_reader *r, uint64_t tr
     for (uint32_t t = 0; t < place; t++)
         row += rows[t];
     *out_found = true;
-    *out_granule = granule;
-    *out_row = row;
+    *out = (struct sf_trace_place){granule, row, rows[place]};
     return SF_OK;
 }
 
 enum sf_err sf_span_block_find_trace(const struct sf_span_block_reader *r, uint32_t tenant,
                                      sf_trace_id id, struct sf_arena scratch, bool *out_found,
-                                     uint32_t *out_granule, uint32_t *out_row, struct sf_why *why)
+                                     struct sf_trace_place *out, struct sf_why *why)
 {
     uint64_t hash = sf_trace_id_hash(id, tenant), n = r->sections[SF_SECTION_TIDX].raw_len / 8, at;
     bool may_be;
@@ -174,8 +172,7 @@ enum sf_err sf_span_block_find_trace(const struct sf_span_block_reader *r, uint3
             break;
         if (sf_load_u32le(pair + 4) >= r->info.n_traces)
             return sf_fail(why, SF_ERR_CORRUPT, "block: section TIDX: a trace that does not exist");
-        err = check_trace(r, sf_load_u32le(pair + 4), tenant, id, scratch, out_found, out_granule,
-                          out_row, why);
+        err = check_trace(r, sf_load_u32le(pair + 4), tenant, id, scratch, out_found, out, why);
         if (err || *out_found)
             break;
     }

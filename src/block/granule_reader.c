@@ -19,14 +19,35 @@ enum sf_err sf_granule_trace_rows(struct sf_granule_ctx *c, const uint32_t **out
                             : sf_reader_corrupt(c->r, c->granule, SF_BLOCK_TRACE_ROWS, c->why);
 }
 
-static enum sf_err read_ids(struct sf_granule_ctx *c, const uint32_t *trace_rows,
-                            struct sf_span_rows *out)
+enum sf_err sf_granule_traces(struct sf_granule_ctx *c, const uint32_t *trace_rows,
+                              const sf_trace_id **out_ids, const uint32_t **out_firsts)
+{
+    uint32_t n = c->r->granules[c->granule].n_traces, row = 0;
+    uint32_t *firsts = sf_arena_raw(c->req, ((size_t)n + 1) * sizeof(*firsts), 16);
+    const uint8_t *ids;
+    enum sf_err err;
+
+    if (!firsts)
+        return sf_reader_limit(c->why);
+    err = sf_column_fixed(c, SF_BLOCK_TRACE_ID, SF_ENC_FIX16, n, &ids);
+    if (err)
+        return err;
+    for (uint32_t t = 0; t < n; t++) {
+        firsts[t] = row;
+        row += trace_rows[t];
+    }
+    firsts[n] = row;
+    *out_ids = (const sf_trace_id *)(const void *)ids;
+    *out_firsts = firsts;
+    return SF_OK;
+}
+
+enum sf_err sf_granule_ids(struct sf_granule_ctx *c, const sf_trace_id *trace_ids,
+                           const uint32_t *trace_rows, struct sf_span_rows *out)
 {
     uint32_t n = c->r->granules[c->granule].n_traces, row = 0;
     sf_trace_id *ids = sf_arena_raw(c->req, (size_t)c->n_rows * sizeof(*ids), 16);
-    struct sf_arena tmp;
-    struct sf_granule_ctx inner = *c;
-    const uint8_t *per_trace, *span_ids;
+    const uint8_t *span_ids;
     enum sf_err err;
 
     if (!ids)
@@ -34,16 +55,9 @@ static enum sf_err read_ids(struct sf_granule_ctx *c, const uint32_t *trace_rows
     err = sf_column_fixed(c, SF_BLOCK_SPAN_ID, SF_ENC_FIX8, c->n_rows, &span_ids);
     if (err)
         return err;
-    tmp = *c->req;
-    inner.req = &tmp;
-    err = sf_column_fixed(&inner, SF_BLOCK_TRACE_ID, SF_ENC_FIX16, n, &per_trace);
-    if (err)
-        return err;
     for (uint32_t t = 0; t < n; t++) {
-        sf_trace_id id;
-        memcpy(id.b, per_trace + (size_t)t * 16, 16);
         for (uint32_t i = 0; i < trace_rows[t]; i++)
-            ids[row++] = id;
+            ids[row++] = trace_ids[t];
     }
     out->trace_id = ids;
     out->span_id = (const sf_span_id *)(const void *)span_ids;
@@ -70,8 +84,8 @@ static enum sf_err read_parent_columns(struct sf_granule_ctx *c, struct parents 
     return err ? err : sf_column_fixed(c, SF_BLOCK_PARENT_ID, SF_ENC_FIX8, p->n_foreign, &p->ids);
 }
 
-static enum sf_err read_parents(struct sf_granule_ctx *c, const uint32_t *trace_rows,
-                                struct sf_span_rows *out)
+enum sf_err sf_granule_parents(struct sf_granule_ctx *c, const uint32_t *trace_rows,
+                               struct sf_span_rows *out)
 {
     sf_span_id *parents = sf_arena_raw(c->req, (size_t)c->n_rows * sizeof(*parents), 16);
     struct sf_arena tmp;
@@ -137,7 +151,7 @@ enum sf_err sf_granule_starts(struct sf_granule_ctx *c, const uint32_t *trace_ro
     return SF_OK;
 }
 
-static enum sf_err read_ends(struct sf_granule_ctx *c, struct sf_span_rows *out)
+enum sf_err sf_granule_ends(struct sf_granule_ctx *c, struct sf_span_rows *out)
 {
     const uint64_t *durations;
     uint64_t *ends;
@@ -154,7 +168,7 @@ static enum sf_err read_ends(struct sf_granule_ctx *c, struct sf_span_rows *out)
     return SF_OK;
 }
 
-static enum sf_err read_kinds(struct sf_granule_ctx *c, struct sf_span_rows *out)
+enum sf_err sf_granule_kinds(struct sf_granule_ctx *c, struct sf_span_rows *out)
 {
     uint8_t *kinds = sf_arena_raw(c->req, c->n_rows, 16);
     uint8_t *statuses = sf_arena_raw(c->req, c->n_rows, 16);
@@ -182,7 +196,7 @@ static enum sf_err read_kinds(struct sf_granule_ctx *c, struct sf_span_rows *out
     return SF_OK;
 }
 
-static enum sf_err read_codes(struct sf_granule_ctx *c, uint32_t columns, struct sf_span_rows *out)
+enum sf_err sf_granule_codes(struct sf_granule_ctx *c, uint32_t columns, struct sf_span_rows *out)
 {
     const struct sf_span_block_reader *r = c->r;
     enum sf_err err = SF_OK;
@@ -193,54 +207,7 @@ static enum sf_err read_codes(struct sf_granule_ctx *c, uint32_t columns, struct
         err = sf_column_u32s(c, SF_BLOCK_RESOURCE, c->n_rows, r->n_resources - 1, &out->resource);
     if (!err && columns & SF_COL_SCOPE)
         err = sf_column_u32s(c, SF_BLOCK_SCOPE, c->n_rows, r->n_scopes - 1, &out->scope);
-    out->resources = r->resources;
-    out->n_resources = r->n_resources;
-    out->scopes = r->scopes;
-    out->n_scopes = r->n_scopes;
     return err;
-}
-
-enum sf_err sf_span_block_read(const struct sf_span_block_reader *r, uint32_t granule,
-                               uint32_t columns, const struct sf_key *want_keys, size_t n_want,
-                               struct sf_arena *req, struct sf_span_rows *out, struct sf_why *why)
-{
-    enum { WHOLE = SF_COL_ATTRS | SF_COL_EVENTS | SF_COL_LINKS | SF_COL_REST };
-    struct sf_granule_ctx c = {.r = r, .granule = granule, .req = req, .why = why};
-    struct sf_span_rows rows = {0};
-    const uint32_t *trace_rows;
-    const uint64_t *starts = NULL;
-    enum sf_err err;
-
-    SF_ASSERT(granule < r->n_granules);
-    c.n_rows = rows.n_rows = r->granules[granule].n_rows;
-    c.tenant = rows.tenant = r->granules[granule].tenant;
-    err = sf_granule_trace_rows(&c, &trace_rows);
-    if (!err)
-        err = read_ids(&c, trace_rows, &rows);
-    if (!err && columns & SF_COL_PARENT)
-        err = read_parents(&c, trace_rows, &rows);
-    if (!err && columns & (SF_COL_TIMES | SF_COL_EVENTS))
-        err = sf_granule_starts(&c, trace_rows, &starts);
-    if (!err && columns & SF_COL_TIMES) {
-        rows.start_ns = starts;
-        err = read_ends(&c, &rows);
-    }
-    if (!err && columns & SF_COL_KIND)
-        err = read_kinds(&c, &rows);
-    if (!err && columns & SF_COL_NAME)
-        err = sf_column_texts(&c, SF_BLOCK_NAME, c.n_rows, &rows.name);
-    if (!err && columns & SF_COL_STATUS_MSG)
-        err = sf_column_texts(&c, SF_BLOCK_STATUS_MSG, c.n_rows, &rows.status_msg);
-    if (!err)
-        err = read_codes(&c, columns, &rows);
-    if (!err && n_want)
-        err = sf_granule_want(&c, want_keys, n_want, &rows.want);
-    if (!err && columns & WHOLE)
-        err = sf_granule_spans(&c, columns, starts, &rows.spans);
-    if (err)
-        return err;
-    *out = rows;
-    return SF_OK;
 }
 
 enum sf_err sf_span_block_index_times(const struct sf_span_block_reader *r, uint32_t granule,

@@ -130,15 +130,26 @@ static inline uint32_t sf_values_at(const struct sf_values *v, uint32_t i)
     return v->code ? v->code[i] : v->n_vals == 1 ? 0 : i;
 }
 
-/* granule_spans.c: attributes, events and links into whole rows */
+/* granule_spans.c: attributes, events and links into whole rows, those of [from, to): the first of
+ * `out` is row `from` */
 enum sf_err sf_granule_spans(struct sf_granule_ctx *c, uint32_t columns, const uint64_t *start_ns,
-                             const struct sf_span **out);
+                             uint32_t from, uint32_t to, const struct sf_span **out);
 /* granule_want.c: single attributes */
 enum sf_err sf_granule_want(struct sf_granule_ctx *c, const struct sf_key *keys, size_t n,
                             const struct sf_value_column **out);
 enum sf_err sf_granule_starts(struct sf_granule_ctx *c, const uint32_t *trace_rows,
                               const uint64_t **out);
 enum sf_err sf_granule_trace_rows(struct sf_granule_ctx *c, const uint32_t **out);
+/* granule_reader.c: the columns every row has */
+enum sf_err sf_granule_traces(struct sf_granule_ctx *c, const uint32_t *trace_rows,
+                              const sf_trace_id **out_ids, const uint32_t **out_firsts);
+enum sf_err sf_granule_ids(struct sf_granule_ctx *c, const sf_trace_id *trace_ids,
+                           const uint32_t *trace_rows, struct sf_span_rows *out);
+enum sf_err sf_granule_parents(struct sf_granule_ctx *c, const uint32_t *trace_rows,
+                               struct sf_span_rows *out);
+enum sf_err sf_granule_ends(struct sf_granule_ctx *c, struct sf_span_rows *out);
+enum sf_err sf_granule_kinds(struct sf_granule_ctx *c, struct sf_span_rows *out);
+enum sf_err sf_granule_codes(struct sf_granule_ctx *c, uint32_t columns, struct sf_span_rows *out);
 
 /* granule_match.c: 32-bit hashes of a column's distinct values; NULL: not kept, ask AFLT */
 const uint8_t *sf_reader_hashes(const struct sf_span_block_reader *r, uint32_t granule,

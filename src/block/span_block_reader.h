@@ -36,11 +36,14 @@ const struct sf_resource *sf_span_block_resources(const struct sf_span_block_rea
 uint32_t sf_span_block_resource_tenant(const struct sf_span_block_reader *r, uint32_t resource);
 const struct sf_scope *sf_span_block_scopes(const struct sf_span_block_reader *r, uint32_t *out_n);
 
-/* Does the block hold this trace? True with its first granule and row there; a filter answers most
- * misses with one probe. */
+/* Where a trace lies: its first granule, and its rows there. */
+struct sf_trace_place {
+    uint32_t granule, row, n_rows;
+};
+/* Does the block hold this trace? A filter answers most misses with one probe. */
 enum sf_err sf_span_block_find_trace(const struct sf_span_block_reader *r, uint32_t tenant,
                                      sf_trace_id id, struct sf_arena scratch, bool *out_found,
-                                     uint32_t *out_granule, uint32_t *out_row, struct sf_why *why);
+                                     struct sf_trace_place *out, struct sf_why *why);
 /* Same for a span id alone (section SFLT, then columns). */
 enum sf_err sf_span_block_find_span(const struct sf_span_block_reader *r, uint32_t tenant,
                                     sf_span_id id, struct sf_arena scratch, bool *out_found,

@@ -22,7 +22,8 @@ enum sf_column { /* bits of sf_span_query.columns */
                  SF_COL_EVENTS = 1 << 8,
                  SF_COL_LINKS = 1 << 9,
                  SF_COL_REST = 1 << 10, /* trace state, flags, dropped counts */
-                 SF_COL_ALL = (1 << 11) - 1
+                 SF_COL_ALL = (1 << 11) - 1,
+                 SF_COL_START = 1 << 11 /* of TIMES the start alone */
 };
 
 struct sf_str_column { /* row i says dict[code[i]]; a condition is asked once per dictionary entry
@@ -52,6 +53,8 @@ struct sf_span_rows {
     const struct sf_scope *scopes;
     uint32_t n_resources, n_scopes;
     const struct sf_value_column *want; /* one per want_keys entry, in that order */
+    bool is_whole;                      /* the batch's last trace ends with it */
+    const uint8_t *is_in;               /* span_columns: 0 for rows that do not count; NULL: all */
     /* Whole rows: attributes, events, links and the rest as a span holds them. NULL unless one of
      * ATTRS, EVENTS, LINKS or REST was asked; fields of columns not asked are zero in it. */
     const struct sf_span *spans;
@@ -59,6 +62,9 @@ struct sf_span_rows {
 
 /* Row i as a span (a view with the columns that are there). */
 struct sf_span sf_span_rows_get(const struct sf_span_rows *rows, uint32_t i);
+
+/* Rows [from, from + n) of them, for a place as large as its columns; `want` is left as it is. */
+struct sf_span_rows sf_span_rows_slice(const struct sf_span_rows *rows, uint32_t from, uint32_t n);
 
 struct sf_detail_rows { /* nodes are places in the cursor's tree */
     uint32_t n_rows;

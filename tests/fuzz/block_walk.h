@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/invariant.h"
+#include "block/granule_view.h"
 #include "block/reader.h"
 
 static inline void walk_hear(void *arg, const char *sentence)
@@ -84,17 +85,17 @@ static inline void walk_searches(const struct sf_span_block_reader *r, uint32_t 
     struct sf_value number = {.type = SF_VALUE_INT, .i64 = 200};
     struct sf_cond conds[] = {{SF_SCOPE_ANY, SF_OP_EQ, SF_STR("http.method"), &text, 1},
                               {SF_SCOPE_ANY, SF_OP_GT, SF_STR("http.status_code"), &number, 1}};
-    uint32_t tenant = sf_span_block_granule(r, granule)->tenant, at, row;
+    uint32_t tenant = sf_span_block_granule(r, granule)->tenant;
+    struct sf_trace_place at;
     sf_trace_id trace = {{1, 2, 3}};
     bool is_yes;
     for (size_t i = 0; i < 2; i++)
         sf_span_block_may_match(r, granule, tenant, &conds[i], 1, scratch, &is_yes, NULL);
-    sf_span_block_find_trace(r, tenant, trace, scratch, &is_yes, &at, &row, NULL);
+    sf_span_block_find_trace(r, tenant, trace, scratch, &is_yes, &at, NULL);
     for (uint32_t i = 0; rows && i < rows->n_rows; i += 1 + rows->n_rows / 8) {
-        if (!sf_span_block_find_trace(r, tenant, rows->trace_id[i], scratch, &is_yes, &at, &row,
-                                      NULL) &&
+        if (!sf_span_block_find_trace(r, tenant, rows->trace_id[i], scratch, &is_yes, &at, NULL) &&
             is_yes)
-            SF_ASSERT(at < sf_span_block_granules(r));
+            SF_ASSERT(at.granule < sf_span_block_granules(r));
         sf_span_block_find_span(r, tenant, rows->span_id[i], scratch, &is_yes, &trace, NULL);
     }
 }
@@ -122,7 +123,12 @@ static inline bool walk_block(struct sf_buf *bytes)
         const int64_t *index;
         bool is_read = !sf_span_block_read(r, g, SF_COL_ALL, WANT, 3, &req, &rows, &why);
         if (is_read) {
+            struct sf_granule_view v = sf_granule_view_init(r, g, &req);
+            struct sf_span_rows part;
             sum += walk_rows(&rows);
+            if (!sf_granule_view_part(&v, SF_COL_ALL | SF_VIEW_IDS, WANT, 3, rows.n_rows / 2,
+                                      rows.n_rows, &part, &why))
+                sum += walk_rows(&part);
             for (int w = 0; w < 3; w++) {
                 for (uint32_t i = 0; i < rows.n_rows; i++)
                     SF_ASSERT(rows.want[w].code[i] == SF_NONE ||

@@ -273,9 +273,9 @@ static enum sf_err may_hold(struct sf_run *run, const struct sf_tombstone *t, bo
         err = sf_fail(why, SF_ERR_NOMEM, "erase: no memory to look for a trace");
     } else {
         for (uint32_t i = 0; !err && !*out && i < t->which.n_traces; i++) {
-            uint32_t granule, row;
+            struct sf_trace_place place;
             err = sf_span_block_find_trace(reader, t->tenant, t->which.trace_ids[i], scratch, out,
-                                           &granule, &row, why);
+                                           &place, why);
         }
     }
     sf_arena_done(&scratch);

@@ -2,13 +2,14 @@
 
 #include "base/heap.h"
 #include "base/limits.h"
-#include "block/span_block_reader.h"
+#include "block/granule_view.h"
 #include "os/clock.h"
 
 enum {
     ARENA_CAP = 1 << 30, /* address space */
     POOL_LEN = 24 << 20, /* pages an arena in the pool keeps */
 };
+#define ALL_ROWS UINT32_MAX
 
 void sf_granules_init(struct sf_granules *g, struct sf_local *l, struct sf_query_ctx *q,
                       const struct sf_key *want_keys, size_t n_want)
@@ -104,8 +105,21 @@ static enum sf_err count_slot(struct sf_granules *g, const struct sf_granule *s,
     return is_only ? SF_OK : err;
 }
 
-enum sf_err sf_granules_get(struct sf_granules *g, struct sf_run *run, uint32_t granule,
-                            uint32_t columns, const struct sf_span_rows **out, struct sf_why *why)
+static enum sf_err read_rows(struct sf_granules *g, const struct sf_span_block_reader *reader,
+                             struct sf_granule *s, struct sf_why *why)
+{
+    struct sf_granule_view v;
+    if (s->from == 0 && s->to == ALL_ROWS)
+        return sf_span_block_read(reader, s->granule, s->columns, g->want_keys, g->n_want,
+                                  &s->arena, &s->rows, why);
+    v = sf_granule_view_init(reader, s->granule, &s->arena);
+    return sf_granule_view_part(&v, s->columns | SF_VIEW_IDS, g->want_keys, g->n_want, s->from,
+                                s->to, &s->rows, why);
+}
+
+enum sf_err sf_granules_part(struct sf_granules *g, struct sf_run *run, uint32_t granule,
+                             uint32_t from, uint32_t to, uint32_t columns,
+                             const struct sf_span_rows **out, struct sf_why *why)
 {
     const struct sf_span_block_reader *reader;
     struct sf_granule *s;
@@ -113,7 +127,8 @@ enum sf_err sf_granules_get(struct sf_granules *g, struct sf_run *run, uint32_t 
 
     for (unsigned i = 0; i < SF_GRANULES_MAX; i++) {
         s = &g->slots[i];
-        if (s->run == run && s->granule == granule && (columns & ~s->columns) == 0) {
+        if (s->run == run && s->granule == granule && s->from == from && s->to == to &&
+            (columns & ~s->columns) == 0) {
             s->used_at = ++g->tick;
             *out = &s->rows;
             return SF_OK;
@@ -128,16 +143,17 @@ enum sf_err sf_granules_get(struct sf_granules *g, struct sf_run *run, uint32_t 
     err = sf_run_enter(run, &reader, why);
     if (err)
         return err;
-    err = sf_span_block_read(reader, granule, columns, g->want_keys, g->n_want, &s->arena, &s->rows,
-                             why);
+    s->granule = granule;
+    s->columns = columns;
+    s->from = from;
+    s->to = to;
+    err = read_rows(g, reader, s, why);
     if (err) {
         s->arena.at = 0;
         sf_run_leave(run);
         return err;
     }
     s->run = sf_run_ref(run);
-    s->granule = granule;
-    s->columns = columns;
     s->used_at = ++g->tick;
     s->counted_len = sf_arena_used(&s->arena);
     s->most_len = s->counted_len > s->most_len ? s->counted_len : s->most_len;
@@ -147,6 +163,12 @@ enum sf_err sf_granules_get(struct sf_granules *g, struct sf_run *run, uint32_t 
     g->q->stats.n_rows += s->rows.n_rows;
     *out = &s->rows;
     return SF_OK;
+}
+
+enum sf_err sf_granules_get(struct sf_granules *g, struct sf_run *run, uint32_t granule,
+                            uint32_t columns, const struct sf_span_rows **out, struct sf_why *why)
+{
+    return sf_granules_part(g, run, granule, 0, ALL_ROWS, columns, out, why);
 }
 
 enum sf_err sf_query_check(const struct sf_query_ctx *q, struct sf_why *why)

@@ -8,6 +8,7 @@ enum { SF_GRANULES_MAX = 6 };
 struct sf_granule {
     struct sf_run *run; /* entered while it is here; NULL: free */
     uint32_t granule, columns;
+    uint32_t from, to; /* rows of it */
     uint64_t used_at;
     struct sf_arena arena;
     size_t counted_len, most_len; /* bytes used now; at most so far */
@@ -33,6 +34,11 @@ void sf_granules_done(struct sf_granules *g);
  * used up. */
 enum sf_err sf_granules_get(struct sf_granules *g, struct sf_run *run, uint32_t granule,
                             uint32_t columns, const struct sf_span_rows **out, struct sf_why *why);
+
+/* The same for rows [from, to) of the granule, which are then rows 0 and on. */
+enum sf_err sf_granules_part(struct sf_granules *g, struct sf_run *run, uint32_t granule,
+                             uint32_t from, uint32_t to, uint32_t columns,
+                             const struct sf_span_rows **out, struct sf_why *why);
 
 /* DEADLINE or CANCELLED when the caller should stop. */
 enum sf_err sf_query_check(const struct sf_query_ctx *q, struct sf_why *why);

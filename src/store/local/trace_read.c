@@ -214,9 +214,20 @@ enum sf_err sf_trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_tra
 
 /* ---- parts and blocks ---- */
 
-/* The rows of the trace in one granule, from `row` on. */
+/* Rows of the source, those from source->from on. */
+static enum sf_err source_rows(struct sf_trace_read *t, const struct sf_trace_source *source,
+                               uint32_t columns, const struct sf_span_rows **out,
+                               struct sf_why *why)
+{
+    if (t->has_parts)
+        return sf_granules_part(&t->granules, source->run, source->granule, source->from,
+                                source->to, columns, out, why);
+    return sf_granules_get(&t->granules, source->run, source->granule, columns, out, why);
+}
+
+/* The rows of the trace in one granule. */
 static enum sf_err add_granule(struct sf_trace_read *t, struct sf_run *run,
-                               const struct sf_granule_info *info, uint32_t granule, uint32_t row,
+                               const struct sf_granule_info *info, struct sf_trace_place place,
                                bool is_long, struct sf_why *why)
 {
     /* A trace over several granules is listed from two columns and read again when emitted; the
@@ -224,30 +235,40 @@ static enum sf_err add_granule(struct sf_trace_read *t, struct sf_run *run,
     uint32_t columns = (is_long ? 0 : t->columns) | SF_COL_TIMES | SF_COL_KIND;
     bool has_tombstones = sf_tombstones_touch(t->snapshot->tombstones, run->row.id, t->tenant,
                                               run->row.ts_min_ns, run->row.ts_max_ns);
+    struct sf_trace_source source = {
+        .run = run,
+        .granule = place.granule,
+        .to = info->n_rows,
+        .ts_min_ns = info->ts_min_ns,
+        .ts_max_ns = info->ts_max_ns < run->row.ts_max_ns ? info->ts_max_ns : run->row.ts_max_ns};
     const struct sf_span_rows *rows;
-    int64_t last_ns = info->ts_max_ns < run->row.ts_max_ns ? info->ts_max_ns : run->row.ts_max_ns;
     enum sf_err err;
 
     if (has_tombstones)
         columns |= SF_COL_RESOURCE;
-    err = sf_granules_get(&t->granules, run, granule, columns, &rows, why);
+    if (t->has_parts) {
+        source.from = place.row;
+        source.to = place.row + place.n_rows;
+    }
+    err = source_rows(t, &source, columns, &rows, why);
     if (err)
         return err;
-    if (!add_source(t, (struct sf_trace_source){run, granule, info->ts_min_ns, last_ns}))
+    if (!add_source(t, source))
         return too_large(why);
-    for (; row < rows->n_rows && sf_trace_id_eq(rows->trace_id[row], t->id); row++) {
+    for (uint32_t i = 0; i < place.n_rows; i++) {
+        uint32_t at = place.row + i - source.from;
         struct sf_trace_row one = {
-            .start_ns = rows->start_ns[row],
-            .end_ns = rows->end_ns[row],
-            .span_id = rows->span_id[row],
-            .kind = rows->kind[row],
-            .n_attrs = rows->spans ? rows->spans[row].attrs.n : 0,
+            .start_ns = rows->start_ns[at],
+            .end_ns = rows->end_ns[at],
+            .span_id = rows->span_id[at],
+            .kind = rows->kind[at],
+            .n_attrs = rows->spans ? rows->spans[at].attrs.n : 0,
             .source = t->n_sources - 1,
-            .row = row,
+            .row = place.row + i,
         };
         if (has_tombstones &&
             sf_tombstones_hide(t->snapshot->tombstones, run->row.id, t->tenant, t->id,
-                               rows->resources[rows->resource[row]].service, one.start_ns))
+                               rows->resources[rows->resource[at]].service, one.start_ns))
             continue;
         if (!add_row(t, one))
             return too_large(why);
@@ -258,26 +279,28 @@ static enum sf_err add_granule(struct sf_trace_read *t, struct sf_run *run,
 static enum sf_err add_run(struct sf_trace_read *t, struct sf_run *run, struct sf_why *why)
 {
     const struct sf_span_block_reader *reader;
-    uint32_t granule = 0, row = 0, n_granules;
+    struct sf_trace_place place = {0};
+    uint32_t n_granules;
     bool is_found = false, is_long;
     enum sf_err err = sf_run_enter(run, &reader, why);
     if (err)
         return err;
     t->q->stats.n_blocks++;
     t->batch.at = 0;
-    err = sf_span_block_find_trace(reader, t->tenant, t->id, t->batch, &is_found, &granule, &row,
-                                   why);
+    err = sf_span_block_find_trace(reader, t->tenant, t->id, t->batch, &is_found, &place, why);
     if (!err && !is_found)
         t->q->stats.n_skipped++;
     n_granules = sf_span_block_granules(reader);
-    is_long = is_found && granule + 1 < n_granules &&
-              sf_span_block_granule(reader, granule + 1)->is_continuation;
+    is_long = is_found && place.granule + 1 < n_granules &&
+              sf_span_block_granule(reader, place.granule + 1)->is_continuation;
     while (!err && is_found) {
-        err = add_granule(t, run, sf_span_block_granule(reader, granule), granule, row, is_long,
+        err = add_granule(t, run, sf_span_block_granule(reader, place.granule), place, is_long,
                           why);
-        row = 0;
-        granule++;
-        is_found = granule < n_granules && sf_span_block_granule(reader, granule)->is_continuation;
+        place.row = 0;
+        place.granule++;
+        is_found = place.granule < n_granules &&
+                   sf_span_block_granule(reader, place.granule)->is_continuation;
+        place.n_rows = is_found ? sf_span_block_granule(reader, place.granule)->n_rows : 0;
     }
     sf_run_leave(run);
     return err;
@@ -498,13 +521,12 @@ static enum sf_err fill(struct sf_trace_read *t, struct emit *e, uint32_t at, st
         if (is_done[i])
             continue;
         if (from->run) {
-            enum sf_err err = sf_granules_get(&t->granules, from->run, from->granule, t->columns,
-                                              &rows, why);
+            enum sf_err err = source_rows(t, from, t->columns, &rows, why);
             if (err)
                 return err;
         }
         for (uint32_t k = i; k < e->n; k++) {
-            uint32_t row = t->rows[at + k].row;
+            uint32_t row = t->rows[at + k].row - from->from;
             if (t->rows[at + k].source != source)
                 continue;
             is_done[k] = 1;
@@ -604,8 +626,8 @@ enum sf_err sf_trace_read_peek(struct sf_trace_read *t, uint32_t i, uint32_t col
                                struct sf_why *why)
 {
     const struct sf_trace_source *from = &t->sources[t->rows[i].source];
-    *out_row = t->rows[i].row;
-    return sf_granules_get(&t->granules, from->run, from->granule, columns, out, why);
+    *out_row = t->rows[i].row - from->from;
+    return source_rows(t, from, columns, out, why);
 }
 
 /* ---- the cursor of trace_get ---- */
@@ -694,6 +716,7 @@ enum sf_err sf_local_trace_get(struct sf_store *s, sf_trace_id id, int64_t from_
     if (!err) {
         memcpy(c->tenants, q->tenants, q->n_tenants * sizeof(*c->tenants));
         c->n_tenants = q->n_tenants;
+        c->read.has_parts = true;
         err = load_next(c, why);
     }
     if (err) {

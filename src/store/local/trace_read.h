@@ -17,6 +17,7 @@ struct sf_trace_row {
 struct sf_trace_source { /* a granule, or (run NULL) the copies from memtables */
     struct sf_run *run;  /* borrowed from the snapshot */
     uint32_t granule;
+    uint32_t from, to;            /* rows of the granule that are read */
     int64_t ts_min_ns, ts_max_ns; /* of the granule */
 };
 
@@ -26,6 +27,7 @@ struct sf_trace_read {
     struct sf_query_ctx *q;
     uint32_t columns;
     size_t n_want;
+    bool has_parts; /* of granules the trace's rows alone are read: few traces are asked for */
     struct sf_granules granules;
     struct sf_arena keep;  /* of the trace loaded now */
     struct sf_arena batch; /* of the rows emitted last */

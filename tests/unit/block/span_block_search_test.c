@@ -1,3 +1,4 @@
+#include "block/granule_view.h"
 #include "random_block.h"
 
 TEST(span_block_search, finds_every_trace_and_every_span)
@@ -9,19 +10,24 @@ TEST(span_block_search, finds_every_trace_and_every_span)
         struct sf_span_block_reader *r = write_random(6, is_compressed, 3000, 12, &a, &b);
         sf_trace_id none = {{1}}, trace;
         bool is_found;
-        uint32_t granule, row;
+        struct sf_trace_place place;
 
         for (uint32_t i = 0; i < b.n; i += 1 + i % 97) {
             struct sf_span_rows rows;
             assert_ok(sf_span_block_find_trace(r, b.tenants[i], b.spans[i].trace_id, scratch,
-                                               &is_found, &granule, &row, &why));
+                                               &is_found, &place, &why));
             assert_true(is_found);
             sf_arena_reset(&req);
-            assert_ok(sf_span_block_read(r, granule, 0, NULL, 0, &req, &rows, &why));
-            assert_true(sf_trace_id_eq(rows.trace_id[row], b.spans[i].trace_id));
-            assert_true(row == 0 || !sf_trace_id_eq(rows.trace_id[row - 1], b.spans[i].trace_id));
+            assert_ok(sf_span_block_read(r, place.granule, 0, NULL, 0, &req, &rows, &why));
+            assert_true(sf_trace_id_eq(rows.trace_id[place.row], b.spans[i].trace_id));
+            assert_true(place.row == 0 ||
+                        !sf_trace_id_eq(rows.trace_id[place.row - 1], b.spans[i].trace_id));
+            place.row += place.n_rows;
+            assert_true(sf_trace_id_eq(rows.trace_id[place.row - 1], b.spans[i].trace_id));
+            assert_true(place.row == rows.n_rows ||
+                        !sf_trace_id_eq(rows.trace_id[place.row], b.spans[i].trace_id));
             assert_ok(sf_span_block_find_trace(r, b.tenants[i] + 1, b.spans[i].trace_id, scratch,
-                                               &is_found, &granule, &row, &why));
+                                               &is_found, &place, &why));
             assert_false(is_found);
         }
         for (uint32_t i = 0; i < b.n; i += 997) {
@@ -31,7 +37,7 @@ TEST(span_block_search, finds_every_trace_and_every_span)
                                               &is_found, &trace, &why));
             assert_true(is_found && sf_trace_id_eq(trace, b.spans[i].trace_id));
         }
-        assert_ok(sf_span_block_find_trace(r, 1, none, scratch, &is_found, &granule, &row, &why));
+        assert_ok(sf_span_block_find_trace(r, 1, none, scratch, &is_found, &place, &why));
         assert_false(is_found);
         assert_ok(sf_span_block_find_span(r, 1, 12345, scratch, &is_found, &trace, &why));
         assert_false(is_found);
@@ -103,6 +109,45 @@ TEST(span_block_search, gives_single_attributes_as_dictionary_columns)
         sf_arena_done(&a);
         sf_arena_done(&req);
     }
+}
+
+TEST(span_block_search, gives_rows_of_a_granule_as_the_whole_has_them)
+{
+    static const struct sf_key KEY = {SF_SCOPE_SPAN, {"http.method", 11}};
+    struct sf_arena a = make_arena(), req = make_arena();
+    struct dice d = {5};
+    struct random_block b;
+    struct sf_why why;
+    struct sf_span_block_reader *r = write_random(5, true, 900, 12, &a, &b);
+    uint32_t first = 0;
+    for (uint32_t g = 0; g < sf_span_block_granules(r); g++) {
+        uint32_t n = sf_span_block_granule(r, g)->n_rows;
+        for (int round = 0; round < 40; round++) {
+            struct sf_granule_view v = sf_granule_view_init(r, g, &req);
+            uint32_t from = (uint32_t)roll(&d, n);
+            uint32_t to = from + (uint32_t)roll(&d, n - from + 1);
+            struct sf_span_rows rows;
+            sf_arena_reset(&req);
+            assert_ok(
+                sf_granule_view_part(&v, SF_COL_ALL | SF_VIEW_IDS, &KEY, 1, from, to, &rows, &why));
+            assert_int_equal(rows.n_rows, to - from);
+            for (uint32_t i = 0; i < rows.n_rows; i++) {
+                const struct sf_span *whole = &b.spans[first + from + i];
+                struct sf_span s = sf_span_rows_get(&rows, i);
+                struct sf_value want = sf_attrs_get(whole->attrs, KEY.name), have = {0};
+                const char *what = span_difference(&s, whole, SF_COL_ALL);
+                if (what)
+                    fail_msg("row %u differs in %s", first + from + i, what);
+                if (rows.want[0].code[i] != SF_NONE)
+                    have = rows.want[0].vals[rows.want[0].code[i]];
+                assert_true(sf_value_eq(want, have));
+            }
+        }
+        first += n;
+    }
+    sf_span_block_close(r);
+    sf_arena_done(&a);
+    sf_arena_done(&req);
 }
 
 TEST(span_block_search, never_denies_a_condition_that_a_row_fulfils)

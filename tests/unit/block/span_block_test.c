@@ -97,7 +97,7 @@ TEST(span_block, may_be_empty)
     struct sf_buf memory = {0};
     struct sf_why why;
     uint64_t len, n_faults = 1;
-    uint32_t granule, row;
+    struct sf_trace_place place;
     bool is_found;
 
     assert_ok(sf_span_block_writer_new(&o, &w, &why));
@@ -106,8 +106,7 @@ TEST(span_block, may_be_empty)
     sf_span_block_writer_free(w);
     assert_ok(sf_span_block_open_memory(&memory, &r, &why));
     assert_int_equal(sf_span_block_granules(r), 0);
-    assert_ok(sf_span_block_find_trace(r, 1, (sf_trace_id){{0}}, scratch, &is_found, &granule, &row,
-                                       &why));
+    assert_ok(sf_span_block_find_trace(r, 1, (sf_trace_id){{0}}, scratch, &is_found, &place, &why));
     assert_false(is_found);
     assert_ok(sf_span_block_verify(r, scratch, no_finding, NULL, &n_faults, &why));
     assert_int_equal(n_faults, 0);
@@ -132,7 +131,8 @@ TEST(span_block, spreads_a_huge_trace_over_continuation_granules)
     struct sf_buf memory = {0};
     struct sf_why why;
     uint64_t len, n_faults;
-    uint32_t code, granule, row, n_continued = 0;
+    uint32_t code, n_continued = 0;
+    struct sf_trace_place place;
     bool is_found;
 
     assert_ok(sf_span_block_writer_new(&o, &w, &why));
@@ -161,13 +161,12 @@ TEST(span_block, spreads_a_huge_trace_over_continuation_granules)
     for (uint32_t g = 0; g < sf_span_block_granules(r); g++)
         n_continued += sf_span_block_granule(r, g)->is_continuation;
     assert_int_equal(n_continued, 2);
-    assert_ok(sf_span_block_find_trace(r, 3, spans[5].trace_id, scratch, &is_found, &granule, &row,
-                                       &why));
+    assert_ok(sf_span_block_find_trace(r, 3, spans[5].trace_id, scratch, &is_found, &place, &why));
     assert_true(is_found);
-    assert_int_equal(granule, 1); /* a granule of its own, where it begins */
-    assert_int_equal(row, 0);
-    assert_ok(sf_span_block_find_trace(r, 3, spans[N + 1].trace_id, scratch, &is_found, &granule,
-                                       &row, &why));
+    assert_int_equal(place.granule, 1); /* a granule of its own, where it begins */
+    assert_int_equal(place.row, 0);
+    assert_ok(
+        sf_span_block_find_trace(r, 3, spans[N + 1].trace_id, scratch, &is_found, &place, &why));
     assert_true(is_found);
     assert_ok(sf_span_block_verify(r, scratch, no_finding, NULL, &n_faults, &why));
     assert_int_equal(n_faults, 0);
