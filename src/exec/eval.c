@@ -4,6 +4,7 @@
  * operators are then one pass over the tree in each direction, whatever the trace looks like. */
 #include "exec/eval.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "exec/eval_expr.h"
@@ -53,6 +54,7 @@ static void recount(const struct run *r, struct set *s)
 }
 
 static enum sf_err run_pipeline(struct run *r, const struct sf_pipeline *p, struct sets *sets);
+static enum sf_err coalesce(struct run *r, struct sets *sets);
 
 /* ---- structure ---- */
 
@@ -145,42 +147,44 @@ static enum sf_err filter(struct run *r, const struct sf_spanset *s, const struc
 static enum sf_err eval_spanset(struct run *r, const struct sf_spanset *s, const struct set *in,
                                 struct set *out);
 
-static enum sf_err nested(struct run *r, const struct sf_spanset *s, const struct set *in,
-                          struct set *out)
+/* One side of an operator. A pipeline may leave several spansets: && and || take their spans
+ * together, structural operators refuse. */
+static enum sf_err eval_side(struct run *r, const struct sf_spanset *s, const struct set *in,
+                             bool is_structural, struct set *out)
 {
     struct set copy = *in;
     struct sets sets = {&copy, 1};
     enum sf_err err;
-    copy.attrs = NULL;
-    copy.n_attrs = 0;
+    if (s->op != SF_SPANSET_PIPELINE)
+        return eval_spanset(r, s, in, out);
     err = run_pipeline(r, s->pipeline, &sets);
     if (err)
         return err;
-    if (sets.n > 1)
+    if (sets.n > 1 && is_structural)
         return sf_fail(r->why, SF_ERR_INPUT,
                        "spanset operators are not supported for multiple spansets per trace. "
                        "consider using coalesce()");
     if (sets.n == 0)
         return new_set(r, out) ? SF_OK : no_room(r);
+    err = coalesce(r, &sets);
     *out = sets.list[0];
-    return SF_OK;
+    return err;
 }
 
 static enum sf_err eval_spanset(struct run *r, const struct sf_spanset *s, const struct set *in,
                                 struct set *out)
 {
+    bool is_structural = s->op != SF_SPANSET_AND && s->op != SF_SPANSET_OR;
     struct set l, right;
     enum sf_err err;
     if (s->op == SF_SPANSET_FILTER)
         return filter(r, s, in, out);
-    if (s->op == SF_SPANSET_PIPELINE)
-        return nested(r, s, in, out);
-    err = eval_spanset(r, s->left, in, &l);
+    err = eval_side(r, s->left, in, is_structural, &l);
     if (!err)
-        err = eval_spanset(r, s->right, in, &right);
+        err = eval_side(r, s->right, in, is_structural, &right);
     if (err)
         return err;
-    if (s->op != SF_SPANSET_AND && s->op != SF_SPANSET_OR)
+    if (is_structural)
         return structural(r, s, &l, &right, out);
     if (!new_set(r, out))
         return no_room(r);
@@ -370,14 +374,38 @@ static enum sf_err narrow(struct run *r, const struct sf_spanset *s, struct sets
             return err;
         if (out.n == 0)
             continue;
-        /* A nested pipeline brings attributes of its own; the ones from before stay. */
-        if (s->op != SF_SPANSET_PIPELINE) {
-            out.attrs = in.attrs;
-            out.n_attrs = in.n_attrs;
-        }
+        out.attrs = in.attrs;
+        out.n_attrs = in.n_attrs;
         sets->list[kept++] = out;
     }
     sets->n = kept;
+    return SF_OK;
+}
+
+/* Parentheses around stages, with no operator beside them, change nothing. Each spanset goes
+ * through alone and may come out as several. */
+static enum sf_err nest(struct run *r, const struct sf_pipeline *p, struct sets *sets)
+{
+    struct sets out = {0};
+    for (uint32_t i = 0; i < sets->n; i++) {
+        struct sets one = {&sets->list[i], 1};
+        struct set *longer;
+        enum sf_err err = run_pipeline(r, p, &one);
+        if (err)
+            return err;
+        longer = out.n + one.n > MAX_SETS
+                     ? NULL
+                     : sf_arena_new_n(r->req, out.n + one.n + 1, sizeof(*longer));
+        if (!longer)
+            return no_room(r);
+        if (out.n)
+            memcpy(longer, out.list, out.n * sizeof(*longer));
+        if (one.n)
+            memcpy(longer + out.n, one.list, one.n * sizeof(*longer));
+        out.list = longer;
+        out.n += one.n;
+    }
+    *sets = out;
     return SF_OK;
 }
 
@@ -387,7 +415,10 @@ static enum sf_err run_pipeline(struct run *r, const struct sf_pipeline *p, stru
     for (uint32_t i = 0; i < p->n_stages && !err && sets->n; i++) {
         const struct sf_stage *st = &p->stages[i];
         switch (st->kind) {
-        case SF_STAGE_SPANSET: err = narrow(r, st->spanset, sets); break;
+        case SF_STAGE_SPANSET:
+            err = st->spanset->op == SF_SPANSET_PIPELINE ? nest(r, st->spanset->pipeline, sets)
+                                                         : narrow(r, st->spanset, sets);
+            break;
         case SF_STAGE_AGGREGATE: err = keep_where(r, st, sets); break;
         case SF_STAGE_BY: err = group(r, st, sets); break;
         case SF_STAGE_COALESCE: err = coalesce(r, sets); break;
@@ -419,6 +450,12 @@ bool sf_eval_needs_tree(const struct sf_pipeline *p)
     return false;
 }
 
+static int compare_first(const void *a, const void *b)
+{
+    const struct sf_spanset_result *x = a, *y = b;
+    return (x->spans[0] > y->spans[0]) - (x->spans[0] < y->spans[0]); /* no span is in two */
+}
+
 static enum sf_err hand_out(const struct run *r, const struct sets *sets, struct sf_spansets *out)
 {
     struct sf_spanset_result *list = sf_arena_new_n(r->req, sets->n, sizeof(*list));
@@ -436,6 +473,7 @@ static enum sf_err hand_out(const struct run *r, const struct sets *sets, struct
         }
         list[i] = (struct sf_spanset_result){spans, n, s->attrs, s->n_attrs};
     }
+    qsort(list, sets->n, sizeof(*list), compare_first);
     *out = (struct sf_spansets){list, sets->n};
     return SF_OK;
 }

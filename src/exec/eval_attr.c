@@ -96,31 +96,7 @@ static struct sf_static intrinsic(enum sf_intrinsic which, const struct sf_trace
     }
 }
 
-static struct sf_value plain_value(const struct sf_query_attr *a, const struct sf_trace_view *v,
-                                   uint32_t span)
-{
-    const struct sf_span *s = &v->spans[span];
-    const struct sf_resource *r = &v->resources[s->resource];
-    struct sf_value val = {0};
-    switch (a->scope) {
-    case SF_SCOPE_ANY:
-        val = sf_attrs_get(s->attrs, a->name);
-        if (val.type != SF_VALUE_NONE)
-            return val;
-        break;
-    case SF_SCOPE_RESOURCE: break;
-    case SF_SCOPE_SPAN: return sf_attrs_get(s->attrs, a->name);
-    case SF_SCOPE_INSTRUMENTATION: return sf_attrs_get(v->scopes[s->scope].attrs, a->name);
-    default: return val;
-    }
-    val = sf_attrs_get(r->attrs, a->name);
-    /* service.name is never missing: senders without one are "unknown_service". */
-    if (val.type == SF_VALUE_NONE && sf_str_eq(a->name, SF_STR("service.name")))
-        val = (struct sf_value){.type = SF_VALUE_STR, .str = r->service};
-    return val;
-}
-
-/* ---- many values ---- */
+/* ---- attributes ---- */
 
 static bool is_scalar(enum sf_value_type t)
 {
@@ -142,6 +118,40 @@ static bool is_visible_array(struct sf_value val)
     }
     return true;
 }
+
+static bool is_visible(struct sf_value val)
+{
+    return is_scalar(val.type) || is_visible_array(val);
+}
+
+static struct sf_value resource_value(const struct sf_resource *r, sf_str name)
+{
+    struct sf_value val = sf_attrs_get(r->attrs, name);
+    /* service.name is never missing: senders without one are "unknown_service". */
+    if (!is_visible(val) && sf_str_eq(name, SF_STR("service.name")))
+        val = (struct sf_value){.type = SF_VALUE_STR, .str = r->service};
+    return val;
+}
+
+static struct sf_value plain_value(const struct sf_query_attr *a, const struct sf_trace_view *v,
+                                   uint32_t span)
+{
+    const struct sf_span *s = &v->spans[span];
+    struct sf_value val = {0};
+    switch (a->scope) {
+    case SF_SCOPE_ANY:
+        val = sf_attrs_get(s->attrs, a->name);
+        if (is_visible(val)) /* what cannot be seen hides nothing */
+            return val;
+        return resource_value(&v->resources[s->resource], a->name);
+    case SF_SCOPE_RESOURCE: return resource_value(&v->resources[s->resource], a->name);
+    case SF_SCOPE_SPAN: return sf_attrs_get(s->attrs, a->name);
+    case SF_SCOPE_INSTRUMENTATION: return sf_attrs_get(v->scopes[s->scope].attrs, a->name);
+    default: return val;
+    }
+}
+
+/* ---- many values ---- */
 
 static bool see_value(struct sf_value val, struct sf_eval_values *out)
 {

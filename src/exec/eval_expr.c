@@ -1,8 +1,9 @@
 /* eval_expr.c - field expressions on one span.
  *
  * A comparison with an attribute that has many values (array elements, events, links) is true when
- * some value satisfies it; != and !~ on an array want all of them to. Everything else works on the
- * first value. Recursion is bounded by the parser's depth. */
+ * some value satisfies it; != and !~ on an array want all of them to. As a condition of its own
+ * such an attribute is true when some value is. Arithmetic works on the first value. Recursion is
+ * bounded by the parser's depth. */
 #include "exec/eval_expr.h"
 
 #include "base/heap.h"
@@ -28,51 +29,37 @@ static bool match(struct sf_eval *e, const struct sf_expr *x, struct sf_static v
     return (result == SF_REGEX_FOUND) == (x->op == SF_EXPR_MATCH);
 }
 
-static enum sf_expr_op mirrored(enum sf_expr_op op)
+static bool one_holds(struct sf_eval *e, const struct sf_expr *x, struct sf_static l,
+                      struct sf_static r)
 {
-    switch (op) {
-    case SF_EXPR_LT: return SF_EXPR_GT;
-    case SF_EXPR_LE: return SF_EXPR_GE;
-    case SF_EXPR_GT: return SF_EXPR_LT;
-    case SF_EXPR_GE: return SF_EXPR_LE;
-    default: return op;
-    }
+    if (x->op == SF_EXPR_MATCH || x->op == SF_EXPR_NO_MATCH)
+        return match(e, x, l);
+    return sf_static_compare(x->op, l, r);
 }
 
-struct test { /* "value op other", whichever side the attribute stood on */
-    struct sf_eval *eval;
-    const struct sf_expr *expr;
-    enum sf_expr_op op;
-    struct sf_static other;
+struct one { /* one value of a side: a scalar, or an array of them */
+    bool is_array;
+    struct sf_value_list array;
+    struct sf_static val;
 };
 
-static bool holds(const struct test *t, struct sf_static v)
+/* Of an array some element must satisfy, for != and !~ all of them. Two arrays never compare. */
+static bool pair_holds(struct sf_eval *e, const struct sf_expr *x, const struct one *l,
+                       const struct one *r)
 {
-    if (t->op == SF_EXPR_MATCH || t->op == SF_EXPR_NO_MATCH)
-        return match(t->eval, t->expr, v);
-    return sf_static_compare(t->op, v, t->other);
-}
-
-static bool array_holds(const struct test *t, struct sf_value_list list)
-{
-    bool wants_all = t->op == SF_EXPR_NE || t->op == SF_EXPR_NO_MATCH;
+    bool wants_all = x->op == SF_EXPR_NE || x->op == SF_EXPR_NO_MATCH;
+    struct sf_value_list list = l->is_array ? l->array : r->array;
     struct sf_attr element;
+    if (!l->is_array && !r->is_array)
+        return one_holds(e, x, l->val, r->val);
+    if (l->is_array && r->is_array)
+        return false;
     while (sf_value_list_next(&list, &element)) {
-        if (holds(t, sf_static_from_value(element.val)) != wants_all)
+        struct sf_static val = sf_static_from_value(element.val);
+        if (one_holds(e, x, l->is_array ? val : l->val, r->is_array ? val : r->val) != wants_all)
             return !wants_all;
     }
     return wants_all;
-}
-
-static bool attr_holds(const struct test *t, const struct sf_query_attr *a,
-                       const struct sf_trace_view *v, uint32_t span)
-{
-    struct sf_eval_values values = {0};
-    while (sf_eval_values_next(&values, a, v, span)) {
-        if (values.is_array ? array_holds(t, values.array) : holds(t, values.one))
-            return true;
-    }
-    return false;
 }
 
 static bool exists(struct sf_eval *e, const struct sf_expr *x, const struct sf_trace_view *v,
@@ -84,45 +71,83 @@ static bool exists(struct sf_eval *e, const struct sf_expr *x, const struct sf_t
     return sf_eval_expr(e, x, v, span).type != SF_TYPE_NIL;
 }
 
-/* Ids are shown and typed with or without leading zeros. */
-static struct sf_static without_zeros(const struct sf_expr *attr, struct sf_static literal)
+static bool is_trace_id(const struct sf_expr *x)
 {
-    if ((attr->attr.intrinsic == SF_INTRINSIC_TRACE_ID ||
-         attr->attr.intrinsic == SF_INTRINSIC_LINK_TRACE_ID) &&
-        literal.type == SF_TYPE_STRING) {
-        while (literal.str.len > 1 && literal.str.p[0] == '0')
-            literal.str = sf_str_from_at(literal.str, 1);
-    }
-    return literal;
+    return x->kind == SF_EXPR_ATTR && (x->attr.intrinsic == SF_INTRINSIC_TRACE_ID ||
+                                       x->attr.intrinsic == SF_INTRINSIC_LINK_TRACE_ID);
 }
 
+/* Ids are shown and typed with or without leading zeros. */
+static struct sf_static without_zeros(struct sf_static v)
+{
+    while (v.type == SF_TYPE_STRING && v.str.len > 1 && v.str.p[0] == '0')
+        v.str = sf_str_from_at(v.str, 1);
+    return v;
+}
+
+/* Steps through the values of one side of a comparison. */
+struct side {
+    const struct sf_expr *expr;
+    struct sf_eval_values values; /* of an attribute */
+    bool is_done, is_id;
+};
+
+static bool next_value(struct side *s, struct sf_eval *e, const struct sf_trace_view *v,
+                       uint32_t span, struct one *out)
+{
+    if (s->expr->kind == SF_EXPR_ATTR) {
+        if (!sf_eval_values_next(&s->values, &s->expr->attr, v, span))
+            return false;
+        *out = (struct one){s->values.is_array, s->values.array, s->values.one};
+    } else {
+        if (s->is_done)
+            return false;
+        s->is_done = true;
+        *out = (struct one){.val = sf_eval_expr(e, s->expr, v, span)};
+        if (out->val.type == SF_TYPE_NIL)
+            return false;
+    }
+    if (s->is_id && !out->is_array)
+        out->val = without_zeros(out->val);
+    return true;
+}
+
+/* True when some value of the left side and some of the right satisfy it. */
 static bool compare(struct sf_eval *e, const struct sf_expr *x, const struct sf_trace_view *v,
                     uint32_t span)
 {
-    const struct sf_expr *l = x->left, *r = x->right;
-    struct test t = {.eval = e, .expr = x, .op = x->op};
-    if (is_nil_literal(r))
-        return exists(e, l, v, span) == (x->op == SF_EXPR_NE);
-    if (is_nil_literal(l))
-        return exists(e, r, v, span) == (x->op == SF_EXPR_NE);
-    if (l->kind == SF_EXPR_ATTR) {
-        if (x->op != SF_EXPR_MATCH && x->op != SF_EXPR_NO_MATCH)
-            t.other = without_zeros(l, sf_eval_expr(e, r, v, span));
-        return attr_holds(&t, &l->attr, v, span);
+    bool is_id = x->op <= SF_EXPR_GE && (is_trace_id(x->left) || is_trace_id(x->right));
+    struct side left = {.expr = x->left, .is_id = is_id};
+    struct one l, r;
+    if (is_nil_literal(x->right))
+        return exists(e, x->left, v, span) == (x->op == SF_EXPR_NE);
+    if (is_nil_literal(x->left))
+        return exists(e, x->right, v, span) == (x->op == SF_EXPR_NE);
+    while (next_value(&left, e, v, span, &l)) {
+        struct side right = {.expr = x->right, .is_id = is_id};
+        while (next_value(&right, e, v, span, &r)) {
+            if (pair_holds(e, x, &l, &r))
+                return true;
+        }
     }
-    if (x->op == SF_EXPR_MATCH || x->op == SF_EXPR_NO_MATCH)
-        return match(e, x, sf_eval_expr(e, l, v, span));
-    if (r->kind == SF_EXPR_ATTR) {
-        t.op = mirrored(x->op);
-        t.other = without_zeros(r, sf_eval_expr(e, l, v, span));
-        return attr_holds(&t, &r->attr, v, span);
-    }
-    return sf_static_compare(x->op, sf_eval_expr(e, l, v, span), sf_eval_expr(e, r, v, span));
+    return false;
 }
 
 static struct sf_static truth(bool is_true)
 {
     return (struct sf_static){SF_TYPE_BOOL, {.is_true = is_true}};
+}
+
+/* 1: some value is true; 0: some is false; -1: none is a boolean. */
+static int condition(const struct sf_query_attr *a, const struct sf_trace_view *v, uint32_t span)
+{
+    struct sf_eval_values values = {0};
+    int found = -1;
+    while (found < 1 && sf_eval_values_next(&values, a, v, span)) {
+        if (!values.is_array && values.one.type == SF_TYPE_BOOL)
+            found = values.one.is_true;
+    }
+    return found;
 }
 
 bool sf_eval_is_true(struct sf_eval *e, const struct sf_expr *x, const struct sf_trace_view *v,
@@ -135,6 +160,8 @@ bool sf_eval_is_true(struct sf_eval *e, const struct sf_expr *x, const struct sf
         return sf_eval_is_true(e, x->left, v, span) || sf_eval_is_true(e, x->right, v, span);
     if (x->kind == SF_EXPR_BINARY && x->op <= SF_EXPR_NO_MATCH)
         return compare(e, x, v, span);
+    if (x->kind == SF_EXPR_ATTR)
+        return condition(&x->attr, v, span) == 1;
     val = sf_eval_expr(e, x, v, span);
     return val.type == SF_TYPE_BOOL && val.is_true;
 }
@@ -145,7 +172,10 @@ struct sf_static sf_eval_expr(struct sf_eval *e, const struct sf_expr *x,
     switch (x->kind) {
     case SF_EXPR_LITERAL: return x->literal;
     case SF_EXPR_ATTR: return sf_eval_attr_one(&x->attr, v, span, e->texts[x->number].text);
-    case SF_EXPR_UNARY: return sf_static_unary(x->op, sf_eval_expr(e, x->left, v, span));
+    case SF_EXPR_UNARY:
+        if (x->op == SF_EXPR_NOT && x->left->kind == SF_EXPR_ATTR)
+            return truth(condition(&x->left->attr, v, span) == 0);
+        return sf_static_unary(x->op, sf_eval_expr(e, x->left, v, span));
     case SF_EXPR_BINARY: break;
     }
     if (x->op <= SF_EXPR_OR)

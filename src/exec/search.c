@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "exec/eval.h"
 #include "exec/eval_attr.h"
 #include "exec/pushdown.h"
@@ -11,6 +12,8 @@
 #include "exec/touched.h"
 #include "exec/trace_stream.h"
 #include "query/attr_text.h"
+
+#define S_NS INT64_C(1000000000)
 
 struct run {
     const struct sf_search *search;
@@ -262,13 +265,26 @@ static enum sf_err walk(struct run *r, struct sf_trace_stream *stream, struct sf
     return err;
 }
 
+/* The store wants what it is asked for and the time on one span; of a trace they may lie on two. */
+static int64_t earlier(int64_t ns)
+{
+    return ns > SF_LIMIT_SEARCH_SLACK_S * S_NS ? ns - SF_LIMIT_SEARCH_SLACK_S * S_NS : 0;
+}
+
+static int64_t later(int64_t ns)
+{
+    return ns && ns < INT64_MAX - SF_LIMIT_SEARCH_SLACK_S * S_NS
+               ? ns + SF_LIMIT_SEARCH_SLACK_S * S_NS
+               : INT64_MAX;
+}
+
 static enum sf_err scan(struct run *r, struct sf_store *store, struct sf_search_result *out)
 {
     const struct sf_search *s = r->search;
     struct sf_pushdown down = sf_pushdown_make(r->pipeline, r->q->req);
     struct sf_span_query query = {
-        .from_ns = s->from_ns,
-        .to_ns = s->to_ns ? s->to_ns : INT64_MAX,
+        .from_ns = earlier(s->from_ns),
+        .to_ns = later(s->to_ns),
         .conds = down.conds,
         .n_conds = down.n,
         .is_all = down.is_all,

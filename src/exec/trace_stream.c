@@ -30,7 +30,9 @@ static int compare_starts(const void *a, const void *b)
     const struct sf_span *x = a, *y = b;
     if (x->start_ns != y->start_ns)
         return x->start_ns < y->start_ns ? -1 : 1;
-    return (x->span_id > y->span_id) - (x->span_id < y->span_id);
+    if (x->span_id != y->span_id)
+        return x->span_id < y->span_id ? -1 : 1;
+    return (int)x->kind - (int)y->kind; /* a client and a server may share an id */
 }
 
 static void order(struct sf_span *spans, uint32_t n)

@@ -13,11 +13,11 @@ void sf_trace_view_init(struct sf_trace_view *v)
             v->start_ns = s->start_ns;
         if (s->end_ns > v->end_ns)
             v->end_ns = s->end_ns;
+        if (s->start_ns > v->end_ns) /* a span that ends before it starts takes no time */
+            v->end_ns = s->start_ns;
         if (s->parent_id == 0 && v->root == SF_VIEW_NONE)
             v->root = i;
     }
-    if (v->end_ns < v->start_ns)
-        v->end_ns = v->start_ns;
 }
 
 int64_t sf_trace_view_duration_ns(const struct sf_trace_view *v)

@@ -12,7 +12,7 @@
 
 struct sf_trace_view {
     sf_trace_id id;
-    const struct sf_span *spans; /* ordered by start, then span id */
+    const struct sf_span *spans; /* ordered by start, span id, kind */
     uint32_t n_spans;
     const struct sf_resource *resources;
     const struct sf_scope *scopes;

@@ -293,9 +293,13 @@ static const struct sf_expr *make_binary(struct sf_parser *p, const struct binar
     e->type = type_of_binary(e);
     if (left->kind == SF_EXPR_LITERAL && right->kind == SF_EXPR_LITERAL && b->op != SF_EXPR_MATCH &&
         b->op != SF_EXPR_NO_MATCH) {
-        e->kind = SF_EXPR_LITERAL;
-        e->literal = sf_static_binary(b->op, left->literal, right->literal);
-        e->type = e->literal.type;
+        struct sf_static folded = sf_static_binary(b->op, left->literal, right->literal);
+        /* 1 / 0 has no value, which is not the word nil: it stays what it is. */
+        if (folded.type != SF_TYPE_NIL) {
+            e->kind = SF_EXPR_LITERAL;
+            e->literal = folded;
+            e->type = folded.type;
+        }
     }
     return e;
 }

@@ -154,7 +154,9 @@ static bool judge_text(struct judge *j, const struct sf_cond *c, const struct sf
 static bool judge_want(struct judge *j, const struct sf_cond *c,
                        const struct sf_value_column *column)
 {
-    bool missing = value_may((struct sf_value){0}, c);
+    /* Unscoped, a row without service.name may still have the one its resource was given. */
+    bool missing = value_may((struct sf_value){0}, c) ||
+                   (c->scope == SF_SCOPE_ANY && sf_str_eq(c->key, SF_STR("service.name")));
     uint8_t *by_value = sf_arena_raw(&j->scratch, column->n_vals + 1, 1);
     if (!by_value)
         return false;
