@@ -1,0 +1,317 @@
+/* TraceQL against the slow, obvious evaluator of tests/support/slow_traceql.h: random traces whose
+ * spans are scattered over memtables, parts and blocks, random queries about them.
+ *
+ * A failure names its seed and the query. TRACEQL_SEED=n runs that one alone; with TRACEQL_ECHO
+ * every query is printed. CHECK_SCALE multiplies the number of seeds. */
+#include "test.h"
+
+#include <inttypes.h>
+
+#include "exec/metrics.h"
+#include "exec/search.h"
+#include "query/query_parse.h"
+#include "store/local/compact.h"
+#include "store/local/seal.h"
+#include "support/slow_answer.h"
+#include "support/store_rig.h"
+#include "support/traceql_ask.h"
+
+enum { N_SEEDS = 12, N_TRACES = 40, N_ROUNDS = 10, N_ASKED = 200, MAX_ROWS = 8192, MAX_WRONG = 5 };
+#define BASE_NS (UINT64_C(1763250000) * 1000000000)
+
+struct world {
+    struct store_rig rig;
+    struct traceql_make make;
+    struct traceql_ask ask;
+    struct sf_arena keep, slow, scratch, query;
+    struct slow_row *pending, *sent;
+    uint32_t n_pending, n_sent;
+    struct slow_traces traces;
+    uint64_t seed;
+    unsigned n_asked, n_refused, n_compared, n_answers, n_wrong;
+};
+
+static uint64_t below(struct world *w, uint64_t n)
+{
+    return traceql_make_below(&w->make, n);
+}
+
+/* ---- the store gets its rows ---- */
+
+static void send(struct world *w, struct slow_row *rows, uint32_t n)
+{
+    struct sf_arena before = w->slow;
+    struct sf_span *spans = slow_new(&w->slow, n, sizeof(*spans));
+    struct sf_resource *resources = slow_new(&w->slow, n, sizeof(*resources));
+    struct sf_scope *scopes = slow_new(&w->slow, n, sizeof(*scopes));
+    struct sf_span_batch b = {resources, scopes, spans, n, n, n};
+    for (uint32_t i = 0; i < n; i++) {
+        spans[i] = rows[i].span;
+        spans[i].resource = spans[i].scope = i;
+        resources[i] = *rows[i].resource;
+        scopes[i] = *rows[i].scope;
+        assert_true(w->n_sent < MAX_ROWS);
+        w->sent[w->n_sent++] = rows[i];
+    }
+    assert_ok(store_put(&w->rig, (unsigned)below(w, 2), 1, &b, 0));
+    w->slow = before;
+}
+
+static void send_some(struct world *w)
+{
+    uint32_t n = (uint32_t)below(w, 30) + 1;
+    if (n > w->n_pending)
+        n = w->n_pending;
+    if (n == 0)
+        return;
+    w->n_pending -= n;
+    send(w, w->pending + w->n_pending, n);
+}
+
+static void send_late(struct world *w)
+{
+    struct slow_row row;
+    if (w->n_sent == 0)
+        return;
+    row = traceql_make_late(&w->make, &w->sent[below(w, w->n_sent)]);
+    send(w, &row, 1);
+}
+
+static void do_something(struct world *w)
+{
+    struct store_rig *r = &w->rig;
+    switch (below(w, 10)) {
+    case 0: assert_ok(r->store->ops->flush(r->store, &r->why)); break;
+    case 1: assert_ok(sf_compact_all(store_rig_local(r), &r->why)); break;
+    case 2: assert_ok(sf_seal_all(store_rig_local(r), 0, 0, &r->why)); break;
+    case 3:
+        store_rig_close(r);
+        assert_ok(store_rig_open(r));
+        break;
+    case 4: send_late(w); break;
+    default: send_some(w); break;
+    }
+}
+
+static void world_init(struct world *w, uint64_t seed)
+{
+    memset(w, 0, sizeof(*w));
+    w->seed = seed;
+    store_rig_init(&w->rig);
+    w->rig.config.tuning.compact_blocks = 2;
+    w->rig.config.tuning.merge_rows = 100;
+    w->rig.config.tuning.block_rows = 200;
+    assert_true(
+        sf_arena_init(&w->keep, (size_t)1 << 30) && sf_arena_init(&w->slow, (size_t)1 << 30) &&
+        sf_arena_init(&w->scratch, (size_t)1 << 28) && sf_arena_init(&w->query, (size_t)1 << 26));
+    w->pending = slow_new(&w->keep, MAX_ROWS, sizeof(*w->pending));
+    w->sent = slow_new(&w->keep, MAX_ROWS, sizeof(*w->sent));
+    traceql_make_init(&w->make, seed, BASE_NS, &w->keep);
+    for (uint32_t i = 0; i < N_TRACES; i++)
+        w->n_pending += traceql_make_trace(&w->make, w->pending + w->n_pending);
+    for (uint32_t i = w->n_pending; i > 1; i--) { /* traces are torn apart */
+        uint64_t k = below(w, i);
+        struct slow_row swap = w->pending[i - 1];
+        w->pending[i - 1] = w->pending[k];
+        w->pending[k] = swap;
+    }
+    assert_ok(store_rig_open(&w->rig));
+    send_some(w);
+}
+
+static void world_done(struct world *w)
+{
+    store_rig_done(&w->rig);
+    sf_arena_done(&w->keep);
+    sf_arena_done(&w->slow);
+    sf_arena_done(&w->scratch);
+    sf_arena_done(&w->query);
+    sf_buf_done(&w->ask.out);
+}
+
+/* ---- comparing ---- */
+
+static const struct sf_query *parse(struct world *w)
+{
+    const struct sf_query *q = NULL;
+    struct sf_why why = {0};
+    enum sf_err err;
+    sf_arena_reset(&w->query);
+    w->n_asked++;
+    err = sf_query_parse(sf_buf_str(&w->ask.out), &w->query, &q, NULL, &why);
+    if (getenv("TRACEQL_ECHO"))
+        print_message("# %.*s %s\n", SF_STR_ARG(sf_buf_str(&w->ask.out)), why.text);
+    if (err && err != SF_ERR_INPUT)
+        fail_msg("seed %" PRIu64 ": %.*s: %s", w->seed, SF_STR_ARG(sf_buf_str(&w->ask.out)),
+                 why.text);
+    w->n_refused += err != SF_OK;
+    return q;
+}
+
+static void say_difference(struct world *w, const char *how, sf_str have, sf_str want)
+{
+    sf_str left = have, right = want, a, b;
+    w->n_wrong++;
+    print_error("seed %" PRIu64 " (TRACEQL_SEED=%" PRIu64 " reruns it)\n  %.*s\n  %s\n", w->seed,
+                w->seed, SF_STR_ARG(sf_buf_str(&w->ask.out)), how);
+    for (unsigned n = 0; n < 12;) { /* from the first line that differs */
+        bool has_a = sf_str_split_next(&left, '\n', &a),
+             has_b = sf_str_split_next(&right, '\n', &b);
+        if (!has_a && !has_b)
+            break;
+        a = has_a ? a : SF_STR_NONE;
+        b = has_b ? b : SF_STR_NONE;
+        if (n == 0 && sf_str_eq(a, b))
+            continue;
+        print_error("  have %.*s\n  want %.*s\n", SF_STR_ARG(a), SF_STR_ARG(b));
+        n++;
+    }
+}
+
+static void compare_search(struct world *w)
+{
+    static const uint32_t limits[] = {1, 3, 20, 1000}, spss[] = {1, 3, 100};
+    struct sf_buf have = {0}, want = {0};
+    struct sf_search_result result;
+    struct sf_search search = {
+        .limit = limits[below(w, 4)], .spans_per_set = spss[below(w, 3)], .scratch = &w->scratch};
+    struct sf_why why = {0};
+    char how[160];
+    bool is_error;
+    enum sf_err err;
+    traceql_ask_search(&w->ask);
+    if (below(w, 3) == 0) {
+        search.from_ns = (int64_t)(BASE_NS + below(w, 11000) * UINT64_C(1000000000));
+        search.to_ns = search.from_ns + (int64_t)below(w, 4000) * 1000000000;
+    }
+    search.query = parse(w);
+    if (!search.query)
+        return;
+    sf_arena_reset(&w->rig.arena);
+    sf_arena_reset(&w->slow);
+    err = sf_search_run(w->rig.store, &search, &w->rig.q, &result, &why);
+    is_error = slow_search(&w->traces, &search, &w->slow, &want);
+    snprintf(how, sizeof(how), "limit %u, spss %u, from %" PRId64 " to %" PRId64 ": %s %.60s",
+             search.limit, search.spans_per_set, search.from_ns, search.to_ns, sf_err_name(err),
+             why.text);
+    w->n_compared++;
+    if (err == SF_OK) {
+        answer_search(&result, &have);
+        w->n_answers += result.n_traces > 0;
+        if (!is_error && !sf_str_eq(sf_buf_str(&have), sf_buf_str(&want)))
+            say_difference(w, how, sf_buf_str(&have), sf_buf_str(&want));
+    } else if (!is_error || err != SF_ERR_INPUT) {
+        say_difference(w, how, SF_STR_NONE, sf_buf_str(&want));
+    }
+    sf_buf_done(&have);
+    sf_buf_done(&want);
+}
+
+static void run(uint64_t seed, unsigned *n_compared, unsigned *n_wrong)
+{
+    struct world w;
+    struct sf_arena before;
+    world_init(&w, seed);
+    w.ask.rng = &w.make;
+    for (int round = 0; round < N_ROUNDS; round++) {
+        uint64_t n = below(&w, 6) + 1;
+        while (n--)
+            do_something(&w);
+        before = w.keep;
+        w.traces = slow_traces_make(w.sent, w.n_sent, &w.keep);
+        w.ask.rows = w.sent;
+        w.ask.n_rows = w.n_sent;
+        for (int i = 0; i < N_ASKED && w.n_wrong < MAX_WRONG; i++)
+            compare_search(&w);
+        w.keep = before;
+    }
+    *n_compared += w.n_compared;
+    *n_wrong += w.n_wrong;
+    if (getenv("TRACEQL_COUNTS"))
+        print_message("# seed %" PRIu64 ": %u asked, %u refused, %u compared, %u with answers\n",
+                      seed, w.n_asked, w.n_refused, w.n_compared, w.n_answers);
+    assert_true(w.n_refused * 3 < w.n_asked);
+    assert_true(w.n_wrong || w.n_answers * 4 > w.n_compared);
+    world_done(&w);
+}
+
+static unsigned scale(void)
+{
+    const char *text = getenv("CHECK_SCALE");
+    unsigned n = text ? (unsigned)strtoul(text, NULL, 10) : 1;
+    return n ? n : 1;
+}
+
+TEST(traceql, answers_like_the_slow_evaluator)
+{
+    const char *only = getenv("TRACEQL_SEED");
+    uint64_t first = only ? strtoull(only, NULL, 10) : 1;
+    uint64_t last = only ? first : N_SEEDS * scale();
+    unsigned n_compared = 0, n_wrong = 0;
+    for (uint64_t seed = first; seed <= last && n_wrong < MAX_WRONG; seed++)
+        run(seed, &n_compared, &n_wrong);
+    print_message("# %u queries compared\n", n_compared);
+    assert_int_equal(n_wrong, 0);
+}
+
+/* ---- what only a store shows, found by the comparison above ---- */
+
+static uint32_t count_found(struct store_rig *r, const char *text, int64_t from_ns, int64_t to_ns)
+{
+    struct sf_arena query, scratch;
+    struct sf_search search = {
+        .from_ns = from_ns, .to_ns = to_ns, .limit = 10, .spans_per_set = 3, .scratch = &scratch};
+    struct sf_search_result result;
+    assert_true(sf_arena_init(&query, 1 << 20) && sf_arena_init(&scratch, 1 << 24));
+    assert_ok(sf_query_parse(sf_str_from(text), &query, &search.query, NULL, &r->why));
+    assert_ok(sf_search_run(r->store, &search, &r->q, &result, &r->why));
+    sf_arena_done(&query);
+    sf_arena_done(&scratch);
+    return result.n_traces;
+}
+
+static void put_pair(struct store_rig *r)
+{
+    static const struct sf_resource unnamed = {.service = SF_STR("unknown_service")};
+    static const struct sf_scope no_scope;
+    struct sf_span pair[] = {
+        {.trace_id = {{1}}, .span_id = 1, .name = SF_STR("early"), .start_ns = BASE_NS},
+        {.trace_id = {{1}},
+         .span_id = 2,
+         .parent_id = 1,
+         .name = SF_STR("late"),
+         .start_ns = BASE_NS + UINT64_C(60000000000)}};
+    struct sf_span_batch b = {&unnamed, &no_scope, pair, 1, 1, 2};
+    pair[0].end_ns = pair[0].start_ns + 5;
+    pair[1].end_ns = pair[1].start_ns + 5;
+    store_rig_init(r);
+    assert_ok(store_rig_open(r));
+    assert_ok(store_put(r, 0, 1, &b, 0));
+}
+
+TEST(traceql, a_trace_in_range_is_judged_by_its_spans_outside_too)
+{
+    struct store_rig r;
+    int64_t from_ns = (int64_t)BASE_NS + INT64_C(30000000000),
+            to_ns = from_ns + INT64_C(60000000000);
+    put_pair(&r);
+    for (int is_flushed = 0; is_flushed < 2; is_flushed++) {
+        assert_int_equal(count_found(&r, "{ name = \"early\" }", from_ns, to_ns), 1);
+        assert_int_equal(count_found(&r, "{ name = \"early\" }", from_ns, from_ns + 1), 1);
+        assert_int_equal(count_found(&r, "{ name = \"late\" }", to_ns, to_ns + 1), 0);
+        assert_ok(r.store->ops->flush(r.store, &r.why));
+    }
+    store_rig_done(&r);
+}
+
+TEST(traceql, the_service_of_senders_without_a_name_is_found_without_its_scope)
+{
+    struct store_rig r;
+    put_pair(&r);
+    for (int is_flushed = 0; is_flushed < 2; is_flushed++) {
+        assert_int_equal(count_found(&r, "{ .service.name = \"unknown_service\" }", 0, 0), 1);
+        assert_int_equal(count_found(&r, "{ .service.name != \"shop\" }", 0, 0), 1);
+        assert_ok(r.store->ops->flush(r.store, &r.why));
+    }
+    store_rig_done(&r);
+}
