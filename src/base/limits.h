@@ -43,8 +43,12 @@
                  * all is held to its budget line) */
 #define SF_LIMIT_SAMPLES       (1u << 20) /* samples of one profile: an empty one is two bytes */
 #define SF_LIMIT_SAMPLE_TYPES  32         /* sample types of one profile */
-#define SF_LIMIT_SAMPLE_LABELS 64  /* labels of one sample, the rest is dropped and counted */
-#define SF_LIMIT_RATIO         200 /* inflated bytes of a profile per byte: compression bombs */
+#define SF_LIMIT_SAMPLE_LABELS 64 /* labels of one sample, the rest is dropped and counted */
+#define SF_LIMIT_LINE_LEN \
+    (4u << 20) /* one line of a profile in text, longer ones are dropped and counted */
+#define SF_LIMIT_TRIE_WORK \
+    (256u << 20)           /* characters of all paths of a trie: few bytes can spell very many */
+#define SF_LIMIT_RATIO 200 /* inflated bytes of a profile per byte: compression bombs */
 #define SF_LIMIT_RATIO_FLOOR_LEN \
     (4u << 20) /* inflated bytes that are fine at any ratio: short files repeat a lot */
 #define SF_LIMIT_SERIES 5000 /* (conf) profile label sets of one service */

@@ -202,10 +202,14 @@ static bool is_stack(const struct sf_profile_build *b, uint32_t place, const voi
 
 /* The 16 root-most frames say where it all began, the leaf-most what it was doing; what is between
  * them is usually the same recursion over and over. */
+static uint32_t n_root_kept(const struct sf_profile_build *b)
+{
+    return b->max_frames > 2 * ROOT_FRAMES ? ROOT_FRAMES : b->max_frames / 2;
+}
+
 static bool cut_stack(struct sf_profile_build *b, struct sf_stack *s)
 {
-    uint32_t n_root = b->max_frames > 2 * ROOT_FRAMES ? ROOT_FRAMES : b->max_frames / 2;
-    uint32_t n_leaf = b->max_frames - n_root - 1;
+    uint32_t n_root = n_root_kept(b), n_leaf = b->max_frames - n_root - 1;
     uint32_t marker = sf_profile_build_frame(
         b, &(struct sf_function){.name = SF_STR("(truncated)")}, 0, SF_FRAME_MARKER);
     if (!b->cut)
@@ -218,6 +222,25 @@ static bool cut_stack(struct sf_profile_build *b, struct sf_stack *s)
     *s = (struct sf_stack){b->cut, b->max_frames};
     b->drops.n_cut_stacks++;
     return true;
+}
+
+/* One more than fits is kept of a deep path: that it is too deep, and which frames stay, is the
+ * next step's business. */
+uint32_t sf_profile_build_path(struct sf_profile_build *b, const uint32_t *locations, size_t n)
+{
+    size_t most = b->max_frames + 1u, n_root = n_root_kept(b), n_leaf;
+    if (!b->turned)
+        b->turned = sf_profile_new(b, most, sizeof(*b->turned));
+    if (!b->turned)
+        return SF_NONE;
+    n_leaf = n > most ? most - n_root : n;
+    for (size_t i = 0; i < n_leaf; i++)
+        b->turned[i] = locations[n - 1 - i];
+    if (n <= most)
+        return sf_profile_build_stack(b, b->turned, n);
+    for (size_t i = 0; i < n_root; i++)
+        b->turned[n_leaf + i] = locations[n_root - 1 - i];
+    return sf_profile_build_stack(b, b->turned, most);
 }
 
 uint32_t sf_profile_build_stack(struct sf_profile_build *b, const uint32_t *locations, size_t n)

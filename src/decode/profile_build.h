@@ -49,7 +49,7 @@ struct sf_profile_build {
     struct sf_profile_list mappings, functions, locations, stacks, processes, series, samples;
     struct sf_profile_list sets, whats;
     struct sf_profile_table mapping_at, function_at, location_at, stack_at, set_at, series_at;
-    uint32_t *cut; /* a stack that was too deep, while it is interned */
+    uint32_t *cut, *turned; /* a stack that was too deep or upside down, while it is interned */
     struct sf_profile_drops drops;
 };
 
@@ -85,6 +85,8 @@ uint32_t sf_profile_build_frame(struct sf_profile_build *b, const struct sf_func
                                 uint32_t line, enum sf_frame_kind kind);
 /* Leaf first; copied. Deeper than max_frames: the 16 root-most, a marker, the rest leaf-most. */
 uint32_t sf_profile_build_stack(struct sf_profile_build *b, const uint32_t *locations, size_t n);
+/* The same from a path, root first; costs no more than max_frames however deep it is. */
+uint32_t sf_profile_build_path(struct sf_profile_build *b, const uint32_t *locations, size_t n);
 
 /* The owner that resource attributes name, over what the hint says. */
 void sf_profile_build_owner(struct sf_profile_build *b, struct sf_attrs resource,
