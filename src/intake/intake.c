@@ -367,6 +367,8 @@ static enum sf_err see_piece(void *arg, const struct sf_span_batch *piece, struc
     }
     if (!err)
         err = add_pieces(w, &spans, why);
+    if (!err && w->config->see)
+        w->config->see(w->config->see_arg, &spans);
     w->result.n_redacted += n;
     w->result.n_spans += spans.n_spans;
     return err;

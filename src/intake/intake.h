@@ -20,6 +20,10 @@ struct sf_intake_config {
     struct sf_intake_tools *tools; /* of the calling thread; NULL: made for the call */
     struct sf_otlp_limits limits;
     size_t max_inflated_len; /* 0: the default */
+    /* Sees the rows, as they will be kept, of a request that is given on in pieces without them.
+     * May be NULL. */
+    void (*see)(void *arg, const struct sf_span_batch *spans);
+    void *see_arg;
 };
 
 struct sf_intake_request {

@@ -272,10 +272,9 @@ static bool tally_span(const struct sf_span_metrics *m, const struct sf_span_bat
     return row && add_to_bucket(t, req, row, s, now_ns);
 }
 
-bool sf_span_tally_make(const struct sf_span_metrics *m, const struct sf_span_batch *batch,
-                        int64_t now_ns, struct sf_arena *req, struct sf_span_tally *out)
+bool sf_span_tally_add(const struct sf_span_metrics *m, const struct sf_span_batch *batch,
+                       int64_t now_ns, struct sf_arena *req, struct sf_span_tally *t)
 {
-    struct sf_span_tally t = {0};
     struct sf_buf dims = {0};
     uint32_t resource = UINT32_MAX;
     sf_str service = SF_STR_NONE;
@@ -283,9 +282,9 @@ bool sf_span_tally_make(const struct sf_span_metrics *m, const struct sf_span_ba
     bool is_ok = true;
     for (uint32_t i = 0; is_ok && i < batch->n_spans; i++) {
         const struct sf_span *s = &batch->spans[i];
-        t.n_spans++;
+        t->n_spans++;
         if (is_outside_slack(s->end_ns, now_ns, m->config.slack_ns)) {
-            t.n_outside_slack++;
+            t->n_outside_slack++;
             continue;
         }
         if (s->resource != resource) { /* senders group by resource: mostly the same one */
@@ -293,9 +292,17 @@ bool sf_span_tally_make(const struct sf_span_metrics *m, const struct sf_span_ba
             service = cut(batch->resources[resource].service);
             service_hash = sf_hash_str(service);
         }
-        is_ok = tally_span(m, batch, s, service, service_hash, now_ns, &dims, req, &t);
+        is_ok = tally_span(m, batch, s, service, service_hash, now_ns, &dims, req, t);
     }
     sf_buf_done(&dims);
+    return is_ok;
+}
+
+bool sf_span_tally_make(const struct sf_span_metrics *m, const struct sf_span_batch *batch,
+                        int64_t now_ns, struct sf_arena *req, struct sf_span_tally *out)
+{
+    struct sf_span_tally t = {0};
+    bool is_ok = sf_span_tally_add(m, batch, now_ns, req, &t);
     if (is_ok)
         *out = t;
     return is_ok;

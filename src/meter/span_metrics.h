@@ -56,6 +56,10 @@ void sf_span_metrics_free(struct sf_span_metrics *m); /* NULL is fine */
  * counted then. */
 bool sf_span_tally_make(const struct sf_span_metrics *m, const struct sf_span_batch *batch,
                         int64_t now_ns, struct sf_arena *req, struct sf_span_tally *out);
+/* The same for the next piece of a request: adds to `tally`, zeroed before the first, which is of
+ * no use after a failure. */
+bool sf_span_tally_add(const struct sf_span_metrics *m, const struct sf_span_batch *batch,
+                       int64_t now_ns, struct sf_arena *req, struct sf_span_tally *tally);
 /* `tenant` becomes a label of the series; empty: no such label. */
 void sf_span_metrics_add(struct sf_span_metrics *m, sf_str tenant,
                          const struct sf_span_tally *tally, int64_t now_ns);

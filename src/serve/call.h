@@ -38,6 +38,8 @@ struct sf_call {
     int64_t started_ns; /* monotonic */
     uint64_t n_spans;   /* of an export, for the counters when it is durable */
     struct sf_ticket ticket;
+    bool has_large_turn;         /* see serve/large_turn.h */
+    struct sf_call *next_parked; /* guarded by the turns' mutex */
 };
 _Static_assert(sizeof(struct sf_call) <= SF_EXCHANGE_USER_LEN, "a call fits its exchange");
 

@@ -73,23 +73,6 @@ void sf_otlp_traces_answer(const struct sf_otlp_rejects *rejects, bool is_json, 
 
 /* ---- the body ---- */
 
-static void wait_for_large(struct sf_service *s)
-{
-    sf_mutex_lock(&s->large_mutex);
-    while (s->is_large_taken)
-        sf_signal_wait(&s->large_free, &s->large_mutex);
-    s->is_large_taken = true;
-    sf_mutex_unlock(&s->large_mutex);
-}
-
-static void free_large(struct sf_service *s)
-{
-    sf_mutex_lock(&s->large_mutex);
-    s->is_large_taken = false;
-    sf_mutex_unlock(&s->large_mutex);
-    sf_signal_one(&s->large_free);
-}
-
 static enum sf_err read_body(struct sf_call *call, struct sf_buf *out, struct sf_why *why)
 {
     const struct sf_exchange_body *body = sf_exchange_body(call->ex);
@@ -153,8 +136,30 @@ static enum sf_err find_tenant(struct sf_call *call, struct sf_store *store, uin
     return err;
 }
 
+/* What the spans of one request add to the metrics made of spans. */
+struct sums {
+    const struct sf_service *service;
+    struct sf_arena *req;
+    int64_t now_ns;
+    bool has_failed; /* no memory: nothing of this request is counted */
+    struct sf_span_tally tally;
+};
+
+static void sum_up(void *arg, const struct sf_span_batch *spans)
+{
+    struct sums *sums = arg;
+    if (sums->service->has_span_metrics && !sums->has_failed)
+        sums->has_failed = !sf_span_tally_add(sums->service->span_metrics, spans, sums->now_ns,
+                                              sums->req, &sums->tally);
+}
+
+static bool is_large(const struct sf_call *call)
+{
+    return call->has_large_turn || sf_exchange_body(call->ex)->len > SF_LIMIT_LARGE_BODY_LEN;
+}
+
 static enum sf_err take_in(struct sf_call *call, struct sf_worker *worker, uint32_t tenant,
-                           struct sf_intake_result *out, struct sf_why *why)
+                           struct sums *sums, struct sf_intake_result *out, struct sf_why *why)
 {
     struct sf_intake_config config = call->service->intake;
     const struct sf_request *r = call->request;
@@ -170,27 +175,40 @@ static enum sf_err take_in(struct sf_call *call, struct sf_worker *worker, uint3
                                    .body = &body};
     size_t whole_len = config.max_inflated_len ? config.max_inflated_len
                                                : (size_t)SF_LIMIT_INFLATED_LEN;
-    bool is_large = sf_exchange_body(call->ex)->len > SF_LIMIT_LARGE_BODY_LEN;
     config.tools = worker->tools;
-    if (is_large)
-        wait_for_large(call->service);
-    else if (whole_len > SF_LIMIT_LARGE_BODY_LEN)
+    config.see = sum_up;
+    config.see_arg = sums;
+    *sums = (struct sums){
+        .service = call->service, .req = &worker->arena, .now_ns = sf_clock_wall_ns()};
+    if (!call->has_large_turn && whole_len > SF_LIMIT_LARGE_BODY_LEN)
         config.max_inflated_len = SF_LIMIT_LARGE_BODY_LEN;
     enum sf_err err = read_body(call, &body, why);
     if (!err)
         err = sf_intake_traces(&config, &in, out, why);
-    /* Small on the wire, large inflated: it too takes its turn, so that bombs cannot fill memory
-     * from every thread at once. */
-    if (err == SF_ERR_LIMIT && !is_large && r->coding != SF_CODING_NONE) {
-        is_large = true;
-        wait_for_large(call->service);
-        config.max_inflated_len = whole_len;
-        err = sf_intake_traces(&config, &in, out, why);
-    }
     sf_buf_done(&body);
-    if (is_large)
-        free_large(call->service);
     return err;
+}
+
+/* Large bodies take turns, so that a few of them cannot fill memory from every thread at once.
+ * Small on the wire, large inflated is found out by trying. */
+static enum sf_large_turn take_in_turn(struct sf_call *call, struct sf_worker *worker,
+                                       uint32_t tenant, struct sums *sums,
+                                       struct sf_intake_result *out, enum sf_err *out_err,
+                                       struct sf_why *why)
+{
+    enum sf_large_turn turn = is_large(call) ? sf_large_turn_take(call) : SF_LARGE_TURN_MINE;
+    if (turn != SF_LARGE_TURN_MINE)
+        return turn;
+    bool was_tried_small = !call->has_large_turn;
+    *out_err = take_in(call, worker, tenant, sums, out, why);
+    if (*out_err == SF_ERR_LIMIT && was_tried_small && call->request->coding != SF_CODING_NONE) {
+        turn = sf_large_turn_take(call);
+        if (turn != SF_LARGE_TURN_MINE)
+            return turn;
+        *out_err = take_in(call, worker, tenant, sums, out, why);
+    }
+    sf_large_turn_pass(call);
+    return turn;
 }
 
 /* On the log's thread: the batch is durable, or never will be. */
@@ -208,17 +226,14 @@ static void on_durable(struct sf_ticket *t)
 
 /* Gives the batch to the store. False: the store has it and the call may be gone already. */
 static bool give_to_store(struct sf_call *call, struct sf_worker *worker, struct sf_store *store,
-                          struct sf_batch *batch)
+                          struct sf_batch *batch, struct sums *sums)
 {
     struct sf_service *s = call->service;
-    struct sf_span_tally tally = {0};
     struct sf_why why = {0};
     char tenant_room[SF_LIMIT_TENANT_LEN];
     sf_str tenant = SF_STR_NONE;
-    int64_t now_ns = sf_clock_wall_ns();
-    bool has_tally = s->has_span_metrics && batch->spans && !batch->next &&
-                     sf_span_tally_make(s->span_metrics, batch->spans, now_ns, &worker->arena,
-                                        &tally);
+    if (batch->spans)
+        sum_up(sums, batch->spans);
     if (s->has_tenancy) { /* the header goes with the call, which may end before we are done */
         memcpy(tenant_room, call->tenant.p, call->tenant.len);
         tenant = (sf_str){tenant_room, call->tenant.len};
@@ -226,8 +241,8 @@ static bool give_to_store(struct sf_call *call, struct sf_worker *worker, struct
     call->ticket.done = on_durable;
     enum sf_err err = store->ops->append(store, worker->number, &batch, &call->ticket, &why);
     if (!err) {
-        if (has_tally)
-            sf_span_metrics_add(s->span_metrics, tenant, &tally, now_ns);
+        if (s->has_span_metrics && !sums->has_failed)
+            sf_span_metrics_add(s->span_metrics, tenant, &sums->tally, sums->now_ns);
         return false;
     }
     sf_batch_free(batch);
@@ -239,13 +254,21 @@ bool sf_otlp_traces_export(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_store *store = atomic_load(&call->service->store);
     struct sf_intake_result result = {0};
+    struct sums sums = {0};
     struct sf_why why = {0};
     uint32_t tenant = 0;
     enum sf_err err = find_tenant(call, store, &tenant, &why);
-    if (!err)
-        err = take_in(call, worker, tenant, &result, &why);
-    if (err)
+    if (!err) {
+        enum sf_large_turn turn = take_in_turn(call, worker, tenant, &sums, &result, &err, &why);
+        if (turn == SF_LARGE_TURN_PARKED)
+            return false;
+        if (turn == SF_LARGE_TURN_REFUSED)
+            return true;
+    }
+    if (err) {
+        sf_large_turn_pass(call); /* when it did not come that far */
         return sf_call_fail(call, err, &why);
+    }
     count_result(call, &result);
     bool is_json = call->form == SF_FORM_OTLP_JSON;
     sf_call_ok(call, call->form == SF_FORM_GRPC ? "application/grpc"
@@ -255,5 +278,5 @@ bool sf_otlp_traces_export(struct sf_call *call, struct sf_worker *worker)
     if (!result.batch)
         return true;
     call->n_spans = result.n_spans;
-    return give_to_store(call, worker, store, result.batch);
+    return give_to_store(call, worker, store, result.batch, &sums);
 }

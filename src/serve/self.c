@@ -81,6 +81,7 @@ static void queues(struct sf_service *s, const struct sf_store_stats *stats,
     sf_exposition_family(e, "spanflame_queue_depth", SF_METRIC_GAUGE,
                          "Requests or batches waiting, by queue.");
     labelled(e, "queue", "ingest", sf_queue_depth(s->ingest));
+    labelled(e, "queue", "large", sf_large_turn_parked(s));
     labelled(e, "queue", "query", sf_queue_depth(s->query));
     labelled(e, "queue", "control", sf_queue_depth(s->control));
     labelled(e, "queue", "log", stats->queue_depth);

@@ -6,8 +6,7 @@
 
 enum sf_err sf_service_init(struct sf_service *s, struct sf_why *why)
 {
-    sf_mutex_init(&s->large_mutex);
-    sf_signal_init(&s->large_free);
+    sf_mutex_init(&s->large.mutex);
     s->ingest = sf_queue_new(SF_LIMIT_INGEST_QUEUE);
     s->query = sf_queue_new(SF_LIMIT_QUERY_QUEUE);
     s->control = sf_queue_new(SF_LIMIT_QUERY_QUEUE);
@@ -24,8 +23,7 @@ void sf_service_done(struct sf_service *s)
     sf_queue_free(s->control);
     sf_counters_free(s->counters);
     sf_span_metrics_free(s->span_metrics);
-    sf_signal_done(&s->large_free);
-    sf_mutex_done(&s->large_mutex);
+    sf_mutex_done(&s->large.mutex);
 }
 
 void sf_service_say(struct sf_service *s, enum sf_say_level level, const char *format, ...)

@@ -7,7 +7,7 @@
 #include "meter/counters.h"
 #include "meter/span_metrics.h"
 #include "os/queue.h"
-#include "os/thread.h"
+#include "serve/large_turn.h"
 #include "store/store.h"
 
 struct sf_listener;
@@ -50,10 +50,7 @@ struct sf_service {
     struct sf_counters *counters;
     struct sf_span_metrics *span_metrics;
 
-    /* One large body in memory at a time: bodies wait in spool files, not beside each other. */
-    struct sf_mutex large_mutex; /* guards is_large_taken */
-    struct sf_signal large_free;
-    bool is_large_taken;
+    struct sf_large_turns large;
 
     atomic_bool said_metrics, said_logs; /* "discarded" is said once */
     /* A line for the operator. Any thread; may be NULL. */

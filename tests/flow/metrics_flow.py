@@ -5,7 +5,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
-from server import JSON, Server, export_request, make_span, tap  # noqa: E402
+from server import JSON, Server, attribute, export_request, field, make_span, span_message, tap  # noqa: E402
 
 server = Server().start()
 OPEN = {"Accept": "application/openmetrics-text;version=1.0.0;q=0.8,text/plain;version=0.0.4;q=0.5"}
@@ -78,6 +78,21 @@ def test_both_formats_are_right_to_the_letter():
     assert answer.headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
     strict = check(answer.text, True)
     assert {n for n, _ in plain} == {n for n, _ in strict}
+
+
+def test_a_request_too_large_to_hold_decoded_is_counted_like_any_other():
+    n = 150_000
+    one = make_span(service="bulk", name="import", ms=3)
+    message = span_message(one)
+    place = message.index(one["span_id"])
+    spans = b"".join(field(2, message[:place] + i.to_bytes(8, "big") + message[place + 8:]) for i in range(1, n + 1))
+    resource = field(1, attribute(1, "service.name", "bulk"))
+    answer = server.post("/v1/traces", field(1, resource + field(2, spans)))
+    assert (answer.status, answer.body) == (200, b""), answer.text
+    series = labels(service="bulk", span_name="import", span_kind="SPAN_KIND_SERVER", status_code="STATUS_CODE_UNSET")
+    samples = check(server.metrics(), False)
+    assert samples[("traces_spanmetrics_calls_total", series)] == n
+    assert samples[("traces_spanmetrics_latency_count", series)] == n
 
 
 def test_spans_make_red_metrics_with_tempos_names():

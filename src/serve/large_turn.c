@@ -1,0 +1,91 @@
+#include "serve/large_turn.h"
+
+#include "base/limits.h"
+#include "serve/call.h"
+
+static void refuse(struct sf_call *call)
+{
+    sf_call_refuse(call, SF_COUNT_REJECT_QUEUE_FULL, sf_status_overloaded,
+                   "too many large requests are waiting; send it again");
+}
+
+enum sf_large_turn sf_large_turn_take(struct sf_call *call)
+{
+    struct sf_large_turns *t = &call->service->large;
+    enum sf_large_turn turn = SF_LARGE_TURN_MINE;
+    if (call->has_large_turn)
+        return turn;
+    sf_mutex_lock(&t->mutex);
+    if (!t->is_taken) {
+        t->is_taken = true;
+        call->has_large_turn = true;
+    } else if (t->n_parked >= SF_LIMIT_INGEST_QUEUE) {
+        turn = SF_LARGE_TURN_REFUSED;
+    } else {
+        turn = SF_LARGE_TURN_PARKED;
+        call->next_parked = NULL;
+        if (t->last)
+            t->last->next_parked = call;
+        else
+            t->first = call;
+        t->last = call;
+        t->n_parked++;
+    }
+    sf_mutex_unlock(&t->mutex);
+    if (turn == SF_LARGE_TURN_REFUSED)
+        refuse(call);
+    return turn;
+}
+
+/* The next in line, to whom the turn belongs now; NULL: nobody waits and the turn is free. */
+static struct sf_call *take_parked(struct sf_large_turns *t)
+{
+    struct sf_call *call;
+    sf_mutex_lock(&t->mutex);
+    call = t->first;
+    if (call) {
+        t->first = call->next_parked;
+        if (!t->first)
+            t->last = NULL;
+        t->n_parked--;
+    }
+    t->is_taken = call != NULL;
+    sf_mutex_unlock(&t->mutex);
+    return call;
+}
+
+/* False: it was answered instead, and the turn is free for the one after it. */
+static bool is_resumed(struct sf_call *call)
+{
+    if (atomic_load(sf_exchange_cancel(call->ex))) { /* nobody waits for the answer any more */
+        sf_call_fail(call, SF_ERR_CANCELLED, NULL);
+    } else {
+        call->has_large_turn = true;
+        if (!sf_queue_give(call->service->ingest, call->ex))
+            return true;
+        refuse(call);
+    }
+    sf_call_finish(call);
+    return false;
+}
+
+void sf_large_turn_pass(struct sf_call *call)
+{
+    struct sf_large_turns *t = &call->service->large;
+    struct sf_call *next;
+    if (!call->has_large_turn)
+        return;
+    call->has_large_turn = false;
+    do {
+        next = take_parked(t);
+    } while (next && !is_resumed(next));
+}
+
+size_t sf_large_turn_parked(struct sf_service *s)
+{
+    size_t n;
+    sf_mutex_lock(&s->large.mutex);
+    n = s->large.n_parked;
+    sf_mutex_unlock(&s->large.mutex);
+    return n;
+}
