@@ -49,6 +49,7 @@ struct sf_request {
     bool wants_gzip;      /* accept-encoding allows gzip answers */
     int64_t recv_ns;      /* unix time when its headers were complete */
     int64_t deadline_ns;  /* monotonic; from grpc-timeout or the total timeout */
+    uint16_t port;        /* of ours that the client came to; 0: unknown */
     char peer[64];        /* "127.0.0.1:50312", for logs and process keys */
 };
 

@@ -462,6 +462,18 @@ static void name_peer(struct sf_conn *c)
     }
 }
 
+static uint16_t own_port(const struct sf_conn *c)
+{
+    struct sockaddr_storage addr;
+    int len = sizeof(addr);
+    struct sockaddr_in v4; /* the port lies where that of IPv6 does */
+
+    if (uv_tcp_getsockname(&c->tcp, (struct sockaddr *)&addr, &len))
+        return 0;
+    memcpy(&v4, &addr, sizeof(v4));
+    return ntohs(v4.sin_port);
+}
+
 static void enlist(struct sf_loop *loop, struct sf_conn *c)
 {
     c->next = loop->conns;
@@ -513,6 +525,7 @@ void sf_conn_accept(struct sf_loop_door *door)
     }
     (void)uv_tcp_nodelay(&c->tcp, 1);
     name_peer(c);
+    c->port = own_port(c);
     if (atomic_fetch_add_explicit(&counts->n_connections, 1, memory_order_relaxed) >=
         loop->shared->limits.connections) {
         atomic_fetch_sub_explicit(&counts->n_connections, 1, memory_order_relaxed);

@@ -17,6 +17,7 @@ struct sf_conn {
     struct sf_conn *prev, *next, *next_touched;
     struct sf_tls *tls;
     enum sf_conn_protocol protocol;
+    uint16_t port; /* ours */
     char peer[64];
 
     struct sf_h1_parser h1;

@@ -279,6 +279,7 @@ void sf_exchange_stamp(struct sf_exchange *ex)
     r->recv_ns = sf_clock_wall_ns();
     r->is_tls = ex->conn->tls != NULL;
     r->has_client_cert = ex->conn->tls && sf_tls_has_client_cert(ex->conn->tls);
+    r->port = ex->conn->port;
     memcpy(r->peer, ex->conn->peer, sizeof(r->peer));
     if (r->is_grpc &&
         sf_grpc_timeout_parse(sf_request_header(r, SF_STR("grpc-timeout")), &asked_ns) &&

@@ -190,18 +190,37 @@ static void attrs_json(struct sf_json_writer *w, struct sf_attrs attrs)
     sf_otlp_attrs_json(w, attrs);
 }
 
-static void trace_id_json(struct sf_json_writer *w, sf_trace_id id)
+/* Tempo's JSON follows protobuf's rules to the letter, OTLP's has exceptions to them. */
+enum json_form { TEMPO, OTLP };
+
+static void id_json(struct sf_json_writer *w, enum json_form form, sf_str key, sf_bytes id)
 {
-    sf_json_write_key(w, SF_STR("traceId"));
-    sf_json_write_base64(w, (sf_bytes){id.b, 16});
+    sf_json_write_key(w, key);
+    if (form == OTLP)
+        sf_json_write_hex(w, id);
+    else
+        sf_json_write_base64(w, id);
 }
 
-static void span_id_json(struct sf_json_writer *w, sf_str key, sf_span_id id)
+static void enum_json(struct sf_json_writer *w, enum json_form form, sf_str key, uint8_t v,
+                      const char *name)
+{
+    if (v && form == OTLP)
+        sf_json_write_key_u64(w, key, v);
+    else if (v)
+        sf_json_write_key_str(w, key, sf_str_from(name));
+}
+
+static void trace_id_json(struct sf_json_writer *w, enum json_form form, sf_trace_id id)
+{
+    id_json(w, form, SF_STR("traceId"), (sf_bytes){id.b, 16});
+}
+
+static void span_id_json(struct sf_json_writer *w, enum json_form form, sf_str key, sf_span_id id)
 {
     uint8_t b[8];
     sf_store_u64be(b, id);
-    sf_json_write_key(w, key);
-    sf_json_write_base64(w, (sf_bytes){b, 8});
+    id_json(w, form, key, (sf_bytes){b, 8});
 }
 
 static void events_json(struct sf_json_writer *w, const struct sf_span *s)
@@ -222,7 +241,7 @@ static void events_json(struct sf_json_writer *w, const struct sf_span *s)
     sf_json_write_array_end(w);
 }
 
-static void links_json(struct sf_json_writer *w, const struct sf_span *s)
+static void links_json(struct sf_json_writer *w, enum json_form form, const struct sf_span *s)
 {
     if (!s->n_links)
         return;
@@ -231,8 +250,8 @@ static void links_json(struct sf_json_writer *w, const struct sf_span *s)
     for (uint32_t i = 0; i < s->n_links; i++) {
         const struct sf_link *l = &s->links[i];
         sf_json_write_object(w);
-        trace_id_json(w, l->trace_id);
-        span_id_json(w, SF_STR("spanId"), l->span_id);
+        trace_id_json(w, form, l->trace_id);
+        span_id_json(w, form, SF_STR("spanId"), l->span_id);
         str_json(w, SF_STR("traceState"), l->trace_state);
         attrs_json(w, l->attrs);
         count_json(w, SF_STR("droppedAttributesCount"), l->dropped_attrs);
@@ -242,37 +261,35 @@ static void links_json(struct sf_json_writer *w, const struct sf_span *s)
     sf_json_write_array_end(w);
 }
 
-static void span_json(struct sf_json_writer *w, const struct sf_span *s)
+static void span_json(struct sf_json_writer *w, enum json_form form, const struct sf_span *s)
 {
     sf_json_write_object(w);
-    trace_id_json(w, s->trace_id);
-    span_id_json(w, SF_STR("spanId"), s->span_id);
+    trace_id_json(w, form, s->trace_id);
+    span_id_json(w, form, SF_STR("spanId"), s->span_id);
     str_json(w, SF_STR("traceState"), s->trace_state);
     if (s->parent_id)
-        span_id_json(w, SF_STR("parentSpanId"), s->parent_id);
+        span_id_json(w, form, SF_STR("parentSpanId"), s->parent_id);
     str_json(w, SF_STR("name"), s->name);
-    if (s->kind)
-        sf_json_write_key_str(w, SF_STR("kind"), sf_str_from(sf_span_kind_name(s->kind)));
+    enum_json(w, form, SF_STR("kind"), s->kind, sf_span_kind_name(s->kind));
     u64_json(w, SF_STR("startTimeUnixNano"), s->start_ns);
     u64_json(w, SF_STR("endTimeUnixNano"), s->end_ns);
     attrs_json(w, s->attrs);
     count_json(w, SF_STR("droppedAttributesCount"), s->dropped_attrs);
     events_json(w, s);
     count_json(w, SF_STR("droppedEventsCount"), s->dropped_events);
-    links_json(w, s);
+    links_json(w, form, s);
     count_json(w, SF_STR("droppedLinksCount"), s->dropped_links);
     sf_json_write_key(w, SF_STR("status"));
     sf_json_write_object(w);
     str_json(w, SF_STR("message"), s->status_msg);
-    if (s->status)
-        sf_json_write_key_str(w, SF_STR("code"), sf_str_from(sf_status_name(s->status)));
+    enum_json(w, form, SF_STR("code"), s->status, sf_status_name(s->status));
     sf_json_write_object_end(w);
     count_json(w, SF_STR("flags"), s->flags);
     sf_json_write_object_end(w);
 }
 
-static void scope_spans_json(struct sf_json_writer *w, const struct sf_span_batch *b, uint32_t at,
-                             uint32_t end)
+static void scope_spans_json(struct sf_json_writer *w, enum json_form form,
+                             const struct sf_span_batch *b, uint32_t at, uint32_t end)
 {
     const struct sf_scope *scope = &b->scopes[b->spans[at].scope];
     sf_json_write_object(w);
@@ -286,14 +303,14 @@ static void scope_spans_json(struct sf_json_writer *w, const struct sf_span_batc
     sf_json_write_key(w, SF_STR("spans"));
     sf_json_write_array(w);
     for (uint32_t i = at; i < end; i++)
-        span_json(w, &b->spans[i]);
+        span_json(w, form, &b->spans[i]);
     sf_json_write_array_end(w);
     str_json(w, SF_STR("schemaUrl"), scope->schema_url);
     sf_json_write_object_end(w);
 }
 
-static void resource_spans_json(struct sf_json_writer *w, const struct sf_span_batch *b,
-                                uint32_t at, uint32_t end)
+static void resource_spans_json(struct sf_json_writer *w, enum json_form form,
+                                const struct sf_span_batch *b, uint32_t at, uint32_t end)
 {
     const struct sf_resource *r = &b->resources[b->spans[at].resource];
     struct sf_attr room;
@@ -307,12 +324,26 @@ static void resource_spans_json(struct sf_json_writer *w, const struct sf_span_b
     sf_json_write_array(w);
     while (at < end) {
         uint32_t next = group_end(b, at, true);
-        scope_spans_json(w, b, at, next);
+        scope_spans_json(w, form, b, at, next);
         at = next;
     }
     sf_json_write_array_end(w);
     str_json(w, SF_STR("schemaUrl"), r->schema_url);
     sf_json_write_object_end(w);
+}
+
+static void groups_json(struct sf_json_writer *w, enum json_form form,
+                        const struct sf_span_batch *b)
+{
+    for (uint32_t at = 0, end; at < b->n_spans; at = end) {
+        end = group_end(b, at, false);
+        resource_spans_json(w, form, b, at, end);
+    }
+}
+
+void sf_otlp_resource_spans_json(const struct sf_span_batch *b, struct sf_json_writer *w)
+{
+    groups_json(w, OTLP, b);
 }
 
 static void batches_json(struct sf_json_writer *w, sf_str key, const struct sf_span_batch *b)
@@ -321,10 +352,7 @@ static void batches_json(struct sf_json_writer *w, sf_str key, const struct sf_s
     if (b->n_spans) {
         sf_json_write_key(w, key);
         sf_json_write_array(w);
-        for (uint32_t at = 0, end; at < b->n_spans; at = end) {
-            end = group_end(b, at, false);
-            resource_spans_json(w, b, at, end);
-        }
+        groups_json(w, TEMPO, b);
         sf_json_write_array_end(w);
     }
     sf_json_write_object_end(w);

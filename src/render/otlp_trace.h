@@ -6,6 +6,7 @@
 #pragma once
 #include "base/buf.h"
 #include "model/span.h"
+#include "wire/json_writer.h"
 
 struct sf_otlp_trace {
     const struct sf_span_batch *spans; /* grouped by resource, then scope */
@@ -16,3 +17,5 @@ struct sf_otlp_trace {
 
 void sf_otlp_trace_pb(const struct sf_otlp_trace *t, struct sf_buf *out);
 void sf_otlp_trace_json(const struct sf_otlp_trace *t, struct sf_buf *out);
+/* OTLP's own JSON (ids in hexadecimal, enums as numbers): the members of a resourceSpans list. */
+void sf_otlp_resource_spans_json(const struct sf_span_batch *b, struct sf_json_writer *w);

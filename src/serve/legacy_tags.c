@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "query/attr_text.h"
+#include "serve/query_text.h"
 
 enum { MAX_PAIRS = 100 };
 
@@ -14,22 +14,6 @@ void sf_legacy_tags_done(struct sf_legacy_tags *t)
 }
 
 /* ---- one pair as a spanset ---- */
-
-static void add_literal(struct sf_buf *out, sf_str text)
-{
-    sf_static_text((struct sf_static){SF_TYPE_STRING, {.str = text}}, out);
-}
-
-static void add_name(struct sf_buf *out, const char *scope, sf_str key)
-{
-    sf_buf_print(out, "%s.\"", scope);
-    for (size_t i = 0; i < key.len; i++) {
-        if (key.p[i] == '"' || key.p[i] == '\\')
-            sf_buf_add_u8(out, '\\');
-        sf_buf_add_u8(out, (uint8_t)key.p[i]);
-    }
-    sf_buf_add_u8(out, '"');
-}
 
 /* Holds the text anywhere: what means something to a regular expression stands for itself. */
 static void add_part(struct sf_buf *out, sf_str val)
@@ -42,7 +26,7 @@ static void add_part(struct sf_buf *out, sf_str val)
         sf_buf_add_u8(&pattern, (uint8_t)val.p[i]);
     }
     sf_buf_add_str(&pattern, SF_STR(".*"));
-    add_literal(out, sf_buf_str(&pattern));
+    sf_query_text_literal(out, sf_buf_str(&pattern));
     if (pattern.err)
         out->err = pattern.err;
     sf_buf_done(&pattern);
@@ -96,13 +80,13 @@ static enum sf_err add_condition(struct sf_buf *out, sf_str key, sf_str val, str
                            SF_STR_ARG(sf_str_part(val, 0, 40)));
         sf_buf_print(out, "status = %.*s", SF_STR_ARG(val));
     } else {
-        add_name(out, "span", key);
+        sf_query_text_attr(out, "span", key);
         sf_buf_add_str(out, SF_STR(" = "));
-        add_literal(out, val);
+        sf_query_text_literal(out, val);
         sf_buf_add_str(out, SF_STR(" || "));
-        add_name(out, "resource", key);
+        sf_query_text_attr(out, "resource", key);
         sf_buf_add_str(out, SF_STR(" = "));
-        add_literal(out, val);
+        sf_query_text_literal(out, val);
     }
     return SF_OK;
 }

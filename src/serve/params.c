@@ -97,7 +97,7 @@ enum sf_err sf_params_check_range(int64_t from_ns, int64_t to_ns, struct sf_why 
     return to_ns && from_ns >= to_ns ? refuse_order(from_ns / NS, to_ns / NS, why) : SF_OK;
 }
 
-static bool parse_duration(sf_str text, int64_t *out_ns)
+bool sf_params_parse_duration(sf_str text, int64_t *out_ns)
 {
     struct sf_lexer lexer = {.text = text, .line = 1};
     struct sf_token token;
@@ -122,7 +122,8 @@ enum sf_err sf_params_duration(const struct sf_request *r, sf_str name, int64_t 
 {
     struct sf_buf text = {.max = VALUE_LEN};
     enum sf_err err = SF_OK;
-    if (sf_request_param(r, name, &text) && text.len && !parse_duration(sf_buf_str(&text), out_ns))
+    if (sf_request_param(r, name, &text) && text.len &&
+        !sf_params_parse_duration(sf_buf_str(&text), out_ns))
         err = sf_fail(why, SF_ERR_INPUT, "invalid %.*s: %.*s is not a duration such as 15s or 1h",
                       SF_STR_ARG(name), SF_STR_ARG(sf_str_part(sf_buf_str(&text), 0, 60)));
     sf_buf_done(&text);

@@ -14,6 +14,7 @@ enum sf_err sf_params_start_end(const struct sf_request *r, int64_t *out_from_ns
                                 int64_t *out_to_ns, struct sf_why *why);
 /* The same where they came as numbers: 0 is "not given". */
 enum sf_err sf_params_check_range(int64_t from_ns, int64_t to_ns, struct sf_why *why);
+bool sf_params_parse_duration(sf_str text, int64_t *out_ns);
 /* A Go or Prometheus duration above 0, or plain seconds; untouched when it is not given. */
 enum sf_err sf_params_duration(const struct sf_request *r, sf_str name, int64_t *out_ns,
                                struct sf_why *why);

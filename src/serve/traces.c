@@ -4,6 +4,7 @@
 #include "exec/trace_rows.h"
 #include "render/otlp_trace.h"
 #include "render/trace_json.h"
+#include "serve/jaeger.h"
 #include "serve/params.h"
 #include "serve/tenant.h"
 
@@ -66,7 +67,10 @@ bool sf_traces_v1(struct sf_call *call, struct sf_worker *worker)
 {
     struct found f = {0};
     struct sf_why why = {0};
-    enum sf_err err = find(call, worker, &f, &why);
+    enum sf_err err;
+    if (call->request->port == SF_JAEGER_PORT) /* who listens there expects Jaeger's answer */
+        return sf_jaeger_trace(call, worker);
+    err = find(call, worker, &f, &why);
     if (err == SF_ERR_LIMIT || f.trace.is_partial) {
         sf_fail(&why, SF_ERR_LIMIT, "trace exceeds max size (max bytes: %llu)",
                 (unsigned long long)call->service->query_memory_len);

@@ -1,0 +1,106 @@
+#include "exec/dependencies.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "exec/trace_stream.h"
+
+enum { MAX_PAIRS = 10000, N_SLOTS = 32768 };
+
+struct run {
+    struct sf_dependency *list;
+    uint32_t n;
+    uint32_t *slots; /* open addressing: number + 1; 0 is free */
+    struct sf_arena *req;
+    bool is_full;
+};
+
+static void count(struct run *r, sf_str parent, sf_str child)
+{
+    uint64_t hash = sf_hash_str(parent) * 31 + sf_hash_str(child);
+    uint32_t at = (uint32_t)hash & (N_SLOTS - 1);
+    struct sf_dependency *d;
+    for (; r->slots[at]; at = (at + 1) & (N_SLOTS - 1)) {
+        d = &r->list[r->slots[at] - 1];
+        if (sf_str_eq(d->parent, parent) && sf_str_eq(d->child, child)) {
+            d->n_calls++;
+            return;
+        }
+    }
+    d = &r->list[r->n];
+    if (r->n == MAX_PAIRS || !sf_arena_copy(r->req, parent, &d->parent) ||
+        !sf_arena_copy(r->req, child, &d->child)) {
+        r->is_full = true;
+        return;
+    }
+    d->n_calls = 1;
+    r->slots[at] = ++r->n;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct sf_dependency *x = a, *y = b;
+    int c = sf_str_cmp(x->parent, y->parent);
+    return c ? c : sf_str_cmp(x->child, y->child);
+}
+
+static enum sf_err walk(struct run *r, struct sf_trace_stream *stream, int64_t from_ns,
+                        int64_t to_ns, struct sf_why *why)
+{
+    struct sf_trace_view v;
+    enum sf_err err;
+    while (sf_trace_stream_next(stream, &v, &err, why)) {
+        err = sf_trace_view_link(&v, stream->req, why);
+        if (err)
+            return err;
+        for (uint32_t i = 0; i < v.n_spans; i++) {
+            const struct sf_span *s = &v.spans[i];
+            sf_str parent, child;
+            if (v.parent[i] == SF_VIEW_NONE || s->start_ns < (uint64_t)from_ns ||
+                s->start_ns > (uint64_t)to_ns)
+                continue;
+            parent = v.resources[v.spans[v.parent[i]].resource].service;
+            child = v.resources[s->resource].service;
+            if (!sf_str_eq(parent, child))
+                count(r, parent, child);
+        }
+    }
+    return err;
+}
+
+enum sf_err sf_dependencies_get(struct sf_store *store, int64_t from_ns, int64_t to_ns,
+                                struct sf_query_ctx *q, struct sf_arena *scratch,
+                                struct sf_dependencies *out, struct sf_why *why)
+{
+    struct run r = {.req = q->req};
+    struct sf_trace_stream stream = {.req = scratch};
+    struct sf_span_query query = {.from_ns = from_ns,
+                                  .to_ns = to_ns,
+                                  .is_all = true,
+                                  .has_whole_traces = true,
+                                  .is_newest_first = true,
+                                  .columns = SF_COL_PARENT | SF_COL_TIMES | SF_COL_RESOURCE};
+    enum sf_err err;
+    r.list = sf_arena_new_n(q->req, MAX_PAIRS + 1, sizeof(*r.list));
+    r.slots = sf_arena_new_n(q->req, N_SLOTS, sizeof(*r.slots));
+    if (!r.list || !r.slots)
+        return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
+    err = store->ops->span_scan(store, &query, q, &stream.cursor, why);
+    if (err)
+        return err;
+    err = walk(&r, &stream, from_ns, to_ns, why);
+    stream.cursor->close(stream.cursor);
+    *out = (struct sf_dependencies){.list = r.list, .n = r.n};
+    if (err == SF_ERR_DEADLINE && r.n) {
+        out->is_partial = true;
+        out->note = SF_STR("the query's time was up: older traces were not counted");
+        err = SF_OK;
+    } else if (r.is_full) {
+        out->is_partial = true;
+        out->note = SF_STR("more pairs of services than an answer holds: some are missing");
+    }
+    if (!err)
+        qsort(r.list, r.n, sizeof(*r.list), compare);
+    return err;
+}

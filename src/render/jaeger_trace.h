@@ -1,0 +1,11 @@
+/* jaeger_trace.h - a trace as Jaeger's query API writes it. What OpenTelemetry has and Jaeger has
+ * not (kind, status, scope, links) becomes tags and references by Jaeger's own rules. */
+#pragma once
+#include "model/span.h"
+#include "wire/json_writer.h"
+
+/* One member of `data`. `warning` not empty: what is wrong with the whole trace. */
+void sf_jaeger_trace_json(const struct sf_span_batch *b, sf_str warning, struct sf_json_writer *w);
+/* 32 digits, or 16 when the upper half is zero. */
+sf_str sf_jaeger_trace_id(sf_trace_id id, char text[33]);
+const char *sf_jaeger_kind(uint8_t kind); /* "server"; "" for none */
