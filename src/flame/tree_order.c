@@ -107,12 +107,11 @@ static int compare_nodes(const void *left, const void *right, void *arg)
     int order = compare_numbers(na->parent, nb->parent);
     if (order)
         return order;
-    if (s->by == SF_TREE_BY_TOTAL) {
-        order = (int)is_other_node(s, b) - (int)is_other_node(s, a);
-        if (!order)
-            order = compare_numbers(sf_tree_magnitude(s->totals[a]),
-                                    sf_tree_magnitude(s->totals[b]));
-    }
+    order = (int)is_other_node(s, b) - (int)is_other_node(s, a);
+    if (!order && s->by == SF_TREE_BY_TOTAL)
+        order = compare_numbers(sf_tree_magnitude(s->totals[a]), sf_tree_magnitude(s->totals[b]));
+    if (!order && s->by == SF_TREE_AS_SEEN)
+        return compare_numbers(b, a);
     return order ? order : compare_numbers(s->ranks[nb->frame], s->ranks[na->frame]);
 }
 

@@ -12,8 +12,9 @@ enum sf_err sf_tree_totals(const struct sf_tree *t, struct sf_arena *req, int64_
 void sf_tree_sum(const struct sf_tree *t, const int64_t *self, int64_t *out_totals);
 
 enum sf_tree_by {
-    SF_TREE_BY_NAME, /* bytes of the function's name, then its other fields */
-    SF_TREE_BY_TOTAL /* largest first, by magnitude; then by name */
+    SF_TREE_BY_NAME,  /* bytes of the function's name, then its other fields */
+    SF_TREE_BY_TOTAL, /* largest first, by magnitude; then by name */
+    SF_TREE_AS_SEEN   /* in the order in which stacks came */
 };
 
 struct sf_tree_order {

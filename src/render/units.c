@@ -74,6 +74,36 @@ void sf_units_percent(struct sf_buf *out, double share)
     sf_buf_print(out, "%.*f %%", percent > 0 && percent < 9.95 ? 1 : 0, percent);
 }
 
+static uint64_t multiply(uint64_t v, uint64_t by)
+{
+    uint64_t product;
+    return __builtin_mul_overflow(v, by, &product) ? UINT64_MAX : product;
+}
+
+void sf_units_amount(struct sf_buf *out, int64_t value, sf_str unit)
+{
+    static const struct {
+        sf_str name;
+        uint64_t ns;
+    } times[] = {{{"nanoseconds", 11}, 1},        {{"ns", 2}, 1},
+                 {{"microseconds", 12}, 1000},    {{"us", 2}, 1000},
+                 {{"milliseconds", 12}, 1000000}, {{"ms", 2}, 1000000},
+                 {{"seconds", 7}, 1000000000},    {{"s", 1}, 1000000000}};
+    uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    if (value < 0)
+        sf_buf_add_u8(out, '-');
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        if (sf_str_eq(unit, times[i].name)) {
+            sf_units_duration(out, multiply(size, times[i].ns));
+            return;
+        }
+    }
+    if (sf_str_eq(unit, SF_STR("bytes")))
+        sf_units_bytes(out, size);
+    else
+        sf_units_count(out, size);
+}
+
 static bool is_unsafe(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) ||

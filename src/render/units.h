@@ -9,6 +9,9 @@ void sf_units_bytes(struct sf_buf *out,
 void sf_units_count(struct sf_buf *out, uint64_t n);       /* "950", "12.3 k", "4.1 M" */
 void sf_units_rate(struct sf_buf *out, double per_second); /* "0.2/s", "12/s", "3.4 k/s" */
 void sf_units_percent(struct sf_buf *out, double share);   /* 0.0312 is "3.1 %" */
+/* A value of a profile in its own unit: nanoseconds are a duration, bytes are bytes, everything
+ * else is a count. */
+void sf_units_amount(struct sf_buf *out, int64_t value, sf_str unit);
 /* Text from telemetry for a terminal: control characters, escapes and bidi overrides become '?',
  * bytes that are not UTF-8 too; at most `columns` wide, cut with an ellipsis. Returns the width. */
 size_t sf_units_text(struct sf_buf *out, sf_str text, size_t columns);

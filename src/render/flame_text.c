@@ -1,0 +1,221 @@
+/* The layout, for a terminal of W columns: names take what bars leave, W - W/2 - 1; the longest bar
+ * takes W/2, "[" + S times "=" + " 100% " + S times "=" + "]", so S = (W/2 - 8) / 2 and a frame
+ * with share p has p * S signs on each side, rounded. A mark begins S columns behind the start of
+ * the bars, or two behind its bar where that is longer; when that would leave the terminal, S is
+ * made smaller until every marked line fits. */
+#include "render/flame_text.h"
+
+#include <math.h>
+
+#include "flame/tree_cut.h"
+#include "render/units.h"
+
+enum { MARKS = 5, MIN_COLUMNS = 40, BAR_FRAME = 8, INDENT = 2 };
+static const double mark_share = 0.10;
+static const sf_str mark_text = {"<-- HOT PATH", 12};
+
+struct drawing {
+    const struct sf_flame_text *f;
+    const int64_t *totals;
+    struct sf_tree_order order;
+    uint32_t marked[MARKS];
+    uint32_t n_marked;
+    uint32_t max_depth; /* of what is drawn */
+    size_t names;       /* columns */
+    size_t side;        /* signs on each side of a full bar */
+};
+
+static double share_of(const struct drawing *d, int64_t v)
+{
+    double base = (double)sf_tree_magnitude(d->totals[0]);
+    return base > 0 ? (double)v / base : 0;
+}
+
+/* ---- what is marked ---- */
+
+static bool is_marked(const struct drawing *d, uint32_t place)
+{
+    for (uint32_t i = 0; i < d->n_marked; i++) {
+        if (d->marked[i] == place)
+            return true;
+    }
+    return false;
+}
+
+static bool is_hot(const struct drawing *d, uint32_t place)
+{
+    const struct sf_tree *t = d->f->tree;
+    return place > 0 && share_of(d, t->nodes[place].self) >= mark_share &&
+           t->frames[t->nodes[place].frame].kind != SF_FRAME_MARKER;
+}
+
+/* The largest of the hot ones; of equals the one that is read first. */
+static void choose_marks(struct drawing *d)
+{
+    const struct sf_tree *t = d->f->tree;
+    while (d->n_marked < MARKS) {
+        uint32_t best = 0;
+        for (uint32_t i = 1; i < t->n_nodes; i++) {
+            uint32_t place = d->order.places[i];
+            if (is_hot(d, place) && !is_marked(d, place) &&
+                (best == 0 || t->nodes[place].self > t->nodes[best].self))
+                best = place;
+        }
+        if (best == 0)
+            return;
+        d->marked[d->n_marked++] = best;
+    }
+}
+
+/* ---- layout ---- */
+
+static void add_percent(struct sf_buf *out, double share)
+{
+    double percent = share * 100;
+    if (fabs(percent) >= 0.5 || percent == 0)
+        sf_buf_print(out, "%.0f%%", percent);
+    else
+        sf_buf_print(out, "%s<1%%", percent < 0 ? "-" : "");
+}
+
+static size_t signs(const struct drawing *d, double share)
+{
+    return (size_t)floor(fabs(share) * (double)d->side + 0.5);
+}
+
+static size_t bar_width(const struct drawing *d, double share)
+{
+    struct sf_buf percent = {0};
+    size_t width;
+    add_percent(&percent, share);
+    width = 2 * signs(d, share) + percent.len + 4;
+    sf_buf_done(&percent);
+    return width;
+}
+
+static size_t mark_at(const struct drawing *d, size_t bar)
+{
+    return bar + 2 > d->side ? bar + 2 : d->side;
+}
+
+static bool marks_fit(const struct drawing *d, size_t columns)
+{
+    for (uint32_t i = 0; i < d->n_marked; i++) {
+        size_t bar = bar_width(d, share_of(d, d->totals[d->marked[i]]));
+        if (d->names + mark_at(d, bar) + mark_text.len > columns)
+            return false;
+    }
+    return true;
+}
+
+static void lay_out(struct drawing *d)
+{
+    size_t columns = d->f->columns > MIN_COLUMNS ? d->f->columns : MIN_COLUMNS;
+    size_t bar = columns / 2;
+    d->names = columns - bar - 1;
+    d->side = (bar - BAR_FRAME) / 2;
+    while (d->side > 1 && !marks_fit(d, columns))
+        d->side--;
+    while (d->names > 8 && !marks_fit(d, columns)) /* a very narrow terminal */
+        d->names--;
+}
+
+/* ---- lines ---- */
+
+static void add_color(const struct drawing *d, const char *code, struct sf_buf *out)
+{
+    if (d->f->has_color)
+        sf_buf_print(out, "\033[%sm", code);
+}
+
+static void repeat(struct sf_buf *out, char c, size_t n)
+{
+    while (n--)
+        sf_buf_add_u8(out, (uint8_t)c);
+}
+
+/* Stacks deeper than half the names' columns keep their room for names: they are numbered instead
+ * of indented further. */
+static size_t add_indent(const struct drawing *d, uint32_t depth, struct sf_buf *out)
+{
+    size_t room = d->names / 2;
+    size_t step = (size_t)d->max_depth * INDENT <= room ? INDENT : 1;
+    size_t before = out->len;
+    if (depth * step <= room) {
+        sf_units_pad(out, depth * step);
+        return depth * step;
+    }
+    sf_units_pad(out, room > 6 ? room - 6 : 0);
+    sf_buf_print(out, "%u: ", depth);
+    return out->len - before;
+}
+
+static void add_line(const struct drawing *d, uint32_t place, uint32_t depth, struct sf_buf *out)
+{
+    const struct sf_tree *t = d->f->tree;
+    double share = share_of(d, d->totals[place]);
+    bool is_hot_line = is_marked(d, place);
+    size_t used = add_indent(d, depth, out), n = signs(d, share), bar = bar_width(d, share);
+    used += sf_units_text(out, t->frames[t->nodes[place].frame].function, d->names - used - 1);
+    sf_units_pad(out, d->names - used);
+    add_color(d, is_hot_line ? "31" : "33", out);
+    sf_buf_add_u8(out, '[');
+    repeat(out, share < 0 ? '-' : '=', n);
+    sf_buf_add_u8(out, ' ');
+    add_percent(out, share);
+    sf_buf_add_u8(out, ' ');
+    repeat(out, share < 0 ? '-' : '=', n);
+    sf_buf_add_u8(out, ']');
+    if (is_hot_line) {
+        sf_units_pad(out, mark_at(d, bar) - bar);
+        sf_buf_add_str(out, mark_text);
+    }
+    add_color(d, "0", out);
+    sf_buf_add_u8(out, '\n');
+}
+
+static bool is_drawn(const struct drawing *d, uint32_t place)
+{
+    return fabs(share_of(d, d->totals[place])) >= d->f->min_share;
+}
+
+/* A frame below the limit takes what it called with it: their shares are smaller still, unless
+ * values are negative, and a line without its caller would say nothing. */
+static void draw(struct drawing *d, struct sf_buf *out, struct sf_flame_text_rest *rest)
+{
+    uint32_t hidden_depth = UINT32_MAX;
+    for (uint32_t i = 1; i < d->f->tree->n_nodes; i++) {
+        uint32_t place = d->order.places[i], depth = d->order.depths[i];
+        if (depth > hidden_depth || !is_drawn(d, place)) {
+            hidden_depth = depth < hidden_depth ? depth : hidden_depth;
+            rest->n_hidden++;
+            continue;
+        }
+        hidden_depth = UINT32_MAX;
+        if (out)
+            add_line(d, place, depth - 1, out);
+        else if (depth - 1 > d->max_depth)
+            d->max_depth = depth - 1;
+    }
+}
+
+enum sf_err sf_flame_text_render(const struct sf_flame_text *f, struct sf_arena scratch,
+                                 struct sf_buf *out, struct sf_flame_text_rest *out_rest,
+                                 struct sf_why *why)
+{
+    struct drawing d = {.f = f};
+    struct sf_flame_text_rest rest = {0}, first = {0};
+    int64_t *totals;
+    enum sf_err err = sf_tree_totals(f->tree, &scratch, &totals, why);
+    if (!err)
+        err = sf_tree_order(f->tree, totals, f->order, &scratch, &d.order, why);
+    if (err)
+        return err;
+    d.totals = totals;
+    choose_marks(&d);
+    lay_out(&d);
+    draw(&d, NULL, &first); /* how deep it gets */
+    draw(&d, out, &rest);
+    *out_rest = rest;
+    return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "flame graph: no memory");
+}
