@@ -90,6 +90,10 @@ void sf_units_amount(struct sf_buf *out, int64_t value, sf_str unit)
                  {{"milliseconds", 12}, 1000000}, {{"ms", 2}, 1000000},
                  {{"seconds", 7}, 1000000000},    {{"s", 1}, 1000000000}};
     uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    if (value == 0) {
+        sf_buf_add_u8(out, '0'); /* of anything */
+        return;
+    }
     if (value < 0)
         sf_buf_add_u8(out, '-');
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {

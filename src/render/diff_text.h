@@ -1,0 +1,23 @@
+/* diff_text.h - what got slower and what got faster, absolute and relative. */
+#pragma once
+#include "base/err.h"
+#include "flame/tree_diff.h"
+#include "flame/tree_order.h"
+#include "render/profile_view.h"
+
+struct sf_diff_text {
+    const struct sf_profile_view *left, *right; /* names and types; trees are in `diff` */
+    const struct sf_tree_diff *diff;
+    enum sf_diff_measure measure; /* what rows are ranked by */
+    size_t columns;
+    uint32_t limit;
+    double min_share; /* of the tree form */
+    bool has_color;
+};
+
+/* Functions by change of self value: before, after, difference, ratio, share of each side. */
+enum sf_err sf_diff_text_table(const struct sf_diff_text *d, struct sf_arena scratch,
+                               struct sf_buf *out, struct sf_why *why);
+/* The merged tree with totals of both sides. */
+enum sf_err sf_diff_text_tree(const struct sf_diff_text *d, struct sf_arena scratch,
+                              struct sf_buf *out, struct sf_why *why);

@@ -1,0 +1,238 @@
+#include "render/flame_svg.h"
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "flame/tree_order.h"
+#include "render/units.h"
+
+enum { WIDTH = 1200, MARGIN = 10, TOP = 46, ROW = 17, BOTTOM = 26, NAME_COLUMNS = 400 };
+static const double char_width = 6.9, least_width = 0.1;
+
+static const char script[] =
+    "(function(){'use strict';\n"
+    "var W=1180,M=10,CW=6.9,svg=document.documentElement;\n"
+    "var all=[].map.call(svg.querySelectorAll('g.f'),function(g){\n"
+    "  var r=g.querySelector('rect'),t=g.querySelector('text');\n"
+    "  return {g:g,r:r,t:t,name:g.querySelector('title').textContent.split('\\n')[0],\n"
+    "    x:+r.getAttribute('x')-M,w:+r.getAttribute('width'),y:+r.getAttribute('y')};});\n"
+    "var status=svg.getElementById('status');\n"
+    "function put(f,x,w){\n"
+    "  f.g.style.display='';\n"
+    "  f.r.setAttribute('x',M+x);f.r.setAttribute('width',w);f.t.setAttribute('x',M+x+3);\n"
+    "  var n=Math.floor((w-6)/CW);\n"
+    "  f.t.textContent=n<3?'':f.name.length<=n?f.name:f.name.slice(0,n-1)+'\\u2026';}\n"
+    "function zoom(z){\n"
+    "  all.forEach(function(f){\n"
+    "    var e=1e-3;\n"
+    "    f.g.classList.remove('up');\n"
+    "    "
+    "if(f.y<z.y&&f.x<=z.x+e&&f.x+f.w>=z.x+z.w-e){put(f,0,W);if(f!==z)f.g.classList.add('up');}\n"
+    "    else if(f.y>=z.y&&f.x>=z.x-e&&f.x+f.w<=z.x+z.w+e)put(f,(f.x-z.x)*W/z.w,f.w*W/z.w);\n"
+    "    else f.g.style.display='none';});}\n"
+    "function reset(){all.forEach(function(f){f.g.classList.remove('up');put(f,f.x,f.w);});}\n"
+    "function search(){\n"
+    "  var q=window.prompt('Search functions (regular expression)','');\n"
+    "  if(q===null)return;\n"
+    "  var re=null;\n"
+    "  try{if(q)re=new RegExp(q);}catch(e){status.textContent='not a regular expression';return;}\n"
+    "  var hit=[];\n"
+    "  all.forEach(function(f){var m=!!re&&re.test(f.name);f.g.classList.toggle('hit',m);\n"
+    "    if(m)hit.push(f);});\n"
+    "  hit.sort(function(a,b){return a.x-b.x||b.w-a.w;});\n"
+    "  var end=0,sum=0;\n"
+    "  hit.forEach(function(f){var b=f.x+f.w;if(b>end){sum+=b-Math.max(end,f.x);end=b;}});\n"
+    "  status.textContent=re?'matched '+(100*sum/W).toFixed(1)+'%':'';}\n"
+    "svg.addEventListener('click',function(ev){\n"
+    "  var g=ev.target.closest('g');\n"
+    "  if(ev.target.id==='search')search();\n"
+    "  else if(ev.target.id==='reset')reset();\n"
+    "  else all.forEach(function(f){if(f.g===g)zoom(f);});});\n"
+    "window.addEventListener('keydown',function(ev){\n"
+    "  if(ev.key==='/'){ev.preventDefault();search();}\n"
+    "  if(ev.key==='Escape')reset();});\n"
+    "})();\n";
+
+static const char style[] =
+    "svg{background:#fff}text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:#111}"
+    ".h{font-size:15px}.b{fill:#555;cursor:pointer}.f{cursor:pointer}.f rect{stroke:#fff;"
+    "stroke-width:.5}.f text{pointer-events:none}.up{opacity:.6}.hit rect{fill:#d0f}"
+    "@media(prefers-color-scheme:dark){svg{background:#16181d}text{fill:#eee}.b{fill:#aaa}"
+    ".f text{fill:#111}.f rect{stroke:#16181d}}";
+
+/* ---- text ---- */
+
+static void add_escaped(struct sf_buf *out, sf_str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        switch (s.p[i]) {
+        case '&': sf_buf_add_str(out, SF_STR("&amp;")); break;
+        case '<': sf_buf_add_str(out, SF_STR("&lt;")); break;
+        case '>': sf_buf_add_str(out, SF_STR("&gt;")); break;
+        case '"': sf_buf_add_str(out, SF_STR("&quot;")); break;
+        case '\'': sf_buf_add_str(out, SF_STR("&#39;")); break;
+        default: sf_buf_add_u8(out, (uint8_t)s.p[i]); break;
+        }
+    }
+}
+
+/* U+FFFE and U+FFFF are characters of UTF-8 and none of XML. */
+static void drop_noncharacters(struct sf_buf *text)
+{
+    for (size_t i = 0; i + 2 < text->len; i++) {
+        if (text->p[i] == 0xef && text->p[i + 1] == 0xbf && text->p[i + 2] >= 0xbe) {
+            text->p[i] = text->p[i + 1] = text->p[i + 2] = '?';
+        }
+    }
+}
+
+static void add_text(struct sf_buf *out, sf_str name, size_t columns)
+{
+    struct sf_buf text = {0};
+    sf_units_text(&text, name, columns);
+    drop_noncharacters(&text);
+    add_escaped(out, sf_buf_str(&text));
+    if (!sf_buf_ok(&text))
+        out->err = text.err;
+    sf_buf_done(&text);
+}
+
+/* ---- bars ---- */
+
+static void add_color(struct sf_buf *out, const struct sf_frame *f)
+{
+    static const unsigned hues[SF_FRAME_KINDS] = {
+        [SF_FRAME_UNKNOWN] = 30, [SF_FRAME_NATIVE] = 40,  [SF_FRAME_KERNEL] = 12,
+        [SF_FRAME_GO] = 190,     [SF_FRAME_JVM] = 130,    [SF_FRAME_PYTHON] = 55,
+        [SF_FRAME_V8] = 95,      [SF_FRAME_RUBY] = 350,   [SF_FRAME_PHP] = 235,
+        [SF_FRAME_PERL] = 215,   [SF_FRAME_DOTNET] = 270, [SF_FRAME_BEAM] = 300,
+        [SF_FRAME_RUST] = 20,    [SF_FRAME_LUAJIT] = 225};
+    uint64_t hash = sf_hash_str(f->function);
+    if (f->kind == SF_FRAME_MARKER)
+        sf_buf_add_str(out, SF_STR("hsl(0,0%,75%)"));
+    else
+        sf_buf_print(out, "hsl(%u,%u%%,%u%%)",
+                     hues[f->kind < SF_FRAME_KINDS ? f->kind : 0] + (unsigned)(hash % 20),
+                     65 + (unsigned)(hash >> 8) % 20, 62 + (unsigned)(hash >> 16) % 12);
+}
+
+struct page {
+    const struct sf_profile_view *v;
+    const int64_t *totals;
+    struct sf_buf *out;
+};
+
+static void add_amounts(const struct page *p, uint32_t place)
+{
+    const struct sf_tree *t = &p->v->tree;
+    sf_units_amount(p->out, p->totals[place], t->unit);
+    sf_buf_print(p->out, ", %.2f %% of ", 100.0 * (double)p->totals[place] / (double)p->totals[0]);
+    sf_units_amount(p->out, p->totals[0], t->unit);
+    if (t->nodes[place].self) {
+        sf_buf_add_str(p->out, SF_STR("; self "));
+        sf_units_amount(p->out, t->nodes[place].self, t->unit);
+    }
+}
+
+static void add_bar(const struct page *p, uint32_t place, double x, double width, unsigned y)
+{
+    static const struct sf_frame all = {.function = {"total", 5}};
+    const struct sf_tree *t = &p->v->tree;
+    const struct sf_frame *f = place ? &t->frames[t->nodes[place].frame] : &all;
+    size_t columns = width > 3 * char_width + 6 ? (size_t)((width - 6) / char_width) : 0;
+    sf_buf_add_str(p->out, SF_STR("<g class=\"f\"><title>"));
+    add_text(p->out, f->function, NAME_COLUMNS);
+    sf_buf_add_u8(p->out, '\n');
+    add_amounts(p, place);
+    if (f->file.len) {
+        sf_buf_add_u8(p->out, '\n');
+        add_text(p->out, f->file, NAME_COLUMNS);
+        if (f->line)
+            sf_buf_print(p->out, ":%u", f->line);
+    }
+    sf_buf_print(p->out, "</title><rect x=\"%.3f\" y=\"%u\" width=\"%.3f\" height=\"%d\" fill=\"",
+                 MARGIN + x, y, width, ROW - 1);
+    add_color(p->out, f);
+    sf_buf_print(p->out, "\"/><text x=\"%.3f\" y=\"%u\">", MARGIN + x + 3, y + 12);
+    if (columns)
+        add_text(p->out, f->function, columns);
+    sf_buf_add_str(p->out, SF_STR("</text></g>\n"));
+}
+
+static void add_head(const struct page *p, unsigned height)
+{
+    sf_buf_print(p->out,
+                 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" "
+                 "viewBox=\"0 0 %d %u\">\n<style>%s</style>\n<text class=\"h\" x=\"%d\" y=\"20\">",
+                 WIDTH, height, WIDTH, height, style, MARGIN);
+    add_text(p->out, p->v->service.len ? p->v->service : SF_STR("profile"), 80);
+    sf_buf_add_str(p->out, SF_STR(": "));
+    add_text(p->out, p->v->type.sample_type, 40);
+    sf_buf_add_str(p->out, SF_STR(", "));
+    sf_units_amount(p->out, p->totals[0], p->v->tree.unit);
+    sf_buf_print(p->out,
+                 "</text>\n<text class=\"b\" id=\"reset\" x=\"%d\" y=\"38\">reset (Esc)</text>"
+                 "<text class=\"b\" id=\"search\" x=\"%d\" y=\"38\">search (/)</text>"
+                 "<text id=\"status\" x=\"%d\" y=\"38\"></text>\n",
+                 MARGIN, MARGIN + 110, MARGIN + 220);
+}
+
+/* Children begin where their parent does: the root is at the top, its own part at the right of what
+ * it called. */
+static unsigned add_bars(const struct page *p, const struct sf_tree_order *order, double *starts,
+                         bool is_counting)
+{
+    const struct sf_tree *t = &p->v->tree;
+    double scale = (WIDTH - 2 * MARGIN) / (double)p->totals[0];
+    uint32_t hidden = UINT32_MAX, deepest = 0;
+    starts[0] = 0;
+    for (uint32_t i = 0; i < t->n_nodes; i++) {
+        uint32_t place = order->places[i], depth = order->depths[i];
+        double width = (double)p->totals[place] * scale, x = starts[depth];
+        starts[depth] += width;
+        starts[depth + 1] = x;
+        if (depth > hidden || width < least_width) {
+            hidden = depth < hidden ? depth : hidden;
+            continue;
+        }
+        hidden = UINT32_MAX;
+        deepest = depth > deepest ? depth : deepest;
+        if (!is_counting)
+            add_bar(p, place, x, width, TOP + depth * ROW);
+    }
+    return deepest;
+}
+
+enum sf_err sf_flame_svg_render(const struct sf_profile_view *v, struct sf_arena scratch,
+                                struct sf_buf *out, struct sf_why *why)
+{
+    struct page p = {.v = v, .out = out};
+    struct sf_tree_order order;
+    double *starts;
+    int64_t *totals;
+    unsigned height = TOP + ROW + BOTTOM;
+    enum sf_err err = sf_tree_totals(&v->tree, &scratch, &totals, why);
+    if (!err)
+        err = sf_tree_order(&v->tree, totals, SF_TREE_BY_NAME, &scratch, &order, why);
+    if (err)
+        return err;
+    for (uint32_t i = 0; i < v->tree.n_nodes; i++) {
+        if (v->tree.nodes[i].self < 0)
+            return sf_fail(why, SF_ERR_INPUT,
+                           "a profile with negative values has no flame graph in SVG; use the text "
+                           "or the table");
+    }
+    starts = sf_arena_new_n(&scratch, (size_t)order.max_depth + 2, sizeof(*starts));
+    if (!starts)
+        return sf_fail(why, SF_ERR_LIMIT, "svg: no memory");
+    p.totals = totals;
+    if (totals[0] > 0)
+        height += add_bars(&p, &order, starts, true) * ROW;
+    add_head(&p, height);
+    if (totals[0] > 0)
+        add_bars(&p, &order, starts, false);
+    else
+        sf_buf_print(out, "<text x=\"%d\" y=\"%d\">no samples</text>\n", MARGIN, TOP + ROW);
+    sf_buf_print(out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
+    return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "svg: no memory");
+}

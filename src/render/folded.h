@@ -1,0 +1,10 @@
+/* folded.h - "root;...;leaf VALUE" lines, which every flame graph tool reads. */
+#pragma once
+#include "base/err.h"
+#include "render/profile_view.h"
+
+/* Stacks by name, one line for each with a value of its own. A ';' or line break inside a name
+ * becomes ':' or a blank; samples without any frame are "(no stack)". The tree is grouped: frames
+ * have names. */
+enum sf_err sf_folded_render(const struct sf_tree *t, struct sf_arena scratch, struct sf_buf *out,
+                             struct sf_why *why);

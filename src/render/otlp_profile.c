@@ -1,0 +1,230 @@
+/* Entry 0 of every table is the zero element, so frames and functions are numbered from 1. There is
+ * one location for each frame and one stack for each node with a value. */
+#include "render/otlp_profile.h"
+
+#include "render/string_table.h"
+#include "wire/pb_writer.h"
+
+struct tables {
+    struct sf_string_table strings, functions, mappings;
+    struct sf_string_table attributes; /* (key, value) */
+};
+
+static uint32_t put_function(struct tables *s, const struct sf_frame *f)
+{
+    uint64_t key[] = {sf_string_table_put(&s->strings, f->function),
+                      sf_string_table_put(&s->strings, f->file)};
+    return f->function.len ? sf_string_table_put_numbers(&s->functions, key, 2) : 0;
+}
+
+static uint32_t put_attribute(struct tables *s, sf_str key, sf_str val)
+{
+    uint64_t pair[] = {sf_string_table_put(&s->strings, key),
+                       sf_string_table_put(&s->strings, val)};
+    return sf_string_table_put_numbers(&s->attributes, pair, 2);
+}
+
+static uint32_t put_mapping(struct tables *s, const struct sf_frame *f)
+{
+    uint64_t key[2];
+    if (f->module.len == 0 && f->build_id.len == 0)
+        return 0;
+    key[0] = sf_string_table_put(&s->strings, f->module);
+    key[1] = f->build_id.len
+                 ? put_attribute(s, SF_STR("process.executable.build_id.gnu"), f->build_id)
+                 : 0;
+    return sf_string_table_put_numbers(&s->mappings, key, 2);
+}
+
+static sf_str kind_name(uint8_t kind)
+{
+    static const sf_str names[SF_FRAME_KINDS] = {
+        [SF_FRAME_NATIVE] = {"native", 6},  [SF_FRAME_KERNEL] = {"kernel", 6},
+        [SF_FRAME_GO] = {"go", 2},          [SF_FRAME_JVM] = {"jvm", 3},
+        [SF_FRAME_PYTHON] = {"cpython", 7}, [SF_FRAME_V8] = {"v8js", 4},
+        [SF_FRAME_RUBY] = {"ruby", 4},      [SF_FRAME_PHP] = {"php", 3},
+        [SF_FRAME_PERL] = {"perl", 4},      [SF_FRAME_DOTNET] = {"dotnet", 6},
+        [SF_FRAME_BEAM] = {"beam", 4},      [SF_FRAME_RUST] = {"rust", 4},
+        [SF_FRAME_LUAJIT] = {"luajit", 6}};
+    return names[kind < SF_FRAME_KINDS ? kind : 0];
+}
+
+/* ---- dictionary ---- */
+
+static void write_zero(struct sf_buf *out, uint32_t field)
+{
+    sf_pb_write_bytes(out, field, SF_BYTES_NONE);
+}
+
+static void write_locations(const struct sf_tree *t, struct tables *s, struct sf_buf *out)
+{
+    write_zero(out, 2);
+    for (uint32_t i = 0; i < t->n_frames; i++) {
+        const struct sf_frame *f = &t->frames[i];
+        size_t mark = sf_pb_write_begin(out, 2), inner;
+        uint32_t mapping = put_mapping(s, f), function = put_function(s, f);
+        sf_str kind = kind_name(f->kind);
+        if (mapping)
+            sf_pb_write_u64(out, 1, mapping);
+        if (f->file_off)
+            sf_pb_write_u64(out, 2, f->file_off);
+        if (function) {
+            inner = sf_pb_write_begin(out, 3);
+            sf_pb_write_u64(out, 1, function);
+            if (f->line)
+                sf_pb_write_u64(out, 2, f->line);
+            sf_pb_write_end(out, inner);
+        }
+        if (kind.len) {
+            inner = sf_pb_write_begin(out, 4);
+            sf_pb_write_raw_varint(out, put_attribute(s, SF_STR("profile.frame.type"), kind));
+            sf_pb_write_end(out, inner);
+        }
+        sf_pb_write_end(out, mark);
+    }
+}
+
+static void write_stacks(const struct sf_tree *t, struct sf_buf *out)
+{
+    write_zero(out, 7);
+    for (uint32_t i = 0; i < t->n_nodes; i++) {
+        size_t mark, ids;
+        if (!t->nodes[i].self)
+            continue;
+        mark = sf_pb_write_begin(out, 7);
+        ids = sf_pb_write_begin(out, 1);
+        for (uint32_t up = i; up != 0; up = t->nodes[up].parent)
+            sf_pb_write_raw_varint(out, (uint64_t)t->nodes[up].frame + 1);
+        sf_pb_write_end(out, ids);
+        sf_pb_write_end(out, mark);
+    }
+}
+
+static uint64_t part(const struct sf_string_table *t, uint32_t place, size_t at)
+{
+    return sf_load_u64le(t->list[place].p + at * sizeof(uint64_t));
+}
+
+static void write_mappings(const struct tables *s, struct sf_buf *out)
+{
+    write_zero(out, 1);
+    for (uint32_t i = 1; i < s->mappings.n; i++) {
+        size_t mark = sf_pb_write_begin(out, 1), ids;
+        sf_pb_write_u64(out, 4, part(&s->mappings, i, 0));
+        if (part(&s->mappings, i, 1)) {
+            ids = sf_pb_write_begin(out, 5);
+            sf_pb_write_raw_varint(out, part(&s->mappings, i, 1));
+            sf_pb_write_end(out, ids);
+        }
+        sf_pb_write_end(out, mark);
+    }
+}
+
+static void write_functions(const struct tables *s, struct sf_buf *out)
+{
+    write_zero(out, 3);
+    for (uint32_t i = 1; i < s->functions.n; i++) {
+        size_t mark = sf_pb_write_begin(out, 3);
+        sf_pb_write_u64(out, 1, part(&s->functions, i, 0));
+        sf_pb_write_u64(out, 3, part(&s->functions, i, 1));
+        sf_pb_write_end(out, mark);
+    }
+}
+
+static void write_attributes(const struct tables *s, struct sf_buf *out)
+{
+    write_zero(out, 6);
+    for (uint32_t i = 1; i < s->attributes.n; i++) {
+        size_t mark = sf_pb_write_begin(out, 6), value;
+        sf_pb_write_u64(out, 1, part(&s->attributes, i, 0));
+        value = sf_pb_write_begin(out, 2);
+        sf_pb_write_str(out, 1, s->strings.list[part(&s->attributes, i, 1)]);
+        sf_pb_write_end(out, value);
+        sf_pb_write_end(out, mark);
+    }
+}
+
+/* ---- the profile ---- */
+
+static void write_type(struct sf_buf *out, uint32_t field, struct tables *s, sf_str type,
+                       sf_str unit)
+{
+    size_t mark = sf_pb_write_begin(out, field);
+    sf_pb_write_u64(out, 1, sf_string_table_put(&s->strings, type));
+    sf_pb_write_u64(out, 2, sf_string_table_put(&s->strings, unit));
+    sf_pb_write_end(out, mark);
+}
+
+static void write_profile(const struct sf_profile_view *v, struct tables *s, struct sf_buf *out)
+{
+    size_t mark = sf_pb_write_begin(out, 2), sample, values;
+    uint32_t stack = 0;
+    write_type(out, 1, s, v->type.sample_type, v->type.sample_unit);
+    for (uint32_t i = 0; i < v->tree.n_nodes; i++) {
+        if (!v->tree.nodes[i].self)
+            continue;
+        sample = sf_pb_write_begin(out, 2);
+        sf_pb_write_u64(out, 1, ++stack);
+        values = sf_pb_write_begin(out, 4);
+        sf_pb_write_raw_varint(out, (uint64_t)v->tree.nodes[i].self);
+        sf_pb_write_end(out, values);
+        sf_pb_write_end(out, sample);
+    }
+    sf_pb_write_fixed64(out, 3, (uint64_t)v->time_ns);
+    sf_pb_write_u64(out, 4, (uint64_t)v->duration_ns);
+    if (v->type.period_type.len || v->type.period_unit.len)
+        write_type(out, 5, s, v->type.period_type, v->type.period_unit);
+    sf_pb_write_i64(out, 6, v->period);
+    sf_pb_write_end(out, mark);
+}
+
+static void write_attribute(struct sf_buf *out, sf_str key, sf_str val)
+{
+    size_t mark = sf_pb_write_begin(out, 1), value;
+    sf_pb_write_str(out, 1, key);
+    value = sf_pb_write_begin(out, 2);
+    sf_pb_write_str(out, 1, val);
+    sf_pb_write_end(out, value);
+    sf_pb_write_end(out, mark);
+}
+
+static void write_resource(const struct sf_profile_view *v, struct sf_buf *out)
+{
+    size_t mark = sf_pb_write_begin(out, 1);
+    write_attribute(out, SF_STR("service.name"), v->service);
+    for (uint32_t i = 0; i < v->n_labels; i++) {
+        if (!sf_str_eq(v->labels[i].key, SF_STR("service_name")))
+            write_attribute(out, v->labels[i].key, v->labels[i].val);
+    }
+    sf_pb_write_end(out, mark);
+}
+
+enum sf_err sf_otlp_profile_render(const struct sf_profile_view *v, struct sf_arena scratch,
+                                   struct sf_buf *out, struct sf_why *why)
+{
+    struct tables s;
+    size_t resource, scope, dictionary;
+    sf_string_table_init(&s.strings, &scratch);
+    sf_string_table_init(&s.functions, &scratch);
+    sf_string_table_init(&s.mappings, &scratch);
+    sf_string_table_init(&s.attributes, &scratch);
+    resource = sf_pb_write_begin(out, 1);
+    write_resource(v, out);
+    scope = sf_pb_write_begin(out, 2);
+    write_profile(v, &s, out);
+    sf_pb_write_end(out, scope);
+    sf_pb_write_end(out, resource);
+    dictionary = sf_pb_write_begin(out, 2);
+    write_locations(&v->tree, &s, out);
+    write_stacks(&v->tree, out);
+    write_mappings(&s, out);
+    write_functions(&s, out);
+    write_zero(out, 4); /* links: none but the zero one */
+    write_attributes(&s, out);
+    for (uint32_t i = 0; i < s.strings.n; i++)
+        sf_pb_write_str(out, 5, s.strings.list[i]);
+    sf_pb_write_end(out, dictionary);
+    if (s.strings.is_full || s.functions.is_full || s.mappings.is_full || s.attributes.is_full)
+        return sf_fail(why, SF_ERR_LIMIT, "OTLP: the tables do not fit the memory of one query");
+    return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "OTLP: no memory");
+}

@@ -1,0 +1,9 @@
+/* pprof.h - a profile as pprof: one sample type, one sample for each stack with a value, lines and
+ * files where they are known, addresses with their build id where they are not. */
+#pragma once
+#include "base/err.h"
+#include "render/profile_view.h"
+
+/* Plain protobuf; who writes a file compresses it. Series labels become labels of every sample. */
+enum sf_err sf_pprof_render(const struct sf_profile_view *v, struct sf_arena scratch,
+                            struct sf_buf *out, struct sf_why *why);

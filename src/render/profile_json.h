@@ -1,0 +1,19 @@
+/* profile_json.h - a profile as the JSON of our own API (docs/api.md), and as Pyroscope's. */
+#pragma once
+#include "base/err.h"
+#include "flame/flamebearer.h"
+#include "render/profile_view.h"
+
+/* Frames once, nodes as [parent, frame, self], parents first; node 0 is the root, its frame -1. */
+enum sf_err sf_profile_json_render(const struct sf_profile_view *v, struct sf_buf *out,
+                                   struct sf_why *why);
+/* The same with both sides: nodes are [parent, frame, self before, self after]. */
+enum sf_err sf_profile_json_diff(const struct sf_profile_view *left,
+                                 const struct sf_profile_view *right, const struct sf_tree_diff *d,
+                                 struct sf_buf *out, struct sf_why *why);
+
+/* The body of /pyroscope/render and render-diff. `extra` is JSON members to add ("timeline":...),
+ * without braces, or empty: null is written for them then. */
+enum sf_err sf_profile_json_pyroscope(const struct sf_flamebearer *f, bool is_double,
+                                      const struct sf_profile_type *type, sf_str extra,
+                                      struct sf_buf *out, struct sf_why *why);

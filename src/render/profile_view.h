@@ -1,0 +1,15 @@
+/* profile_view.h - one profile, ready to be drawn or written: what every export takes. */
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+#include "model/tree.h"
+
+struct sf_profile_view {
+    struct sf_tree tree;
+    struct sf_profile_type type;
+    sf_str service;                /* or the file it came from */
+    const struct sf_label *labels; /* of the series, where there is one */
+    uint32_t n_labels;
+    int64_t time_ns, duration_ns; /* 0: unknown */
+    int64_t period;
+};

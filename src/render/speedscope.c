@@ -1,0 +1,108 @@
+#include "render/speedscope.h"
+
+#include "flame/frame_name.h"
+#include "flame/tree_order.h"
+#include "wire/json_writer.h"
+
+static sf_str unit_of(sf_str unit)
+{
+    static const sf_str known[] = {{"nanoseconds", 11},
+                                   {"microseconds", 12},
+                                   {"milliseconds", 12},
+                                   {"seconds", 7},
+                                   {"bytes", 5}};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (sf_str_eq(unit, known[i]))
+            return unit;
+    }
+    return SF_STR("none");
+}
+
+static bool write_frames(const struct sf_tree *t, struct sf_json_writer *w, struct sf_arena scratch)
+{
+    sf_json_write_key(w, SF_STR("shared"));
+    sf_json_write_object(w);
+    sf_json_write_key(w, SF_STR("frames"));
+    sf_json_write_array(w);
+    for (uint32_t i = 0; i < t->n_frames; i++) {
+        struct sf_arena names = scratch;
+        sf_str name;
+        if (!sf_frame_name(&t->frames[i], SF_GROUP_FUNCTION, &names, &name))
+            return false;
+        sf_json_write_object(w);
+        sf_json_write_key_str(w, SF_STR("name"), name);
+        if (t->frames[i].file.len)
+            sf_json_write_key_str(w, SF_STR("file"), t->frames[i].file);
+        if (t->frames[i].line)
+            sf_json_write_key_u64(w, SF_STR("line"), t->frames[i].line);
+        sf_json_write_object_end(w);
+    }
+    sf_json_write_array_end(w);
+    sf_json_write_object_end(w);
+    return true;
+}
+
+/* Root first. Depth first order keeps the path at hand: path[d] is the frame at depth d. */
+static void write_samples(const struct sf_tree *t, const struct sf_tree_order *order,
+                          uint32_t *path, struct sf_json_writer *w)
+{
+    sf_json_write_key(w, SF_STR("samples"));
+    sf_json_write_array(w);
+    for (uint32_t i = 0; i < t->n_nodes; i++) {
+        uint32_t place = order->places[i], depth = order->depths[i];
+        path[depth] = t->nodes[place].frame;
+        if (!t->nodes[place].self)
+            continue;
+        sf_json_write_array(w);
+        for (uint32_t d = 1; d <= depth; d++)
+            sf_json_write_u64(w, path[d]);
+        sf_json_write_array_end(w);
+    }
+    sf_json_write_array_end(w);
+    sf_json_write_key(w, SF_STR("weights"));
+    sf_json_write_array(w);
+    for (uint32_t i = 0; i < t->n_nodes; i++) {
+        if (t->nodes[order->places[i]].self)
+            sf_json_write_i64(w, t->nodes[order->places[i]].self);
+    }
+    sf_json_write_array_end(w);
+}
+
+enum sf_err sf_speedscope_render(const struct sf_profile_view *v, struct sf_arena scratch,
+                                 struct sf_buf *out, struct sf_why *why)
+{
+    struct sf_json_writer w = sf_json_writer_init(out);
+    const struct sf_tree *t = &v->tree;
+    struct sf_tree_order order;
+    uint32_t *path;
+    int64_t *totals;
+    enum sf_err err = sf_tree_totals(t, &scratch, &totals, why);
+    if (!err)
+        err = sf_tree_order(t, totals, SF_TREE_BY_NAME, &scratch, &order, why);
+    if (err)
+        return err;
+    path = sf_arena_new_n(&scratch, (size_t)order.max_depth + 1, sizeof(*path));
+    sf_json_write_object(&w);
+    sf_json_write_key_str(&w, SF_STR("$schema"),
+                          SF_STR("https://www.speedscope.app/file-format-schema.json"));
+    if (!path || !write_frames(t, &w, scratch))
+        return sf_fail(why, SF_ERR_LIMIT, "speedscope: no memory");
+    sf_json_write_key(&w, SF_STR("profiles"));
+    sf_json_write_array(&w);
+    sf_json_write_object(&w);
+    sf_json_write_key_str(&w, SF_STR("type"), SF_STR("sampled"));
+    sf_json_write_key_str(&w, SF_STR("name"), v->type.sample_type);
+    sf_json_write_key_str(&w, SF_STR("unit"), unit_of(v->type.sample_unit));
+    sf_json_write_key_u64(&w, SF_STR("startValue"), 0);
+    sf_json_write_key(&w, SF_STR("endValue"));
+    sf_json_write_i64(&w, t->total);
+    write_samples(t, &order, path, &w);
+    sf_json_write_object_end(&w);
+    sf_json_write_array_end(&w);
+    sf_json_write_key_u64(&w, SF_STR("activeProfileIndex"), 0);
+    sf_json_write_key_str(&w, SF_STR("name"), v->service);
+    sf_json_write_key_str(&w, SF_STR("exporter"), SF_STR("spanflame"));
+    sf_json_write_object_end(&w);
+    sf_buf_add_u8(out, '\n');
+    return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "speedscope: no memory");
+}
