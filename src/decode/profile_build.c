@@ -8,8 +8,6 @@
 #include "base/text.h"
 #include "model/process.h"
 
-enum { ROOT_FRAMES = 16 }; /* of a stack that is cut: enough to say which program and entry */
-
 struct label_set {
     const struct sf_profile_owner *owner; /* in the arena */
     const struct sf_label *labels;
@@ -204,7 +202,7 @@ static bool is_stack(const struct sf_profile_build *b, uint32_t place, const voi
  * them is usually the same recursion over and over. */
 static uint32_t n_root_kept(const struct sf_profile_build *b)
 {
-    return b->max_frames > 2 * ROOT_FRAMES ? ROOT_FRAMES : b->max_frames / 2;
+    return b->max_frames > 2 * SF_PROFILE_ROOT_FRAMES ? SF_PROFILE_ROOT_FRAMES : b->max_frames / 2;
 }
 
 static bool cut_stack(struct sf_profile_build *b, struct sf_stack *s)

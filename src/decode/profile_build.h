@@ -10,6 +10,9 @@
 #include "decode/profile_format.h"
 #include "decode/profile_label.h"
 
+/* Root-most frames kept of a stack that is cut: enough to say which program and entry. */
+enum { SF_PROFILE_ROOT_FRAMES = 16 };
+
 struct sf_profile_table { /* open addressing; places + 1, so that 0 is free */
     struct sf_profile_slot {
         uint32_t hash, place;

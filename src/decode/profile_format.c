@@ -5,7 +5,7 @@
 
 /* In the order they are tried: what begins with a magic number first, then JSON, then text, and
  * pprof last, because almost any bytes begin like a protobuf message. */
-#define FORMATS(X) X(tree) X(trie) X(lines) X(folded) X(pprof)
+#define FORMATS(X) X(cpuprofile) X(heapprofile) X(tree) X(trie) X(lines) X(folded) X(pprof)
 
 #define DECLARE(noun) extern const struct sf_profile_format sf_##noun##_format;
 #define LIST(noun)    &sf_##noun##_format,
@@ -53,6 +53,7 @@ static enum sf_err fail_unknown(sf_str bytes, struct sf_why *why)
         {SF_STR("heap profile:"), "a legacy heap profile in text"},
         {SF_STR("--- "), "a legacy profile in text"},
         {SF_STR("PERFILE2"), "a perf.data file (send the output of perf script | stackcollapse)"},
+        {SF_STR("{\"snapshot\":"), "a heap snapshot of V8, a graph of objects and no profile"},
         {SF_STR("\x1f\x8b"), "gzip inside gzip"},
         {SF_STR("\x28\xb5\x2f\xfd"), "zstd inside a compressed body"},
     };

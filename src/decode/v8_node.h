@@ -1,0 +1,48 @@
+/* v8_node.h - the call trees of V8's profiles: nodes by id with lists of children, or nested.
+ * Private to this room. */
+#pragma once
+#include "decode/id_map.h"
+#include "decode/profile_build.h"
+#include "wire/json.h"
+
+struct sf_v8_node {
+    uint64_t id;
+    uint64_t parent_id; /* 0: not given */
+    uint32_t parent;    /* place, or SF_NONE */
+    uint32_t depth;     /* of the root: 0 */
+    uint32_t top; /* the ancestor (or itself) at the depth where a cut stack's root part ends */
+    uint32_t location; /* SF_NONE for "(root)" */
+    int64_t hits, self_size;
+    bool is_idle, is_gc;
+};
+
+struct sf_v8_edge {
+    uint32_t parent; /* place */
+    uint64_t child;  /* id */
+};
+
+struct sf_v8_nodes {
+    struct sf_profile_build *b;
+    struct sf_profile_list list; /* of struct sf_v8_node */
+    struct sf_profile_list edges;
+    struct sf_id_map ids;
+    uint32_t *path; /* scratch */
+};
+
+void sf_v8_nodes_init(struct sf_v8_nodes *n, struct sf_profile_build *b);
+static inline struct sf_v8_node *sf_v8_node_at(const struct sf_v8_nodes *n, uint32_t place)
+{
+    return (struct sf_v8_node *)n->list.items + place;
+}
+/* The array "nodes" at hand. Faults stick in `j`. */
+void sf_v8_nodes_read_list(struct sf_v8_nodes *n, struct sf_json *j);
+/* The object "head" at hand, children inside it. */
+void sf_v8_nodes_read_tree(struct sf_v8_nodes *n, struct sf_json *j);
+/* Parents, depths. INPUT: the links go round in a circle. */
+enum sf_err sf_v8_nodes_close(struct sf_v8_nodes *n);
+/* Place by id, or SF_NONE. */
+uint32_t sf_v8_nodes_find(const struct sf_v8_nodes *n, uint64_t id);
+uint32_t sf_v8_nodes_stack(struct sf_v8_nodes *n, uint32_t place);
+
+/* Does the text hold an object with all of these keys? Reads the top level only. */
+bool sf_v8_has_keys(sf_str bytes, const sf_str *keys, size_t n);
