@@ -72,8 +72,9 @@ static void on_request(void *arg, struct sf_exchange *ex)
     sf_exchange_finish(ex);
 }
 
-static void on_fault(void *arg, const char *reason, const char *peer)
+static void on_fault(void *arg, enum sf_listen_fault kind, const char *reason, const char *peer)
 {
+    (void)kind;
     (void)arg;
     fprintf(stderr, "fault: %s (%s)\n", reason, peer);
 }
@@ -89,7 +90,7 @@ int main(int argc, char **argv)
         .n_addresses = 1,
         .n_loops = 1,
         .spool_path = "/tmp",
-        .hooks = {on_headers, on_request, on_fault, NULL},
+        .hooks = {.on_headers = on_headers, .on_request = on_request, .on_fault = on_fault},
     };
     struct sf_listener *l = NULL;
     struct sf_why why = {""};

@@ -212,7 +212,8 @@ static enum sf_err start_listener(struct sf_server *s, struct sf_why *why)
                    .idle_timeout_ms = (unsigned)(limits->idle_timeout_ns / 1000000),
                    .total_timeout_ms = (unsigned)(limits->total_timeout_ns / 1000000)},
         .spool_path = (const char *)s->spool_path.p,
-        .hooks = {sf_router_on_headers, sf_router_on_request, sf_router_on_fault, &s->service}};
+        .hooks = {sf_router_on_headers, sf_router_on_request, sf_router_on_fault,
+                  sf_router_on_refuse, &s->service}};
     enum sf_err err = sf_dir_make(s->dir, "spool", why);
     if (!err)
         err = sf_listener_start(&config, &s->listener, why);

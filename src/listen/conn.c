@@ -62,7 +62,7 @@ void sf_conn_close(struct sf_conn *c)
 
 void sf_conn_timed_out(struct sf_conn *c, const char *what)
 {
-    sf_loop_fault(c->loop, &c->loop->shared->counts.n_timeouts, what, c->peer);
+    sf_loop_fault(c->loop, SF_FAULT_TIMEOUT, what, c->peer);
     c->wants_close = true;
 }
 
@@ -257,10 +257,36 @@ static void input_eof(struct sf_conn *c)
         c->wants_close = true;
 }
 
+/* A TLS record begins with a small number, a request line or the preface of HTTP/2 with a letter.
+ */
+static bool is_plain_http(const struct sf_conn *c, sf_bytes in)
+{
+    return !c->has_fed_tls && in.len && in.p[0] >= 'A' && in.p[0] <= 'Z';
+}
+
+/* Said in the clear, since whoever sent that would not understand an alert. */
+static void refuse_plain(struct sf_conn *c)
+{
+    sf_loop_fault(c->loop, SF_FAULT_TLS, "plain HTTP came to a port with TLS", c->peer);
+    sf_tls_free(c->tls);
+    c->tls = NULL;
+    c->protocol = SF_CONN_H1;
+    sf_conn_h1_begin(c);
+    sf_conn_h1_refuse(c, 400, "this port speaks TLS: use https://", 0);
+}
+
 static void input_tls(struct sf_conn *c, sf_bytes in)
 {
-    enum sf_err err = sf_tls_feed(c->tls, in);
+    char what[128];
+    enum sf_err err;
     size_t n = 1;
+
+    if (is_plain_http(c, in)) {
+        refuse_plain(c);
+        return;
+    }
+    c->has_fed_tls = true;
+    err = sf_tls_feed(c->tls, in);
 
     while (!err && n && !c->wants_close) {
         err = sf_tls_read(c->tls, c->loop->tls_buf, SF_LOOP_READ_LEN, &n);
@@ -270,7 +296,8 @@ static void input_tls(struct sf_conn *c, sf_bytes in)
     if (err == SF_ERR_CANCELLED) {
         input_eof(c);
     } else if (err) {
-        sf_loop_fault(c->loop, &c->loop->shared->counts.n_tls_failures, "TLS failed", c->peer);
+        (void)snprintf(what, sizeof(what), "TLS failed: %s", sf_tls_reason(c->tls));
+        sf_loop_fault(c->loop, SF_FAULT_TLS, what, c->peer);
         sf_tls_drain(c->tls, &c->wire); /* the alert; what cannot leave now is not worth waiting */
         flush(c);
         c->wants_close = true;
@@ -355,7 +382,7 @@ bool sf_conn_may_answer(struct sf_conn *c, size_t body_len)
         return true;
     if (all <= 2 * (size_t)SF_LIMIT_ANSWERS_LEN && unsent_len(c) <= UNREAD_LEN_MAX)
         return true;
-    sf_loop_fault(c->loop, &shared->counts.n_floods, "too many answers are not read", c->peer);
+    sf_loop_fault(c->loop, SF_FAULT_FLOOD, "too many answers are not read", c->peer);
     return false;
 }
 
@@ -490,7 +517,7 @@ static void turn_away(struct sf_conn *c)
 
     c->is_surplus = true;
     loop->n_surplus++;
-    sf_loop_fault(loop, &loop->shared->counts.n_refused, "too many connections", c->peer);
+    sf_loop_fault(loop, SF_FAULT_SURPLUS, "too many connections", c->peer);
     if (c->tls || loop->n_surplus > SURPLUS_MAX) {
         c->wants_close = true;
         return;

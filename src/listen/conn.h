@@ -16,6 +16,7 @@ struct sf_conn {
     struct sf_loop *loop;
     struct sf_conn *prev, *next, *next_touched;
     struct sf_tls *tls;
+    bool has_fed_tls; /* the first bytes looked like TLS */
     enum sf_conn_protocol protocol;
     uint16_t port; /* ours */
     char peer[64];

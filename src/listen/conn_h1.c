@@ -34,11 +34,13 @@ void sf_conn_h1_done(struct sf_conn *c)
 
 void sf_conn_h1_refuse(struct sf_conn *c, int status, const char *reason, unsigned retry_after_s)
 {
-    struct sf_response r = {.status = status, .content_type = "text/plain; charset=utf-8"};
+    struct sf_response r = {0};
     struct sf_exchange *ex = c->ex;
     bool is_head = ex && ex->request.method == SF_METHOD_HEAD;
     bool is_begun = ex && ex->is_answering;
 
+    if (!is_begun)
+        sf_exchange_refuse(&c->loop->shared->hooks, ex, status, reason, retry_after_s, &r);
     c->ex = NULL;
     if (ex)
         sf_exchange_part(ex);
@@ -46,20 +48,18 @@ void sf_conn_h1_refuse(struct sf_conn *c, int status, const char *reason, unsign
         c->wants_close = true;
         return;
     }
-    r.retry_after_s = retry_after_s;
     sf_h1_write_head(&c->out, &(struct sf_h1_answer){.response = &r,
-                                                     .body_len = strlen(reason) + 1,
+                                                     .body_len = r.body.len,
                                                      .now_s = sf_clock_wall_ns() / 1000000000});
-    if (!is_head) {
-        sf_buf_add_str(&c->out, sf_str_from(reason));
-        sf_buf_add_u8(&c->out, '\n');
-    }
+    if (!is_head)
+        sf_buf_add(&c->out, r.body.p, r.body.len);
+    sf_response_done(&r);
     c->closes_after = true;
 }
 
 static void refuse_bad(struct sf_conn *c, int status, const char *reason)
 {
-    sf_loop_fault(c->loop, &c->loop->shared->counts.n_bad_framing, reason, c->peer);
+    sf_loop_fault(c->loop, SF_FAULT_FRAMING, reason, c->peer);
     sf_conn_h1_refuse(c, status, reason, 0);
 }
 
@@ -324,7 +324,7 @@ static void tick_idle(struct sf_conn *c)
 
 static void tick_timed_out(struct sf_conn *c, int status, const char *what)
 {
-    sf_loop_fault(c->loop, &c->loop->shared->counts.n_timeouts, what, c->peer);
+    sf_loop_fault(c->loop, SF_FAULT_TIMEOUT, what, c->peer);
     sf_conn_h1_refuse(c, status, what, 0);
 }
 

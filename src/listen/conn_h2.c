@@ -111,13 +111,9 @@ static void prepare_refusal(struct sf_exchange *ex, int status, const char *reas
 
     sf_response_done(r); /* a long body must not stay */
     ex->is_gzip = false;
-    r->status = status;
-    r->retry_after_s = retry_after_s;
-    r->content_type = "text/plain; charset=utf-8";
+    sf_exchange_refuse(&ex->loop->shared->hooks, ex, status, reason, retry_after_s, r);
     r->grpc_status = grpc_status_of(status);
     (void)snprintf(r->grpc_message, sizeof(r->grpc_message), "%s", reason);
-    if (!ex->request.is_grpc)
-        sf_buf_print(&r->body, "%s\n", reason);
 }
 
 void sf_conn_h2_answer(struct sf_conn *c, struct sf_exchange *ex)
@@ -184,7 +180,7 @@ static void on_head(void *arg, struct sf_h2_stream *s)
     r->is_h2 = true;
     if (!sf_head_finish(&ex->head, r)) {
         sf_exchange_stamp(ex);
-        sf_loop_fault(c->loop, &shared->counts.n_bad_framing, ex->head.reason, c->peer);
+        sf_loop_fault(c->loop, SF_FAULT_FRAMING, ex->head.reason, c->peer);
         refuse(ex, ex->head.status, ex->head.reason, 0);
         return;
     }
@@ -332,17 +328,16 @@ bool sf_conn_h2_begin(struct sf_conn *c)
 
 void sf_conn_h2_input(struct sf_conn *c, sf_bytes in)
 {
-    struct sf_listen_counts *counts = &c->loop->shared->counts;
     struct sf_why why = {""};
     bool was_broken = sf_h2_session_is_broken(c->h2);
     enum sf_err err = sf_h2_session_recv(c->h2, in, c->loop->now_ns, &why);
 
     if (err) {
-        sf_loop_fault(c->loop, err == SF_ERR_LIMIT ? &counts->n_floods : &counts->n_bad_framing,
-                      why.text, c->peer);
+        sf_loop_fault(c->loop, err == SF_ERR_LIMIT ? SF_FAULT_FLOOD : SF_FAULT_FRAMING, why.text,
+                      c->peer);
         c->closes_after = true; /* after GOAWAY */
     } else if (!was_broken && sf_h2_session_is_broken(c->h2)) {
-        sf_loop_fault(c->loop, &counts->n_bad_framing, "h2: the peer breaks the protocol", c->peer);
+        sf_loop_fault(c->loop, SF_FAULT_FRAMING, "h2: the peer breaks the protocol", c->peer);
     }
 }
 
@@ -381,7 +376,7 @@ static void deadline_passed(struct sf_conn *c, struct sf_h2_stream *s, struct sf
 
     a.now_s = sf_clock_wall_ns() / 1000000000;
     (void)snprintf(r.grpc_message, sizeof(r.grpc_message), "the request took too long");
-    sf_loop_fault(c->loop, &c->loop->shared->counts.n_timeouts, r.grpc_message, c->peer);
+    sf_loop_fault(c->loop, SF_FAULT_TIMEOUT, r.grpc_message, c->peer);
     s->user = NULL;
     sf_exchange_part(ex);
     if (is_begun || !sf_h2_stream_answer(s, &a))
@@ -407,15 +402,14 @@ static void tick_stream(struct sf_conn *c, struct sf_h2_stream *s)
             sf_h2_stream_let_go(s); /* it was refused and still says nothing more */
     } else if (ex->is_answering) {
         if (now - ex->progress_ns > ms(limits->body_timeout_ms)) {
-            sf_loop_fault(c->loop, &c->loop->shared->counts.n_timeouts,
-                          "the answer was not read in time", c->peer);
+            sf_loop_fault(c->loop, SF_FAULT_TIMEOUT, "the answer was not read in time", c->peer);
             ex->is_given_up = true;
             sf_h2_stream_reset(s, true);
         }
     } else if (now - ex->progress_ns > ms(limits->body_timeout_ms) ||
                now > ex->request.deadline_ns) {
-        sf_loop_fault(c->loop, &c->loop->shared->counts.n_timeouts,
-                      "the request's body did not come in time", c->peer);
+        sf_loop_fault(c->loop, SF_FAULT_TIMEOUT, "the request's body did not come in time",
+                      c->peer);
         refuse(ex, 408, "the request's body did not come in time", 0);
     }
 }

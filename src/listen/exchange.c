@@ -256,6 +256,20 @@ void sf_exchange_part(struct sf_exchange *ex)
     sf_mutex_unlock(&ex->mutex);
 }
 
+void sf_exchange_refuse(const struct sf_listen_hooks *hooks, const struct sf_exchange *ex,
+                        int status, const char *reason, unsigned retry_after_s,
+                        struct sf_response *out)
+{
+    out->status = status;
+    out->retry_after_s = retry_after_s;
+    out->content_type = "text/plain; charset=utf-8";
+    if (ex && ex->request.is_grpc)
+        return;
+    sf_buf_print(&out->body, "%s\n", reason);
+    if (ex && ex->is_head_over && ex->request.path.len && hooks->on_refuse)
+        hooks->on_refuse(hooks->arg, &ex->request, out, reason);
+}
+
 void sf_exchange_charge_head(struct sf_exchange *ex)
 {
     size_t cap = sf_head_cap(&ex->head);

@@ -14,6 +14,7 @@
 
 struct sf_loop;
 struct sf_conn;
+struct sf_listen_hooks; /* listen/listener.h */
 
 struct sf_exchange {
     _Alignas(16) uint8_t user[SF_EXCHANGE_USER_LEN];
@@ -64,6 +65,11 @@ void sf_exchange_part(struct sf_exchange *ex);
 void sf_exchange_sent(struct sf_exchange *ex, size_t len);
 /* Moves what was streamed meanwhile into `out` (empty). */
 void sf_exchange_take_stream(struct sf_exchange *ex, struct sf_buf *out);
+/* Fills an answer of our own: text, or what the application makes of it once the head is known.
+ * `ex` may be NULL. */
+void sf_exchange_refuse(const struct sf_listen_hooks *hooks, const struct sf_exchange *ex,
+                        int status, const char *reason, unsigned retry_after_s,
+                        struct sf_response *out);
 /* Counts the head's memory into the budget. */
 void sf_exchange_charge_head(struct sf_exchange *ex);
 /* Sets time, deadline and peer of a request whose head is whole. */

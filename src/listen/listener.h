@@ -25,6 +25,14 @@ struct sf_listen_limits { /* 0: the default of base/limits.h */
     unsigned header_timeout_ms, body_timeout_ms, idle_timeout_ms, total_timeout_ms;
 };
 
+enum sf_listen_fault {
+    SF_FAULT_TIMEOUT,
+    SF_FAULT_FLOOD,
+    SF_FAULT_FRAMING,
+    SF_FAULT_TLS,
+    SF_FAULT_SURPLUS /* over the limit of connections */
+};
+
 struct sf_listen_hooks {
     /* Headers are there, the body is not. To refuse, fill the response and return false: it is
      * sent at once and the body is not read. On the loop's thread: must not block. */
@@ -34,7 +42,12 @@ struct sf_listen_hooks {
     void (*on_request)(void *arg, struct sf_exchange *ex);
     /* Requests that never reached on_headers (bad framing, floods, timeouts); any loop; may be
      * NULL. */
-    void (*on_fault)(void *arg, const char *reason, const char *peer);
+    void (*on_fault)(void *arg, enum sf_listen_fault kind, const char *reason, const char *peer);
+    /* The listener itself refuses a request whose head it has read. Status and retry-after are set,
+     * the body is a line of text; the application may say it as its callers expect. Not for gRPC,
+     * which has its trailers. On the loop's thread; may be NULL. */
+    void (*on_refuse)(void *arg, const struct sf_request *request, struct sf_response *response,
+                      const char *reason);
     void *arg;
 };
 

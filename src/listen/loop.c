@@ -18,13 +18,20 @@ bool sf_loop_is_mine(const struct sf_loop *loop)
     return mine == loop;
 }
 
-void sf_loop_fault(struct sf_loop *loop, atomic_ullong *count, const char *reason, const char *peer)
+void sf_loop_fault(struct sf_loop *loop, enum sf_listen_fault kind, const char *reason,
+                   const char *peer)
 {
-    const struct sf_listen_hooks *hooks = &loop->shared->hooks;
+    struct sf_listen_shared *shared = loop->shared;
+    struct sf_listen_counts *n = &shared->counts;
+    atomic_ullong *counts[] = {[SF_FAULT_TIMEOUT] = &n->n_timeouts,
+                               [SF_FAULT_FLOOD] = &n->n_floods,
+                               [SF_FAULT_FRAMING] = &n->n_bad_framing,
+                               [SF_FAULT_TLS] = &n->n_tls_failures,
+                               [SF_FAULT_SURPLUS] = &n->n_refused};
 
-    atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
-    if (hooks->on_fault)
-        hooks->on_fault(hooks->arg, reason, peer);
+    atomic_fetch_add_explicit(counts[kind], 1, memory_order_relaxed);
+    if (shared->hooks.on_fault)
+        shared->hooks.on_fault(shared->hooks.arg, kind, reason, peer);
 }
 
 /* --- what other threads hand over --- */

@@ -89,5 +89,5 @@ void sf_loop_touch(struct sf_loop *loop, struct sf_conn *c);
  * callback touched, once: many answers on one connection leave in one write. Ends every callback.
  */
 void sf_loop_settle(struct sf_loop *loop);
-void sf_loop_fault(struct sf_loop *loop, atomic_ullong *count, const char *reason,
+void sf_loop_fault(struct sf_loop *loop, enum sf_listen_fault kind, const char *reason,
                    const char *peer);

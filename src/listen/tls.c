@@ -16,6 +16,7 @@ struct sf_tls_context {
 struct sf_tls {
     SSL *ssl;
     BIO *in, *out; /* owned by ssl */
+    char reason[100];
 };
 
 /* The first error of OpenSSL's queue in words; empties the queue. */
@@ -168,8 +169,13 @@ enum sf_err sf_tls_read(struct sf_tls *t, void *p, size_t len, size_t *out_len)
     case SSL_ERROR_WANT_READ:
     case SSL_ERROR_WANT_WRITE: return SF_OK;
     case SSL_ERROR_ZERO_RETURN: return SF_ERR_CANCELLED;
-    default: ERR_clear_error(); return SF_ERR_INPUT;
+    default: (void)openssl_reason(t->reason, sizeof(t->reason)); return SF_ERR_INPUT;
     }
+}
+
+const char *sf_tls_reason(const struct sf_tls *t)
+{
+    return t->reason;
 }
 
 enum sf_err sf_tls_write(struct sf_tls *t, sf_bytes plain)

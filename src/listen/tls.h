@@ -24,6 +24,7 @@ enum sf_err sf_tls_write(struct sf_tls *t, sf_bytes plain);
 void sf_tls_goodbye(struct sf_tls *t); /* close_notify */
 /* Appends ciphertext for the peer. */
 void sf_tls_drain(struct sf_tls *t, struct sf_buf *out);
-bool sf_tls_is_ready(const struct sf_tls *t); /* the handshake is over */
-bool sf_tls_is_h2(const struct sf_tls *t);    /* ALPN chose it */
+const char *sf_tls_reason(const struct sf_tls *t); /* why read said INPUT */
+bool sf_tls_is_ready(const struct sf_tls *t);      /* the handshake is over */
+bool sf_tls_is_h2(const struct sf_tls *t);         /* ALPN chose it */
 bool sf_tls_has_client_cert(const struct sf_tls *t);

@@ -471,11 +471,60 @@ void sf_router_on_request(void *arg, struct sf_exchange *ex)
     }
 }
 
-void sf_router_on_fault(void *arg, const char *reason, const char *peer)
+/* A second between two: strangers must not fill the log. */
+static bool may_warn(struct sf_service *s)
+{
+    int64_t now_ns = sf_clock_mono_ns(), last_ns = atomic_load(&s->warned_ns);
+    return (last_ns == 0 || now_ns - last_ns > 1000000000) &&
+           atomic_compare_exchange_strong(&s->warned_ns, &last_ns, now_ns);
+}
+
+/* Without the port: the same peer again is the same line, which the log counts. */
+static sf_str host_of(const char *peer)
+{
+    sf_str text = sf_str_from(peer ? peer : "?");
+    size_t len = text.len;
+    while (len && text.p[len - 1] != ':')
+        len--;
+    return len ? sf_str_part(text, 0, len - 1) : text;
+}
+
+void sf_router_on_fault(void *arg, enum sf_listen_fault kind, const char *reason, const char *peer)
 {
     struct sf_service *s = arg;
     sf_counters_add(s->counters, SF_COUNT_LISTEN_FAULTS, 1);
-    sf_service_say(s, SF_SAY_DEBUG, "listen: %s peer=%s", reason, peer ? peer : "?");
+    /* Wrong TLS is a mistake in somebody's settings, and they will look for it here. */
+    if (kind == SF_FAULT_TLS && may_warn(s))
+        sf_service_say(s, SF_SAY_WARN, "listen: %s peer=%.*s", reason, SF_STR_ARG(host_of(peer)));
+    else
+        sf_service_say(s, SF_SAY_DEBUG, "listen: %s peer=%s", reason, peer ? peer : "?");
+}
+
+static int grpc_of_http(int status)
+{
+    switch (status) {
+    case 408:
+    case 504: return SF_GRPC_DEADLINE_EXCEEDED;
+    case 413: return SF_GRPC_RESOURCE_EXHAUSTED;
+    case 503: return SF_GRPC_UNAVAILABLE;
+    default: return SF_GRPC_INVALID_ARGUMENT;
+    }
+}
+
+void sf_router_on_refuse(void *arg, const struct sf_request *request, struct sf_response *response,
+                         const char *reason)
+{
+    struct sf_service *s = arg;
+    struct match m = find_route(request);
+    struct sf_outcome outcome = {response->status, grpc_of_http(response->status),
+                                 response->retry_after_s};
+    bool is_otlp = m.route ? m.route->is_otlp : sf_str_starts(request->path, SF_STR("/v1"));
+    sf_status_answer(response, form_of(request, is_otlp), outcome, reason);
+    if (outcome.http == 413) { /* others were counted when they reached us, or will be */
+        sf_counters_add(s->counters, SF_COUNT_REJECT_TOO_LARGE, 1);
+        sf_counters_request(s->counters, sf_router_place(m.route), sf_router_label(m.route), 413,
+                            0);
+    }
 }
 
 void sf_router_run(struct sf_exchange *ex, struct sf_worker *worker)

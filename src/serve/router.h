@@ -4,6 +4,7 @@
  * work are all settled before a body is read. Then the whole request goes to the thread its class
  * names. */
 #pragma once
+#include "listen/listener.h"
 #include "serve/call.h"
 
 /* Settles everything that needs no body. True: go on. False: the answer is filled. Looks at
@@ -14,7 +15,9 @@ bool sf_router_admit(struct sf_service *service, const struct sf_request *reques
 /* The listener's hooks; `arg` is the service. */
 bool sf_router_on_headers(void *arg, struct sf_exchange *ex);
 void sf_router_on_request(void *arg, struct sf_exchange *ex);
-void sf_router_on_fault(void *arg, const char *reason, const char *peer);
+void sf_router_on_fault(void *arg, enum sf_listen_fault kind, const char *reason, const char *peer);
+void sf_router_on_refuse(void *arg, const struct sf_request *request, struct sf_response *response,
+                         const char *reason);
 /* A thread's work: one exchange taken from a queue, to its end. */
 void sf_router_run(struct sf_exchange *ex, struct sf_worker *worker);
 

@@ -53,6 +53,7 @@ struct sf_service {
     struct sf_large_turns large;
 
     atomic_bool said_metrics, said_logs; /* "discarded" is said once */
+    atomic_int_fast64_t warned_ns;       /* when a peer's mistake was last said; monotonic */
     /* A line for the operator. Any thread; may be NULL. */
     void (*say)(void *arg, enum sf_say_level level, const char *sentence);
     void *say_arg;

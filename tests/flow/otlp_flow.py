@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """OTLP traces by every door: what is acknowledged can be read at once, what is wrong is said."""
 import gzip
+import http.client
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -158,6 +160,22 @@ def test_a_compression_bomb_is_refused():
     bomb = gzip.compress(bytes(200 << 20), 9)
     answer = server.post("/v1/traces", bomb, headers={"Content-Encoding": "gzip"})
     assert answer.status == 413, (answer.status, answer.text)
+
+
+def test_a_body_that_says_it_is_too_long_is_refused_in_the_callers_words():
+    before = server.metric('spanflame_requests_rejected_total{reason="too_large"}')
+    for content_type in (JSON, PB):
+        with socket.create_connection(("127.0.0.1", server.port), 20) as conn:
+            conn.sendall(f"POST /v1/traces HTTP/1.1\r\nHost: h\r\nContent-Type: {content_type}\r\n"
+                         f"Content-Length: {1 << 40}\r\n\r\n".encode())
+            answer = http.client.HTTPResponse(conn)
+            answer.begin()
+            body = answer.read()
+            assert (answer.status, answer.headers["Content-Type"]) == (413, content_type), (answer.status, body)
+            code, text = ((json.loads(body)["code"], json.loads(body)["message"]) if content_type == JSON
+                          else (first(body, 1), first(body, 2).decode()))
+            assert code == 8 and "67108864 bytes" in text, (code, text)
+    assert server.metric('spanflame_requests_rejected_total{reason="too_large"}') == before + 2
 
 
 def test_wrong_content_types_and_encodings_get_415():

@@ -33,17 +33,20 @@ def free_port():
 class Server:
     """`with Server() as s:` gives a server that is ready; `config` is YAML text."""
 
-    def __init__(self, config="", flags=(), data=None, port=None, wait=True, env=None):
+    def __init__(self, config="", flags=(), data=None, port=None, wait=True, env=None, has_listen=True):
         self.home = tempfile.mkdtemp(prefix="spanflame-flow-")
         self.data = data or os.path.join(self.home, "data")
         self.port = port or free_port()
         self.flags, self.config, self.wait = list(flags), config, wait
+        self.has_listen = has_listen  # False: the configuration says where
         self.env = dict(os.environ, **(env or {}))
         self.token = None
         self.process = None
 
     def start(self):
-        args = [PROGRAM, "serve", "--data", self.data, "--listen", f"127.0.0.1:{self.port}"]
+        args = [PROGRAM, "serve", "--data", self.data]
+        if self.has_listen:
+            args += ["--listen", f"127.0.0.1:{self.port}"]
         if self.config:
             path = os.path.join(self.home, "spanflame.yaml")
             with open(path, "w", encoding="utf-8") as f:

@@ -153,10 +153,11 @@ static void on_request(void *arg, struct sf_exchange *ex)
     }
 }
 
-static void on_fault(void *arg, const char *reason, const char *peer)
+static void on_fault(void *arg, enum sf_listen_fault kind, const char *reason, const char *peer)
 {
     struct peer_server *s = arg;
 
+    (void)kind;
     (void)peer;
     atomic_fetch_add(&s->n_faults, 1);
     sf_mutex_lock(&s->mutex);
@@ -172,7 +173,8 @@ void peer_start_with(struct peer_server *s, struct sf_listen_config *config)
     *s = (struct peer_server){0};
     sf_mutex_init(&s->mutex);
     sf_signal_init(&s->changed);
-    config->hooks = (struct sf_listen_hooks){on_headers, on_request, on_fault, s};
+    config->hooks = (struct sf_listen_hooks){
+        .on_headers = on_headers, .on_request = on_request, .on_fault = on_fault, .arg = s};
     if (sf_listener_start(config, &s->listener, &why))
         fail_msg("%s", why.text);
     s->port = sf_listener_port(s->listener, 0);

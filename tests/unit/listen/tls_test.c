@@ -222,12 +222,11 @@ TEST(tls, serves_http_1_1_and_http_2_by_alpn)
     peer_stop(&s);
 }
 
-TEST(tls, refuses_old_versions_unknown_protocols_and_plain_text)
+TEST(tls, refuses_old_versions_and_unknown_protocols)
 {
     struct sf_listen_tls tls;
     struct peer_server s;
     struct client c;
-    int fd;
 
     make_files();
     tls = (struct sf_listen_tls){cert_file, key_file, NULL};
@@ -236,11 +235,45 @@ TEST(tls, refuses_old_versions_unknown_protocols_and_plain_text)
     client_done(&c);
     assert_false(client_connect(&c, s.port, "gopher", NULL, NULL, 0));
     client_done(&c);
-    fd = peer_connect(s.port);
-    peer_send(fd, SF_STR("GET / HTTP/1.1\r\nHost: h\r\n\r\n"));
-    assert_true(peer_is_closed(fd, 5000));
-    (void)close(fd);
     peer_wait_stats(&s, st, st.n_tls_failures >= 2);
+    sf_mutex_lock(&s.mutex);
+    assert_non_null(strstr(s.fault, "TLS failed: "));
+    assert_null(strstr(s.fault, "unknown error"));
+    sf_mutex_unlock(&s.mutex);
+    peer_stop(&s);
+}
+
+TEST(tls, tells_who_speaks_in_the_clear_to_use_https)
+{
+    static const sf_str openings[] = {{"GET /echo HTTP/1.1\r\nHost: h\r\n\r\n", 31},
+                                      {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 24},
+                                      {"P", 1}};
+    struct sf_listen_tls tls;
+    struct peer_server s;
+    struct client c;
+    size_t len;
+
+    make_files();
+    tls = (struct sf_listen_tls){cert_file, key_file, NULL};
+    peer_start(&s, NULL, &tls);
+    for (size_t i = 0; i < 3; i++) {
+        struct peer_answer answer = {0};
+        struct sf_buf left = {0};
+        int fd = peer_connect(s.port);
+        peer_send(fd, openings[i]);
+        peer_read_answer(fd, &left, &answer, false);
+        assert_int_equal(answer.status, 400);
+        assert_str(sf_buf_str(&answer.body), "this port speaks TLS: use https://\n");
+        assert_true(answer.closes && peer_is_closed(fd, 5000));
+        peer_answer_done(&answer);
+        sf_buf_done(&left);
+        (void)close(fd);
+    }
+    assert_int_equal(s.n_requests, 0);
+    peer_wait_stats(&s, st, st.n_tls_failures == 3);
+    assert_true(client_connect(&c, s.port, NULL, NULL, NULL, 0));
+    assert_int_equal(client_ask(&c, "/echo", 0, &len), 200);
+    client_done(&c);
     peer_stop(&s);
 }
 

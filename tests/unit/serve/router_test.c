@@ -332,3 +332,35 @@ TEST(router, lets_listed_origins_in_and_no_others)
     sf_response_done(&response);
     response = (struct sf_response){0};
 }
+
+static const char *refusal(struct sf_service *s, const char *path, sf_str content_type, int status)
+{
+    struct sf_request r = request(SF_METHOD_POST, path);
+    r.content_type = content_type;
+    sf_response_done(&response);
+    response = (struct sf_response){.status = status};
+    sf_router_on_refuse(s, &r, &response, "a body of 3 bytes");
+    sf_buf_add_u8(&response.body, 0);
+    return (const char *)response.body.p;
+}
+
+TEST(router, shapes_the_listeners_refusals_as_its_own)
+{
+    struct sf_service *s = new_service();
+    uint64_t before = sf_counters_get(s->counters, SF_COUNT_REJECT_TOO_LARGE);
+    assert_string_equal(refusal(s, "/v1/traces", SF_STR("application/json"), 413),
+                        "{\"code\":8,\"message\":\"a body of 3 bytes\"}");
+    assert_string_equal(response.content_type, "application/json");
+    assert_string_equal(refusal(s, "/v1/traces", SF_STR("application/x-protobuf"), 413),
+                        "\x08\x08\x12\x11"
+                        "a body of 3 bytes");
+    assert_int_equal(response.status, 413);
+    assert_string_equal(refusal(s, "/api/v1/erase", SF_STR("application/json"), 408),
+                        "a body of 3 bytes\n");
+    assert_string_equal(refusal(s, "/v1/unknown", SF_STR("application/json"), 503),
+                        "{\"code\":14,\"message\":\"a body of 3 bytes\"}");
+    assert_int_equal(sf_counters_get(s->counters, SF_COUNT_REJECT_TOO_LARGE) - before, 2);
+    free_service(s);
+    sf_response_done(&response);
+    response = (struct sf_response){0};
+}
