@@ -9,16 +9,15 @@
 
 #include <stdlib.h>
 
-#include "base/hash.h"
-
-enum { NOBODY = UINT32_MAX };
+#include "link/span_tree.h"
 
 struct walk {
     const struct sf_span *spans;
     uint32_t n_spans;
     uint32_t *parents;
-    uint32_t *children, *first_child; /* run i is children[first_child[i] .. first_child[i + 1]) */
-    uint32_t *next_child; /* how much of the run is still to be looked at, from its end */
+    uint32_t *children;
+    const uint32_t *first_child; /* run i is children[first_child[i] .. first_child[i + 1]) */
+    uint32_t *next_child;        /* how much of the run is still to be looked at, from its end */
     struct sf_path_stretch *stretches;
     uint32_t n_stretches, cap_stretches;
     struct sf_arena *req;
@@ -30,67 +29,7 @@ struct frame {
     uint64_t at_ns;   /* walked back to here */
 };
 
-/* ---- who is whose parent ---- */
-
-static uint64_t slot_hash(sf_span_id id)
-{
-    return sf_hash_mix(0, id);
-}
-
-/* Of several spans with the parent's id (a client and a server that share one) the one that is not
- * the child itself and encloses best comes first in the sender's order; any will do. */
-static bool find_parents(struct walk *w)
-{
-    uint32_t n_slots = 16;
-    while (n_slots < w->n_spans * 2)
-        n_slots *= 2;
-    uint32_t *slots = sf_arena_new_n(w->req, n_slots, sizeof(*slots));
-    if (!slots)
-        return false;
-    for (uint32_t i = 0; i < w->n_spans; i++) {
-        uint64_t at = slot_hash(w->spans[i].span_id) & (n_slots - 1);
-        while (slots[at])
-            at = (at + 1) & (n_slots - 1);
-        slots[at] = i + 1;
-    }
-    for (uint32_t i = 0; i < w->n_spans; i++) {
-        sf_span_id id = w->spans[i].parent_id;
-        w->parents[i] = NOBODY;
-        if (id == 0)
-            continue;
-        for (uint64_t at = slot_hash(id) & (n_slots - 1); slots[at];
-             at = (at + 1) & (n_slots - 1)) {
-            uint32_t p = slots[at] - 1;
-            if (w->spans[p].span_id == id && p != i) {
-                w->parents[i] = p;
-                break;
-            }
-        }
-    }
-    return true;
-}
-
-/* A loop of parents has no root: its first span found becomes one. `state`: 0 new, 1 on the way
- * up right now, 2 known to reach a root. */
-static bool cut_loops(struct walk *w)
-{
-    uint8_t *state = sf_arena_new_n(w->req, w->n_spans ? w->n_spans : 1, 1);
-    if (!state)
-        return false;
-    for (uint32_t i = 0; i < w->n_spans; i++) {
-        uint32_t at = i;
-        while (at != NOBODY && state[at] == 0) {
-            state[at] = 1;
-            uint32_t up = w->parents[at];
-            if (up != NOBODY && state[up] == 1)
-                w->parents[at] = NOBODY;
-            at = w->parents[at];
-        }
-        for (at = i; at != NOBODY && state[at] == 1; at = w->parents[at])
-            state[at] = 2;
-    }
-    return true;
-}
+/* ---- children by their ends ---- */
 
 static uint64_t end_of(const struct sf_span *s)
 {
@@ -112,23 +51,23 @@ static int order_by_end(const void *a, const void *b, void *arg)
 
 static bool find_children(struct walk *w)
 {
+    struct sf_span_tree tree;
     uint32_t n = w->n_spans;
-    w->children = sf_arena_new_n(w->req, n + 1u, sizeof(*w->children));
-    w->first_child = sf_arena_new_n(w->req, n + 2u, sizeof(*w->first_child));
-    w->next_child = sf_arena_new_n(w->req, n + 1u, sizeof(*w->next_child));
-    if (!w->children || !w->first_child || !w->next_child)
+    if (sf_span_tree_build(w->spans, NULL, n, w->req, &tree, NULL))
         return false;
+    w->first_child = tree.first;
+    w->children = sf_arena_new_n(w->req, n + 1u, sizeof(*w->children));
+    w->next_child = sf_arena_new_n(w->req, n + 1u, sizeof(*w->next_child));
+    if (!w->children || !w->next_child)
+        return false;
+    memcpy(w->children, tree.children, n * sizeof(*w->children));
     for (uint32_t i = 0; i < n; i++)
-        w->first_child[(w->parents[i] == NOBODY ? n : w->parents[i]) + 1]++;
+        w->parents[i] = tree.places[i].parent;
     for (uint32_t i = 0; i <= n; i++) {
-        w->first_child[i + 1] += w->first_child[i];
-        w->next_child[i] = w->first_child[i];
-    }
-    for (uint32_t i = 0; i < n; i++)
-        w->children[w->next_child[w->parents[i] == NOBODY ? n : w->parents[i]]++] = i;
-    for (uint32_t i = 0; i <= n; i++) /* next_child now stands at each run's end */
+        w->next_child[i] = w->first_child[i + 1]; /* at each run's end */
         qsort_r(w->children + w->first_child[i], w->first_child[i + 1] - w->first_child[i],
                 sizeof(*w->children), order_by_end, (void *)(uintptr_t)w->spans);
+    }
     return true;
 }
 
@@ -153,7 +92,7 @@ static uint32_t take_child(struct walk *w, uint32_t span, uint64_t from_ns, uint
         if (end_ns <= at_ns && end_ns > from_ns)
             return child;
     }
-    return NOBODY;
+    return SF_NOBODY;
 }
 
 static bool walk_back(struct walk *w, uint64_t from_ns, uint64_t to_ns)
@@ -166,7 +105,7 @@ static bool walk_back(struct walk *w, uint64_t from_ns, uint64_t to_ns)
     while (depth > 0) {
         struct frame *top = &stack[depth - 1];
         uint32_t child = take_child(w, top->span, top->from_ns, top->at_ns);
-        if (child == NOBODY) {
+        if (child == SF_NOBODY) {
             if (!add_stretch(w, top->span, top->from_ns, top->at_ns))
                 return false;
             depth--;
@@ -202,7 +141,7 @@ static bool summarise(struct walk *w, struct sf_critical_path *out)
         const struct sf_path_stretch *s = &w->stretches[i];
         critical_ns[s->span] += s->end_ns - s->start_ns;
         total_ns += s->end_ns - s->start_ns;
-        for (uint32_t up = s->span; up != NOBODY && !is_on_path[up]; up = w->parents[up])
+        for (uint32_t up = s->span; up != SF_NOBODY && !is_on_path[up]; up = w->parents[up])
             is_on_path[up] = true;
     }
     *out = (struct sf_critical_path){w->stretches, w->n_stretches, critical_ns,
@@ -224,7 +163,7 @@ enum sf_err sf_critical_path_find(const struct sf_span *spans, uint32_t n_spans,
     w.cap_stretches = n_spans < UINT32_MAX / 2 - 1 ? 2 * n_spans + 1 : UINT32_MAX;
     w.stretches = sf_arena_new_n(req, w.cap_stretches, sizeof(*w.stretches));
     w.parents = sf_arena_new_n(req, n_spans + 1u, sizeof(*w.parents));
-    if (!w.stretches || !w.parents || !find_parents(&w) || !cut_loops(&w) || !find_children(&w) ||
+    if (!w.stretches || !w.parents || !find_children(&w) ||
         !walk_back(&w, n_spans ? from_ns : 0, to_ns))
         return sf_fail(why, SF_ERR_LIMIT, "critical path: no memory for %u spans", n_spans);
     turn_round(w.stretches, w.n_stretches);

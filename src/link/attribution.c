@@ -1,0 +1,328 @@
+/* attribution.c - which sample belongs to which span, and how surely.
+ *
+ * Shares are cut by running sums: claim k is
+ * round(V * S_k) - round(V * S_(k-1)), S the share of the first k spans; so parts always add up to
+ * the whole, whatever the rounding. */
+#include "link/attribution.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct work {
+    struct sf_local_index *x;
+    const struct sf_span_tree *t;
+    const struct sf_attribution_input *in;
+    struct sf_arena *req;
+    struct sf_claim *claims;
+    uint32_t n_claims, cap_claims;
+    uint64_t *exact; /* sorted processes that tag every span */
+    uint32_t n_exact;
+    struct sf_attribution sums;
+    bool is_full;
+};
+
+/* ---- who tags every span ---- */
+
+static int order_u64(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool has_u64(const uint64_t *list, uint32_t n, uint64_t v)
+{
+    return n > 0 && bsearch(&v, list, n, sizeof(*list), order_u64) != NULL;
+}
+
+/* Processes are few and samples many: a process is looked for before it is added. */
+static bool find_exact(struct work *w)
+{
+    uint32_t n_processes = 1 + w->in->n_exact;
+    for (uint32_t k = 0; k < w->x->n_trees; k++)
+        n_processes += k == 0 || w->x->trees[k].process != w->x->trees[k - 1].process;
+    w->exact = sf_arena_new_n(w->req, n_processes, sizeof(*w->exact));
+    if (!w->exact)
+        return false;
+    for (uint32_t i = 0; i < w->in->n_exact; i++)
+        w->exact[w->n_exact++] = w->in->exact_processes[i];
+    for (uint32_t i = 0; i < w->in->n_samples; i++) {
+        const struct sf_link_sample *s = &w->in->samples[i];
+        uint32_t span = sf_span_tree_find(w->t, s->trace_id, s->span_id);
+        if (span == SF_NOBODY || w->t->places[span].depth == 0)
+            continue;
+        uint64_t process = w->t->places[span].process;
+        if (process == 0 || has_u64(w->exact, w->n_exact, process))
+            continue;
+        w->exact[w->n_exact++] = process;
+        qsort(w->exact, w->n_exact, sizeof(*w->exact), order_u64);
+    }
+    return true;
+}
+
+/* ---- claims ---- */
+
+static void claim(struct work *w, uint32_t sample, uint32_t span, int64_t value,
+                  enum sf_grade grade)
+{
+    if (w->is_full || (w->in->is_wanted && !w->in->is_wanted[span]))
+        return;
+    if (w->n_claims == w->cap_claims) {
+        uint32_t cap = w->cap_claims ? w->cap_claims * 2 : 256;
+        struct sf_claim *grown = cap < w->cap_claims
+                                     ? NULL
+                                     : sf_arena_grow(w->req, w->claims,
+                                                     w->cap_claims * sizeof(*w->claims),
+                                                     cap * sizeof(*w->claims));
+        if (!grown) {
+            w->is_full = true;
+            return;
+        }
+        w->claims = grown;
+        w->cap_claims = cap;
+    }
+    w->claims[w->n_claims++] = (struct sf_claim){sample, span, value, (uint8_t)grade};
+}
+
+static void count(struct work *w, const struct sf_link_sample *s, enum sf_grade grade)
+{
+    w->sums.n_samples[grade]++;
+    w->sums.values[grade] += s->value;
+}
+
+static void leave(struct work *w, const struct sf_link_sample *s, enum sf_unclaimed reason)
+{
+    count(w, s, SF_GRADE_NONE);
+    w->sums.n_unclaimed[reason]++;
+}
+
+/* Hands out one sample part by part; the last part is what is left. */
+struct cutter {
+    int64_t value, given;
+    double share; /* of the parts so far */
+};
+
+static int64_t cut(struct cutter *c, double part)
+{
+    c->share += part;
+    int64_t upto = llround((double)c->value * (c->share < 1 ? c->share : 1));
+    int64_t mine = upto - c->given;
+    c->given = upto;
+    return mine;
+}
+
+/* ---- samples that say when ---- */
+
+/* A sample stands for a stretch; its middle tells best where it belongs. */
+static uint64_t moment_of(const struct sf_link_sample *s)
+{
+    int64_t half = s->length_ns > 0 ? s->length_ns / 2 : 0;
+    return s->start_ns < 0 ? 0 : (uint64_t)s->start_ns + (uint64_t)half;
+}
+
+static void claim_in_tree(struct work *w, uint32_t i, uint32_t tagged)
+{
+    const struct sf_link_sample *s = &w->in->samples[i];
+    uint32_t span = sf_local_index_deepest(w->x, w->x->tree_of[tagged], s->thread, moment_of(s),
+                                           &w->is_full);
+    /* Outside every span of the tree it still carries its id: late work of that request. */
+    enum sf_grade grade = span == SF_NOBODY || span == tagged ? SF_GRADE_EXACT : SF_GRADE_INHERITED;
+    claim(w, i, span == SF_NOBODY ? tagged : span, s->value, grade);
+    count(w, s, grade);
+}
+
+static bool is_candidate(const struct sf_local_tree *tree, const struct sf_link_sample *s)
+{
+    return sf_trace_id_is_zero(s->trace_id) || sf_trace_id_eq(tree->trace_id, s->trace_id);
+}
+
+/* Trees are by start: none from here on had begun. */
+static uint32_t first_later(const struct sf_local_index *x, struct sf_local_run run, uint64_t at_ns)
+{
+    while (run.from < run.to) {
+        uint32_t mid = run.from + (run.to - run.from) / 2;
+        if (x->trees[mid].start_ns <= at_ns)
+            run.from = mid + 1;
+        else
+            run.to = mid;
+    }
+    return run.to;
+}
+
+/* The span each tree was working on, counted; with a cutter, each gets its part. A span known to
+ * be on the sample's own thread outbids those of which that is not known. */
+static uint32_t walk_active(struct work *w, const struct sf_link_sample *s, struct sf_local_run run,
+                            bool is_thread_only, struct cutter *c, uint32_t n_parts, uint32_t i,
+                            enum sf_grade grade)
+{
+    uint64_t at_ns = moment_of(s);
+    uint32_t n = 0;
+    for (uint32_t k = first_later(w->x, run, at_ns);
+         k-- > run.from && w->x->trees[k].last_end_ns > at_ns;) {
+        if (!is_candidate(&w->x->trees[k], s))
+            continue;
+        uint32_t span = sf_local_index_deepest(w->x, k, s->thread, at_ns, &w->is_full);
+        if (span == SF_NOBODY || (is_thread_only && w->t->places[span].thread != s->thread))
+            continue;
+        n++;
+        if (c)
+            claim(w, i, span, n == n_parts ? c->value - c->given : cut(c, 1.0 / n_parts), grade);
+    }
+    return n;
+}
+
+static void claim_by_time(struct work *w, uint32_t i, struct sf_local_run run)
+{
+    const struct sf_link_sample *s = &w->in->samples[i];
+    bool has_trace = !sf_trace_id_is_zero(s->trace_id);
+    bool is_thread_only = s->thread != 0;
+    uint32_t n = is_thread_only ? walk_active(w, s, run, true, NULL, 0, i, SF_GRADE_NONE) : 0;
+    if (n == 0) {
+        is_thread_only = false;
+        n = walk_active(w, s, run, false, NULL, 0, i, SF_GRADE_NONE);
+    }
+    if (n == 0) {
+        leave(w, s, SF_UNCLAIMED_TIME);
+        return;
+    }
+    enum sf_grade grade = !has_trace ? SF_GRADE_WINDOW
+                          : n == 1   ? SF_GRADE_INHERITED
+                                     : SF_GRADE_SHARED;
+    struct cutter c = {s->value, 0, 0};
+    walk_active(w, s, run, is_thread_only, &c, n, i, grade);
+    count(w, s, grade);
+}
+
+/* ---- samples that do not ---- */
+
+/* What of the span's own time can have gone into this sample. */
+static double weight_of(const struct sf_span_place *p, const struct sf_link_sample *s,
+                        bool is_windowed)
+{
+    uint64_t from_ns = p->start_ns, to_ns = p->end_ns;
+    if (!is_windowed || to_ns == from_ns)
+        return (double)p->self_ns;
+    uint64_t window_ns = s->start_ns < 0 ? 0 : (uint64_t)s->start_ns;
+    uint64_t until_ns = window_ns + (s->length_ns > 0 ? (uint64_t)s->length_ns : 0);
+    from_ns = window_ns > from_ns ? window_ns : from_ns;
+    to_ns = until_ns < to_ns ? until_ns : to_ns;
+    if (to_ns <= from_ns)
+        return 0;
+    return (double)p->self_ns * ((double)(to_ns - from_ns) / (double)(p->end_ns - p->start_ns));
+}
+
+static double weigh_run(const struct work *w, const struct sf_link_sample *s,
+                        struct sf_local_run run, bool is_windowed, uint32_t *n, uint32_t *last)
+{
+    double sum = 0;
+    for (uint32_t k = run.from; k < run.to; k++) {
+        const struct sf_local_tree *tree = &w->x->trees[k];
+        for (uint32_t m = 0; is_candidate(tree, s) && m < tree->n; m++) {
+            uint32_t span = w->x->members[tree->first + m];
+            double weight = weight_of(&w->t->places[span], s, is_windowed);
+            sum += weight;
+            *n += weight > 0;
+            *last = weight > 0 ? span : *last;
+        }
+    }
+    return sum;
+}
+
+static void share_run(struct work *w, uint32_t i, struct sf_local_run run, bool is_windowed,
+                      double sum, uint32_t last, enum sf_grade grade)
+{
+    const struct sf_link_sample *s = &w->in->samples[i];
+    struct cutter c = {s->value, 0, 0};
+    for (uint32_t k = run.from; k < run.to; k++) {
+        const struct sf_local_tree *tree = &w->x->trees[k];
+        for (uint32_t m = 0; is_candidate(tree, s) && m < tree->n; m++) {
+            uint32_t span = w->x->members[tree->first + m];
+            double weight = weight_of(&w->t->places[span], s, is_windowed);
+            if (weight <= 0)
+                continue;
+            claim(w, i, span, span == last ? c.value - c.given : cut(&c, weight / sum), grade);
+        }
+    }
+}
+
+static void claim_by_self(struct work *w, uint32_t i, struct sf_local_run run, uint32_t tagged)
+{
+    const struct sf_link_sample *s = &w->in->samples[i];
+    bool has_id = tagged != SF_NOBODY || !sf_trace_id_is_zero(s->trace_id);
+    uint32_t n = 0, last = tagged;
+    double sum = weigh_run(w, s, run, !has_id, &n, &last);
+    if (n == 0 && tagged == SF_NOBODY) {
+        leave(w, s, SF_UNCLAIMED_TIME);
+        return;
+    }
+    enum sf_grade grade = !has_id                    ? SF_GRADE_WINDOW
+                          : n > 1                    ? SF_GRADE_SHARED
+                          : tagged == SF_NOBODY      ? SF_GRADE_INHERITED
+                          : n == 0 || last == tagged ? SF_GRADE_EXACT
+                                                     : SF_GRADE_SHARED;
+    if (n == 0)
+        claim(w, i, tagged, s->value, grade);
+    else
+        share_run(w, i, run, !has_id, sum, last, grade);
+    count(w, s, grade);
+}
+
+/* ---- one sample ---- */
+
+static void take_tagged(struct work *w, uint32_t i, uint32_t span)
+{
+    const struct sf_link_sample *s = &w->in->samples[i];
+    const struct sf_span_place *p = &w->t->places[span];
+    if (p->depth > 0 || !p->is_local_parent || has_u64(w->exact, w->n_exact, p->process)) {
+        claim(w, i, span, s->value, SF_GRADE_EXACT);
+        count(w, s, SF_GRADE_EXACT);
+        return;
+    }
+    if (s->has_time) {
+        claim_in_tree(w, i, span);
+        return;
+    }
+    uint32_t tree = w->x->tree_of[span];
+    claim_by_self(w, i, (struct sf_local_run){tree, tree + 1}, span);
+}
+
+static void take(struct work *w, uint32_t i)
+{
+    const struct sf_link_sample *s = &w->in->samples[i];
+    if (s->span_id != 0) {
+        uint32_t span = sf_span_tree_find(w->t, s->trace_id, s->span_id);
+        if (span != SF_NOBODY)
+            take_tagged(w, i, span);
+        else
+            leave(w, s, SF_UNCLAIMED_SPAN);
+        return;
+    }
+    struct sf_local_run run = sf_local_index_process(w->x, s->process);
+    if (run.from == run.to)
+        leave(w, s, SF_UNCLAIMED_PROCESS);
+    else if (s->has_time)
+        claim_by_time(w, i, run);
+    else
+        claim_by_self(w, i, run, SF_NOBODY);
+}
+
+enum sf_err sf_attribute(struct sf_local_index *index, const struct sf_attribution_input *in,
+                         struct sf_arena *req, struct sf_attribution *out, struct sf_why *why)
+{
+    struct work w = {.x = index, .t = index->tree, .in = in, .req = req};
+    w.is_full = !find_exact(&w);
+    for (uint32_t i = 0; i < in->n_samples && !w.is_full; i++)
+        take(&w, i);
+    if (w.is_full)
+        return sf_fail(why, SF_ERR_LIMIT, "link: no memory to attribute %u samples", in->n_samples);
+    w.sums.claims = w.claims;
+    w.sums.n_claims = w.n_claims;
+    *out = w.sums;
+    return SF_OK;
+}
+
+const char *sf_grade_name(enum sf_grade grade)
+{
+    static const char *const names[SF_GRADES] = {"exact", "inherited", "shared", "window", "none"};
+    return names[grade];
+}

@@ -1,0 +1,79 @@
+/* attribution.h - which sample belongs to which span, and how surely.
+ *
+ * Samples of the processes and times of some spans go in, claims come out: "this much of that
+ * sample is this span's". A sample that names a span is claimed whole, by one span or shared among
+ * several; nothing is lost between siblings and nothing counted twice. The rules, by what a sample
+ * says of itself:
+ *
+ *   a span's id, from a process that tags every span      that span                       exact
+ *   a local root's id and a time                          the deepest span of the tree    inherited
+ *                                                         at that moment
+ *   a local root's id, no time                            all spans of the tree, by       shared
+ *                                                         self time
+ *   a trace's id alone                                    the trees of that trace in inherited,
+ *                                                         that process, likewise          shared
+ *   nothing but process and time                          what the process worked on at   window
+ *                                                         that moment, in equal parts
+ *   nothing but the process: a profile from t to u        its spans, by self time in      window
+ *                                                         [t, u)
+ *
+ * A process tags every span when one of its samples names a span below a local root, or the caller
+ * knows; until then a local root's id is taken for "this request". */
+#pragma once
+#include "link/local_index.h"
+
+enum sf_grade {
+    SF_GRADE_EXACT,
+    SF_GRADE_INHERITED,
+    SF_GRADE_SHARED,
+    SF_GRADE_WINDOW,
+    SF_GRADE_NONE, /* nobody's: see the reason */
+    SF_GRADES
+};
+
+enum sf_unclaimed {                       /* why nobody's */
+                    SF_UNCLAIMED_SPAN,    /* names a span that is not among these */
+                    SF_UNCLAIMED_PROCESS, /* no span ran in its process */
+                    SF_UNCLAIMED_TIME,    /* no span was active then */
+                    SF_UNCLAIMED_REASONS
+};
+
+struct sf_link_sample {
+    sf_trace_id trace_id; /* zero: not said */
+    sf_span_id span_id;   /* 0: not said */
+    uint64_t process, thread;
+    int64_t start_ns, length_ns; /* without a time of its own: what its profile covers */
+    int64_t value;
+    uint32_t node;   /* the stack, in the caller's tree */
+    uint32_t series; /* as the caller numbers them */
+    uint8_t state;   /* enum sf_sample_state */
+    bool has_time;
+};
+
+struct sf_claim {
+    uint32_t sample, span;
+    int64_t value;
+    uint8_t grade;
+};
+
+struct sf_attribution {
+    const struct sf_claim *claims; /* in the order of samples */
+    uint32_t n_claims;
+    uint64_t n_samples[SF_GRADES]; /* of all samples, wanted or not */
+    int64_t values[SF_GRADES];
+    uint64_t n_unclaimed[SF_UNCLAIMED_REASONS];
+};
+
+struct sf_attribution_input {
+    const struct sf_link_sample *samples;
+    uint32_t n_samples;
+    const bool *is_wanted;           /* per span: keep its claims; NULL: keep all */
+    const uint64_t *exact_processes; /* sorted: known to tag every span */
+    uint32_t n_exact;
+};
+
+/* LIMIT: the arena is full. */
+enum sf_err sf_attribute(struct sf_local_index *index, const struct sf_attribution_input *in,
+                         struct sf_arena *req, struct sf_attribution *out, struct sf_why *why);
+
+const char *sf_grade_name(enum sf_grade grade); /* "exact" */

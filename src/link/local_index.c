@@ -1,0 +1,258 @@
+/* local_index.c - the spans of one process, request by request.
+ *
+ * "Deepest at a moment" is asked once for each sample, so it is prepared: a line of moments at
+ * which the answer changes, made by one sweep over starts and ends with the active spans in a heap,
+ * and then searched by halving. Where spans of a tree run on different known threads there is a
+ * line for each thread that asks: a span on a known thread is on the lines of that thread and of
+ * askers who do not know theirs; one that does not say is on all. */
+#include "link/local_index.h"
+
+#include <stdlib.h>
+
+struct step { /* from here on */
+    uint64_t at_ns;
+    uint32_t span;
+};
+
+struct sf_deepest_line {
+    struct sf_deepest_line *next;
+    uint64_t thread;
+    struct step *steps;
+    uint32_t n_steps;
+};
+
+/* ---- trees ---- */
+
+static int order_trees(const void *a, const void *b)
+{
+    const struct sf_local_tree *x = a, *y = b;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return (x->root > y->root) - (x->root < y->root);
+}
+
+static uint32_t count_roots(const struct sf_span_tree *t)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->n_spans; i++)
+        n += t->places[i].local_root == i;
+    return n;
+}
+
+/* A tree's extent is known only when all its spans were seen, the order of trees only then. */
+static void measure_trees(const struct sf_span_tree *t, struct sf_local_tree *trees,
+                          uint32_t *tree_of)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->n_spans; i++) {
+        const struct sf_span_place *p = &t->places[i];
+        if (p->local_root != i)
+            continue;
+        tree_of[i] = n;
+        trees[n++] = (struct sf_local_tree){.root = i,
+                                            .process = p->process,
+                                            .trace_id = t->spans[i].trace_id,
+                                            .start_ns = p->start_ns,
+                                            .end_ns = p->end_ns};
+    }
+    for (uint32_t i = 0; i < t->n_spans; i++) {
+        const struct sf_span_place *p = &t->places[i];
+        struct sf_local_tree *tree = &trees[tree_of[p->local_root]];
+        tree->n++;
+        tree->self_ns += p->self_ns;
+        tree->start_ns = p->start_ns < tree->start_ns ? p->start_ns : tree->start_ns;
+        tree->end_ns = p->end_ns > tree->end_ns ? p->end_ns : tree->end_ns;
+    }
+}
+
+static void place_members(const struct sf_span_tree *t, struct sf_local_tree *trees,
+                          uint32_t n_trees, uint32_t *members, uint32_t *tree_of)
+{
+    uint32_t at = 0;
+    for (uint32_t k = 0; k < n_trees; k++) {
+        struct sf_local_tree *tree = &trees[k];
+        bool is_first = k == 0 || trees[k - 1].process != tree->process;
+        tree->last_end_ns = tree->end_ns;
+        if (!is_first && trees[k - 1].last_end_ns > tree->end_ns)
+            tree->last_end_ns = trees[k - 1].last_end_ns;
+        tree->first = at;
+        at += tree->n;
+        members[tree->first] = tree->root;
+        tree->n = 1; /* counts up again while members are placed */
+        tree_of[tree->root] = k;
+    }
+    for (uint32_t i = 0; i < t->n_spans; i++) {
+        uint32_t root = t->places[i].local_root;
+        if (root == i)
+            continue;
+        struct sf_local_tree *tree = &trees[tree_of[root]];
+        members[tree->first + tree->n++] = i;
+        tree_of[i] = tree_of[root];
+    }
+}
+
+enum sf_err sf_local_index_build(const struct sf_span_tree *tree, struct sf_arena *req,
+                                 struct sf_local_index *out, struct sf_why *why)
+{
+    uint32_t n_trees = count_roots(tree);
+    struct sf_local_tree *trees = sf_arena_new_n(req, n_trees + 1u, sizeof(*trees));
+    uint32_t *members = sf_arena_new_n(req, tree->n_spans + 1u, sizeof(*members));
+    uint32_t *tree_of = sf_arena_new_n(req, tree->n_spans + 1u, sizeof(*tree_of));
+    if (!trees || !members || !tree_of)
+        return sf_fail(why, SF_ERR_LIMIT, "link: no memory for %u spans", tree->n_spans);
+    measure_trees(tree, trees, tree_of);
+    qsort(trees, n_trees, sizeof(*trees), order_trees);
+    place_members(tree, trees, n_trees, members, tree_of);
+    *out = (struct sf_local_index){tree, trees, n_trees, members, tree_of, req};
+    return SF_OK;
+}
+
+struct sf_local_run sf_local_index_process(const struct sf_local_index *x, uint64_t process)
+{
+    uint32_t low = 0, high = x->n_trees;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (x->trees[mid].process < process)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    struct sf_local_run run = {low, low};
+    while (process != 0 && run.to < x->n_trees && x->trees[run.to].process == process)
+        run.to++;
+    return run;
+}
+
+/* ---- deepest ---- */
+
+struct change {
+    uint64_t at_ns;
+    uint32_t span;
+    bool is_start;
+};
+
+static int order_changes(const void *a, const void *b)
+{
+    const struct change *x = a, *y = b;
+    if (x->at_ns != y->at_ns)
+        return x->at_ns < y->at_ns ? -1 : 1;
+    if (x->is_start != y->is_start)
+        return x->is_start ? 1 : -1; /* ends first: [start, end) */
+    return (x->span > y->span) - (x->span < y->span);
+}
+
+static bool is_deeper(const struct sf_span_place *places, uint32_t a, uint32_t b)
+{
+    if (places[a].depth != places[b].depth)
+        return places[a].depth > places[b].depth;
+    if (places[a].start_ns != places[b].start_ns)
+        return places[a].start_ns > places[b].start_ns;
+    return a < b;
+}
+
+static void heap_push(const struct sf_span_place *places, uint32_t *heap, uint32_t n, uint32_t span)
+{
+    uint32_t at = n;
+    while (at > 0 && is_deeper(places, span, heap[(at - 1) / 2])) {
+        heap[at] = heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    heap[at] = span;
+}
+
+static void heap_pop(const struct sf_span_place *places, uint32_t *heap, uint32_t n)
+{
+    uint32_t last = heap[n - 1], at = 0;
+    for (;;) {
+        uint32_t child = 2 * at + 1;
+        if (child >= n - 1)
+            break;
+        if (child + 1 < n - 1 && is_deeper(places, heap[child + 1], heap[child]))
+            child++;
+        if (!is_deeper(places, heap[child], last))
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = last;
+}
+
+static uint32_t list_changes(const struct sf_local_index *x, const struct sf_local_tree *tree,
+                             uint64_t thread, struct change *out)
+{
+    uint32_t n = 0;
+    for (uint32_t k = tree->first; k < tree->first + tree->n; k++) {
+        const struct sf_span_place *p = &x->tree->places[x->members[k]];
+        if ((thread != 0 && p->thread != 0 && p->thread != thread) || p->end_ns == p->start_ns)
+            continue;
+        out[n++] = (struct change){p->start_ns, x->members[k], true};
+        out[n++] = (struct change){p->end_ns, x->members[k], false};
+    }
+    qsort(out, n, sizeof(*out), order_changes);
+    return n;
+}
+
+static struct sf_deepest_line *make_line(struct sf_local_index *x, struct sf_local_tree *tree,
+                                         uint64_t thread)
+{
+    const struct sf_span_place *places = x->tree->places;
+    struct sf_deepest_line *line = sf_arena_new(x->req, sizeof(*line));
+    struct step *steps = sf_arena_new_n(x->req, 2 * (size_t)tree->n + 1, sizeof(*steps));
+    struct sf_arena scratch = *x->req; /* given back: what follows is dead on return */
+    struct change *changes = sf_arena_new_n(&scratch, 2 * (size_t)tree->n + 1, sizeof(*changes));
+    uint32_t *heap = sf_arena_new_n(&scratch, (size_t)tree->n + 1, sizeof(*heap));
+    uint32_t n_heap = 0, n_steps = 0;
+    if (!line || !steps || !changes || !heap)
+        return NULL;
+    uint32_t n = list_changes(x, tree, thread, changes);
+    for (uint32_t i = 0; i < n;) {
+        uint64_t at_ns = changes[i].at_ns;
+        for (; i < n && changes[i].at_ns == at_ns; i++)
+            if (changes[i].is_start)
+                heap_push(places, heap, n_heap++, changes[i].span);
+        while (n_heap > 0 && places[heap[0]].end_ns <= at_ns)
+            heap_pop(places, heap, n_heap--);
+        uint32_t top = n_heap > 0 ? heap[0] : SF_NOBODY;
+        if (n_steps == 0 || steps[n_steps - 1].span != top)
+            steps[n_steps++] = (struct step){at_ns, top};
+    }
+    *line = (struct sf_deepest_line){tree->deepest, thread, steps, n_steps};
+    tree->deepest = line;
+    return line;
+}
+
+static bool tree_knows_threads(const struct sf_local_index *x, const struct sf_local_tree *tree)
+{
+    for (uint32_t k = tree->first; k < tree->first + tree->n; k++)
+        if (x->tree->places[x->members[k]].thread != 0)
+            return true;
+    return false;
+}
+
+uint32_t sf_local_index_deepest(struct sf_local_index *x, uint32_t tree_at, uint64_t thread,
+                                uint64_t at_ns, bool *is_full)
+{
+    struct sf_local_tree *tree = &x->trees[tree_at];
+    struct sf_deepest_line *line = tree->deepest;
+    if (at_ns < tree->start_ns || at_ns >= tree->end_ns)
+        return SF_NOBODY;
+    while (line && line->thread != thread)
+        line = line->next;
+    if (!line && thread != 0 && !tree_knows_threads(x, tree))
+        return sf_local_index_deepest(x, tree_at, 0, at_ns, is_full);
+    if (!line && !(line = make_line(x, tree, thread))) {
+        *is_full = true;
+        return SF_NOBODY;
+    }
+    uint32_t low = 0, high = line->n_steps; /* the last step at or before the moment */
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (line->steps[mid].at_ns <= at_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low == 0 ? SF_NOBODY : line->steps[low - 1].span;
+}

@@ -1,0 +1,198 @@
+/* span_tree.c - who is whose parent, and what of a span is its own time. */
+#include "link/span_tree.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+
+struct build {
+    const struct sf_span *spans;
+    uint32_t n;
+    struct sf_span_place *places;
+    uint32_t *children, *first, *slots;
+    uint32_t n_slots;
+    struct sf_arena *req;
+};
+
+static uint64_t slot_of(sf_span_id id, uint32_t n_slots)
+{
+    return sf_hash_mix(0, id) & (n_slots - 1);
+}
+
+static bool index_ids(struct build *b)
+{
+    b->n_slots = 16;
+    while (b->n_slots < (uint64_t)b->n * 2 && b->n_slots < 1u << 31)
+        b->n_slots *= 2;
+    b->slots = sf_arena_new_n(b->req, b->n_slots, sizeof(*b->slots));
+    if (!b->slots)
+        return false;
+    for (uint32_t i = 0; i < b->n; i++) {
+        uint64_t at = slot_of(b->spans[i].span_id, b->n_slots);
+        while (b->slots[at])
+            at = (at + 1) & (b->n_slots - 1);
+        b->slots[at] = i + 1;
+    }
+    return true;
+}
+
+static uint32_t find_other(const struct sf_span *spans, const uint32_t *slots, uint32_t n_slots,
+                           sf_trace_id trace, sf_span_id id, uint32_t not_this)
+{
+    bool is_any = sf_trace_id_is_zero(trace);
+    for (uint64_t at = slot_of(id, n_slots); slots[at]; at = (at + 1) & (n_slots - 1)) {
+        uint32_t i = slots[at] - 1;
+        if (spans[i].span_id == id && i != not_this &&
+            (is_any || sf_trace_id_eq(spans[i].trace_id, trace)))
+            return i;
+    }
+    return SF_NOBODY;
+}
+
+/* Of several spans with the parent's id (a client and a server that share one) the first that is
+ * not the child itself; any will do. */
+static void find_parents(struct build *b)
+{
+    for (uint32_t i = 0; i < b->n; i++) {
+        const struct sf_span *s = &b->spans[i];
+        b->places[i].parent = s->parent_id == 0 ? SF_NOBODY
+                                                : find_other(b->spans, b->slots, b->n_slots,
+                                                             s->trace_id, s->parent_id, i);
+    }
+}
+
+/* A loop of parents has no root: its first span found becomes one. `state`: 0 new, 1 on the way
+ * up right now, 2 known to reach a root. */
+static bool cut_loops(struct build *b)
+{
+    uint8_t *state = sf_arena_new_n(b->req, b->n ? b->n : 1, 1);
+    if (!state)
+        return false;
+    for (uint32_t i = 0; i < b->n; i++) {
+        uint32_t at = i;
+        while (at != SF_NOBODY && state[at] == 0) {
+            state[at] = 1;
+            uint32_t up = b->places[at].parent;
+            if (up != SF_NOBODY && state[up] == 1)
+                b->places[at].parent = SF_NOBODY;
+            at = b->places[at].parent;
+        }
+        for (at = i; at != SF_NOBODY && state[at] == 1; at = b->places[at].parent)
+            state[at] = 2;
+    }
+    return true;
+}
+
+static int order_by_start(const void *a, const void *b, void *arg)
+{
+    const struct sf_span_place *places = arg;
+    uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+    if (places[i].start_ns != places[j].start_ns)
+        return places[i].start_ns < places[j].start_ns ? -1 : 1;
+    return (i > j) - (i < j);
+}
+
+static bool find_children(struct build *b)
+{
+    uint32_t n = b->n;
+    uint32_t *next = sf_arena_new_n(b->req, n + 1u, sizeof(*next));
+    b->children = sf_arena_new_n(b->req, n + 1u, sizeof(*b->children));
+    b->first = sf_arena_new_n(b->req, n + 2u, sizeof(*b->first));
+    if (!next || !b->children || !b->first)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        b->first[(b->places[i].parent == SF_NOBODY ? n : b->places[i].parent) + 1]++;
+    for (uint32_t i = 0; i <= n; i++) {
+        b->first[i + 1] += b->first[i];
+        next[i] = b->first[i];
+    }
+    for (uint32_t i = 0; i < n; i++)
+        b->children[next[b->places[i].parent == SF_NOBODY ? n : b->places[i].parent]++] = i;
+    for (uint32_t i = 0; i <= n; i++)
+        qsort_r(b->children + b->first[i], b->first[i + 1] - b->first[i], sizeof(*b->children),
+                order_by_start, b->places);
+    return true;
+}
+
+static bool is_local(const struct build *b, uint32_t i, uint32_t j)
+{
+    return b->places[i].process != 0 && b->places[i].process == b->places[j].process;
+}
+
+/* From the roots down, so that a parent knows its local root before its children ask. */
+static bool find_local_roots(struct build *b)
+{
+    uint32_t *todo = sf_arena_new_n(b->req, b->n + 1u, sizeof(*todo));
+    uint32_t n_todo = 0;
+    if (!todo)
+        return false;
+    for (uint32_t k = b->first[b->n]; k < b->first[b->n + 1]; k++)
+        todo[n_todo++] = b->children[k];
+    while (n_todo > 0) {
+        uint32_t i = todo[--n_todo], up = b->places[i].parent;
+        bool is_inside = up != SF_NOBODY && is_local(b, i, up);
+        b->places[i].local_root = is_inside ? b->places[up].local_root : i;
+        b->places[i].depth = is_inside ? b->places[up].depth + 1 : 0;
+        if (is_inside)
+            b->places[up].is_local_parent = true;
+        for (uint32_t k = b->first[i]; k < b->first[i + 1]; k++)
+            todo[n_todo++] = b->children[k];
+    }
+    return true;
+}
+
+/* Children come by start, so their union inside the parent is one pass. */
+static void measure_self(struct build *b)
+{
+    for (uint32_t i = 0; i < b->n; i++) {
+        struct sf_span_place *p = &b->places[i];
+        uint64_t covered_ns = 0, at_ns = p->start_ns;
+        for (uint32_t k = b->first[i]; k < b->first[i + 1]; k++) {
+            const struct sf_span_place *c = &b->places[b->children[k]];
+            uint64_t from_ns = c->start_ns > at_ns ? c->start_ns : at_ns;
+            uint64_t to_ns = c->end_ns < p->end_ns ? c->end_ns : p->end_ns;
+            if (!is_local(b, i, b->children[k]) || to_ns <= from_ns)
+                continue;
+            covered_ns += to_ns - from_ns;
+            at_ns = to_ns;
+        }
+        p->self_ns = p->end_ns - p->start_ns - covered_ns;
+    }
+}
+
+enum sf_err sf_span_tree_build(const struct sf_span *spans, const struct sf_span_origin *origins,
+                               uint32_t n_spans, struct sf_arena *req, struct sf_span_tree *out,
+                               struct sf_why *why)
+{
+    struct build b = {.spans = spans, .n = n_spans, .req = req};
+    b.places = sf_arena_new_n(req, n_spans + 1u, sizeof(*b.places));
+    if (!b.places || !index_ids(&b))
+        goto full;
+    for (uint32_t i = 0; i < n_spans; i++) {
+        struct sf_span_place *p = &b.places[i];
+        p->start_ns = spans[i].start_ns;
+        p->end_ns = spans[i].end_ns > spans[i].start_ns ? spans[i].end_ns : spans[i].start_ns;
+        p->process = origins ? origins[i].process : 1;
+        p->thread = origins ? origins[i].thread : 0;
+    }
+    find_parents(&b);
+    if (!cut_loops(&b) || !find_children(&b) || !find_local_roots(&b))
+        goto full;
+    measure_self(&b);
+    *out = (struct sf_span_tree){spans, b.places, b.children, b.first, b.slots, n_spans, b.n_slots};
+    return SF_OK;
+full:
+    return sf_fail(why, SF_ERR_LIMIT, "link: no memory for %u spans", n_spans);
+}
+
+uint32_t sf_span_tree_find(const struct sf_span_tree *t, sf_trace_id trace, sf_span_id id)
+{
+    return id == 0 ? SF_NOBODY : find_other(t->spans, t->slots, t->n_slots, trace, id, SF_NOBODY);
+}
+
+bool sf_span_tree_is_below(const struct sf_span_tree *t, uint32_t span, uint32_t above)
+{
+    while (span != SF_NOBODY && span != above)
+        span = t->places[span].parent;
+    return span == above;
+}

@@ -1,0 +1,54 @@
+/* span_tree.h - who is whose parent, and what of a span is its own time.
+ *
+ * Built once for the spans of one or several traces; everything the link decides reads it. Parents
+ * are found by trace and span id, loops are cut, spans whose parent never came hang below nothing:
+ * a broken trace has several roots and no special cases.
+ *
+ * "Local" means in the same process. A local root is a span whose parent is in another process or
+ * unknown: what SDKs that tag samples once per request tag them with. */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/span.h"
+
+#define SF_NOBODY UINT32_MAX
+
+struct sf_span_place {    /* of one span */
+    uint32_t parent;      /* or SF_NOBODY */
+    uint32_t local_root;  /* itself when it is one */
+    uint32_t depth;       /* below its local root */
+    uint64_t process;     /* sf_process_hash; 0: unknown, then equal to no other */
+    uint64_t thread;      /* 0: the span does not say */
+    uint64_t start_ns;    /* as sent */
+    uint64_t end_ns;      /* never before the start */
+    uint64_t self_ns;     /* time outside all local children */
+    bool is_local_parent; /* has children in its process */
+};
+
+struct sf_span_tree {
+    const struct sf_span *spans;
+    const struct sf_span_place *places; /* one for each span */
+    const uint32_t *children;           /* by start; run i is [first[i], first[i + 1]) */
+    const uint32_t *first;              /* n_spans + 1 runs: the last holds the roots */
+    const uint32_t *slots;              /* hash table of span ids; place + 1 */
+    uint32_t n_spans, n_slots;
+};
+
+struct sf_span_origin { /* what the span's resource and attributes say of where it ran */
+    uint64_t process, thread;
+};
+
+/* `origins` has one entry for each span, or is NULL: all in one process. LIMIT: the arena is full.
+ */
+enum sf_err sf_span_tree_build(const struct sf_span *spans, const struct sf_span_origin *origins,
+                               uint32_t n_spans, struct sf_arena *req, struct sf_span_tree *out,
+                               struct sf_why *why);
+
+/* The first span with that id in that trace (a zero trace id: in any), or SF_NOBODY. */
+uint32_t sf_span_tree_find(const struct sf_span_tree *t, sf_trace_id trace, sf_span_id id);
+/* Is `span` below `above` or the same, going through any process? */
+bool sf_span_tree_is_below(const struct sf_span_tree *t, uint32_t span, uint32_t above);
+static inline bool sf_span_tree_is_local(const struct sf_span_tree *t, uint32_t a, uint32_t b)
+{
+    return t->places[a].process != 0 && t->places[a].process == t->places[b].process;
+}
