@@ -25,8 +25,8 @@
 #define SF_LIMIT_H2_CONTROL        1000        /* SETTINGS + PING per 10 s: control floods */
 
 /* --- decoding (wire, decode) --- */
-#define SF_LIMIT_NESTING    32         /* arrays and maps inside attribute values: recursion */
-#define SF_LIMIT_JSON_DEPTH 512        /* JSON objects and arrays: a frame of a heap profile is two */
+#define SF_LIMIT_NESTING    32  /* arrays and maps inside attribute values: recursion */
+#define SF_LIMIT_JSON_DEPTH 512 /* JSON objects and arrays: a frame of a heap profile is two */
 #define SF_LIMIT_SPANS      (1u << 20) /* spans of one request */
 #define SF_LIMIT_ATTRS                                                                            \
     1024                                 /* (conf) attributes of one span, event, link, resource; \
