@@ -168,25 +168,19 @@ void sf_metrics_compare_span(struct sf_metrics_count *c, const struct sf_trace_v
 
 /* ---- series ---- */
 
-/* Values below their total, the most frequent first; ties by text, else by key. */
+/* Values below their total, the most frequent first; ties in the order of series. */
 static int compare_places(const void *a, const void *b)
 {
     const struct sf_table_series *const *x = a, *const *y = b;
-    const struct sf_value *val_x, *val_y;
     uint32_t owner_x = (*x)->owner ? (*x)->owner->number + 1 : 0,
              owner_y = (*y)->owner ? (*y)->owner->number + 1 : 0;
+    int c;
     if (owner_x != owner_y)
         return owner_x < owner_y ? -1 : 1;
     if ((*x)->n != (*y)->n)
         return (*x)->n > (*y)->n ? -1 : 1;
-    if ((*x)->has_labels && (*y)->has_labels) {
-        val_x = &(*x)->labels.list[1].val;
-        val_y = &(*y)->labels.list[1].val;
-        if (val_x->type == SF_VALUE_STR && val_y->type == SF_VALUE_STR &&
-            !sf_str_eq(val_x->str, val_y->str))
-            return sf_str_cmp(val_x->str, val_y->str);
-    }
-    return sf_str_cmp((*x)->key, (*y)->key);
+    c = sf_metric_labels_compare((*x)->labels, (*y)->labels);
+    return c ? c : sf_str_cmp((*x)->key, (*y)->key);
 }
 
 static bool add_series(struct sf_metrics_count *c, struct sf_metrics_set *out,

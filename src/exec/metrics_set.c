@@ -82,8 +82,11 @@ void sf_metrics_set_drop_empty(struct sf_metrics_set *set)
     set->n = n;
 }
 
+/* NaN, which an attribute may be, comes after all numbers. */
 static int compare_numbers(double a, double b)
 {
+    if (isnan(a) || isnan(b))
+        return (isnan(a) ? 1 : 0) - (isnan(b) ? 1 : 0);
     return (a > b) - (a < b);
 }
 
@@ -99,14 +102,14 @@ static int compare_values(const struct sf_value *a, const struct sf_value *b)
     }
 }
 
-int sf_metric_series_compare(const struct sf_metric_series *x, const struct sf_metric_series *y)
+int sf_metric_labels_compare(struct sf_attrs x, struct sf_attrs y)
 {
-    if (x->labels.n != y->labels.n)
-        return x->labels.n < y->labels.n ? -1 : 1;
-    for (uint32_t i = 0; i < x->labels.n; i++) {
-        int c = sf_str_cmp(x->labels.list[i].key, y->labels.list[i].key);
+    if (x.n != y.n)
+        return x.n < y.n ? -1 : 1;
+    for (uint32_t i = 0; i < x.n; i++) {
+        int c = sf_str_cmp(x.list[i].key, y.list[i].key);
         if (c == 0)
-            c = compare_values(&x->labels.list[i].val, &y->labels.list[i].val);
+            c = compare_values(&x.list[i].val, &y.list[i].val);
         if (c)
             return c;
     }
@@ -115,7 +118,8 @@ int sf_metric_series_compare(const struct sf_metric_series *x, const struct sf_m
 
 static int compare_series(const void *a, const void *b)
 {
-    return sf_metric_series_compare(a, b);
+    const struct sf_metric_series *x = a, *y = b;
+    return sf_metric_labels_compare(x->labels, y->labels);
 }
 
 void sf_metrics_set_sort(struct sf_metrics_set *set)
