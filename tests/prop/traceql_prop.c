@@ -16,7 +16,8 @@
 #include "support/store_rig.h"
 #include "support/traceql_ask.h"
 
-enum { N_SEEDS = 12, N_TRACES = 40, N_ROUNDS = 10, N_ASKED = 200, MAX_ROWS = 8192, MAX_WRONG = 5 };
+enum { N_SEEDS = 12, N_TRACES = 40, N_ROUNDS = 10, MAX_ROWS = 8192, MAX_WRONG = 5 };
+enum { N_SEARCHES = 200, N_METRICS = 100, N_EXEMPLARS = 20 }; /* a round */
 #define BASE_NS (UINT64_C(1763250000) * 1000000000)
 
 struct world {
@@ -28,7 +29,8 @@ struct world {
     uint32_t n_pending, n_sent;
     struct slow_traces traces;
     uint64_t seed;
-    unsigned n_asked, n_refused, n_compared, n_answers, n_wrong;
+    const struct sf_query *parsed;
+    unsigned n_asked, n_refused, n_compared, n_answers, n_ambiguous, n_wrong;
 };
 
 static uint64_t below(struct world *w, uint64_t n)
@@ -145,6 +147,7 @@ static const struct sf_query *parse(struct world *w)
         fail_msg("seed %" PRIu64 ": %.*s: %s", w->seed, SF_STR_ARG(sf_buf_str(&w->ask.out)),
                  why.text);
     w->n_refused += err != SF_OK;
+    w->parsed = q;
     return q;
 }
 
@@ -154,14 +157,14 @@ static void say_difference(struct world *w, const char *how, sf_str have, sf_str
     w->n_wrong++;
     print_error("seed %" PRIu64 " (TRACEQL_SEED=%" PRIu64 " reruns it)\n  %.*s\n  %s\n", w->seed,
                 w->seed, SF_STR_ARG(sf_buf_str(&w->ask.out)), how);
-    for (unsigned n = 0; n < 12;) { /* from the first line that differs */
+    for (unsigned n = 0; n < 12;) { /* lines that differ */
         bool has_a = sf_str_split_next(&left, '\n', &a),
              has_b = sf_str_split_next(&right, '\n', &b);
         if (!has_a && !has_b)
             break;
         a = has_a ? a : SF_STR_NONE;
         b = has_b ? b : SF_STR_NONE;
-        if (n == 0 && sf_str_eq(a, b))
+        if (sf_str_eq(a, b))
             continue;
         print_error("  have %.*s\n  want %.*s\n", SF_STR_ARG(a), SF_STR_ARG(b));
         n++;
@@ -207,6 +210,79 @@ static void compare_search(struct world *w)
     sf_buf_done(&want);
 }
 
+/* ---- metrics ---- */
+
+static struct slow_window some_window(struct world *w)
+{
+    static const int64_t units[] = {1, 500000000, 1000000000};
+    struct slow_window out = {.from_ns = (int64_t)BASE_NS +
+                                         (int64_t)below(w, 11000) * INT64_C(1000000000)};
+    out.to_ns = out.from_ns + (int64_t)(below(w, 10800) + 1) * INT64_C(1000000000);
+    if (below(w, 4) == 0)
+        out.from_ns -= (int64_t)below(w, 1000000000);
+    if (below(w, 3))
+        out.step_ns = (out.to_ns - out.from_ns) / (int64_t)(below(w, 24) + 1) + units[below(w, 3)];
+    return out;
+}
+
+/* Rounding may turn what is made of sums: > 5 says yes to 5.000000000000001. */
+static bool is_comparable(struct world *w)
+{
+    sf_str text = sf_buf_str(&w->ask.out);
+    return w->make.is_exact || (!memmem(text.p, text.len, "sum_over_time", 13) &&
+                                !memmem(text.p, text.len, "avg_over_time", 13));
+}
+
+static enum sf_err run_metrics(struct world *w, struct slow_window window,
+                               struct sf_metrics_result *result, struct sf_why *why)
+{
+    struct sf_metrics_ask ask = {
+        .query = parse(w), .n_exemplars = N_EXEMPLARS, .scratch = &w->scratch};
+    enum sf_err err;
+    if (!ask.query || !is_comparable(w))
+        return SF_ERR_NOT_FOUND;
+    err = window.step_ns
+              ? sf_metrics_window_range(window.from_ns, window.to_ns, window.step_ns, &ask.window,
+                                        why)
+              : sf_metrics_window_instant(window.from_ns, window.to_ns, &ask.window, why);
+    if (err)
+        fail_msg("window: %s", why->text);
+    sf_arena_reset(&w->rig.arena);
+    return sf_metrics_run(w->rig.store, &ask, &w->rig.q, result, why);
+}
+
+static void compare_metrics(struct world *w)
+{
+    struct slow_window window = some_window(w);
+    struct sf_buf have = {0}, want = {0};
+    struct sf_metrics_result result = {0};
+    struct slow_series_set set;
+    struct sf_why why = {0};
+    const char *fault = NULL;
+    char how[200];
+    enum sf_err err;
+    traceql_ask_metrics(&w->ask);
+    err = run_metrics(w, window, &result, &why);
+    if (err == SF_ERR_NOT_FOUND)
+        return;
+    sf_arena_reset(&w->slow);
+    set = slow_metrics(&w->traces, w->parsed->metrics, window, &w->slow);
+    if (!err)
+        fault = answer_exemplars_fault(&result, &w->traces, 100);
+    snprintf(how, sizeof(how), "from %" PRId64 " to %" PRId64 " step %" PRId64 ": %s %.60s %s",
+             window.from_ns, window.to_ns, window.step_ns, sf_err_name(err), why.text,
+             fault ? fault : "");
+    w->n_compared++;
+    w->n_answers += result.n_series > 0;
+    w->n_ambiguous += set.is_ambiguous;
+    if (err ? !set.is_error || err != SF_ERR_INPUT
+            : fault || (!answer_metrics_is(&result, &set, &w->slow, &have, &want) &&
+                        !set.is_error && !set.is_ambiguous))
+        say_difference(w, how, sf_buf_str(&have), sf_buf_str(&want));
+    sf_buf_done(&have);
+    sf_buf_done(&want);
+}
+
 static void run(uint64_t seed, unsigned *n_compared, unsigned *n_wrong)
 {
     struct world w;
@@ -221,15 +297,18 @@ static void run(uint64_t seed, unsigned *n_compared, unsigned *n_wrong)
         w.traces = slow_traces_make(w.sent, w.n_sent, &w.keep);
         w.ask.rows = w.sent;
         w.ask.n_rows = w.n_sent;
-        for (int i = 0; i < N_ASKED && w.n_wrong < MAX_WRONG; i++)
+        for (int i = 0; i < N_SEARCHES && w.n_wrong < MAX_WRONG; i++)
             compare_search(&w);
+        for (int i = 0; i < N_METRICS && w.n_wrong < MAX_WRONG; i++)
+            compare_metrics(&w);
         w.keep = before;
     }
     *n_compared += w.n_compared;
     *n_wrong += w.n_wrong;
     if (getenv("TRACEQL_COUNTS"))
-        print_message("# seed %" PRIu64 ": %u asked, %u refused, %u compared, %u with answers\n",
-                      seed, w.n_asked, w.n_refused, w.n_compared, w.n_answers);
+        print_message("# seed %" PRIu64 ": %u asked, %u refused, %u compared, %u with answers, "
+                      "%u ambiguous\n",
+                      seed, w.n_asked, w.n_refused, w.n_compared, w.n_answers, w.n_ambiguous);
     assert_true(w.n_refused * 3 < w.n_asked);
     assert_true(w.n_wrong || w.n_answers * 4 > w.n_compared);
     world_done(&w);

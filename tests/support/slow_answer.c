@@ -34,24 +34,6 @@ static void add_value(struct sf_buf *out, struct sf_value v)
     }
 }
 
-static struct sf_value to_value(struct sf_static v, struct sf_arena *req)
-{
-    struct sf_value out = {.type = SF_VALUE_STR};
-    struct sf_buf text = {0};
-    switch (v.type) {
-    case SF_TYPE_INT: return (struct sf_value){.type = SF_VALUE_INT, .i64 = v.i64};
-    case SF_TYPE_FLOAT: return (struct sf_value){.type = SF_VALUE_DOUBLE, .f64 = v.f64};
-    case SF_TYPE_BOOL: return (struct sf_value){.type = SF_VALUE_BOOL, .is_true = v.is_true};
-    case SF_TYPE_STRING: out.str = v.str; return out;
-    default: break;
-    }
-    sf_static_text(v, &text);
-    if (!sf_arena_copy(req, sf_buf_str(&text), &out.str))
-        abort();
-    sf_buf_done(&text);
-    return out;
-}
-
 /* ---- lines ---- */
 
 static int compare_lines(const void *a, const void *b)
@@ -59,8 +41,7 @@ static int compare_lines(const void *a, const void *b)
     return sf_str_cmp(*(const sf_str *)a, *(const sf_str *)b);
 }
 
-/* Attributes in the order of their text: an answer may have them in any. */
-static void add_attrs(struct sf_buf *out, struct sf_attrs attrs)
+void answer_attrs(struct sf_buf *out, struct sf_attrs attrs)
 {
     struct sf_buf texts[MAX_TOUCHED] = {0};
     sf_str list[MAX_TOUCHED];
@@ -98,13 +79,13 @@ void answer_search(const struct sf_search_result *result, struct sf_buf *out)
         for (uint32_t k = 0; k < t->n_sets; k++) {
             const struct sf_found_set *s = &t->sets[k];
             sf_buf_print(out, " set %u", s->n_matched);
-            add_attrs(out, s->attrs);
+            answer_attrs(out, s->attrs);
             sf_buf_print(out, "\n");
             for (uint32_t j = 0; j < s->n_spans; j++) {
                 const struct sf_found_span *span = &s->spans[j];
                 sf_buf_print(out, "  span %" PRIx64 " \"%.*s\" %" PRIu64 " %" PRIu64, span->id,
                              SF_STR_ARG(span->name), span->start_ns, span->duration_ns);
-                add_attrs(out, span->attrs);
+                answer_attrs(out, span->attrs);
                 sf_buf_print(out, "\n");
             }
         }
@@ -185,12 +166,12 @@ static bool is_shown(enum sf_intrinsic i)
 static void add_item(struct sf_buf *out, struct slow_item item, struct sf_arena *req)
 {
     if (!item.is_array) {
-        add_value(out, to_value(item.one, req));
+        add_value(out, slow_static_value(item.one, req));
         return;
     }
     sf_buf_print(out, "[");
     for (uint32_t i = 0; i < item.n; i++) {
-        add_value(out, to_value(item.elements[i], req));
+        add_value(out, slow_static_value(item.elements[i], req));
         sf_buf_print(out, " ");
     }
     sf_buf_print(out, "]");
@@ -263,9 +244,10 @@ static void add_trace(struct asked *a, const struct slow_trace *t, struct slow_s
         struct sf_attr *attrs = slow_new(a->req, s->n_attrs, sizeof(*attrs));
         uint32_t n_listed = 0;
         for (uint32_t k = 0; k < s->n_attrs; k++)
-            attrs[k] = (struct sf_attr){s->attrs[k].name, to_value(s->attrs[k].val, a->req)};
+            attrs[k] = (struct sf_attr){s->attrs[k].name,
+                                        slow_static_value(s->attrs[k].val, a->req)};
         sf_buf_print(a->out, " set %u", s->n);
-        add_attrs(a->out, (struct sf_attrs){attrs, s->n_attrs});
+        answer_attrs(a->out, (struct sf_attrs){attrs, s->n_attrs});
         sf_buf_print(a->out, "\n");
         for (uint32_t k = 0; k < t->n && n_listed < a->search->spans_per_set; k++) {
             if (!s->has[k])

@@ -213,9 +213,28 @@ static bool is_plain_word(sf_str s)
 
 static void ask_pattern(struct traceql_ask *a, struct sf_static like)
 {
-    static const char *const patterns[] = {
-        ".*",        ".+",           "x|y|z",  "[a-z]+", "(GET|POST) ?.*",
-        "(?i)get.*", "s(elect|tep)", "[0-9]*", "a.b",    ""};
+    static const char *const patterns[] = {".*",
+                                           ".+",
+                                           "x|y|z",
+                                           "[a-z]+",
+                                           "(GET|POST) ?.*",
+                                           "[[:upper:]]+ .+",
+                                           "(?i)get.*",
+                                           "s(elect|tep)",
+                                           "[0-9]*",
+                                           "a.b",
+                                           "",
+                                           "(a|b|x|y)*",
+                                           "[^a-z]*",
+                                           "5(0{2})?",
+                                           "^GET.*$",
+                                           "\\\\w+",
+                                           "(x|GET|error){1}",
+                                           "n?i?l?",
+                                           "(?i)[m-z]",
+                                           "[xyz]|[0-9]+",
+                                           "\\\\w*.?a",
+                                           "(.|s.l)+ct"};
     if (like.type != SF_TYPE_STRING || !is_plain_word(like.str) || one_in(a, 3)) {
         sf_buf_print(&a->out, "\"%s\"", PICK(a, patterns));
         return;

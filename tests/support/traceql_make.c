@@ -75,7 +75,8 @@ static struct sf_value make_scalar(struct traceql_make *m, enum sf_value_type ty
     case SF_VALUE_STR: v.str = sf_str_from(strings[traceql_make_below(m, N_OF(strings))]); break;
     case SF_VALUE_BOOL: v.is_true = one_in(m, 2); break;
     case SF_VALUE_INT:
-        v.i64 = one_in(m, 12)  ? (INT64_C(1) << 53) + (int64_t)traceql_make_below(m, 3)
+        v.i64 = !m->is_exact && one_in(m, 12)
+                    ? (INT64_C(1) << 53) + (int64_t)traceql_make_below(m, 3)
                 : one_in(m, 8) ? -(int64_t)traceql_make_below(m, 5)
                 : one_in(m, 3) ? (int64_t)traceql_make_below(m, 6) * 100
                                : (int64_t)traceql_make_below(m, 6);
@@ -164,7 +165,8 @@ void traceql_make_init(struct traceql_make *m, uint64_t seed, uint64_t base_ns,
                        struct sf_arena *keep)
 {
     static const char *const names[] = {"net/http", "app", ""}, *const versions[] = {"1.0", ""};
-    *m = (struct traceql_make){.rng = seed * 7919, .base_ns = base_ns, .keep = keep};
+    *m = (struct traceql_make){
+        .rng = seed * 7919, .base_ns = base_ns, .keep = keep, .is_exact = seed % 2 == 1};
     for (uint32_t i = 0; i < TRACEQL_MAKE_RESOURCES; i++)
         make_resource(m, i);
     for (uint32_t i = 0; i < TRACEQL_MAKE_SCOPES; i++)
@@ -195,7 +197,7 @@ static void make_events(struct traceql_make *m, struct sf_span *s)
     for (uint32_t i = 0; i < s->n_events; i++) {
         list[i].name = sf_str_from(names[traceql_make_below(m, N_OF(names))]);
         list[i].time_ns = s->start_ns + traceql_make_below(m, 8) * TRACEQL_MAKE_UNIT_NS * 8;
-        if (one_in(m, 10) && s->start_ns > 1000)
+        if (!m->is_exact && one_in(m, 10) && s->start_ns > 1000)
             list[i].time_ns = s->start_ns - 1000;
         list[i].attrs = make_attrs(m, 3);
     }
@@ -215,7 +217,7 @@ static void make_links(struct traceql_make *m, struct sf_span *s)
 
 static uint64_t make_duration(struct traceql_make *m)
 {
-    if (one_in(m, 15))
+    if (!m->is_exact && one_in(m, 15))
         return traceql_make_below(m, 4); /* nothing, or some ns */
     return (traceql_make_below(m, 40) + 1) * TRACEQL_MAKE_UNIT_NS *
            (one_in(m, 4)   ? 64
@@ -279,6 +281,9 @@ uint32_t traceql_make_trace(struct traceql_make *m, struct slow_row *out)
     uint64_t start_ns = m->base_ns + traceql_make_below(m, 10800) * UINT64_C(1000000000);
     uint32_t wanted = one_in(m, 8) ? 40 : (uint32_t)traceql_make_below(m, 12) + 1, n = 0, n_spans;
     bool has_root = !one_in(m, 6), shares_ids = one_in(m, 4);
+    if (m->last_start_ns && one_in(m, 4))
+        start_ns = m->last_start_ns; /* a tie, when both have a span that starts then */
+    m->last_start_ns = start_ns;
     while (n < wanted) {
         struct slow_row row = make_span(m, id, start_ns);
         if (shares_ids && n && one_in(m, 5)) /* a client and its server, or three of one id */

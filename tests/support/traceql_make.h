@@ -2,8 +2,9 @@
  *
  * Few names, keys and values, so that random conditions meet; attributes that are missing, of other
  * types, arrays (mixed and empty ones too), lists; orphans, several roots, none, cycles, ids shared
- * by two or three spans; repeated spans; times that are far away or turned round. Durations are
- * mostly multiples of 1/512 s: their sums are exact in whatever order they are taken. */
+ * by two or three spans; repeated spans; traces that start together; times that are far away or
+ * turned round. Odd seeds have durations of multiples of 1/512 s and small integers only: their
+ * sums are exact in whatever order they are taken. */
 #pragma once
 #include "slow_traceql.h"
 
@@ -14,6 +15,8 @@ struct traceql_make {
     uint64_t rng;
     uint64_t base_ns; /* traces start in the three hours after it */
     uint64_t n_ids;
+    uint64_t last_start_ns;
+    bool is_exact;
     struct sf_arena *keep;
     struct sf_resource resources[TRACEQL_MAKE_RESOURCES];
     struct sf_scope scopes[TRACEQL_MAKE_SCOPES];
