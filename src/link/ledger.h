@@ -1,0 +1,70 @@
+/* ledger.h - where a span's time went, to the last nanosecond.
+ *
+ * The ledger follows the span's own thread. Stretches of known meaning are laid on the span's time:
+ * measured waits, child spans here and elsewhere; where several lie on each other the first of
+ * enum sf_ledger_part wins. Samples that stand for a moment then move their worth of time from what
+ * lay at that moment to what they saw. Samples without a time explain what nothing else did. Exact
+ * figures the span carries come before all samples of the same thing. The parts always add up to
+ * the span's duration: what nothing explains is unknown, and is not spread over the rest. */
+#pragma once
+#include "link/span_tree.h"
+#include "model/profile.h"
+
+enum sf_ledger_part { /* in order of precedence */
+                      SF_PART_CPU,
+                      SF_PART_GC,
+                      SF_PART_RUN_QUEUE, /* ready, waiting for a CPU */
+                      SF_PART_LOCK,
+                      SF_PART_DISK,
+                      SF_PART_NET,
+                      SF_PART_IO, /* disk or network: the sample does not say which */
+                      SF_PART_SLEEP,
+                      SF_PART_CHILD,  /* inside child spans of this process */
+                      SF_PART_REMOTE, /* waiting for child spans of others */
+                      SF_PART_UNKNOWN,
+                      SF_PARTS
+};
+
+enum sf_ledger_source { /* of a part, best one seen */
+                        SF_SOURCE_NONE,
+                        SF_SOURCE_SPANS,
+                        SF_SOURCE_SAMPLES,
+                        SF_SOURCE_MEASURED, /* waits with a beginning and an end */
+                        SF_SOURCE_EXACT     /* the span carries the figure */
+};
+
+struct sf_ledger_sample { /* of the span itself, not of its children */
+    uint64_t thread;      /* 0: unknown, taken for the span's own */
+    int64_t start_ns;
+    int64_t length_ns; /* > 0 and is_measured: it was in `part` from start to start + length */
+    int64_t worth_ns;  /* time it stands for: period, or length */
+    uint8_t part;      /* enum sf_ledger_part: CPU to SLEEP */
+    bool has_time, is_measured;
+};
+
+struct sf_ledger_exact { /* SF_LEDGER_UNSAID: not carried. Of the span's thread, without children */
+    int64_t cpu_ns, run_queue_ns;
+};
+#define SF_LEDGER_UNSAID (-1)
+
+struct sf_ledger {
+    uint64_t ns[SF_PARTS]; /* sum: duration_ns */
+    uint8_t sources[SF_PARTS];
+    uint64_t duration_ns;
+    uint64_t thread;       /* followed; 0: no sample and no span said */
+    uint64_t other_cpu_ns; /* of further threads that worked for the span */
+    uint32_t n_samples;    /* on the thread that was followed */
+    uint32_t n_others;     /* of other threads */
+};
+
+/* LIMIT: the arena is full. */
+enum sf_err sf_ledger_make(const struct sf_span_tree *tree, uint32_t span,
+                           const struct sf_ledger_sample *samples, uint32_t n_samples,
+                           const struct sf_ledger_exact *exact, struct sf_arena *req,
+                           struct sf_ledger *out, struct sf_why *why);
+
+/* What a sample's state means in a ledger; UNKNOWN for none. */
+enum sf_ledger_part sf_ledger_part_of(enum sf_sample_state state);
+const char *sf_ledger_part_name(enum sf_ledger_part part);       /* "run_queue": in JSON */
+const char *sf_ledger_part_words(enum sf_ledger_part part);      /* "waiting for a CPU" */
+const char *sf_ledger_source_name(enum sf_ledger_source source); /* "measured" */

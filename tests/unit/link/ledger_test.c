@@ -1,0 +1,220 @@
+#include "link/ledger.h"
+
+#include "test.h"
+
+/* A span of 100 ns at 1000, on thread 5 unless a test says otherwise; a local child 20..40 of it
+ * and a remote one 50..80. */
+static struct sf_span spans[] = {
+    {.span_id = 1, .start_ns = 1000, .end_ns = 1100},
+    {.span_id = 2, .parent_id = 1, .start_ns = 1020, .end_ns = 1040},
+    {.span_id = 3, .parent_id = 1, .start_ns = 1050, .end_ns = 1080},
+};
+static const struct sf_ledger_exact unsaid = {SF_LEDGER_UNSAID, SF_LEDGER_UNSAID};
+
+static struct sf_ledger ledger_of(uint64_t thread, uint32_t n_spans,
+                                  const struct sf_ledger_sample *samples, uint32_t n,
+                                  const struct sf_ledger_exact *exact)
+{
+    const struct sf_span_origin origins[] = {{7, thread}, {7, 0}, {8, 0}};
+    struct sf_arena req;
+    struct sf_span_tree tree;
+    struct sf_ledger l;
+    assert_true(sf_arena_init(&req, 1 << 20));
+    assert_ok(sf_span_tree_build(spans, origins, n_spans, &req, &tree, NULL));
+    assert_ok(sf_ledger_make(&tree, 0, samples, n, exact, &req, &l, NULL));
+    sf_arena_done(&req);
+    uint64_t sum = 0;
+    for (int i = 0; i < SF_PARTS; i++)
+        sum += l.ns[i];
+    assert_int_equal(sum, l.duration_ns);
+    return l;
+}
+
+static struct sf_ledger_sample wait_for(enum sf_ledger_part part, int64_t from, int64_t to)
+{
+    return (struct sf_ledger_sample){.thread = 5,
+                                     .start_ns = 1000 + from,
+                                     .length_ns = to - from,
+                                     .worth_ns = to - from,
+                                     .part = (uint8_t)part,
+                                     .has_time = true,
+                                     .is_measured = true};
+}
+
+static struct sf_ledger_sample moment(enum sf_ledger_part part, int64_t at, int64_t worth)
+{
+    return (struct sf_ledger_sample){.thread = 5,
+                                     .start_ns = 1000 + at,
+                                     .worth_ns = worth,
+                                     .part = (uint8_t)part,
+                                     .has_time = true};
+}
+
+TEST(ledger, calls_unknown_what_nothing_explains)
+{
+    struct sf_ledger l = ledger_of(5, 1, NULL, 0, &unsaid);
+    assert_int_equal(l.duration_ns, 100);
+    assert_int_equal(l.ns[SF_PART_UNKNOWN], 100);
+}
+
+TEST(ledger, tells_children_here_from_children_elsewhere)
+{
+    struct sf_ledger l = ledger_of(5, 3, NULL, 0, &unsaid);
+    assert_int_equal(l.ns[SF_PART_CHILD], 20);
+    assert_int_equal(l.ns[SF_PART_REMOTE], 30);
+    assert_int_equal(l.ns[SF_PART_UNKNOWN], 50);
+    assert_string_equal(sf_ledger_source_name(l.sources[SF_PART_CHILD]), "spans");
+}
+
+TEST(ledger, lets_the_first_part_win_where_several_lie)
+{
+    struct sf_ledger_sample s[] = {wait_for(SF_PART_LOCK, 10, 60), wait_for(SF_PART_NET, 50, 70)};
+    struct sf_ledger l = ledger_of(5, 3, s, 2, &unsaid);
+    assert_int_equal(l.ns[SF_PART_LOCK], 50);
+    assert_int_equal(l.ns[SF_PART_NET], 10);
+    assert_int_equal(l.ns[SF_PART_CHILD], 0);   /* under the lock */
+    assert_int_equal(l.ns[SF_PART_REMOTE], 10); /* 70..80 */
+    assert_int_equal(l.ns[SF_PART_UNKNOWN], 30);
+}
+
+TEST(ledger, clips_waits_to_the_span)
+{
+    struct sf_ledger_sample s[] = {wait_for(SF_PART_SLEEP, -50, 10),
+                                   wait_for(SF_PART_DISK, 90, 500),
+                                   wait_for(SF_PART_LOCK, 200, 300)};
+    struct sf_ledger l = ledger_of(5, 1, s, 3, &unsaid);
+    assert_int_equal(l.ns[SF_PART_SLEEP], 10);
+    assert_int_equal(l.ns[SF_PART_DISK], 10);
+    assert_int_equal(l.ns[SF_PART_LOCK], 0);
+    assert_int_equal(l.sources[SF_PART_LOCK], SF_SOURCE_NONE);
+}
+
+TEST(ledger, moves_a_moments_worth)
+{
+    struct sf_ledger_sample s[] = {moment(SF_PART_CPU, 5, 10), moment(SF_PART_CPU, 14, 10),
+                                   moment(SF_PART_CPU, 30, 10)};
+    struct sf_ledger l = ledger_of(5, 3, s, 3, &unsaid);
+    assert_int_equal(l.ns[SF_PART_CPU], 30);
+    assert_int_equal(l.ns[SF_PART_CHILD], 10); /* the span's own thread worked meanwhile */
+    assert_int_equal(l.ns[SF_PART_UNKNOWN], 30);
+    assert_int_equal(l.n_samples, 3);
+    assert_string_equal(sf_ledger_source_name(l.sources[SF_PART_CPU]), "samples");
+}
+
+TEST(ledger, never_has_more_than_the_span)
+{
+    struct sf_ledger_sample s[20];
+    for (int i = 0; i < 20; i++)
+        s[i] = moment(SF_PART_CPU, i * 5, 10);
+    struct sf_ledger l = ledger_of(5, 1, s, 20, &unsaid);
+    assert_int_equal(l.ns[SF_PART_CPU], 100);
+}
+
+TEST(ledger, leaves_measured_waits_to_weaker_samples)
+{
+    struct sf_ledger_sample s[] = {wait_for(SF_PART_LOCK, 0, 50), moment(SF_PART_SLEEP, 20, 10)};
+    struct sf_ledger l = ledger_of(5, 1, s, 2, &unsaid);
+    assert_int_equal(l.ns[SF_PART_LOCK], 50);
+    assert_int_equal(l.ns[SF_PART_SLEEP], 0);
+}
+
+TEST(ledger, explains_only_the_unknown_with_samples_without_a_time)
+{
+    struct sf_ledger_sample s = {.worth_ns = 80, .part = SF_PART_CPU};
+    struct sf_ledger l = ledger_of(0, 3, &s, 1, &unsaid);
+    assert_int_equal(l.ns[SF_PART_CPU], 50);
+    assert_int_equal(l.ns[SF_PART_REMOTE], 30);
+    assert_int_equal(l.ns[SF_PART_UNKNOWN], 0);
+}
+
+TEST(ledger, puts_exact_figures_before_samples)
+{
+    struct sf_ledger_sample s[] = {moment(SF_PART_CPU, 5, 10), moment(SF_PART_CPU, 15, 10)};
+    struct sf_ledger_exact exact = {.cpu_ns = 7, .run_queue_ns = 3};
+    struct sf_ledger l = ledger_of(5, 1, s, 2, &exact);
+    assert_int_equal(l.ns[SF_PART_CPU], 7);
+    assert_int_equal(l.ns[SF_PART_RUN_QUEUE], 3);
+    assert_int_equal(l.ns[SF_PART_UNKNOWN], 90);
+    assert_string_equal(sf_ledger_source_name(l.sources[SF_PART_CPU]), "exact");
+}
+
+TEST(ledger, lets_an_exact_figure_displace_what_is_least_sure)
+{
+    struct sf_ledger_sample s[] = {wait_for(SF_PART_LOCK, 0, 20)};
+    struct sf_ledger_exact exact = {.cpu_ns = 70, .run_queue_ns = SF_LEDGER_UNSAID};
+    struct sf_ledger l = ledger_of(5, 3, s, 1, &exact);
+    assert_int_equal(l.ns[SF_PART_CPU], 70);
+    assert_int_equal(l.ns[SF_PART_LOCK], 20);
+    assert_int_equal(l.ns[SF_PART_CHILD], 10); /* unknown first, then remote, then children */
+    assert_int_equal(l.ns[SF_PART_REMOTE], 0);
+}
+
+TEST(ledger, lists_other_threads_apart)
+{
+    struct sf_ledger_sample s[] = {moment(SF_PART_CPU, 5, 10), moment(SF_PART_CPU, 15, 10),
+                                   moment(SF_PART_LOCK, 15, 10)};
+    s[1].thread = 6;
+    s[2].thread = 6;
+    struct sf_ledger l = ledger_of(5, 1, s, 3, &unsaid);
+    assert_int_equal(l.ns[SF_PART_CPU], 10);
+    assert_int_equal(l.ns[SF_PART_LOCK], 0);
+    assert_int_equal(l.other_cpu_ns, 10);
+    assert_int_equal(l.n_others, 2);
+}
+
+TEST(ledger, follows_the_thread_with_most_time_when_the_span_names_none)
+{
+    struct sf_ledger_sample s[] = {moment(SF_PART_CPU, 5, 10), moment(SF_PART_CPU, 15, 10),
+                                   moment(SF_PART_CPU, 25, 10)};
+    s[0].thread = 6;
+    struct sf_ledger l = ledger_of(0, 1, s, 3, &unsaid);
+    assert_int_equal(l.thread, 5);
+    assert_int_equal(l.ns[SF_PART_CPU], 20);
+    assert_int_equal(l.other_cpu_ns, 10);
+}
+
+TEST(ledger, copes_with_spans_without_time_and_absurd_samples)
+{
+    struct sf_span saved = spans[0];
+    struct sf_ledger_sample s[] = {wait_for(SF_PART_LOCK, 0, 10),
+                                   moment(SF_PART_CPU, 0, 10),
+                                   {.start_ns = -5,
+                                    .length_ns = INT64_MAX,
+                                    .worth_ns = INT64_MAX,
+                                    .part = SF_PART_NET,
+                                    .has_time = true,
+                                    .is_measured = true},
+                                   {.worth_ns = -7, .part = SF_PART_CPU}};
+    spans[0].end_ns = 10;
+    struct sf_ledger l = ledger_of(5, 1, s, 4, &unsaid);
+    spans[0] = saved;
+    assert_int_equal(l.duration_ns, 0);
+    l = ledger_of(5, 1, s, 4, &unsaid);
+    assert_int_equal(l.duration_ns, 100);
+}
+
+TEST(ledger, has_a_part_for_every_state)
+{
+    assert_int_equal(sf_ledger_part_of(SF_STATE_RUNNING), SF_PART_CPU);
+    assert_int_equal(sf_ledger_part_of(SF_STATE_GC), SF_PART_GC);
+    assert_int_equal(sf_ledger_part_of(SF_STATE_RUN_QUEUE), SF_PART_RUN_QUEUE);
+    assert_int_equal(sf_ledger_part_of(SF_STATE_UNKNOWN), SF_PART_UNKNOWN);
+    for (int i = 0; i < SF_PARTS; i++) {
+        assert_non_null(sf_ledger_part_name((enum sf_ledger_part)i));
+        assert_non_null(sf_ledger_part_words((enum sf_ledger_part)i));
+    }
+}
+
+TEST(ledger, says_when_memory_runs_out)
+{
+    static struct sf_ledger_sample s[100];
+    struct sf_arena req, small;
+    struct sf_span_tree tree;
+    struct sf_ledger l;
+    assert_true(sf_arena_init(&req, 1 << 20));
+    assert_true(sf_arena_init(&small, 128));
+    assert_ok(sf_span_tree_build(spans, NULL, 1, &req, &tree, NULL));
+    assert_err(sf_ledger_make(&tree, 0, s, 100, &unsaid, &small, &l, NULL), SF_ERR_LIMIT);
+    sf_arena_done(&small);
+    sf_arena_done(&req);
+}
