@@ -186,7 +186,9 @@ bool sf_parser_seconds(struct sf_parser *p, struct sf_metrics *m)
 {
     struct sf_second list[MAX_SECONDS];
     struct sf_second *kept;
-    uint32_t n = 0, column = p->token.column;
+    uint32_t n = m->n_seconds, column = p->token.column;
+    for (uint32_t i = 0; i < n; i++) /* those in parentheses come first */
+        list[i] = m->seconds[i];
     while (n < MAX_SECONDS) {
         list[n] = (struct sf_second){0};
         if (!parse_second(p, &list[n]))
@@ -195,7 +197,7 @@ bool sf_parser_seconds(struct sf_parser *p, struct sf_metrics *m)
     }
     if (p->err)
         return false;
-    if (n == 0)
+    if (n == m->n_seconds)
         return true;
     if (sf_metrics_has_compare(m)) {
         sf_parser_fail(p, SF_ERR_INPUT, column,

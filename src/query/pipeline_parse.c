@@ -369,7 +369,7 @@ void sf_parser_query(struct sf_parser *p, struct sf_query *q)
         if (!m)
             return;
         *m = *o.metrics;
-        if (m->n_seconds == 0 && !sf_parser_seconds(p, m))
+        if (!sf_parser_seconds(p, m))
             return;
         q->metrics = m;
     } else {

@@ -96,6 +96,8 @@ TEST(query_parse, tells_pipelines_from_metrics)
     assert_int_equal(q->metrics->kind, SF_METRICS_BINARY);
     assert_int_equal(q->metrics->op, SF_EXPR_DIV);
     assert_int_equal(q->metrics->n_seconds, 1);
+    q = parse("({ } | rate() by (.a) | topk(5)) | bottomk(2) > 1");
+    assert_int_equal(q->metrics->n_seconds, 3);
     q = parse("({ kind = server } | count() > 1) >> ({ status = error })");
     assert_int_equal(q->pipeline->stages[0].spanset->op, SF_SPANSET_DESCENDANT);
     assert_int_equal(q->pipeline->stages[0].spanset->left->op, SF_SPANSET_PIPELINE);
