@@ -12,6 +12,7 @@
 #include "query/query_parse.h"
 #include "store/local/compact.h"
 #include "store/local/seal.h"
+#include "support/query_print.h"
 #include "support/slow_answer.h"
 #include "support/store_rig.h"
 #include "support/traceql_ask.h"
@@ -133,6 +134,17 @@ static void world_done(struct world *w)
 
 /* ---- comparing ---- */
 
+/* A query printed and parsed again is the same. */
+static void check_text(struct world *w, const struct sf_query *q)
+{
+    struct sf_buf text = {0};
+    const char *wrong = query_print_fault(q, &w->query, &text);
+    if (wrong)
+        fail_msg("seed %" PRIu64 ": %.*s printed is %.*s, which %s", w->seed,
+                 SF_STR_ARG(sf_buf_str(&w->ask.out)), SF_STR_ARG(sf_buf_str(&text)), wrong);
+    sf_buf_done(&text);
+}
+
 static const struct sf_query *parse(struct world *w)
 {
     const struct sf_query *q = NULL;
@@ -147,6 +159,8 @@ static const struct sf_query *parse(struct world *w)
         fail_msg("seed %" PRIu64 ": %.*s: %s", w->seed, SF_STR_ARG(sf_buf_str(&w->ask.out)),
                  why.text);
     w->n_refused += err != SF_OK;
+    if (!err)
+        check_text(w, q);
     w->parsed = q;
     return q;
 }
