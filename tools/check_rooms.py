@@ -97,13 +97,12 @@ def include_fault(path, quote, target):
 def check_file(root, path):
     with open(os.path.join(root, path), encoding="utf-8", errors="replace") as f:
         text = f.read()
-    in_src = path.startswith("src/")
     plain = COMMENT.sub(lambda m: m.group(1) or keep_lines(m), text)
     for m in INCLUDE.finditer(plain):
         fault = include_fault(path, m.group(1), m.group(2))
         if fault:
             yield line_of(plain, m.start(1)), f'includes "{m.group(2)}": {fault}'
-    if in_src and path not in MAY_ALLOCATE:
+    if path not in MAY_ALLOCATE:
         code = NOT_CODE.sub(keep_lines, text)
         for m in CALL.finditer(code):
             yield line_of(code, m.start(1)), f"{m.group(1)}() is banned: {BANNED[m.group(1)]}"

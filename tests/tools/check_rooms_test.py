@@ -25,6 +25,8 @@ CASES = [
     ("src does not see collect", "src/app/main.c", '#include "collect/send/send.h"\n',
      "src/app/main.c:1: includes \"collect/send/send.h\": src never sees collect"),
     ("collect sees wire", "collect/send/send.c", '#include "wire/pb.h"\n#include "send.h"\n', None),
+    ("collect does not call the program's malloc", "collect/lib/span.c", "void *p = malloc(8);\n",
+     "collect/lib/span.c:1: malloc() is banned: use base/heap.h"),
     ("collect does not see store", "collect/send/send.c", '#include "store/store.h"\n',
      "collect/send/send.c:1: includes \"store/store.h\": collect sees base, wire, http and itself only"),
     ("a way up is found", "src/wal/wal.c", '#include "../base/err.h"\n',

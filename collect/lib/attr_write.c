@@ -1,0 +1,90 @@
+#include "collect/lib/attr_write.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "wire/pb_writer.h"
+
+/* AnyValue{1: string, 2: bool, 3: int, 4: double}; KeyValue{1: key, 2: AnyValue}. */
+
+void sf_attr_write_text(struct sf_buf *out, uint32_t field, sf_str text, size_t max_len)
+{
+    uint8_t *to;
+    if (text.len > max_len)
+        text.len = sf_utf8_cut(text, max_len);
+    if (__builtin_expect(sf_utf8_is_valid(text), 1)) {
+        sf_pb_write_str(out, field, text);
+        return;
+    }
+    sf_pb_write_head(out, field, text.len);
+    to = sf_buf_take(out, text.len);
+    for (size_t i = 0; to && i < text.len;) {
+        size_t n = sf_utf8_char_len(sf_str_from_at(text, i), NULL);
+        if (n)
+            memcpy(to + i, text.p + i, n);
+        else
+            to[i] = '?';
+        i += n ? n : 1;
+    }
+}
+
+static size_t begin(struct sf_buf *out, uint32_t field, sf_str key, size_t *value_mark)
+{
+    size_t mark = sf_pb_write_begin(out, field);
+    sf_attr_write_text(out, 1, key, SF_ATTR_KEY_MAX);
+    *value_mark = sf_pb_write_begin(out, 2);
+    return mark;
+}
+
+static void end(struct sf_buf *out, size_t mark, size_t value_mark)
+{
+    sf_pb_write_end(out, value_mark);
+    sf_pb_write_end(out, mark);
+}
+
+void sf_attr_write_str(struct sf_buf *out, uint32_t field, sf_str key, sf_str val)
+{
+    size_t value_mark, mark = begin(out, field, key, &value_mark);
+    sf_attr_write_text(out, 1, val, val.len);
+    end(out, mark, value_mark);
+}
+
+void sf_attr_write_bool(struct sf_buf *out, uint32_t field, sf_str key, bool val)
+{
+    size_t value_mark, mark = begin(out, field, key, &value_mark);
+    sf_pb_write_bool(out, 2, val);
+    end(out, mark, value_mark);
+}
+
+void sf_attr_write_int(struct sf_buf *out, uint32_t field, sf_str key, int64_t val)
+{
+    size_t value_mark, mark = begin(out, field, key, &value_mark);
+    sf_pb_write_i64(out, 3, val);
+    end(out, mark, value_mark);
+}
+
+void sf_attr_write_double(struct sf_buf *out, uint32_t field, sf_str key, double val)
+{
+    size_t value_mark, mark = begin(out, field, key, &value_mark);
+    sf_pb_write_double(out, 4, val);
+    end(out, mark, value_mark);
+}
+
+bool sf_attr_write(struct sf_buf *out, uint32_t field, const sf_attr *attr, size_t max_len)
+{
+    sf_str key = sf_str_from(attr->key), val;
+    if (!key.len)
+        return false;
+    switch (attr->type) {
+    case SF_ATTR_STR:
+        val = sf_str_from(attr->val.str);
+        if (val.len > max_len)
+            val.len = sf_utf8_cut(val, max_len);
+        sf_attr_write_str(out, field, key, val);
+        return true;
+    case SF_ATTR_INT: sf_attr_write_int(out, field, key, attr->val.i); return true;
+    case SF_ATTR_DOUBLE: sf_attr_write_double(out, field, key, attr->val.d); return true;
+    case SF_ATTR_BOOL: sf_attr_write_bool(out, field, key, attr->val.b); return true;
+    default: return false;
+    }
+}

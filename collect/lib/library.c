@@ -1,0 +1,252 @@
+#include "collect/lib/library.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "base/heap.h"
+#include "base/num.h"
+#include "collect/lib/process_context.h"
+#include "collect/lib/resource.h"
+#include "collect/lib/span_pool.h"
+#include "collect/sys/heap_fork.h"
+#include "wire/pb_writer.h"
+
+#define MS_NS ((int64_t)1000000)
+
+enum { MAX_OVERRIDES = 32, EXIT_MS = 3000 };
+
+struct sf_library sf_library = {.epoch = 1};
+
+static struct sf_lock lock; /* guards start and stop, the overrides, the problem */
+static struct {
+    char *name, *val;
+} overrides[MAX_OVERRIDES];
+static int n_overrides;
+static char problem[240];
+static char instance_id[SF_INSTANCE_ID_CAP];
+static bool is_read, is_published; /* the settings; this process's context */
+
+void sf_library_say(const char *text)
+{
+    sf_lock_take(&lock);
+    strncpy(problem, text, sizeof(problem) - 1);
+    sf_lock_give(&lock);
+}
+
+size_t sf_problem(char *out, size_t cap)
+{
+    struct sf_thread *t = &sf_thread_self;
+    size_t len;
+    if (!sf_library_enter(t))
+        return 0;
+    sf_lock_take(&lock);
+    len = strlen(problem);
+    if (out && cap) {
+        size_t n = len < cap - 1 ? len : cap - 1;
+        memcpy(out, problem, n);
+        out[n] = 0;
+    }
+    sf_lock_give(&lock);
+    sf_library_leave(t);
+    return len;
+}
+
+static char *copy(const char *text)
+{
+    char *p = text ? sf_heap_new(strlen(text) + 1) : NULL;
+    if (p)
+        memcpy(p, text, strlen(text));
+    return p;
+}
+
+int sf_set(const char *name, const char *val)
+{
+    struct sf_thread *t = &sf_thread_self;
+    int result = -1;
+    if (!name || !sf_library_enter(t))
+        return -1;
+    sf_lock_take(&lock);
+    if (!is_read && n_overrides < MAX_OVERRIDES) {
+        overrides[n_overrides].name = copy(name);
+        overrides[n_overrides].val = copy(val ? val : "");
+        if (overrides[n_overrides].name && overrides[n_overrides].val) {
+            n_overrides++;
+            result = 0;
+        }
+    }
+    sf_lock_give(&lock);
+    sf_library_leave(t);
+    return result;
+}
+
+static const char *look_up(const char *name)
+{
+    for (int i = n_overrides; --i >= 0;) { /* the last one said wins */
+        if (!strcmp(overrides[i].name, name))
+            return overrides[i].val;
+    }
+    return getenv(name);
+}
+
+static void write_resource(struct sf_buf *out)
+{
+    size_t mark = sf_pb_write_begin(out, 1);
+    sf_resource_write(out, &sf_library.settings, instance_id);
+    sf_pb_write_end(out, mark);
+}
+
+static void write_scope(struct sf_buf *out)
+{
+    size_t mark = sf_pb_write_begin(out, 1);
+    sf_pb_write_str(out, 1, SF_STR("spanflame"));
+    sf_pb_write_str(out, 2, SF_STR(SPANFLAME_VERSION));
+    sf_pb_write_end(out, mark);
+}
+
+static void publish(void)
+{
+    struct sf_buf attrs = {0};
+    sf_resource_write(&attrs, &sf_library.settings, instance_id);
+    if (sf_buf_ok(&attrs))
+        sf_process_context_publish(&attrs);
+    sf_buf_done(&attrs);
+    is_published = true;
+}
+
+/* In the order in which the locks are ever taken together. */
+static void before_fork(void)
+{
+    sf_lock_take(&lock);
+    sf_exporter_before_fork(&sf_library.exporter);
+    sf_span_pool_before_fork();
+    sf_heap_before_fork();
+}
+
+static void after_fork_in_parent(void)
+{
+    sf_heap_after_fork(false);
+    sf_span_pool_after_fork(false);
+    sf_exporter_after_fork(&sf_library.exporter, false);
+    sf_lock_give(&lock);
+}
+
+/* The child is a process of its own: other ids, nothing queued, no thread yet. Its context is
+ * published with its first span: most children exec at once and need none. */
+static void after_fork_in_child(void)
+{
+    int saved = errno;
+    sf_heap_after_fork(true);
+    sf_span_pool_after_fork(true);
+    sf_exporter_after_fork(&sf_library.exporter, true);
+    sf_lock_reset(&lock);
+    sf_process_context_forget();
+    is_published = false;
+    sf_resource_instance_id(instance_id);
+    atomic_fetch_add(&sf_library.epoch, 1);
+    errno = saved;
+}
+
+static enum sf_err read_settings(const char *service, struct sf_why *why)
+{
+    struct sf_exporter *e = &sf_library.exporter;
+    enum sf_err err;
+    if (getauxval(AT_SECURE))
+        return sf_fail(why, SF_ERR_DENIED, "a program with raised privileges is not traced");
+    err = sf_settings_read(&sf_library.settings, service, look_up, why);
+    if (err)
+        return err;
+    e->settings = &sf_library.settings.exporter;
+    e->outbox.max = SF_OUTBOX_MAX;
+    e->write_resource = write_resource;
+    e->write_scope = write_scope;
+    e->say = sf_library_say;
+    sf_resource_instance_id(instance_id);
+    if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child)) {
+        sf_settings_done(&sf_library.settings);
+        return sf_fail(why, SF_ERR_NOMEM, "no memory to follow forks");
+    }
+    is_read = true;
+    return SF_OK;
+}
+
+int sf_start(const char *service)
+{
+    struct sf_thread *t = &sf_thread_self;
+    struct sf_why why = {0};
+    enum sf_err err = SF_OK;
+    int saved = errno;
+
+    if (!sf_library_enter(t))
+        return -1;
+    sf_lock_take(&lock);
+    if (!is_read)
+        err = read_settings(service, &why);
+    if (!err && !sf_library.settings.is_disabled) {
+        atomic_store(&sf_library.exporter.is_ending, false);
+        atomic_store_explicit(&sf_library.is_on, true, memory_order_release);
+        if (!is_published)
+            publish();
+    }
+    sf_lock_give(&lock);
+    if (why.text[0])
+        sf_library_say(why.text);
+    sf_library_leave(t);
+    errno = saved;
+    return err ? -1 : 0;
+}
+
+int sf_flush(unsigned timeout_ms)
+{
+    struct sf_thread *t = &sf_thread_self;
+    int saved = errno;
+    bool ok;
+    if (!sf_library_enter(t))
+        return -1;
+    ok = !is_read || sf_exporter_flush(&sf_library.exporter, timeout_ms * MS_NS, false);
+    sf_library_leave(t);
+    errno = saved;
+    return ok ? 0 : -1;
+}
+
+void sf_stop(void)
+{
+    struct sf_thread *t = &sf_thread_self;
+    int saved = errno;
+    if (!sf_library_enter(t))
+        return;
+    if (atomic_exchange(&sf_library.is_on, false))
+        sf_exporter_flush(&sf_library.exporter, EXIT_MS * MS_NS, true);
+    sf_library_leave(t);
+    errno = saved;
+}
+
+/* The last of the library's calls: after main, after exit handlers. */
+__attribute__((destructor)) static void at_exit(void)
+{
+    sf_stop();
+}
+
+void sf_counters_read(sf_counters *out)
+{
+    sf_counters c = {0};
+    const struct sf_exporter *e = &sf_library.exporter;
+    if (!out || out->size < sizeof(c.size))
+        return;
+    sf_span_pool_count(&c.spans_started, &c.spans_unsampled, &c.spans_queued);
+    c.size = out->size < sizeof(c) ? out->size : sizeof(c);
+    c.spans_sent = atomic_load(&e->counts.sent);
+    c.spans_dropped = atomic_load(&sf_library.dropped);
+    c.spans_refused = atomic_load(&e->counts.refused);
+    c.spans_lost = atomic_load(&e->counts.lost);
+    c.spans_nested = atomic_load(&sf_library.nested);
+    c.attrs_dropped = atomic_load(&sf_library.attrs_dropped);
+    c.requests_sent = atomic_load(&e->counts.requests);
+    c.requests_failed = atomic_load(&e->counts.requests_failed);
+    c.bytes_sent = atomic_load(&e->counts.bytes);
+    c.outbox_bytes = sf_outbox_held(&e->outbox);
+    c.memory_bytes = sf_heap_held();
+    memcpy(out, &c, c.size);
+}

@@ -1,0 +1,42 @@
+/* library.h - the one instance of the library in a process. */
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/lib/settings.h"
+#include "collect/lib/thread.h"
+#include "collect/send/exporter.h"
+
+struct sf_library {
+    atomic_bool is_on; /* spans are made */
+    atomic_uint epoch; /* 1 and up; one more in every forked child */
+    struct sf_settings settings;
+    struct sf_exporter exporter;
+    atomic_uint_fast64_t dropped, nested, attrs_dropped;
+};
+
+extern struct sf_library sf_library;
+
+void sf_library_say(const char *text); /* kept for sf_problem */
+
+/* Every public call stands between these two. False: this is a signal handler's call inside
+ * another one; leave. */
+static inline bool sf_library_enter(struct sf_thread *t)
+{
+    if (__builtin_expect(t->is_inside, 0)) {
+        atomic_fetch_add_explicit(&sf_library.nested, 1, memory_order_relaxed);
+        return false;
+    }
+    t->is_inside = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (__builtin_expect(t->epoch != atomic_load_explicit(&sf_library.epoch, memory_order_relaxed),
+                         0))
+        sf_thread_prepare(t, atomic_load_explicit(&sf_library.epoch, memory_order_relaxed));
+    return true;
+}
+static inline void sf_library_leave(struct sf_thread *t)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    t->is_inside = false;
+}

@@ -1,0 +1,22 @@
+/* process_context.h - tells profilers outside the process who it is: OpenTelemetry's process
+ * context, a mapping named OTEL_CTX.
+ *
+ *     0 "OTEL_CTX" | 8 version 2 | 12 payload size | 16 published at (0: being changed) | 24
+ * payload
+ *
+ * One per process: when another library has published one, ours keeps quiet. A forked child has
+ * none until it publishes its own. */
+#pragma once
+#include <stdbool.h>
+
+#include "base/buf.h"
+
+enum sf_process_context_result {
+    SF_PROCESS_CONTEXT_PUBLISHED,
+    SF_PROCESS_CONTEXT_OTHERS, /* somebody else's is there */
+    SF_PROCESS_CONTEXT_FAILED
+};
+
+/* `resource` holds the attributes as field 1 each. Publishes, or replaces what was published. */
+enum sf_process_context_result sf_process_context_publish(const struct sf_buf *resource);
+void sf_process_context_forget(void); /* in a forked child: the mapping stayed with the parent */

@@ -1,0 +1,26 @@
+/* sampler.h - which traces are kept: OTEL_TRACES_SAMPLER and its argument. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+struct sf_sampler {
+    bool is_parent_based; /* a parent's decision is followed */
+    uint64_t threshold; /* of 2^56: roots whose trace id's last 7 bytes are at or above are kept */
+};
+
+/* always_on, always_off, traceidratio, and each with parentbased_ before; false: none of these, or
+ * a ratio that is not within 0 and 1. */
+bool sf_sampler_parse(sf_str name, sf_str arg, struct sf_sampler *out);
+
+static inline bool sf_sampler_keeps(const struct sf_sampler *s, const uint8_t trace_id[16],
+                                    bool has_parent, bool is_parent_sampled)
+{
+    uint64_t chance = 0;
+    if (has_parent && s->is_parent_based)
+        return is_parent_sampled;
+    for (int i = 9; i < 16; i++)
+        chance = chance << 8 | trace_id[i];
+    return chance >= s->threshold;
+}

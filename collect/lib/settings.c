@@ -1,0 +1,247 @@
+#include "collect/lib/settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "collect/lib/attr_write.h"
+#include "wire/pb_writer.h"
+
+#define MS_NS ((int64_t)1000000)
+
+struct reader {
+    struct sf_settings *s;
+    sf_settings_get get;
+    struct sf_why *why; /* the first doubt */
+    bool has_doubt;
+};
+
+static sf_str value(struct reader *r, const char *name)
+{
+    const char *text = r->get(name);
+    return sf_str_trim(sf_str_from(text));
+}
+
+/* The variable for traces, else the one for all signals. */
+static sf_str value_of(struct reader *r, const char *special, const char *general)
+{
+    sf_str v = value(r, special);
+    return v.len ? v : value(r, general);
+}
+
+static void doubt(struct reader *r, const char *name, sf_str v)
+{
+    if (!r->has_doubt)
+        sf_fail(r->why, SF_ERR_INPUT, "%s: '%.*s' is not understood; the default is used", name,
+                SF_STR_ARG(v));
+    r->has_doubt = true;
+}
+
+static uint64_t number(struct reader *r, const char *name, sf_str v, uint64_t otherwise,
+                       uint64_t most)
+{
+    uint64_t n;
+    if (!v.len)
+        return otherwise;
+    if (sf_str_to_u64(v, &n))
+        return n < most ? n : most;
+    doubt(r, name, v);
+    return otherwise;
+}
+
+/* "%41" to "A"; a bad escape stays as it is. */
+static void unescape(sf_str in, struct sf_buf *out)
+{
+    sf_buf_reset(out);
+    for (size_t i = 0; i < in.len; i++) {
+        uint8_t byte;
+        if (in.p[i] == '%' && in.len - i > 2 &&
+            sf_hex_decode(sf_str_part(in, i + 1, 2), &byte, 1)) {
+            sf_buf_add_u8(out, byte);
+            i += 2;
+        } else {
+            sf_buf_add_u8(out, (uint8_t)in.p[i]);
+        }
+    }
+}
+
+/* "key=value" pairs between commas, values percent-encoded. False at the end. */
+static bool next_pair(sf_str *rest, sf_str *key, struct sf_buf *val)
+{
+    sf_str pair;
+    while (sf_str_split_next(rest, ',', &pair)) {
+        size_t at;
+        if (!sf_str_find_char(pair, '=', &at))
+            continue;
+        *key = sf_str_trim(sf_str_part(pair, 0, at));
+        unescape(sf_str_trim(sf_str_from_at(pair, at + 1)), val);
+        if (key->len)
+            return true;
+    }
+    return false;
+}
+
+static void read_resource(struct reader *r, const char *service)
+{
+    struct sf_settings *s = r->s;
+    sf_str rest = value(r, "OTEL_RESOURCE_ATTRIBUTES"), key;
+    struct sf_buf val = {.max = 64 * 1024};
+    sf_str name = service ? sf_str_from(service) : value(r, "OTEL_SERVICE_NAME");
+
+    while (next_pair(&rest, &key, &val)) {
+        s->has_instance_id |= sf_str_eq(key, SF_STR("service.instance.id"));
+        s->has_host_name |= sf_str_eq(key, SF_STR("host.name"));
+        if (!sf_str_eq(key, SF_STR("service.name")))
+            sf_attr_write_str(&s->resource, 1, key, sf_buf_str(&val));
+        else if (!name.len)
+            snprintf(s->service, sizeof(s->service), "%.*s", SF_STR_ARG(sf_buf_str(&val)));
+    }
+    if (!sf_buf_ok(&val)) /* half a value is worse than none */
+        s->resource.err = val.err;
+    sf_buf_done(&val);
+    if (name.len)
+        snprintf(s->service, sizeof(s->service), "%.*s", SF_STR_ARG(name));
+    if (!s->service[0])
+        snprintf(s->service, sizeof(s->service), "unknown_service:%s",
+                 program_invocation_short_name);
+    sf_attr_write_str(&s->resource, 1, SF_STR("service.name"), sf_str_from(s->service));
+}
+
+/* A header must not be able to end its line, nor to speak about the body. */
+static bool is_header(sf_str name, sf_str val)
+{
+    static const char own[][20] = {
+        "host",      "content-type", "content-length", "content-encoding", "transfer-encoding",
+        "connection"};
+    for (size_t i = 0; i < name.len; i++) {
+        unsigned char c = (unsigned char)name.p[i];
+        if (c <= ' ' || c >= 0x7f || c == ':')
+            return false;
+    }
+    for (size_t i = 0; i < val.len; i++) {
+        if ((unsigned char)val.p[i] < ' ' && val.p[i] != '\t')
+            return false;
+    }
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        if (sf_str_ieq(name, sf_str_from(own[i])))
+            return false;
+    }
+    return true;
+}
+
+static void read_headers(struct reader *r)
+{
+    sf_str rest = value_of(r, "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS");
+    struct sf_buf val = {.max = 64 * 1024};
+    sf_str key;
+    while (next_pair(&rest, &key, &val)) {
+        if (is_header(key, sf_buf_str(&val)))
+            sf_buf_print(&r->s->headers, "%.*s: %.*s\r\n", SF_STR_ARG(key),
+                         SF_STR_ARG(sf_buf_str(&val)));
+        else
+            doubt(r, "OTEL_EXPORTER_OTLP_HEADERS", key);
+    }
+    if (!sf_buf_ok(&val))
+        r->s->headers.err = val.err;
+    sf_buf_done(&val);
+}
+
+/* The address for traces is used as it stands; the general one, and a Pyroscope server's, is the
+ * root to which the path is added. */
+static enum sf_err read_endpoint(struct reader *r, struct sf_why *why)
+{
+    struct sf_exporter_settings *x = &r->s->exporter;
+    sf_str url = value(r, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), append = SF_STR_NONE;
+    uint16_t port = 0;
+
+    if (!url.len) {
+        append = x->is_grpc ? SF_STR_NONE : SF_STR("/v1/traces");
+        url = value(r, "OTEL_EXPORTER_OTLP_ENDPOINT");
+    }
+    if (!url.len)
+        url = value(r, "PYROSCOPE_SERVER_ADDRESS");
+    if (!url.len)
+        url = x->is_grpc ? SF_STR("http://localhost:4317") : SF_STR("http://localhost:4318");
+    return sf_endpoint_parse(url, port, append, &x->to, why);
+}
+
+static void read_exporter(struct reader *r)
+{
+    struct sf_exporter_settings *x = &r->s->exporter;
+    sf_str protocol = value_of(r, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
+                               "OTEL_EXPORTER_OTLP_PROTOCOL");
+    sf_str packing = value_of(r, "OTEL_EXPORTER_OTLP_TRACES_COMPRESSION",
+                              "OTEL_EXPORTER_OTLP_COMPRESSION");
+    sf_str exporters = value(r, "OTEL_TRACES_EXPORTER");
+
+    x->is_grpc = sf_str_eq(protocol, SF_STR("grpc"));
+    if (protocol.len && !x->is_grpc && !sf_str_eq(protocol, SF_STR("http/protobuf")))
+        doubt(r, "OTEL_EXPORTER_OTLP_PROTOCOL", protocol);
+    x->is_gzip = !sf_str_eq(packing, SF_STR("none"));
+    if (packing.len && x->is_gzip && !sf_str_eq(packing, SF_STR("gzip")))
+        doubt(r, "OTEL_EXPORTER_OTLP_COMPRESSION", packing);
+    x->is_off = sf_str_eq(exporters, SF_STR("none"));
+    if (exporters.len && !x->is_off && !sf_str_eq(exporters, SF_STR("otlp")))
+        doubt(r, "OTEL_TRACES_EXPORTER", exporters);
+    x->timeout_ns = MS_NS * (int64_t)number(r, "OTEL_EXPORTER_OTLP_TIMEOUT",
+                                            value_of(r, "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT",
+                                                     "OTEL_EXPORTER_OTLP_TIMEOUT"),
+                                            10000, 600000);
+    x->delay_ns = MS_NS * (int64_t)number(r, "OTEL_BSP_SCHEDULE_DELAY",
+                                          value(r, "OTEL_BSP_SCHEDULE_DELAY"), 5000, 600000);
+}
+
+static uint32_t limit(struct reader *r, const char *special, const char *general,
+                      uint32_t otherwise, uint32_t most)
+{
+    return (uint32_t)number(r, special, value_of(r, special, general), otherwise, most);
+}
+
+static void read_limits(struct reader *r)
+{
+    struct sf_settings *s = r->s;
+    s->max_attrs = limit(r, "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "OTEL_ATTRIBUTE_COUNT_LIMIT", 128,
+                         1024);
+    s->max_events = limit(r, "OTEL_SPAN_EVENT_COUNT_LIMIT", "OTEL_SPAN_EVENT_COUNT_LIMIT", 128,
+                          1024);
+    s->max_links = limit(r, "OTEL_SPAN_LINK_COUNT_LIMIT", "OTEL_SPAN_LINK_COUNT_LIMIT", 128, 1024);
+    s->max_value_len = limit(r, "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT",
+                             "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", 16384, 16384);
+}
+
+enum sf_err sf_settings_read(struct sf_settings *s, const char *service, sf_settings_get get,
+                             struct sf_why *why)
+{
+    struct reader r = {s, get, why, false};
+    sf_str sampler, arg;
+    enum sf_err err;
+
+    *s = (struct sf_settings){.sampler = {.is_parent_based = true}};
+    s->resource.max = s->headers.max = 64 * 1024;
+    s->is_disabled = sf_str_ieq(value(&r, "OTEL_SDK_DISABLED"), SF_STR("true"));
+    sampler = value(&r, "OTEL_TRACES_SAMPLER");
+    arg = value(&r, "OTEL_TRACES_SAMPLER_ARG");
+    if (sampler.len && !sf_sampler_parse(sampler, arg, &s->sampler))
+        doubt(&r, "OTEL_TRACES_SAMPLER", sampler);
+    read_resource(&r, service);
+    read_exporter(&r);
+    read_headers(&r);
+    read_limits(&r);
+    err = read_endpoint(&r, why);
+    if (!err && s->exporter.to.is_tls)
+        err = sf_fail(why, SF_ERR_UNSUPPORTED,
+                      "https is not built in; send to a server or agent near by over http");
+    if (!err && (!sf_buf_ok(&s->resource) || !sf_buf_ok(&s->headers)))
+        err = sf_fail(why, SF_ERR_NOMEM, "no memory for the settings");
+    s->exporter.headers = sf_buf_str(&s->headers);
+    if (err)
+        sf_settings_done(s);
+    return err;
+}
+
+void sf_settings_done(struct sf_settings *s)
+{
+    sf_buf_done(&s->resource);
+    sf_buf_done(&s->headers);
+}

@@ -1,0 +1,30 @@
+/* settings.h - what the environment and sf_set say, read once at start. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "collect/lib/sampler.h"
+#include "collect/send/exporter.h"
+
+struct sf_settings {  /* never moves after it was read: the exporter borrows from it */
+    bool is_disabled; /* OTEL_SDK_DISABLED */
+    char service[256];
+    struct sf_buf resource; /* KeyValue messages of Resource, field 1 each; service.name too */
+    bool has_instance_id, has_host_name; /* among them */
+    struct sf_buf headers;               /* header lines for the exporter */
+    struct sf_exporter_settings exporter;
+    struct sf_sampler sampler;
+    uint32_t max_attrs, max_events, max_links, max_value_len;
+};
+
+/* A variable's value, or NULL; empty counts as unset. */
+typedef const char *(*sf_settings_get)(const char *name);
+
+/* Reads all; what cannot be used is said in `why` and replaced by the default, so that a typing
+ * mistake in an optional variable does not cost the traces. INPUT: an endpoint that cannot be
+ * used; nothing would be sent. NOMEM. */
+enum sf_err sf_settings_read(struct sf_settings *s, const char *service, sf_settings_get get,
+                             struct sf_why *why);
+void sf_settings_done(struct sf_settings *s);

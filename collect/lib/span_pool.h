@@ -1,0 +1,51 @@
+/* span_pool.h - live spans, by number.
+ *
+ * A number is generation << 32 | index + 1. Slots are never unmapped and never become anything but
+ * slots, so any number may be looked at any time, in a signal handler too: when the generation
+ * differs, the span has ended. An odd generation is live. Free slots are a lock-free stack whose
+ * head carries a tag against its own past.
+ *
+ * A slot's lock is held for one change; two threads that use one span at once (they should not)
+ * get an odd span, not a broken process. */
+#pragma once
+#include "base/buf.h"
+#include "collect/lib/thread.h"
+#include "collect/sys/lock.h"
+
+enum { SF_POOL_CHUNK = 256, SF_POOL_CHUNKS = 64 }; /* 16,384 live spans: about 4 MB of slots */
+
+struct sf_span_slot {
+    atomic_uint gen;
+    uint32_t index;
+    atomic_uint next;    /* index + 1 of the next free one */
+    struct sf_lock lock; /* guards what follows while the span lives */
+    uint32_t epoch;      /* the process it began in: a forked child does not send its parent's */
+    bool is_recording;
+    uint8_t status;
+    uint16_t n_attrs, n_events, n_links;
+    uint32_t dropped_attrs, dropped_events, dropped_links;
+    uint64_t key_mask; /* a bit per key seen, by hash: most keys are new, and then known to be */
+    _Alignas(16) uint8_t record[SF_RECORD_LEN];
+    int64_t start_mono_ns; /* 0: the caller brought his own clock */
+    int64_t start_unix_ns;
+    sf_span under;
+    char *tracestate;   /* heap, or NULL */
+    struct sf_buf body; /* the Span message so far; its memory stays with the slot */
+    /* Counted here, not in one place all threads would fight over. */
+    uint64_t n_unsampled, n_queued;
+};
+
+struct sf_span_slot *sf_span_pool_take(void); /* live, with a lock that is free; NULL: all in use */
+void sf_span_pool_give(struct sf_span_slot *slot); /* ended before; back to the free ones */
+/* The slot of a live span, NULL when it has ended; safe in signal handlers. */
+struct sf_span_slot *sf_span_pool_find(sf_span s);
+/* The same, but for a span that has ended and whose slot is not in use again: the live one it was
+ * started under. */
+struct sf_span_slot *sf_span_pool_find_under(sf_span s);
+sf_span sf_span_pool_name(const struct sf_span_slot *slot);
+/* Takes the lock of a live span; NULL when it ended meanwhile. */
+struct sf_span_slot *sf_span_pool_lock(sf_span s);
+/* Sums over all slots. */
+void sf_span_pool_count(uint64_t *started, uint64_t *unsampled, uint64_t *queued);
+void sf_span_pool_before_fork(void);
+void sf_span_pool_after_fork(bool is_child);

@@ -1,0 +1,23 @@
+/* endpoint.h - where to send: the URL an operator wrote, taken apart and checked once. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+enum { SF_ENDPOINT_HOST_CAP = 256, SF_ENDPOINT_PATH_CAP = 512 };
+
+struct sf_endpoint {
+    char host[SF_ENDPOINT_HOST_CAP]; /* without brackets */
+    char path[SF_ENDPOINT_PATH_CAP]; /* begins with '/' */
+    uint16_t port;
+    bool is_tls;
+    bool is_v6; /* the host is written in brackets */
+};
+
+/* "http://host:4318/v1/traces", "https://host", "[::1]:4317"; without a scheme it is http. `port`
+ * and `append` ("" or "/v1/traces") complete what the text leaves out; `append` goes behind the
+ * path. INPUT: not a URL we can send to, `why` says which part. */
+enum sf_err sf_endpoint_parse(sf_str url, uint16_t port, sf_str append, struct sf_endpoint *out,
+                              struct sf_why *why);

@@ -1,0 +1,277 @@
+#include "collect/send/exporter.h"
+
+#include <string.h>
+
+#include "base/heap.h"
+#include "collect/send/gzip.h"
+#include "collect/send/retry.h"
+#include "collect/sys/clock.h"
+#include "collect/sys/thread.h"
+#include "wire/pb_writer.h"
+
+enum {
+    BATCH_LEN = 1 << 20,  /* records of one request */
+    WAKE_LEN = 512 * 1024 /* waiting bytes that do not wait for the delay */
+};
+
+/* What the thread alone has. */
+struct worker {
+    struct sf_exporter *e;
+    struct sf_buf resource, scope, body, packed;
+    struct sf_retry retry;
+};
+
+static void count(atomic_uint_fast64_t *c, uint64_t n)
+{
+    atomic_fetch_add_explicit(c, n, memory_order_relaxed);
+}
+
+/* ExportTraceServiceRequest{1: ResourceSpans{1: Resource, 2: ScopeSpans{1: scope, 2: span ...}}};
+ * the records already carry field 2. Sizes are known, so nothing is moved. */
+static bool write_body(struct worker *w, const struct sf_outbox_piece *list)
+{
+    struct sf_buf *b = &w->body;
+    size_t records_len = 0, scope_spans_len, resource_spans_len;
+
+    for (const struct sf_outbox_piece *p = list; p; p = p->next)
+        records_len += p->len;
+    scope_spans_len = w->scope.len + records_len;
+    resource_spans_len = w->resource.len + 1 + sf_pb_varint_len(scope_spans_len) + scope_spans_len;
+    sf_buf_reset(b);
+    sf_buf_reserve(b, resource_spans_len + 32);
+    sf_pb_write_head(b, 1, resource_spans_len);
+    sf_buf_add(b, w->resource.p, w->resource.len);
+    sf_pb_write_head(b, 2, scope_spans_len);
+    sf_buf_add(b, w->scope.p, w->scope.len);
+    for (const struct sf_outbox_piece *p = list; p; p = p->next)
+        sf_buf_add(b, p->bytes, p->len);
+    return sf_buf_ok(b);
+}
+
+/* ExportTraceServiceResponse{1: partial_success{1: rejected_spans, 2: error_message}}. */
+static uint64_t rejected(struct worker *w, const struct sf_answer *a)
+{
+    struct sf_pb pb = sf_pb_init((sf_bytes){a->body, a->body_len});
+    uint64_t n = 0;
+    while (sf_pb_next(&pb)) {
+        if (pb.tag == SF_PB_TAG(1, SF_PB_LEN)) {
+            struct sf_pb part = sf_pb_msg(&pb);
+            while (sf_pb_next(&part)) {
+                if (part.tag == SF_PB_TAG(1, SF_PB_VARINT))
+                    n = sf_pb_u64(&part);
+                else
+                    sf_pb_skip(&part);
+            }
+        } else {
+            sf_pb_skip(&pb);
+        }
+    }
+    if (n && sf_pb_ok(&pb))
+        w->e->say("the server refused some spans of a batch");
+    return sf_pb_ok(&pb) ? n : 0;
+}
+
+/* One try. True: settled, for better or worse; false: worth another. */
+static bool try_once(struct worker *w, uint64_t n_records, int64_t deadline_ns)
+{
+    struct sf_exporter *e = w->e;
+    struct sf_answer *a = sf_heap_new(sizeof(*a));
+    sf_bytes body = sf_buf_bytes(&w->body);
+    struct sf_why why = {0};
+    bool is_gzip = w->packed.len > 0, is_settled = false;
+    uint64_t n_refused;
+    enum sf_err err;
+
+    if (!a)
+        return false;
+    if (is_gzip)
+        body = sf_buf_bytes(&w->packed);
+    count(&e->counts.requests, 1);
+    err = sf_http_post_send(&e->http, body, is_gzip, deadline_ns, a, &why);
+    w->retry.after_s = 0;
+    if (!err && a->status >= 200 && a->status < 300) {
+        n_refused = rejected(w, a);
+        n_refused = n_refused > n_records ? n_records : n_refused;
+        count(&e->counts.refused, n_refused);
+        count(&e->counts.sent, n_records - n_refused);
+        count(&e->counts.bytes, body.len);
+        is_settled = true;
+    } else {
+        count(&e->counts.requests_failed, 1);
+        if (!err) {
+            sf_fail(&why, SF_ERR_IO, "the server answered %d: %.*s", a->status,
+                    (int)(a->body_len > 120 ? 120 : a->body_len), (const char *)a->body);
+            w->retry.after_s = a->retry_after_s;
+            is_settled = !sf_retry_is_status(a->status);
+            if (is_settled)
+                count(&e->counts.refused, n_records);
+        }
+        e->say(why.text);
+    }
+    sf_heap_free(a);
+    return is_settled;
+}
+
+static bool is_flush_late(struct sf_exporter *e)
+{
+    return atomic_load(&e->is_ending) && sf_clock_mono_ns() >= atomic_load(&e->flush_end_ns);
+}
+
+/* Until settled, out of tries, or the program ends and will not wait. */
+static void send_batch(struct worker *w, const struct sf_outbox_piece *list, uint64_t n_records)
+{
+    struct sf_exporter *e = w->e;
+    sf_retry_begin(&w->retry, sf_clock_mono_ns());
+    for (;;) {
+        unsigned heard = sf_bell_heard(&e->work);
+        int64_t deadline_ns = sf_clock_mono_ns() + e->settings->timeout_ns, pause_ns;
+        if (atomic_load(&e->is_ending) && atomic_load(&e->flush_end_ns) < deadline_ns)
+            deadline_ns = atomic_load(&e->flush_end_ns);
+        if (!write_body(w, list)) {
+            e->say("no memory for a request");
+            break;
+        }
+        sf_buf_reset(&w->packed);
+        if (e->settings->is_gzip && sf_gzip(sf_buf_bytes(&w->body), &w->packed))
+            sf_buf_reset(&w->packed);
+        if (try_once(w, n_records, deadline_ns))
+            return;
+        if (!sf_retry_next(&w->retry, sf_clock_mono_ns(), &pause_ns) ||
+            atomic_load(&e->is_ending) || is_flush_late(e))
+            break;
+        /* A flush does not shorten the pause the server asked for; the end does. */
+        for (int64_t until = sf_clock_mono_ns() + pause_ns;
+             sf_clock_mono_ns() < until && !atomic_load(&e->is_ending);) {
+            sf_bell_wait(&e->work, heard, until - sf_clock_mono_ns());
+            heard = sf_bell_heard(&e->work);
+        }
+    }
+    count(&e->counts.lost, n_records);
+}
+
+static void drain(struct worker *w)
+{
+    struct sf_exporter *e = w->e;
+    struct sf_outbox_piece *list;
+    while ((list = sf_outbox_take(&e->outbox, BATCH_LEN)) != NULL) {
+        uint64_t n = 0;
+        for (const struct sf_outbox_piece *p = list; p; p = p->next)
+            n += p->n_records;
+        if (e->settings->is_off)
+            count(&e->counts.sent, n);
+        else if (is_flush_late(e))
+            count(&e->counts.lost, n);
+        else
+            send_batch(w, list, n);
+        sf_outbox_give_back(&e->outbox, list);
+        sf_bell_ring(&e->done);
+    }
+}
+
+static void keep_small(struct sf_buf *b)
+{
+    if (b->cap > WAKE_LEN)
+        sf_buf_done(b);
+}
+
+static void run(void *arg)
+{
+    struct worker w = {.e = arg};
+    struct sf_exporter *e = arg;
+    int64_t next_ns = sf_clock_mono_ns() + e->settings->delay_ns;
+
+    sf_http_post_init(&e->http, &e->settings->to, e->settings->headers);
+    e->write_resource(&w.resource);
+    e->write_scope(&w.scope);
+    for (;;) {
+        unsigned heard = sf_bell_heard(&e->work);
+        unsigned flushes = atomic_load(&e->flushes);
+        int64_t now_ns = sf_clock_mono_ns();
+        if (flushes != atomic_load(&e->flushed) || now_ns >= next_ns ||
+            sf_outbox_held(&e->outbox) >= WAKE_LEN) {
+            drain(&w);
+            keep_small(&w.body);
+            keep_small(&w.packed);
+            atomic_store(&e->flushed, flushes);
+            sf_bell_ring(&e->done);
+            next_ns = sf_clock_mono_ns() + e->settings->delay_ns;
+        } else {
+            sf_bell_wait(&e->work, heard, next_ns - now_ns);
+        }
+    }
+}
+
+static bool ensure_thread(struct sf_exporter *e)
+{
+    bool ok = true;
+    if (atomic_load_explicit(&e->is_running, memory_order_relaxed))
+        return true;
+    sf_lock_take(&e->start_lock);
+    if (!atomic_load(&e->is_running)) {
+        ok = sf_guest_thread_start("spanflame", run, e);
+        atomic_store(&e->is_running, ok);
+    }
+    sf_lock_give(&e->start_lock);
+    if (!ok)
+        e->say("the system gives no thread for the exporter");
+    return ok;
+}
+
+bool sf_exporter_add(struct sf_exporter *e, sf_bytes record)
+{
+    size_t before = sf_outbox_held(&e->outbox);
+    if (!sf_outbox_add(&e->outbox, record))
+        return false;
+    ensure_thread(e); /* when there is none now, the next record asks again */
+    if (before < WAKE_LEN && sf_outbox_held(&e->outbox) >= WAKE_LEN)
+        sf_bell_ring(&e->work);
+    return true;
+}
+
+bool sf_exporter_flush(struct sf_exporter *e, int64_t timeout_ns, bool is_ending)
+{
+    int64_t end_ns = sf_clock_mono_ns() + timeout_ns;
+    unsigned mine;
+
+    if (sf_outbox_held(&e->outbox) == 0)
+        return true;
+    if (!ensure_thread(e))
+        return false;
+    atomic_store(&e->flush_end_ns, end_ns);
+    atomic_store(&e->is_ending, is_ending);
+    mine = atomic_fetch_add(&e->flushes, 1) + 1;
+    sf_bell_ring(&e->work);
+    for (;;) {
+        unsigned heard = sf_bell_heard(&e->done);
+        int64_t left_ns = end_ns - sf_clock_mono_ns();
+        if ((int)(atomic_load(&e->flushed) - mine) >= 0)
+            return true;
+        if (left_ns <= 0)
+            return false;
+        sf_bell_wait(&e->done, heard, left_ns);
+    }
+}
+
+void sf_exporter_before_fork(struct sf_exporter *e)
+{
+    sf_lock_take(&e->start_lock);
+    sf_lock_take(&e->outbox.lock);
+}
+
+void sf_exporter_after_fork(struct sf_exporter *e, bool is_child)
+{
+    if (!is_child) {
+        sf_lock_give(&e->outbox.lock);
+        sf_lock_give(&e->start_lock);
+        return;
+    }
+    /* The thread and its connection stayed with the parent, and so does what was queued. Its
+     * buffers are lost to the child: it may have been in the middle of any of them. */
+    sf_outbox_forget(&e->outbox);
+    sf_peer_close(&e->http.peer);
+    sf_lock_reset(&e->start_lock);
+    atomic_store(&e->is_running, false);
+    atomic_store(&e->is_ending, false);
+    atomic_store(&e->flushed, atomic_load(&e->flushes));
+    memset(&e->counts, 0, sizeof(e->counts));
+}

@@ -1,0 +1,100 @@
+#include "collect/send/outbox.h"
+
+#include <string.h>
+
+#include "base/heap.h"
+
+enum { PIECE_LEN = sizeof(struct sf_outbox_piece) + SF_OUTBOX_PIECE_CAP };
+
+static struct sf_outbox_piece *add_piece(struct sf_outbox *o)
+{
+    struct sf_outbox_piece *p;
+    if (o->max < PIECE_LEN || atomic_load(&o->held) > o->max - PIECE_LEN)
+        return NULL;
+    p = sf_heap_grow(NULL, PIECE_LEN, 1); /* not zeroed */
+    if (!p)
+        return NULL;
+    p->next = NULL;
+    p->len = p->n_records = 0;
+    atomic_fetch_add(&o->held, PIECE_LEN);
+    if (o->last)
+        o->last->next = p;
+    else
+        o->first = p;
+    o->last = p;
+    return p;
+}
+
+bool sf_outbox_add(struct sf_outbox *o, sf_bytes record)
+{
+    struct sf_outbox_piece *p;
+    if (record.len > SF_OUTBOX_PIECE_CAP)
+        return false;
+    sf_lock_take(&o->lock);
+    p = o->last;
+    if (!p || record.len > SF_OUTBOX_PIECE_CAP - p->len)
+        p = add_piece(o);
+    if (p) {
+        memcpy(p->bytes + p->len, record.p, record.len);
+        p->len += (uint32_t)record.len;
+        p->n_records++;
+    }
+    sf_lock_give(&o->lock);
+    return p != NULL;
+}
+
+struct sf_outbox_piece *sf_outbox_take(struct sf_outbox *o, size_t max_len)
+{
+    struct sf_outbox_piece *first, *last = NULL;
+    size_t len = 0;
+
+    sf_lock_take(&o->lock);
+    first = o->first;
+    for (struct sf_outbox_piece *p = first; p; p = p->next) {
+        if (last && len + p->len > max_len)
+            break;
+        len += p->len;
+        last = p;
+    }
+    if (last) {
+        o->first = last->next;
+        last->next = NULL;
+        if (!o->first)
+            o->last = NULL;
+    }
+    sf_lock_give(&o->lock);
+    return first;
+}
+
+void sf_outbox_give_back(struct sf_outbox *o, struct sf_outbox_piece *list)
+{
+    while (list) {
+        struct sf_outbox_piece *next = list->next;
+        sf_heap_free(list);
+        atomic_fetch_sub(&o->held, PIECE_LEN);
+        list = next;
+    }
+}
+
+bool sf_outbox_is_empty(struct sf_outbox *o)
+{
+    bool is_empty;
+    sf_lock_take(&o->lock);
+    is_empty = !o->first;
+    sf_lock_give(&o->lock);
+    return is_empty;
+}
+
+size_t sf_outbox_held(const struct sf_outbox *o)
+{
+    return atomic_load_explicit(&o->held, memory_order_relaxed);
+}
+
+void sf_outbox_forget(struct sf_outbox *o)
+{
+    struct sf_outbox_piece *list = o->first;
+    sf_lock_reset(&o->lock);
+    o->first = o->last = NULL;
+    sf_outbox_give_back(o, list);
+    atomic_store(&o->held, 0);
+}

@@ -1,0 +1,16 @@
+/* retry.h - when to try again: pauses that double from one second to thirty, half of each by
+ * chance so that a thousand programs do not come back together, for five minutes. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sf_retry {
+    int64_t begin_ns;
+    uint32_t n;
+    uint32_t after_s; /* what the server asked for; 0: nothing */
+};
+
+void sf_retry_begin(struct sf_retry *r, int64_t now_ns);
+/* False: enough. */
+bool sf_retry_next(struct sf_retry *r, int64_t now_ns, int64_t *out_pause_ns);
+bool sf_retry_is_status(int status); /* those OTLP calls retryable */

@@ -1,0 +1,44 @@
+#include "collect/sys/clock.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+static int64_t read_ns(clockid_t id)
+{
+    struct timespec t = {0};
+    clock_gettime(id, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int64_t sf_clock_mono_ns(void)
+{
+    return read_ns(CLOCK_MONOTONIC);
+}
+
+int64_t sf_clock_unix_ns(void)
+{
+    return read_ns(CLOCK_REALTIME);
+}
+
+int64_t sf_clock_boot_ns(void)
+{
+    return read_ns(CLOCK_BOOTTIME);
+}
+
+void sf_chance_fill(void *out, size_t len)
+{
+    int saved = errno;
+    uint8_t *to = out;
+    uint64_t stir = (uint64_t)sf_clock_mono_ns() ^ (uint64_t)sf_clock_unix_ns() << 20;
+    if (getrandom(out, len, GRND_NONBLOCK) != (ssize_t)len) {
+        stir ^= (uint64_t)getpid() << 40 ^ (uint64_t)(uintptr_t)&stir;
+        for (size_t i = 0; i < len; i++) {
+            stir = stir * 6364136223846793005u + 1442695040888963407u;
+            to[i] = (uint8_t)(stir >> 56);
+        }
+    }
+    errno = saved;
+}

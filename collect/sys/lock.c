@@ -1,0 +1,64 @@
+#include "collect/sys/lock.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static void futex_wait(atomic_uint *word, unsigned expected, const struct timespec *timeout)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, timeout, NULL, 0);
+}
+
+static void futex_wake(atomic_uint *word, int n)
+{
+    int saved = errno;
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, n, NULL, NULL, 0);
+    errno = saved;
+}
+
+static void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#else
+    __asm__ volatile("yield");
+#endif
+}
+
+/* 0 free, 1 held, 2 held and somebody may wait. Whoever has waited takes it as 2: it cannot know
+ * whether others wait still. */
+void sf_lock_wait(struct sf_lock *l)
+{
+    int saved = errno;
+    for (int i = 0; i < 64; i++) { /* what it guards takes less time than going to sleep */
+        if (sf_lock_try(l))
+            return;
+        relax();
+    }
+    while (atomic_exchange_explicit(&l->word, 2, memory_order_acquire) != 0)
+        futex_wait(&l->word, 2, NULL);
+    errno = saved;
+}
+
+void sf_lock_wake(struct sf_lock *l)
+{
+    futex_wake(&l->word, 1);
+}
+
+void sf_bell_ring(struct sf_bell *b)
+{
+    atomic_fetch_add_explicit(&b->rings, 1, memory_order_release);
+    futex_wake(&b->rings, INT_MAX);
+}
+
+void sf_bell_wait(struct sf_bell *b, unsigned heard, int64_t timeout_ns)
+{
+    struct timespec t = {timeout_ns / 1000000000, timeout_ns % 1000000000};
+    int saved = errno;
+    if (timeout_ns > 0)
+        futex_wait(&b->rings, heard, &t); /* returns at once when it was rung meanwhile */
+    errno = saved;
+}

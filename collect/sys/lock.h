@@ -1,0 +1,49 @@
+/* lock.h - a futex lock and a bell, for code that is a guest in somebody's process.
+ *
+ * Not pthread mutexes: a program may interpose those, and so will we. Held for a few hundred
+ * nanoseconds at most and never across a call that may wait. errno is kept. */
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sf_lock { /* a zeroed one is free */
+    atomic_uint word;
+};
+
+void sf_lock_wait(struct sf_lock *l);
+void sf_lock_wake(struct sf_lock *l);
+
+static inline bool sf_lock_try(struct sf_lock *l)
+{
+    unsigned free = 0;
+    return atomic_compare_exchange_strong_explicit(&l->word, &free, 1, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+static inline void sf_lock_take(struct sf_lock *l)
+{
+    if (__builtin_expect(!sf_lock_try(l), 0))
+        sf_lock_wait(l);
+}
+static inline void sf_lock_give(struct sf_lock *l)
+{
+    if (__builtin_expect(atomic_exchange_explicit(&l->word, 0, memory_order_release) == 2, 0))
+        sf_lock_wake(l);
+}
+/* In a forked child, whose other threads are gone: free whatever it was. */
+static inline void sf_lock_reset(struct sf_lock *l)
+{
+    atomic_store_explicit(&l->word, 0, memory_order_relaxed);
+}
+
+/* A bell counts how often it was rung; whoever waits says up to which ring it has heard. */
+struct sf_bell {
+    atomic_uint rings;
+};
+static inline unsigned sf_bell_heard(struct sf_bell *b)
+{
+    return atomic_load_explicit(&b->rings, memory_order_acquire);
+}
+void sf_bell_ring(struct sf_bell *b); /* wakes all that wait; never waits itself */
+/* Returns when it was rung after `heard`, or the time is over. */
+void sf_bell_wait(struct sf_bell *b, unsigned heard, int64_t timeout_ns);

@@ -1,0 +1,184 @@
+#include "collect/sys/peer.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collect/sys/clock.h"
+
+enum { MAX_ADDRESSES = 8 };
+
+bool sf_peer_is_ours(const struct sf_peer *p)
+{
+    struct stat st;
+    return p->fd >= 0 && !fstat(p->fd, &st) && S_ISSOCK(st.st_mode) && st.st_dev == p->dev &&
+           st.st_ino == p->ino;
+}
+
+void sf_peer_close(struct sf_peer *p)
+{
+    if (sf_peer_is_ours(p))
+        close(p->fd);
+    *p = SF_PEER_NONE;
+}
+
+static enum sf_err lost(struct sf_why *why)
+{
+    return sf_fail(why, SF_ERR_IO, "the program closed the exporter's descriptor");
+}
+
+static enum sf_err wait_for(const struct sf_peer *p, short events, int64_t deadline_ns,
+                            const char *doing, struct sf_why *why)
+{
+    for (;;) {
+        int64_t left_ms = (deadline_ns - sf_clock_mono_ns()) / 1000000;
+        struct pollfd pf = {.fd = p->fd, .events = events};
+        int n;
+        if (left_ms <= 0)
+            return sf_fail(why, SF_ERR_DEADLINE, "%s took too long", doing);
+        n = poll(&pf, 1, left_ms > 1000 ? 1000 : (int)left_ms); /* and look again whose it is */
+        if (n > 0)
+            return SF_OK;
+        if (n < 0 && errno != EINTR)
+            return sf_fail(why, SF_ERR_IO, "%s: %s", doing, strerror(errno));
+        if (!sf_peer_is_ours(p))
+            return lost(why);
+    }
+}
+
+static enum sf_err try_address(struct sf_peer *p, const struct sockaddr *to, socklen_t len,
+                               int64_t deadline_ns, struct sf_why *why)
+{
+    struct stat st;
+    int one = 1, fault = 0;
+    socklen_t fault_len = sizeof(fault);
+    enum sf_err err;
+    int fd = socket(to->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return sf_fail(why, SF_ERR_IO, "socket: %s", strerror(errno));
+    if (fstat(fd, &st)) {
+        close(fd);
+        return sf_fail(why, SF_ERR_IO, "fstat: %s", strerror(errno));
+    }
+    *p = (struct sf_peer){fd, st.st_dev, st.st_ino};
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    if (!connect(fd, to, len))
+        return SF_OK;
+    err = errno == EINPROGRESS ? wait_for(p, POLLOUT, deadline_ns, "connecting", why)
+                               : sf_fail(why, SF_ERR_IO, "connect: %s", strerror(errno));
+    if (!err && (getsockopt(fd, SOL_SOCKET, SO_ERROR, &fault, &fault_len) || fault))
+        err = sf_fail(why, SF_ERR_IO, "connect: %s", strerror(fault ? fault : errno));
+    if (err)
+        sf_peer_close(p);
+    return err;
+}
+
+/* The numeric forms and localhost need no resolver: that one allocates with the program's malloc,
+ * loads modules and reads files, so it is asked only for names it alone knows. */
+static bool try_numeric(struct sf_peer *p, const char *host, uint16_t port, int64_t deadline_ns,
+                        enum sf_err *out, struct sf_why *why)
+{
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+    bool is_local = !strcmp(host, "localhost");
+
+    if (is_local || inet_pton(AF_INET, host, &v4.sin_addr) == 1) {
+        if (is_local)
+            v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        *out = try_address(p, (struct sockaddr *)&v4, sizeof(v4), deadline_ns, why);
+        if (!*out || !is_local)
+            return true;
+        v6.sin6_addr = in6addr_loopback;
+        if (!try_address(p, (struct sockaddr *)&v6, sizeof(v6), deadline_ns, NULL))
+            *out = SF_OK;
+        return true; /* the first refusal is the one worth telling */
+    }
+    if (inet_pton(AF_INET6, host, &v6.sin6_addr) != 1)
+        return false;
+    *out = try_address(p, (struct sockaddr *)&v6, sizeof(v6), deadline_ns, why);
+    return true;
+}
+
+enum sf_err sf_peer_open(struct sf_peer *p, const char *host, uint16_t port, int64_t deadline_ns,
+                         struct sf_why *why)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
+    struct addrinfo *list = NULL, *a;
+    enum sf_err err;
+    char service[8];
+    int n = 0, fault;
+
+    *p = SF_PEER_NONE;
+    if (try_numeric(p, host, port, deadline_ns, &err, why))
+        return err;
+    snprintf(service, sizeof(service), "%u", port);
+    fault = getaddrinfo(host, service, &hints, &list);
+    if (fault)
+        return sf_fail(why, SF_ERR_IO, "%s: %s", host, gai_strerror(fault));
+    err = sf_fail(why, SF_ERR_IO, "%s has no address", host);
+    for (a = list; a && n < MAX_ADDRESSES; a = a->ai_next, n++) {
+        err = try_address(p, a->ai_addr, a->ai_addrlen, deadline_ns, why);
+        if (!err)
+            break;
+    }
+    freeaddrinfo(list);
+    return err;
+}
+
+enum sf_err sf_peer_write(struct sf_peer *p, sf_bytes bytes, int64_t deadline_ns,
+                          struct sf_why *why)
+{
+    while (bytes.len) {
+        enum sf_err err;
+        ssize_t n;
+        if (!sf_peer_is_ours(p))
+            return lost(why);
+        n = send(p->fd, bytes.p, bytes.len, MSG_NOSIGNAL);
+        if (n >= 0) {
+            bytes = (sf_bytes){bytes.p + n, bytes.len - (size_t)n};
+            continue;
+        }
+        if (errno != EAGAIN && errno != EINTR)
+            return sf_fail(why, SF_ERR_IO, "send: %s", strerror(errno));
+        err = wait_for(p, POLLOUT, deadline_ns, "sending", why);
+        if (err)
+            return err;
+    }
+    return SF_OK;
+}
+
+enum sf_err sf_peer_read(struct sf_peer *p, void *to, size_t cap, int64_t deadline_ns,
+                         size_t *out_len, struct sf_why *why)
+{
+    for (;;) {
+        enum sf_err err = wait_for(p, POLLIN, deadline_ns, "waiting for the answer", why);
+        ssize_t n;
+        if (err)
+            return err;
+        if (!sf_peer_is_ours(p))
+            return lost(why);
+        n = recv(p->fd, to, cap, 0);
+        if (n >= 0) {
+            *out_len = (size_t)n;
+            return SF_OK;
+        }
+        if (errno != EAGAIN && errno != EINTR)
+            return sf_fail(why, SF_ERR_IO, "recv: %s", strerror(errno));
+    }
+}
+
+bool sf_peer_is_stale(const struct sf_peer *p)
+{
+    struct pollfd pf = {.fd = p->fd, .events = POLLIN};
+    return !sf_peer_is_ours(p) || poll(&pf, 1, 0) != 0;
+}

@@ -1,0 +1,170 @@
+/* spanflame.h - tracing for C and C++ programs.
+ *
+ *     sf_start("checkout");
+ *     sf_span s = sf_span_start("GET /cart");
+ *     sf_span_set_str(s, "http.route", "/cart");
+ *     sf_span_end(s);
+ *
+ * A span is a number, not memory: 0 is no span, and a number whose span has ended is harmless
+ * everywhere. Every call may be made from any thread, keeps errno, never waits for the server and
+ * never fails loudly: what cannot be kept is dropped and counted. One span belongs to one thread at
+ * a time; handing its number to another thread is how it moves. Texts are copied; NULL texts and
+ * keys are ignored. Called inside a signal handler that interrupted another call of this library, a
+ * call does nothing and counts itself.
+ *
+ * Settings come from the environment variables every OpenTelemetry SDK reads (docs/c-library.md).
+ */
+#ifndef SPANFLAME_H
+#define SPANFLAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SPANFLAME_VERSION "1.0"
+
+#if defined(__GNUC__)
+#define SF_API __attribute__((visibility("default")))
+#else
+#define SF_API
+#endif
+
+/* --- the library --- */
+
+/* Overrides the environment variable `name` for this library, as if it had been set to `val` (NULL:
+ * as if unset). Before sf_start. 0, or -1 when it is too late or there are too many. */
+SF_API int sf_set(const char *name, const char *val);
+/* Reads the settings and begins; `service` NULL means OTEL_SERVICE_NAME. Threads are started only
+ * when there is something to send. 0, or -1: sf_problem says why. Starting twice is fine. */
+SF_API int sf_start(const char *service);
+/* Sends what is queued, waiting at most that long. 0 when all was sent or refused for good. */
+SF_API int sf_flush(unsigned timeout_ms);
+/* Flushes and ends; called by itself when the program exits (at most 3 s then). */
+SF_API void sf_stop(void);
+/* The last thing that went wrong, in words; "" when nothing did. Copies at most `cap` bytes with
+ * the terminator, returns the whole length. */
+SF_API size_t sf_problem(char *out, size_t cap);
+
+typedef struct sf_counters {
+    uint64_t size; /* set it to sizeof(sf_counters): older programs stay readable */
+    uint64_t spans_started;
+    uint64_t spans_unsampled;
+    uint64_t spans_queued;  /* ended, sampled and put into the outbox */
+    uint64_t spans_sent;    /* acknowledged by the server */
+    uint64_t spans_dropped; /* the outbox was full, or the library had stopped */
+    uint64_t spans_refused; /* by the server, for good */
+    uint64_t spans_lost;    /* given up after the last retry or at exit */
+    uint64_t spans_nested;  /* calls from a signal handler inside another call */
+    uint64_t attrs_dropped; /* attributes, events and links over a limit */
+    uint64_t requests_sent; /* all tries */
+    uint64_t requests_failed;
+    uint64_t bytes_sent;   /* bodies as sent */
+    uint64_t outbox_bytes; /* waiting now */
+    uint64_t memory_bytes; /* held by the library now */
+} sf_counters;
+SF_API void sf_counters_read(sf_counters *out);
+
+/* --- spans --- */
+
+typedef uint64_t sf_span;
+
+typedef enum sf_kind {
+    SF_KIND_INTERNAL = 1,
+    SF_KIND_SERVER = 2,
+    SF_KIND_CLIENT = 3,
+    SF_KIND_PRODUCER = 4,
+    SF_KIND_CONSUMER = 5
+} sf_kind;
+
+typedef enum sf_status { SF_STATUS_UNSET = 0, SF_STATUS_OK = 1, SF_STATUS_ERROR = 2 } sf_status;
+
+enum { SF_TRACESTATE_CAP = 513, SF_TRACEPARENT_CAP = 56 };
+
+/* Where a span stands, in a form that can leave the process. */
+typedef struct sf_context {
+    uint8_t trace_id[16]; /* all zero: no context */
+    uint8_t span_id[8];
+    uint8_t flags; /* bit 0: sampled */
+    uint8_t is_remote;
+    char tracestate[SF_TRACESTATE_CAP]; /* terminated; may be empty */
+} sf_context;
+
+enum {
+    SF_SPAN_DETACHED = 1, /* does not become the active span of this thread */
+    SF_SPAN_ROOT = 2      /* begins a trace of its own, whatever is active */
+};
+
+typedef struct sf_span_options {
+    size_t size;  /* sizeof(sf_span_options) */
+    sf_kind kind; /* 0: internal */
+    unsigned flags;
+    sf_span parent;           /* 0: the active span */
+    const sf_context *remote; /* NULL, or the parent that came from elsewhere */
+    uint64_t start_unix_ns;   /* 0: now */
+} sf_span_options;
+
+/* A child of the active span, which becomes active on this thread until it ends. */
+SF_API sf_span sf_span_start(const char *name);
+SF_API sf_span sf_span_start_with(const char *name, const sf_span_options *options);
+/* Ends it and gives it to the exporter. If it is active here, the span it was started under becomes
+ * active again. Any thread may end a span. */
+SF_API void sf_span_end(sf_span s);
+SF_API void sf_span_end_at(sf_span s, uint64_t end_unix_ns);
+SF_API int sf_span_is_recording(sf_span s); /* 0: attributes would go nowhere */
+
+SF_API void sf_span_set_name(sf_span s, const char *name);
+SF_API void sf_span_set_str(sf_span s, const char *key, const char *val);
+SF_API void sf_span_set_strn(sf_span s, const char *key, const char *val, size_t len);
+SF_API void sf_span_set_int(sf_span s, const char *key, int64_t val);
+SF_API void sf_span_set_double(sf_span s, const char *key, double val);
+SF_API void sf_span_set_bool(sf_span s, const char *key, int val);
+/* OK is final; a message is kept for ERROR only, and may be NULL. */
+SF_API void sf_span_set_status(sf_span s, sf_status status, const char *message);
+
+typedef enum sf_attr_type { SF_ATTR_STR, SF_ATTR_INT, SF_ATTR_DOUBLE, SF_ATTR_BOOL } sf_attr_type;
+typedef struct sf_attr {
+    const char *key;
+    sf_attr_type type;
+    union {
+        const char *str;
+        int64_t i;
+        double d;
+        int b;
+    } val;
+} sf_attr;
+SF_API void sf_span_event(sf_span s, const char *name);
+SF_API void sf_span_event_with(sf_span s, const char *name, const sf_attr *attrs, size_t n_attrs);
+SF_API void sf_span_link(sf_span s, const sf_context *to, const sf_attr *attrs, size_t n_attrs);
+
+/* --- the active span of this thread --- */
+
+SF_API sf_span sf_current(void); /* 0: none */
+/* Makes `s` active here and returns what was; give that back when the callback or job is done:
+ *     sf_span before = sf_activate(s);  ...  sf_activate(before);
+ * Nothing is started or ended. */
+SF_API sf_span sf_activate(sf_span s);
+
+/* --- across processes (W3C trace context) --- */
+
+/* Where `s` stands (0: the active span). 0, or -1 when there is no such span. */
+SF_API int sf_span_context(sf_span s, sf_context *out);
+/* Reads the two headers; `tracestate` may be NULL. 0, or -1 when traceparent is not valid. A bad
+ * tracestate is left out. */
+SF_API int sf_context_parse(const char *traceparent, const char *tracestate, sf_context *out);
+/* Writes "00-<trace>-<span>-<flags>", terminated. 0, or -1 when there is no context. */
+SF_API int sf_traceparent(const sf_context *context, char out[SF_TRACEPARENT_CAP]);
+
+/* --- for programs that trace with something else --- */
+
+/* Says what this thread is working on, for profilers in and outside the process. A few stores:
+ * cheap enough for every span. Spans started here afterwards become its children. */
+SF_API void sf_context_set(const uint8_t trace_id[16], const uint8_t span_id[8]);
+SF_API void sf_context_clear(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
