@@ -41,8 +41,6 @@ sf_str sf_profile_copy(struct sf_profile_build *b, sf_str s)
 
 /* --- interning --- */
 
-typedef bool (*is_same_fn)(const struct sf_profile_build *b, uint32_t place, const void *key);
-
 static bool table_grow(struct sf_profile_build *b, struct sf_profile_table *t)
 {
     uint32_t cap = t->cap ? t->cap * 2 : 128;
@@ -66,10 +64,9 @@ static bool table_grow(struct sf_profile_build *b, struct sf_profile_table *t)
     return true;
 }
 
-/* The slot of the key: its place + 1 is in it, or 0 when it is new and the slot is for it. NULL:
- * full. */
-static struct sf_profile_slot *table_find(struct sf_profile_build *b, struct sf_profile_table *t,
-                                          uint64_t wide, is_same_fn is_same, const void *key)
+struct sf_profile_slot *sf_profile_table_find(struct sf_profile_build *b,
+                                              struct sf_profile_table *t, uint64_t wide,
+                                              sf_profile_is_same is_same, const void *key)
 {
     uint32_t hash = (uint32_t)(wide ^ wide >> 32), at;
     if (t->n >= t->cap / 2 && !table_grow(b, t))
@@ -82,10 +79,9 @@ static struct sf_profile_slot *table_find(struct sf_profile_build *b, struct sf_
     return &t->slots[at];
 }
 
-/* Puts `item` at the end of the list and its place into the slot. */
-static uint32_t keep(struct sf_profile_build *b, struct sf_profile_table *t,
-                     struct sf_profile_slot *slot, struct sf_profile_list *l, const void *item,
-                     size_t size)
+uint32_t sf_profile_table_keep(struct sf_profile_build *b, struct sf_profile_table *t,
+                               struct sf_profile_slot *slot, struct sf_profile_list *l,
+                               const void *item, size_t size)
 {
     void *to = sf_profile_list_more(b, l, size);
     if (!to)
@@ -124,10 +120,10 @@ uint32_t sf_profile_build_mapping(struct sf_profile_build *b, const struct sf_ma
     k.file = cut_name(b, k.file);
     k.build_id = cut_name(b, k.build_id);
     hash = sf_hash_mix(mix_str(sf_hash_str(k.file), k.build_id), k.start ^ k.file_off << 1);
-    slot = table_find(b, &b->mapping_at, hash, is_mapping, &k);
+    slot = sf_profile_table_find(b, &b->mapping_at, hash, is_mapping, &k);
     if (!slot || slot->place)
         return slot ? slot->place - 1 : SF_NONE;
-    return keep(b, &b->mapping_at, slot, &b->mappings, &k, sizeof(k));
+    return sf_profile_table_keep(b, &b->mapping_at, slot, &b->mappings, &k, sizeof(k));
 }
 
 static bool is_function(const struct sf_profile_build *b, uint32_t place, const void *key)
@@ -144,12 +140,12 @@ uint32_t sf_profile_build_function(struct sf_profile_build *b, const struct sf_f
     k.name = cut_name(b, k.name);
     k.system_name = cut_name(b, k.system_name);
     k.file = cut_name(b, k.file);
-    slot = table_find(b, &b->function_at,
-                      sf_hash_mix(mix_str(sf_hash_str(k.name), k.file), k.start_line), is_function,
-                      &k);
+    slot = sf_profile_table_find(b, &b->function_at,
+                                 sf_hash_mix(mix_str(sf_hash_str(k.name), k.file), k.start_line),
+                                 is_function, &k);
     if (!slot || slot->place)
         return slot ? slot->place - 1 : SF_NONE;
-    return keep(b, &b->function_at, slot, &b->functions, &k, sizeof(k));
+    return sf_profile_table_keep(b, &b->function_at, slot, &b->functions, &k, sizeof(k));
 }
 
 static bool is_location(const struct sf_profile_build *b, uint32_t place, const void *key)
@@ -167,7 +163,7 @@ uint32_t sf_profile_build_location(struct sf_profile_build *b, const struct sf_l
     struct sf_profile_slot *slot;
     if (k.n_lines)
         hash = sf_hash_mix(hash, sf_hash(l->lines, l->n_lines * sizeof(*l->lines)));
-    slot = table_find(b, &b->location_at, hash, is_location, &k);
+    slot = sf_profile_table_find(b, &b->location_at, hash, is_location, &k);
     if (!slot || slot->place)
         return slot ? slot->place - 1 : SF_NONE;
     if (k.n_lines) {
@@ -177,7 +173,7 @@ uint32_t sf_profile_build_location(struct sf_profile_build *b, const struct sf_l
         memcpy(lines, l->lines, k.n_lines * sizeof(*lines));
         k.lines = lines;
     }
-    return keep(b, &b->location_at, slot, &b->locations, &k, sizeof(k));
+    return sf_profile_table_keep(b, &b->location_at, slot, &b->locations, &k, sizeof(k));
 }
 
 uint32_t sf_profile_build_frame(struct sf_profile_build *b, const struct sf_function *f,
@@ -247,7 +243,8 @@ uint32_t sf_profile_build_stack(struct sf_profile_build *b, const uint32_t *loca
     struct sf_profile_slot *slot;
     if (n > b->max_frames && !cut_stack(b, &k))
         return SF_NONE;
-    slot = table_find(b, &b->stack_at, sf_hash(k.locations, k.n * sizeof(uint32_t)), is_stack, &k);
+    slot = sf_profile_table_find(b, &b->stack_at, sf_hash(k.locations, k.n * sizeof(uint32_t)),
+                                 is_stack, &k);
     if (!slot || slot->place)
         return slot ? slot->place - 1 : SF_NONE;
     if (k.n) {
@@ -259,7 +256,7 @@ uint32_t sf_profile_build_stack(struct sf_profile_build *b, const uint32_t *loca
         memcpy(copy, k.locations, k.n * sizeof(*copy));
         k.locations = copy;
     }
-    return keep(b, &b->stack_at, slot, &b->stacks, &k, sizeof(k));
+    return sf_profile_table_keep(b, &b->stack_at, slot, &b->stacks, &k, sizeof(k));
 }
 
 /* --- who --- */
@@ -280,26 +277,28 @@ static bool is_kept_label(struct sf_profile_owner *o, sf_str *session, struct sf
     return !sf_profile_ids_take_str(&o->ids, l.key, l.val);
 }
 
+static bool is_process(const struct sf_profile_build *b, uint32_t place, const void *key)
+{
+    const struct sf_process *p = (const struct sf_process *)b->processes.items + place, *k = key;
+    return sf_str_eq(p->key, k->key) && sf_str_eq(p->service, k->service);
+}
+
 static uint32_t add_process(struct sf_profile_build *b, sf_str service, struct sf_attrs resource,
                             sf_str session)
 {
-    struct sf_process p = {.service = service}, *to;
+    struct sf_process p = {.service = service};
+    struct sf_profile_slot *slot;
     if (!resource.n && !session.len && !b->hint->peer.len)
         return SF_NONE;
     if (!sf_process_key(resource, session, b->hint->peer, b->a, &p.key, &p.is_guess)) {
         b->is_full = true;
         return SF_NONE;
     }
-    to = b->processes.items;
-    for (uint32_t i = 0; i < b->processes.n; i++) {
-        if (sf_str_eq(to[i].key, p.key) && sf_str_eq(to[i].service, service))
-            return i;
-    }
-    to = sf_profile_list_more(b, &b->processes, sizeof(*to));
-    if (!to)
-        return SF_NONE;
-    *to = p;
-    return b->processes.n++;
+    slot = sf_profile_table_find(b, &b->process_at, mix_str(sf_hash_str(p.key), service),
+                                 is_process, &p);
+    if (!slot || slot->place)
+        return slot ? slot->place - 1 : SF_NONE;
+    return sf_profile_table_keep(b, &b->process_at, slot, &b->processes, &p, sizeof(p));
 }
 
 void sf_profile_build_owner(struct sf_profile_build *b, struct sf_attrs resource,
@@ -405,7 +404,7 @@ uint32_t sf_profile_build_set(struct sf_profile_build *b, const struct sf_profil
     }
     for (uint32_t i = 0; i < k.n; i++)
         hash = mix_str(mix_str(hash, k.labels[i].key), k.labels[i].val);
-    slot = table_find(b, &b->set_at, hash, is_set, &k);
+    slot = sf_profile_table_find(b, &b->set_at, hash, is_set, &k);
     if (slot && slot->place) {
         b->a->at = mark; /* the lookup of a known set costs no memory: it comes once per sample */
         return slot->place - 1;
@@ -416,7 +415,7 @@ uint32_t sf_profile_build_set(struct sf_profile_build *b, const struct sf_profil
             return SF_NONE;
         *copy = *owner;
         k.owner = copy;
-        return keep(b, &b->set_at, slot, &b->sets, &k, sizeof(k));
+        return sf_profile_table_keep(b, &b->set_at, slot, &b->sets, &k, sizeof(k));
     }
     return SF_NONE;
 }
@@ -476,7 +475,7 @@ uint32_t sf_profile_build_series(struct sf_profile_build *b, uint32_t set, uint3
 
     if (set == SF_NONE || what == SF_NONE)
         return SF_NONE;
-    slot = table_find(b, &b->series_at, sf_hash_mix(set + 1, what), is_series, &key);
+    slot = sf_profile_table_find(b, &b->series_at, sf_hash_mix(set + 1, what), is_series, &key);
     if (!slot || slot->place)
         return slot ? slot->place - 1 : SF_NONE;
     ls = (const struct label_set *)b->sets.items + set;
@@ -499,7 +498,7 @@ uint32_t sf_profile_build_series(struct sf_profile_build *b, uint32_t set, uint3
     put_part(&item.s.type.name, b->hint->type.name);
     if (!item.s.type.name.len)
         item.s.type.name = item.s.type.sample_type;
-    return keep(b, &b->series_at, slot, &b->series, &item, sizeof(item));
+    return sf_profile_table_keep(b, &b->series_at, slot, &b->series, &item, sizeof(item));
 }
 
 void sf_profile_build_sample(struct sf_profile_build *b, const struct sf_profile_owner *owner,

@@ -47,11 +47,13 @@ struct sf_profile_build {
     struct sf_why *why;
     bool is_full;
     bool is_over;               /* more than SF_LIMIT_SAMPLES */
+    bool is_inside;             /* a file inside a file is being read */
     struct sf_profile_owner me; /* as the hint says */
     uint32_t max_frames;
     struct sf_profile_list mappings, functions, locations, stacks, processes, series, samples;
     struct sf_profile_list sets, whats;
-    struct sf_profile_table mapping_at, function_at, location_at, stack_at, set_at, series_at;
+    struct sf_profile_table mapping_at, function_at, location_at, stack_at, set_at, series_at,
+        process_at;
     uint32_t *cut, *turned; /* a stack that was too deep or upside down, while it is interned */
     struct sf_profile_drops drops;
 };
@@ -63,6 +65,10 @@ struct sf_profile_format {
     bool (*is)(sf_str bytes); /* looks; NULL: only when named */
     enum sf_err (*decode)(struct sf_profile_build *b, sf_str bytes);
 };
+
+/* A file carried inside another one (OTLP's original payload), compressed or not, into the same
+ * batch, as measured at b->me. What cannot be read is a part that is dropped. */
+void sf_profile_decode_inside(struct sf_profile_build *b, sf_str format, sf_str bytes);
 
 void sf_profile_build_init(struct sf_profile_build *b, const struct sf_profile_hint *hint,
                            struct sf_arena *a, struct sf_why *why);
@@ -76,6 +82,17 @@ static inline void *sf_profile_new(struct sf_profile_build *b, size_t n, size_t 
         b->is_full = true;
     return p;
 }
+/* Interning, for a decoder's own lists too. Find gives the slot of the key: its place + 1 is in it,
+ * or 0 when it is new and the slot is for it (to be kept before the next find); NULL: full. */
+typedef bool (*sf_profile_is_same)(const struct sf_profile_build *b, uint32_t place,
+                                   const void *key);
+struct sf_profile_slot *sf_profile_table_find(struct sf_profile_build *b,
+                                              struct sf_profile_table *t, uint64_t wide,
+                                              sf_profile_is_same is_same, const void *key);
+/* Puts `item` at the end of the list and its place into the slot. */
+uint32_t sf_profile_table_keep(struct sf_profile_build *b, struct sf_profile_table *t,
+                               struct sf_profile_slot *slot, struct sf_profile_list *l,
+                               const void *item, size_t size);
 sf_str sf_profile_copy(struct sf_profile_build *b, sf_str s); /* empty when full */
 
 /* Names over the limit are cut and counted. */

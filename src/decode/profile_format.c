@@ -5,7 +5,8 @@
 
 /* In the order they are tried: what begins with a magic number first, then JSON, then text, and
  * pprof last, because almost any bytes begin like a protobuf message. */
-#define FORMATS(X) X(cpuprofile) X(heapprofile) X(tree) X(trie) X(lines) X(folded) X(pprof)
+#define FORMATS(X) \
+    X(cpuprofile) X(heapprofile) X(otlp_json) X(tree) X(trie) X(lines) X(folded) X(otlp) X(pprof)
 
 #define DECLARE(noun) extern const struct sf_profile_format sf_##noun##_format;
 #define LIST(noun)    &sf_##noun##_format,
@@ -81,6 +82,46 @@ enum sf_err sf_profile_decode(sf_str bytes, const struct sf_profile_hint *hint, 
     sf_profile_build_init(&b, hint, a, why);
     err = f->decode(&b, bytes);
     return err ? err : sf_profile_build_finish(&b, out);
+}
+
+/* Inflated, and where the batch may point at it. */
+static enum sf_err unwrap_inside(struct sf_profile_build *b, sf_str *bytes)
+{
+    struct sf_inflate *z = sf_inflate_new();
+    struct sf_buf out = {0};
+    enum sf_err err = z ? sf_profile_unwrap(z, *bytes, SF_LIMIT_INFLATED_LEN, &out, bytes, b->why)
+                        : sf_fail(b->why, SF_ERR_NOMEM, "profile: no memory to inflate");
+    if (!err && out.len)
+        *bytes = sf_profile_copy(b, *bytes);
+    sf_buf_done(&out);
+    sf_inflate_free(z);
+    return err;
+}
+
+void sf_profile_decode_inside(struct sf_profile_build *b, sf_str format, sf_str bytes)
+{
+    const struct sf_profile_format *f = NULL;
+    struct sf_why inner = {0}, *outer = b->why;
+    uint32_t n_samples = b->samples.n;
+    enum sf_err err;
+
+    if (b->is_inside)
+        return;
+    b->is_inside = true;
+    b->why = &inner;
+    err = unwrap_inside(b, &bytes);
+    if (!err)
+        f = find(bytes, format.len ? format : SF_STR_NONE);
+    if (!err && !f)
+        err = sf_fail(&inner, SF_ERR_UNSUPPORTED, "\"%.*s\" is not read", SF_STR_ARG(format));
+    if (!err)
+        err = f->decode(b, bytes);
+    b->why = outer;
+    b->is_inside = false;
+    if (err) {
+        b->samples.n = n_samples;
+        sf_profile_build_drop(b, &b->drops.n_parts, "a profile inside: %s", inner.text);
+    }
 }
 
 enum sf_err sf_profile_unwrap(struct sf_inflate *z, sf_str in, size_t max_len, struct sf_buf *out,

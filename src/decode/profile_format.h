@@ -10,6 +10,8 @@
  * is left of a profile that had samples, that is INPUT too. A profile without samples is fine: SDKs
  * send such. LIMIT: more than a limit allows, or than the arena holds.
  *
+ * NOMEM: only JSON that is rewritten on the way, and files inside others, use the heap.
+ *
  * Strings of the batch are views into `bytes`, the hint or the arena: all three must outlive it. */
 #pragma once
 #include "base/arena.h"
@@ -37,6 +39,7 @@ struct sf_profile_hint { /* what the door knows; all of it may be zero */
     bool is_scrape; /* fetched by us from an endpoint: Go's totals are marked as cumulative */
     bool has_sample_rate;
     uint32_t sample_rate;      /* Hz, of text formats and JFR; 0 is "values are no time" */
+    sf_str otlp_version;       /* "1.9": what a listener was told; empty: found out */
     sf_str spy;                /* spyName: names the language, fixes what old clients write */
     sf_str jfr_labels;         /* the "labels" part beside a recording, plain */
     sf_str prev;               /* "prev_profile": a pprof to subtract, plain */
@@ -46,8 +49,8 @@ struct sf_profile_hint { /* what the door knows; all of it may be zero */
     uint32_t max_frames;       /* of one stack, deeper ones are cut; 0: SF_LIMIT_FRAMES */
 };
 
-/* Fails with INPUT, LIMIT or UNSUPPORTED (recognised, but not a format for us); `out` is untouched
- * then. `hint` may be NULL. */
+/* Fails with INPUT, LIMIT, NOMEM or UNSUPPORTED (recognised, but not a format for us); `out` is
+ * untouched then. `hint` may be NULL. */
 enum sf_err sf_profile_decode(sf_str bytes, const struct sf_profile_hint *hint, struct sf_arena *a,
                               struct sf_profile_batch *out, struct sf_why *why);
 

@@ -103,7 +103,7 @@ sf_str sf_profile_name_of(const sf_str *types, uint32_t n, sf_str config)
 {
     sf_str d = SF_STR_NONE;
     for (uint32_t i = 0; i < n; i++) {
-        if (sf_str_eq(types[i], SF_STR("wall")))
+        if (sf_str_eq(types[i], SF_STR("wall")) || sf_str_eq(types[i], SF_STR("off_cpu")))
             return types[i];
     }
     for (uint32_t i = 0; i < n; i++) {

@@ -118,7 +118,7 @@ struct sf_process {      /* the instance a span and a sample share */
 struct sf_profile_drops { /* what a decoder left out or cut, for the answer to the sender */
     uint64_t n_samples;   /* left out */
     uint64_t n_frames;    /* of samples that were kept */
-    uint64_t n_parts;     /* lines of text, chunks of a recording */
+    uint64_t n_parts;     /* lines of text, chunks of a recording, profiles of a request */
     uint64_t n_labels;    /* of samples, over the limit */
     uint64_t n_cut_stacks, n_cut_names;
     char first[160]; /* why the first one, in words, with its place */

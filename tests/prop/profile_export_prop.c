@@ -7,6 +7,7 @@
 #include "flame/tree_builder.h"
 #include "flame/tree_group.h"
 #include "render/folded.h"
+#include "render/otlp_profile.h"
 #include "render/pprof.h"
 #include "test.h"
 
@@ -127,6 +128,11 @@ static void check(write_fn write, const struct sf_profile_hint *hint)
 TEST(profile_export, pprof_reads_back)
 {
     check(sf_pprof_render, NULL);
+}
+
+TEST(profile_export, otlp_reads_back)
+{
+    check(sf_otlp_profile_render, NULL);
 }
 
 TEST(profile_export, folded_text_reads_back)

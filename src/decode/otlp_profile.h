@@ -1,0 +1,132 @@
+/* otlp_profile.h - one OTLP profiles request being read; shared by the files that read its parts.
+ * Private to this room.
+ *
+ * The messages kept their shapes over the versions and changed their numbers, so a version is a
+ * table of numbers. JSON is written as the protobuf it would have been and read as that. */
+#pragma once
+#include "base/limits.h"
+#include "decode/profile_build.h"
+#include "wire/pb.h"
+
+enum sf_otlp_version {
+    SF_OTLP_1_4, /* and 1.5: every profile has tables of its own */
+    SF_OTLP_1_7,
+    SF_OTLP_1_8,
+    SF_OTLP_1_9,
+    SF_OTLP_1_10, /* and later */
+    SF_OTLP_VERSIONS
+};
+
+enum sf_otlp_table_kind {
+    SF_OTLP_MAPPINGS,
+    SF_OTLP_LOCATIONS,
+    SF_OTLP_FUNCTIONS,
+    SF_OTLP_LINKS,
+    SF_OTLP_STRINGS,
+    SF_OTLP_ATTRS,
+    SF_OTLP_STACKS,
+    SF_OTLP_TABLES
+};
+
+struct sf_otlp_layout { /* field numbers; 0: the version has no such field */
+    struct {
+        uint8_t stack, start, length, values, attrs, link, times;
+    } sample;
+    struct {
+        uint8_t time, duration, period_type, period, id, format, payload, attrs, locations;
+    } profile;
+    uint8_t location_attrs;
+    uint8_t tables[SF_OTLP_TABLES]; /* where they are: in the dictionary, or in a profile */
+    bool has_zero;                  /* entry 0 of a table means "none" */
+};
+
+extern const struct sf_otlp_layout sf_otlp_layouts[SF_OTLP_VERSIONS];
+
+struct sf_otlp_table {
+    sf_bytes *items;
+    uint32_t *places; /* in the batch, once looked up: see SF_OTLP_NEW */
+    uint32_t n;
+};
+#define SF_OTLP_NEW 0u /* not looked up yet; others are a place + 1, or SF_NONE: it is bad */
+
+struct sf_otlp_attr { /* an entry of the attribute table, decoded */
+    sf_str key;
+    struct sf_value val;
+    sf_str text; /* the value as a label's; empty: it has no such form */
+    bool is_read;
+};
+
+struct sf_otlp_sample {
+    uint64_t stack, start, length, link;
+    bool has_link;
+    uint32_t attrs[SF_LIMIT_SAMPLE_LABELS], n_attrs; /* checked */
+    struct sf_profile_list values, times;            /* int64_t */
+};
+
+struct sf_otlp_reader {
+    struct sf_profile_build *b;
+    sf_bytes body;
+    bool is_json; /* the body is a transcript: offsets in it mean nothing to anybody */
+    enum sf_otlp_version version;
+    const struct sf_otlp_layout *layout;
+    struct sf_otlp_table tables[SF_OTLP_TABLES];
+    struct sf_otlp_attr *attrs; /* beside the attribute table */
+    struct sf_line *lines;      /* scratch of one location */
+    struct sf_profile_list path;
+    struct sf_pb fault; /* of a table's entry that was malformed when it was looked up */
+
+    struct sf_attrs resource; /* at hand, with the scope's */
+    uint32_t n_resources, n_profiles;
+    struct sf_profile_list owners;
+    struct sf_profile_table owner_at;
+    struct sf_otlp_sample sample;
+};
+
+/* --- which version: otlp_profile_version.c --- */
+
+/* INPUT: none that can be read. `name` may be "1.9" and the like; empty: by content. */
+enum sf_err sf_otlp_version_find(struct sf_otlp_reader *r, sf_str name);
+
+/* --- tables: otlp_profile_tables.c --- */
+
+/* Those of the dictionary messages of the body, or of one profile. False: the arena is full. */
+bool sf_otlp_tables_read(struct sf_otlp_reader *r, struct sf_pb holder, bool is_dictionary);
+/* Is `at` in the table, and in version 1.8 and later not the zero entry? */
+static inline bool sf_otlp_has(const struct sf_otlp_reader *r, enum sf_otlp_table_kind kind,
+                               uint64_t at)
+{
+    return at < r->tables[kind].n && (at || !r->layout->has_zero);
+}
+/* One out of range is empty; so is number 0. */
+sf_str sf_otlp_str(const struct sf_otlp_reader *r, uint64_t at);
+/* Entry `at` of the attribute table, which has it; borrowed from the reader. */
+const struct sf_otlp_attr *sf_otlp_attr_at(struct sf_otlp_reader *r, uint32_t at);
+/* A KeyValue, inline or by numbers. */
+struct sf_attr sf_otlp_attr_read(struct sf_otlp_reader *r, struct sf_pb *pb);
+/* A value as a label's: texts, whole numbers, and lists of one such. */
+sf_str sf_otlp_label_text(struct sf_profile_build *b, struct sf_value val);
+/* Places in the batch; SF_NONE: a number in it is out of range. */
+uint32_t sf_otlp_location(struct sf_otlp_reader *r, uint64_t at);
+uint32_t sf_otlp_stack(struct sf_otlp_reader *r, uint64_t at);
+
+/* --- profiles: otlp_profile_samples.c --- */
+
+/* The profile at hand. Malformed bytes stick in `pb`; numbers out of range cost this profile. */
+void sf_otlp_profile_read(struct sf_otlp_reader *r, struct sf_pb *pb);
+
+/* --- who: otlp_profile_owner.c --- */
+
+/* Attributes of a Resource or InstrumentationScope message, behind those that are there. */
+void sf_otlp_resource_read(struct sf_otlp_reader *r, struct sf_pb *pb, uint32_t field);
+/* The resource at hand, with what these attributes of a sample say about it: some profilers name
+ * the process there. NULL: full. Borrowed until the next call. */
+const struct sf_profile_owner *sf_otlp_owner(struct sf_otlp_reader *r, const uint32_t *attrs,
+                                             uint32_t n);
+/* Does an attribute say who was measured, and not what the sample did? */
+bool sf_otlp_is_owner_key(sf_str key);
+
+/* --- JSON: otlp_profile_json.c --- */
+
+/* As protobuf of the version its keys belong to, in the arena. */
+enum sf_err sf_otlp_profile_transcribe(struct sf_profile_build *b, sf_str text, sf_bytes *out,
+                                       enum sf_otlp_version *out_version);
