@@ -88,9 +88,12 @@ struct sf_config {
         uint32_t level, format; /* enum sf_log_level, sf_log_format */
     } log;
     struct {
-        bool has_span_metrics;
+        bool has_span_metrics, has_service_graph, has_target_info;
         struct sf_config_list dimensions; /* span or resource attributes that become labels */
         uint64_t max_series;
+        struct sf_config_list graph_dimensions; /* resource attributes */
+        uint64_t graph_max_series, graph_max_items;
+        int64_t graph_wait_ns;
     } metrics;
     struct sf_config_profiling profiling;
     struct sf_config_origin *origins; /* one per key of the table */

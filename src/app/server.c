@@ -256,13 +256,31 @@ enum sf_err sf_server_reload(struct sf_server *s, struct sf_why *why)
     return s->tokens ? sf_tokens_reload(s->tokens, why) : SF_OK;
 }
 
+/* What else is made of spans as they go by, where wanted. */
+static bool open_span_made(struct sf_server *s)
+{
+    const struct sf_config *c = s->config;
+    struct sf_service_graph_config graph = {.max_series = (uint32_t)c->metrics.graph_max_series,
+                                            .max_waiting = (uint32_t)c->metrics.graph_max_items,
+                                            .wait_ns = c->metrics.graph_wait_ns,
+                                            .dimensions = c->metrics.graph_dimensions.items,
+                                            .n_dimensions = c->metrics.graph_dimensions.n};
+    if (c->metrics.has_service_graph)
+        s->service.service_graph = sf_service_graph_new(&graph);
+    if (c->metrics.has_target_info)
+        s->service.target_info = sf_target_info_new(0);
+    return (s->service.service_graph || !c->metrics.has_service_graph) &&
+           (s->service.target_info || !c->metrics.has_target_info);
+}
+
 static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
 {
     const struct sf_config *c = s->config;
     struct sf_service *v = &s->service;
     struct sf_span_metrics_config metrics = {.max_series = (uint32_t)c->metrics.max_series,
                                              .dimensions = c->metrics.dimensions.items,
-                                             .n_dimensions = c->metrics.dimensions.n};
+                                             .n_dimensions = c->metrics.dimensions.n,
+                                             .has_target = c->metrics.has_target_info};
     enum sf_err err = sf_service_init(v, why);
     if (!err)
         err = sf_config_redactor(c, &s->redactor, why);
@@ -289,7 +307,7 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
     v->say = sf_log_for_service;
     v->say_arg = s->log;
     v->span_metrics = sf_span_metrics_new(&metrics);
-    if (!v->span_metrics)
+    if (!v->span_metrics || !open_span_made(s))
         return sf_fail(why, SF_ERR_NOMEM, "server: no memory for span metrics");
     return SF_OK;
 }

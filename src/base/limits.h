@@ -65,9 +65,15 @@
 #define SF_LIMIT_MEMORY_LEN       (256u << 20) /* (conf) the server's memory */
 
 /* --- metrics from spans (meter) --- */
-#define SF_LIMIT_METER_SERIES   2000 /* (conf) service x operation x kind x status: ids in names */
-#define SF_LIMIT_METER_STALE_MS 900000 /* a series without spans for so long is dropped */
-#define SF_LIMIT_METER_SLACK_MS 30000  /* spans that ended further away: old data, wrong clocks */
+#define SF_LIMIT_METER_SERIES            2000 /* (conf) service x operation x kind x status: ids in names */
+#define SF_LIMIT_METER_STALE_MS          900000 /* a series without spans for so long is dropped */
+#define SF_LIMIT_METER_SLACK_MS          30000 /* spans that ended further away: old data, wrong clocks */
+#define SF_LIMIT_METER_EDGES             1000 /* (conf) edges of the service graph: ids in service names */
+#define SF_LIMIT_METER_WAITING           10000      /* (conf) spans waiting for their other half */
+#define SF_LIMIT_METER_WAITING_NAMES_LEN (4u << 20) /* bytes of their names: long service names */
+#define SF_LIMIT_METER_WAIT_MS           10000      /* (conf) how long they wait */
+#define SF_LIMIT_METER_HALVES            65536 /* of one request that go into the service graph */
+#define SF_LIMIT_METER_TARGETS           1000  /* resources shown by traces_target_info */
 
 /* --- requests waiting for a thread (serve) --- */
 #define SF_LIMIT_INGEST_QUEUE 512 /* bodies waiting to be decoded; above: 429 */

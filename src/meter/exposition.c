@@ -7,7 +7,7 @@
 #include "base/invariant.h"
 #include "base/text.h"
 
-enum { MAX_LABELS = 16, MAX_VALUE_LEN = 2048 };
+enum { MAX_LABELS = 24, MAX_VALUE_LEN = 2048 };
 
 const char *const sf_exposition_type_plain = "text/plain; version=0.0.4; charset=utf-8";
 const char *const sf_exposition_type_open =

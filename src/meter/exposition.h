@@ -42,7 +42,7 @@ void sf_exposition_u64(struct sf_exposition *e, const struct sf_metric_label *la
 void sf_exposition_f64(struct sf_exposition *e, const struct sf_metric_label *labels,
                        size_t n_labels, double val);
 /* `counts` has n_bounds + 1 entries, one per bucket, not accumulated; the last one is open.
- * `exemplars` likewise, or NULL; they only show in OpenMetrics. At most 16 labels. */
+ * `exemplars` likewise, or NULL; they only show in OpenMetrics. At most 24 labels. */
 void sf_exposition_histogram(struct sf_exposition *e, const struct sf_metric_label *labels,
                              size_t n_labels, const double *bounds, size_t n_bounds,
                              const uint64_t *counts, double sum,

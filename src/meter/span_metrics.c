@@ -5,8 +5,6 @@
  * the copy, so that ingest threads never wait for text. */
 #include "meter/span_metrics.h"
 
-#include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -15,6 +13,9 @@
 #include "base/limits.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "meter/dimension.h"
+#include "meter/slack.h"
+#include "meter/target_info.h"
 #include "os/thread.h"
 
 enum { N_BOUNDS = SF_SPAN_METRIC_BUCKETS - 1, MAX_LABEL_LEN = 2048 };
@@ -110,8 +111,8 @@ struct series {
 
 struct sf_span_metrics {
     struct sf_span_metrics_config config;
-    char labels[SF_SPAN_METRIC_DIMENSIONS][64]; /* of the dimensions */
-    struct sf_mutex mutex;                      /* guards what follows */
+    char labels[SF_DIMENSIONS][SF_DIMENSION_LABEL_LEN]; /* of the dimensions */
+    struct sf_mutex mutex;                              /* guards what follows */
     struct series *list;
     uint32_t *slots; /* place + 1 */
     uint32_t n, n_slots;
@@ -218,31 +219,6 @@ static bool add_to_bucket(struct sf_span_tally *t, struct sf_arena *req,
     return true;
 }
 
-static bool is_outside_slack(uint64_t end_ns, int64_t now_ns, int64_t slack_ns)
-{
-    uint64_t now = now_ns > 0 ? (uint64_t)now_ns : 0;
-    uint64_t apart = end_ns > now ? end_ns - now : now - end_ns;
-    return apart > (uint64_t)slack_ns;
-}
-
-/* A value as a label shows it. Lists and bytes have no such form: empty, like a missing one. */
-static void add_dimension(struct sf_buf *out, const struct sf_value *v)
-{
-    size_t end;
-    switch (v->type) {
-    case SF_VALUE_STR:
-        if (!sf_str_find_char(v->str, '\0', &end))
-            end = v->str.len; /* a zero byte ends the value: it is our separator */
-        sf_buf_add_str(out, cut(sf_str_part(v->str, 0, end)));
-        break;
-    case SF_VALUE_BOOL: sf_buf_print(out, "%s", v->is_true ? "true" : "false"); break;
-    case SF_VALUE_INT: sf_buf_print(out, "%lld", (long long)v->i64); break;
-    case SF_VALUE_DOUBLE: sf_buf_print(out, "%g", v->f64); break;
-    default: break;
-    }
-    sf_buf_add_u8(out, 0);
-}
-
 static void find_dimensions(const struct sf_span_metrics *m, const struct sf_resource *r,
                             const struct sf_span *s, struct sf_buf *out)
 {
@@ -252,8 +228,10 @@ static void find_dimensions(const struct sf_span_metrics *m, const struct sf_res
         struct sf_value v = sf_attrs_get(r->attrs, key);
         if (v.type == SF_VALUE_NONE)
             v = sf_attrs_get(s->attrs, key);
-        add_dimension(out, &v);
+        sf_dimension_add(out, &v);
     }
+    if (m->config.has_target)
+        sf_target_add_names(out, r->attrs);
 }
 
 static bool tally_span(const struct sf_span_metrics *m, const struct sf_span_batch *batch,
@@ -262,7 +240,7 @@ static bool tally_span(const struct sf_span_metrics *m, const struct sf_span_bat
                        struct sf_span_tally *t)
 {
     uint64_t hash = key_hash(service_hash, cut(s->name), s->kind, s->status);
-    if (m->config.n_dimensions) {
+    if (m->config.n_dimensions || m->config.has_target) {
         find_dimensions(m, &batch->resources[s->resource], s, dims);
         if (!sf_buf_ok(dims))
             return false;
@@ -283,7 +261,7 @@ bool sf_span_tally_add(const struct sf_span_metrics *m, const struct sf_span_bat
     for (uint32_t i = 0; is_ok && i < batch->n_spans; i++) {
         const struct sf_span *s = &batch->spans[i];
         t->n_spans++;
-        if (is_outside_slack(s->end_ns, now_ns, m->config.slack_ns)) {
+        if (sf_slack_is_outside(s->end_ns, now_ns, m->config.slack_ns)) {
             t->n_outside_slack++;
             continue;
         }
@@ -310,33 +288,16 @@ bool sf_span_tally_make(const struct sf_span_metrics *m, const struct sf_span_ba
 
 /* ---- adding and dropping ---- */
 
-static bool is_own_label(const char *label)
+static void name_labels(struct sf_span_metrics *m)
 {
     static const char *const own[] = {"service", "span_name",      "span_kind", "status_code",
                                       "tenant",  "status_message", "job",       "instance",
                                       "le",      "traceID"};
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
-        if (strcmp(label, own[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* "http.route" becomes http_route; what would clash with a label of ours gets "__" in front. */
-static void name_labels(struct sf_span_metrics *m)
-{
-    if (m->config.n_dimensions > SF_SPAN_METRIC_DIMENSIONS)
-        m->config.n_dimensions = SF_SPAN_METRIC_DIMENSIONS;
-    for (size_t i = 0; i < m->config.n_dimensions; i++) {
-        char plain[60];
-        snprintf(plain, sizeof(plain), "%s", m->config.dimensions[i]);
-        for (char *c = plain; *c; c++) {
-            if (!isalnum((unsigned char)*c))
-                *c = '_';
-        }
-        bool needs_prefix = is_own_label(plain) || isdigit((unsigned char)plain[0]);
-        snprintf(m->labels[i], sizeof(m->labels[i]), "%s%s", needs_prefix ? "__" : "", plain);
-    }
+    if (m->config.n_dimensions > SF_DIMENSIONS)
+        m->config.n_dimensions = SF_DIMENSIONS;
+    for (size_t i = 0; i < m->config.n_dimensions; i++)
+        sf_dimension_label("", sf_str_from(m->config.dimensions[i]), own,
+                           sizeof(own) / sizeof(own[0]), m->labels[i]);
 }
 
 struct sf_span_metrics *sf_span_metrics_new(const struct sf_span_metrics_config *config)
@@ -536,7 +497,7 @@ static bool take_snapshot(struct sf_span_metrics *m, int64_t now_ns, struct snap
     return true;
 }
 
-enum { MAX_LABELS = 5 + SF_SPAN_METRIC_DIMENSIONS };
+enum { MAX_LABELS = 7 + SF_DIMENSIONS };
 
 static size_t series_labels(const struct sf_span_metrics *m, const struct series *s,
                             struct sf_metric_label labels[MAX_LABELS])
@@ -549,6 +510,11 @@ static size_t series_labels(const struct sf_span_metrics *m, const struct series
     labels[n++] = (struct sf_metric_label){"status_code", sf_str_from(sf_status_name(s->status))};
     for (size_t i = 0; i < m->config.n_dimensions && sf_str_split_next(&rest, '\0', &val); i++)
         labels[n++] = (struct sf_metric_label){m->labels[i], val};
+    if (m->config.has_target) {
+        static const char *const names[] = {"job", "instance"};
+        for (size_t i = 0; i < 2 && sf_str_split_next(&rest, '\0', &val); i++)
+            labels[n++] = (struct sf_metric_label){names[i], val};
+    }
     if (s->tenant_len)
         labels[n++] = (struct sf_metric_label){"tenant", series_tenant(s)};
     return n;

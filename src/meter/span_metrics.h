@@ -12,16 +12,15 @@
 
 enum { SF_SPAN_METRIC_BUCKETS = 15 }; /* 0.002 * 2^i seconds, the last one open */
 
-enum { SF_SPAN_METRIC_DIMENSIONS = 8 };
-
 struct sf_span_metrics_config { /* 0: the default of base/limits.h */
     uint32_t max_series;        /* further ones are counted as overflow */
     int64_t stale_ns;           /* a series without spans for so long is dropped */
     int64_t slack_ns;           /* spans that ended further from now are not counted */
     /* Attributes that become labels, of the resource or else of the span; at most
-     * SF_SPAN_METRIC_DIMENSIONS, the rest is ignored. Borrowed as long as the metrics live. */
+     * SF_DIMENSIONS, the rest is ignored. Borrowed as long as the metrics live. */
     const char *const *dimensions;
     size_t n_dimensions;
+    bool has_target; /* labels job and instance, for joins with traces_target_info */
 };
 
 struct sf_span_metrics; /* the shared series */

@@ -143,14 +143,37 @@ struct sums {
     int64_t now_ns;
     bool has_failed; /* no memory: nothing of this request is counted */
     struct sf_span_tally tally;
+    struct sf_graph_tally graph;
+    struct sf_target_tally targets;
 };
 
 static void sum_up(void *arg, const struct sf_span_batch *spans)
 {
     struct sums *sums = arg;
-    if (sums->service->has_span_metrics && !sums->has_failed)
-        sums->has_failed = !sf_span_tally_add(sums->service->span_metrics, spans, sums->now_ns,
-                                              sums->req, &sums->tally);
+    const struct sf_service *s = sums->service;
+    bool is_ok = !sums->has_failed;
+    if (is_ok && s->has_span_metrics)
+        is_ok = sf_span_tally_add(s->span_metrics, spans, sums->now_ns, sums->req, &sums->tally);
+    if (is_ok && s->service_graph)
+        is_ok = sf_service_graph_tally(s->service_graph, spans, sums->now_ns, sums->req,
+                                       &sums->graph);
+    if (is_ok && s->target_info)
+        is_ok = sf_target_tally_add(&sums->targets, spans, sums->now_ns, sums->req);
+    sums->has_failed = !is_ok;
+}
+
+/* The store has the spans: now they count. */
+static void add_sums(const struct sums *sums, sf_str tenant)
+{
+    const struct sf_service *s = sums->service;
+    if (sums->has_failed)
+        return;
+    if (s->has_span_metrics)
+        sf_span_metrics_add(s->span_metrics, tenant, &sums->tally, sums->now_ns);
+    if (s->service_graph)
+        sf_service_graph_add(s->service_graph, tenant, &sums->graph, sums->now_ns);
+    if (s->target_info)
+        sf_target_info_add(s->target_info, tenant, &sums->targets, sums->now_ns);
 }
 
 static bool is_large(const struct sf_call *call)
@@ -241,8 +264,7 @@ static bool give_to_store(struct sf_call *call, struct sf_worker *worker, struct
     call->ticket.done = on_durable;
     enum sf_err err = store->ops->append(store, worker->number, &batch, &call->ticket, &why);
     if (!err) {
-        if (s->has_span_metrics && !sums->has_failed)
-            sf_span_metrics_add(s->span_metrics, tenant, &sums->tally, sums->now_ns);
+        add_sums(sums, tenant);
         return false;
     }
     sf_batch_free(batch);

@@ -122,6 +122,8 @@ static void memory(struct sf_service *s, const struct sf_store_stats *stats,
     labelled(e, "line", "memtables", stats->memtable_len);
     if (s->span_metrics)
         labelled(e, "line", "span_metrics", sf_span_metrics_memory_len(s->span_metrics));
+    if (s->service_graph)
+        labelled(e, "line", "service_graph", sf_service_graph_memory_len(s->service_graph));
     one(e, "spanflame_memory_budget_bytes", SF_METRIC_GAUGE, "The server's memory budget.",
         s->memory_len);
     one(e, "spanflame_store_memory_budget_bytes", SF_METRIC_GAUGE,
@@ -204,6 +206,10 @@ bool sf_self_metrics(struct sf_call *call, __attribute__((unused)) struct sf_wor
     store_numbers(&stats, &e);
     if (s->has_span_metrics)
         sf_span_metrics_render(s->span_metrics, sf_clock_wall_ns(), &e);
+    if (s->service_graph)
+        sf_service_graph_render(s->service_graph, sf_clock_wall_ns(), &e);
+    if (s->target_info)
+        sf_target_info_render(s->target_info, sf_clock_wall_ns(), &e);
     sf_exposition_end(&e);
     if (call->response->body.err)
         return sf_call_fail(call, call->response->body.err, NULL);

@@ -23,6 +23,8 @@ void sf_service_done(struct sf_service *s)
     sf_queue_free(s->control);
     sf_counters_free(s->counters);
     sf_span_metrics_free(s->span_metrics);
+    sf_service_graph_free(s->service_graph);
+    sf_target_info_free(s->target_info);
     sf_mutex_done(&s->large.mutex);
 }
 

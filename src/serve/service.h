@@ -5,7 +5,9 @@
 
 #include "intake/intake.h"
 #include "meter/counters.h"
+#include "meter/service_graph.h"
 #include "meter/span_metrics.h"
+#include "meter/target_info.h"
 #include "os/queue.h"
 #include "serve/large_turn.h"
 #include "store/store.h"
@@ -49,6 +51,8 @@ struct sf_service {
     struct sf_queue *ingest, *query, *control; /* of struct sf_exchange */
     struct sf_counters *counters;
     struct sf_span_metrics *span_metrics;
+    struct sf_service_graph *service_graph; /* NULL: switched off */
+    struct sf_target_info *target_info;     /* likewise */
 
     struct sf_large_turns large;
 

@@ -213,3 +213,27 @@ TEST(span_metrics, make_configured_attributes_labels)
     sf_span_metrics_free(m);
     sf_buf_done(&out);
 }
+
+TEST(span_metrics, name_job_and_instance_for_joins_with_target_info)
+{
+    struct sf_span_metrics_config config = {.has_target = true};
+    struct sf_span_metrics *m = sf_span_metrics_new(&config);
+    struct sf_attr attrs[] = {
+        {.key = SF_STR("service.name"), .val = {.type = SF_VALUE_STR, .str = SF_STR("api")}},
+        {.key = SF_STR("service.instance.id"), .val = {.type = SF_VALUE_STR, .str = SF_STR("i")}}};
+    struct sf_resource resource = {.service = SF_STR("api"), .attrs = {attrs, 2}};
+    struct sf_span s = span(0, SF_STR("a"), 1);
+    struct sf_span_batch batch = {
+        .resources = &resource, .n_resources = 1, .spans = &s, .n_spans = 1};
+    struct sf_arena req;
+    struct sf_span_tally tally;
+    struct sf_buf out = {0};
+    assert_true(sf_arena_init(&req, 1 << 20));
+    assert_true(sf_span_tally_make(m, &batch, NOW_NS, &req, &tally));
+    sf_span_metrics_add(m, SF_STR_NONE, &tally, NOW_NS);
+    assert_non_null(strstr(render(m, &out, false, NOW_NS),
+                           "status_code=\"STATUS_CODE_UNSET\",job=\"api\",instance=\"i\"} 1\n"));
+    sf_span_metrics_free(m);
+    sf_arena_done(&req);
+    sf_buf_done(&out);
+}

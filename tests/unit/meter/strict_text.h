@@ -12,7 +12,7 @@ struct strict_text {
     char seen[128][128];
     size_t n_seen, n_samples;
     double last_bucket;
-    char last_le[32], bucket_labels[2048];
+    char last_le[32], bucket_labels[16384];
 };
 
 static const char *strict_name(const char *p)
@@ -60,7 +60,7 @@ static const char *strict_labels(const char *p, char *le, char *others, size_t o
 
 static void strict_sample(struct strict_text *t, const char *line, bool is_open)
 {
-    char name[128], le[32] = "", labels[2048] = "";
+    char name[128], le[32] = "", labels[16384] = "";
     const char *p = strict_name(line);
     assert_true((size_t)(p - line) < sizeof(name));
     memcpy(name, line, (size_t)(p - line));

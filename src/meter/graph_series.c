@@ -1,0 +1,137 @@
+#include "meter/graph_series.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/heap.h"
+
+bool sf_graph_table_init(struct sf_graph_table *t, uint32_t n_cap)
+{
+    *t = (struct sf_graph_table){.n_cap = n_cap};
+    for (t->n_slots = 16; t->n_slots < n_cap * 2; t->n_slots *= 2)
+        continue;
+    t->list = sf_heap_new_n(n_cap, sizeof(*t->list));
+    t->slots = sf_heap_new_n(t->n_slots, sizeof(*t->slots));
+    if (!t->list || !t->slots)
+        sf_graph_table_done(t);
+    return t->list != NULL;
+}
+
+void sf_graph_table_done(struct sf_graph_table *t)
+{
+    for (uint32_t i = 0; i < t->n; i++)
+        sf_heap_free(t->list[i].text);
+    sf_heap_free(t->list);
+    sf_heap_free(t->slots);
+    *t = (struct sf_graph_table){0};
+}
+
+static uint64_t edge_hash(const struct sf_graph_edge *e)
+{
+    uint64_t hash = sf_hash_mix(sf_hash_str(e->client), sf_hash_str(e->server));
+    return sf_hash_mix(sf_hash_mix(hash, sf_hash_str(e->tenant)), e->type);
+}
+
+static bool edge_eq(const struct sf_graph_edge *a, const struct sf_graph_edge *b)
+{
+    return a->type == b->type && sf_str_eq(a->client, b->client) &&
+           sf_str_eq(a->server, b->server) && sf_str_eq(a->tenant, b->tenant);
+}
+
+static void place(struct sf_graph_table *t, uint32_t i)
+{
+    uint64_t at = t->list[i].hash & (t->n_slots - 1);
+    while (t->slots[at])
+        at = (at + 1) & (t->n_slots - 1);
+    t->slots[at] = i + 1;
+}
+
+static size_t edge_len(const struct sf_graph_edge *e)
+{
+    return e->tenant.len + e->client.len + e->server.len;
+}
+
+/* Copies the strings of `e` to `at` and lets it name the copies. */
+static char *move_text(struct sf_graph_edge *e, char *at)
+{
+    sf_str *const parts[] = {&e->tenant, &e->client, &e->server};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (parts[i]->len)
+            memcpy(at, parts[i]->p, parts[i]->len);
+        parts[i]->p = at;
+        at += parts[i]->len;
+    }
+    return at;
+}
+
+struct sf_graph_series *sf_graph_table_get(struct sf_graph_table *t,
+                                           const struct sf_graph_edge *edge)
+{
+    uint64_t hash = edge_hash(edge);
+    for (uint64_t at = hash & (t->n_slots - 1); t->slots[at]; at = (at + 1) & (t->n_slots - 1)) {
+        struct sf_graph_series *s = &t->list[t->slots[at] - 1];
+        if (s->hash == hash && edge_eq(&s->edge, edge))
+            return s;
+    }
+    char *text = t->n < t->n_cap ? sf_heap_new(edge_len(edge) + 1) : NULL;
+    if (!text)
+        return NULL;
+    struct sf_graph_series *s = &t->list[t->n];
+    *s = (struct sf_graph_series){.edge = *edge, .text = text, .hash = hash};
+    move_text(&s->edge, text);
+    for (size_t side = 0; side < SF_GRAPH_SIDES; side++) {
+        for (size_t i = 0; i < SF_GRAPH_BUCKETS; i++)
+            s->times[side].exemplars[i].value_s = -1;
+    }
+    t->text_len += edge_len(edge);
+    place(t, t->n++);
+    return s;
+}
+
+uint32_t sf_graph_table_drop_stale(struct sf_graph_table *t, int64_t before_ns)
+{
+    uint32_t n_kept = 0, n_before = t->n;
+    for (uint32_t i = 0; i < t->n; i++) {
+        if (t->list[i].seen_ns >= before_ns) {
+            t->list[n_kept++] = t->list[i];
+            continue;
+        }
+        t->text_len -= edge_len(&t->list[i].edge);
+        sf_heap_free(t->list[i].text);
+    }
+    t->n = n_kept;
+    if (n_kept == n_before)
+        return 0;
+    memset(t->slots, 0, t->n_slots * sizeof(*t->slots));
+    for (uint32_t i = 0; i < t->n; i++)
+        place(t, i);
+    return n_before - n_kept;
+}
+
+size_t sf_graph_table_copy_len(const struct sf_graph_table *t)
+{
+    return t->n * sizeof(*t->list) + t->text_len + 1;
+}
+
+struct sf_graph_series *sf_graph_table_copy(const struct sf_graph_table *t, void *room)
+{
+    struct sf_graph_series *list = room;
+    char *at = (char *)room + t->n * sizeof(*list);
+    for (uint32_t i = 0; i < t->n; i++) {
+        list[i] = t->list[i];
+        at = move_text(&list[i].edge, at);
+    }
+    return list;
+}
+
+void sf_graph_times_add(struct sf_graph_times *times, uint64_t duration_ns, sf_trace_id trace_id,
+                        int64_t now_ns)
+{
+    size_t i = 0;
+    while (i < SF_GRAPH_BUCKETS - 1 && duration_ns > (uint64_t)100000000 << i)
+        i++;
+    times->n++;
+    times->sum_ns += duration_ns;
+    times->buckets[i]++;
+    times->exemplars[i] = (struct sf_exemplar){trace_id, (double)duration_ns / 1e9, now_ns};
+}

@@ -1,0 +1,48 @@
+/* graph_series.h - the edges of the service graph and their numbers: a bounded table. No lock of
+ * its own. */
+#pragma once
+#include "meter/graph_half.h"
+#include "meter/service_graph.h"
+
+enum sf_graph_side { SF_GRAPH_SERVER, SF_GRAPH_CLIENT, SF_GRAPH_SIDES };
+
+struct sf_graph_times { /* durations as one side saw them */
+    uint64_t sum_ns, n;
+    uint64_t buckets[SF_GRAPH_BUCKETS];
+    struct sf_exemplar exemplars[SF_GRAPH_BUCKETS];
+};
+
+struct sf_graph_edge {             /* names an edge; views */
+    sf_str tenant, client, server; /* nodes as in graph_half.h; an empty one: unpaired */
+    uint8_t type;
+};
+
+struct sf_graph_series {
+    struct sf_graph_edge edge; /* its strings are in `text` */
+    char *text;                /* heap */
+    uint64_t hash;
+    int64_t seen_ns;
+    uint64_t n_requests, n_failed, n_unpaired;
+    struct sf_graph_times times[SF_GRAPH_SIDES];
+};
+
+struct sf_graph_table {
+    struct sf_graph_series *list;
+    uint32_t *slots; /* place + 1 */
+    uint32_t n, n_cap, n_slots;
+    size_t text_len; /* of all series */
+};
+
+bool sf_graph_table_init(struct sf_graph_table *t, uint32_t n_cap);
+void sf_graph_table_done(struct sf_graph_table *t);
+/* The series of an edge, made when new. NULL: the table is full, or memory. */
+struct sf_graph_series *sf_graph_table_get(struct sf_graph_table *t,
+                                           const struct sf_graph_edge *edge);
+/* Drops what nobody touched since `before_ns`; returns how many. */
+uint32_t sf_graph_table_drop_stale(struct sf_graph_table *t, int64_t before_ns);
+size_t sf_graph_table_copy_len(const struct sf_graph_table *t); /* what a copy needs */
+/* Copies all series with their text into `room`, as an array. */
+struct sf_graph_series *sf_graph_table_copy(const struct sf_graph_table *t, void *room);
+
+void sf_graph_times_add(struct sf_graph_times *times, uint64_t duration_ns, sf_trace_id trace_id,
+                        int64_t now_ns);

@@ -1,0 +1,125 @@
+#include "meter/graph_wait.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/heap.h"
+#include "os/random.h"
+
+bool sf_graph_wait_init(struct sf_graph_wait *w, uint32_t n_cap, size_t text_cap)
+{
+    *w = (struct sf_graph_wait){.n_cap = n_cap, .text_cap = text_cap, .seed = sf_random_u64()};
+    for (w->n_slots = 16; w->n_slots < n_cap; w->n_slots *= 2)
+        continue;
+    w->list = sf_heap_new_n(n_cap, sizeof(*w->list));
+    w->slots = sf_heap_new_n(w->n_slots, sizeof(*w->slots));
+    w->unused = sf_heap_new_n(n_cap, sizeof(*w->unused));
+    if (!w->list || !w->slots || !w->unused) {
+        sf_graph_wait_done(w);
+        return false;
+    }
+    for (uint32_t i = 0; i < n_cap; i++)
+        w->unused[i] = n_cap - 1 - i;
+    return true;
+}
+
+void sf_graph_wait_done(struct sf_graph_wait *w)
+{
+    while (w->oldest)
+        sf_graph_wait_drop(w, &w->list[w->oldest - 1]);
+    sf_heap_free(w->list);
+    sf_heap_free(w->slots);
+    sf_heap_free(w->unused);
+    *w = (struct sf_graph_wait){0};
+}
+
+/* Callers and callees lie in different slots: however many callees name one caller, a further one
+ * steps over none of them when it looks for that caller. */
+static uint32_t slot_of(const struct sf_graph_wait *w, sf_str tenant, sf_trace_id trace_id,
+                        sf_span_id key, bool is_caller)
+{
+    uint64_t hash = sf_hash_seeded(trace_id.b, sizeof(trace_id.b), w->seed);
+    hash = sf_hash_mix(hash, key ^ (is_caller ? w->seed : 0));
+    if (tenant.len)
+        hash = sf_hash_mix(hash, sf_hash_str(tenant));
+    return (uint32_t)(hash & (w->n_slots - 1));
+}
+
+struct sf_graph_waiting *sf_graph_wait_find(struct sf_graph_wait *w, sf_str tenant,
+                                            const struct sf_graph_half *half)
+{
+    uint32_t slot = slot_of(w, tenant, half->trace_id, half->key, !half->is_caller);
+    for (uint32_t at = w->slots[slot]; at; at = w->list[at - 1].next) {
+        struct sf_graph_waiting *other = &w->list[at - 1];
+        if (other->half.key == half->key && other->half.is_caller != half->is_caller &&
+            sf_trace_id_eq(other->half.trace_id, half->trace_id) &&
+            sf_str_eq(other->tenant, tenant))
+            return other;
+    }
+    return NULL;
+}
+
+static sf_str put(char **at, sf_str s)
+{
+    sf_str out = {*at, s.len};
+    if (s.len)
+        memcpy(*at, s.p, s.len);
+    *at += s.len;
+    return out;
+}
+
+static size_t text_len(const struct sf_graph_waiting *x)
+{
+    return x->half.node.len + x->half.peer.len + x->tenant.len;
+}
+
+bool sf_graph_wait_add(struct sf_graph_wait *w, sf_str tenant, const struct sf_graph_half *half,
+                       int64_t now_ns)
+{
+    size_t len = half->node.len + half->peer.len + tenant.len;
+    if (w->n == w->n_cap || len > w->text_cap - w->text_len)
+        return false;
+    char *text = sf_heap_new(len + 1), *at = text;
+    if (!text)
+        return false;
+    uint32_t place = w->unused[w->n_cap - 1 - w->n];
+    struct sf_graph_waiting *x = &w->list[place];
+    *x = (struct sf_graph_waiting){.half = *half, .text = text, .since_ns = now_ns};
+    x->half.node = put(&at, half->node);
+    x->half.peer = put(&at, half->peer);
+    x->tenant = put(&at, tenant);
+    x->slot = slot_of(w, tenant, half->trace_id, half->key, half->is_caller);
+    x->next = w->slots[x->slot];
+    if (x->next)
+        w->list[x->next - 1].prev = place + 1;
+    w->slots[x->slot] = place + 1;
+    x->older = w->youngest;
+    if (w->youngest)
+        w->list[w->youngest - 1].newer = place + 1;
+    else
+        w->oldest = place + 1;
+    w->youngest = place + 1;
+    w->text_len += len;
+    w->n++;
+    return true;
+}
+
+struct sf_graph_waiting *sf_graph_wait_oldest(struct sf_graph_wait *w)
+{
+    return w->oldest ? &w->list[w->oldest - 1] : NULL;
+}
+
+void sf_graph_wait_drop(struct sf_graph_wait *w, struct sf_graph_waiting *x)
+{
+    uint32_t place = (uint32_t)(x - w->list);
+    *(x->prev ? &w->list[x->prev - 1].next : &w->slots[x->slot]) = x->next;
+    if (x->next)
+        w->list[x->next - 1].prev = x->prev;
+    *(x->older ? &w->list[x->older - 1].newer : &w->oldest) = x->newer;
+    *(x->newer ? &w->list[x->newer - 1].older : &w->youngest) = x->older;
+    w->text_len -= text_len(x);
+    sf_heap_free(x->text);
+    x->text = NULL;
+    w->n--;
+    w->unused[w->n_cap - 1 - w->n] = place;
+}

@@ -1,0 +1,38 @@
+/* graph_wait.h - halves of requests that wait for the other half.
+ *
+ * A fixed number of places and a fixed amount of text; what finds no room is refused, and the
+ * caller decides who must go. All wait equally long, so the oldest is always the next to give up.
+ * No lock of its own: whoever owns it has one. */
+#pragma once
+#include "meter/graph_half.h"
+
+struct sf_graph_waiting {
+    struct sf_graph_half half; /* node and peer live in `text` */
+    char *text;                /* heap */
+    sf_str tenant;             /* likewise */
+    int64_t since_ns;
+    uint32_t prev, next;   /* of the same slot; place + 1 */
+    uint32_t older, newer; /* by arrival; place + 1 */
+    uint32_t slot;
+};
+
+struct sf_graph_wait {
+    struct sf_graph_waiting *list;
+    uint32_t *slots;  /* place + 1 of the youngest there */
+    uint32_t *unused; /* places, a stack */
+    uint32_t n, n_cap, n_slots;
+    uint32_t oldest, youngest; /* place + 1 */
+    size_t text_len, text_cap;
+    uint64_t seed;
+};
+
+bool sf_graph_wait_init(struct sf_graph_wait *w, uint32_t n_cap, size_t text_cap);
+void sf_graph_wait_done(struct sf_graph_wait *w);
+/* The other half of `half`, or NULL; borrowed until it is dropped. */
+struct sf_graph_waiting *sf_graph_wait_find(struct sf_graph_wait *w, sf_str tenant,
+                                            const struct sf_graph_half *half);
+/* Copies `half`. False when there is no room. */
+bool sf_graph_wait_add(struct sf_graph_wait *w, sf_str tenant, const struct sf_graph_half *half,
+                       int64_t now_ns);
+struct sf_graph_waiting *sf_graph_wait_oldest(struct sf_graph_wait *w); /* NULL: none waits */
+void sf_graph_wait_drop(struct sf_graph_wait *w, struct sf_graph_waiting *x);
