@@ -300,6 +300,7 @@ static void delete_slot(struct sf_wal_slots *s, struct sf_wal_slot *slot)
     /* What cannot be deleted stays, unused; replay knows to ignore it. */
     slot->state = err ? SF_WAL_SLOT_BAD : SF_WAL_SLOT_GONE;
     slot->is_unreadable = err != SF_OK;
+    sf_signal_all(&s->changed);
 }
 
 static void prepare_slot(struct sf_wal_slots *s)
@@ -310,9 +311,9 @@ static void prepare_slot(struct sf_wal_slots *s)
     enum sf_err err;
 
     if (slot) {
-        slot->number = unused_number(s);
-        slot->state = SF_WAL_SLOT_BUSY;
-        slot->len = 0;
+        /* Nothing of an entry's earlier life holds for a file of zeros. */
+        *slot = (struct sf_wal_slot){
+            .state = SF_WAL_SLOT_BUSY, .number = unused_number(s), .oldest_lsn = UINT64_MAX};
         sf_mutex_unlock(&s->lock);
         err = prepare_file(s, slot->number, &why);
         sf_mutex_lock(&s->lock);
@@ -531,6 +532,9 @@ enum sf_err sf_wal_slots_scrub(struct sf_wal_slots *s, struct sf_why *why)
             slot->oldest_lsn = UINT64_MAX;
         sf_signal_all(&s->changed);
     }
+    /* What is to be deleted holds records until it is. */
+    while (!err && find_state(s, SF_WAL_SLOT_TRASH) && s->thread.is_running && !s->is_stopping)
+        sf_signal_wait(&s->changed, &s->lock);
     sf_mutex_unlock(&s->lock);
     return err;
 }

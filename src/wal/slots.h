@@ -97,7 +97,7 @@ void sf_wal_slots_seal(struct sf_wal_slots *s, struct sf_wal_slot *slot, uint64_
 /* A write or sync on it failed; records up to `last_lsn` in it had been synced before. */
 void sf_wal_slots_quarantine(struct sf_wal_slots *s, struct sf_wal_slot *slot, uint64_t last_lsn);
 void sf_wal_slots_checkpoint(struct sf_wal_slots *s, uint64_t lsn);
-/* Writes zeros over every free slot that held records. */
+/* Writes zeros over every free slot that held records, and waits for those being deleted. */
 enum sf_err sf_wal_slots_scrub(struct sf_wal_slots *s, struct sf_why *why);
 uint64_t sf_wal_slots_oldest_lsn(struct sf_wal_slots *s);
 void sf_wal_slots_count(struct sf_wal_slots *s, uint64_t *out_len, uint64_t *out_n_used,
