@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """disk_faults - a real server on a disk that fails and comes back.
 
-Disk full, EIO on write and on sync, torn writes. Each time: no crash, no silent loss, /ready tells within a second, and
-all is well again without hands when the fault is over.
+Disk full, EIO on write and on sync, torn writes; for the log, for flushed and merged blocks, for the catalogue. Each
+time: no crash, no silent loss, /ready tells within a second, and all is well again without hands when the fault is over.
 """
 import errno
 import os
@@ -11,12 +11,24 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from support import server_rig as rig  # noqa: E402
-from support.fault_house import RECOVERS_WITHIN_S, TELLS_WITHIN_S, House, Sender, run_parts  # noqa: E402
+from support.fault_house import RECOVERS_WITHIN_S, TELLS_WITHIN_S, House, Sender, block_files, run_parts  # noqa: E402
 from support.faultfs import faultfs  # noqa: E402
 
 
+def acknowledged_is_there(tap, house, name, sentence):
+    faults = house.missing()
+    tap.check(not faults, f"{name}: {sentence}", "\n".join(faults[:5]))
+
+
+def survives_a_kill(tap, house, name):
+    house.server.kill()
+    tap.check(house.server.start(), f"{name}: starts after a kill", house.server.log_tail())
+    acknowledged_is_there(tap, house, name, "nor after the restart")
+    tap.check(house.server.stop() == 0, f"{name}: stops in order", house.server.log_tail())
+
+
 def outage(tap, rng, name, begin, end):
-    """The disk fails under load and comes back."""
+    """The disk fails under load, writes are refused, and it comes back."""
     house = House(rng, name.replace(" ", "_").replace(",", ""))
     try:
         if not tap.check(house.server.start(), f"{name}: starts", house.server.log_tail()):
@@ -35,9 +47,8 @@ def outage(tap, rng, name, begin, end):
                   f"after {told} s; says {house.server.ready()}")
         tap.check(len(reason) > 5, f"{name}: and why", reason)
         tap.check(house.server.is_alive(), f"{name}: lives on", house.server.log_tail())
-        before = house.acked[:20]
         client = house.server.client()
-        faults = sum((rig.faults_of_trace(rig.get_trace(client, s[0].trace), s) for s in before), [])
+        faults = sum((rig.faults_of_trace(rig.get_trace(client, s[0].trace), s) for s in house.acked[:20]), [])
         client.close()
         tap.check(not faults, f"{name}: reads go on", "\n".join(faults[:5]))
         end(house)
@@ -53,13 +64,41 @@ def outage(tap, rng, name, begin, end):
         wrong = [s.fault for s in senders if s.fault]
         tap.check(not wrong and n_refused > 0, f"{name}: senders were told to come back", f"{wrong}; {n_refused} refused")
         tap.check(len(house.acked) > n_before, f"{name}: and are served again")
-        faults = house.missing()
-        tap.check(not faults, f"{name}: nothing acknowledged is missing", "\n".join(faults[:5]))
-        house.server.kill()
-        tap.check(house.server.start(), f"{name}: starts after a kill", house.server.log_tail())
-        faults = house.missing()
-        tap.check(not faults, f"{name}: nor after the restart", "\n".join(faults[:5]))
-        tap.check(house.server.stop() == 0, f"{name}: stops in order", house.server.log_tail())
+        acknowledged_is_there(tap, house, name, "nothing acknowledged is missing")
+        survives_a_kill(tap, house, name)
+    finally:
+        house.close()
+
+
+def merge_outage(tap, rng, name, calls, error, path, mode=faultfs.FAIL):
+    """The disk fails for the merge of blocks alone: that is told, and nobody is refused for it."""
+    house = House(rng, name.replace(" ", "_").replace(",", ""))
+    try:
+        if not tap.check(house.server.start(), f"{name}: starts", house.server.log_tail()):
+            return
+        for _ in range(3):
+            house.fill(10)
+            house.flush()
+        before = block_files(house)
+        house.control.arm(calls, error=error, mode=mode, path=house.data + path)
+        house.control.set_clock(2 * 3600)  # the hour of the blocks is over: they are due, and nothing else is
+        failed = house.until(lambda: house.control.n_failed > 0, RECOVERS_WITHIN_S)
+        told = house.until(lambda: "degraded" in house.server.ready()[1], 5)
+        status, text = house.server.ready()
+        tap.check(failed is not None and told is not None and told <= TELLS_WITHIN_S, f"{name}: /ready tells within a second",
+                  f"failed after {failed} s, told after {told} s; says {text}")
+        tap.check(status == 200 and "merged" in text, f"{name}: with a note, since writes go on", f"{status} {text}")
+        house.fill(5)
+        acknowledged_is_there(tap, house, name, "nothing acknowledged is missing")
+        tap.check(house.server.is_alive() and set(before) <= set(block_files(house)), f"{name}: the blocks stay as they were",
+                  str(block_files(house)))
+        house.control.disarm()
+        back = house.until(lambda: house.server.ready() == (200, "ready"), RECOVERS_WITHIN_S)
+        tap.check(back is not None, f"{name}: comes back by itself", f"{house.server.ready()}\n{house.server.log_tail()}")
+        done = house.until(lambda: len(block_files(house)) == 1, RECOVERS_WITHIN_S)
+        tap.check(done is not None, f"{name}: and the blocks are merged", str(block_files(house)))
+        acknowledged_is_there(tap, house, name, "nothing is missing then")
+        survives_a_kill(tap, house, name)
     finally:
         house.close()
 
@@ -86,6 +125,42 @@ def disk_outages(tap, rng):
     outage(tap, rng, "torn writes", arm(faultfs.WRITE, errno.EIO, faultfs.TORN), disarm)
 
 
+def flush_outages(tap, rng):
+    """The log can be written, what becomes of it cannot."""
+    def arm(calls, error, path, mode=faultfs.FAIL):
+        def begin(house):
+            house.control.arm(calls, error=error, mode=mode, path=house.data + path)
+            client = house.server.client()
+            status = client.call("POST", "/api/v1/flush")[0]
+            client.close()
+            tap.check(status >= 500, "a flush that fails says so", str(status))
+        return begin
+
+    def disarm(house):
+        house.control.disarm()
+
+    space = faultfs.WRITE | faultfs.ALLOCATE | faultfs.OPEN
+    outage(tap, rng, "disk full, flush", arm(space, errno.ENOSPC, "/tmp/"), disarm)
+    outage(tap, rng, "EIO on write, flush", arm(faultfs.WRITE, errno.EIO, "/tmp/"), disarm)
+    outage(tap, rng, "EIO on sync, flush", arm(faultfs.SYNC, errno.EIO, "/tmp/"), disarm)
+    outage(tap, rng, "torn writes, flush", arm(faultfs.WRITE, errno.EIO, "/tmp/", faultfs.TORN), disarm)
+    outage(tap, rng, "EIO on rename, flush", arm(faultfs.RENAME, errno.EIO, "/tmp/"), disarm)
+    outage(tap, rng, "EIO on sync of the folder, flush", arm(faultfs.SYNC, errno.EIO, "/spans"), disarm)
+    outage(tap, rng, "disk full, catalogue", arm(faultfs.WRITE, errno.ENOSPC, "/meta.db"), disarm)
+    outage(tap, rng, "EIO on write, catalogue", arm(faultfs.WRITE, errno.EIO, "/meta.db"), disarm)
+    outage(tap, rng, "EIO on sync, catalogue", arm(faultfs.SYNC, errno.EIO, "/meta.db"), disarm)
+    outage(tap, rng, "torn writes, catalogue", arm(faultfs.WRITE, errno.EIO, "/meta.db", faultfs.TORN), disarm)
+
+
+def merge_outages(tap, rng):
+    merge_outage(tap, rng, "disk full, merge", faultfs.WRITE | faultfs.OPEN, errno.ENOSPC, "/tmp/")
+    merge_outage(tap, rng, "EIO on write, merge", faultfs.WRITE, errno.EIO, "/tmp/")
+    merge_outage(tap, rng, "EIO on sync, merge", faultfs.SYNC, errno.EIO, "/tmp/")
+    merge_outage(tap, rng, "torn writes, merge", faultfs.WRITE, errno.EIO, "/tmp/", faultfs.TORN)
+    merge_outage(tap, rng, "EIO on write, catalogue of a merge", faultfs.WRITE, errno.EIO, "/meta.db")
+    merge_outage(tap, rng, "EIO on sync, catalogue of a merge", faultfs.SYNC, errno.EIO, "/meta.db")
+
+
 def starts_on_a_full_disk(tap, rng):
     house = House(rng, "full_start")
     try:
@@ -109,4 +184,4 @@ def starts_on_a_full_disk(tap, rng):
 
 
 if __name__ == "__main__":
-    sys.exit(run_parts({"disk": disk_outages, "full_start": starts_on_a_full_disk}))
+    sys.exit(run_parts({"disk": disk_outages, "flush": flush_outages, "merge": merge_outages, "full_start": starts_on_a_full_disk}))

@@ -71,14 +71,17 @@ class House:
         client.close()
         return faults
 
-    def until_ready(self, want, within):
-        """Seconds until /ready answers `want`; None when it does not in time."""
+    def until(self, is_so, within):
+        """Seconds until it is so; None when it is not in time."""
         start = time.monotonic()
         while time.monotonic() - start < within:
-            if self.server.ready()[0] == want:
+            if is_so():
                 return time.monotonic() - start
             time.sleep(0.01)
         return None
+
+    def until_ready(self, want, within):
+        return self.until(lambda: self.server.ready()[0] == want, within)
 
 
 class Sender(threading.Thread):

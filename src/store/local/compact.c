@@ -171,7 +171,7 @@ static enum sf_err merge_runs(struct sf_local *l, struct sf_run *const *inputs, 
         sf_mutex_unlock(&l->erase_lock);
     }
     if (err)
-        sf_merged_discard(l, &merged);
+        sf_doubt_keep(l, &merged);
     else
         atomic_fetch_add(&l->n_repeats, merged.n_repeats);
     sf_merged_done(&merged);
@@ -274,20 +274,22 @@ bool sf_compact_is_buried(struct sf_local *l, const struct sf_tombstone *t)
 
 /* ---- the thread ---- */
 
+/* A merge that fails (often for want of room) must not keep retention from making room: every step
+ * is tried, the first fault is the one that is told. */
 enum sf_err sf_compact_all(struct sf_local *l, struct sf_why *why)
 {
     bool did_work = true;
     uint64_t n_left = 0;
-    enum sf_err err = SF_OK;
+    enum sf_err err = SF_OK, one;
     sf_mutex_lock(&l->merge_lock);
     while (!err && did_work && !atomic_load(&l->is_stopping))
         err = sf_compact_step(l, &did_work, why);
-    if (!err)
-        err = sf_retain_work(l, why); /* first: it moves the clock by which orphans age */
-    if (!err)
-        err = sf_erase_work(l, &n_left, why);
-    if (!err)
-        err = sf_compact_bury(l, why);
+    one = sf_retain_work(l, err ? NULL : why); /* first: it moves the clock by which orphans age */
+    err = err ? err : one;
+    one = sf_erase_work(l, &n_left, err ? NULL : why);
+    err = err ? err : one;
+    one = sf_compact_bury(l, err ? NULL : why);
+    err = err ? err : one;
     sf_mutex_unlock(&l->merge_lock);
     return err;
 }
@@ -295,7 +297,6 @@ enum sf_err sf_compact_all(struct sf_local *l, struct sf_why *why)
 void sf_compact_loop(void *local)
 {
     struct sf_local *l = local;
-    enum sf_err last = SF_OK;
     while (!atomic_load(&l->is_stopping)) {
         struct sf_why why;
         enum sf_err err;
@@ -308,9 +309,6 @@ void sf_compact_loop(void *local)
         if (atomic_load(&l->is_stopping))
             break;
         err = sf_compact_all(l, &why);
-        /* BUSY and CANCELLED heal themselves; the same fault again is not news. */
-        if (err && err != last && err != SF_ERR_BUSY && err != SF_ERR_CANCELLED)
-            sf_local_notice(l, "store: %s", why.text);
-        last = err;
+        sf_pressure_compacted(l, err, &why);
     }
 }

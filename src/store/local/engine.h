@@ -6,6 +6,7 @@
 #include "os/thread.h"
 #include "store/local/budget.h"
 #include "store/local/catalogue.h"
+#include "store/local/doubt.h"
 #include "store/local/duplicates.h"
 #include "store/local/memtable.h"
 #include "store/local/run.h"
@@ -50,6 +51,8 @@ struct sf_local {
     int64_t erase_retry_ns;     /* the compact thread's own */
     uint64_t n_erasures_left;
 
+    struct sf_doubt doubt;
+
     struct sf_mutex number_lock; /* guards the four below */
     uint64_t next_block, next_flush;
     uint64_t ckpt_lsn;
@@ -71,8 +74,8 @@ struct sf_local {
     struct sf_arena pool[2];
     unsigned n_pool;
 
-    struct sf_mutex state_lock; /* guards reason, degraded */
-    char refuse_reason[160], degraded_reason[160];
+    struct sf_mutex state_lock; /* guards the reasons */
+    char refuse_reason[160], degraded_reason[160], merge_reason[160];
     atomic_int pressure; /* enum sf_pressure, apart from what the log says */
     atomic_bool is_flush_failing, is_disk_full;
 

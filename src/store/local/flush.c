@@ -11,7 +11,7 @@
 #include "wal/wal.h"
 
 enum { TICK_MS = 100 };
-static const int64_t FIRST_DELAY_NS = SF_NS_PER_S / 2, MAX_DELAY_NS = 30 * SF_NS_PER_S;
+static const int64_t FIRST_DELAY_NS = SF_NS_PER_S / 2, MAX_DELAY_NS = 5 * SF_NS_PER_S;
 
 /* Ends the generation: from here on every LSN up to `*out_lsn` is in a part or in a body to be
  * sealed. */
@@ -147,7 +147,7 @@ static enum sf_err flush_parts(struct sf_local *l, uint64_t gen, uint64_t lsn, u
     if (!err && (n_parts || lsn > ckpt_lsn)) {
         err = commit(l, &merged, parts, n_parts, lsn, why);
         if (err)
-            sf_merged_discard(l, &merged);
+            sf_doubt_keep(l, &merged);
     }
     if (!err) {
         atomic_fetch_add(&l->n_repeats, merged.n_repeats);
@@ -249,7 +249,8 @@ void sf_flush_loop(void *local)
         is_due = sf_flush_is_due(l);
         sf_mutex_unlock(&l->flush_lock);
         sf_pressure_update(l);
-        if (!(is_due || is_asked || delay_ns) || now_ns < retry_ns)
+        /* A flush that somebody else asked for may have failed: it is ours to try again. */
+        if (!(is_due || is_asked || atomic_load(&l->is_flush_failing)) || now_ns < retry_ns)
             continue;
         if (sf_flush_run(l, &why)) {
             delay_ns = delay_ns ? delay_ns * 2 : FIRST_DELAY_NS;

@@ -135,6 +135,7 @@ static void init_locks(struct sf_local *l)
     sf_mutex_init(&l->flush_lock);
     sf_mutex_init(&l->merge_lock);
     sf_mutex_init(&l->erase_lock);
+    sf_mutex_init(&l->doubt.lock);
     sf_mutex_init(&l->number_lock);
     sf_mutex_init(&l->rule_lock);
     sf_mutex_init(&l->state_lock);
@@ -150,6 +151,7 @@ static void done_locks(struct sf_local *l)
     sf_mutex_done(&l->flush_lock);
     sf_mutex_done(&l->merge_lock);
     sf_mutex_done(&l->erase_lock);
+    sf_mutex_done(&l->doubt.lock);
     sf_mutex_done(&l->number_lock);
     sf_mutex_done(&l->rule_lock);
     sf_mutex_done(&l->state_lock);
@@ -447,6 +449,7 @@ static void free_all(struct sf_local *l)
     sf_tenants_close(l->tenants);
     sf_duplicates_free(l->duplicates);
     sf_runs_done(&l->runs);
+    sf_heap_free(l->doubt.paths);
     sf_catalogue_close(l->catalogue);
     sf_file_close(&l->lock_file);
     for (unsigned i = 0; i < l->n_pool; i++)

@@ -687,8 +687,10 @@ enum sf_err sf_merge_run(struct sf_local *l, const struct sf_merge *merge, struc
                          struct sf_why *why)
 {
     struct work w = {.l = l, .m = merge};
-    enum sf_err err = SF_OK;
+    enum sf_err err = sf_doubt_settle(l, why);
 
+    if (err)
+        return err;
     w.chunk_rows = l->tune.merge_rows ? l->tune.merge_rows : 30000;
     if (!sf_arena_init(&w.granule, ARENA_CAP) || !sf_arena_init(&w.scratch, ARENA_CAP) ||
         !sf_rowset_init(&w.rows, 1 << 21, ARENA_CAP))

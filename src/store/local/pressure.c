@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "wal/wal.h"
 
@@ -85,6 +86,24 @@ void sf_pressure_flushed(struct sf_local *l, enum sf_err err, const struct sf_wh
     }
 }
 
+void sf_pressure_compacted(struct sf_local *l, enum sf_err err, const struct sf_why *why)
+{
+    bool was_failing;
+    char reason[160] = "";
+    if (err == SF_ERR_BUSY || err == SF_ERR_CANCELLED)
+        return; /* these heal themselves */
+    if (err)
+        snprintf(reason, sizeof(reason), "blocks cannot be merged or removed: %.110s", why->text);
+    sf_mutex_lock(&l->state_lock);
+    was_failing = l->merge_reason[0] != 0;
+    memcpy(l->merge_reason, reason, sizeof(reason));
+    sf_mutex_unlock(&l->state_lock);
+    if (err && !was_failing) /* the same fault again is not news */
+        sf_local_notice(l, "store: %s", reason);
+    else if (!err && was_failing)
+        sf_local_notice(l, "store: blocks can be merged and removed again");
+}
+
 enum sf_pressure sf_pressure_now(struct sf_local *l)
 {
     struct sf_wal_stats wal;
@@ -100,11 +119,14 @@ void sf_pressure_reason(struct sf_local *l, char *out, size_t len, bool *out_is_
     struct sf_wal_stats wal;
     sf_wal_stats(l->wal, &wal);
     sf_mutex_lock(&l->state_lock);
-    *out_is_degraded = l->degraded_reason[0] != 0 || atomic_load(&l->runs.n_bad) > 0;
+    *out_is_degraded = l->degraded_reason[0] != 0 || l->merge_reason[0] != 0 ||
+                       atomic_load(&l->runs.n_bad) > 0;
     if (l->refuse_reason[0])
         snprintf(out, len, "%s", l->refuse_reason);
     else if (wal.is_failed)
         snprintf(out, len, "the log cannot be written: %.120s", wal.reason);
+    else if (l->merge_reason[0])
+        snprintf(out, len, "%s", l->merge_reason);
     else if (l->degraded_reason[0])
         snprintf(out, len, "%s", l->degraded_reason);
     else if (atomic_load(&l->runs.n_bad))
