@@ -10,9 +10,9 @@ CHECK_SCALE ?= 1
 .PHONY: all demo check bench fuzz fmt install clean help
 .DEFAULT_GOAL := all
 
-all: ## install what is missing, build build/spanflame
+all: ## install what is missing, build build/spanflame and build/collect/libspanflame
 	@tools/deps build
-	@tools/build release spanflame
+	@tools/build release spanflame collect/libspanflame.so.1.0.0 collect/libspanflame.a
 
 demo: all ## start a server, send it traces, show a waterfall (DEMO_ARGS=--once: and exit)
 	@build/spanflame demo $(DEMO_ARGS)

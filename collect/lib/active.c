@@ -13,7 +13,7 @@ void sf_active_set(struct sf_thread *t, const struct sf_span_slot *slot)
     t->under = __atomic_load_n(&slot->under, __ATOMIC_RELAXED);
     t->current = sf_span_pool_name(slot);
     sf_thread_show(t, slot->record);
-    if (__builtin_expect(!sf_span_pool_find(t->current), 0)) {
+    if (__builtin_expect(sf_span_pool_name(slot) != t->current, 0)) {
         sf_thread_hide(t); /* ended while we looked: the record may be half another span's */
         t->current = t->under = 0;
     }
@@ -45,11 +45,13 @@ sf_span sf_current(void)
 sf_span sf_activate(sf_span s)
 {
     struct sf_thread *t = &sf_thread_self;
+    const struct sf_span_slot *slot;
     sf_span before;
     if (!sf_library_enter(t))
         return 0;
     before = t->current;
-    sf_active_set(t, sf_span_pool_find_under(s));
+    slot = sf_span_pool_find(s);
+    sf_active_set(t, slot ? slot : sf_span_pool_find_under(s));
     sf_library_leave(t);
     return before;
 }

@@ -2,17 +2,10 @@
 
 #include "base/heap.h"
 
-static _Atomic(struct sf_span_slot *) chunks[SF_POOL_CHUNKS];
-static atomic_uint n_chunks;
+_Atomic(struct sf_span_slot *) sf_span_pool_chunks[SF_POOL_CHUNKS];
+atomic_uint sf_span_pool_n_chunks;
 static atomic_uint_fast64_t free_head; /* tag << 32 | index + 1 */
-static struct sf_lock grow_lock;       /* guards n_chunks */
-
-static struct sf_span_slot *slot_at(uint32_t index)
-{
-    struct sf_span_slot *chunk = atomic_load_explicit(&chunks[index / SF_POOL_CHUNK],
-                                                      memory_order_acquire);
-    return chunk + index % SF_POOL_CHUNK;
-}
+static struct sf_lock grow_lock;       /* guards the chunks */
 
 static void push(struct sf_span_slot *slot)
 {
@@ -31,7 +24,7 @@ static struct sf_span_slot *pop(void)
     do {
         if (!(uint32_t)head)
             return NULL;
-        slot = slot_at((uint32_t)head - 1);
+        slot = sf_span_pool_at((uint32_t)head - 1);
         fresh = ((head >> 32) + 1) << 32 | atomic_load_explicit(&slot->next, memory_order_relaxed);
     } while (!atomic_compare_exchange_weak_explicit(&free_head, &head, fresh, memory_order_acquire,
                                                     memory_order_acquire));
@@ -43,14 +36,14 @@ static struct sf_span_slot *grow(void)
     struct sf_span_slot *chunk = NULL;
     unsigned n;
     sf_lock_take(&grow_lock);
-    n = atomic_load(&n_chunks);
+    n = atomic_load(&sf_span_pool_n_chunks);
     if (n < SF_POOL_CHUNKS)
         chunk = sf_heap_pages(SF_POOL_CHUNK * sizeof(*chunk));
     if (chunk) {
         for (uint32_t i = 0; i < SF_POOL_CHUNK; i++)
             chunk[i].index = n * SF_POOL_CHUNK + i;
-        atomic_store_explicit(&chunks[n], chunk, memory_order_release);
-        atomic_store_explicit(&n_chunks, n + 1, memory_order_release);
+        atomic_store_explicit(&sf_span_pool_chunks[n], chunk, memory_order_release);
+        atomic_store_explicit(&sf_span_pool_n_chunks, n + 1, memory_order_release);
     }
     sf_lock_give(&grow_lock);
     if (!chunk)
@@ -75,33 +68,11 @@ void sf_span_pool_give(struct sf_span_slot *slot)
     push(slot);
 }
 
-sf_span sf_span_pool_name(const struct sf_span_slot *slot)
-{
-    return (uint64_t)atomic_load_explicit(&slot->gen, memory_order_relaxed) << 32 |
-           (slot->index + 1);
-}
-
-/* Whatever numbers a program brings: the slot that `s` would be in. */
-static struct sf_span_slot *slot_of(sf_span s)
-{
-    uint32_t place = (uint32_t)s;
-    if (!place || place > SF_POOL_CHUNK * SF_POOL_CHUNKS || !(s >> 32 & 1) ||
-        (place - 1) / SF_POOL_CHUNK >= atomic_load_explicit(&n_chunks, memory_order_acquire))
-        return NULL;
-    return slot_at(place - 1);
-}
-
-struct sf_span_slot *sf_span_pool_find(sf_span s)
-{
-    struct sf_span_slot *slot = slot_of(s);
-    return slot && atomic_load_explicit(&slot->gen, memory_order_acquire) == s >> 32 ? slot : NULL;
-}
-
 struct sf_span_slot *sf_span_pool_find_under(sf_span s)
 {
     enum { DEPTH = 16 }; /* ended ones in a row; numbers may lead in a circle */
     for (int i = 0; i < DEPTH; i++) {
-        struct sf_span_slot *slot = slot_of(s);
+        struct sf_span_slot *slot = sf_span_pool_place(s);
         uint32_t gen;
         if (!slot)
             return NULL;
@@ -129,10 +100,10 @@ struct sf_span_slot *sf_span_pool_lock(sf_span s)
 
 void sf_span_pool_count(uint64_t *started, uint64_t *unsampled, uint64_t *queued)
 {
-    unsigned n = atomic_load(&n_chunks);
+    unsigned n = atomic_load(&sf_span_pool_n_chunks);
     *started = *unsampled = *queued = 0;
     for (uint32_t i = 0; i < n * SF_POOL_CHUNK; i++) {
-        const struct sf_span_slot *slot = slot_at(i);
+        const struct sf_span_slot *slot = sf_span_pool_at(i);
         *started += ((uint64_t)atomic_load_explicit(&slot->gen, memory_order_relaxed) + 1) / 2;
         *unsampled += __atomic_load_n(&slot->n_unsampled, __ATOMIC_RELAXED);
         *queued += __atomic_load_n(&slot->n_queued, __ATOMIC_RELAXED);
@@ -146,14 +117,14 @@ void sf_span_pool_before_fork(void)
 
 void sf_span_pool_after_fork(bool is_child)
 {
-    unsigned n = atomic_load(&n_chunks);
+    unsigned n = atomic_load(&sf_span_pool_n_chunks);
     if (!is_child) {
         sf_lock_give(&grow_lock);
         return;
     }
     sf_lock_reset(&grow_lock);
     for (uint32_t i = 0; i < n * SF_POOL_CHUNK; i++) {
-        struct sf_span_slot *slot = slot_at(i);
+        struct sf_span_slot *slot = sf_span_pool_at(i);
         if (sf_lock_try(&slot->lock)) {
             sf_lock_give(&slot->lock);
             continue;

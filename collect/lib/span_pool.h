@@ -37,12 +37,39 @@ struct sf_span_slot {
 
 struct sf_span_slot *sf_span_pool_take(void); /* live, with a lock that is free; NULL: all in use */
 void sf_span_pool_give(struct sf_span_slot *slot); /* ended before; back to the free ones */
+/* Inline: switching the active span is a handful of nanoseconds altogether. */
+extern _Atomic(struct sf_span_slot *) sf_span_pool_chunks[SF_POOL_CHUNKS];
+extern atomic_uint sf_span_pool_n_chunks;
+static inline struct sf_span_slot *sf_span_pool_at(uint32_t index)
+{
+    struct sf_span_slot *chunk = atomic_load_explicit(&sf_span_pool_chunks[index / SF_POOL_CHUNK],
+                                                      memory_order_acquire);
+    return chunk + index % SF_POOL_CHUNK;
+}
+/* Whatever numbers a program brings: the slot that `s` would be in, or NULL. */
+static inline struct sf_span_slot *sf_span_pool_place(sf_span s)
+{
+    uint32_t place = (uint32_t)s;
+    if (!place || place > SF_POOL_CHUNK * SF_POOL_CHUNKS || !(s >> 32 & 1) ||
+        (place - 1) / SF_POOL_CHUNK >=
+            atomic_load_explicit(&sf_span_pool_n_chunks, memory_order_acquire))
+        return NULL;
+    return sf_span_pool_at(place - 1);
+}
 /* The slot of a live span, NULL when it has ended; safe in signal handlers. */
-struct sf_span_slot *sf_span_pool_find(sf_span s);
+static inline struct sf_span_slot *sf_span_pool_find(sf_span s)
+{
+    struct sf_span_slot *slot = sf_span_pool_place(s);
+    return slot && atomic_load_explicit(&slot->gen, memory_order_acquire) == s >> 32 ? slot : NULL;
+}
 /* The same, but for a span that has ended and whose slot is not in use again: the live one it was
  * started under. */
 struct sf_span_slot *sf_span_pool_find_under(sf_span s);
-sf_span sf_span_pool_name(const struct sf_span_slot *slot);
+static inline sf_span sf_span_pool_name(const struct sf_span_slot *slot)
+{
+    return (uint64_t)atomic_load_explicit(&slot->gen, memory_order_relaxed) << 32 |
+           (slot->index + 1);
+}
 /* Takes the lock of a live span; NULL when it ended meanwhile. */
 struct sf_span_slot *sf_span_pool_lock(sf_span s);
 /* Sums over all slots. */

@@ -66,9 +66,9 @@ def test_the_readme_names_every_command():
     assert [c for c in commands if f"| `spanflame {c}" not in readme] == []
 
 
-def test_nothing_lands_outside_bin_and_share():
+def test_nothing_lands_outside_the_four_folders():
     with tempfile.TemporaryDirectory() as root:
-        assert {path.split("/")[0] for path in install(root)} <= {"bin", "share"}
+        assert {path.split("/")[0] for path in install(root)} <= {"bin", "include", "lib", "share"}
 
 
 def test_files_are_readable_by_all_and_written_by_their_owner():

@@ -1,6 +1,7 @@
 #include "http_peer.h"
 
 #include <arpa/inet.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -108,7 +109,8 @@ void http_peer_start(struct http_peer *p)
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof(at);
     p->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bind(p->listener, (struct sockaddr *)&at, len);
+    if (bind(p->listener, (struct sockaddr *)&at, len))
+        abort();
     listen(p->listener, 8);
     getsockname(p->listener, (struct sockaddr *)&at, &len);
     p->port = ntohs(at.sin_port);
