@@ -34,9 +34,9 @@ static struct sf_granule_ctx ctx_of(struct sf_granule_view *v, struct sf_why *wh
 static uint32_t with_needs(uint32_t columns)
 {
     if (columns & SF_COL_PARENT)
-        columns |= SF_VIEW_IDS;
-    if (columns & SF_VIEW_IDS)
-        columns |= SF_VIEW_TRACES;
+        columns |= SF_COL_IDS;
+    if (columns & SF_COL_IDS)
+        columns |= SF_COL_TRACES;
     if (columns & (SF_COL_TIMES | SF_COL_EVENTS))
         columns |= SF_COL_START;
     return columns;
@@ -45,16 +45,45 @@ static uint32_t with_needs(uint32_t columns)
 static enum sf_err add_traces(struct sf_granule_view *v, struct sf_granule_ctx *c, uint32_t columns)
 {
     enum sf_err err = SF_OK;
-    if (!v->trace_rows && columns & (SF_VIEW_TRACES | SF_COL_START))
+    if (!v->trace_rows && columns & (SF_COL_TRACES | SF_COL_START))
         err = sf_granule_trace_rows(c, &v->trace_rows);
-    if (!err && columns & SF_VIEW_TRACES)
+    if (!err && columns & SF_COL_TRACES)
         err = sf_granule_traces(c, v->trace_rows, &v->trace_ids, &v->firsts);
-    if (!err && columns & SF_VIEW_IDS)
+    if (!err && columns & SF_COL_IDS)
         err = sf_granule_ids(c, v->trace_ids, v->trace_rows, &v->rows);
     if (!err && columns & SF_COL_PARENT)
         err = sf_granule_parents(c, v->trace_rows, &v->rows);
     if (!err && columns & SF_COL_START)
         err = sf_granule_starts(c, v->trace_rows, &v->rows.start_ns);
+    return err;
+}
+
+static enum sf_err add_columns(struct sf_granule_view *v, uint32_t wanted, struct sf_why *why);
+
+/* Without absurd clocks the stored difference is the duration, and the starts need not be read. */
+static enum sf_err add_durations(struct sf_granule_view *v, struct sf_granule_ctx *c)
+{
+    const uint64_t *stored;
+    uint64_t *durations, high = 0;
+    enum sf_err err = sf_column_numbers(c, SF_BLOCK_DURATION, c->n_rows, &stored);
+    if (err)
+        return err;
+    if (!stored)
+        return sf_reader_corrupt(c->r, c->granule, SF_BLOCK_DURATION, c->why);
+    durations = (uint64_t *)(uintptr_t)stored; /* our own array */
+    for (uint32_t i = 0; i < c->n_rows; i++)
+        high |= durations[i];
+    if (high > (uint64_t)INT64_MAX || sf_granule_view_has_strays(v)) {
+        if (!v->rows.start_ns)
+            err = add_columns(v, SF_COL_START, c->why);
+        for (uint32_t i = 0; !err && i < c->n_rows; i++) {
+            uint64_t ns = durations[i];
+            if (v->rows.start_ns[i] + ns < v->rows.start_ns[i])
+                ns = 0;
+            durations[i] = ns > (uint64_t)INT64_MAX ? (uint64_t)INT64_MAX : ns;
+        }
+    }
+    v->rows.duration_ns = durations;
     return err;
 }
 
@@ -66,6 +95,8 @@ static enum sf_err add_columns(struct sf_granule_view *v, uint32_t wanted, struc
     enum sf_err err = add_traces(v, &c, columns);
     if (!err && columns & SF_COL_TIMES)
         err = sf_granule_ends(&c, &v->rows);
+    if (!err && columns & SF_COL_DURATION)
+        err = add_durations(v, &c);
     if (!err && columns & SF_COL_KIND)
         err = sf_granule_kinds(&c, &v->rows);
     if (!err && columns & SF_COL_NAME)
@@ -148,7 +179,7 @@ enum sf_err sf_span_block_read(const struct sf_span_block_reader *r, uint32_t gr
                                struct sf_arena *req, struct sf_span_rows *out, struct sf_why *why)
 {
     struct sf_granule_view v = sf_granule_view_init(r, granule, req);
-    enum sf_err err = sf_granule_view_add(&v, columns | SF_VIEW_IDS, why);
+    enum sf_err err = sf_granule_view_add(&v, columns | SF_COL_IDS, why);
     if (!err)
         err = sf_granule_view_want(&v, want_keys, n_want, why);
     if (err)

@@ -5,11 +5,6 @@
 #pragma once
 #include "block/span_block_reader.h"
 
-enum {                           /* beside enum sf_column */
-       SF_VIEW_TRACES = 1 << 16, /* trace_ids and firsts, one per trace */
-       SF_VIEW_IDS = 1 << 17,    /* rows.trace_id and rows.span_id */
-};
-
 struct sf_granule_view {
     const struct sf_span_block_reader *r;
     const struct sf_granule_info *info;
@@ -17,7 +12,7 @@ struct sf_granule_view {
     struct sf_arena *req;
     uint32_t columns;             /* read so far */
     struct sf_span_rows rows;     /* of the whole granule; n_rows may exceed SF_ROWS_MAX */
-    const sf_trace_id *trace_ids; /* SF_VIEW_TRACES: info->n_traces of them */
+    const sf_trace_id *trace_ids; /* SF_COL_TRACES: info->n_traces of them */
     const uint32_t *firsts;       /* first row of each trace; one more at the end */
     const uint32_t *trace_rows;
 };
@@ -25,7 +20,7 @@ struct sf_granule_view {
 /* Reads nothing yet. */
 struct sf_granule_view sf_granule_view_init(const struct sf_span_block_reader *r, uint32_t granule,
                                             struct sf_arena *req);
-/* Reads the columns (enum sf_column, and the above) that are not there. */
+/* Reads the columns (enum sf_column) that are not there. */
 enum sf_err sf_granule_view_add(struct sf_granule_view *v, uint32_t columns, struct sf_why *why);
 /* rows.want: one column for each key. */
 enum sf_err sf_granule_view_want(struct sf_granule_view *v, const struct sf_key *keys, size_t n,

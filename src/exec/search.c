@@ -10,6 +10,7 @@
 #include "exec/span_copy.h"
 #include "exec/static_value.h"
 #include "exec/touched.h"
+#include "exec/trace_judge.h"
 #include "exec/trace_stream.h"
 #include "query/attr_text.h"
 
@@ -293,9 +294,14 @@ static enum sf_err scan(struct run *r, struct sf_store *store, struct sf_search_
         .columns = sf_pushdown_columns(r->pipeline),
     };
     struct sf_trace_stream stream = {.req = s->scratch};
+    struct sf_trace_judge judge;
     enum sf_err err;
     if (down.is_never)
         return SF_OK;
+    err = sf_trace_judge_init(&judge, r->eval, r->pipeline, r->q->req, r->why);
+    if (err)
+        return err;
+    query.judge = judge.root ? &judge.base : NULL;
     err = store->ops->span_scan(store, &query, r->q, &stream.cursor, r->why);
     if (err)
         return err;

@@ -36,6 +36,7 @@ struct sf_span_rows sf_span_rows_slice(const struct sf_span_rows *rows, uint32_t
     s.parent_id = rows->parent_id ? rows->parent_id + from : NULL;
     s.start_ns = rows->start_ns ? rows->start_ns + from : NULL;
     s.end_ns = rows->end_ns ? rows->end_ns + from : NULL;
+    s.duration_ns = rows->duration_ns ? rows->duration_ns + from : NULL;
     s.kind = rows->kind ? rows->kind + from : NULL;
     s.status = rows->status ? rows->status + from : NULL;
     s.name.code = rows->name.code ? rows->name.code + from : NULL;

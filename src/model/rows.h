@@ -23,7 +23,11 @@ enum sf_column { /* bits of sf_span_query.columns */
                  SF_COL_LINKS = 1 << 9,
                  SF_COL_REST = 1 << 10, /* trace state, flags, dropped counts */
                  SF_COL_ALL = (1 << 11) - 1,
-                 SF_COL_START = 1 << 11 /* of TIMES the start alone */
+                 SF_COL_START = 1 << 11,    /* of TIMES the start alone */
+                 SF_COL_DURATION = 1 << 12, /* duration_ns */
+                 /* Of rows that are read column by column (model/span_columns.h): */
+                 SF_COL_TRACES = 1 << 16, /* ids and first rows, one per trace */
+                 SF_COL_IDS = 1 << 17     /* trace_id and span_id */
 };
 
 struct sf_str_column { /* row i says dict[code[i]]; a condition is asked once per dictionary entry
@@ -46,6 +50,7 @@ struct sf_span_rows {
     const sf_span_id *span_id;   /* always */
     const sf_span_id *parent_id;
     const uint64_t *start_ns, *end_ns;
+    const uint64_t *duration_ns; /* 0 when the end lies before the start; at most INT64_MAX */
     const uint8_t *kind, *status;
     struct sf_str_column name, status_msg;
     const uint32_t *resource, *scope; /* places in: */
@@ -54,7 +59,7 @@ struct sf_span_rows {
     uint32_t n_resources, n_scopes;
     const struct sf_value_column *want; /* one per want_keys entry, in that order */
     bool is_whole;                      /* the batch's last trace ends with it */
-    const uint8_t *is_in;               /* span_columns: 0 for rows that do not count; NULL: all */
+    const uint8_t *is_in;               /* 0 for rows that do not count; NULL: all do */
     /* Whole rows: attributes, events, links and the rest as a span holds them. NULL unless one of
      * ATTRS, EVENTS, LINKS or REST was asked; fields of columns not asked are zero in it. */
     const struct sf_span *spans;

@@ -15,6 +15,7 @@
 #include "model/retention.h"
 #include "model/rows.h"
 #include "model/select.h"
+#include "model/span_columns.h"
 #include "model/tree.h"
 
 struct sf_dir;   /* os/dir.h */
@@ -110,6 +111,9 @@ struct sf_span_query {
     const struct sf_key *want_keys;
     size_t n_want;
     uint32_t limit_traces; /* 0 = all */
+    /* Decides instead of `conds`, which then only say where it is worth to look; times are those of
+     * traces. May be NULL. Must stay until the cursor is closed. */
+    const struct sf_span_judge *judge;
 };
 
 struct sf_tag_query {

@@ -126,7 +126,7 @@ static inline bool walk_block(struct sf_buf *bytes)
             struct sf_granule_view v = sf_granule_view_init(r, g, &req);
             struct sf_span_rows part;
             sum += walk_rows(&rows);
-            if (!sf_granule_view_part(&v, SF_COL_ALL | SF_VIEW_IDS, WANT, 3, rows.n_rows / 2,
+            if (!sf_granule_view_part(&v, SF_COL_ALL | SF_COL_IDS, WANT, 3, rows.n_rows / 2,
                                       rows.n_rows, &part, &why))
                 sum += walk_rows(&part);
             for (int w = 0; w < 3; w++) {

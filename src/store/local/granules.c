@@ -30,7 +30,7 @@ static void drop(struct sf_granules *g, struct sf_granule *s)
     s->arena.at = 0; /* keeps its memory: the next granule needs it at once */
 }
 
-static bool take_arena(struct sf_local *l, struct sf_arena *out)
+bool sf_granules_take_arena(struct sf_local *l, struct sf_arena *out)
 {
     *out = (struct sf_arena){0};
     sf_mutex_lock(&l->pool_lock);
@@ -40,7 +40,7 @@ static bool take_arena(struct sf_local *l, struct sf_arena *out)
     return out->base || sf_arena_init(out, ARENA_CAP);
 }
 
-static void give_arena(struct sf_local *l, struct sf_arena *a, size_t used_len)
+void sf_granules_give_arena(struct sf_local *l, struct sf_arena *a, size_t used_len)
 {
     if (!a->base)
         return;
@@ -60,7 +60,7 @@ void sf_granules_done(struct sf_granules *g)
 {
     for (unsigned i = 0; i < SF_GRANULES_MAX && g->l; i++) {
         drop(g, &g->slots[i]);
-        give_arena(g->l, &g->slots[i].arena, g->slots[i].most_len);
+        sf_granules_give_arena(g->l, &g->slots[i].arena, g->slots[i].most_len);
     }
     *g = (struct sf_granules){0};
 }
@@ -113,7 +113,7 @@ static enum sf_err read_rows(struct sf_granules *g, const struct sf_span_block_r
         return sf_span_block_read(reader, s->granule, s->columns, g->want_keys, g->n_want,
                                   &s->arena, &s->rows, why);
     v = sf_granule_view_init(reader, s->granule, &s->arena);
-    return sf_granule_view_part(&v, s->columns | SF_VIEW_IDS, g->want_keys, g->n_want, s->from,
+    return sf_granule_view_part(&v, s->columns | SF_COL_IDS, g->want_keys, g->n_want, s->from,
                                 s->to, &s->rows, why);
 }
 
@@ -138,7 +138,7 @@ enum sf_err sf_granules_part(struct sf_granules *g, struct sf_run *run, uint32_t
     if (err)
         return err;
     s = find_slot(g);
-    if (!s->arena.base && !take_arena(g->l, &s->arena))
+    if (!s->arena.base && !sf_granules_take_arena(g->l, &s->arena))
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a granule");
     err = sf_run_enter(run, &reader, why);
     if (err)

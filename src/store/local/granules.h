@@ -40,6 +40,11 @@ enum sf_err sf_granules_part(struct sf_granules *g, struct sf_run *run, uint32_t
                              uint32_t from, uint32_t to, uint32_t columns,
                              const struct sf_span_rows **out, struct sf_why *why);
 
+/* An arena to decode granules into, with the pages it had; false: no memory. And back, with the
+ * most bytes that were used. */
+bool sf_granules_take_arena(struct sf_local *l, struct sf_arena *out);
+void sf_granules_give_arena(struct sf_local *l, struct sf_arena *a, size_t used_len);
+
 /* DEADLINE or CANCELLED when the caller should stop. */
 enum sf_err sf_query_check(const struct sf_query_ctx *q, struct sf_why *why);
 /* A block that could not be read: true when it is damaged and the query goes on without it. */

@@ -3,6 +3,7 @@
 #include "base/heap.h"
 #include "base/num.h"
 #include "block/span_block_reader.h"
+#include "store/local/column_read.h"
 #include "store/local/conds.h"
 #include "store/local/seal.h"
 #include "store/local/trace_read.h"
@@ -35,9 +36,11 @@ struct cursor {
     size_t n_tenants;
     bool has_whole_traces, is_newest_first;
     uint32_t columns, limit;
+    struct sf_span_judge judge; /* instead of the conditions, when it is there */
 
-    struct sf_trace_read read; /* of the trace being delivered */
-    struct sf_granules look;   /* of the granule being searched */
+    struct sf_column_read show; /* the granule being judged */
+    struct sf_trace_read read;  /* of the trace being delivered */
+    struct sf_granules look;    /* of the granule being searched */
     struct sf_arena scratch;
     uint32_t at, n_delivered;
     bool is_delivering, is_complete; /* oldest first: all candidates are exact */
@@ -250,6 +253,25 @@ static enum sf_err granule_may(struct cursor *c, const struct sf_span_block_read
     return err;
 }
 
+/* A trace over several granules is in range when one of them is: what is looked for may lie in
+ * another. */
+static bool granule_is_in_range(const struct cursor *c, const struct sf_span_block_reader *reader,
+                                uint32_t granule)
+{
+    uint32_t n = sf_span_block_granules(reader), first = granule, end = granule + 1;
+    int64_t min_ns = INT64_MAX, max_ns = INT64_MIN;
+    while (first > 0 && sf_span_block_granule(reader, first)->is_continuation)
+        first--;
+    while (end < n && sf_span_block_granule(reader, end)->is_continuation)
+        end++;
+    for (uint32_t g = first; g < end; g++) {
+        const struct sf_granule_info *info = sf_span_block_granule(reader, g);
+        min_ns = info->ts_min_ns < min_ns ? info->ts_min_ns : min_ns;
+        max_ns = info->ts_max_ns > max_ns ? info->ts_max_ns : max_ns;
+    }
+    return is_in_range(c, min_ns, max_ns);
+}
+
 static enum sf_err expand_run(struct cursor *c, struct sf_run *run, struct sf_why *why)
 {
     const struct sf_span_block_reader *reader;
@@ -263,7 +285,7 @@ static enum sf_err expand_run(struct cursor *c, struct sf_run *run, struct sf_wh
         const struct sf_granule_info *info = sf_span_block_granule(reader, g);
         struct unit u = {c->is_newest_first ? info->ts_max_ns : info->ts_min_ns, run, g};
         bool may = false;
-        if (has_tenant(c, info->tenant) && is_in_range(c, info->ts_min_ns, info->ts_max_ns))
+        if (has_tenant(c, info->tenant) && granule_is_in_range(c, reader, g))
             err = granule_may(c, reader, g, info->tenant, &may, why);
         if (!err && may)
             err = push_unit(c, u, why);
@@ -278,6 +300,46 @@ static int64_t clamp_start(uint64_t start_ns, int64_t min_ns, int64_t max_ns)
 {
     int64_t at = start_ns > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)start_ns;
     return at < min_ns ? min_ns : at > max_ns ? max_ns : at;
+}
+
+static enum sf_err add_hits(struct cursor *c, const struct sf_run *run, const uint8_t *hits,
+                            struct sf_why *why)
+{
+    struct sf_span_columns *rows = &c->show.base;
+    const struct sf_granule_info *info = c->show.view.info;
+    int64_t max_ns = info->ts_max_ns < run->row.ts_max_ns ? info->ts_max_ns : run->row.ts_max_ns;
+    enum sf_err err = rows->add(rows, SF_COL_TRACES | SF_COL_START, why);
+    for (uint32_t t = 0; !err && t < rows->n_traces; t++) {
+        uint64_t first_ns = UINT64_MAX;
+        int64_t start_ns;
+        if (!hits[t])
+            continue;
+        for (uint32_t i = rows->firsts[t]; i < rows->firsts[t + 1]; i++)
+            first_ns = rows->rows.start_ns[i] < first_ns ? rows->rows.start_ns[i] : first_ns;
+        start_ns = clamp_start(first_ns, info->ts_min_ns, max_ns);
+        if (is_in_range(c, start_ns, INT64_MAX)) /* the granule reaches back far enough */
+            err = add_candidate(c, rows->rows.tenant, rows->trace_ids[t], start_ns, why);
+    }
+    return err;
+}
+
+static enum sf_err judge_granule(struct cursor *c, const struct unit *u, struct sf_why *why)
+{
+    struct sf_span_columns *rows = &c->show.base;
+    uint8_t *hits;
+    enum sf_err err = sf_column_read_open(&c->show, u->run, (uint32_t)u->granule,
+                                          c->read.snapshot->tombstones, why);
+    if (err)
+        return err;
+    hits = sf_arena_raw(rows->scratch, rows->n_traces, 1);
+    if (!hits)
+        return sf_fail(why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+    memset(hits, 1, rows->n_traces);
+    err = c->judge.judge(c->judge.arg, rows, hits, why);
+    if (!err && memchr(hits, 1, rows->n_traces))
+        err = add_hits(c, u->run, hits, why);
+    sf_column_read_close(&c->show);
+    return err;
 }
 
 static enum sf_err look_at(struct cursor *c, const struct unit *u, struct sf_why *why)
@@ -337,7 +399,10 @@ static enum sf_err look_ahead(struct cursor *c, struct sf_why *why)
             c->q->is_exact = false;
             continue;
         }
-        err = u.granule == NO_GRANULE ? expand_run(c, u.run, why) : look_at(c, &u, why);
+        if (u.granule == NO_GRANULE)
+            err = expand_run(c, u.run, why);
+        else
+            err = c->judge.judge ? judge_granule(c, &u, why) : look_at(c, &u, why);
         if (err && sf_query_skips(c->q, u.run, err, why))
             err = SF_OK;
     }
@@ -462,6 +527,7 @@ static void cursor_close(struct sf_span_cursor *base)
     if (!c)
         return;
     sf_granules_done(&c->look);
+    sf_column_read_done(&c->show);
     sf_trace_read_done(&c->read);
     sf_arena_done(&c->args);
     sf_arena_done(&c->scratch);
@@ -524,6 +590,11 @@ static bool copy_query(struct cursor *c, const struct sf_span_query *query)
     c->is_newest_first = query->is_newest_first;
     c->columns = query->columns;
     c->limit = query->limit_traces;
+    if (query->judge) {
+        c->judge = *query->judge;
+        c->n_keys = c->n_want; /* the conditions' keys are not read */
+        c->conds.columns = 0;
+    }
     return true;
 }
 
@@ -576,6 +647,7 @@ enum sf_err sf_local_span_scan(struct sf_store *s, const struct sf_span_query *q
                              c->columns | c->conds.columns, c->keys, c->n_keys, why);
     c->read.n_want = c->n_want;
     sf_granules_init(&c->look, l, q, c->keys, c->n_keys);
+    sf_column_read_init(&c->show, l, q);
     if (!err)
         err = push_runs(c, why);
     if (err) {

@@ -129,7 +129,7 @@ TEST(span_block_search, gives_rows_of_a_granule_as_the_whole_has_them)
             struct sf_span_rows rows;
             sf_arena_reset(&req);
             assert_ok(
-                sf_granule_view_part(&v, SF_COL_ALL | SF_VIEW_IDS, &KEY, 1, from, to, &rows, &why));
+                sf_granule_view_part(&v, SF_COL_ALL | SF_COL_IDS, &KEY, 1, from, to, &rows, &why));
             assert_int_equal(rows.n_rows, to - from);
             for (uint32_t i = 0; i < rows.n_rows; i++) {
                 const struct sf_span *whole = &b.spans[first + from + i];
@@ -145,6 +145,30 @@ TEST(span_block_search, gives_rows_of_a_granule_as_the_whole_has_them)
         }
         first += n;
     }
+    sf_span_block_close(r);
+    sf_arena_done(&a);
+    sf_arena_done(&req);
+}
+
+TEST(span_block_search, gives_durations_whatever_the_clocks_say)
+{
+    struct sf_arena a = make_arena(), req = make_arena();
+    struct random_block b;
+    struct sf_why why;
+    struct sf_span_block_reader *r = write_random(7, true, 900, 12, &a, &b);
+    uint32_t first = 0, n_backwards = 0;
+    for (uint32_t g = 0; g < sf_span_block_granules(r); g++) {
+        struct sf_granule_view v = sf_granule_view_init(r, g, &req);
+        sf_arena_reset(&req);
+        assert_ok(sf_granule_view_add(&v, SF_COL_DURATION, &why));
+        for (uint32_t i = 0; i < v.rows.n_rows; i++) {
+            uint64_t want = sf_span_duration_ns(&b.spans[first + i]);
+            n_backwards += b.spans[first + i].end_ns < b.spans[first + i].start_ns;
+            assert_true(v.rows.duration_ns[i] == (want > INT64_MAX ? INT64_MAX : want));
+        }
+        first += v.rows.n_rows;
+    }
+    assert_true(n_backwards > 0);
     sf_span_block_close(r);
     sf_arena_done(&a);
     sf_arena_done(&req);

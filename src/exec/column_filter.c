@@ -1,0 +1,475 @@
+#include "exec/column_filter.h"
+
+#include <string.h>
+
+#include "base/num.h"
+#include "exec/eval_attr.h"
+#include "query/expr_fold.h"
+
+enum kind { /* in the order in which an AND asks */
+            ALWAYS,
+            CONSTANT,
+            KIND,
+            RESOURCE,
+            SCOPE,
+            NAME,
+            DURATION,
+            STATUS_MSG,
+            SPAN,
+            ANY,
+            ROW,
+            AND,
+            OR,
+            UNKNOWN
+};
+
+enum { MAX_PARTS = 32, NOT_ASKED = 2 };
+
+struct sf_column_filter {
+    enum kind kind;
+    struct sf_eval *eval;
+    const struct sf_expr *expr;
+    struct sf_row_needs needs;
+    struct sf_arena *req;
+    bool is_exact;
+    /* attribute op literal: no need for the evaluator's detours */
+    bool is_simple, is_mirrored;
+    struct sf_static literal;
+    struct sf_column_filter **parts; /* AND, OR */
+    uint32_t n_parts;
+    uint8_t *verdicts; /* RESOURCE, SCOPE: by place in the table */
+    uint32_t n_verdicts;
+    uint64_t tables; /* whose */
+};
+
+/* ---- making ---- */
+
+static enum kind kind_of(const struct sf_row_needs *n)
+{
+    uint32_t from = n->sources;
+    if (from & SF_FROM_TREE)
+        return UNKNOWN;
+    switch (from) {
+    case 0: return CONSTANT;
+    case SF_FROM_KIND: return KIND;
+    case SF_FROM_RESOURCE: return RESOURCE;
+    case SF_FROM_SCOPE: return SCOPE;
+    case SF_FROM_NAME: return NAME;
+    case SF_FROM_DURATION: return DURATION;
+    case SF_FROM_STATUS_MSG: return STATUS_MSG;
+    case SF_FROM_SPAN: return n->n_names == 1 ? SPAN : ROW;
+    case SF_FROM_SPAN | SF_FROM_RESOURCE:
+        return n->n_names == 1 && n->scopes == 1u << SF_SCOPE_ANY ? ANY : ROW;
+    default: return ROW;
+    }
+}
+
+static void find_simple(struct sf_column_filter *f)
+{
+    const struct sf_expr *e = f->expr, *lit;
+    if (e->kind != SF_EXPR_BINARY || e->op > SF_EXPR_GE)
+        return;
+    f->is_mirrored = e->left->kind == SF_EXPR_LITERAL;
+    lit = f->is_mirrored ? e->left : e->right;
+    f->is_simple = lit->kind == SF_EXPR_LITERAL && lit->literal.type != SF_TYPE_NIL &&
+                   (f->is_mirrored ? e->right : e->left)->kind == SF_EXPR_ATTR;
+    f->literal = lit->literal;
+}
+
+static struct sf_column_filter *new_filter(struct sf_eval *eval, const struct sf_expr *expr,
+                                           struct sf_arena *req)
+{
+    struct sf_column_filter *f = sf_arena_new(req, sizeof(*f));
+    if (!f)
+        return NULL;
+    f->eval = eval;
+    f->expr = expr;
+    f->req = req;
+    f->is_exact = true;
+    return f;
+}
+
+static void insert(struct sf_column_filter *f, struct sf_column_filter *part)
+{
+    uint32_t i = f->n_parts++;
+    for (; i > 0 && f->parts[i - 1]->kind > part->kind; i--)
+        f->parts[i] = f->parts[i - 1];
+    f->parts[i] = part;
+    f->is_exact = f->is_exact && part->is_exact;
+}
+
+/* The parts of a chain of the same operator become parts of one filter. */
+static bool add_parts(struct sf_column_filter *f, const struct sf_expr *e, enum sf_expr_op op)
+{
+    struct sf_column_filter *part;
+    if (e->kind == SF_EXPR_BINARY && e->op == op && f->n_parts + 2 < MAX_PARTS)
+        return add_parts(f, e->left, op) && add_parts(f, e->right, op);
+    part = sf_column_filter_new(f->eval, e, f->req);
+    if (part)
+        insert(f, part);
+    return part != NULL;
+}
+
+struct sf_column_filter *sf_column_filter_new(struct sf_eval *eval, const struct sf_expr *expr,
+                                              struct sf_arena *req)
+{
+    struct sf_column_filter *f = new_filter(eval, expr, req);
+    if (!f || !expr)
+        return f;
+    if (expr->kind == SF_EXPR_BINARY && (expr->op == SF_EXPR_AND || expr->op == SF_EXPR_OR)) {
+        f->kind = expr->op == SF_EXPR_AND ? AND : OR;
+        f->parts = sf_arena_new_n(req, MAX_PARTS + 1, sizeof(struct sf_column_filter *));
+        if (!f->parts || !add_parts(f, expr->left, expr->op) ||
+            !add_parts(f, expr->right, expr->op))
+            return NULL;
+        return f;
+    }
+    sf_row_needs_add_expr(&f->needs, expr);
+    f->kind = kind_of(&f->needs);
+    f->is_exact = f->kind != UNKNOWN;
+    find_simple(f);
+    return f;
+}
+
+bool sf_column_filter_is_exact(const struct sf_column_filter *f)
+{
+    return f->is_exact;
+}
+
+/* ---- one value ---- */
+
+static bool holds(struct sf_column_filter *f, struct sf_column_batch *b)
+{
+    return sf_eval_is_true(f->eval, f->expr, &b->view, 0);
+}
+
+static bool value_holds(struct sf_column_filter *f, struct sf_column_batch *b, struct sf_value v)
+{
+    if (f->is_simple && v.type >= SF_VALUE_STR && v.type <= SF_VALUE_DOUBLE) {
+        struct sf_static have = sf_static_from_value(v);
+        return f->is_mirrored ? sf_static_compare(f->expr->op, f->literal, have)
+                              : sf_static_compare(f->expr->op, have, f->literal);
+    }
+    b->attrs[0] = (struct sf_attr){f->needs.names[0], v};
+    b->span = (struct sf_span){.attrs = {b->attrs, v.type != SF_VALUE_NONE}};
+    return holds(f, b);
+}
+
+/* ---- columns ---- */
+
+static enum sf_err no_room(struct sf_why *why)
+{
+    return sf_fail(why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+}
+
+static uint8_t *new_verdicts(struct sf_column_batch *b, uint32_t n)
+{
+    uint8_t *v = sf_arena_raw(b->cols->scratch, (size_t)n + 1, 1);
+    if (v)
+        memset(v, NOT_ASKED, n);
+    return v;
+}
+
+/* Verdicts about resources and scopes stay while the tables do. */
+static bool keep_verdicts(struct sf_column_filter *f, uint64_t tables, uint32_t n)
+{
+    if (f->tables == tables)
+        return true;
+    if (n > f->n_verdicts) {
+        uint32_t cap = n > f->n_verdicts * 2 ? n : f->n_verdicts * 2;
+        uint8_t *more = sf_arena_raw(f->req, cap, 1);
+        if (!more)
+            return false;
+        f->verdicts = more;
+        f->n_verdicts = cap;
+    }
+    memset(f->verdicts, NOT_ASKED, n);
+    f->tables = tables;
+    return true;
+}
+
+static uint8_t table_verdict(struct sf_column_filter *f, struct sf_column_batch *b, uint32_t place)
+{
+    if (f->verdicts[place] == NOT_ASKED) {
+        b->span = (struct sf_span){.resource = f->kind == SCOPE ? 0 : place,
+                                   .scope = f->kind == SCOPE ? place : 0};
+        f->verdicts[place] = holds(f, b);
+    }
+    return f->verdicts[place];
+}
+
+static enum sf_err run_table(struct sf_column_filter *f, struct sf_column_batch *b, uint8_t *mask,
+                             struct sf_why *why)
+{
+    bool is_scope = f->kind == SCOPE;
+    const struct sf_span_rows *rows = &b->cols->rows;
+    const uint32_t *place;
+    enum sf_err err = b->cols->add(b->cols, is_scope ? SF_COL_SCOPE : SF_COL_RESOURCE, why);
+    if (err)
+        return err;
+    if (!keep_verdicts(f, b->cols->tables, is_scope ? rows->n_scopes : rows->n_resources))
+        return no_room(why);
+    place = is_scope ? rows->scope : rows->resource;
+    for (uint32_t i = 0; i < rows->n_rows; i++) {
+        uint8_t v = f->verdicts[place[i]];
+        if (v == NOT_ASKED)
+            v = table_verdict(f, b, place[i]);
+        mask[i] &= v;
+    }
+    return SF_OK;
+}
+
+static uint8_t text_verdict(struct sf_column_filter *f, struct sf_column_batch *b, sf_str text)
+{
+    struct sf_static have = {SF_TYPE_STRING, {.str = text}};
+    if (f->is_simple)
+        return f->is_mirrored ? sf_static_compare(f->expr->op, f->literal, have)
+                              : sf_static_compare(f->expr->op, have, f->literal);
+    b->span = (struct sf_span){.name = text, .status_msg = text};
+    return holds(f, b);
+}
+
+static enum sf_err run_text(struct sf_column_filter *f, struct sf_column_batch *b, uint8_t *mask,
+                            struct sf_why *why)
+{
+    const struct sf_span_rows *rows = &b->cols->rows;
+    const struct sf_str_column *texts = f->kind == NAME ? &rows->name : &rows->status_msg;
+    uint8_t *verdicts;
+    enum sf_err err = b->cols->add(b->cols, f->kind == NAME ? SF_COL_NAME : SF_COL_STATUS_MSG, why);
+    if (err)
+        return err;
+    verdicts = new_verdicts(b, texts->n_dict);
+    if (!verdicts)
+        return no_room(why);
+    if (texts->n_dict < rows->n_rows / 8) {
+        for (uint32_t k = 0; k < texts->n_dict; k++)
+            verdicts[k] = text_verdict(f, b, texts->dict[k]);
+        for (uint32_t i = 0; i < rows->n_rows; i++)
+            mask[i] &= verdicts[texts->code[i]];
+        return SF_OK;
+    }
+    for (uint32_t i = 0; i < rows->n_rows; i++) {
+        uint32_t code = texts->code[i];
+        if (!mask[i])
+            continue;
+        if (verdicts[code] == NOT_ASKED)
+            verdicts[code] = text_verdict(f, b, texts->dict[code]);
+        mask[i] = verdicts[code];
+    }
+    return SF_OK;
+}
+
+static enum sf_err run_kind(struct sf_column_filter *f, struct sf_column_batch *b, uint8_t *mask,
+                            struct sf_why *why)
+{
+    const struct sf_span_rows *rows = &b->cols->rows;
+    uint8_t verdicts[256];
+    enum sf_err err = b->cols->add(b->cols, SF_COL_KIND, why);
+    memset(verdicts, NOT_ASKED, sizeof(verdicts));
+    for (uint32_t i = 0; !err && i < rows->n_rows; i++) {
+        uint8_t kind = rows->kind[i], status = rows->status[i], *v;
+        uint8_t one = NOT_ASKED;
+        /* Numbers that nobody has a name for are judged one by one. */
+        v = kind < 16 && status < 16 ? &verdicts[kind | status << 4] : &one;
+        if (*v == NOT_ASKED) {
+            b->span = (struct sf_span){.kind = kind, .status = status};
+            *v = holds(f, b);
+        }
+        mask[i] &= *v;
+    }
+    return err;
+}
+
+static void compare_durations(enum sf_expr_op op, const uint64_t *ns, uint32_t n, int64_t than,
+                              uint8_t *mask)
+{
+    switch (op) {
+    case SF_EXPR_EQ:
+        for (uint32_t i = 0; i < n; i++)
+            mask[i] &= (int64_t)ns[i] == than;
+        break;
+    case SF_EXPR_NE:
+        for (uint32_t i = 0; i < n; i++)
+            mask[i] &= (int64_t)ns[i] != than;
+        break;
+    case SF_EXPR_LT:
+        for (uint32_t i = 0; i < n; i++)
+            mask[i] &= (int64_t)ns[i] < than;
+        break;
+    case SF_EXPR_LE:
+        for (uint32_t i = 0; i < n; i++)
+            mask[i] &= (int64_t)ns[i] <= than;
+        break;
+    case SF_EXPR_GT:
+        for (uint32_t i = 0; i < n; i++)
+            mask[i] &= (int64_t)ns[i] > than;
+        break;
+    default:
+        for (uint32_t i = 0; i < n; i++)
+            mask[i] &= (int64_t)ns[i] >= than;
+        break;
+    }
+}
+
+static enum sf_err run_duration(struct sf_column_filter *f, struct sf_column_batch *b,
+                                uint8_t *mask, struct sf_why *why)
+{
+    const struct sf_span_rows *rows = &b->cols->rows;
+    enum sf_err err = b->cols->add(b->cols, SF_COL_DURATION, why);
+    if (err)
+        return err;
+    if (f->is_simple && !f->is_mirrored &&
+        (f->literal.type == SF_TYPE_INT || f->literal.type == SF_TYPE_DURATION)) {
+        compare_durations(f->expr->op, rows->duration_ns, rows->n_rows, f->literal.i64, mask);
+        return SF_OK;
+    }
+    for (uint32_t i = 0; i < rows->n_rows; i++) {
+        if (!mask[i])
+            continue;
+        b->span = (struct sf_span){.end_ns = rows->duration_ns[i]};
+        mask[i] = holds(f, b);
+    }
+    return SF_OK;
+}
+
+/* ---- attributes of spans ---- */
+
+static bool is_scalar(struct sf_value v)
+{
+    return v.type >= SF_VALUE_STR && v.type <= SF_VALUE_DOUBLE;
+}
+
+/* A span without the attribute, or with a value nobody sees, shows its resource's. */
+static bool any_holds(struct sf_column_filter *f, struct sf_column_batch *b, struct sf_value v,
+                      uint32_t resource)
+{
+    if (v.type == SF_VALUE_NONE)
+        return table_verdict(f, b, resource);
+    b->attrs[0] = (struct sf_attr){f->needs.names[0], v};
+    b->span = (struct sf_span){.resource = resource, .attrs = {b->attrs, 1}};
+    return holds(f, b);
+}
+
+static enum sf_err run_span(struct sf_column_filter *f, struct sf_column_batch *b, uint8_t *mask,
+                            struct sf_why *why)
+{
+    const struct sf_span_rows *rows = &b->cols->rows;
+    static const struct sf_value none;
+    struct sf_value_column column;
+    uint8_t *verdicts, missing = NOT_ASKED;
+    bool is_any = f->kind == ANY;
+    enum sf_err err = sf_column_batch_value(b, f->needs.names[0], &column, why);
+    if (!err && is_any)
+        err = b->cols->add(b->cols, SF_COL_RESOURCE, why);
+    if (err)
+        return err;
+    verdicts = new_verdicts(b, column.n_vals);
+    if (!verdicts || (is_any && !keep_verdicts(f, b->cols->tables, rows->n_resources)))
+        return no_room(why);
+    for (uint32_t i = 0; i < rows->n_rows; i++) {
+        uint32_t code = column.code[i];
+        bool has = code != SF_NONE;
+        if (!mask[i])
+            continue;
+        if (is_any && (!has || !is_scalar(column.vals[code]))) {
+            mask[i] = any_holds(f, b, has ? column.vals[code] : none, rows->resource[i]);
+            continue;
+        }
+        if (!has) {
+            missing = missing == NOT_ASKED ? value_holds(f, b, none) : missing;
+            mask[i] = missing;
+            continue;
+        }
+        if (verdicts[code] == NOT_ASKED)
+            verdicts[code] = value_holds(f, b, column.vals[code]);
+        mask[i] = verdicts[code];
+    }
+    return SF_OK;
+}
+
+static enum sf_err run_rows(struct sf_column_filter *f, struct sf_column_batch *b, uint8_t *mask,
+                            struct sf_why *why)
+{
+    enum sf_err err = sf_column_batch_add(b, &f->needs, why);
+    for (uint32_t i = 0; !err && i < b->cols->rows.n_rows; i++) {
+        if (!mask[i])
+            continue;
+        sf_column_batch_take(b, &f->needs, i);
+        mask[i] = holds(f, b);
+    }
+    return err;
+}
+
+static void run_constant(struct sf_column_filter *f, struct sf_column_batch *b, uint8_t *mask)
+{
+    b->span = (struct sf_span){0};
+    if (!holds(f, b))
+        memset(mask, 0, b->cols->rows.n_rows);
+}
+
+/* ---- parts ---- */
+
+static enum sf_err run(struct sf_column_filter *f, struct sf_column_batch *b, uint8_t *mask,
+                       struct sf_why *why);
+
+static enum sf_err run_and(struct sf_column_filter *f, struct sf_column_batch *b, uint8_t *mask,
+                           struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    for (uint32_t i = 0; !err && i < f->n_parts; i++) {
+        if (i > 0 && !memchr(mask, 1, b->cols->rows.n_rows))
+            break;
+        err = run(f->parts[i], b, mask, why);
+    }
+    return err;
+}
+
+static enum sf_err run_or(struct sf_column_filter *f, struct sf_column_batch *b, uint8_t *mask,
+                          struct sf_why *why)
+{
+    uint32_t n = b->cols->rows.n_rows;
+    uint8_t *left = sf_arena_raw(b->cols->scratch, n, 1),
+            *one = sf_arena_raw(b->cols->scratch, n, 1);
+    enum sf_err err = SF_OK;
+    if (!left || !one)
+        return no_room(why);
+    memcpy(left, mask, n); /* rows that no part has taken */
+    for (uint32_t i = 0; !err && i < f->n_parts && memchr(left, 1, n); i++) {
+        memcpy(one, left, n);
+        err = run(f->parts[i], b, one, why);
+        for (uint32_t k = 0; k < n; k++)
+            left[k] ^= one[k];
+    }
+    for (uint32_t k = 0; k < n; k++)
+        mask[k] ^= left[k];
+    return err;
+}
+
+static enum sf_err run(struct sf_column_filter *f, struct sf_column_batch *b, uint8_t *mask,
+                       struct sf_why *why)
+{
+    switch (f->kind) {
+    case KIND: return run_kind(f, b, mask, why);
+    case RESOURCE:
+    case SCOPE: return run_table(f, b, mask, why);
+    case NAME:
+    case STATUS_MSG: return run_text(f, b, mask, why);
+    case DURATION: return run_duration(f, b, mask, why);
+    case SPAN:
+    case ANY: return run_span(f, b, mask, why);
+    case ROW: return run_rows(f, b, mask, why);
+    case AND: return run_and(f, b, mask, why);
+    case OR: return run_or(f, b, mask, why);
+    case CONSTANT: run_constant(f, b, mask); return SF_OK;
+    case ALWAYS:
+    case UNKNOWN: break;
+    }
+    return SF_OK;
+}
+
+enum sf_err sf_column_filter_run(struct sf_column_filter *f, struct sf_column_batch *b,
+                                 uint8_t *mask, struct sf_why *why)
+{
+    enum sf_err err = run(f, b, mask, why);
+    return err ? err : sf_eval_fault(f->eval, why);
+}

@@ -1,0 +1,181 @@
+#include "exec/trace_judge.h"
+
+#include <string.h>
+
+#include "exec/column_filter.h"
+
+struct judge_node {
+    struct sf_column_filter *filter; /* a leaf */
+    bool is_or;
+    struct judge_node *left, *right; /* NULL: whatever */
+};
+
+/* ---- making ---- */
+
+struct maker {
+    struct sf_trace_judge *j;
+    bool is_out; /* of memory */
+};
+
+static struct judge_node *new_node(struct maker *m, bool is_or, struct judge_node *left,
+                                   struct judge_node *right)
+{
+    struct judge_node *n = sf_arena_new(m->j->req, sizeof(*n));
+    if (!n) {
+        m->is_out = true;
+        return NULL;
+    }
+    *n = (struct judge_node){.is_or = is_or, .left = left, .right = right};
+    return n;
+}
+
+static struct judge_node *of_pipeline(struct maker *m, const struct sf_pipeline *p);
+
+static struct judge_node *of_filter(struct maker *m, const struct sf_expr *filter)
+{
+    struct judge_node *n = filter ? new_node(m, false, NULL, NULL) : NULL;
+    if (!n)
+        return NULL; /* { }: every trace has a span */
+    n->filter = sf_column_filter_new(m->j->eval, filter, m->j->req);
+    m->is_out = m->is_out || !n->filter;
+    return n;
+}
+
+static struct judge_node *of_spanset(struct maker *m, const struct sf_spanset *s)
+{
+    struct judge_node *left, *right;
+    if (s->op == SF_SPANSET_FILTER)
+        return of_filter(m, s->filter);
+    if (s->op == SF_SPANSET_PIPELINE)
+        return of_pipeline(m, s->pipeline);
+    right = of_spanset(m, s->right);
+    if (s->form == SF_FORM_NOT)
+        return right; /* the left side may be empty */
+    left = of_spanset(m, s->left);
+    if (s->op == SF_SPANSET_OR)
+        return left && right ? new_node(m, true, left, right) : NULL;
+    return left && right ? new_node(m, false, left, right) : left ? left : right;
+}
+
+/* Every further stage only narrows what the first one found. */
+static struct judge_node *of_pipeline(struct maker *m, const struct sf_pipeline *p)
+{
+    if (p->n_stages == 0 || p->stages[0].kind != SF_STAGE_SPANSET)
+        return NULL;
+    return of_spanset(m, p->stages[0].spanset);
+}
+
+/* ---- judging ---- */
+
+struct look {
+    struct sf_column_batch batch;
+    struct sf_span_columns *cols;
+    bool is_loose; /* any side will do */
+    struct sf_why *why;
+};
+
+static bool has_any(const uint8_t *traces, uint32_t n)
+{
+    return memchr(traces, 1, n) != NULL;
+}
+
+static void mark_rows(const struct sf_span_columns *c, const uint8_t *traces, uint8_t *mask)
+{
+    for (uint32_t t = 0; t < c->n_traces; t++)
+        memset(mask + c->firsts[t], traces[t], c->firsts[t + 1] - c->firsts[t]);
+    for (uint32_t i = 0; c->rows.is_in && i < c->rows.n_rows; i++)
+        mask[i] &= c->rows.is_in[i];
+}
+
+static void mark_traces(const struct sf_span_columns *c, const uint8_t *mask, uint8_t *traces)
+{
+    const uint8_t *hit = memchr(mask, 1, c->rows.n_rows);
+    uint32_t t = 0;
+    memset(traces, 0, c->n_traces);
+    while (hit) {
+        uint32_t row = (uint32_t)(hit - mask);
+        while (c->firsts[t + 1] <= row)
+            t++;
+        traces[t] = 1;
+        row = c->firsts[t + 1];
+        hit = row < c->rows.n_rows ? memchr(mask + row, 1, c->rows.n_rows - row) : NULL;
+    }
+}
+
+/* Takes the traces that cannot match out of `traces`. */
+static enum sf_err look_at(struct look *l, const struct judge_node *n, uint8_t *traces)
+{
+    struct sf_span_columns *c = l->cols;
+    uint8_t *other;
+    enum sf_err err;
+    if (n->filter) {
+        uint8_t *mask = sf_arena_raw(c->scratch, c->rows.n_rows, 1);
+        if (!mask)
+            return sf_fail(l->why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+        mark_rows(c, traces, mask);
+        err = sf_column_filter_run(n->filter, &l->batch, mask, l->why);
+        if (!err)
+            mark_traces(c, mask, traces);
+        return err;
+    }
+    if (!n->is_or && !l->is_loose) {
+        err = look_at(l, n->left, traces);
+        return err || !has_any(traces, c->n_traces) ? err : look_at(l, n->right, traces);
+    }
+    other = sf_arena_raw(c->scratch, c->n_traces, 1);
+    if (!other)
+        return sf_fail(l->why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+    memcpy(other, traces, c->n_traces);
+    err = look_at(l, n->left, traces);
+    if (!err)
+        err = look_at(l, n->right, other);
+    for (uint32_t t = 0; !err && t < c->n_traces; t++)
+        traces[t] |= other[t];
+    return err;
+}
+
+/* Traces that lie here alone are asked for all they need, the others for any of it. */
+static enum sf_err judge_both(struct look *l, const struct judge_node *root, uint8_t *traces)
+{
+    struct sf_span_columns *c = l->cols;
+    uint8_t *parted = sf_arena_raw(c->scratch, c->n_traces, 1);
+    enum sf_err err = SF_OK;
+    if (!parted)
+        return sf_fail(l->why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+    for (uint32_t t = 0; t < c->n_traces; t++) {
+        parted[t] = traces[t] & c->is_parted[t];
+        traces[t] &= !c->is_parted[t];
+    }
+    if (has_any(traces, c->n_traces))
+        err = look_at(l, root, traces);
+    l->is_loose = true;
+    if (!err && has_any(parted, c->n_traces))
+        err = look_at(l, root, parted);
+    for (uint32_t t = 0; !err && t < c->n_traces; t++)
+        traces[t] |= parted[t];
+    return err;
+}
+
+static enum sf_err judge(void *arg, struct sf_span_columns *c, uint8_t *hits, struct sf_why *why)
+{
+    struct sf_trace_judge *j = arg;
+    struct look l = {.cols = c, .is_loose = !c->is_parted, .why = why};
+    enum sf_err err = c->add(c, SF_COL_TRACES, why);
+    if (err)
+        return err;
+    sf_column_batch_init(&l.batch, c);
+    return c->is_parted ? judge_both(&l, j->root, hits) : look_at(&l, j->root, hits);
+}
+
+enum sf_err sf_trace_judge_init(struct sf_trace_judge *j, struct sf_eval *eval,
+                                const struct sf_pipeline *p, struct sf_arena *req,
+                                struct sf_why *why)
+{
+    struct maker m = {.j = j};
+    *j = (struct sf_trace_judge){.eval = eval, .req = req};
+    j->root = of_pipeline(&m, p);
+    if (m.is_out)
+        return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
+    j->base = (struct sf_span_judge){judge, j};
+    return SF_OK;
+}

@@ -1,0 +1,32 @@
+/* span_columns.h - rows of whole traces whose columns are read when they are asked for.
+ *
+ * What the store shows of a granule: who looks at it asks for the column that rules out most, and
+ * for the next one only while rows are left. Everything is borrowed from the store until it shows
+ * the next rows. One thread. */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/rows.h"
+#include "model/select.h"
+
+struct sf_span_columns {
+    struct sf_span_rows rows; /* with the columns read so far; n_rows may exceed SF_ROWS_MAX */
+    uint64_t tables;          /* equal numbers: the same rows.resources and rows.scopes; never 0 */
+    uint32_t n_traces;
+    const sf_trace_id *trace_ids; /* SF_COL_TRACES */
+    const uint32_t *firsts;       /* likewise: first row of each trace; one more at the end */
+    const uint8_t *is_parted;     /* by trace: may have rows elsewhere; NULL: any may */
+    struct sf_arena *scratch;     /* for who looks; emptied with the rows */
+    /* Reads columns (enum sf_column; not ATTRS, EVENTS, LINKS or REST) that are not there yet. */
+    enum sf_err (*add)(struct sf_span_columns *c, uint32_t columns, struct sf_why *why);
+    /* One attribute of every row. */
+    enum sf_err (*value)(struct sf_span_columns *c, const struct sf_key *key,
+                         struct sf_value_column *out, struct sf_why *why);
+};
+
+/* Which traces can match? `hits` has a byte per trace, 1 where the caller still wants to know; a 0
+ * that is written there must be certain, for traces that may be parted too. */
+struct sf_span_judge {
+    enum sf_err (*judge)(void *arg, struct sf_span_columns *c, uint8_t *hits, struct sf_why *why);
+    void *arg;
+};
