@@ -61,11 +61,11 @@ static bool check_match(struct sf_parser *p, const struct sf_expr *e)
             "binary operations must operate on the same type: =~ and !~ compare strings");
         return false;
     }
-    if (sf_regex_check(e->right->literal.str, &words)) {
-        sf_parser_fail(p, SF_ERR_INPUT, e->right->column, "invalid regex: %s", words.text);
-        return false;
-    }
-    return true;
+    enum sf_err err = sf_regex_check_whole(e->right->literal.str, &words);
+    if (err)
+        sf_parser_fail(p, err == SF_ERR_NOMEM ? err : SF_ERR_INPUT, e->right->column,
+                       "invalid regex: %s", words.text);
+    return !err;
 }
 
 static bool types_meet(enum sf_static_type a, enum sf_static_type b)

@@ -190,8 +190,11 @@ enum sf_err sf_regex_check(sf_str p, struct sf_why *why)
 
 /* ---- PCRE2 ---- */
 
-static enum sf_err compile(sf_str pattern, sf_str shown, uint32_t options, struct sf_regex **out,
-                           struct sf_why *why)
+/* Asks PCRE2 for machine code too. */
+enum { FAST = 1 };
+
+static enum sf_err compile(sf_str pattern, sf_str shown, uint32_t options, int speed,
+                           struct sf_regex **out, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     pcre2_compile_context *context = NULL;
@@ -209,7 +212,8 @@ static enum sf_err compile(sf_str pattern, sf_str shown, uint32_t options, struc
                              &fault_at, context);
     }
     if (code) {
-        pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); /* without it matching is slower, not wrong */
+        if (speed == FAST)
+            pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); /* without it slower, not wrong */
         re->code = code;
         *out = re;
         re = NULL;
@@ -233,16 +237,30 @@ enum sf_err sf_regex_new(sf_str pattern, bool is_caseless, struct sf_regex **out
     enum sf_err err = sf_regex_check(pattern, why);
     if (err)
         return err;
-    return compile(pattern, pattern, (is_caseless ? PCRE2_CASELESS : 0) | PCRE2_NEVER_UTF, out,
-                   why);
+    return compile(pattern, pattern, (is_caseless ? PCRE2_CASELESS : 0) | PCRE2_NEVER_UTF, FAST,
+                   out, why);
+}
+
+static const uint32_t whole = PCRE2_DOLLAR_ENDONLY | PCRE2_DOTALL | PCRE2_UTF |
+                              PCRE2_NO_AUTO_CAPTURE;
+
+/* By itself, not inside what anchors it: a class left open would swallow that, and the fault be
+ * told of a text nobody wrote. */
+enum sf_err sf_regex_check_whole(sf_str pattern, struct sf_why *why)
+{
+    struct sf_regex *re = NULL;
+    enum sf_err err = sf_regex_check(pattern, why);
+    if (!err)
+        err = compile(pattern, pattern, whole, 0, &re, why);
+    sf_regex_free(re);
+    return err;
 }
 
 enum sf_err sf_regex_new_whole(sf_str pattern, struct sf_regex **out, struct sf_why *why)
 {
-    const uint32_t whole = PCRE2_DOLLAR_ENDONLY | PCRE2_DOTALL | PCRE2_UTF | PCRE2_NO_AUTO_CAPTURE;
     struct sf_buf anchored = {0};
     struct sf_regex *re = NULL;
-    enum sf_err err = sf_regex_check(pattern, why);
+    enum sf_err err = sf_regex_check_whole(pattern, why);
     if (err)
         return err;
     sf_buf_add_str(&anchored, SF_STR("\\A(?:"));
@@ -251,9 +269,10 @@ enum sf_err sf_regex_new_whole(sf_str pattern, struct sf_regex **out, struct sf_
     if (!sf_buf_ok(&anchored))
         err = sf_fail(why, SF_ERR_NOMEM, "regular expression: no memory");
     if (!err)
-        err = compile(sf_buf_str(&anchored), pattern, whole | PCRE2_MATCH_INVALID_UTF, &re, why);
+        err = compile(sf_buf_str(&anchored), pattern, whole | PCRE2_MATCH_INVALID_UTF, FAST, &re,
+                      why);
     if (!err)
-        err = compile(sf_buf_str(&anchored), pattern, whole, &re->dfa, why);
+        err = compile(sf_buf_str(&anchored), pattern, whole, 0, &re->dfa, why);
     if (!err) {
         *out = re;
         re = NULL;

@@ -155,6 +155,11 @@ TEST(query_parse, refuses_types_that_cannot_meet)
     expect_fault("{ .a =~ 5 }", 0, "invalid type for =~ or !~");
     expect_fault("{ .a =~ \"(\" }", 0, "invalid regex");
     expect_fault("{ .a =~ \"(?=x)\" }", 0, "invalid regex");
+    expect_fault("{ .a =~ \"[\" }", 9,
+                 "invalid regex: regular expression /[/: missing terminating ]");
+    expect_fault("{ .a =~ \"*\" }", 9, "invalid regex");
+    expect_fault("{ .a =~ \"[z-a]\" }", 9, "invalid regex");
+    expect_fault("{ .a !~ \"a{2,1}\" }", 9, "invalid regex");
     expect_fault("{ !name }", 0, "illegal operation for the given type");
     expect_fault("{ -name = 1 }", 0, "illegal operation for the given type");
     expect_fault("{ name = nil }", 0, "name = nil is not valid because");
@@ -220,6 +225,8 @@ TEST(query_parse, keeps_the_whole_conditions_of_half_written_filters)
     assert_partial("{ name = \"a", NULL);
     assert_partial("{ status=error && name = \"a }", "status = error");
     assert_partial("{ span.x = ", NULL);
+    assert_partial("{ name =~ \"[\" }", NULL);
+    assert_partial("{ status=error && name =~ \"*\" }", "status = error");
     assert_partial("{}", NULL);
     assert_partial("", NULL);
     assert_partial("nonsense", NULL);
