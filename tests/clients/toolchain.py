@@ -73,7 +73,8 @@ def make_go(language):
         run("downloading Go modules", ["go", "mod", "download"], True, cwd=source, env=env)
         run("building with Go", ["go", "build", "-ldflags=-s -w", "-o", os.path.join(folder, "client"), "."],
             cwd=source, env=env)
-    return [os.path.join(kept(language, ["go.mod", "go.sum", "main.go"], make), "client")]
+    sources = sorted(name for name in os.listdir(source) if name.endswith(".go"))
+    return [os.path.join(kept(language, ["go.mod", "go.sum", *sources], make), "client")]
 
 
 def make_python():
@@ -108,7 +109,8 @@ def make_node():
     return ["node", os.path.join(kept("node", ["package.json", "package-lock.json", "send.js"], make), "send.js")]
 
 
-MAKERS = {"go": lambda: make_go("go"), "python": make_python, "node": make_node, "collector": lambda: make_go("collector")}
+MAKERS = {"go": lambda: make_go("go"), "python": make_python, "node": make_node,
+          "collector": lambda: make_go("collector"), "tempo": lambda: make_go("tempo")}
 
 
 def client(language):
