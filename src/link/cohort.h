@@ -1,0 +1,54 @@
+/* cohort.h - two sets of spans compared, frame by frame, per request.
+ *
+ * A cohort is a list of costs: span i spent that much in frame f. For every frame the mean per span
+ * of the right side less that of the left is given with an interval, and the intervals hold for all
+ * frames together: if both cohorts do the same, in at most 5 of 100 comparisons is any frame called
+ * different at all. They come from a bootstrap over spans (whole requests are drawn, so that what
+ * goes together stays together) of the largest |t| over all frames.
+ *
+ * Frames that fewer than SF_COHORT_SUPPORT spans have, or with fewer spans than that on a side,
+ * are listed but never called significant. The draw is seeded: same input, same answer. */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+
+#define SF_COHORT_SUPPORT 8
+#define SF_COHORT_ROUNDS  199
+
+struct sf_cohort_cost {
+    uint32_t span; /* < n_spans */
+    uint32_t frame;
+    double value;
+};
+
+struct sf_cohort {
+    const struct sf_cohort_cost *costs; /* by span; a frame once per span */
+    uint32_t n_costs;
+    uint32_t n_spans; /* spans without any cost count as zero */
+};
+
+struct sf_cohort_row {
+    uint32_t frame;
+    uint32_t n_left, n_right; /* spans that have it */
+    double left, right;       /* mean per span */
+    double delta, low, high;  /* right - left, and its interval */
+    bool is_significant;
+};
+
+struct sf_cohort_result {
+    const struct sf_cohort_row *rows; /* significant ones first, then by |delta|; ties by frame */
+    uint32_t n_rows;
+    uint32_t n_significant;
+    double left, right; /* mean of all costs per span */
+    bool is_too_small;  /* a side has under SF_COHORT_SUPPORT spans: nothing can be significant */
+};
+
+/* Frames are numbered below n_frames on both sides alike. LIMIT: the arena is full. */
+enum sf_err sf_cohort_compare(const struct sf_cohort *left, const struct sf_cohort *right,
+                              uint32_t n_frames, uint64_t seed, struct sf_arena *req,
+                              struct sf_cohort_result *out, struct sf_why *why);
+
+/* Keeps `most` of `n` places, evenly spread by a hash of what identifies them: the same spans are
+ * kept whenever the same question is asked. `ids` are those hashes; `out` gets the places kept, in
+ * order. Returns how many. */
+uint32_t sf_cohort_thin(const uint64_t *ids, uint32_t n, uint32_t most, uint32_t *out);

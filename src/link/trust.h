@@ -1,0 +1,24 @@
+/* trust.h - how far a figure made from samples can be believed. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sf_interval {
+    double low, high;
+};
+
+/* The 95 % interval of a share of which `n_hits` of `n_samples` samples speak (Wilson's: it stays
+ * inside [0, 1] and is honest at none and at all). Without samples: [0, 1]. */
+struct sf_interval sf_trust_share(double n_hits, double n_samples);
+
+/* The most samples a span can have: its length at that rate on that many threads at once. */
+double sf_trust_most(uint64_t duration_ns, double period_ns, uint32_t n_threads);
+
+enum sf_trust {
+    SF_TRUST_NONE, /* no samples at all */
+    SF_TRUST_THIN, /* under 30: shapes are chance */
+    SF_TRUST_FAIR, /* under 400: a share of a half is known to 5 points */
+    SF_TRUST_GOOD
+};
+enum sf_trust sf_trust_of(uint64_t n_samples);
+const char *sf_trust_name(enum sf_trust trust); /* "thin" */
