@@ -1,0 +1,316 @@
+/* findings.c - what stands out in a flame graph, in sentences. */
+#include "link/findings.h"
+
+#include <stdlib.h>
+
+#include <string.h>
+
+#include "flame/frame_name.h"
+#include "flame/tree_order.h"
+#include "flame/tree_top.h"
+#include "link/leaf_state.h"
+#include "link/theme.h"
+
+enum {
+    MAX_FINDINGS = 64, /* nobody reads more; functions come by size, the small ones are left out */
+    PATH_FRAMES = 6
+};
+
+struct work {
+    const struct sf_tree *t;
+    const struct sf_finding_limits *limits;
+    sf_str of;
+    struct sf_arena *req;
+    int64_t *totals;
+    const uint8_t *states; /* by node */
+    uint8_t *themes;       /* by frame */
+    struct sf_finding *items;
+    uint32_t n;
+    bool is_full;
+};
+
+static double share_of(const struct work *w, int64_t value)
+{
+    return w->totals[0] > 0 ? (double)value / (double)w->totals[0] : 0;
+}
+
+static sf_str name_of(struct work *w, uint32_t frame)
+{
+    sf_str name = {0};
+    if (!sf_frame_name(&w->t->frames[frame], SF_GROUP_FUNCTION, w->req, &name))
+        w->is_full = true;
+    return name;
+}
+
+/* The innermost frames that fit a line; "..." stands for the rest. */
+static sf_str path_to(struct work *w, uint32_t node)
+{
+    uint32_t nodes[PATH_FRAMES], n = 0;
+    sf_str path = {0};
+    for (; node != 0 && n < PATH_FRAMES; node = w->t->nodes[node].parent)
+        nodes[n++] = node;
+    const char *lead = node != 0 ? "... > " : "";
+    for (uint32_t i = n; i-- > 0; lead = " > ") {
+        sf_str name = name_of(w, w->t->nodes[nodes[i]].frame), longer;
+        if (!sf_arena_print(w->req, &longer, "%.*s%s%.*s", SF_STR_ARG(path), lead,
+                            SF_STR_ARG(name)))
+            w->is_full = true;
+        else
+            path = longer;
+    }
+    return path;
+}
+
+static void add(struct work *w, struct sf_finding f)
+{
+    if (w->n == MAX_FINDINGS || w->is_full)
+        return;
+    f.span = SF_NOBODY;
+    f.path = path_to(w, f.node);
+    w->items[w->n++] = f;
+}
+
+static void say(struct work *w, struct sf_finding *f, const char *what)
+{
+    if (!sf_arena_print(w->req, &f->sentence, "%.*s %s %.0f %% of %.*s: %s", SF_STR_ARG(f->subject),
+                        what, f->share * 100, SF_STR_ARG(w->of), sf_finding_action(f->kind)))
+        w->is_full = true;
+}
+
+/* ---- one function ---- */
+
+static uint32_t heaviest(const struct work *w, uint32_t frame, bool is_self)
+{
+    uint32_t best = SF_NONE;
+    int64_t most = INT64_MIN;
+    for (uint32_t i = 1; i < w->t->n_nodes; i++) {
+        int64_t value = is_self ? w->t->nodes[i].self : w->totals[i];
+        if (w->t->nodes[i].frame == frame && value > most) {
+            most = value;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static uint32_t count_callers(const struct work *w, uint32_t frame, uint8_t *seen)
+{
+    uint32_t n = 0;
+    memset(seen, 0, w->t->n_frames);
+    for (uint32_t i = 1; i < w->t->n_nodes; i++) {
+        uint32_t parent = w->t->nodes[i].parent;
+        if (w->t->nodes[i].frame != frame || parent == 0)
+            continue;
+        uint32_t caller = w->t->nodes[parent].frame;
+        if (caller != frame && !seen[caller]) {
+            seen[caller] = 1;
+            n++;
+        }
+    }
+    return n;
+}
+
+static void find_functions(struct work *w, struct sf_why *why, enum sf_err *err)
+{
+    const struct sf_top_row *rows;
+    uint32_t n_rows;
+    uint8_t *seen = sf_arena_new_n(w->req, w->t->n_frames + 1u, 1);
+    *err = seen ? sf_tree_top(w->t, SF_TOP_BY_TOTAL, w->req, &rows, &n_rows, why) : SF_ERR_LIMIT;
+    if (*err)
+        return;
+    for (uint32_t i = 0; i < n_rows; i++) {
+        if (share_of(w, rows[i].total) < w->limits->leaf &&
+            share_of(w, rows[i].total) < w->limits->repeat)
+            break; /* by total: nothing further down has a share that counts */
+        double self = share_of(w, rows[i].self), total = share_of(w, rows[i].total);
+        if (self >= w->limits->leaf && self > 0) {
+            struct sf_finding f = {.kind = SF_FINDING_LEAF,
+                                   .share = self,
+                                   .value = rows[i].self,
+                                   .node = heaviest(w, rows[i].frame, true),
+                                   .subject = name_of(w, rows[i].frame)};
+            say(w, &f, "alone takes");
+            add(w, f);
+        }
+        uint32_t n_callers = total >= w->limits->repeat ? count_callers(w, rows[i].frame, seen) : 0;
+        if (n_callers >= w->limits->callers && n_callers > 0) {
+            struct sf_finding f = {.kind = SF_FINDING_REPEAT,
+                                   .share = total,
+                                   .value = rows[i].total,
+                                   .node = heaviest(w, rows[i].frame, false),
+                                   .count = n_callers,
+                                   .subject = name_of(w, rows[i].frame)};
+            sf_str what;
+            if (!sf_arena_print(w->req, &what, "is called from %u places and takes", n_callers))
+                w->is_full = true;
+            else
+                say(w, &f, what.p);
+            add(w, f);
+        }
+    }
+}
+
+/* ---- kinds of work ---- */
+
+struct gathered { /* one kind of work */
+    int64_t value;
+    int64_t most; /* of its outermost frames */
+    uint32_t node;
+};
+
+static void gather(struct gathered *g, int64_t value, uint32_t node)
+{
+    g->value += value;
+    if (value > g->most) {
+        g->most = value;
+        g->node = node;
+    }
+}
+
+/* A theme counts from its outermost frame down, once. */
+static void find_themes(struct work *w)
+{
+    struct gathered themes[SF_THEMES] = {0};
+    uint32_t *within = sf_arena_new_n(w->req, w->t->n_nodes + 1u, sizeof(*within)); /* bits */
+    if (!within) {
+        w->is_full = true;
+        return;
+    }
+    for (uint32_t i = 1; i < w->t->n_nodes; i++) {
+        uint8_t theme = w->themes[w->t->nodes[i].frame];
+        within[i] = within[w->t->nodes[i].parent];
+        if (theme == SF_THEME_NONE || within[i] >> theme & 1)
+            continue;
+        within[i] |= 1u << theme;
+        gather(&themes[theme], w->totals[i], i);
+    }
+    for (int theme = SF_THEME_NONE + 1; theme < SF_THEMES; theme++) {
+        bool is_alloc = theme == SF_THEME_ALLOCATOR;
+        double share = share_of(w, themes[theme].value);
+        if (themes[theme].value <= 0 || share < (is_alloc ? w->limits->gc : w->limits->theme))
+            continue;
+        struct sf_finding f = {.kind = is_alloc ? SF_FINDING_ALLOC : SF_FINDING_THEME,
+                               .share = share,
+                               .value = themes[theme].value,
+                               .node = themes[theme].node,
+                               .subject = sf_str_from(sf_theme_words((enum sf_theme)theme))};
+        say(w, &f, "takes");
+        add(w, f);
+    }
+}
+
+static void find_states(struct work *w)
+{
+    struct gathered states[SF_STATES] = {0};
+    for (uint32_t i = 1; i < w->t->n_nodes; i++)
+        gather(&states[w->states[i]], w->t->nodes[i].self, i);
+    const struct {
+        uint8_t state;
+        enum sf_finding_kind kind;
+        double limit;
+        const char *words;
+    } asked[] = {{SF_STATE_GC, SF_FINDING_GC, w->limits->gc, "garbage collection"},
+                 {SF_STATE_LOCK, SF_FINDING_LOCK, w->limits->lock, "waiting for locks"}};
+    for (size_t k = 0; k < sizeof(asked) / sizeof(asked[0]); k++) {
+        const struct gathered *g = &states[asked[k].state];
+        if (g->value <= 0 || share_of(w, g->value) < asked[k].limit)
+            continue;
+        struct sf_finding f = {.kind = asked[k].kind,
+                               .share = share_of(w, g->value),
+                               .value = g->value,
+                               .node = g->node,
+                               .subject = sf_str_from(asked[k].words)};
+        say(w, &f, "takes");
+        add(w, f);
+    }
+}
+
+static void find_depth(struct work *w)
+{
+    uint32_t *depths = sf_arena_new_n(w->req, w->t->n_nodes + 1u, sizeof(*depths));
+    uint32_t deepest = 0;
+    if (!depths) {
+        w->is_full = true;
+        return;
+    }
+    for (uint32_t i = 1; i < w->t->n_nodes; i++) {
+        depths[i] = depths[w->t->nodes[i].parent] + 1;
+        deepest = depths[i] > depths[deepest] ? i : deepest;
+    }
+    if (depths[deepest] <= w->limits->depth)
+        return;
+    struct sf_finding f = {.kind = SF_FINDING_DEEP,
+                           .node = deepest,
+                           .count = depths[deepest],
+                           .value = w->totals[deepest],
+                           .subject = name_of(w, w->t->nodes[deepest].frame)};
+    if (!sf_arena_print(w->req, &f.sentence, "stacks are up to %u frames deep, at %.*s: %s",
+                        f.count, SF_STR_ARG(f.subject), sf_finding_action(f.kind)))
+        w->is_full = true;
+    add(w, f);
+}
+
+/* ---- all of it ---- */
+
+static int order_findings(const void *a, const void *b)
+{
+    const struct sf_finding *x = a, *y = b;
+    if (x->share != y->share)
+        return x->share > y->share ? -1 : 1;
+    return (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+static bool prepare(struct work *w)
+{
+    w->states = sf_leaf_states(w->t, w->req);
+    w->themes = sf_arena_new_n(w->req, w->t->n_frames + 1u, 1);
+    w->items = sf_arena_new_n(w->req, MAX_FINDINGS, sizeof(*w->items));
+    if (!w->states || !w->themes || !w->items)
+        return false;
+    for (uint32_t i = 0; i < w->t->n_frames; i++)
+        w->themes[i] = (uint8_t)sf_theme_of(&w->t->frames[i]);
+    return true;
+}
+
+enum sf_err sf_findings_of_tree(const struct sf_tree *tree, sf_str of,
+                                const struct sf_finding_limits *limits, struct sf_arena *req,
+                                struct sf_finding_list *out, struct sf_why *why)
+{
+    struct work w = {.t = tree, .limits = limits, .of = of, .req = req};
+    enum sf_err err;
+    if (tree->n_nodes == 0) {
+        *out = (struct sf_finding_list){0};
+        return SF_OK;
+    }
+    err = sf_tree_totals(tree, req, &w.totals, why);
+    if (err)
+        return err;
+    if (!prepare(&w))
+        return sf_fail(why, SF_ERR_LIMIT, "findings: no memory for %u nodes", tree->n_nodes);
+    find_states(&w);
+    find_themes(&w);
+    find_depth(&w);
+    find_functions(&w, why, &err);
+    if (err || w.is_full)
+        return sf_fail(why, SF_ERR_LIMIT, "findings: no memory for %u nodes", tree->n_nodes);
+    qsort(w.items, w.n, sizeof(*w.items), order_findings);
+    *out = (struct sf_finding_list){w.items, w.n};
+    return SF_OK;
+}
+
+const char *sf_finding_kind_name(enum sf_finding_kind kind)
+{
+    static const char *const names[SF_FINDINGS] = {
+        "hot_function", "deep_stack", "repeated_function", "repeated_spans", "gc", "allocator",
+        "lock",         "theme"};
+    return names[kind];
+}
+
+const char *sf_finding_action(enum sf_finding_kind kind)
+{
+    static const char *const actions[SF_FINDINGS] = {
+        "optimise that function", "consider refactoring",  "cache its result or batch the calls",
+        "cache or batch them",    "reduce allocations",    "reduce allocations",
+        "reduce lock scope",      "do less of it, or once"};
+    return actions[kind];
+}

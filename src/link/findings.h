@@ -1,0 +1,64 @@
+/* findings.h - what stands out in a flame graph or a trace, in sentences.
+ *
+ * Each finding has a threshold, a number, the frames it is about and what people do about it. They
+ * come largest share first. Functions of the standard patterns (regex, JSON, ...) are known by
+ * theme.h, waits and collectors by leaf_state.h. */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "link/span_tree.h"
+#include "model/tree.h"
+
+enum sf_finding_kind {
+    SF_FINDING_LEAF,   /* one function is much by itself: optimise it */
+    SF_FINDING_DEEP,   /* very deep stacks: consider refactoring */
+    SF_FINDING_REPEAT, /* one function under many callers: cache or batch */
+    SF_FINDING_SPANS,  /* many equal sibling spans: cache or batch */
+    SF_FINDING_GC,     /* collector: reduce allocations */
+    SF_FINDING_ALLOC,  /* allocator: reduce allocations */
+    SF_FINDING_LOCK,   /* reduce lock scope */
+    SF_FINDING_THEME,  /* regex, JSON, serialisation, crypto, logging: cache, or do less of it */
+    SF_FINDINGS
+};
+
+struct sf_finding_limits { /* shares of the view */
+    double leaf, repeat, gc, lock, theme;
+    uint32_t depth, callers, siblings;
+};
+#define SF_FINDING_LIMITS                       \
+    ((struct sf_finding_limits){.leaf = 0.10,   \
+                                .repeat = 0.10, \
+                                .gc = 0.10,     \
+                                .lock = 0.10,   \
+                                .theme = 0.15,  \
+                                .depth = 100,   \
+                                .callers = 5,   \
+                                .siblings = 10})
+
+struct sf_finding {
+    enum sf_finding_kind kind;
+    double share;    /* of the view; of the parent's duration for spans; 0 for depth */
+    int64_t value;   /* in the view's unit; ns for spans */
+    uint32_t node;   /* the heaviest place, or SF_NONE */
+    uint32_t span;   /* parent of the equal spans, or SF_NOBODY */
+    uint32_t count;  /* callers, spans, frames of depth */
+    sf_str subject;  /* function, theme or span name */
+    sf_str path;     /* "main > serve > render", the innermost frames when it is long */
+    sf_str sentence; /* for a person */
+};
+
+struct sf_finding_list {
+    const struct sf_finding *items; /* largest share first */
+    uint32_t n;
+};
+
+/* `tree` should be grouped by function. `of` names what the shares are of ("CPU time"). In `req`;
+ * strings are borrowed from the tree. LIMIT: it is full. */
+enum sf_err sf_findings_of_tree(const struct sf_tree *tree, sf_str of,
+                                const struct sf_finding_limits *limits, struct sf_arena *req,
+                                struct sf_finding_list *out, struct sf_why *why);
+enum sf_err sf_findings_of_spans(const struct sf_span_tree *tree,
+                                 const struct sf_finding_limits *limits, struct sf_arena *req,
+                                 struct sf_finding_list *out, struct sf_why *why);
+const char *sf_finding_kind_name(enum sf_finding_kind kind); /* "hot_function" */
+const char *sf_finding_action(enum sf_finding_kind kind);    /* "optimise that function" */
