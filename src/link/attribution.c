@@ -1,13 +1,10 @@
-/* attribution.c - which sample belongs to which span, and how surely.
- *
- * Shares are cut by running sums: claim k is
- * round(V * S_k) - round(V * S_(k-1)), S the share of the first k spans; so parts always add up to
- * the whole, whatever the rounding. */
+/* attribution.c - which sample belongs to which span, and how surely. */
 #include "link/attribution.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "link/share_cut.h"
 
 struct work {
     struct sf_local_index *x;
@@ -96,21 +93,6 @@ static void leave(struct work *w, const struct sf_link_sample *s, enum sf_unclai
     w->sums.n_unclaimed[reason]++;
 }
 
-/* Hands out one sample part by part; the last part is what is left. */
-struct cutter {
-    int64_t value, given;
-    double share; /* of the parts so far */
-};
-
-static int64_t cut(struct cutter *c, double part)
-{
-    c->share += part;
-    int64_t upto = llround((double)c->value * (c->share < 1 ? c->share : 1));
-    int64_t mine = upto - c->given;
-    c->given = upto;
-    return mine;
-}
-
 /* ---- samples that say when ---- */
 
 /* A sample stands for a stretch; its middle tells best where it belongs. */
@@ -152,8 +134,8 @@ static uint32_t first_later(const struct sf_local_index *x, struct sf_local_run 
 /* The span each tree was working on, counted; with a cutter, each gets its part. A span known to
  * be on the sample's own thread outbids those of which that is not known. */
 static uint32_t walk_active(struct work *w, const struct sf_link_sample *s, struct sf_local_run run,
-                            bool is_thread_only, struct cutter *c, uint32_t n_parts, uint32_t i,
-                            enum sf_grade grade)
+                            bool is_thread_only, struct sf_share_cut *c, uint32_t n_parts,
+                            uint32_t i, enum sf_grade grade)
 {
     uint64_t at_ns = moment_of(s);
     uint32_t n = 0;
@@ -166,7 +148,8 @@ static uint32_t walk_active(struct work *w, const struct sf_link_sample *s, stru
             continue;
         n++;
         if (c)
-            claim(w, i, span, n == n_parts ? c->value - c->given : cut(c, 1.0 / n_parts), grade);
+            claim(w, i, span,
+                  n == n_parts ? sf_share_cut_rest(c) : sf_share_cut_next(c, 1.0 / n_parts), grade);
     }
     return n;
 }
@@ -188,7 +171,7 @@ static void claim_by_time(struct work *w, uint32_t i, struct sf_local_run run)
     enum sf_grade grade = !has_trace ? SF_GRADE_WINDOW
                           : n == 1   ? SF_GRADE_INHERITED
                                      : SF_GRADE_SHARED;
-    struct cutter c = {s->value, 0, 0};
+    struct sf_share_cut c = {s->value, 0, 0};
     walk_active(w, s, run, is_thread_only, &c, n, i, grade);
     count(w, s, grade);
 }
@@ -232,7 +215,7 @@ static void share_run(struct work *w, uint32_t i, struct sf_local_run run, bool 
                       double sum, uint32_t last, enum sf_grade grade)
 {
     const struct sf_link_sample *s = &w->in->samples[i];
-    struct cutter c = {s->value, 0, 0};
+    struct sf_share_cut c = {s->value, 0, 0};
     for (uint32_t k = run.from; k < run.to; k++) {
         const struct sf_local_tree *tree = &w->x->trees[k];
         for (uint32_t m = 0; is_candidate(tree, s) && m < tree->n; m++) {
@@ -240,7 +223,9 @@ static void share_run(struct work *w, uint32_t i, struct sf_local_run run, bool 
             double weight = weight_of(&w->t->places[span], s, is_windowed);
             if (weight <= 0)
                 continue;
-            claim(w, i, span, span == last ? c.value - c.given : cut(&c, weight / sum), grade);
+            claim(w, i, span,
+                  span == last ? sf_share_cut_rest(&c) : sf_share_cut_next(&c, weight / sum),
+                  grade);
         }
     }
 }

@@ -49,8 +49,11 @@ enum sf_frame_kind { /* whose code: colours, folding and leaf classification go 
                      SF_FRAME_BEAM,
                      SF_FRAME_RUST,
                      SF_FRAME_LUAJIT,
-                     SF_FRAME_MARKER, /* "(truncated)", unwinding failure */
-                     SF_FRAME_KINDS
+                     SF_FRAME_MARKER,  /* "(truncated)", unwinding failure */
+                     SF_FRAME_SERVICE, /* only in answers: bars that stand for a service, */
+                     SF_FRAME_SPAN,    /* or a span */
+                     SF_FRAME_KINDS,
+                     SF_FRAME_KINDS_SENT = SF_FRAME_SERVICE /* senders know those before */
 };
 
 struct sf_location {

@@ -205,7 +205,7 @@ static struct sf_location get_location(struct sf_decoder *d, const struct sf_pro
     struct sf_line *lines;
     l.addr = sf_get_varint(d);
     l.kind = sf_get_u8(d);
-    if (l.kind >= SF_FRAME_KINDS)
+    if (l.kind >= SF_FRAME_KINDS_SENT)
         sf_get_fail(d, "an unknown kind of frame");
     l.n_lines = sf_get_count(d, 2);
     lines = sf_get_list(d, l.n_lines, sizeof(*lines));

@@ -105,7 +105,8 @@ static void add_color(struct sf_buf *out, const struct sf_frame *f)
         [SF_FRAME_GO] = 190,     [SF_FRAME_JVM] = 130,    [SF_FRAME_PYTHON] = 55,
         [SF_FRAME_V8] = 95,      [SF_FRAME_RUBY] = 350,   [SF_FRAME_PHP] = 235,
         [SF_FRAME_PERL] = 215,   [SF_FRAME_DOTNET] = 270, [SF_FRAME_BEAM] = 300,
-        [SF_FRAME_RUST] = 20,    [SF_FRAME_LUAJIT] = 225};
+        [SF_FRAME_RUST] = 20,    [SF_FRAME_LUAJIT] = 225, [SF_FRAME_SERVICE] = 205,
+        [SF_FRAME_SPAN] = 165};
     uint64_t hash = sf_hash_str(f->function);
     if (f->kind == SF_FRAME_MARKER)
         sf_buf_add_str(out, SF_STR("hsl(0,0%,75%)"));

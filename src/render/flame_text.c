@@ -45,8 +45,8 @@ static bool is_marked(const struct drawing *d, uint32_t place)
 static bool is_hot(const struct drawing *d, uint32_t place)
 {
     const struct sf_tree *t = d->f->tree;
-    return place > 0 && share_of(d, t->nodes[place].self) >= mark_share &&
-           t->frames[t->nodes[place].frame].kind != SF_FRAME_MARKER;
+    uint8_t kind = place > 0 ? t->frames[t->nodes[place].frame].kind : SF_FRAME_MARKER;
+    return kind < SF_FRAME_MARKER && share_of(d, t->nodes[place].self) >= mark_share;
 }
 
 /* The largest of the hot ones; of equals the one that is read first. */

@@ -47,8 +47,8 @@ static void write_head(struct sf_json_writer *w, const struct sf_profile_view *v
 static void write_frames(struct sf_json_writer *w, const struct sf_tree *t)
 {
     static const char *const kinds[SF_FRAME_KINDS] = {
-        "",    "native", "kernel", "go",   "jvm",  "python", "v8",    "ruby",
-        "php", "perl",   "dotnet", "beam", "rust", "luajit", "marker"};
+        "",     "native", "kernel", "go",   "jvm",    "python", "v8",      "ruby", "php",
+        "perl", "dotnet", "beam",   "rust", "luajit", "marker", "service", "span"};
     sf_json_write_key(w, SF_STR("frames"));
     sf_json_write_array(w);
     for (uint32_t i = 0; i < t->n_frames; i++) {

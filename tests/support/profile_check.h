@@ -59,7 +59,7 @@ static inline uint64_t profile_check(const struct sf_profile_batch *b)
     for (uint32_t i = 0; i < b->n_locations; i++) {
         const struct sf_location *l = &b->locations[i];
         PROFILE_MUST(l->mapping == SF_NONE || l->mapping < b->n_mappings);
-        PROFILE_MUST(l->kind < SF_FRAME_KINDS);
+        PROFILE_MUST(l->kind < SF_FRAME_KINDS_SENT);
         for (uint32_t k = 0; k < l->n_lines; k++)
             PROFILE_MUST(l->lines[k].function < b->n_functions);
     }

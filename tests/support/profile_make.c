@@ -71,7 +71,7 @@ static void make_symbols(struct sf_profile_make *m, uint32_t service, struct sf_
             .n_lines = i % 13 == 0                ? 2
                        : m->is_odd && i % 17 == 0 ? 0
                                                   : 1,
-            .kind = (uint8_t)(i % SF_FRAME_KINDS),
+            .kind = (uint8_t)(i % SF_FRAME_KINDS_SENT),
         };
     }
     out->mappings = map;

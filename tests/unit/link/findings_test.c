@@ -42,7 +42,7 @@ static const struct sf_finding *find(struct sf_finding_list list, enum sf_findin
 {
     for (uint32_t i = 0; i < list.n; i++)
         if (list.items[i].kind == kind)
-            return &list.items[i];
+            return list.items + i;
     return NULL;
 }
 

@@ -9,10 +9,10 @@ TEST(leaf_state, knows_every_example_of_its_table)
     assert_true(sf_leaf_n_rules > 150);
     for (uint32_t i = 0; i < sf_leaf_n_rules; i++) {
         const struct sf_leaf_rule *rule = &sf_leaf_rules[i];
-        for (uint8_t kind = 0; kind < SF_FRAME_KINDS; kind++) {
+        for (uint32_t kind = 0; kind < SF_FRAME_KINDS; kind++) {
             if (kind != SF_FRAME_UNKNOWN && !(rule->kinds >> kind & 1))
                 continue;
-            struct sf_frame f = {.function = sf_str_from(rule->example), .kind = kind};
+            struct sf_frame f = {.function = sf_str_from(rule->example), .kind = (uint8_t)kind};
             const struct sf_leaf_rule *got = sf_leaf_rule_of(&f);
             if (!got)
                 fail_msg("%s (rule %s): no rule fits", rule->example, rule->text);

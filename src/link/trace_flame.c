@@ -1,0 +1,157 @@
+/* trace_flame.c - a whole request, over all services, as one flame graph.
+ *
+ * A span's bar hangs below its parent's when both are in one process, else below its service. The
+ * stacks' nodes are made below a span's bar when a claim first needs them: for every span a map
+ * from stack node to graph node would be spans x nodes, so claims are gone through span by span
+ * with one map, and the nodes it touched are forgotten after each. */
+#include "link/trace_flame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "flame/tree_builder.h"
+#include "link/share_cut.h"
+
+struct work {
+    const struct sf_trace_flame_input *in;
+    struct sf_tree_builder b;
+    uint32_t *bars;            /* by span */
+    uint32_t *claims_of;       /* places of claims, span by span */
+    uint32_t *first_claim;     /* of each span */
+    uint32_t *frames;          /* by frame of the stacks: place in the graph, or SF_NONE */
+    uint32_t *nodes, *touched; /* by node of the stacks: place below the current span */
+    uint32_t n_touched;
+    uint32_t *path; /* nodes on the way down */
+};
+
+static bool prepare(struct work *w, struct sf_arena *scratch)
+{
+    const struct sf_trace_flame_input *in = w->in;
+    uint32_t n_spans = in->spans->n_spans, n_nodes = in->stacks->n_nodes;
+    w->bars = sf_arena_new_n(scratch, n_spans + 1u, sizeof(*w->bars));
+    w->claims_of = sf_arena_new_n(scratch, in->claims->n_claims + 1u, sizeof(*w->claims_of));
+    w->first_claim = sf_arena_new_n(scratch, n_spans + 2u, sizeof(*w->first_claim));
+    w->frames = sf_arena_new_n(scratch, in->stacks->n_frames + 1u, sizeof(*w->frames));
+    w->nodes = sf_arena_new_n(scratch, n_nodes + 1u, sizeof(*w->nodes));
+    w->touched = sf_arena_new_n(scratch, n_nodes + 1u, sizeof(*w->touched));
+    w->path = sf_arena_new_n(scratch, n_nodes + 1u, sizeof(*w->path));
+    if (!w->bars || !w->claims_of || !w->first_claim || !w->frames || !w->nodes || !w->touched ||
+        !w->path)
+        return false;
+    memset(w->frames, 0xff, (in->stacks->n_frames + 1u) * sizeof(*w->frames));
+    memset(w->nodes, 0xff, (n_nodes + 1u) * sizeof(*w->nodes));
+    return true;
+}
+
+static void sort_claims(struct work *w)
+{
+    const struct sf_attribution *a = w->in->claims;
+    uint32_t n = w->in->spans->n_spans;
+    for (uint32_t i = 0; i < a->n_claims; i++)
+        w->first_claim[a->claims[i].span + 1]++;
+    for (uint32_t i = 0; i < n; i++)
+        w->first_claim[i + 1] += w->first_claim[i];
+    for (uint32_t i = 0; i < a->n_claims; i++)
+        w->claims_of[w->first_claim[a->claims[i].span]++] = i;
+    for (uint32_t i = n; i > 0; i--) /* filling moved every start to its end */
+        w->first_claim[i] = w->first_claim[i - 1];
+    w->first_claim[0] = 0;
+}
+
+static uint32_t bar_below(struct work *w, uint32_t parent, sf_str name, uint8_t kind)
+{
+    struct sf_frame f = {.function = name, .kind = kind};
+    return sf_tree_builder_child(&w->b, parent, sf_tree_builder_frame(&w->b, &f));
+}
+
+/* Parents first: from the roots down, as local depths alone do not order a trace. */
+static void make_bars(struct work *w, uint32_t *todo)
+{
+    const struct sf_span_tree *t = w->in->spans;
+    uint32_t n_todo = 0;
+    for (uint32_t k = t->first[t->n_spans]; k < t->first[t->n_spans + 1]; k++)
+        todo[n_todo++] = t->children[k];
+    while (n_todo > 0) {
+        uint32_t i = todo[--n_todo];
+        uint32_t above = t->places[i].local_root == i
+                             ? bar_below(w, 0, w->in->services[i], SF_FRAME_SERVICE)
+                             : w->bars[t->places[i].parent];
+        w->bars[i] = bar_below(w, above, t->spans[i].name, SF_FRAME_SPAN);
+        for (uint32_t k = t->first[i]; k < t->first[i + 1]; k++)
+            todo[n_todo++] = t->children[k];
+    }
+}
+
+/* The graph's node for a stack below a span's bar. */
+static uint32_t node_of(struct work *w, uint32_t bar, uint32_t stack)
+{
+    const struct sf_tree *s = w->in->stacks;
+    uint32_t depth = 0, at = stack;
+    for (; at != 0 && w->nodes[at] == SF_NONE; at = s->nodes[at].parent)
+        w->path[depth++] = at;
+    uint32_t node = at == 0 ? bar : w->nodes[at];
+    while (depth-- > 0) {
+        uint32_t frame = s->nodes[w->path[depth]].frame;
+        if (w->frames[frame] == SF_NONE)
+            w->frames[frame] = sf_tree_builder_frame(&w->b, &s->frames[frame]);
+        node = sf_tree_builder_child(&w->b, node, w->frames[frame]);
+        w->nodes[w->path[depth]] = node;
+        w->touched[w->n_touched++] = w->path[depth];
+    }
+    return node;
+}
+
+static int64_t sum_of_claims(const struct work *w, uint32_t span)
+{
+    int64_t sum = 0;
+    for (uint32_t k = w->first_claim[span]; k < w->first_claim[span + 1]; k++) {
+        int64_t value = w->in->claims->claims[w->claims_of[k]].value;
+        if (value > 0 && __builtin_add_overflow(sum, value, &sum))
+            return INT64_MAX;
+    }
+    return sum;
+}
+
+static void fill_bar(struct work *w, uint32_t span)
+{
+    const struct sf_trace_flame_input *in = w->in;
+    int64_t sum = in->weights_ns ? sum_of_claims(w, span) : 0;
+    uint64_t weight_ns = in->weights_ns ? in->weights_ns[span] : 0;
+    struct sf_share_cut cut = {.value = weight_ns < INT64_MAX ? (int64_t)weight_ns : INT64_MAX};
+    w->n_touched = 0;
+    for (uint32_t k = w->first_claim[span]; k < w->first_claim[span + 1]; k++) {
+        const struct sf_claim *c = &in->claims->claims[w->claims_of[k]];
+        int64_t value = c->value;
+        if (in->weights_ns) {
+            if (value <= 0)
+                continue;
+            value = sf_share_cut_next(&cut, (double)value / (double)sum);
+        }
+        sf_tree_builder_add(&w->b, node_of(w, w->bars[span], in->samples[c->sample].node), value,
+                            1);
+    }
+    int64_t rest = in->weights_ns ? sf_share_cut_rest(&cut) : 0;
+    if (rest != 0)
+        sf_tree_builder_add(&w->b, w->bars[span], rest, 0);
+    for (uint32_t i = 0; i < w->n_touched; i++)
+        w->nodes[w->touched[i]] = SF_NONE;
+}
+
+enum sf_err sf_trace_flame(const struct sf_trace_flame_input *in, struct sf_arena *req,
+                           struct sf_tree *out, struct sf_why *why)
+{
+    struct work w = {.in = in};
+    uint32_t n = in->spans->n_spans;
+    uint32_t *todo = sf_arena_new_n(req, n + 1u, sizeof(*todo));
+    if (!todo || !prepare(&w, req))
+        return sf_fail(why, SF_ERR_LIMIT, "trace flame graph: no memory for %u spans", n);
+    sf_tree_builder_init(&w.b, req, 0, SF_TREE_BORROWS);
+    sort_claims(&w);
+    make_bars(&w, todo);
+    for (uint32_t i = 0; i < n; i++)
+        fill_bar(&w, i);
+    enum sf_err err = sf_tree_builder_take(
+        &w.b, in->weights_ns ? SF_STR("nanoseconds") : in->stacks->unit, out, why);
+    sf_tree_builder_done(&w.b);
+    return err;
+}

@@ -1,0 +1,23 @@
+/* trace_flame.h - a whole request, over all services, as one flame graph.
+ *
+ * service > local root span > child spans > frames. With no weights a bar is what the samples say,
+ * in their unit. With a weight for each span (its own wall time, or its own time on the critical
+ * path) a bar is that time, cut among the span's stacks by its samples' shares; a span without
+ * samples keeps its time on its own bar. So the total is the sum of the claims, or of the weights.
+ * Equal spans below one parent are one bar: a loop of calls reads as one. */
+#pragma once
+#include "link/attribution.h"
+#include "model/tree.h"
+
+struct sf_trace_flame_input {
+    const struct sf_span_tree *spans;
+    const sf_str *services; /* of each span */
+    const struct sf_tree *stacks;
+    const struct sf_link_sample *samples; /* their nodes are in `stacks` */
+    const struct sf_attribution *claims;
+    const uint64_t *weights_ns; /* of each span, or NULL: by samples */
+};
+
+/* In `req`; strings are borrowed. LIMIT: it is full. */
+enum sf_err sf_trace_flame(const struct sf_trace_flame_input *in, struct sf_arena *req,
+                           struct sf_tree *out, struct sf_why *why);
