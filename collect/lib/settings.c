@@ -153,17 +153,24 @@ static enum sf_err read_endpoint(struct reader *r, struct sf_why *why)
 {
     struct sf_exporter_settings *x = &r->s->exporter;
     sf_str url = value(r, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), append = SF_STR_NONE;
-    uint16_t port = 0;
 
     if (!url.len) {
-        append = x->is_grpc ? SF_STR_NONE : SF_STR("/v1/traces");
+        append = SF_STR("/v1/traces");
         url = value(r, "OTEL_EXPORTER_OTLP_ENDPOINT");
     }
     if (!url.len)
         url = value(r, "PYROSCOPE_SERVER_ADDRESS");
     if (!url.len)
         url = x->is_grpc ? SF_STR("http://localhost:4317") : SF_STR("http://localhost:4318");
-    return sf_endpoint_parse(url, port, append, &x->to, why);
+    if (x->is_grpc) { /* whatever path was said: the method is the path */
+        size_t scheme = 0, at;
+        if (sf_str_find(url, SF_STR("://"), &scheme))
+            scheme += 3;
+        if (sf_str_find_char(sf_str_from_at(url, scheme), '/', &at))
+            url.len = scheme + at;
+        append = SF_STR("/opentelemetry.proto.collector.trace.v1.TraceService/Export");
+    }
+    return sf_endpoint_parse(url, 0, append, &x->to, why);
 }
 
 static void read_exporter(struct reader *r)

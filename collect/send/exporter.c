@@ -87,7 +87,8 @@ static bool try_once(struct worker *w, uint64_t n_records, int64_t deadline_ns)
     if (is_gzip)
         body = sf_buf_bytes(&w->packed);
     count(&e->counts.requests, 1);
-    err = sf_http_post_send(&e->http, body, is_gzip, deadline_ns, a, &why);
+    err = e->settings->is_grpc ? sf_grpc_post_send(&e->grpc, body, is_gzip, deadline_ns, a, &why)
+                               : sf_http_post_send(&e->http, body, is_gzip, deadline_ns, a, &why);
     w->retry.after_s = 0;
     if (!err && a->status >= 200 && a->status < 300) {
         n_refused = rejected(w, a);
@@ -181,6 +182,7 @@ static void run(void *arg)
     int64_t next_ns = sf_clock_mono_ns() + e->settings->delay_ns;
 
     sf_http_post_init(&e->http, &e->settings->to, e->settings->headers);
+    sf_grpc_post_init(&e->grpc, &e->settings->to, e->settings->headers);
     e->write_resource(&w.resource);
     e->write_scope(&w.scope);
     for (;;) {
@@ -269,6 +271,7 @@ void sf_exporter_after_fork(struct sf_exporter *e, bool is_child)
      * buffers are lost to the child: it may have been in the middle of any of them. */
     sf_outbox_forget(&e->outbox);
     sf_peer_close(&e->http.peer);
+    sf_peer_close(&e->grpc.peer);
     sf_lock_reset(&e->start_lock);
     atomic_store(&e->is_running, false);
     atomic_store(&e->is_ending, false);

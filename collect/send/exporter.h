@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "collect/send/endpoint.h"
+#include "collect/send/grpc_post.h"
 #include "collect/send/http_post.h"
 #include "collect/send/outbox.h"
 #include "collect/sys/lock.h"
@@ -33,7 +34,8 @@ struct sf_exporter {
     const struct sf_exporter_settings *settings;
     struct sf_outbox outbox;
     struct sf_exporter_counts counts;
-    struct sf_http_post http; /* the thread's; a forked child closes its copy */
+    struct sf_http_post http; /* the thread's; a forked child closes its copies */
+    struct sf_grpc_post grpc;
     /* The message around the records: what goes before them (resource and scope, field by field)
      * is written by the owner, in the exporter's thread, into an empty buffer. */
     void (*write_resource)(struct sf_buf *out);

@@ -110,6 +110,15 @@ def test_a_program_that_closes_all_descriptors_still_sends():
     assert set(spans_of("closing", 2)) == {"before", "after"}
 
 
+def test_grpc_brings_the_same():
+    tell("nest", "grpc", OTEL_EXPORTER_OTLP_PROTOCOL="grpc")
+    assert set(spans_of("grpc", 2)) == {"outer", "inner"}
+    before = SERVER.metric("spanflame_spans_acknowledged_total")
+    said = tell("pour", "grpc-many", OTEL_EXPORTER_OTLP_PROTOCOL="grpc", OTEL_EXPORTER_OTLP_COMPRESSION="none")
+    # Megabytes, far more than the windows of HTTP/2 take at once; what waits is flushed at exit.
+    assert SERVER.metric("spanflame_spans_acknowledged_total") == before + int(said.split()[1]), said
+
+
 def test_without_a_server_nothing_waits_and_losses_are_counted():
     begin = time.monotonic()
     said = tell("pour", "gone", url=f"http://127.0.0.1:{free_port()}")
