@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/text.h"
 
 enum { PATH_LEN = 96, MAX_KNOWN = 128 };
 
@@ -68,7 +69,7 @@ void sf_config_suggest(sf_str path, char *to, size_t cap)
     sf_str word = last_word(path);
     sf_str section = sf_str_part(path, 0, path.len - word.len);
     size_t n = list_children(section, known, mem);
-    const char *near = sf_args_nearest(word, known, n);
+    const char *near = sf_text_nearest(word, known, n);
 
     if (near) {
         snprintf(to, cap, "; did you mean %.*s%s?", SF_STR_ARG(section), near);
@@ -85,7 +86,7 @@ void sf_config_suggest(sf_str path, char *to, size_t cap)
         }
         known[n++] = sf_config_keys[i].path;
     }
-    near = sf_args_nearest(path, known, n);
+    near = sf_text_nearest(path, known, n);
     snprintf(to, cap, near ? "; did you mean %s?" : "%s", near ? near : "");
 }
 
@@ -152,7 +153,7 @@ static enum sf_err set_choice(struct sf_config *c, const struct sf_config_key *k
         known[n] = mem[n];
         n++;
     }
-    near = sf_args_nearest(text, known, n);
+    near = sf_text_nearest(text, known, n);
     return sf_config_fail(c, at, why, "%s is one of %s, not \"%.*s\"%s%s%s", key->path,
                           key->choices, SF_STR_ARG(text), near ? "; did you mean " : "",
                           near ? near : "", near ? "?" : "");

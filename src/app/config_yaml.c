@@ -7,6 +7,7 @@
 #include <yaml.h>
 
 #include "app/config_value.h"
+#include "base/text.h"
 
 enum { MAX_PATH = 128 };
 
@@ -123,7 +124,7 @@ static bool parse_tls(struct walk *w, struct sf_listen_address *address)
              : sf_str_eq(scalar(w), SF_STR("client_ca")) ? &tls->client_ca_file
                                                          : NULL;
         if (!to) {
-            const char *near = sf_args_nearest(scalar(w), known, 3);
+            const char *near = sf_text_nearest(scalar(w), known, 3);
             return refuse(w, "listen: tls has no key \"%.*s\"%s%s%s", SF_STR_ARG(scalar(w)),
                           near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
         }
@@ -162,7 +163,7 @@ static bool parse_listen_map(struct walk *w, struct sf_listen_address *out)
             if (!parse_tls(w, &address))
                 return false;
         } else {
-            const char *near = sf_args_nearest(scalar(w), known, 2);
+            const char *near = sf_text_nearest(scalar(w), known, 2);
             return refuse(w, "listen: no key \"%.*s\"%s%s%s", SF_STR_ARG(scalar(w)),
                           near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
         }

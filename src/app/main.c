@@ -7,6 +7,7 @@
 #include "app/serve_command.h"
 #include "app/token_command.h"
 #include "app/version.h"
+#include "base/text.h"
 #include "cli/answer.h"
 #include "cli/args.h"
 #include "cli/command.h"
@@ -98,7 +99,7 @@ static int unknown_command(const char *word)
     size_t n = all_commands(commands);
     for (size_t i = 0; i < n; i++)
         names[i] = commands[i]->name;
-    const char *nearest = sf_args_nearest(sf_str_from(word), names, n);
+    const char *nearest = sf_text_nearest(sf_str_from(word), names, n);
     fprintf(stderr, "spanflame: unknown command %s", word);
     if (nearest)
         fprintf(stderr, "; did you mean %s?\n", nearest);

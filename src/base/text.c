@@ -199,3 +199,37 @@ size_t sf_utf8_width(sf_str s)
     }
     return width;
 }
+
+/* ---- words people mistype ---- */
+
+static sf_str fold(sf_str word, char *to, size_t cap)
+{
+    size_t len = word.len < cap ? word.len : cap;
+    for (size_t i = 0; i < len; i++) {
+        char c = word.p[i];
+        to[i] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c == '_' ? '-' : c);
+    }
+    return (sf_str){to, len};
+}
+
+const char *sf_text_nearest(sf_str word, const char *const *known, size_t n_known)
+{
+    char word_mem[64], known_mem[64];
+    const char *best = NULL;
+    size_t best_distance = SIZE_MAX;
+    sf_str folded = fold(word, word_mem, sizeof(word_mem));
+
+    /* A third of the word may be wrong: beyond that a guess confuses more than it helps. */
+    for (size_t i = 0; i < n_known; i++) {
+        sf_str other = fold(sf_str_from(known[i]), known_mem, sizeof(known_mem));
+        size_t distance = sf_str_distance(folded, other);
+        size_t longer = folded.len > other.len ? folded.len : other.len;
+        if (folded.len >= 3 && sf_str_starts(other, folded))
+            distance = 1;
+        if (distance <= (longer + 2) / 3 && distance < longer && distance < best_distance) {
+            best = known[i];
+            best_distance = distance;
+        }
+    }
+    return best;
+}

@@ -26,3 +26,5 @@ size_t sf_utf8_cut(sf_str s, size_t max);
 void sf_utf8_add(struct sf_buf *out, uint32_t code);
 /* Columns a terminal needs: control and zero-width characters count 0, wide ones 2. */
 size_t sf_utf8_width(sf_str s);
+/* The known word nearest to `word` when it is near enough to be a typing mistake, else NULL. */
+const char *sf_text_nearest(sf_str word, const char *const *known, size_t n_known);

@@ -11,40 +11,6 @@
 
 enum { HELP_WIDTH = 80, HELP_WIDTH_MAX = 100, HELP_WIDTH_MIN = 40, MAX_NAMES = 128 };
 
-/* ---- the nearest word ---- */
-
-static sf_str fold(sf_str word, char *to, size_t cap)
-{
-    size_t len = word.len < cap ? word.len : cap;
-    for (size_t i = 0; i < len; i++) {
-        char c = word.p[i];
-        to[i] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c == '_' ? '-' : c);
-    }
-    return (sf_str){to, len};
-}
-
-const char *sf_args_nearest(sf_str word, const char *const *known, size_t n_known)
-{
-    char word_mem[64], known_mem[64];
-    const char *best = NULL;
-    size_t best_distance = SIZE_MAX;
-    sf_str folded = fold(word, word_mem, sizeof(word_mem));
-
-    /* A third of the word may be wrong: beyond that a guess confuses more than it helps. */
-    for (size_t i = 0; i < n_known; i++) {
-        sf_str other = fold(sf_str_from(known[i]), known_mem, sizeof(known_mem));
-        size_t distance = sf_str_distance(folded, other);
-        size_t longer = folded.len > other.len ? folded.len : other.len;
-        if (folded.len >= 3 && sf_str_starts(other, folded))
-            distance = 1;
-        if (distance <= (longer + 2) / 3 && distance < longer && distance < best_distance) {
-            best = known[i];
-            best_distance = distance;
-        }
-    }
-    return best;
-}
-
 /* ---- numbers with units ---- */
 
 struct unit {
@@ -342,7 +308,7 @@ static enum sf_args_result unknown_flag(const struct sf_args *args, sf_str name)
     for (; n < args->n_flags && n < MAX_NAMES - 1; n++)
         known[n] = args->flags[n].name;
     known[n++] = "help";
-    nearest = sf_args_nearest(name, known, n);
+    nearest = sf_text_nearest(name, known, n);
     if (nearest)
         return bad(args, "there is no flag --%.*s; did you mean --%s?", SF_STR_ARG(name), nearest);
     return bad(args, "there is no flag --%.*s", SF_STR_ARG(name));

@@ -38,3 +38,13 @@ TEST(text, hex_wants_every_digit)
     assert_false(sf_hex_decode(SF_STR("ab0"), out, 2));
     assert_false(sf_hex_decode(SF_STR("ab0g"), out, 2));
 }
+
+TEST(text, guesses_only_near_words)
+{
+    static const char *const known[] = {"retention", "redact", "listen"};
+    assert_string_equal(sf_text_nearest(SF_STR("retenton"), known, 3), "retention");
+    assert_string_equal(sf_text_nearest(SF_STR("REDACTT"), known, 3), "redact");
+    assert_string_equal(sf_text_nearest(SF_STR("list"), known, 3), "listen");
+    assert_null(sf_text_nearest(SF_STR("bananas"), known, 3));
+    assert_null(sf_text_nearest(SF_STR(""), known, 3));
+}

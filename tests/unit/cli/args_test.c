@@ -55,16 +55,6 @@ TEST(args, reads_sizes_by_thousands_and_by_1024)
     assert_true(size("-1") == UINT64_MAX);
 }
 
-TEST(args, guesses_only_near_words)
-{
-    static const char *const known[] = {"retention", "redact", "listen"};
-    assert_string_equal(sf_args_nearest(SF_STR("retenton"), known, 3), "retention");
-    assert_string_equal(sf_args_nearest(SF_STR("REDACTT"), known, 3), "redact");
-    assert_string_equal(sf_args_nearest(SF_STR("list"), known, 3), "listen");
-    assert_null(sf_args_nearest(SF_STR("bananas"), known, 3));
-    assert_null(sf_args_nearest(SF_STR(""), known, 3));
-}
-
 struct asked {
     bool is_loud, is_safe;
     const char *server;
