@@ -106,7 +106,7 @@ static const char *check_escape(char c)
 }
 
 /* Past a bracket class, or to the end when it is not closed (PCRE2 says so then). */
-static size_t skip_class(sf_str p, size_t at)
+static size_t skip_class(sf_str p, size_t at, const char **out_fault)
 {
     size_t i = at + 1;
     if (i < p.len && p.p[i] == '^')
@@ -114,9 +114,11 @@ static size_t skip_class(sf_str p, size_t at)
     if (i < p.len && p.p[i] == ']')
         i++;
     for (; i < p.len && p.p[i] != ']'; i++) {
-        if (p.p[i] == '\\')
+        if (p.p[i] == '\\') {
             i++;
-        else if (p.p[i] == '[' && i + 1 < p.len && p.p[i + 1] == ':') {
+            if (i < p.len && check_escape(p.p[i]))
+                *out_fault = "this escape is not allowed";
+        } else if (p.p[i] == '[' && i + 1 < p.len && p.p[i + 1] == ':') {
             size_t end;
             if (sf_str_find(sf_str_from_at(p, i), SF_STR(":]"), &end))
                 i += end + 1;
@@ -149,7 +151,7 @@ enum sf_err sf_regex_check(sf_str p, struct sf_why *why)
             step = i + 1 < p.len && p.p[i + 1] == 'Q' ? quoted_len(p, i) : 2;
             fault = i + 1 < p.len ? check_escape(p.p[i + 1]) : "trailing backslash";
             break;
-        case '[': step = skip_class(p, i) - i; break;
+        case '[': step = skip_class(p, i, &fault) - i; break;
         case ')':
             /* Counted here, so that a pattern cannot close a group put around it. */
             if (depth-- == 0)
@@ -223,7 +225,8 @@ static enum sf_err compile(sf_str pattern, sf_str shown, uint32_t options, int s
         PCRE2_UCHAR text[96] = "malformed";
         size_t lead = pattern.len - shown.len > 3 ? 5 : 0; /* what was put in front */
         pcre2_get_error_message(code_number, text, sizeof(text));
-        err = refuse(why, shown, fault_at > lead ? fault_at - lead : 0, (const char *)text);
+        fault_at = fault_at > lead ? fault_at - lead : 0;
+        err = refuse(why, shown, fault_at < shown.len ? fault_at : shown.len, (const char *)text);
     }
     sf_heap_free(re);
     pcre2_compile_context_free(context);

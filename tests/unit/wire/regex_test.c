@@ -126,10 +126,81 @@ TEST(regex, whole_patterns_cannot_leave_their_group)
     }
 }
 
+/* Patterns that take engines of the backtracking kind for ever, on text that almost matches. */
 TEST(regex, whole_patterns_are_never_exponential)
 {
+    static const char *const known[] = {
+        "(a*)*c|(a|aa)+d|(.*)(.*)(.*)(.*)x",
+        "(a+)+",
+        "(a+)+c",
+        "([a-zA-Z]+)*c",
+        "(a|aa)+c",
+        "(a|a?)+c",
+        "(.*a){20}c",
+        "((a*)*)*c",
+        "(((((a+)+)+)+)+)+c",
+        "(a?){50}a{50}c",
+        "(x+x+)+y|(a+a+)+y",
+        "(([a-z])+.)+[A-Z]([a-z])+",
+        "([a-zA-Z0-9])(([\\-.]|[_]+)?([a-zA-Z0-9]+))*(@){1}[a-z0-9]+[.]{1}([a-z]{2,3})",
+        "(?i)(a|A|aa|aA)*c",
+        "(a*?)*?c",
+        "(?:(?:a|b)*(?:a|b)*)*c",
+        ".*.*.*.*.*.*.*=.*",
+        "(\\w+\\s?)*c",
+    };
+    struct sf_regex_scratch *scratch = sf_regex_scratch_new();
     char text[4001];
     memset(text, 'a', sizeof(text));
+    text[3999] = 'c'; /* a search for the last character of the pattern finds one */
     text[4000] = 'b';
-    assert_false(matches("(a*)*c|(a|aa)+d|(.*)(.*)(.*)(.*)x", (sf_str){text, sizeof(text)}));
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        static const size_t lens[] = {0, 1, 30, 200, 4001};
+        struct sf_regex *re = NULL;
+        assert_ok(sf_regex_new_whole(sf_str_from(known[i]), &re, &why));
+        for (size_t k = 0; k < sizeof(lens) / sizeof(lens[0]); k++) {
+            sf_str end = {text + sizeof(text) - lens[k], lens[k]};
+            enum sf_regex_result result = sf_regex_match(re, end, scratch);
+            if (result == SF_REGEX_FOUND || (result == SF_REGEX_GAVE_UP && lens[k] <= 30))
+                fail_msg("%s on %zu characters: %d", known[i], lens[k], (int)result);
+        }
+        sf_regex_free(re);
+    }
+    sf_regex_scratch_free(scratch);
+    assert_true(matches("(a|aa)+cb", (sf_str){text, sizeof(text)}));
+}
+
+TEST(regex, whole_patterns_may_be_as_large_as_re2_takes_them)
+{
+    static const char *const right[] = {"a{1000}",    "(a{30}){30}", "[[:^space:]]*",
+                                        "\\pL+\\PN",  "\\x{1F600}",  "\\x41",
+                                        "(?s-i:a.b)", "(?U)a+",      "x*?y"};
+    static const char *const wrong[] = {"*a",
+                                        "a**",
+                                        "+",
+                                        "?",
+                                        "a|*",
+                                        "(?:*)",
+                                        "[a",
+                                        "[z-a]",
+                                        "a{2,1}",
+                                        "[\\h]",
+                                        "[\\1]",
+                                        "\\Z",
+                                        "\\pX",
+                                        "(?P<n>a)(?P<n>b)",
+                                        "(?x) a",
+                                        "\\x{110000}",
+                                        "[[:nothing:]]",
+                                        "(((a{1000}){1000}){1000})"};
+    struct sf_regex *re = NULL;
+    for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+        if (sf_regex_new_whole(sf_str_from(right[i]), &re, &why))
+            fail_msg("refused %s: %s", right[i], why.text);
+        sf_regex_free(re);
+    }
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        if (!sf_regex_new_whole(sf_str_from(wrong[i]), &re, &why))
+            fail_msg("accepted %s", wrong[i]);
+    }
 }
