@@ -25,7 +25,7 @@ static bool match(struct sf_eval *e, const struct sf_expr *x, struct sf_static v
         e->err = sf_fail(
             &e->why, SF_ERR_LIMIT,
             "the pattern at col %u takes too long on a value of %zu bytes; simplify it",
-            x->right->column, v.str.len);
+            x->right->place.column, v.str.len);
     return (result == SF_REGEX_FOUND) == (x->op == SF_EXPR_MATCH);
 }
 

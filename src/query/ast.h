@@ -1,10 +1,14 @@
 /* ast.h - a TraceQL query as a checked tree.
  *
  * Built by query_parse.h in one arena and never changed afterwards; threads may share it. Every
- * node remembers the column of its first character, for errors. */
+ * node remembers the place of its first character, for errors. */
 #pragma once
 #include "base/str.h"
 #include "model/select.h"
+
+struct sf_place { /* both 1-based; columns are bytes */
+    uint32_t line, column;
+};
 
 /* ---- values ---- */
 
@@ -94,7 +98,7 @@ struct sf_expr {
     enum sf_expr_kind kind;
     enum sf_expr_op op;
     enum sf_static_type type; /* as far as it is known while parsing */
-    uint32_t column;          /* 1-based, of its first character */
+    struct sf_place place;    /* of its first character */
     uint32_t number;          /* of this node in the query: evaluators keep per-node state by it */
     struct sf_static literal;
     struct sf_query_attr attr;
@@ -123,7 +127,7 @@ struct sf_pipeline;
 struct sf_spanset {
     enum sf_spanset_op op;
     enum sf_spanset_form form;
-    uint32_t column;
+    struct sf_place place;
     const struct sf_expr *filter; /* FILTER; NULL: { } */
     const struct sf_pipeline *pipeline;
     const struct sf_spanset *left, *right;
@@ -141,7 +145,7 @@ enum sf_stage_kind {
 
 struct sf_stage {
     enum sf_stage_kind kind;
-    uint32_t column;
+    struct sf_place place;
     const struct sf_spanset *spanset;
     enum sf_aggregate aggregate; /* AGGREGATE: aggregate(expr) cmp literal */
     enum sf_expr_op cmp;
@@ -197,7 +201,7 @@ enum sf_metrics_kind { SF_METRICS_QUERY, SF_METRICS_NUMBER, SF_METRICS_BINARY };
 
 struct sf_metrics { /* a metrics query, or arithmetic over several */
     enum sf_metrics_kind kind;
-    uint32_t column;
+    struct sf_place place;
     const struct sf_pipeline *pipeline;
     struct sf_metric metric;
     double number;

@@ -27,12 +27,12 @@ static bool check_nil(struct sf_parser *p, const struct sf_expr *e)
     const struct sf_query_attr *a = &other->attr;
     sf_str text;
     if (e->op != SF_EXPR_EQ && e->op != SF_EXPR_NE) {
-        sf_parser_fail(p, SF_ERR_INPUT, e->column,
+        sf_parser_fail(p, SF_ERR_INPUT, e->place,
                        "illegal operation for the given types: nil takes = and != only");
         return false;
     }
     if (!sf_expr_has_attr(other)) {
-        sf_parser_fail(p, SF_ERR_INPUT, e->column, "nil can only be compared with an attribute");
+        sf_parser_fail(p, SF_ERR_INPUT, e->place, "nil can only be compared with an attribute");
         return false;
     }
     if (other->kind != SF_EXPR_ATTR)
@@ -40,7 +40,7 @@ static bool check_nil(struct sf_parser *p, const struct sf_expr *e)
     if (a->intrinsic != SF_INTRINSIC_NONE ||
         (a->scope == SF_SCOPE_RESOURCE && sf_str_eq(a->name, SF_STR("service.name")))) {
         text = sf_query_attr_text(a, p->req);
-        sf_parser_fail(p, SF_ERR_INPUT, e->column,
+        sf_parser_fail(p, SF_ERR_INPUT, e->place,
                        "%.*s = nil is not valid because every span has it", SF_STR_ARG(text));
         return false;
     }
@@ -50,20 +50,21 @@ static bool check_nil(struct sf_parser *p, const struct sf_expr *e)
 static bool check_match(struct sf_parser *p, const struct sf_expr *e)
 {
     struct sf_why words;
+    enum sf_err err;
     if (e->right->kind != SF_EXPR_LITERAL || e->right->type != SF_TYPE_STRING) {
-        sf_parser_fail(p, SF_ERR_INPUT, e->right->column,
+        sf_parser_fail(p, SF_ERR_INPUT, e->right->place,
                        "invalid type for =~ or !~: the right side must be a string");
         return false;
     }
     if (e->left->type != SF_TYPE_STRING && e->left->type != SF_TYPE_UNKNOWN) {
         sf_parser_fail(
-            p, SF_ERR_INPUT, e->column,
+            p, SF_ERR_INPUT, e->place,
             "binary operations must operate on the same type: =~ and !~ compare strings");
         return false;
     }
-    enum sf_err err = sf_regex_check_whole(e->right->literal.str, &words);
+    err = sf_regex_check_whole(e->right->literal.str, &words);
     if (err)
-        sf_parser_fail(p, err == SF_ERR_NOMEM ? err : SF_ERR_INPUT, e->right->column,
+        sf_parser_fail(p, err == SF_ERR_NOMEM ? err : SF_ERR_INPUT, e->right->place,
                        "invalid regex: %s", words.text);
     return !err;
 }
@@ -72,6 +73,20 @@ static bool types_meet(enum sf_static_type a, enum sf_static_type b)
 {
     return a == SF_TYPE_UNKNOWN || b == SF_TYPE_UNKNOWN || a == b ||
            (sf_type_is_number(a) && sf_type_is_number(b));
+}
+
+static const char *type_hint(enum sf_static_type a, enum sf_static_type b)
+{
+    if (a == SF_TYPE_STATUS || b == SF_TYPE_STATUS)
+        return "; a status is error, ok or unset, without quotes";
+    if (a == SF_TYPE_KIND || b == SF_TYPE_KIND)
+        return "; a kind is server, client, producer, consumer, internal or unspecified, without "
+               "quotes";
+    if (a == SF_TYPE_DURATION || b == SF_TYPE_DURATION)
+        return "; durations such as 500ms stand without quotes";
+    if (sf_type_is_number(a) || sf_type_is_number(b))
+        return "; numbers stand without quotes, text with them";
+    return "";
 }
 
 static bool suits(enum sf_expr_op op, enum sf_static_type t)
@@ -92,13 +107,14 @@ static bool check_binary(struct sf_parser *p, const struct sf_expr *e)
     if (e->op == SF_EXPR_MATCH || e->op == SF_EXPR_NO_MATCH)
         return check_match(p, e);
     if (!types_meet(e->left->type, e->right->type)) {
-        sf_parser_fail(p, SF_ERR_INPUT, e->column,
-                       "binary operations must operate on the same type: %s and %s",
-                       sf_static_type_name(e->left->type), sf_static_type_name(e->right->type));
+        sf_parser_fail(p, SF_ERR_INPUT, e->place,
+                       "binary operations must operate on the same type: %s and %s%s",
+                       sf_static_type_name(e->left->type), sf_static_type_name(e->right->type),
+                       type_hint(e->left->type, e->right->type));
         return false;
     }
     if (!suits(e->op, e->left->type) || !suits(e->op, e->right->type)) {
-        sf_parser_fail(p, SF_ERR_INPUT, e->column, "illegal operation for the given types: %s %s",
+        sf_parser_fail(p, SF_ERR_INPUT, e->place, "illegal operation for the given types: %s %s",
                        sf_expr_op_text(e->op), sf_static_type_name(e->left->type));
         return false;
     }
@@ -115,7 +131,7 @@ bool sf_parser_check_expr(struct sf_parser *p, const struct sf_expr *e)
     t = e->left->type;
     if (t == SF_TYPE_UNKNOWN || (e->op == SF_EXPR_NOT ? t == SF_TYPE_BOOL : sf_type_is_number(t)))
         return true;
-    sf_parser_fail(p, SF_ERR_INPUT, e->column, "illegal operation for the given type: %s %s",
+    sf_parser_fail(p, SF_ERR_INPUT, e->place, "illegal operation for the given type: %s %s",
                    sf_expr_op_text(e->op), sf_static_type_name(t));
     return false;
 }
@@ -124,7 +140,7 @@ bool sf_parser_check_filter(struct sf_parser *p, const struct sf_expr *e)
 {
     if (e->type == SF_TYPE_BOOL || (e->type == SF_TYPE_UNKNOWN && e->kind == SF_EXPR_ATTR))
         return true;
-    sf_parser_fail(p, SF_ERR_INPUT, e->column,
+    sf_parser_fail(p, SF_ERR_INPUT, e->place,
                    "span filter field expressions must resolve to a boolean, not %s",
                    sf_static_type_name(e->type));
     return false;

@@ -84,12 +84,30 @@ static enum sf_intrinsic find_intrinsic(sf_str scope, sf_str word)
     return SF_INTRINSIC_NONE;
 }
 
+bool sf_parser_is_attr(const struct sf_parser *p)
+{
+    return p->token.kind == SF_TOKEN_ATTR || p->token.kind == SF_TOKEN_SCOPE ||
+           (p->token.kind == SF_TOKEN_WORD && find_intrinsic(SF_STR_NONE, p->token.text));
+}
+
+/* The words of a scope, for a hint. */
+static size_t words_of(sf_str scope, const char **out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (sf_str_eq(sf_str_from(names[i].scope), scope))
+            out[n++] = names[i].word;
+    }
+    return n;
+}
+
 bool sf_parser_attr(struct sf_parser *p, struct sf_query_attr *out)
 {
+    const char *words[sizeof(names) / sizeof(names[0])];
     struct sf_query_attr attr = {.scope = SF_SCOPE_INTRINSIC};
     if (p->token.kind == SF_TOKEN_ATTR) {
         if (p->token.is_parent) {
-            sf_parser_fail(p, SF_ERR_INPUT, p->token.column, "parent not yet supported");
+            sf_parser_fail(p, SF_ERR_INPUT, p->token.place, "parent not yet supported");
             return false;
         }
         attr = p->token.attr;
@@ -100,20 +118,22 @@ bool sf_parser_attr(struct sf_parser *p, struct sf_query_attr *out)
         if (p->token.kind == SF_TOKEN_WORD)
             attr.intrinsic = find_intrinsic(scope, p->token.text);
         if (!attr.intrinsic) {
-            sf_parser_unexpected(p,
-                                 "an intrinsic of this scope, such as span:name or trace:duration");
+            sf_parser_unexpected_word(
+                p, "an intrinsic of this scope, such as span:name or trace:duration", words,
+                words_of(scope, words));
             return false;
         }
     } else if (p->token.kind == SF_TOKEN_WORD) {
         if (sf_parser_is_word(p, "parent")) {
-            sf_parser_fail(p, SF_ERR_INPUT, p->token.column, "parent not yet supported");
+            sf_parser_fail(p, SF_ERR_INPUT, p->token.place, "parent not yet supported");
             return false;
         }
         attr.intrinsic = find_intrinsic(SF_STR_NONE, p->token.text);
     }
     if (attr.scope == SF_SCOPE_INTRINSIC && !attr.intrinsic) {
-        sf_parser_unexpected(p, "an attribute such as span.name, resource.service.name or an "
-                                "intrinsic such as duration");
+        sf_parser_unexpected_word(
+            p, "an attribute such as span.http.route or an intrinsic such as duration", words,
+            words_of(SF_STR_NONE, words));
         return false;
     }
     sf_parser_next(p);
@@ -184,13 +204,13 @@ bool sf_parser_literal(struct sf_parser *p, struct sf_static *out)
     return !p->err;
 }
 
-static struct sf_expr *new_expr(struct sf_parser *p, enum sf_expr_kind kind, uint32_t column)
+static struct sf_expr *new_expr(struct sf_parser *p, enum sf_expr_kind kind, struct sf_place place)
 {
     struct sf_expr *e = sf_parser_new(p, sizeof(*e));
     if (!e)
         return NULL;
     e->kind = kind;
-    e->column = column;
+    e->place = place;
     e->number = p->n_exprs++;
     return e;
 }
@@ -223,13 +243,13 @@ static enum sf_static_type type_of_binary(const struct sf_expr *e)
 
 static const struct sf_expr *parse_level(struct sf_parser *p, unsigned least);
 
-static const struct sf_expr *make_unary(struct sf_parser *p, enum sf_expr_op op, uint32_t column,
-                                        const struct sf_expr *operand)
+static const struct sf_expr *make_unary(struct sf_parser *p, enum sf_expr_op op,
+                                        struct sf_place place, const struct sf_expr *operand)
 {
     struct sf_expr *e;
     if (!operand)
         return NULL;
-    e = new_expr(p, SF_EXPR_UNARY, column);
+    e = new_expr(p, SF_EXPR_UNARY, place);
     if (!e)
         return NULL;
     e->op = op;
@@ -245,23 +265,38 @@ static const struct sf_expr *make_unary(struct sf_parser *p, enum sf_expr_op op,
     return e;
 }
 
+static void unexpected_operand(struct sf_parser *p)
+{
+    enum { N_WORDS = sizeof(word_literals) / sizeof(word_literals[0]) };
+    const char *words[sizeof(names) / sizeof(names[0]) + N_WORDS];
+    size_t n = words_of(SF_STR_NONE, words);
+    for (size_t i = 0; i < N_WORDS; i++)
+        words[n++] = word_literals[i].word;
+    if (p->token.kind == SF_TOKEN_WORD &&
+        sf_str_starts(sf_str_from_at(p->lexer.text, p->lexer.at), SF_STR("(")))
+        sf_parser_unexpected(p, "a value or an attribute: functions are stages of their own");
+    else
+        sf_parser_unexpected_word(p, "a value or an attribute such as span.http.route or duration",
+                                  words, n);
+}
+
 static const struct sf_expr *parse_primary(struct sf_parser *p)
 {
-    uint32_t column = p->token.column;
+    struct sf_place place = p->token.place;
     struct sf_static lit = {0};
     struct sf_query_attr attr;
     struct sf_expr *e;
 
     if (sf_parser_take_sign(p, "-"))
-        return make_unary(p, SF_EXPR_NEG, column, parse_level(p, 5));
+        return make_unary(p, SF_EXPR_NEG, place, parse_level(p, 5));
     if (sf_parser_take_sign(p, "!"))
-        return make_unary(p, SF_EXPR_NOT, column, parse_level(p, 6));
+        return make_unary(p, SF_EXPR_NOT, place, parse_level(p, 6));
     if (sf_parser_take_sign(p, "(")) {
         const struct sf_expr *inner = parse_level(p, 2);
         return inner && sf_parser_need_sign(p, ")") ? inner : NULL;
     }
     if (literal_in_hand(p, &lit)) {
-        e = new_expr(p, SF_EXPR_LITERAL, column);
+        e = new_expr(p, SF_EXPR_LITERAL, place);
         if (!e)
             return NULL;
         e->literal = lit;
@@ -269,9 +304,13 @@ static const struct sf_expr *parse_primary(struct sf_parser *p)
         sf_parser_next(p);
         return e;
     }
+    if (!sf_parser_is_attr(p) && !sf_parser_is_word(p, "parent")) {
+        unexpected_operand(p);
+        return NULL;
+    }
     if (!sf_parser_attr(p, &attr))
         return NULL;
-    e = new_expr(p, SF_EXPR_ATTR, column);
+    e = new_expr(p, SF_EXPR_ATTR, place);
     if (!e)
         return NULL;
     e->attr = attr;
@@ -282,7 +321,7 @@ static const struct sf_expr *parse_primary(struct sf_parser *p)
 static const struct sf_expr *make_binary(struct sf_parser *p, const struct binary *b,
                                          const struct sf_expr *left, const struct sf_expr *right)
 {
-    struct sf_expr *e = new_expr(p, SF_EXPR_BINARY, left->column);
+    struct sf_expr *e = new_expr(p, SF_EXPR_BINARY, left->place);
     if (!e)
         return NULL;
     e->op = b->op;

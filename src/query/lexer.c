@@ -1,6 +1,7 @@
 #include "query/lexer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -26,10 +27,16 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static enum sf_err fault(const struct sf_lexer *l, size_t off, struct sf_why *why, const char *what)
+static enum sf_err fault(struct sf_lexer *l, size_t off, struct sf_why *why, const char *what)
 {
-    return sf_fail(why, SF_ERR_INPUT, "parse error at line %u, col %u: %s", l->line,
-                   (unsigned)(off - l->line_start + 1), what);
+    l->fault = (struct sf_place){1, 1};
+    for (size_t i = 0; i < off; i++) { /* what is not closed may have begun lines ago */
+        bool is_end = l->text.p[i] == '\n';
+        l->fault.line += is_end;
+        l->fault.column = is_end ? 1 : l->fault.column + 1;
+    }
+    return sf_fail(why, SF_ERR_INPUT, "parse error at line %u, col %u: %s", l->fault.line,
+                   l->fault.column, what);
 }
 
 static void step(struct sf_lexer *l)
@@ -138,7 +145,9 @@ static enum sf_err read_quoted(struct sf_lexer *l, sf_str *out, struct sf_why *w
             size_t off = l->at++;
             if (!unescape(l, &text)) {
                 sf_buf_done(&text);
-                return fault(l, off, why, "invalid escape sequence in string");
+                return fault(l, off, why,
+                             "invalid escape sequence in string, expecting \\n, \\\\ and the like; "
+                             "`...` takes backslashes as they are");
             }
             continue;
         }
@@ -366,9 +375,25 @@ static const char *const signs[] = {
     "+",   "-",   "*",   "/",   "%",  "^",  "{",  "}",  "(",  ")",  ",",
 };
 
+static const char *unexpected(char c, char *to, size_t cap)
+{
+    switch (c) {
+    case '\'': return "syntax error: unexpected ', strings are written \"...\" or `...`";
+    case '&': return "syntax error: unexpected &, and is written &&";
+    case '[':
+    case ']': return "syntax error: unexpected bracket, there are no lists and no [5m] ranges";
+    case ';': return "syntax error: unexpected ;, expecting the end of the query";
+    default: break;
+    }
+    snprintf(to, cap, "syntax error: unexpected %s%c, expecting a sign such as = or &&",
+             c > ' ' && c < 0x7f ? "" : "character ", c > ' ' && c < 0x7f ? c : '?');
+    return to;
+}
+
 static enum sf_err read_sign(struct sf_lexer *l, struct sf_token *t, struct sf_why *why)
 {
     sf_str rest = sf_str_from_at(l->text, l->at);
+    char words[80];
     for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
         sf_str sign = sf_str_from(signs[i]);
         if (sf_str_starts(rest, sign)) {
@@ -378,10 +403,7 @@ static enum sf_err read_sign(struct sf_lexer *l, struct sf_token *t, struct sf_w
             return SF_OK;
         }
     }
-    return fault(l, l->at, why,
-                 rest.p[0] == '\''
-                     ? "syntax error: unexpected ', strings are written \"...\" or `...`"
-                     : "syntax error: unexpected character");
+    return fault(l, l->at, why, unexpected(rest.p[0], words, sizeof(words)));
 }
 
 enum sf_err sf_lexer_next(struct sf_lexer *l, struct sf_token *out, struct sf_why *why)
@@ -392,8 +414,7 @@ enum sf_err sf_lexer_next(struct sf_lexer *l, struct sf_token *out, struct sf_wh
     if (err)
         return err;
     t.off = l->at;
-    t.line = l->line;
-    t.column = (uint32_t)(l->at - l->line_start + 1);
+    t.place = (struct sf_place){l->line, (uint32_t)(l->at - l->line_start + 1)};
     c = peek(l, 0);
     if (l->at >= l->text.len) {
         t.kind = SF_TOKEN_END;
@@ -415,7 +436,7 @@ enum sf_err sf_lexer_next(struct sf_lexer *l, struct sf_token *out, struct sf_wh
     }
     if (err)
         return err;
-    if (!t.text.len)
+    if (!t.text.len || t.kind == SF_TOKEN_ATTR)
         t.text = sf_str_part(l->text, t.off, l->at - t.off);
     *out = t;
     return SF_OK;

@@ -21,12 +21,12 @@ enum sf_token_kind {
 
 struct sf_token {
     enum sf_token_kind kind;
-    sf_str text;           /* as typed */
-    size_t off;            /* byte offset in the query */
-    uint32_t line, column; /* 1-based */
-    sf_str str;            /* STRING: unescaped */
-    int64_t i64;           /* INT, DURATION (ns) */
-    double f64;            /* FLOAT */
+    sf_str text; /* as typed */
+    size_t off;  /* byte offset in the query */
+    struct sf_place place;
+    sf_str str;  /* STRING: unescaped */
+    int64_t i64; /* INT, DURATION (ns) */
+    double f64;  /* FLOAT */
     struct sf_query_attr attr;
     bool is_parent; /* ATTR: "parent." stood before it */
 };
@@ -36,7 +36,8 @@ struct sf_lexer {
     size_t at;
     uint32_t line;
     size_t line_start;
-    struct sf_arena *req; /* unescaped strings live here */
+    struct sf_arena *req;  /* unescaped strings live here */
+    struct sf_place fault; /* of what could not be read */
 };
 
 /* INPUT with line, column and what was expected. At the end: SF_TOKEN_END, again and again. */

@@ -27,12 +27,12 @@ static bool parse_quantiles(struct sf_parser *p, struct sf_metric *m)
     uint32_t n = 0;
     while (sf_parser_take_sign(p, ",")) {
         struct sf_static v;
-        uint32_t column = p->token.column;
+        struct sf_place place = p->token.place;
         if (!sf_parser_literal(p, &v))
             return false;
         if ((v.type != SF_TYPE_INT && v.type != SF_TYPE_FLOAT) || sf_static_number(v) < 0 ||
             sf_static_number(v) > 1 || n == MAX_LIST) {
-            sf_parser_fail(p, SF_ERR_INPUT, column, "quantile must be between 0 and 1");
+            sf_parser_fail(p, SF_ERR_INPUT, place, "quantile must be between 0 and 1");
             return false;
         }
         list[n++] = sf_static_number(v);
@@ -54,11 +54,11 @@ static bool parse_quantiles(struct sf_parser *p, struct sf_metric *m)
 static bool parse_int(struct sf_parser *p, int64_t *out)
 {
     struct sf_static v;
-    uint32_t column = p->token.column;
+    struct sf_place place = p->token.place;
     if (!sf_parser_literal(p, &v))
         return false;
     if (v.type != SF_TYPE_INT) {
-        sf_parser_fail(p, SF_ERR_INPUT, column, "expecting an integer");
+        sf_parser_fail(p, SF_ERR_INPUT, place, "expecting an integer");
         return false;
     }
     *out = v.i64;
@@ -68,17 +68,19 @@ static bool parse_int(struct sf_parser *p, int64_t *out)
 /* { expr } [, topN [, from, to]] */
 static bool parse_compare(struct sf_parser *p, struct sf_metric *m)
 {
-    uint32_t column = p->token.column;
+    struct sf_place place = p->token.place;
     int64_t top_n = DEFAULT_TOP;
     if (!sf_parser_need_sign(p, "{"))
         return false;
+    p->n_braces = 1;
     if (!sf_parser_is_sign(p, "}")) {
         m->selection = sf_parser_expr(p);
-        if (!m->selection || !sf_parser_check_filter(p, m->selection))
+        if (!m->selection)
             return false;
     }
-    if (!sf_parser_need_sign(p, "}"))
+    if (!sf_parser_need_sign(p, "}") || (m->selection && !sf_parser_check_filter(p, m->selection)))
         return false;
+    p->n_braces = 0;
     if (sf_parser_take_sign(p, ",")) {
         if (!parse_int(p, &top_n))
             return false;
@@ -87,13 +89,13 @@ static bool parse_compare(struct sf_parser *p, struct sf_metric *m)
                 !parse_int(p, &m->to_ns))
                 return false;
             if (m->from_ns >= m->to_ns) {
-                sf_parser_fail(p, SF_ERR_INPUT, column, "compare() start must be before end");
+                sf_parser_fail(p, SF_ERR_INPUT, place, "compare() start must be before end");
                 return false;
             }
         }
     }
     if (top_n < 1 || top_n > MAX_TOP) {
-        sf_parser_fail(p, SF_ERR_INPUT, column,
+        sf_parser_fail(p, SF_ERR_INPUT, place,
                        "compare() top number of values must be between 1 and %d", MAX_TOP);
         return false;
     }
@@ -115,7 +117,8 @@ static bool parse_metric_arguments(struct sf_parser *p, struct sf_metric *m)
 bool sf_parser_metric(struct sf_parser *p, struct sf_metric *m)
 {
     int which;
-    uint32_t column = p->token.column, most;
+    struct sf_place place = p->token.place;
+    uint32_t most;
     if (!sf_parser_word(p, metric_words, N_OF(metric_words), &which))
         return false;
     m->fn = (enum sf_metric_fn)which;
@@ -131,7 +134,7 @@ bool sf_parser_metric(struct sf_parser *p, struct sf_metric *m)
     most = m->fn == SF_FN_QUANTILE || m->fn == SF_FN_HISTOGRAM || m->fn == SF_FN_AVG ? MAX_BY - 1
                                                                                      : MAX_BY;
     if (m->n_by > most) {
-        sf_parser_fail(p, SF_ERR_INPUT, column, "by() takes at most %u attributes here", most);
+        sf_parser_fail(p, SF_ERR_INPUT, place, "by() takes at most %u attributes here", most);
         return false;
     }
     return true;
@@ -142,14 +145,14 @@ static bool parse_second(struct sf_parser *p, struct sf_second *s)
 {
     struct sf_static v;
     int64_t k;
-    uint32_t column = p->token.column;
+    struct sf_place place = p->token.place;
     if (sf_parser_comparison(p, &s->cmp)) {
         s->kind = SF_SECOND_CMP;
         sf_parser_next(p);
         if (!sf_parser_literal(p, &v))
             return false;
         if (!sf_type_is_number(v.type)) {
-            sf_parser_fail(p, SF_ERR_INPUT, column, "a series is compared with a number, not a %s",
+            sf_parser_fail(p, SF_ERR_INPUT, place, "a series is compared with a number, not a %s",
                            sf_static_type_name(v.type));
             return false;
         }
@@ -167,8 +170,7 @@ static bool parse_second(struct sf_parser *p, struct sf_second *s)
     if (!sf_parser_need_sign(p, "(") || !parse_int(p, &k) || !sf_parser_need_sign(p, ")"))
         return false;
     if (k < 1 || k > INT32_MAX) {
-        sf_parser_fail(p, SF_ERR_INPUT, column,
-                       "topk() and bottomk() limit must be greater than 0");
+        sf_parser_fail(p, SF_ERR_INPUT, place, "topk() and bottomk() limit must be greater than 0");
         return false;
     }
     s->k = (uint32_t)k;
@@ -186,7 +188,8 @@ bool sf_parser_seconds(struct sf_parser *p, struct sf_metrics *m)
 {
     struct sf_second list[MAX_SECONDS];
     struct sf_second *kept;
-    uint32_t n = m->n_seconds, column = p->token.column;
+    uint32_t n = m->n_seconds;
+    struct sf_place place = p->token.place;
     for (uint32_t i = 0; i < n; i++) /* those in parentheses come first */
         list[i] = m->seconds[i];
     while (n < MAX_SECONDS) {
@@ -200,7 +203,7 @@ bool sf_parser_seconds(struct sf_parser *p, struct sf_metrics *m)
     if (n == m->n_seconds)
         return true;
     if (sf_metrics_has_compare(m)) {
-        sf_parser_fail(p, SF_ERR_INPUT, column,
+        sf_parser_fail(p, SF_ERR_INPUT, place,
                        "`compare()` cannot be used with second stage functions");
         return false;
     }

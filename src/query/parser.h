@@ -11,6 +11,7 @@ struct sf_parser {
     struct sf_why *why;
     struct sf_query_fault fault;
     unsigned depth;
+    unsigned n_braces; /* 1 between { and } */
     uint32_t n_exprs;
 };
 
@@ -21,9 +22,12 @@ bool sf_parser_take_sign(struct sf_parser *p, const char *sign); /* steps over i
 bool sf_parser_need_sign(struct sf_parser *p, const char *sign); /* else a fault */
 /* "syntax error: unexpected X, expecting Y" at the token in hand. */
 void sf_parser_unexpected(struct sf_parser *p, const char *expecting);
-/* A fault at `column` of the first line... of the token's line, in words. */
-void sf_parser_fail(struct sf_parser *p, enum sf_err err, uint32_t column, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+/* The same, where a word of the list may have been meant. */
+void sf_parser_unexpected_word(struct sf_parser *p, const char *expecting, const char *const *known,
+                               size_t n_known);
+/* A fault at that place, in words. */
+void sf_parser_fail(struct sf_parser *p, enum sf_err err, struct sf_place place, const char *format,
+                    ...) __attribute__((format(printf, 4, 5)));
 bool sf_parser_enter(struct sf_parser *p); /* one level deeper; false with a fault when too deep */
 void sf_parser_leave(struct sf_parser *p);
 void *sf_parser_new(struct sf_parser *p, size_t size); /* NULL with a fault */
@@ -31,7 +35,8 @@ void *sf_parser_new(struct sf_parser *p, size_t size); /* NULL with a fault */
 /* expr_parse.c: a field expression up to a token that cannot belong to it. NULL with a fault. */
 const struct sf_expr *sf_parser_expr(struct sf_parser *p);
 bool sf_parser_attr(struct sf_parser *p,
-                    struct sf_query_attr *out); /* one attribute or intrinsic */
+                    struct sf_query_attr *out);    /* one attribute or intrinsic */
+bool sf_parser_is_attr(const struct sf_parser *p); /* one is in hand */
 bool sf_parser_literal(struct sf_parser *p,
                        struct sf_static *out); /* one literal, perhaps signed */
 

@@ -21,7 +21,7 @@ struct operand {
     const struct sf_spanset *spanset;
     const struct sf_metrics *metrics;
     struct sf_static number;
-    uint32_t column;
+    struct sf_place place;
 };
 
 static struct operand parse_operand(struct sf_parser *p, unsigned least);
@@ -54,10 +54,10 @@ static bool parse_stages(struct sf_parser *p, struct stages *s, struct operand *
         struct sf_stage *stage = &s->list[s->n];
         struct operand o = {0};
         if (s->n == MAX_STAGES) {
-            sf_parser_fail(p, SF_ERR_LIMIT, p->token.column, "more than %d stages", MAX_STAGES);
+            sf_parser_fail(p, SF_ERR_LIMIT, p->token.place, "more than %d stages", MAX_STAGES);
             return false;
         }
-        *stage = (struct sf_stage){.column = p->token.column};
+        *stage = (struct sf_stage){.place = p->token.place};
         if (s->n && p->token.kind == SF_TOKEN_WORD) {
             struct sf_metric metric = {0};
             if (sf_parser_metric(p, &metric)) {
@@ -66,7 +66,7 @@ static bool parse_stages(struct sf_parser *p, struct stages *s, struct operand *
                 if (!m || !pipeline)
                     return false;
                 *m = (struct sf_metrics){.kind = SF_METRICS_QUERY,
-                                         .column = out->column,
+                                         .place = out->place,
                                          .pipeline = pipeline,
                                          .metric = metric};
                 out->kind = METRICS;
@@ -106,7 +106,7 @@ static bool parse_stages(struct sf_parser *p, struct stages *s, struct operand *
 static struct operand parse_whole(struct sf_parser *p)
 {
     /* Too large for the stack of a recursive call: 128 levels of it would be megabytes. */
-    struct operand out = {.column = p->token.column};
+    struct operand out = {.place = p->token.place};
     struct stages *s = sf_parser_new(p, sizeof(*s));
     struct sf_spanset *leaf;
     if (!s || !parse_stages(p, s, &out) || out.kind == METRICS)
@@ -119,7 +119,7 @@ static struct operand parse_whole(struct sf_parser *p)
     if (!leaf)
         return out;
     leaf->op = SF_SPANSET_PIPELINE;
-    leaf->column = out.column;
+    leaf->place = out.place;
     leaf->pipeline = keep_pipeline(p, s);
     out.spanset = leaf;
     return out;
@@ -180,26 +180,58 @@ static bool arithmetic_in_hand(const struct sf_parser *p, enum sf_expr_op *out, 
 
 static struct operand parse_filter(struct sf_parser *p)
 {
-    struct operand out = {.kind = SPANSET, .column = p->token.column};
+    struct operand out = {.kind = SPANSET, .place = p->token.place};
     struct sf_spanset *leaf = sf_parser_new(p, sizeof(*leaf));
+    p->n_braces = 1;
     sf_parser_next(p);
     if (!leaf)
         return out;
     leaf->op = SF_SPANSET_FILTER;
-    leaf->column = out.column;
+    leaf->place = out.place;
     if (!sf_parser_is_sign(p, "}")) {
         leaf->filter = sf_parser_expr(p);
-        if (!leaf->filter || !sf_parser_check_filter(p, leaf->filter))
+        if (!leaf->filter)
             return out;
     }
-    sf_parser_need_sign(p, "}");
+    /* A word that does not belong there explains more than the type of what stands before it. */
+    if (sf_parser_need_sign(p, "}") && leaf->filter)
+        sf_parser_check_filter(p, leaf->filter);
+    p->n_braces = 0;
     out.spanset = leaf;
     return out;
 }
 
+static void unexpected_stage(struct sf_parser *p)
+{
+    static const char *const words[] = {"by",
+                                        "select",
+                                        "coalesce",
+                                        "count",
+                                        "sum",
+                                        "avg",
+                                        "min",
+                                        "max",
+                                        "rate",
+                                        "count_over_time",
+                                        "min_over_time",
+                                        "max_over_time",
+                                        "avg_over_time",
+                                        "sum_over_time",
+                                        "quantile_over_time",
+                                        "histogram_over_time",
+                                        "compare"};
+    if (sf_parser_is_attr(p))
+        sf_parser_unexpected(p, "{: conditions stand between { and }");
+    else if (sf_parser_is_word(p, "topk") || sf_parser_is_word(p, "bottomk"))
+        sf_parser_unexpected(p, "a metrics function before it, such as rate() by (name)");
+    else
+        sf_parser_unexpected_word(p, "{, ( or a stage such as count(), by() or select()", words,
+                                  N_OF(words));
+}
+
 static struct operand parse_primary(struct sf_parser *p)
 {
-    struct operand out = {.column = p->token.column};
+    struct operand out = {.place = p->token.place};
     if (sf_parser_is_sign(p, "{"))
         return parse_filter(p);
     if (sf_parser_take_sign(p, "(")) {
@@ -214,7 +246,7 @@ static struct operand parse_primary(struct sf_parser *p)
         sf_parser_literal(p, &out.number);
         return out;
     }
-    sf_parser_unexpected(p, "{, ( or a stage such as count(), by() or select()");
+    unexpected_stage(p);
     return out;
 }
 
@@ -224,7 +256,7 @@ static const struct sf_metrics *metrics_of(struct sf_parser *p, const struct ope
     if (o->kind == METRICS)
         return o->metrics;
     if (o->number.type == SF_TYPE_DURATION) {
-        sf_parser_fail(p, SF_ERR_INPUT, o->column,
+        sf_parser_fail(p, SF_ERR_INPUT, o->place,
                        "duration cannot be used as a scalar operand in metric arithmetic");
         return NULL;
     }
@@ -232,17 +264,17 @@ static const struct sf_metrics *metrics_of(struct sf_parser *p, const struct ope
     if (!m)
         return NULL;
     *m = (struct sf_metrics){
-        .kind = SF_METRICS_NUMBER, .column = o->column, .number = sf_static_number(o->number)};
+        .kind = SF_METRICS_NUMBER, .place = o->place, .number = sf_static_number(o->number)};
     return m;
 }
 
 static struct operand combine_metrics(struct sf_parser *p, enum sf_expr_op op,
                                       const struct operand *l, const struct operand *r)
 {
-    struct operand out = {.kind = METRICS, .column = l->column};
+    struct operand out = {.kind = METRICS, .place = l->place};
     struct sf_metrics *m;
     if ((l->kind != METRICS && r->kind != METRICS) || l->kind == SPANSET || r->kind == SPANSET) {
-        sf_parser_fail(p, SF_ERR_INPUT, l->column,
+        sf_parser_fail(p, SF_ERR_INPUT, l->place,
                        "syntax error: arithmetic takes metrics queries in parentheses and numbers");
         return out;
     }
@@ -250,12 +282,12 @@ static struct operand combine_metrics(struct sf_parser *p, enum sf_expr_op op,
     if (!m)
         return out;
     m->kind = SF_METRICS_BINARY;
-    m->column = l->column;
+    m->place = l->place;
     m->op = op;
     m->left = metrics_of(p, l);
     m->right = metrics_of(p, r);
     if (!p->err && sf_metrics_has_compare(m))
-        sf_parser_fail(p, SF_ERR_INPUT, l->column,
+        sf_parser_fail(p, SF_ERR_INPUT, l->place,
                        "`compare()` cannot be used with second stage functions or arithmetic");
     out.metrics = m;
     return out;
@@ -264,10 +296,10 @@ static struct operand combine_metrics(struct sf_parser *p, enum sf_expr_op op,
 static struct operand combine_sets(struct sf_parser *p, const struct set_sign *sign,
                                    const struct operand *l, const struct operand *r)
 {
-    struct operand out = {.kind = SPANSET, .column = l->column};
+    struct operand out = {.kind = SPANSET, .place = l->place};
     struct sf_spanset *s;
     if (l->kind != SPANSET || r->kind != SPANSET) {
-        sf_parser_fail(p, SF_ERR_INPUT, r->column, "syntax error: %s stands between spansets",
+        sf_parser_fail(p, SF_ERR_INPUT, r->place, "syntax error: %s stands between spansets",
                        sign->sign);
         return out;
     }
@@ -276,7 +308,7 @@ static struct operand combine_sets(struct sf_parser *p, const struct set_sign *s
         return out;
     s->op = sign->op;
     s->form = sign->form;
-    s->column = l->column;
+    s->place = l->place;
     s->left = l->spanset;
     s->right = r->spanset;
     out.spanset = s;
@@ -353,7 +385,7 @@ static const struct sf_pipeline *pipeline_of(struct sf_parser *p, const struct s
     if (!stage)
         return NULL;
     *stage = (struct sf_stage){
-        .kind = SF_STAGE_SPANSET, .column = spanset->column, .spanset = spanset};
+        .kind = SF_STAGE_SPANSET, .place = spanset->place, .spanset = spanset};
     pipeline->stages = stage;
     pipeline->n_stages = 1;
     return pipeline;

@@ -54,7 +54,7 @@ static void name_stage(struct sf_parser *p, struct sf_stage *s, const char *func
         sf_expr_text(s->expr, &text);
     if (!sf_buf_ok(&text) ||
         !sf_arena_print(p->req, &s->text, "%s(%.*s)", function, SF_STR_ARG(sf_buf_str(&text))))
-        sf_parser_fail(p, SF_ERR_LIMIT, s->column, "query is too large");
+        sf_parser_fail(p, SF_ERR_LIMIT, s->place, "query is too large");
     sf_buf_done(&text);
 }
 
@@ -80,12 +80,12 @@ static bool parse_aggregate(struct sf_parser *p, struct sf_stage *s)
         if (!s->expr)
             return false;
         if (!sf_expr_has_attr(s->expr)) {
-            sf_parser_fail(p, SF_ERR_INPUT, s->expr->column,
+            sf_parser_fail(p, SF_ERR_INPUT, s->expr->place,
                            "aggregate field expressions must reference the span");
             return false;
         }
         if (s->expr->type != SF_TYPE_UNKNOWN && !sf_type_is_number(s->expr->type)) {
-            sf_parser_fail(p, SF_ERR_INPUT, s->expr->column,
+            sf_parser_fail(p, SF_ERR_INPUT, s->expr->place,
                            "aggregate field expressions must resolve to a number type, not %s",
                            sf_static_type_name(s->expr->type));
             return false;
@@ -100,7 +100,7 @@ static bool refuse_scalar_arithmetic(struct sf_parser *p)
     static const char *const signs[] = {"+", "-", "*", "/", "%", "^"};
     for (size_t i = 0; i < N_OF(signs); i++) {
         if (sf_parser_is_sign(p, signs[i])) {
-            sf_parser_fail(p, SF_ERR_INPUT, p->token.column,
+            sf_parser_fail(p, SF_ERR_INPUT, p->token.place,
                            "scalar filter lhs of type arithmetic not yet supported: compare one "
                            "aggregate with one value");
             return true;
@@ -122,7 +122,7 @@ static bool parse_scalar_filter(struct sf_parser *p, struct sf_stage *s)
     if (!sf_parser_literal(p, &s->literal))
         return false;
     if (!sf_type_is_number(s->literal.type)) {
-        sf_parser_fail(p, SF_ERR_INPUT, s->column,
+        sf_parser_fail(p, SF_ERR_INPUT, s->place,
                        "scalar filter rhs of type %s not yet supported: expecting a number",
                        sf_static_type_name(s->literal.type));
         return false;
@@ -154,7 +154,7 @@ bool sf_parser_attr_list(struct sf_parser *p, const struct sf_query_attr **out, 
         return false;
     do {
         if (n == MAX_LIST) {
-            sf_parser_fail(p, SF_ERR_LIMIT, p->token.column, "more than %d attributes", MAX_LIST);
+            sf_parser_fail(p, SF_ERR_LIMIT, p->token.place, "more than %d attributes", MAX_LIST);
             return false;
         }
         if (!sf_parser_attr(p, &list[n]))
@@ -183,11 +183,15 @@ static bool parse_by(struct sf_parser *p, struct sf_stage *s)
     if (!s->expr)
         return false;
     if (!sf_expr_has_attr(s->expr)) {
-        sf_parser_fail(p, SF_ERR_INPUT, s->expr->column,
+        sf_parser_fail(p, SF_ERR_INPUT, s->expr->place,
                        "grouping field expressions must reference the span");
         return false;
     }
     name_stage(p, s, "by");
+    if (sf_parser_is_sign(p, ",")) {
+        sf_parser_unexpected(p, "): one by() groups by one expression, by(a) | by(b) by two");
+        return false;
+    }
     return sf_parser_need_sign(p, ")");
 }
 
