@@ -201,6 +201,12 @@ static uint32_t n_root_kept(const struct sf_profile_build *b)
     return b->max_frames > 2 * SF_PROFILE_ROOT_FRAMES ? SF_PROFILE_ROOT_FRAMES : b->max_frames / 2;
 }
 
+bool sf_profile_build_is_cut(const struct sf_profile_build *b, size_t i, size_t n)
+{
+    size_t most = b->max_frames + 1u, n_root = n_root_kept(b);
+    return n > most && i >= most - n_root && i < n - n_root;
+}
+
 static bool cut_stack(struct sf_profile_build *b, struct sf_stack *s)
 {
     uint32_t n_root = n_root_kept(b), n_leaf = b->max_frames - n_root - 1;

@@ -105,6 +105,9 @@ uint32_t sf_profile_build_frame(struct sf_profile_build *b, const struct sf_func
                                 uint32_t line, enum sf_frame_kind kind);
 /* Leaf first; copied. Deeper than max_frames: the 16 root-most, a marker, the rest leaf-most. */
 uint32_t sf_profile_build_stack(struct sf_profile_build *b, const uint32_t *locations, size_t n);
+/* Will frame `i` (from the leaf) of `n` be cut for sure? A decoder need not even name it then, and
+ * hands over the others as the stack. */
+bool sf_profile_build_is_cut(const struct sf_profile_build *b, size_t i, size_t n);
 /* The same from a path, root first; costs no more than max_frames however deep it is. */
 uint32_t sf_profile_build_path(struct sf_profile_build *b, const uint32_t *locations, size_t n);
 

@@ -6,6 +6,7 @@
 /* In the order they are tried: what begins with a magic number first, then JSON, then text, and
  * pprof last, because almost any bytes begin like a protobuf message. */
 #define FORMATS(X) \
+    X(jfr)         \
     X(cpuprofile) X(heapprofile) X(otlp_json) X(tree) X(trie) X(lines) X(folded) X(otlp) X(pprof)
 
 #define DECLARE(noun) extern const struct sf_profile_format sf_##noun##_format;
