@@ -3,8 +3,15 @@
 #include "base/hash.h"
 #include "base/num.h"
 
-static const char MAGIC[4] = {'S', 'F', 'S', '1'};
-static const char END_MAGIC[8] = {'S', 'F', 'S', '1', 'E', 'N', 'D', 0};
+static void put_magic(char kind, char out[8])
+{
+    memcpy(out, (char[8]){'S', 'F', kind, '1', 'E', 'N', 'D', 0}, 8);
+}
+
+static const char *kind_name(char kind)
+{
+    return kind == SF_BLOCK_OF_SPANS ? "span" : "profile";
+}
 
 const char *sf_section_name(uint16_t id)
 {
@@ -14,10 +21,13 @@ const char *sf_section_name(uint16_t id)
     return id < SF_SECTIONS ? NAMES[id] : "?";
 }
 
-void sf_block_header_encode(const struct sf_span_block_info *info, uint8_t out[SF_BLOCK_HEADER_LEN])
+void sf_block_header_encode(char kind, const struct sf_span_block_info *info,
+                            uint8_t out[SF_BLOCK_HEADER_LEN])
 {
+    char magic[8];
+    put_magic(kind, magic);
     memset(out, 0, SF_BLOCK_HEADER_LEN);
-    memcpy(out, MAGIC, sizeof(MAGIC));
+    memcpy(out, magic, 4);
     sf_store_u16le(out + 4, SF_BLOCK_FORMAT);
     out[6] = info->level;
     sf_store_u64le(out + 8, info->block_id);
@@ -36,7 +46,7 @@ void sf_block_header_encode(const struct sf_span_block_info *info, uint8_t out[S
     sf_store_u64le(out + 120, sf_hash(out, 120));
 }
 
-enum sf_err sf_block_header_decode(const uint8_t p[SF_BLOCK_HEADER_LEN], bool is_trusted,
+enum sf_err sf_block_header_decode(char kind, const uint8_t p[SF_BLOCK_HEADER_LEN], bool is_trusted,
                                    struct sf_span_block_info *out, struct sf_why *why)
 {
     struct sf_span_block_info info = {
@@ -54,9 +64,11 @@ enum sf_err sf_block_header_decode(const uint8_t p[SF_BLOCK_HEADER_LEN], bool is
         .sibling = sf_load_u16le(p + 98),
         .tenant = sf_load_u32le(p + 100),
     };
+    char magic[8];
 
-    if (memcmp(p, MAGIC, sizeof(MAGIC)) != 0)
-        return sf_fail(why, SF_ERR_CORRUPT, "header: not a span block");
+    put_magic(kind, magic);
+    if (memcmp(p, magic, 4) != 0)
+        return sf_fail(why, SF_ERR_CORRUPT, "header: not a %s block", kind_name(kind));
     /* The checksum comes first: a flipped bit in the format number is damage, not a new format. */
     if (!is_trusted && sf_load_u64le(p + 120) != sf_hash(p, 120))
         return sf_fail(why, SF_ERR_CORRUPT, "header: checksum differs");
@@ -74,8 +86,10 @@ enum sf_err sf_block_header_decode(const uint8_t p[SF_BLOCK_HEADER_LEN], bool is
     return SF_OK;
 }
 
-void sf_block_tail_encode(const struct sf_block_tail *t, uint8_t out[SF_BLOCK_TAIL_LEN])
+void sf_block_tail_encode(char kind, const struct sf_block_tail *t, uint8_t out[SF_BLOCK_TAIL_LEN])
 {
+    char magic[8];
+    put_magic(kind, magic);
     memset(out, 0, SF_BLOCK_TAIL_LEN);
     sf_store_u64le(out, t->table_off);
     sf_store_u64le(out + 8, t->table_len);
@@ -84,13 +98,15 @@ void sf_block_tail_encode(const struct sf_block_tail *t, uint8_t out[SF_BLOCK_TA
     sf_store_u64le(out + 32, t->block_id);
     sf_store_u16le(out + 40, SF_BLOCK_FORMAT);
     sf_store_u64le(out + 48, sf_hash(out, 48));
-    memcpy(out + 56, END_MAGIC, sizeof(END_MAGIC));
+    memcpy(out + 56, magic, sizeof(magic));
 }
 
-enum sf_err sf_block_tail_decode(const uint8_t p[SF_BLOCK_TAIL_LEN], bool is_trusted,
+enum sf_err sf_block_tail_decode(char kind, const uint8_t p[SF_BLOCK_TAIL_LEN], bool is_trusted,
                                  struct sf_block_tail *out, struct sf_why *why)
 {
-    if (memcmp(p + 56, END_MAGIC, sizeof(END_MAGIC)) != 0)
+    char magic[8];
+    put_magic(kind, magic);
+    if (memcmp(p + 56, magic, sizeof(magic)) != 0)
         return sf_fail(why, SF_ERR_CORRUPT, "tail: missing, the file was cut or never finished");
     if (!is_trusted && sf_load_u64le(p + 48) != sf_hash(p, 48))
         return sf_fail(why, SF_ERR_CORRUPT, "tail: checksum differs");

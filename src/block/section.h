@@ -7,10 +7,12 @@
 #include "base/buf.h"
 #include "block/span_block.h"
 
-#define SF_BLOCK_FORMAT     1
-#define SF_BLOCK_HEADER_LEN 128
-#define SF_BLOCK_TAIL_LEN   64
-#define SF_SECTION_LEN      40 /* one entry of the section table */
+#define SF_BLOCK_FORMAT      1
+#define SF_BLOCK_OF_SPANS    'S' /* the letter in the magic numbers */
+#define SF_BLOCK_OF_PROFILES 'P'
+#define SF_BLOCK_HEADER_LEN  128
+#define SF_BLOCK_TAIL_LEN    64
+#define SF_SECTION_LEN       40 /* one entry of the section table */
 
 enum sf_section_id { /* numbers are part of the format */
                      SF_SECTION_STR = 1,
@@ -40,13 +42,13 @@ struct sf_block_tail {
 
 const char *sf_section_name(uint16_t id);
 
-void sf_block_header_encode(const struct sf_span_block_info *info,
+void sf_block_header_encode(char kind, const struct sf_span_block_info *info,
                             uint8_t out[SF_BLOCK_HEADER_LEN]);
 /* CORRUPT, or UNSUPPORTED for another format number. `is_trusted` skips checksums, for fuzzing. */
-enum sf_err sf_block_header_decode(const uint8_t p[SF_BLOCK_HEADER_LEN], bool is_trusted,
+enum sf_err sf_block_header_decode(char kind, const uint8_t p[SF_BLOCK_HEADER_LEN], bool is_trusted,
                                    struct sf_span_block_info *out, struct sf_why *why);
-void sf_block_tail_encode(const struct sf_block_tail *t, uint8_t out[SF_BLOCK_TAIL_LEN]);
-enum sf_err sf_block_tail_decode(const uint8_t p[SF_BLOCK_TAIL_LEN], bool is_trusted,
+void sf_block_tail_encode(char kind, const struct sf_block_tail *t, uint8_t out[SF_BLOCK_TAIL_LEN]);
+enum sf_err sf_block_tail_decode(char kind, const uint8_t p[SF_BLOCK_TAIL_LEN], bool is_trusted,
                                  struct sf_block_tail *out, struct sf_why *why);
 void sf_section_encode(struct sf_buf *out, const struct sf_section *s);
 struct sf_section sf_section_decode(const uint8_t p[SF_SECTION_LEN]);

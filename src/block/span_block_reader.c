@@ -271,9 +271,9 @@ static enum sf_err read_frame(struct sf_span_block_reader *r, struct sf_why *why
                                   why);
     }
     if (!err)
-        err = sf_block_header_decode(header, r->is_trusted, &r->info, why);
+        err = sf_block_header_decode(SF_BLOCK_OF_SPANS, header, r->is_trusted, &r->info, why);
     if (!err)
-        err = sf_block_tail_decode(raw_tail, r->is_trusted, &tail, why);
+        err = sf_block_tail_decode(SF_BLOCK_OF_SPANS, raw_tail, r->is_trusted, &tail, why);
     if (err)
         return err;
     if (tail.file_len != r->len || tail.block_id != r->info.block_id)

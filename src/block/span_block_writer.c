@@ -388,7 +388,7 @@ static bool add_tail(struct sf_span_block_writer *w, const struct sf_buf *table)
     uint8_t raw[SF_BLOCK_TAIL_LEN];
 
     tail.file_len = tail.table_off + tail.table_len + SF_BLOCK_TAIL_LEN;
-    sf_block_tail_encode(&tail, raw);
+    sf_block_tail_encode(SF_BLOCK_OF_SPANS, &tail, raw);
     sf_buf_add(&w->out, table->p, table->len);
     sf_buf_add(&w->out, raw, sizeof(raw));
     return sf_buf_ok(&w->out) || sf_writer_fail(w, w->out.err);
@@ -399,7 +399,7 @@ static enum sf_err put_header(struct sf_span_block_writer *w, struct sf_why *why
 {
     uint8_t header[SF_BLOCK_HEADER_LEN];
 
-    sf_block_header_encode(&w->info, header);
+    sf_block_header_encode(SF_BLOCK_OF_SPANS, &w->info, header);
     if (!w->options.file) {
         memcpy(w->out.p, header, sizeof(header));
         return SF_OK;

@@ -34,6 +34,7 @@ struct sf_store_tuning {
     int64_t flush_interval_ns; /* 60 s */
     uint64_t flush_wal_len;    /* 256 MB of log since the checkpoint */
     size_t flush_parts_len;    /* bytes of parts; 5/8 of their line */
+    size_t flush_profiles_len; /* bytes of profiles; half of their line */
     size_t memtable_len;       /* 8 MB, or the writers' shares of their line */
     int64_t seal_age_ns;       /* 1 s: rows older than this are sealed */
     int64_t seal_gap_ns;       /* 50 ms: a scan seals a memtable at most this often */
@@ -126,34 +127,65 @@ struct sf_tag_query {
 };
 
 struct sf_prof_query {
-    sf_str type; /* five-part id; three-part ids match any period type */
-    const struct sf_matcher *match;
+    sf_str type; /* five-part id; three-part ids match any period type; empty: any */
+    const struct sf_matcher
+        *match; /* all of them; labels named __type__ and so on are the type's */
     size_t n_match;
-    int64_t from_ns, to_ns;        /* profiles whose [time, time + duration] overlaps */
+    int64_t from_ns, to_ns; /* profiles whose [time, time + duration] overlaps; 0 and 0: all */
+    /* With ids: only the detail rows of these spans or traces, wherever they were sent from;
+     * without: the aggregate, which has no profiles that were uploaded for single requests. */
+    const sf_span_id *span_ids; /* sorted */
+    size_t n_spans;
+    const sf_trace_id *trace_ids; /* sorted */
+    size_t n_traces;
     const sf_profile_id *profiles; /* optional: single profiles */
     size_t n_profiles;
-    uint32_t max_nodes; /* 0 = all */
+};
+
+struct sf_prof_list {               /* in q->req */
+    const struct sf_series *series; /* distinct service, type and labels, sorted in this order */
+    uint32_t n;
+};
+
+struct sf_prof_point {
+    uint32_t group;
+    int64_t time_ns; /* the end of the step it is in; a single profile's time without steps */
+    int64_t value;
+    uint64_t n_samples;
+    sf_profile_id id; /* of the largest profile in the step, and */
+    int64_t id_value; /* its own value */
+    int64_t id_ns;    /* its time */
+};
+
+struct sf_prof_points { /* in q->req */
+    struct sf_label_sets groups;
+    const struct sf_prof_point *points; /* sorted by group and time */
+    uint32_t n_points;
+};
+
+struct sf_prof_span { /* a span with samples, and whose they are */
+    sf_span_id id;
+    sf_str service;
 };
 
 struct sf_detail_query {
-    sf_str type;
+    sf_str type; /* as above */
     const struct sf_matcher *match;
     size_t n_match;
     const sf_span_id *span_ids; /* sorted; optional */
     size_t n_spans;
     const sf_trace_id *trace_ids; /* sorted; optional */
     size_t n_traces;
-    uint64_t process;       /* 0 = any */
+    uint64_t process;       /* sf_process_hash; 0 = any */
     bool has_untagged;      /* also rows of `process` without a span id */
-    int64_t from_ns, to_ns; /* rows that overlap */
+    int64_t from_ns, to_ns; /* rows that overlap; 0 and 0: all */
 };
 
-struct sf_label_query {
-    sf_str name; /* empty: label names; else the values of this label */
-    const struct sf_matcher *match;
-    size_t n_match;
-    int64_t from_ns, to_ns;
-    uint32_t limit;
+struct sf_detail_list { /* in q->req; ordered by process, thread and start within a block */
+    struct sf_detail_rows rows;
+    struct sf_tree tree; /* what the rows' nodes mean; its values are the rows' sums */
+    const struct sf_series *series;
+    uint32_t n_series;
 };
 
 /* ---- reading: cursors ----
@@ -164,15 +196,6 @@ struct sf_label_query {
 struct sf_span_cursor {
     bool (*next)(struct sf_span_cursor *c, struct sf_span_rows *out);
     void (*close)(struct sf_span_cursor *c);
-    enum sf_err err;
-    struct sf_why why;
-};
-struct sf_detail_cursor {
-    bool (*next)(struct sf_detail_cursor *c, struct sf_detail_rows *out);
-    void (*close)(struct sf_detail_cursor *c);
-    const struct sf_tree *tree;     /* grows between batches; borrowed until close */
-    const struct sf_series *series; /* what the rows' series numbers mean; likewise */
-    uint32_t n_series;
     enum sf_err err;
     struct sf_why why;
 };
@@ -207,6 +230,9 @@ struct sf_operation_rows {
 
 struct sf_store_stats {
     uint64_t n_spans_appended, n_batches_appended, n_duplicates; /* since start */
+    uint64_t n_samples_appended, n_profiles_appended;            /* likewise */
+    uint64_t profiles_len;                                       /* in memory, not yet in blocks */
+    uint64_t block_samples;                                      /* in blocks */
     uint64_t wal_len, wal_synced_lsn, ckpt_lsn;
     uint64_t n_syncs, sync_ns_sum, sync_ns_max;
     uint64_t sync_buckets[16]; /* of sync time: 2^i * 62.5 us, the last one open */
@@ -270,32 +296,27 @@ struct sf_store_ops {
                               struct sf_query_ctx *q, struct sf_operation_rows *out,
                               struct sf_why *why);
 
-    /* out[i]: does span_ids[i] have samples? Confirmed by search, not by filter alone. */
-    enum sf_err (*span_exists)(struct sf_store *s, const sf_span_id *span_ids, size_t n_spans,
-                               int64_t from_ns, int64_t to_ns, struct sf_query_ctx *q, bool *out,
-                               struct sf_why *why);
-
-    /* One tree from the aggregate: lives in q->req. It carries no ids and no time. */
+    /* One tree; lives in q->req. */
     enum sf_err (*prof_merge)(struct sf_store *s, const struct sf_prof_query *query,
                               struct sf_query_ctx *q, const struct sf_tree **out,
                               struct sf_why *why);
-    enum sf_err (*prof_series)(struct sf_store *s, const struct sf_prof_query *query,
-                               const struct sf_group *group, int64_t step_ns,
-                               struct sf_query_ctx *q, struct sf_point_cursor **out,
+    /* Sums of profiles per step and group of labels, without looking at stacks. `step_ns` 0: every
+     * profile is a point. Without group keys all is one group. */
+    enum sf_err (*prof_points)(struct sf_store *s, const struct sf_prof_query *query,
+                               const sf_str *keys, size_t n_keys, int64_t step_ns,
+                               struct sf_query_ctx *q, struct sf_prof_points *out,
                                struct sf_why *why);
-    enum sf_err (*prof_types)(struct sf_store *s, const struct sf_label_query *query,
-                              struct sf_query_ctx *q, struct sf_str_cursor **out,
-                              struct sf_why *why);
-    enum sf_err (*prof_labels)(struct sf_store *s, const struct sf_label_query *query,
-                               struct sf_query_ctx *q, struct sf_str_cursor **out,
-                               struct sf_why *why);
-    /* Distinct label sets restricted to `names` (0 names = whole sets); in q->req. */
-    enum sf_err (*prof_label_sets)(struct sf_store *s, const struct sf_label_query *query,
-                                   const sf_str *names, size_t n_names, struct sf_query_ctx *q,
-                                   const struct sf_label_sets **out, struct sf_why *why);
-    /* Detail rows, what link and span flame graphs are made from. Order: process, thread, start. */
-    enum sf_err (*detail_scan)(struct sf_store *s, const struct sf_detail_query *query,
-                               struct sf_query_ctx *q, struct sf_detail_cursor **out,
+    /* The series that match: what types, label names and values are made from. */
+    enum sf_err (*prof_list)(struct sf_store *s, const struct sf_prof_query *query,
+                             struct sf_query_ctx *q, struct sf_prof_list *out, struct sf_why *why);
+    /* Up to `cap` spans with samples whose ids lie in [low, high], each service's own; in q->req.
+     */
+    enum sf_err (*prof_spans)(struct sf_store *s, sf_span_id low, sf_span_id high, size_t cap,
+                              struct sf_query_ctx *q, const struct sf_prof_span **out,
+                              size_t *out_n, struct sf_why *why);
+    /* Detail rows, what link and span flame graphs are made from. */
+    enum sf_err (*detail_list)(struct sf_store *s, const struct sf_detail_query *query,
+                               struct sf_query_ctx *q, struct sf_detail_list *out,
                                struct sf_why *why);
 
     /* Hides matching rows of one tenant at once (tombstone), rewrites blocks in the background. */

@@ -29,7 +29,8 @@ static void make_base(struct base *b)
 {
     b->bytes = golden_block(true); /* only these have filters */
     SF_ASSERT(b->bytes.len > SF_BLOCK_TAIL_LEN);
-    if (sf_block_tail_decode(b->bytes.p + b->bytes.len - SF_BLOCK_TAIL_LEN, false, &b->tail, NULL))
+    if (sf_block_tail_decode(SF_BLOCK_OF_SPANS, b->bytes.p + b->bytes.len - SF_BLOCK_TAIL_LEN,
+                             false, &b->tail, NULL))
         abort();
 }
 
@@ -58,7 +59,7 @@ static void put_section(const struct base *b, sf_bytes content, struct sf_buf *o
     sf_section_encode(out, &own);
     tail.table_len = out->len - tail.table_off;
     tail.file_len = out->len + SF_BLOCK_TAIL_LEN;
-    sf_block_tail_encode(&tail, raw);
+    sf_block_tail_encode(SF_BLOCK_OF_SPANS, &tail, raw);
     sf_buf_add(out, raw, sizeof(raw));
     SF_ASSERT(sf_buf_ok(out));
     ASAN_POISON_MEMORY_REGION(out->p + own.off + own.stored_len, GAP_LEN);

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/heap.h"
 #include "model/batch_codec.h"
+#include "model/profile_codec.h"
 #include "os/clock.h"
 #include "os/dir.h"
 #include "os/thread.h"
@@ -57,6 +58,7 @@ static inline enum sf_err store_replay(void *arg, const struct sf_logged *rec,
 {
     struct sf_batch *b = sf_batch_new((size_t)1 << 30);
     struct sf_span_batch *spans;
+    struct sf_profile_batch *profiles = NULL;
     sf_bytes body = rec->body;
     uint8_t *copy;
     enum sf_err err;
@@ -66,14 +68,20 @@ static inline enum sf_err store_replay(void *arg, const struct sf_logged *rec,
     copy = sf_arena_raw(&b->arena, body.len + 1, 16);
     spans = sf_arena_new(&b->arena, sizeof(*spans));
     memcpy(copy, body.p, body.len);
-    err = sf_span_batch_decode((sf_bytes){copy, body.len}, &b->arena, spans, why);
+    if (rec->kind == SF_LOG_PROFILES) {
+        profiles = sf_arena_new(&b->arena, sizeof(*profiles));
+        err = sf_profile_batch_decode((sf_bytes){copy, body.len}, &b->arena, profiles, why);
+    } else {
+        err = sf_span_batch_decode((sf_bytes){copy, body.len}, &b->arena, spans, why);
+    }
     if (err) {
         sf_batch_free(b);
         return err;
     }
     b->log = *rec;
     b->log.body = (sf_bytes){copy, body.len};
-    b->spans = spans;
+    b->spans = profiles ? NULL : spans;
+    b->profiles = profiles;
     if (rec->meta.len == 8)
         memcpy(&b->dup_hash, rec->meta.p, 8);
     *out = b;

@@ -12,6 +12,7 @@
 #include "os/clock.h"
 #include "store/local/flush.h"
 #include "store/local/pressure.h"
+#include "store/local/profile_mem.h"
 #include "store/local/retain.h"
 #include "store/local/seal.h"
 #include "wal/wal.h"
@@ -164,6 +165,69 @@ static enum sf_err append_rows(struct sf_local *l, struct sf_memtable *m, struct
     return err;
 }
 
+/* ---- profiles: all writers share one place ---- */
+
+static bool has_profiles(const struct sf_batch *b)
+{
+    for (; b; b = b->next) {
+        if (b->profiles)
+            return true;
+    }
+    return false;
+}
+
+static enum sf_err add_profiles(struct sf_local *l, struct sf_profile_mem *m,
+                                const struct sf_batch *b, struct sf_why *why)
+{
+    struct sf_profile_index index = {.recv_ns = index_base_ns(l, &b->log),
+                                     .retention_ns = sf_local_profile_retention(l)};
+    return b->profiles ? sf_profile_mem_add(m, b, &index, why) : SF_OK;
+}
+
+static void count_profiles(struct sf_local *l, const struct sf_profile_batch *p)
+{
+    atomic_fetch_add_explicit(&l->n_samples, p->n_samples, memory_order_relaxed);
+    atomic_fetch_add_explicit(&l->n_profiles, p->n_series, memory_order_relaxed);
+}
+
+static enum sf_err append_profiles(struct sf_local *l, struct pending *p, struct sf_batch **give,
+                                   struct sf_why *why)
+{
+    struct sf_profile_mem *m;
+    uint64_t n_samples = 0, n_profiles = 0;
+    enum sf_err err = SF_OK;
+
+    sf_rwlock_share(&l->gate);
+    m = l->prof;
+    sf_mutex_lock(&m->lock);
+    for (const struct sf_batch *b = *give; !err && b; b = b->next) {
+        err = add_profiles(l, m, b, why);
+        n_samples += b->profiles ? b->profiles->n_samples : 0;
+        n_profiles += b->profiles ? b->profiles->n_series : 0;
+    }
+    if (!err) {
+        p->batch = *give; /* the log may be done with it before append returns */
+        err = sf_wal_append(l->wal, &p->entry, why);
+    }
+    if (err) {
+        p->batch = NULL;
+        sf_profile_mem_undo(m);
+    } else {
+        sf_profile_mem_keep(m);
+        atomic_store(&l->prof_len, m->counted_len);
+        *give = NULL;
+    }
+    sf_mutex_unlock(&m->lock);
+    sf_rwlock_release(&l->gate);
+    if (!err) {
+        atomic_fetch_add_explicit(&l->n_samples, n_samples, memory_order_relaxed);
+        atomic_fetch_add_explicit(&l->n_profiles, n_profiles, memory_order_relaxed);
+    }
+    if (sf_flush_profiles_are_due(l))
+        sf_local_wake_flush(l);
+    return err;
+}
+
 /* ---- large requests: pieces whose rows come from the logged form, one at a time ---- */
 
 struct parts { /* made for one request, shown together */
@@ -193,6 +257,23 @@ static enum sf_err seal_part(struct sf_local *l, struct parts *ps, struct sf_why
     return SF_OK;
 }
 
+/* At start: nobody else is here. */
+static enum sf_err replay_profiles(struct sf_local *l, const struct sf_batch *b, struct sf_why *why)
+{
+    enum sf_err err;
+    sf_mutex_lock(&l->prof->lock);
+    err = add_profiles(l, l->prof, b, why);
+    if (err)
+        sf_profile_mem_undo(l->prof);
+    else
+        sf_profile_mem_keep(l->prof);
+    atomic_store(&l->prof_len, l->prof->counted_len);
+    sf_mutex_unlock(&l->prof->lock);
+    if (!err)
+        count_profiles(l, b->profiles);
+    return err;
+}
+
 static enum sf_err add_piece(struct sf_local *l, struct parts *ps, const struct sf_batch *batch,
                              uint64_t *io_n, struct sf_why *why)
 {
@@ -203,6 +284,8 @@ static enum sf_err add_piece(struct sf_local *l, struct parts *ps, const struct 
         if (!err)
             *io_n += batch->spans->n_spans;
     }
+    if (!err && batch->profiles)
+        err = replay_profiles(l, batch, why);
     if (!err && sf_rowset_len(&ps->body->rows) >= l->tune.memtable_len)
         err = seal_part(l, ps, why);
     return err;
@@ -294,7 +377,7 @@ static enum sf_err append_pieces(struct sf_local *l, struct pending *p, struct s
 
 /* ---- append ---- */
 
-static enum sf_err check_room(struct sf_local *l, struct sf_why *why)
+static enum sf_err check_room(struct sf_local *l, bool is_profiles, struct sf_why *why)
 {
     if (atomic_load(&l->pressure) == SF_PRESSURE_REFUSE) {
         char reason[160];
@@ -303,7 +386,12 @@ static enum sf_err check_room(struct sf_local *l, struct sf_why *why)
         return sf_fail(why, atomic_load(&l->is_disk_full) ? SF_ERR_FULL : SF_ERR_BUSY, "store: %s",
                        reason);
     }
-    if (sf_budget_is_over(&l->budget, SF_LINE_PARTS)) {
+    if (is_profiles && sf_budget_is_over(&l->budget, SF_LINE_PROFILES)) {
+        sf_local_wake_flush(l);
+        return sf_fail(why, SF_ERR_BUSY,
+                       "store: memory for profiles is full until the flush is done");
+    }
+    if (!is_profiles && sf_budget_is_over(&l->budget, SF_LINE_PARTS)) {
         sf_local_wake_flush(l);
         return sf_fail(why, SF_ERR_BUSY, "store: memory for parts is full until the flush is done");
     }
@@ -339,7 +427,8 @@ enum sf_err sf_local_append(struct sf_store *s, unsigned writer, struct sf_batch
     uint64_t dup_hash = batch->dup_hash, len = 0;
     struct pending *p;
     enum sf_dup_answer seen;
-    enum sf_err err = check_room(l, why);
+    bool is_profiles = has_profiles(batch);
+    enum sf_err err = check_room(l, is_profiles, why);
 
     if (err)
         return err;
@@ -365,8 +454,11 @@ enum sf_err sf_local_append(struct sf_store *s, unsigned writer, struct sf_batch
     for (const struct sf_batch *b = batch; b; b = b->next)
         len += b->log.body.len + b->log.meta.len + 64;
     SF_ASSERT(writer < l->n_memtables);
-    err = needs_replay(batch) ? append_pieces(l, p, give, why)
-                              : append_rows(l, &l->memtables[writer], p, give, why);
+    if (is_profiles)
+        err = append_profiles(l, p, give, why);
+    else
+        err = needs_replay(batch) ? append_pieces(l, p, give, why)
+                                  : append_rows(l, &l->memtables[writer], p, give, why);
     if (err) {
         if (dup_hash) {
             struct sf_dup_waiter *w = sf_duplicates_end(l->duplicates, dup_hash, false);
@@ -425,11 +517,11 @@ static enum sf_err see_batch(void *arg, uint64_t lsn, const struct sf_logged *pi
         return sf_fail(why, err, "replay of record %" PRIu64 ": %s", lsn, own.text);
     r->last_lsn = lsn + n_pieces - 1;
     atomic_fetch_add(&l->n_replayed, 1);
-    if (r->parts.n) {
+    if (r->parts.n)
         err = show_parts(l, &r->parts, why);
-        if (!err && sf_budget_used(&l->budget, SF_LINE_PARTS) >= l->tune.flush_parts_len)
-            err = flush_replayed(r, why);
-    }
+    if (!err && (sf_budget_used(&l->budget, SF_LINE_PARTS) >= l->tune.flush_parts_len ||
+                 sf_flush_profiles_are_due(l)))
+        err = flush_replayed(r, why);
     if (l->config.progress)
         l->config.progress(l->config.progress_arg, r->done_len, r->all_len);
     return err;

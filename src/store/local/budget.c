@@ -7,6 +7,7 @@
 static const unsigned shares[SF_LINES] = {
     [SF_LINE_MEMTABLES] = 16, [SF_LINE_PARTS] = 40,   [SF_LINE_DUPLICATES] = 8,
     [SF_LINE_MERGE] = 24,     [SF_LINE_QUERIES] = 48, [SF_LINE_READERS] = 16,
+    [SF_LINE_PROFILES] = 40,
 };
 
 void sf_budget_init(struct sf_budget *b, size_t memory_len)
@@ -78,6 +79,7 @@ const char *sf_budget_name(enum sf_budget_line line)
         [SF_LINE_MEMTABLES] = "memtables",   [SF_LINE_PARTS] = "parts",
         [SF_LINE_DUPLICATES] = "duplicates", [SF_LINE_MERGE] = "merge",
         [SF_LINE_QUERIES] = "queries",       [SF_LINE_READERS] = "readers",
+        [SF_LINE_PROFILES] = "profiles",
     };
     return names[line];
 }

@@ -13,6 +13,7 @@
 enum sf_budget_line {
     SF_LINE_MEMTABLES,
     SF_LINE_PARTS,
+    SF_LINE_PROFILES, /* since the last flush, with their stack trees */
     SF_LINE_DUPLICATES,
     SF_LINE_MERGE, /* flush and compaction */
     SF_LINE_QUERIES,

@@ -9,6 +9,7 @@
 #include "store/local/erase.h"
 #include "store/local/merge.h"
 #include "store/local/pressure.h"
+#include "store/local/profile_merge.h"
 #include "store/local/retain.h"
 
 enum { TICK_MS = 1000, MAX_INPUTS = 64, REMERGE_BLOCKS = 4 };
@@ -93,26 +94,65 @@ static size_t choose(struct sf_local *l, struct candidate *list, size_t n, bool 
 
 /* ---- merging ---- */
 
+/* The runs of one kind out of a list; how many. */
+static size_t pick(struct sf_run *const *from, size_t n, uint8_t kind, struct sf_run **to)
+{
+    size_t n_to = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (from[i]->row.kind == kind)
+            to[n_to++] = from[i];
+    }
+    return n_to;
+}
+
+struct shown { /* lists for one commit */
+    struct sf_run **blocks, **in[2], **out[2];
+    size_t n_blocks, n_in[2], n_out[2];
+    struct sf_snapshot *rooms[2];
+    uint64_t *dead;
+};
+static const uint8_t KINDS[] = {SF_BLOCK_SPANS, SF_BLOCK_PROFILES};
+
+static bool prepare(struct sf_local *l, const struct sf_merged *merged,
+                    struct sf_run *const *inputs, size_t n_inputs, struct shown *s)
+{
+    s->dead = sf_heap_new_n(n_inputs + 1, sizeof(*s->dead));
+    s->blocks = sf_heap_new_n(merged->n + 1, sizeof(struct sf_run *));
+    for (size_t i = 0; s->blocks && i < merged->n; i++) {
+        s->blocks[i] = sf_run_new_block(&l->runs, &merged->rows[i]);
+        if (!s->blocks[i])
+            return false;
+        s->n_blocks++;
+    }
+    if (!s->dead || !s->blocks)
+        return false;
+    for (size_t i = 0; i < n_inputs; i++)
+        s->dead[i] = inputs[i]->row.id;
+    for (size_t k = 0; k < 2; k++) {
+        s->in[k] = sf_heap_new_n(merged->n + 1, sizeof(struct sf_run *));
+        s->out[k] = sf_heap_new_n(n_inputs + 1, sizeof(struct sf_run *));
+        if (!s->in[k] || !s->out[k])
+            return false;
+        s->n_in[k] = pick(s->blocks, merged->n, KINDS[k], s->in[k]);
+        s->n_out[k] = pick(inputs, n_inputs, KINDS[k], s->out[k]);
+        s->rooms[k] = sf_snapshot_prepare(sf_local_snapshots(l, KINDS[k]), s->n_in[k]);
+        if (!s->rooms[k])
+            return false;
+    }
+    return true;
+}
+
+/* New blocks live and old ones dead, in the catalogue and then for readers. */
 static enum sf_err commit(struct sf_local *l, const struct sf_merged *merged,
                           struct sf_run *const *inputs, size_t n_inputs, struct sf_why *why)
 {
     struct sf_catalogue_change entry = {.add = merged->rows, .n_add = merged->n};
-    struct sf_snapshot_change change = {.out = inputs, .n_out = n_inputs, .n_in = merged->n};
-    uint64_t *dead = sf_heap_new_n(n_inputs + 1, sizeof(*dead));
-    struct sf_run **blocks = sf_heap_new_n(merged->n + 1, sizeof(struct sf_run *));
-    struct sf_snapshot *room = sf_snapshot_prepare(&l->snapshots, merged->n);
-    enum sf_err err = SF_OK;
-
-    for (size_t i = 0; blocks && i < merged->n; i++) {
-        blocks[i] = sf_run_new_block(&l->runs, &merged->rows[i]);
-        if (!blocks[i])
-            err = SF_ERR_NOMEM;
-    }
-    if (!dead || !blocks || !room || err)
-        err = sf_fail(why, SF_ERR_NOMEM, "compact: no memory for %zu blocks", merged->n);
-    for (size_t i = 0; !err && i < n_inputs; i++)
-        dead[i] = inputs[i]->row.id;
-    entry.dead_ids = dead;
+    struct shown s = {0};
+    enum sf_err err = prepare(l, merged, inputs, n_inputs, &s)
+                          ? SF_OK
+                          : sf_fail(why, SF_ERR_NOMEM, "compact: no memory for %zu blocks",
+                                    merged->n);
+    entry.dead_ids = s.dead;
     entry.n_dead = n_inputs;
     sf_mutex_lock(&l->number_lock);
     entry.next_block = l->next_block;
@@ -120,18 +160,22 @@ static enum sf_err commit(struct sf_local *l, const struct sf_merged *merged,
     sf_mutex_unlock(&l->number_lock);
     if (!err)
         err = sf_catalogue_commit(l->catalogue, &entry, why);
-    if (!err) {
-        change.in = blocks;
-        for (size_t i = 0; i < n_inputs; i++)
-            atomic_store(&inputs[i]->is_dead, true);
-        sf_snapshot_apply(&l->snapshots, &change, room);
-    } else {
-        for (size_t i = 0; blocks && i < merged->n; i++)
-            sf_run_unref(blocks[i]);
-        sf_snapshot_unref(room);
+    for (size_t i = 0; !err && i < n_inputs; i++)
+        atomic_store(&inputs[i]->is_dead, true);
+    for (size_t k = 0; k < 2; k++) {
+        struct sf_snapshot_change change = {
+            .out = s.out[k], .n_out = s.n_out[k], .in = s.in[k], .n_in = s.n_in[k]};
+        if (err || s.n_in[k] + s.n_out[k] == 0)
+            sf_snapshot_unref(s.rooms[k]);
+        else
+            sf_snapshot_apply(sf_local_snapshots(l, KINDS[k]), &change, s.rooms[k]);
+        sf_heap_free(s.in[k]);
+        sf_heap_free(s.out[k]);
     }
-    sf_heap_free(dead);
-    sf_heap_free(blocks);
+    for (size_t i = 0; err && i < s.n_blocks; i++)
+        sf_run_unref(s.blocks[i]);
+    sf_heap_free(s.dead);
+    sf_heap_free(s.blocks);
     return err;
 }
 
@@ -157,7 +201,8 @@ static enum sf_err merge_runs(struct sf_local *l, struct sf_run *const *inputs, 
         if (inputs[i]->row.lsn_hi > merge.lsn_hi)
             merge.lsn_hi = inputs[i]->row.lsn_hi;
     }
-    err = sf_merge_run(l, &merge, &merged, why);
+    err = inputs[0]->row.kind == SF_BLOCK_PROFILES ? sf_profile_merge_run(l, &merge, &merged, why)
+                                                   : sf_merge_run(l, &merge, &merged, why);
     if (!err) {
         /* An erasure that came meanwhile does not reach blocks numbered after it: do it over. None
          * may come between this look and the commit. */
@@ -185,9 +230,10 @@ enum sf_err sf_compact_rewrite(struct sf_local *l, struct sf_run *run, struct sf
                       why);
 }
 
-enum sf_err sf_compact_step(struct sf_local *l, bool *out_did_work, struct sf_why *why)
+static enum sf_err compact_kind(struct sf_local *l, uint8_t kind, bool *out_did_work,
+                                struct sf_why *why)
 {
-    struct sf_snapshot *s = sf_snapshot_take(&l->snapshots);
+    struct sf_snapshot *s = sf_snapshot_take(sf_local_snapshots(l, kind));
     struct candidate *list = sf_heap_new_n(s->n + 1, sizeof(*list));
     struct sf_run *inputs[MAX_INPUTS];
     size_t n = 0, at = 0, size, n_level0 = 0;
@@ -222,6 +268,16 @@ enum sf_err sf_compact_step(struct sf_local *l, bool *out_did_work, struct sf_wh
     return err;
 }
 
+enum sf_err sf_compact_step(struct sf_local *l, bool *out_did_work, struct sf_why *why)
+{
+    bool did_spans = false, did_profiles = false;
+    enum sf_err err = compact_kind(l, SF_BLOCK_SPANS, &did_spans, why);
+    if (!err)
+        err = compact_kind(l, SF_BLOCK_PROFILES, &did_profiles, why);
+    *out_did_work = did_spans || did_profiles;
+    return err;
+}
+
 /* ---- removal ---- */
 
 enum sf_err sf_compact_remove(struct sf_local *l, struct sf_run *const *runs, size_t n,
@@ -242,7 +298,7 @@ enum sf_err sf_compact_bury(struct sf_local *l, struct sf_why *why)
         enum sf_err one = sf_dir_unlink(l->dir, dead->row.path, why);
         if (!one)
             one = sf_catalogue_forget(l->catalogue, dead->row.id, why);
-        sf_local_day_dir(dead->row.day, day);
+        sf_local_day_dir(dead->row.kind, dead->row.day, day);
         if (sf_local_day_of(sf_local_wall_ns(l)) != dead->row.day)
             (void)sf_dir_remove(l->dir, day, NULL); /* only when it is empty */
         err = err ? err : one;

@@ -102,6 +102,7 @@ struct walk {
     struct sf_dir *dir;
     bool (*see)(void *arg, const char *path, uint64_t id);
     void *arg;
+    const char *folder;
     char day[32];
     enum sf_err err;
     struct sf_why *why;
@@ -118,7 +119,8 @@ static bool id_of(const char *entry, uint64_t *out)
         id = id << 4 | (uint64_t)digit;
     }
     *out = id;
-    return sf_str_eq(sf_str_from(entry + 16), SF_STR(".sfs"));
+    return sf_str_eq(sf_str_from(entry + 16), SF_STR(".sfs")) ||
+           sf_str_eq(sf_str_from(entry + 16), SF_STR(".sfp"));
 }
 
 static bool see_file(void *arg, const char *entry, bool is_dir)
@@ -128,7 +130,7 @@ static bool see_file(void *arg, const char *entry, bool is_dir)
     uint64_t id;
     if (is_dir || !id_of(entry, &id))
         return true;
-    snprintf(path, sizeof(path), "spans/%.10s/%.20s", w->day, entry);
+    snprintf(path, sizeof(path), "%.8s/%.10s/%.20s", w->folder, w->day, entry);
     return w->see(w->arg, path, id);
 }
 
@@ -139,7 +141,7 @@ static bool see_day(void *arg, const char *entry, bool is_dir)
     if (!is_dir || sf_str_from(entry).len != 10)
         return true;
     snprintf(w->day, sizeof(w->day), "%.10s", entry);
-    snprintf(path, sizeof(path), "spans/%.10s", entry);
+    snprintf(path, sizeof(path), "%.8s/%.10s", w->folder, entry);
     w->err = sf_dir_list(w->dir, path, see_file, w, w->why);
     return !w->err;
 }
@@ -148,8 +150,14 @@ enum sf_err sf_directory_blocks(struct sf_dir *dir,
                                 bool (*see)(void *arg, const char *path, uint64_t id), void *arg,
                                 struct sf_why *why)
 {
+    static const char *const kinds[] = {"spans", "prof"};
     struct walk w = {.dir = dir, .see = see, .arg = arg, .why = why};
-    enum sf_err err = sf_dir_list(dir, "spans", see_day, &w, why);
+    enum sf_err err = SF_OK;
+    for (size_t i = 0; !err && !w.err && i < 2; i++) {
+        w.folder = kinds[i];
+        if (sf_dir_exists(dir, kinds[i]))
+            err = sf_dir_list(dir, kinds[i], see_day, &w, why);
+    }
     return err ? err : w.err;
 }
 

@@ -14,6 +14,7 @@
 #include "store/store.h"
 
 struct sf_wal;
+struct sf_profile_mem;
 struct sf_tenants;
 
 #define SF_NS_PER_S    INT64_C(1000000000)
@@ -34,6 +35,7 @@ struct sf_local {
     struct sf_tenants *tenants;
     struct sf_runs runs;
     struct sf_snapshots snapshots;
+    struct sf_snapshots prof_snapshots; /* blocks of profiles; tombstones are in the other one */
 
     /* The gate between appends and a generation switch. Held shared while a batch gets its LSN and
      * its rows their place (and while a memtable is sealed), exclusively for the moment in which
@@ -42,6 +44,11 @@ struct sf_local {
     uint64_t gen; /* guarded by gate */
     struct sf_memtable *memtables;
     unsigned n_memtables;
+
+    struct sf_mutex prof_lock;       /* guards the two below, and that they and prof_snapshots are
+                                      * seen together */
+    struct sf_profile_mem *prof;     /* where profiles are added; changes only behind the gate */
+    struct sf_profile_mem *flushing; /* a list: taken by flushes that have not ended well yet */
 
     struct sf_mutex flush_lock; /* one flush at a time; held throughout, on purpose */
     struct sf_mutex merge_lock; /* one merge, retention or erasure pass at a time; likewise */
@@ -79,6 +86,8 @@ struct sf_local {
     atomic_int pressure; /* enum sf_pressure, apart from what the log says */
     atomic_bool is_flush_failing, is_disk_full;
 
+    atomic_uint_fast64_t n_samples, n_profiles;
+    atomic_size_t prof_len; /* bytes of profiles added since the last switch */
     atomic_uint_fast64_t n_spans, n_batches, n_duplicates, n_replayed, n_lost_lsn, n_repeats;
     atomic_uint_fast64_t disk_free_len,
         flush_wal_mark;      /* log bytes appended since the checkpoint */
@@ -105,10 +114,16 @@ void sf_local_notice(struct sf_local *l, const char *format, ...)
 void sf_local_wake_flush(struct sf_local *l);
 void sf_local_wake_compact(struct sf_local *l);
 int64_t sf_local_span_retention(struct sf_local *l);
+int64_t sf_local_profile_retention(struct sf_local *l);
 
-/* "spans/2026-11-15/00000000000000a1.sfs" and its parts. */
-void sf_local_day_dir(int64_t day, char out[32]);
-void sf_local_block_path(int64_t day, uint64_t id, char out[64]);
-void sf_local_tmp_path(uint64_t id, char out[64]);
+/* "spans/2026-11-15/00000000000000a1.sfs" and its parts; "prof/....sfp" of profiles. */
+void sf_local_day_dir(uint8_t kind, int64_t day, char out[32]);
+void sf_local_block_path(uint8_t kind, int64_t day, uint64_t id, char out[64]);
+void sf_local_tmp_path(uint8_t kind, uint64_t id, char out[64]);
+/* The snapshots of a kind of block: spans and profiles are never read together. */
+static inline struct sf_snapshots *sf_local_snapshots(struct sf_local *l, uint8_t kind)
+{
+    return kind == SF_BLOCK_PROFILES ? &l->prof_snapshots : &l->snapshots;
+}
 int64_t sf_local_day_of(int64_t ns);
 int64_t sf_local_hour_of(int64_t ns);

@@ -9,6 +9,7 @@
 #include "base/heap.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "block/profile_block_reader.h"
 #include "block/span_block_reader.h"
 #include "os/clock.h"
 #include "store/local/compact.h"
@@ -257,6 +258,53 @@ static bool holds_tenant(const struct sf_span_block_reader *reader, uint32_t ten
     return false;
 }
 
+/* Has any service of the tenant the trace in its details? The aggregate holds no ids. */
+static enum sf_err holds_traces(const struct sf_profile_block_reader *reader,
+                                const struct sf_tombstone *t, uint32_t service,
+                                struct sf_arena scratch, bool *out, struct sf_why *why)
+{
+    struct sf_profile_places places;
+    enum sf_err err = sf_profile_block_places(reader, service, &scratch, &places, why);
+    for (uint32_t i = 0; !err && !*out && i < t->which.n_traces; i++) {
+        struct sf_arena tmp = scratch;
+        const uint32_t *list;
+        uint32_t n;
+        err = sf_profile_block_find_trace(reader, &places, t->which.trace_ids[i], &tmp, &list, &n,
+                                          why);
+        *out = !err && n > 0;
+    }
+    return err;
+}
+
+static enum sf_err may_hold_profiles(struct sf_run *run, const struct sf_tombstone *t, bool *out,
+                                     struct sf_why *why)
+{
+    const struct sf_profile_block_reader *reader;
+    const struct sf_profile_service *services;
+    struct sf_arena scratch = {0};
+    uint32_t n;
+    enum sf_err err = sf_run_enter_profiles(run, &reader, why);
+    if (err)
+        return err;
+    *out = false;
+    if (!sf_arena_init(&scratch, 256 << 20))
+        err = sf_fail(why, SF_ERR_NOMEM, "erase: no memory to look for a trace");
+    services = sf_profile_block_services(reader, &n);
+    for (uint32_t i = 0; !err && !*out && i < n; i++) {
+        if (services[i].tenant != t->tenant)
+            continue;
+        if (t->which.what == SF_SELECT_TRACES)
+            err = holds_traces(reader, t, i, scratch, out, why);
+        else
+            *out = t->which.what == SF_SELECT_ALL || sf_str_eq(services[i].name, t->which.service);
+    }
+    if (err == SF_ERR_CORRUPT)
+        sf_run_quarantine(run, why ? why->text : "damaged");
+    sf_arena_done(&scratch);
+    sf_run_leave(run);
+    return err;
+}
+
 /* Does the block hold rows that the tombstone may mean? */
 static enum sf_err may_hold(struct sf_run *run, const struct sf_tombstone *t, bool *out,
                             struct sf_why *why)
@@ -283,12 +331,11 @@ static enum sf_err may_hold(struct sf_run *run, const struct sf_tombstone *t, bo
     return err;
 }
 
-static enum sf_err rewrite_blocks(struct sf_local *l, const struct sf_tombstone *t,
+static enum sf_err rewrite_blocks(struct sf_local *l, const struct sf_tombstone *t, uint8_t kind,
                                   bool *out_is_clean, struct sf_why *why)
 {
-    struct sf_snapshot *s = sf_snapshot_take(&l->snapshots);
+    struct sf_snapshot *s = sf_snapshot_take(sf_local_snapshots(l, kind));
     enum sf_err err = SF_OK;
-    *out_is_clean = true;
     for (size_t i = 0; !err && i < s->n; i++) {
         struct sf_run *run = s->runs[i];
         bool is_meant = false;
@@ -299,7 +346,8 @@ static enum sf_err rewrite_blocks(struct sf_local *l, const struct sf_tombstone 
             *out_is_clean = false; /* it may hold some; it stays hidden until retention takes it */
             continue;
         }
-        err = may_hold(run, t, &is_meant, why);
+        err = kind == SF_BLOCK_PROFILES ? may_hold_profiles(run, t, &is_meant, why)
+                                        : may_hold(run, t, &is_meant, why);
         if (!err && is_meant)
             err = sf_compact_rewrite(l, run, why);
         if (err == SF_ERR_CORRUPT) {
@@ -352,8 +400,10 @@ enum sf_err sf_erase_work(struct sf_local *l, uint64_t *out_n_left, struct sf_wh
     *out_n_left = sf_tombstones_n(list);
     for (size_t i = 0; !err && i < sf_tombstones_n(list); i++) {
         const struct sf_tombstone *t = sf_tombstones_get(list, i);
-        bool is_clean;
-        err = rewrite_blocks(l, t, &is_clean, why);
+        bool is_clean = true;
+        err = rewrite_blocks(l, t, SF_BLOCK_SPANS, &is_clean, why);
+        if (!err)
+            err = rewrite_blocks(l, t, SF_BLOCK_PROFILES, &is_clean, why);
         if (!err)
             err = sf_compact_bury(l, why); /* the old files go before the tombstone does */
         for (int tries = 0; !err && tries < 5 && sf_wal_oldest_lsn(l->wal) <= t->lsn; tries++) {

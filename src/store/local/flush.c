@@ -7,6 +7,7 @@
 #include "os/clock.h"
 #include "store/local/merge.h"
 #include "store/local/pressure.h"
+#include "store/local/profile_flush.h"
 #include "store/local/seal.h"
 #include "wal/wal.h"
 
@@ -30,6 +31,8 @@ static uint64_t switch_generation(struct sf_local *l, uint64_t *out_lsn, uint64_
         else if (m->active->rows.n_rows)
             l->gen = gen; /* no memory to cut: this flush takes nothing, the next one tries */
     }
+    if (l->gen > gen && !sf_profile_flush_switch(l, l->gen))
+        l->gen = gen;
     for (unsigned i = 0; i < l->n_memtables; i++)
         l->memtables[i].active->gen = l->gen;
     *out_lsn = sf_wal_last_lsn(l->wal);
@@ -76,27 +79,52 @@ static enum sf_err find_parts(const struct sf_snapshot *s, uint64_t gen, struct 
     return SF_OK;
 }
 
+/* Runs for the blocks, those of profiles behind the others; NULL: no memory. */
+static struct sf_run **make_runs(struct sf_local *l, const struct sf_merged *merged)
+{
+    struct sf_run **blocks = sf_heap_new_n(merged->n + 1, sizeof(struct sf_run *));
+    for (size_t i = 0; blocks && i < merged->n; i++) {
+        blocks[i] = sf_run_new_block(&l->runs, &merged->rows[i]);
+        if (blocks[i])
+            continue;
+        while (i > 0)
+            sf_run_unref(blocks[--i]);
+        sf_heap_free(blocks);
+        return NULL;
+    }
+    return blocks;
+}
+
+/* The blocks count from here on: nothing below may fail. */
+static void show(struct sf_local *l, struct sf_run **blocks, size_t n_spans, size_t n_profiles,
+                 struct sf_run *const *parts, size_t n_parts, uint64_t gen,
+                 struct sf_snapshot *rooms[2])
+{
+    struct sf_snapshot_change spans = {
+        .out = parts, .n_out = n_parts, .in = blocks, .n_in = n_spans};
+    struct sf_snapshot_change profiles = {.in = blocks + n_spans, .n_in = n_profiles};
+    sf_snapshot_apply(&l->snapshots, &spans, rooms[0]);
+    /* A profile is in memory or in a block, never both, whoever looks. */
+    sf_mutex_lock(&l->prof_lock);
+    sf_snapshot_apply(&l->prof_snapshots, &profiles, rooms[1]);
+    sf_profile_flush_forget(l, gen);
+    sf_mutex_unlock(&l->prof_lock);
+}
+
 /* Commits the blocks and the checkpoint, then shows them. */
-static enum sf_err commit(struct sf_local *l, const struct sf_merged *merged,
-                          struct sf_run *const *parts, size_t n_parts, uint64_t lsn,
+static enum sf_err commit(struct sf_local *l, const struct sf_merged *merged, size_t n_spans,
+                          struct sf_run *const *parts, size_t n_parts, uint64_t gen, uint64_t lsn,
                           struct sf_why *why)
 {
-    struct sf_snapshot_change change = {.out = parts, .n_out = n_parts, .n_in = merged->n};
+    size_t n_profiles = merged->n - n_spans;
     struct sf_catalogue_change entry = {.add = merged->rows, .n_add = merged->n, .ckpt_lsn = lsn};
-    struct sf_run **blocks = sf_heap_new_n(merged->n ? merged->n : 1, sizeof(*blocks));
-    struct sf_snapshot *room = sf_snapshot_prepare(&l->snapshots, merged->n);
+    struct sf_run **blocks = make_runs(l, merged);
+    struct sf_snapshot *rooms[2] = {sf_snapshot_prepare(&l->snapshots, n_spans),
+                                    sf_snapshot_prepare(&l->prof_snapshots, n_profiles)};
     enum sf_err err = SF_OK;
 
-    if (!blocks || !room) {
-        sf_heap_free(blocks);
-        sf_snapshot_unref(room);
-        return sf_fail(why, SF_ERR_NOMEM, "flush: no memory for %zu blocks", merged->n);
-    }
-    for (size_t i = 0; !err && i < merged->n; i++) {
-        blocks[i] = sf_run_new_block(&l->runs, &merged->rows[i]);
-        if (!blocks[i])
-            err = sf_fail(why, SF_ERR_NOMEM, "flush: no memory for %zu blocks", merged->n);
-    }
+    if (!blocks || !rooms[0] || !rooms[1])
+        err = sf_fail(why, SF_ERR_NOMEM, "flush: no memory for %zu blocks", merged->n);
     sf_mutex_lock(&l->number_lock);
     entry.next_block = l->next_block;
     entry.next_flush = l->next_flush;
@@ -104,18 +132,55 @@ static enum sf_err commit(struct sf_local *l, const struct sf_merged *merged,
     if (!err)
         err = sf_catalogue_commit(l->catalogue, &entry, why);
     if (!err) {
-        change.in = blocks;
-        /* The blocks count from here on: nothing below may fail. */
-        sf_snapshot_apply(&l->snapshots, &change, room);
+        show(l, blocks, n_spans, n_profiles, parts, n_parts, gen, rooms);
         sf_mutex_lock(&l->number_lock);
         l->ckpt_lsn = lsn;
         sf_mutex_unlock(&l->number_lock);
     } else {
-        for (size_t i = 0; i < merged->n; i++)
+        for (size_t i = 0; blocks && i < merged->n; i++)
             sf_run_unref(blocks[i]);
-        sf_snapshot_unref(room);
+        sf_snapshot_unref(rooms[0]);
+        sf_snapshot_unref(rooms[1]);
     }
     sf_heap_free(blocks);
+    return err;
+}
+
+/* Numbers for the blocks of a flush without spans. */
+static void take_numbers(struct sf_local *l, size_t n, struct sf_merged *out)
+{
+    sf_mutex_lock(&l->number_lock);
+    out->next_id = l->next_block;
+    out->flush_no = l->next_flush;
+    l->next_block += n;
+    l->next_flush++;
+    sf_mutex_unlock(&l->number_lock);
+}
+
+/* Blocks of the parts, then of the profiles: siblings with consecutive numbers. */
+static enum sf_err write_blocks(struct sf_local *l, const struct sf_merge *merge,
+                                const struct sf_profile_flush *plan, struct sf_merged *merged,
+                                size_t *out_n_spans, struct sf_why *why)
+{
+    struct sf_block_row *more;
+    enum sf_err err = SF_OK;
+    if (merge->n_inputs)
+        err = sf_merge_run(l, merge, merged, why);
+    else if (plan->n)
+        err = sf_doubt_settle(l, why);
+    if (!err && merge->n_inputs == 0)
+        take_numbers(l, plan->n, merged);
+    *out_n_spans = merged->n;
+    if (err || plan->n == 0)
+        return err;
+    more = sf_heap_grow(merged->rows, merged->n + plan->n, sizeof(*more));
+    if (more)
+        merged->rows = more;
+    err = more ? sf_profile_flush_write(l, plan, merge, merge->dup_hashes, merge->n_dup_hashes,
+                                        merged, why)
+               : sf_fail(why, SF_ERR_NOMEM, "flush: no memory for %zu blocks", plan->n);
+    if (err)
+        sf_merged_discard(l, merged);
     return err;
 }
 
@@ -123,29 +188,27 @@ static enum sf_err flush_parts(struct sf_local *l, uint64_t gen, uint64_t lsn, u
                                size_t n_dups, struct sf_why *why)
 {
     struct sf_snapshot *snapshot = sf_snapshot_take(&l->snapshots);
+    struct sf_merge merge = {
+        .split = SF_SPLIT_DAY, .lsn_hi = lsn, .dup_hashes = dups, .n_dup_hashes = n_dups};
     struct sf_run **parts = NULL;
     struct sf_merged merged = {0};
+    struct sf_profile_flush plan = {0};
     uint64_t ckpt_lsn;
-    size_t n_parts = 0;
-    enum sf_err err = find_parts(snapshot, gen, &parts, &n_parts, why);
+    size_t n_spans = 0;
+    enum sf_err err = find_parts(snapshot, gen, &parts, &merge.n_inputs, why);
 
     sf_mutex_lock(&l->number_lock);
     ckpt_lsn = l->ckpt_lsn;
     sf_mutex_unlock(&l->number_lock);
-    if (!err && n_parts) {
-        struct sf_merge merge = {
-            .inputs = parts,
-            .n_inputs = n_parts,
-            .split = SF_SPLIT_DAY,
-            .lsn_lo = ckpt_lsn + 1,
-            .lsn_hi = lsn,
-            .dup_hashes = dups,
-            .n_dup_hashes = n_dups,
-        };
-        err = sf_merge_run(l, &merge, &merged, why);
-    }
-    if (!err && (n_parts || lsn > ckpt_lsn)) {
-        err = commit(l, &merged, parts, n_parts, lsn, why);
+    merge.inputs = parts;
+    merge.lsn_lo = ckpt_lsn + 1;
+    if (!err)
+        err = sf_profile_flush_plan(l, gen, &plan, why);
+    merge.n_more = (uint16_t)plan.n;
+    if (!err)
+        err = write_blocks(l, &merge, &plan, &merged, &n_spans, why);
+    if (!err && (merged.n || merge.n_inputs || lsn > ckpt_lsn)) {
+        err = commit(l, &merged, n_spans, parts, merge.n_inputs, gen, lsn, why);
         if (err)
             sf_doubt_keep(l, &merged);
     }
@@ -153,6 +216,7 @@ static enum sf_err flush_parts(struct sf_local *l, uint64_t gen, uint64_t lsn, u
         atomic_fetch_add(&l->n_repeats, merged.n_repeats);
         sf_wal_checkpoint(l->wal, lsn);
     }
+    sf_profile_flush_done(&plan);
     sf_merged_done(&merged);
     sf_heap_free(parts);
     sf_snapshot_unref(snapshot);
@@ -209,14 +273,25 @@ enum sf_err sf_flush_replayed(struct sf_local *l, uint64_t lsn, struct sf_why *w
     enum sf_err err;
     sf_mutex_lock(&l->flush_lock);
     gen = l->gen++; /* nobody else is here yet */
+    if (!sf_profile_flush_switch(l, l->gen)) {
+        sf_mutex_unlock(&l->flush_lock);
+        return sf_fail(why, SF_ERR_NOMEM, "flush: no memory for fresh profiles");
+    }
     sf_duplicates_take(l->duplicates, &dups, &n_dups);
     err = flush_locked(l, gen, lsn, dups, n_dups, why);
     sf_mutex_unlock(&l->flush_lock);
     return err;
 }
 
+bool sf_flush_profiles_are_due(struct sf_local *l)
+{
+    return atomic_load(&l->prof_len) >= l->tune.flush_profiles_len;
+}
+
 bool sf_flush_is_due(struct sf_local *l)
 {
+    if (sf_flush_profiles_are_due(l))
+        return true;
     if (sf_budget_used(&l->budget, SF_LINE_PARTS) >= l->tune.flush_parts_len)
         return true;
     if (atomic_load(&l->flush_wal_mark) >= l->tune.flush_wal_len)

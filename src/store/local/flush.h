@@ -12,5 +12,7 @@ enum sf_err sf_flush_run(struct sf_local *l, struct sf_why *why);
 enum sf_err sf_flush_replayed(struct sf_local *l, uint64_t lsn, struct sf_why *why);
 /* Has enough come together? */
 bool sf_flush_is_due(struct sf_local *l);
+/* Have enough profiles come together? */
+bool sf_flush_profiles_are_due(struct sf_local *l);
 /* The flush thread: seals by age, flushes when due, retries with delay after a failure. */
 void sf_flush_loop(void *local);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "block/profile_block_reader.h"
 #include "block/span_block_reader.h"
 #include "store/local/directory.h"
 #include "store/local/local.h"
@@ -63,9 +64,8 @@ static void say_of_block(void *arg, const char *sentence)
 }
 
 static void compare_header(struct check *c, const struct sf_block_row *row,
-                           const struct sf_span_block_reader *reader)
+                           const struct sf_span_block_info *info, uint64_t len)
 {
-    const struct sf_span_block_info *info = sf_span_block_info(reader);
     if (memcmp(info->store_uuid, c->meta.uuid, 16) != 0)
         fault(c, "%s belongs to another store", row->path);
     if (info->block_id != row->id)
@@ -75,15 +75,16 @@ static void compare_header(struct check *c, const struct sf_block_row *row,
               row->n_rows);
     if (info->level != row->level || info->tenant != row->tenant)
         fault(c, "%s and the catalogue disagree about its level or tenant", row->path);
-    if (sf_span_block_len(reader) != row->len)
-        fault(c, "%s is %" PRIu64 " bytes long, the catalogue says %" PRIu64, row->path,
-              sf_span_block_len(reader), row->len);
+    if (len != row->len)
+        fault(c, "%s is %" PRIu64 " bytes long, the catalogue says %" PRIu64, row->path, len,
+              row->len);
 }
 
 static enum sf_err check_block(struct check *c, const struct sf_block_row *row, struct sf_why *why)
 {
     struct sf_file file = SF_FILE_NONE;
     struct sf_span_block_reader *reader = NULL;
+    struct sf_profile_block_reader *profiles = NULL;
     uint64_t n_faults = 0;
     enum sf_err err = sf_dir_open_read(c->dir, row->path, &file, why);
     if (err == SF_ERR_NOT_FOUND) {
@@ -91,15 +92,20 @@ static enum sf_err check_block(struct check *c, const struct sf_block_row *row, 
         return SF_OK;
     }
     if (!err)
-        err = sf_span_block_open(&file, &reader, why);
+        err = row->kind == SF_BLOCK_PROFILES ? sf_profile_block_open(&file, &profiles, why)
+                                             : sf_span_block_open(&file, &reader, why);
     sf_file_close(&file);
-    if (!err) {
-        compare_header(c, row, reader);
-        c->path = row->path;
+    c->path = row->path;
+    if (!err && profiles) {
+        compare_header(c, row, sf_profile_block_info(profiles), sf_profile_block_len(profiles));
+        err = sf_profile_block_verify(profiles, c->scratch, say_of_block, c, &n_faults, why);
+    } else if (!err) {
+        compare_header(c, row, sf_span_block_info(reader), sf_span_block_len(reader));
         err = sf_span_block_verify(reader, c->scratch, say_of_block, c, &n_faults, why);
-        c->n_faults += n_faults;
     }
+    c->n_faults += n_faults;
     sf_span_block_close(reader);
+    sf_profile_block_close(profiles);
     if (err == SF_ERR_CORRUPT || err == SF_ERR_UNSUPPORTED || err == SF_ERR_IO) {
         fault(c, "%s: %s", row->path, why->text);
         err = SF_OK;
@@ -157,10 +163,10 @@ static enum sf_err check_all(struct check *c, struct sf_why *why)
     for (size_t i = 0; !err && i < c->n; i++) {
         if (c->rows[i].state == SF_BLOCK_BAD)
             fault(c, "%s is quarantined", c->rows[i].path);
-        if (c->rows[i].state != SF_BLOCK_DEAD && c->rows[i].kind == SF_BLOCK_SPANS)
+        if (c->rows[i].state != SF_BLOCK_DEAD)
             err = check_block(c, &c->rows[i], why);
     }
-    if (!err && sf_dir_exists(c->dir, "spans"))
+    if (!err)
         err = sf_directory_blocks(c->dir, see_file, c, why);
     if (!err && sf_dir_exists(c->dir, "wal")) {
         err = sf_wal_verify(c->dir, c->meta.ckpt_lsn, c->say, c->arg, &n_log_faults, why);

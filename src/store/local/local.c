@@ -9,6 +9,7 @@
 
 #include "base/heap.h"
 #include "base/limits.h"
+#include "block/profile_block_reader.h"
 #include "block/span_block_reader.h"
 #include "os/clock.h"
 #include "os/random.h"
@@ -19,6 +20,8 @@
 #include "store/local/flush.h"
 #include "store/local/operations.h"
 #include "store/local/pressure.h"
+#include "store/local/profile_mem.h"
+#include "store/local/profile_query.h"
 #include "store/local/rebuild.h"
 #include "store/local/retain.h"
 #include "store/local/scan.h"
@@ -67,6 +70,15 @@ int64_t sf_local_span_retention(struct sf_local *l)
     return ns;
 }
 
+int64_t sf_local_profile_retention(struct sf_local *l)
+{
+    int64_t ns;
+    sf_mutex_lock(&l->rule_lock);
+    ns = l->retention.profiles_ns;
+    sf_mutex_unlock(&l->rule_lock);
+    return ns;
+}
+
 static int64_t floor_div(int64_t a, int64_t b)
 {
     return a / b - (a % b < 0);
@@ -82,26 +94,31 @@ int64_t sf_local_hour_of(int64_t ns)
     return floor_div(ns, SF_NS_PER_HOUR);
 }
 
-void sf_local_day_dir(int64_t day, char out[32])
+void sf_local_day_dir(uint8_t kind, int64_t day, char out[32])
 {
     time_t at = (time_t)(day * (SF_NS_PER_DAY / SF_NS_PER_S));
     struct tm tm;
     char text[16];
     if (!gmtime_r(&at, &tm) || strftime(text, sizeof(text), "%Y-%m-%d", &tm) != 10)
         snprintf(text, sizeof(text), "1970-01-01");
-    snprintf(out, 32, "spans/%s", text);
+    snprintf(out, 32, "%s/%s", kind == SF_BLOCK_PROFILES ? "prof" : "spans", text);
 }
 
-void sf_local_block_path(int64_t day, uint64_t id, char out[64])
+static const char *ending(uint8_t kind)
+{
+    return kind == SF_BLOCK_PROFILES ? "sfp" : "sfs";
+}
+
+void sf_local_block_path(uint8_t kind, int64_t day, uint64_t id, char out[64])
 {
     char dir[32];
-    sf_local_day_dir(day, dir);
-    snprintf(out, 64, "%.20s/%016" PRIx64 ".sfs", dir, id);
+    sf_local_day_dir(kind, day, dir);
+    snprintf(out, 64, "%.20s/%016" PRIx64 ".%s", dir, id, ending(kind));
 }
 
-void sf_local_tmp_path(uint64_t id, char out[64])
+void sf_local_tmp_path(uint8_t kind, uint64_t id, char out[64])
 {
-    snprintf(out, 64, "tmp/%016" PRIx64 ".sfs", id);
+    snprintf(out, 64, "tmp/%016" PRIx64 ".%s", id, ending(kind));
 }
 
 /* ---- open ---- */
@@ -114,6 +131,7 @@ static void fill_tuning(struct sf_local *l)
     DEFAULT(flush_interval_ns, 60 * SF_NS_PER_S);
     DEFAULT(flush_wal_len, UINT64_C(256) << 20);
     DEFAULT(flush_parts_len, l->budget.cap[SF_LINE_PARTS] / 8 * 5);
+    DEFAULT(flush_profiles_len, l->budget.cap[SF_LINE_PROFILES] / 2);
     DEFAULT(memtable_len, per_writer < 8u << 20 ? per_writer : 8u << 20);
     DEFAULT(seal_age_ns, SF_NS_PER_S);
     DEFAULT(seal_gap_ns, SF_NS_PER_S / 20);
@@ -132,6 +150,7 @@ static void fill_tuning(struct sf_local *l)
 static void init_locks(struct sf_local *l)
 {
     sf_rwlock_init(&l->gate);
+    sf_mutex_init(&l->prof_lock);
     sf_mutex_init(&l->flush_lock);
     sf_mutex_init(&l->merge_lock);
     sf_mutex_init(&l->erase_lock);
@@ -148,6 +167,7 @@ static void init_locks(struct sf_local *l)
 static void done_locks(struct sf_local *l)
 {
     sf_rwlock_done(&l->gate);
+    sf_mutex_done(&l->prof_lock);
     sf_mutex_done(&l->flush_lock);
     sf_mutex_done(&l->merge_lock);
     sf_mutex_done(&l->erase_lock);
@@ -171,7 +191,11 @@ static enum sf_err init_memory(struct sf_local *l, struct sf_why *why)
     l->runs.notice_arg = l->config.notice_arg;
     l->duplicates = sf_duplicates_new(l->budget.cap[SF_LINE_DUPLICATES]);
     l->memtables = sf_heap_new_n(l->n_memtables, sizeof(*l->memtables));
-    if (!sf_snapshots_init(&l->snapshots) || !l->duplicates || !l->memtables)
+    l->prof = sf_profile_mem_new(&l->budget);
+    if (l->prof)
+        l->prof->gen = l->gen;
+    if (!sf_snapshots_init(&l->snapshots) || !sf_snapshots_init(&l->prof_snapshots) ||
+        !l->duplicates || !l->memtables || !l->prof)
         return sf_fail(why, SF_ERR_NOMEM, "store: no memory to open");
     for (unsigned i = 0; i < l->n_memtables; i++) {
         if (!sf_memtable_init(&l->memtables[i], &l->budget))
@@ -215,7 +239,7 @@ struct loading {
 static bool load_row(void *arg, const struct sf_block_row *row)
 {
     struct loading *load = arg;
-    if (row->kind != SF_BLOCK_SPANS)
+    if (row->kind != SF_BLOCK_SPANS && row->kind != SF_BLOCK_PROFILES)
         return true;
     if (row->state == SF_BLOCK_DEAD) {
         if (load->n_dead == load->dead_cap) {
@@ -302,7 +326,9 @@ static enum sf_err check_blocks(struct sf_local *l, const struct loading *load, 
     int64_t now_ns = sf_local_wall_ns(l);
     for (size_t i = 0; i < load->n; i++) {
         struct sf_run *run = load->runs[i];
-        const struct sf_span_block_reader *reader;
+        const struct sf_span_block_reader *spans;
+        const struct sf_profile_block_reader *profiles;
+        bool is_profiles = run->row.kind == SF_BLOCK_PROFILES;
         const uint64_t *hashes;
         size_t n;
         enum sf_err err;
@@ -310,12 +336,14 @@ static enum sf_err check_blocks(struct sf_local *l, const struct loading *load, 
         if (run->row.state == SF_BLOCK_BAD) {
             atomic_store(&run->is_bad, false); /* look again: the disk may be whole now */
         }
-        err = sf_run_enter(run, &reader, why);
+        err = is_profiles ? sf_run_enter_profiles(run, &profiles, why)
+                          : sf_run_enter(run, &spans, why);
         if (err == SF_ERR_CORRUPT || err == SF_ERR_IO)
             continue; /* quarantined, or tried again when it is read */
         if (err)
             return err;
-        hashes = sf_span_block_dup_hashes(reader, &n);
+        hashes = is_profiles ? sf_profile_block_dup_hashes(profiles, &n)
+                             : sf_span_block_dup_hashes(spans, &n);
         for (size_t k = 0; k < n && run->row.created_ns > now_ns - 600 * SF_NS_PER_S; k++)
             (void)sf_duplicates_know(l->duplicates, hashes[k], run->row.created_ns, now_ns, false);
         sf_run_leave(run);
@@ -323,10 +351,31 @@ static enum sf_err check_blocks(struct sf_local *l, const struct loading *load, 
     return SF_OK;
 }
 
+/* Into the snapshot of their kind; those that are shown are NULL in the list afterwards. */
+static enum sf_err show_blocks(struct sf_local *l, struct loading *load, struct sf_why *why)
+{
+    static const uint8_t kinds[] = {SF_BLOCK_SPANS, SF_BLOCK_PROFILES};
+    struct sf_run **some = sf_heap_new_n(load->n + 1, sizeof(struct sf_run *));
+    enum sf_err err = some ? SF_OK : sf_fail(why, SF_ERR_NOMEM, "store: no memory for blocks");
+    for (size_t k = 0; !err && k < 2; k++) {
+        struct sf_snapshot_change change = {.in = some};
+        for (size_t i = 0; i < load->n; i++) {
+            if (load->runs[i] && load->runs[i]->row.kind == kinds[k])
+                some[change.n_in++] = load->runs[i];
+        }
+        err = sf_snapshot_change(sf_local_snapshots(l, kinds[k]), &change, why);
+        for (size_t i = 0; !err && i < load->n; i++) {
+            if (load->runs[i] && load->runs[i]->row.kind == kinds[k])
+                load->runs[i] = NULL;
+        }
+    }
+    sf_heap_free(some);
+    return err;
+}
+
 static enum sf_err load_blocks(struct sf_local *l, struct sf_why *why)
 {
     struct loading load = {.l = l};
-    struct sf_snapshot_change change = {0};
     enum sf_err err = sf_catalogue_blocks(l->catalogue, load_row, &load, why);
     if (!err && load.is_full)
         err = sf_fail(why, SF_ERR_NOMEM, "store: no memory for the list of blocks");
@@ -339,12 +388,9 @@ static enum sf_err load_blocks(struct sf_local *l, struct sf_why *why)
         err = move_strangers(l, &load, why);
     if (!err)
         err = check_blocks(l, &load, why);
-    if (!err) {
-        change.in = load.runs;
-        change.n_in = load.n;
-        err = sf_snapshot_change(&l->snapshots, &change, why);
-    }
-    for (size_t i = 0; err && i < load.n; i++)
+    if (!err)
+        err = show_blocks(l, &load, why);
+    for (size_t i = 0; i < load.n; i++)
         sf_run_unref(load.runs[i]);
     sf_heap_free(load.runs);
     sf_heap_free(load.dead);
@@ -444,6 +490,14 @@ static void free_all(struct sf_local *l)
     sf_heap_free(l->memtables);
     if (l->snapshots.now)
         sf_snapshots_done(&l->snapshots);
+    if (l->prof_snapshots.now)
+        sf_snapshots_done(&l->prof_snapshots);
+    sf_profile_mem_unref(l->prof);
+    while (l->flushing) {
+        struct sf_profile_mem *next = l->flushing->next;
+        sf_profile_mem_unref(l->flushing);
+        l->flushing = next;
+    }
     if (l->catalogue)
         (void)sf_compact_bury(l, NULL);
     sf_tenants_close(l->tenants);
@@ -514,9 +568,9 @@ static enum sf_err local_tenant(struct sf_store *s, sf_str name, bool can_create
     return sf_tenants_find(((struct sf_local *)s)->tenants, name, can_create, out, why);
 }
 
-static void count_runs(struct sf_local *l, struct sf_store_stats *out)
+static void count_runs(struct sf_local *l, uint8_t kind, struct sf_store_stats *out)
 {
-    struct sf_snapshot *s = sf_snapshot_take(&l->snapshots);
+    struct sf_snapshot *s = sf_snapshot_take(sf_local_snapshots(l, kind));
     for (size_t i = 0; i < s->n; i++) {
         const struct sf_run *run = s->runs[i];
         unsigned level = run->row.level < 4 ? run->row.level : 3;
@@ -531,10 +585,14 @@ static void count_runs(struct sf_local *l, struct sf_store_stats *out)
         }
         out->n_blocks[level]++;
         out->blocks_len[level] += run->row.len;
-        out->block_rows[level] += run->row.n_rows;
+        if (kind == SF_BLOCK_SPANS)
+            out->block_rows[level] += run->row.n_rows;
+        else
+            out->block_samples += run->row.n_rows;
         out->n_quarantined += atomic_load(&run->is_bad);
     }
-    out->n_tombstones = sf_tombstones_n(s->tombstones);
+    if (kind == SF_BLOCK_SPANS)
+        out->n_tombstones = sf_tombstones_n(s->tombstones);
     sf_snapshot_unref(s);
 }
 
@@ -546,6 +604,9 @@ static enum sf_err local_stats(struct sf_store *s, struct sf_store_stats *out, s
     sf_wal_stats(l->wal, &wal);
     *out = (struct sf_store_stats){
         .n_spans_appended = atomic_load(&l->n_spans),
+        .n_samples_appended = atomic_load(&l->n_samples),
+        .n_profiles_appended = atomic_load(&l->n_profiles),
+        .profiles_len = sf_budget_used(&l->budget, SF_LINE_PROFILES),
         .n_batches_appended = atomic_load(&l->n_batches),
         .n_duplicates = atomic_load(&l->n_duplicates),
         .wal_len = wal.len,
@@ -567,7 +628,8 @@ static enum sf_err local_stats(struct sf_store *s, struct sf_store_stats *out, s
     out->ckpt_lsn = l->ckpt_lsn;
     sf_mutex_unlock(&l->number_lock);
     sf_pressure_reason(l, out->reason, sizeof(out->reason), &out->is_degraded);
-    count_runs(l, out);
+    count_runs(l, SF_BLOCK_SPANS, out);
+    count_runs(l, SF_BLOCK_PROFILES, out);
     return SF_OK;
 }
 
@@ -583,6 +645,11 @@ const struct sf_store_ops sf_store_local_ops = {
     .span_scan = sf_local_span_scan,
     .span_tags = sf_local_span_tags,
     .operations = sf_local_operations,
+    .prof_merge = sf_local_prof_merge,
+    .prof_points = sf_local_prof_points,
+    .prof_list = sf_local_prof_list,
+    .prof_spans = sf_local_prof_spans,
+    .detail_list = sf_local_detail_list,
     .erase = sf_local_erase,
     .retain = sf_local_retain,
     .stats = local_stats,

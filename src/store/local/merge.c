@@ -482,16 +482,16 @@ static enum sf_err write_rows(struct work *w, const struct output *o,
     return err;
 }
 
-static enum sf_err publish(struct sf_local *l, const struct sf_block_row *row, const char *tmp,
-                           struct sf_why *why)
+enum sf_err sf_merge_publish(struct sf_local *l, const struct sf_block_row *row, const char *tmp,
+                             struct sf_why *why)
 {
     char day[32];
     enum sf_err err;
-    sf_local_day_dir(row->day, day);
+    sf_local_day_dir(row->kind, row->day, day);
     if (!sf_dir_exists(l->dir, day)) {
         err = sf_dir_make(l->dir, day, why);
         if (!err)
-            err = sf_dir_sync(l->dir, "spans", why);
+            err = sf_dir_sync(l->dir, row->kind == SF_BLOCK_PROFILES ? "prof" : "spans", why);
         if (err)
             return err;
     }
@@ -533,7 +533,7 @@ static enum sf_err write_output(struct work *w, size_t number, uint64_t first_id
                 .lsn_hi = row.lsn_hi,
                 .created_ns = row.created_ns,
                 .flush_no = flush_no,
-                .n_siblings = sf_u16(w->n_outputs),
+                .n_siblings = sf_u16(w->n_outputs + w->m->n_more),
                 .sibling = sf_u16(number),
             },
         .is_compressed = true,
@@ -547,8 +547,8 @@ static enum sf_err write_output(struct work *w, size_t number, uint64_t first_id
     enum sf_err err;
 
     memcpy(options.info.store_uuid, l->uuid, 16);
-    sf_local_tmp_path(row.id, tmp);
-    sf_local_block_path(row.day, row.id, row.path);
+    sf_local_tmp_path(row.kind, row.id, tmp);
+    sf_local_block_path(row.kind, row.day, row.id, row.path);
     err = sf_dir_create(l->dir, tmp, &file, why);
     if (err)
         return err;
@@ -563,7 +563,7 @@ static enum sf_err write_output(struct work *w, size_t number, uint64_t first_id
     sf_file_close(&file);
     if (!err) {
         row.n_rows = info.n_rows;
-        err = publish(l, &row, tmp, why);
+        err = sf_merge_publish(l, &row, tmp, why);
     }
     if (err) {
         sf_dir_unlink(l->dir, tmp, NULL);
@@ -628,9 +628,11 @@ static enum sf_err write_all(struct work *w, struct sf_why *why)
     sf_mutex_lock(&w->l->number_lock);
     first_id = w->l->next_block;
     flush_no = w->l->next_flush;
-    w->l->next_block += w->n_outputs;
+    w->l->next_block += w->n_outputs + w->m->n_more;
     w->l->next_flush++;
     sf_mutex_unlock(&w->l->number_lock);
+    w->done.next_id = first_id + w->n_outputs;
+    w->done.flush_no = flush_no;
     for (size_t i = 0; !err && i < w->n_outputs; i++)
         err = write_output(w, i, first_id, flush_no, dups, n_dups, sources, why);
     sf_heap_free(dups);

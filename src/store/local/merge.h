@@ -22,17 +22,22 @@ struct sf_merge {
     const uint64_t *dup_hashes;
     size_t n_dup_hashes;
     bool has_sources; /* outputs list the inputs as replaced */
+    uint16_t n_more;  /* further siblings that the caller writes, numbered behind these */
 };
 
 struct sf_merged {
     struct sf_block_row *rows; /* one per output; sf_merged_done() frees */
     size_t n;
     uint64_t n_repeats, n_hidden;
+    uint64_t next_id, flush_no; /* of the first of the further siblings */
 };
 
 /* On failure no file is left behind. CORRUPT: an input is damaged and has been quarantined. */
 enum sf_err sf_merge_run(struct sf_local *l, const struct sf_merge *merge, struct sf_merged *out,
                          struct sf_why *why);
 void sf_merged_done(struct sf_merged *m);
+/* Renames a finished file from tmp/ into its day's folder, which is made if need be. */
+enum sf_err sf_merge_publish(struct sf_local *l, const struct sf_block_row *row, const char *tmp,
+                             struct sf_why *why);
 /* Deletes outputs that will not be committed. */
 void sf_merged_discard(struct sf_local *l, struct sf_merged *m);

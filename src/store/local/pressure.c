@@ -17,14 +17,19 @@ static void say(struct sf_local *l, const char *reason)
 
 static uint32_t count_level0(struct sf_local *l)
 {
-    struct sf_snapshot *s = sf_snapshot_take(&l->snapshots);
-    uint32_t n = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        if (!sf_run_is_part(s->runs[i]) && s->runs[i]->row.level == 0)
-            n++;
+    static const uint8_t kinds[] = {SF_BLOCK_SPANS, SF_BLOCK_PROFILES};
+    uint32_t most = 0;
+    for (size_t k = 0; k < 2; k++) {
+        struct sf_snapshot *s = sf_snapshot_take(sf_local_snapshots(l, kinds[k]));
+        uint32_t n = 0;
+        for (size_t i = 0; i < s->n; i++) {
+            if (!sf_run_is_part(s->runs[i]) && s->runs[i]->row.level == 0)
+                n++;
+        }
+        sf_snapshot_unref(s);
+        most = n > most ? n : most;
     }
-    sf_snapshot_unref(s);
-    return n;
+    return most;
 }
 
 static bool disk_is_short(struct sf_local *l, char *reason, size_t len)

@@ -18,6 +18,7 @@
 
 #include "base/heap.h"
 #include "base/num.h"
+#include "block/profile_block_reader.h"
 #include "block/span_block_reader.h"
 #include "store/local/directory.h"
 
@@ -43,7 +44,7 @@ static int64_t day_of_path(const char *path)
 {
     int y = 1970, m = 1, d = 1;
     int64_t days;
-    (void)sscanf(path, "spans/%d-%d-%d/", &y, &m, &d);
+    (void)sscanf(path, "%*[a-z]/%d-%d-%d/", &y, &m, &d);
     /* Days from civil, years beginning in March so that the leap day comes last. */
     y -= m <= 2;
     days = (int64_t)y * 365 + y / 4 - y / 100 + y / 400 + (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 +
@@ -51,23 +52,44 @@ static int64_t day_of_path(const char *path)
     return days - 719468;
 }
 
-static bool fill_row(struct search *s, const char *path, const struct sf_span_block_reader *reader,
-                     struct found *f)
+struct opened { /* a block of either kind */
+    struct sf_span_block_reader *spans;
+    struct sf_profile_block_reader *profiles;
+};
+
+static const struct sf_span_block_info *info_of(const struct opened *o)
 {
-    const struct sf_span_block_info *info = sf_span_block_info(reader);
-    const uint64_t *sources = sf_span_block_sources(reader, &f->n_sources);
+    return o->profiles ? sf_profile_block_info(o->profiles) : sf_span_block_info(o->spans);
+}
+
+static void close_both(const struct opened *o)
+{
+    sf_span_block_close(o->spans);
+    sf_profile_block_close(o->profiles);
+}
+
+static uint8_t kind_of_path(const char *path)
+{
+    return sf_str_starts(sf_str_from(path), SF_STR("prof/")) ? SF_BLOCK_PROFILES : SF_BLOCK_SPANS;
+}
+
+static bool fill_row(struct search *s, const char *path, const struct opened *o, struct found *f)
+{
+    const struct sf_span_block_info *info = info_of(o);
+    const uint64_t *sources = o->profiles ? sf_profile_block_sources(o->profiles, &f->n_sources)
+                                          : sf_span_block_sources(o->spans, &f->n_sources);
     int64_t latest = sf_add_sat_i64(info->created_ns, SF_NS_PER_HOUR);
     f->row = (struct sf_block_row){
         .id = info->block_id,
         .tenant = info->tenant,
-        .kind = SF_BLOCK_SPANS,
+        .kind = kind_of_path(path),
         .level = info->level,
         .state = SF_BLOCK_LIVE,
         .day = day_of_path(path),
         .ts_min_ns = info->ts_min_ns,
         .ts_max_ns = info->ts_max_ns < latest ? info->ts_max_ns : latest,
         .n_rows = info->n_rows,
-        .len = sf_span_block_len(reader),
+        .len = o->profiles ? sf_profile_block_len(o->profiles) : sf_span_block_len(o->spans),
         .lsn_lo = info->lsn_lo,
         .lsn_hi = info->lsn_hi,
         .flush_no = info->flush_no,
@@ -109,12 +131,14 @@ static bool see_block(void *arg, const char *path, uint64_t id)
 {
     struct search *s = arg;
     struct sf_file file = SF_FILE_NONE;
-    struct sf_span_block_reader *reader = NULL;
+    struct opened reader = {0};
     struct found f = {0};
     struct sf_why why = {0};
     enum sf_err err = sf_dir_open_read(s->l->dir, path, &file, &why);
     if (!err)
-        err = sf_span_block_open(&file, &reader, &why);
+        err = kind_of_path(path) == SF_BLOCK_PROFILES
+                  ? sf_profile_block_open(&file, &reader.profiles, &why)
+                  : sf_span_block_open(&file, &reader.spans, &why);
     sf_file_close(&file);
     if (err == SF_ERR_NOMEM) {
         s->err = sf_fail(s->why, err, "rebuild: no memory");
@@ -122,23 +146,23 @@ static bool see_block(void *arg, const char *path, uint64_t id)
     }
     if (err) {
         /* Damaged: a row for it anyway, so that it is counted, reported and kept. */
-        f.row = (struct sf_block_row){.id = id, .kind = SF_BLOCK_SPANS, .state = SF_BLOCK_BAD};
+        f.row = (struct sf_block_row){.id = id, .kind = kind_of_path(path), .state = SF_BLOCK_BAD};
         f.row.day = day_of_path(path);
         f.row.ts_min_ns = f.row.day * SF_NS_PER_DAY;
         f.row.ts_max_ns = f.row.ts_min_ns + SF_NS_PER_DAY - 1;
         snprintf(f.row.path, sizeof(f.row.path), "%s", path);
         sf_local_notice(s->l, "store: rebuild: %s is damaged: %s", path, why.text);
-    } else if (!fill_row(s, path, reader, &f)) {
+    } else if (!fill_row(s, path, &reader, &f)) {
         s->err = sf_fail(s->why, SF_ERR_NOMEM, "rebuild: no memory");
     }
     if (!s->err && !err &&
-        (f.row.id != id || memcmp(sf_span_block_info(reader)->store_uuid, s->uuid, 16) != 0)) {
+        (f.row.id != id || memcmp(info_of(&reader)->store_uuid, s->uuid, 16) != 0)) {
         sf_local_notice(s->l, "store: rebuild: %s belongs to another store; left alone", path);
         sf_heap_free(f.sources);
-        sf_span_block_close(reader);
+        close_both(&reader);
         return true;
     }
-    sf_span_block_close(reader);
+    close_both(&reader);
     if (!s->err && !add_found(s, &f))
         s->err = sf_fail(s->why, SF_ERR_NOMEM, "rebuild: no memory");
     if (s->err)

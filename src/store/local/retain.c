@@ -76,7 +76,7 @@ static int by_end(const void *a, const void *b)
 }
 
 /* The blocks, oldest first: how many of them have to go? */
-static size_t count_expired(struct sf_local *l, struct sf_run *const *blocks, size_t n,
+static size_t count_expired(struct sf_local *l, struct sf_run **blocks, size_t n,
                             const struct sf_retention *rule, bool may_age, int64_t now_ns)
 {
     struct sf_wal_stats wal;
@@ -86,13 +86,15 @@ static size_t count_expired(struct sf_local *l, struct sf_run *const *blocks, si
     len = wal.len;
     for (size_t i = 0; i < n; i++)
         len += blocks[i]->row.len;
-    while (n_out < n) {
-        const struct sf_block_row *row = &blocks[n_out]->row;
-        bool is_old = may_age && rule->spans_ns > 0 && row->ts_max_ns < now_ns - rule->spans_ns;
+    for (size_t i = 0; i < n; i++) {
+        struct sf_run *run = blocks[i];
+        int64_t age_ns = run->row.kind == SF_BLOCK_PROFILES ? rule->profiles_ns : rule->spans_ns;
+        bool is_old = may_age && age_ns > 0 && run->row.ts_max_ns < now_ns - age_ns;
         if (!is_old && (rule->max_len == 0 || len <= rule->max_len))
-            break;
-        len -= row->len;
-        n_out++;
+            continue;
+        len -= run->row.len;
+        blocks[i] = blocks[n_out]; /* what goes comes to the front; the rest is not looked at */
+        blocks[n_out++] = run;
     }
     return n_out;
 }
@@ -100,7 +102,7 @@ static size_t count_expired(struct sf_local *l, struct sf_run *const *blocks, si
 enum sf_err sf_retain_work(struct sf_local *l, struct sf_why *why)
 {
     struct sf_retention rule;
-    struct sf_snapshot *s;
+    struct sf_snapshot *s, *profiles;
     struct sf_run **blocks;
     size_t n = 0, n_out;
     int64_t now_ns;
@@ -118,20 +120,25 @@ enum sf_err sf_retain_work(struct sf_local *l, struct sf_why *why)
         l->saved_now_ns = now_ns;
     }
     s = sf_snapshot_take(&l->snapshots);
-    blocks = sf_heap_new_n(s->n + 1, sizeof(struct sf_run *));
+    profiles = sf_snapshot_take(&l->prof_snapshots);
+    blocks = sf_heap_new_n(s->n + profiles->n + 1, sizeof(struct sf_run *));
     if (!blocks) {
+        sf_snapshot_unref(profiles);
         sf_snapshot_unref(s);
-        return sf_fail(why, SF_ERR_NOMEM, "retain: no memory for a list of %zu blocks", s->n);
+        return sf_fail(why, SF_ERR_NOMEM, "retain: no memory for a list of blocks");
     }
     for (size_t i = 0; i < s->n; i++) {
         if (!sf_run_is_part(s->runs[i]))
             blocks[n++] = s->runs[i];
     }
+    for (size_t i = 0; i < profiles->n; i++)
+        blocks[n++] = profiles->runs[i];
     if (n)
         qsort(blocks, n, sizeof(*blocks), by_end);
     n_out = count_expired(l, blocks, n, &rule, may_age, now_ns);
     err = sf_compact_remove(l, blocks, n_out, why);
     sf_heap_free(blocks);
+    sf_snapshot_unref(profiles);
     sf_snapshot_unref(s);
     if (!err)
         err = sf_directory_sweep(l->dir, now_ns, l->tune.orphan_age_ns, NULL, why);

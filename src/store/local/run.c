@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "block/profile_block_reader.h"
 #include "block/span_block_reader.h"
 #include "os/dir.h"
 
@@ -114,6 +115,7 @@ void sf_run_bury(struct sf_run *r)
         sf_budget_sub(rs->budget, sf_run_is_part(r) ? SF_LINE_PARTS : SF_LINE_READERS,
                       r->reader_len);
     sf_span_block_close(r->reader);
+    sf_profile_block_close(r->profiles);
     sf_mutex_done(&r->lock);
     sf_heap_free(r);
 }
@@ -159,12 +161,14 @@ static void make_room(struct sf_runs *rs)
     while (sf_budget_is_over(rs->budget, SF_LINE_READERS)) {
         struct sf_run *oldest = NULL;
         struct sf_span_block_reader *reader = NULL;
+        struct sf_profile_block_reader *profiles = NULL;
         size_t len = 0;
         sf_mutex_lock(&rs->lock);
         for (struct sf_run *r = rs->open; r; r = r->next_open) {
             if (pthread_mutex_trylock(&r->lock.m) != 0)
                 continue; /* in use this moment */
-            if (r->n_users == 0 && r->reader && (!oldest || r->used_at < oldest->used_at)) {
+            if (r->n_users == 0 && (r->reader || r->profiles) &&
+                (!oldest || r->used_at < oldest->used_at)) {
                 if (oldest)
                     sf_mutex_unlock(&oldest->lock);
                 oldest = r;
@@ -175,8 +179,10 @@ static void make_room(struct sf_runs *rs)
         if (oldest) {
             unlist_open(rs, oldest);
             reader = oldest->reader;
+            profiles = oldest->profiles;
             len = oldest->reader_len;
             oldest->reader = NULL;
+            oldest->profiles = NULL;
             oldest->reader_len = 0;
             sf_mutex_unlock(&oldest->lock);
         }
@@ -184,29 +190,40 @@ static void make_room(struct sf_runs *rs)
         if (!oldest)
             return;
         sf_span_block_close(reader);
+        sf_profile_block_close(profiles);
         sf_budget_sub(rs->budget, SF_LINE_READERS, len);
     }
 }
 
+static void close_readers(struct sf_run *r)
+{
+    sf_span_block_close(r->reader);
+    sf_profile_block_close(r->profiles);
+    r->reader = NULL;
+    r->profiles = NULL;
+}
+
 static enum sf_err open_block(struct sf_run *r, struct sf_why *why)
 {
+    bool is_profiles = r->row.kind == SF_BLOCK_PROFILES;
     struct sf_file file = SF_FILE_NONE;
     const struct sf_span_block_info *info;
     enum sf_err err = sf_dir_open_read(r->home->dir, r->row.path, &file, why);
     if (!err)
-        err = sf_span_block_open(&file, &r->reader, why);
+        err = is_profiles ? sf_profile_block_open(&file, &r->profiles, why)
+                          : sf_span_block_open(&file, &r->reader, why);
     sf_file_close(&file);
     if (err)
         return err;
-    info = sf_span_block_info(r->reader);
+    info = is_profiles ? sf_profile_block_info(r->profiles) : sf_span_block_info(r->reader);
     if (info->block_id != r->row.id || memcmp(info->store_uuid, r->home->uuid, 16) != 0) {
-        sf_span_block_close(r->reader);
-        r->reader = NULL;
+        uint64_t id = info->block_id;
+        close_readers(r);
         return sf_fail(why, SF_ERR_CORRUPT,
-                       "%s is a block of another store or name (id %" PRIx64 ")", r->row.path,
-                       info->block_id);
+                       "%s is a block of another store or name (id %" PRIx64 ")", r->row.path, id);
     }
-    r->reader_len = sf_span_block_memory(r->reader);
+    r->reader_len = is_profiles ? sf_profile_block_memory(r->profiles)
+                                : sf_span_block_memory(r->reader);
     sf_budget_add(r->home->budget, SF_LINE_READERS, r->reader_len);
     return SF_OK;
 }
@@ -216,30 +233,23 @@ static bool is_damage(enum sf_err err)
     return err == SF_ERR_CORRUPT || err == SF_ERR_UNSUPPORTED || err == SF_ERR_NOT_FOUND;
 }
 
-enum sf_err sf_run_enter(struct sf_run *r, const struct sf_span_block_reader **out,
-                         struct sf_why *why)
+static enum sf_err enter(struct sf_run *r, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     bool is_opened = false;
     struct sf_why own;
 
-    if (sf_run_is_part(r)) {
-        *out = r->reader;
-        return SF_OK;
-    }
     if (!why)
         why = &own;
     if (atomic_load(&r->is_bad))
         return sf_fail(why, SF_ERR_CORRUPT, "block %s is quarantined", r->row.path);
     sf_mutex_lock(&r->lock);
-    if (!r->reader) {
+    if (!r->reader && !r->profiles) {
         err = open_block(r, why);
         is_opened = !err;
     }
-    if (!err) {
+    if (!err)
         r->n_users++;
-        *out = r->reader;
-    }
     sf_mutex_unlock(&r->lock);
     if (is_damage(err)) {
         sf_run_quarantine(r, why->text);
@@ -255,6 +265,24 @@ enum sf_err sf_run_enter(struct sf_run *r, const struct sf_span_block_reader **o
     if (is_opened)
         make_room(r->home);
     return SF_OK;
+}
+
+enum sf_err sf_run_enter(struct sf_run *r, const struct sf_span_block_reader **out,
+                         struct sf_why *why)
+{
+    enum sf_err err = sf_run_is_part(r) ? SF_OK : enter(r, why);
+    if (!err)
+        *out = r->reader; /* stays while it is used */
+    return err;
+}
+
+enum sf_err sf_run_enter_profiles(struct sf_run *r, const struct sf_profile_block_reader **out,
+                                  struct sf_why *why)
+{
+    enum sf_err err = enter(r, why);
+    if (!err)
+        *out = r->profiles;
+    return err;
 }
 
 void sf_run_leave(struct sf_run *r)

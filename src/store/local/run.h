@@ -14,6 +14,7 @@
 
 struct sf_dir;
 struct sf_span_block_reader;
+struct sf_profile_block_reader;
 struct sf_runs;
 
 struct sf_run {
@@ -23,9 +24,10 @@ struct sf_run {
     uint64_t gen;            /* of a part: the generation whose flush takes it */
     atomic_bool is_dead;     /* its file goes when the last reference does */
     atomic_bool is_bad;      /* quarantined: no query reads it */
-    struct sf_mutex lock;    /* guards the four below; held while the file is opened, so that only
+    struct sf_mutex lock;    /* guards the five below; held while the file is opened, so that only
                               * readers of this very block wait */
-    struct sf_span_block_reader *reader;
+    struct sf_span_block_reader *reader;      /* of spans, or */
+    struct sf_profile_block_reader *profiles; /* of profiles */
     unsigned n_users;
     size_t reader_len;
     uint64_t used_at;
@@ -66,6 +68,9 @@ static inline bool sf_run_is_part(const struct sf_run *r)
 /* The reader, until sf_run_leave(). A block that proves damaged is quarantined: CORRUPT. */
 enum sf_err sf_run_enter(struct sf_run *r, const struct sf_span_block_reader **out,
                          struct sf_why *why);
+/* The same for a block of profiles. */
+enum sf_err sf_run_enter_profiles(struct sf_run *r, const struct sf_profile_block_reader **out,
+                                  struct sf_why *why);
 void sf_run_leave(struct sf_run *r);
 /* Takes a damaged block out of use and says so once. */
 void sf_run_quarantine(struct sf_run *r, const char *sentence);

@@ -25,17 +25,18 @@ TEST(section, header_comes_back_and_another_format_is_unsupported)
     uint8_t raw[SF_BLOCK_HEADER_LEN];
     struct sf_why why;
 
-    sf_block_header_encode(&info, raw);
-    assert_ok(sf_block_header_decode(raw, false, &back, &why));
+    sf_block_header_encode(SF_BLOCK_OF_SPANS, &info, raw);
+    assert_ok(sf_block_header_decode(SF_BLOCK_OF_SPANS, raw, false, &back, &why));
     assert_int_equal(back.ts_min_ns, -6);
     assert_int_equal(back.sibling, 15);
     assert_int_equal(back.flush_no, 13);
     assert_int_equal(back.tenant, 3);
     assert_memory_equal(back.store_uuid, info.store_uuid, 16);
     raw[4] = 2;
-    assert_err(sf_block_header_decode(raw, false, &back, &why), SF_ERR_CORRUPT);
+    assert_err(sf_block_header_decode(SF_BLOCK_OF_SPANS, raw, false, &back, &why), SF_ERR_CORRUPT);
     sf_store_u64le(raw + 120, sf_hash(raw, 120));
-    assert_err(sf_block_header_decode(raw, false, &back, &why), SF_ERR_UNSUPPORTED);
+    assert_err(sf_block_header_decode(SF_BLOCK_OF_SPANS, raw, false, &back, &why),
+               SF_ERR_UNSUPPORTED);
     assert_non_null(strstr(why.text, "format 2"));
 }
 

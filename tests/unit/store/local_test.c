@@ -122,10 +122,9 @@ TEST(local, refuses_a_directory_in_use_and_names_who_uses_it)
 TEST(local, says_what_it_does_not_do)
 {
     struct store_rig r;
-    const struct sf_tree *tree;
     store_rig_init(&r);
     assert_ok(store_rig_open(&r));
-    assert_err(r.store->ops->prof_merge(r.store, NULL, &r.q, &tree, &r.why), SF_ERR_UNSUPPORTED);
+    assert_err(r.store->ops->pin(r.store, 1, (sf_trace_id){{1}}, 0, &r.why), SF_ERR_UNSUPPORTED);
     assert_true(strlen(r.why.text) > 10);
     store_rig_done(&r);
 }

@@ -1,0 +1,374 @@
+/* profile_samples_decode.c - chunks, detail granules and indexes of ids, checked. */
+#include "block/cursor.h"
+#include "block/profile_reader.h"
+
+static int64_t next_signed(struct sf_cursor *c)
+{
+    uint64_t v = sf_cursor_varint(c);
+    return (int64_t)(v >> 1 ^ (0 - (v & 1)));
+}
+
+/* A stored value times the divisor; what does not fit was not written by us. */
+static int64_t next_value(struct sf_cursor *c, uint64_t divisor)
+{
+    int64_t value;
+    if (__builtin_mul_overflow(next_signed(c), (int64_t)divisor, &value)) {
+        c->is_bad = true;
+        return 0;
+    }
+    return value;
+}
+
+static uint64_t next_divisor(struct sf_cursor *c)
+{
+    uint64_t divisor = sf_cursor_varint(c);
+    if (divisor == 0 || divisor > INT64_MAX) {
+        c->is_bad = true;
+        return 1;
+    }
+    return divisor;
+}
+
+/* ---- chunks ---- */
+
+static void decode_nodes(struct sf_cursor *c, const struct sf_profile_chunk *chunk,
+                         uint32_t n_nodes, struct sf_profile_entry *e, size_t n)
+{
+    uint64_t node = 0;
+    for (size_t i = 0; i < n && !c->is_bad;) {
+        uint64_t step = sf_cursor_varint(c), count = chunk->is_rollup ? 1 : sf_cursor_varint(c);
+        /* Nodes rise; the root alone may come first with a step of nothing. */
+        if (step >= n_nodes - node || (step == 0 && i) || count == 0 || count > n - i) {
+            c->is_bad = true;
+            return;
+        }
+        node += step;
+        for (; count; count--)
+            e[i++].node = (uint32_t)node;
+    }
+}
+
+static void decode_rows(struct sf_cursor *c, const struct sf_profile_chunk *chunk,
+                        struct sf_profile_entry *e, size_t n)
+{
+    for (size_t i = 0; i < n && !c->is_bad; i++) {
+        bool is_first = i == 0 || e[i].node != e[i - 1].node;
+        uint64_t before = is_first ? chunk->first_row : e[i - 1].row;
+        uint64_t step = sf_cursor_varint(c);
+        if (step >= chunk->first_row + (uint64_t)chunk->n_rows - before ||
+            (!is_first && step == 0)) {
+            c->is_bad = true;
+            return;
+        }
+        e[i].row = (uint32_t)(before + step);
+    }
+}
+
+enum sf_err sf_profile_block_chunk(const struct sf_profile_block_reader *r, uint32_t service,
+                                   const struct sf_profile_chunk *chunk, struct sf_arena *req,
+                                   const struct sf_profile_entry **out, size_t *out_n,
+                                   struct sf_why *why)
+{
+    struct sf_profile_entry *e;
+    struct sf_cursor c;
+    sf_bytes raw;
+    uint64_t n, divisor;
+    enum sf_err err = sf_profile_section(r, SF_PROFILE_CHK, chunk->section, req, &raw, why);
+    if (err)
+        return err;
+    if (chunk->off > raw.len || chunk->len > raw.len - chunk->off)
+        return sf_profile_damaged(r, SF_PROFILE_CHK, why);
+    c = sf_cursor_of((sf_bytes){raw.p + chunk->off, (size_t)chunk->len});
+    n = sf_cursor_varint(&c);
+    divisor = next_divisor(&c);
+    if (n != chunk->n_entries || n > sf_cursor_left(&c))
+        return sf_profile_damaged(r, SF_PROFILE_CHK, why);
+    e = sf_arena_new_n(req, (size_t)n + 1, sizeof(*e));
+    if (!e)
+        return sf_profile_no_room(why);
+    decode_nodes(&c, chunk, r->services[service].n_nodes, e, (size_t)n);
+    if (!chunk->is_rollup)
+        decode_rows(&c, chunk, e, (size_t)n);
+    for (size_t i = 0; i < n; i++) {
+        if (chunk->is_rollup)
+            e[i].row = chunk->first_row;
+        e[i].value = next_value(&c, divisor);
+    }
+    if (c.is_bad || sf_cursor_left(&c))
+        return sf_profile_damaged(r, SF_PROFILE_CHK, why);
+    *out = e;
+    *out_n = (size_t)n;
+    return SF_OK;
+}
+
+/* ---- details ---- */
+
+static void decode_ids(struct sf_cursor *c, struct sf_profile_detail *d, uint32_t n)
+{
+    uint64_t n_ids = sf_cursor_varint(c);
+    uint32_t at = 0;
+    sf_trace_id trace = {{0}};
+    for (uint64_t i = 0; i < n_ids && !c->is_bad; i++) {
+        uint64_t head = sf_cursor_varint(c), count = head >> 1;
+        sf_span_id span = sf_cursor_u64(c);
+        const uint8_t *id = head & 1 ? NULL : sf_cursor_take(c, 16);
+        if (id)
+            memcpy(trace.b, id, 16);
+        if (count == 0 || count > n - at) {
+            c->is_bad = true;
+            return;
+        }
+        for (; count; count--, at++) {
+            d[at].span_id = span;
+            d[at].trace_id = trace;
+        }
+    }
+    c->is_bad = c->is_bad || at != n;
+}
+
+static void decode_threads(struct sf_cursor *c, struct sf_profile_detail *d, uint32_t n,
+                           uint32_t n_processes)
+{
+    for (uint32_t at = 0; at < n && !c->is_bad;) {
+        uint64_t count = sf_cursor_varint(c), process = sf_cursor_varint(c);
+        uint64_t thread = sf_cursor_u64(c);
+        if (count == 0 || count > n - at || process > n_processes) {
+            c->is_bad = true;
+            return;
+        }
+        for (; count; count--, at++) {
+            d[at].process = process ? (uint32_t)(process - 1) : SF_NONE;
+            d[at].thread = thread;
+        }
+    }
+}
+
+static void decode_times(struct sf_cursor *c, struct sf_profile_detail *d, uint32_t n)
+{
+    int64_t ms = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        ms = sf_add_sat_i64(ms, next_signed(c));
+        if (__builtin_mul_overflow(ms, INT64_C(1000000), &d[i].start_ns))
+            c->is_bad = true;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t length = sf_cursor_varint(c);
+        if (length > INT64_MAX / 1000000) {
+            c->is_bad = true;
+            length = 0;
+        }
+        d[i].length_ns = (int64_t)length * 1000000;
+    }
+}
+
+static void decode_rest(struct sf_cursor *c, struct sf_profile_detail *d, uint32_t n,
+                        const struct sf_profile_service *me)
+{
+    uint64_t divisor;
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t state = sf_cursor_u8(c);
+        d[i].has_time = state & 1;
+        d[i].state = state >> 1;
+        c->is_bad = c->is_bad || d[i].state >= SF_STATES;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        d[i].series = sf_cursor_varint32(c);
+        c->is_bad = c->is_bad || d[i].series >= me->n_series;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        d[i].node = sf_cursor_varint32(c);
+        c->is_bad = c->is_bad || d[i].node >= me->n_nodes;
+    }
+    divisor = next_divisor(c);
+    for (uint32_t i = 0; i < n; i++)
+        d[i].value = next_value(c, divisor);
+}
+
+enum sf_err sf_profile_block_granule(const struct sf_profile_block_reader *r, uint32_t service,
+                                     const struct sf_profile_places *places, uint32_t granule,
+                                     struct sf_arena *req, const struct sf_profile_detail **out,
+                                     uint32_t *out_n, struct sf_why *why)
+{
+    const struct sf_profile_service *me = &r->services[service];
+    uint32_t n = places->granules[granule].n_rows;
+    struct sf_profile_detail *d;
+    struct sf_cursor c;
+    sf_bytes raw;
+    enum sf_err err = sf_profile_section(r, SF_PROFILE_DET, places->first_granule + granule, req,
+                                         &raw, why);
+    if (err)
+        return err;
+    c = sf_cursor_of(raw);
+    d = sf_arena_new_n(req, n, sizeof(*d));
+    if (!d)
+        return sf_profile_no_room(why);
+    decode_ids(&c, d, n);
+    decode_threads(&c, d, n, me->n_processes);
+    decode_times(&c, d, n);
+    decode_rest(&c, d, n, me);
+    if (c.is_bad || sf_cursor_left(&c))
+        return sf_profile_damaged(r, SF_PROFILE_DET, why);
+    *out = d;
+    *out_n = n;
+    return SF_OK;
+}
+
+/* ---- indexes ---- */
+
+struct ids { /* which index */
+    uint16_t section;
+    size_t id_len;
+    const struct sf_profile_piece *pieces;
+    uint32_t n_pieces, first, n_granules;
+};
+
+static int compare(const struct ids *x, const uint8_t *a, const uint8_t *b)
+{
+    return memcmp(a, b, x->id_len);
+}
+
+/* The last piece that begins at or before `id`; SF_NONE: there is none. */
+static uint32_t find_piece(const struct ids *x, const uint8_t *id)
+{
+    uint32_t low = 0, high = x->n_pieces;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (compare(x, x->pieces[mid].first.b, id) <= 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low ? low - 1 : SF_NONE;
+}
+
+static enum sf_err read_piece(const struct sf_profile_block_reader *r, const struct ids *x,
+                              uint32_t piece, struct sf_arena *req, sf_bytes *out,
+                              struct sf_why *why)
+{
+    enum sf_err err = sf_profile_section(r, x->section, x->first + piece, req, out, why);
+    if (!err && x->pieces[piece].n > out->len / (x->id_len + 1))
+        err = sf_profile_damaged(r, x->section, why);
+    return err;
+}
+
+/* The first place in the piece whose id is not below `id`. */
+static uint32_t find_place(const struct ids *x, sf_bytes raw, uint32_t n, const uint8_t *id)
+{
+    uint32_t low = 0, high = n;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (compare(x, raw.p + mid * x->id_len, id) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static enum sf_err read_granules(const struct sf_profile_block_reader *r, const struct ids *x,
+                                 sf_bytes raw, uint32_t n, uint32_t place, struct sf_arena *req,
+                                 const uint32_t **out, uint32_t *out_n, struct sf_why *why)
+{
+    struct sf_cursor c = sf_cursor_of((sf_bytes){raw.p + n * x->id_len, raw.len - n * x->id_len});
+    uint32_t *list = NULL;
+    uint64_t n_list = 0, at = 0;
+    for (uint32_t i = 0; i <= place && !c.is_bad; i++) {
+        n_list = sf_cursor_varint(&c);
+        if (n_list == 0 || n_list > sf_cursor_left(&c))
+            c.is_bad = true;
+        for (uint64_t k = 0; i < place && k < n_list && !c.is_bad; k++)
+            sf_cursor_varint(&c);
+    }
+    if (c.is_bad || n_list > x->n_granules)
+        return sf_profile_damaged(r, x->section, why);
+    list = sf_arena_new_n(req, (size_t)n_list, sizeof(*list));
+    if (!list)
+        return sf_profile_no_room(why);
+    for (uint64_t k = 0; k < n_list; k++) {
+        uint64_t step = sf_cursor_varint(&c);
+        if (c.is_bad || step >= x->n_granules - at || (k && step == 0))
+            return sf_profile_damaged(r, x->section, why);
+        at += step;
+        list[k] = (uint32_t)at;
+    }
+    *out = list;
+    *out_n = (uint32_t)n_list;
+    return SF_OK;
+}
+
+static enum sf_err find_id(const struct sf_profile_block_reader *r, const struct ids *x,
+                           const uint8_t *id, struct sf_arena *req, const uint32_t **out,
+                           uint32_t *out_n, struct sf_why *why)
+{
+    uint32_t piece = find_piece(x, id), place;
+    sf_bytes raw;
+    enum sf_err err;
+    *out = NULL;
+    *out_n = 0;
+    if (piece == SF_NONE)
+        return SF_OK;
+    err = read_piece(r, x, piece, req, &raw, why);
+    if (err)
+        return err;
+    place = find_place(x, raw, x->pieces[piece].n, id);
+    if (place == x->pieces[piece].n || compare(x, raw.p + place * x->id_len, id) != 0)
+        return SF_OK;
+    return read_granules(r, x, raw, x->pieces[piece].n, place, req, out, out_n, why);
+}
+
+static struct ids spans_of(const struct sf_profile_places *p)
+{
+    return (struct ids){SF_PROFILE_SPX, 8, p->spans, p->n_spans, p->first_span, p->n_granules};
+}
+
+enum sf_err sf_profile_block_find_span(const struct sf_profile_block_reader *r,
+                                       const struct sf_profile_places *places, sf_span_id id,
+                                       struct sf_arena *req, const uint32_t **out, uint32_t *out_n,
+                                       struct sf_why *why)
+{
+    struct ids x = spans_of(places);
+    uint8_t key[8];
+    sf_store_u64be(key, id);
+    return find_id(r, &x, key, req, out, out_n, why);
+}
+
+enum sf_err sf_profile_block_find_trace(const struct sf_profile_block_reader *r,
+                                        const struct sf_profile_places *places, sf_trace_id id,
+                                        struct sf_arena *req, const uint32_t **out, uint32_t *out_n,
+                                        struct sf_why *why)
+{
+    struct ids x = {SF_PROFILE_TRX,    16, places->traces, places->n_traces, places->first_trace,
+                    places->n_granules};
+    return find_id(r, &x, id.b, req, out, out_n, why);
+}
+
+enum sf_err sf_profile_block_spans_between(const struct sf_profile_block_reader *r,
+                                           const struct sf_profile_places *places, sf_span_id low,
+                                           sf_span_id high, struct sf_arena scratch,
+                                           sf_span_id *out, size_t cap, size_t *out_n,
+                                           struct sf_why *why)
+{
+    struct ids x = spans_of(places);
+    uint8_t key[8];
+    uint32_t piece;
+    size_t n = 0;
+    bool is_past = false;
+    sf_store_u64be(key, low);
+    piece = find_piece(&x, key);
+    for (piece = piece == SF_NONE ? 0 : piece; piece < x.n_pieces && !is_past && n < cap; piece++) {
+        struct sf_arena tmp = scratch;
+        sf_bytes raw;
+        enum sf_err err = read_piece(r, &x, piece, &tmp, &raw, why);
+        if (err)
+            return err;
+        for (uint32_t i = find_place(&x, raw, x.pieces[piece].n, key);
+             i < x.pieces[piece].n && n < cap && !is_past; i++) {
+            sf_span_id id = sf_load_u64be(raw.p + i * 8);
+            is_past = id > high;
+            if (!is_past)
+                out[n++] = id;
+        }
+    }
+    *out_n = n;
+    return SF_OK;
+}

@@ -1,0 +1,155 @@
+#include "store/local/profile_details.h"
+
+#include <stdlib.h>
+
+#include "model/process.h"
+
+static int by_span(const void *a, const void *b)
+{
+    sf_span_id x = *(const sf_span_id *)a, y = *(const sf_span_id *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int by_trace(const void *a, const void *b)
+{
+    return sf_trace_id_cmp(*(const sf_trace_id *)a, *(const sf_trace_id *)b);
+}
+
+static bool has_span(const struct sf_profile_want *want, sf_span_id id)
+{
+    return id && want->n_spans &&
+           bsearch(&id, want->span_ids, want->n_spans, sizeof(id), by_span) != NULL;
+}
+
+static bool has_trace(const struct sf_profile_want *want, sf_trace_id id)
+{
+    return want->n_traces &&
+           bsearch(&id, want->trace_ids, want->n_traces, sizeof(id), by_trace) != NULL;
+}
+
+static bool is_process(const struct sf_profile_source *s, const struct sf_profile_want *want,
+                       uint32_t process)
+{
+    return process != SF_NONE &&
+           sf_process_hash(s->service, s->processes[process].key) == want->process;
+}
+
+static bool is_wanted(const struct sf_profile_source *s, const struct sf_profile_want *want,
+                      const struct sf_profile_detail *d)
+{
+    bool has_ids = want->n_spans || want->n_traces;
+    int64_t end_ns = sf_add_sat_i64(d->start_ns, d->length_ns);
+    if (!want->is_series[d->series])
+        return false;
+    if ((want->from_ns || want->to_ns) && (d->start_ns > want->to_ns || end_ns < want->from_ns))
+        return false;
+    /* Ids that are both given narrow each other. */
+    if (want->n_spans && want->n_traces && has_span(want, d->span_id) &&
+        (has_trace(want, d->trace_id) || sf_trace_id_is_zero(d->trace_id)))
+        return true;
+    if (has_ids && !(want->n_spans && want->n_traces) &&
+        (has_span(want, d->span_id) || has_trace(want, d->trace_id)))
+        return want->process == 0 || is_process(s, want, d->process);
+    if (has_ids)
+        return want->has_untagged && want->process && d->span_id == 0 &&
+               is_process(s, want, d->process);
+    return want->process == 0 || is_process(s, want, d->process);
+}
+
+struct giving {
+    const struct sf_profile_source *s;
+    const struct sf_profile_want *want;
+    bool (*see)(void *arg, const struct sf_profile_detail *d);
+    void *arg;
+};
+
+static bool give(const struct giving *g, const struct sf_profile_detail *d)
+{
+    if (!is_wanted(g->s, g->want, d) || sf_profile_source_hides(g->s, d->trace_id, d->start_ns))
+        return true;
+    return g->see(g->arg, d);
+}
+
+/* Marks the granules that the ids are in. */
+static enum sf_err mark_ids(struct sf_profile_walk *w, const struct sf_profile_source *s,
+                            const struct sf_profile_want *want, bool *is_marked, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    for (size_t i = 0; !err && i < want->n_spans + want->n_traces; i++) {
+        struct sf_arena tmp = w->scratch;
+        const uint32_t *list;
+        uint32_t n = 0;
+        if (i < want->n_spans)
+            err = sf_profile_block_find_span(s->reader, &s->places, want->span_ids[i], &tmp, &list,
+                                             &n, why);
+        else if (want->n_spans == 0) /* with spans, traces only narrow */
+            err = sf_profile_block_find_trace(
+                s->reader, &s->places, want->trace_ids[i - want->n_spans], &tmp, &list, &n, why);
+        for (uint32_t k = 0; !err && k < n; k++)
+            is_marked[list[k]] = true;
+    }
+    return err;
+}
+
+static void mark_rest(const struct sf_profile_source *s, const struct sf_profile_want *want,
+                      bool *is_marked)
+{
+    for (uint32_t i = 0; i < s->places.n_granules; i++) {
+        const struct sf_profile_granule *g = &s->places.granules[i];
+        bool is_near = (want->from_ns == 0 && want->to_ns == 0) ||
+                       (g->from_ns <= want->to_ns && g->to_ns >= want->from_ns);
+        bool has_process = want->process == 0;
+        for (uint32_t p = g->first_process ? g->first_process : 1;
+             !has_process && p <= g->last_process; p++)
+            has_process = is_process(s, want, p - 1);
+        is_marked[i] = is_marked[i] || (is_near && has_process);
+    }
+}
+
+static enum sf_err read_granules(struct sf_profile_walk *w, struct sf_profile_source *s,
+                                 const struct sf_profile_want *want, const struct giving *g,
+                                 struct sf_why *why)
+{
+    enum sf_err err = sf_profile_source_places(w, s, why);
+    bool *is_marked;
+    if (err || s->places.n_granules == 0)
+        return err;
+    is_marked = sf_arena_new_n(&w->scratch, s->places.n_granules, sizeof(*is_marked));
+    if (!is_marked)
+        return sf_fail(why, SF_ERR_LIMIT, "query: no room for a list of granules");
+    err = mark_ids(w, s, want, is_marked, why);
+    if ((want->n_spans == 0 && want->n_traces == 0) || (want->has_untagged && want->process))
+        mark_rest(s, want, is_marked);
+    for (uint32_t i = 0; !err && i < s->places.n_granules; i++) {
+        struct sf_arena tmp = w->scratch;
+        const struct sf_profile_detail *d;
+        uint32_t n;
+        if (!is_marked[i])
+            continue;
+        err = sf_profile_block_granule(s->reader, s->number, &s->places, i, &tmp, &d, &n, why);
+        for (uint32_t k = 0; !err && k < n; k++) {
+            if (!give(g, &d[k]))
+                err = sf_fail(why, SF_ERR_LIMIT, "query: more detail rows than it may hold");
+        }
+        if (!err)
+            err = sf_profile_walk_check(w, why);
+    }
+    return err;
+}
+
+enum sf_err sf_profile_details_each(struct sf_profile_walk *w, struct sf_profile_source *s,
+                                    const struct sf_profile_want *want,
+                                    bool (*see)(void *arg, const struct sf_profile_detail *d),
+                                    void *arg, struct sf_why *why)
+{
+    struct giving g = {s, want, see, arg};
+    if (!s->set)
+        return read_granules(w, s, want, &g, why);
+    for (uint32_t i = 0; i < s->set->n_details; i++) {
+        struct sf_profile_detail d = s->set->details[i];
+        d.series = s->set->rows[d.series].series;
+        if (!give(&g, &d))
+            return sf_fail(why, SF_ERR_LIMIT, "query: more detail rows than it may hold");
+    }
+    return SF_OK;
+}

@@ -1,0 +1,20 @@
+/* profile_query.h - what the embedded store answers about profiles. */
+#pragma once
+#include "store/store.h"
+
+enum sf_err sf_local_prof_merge(struct sf_store *s, const struct sf_prof_query *query,
+                                struct sf_query_ctx *q, const struct sf_tree **out,
+                                struct sf_why *why);
+enum sf_err sf_local_prof_points(struct sf_store *s, const struct sf_prof_query *query,
+                                 const sf_str *keys, size_t n_keys, int64_t step_ns,
+                                 struct sf_query_ctx *q, struct sf_prof_points *out,
+                                 struct sf_why *why);
+enum sf_err sf_local_prof_list(struct sf_store *s, const struct sf_prof_query *query,
+                               struct sf_query_ctx *q, struct sf_prof_list *out,
+                               struct sf_why *why);
+enum sf_err sf_local_prof_spans(struct sf_store *s, sf_span_id low, sf_span_id high, size_t cap,
+                                struct sf_query_ctx *q, const struct sf_prof_span **out,
+                                size_t *out_n, struct sf_why *why);
+enum sf_err sf_local_detail_list(struct sf_store *s, const struct sf_detail_query *query,
+                                 struct sf_query_ctx *q, struct sf_detail_list *out,
+                                 struct sf_why *why);

@@ -1,0 +1,34 @@
+/* profile_select.h - which series a query means: a profile type and matchers of labels. */
+#pragma once
+#include "block/profile_block.h"
+#include "store/store.h"
+
+struct sf_regex;
+struct sf_regex_scratch;
+
+struct sf_profile_select {
+    sf_str type[5];  /* parts of the id */
+    unsigned n_type; /* 0: any; 3: any period */
+    const struct sf_matcher *match;
+    size_t n_match;
+    struct sf_regex **regexes; /* of the matchers that have one */
+    struct sf_regex_scratch *scratch;
+    sf_str service; /* asked for by name; empty: any */
+};
+
+/* INPUT: a type that is no id, a pattern that cannot be; NOMEM. */
+enum sf_err sf_profile_select_init(struct sf_profile_select *s, sf_str type,
+                                   const struct sf_matcher *match, size_t n_match,
+                                   struct sf_why *why);
+void sf_profile_select_done(struct sf_profile_select *s); /* a zeroed one is fine */
+bool sf_profile_select_is(const struct sf_profile_select *s,
+                          const struct sf_profile_series *series);
+/* The value of a label; __name__, __type__, __unit__, __period_type__, __period_unit__ and
+ * __service_name__ too. Empty: it has none. `__profile_type__` is not one string: see is(). */
+sf_str sf_profile_label(const struct sf_profile_series *series, sf_str key);
+/* A profile's own id, or what is derived: series hash and time. */
+sf_profile_id sf_profile_row_id(sf_str service, const struct sf_profile_series *series,
+                                const struct sf_profile_row *row);
+bool sf_profile_type_is(const sf_str parts[5], unsigned n, const struct sf_profile_type *type);
+/* "a:b:c" or "a:b:c:d:e" into parts; 0: neither. */
+unsigned sf_profile_type_split(sf_str id, sf_str parts[5]);

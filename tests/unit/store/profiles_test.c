@@ -1,0 +1,493 @@
+#include "test.h"
+
+#include "flame/batch_tree.h"
+#include "store/local/compact.h"
+#include "store/local/retain.h"
+#include "support/profile_lines.h"
+#include "support/profile_make.h"
+#include "support/store_rig.h"
+
+static const int64_t NOW_NS = INT64_C(1763200000) * 1000000000;
+static int64_t now_ns;
+
+static int64_t wall_ns(void)
+{
+    return now_ns;
+}
+
+static int64_t mono_ns(void)
+{
+    return now_ns - NOW_NS + SF_NS_PER_DAY;
+}
+
+struct rig {
+    struct store_rig r;
+    struct sf_profile_make make;
+    struct sf_arena a;
+    struct profile_lines cpu[3],
+        spans; /* what was acknowledged: CPU of each service, of one span */
+};
+
+static void init(struct rig *r)
+{
+    *r = (struct rig){0};
+    now_ns = NOW_NS;
+    store_rig_init(&r->r);
+    r->r.config.tuning.wall_ns = wall_ns;
+    r->r.config.tuning.mono_ns = mono_ns;
+    r->r.config.n_writers = 1;
+    assert_ok(store_rig_open(&r->r));
+    r->make = (struct sf_profile_make){.rng = 5, .span_percent = 30};
+    if (!sf_arena_init(&r->a, (size_t)1 << 30))
+        fail();
+}
+
+static void done(struct rig *r)
+{
+    for (int i = 0; i < 3; i++)
+        profile_lines_done(&r->cpu[i]);
+    profile_lines_done(&r->spans);
+    sf_arena_done(&r->a);
+    store_rig_done(&r->r);
+}
+
+static void lines_of_tree(struct profile_lines *l, const struct sf_tree *t)
+{
+    struct sf_buf text = {0};
+    for (uint32_t i = 1; i < t->n_nodes; i++) {
+        uint32_t path[2048], n = 0;
+        if (t->nodes[i].self == 0)
+            continue;
+        for (uint32_t at = i; at; at = t->nodes[at].parent)
+            path[n++] = at;
+        sf_buf_reset(&text);
+        while (n > 0) {
+            const struct sf_frame *f = &t->frames[t->nodes[path[--n]].frame];
+            sf_buf_print(&text, "%.*s@%.*s:%u;", SF_STR_ARG(f->function), SF_STR_ARG(f->file),
+                         f->line);
+        }
+        profile_lines_add(l, &text, t->nodes[i].self);
+    }
+    sf_buf_done(&text);
+    profile_lines_settle(l);
+}
+
+static struct sf_profile_type cpu_type(const struct sf_profile_batch *b)
+{
+    for (uint32_t i = 0; i < b->n_series; i++) {
+        if (sf_str_eq(b->series[i].type.sample_type, SF_STR("cpu")))
+            return b->series[i].type;
+    }
+    fail();
+    return b->series[0].type;
+}
+
+static struct sf_batch *logged(struct rig *r, const struct sf_profile_batch *p, uint64_t dup_hash)
+{
+    struct sf_logged rec = {.kind = SF_LOG_PROFILES, .tenant = 1, .recv_ns = now_ns};
+    struct sf_buf body = {0};
+    struct sf_batch *b = NULL;
+    uint8_t *meta;
+    sf_profile_batch_encode(p, &body);
+    rec.body = sf_buf_bytes(&body);
+    if (store_replay(NULL, &rec, &b, &r->r.why))
+        fail_msg("%s", r->r.why.text);
+    sf_buf_done(&body);
+    meta = sf_arena_raw(&b->arena, 8, 8);
+    memcpy(meta, &dup_hash, 8);
+    b->log.meta = (sf_bytes){meta, 8};
+    b->dup_hash = dup_hash;
+    return b;
+}
+
+static sf_span_id watched(void)
+{
+    return sf_profile_make_span(1, 3);
+}
+
+/* Sends profiles of all three services and notes what they hold. */
+static void send(struct rig *r, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct sf_profile_batch p;
+        struct sf_profile_type type;
+        struct sf_tree tree;
+        struct sf_profile_batch of_span;
+        struct sf_sample *some;
+        now_ns += 10 * SF_NS_PER_S;
+        r->make.now_ns = now_ns - 10 * SF_NS_PER_S;
+        sf_profile_make_one(&r->make, i % 3, 120, &r->a, &p);
+        assert_ok(store_put_batch(&r->r, 0, logged(r, &p, 0)));
+        type = cpu_type(&p);
+        assert_ok(sf_batch_tree(&p, &type, &r->a, &tree, &r->r.why));
+        lines_of_tree(&r->cpu[i % 3], &tree);
+        if (i % 3 != 1)
+            continue;
+        some = sf_arena_new_n(&r->a, p.n_samples + 1, sizeof(*some));
+        of_span = p;
+        of_span.samples = some;
+        of_span.n_samples = 0;
+        for (uint32_t k = 0; k < p.n_samples; k++) {
+            if (p.samples[k].span_id == watched())
+                some[of_span.n_samples++] = p.samples[k];
+        }
+        assert_ok(sf_batch_tree(&of_span, &type, &r->a, &tree, &r->r.why));
+        lines_of_tree(&r->spans, &tree);
+    }
+}
+
+static void ask(struct rig *r, struct sf_prof_query *query, struct profile_lines *out)
+{
+    const struct sf_tree *tree;
+    sf_arena_reset(&r->r.arena);
+    if (r->r.store->ops->prof_merge(r->r.store, query, &r->r.q, &tree, &r->r.why))
+        fail_msg("%s", r->r.why.text);
+    lines_of_tree(out, tree);
+}
+
+static void check_service(struct rig *r, uint32_t service, const struct profile_lines *want)
+{
+    char name[32];
+    struct sf_matcher match = {.key = SF_STR("service_name"), .op = SF_OP_EQ};
+    struct sf_prof_query query = {
+        .type = SF_STR("process_cpu:cpu:nanoseconds"), .match = &match, .n_match = 1};
+    struct profile_lines got = {0};
+    snprintf(name, sizeof(name), "service-%u", service);
+    match.val = sf_str_from(name);
+    ask(r, &query, &got);
+    assert_true(profile_lines_same(want, &got));
+    profile_lines_done(&got);
+}
+
+/* Everything that was acknowledged is there, once. */
+static void check(struct rig *r)
+{
+    sf_span_id id = watched();
+    struct sf_prof_query query = {
+        .type = SF_STR("process_cpu:cpu:nanoseconds"), .span_ids = &id, .n_spans = 1};
+    struct profile_lines got = {0};
+    uint64_t n_faults = 1;
+    for (uint32_t i = 0; i < 3; i++)
+        check_service(r, i, &r->cpu[i]);
+    ask(r, &query, &got);
+    assert_true(r->spans.n > 0);
+    assert_true(profile_lines_same(&r->spans, &got));
+    profile_lines_done(&got);
+    (void)n_faults;
+}
+
+static void reopen(struct rig *r)
+{
+    store_rig_close(&r->r);
+    assert_ok(store_rig_open(&r->r));
+}
+
+static void no_finding(void *arg, const char *sentence)
+{
+    (void)arg;
+    if (strncmp(sentence, "note", 4) != 0)
+        fail_msg("%s", sentence);
+}
+
+static void check_disk(struct rig *r)
+{
+    uint64_t n_faults = 1;
+    store_rig_close(&r->r);
+    assert_ok(sf_store_local_fsck(r->r.dir, no_finding, NULL, &n_faults, &r->r.why));
+    assert_int_equal(n_faults, 0);
+    assert_ok(store_rig_open(&r->r));
+}
+
+TEST(profiles, are_found_at_once_after_a_flush_and_after_a_restart)
+{
+    struct rig r;
+    init(&r);
+    send(&r, 12);
+    check(&r);
+    assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
+    check(&r);
+    send(&r, 9);
+    check(&r);
+    reopen(&r);
+    check(&r);
+    check_disk(&r);
+    check(&r);
+    done(&r);
+}
+
+static struct rig *crashing;
+
+static void send_and_die(struct store_rig *store)
+{
+    (void)store;
+    assert_ok(store_rig_open(&crashing->r));
+    send(crashing, 9);
+    assert_ok(crashing->r.store->ops->flush(crashing->r.store, &crashing->r.why));
+    send(crashing, 6);
+}
+
+TEST(profiles, survive_a_crash_exactly_once)
+{
+    struct rig r, twin;
+    init(&r);
+    init(&twin); /* sends the same, so that we know what the dead one had */
+    store_rig_close(&r.r);
+    crashing = &r;
+    store_in_crashing_process(&r.r, send_and_die);
+    now_ns = NOW_NS;
+    send(&twin, 9);
+    send(&twin, 6);
+    assert_ok(store_rig_open(&r.r));
+    for (int i = 0; i < 3; i++) {
+        r.cpu[i] = twin.cpu[i];
+        twin.cpu[i] = (struct profile_lines){0};
+    }
+    r.spans = twin.spans;
+    twin.spans = (struct profile_lines){0};
+    check(&r);
+    reopen(&r);
+    check(&r);
+    done(&twin);
+    done(&r);
+}
+
+TEST(profiles, that_are_sent_twice_count_once)
+{
+    struct rig r;
+    struct sf_profile_batch p;
+    struct sf_profile_type type;
+    struct sf_tree tree;
+    init(&r);
+    r.make.now_ns = now_ns - SF_NS_PER_S;
+    sf_profile_make_one(&r.make, 0, 50, &r.a, &p);
+    for (int i = 0; i < 3; i++) {
+        assert_ok(store_put_batch(&r.r, 0, logged(&r, &p, 77)));
+        if (i == 1) /* the hash is found in the block, not in memory */
+            reopen(&r);
+    }
+    type = cpu_type(&p);
+    assert_ok(sf_batch_tree(&p, &type, &r.a, &tree, &r.r.why));
+    lines_of_tree(&r.cpu[0], &tree);
+    check_service(&r, 0, &r.cpu[0]);
+    done(&r);
+}
+
+TEST(profiles, keep_their_sums_when_blocks_are_merged)
+{
+    struct rig r;
+    struct sf_store_stats stats;
+    init(&r);
+    for (int i = 0; i < 10; i++) {
+        send(&r, 6);
+        assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
+    }
+    assert_ok(r.r.store->ops->stats(r.r.store, &stats, &r.r.why));
+    assert_int_equal(stats.n_blocks[0], 10);
+    assert_ok(sf_compact_all(store_rig_local(&r.r), &r.r.why));
+    assert_ok(r.r.store->ops->stats(r.r.store, &stats, &r.r.why));
+    assert_int_equal(stats.n_blocks[0], 0);
+    assert_in_range(stats.n_blocks[1], 1, 2);
+    check(&r);
+    check_disk(&r);
+    check(&r);
+    done(&r);
+}
+
+TEST(profiles, are_all_there_when_the_catalogue_is_lost)
+{
+    struct rig r;
+    char path[200];
+    init(&r);
+    for (int i = 0; i < 9; i++) {
+        send(&r, 6);
+        assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
+        if (i == 7)
+            assert_ok(sf_compact_all(store_rig_local(&r.r), &r.r.why));
+    }
+    store_rig_close(&r.r);
+    for (int i = 0; i < 3; i++) {
+        static const char *const ends[] = {"", "-wal", "-shm"};
+        snprintf(path, sizeof(path), "%s/meta.db%s", r.r.path, ends[i]);
+        unlink(path);
+    }
+    assert_ok(store_rig_open(&r.r));
+    check(&r);
+    done(&r);
+}
+
+TEST(profiles, of_an_erased_service_leave_no_byte)
+{
+    struct rig r;
+    struct sf_selector which = {.what = SF_SELECT_SERVICE, .service = SF_STR("service-2")};
+    init(&r);
+    r.r.config.tuning.orphan_age_ns = 1;
+    send(&r, 12);
+    assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
+    send(&r, 6);
+    assert_ok(r.r.store->ops->erase(r.r.store, 1, &which, &r.r.why));
+    profile_lines_done(&r.cpu[2]);
+    check(&r); /* hidden at once */
+    assert_ok(sf_compact_all(store_rig_local(&r.r), &r.r.why));
+    check(&r);
+    reopen(&r);
+    check(&r);
+    store_rig_close(&r.r);
+    assert_true(store_has_bytes(r.r.path, "service-1", 9) ||
+                store_has_bytes(r.r.path, "service-0", 9));
+    assert_false(store_has_bytes(r.r.path, "service-2", 9));
+    assert_ok(store_rig_open(&r.r));
+    done(&r);
+}
+
+TEST(profiles, of_an_erased_trace_lose_their_detail_and_no_sum)
+{
+    struct rig r;
+    sf_trace_id trace = sf_profile_make_trace(1, 3);
+    struct sf_selector which = {.what = SF_SELECT_TRACES, .trace_ids = &trace, .n_traces = 1};
+    sf_span_id id = watched();
+    struct sf_prof_query query = {.span_ids = &id, .n_spans = 1};
+    init(&r);
+    send(&r, 30);
+    assert_ok(r.r.store->ops->erase(r.r.store, 1, &which, &r.r.why));
+    for (int i = 0; i < 2; i++) {
+        struct profile_lines got = {0};
+        ask(&r, &query, &got);
+        assert_int_equal(got.n, 0);
+        profile_lines_done(&got);
+        for (uint32_t k = 0; k < 3; k++)
+            check_service(&r, k, &r.cpu[k]);
+        assert_ok(sf_compact_all(store_rig_local(&r.r), &r.r.why));
+    }
+    done(&r);
+}
+
+TEST(profiles, expire_by_their_own_age)
+{
+    struct rig r;
+    struct sf_store_stats stats;
+    init(&r);
+    r.r.config.retention.profiles_ns = 2 * SF_NS_PER_HOUR;
+    r.r.config.retention.spans_ns = SF_NS_PER_HOUR / 2;
+    reopen(&r);
+    send(&r, 6);
+    assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
+    now_ns += SF_NS_PER_HOUR;
+    assert_ok(sf_compact_all(store_rig_local(&r.r), &r.r.why));
+    check_service(&r, 0, &r.cpu[0]);
+    now_ns += SF_NS_PER_HOUR;
+    now_ns += SF_NS_PER_HOUR / 2;
+    for (int i = 0; i < 3; i++)
+        assert_ok(sf_compact_all(store_rig_local(&r.r), &r.r.why));
+    for (int i = 0; i < 3; i++)
+        profile_lines_done(&r.cpu[i]);
+    check_service(&r, 0, &r.cpu[0]);
+    assert_ok(r.r.store->ops->stats(r.r.store, &stats, &r.r.why));
+    assert_int_equal(stats.block_samples, 0);
+    done(&r);
+}
+
+TEST(profiles, are_refused_and_not_dropped_when_memory_is_full)
+{
+    struct rig r;
+    enum sf_err err = SF_OK;
+    unsigned n = 0;
+    init(&r);
+    r.r.config.memory_len = 16 << 20; /* the line of profiles is 2.5 MB */
+    r.make.n_stacks = 3000;
+    reopen(&r);
+    while (n < 500) {
+        struct sf_profile_batch p;
+        struct sf_profile_type type;
+        struct sf_tree tree;
+        struct sf_batch *b;
+        sf_arena_reset(&r.a);
+        r.make.now_ns = now_ns;
+        sf_profile_make_one(&r.make, 0, 1000, &r.a, &p);
+        b = logged(&r, &p, 0);
+        err = store_put_batch(&r.r, 0, b);
+        if (err)
+            break;
+        n++;
+        type = cpu_type(&p);
+        assert_ok(sf_batch_tree(&p, &type, &r.a, &tree, &r.r.why));
+        lines_of_tree(&r.cpu[0], &tree);
+    }
+    assert_int_equal(err, SF_ERR_BUSY);
+    assert_true(n > 3);
+    check_service(&r, 0, &r.cpu[0]);
+    assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
+    check_service(&r, 0, &r.cpu[0]);
+    sf_arena_reset(&r.a);
+    profile_lines_done(&r.cpu[0]);
+    done(&r);
+}
+
+TEST(profiles, give_time_series_that_add_up)
+{
+    struct rig r;
+    struct sf_prof_query query = {.type = SF_STR("process_cpu:cpu:nanoseconds:cpu:nanoseconds"),
+                                  .from_ns = NOW_NS,
+                                  .to_ns = NOW_NS + SF_NS_PER_HOUR};
+    sf_str key = SF_STR("service_name");
+    struct sf_prof_points points;
+    struct sf_prof_list list;
+    int64_t sums[3] = {0};
+    init(&r);
+    send(&r, 15);
+    assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
+    send(&r, 9);
+    assert_ok(r.r.store->ops->prof_points(r.r.store, &query, &key, 1, 15 * SF_NS_PER_S, &r.r.q,
+                                          &points, &r.r.why));
+    assert_int_equal(points.groups.n_sets, 3);
+    for (uint32_t i = 0; i < points.n_points; i++) {
+        uint32_t group = points.points[i].group;
+        const struct sf_label *l = &points.groups.labels[points.groups.ends[group] - 1];
+        assert_true(l->val.len == 9);
+        sums[l->val.p[8] - '0'] += points.points[i].value;
+        assert_int_equal((points.points[i].time_ns - NOW_NS) % (15 * SF_NS_PER_S), 0);
+    }
+    for (int i = 0; i < 3; i++) {
+        int64_t want = 0;
+        for (size_t k = 0; k < r.cpu[i].n; k++)
+            want += r.cpu[i].list[k].sum;
+        assert_int_equal(sums[i], want);
+    }
+    query.type = SF_STR_NONE;
+    assert_ok(r.r.store->ops->prof_list(r.r.store, &query, &r.r.q, &list, &r.r.why));
+    assert_true(list.n >= 6);
+    for (uint32_t i = 1; i < list.n; i++)
+        assert_true(sf_str_cmp(list.series[i - 1].service, list.series[i].service) <= 0);
+    done(&r);
+}
+
+TEST(profiles, find_spans_by_the_beginning_of_their_ids_and_their_rows)
+{
+    struct rig r;
+    const struct sf_prof_span *spans;
+    sf_span_id id = watched();
+    struct sf_detail_query query = {
+        .type = SF_STR("process_cpu:cpu:nanoseconds"), .span_ids = &id, .n_spans = 1};
+    struct sf_detail_list list;
+    int64_t sum = 0, want = 0;
+    size_t n;
+    init(&r);
+    send(&r, 30);
+    assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
+    send(&r, 9);
+    assert_ok(r.r.store->ops->prof_spans(r.r.store, id & ~UINT64_C(0xffff), id | 0xffff, 100,
+                                         &r.r.q, &spans, &n, &r.r.why));
+    assert_true(n >= 1);
+    assert_ok(r.r.store->ops->prof_spans(r.r.store, id, id, 100, &r.r.q, &spans, &n, &r.r.why));
+    assert_int_equal(n, 1);
+    assert_str(spans[0].service, "service-1");
+    assert_ok(r.r.store->ops->detail_list(r.r.store, &query, &r.r.q, &list, &r.r.why));
+    for (uint32_t i = 0; i < list.rows.n_rows; i++) {
+        assert_true(list.rows.span_id[i] == id);
+        sum += list.rows.value[i];
+    }
+    for (size_t i = 0; i < r.spans.n; i++)
+        want += r.spans.list[i].sum;
+    assert_int_equal(sum, want);
+    assert_int_equal(list.tree.total, want);
+    done(&r);
+}
