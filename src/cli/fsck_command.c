@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cli/answer.h"
 #include "cli/args.h"
 #include "os/dir.h"
@@ -15,13 +16,28 @@ struct report {
     struct sf_json_writer *json; /* NULL: text */
 };
 
+/* A damaged file speaks through the sentences about it, and not to the terminal. */
+static void print_line(sf_str text)
+{
+    uint32_t code;
+    while (text.len) {
+        size_t len = sf_utf8_char_len(text, &code);
+        if (len == 0 || code < 0x20 || (code >= 0x7f && code < 0xa0))
+            putchar('?');
+        else
+            fwrite(text.p, 1, len, stdout);
+        text = sf_str_part(text, len ? len : 1, text.len);
+    }
+    putchar('\n');
+}
+
 static void say(void *arg, const char *sentence)
 {
     struct report *r = arg;
     if (r->json)
         sf_json_write_str(r->json, sf_str_from(sentence));
     else
-        printf("%s\n", sentence);
+        print_line(sf_str_from(sentence));
 }
 
 static int check(const char *path, bool is_json, struct sf_why *why)

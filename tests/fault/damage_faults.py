@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """damage_faults - files of the data directory change while nobody looks: bits flip, ends are cut off.
 
-Each time: no crash, nothing is served that was never sent, and what is gone is owned up to.
+Each time: no crash, fsck names the file, nothing is served that was never sent or was erased, the rest is served, and
+what is gone is owned up to. With the catalogue and the small files beside it nothing is gone at all.
 """
 import glob
+import json
 import os
+import re
 import shutil
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -30,28 +34,114 @@ def used_end(path):
         return len(f.read().rstrip(b"\0"))
 
 
+SECOND_COPIES = ("meta.db", "LOCK", "tenants.log", "erase.log")  # nothing may be gone with one of them
+
+
+class Case:
+    """One file, and what becomes of it."""
+
+    def __init__(self, kind, name, what, hurt):
+        self.kind, self.name, self.what, self.hurt = kind, name, f"{what} of {kind} {name}", hurt
+        self.is_flip = "bit" in what
+
+    def must_be_named(self, old, new):
+        """Not what nobody reads: room between SQLite's rows, the process number of a server that is gone."""
+        if self.kind == "block":
+            return True
+        if self.kind == "LOCK":
+            return re.findall(rb"store [0-9a-f]{32}", old) != re.findall(rb"store [0-9a-f]{32}", new)
+        return self.kind in ("tenants.log", "erase.log") and self.is_flip
+
+
 def damage_cases(data, rng):
-    """(what, function(folder)) for every kind of file, bits flipped and files cut."""
+    """For every kind of file: bits flipped and ends cut off."""
     cases = []
-    names = [os.path.relpath(p, data) for p in glob.glob(os.path.join(data, "**"), recursive=True) if os.path.isfile(p)]
     kinds = {}
-    for name in sorted(names):
-        if os.path.getsize(os.path.join(data, name)) and used_end(os.path.join(data, name)):
-            kind = "block" if name.endswith(".sfs") else "log slot" if name.endswith(".wal") else os.path.basename(name)
-            kinds.setdefault(kind, []).append(name)
+    for path in sorted(glob.glob(os.path.join(data, "**"), recursive=True)):
+        if os.path.isfile(path) and used_end(path):
+            kind = "block" if path.endswith(".sfs") else "log slot" if path.endswith(".wal") else os.path.basename(path)
+            kinds.setdefault(kind, []).append(os.path.relpath(path, data))
     for kind, files in kinds.items():
-        n_flips = 12 if kind in ("block", "log slot", "meta.db") else 3
-        for _ in range(n_flips):
+        for _ in range({"block": 12, "log slot": 12, "meta.db": 24}.get(kind, 4)):
             name = rng.choice(files)
             at = rng.randrange(used_end(os.path.join(data, name)))
-            cases.append((f"bit flipped in {kind} {name} at {at}",
-                          lambda folder, n=name, a=at: flip(os.path.join(folder, n), rng, a)))
+            if kind == "meta.db":  # where there is something
+                with open(os.path.join(data, name), "rb") as f:
+                    at = rng.choice([i for i, byte in enumerate(f.read()) if byte])
+            cases.append(Case(kind, name, f"a bit at {at}", lambda path, a=at: flip(path, rng, a)))
         name = rng.choice(files)
         size = os.path.getsize(os.path.join(data, name))
         for keep in (0, size // 2, size - 1):
-            cases.append((f"{kind} {name} cut to {keep} bytes",
-                          lambda folder, n=name, k=keep: os.truncate(os.path.join(folder, n), k)))
+            cases.append(Case(kind, name, f"all but {keep} bytes", lambda path, k=keep: os.truncate(path, k)))
     return cases
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def fsck_of(house, case):
+    """(sentence on what is wrong with its answer or None, whether it named the file)"""
+    done = subprocess.run([rig.SPANFLAME, "fsck", house.data], capture_output=True, text=True, timeout=60, check=False)
+    is_named = done.returncode == 1 and os.path.basename(case.name) in done.stdout
+    if done.returncode not in (0, 1) or (done.returncode == 1 and not done.stdout):
+        return f"fsck ends with {done.returncode}: {done.stderr[-300:]}", is_named
+    return None, is_named
+
+
+def server_on(house, case, erased):
+    """Sentences on what a server makes of a damaged directory that it should not; whether something was gone."""
+    faults, missing = [], []
+    for fault in house.missing():
+        if "changed" in fault or " 2 times" in fault:
+            faults.append(fault)
+        else:
+            missing.append(fault)
+    client = house.server.client()
+    if rig.get_trace(client, erased):
+        faults.append("what was erased is back")
+    client.close()
+    status, text = house.server.ready()
+    told = status == 503 or len(text.splitlines()) > 1
+    said = any(word in house.server.log_tail(200)
+               for word in ("damaged", "lost", "quarantined", "unfinished", "corrupt", "cannot be read"))
+    if missing and case.kind in SECOND_COPIES:
+        faults.append(f"{len(missing)} spans are gone with it; /ready: {text}")
+    if missing and not (told or said):
+        faults.append(f"{len(missing)} spans are missing and nobody says so; /ready: {text}")
+    if not house.send():
+        faults.append(f"does not accept spans any more: {text}")
+    house.acked.pop()
+    return faults, bool(missing)
+
+
+def one_case(house, pristine, case, erased, counts):
+    shutil.rmtree(house.data)
+    shutil.copytree(pristine, house.data)
+    path = os.path.join(house.data, case.name)
+    case.hurt(path)
+    fault, is_named = fsck_of(house, case)
+    counts["named"] += is_named
+    faults = [fault] if fault else []
+    if not is_named and case.must_be_named(read(os.path.join(pristine, case.name)), read(path)):
+        faults.append("fsck does not name it")
+    open(house.server.log_path, "w", encoding="utf-8").close()
+    if house.server.start():
+        try:
+            more, is_gone = server_on(house, case, erased)
+            faults += more
+            counts["gone"] += is_gone
+            if is_gone and not is_named and case.kind != "log slot":
+                faults.append("something is gone and fsck had no word for it")
+        except (rig.Gone, AssertionError) as e:
+            faults.append(str(e))
+    else:
+        faults.append("the server does not start")
+    if not house.server.is_alive():
+        faults.append("the server died\n" + house.server.log_tail())
+    house.server.kill()
+    return [f"{case.what}: {f}" for f in faults]
 
 
 def damage(tap, rng):
@@ -62,46 +152,26 @@ def damage(tap, rng):
         for _ in range(3):
             house.fill(15)
             house.flush()
+        house.send()
+        erased = house.acked.pop()[0].trace
+        client = house.server.client()
+        status = client.call("POST", "/api/v1/erase", json.dumps({"traces": [erased.hex()]}), {"Content-Type": "application/json"})[0]
+        client.close()
+        tap.check(status == 200, "damage: a trace is erased", str(status))
         house.fill(15)  # stays in the log
         house.server.kill()
         pristine = os.path.join(house.folder, "pristine")
         shutil.copytree(house.data, pristine)
         cases = damage_cases(pristine, rng)
-        n_missing = 0
+        counts = {"named": 0, "gone": 0}
         failures = []
-        for what, hurt in cases:
-            shutil.rmtree(house.data)
-            shutil.copytree(pristine, house.data)
-            hurt(house.data)
-            open(house.server.log_path, "w", encoding="utf-8").close()
-            if not house.server.start():
-                failures.append(f"{what}: the server does not start\n{house.server.log_tail()}")
-                house.server.kill()
-                continue
-            missing, wrong = [], []
-            try:
-                for fault in house.missing():
-                    (wrong if "changed" in fault or " 2 times" in fault else missing).append(fault)
-                status, text = house.server.ready()
-                told = status == 200 and len(text.splitlines()) > 1 or status == 503
-                said = any(word in house.server.log_tail(200) for word in ("damaged", "lost", "quarantined", "unfinished",
-                                                                          "corrupt", "cannot be read"))
-                if wrong:
-                    failures.append(f"{what}: {wrong[0]}")
-                if missing and not (told or said):
-                    failures.append(f"{what}: {len(missing)} spans are missing and nobody says so; /ready: {text}")
-                n_missing += bool(missing)
-                if not house.send():
-                    failures.append(f"{what}: does not accept spans any more: {text}")
-                house.acked.pop()
-            except (rig.Gone, AssertionError) as e:
-                failures.append(f"{what}: {e}\n{house.server.log_tail()}")
-            if not house.server.is_alive():
-                failures.append(f"{what}: the server died\n{house.server.log_tail()}")
-            house.server.kill()
-        tap.say(f"{len(cases)} damaged directories, in {n_missing} something was gone")
+        for case in cases:
+            failures += one_case(house, pristine, case, erased, counts)
+        tap.say(f"{len(cases)} damaged directories of {len({c.kind for c in cases})} kinds of files: {counts['named']} named by "
+                f"fsck, in {counts['gone']} something was gone")
         tap.check(not failures, "damage: no crash, nothing wrong, nothing silently lost", "\n".join(failures[:12]))
-        tap.check(len(cases) >= 20, "damage: enough kinds of files", str(len(cases)))
+        tap.check({"block", "log slot", "meta.db", "LOCK", "tenants.log"} <= {c.kind for c in cases},
+                  "damage: enough kinds of files", str({c.kind for c in cases}))
     finally:
         house.close()
 

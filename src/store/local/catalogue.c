@@ -8,8 +8,9 @@
 #include "os/clock.h"
 #include "os/dir.h"
 #include "os/thread.h"
+#include "store/local/row_sum.h"
 
-enum { FORMAT = 1, BUSY_MS = 5000 };
+enum { FORMAT = 2, BUSY_MS = 5000 };
 
 struct sf_catalogue {
     /* Serialises use of the one connection. Held across SQLite's system calls on purpose: there is
@@ -19,25 +20,46 @@ struct sf_catalogue {
 };
 
 static const char schema[] =
-    "CREATE TABLE IF NOT EXISTS meta(k TEXT PRIMARY KEY, v);"
-    "CREATE TABLE IF NOT EXISTS tenant(id INTEGER PRIMARY KEY, name TEXT UNIQUE);"
+    "CREATE TABLE IF NOT EXISTS meta(k TEXT PRIMARY KEY, v, sum INTEGER);"
+    "CREATE TABLE IF NOT EXISTS tenant(id INTEGER PRIMARY KEY, name TEXT UNIQUE,"
+    " sum INTEGER);"
     "CREATE TABLE IF NOT EXISTS block(tenant INTEGER, kind INTEGER, day INTEGER,"
     " id INTEGER PRIMARY KEY, level INTEGER, ts_min INTEGER, ts_max INTEGER, rows INTEGER,"
     " bytes INTEGER, lsn_lo INTEGER, lsn_hi INTEGER, flush INTEGER, state INTEGER, tier INTEGER,"
-    " path TEXT, created INTEGER);"
+    " path TEXT, created INTEGER, sum INTEGER);"
     "CREATE TABLE IF NOT EXISTS verdict(tenant INTEGER, hour INTEGER, state INTEGER, path TEXT,"
     " PRIMARY KEY(tenant, hour));"
     "CREATE TABLE IF NOT EXISTS erase(id INTEGER PRIMARY KEY, tenant INTEGER, selector BLOB,"
-    " below_block INTEGER, lsn INTEGER, created INTEGER, state INTEGER);";
+    " below_block INTEGER, lsn INTEGER, created INTEGER, state INTEGER, sum INTEGER);";
+
+/* Format 1 had no sums. */
+static const char upgrade[] =
+    "BEGIN IMMEDIATE;"
+    "ALTER TABLE meta ADD COLUMN sum INTEGER; ALTER TABLE tenant ADD COLUMN sum INTEGER;"
+    "ALTER TABLE block ADD COLUMN sum INTEGER; ALTER TABLE erase ADD COLUMN sum INTEGER;"
+    "UPDATE meta SET v = 2 WHERE k = 'format';"
+    "UPDATE meta SET sum = row_sum(" SF_SUM_META ");"
+    "UPDATE tenant SET sum = row_sum(" SF_SUM_TENANT ");"
+    "UPDATE block SET sum = row_sum(" SF_SUM_BLOCK ");"
+    "UPDATE erase SET sum = row_sum(" SF_SUM_ERASE "); COMMIT;";
+
+static enum sf_err err_of(int code)
+{
+    switch (code) {
+    case SQLITE_FULL: return SF_ERR_FULL;
+    case SQLITE_NOMEM: return SF_ERR_NOMEM;
+    case SQLITE_BUSY: return SF_ERR_BUSY;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_ERROR: /* our statements are right, so the tables are not ours any more */
+        return SF_ERR_CORRUPT;
+    default: return SF_ERR_IO;
+    }
+}
 
 static enum sf_err fail_db(struct sf_catalogue *c, int code, const char *doing, struct sf_why *why)
 {
-    enum sf_err err = code == SQLITE_FULL                               ? SF_ERR_FULL
-                      : code == SQLITE_NOMEM                            ? SF_ERR_NOMEM
-                      : code == SQLITE_BUSY                             ? SF_ERR_BUSY
-                      : code == SQLITE_CORRUPT || code == SQLITE_NOTADB ? SF_ERR_CORRUPT
-                                                                        : SF_ERR_IO;
-    return sf_fail(why, err, "catalogue: %s: %s", doing,
+    return sf_fail(why, err_of(code), "catalogue: %s: %s", doing,
                    c->db ? sqlite3_errmsg(c->db) : sqlite3_errstr(code));
 }
 
@@ -69,7 +91,9 @@ static enum sf_err finish(struct sf_catalogue *c, sqlite3_stmt *s, const char *d
     return code == SQLITE_DONE || code == SQLITE_ROW ? SF_OK : fail_db(c, code, doing, why);
 }
 
-/* Wraps `change` into a transaction; a fault takes all of it back. */
+/* Wraps `change` into a transaction; a fault takes all of it back. The journal is emptied into the
+ * file at once: SQLite would take a damaged journal for a shorter one, and everything that was
+ * committed since it began would be gone without a word. */
 static enum sf_err transact(struct sf_catalogue *c,
                             enum sf_err (*change)(struct sf_catalogue *c, const void *arg,
                                                   struct sf_why *why),
@@ -84,6 +108,8 @@ static enum sf_err transact(struct sf_catalogue *c,
             err = run(c, "COMMIT", why);
         if (err)
             sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
+        else /* what fails here is done by the next one */
+            sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     }
     sf_mutex_unlock(&c->lock);
     return err;
@@ -116,7 +142,19 @@ static enum sf_err open_writable(struct sf_catalogue *c, const char *path, struc
               "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;"
               "PRAGMA cache_size=-256; PRAGMA temp_store=MEMORY;",
               why);
-    return err ? err : run(c, schema, why);
+    if (!err)
+        err = run(c, schema, why);
+    if (!err && sf_row_sum_register(c->db) != SQLITE_OK)
+        err = sf_fail(why, SF_ERR_NOMEM, "catalogue: no memory");
+    return err;
+}
+
+static bool has_sums(struct sf_catalogue *c)
+{
+    sqlite3_stmt *s = NULL;
+    int code = sqlite3_prepare_v2(c->db, "SELECT sum FROM meta", -1, &s, NULL);
+    sqlite3_finalize(s);
+    return code == SQLITE_OK;
 }
 
 /* Without a journal the file is whole and opened as one that cannot change, so that SQLite makes
@@ -130,6 +168,8 @@ static enum sf_err open_readable(struct sf_catalogue *c, struct sf_dir *dir, con
     make_uri(path, sf_dir_exists(dir, "meta.db-wal") ? "" : "?immutable=1", uri, sizeof(uri));
     code = sqlite3_open_v2(uri, &c->db,
                            SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code == SQLITE_OK)
+        code = sf_row_sum_register(c->db);
     return code == SQLITE_OK ? SF_OK : fail_db(c, code, "open", why);
 }
 
@@ -149,6 +189,8 @@ static bool has_uuid(struct sf_catalogue *c, struct sf_why *why, enum sf_err *ou
     sqlite3_finalize(s);
     return found;
 }
+
+static enum sf_err check(struct sf_catalogue *c, struct sf_why *why);
 
 /* A catalogue that SQLite cannot read is kept for whoever wants to look at it. */
 static enum sf_err set_aside(struct sf_dir *dir, struct sf_why *why)
@@ -178,6 +220,10 @@ enum sf_err sf_catalogue_open(struct sf_dir *dir, bool is_read_only, struct sf_c
     snprintf(path, sizeof(path), "%s/meta.db", sf_dir_path(dir));
 
     err = is_read_only ? open_readable(c, dir, path, why) : open_writable(c, path, why);
+    if (!err && !is_read_only && !has_sums(c))
+        err = run(c, upgrade, why);
+    if (!err && !is_read_only)
+        err = check(c, why);
     if (!err)
         *out_is_new = !has_uuid(c, why, &err);
     if (err == SF_ERR_CORRUPT && !is_read_only) {
@@ -212,7 +258,8 @@ static enum sf_err set_number(struct sf_catalogue *c, const char *key, uint64_t 
                               struct sf_why *why)
 {
     sqlite3_stmt *s;
-    enum sf_err err = prepare(c, "INSERT OR REPLACE INTO meta(k, v) VALUES (?, ?)", &s, why);
+    enum sf_err err = prepare(
+        c, "INSERT OR REPLACE INTO meta(k, v, sum) VALUES (?1, ?2, row_sum(?1, ?2))", &s, why);
     if (err)
         return err;
     sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
@@ -275,14 +322,15 @@ enum sf_err sf_catalogue_meta(struct sf_catalogue *c, struct sf_catalogue_meta *
 
 /* ---- blocks ---- */
 
+#define SIXTEEN "?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16"
+
 static enum sf_err insert_block(struct sf_catalogue *c, const struct sf_block_row *b,
                                 struct sf_why *why)
 {
     sqlite3_stmt *s;
     enum sf_err err = prepare(c,
-                              "INSERT OR REPLACE INTO block(tenant, kind, day, id, level, ts_min,"
-                              " ts_max, rows, bytes, lsn_lo, lsn_hi, flush, state, tier, path,"
-                              " created) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                              "INSERT OR REPLACE INTO block(" SF_SUM_BLOCK ", sum) VALUES (" SIXTEEN
+                              ", row_sum(" SIXTEEN "))",
                               &s, why);
     if (err)
         return err;
@@ -309,7 +357,11 @@ static enum sf_err change_state(struct sf_catalogue *c, uint64_t id, enum sf_blo
                                 struct sf_why *why)
 {
     sqlite3_stmt *s;
-    enum sf_err err = prepare(c, "UPDATE block SET state = ? WHERE id = ?", &s, why);
+    enum sf_err err = prepare(c,
+                              "UPDATE block SET state = ?1, sum = row_sum(tenant, kind, day, id,"
+                              " level, ts_min, ts_max, rows, bytes, lsn_lo, lsn_hi, flush, ?1,"
+                              " tier, path, created) WHERE id = ?2",
+                              &s, why);
     if (err)
         return err;
     bind_u64(s, 1, (uint64_t)state);
@@ -356,7 +408,10 @@ static enum sf_err write_beginning(struct sf_catalogue *c, const void *arg, stru
 {
     const struct beginning *b = arg;
     sqlite3_stmt *s;
-    enum sf_err err = prepare(c, "INSERT OR REPLACE INTO meta(k, v) VALUES ('uuid', ?)", &s, why);
+    enum sf_err err = prepare(c,
+                              "INSERT OR REPLACE INTO meta(k, v, sum)"
+                              " VALUES ('uuid', ?1, row_sum('uuid', ?1))",
+                              &s, why);
     if (err)
         return err;
     sqlite3_bind_blob(s, 1, b->meta->uuid, 16, SQLITE_STATIC);
@@ -455,10 +510,7 @@ enum sf_err sf_catalogue_blocks(struct sf_catalogue *c,
     sqlite3_stmt *s;
     enum sf_err err;
     sf_mutex_lock(&c->lock);
-    err = prepare(c,
-                  "SELECT tenant, kind, day, id, level, ts_min, ts_max, rows, bytes, lsn_lo,"
-                  " lsn_hi, flush, state, tier, path, created FROM block ORDER BY id",
-                  &s, why);
+    err = prepare(c, "SELECT " SF_SUM_BLOCK " FROM block ORDER BY id", &s, why);
     if (!err) {
         int code;
         while ((code = sqlite3_step(s)) == SQLITE_ROW) {
@@ -510,7 +562,8 @@ static enum sf_err insert_tenant(struct sf_catalogue *c, const void *arg, struct
 {
     const struct new_tenant *t = arg;
     sqlite3_stmt *s;
-    enum sf_err err = prepare(c, "INSERT INTO tenant(id, name) VALUES (?, ?)", &s, why);
+    enum sf_err err = prepare(
+        c, "INSERT INTO tenant(id, name, sum) VALUES (?1, ?2, row_sum(?1, ?2))", &s, why);
     if (err)
         return err;
     bind_u64(s, 1, t->id);
@@ -569,8 +622,8 @@ static enum sf_err insert_erasure(struct sf_catalogue *c, const void *arg, struc
     const struct new_erasure *e = arg;
     sqlite3_stmt *s;
     enum sf_err err = prepare(c,
-                              "INSERT OR REPLACE INTO erase(id, tenant, selector, below_block,"
-                              " lsn, created, state) VALUES (?, ?, ?, ?, ?, ?, 1)",
+                              "INSERT OR REPLACE INTO erase(" SF_SUM_ERASE ", sum) VALUES"
+                              " (?1, ?2, ?3, ?4, ?5, ?6, 1, row_sum(?1, ?2, ?3, ?4, ?5, ?6, 1))",
                               &s, why);
     if (err)
         return err;
@@ -606,32 +659,92 @@ enum sf_err sf_catalogue_end_erasure(struct sf_catalogue *c, uint64_t id, struct
     enum sf_err err = transact(c, delete_erasure, &id, why);
     if (err)
         return err;
-    sf_mutex_lock(&c->lock);
+    sf_mutex_lock(&c->lock); /* done already, unless that failed, which counts here */
     err = run(c, "PRAGMA wal_checkpoint(TRUNCATE)", why);
     sf_mutex_unlock(&c->lock);
     return err;
+}
+
+/* ---- is it as it was written ---- */
+
+struct finding {
+    void (*say)(void *arg, const char *sentence);
+    void *arg;
+    uint64_t n;
+};
+
+static void say_sum(void *arg, const char *table, int64_t n_bad)
+{
+    struct finding *f = arg;
+    char line[200];
+    snprintf(line, sizeof(line), "meta.db: %lld rows of table %s do not match their checksum",
+             (long long)n_bad, table);
+    f->n++;
+    if (f->say)
+        f->say(f->arg, line);
+}
+
+/* With the lock held, or before anybody else knows the catalogue. */
+static enum sf_err look_over(struct sf_catalogue *c, struct finding *f, struct sf_why *why)
+{
+    sqlite3_stmt *s;
+    int code;
+    enum sf_err err = prepare(c, "PRAGMA integrity_check(20)", &s, why);
+    if (err)
+        return err;
+    while ((code = sqlite3_step(s)) == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(s, 0);
+        char line[300];
+        if (text && sf_str_eq(sf_str_from(text), SF_STR("ok")))
+            continue;
+        snprintf(line, sizeof(line), "meta.db: %s", text ? text : "unreadable");
+        f->n++;
+        if (f->say)
+            f->say(f->arg, line);
+    }
+    sqlite3_finalize(s);
+    if (code == SQLITE_DONE && has_sums(c))
+        code = sf_row_sum_check(c->db, say_sum, f);
+    return code == SQLITE_DONE || code == SQLITE_OK ? SF_OK : fail_db(c, code, "check", why);
+}
+
+/* What a later server wrote is not damaged, whatever its tables look like. */
+static enum sf_err refuse_newer(struct sf_catalogue *c, struct sf_why *why)
+{
+    sqlite3_stmt *s = NULL;
+    int64_t format = 0;
+    enum sf_err err = prepare(
+        c, "SELECT v FROM meta WHERE k = 'format' AND sum IS row_sum(" SF_SUM_META ")", &s, why);
+    if (err)
+        return err;
+    if (sqlite3_step(s) == SQLITE_ROW)
+        format = sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    if (format > FORMAT)
+        return sf_fail(why, SF_ERR_UNSUPPORTED,
+                       "catalogue: format %lld is newer than this server (%d)", (long long)format,
+                       FORMAT);
+    return SF_OK;
+}
+
+static enum sf_err check(struct sf_catalogue *c, struct sf_why *why)
+{
+    struct finding f = {0};
+    enum sf_err err = refuse_newer(c, why);
+    if (!err)
+        err = look_over(c, &f, why);
+    return !err && f.n ? sf_fail(why, SF_ERR_CORRUPT, "catalogue: it is damaged") : err;
 }
 
 enum sf_err sf_catalogue_verify(struct sf_catalogue *c,
                                 void (*say)(void *arg, const char *sentence), void *arg,
                                 uint64_t *io_n_faults, struct sf_why *why)
 {
-    sqlite3_stmt *s;
+    struct finding f = {.say = say, .arg = arg};
     enum sf_err err;
     sf_mutex_lock(&c->lock);
-    err = prepare(c, "PRAGMA integrity_check(20)", &s, why);
-    if (!err) {
-        while (sqlite3_step(s) == SQLITE_ROW) {
-            const char *text = (const char *)sqlite3_column_text(s, 0);
-            char line[300];
-            if (text && sf_str_eq(sf_str_from(text), SF_STR("ok")))
-                continue;
-            snprintf(line, sizeof(line), "meta.db: %s", text ? text : "unreadable");
-            (*io_n_faults)++;
-            say(arg, line);
-        }
-        sqlite3_finalize(s);
-    }
+    err = look_over(c, &f, why);
     sf_mutex_unlock(&c->lock);
+    *io_n_faults += f.n;
     return err;
 }

@@ -37,8 +37,8 @@ struct sf_catalogue_meta {
 };
 
 /* Opens or makes meta.db. `out_is_new`: it has no uuid row (missing, lost or empty): the caller
- * rebuilds and then calls sf_catalogue_begin(). A file that is not a database is set aside under
- * orphan/ and counts as lost. */
+ * rebuilds and then calls sf_catalogue_begin(). A file that is no database, or not as it was
+ * written, is set aside under orphan/ and counts as lost. */
 enum sf_err sf_catalogue_open(struct sf_dir *dir, bool is_read_only, struct sf_catalogue **out,
                               bool *out_is_new, struct sf_why *why);
 void sf_catalogue_close(struct sf_catalogue *c); /* NULL is fine */
@@ -88,7 +88,7 @@ enum sf_err sf_catalogue_add_erasure(struct sf_catalogue *c, uint64_t id, uint32
 /* Also takes its bytes out of the file and its journal. */
 enum sf_err sf_catalogue_end_erasure(struct sf_catalogue *c, uint64_t id, struct sf_why *why);
 
-/* SQLite's own check; `say` gets a sentence per finding. */
+/* SQLite's own check and the sums of the rows; `say` gets a sentence per finding. */
 enum sf_err sf_catalogue_verify(struct sf_catalogue *c,
                                 void (*say)(void *arg, const char *sentence), void *arg,
                                 uint64_t *io_n_faults, struct sf_why *why);

@@ -7,6 +7,7 @@
 #include "block/profile_block_reader.h"
 #include "block/span_block_reader.h"
 #include "store/local/directory.h"
+#include "store/local/fsck_copies.h"
 #include "store/local/local.h"
 #include "wal/wal.h"
 
@@ -21,7 +22,8 @@ struct check {
     struct sf_block_row *rows;
     size_t n, cap;
     struct sf_arena scratch;
-    const char *path; /* of the block being looked at */
+    const struct sf_file *lock; /* NULL: there is none */
+    const char *path;           /* of the block being looked at */
     enum sf_err err;
 };
 
@@ -128,6 +130,19 @@ static bool see_file(void *arg, const char *path, uint64_t id)
     return true;
 }
 
+static enum sf_err check_copies(struct check *c, struct sf_catalogue *catalogue, struct sf_why *why)
+{
+    struct sf_fsck_copies copies = {.dir = c->dir,
+                                    .catalogue = catalogue,
+                                    .lock = c->lock,
+                                    .uuid = c->meta.uuid,
+                                    .say = c->say,
+                                    .arg = c->arg};
+    enum sf_err err = sf_fsck_copies(&copies, why);
+    c->n_faults += copies.n_faults;
+    return err;
+}
+
 static enum sf_err check_catalogue(struct check *c, struct sf_why *why)
 {
     struct sf_catalogue *catalogue = NULL;
@@ -152,7 +167,13 @@ static enum sf_err check_catalogue(struct check *c, struct sf_why *why)
         err = sf_catalogue_blocks(catalogue, see_row, c, why);
     if (!err && c->err)
         err = sf_fail(why, c->err, "fsck: no memory for the list of blocks");
+    if (!err)
+        err = check_copies(c, catalogue, why);
     sf_catalogue_close(catalogue);
+    if (err == SF_ERR_CORRUPT || err == SF_ERR_IO) {
+        fault(c, "meta.db: %s; the next start rebuilds it from the blocks", why->text);
+        err = SF_OK;
+    }
     return err;
 }
 
@@ -191,6 +212,7 @@ enum sf_err sf_store_local_fsck(struct sf_dir *dir, void (*say)(void *arg, const
         err = sf_directory_lock(dir, &lock, why);
         if (err)
             return err;
+        c.lock = &lock;
     }
     if (!sf_arena_init(&c.scratch, SCRATCH_CAP))
         err = sf_fail(why, SF_ERR_NOMEM, "fsck: no memory");
