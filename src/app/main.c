@@ -21,6 +21,7 @@ static int run_version(int argc, char **argv)
     struct sf_args args = {.command = "version",
                            .usage = "[--output text|json]",
                            .summary = "Print the version of this program.",
+                           .examples = "spanflame version --output json",
                            .flags = flags,
                            .n_flags = 1};
     enum sf_output form;

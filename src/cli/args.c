@@ -285,8 +285,8 @@ static enum sf_args_result bad(const struct sf_args *args, const char *format, .
     va_start(list, format);
     sf_fail_va(&why, SF_ERR_INPUT, format, list);
     va_end(list);
-    fprintf(stderr, "spanflame %s: %s\nspanflame %s --help shows how it is used.\n", args->command,
-            why.text, args->command);
+    fprintf(stderr, "spanflame %s: %s\nTry: spanflame %s --help\n", args->command, why.text,
+            args->command);
     return SF_ARGS_BAD;
 }
 

@@ -89,8 +89,7 @@ int sf_fsck_run(int argc, char **argv)
         .summary = "Verify a data directory: every checksum of log, blocks and catalogue. Changes "
                    "nothing.",
         .details = "Run it while no server uses the directory. Exits 0 when all is well, 1 when "
-                   "something is not; each\n"
-                   "finding is one plain sentence.",
+                   "something is not; each finding is one plain sentence.",
         .examples = "spanflame fsck /var/lib/spanflame",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),

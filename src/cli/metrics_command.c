@@ -315,12 +315,10 @@ int sf_metrics_run_command(int argc, char **argv)
         .usage = "'QUERY' [--since 1h | --from T --until T] [--step 15s]",
         .summary = "Count spans over time by a TraceQL metrics query, and draw a chart.",
         .details = "QUERY is TraceQL that ends in a metrics function; - reads it from standard "
-                   "input. Lines that\n"
-                   "start with # are left out. A mistake in it is shown where it is, and the exit "
-                   "status is 2.\n"
-                   "Times are unix seconds, RFC 3339 (2026-01-02T03:04:05Z), now, or now-15m; they "
-                   "are shown in\n"
-                   "UTC. At most 24 hours at once.",
+                   "input. Lines that start with # are left out. A mistake in it is shown where "
+                   "it is, and the exit status is 2. Times are unix seconds, RFC 3339 "
+                   "(2026-01-02T03:04:05Z), now, or now-15m; they are shown in UTC. At most 24 "
+                   "hours at once.",
         .examples =
             "spanflame metrics '{ status = error } | rate() by (resource.service.name)'\n"
             "spanflame metrics '{ name = \"GET /cart\" } | quantile_over_time(duration, .5, .99)'\n"

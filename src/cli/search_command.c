@@ -351,11 +351,10 @@ int sf_search_run_command(int argc, char **argv)
         .command = "search",
         .usage = "'QUERY' [--since 1h | --from T --until T] [--limit N] [--select A,B]",
         .summary = "Find traces by a TraceQL query, newest first.",
-        .details = "QUERY is TraceQL; - reads it from standard input. Lines that start with # are "
-                   "left out. A\n"
-                   "mistake in it is shown where it is, and the exit status is 2. Times are unix "
-                   "seconds,\n"
-                   "RFC 3339 (2026-01-02T03:04:05Z), now, or now-15m. Times are shown in UTC.",
+        .details = "QUERY is TraceQL; - reads it from standard input. Lines that start with # "
+                   "are left out. A mistake in it is shown where it is, and the exit status is "
+                   "2. Times are unix seconds, RFC 3339 (2026-01-02T03:04:05Z), now, or "
+                   "now-15m. Times are shown in UTC.",
         .examples =
             "spanflame search '{ resource.service.name = \"cart\" && duration > 500ms }'\n"
             "spanflame search '{ status = error }' --since 24h --select name,span.http.route\n"

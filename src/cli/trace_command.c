@@ -257,9 +257,8 @@ int sf_trace_run(int argc, char **argv)
         .usage = "ID | --search QUERY [--server URL] [--output text|json]",
         .summary = "Show one trace as a waterfall: tree, bars, durations, errors, critical path.",
         .details = "'#' marks time on the critical path: the time that, if removed, would have "
-                   "made the trace\n"
-                   "shorter. '=' is the rest of a span, '!' an error. ID is hexadecimal; leading "
-                   "zeros may be left out.",
+                   "made the trace shorter. '=' is the rest of a span, '!' an error. ID is "
+                   "hexadecimal; leading zeros may be left out.",
         .examples =
             "spanflame trace 5b8efff798038103d269b633813fc60c\n"
             "spanflame trace --search '{ status = error }'\n"

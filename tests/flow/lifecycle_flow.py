@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Start, stop, restart, and what happens when a port or a directory is taken."""
 import os
+import pty
 import re
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -22,6 +24,21 @@ def test_one_line_says_ready_and_where():
             time.sleep(0.02)
         assert len(lines) == 1 and f"127.0.0.1:{s.port}" in lines[0], s.log()
         assert re.match(r'ts=\S+ level=info msg="spanflame ', lines[0]), lines[0]
+
+
+def test_a_terminal_gets_lines_for_people():
+    ours, theirs = pty.openpty()
+    with tempfile.TemporaryDirectory() as data:
+        process = subprocess.Popen([PROGRAM, "serve", "--data", data, "--listen", "127.0.0.1:0"], stdin=subprocess.DEVNULL,
+                                   stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        said = b""
+        while b"is ready" not in said or not said.endswith(b"\n"):
+            said += os.read(ours, 4096)
+        process.terminate()
+        assert process.wait(30) == 0, said
+        os.close(ours)
+    assert b"is ready: " in said and b"level=" not in said and b"ts=" not in said, said
 
 
 def test_a_busy_port_exits_1_naming_owner_and_fix():

@@ -80,4 +80,17 @@ def test_old_tls_is_refused_and_the_log_says_why():
     raise AssertionError(server.log())
 
 
+def test_client_certificates_open_a_public_address_to_those_who_have_one():
+    start()
+    port = free_port()
+    s = Server(has_listen=False, wait=False)
+    s.config = (f"listen:\n  - {{address: '0.0.0.0:{port}', tls: {{cert: {CERT}, key: {KEY}, client_ca: {CERT}}}}}\n"
+                f"  - 127.0.0.1:{s.port}\n")
+    with s:
+        s.wait_until_ready()
+        url = f"https://127.0.0.1:{port}/ready"
+        assert curl("--cacert", CERT, url=url)[0] != 0, "no certificate, and it answers"
+        assert curl("--cacert", CERT, "--cert", CERT, "--key", KEY, url=url)[:2] == (0, b"ready\n")
+
+
 tap.run(sys.modules[__name__])
