@@ -100,6 +100,7 @@ struct sf_expr {
     enum sf_static_type type; /* as far as it is known while parsing */
     struct sf_place place;    /* of its first character */
     uint32_t number;          /* of this node in the query: evaluators keep per-node state by it */
+    uint32_t height;          /* of the tree below: 1 for a leaf, at most SF_QUERY_HEIGHT */
     struct sf_static literal;
     struct sf_query_attr attr;
     const struct sf_expr *left, *right; /* UNARY uses left */
@@ -128,6 +129,7 @@ struct sf_spanset {
     enum sf_spanset_op op;
     enum sf_spanset_form form;
     struct sf_place place;
+    uint32_t height;              /* as of expressions, which are not counted here */
     const struct sf_expr *filter; /* FILTER; NULL: { } */
     const struct sf_pipeline *pipeline;
     const struct sf_spanset *left, *right;
@@ -202,6 +204,7 @@ enum sf_metrics_kind { SF_METRICS_QUERY, SF_METRICS_NUMBER, SF_METRICS_BINARY };
 struct sf_metrics { /* a metrics query, or arithmetic over several */
     enum sf_metrics_kind kind;
     struct sf_place place;
+    uint32_t height;
     const struct sf_pipeline *pipeline;
     struct sf_metric metric;
     double number;

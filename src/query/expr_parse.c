@@ -8,6 +8,7 @@
  *   7  ^              (right to left)
  *
  * So -.a * 2 is -(.a * 2), and !.a = .b is (!.a) = .b. Sub-expressions of literals are folded. */
+#include "base/invariant.h"
 #include "model/span.h"
 #include "query/expr_fold.h"
 #include "query/parser.h"
@@ -212,6 +213,7 @@ static struct sf_expr *new_expr(struct sf_parser *p, enum sf_expr_kind kind, str
     e->kind = kind;
     e->place = place;
     e->number = p->n_exprs++;
+    e->height = 1;
     return e;
 }
 
@@ -251,6 +253,8 @@ static const struct sf_expr *make_unary(struct sf_parser *p, enum sf_expr_op op,
         return NULL;
     e = new_expr(p, SF_EXPR_UNARY, place);
     if (!e)
+        return NULL;
+    if (!sf_parser_stack(p, place, operand->height, 0, &e->height))
         return NULL;
     e->op = op;
     e->left = operand;
@@ -321,8 +325,8 @@ static const struct sf_expr *parse_primary(struct sf_parser *p)
 static const struct sf_expr *make_binary(struct sf_parser *p, const struct binary *b,
                                          const struct sf_expr *left, const struct sf_expr *right)
 {
-    struct sf_expr *e = new_expr(p, SF_EXPR_BINARY, left->place);
-    if (!e)
+    struct sf_expr *e = left && right ? new_expr(p, SF_EXPR_BINARY, left->place) : NULL;
+    if (!e || !sf_parser_stack(p, left->place, left->height, right->height, &e->height))
         return NULL;
     e->op = b->op;
     e->left = left;
@@ -343,9 +347,60 @@ static const struct sf_expr *make_binary(struct sf_parser *p, const struct binar
     return e;
 }
 
+/* A run of one of && and ||, which group as one likes: dashboards write thousands of them. From
+ * left to right the tree would be as high as the run is long. So, as in a binary counter, equal
+ * parts are joined: parts[i] holds PART << rank operands. Short runs stay one plain part, from left
+ * to right.
+ */
+enum { PART = 64, MAX_PARTS = 32 };
+
+struct run {
+    const struct binary *b; /* NULL: no run */
+    const struct sf_expr *parts[MAX_PARTS];
+    unsigned ranks[MAX_PARTS];
+    size_t n_parts, n_last; /* operands of the part in hand */
+};
+
+/* Puts the part in hand aside and begins the next one with `right`. */
+static const struct sf_expr *next_part(struct sf_parser *p, struct run *r,
+                                       const struct sf_expr *left, const struct sf_expr *right)
+{
+    unsigned rank = 0;
+    for (; r->n_parts && r->ranks[r->n_parts - 1] == rank; rank++)
+        left = make_binary(p, r->b, r->parts[--r->n_parts], left);
+    SF_ASSERT(r->n_parts < MAX_PARTS); /* the text is too short for 2^32 operands */
+    r->ranks[r->n_parts] = rank;
+    r->parts[r->n_parts++] = left;
+    r->n_last = 1;
+    return left ? right : NULL;
+}
+
+static const struct sf_expr *end_run(struct sf_parser *p, struct run *r, const struct sf_expr *left)
+{
+    while (r->n_parts)
+        left = make_binary(p, r->b, r->parts[--r->n_parts], left);
+    r->b = NULL;
+    return left;
+}
+
+static const struct sf_expr *join(struct sf_parser *p, struct run *r, const struct binary *b,
+                                  const struct sf_expr *left, const struct sf_expr *right)
+{
+    if (r->b != b) {
+        left = end_run(p, r, left);
+        r->n_last = 1;
+        r->b = b->op == SF_EXPR_AND || b->op == SF_EXPR_OR ? b : NULL;
+    }
+    if (r->b && r->n_last == PART)
+        return next_part(p, r, left, right);
+    r->n_last++;
+    return make_binary(p, b, left, right);
+}
+
 static const struct sf_expr *parse_level(struct sf_parser *p, unsigned least)
 {
     const struct sf_expr *left;
+    struct run run = {0};
     if (!sf_parser_enter(p))
         return NULL;
     left = parse_primary(p);
@@ -356,8 +411,9 @@ static const struct sf_expr *parse_level(struct sf_parser *p, unsigned least)
             break;
         sf_parser_next(p);
         right = parse_level(p, b->op == SF_EXPR_POW ? b->level : b->level + 1);
-        left = right ? make_binary(p, b, left, right) : NULL;
+        left = right ? join(p, &run, b, left, right) : NULL;
     }
+    left = left ? end_run(p, &run, left) : NULL;
     sf_parser_leave(p);
     return p->err ? NULL : left;
 }

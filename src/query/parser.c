@@ -110,6 +110,17 @@ void sf_parser_leave(struct sf_parser *p)
     p->depth--;
 }
 
+bool sf_parser_stack(struct sf_parser *p, struct sf_place place, uint32_t left, uint32_t right,
+                     uint32_t *out)
+{
+    *out = (left > right ? left : right) + 1;
+    if (*out <= SF_QUERY_HEIGHT)
+        return true;
+    sf_parser_fail(p, SF_ERR_LIMIT, place, "more than %d operators build on each other",
+                   SF_QUERY_HEIGHT);
+    return false;
+}
+
 void *sf_parser_new(struct sf_parser *p, size_t size)
 {
     void *node = p->err ? NULL : sf_arena_new(p->req, size);

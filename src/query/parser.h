@@ -30,6 +30,9 @@ void sf_parser_fail(struct sf_parser *p, enum sf_err err, struct sf_place place,
                     ...) __attribute__((format(printf, 4, 5)));
 bool sf_parser_enter(struct sf_parser *p); /* one level deeper; false with a fault when too deep */
 void sf_parser_leave(struct sf_parser *p);
+/* The height of a node over two others; false with a fault when that is too much. */
+bool sf_parser_stack(struct sf_parser *p, struct sf_place place, uint32_t left, uint32_t right,
+                     uint32_t *out);
 void *sf_parser_new(struct sf_parser *p, size_t size); /* NULL with a fault */
 
 /* expr_parse.c: a field expression up to a token that cannot belong to it. NULL with a fault. */

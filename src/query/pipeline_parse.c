@@ -67,6 +67,7 @@ static bool parse_stages(struct sf_parser *p, struct stages *s, struct operand *
                     return false;
                 *m = (struct sf_metrics){.kind = SF_METRICS_QUERY,
                                          .place = out->place,
+                                         .height = 1,
                                          .pipeline = pipeline,
                                          .metric = metric};
                 out->kind = METRICS;
@@ -120,6 +121,12 @@ static struct operand parse_whole(struct sf_parser *p)
         return out;
     leaf->op = SF_SPANSET_PIPELINE;
     leaf->place = out.place;
+    for (uint32_t i = 0; i < s->n; i++) {
+        const struct sf_spanset *inner = s->list[i].spanset;
+        if (!sf_parser_stack(p, out.place, leaf->height ? leaf->height - 1 : 0,
+                             inner ? inner->height : 0, &leaf->height))
+            return out;
+    }
     leaf->pipeline = keep_pipeline(p, s);
     out.spanset = leaf;
     return out;
@@ -188,6 +195,7 @@ static struct operand parse_filter(struct sf_parser *p)
         return out;
     leaf->op = SF_SPANSET_FILTER;
     leaf->place = out.place;
+    leaf->height = 1;
     if (!sf_parser_is_sign(p, "}")) {
         leaf->filter = sf_parser_expr(p);
         if (!leaf->filter)
@@ -263,8 +271,10 @@ static const struct sf_metrics *metrics_of(struct sf_parser *p, const struct ope
     m = sf_parser_new(p, sizeof(*m));
     if (!m)
         return NULL;
-    *m = (struct sf_metrics){
-        .kind = SF_METRICS_NUMBER, .place = o->place, .number = sf_static_number(o->number)};
+    *m = (struct sf_metrics){.kind = SF_METRICS_NUMBER,
+                             .place = o->place,
+                             .height = 1,
+                             .number = sf_static_number(o->number)};
     return m;
 }
 
@@ -286,6 +296,9 @@ static struct operand combine_metrics(struct sf_parser *p, enum sf_expr_op op,
     m->op = op;
     m->left = metrics_of(p, l);
     m->right = metrics_of(p, r);
+    if (!m->left || !m->right ||
+        !sf_parser_stack(p, l->place, m->left->height, m->right->height, &m->height))
+        return out;
     if (!p->err && sf_metrics_has_compare(m))
         sf_parser_fail(p, SF_ERR_INPUT, l->place,
                        "`compare()` cannot be used with second stage functions or arithmetic");
@@ -311,7 +324,8 @@ static struct operand combine_sets(struct sf_parser *p, const struct set_sign *s
     s->place = l->place;
     s->left = l->spanset;
     s->right = r->spanset;
-    out.spanset = s;
+    if (sf_parser_stack(p, l->place, s->left->height, s->right->height, &s->height))
+        out.spanset = s;
     return out;
 }
 

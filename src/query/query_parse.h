@@ -1,13 +1,15 @@
 /* query_parse.h - TraceQL text to a checked query.
  *
  * Parsing, constant folding and every check that needs no data happen here: what comes out can be
- * evaluated. Text is bounded by SF_LIMIT_QUERY_LEN, nesting by SF_QUERY_DEPTH. */
+ * evaluated. Text is bounded by SF_LIMIT_QUERY_LEN, nesting by SF_QUERY_DEPTH,
+ * and what nesting and long chains of operators build together by SF_QUERY_HEIGHT: whoever walks a
+ * tree may do so by recursion. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
 #include "query/ast.h"
 
-enum { SF_QUERY_DEPTH = 128 };
+enum { SF_QUERY_DEPTH = 128, SF_QUERY_HEIGHT = 1000 };
 
 struct sf_query_fault { /* where a bad query is bad, for an underline; 1-based, 0: nowhere */
     uint32_t line, column;

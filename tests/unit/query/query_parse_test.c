@@ -258,3 +258,76 @@ TEST(query_parse, reads_one_attribute_and_nothing_else)
             fail_msg("%s is taken for an attribute", bad[i]);
     }
 }
+
+/* `part` n times with `sign` between; what parsing says. */
+static enum sf_err parse_chain(const char *part, const char *sign, size_t n)
+{
+    const struct sf_query *q = NULL;
+    struct sf_buf text = {0};
+    enum sf_err err;
+    for (size_t i = 0; i < n; i++)
+        sf_buf_print(&text, "%s%s", i ? sign : "", part);
+    sf_arena_reset(&req);
+    err = sf_query_parse(sf_buf_str(&text), &req, &q, NULL, NULL);
+    sf_buf_done(&text);
+    return err;
+}
+
+static bool is_run(const struct sf_expr *e)
+{
+    return e->kind == SF_EXPR_BINARY && (e->op == SF_EXPR_AND || e->op == SF_EXPR_OR);
+}
+
+static int64_t check_order(const struct sf_expr *e, int64_t next)
+{
+    if (is_run(e))
+        return check_order(e->right, check_order(e->left, next));
+    assert_int_equal(e->right->literal.i64, next);
+    return next + 1;
+}
+
+TEST(query_parse, long_runs_of_and_and_or_make_low_trees)
+{
+    static const size_t lengths[] = {1, 2, 63, 64, 65, 128, 129, 1000, 6000, 9000};
+    static const char *const signs[] = {"||", "&&"};
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]) * 2; i++) {
+        struct sf_buf text = {0};
+        sf_buf_print(&text, "{");
+        for (size_t k = 0; k < lengths[i / 2]; k++)
+            sf_buf_print(&text, "%s.a=%zu", k ? signs[i % 2] : "", k);
+        sf_buf_print(&text, "}");
+        sf_buf_add_u8(&text, 0);
+        const struct sf_query *q = parse((const char *)text.p);
+        const struct sf_expr *e = q->pipeline->stages[0].spanset->filter;
+        assert_int_equal(check_order(e, 0), lengths[i / 2]);
+        assert_true(e->height <= 64 + 32);
+        sf_buf_done(&text);
+    }
+    expect_expr("{ .a || .b || .c && .d && .e }", "(((.a || .b) || .c) && .d) && .e");
+}
+
+TEST(query_parse, refuses_chains_no_walk_could_survive)
+{
+    static const char *const chains[][2] = {
+        {"{}", ">>"}, {"{}", "&&"}, {"{}", "||"}, {"({}|count()>1)", "~"}};
+    for (size_t i = 0; i < sizeof(chains) / sizeof(chains[0]); i++) {
+        assert_ok(parse_chain(chains[i][0], chains[i][1], 900));
+        assert_int_equal(parse_chain(chains[i][0], chains[i][1], 8000), SF_ERR_LIMIT);
+    }
+    assert_int_equal(parse_chain("1", "+", 8000), SF_ERR_INPUT);
+    assert_ok(parse_chain("({}|rate())", "+", 10));
+    struct sf_buf text = {0};
+    sf_buf_print(&text, "({}|rate())");
+    for (size_t i = 0; i < 8000; i++)
+        sf_buf_print(&text, "+1");
+    sf_buf_add_u8(&text, 0);
+    expect_fault((const char *)text.p, 0, "more than 1000 operators build on each other");
+    sf_buf_reset(&text);
+    sf_buf_print(&text, "{.a=1");
+    for (size_t i = 0; i < 4000; i++)
+        sf_buf_print(&text, "%s.a=1", i % 2 ? "&&" : "||");
+    sf_buf_print(&text, "}");
+    sf_buf_add_u8(&text, 0);
+    expect_fault((const char *)text.p, 0, "more than 1000 operators build on each other");
+    sf_buf_done(&text);
+}
