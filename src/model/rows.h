@@ -80,6 +80,7 @@ struct sf_detail_rows { /* nodes are places in the cursor's tree */
     const int64_t *value;
     const sf_span_id *span_id;   /* 0: none */
     const sf_trace_id *trace_id; /* zero: none */
+    const bool *has_time;        /* otherwise start and length are its profile's */
 };
 
 struct sf_point { /* of a time series */

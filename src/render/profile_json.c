@@ -79,22 +79,27 @@ static void write_node(struct sf_json_writer *w, const struct sf_tree_node *node
     sf_json_write_i64(w, node->frame == SF_NONE ? -1 : (int64_t)node->frame);
 }
 
+void sf_profile_json_write(const struct sf_profile_view *v, struct sf_json_writer *w)
+{
+    sf_json_write_object(w);
+    write_head(w, v);
+    write_frames(w, &v->tree);
+    sf_json_write_key(w, SF_STR("nodes"));
+    sf_json_write_array(w);
+    for (uint32_t i = 0; i < v->tree.n_nodes; i++) {
+        write_node(w, &v->tree.nodes[i]);
+        sf_json_write_i64(w, v->tree.nodes[i].self);
+        sf_json_write_array_end(w);
+    }
+    sf_json_write_array_end(w);
+    sf_json_write_object_end(w);
+}
+
 enum sf_err sf_profile_json_render(const struct sf_profile_view *v, struct sf_buf *out,
                                    struct sf_why *why)
 {
     struct sf_json_writer w = sf_json_writer_init(out);
-    sf_json_write_object(&w);
-    write_head(&w, v);
-    write_frames(&w, &v->tree);
-    sf_json_write_key(&w, SF_STR("nodes"));
-    sf_json_write_array(&w);
-    for (uint32_t i = 0; i < v->tree.n_nodes; i++) {
-        write_node(&w, &v->tree.nodes[i]);
-        sf_json_write_i64(&w, v->tree.nodes[i].self);
-        sf_json_write_array_end(&w);
-    }
-    sf_json_write_array_end(&w);
-    sf_json_write_object_end(&w);
+    sf_profile_json_write(v, &w);
     return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "profile: no memory for the answer");
 }
 

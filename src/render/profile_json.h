@@ -3,10 +3,13 @@
 #include "base/err.h"
 #include "flame/flamebearer.h"
 #include "render/profile_view.h"
+#include "wire/json_writer.h"
 
 /* Frames once, nodes as [parent, frame, self], parents first; node 0 is the root, its frame -1. */
 enum sf_err sf_profile_json_render(const struct sf_profile_view *v, struct sf_buf *out,
                                    struct sf_why *why);
+/* The same as part of a larger answer; a fault sticks in the writer's buffer. */
+void sf_profile_json_write(const struct sf_profile_view *v, struct sf_json_writer *w);
 /* The same with both sides: nodes are [parent, frame, self before, self after]. */
 enum sf_err sf_profile_json_diff(const struct sf_profile_view *left,
                                  const struct sf_profile_view *right, const struct sf_tree_diff *d,

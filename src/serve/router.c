@@ -15,6 +15,7 @@
 #include "serve/search.h"
 #include "serve/self.h"
 #include "serve/services.h"
+#include "serve/spans.h"
 #include "serve/status_pages.h"
 #include "serve/tags.h"
 #include "serve/tenant.h"
@@ -121,6 +122,10 @@ static const struct sf_route routes[] = {
      sf_jaeger_v3_trace},
     {SF_METHOD_GET, "/jaeger/api/traces/{}", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
      sf_jaeger_trace},
+    {SF_METHOD_GET, "/api/v1/spans/{*}/profile", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
+     sf_spans_profile},
+    {SF_METHOD_GET, "/api/v1/spans/{*}/ledger", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
+     sf_spans_ledger},
     {SF_METHOD_GET, "/api/v1/services", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
      sf_services_list},
     {SF_METHOD_POST, "/api/v1/erase", SF_MAY_ADMIN, SF_CLASS_QUERY, false, false, true,

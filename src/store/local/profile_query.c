@@ -523,11 +523,12 @@ static bool take_rows(const struct detailing *x, struct sf_arena *req, struct sf
     int64_t *start = sf_arena_new_n(req, n, 8), *length = sf_arena_new_n(req, n, 8);
     int64_t *value = sf_arena_new_n(req, n, 8);
     uint8_t *state = sf_arena_new_n(req, n, 1);
+    bool *has_time = sf_arena_new_n(req, n, sizeof(*has_time));
     uint32_t *series = sf_arena_new_n(req, n, 4), *node = sf_arena_new_n(req, n, 4);
     sf_span_id *span = sf_arena_new_n(req, n, sizeof(*span));
     sf_trace_id *trace = sf_arena_new_n(req, n, sizeof(*trace));
-    if (!process || !thread || !start || !length || !value || !state || !series || !node || !span ||
-        !trace)
+    if (!process || !thread || !start || !length || !value || !state || !has_time || !series ||
+        !node || !span || !trace)
         return false;
     for (uint32_t i = 0; i < x->n; i++) {
         const struct sf_profile_detail *d = &x->rows[i];
@@ -537,13 +538,14 @@ static bool take_rows(const struct detailing *x, struct sf_arena *req, struct sf
         length[i] = d->length_ns;
         value[i] = d->value;
         state[i] = d->state;
+        has_time[i] = d->has_time;
         series[i] = d->series;
         node[i] = d->node;
         span[i] = d->span_id;
         trace[i] = d->trace_id;
     }
     *out = (struct sf_detail_rows){x->n,   process, thread, start, length, state,
-                                   series, node,    value,  span,  trace};
+                                   series, node,    value,  span,  trace,  has_time};
     return true;
 }
 

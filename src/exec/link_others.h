@@ -1,0 +1,18 @@
+/* link_others.h - what else a process worked on while a span ran. */
+#pragma once
+#include "store/store.h"
+
+struct sf_link_others {
+    sf_str service; /* asked: of this service and, unless is_by_service, this process */
+    uint64_t process;
+    bool is_by_service;
+    sf_trace_id not_trace; /* the span's own trace is there already */
+    int64_t from_ns, to_ns;
+    const struct sf_span *spans; /* answered: ids, parents and times only */
+    uint32_t n;
+    bool is_partial; /* there were more than fit */
+};
+
+/* Lives in q->req. */
+enum sf_err sf_link_others_load(struct sf_store *store, struct sf_query_ctx *q,
+                                struct sf_link_others *others, struct sf_why *why);

@@ -1,0 +1,462 @@
+/* link_set.c - a trace and the samples its spans may claim, ready for the link. */
+#include "exec/link_set.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "exec/link_others.h"
+#include "flame/batch_tree.h"
+#include "flame/tree_builder.h"
+#include "model/process.h"
+
+#define AROUND_NS  (900 * 1000000000LL) /* profiles come in pieces of up to minutes, and late */
+#define MAX_STACKS ((size_t)64 << 20)   /* of tables while trees are joined */
+
+struct load {
+    struct sf_store *store;
+    struct sf_query_ctx *q;
+    const struct sf_link_want *want;
+    struct sf_link_set set;
+    struct sf_span *spans;
+    struct sf_span_origin *origins; /* beside the spans */
+    sf_str *services;
+    int64_t from_ns, to_ns; /* of the trace, and around it */
+    struct sf_tree_builder stacks;
+    struct sf_link_sample *samples;
+    uint32_t n_samples, cap_samples;
+    sf_str type; /* whole id of the one chosen */
+};
+
+static enum sf_err no_room(struct sf_why *why)
+{
+    return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
+}
+
+/* ---- spans ---- */
+
+/* Known to the writing side as hash of service and key; a key that is a guess names nobody. */
+static bool find_processes(struct load *l, const struct sf_resource *resources, uint32_t n,
+                           uint64_t **out)
+{
+    uint64_t *processes = sf_arena_new_n(l->q->req, n + 1u, sizeof(*processes));
+    if (!processes)
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        sf_str key;
+        bool is_guess;
+        if (!sf_process_key(resources[i].attrs, SF_STR_NONE, SF_STR_NONE, l->q->req, &key,
+                            &is_guess))
+            return false;
+        processes[i] = is_guess ? 0 : sf_process_hash(resources[i].service, key);
+    }
+    *out = processes;
+    return true;
+}
+
+static uint64_t thread_of(const struct sf_span *s)
+{
+    struct sf_value id = sf_attrs_get(s->attrs, SF_STR("thread.id"));
+    return id.type == SF_VALUE_INT && id.i64 > 0 ? (uint64_t)id.i64 : 0;
+}
+
+static bool take_spans(struct load *l, const struct sf_trace *trace)
+{
+    uint32_t n = trace->spans.n_spans;
+    uint64_t *processes;
+    l->spans = sf_arena_new_n(l->q->req, n + 1u, sizeof(*l->spans));
+    l->origins = sf_arena_new_n(l->q->req, n + 1u, sizeof(*l->origins));
+    l->services = sf_arena_new_n(l->q->req, n + 1u, sizeof(*l->services));
+    if (!l->spans || !l->origins || !l->services ||
+        !find_processes(l, trace->spans.resources, trace->spans.n_resources, &processes))
+        return false;
+    l->from_ns = INT64_MAX;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct sf_span *s = &trace->spans.spans[i];
+        int64_t start_ns = s->start_ns < INT64_MAX ? (int64_t)s->start_ns : INT64_MAX;
+        int64_t end_ns = s->end_ns < INT64_MAX ? (int64_t)s->end_ns : INT64_MAX;
+        l->spans[i] = *s;
+        l->services[i] = trace->spans.resources[s->resource].service;
+        l->origins[i] = (struct sf_span_origin){processes[s->resource], thread_of(s)};
+        l->from_ns = start_ns < l->from_ns ? start_ns : l->from_ns;
+        l->to_ns = end_ns > l->to_ns ? end_ns : l->to_ns;
+    }
+    l->set.n_own = n;
+    return true;
+}
+
+/* A span without a process of its own stands for its service, as do samples that name none. */
+static void fill_in_services(struct load *l)
+{
+    for (uint32_t i = 0; i < l->set.n_own; i++) {
+        if (l->origins[i].process != 0)
+            continue;
+        l->origins[i].process = sf_process_hash(l->services[i], SF_STR_NONE);
+        l->set.is_by_service = true;
+    }
+}
+
+static enum sf_err find_span(struct load *l, struct sf_why *why)
+{
+    char id[17];
+    l->set.span = SF_NOBODY;
+    if (l->want->span == 0)
+        return SF_OK;
+    for (uint32_t i = 0; i < l->set.n_own; i++)
+        if (l->spans[i].span_id == l->want->span && l->set.span == SF_NOBODY)
+            l->set.span = i;
+    sf_span_id_render(l->want->span, id);
+    return l->set.span != SF_NOBODY
+               ? SF_OK
+               : sf_fail(why, SF_ERR_NOT_FOUND, "the trace has no span %s", id);
+}
+
+/* ---- types ---- */
+
+static bool is_service(const struct load *l, sf_str service)
+{
+    for (uint32_t i = 0; i < l->set.n_own; i++)
+        if (sf_str_eq(l->services[i], service) && (l->set.span == SF_NOBODY || l->set.span == i))
+            return true;
+    return false;
+}
+
+/* Of the services it is about, in the order of the list, without repeats. */
+static uint32_t list_types(const struct load *l, const struct sf_prof_list *list,
+                           struct sf_batch_type *types)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < list->n; i++) {
+        const struct sf_series *s = &list->series[i];
+        uint32_t k = 0;
+        if (!is_service(l, s->service))
+            continue;
+        while (k < n && !sf_profile_type_eq(&types[k].type, &s->type))
+            k++;
+        if (k == n)
+            types[n++] = (struct sf_batch_type){.type = s->type, .period = s->period};
+    }
+    return n;
+}
+
+static bool write_type(struct load *l, const struct sf_profile_type *type, sf_str *out)
+{
+    return sf_arena_print(l->q->req, out, "%.*s:%.*s:%.*s:%.*s:%.*s", SF_STR_ARG(type->name),
+                          SF_STR_ARG(type->sample_type), SF_STR_ARG(type->sample_unit),
+                          SF_STR_ARG(type->period_type), SF_STR_ARG(type->period_unit));
+}
+
+static enum sf_err choose_type(struct load *l, struct sf_why *why)
+{
+    struct sf_prof_query ask = {.from_ns = l->from_ns, .to_ns = l->to_ns};
+    struct sf_prof_list list;
+    enum sf_err err = l->store->ops->prof_list(l->store, &ask, l->q, &list, why);
+    if (err || list.n == 0)
+        return err;
+    struct sf_batch_type *types = sf_arena_new_n(l->q->req, list.n, sizeof(*types));
+    sf_str *names = sf_arena_new_n(l->q->req, list.n, sizeof(*names));
+    uint32_t chosen = 0;
+    if (!types || !names)
+        return no_room(why);
+    uint32_t n = list_types(l, &list, types);
+    for (uint32_t i = 0; i < n; i++)
+        if (!write_type(l, &types[i].type, &names[i]))
+            return no_room(why);
+    l->set.types = names;
+    l->set.n_types = n;
+    if (n == 0)
+        return SF_OK;
+    err = sf_batch_choose(types, n, l->want->type, &chosen, why);
+    if (err)
+        return err;
+    l->set.type = types[chosen].type;
+    l->set.period = types[chosen].period;
+    l->type = names[chosen];
+    return SF_OK;
+}
+
+/* ---- samples ---- */
+
+static bool add_sample(struct load *l, const struct sf_link_sample *s)
+{
+    if (l->n_samples == l->cap_samples) {
+        uint32_t cap = l->cap_samples ? l->cap_samples * 2 : 1024;
+        struct sf_link_sample *grown = cap < l->cap_samples
+                                           ? NULL
+                                           : sf_arena_grow(l->q->req, l->samples,
+                                                           l->cap_samples * sizeof(*l->samples),
+                                                           cap * sizeof(*l->samples));
+        if (!grown)
+            return false;
+        l->samples = grown;
+        l->cap_samples = cap;
+    }
+    l->samples[l->n_samples++] = *s;
+    return true;
+}
+
+/* Where the span has no process of its own, neither has the sample. */
+static uint64_t process_of(const struct load *l, uint64_t process, sf_str service)
+{
+    for (uint32_t i = 0; process != 0 && i < l->set.n_own; i++)
+        if (l->origins[i].process == process)
+            return process;
+    return sf_process_hash(service, SF_STR_NONE);
+}
+
+static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, bool has_span,
+                            struct sf_why *why)
+{
+    uint32_t *nodes = sf_arena_new_n(l->q->req, list->tree.n_nodes + 1u, sizeof(*nodes));
+    if (!nodes)
+        return no_room(why);
+    sf_tree_builder_shape(&l->stacks, &list->tree, nodes);
+    for (uint32_t i = 0; i < list->rows.n_rows; i++) {
+        const struct sf_detail_rows *r = &list->rows;
+        struct sf_link_sample s = {
+            .trace_id = r->trace_id[i],
+            .span_id = r->span_id[i],
+            .process = process_of(l, r->process[i], list->series[r->series[i]].service),
+            .thread = r->thread[i],
+            .start_ns = r->start_ns[i],
+            .length_ns = r->length_ns[i],
+            .value = r->value[i],
+            .node = nodes[r->node[i]],
+            .series = r->series[i],
+            .state = r->state[i],
+            .has_time = r->has_time[i]};
+        if ((s.span_id != 0) == has_span && !add_sample(l, &s))
+            return no_room(why);
+    }
+    return SF_OK;
+}
+
+static int order_ids(const void *a, const void *b)
+{
+    sf_span_id x = *(const sf_span_id *)a, y = *(const sf_span_id *)b;
+    return (x > y) - (x < y);
+}
+
+/* Rows that name a span of the trace, then rows that name only the trace. */
+static enum sf_err add_tagged(struct load *l, sf_trace_id trace, struct sf_why *why)
+{
+    sf_span_id *ids = sf_arena_new_n(l->q->req, l->set.n_own + 1u, sizeof(*ids));
+    struct sf_detail_query ask = {.type = l->type,
+                                  .span_ids = ids,
+                                  .n_spans = l->set.n_own,
+                                  .trace_ids = &trace,
+                                  .n_traces = 1,
+                                  .from_ns = l->from_ns,
+                                  .to_ns = l->to_ns};
+    struct sf_detail_list list;
+    if (!ids)
+        return no_room(why);
+    for (uint32_t i = 0; i < l->set.n_own; i++)
+        ids[i] = l->spans[i].span_id;
+    qsort(ids, l->set.n_own, sizeof(*ids), order_ids);
+    enum sf_err err = l->store->ops->detail_list(l->store, &ask, l->q, &list, why);
+    if (!err)
+        err = add_rows(l, &list, true, why);
+    ask.n_spans = 0;
+    if (!err)
+        err = l->store->ops->detail_list(l->store, &ask, l->q, &list, why);
+    return err ? err : add_rows(l, &list, false, why);
+}
+
+/* Does anything found so far speak of the span that is asked about? Its process is enough: a tagged
+ * process that has nothing for the span says that there is nothing. */
+static bool is_answered(const struct load *l)
+{
+    if (l->set.span == SF_NOBODY)
+        return true;
+    for (uint32_t i = 0; i < l->n_samples; i++)
+        if (l->samples[i].process == l->origins[l->set.span].process)
+            return true;
+    return false;
+}
+
+static enum sf_err add_untagged(struct load *l, struct sf_why *why)
+{
+    const struct sf_span *s = &l->spans[l->set.span];
+    struct sf_detail_query ask = {.type = l->type,
+                                  .process = l->origins[l->set.span].process,
+                                  .from_ns = (int64_t)s->start_ns,
+                                  .to_ns = (int64_t)s->end_ns};
+    struct sf_detail_list list;
+    enum sf_err err = l->store->ops->detail_list(l->store, &ask, l->q, &list, why);
+    uint32_t before = l->n_samples;
+    if (!err)
+        err = add_rows(l, &list, false, why);
+    if (!err && l->n_samples > before)
+        l->set.source = SF_LINK_PROCESS;
+    return err;
+}
+
+/* What the profiles that overlap the span cover: from the last one that began before it to the
+ * first that began after it. Points carry no lengths, but profiles follow each other. */
+static enum sf_err find_window(struct load *l, struct sf_prof_query ask, int64_t *from_ns,
+                               int64_t *to_ns, struct sf_why *why)
+{
+    struct sf_prof_points points;
+    ask.from_ns = l->from_ns;
+    ask.to_ns = l->to_ns;
+    enum sf_err err = l->store->ops->prof_points(l->store, &ask, NULL, 0, 0, l->q, &points, why);
+    int64_t before_ns = INT64_MIN, after_ns = INT64_MAX;
+    for (uint32_t i = 0; !err && i < points.n_points; i++) {
+        int64_t at_ns = points.points[i].time_ns;
+        if (at_ns <= *from_ns && at_ns > before_ns)
+            before_ns = at_ns;
+        if (at_ns >= *to_ns && at_ns < after_ns)
+            after_ns = at_ns;
+    }
+    if (before_ns != INT64_MIN)
+        *from_ns = before_ns;
+    if (after_ns != INT64_MAX)
+        *to_ns = after_ns;
+    else
+        *to_ns += *from_ns < *to_ns ? 0 : 1; /* never empty */
+    return err;
+}
+
+/* Every stack of the service around the span as one sample that covers that window. */
+static enum sf_err add_aggregate(struct load *l, struct sf_why *why)
+{
+    const struct sf_span *s = &l->spans[l->set.span];
+    struct sf_matcher service = {SF_STR("service_name"), SF_OP_EQ, l->services[l->set.span]};
+    struct sf_prof_query ask = {.type = l->type,
+                                .match = &service,
+                                .n_match = 1,
+                                .from_ns = (int64_t)s->start_ns,
+                                .to_ns = (int64_t)s->end_ns};
+    int64_t from_ns = ask.from_ns, to_ns = ask.to_ns;
+    const struct sf_tree *tree;
+    enum sf_err err = l->store->ops->prof_merge(l->store, &ask, l->q, &tree, why);
+    if (!err)
+        err = find_window(l, ask, &from_ns, &to_ns, why);
+    if (err || tree->total == 0)
+        return err;
+    uint32_t *nodes = sf_arena_new_n(l->q->req, tree->n_nodes + 1u, sizeof(*nodes));
+    if (!nodes)
+        return no_room(why);
+    sf_tree_builder_shape(&l->stacks, tree, nodes);
+    l->set.source = SF_LINK_AGGREGATE;
+    l->set.window_from_ns = from_ns;
+    l->set.window_to_ns = to_ns;
+    for (uint32_t i = 1; i < tree->n_nodes; i++) {
+        struct sf_link_sample sample = {.process = l->origins[l->set.span].process,
+                                        .start_ns = from_ns,
+                                        .length_ns = to_ns - from_ns,
+                                        .value = tree->nodes[i].self,
+                                        .node = nodes[i]};
+        if (tree->nodes[i].self != 0 && !add_sample(l, &sample))
+            return no_room(why);
+    }
+    return SF_OK;
+}
+
+/* Work without ids is shared with the other requests of the process: they must be there. */
+static enum sf_err add_others(struct load *l, struct sf_why *why)
+{
+    struct sf_link_others others = {.service = l->services[l->set.span],
+                                    .is_by_service = l->set.is_by_service,
+                                    .process = l->origins[l->set.span].process,
+                                    .not_trace = l->spans[0].trace_id,
+                                    .from_ns = (int64_t)l->spans[l->set.span].start_ns,
+                                    .to_ns = (int64_t)l->spans[l->set.span].end_ns};
+    if (l->set.source == SF_LINK_AGGREGATE) {
+        others.from_ns = l->set.window_from_ns;
+        others.to_ns = l->set.window_to_ns;
+    }
+    uint32_t n_own = l->set.n_own;
+    enum sf_err err = sf_link_others_load(l->store, l->q, &others, why);
+    if (err || others.n == 0)
+        return err;
+    struct sf_span *spans = sf_arena_new_n(l->q->req, n_own + others.n, sizeof(*spans));
+    struct sf_span_origin *origins = sf_arena_new_n(l->q->req, n_own + others.n, sizeof(*origins));
+    sf_str *services = sf_arena_new_n(l->q->req, n_own + others.n, sizeof(*services));
+    if (!spans || !origins || !services)
+        return no_room(why);
+    memcpy(spans, l->spans, n_own * sizeof(*spans));
+    memcpy(origins, l->origins, n_own * sizeof(*origins));
+    memcpy(services, l->services, n_own * sizeof(*services));
+    for (uint32_t i = 0; i < others.n; i++) {
+        spans[n_own + i] = others.spans[i];
+        origins[n_own + i] = (struct sf_span_origin){others.process, 0};
+        services[n_own + i] = others.service;
+    }
+    l->spans = spans;
+    l->origins = origins;
+    l->services = services;
+    l->set.index.n_trees = 0;
+    l->set.is_partial = l->set.is_partial || others.is_partial;
+    l->set.tree.n_spans = n_own + others.n;
+    return SF_OK;
+}
+
+static enum sf_err add_samples(struct load *l, sf_trace_id trace, struct sf_why *why)
+{
+    enum sf_err err = add_tagged(l, trace, why);
+    l->set.tree.n_spans = l->set.n_own;
+    if (!err && l->n_samples > 0)
+        l->set.source = SF_LINK_IDS;
+    if (err || is_answered(l))
+        return err;
+    err = add_untagged(l, why);
+    if (!err && !is_answered(l))
+        err = add_aggregate(l, why);
+    if (!err && (l->set.source == SF_LINK_PROCESS || l->set.source == SF_LINK_AGGREGATE))
+        err = add_others(l, why);
+    return err;
+}
+
+/* ---- all of it ---- */
+
+static enum sf_err finish(struct load *l, struct sf_why *why)
+{
+    uint32_t n_spans = l->set.tree.n_spans;
+    enum sf_err err = sf_tree_builder_take(&l->stacks, l->set.type.sample_unit, &l->set.stacks,
+                                           why);
+    if (!err)
+        err = sf_span_tree_build(l->spans, l->origins, n_spans, l->q->req, &l->set.tree, why);
+    l->set.spans = l->spans;
+    l->set.services = l->services;
+    l->set.samples = l->samples;
+    l->set.n_samples = l->n_samples;
+    return err;
+}
+
+enum sf_err sf_link_set_load(struct sf_store *store, sf_trace_id trace,
+                             const struct sf_link_want *want, struct sf_query_ctx *q,
+                             struct sf_link_set *out, struct sf_why *why)
+{
+    struct load l = {.store = store, .q = q, .want = want};
+    struct sf_trace whole;
+    char id[33];
+    enum sf_err err = sf_trace_get(store, trace, 0, 0, q, &whole, why);
+    sf_trace_id_render(trace, id);
+    if (!err && whole.spans.n_spans == 0)
+        err = sf_fail(why, SF_ERR_NOT_FOUND, "no such trace: %s", id);
+    if (!err && !take_spans(&l, &whole))
+        err = no_room(why);
+    if (err)
+        return err;
+    l.set.is_partial = whole.is_partial;
+    l.set.tree.n_spans = l.set.n_own;
+    fill_in_services(&l);
+    l.from_ns = l.from_ns > AROUND_NS ? l.from_ns - AROUND_NS : 0;
+    l.to_ns = l.to_ns < INT64_MAX - AROUND_NS ? l.to_ns + AROUND_NS : INT64_MAX;
+    sf_tree_builder_init(&l.stacks, q->req, MAX_STACKS, SF_TREE_BORROWS);
+    err = find_span(&l, why);
+    if (!err)
+        err = choose_type(&l, why);
+    if (!err && l.type.len > 0)
+        err = add_samples(&l, trace, why);
+    if (!err)
+        err = finish(&l, why);
+    sf_tree_builder_done(&l.stacks);
+    if (err)
+        return err;
+    *out = l.set;
+    /* The index points to the tree it was built over: that must be the caller's. */
+    return sf_local_index_build(&out->tree, q->req, &out->index, why);
+}

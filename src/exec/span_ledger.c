@@ -1,0 +1,225 @@
+/* span_ledger.c - where a span's time went, from every profile that knows something of it.
+ *
+ * Profiles of time speak of the ledger in four voices: off-CPU waits with a state, wall clock
+ * samples with a state or a telling stack, CPU samples, and lock or block profiles. A wall clock
+ * profile sees what the CPU profile sees too, so it is heard only when the process sends no waits
+ * and then alone; everything else adds up. */
+#include "exec/span_ledger.h"
+
+#include "link/leaf_state.h"
+#include "link/ledger.h"
+
+enum voice { VOICE_NONE, VOICE_CPU, VOICE_OFF_CPU, VOICE_LOCK, VOICE_BLOCK, VOICE_WALL, VOICES };
+
+struct hearing {
+    struct sf_query_ctx *q;
+    struct sf_ledger_sample *samples;
+    uint32_t n, cap;
+};
+
+static enum sf_err no_room(struct sf_why *why)
+{
+    return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
+}
+
+static bool has_word(sf_str text, const char *word)
+{
+    size_t at;
+    return sf_str_find(text, sf_str_from(word), &at);
+}
+
+/* Only types in nanoseconds are time; the id's parts are name:sample_type:unit:... */
+static enum voice voice_of(sf_str type)
+{
+    if (!has_word(type, ":nanoseconds"))
+        return VOICE_NONE;
+    if (has_word(type, "off_cpu") || has_word(type, "offcpu") || has_word(type, "off-cpu"))
+        return VOICE_OFF_CPU;
+    if (has_word(type, "wall"))
+        return VOICE_WALL;
+    if (has_word(type, "mutex"))
+        return VOICE_LOCK;
+    if (has_word(type, "block") || has_word(type, "park"))
+        return VOICE_BLOCK;
+    return has_word(type, ":cpu:nanoseconds") ? VOICE_CPU : VOICE_NONE;
+}
+
+static enum sf_ledger_part part_of(enum voice voice, uint8_t state, uint8_t leaf)
+{
+    uint8_t said = state != SF_STATE_UNKNOWN ? state : leaf;
+    switch (voice) {
+    case VOICE_CPU: return leaf == SF_STATE_GC || state == SF_STATE_GC ? SF_PART_GC : SF_PART_CPU;
+    case VOICE_LOCK: return SF_PART_LOCK;
+    case VOICE_OFF_CPU:
+    case VOICE_BLOCK: /* it did not run, whatever its stack looks like */
+        return said == SF_STATE_RUNNING ? (voice == VOICE_BLOCK ? SF_PART_LOCK : SF_PART_UNKNOWN)
+                                        : sf_ledger_part_of((enum sf_sample_state)said);
+    case VOICE_WALL: return sf_ledger_part_of((enum sf_sample_state)said);
+    default: return SF_PART_UNKNOWN;
+    }
+}
+
+static bool add(struct hearing *h, const struct sf_ledger_sample *s)
+{
+    if (h->n == h->cap) {
+        uint32_t cap = h->cap ? h->cap * 2 : 256;
+        struct sf_ledger_sample *grown = cap < h->cap ? NULL
+                                                      : sf_arena_grow(h->q->req, h->samples,
+                                                                      h->cap * sizeof(*h->samples),
+                                                                      cap * sizeof(*h->samples));
+        if (!grown)
+            return false;
+        h->samples = grown;
+        h->cap = cap;
+    }
+    h->samples[h->n++] = *s;
+    return true;
+}
+
+static enum sf_err hear(struct hearing *h, struct sf_link_set *set, enum voice voice,
+                        struct sf_why *why)
+{
+    bool *wanted = sf_arena_new_n(h->q->req, set->tree.n_spans + 1u, sizeof(*wanted));
+    const uint8_t *leaves = sf_leaf_states(&set->stacks, h->q->req);
+    struct sf_attribution_input in = {
+        .samples = set->samples, .n_samples = set->n_samples, .is_wanted = wanted};
+    struct sf_attribution a;
+    if (!wanted || !leaves)
+        return no_room(why);
+    wanted[set->span] = true;
+    enum sf_err err = sf_attribute(&set->index, &in, h->q->req, &a, why);
+    for (uint32_t i = 0; !err && i < a.n_claims; i++) {
+        const struct sf_link_sample *p = &set->samples[a.claims[i].sample];
+        /* The row's length is in whole milliseconds, its value is the wait itself. */
+        struct sf_ledger_sample s = {.thread = p->thread,
+                                     .start_ns = p->start_ns,
+                                     .length_ns = voice == VOICE_OFF_CPU ? a.claims[i].value : 0,
+                                     .worth_ns = a.claims[i].value,
+                                     .part = (uint8_t)part_of(voice, p->state, leaves[p->node]),
+                                     .has_time = p->has_time,
+                                     .is_measured = voice == VOICE_OFF_CPU && p->has_time};
+        if (!add(h, &s))
+            err = no_room(why);
+    }
+    return err;
+}
+
+/* Figures the library writes on spans (docs/c-library.md). */
+static struct sf_ledger_exact exact_of(const struct sf_span *s)
+{
+    struct sf_value cpu = sf_attrs_get(s->attrs, SF_STR("thread.cpu_ns"));
+    struct sf_value queue = sf_attrs_get(s->attrs, SF_STR("thread.run_queue_ns"));
+    return (struct sf_ledger_exact){
+        cpu.type == SF_VALUE_INT && cpu.i64 >= 0 ? cpu.i64 : SF_LEDGER_UNSAID,
+        queue.type == SF_VALUE_INT && queue.i64 >= 0 ? queue.i64 : SF_LEDGER_UNSAID};
+}
+
+/* What the span's own thread did outside its children on that thread. */
+static struct sf_ledger_exact self_exact(const struct sf_link_set *set)
+{
+    struct sf_ledger_exact e = exact_of(&set->spans[set->span]);
+    const struct sf_span_tree *t = &set->tree;
+    for (uint32_t k = t->first[set->span]; k < t->first[set->span + 1]; k++) {
+        uint32_t child = t->children[k];
+        struct sf_ledger_exact below = exact_of(&set->spans[child]);
+        bool is_same_thread = sf_span_tree_is_local(t, child, set->span) &&
+                              t->places[child].thread == t->places[set->span].thread;
+        if (!is_same_thread)
+            continue;
+        if (e.cpu_ns >= 0 && below.cpu_ns >= 0)
+            e.cpu_ns = e.cpu_ns > below.cpu_ns ? e.cpu_ns - below.cpu_ns : 0;
+        if (e.run_queue_ns >= 0 && below.run_queue_ns >= 0)
+            e.run_queue_ns = e.run_queue_ns > below.run_queue_ns
+                                 ? e.run_queue_ns - below.run_queue_ns
+                                 : 0;
+    }
+    return e;
+}
+
+static enum sf_err hear_all(struct hearing *h, struct sf_store *store, sf_trace_id trace,
+                            sf_span_id span, const struct sf_link_set *first, struct sf_why *why)
+{
+    bool has_waits = false;
+    enum sf_err err = SF_OK;
+    for (uint32_t i = 0; i < first->n_types; i++)
+        has_waits = has_waits || voice_of(first->types[i]) == VOICE_OFF_CPU;
+    bool has_wall = false;
+    for (uint32_t i = 0; i < first->n_types; i++)
+        has_wall = has_wall || (!has_waits && voice_of(first->types[i]) == VOICE_WALL);
+    for (uint32_t i = 0; !err && i < first->n_types; i++) {
+        enum voice voice = voice_of(first->types[i]);
+        struct sf_link_want want = {.span = span, .type = first->types[i]};
+        struct sf_link_set *set;
+        if (voice == VOICE_NONE || (has_wall && voice != VOICE_WALL) ||
+            (!has_wall && voice == VOICE_WALL) ||
+            (has_waits && (voice == VOICE_LOCK || voice == VOICE_BLOCK)))
+            continue;
+        set = sf_arena_new(h->q->req, sizeof(*set));
+        err = set ? sf_link_set_load(store, trace, &want, h->q, set, why) : no_room(why);
+        if (!err)
+            err = hear(h, set, voice, why);
+    }
+    return err;
+}
+
+static void fill(const struct sf_ledger *l, struct sf_ledger_view *v)
+{
+    v->duration_ns = l->duration_ns;
+    v->other_cpu_ns = l->other_cpu_ns;
+    v->n_samples = l->n_samples;
+    for (v->n_parts = 0; v->n_parts < SF_PARTS; v->n_parts++) {
+        enum sf_ledger_part part = (enum sf_ledger_part)v->n_parts;
+        v->parts[part].name = sf_ledger_part_name(part);
+        v->parts[part].words = sf_ledger_part_words(part);
+        v->parts[part].source = sf_ledger_source_name((enum sf_ledger_source)l->sources[part]);
+        v->parts[part].ns = l->ns[part];
+    }
+}
+
+static bool explain(const struct sf_link_set *set, const struct sf_ledger *l,
+                    struct sf_ledger_view *v, struct sf_arena *req)
+{
+    if (l->duration_ns == 0 || l->ns[SF_PART_UNKNOWN] * 10 <= l->duration_ns)
+        return true;
+    if (set->n_types == 0)
+        return sf_arena_print(req, &v->reason,
+                              "unknown is large: no profiles from %.*s around this time",
+                              SF_STR_ARG(v->service));
+    if (l->n_samples == 0)
+        return sf_arena_print(req, &v->reason,
+                              "unknown is large: no sample of %.*s fell into this span",
+                              SF_STR_ARG(v->service));
+    return sf_arena_print(
+        req, &v->reason,
+        "unknown is large: what %.*s sends tells %s; wall clock or off-CPU profiles would tell "
+        "the waits",
+        SF_STR_ARG(v->service), l->ns[SF_PART_CPU] > 0 ? "time on the CPU" : "little of its time");
+}
+
+enum sf_err sf_span_ledger_make(struct sf_store *store, sf_trace_id trace, sf_span_id span,
+                                struct sf_query_ctx *q, struct sf_ledger_view *out,
+                                struct sf_why *why)
+{
+    struct hearing h = {.q = q};
+    struct sf_link_want want = {.span = span};
+    struct sf_link_set *set = sf_arena_new(q->req, sizeof(*set));
+    struct sf_ledger_view v = {.trace = trace, .span = span};
+    struct sf_ledger ledger;
+    enum sf_err err = set ? sf_link_set_load(store, trace, &want, q, set, why) : no_room(why);
+    if (!err)
+        err = hear_all(&h, store, trace, span, set, why);
+    if (err)
+        return err;
+    struct sf_ledger_exact exact = self_exact(set);
+    err = sf_ledger_make(&set->tree, set->span, h.samples, h.n, &exact, q->req, &ledger, why);
+    if (err)
+        return err;
+    v.service = set->services[set->span];
+    v.name = set->spans[set->span].name;
+    v.is_partial = set->is_partial;
+    fill(&ledger, &v);
+    if (!explain(set, &ledger, &v, q->req))
+        return no_room(why);
+    *out = v;
+    return SF_OK;
+}

@@ -1,0 +1,17 @@
+/* span_profile.h - the flame graph of one span, with how far it can be believed. */
+#pragma once
+#include "exec/link_set.h"
+#include "render/span_profile.h"
+
+struct sf_span_profile_want {
+    sf_trace_id trace;
+    sf_span_id span;
+    sf_str type;
+    bool is_self; /* without spans below it */
+};
+
+/* Lives in q->req. NOT_FOUND: no such trace, span or type. No samples: an empty tree and a reason.
+ */
+enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_profile_want *want,
+                                 struct sf_query_ctx *q, struct sf_span_profile *out,
+                                 struct sf_why *why);

@@ -1,0 +1,112 @@
+/* ledger.c - where a span's time went, as JSON and as text. */
+#include "render/ledger.h"
+
+#include <stdlib.h>
+
+#include "render/units.h"
+#include "wire/json_writer.h"
+
+static double share_of(const struct sf_ledger_view *v, uint64_t ns)
+{
+    return v->duration_ns ? (double)ns / (double)v->duration_ns : 0;
+}
+
+void sf_ledger_json(const struct sf_ledger_view *v, struct sf_buf *out)
+{
+    struct sf_json_writer w = sf_json_writer_init(out);
+    char trace[33], span[17];
+    sf_trace_id_render(v->trace, trace);
+    sf_span_id_render(v->span, span);
+    sf_json_write_object(&w);
+    sf_json_write_key_str(&w, SF_STR("traceId"), sf_str_from(trace));
+    sf_json_write_key_str(&w, SF_STR("spanId"), sf_str_from(span));
+    sf_json_write_key_str(&w, SF_STR("service"), v->service);
+    sf_json_write_key_str(&w, SF_STR("name"), v->name);
+    sf_json_write_key_u64(&w, SF_STR("durationNs"), v->duration_ns);
+    sf_json_write_key(&w, SF_STR("parts"));
+    sf_json_write_array(&w);
+    for (uint32_t i = 0; i < v->n_parts; i++) {
+        sf_json_write_object(&w);
+        sf_json_write_key_str(&w, SF_STR("part"), sf_str_from(v->parts[i].name));
+        sf_json_write_key_str(&w, SF_STR("words"), sf_str_from(v->parts[i].words));
+        sf_json_write_key_u64(&w, SF_STR("ns"), v->parts[i].ns);
+        sf_json_write_key(&w, SF_STR("share"));
+        sf_json_write_f64(&w, share_of(v, v->parts[i].ns));
+        sf_json_write_key_str(&w, SF_STR("source"), sf_str_from(v->parts[i].source));
+        sf_json_write_object_end(&w);
+    }
+    sf_json_write_array_end(&w);
+    sf_json_write_key_u64(&w, SF_STR("otherCpuNs"), v->other_cpu_ns);
+    sf_json_write_key_u64(&w, SF_STR("samples"), v->n_samples);
+    sf_json_write_key_str(&w, SF_STR("reason"), v->reason);
+    sf_json_write_key(&w, SF_STR("isPartial"));
+    sf_json_write_bool(&w, v->is_partial);
+    sf_json_write_object_end(&w);
+}
+
+/* ---- text ---- */
+
+enum { WORDS = 26, AMOUNT = 10, SHARE = 8 }; /* columns */
+
+static void add_padded(struct sf_buf *out, struct sf_buf *cell, size_t columns, bool is_right)
+{
+    size_t pad = cell->len < columns ? columns - cell->len : 0;
+    if (is_right)
+        sf_units_pad(out, pad);
+    sf_buf_add_str(out, sf_buf_str(cell));
+    if (!is_right)
+        sf_units_pad(out, pad);
+    sf_buf_reset(cell);
+}
+
+static int order_parts(const void *a, const void *b, void *arg)
+{
+    const struct sf_ledger_view *v = arg;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    if (v->parts[x].ns != v->parts[y].ns)
+        return v->parts[x].ns > v->parts[y].ns ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+static void add_line(const struct sf_ledger_view *v, uint32_t part, uint32_t bar,
+                     struct sf_buf *out)
+{
+    struct sf_buf cell = {.max = 256};
+    double share = share_of(v, v->parts[part].ns);
+    sf_buf_print(&cell, "%s", v->parts[part].words);
+    add_padded(out, &cell, WORDS, false);
+    sf_units_duration(&cell, v->parts[part].ns);
+    add_padded(out, &cell, AMOUNT, true);
+    sf_units_percent(&cell, share);
+    add_padded(out, &cell, SHARE, true);
+    sf_buf_add_str(out, SF_STR("  "));
+    for (uint32_t i = 0; i < (uint32_t)(share * bar + 0.5); i++)
+        sf_buf_add_str(out, SF_STR("="));
+    sf_buf_add_str(out, SF_STR("\n"));
+    sf_buf_done(&cell);
+}
+
+void sf_ledger_text(const struct sf_ledger_view *v, uint32_t columns, struct sf_buf *out)
+{
+    uint32_t order[SF_LEDGER_VIEW_PARTS];
+    uint32_t used = WORDS + AMOUNT + SHARE + 2, bar = columns > used + 10 ? columns - used : 10;
+    for (uint32_t i = 0; i < v->n_parts; i++)
+        order[i] = i;
+    qsort_r(order, v->n_parts, sizeof(*order), order_parts, (void *)(uintptr_t)v);
+    sf_units_text(out, v->service, 40);
+    sf_buf_add_str(out, SF_STR("  "));
+    sf_units_text(out, v->name, 60);
+    sf_buf_add_str(out, SF_STR("  "));
+    sf_units_duration(out, v->duration_ns);
+    sf_buf_add_str(out, SF_STR("\n"));
+    for (uint32_t i = 0; i < v->n_parts; i++)
+        if (v->parts[order[i]].ns > 0)
+            add_line(v, order[i], bar, out);
+    if (v->other_cpu_ns > 0) {
+        sf_buf_add_str(out, SF_STR("and on the CPU of other threads "));
+        sf_units_duration(out, v->other_cpu_ns);
+        sf_buf_add_str(out, SF_STR("\n"));
+    }
+    if (v->reason.len > 0)
+        sf_buf_print(out, "%.*s\n", SF_STR_ARG(v->reason));
+}

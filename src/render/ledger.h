@@ -1,0 +1,28 @@
+/* ledger.h - where a span's time went, as JSON and as text. */
+#pragma once
+#include "base/buf.h"
+#include "model/ids.h"
+
+enum { SF_LEDGER_VIEW_PARTS = 16 };
+
+struct sf_ledger_view {
+    sf_trace_id trace;
+    sf_span_id span;
+    sf_str service, name;
+    uint64_t duration_ns;
+    struct {
+        const char *name;   /* "run_queue" */
+        const char *words;  /* "waiting for a CPU" */
+        const char *source; /* "samples" */
+        uint64_t ns;
+    } parts[SF_LEDGER_VIEW_PARTS]; /* sum: duration_ns */
+    uint32_t n_parts;
+    uint64_t other_cpu_ns; /* of other threads that worked for the span */
+    uint64_t n_samples;
+    sf_str reason; /* why much is unknown, and what to change; empty: well */
+    bool is_partial;
+};
+
+void sf_ledger_json(const struct sf_ledger_view *v, struct sf_buf *out);
+/* A bar for each part that has time, largest first. */
+void sf_ledger_text(const struct sf_ledger_view *v, uint32_t columns, struct sf_buf *out);

@@ -1,0 +1,89 @@
+/* span_profile.c - the flame graph of a span and what is known of its worth. */
+#include "render/span_profile.h"
+
+#include "render/profile_json.h"
+#include "render/units.h"
+#include "wire/json_writer.h"
+
+static void write_head(struct sf_json_writer *w, const struct sf_span_profile *p)
+{
+    char trace[33], span[17];
+    sf_trace_id_render(p->trace, trace);
+    sf_span_id_render(p->span, span);
+    sf_json_write_key_str(w, SF_STR("traceId"), sf_str_from(trace));
+    sf_json_write_key_str(w, SF_STR("spanId"), sf_str_from(span));
+    sf_json_write_key_str(w, SF_STR("service"), p->service);
+    sf_json_write_key_str(w, SF_STR("name"), p->name);
+    sf_json_write_key_u64(w, SF_STR("durationNs"), p->duration_ns);
+    sf_json_write_key(w, SF_STR("isSelf"));
+    sf_json_write_bool(w, p->is_self);
+    sf_json_write_key(w, SF_STR("isPartial"));
+    sf_json_write_bool(w, p->is_partial);
+}
+
+static void write_worth(struct sf_json_writer *w, const struct sf_span_profile *p)
+{
+    sf_json_write_key_u64(w, SF_STR("samples"), p->n_samples);
+    sf_json_write_key(w, SF_STR("mostSamples"));
+    sf_json_write_f64(w, p->most_samples);
+    sf_json_write_key_str(w, SF_STR("trust"), sf_str_from(p->trust));
+    sf_json_write_key(w, SF_STR("grades"));
+    sf_json_write_object(w);
+    for (uint32_t i = 0; i < p->n_grades; i++) {
+        sf_json_write_key(w, sf_str_from(p->grades[i].name));
+        sf_json_write_object(w);
+        sf_json_write_key_u64(w, SF_STR("samples"), p->grades[i].n_samples);
+        sf_json_write_key(w, SF_STR("value"));
+        sf_json_write_i64(w, p->grades[i].value);
+        sf_json_write_object_end(w);
+    }
+    sf_json_write_object_end(w);
+    sf_json_write_key(w, SF_STR("top"));
+    sf_json_write_object(w);
+    sf_json_write_key_str(w, SF_STR("function"), p->top);
+    sf_json_write_key(w, SF_STR("shareLow"));
+    sf_json_write_f64(w, p->top_low);
+    sf_json_write_key(w, SF_STR("shareHigh"));
+    sf_json_write_f64(w, p->top_high);
+    sf_json_write_object_end(w);
+    sf_json_write_key_str(w, SF_STR("reason"), p->reason);
+    sf_json_write_key(w, SF_STR("types"));
+    sf_json_write_array(w);
+    for (uint32_t i = 0; i < p->n_types; i++)
+        sf_json_write_str(w, p->types[i]);
+    sf_json_write_array_end(w);
+}
+
+enum sf_err sf_span_profile_json(const struct sf_span_profile *p, struct sf_buf *out,
+                                 struct sf_why *why)
+{
+    struct sf_json_writer w = sf_json_writer_init(out);
+    sf_json_write_object(&w);
+    write_head(&w, p);
+    write_worth(&w, p);
+    sf_json_write_key(&w, SF_STR("profile"));
+    sf_profile_json_write(&p->view, &w);
+    sf_json_write_object_end(&w);
+    return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "profile: no memory for the answer");
+}
+
+void sf_span_profile_words(const struct sf_span_profile *p, struct sf_buf *out)
+{
+    sf_units_text(out, p->service, 60);
+    sf_buf_add_str(out, SF_STR("  "));
+    sf_units_text(out, p->name, 60);
+    sf_buf_add_str(out, p->is_self ? SF_STR("  this span only, ") : SF_STR("  with children, "));
+    sf_units_duration(out, p->duration_ns);
+    sf_buf_add_str(out, SF_STR("\n"));
+    sf_units_amount(out, p->view.tree.total, p->view.tree.unit);
+    sf_buf_print(out, " in %llu samples", (unsigned long long)p->n_samples);
+    if (p->most_samples >= 1)
+        sf_buf_print(out, " of at most about %.0f a thread", p->most_samples);
+    for (uint32_t i = 0; i < p->n_grades; i++)
+        if (p->grades[i].n_samples)
+            sf_buf_print(out, ", %llu %s", (unsigned long long)p->grades[i].n_samples,
+                         p->grades[i].name);
+    sf_buf_print(out, " (%s)\n", p->trust);
+    if (p->reason.len)
+        sf_buf_print(out, "%.*s\n", SF_STR_ARG(p->reason));
+}

@@ -1,0 +1,38 @@
+/* span_profile.h - the flame graph of a span and what is known of its worth, as JSON and text. */
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/ids.h"
+#include "render/profile_view.h"
+
+enum { SF_SPAN_PROFILE_GRADES = 6 };
+
+struct sf_span_profile {
+    sf_trace_id trace;
+    sf_span_id span;
+    sf_str service, name;
+    uint64_t duration_ns;
+    bool is_self; /* this span only; otherwise with its children in this process */
+    struct sf_profile_view view;
+    struct {
+        const char *name; /* "exact", "subtree", "inherited", "shared", "window" */
+        uint64_t n_samples;
+        int64_t value;
+    } grades[SF_SPAN_PROFILE_GRADES];
+    uint32_t n_grades;
+    uint64_t n_samples;
+    double most_samples;      /* that the span could have had; 0: unknown */
+    const char *trust;        /* "good" */
+    double top_low, top_high; /* 95 % interval of the largest self share */
+    sf_str top;               /* whose */
+    sf_str reason;            /* why there is little or nothing, and what to change; empty: well */
+    const sf_str *types;      /* all it could be asked for */
+    uint32_t n_types;
+    bool is_partial;
+};
+
+enum sf_err sf_span_profile_json(const struct sf_span_profile *p, struct sf_buf *out,
+                                 struct sf_why *why);
+/* One or two lines below or above a drawing: counts by grade, trust, the reason. */
+void sf_span_profile_words(const struct sf_span_profile *p, struct sf_buf *out);

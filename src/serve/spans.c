@@ -1,0 +1,93 @@
+#include "serve/spans.h"
+
+#include "exec/span_ledger.h"
+#include "exec/span_profile.h"
+#include "serve/params.h"
+#include "serve/tenant.h"
+
+struct asked {
+    sf_trace_id trace;
+    sf_span_id span;
+    struct sf_query_ctx q;
+    uint32_t tenants[SF_TENANTS_MAX];
+};
+
+/* The path's "TRACE/SPAN". */
+static enum sf_err ask(struct sf_call *call, struct sf_worker *worker, struct asked *a,
+                       struct sf_why *why)
+{
+    sf_str span = call->arg, trace = SF_STR_NONE;
+    enum sf_err err;
+    if (!sf_str_split_next(&span, '/', &trace) || span.len == 0)
+        return sf_fail(why, SF_ERR_INPUT, "the path is /api/v1/spans/TRACE/SPAN/...");
+    err = sf_params_trace_id(trace, &a->trace, why);
+    if (!err && !sf_span_id_parse(span, &a->span))
+        err = sf_fail(why, SF_ERR_INPUT, "a span id is up to 16 hex digits, not '%.*s'",
+                      SF_STR_ARG(span));
+    return err ? err : sf_call_query(call, worker, a->tenants, &a->q, why);
+}
+
+static enum sf_err no_tenant(const struct asked *a, struct sf_why *why)
+{
+    return a->q.n_tenants > 0 ? SF_OK : sf_fail(why, SF_ERR_NOT_FOUND, "this tenant has no traces");
+}
+
+static enum sf_err bool_param(const struct sf_request *r, sf_str name, bool *out,
+                              struct sf_why *why)
+{
+    struct sf_buf text = {.max = SF_LIMIT_TARGET_LEN};
+    enum sf_err err = SF_OK;
+    bool is_given = sf_request_param(r, name, &text);
+    sf_str word = sf_buf_str(&text);
+    if (is_given &&
+        (word.len == 0 || sf_str_eq(word, SF_STR("true")) || sf_str_eq(word, SF_STR("1"))))
+        *out = true;
+    else if (is_given && !sf_str_eq(word, SF_STR("false")) && !sf_str_eq(word, SF_STR("0")))
+        err = sf_fail(why, SF_ERR_INPUT, "%.*s is true or false", SF_STR_ARG(name));
+    sf_buf_done(&text);
+    return err;
+}
+
+bool sf_spans_profile(struct sf_call *call, struct sf_worker *worker)
+{
+    struct asked a = {0};
+    struct sf_why why = {0};
+    struct sf_span_profile profile;
+    struct sf_span_profile_want want = {0};
+    struct sf_buf type = {.max = SF_LIMIT_TARGET_LEN};
+    enum sf_err err = ask(call, worker, &a, &why);
+    if (!err)
+        err = no_tenant(&a, &why);
+    if (!err)
+        err = bool_param(call->request, SF_STR("self"), &want.is_self, &why);
+    sf_request_param(call->request, SF_STR("type"), &type);
+    want.trace = a.trace;
+    want.span = a.span;
+    want.type = sf_buf_str(&type);
+    if (!err)
+        err = sf_span_profile_make(atomic_load(&call->service->store), &want, &a.q, &profile, &why);
+    if (!err) {
+        sf_call_ok(call, "application/json");
+        err = sf_span_profile_json(&profile, &call->response->body, &why);
+    }
+    sf_buf_done(&type);
+    return err ? sf_call_fail(call, err, &why) : true;
+}
+
+bool sf_spans_ledger(struct sf_call *call, struct sf_worker *worker)
+{
+    struct asked a = {0};
+    struct sf_why why = {0};
+    struct sf_ledger_view view;
+    enum sf_err err = ask(call, worker, &a, &why);
+    if (!err)
+        err = no_tenant(&a, &why);
+    if (!err)
+        err = sf_span_ledger_make(atomic_load(&call->service->store), a.trace, a.span, &a.q, &view,
+                                  &why);
+    if (err)
+        return sf_call_fail(call, err, &why);
+    sf_call_ok(call, "application/json");
+    sf_ledger_json(&view, &call->response->body);
+    return true;
+}

@@ -1,0 +1,6 @@
+/* spans.h - which code ran in a span: its flame graph and its ledger. */
+#pragma once
+#include "serve/call.h"
+
+bool sf_spans_profile(struct sf_call *call, struct sf_worker *worker);
+bool sf_spans_ledger(struct sf_call *call, struct sf_worker *worker);

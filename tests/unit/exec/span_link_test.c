@@ -1,0 +1,307 @@
+/* A span's flame graph and ledger out of a real store, by each of the ways samples are sent. */
+#include "exec/span_ledger.h"
+#include "exec/span_profile.h"
+
+#include "support/store_rig.h"
+#include "test.h"
+
+enum { MS = 1000000 };
+static const int64_t NOW_NS = INT64_C(1763200000) * 1000000000;
+static int64_t now_ns(void)
+{
+    return NOW_NS;
+}
+
+static struct store_rig rig;
+static const sf_trace_id TRACE = {{1, 2, 3}};
+
+/* checkout 0..100 ms > pay 40..80 ms, both in shop's one process; thread 5. */
+static void begin(void)
+{
+    store_rig_init(&rig);
+    rig.config.tuning.wall_ns = now_ns;
+    assert_ok(store_rig_open(&rig));
+    struct sf_attr where[] = {
+        {SF_STR("service.instance.id"), {.type = SF_VALUE_STR, .str = SF_STR("shop-1")}},
+        {SF_STR("service.name"), {.type = SF_VALUE_STR, .str = SF_STR("shop")}}};
+    struct sf_attr thread[] = {{SF_STR("thread.id"), {.type = SF_VALUE_INT, .i64 = 5}}};
+    struct sf_resource resource = {.attrs = {where, 2}, .service = SF_STR("shop")};
+    struct sf_scope scope = {0};
+    struct sf_span spans[] = {{.trace_id = TRACE,
+                               .span_id = 1,
+                               .start_ns = (uint64_t)NOW_NS,
+                               .end_ns = (uint64_t)NOW_NS + 100 * MS,
+                               .name = SF_STR("checkout"),
+                               .attrs = {thread, 1}},
+                              {.trace_id = TRACE,
+                               .span_id = 2,
+                               .parent_id = 1,
+                               .start_ns = (uint64_t)NOW_NS + 40 * MS,
+                               .end_ns = (uint64_t)NOW_NS + 80 * MS,
+                               .name = SF_STR("pay"),
+                               .attrs = {thread, 1}}};
+    struct sf_span_batch batch = {&resource, &scope, spans, 1, 1, 2};
+    assert_ok(store_put_batch(&rig, 0, store_batch(&rig, 1, &batch, 11, NOW_NS)));
+}
+
+static void end(void)
+{
+    store_rig_done(&rig);
+}
+
+struct put { /* one sample */
+    const char *function;
+    struct sf_sample sample;
+};
+
+/* One profile: stacks are main > function. */
+static void put_profile(const char *name, const char *type, sf_str instance, const struct put *puts,
+                        uint32_t n)
+{
+    struct sf_function functions[16] = {{.name = SF_STR("main")}};
+    struct sf_line lines[16] = {{0, 1}};
+    struct sf_location locations[16];
+    uint32_t chains[16][2];
+    struct sf_stack stacks[16];
+    struct sf_sample samples[16];
+    struct sf_label labels[] = {{SF_STR("service_name"), SF_STR("shop")}};
+    struct sf_process process = {SF_STR("shop"), instance, false};
+    struct sf_series series = {.service = SF_STR("shop"),
+                               .type = {sf_str_from(name), sf_str_from(type), SF_STR("nanoseconds"),
+                                        SF_STR("cpu"), SF_STR("nanoseconds")},
+                               .labels = labels,
+                               .n_labels = 1,
+                               .process = instance.len ? 0 : SF_NONE,
+                               .time_ns = NOW_NS,
+                               .duration_ns = 1000 * (int64_t)MS,
+                               .period = 10 * MS};
+    for (uint32_t i = 0; i <= n; i++) {
+        if (i > 0)
+            functions[i] = (struct sf_function){.name = sf_str_from(puts[i - 1].function)};
+        lines[i] = (struct sf_line){i, 1};
+        locations[i] = (struct sf_location){.mapping = SF_NONE, .lines = &lines[i], .n_lines = 1};
+        if (i == 0)
+            continue;
+        chains[i - 1][0] = i;
+        chains[i - 1][1] = 0;
+        stacks[i - 1] = (struct sf_stack){chains[i - 1], 2};
+        samples[i - 1] = puts[i - 1].sample;
+        samples[i - 1].stack = i - 1;
+        samples[i - 1].count = 1;
+    }
+    struct sf_profile_batch p = {.functions = functions,
+                                 .locations = locations,
+                                 .stacks = stacks,
+                                 .processes = &process,
+                                 .series = &series,
+                                 .samples = samples,
+                                 .n_functions = n + 1,
+                                 .n_locations = n + 1,
+                                 .n_stacks = n,
+                                 .n_processes = instance.len ? 1 : 0,
+                                 .n_series = 1,
+                                 .n_samples = n};
+    struct sf_logged rec = {.kind = SF_LOG_PROFILES, .tenant = 1, .recv_ns = NOW_NS};
+    struct sf_buf body = {0};
+    struct sf_batch *b = NULL;
+    static uint64_t hash = 100;
+    sf_profile_batch_encode(&p, &body);
+    rec.body = sf_buf_bytes(&body);
+    if (store_replay(NULL, &rec, &b, &rig.why))
+        fail_msg("%s", rig.why.text);
+    sf_buf_done(&body);
+    b->dup_hash = ++hash;
+    assert_ok(store_put_batch(&rig, 0, b));
+}
+
+static struct sf_span_profile profile(sf_span_id span, bool is_self)
+{
+    struct sf_span_profile_want want = {.trace = TRACE, .span = span, .is_self = is_self};
+    struct sf_span_profile p;
+    struct sf_why why = {0};
+    if (sf_span_profile_make(rig.store, &want, &rig.q, &p, &why))
+        fail_msg("%s", why.text);
+    return p;
+}
+
+static int64_t self_of(const struct sf_span_profile *p, const char *function)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 1; i < p->view.tree.n_nodes; i++)
+        if (sf_str_eq(p->view.tree.frames[p->view.tree.nodes[i].frame].function,
+                      sf_str_from(function)))
+            sum += p->view.tree.nodes[i].self;
+    return sum;
+}
+
+static uint64_t graded(const struct sf_span_profile *p, const char *name)
+{
+    for (uint32_t i = 0; i < p->n_grades; i++)
+        if (strcmp(p->grades[i].name, name) == 0)
+            return p->grades[i].n_samples;
+    fail_msg("no grade %s", name);
+    return 0;
+}
+
+static struct put at(const char *function, sf_span_id span, int64_t ms, int64_t value_ms)
+{
+    return (struct put){function,
+                        {.trace_id = span ? TRACE : (sf_trace_id){{0}},
+                         .span_id = span,
+                         .thread = 5,
+                         .start_ns = NOW_NS + ms * MS,
+                         .value = value_ms * MS,
+                         .has_time = true,
+                         .state = SF_STATE_RUNNING}};
+}
+
+TEST(span_link, takes_samples_that_name_their_span)
+{
+    struct put puts[] = {at("sum", 1, 10, 30), at("sign", 2, 50, 20), at("sign", 2, 60, 10)};
+    begin();
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 3);
+    struct sf_span_profile p = profile(1, false);
+    assert_int_equal(p.view.tree.total, 60 * MS);
+    assert_int_equal(self_of(&p, "sign"), 30 * MS);
+    assert_int_equal(graded(&p, "exact"), 1);
+    assert_int_equal(graded(&p, "subtree"), 2);
+    assert_int_equal(p.reason.len, 0);
+    p = profile(1, true);
+    assert_int_equal(p.view.tree.total, 30 * MS);
+    assert_str(p.top, "sum");
+    p = profile(2, false);
+    assert_int_equal(p.view.tree.total, 30 * MS);
+    assert_str(p.service, "shop");
+    assert_string_equal(p.trust, "thin");
+    end();
+}
+
+TEST(span_link, gives_a_local_roots_samples_to_the_child_that_ran)
+{
+    struct put puts[] = {at("sum", 1, 10, 30), at("sign", 1, 50, 20)};
+    begin();
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 2);
+    struct sf_span_profile p = profile(2, false);
+    assert_int_equal(p.view.tree.total, 20 * MS);
+    assert_int_equal(graded(&p, "inherited"), 1);
+    end();
+}
+
+TEST(span_link, shares_a_local_roots_untimed_samples)
+{
+    struct put put = at("sum", 1, 0, 100);
+    begin();
+    put.sample.has_time = false;
+    put.sample.start_ns = 0;
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), &put, 1);
+    struct sf_span_profile p = profile(2, false);
+    assert_int_equal(p.view.tree.total, 40 * MS); /* 40 of 100 ms */
+    assert_int_equal(graded(&p, "shared"), 1);
+    assert_true(p.reason.len > 0);
+    p = profile(1, true);
+    assert_int_equal(p.view.tree.total, 60 * MS);
+    end();
+}
+
+TEST(span_link, falls_to_the_process_when_nothing_is_tagged)
+{
+    struct put puts[] = {at("sign", 0, 50, 20), at("idle", 0, 500, 20)};
+    begin();
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 2);
+    struct sf_span_profile p = profile(2, false);
+    assert_int_equal(p.view.tree.total, 20 * MS);
+    assert_int_equal(graded(&p, "window"), 1);
+    size_t found;
+    assert_true(sf_str_find(p.reason, SF_STR("carry no span ids"), &found));
+    end();
+}
+
+TEST(span_link, falls_to_the_aggregate_when_nothing_has_a_time)
+{
+    struct put put = at("sum", 0, 0, 50);
+    begin();
+    put.sample.has_time = false;
+    put.sample.start_ns = 0;
+    put.sample.thread = 0;
+    put_profile("process_cpu", "cpu", SF_STR_NONE, &put, 1);
+    struct sf_span_profile p = profile(2, false);
+    assert_true(p.view.tree.total > 0 && p.view.tree.total <= 50 * MS);
+    assert_int_equal(graded(&p, "window"), 1);
+    end();
+}
+
+TEST(span_link, says_why_there_is_nothing)
+{
+    struct sf_span_profile_want want = {.trace = TRACE, .span = 9};
+    struct sf_span_profile p;
+    struct sf_why why = {0};
+    size_t found;
+    begin();
+    p = profile(1, false);
+    assert_int_equal(p.view.tree.total, 0);
+    assert_true(sf_str_find(p.reason, SF_STR("no profiles from shop"), &found));
+    assert_err(sf_span_profile_make(rig.store, &want, &rig.q, &p, &why), SF_ERR_NOT_FOUND);
+    assert_string_equal(why.text, "the trace has no span 0000000000000009");
+    want.trace.b[0] = 99;
+    assert_err(sf_span_profile_make(rig.store, &want, &rig.q, &p, &why), SF_ERR_NOT_FOUND);
+    end();
+}
+
+static struct sf_ledger_view ledger(sf_span_id span)
+{
+    struct sf_ledger_view v;
+    struct sf_why why = {0};
+    uint64_t sum = 0;
+    if (sf_span_ledger_make(rig.store, TRACE, span, &rig.q, &v, &why))
+        fail_msg("%s", why.text);
+    for (uint32_t i = 0; i < v.n_parts; i++)
+        sum += v.parts[i].ns;
+    assert_int_equal(sum, v.duration_ns);
+    return v;
+}
+
+static uint64_t part(const struct sf_ledger_view *v, const char *name)
+{
+    for (uint32_t i = 0; i < v->n_parts; i++)
+        if (strcmp(v->parts[i].name, name) == 0)
+            return v->parts[i].ns;
+    fail_msg("no part %s", name);
+    return 0;
+}
+
+TEST(span_link, accounts_for_a_span_with_cpu_and_waits)
+{
+    struct put cpu[] = {at("sum", 1, 5, 10), at("sum", 1, 15, 10), at("sign", 2, 45, 10)};
+    struct put waits[] = {at("pthread_mutex_lock", 1, 20, 15), at("epoll_wait", 1, 85, 10)};
+    begin();
+    for (int i = 0; i < 2; i++) {
+        waits[i].sample.state = SF_STATE_UNKNOWN;
+        waits[i].sample.length_ns = waits[i].sample.value;
+    }
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), cpu, 3);
+    put_profile("off_cpu", "time", SF_STR("instance=shop-1"), waits, 2);
+    struct sf_ledger_view v = ledger(1);
+    assert_int_equal(v.duration_ns, 100 * MS);
+    assert_int_equal(part(&v, "cpu"), 20 * MS);
+    assert_int_equal(part(&v, "lock"), 15 * MS);
+    assert_int_equal(part(&v, "net"), 10 * MS);
+    assert_int_equal(part(&v, "child"), 40 * MS);
+    assert_int_equal(part(&v, "unknown"), 15 * MS);
+    v = ledger(2);
+    assert_int_equal(part(&v, "cpu"), 10 * MS);
+    assert_int_equal(part(&v, "unknown"), 30 * MS);
+    assert_true(v.reason.len > 0);
+    end();
+}
+
+TEST(span_link, keeps_its_answer_over_a_flush)
+{
+    struct put puts[] = {at("sum", 1, 10, 30), at("sign", 2, 50, 20)};
+    begin();
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 2);
+    assert_ok(sf_store_local_ops.flush(rig.store, NULL));
+    struct sf_span_profile p = profile(1, false);
+    assert_int_equal(p.view.tree.total, 50 * MS);
+    assert_int_equal(self_of(&p, "sign"), 20 * MS);
+    end();
+}
