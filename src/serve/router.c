@@ -122,6 +122,8 @@ static const struct sf_route routes[] = {
      sf_jaeger_v3_trace},
     {SF_METHOD_GET, "/jaeger/api/traces/{}", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
      sf_jaeger_trace},
+    {SF_METHOD_GET, "/api/v1/traces/{}/flame", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
+     sf_spans_trace_flame},
     {SF_METHOD_GET, "/api/v1/spans/{*}/profile", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
      sf_spans_profile},
     {SF_METHOD_GET, "/api/v1/spans/{*}/ledger", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,

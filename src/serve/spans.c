@@ -2,6 +2,7 @@
 
 #include "exec/span_ledger.h"
 #include "exec/span_profile.h"
+#include "exec/trace_flame.h"
 #include "serve/params.h"
 #include "serve/tenant.h"
 
@@ -90,4 +91,32 @@ bool sf_spans_ledger(struct sf_call *call, struct sf_worker *worker)
     sf_call_ok(call, "application/json");
     sf_ledger_json(&view, &call->response->body);
     return true;
+}
+
+bool sf_spans_trace_flame(struct sf_call *call, struct sf_worker *worker)
+{
+    struct asked a = {0};
+    struct sf_why why = {0};
+    struct sf_trace_flame_view view;
+    struct sf_buf type = {.max = SF_LIMIT_TARGET_LEN}, by = {.max = SF_LIMIT_TARGET_LEN};
+    enum sf_trace_flame_by weight = SF_TRACE_FLAME_SAMPLES;
+    enum sf_err err = sf_params_trace_id(call->arg, &a.trace, &why);
+    sf_request_param(call->request, SF_STR("type"), &type);
+    sf_request_param(call->request, SF_STR("by"), &by);
+    if (!err)
+        err = sf_trace_flame_parse(sf_buf_str(&by), &weight, &why);
+    if (!err)
+        err = sf_call_query(call, worker, a.tenants, &a.q, &why);
+    if (!err)
+        err = no_tenant(&a, &why);
+    if (!err)
+        err = sf_trace_flame_make(atomic_load(&call->service->store), a.trace, sf_buf_str(&type),
+                                  weight, &a.q, &view, &why);
+    if (!err) {
+        sf_call_ok(call, "application/json");
+        err = sf_trace_flame_json(&view, &call->response->body, &why);
+    }
+    sf_buf_done(&type);
+    sf_buf_done(&by);
+    return err ? sf_call_fail(call, err, &why) : true;
 }

@@ -3,4 +3,6 @@
 #include "serve/call.h"
 
 bool sf_spans_profile(struct sf_call *call, struct sf_worker *worker);
+/* Of the whole trace. */
+bool sf_spans_trace_flame(struct sf_call *call, struct sf_worker *worker);
 bool sf_spans_ledger(struct sf_call *call, struct sf_worker *worker);

@@ -1,6 +1,7 @@
 /* A span's flame graph and ledger out of a real store, by each of the ways samples are sent. */
 #include "exec/span_ledger.h"
 #include "exec/span_profile.h"
+#include "exec/trace_flame.h"
 
 #include "support/store_rig.h"
 #include "test.h"
@@ -303,5 +304,27 @@ TEST(span_link, keeps_its_answer_over_a_flush)
     struct sf_span_profile p = profile(1, false);
     assert_int_equal(p.view.tree.total, 50 * MS);
     assert_int_equal(self_of(&p, "sign"), 20 * MS);
+    end();
+}
+
+TEST(span_link, draws_the_whole_trace_by_each_weight)
+{
+    struct put puts[] = {at("sum", 1, 10, 30), at("sign", 2, 50, 20)};
+    struct sf_trace_flame_view v;
+    struct sf_why why = {0};
+    const int64_t totals[] = {50 * MS, 100 * MS, 100 * MS};
+    begin();
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 2);
+    for (int by = 0; by < 3; by++) {
+        assert_ok(sf_trace_flame_make(rig.store, TRACE, SF_STR("cpu"), (enum sf_trace_flame_by)by,
+                                      &rig.q, &v, &why));
+        assert_int_equal(v.view.tree.total, totals[by]);
+        assert_int_equal(v.n_spans, 2);
+        assert_int_equal(v.n_sampled, 2);
+        assert_int_equal(v.view.tree.frames[0].kind, SF_FRAME_SERVICE);
+    }
+    enum sf_trace_flame_by by;
+    assert_err(sf_trace_flame_parse(SF_STR("cost"), &by, &why), SF_ERR_INPUT);
+    assert_string_equal(why.text, "by is samples, wall or critical-path, not 'cost'");
     end();
 }

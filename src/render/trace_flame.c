@@ -1,0 +1,30 @@
+/* trace_flame.c - a whole request as one flame graph, as JSON. */
+#include "render/trace_flame.h"
+
+#include "render/profile_json.h"
+
+enum sf_err sf_trace_flame_json(const struct sf_trace_flame_view *v, struct sf_buf *out,
+                                struct sf_why *why)
+{
+    struct sf_json_writer w = sf_json_writer_init(out);
+    char trace[33];
+    sf_trace_id_render(v->trace, trace);
+    sf_json_write_object(&w);
+    sf_json_write_key_str(&w, SF_STR("traceId"), sf_str_from(trace));
+    sf_json_write_key_str(&w, SF_STR("by"), sf_str_from(v->by));
+    sf_json_write_key_u64(&w, SF_STR("spans"), v->n_spans);
+    sf_json_write_key_u64(&w, SF_STR("sampledSpans"), v->n_sampled);
+    sf_json_write_key_u64(&w, SF_STR("samples"), v->n_samples);
+    sf_json_write_key(&w, SF_STR("isPartial"));
+    sf_json_write_bool(&w, v->is_partial);
+    sf_json_write_key_str(&w, SF_STR("reason"), v->reason);
+    sf_json_write_key(&w, SF_STR("types"));
+    sf_json_write_array(&w);
+    for (uint32_t i = 0; i < v->n_types; i++)
+        sf_json_write_str(&w, v->types[i]);
+    sf_json_write_array_end(&w);
+    sf_json_write_key(&w, SF_STR("profile"));
+    sf_profile_json_write(&v->view, &w);
+    sf_json_write_object_end(&w);
+    return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "profile: no memory for the answer");
+}
