@@ -13,10 +13,12 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "block/encoding.h"
+#include "block/granule_copy.h"
 #include "block/reader.h"
 #include "block/span_block_writer.h"
 
 enum { SERVICES = 20, PODS = 5, OPERATIONS = 200, MEAN_TRACE = 9 };
+enum { SLICE = 24000, TENANT = 1 }; /* rows held at once: a memtable, a merge's chunk */
 
 static uint64_t seed = 42;
 
@@ -236,30 +238,87 @@ static void must(enum sf_err err, const struct sf_why *why)
     }
 }
 
-static double write_block(struct load *l, bool is_compressed, struct sf_buf *out)
+struct write_cost {           /* CPU */
+    double rows_ns, block_ns; /* spans to a rowset, rowsets to a block */
+};
+
+static void add_rows(struct load *l, struct sf_rowset *rows, uint32_t first, uint32_t end,
+                     struct sf_why *why)
+{
+    uint32_t resources[SERVICES * PODS], scopes[3];
+    sf_rowset_reset(rows);
+    for (int i = 0; i < SERVICES * PODS; i++)
+        must(sf_rowset_resource(rows, TENANT, &l->resources[i], &resources[i], why), why);
+    for (int i = 0; i < 3; i++)
+        must(sf_rowset_scope(rows, TENANT, &l->scopes[i], &scopes[i], why), why);
+    for (uint32_t i = first; i < end; i++) {
+        struct sf_span s = l->spans[i];
+        s.resource = resources[s.resource];
+        s.scope = scopes[s.scope];
+        must(sf_rowset_add(rows, TENANT, &s, l->index_ns[i], l->index_ns[i], why), why);
+    }
+}
+
+/* Slices of whole traces, as a memtable holds them. */
+static struct write_cost write_block(struct load *l, bool is_compressed, struct sf_buf *out)
 {
     struct sf_span_block_options o = {.is_compressed = is_compressed,
-                                      .info = {.tenant = 1, .level = 1}};
+                                      .info = {.tenant = TENANT, .level = 1}};
     struct sf_span_block_writer *w;
     struct sf_why why = {""};
+    struct write_cost cost = {0};
+    struct sf_rowset rows;
+    struct sf_arena scratch;
     uint64_t len;
-    uint32_t code;
     double start = now_ns();
 
+    if (!sf_rowset_init(&rows, 2 * SLICE, 256 << 20) || !sf_arena_init(&scratch, 256 << 20))
+        abort();
     must(sf_span_block_writer_new(&o, &w, &why), &why);
-    for (int i = 0; i < SERVICES * PODS; i++)
-        must(sf_span_block_writer_resource(w, 1, &l->resources[i], &code, &why), &why);
-    for (int i = 0; i < 3; i++)
-        must(sf_span_block_writer_scope(w, 1, &l->scopes[i], &code, &why), &why);
-    for (uint32_t t = 0, first = 0; t < l->n_traces; first = l->trace_ends[t++])
-        must(sf_span_block_writer_trace(w, 1, l->spans + first, l->index_ns + first,
-                                        l->trace_ends[t] - first, &why),
-             &why);
+    cost.block_ns = now_ns() - start;
+    for (uint32_t t = 0, first = 0; t < l->n_traces; first = l->trace_ends[t - 1]) {
+        while (t < l->n_traces && l->trace_ends[t] - first < SLICE)
+            t++;
+        t += t < l->n_traces;
+        start = now_ns();
+        add_rows(l, &rows, first, l->trace_ends[t - 1], &why);
+        cost.rows_ns += now_ns() - start;
+        start = now_ns();
+        must(sf_rowset_write(&rows, w, scratch, NULL, &why), &why);
+        cost.block_ns += now_ns() - start;
+    }
+    start = now_ns();
     must(sf_span_block_writer_finish(w, &len, NULL, out, &why), &why);
-    start = now_ns() - start;
+    cost.block_ns += now_ns() - start;
     if (getenv("BLOCK_BENCH_MEMORY"))
         printf("writer_memory %.1f MB\n", (double)sf_span_block_writer_memory(w) / 1e6);
     sf_span_block_writer_free(w);
+    sf_rowset_done(&rows);
+    sf_arena_done(&scratch);
+    return cost;
+}
+
+/* What a merge does with the rows of a block before it writes them. */
+static double copy_block(const struct sf_span_block_reader *r, struct sf_arena *a)
+{
+    struct sf_rowset rows;
+    struct sf_why why = {""};
+    double start;
+
+    if (!sf_rowset_init(&rows, 2 * SLICE, 256 << 20))
+        abort();
+    start = now_ns();
+    for (uint32_t g = 0; g < r->n_granules; g++) {
+        struct sf_granule_copy *c;
+        a->at = 0;
+        if (rows.n_rows + r->granules[g].n_rows > SLICE)
+            sf_rowset_reset(&rows);
+        must(sf_granule_copy_open(r, g, &rows, a, &c, &why), &why);
+        for (uint32_t i = 0; i < r->granules[g].n_rows; i++)
+            must(sf_granule_copy_row(c, i, 0, 0, 0, &why), &why);
+    }
+    start = now_ns() - start;
+    sf_rowset_done(&rows);
     return start;
 }
 
@@ -358,8 +417,8 @@ int main(int argc, char **argv)
     struct sf_buf plain = {0}, packed = {0}, copy = {0};
     struct sf_span_block_reader *r, *p;
     struct sf_why why = {""};
-    double t_touch = 0, t_plain = 0, t_packed = 0, t_read = 0, t_read_plain = 0, t_scan = 0,
-           t_scan_plain = 0, t_copy = 0, t_zstd = 0;
+    double t_touch = 0, t_rows = 0, t_plain = 0, t_packed = 0, t_read = 0, t_read_plain = 0,
+           t_scan = 0, t_scan_plain = 0, t_copy = 0, t_zstd = 0, t_rows_of = 0, t_rows_of_plain = 0;
     size_t used = 0, zlen = 0, plain_len, packed_len;
 
     make_load(&l, n);
@@ -367,14 +426,17 @@ int main(int argc, char **argv)
         return 1;
     for (int run = 0; getenv("BLOCK_BENCH_PLAIN") && run < 30; run++) { /* for a profiler */
         sf_buf_done(&plain);
-        t_plain = best(t_plain, write_block(&l, false, &plain));
+        t_plain = best(t_plain, write_block(&l, false, &plain).block_ns);
     }
     for (int run = 0; run < 5; run++) {
+        struct write_cost cost;
         sf_buf_done(&plain);
         sf_buf_done(&packed);
         t_touch = best(t_touch, touch_input(&l));
-        t_plain = best(t_plain, write_block(&l, false, &plain));
-        t_packed = best(t_packed, write_block(&l, true, &packed));
+        cost = write_block(&l, false, &plain);
+        t_rows = best(t_rows, cost.rows_ns);
+        t_plain = best(t_plain, cost.block_ns);
+        t_packed = best(t_packed, write_block(&l, true, &packed).block_ns);
     }
     plain_len = plain.len;
     packed_len = packed.len;
@@ -393,6 +455,8 @@ int main(int argc, char **argv)
     for (int run = 0; run < 5; run++) {
         t_read = best(t_read, read_block(r, SF_COL_ALL, &a, &used));
         t_read_plain = best(t_read_plain, read_block(p, SF_COL_ALL, &a, &used));
+        t_rows_of = best(t_rows_of, copy_block(r, &a));
+        t_rows_of_plain = best(t_rows_of_plain, copy_block(p, &a));
         t_scan = best(t_scan, scan_block(r, &a));
         t_scan_plain = best(t_scan_plain, scan_block(p, &a));
     }
@@ -404,7 +468,8 @@ int main(int argc, char **argv)
     printf("bytes_packed %.1f B/span\n", (double)packed_len / n);
     printf("bytes_zstd_of_plain %.1f B/span\n", (double)zlen / n);
     printf("hash_of_input %.0f ns/span\n", t_touch / n);
-    printf("write_plain_per_hash_of_input %.1f x\n", t_plain / t_touch);
+    printf("spans_to_rows %.0f ns/span\n", t_rows / n);
+    printf("write_plain_per_hash_of_input %.1f x\n", (t_rows + t_plain) / t_touch);
     printf("write_plain %.0f ns/span\n", t_plain / n);
     printf("write_packed %.0f ns/span\n", t_packed / n);
     printf("memcpy_of_plain %.1f ns/span\n", t_copy / n);
@@ -413,6 +478,8 @@ int main(int argc, char **argv)
     printf("write_packed_per_zstd %.2f x\n", t_packed / t_zstd);
     printf("read_all_packed %.0f ns/span\n", t_read / n);
     printf("read_all_plain %.0f ns/span\n", t_read_plain / n);
+    printf("packed_to_rows %.0f ns/span\n", t_rows_of / n);
+    printf("plain_to_rows %.0f ns/span\n", t_rows_of_plain / n);
     printf("scan_packed %.1f ns/span, %llu matches\n", t_scan / n, (unsigned long long)matches);
     printf("scan_plain %.1f ns/span\n", t_scan_plain / n);
     printf("granule_decoded %.1f MB\n", (double)used / 1e6);

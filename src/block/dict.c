@@ -30,6 +30,7 @@ void sf_dict_reset(struct sf_dict *d)
     sf_buf_reset(&d->bytes);
     d->n = 0;
     d->last = 0;
+    d->is_frozen = false;
 }
 
 size_t sf_dict_memory(const struct sf_dict *d)
@@ -104,7 +105,7 @@ bool sf_dict_add_hashed(struct sf_dict *d, sf_str s, uint64_t hash, uint32_t *ou
 {
     uint32_t at;
 
-    if (d->n >= d->n_slots / 4 * 3 && !grow_slots(d))
+    if (d->n >= d->n_slots / 4 * 3 && !d->is_frozen && !grow_slots(d))
         return false;
     if (look(d, s, hash, &at, &d->last)) {
         *out_code = d->last;
@@ -119,7 +120,8 @@ bool sf_dict_add_hashed(struct sf_dict *d, sf_str s, uint64_t hash, uint32_t *ou
     d->bytes.len += s.len;
     d->ends[d->n] = (uint32_t)d->bytes.len;
     d->hashes[d->n] = hash;
-    d->slots[at] = slot_of(hash, d->n);
+    if (!d->is_frozen)
+        d->slots[at] = slot_of(hash, d->n);
     d->last = d->n++;
     *out_code = d->last;
     return true;

@@ -1,6 +1,8 @@
 /* dict.h - distinct strings in order of first appearance, and the number of each.
  *
- * One column of one granule has one; its bytes lie back to back, ready to be written. */
+ * One column of one granule has one; its bytes lie back to back, ready to be written. When nearly
+ * every string turns out to be new, looking for it is in vain: a frozen dictionary still knows what
+ * came before, frequent strings among it, and takes everything else as new. */
 #pragma once
 #include "base/buf.h"
 #include "base/num.h"
@@ -13,7 +15,10 @@ struct sf_dict {
     uint64_t *slots; /* high half of the hash, then code + 1; 0: free */
     uint32_t n_slots;
     uint32_t last; /* code given last: neighbours are often equal */
+    bool is_frozen;
 };
+
+enum { SF_DICT_FREEZE = 1024 }; /* entries: the table of so many stays in the nearest cache */
 
 void sf_dict_done(struct sf_dict *d);  /* a zeroed one is fine */
 void sf_dict_reset(struct sf_dict *d); /* empties; gives large memory back */
@@ -25,6 +30,12 @@ static inline bool sf_dict_is_last(const struct sf_dict *d, sf_str s);
 static inline void sf_dict_prefetch(const struct sf_dict *d, uint64_t hash);
 bool sf_dict_add_hashed(struct sf_dict *d, sf_str s, uint64_t hash, uint32_t *out_code);
 bool sf_dict_find(const struct sf_dict *d, sf_str s, uint32_t *out_code);
+/* To be asked now and then, with how many strings were looked up: freezes when it is time. */
+static inline void sf_dict_settle(struct sf_dict *d, uint32_t n_asked)
+{
+    if (d->n >= SF_DICT_FREEZE && d->n > n_asked - n_asked / 4)
+        d->is_frozen = true;
+}
 static inline sf_str sf_dict_get(const struct sf_dict *d, uint32_t code); /* until the next add */
 size_t sf_dict_memory(const struct sf_dict *d);
 

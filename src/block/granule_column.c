@@ -1,6 +1,6 @@
 /* granule_column.c - single columns of a granule, decoded and checked. */
-#include "block/cursor.h"
 #include "block/encoding.h"
+#include "block/overflow.h"
 #include "block/planes.h"
 #include "block/reader.h"
 
@@ -412,26 +412,6 @@ static enum sf_err read_numbers(struct sf_granule_ctx *c, uint32_t column, uint8
     return err;
 }
 
-/* Attributes of keys without a column: type, name and value in one text each. */
-static bool unpack_attr(sf_str text, struct sf_attr *out)
-{
-    struct sf_cursor c = sf_cursor_of(sf_str_bytes(text));
-    uint8_t type = sf_cursor_u8(&c);
-
-    out->key = sf_cursor_str(&c);
-    if (c.is_bad || type == SF_VALUE_NONE || type >= SF_VALUE_TYPES)
-        return false;
-    if (sf_block_type_is_text(type)) {
-        out->val = (struct sf_value){.type = type, .str = {(const char *)c.at, sf_cursor_left(&c)}};
-        return true;
-    }
-    if (type == SF_VALUE_BOOL)
-        out->val = value_of(type, sf_cursor_u8(&c));
-    else
-        out->val = value_of(type, type == SF_VALUE_EMPTY ? 0 : sf_cursor_u64(&c));
-    return !c.is_bad && sf_cursor_left(&c) == 0;
-}
-
 enum sf_err sf_column_values(struct sf_granule_ctx *c, uint32_t key, uint32_t n,
                              struct sf_values *out)
 {
@@ -456,7 +436,7 @@ enum sf_err sf_column_values(struct sf_granule_ctx *c, uint32_t key, uint32_t n,
         if (!packed)
             return sf_reader_limit(c->why);
         for (uint32_t i = 0; i < t.n_list; i++) {
-            if (!unpack_attr(t.list[i], &packed[i]))
+            if (!sf_overflow_unpack(t.list[i], &packed[i]))
                 return corrupt(c, column);
         }
         out->packed = packed;

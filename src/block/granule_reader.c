@@ -209,31 +209,3 @@ enum sf_err sf_granule_codes(struct sf_granule_ctx *c, uint32_t columns, struct 
         err = sf_column_u32s(c, SF_BLOCK_SCOPE, c->n_rows, r->n_scopes - 1, &out->scope);
     return err;
 }
-
-enum sf_err sf_span_block_index_times(const struct sf_span_block_reader *r, uint32_t granule,
-                                      struct sf_arena *req, const int64_t **out, struct sf_why *why)
-{
-    struct sf_granule_ctx c = {.r = r, .granule = granule, .req = req, .why = why};
-    const uint32_t *trace_rows;
-    const uint64_t *starts, *deltas;
-    int64_t *index;
-    enum sf_err err;
-
-    SF_ASSERT(granule < r->n_granules);
-    c.n_rows = r->granules[granule].n_rows;
-    c.tenant = r->granules[granule].tenant;
-    index = sf_arena_raw(req, (size_t)c.n_rows * sizeof(*index), 16);
-    if (!index)
-        return sf_reader_limit(why);
-    err = sf_granule_trace_rows(&c, &trace_rows);
-    if (!err)
-        err = sf_granule_starts(&c, trace_rows, &starts);
-    if (!err)
-        err = sf_column_numbers(&c, SF_BLOCK_INDEX, c.n_rows, &deltas);
-    if (err)
-        return err;
-    for (uint32_t i = 0; i < c.n_rows; i++)
-        index[i] = (int64_t)(starts[i] + (deltas ? deltas[i] : 0));
-    *out = index;
-    return SF_OK;
-}

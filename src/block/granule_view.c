@@ -174,6 +174,35 @@ bool sf_granule_view_has_strays(const struct sf_granule_view *v)
     return sf_reader_descs(v->r, v->granule, SF_BLOCK_INDEX, d) > 0;
 }
 
+enum sf_err sf_granule_view_index(struct sf_granule_view *v, const int64_t **out,
+                                  struct sf_why *why)
+{
+    uint32_t n = v->info->n_rows;
+    int64_t *index = sf_arena_raw(v->req, (size_t)n * sizeof(*index), 16);
+    struct sf_arena tmp;
+    struct sf_granule_ctx c = ctx_of(v, why);
+    const uint64_t *deltas;
+    enum sf_err err = index ? add_columns(v, SF_COL_START, why) : sf_reader_limit(why);
+
+    tmp = *v->req;
+    c.req = &tmp;
+    if (!err)
+        err = sf_column_numbers(&c, SF_BLOCK_INDEX, n, &deltas);
+    if (err)
+        return err;
+    for (uint32_t i = 0; i < n; i++)
+        index[i] = (int64_t)(v->rows.start_ns[i] + (deltas ? deltas[i] : 0));
+    *out = index;
+    return SF_OK;
+}
+
+enum sf_err sf_span_block_index_times(const struct sf_span_block_reader *r, uint32_t granule,
+                                      struct sf_arena *req, const int64_t **out, struct sf_why *why)
+{
+    struct sf_granule_view v = sf_granule_view_init(r, granule, req);
+    return sf_granule_view_index(&v, out, why);
+}
+
 enum sf_err sf_span_block_read(const struct sf_span_block_reader *r, uint32_t granule,
                                uint32_t columns, const struct sf_key *want_keys, size_t n_want,
                                struct sf_arena *req, struct sf_span_rows *out, struct sf_why *why)

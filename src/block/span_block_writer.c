@@ -36,17 +36,28 @@
 
 #include "base/heap.h"
 #include "block/fuse.h"
+#include "block/row_maps.h"
 #include "block/section.h"
 #include "block/writer.h"
 #include "os/file.h"
 
-enum { MAX_KEPT_SHAPES = 16384 };
+enum {
+    MAX_KEPT_SHAPES = 16384,          /* more are thrown away between granules */
+    OWN_ROWS = SF_LIMIT_GRANULE_ROWS, /* of spans that are given as such, */
+    OWN_LEN = 1 << 30,                /* reserved, not touched */
+};
 
 bool sf_writer_fail(struct sf_span_block_writer *w, enum sf_err err)
 {
     if (!w->err)
         w->err = err;
     return false;
+}
+
+static bool reset_shapes(struct sf_span_block_writer *w)
+{
+    w->shapes_no++;
+    return sf_shapes_reset(&w->shapes) || sf_writer_fail(w, SF_ERR_NOMEM);
 }
 
 static enum sf_err say(const struct sf_span_block_writer *w, struct sf_why *why)
@@ -75,7 +86,7 @@ enum sf_err sf_span_block_writer_new(const struct sf_span_block_options *options
     w->info.ts_min_ns = INT64_MAX;
     w->info.ts_max_ns = INT64_MIN;
     w->has_filters = options->is_compressed;
-    is_ok = sf_granule_stage_init(&w->g) && sf_writer_shapes_reset(w);
+    is_ok = sf_granule_stage_init(&w->g) && reset_shapes(w);
     if (is_ok && options->is_compressed) {
         w->packer = sf_packer_new();
         is_ok = w->packer != NULL;
@@ -104,8 +115,11 @@ void sf_span_block_writer_free(struct sf_span_block_writer *w)
     sf_heap_free(w->active_keys);
     sf_heap_free(w->resource_stages);
     sf_heap_free(w->scope_stages);
-    sf_heap_free(w->shapes.nodes);
-    sf_heap_free(w->shapes.slots);
+    sf_shapes_done(&w->shapes);
+    if (w->own)
+        sf_rowset_done(w->own);
+    sf_heap_free(w->own);
+    sf_arena_done(&w->own_maps);
     sf_heap_free(w->ops);
     sf_dict_done(&w->strings);
     sf_dict_done(&w->resources);
@@ -135,7 +149,7 @@ size_t sf_span_block_writer_memory(const struct sf_span_block_writer *w)
     }
     sum += w->key_cap * (sizeof(*w->keys) + sizeof(*w->active_keys));
     sum += (w->resource_cap + w->scope_cap) * sizeof(*w->resource_stages);
-    sum += w->shapes.cap * sizeof(*w->shapes.nodes) + w->shapes.n_slots * sizeof(*w->shapes.slots);
+    sum += sf_shapes_memory(&w->shapes);
     sum += w->op_cap * sizeof(*w->ops) + w->attr_set.n_slots * sizeof(*w->attr_set.slots);
     sum += sf_dict_memory(&w->strings) + sf_dict_memory(&w->resources) +
            sf_dict_memory(&w->scopes) + sf_dict_memory(&w->key_ids) + sf_dict_memory(&w->op_ids);
@@ -219,7 +233,7 @@ static enum sf_err close_granule(struct sf_span_block_writer *w, struct sf_why *
 {
     if (!sf_granule_encode(w))
         return say(w, why);
-    if (w->shapes.n > MAX_KEPT_SHAPES && !sf_writer_shapes_reset(w))
+    if (w->shapes.n > MAX_KEPT_SHAPES && !reset_shapes(w))
         return say(w, why);
     return drain(w, why);
 }
@@ -241,48 +255,102 @@ static enum sf_err check_rows(const struct sf_span_block_writer *w, uint32_t ten
     return SF_OK;
 }
 
-enum sf_err sf_span_block_writer_trace(struct sf_span_block_writer *w, uint32_t tenant,
-                                       const struct sf_span *spans, const int64_t *index_ns,
-                                       uint32_t n_spans, struct sf_why *why)
+enum sf_err sf_writer_rows(struct sf_span_block_writer *w, struct sf_row_maps *m,
+                           const uint32_t *rows, uint32_t n, struct sf_why *why)
 {
     struct sf_granule_stage *g = &w->g;
-    enum sf_err err;
-    bool is_new;
+    const struct sf_mem_row *head = &m->r->rows[rows[0]];
+    bool is_new = !w->has_newest || head->tenant != w->newest_tenant ||
+                  !sf_trace_id_eq(head->trace_id, w->newest_trace);
+    enum sf_err err = SF_OK;
 
     if (w->err)
         return say(w, why);
-    err = check_rows(w, tenant, spans, n_spans, why);
-    if (err)
-        return err;
-    is_new = !w->has_newest || tenant != w->newest_tenant ||
-             !sf_trace_id_eq(spans[0].trace_id, w->newest_trace);
     if (g->n_rows && is_new) {
-        bool must_cut = g->is_continuation || tenant != g->tenant || g->len > SF_GRANULE_FULL_LEN ||
-                        n_spans > SF_LIMIT_GRANULE_ROWS - g->n_rows;
+        bool must_cut = g->is_continuation || head->tenant != g->tenant ||
+                        g->len > SF_GRANULE_FULL_LEN || n > SF_LIMIT_GRANULE_ROWS - g->n_rows;
         err = must_cut ? close_granule(w, why) : SF_OK;
         if (err)
             return err;
     }
-    if (w->has_newest && tenant != w->newest_tenant && !sf_writer_shapes_reset(w))
+    if (w->has_newest && head->tenant != w->newest_tenant && !reset_shapes(w))
         return say(w, why);
-    w->newest_trace = spans[0].trace_id;
-    w->newest_tenant = tenant;
+    w->newest_trace = head->trace_id;
+    w->newest_tenant = head->tenant;
     w->has_newest = true;
-    while (n_spans > 0) {
+    while (n > 0) {
         uint32_t taken;
-        if (!sf_granule_stage_trace(w, tenant, is_new, spans, index_ns, n_spans, &taken))
+        if (!sf_granule_stage_rows(w, m, is_new, rows, n, &taken))
             return say(w, why);
         is_new = false;
-        spans += taken;
-        index_ns += taken;
-        n_spans -= taken;
-        if (n_spans > 0 || g->n_rows == SF_LIMIT_GRANULE_ROWS) {
+        rows += taken;
+        n -= taken;
+        if (n > 0 || g->n_rows == SF_LIMIT_GRANULE_ROWS) {
             err = close_granule(w, why);
             if (err)
                 return err;
         }
     }
     return SF_OK;
+}
+
+static bool has_own(struct sf_span_block_writer *w)
+{
+    if (w->own)
+        return true;
+    w->own = sf_heap_new(sizeof(*w->own));
+    return w->own && sf_rowset_init(w->own, OWN_ROWS, OWN_LEN) &&
+           sf_arena_init(&w->own_maps, OWN_LEN);
+}
+
+/* Numbers 0 to n - 1: rows in their order, or codes that are the block's already. */
+static uint32_t *counting(struct sf_arena *a, uint32_t n)
+{
+    uint32_t *list = sf_arena_raw(a, (size_t)n * sizeof(*list), 16);
+    for (uint32_t i = 0; list && i < n; i++)
+        list[i] = i;
+    return list;
+}
+
+static enum sf_err write_own(struct sf_span_block_writer *w, struct sf_why *why)
+{
+    struct sf_arena *a = &w->own_maps;
+    uint32_t n = (uint32_t)w->own->n_rows, *rows, *resources, *scopes;
+    struct sf_row_maps m;
+
+    a->at = 0;
+    rows = counting(a, n);
+    resources = counting(a, w->resources.n);
+    scopes = counting(a, w->scopes.n);
+    if (!rows || !resources || !scopes || !sf_row_maps_init(&m, w->own, resources, scopes, a)) {
+        sf_writer_fail(w, SF_ERR_LIMIT);
+        return say(w, why);
+    }
+    return sf_writer_rows(w, &m, rows, n, why);
+}
+
+enum sf_err sf_span_block_writer_trace(struct sf_span_block_writer *w, uint32_t tenant,
+                                       const struct sf_span *spans, const int64_t *index_ns,
+                                       uint32_t n_spans, struct sf_why *why)
+{
+    enum sf_err err;
+
+    if (w->err)
+        return say(w, why);
+    err = check_rows(w, tenant, spans, n_spans, why);
+    if (err)
+        return err;
+    if (!has_own(w)) {
+        sf_writer_fail(w, SF_ERR_NOMEM);
+        return say(w, why);
+    }
+    sf_rowset_reset(w->own);
+    for (uint32_t i = 0; !err && i < n_spans; i++)
+        err = sf_rowset_add(w->own, tenant, &spans[i], index_ns[i], 0, NULL);
+    if (!err)
+        return write_own(w, why);
+    sf_writer_fail(w, err);
+    return say(w, why);
 }
 
 /* ---- the end ---- */

@@ -6,7 +6,11 @@
 #include "block/chunk.h"
 #include "block/dict.h"
 #include "block/layout.h"
+#include "block/rowset.h"
+#include "block/shapes.h"
 #include "block/span_block_writer.h"
+
+struct sf_row_maps; /* row_maps.h */
 
 struct sf_key_stage {      /* one attribute name of one scope and type */
     uint32_t tenant, name; /* name: code in `strings` */
@@ -23,27 +27,6 @@ struct sf_key_stage {      /* one attribute name of one scope and type */
     uint32_t *top_counts;
     uint32_t top_cap;
     bool is_partial; /* some value is not in `top` */
-};
-
-/* Shapes are a tree: a node is its parent's keys and one more. A span's attributes walk down from
- * the root of their scope, and the node where they end is the span's shape. */
-struct sf_shape_node {
-    uint32_t parent, key, n_keys;
-    uint32_t first_child, next_sibling; /* 0: none (a root is nobody's child) */
-    uint32_t name_off, name_len;        /* the key's name in `strings` */
-    uint32_t granule, local;            /* code given in granule number `granule` - 1 */
-    uint8_t type;
-};
-enum { SF_ROOT_SPAN = 0, SF_ROOT_EVENT = 1, SF_ROOT_LINK = 2, SF_ROOTS = 3 };
-
-struct sf_shapes {
-    struct sf_shape_node *nodes;
-    uint32_t n, cap;
-    struct sf_shape_slot {
-        uint64_t edge; /* node << 32 | key */
-        uint32_t child;
-    } * slots;
-    uint32_t n_slots;
 };
 
 struct sf_operation_stage {
@@ -120,12 +103,15 @@ struct sf_span_block_writer {
     uint32_t *active_keys; /* those with values in this granule */
     uint32_t n_active;
     struct sf_shapes shapes;
+    uint64_t shapes_no; /* counts their resets */
     uint64_t shape_stamp;
     struct sf_operation_stage *ops;
     uint32_t n_ops, op_cap;
     struct sf_dict op_ids;
 
     struct sf_granule_stage g;
+    struct sf_rowset *own; /* of spans that are given as such */
+    struct sf_arena own_maps;
     sf_trace_id newest_trace;
     uint32_t newest_tenant;
     bool has_newest;
@@ -145,24 +131,26 @@ struct sf_span_block_writer {
 /* Each returns false and sets w->err when memory ran out (or a limit was met). */
 bool sf_writer_fail(struct sf_span_block_writer *w, enum sf_err err);
 
-/* key_stage.c: keys, values, shapes */
+/* key_stage.c: keys and their frequent values */
 enum sf_err sf_writer_key(struct sf_span_block_writer *w, uint32_t tenant, uint8_t scope,
                           uint8_t type, sf_str name, uint32_t *out_key);
-bool sf_writer_attrs(struct sf_span_block_writer *w, uint32_t tenant, uint32_t root,
-                     struct sf_attrs attrs, uint32_t *out_shape);
-bool sf_writer_shapes_reset(struct sf_span_block_writer *w);
 bool sf_writer_count_value(struct sf_span_block_writer *w, struct sf_key_stage *k, sf_str bytes,
                            uint32_t count);
 void sf_key_stage_done(struct sf_key_stage *k);
 
-/* granule_stage.c: rows into the open granule */
+/* granule_stage.c: the open granule's columns */
 bool sf_granule_stage_init(struct sf_granule_stage *g);
 void sf_granule_stage_done(struct sf_granule_stage *g);
 void sf_granule_stage_reset(struct sf_granule_stage *g);
 size_t sf_granule_stage_memory(const struct sf_granule_stage *g);
-bool sf_granule_stage_trace(struct sf_span_block_writer *w, uint32_t tenant, bool is_new,
-                            const struct sf_span *spans, const int64_t *index_ns, uint32_t n_spans,
-                            uint32_t *out_taken);
+
+/* row_stage.c: rows of one trace into them, as many as fit */
+bool sf_granule_stage_rows(struct sf_span_block_writer *w, struct sf_row_maps *m, bool is_new,
+                           const uint32_t *rows, uint32_t n, uint32_t *out_taken);
+
+/* span_block_writer.c: rows of one trace, cut into granules */
+enum sf_err sf_writer_rows(struct sf_span_block_writer *w, struct sf_row_maps *m,
+                           const uint32_t *rows, uint32_t n, struct sf_why *why);
 
 /* granule_encode.c: the open granule into chunks */
 bool sf_granule_encode(struct sf_span_block_writer *w);

@@ -118,7 +118,7 @@ static enum sf_err do_append(struct life *f)
     sf_heap_fail_after(0); /* making it is not the store's business */
     sf_otlp_make_batch(&f->make, N_SPANS, &f->rig.arena, b);
     batch = store_batch(&f->rig, 1, b, 0, sf_clock_wall_ns());
-    sf_heap_fail_after(f->n_tries++ % 23 + 1);
+    sf_heap_fail_after(f->n_tries++ * 13 % 997 + 1); /* a fresh memtable makes hundreds */
     err = f->rig.store->ops->append(f->rig.store, 0, &batch, &t.base, &f->rig.why);
     if (err) {
         sf_heap_fail_after(0);

@@ -10,6 +10,7 @@
 #include "base/heap.h"
 #include "base/invariant.h"
 #include "os/clock.h"
+#include "store/local/batch_rows.h"
 #include "store/local/flush.h"
 #include "store/local/pressure.h"
 #include "store/local/profile_mem.h"
@@ -109,8 +110,8 @@ static enum sf_err add_rows(struct sf_local *l, struct sf_body *body, const stru
         enum sf_err err;
         if (!b->spans)
             continue;
-        err = sf_rowset_add_batch(&body->rows, b->log.tenant, index_base_ns(l, &b->log),
-                                  sf_local_span_retention(l), b->spans, why);
+        err = sf_batch_rows_add(&body->rows, b->log.tenant, index_base_ns(l, &b->log),
+                                sf_local_span_retention(l), b->spans, why);
         if (err)
             return err;
         *out_n += b->spans->n_spans;
@@ -279,8 +280,8 @@ static enum sf_err add_piece(struct sf_local *l, struct parts *ps, const struct 
 {
     enum sf_err err = SF_OK;
     if (batch->spans) {
-        err = sf_rowset_add_batch(&ps->body->rows, batch->log.tenant, index_base_ns(l, &batch->log),
-                                  sf_local_span_retention(l), batch->spans, why);
+        err = sf_batch_rows_add(&ps->body->rows, batch->log.tenant, index_base_ns(l, &batch->log),
+                                sf_local_span_retention(l), batch->spans, why);
         if (!err)
             *io_n += batch->spans->n_spans;
     }

@@ -3,9 +3,9 @@
  * One writer appends; readers look for a trace; a cut takes the rows out for sealing, where they
  * stay findable until their part is in the snapshot. All under the memtable's mutex. */
 #pragma once
+#include "block/rowset.h"
 #include "os/thread.h"
 #include "store/local/budget.h"
-#include "store/local/rowset.h"
 
 struct sf_body { /* rows on their way to a part */
     struct sf_rowset rows;

@@ -19,6 +19,7 @@
 #include "base/heap.h"
 #include "base/limits.h"
 #include "base/num.h"
+#include "block/granule_copy.h"
 #include "block/span_block_reader.h"
 #include "block/span_block_writer.h"
 
@@ -184,25 +185,25 @@ static enum sf_err note_granule(struct work *w, uint16_t input, uint32_t granule
 {
     const struct sf_run *run = w->m->inputs[input];
     struct slice s = {.run = run};
-    struct sf_span_rows rows = {0};
-    uint32_t columns = SF_COL_TIMES;
+    struct sf_granule_view view;
+    uint32_t columns = SF_COL_TRACES | SF_COL_START;
     enum sf_err err;
 
     s.has_tombstones = sf_tombstones_touch(w->m->tombstones, run->row.id, run->row.tenant,
                                            run->row.ts_min_ns, run->row.ts_max_ns);
     if (s.has_tombstones)
-        columns |= SF_COL_RESOURCE;
+        columns |= SF_COL_IDS | SF_COL_RESOURCE;
     rewind_arena(&w->granule);
-    err = sf_span_block_read(w->readers[input], granule, columns, NULL, 0, &w->granule, &rows, why);
+    view = sf_granule_view_init(w->readers[input], granule, &w->granule);
+    err = sf_granule_view_add(&view, columns, why);
     if (!err)
-        err = sf_span_block_index_times(w->readers[input], granule, &w->granule, &s.index_ns, why);
-    s.rows = &rows;
-    while (!err && s.to < rows.n_rows) {
-        struct piece p = {.tenant = rows.tenant, .granule = granule, .input = input};
-        s.from = s.to;
-        while (s.to < rows.n_rows && sf_trace_id_eq(rows.trace_id[s.to], rows.trace_id[s.from]))
-            s.to++;
-        p.hash = sf_trace_id_hash(rows.trace_id[s.from], rows.tenant);
+        err = sf_granule_view_index(&view, &s.index_ns, why);
+    s.rows = &view.rows;
+    for (uint32_t t = 0; !err && t < view.info->n_traces; t++) {
+        struct piece p = {.tenant = view.info->tenant, .granule = granule, .input = input};
+        s.from = view.firsts[t];
+        s.to = view.firsts[t + 1];
+        p.hash = sf_trace_id_hash(view.trace_ids[t], view.info->tenant);
         p.row = sf_u16(s.from);
         p.n = sf_u16(s.to - s.from);
         err = add_slice(w, &s, p, why);
@@ -334,42 +335,41 @@ static enum sf_err plan_outputs(struct work *w, struct sf_why *why)
 /* ---- pass 2 ---- */
 
 static enum sf_err place_of(struct work *w, uint16_t input, const struct sf_span_rows *rows,
-                            struct sf_span *span, struct sf_why *why)
+                            uint32_t i, struct sf_why *why)
 {
-    uint32_t *res = &w->res_maps[input][span->resource];
-    uint32_t *scope = &w->scope_maps[input][span->scope];
+    uint32_t *res = &w->res_maps[input][rows->resource[i]];
+    uint32_t *scope = &w->scope_maps[input][rows->scope[i]];
     enum sf_err err = SF_OK;
     if (*res == SF_NONE)
-        err = sf_rowset_resource(&w->rows, rows->tenant, &rows->resources[span->resource], res,
+        err = sf_rowset_resource(&w->rows, rows->tenant, &rows->resources[rows->resource[i]], res,
                                  why);
     if (!err && *scope == SF_NONE)
-        err = sf_rowset_scope(&w->rows, rows->tenant, &rows->scopes[span->scope], scope, why);
-    span->resource = *res;
-    span->scope = *scope;
+        err = sf_rowset_scope(&w->rows, rows->tenant, &rows->scopes[rows->scope[i]], scope, why);
     return err;
 }
 
-static enum sf_err copy_piece(struct work *w, const struct piece *p,
-                              const struct sf_span_rows *rows, const int64_t *index_ns,
+static enum sf_err copy_piece(struct work *w, const struct piece *p, struct sf_granule_copy *copy,
                               struct sf_why *why)
 {
     const struct sf_run *run = w->m->inputs[p->input];
+    const struct sf_span_rows *rows = sf_granule_copy_rows(copy);
+    const int64_t *index_ns = sf_granule_copy_index(copy);
+    const uint32_t *res_map = w->res_maps[p->input], *scope_map = w->scope_maps[p->input];
     bool has_tombstones = w->m->tombstones != NULL;
     enum sf_err err = SF_OK;
 
     if ((uint32_t)p->row + p->n > rows->n_rows)
         return sf_fail(why, SF_ERR_CORRUPT, "block %s changed while it was read", run->row.path);
     for (uint32_t i = p->row; !err && i < (uint32_t)p->row + p->n; i++) {
-        struct sf_span span;
         if (window_of(w, index_ns[i]) != p->window)
             continue;
         if (has_tombstones && is_hidden(w, run, rows, i))
             continue;
-        span = sf_span_rows_get(rows, i);
-        err = place_of(w, p->input, rows, &span, why);
+        err = place_of(w, p->input, rows, i, why);
         if (!err)
-            err = sf_rowset_add(&w->rows, rows->tenant, &span, index_ns[i],
-                                index_end(run, span.end_ns, index_ns[i]), why);
+            err = sf_granule_copy_row(copy, i, res_map[rows->resource[i]],
+                                      scope_map[rows->scope[i]],
+                                      index_end(run, rows->end_ns[i], index_ns[i]), why);
     }
     return err;
 }
@@ -388,8 +388,7 @@ static void forget_places(struct work *w, uint16_t input)
 static enum sf_err gather(struct work *w, size_t first, size_t n, struct sf_why *why)
 {
     struct piece *pieces = w->pieces + first;
-    struct sf_span_rows rows = {0};
-    const int64_t *index_ns = NULL;
+    struct sf_granule_copy *copy = NULL;
     enum sf_err err = SF_OK;
 
     sf_rowset_reset(&w->rows);
@@ -401,15 +400,12 @@ static enum sf_err gather(struct work *w, size_t first, size_t n, struct sf_why 
             forget_places(w, p->input);
         if (is_new_input || p->granule != p[-1].granule) {
             rewind_arena(&w->granule);
-            err = sf_span_block_read(w->readers[p->input], p->granule, SF_COL_ALL, NULL, 0,
-                                     &w->granule, &rows, why);
-            if (!err)
-                err = sf_span_block_index_times(w->readers[p->input], p->granule, &w->granule,
-                                                &index_ns, why);
+            err = sf_granule_copy_open(w->readers[p->input], p->granule, &w->rows, &w->granule,
+                                       &copy, why);
             count_memory(w);
         }
         if (!err)
-            err = copy_piece(w, p, &rows, index_ns, why);
+            err = copy_piece(w, p, copy, why);
         if (err == SF_ERR_CORRUPT)
             sf_run_quarantine(w->m->inputs[p->input], why ? why->text : "damaged");
     }

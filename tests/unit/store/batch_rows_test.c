@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "store/local/rowset.h"
+#include "store/local/batch_rows.h"
 #include "support/batch_make.h"
 
 static const int64_t RECV_NS = INT64_C(1763200000000000000);
@@ -26,7 +26,7 @@ static void assert_same(const struct sf_rowset *r, size_t row, const struct sf_s
         fail_msg("row %zu: %s", row, what);
 }
 
-TEST(rowset, gives_back_what_was_copied_in)
+TEST(batch_rows, gives_back_what_was_copied_in)
 {
     struct sf_rowset r;
     struct sf_otlp_make m;
@@ -39,7 +39,7 @@ TEST(rowset, gives_back_what_was_copied_in)
         size_t first = r.n_rows;
         arena.at = 0;
         sf_batch_make(&m, 30, &arena, &b);
-        assert_ok(sf_rowset_add_batch(&r, 1, RECV_NS, 0, &b, NULL));
+        assert_ok(sf_batch_rows_add(&r, 1, RECV_NS, 0, &b, NULL));
         assert_int_equal(r.n_rows, first + b.n_spans);
         for (uint32_t i = 0; i < b.n_spans; i++)
             assert_same(&r, first + i, &b, i, arena);
@@ -48,7 +48,7 @@ TEST(rowset, gives_back_what_was_copied_in)
     sf_arena_done(&arena);
 }
 
-TEST(rowset, is_as_before_when_a_batch_does_not_fit)
+TEST(batch_rows, is_as_before_when_a_batch_does_not_fit)
 {
     struct sf_rowset r;
     struct sf_otlp_make m;
@@ -60,30 +60,30 @@ TEST(rowset, is_as_before_when_a_batch_does_not_fit)
     sf_otlp_make_init(&m, 2, 0);
     sf_otlp_make_batch(&m, 50, &arena, &first);
     sf_otlp_make_batch(&m, 2000, &arena, &more);
-    assert_ok(sf_rowset_add_batch(&r, 1, RECV_NS, 0, &first, NULL));
+    assert_ok(sf_batch_rows_add(&r, 1, RECV_NS, 0, &first, NULL));
     n = r.n_rows;
-    len = r.data_len;
-    assert_err(sf_rowset_add_batch(&r, 1, RECV_NS, 0, &more, NULL), SF_ERR_LIMIT);
+    len = r.n_words;
+    assert_err(sf_batch_rows_add(&r, 1, RECV_NS, 0, &more, NULL), SF_ERR_LIMIT);
     assert_int_equal(r.n_rows, n);
-    assert_int_equal(r.data_len, len);
+    assert_int_equal(r.n_words, len);
     for (uint32_t i = 0; i < 50; i++)
         assert_same(&r, i, &first, i, arena);
     more.n_spans = 20;
-    assert_ok(sf_rowset_add_batch(&r, 1, RECV_NS, 0, &more, NULL));
+    assert_ok(sf_batch_rows_add(&r, 1, RECV_NS, 0, &more, NULL));
     assert_same(&r, n + 5, &more, 5, arena);
     sf_rowset_done(&r);
     sf_arena_done(&arena);
 }
 
-TEST(rowset, believes_starts_near_the_time_of_receipt_only)
+TEST(batch_rows, believes_starts_near_the_time_of_receipt_only)
 {
     int64_t hour = INT64_C(3600000000000), week = 168 * hour;
-    assert_true(sf_index_time((uint64_t)(RECV_NS - hour), RECV_NS, week) == RECV_NS - hour);
-    assert_true(sf_index_time((uint64_t)(RECV_NS + hour), RECV_NS, week) == RECV_NS + hour);
-    assert_true(sf_index_time((uint64_t)(RECV_NS + hour + 1), RECV_NS, week) == RECV_NS);
-    assert_true(sf_index_time((uint64_t)(RECV_NS - week - 1), RECV_NS, week) == RECV_NS);
-    assert_true(sf_index_time(0, RECV_NS, 0) == RECV_NS);
-    assert_true(sf_index_time(UINT64_MAX, RECV_NS, 0) == RECV_NS);
-    assert_true(sf_index_end(UINT64_MAX, RECV_NS, RECV_NS) == RECV_NS + hour);
-    assert_true(sf_index_end(5, RECV_NS, RECV_NS) == RECV_NS);
+    assert_true(sf_batch_rows_index((uint64_t)(RECV_NS - hour), RECV_NS, week) == RECV_NS - hour);
+    assert_true(sf_batch_rows_index((uint64_t)(RECV_NS + hour), RECV_NS, week) == RECV_NS + hour);
+    assert_true(sf_batch_rows_index((uint64_t)(RECV_NS + hour + 1), RECV_NS, week) == RECV_NS);
+    assert_true(sf_batch_rows_index((uint64_t)(RECV_NS - week - 1), RECV_NS, week) == RECV_NS);
+    assert_true(sf_batch_rows_index(0, RECV_NS, 0) == RECV_NS);
+    assert_true(sf_batch_rows_index(UINT64_MAX, RECV_NS, 0) == RECV_NS);
+    assert_true(sf_batch_rows_end(UINT64_MAX, RECV_NS, RECV_NS) == RECV_NS + hour);
+    assert_true(sf_batch_rows_end(5, RECV_NS, RECV_NS) == RECV_NS);
 }

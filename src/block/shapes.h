@@ -1,0 +1,44 @@
+/* shapes.h - lists of attribute keys, as a tree.
+ *
+ * A node is its parent's keys and one more. The attributes of a span walk down from the root of
+ * their scope, and the node where they end is the span's shape: spans of one operation share it.
+ * Keys are numbers of whoever owns the tree. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    SF_ROOT_SPAN,
+    SF_ROOT_EVENT,
+    SF_ROOT_LINK,
+    SF_ROOT_RESOURCE, /* of a rowset only: blocks have tables for these two */
+    SF_ROOT_SCOPE,
+    SF_ROOTS
+};
+
+struct sf_shape_node {
+    uint32_t parent, key, n_keys;
+    uint32_t first_child, next_sibling; /* 0: none (a root is nobody's child) */
+    uint32_t granule, local;            /* a writer's: code given in granule number `granule` - 1 */
+};
+
+struct sf_shapes {
+    struct sf_shape_node *nodes;
+    uint32_t n, cap;
+    struct sf_shape_slot {
+        uint64_t edge; /* node << 32 | key */
+        uint32_t child;
+    } * slots;
+    uint32_t n_slots;
+};
+
+bool sf_shapes_reset(struct sf_shapes *s); /* the roots alone; false: no memory */
+void sf_shapes_done(struct sf_shapes *s);  /* a zeroed one is fine */
+size_t sf_shapes_memory(const struct sf_shapes *s);
+/* The node below `parent` for one more key; 0: there is none. */
+uint32_t sf_shapes_find(const struct sf_shapes *s, uint32_t parent, uint32_t key);
+/* The same, made when there is none. False: no memory. */
+bool sf_shapes_step(struct sf_shapes *s, uint32_t parent, uint32_t key, uint32_t *out);
+/* The keys of a node, in order, into `out` of n_keys places. */
+void sf_shapes_keys(const struct sf_shapes *s, uint32_t node, uint32_t *out);

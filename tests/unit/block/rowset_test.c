@@ -1,0 +1,190 @@
+#include "block/rowset.h"
+
+#include <stdio.h>
+
+#include "random_block.h"
+
+static const int64_t NOW_NS = INT64_C(1763200000000000000);
+
+static void add_one(struct sf_rowset *rows, uint32_t tenant, struct sf_span s)
+{
+    struct sf_resource res = {.service = SF_STR("shop")};
+    struct sf_scope scope = {.name = SF_STR("lib")};
+    struct sf_why why;
+    assert_ok(sf_rowset_resource(rows, tenant, &res, &s.resource, &why));
+    assert_ok(sf_rowset_scope(rows, tenant, &scope, &s.scope, &why));
+    assert_ok(sf_rowset_add(rows, tenant, &s, (int64_t)s.start_ns, (int64_t)s.end_ns, &why));
+}
+
+static struct sf_span_block_reader *write_rows(const struct sf_rowset *rows, uint64_t *out_repeats)
+{
+    struct sf_span_block_options o = {.info = {.block_id = 7}};
+    struct sf_arena scratch = make_arena();
+    struct sf_span_block_writer *w;
+    struct sf_span_block_reader *r;
+    struct sf_buf memory = {0};
+    struct sf_why why;
+    uint64_t len;
+
+    *out_repeats = 0;
+    assert_ok(sf_span_block_writer_new(&o, &w, &why));
+    assert_ok(sf_rowset_write(rows, w, scratch, out_repeats, &why));
+    assert_ok(sf_span_block_writer_finish(w, &len, NULL, &memory, &why));
+    sf_span_block_writer_free(w);
+    assert_ok(sf_span_block_open_memory(&memory, &r, &why));
+    sf_arena_done(&scratch);
+    return r;
+}
+
+static struct sf_span span_of(unsigned trace, unsigned id, unsigned at)
+{
+    struct sf_span s = {.span_id = id,
+                        .start_ns = (uint64_t)NOW_NS + at,
+                        .end_ns = (uint64_t)NOW_NS + at + 10,
+                        .name = SF_STR("op")};
+    s.trace_id.b[15] = (uint8_t)trace;
+    return s;
+}
+
+/* Traces short and long: both ways of looking for repeats. */
+TEST(rowset, writes_traces_in_order_and_of_repeats_the_better_copy)
+{
+    static const unsigned SIZES[] = {3, 200};
+    for (int k = 0; k < 2; k++) {
+        struct sf_arena a = make_arena();
+        unsigned n = SIZES[k];
+        struct sf_rowset rows;
+        struct sf_span_block_reader *r;
+        struct sf_span_rows got;
+        struct sf_why why;
+        uint64_t n_repeats;
+
+        assert_true(sf_rowset_init(&rows, 10000, 8 << 20));
+        for (unsigned i = n; i > 0; i--) { /* the later trace first, the last span first */
+            struct sf_span s = span_of(2, 100 + i, 5000 + i);
+            add_one(&rows, 1, s);
+            s = span_of(1, 100 + i, i);
+            add_one(&rows, 1, s);
+            if (i % 2) { /* once more, and longer */
+                s.end_ns += 7;
+                add_one(&rows, 1, s);
+                s.end_ns -= 3;
+                add_one(&rows, 1, s);
+            }
+        }
+        r = write_rows(&rows, &n_repeats);
+        assert_int_equal(n_repeats, 2 * ((n + 1) / 2));
+        assert_ok(sf_span_block_read(r, 0, SF_COL_TIMES, NULL, 0, &a, &got, &why));
+        assert_int_equal(got.n_rows, 2 * n);
+        for (unsigned i = 0; i < 2 * n; i++) {
+            unsigned at = i % n + 1;
+            assert_int_equal(got.trace_id[i].b[15], i < n ? 1 : 2);
+            assert_int_equal(got.span_id[i], 100 + at);
+            assert_int_equal(got.end_ns[i] - got.start_ns[i], i < n && at % 2 ? 17 : 10);
+        }
+        sf_span_block_close(r);
+        sf_rowset_done(&rows);
+        sf_arena_done(&a);
+    }
+}
+
+/* The same trace id and span ids of two tenants are two traces. */
+TEST(rowset, keeps_tenants_apart)
+{
+    struct sf_arena a = make_arena();
+    struct sf_rowset rows;
+    struct sf_span_block_reader *r;
+    struct sf_span_rows got;
+    struct sf_why why;
+    uint64_t n_repeats;
+
+    assert_true(sf_rowset_init(&rows, 100, 1 << 20));
+    for (uint32_t i = 0; i < 10; i++)
+        add_one(&rows, 1 + i % 2, span_of(1, 1 + i / 2, i));
+    r = write_rows(&rows, &n_repeats);
+    assert_int_equal(n_repeats, 0);
+    assert_int_equal(sf_span_block_granules(r), 2);
+    for (uint32_t g = 0; g < 2; g++) {
+        assert_ok(sf_span_block_read(r, g, 0, NULL, 0, &a, &got, &why));
+        assert_int_equal(got.tenant, 1 + g);
+        assert_int_equal(got.n_rows, 5);
+    }
+    sf_span_block_close(r);
+    sf_rowset_done(&rows);
+    sf_arena_done(&a);
+}
+
+TEST(rowset, keeps_attributes_when_keys_are_more_than_dictionaries)
+{
+    enum { N_ROWS = 300, PER_ROW = 40 };
+    struct sf_arena a = make_arena();
+    struct sf_rowset rows;
+    struct sf_span_block_reader *r;
+    struct sf_span_rows got;
+    struct sf_why why;
+    uint64_t n_repeats;
+    uint32_t at = 0;
+
+    assert_true(sf_rowset_init(&rows, N_ROWS, 64 << 20));
+    for (uint32_t i = 0; i < N_ROWS; i++) {
+        struct sf_span s = span_of(1, 1 + i, i);
+        struct sf_attr list[PER_ROW];
+        char names[PER_ROW][16];
+        for (int k = 0; k < PER_ROW; k++) {
+            snprintf(names[k], sizeof(names[k]), "k%u", at++);
+            list[k] = (struct sf_attr){sf_str_from(names[k]),
+                                       {.type = SF_VALUE_INT, .i64 = at * 3}};
+            if (k % 2)
+                list[k].val = (struct sf_value){.type = SF_VALUE_STR, .str = list[k].key};
+        }
+        s.attrs = (struct sf_attrs){list, PER_ROW};
+        add_one(&rows, 1, s);
+    }
+    r = write_rows(&rows, &n_repeats);
+    assert_ok(sf_span_block_read(r, 0, SF_COL_ALL, NULL, 0, &a, &got, &why));
+    assert_int_equal(got.n_rows, N_ROWS);
+    for (uint32_t i = 0; i < N_ROWS; i++) {
+        struct sf_span want, have = sf_span_rows_get(&got, i);
+        assert_true(sf_rowset_get(&rows, i, &a, &want));
+        assert_int_equal(want.attrs.n, PER_ROW);
+        assert_null(span_difference(&have, &want, SF_COL_ATTRS));
+    }
+    sf_span_block_close(r);
+    sf_rowset_done(&rows);
+    sf_arena_done(&a);
+}
+
+/* Texts of batches that failed must not pile up in a memtable that never gets a row. */
+TEST(rowset, forgets_texts_when_nothing_is_left_of_it)
+{
+    struct sf_rowset rows;
+    assert_true(sf_rowset_init(&rows, 10, 1 << 20));
+    for (int i = 0; i < 100; i++) {
+        struct sf_rowset_mark mark = sf_rowset_mark(&rows);
+        struct sf_span s = span_of(1, 1, 1);
+        char name[32];
+        snprintf(name, sizeof(name), "operation %d", i);
+        s.name = sf_str_from(name);
+        add_one(&rows, 1, s);
+        sf_rowset_undo(&rows, mark);
+    }
+    assert_int_equal(rows.n_rows, 0);
+    assert_int_equal(rows.texts.n, 0);
+    assert_int_equal(rows.text_len, 0);
+    sf_rowset_done(&rows);
+}
+
+TEST(rowset, refuses_an_attribute_without_a_type)
+{
+    struct sf_rowset rows;
+    struct sf_attr bad = {.key = SF_STR("k")};
+    struct sf_span s = span_of(1, 1, 1);
+    struct sf_why why;
+
+    assert_true(sf_rowset_init(&rows, 10, 1 << 20));
+    s.attrs = (struct sf_attrs){&bad, 1};
+    assert_err(sf_rowset_add(&rows, 1, &s, NOW_NS, NOW_NS, &why), SF_ERR_INPUT);
+    assert_int_equal(rows.n_rows, 0);
+    assert_int_equal(rows.n_words, 0);
+    sf_rowset_done(&rows);
+}
