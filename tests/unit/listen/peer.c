@@ -717,3 +717,14 @@ size_t peer_rss_len(void)
         (void)fclose(f);
     return pages * 4096;
 }
+
+void peer_expect(int fd, struct sf_buf *left, int status, const char *body)
+{
+    struct peer_answer a = {0};
+
+    peer_read_answer(fd, left, &a, false);
+    assert_int_equal(a.status, status);
+    if (body)
+        assert_true(sf_str_eq(sf_buf_str(&a.body), sf_str_from(body)));
+    peer_answer_done(&a);
+}

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "listen/listener.h"
+#include "os/clock.h"
 #include "os/thread.h"
 
 /* The application: /echo answers at once; /later from another thread; /hold waits for
@@ -51,6 +52,8 @@ struct peer_answer {
 };
 /* Reads one answer; bytes of the next stay in `left`. */
 void peer_read_answer(int fd, struct sf_buf *left, struct peer_answer *out, bool is_head);
+/* Reads one answer and holds it to this. `body` NULL: any. */
+void peer_expect(int fd, struct sf_buf *left, int status, const char *body);
 void peer_answer_done(struct peer_answer *a);
 bool peer_is_closed(int fd, unsigned timeout_ms); /* waits for EOF or reset, dropping bytes */
 /* One request on a connection of its own; the status. */
