@@ -8,20 +8,21 @@
 #include "cli/answer.h"
 #include "cli/client.h"
 #include "cli/query_text.h"
+#include "cli/time_range.h"
 #include "exec/metrics_window.h"
 #include "os/clock.h"
 #include "os/terminal.h"
 #include "render/chart.h"
 #include "wire/json.h"
-#include "wire/time_text.h"
 
 #define S_NS 1000000000LL
 
 enum { ARENA_LEN = 1 << 30, /* address space only */ MAX_LINES = 40 };
 
 struct flags {
-    const char *from, *until, *output;
-    int64_t since_ns, step_ns;
+    struct sf_time_range range;
+    const char *output;
+    int64_t step_ns;
 };
 
 struct answer { /* what the server said */
@@ -176,26 +177,6 @@ static int64_t choose_step(int64_t len_ns, size_t width)
     return 86400 * S_NS;
 }
 
-static const char *read_times(const struct flags *f, size_t width, int64_t *out_from,
-                              int64_t *out_until, int64_t *out_step)
-{
-    int64_t now_ns = sf_clock_wall_ns();
-    if ((f->from || f->until) && f->since_ns)
-        return "give --since, or --from and --until, not both";
-    if (f->until && !f->from)
-        return "--until needs --from";
-    *out_until = now_ns;
-    if (f->until && !sf_time_text_parse(sf_str_from(f->until), now_ns, out_until))
-        return "--until is no time; use unix seconds, RFC 3339, now or now-15m";
-    *out_from = now_ns - (f->since_ns ? f->since_ns : 3600 * S_NS);
-    if (f->from && !sf_time_text_parse(sf_str_from(f->from), now_ns, out_from))
-        return "--from is no time; use unix seconds, RFC 3339, now or now-15m";
-    if (*out_from < 0 || *out_from >= *out_until)
-        return "--from must be before --until";
-    *out_step = f->step_ns ? f->step_ns : choose_step(*out_until - *out_from, width);
-    return NULL;
-}
-
 static enum sf_err ask(const struct sf_client *client, sf_str query, int64_t from_ns,
                        int64_t until_ns, int64_t step_ns, struct sf_buf *out, struct sf_why *why)
 {
@@ -251,14 +232,16 @@ static int run(const struct sf_client *client, sf_str text, const struct sf_quer
                const struct flags *f, enum sf_output form, struct sf_arena *req)
 {
     size_t width = sf_terminal_width(STDOUT_FILENO, 80);
-    int64_t from_ns, until_ns, step_ns;
-    const char *fault = read_times(f, width, &from_ns, &until_ns, &step_ns);
+    int64_t from_ns = 0, until_ns = 0, step_ns = f->step_ns;
+    const char *fault = sf_time_range_read(&f->range, sf_clock_wall_ns(), &from_ns, &until_ns);
     struct answer *a = sf_arena_new(req, sizeof(*a));
     struct sf_buf body = {0}, out = {0};
     struct sf_why why = {0};
     enum sf_err err;
     if (fault)
         return sf_answer_usage("metrics", fault);
+    if (step_ns == 0)
+        step_ns = choose_step(until_ns - from_ns, width);
     err = a ? sf_metrics_window_range(from_ns, until_ns, step_ns, &a->window, &why)
             : sf_fail(&why, SF_ERR_NOMEM, "no memory");
     if (!err)
@@ -303,9 +286,8 @@ int sf_metrics_run_command(int argc, char **argv)
     struct flags f = {0};
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
-        {"since", SF_FLAG_DURATION, &f.since_ns, "TIME", "look back this long (default 1h)"},
-        {"from", SF_FLAG_STR, &f.from, "TIME", "spans that start after this time"},
-        {"until", SF_FLAG_STR, &f.until, "TIME", "spans that start before it (default now)"},
+        SF_TIME_RANGE_FLAGS(f.range, "spans that start after this time",
+                            "spans that start before it (default now)"),
         {"step", SF_FLAG_DURATION, &f.step_ns, "TIME",
          "one number for each of these (default: as many as fit the terminal)"},
         {"output", SF_FLAG_STR, &f.output, "FORM", "text or json (default text)"},

@@ -8,6 +8,7 @@
 #include "cli/answer.h"
 #include "cli/query_text.h"
 #include "cli/search_ask.h"
+#include "cli/time_range.h"
 #include "os/clock.h"
 #include "os/terminal.h"
 #include "query/attr_text.h"
@@ -225,27 +226,19 @@ static void show_csv(const struct sf_search_rows *rows, const struct columns *c,
 /* ---- asking ---- */
 
 struct flags {
-    const char *from, *until, *select, *output;
-    int64_t since_ns;
+    struct sf_time_range range;
+    const char *select, *output;
     uint64_t limit;
 };
 
 static const char *read_times(const struct flags *f, struct sf_search_ask *ask)
 {
-    int64_t now_ns = sf_clock_wall_ns(), from_ns, until_ns = now_ns;
-    if ((f->from || f->until) && f->since_ns)
-        return "give --since, or --from and --until, not both";
-    if (f->until && !f->from)
-        return "--until needs --from";
-    if (f->until && !sf_time_text_parse(sf_str_from(f->until), now_ns, &until_ns))
-        return "--until is no time; use unix seconds, RFC 3339, now or now-15m";
-    from_ns = now_ns - (f->since_ns ? f->since_ns : 3600000000000);
-    if (f->from && !sf_time_text_parse(sf_str_from(f->from), now_ns, &from_ns))
-        return "--from is no time; use unix seconds, RFC 3339, now or now-15m";
-    if (from_ns >= until_ns)
-        return "--from must be before --until";
+    int64_t from_ns, until_ns;
+    const char *fault = sf_time_range_read(&f->range, sf_clock_wall_ns(), &from_ns, &until_ns);
+    if (fault)
+        return fault;
     /* The server takes whole seconds: a range never loses what lies at its ends. */
-    ask->from_s = from_ns > 0 ? from_ns / 1000000000 : 0;
+    ask->from_s = from_ns / 1000000000;
     ask->to_s = until_ns / 1000000000 + 1;
     return NULL;
 }
@@ -340,9 +333,8 @@ int sf_search_run_command(int argc, char **argv)
     struct flags f = {.limit = 20};
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
-        {"since", SF_FLAG_DURATION, &f.since_ns, "TIME", "look back this long (default 1h)"},
-        {"from", SF_FLAG_STR, &f.from, "TIME", "traces that end after this time"},
-        {"until", SF_FLAG_STR, &f.until, "TIME", "traces that start before it (default now)"},
+        SF_TIME_RANGE_FLAGS(f.range, "traces that end after this time",
+                            "traces that start before it (default now)"),
         {"limit", SF_FLAG_U64, &f.limit, "N", "the newest N traces (default 20)"},
         {"select", SF_FLAG_STR, &f.select, "A,B", "show these attributes of the spans as well"},
         {"output", SF_FLAG_STR, &f.output, "FORM", "text, json or csv (default text)"},
