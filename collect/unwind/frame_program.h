@@ -1,0 +1,42 @@
+/* frame_program.h - the instructions of a CIE or FDE, run over the few registers we follow. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collect/unwind/rows.h"
+
+/* A bounded reader; the first fault sticks and everything after reads as zero. */
+struct sf_frame_bytes {
+    const uint8_t *at, *end;
+    bool is_bad;
+};
+uint64_t sf_frame_uleb(struct sf_frame_bytes *b);
+int64_t sf_frame_sleb(struct sf_frame_bytes *b);
+uint64_t sf_frame_fixed(struct sf_frame_bytes *b, size_t len);
+/* An encoded pointer (DW_EH_PE_*); relative ones count from where they stand, or from `data`. */
+uint64_t sf_frame_pointer(struct sf_frame_bytes *b, uint8_t encoding, uintptr_t data);
+
+struct sf_frame_cie {
+    uint64_t code_align;
+    int64_t data_align;
+    uint8_t pointer_encoding;
+    bool has_augmentation, is_signal;
+    struct sf_frame_bytes program; /* the instructions every function begins with */
+};
+
+struct sf_frame_state {
+    uint8_t kind; /* enum sf_row_kind */
+    int64_t cfa;
+    int64_t rbp; /* offset from the frame; SF_FRAME_SAME: not saved */
+    uint8_t cfa_reg;
+    bool is_ra_lost, is_ra_undefined, is_rbp_lost;
+};
+#define SF_FRAME_SAME INT64_MAX
+
+/* Called for each place where the state changes; false stops. */
+typedef bool (*sf_frame_emit)(void *to, uint64_t pc, const struct sf_frame_state *s);
+
+/* Runs the CIE's instructions and then `program` from `pc` on. False: cannot be followed. */
+bool sf_frame_run(const struct sf_frame_cie *cie, struct sf_frame_bytes program, uint64_t pc,
+                  sf_frame_emit emit, void *to);

@@ -1,0 +1,33 @@
+/* walk.h - the return addresses of a stack, from registers and memory that may be anything.
+ *
+ * Made for signal handlers: no locks, no allocation, no system calls; reads nothing outside the
+ * view of the stack it was given. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collect/unwind/modules.h"
+
+struct sf_walk_regs {
+    uintptr_t pc, sp, fp;
+};
+
+/* Addresses lo to hi of the stack, readable at `bytes`: in place, or a copy. */
+struct sf_walk_stack {
+    const uint8_t *bytes;
+    uintptr_t lo, hi;
+};
+
+enum sf_walk_end {
+    SF_WALK_COMPLETE, /* reached the function nobody called */
+    SF_WALK_FULL,     /* more frames than asked for */
+    SF_WALK_UNKNOWN,  /* code without tables or frame pointers */
+    SF_WALK_OUTSIDE   /* the frame lies outside the view */
+};
+
+/* At most `max` addresses, the innermost first; the number of them. Callers' addresses are those
+ * after their call. */
+size_t sf_walk(const struct sf_modules *m, struct sf_walk_regs regs, struct sf_walk_stack stack,
+               uintptr_t *out, size_t max, enum sf_walk_end *end);
+/* The registers of the interrupted code; `ucontext` is a handler's third argument. */
+struct sf_walk_regs sf_walk_regs_of(const void *ucontext);
