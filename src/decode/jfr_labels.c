@@ -52,7 +52,7 @@ enum sf_err sf_jfr_labels_read(struct sf_jfr *r)
             sf_id_map_add(&r->contexts, key, 0);
         } else {
             key = read_entry(&pb, &val);
-            r->label_strings[r->labels_strings.n] = sf_bytes_str(val);
+            r->label_strings[r->labels_strings.n] = sf_profile_clean(r->b, sf_bytes_str(val));
             sf_id_map_add(&r->labels_strings, key, 0);
         }
     }

@@ -83,8 +83,6 @@ size_t sf_jfr_class_name(sf_str in, bool has_dots, char *out)
         size_t n = mark_at(in, i, &mark);
         if (!n) {
             char ch = in.p[i++];
-            if ((unsigned char)ch < ' ' || ch == 0x7f)
-                ch = '?';
             out[len++] = has_dots && ch == '/' ? '.' : ch;
             continue;
         }

@@ -51,7 +51,7 @@ static sf_str class_text(struct sf_jfr *r, int64_t key)
     return key_text(&v, r);
 }
 
-static sf_str clean(struct sf_jfr *r, sf_str cls, sf_str method, enum sf_frame_kind kind)
+static sf_str full_name(struct sf_jfr *r, sf_str cls, sf_str method, enum sf_frame_kind kind)
 {
     char *p = sf_arena_raw(&r->scratch, cls.len + method.len + 1, 1);
     size_t len = 0;
@@ -66,9 +66,8 @@ static sf_str clean(struct sf_jfr *r, sf_str cls, sf_str method, enum sf_frame_k
         len = sf_jfr_class_name(cls, kind == SF_FRAME_JVM, p);
     if (len && method.len)
         p[len++] = '.';
-    for (size_t i = 0; i < method.len; i++)
-        p[len++] = (unsigned char)method.p[i] < ' ' || method.p[i] == 0x7f ? '?' : method.p[i];
-    return (sf_str){p, len};
+    memcpy(p + len, method.p ? method.p : "", method.len);
+    return (sf_str){p, len + method.len};
 }
 
 static uint32_t library_of(struct sf_jfr *r, sf_str cls)
@@ -116,7 +115,7 @@ static uint32_t function_of(struct sf_jfr *r, int64_t method, enum sf_frame_kind
         *out_library = library_of(r, cls);
         cls = SF_STR_NONE;
     }
-    name = clean(r, cls, name, kind);
+    name = full_name(r, cls, name, kind);
     place = sf_jfr_function_of(r, name.len ? name : SF_STR("(unknown)"));
     if (k && place != SF_NONE && kind == SF_FRAME_JVM)
         k->place = place + 1;
@@ -224,6 +223,7 @@ struct sf_jfr_thread sf_jfr_thread_of(struct sf_jfr *r, int64_t key)
     t.name = sf_jfr_text_of(r, &v.name, r->b->a);
     if (!t.name.len)
         t.name = sf_jfr_text_of(r, &v.value, r->b->a);
+    t.name = sf_profile_clean(r->b, t.name);
     t.id = (uint64_t)v.v[SF_JFR_OS_ID];
     if (!t.id && v.v[SF_JFR_JAVA_ID]) /* a virtual thread has no other */
         t.id = sf_hash_mix(0x6a666972, (uint64_t)v.v[SF_JFR_JAVA_ID]);

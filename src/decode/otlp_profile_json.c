@@ -190,9 +190,9 @@ static void sort_fields(struct writer *w)
     uint16_t n = 0;
     for (int m = 0; m < MESSAGES; m++) {
         w->first[m] = n;
-        for (uint16_t i = 0; i < N_FIELDS; i++) {
+        for (unsigned i = 0; i < N_FIELDS; i++) {
             if (fields[i].in == (enum message)m)
-                w->order[n++] = i;
+                w->order[n++] = (uint16_t)i;
         }
     }
     w->first[MESSAGES] = n;

@@ -172,7 +172,7 @@ sf_str sf_otlp_label_text(struct sf_profile_build *b, struct sf_value val)
 {
     sf_str out = SF_STR_NONE;
     switch (val.type) {
-    case SF_VALUE_STR: return val.str;
+    case SF_VALUE_STR: return sf_profile_clean(b, val.str);
     case SF_VALUE_BOOL: return val.is_true ? SF_STR("true") : SF_STR("false");
     case SF_VALUE_INT:
         if (!sf_arena_print(b->a, &out, "%" PRId64, val.i64))

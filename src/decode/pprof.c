@@ -93,7 +93,7 @@ static void read_strings(struct sf_pprof *p)
         return;
     while (sf_pb_next(&pb)) {
         if (pb.tag == SF_PB_TAG(6, SF_PB_LEN))
-            p->strings[n++] = sf_pb_str(&pb);
+            p->strings[n++] = sf_profile_clean(p->b, sf_pb_str(&pb));
         else
             sf_pb_skip(&pb);
     }

@@ -50,12 +50,15 @@ static void read_label(struct sf_pprof *p, struct sf_pb *pb, struct sample_read 
 
 static void push_location(struct sf_pprof *p, uint64_t id)
 {
-    uint32_t place = sf_id_map_place(&p->locations, id), *to;
-    if (place == SF_NONE) {
+    uint32_t at = sf_id_map_find(&p->locations, id), place, *to;
+    if (at == SF_NONE) {
         sf_profile_build_drop(p->b, &p->b->drops.n_frames,
                               "pprof: location %" PRIu64 " is not in the profile", id);
         return;
     }
+    place = p->locations.places[at];
+    if (place == SF_NONE)
+        return; /* neither name nor address: nothing is lost */
     to = sf_profile_list_more(p->b, &p->stack, sizeof(*to));
     if (!to)
         return;

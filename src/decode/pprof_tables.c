@@ -149,6 +149,8 @@ static bool read_line(struct sf_pprof *p, struct sf_pb *pb, uint32_t at_location
                               at_location, function);
         return false;
     }
+    if (((const struct sf_function *)p->b->functions.items)[p->functions.places[at]].name.len == 0)
+        return false; /* Go's list of threads has such: it says nothing */
     /* One library packs the column above the line. */
     *out = (struct sf_line){p->functions.places[at],
                             line < 0 ? 0 : (uint32_t)((uint64_t)line & UINT32_MAX)};
@@ -182,6 +184,8 @@ static void read_location(struct sf_pprof *p, struct sf_pb *pb, struct sf_line *
     }
     if (!sf_pb_join(pb, &msg))
         return;
+    if (l.addr == UINT64_MAX)
+        l.addr = 0; /* Go's word for none */
     if (mapping)
         at_mapping = sf_id_map_find(&p->mappings, mapping);
     if (at_mapping != SF_NONE) {

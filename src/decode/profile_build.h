@@ -94,6 +94,11 @@ uint32_t sf_profile_table_keep(struct sf_profile_build *b, struct sf_profile_tab
                                struct sf_profile_slot *slot, struct sf_profile_list *l,
                                const void *item, size_t size);
 sf_str sf_profile_copy(struct sf_profile_build *b, sf_str s); /* empty when full */
+/* Text that people will see: tabs and line ends are blanks, other control characters '?', bytes
+ * that are no UTF-8 become U+FFFD. `s` itself when it has none, which costs one look; else a copy.
+ * Function and mapping names are cleaned here anyway; label values and thread names by who reads
+ * them. */
+sf_str sf_profile_clean(struct sf_profile_build *b, sf_str s);
 
 /* Names over the limit are cut and counted. */
 uint32_t sf_profile_build_mapping(struct sf_profile_build *b, const struct sf_mapping *m);

@@ -44,28 +44,9 @@ static enum sf_frame_kind take_suffix(sf_str *name)
     return kind;
 }
 
-/* Control characters have no business in a name, and text cannot say that they are meant. */
-static sf_str clean(struct sf_profile_build *b, sf_str name)
-{
-    char *p;
-    size_t at = 0;
-    while (at < name.len && (unsigned char)name.p[at] >= ' ' && name.p[at] != 0x7f)
-        at++;
-    if (at == name.len)
-        return name;
-    p = sf_arena_raw(b->a, name.len, 1);
-    if (!p) {
-        b->is_full = true;
-        return SF_STR_NONE;
-    }
-    for (size_t i = 0; i < name.len; i++)
-        p[i] = (unsigned char)name.p[i] >= ' ' && name.p[i] != 0x7f ? name.p[i] : '?';
-    return (sf_str){p, name.len};
-}
-
 uint32_t sf_stack_text_frame(struct sf_stack_text *t, sf_str name)
 {
-    struct sf_function f = {.name = clean(t->b, name)};
+    struct sf_function f = {.name = sf_profile_clean(t->b, name)};
     enum sf_frame_kind kind = take_suffix(&f.name);
     if (kind == SF_FRAME_UNKNOWN)
         kind = sf_frame_kind_of_spy(t->b->hint->spy);
