@@ -64,7 +64,7 @@ const struct sf_config_key sf_config_keys[] = {
      "frames of one stack that are kept"},
     {"limits.series", SF_CONFIG_COUNT, AT(limits.series), "5000", NULL, 1, 10000000,
      "profile label sets of one service"},
-    {"limits.query_memory", SF_CONFIG_SIZE, AT(limits.query_memory_len), "24MiB", NULL, MIB,
+    {"limits.query_memory", SF_CONFIG_SIZE, AT(limits.query_memory_len), "64MiB", NULL, MIB,
      64 * GIB, "memory of one query"},
     {"limits.query_time", SF_CONFIG_DURATION, AT(limits.query_ns), "30s", NULL, NS / 100, DAY,
      "time of one query"},

@@ -41,7 +41,7 @@ void sf_arena_done(struct sf_arena *a)
 
 void sf_arena_reset(struct sf_arena *a)
 {
-    if (a->at > KEEP_LEN)
+    if (a->cap > KEEP_LEN && (a->at > KEEP_LEN || a->tail))
         sf_heap_pages_drop(a->base + KEEP_LEN, a->cap - KEEP_LEN);
 #ifdef HAS_ASAN
     if (a->base && a->at) { /* what was used, not the reserve: that may be a gigabyte */
@@ -50,19 +50,23 @@ void sf_arena_reset(struct sf_arena *a)
         ASAN_POISON_MEMORY_REGION(a->base, a->at);
         a->poisoned = a->at > a->poisoned ? a->at : a->poisoned;
     }
+    if (a->tail) {
+        ASAN_POISON_MEMORY_REGION(a->base + a->cap - a->tail, a->tail);
+        a->poisoned = a->cap;
+    }
 #endif
-    a->at = 0;
+    a->at = a->tail = 0;
 }
 
 size_t sf_arena_used(const struct sf_arena *a)
 {
-    return a->at;
+    return a->at + a->tail;
 }
 
 void *sf_arena_raw(struct sf_arena *a, size_t size, size_t align)
 {
     size_t start = (a->at + (align - 1)) & ~(align - 1);
-    if (start > a->cap || size > a->cap - start)
+    if (start > a->cap - a->tail || size > a->cap - a->tail - start)
         return NULL;
     a->at = start + size;
 #ifdef HAS_ASAN
@@ -90,7 +94,7 @@ void *sf_arena_grow(struct sf_arena *a, void *old, size_t old_size, size_t new_s
     void *p;
     if (old && (uint8_t *)old + old_size == a->base + a->at) {
         size_t start = (size_t)((uint8_t *)old - a->base);
-        if (new_size > a->cap - start)
+        if (new_size > a->cap - a->tail - start)
             return NULL;
         a->at = start + new_size;
 #ifdef HAS_ASAN
@@ -101,6 +105,20 @@ void *sf_arena_grow(struct sf_arena *a, void *old, size_t old_size, size_t new_s
     p = sf_arena_raw(a, new_size, ALIGN);
     if (p && old)
         memcpy(p, old, old_size < new_size ? old_size : new_size);
+    return p;
+}
+
+void *sf_arena_tail(struct sf_arena *a, size_t item_size)
+{
+    size_t tail = a->tail ? a->tail : a->cap % ALIGN; /* the end itself may be anywhere */
+    uint8_t *p;
+    if (tail > a->cap - a->at || item_size > a->cap - a->at - tail)
+        return NULL;
+    a->tail = tail + item_size;
+    p = a->base + a->cap - a->tail;
+#ifdef HAS_ASAN
+    ASAN_UNPOISON_MEMORY_REGION(p, item_size);
+#endif
     return p;
 }
 

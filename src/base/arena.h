@@ -14,6 +14,7 @@
 struct sf_arena {
     uint8_t *base;
     size_t at, cap;  /* bytes used; bytes reserved */
+    size_t tail;     /* bytes used at the far end */
     size_t poisoned; /* under the sanitizers: how far a reset has poisoned it */
 };
 
@@ -31,6 +32,11 @@ void *sf_arena_new_n(struct sf_arena *a, size_t n,
 void *sf_arena_raw(struct sf_arena *a, size_t size, size_t align); /* not zeroed */
 /* Grows the newest allocation in place, or copies; the new part is not zeroed. */
 void *sf_arena_grow(struct sf_arena *a, void *old, size_t old_size, size_t new_size);
+/* Grows a list downwards from the far end of the arena, where nothing else is ever put: one item
+ * more, in front of those it has. For a list whose length nobody knows, filled beside what its
+ * items point to: doubling it would take three times its room. NULL at the cap; one such list an
+ * arena. */
+void *sf_arena_tail(struct sf_arena *a, size_t item_size);
 bool sf_arena_copy(struct sf_arena *a, sf_str s, sf_str *out);
 /* Formats into the arena, terminated; `out->p` is a C string. */
 bool sf_arena_print(struct sf_arena *a, sf_str *out, const char *format, ...)

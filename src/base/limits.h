@@ -83,7 +83,7 @@
 
 /* --- queries --- */
 #define SF_LIMIT_QUERY_LEN        (128 * 1024) /* query text */
-#define SF_LIMIT_QUERY_MEMORY_LEN (24u << 20)  /* (conf) one query */
+#define SF_LIMIT_QUERY_MEMORY_LEN (64u << 20)  /* (conf) one query */
 #define SF_LIMIT_QUERY_MS         30000        /* (conf) one query */
 #define SF_LIMIT_SEARCH_SLACK_S                                                                  \
     600 /* what a search looks for may lie this far outside its range in a trace that reaches in \

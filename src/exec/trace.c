@@ -13,12 +13,12 @@
 struct gather {
     struct sf_arena *req;
     size_t stop_len; /* of the arena: above, the trace is partial and the rest is for assembling */
-    struct sf_span *spans;
+    struct sf_span *spans; /* the last one first */
     struct sf_resource *resources;
     struct sf_scope *scopes;
     uint64_t *resource_hashes, *scope_hashes;
     uint32_t n_spans, n_resources, n_scopes;
-    uint32_t cap_spans, cap_resources, cap_scopes;
+    uint32_t cap_resources, cap_scopes;
     /* Rows name resources by place in lists that change from batch to batch; consecutive rows
      * mostly name the same one. */
     uint32_t last_resource, last_resource_to, last_scope, last_scope_to;
@@ -77,7 +77,7 @@ static bool place_scope(struct gather *g, const struct sf_scope *in, uint32_t *o
 
 static bool add_row(struct gather *g, const struct sf_span_rows *rows, uint32_t i)
 {
-    struct sf_span s = sf_span_rows_get(rows, i);
+    struct sf_span s = sf_span_rows_get(rows, i), *to;
     if (s.resource != g->last_resource) {
         if (!place_resource(g, &rows->resources[s.resource], &g->last_resource_to))
             return false;
@@ -88,11 +88,12 @@ static bool add_row(struct gather *g, const struct sf_span_rows *rows, uint32_t 
             return false;
         g->last_scope = s.scope;
     }
-    if (!grow(g->req, (void **)&g->spans, g->n_spans, &g->cap_spans, sizeof(s)) ||
-        !sf_span_copy(g->req, &s, &g->spans[g->n_spans]))
+    to = sf_arena_tail(g->req, sizeof(s));
+    if (!to || !sf_span_copy(g->req, &s, to))
         return false;
-    g->spans[g->n_spans].resource = g->last_resource_to;
-    g->spans[g->n_spans].scope = g->last_scope_to;
+    to->resource = g->last_resource_to;
+    to->scope = g->last_scope_to;
+    g->spans = to;
     g->n_spans++;
     return true;
 }
@@ -107,13 +108,22 @@ static bool add_rows(struct gather *g, const struct sf_span_rows *rows)
     return true;
 }
 
+static void turn_round(struct sf_span *spans, uint32_t n)
+{
+    for (uint32_t i = 0; i < n / 2; i++) {
+        struct sf_span swap = spans[i];
+        spans[i] = spans[n - 1 - i];
+        spans[n - 1 - i] = swap;
+    }
+}
+
 enum sf_err sf_trace_get(struct sf_store *store, sf_trace_id id, int64_t from_ns, int64_t to_ns,
                          struct sf_query_ctx *q, struct sf_trace *out, struct sf_why *why)
 {
     struct sf_span_cursor *cursor = NULL;
     struct sf_span_rows rows;
     size_t left = q->req->cap - q->req->at;
-    struct gather g = {.req = q->req, .stop_len = q->req->at + left / 2};
+    struct gather g = {.req = q->req, .stop_len = q->req->at + left / 4 * 3};
     bool is_partial = false;
     enum sf_err err = store->ops->trace_get(store, id, from_ns, to_ns, q, &cursor, why);
     if (err)
@@ -128,6 +138,7 @@ enum sf_err sf_trace_get(struct sf_store *store, sf_trace_id id, int64_t from_ns
     cursor->close(cursor);
     if (err && !is_partial)
         return err;
+    turn_round(g.spans, g.n_spans); /* of equal copies the one that came first stays */
     err = sf_trace_assemble(g.spans, g.n_spans, g.resources, g.n_resources, g.scopes, g.n_scopes,
                             q->req, out, why);
     if (!err)
@@ -291,8 +302,23 @@ static int by_time(const void *a, const void *b)
     return order ? order : by_group_and_start(a, b);
 }
 
-static bool order_by_time(const struct sf_span *spans, uint32_t n_spans, uint32_t n_resources,
-                          struct sf_arena scratch, struct sf_span *sorted)
+/* Puts every span where its key stands, round after round of those that change places. */
+static void move_to_keys(struct sf_span *spans, struct sort_key *keys, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct sf_span first = spans[i];
+        uint32_t at = i;
+        while (keys[at].span) {
+            uint32_t from = (uint32_t)(keys[at].span - spans);
+            keys[at].span = NULL;
+            spans[at] = from == i ? first : spans[from];
+            at = from;
+        }
+    }
+}
+
+static bool order_by_time(struct sf_span *spans, uint32_t n_spans, uint32_t n_resources,
+                          struct sf_arena scratch)
 {
     struct sort_key *keys = sf_arena_new_n(&scratch, n_spans, sizeof(*keys));
     uint64_t *resource_start_ns = sf_arena_new_n(&scratch, n_resources, sizeof(uint64_t));
@@ -313,8 +339,7 @@ static bool order_by_time(const struct sf_span *spans, uint32_t n_spans, uint32_
         keys[i].group_start_ns = is_new ? s->start_ns : keys[i - 1].group_start_ns;
     }
     qsort(keys, n_spans, sizeof(*keys), by_time);
-    for (uint32_t i = 0; i < n_spans; i++)
-        sorted[i] = *keys[i].span;
+    move_to_keys(spans, keys, n_spans);
     return true;
 }
 
@@ -324,16 +349,11 @@ enum sf_err sf_trace_assemble(struct sf_span *spans, uint32_t n_spans,
                               struct sf_arena *req, struct sf_trace *out, struct sf_why *why)
 {
     struct sf_trace t = {0};
-    struct sf_span *sorted = NULL;
-    if (n_spans > 0) {
-        sorted = sf_arena_new_n(req, n_spans, sizeof(*sorted));
-        if (!sorted || !merge_duplicates(spans, &n_spans, *req) ||
-            !repair_shared_ids(spans, n_spans, *req, &t.n_repaired) ||
-            !order_by_time(spans, n_spans, n_resources, *req, sorted))
-            return sf_fail(why, SF_ERR_LIMIT, "trace: %u spans do not fit a query's memory",
-                           n_spans);
-    }
-    t.spans = (struct sf_span_batch){resources, scopes, sorted, n_resources, n_scopes, n_spans};
+    if (n_spans > 0 && (!merge_duplicates(spans, &n_spans, *req) ||
+                        !repair_shared_ids(spans, n_spans, *req, &t.n_repaired) ||
+                        !order_by_time(spans, n_spans, n_resources, *req)))
+        return sf_fail(why, SF_ERR_LIMIT, "trace: %u spans do not fit a query's memory", n_spans);
+    t.spans = (struct sf_span_batch){resources, scopes, spans, n_resources, n_scopes, n_spans};
     *out = t;
     return SF_OK;
 }

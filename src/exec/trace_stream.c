@@ -69,8 +69,8 @@ static enum sf_err view_rows(struct sf_trace_stream *s, uint32_t end, struct sf_
 /* ---- a trace that goes on in the next batch ---- */
 
 struct carry {
-    struct sf_span *spans;
-    uint32_t n, cap;
+    struct sf_span *spans; /* the last one first */
+    uint32_t n;
     struct sf_resource *resources;
     uint32_t n_resources, cap_resources;
     struct sf_scope *scopes;
@@ -129,16 +129,15 @@ static bool carry_scope(struct sf_arena *req, struct carry *c, const struct sf_s
 static bool carry_rows(struct sf_trace_stream *s, struct carry *c, uint32_t end)
 {
     for (; s->at < end; s->at++) {
-        struct sf_span span = sf_span_rows_get(&s->rows, s->at), *to;
-        if (!grow(s->req, &c->spans, c->n, &c->cap, sizeof(span)))
-            return false;
-        to = &c->spans[c->n];
-        if (!sf_span_copy(s->req, &span, to) ||
+        struct sf_span span = sf_span_rows_get(&s->rows, s->at);
+        struct sf_span *to = sf_arena_tail(s->req, sizeof(span));
+        if (!to || !sf_span_copy(s->req, &span, to) ||
             !carry_resource(s->req, c, &s->rows.resources[span.resource], &to->resource) ||
             !carry_scope(s->req, c,
                          s->rows.scopes && s->rows.scope ? &s->rows.scopes[span.scope] : &no_scope,
                          &to->scope))
             return false;
+        c->spans = to;
         c->n++;
     }
     return true;

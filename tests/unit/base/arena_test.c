@@ -43,3 +43,30 @@ TEST(arena, grows_the_newest_in_place_and_copies_older_ones)
     assert_memory_equal(moved, "12345678", 8);
     sf_arena_done(&a);
 }
+
+TEST(arena, grows_one_list_from_the_far_end)
+{
+    struct sf_arena a;
+    uint64_t *list = NULL;
+    assert_true(sf_arena_init(&a, 4096 - 3));
+    for (uint64_t i = 0; i < 100; i++) {
+        uint64_t *front = sf_arena_tail(&a, sizeof(*front));
+        assert_non_null(front);
+        assert_true(!list || front == list - 1);
+        assert_int_equal((uintptr_t)front % 8, 0);
+        list = front;
+        *list = i;
+        assert_non_null(sf_arena_raw(&a, 10, 1));
+    }
+    for (uint64_t i = 0; i < 100; i++)
+        assert_int_equal(list[i], 99 - i);
+    assert_null(sf_arena_new(&a, 2400));
+    while (sf_arena_tail(&a, sizeof(*list)))
+        ;
+    assert_true(sf_arena_used(&a) <= a.cap);
+    assert_null(sf_arena_raw(&a, 8, 1));
+    sf_arena_reset(&a);
+    assert_int_equal(sf_arena_used(&a), 0);
+    assert_non_null(sf_arena_new(&a, 4000));
+    sf_arena_done(&a);
+}
