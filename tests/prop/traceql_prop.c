@@ -408,3 +408,59 @@ TEST(traceql, the_service_of_senders_without_a_name_is_found_without_its_scope)
     }
     store_rig_done(&r);
 }
+
+/* Sixty traces, twenty of each start, in no order. */
+static void put_ties(struct store_rig *r)
+{
+    static const struct sf_resource shop = {.service = SF_STR("shop")};
+    static const struct sf_scope no_scope;
+    for (unsigned i = 0; i < 60; i++) {
+        unsigned k = i * 37 % 60;
+        struct sf_span span = {.trace_id = {{(uint8_t)(k + 1)}},
+                               .span_id = k + 1,
+                               .name = SF_STR("tie"),
+                               .start_ns = BASE_NS + k % 3 * UINT64_C(1000000000)};
+        struct sf_span_batch b = {&shop, &no_scope, &span, 1, 1, 1};
+        span.end_ns = span.start_ns + 5;
+        assert_ok(store_put(r, i % 2, 1, &b, 0));
+        if (i == 20)
+            assert_ok(r->store->ops->flush(r->store, &r->why));
+        if (i == 40)
+            assert_ok(sf_seal_all(store_rig_local(r), 0, 0, &r->why));
+    }
+}
+
+static void expect_ties(struct store_rig *r)
+{
+    struct sf_arena query, scratch;
+    struct sf_search search = {.spans_per_set = 3, .scratch = &scratch};
+    struct sf_search_result result;
+    assert_true(sf_arena_init(&query, 1 << 20) && sf_arena_init(&scratch, 1 << 24));
+    assert_ok(sf_query_parse(SF_STR("{ name = \"tie\" }"), &query, &search.query, NULL, &r->why));
+    for (search.limit = 1; search.limit <= 60; search.limit += 7) {
+        sf_arena_reset(&r->arena);
+        assert_ok(sf_search_run(r->store, &search, &r->q, &result, &r->why));
+        assert_int_equal(result.n_traces, search.limit);
+        for (uint32_t i = 0; i < result.n_traces; i++) /* 3, 6, ...; 2, 5, ...; 1, 4, ... */
+            assert_int_equal(result.traces[i].id.b[0], i % 20 * 3 + 3 - i / 20);
+    }
+    sf_arena_done(&query);
+    sf_arena_done(&scratch);
+}
+
+TEST(traceql, traces_that_start_together_come_by_id_wherever_they_lie)
+{
+    struct store_rig r;
+    store_rig_init(&r);
+    assert_ok(store_rig_open(&r));
+    put_ties(&r);
+    expect_ties(&r);
+    assert_ok(r.store->ops->flush(r.store, &r.why));
+    expect_ties(&r);
+    assert_ok(sf_compact_all(store_rig_local(&r), &r.why));
+    expect_ties(&r);
+    store_rig_close(&r);
+    assert_ok(store_rig_open(&r));
+    expect_ties(&r);
+    store_rig_done(&r);
+}
