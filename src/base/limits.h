@@ -92,4 +92,7 @@
 #define SF_LIMIT_METRICS_STEPS   10000 /* of one metrics query: steps of a nanosecond */
 #define SF_LIMIT_METRICS_SERIES \
     1000 /* series of one metrics answer, the rest is cut and said so: by() over ids */
+#define SF_LIMIT_METRICS_SAMPLES                                                          \
+    1000000 /* series times steps of one metrics answer, likewise: answers of hundreds of \
+             * megabytes */
 #define SF_LIMIT_METRICS_QUERIES 64 /* metrics queries in one expression: each reads everything */

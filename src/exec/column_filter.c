@@ -140,7 +140,8 @@ bool sf_column_filter_is_exact(const struct sf_column_filter *f)
 
 static bool holds(struct sf_column_filter *f, struct sf_column_batch *b)
 {
-    return sf_eval_is_true(f->eval, f->expr, &b->view, 0);
+    /* Out of time nothing holds any more; the fault stays in the evaluator. */
+    return sf_eval_goes_on(f->eval) && sf_eval_is_true(f->eval, f->expr, &b->view, 0);
 }
 
 static bool value_holds(struct sf_column_filter *f, struct sf_column_batch *b, struct sf_value v)

@@ -137,7 +137,7 @@ static enum sf_err filter(struct run *r, const struct sf_spanset *s, const struc
 {
     if (!new_set(r, out))
         return no_room(r);
-    for (uint32_t i = 0; i < r->v->n_spans; i++) {
+    for (uint32_t i = 0; i < r->v->n_spans && sf_eval_goes_on(r->eval); i++) {
         out->has[i] = in->has[i] && (!s->filter || sf_eval_is_true(r->eval, s->filter, r->v, i));
         out->n += out->has[i];
     }
@@ -486,7 +486,11 @@ enum sf_err sf_eval_pipeline(struct sf_eval *e, const struct sf_pipeline *pipeli
     struct set all;
     struct sets sets = {&all, 1};
     enum sf_err err;
-    if (sf_eval_needs_tree(pipeline) && !v->left) {
+    if (e->asked != pipeline) {
+        e->asked = pipeline;
+        e->asked_needs_tree = sf_eval_needs_tree(pipeline);
+    }
+    if (e->asked_needs_tree && !v->left) {
         err = sf_trace_view_link(v, req, why);
         if (err)
             return err;

@@ -5,6 +5,7 @@
 #pragma once
 #include "exec/trace_view.h"
 #include "query/ast.h"
+#include "store/store.h"
 
 struct sf_eval;
 
@@ -28,6 +29,11 @@ struct sf_spansets {
 /* Compiles the query's patterns. `query` must outlive the evaluator. */
 enum sf_err sf_eval_new(const struct sf_query *query, struct sf_eval **out, struct sf_why *why);
 void sf_eval_free(struct sf_eval *e); /* NULL is fine */
+/* From now on a deadline that passes and a caller who leaves are faults of the evaluator. A store
+ * looks for them between granules only, and one span may take thousands of conditions. */
+void sf_eval_watch(struct sf_eval *e, const struct sf_query_ctx *q);
+/* For loops over spans, once a span: false when it is time to stop, which is a fault then. */
+bool sf_eval_goes_on(struct sf_eval *e);
 
 /* Runs `pipeline` (of this evaluator's query). Results live in `req`. INPUT: spanset operators over
  * several spansets; LIMIT: memory, or a pattern that takes too long. The view is linked when a

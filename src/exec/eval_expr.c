@@ -8,6 +8,7 @@
 
 #include "base/heap.h"
 #include "exec/eval_attr.h"
+#include "os/clock.h"
 #include "query/expr_fold.h"
 
 static bool is_nil_literal(const struct sf_expr *e)
@@ -188,6 +189,30 @@ bool sf_eval_expr_needs_tree(const struct sf_expr *x)
 {
     return x && ((x->kind == SF_EXPR_ATTR && sf_query_attr_needs_tree(&x->attr)) ||
                  sf_eval_expr_needs_tree(x->left) || sf_eval_expr_needs_tree(x->right));
+}
+
+/* Conditions judged between two looks at the clock, which costs as much as a few of them. */
+enum { CONDITIONS_AT_ONCE = 8192 };
+
+void sf_eval_watch(struct sf_eval *e, const struct sf_query_ctx *q)
+{
+    e->watched = q;
+    e->n_spans = 0;
+}
+
+bool sf_eval_goes_on(struct sf_eval *e)
+{
+    const struct sf_query_ctx *q = e->watched;
+    if (e->n_spans-- > 0)
+        return true;
+    e->n_spans = CONDITIONS_AT_ONCE / (e->n + 1);
+    if (e->err || !q)
+        return !e->err;
+    if (q->cancel && atomic_load(q->cancel))
+        e->err = sf_fail(&e->why, SF_ERR_CANCELLED, "query: the caller went away");
+    else if (q->deadline_ns && sf_clock_mono_ns() > q->deadline_ns)
+        e->err = sf_fail(&e->why, SF_ERR_DEADLINE, "query: took too long; narrow the time range");
+    return !e->err;
 }
 
 enum sf_err sf_eval_fault(const struct sf_eval *e, struct sf_why *why)

@@ -128,6 +128,23 @@ static void settle_exemplars(const struct run *r, struct sf_metrics_set *set)
     }
 }
 
+/* Too many samples: fewer series, so that those that are told are whole. */
+static void cut_samples(struct run *r, struct sf_metrics_set *set)
+{
+    uint32_t n_steps = r->ask->window.n_steps ? r->ask->window.n_steps : 1;
+    uint32_t max = SF_LIMIT_METRICS_SAMPLES / n_steps;
+    sf_str text;
+    if (set->n <= max)
+        return;
+    if (!sf_arena_print(r->q->req, &text,
+                        "%u series of %u steps are more than an answer holds: %u of them are told; "
+                        "take larger steps or a shorter range",
+                        set->n, n_steps, max))
+        text = SF_STR("the answer would be too long: series are missing");
+    set->n = max;
+    note(r->result, text);
+}
+
 static void cut(struct run *r, struct sf_metrics_set *set)
 {
     uint32_t max = r->ask->max_series && r->ask->max_series < SF_LIMIT_METRICS_SERIES
@@ -168,6 +185,8 @@ static uint32_t wanted_exemplars(const struct sf_metrics_ask *ask)
 static enum sf_err run_all(struct run *r, struct sf_metrics_set *set)
 {
     enum sf_err err = sf_eval_new(r->ask->query, &r->eval, r->why);
+    if (!err)
+        sf_eval_watch(r->eval, r->q);
     if (!err && !sf_arena_init(&r->table, r->q->req->cap / 2))
         err = sf_fail(r->why, SF_ERR_NOMEM, "no memory for the query");
     if (!err)
@@ -205,6 +224,7 @@ enum sf_err sf_metrics_run(struct sf_store *store, const struct sf_metrics_ask *
         return err;
     sf_metrics_set_sort(&set);
     cut(&r, &set);
+    cut_samples(&r, &set);
     settle_exemplars(&r, &set);
     if (!q->is_exact)
         note(&result, SF_STR("some of the stored spans are thinned out or could not be read"));

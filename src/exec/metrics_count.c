@@ -162,7 +162,7 @@ static enum sf_err walk(struct sf_metrics_count *c, struct sf_trace_stream *stre
         if (!err)
             err = sf_eval_pipeline(c->eval, c->query->pipeline, &v, stream->req, &sets, why);
         if (err)
-            return err;
+            break;
         for (uint32_t i = 0; i < sets.n; i++) {
             for (uint32_t k = 0; k < sets.list[i].n_spans; k++)
                 count_span(c, &v, sets.list[i].spans[k], &has_exemplar);

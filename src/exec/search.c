@@ -251,7 +251,7 @@ static enum sf_err walk(struct run *r, struct sf_trace_stream *stream, struct sf
         if (!err)
             err = sf_eval_pipeline(r->eval, r->pipeline, &v, stream->req, &sets, r->why);
         if (err)
-            return err;
+            break;
         if (sets.n && !find_trace(r, &v, &sets)) {
             r->q->req->at = mark;
             mark_partial(
@@ -326,6 +326,8 @@ enum sf_err sf_search_run(struct sf_store *store, const struct sf_search *search
         return sf_fail(why, SF_ERR_INPUT, "arithmetic between metrics cannot be searched");
     show(&r);
     err = sf_eval_new(search->query, &r.eval, why);
+    if (!err)
+        sf_eval_watch(r.eval, q);
     if (!err)
         err = scan(&r, store, &result);
     sf_eval_free(r.eval);

@@ -178,7 +178,7 @@ static enum sf_err walk(struct run *r, struct sf_eval *eval, struct sf_trace_str
             err = sf_trace_view_link(&v, stream->req, r->why);
         if (err)
             return err;
-        for (uint32_t i = 0; i < v.n_spans; i++) {
+        for (uint32_t i = 0; i < v.n_spans && (!eval || sf_eval_goes_on(eval)); i++) {
             if (r->filter && !sf_eval_is_true(eval, r->filter, &v, i))
                 continue;
             has_any = true;
@@ -187,6 +187,8 @@ static enum sf_err walk(struct run *r, struct sf_eval *eval, struct sf_trace_str
             else
                 add_names(r, &v, i);
         }
+        if (eval && (err = sf_eval_fault(eval, r->why)))
+            break;
     }
     if (!err && eval)
         err = sf_eval_fault(eval, r->why);
@@ -228,6 +230,8 @@ static enum sf_err scan(struct run *r, const struct sf_pushdown *down)
     enum sf_err err = SF_OK;
     if (r->filter)
         err = sf_eval_new(r->tags->filter, &eval, r->why);
+    if (eval)
+        sf_eval_watch(eval, r->q);
     if (!err)
         err = r->store->ops->span_scan(r->store, &query, r->q, &stream.cursor, r->why);
     if (!err) {
