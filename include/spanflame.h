@@ -164,6 +164,14 @@ SF_API int sf_traceparent(const sf_context *context, char out[SF_TRACEPARENT_CAP
 SF_API void sf_context_set(const uint8_t trace_id[16], const uint8_t span_id[8]);
 SF_API void sf_context_clear(void);
 
+/* --- profiles --- */
+
+/* Samples which code runs, by the CPU time of each thread, until stop; then writes a pprof file,
+ * every sample with its span and thread. `rate_hz` 0 is 100; at most 1000. No server and no
+ * sf_start is needed. 0, or -1: sf_problem says why. */
+SF_API int sf_cpu_profile_start(const char *path, unsigned rate_hz);
+SF_API int sf_cpu_profile_stop(void);
+
 #ifdef __cplusplus
 }
 #endif

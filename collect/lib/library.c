@@ -8,10 +8,12 @@
 
 #include "base/heap.h"
 #include "base/num.h"
+#include "collect/lib/cpu_profile.h"
 #include "collect/lib/process_context.h"
 #include "collect/lib/resource.h"
 #include "collect/lib/span_pool.h"
 #include "collect/sys/heap_fork.h"
+#include "collect/sys/thread.h"
 #include "wire/pb_writer.h"
 
 #define MS_NS ((int64_t)1000000)
@@ -142,11 +144,23 @@ static void after_fork_in_child(void)
     sf_span_pool_after_fork(true);
     sf_exporter_after_fork(&sf_library.exporter, true);
     sf_lock_reset(&lock);
+    sf_guest_thread_forget();
+    sf_cpu_profile_after_fork();
     sf_process_context_forget();
     is_published = false;
     sf_resource_instance_id(instance_id);
     atomic_fetch_add(&sf_library.epoch, 1);
     errno = saved;
+}
+
+enum sf_err sf_library_follow_forks(struct sf_why *why)
+{
+    static atomic_bool is_followed;
+    if (atomic_exchange(&is_followed, true) ||
+        !pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child))
+        return SF_OK;
+    atomic_store(&is_followed, false);
+    return sf_fail(why, SF_ERR_NOMEM, "no memory to follow forks");
 }
 
 static enum sf_err read_settings(const char *service, struct sf_why *why)
@@ -164,9 +178,10 @@ static enum sf_err read_settings(const char *service, struct sf_why *why)
     e->write_scope = write_scope;
     e->say = sf_library_say;
     sf_resource_instance_id(instance_id);
-    if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child)) {
+    err = sf_library_follow_forks(why);
+    if (err) {
         sf_settings_done(&sf_library.settings);
-        return sf_fail(why, SF_ERR_NOMEM, "no memory to follow forks");
+        return err;
     }
     is_read = true;
     return SF_OK;
@@ -226,6 +241,7 @@ void sf_stop(void)
 /* The last of the library's calls: after main, after exit handlers. */
 __attribute__((destructor)) static void at_exit(void)
 {
+    sf_cpu_profile_at_exit();
     sf_stop();
 }
 

@@ -18,7 +18,8 @@ struct sf_library {
 
 extern struct sf_library sf_library;
 
-void sf_library_say(const char *text); /* kept for sf_problem */
+enum sf_err sf_library_follow_forks(struct sf_why *why); /* once; any number of calls */
+void sf_library_say(const char *text);                   /* kept for sf_problem */
 
 /* Every public call stands between these two. False: this is a signal handler's call inside
  * another one; leave. */

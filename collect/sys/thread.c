@@ -3,11 +3,43 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/heap.h"
 
 enum { STACK_LEN = 256 * 1024 }; /* name lookups want some; PTHREAD_STACK_MIN is not enough */
+
+enum { MAX_GUESTS = 8 };
+static atomic_uint guests[MAX_GUESTS]; /* their ids; 0: none */
+
+static atomic_uint *sign_in(void)
+{
+    unsigned tid = (unsigned)syscall(SYS_gettid);
+    for (int i = 0; i < MAX_GUESTS; i++) {
+        unsigned none = 0;
+        if (atomic_compare_exchange_strong(&guests[i], &none, tid))
+            return &guests[i];
+    }
+    return NULL;
+}
+
+bool sf_guest_thread_is(uint32_t tid)
+{
+    for (int i = 0; i < MAX_GUESTS; i++) {
+        if (atomic_load(&guests[i]) == tid)
+            return true;
+    }
+    return false;
+}
+
+void sf_guest_thread_forget(void)
+{
+    for (int i = 0; i < MAX_GUESTS; i++)
+        atomic_store(&guests[i], 0);
+}
 
 struct start {
     void (*run)(void *);
@@ -18,9 +50,12 @@ struct start {
 static void *begin(void *p)
 {
     struct start s = *(struct start *)p;
+    atomic_uint *place = sign_in();
     sf_heap_free(p);
     prctl(PR_SET_NAME, s.name, 0, 0, 0);
     s.run(s.arg);
+    if (place)
+        atomic_store(place, 0);
     return NULL;
 }
 

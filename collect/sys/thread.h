@@ -2,6 +2,9 @@
  * nobody joins it. */
 #pragma once
 #include <stdbool.h>
+#include <stdint.h>
 
 /* False: the system gave none. Keeps errno. */
 bool sf_guest_thread_start(const char *name, void (*run)(void *), void *arg);
+bool sf_guest_thread_is(uint32_t tid); /* whether that thread is one of ours */
+void sf_guest_thread_forget(void);     /* in a forked child: none of them came along */

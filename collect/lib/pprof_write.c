@@ -1,0 +1,279 @@
+/* Profile{1 sample_type, 2 sample, 3 mapping, 4 location, 5 function, 6 strings, 9 time, 10 length,
+ * 11 period_type, 12 period, 13 comments}. Ids are positions + 1. */
+#include "collect/lib/pprof_write.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/text.h"
+#include "collect/lib/elf_symbols.h"
+#include "collect/unwind/modules.h"
+#include "wire/pb_writer.h"
+
+enum { MAX_NAMES = 1 << 18 };
+
+struct entry { /* an interned text or number */
+    uint64_t key;
+    uint32_t id, next;
+};
+
+struct table {
+    struct sf_buf entries; /* struct entry */
+    uint32_t slots[4096];
+};
+
+struct writer {
+    struct sf_buf *out;
+    const struct sf_modules *m;
+    struct table strings, locations, functions;
+    struct sf_elf_symbols *symbols; /* one per module, opened when first asked */
+    bool *is_tried;
+    bool has_failed;
+};
+
+static uint64_t hash_text(sf_str s)
+{
+    uint64_t h = 14695981039346656037u;
+    for (size_t i = 0; i < s.len; i++)
+        h = (h ^ (uint8_t)s.p[i]) * 1099511628211u;
+    return h ^ s.len << 56;
+}
+
+/* The id of a key; *is_new when it was not there. Ids count from `first`. 64 bits of hash stand
+ * for a text: two of a profile's few thousand names never meet. */
+static uint32_t intern(struct writer *w, struct table *t, uint64_t key, uint32_t first,
+                       bool *is_new)
+{
+    uint32_t *slot = &t->slots[(key ^ key >> 20 ^ key >> 40) % 4096];
+    uint32_t n = (uint32_t)(t->entries.len / sizeof(struct entry));
+    struct entry fresh = {key, n + first, *slot};
+    *is_new = false;
+    for (uint32_t at = *slot; at;) {
+        const struct entry *e = (const struct entry *)(void *)t->entries.p + (at - 1);
+        if (e->key == key)
+            return e->id;
+        at = e->next;
+    }
+    sf_buf_add(&t->entries, &fresh, sizeof(fresh));
+    if (!sf_buf_ok(&t->entries) || n > MAX_NAMES) {
+        w->has_failed = true;
+        return first;
+    }
+    *slot = n + 1;
+    *is_new = true;
+    return fresh.id;
+}
+
+static uint32_t text(struct writer *w, sf_str s)
+{
+    bool is_new;
+    uint32_t id = intern(w, &w->strings, hash_text(s), 0, &is_new);
+    if (is_new)
+        sf_pb_write_str(w->out, 6, s);
+    return id;
+}
+
+static void write_type(struct writer *w, uint32_t field, const char *type, const char *unit)
+{
+    uint32_t type_id = text(w, sf_str_from(type)), unit_id = text(w, sf_str_from(unit));
+    size_t mark = sf_pb_write_begin(w->out, field);
+    sf_pb_write_u64(w->out, 1, type_id);
+    sf_pb_write_u64(w->out, 2, unit_id);
+    sf_pb_write_end(w->out, mark);
+}
+
+static void write_mappings(struct writer *w)
+{
+    for (uint32_t i = 0; w->m && i < w->m->n; i++) {
+        const struct sf_module *m = w->m->list[i];
+        char hex[SF_BUILD_ID_MAX * 2];
+        uint32_t path = text(w, sf_str_from(m->path)), id;
+        size_t mark;
+        sf_hex_encode(m->build_id, m->build_id_len, hex);
+        id = text(w, (sf_str){hex, (size_t)m->build_id_len * 2});
+        mark = sf_pb_write_begin(w->out, 3);
+        sf_pb_write_u64(w->out, 1, i + 1);
+        sf_pb_write_u64(w->out, 2, m->lo);
+        sf_pb_write_u64(w->out, 3, m->hi);
+        sf_pb_write_u64(w->out, 4, m->file_off);
+        sf_pb_write_u64(w->out, 5, path);
+        sf_pb_write_u64(w->out, 6, id);
+        sf_pb_write_bool(w->out, 7, true);
+        sf_pb_write_end(w->out, mark);
+    }
+}
+
+static uint32_t write_function(struct writer *w, sf_str name)
+{
+    bool is_new;
+    uint32_t name_id = text(w, name);
+    uint32_t id = intern(w, &w->functions, name_id, 1, &is_new);
+    if (is_new) {
+        size_t mark = sf_pb_write_begin(w->out, 5);
+        sf_pb_write_u64(w->out, 1, id);
+        sf_pb_write_u64(w->out, 2, name_id);
+        sf_pb_write_u64(w->out, 3, name_id);
+        sf_pb_write_end(w->out, mark);
+    }
+    return id;
+}
+
+/* "libc.so.6+0x1234" where the file has no name for it: true, and good for nothing but that. */
+static uint32_t function_at(struct writer *w, uint32_t module, uint64_t at)
+{
+    const struct sf_module *m = w->m->list[module];
+    struct sf_elf_symbols *s = &w->symbols[module];
+    const char *base = strrchr(m->path, '/');
+    char place[128];
+    uint64_t start;
+    sf_str name;
+    if (!w->is_tried[module]) {
+        w->is_tried[module] = true;
+        sf_elf_symbols_open(s, m->path);
+    }
+    name = sf_elf_symbols_find(s, at - m->base, &start);
+    if (name.len)
+        return write_function(w, name);
+    snprintf(place, sizeof(place), "%.80s+0x%llx", base ? base + 1 : m->path,
+             (unsigned long long)(at - m->base));
+    return write_function(w, sf_str_from(place));
+}
+
+static uint32_t location(struct writer *w, uint64_t at)
+{
+    bool is_new;
+    uint32_t id = intern(w, &w->locations, at, 1, &is_new), module = 0, function;
+    const struct sf_module *m;
+    size_t mark, line;
+    if (!is_new)
+        return id;
+    m = w->m ? sf_modules_find(w->m, at) : NULL;
+    while (m && w->m->list[module] != m)
+        module++;
+    function = m ? function_at(w, module, at) : write_function(w, SF_STR("[unknown code]"));
+    mark = sf_pb_write_begin(w->out, 4);
+    sf_pb_write_u64(w->out, 1, id);
+    if (m)
+        sf_pb_write_u64(w->out, 2, module + 1);
+    sf_pb_write_u64(w->out, 3, at);
+    line = sf_pb_write_begin(w->out, 4);
+    sf_pb_write_u64(w->out, 1, function);
+    sf_pb_write_end(w->out, line);
+    sf_pb_write_end(w->out, mark);
+    return id;
+}
+
+/* A frame that is no code: address 0 to 3 is how the walk ended. */
+static uint32_t end_location(struct writer *w, uint8_t end)
+{
+    static const char *const names[] = {"", "(truncated)", "[unknown caller]", "[unknown caller]"};
+    bool is_new;
+    uint32_t id = intern(w, &w->locations, end, 1, &is_new), function;
+    size_t mark, line;
+    if (!is_new)
+        return id;
+    function = write_function(w, sf_str_from(names[end & 3]));
+    mark = sf_pb_write_begin(w->out, 4);
+    sf_pb_write_u64(w->out, 1, id);
+    line = sf_pb_write_begin(w->out, 4);
+    sf_pb_write_u64(w->out, 1, function);
+    sf_pb_write_end(w->out, line);
+    sf_pb_write_end(w->out, mark);
+    return id;
+}
+
+static void write_label(struct writer *w, uint32_t key, uint32_t str, uint64_t num)
+{
+    size_t mark = sf_pb_write_begin(w->out, 3);
+    sf_pb_write_u64(w->out, 1, key);
+    if (str)
+        sf_pb_write_u64(w->out, 2, str);
+    else
+        sf_pb_write_u64(w->out, 3, num);
+    sf_pb_write_end(w->out, mark);
+}
+
+static void write_sample(struct writer *w, const struct sf_profile_table *t,
+                         const struct sf_profile_row *row, uint64_t period_ns)
+{
+    const uint64_t *frames = sf_profile_table_frames(t, row);
+    uint32_t ids[SF_SAMPLE_FRAMES + 1], n = 0, span = 0, trace = 0;
+    uint32_t span_key = text(w, SF_STR("span_id")), trace_key = text(w, SF_STR("trace_id"));
+    uint32_t thread_key = text(w, SF_STR("thread_id"));
+    static const uint8_t none[8];
+    char hex[32];
+    size_t mark;
+
+    for (; n < row->n_frames; n++)
+        ids[n] = location(w, frames[n]);
+    if (row->end)
+        ids[n++] = end_location(w, row->end);
+    if (memcmp(row->span_id, none, 8) != 0) {
+        sf_hex_encode(row->span_id, 8, hex);
+        span = text(w, (sf_str){hex, 16});
+        sf_hex_encode(row->trace_id, 16, hex);
+        trace = text(w, (sf_str){hex, 32});
+    }
+    mark = sf_pb_write_begin(w->out, 2);
+    for (uint32_t i = 0; i < n; i++)
+        sf_pb_write_u64(w->out, 1, ids[i]);
+    sf_pb_write_u64(w->out, 2, row->weight);
+    sf_pb_write_u64(w->out, 2, row->weight * period_ns);
+    if (span) {
+        write_label(w, span_key, span, 0);
+        write_label(w, trace_key, trace, 0);
+    }
+    write_label(w, thread_key, 0, row->thread);
+    sf_pb_write_end(w->out, mark);
+}
+
+static void write_profile(struct writer *w, const struct sf_cpu_profile *p)
+{
+    uint64_t period_ns = 1000000000u / p->rate_hz;
+    char said[160];
+    text(w, SF_STR_NONE);
+    write_type(w, 1, "samples", "count");
+    write_type(w, 1, "cpu", "nanoseconds");
+    write_mappings(w);
+    for (uint32_t i = 0; i < sf_profile_table_n(&p->table); i++)
+        write_sample(w, &p->table, sf_profile_table_row(&p->table, i), period_ns);
+    sf_pb_write_i64(w->out, 9, p->begin_unix_ns);
+    sf_pb_write_i64(w->out, 10, p->length_ns);
+    write_type(w, 11, "cpu", "nanoseconds");
+    sf_pb_write_u64(w->out, 12, period_ns);
+    snprintf(said, sizeof(said),
+             "asked for %u Hz of CPU time: %llu samples of weight %llu, %llu dropped, %llu lost",
+             p->rate_hz, (unsigned long long)p->n_samples, (unsigned long long)p->table.weight,
+             (unsigned long long)p->n_dropped, (unsigned long long)p->table.lost);
+    sf_pb_write_u64(w->out, 13, text(w, sf_str_from(said)));
+}
+
+enum sf_err sf_pprof_write(const struct sf_cpu_profile *profile, struct sf_buf *out,
+                           struct sf_why *why)
+{
+    struct writer *w = sf_heap_new(sizeof(*w));
+    uint32_t n = 0;
+    bool ok = w != NULL;
+    if (ok) {
+        w->out = out;
+        w->m = sf_modules_enter();
+        n = w->m ? w->m->n : 0;
+        w->symbols = sf_heap_new_n(n + 1, sizeof(*w->symbols));
+        w->is_tried = sf_heap_new_n(n + 1, sizeof(*w->is_tried));
+        ok = w->symbols && w->is_tried;
+        if (ok)
+            write_profile(w, profile);
+        ok = ok && !w->has_failed && sf_buf_ok(out);
+        for (uint32_t i = 0; w->symbols && i < n; i++)
+            sf_elf_symbols_close(&w->symbols[i]);
+        sf_modules_leave();
+        sf_heap_free(w->symbols);
+        sf_heap_free(w->is_tried);
+        sf_buf_done(&w->strings.entries);
+        sf_buf_done(&w->locations.entries);
+        sf_buf_done(&w->functions.entries);
+        sf_heap_free(w);
+    }
+    return ok ? SF_OK : sf_fail(why, SF_ERR_NOMEM, "profile: no memory to write it");
+}

@@ -1,0 +1,52 @@
+/* profiled_thread.h - the threads of the program while they are sampled: a timer, a ring and what
+ * is known of the stack, each. Blocks never move and are never unmapped, so that a late signal
+ * finds one. */
+#pragma once
+#include <stdatomic.h>
+#include <time.h>
+
+#include "collect/lib/sample_ring.h"
+#include "collect/unwind/walk.h"
+
+enum { SF_PROFILED_MAX = 1024, SF_STACK_COPY_LEN = 32 * 1024 };
+
+struct sf_profiled_thread {
+    uint32_t tid;     /* 0: free */
+    uintptr_t serial; /* of its owner: which signals are this one's */
+    timer_t timer;
+    bool is_seen; /* by the scan at hand */
+    /* The stack this thread was given, once known; reading it in place is safe. 0: not known. */
+    atomic_uintptr_t stack_lo, stack_hi;
+    atomic_uintptr_t seen_sp, seen_tcb; /* from the handler, to find it by */
+    struct sf_sample scratch;           /* the handler's */
+    struct sf_sample_ring ring;
+};
+
+struct sf_profiled_threads {
+    _Atomic(struct sf_profiled_thread *) blocks[SF_PROFILED_MAX];
+    uint32_t n; /* blocks made */
+    uint32_t n_armed;
+    bool is_refused; /* no more timers: stop asking */
+};
+
+struct sf_stack_copy { /* of a stack that may not be read in place */
+    atomic_bool is_taken;
+    uint8_t bytes[SF_STACK_COPY_LEN];
+};
+
+/* The block behind a signal's value, NULL when it is none of ours. Safe in handlers. */
+struct sf_profiled_thread *sf_profiled_threads_find(struct sf_profiled_threads *all,
+                                                    const void *value);
+/* What may be read above `sp`: in place when it is the thread's known stack, else a copy that must
+ * be given back. Safe in handlers; makes one system call for a copy. */
+struct sf_walk_stack sf_profiled_thread_view(struct sf_profiled_thread *t, uintptr_t sp,
+                                             struct sf_stack_copy **copy);
+void sf_stack_copy_give(struct sf_stack_copy *copy); /* NULL is fine */
+
+typedef void (*sf_profiled_drain)(struct sf_profiled_thread *t, void *arg);
+/* Arms threads that came, drains all, lets go of those that went. One thread at a time. */
+void sf_profiled_threads_update(struct sf_profiled_threads *all, int sig, uint32_t rate_hz,
+                                sf_profiled_drain drain, void *arg);
+void sf_profiled_threads_stop(struct sf_profiled_threads *all, sf_profiled_drain drain, void *arg);
+uint32_t sf_profiled_threads_n(const struct sf_profiled_threads *all);
+void sf_profiled_threads_forget(struct sf_profiled_threads *all); /* in a forked child */

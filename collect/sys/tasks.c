@@ -1,0 +1,84 @@
+#include "collect/sys/tasks.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "base/text.h"
+
+bool sf_tasks_each(void (*one)(uint32_t tid, void *arg), void *arg)
+{
+    _Alignas(8) char entries[4096];
+    int saved = errno, fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    long n = -1;
+
+    while (fd >= 0 && (n = syscall(SYS_getdents64, fd, entries, sizeof(entries))) > 0) {
+        for (long at = 0; at < n;) {
+            const struct dirent64 *d = (const struct dirent64 *)(const void *)(entries + at);
+            uint64_t tid;
+            if (sf_str_to_u64(sf_str_from(d->d_name), &tid))
+                one((uint32_t)tid, arg);
+            at += d->d_reclen;
+        }
+    }
+    if (fd >= 0)
+        close(fd);
+    errno = saved;
+    return n == 0;
+}
+
+static bool hex(const char **p, uintptr_t *out)
+{
+    uintptr_t v = 0;
+    const char *from = *p;
+    for (; sf_hex_digit(**p) >= 0; (*p)++)
+        v = v << 4 | (uintptr_t)sf_hex_digit(**p);
+    *out = v;
+    return *p > from;
+}
+
+/* "7ffc...-7ffd... rw-p ... [stack]" */
+static bool is_it(const char *line, uintptr_t at, uintptr_t *lo, uintptr_t *hi, bool *is_main)
+{
+    const char *p = line;
+    if (!hex(&p, lo) || *p++ != '-' || !hex(&p, hi) || at < *lo || at >= *hi)
+        return false;
+    *is_main = strstr(p, "[stack]") != NULL;
+    return strncmp(p, " rw", 3) == 0;
+}
+
+bool sf_tasks_mapping(uintptr_t at, uintptr_t *lo, uintptr_t *hi, bool *is_main_stack)
+{
+    enum { MOST = 8 << 20 };
+    char text[4097];
+    size_t len = 0, all = 0;
+    int saved = errno, fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    bool found = false;
+
+    while (fd >= 0 && !found && all < MOST) {
+        ssize_t n = read(fd, text + len, sizeof(text) - 1 - len);
+        char *line = text, *end;
+        if (n <= 0)
+            break;
+        all += (size_t)n;
+        len += (size_t)n;
+        text[len] = 0;
+        while (!found && (end = strchr(line, '\n')) != NULL) {
+            *end = 0;
+            found = is_it(line, at, lo, hi, is_main_stack);
+            line = end + 1;
+        }
+        len = (size_t)(text + len - line);
+        if (len == sizeof(text) - 1)
+            len = 0; /* a line longer than any we look for */
+        memmove(text, line, len);
+    }
+    if (fd >= 0)
+        close(fd);
+    errno = saved;
+    return found;
+}

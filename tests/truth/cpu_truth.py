@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""A profile of a program whose cost is planted says what was planted: shares, totals, and the span of each sample.
+
+CHECK_SCALE multiplies the run; at 6,000 samples the shares hold within 2 points, below within three standard errors."""
+import collections
+import gzip
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.environ["SOURCE_ROOT"], "tests", "tools"))
+import tap  # noqa: E402
+
+SECONDS = str(4 * max(1, int(os.environ.get("CHECK_SCALE", "1"))))
+RATE = 250
+
+
+def varint(b, at):
+    v = shift = 0
+    while True:
+        byte = b[at]
+        at += 1
+        v |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return v, at
+
+
+def fields(b):
+    at = 0
+    while at < len(b):
+        tag, at = varint(b, at)
+        if tag & 7 == 0:
+            v, at = varint(b, at)
+        else:
+            assert tag & 7 == 2, tag
+            size, at = varint(b, at)
+            v, at = b[at:at + size], at + size
+        yield tag >> 3, v
+
+
+class Profile:
+    """samples: [(frames by name, innermost first, weight, labels)]"""
+
+    def __init__(self, path):
+        with gzip.open(path) as f:
+            raw = f.read()
+        strings, functions, locations, samples = [], {}, {}, []
+        for field, v in fields(raw):
+            if field == 2:
+                samples.append(list(fields(v)))
+            elif field == 4:
+                one = list(fields(v))
+                locations[dict(one)[1]] = dict(fields(dict(one)[4]))[1]
+            elif field == 5:
+                one = dict(fields(v))
+                functions[one[1]] = one[2]
+            elif field == 6:
+                strings.append(v.decode())
+        assert strings[0] == ""
+        self.samples = []
+        for one in samples:
+            frames = [strings[functions[locations[v]]] for field, v in one if field == 1]
+            values = [v for field, v in one if field == 2]
+            labels = {}
+            for field, v in one:
+                if field == 3:
+                    label = dict(fields(v))
+                    labels[strings[label[1]]] = strings[label[2]] if 2 in label else label.get(3, 0)
+            assert values[1] == values[0] * (10 ** 9 // RATE), values
+            self.samples.append((frames, values[0], labels))
+
+
+HOME = tempfile.TemporaryDirectory()
+PATH = os.path.join(HOME.name, "out.pb.gz")
+SAID = subprocess.run([os.environ["PLANTED"], PATH, SECONDS, str(RATE)], capture_output=True, text=True, check=True,
+                      timeout=600).stdout
+TRUTH, SPANS = {}, {}
+for line in SAID.splitlines():
+    kind, first, second = line.split()
+    if kind == "cpu":
+        TRUTH[first] = float(second)
+    else:
+        SPANS[first] = second
+PROFILE = Profile(PATH)
+
+
+def burner(frames):
+    return next((f for f in frames if f.startswith("burn_")), None)
+
+
+def test_shares_are_those_that_were_planted():
+    got = collections.Counter()
+    n = 0
+    for frames, weight, _ in PROFILE.samples:
+        if burner(frames):
+            got[burner(frames)] += weight
+            n += 1
+    total, planted = sum(got.values()), sum(TRUTH.values())
+    for name, seconds in TRUTH.items():
+        share, want = got[name] / total, seconds / planted
+        # Weights above 1 stand for ticks that came together: as good as one observation.
+        allowed = max(0.02, 3 * math.sqrt(want * (1 - want) / max(1, total / 2)))
+        assert abs(share - want) <= allowed, (name, share, want, allowed, total)
+
+
+def test_the_sum_is_the_cpu_time_that_was_used():
+    sampled = sum(weight for frames, weight, _ in PROFILE.samples if burner(frames)) / RATE
+    planted = sum(TRUTH.values())
+    assert abs(sampled - planted) <= 0.1 * planted, (sampled, planted)
+
+
+def test_nearly_every_sample_carries_its_own_span():
+    right = wrong = 0
+    odd = []
+    for frames, weight, labels in PROFILE.samples:
+        name = burner(frames)
+        if not name:
+            continue
+        if SPANS.get(labels.get("span_id")) == name:
+            right += weight
+        else:
+            wrong += weight
+            odd.append((name, labels))
+    assert right > 500 and wrong <= 0.001 * (right + wrong), (right, wrong, odd[:5])
+
+
+def test_stacks_are_whole():
+    whole = sum(w for frames, w, _ in PROFILE.samples if "[unknown caller]" not in frames)
+    everything = sum(w for _, w, _ in PROFILE.samples)
+    assert whole >= 0.99 * everything, (whole, everything)
+    assert any("one_round" in frames and "work" in frames for frames, _, _ in PROFILE.samples)
+
+
+tap.run(sys.modules[__name__])

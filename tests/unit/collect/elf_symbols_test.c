@@ -1,0 +1,72 @@
+#include "test.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "collect/lib/elf_symbols.h"
+#include "collect/unwind/modules.h"
+
+__attribute__((noinline)) static int a_function_to_find(int n)
+{
+    return n * 3;
+}
+
+TEST(elf_symbols, names_a_function_by_any_of_its_addresses)
+{
+    struct sf_elf_symbols s;
+    const struct sf_module *m;
+    uintptr_t at = (uintptr_t)a_function_to_find;
+    uint64_t start;
+    assert_true(sf_modules_refresh());
+    m = sf_modules_find(sf_modules_enter(), at);
+    assert_non_null(m);
+    assert_true(sf_elf_symbols_open(&s, m->path));
+    assert_str(sf_elf_symbols_find(&s, at - m->base, &start), "a_function_to_find");
+    assert_str(sf_elf_symbols_find(&s, at - m->base + 1, &start), "a_function_to_find");
+    assert_int_equal(start, at - m->base);
+    assert_int_equal(sf_elf_symbols_find(&s, UINT64_MAX, &start).len, 0);
+    assert_int_equal(sf_elf_symbols_find(&s, 0, &start).len, 0);
+    sf_elf_symbols_close(&s);
+    sf_modules_leave();
+    assert_int_equal(a_function_to_find(2), 6);
+}
+
+TEST(elf_symbols, refuses_what_is_no_elf_file)
+{
+    struct sf_elf_symbols s;
+    assert_false(sf_elf_symbols_open(&s, "/nonexistent"));
+    assert_false(sf_elf_symbols_open(&s, "/etc/passwd"));
+    assert_false(sf_elf_symbols_open(&s, "/"));
+    assert_false(sf_elf_symbols_open(&s, "/dev/null"));
+    sf_elf_symbols_close(&s);
+}
+
+/* Any damage: found or refused, never read past the end. */
+TEST(elf_symbols, survives_damaged_files)
+{
+    char path[] = "/tmp/spanflame-elf-XXXXXX";
+    uint8_t head[4096];
+    FILE *self = fopen("/proc/self/exe", "rb");
+    size_t n = fread(head, 1, sizeof(head), self);
+    int fd = mkstemp(path);
+    uint64_t chance = 7, start;
+    fclose(self);
+    assert_true(n == sizeof(head) && fd >= 0);
+    for (int round = 0; round < 300; round++) {
+        struct sf_elf_symbols s;
+        uint8_t copy[sizeof(head)];
+        memcpy(copy, head, sizeof(head));
+        for (int i = 0; i < 4; i++) {
+            chance = chance * 6364136223846793005u + 1442695040888963407u;
+            copy[4 + (chance >> 33) % 60] = (uint8_t)(chance >> 20);
+        }
+        assert_int_equal(pwrite(fd, copy, sizeof(copy), 0), (ssize_t)sizeof(copy));
+        if (sf_elf_symbols_open(&s, path)) {
+            sf_elf_symbols_find(&s, chance, &start);
+            sf_elf_symbols_close(&s);
+        }
+    }
+    close(fd);
+    unlink(path);
+}
