@@ -127,6 +127,7 @@ static void find_writer(struct sf_jfr *r)
 static void note_ticks(struct sf_jfr *r, struct sf_jfr_cursor c, const struct sf_jfr_class *k)
 {
     int64_t ticks;
+    r->n_events++;
     if (!k->n_steps || k->steps[0].slot != SF_JFR_START)
         return;
     ticks = sf_jfr_long(&c);
@@ -197,6 +198,7 @@ static uint64_t read_chunk(struct sf_jfr *r, uint64_t off)
     find_writer(r);
     walk_events(r, off, true, &none, &fault);
     calibrate_by_events(r);
+    sf_profile_build_expect(r->b, 2 * r->n_events); /* most give two: a count and a size */
     if (!walk_events(r, off, false, &end, &fault)) {
         drop_chunk(r, off, fault, off + end);
         end = r->h.size;
@@ -219,6 +221,7 @@ static void open_chunk(struct sf_jfr *r, uint64_t off)
     r->classes = r->fields = r->threads = r->spans = (struct sf_profile_list){0};
     memset(r->pool_class, 0, sizeof(r->pool_class));
     r->last_ticks = r->max_ticks = 0;
+    r->n_events = 0;
     r->frames = sf_jfr_new(r, SF_JFR_FRAME_CACHE, sizeof(*r->frames));
 }
 

@@ -196,6 +196,7 @@ struct sf_jfr {
     uint32_t n_constants, n_slots;
     int64_t last_ticks; /* of the newest checkpoint */
     int64_t max_ticks;  /* of any event we read */
+    uint64_t n_events;  /* of those */
     double ns_per_tick;
     bool has_time;
     bool is_native_c; /* frames of type "Native" are C: an async-profiler wrote it */

@@ -15,7 +15,7 @@ static void read_scope(struct sf_otlp_reader *r, struct sf_pb *pb)
         else
             sf_pb_skip(&msg);
     }
-    while (sf_pb_next(&again) && sf_profile_build_ok(r->b)) {
+    while (sf_pb_next(&again) && sf_profile_build_ok(r->b) && !r->err) {
         if (again.tag == SF_PB_TAG(2, SF_PB_LEN))
             sf_otlp_profile_read(r, &again);
         else
@@ -79,7 +79,7 @@ static enum sf_err read_body(struct sf_otlp_reader *r)
             sf_pb_skip(&pb);
     }
     sf_pb_join(&pb, &r->fault);
-    return sf_pb_why(&pb, "otlp", r->b->why);
+    return r->err ? r->err : sf_pb_why(&pb, "otlp", r->b->why);
 }
 
 static struct sf_otlp_reader *new_reader(struct sf_profile_build *b, sf_bytes body)
@@ -105,20 +105,23 @@ static enum sf_err decode_pb(struct sf_profile_build *b, sf_str bytes)
     return err || b->is_full ? err : read_body(r);
 }
 
+/* One request, or one a line as the Collector writes files. */
 static enum sf_err decode_json(struct sf_profile_build *b, sf_str text)
 {
-    enum sf_otlp_version version;
-    struct sf_otlp_reader *r;
-    sf_bytes body;
-    enum sf_err err = sf_otlp_profile_transcribe(b, text, &body, &version);
-    if (err || b->is_full)
-        return err;
-    r = new_reader(b, body);
-    if (!r)
-        return SF_OK;
-    r->is_json = true;
-    r->version = version;
-    return read_body(r);
+    enum sf_err err = SF_OK;
+    do {
+        enum sf_otlp_version version;
+        struct sf_otlp_reader *r;
+        sf_bytes body;
+        err = sf_otlp_profile_transcribe(b, &text, &body, &version);
+        r = err || b->is_full ? NULL : new_reader(b, body);
+        if (!r)
+            break; /* full: finish says so */
+        r->is_json = true;
+        r->version = version;
+        err = read_body(r);
+    } while (!err && text.len && sf_profile_build_ok(b));
+    return err;
 }
 
 /* The first profile of the body, as far as there is one. */

@@ -73,6 +73,7 @@ struct sf_otlp_reader {
     struct sf_otlp_attr *attrs; /* beside the attribute table */
     struct sf_line *lines;      /* scratch of one location */
     struct sf_profile_list path;
+    enum sf_err err;    /* of reading a payload: memory ran out */
     struct sf_pb fault; /* of a table's entry that was malformed when it was looked up */
 
     struct sf_attrs resource; /* at hand, with the scope's */
@@ -127,6 +128,7 @@ bool sf_otlp_is_owner_key(sf_str key);
 
 /* --- JSON: otlp_profile_json.c --- */
 
-/* As protobuf of the version its keys belong to, in the arena. */
-enum sf_err sf_otlp_profile_transcribe(struct sf_profile_build *b, sf_str text, sf_bytes *out,
+/* The first object of the text as protobuf of the version its keys belong to, in the arena; the
+ * text goes on behind it. */
+enum sf_err sf_otlp_profile_transcribe(struct sf_profile_build *b, sf_str *io_text, sf_bytes *out,
                                        enum sf_otlp_version *out_version);

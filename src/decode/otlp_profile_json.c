@@ -342,10 +342,10 @@ static enum sf_otlp_version version_of(sf_str text)
                                                                              : SF_OTLP_1_4;
 }
 
-enum sf_err sf_otlp_profile_transcribe(struct sf_profile_build *b, sf_str text, sf_bytes *out,
+enum sf_err sf_otlp_profile_transcribe(struct sf_profile_build *b, sf_str *io_text, sf_bytes *out,
                                        enum sf_otlp_version *out_version)
 {
-    enum sf_otlp_version version = version_of(text);
+    enum sf_otlp_version version = version_of(*io_text);
     struct sf_json *j = sf_profile_new(b, 1, sizeof(*j));
     struct writer *w = sf_profile_new(b, 1, sizeof(*w));
     struct sf_buf buf = {.max = SF_LIMIT_INFLATED_LEN};
@@ -354,7 +354,7 @@ enum sf_err sf_otlp_profile_transcribe(struct sf_profile_build *b, sf_str text, 
 
     if (!j || !w)
         return SF_OK; /* finish says so */
-    sf_json_init(j, text, b->a);
+    sf_json_init(j, *io_text, b->a);
     w->j = j;
     w->out = &buf;
     sort_fields(w);
@@ -362,8 +362,11 @@ enum sf_err sf_otlp_profile_transcribe(struct sf_profile_build *b, sf_str text, 
                      : version == SF_OTLP_1_7 ? REQUEST_1_7
                                               : REQUEST);
     if (sf_buf_ok(&buf)) {
-        sf_json_end(j);
+        sf_str rest = sf_str_trim(sf_str_from_at(*io_text, (size_t)(j->at - j->start)));
+        if (!rest.len || rest.p[0] != '{') /* no other one: nothing may follow */
+            sf_json_end(j);
         err = sf_json_why(j, "otlp", b->why);
+        *io_text = rest;
     } else {
         err = sf_fail(b->why, buf.err, "otlp: %s",
                       buf.err == SF_ERR_NOMEM ? "no memory" : "more than the limit of a body");

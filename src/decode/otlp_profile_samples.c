@@ -469,7 +469,7 @@ static void take_payload(struct sf_otlp_reader *r, const struct profile_read *p)
     if (!owner)
         return;
     r->b->me = *owner;
-    sf_profile_decode_inside(r->b, p->format, p->payload);
+    r->err = sf_profile_decode_inside(r->b, p->format, p->payload);
     r->b->me = outer;
 }
 

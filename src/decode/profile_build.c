@@ -569,6 +569,23 @@ uint32_t sf_profile_build_series(struct sf_profile_build *b, uint32_t set, uint3
     return sf_profile_table_keep(b, &b->series_at, slot, &b->series, &item, sizeof(item));
 }
 
+void sf_profile_build_expect(struct sf_profile_build *b, uint64_t n)
+{
+    struct sf_profile_list *l = &b->samples;
+    uint64_t cap = l->n + n;
+    void *items;
+    if (cap > SF_LIMIT_SAMPLES)
+        cap = SF_LIMIT_SAMPLES;
+    if (cap <= l->cap || cap * sizeof(struct sf_sample) > (b->a->cap - b->a->at) / 2)
+        return;
+    items = sf_arena_grow(b->a, l->items, l->cap * sizeof(struct sf_sample),
+                          cap * sizeof(struct sf_sample));
+    if (!items)
+        return;
+    l->items = items;
+    l->cap = (uint32_t)cap;
+}
+
 void sf_profile_build_sample(struct sf_profile_build *b, const struct sf_profile_owner *owner,
                              const struct sf_sample *s)
 {

@@ -67,8 +67,8 @@ struct sf_profile_format {
 };
 
 /* A file carried inside another one (OTLP's original payload), compressed or not, into the same
- * batch, as measured at b->me. What cannot be read is a part that is dropped. */
-void sf_profile_decode_inside(struct sf_profile_build *b, sf_str format, sf_str bytes);
+ * batch, as measured at b->me. What cannot be read is a part that is dropped; NOMEM is an error. */
+enum sf_err sf_profile_decode_inside(struct sf_profile_build *b, sf_str format, sf_str bytes);
 
 void sf_profile_build_init(struct sf_profile_build *b, const struct sf_profile_hint *hint,
                            struct sf_arena *a, struct sf_why *why);
@@ -132,6 +132,9 @@ uint32_t sf_profile_build_series(struct sf_profile_build *b, uint32_t set, uint3
  * owner's. */
 void sf_profile_build_sample(struct sf_profile_build *b, const struct sf_profile_owner *owner,
                              const struct sf_sample *s);
+/* Room for so many more samples at once, if there is that much: a list that grows leaves its old
+ * selves behind. */
+void sf_profile_build_expect(struct sf_profile_build *b, uint64_t n);
 /* Should the decoder go on? */
 static inline bool sf_profile_build_ok(const struct sf_profile_build *b)
 {

@@ -5,9 +5,20 @@
 
 /* In the order they are tried: what begins with a magic number first, then JSON, then text, and
  * pprof last, because almost any bytes begin like a protobuf message. */
+/* clang-format off */
 #define FORMATS(X) \
-    X(jfr)         \
-    X(cpuprofile) X(heapprofile) X(otlp_json) X(tree) X(trie) X(lines) X(folded) X(otlp) X(pprof)
+    X(jfr) \
+    X(cpuprofile) \
+    X(heapprofile) \
+    X(speedscope) \
+    X(otlp_json) \
+    X(tree) \
+    X(trie) \
+    X(lines) \
+    X(folded) \
+    X(otlp) \
+    X(pprof)
+/* clang-format on */
 
 #define DECLARE(noun) extern const struct sf_profile_format sf_##noun##_format;
 #define LIST(noun)    &sf_##noun##_format,
@@ -99,7 +110,7 @@ static enum sf_err unwrap_inside(struct sf_profile_build *b, sf_str *bytes)
     return err;
 }
 
-void sf_profile_decode_inside(struct sf_profile_build *b, sf_str format, sf_str bytes)
+enum sf_err sf_profile_decode_inside(struct sf_profile_build *b, sf_str format, sf_str bytes)
 {
     const struct sf_profile_format *f = NULL;
     struct sf_why inner = {0}, *outer = b->why;
@@ -107,7 +118,7 @@ void sf_profile_decode_inside(struct sf_profile_build *b, sf_str format, sf_str 
     enum sf_err err;
 
     if (b->is_inside)
-        return;
+        return SF_OK;
     b->is_inside = true;
     b->why = &inner;
     err = unwrap_inside(b, &bytes);
@@ -119,10 +130,13 @@ void sf_profile_decode_inside(struct sf_profile_build *b, sf_str format, sf_str 
         err = f->decode(b, bytes);
     b->why = outer;
     b->is_inside = false;
+    if (err == SF_ERR_NOMEM)
+        return sf_fail(b->why, err, "%s", inner.text);
     if (err) {
         b->samples.n = n_samples;
         sf_profile_build_drop(b, &b->drops.n_parts, "a profile inside: %s", inner.text);
     }
+    return SF_OK;
 }
 
 enum sf_err sf_profile_unwrap(struct sf_inflate *z, sf_str in, size_t max_len, struct sf_buf *out,

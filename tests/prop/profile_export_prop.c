@@ -9,6 +9,7 @@
 #include "render/folded.h"
 #include "render/otlp_profile.h"
 #include "render/pprof.h"
+#include "render/speedscope.h"
 #include "test.h"
 
 enum { ROUNDS = 200, NAMES = 9 };
@@ -133,6 +134,11 @@ TEST(profile_export, pprof_reads_back)
 TEST(profile_export, otlp_reads_back)
 {
     check(sf_otlp_profile_render, NULL);
+}
+
+TEST(profile_export, speedscope_reads_back)
+{
+    check(sf_speedscope_render, NULL);
 }
 
 TEST(profile_export, folded_text_reads_back)

@@ -365,6 +365,19 @@ TEST(otlp_profile, json_of_today)
     assert_string_equal(sf_profile_format_find(sf_str_from(json)), "otlp-json");
 }
 
+TEST(otlp_profile, json_a_request_a_line)
+{
+    struct sf_buf text = {0};
+    sf_buf_print(&text, "%s\n%s\n\n", json, json);
+    rig.hint = (struct sf_profile_hint){0};
+    assert_ok(profile_decode_text(&rig, sf_buf_str(&text)));
+    assert_int_equal(rig.got.n_samples, 2);
+    assert_int_equal(profile_value(&rig, "cpu:nanoseconds", "main"), 100000000);
+    sf_buf_print(&text, "x");
+    assert_err(profile_decode_text(&rig, sf_buf_str(&text)), SF_ERR_INPUT);
+    sf_buf_done(&text);
+}
+
 TEST(otlp_profile, json_of_old)
 {
     static const char old[] =
