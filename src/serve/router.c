@@ -8,6 +8,7 @@
 #include "serve/auth.h"
 #include "serve/cors.h"
 #include "serve/erase.h"
+#include "serve/findings.h"
 #include "serve/jaeger.h"
 #include "serve/metrics_query.h"
 #include "serve/other_signals.h"
@@ -122,6 +123,8 @@ static const struct sf_route routes[] = {
      sf_jaeger_v3_trace},
     {SF_METHOD_GET, "/jaeger/api/traces/{}", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
      sf_jaeger_trace},
+    {SF_METHOD_GET, "/api/v1/findings", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
+     sf_findings_handle},
     {SF_METHOD_GET, "/api/v1/traces/{}/flame", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
      sf_spans_trace_flame},
     {SF_METHOD_GET, "/api/v1/spans/{*}/profile", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,

@@ -1,4 +1,5 @@
 /* A span's flame graph and ledger out of a real store, by each of the ways samples are sent. */
+#include "exec/findings.h"
 #include "exec/span_ledger.h"
 #include "exec/span_profile.h"
 #include "exec/trace_flame.h"
@@ -326,5 +327,35 @@ TEST(span_link, draws_the_whole_trace_by_each_weight)
     enum sf_trace_flame_by by;
     assert_err(sf_trace_flame_parse(SF_STR("cost"), &by, &why), SF_ERR_INPUT);
     assert_string_equal(why.text, "by is samples, wall or critical-path, not 'cost'");
+    end();
+}
+
+TEST(span_link, finds_what_stands_out_in_span_trace_and_service)
+{
+    struct put puts[] = {at("regex.match", 1, 10, 30), at("sign", 2, 50, 10)};
+    struct sf_findings_want want = {.trace = TRACE, .span = 1};
+    struct sf_findings_view v;
+    struct sf_why why = {0};
+    begin();
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 2);
+    assert_ok(sf_findings_make(rig.store, &want, &rig.q, &v, &why));
+    assert_true(v.n >= 2);
+    assert_str(v.items[0].subject, "regex.match");
+    assert_str(v.items[0].sentence, "regex.match alone takes 75 % of the CPU time of checkout: "
+                                    "optimise that function");
+    assert_str(v.items[0].path, "main > regex.match");
+    want.span = 0;
+    assert_ok(sf_findings_make(rig.store, &want, &rig.q, &v, &why));
+    assert_str(v.of, "the CPU time of this trace");
+    assert_str(v.items[0].subject, "regex.match");
+    want = (struct sf_findings_want){.service = SF_STR("shop"),
+                                     .from_ns = NOW_NS - 1000 * (int64_t)MS,
+                                     .until_ns = NOW_NS + 1000 * (int64_t)MS};
+    assert_ok(sf_findings_make(rig.store, &want, &rig.q, &v, &why));
+    assert_str(v.items[0].subject, "regex.match");
+    want.service = SF_STR("nobody");
+    assert_ok(sf_findings_make(rig.store, &want, &rig.q, &v, &why));
+    assert_int_equal(v.n, 0);
+    assert_str(v.reason, "no profiles from nobody in this time");
     end();
 }

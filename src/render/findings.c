@@ -1,0 +1,60 @@
+/* findings.c - what stands out, as JSON and as text. */
+#include "render/findings.h"
+
+#include "render/units.h"
+#include "wire/json_writer.h"
+
+void sf_findings_json(const struct sf_findings_view *v, struct sf_buf *out)
+{
+    struct sf_json_writer w = sf_json_writer_init(out);
+    sf_json_write_object(&w);
+    sf_json_write_key_str(&w, SF_STR("of"), v->of);
+    sf_json_write_key_u64(&w, SF_STR("samples"), v->n_samples);
+    sf_json_write_key_str(&w, SF_STR("reason"), v->reason);
+    sf_json_write_key(&w, SF_STR("findings"));
+    sf_json_write_array(&w);
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct sf_finding_view *f = &v->items[i];
+        char span[17];
+        sf_json_write_object(&w);
+        sf_json_write_key_str(&w, SF_STR("kind"), sf_str_from(f->kind));
+        sf_json_write_key_str(&w, SF_STR("sentence"), f->sentence);
+        sf_json_write_key_str(&w, SF_STR("subject"), f->subject);
+        sf_json_write_key_str(&w, SF_STR("path"), f->path);
+        sf_json_write_key_str(&w, SF_STR("action"), sf_str_from(f->action));
+        sf_json_write_key(&w, SF_STR("share"));
+        sf_json_write_f64(&w, f->share);
+        sf_json_write_key(&w, SF_STR("value"));
+        sf_json_write_i64(&w, f->value);
+        sf_json_write_key_str(&w, SF_STR("unit"), f->unit);
+        sf_json_write_key_u64(&w, SF_STR("count"), f->count);
+        sf_span_id_render(f->span, span);
+        sf_json_write_key_str(&w, SF_STR("spanId"), f->span ? sf_str_from(span) : SF_STR_NONE);
+        sf_json_write_object_end(&w);
+    }
+    sf_json_write_array_end(&w);
+    sf_json_write_object_end(&w);
+}
+
+/* Names come from telemetry: nothing in them may move the cursor. */
+void sf_findings_text(const struct sf_findings_view *v, struct sf_buf *out)
+{
+    enum { WIDE = 4096 };
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct sf_finding_view *f = &v->items[i];
+        sf_buf_print(out, "%2u. ", i + 1);
+        sf_units_text(out, f->sentence, WIDE);
+        sf_buf_add_str(out, SF_STR("\n      "));
+        sf_units_amount(out, f->value, f->unit);
+        sf_buf_add_str(out, SF_STR(" in "));
+        sf_units_text(out, f->path, WIDE);
+        sf_buf_add_str(out, SF_STR("\n"));
+    }
+    if (v->n == 0 && v->reason.len == 0)
+        sf_buf_print(out, "nothing stands out in %.*s (%llu samples)\n", SF_STR_ARG(v->of),
+                     (unsigned long long)v->n_samples);
+    if (v->reason.len > 0) {
+        sf_units_text(out, v->reason, WIDE);
+        sf_buf_add_str(out, SF_STR("\n"));
+    }
+}
