@@ -81,7 +81,11 @@ static void open_store(void *arg)
                                      .progress = on_progress,
                                      .progress_arg = s,
                                      .notice = on_notice,
-                                     .notice_arg = s};
+                                     .notice_arg = s,
+                                     .tuning = {
+                                         .flush_interval_ns = s->config->store.flush_interval_ns,
+                                         .flush_wal_len = s->config->store.flush_log_len,
+                                     }};
     enum sf_err err = sf_store_local_ops.open(&config, &s->store, &why);
     if (!err) {
         atomic_store(&s->service.store, s->store);

@@ -29,7 +29,8 @@ struct sf_store; /* opaque; begins with a pointer to its operations */
 typedef enum sf_err (*sf_replay_fn)(void *arg, const struct sf_logged *rec, struct sf_batch **out,
                                     struct sf_why *why);
 
-/* Settings nobody needs to touch: tests and benchmarks do. 0 is the default everywhere. */
+/* Settings hardly anybody needs to touch: tests and benchmarks do; the first two are in the
+ * configuration. 0 is the default everywhere. */
 struct sf_store_tuning {
     int64_t flush_interval_ns; /* 60 s */
     uint64_t flush_wal_len;    /* 256 MB of log since the checkpoint */

@@ -134,6 +134,17 @@ def test_acknowledged_spans_survive_kill_9():
             assert span_ids(s.get("/api/traces/" + span["trace_id"].hex())) == [span["span_id"]]
 
 
+def test_data_becomes_a_block_when_the_configuration_says():
+    with Server(config="store: {flush_interval: 1s}\n") as s:
+        s.send([make_span()])
+        for _ in range(600):  # the default would take a minute
+            blocks = [f for _, _, files in os.walk(os.path.join(s.data, "spans")) for f in files]
+            if blocks:
+                break
+            time.sleep(0.05)
+        assert len(blocks) == 1, blocks
+
+
 def test_a_second_server_on_the_same_directory_is_refused():
     with Server() as s:
         other = Server(data=s.data, wait=False).start()
