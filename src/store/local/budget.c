@@ -15,13 +15,20 @@ void sf_budget_init(struct sf_budget *b, size_t memory_len)
     size_t unit = (memory_len ? memory_len : SF_LIMIT_MEMORY_LEN) / 256;
     for (unsigned i = 0; i < SF_LINES; i++) {
         atomic_init(&b->used[i], 0);
+        atomic_init(&b->most[i], 0);
         b->cap[i] = unit * shares[i];
     }
 }
 
 void sf_budget_add(struct sf_budget *b, enum sf_budget_line line, size_t len)
 {
-    atomic_fetch_add_explicit(&b->used[line], len, memory_order_relaxed);
+    size_t now = atomic_fetch_add_explicit(&b->used[line], len, memory_order_relaxed) + len;
+    size_t most = atomic_load_explicit(&b->most[line], memory_order_relaxed);
+    while (now > most &&
+           !atomic_compare_exchange_weak_explicit(&b->most[line], &most, now, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+        /* somebody else was faster: look again */
+    }
 }
 
 void sf_budget_sub(struct sf_budget *b, enum sf_budget_line line, size_t len)
@@ -33,6 +40,11 @@ void sf_budget_sub(struct sf_budget *b, enum sf_budget_line line, size_t len)
 size_t sf_budget_used(const struct sf_budget *b, enum sf_budget_line line)
 {
     return atomic_load_explicit(&b->used[line], memory_order_relaxed);
+}
+
+size_t sf_budget_most(const struct sf_budget *b, enum sf_budget_line line)
+{
+    return atomic_load_explicit(&b->most[line], memory_order_relaxed);
 }
 
 /* Not every query that meets a full line fails, or one that reads everything would end all small

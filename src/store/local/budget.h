@@ -23,6 +23,7 @@ enum sf_budget_line {
 
 struct sf_budget {
     atomic_size_t used[SF_LINES];
+    atomic_size_t most[SF_LINES]; /* that was ever used at once */
     size_t cap[SF_LINES];
 };
 
@@ -36,6 +37,7 @@ void sf_budget_sub(struct sf_budget *b, enum sf_budget_line line, size_t len);
 enum sf_err sf_budget_query(struct sf_budget *b, size_t *io_counted, size_t len,
                             struct sf_why *why);
 size_t sf_budget_used(const struct sf_budget *b, enum sf_budget_line line);
+size_t sf_budget_most(const struct sf_budget *b, enum sf_budget_line line);
 bool sf_budget_is_over(const struct sf_budget *b, enum sf_budget_line line);
 size_t sf_budget_sum(const struct sf_budget *b);
 size_t sf_budget_cap(const struct sf_budget *b);

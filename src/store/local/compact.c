@@ -249,7 +249,8 @@ static enum sf_err compact_kind(struct sf_local *l, uint8_t kind, bool *out_did_
         if (sf_run_is_part(run) || atomic_load(&run->is_bad) || run->row.level > 1)
             continue;
         n_level0 += run->row.level == 0;
-        if (run->row.level == 1 && run->row.n_rows >= l->tune.block_rows / 2)
+        if (run->row.level == 1 &&
+            (run->row.n_rows >= l->tune.block_rows / 2 || atomic_load(&run->is_alone)))
             continue; /* large enough */
         list[n++] = (struct candidate){run, hour_of(run)};
     }
@@ -259,7 +260,12 @@ static enum sf_err compact_kind(struct sf_local *l, uint8_t kind, bool *out_did_
     size = choose(l, list, n, n_level0 > l->tune.hurry_blocks, &at);
     for (size_t i = 0; i < size; i++)
         inputs[i] = list[at + i].run;
-    if (size) {
+    if (size && kind == SF_BLOCK_SPANS)
+        size = sf_merge_take(l, inputs, size);
+    if (size == 1 && inputs[0]->row.level == 1) { /* merging it with itself would never end */
+        atomic_store(&inputs[0]->is_alone, true);
+        *out_did_work = true;
+    } else if (size) {
         err = merge_runs(l, inputs, size, SF_SPLIT_HOUR, 1, why);
         *out_did_work = err == SF_OK;
     }

@@ -26,6 +26,7 @@
 enum {
     ARENA_CAP = 1 << 30, /* address space, not memory */
     MAX_INPUTS = UINT16_MAX,
+    FIRST_ROWS = 30000, /* of the first chunk: what a row takes is not known yet */
 };
 static const int64_t DUP_LIFE_NS = 600 * SF_NS_PER_S;
 
@@ -58,6 +59,7 @@ struct work {
     struct sf_arena granule, scratch;
     struct sf_rowset rows;
     uint32_t chunk_rows;
+    size_t rows_max; /* bytes that the rowset may hold */
     size_t counted_len;
     struct sf_merged done;
 };
@@ -88,6 +90,22 @@ static void count_memory(struct work *w)
     w->counted_len = len;
 }
 
+/* Room for what one more input is likely to need, and no more: pieces are the largest thing held.
+ */
+static enum sf_err reserve_pieces(struct work *w, uint64_t n, struct sf_why *why)
+{
+    size_t cap = w->n_pieces + (size_t)n;
+    struct piece *more;
+    if (cap <= w->pieces_cap)
+        return SF_OK;
+    more = sf_heap_grow(w->pieces, cap, sizeof(*more));
+    if (!more)
+        return sf_fail(why, SF_ERR_NOMEM, "store: no memory to merge %zu traces", cap);
+    w->pieces = more;
+    w->pieces_cap = cap;
+    return SF_OK;
+}
+
 /* Empties without giving memory back to the kernel: the next granule needs it at once. */
 static void rewind_arena(struct sf_arena *a)
 {
@@ -97,12 +115,9 @@ static void rewind_arena(struct sf_arena *a)
 static enum sf_err add_piece(struct work *w, const struct piece *p, struct sf_why *why)
 {
     if (w->n_pieces == w->pieces_cap) {
-        size_t cap = w->pieces_cap ? w->pieces_cap * 2 : 1024;
-        struct piece *more = sf_heap_grow(w->pieces, cap, sizeof(*more));
-        if (!more)
-            return sf_fail(why, SF_ERR_NOMEM, "store: no memory to merge %zu traces", w->n_pieces);
-        w->pieces = more;
-        w->pieces_cap = cap;
+        enum sf_err err = reserve_pieces(w, w->n_pieces / 8 + 1024, why);
+        if (err)
+            return err;
     }
     w->pieces[w->n_pieces++] = *p;
     return SF_OK;
@@ -216,6 +231,7 @@ static enum sf_err note_all(struct work *w, struct sf_why *why)
     enum sf_err err = SF_OK;
     for (size_t i = 0; !err && i < w->m->n_inputs; i++) {
         uint32_t n_granules = sf_span_block_granules(w->readers[i]);
+        err = reserve_pieces(w, sf_span_block_info(w->readers[i])->n_traces, why);
         for (uint32_t g = 0; !err && g < n_granules; g++) {
             err = note_granule(w, (uint16_t)i, g, why);
             if (!err && atomic_load(&w->l->is_stopping) && w->m->level > 0)
@@ -383,17 +399,20 @@ static void forget_places(struct work *w, uint16_t input)
     memset(w->scope_maps[input], 0xff, n * sizeof(uint32_t));
 }
 
-/* Copies the rows of pieces [first, first + n) into the rowset, granule by granule. Re-orders the
- * pieces: who comes next does not look back. */
-static enum sf_err gather(struct work *w, size_t first, size_t n, struct sf_why *why)
+/* Copies the rows of pieces [first, first + n) into the rowset, granule by granule, until they do
+ * not fit: then not all of them are there. Re-orders the pieces: who comes next does not look back.
+ */
+static enum sf_err gather(struct work *w, size_t first, size_t n, bool *out_fits,
+                          struct sf_why *why)
 {
     struct piece *pieces = w->pieces + first;
     struct sf_granule_copy *copy = NULL;
     enum sf_err err = SF_OK;
 
+    *out_fits = true;
     sf_rowset_reset(&w->rows);
     qsort(pieces, n, sizeof(*pieces), by_source);
-    for (size_t i = 0; !err && i < n; i++) {
+    for (size_t i = 0; !err && *out_fits && i < n; i++) {
         const struct piece *p = &pieces[i];
         bool is_new_input = i == 0 || p->input != p[-1].input;
         if (is_new_input)
@@ -408,7 +427,9 @@ static enum sf_err gather(struct work *w, size_t first, size_t n, struct sf_why 
             err = copy_piece(w, p, copy, why);
         if (err == SF_ERR_CORRUPT)
             sf_run_quarantine(w->m->inputs[p->input], why ? why->text : "damaged");
+        *out_fits = n == 1 || sf_rowset_len(&w->rows) <= w->rows_max;
     }
+    count_memory(w);
     return err;
 }
 
@@ -434,6 +455,55 @@ static size_t next_chunk(const struct work *w, size_t at, size_t end)
     return (last_whole > at ? last_whole : to) - at;
 }
 
+/* How many pieces come next. What is left of a trace that the chunk before was cut in (`rest`)
+ * comes alone, so that it stays the newest one. */
+static size_t choose_chunk(const struct work *w, size_t at, size_t end, const struct piece *rest)
+{
+    size_t n = next_chunk(w, at, end), same = 0;
+    while (rest && same < n && same_trace(rest, &w->pieces[at + same]))
+        same++;
+    return same ? same : n;
+}
+
+/* At most `n` pieces from `at`: whole traces, unless the first one alone is more. */
+static size_t shorten(const struct work *w, size_t at, size_t n)
+{
+    size_t whole = n;
+    while (whole > 0 && same_trace(&w->pieces[at + whole - 1], &w->pieces[at + whole]))
+        whole--;
+    return whole ? whole : n;
+}
+
+/* Gathers the next chunk, a smaller one when it is more than the line allows: one piece always is
+ * taken. Says how many pieces that was, and the last of them. */
+static enum sf_err gather_chunk(struct work *w, size_t at, size_t end, const struct piece *rest,
+                                size_t *out_n, struct piece *out_last, struct sf_why *why)
+{
+    size_t n = choose_chunk(w, at, end, rest);
+    bool fits = false;
+    for (;;) {
+        enum sf_err err;
+        *out_n = n;
+        *out_last = w->pieces[at + n - 1];
+        err = gather(w, at, n, &fits, why);
+        if (err || fits)
+            return err;
+        qsort(w->pieces + at, n, sizeof(*w->pieces), by_first);
+        n = shorten(w, at, n / 2);
+    }
+}
+
+/* Holds the next chunk to the line. */
+static void adapt_chunk(struct work *w)
+{
+    size_t per_row, fits;
+    if (w->rows.n_rows == 0 || w->l->tune.merge_rows)
+        return;
+    per_row = sf_rowset_len(&w->rows) / w->rows.n_rows + 1;
+    fits = w->rows_max / per_row;
+    w->chunk_rows = fits < 64 ? 64 : fits > 200000 ? 200000 : (uint32_t)fits;
+}
+
 static enum sf_err write_rows(struct work *w, const struct output *o,
                               struct sf_span_block_writer *writer, struct sf_block_row *row,
                               struct sf_why *why)
@@ -444,34 +514,21 @@ static enum sf_err write_rows(struct work *w, const struct output *o,
     bool is_cut = false;
 
     while (!err && at < end) {
-        size_t n = next_chunk(w, at, end);
         struct piece last;
-        if (is_cut) { /* what is left of that trace comes alone, so that it stays the newest one */
-            size_t same = 0;
-            while (same < n && same_trace(&rest, &w->pieces[at + same]))
-                same++;
-            if (same)
-                n = same;
-        }
-        last = w->pieces[at + n - 1];
+        size_t n;
+        err = gather_chunk(w, at, end, is_cut ? &rest : NULL, &n, &last, why);
+        if (err)
+            break;
         is_cut = at + n < end && same_trace(&last, &w->pieces[at + n]);
         rest = last;
-        err = gather(w, at, n, why);
-        if (!err) {
-            rewind_arena(&w->scratch);
-            err = sf_rowset_write(&w->rows, writer, w->scratch, &w->done.n_repeats, why);
-        }
+        rewind_arena(&w->scratch);
+        err = sf_rowset_write(&w->rows, writer, w->scratch, &w->done.n_repeats, why);
         if (w->rows.first_index_ns < row->ts_min_ns)
             row->ts_min_ns = w->rows.first_index_ns;
         if (w->rows.last_ns > row->ts_max_ns)
             row->ts_max_ns = w->rows.last_ns;
         at += n;
-        if (!err && w->rows.n_rows) { /* hold the next chunk to the line */
-            size_t per_row = sf_rowset_len(&w->rows) / w->rows.n_rows + 1;
-            size_t fits = w->l->budget.cap[SF_LINE_MERGE] / 2 / per_row;
-            if (!w->l->tune.merge_rows)
-                w->chunk_rows = fits < 4096 ? 4096 : fits > 200000 ? 200000 : (uint32_t)fits;
-        }
+        adapt_chunk(w);
         if (!err && atomic_load(&w->l->is_stopping) && w->m->level > 0)
             err = sf_fail(why, SF_ERR_CANCELLED, "store: stopping");
     }
@@ -689,7 +746,8 @@ enum sf_err sf_merge_run(struct sf_local *l, const struct sf_merge *merge, struc
 
     if (err)
         return err;
-    w.chunk_rows = l->tune.merge_rows ? l->tune.merge_rows : 30000;
+    w.chunk_rows = l->tune.merge_rows ? l->tune.merge_rows : FIRST_ROWS;
+    w.rows_max = l->budget.cap[SF_LINE_MERGE] / 2;
     if (!sf_arena_init(&w.granule, ARENA_CAP) || !sf_arena_init(&w.scratch, ARENA_CAP) ||
         !sf_rowset_init(&w.rows, 1 << 21, ARENA_CAP))
         err = sf_fail(why, SF_ERR_NOMEM, "store: no memory to merge");
@@ -709,6 +767,23 @@ enum sf_err sf_merge_run(struct sf_local *l, const struct sf_merge *merge, struc
         *out = w.done;
     work_done(&w);
     return err;
+}
+
+size_t sf_merge_take(struct sf_local *l, struct sf_run *const *inputs, size_t n)
+{
+    size_t max = l->budget.cap[SF_LINE_MERGE] / 2 / sizeof(struct piece), taken = 0;
+    uint64_t n_pieces = 0;
+    while (taken < n) {
+        const struct sf_span_block_reader *reader;
+        if (sf_run_enter(inputs[taken], &reader, NULL))
+            break; /* the merge will say why */
+        n_pieces += sf_span_block_info(reader)->n_traces;
+        sf_run_leave(inputs[taken]);
+        if (taken && n_pieces > max)
+            break;
+        taken++;
+    }
+    return taken ? taken : 1;
 }
 
 void sf_merged_done(struct sf_merged *m)

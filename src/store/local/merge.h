@@ -3,7 +3,8 @@
  * Rows are split by the UTC day or hour of their index time; pieces of a trace join, repeated spans
  * go, rows that a tombstone hides stay behind. Every output is written under tmp/, synced and
  * renamed into its day directory before the call returns; making it count is the caller's commit.
- * Memory is bounded by the rows held at once, not by the size of the inputs. */
+ * Rows are held in chunks that fit half of the merge line of the budget; the other half is for the
+ * list of traces, so a compaction takes only as many inputs as their traces allow. */
 #pragma once
 #include "store/local/engine.h"
 
@@ -32,6 +33,9 @@ struct sf_merged {
     uint64_t next_id, flush_no; /* of the first of the further siblings */
 };
 
+/* How many of the inputs, from the first on, one merge can take with its line of the budget; at
+ * least one. */
+size_t sf_merge_take(struct sf_local *l, struct sf_run *const *inputs, size_t n);
 /* On failure no file is left behind. CORRUPT: an input is damaged and has been quarantined. */
 enum sf_err sf_merge_run(struct sf_local *l, const struct sf_merge *merge, struct sf_merged *out,
                          struct sf_why *why);

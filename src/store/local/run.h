@@ -24,6 +24,7 @@ struct sf_run {
     uint64_t gen;            /* of a part: the generation whose flush takes it */
     atomic_bool is_dead;     /* its file goes when the last reference does */
     atomic_bool is_bad;      /* quarantined: no query reads it */
+    atomic_bool is_alone;    /* has too many traces to be merged with others once more */
     struct sf_mutex lock;    /* guards the five below; held while the file is opened, so that only
                               * readers of this very block wait */
     struct sf_span_block_reader *reader;      /* of spans, or */

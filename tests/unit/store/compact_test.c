@@ -190,3 +190,88 @@ TEST(compact, leaves_readers_their_blocks)
     assert_int_equal(stats_of(&r).n_blocks[0], 0);
     store_rig_done(&r);
 }
+
+static size_t most_for_merges(struct store_rig *r)
+{
+    return sf_budget_most(&store_rig_local(r)->budget, SF_LINE_MERGE);
+}
+
+/* Spans with texts so long that a usual number of them would be far above the line. */
+static void put_wide(struct store_rig *r, struct sf_otlp_make *m, uint32_t n, uint32_t len)
+{
+    struct sf_span_batch b;
+    struct sf_span *spans;
+    sf_otlp_make_batch(m, n, &r->arena, &b);
+    spans = sf_arena_new_n(&r->arena, n, sizeof(*spans));
+    for (uint32_t i = 0; i < n; i++) {
+        struct sf_attr *a = sf_arena_new(&r->arena, sizeof(*a));
+        char *text = sf_arena_new(&r->arena, len);
+        for (uint32_t k = 0; k < len; k++)
+            text[k] = (char)('a' + sf_otlp_make_below(m, 26));
+        *a = (struct sf_attr){SF_STR("text"), {.type = SF_VALUE_STR, .str = {text, len}}};
+        spans[i] = b.spans[i];
+        spans[i].attrs = (struct sf_attrs){a, 1};
+    }
+    b.spans = spans;
+    assert_ok(store_put(r, 0, 1, &b, 0));
+}
+
+TEST(compact, holds_only_as_many_rows_as_the_line_allows)
+{
+    struct store_rig r;
+    struct sf_otlp_make m;
+    struct sf_store_stats s;
+    size_t cap;
+    store_rig_init(&r);
+    r.config.memory_len = 64 << 20;
+    r.config.tuning.memtable_len = 256 << 10; /* small granules: what is decoded fits beside */
+    sf_otlp_make_init(&m, 5, START_NS);
+    assert_ok(store_rig_open(&r));
+    cap = store_rig_local(&r)->budget.cap[SF_LINE_MERGE];
+    for (int i = 0; i < 36; i++)
+        put_wide(&r, &m, 10, 20000);
+    assert_true((size_t)36 * 10 * 20000 > cap);
+    assert_ok(r.store->ops->flush(r.store, &r.why));
+    s = stats_of(&r);
+    assert_int_equal(s.n_blocks[0], 1);
+    assert_int_equal(s.block_rows[0], 360);
+    assert_true(most_for_merges(&r) > cap / 4);
+    assert_true(most_for_merges(&r) <= cap);
+    store_rig_done(&r);
+}
+
+static void put_single(struct store_rig *r, uint32_t first, uint32_t n)
+{
+    struct sf_scope scope = {0};
+    struct sf_resource res = {.service = SF_STR("a")};
+    struct sf_span *spans = sf_arena_new_n(&r->arena, n, sizeof(*spans));
+    struct sf_span_batch b = {&res, &scope, spans, 1, 1, n};
+    for (uint32_t i = 0; i < n; i++) {
+        spans[i] = (struct sf_span){
+            .span_id = first + i + 1, .start_ns = START_NS + i, .end_ns = START_NS + i + 1};
+        memcpy(spans[i].trace_id.b, &spans[i].span_id, 8);
+    }
+    assert_ok(store_put(r, 0, 1, &b, 0));
+}
+
+TEST(compact, takes_as_many_blocks_as_the_line_has_room_for_their_traces)
+{
+    enum { N_BLOCKS = 6, N_ROWS = 4000 };
+    struct store_rig r;
+    struct sf_store_stats s;
+    store_rig_init(&r);
+    r.config.memory_len = 8 << 20; /* 384 KB for the list of traces: two blocks' */
+    r.config.tuning.compact_blocks = N_BLOCKS;
+    assert_ok(store_rig_open(&r));
+    for (uint32_t i = 0; i < N_BLOCKS; i++) {
+        put_single(&r, i * N_ROWS, N_ROWS);
+        assert_ok(r.store->ops->flush(r.store, &r.why));
+    }
+    assert_int_equal(stats_of(&r).n_blocks[0], N_BLOCKS);
+    assert_ok(sf_compact_all(store_rig_local(&r), &r.why)); /* and comes to an end */
+    s = stats_of(&r);
+    assert_int_equal(s.n_blocks[0], 0);
+    assert_int_equal(s.n_blocks[1], N_BLOCKS / 2);
+    assert_int_equal(s.block_rows[1], N_BLOCKS * N_ROWS);
+    store_rig_done(&r);
+}
