@@ -147,6 +147,23 @@ static enum sf_err check_trace(const struct sf_span_block_reader *r, uint64_t tr
     return SF_OK;
 }
 
+enum sf_err sf_span_block_trace_index(const struct sf_span_block_reader *r, uint64_t first,
+                                      uint32_t n, struct sf_arena scratch, uint64_t *out,
+                                      struct sf_why *why)
+{
+    uint8_t *raw = (uint8_t *)out;
+    enum sf_err err = sf_reader_paged(r, SF_SECTION_TIDX, first * 8, raw, (size_t)n * 8, scratch,
+                                      why);
+    for (uint32_t i = 0; !err && i < n; i++) {
+        uint32_t hash = sf_load_u32le(raw + (size_t)i * 8);
+        uint32_t trace = sf_load_u32le(raw + (size_t)i * 8 + 4);
+        if (trace >= r->info.n_traces)
+            err = sf_fail(why, SF_ERR_CORRUPT, "block: section TIDX: a trace that does not exist");
+        out[i] = (uint64_t)hash << 32 | trace;
+    }
+    return err;
+}
+
 enum sf_err sf_span_block_find_trace(const struct sf_span_block_reader *r, uint32_t tenant,
                                      sf_trace_id id, struct sf_arena scratch, bool *out_found,
                                      struct sf_trace_place *out, struct sf_why *why)

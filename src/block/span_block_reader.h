@@ -44,6 +44,11 @@ struct sf_trace_place {
 enum sf_err sf_span_block_find_trace(const struct sf_span_block_reader *r, uint32_t tenant,
                                      sf_trace_id id, struct sf_arena scratch, bool *out_found,
                                      struct sf_trace_place *out, struct sf_why *why);
+/* `n` entries of the sorted index of traces from place `first` on (n_traces of the block in all):
+ * high half of sf_trace_id_hash() << 32 | number of the trace in the block. */
+enum sf_err sf_span_block_trace_index(const struct sf_span_block_reader *r, uint64_t first,
+                                      uint32_t n, struct sf_arena scratch, uint64_t *out,
+                                      struct sf_why *why);
 /* Same for a span id alone (section SFLT, then columns). */
 enum sf_err sf_span_block_find_span(const struct sf_span_block_reader *r, uint32_t tenant,
                                     sf_span_id id, struct sf_arena scratch, bool *out_found,

@@ -176,6 +176,6 @@ enum sf_err sf_trace_judge_init(struct sf_trace_judge *j, struct sf_eval *eval,
     j->root = of_pipeline(&m, p);
     if (m.is_out)
         return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
-    j->base = (struct sf_span_judge){judge, j};
+    j->base = (struct sf_span_judge){judge, j, j->root && !j->root->filter && !j->root->is_or};
     return SF_OK;
 }

@@ -29,4 +29,5 @@ struct sf_span_columns {
 struct sf_span_judge {
     enum sf_err (*judge)(void *arg, struct sf_span_columns *c, uint8_t *hits, struct sf_why *why);
     void *arg;
+    bool wants_parts; /* is_parted is worth finding out */
 };

@@ -85,9 +85,31 @@ static enum sf_err hide(struct sf_column_read *c, const struct sf_tombstones *to
     return SF_OK;
 }
 
-enum sf_err sf_column_read_open(struct sf_column_read *c, struct sf_run *run, uint32_t granule,
-                                const struct sf_tombstones *tombstones, struct sf_why *why)
+/* A trace that goes on in the next granule is in parts too. */
+static enum sf_err part(struct sf_column_read *c, const struct sf_parted *parted, size_t run,
+                        struct sf_why *why)
 {
+    const struct sf_granule_info *info = c->view.info;
+    uint32_t n = info->n_traces, next = c->view.granule + 1;
+    uint8_t *is_parted = sf_arena_raw(&c->arena, n, 1);
+    if (!is_parted)
+        return sf_fail(why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+    for (uint32_t t = 0; t < n; t++)
+        is_parted[t] = sf_parted_has(parted, run, info->first_trace + t);
+    if (info->is_continuation)
+        is_parted[0] = 1;
+    if (next < sf_span_block_granules(c->view.r) &&
+        sf_span_block_granule(c->view.r, next)->is_continuation)
+        is_parted[n - 1] = 1;
+    c->base.is_parted = is_parted;
+    return SF_OK;
+}
+
+enum sf_err sf_column_read_open(struct sf_column_read *c, const struct sf_snapshot *snapshot,
+                                size_t place, uint32_t granule, const struct sf_parted *parted,
+                                struct sf_why *why)
+{
+    struct sf_run *run = snapshot->runs[place];
     const struct sf_span_block_reader *reader;
     enum sf_err err;
 
@@ -107,8 +129,10 @@ enum sf_err sf_column_read_open(struct sf_column_read *c, struct sf_run *run, ui
                                        .value = value};
     show(c);
     c->q->stats.n_rows += c->base.rows.n_rows;
-    if (sf_tombstones_touch(tombstones, run->row.id, c->base.rows.tenant, run->row.ts_min_ns,
-                            run->row.ts_max_ns))
-        err = hide(c, tombstones, why);
+    if (parted)
+        err = part(c, parted, place, why);
+    if (!err && sf_tombstones_touch(snapshot->tombstones, run->row.id, c->base.rows.tenant,
+                                    run->row.ts_min_ns, run->row.ts_max_ns))
+        err = hide(c, snapshot->tombstones, why);
     return err;
 }

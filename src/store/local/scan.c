@@ -13,6 +13,7 @@ enum { MAX_CANDIDATES = 1 << 20, NO_GRANULE = -1 };
 struct unit { /* something to look at: a run, or one granule of it */
     int64_t key_ns;
     struct sf_run *run; /* borrowed from the snapshot */
+    size_t place;       /* of the run there */
     int64_t granule;    /* NO_GRANULE: the run as a whole */
 };
 
@@ -39,6 +40,7 @@ struct cursor {
     struct sf_span_judge judge; /* instead of the conditions, when it is there */
 
     struct sf_column_read show; /* the granule being judged */
+    struct sf_parted parted;    /* when the judge wants to know */
     struct sf_trace_read read;  /* of the trace being delivered */
     struct sf_granules look;    /* of the granule being searched */
     struct sf_arena scratch;
@@ -272,8 +274,9 @@ static bool granule_is_in_range(const struct cursor *c, const struct sf_span_blo
     return is_in_range(c, min_ns, max_ns);
 }
 
-static enum sf_err expand_run(struct cursor *c, struct sf_run *run, struct sf_why *why)
+static enum sf_err expand_run(struct cursor *c, const struct unit *whole, struct sf_why *why)
 {
+    struct sf_run *run = whole->run;
     const struct sf_span_block_reader *reader;
     uint32_t n;
     enum sf_err err = sf_run_enter(run, &reader, why);
@@ -283,7 +286,8 @@ static enum sf_err expand_run(struct cursor *c, struct sf_run *run, struct sf_wh
     n = sf_span_block_granules(reader);
     for (uint32_t g = 0; !err && g < n; g++) {
         const struct sf_granule_info *info = sf_span_block_granule(reader, g);
-        struct unit u = {c->is_newest_first ? info->ts_max_ns : info->ts_min_ns, run, g};
+        struct unit u = {c->is_newest_first ? info->ts_max_ns : info->ts_min_ns, run, whole->place,
+                         g};
         bool may = false;
         if (has_tenant(c, info->tenant) && granule_is_in_range(c, reader, g))
             err = granule_may(c, reader, g, info->tenant, &may, why);
@@ -327,8 +331,9 @@ static enum sf_err judge_granule(struct cursor *c, const struct unit *u, struct 
 {
     struct sf_span_columns *rows = &c->show.base;
     uint8_t *hits;
-    enum sf_err err = sf_column_read_open(&c->show, u->run, (uint32_t)u->granule,
-                                          c->read.snapshot->tombstones, why);
+    enum sf_err err = sf_column_read_open(&c->show, c->read.snapshot, u->place,
+                                          (uint32_t)u->granule,
+                                          c->judge.wants_parts ? &c->parted : NULL, why);
     if (err)
         return err;
     hits = sf_arena_raw(rows->scratch, rows->n_traces, 1);
@@ -400,7 +405,7 @@ static enum sf_err look_ahead(struct cursor *c, struct sf_why *why)
             continue;
         }
         if (u.granule == NO_GRANULE)
-            err = expand_run(c, u.run, why);
+            err = expand_run(c, &u, why);
         else
             err = c->judge.judge ? judge_granule(c, &u, why) : look_at(c, &u, why);
         if (err && sf_query_skips(c->q, u.run, err, why))
@@ -528,6 +533,7 @@ static void cursor_close(struct sf_span_cursor *base)
         return;
     sf_granules_done(&c->look);
     sf_column_read_done(&c->show);
+    sf_parted_done(&c->parted);
     sf_trace_read_done(&c->read);
     sf_arena_done(&c->args);
     sf_arena_done(&c->scratch);
@@ -611,7 +617,7 @@ static enum sf_err push_runs(struct cursor *c, struct sf_why *why)
          * opened first, the others when the search gets there. */
         err = push_unit(c,
                         (struct unit){c->is_newest_first ? row->ts_max_ns : row->ts_min_ns,
-                                      s->runs[i], NO_GRANULE},
+                                      s->runs[i], i, NO_GRANULE},
                         why);
     }
     return err;
@@ -648,6 +654,9 @@ enum sf_err sf_local_span_scan(struct sf_store *s, const struct sf_span_query *q
     c->read.n_want = c->n_want;
     sf_granules_init(&c->look, l, q, c->keys, c->n_keys);
     sf_column_read_init(&c->show, l, q);
+    if (!err && c->judge.wants_parts)
+        err = sf_parted_find(&c->parted, c->read.snapshot, query->from_ns, query->to_ns, q,
+                             c->scratch, why);
     if (!err)
         err = push_runs(c, why);
     if (err) {
