@@ -87,21 +87,26 @@ enum sf_err sf_column_batch_value(struct sf_column_batch *b, sf_str name,
     return err;
 }
 
-enum sf_err sf_column_batch_add(struct sf_column_batch *b, const struct sf_row_needs *needs,
-                                struct sf_why *why)
+uint32_t sf_row_needs_columns(const struct sf_row_needs *needs)
 {
     static const struct {
         uint32_t source, columns;
     } columns[] = {{SF_FROM_KIND, SF_COL_KIND},         {SF_FROM_RESOURCE, SF_COL_RESOURCE},
                    {SF_FROM_SCOPE, SF_COL_SCOPE},       {SF_FROM_NAME, SF_COL_NAME},
                    {SF_FROM_DURATION, SF_COL_DURATION}, {SF_FROM_STATUS_MSG, SF_COL_STATUS_MSG},
-                   {SF_FROM_IDS, SF_COL_IDS},           {SF_FROM_PARENT, SF_COL_PARENT}};
-    struct sf_value_column value;
+                   {SF_FROM_IDS, SF_COL_IDS},           {SF_FROM_PARENT, SF_COL_PARENT},
+                   {SF_FROM_START, SF_COL_START}};
     uint32_t wanted = 0;
-    enum sf_err err;
     for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
         wanted |= needs->sources & columns[i].source ? columns[i].columns : 0;
-    err = b->cols->add(b->cols, wanted, why);
+    return wanted;
+}
+
+enum sf_err sf_column_batch_add(struct sf_column_batch *b, const struct sf_row_needs *needs,
+                                struct sf_why *why)
+{
+    struct sf_value_column value;
+    enum sf_err err = b->cols->add(b->cols, sf_row_needs_columns(needs), why);
     for (uint32_t i = 0; !err && i < needs->n_names; i++)
         err = sf_column_batch_value(b, needs->names[i], &value, why);
     return err;
@@ -140,6 +145,10 @@ void sf_column_batch_take(struct sf_column_batch *b, const struct sf_row_needs *
         b->span.status_msg = rows->status_msg.dict[rows->status_msg.code[row]];
     if (from & SF_FROM_DURATION)
         b->span.end_ns = rows->duration_ns[row];
+    if (from & SF_FROM_START) { /* one in a window: the sum does not wrap */
+        b->span.start_ns = rows->start_ns[row];
+        b->span.end_ns += rows->start_ns[row];
+    }
     if (from & SF_FROM_IDS) {
         b->span.span_id = rows->span_id[row];
         b->span.trace_id = b->view.id = rows->trace_id[row];

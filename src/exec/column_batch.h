@@ -19,7 +19,8 @@ enum sf_row_source {                            /* where a value comes from: bit
                      SF_FROM_SPAN = 1 << 6, /* attributes of the span: `names` */
                      SF_FROM_IDS = 1 << 7,
                      SF_FROM_PARENT = 1 << 8,
-                     SF_FROM_TREE = 1 << 9 /* other spans, events, links: not a row's own */
+                     SF_FROM_TREE = 1 << 9,  /* other spans, events, links: not a row's own */
+                     SF_FROM_START = 1 << 10 /* nothing a query can name */
 };
 
 struct sf_row_needs {
@@ -31,6 +32,9 @@ struct sf_row_needs {
 
 void sf_row_needs_add(struct sf_row_needs *n, const struct sf_query_attr *a);
 void sf_row_needs_add_expr(struct sf_row_needs *n, const struct sf_expr *e);
+
+/* The columns to ask for (enum sf_column), but for attributes. */
+uint32_t sf_row_needs_columns(const struct sf_row_needs *needs);
 
 struct sf_column_batch {
     struct sf_span_columns *cols;

@@ -44,22 +44,34 @@ static bool describe(struct sf_exemplars *x, const struct sf_trace_view *v, uint
     return true;
 }
 
+/* Both factors are small: days in ns, and at most a hundred pieces. */
+static uint64_t piece_of(const struct sf_exemplars *x, uint64_t start_ns)
+{
+    const struct sf_metrics_window *w = x->window;
+    return (start_ns - (uint64_t)w->from_ns) * x->n_pieces /
+           ((uint64_t)(w->to_ns - w->from_ns) + 1);
+}
+
+bool sf_exemplars_has_room(const struct sf_exemplars *x, const struct sf_table_series *s,
+                           uint64_t start_ns)
+{
+    uint64_t piece = x->n_max ? piece_of(x, start_ns) : 0;
+    return x->n_max && x->counts[piece] < ALL_PER_PIECE &&
+           (!s->exemplar_counts || s->exemplar_counts[piece] < PER_PIECE);
+}
+
 bool sf_exemplars_add(struct sf_exemplars *x, struct sf_table_series *s,
                       const struct sf_trace_view *v, uint32_t span, double value)
 {
-    const struct sf_metrics_window *w = x->window;
     int64_t at_ns = (int64_t)v->spans[span].start_ns;
     struct sf_kept_exemplar *kept;
     uint64_t piece;
-    if (!x->n_max)
+    if (!sf_exemplars_has_room(x, s, (uint64_t)at_ns))
         return false;
-    /* Both factors are small: days in ns, and at most a hundred pieces. */
-    piece = (uint64_t)(at_ns - w->from_ns) * x->n_pieces / ((uint64_t)(w->to_ns - w->from_ns) + 1);
-    if (x->counts[piece] >= ALL_PER_PIECE)
-        return false;
+    piece = piece_of(x, (uint64_t)at_ns);
     if (!s->exemplar_counts)
         s->exemplar_counts = sf_arena_new(x->req, x->n_pieces);
-    if (!s->exemplar_counts || s->exemplar_counts[piece] >= PER_PIECE)
+    if (!s->exemplar_counts)
         return false;
     kept = sf_arena_new(x->req, sizeof(*kept));
     if (!kept || !describe(x, v, span, &kept->is.labels))

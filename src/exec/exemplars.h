@@ -21,6 +21,9 @@ struct sf_exemplars {
 
 /* After n_max and `touched` are set. Without room nothing is kept: n_max becomes 0. */
 void sf_exemplars_init(struct sf_exemplars *x);
+/* Would a span of that start be kept? It must lie in the window. */
+bool sf_exemplars_has_room(const struct sf_exemplars *x, const struct sf_table_series *s,
+                           uint64_t start_ns);
 /* Keeps the span when there is room for it. `value` NaN: it will be that of its sample. */
 bool sf_exemplars_add(struct sf_exemplars *x, struct sf_table_series *s,
                       const struct sf_trace_view *v, uint32_t span, double value);

@@ -6,12 +6,14 @@
 
 #include "base/num.h"
 #include "exec/eval_attr.h"
+#include "exec/metrics_columns.h"
 #include "exec/pushdown.h"
 #include "exec/static_value.h"
+#include "exec/trace_judge.h"
 #include "exec/trace_stream.h"
 #include "query/attr_text.h"
 
-static bool takes_attr(enum sf_metric_fn fn)
+bool sf_metrics_takes_attr(enum sf_metric_fn fn)
 {
     return fn >= SF_FN_MIN && fn <= SF_FN_HISTOGRAM;
 }
@@ -46,21 +48,16 @@ void sf_metrics_key_add(struct sf_buf *key, struct sf_static v)
     sf_buf_add_u64le(key, bits);
 }
 
-/* What is measured on the span: all durations in seconds. `out_bucket` is the exponent of the
- * smallest power of two that holds it. False: nothing this function can use. */
-static bool measure(const struct sf_metrics_count *c, const struct sf_trace_view *v, uint32_t span,
-                    double *out, uint8_t *out_bucket)
+bool sf_metrics_measure(enum sf_metric_fn fn, struct sf_static val, double *out,
+                        uint8_t *out_bucket)
 {
-    const struct sf_metric *m = &c->query->metric;
-    char text[SF_EVAL_TEXT_LEN];
-    struct sf_static val = sf_eval_attr_one(&m->attr, v, span, text);
     switch (val.type) {
     case SF_TYPE_INT: *out = (double)val.i64; break;
     case SF_TYPE_DURATION: *out = (double)val.i64 / 1e9; break;
-    case SF_TYPE_FLOAT: *out = val.f64; return !isnan(val.f64) && !has_buckets(m->fn);
+    case SF_TYPE_FLOAT: *out = val.f64; return !isnan(val.f64) && !has_buckets(fn);
     default: return false;
     }
-    if (!has_buckets(m->fn))
+    if (!has_buckets(fn))
         return true;
     if (val.i64 < 2)
         return false;
@@ -91,7 +88,7 @@ static bool label_series(struct sf_metrics_count *c, struct sf_table_series *s,
     return true;
 }
 
-static void count_into(enum sf_metric_fn fn, struct sf_metrics_cell *cell, double value)
+void sf_metrics_count_into(enum sf_metric_fn fn, struct sf_metrics_cell *cell, double value)
 {
     if (fn == SF_FN_SUM || fn == SF_FN_AVG)
         cell->value += value;
@@ -100,12 +97,37 @@ static void count_into(enum sf_metric_fn fn, struct sf_metrics_cell *cell, doubl
     cell->n++;
 }
 
-static void count_span(struct sf_metrics_count *c, const struct sf_trace_view *v, uint32_t span,
-                       bool *has_exemplar)
+struct sf_table_series *sf_metrics_count_series(struct sf_metrics_count *c,
+                                                const struct sf_trace_view *v, uint32_t span,
+                                                uint8_t bucket)
 {
     const struct sf_metric *m = &c->query->metric;
     struct sf_static vals[SF_METRICS_BY];
     char texts[SF_METRICS_BY][SF_EVAL_TEXT_LEN];
+    struct sf_table_series *s;
+    sf_buf_reset(&c->key);
+    for (uint32_t i = 0; i < m->n_by; i++) {
+        vals[i] = sf_eval_attr_one(&m->by[i], v, span, texts[i]);
+        sf_metrics_key_add(&c->key, vals[i]);
+    }
+    sf_buf_add_u8(&c->key, bucket); /* last, so that buckets of one group differ there only */
+    if (!sf_buf_ok(&c->key)) {
+        c->err = c->key.err;
+        return NULL;
+    }
+    s = sf_metrics_table_series(&c->table, sf_buf_str(&c->key));
+    if (s && !s->has_labels && !label_series(c, s, vals)) {
+        c->table.is_full = true;
+        return NULL;
+    }
+    return s;
+}
+
+static void count_span(struct sf_metrics_count *c, const struct sf_trace_view *v, uint32_t span,
+                       bool *has_exemplar)
+{
+    const struct sf_metric *m = &c->query->metric;
+    char text[SF_EVAL_TEXT_LEN];
     struct sf_table_series *s;
     struct sf_metrics_cell *cell;
     double value = 1;
@@ -118,33 +140,20 @@ static void count_span(struct sf_metrics_count *c, const struct sf_trace_view *v
         sf_metrics_compare_span(c, v, span, step, has_exemplar);
         return;
     }
-    if (takes_attr(m->fn) && !measure(c, v, span, &value, &bucket))
+    if (sf_metrics_takes_attr(m->fn) &&
+        !sf_metrics_measure(m->fn, sf_eval_attr_one(&m->attr, v, span, text), &value, &bucket))
         return;
-    sf_buf_reset(&c->key);
-    for (uint32_t i = 0; i < m->n_by; i++) {
-        vals[i] = sf_eval_attr_one(&m->by[i], v, span, texts[i]);
-        sf_metrics_key_add(&c->key, vals[i]);
-    }
-    sf_buf_add_u8(&c->key, bucket); /* last, so that buckets of one group differ there only */
-    if (!sf_buf_ok(&c->key)) {
-        c->err = c->key.err;
-        return;
-    }
-    s = sf_metrics_table_series(&c->table, sf_buf_str(&c->key));
+    s = sf_metrics_count_series(c, v, span, bucket);
     if (!s)
         return;
-    if (!s->has_labels && !label_series(c, s, vals)) {
-        c->table.is_full = true;
-        return;
-    }
     cell = sf_metrics_table_cell(&c->table, s, step);
     if (!cell)
         return;
-    count_into(m->fn, cell, value);
+    sf_metrics_count_into(m->fn, cell, value);
     s->n++;
     if (!*has_exemplar)
         *has_exemplar = sf_exemplars_add(&c->exemplars, s, v, span,
-                                         takes_attr(m->fn) ? value : NAN);
+                                         sf_metrics_takes_attr(m->fn) ? value : NAN);
 }
 
 /* ---- all spans ---- */
@@ -181,15 +190,6 @@ static enum sf_err walk(struct sf_metrics_count *c, struct sf_trace_stream *stre
     return err ? err : sf_eval_fault(c->eval, why);
 }
 
-/* The store wants a condition and the time on one span. That is what counted spans satisfy when
- * they come out of plain filters; a structural query may find them beside the condition. */
-static bool is_plain(const struct sf_spanset *s)
-{
-    if (s->op == SF_SPANSET_OR)
-        return is_plain(s->left) && is_plain(s->right);
-    return s->op == SF_SPANSET_FILTER;
-}
-
 static uint32_t columns_of(const struct sf_metrics_count *c)
 {
     const struct sf_metric *m = &c->query->metric;
@@ -211,7 +211,7 @@ static enum sf_err prepare(struct sf_metrics_count *c, struct sf_why *why)
             return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
         sf_touched_add(&c->exemplars.touched, &m->by[i]);
     }
-    if (takes_attr(m->fn))
+    if (sf_metrics_takes_attr(m->fn))
         sf_touched_add(&c->exemplars.touched, &m->attr);
     sf_touched_add_expr(&c->exemplars.touched, m->selection);
     sf_touched_add_pipeline(&c->exemplars.touched, c->query->pipeline);
@@ -224,15 +224,11 @@ enum sf_err sf_metrics_count_run(struct sf_metrics_count *c, struct sf_store *st
 {
     const struct sf_pipeline *p = c->query->pipeline;
     struct sf_pushdown down = sf_pushdown_make(p, c->q->req);
-    bool is_pushed = p->n_stages && p->stages[0].kind == SF_STAGE_SPANSET &&
-                     is_plain(p->stages[0].spanset);
     struct sf_trace_stream stream = {.req = c->scratch};
+    struct sf_trace_judge judge;
     enum sf_err err = prepare(c, why);
     struct sf_span_query query = {.from_ns = c->window->from_ns,
                                   .to_ns = c->window->to_ns,
-                                  .conds = is_pushed ? down.conds : NULL,
-                                  .n_conds = is_pushed ? down.n : 0,
-                                  .is_all = !is_pushed || down.is_all,
                                   .has_whole_traces = true,
                                   .is_newest_first = true,
                                   .columns = columns_of(c)};
@@ -240,6 +236,14 @@ enum sf_err sf_metrics_count_run(struct sf_metrics_count *c, struct sf_store *st
                     c->query->metric.fn == SF_FN_COMPARE;
     if (err || down.is_never)
         return err;
+    /* The store looks where the window is; spans that count lie there, and each satisfies a filter
+     * of the first stage, which is what the judge asks for. The conditions may be another's. */
+    if (sf_metrics_columns_can(c, store))
+        return sf_metrics_columns_run(c, store, &down, why);
+    err = sf_trace_judge_init(&judge, c->eval, p, c->q->req, why);
+    if (err)
+        return err;
+    query.judge = judge.root ? &judge.base : NULL;
     err = store->ops->span_scan(store, &query, c->q, &stream.cursor, why);
     if (err)
         return err;

@@ -35,6 +35,16 @@ void sf_metrics_count_finish(struct sf_metrics_count *c, struct sf_metrics_set *
 /* Moves the exemplars a series kept into its finished form. */
 void sf_metrics_take_exemplars(const struct sf_table_series *from, struct sf_arena *req,
                                struct sf_metric_series *to);
+bool sf_metrics_takes_attr(enum sf_metric_fn fn);
+/* What is measured on a span: all durations in seconds. `out_bucket` is the exponent of the
+ * smallest power of two that holds it. False: nothing this function can use. */
+bool sf_metrics_measure(enum sf_metric_fn fn, struct sf_static val, double *out,
+                        uint8_t *out_bucket);
+/* The series this span counts in; NULL: no room. */
+struct sf_table_series *sf_metrics_count_series(struct sf_metrics_count *c,
+                                                const struct sf_trace_view *v, uint32_t span,
+                                                uint8_t bucket);
+void sf_metrics_count_into(enum sf_metric_fn fn, struct sf_metrics_cell *cell, double value);
 /* A value as bytes of a series' key. */
 void sf_metrics_key_add(struct sf_buf *key, struct sf_static v);
 

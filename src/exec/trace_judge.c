@@ -7,7 +7,8 @@
 struct judge_node {
     struct sf_column_filter *filter; /* a leaf */
     bool is_or;
-    struct judge_node *left, *right; /* NULL: whatever */
+    bool is_any; /* a leaf that every span satisfies */
+    struct judge_node *left, *right;
 };
 
 /* ---- making ---- */
@@ -33,9 +34,10 @@ static struct judge_node *of_pipeline(struct maker *m, const struct sf_pipeline 
 
 static struct judge_node *of_filter(struct maker *m, const struct sf_expr *filter)
 {
-    struct judge_node *n = filter ? new_node(m, false, NULL, NULL) : NULL;
+    struct judge_node *n = new_node(m, false, NULL, NULL);
     if (!n)
-        return NULL; /* { }: every trace has a span */
+        return NULL;
+    n->is_any = !filter;
     n->filter = sf_column_filter_new(m->j->eval, filter, m->j->req);
     m->is_out = m->is_out || !n->filter;
     return n;
@@ -52,16 +54,14 @@ static struct judge_node *of_spanset(struct maker *m, const struct sf_spanset *s
     if (s->form == SF_FORM_NOT)
         return right; /* the left side may be empty */
     left = of_spanset(m, s->left);
-    if (s->op == SF_SPANSET_OR)
-        return left && right ? new_node(m, true, left, right) : NULL;
-    return left && right ? new_node(m, false, left, right) : left ? left : right;
+    return left && right ? new_node(m, s->op == SF_SPANSET_OR, left, right) : NULL;
 }
 
 /* Every further stage only narrows what the first one found. */
 static struct judge_node *of_pipeline(struct maker *m, const struct sf_pipeline *p)
 {
     if (p->n_stages == 0 || p->stages[0].kind != SF_STAGE_SPANSET)
-        return NULL;
+        return of_filter(m, NULL);
     return of_spanset(m, p->stages[0].spanset);
 }
 
@@ -174,8 +174,10 @@ enum sf_err sf_trace_judge_init(struct sf_trace_judge *j, struct sf_eval *eval,
     struct maker m = {.j = j};
     *j = (struct sf_trace_judge){.eval = eval, .req = req};
     j->root = of_pipeline(&m, p);
-    if (m.is_out)
+    if (m.is_out || !j->root)
         return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
+    if (j->root->is_any)
+        j->root = NULL;
     j->base = (struct sf_span_judge){judge, j, j->root && !j->root->filter && !j->root->is_or};
     return SF_OK;
 }

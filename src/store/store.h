@@ -200,6 +200,14 @@ struct sf_span_cursor {
     enum sf_err err;
     struct sf_why why;
 };
+/* Rows of whole granules, newest first; then those of traces that lie in several places, put
+ * together. next() gives NULL at the end and at a fault. */
+struct sf_column_cursor {
+    struct sf_span_columns *(*next)(struct sf_column_cursor *c);
+    void (*close)(struct sf_column_cursor *c);
+    enum sf_err err;
+    struct sf_why why;
+};
 struct sf_str_cursor { /* sorted, without repeats */
     bool (*next)(struct sf_str_cursor *c, struct sf_value *out);
     void (*close)(struct sf_str_cursor *c);
@@ -283,6 +291,12 @@ struct sf_store_ops {
     enum sf_err (*span_scan)(struct sf_store *s, const struct sf_span_query *query,
                              struct sf_query_ctx *q, struct sf_span_cursor **out,
                              struct sf_why *why);
+    /* Every span once, in no order that matters, for who looks at spans one by one: columns and
+     * want_keys are the most that will be asked for, conds and the times say where it is worth to
+     * look. May be NULL: use span_scan. */
+    enum sf_err (*span_columns)(struct sf_store *s, const struct sf_span_query *query,
+                                struct sf_query_ctx *q, struct sf_column_cursor **out,
+                                struct sf_why *why);
     /* UNSUPPORTED: compute it from span_scan. */
     enum sf_err (*span_series)(struct sf_store *s, const struct sf_span_query *query,
                                const struct sf_group *group, int64_t step_ns,

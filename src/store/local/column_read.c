@@ -20,15 +20,24 @@ static void show(struct sf_column_read *c)
     c->base.firsts = c->view.firsts;
 }
 
+/* Who looks gets CORRUPT and goes on with the next granule: the block is left out from now on. */
+static enum sf_err fault(struct sf_column_read *c, enum sf_err err, const struct sf_why *why)
+{
+    (void)sf_query_skips(c->q, c->run, err, why);
+    return err;
+}
+
 static enum sf_err add(struct sf_span_columns *base, uint32_t columns, struct sf_why *why)
 {
     struct sf_column_read *c = (struct sf_column_read *)base;
+    struct sf_why own;
     enum sf_err err;
+    why = why ? why : &own;
     if ((columns & ~c->view.columns) == 0)
         return SF_OK;
     err = sf_granule_view_add(&c->view, columns, why);
     if (err)
-        return err;
+        return fault(c, err, why);
     show(c);
     count_memory(c);
     return SF_OK;
@@ -38,9 +47,12 @@ static enum sf_err value(struct sf_span_columns *base, const struct sf_key *key,
                          struct sf_value_column *out, struct sf_why *why)
 {
     struct sf_column_read *c = (struct sf_column_read *)base;
-    enum sf_err err = sf_granule_view_value(&c->view, key, out, why);
+    struct sf_why own;
+    enum sf_err err;
+    why = why ? why : &own;
+    err = sf_granule_view_value(&c->view, key, out, why);
     count_memory(c);
-    return err;
+    return err ? fault(c, err, why) : SF_OK;
 }
 
 void sf_column_read_init(struct sf_column_read *c, struct sf_local *l, struct sf_query_ctx *q)

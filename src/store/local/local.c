@@ -14,6 +14,7 @@
 #include "os/clock.h"
 #include "os/random.h"
 #include "store/local/append.h"
+#include "store/local/columns.h"
 #include "store/local/compact.h"
 #include "store/local/directory.h"
 #include "store/local/erase.h"
@@ -643,6 +644,7 @@ const struct sf_store_ops sf_store_local_ops = {
     .tenant = local_tenant,
     .trace_get = sf_local_trace_get,
     .span_scan = sf_local_span_scan,
+    .span_columns = sf_local_span_columns,
     .span_tags = sf_local_span_tags,
     .operations = sf_local_operations,
     .prof_merge = sf_local_prof_merge,

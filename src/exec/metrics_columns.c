@@ -1,0 +1,448 @@
+#include "exec/metrics_columns.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "exec/column_filter.h"
+#include "exec/eval_attr.h"
+
+enum {
+    MAX_FILTERS = 16,
+    MAX_DIMS = 2 * SF_METRICS_BY, /* a value without scope depends on span and resource */
+    MAX_DENSE = 1 << 16,          /* combinations of values that are numbered */
+    BUCKETS = 65
+};
+
+struct dim { /* rows with equal numbers have equal values there */
+    const uint32_t *wide;
+    const uint8_t *narrow; /* or this */
+    uint32_t n;
+    uint32_t add; /* 1: SF_NONE becomes 0 */
+};
+
+struct run {
+    struct sf_metrics_count *c;
+    struct sf_column_filter *filters[MAX_FILTERS]; /* spans of a stage satisfy one of its filters */
+    uint32_t ends[MAX_FILTERS];                    /* of each stage */
+    uint32_t n_filters, n_stages;
+    struct sf_row_needs by, attr, all; /* all: what exemplars show */
+    struct sf_column_batch batch;
+    uint8_t *mask;
+    struct dim dims[MAX_DIMS];
+    uint32_t n_dims;
+    bool is_alone;                 /* nothing says which rows are equal */
+    struct sf_table_series **memo; /* by number of the values, then bucket */
+    uint64_t memo_cap, tables;
+    uint32_t step;
+    uint64_t step_from, step_to; /* starts that lie in `step`: (from, to] */
+    sf_trace_id last_exemplar;
+    struct sf_why *why;
+};
+
+/* ---- which queries ---- */
+
+static bool is_plain(const struct sf_spanset *s)
+{
+    if (s->op == SF_SPANSET_OR)
+        return is_plain(s->left) && is_plain(s->right);
+    return s->op == SF_SPANSET_FILTER;
+}
+
+static uint32_t count_filters(const struct sf_spanset *s)
+{
+    return s->op == SF_SPANSET_OR ? count_filters(s->left) + count_filters(s->right) : 1;
+}
+
+static void add_spanset_needs(struct sf_row_needs *n, const struct sf_spanset *s)
+{
+    if (s->op == SF_SPANSET_OR) {
+        add_spanset_needs(n, s->left);
+        add_spanset_needs(n, s->right);
+    } else {
+        sf_row_needs_add_expr(n, s->filter);
+    }
+}
+
+static struct sf_row_needs needs_of(const struct sf_metrics_count *c)
+{
+    const struct sf_metric *m = &c->query->metric;
+    struct sf_row_needs n = {0};
+    for (uint32_t i = 0; i < c->query->pipeline->n_stages; i++) {
+        if (c->query->pipeline->stages[i].spanset)
+            add_spanset_needs(&n, c->query->pipeline->stages[i].spanset);
+    }
+    for (uint32_t i = 0; i < m->n_by; i++)
+        sf_row_needs_add(&n, &m->by[i]);
+    if (sf_metrics_takes_attr(m->fn))
+        sf_row_needs_add(&n, &m->attr);
+    for (uint32_t i = 0; c->exemplars.n_max && i < c->exemplars.touched.n; i++)
+        sf_row_needs_add(&n, &c->exemplars.touched.attrs[i]);
+    return n;
+}
+
+bool sf_metrics_columns_can(const struct sf_metrics_count *c, const struct sf_store *store)
+{
+    const struct sf_pipeline *p = c->query->pipeline;
+    uint32_t n_filters = 0;
+    if (!store->ops->span_columns || c->query->metric.fn == SF_FN_COMPARE)
+        return false;
+    for (uint32_t i = 0; i < p->n_stages; i++) {
+        const struct sf_stage *s = &p->stages[i];
+        if (s->kind == SF_STAGE_SELECT)
+            continue;
+        if (s->kind != SF_STAGE_SPANSET || !is_plain(s->spanset))
+            return false;
+        n_filters += count_filters(s->spanset);
+    }
+    return n_filters <= MAX_FILTERS && !(needs_of(c).sources & SF_FROM_TREE);
+}
+
+static bool make_filters(struct run *r, const struct sf_spanset *s)
+{
+    if (s->op == SF_SPANSET_OR)
+        return make_filters(r, s->left) && make_filters(r, s->right);
+    r->filters[r->n_filters] = sf_column_filter_new(r->c->eval, s->filter, r->c->q->req);
+    return r->filters[r->n_filters++] != NULL;
+}
+
+static enum sf_err prepare(struct run *r)
+{
+    const struct sf_pipeline *p = r->c->query->pipeline;
+    const struct sf_metric *m = &r->c->query->metric;
+    bool has_room = true;
+    for (uint32_t i = 0; i < p->n_stages && has_room; i++) {
+        if (p->stages[i].kind != SF_STAGE_SPANSET)
+            continue;
+        has_room = make_filters(r, p->stages[i].spanset);
+        r->ends[r->n_stages++] = r->n_filters;
+    }
+    if (!has_room)
+        return sf_fail(r->why, SF_ERR_LIMIT, "the query does not fit its memory");
+    for (uint32_t i = 0; i < m->n_by; i++)
+        sf_row_needs_add(&r->by, &m->by[i]);
+    if (sf_metrics_takes_attr(m->fn))
+        sf_row_needs_add(&r->attr, &m->attr);
+    r->all = needs_of(r->c);
+    r->all.sources |= SF_FROM_START | SF_FROM_DURATION;
+    return SF_OK;
+}
+
+/* ---- rows that count ---- */
+
+static enum sf_err no_room(const struct run *r)
+{
+    return sf_fail(r->why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+}
+
+/* Takes out what none of the stage's filters wants. */
+static enum sf_err filter_stage(struct run *r, uint32_t first, uint32_t end)
+{
+    struct sf_span_columns *cols = r->batch.cols;
+    uint32_t n = cols->rows.n_rows;
+    uint8_t *left, *one;
+    enum sf_err err = SF_OK;
+    if (end - first == 1)
+        return sf_column_filter_run(r->filters[first], &r->batch, r->mask, r->why);
+    left = sf_arena_raw(cols->scratch, n, 1);
+    one = sf_arena_raw(cols->scratch, n, 1);
+    if (!left || !one)
+        return no_room(r);
+    memcpy(left, r->mask, n);
+    for (uint32_t i = first; !err && i < end; i++) {
+        memcpy(one, left, n);
+        err = sf_column_filter_run(r->filters[i], &r->batch, one, r->why);
+        for (uint32_t k = 0; k < n; k++)
+            left[k] ^= one[k];
+    }
+    for (uint32_t k = 0; k < n; k++)
+        r->mask[k] ^= left[k];
+    return err;
+}
+
+static enum sf_err filter_rows(struct run *r, bool *out_any)
+{
+    struct sf_span_columns *cols = r->batch.cols;
+    uint32_t n = cols->rows.n_rows;
+    enum sf_err err = SF_OK;
+    r->mask = sf_arena_raw(cols->scratch, n, 1);
+    if (!r->mask)
+        return no_room(r);
+    if (cols->rows.is_in)
+        memcpy(r->mask, cols->rows.is_in, n);
+    else
+        memset(r->mask, 1, n);
+    *out_any = memchr(r->mask, 1, n) != NULL;
+    for (uint32_t i = 0; !err && *out_any && i < r->n_stages; i++) {
+        err = filter_stage(r, i ? r->ends[i - 1] : 0, r->ends[i]);
+        *out_any = memchr(r->mask, 1, n) != NULL;
+    }
+    return err;
+}
+
+/* The step of a start, which is mostly that of the row before. */
+static bool place(struct run *r, uint64_t start_ns)
+{
+    const struct sf_metrics_window *w = r->c->window;
+    if (start_ns > r->step_from && start_ns <= r->step_to)
+        return true;
+    if (!sf_metrics_window_place(w, start_ns, &r->step))
+        return false;
+    /* The first moment of an instant query is left out here and so is asked for each time. */
+    r->step_from = (uint64_t)w->from_ns + (uint64_t)r->step * (uint64_t)w->step_ns;
+    r->step_to = r->step_from + (uint64_t)w->step_ns;
+    return true;
+}
+
+/* ---- rows of equal values ---- */
+
+static void add_dim(struct run *r, struct dim d)
+{
+    r->dims[r->n_dims++] = d;
+}
+
+static enum sf_err add_span_dim(struct run *r, sf_str name)
+{
+    struct sf_value_column column;
+    enum sf_err err = sf_column_batch_value(&r->batch, name, &column, r->why);
+    if (!err)
+        add_dim(r, (struct dim){.wide = column.code, .n = column.n_vals + 1, .add = 1});
+    return err;
+}
+
+static enum sf_err add_attr_dims(struct run *r, const struct sf_query_attr *a)
+{
+    const struct sf_span_rows *rows = &r->batch.cols->rows;
+    enum sf_err err = SF_OK;
+    if (a->scope == SF_SCOPE_SPAN || a->scope == SF_SCOPE_ANY)
+        err = add_span_dim(r, a->name);
+    if (!err && (a->scope == SF_SCOPE_RESOURCE || a->scope == SF_SCOPE_ANY))
+        add_dim(r, (struct dim){.wide = rows->resource, .n = rows->n_resources});
+    if (!err && a->scope == SF_SCOPE_INSTRUMENTATION)
+        add_dim(r, (struct dim){.wide = rows->scope, .n = rows->n_scopes});
+    return err;
+}
+
+static enum sf_err add_dims(struct run *r, const struct sf_query_attr *a)
+{
+    const struct sf_span_rows *rows = &r->batch.cols->rows;
+    switch (a->intrinsic) {
+    case SF_INTRINSIC_NONE: return add_attr_dims(r, a);
+    case SF_INTRINSIC_NAME:
+        add_dim(r, (struct dim){.wide = rows->name.code, .n = rows->name.n_dict});
+        break;
+    case SF_INTRINSIC_STATUS_MESSAGE:
+        add_dim(r, (struct dim){.wide = rows->status_msg.code, .n = rows->status_msg.n_dict});
+        break;
+    case SF_INTRINSIC_KIND: add_dim(r, (struct dim){.narrow = rows->kind, .n = 256}); break;
+    case SF_INTRINSIC_STATUS: add_dim(r, (struct dim){.narrow = rows->status, .n = 256}); break;
+    case SF_INTRINSIC_SCOPE_NAME:
+    case SF_INTRINSIC_SCOPE_VERSION:
+        add_dim(r, (struct dim){.wide = rows->scope, .n = rows->n_scopes});
+        break;
+    default: r->is_alone = true;
+    }
+    return SF_OK;
+}
+
+static bool is_by_table(const struct sf_metric *m)
+{
+    for (uint32_t i = 0; i < m->n_by; i++) {
+        if (m->by[i].intrinsic != SF_INTRINSIC_NONE || m->by[i].scope != SF_SCOPE_RESOURCE)
+            return false;
+    }
+    return true;
+}
+
+static bool has_buckets(const struct run *r)
+{
+    return r->c->query->metric.fn == SF_FN_QUANTILE || r->c->query->metric.fn == SF_FN_HISTOGRAM;
+}
+
+/* Series that were found stay found while the numbers mean the same: for a batch, or as long as
+ * the resources stay when nothing else counts. */
+static void renew_memo(struct run *r)
+{
+    uint64_t n = 1;
+    for (uint32_t i = 0; i < r->n_dims && n <= MAX_DENSE; i++)
+        n *= r->dims[i].n ? r->dims[i].n : 1;
+    r->is_alone = r->is_alone || n > MAX_DENSE;
+    if (r->is_alone)
+        return;
+    n *= has_buckets(r) ? BUCKETS : 1;
+    if (n > r->memo_cap) {
+        uint64_t cap = n > r->memo_cap * 2 ? n : r->memo_cap * 2;
+        r->memo = sf_arena_raw(r->c->q->req, cap * sizeof(*r->memo), 16);
+        r->memo_cap = r->memo ? cap : 0;
+        r->is_alone = !r->memo; /* slower, but it needs no room */
+        r->tables = 0;
+    }
+    if (r->memo && (!is_by_table(&r->c->query->metric) || r->tables != r->batch.cols->tables))
+        memset(r->memo, 0, n * sizeof(*r->memo));
+    r->tables = r->batch.cols->tables;
+}
+
+static uint64_t number_of(const struct run *r, uint32_t row)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < r->n_dims; i++) {
+        const struct dim *d = &r->dims[i];
+        uint32_t code = d->narrow ? d->narrow[row] : d->wide[row] + d->add;
+        n = n * d->n + code;
+    }
+    return n;
+}
+
+static struct sf_table_series *series_of(struct run *r, uint32_t row, uint8_t bucket)
+{
+    struct sf_table_series **memo = NULL, *s;
+    if (!r->is_alone) {
+        uint64_t at = number_of(r, row);
+        memo = &r->memo[has_buckets(r) ? at * BUCKETS + bucket : at];
+        if (*memo)
+            return *memo;
+    }
+    sf_column_batch_take(&r->batch, &r->by, row);
+    s = sf_metrics_count_series(r->c, &r->batch.view, 0, bucket);
+    if (memo)
+        *memo = s;
+    return s;
+}
+
+/* ---- counting ---- */
+
+static struct sf_static measured(struct run *r, uint32_t row, char text[SF_EVAL_TEXT_LEN])
+{
+    const struct sf_query_attr *a = &r->c->query->metric.attr;
+    if (a->intrinsic == SF_INTRINSIC_DURATION)
+        return (struct sf_static){SF_TYPE_DURATION,
+                                  {.i64 = (int64_t)r->batch.cols->rows.duration_ns[row]}};
+    sf_column_batch_take(&r->batch, &r->attr, row);
+    return sf_eval_attr_one(a, &r->batch.view, 0, text);
+}
+
+static enum sf_err keep_exemplar(struct run *r, struct sf_table_series *s, uint32_t row,
+                                 double value)
+{
+    struct sf_metrics_count *c = r->c;
+    enum sf_err err;
+    if (!sf_exemplars_has_room(&c->exemplars, s, r->batch.cols->rows.start_ns[row]))
+        return SF_OK;
+    err = sf_column_batch_add(&r->batch, &r->all, r->why);
+    if (err)
+        return err;
+    sf_column_batch_take(&r->batch, &r->all, row);
+    if (sf_trace_id_eq(r->last_exemplar, r->batch.view.id))
+        return SF_OK;
+    if (sf_exemplars_add(&c->exemplars, s, &r->batch.view, 0,
+                         sf_metrics_takes_attr(c->query->metric.fn) ? value : NAN))
+        r->last_exemplar = r->batch.view.id;
+    return SF_OK;
+}
+
+static enum sf_err count_row(struct run *r, uint32_t row)
+{
+    struct sf_metrics_count *c = r->c;
+    enum sf_metric_fn fn = c->query->metric.fn;
+    char text[SF_EVAL_TEXT_LEN];
+    struct sf_table_series *s;
+    struct sf_metrics_cell *cell;
+    double value = 1;
+    uint8_t bucket = 0;
+    c->n_counted++;
+    if (sf_metrics_takes_attr(fn) &&
+        !sf_metrics_measure(fn, measured(r, row, text), &value, &bucket))
+        return SF_OK;
+    s = series_of(r, row, bucket);
+    cell = s ? sf_metrics_table_cell(&c->table, s, r->step) : NULL;
+    if (!cell)
+        return SF_OK;
+    sf_metrics_count_into(fn, cell, value);
+    s->n++;
+    return c->exemplars.n_max ? keep_exemplar(r, s, row, value) : SF_OK;
+}
+
+static enum sf_err count_batch(struct run *r, struct sf_span_columns *cols)
+{
+    const struct sf_metric *m = &r->c->query->metric;
+    bool has_any = false;
+    enum sf_err err;
+    sf_column_batch_init(&r->batch, cols);
+    err = filter_rows(r, &has_any);
+    if (err || !has_any)
+        return err;
+    err = cols->add(cols, SF_COL_START, r->why);
+    if (!err)
+        err = sf_column_batch_add(&r->batch, &r->by, r->why);
+    if (!err)
+        err = sf_column_batch_add(&r->batch, &r->attr, r->why);
+    r->n_dims = 0;
+    r->is_alone = false;
+    for (uint32_t i = 0; !err && i < m->n_by; i++)
+        err = add_dims(r, &m->by[i]);
+    if (!err)
+        renew_memo(r);
+    for (uint32_t i = 0; !err && i < cols->rows.n_rows; i++) {
+        if (r->mask[i] && place(r, cols->rows.start_ns[i]))
+            err = count_row(r, i);
+    }
+    return err;
+}
+
+static enum sf_err walk(struct run *r, struct sf_column_cursor *cursor)
+{
+    struct sf_metrics_count *c = r->c;
+    struct sf_span_columns *cols;
+    enum sf_err err = SF_OK;
+    while (!err && (cols = cursor->next(cursor))) {
+        err = count_batch(r, cols);
+        if (err == SF_ERR_CORRUPT)
+            err = SF_OK; /* the store knows, and so will who reads the answer */
+        c->n_traces += cols->n_traces;
+        c->n_spans += cols->rows.n_rows;
+        if (!err && c->err)
+            err = sf_fail(r->why, c->err, "no memory for the query");
+        if (!err && c->on_trace)
+            c->on_trace(c, c->on_trace_arg);
+    }
+    if (!err && cursor->err) {
+        err = cursor->err;
+        if (r->why)
+            *r->why = cursor->why;
+    }
+    if (err == SF_ERR_DEADLINE && c->n_counted) {
+        c->is_late = true;
+        return SF_OK;
+    }
+    return err;
+}
+
+enum sf_err sf_metrics_columns_run(struct sf_metrics_count *c, struct sf_store *store,
+                                   const struct sf_pushdown *down, struct sf_why *why)
+{
+    struct run *r = sf_arena_new(c->q->req, sizeof(*r));
+    struct sf_key keys[SF_BATCH_KEYS];
+    struct sf_column_cursor *cursor;
+    struct sf_span_query query = {.from_ns = c->window->from_ns,
+                                  .to_ns = c->window->to_ns,
+                                  .conds = down->conds,
+                                  .n_conds = down->n,
+                                  .is_all = down->is_all,
+                                  .want_keys = keys};
+    enum sf_err err;
+    if (!r)
+        return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
+    r->c = c;
+    r->why = why;
+    err = prepare(r);
+    if (err)
+        return err;
+    query.columns = sf_row_needs_columns(&r->all);
+    for (uint32_t i = 0; i < r->all.n_names; i++)
+        keys[query.n_want++] = (struct sf_key){SF_SCOPE_SPAN, r->all.names[i]};
+    err = store->ops->span_columns(store, &query, c->q, &cursor, why);
+    if (err)
+        return err;
+    err = walk(r, cursor);
+    cursor->close(cursor);
+    return err;
+}
