@@ -82,6 +82,12 @@ static bool is_exact(const struct sf_expr *e)
     }
 }
 
+/* Of values only as many as are given; of names none is so frequent that it may hide another. */
+static uint32_t enough_of(const struct run *r)
+{
+    return r->attr && r->tags->limit <= SF_TAG_SET_MAX ? (uint32_t)r->tags->limit : 0;
+}
+
 static enum sf_err ask_store(struct run *r, enum sf_attr_scope scope,
                              const struct sf_pushdown *down)
 {
@@ -91,11 +97,13 @@ static enum sf_err ask_store(struct run *r, enum sf_attr_scope scope,
                                  .n_conds = down->n,
                                  .from_ns = r->tags->from_ns,
                                  .to_ns = r->tags->to_ns,
-                                 .limit = SF_TAG_SET_MAX};
+                                 .limit = SF_TAG_SET_MAX,
+                                 .enough = enough_of(r)};
     struct sf_tag_set *names = &r->sets[scope];
     struct sf_str_cursor *cursor;
     struct sf_value v;
     uint32_t n = 0;
+    bool has_more;
     enum sf_err err = r->store->ops->span_tags(r->store, &query, r->q, &cursor, r->why);
     if (err)
         return err;
@@ -109,8 +117,9 @@ static enum sf_err ask_store(struct run *r, enum sf_attr_scope scope,
     err = cursor->err;
     if (err && r->why)
         *r->why = cursor->why;
+    has_more = cursor->has_more;
     cursor->close(cursor);
-    if (n >= SF_TAG_SET_MAX)
+    if (n >= SF_TAG_SET_MAX || has_more)
         (r->attr ? &r->sets[0] : names)->is_full = true;
     return err;
 }

@@ -125,6 +125,7 @@ struct sf_tag_query {
     size_t n_conds;
     int64_t from_ns, to_ns;
     uint32_t limit;
+    uint32_t enough; /* so many of the most frequent ones will do when that saves reading rows */
 };
 
 struct sf_prof_query {
@@ -211,7 +212,8 @@ struct sf_column_cursor {
 struct sf_str_cursor { /* sorted, without repeats */
     bool (*next)(struct sf_str_cursor *c, struct sf_value *out);
     void (*close)(struct sf_str_cursor *c);
-    uint64_t n; /* rows that have what next() just gave, as far as counted; copies count too */
+    uint64_t n;    /* rows that have what next() just gave, as far as counted; copies count too */
+    bool has_more; /* rarer ones were left out: `enough` */
     enum sf_err err;
     struct sf_why why;
 };

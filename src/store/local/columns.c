@@ -11,6 +11,7 @@
 #include "base/heap.h"
 #include "base/num.h"
 #include "store/local/column_read.h"
+#include "store/local/look.h"
 #include "store/local/seal.h"
 #include "store/local/trace_read.h"
 
@@ -31,8 +32,8 @@ struct cursor {
     struct sf_column_cursor base;
     struct sf_local *l;
     struct sf_query_ctx *q;
-    const struct sf_span_query *query; /* while it is opened */
-    struct sf_snapshot *snapshot;      /* the trace reader's */
+    struct sf_look look;          /* while it is opened */
+    struct sf_snapshot *snapshot; /* the trace reader's */
     struct sf_parted parted;
     struct sf_column_read show;
     struct sf_arena scratch;
@@ -55,28 +56,6 @@ struct cursor {
 
 /* ---- which granules ---- */
 
-static bool is_in_range(const struct sf_span_query *query, int64_t min_ns, int64_t max_ns)
-{
-    return (query->from_ns == 0 && query->to_ns == 0) ||
-           (min_ns <= query->to_ns && max_ns >= query->from_ns);
-}
-
-/* All conditions at once, or one after the other when any will do. */
-static enum sf_err granule_may(struct cursor *c, const struct sf_span_block_reader *reader,
-                               uint32_t granule, uint32_t tenant, bool *out, struct sf_why *why)
-{
-    const struct sf_span_query *query = c->query;
-    enum sf_err err = SF_OK;
-    if (query->is_all || query->n_conds == 0)
-        return sf_span_block_may_match(reader, granule, tenant, query->conds, query->n_conds,
-                                       c->scratch, out, why);
-    *out = false;
-    for (size_t i = 0; !err && !*out && i < query->n_conds; i++)
-        err = sf_span_block_may_match(reader, granule, tenant, &query->conds[i], 1, c->scratch, out,
-                                      why);
-    return err;
-}
-
 static enum sf_err add_unit(struct cursor *c, struct unit u, struct sf_why *why)
 {
     if (c->n_units == c->units_cap) {
@@ -91,20 +70,22 @@ static enum sf_err add_unit(struct cursor *c, struct unit u, struct sf_why *why)
     return SF_OK;
 }
 
-static enum sf_err add_run(struct cursor *c, size_t place, struct sf_why *why)
+static enum sf_err add_run(void *arg, size_t place, bool *out_is_done, struct sf_why *why)
 {
+    struct cursor *c = arg;
     struct sf_run *run = c->snapshot->runs[place];
     const struct sf_span_block_reader *reader;
     enum sf_err err = sf_run_enter(run, &reader, why);
     if (err)
         return err;
+    *out_is_done = false;
     c->q->stats.n_blocks++;
     for (uint32_t g = 0; !err && g < sf_span_block_granules(reader); g++) {
         const struct sf_granule_info *info = sf_span_block_granule(reader, g);
         bool may = false;
         if (sf_query_has_tenant(c->q, info->tenant) &&
-            is_in_range(c->query, info->ts_min_ns, info->ts_max_ns))
-            err = granule_may(c, reader, g, info->tenant, &may, why);
+            sf_look_overlaps(&c->look, info->ts_min_ns, info->ts_max_ns))
+            err = sf_look_may_match(&c->look, reader, g, c->scratch, &may, why);
         if (!err && may)
             err = add_unit(c, (struct unit){info->ts_max_ns, place, g}, why);
         else
@@ -122,29 +103,6 @@ static int newest_first(const void *a, const void *b)
     if (x->place != y->place)
         return x->place > y->place ? -1 : 1;
     return (x->granule > y->granule) - (x->granule < y->granule);
-}
-
-static enum sf_err add_runs(struct cursor *c, struct sf_why *why)
-{
-    enum sf_err err = SF_OK;
-    for (size_t i = 0; !err && i < c->snapshot->n; i++) {
-        struct sf_run *run = c->snapshot->runs[i];
-        if (!sf_query_has_tenant(c->q, run->row.tenant) ||
-            !is_in_range(c->query, run->row.ts_min_ns, run->row.ts_max_ns))
-            continue;
-        err = sf_query_check(c->q, why);
-        if (!err && atomic_load(&run->is_bad)) {
-            c->q->is_exact = false;
-            continue;
-        }
-        if (!err)
-            err = add_run(c, i, why);
-        if (err && sf_query_skips(c->q, run, err, why))
-            err = SF_OK;
-    }
-    if (!err && c->n_units)
-        qsort(c->units, c->n_units, sizeof(*c->units), newest_first);
-    return err;
 }
 
 /* ---- traces in parts ---- */
@@ -357,10 +315,16 @@ static enum sf_err open(struct cursor *c, const struct sf_span_query *query, str
     if (!err)
         err = sf_parted_find(&c->parted, c->snapshot, query->from_ns, query->to_ns, c->q,
                              c->scratch, why);
-    c->query = query;
+    c->look = (struct sf_look){.q = c->q,
+                               .from_ns = query->from_ns,
+                               .to_ns = query->to_ns,
+                               .conds = query->conds,
+                               .n_conds = query->n_conds,
+                               .is_all = query->is_all};
     if (!err)
-        err = add_runs(c, why);
-    c->query = NULL;
+        err = sf_look_at_runs(&c->look, c->snapshot, false, add_run, c, why);
+    if (!err && c->n_units)
+        qsort(c->units, c->n_units, sizeof(*c->units), newest_first);
     return err;
 }
 

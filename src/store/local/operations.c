@@ -8,8 +8,7 @@
 #include "base/hash.h"
 #include "base/heap.h"
 #include "base/num.h"
-#include "block/span_block_reader.h"
-#include "store/local/granules.h"
+#include "store/local/look.h"
 #include "store/local/seal.h"
 
 struct sums {
@@ -17,7 +16,7 @@ struct sums {
     struct sf_query_ctx *q;
     struct sf_snapshot *snapshot;
     struct sf_granules granules;
-    int64_t from_ns, to_ns;
+    struct sf_look look;
     struct sf_operation_row **rows; /* in the request's arena; sorted at the end */
     uint32_t n, cap;
     uint32_t *slots;
@@ -100,10 +99,9 @@ static enum sf_err add_sketches(struct sums *s, const struct sf_span_block_reade
 
 static bool is_counted(const struct sums *s, uint64_t start_ns)
 {
-    if (s->from_ns == 0 && s->to_ns == 0)
-        return true;
-    return start_ns <= (uint64_t)INT64_MAX && (int64_t)start_ns >= s->from_ns &&
-           (int64_t)start_ns <= s->to_ns;
+    return (s->look.from_ns == 0 && s->look.to_ns == 0) ||
+           (start_ns <= (uint64_t)INT64_MAX &&
+            sf_look_overlaps(&s->look, (int64_t)start_ns, (int64_t)start_ns));
 }
 
 static enum sf_err add_granule(struct sums *s, struct sf_run *run, uint32_t granule,
@@ -138,52 +136,29 @@ static enum sf_err add_rows(struct sums *s, struct sf_run *run,
     enum sf_err err = SF_OK;
     for (uint32_t g = 0; !err && g < n; g++) {
         const struct sf_granule_info *info = sf_span_block_granule(reader, g);
-        if (!sf_query_has_tenant(s->q, info->tenant))
-            continue;
-        if ((s->from_ns || s->to_ns) &&
-            (info->ts_min_ns > s->to_ns || info->ts_max_ns < s->from_ns))
-            continue;
-        err = add_granule(s, run, g, why);
+        if (sf_query_has_tenant(s->q, info->tenant) &&
+            sf_look_overlaps(&s->look, info->ts_min_ns, info->ts_max_ns))
+            err = add_granule(s, run, g, why);
     }
     return err;
 }
 
-static enum sf_err add_run(struct sums *s, struct sf_run *run, struct sf_why *why)
+static enum sf_err add_run(void *arg, size_t place, bool *out_is_done, struct sf_why *why)
 {
+    struct sums *s = arg;
+    struct sf_run *run = s->snapshot->runs[place];
     const struct sf_span_block_reader *reader;
-    bool is_inside = (s->from_ns == 0 && s->to_ns == 0) ||
-                     (run->row.ts_min_ns >= s->from_ns && run->row.ts_max_ns <= s->to_ns);
+    bool is_inside = (s->look.from_ns == 0 && s->look.to_ns == 0) ||
+                     (run->row.ts_min_ns >= s->look.from_ns && run->row.ts_max_ns <= s->look.to_ns);
     bool is_touched = sf_tombstones_touch(s->snapshot->tombstones, run->row.id, run->row.tenant,
                                           run->row.ts_min_ns, run->row.ts_max_ns);
     enum sf_err err = sf_run_enter(run, &reader, why);
     if (err)
         return err;
+    *out_is_done = false;
     s->q->stats.n_blocks++;
     err = is_inside && !is_touched ? add_sketches(s, reader, why) : add_rows(s, run, reader, why);
     sf_run_leave(run);
-    return err;
-}
-
-static enum sf_err add_all(struct sums *s, struct sf_why *why)
-{
-    enum sf_err err = SF_OK;
-    for (size_t i = 0; !err && i < s->snapshot->n; i++) {
-        struct sf_run *run = s->snapshot->runs[i];
-        if (!sf_query_has_tenant(s->q, run->row.tenant))
-            continue;
-        if ((s->from_ns || s->to_ns) &&
-            (run->row.ts_min_ns > s->to_ns || run->row.ts_max_ns < s->from_ns))
-            continue;
-        err = sf_query_check(s->q, why);
-        if (!err && atomic_load(&run->is_bad)) {
-            s->q->is_exact = false;
-            continue;
-        }
-        if (!err)
-            err = add_run(s, run, why);
-        if (err && sf_query_skips(s->q, run, err, why))
-            err = SF_OK;
-    }
     return err;
 }
 
@@ -199,7 +174,7 @@ enum sf_err sf_local_operations(struct sf_store *store, int64_t from_ns, int64_t
                                 struct sf_why *why)
 {
     struct sf_local *l = (struct sf_local *)store;
-    struct sums s = {.l = l, .q = q, .from_ns = from_ns, .to_ns = to_ns};
+    struct sums s = {.l = l, .q = q, .look = {.q = q, .from_ns = from_ns, .to_ns = to_ns}};
     struct sf_operation_row *rows = NULL;
     enum sf_err err;
 
@@ -207,7 +182,7 @@ enum sf_err sf_local_operations(struct sf_store *store, int64_t from_ns, int64_t
     (void)sf_seal_all(l, 0, l->tune.seal_gap_ns, NULL);
     s.snapshot = sf_snapshot_take(&l->snapshots);
     sf_granules_init(&s.granules, l, q, NULL, 0);
-    err = add_all(&s, why);
+    err = sf_look_at_runs(&s.look, s.snapshot, false, add_run, &s, why);
     if (!err) {
         rows = sf_arena_new_n(q->req, s.n + 1, sizeof(*rows));
         if (!rows)

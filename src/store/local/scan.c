@@ -5,6 +5,7 @@
 #include "block/span_block_reader.h"
 #include "store/local/column_read.h"
 #include "store/local/conds.h"
+#include "store/local/look.h"
 #include "store/local/seal.h"
 #include "store/local/trace_read.h"
 
@@ -31,6 +32,7 @@ struct cursor {
     struct sf_query_ctx *q;
     struct sf_arena args; /* copies of the query's conditions and keys */
     struct sf_conds conds;
+    struct sf_look where;
     const struct sf_key *keys;
     size_t n_keys, n_want;
     uint32_t *tenants;
@@ -227,8 +229,7 @@ static void drop_top(struct cursor *c)
 
 static bool is_in_range(const struct cursor *c, int64_t min_ns, int64_t max_ns)
 {
-    return (c->conds.from_ns == 0 && c->conds.to_ns == 0) ||
-           (min_ns <= c->conds.to_ns && max_ns >= c->conds.from_ns);
+    return sf_look_overlaps(&c->where, min_ns, max_ns);
 }
 
 static bool has_tenant(const struct cursor *c, uint32_t tenant)
@@ -238,21 +239,6 @@ static bool has_tenant(const struct cursor *c, uint32_t tenant)
             return true;
     }
     return false;
-}
-
-/* All conditions at once, or one after the other when any will do. */
-static enum sf_err granule_may(struct cursor *c, const struct sf_span_block_reader *reader,
-                               uint32_t granule, uint32_t tenant, bool *out, struct sf_why *why)
-{
-    enum sf_err err = SF_OK;
-    if (c->conds.is_all || c->conds.n == 0)
-        return sf_span_block_may_match(reader, granule, tenant, c->conds.list, c->conds.n,
-                                       c->scratch, out, why);
-    *out = false;
-    for (size_t i = 0; !err && !*out && i < c->conds.n; i++)
-        err = sf_span_block_may_match(reader, granule, tenant, &c->conds.list[i], 1, c->scratch,
-                                      out, why);
-    return err;
 }
 
 /* A trace over several granules is in range when one of them is: what is looked for may lie in
@@ -290,7 +276,7 @@ static enum sf_err expand_run(struct cursor *c, const struct unit *whole, struct
                          g};
         bool may = false;
         if (has_tenant(c, info->tenant) && granule_is_in_range(c, reader, g))
-            err = granule_may(c, reader, g, info->tenant, &may, why);
+            err = sf_look_may_match(&c->where, reader, g, c->scratch, &may, why);
         if (!err && may)
             err = push_unit(c, u, why);
         else
@@ -590,6 +576,12 @@ static bool copy_query(struct cursor *c, const struct sf_span_query *query)
     c->conds.to_ns = query->to_ns;
     c->conds.process = query->process;
     c->n_keys = sf_conds_prepare(&c->conds, keys, query->n_want, want);
+    c->where = (struct sf_look){.q = c->q,
+                                .from_ns = query->from_ns,
+                                .to_ns = query->to_ns,
+                                .conds = c->conds.list,
+                                .n_conds = c->conds.n,
+                                .is_all = c->conds.is_all};
     c->keys = keys;
     c->n_want = query->n_want;
     c->has_whole_traces = query->has_whole_traces;

@@ -7,9 +7,8 @@
 #include "base/hash.h"
 #include "base/heap.h"
 #include "base/num.h"
-#include "block/span_block_reader.h"
 #include "store/local/conds.h"
-#include "store/local/granules.h"
+#include "store/local/look.h"
 #include "store/local/seal.h"
 
 enum { SET_CAP = 128 << 20, FIRST_SLOTS = 1024 };
@@ -34,6 +33,10 @@ struct search {
     struct sf_snapshot *snapshot;
     struct sf_granules granules;
     struct sf_conds conds;
+    struct sf_look look;
+    bool is_filling;    /* what tables left out, as long as there is not enough */
+    uint32_t fill_from; /* entries from here on are not from tables */
+    size_t value_key;   /* of the wanted attributes: the one whose values are asked */
     struct sf_arena scratch;
 };
 
@@ -77,7 +80,8 @@ static bool set_grow(struct cursor *c)
 
 static bool is_full(const struct search *s)
 {
-    return s->query->limit && s->c->n >= s->query->limit;
+    return (s->query->limit && s->c->n >= s->query->limit) ||
+           (s->is_filling && s->c->n >= s->query->enough);
 }
 
 static enum sf_err set_add(struct search *s, struct sf_value v, uint64_t n, struct sf_why *why)
@@ -92,7 +96,8 @@ static enum sf_err set_add(struct search *s, struct sf_value v, uint64_t n, stru
     for (; c->slots[at]; at = (at + 1) & (c->n_slots - 1)) {
         struct entry *e = &c->entries[c->slots[at] - 1];
         if (sf_value_eq(e->val, v)) {
-            e->n += n;
+            if (!s->is_filling || c->slots[at] > s->fill_from) /* else a table counted it */
+                e->n += n;
             return SF_OK;
         }
     }
@@ -210,10 +215,45 @@ static enum sf_err ask_granule(struct search *s, struct sf_run *run, uint32_t gr
     return err;
 }
 
-static bool is_in_range(const struct search *s, int64_t min_ns, int64_t max_ns)
+/* Attributes that a row has once: their column says it all. */
+static bool can_count(const struct search *s)
 {
-    return (s->query->from_ns == 0 && s->query->to_ns == 0) ||
-           (min_ns <= s->query->to_ns && max_ns >= s->query->from_ns);
+    return !wants_names(s) &&
+           (s->query->scope == SF_SCOPE_SPAN || s->query->scope == SF_SCOPE_RESOURCE ||
+            s->query->scope == SF_SCOPE_INSTRUMENTATION);
+}
+
+/* One column instead of whole rows, each value once with the number of its rows. */
+static enum sf_err count_granule(struct search *s, struct sf_run *run, uint32_t granule,
+                                 struct sf_why *why)
+{
+    const struct sf_span_rows *rows;
+    const struct sf_value_column *column;
+    uint8_t *hits;
+    uint32_t *counts;
+    enum sf_err err = sf_granules_get(
+        &s->granules, run, granule, s->conds.columns | SF_COL_TIMES | SF_COL_RESOURCE, &rows, why);
+    if (err)
+        return err;
+    column = &rows->want[s->value_key];
+    s->scratch.at = 0;
+    hits = sf_arena_raw(&s->scratch, rows->n_rows + 1, 1);
+    counts = sf_arena_new_n(&s->scratch, (size_t)column->n_vals + 1, sizeof(*counts));
+    if (!hits || !counts || !sf_conds_judge(&s->conds, rows, 0, rows->n_rows, s->scratch, hits))
+        return sf_fail(why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+    for (uint32_t i = 0; i < rows->n_rows; i++) {
+        if (hits[i] && column->code[i] != SF_NONE &&
+            !sf_tombstones_hide(s->snapshot->tombstones, run->row.id, rows->tenant,
+                                rows->trace_id[i], rows->resources[rows->resource[i]].service,
+                                rows->start_ns[i]))
+            counts[column->code[i]]++;
+    }
+    for (uint32_t i = 0; !err && i < column->n_vals && !is_full(s); i++) {
+        if (counts[i])
+            err = set_add(s, column->vals[i], counts[i], why);
+    }
+    s->scratch.at = 0;
+    return err;
 }
 
 static enum sf_err ask_rows(struct search *s, struct sf_run *run,
@@ -225,17 +265,18 @@ static enum sf_err ask_rows(struct search *s, struct sf_run *run,
         const struct sf_granule_info *info = sf_span_block_granule(reader, g);
         bool may = false;
         if (sf_query_has_tenant(s->q, info->tenant) &&
-            is_in_range(s, info->ts_min_ns, info->ts_max_ns))
-            err = sf_span_block_may_match(reader, g, info->tenant, s->conds.list, s->conds.n,
-                                          s->scratch, &may, why);
+            sf_look_overlaps(&s->look, info->ts_min_ns, info->ts_max_ns))
+            err = sf_look_may_match(&s->look, reader, g, s->scratch, &may, why);
         if (!err && may)
-            err = ask_granule(s, run, g, why);
+            err = can_count(s) ? count_granule(s, run, g, why) : ask_granule(s, run, g, why);
     }
     return err;
 }
 
-static enum sf_err ask_run(struct search *s, struct sf_run *run, struct sf_why *why)
+static enum sf_err ask_run(void *arg, size_t place, bool *out_is_done, struct sf_why *why)
 {
+    struct search *s = arg;
+    struct sf_run *run = s->snapshot->runs[place];
     const struct sf_span_block_reader *reader;
     bool is_whole = false, has_tables;
     enum sf_err err = sf_run_enter(run, &reader, why);
@@ -247,34 +288,22 @@ static enum sf_err ask_run(struct search *s, struct sf_run *run, struct sf_why *
                                       run->row.ts_min_ns, run->row.ts_max_ns);
     if (has_tables)
         err = ask_tables(s, reader, 1, &is_whole, why);
-    if (!err && !is_whole && !is_full(s)) {
+    if (!err && has_tables && !is_whole && s->query->enough) {
+        /* The tables know the frequent ones; of the others any will do, until there are enough. */
+        s->is_filling = true;
+        s->fill_from = s->c->n;
+        if (!is_full(s))
+            err = ask_rows(s, run, reader, why);
+        s->c->base.has_more = s->c->base.has_more || is_full(s);
+        s->is_filling = false;
+    } else if (!err && !is_whole && !is_full(s)) {
         if (has_tables)
             err = ask_tables(s, reader, UINT64_MAX, &is_whole, why);
         if (!err)
             err = ask_rows(s, run, reader, why);
     }
     sf_run_leave(run);
-    return err;
-}
-
-static enum sf_err ask_all(struct search *s, struct sf_why *why)
-{
-    enum sf_err err = SF_OK;
-    for (size_t i = s->snapshot->n; !err && i > 0 && !is_full(s); i--) {
-        struct sf_run *run = s->snapshot->runs[i - 1];
-        if (!sf_query_has_tenant(s->q, run->row.tenant) ||
-            !is_in_range(s, run->row.ts_min_ns, run->row.ts_max_ns))
-            continue;
-        err = sf_query_check(s->q, why);
-        if (!err && atomic_load(&run->is_bad)) {
-            s->q->is_exact = false;
-            continue;
-        }
-        if (!err)
-            err = ask_run(s, run, why);
-        if (err && sf_query_skips(s->q, run, err, why))
-            err = SF_OK;
-    }
+    *out_is_done = is_full(s);
     return err;
 }
 
@@ -335,7 +364,7 @@ enum sf_err sf_local_span_tags(struct sf_store *store, const struct sf_tag_query
 {
     struct sf_local *l = (struct sf_local *)store;
     struct search s = {.l = l, .query = query, .q = q};
-    struct sf_key *keys = sf_heap_new_n(query->n_conds + 1, sizeof(*keys));
+    struct sf_key *keys = sf_heap_new_n(query->n_conds + 2, sizeof(*keys));
     uint32_t *want = sf_heap_new_n(query->n_conds + 1, sizeof(*want));
     enum sf_err err = SF_OK;
 
@@ -354,9 +383,18 @@ enum sf_err sf_local_span_tags(struct sf_store *store, const struct sf_tag_query
                                     .from_ns = query->from_ns,
                                     .to_ns = query->to_ns};
         n_keys = sf_conds_prepare(&s.conds, keys, 0, want);
+        s.value_key = n_keys;
+        if (can_count(&s))
+            keys[n_keys++] = (struct sf_key){query->scope, query->name};
+        s.look = (struct sf_look){.q = q,
+                                  .from_ns = query->from_ns,
+                                  .to_ns = query->to_ns,
+                                  .conds = query->conds,
+                                  .n_conds = query->n_conds,
+                                  .is_all = true};
         s.snapshot = sf_snapshot_take(&l->snapshots);
         sf_granules_init(&s.granules, l, q, keys, n_keys);
-        err = ask_all(&s, why);
+        err = sf_look_at_runs(&s.look, s.snapshot, true, ask_run, &s, why);
         if (s.c->n)
             qsort(s.c->entries, s.c->n, sizeof(*s.c->entries), by_value);
     }
