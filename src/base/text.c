@@ -152,23 +152,34 @@ size_t sf_utf8_cut(sf_str s, size_t max)
     return len; /* not UTF-8 anyway */
 }
 
-void sf_utf8_add(struct sf_buf *out, uint32_t code)
+size_t sf_utf8_put(char to[4], uint32_t code)
 {
     if (code < 0x80) {
-        sf_buf_add_u8(out, (uint8_t)code);
-    } else if (code < 0x800) {
-        sf_buf_add_u8(out, (uint8_t)(0xc0 | code >> 6));
-        sf_buf_add_u8(out, (uint8_t)(0x80 | (code & 63)));
-    } else if (code < 0x10000) {
-        sf_buf_add_u8(out, (uint8_t)(0xe0 | code >> 12));
-        sf_buf_add_u8(out, (uint8_t)(0x80 | (code >> 6 & 63)));
-        sf_buf_add_u8(out, (uint8_t)(0x80 | (code & 63)));
-    } else {
-        sf_buf_add_u8(out, (uint8_t)(0xf0 | code >> 18));
-        sf_buf_add_u8(out, (uint8_t)(0x80 | (code >> 12 & 63)));
-        sf_buf_add_u8(out, (uint8_t)(0x80 | (code >> 6 & 63)));
-        sf_buf_add_u8(out, (uint8_t)(0x80 | (code & 63)));
+        to[0] = (char)code;
+        return 1;
     }
+    if (code < 0x800) {
+        to[0] = (char)(0xc0 | code >> 6);
+        to[1] = (char)(0x80 | (code & 63));
+        return 2;
+    }
+    if (code < 0x10000) {
+        to[0] = (char)(0xe0 | code >> 12);
+        to[1] = (char)(0x80 | (code >> 6 & 63));
+        to[2] = (char)(0x80 | (code & 63));
+        return 3;
+    }
+    to[0] = (char)(0xf0 | code >> 18);
+    to[1] = (char)(0x80 | (code >> 12 & 63));
+    to[2] = (char)(0x80 | (code >> 6 & 63));
+    to[3] = (char)(0x80 | (code & 63));
+    return 4;
+}
+
+void sf_utf8_add(struct sf_buf *out, uint32_t code)
+{
+    char to[4];
+    sf_buf_add(out, to, sf_utf8_put(to, code));
 }
 
 static bool is_wide(uint32_t c)

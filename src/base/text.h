@@ -23,6 +23,8 @@ size_t sf_utf8_char_len(sf_str s, uint32_t *out_code);
 bool sf_utf8_is_valid(sf_str s);
 /* The longest prefix of at most `max` bytes that does not cut a character. */
 size_t sf_utf8_cut(sf_str s, size_t max);
+/* Writes a character, which must be one, and returns its length (1-4). */
+size_t sf_utf8_put(char to[4], uint32_t code);
 void sf_utf8_add(struct sf_buf *out, uint32_t code);
 /* Columns a terminal needs: control and zero-width characters count 0, wide ones 2. */
 size_t sf_utf8_width(sf_str s);

@@ -8,23 +8,8 @@
 
 #include "base/limits.h"
 #include "base/num.h"
+#include "base/text.h"
 #include "decode/stack_text.h"
-
-static void put_utf8(char *to, size_t *len, uint32_t code)
-{
-    if (code < 0x800) {
-        to[(*len)++] = (char)(0xc0 | code >> 6);
-    } else {
-        if (code < 0x10000) {
-            to[(*len)++] = (char)(0xe0 | code >> 12);
-        } else {
-            to[(*len)++] = (char)(0xf0 | code >> 18);
-            to[(*len)++] = (char)(0x80 | (code >> 12 & 0x3f));
-        }
-        to[(*len)++] = (char)(0x80 | (code >> 6 & 0x3f));
-    }
-    to[(*len)++] = (char)(0x80 | (code & 0x3f));
-}
 
 static uint32_t unit_at(const unsigned char *p, bool is_big)
 {
@@ -50,7 +35,7 @@ static sf_str from_utf16(struct sf_profile_build *b, sf_str text, bool is_big)
                 i += 2;
             }
         }
-        put_utf8(to, &len, code >= 0xd800 && code < 0xe000 ? 0xfffd : code);
+        len += sf_utf8_put(to + len, code >= 0xd800 && code < 0xe000 ? 0xfffd : code);
     }
     return (sf_str){to, len};
 }

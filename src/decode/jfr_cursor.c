@@ -81,26 +81,6 @@ void sf_jfr_text_read(struct sf_jfr_cursor *c, struct sf_jfr_text *out)
     }
 }
 
-static void put(char *to, size_t *len, uint32_t code)
-{
-    if (code < 0x80) {
-        to[(*len)++] = (char)code;
-        return;
-    }
-    if (code < 0x800) {
-        to[(*len)++] = (char)(0xc0 | code >> 6);
-    } else {
-        if (code < 0x10000) {
-            to[(*len)++] = (char)(0xe0 | code >> 12);
-        } else {
-            to[(*len)++] = (char)(0xf0 | code >> 18);
-            to[(*len)++] = (char)(0x80 | (code >> 12 & 0x3f));
-        }
-        to[(*len)++] = (char)(0x80 | (code >> 6 & 0x3f));
-    }
-    to[(*len)++] = (char)(0x80 | (code & 0x3f));
-}
-
 static bool from_units(const struct sf_jfr_text *t, struct sf_arena *a, sf_str *out)
 {
     struct sf_jfr_cursor c = {(const uint8_t *)t->raw.p, (const uint8_t *)t->raw.p + t->raw.len,
@@ -114,18 +94,18 @@ static bool from_units(const struct sf_jfr_text *t, struct sf_arena *a, sf_str *
         uint32_t unit = sf_jfr_short(&c);
         bool is_low = unit >= 0xdc00 && unit < 0xe000;
         if (high && is_low) {
-            put(to, &len, 0x10000 + ((high - 0xd800) << 10) + (unit - 0xdc00));
+            len += sf_utf8_put(to + len, 0x10000 + ((high - 0xd800) << 10) + (unit - 0xdc00));
             high = 0;
             continue;
         }
         if (high)
-            put(to, &len, 0xfffd);
+            len += sf_utf8_put(to + len, 0xfffd);
         high = unit >= 0xd800 && unit < 0xdc00 ? unit : 0;
         if (!high)
-            put(to, &len, is_low ? 0xfffd : unit);
+            len += sf_utf8_put(to + len, is_low ? 0xfffd : unit);
     }
     if (high)
-        put(to, &len, 0xfffd);
+        len += sf_utf8_put(to + len, 0xfffd);
     *out = (sf_str){to, len};
     return true;
 }
@@ -155,7 +135,7 @@ bool sf_jfr_text_str(const struct sf_jfr_text *t, struct sf_arena *a, sf_str *ou
     if (!to)
         return false;
     for (size_t i = 0; i < t->raw.len; i++)
-        put(to, &len, (unsigned char)t->raw.p[i]);
+        len += sf_utf8_put(to + len, (unsigned char)t->raw.p[i]);
     *out = (sf_str){to, len};
     return true;
 }

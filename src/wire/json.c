@@ -220,30 +220,6 @@ static bool hex4(const char *p, const char *end, uint32_t *out)
     return true;
 }
 
-static size_t put_utf8(char *to, uint32_t code)
-{
-    if (code < 0x80) {
-        to[0] = (char)code;
-        return 1;
-    }
-    if (code < 0x800) {
-        to[0] = (char)(0xc0 | code >> 6);
-        to[1] = (char)(0x80 | (code & 63));
-        return 2;
-    }
-    if (code < 0x10000) {
-        to[0] = (char)(0xe0 | code >> 12);
-        to[1] = (char)(0x80 | (code >> 6 & 63));
-        to[2] = (char)(0x80 | (code & 63));
-        return 3;
-    }
-    to[0] = (char)(0xf0 | code >> 18);
-    to[1] = (char)(0x80 | (code >> 12 & 63));
-    to[2] = (char)(0x80 | (code >> 6 & 63));
-    to[3] = (char)(0x80 | (code & 63));
-    return 4;
-}
-
 /* The escape behind the backslash at *at, into `to` (NULL: only checked). Never longer than it was
  * written. A surrogate without its partner becomes U+FFFD. */
 static bool read_escape(struct sf_json *j, const char **at, char *to, size_t *len)
@@ -272,7 +248,7 @@ static bool read_escape(struct sf_json *j, const char **at, char *to, size_t *le
     } else if (code >= 0xd800 && code < 0xe000) {
         code = 0xfffd;
     }
-    *len += put_utf8(to ? to + *len : spare, code);
+    *len += sf_utf8_put(to ? to + *len : spare, code);
     *at = p;
     return true;
 }
