@@ -96,10 +96,10 @@ static inline void store_rig_dir(struct store_rig *r)
 }
 
 /* No threads: flush and compaction run when the test says so. */
-static inline void store_rig_init(struct store_rig *r)
+static inline void store_rig_init_in(struct store_rig *r, const char *base)
 {
     memset(r, 0, sizeof(*r));
-    snprintf(r->path, sizeof(r->path), "/tmp/sf_store.XXXXXX");
+    snprintf(r->path, sizeof(r->path), "%s/sf_store.XXXXXX", base);
     sf_mutex_init(&r->lock);
     sf_signal_init(&r->done);
     if (!mkdtemp(r->path) || !sf_arena_init(&r->arena, (size_t)2 << 30))
@@ -115,6 +115,11 @@ static inline void store_rig_init(struct store_rig *r)
         .tuning = {.has_no_threads = true, .segment_len = 1 << 20, .seal_gap_ns = 1},
     };
     store_rig_dir(r);
+}
+
+static inline void store_rig_init(struct store_rig *r)
+{
+    store_rig_init_in(r, "/tmp");
 }
 
 static inline enum sf_err store_rig_open(struct store_rig *r)

@@ -68,8 +68,8 @@ static void compare(struct sf_fsck_copies *c, const char *name, sf_str wanted, s
         snprintf(text, sizeof(text), "note: %s lacks what the catalogue has: %.*s", name,
                  want.len < 60 ? (int)want.len : 60, want.p);
     } else if (n_extra) {
-        snprintf(text, sizeof(text), "note: %s has %zu lines that the catalogue does not", name,
-                 n_extra);
+        snprintf(text, sizeof(text), "note: %s has %zu line%s that the catalogue does not", name,
+                 n_extra, n_extra == 1 ? "" : "s");
     }
     if (text[0])
         c->say(c->arg, text);
