@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "intake/intake.h"
 #include "intake/redact.h"
+#include "intake/series_cap.h"
 #include "listen/listener.h"
 #include "os/clock.h"
 #include "os/dir.h"
@@ -297,6 +298,10 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
         .limits = {.max_attrs = (uint32_t)c->limits.attrs,
                    .max_value_len = (uint32_t)c->limits.value_len},
         .max_inflated_len = c->limits.inflated_len};
+    v->series_cap = sf_series_cap_new((uint32_t)c->limits.series);
+    v->max_frames = (uint32_t)c->limits.stack_depth;
+    if (!v->series_cap)
+        return sf_fail(why, SF_ERR_NOMEM, "server: no memory to count series");
     v->has_tenancy = c->has_tenancy;
     v->rejects_other_signals = c->other_signals == SF_OTHER_SIGNALS_REJECT;
     v->has_span_metrics = c->metrics.has_span_metrics;

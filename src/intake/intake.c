@@ -59,6 +59,11 @@ void sf_intake_tools_free(struct sf_intake_tools *t)
     }
 }
 
+struct sf_inflate *sf_intake_tools_inflate(struct sf_intake_tools *t)
+{
+    return t->inflate;
+}
+
 static enum sf_err no_memory(struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_NOMEM, "intake: no memory");

@@ -14,6 +14,8 @@ struct sf_redactor; /* intake/redact.h; NULL: nothing is redacted */
 struct sf_intake_tools;
 struct sf_intake_tools *sf_intake_tools_new(void); /* NULL: no memory */
 void sf_intake_tools_free(struct sf_intake_tools *t);
+struct sf_inflate;
+struct sf_inflate *sf_intake_tools_inflate(struct sf_intake_tools *t); /* borrowed */
 
 struct sf_intake_config {
     const struct sf_redactor *redactor;

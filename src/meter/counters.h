@@ -13,6 +13,11 @@
 enum sf_count {
     SF_COUNT_SPANS_RECEIVED, /* in requests that could be decoded */
     SF_COUNT_SPANS_ACKED,    /* durable and answered */
+    SF_COUNT_PROFILES_RECEIVED,
+    SF_COUNT_SAMPLES_RECEIVED,
+    SF_COUNT_SAMPLES_ACKED,
+    SF_COUNT_SAMPLES_DROPPED, /* of accepted profiles: what they point at is not there */
+    SF_COUNT_SERIES_FOLDED,   /* labels over the cap became "other" */
     /* requests refused, by reason */
     SF_COUNT_REJECT_NOT_READY,
     SF_COUNT_REJECT_QUEUE_FULL,
@@ -39,6 +44,8 @@ enum sf_count {
     SF_COUNT_CUT_NAMES,
     SF_COUNT_CUT_EVENTS,
     SF_COUNT_CUT_LINKS,
+    SF_COUNT_CUT_STACKS,
+    SF_COUNT_CUT_LABELS,
     SF_COUNT_REDACTIONS,
     /* requests with signals this server does not keep */
     SF_COUNT_OTHER_METRICS,
@@ -47,7 +54,7 @@ enum sf_count {
     SF_COUNTS
 };
 
-enum { SF_COUNTERS_ROUTES = 96, SF_COUNTERS_TENANTS = 512 };
+enum { SF_COUNTERS_ROUTES = 160, SF_COUNTERS_TENANTS = 512 };
 
 struct sf_counters;
 

@@ -32,9 +32,3 @@ bool sf_other_signals_logs(struct sf_call *call, __attribute__((unused)) struct 
 {
     return drop(call, SF_COUNT_OTHER_LOGS, &call->service->said_logs, "logs");
 }
-
-bool sf_other_signals_profiles(struct sf_call *call, __attribute__((unused)) struct sf_worker *w)
-{
-    return sf_call_refuse(call, SF_COUNT_REJECT_NO_ROUTE, sf_status_no_route,
-                          "OTLP profiles are not accepted by this version; traces are: /v1/traces");
-}

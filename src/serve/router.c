@@ -9,10 +9,14 @@
 #include "serve/cors.h"
 #include "serve/erase.h"
 #include "serve/findings.h"
+#include "serve/ingest.h"
 #include "serve/jaeger.h"
 #include "serve/metrics_query.h"
 #include "serve/other_signals.h"
 #include "serve/otlp_traces.h"
+#include "serve/profile_read.h"
+#include "serve/profile_upload.h"
+#include "serve/push.h"
 #include "serve/search.h"
 #include "serve/self.h"
 #include "serve/services.h"
@@ -39,18 +43,30 @@ static const struct sf_route routes[] = {
      sf_other_signals_logs},
     {SF_METHOD_POST, OTLP_GRPC "logs.v1.LogsService/Export", SF_MAY_WRITE, SF_CLASS_INLINE, true,
      true, false, sf_other_signals_logs},
-    {SF_METHOD_POST, "/v1development/profiles", SF_MAY_WRITE, SF_CLASS_INLINE, false, true, false,
-     sf_other_signals_profiles},
-    {SF_METHOD_POST, "/v1experimental/profiles", SF_MAY_WRITE, SF_CLASS_INLINE, false, true, false,
-     sf_other_signals_profiles},
-    {SF_METHOD_POST, "/v1/profiles", SF_MAY_WRITE, SF_CLASS_INLINE, false, true, false,
-     sf_other_signals_profiles},
+    {SF_METHOD_POST, "/v1development/profiles", SF_MAY_WRITE, SF_CLASS_INGEST, false, true, true,
+     sf_profile_upload_otlp},
+    {SF_METHOD_POST, "/v1experimental/profiles", SF_MAY_WRITE, SF_CLASS_INGEST, false, true, true,
+     sf_profile_upload_otlp},
+    {SF_METHOD_POST, "/v1/profiles", SF_MAY_WRITE, SF_CLASS_INGEST, false, true, true,
+     sf_profile_upload_otlp},
     {SF_METHOD_POST, OTLP_GRPC "profiles.v1development.ProfilesService/Export", SF_MAY_WRITE,
-     SF_CLASS_INLINE, true, true, false, sf_other_signals_profiles},
+     SF_CLASS_INGEST, true, true, true, sf_profile_upload_otlp},
     {SF_METHOD_POST, OTLP_GRPC "profiles.v1experimental.ProfilesService/Export", SF_MAY_WRITE,
-     SF_CLASS_INLINE, true, true, false, sf_other_signals_profiles},
-    {SF_METHOD_POST, OTLP_GRPC "profiles.v1.ProfilesService/Export", SF_MAY_WRITE, SF_CLASS_INLINE,
-     true, true, false, sf_other_signals_profiles},
+     SF_CLASS_INGEST, true, true, true, sf_profile_upload_otlp},
+    {SF_METHOD_POST, OTLP_GRPC "profiles.v1.ProfilesService/Export", SF_MAY_WRITE, SF_CLASS_INGEST,
+     true, true, true, sf_profile_upload_otlp},
+    {SF_METHOD_POST, "/api/v1/profile", SF_MAY_WRITE, SF_CLASS_INGEST, false, false, true,
+     sf_profile_upload_own},
+    {SF_METHOD_GET, "/api/v1/profile", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
+     sf_profile_read_handle},
+    {SF_METHOD_POST, "/ingest", SF_MAY_WRITE, SF_CLASS_INGEST, false, false, true,
+     sf_ingest_handle},
+    {SF_METHOD_POST, "/pyroscope/ingest", SF_MAY_WRITE, SF_CLASS_INGEST, false, false, true,
+     sf_ingest_handle},
+    {SF_METHOD_POST, "/push.v1.PusherService/Push", SF_MAY_WRITE, SF_CLASS_INGEST, false, false,
+     true, sf_push_handle},
+    {SF_METHOD_POST, "/push.v1.PusherService/Push", SF_MAY_WRITE, SF_CLASS_INGEST, true, false,
+     true, sf_push_handle},
     {SF_METHOD_GET, "/api/traces/{}", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
      sf_traces_v1},
     {SF_METHOD_GET, "/api/v2/traces/{}", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
@@ -271,9 +287,29 @@ static enum sf_error_form form_of(const struct sf_request *r, bool is_otlp)
         return SF_FORM_GRPC;
     if (is_otlp && sf_str_ieq(r->content_type, SF_STR("application/json")))
         return SF_FORM_OTLP_JSON;
-    if (is_otlp && sf_str_ieq(r->content_type, SF_STR("application/x-protobuf")))
+    if (is_otlp && (sf_str_ieq(r->content_type, SF_STR("application/x-protobuf")) ||
+                    sf_str_ieq(r->content_type, SF_STR("application/protobuf"))))
         return SF_FORM_OTLP_PB;
     return SF_FORM_TEXT;
+}
+
+/* "/push.v1.PusherService/Push": a package, a service, a method. */
+static bool is_connect_path(sf_str path)
+{
+    size_t at;
+    return !sf_str_starts(path, SF_STR(OTLP_GRPC)) && sf_str_find(path, SF_STR(".v1"), &at) &&
+           sf_str_find_char(sf_str_from_at(path, 1), '/', &at);
+}
+
+static enum sf_error_form form_of_route(const struct sf_request *r, const struct sf_route *route)
+{
+    enum sf_error_form form = form_of(r, route->is_otlp);
+    sf_str path = sf_str_from(route->path);
+    if (form != SF_FORM_TEXT)
+        return form;
+    if (is_connect_path(path))
+        return SF_FORM_CONNECT;
+    return sf_str_ends(path, SF_STR("/ingest")) ? SF_FORM_PYROSCOPE : SF_FORM_TEXT;
 }
 
 static bool refuse(struct sf_call *call, enum sf_count reason, struct sf_outcome status,
@@ -333,7 +369,7 @@ static bool admit_path(struct sf_call *call)
     }
     call->route = m.route;
     call->arg = m.arg;
-    call->form = form_of(r, m.route->is_otlp);
+    call->form = form_of_route(r, m.route);
     sf_cors_allow(call->service, r, call->response);
     return true;
 }
@@ -529,7 +565,9 @@ void sf_router_on_refuse(void *arg, const struct sf_request *request, struct sf_
     struct sf_outcome outcome = {response->status, grpc_of_http(response->status),
                                  response->retry_after_s};
     bool is_otlp = m.route ? m.route->is_otlp : sf_str_starts(request->path, SF_STR("/v1"));
-    sf_status_answer(response, form_of(request, is_otlp), outcome, reason);
+    sf_status_answer(response,
+                     m.route ? form_of_route(request, m.route) : form_of(request, is_otlp), outcome,
+                     reason);
     if (outcome.http == 413) { /* others were counted when they reached us, or will be */
         sf_counters_add(s->counters, SF_COUNT_REJECT_TOO_LARGE, 1);
         sf_counters_request(s->counters, sf_router_place(m.route), sf_router_label(m.route), 413,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/limits.h"
+#include "intake/series_cap.h"
 
 enum sf_err sf_service_init(struct sf_service *s, struct sf_why *why)
 {
@@ -25,6 +26,7 @@ void sf_service_done(struct sf_service *s)
     sf_span_metrics_free(s->span_metrics);
     sf_service_graph_free(s->service_graph);
     sf_target_info_free(s->target_info);
+    sf_series_cap_free(s->series_cap);
     sf_mutex_done(&s->large.mutex);
 }
 

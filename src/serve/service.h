@@ -13,6 +13,7 @@
 #include "store/store.h"
 
 struct sf_listener;
+struct sf_series_cap; /* intake/series_cap.h */
 
 enum { SF_MAY_READ = 1, SF_MAY_WRITE = 2, SF_MAY_ADMIN = 4 };
 
@@ -40,6 +41,8 @@ struct sf_service {
 
     struct sf_intake_config intake;
     struct sf_service_auth auth;
+    struct sf_series_cap *series_cap; /* label sets of each service */
+    uint32_t max_frames;              /* of one stack; 0: SF_LIMIT_STACK_DEPTH */
     bool has_tenancy, rejects_other_signals, has_span_metrics;
     const char *const *cors_origins;
     size_t n_cors_origins;

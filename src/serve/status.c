@@ -30,6 +30,34 @@ const struct sf_outcome sf_status_content_type = {415, SF_GRPC_UNIMPLEMENTED, 0}
 const struct sf_outcome sf_status_overloaded = {429, SF_GRPC_RESOURCE_EXHAUSTED, 1};
 const struct sf_outcome sf_status_unavailable = {503, SF_GRPC_UNAVAILABLE, 2};
 
+static const struct {
+    const char *name;
+    int http;
+} connect_codes[] = {{"ok", 200},
+                     {"canceled", 499},
+                     {"unknown", 500},
+                     {"invalid_argument", 400},
+                     {"deadline_exceeded", 504},
+                     {"not_found", 404},
+                     {"already_exists", 409},
+                     {"permission_denied", 403},
+                     {"resource_exhausted", 429},
+                     {"failed_precondition", 400},
+                     {"aborted", 409},
+                     {"out_of_range", 400},
+                     {"unimplemented", 501},
+                     {"internal", 500},
+                     {"unavailable", 503},
+                     {"data_loss", 500},
+                     {"unauthenticated", 401}};
+
+static size_t code_of(int grpc)
+{
+    return grpc > 0 && (size_t)grpc < sizeof(connect_codes) / sizeof(connect_codes[0])
+               ? (size_t)grpc
+               : SF_GRPC_UNKNOWN;
+}
+
 struct sf_outcome sf_status_of(enum sf_err err)
 {
     return table[err < SF_ERR_N ? err : SF_ERR_CORRUPT];
@@ -61,6 +89,18 @@ void sf_status_answer(struct sf_response *r, enum sf_error_form form, struct sf_
         w = sf_json_writer_init(&r->body);
         sf_json_write_object(&w);
         sf_json_write_key_u64(&w, SF_STR("code"), (uint64_t)status.grpc);
+        sf_json_write_key_str(&w, SF_STR("message"), text);
+        sf_json_write_object_end(&w);
+        return;
+    case SF_FORM_CONNECT:
+        r->status = connect_codes[code_of(status.grpc)].http;
+        /* fall through */
+    case SF_FORM_PYROSCOPE:
+        r->content_type = "application/json";
+        w = sf_json_writer_init(&r->body);
+        sf_json_write_object(&w);
+        sf_json_write_key_str(&w, SF_STR("code"),
+                              sf_str_from(connect_codes[code_of(status.grpc)].name));
         sf_json_write_key_str(&w, SF_STR("message"), text);
         sf_json_write_object_end(&w);
         return;

@@ -8,7 +8,9 @@ enum sf_error_form {
     SF_FORM_TEXT,      /* plain text, one sentence */
     SF_FORM_OTLP_PB,   /* google.rpc.Status */
     SF_FORM_OTLP_JSON, /* {"code":3,"message":"…"} */
-    SF_FORM_GRPC       /* trailers */
+    SF_FORM_GRPC,      /* trailers */
+    SF_FORM_PYROSCOPE, /* {"code":"invalid_argument","message":"…"} */
+    SF_FORM_CONNECT    /* the same, with the status the protocol ties to the code */
 };
 
 struct sf_outcome {

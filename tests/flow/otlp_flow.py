@@ -211,14 +211,6 @@ def test_other_signals_are_accepted_counted_and_said_once():
         assert server.log().count(f"OTLP {signal} are accepted and discarded") == 1
 
 
-def test_profiles_are_refused_with_a_sentence():
-    answer = server.post("/v1development/profiles", b"")
-    assert answer.status == 404 and b"profiles" in answer.body
-    method = "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
-    status, text, _, _ = server.grpc(method, b"")
-    assert status == 12 and "profiles" in text
-
-
 def test_a_repeated_request_is_stored_once():
     spans = two_spans()
     body = export_request(spans)

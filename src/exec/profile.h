@@ -1,0 +1,24 @@
+/* profile.h - one flame graph: which type, which spans, and the merge. */
+#pragma once
+#include "render/profile_view.h"
+#include "store/store.h"
+
+struct sf_profile_ask {
+    sf_str service; /* empty: any */
+    sf_str type;    /* a whole id, its first parts, a sample type or a family; empty: CPU first */
+    sf_str span_id; /* hexadecimal as given; empty: none */
+    bool has_trace;
+    sf_trace_id trace_id;
+    const struct sf_matcher *match; /* further labels */
+    size_t n_match;
+    int64_t from_ns, until_ns; /* of the aggregate; with ids 0 and 0 mean all */
+    uint32_t max_nodes;        /* 0: all */
+};
+
+/* INPUT (an id that is none, one that several have), NOT_FOUND with the reason. In q->req. */
+enum sf_err sf_profile_get(struct sf_store *store, const struct sf_profile_ask *ask,
+                           struct sf_query_ctx *q, struct sf_profile_view *out, struct sf_why *why);
+/* The types of series, each once, as sf_batch_choose() takes them. */
+struct sf_batch_type; /* flame/batch_tree.h */
+enum sf_err sf_profile_types(const struct sf_prof_list *list, struct sf_arena *req,
+                             const struct sf_batch_type **out, uint32_t *out_n, struct sf_why *why);

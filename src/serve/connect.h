@@ -1,0 +1,12 @@
+/* connect.h - unary calls of the Connect protocol, which share their paths with gRPC.
+ *
+ * A body is a bare message in protobuf or JSON and the answer has the same form; errors are always
+ * JSON (SF_FORM_CONNECT). Over gRPC the same handlers get and give protobuf. */
+#pragma once
+#include "serve/call.h"
+
+/* Is the content type one we read? Otherwise the answer is filled: 415. */
+bool sf_connect_admit(struct sf_call *call);
+bool sf_connect_is_json(const struct sf_call *call);
+/* 200 in the form of the question. */
+void sf_connect_ok(struct sf_call *call);

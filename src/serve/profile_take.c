@@ -1,0 +1,189 @@
+#include "serve/profile_take.h"
+
+#include <stddef.h>
+
+#include "serve/tenant.h"
+
+struct bodies { /* as sent, and without its content encoding */
+    struct sf_buf wire, plain;
+};
+
+sf_str sf_profile_take_peer(const struct sf_call *call)
+{
+    sf_str text = sf_str_from(call->request->peer);
+    size_t len = text.len;
+    while (len && text.p[len - 1] != ':')
+        len--;
+    return len ? sf_str_part(text, 0, len - 1) : text;
+}
+
+static enum sf_err read_body(struct sf_call *call, struct sf_buf *out, struct sf_why *why)
+{
+    const struct sf_exchange_body *body = sf_exchange_body(call->ex);
+    size_t got = 0;
+    uint8_t *p = sf_buf_take(out, (size_t)body->len);
+    enum sf_err err;
+    if (body->len == 0)
+        return SF_OK;
+    if (!p)
+        return sf_fail(why, SF_ERR_NOMEM, "no memory for a body of %llu bytes",
+                       (unsigned long long)body->len);
+    err = sf_exchange_body_read(call->ex, 0, p, (size_t)body->len, &got, why);
+    if (!err && got < body->len)
+        err = sf_fail(why, SF_ERR_IO, "a spooled body ended early");
+    return err;
+}
+
+/* Some clients set a content encoding for what is gzip anyway: honour both, the header and what
+ * lies below it. */
+static enum sf_err unwrap(struct sf_profile_take *t, struct bodies *b, struct sf_why *why)
+{
+    enum sf_coding coding = t->call->request->coding;
+    enum sf_inflate_kind kind = coding == SF_CODING_GZIP   ? SF_INFLATE_GZIP
+                                : coding == SF_CODING_ZSTD ? SF_INFLATE_ZSTD
+                                                           : SF_INFLATE_ZLIB;
+    enum sf_err err;
+    t->body = sf_buf_str(&b->wire);
+    if (coding == SF_CODING_NONE || b->wire.len == 0)
+        return SF_OK;
+    if (coding == SF_CODING_OTHER)
+        return sf_fail(why, SF_ERR_UNSUPPORTED,
+                       "this content encoding is not read here; use gzip, zstd, deflate or none");
+    err = sf_inflate_bytes(sf_intake_tools_inflate(t->worker->tools), kind, sf_buf_bytes(&b->wire),
+                           t->upload.max_len, &b->plain, why);
+    if (!err)
+        t->body = sf_buf_str(&b->plain);
+    return err;
+}
+
+static enum sf_err attempt(struct sf_profile_take *t, struct bodies *b, sf_profile_door *door,
+                           struct sf_why *why)
+{
+    const struct sf_service *s = t->call->service;
+    size_t whole_len = s->intake.max_inflated_len ? s->intake.max_inflated_len
+                                                  : (size_t)SF_LIMIT_INFLATED_LEN;
+    enum sf_err err;
+    sf_profile_upload_done(&t->upload);
+    t->upload = (struct sf_profile_upload){.config = &s->intake,
+                                           .tools = t->worker->tools,
+                                           .cap = s->series_cap,
+                                           .tenant = t->upload.tenant,
+                                           .recv_ns = t->call->request->recv_ns,
+                                           .max_len = whole_len};
+    t->is_malformed = false;
+    if (!t->call->has_large_turn && whole_len > SF_LIMIT_LARGE_BODY_LEN)
+        t->upload.max_len = SF_LIMIT_LARGE_BODY_LEN;
+    sf_arena_reset(&t->worker->arena);
+    sf_buf_reset(&b->wire);
+    sf_buf_reset(&b->plain);
+    err = read_body(t->call, &b->wire, why);
+    if (!err)
+        err = unwrap(t, b, why);
+    return err ? err : door(t, why);
+}
+
+static enum sf_large_turn attempt_in_turn(struct sf_profile_take *t, struct bodies *b,
+                                          sf_profile_door *door, enum sf_err *out_err,
+                                          struct sf_why *why)
+{
+    struct sf_call *call = t->call;
+    bool is_large = call->has_large_turn ||
+                    sf_exchange_body(call->ex)->len > SF_LIMIT_LARGE_BODY_LEN;
+    enum sf_large_turn turn = is_large ? sf_large_turn_take(call) : SF_LARGE_TURN_MINE;
+    bool was_tried_small;
+    if (turn != SF_LARGE_TURN_MINE)
+        return turn;
+    was_tried_small = !call->has_large_turn;
+    *out_err = attempt(t, b, door, why);
+    if (*out_err == SF_ERR_LIMIT && was_tried_small) {
+        turn = sf_large_turn_take(call);
+        if (turn != SF_LARGE_TURN_MINE)
+            return turn;
+        *out_err = attempt(t, b, door, why);
+    }
+    return turn;
+}
+
+static void count(const struct sf_profile_take *t)
+{
+    struct sf_counters *c = t->call->service->counters;
+    const struct sf_intake_profiles_result *sum = &t->upload.sum;
+    const struct sf_profile_drops *d = &t->upload.drops;
+    sf_counters_add(c, SF_COUNT_PROFILES_RECEIVED, t->upload.n);
+    sf_counters_add(c, SF_COUNT_SAMPLES_RECEIVED, sum->n_samples + d->n_samples);
+    sf_counters_add(c, SF_COUNT_SAMPLES_DROPPED, d->n_samples);
+    sf_counters_add(c, SF_COUNT_SERIES_FOLDED, sum->n_folded);
+    sf_counters_add(c, SF_COUNT_CUT_STACKS, d->n_cut_stacks);
+    sf_counters_add(c, SF_COUNT_CUT_NAMES, d->n_cut_names);
+    sf_counters_add(c, SF_COUNT_CUT_LABELS, sum->n_cut_labels + d->n_labels);
+    sf_counters_add(c, SF_COUNT_REDACTIONS, sum->n_redacted);
+}
+
+/* On the log's thread: the batch is durable, or never will be. */
+static void on_durable(struct sf_ticket *ticket)
+{
+    struct sf_call *call = (struct sf_call *)(void *)((char *)ticket -
+                                                      offsetof(struct sf_call, ticket));
+    if (ticket->result)
+        sf_call_fail(call, ticket->result, &ticket->why);
+    else
+        sf_counters_add(call->service->counters, SF_COUNT_SAMPLES_ACKED, call->n_spans);
+    sf_call_finish(call);
+}
+
+/* False: the store has it and the call may be gone already. */
+static bool give_to_store(struct sf_profile_take *t, struct sf_store *store)
+{
+    struct sf_batch *batch = sf_profile_upload_take(&t->upload);
+    struct sf_call *call = t->call;
+    struct sf_why why = {0};
+    enum sf_err err;
+    if (!batch)
+        return true;
+    call->n_spans = t->upload.sum.n_samples;
+    call->ticket.done = on_durable;
+    err = store->ops->append(store, t->worker->number, &batch, &call->ticket, &why);
+    if (!err)
+        return false;
+    sf_batch_free(batch);
+    return sf_call_fail(call, err, &why);
+}
+
+bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker, sf_profile_door *door,
+                         void (*answer)(struct sf_profile_take *t),
+                         void (*refuse)(struct sf_profile_take *t, enum sf_err err,
+                                        const struct sf_why *why))
+{
+    struct sf_store *store = atomic_load(&call->service->store);
+    struct sf_profile_take t = {.call = call, .worker = worker};
+    struct bodies b = {0};
+    struct sf_why why = {0};
+    uint32_t tenants[SF_TENANTS_MAX] = {0};
+    size_t n = 0;
+    bool is_filled = true;
+    enum sf_large_turn turn = SF_LARGE_TURN_MINE;
+    enum sf_err err = sf_tenant_find(store, call->tenant, true, tenants, &n, &why);
+    t.upload.tenant = tenants[0];
+    if (!err)
+        turn = attempt_in_turn(&t, &b, door, &err, &why);
+    if (turn == SF_LARGE_TURN_PARKED) {
+        is_filled = false;
+    } else if (turn == SF_LARGE_TURN_MINE && err) {
+        sf_large_turn_pass(call);
+        if (refuse)
+            refuse(&t, err, &why);
+        else
+            sf_call_fail(call, err, &why);
+    } else if (turn == SF_LARGE_TURN_MINE) {
+        count(&t);
+        sf_call_ok(call, NULL);
+        if (answer)
+            answer(&t);
+        sf_large_turn_pass(call);
+        is_filled = give_to_store(&t, store);
+    }
+    sf_profile_upload_done(&t.upload);
+    sf_buf_done(&b.wire);
+    sf_buf_done(&b.plain);
+    return is_filled;
+}

@@ -1,0 +1,7 @@
+/* profile_upload.h - the doors of our own and of OTLP: POST /api/v1/profile,
+ * /v1development/profiles and its gRPC twins. */
+#pragma once
+#include "serve/call.h"
+
+bool sf_profile_upload_own(struct sf_call *call, struct sf_worker *worker);
+bool sf_profile_upload_otlp(struct sf_call *call, struct sf_worker *worker);

@@ -1,0 +1,79 @@
+"""pprof_make.py - small pprof files, an OTLP profile and multipart bodies, written field by field."""
+import gzip
+import time
+
+from server import field, varint
+
+
+def packed(number, values):
+    return field(number, b"".join(varint(v) for v in values))
+
+
+class Strings(dict):
+    def __missing__(self, text):
+        self[text] = len(self)
+        return self[text]
+
+
+def pprof(stacks, sample_type="cpu", unit="nanoseconds", when=None, period=10000000, zipped=True, seconds=10):
+    """stacks: {"root;leaf": value} or {(path, (("span_id", "00f1"), ...)): value}."""
+    strings, functions = Strings(), Strings()
+    strings[""]
+    out = field(1, field(1, strings[sample_type]) + field(2, strings[unit]))
+    samples = b""
+    for key, value in stacks.items():
+        path, labels = key if isinstance(key, tuple) else (key, ())
+        ids = [functions[name] + 1 for name in reversed(path.split(";"))]
+        body = packed(1, ids) + packed(2, [value])
+        for name, text in labels:
+            body += field(3, field(1, strings[name]) + field(2, strings[text]))
+        samples += field(2, body)
+    out += samples
+    for name, number in functions.items():
+        out += field(4, field(1, number + 1) + field(4, field(1, number + 1) + field(2, 7)))
+        out += field(5, field(1, number + 1) + field(2, strings[name]) + field(3, strings[name]))
+    out += field(9, int(when if when is not None else time.time_ns() - seconds * 10**9))
+    out += field(10, seconds * 10**9)
+    out += field(11, field(1, strings[sample_type]) + field(2, strings[unit])) + field(12, period)
+    for text in strings:
+        out += field(6, text)
+    return gzip.compress(out) if zipped else out
+
+
+def otlp(service, stacks, link=None):
+    """An ExportProfilesServiceRequest, protocol version 1.10."""
+    strings = Strings()
+    strings[""]
+    functions, locations, stack_table = [b""], [b""], [b""]
+    links = [b""] + ([field(1, link[0]) + field(2, link[1])] if link else [])
+    places, samples = {}, b""
+    for path, value in stacks.items():
+        ids = []
+        for name in reversed(path.split(";")):
+            if name not in places:
+                functions.append(field(1, strings[name]))
+                locations.append(field(3, field(1, len(functions) - 1) + field(2, 1)))
+                places[name] = len(locations) - 1
+            ids.append(places[name])
+        stack_table.append(packed(1, ids))
+        body = field(1, len(stack_table) - 1) + packed(4, [value])
+        samples += field(2, body + (field(3, 1) if link else b""))
+    profile = field(1, field(1, strings["cpu"]) + field(2, strings["nanoseconds"])) + samples
+    now = time.time_ns()
+    profile += varint(3 << 3 | 1) + (now - 10**10).to_bytes(8, "little") + field(4, 10**10)
+    profile += field(5, field(1, strings["cpu"]) + field(2, strings["nanoseconds"])) + field(6, 10000000)
+    resource = field(1, field(1, "service.name") + field(2, field(1, service)))
+    dictionary = b"".join(field(1, b"") for _ in range(1))
+    dictionary += b"".join(field(2, x) for x in locations) + b"".join(field(3, x) for x in functions)
+    dictionary += b"".join(field(4, x) for x in links) + b"".join(field(5, s) for s in strings)
+    dictionary += field(6, b"") + b"".join(field(7, x) for x in stack_table)
+    return field(1, field(1, resource) + field(2, field(2, profile))) + field(2, dictionary)
+
+
+def multipart(parts):
+    """(content type, body); parts: {name: bytes}."""
+    edge, out = "edge-of-a-part", b""
+    for name, content in parts.items():
+        out += (f"--{edge}\r\nContent-Disposition: form-data; name=\"{name}\"; filename=\"{name}.bin\"\r\n"
+                "Content-Type: application/octet-stream\r\n\r\n").encode() + content + b"\r\n"
+    return f"multipart/form-data; boundary={edge}", out + f"--{edge}--\r\n".encode()

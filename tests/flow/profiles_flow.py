@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Profiles by every door: what is acknowledged can be read at once, whole, and after kill -9."""
+import base64
+import gzip
+import json
+import os
+import signal
+import sys
+import time
+import urllib.parse
+
+sys.path.insert(0, os.path.dirname(__file__))
+from pprof_make import multipart, otlp, pprof  # noqa: E402
+from server import JSON, PB, Server, field, tap  # noqa: E402
+
+server = Server().start()
+PUSH = "/push.v1.PusherService/Push"
+OTLP = "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
+STACKS = {"main;parse;regex": 30000000, "main;parse": 20000000, "main;write": 50000000}
+
+
+def folded(service, **params):
+    query = urllib.parse.urlencode(dict(params, app=service, format="folded"))
+    answer = server.get("/api/v1/profile?" + query)
+    assert answer.status == 200, (answer.status, answer.text)
+    return {k: int(v) for k, v in (line.rsplit(" ", 1) for line in answer.text.splitlines())}
+
+
+def series(labels, profile):
+    pairs = b"".join(field(1, field(1, k) + field(2, v)) for k, v in labels.items())
+    return field(1, pairs + field(2, field(1, profile)))
+
+
+def test_our_own_door_takes_pprof_and_gives_it_back():
+    answer = server.post("/api/v1/profile?service=own", pprof(STACKS), "application/octet-stream")
+    assert answer.status == 200, answer.text
+    assert json.loads(answer.body)["samples"] == 3
+    assert folded("own") == STACKS
+
+
+def test_our_own_door_takes_folded_text():
+    text = b"main;a 3\nmain;b 5\n"
+    for _ in range(2):  # text repeats legitimately
+        answer = server.post("/api/v1/profile?service=text&type=alloc_space", text, "text/plain")
+        assert answer.status == 200, answer.text
+    assert folded("text", type="alloc_space") == {"main;a": 6, "main;b": 10}
+
+
+def test_a_repeat_is_acknowledged_and_kept_once():
+    body = pprof({"main;once": 70000000})
+    for _ in range(3):
+        assert server.post("/api/v1/profile?service=repeat", body).status == 200
+    assert folded("repeat") == {"main;once": 70000000}
+
+
+def test_ingest_takes_raw_and_multipart_pprof():
+    answer = server.post("/ingest?name=raw.app%7Benv%3Dprod%7D&format=pprof&spyName=gospy", pprof(STACKS))
+    assert (answer.status, answer.body) == (200, b""), (answer.status, answer.text)
+    assert folded("raw.app") == STACKS
+    kind, body = multipart({"profile": pprof(STACKS), "sample_type_config": b'{"cpu":{"units":"samples"}}'})
+    answer = server.post("/ingest?name=parts.app&from=1&until=2", body, kind)
+    assert (answer.status, answer.body) == (200, b""), (answer.status, answer.text)
+    assert folded("parts.app") == STACKS
+
+
+def test_ingest_takes_text_with_its_type_in_the_name():
+    answer = server.post("/ingest?name=txt.cpu&sampleRate=100", b"main;f 4\n", "text/plain")
+    assert (answer.status, answer.body) == (200, b""), (answer.status, answer.text)
+    assert folded("txt") == {"main;f": 40000000}
+
+
+def test_ingest_says_what_is_wrong_as_pyroscope_does():
+    for path, body, status, code in (
+            ("/ingest", b"", 400, "invalid_argument"), ("/ingest?name=a%20b", b"x 1\n", 400, "invalid_argument"),
+            ("/ingest?name=my.app", b"x 1\n", 400, "invalid_argument"),
+            ("/ingest?name=a&format=pprof", b"\x0a\xff\xff\xff", 422, "unknown")):
+        answer = server.post(path, body, "application/octet-stream")
+        assert answer.status == status, (path, answer.status, answer.text)
+        assert json.loads(answer.body)["code"] == code, answer.text
+
+
+def test_push_speaks_connect_in_protobuf_and_json_and_grpc():
+    labels = {"__name__": "process_cpu", "service_name": "pushed", "__session_id__": "1"}
+    answer = server.post(PUSH, series(labels, pprof({"main;pb": 10000000})), "application/proto")
+    assert (answer.status, answer.body) == (200, b""), (answer.status, answer.text)
+    assert answer.getheader("content-type") == "application/proto"
+    body = {"series": [{"labels": [{"name": k, "value": v} for k, v in labels.items()],
+                        "samples": [{"rawProfile": base64.b64encode(pprof({"main;json": 20000000})).decode()}]}]}
+    answer = server.post(PUSH, json.dumps(body), JSON)
+    assert (answer.status, answer.text) == (200, "{}"), (answer.status, answer.text)
+    message = series(labels, pprof({"main;grpc": 30000000}, zipped=False))
+    assert server.grpc(PUSH, message)[0] == 0
+    answer = server.post(PUSH, gzip.compress(series(labels, pprof({"main;gz": 40000000}))), "application/proto",
+                         {"Content-Encoding": "gzip"})
+    assert answer.status == 200, answer.text
+    assert folded("pushed") == {"main;pb": 10000000, "main;json": 20000000, "main;grpc": 30000000,
+                                "main;gz": 40000000}
+
+
+def test_push_keeps_all_or_nothing_and_says_why():
+    good = series({"__name__": "process_cpu", "service_name": "half"}, pprof(STACKS))
+    bad = series({"__name__": "process_cpu", "service_name": "half"}, b"\x0a\xff")
+    answer = server.post(PUSH, good + bad, "application/proto")
+    assert answer.status == 400 and json.loads(answer.body)["code"] == "invalid_argument", answer.text
+    assert server.get("/api/v1/profile?app=half").status == 404
+    answer = server.post(PUSH, series({"service_name": "x"}, pprof(STACKS)), "application/proto")
+    assert answer.status == 400 and "__name__" in answer.text
+    assert server.post(PUSH, b"", "text/plain").status == 415
+    assert server.grpc(PUSH, bad)[0] == 3
+
+
+def test_otlp_profiles_come_in_by_http_and_grpc():
+    for n, path in enumerate(("/v1development/profiles", "/v1/profiles")):
+        answer = server.post(path, otlp("otel", {f"main;http{n}": 10000000}), PB)
+        assert (answer.status, answer.body) == (200, b""), (answer.status, answer.text)
+    status, text, _, message = server.grpc(OTLP, otlp("otel", {"main;grpc": 10000000}))
+    assert (status, message) == (0, b""), (status, text)
+    got = folded("otel")
+    assert set(got) == {"main;http0", "main;http1", "main;grpc"} and set(got.values()) == {10000000}, got
+
+
+def test_spans_are_found_by_id_by_prefix_and_with_reasons():
+    span, trace = "00f1a2b3c4d5e6f7", "0af7651916cd43dd8448eb211c80319c"
+    tags = (("span_id", span), ("trace_id", trace))
+    body = pprof({("main;slow", tags): 90000000, "main;other": 10000000})
+    assert server.post("/api/v1/profile?service=tagged", body).status == 200
+    assert folded("tagged", span_id=span) == {"main;slow": 90000000}
+    assert folded("tagged", span_id=span.upper().lstrip("0")) == {"main;slow": 90000000}
+    assert folded("tagged", span_id=span[:7]) == {"main;slow": 90000000}
+    assert folded("tagged", trace_id=trace) == {"main;slow": 90000000}
+    assert folded("tagged") == {"main;slow": 90000000, "main;other": 10000000}
+    for query, status, word in (("span_id=xyz", 400, "hexadecimal"), ("span_id=" + "1" * 17, 400, "16"),
+                                ("span_id=dead", 404, "no samples"),
+                                (f"span_id={span}&app=raw.app", 404, "belongs to tagged")):
+        answer = server.get("/api/v1/profile?" + query)
+        assert answer.status == status and word in answer.text, (query, answer.status, answer.text)
+    other = pprof({("main;slow", (("span_id", "00f1a2b3ffffffff"),)): 1000000})
+    assert server.post("/api/v1/profile?service=tagged", other).status == 200
+    answer = server.get("/api/v1/profile?span_id=00f1a2")
+    assert answer.status == 400 and span in answer.text and "00f1a2b3ffffffff" in answer.text, answer.text
+
+
+def test_ids_of_an_upload_are_never_labels_and_not_in_the_aggregate():
+    trace, span = "1af7651916cd43dd8448eb211c80319c", "11f1a2b3c4d5e6f7"
+    answer = server.post(f"/api/v1/profile?service=single&trace_id={trace}&span_id={span}", pprof({"main;one": 10**7}))
+    assert answer.status == 200, answer.text
+    assert folded("single", span_id=span) == {"main;one": 10**7}
+    assert server.post("/api/v1/profile?service=single", pprof({"main;all": 3 * 10**7})).status == 200
+    assert folded("single") == {"main;all": 3 * 10**7}
+
+
+def test_every_form_of_a_flame_graph():
+    for name, start, kind in (("flamegraph", b"main", "text/plain"), ("json", b"{", "application/json"),
+                              ("pprof", b"\x1f\x8b", "application/octet-stream"), ("folded", b"main", "text/plain"),
+                              ("speedscope", b"{", "application/json"), ("svg", b"<", "image/svg+xml"),
+                              ("otlp", b"\x0a", "application/x-protobuf")):
+        answer = server.get("/api/v1/profile?app=own&format=" + name)
+        assert answer.status == 200 and answer.body.startswith(start), (name, answer.status, answer.body[:60])
+        assert answer.getheader("content-type").startswith(kind), name
+    page = server.get("/api/v1/profile?app=own", {"Accept": "text/html"})
+    assert page.getheader("content-type") == "image/svg+xml"
+    assert server.get("/api/v1/profile?app=own&format=nope").status == 400
+    again = server.get("/api/v1/profile?app=own&format=pprof")
+    assert server.post("/api/v1/profile?service=copy", again.body).status == 200
+    assert folded("copy") == STACKS
+
+
+def test_a_flood_of_labels_is_folded_and_counted():
+    with Server("limits: {series: 5}\n") as small:
+        for n in range(12):
+            body = series({"__name__": "process_cpu", "service_name": "flood", "request": f"r{n}"},
+                          pprof({"main;f": 10000000}, when=time.time_ns() - n * 10**9))
+            assert small.post(PUSH, body, "application/proto").status == 200
+        answer = small.get("/api/v1/profile?app=flood&format=folded")
+        assert answer.text == "main;f 120000000\n", answer.text
+        assert small.metric("spanflame_series_folded_total") == 7, small.metrics()
+
+
+def test_nothing_acknowledged_is_lost_or_doubled_by_kill_9():
+    with Server() as s:
+        total = 0
+        for cycle in range(4):
+            for n in range(15):
+                value = (cycle * 100 + n + 1) * 10**6
+                body = pprof({f"main;f{n}": value}, when=time.time_ns() - 10**9 * n)
+                assert s.post("/api/v1/profile?service=kill", body).status == 200
+                total += value
+            if cycle == 2:
+                assert s.post("/api/v1/flush", b"").status == 200
+            s.stop(signal.SIGKILL)
+            s.start()
+            answer = s.get("/api/v1/profile?app=kill&format=folded")
+            assert answer.status == 200, answer.text
+            assert sum(int(line.rsplit(" ", 1)[1]) for line in answer.text.splitlines()) == total, cycle
+
+
+tap.run(sys.modules[__name__])
