@@ -60,7 +60,7 @@ static enum sf_err make_headers(const struct sf_client *c, const char *accept,
 {
     struct sf_buf token = {0};
     struct sf_buf bearer = {0};
-    enum sf_err err = read_token(c, &token, why);
+    enum sf_err err = c->is_foreign ? SF_OK : read_token(c, &token, why);
     if (!err && token.len) {
         sf_buf_print(&bearer, "Bearer %.*s", SF_STR_ARG(sf_buf_str(&token)));
         err = add_header(list, "Authorization", sf_buf_str(&bearer), why);
@@ -82,6 +82,8 @@ static enum sf_err explain(const struct sf_client *c, CURLcode code, const char 
     const char *server = server_of(c);
     switch (code) {
     case CURLE_COULDNT_CONNECT:
+        if (c->is_foreign)
+            return sf_fail(why, SF_ERR_IO, "nothing answers at %s", server);
         return sf_fail(why, SF_ERR_IO,
                        "no server answers at %s; start one with `spanflame serve`, or name another "
                        "with --server URL",
@@ -189,7 +191,7 @@ static enum sf_err finish(const struct sf_client *c, struct sf_client_answer *an
         *out = answer->body;
         return SF_OK;
     }
-    switch (answer->status) {
+    switch (c->is_foreign ? 0 : answer->status) {
     case 401:
         err = sf_fail(why, SF_ERR_DENIED,
                       "%s wants a token: set SPANFLAME_TOKEN or --token-file FILE", server_of(c));

@@ -10,6 +10,7 @@ struct sf_client {          /* fill with the flags below, or by hand; zero means
     const char *tenant;     /* --tenant: X-Scope-OrgID */
     const char *ca_file;    /* --ca-file: trust this certificate authority */
     int64_t timeout_ns;     /* --timeout */
+    bool is_foreign;        /* not one of ours: it gets neither token nor tenant */
 };
 
 /* The flags every command that talks to a server has; put them into its table. */

@@ -1,11 +1,15 @@
 #include "cli/command.h"
 #include "cli/demo_command.h"
+#include "cli/diff_command.h"
 #include "cli/erase_command.h"
+#include "cli/export_command.h"
+#include "cli/flame_command.h"
 #include "cli/fsck_command.h"
 #include "cli/metrics_command.h"
 #include "cli/search_command.h"
 #include "cli/services_command.h"
 #include "cli/tags_command.h"
+#include "cli/top_command.h"
 #include "cli/trace_command.h"
 
 const struct sf_command sf_cli_commands[] = {
@@ -16,6 +20,10 @@ const struct sf_command sf_cli_commands[] = {
      NULL},
     {"tags", "list attributes, or the values of one", sf_tags_run, NULL},
     {"trace", "show one trace as a waterfall", sf_trace_run, NULL},
+    {"flame", "draw a flame graph of a profile in the terminal", sf_flame_run, NULL},
+    {"top", "list the functions of a profile that cost most", sf_top_run, NULL},
+    {"diff", "compare two profiles: slower, faster", sf_diff_run, NULL},
+    {"export", "write a profile in another format", sf_export_run, NULL},
     {"fsck", "verify a data directory", sf_fsck_run, NULL},
     {"erase", "erase traces, a service or a time range", sf_erase_run, NULL},
 };

@@ -1,0 +1,136 @@
+#include "cli/export_command.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/answer.h"
+#include "cli/profile_source.h"
+#include "os/terminal.h"
+#include "render/flame_svg.h"
+#include "render/folded.h"
+#include "render/otlp_profile.h"
+#include "render/pprof.h"
+#include "render/profile_json.h"
+#include "render/speedscope.h"
+#include "wire/deflate.h"
+
+enum { LEVEL = 6 };
+
+/* ---- the formats; each with the frames it wants ---- */
+
+static enum sf_err write_folded(const struct sf_profile_view *v, struct sf_arena scratch,
+                                struct sf_buf *out, struct sf_why *why)
+{
+    return sf_folded_render(&v->tree, scratch, out, why);
+}
+
+static enum sf_err write_json(const struct sf_profile_view *v, struct sf_arena scratch,
+                              struct sf_buf *out, struct sf_why *why)
+{
+    (void)scratch;
+    return sf_profile_json_render(v, out, why);
+}
+
+/* Go's tools write and expect it compressed. */
+static enum sf_err write_pprof(const struct sf_profile_view *v, struct sf_arena scratch,
+                               struct sf_buf *out, struct sf_why *why)
+{
+    struct sf_deflate *z = sf_deflate_new();
+    struct sf_buf plain = {0};
+    enum sf_err err = z ? sf_pprof_render(v, scratch, &plain, why)
+                        : sf_fail(why, SF_ERR_NOMEM, "no memory");
+    if (!err)
+        err = sf_deflate_gzip(z, LEVEL, sf_buf_bytes(&plain), out, why);
+    sf_deflate_free(z);
+    sf_buf_done(&plain);
+    return err;
+}
+
+struct format {
+    const char *name;
+    enum sf_err (*write)(const struct sf_profile_view *v, struct sf_arena scratch,
+                         struct sf_buf *out, struct sf_why *why);
+    bool is_grouped; /* by name: lines and addresses have no place in it */
+    bool is_binary;
+};
+
+static const struct format formats[] = {
+    {"pprof", write_pprof, false, true},
+    {"otlp", sf_otlp_profile_render, false, true},
+    {"json", write_json, false, false},
+    {"folded", write_folded, true, false},
+    {"speedscope", sf_speedscope_render, true, false},
+    {"svg", sf_flame_svg_render, true, false},
+};
+
+static const struct format *find_format(const char *name)
+{
+    for (size_t i = 0; name && i < sizeof(formats) / sizeof(formats[0]); i++) {
+        if (strcmp(name, formats[i].name) == 0)
+            return &formats[i];
+    }
+    return NULL;
+}
+
+static enum sf_err convert(const struct format *f, const struct sf_profile_flags *flags,
+                           struct sf_profile_source *s, struct sf_buf *out, struct sf_why *why)
+{
+    struct sf_profile_view view = s->view;
+    enum sf_err err = SF_OK;
+    if (f->is_grouped || flags->group)
+        err = sf_profile_source_grouped(s, flags, &view, why);
+    return err ? err : f->write(&view, s->req, out, why);
+}
+
+int sf_export_run(int argc, char **argv)
+{
+    struct sf_profile_flags profile = {0};
+    const char *name = NULL;
+    const struct format *format;
+    struct sf_flag flags[] = {
+        SF_PROFILE_FLAGS(profile),
+        {"format", SF_FLAG_STR, &name, "FORMAT", "pprof, otlp, json, folded, speedscope or svg"},
+    };
+    struct sf_args args = {
+        .command = "export",
+        .usage = "FILE|URL --format FORMAT",
+        .summary = "Write a profile in another format, to standard output.",
+        .details = "pprof comes compressed; otlp is an ExportProfilesServiceRequest. folded, "
+                   "speedscope and svg go by names of functions, the others keep lines, files and "
+                   "addresses. Totals are the same in all of them. Files and URLs as in "
+                   "`spanflame flame`.",
+        .examples = "spanflame export recording.jfr --format pprof >cpu.pb.gz\n"
+                    "spanflame export cpu.pb.gz --format svg >cpu.svg\n"
+                    "spanflame export cpu.pb.gz --format folded --focus json",
+        .flags = flags,
+        .n_flags = sizeof(flags) / sizeof(flags[0]),
+    };
+    struct sf_profile_source source = {0};
+    struct sf_buf out = {0};
+    struct sf_why why = {0};
+    enum sf_err err;
+    switch (sf_args_parse(&args, argc, argv)) {
+    case SF_ARGS_DONE: return 0;
+    case SF_ARGS_BAD: return 2;
+    case SF_ARGS_RUN: break;
+    }
+    if (args.n_words != 1)
+        return sf_answer_usage("export",
+                               "name one profile: a file, a URL, or - for standard input");
+    format = find_format(name);
+    if (!format)
+        return sf_answer_usage("export",
+                               "--format is pprof, otlp, json, folded, speedscope or svg");
+    if (format->is_binary && sf_terminal_is(STDOUT_FILENO))
+        return sf_answer_usage("export", "this format is not for terminals: send it to a file, "
+                                         "with > FILE");
+    err = sf_profile_source_open("export", args.words[0], &profile, &source, &why);
+    if (!err)
+        err = convert(format, &profile, &source, &out, &why);
+    sf_profile_source_done(&source);
+    if (err) {
+        sf_buf_done(&out);
+        return sf_answer_fault("export", &why);
+    }
+    return sf_answer_write(&out);
+}

@@ -1,0 +1,111 @@
+#include "cli/flame_command.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/answer.h"
+#include "cli/profile_source.h"
+#include "os/terminal.h"
+#include "render/flame_text.h"
+#include "render/profile_json.h"
+#include "render/top_text.h"
+
+struct asked {
+    struct sf_profile_flags profile;
+    const char *output, *order, *min;
+    enum sf_output form;
+    double min_share;
+};
+
+static bool order_of(const struct asked *a, const struct sf_profile_source *s, enum sf_tree_by *out)
+{
+    /* Text was put into its order by somebody; elsewhere the largest is what people look for. */
+    bool is_text = s->format && strcmp(s->format, "folded") == 0;
+    const char *order = a->order ? a->order : is_text ? "seen" : "total";
+    *out = strcmp(order, "name") == 0   ? SF_TREE_BY_NAME
+           : strcmp(order, "seen") == 0 ? SF_TREE_AS_SEEN
+                                        : SF_TREE_BY_TOTAL;
+    return *out != SF_TREE_BY_TOTAL || strcmp(order, "total") == 0;
+}
+
+static enum sf_err draw(const struct asked *a, struct sf_profile_source *s, struct sf_buf *out,
+                        struct sf_why *why)
+{
+    struct sf_profile_view view = {0};
+    struct sf_flame_text f = {.tree = &view.tree,
+                              .columns = sf_terminal_width(STDOUT_FILENO, 100),
+                              .min_share = a->min_share,
+                              .has_color = sf_terminal_has_color(STDOUT_FILENO)};
+    struct sf_flame_text_rest rest = {0};
+    enum sf_err err = sf_profile_source_grouped(s, &a->profile, &view, why);
+    if (!err && !order_of(a, s, &f.order))
+        err = sf_fail(why, SF_ERR_INPUT, "--order %.40s: use total, name or seen", a->order);
+    if (!err)
+        err = sf_flame_text_render(&f, s->req, out, &rest, why);
+    if (err)
+        return err;
+    if (out->len == 0)
+        sf_buf_add_str(out, SF_STR("(no samples)\n"));
+    sf_buf_add_u8(out, '\n');
+    sf_top_text_base(&view, out);
+    if (rest.n_hidden)
+        sf_buf_print(out, "%u frames below %.3g %% are not drawn; --min 0 draws them\n",
+                     rest.n_hidden, a->min_share * 100);
+    return SF_OK;
+}
+
+int sf_flame_run(int argc, char **argv)
+{
+    struct asked a = {.min_share = 0.01};
+    struct sf_flag flags[] = {
+        SF_PROFILE_FLAGS(a.profile),
+        {"order", SF_FLAG_STR, &a.order, "ORDER",
+         "of siblings: total (largest first), name, or seen (as in the file; default of text)"},
+        {"min", SF_FLAG_STR, &a.min, "PERCENT", "draw frames from this share on (default 1)"},
+        {"output", SF_FLAG_STR, &a.output, "FORM", "text or json (default text)"},
+    };
+    struct sf_args args = {
+        .command = "flame",
+        .usage = "FILE|URL [--type cpu] [--min PERCENT]",
+        .summary = "Draw a flame graph of a profile in the terminal.",
+        .details =
+            "FILE is a profile in any format that is known: pprof, JFR, OTLP, folded text, V8 "
+            ".cpuprofile and .heapprofile; compressed or not; - is "
+            "standard input. A URL is fetched, with a countdown while it is being measured. No "
+            "server is needed.\n\n"
+            "Percentages are shares of the whole view. At most five frames are marked "
+            "<-- HOT PATH: those with at least 10 % of the view in themselves.",
+        .examples = "spanflame flame cpu.pb.gz\n"
+                    "spanflame flame 'http://localhost:6060/debug/pprof/profile?seconds=30'\n"
+                    "perf script | stackcollapse-perf.pl | spanflame flame -\n"
+                    "spanflame flame heap.pb.gz --type inuse_space --focus json",
+        .flags = flags,
+        .n_flags = sizeof(flags) / sizeof(flags[0]),
+    };
+    struct sf_profile_source source = {0};
+    struct sf_buf out = {0};
+    struct sf_why why = {0};
+    enum sf_err err;
+    switch (sf_args_parse(&args, argc, argv)) {
+    case SF_ARGS_DONE: return 0;
+    case SF_ARGS_BAD: return 2;
+    case SF_ARGS_RUN: break;
+    }
+    if (args.n_words != 1)
+        return sf_answer_usage("flame", "name one profile: a file, a URL, or - for standard input");
+    if (a.min && !sf_profile_share(a.min, &a.min_share))
+        return sf_answer_usage("flame", "--min is a percentage from 0 to 100");
+    a.form = sf_answer_output("flame", a.output, false);
+    if (a.form == SF_OUTPUT_BAD)
+        return 2;
+    err = sf_profile_source_open("flame", args.words[0], &a.profile, &source, &why);
+    if (!err)
+        err = a.form == SF_OUTPUT_JSON ? sf_profile_json_render(&source.view, &out, &why)
+                                       : draw(&a, &source, &out, &why);
+    sf_profile_source_done(&source);
+    if (err) {
+        sf_buf_done(&out);
+        return sf_answer_fault("flame", &why);
+    }
+    return sf_answer_write(&out);
+}

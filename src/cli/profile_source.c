@@ -1,0 +1,254 @@
+#include "cli/profile_source.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/answer.h"
+#include "cli/client.h"
+#include "decode/profile_format.h"
+#include "flame/tree_focus.h"
+#include "flame/tree_group.h"
+#include "os/clock.h"
+#include "os/terminal.h"
+#include "os/text_file.h"
+#include "os/thread.h"
+
+enum { MAX_SECONDS = 3600, WAIT_MORE_S = 30 };
+#define MAX_FILE_LEN ((size_t)1 << 30)
+#define ARENA_LEN    ((size_t)8 << 30) /* reserved, not used */
+#define S_NS         INT64_C(1000000000)
+
+/* ---- a URL, with a countdown ---- */
+
+unsigned sf_profile_url_seconds(sf_str url)
+{
+    uint64_t n = 0;
+    size_t at;
+    sf_str rest;
+    if (!sf_str_find(url, SF_STR("?seconds="), &at) && !sf_str_find(url, SF_STR("&seconds="), &at))
+        return 0;
+    rest = sf_str_from_at(url, at + 9);
+    for (size_t i = 0; i < rest.len && rest.p[i] >= '0' && rest.p[i] <= '9' && n <= MAX_SECONDS;
+         i++)
+        n = n * 10 + (uint64_t)(rest.p[i] - '0');
+    return n > MAX_SECONDS ? MAX_SECONDS : (unsigned)n;
+}
+
+struct countdown {
+    struct sf_thread thread;
+    struct sf_mutex lock; /* guards is_over */
+    struct sf_signal woken;
+    bool is_over;
+    int64_t end_ns;
+    const char *host;
+};
+
+static void count_down(void *arg)
+{
+    struct countdown *c = arg;
+    sf_mutex_lock(&c->lock);
+    while (!c->is_over) {
+        int64_t now_ns = sf_clock_mono_ns(), left = (c->end_ns - now_ns + S_NS - 1) / S_NS;
+        if (left > 0)
+            fprintf(stderr, "\r%s: profiling, %lld s left \033[K", c->host, (long long)left);
+        else
+            fprintf(stderr, "\r%s: waiting for the profile \033[K", c->host);
+        fflush(stderr);
+        sf_signal_wait_until(&c->woken, &c->lock, now_ns + S_NS);
+    }
+    sf_mutex_unlock(&c->lock);
+    fprintf(stderr, "\r\033[K");
+}
+
+static void start_countdown(struct countdown *c, const char *host, unsigned seconds)
+{
+    sf_mutex_init(&c->lock);
+    sf_signal_init(&c->woken);
+    c->host = host;
+    c->end_ns = sf_clock_mono_ns() + seconds * S_NS;
+    if (seconds && sf_terminal_is(STDERR_FILENO)) /* without it the fetch goes on all the same */
+        sf_thread_start(&c->thread, "countdown", 0, count_down, c, NULL);
+}
+
+static void end_countdown(struct countdown *c)
+{
+    sf_mutex_lock(&c->lock);
+    c->is_over = true;
+    sf_signal_all(&c->woken);
+    sf_mutex_unlock(&c->lock);
+    sf_thread_join(&c->thread);
+    sf_signal_done(&c->woken);
+    sf_mutex_done(&c->lock);
+}
+
+static enum sf_err fetch(const char *url, struct sf_buf *out, struct sf_why *why)
+{
+    struct sf_client client = {.is_foreign = true};
+    struct countdown c = {0};
+    const char *path = strchr(strstr(url, "://") + 3, '/');
+    unsigned seconds = sf_profile_url_seconds(sf_str_from(url));
+    char host[300];
+    enum sf_err err;
+    snprintf(host, sizeof(host), "%.*s", path ? (int)(path - url) : 290, url);
+    client.server = host;
+    client.timeout_ns = (seconds + WAIT_MORE_S) * S_NS;
+    start_countdown(&c, host, seconds);
+    err = sf_client_get(&client, path ? path : "/", NULL, out, why);
+    end_countdown(&c);
+    return err;
+}
+
+static bool is_url(const char *word)
+{
+    return strncmp(word, "http://", 7) == 0 || strncmp(word, "https://", 8) == 0;
+}
+
+/* ---- bytes to a view ---- */
+
+static enum sf_err read_bytes(struct sf_profile_source *s, const char *word, sf_str *out,
+                              struct sf_why *why)
+{
+    struct sf_inflate *z;
+    enum sf_err err = is_url(word) ? fetch(word, &s->bytes, why)
+                                   : sf_text_file_read(word, MAX_FILE_LEN, &s->bytes, why);
+    if (err)
+        return err;
+    z = sf_inflate_new();
+    if (!z)
+        return sf_fail(why, SF_ERR_NOMEM, "no memory");
+    err = sf_profile_unwrap(z, sf_buf_str(&s->bytes), MAX_FILE_LEN, &s->inflated, out, why);
+    sf_inflate_free(z);
+    return err;
+}
+
+static void note_drops(const char *command, const struct sf_profile_drops *d)
+{
+    char words[360];
+    if (d->n_samples || d->n_parts) {
+        snprintf(words, sizeof(words), "%llu samples and %llu parts could not be read: %s",
+                 (unsigned long long)d->n_samples, (unsigned long long)d->n_parts, d->first);
+        sf_answer_note(command, words);
+    }
+    if (d->n_cut_stacks) {
+        snprintf(words, sizeof(words), "%llu stacks were too deep and are cut",
+                 (unsigned long long)d->n_cut_stacks);
+        sf_answer_note(command, words);
+    }
+}
+
+static void note_types(const char *command, const struct sf_batch_type *types, uint32_t n,
+                       uint32_t chosen)
+{
+    struct sf_buf words = {0};
+    if (n < 2)
+        return;
+    sf_buf_print(&words,
+                 "this is %.*s; --type shows another:", SF_STR_ARG(types[chosen].type.sample_type));
+    for (uint32_t i = 0; i < n; i++) {
+        if (i != chosen)
+            sf_buf_print(&words, " %.*s", SF_STR_ARG(types[i].type.sample_type));
+    }
+    sf_buf_add_u8(&words, 0);
+    if (sf_buf_ok(&words))
+        sf_answer_note(command, (char *)words.p);
+    sf_buf_done(&words);
+}
+
+static sf_str name_of(const char *word)
+{
+    const char *slash = is_url(word) ? NULL : strrchr(word, '/');
+    return strcmp(word, "-") == 0 ? SF_STR("standard input")
+                                  : sf_str_from(slash && slash[1] ? slash + 1 : word);
+}
+
+static enum sf_err make_view(struct sf_profile_source *s, const struct sf_profile_batch *batch,
+                             const struct sf_batch_type *type, const struct sf_profile_flags *flags,
+                             struct sf_why *why)
+{
+    const struct sf_tree_filter filter = {sf_str_from(flags->focus), sf_str_from(flags->ignore),
+                                          sf_str_from(flags->hide), sf_str_from(flags->from)};
+    struct sf_tree whole;
+    enum sf_err err = sf_batch_tree(batch, &type->type, &s->req, &whole, why);
+    s->view.type = type->type;
+    s->view.time_ns = type->time_ns;
+    s->view.duration_ns = type->duration_ns;
+    s->view.period = type->period;
+    s->view.tree = whole;
+    if (!err && (filter.focus.len || filter.ignore.len || filter.hide.len || filter.from.len))
+        err = sf_tree_filter(&whole, &filter, &s->req, &s->view.tree, why);
+    return err;
+}
+
+enum sf_err sf_profile_source_open(const char *command, const char *word,
+                                   const struct sf_profile_flags *flags,
+                                   struct sf_profile_source *out, struct sf_why *why)
+{
+    struct sf_profile_hint hint = {.service = name_of(word), .now_ns = sf_clock_wall_ns()};
+    struct sf_profile_batch batch;
+    const struct sf_batch_type *types = NULL;
+    uint32_t n = 0, chosen = 0;
+    sf_str plain = SF_STR_NONE;
+    enum sf_err err;
+    *out = (struct sf_profile_source){0};
+    if (!sf_arena_init(&out->req, ARENA_LEN))
+        return sf_fail(why, SF_ERR_NOMEM, "no memory");
+    err = read_bytes(out, word, &plain, why);
+    if (err)
+        return err;
+    hint.format = sf_str_from(flags->input);
+    out->format = flags->input ? flags->input : sf_profile_format_find(plain);
+    out->view.service = hint.service;
+    err = sf_profile_decode(plain, &hint, &out->req, &batch, why);
+    if (!err)
+        err = sf_batch_types(&batch, &out->req, &types, &n, why);
+    if (!err && n == 0)
+        err = sf_fail(why, SF_ERR_NOT_FOUND, "%s has no samples", word);
+    if (!err)
+        err = sf_batch_choose(types, n, sf_str_from(flags->type), &chosen, why);
+    if (!err)
+        err = make_view(out, &batch, &types[chosen], flags, why);
+    if (err)
+        return err;
+    note_drops(command, &batch.drops);
+    if (!flags->type)
+        note_types(command, types, n, chosen);
+    return SF_OK;
+}
+
+void sf_profile_source_done(struct sf_profile_source *s)
+{
+    sf_arena_done(&s->req);
+    sf_buf_done(&s->bytes);
+    sf_buf_done(&s->inflated);
+}
+
+enum sf_err sf_profile_source_grouped(struct sf_profile_source *s,
+                                      const struct sf_profile_flags *flags,
+                                      struct sf_profile_view *out, struct sf_why *why)
+{
+    static const char *const names[] = {"function", "line", "file", "package", "module"};
+    struct sf_tree_grouping how = {.by = SF_GROUP_FUNCTION};
+    size_t i = 0;
+    while (flags->group && i < 5 && strcmp(flags->group, names[i]) != 0)
+        i++;
+    if (i == 5)
+        return sf_fail(why, SF_ERR_INPUT,
+                       "--group-by %.40s: use function, line, file, package or module",
+                       flags->group);
+    how.by = (enum sf_frame_group)i;
+    *out = s->view;
+    return sf_tree_group(&s->view.tree, how, &s->req, &out->tree, why);
+}
+
+bool sf_profile_share(const char *text, double *out)
+{
+    sf_str number = sf_str_from(text);
+    double percent;
+    if (number.len && number.p[number.len - 1] == '%')
+        number.len--;
+    if (!sf_str_to_f64(number, &percent) || !(percent >= 0 && percent <= 100))
+        return false;
+    *out = percent / 100;
+    return true;
+}

@@ -1,0 +1,134 @@
+#include "cli/top_command.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "cli/answer.h"
+#include "cli/profile_source.h"
+#include "os/terminal.h"
+#include "render/top_text.h"
+#include "wire/json_writer.h"
+
+struct asked {
+    struct sf_profile_flags profile;
+    const char *output, *by, *min;
+    uint64_t limit;
+    bool is_tree;
+    double min_share;
+    enum sf_top_by rows_by;
+};
+
+/* {"unit":...,"total":...,"functions":[{"function":...,"self":...,"total":...}]} */
+static enum sf_err write_json(const struct asked *a, const struct sf_profile_view *v,
+                              struct sf_arena *req, struct sf_buf *out, struct sf_why *why)
+{
+    struct sf_json_writer w = {.out = out};
+    const struct sf_top_row *rows;
+    uint32_t n;
+    enum sf_err err = sf_tree_top(&v->tree, a->rows_by, req, &rows, &n, why);
+    if (err)
+        return err;
+    sf_json_write_object(&w);
+    sf_json_write_key(&w, SF_STR("profile"));
+    sf_json_write_str(&w, v->service);
+    sf_json_write_key(&w, SF_STR("type"));
+    sf_json_write_str(&w, v->type.sample_type);
+    sf_json_write_key(&w, SF_STR("unit"));
+    sf_json_write_str(&w, v->tree.unit);
+    sf_json_write_key(&w, SF_STR("total"));
+    sf_json_write_i64(&w, v->tree.total);
+    sf_json_write_key(&w, SF_STR("functions"));
+    sf_json_write_array(&w);
+    for (uint32_t i = 0; i < n && i < a->limit; i++) {
+        sf_json_write_object(&w);
+        sf_json_write_key(&w, SF_STR("function"));
+        sf_json_write_str(&w, v->tree.frames[rows[i].frame].function);
+        sf_json_write_key(&w, SF_STR("self"));
+        sf_json_write_i64(&w, rows[i].self);
+        sf_json_write_key(&w, SF_STR("total"));
+        sf_json_write_i64(&w, rows[i].total);
+        sf_json_write_object_end(&w);
+    }
+    sf_json_write_array_end(&w);
+    sf_json_write_object_end(&w);
+    sf_buf_add_u8(out, '\n');
+    return SF_OK;
+}
+
+static enum sf_err show(const struct asked *a, bool is_json, struct sf_profile_source *s,
+                        struct sf_buf *out, struct sf_why *why)
+{
+    struct sf_profile_view view = {0};
+    struct sf_top_text t = {.view = &view,
+                            .columns = sf_terminal_width(STDOUT_FILENO, 100),
+                            .limit = sf_u32(a->limit),
+                            .min_share = a->min_share,
+                            .by = a->rows_by,
+                            .order = SF_TREE_BY_TOTAL,
+                            .has_color = sf_terminal_has_color(STDOUT_FILENO)};
+    enum sf_err err = sf_profile_source_grouped(s, &a->profile, &view, why);
+    if (err)
+        return err;
+    if (is_json)
+        return write_json(a, &view, &s->req, out, why);
+    return a->is_tree ? sf_top_text_tree(&t, s->req, out, why)
+                      : sf_top_text_table(&t, s->req, out, why);
+}
+
+int sf_top_run(int argc, char **argv)
+{
+    struct asked a = {.limit = 20, .min_share = 0.01};
+    struct sf_flag flags[] = {
+        SF_PROFILE_FLAGS(a.profile),
+        {"tree", SF_FLAG_BOOL, &a.is_tree, NULL, "callees nested below their caller"},
+        {"by", SF_FLAG_STR, &a.by, "WHAT", "self (default) or total"},
+        {"limit", SF_FLAG_U64, &a.limit, "N", "rows of the table (default 20)"},
+        {"min", SF_FLAG_STR, &a.min, "PERCENT", "with --tree: from this share on (default 1)"},
+        {"output", SF_FLAG_STR, &a.output, "FORM", "text or json (default text)"},
+    };
+    struct sf_args args = {
+        .command = "top",
+        .usage = "FILE|URL [--tree] [--by self|total] [--limit N]",
+        .summary = "List the functions of a profile that cost most.",
+        .details = "Self is what a function took itself, total with everything it called. The "
+                   "first line names what the percentages are of. Files and URLs as in `spanflame "
+                   "flame`.",
+        .examples = "spanflame top cpu.pb.gz\n"
+                    "spanflame top cpu.pb.gz --tree --focus ServeHTTP\n"
+                    "spanflame top heap.pb.gz --type alloc_space --by total --limit 5",
+        .flags = flags,
+        .n_flags = sizeof(flags) / sizeof(flags[0]),
+    };
+    struct sf_profile_source source = {0};
+    struct sf_buf out = {0};
+    struct sf_why why = {0};
+    enum sf_output form;
+    enum sf_err err;
+    switch (sf_args_parse(&args, argc, argv)) {
+    case SF_ARGS_DONE: return 0;
+    case SF_ARGS_BAD: return 2;
+    case SF_ARGS_RUN: break;
+    }
+    if (args.n_words != 1)
+        return sf_answer_usage("top", "name one profile: a file, a URL, or - for standard input");
+    if (a.by && strcmp(a.by, "self") != 0 && strcmp(a.by, "total") != 0)
+        return sf_answer_usage("top", "--by is self or total");
+    if (a.min && !sf_profile_share(a.min, &a.min_share))
+        return sf_answer_usage("top", "--min is a percentage from 0 to 100");
+    if (a.limit == 0 || a.limit > 1000000)
+        return sf_answer_usage("top", "--limit is a number from 1 to 1000000");
+    a.rows_by = a.by && strcmp(a.by, "total") == 0 ? SF_TOP_BY_TOTAL : SF_TOP_BY_SELF;
+    form = sf_answer_output("top", a.output, false);
+    if (form == SF_OUTPUT_BAD)
+        return 2;
+    err = sf_profile_source_open("top", args.words[0], &a.profile, &source, &why);
+    if (!err)
+        err = show(&a, form == SF_OUTPUT_JSON, &source, &out, &why);
+    sf_profile_source_done(&source);
+    if (err) {
+        sf_buf_done(&out);
+        return sf_answer_fault("top", &why);
+    }
+    return sf_answer_write(&out);
+}
