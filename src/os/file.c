@@ -109,6 +109,15 @@ enum sf_err sf_file_writev_at(const struct sf_file *f, uint64_t off, const struc
     return SF_OK;
 }
 
+bool sf_file_set_direct(const struct sf_file *f, bool is_direct)
+{
+    int flags = fcntl(fd_of(f), F_GETFL);
+    if (flags < 0)
+        return false;
+    flags = is_direct ? flags | O_DIRECT : flags & ~O_DIRECT;
+    return fcntl(fd_of(f), F_SETFL, flags) == 0;
+}
+
 enum sf_err sf_file_sync(const struct sf_file *f, struct sf_why *why)
 {
     return fdatasync(fd_of(f)) == 0 ? SF_OK : fail_errno(why, "sync");

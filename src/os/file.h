@@ -32,6 +32,9 @@ enum sf_err sf_file_write_at(const struct sf_file *f, uint64_t off, const void *
                              struct sf_why *why);
 enum sf_err sf_file_writev_at(const struct sf_file *f, uint64_t off, const struct sf_iov *v,
                               size_t n, struct sf_why *why);
+/* Lets writes pass by the page cache, or not any more: for what nobody reads back soon. Offset,
+ * length and memory must then be multiples of 4,096. False: the file system cannot. */
+bool sf_file_set_direct(const struct sf_file *f, bool is_direct);
 enum sf_err sf_file_sync(
     const struct sf_file *f,
     struct sf_why *why); /* fdatasync; after a failure the content is unknown */
