@@ -15,7 +15,7 @@
 #include "model/value_list.h"
 #include "wire/pb_writer.h"
 
-enum { RECENT_KEYS = 32 };
+enum { RECENT_KEYS = 256, RECENT_PLACES = 32 };
 
 struct pass {
     const struct sf_redactor *r;
@@ -29,10 +29,12 @@ struct pass {
     uint64_t n;
     bool has_own; /* words or expressions that any text may match */
     bool is_full; /* the arena is; nothing of this pass will be used */
-    /* Spans of one sender carry their keys in one order: what stood at this place in the span
-     * before is nearly always what stands there now. */
-    struct {
+    /* Spans of one sender carry their keys in one order, and there are few kinds of them: a key of
+     * this length that stood at this place before is nearly always what stands there now, and often
+     * with the same value. */
+    struct recent {
         sf_str key;
+        sf_str clean; /* the value seen last in which nothing was found */
         enum sf_redact_verdict verdict;
     } recent[RECENT_KEYS];
 };
@@ -415,16 +417,32 @@ static inline bool is_same(const char *a, const char *b, size_t len)
            sf_load_u64le(a + len - 8) == sf_load_u64le(b + len - 8);
 }
 
-static inline enum sf_redact_verdict verdict_at(struct pass *p, sf_str key, uint32_t place)
+/* What is known of a key at this place; NULL: so far back nothing is remembered. */
+static inline struct recent *recent_at(struct pass *p, sf_str key, uint32_t place)
 {
-    if (place >= RECENT_KEYS)
-        return sf_redactor_key(p->r, key, p->scratch);
-    if (p->recent[place].verdict == SF_VERDICT_UNKNOWN || p->recent[place].key.len != key.len ||
-        !is_same(p->recent[place].key.p, key.p, key.len)) {
-        p->recent[place].key = key;
-        p->recent[place].verdict = sf_redactor_key(p->r, key, p->scratch);
-    }
-    return p->recent[place].verdict;
+    struct recent *known = &p->recent[(place * 8 + key.len % 8) % RECENT_KEYS];
+    if (place >= RECENT_PLACES)
+        return NULL;
+    if (known->verdict == SF_VERDICT_UNKNOWN || known->key.len != key.len ||
+        !is_same(known->key.p, key.p, key.len))
+        *known = (struct recent){.key = key, .verdict = sf_redactor_key(p->r, key, p->scratch)};
+    return known;
+}
+
+/* Texts without anything that looks like a secret: most of them, and many of them again and again.
+ */
+static inline bool is_clean(const struct pass *p, struct recent *known, sf_str text)
+{
+    if (p->has_own)
+        return false;
+    if (known && known->clean.len == text.len && text.len &&
+        is_same(known->clean.p, text.p, text.len))
+        return true;
+    if (sf_shape_look(text))
+        return false;
+    if (known)
+        known->clean = text;
+    return true;
 }
 
 static bool redact_attrs(struct pass *p, const char *place, struct sf_attrs *attrs)
@@ -433,14 +451,18 @@ static bool redact_attrs(struct pass *p, const char *place, struct sf_attrs *att
 
     p->place = place;
     for (uint32_t i = 0; i < attrs->n; i++) {
-        struct sf_attr attr = attrs->list[i];
-        enum sf_redact_verdict verdict = verdict_at(p, attr.key, i);
-        if (verdict == SF_VERDICT_CLEAN && attr.val.type == SF_VALUE_STR && !p->has_own &&
-            !sf_shape_look(attr.val.str)) /* most of them */
+        const struct sf_attr *from = &attrs->list[i];
+        struct recent *known = recent_at(p, from->key, i);
+        enum sf_redact_verdict verdict = known ? known->verdict
+                                               : sf_redactor_key(p->r, from->key, p->scratch);
+        struct sf_attr attr;
+        if (verdict == SF_VERDICT_CLEAN && from->val.type == SF_VALUE_STR &&
+            is_clean(p, known, from->val.str))
             continue;
-        if (verdict == SF_VERDICT_CLEAN && attr.val.type == SF_VALUE_INT &&
-            !sf_shape_is_card((uint64_t)attr.val.i64)) /* and of the rest */
+        if (verdict == SF_VERDICT_CLEAN && from->val.type == SF_VALUE_INT &&
+            !sf_shape_is_card((uint64_t)from->val.i64)) /* most of the rest */
             continue;
+        attr = *from;
         if (!redact_attr(p, &attr, verdict, 0))
             continue;
         if (!copy) {

@@ -91,6 +91,40 @@ TEST(redact, cuts_secrets_out_of_text)
     sf_redactor_free(r);
 }
 
+/* Keys and values of the spans before are remembered by their place: what is alike but for its
+ * content must not be taken for them. */
+TEST(redact, is_not_misled_by_the_spans_before)
+{
+    static const char *const KEYS[] = {"http.route", "auth.token"};
+    static const char *const VALUES[] = {"a plain text, long enough", "a pair: password=hunter22"};
+    enum { N = 64 };
+    struct sf_redactor *r = new_redactor(usual);
+    struct sf_attr attrs[N];
+    struct sf_span spans[N] = {0};
+    struct sf_span_batch in = {.spans = spans, .n_spans = N}, out;
+    uint64_t n;
+
+    assert_int_equal(strlen(KEYS[0]), strlen(KEYS[1]));
+    assert_int_equal(strlen(VALUES[0]), strlen(VALUES[1]));
+    for (unsigned i = 0; i < N; i++) { /* every order of four neighbours occurs */
+        unsigned bits = i * 0x9e3779b9u >> 16;
+        attrs[i] = (struct sf_attr){sf_str_from(KEYS[bits & 1]), str(VALUES[bits >> 1 & 1])};
+        spans[i].attrs = (struct sf_attrs){&attrs[i], 1};
+    }
+    if (!arena.base)
+        assert_true(sf_arena_init(&arena, 1 << 20));
+    sf_arena_reset(&arena);
+    assert_ok(sf_redact_spans(r, &in, &arena, NULL, &out, &n, &why));
+    for (unsigned i = 0; i < N; i++) {
+        unsigned bits = i * 0x9e3779b9u >> 16;
+        const char *want = bits & 1   ? "[REDACTED]"
+                           : bits & 2 ? "a pair: password=[REDACTED]"
+                                      : VALUES[0];
+        assert_true(sf_str_eq(out.spans[i].attrs.list[0].val.str, sf_str_from(want)));
+    }
+    sf_redactor_free(r);
+}
+
 TEST(redact, looks_for_own_words_and_expressions_everywhere)
 {
     static const char *const patterns[] = {"acme", "/cust-[0-9]+/", "password"};
