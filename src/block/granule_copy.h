@@ -14,9 +14,9 @@ enum sf_err sf_granule_copy_open(const struct sf_span_block_reader *r, uint32_t 
                                  struct sf_rowset *to, struct sf_arena *req,
                                  struct sf_granule_copy **out, struct sf_why *why);
 /* The columns every row has, to choose by. */
-const struct sf_span_rows *sf_granule_copy_rows(const struct sf_granule_copy *c);
-const int64_t *sf_granule_copy_index(const struct sf_granule_copy *c);
+const struct sf_span_rows *sf_granule_copy_rows(const struct sf_granule_copy *g);
+const int64_t *sf_granule_copy_index(const struct sf_granule_copy *g);
 /* Appends one row, which must come after the one copied last. Resource and scope are places in the
  * rowset; `last_ns` as in sf_rowset_add(). LIMIT or NOMEM: the rowset is as before. */
-enum sf_err sf_granule_copy_row(struct sf_granule_copy *c, uint32_t row, uint32_t resource,
+enum sf_err sf_granule_copy_row(struct sf_granule_copy *g, uint32_t row, uint32_t resource,
                                 uint32_t scope, int64_t last_ns, struct sf_why *why);
