@@ -8,7 +8,8 @@
  *   query_bench [--spans N] [--dir PATH] [--only QUERY]     (default 10000000 below /tmp)
  *
  * With --dir the store is kept and found there by the next run. --only asks one thing: a query, an
- * attribute whose values are listed, or "trace". */
+ * attribute whose values are listed, "trace", or "ingest": what appending loses while a thread at
+ * nice 5 asks for a rate over everything (those spans stay). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,6 +262,72 @@ static void traces(struct bench *b)
     print(b, "trace by id", &t, "spans", n_rows);
 }
 
+/* ---- ingest meanwhile ---- */
+
+enum { PHASES = 8, PHASE_WAVES = 4 };
+
+struct asker { /* asks for everything again and again, as a query thread does */
+    struct bench *b;
+    atomic_bool is_on, is_over;
+    atomic_uint n_asked;
+};
+
+static void keep_asking(void *arg)
+{
+    struct asker *a = arg;
+    struct sf_arena req, scratch, text;
+    const struct sf_query *query;
+    if (!sf_arena_init(&req, (size_t)1 << 28) || !sf_arena_init(&scratch, (size_t)1 << 28) ||
+        !sf_arena_init(&text, 1 << 20) ||
+        sf_query_parse(SF_STR("{ } | rate() by (resource.service.name)"), &text, &query, NULL,
+                       NULL))
+        return;
+    while (!atomic_load(&a->is_over)) {
+        struct sf_metrics_ask ask = {.query = query, .scratch = &scratch};
+        struct sf_query_ctx q = {.tenants = &a->b->rig.tenant, .n_tenants = 1, .req = &req};
+        struct sf_metrics_result result;
+        if (!atomic_load(&a->is_on)) {
+            sf_clock_sleep_ms(1);
+            continue;
+        }
+        sf_arena_reset(&req);
+        sf_arena_reset(&scratch);
+        if (sf_metrics_window_range(a->b->from_ns, a->b->to_ns, 0, &ask.window, NULL) ||
+            sf_metrics_run(a->b->rig.store, &ask, &q, &result, NULL))
+            break;
+        atomic_fetch_add(&a->n_asked, 1);
+    }
+    sf_arena_done(&req);
+    sf_arena_done(&scratch);
+    sf_arena_done(&text);
+}
+
+/* Phases alone and beside a query take turns, so that whatever else the machine does hits both. */
+static void ingest(struct bench *b)
+{
+    struct asker a = {.b = b};
+    struct sf_thread thread;
+    struct sf_otlp_make m;
+    int64_t ns[2] = {0};
+    sf_otlp_make_init(&m, 7, (uint64_t)sf_clock_wall_ns());
+    if (sf_thread_start(&thread, "query-0", 5, keep_asking, &a, &b->rig.why))
+        die("thread", &b->rig.why);
+    for (int i = 0; i < PHASES; i++) {
+        int64_t begin;
+        atomic_store(&a.is_on, i % 2);
+        begin = sf_clock_mono_ns();
+        for (int k = 0; k < PHASE_WAVES; k++)
+            append_wave(&b->rig, &m);
+        ns[i % 2] += sf_clock_mono_ns() - begin;
+    }
+    atomic_store(&a.is_over, true);
+    sf_thread_join(&thread);
+    printf("%-42s %10.0f spans/s alone, %.0f beside a query (%.2fx), %u asked\n", "ingest",
+           (double)PHASES / 2 * PHASE_WAVES * WAVE * PER_BATCH / ((double)ns[0] / 1e9),
+           (double)PHASES / 2 * PHASE_WAVES * WAVE * PER_BATCH / ((double)ns[1] / 1e9),
+           (double)ns[0] / (double)ns[1], atomic_load(&a.n_asked));
+}
+
 static void ask_all(struct bench *b)
 {
     search(b, "service, name, duration: 20",
@@ -297,6 +364,7 @@ static void ask_all(struct bench *b)
     tag_values(b, "tag values: user id", "span.enduser.id");
     tag_values(b, "tag values: name", "name");
     traces(b);
+    ingest(b);
 }
 
 static void move_to(struct store_rig *r, const char *path)
@@ -344,6 +412,8 @@ int main(int argc, char **argv)
         ask_all(&b);
     else if (strcmp(only, "trace") == 0)
         traces(&b);
+    else if (strcmp(only, "ingest") == 0)
+        ingest(&b);
     else if (strstr(only, "rate(") || strstr(only, "_over_time("))
         metrics(&b, only, only);
     else if (only[0] == '{')
