@@ -11,6 +11,7 @@
 #include "base/heap.h"
 #include "base/num.h"
 #include "store/local/column_read.h"
+#include "store/local/copies.h"
 #include "store/local/look.h"
 #include "store/local/seal.h"
 #include "store/local/trace_read.h"
@@ -315,6 +316,8 @@ static enum sf_err open(struct cursor *c, const struct sf_span_query *query, str
     if (!err)
         err = sf_parted_find(&c->parted, c->snapshot, query->from_ns, query->to_ns, c->q,
                              c->scratch, why);
+    if (!err)
+        err = sf_copies_keep(&c->parted, c->snapshot, c->l, c->q, why);
     c->look = (struct sf_look){.q = c->q,
                                .from_ns = query->from_ns,
                                .to_ns = query->to_ns,

@@ -140,7 +140,8 @@ static enum sf_err open_stream(struct merge *m, struct sf_run *run, size_t place
     s->place = place;
     s->n = sf_span_block_info(s->reader)->n_traces;
     m->n_streams++;
-    m->p->bits[place] = sf_heap_new((size_t)s->n / 8 + 1);
+    m->p->lens[place] = (size_t)s->n / 8 + 1;
+    m->p->bits[place] = sf_heap_new(m->p->lens[place]);
     s->chunk = sf_heap_new_n(CHUNK, sizeof(*s->chunk));
     if (!m->p->bits[place] || !s->chunk)
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory to tell traces apart");
@@ -183,9 +184,10 @@ enum sf_err sf_parted_find(struct sf_parted *p, const struct sf_snapshot *s, int
     if (m) {
         *m = (struct merge){.p = p, .q = q, .scratch = scratch};
         p->bits = sf_heap_new_n(s->n + 1, sizeof(*p->bits));
+        p->lens = sf_heap_new_n(s->n + 1, sizeof(*p->lens));
         m->streams = sf_heap_new_n(s->n + 1, sizeof(*m->streams));
         m->heap = sf_heap_new_n(s->n + 1, sizeof(struct stream *));
-        if (!p->bits || !m->streams || !m->heap)
+        if (!p->bits || !p->lens || !m->streams || !m->heap)
             err = sf_fail(why, SF_ERR_NOMEM, "query: no memory to tell traces apart");
         if (!err)
             err = open_streams(m, s, from_ns, to_ns, why);
@@ -209,5 +211,6 @@ void sf_parted_done(struct sf_parted *p)
     for (size_t i = 0; p->bits && i < p->n; i++)
         sf_heap_free(p->bits[i]);
     sf_heap_free(p->bits);
+    sf_heap_free(p->lens);
     *p = (struct sf_parted){0};
 }

@@ -10,6 +10,7 @@
 
 struct sf_parted {
     uint8_t **bits; /* by place in the snapshot: a bit per trace of the block; NULL: none is */
+    size_t *lens;   /* bytes of each */
     size_t n;
 };
 

@@ -85,6 +85,46 @@ TEST(columns, show_every_span_once_wherever_its_copies_lie)
     store_rig_done(&r);
 }
 
+/* Spans first, first + step, ... of them. */
+static struct sf_span_batch every(struct store_rig *r, struct sf_span_batch all, uint32_t first,
+                                  uint32_t step)
+{
+    struct sf_span *spans = sf_arena_new_n(&r->arena, all.n_spans, sizeof(*spans));
+    struct sf_span_batch out = all;
+    out.spans = spans;
+    out.n_spans = 0;
+    for (uint32_t i = first; i < all.n_spans; i += step)
+        spans[out.n_spans++] = all.spans[i];
+    return out;
+}
+
+TEST(columns, put_only_traces_together_that_have_a_span_twice)
+{
+    struct store_rig r;
+    struct sf_span_batch all, even, odd, copies;
+    struct seen seen;
+    store_rig_init(&r);
+    assert_ok(store_rig_open(&r));
+    r.tenant = 1;
+    all = make_spans(&r, 5000);
+    even = every(&r, all, 0, 2);
+    odd = every(&r, all, 1, 2);
+    copies = every(&r, all, 0, 1000);
+    assert_ok(store_put(&r, 0, 1, &even, 0));
+    assert_ok(r.store->ops->flush(r.store, &r.why));
+    assert_ok(store_put(&r, 0, 1, &odd, 0));
+    seen = look(&r);
+    assert_int_equal(seen.n_rows, 5000);
+    assert_int_equal(seen.n_left_out, 0);
+    assert_ok(r.store->ops->flush(r.store, &r.why));
+    assert_ok(store_put(&r, 1, 1, &copies, 0));
+    seen = look(&r);
+    assert_int_equal(seen.n_rows, 5000);
+    assert_int_equal(seen.sum, 12502500);
+    assert_int_equal(seen.n_left_out, 5 * 10 + 5);
+    store_rig_done(&r);
+}
+
 static uint32_t count_values(struct store_rig *r, uint32_t enough, bool *out_has_more)
 {
     struct sf_tag_query q = {.scope = SF_SCOPE_SPAN, .name = SF_STR("word"), .enough = enough};
