@@ -512,19 +512,32 @@ TEST(otlp_profile, a_payload_counts_only_without_samples)
     }
 }
 
-TEST(otlp_profile, survives_each_heap_call_that_fails)
+static void fail_heap_calls(const char *text, int64_t want)
 {
     enum sf_err err = SF_ERR_NOMEM;
     rig.hint = (struct sf_profile_hint){0};
     for (uint64_t n = 1; err; n++) {
         profile_rig_init(&rig);
         sf_heap_fail_after(n);
-        err = sf_profile_decode(sf_str_from(json), &rig.hint, &rig.arena, &rig.got, &rig.why);
+        err = sf_profile_decode(sf_str_from(text), &rig.hint, &rig.arena, &rig.got, &rig.why);
         sf_heap_fail_after(0);
         assert_true(err == SF_OK || err == SF_ERR_NOMEM);
+        assert_true(rig.why.text[0] || !err);
         assert_true(n < 100);
     }
     assert_int_equal(rig.got.n_samples, 1);
+    assert_int_equal(rig.got.samples[0].value, want);
+    assert_int_equal(rig.got.drops.n_parts, 0);
+}
+
+TEST(otlp_profile, survives_each_heap_call_that_fails)
+{
+    fail_heap_calls(json, 50000000);
+    fail_heap_calls("{\"resourceProfiles\":[{\"scopeProfiles\":[{\"profiles\":[{"
+                    "\"originalPayloadFormat\":\"pprof\",\"originalPayload\":"
+                    "\"CgQIARACEgIQBzIAMgNjcHUyC25hbm9zZWNvbmRz\"}]}]}],\"dictionary\":{"
+                    "\"stringTable\":[\"\"],\"stackTable\":[{}]}}",
+                    7);
 }
 
 TEST(otlp_profile, survives_every_size_of_arena)
