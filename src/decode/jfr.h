@@ -277,6 +277,11 @@ bool sf_jfr_is_clock(sf_str event);
 
 void sf_jfr_event_take(struct sf_jfr *r, const struct sf_jfr_class *k,
                        const struct sf_jfr_values *v);
+
+/* --- jfr_span.c --- */
+
+/* A span on the thread and at the moment of `at`. */
+void sf_jfr_span_take(struct sf_jfr *r, const struct sf_jfr_values *v, const struct sf_sample *at);
 /* Samples of the chunk, the first of them `from`, under the spans that async-profiler noted. */
 void sf_jfr_spans_join(struct sf_jfr *r, uint32_t from);
 

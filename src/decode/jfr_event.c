@@ -1,7 +1,6 @@
 /* Events of a recording as samples: which kinds of profile each gives, and how much. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/num.h"
 #include "decode/jfr.h"
@@ -303,92 +302,6 @@ static void take_gc(struct event *e)
     emit(e, GC_PAUSE, e->v->v[SF_JFR_PAUSES], 1, 1);
 }
 
-/* --- async-profiler's spans --- */
-
-struct span {
-    uint64_t thread;
-    int64_t start_ns, end_ns;
-    sf_trace_id trace_id;
-    sf_span_id span_id;
-};
-
-/* A tag is whatever the user chose; one that holds ids as headers do ("00-<32>-<16>-01", or any
- * part of that) says whose samples these are. */
-static bool ids_of_tag(sf_str tag, struct span *out)
-{
-    sf_str part;
-    while (sf_str_split_next(&tag, '-', &part)) {
-        if (part.len == 32 && !sf_trace_id_parse(part, &out->trace_id))
-            return false;
-        if (part.len == 16 && !sf_span_id_parse(part, &out->span_id))
-            return false;
-    }
-    return out->span_id != 0;
-}
-
-static void take_span(struct event *e)
-{
-    struct span s = {.thread = e->s.thread, .start_ns = e->s.start_ns}, *to;
-    sf_str tag = sf_jfr_text_of(e->r, &e->v->name, &e->r->scratch);
-    s.end_ns = sf_add_sat_i64(s.start_ns, e->v->v[SF_JFR_DURATION]);
-    if (!e->s.has_time || !s.thread || !ids_of_tag(tag, &s))
-        return;
-    to = sf_jfr_list_more(e->r, &e->r->spans, sizeof(*to));
-    if (!to)
-        return;
-    *to = s;
-    e->r->spans.n++;
-}
-
-static int by_start(const void *x, const void *y)
-{
-    const struct span *a = x, *b = y;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
-
-/* The innermost span around the moment is the last to begin before it; few nest deeper. */
-static const struct span *span_around(const struct span *spans, uint32_t n,
-                                      const struct sf_sample *s)
-{
-    uint32_t low = 0, high = n;
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-        bool is_before = spans[mid].thread < s->thread ||
-                         (spans[mid].thread == s->thread && spans[mid].start_ns <= s->start_ns);
-        if (is_before)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    for (uint32_t i = 0; i < 64 && low > 0; i++) {
-        const struct span *at = &spans[--low];
-        if (at->thread != s->thread)
-            break;
-        if (s->start_ns < at->end_ns)
-            return at;
-    }
-    return NULL;
-}
-
-void sf_jfr_spans_join(struct sf_jfr *r, uint32_t from)
-{
-    struct sf_sample *samples = r->b->samples.items;
-    if (!r->spans.n || r->b->is_full)
-        return;
-    qsort(r->spans.items, r->spans.n, sizeof(struct span), by_start);
-    for (uint32_t i = from; i < r->b->samples.n; i++) {
-        const struct span *s = samples[i].span_id || !samples[i].has_time
-                                   ? NULL
-                                   : span_around(r->spans.items, r->spans.n, &samples[i]);
-        if (!s)
-            continue;
-        samples[i].span_id = s->span_id;
-        samples[i].trace_id = s->trace_id;
-    }
-}
-
 void sf_jfr_event_take(struct sf_jfr *r, const struct sf_jfr_class *k,
                        const struct sf_jfr_values *v)
 {
@@ -409,7 +322,7 @@ void sf_jfr_event_take(struct sf_jfr *r, const struct sf_jfr_class *k,
     case SF_JFR_EV_NATIVE_LOCK: take_wait(&e, NATIVE_LOCK_COUNT, SF_STATE_LOCK); break;
     case SF_JFR_EV_MALLOC: take_objects(&e, MALLOC_OBJECTS, v->v[SF_JFR_SIZE]); break;
     case SF_JFR_EV_GC: take_gc(&e); break;
-    case SF_JFR_EV_SPAN: take_span(&e); break;
+    case SF_JFR_EV_SPAN: sf_jfr_span_take(r, v, &e.s); break;
     case SF_JFR_EV_DD_CPU: take_datadog_samples(&e, CPU); break;
     case SF_JFR_EV_DD_WALL: take_datadog_samples(&e, WALL); break;
     case SF_JFR_EV_DD_ALLOC: take_datadog_objects(&e, ALLOC_OBJECTS); break;

@@ -98,17 +98,31 @@ static inline bool sf_otlp_has(const struct sf_otlp_reader *r, enum sf_otlp_tabl
 {
     return at < r->tables[kind].n && (at || !r->layout->has_zero);
 }
+static inline struct sf_pb sf_otlp_entry(const struct sf_otlp_reader *r,
+                                         enum sf_otlp_table_kind kind, uint64_t at)
+{
+    return sf_pb_part(r->body, r->tables[kind].items[at]);
+}
+/* Malformed bytes of an entry: the request is refused in the end. */
+static inline void sf_otlp_note_fault(struct sf_otlp_reader *r, const struct sf_pb *pb)
+{
+    if (!sf_pb_ok(pb) && sf_pb_ok(&r->fault))
+        r->fault = *pb;
+}
 /* One out of range is empty; so is number 0. */
 sf_str sf_otlp_str(const struct sf_otlp_reader *r, uint64_t at);
+/* Places in the batch; SF_NONE: a number in it is out of range. */
+uint32_t sf_otlp_location(struct sf_otlp_reader *r, uint64_t at);
+uint32_t sf_otlp_stack(struct sf_otlp_reader *r, uint64_t at);
+
+/* --- attributes: otlp_profile_attrs.c --- */
+
 /* Entry `at` of the attribute table, which has it; borrowed from the reader. */
 const struct sf_otlp_attr *sf_otlp_attr_at(struct sf_otlp_reader *r, uint32_t at);
 /* A KeyValue, inline or by numbers. */
 struct sf_attr sf_otlp_attr_read(struct sf_otlp_reader *r, struct sf_pb *pb);
 /* A value as a label's: texts, whole numbers, and lists of one such. */
 sf_str sf_otlp_label_text(struct sf_profile_build *b, struct sf_value val);
-/* Places in the batch; SF_NONE: a number in it is out of range. */
-uint32_t sf_otlp_location(struct sf_otlp_reader *r, uint64_t at);
-uint32_t sf_otlp_stack(struct sf_otlp_reader *r, uint64_t at);
 
 /* --- profiles: otlp_profile_samples.c --- */
 

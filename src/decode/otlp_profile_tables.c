@@ -1,10 +1,7 @@
 /* The tables of OTLP profiles. Entries are found first and decoded when somebody asks for them:
  * host profilers send tables for a whole machine, and each sample names few. */
-#include <inttypes.h>
-
 #include "decode/frame_kind.h"
 #include "decode/otlp_profile.h"
-#include "model/value_list.h"
 
 static int kind_of(const struct sf_otlp_reader *r, const struct sf_pb *pb)
 {
@@ -67,139 +64,13 @@ bool sf_otlp_tables_read(struct sf_otlp_reader *r, struct sf_pb holder, bool is_
     return true;
 }
 
-static struct sf_pb open_entry(const struct sf_otlp_reader *r, enum sf_otlp_table_kind kind,
-                               uint64_t at)
-{
-    return sf_pb_part(r->body, r->tables[kind].items[at]);
-}
-
-static void note_fault(struct sf_otlp_reader *r, const struct sf_pb *pb)
-{
-    if (!sf_pb_ok(pb) && sf_pb_ok(&r->fault))
-        r->fault = *pb;
-}
-
 sf_str sf_otlp_str(const struct sf_otlp_reader *r, uint64_t at)
 {
     const struct sf_otlp_table *t = &r->tables[SF_OTLP_STRINGS];
     return at && at < t->n ? sf_bytes_str(t->items[at]) : SF_STR_NONE;
 }
 
-/* --- attributes --- */
-
-static struct sf_value read_any(struct sf_otlp_reader *r, struct sf_pb *pb)
-{
-    struct sf_value v = {.type = SF_VALUE_EMPTY};
-    struct sf_pb any = sf_pb_msg(pb);
-    while (sf_pb_next(&any)) {
-        switch (any.tag) {
-        case SF_PB_TAG(1, SF_PB_LEN):
-            v = (struct sf_value){.type = SF_VALUE_STR, .str = sf_pb_str(&any)};
-            break;
-        case SF_PB_TAG(2, SF_PB_VARINT):
-            v = (struct sf_value){.type = SF_VALUE_BOOL, .is_true = sf_pb_bool(&any)};
-            break;
-        case SF_PB_TAG(3, SF_PB_VARINT):
-            v = (struct sf_value){.type = SF_VALUE_INT, .i64 = sf_pb_i64(&any)};
-            break;
-        case SF_PB_TAG(4, SF_PB_I64):
-            v = (struct sf_value){.type = SF_VALUE_DOUBLE, .f64 = sf_pb_double(&any)};
-            break;
-        case SF_PB_TAG(5, SF_PB_LEN):
-            v = (struct sf_value){.type = SF_VALUE_ARRAY, .str = sf_pb_str(&any)};
-            break;
-        case SF_PB_TAG(8, SF_PB_VARINT):
-            v = (struct sf_value){.type = SF_VALUE_STR, .str = sf_otlp_str(r, sf_pb_u64(&any))};
-            break;
-        default: sf_pb_skip(&any); break; /* maps and bytes: no label has these */
-        }
-    }
-    sf_pb_join(pb, &any);
-    return v;
-}
-
-/* The one value of a list of one is as good as the value. */
-static struct sf_value only_value(struct sf_otlp_reader *r, struct sf_value v)
-{
-    struct sf_pb list;
-    struct sf_value one = v;
-    unsigned n = 0;
-    if (v.type != SF_VALUE_ARRAY)
-        return v;
-    list = sf_pb_part(r->body, sf_str_bytes(v.str));
-    while (sf_pb_next(&list)) {
-        if (list.tag == SF_PB_TAG(1, SF_PB_LEN) && n++ == 0)
-            one = read_any(r, &list);
-        else
-            sf_pb_skip(&list);
-    }
-    return sf_pb_ok(&list) && n == 1 ? one : (struct sf_value){.type = SF_VALUE_EMPTY};
-}
-
-/* `key_field` is where the key stands as a number: 3 inline, 1 in the attribute table of 1.8 and
- * later. A key that is written out counts before one that is a number. */
-static struct sf_attr read_key_value(struct sf_otlp_reader *r, struct sf_pb *kv, uint32_t key_field)
-{
-    struct sf_attr a = {.val = {.type = SF_VALUE_EMPTY}};
-    uint64_t key = 0;
-    while (sf_pb_next(kv)) {
-        if (kv->tag == SF_PB_TAG(1, SF_PB_LEN))
-            a.key = sf_pb_str(kv);
-        else if (kv->tag == SF_PB_TAG(key_field, SF_PB_VARINT))
-            key = sf_pb_u64(kv);
-        else if (kv->tag == SF_PB_TAG(2, SF_PB_LEN))
-            a.val = read_any(r, kv);
-        else
-            sf_pb_skip(kv);
-    }
-    if (!a.key.len)
-        a.key = sf_otlp_str(r, key);
-    if (a.key.len > SF_LIMIT_KEY_LEN)
-        a.key.len = SF_LIMIT_KEY_LEN;
-    a.val = only_value(r, a.val);
-    return a;
-}
-
-struct sf_attr sf_otlp_attr_read(struct sf_otlp_reader *r, struct sf_pb *pb)
-{
-    struct sf_pb kv = sf_pb_msg(pb);
-    struct sf_attr a = read_key_value(r, &kv, 3);
-    sf_pb_join(pb, &kv);
-    return a;
-}
-
-sf_str sf_otlp_label_text(struct sf_profile_build *b, struct sf_value val)
-{
-    sf_str out = SF_STR_NONE;
-    switch (val.type) {
-    case SF_VALUE_STR: return sf_profile_clean(b, val.str);
-    case SF_VALUE_BOOL: return val.is_true ? SF_STR("true") : SF_STR("false");
-    case SF_VALUE_INT:
-        if (!sf_arena_print(b->a, &out, "%" PRId64, val.i64))
-            b->is_full = true;
-        return out;
-    default: return out;
-    }
-}
-
-const struct sf_otlp_attr *sf_otlp_attr_at(struct sf_otlp_reader *r, uint32_t at)
-{
-    struct sf_otlp_attr *to = &r->attrs[at];
-    sf_str prefix = SF_STR("process.context.label."); /* a Go program's own labels */
-    struct sf_pb pb;
-    struct sf_attr a;
-    if (to->is_read)
-        return to;
-    pb = open_entry(r, SF_OTLP_ATTRS, at);
-    a = read_key_value(r, &pb, 1);
-    note_fault(r, &pb);
-    if (sf_str_starts(a.key, prefix))
-        a.key = sf_str_from_at(a.key, prefix.len);
-    *to = (struct sf_otlp_attr){a.key, a.val, sf_otlp_label_text(r->b, a.val), true};
-    return to;
-}
-
-/* Calls for each number of a repeated field at hand. */
+/* The value of the first of these keys that the list at hand has; *io_best is its place. */
 static sf_str find_attr(struct sf_otlp_reader *r, struct sf_pb *run, const sf_str *keys,
                         unsigned n_keys, unsigned *io_best)
 {
@@ -243,7 +114,7 @@ static void read_mapping(struct sf_otlp_reader *r, uint64_t at, struct mapping_r
     static const sf_str build_ids[] = {{"process.executable.build_id.gnu", 31},
                                        {"process.executable.build_id.go", 30},
                                        {"process.executable.build_id.htlhash", 35}};
-    struct sf_pb pb = open_entry(r, SF_OTLP_MAPPINGS, at), run;
+    struct sf_pb pb = sf_otlp_entry(r, SF_OTLP_MAPPINGS, at), run;
     struct sf_mapping m = {0};
     unsigned best = 3;
     sf_str id;
@@ -263,7 +134,7 @@ static void read_mapping(struct sf_otlp_reader *r, uint64_t at, struct mapping_r
         default: sf_pb_skip(&pb); break;
         }
     }
-    note_fault(r, &pb);
+    sf_otlp_note_fault(r, &pb);
     out->bias = m.limit > m.start ? m.start - m.file_off : 0;
     out->m = (struct sf_mapping){.file = m.file, .build_id = m.build_id};
 }
@@ -283,7 +154,7 @@ static uint32_t function_at(struct sf_otlp_reader *r, uint64_t at, enum sf_frame
                 ((const struct sf_function *)r->b->functions.items)[place].file, SF_STR_NONE);
         return place;
     }
-    pb = open_entry(r, SF_OTLP_FUNCTIONS, at);
+    pb = sf_otlp_entry(r, SF_OTLP_FUNCTIONS, at);
     while (sf_pb_next(&pb)) {
         switch (pb.field) {
         case 1: f.name = sf_otlp_str(r, sf_pb_u64(&pb)); break;
@@ -296,7 +167,7 @@ static uint32_t function_at(struct sf_otlp_reader *r, uint64_t at, enum sf_frame
         default: sf_pb_skip(&pb); break;
         }
     }
-    note_fault(r, &pb);
+    sf_otlp_note_fault(r, &pb);
     if (!f.name.len)
         f.name = f.system_name;
     if (!f.name.len)
@@ -382,7 +253,7 @@ uint32_t sf_otlp_location(struct sf_otlp_reader *r, uint64_t at)
         return SF_NONE;
     if (known(t, at, &place))
         return place;
-    pb = open_entry(r, SF_OTLP_LOCATIONS, at);
+    pb = sf_otlp_entry(r, SF_OTLP_LOCATIONS, at);
     while (sf_pb_next(&pb)) {
         if (pb.tag == SF_PB_TAG(1, SF_PB_VARINT)) {
             mapping = sf_pb_u64(&pb);
@@ -399,7 +270,7 @@ uint32_t sf_otlp_location(struct sf_otlp_reader *r, uint64_t at)
             sf_pb_skip(&pb);
         }
     }
-    note_fault(r, &pb);
+    sf_otlp_note_fault(r, &pb);
     if (has_mapping && !sf_otlp_has(r, SF_OTLP_MAPPINGS, mapping)) {
         is_good &= mapping == 0 && r->layout->has_zero;
         has_mapping = false;
@@ -425,7 +296,7 @@ uint32_t sf_otlp_stack(struct sf_otlp_reader *r, uint64_t at)
     if (known(t, at, &place))
         return place;
     r->path.n = 0;
-    pb = open_entry(r, SF_OTLP_STACKS, at);
+    pb = sf_otlp_entry(r, SF_OTLP_STACKS, at);
     while (sf_pb_next(&pb) && !r->b->is_full) {
         if (pb.field != 1) {
             sf_pb_skip(&pb);
@@ -446,6 +317,6 @@ uint32_t sf_otlp_stack(struct sf_otlp_reader *r, uint64_t at)
         }
         sf_pb_join(&pb, &run);
     }
-    note_fault(r, &pb);
+    sf_otlp_note_fault(r, &pb);
     return learn(t, at, sf_profile_build_stack(r->b, r->path.items, r->path.n));
 }
