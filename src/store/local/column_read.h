@@ -17,9 +17,9 @@ struct sf_column_read {
 
 void sf_column_read_init(struct sf_column_read *c, struct sf_local *l, struct sf_query_ctx *q);
 void sf_column_read_done(struct sf_column_read *c); /* a zeroed one is fine */
-/* Shows granule `granule` of run `run` of the snapshot as c->base until the next open; tombstones
+/* Shows granule `granule` of run `place` of the snapshot as c->base until the next open; tombstones
  * hide rows. With `parted` (found for this snapshot) base.is_parted is set. */
 enum sf_err sf_column_read_open(struct sf_column_read *c, const struct sf_snapshot *snapshot,
-                                size_t run, uint32_t granule, const struct sf_parted *parted,
+                                size_t place, uint32_t granule, const struct sf_parted *parted,
                                 struct sf_why *why);
 void sf_column_read_close(struct sf_column_read *c);

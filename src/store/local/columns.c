@@ -297,7 +297,8 @@ static void cursor_close(struct sf_column_cursor *base)
     sf_heap_free(c);
 }
 
-static enum sf_err open(struct cursor *c, const struct sf_span_query *query, struct sf_why *why)
+static enum sf_err open_cursor(struct cursor *c, const struct sf_span_query *query,
+                               struct sf_why *why)
 {
     uint32_t columns = query->columns | SF_COL_TIMES;
     enum sf_err err;
@@ -349,7 +350,7 @@ enum sf_err sf_local_span_columns(struct sf_store *s, const struct sf_span_query
     c->l = l;
     c->q = q;
     q->is_exact = true;
-    err = open(c, query, why);
+    err = open_cursor(c, query, why);
     if (err) {
         cursor_close(&c->base);
         return err;
