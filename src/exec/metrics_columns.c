@@ -298,8 +298,9 @@ static struct sf_table_series *series_of(struct run *r, uint32_t row, uint8_t bu
     if (!r->is_alone) {
         uint64_t at = number_of(r, row);
         memo = &r->memo[has_buckets(r) ? at * BUCKETS + bucket : at];
-        if (*memo)
-            return *memo;
+        s = *memo;
+        if (s)
+            return s;
     }
     sf_column_batch_take(&r->batch, &r->by, row);
     s = sf_metrics_count_series(r->c, &r->batch.view, 0, bucket);
