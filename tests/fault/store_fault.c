@@ -77,6 +77,60 @@ static enum sf_err do_scan(struct life *f)
     return err;
 }
 
+static enum sf_err do_columns(struct life *f)
+{
+    static const struct sf_key key = {SF_SCOPE_SPAN, {"http.method", 11}};
+    struct sf_span_query q = {.columns = SF_COL_KIND, .want_keys = &key, .n_want = 1};
+    struct sf_column_cursor *c;
+    struct sf_span_columns *rows;
+    uint32_t n = 0;
+    enum sf_err err = f->rig.store->ops->span_columns(f->rig.store, &q, &f->rig.q, &c, &f->rig.why);
+    if (err)
+        return err;
+    while (!err && (rows = c->next(c))) {
+        struct sf_value_column values;
+        err = rows->add(rows, SF_COL_KIND, &f->rig.why);
+        if (!err)
+            err = rows->value(rows, &key, &values, &f->rig.why);
+        for (uint32_t i = 0; i < rows->rows.n_rows; i++)
+            n += !rows->rows.is_in || rows->rows.is_in[i];
+    }
+    err = err ? err : c->err;
+    c->close(c);
+    if (!err && sf_heap_calls() && n != f->n_acknowledged * N_SPANS)
+        fail_msg("%u rows without an error", n);
+    return err;
+}
+
+/* Every trace, after a look at its columns. */
+static enum sf_err judge(void *arg, struct sf_span_columns *c, uint8_t *hits, struct sf_why *why)
+{
+    (void)arg, (void)hits;
+    return c->add(c, SF_COL_NAME | SF_COL_DURATION, why);
+}
+
+static enum sf_err do_judged_scan(struct life *f)
+{
+    static const struct sf_span_judge with_parts = {judge, NULL, true};
+    struct sf_span_query q = {.has_whole_traces = true,
+                              .is_newest_first = true,
+                              .columns = SF_COL_NAME,
+                              .judge = &with_parts};
+    struct sf_span_cursor *c;
+    struct sf_span_rows rows;
+    uint32_t n = 0;
+    enum sf_err err = f->rig.store->ops->span_scan(f->rig.store, &q, &f->rig.q, &c, &f->rig.why);
+    if (err)
+        return err;
+    while (c->next(c, &rows))
+        n += rows.n_rows;
+    err = c->err;
+    c->close(c);
+    if (!err && sf_heap_calls() && n != f->n_acknowledged * N_SPANS)
+        fail_msg("%u rows without an error", n);
+    return err;
+}
+
 static enum sf_err do_trace(struct life *f)
 {
     struct sf_span_cursor *c;
@@ -203,6 +257,8 @@ TEST(store, survives_a_merge_without_memory)
 TEST(store, survives_queries_without_memory)
 {
     fail_at_every_n(do_scan, 1);
+    fail_at_every_n(do_judged_scan, 1);
+    fail_at_every_n(do_columns, 1);
     fail_at_every_n(do_trace, 1);
     fail_at_every_n(do_tags, 1);
     fail_at_every_n(do_operations, 1);
