@@ -1,8 +1,6 @@
-/* Profiles to a file: sf_cpu_profile_start and stop, and the same for a program that knows nothing
- * of it, by environment variables, when the library is preloaded. */
+/* Profiles to a file: sf_cpu_profile_start and stop. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -113,32 +111,8 @@ int sf_cpu_profile_stop(void)
     return told(err, &why);
 }
 
-/* ---- for programs that know nothing of it ---- */
-
-static bool is_recorded;
-
-__attribute__((constructor)) static void at_load(void)
-{
-    const char *file = getenv("SPANFLAME_CPU_PROFILE"), *rate = getenv("SPANFLAME_CPU_RATE");
-    uint64_t hz = DEFAULT_HZ;
-    if (!file || !*file || getauxval(AT_SECURE))
-        return;
-    if (rate && !sf_str_to_u64(sf_str_from(rate), &hz))
-        hz = DEFAULT_HZ;
-    is_recorded = !sf_cpu_profile_start(file, (unsigned)hz);
-    unsetenv("SPANFLAME_CPU_PROFILE"); /* its children would write the same file */
-}
-
-void sf_cpu_profile_at_exit(void)
-{
-    if (is_recorded)
-        sf_cpu_profile_stop();
-    is_recorded = false;
-}
-
 void sf_cpu_profile_after_fork(void)
 {
     sf_lock_reset(&lock);
-    is_recorded = false;
     sf_cpu_profiler_after_fork();
 }

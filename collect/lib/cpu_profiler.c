@@ -25,6 +25,7 @@ static struct {
     int signal;
     bool has_handler;
     struct sigaction before;
+    void (*between)(void);
 } p;
 
 /* ---- in the handler ---- */
@@ -134,13 +135,29 @@ static void drain(struct sf_profiled_thread *t, void *arg)
     p.profile.n_dropped += atomic_exchange(&t->ring.dropped, 0);
 }
 
+/* A program that takes the signal for itself keeps it: we move to another one. */
+static void mind_signal(void)
+{
+    struct sigaction now;
+    if (sigaction(p.signal, NULL, &now) ||
+        (now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_signal))
+        return;
+    sf_profiled_threads_stop(&p.threads, drain, NULL);
+    p.has_handler = false;
+    if (!take_signal(NULL))
+        atomic_store(&p.is_on, false);
+}
+
 static void run(void *arg)
 {
     (void)arg;
     while (!atomic_load(&p.is_over)) {
         unsigned heard = sf_bell_heard(&p.bell);
+        mind_signal();
         sf_modules_refresh();
         sf_profiled_threads_update(&p.threads, p.signal, p.profile.rate_hz, drain, NULL);
+        if (p.between)
+            p.between();
         if (!atomic_load(&p.is_over))
             sf_bell_wait(&p.bell, heard, (int64_t)TURN_MS * 1000000);
     }
@@ -148,6 +165,16 @@ static void run(void *arg)
     sf_profiled_threads_stop(&p.threads, drain, NULL);
     atomic_store(&p.has_ended, true);
     sf_bell_ring(&p.ended);
+}
+
+void sf_cpu_profiler_between(void (*between)(void))
+{
+    p.between = between;
+}
+
+void sf_cpu_profiler_wake(void)
+{
+    sf_bell_ring(&p.bell);
 }
 
 enum sf_err sf_cpu_profiler_start(uint32_t rate_hz, struct sf_why *why)

@@ -16,6 +16,10 @@ struct sf_cpu_profile {
     uint64_t n_samples, n_dropped; /* as taken, before summing; rings that were full */
 };
 
+/* Called by the collecting thread on every turn; NULL: nothing. */
+void sf_cpu_profiler_between(void (*between)(void));
+void sf_cpu_profiler_wake(void); /* makes it turn now; safe in handlers */
+
 /* BUSY: one is running. DENIED or IO: the system does not let us. */
 enum sf_err sf_cpu_profiler_start(uint32_t rate_hz, struct sf_why *why);
 /* Ends it and takes what was gathered; NOT_FOUND: none was running. */

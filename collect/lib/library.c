@@ -10,6 +10,7 @@
 #include "base/num.h"
 #include "collect/lib/cpu_profile.h"
 #include "collect/lib/process_context.h"
+#include "collect/lib/recorded.h"
 #include "collect/lib/resource.h"
 #include "collect/lib/span_pool.h"
 #include "collect/sys/heap_fork.h"
@@ -241,7 +242,7 @@ void sf_stop(void)
 /* The last of the library's calls: after main, after exit handlers. */
 __attribute__((destructor)) static void at_exit(void)
 {
-    sf_cpu_profile_at_exit();
+    sf_recorded_at_exit();
     sf_stop();
 }
 

@@ -6,6 +6,7 @@
 #include "cli/flame_command.h"
 #include "cli/fsck_command.h"
 #include "cli/metrics_command.h"
+#include "cli/record_command.h"
 #include "cli/search_command.h"
 #include "cli/services_command.h"
 #include "cli/tags_command.h"
@@ -24,6 +25,7 @@ const struct sf_command sf_cli_commands[] = {
     {"top", "list the functions of a profile that cost most", sf_top_run, NULL},
     {"diff", "compare two profiles: slower, faster", sf_diff_run, NULL},
     {"export", "write a profile in another format", sf_export_run, NULL},
+    {"record", "run a program and show where its CPU time went", sf_record_run, NULL},
     {"fsck", "verify a data directory", sf_fsck_run, NULL},
     {"erase", "erase traces, a service or a time range", sf_erase_run, NULL},
 };

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -62,6 +64,58 @@ void sf_child_stop(struct sf_child *c, unsigned grace_ms)
     kill(c->pid, SIGKILL);
     waitpid(c->pid, &code, 0);
     c->pid = 0;
+}
+
+/* In the child: the program, or the reason why not through the pipe. */
+static _Noreturn void become(const char *const *argv, const struct sf_child_env *env, size_t n_env,
+                             int tell)
+{
+    char own[24];
+    int fault;
+    snprintf(own, sizeof(own), "%ld", (long)getpid());
+    for (size_t i = 0; i < n_env; i++)
+        setenv(env[i].name, env[i].val ? env[i].val : own, 1);
+    execvp(argv[0], (char *const *)(uintptr_t)argv);
+    fault = errno;
+    if (write(tell, &fault, sizeof(fault)) < 0)
+        _exit(126);
+    _exit(127);
+}
+
+enum sf_err sf_child_run(const char *const *argv, const struct sf_child_env *env, size_t n_env,
+                         int *out_code, struct sf_why *why)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before[2];
+    int tell[2], fault = 0, status = 0;
+    ssize_t n;
+    pid_t pid;
+
+    if (pipe2(tell, O_CLOEXEC))
+        return sf_fail(why, SF_ERR_IO, "pipe: %s", strerror(errno));
+    pid = fork();
+    if (pid == 0)
+        become(argv, env, n_env, tell[1]);
+    close(tell[1]);
+    if (pid < 0) {
+        close(tell[0]);
+        return sf_fail(why, SF_ERR_NOMEM, "start %s: %s", argv[0], strerror(errno));
+    }
+    sigaction(SIGINT, &ignore, &before[0]);
+    sigaction(SIGQUIT, &ignore, &before[1]);
+    n = read(tell[0], &fault, sizeof(fault)); /* ends empty when exec closes it */
+    close(tell[0]);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    sigaction(SIGINT, &before[0], NULL);
+    sigaction(SIGQUIT, &before[1], NULL);
+    if (n == (ssize_t)sizeof(fault))
+        return sf_fail(why,
+                       fault == ENOENT   ? SF_ERR_NOT_FOUND
+                       : fault == EACCES ? SF_ERR_DENIED
+                                         : SF_ERR_IO,
+                       "%s: %s", argv[0], strerror(fault));
+    *out_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return SF_OK;
 }
 
 static volatile sig_atomic_t is_interrupted;

@@ -1,6 +1,7 @@
 /* child.h - another process of ours: started, watched, ended by its pid. */
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -17,6 +18,15 @@ enum sf_err sf_child_start_self(const char *const *argv, const char *log_path, s
 bool sf_child_is_running(struct sf_child *c, int *out_code);
 /* SIGTERM, then SIGKILL after `grace_ms`; waits. One that never started is fine. */
 void sf_child_stop(struct sf_child *c, unsigned grace_ms);
+
+struct sf_child_env {
+    const char *name, *val; /* NULL: the child's own process id */
+};
+/* Runs any program (found by PATH; NULL ends `argv`) with our standard files and some variables
+ * more, and waits. Ctrl-C is the program's affair meanwhile. NOT_FOUND, DENIED or IO: it never ran;
+ * else its exit code (128 + signal). */
+enum sf_err sf_child_run(const char *const *argv, const struct sf_child_env *env, size_t n_env,
+                         int *out_code, struct sf_why *why);
 
 /* From the first call on, Ctrl-C and SIGTERM only set what sf_interrupt_is_set() tells. */
 void sf_interrupt_watch(void);

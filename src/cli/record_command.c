@@ -1,0 +1,203 @@
+#include "cli/record_command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "cli/answer.h"
+#include "cli/args.h"
+#include "decode/profile_format.h"
+#include "flame/batch_tree.h"
+#include "flame/tree_group.h"
+#include "os/child.h"
+#include "os/terminal.h"
+#include "os/text_file.h"
+#include "render/flame_text.h"
+
+enum { PROFILE_MAX = 64 << 20, ARENA_LEN = 512 << 20, WIDTH = 100, PATH_CAP = 4096 };
+
+struct record {
+    const char *out; /* NULL: draw it */
+    uint64_t rate;
+    char library[PATH_CAP];
+    char file[PATH_CAP];
+};
+
+/* Beside the binary in a build tree, below the same prefix when installed. */
+static bool find_library(struct record *r)
+{
+    static const char *const places[] = {"/collect/libspanflame.so.1", "/../lib/libspanflame.so.1"};
+    char folder[PATH_CAP - 64];
+    ssize_t n = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+    char *slash;
+    if (n <= 0)
+        return false;
+    folder[n] = 0;
+    slash = strrchr(folder, '/');
+    if (!slash)
+        return false;
+    *slash = 0;
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        snprintf(r->library, sizeof(r->library), "%s%s", folder, places[i]);
+        if (!access(r->library, R_OK))
+            return true;
+    }
+    return false;
+}
+
+static enum sf_err draw(sf_str bytes, struct sf_arena *a, struct sf_buf *text, struct sf_why *why)
+{
+    struct sf_profile_batch batch;
+    const struct sf_batch_type *types;
+    struct sf_tree tree, grouped;
+    struct sf_flame_text_rest rest;
+    struct sf_flame_text f = {&grouped, SF_TREE_BY_TOTAL, sf_terminal_width(STDERR_FILENO, WIDTH),
+                              0.02, sf_terminal_has_color(STDERR_FILENO)};
+    uint32_t n, which;
+    enum sf_err err = sf_profile_decode(bytes, NULL, a, &batch, why);
+    if (!err)
+        err = sf_batch_types(&batch, a, &types, &n, why);
+    if (!err && !n)
+        return sf_fail(why, SF_ERR_NOT_FOUND, "the program used too little CPU time to be sampled");
+    if (!err)
+        err = sf_batch_choose(types, n, SF_STR_NONE, &which, why);
+    if (!err)
+        err = sf_batch_tree(&batch, &types[which].type, a, &tree, why);
+    if (!err)
+        err = sf_tree_group(&tree, (struct sf_tree_grouping){.by = SF_GROUP_FUNCTION}, a, &grouped,
+                            why);
+    if (!err)
+        err = sf_flame_text_render(&f, *a, text, &rest, why);
+    return err;
+}
+
+static enum sf_err show(const char *path, struct sf_why *why)
+{
+    struct sf_buf raw = {.max = PROFILE_MAX}, inflated = {0}, text = {0};
+    struct sf_inflate *z = sf_inflate_new();
+    struct sf_arena a = {0};
+    sf_str plain;
+    enum sf_err err = SF_ERR_NOMEM;
+
+    if (z && sf_arena_init(&a, ARENA_LEN))
+        err = sf_text_file_read(path, PROFILE_MAX, &raw, why);
+    else
+        sf_fail(why, SF_ERR_NOMEM, "no memory to draw the profile");
+    if (!err)
+        err = sf_profile_unwrap(z, sf_buf_str(&raw), PROFILE_MAX, &inflated, &plain, why);
+    if (!err)
+        err = draw(plain, &a, &text, why);
+    if (!err) /* beside the program's own output, not in it */
+        sf_terminal_write(STDERR_FILENO, sf_buf_str(&text));
+    sf_arena_done(&a);
+    sf_inflate_free(z);
+    sf_buf_done(&raw);
+    sf_buf_done(&inflated);
+    sf_buf_done(&text);
+    return err;
+}
+
+static int record(struct record *r, const char *const *program)
+{
+    char rate[24], preload[PATH_CAP * 2];
+    const char *before = getenv("LD_PRELOAD");
+    struct sf_child_env env[] = {{"LD_PRELOAD", preload},
+                                 {"SPANFLAME_RECORD_FILE", r->file},
+                                 {"SPANFLAME_RECORD_RATE", rate},
+                                 {"SPANFLAME_RECORD_PID", NULL}};
+    struct sf_why why = {0};
+    int code = 0;
+
+    if (before && strlen(before) < PATH_CAP - 2)
+        snprintf(preload, sizeof(preload), "%s:%s", r->library, before);
+    else
+        snprintf(preload, sizeof(preload), "%s", r->library);
+    snprintf(rate, sizeof(rate), "%llu", (unsigned long long)r->rate);
+    if (sf_child_run(program, env, sizeof(env) / sizeof(env[0]), &code, &why))
+        return sf_answer_fault("record", &why);
+    if (access(r->file, R_OK)) {
+        fprintf(
+            stderr,
+            "spanflame record: no profile was written: %s is static, refuses preloading, or was "
+            "killed\n",
+            program[0]);
+    } else if (r->out) {
+        fprintf(stderr, "spanflame record: the profile is in %s\n", r->file);
+    } else {
+        if (show(r->file, &why))
+            fprintf(stderr, "spanflame record: %s\n", why.text);
+        unlink(r->file);
+    }
+    return code; /* the program's own: a script must not notice us */
+}
+
+int sf_record_run(int argc, char **argv)
+{
+    struct record r = {.rate = 100};
+    struct sf_flag flags[] = {
+        {"out", SF_FLAG_STR, &r.out, "FILE", "write pprof there instead of drawing a flame graph"},
+        {"rate", SF_FLAG_U64, &r.rate, "HZ", "samples per second of CPU time, 1 to 1000 (100)"},
+    };
+    struct sf_args args = {
+        .command = "record",
+        .usage = "[--out FILE] [--rate HZ] -- PROGRAM [ARGS...]",
+        .summary = "Run a program and show where its CPU time went.",
+        .details = "The program runs as it is, with libspanflame preloaded: no rebuild, no root. "
+                   "Its output, its "
+                   "exit status and its signals stay its own; the flame graph goes to standard "
+                   "error when it "
+                   "ends. Only the program itself is sampled, not its children. Statically linked "
+                   "and setuid "
+                   "programs cannot be recorded this way.",
+        .examples = "spanflame record -- sqlite3 shop.db 'select count(*) from orders'\n"
+                    "spanflame record --rate 250 --out shop.pb.gz -- ./shop --port 8080",
+        .flags = flags,
+        .n_flags = sizeof(flags) / sizeof(flags[0]),
+    };
+    const char *named[65];
+    const char *const *program = named;
+    char folder[] = "/tmp/spanflame-record-XXXXXX";
+    int n_own = argc, code;
+    enum sf_args_result result;
+
+    for (int i = 1; i < n_own; i++) { /* behind "--" every word is the program's, however many */
+        if (!strcmp(argv[i], "--"))
+            n_own = i;
+    }
+    if (n_own < argc)
+        program = (const char *const *)(argv + n_own + 1);
+    result = sf_args_parse(&args, n_own, argv);
+
+    if (result != SF_ARGS_RUN)
+        return result == SF_ARGS_DONE ? 0 : 2;
+    for (size_t i = 0; i <= args.n_words && n_own == argc; i++)
+        named[i] = i < args.n_words ? args.words[i] : NULL;
+    if (!program[0] || (n_own < argc && args.n_words) || r.rate < 1 || r.rate > 1000) {
+        fprintf(stderr, "spanflame record: %s\n",
+                r.rate < 1 || r.rate > 1000
+                    ? "--rate is 1 to 1000"
+                    : "which program? spanflame record -- PROGRAM [ARGS...]");
+        return 2;
+    }
+    if (!find_library(&r)) {
+        fprintf(
+            stderr,
+            "spanflame record: libspanflame.so.1 is neither beside this program nor in ../lib\n");
+        return 1;
+    }
+    if (!r.out && !mkdtemp(folder)) {
+        fprintf(stderr, "spanflame record: no folder in /tmp\n");
+        return 1;
+    }
+    if (r.out)
+        snprintf(r.file, sizeof(r.file), "%s", r.out);
+    else
+        snprintf(r.file, sizeof(r.file), "%s/profile.pb.gz", folder);
+    unlink(r.file); /* what is there afterwards is this run's */
+    code = record(&r, program);
+    if (!r.out)
+        rmdir(folder);
+    return code;
+}

@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""Real programs under `spanflame record`: their output, exit status and signals are as without it, and the profile is
+theirs."""
+import atexit
+import gzip
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.environ["SOURCE_ROOT"], "tests", "tools"))
+import tap  # noqa: E402
+
+SPANFLAME = os.environ["SPANFLAME"]
+SOURCE = os.environ["SOURCE_ROOT"]
+HOME = tempfile.mkdtemp(prefix="spanflame-record-flow-")
+atexit.register(shutil.rmtree, HOME, True)
+OUT = os.path.join(HOME, "out.pb.gz")
+
+
+def bare(argv, **more):
+    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120, cwd=HOME, **more)
+
+
+def recorded(argv, *flags, **more):
+    if os.path.exists(OUT):
+        os.remove(OUT)
+    return bare([SPANFLAME, "record", "--out", OUT, *flags, "--", *argv], **more)
+
+
+def same(*argv, **more):
+    """Runs it both ways; gives what the profile holds as plain bytes."""
+    if not shutil.which(argv[0]):
+        raise tap.Skip(f"there is no {argv[0]}")
+    want, got = bare(argv, **more), recorded(argv, **more)
+    code = want.returncode if want.returncode >= 0 else 128 - want.returncode
+    assert (got.stdout, got.returncode) == (want.stdout, code), (argv, want, got)
+    rest = [line for line in got.stderr.splitlines() if not line.startswith("spanflame record: ")]
+    assert rest == want.stderr.splitlines(), (argv, want.stderr, got.stderr)
+    if not os.path.exists(OUT):
+        return None
+    with gzip.open(OUT) as f:
+        return f.read()
+
+
+def compiled(name, code, *flags):
+    source, program = os.path.join(HOME, name + ".c"), os.path.join(HOME, name)
+    with open(source, "w", encoding="ascii") as f:
+        f.write(code)
+    subprocess.run(["cc", "-O1", source, "-o", program, "-pthread", *flags], check=True)
+    return program
+
+
+SPIN = """#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static volatile unsigned long sink;
+__attribute__((noinline)) void planted_spin(double s)
+{
+    struct timespec t;
+    double end;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    end = t.tv_sec + t.tv_nsec * 1e-9 + s;
+    do {
+        for (int i = 0; i < 100000; i++)
+            sink += i;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    } while (t.tv_sec + t.tv_nsec * 1e-9 < end);
+}
+"""
+
+
+def test_a_shell_with_pipes_children_and_its_own_status():
+    same("sh", "-c", "echo a | tr a b; (exit 3); echo $?; ls /nonexistent; exit 7")
+    same("bash", "-c", "for i in 1 2 3; do echo $i | cat; done; trap 'echo bye' EXIT; exit 5")
+
+
+def test_a_shell_that_leaves_without_exit_handlers_is_recorded():
+    held = same("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; exit 4")
+    assert held and b"cpu" in held
+
+
+def test_python_sqlite_and_git():
+    same(sys.executable, "-c", "import json,sys; print(len(json.dumps(list(range(10000))))); sys.exit(9)")
+    held = same("sqlite3", ":memory:", "with recursive c(x) as (select 1 union all select x+1 from c where x<1000000) "
+                "select sum(x) from c")
+    assert b"sqlite3VdbeExec" in held or b"libsqlite3" in held
+    same("git", "-C", SOURCE, "ls-files", "--", "Makefile")
+
+
+def test_a_wrapper_script_leads_to_the_program_behind_it():
+    program = compiled("behind", SPIN + "int main(void) { planted_spin(0.3); return 0; }")
+    held = same("sh", "-c", f"exec '{program}'")
+    assert b"planted_spin" in held
+
+
+def test_threads_that_come_and_go_keep_their_errno_and_sleep():
+    program = compiled("threads", SPIN + """
+static void *run(void *arg)
+{
+    struct timespec nap = {0, 20000000};
+    for (int i = 0; i < 5; i++) {
+        errno = 1234;
+        planted_spin(0.01);
+        if (errno != 1234 || nanosleep(&nap, NULL) || usleep(1000))
+            puts("disturbed");
+    }
+    return arg;
+}
+int main(void)
+{
+    for (int round = 0; round < 5; round++) {
+        pthread_t t[8];
+        for (int i = 0; i < 8; i++)
+            pthread_create(&t[i], NULL, run, NULL);
+        for (int i = 0; i < 8; i++)
+            pthread_join(t[i], NULL);
+    }
+    puts("done");
+    return 0;
+}""")
+    assert b"planted_spin" in same(program)
+
+
+def test_a_forking_server_and_posix_spawn():
+    program = compiled("forks", SPIN + """
+#include <spawn.h>
+extern char **environ;
+int main(void)
+{
+    char *argv[] = {"true", NULL};
+    int sum = 0, status;
+    pid_t pid;
+    for (int i = 0; i < 20; i++) {
+        pid = i % 2 ? fork() : vfork();
+        if (!pid)
+            _exit(i);
+        waitpid(pid, &status, 0);
+        sum += WEXITSTATUS(status);
+        planted_spin(0.01);
+        if (posix_spawnp(&pid, "true", NULL, NULL, argv, environ))
+            return 2;
+        waitpid(pid, &status, 0);
+        sum += status;
+    }
+    printf("%d\\n", sum);
+    return 0;
+}""")
+    assert b"planted_spin" in same(program)
+
+
+def test_a_program_with_a_profiling_signal_of_its_own():
+    program = compiled("sigprof", SPIN + """
+#include <sys/time.h>
+static volatile int n;
+static void tick(int sig) { (void)sig; n++; }
+int main(void)
+{
+    struct itimerval t = {{0, 10000}, {0, 10000}};
+    signal(SIGPROF, tick);
+    setitimer(ITIMER_PROF, &t, NULL);
+    planted_spin(1);
+    puts(n > 50 ? "ticked" : "not ticked");
+    return 0;
+}""")
+    # It takes the signal after the profile began: the profile goes on with another one.
+    assert b"planted_spin" in same(program)
+
+
+def test_closing_all_descriptors_and_becoming_a_daemon():
+    program = compiled("daemon", SPIN + """
+int main(void)
+{
+    close_range(3, ~0u, 0);
+    planted_spin(0.2);
+    if (fork()) /* the parent leaves at once, as daemons do */
+        return 0;
+    setsid();
+    _exit(0);
+}""")
+    assert b"planted_spin" in same(program)
+
+
+def test_dlopen_and_dlclose_in_a_loop():
+    program = compiled("plugins", SPIN + """
+#include <dlfcn.h>
+int main(void)
+{
+    for (int i = 0; i < 100; i++) {
+        void *lib = dlopen("libsqlite3.so.0", RTLD_NOW);
+        planted_spin(0.005);
+        if (lib)
+            dlclose(lib);
+    }
+    puts("done");
+    return 0;
+}""", "-ldl")
+    assert b"planted_spin" in same(program)
+
+
+def test_a_signal_ends_it_as_without_and_the_profile_is_there():
+    program = compiled("endless", SPIN + 'int main(void) { puts("up"); fflush(stdout); for (;;) planted_spin(1); }')
+    for sig in (signal.SIGINT, signal.SIGTERM):
+        if os.path.exists(OUT):
+            os.remove(OUT)
+        # A group of its own, as a terminal would signal it.
+        with subprocess.Popen([SPANFLAME, "record", "--out", OUT, "--", program], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, start_new_session=True) as p:
+            p.stdout.readline()
+            time.sleep(0.5)
+            if sig == signal.SIGINT:
+                os.killpg(p.pid, sig)
+            else:
+                child = int(subprocess.run(["ps", "-o", "pid=", "--ppid", str(p.pid)], capture_output=True, text=True,
+                                           check=True).stdout.split()[0])
+                os.kill(child, sig)
+            assert p.wait(60) == 128 + sig, p.returncode
+        with gzip.open(OUT) as f:
+            assert b"planted_spin" in f.read()
+
+
+def test_without_a_file_the_flame_graph_is_drawn_beside_the_output():
+    program = compiled("drawn", SPIN + 'int main(void) { planted_spin(0.5); puts("mine"); return 6; }')
+    done = bare([SPANFLAME, "record", "--rate", "200", "--", program])
+    assert done.stdout == "mine\n" and done.returncode == 6, done
+    assert "planted_spin" in done.stderr and "HOT PATH" in done.stderr, done.stderr
+
+
+def test_what_cannot_be_recorded_is_told():
+    done = bare([SPANFLAME, "record", "--", "/nonexistent/program"])
+    assert done.returncode == 1 and "No such file" in done.stderr, done
+    assert bare([SPANFLAME, "record"]).returncode == 2
+    assert bare([SPANFLAME, "record", "--rate", "5000", "--", "true"]).returncode == 2
+    program = compiled("static", SPIN + "int main(void) { return 8; }", "-static")
+    done = recorded([program])
+    assert done.returncode == 8 and "no profile was written" in done.stderr, done
+
+
+tap.run(sys.modules[__name__])
