@@ -2,6 +2,7 @@
 """Programs compiled against the installed library, as its users do, and a real server to send to."""
 import atexit
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -24,7 +25,7 @@ SERVER = Server().start()
 
 
 def run(*argv, **more):
-    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120, **more)
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=600, **more)
     assert done.returncode == 0, (argv, done.returncode, done.stdout, done.stderr)
     return done.stdout
 
@@ -189,6 +190,23 @@ def test_the_library_brings_only_libc_and_shows_only_its_names():
     with open(os.path.join(SOURCE, "include", "spanflame.h"), encoding="ascii") as f:
         header = f.read()
     assert not [n for n in names if n.startswith("sf_") and n.split("@")[0] + "(" not in header]
+
+
+def test_threads_libraries_and_children_may_churn_while_it_is_profiled():
+    program = os.path.join(HOME, "soak")
+    run("cc", "-O1", *flags("--cflags"), os.path.join(STORIES, "soak.c"), "-o", program, *flags("--libs"), "-pthread", "-ldl",
+        "-Wl,-rpath," + os.path.join(PREFIX, "lib"))
+    seconds = 5 * max(1, int(os.environ.get("CHECK_SCALE", "1")))
+    early, late = map(int, run(program, os.path.join(HOME, "soak.pb.gz"), str(seconds), env=ENV).split())
+    assert late < early + 8192 and late < 32768, (early, late)
+
+
+def test_the_manual_names_functions_that_exist():
+    with open(os.path.join(SOURCE, "docs", "man", "spanflame.3"), encoding="utf-8") as f:
+        page = f.read()
+    with open(os.path.join(SOURCE, "include", "spanflame.h"), encoding="ascii") as f:
+        header = f.read()
+    assert not [n for n in re.findall(r"^\.Fn (sf_\w+)", page, re.M) if n + "(" not in header]
 
 
 def test_examples_of_the_readme_compile():
