@@ -16,16 +16,17 @@ enum sf_err sf_query_text_read(const char *word, struct sf_buf *out, struct sf_w
     struct sf_buf file = {0};
     sf_str rest = sf_str_from(word), line;
     enum sf_err err = SF_OK;
+    uint32_t n_lines = 0;
     if (sf_str_eq(rest, SF_STR("-"))) {
         err = sf_text_file_read("-", SF_LIMIT_QUERY_LEN, &file, why);
         rest = sf_buf_str(&file);
     }
     while (!err && sf_str_split_next(&rest, '\n', &line)) {
-        if (line.len && line.p[0] == '#')
-            continue;
-        if (out->len)
+        /* A comment leaves its line behind: faults are told by the line they are on. */
+        if (n_lines++)
             sf_buf_add_u8(out, '\n');
-        sf_buf_add_str(out, line);
+        if (!sf_str_starts(sf_str_trim(line), SF_STR("#")))
+            sf_buf_add_str(out, line);
     }
     sf_buf_done(&file);
     if (!err && !sf_buf_ok(out))
@@ -61,9 +62,16 @@ static size_t boundary(sf_str s, size_t at)
     return at < s.len ? at : s.len;
 }
 
-void sf_query_text_mark(sf_str query, struct sf_query_fault fault, size_t columns,
+static void paint(struct sf_buf *out, bool has_color, sf_str code)
+{
+    if (has_color)
+        sf_buf_add_str(out, code);
+}
+
+void sf_query_text_mark(sf_str query, struct sf_query_fault fault, size_t columns, bool has_color,
                         struct sf_buf *out)
 {
+    static const sf_str red = {"\033[31m", 5}, plain = {"\033[0m", 4};
     sf_str rest = query, line = SF_STR_NONE, place;
     size_t at, end, from = 0, room = columns > INDENT + 20 ? columns - INDENT : 20, width, marks;
     if (fault.line == 0 || fault.column == 0)
@@ -81,13 +89,17 @@ void sf_query_text_mark(sf_str query, struct sf_query_fault fault, size_t column
     place = sf_str_part(line, at, end - at);
     sf_units_pad(out, INDENT);
     width = add_text(out, sf_str_part(line, from, at - from));
+    paint(out, has_color, red);
     marks = add_text(out, place);
+    paint(out, has_color, plain);
     if (width + marks < room)
         sf_units_text(out, sf_str_from_at(line, end), room - width - marks);
     sf_buf_add_u8(out, '\n');
     sf_units_pad(out, INDENT + width);
+    paint(out, has_color, red);
     for (size_t i = 0; i < (marks ? marks : 1); i++)
         sf_buf_add_u8(out, '^');
+    paint(out, has_color, plain);
     sf_buf_add_u8(out, '\n');
 }
 
@@ -99,7 +111,8 @@ bool sf_query_text_check(const char *command, sf_str query, struct sf_arena *req
     struct sf_why why = {0};
     if (sf_query_parse(query, req, out, &fault, &why) == SF_OK)
         return true;
-    sf_query_text_mark(query, fault, sf_terminal_width(STDERR_FILENO, 80), &marked);
+    sf_query_text_mark(query, fault, sf_terminal_width(STDERR_FILENO, 80),
+                       sf_terminal_has_color(STDERR_FILENO), &marked);
     fprintf(stderr, "spanflame %s: %s\n%.*s", command, why.text, SF_STR_ARG(sf_buf_str(&marked)));
     sf_buf_done(&marked);
     return false;

@@ -75,6 +75,9 @@ def test_a_limit_is_said():
 def test_a_query_comes_from_standard_input_without_its_comments():
     done = run("search", "-", "--output", "json", stdin="# failed\n{ status = error }\n# and no more\n")
     assert [t["traceID"] for t in json.loads(done.stdout)["traces"]] == [short(TRACES[1])], done
+    done = run("search", "-", stdin="# failed\n  # indented\n{ status = error &&\n\n  name == 4 }\n")
+    assert done.returncode == 2 and "line 5, col" in done.stderr and "    name == 4 }\n" in done.stderr, done.stderr
+    assert "\033" not in done.stderr, "colours in a pipe"
 
 
 def test_a_mistake_is_underlined_and_exits_2():
