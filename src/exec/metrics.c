@@ -36,6 +36,16 @@ static uint32_t count_queries(const struct sf_metrics *m)
     return n + 1;
 }
 
+/* Only the word true is one; other values and types are as if the hint were not there. */
+static bool has_true_hint(const struct sf_query *q, sf_str name)
+{
+    for (uint32_t i = 0; i < q->n_hints; i++) {
+        if (sf_str_eq(q->hints[i].name, name) && q->hints[i].val.type == SF_TYPE_BOOL)
+            return q->hints[i].val.is_true;
+    }
+    return false;
+}
+
 static enum sf_err count(struct run *r, const struct sf_metrics *m, struct sf_metrics_set *out)
 {
     struct sf_metrics_count c = {
@@ -45,6 +55,7 @@ static enum sf_err count(struct run *r, const struct sf_metrics *m, struct sf_me
         .q = r->q,
         .scratch = r->ask->scratch,
         .table = {.req = &r->table},
+        .is_extrapolated = has_true_hint(r->ask->query, SF_STR("extrapolate")),
         .exemplars = {.window = &r->ask->window, .n_max = r->n_exemplars, .req = r->q->req},
         .on_trace = r->ask->wants_progress ? sf_metrics_progress_on_trace : NULL,
         .on_trace_arg = &r->progress};

@@ -357,7 +357,7 @@ static enum sf_err count_row(struct run *r, uint32_t row)
     cell = s ? sf_metrics_table_cell(&c->table, s, r->step) : NULL;
     if (!cell)
         return SF_OK;
-    sf_metrics_count_into(fn, cell, value);
+    sf_metrics_count_into(fn, cell, value, 1);
     s->n++;
     return c->exemplars.n_max ? keep_exemplar(r, s, row, value) : SF_OK;
 }

@@ -63,8 +63,8 @@ static void count_one(struct seen *x, struct sf_table_series *s)
     struct sf_metrics_cell *cell = sf_metrics_table_cell(&x->c->table, s, x->step);
     if (!cell)
         return;
-    cell->n++;
-    s->n++;
+    cell->n += x->c->weight;
+    s->n += x->c->weight;
 }
 
 static struct sf_table_series *find_or_make(struct seen *x, char kind,
@@ -177,7 +177,7 @@ static int compare_places(const void *a, const void *b)
     int c;
     if (owner_x != owner_y)
         return owner_x < owner_y ? -1 : 1;
-    if ((*x)->n != (*y)->n)
+    if ((*x)->n > (*y)->n || (*x)->n < (*y)->n)
         return (*x)->n > (*y)->n ? -1 : 1;
     c = sf_metric_labels_compare((*x)->labels, (*y)->labels);
     return c ? c : sf_str_cmp((*x)->key, (*y)->key);
@@ -190,7 +190,7 @@ static bool add_series(struct sf_metrics_count *c, struct sf_metrics_set *out,
     if (!to)
         return false;
     for (uint32_t step = 0; step < out->n_steps; step++)
-        to->values[step] = (double)sf_metrics_table_get(&c->table, from, step).n;
+        to->values[step] = sf_metrics_table_get(&c->table, from, step).n;
     sf_metrics_take_exemplars(from, out->req, to);
     return true;
 }

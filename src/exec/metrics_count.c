@@ -8,6 +8,7 @@
 #include "exec/eval_attr.h"
 #include "exec/metrics_columns.h"
 #include "exec/pushdown.h"
+#include "exec/sampling.h"
 #include "exec/static_value.h"
 #include "exec/trace_judge.h"
 #include "exec/trace_stream.h"
@@ -88,13 +89,14 @@ static bool label_series(struct sf_metrics_count *c, struct sf_table_series *s,
     return true;
 }
 
-void sf_metrics_count_into(enum sf_metric_fn fn, struct sf_metrics_cell *cell, double value)
+void sf_metrics_count_into(enum sf_metric_fn fn, struct sf_metrics_cell *cell, double value,
+                           double weight)
 {
     if (fn == SF_FN_SUM || fn == SF_FN_AVG)
-        cell->value += value;
-    else if (cell->n == 0 || (fn == SF_FN_MIN ? value < cell->value : value > cell->value))
+        cell->value += value * weight;
+    else if (!(cell->n > 0) || (fn == SF_FN_MIN ? value < cell->value : value > cell->value))
         cell->value = value;
-    cell->n++;
+    cell->n += weight;
 }
 
 struct sf_table_series *sf_metrics_count_series(struct sf_metrics_count *c,
@@ -136,6 +138,7 @@ static void count_span(struct sf_metrics_count *c, const struct sf_trace_view *v
     if (!sf_metrics_window_place(c->window, v->spans[span].start_ns, &step))
         return;
     c->n_counted++;
+    c->weight = c->is_extrapolated ? sf_sampling_weight(v->spans[span].trace_state) : 1;
     if (m->fn == SF_FN_COMPARE) {
         sf_metrics_compare_span(c, v, span, step, has_exemplar);
         return;
@@ -149,8 +152,8 @@ static void count_span(struct sf_metrics_count *c, const struct sf_trace_view *v
     cell = sf_metrics_table_cell(&c->table, s, step);
     if (!cell)
         return;
-    sf_metrics_count_into(m->fn, cell, value);
-    s->n++;
+    sf_metrics_count_into(m->fn, cell, value, c->weight);
+    s->n += c->weight;
     if (!*has_exemplar)
         *has_exemplar = sf_exemplars_add(&c->exemplars, s, v, span,
                                          sf_metrics_takes_attr(m->fn) ? value : NAN);
@@ -198,6 +201,8 @@ static uint32_t columns_of(const struct sf_metrics_count *c)
         columns |= sf_pushdown_attr_columns(&c->exemplars.touched.attrs[i]);
     if (m->fn == SF_FN_COMPARE)
         columns |= sf_metrics_compare_columns();
+    if (c->is_extrapolated)
+        columns |= SF_COL_REST; /* trace states */
     return columns;
 }
 
@@ -238,7 +243,7 @@ enum sf_err sf_metrics_count_run(struct sf_metrics_count *c, struct sf_store *st
         return err;
     /* The store looks where the window is; spans that count lie there, and each satisfies a filter
      * of the first stage, which is what the judge asks for. The conditions may be another's. */
-    if (sf_metrics_columns_can(c, store))
+    if (!c->is_extrapolated && sf_metrics_columns_can(c, store))
         return sf_metrics_columns_run(c, store, &down, why);
     err = sf_trace_judge_init(&judge, c->eval, p, c->q->req, why);
     if (err)
@@ -285,12 +290,12 @@ void sf_metrics_take_exemplars(const struct sf_table_series *from, struct sf_are
 static double finished(const struct sf_metrics_count *c, struct sf_metrics_cell cell)
 {
     switch (c->query->metric.fn) {
-    case SF_FN_RATE: return (double)cell.n / ((double)c->window->step_ns / 1e9);
+    case SF_FN_RATE: return cell.n / ((double)c->window->step_ns / 1e9);
     case SF_FN_MIN:
     case SF_FN_MAX:
-    case SF_FN_SUM: return cell.n ? cell.value : NAN;
-    case SF_FN_AVG: return cell.n ? cell.value / (double)cell.n : NAN;
-    default: return (double)cell.n;
+    case SF_FN_SUM: return cell.n > 0 ? cell.value : NAN;
+    case SF_FN_AVG: return cell.n > 0 ? cell.value / cell.n : NAN;
+    default: return cell.n;
     }
 }
 
@@ -321,7 +326,7 @@ static void finish_plain(struct sf_metrics_count *c, struct sf_metrics_set *out)
     for (uint32_t i = 0; i < c->table.n_series; i++) {
         const struct sf_table_series *from = c->table.series[i];
         struct sf_metric_series *to;
-        if (!from->n)
+        if (!(from->n > 0))
             continue;
         to = sf_metrics_set_add(out, from->labels, extra_label(c, from));
         if (!to)
@@ -348,23 +353,22 @@ static bool is_same_group(const struct sf_table_series *a, const struct sf_table
 static double quantile(const struct sf_metrics_count *c, struct sf_table_series *const *group,
                        uint32_t n, uint32_t step, double q)
 {
-    uint64_t total = 0, below = 0;
-    double rank, last_bound = 0;
+    double total = 0, below = 0, rank, last_bound = 0;
     for (uint32_t i = 0; i < n; i++)
         total += sf_metrics_table_get(&c->table, group[i], step).n;
-    if (total == 0)
+    if (!(total > 0))
         return 0;
-    rank = fmax(1, ceil(q * (double)total - 1e-9 * (double)total)); /* 0.07 * 100 is 7 */
+    rank = fmax(1, ceil(q * total - 1e-9 * total)); /* 0.07 * 100 is 7 */
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t in_bucket = sf_metrics_table_get(&c->table, group[i], step).n;
+        double in_bucket = sf_metrics_table_get(&c->table, group[i], step).n;
         double bound = bound_of(c, group[i]);
-        if (in_bucket == 0)
+        if (!(in_bucket > 0))
             continue;
-        if (rank == (double)(below + in_bucket))
+        if (rank == below + in_bucket)
             return bound;
-        if (rank < (double)(below + in_bucket)) {
+        if (rank < below + in_bucket) {
             double high = log2(bound), low = last_bound > 0 ? log2(last_bound) : high - 1;
-            return exp2(low + (high - low) * (rank - (double)below) / (double)in_bucket);
+            return exp2(low + (high - low) * (rank - below) / in_bucket);
         }
         below += in_bucket;
         last_bound = bound;

@@ -17,6 +17,8 @@ struct sf_metrics_count {
     struct sf_exemplars exemplars;
     sf_str by_keys[SF_METRICS_BY];
     struct sf_buf key;          /* of the series in hand; owned */
+    bool is_extrapolated;       /* count spans as often as their samplers say */
+    double weight;              /* of the span in hand */
     uint64_t n_counted;         /* spans */
     uint64_t n_traces, n_spans; /* looked at */
     bool is_late;               /* the deadline passed after something was counted */
@@ -44,7 +46,8 @@ bool sf_metrics_measure(enum sf_metric_fn fn, struct sf_static val, double *out,
 struct sf_table_series *sf_metrics_count_series(struct sf_metrics_count *c,
                                                 const struct sf_trace_view *v, uint32_t span,
                                                 uint8_t bucket);
-void sf_metrics_count_into(enum sf_metric_fn fn, struct sf_metrics_cell *cell, double value);
+void sf_metrics_count_into(enum sf_metric_fn fn, struct sf_metrics_cell *cell, double value,
+                           double weight);
 /* A value as bytes of a series' key. */
 void sf_metrics_key_add(struct sf_buf *key, struct sf_static v);
 

@@ -9,7 +9,7 @@
 
 struct sf_metrics_cell {
     double value;
-    uint64_t n; /* how often it was counted into; 0: never */
+    double n; /* how often it was counted into, by weight; 0: never */
 };
 
 struct sf_kept_exemplar {
@@ -25,7 +25,7 @@ struct sf_table_series {
     bool has_labels;
     uint32_t page_no; /* of the page in hand */
     struct sf_metrics_cell *page;
-    uint64_t n;        /* sum of cells' n */
+    double n;          /* sum of cells' n */
     uint32_t n_values; /* compare: different values below this total */
     struct sf_table_series *owner;
     struct sf_kept_exemplar *exemplars;
