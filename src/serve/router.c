@@ -17,6 +17,7 @@
 #include "serve/profile_read.h"
 #include "serve/profile_upload.h"
 #include "serve/push.h"
+#include "serve/querier.h"
 #include "serve/search.h"
 #include "serve/self.h"
 #include "serve/services.h"
@@ -27,6 +28,7 @@
 #include "serve/traces.h"
 
 #define OTLP_GRPC  "/opentelemetry.proto.collector."
+#define QUERIER    "/querier.v1.QuerierService/"
 #define TEMPO_GRPC "/tempopb.StreamingQuerier/"
 
 static const struct sf_route routes[] = {
@@ -67,6 +69,38 @@ static const struct sf_route routes[] = {
      true, sf_push_handle},
     {SF_METHOD_POST, "/push.v1.PusherService/Push", SF_MAY_WRITE, SF_CLASS_INGEST, true, false,
      true, sf_push_handle},
+    {SF_METHOD_POST, QUERIER "ProfileTypes", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
+     sf_querier_types},
+    {SF_METHOD_POST, QUERIER "ProfileTypes", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
+     sf_querier_types},
+    {SF_METHOD_POST, QUERIER "LabelNames", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
+     sf_querier_label_names},
+    {SF_METHOD_POST, QUERIER "LabelNames", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
+     sf_querier_label_names},
+    {SF_METHOD_POST, QUERIER "LabelValues", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
+     sf_querier_label_values},
+    {SF_METHOD_POST, QUERIER "LabelValues", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
+     sf_querier_label_values},
+    {SF_METHOD_POST, QUERIER "Series", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
+     sf_querier_series},
+    {SF_METHOD_POST, QUERIER "Series", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
+     sf_querier_series},
+    {SF_METHOD_POST, QUERIER "SelectMergeStacktraces", SF_MAY_READ, SF_CLASS_QUERY, false, false,
+     true, sf_querier_stacktraces},
+    {SF_METHOD_POST, QUERIER "SelectMergeStacktraces", SF_MAY_READ, SF_CLASS_QUERY, true, false,
+     true, sf_querier_stacktraces},
+    {SF_METHOD_POST, QUERIER "SelectMergeSpanProfile", SF_MAY_READ, SF_CLASS_QUERY, false, false,
+     true, sf_querier_spans},
+    {SF_METHOD_POST, QUERIER "SelectMergeSpanProfile", SF_MAY_READ, SF_CLASS_QUERY, true, false,
+     true, sf_querier_spans},
+    {SF_METHOD_POST, QUERIER "SelectSeries", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
+     sf_querier_points},
+    {SF_METHOD_POST, QUERIER "SelectSeries", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
+     sf_querier_points},
+    {SF_METHOD_POST, QUERIER "GetProfileStats", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
+     sf_querier_stats},
+    {SF_METHOD_POST, QUERIER "GetProfileStats", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
+     sf_querier_stats},
     {SF_METHOD_GET, "/api/traces/{}", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
      sf_traces_v1},
     {SF_METHOD_GET, "/api/v2/traces/{}", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,

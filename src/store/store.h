@@ -153,7 +153,7 @@ struct sf_prof_point {
     uint32_t group;
     int64_t time_ns; /* the end of the step it is in; a single profile's time without steps */
     int64_t value;
-    uint64_t n_samples;
+    uint64_t n_samples, n_profiles;
     sf_profile_id id; /* of the largest profile in the step, and */
     int64_t id_value; /* its own value */
     int64_t id_ns;    /* its time */

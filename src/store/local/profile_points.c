@@ -71,6 +71,7 @@ static uint32_t settle(struct sf_prof_point *list, uint32_t n, bool is_joining)
         }
         last->value = sf_add_sat_i64(last->value, list[i].value);
         last->n_samples += list[i].n_samples;
+        last->n_profiles += list[i].n_profiles;
         if (list[i].id_value > last->id_value) {
             last->id = list[i].id;
             last->id_value = list[i].id_value;
@@ -136,6 +137,7 @@ static enum sf_err see(void *arg, struct sf_profile_walk *w, struct sf_profile_s
             .time_ns = step_of(x, row->time_ns),
             .value = row->total,
             .n_samples = row->n_samples,
+            .n_profiles = 1,
             .id = sf_profile_row_id(s->service, &s->series[row->series], row),
             .id_value = row->total,
             .id_ns = row->time_ns,

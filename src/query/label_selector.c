@@ -1,0 +1,154 @@
+#include "query/label_selector.h"
+
+enum { MAX_MATCHERS = 64 };
+
+struct reading {
+    sf_str text;
+    size_t at;
+    struct sf_arena *req;
+    struct sf_why *why;
+};
+
+static enum sf_err fail(struct reading *r, const char *what)
+{
+    return sf_fail(r->why, SF_ERR_INPUT, "selector: %s at position %zu", what, r->at + 1);
+}
+
+static char peek(const struct reading *r)
+{
+    return r->at < r->text.len ? r->text.p[r->at] : 0;
+}
+
+static void skip_blanks(struct reading *r)
+{
+    while (peek(r) == ' ' || peek(r) == '\t' || peek(r) == '\n' || peek(r) == '\r')
+        r->at++;
+}
+
+static bool is_name(char c, bool has_colons)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           (has_colons && (c == ':' || c == '.' || c == '-'));
+}
+
+static sf_str read_name(struct reading *r, bool has_colons)
+{
+    size_t from = r->at;
+    while (is_name(peek(r), has_colons))
+        r->at++;
+    return sf_str_part(r->text, from, r->at - from);
+}
+
+static enum sf_err read_quoted(struct reading *r, sf_str *out)
+{
+    char quote = peek(r), *to;
+    size_t n = 0;
+    if (quote != '"' && quote != '\'' && quote != '`')
+        return fail(r, "a quoted value is expected");
+    to = sf_arena_raw(r->req, r->text.len - r->at + 1, 1);
+    if (!to)
+        return sf_fail(r->why, SF_ERR_LIMIT, "selector: no room");
+    for (r->at++; peek(r) != quote; r->at++) {
+        char c = peek(r);
+        if (r->at >= r->text.len)
+            return fail(r, "a closing quote is missing");
+        if (c == '\\' && quote != '`') {
+            r->at++;
+            c = peek(r);
+            c = c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c;
+        }
+        to[n++] = c;
+    }
+    r->at++;
+    *out = (sf_str){to, n};
+    return SF_OK;
+}
+
+static enum sf_err read_op(struct reading *r, enum sf_op *out)
+{
+    char a = peek(r), b;
+    r->at++;
+    b = peek(r);
+    if (a == '=' && b == '~')
+        *out = SF_OP_MATCH;
+    else if (a == '!' && b == '~')
+        *out = SF_OP_NO_MATCH;
+    else if (a == '!' && b == '=')
+        *out = SF_OP_NE;
+    else if (a == '=')
+        *out = SF_OP_EQ;
+    else
+        return fail(r, "=, !=, =~ or !~ is expected");
+    r->at += a == '!' || b == '~';
+    return SF_OK;
+}
+
+static enum sf_err add(struct reading *r, struct sf_label_selector *io, struct sf_matcher m)
+{
+    unsigned n_colons = 0;
+    for (size_t i = 0; i < m.val.len; i++)
+        n_colons += m.val.p[i] == ':';
+    if (sf_str_eq(m.key, SF_STR("__name__")) && m.op == SF_OP_EQ && n_colons >= 4)
+        m.key = SF_STR("__profile_type__");
+    if (!io->list) {
+        io->list = sf_arena_new_n(r->req, MAX_MATCHERS, sizeof(*io->list));
+        io->cap = io->list ? MAX_MATCHERS : 0;
+    }
+    if (io->n == io->cap)
+        return sf_fail(r->why, SF_ERR_LIMIT, "selector: more than %d matchers", MAX_MATCHERS);
+    io->list[io->n++] = m;
+    return SF_OK;
+}
+
+static enum sf_err read_matcher(struct reading *r, struct sf_label_selector *io)
+{
+    struct sf_matcher m = {.op = SF_OP_EQ};
+    bool is_quoted = peek(r) == '"' || peek(r) == '\'';
+    enum sf_err err = SF_OK;
+    if (is_quoted)
+        err = read_quoted(r, &m.key);
+    else
+        m.key = read_name(r, false);
+    if (!err && m.key.len == 0)
+        err = fail(r, "a label's name is expected");
+    skip_blanks(r);
+    if (!err && is_quoted && (peek(r) == '}' || peek(r) == ','))
+        return add(r, io, (struct sf_matcher){SF_STR("__name__"), SF_OP_EQ, m.key});
+    if (!err)
+        err = read_op(r, &m.op);
+    skip_blanks(r);
+    if (!err)
+        err = read_quoted(r, &m.val);
+    return err ? err : add(r, io, m);
+}
+
+enum sf_err sf_label_selector_parse(sf_str text, struct sf_arena *req, struct sf_label_selector *io,
+                                    struct sf_why *why)
+{
+    struct reading r = {.text = sf_str_trim(text), .req = req, .why = why};
+    sf_str name = read_name(&r, true);
+    enum sf_err err = SF_OK;
+    if (name.len)
+        err = add(&r, io, (struct sf_matcher){SF_STR("__name__"), SF_OP_EQ, name});
+    skip_blanks(&r);
+    if (err || r.at == r.text.len)
+        return err;
+    if (peek(&r) != '{')
+        return fail(&r, "{ is expected");
+    r.at++;
+    for (;;) {
+        skip_blanks(&r);
+        if (peek(&r) == '}')
+            break;
+        err = read_matcher(&r, io);
+        if (err)
+            return err;
+        skip_blanks(&r);
+        if (peek(&r) == ',')
+            r.at++;
+        else if (peek(&r) != '}')
+            return fail(&r, ", or } is expected");
+    }
+    r.at++;
+    return r.at == r.text.len ? SF_OK : fail(&r, "the end is expected");
+}

@@ -1,0 +1,13 @@
+/* querier.h - querier.v1.QuerierService: what Grafana's Pyroscope data source asks, over Connect in
+ * protobuf and JSON and over gRPC. */
+#pragma once
+#include "serve/call.h"
+
+bool sf_querier_types(struct sf_call *call, struct sf_worker *worker);
+bool sf_querier_label_names(struct sf_call *call, struct sf_worker *worker);
+bool sf_querier_label_values(struct sf_call *call, struct sf_worker *worker);
+bool sf_querier_series(struct sf_call *call, struct sf_worker *worker);
+bool sf_querier_stacktraces(struct sf_call *call, struct sf_worker *worker);
+bool sf_querier_spans(struct sf_call *call, struct sf_worker *worker);
+bool sf_querier_points(struct sf_call *call, struct sf_worker *worker);
+bool sf_querier_stats(struct sf_call *call, struct sf_worker *worker);
