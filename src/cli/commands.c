@@ -3,8 +3,10 @@
 #include "cli/diff_command.h"
 #include "cli/erase_command.h"
 #include "cli/export_command.h"
+#include "cli/findings_command.h"
 #include "cli/flame_command.h"
 #include "cli/fsck_command.h"
+#include "cli/ledger_command.h"
 #include "cli/metrics_command.h"
 #include "cli/record_command.h"
 #include "cli/search_command.h"
@@ -21,6 +23,8 @@ const struct sf_command sf_cli_commands[] = {
      NULL},
     {"tags", "list attributes, or the values of one", sf_tags_run, NULL},
     {"trace", "show one trace as a waterfall", sf_trace_run, NULL},
+    {"ledger", "show where a span's time went", sf_ledger_run, NULL},
+    {"findings", "say what stands out in a service, a trace or a span", sf_findings_run, NULL},
     {"flame", "draw a flame graph of a profile in the terminal", sf_flame_run, NULL},
     {"top", "list the functions of a profile that cost most", sf_top_run, NULL},
     {"diff", "compare two profiles: slower, faster", sf_diff_run, NULL},

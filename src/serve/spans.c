@@ -6,6 +6,8 @@
 #include "serve/params.h"
 #include "serve/tenant.h"
 
+enum { TEXT_COLUMNS = 100 };
+
 struct asked {
     sf_trace_id trace;
     sf_span_id span;
@@ -31,6 +33,15 @@ static enum sf_err ask(struct sf_call *call, struct sf_worker *worker, struct as
 static enum sf_err no_tenant(const struct asked *a, struct sf_why *why)
 {
     return a->q.n_tenants > 0 ? SF_OK : sf_fail(why, SF_ERR_NOT_FOUND, "this tenant has no traces");
+}
+
+static bool wants_text(const struct sf_request *r)
+{
+    struct sf_buf format = {.max = SF_LIMIT_TARGET_LEN};
+    bool is_text = sf_request_param(r, SF_STR("format"), &format) &&
+                   sf_str_eq(sf_buf_str(&format), SF_STR("text"));
+    sf_buf_done(&format);
+    return is_text;
 }
 
 static enum sf_err bool_param(const struct sf_request *r, sf_str name, bool *out,
@@ -88,8 +99,13 @@ bool sf_spans_ledger(struct sf_call *call, struct sf_worker *worker)
                                   &why);
     if (err)
         return sf_call_fail(call, err, &why);
-    sf_call_ok(call, "application/json");
-    sf_ledger_json(&view, &call->response->body);
+    if (wants_text(call->request)) {
+        sf_call_ok(call, "text/plain; charset=utf-8");
+        sf_ledger_text(&view, TEXT_COLUMNS, &call->response->body);
+    } else {
+        sf_call_ok(call, "application/json");
+        sf_ledger_json(&view, &call->response->body);
+    }
     return true;
 }
 

@@ -1,0 +1,25 @@
+#include "cli/ask.h"
+
+int sf_ask_and_print(const char *command, const struct sf_client *client, const char *output,
+                     struct sf_buf *path)
+{
+    enum sf_output form = sf_answer_output(command, output, false);
+    struct sf_buf body = {0};
+    struct sf_why why = {0};
+    enum sf_err err = SF_OK;
+    size_t at;
+    if (form != SF_OUTPUT_BAD) {
+        sf_buf_add_u8(path, sf_str_find(sf_buf_str(path), SF_STR("?"), &at) ? '&' : '?');
+        sf_buf_add_str(path,
+                       form == SF_OUTPUT_TEXT ? SF_STR("format=text") : SF_STR("format=json"));
+        sf_buf_add_u8(path, 0);
+        err = sf_client_get(client, (char *)path->p, "*/*", &body, &why);
+        if (!err && form == SF_OUTPUT_JSON)
+            sf_buf_add_u8(&body, '\n');
+    }
+    sf_buf_done(path);
+    if (form != SF_OUTPUT_BAD && !err)
+        return sf_answer_write(&body);
+    sf_buf_done(&body);
+    return form == SF_OUTPUT_BAD ? 2 : sf_answer_fault(command, &why);
+}

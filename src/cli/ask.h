@@ -1,0 +1,9 @@
+/* ask.h - one question to a server whose answer it can write as text or JSON itself. */
+#pragma once
+#include "cli/answer.h"
+#include "cli/client.h"
+
+/* GETs `path` (with its parameters) and prints the answer; gives the exit code. `path` is done
+ * afterwards. `output`: what --output said. */
+int sf_ask_and_print(const char *command, const struct sf_client *client, const char *output,
+                     struct sf_buf *path);

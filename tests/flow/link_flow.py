@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""From a span to its code: flame graph, ledger, the whole trace, findings, over HTTP."""
+import json
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(__file__))
+from pprof_make import pprof  # noqa: E402
+from server import PROGRAM, Server, tap  # noqa: E402
+
+server = Server().start()
+MS = 1000000
+
+
+def request(service):
+    """gateway 100 ms > the service 80 ms > its child 40 ms"""
+    now = time.time_ns() - 200 * MS
+    trace = os.urandom(16)
+
+    def span(name, start, end, parent=None, of=service):
+        return {"trace_id": trace, "span_id": os.urandom(8), "parent": parent, "name": name, "service": of,
+                "start": now + start * MS, "end": now + end * MS}
+    root = span("GET /cart", 0, 100, of="gateway")
+    own = span("order.calculate_totals", 10, 90, root["span_id"])
+    child = span("pay", 40, 80, own["span_id"])
+    server.send([root, own, child])
+    return trace.hex(), own["span_id"].hex(), child["span_id"].hex()
+
+
+def send(service, stacks, **more):
+    answer = server.post("/api/v1/profile?service=" + service, pprof(stacks, **more), "application/octet-stream")
+    assert answer.status == 200, answer.text
+
+
+def tagged(stacks, span):
+    return {(path, (("span_id", span),)): value for path, value in stacks.items()}
+
+
+def total(profile):
+    return sum(node[2] for node in profile["nodes"])
+
+
+def test_samples_that_name_their_span_are_its_own():
+    trace, own, child = request("exact")
+    send("exact", {**tagged({"main;rules;regex.match": 30 * MS, "main;sum": 10 * MS}, own),
+                   **tagged({"main;sign": 20 * MS}, child)})
+    answer = server.json(f"/api/v1/spans/{trace}/{own}/profile")
+    assert answer["name"] == "order.calculate_totals" and answer["service"] == "exact"
+    assert answer["grades"]["exact"] == {"samples": 2, "value": 40 * MS}, answer["grades"]
+    assert answer["grades"]["subtree"] == {"samples": 1, "value": 20 * MS}, answer["grades"]
+    assert total(answer["profile"]) == 60 * MS
+    assert answer["top"]["function"] == "regex.match" and answer["reason"] == ""
+    only = server.json(f"/api/v1/spans/{trace}/{own}/profile?self=true&type=cpu")
+    assert total(only["profile"]) == 40 * MS and only["isSelf"]
+
+
+def test_a_local_roots_samples_are_shared_by_self_time():
+    trace, own, child = request("shared")
+    send("shared", tagged({"main;work": 80 * MS}, own))
+    answer = server.json(f"/api/v1/spans/{trace}/{child}/profile")
+    assert answer["grades"]["shared"]["samples"] == 1 and total(answer["profile"]) == 40 * MS, answer
+    assert "estimate" in answer["reason"]
+
+
+def test_profiles_without_ids_show_the_service_meanwhile():
+    trace, own, _ = request("plain")
+    send("plain", {"main;work": 500 * MS})
+    answer = server.json(f"/api/v1/spans/{trace}/{own}/profile")
+    assert answer["grades"]["window"]["samples"] == 1, answer["grades"]
+    assert 0 < total(answer["profile"]) <= 500 * MS
+    assert "carry no span ids" in answer["reason"]
+
+
+def test_the_ledger_adds_up():
+    trace, own, child = request("ledger")
+    send("ledger", {**tagged({"main;sum": 10 * MS}, own), **tagged({"main;sign": 25 * MS}, child)})
+    answer = server.json(f"/api/v1/spans/{trace}/{own}/ledger")
+    parts = {p["part"]: p["ns"] for p in answer["parts"]}
+    assert sum(parts.values()) == answer["durationNs"] == 80 * MS
+    assert parts["cpu"] == 10 * MS and parts["child"] == 40 * MS and parts["unknown"] == 30 * MS, parts
+    assert "off-CPU" in answer["reason"]
+    text = server.get(f"/api/v1/spans/{trace}/{own}/ledger?format=text").text
+    assert "children in this process" in text and "50 %" in text, text
+
+
+def test_a_trace_is_one_flame_graph():
+    trace, own, child = request("whole")
+    send("whole", {**tagged({"main;sum": 10 * MS}, own), **tagged({"main;sign": 25 * MS}, child)})
+    for by, want in (("samples", 35 * MS), ("wall", 180 * MS), ("critical-path", 100 * MS)):
+        answer = server.json(f"/api/v1/traces/{trace}/flame?by={by}")
+        assert total(answer["profile"]) == want, (by, total(answer["profile"]))
+        kinds = {f["function"]: f.get("kind") for f in answer["profile"]["frames"]}
+        assert kinds["whole"] == "service" and kinds["pay"] == "span", kinds
+    assert answer["spans"] == 3 and answer["sampledSpans"] == 2
+
+
+def test_findings_name_the_function():
+    trace, own, _ = request("finds")
+    send("finds", tagged({"main;rules;regex.match": 30 * MS, "main;sum": 10 * MS}, own))
+    for query in (f"trace={trace}&span={own}", f"trace={trace}"):
+        answer = server.json("/api/v1/findings?" + query)
+        assert answer["findings"][0]["subject"] == "regex.match", answer
+        assert answer["findings"][0]["path"] == "main > rules > regex.match"
+    text = server.get("/api/v1/findings?service=finds&format=text").text
+    assert "regex.match alone takes 75 %" in text, text
+
+
+def run(*args):
+    done = subprocess.run([PROGRAM, *args, "--server", f"http://127.0.0.1:{server.port}"], capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_commands_ask_for_the_same():
+    trace, own, child = request("asks")
+    send("asks", {**tagged({"main;rules;regex.match": 10 * MS}, own), **tagged({"main;sign": 5 * MS}, child)})
+    code, out, err = run("ledger", own, "--trace", trace)
+    assert code == 0 and "on CPU" in out and "12 %" in out, (code, out, err)
+    code, out, err = run("ledger", own, "--trace", trace, "--output", "json")
+    assert code == 0 and json.loads(out)["durationNs"] == 80 * MS, (code, out, err)
+    code, out, err = run("findings", "--trace", trace)
+    assert code == 0 and "regex.match alone takes 67 %" in out, (code, out, err)
+    code, out, err = run("findings", "--service", "asks", "--since", "10m")
+    assert code == 0 and "regex.match" in out, (code, out, err)
+    for args, words in ((("ledger",), "name one span"), (("ledger", own), "--trace ID"),
+                        (("findings",), "--service")):
+        code, out, err = run(*args)
+        assert code == 2 and words in err, (args, code, err)
+    code, out, err = run("ledger", "ff", "--trace", trace)
+    assert code != 0 and "no span" in err, (code, err)
+
+
+def test_what_is_missing_is_said():
+    trace, own, _ = request("silent")
+    answer = server.json(f"/api/v1/spans/{trace}/{own}/profile")
+    assert answer["samples"] == 0 and "no profiles from silent" in answer["reason"]
+    for path, status, words in (
+            (f"/api/v1/spans/{trace}/00000000000000ff/profile", 404, "no span"),
+            (f"/api/v1/spans/{'0' * 31}1/{own}/ledger", 404, "no such trace"),
+            (f"/api/v1/spans/{trace}/xyz/profile", 400, "hex"),
+            (f"/api/v1/spans/{trace}/profile", 400, "TRACE/SPAN"),
+            (f"/api/v1/spans/{trace}/{own}/profile?self=maybe", 400, "true or false"),
+            (f"/api/v1/traces/{trace}/flame?by=cost", 400, "critical-path"),
+            ("/api/v1/findings", 400, "service=NAME"),
+            (f"/api/v1/findings?span={own}", 400, "trace")):
+        answer = server.get(path)
+        assert answer.status == status and words in answer.text, (path, answer.status, answer.text)
+
+
+tap.run(sys.modules[__name__])
