@@ -118,7 +118,7 @@ static bool bits_of(const struct sf_value *want, uint8_t type, uint64_t *out, bo
 
     *out_unsure = false;
     if (type == SF_VALUE_BOOL) {
-        *out = want->is_true;
+        *out = want->type == SF_VALUE_BOOL && want->is_true;
         return want->type == SF_VALUE_BOOL;
     }
     if (!is_number(want))
