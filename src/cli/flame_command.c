@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/answer.h"
+#include "cli/ask.h"
 #include "cli/profile_source.h"
 #include "os/terminal.h"
 #include "render/flame_text.h"
@@ -13,6 +14,9 @@
 struct asked {
     struct sf_profile_flags profile;
     const char *output, *order, *min;
+    const char *span, *trace, *by; /* of a server */
+    bool is_self;
+    struct sf_client client;
     enum sf_output form;
     double min_share;
 };
@@ -54,6 +58,36 @@ static enum sf_err draw(const struct asked *a, struct sf_profile_source *s, stru
     return SF_OK;
 }
 
+/* A span or a trace: the server joins and draws. */
+static int ask_server(const struct asked *a)
+{
+    struct sf_buf path = {0};
+    char lead = '?';
+    if (!a->trace)
+        return sf_answer_usage("flame", "name the span's trace too: --trace ID");
+    if (a->span && a->by)
+        return sf_answer_usage("flame", "--by weighs a whole trace; a span has none");
+    if (!a->span && a->is_self)
+        return sf_answer_usage("flame", "--self is of a span: add --span ID");
+    sf_buf_add_str(&path, a->span ? SF_STR("/api/v1/spans/") : SF_STR("/api/v1/traces/"));
+    sf_client_encode(&path, sf_str_from(a->trace));
+    sf_buf_add_u8(&path, '/');
+    if (a->span)
+        sf_client_encode(&path, sf_str_from(a->span));
+    sf_buf_add_str(&path, a->span ? SF_STR("/profile") : SF_STR("flame"));
+    const struct {
+        const char *name, *value;
+    } params[] = {{"self", a->is_self ? "true" : NULL}, {"by", a->by}, {"type", a->profile.type}};
+    for (size_t i = 0; i < sizeof(params) / sizeof(params[0]); i++) {
+        if (!params[i].value)
+            continue;
+        sf_buf_print(&path, "%c%s=", lead, params[i].name);
+        sf_client_encode(&path, sf_str_from(params[i].value));
+        lead = '&';
+    }
+    return sf_ask_and_print("flame", &a->client, a->output, &path);
+}
+
 int sf_flame_run(int argc, char **argv)
 {
     struct asked a = {.min_share = 0.01};
@@ -62,23 +96,32 @@ int sf_flame_run(int argc, char **argv)
         {"order", SF_FLAG_STR, &a.order, "ORDER",
          "of siblings: total (largest first), name, or seen (as in the file; default of text)"},
         {"min", SF_FLAG_STR, &a.min, "PERCENT", "draw frames from this share on (default 1)"},
+        {"span", SF_FLAG_STR, &a.span, "ID", "of a server: the code that ran in this span"},
+        {"trace", SF_FLAG_STR, &a.trace, "ID", "the span's trace, or all of this trace"},
+        {"self", SF_FLAG_BOOL, &a.is_self, NULL, "of a span: without its children"},
+        {"by", SF_FLAG_STR, &a.by, "WEIGHT",
+         "of a trace: samples (default), wall or critical-path"},
         {"output", SF_FLAG_STR, &a.output, "FORM", "text or json (default text)"},
+        SF_CLIENT_FLAGS(a.client),
     };
     struct sf_args args = {
         .command = "flame",
-        .usage = "FILE|URL [--type cpu] [--min PERCENT]",
+        .usage = "FILE|URL | --span ID --trace ID | --trace ID [--by critical-path]",
         .summary = "Draw a flame graph of a profile in the terminal.",
         .details =
             "FILE is a profile in any format that is known: pprof, JFR, OTLP, folded text, V8 "
             ".cpuprofile and .heapprofile; compressed or not; - is "
             "standard input. A URL is fetched, with a countdown while it is being measured. No "
-            "server is needed.\n\n"
+            "server is needed. With --span or --trace a server is asked which code ran there.\n\n"
             "Percentages are shares of the whole view. At most five frames are marked "
             "<-- HOT PATH: those with at least 10 % of the view in themselves.",
         .examples = "spanflame flame cpu.pb.gz\n"
                     "spanflame flame 'http://localhost:6060/debug/pprof/profile?seconds=30'\n"
                     "perf script | stackcollapse-perf.pl | spanflame flame -\n"
-                    "spanflame flame heap.pb.gz --type inuse_space --focus json",
+                    "spanflame flame heap.pb.gz --type inuse_space --focus json\n"
+                    "spanflame flame --span eee19b7ec3c1b174 --trace "
+                    "5b8efff798038103d269b633813fc60c\n"
+                    "spanflame flame --trace 5b8efff798038103d269b633813fc60c --by critical-path",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
     };
@@ -91,7 +134,9 @@ int sf_flame_run(int argc, char **argv)
     case SF_ARGS_BAD: return 2;
     case SF_ARGS_RUN: break;
     }
-    if (args.n_words != 1)
+    if (args.n_words == 0 && (a.span || a.trace))
+        return ask_server(&a);
+    if (args.n_words != 1 || a.span || a.trace)
         return sf_answer_usage("flame", "name one profile: a file, a URL, or - for standard input");
     if (a.min && !sf_profile_share(a.min, &a.min_share))
         return sf_answer_usage("flame", "--min is a percentage from 0 to 100");

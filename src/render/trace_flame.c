@@ -2,6 +2,7 @@
 #include "render/trace_flame.h"
 
 #include "render/profile_json.h"
+#include "render/units.h"
 
 enum sf_err sf_trace_flame_json(const struct sf_trace_flame_view *v, struct sf_buf *out,
                                 struct sf_why *why)
@@ -27,4 +28,16 @@ enum sf_err sf_trace_flame_json(const struct sf_trace_flame_view *v, struct sf_b
     sf_profile_json_write(&v->view, &w);
     sf_json_write_object_end(&w);
     return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "profile: no memory for the answer");
+}
+
+void sf_trace_flame_words(const struct sf_trace_flame_view *v, struct sf_buf *out)
+{
+    char trace[33];
+    sf_trace_id_render(v->trace, trace);
+    sf_buf_print(out, "trace %s by %s: ", trace, v->by);
+    sf_units_amount(out, v->view.tree.total, v->view.tree.unit);
+    sf_buf_print(out, ", %u of %u spans have samples (%llu)\n", v->n_sampled, v->n_spans,
+                 (unsigned long long)v->n_samples);
+    if (v->reason.len)
+        sf_buf_print(out, "%.*s\n", SF_STR_ARG(v->reason));
 }

@@ -17,5 +17,7 @@ struct sf_trace_flame_view {
     bool is_partial;
 };
 
+/* One or two lines above a drawing. */
+void sf_trace_flame_words(const struct sf_trace_flame_view *v, struct sf_buf *out);
 enum sf_err sf_trace_flame_json(const struct sf_trace_flame_view *v, struct sf_buf *out,
                                 struct sf_why *why);

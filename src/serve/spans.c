@@ -4,6 +4,7 @@
 #include "exec/span_profile.h"
 #include "exec/trace_flame.h"
 #include "serve/params.h"
+#include "serve/profile_form.h"
 #include "serve/tenant.h"
 
 enum { TEXT_COLUMNS = 100 };
@@ -35,13 +36,37 @@ static enum sf_err no_tenant(const struct asked *a, struct sf_why *why)
     return a->q.n_tenants > 0 ? SF_OK : sf_fail(why, SF_ERR_NOT_FOUND, "this tenant has no traces");
 }
 
-static bool wants_text(const struct sf_request *r)
+static sf_str word_param(const struct sf_request *r, const char *name, struct sf_arena *req)
 {
-    struct sf_buf format = {.max = SF_LIMIT_TARGET_LEN};
-    bool is_text = sf_request_param(r, SF_STR("format"), &format) &&
-                   sf_str_eq(sf_buf_str(&format), SF_STR("text"));
-    sf_buf_done(&format);
-    return is_text;
+    struct sf_buf text = {.max = SF_LIMIT_TARGET_LEN};
+    sf_str out = SF_STR_NONE;
+    if (sf_request_param(r, sf_str_from(name), &text))
+        (void)sf_arena_copy(req, sf_buf_str(&text), &out);
+    sf_buf_done(&text);
+    return out;
+}
+
+static bool is_text(sf_str format)
+{
+    return sf_str_eq(format, SF_STR("text"));
+}
+
+static bool is_own_json(sf_str format)
+{
+    return format.len == 0 || sf_str_eq(format, SF_STR("json"));
+}
+
+/* Any other form than our own JSON and text: the profile alone. */
+static enum sf_err give_form(struct sf_call *call, sf_str format, struct sf_profile_view *view,
+                             struct sf_arena *req, struct sf_why *why)
+{
+    const struct sf_profile_form *form;
+    enum sf_err err = sf_profile_form_find(format, false, &form, why);
+    if (err)
+        return err;
+    sf_call_ok(call, form->content_type);
+    call->response->is_uncompressible = form->is_packed;
+    return sf_profile_form_render(form, view, req, &call->response->body, why);
 }
 
 static enum sf_err bool_param(const struct sf_request *r, sf_str name, bool *out,
@@ -66,23 +91,27 @@ bool sf_spans_profile(struct sf_call *call, struct sf_worker *worker)
     struct sf_why why = {0};
     struct sf_span_profile profile;
     struct sf_span_profile_want want = {0};
-    struct sf_buf type = {.max = SF_LIMIT_TARGET_LEN};
     enum sf_err err = ask(call, worker, &a, &why);
     if (!err)
         err = no_tenant(&a, &why);
     if (!err)
         err = bool_param(call->request, SF_STR("self"), &want.is_self, &why);
-    sf_request_param(call->request, SF_STR("type"), &type);
+    if (err)
+        return sf_call_fail(call, err, &why);
+    sf_str format = word_param(call->request, "format", a.q.req);
     want.trace = a.trace;
     want.span = a.span;
-    want.type = sf_buf_str(&type);
-    if (!err)
-        err = sf_span_profile_make(atomic_load(&call->service->store), &want, &a.q, &profile, &why);
-    if (!err) {
+    want.type = word_param(call->request, "type", a.q.req);
+    err = sf_span_profile_make(atomic_load(&call->service->store), &want, &a.q, &profile, &why);
+    if (!err && is_own_json(format)) {
         sf_call_ok(call, "application/json");
         err = sf_span_profile_json(&profile, &call->response->body, &why);
+    } else if (!err) {
+        if (is_text(format))
+            sf_span_profile_words(&profile, &call->response->body);
+        err = give_form(call, is_text(format) ? SF_STR("flamegraph") : format, &profile.view,
+                        a.q.req, &why);
     }
-    sf_buf_done(&type);
     return err ? sf_call_fail(call, err, &why) : true;
 }
 
@@ -99,7 +128,7 @@ bool sf_spans_ledger(struct sf_call *call, struct sf_worker *worker)
                                   &why);
     if (err)
         return sf_call_fail(call, err, &why);
-    if (wants_text(call->request)) {
+    if (is_text(word_param(call->request, "format", a.q.req))) {
         sf_call_ok(call, "text/plain; charset=utf-8");
         sf_ledger_text(&view, TEXT_COLUMNS, &call->response->body);
     } else {
@@ -114,25 +143,28 @@ bool sf_spans_trace_flame(struct sf_call *call, struct sf_worker *worker)
     struct asked a = {0};
     struct sf_why why = {0};
     struct sf_trace_flame_view view;
-    struct sf_buf type = {.max = SF_LIMIT_TARGET_LEN}, by = {.max = SF_LIMIT_TARGET_LEN};
     enum sf_trace_flame_by weight = SF_TRACE_FLAME_SAMPLES;
     enum sf_err err = sf_params_trace_id(call->arg, &a.trace, &why);
-    sf_request_param(call->request, SF_STR("type"), &type);
-    sf_request_param(call->request, SF_STR("by"), &by);
-    if (!err)
-        err = sf_trace_flame_parse(sf_buf_str(&by), &weight, &why);
     if (!err)
         err = sf_call_query(call, worker, a.tenants, &a.q, &why);
     if (!err)
         err = no_tenant(&a, &why);
+    if (err)
+        return sf_call_fail(call, err, &why);
+    sf_str format = word_param(call->request, "format", a.q.req);
+    sf_str type = word_param(call->request, "type", a.q.req);
+    err = sf_trace_flame_parse(word_param(call->request, "by", a.q.req), &weight, &why);
     if (!err)
-        err = sf_trace_flame_make(atomic_load(&call->service->store), a.trace, sf_buf_str(&type),
-                                  weight, &a.q, &view, &why);
-    if (!err) {
+        err = sf_trace_flame_make(atomic_load(&call->service->store), a.trace, type, weight, &a.q,
+                                  &view, &why);
+    if (!err && is_own_json(format)) {
         sf_call_ok(call, "application/json");
         err = sf_trace_flame_json(&view, &call->response->body, &why);
+    } else if (!err) {
+        if (is_text(format))
+            sf_trace_flame_words(&view, &call->response->body);
+        err = give_form(call, is_text(format) ? SF_STR("flamegraph") : format, &view.view, a.q.req,
+                        &why);
     }
-    sf_buf_done(&type);
-    sf_buf_done(&by);
     return err ? sf_call_fail(call, err, &why) : true;
 }

@@ -96,6 +96,20 @@ def test_a_trace_is_one_flame_graph():
     assert answer["spans"] == 3 and answer["sampledSpans"] == 2
 
 
+def test_a_spans_profile_comes_in_every_form():
+    trace, own, _ = request("forms")
+    send("forms", tagged({"main;rules;regex.match": 30 * MS, "main;sum": 10 * MS}, own))
+    path = f"/api/v1/spans/{trace}/{own}/profile?format="
+    assert "main;rules;regex.match 30000000" in server.get(path + "folded").text
+    assert "HOT PATH" in server.get(path + "flamegraph").text
+    assert server.get(path + "svg").text.startswith("<")
+    assert server.get(path + "pprof").body[:2] == b"\x1f\x8b"
+    assert "speedscope" in server.get(path + "speedscope").text
+    assert "HOT PATH" in server.get(f"/api/v1/traces/{trace}/flame?format=text").text
+    answer = server.get(path + "gif")
+    assert answer.status == 400 and "speedscope" in answer.text, answer.text
+
+
 def test_findings_name_the_function():
     trace, own, _ = request("finds")
     send("finds", tagged({"main;rules;regex.match": 30 * MS, "main;sum": 10 * MS}, own))
@@ -123,7 +137,14 @@ def test_the_commands_ask_for_the_same():
     assert code == 0 and "regex.match alone takes 67 %" in out, (code, out, err)
     code, out, err = run("findings", "--service", "asks", "--since", "10m")
     assert code == 0 and "regex.match" in out, (code, out, err)
-    for args, words in ((("ledger",), "name one span"), (("ledger", own), "--trace ID"),
+    code, out, err = run("flame", "--span", own, "--trace", trace)
+    assert code == 0 and "regex.match" in out and "67%" in out and "1 subtree" in out, (code, out, err)
+    code, out, err = run("flame", "--span", own, "--trace", trace, "--self")
+    assert code == 0 and "100%" in out and "sign" not in out, (code, out, err)
+    code, out, err = run("flame", "--trace", trace, "--by", "critical-path")
+    assert code == 0 and "order.calculate_totals" in out and "2 of 3 spans" in out, (code, out, err)
+    for args, words in ((("ledger",), "name one span"), (("flame", "--span", own), "--trace ID"),
+                        (("flame", "x", "--trace", trace), "name one profile"), (("ledger", own), "--trace ID"),
                         (("findings",), "--service")):
         code, out, err = run(*args)
         assert code == 2 and words in err, (args, code, err)
