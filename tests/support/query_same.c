@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdlib.h>
 
 #include "query/attr_text.h"
 #include "query_print.h"
@@ -21,6 +22,37 @@ static bool same_static(struct sf_static a, struct sf_static b)
     }
 }
 
+/* Long runs of && and || are joined in halves, so that trees stay low: how the operands of one run
+ * are grouped is no difference. `list` takes them in order; NULL: count only. */
+static uint32_t operands(const struct sf_expr *e, enum sf_expr_op op, const struct sf_expr **list)
+{
+    if (e->kind != SF_EXPR_BINARY || e->op != op) {
+        if (list)
+            *list = e;
+        return 1;
+    }
+    uint32_t n = operands(e->left, op, list);
+    return n + operands(e->right, op, list ? list + n : NULL);
+}
+
+static bool same_expr(const struct sf_expr *a, const struct sf_expr *b);
+
+static bool same_run(const struct sf_expr *a, const struct sf_expr *b)
+{
+    uint32_t n = operands(a, a->op, NULL);
+    const struct sf_expr **x = calloc(n, sizeof(*x)), **y = calloc(n, sizeof(*y));
+    bool is_same = operands(b, a->op, NULL) == n && x && y;
+    if (is_same) {
+        operands(a, a->op, x);
+        operands(b, a->op, y);
+    }
+    for (uint32_t i = 0; is_same && i < n; i++)
+        is_same = same_expr(x[i], y[i]);
+    free(x);
+    free(y);
+    return is_same;
+}
+
 static bool same_expr(const struct sf_expr *a, const struct sf_expr *b)
 {
     if (!a || !b)
@@ -30,8 +62,13 @@ static bool same_expr(const struct sf_expr *a, const struct sf_expr *b)
     switch (a->kind) {
     case SF_EXPR_LITERAL: return same_static(a->literal, b->literal);
     case SF_EXPR_ATTR: return sf_query_attr_eq(&a->attr, &b->attr);
-    default: return a->op == b->op && same_expr(a->left, b->left) && same_expr(a->right, b->right);
+    default: break;
     }
+    if (a->op != b->op)
+        return false;
+    if (a->kind == SF_EXPR_BINARY && (a->op == SF_EXPR_AND || a->op == SF_EXPR_OR))
+        return same_run(a, b);
+    return same_expr(a->left, b->left) && same_expr(a->right, b->right);
 }
 
 static bool same_attrs(const struct sf_query_attr *a, uint32_t n_a, const struct sf_query_attr *b,
