@@ -48,10 +48,10 @@ enum sf_err sf_profile_block_writer_chunk(struct sf_profile_block_writer *w, uin
                                           struct sf_why *why);
 /* The same from entries that may repeat a pair, with a rollup where that is worth its bytes.
  * `entries` is scratch afterwards. */
-enum sf_err sf_profile_block_writer_slot(struct sf_profile_block_writer *w,
+enum sf_err sf_profile_block_writer_slot(struct sf_profile_block_writer *to,
                                          const struct sf_profile_row *rows, uint32_t first_row,
-                                         uint32_t n_rows, struct sf_profile_entry *entries,
-                                         size_t n, struct sf_why *why);
+                                         uint32_t n_rows, struct sf_profile_entry *e, size_t n,
+                                         struct sf_why *why);
 /* The end of the rows that share series and slot with `first_row`. */
 uint32_t sf_profile_slot_end(const struct sf_profile_row *rows, uint32_t n_rows,
                              uint32_t first_row);
@@ -65,8 +65,8 @@ enum sf_err sf_profile_block_writer_detail(struct sf_profile_block_writer *w,
 enum sf_err sf_profile_block_writer_end(struct sf_profile_block_writer *w, struct sf_why *why);
 /* What of a set has its index time in [from, to): begin, all samples, end; nothing when there is
  * none. */
-enum sf_err sf_profile_block_writer_set(struct sf_profile_block_writer *w,
-                                        const struct sf_profile_set *set, int64_t from_ns,
+enum sf_err sf_profile_block_writer_set(struct sf_profile_block_writer *to,
+                                        const struct sf_profile_set *s, int64_t from_ns,
                                         int64_t to_ns, struct sf_why *why);
 
 /* Writes directory, section table and tail (not synced). `out_info` may be NULL; `out_memory` takes

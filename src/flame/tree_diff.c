@@ -26,7 +26,7 @@ static void add_self(struct sf_tree_side *side, const uint32_t *places, uint32_t
 {
     for (uint32_t i = 0; i < n; i++) {
         int64_t *to = &side->self[places[i]];
-        *to = sf_add_sat_i64(*to, nodes ? nodes[i].self : self[i]);
+        *to = sf_add_sat_i64(*to, nodes ? nodes[i].self : self ? self[i] : 0);
     }
 }
 

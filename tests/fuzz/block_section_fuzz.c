@@ -34,16 +34,20 @@ static void make_base(struct base *b)
         abort();
 }
 
+static bool is_paged(uint32_t section)
+{
+    return section >= SF_SECTION_TIDX && section <= SF_SECTION_AFLT;
+}
+
 /* Data, the section, a table that names it, a tail. */
 static void put_section(const struct base *b, sf_bytes content, struct sf_buf *out)
 {
-    bool is_paged = SECTION >= SF_SECTION_TIDX && SECTION <= SF_SECTION_AFLT;
     struct sf_section own = {.id = SECTION, .off = b->tail.table_off, .raw_len = content.len};
     struct sf_block_tail tail = b->tail;
     uint8_t raw[SF_BLOCK_TAIL_LEN];
 
     sf_buf_add(out, b->bytes.p, (size_t)b->tail.table_off);
-    if (is_paged)
+    if (is_paged(SECTION))
         sf_pages_encode(out, content);
     else
         sf_buf_add(out, content.p, content.len);
@@ -74,7 +78,7 @@ static void check_own_section(const struct base *b)
     sf_buf_add(&bytes, b->bytes.p, b->bytes.len);
     if (!sf_arena_init(&a, 1 << 20) || sf_span_block_open_trusted(&bytes, &r, NULL))
         abort();
-    if (SECTION >= SF_SECTION_TIDX && SECTION <= SF_SECTION_AFLT) {
+    if (is_paged(SECTION)) {
         size_t len = (size_t)r->sections[SECTION].raw_len;
         uint8_t *p = sf_buf_take(&raw, len);
         if (len && (!p || sf_reader_paged(r, SECTION, 0, p, len, a, NULL)))

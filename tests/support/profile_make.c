@@ -1,5 +1,6 @@
 #include "support/profile_make.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +23,15 @@ static void *need(struct sf_arena *req, size_t n, size_t size)
     return p;
 }
 
-static sf_str name(struct sf_arena *req, const char *format, unsigned a, unsigned b)
+__attribute__((format(printf, 2, 3))) static sf_str name(struct sf_arena *req, const char *format,
+                                                         ...)
 {
     char text[80];
     sf_str out;
-    int len = snprintf(text, sizeof(text), format, a, b);
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
     if (!sf_arena_copy(req, (sf_str){text, (size_t)len}, &out))
         abort();
     return out;
@@ -53,8 +58,8 @@ static void make_symbols(struct sf_profile_make *m, uint32_t service, struct sf_
     struct sf_function *functions = need(req, FUNCTIONS, sizeof(*functions));
     struct sf_location *locations = need(req, FUNCTIONS, sizeof(*locations));
     struct sf_line *lines = need(req, 2 * FUNCTIONS, sizeof(*lines));
-    map->file = name(req, "/usr/bin/service-%u", service, 0);
-    map->build_id = name(req, "build%u", service, 0);
+    map->file = name(req, "/usr/bin/service-%u", service);
+    map->build_id = name(req, "build%u", service);
     map->start = 0x400000;
     map->limit = 0x900000;
     for (uint32_t i = 0; i < FUNCTIONS; i++) {
@@ -102,11 +107,11 @@ static void make_series(struct sf_profile_make *m, uint32_t service, struct sf_a
     struct sf_series *series = need(req, 2, sizeof(*series));
     struct sf_label *labels = need(req, 3, sizeof(*labels));
     struct sf_process *process = need(req, 1, sizeof(*process));
-    process->service = name(req, "service-%u", service, 0);
-    process->key = name(req, "instance=%u", (unsigned)sf_profile_make_below(m, 3), 0);
+    process->service = name(req, "service-%u", service);
+    process->key = name(req, "instance=%u", (unsigned)sf_profile_make_below(m, 3));
     labels[0] = (struct sf_label){SF_STR("env"), service % 2 ? SF_STR("dev") : SF_STR("prod")};
     labels[1] = (struct sf_label){SF_STR("region"),
-                                  name(req, "r%u", (unsigned)sf_profile_make_below(m, 2), 0)};
+                                  name(req, "r%u", (unsigned)sf_profile_make_below(m, 2))};
     labels[2] = (struct sf_label){SF_STR("service_name"), process->service};
     series[0] = (struct sf_series){
         .service = process->service,

@@ -155,6 +155,7 @@ static enum sf_err write_block(struct sf_local *l, const struct sf_profile_plan 
         err = sf_file_sync(&file, why);
     sf_profile_block_writer_free(w);
     sf_file_close(&file);
+    o->file = NULL;
     sf_heap_free(sets);
     if (!err) {
         row->ts_min_ns = info.ts_min_ns;
