@@ -1,4 +1,5 @@
 #include "cli/command.h"
+#include "cli/compare_command.h"
 #include "cli/demo_command.h"
 #include "cli/diff_command.h"
 #include "cli/erase_command.h"
@@ -24,6 +25,7 @@ const struct sf_command sf_cli_commands[] = {
     {"tags", "list attributes, or the values of one", sf_tags_run, NULL},
     {"trace", "show one trace as a waterfall", sf_trace_run, NULL},
     {"ledger", "show where a span's time went", sf_ledger_run, NULL},
+    {"compare", "show what slow spans do that fast ones do not", sf_compare_run, NULL},
     {"findings", "say what stands out in a service, a trace or a span", sf_findings_run, NULL},
     {"flame", "draw a flame graph of a profile in the terminal", sf_flame_run, NULL},
     {"top", "list the functions of a profile that cost most", sf_top_run, NULL},

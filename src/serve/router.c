@@ -6,6 +6,7 @@
 #include "os/clock.h"
 #include "os/random.h"
 #include "serve/auth.h"
+#include "serve/compare.h"
 #include "serve/cors.h"
 #include "serve/erase.h"
 #include "serve/findings.h"
@@ -173,6 +174,8 @@ static const struct sf_route routes[] = {
      sf_jaeger_v3_trace},
     {SF_METHOD_GET, "/jaeger/api/traces/{}", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
      sf_jaeger_trace},
+    {SF_METHOD_GET, "/api/v1/compare", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
+     sf_compare_handle},
     {SF_METHOD_GET, "/api/v1/findings", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
      sf_findings_handle},
     {SF_METHOD_GET, "/api/v1/traces/{}/flame", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,

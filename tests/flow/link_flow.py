@@ -5,10 +5,11 @@ import os
 import subprocess
 import sys
 import time
+import urllib.parse
 
 sys.path.insert(0, os.path.dirname(__file__))
 from pprof_make import pprof  # noqa: E402
-from server import PROGRAM, Server, tap  # noqa: E402
+from server import PROGRAM, Server, make_span, tap  # noqa: E402
 
 server = Server().start()
 MS = 1000000
@@ -119,6 +120,61 @@ def test_findings_name_the_function():
         assert answer["findings"][0]["path"] == "main > rules > regex.match"
     text = server.get("/api/v1/findings?service=finds&format=text").text
     assert "regex.match alone takes 75 %" in text, text
+
+
+def crowd(service, n, is_slow):
+    """n requests of one service; slow ones take longer and run other code"""
+    spans, stacks = [], {}
+    for i in range(n):
+        span = make_span(ms=300 if is_slow else 20 + i % 7, ago_ms=2000, service=service, name="tax")
+        spans.append(span)
+        stacks[("main;tax", (("span_id", span["span_id"].hex()),))] = (10 + i % 5) * MS
+        if is_slow:
+            stacks[("main;tax;applyLegacyTax", (("span_id", span["span_id"].hex()),))] = (180 + i % 9) * MS
+    server.send(spans)
+    send(service, stacks)
+
+
+def wait_for(service, n):
+    """searches see what is acknowledged a moment later"""
+    query = urllib.parse.quote('{ resource.service.name = "%s" }' % service)
+    for _ in range(600):
+        if len(server.json(f"/api/search?q={query}&limit=1000").get("traces", [])) >= n:
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"{service}: {n} traces never came")
+
+
+def test_slow_spans_are_told_from_fast_ones():
+    crowd("cohort", 90, False)
+    crowd("cohort", 10, True)
+    wait_for("cohort", 100)
+    query = urllib.parse.quote('{ resource.service.name = "cohort" && name = "tax" }')
+    answer = server.json(f"/api/v1/compare?q={query}&split=p90")
+    assert answer["left"]["found"] == 90 and answer["right"]["found"] == 10, answer["left"]
+    first = answer["functions"][0]
+    assert first["function"] == "applyLegacyTax" and first["isSignificant"], answer
+    assert first["leftSpans"] == 0 and first["rightSpans"] == 10
+    assert 180 * MS < first["delta"] < 190 * MS and first["low"] < first["delta"] < first["high"]
+    others = [f for f in answer["functions"] if f["function"] == "tax"]
+    assert not others[0]["isSignificant"], others
+    code, out, err = run("compare", "--slow-vs-fast", '{ resource.service.name = "cohort" }', "--split", "p90")
+    assert code == 0 and "applyLegacyTax" in out and "not significant" in out, (code, out, err)
+
+
+def test_equal_sets_are_not_told_apart():
+    crowd("twins", 60, False)
+    crowd("twins2", 60, False)
+    wait_for("twins", 60)
+    wait_for("twins2", 60)
+    left, right = (urllib.parse.quote('{ resource.service.name = "%s" }' % s) for s in ("twins", "twins2"))
+    answer = server.json(f"/api/v1/compare?left={left}&right={right}")
+    assert answer["significant"] == 0 and answer["reason"] == "no difference is significant", answer
+    for path, words in (("q=%7B", "TraceQL"), ("left=%7B%7D", "two queries"), ("q=%7B%7D&split=95", "quantile"),
+                        ("", "two queries")):
+        answer = server.get("/api/v1/compare?" + path)
+        assert answer.status == 400 and words in answer.text, (path, answer.status, answer.text)
+    assert server.json("/api/v1/compare?q=%7Bname%3D%22nobody%22%7D")["reason"].startswith("one side has no spans")
 
 
 def run(*args):

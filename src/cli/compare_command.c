@@ -1,0 +1,61 @@
+#include "cli/compare_command.h"
+
+#include <inttypes.h>
+
+#include "cli/ask.h"
+
+static void add_param(struct sf_buf *path, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    sf_buf_print(path, "&%s=", name);
+    sf_client_encode(path, sf_str_from(value));
+}
+
+int sf_compare_run(int argc, char **argv)
+{
+    struct sf_client client = {0};
+    const char *output = NULL, *query = NULL, *at = NULL, *left = NULL, *right = NULL, *type = NULL;
+    int64_t since_ns = 3600000000000;
+    struct sf_flag flags[] = {
+        SF_CLIENT_FLAGS(client),
+        {"slow-vs-fast", SF_FLAG_STR, &query, "QUERY",
+         "one TraceQL query: its slow spans against the rest"},
+        {"split", SF_FLAG_STR, &at, "QUANTILE", "where slow begins (default p95)"},
+        {"left", SF_FLAG_STR, &left, "QUERY", "two queries: the spans compared with"},
+        {"right", SF_FLAG_STR, &right, "QUERY", "and those that are looked at"},
+        {"type", SF_FLAG_STR, &type, "TYPE", "profile type: cpu, wall, alloc_space, ..."},
+        {"since", SF_FLAG_DURATION, &since_ns, "TIME", "look back this long (default 1h)"},
+        {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
+    };
+    struct sf_args args = {
+        .command = "compare",
+        .usage = "--slow-vs-fast QUERY [--split p95] | --left QUERY --right QUERY",
+        .summary = "Compare the code of two sets of spans, per span.",
+        .details = "A TraceQL query is a set of spans. For every function the mean per span of "
+                   "both sides is given; a difference is called significant only when it holds "
+                   "for all functions together at 95 %: whole spans are drawn again and again, "
+                   "and chance differences do not survive that.",
+        .examples = "spanflame compare --slow-vs-fast '{ name = \"order.calculate_totals\" }'\n"
+                    "spanflame compare --left '{ resource.service.version = \"1.4\" }' "
+                    "--right '{ resource.service.version = \"1.5\" }'",
+        .flags = flags,
+        .n_flags = sizeof(flags) / sizeof(flags[0]),
+    };
+    struct sf_buf path = {0};
+    switch (sf_args_parse(&args, argc, argv)) {
+    case SF_ARGS_DONE: return 0;
+    case SF_ARGS_BAD: return 2;
+    case SF_ARGS_RUN: break;
+    }
+    if (args.n_words || (!query && (!left || !right)) || (query && (left || right)))
+        return sf_answer_usage("compare",
+                               "give --slow-vs-fast QUERY, or --left QUERY and --right QUERY");
+    sf_buf_print(&path, "/api/v1/compare?from=now-%" PRId64 "s", since_ns / 1000000000);
+    add_param(&path, "q", query);
+    add_param(&path, "split", at);
+    add_param(&path, "left", left);
+    add_param(&path, "right", right);
+    add_param(&path, "type", type);
+    return sf_ask_and_print("compare", &client, output, &path);
+}

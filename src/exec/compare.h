@@ -1,0 +1,24 @@
+/* compare.h - what one set of spans does more of than another, per request.
+ *
+ * Either two queries, or one query split at a quantile of duration: the fast ones are then left,
+ * the slow ones right. Each span's profile is made as its own flame graph would be (with its
+ * children in the process) and counted by function, by self value. */
+#pragma once
+#include "exec/span_set.h"
+#include "render/comparison.h"
+
+#define SF_COMPARE_SPANS \
+    200 /* looked at on each side; more are left out evenly, and that is said */
+
+struct sf_compare_want {
+    sf_str left, right; /* queries; or */
+    sf_str query;       /* one, and */
+    double split;       /* 0.95: slow are those from there on */
+    sf_str type;
+    int64_t from_ns, to_ns;
+    struct sf_arena *scratch; /* for one thing at a time; reset */
+};
+
+/* Lives in q->req. INPUT: a bad query. */
+enum sf_err sf_compare_make(struct sf_store *store, const struct sf_compare_want *want,
+                            struct sf_query_ctx *q, struct sf_comparison *out, struct sf_why *why);

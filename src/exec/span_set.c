@@ -1,0 +1,53 @@
+/* span_set.c - the spans a TraceQL query picks, as a plain list. */
+#include "exec/span_set.h"
+
+#include "query/query_parse.h"
+
+enum { SPANS_PER_SET = 100 };
+
+static uint64_t count_spans(const struct sf_search_result *found, bool *out_is_cut)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < found->n_traces; i++) {
+        for (uint32_t k = 0; k < found->traces[i].n_sets; k++) {
+            const struct sf_found_set *set = &found->traces[i].sets[k];
+            n += set->n_spans;
+            *out_is_cut = *out_is_cut || set->n_matched > set->n_spans;
+        }
+    }
+    return n;
+}
+
+enum sf_err sf_span_set_find(struct sf_store *store, const struct sf_span_set_want *want,
+                             struct sf_query_ctx *q, struct sf_span_set *out, struct sf_why *why)
+{
+    struct sf_search search = {.from_ns = want->from_ns,
+                               .to_ns = want->to_ns,
+                               .limit = want->limit_traces,
+                               .spans_per_set = SPANS_PER_SET,
+                               .scratch = want->scratch};
+    struct sf_search_result found = {0};
+    struct sf_span_set set = {0};
+    enum sf_err err = sf_query_parse(want->query, q->req, &search.query, NULL, why);
+    if (err) {
+        sf_why_prefix(why, "invalid TraceQL query");
+        return SF_ERR_INPUT;
+    }
+    err = sf_search_run(store, &search, q, &found, why);
+    if (err)
+        return err;
+    set.is_partial = found.is_partial || found.n_traces == want->limit_traces;
+    uint64_t n = count_spans(&found, &set.is_partial);
+    set.spans = sf_arena_new_n(q->req, n + 1, sizeof(*set.spans));
+    if (!set.spans || n > UINT32_MAX)
+        return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
+    for (uint32_t i = 0; i < found.n_traces; i++) {
+        const struct sf_found_trace *t = &found.traces[i];
+        for (uint32_t k = 0; k < t->n_sets; k++)
+            for (uint32_t m = 0; m < t->sets[k].n_spans; m++)
+                set.spans[set.n++] = (struct sf_set_span){t->id, t->sets[k].spans[m].id,
+                                                          t->sets[k].spans[m].duration_ns};
+    }
+    *out = set;
+    return SF_OK;
+}

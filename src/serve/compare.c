@@ -1,0 +1,77 @@
+#include "serve/compare.h"
+
+#include "exec/compare.h"
+#include "os/clock.h"
+#include "serve/params.h"
+#include "serve/tenant.h"
+
+static sf_str param(const struct sf_request *r, const char *name, struct sf_arena *req)
+{
+    struct sf_buf text = {.max = SF_LIMIT_TARGET_LEN};
+    sf_str out = SF_STR_NONE;
+    if (sf_request_param(r, sf_str_from(name), &text))
+        (void)sf_arena_copy(req, sf_buf_str(&text), &out);
+    sf_buf_done(&text);
+    return out;
+}
+
+/* "p95" is 0.95. */
+static enum sf_err read_split(sf_str text, double *out, struct sf_why *why)
+{
+    double percent;
+    if (text.len == 0)
+        text = SF_STR("p95");
+    if (text.len < 2 || text.p[0] != 'p' || !sf_str_to_f64(sf_str_from_at(text, 1), &percent) ||
+        !(percent > 0 && percent < 100))
+        return sf_fail(why, SF_ERR_INPUT, "split is a quantile such as p95, not '%.*s'",
+                       SF_STR_ARG(sf_str_part(text, 0, 20)));
+    *out = percent / 100;
+    return SF_OK;
+}
+
+static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
+                             struct sf_compare_want *want, struct sf_why *why)
+{
+    const int64_t hour_ns = INT64_C(3600) * 1000000000;
+    want->query = param(r, "q", req);
+    want->left = param(r, "left", req);
+    want->right = param(r, "right", req);
+    want->type = param(r, "type", req);
+    bool has_two = want->left.len > 0 && want->right.len > 0;
+    if ((want->query.len > 0) == has_two || (!has_two && want->left.len + want->right.len > 0))
+        return sf_fail(why, SF_ERR_INPUT,
+                       "give two queries, left= and right=, or one, q=, with split=p95");
+    enum sf_err err = read_split(param(r, "split", req), &want->split, why);
+    return err ? err
+               : sf_params_range(r, sf_clock_wall_ns(), hour_ns, &want->from_ns, &want->to_ns, why);
+}
+
+bool sf_compare_handle(struct sf_call *call, struct sf_worker *worker)
+{
+    uint32_t tenants[SF_TENANTS_MAX];
+    struct sf_query_ctx q;
+    struct sf_arena scratch = {0};
+    struct sf_compare_want want = {.scratch = &scratch};
+    struct sf_comparison answer = {0};
+    struct sf_why why = {0};
+    enum sf_err err = sf_call_query(call, worker, tenants, &q, &why);
+    if (!err)
+        err = read_want(call->request, q.req, &want, &why);
+    if (!err && q.n_tenants == 0)
+        err = sf_fail(&why, SF_ERR_NOT_FOUND, "this tenant has no data");
+    if (!err && !sf_arena_init(&scratch, call->service->query_memory_len))
+        err = sf_fail(&why, SF_ERR_NOMEM, "no memory for the query");
+    if (!err)
+        err = sf_compare_make(atomic_load(&call->service->store), &want, &q, &answer, &why);
+    sf_arena_done(&scratch);
+    if (err)
+        return sf_call_fail(call, err, &why);
+    if (sf_str_eq(param(call->request, "format", q.req), SF_STR("text"))) {
+        sf_call_ok(call, "text/plain; charset=utf-8");
+        sf_comparison_text(&answer, &call->response->body);
+    } else {
+        sf_call_ok(call, "application/json");
+        sf_comparison_json(&answer, &call->response->body);
+    }
+    return true;
+}
