@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """static_checks.py [FILE...] - clang-tidy and cppcheck over every C file, cached.
 
-A verdict depends on the file, the headers of ours it reaches, how it is compiled, the settings and
-the tools' versions. All of that is hashed; a verdict found under its hash in .cache/static is not
+A verdict depends on the file, the headers of ours it reaches, how it is compiled, the settings, the
+tools' versions and this script. All of that is hashed; a verdict found under its hash in .cache/static is not
 worked out again. So the first run takes minutes and the second a second.
 """
 import concurrent.futures
@@ -153,8 +153,8 @@ def main(argv):
         print("static_checks: no such file in build/compile_commands.json", file=sys.stderr)
         return 2
     constants = "\0".join([version("clang-tidy"), version("cppcheck"), " ".join(TIDY + CPPCHECK)]).encode()
-    for config in (".clang-tidy", "tests/.clang-tidy"):
-        constants += read(os.path.join(ROOT, config))
+    for part in (".clang-tidy", "tests/.clang-tidy", "tools/static_checks.py"):
+        constants += read(os.path.join(ROOT, part))
     bad = cached = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
         for findings, was_known in pool.map(lambda item: verdict(*item, constants), sorted(files.items())):
