@@ -226,7 +226,7 @@ void sf_metrics_compare_finish(struct sf_metrics_count *c, struct sf_metrics_set
     qsort(list, c->table.n_series, sizeof(struct sf_table_series *), compare_places);
     for (uint32_t i = 0; i < c->table.n_series; i++) {
         const struct sf_table_series *s = list[i];
-        if (!s->has_labels || !s->n)
+        if (!s->has_labels || s->n == 0)
             continue;
         n_below = s->owner && i && list[i - 1]->owner == s->owner ? n_below + 1 : 0;
         if (s->owner && n_below >= top_n)
