@@ -148,7 +148,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes, bool is_trie
     struct tree t = {.what = is_trie ? "trie" : "tree",
                      .start = body.p,
                      .at = body.p,
-                     .end = body.p + body.len,
+                     .end = body.len ? body.p + body.len : body.p, /* of nothing: NULL */
                      .chars = {.max = SF_LIMIT_LINE_LEN}};
     enum sf_err err = sf_stack_text_init(&t.text, b);
     if (err)
