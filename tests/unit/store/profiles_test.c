@@ -230,11 +230,10 @@ TEST(profiles, survive_a_crash_exactly_once)
 {
     struct rig r, twin;
     init(&r);
-    init(&twin); /* sends the same, so that we know what the dead one had */
-    store_rig_close(&r.r);
+    store_rig_close(&r.r); /* no thread may run while it forks */
     crashing = &r;
     store_in_crashing_process(&r.r, send_and_die);
-    now_ns = NOW_NS;
+    init(&twin); /* sends the same, so that we know what the dead one had */
     send(&twin, 9);
     send(&twin, 6);
     assert_ok(store_rig_open(&r.r));
