@@ -1,5 +1,13 @@
 #include "cli/ask.h"
 
+void sf_ask_param(struct sf_buf *path, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    sf_buf_print(path, "&%s=", name);
+    sf_client_encode(path, sf_str_from(value));
+}
+
 int sf_ask_and_print(const char *command, const struct sf_client *client, const char *output,
                      struct sf_buf *path)
 {

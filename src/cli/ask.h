@@ -3,6 +3,8 @@
 #include "cli/answer.h"
 #include "cli/client.h"
 
+/* Adds "&name=value", encoded; nothing when there is no value. */
+void sf_ask_param(struct sf_buf *path, const char *name, const char *value);
 /* GETs `path` (with its parameters) and prints the answer; gives the exit code. `path` is done
  * afterwards. `output`: what --output said. */
 int sf_ask_and_print(const char *command, const struct sf_client *client, const char *output,

@@ -4,14 +4,6 @@
 
 #include "cli/ask.h"
 
-static void add_param(struct sf_buf *path, const char *name, const char *value)
-{
-    if (!value)
-        return;
-    sf_buf_print(path, "&%s=", name);
-    sf_client_encode(path, sf_str_from(value));
-}
-
 int sf_compare_run(int argc, char **argv)
 {
     struct sf_client client = {0};
@@ -52,10 +44,10 @@ int sf_compare_run(int argc, char **argv)
         return sf_answer_usage("compare",
                                "give --slow-vs-fast QUERY, or --left QUERY and --right QUERY");
     sf_buf_print(&path, "/api/v1/compare?from=now-%" PRId64 "s", since_ns / 1000000000);
-    add_param(&path, "q", query);
-    add_param(&path, "split", at);
-    add_param(&path, "left", left);
-    add_param(&path, "right", right);
-    add_param(&path, "type", type);
+    sf_ask_param(&path, "q", query);
+    sf_ask_param(&path, "split", at);
+    sf_ask_param(&path, "left", left);
+    sf_ask_param(&path, "right", right);
+    sf_ask_param(&path, "type", type);
     return sf_ask_and_print("compare", &client, output, &path);
 }

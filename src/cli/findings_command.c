@@ -4,14 +4,6 @@
 
 #include "cli/ask.h"
 
-static void add_param(struct sf_buf *path, const char *name, const char *value)
-{
-    if (!value)
-        return;
-    sf_buf_print(path, "&%s=", name);
-    sf_client_encode(path, sf_str_from(value));
-}
-
 int sf_findings_run(int argc, char **argv)
 {
     struct sf_client client = {0};
@@ -52,9 +44,9 @@ int sf_findings_run(int argc, char **argv)
     if (!service && !trace)
         return sf_answer_usage("findings", "name a --service or a --trace");
     sf_buf_print(&path, "/api/v1/findings?from=now-%" PRId64 "s", since_ns / 1000000000);
-    add_param(&path, "service", service);
-    add_param(&path, "trace", trace);
-    add_param(&path, "span", span);
-    add_param(&path, "type", type);
+    sf_ask_param(&path, "service", service);
+    sf_ask_param(&path, "trace", trace);
+    sf_ask_param(&path, "span", span);
+    sf_ask_param(&path, "type", type);
     return sf_ask_and_print("findings", &client, output, &path);
 }

@@ -5,16 +5,6 @@
 #include "serve/params.h"
 #include "serve/tenant.h"
 
-static sf_str param(const struct sf_request *r, const char *name, struct sf_arena *req)
-{
-    struct sf_buf text = {.max = SF_LIMIT_TARGET_LEN};
-    sf_str out = SF_STR_NONE;
-    if (sf_request_param(r, sf_str_from(name), &text))
-        (void)sf_arena_copy(req, sf_buf_str(&text), &out);
-    sf_buf_done(&text);
-    return out;
-}
-
 /* "p95" is 0.95. */
 static enum sf_err read_split(sf_str text, double *out, struct sf_why *why)
 {
@@ -33,15 +23,15 @@ static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
                              struct sf_compare_want *want, struct sf_why *why)
 {
     const int64_t hour_ns = INT64_C(3600) * 1000000000;
-    want->query = param(r, "q", req);
-    want->left = param(r, "left", req);
-    want->right = param(r, "right", req);
-    want->type = param(r, "type", req);
+    want->query = sf_params_word(r, "q", req);
+    want->left = sf_params_word(r, "left", req);
+    want->right = sf_params_word(r, "right", req);
+    want->type = sf_params_word(r, "type", req);
     bool has_two = want->left.len > 0 && want->right.len > 0;
     if ((want->query.len > 0) == has_two || (!has_two && want->left.len + want->right.len > 0))
         return sf_fail(why, SF_ERR_INPUT,
                        "give two queries, left= and right=, or one, q=, with split=p95");
-    enum sf_err err = read_split(param(r, "split", req), &want->split, why);
+    enum sf_err err = read_split(sf_params_word(r, "split", req), &want->split, why);
     return err ? err
                : sf_params_range(r, sf_clock_wall_ns(), hour_ns, &want->from_ns, &want->to_ns, why);
 }
@@ -66,7 +56,7 @@ bool sf_compare_handle(struct sf_call *call, struct sf_worker *worker)
     sf_arena_done(&scratch);
     if (err)
         return sf_call_fail(call, err, &why);
-    if (sf_str_eq(param(call->request, "format", q.req), SF_STR("text"))) {
+    if (sf_str_eq(sf_params_word(call->request, "format", q.req), SF_STR("text"))) {
         sf_call_ok(call, "text/plain; charset=utf-8");
         sf_comparison_text(&answer, &call->response->body);
     } else {

@@ -5,23 +5,13 @@
 #include "serve/params.h"
 #include "serve/tenant.h"
 
-static sf_str param(const struct sf_request *r, const char *name, struct sf_arena *req)
-{
-    struct sf_buf text = {.max = SF_LIMIT_TARGET_LEN};
-    sf_str out = SF_STR_NONE;
-    if (sf_request_param(r, sf_str_from(name), &text))
-        (void)sf_arena_copy(req, sf_buf_str(&text), &out);
-    sf_buf_done(&text);
-    return out;
-}
-
 static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
                              struct sf_findings_want *want, struct sf_why *why)
 {
     const int64_t hour_ns = INT64_C(3600) * 1000000000;
-    sf_str trace = param(r, "trace", req), span = param(r, "span", req);
-    want->service = param(r, "service", req);
-    want->type = param(r, "type", req);
+    sf_str trace = sf_params_word(r, "trace", req), span = sf_params_word(r, "span", req);
+    want->service = sf_params_word(r, "service", req);
+    want->type = sf_params_word(r, "type", req);
     if (trace.len == 0 && want->service.len == 0)
         return sf_fail(why, SF_ERR_INPUT,
                        "ask for service=NAME, or trace=ID, or trace=ID and span=ID");
@@ -53,7 +43,7 @@ bool sf_findings_handle(struct sf_call *call, struct sf_worker *worker)
         err = sf_findings_make(atomic_load(&call->service->store), &want, &q, &view, &why);
     if (err)
         return sf_call_fail(call, err, &why);
-    if (sf_str_eq(param(call->request, "format", q.req), SF_STR("text"))) {
+    if (sf_str_eq(sf_params_word(call->request, "format", q.req), SF_STR("text"))) {
         sf_call_ok(call, "text/plain; charset=utf-8");
         sf_findings_text(&view, &call->response->body);
     } else {

@@ -141,3 +141,13 @@ enum sf_err sf_params_count(const struct sf_request *r, sf_str name, uint64_t *o
     sf_buf_done(&text);
     return err;
 }
+
+sf_str sf_params_word(const struct sf_request *r, const char *name, struct sf_arena *req)
+{
+    struct sf_buf text = {.max = SF_LIMIT_TARGET_LEN};
+    sf_str out = SF_STR_NONE;
+    if (sf_request_param(r, sf_str_from(name), &text))
+        (void)sf_arena_copy(req, sf_buf_str(&text), &out);
+    sf_buf_done(&text);
+    return out;
+}

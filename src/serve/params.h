@@ -1,5 +1,6 @@
 /* params.h - query parameters with meaning: times, ids. */
 #pragma once
+#include "base/arena.h"
 #include "base/err.h"
 #include "http/message.h"
 #include "model/ids.h"
@@ -18,6 +19,8 @@ bool sf_params_parse_duration(sf_str text, int64_t *out_ns);
 /* A Go or Prometheus duration above 0, or plain seconds; untouched when it is not given. */
 enum sf_err sf_params_duration(const struct sf_request *r, sf_str name, int64_t *out_ns,
                                struct sf_why *why);
+/* A word, copied to `req`; empty when it is not given. */
+sf_str sf_params_word(const struct sf_request *r, const char *name, struct sf_arena *req);
 /* A number; untouched when it is not given. */
 enum sf_err sf_params_count(const struct sf_request *r, sf_str name, uint64_t *out,
                             struct sf_why *why);

@@ -36,16 +36,6 @@ static enum sf_err no_tenant(const struct asked *a, struct sf_why *why)
     return a->q.n_tenants > 0 ? SF_OK : sf_fail(why, SF_ERR_NOT_FOUND, "this tenant has no traces");
 }
 
-static sf_str word_param(const struct sf_request *r, const char *name, struct sf_arena *req)
-{
-    struct sf_buf text = {.max = SF_LIMIT_TARGET_LEN};
-    sf_str out = SF_STR_NONE;
-    if (sf_request_param(r, sf_str_from(name), &text))
-        (void)sf_arena_copy(req, sf_buf_str(&text), &out);
-    sf_buf_done(&text);
-    return out;
-}
-
 static bool is_text(sf_str format)
 {
     return sf_str_eq(format, SF_STR("text"));
@@ -98,10 +88,10 @@ bool sf_spans_profile(struct sf_call *call, struct sf_worker *worker)
         err = bool_param(call->request, SF_STR("self"), &want.is_self, &why);
     if (err)
         return sf_call_fail(call, err, &why);
-    sf_str format = word_param(call->request, "format", a.q.req);
+    sf_str format = sf_params_word(call->request, "format", a.q.req);
     want.trace = a.trace;
     want.span = a.span;
-    want.type = word_param(call->request, "type", a.q.req);
+    want.type = sf_params_word(call->request, "type", a.q.req);
     err = sf_span_profile_make(atomic_load(&call->service->store), &want, &a.q, &profile, &why);
     if (!err && is_own_json(format)) {
         sf_call_ok(call, "application/json");
@@ -128,7 +118,7 @@ bool sf_spans_ledger(struct sf_call *call, struct sf_worker *worker)
                                   &why);
     if (err)
         return sf_call_fail(call, err, &why);
-    if (is_text(word_param(call->request, "format", a.q.req))) {
+    if (is_text(sf_params_word(call->request, "format", a.q.req))) {
         sf_call_ok(call, "text/plain; charset=utf-8");
         sf_ledger_text(&view, TEXT_COLUMNS, &call->response->body);
     } else {
@@ -151,9 +141,9 @@ bool sf_spans_trace_flame(struct sf_call *call, struct sf_worker *worker)
         err = no_tenant(&a, &why);
     if (err)
         return sf_call_fail(call, err, &why);
-    sf_str format = word_param(call->request, "format", a.q.req);
-    sf_str type = word_param(call->request, "type", a.q.req);
-    err = sf_trace_flame_parse(word_param(call->request, "by", a.q.req), &weight, &why);
+    sf_str format = sf_params_word(call->request, "format", a.q.req);
+    sf_str type = sf_params_word(call->request, "type", a.q.req);
+    err = sf_trace_flame_parse(sf_params_word(call->request, "by", a.q.req), &weight, &why);
     if (!err)
         err = sf_trace_flame_make(atomic_load(&call->service->store), a.trace, type, weight, &a.q,
                                   &view, &why);
