@@ -104,38 +104,6 @@ static enum sf_err hear(struct hearing *h, struct sf_link_set *set, enum voice v
     return err;
 }
 
-/* Figures the library writes on spans (docs/c-library.md). */
-static struct sf_ledger_exact exact_of(const struct sf_span *s)
-{
-    struct sf_value cpu = sf_attrs_get(s->attrs, SF_STR("thread.cpu_ns"));
-    struct sf_value queue = sf_attrs_get(s->attrs, SF_STR("thread.run_queue_ns"));
-    return (struct sf_ledger_exact){
-        cpu.type == SF_VALUE_INT && cpu.i64 >= 0 ? cpu.i64 : SF_LEDGER_UNSAID,
-        queue.type == SF_VALUE_INT && queue.i64 >= 0 ? queue.i64 : SF_LEDGER_UNSAID};
-}
-
-/* What the span's own thread did outside its children on that thread. */
-static struct sf_ledger_exact self_exact(const struct sf_link_set *set)
-{
-    struct sf_ledger_exact e = exact_of(&set->spans[set->span]);
-    const struct sf_span_tree *t = &set->tree;
-    for (uint32_t k = t->first[set->span]; k < t->first[set->span + 1]; k++) {
-        uint32_t child = t->children[k];
-        struct sf_ledger_exact below = exact_of(&set->spans[child]);
-        bool is_same_thread = sf_span_tree_is_local(t, child, set->span) &&
-                              t->places[child].thread == t->places[set->span].thread;
-        if (!is_same_thread)
-            continue;
-        if (e.cpu_ns >= 0 && below.cpu_ns >= 0)
-            e.cpu_ns = e.cpu_ns > below.cpu_ns ? e.cpu_ns - below.cpu_ns : 0;
-        if (e.run_queue_ns >= 0 && below.run_queue_ns >= 0)
-            e.run_queue_ns = e.run_queue_ns > below.run_queue_ns
-                                 ? e.run_queue_ns - below.run_queue_ns
-                                 : 0;
-    }
-    return e;
-}
-
 static enum sf_err hear_all(struct hearing *h, struct sf_store *store, sf_trace_id trace,
                             sf_span_id span, const struct sf_link_set *first, struct sf_why *why)
 {
@@ -210,7 +178,8 @@ enum sf_err sf_span_ledger_make(struct sf_store *store, sf_trace_id trace, sf_sp
         err = hear_all(&h, store, trace, span, set, why);
     if (err)
         return err;
-    struct sf_ledger_exact exact = self_exact(set);
+    /* No client carries figures of its own on spans yet. */
+    struct sf_ledger_exact exact = {SF_LEDGER_UNSAID, SF_LEDGER_UNSAID};
     err = sf_ledger_make(&set->tree, set->span, h.samples, h.n, &exact, q->req, &ledger, why);
     if (err)
         return err;

@@ -109,7 +109,7 @@ static bool explain(const struct sf_link_set *set, const struct sf_attribution *
     if (set->n_types == 0)
         return sf_arena_print(req, &p->reason,
                               "no profiles from %.*s around this time: point its profiler at this "
-                              "server, or profile the process with `spanflame record`",
+                              "server, or upload a profile of it",
                               SF_STR_ARG(service));
     if (p->n_samples == 0 && set->source == SF_LINK_NOTHING)
         return sf_arena_print(req, &p->reason,
