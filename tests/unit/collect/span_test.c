@@ -382,8 +382,10 @@ TEST(span, of_a_forked_child_is_its_own_and_its_parents_are_not_sent_twice)
     unsigned before;
     sf_span s;
     pid_t child;
-    if (NO_FORK)
+    if (NO_FORK) {
+        printf("# the thread sanitizer starts no threads after a fork\n");
         skip();
+    }
     begin();
     s = sf_span_start("both know it");
     assert_int_equal(sf_flush(20000), 0);

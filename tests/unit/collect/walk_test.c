@@ -138,8 +138,10 @@ TEST(walk, goes_through_a_signal_frame)
 {
     const void *want[] = {leaf, middle, middle, outer_handler, interrupted};
     struct sigaction action = {.sa_handler = outer_handler};
-    if (LATE_SIGNALS)
+    if (LATE_SIGNALS) {
+        printf("# the thread sanitizer delivers signals later than they come\n");
         skip();
+    }
     set_up();
     sigaction(SIGUSR2, &action, NULL);
     interrupted();
