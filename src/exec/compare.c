@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 
+#include "exec/no_room.h"
 #include "exec/span_profile.h"
+#include "flame/batch_tree.h"
 #include "flame/tree_builder.h"
 #include "flame/tree_group.h"
 #include "flame/tree_top.h"
@@ -30,11 +32,6 @@ struct work {
     struct sf_comparison out;
     bool is_partial;
 };
-
-static enum sf_err no_room(struct sf_why *why)
-{
-    return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
-}
 
 /* ---- the two sets ---- */
 
@@ -78,7 +75,7 @@ static enum sf_err split(struct work *w, struct sf_why *why)
                         percent, (double)bound_ns / 1e6, SF_STR_ARG(w->want->query)) ||
         !sf_arena_print(w->q->req, &w->right.view.words, "slow: from p%g (%.3g ms) on", percent,
                         (double)bound_ns / 1e6))
-        return no_room(why);
+        return sf_exec_no_room(why);
     return SF_OK;
 }
 
@@ -131,7 +128,7 @@ static enum sf_err add_profile(struct work *w, struct side *s, uint32_t span,
         struct sf_frame f = {.function = tree.frames[rows[i].frame].function};
         uint32_t frame = rows[i].self > 0 ? sf_tree_builder_frame(&w->names, &f) : SF_NONE;
         if (frame != SF_NONE && !add_cost(w, s, span, frame, (double)rows[i].self))
-            err = no_room(why);
+            err = sf_exec_no_room(why);
     }
     return err;
 }
@@ -141,11 +138,9 @@ static enum sf_err note_type(struct work *w, const struct sf_span_profile *p, st
     const struct sf_profile_type *t = &p->view.type;
     if (w->out.type.len > 0 || t->sample_type.len == 0)
         return SF_OK;
-    if (!sf_arena_print(w->q->req, &w->out.type, "%.*s:%.*s:%.*s:%.*s:%.*s", SF_STR_ARG(t->name),
-                        SF_STR_ARG(t->sample_type), SF_STR_ARG(t->sample_unit),
-                        SF_STR_ARG(t->period_type), SF_STR_ARG(t->period_unit)) ||
+    if (!sf_profile_type_print(t, w->q->req, &w->out.type) ||
         !sf_arena_copy(w->q->req, t->sample_unit, &w->out.unit))
-        return no_room(why);
+        return sf_exec_no_room(why);
     return SF_OK;
 }
 
@@ -181,7 +176,7 @@ static enum sf_err look_at_all(struct work *w, struct side *s, struct sf_why *wh
     uint32_t *kept = sf_arena_new_n(w->q->req, s->n_found + 1u, sizeof(*kept));
     enum sf_err err = SF_OK;
     if (!ids || !kept)
-        return no_room(why);
+        return sf_exec_no_room(why);
     for (uint32_t i = 0; i < s->n_found; i++)
         ids[i] = sf_trace_id_hash(s->spans[i].trace, 0) ^ s->spans[i].id;
     uint32_t n = sf_cohort_thin(ids, s->n_found, SF_COMPARE_SPANS, kept);
@@ -203,7 +198,7 @@ static enum sf_err give_rows(struct work *w, const struct sf_cohort_result *r, s
 {
     struct sf_comparison_row *rows = sf_arena_new_n(w->q->req, r->n_rows + 1u, sizeof(*rows));
     if (!rows)
-        return no_room(why);
+        return sf_exec_no_room(why);
     for (uint32_t i = 0; i < r->n_rows; i++) {
         const struct sf_cohort_row *from = &r->rows[i];
         rows[i] = (struct sf_comparison_row){.function = w->names.frames[from->frame].function,
@@ -248,7 +243,7 @@ enum sf_err sf_compare_make(struct sf_store *store, const struct sf_compare_want
     if (!err)
         err = look_at_all(&w, &w.right, why);
     if (!err && w.names.err)
-        err = no_room(why);
+        err = sf_exec_no_room(why);
     if (!err)
         err = sf_cohort_compare(&w.left.cohort, &w.right.cohort, w.names.n_frames, 1, q->req,
                                 &result, why);

@@ -1,6 +1,7 @@
 /* findings.c - what stands out in a span, a trace, or a service over time. */
 #include "exec/findings.h"
 
+#include "exec/no_room.h"
 #include "exec/span_profile.h"
 #include "exec/trace_flame.h"
 #include "flame/batch_tree.h"
@@ -19,11 +20,6 @@ struct work {
     const struct sf_span *spans; /* what the places of in_spans mean */
 };
 
-static enum sf_err no_room(struct sf_why *why)
-{
-    return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
-}
-
 static const char *kind_of_time(const struct sf_profile_type *type)
 {
     if (sf_str_eq(type->sample_type, SF_STR("cpu")))
@@ -37,7 +33,7 @@ static enum sf_err group(struct work *w, const struct sf_tree *tree, sf_str of, 
 {
     if (!sf_arena_print(w->q->req, &w->of, "the %s of %.*s", kind_of_time(&w->type),
                         SF_STR_ARG(of)))
-        return no_room(why);
+        return sf_exec_no_room(why);
     return sf_tree_group(tree, (struct sf_tree_grouping){SF_GROUP_FUNCTION, false}, w->q->req,
                          &w->tree, why);
 }
@@ -62,7 +58,7 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
     struct sf_link_want ask = {.type = w->want->type};
     struct sf_link_set *set = sf_arena_new(w->q->req, sizeof(*set));
     enum sf_err err = set ? sf_link_set_load(w->store, w->want->trace, &ask, w->q, set, why)
-                          : no_room(why);
+                          : sf_exec_no_room(why);
     if (err)
         return err;
     w->type = set->type;
@@ -75,7 +71,7 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
         return err;
     struct sf_tree_node *nodes = sf_arena_new_n(w->q->req, set->stacks.n_nodes, sizeof(*nodes));
     if (!nodes)
-        return no_room(why);
+        return sf_exec_no_room(why);
     struct sf_tree sums = set->stacks;
     for (uint32_t i = 0; i < sums.n_nodes; i++) {
         nodes[i] = sums.nodes[i];
@@ -98,7 +94,6 @@ static enum sf_err of_service(struct work *w, struct sf_why *why)
     struct sf_prof_list list;
     const struct sf_tree *tree;
     struct sf_batch_type *types;
-    struct sf_buf id = {.max = 4096};
     uint32_t chosen = 0;
     enum sf_err err = w->store->ops->prof_list(w->store, &ask, w->q, &list, why);
     if (err)
@@ -106,23 +101,22 @@ static enum sf_err of_service(struct work *w, struct sf_why *why)
     if (list.n == 0) {
         if (!sf_arena_print(w->q->req, &w->reason, "no profiles from %.*s in this time",
                             SF_STR_ARG(w->want->service)))
-            return no_room(why);
+            return sf_exec_no_room(why);
         w->of = w->want->service;
         return SF_OK;
     }
     types = sf_arena_new_n(w->q->req, list.n, sizeof(*types));
     if (!types)
-        return no_room(why);
+        return sf_exec_no_room(why);
     for (uint32_t i = 0; i < list.n; i++)
         types[i] = (struct sf_batch_type){.type = list.series[i].type};
     err = sf_batch_choose(types, list.n, w->want->type, &chosen, why);
     if (err)
         return err;
     w->type = types[chosen].type;
-    sf_profile_type_add(&id, &w->type);
-    ask.type = sf_buf_str(&id);
+    if (!sf_profile_type_print(&w->type, w->q->req, &ask.type))
+        return sf_exec_no_room(why);
     err = w->store->ops->prof_merge(w->store, &ask, w->q, &tree, why);
-    sf_buf_done(&id);
     if (err)
         return err;
     w->n_samples = tree->n_samples;
@@ -136,7 +130,7 @@ static enum sf_err collect(struct work *w, struct sf_findings_view *out, struct 
                                                    sizeof(*items));
     uint32_t n = 0;
     if (!items)
-        return no_room(why);
+        return sf_exec_no_room(why);
     for (size_t k = 0; k < 2; k++) {
         for (uint32_t i = 0; i < lists[k]->n; i++) {
             const struct sf_finding *f = &lists[k]->items[i];

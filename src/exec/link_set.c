@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "exec/link_others.h"
+#include "exec/no_room.h"
 #include "flame/batch_tree.h"
 #include "flame/tree_builder.h"
 #include "model/process.h"
@@ -27,11 +28,6 @@ struct load {
     uint32_t n_samples, cap_samples;
     sf_str type; /* whole id of the one chosen */
 };
-
-static enum sf_err no_room(struct sf_why *why)
-{
-    return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
-}
 
 /* ---- spans ---- */
 
@@ -139,13 +135,6 @@ static uint32_t list_types(const struct load *l, const struct sf_prof_list *list
     return n;
 }
 
-static bool write_type(struct load *l, const struct sf_profile_type *type, sf_str *out)
-{
-    return sf_arena_print(l->q->req, out, "%.*s:%.*s:%.*s:%.*s:%.*s", SF_STR_ARG(type->name),
-                          SF_STR_ARG(type->sample_type), SF_STR_ARG(type->sample_unit),
-                          SF_STR_ARG(type->period_type), SF_STR_ARG(type->period_unit));
-}
-
 static enum sf_err choose_type(struct load *l, struct sf_why *why)
 {
     struct sf_prof_query ask = {.from_ns = l->from_ns, .to_ns = l->to_ns};
@@ -157,11 +146,11 @@ static enum sf_err choose_type(struct load *l, struct sf_why *why)
     sf_str *names = sf_arena_new_n(l->q->req, list.n, sizeof(*names));
     uint32_t chosen = 0;
     if (!types || !names)
-        return no_room(why);
+        return sf_exec_no_room(why);
     uint32_t n = list_types(l, &list, types);
     for (uint32_t i = 0; i < n; i++)
-        if (!write_type(l, &types[i].type, &names[i]))
-            return no_room(why);
+        if (!sf_profile_type_print(&types[i].type, l->q->req, &names[i]))
+            return sf_exec_no_room(why);
     l->set.types = names;
     l->set.n_types = n;
     if (n == 0)
@@ -209,7 +198,7 @@ static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, b
 {
     uint32_t *nodes = sf_arena_new_n(l->q->req, list->tree.n_nodes + 1u, sizeof(*nodes));
     if (!nodes)
-        return no_room(why);
+        return sf_exec_no_room(why);
     sf_tree_builder_shape(&l->stacks, &list->tree, nodes);
     for (uint32_t i = 0; i < list->rows.n_rows; i++) {
         const struct sf_detail_rows *r = &list->rows;
@@ -226,7 +215,7 @@ static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, b
             .state = r->state[i],
             .has_time = r->has_time[i]};
         if ((s.span_id != 0) == has_span && !add_sample(l, &s))
-            return no_room(why);
+            return sf_exec_no_room(why);
     }
     return SF_OK;
 }
@@ -250,7 +239,7 @@ static enum sf_err add_tagged(struct load *l, sf_trace_id trace, struct sf_why *
                                   .to_ns = l->to_ns};
     struct sf_detail_list list;
     if (!ids)
-        return no_room(why);
+        return sf_exec_no_room(why);
     for (uint32_t i = 0; i < l->set.n_own; i++)
         ids[i] = l->spans[i].span_id;
     qsort(ids, l->set.n_own, sizeof(*ids), order_ids);
@@ -337,7 +326,7 @@ static enum sf_err add_aggregate(struct load *l, struct sf_why *why)
         return err;
     uint32_t *nodes = sf_arena_new_n(l->q->req, tree->n_nodes + 1u, sizeof(*nodes));
     if (!nodes)
-        return no_room(why);
+        return sf_exec_no_room(why);
     sf_tree_builder_shape(&l->stacks, tree, nodes);
     l->set.source = SF_LINK_AGGREGATE;
     l->set.window_from_ns = from_ns;
@@ -349,7 +338,7 @@ static enum sf_err add_aggregate(struct load *l, struct sf_why *why)
                                         .value = tree->nodes[i].self,
                                         .node = nodes[i]};
         if (tree->nodes[i].self != 0 && !add_sample(l, &sample))
-            return no_room(why);
+            return sf_exec_no_room(why);
     }
     return SF_OK;
 }
@@ -375,7 +364,7 @@ static enum sf_err add_others(struct load *l, struct sf_why *why)
     struct sf_span_origin *origins = sf_arena_new_n(l->q->req, n_own + others.n, sizeof(*origins));
     sf_str *services = sf_arena_new_n(l->q->req, n_own + others.n, sizeof(*services));
     if (!spans || !origins || !services)
-        return no_room(why);
+        return sf_exec_no_room(why);
     memcpy(spans, l->spans, n_own * sizeof(*spans));
     memcpy(origins, l->origins, n_own * sizeof(*origins));
     memcpy(services, l->services, n_own * sizeof(*services));
@@ -437,7 +426,7 @@ enum sf_err sf_link_set_load(struct sf_store *store, sf_trace_id trace,
     if (!err && whole.spans.n_spans == 0)
         err = sf_fail(why, SF_ERR_NOT_FOUND, "no such trace: %s", id);
     if (!err && !take_spans(&l, &whole))
-        err = no_room(why);
+        err = sf_exec_no_room(why);
     if (err)
         return err;
     l.set.is_partial = whole.is_partial;

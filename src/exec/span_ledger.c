@@ -6,6 +6,7 @@
  * and then alone; everything else adds up. */
 #include "exec/span_ledger.h"
 
+#include "exec/no_room.h"
 #include "link/leaf_state.h"
 #include "link/ledger.h"
 
@@ -16,11 +17,6 @@ struct hearing {
     struct sf_ledger_sample *samples;
     uint32_t n, cap;
 };
-
-static enum sf_err no_room(struct sf_why *why)
-{
-    return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
-}
 
 static bool has_word(sf_str text, const char *word)
 {
@@ -85,7 +81,7 @@ static enum sf_err hear(struct hearing *h, struct sf_link_set *set, enum voice v
         .samples = set->samples, .n_samples = set->n_samples, .is_wanted = wanted};
     struct sf_attribution a;
     if (!wanted || !leaves)
-        return no_room(why);
+        return sf_exec_no_room(why);
     wanted[set->span] = true;
     enum sf_err err = sf_attribute(&set->index, &in, h->q->req, &a, why);
     for (uint32_t i = 0; !err && i < a.n_claims; i++) {
@@ -99,7 +95,7 @@ static enum sf_err hear(struct hearing *h, struct sf_link_set *set, enum voice v
                                      .has_time = p->has_time,
                                      .is_measured = voice == VOICE_OFF_CPU && p->has_time};
         if (!add(h, &s))
-            err = no_room(why);
+            err = sf_exec_no_room(why);
     }
     return err;
 }
@@ -123,7 +119,7 @@ static enum sf_err hear_all(struct hearing *h, struct sf_store *store, sf_trace_
             (has_waits && (voice == VOICE_LOCK || voice == VOICE_BLOCK)))
             continue;
         set = sf_arena_new(h->q->req, sizeof(*set));
-        err = set ? sf_link_set_load(store, trace, &want, h->q, set, why) : no_room(why);
+        err = set ? sf_link_set_load(store, trace, &want, h->q, set, why) : sf_exec_no_room(why);
         if (!err)
             err = hear(h, set, voice, why);
     }
@@ -173,7 +169,8 @@ enum sf_err sf_span_ledger_make(struct sf_store *store, sf_trace_id trace, sf_sp
     struct sf_link_set *set = sf_arena_new(q->req, sizeof(*set));
     struct sf_ledger_view v = {.trace = trace, .span = span};
     struct sf_ledger ledger;
-    enum sf_err err = set ? sf_link_set_load(store, trace, &want, q, set, why) : no_room(why);
+    enum sf_err err = set ? sf_link_set_load(store, trace, &want, q, set, why)
+                          : sf_exec_no_room(why);
     if (!err)
         err = hear_all(&h, store, trace, span, set, why);
     if (err)
@@ -188,7 +185,7 @@ enum sf_err sf_span_ledger_make(struct sf_store *store, sf_trace_id trace, sf_sp
     v.is_partial = set->is_partial;
     fill(&ledger, &v);
     if (!explain(set, &ledger, &v, q->req))
-        return no_room(why);
+        return sf_exec_no_room(why);
     *out = v;
     return SF_OK;
 }

@@ -1,6 +1,7 @@
 /* span_profile.c - the flame graph of one span, with how far it can be believed. */
 #include "exec/span_profile.h"
 
+#include "exec/no_room.h"
 #include "flame/frame_name.h"
 #include "flame/tree_builder.h"
 #include "flame/tree_group.h"
@@ -10,11 +11,6 @@
 #define MAX_TREE_LEN ((size_t)64 << 20)
 
 enum { SUBTREE = 1 }; /* place in the answer's grades; the others follow enum sf_grade */
-
-static enum sf_err no_room(struct sf_why *why)
-{
-    return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
-}
 
 /* The span, and unless only itself is wanted all below it in its process. */
 static bool *mark_wanted(const struct sf_link_set *set, bool is_self, struct sf_arena *req)
@@ -57,7 +53,7 @@ static enum sf_err build_tree(const struct sf_link_set *set, const struct sf_att
     int64_t *self = sf_arena_new_n(req, set->stacks.n_nodes + 1u, sizeof(*self));
     bool *is_used = sf_arena_new_n(req, set->stacks.n_nodes + 1u, sizeof(*is_used));
     if (!nodes || !frames || !self || !is_used)
-        return no_room(why);
+        return sf_exec_no_room(why);
     for (uint32_t i = 0; i < a->n_claims; i++) {
         uint32_t node = set->samples[a->claims[i].sample].node;
         self[node] += a->claims[i].value;
@@ -145,14 +141,15 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     struct sf_link_set *set = sf_arena_new(q->req, sizeof(*set));
     struct sf_span_profile p = {.trace = want->trace, .span = want->span, .is_self = want->is_self};
     struct sf_attribution a;
-    enum sf_err err = set ? sf_link_set_load(store, want->trace, &ask, q, set, why) : no_room(why);
+    enum sf_err err = set ? sf_link_set_load(store, want->trace, &ask, q, set, why)
+                          : sf_exec_no_room(why);
     if (err)
         return err;
     struct sf_attribution_input in = {.samples = set->samples,
                                       .n_samples = set->n_samples,
                                       .is_wanted = mark_wanted(set, want->is_self, q->req)};
     if (!in.is_wanted)
-        return no_room(why);
+        return sf_exec_no_room(why);
     err = sf_attribute(&set->index, &in, q->req, &a, why);
     if (!err)
         err = build_tree(set, &a, q->req, &p.view.tree, why);
@@ -175,7 +172,7 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     p.is_partial = set->is_partial;
     err = find_top(&p, q->req, why);
     if (!err && !explain(set, &a, &p, q->req))
-        err = no_room(why);
+        err = sf_exec_no_room(why);
     if (!err)
         *out = p;
     return err;

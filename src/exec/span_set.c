@@ -1,6 +1,8 @@
 /* span_set.c - the spans a TraceQL query picks, as a plain list. */
 #include "exec/span_set.h"
 
+#include "exec/no_room.h"
+
 #include "query/query_parse.h"
 
 enum { SPANS_PER_SET = 100 };
@@ -40,7 +42,7 @@ enum sf_err sf_span_set_find(struct sf_store *store, const struct sf_span_set_wa
     uint64_t n = count_spans(&found, &set.is_partial);
     set.spans = sf_arena_new_n(q->req, n + 1, sizeof(*set.spans));
     if (!set.spans || n > UINT32_MAX)
-        return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
+        return sf_exec_no_room(why);
     for (uint32_t i = 0; i < found.n_traces; i++) {
         const struct sf_found_trace *t = &found.traces[i];
         for (uint32_t k = 0; k < t->n_sets; k++)

@@ -1,6 +1,7 @@
 /* trace_flame.c - a whole request as one flame graph, out of the store. */
 #include "exec/trace_flame.h"
 
+#include "exec/no_room.h"
 #include "link/critical_path.h"
 #include "link/trace_flame.h"
 
@@ -16,11 +17,6 @@ enum sf_err sf_trace_flame_parse(sf_str word, enum sf_trace_flame_by *out, struc
     }
     return sf_fail(why, SF_ERR_INPUT, "by is samples, wall or critical-path, not '%.*s'",
                    SF_STR_ARG(word));
-}
-
-static enum sf_err no_room(struct sf_why *why)
-{
-    return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
 }
 
 static enum sf_err weigh(const struct sf_link_set *set, enum sf_trace_flame_by by,
@@ -39,7 +35,7 @@ static enum sf_err weigh(const struct sf_link_set *set, enum sf_trace_flame_by b
     }
     uint64_t *weights = sf_arena_new_n(req, set->n_own + 1u, sizeof(*weights));
     if (!weights)
-        return no_room(why);
+        return sf_exec_no_room(why);
     for (uint32_t i = 0; i < set->n_own; i++)
         weights[i] = set->tree.places[i].self_ns;
     *out = weights;
@@ -73,7 +69,8 @@ enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_st
     struct sf_link_set *set = sf_arena_new(q->req, sizeof(*set));
     struct sf_trace_flame_view v = {.trace = trace, .by = words[by]};
     struct sf_attribution a;
-    enum sf_err err = set ? sf_link_set_load(store, trace, &want, q, set, why) : no_room(why);
+    enum sf_err err = set ? sf_link_set_load(store, trace, &want, q, set, why)
+                          : sf_exec_no_room(why);
     if (err)
         return err;
     struct sf_attribution_input in = {.samples = set->samples, .n_samples = set->n_samples};
@@ -88,7 +85,7 @@ enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_st
     if (!err)
         err = sf_trace_flame(&draw, q->req, &v.view.tree, why);
     if (!err && !count_spans(set, &a, q->req, &v))
-        err = no_room(why);
+        err = sf_exec_no_room(why);
     if (err)
         return err;
     v.view.tree.n_samples = v.n_samples;

@@ -22,6 +22,15 @@ void sf_profile_type_add(struct sf_buf *out, const struct sf_profile_type *type)
     }
 }
 
+bool sf_profile_type_print(const struct sf_profile_type *type, struct sf_arena *req, sf_str *out)
+{
+    struct sf_buf text = {0};
+    sf_profile_type_add(&text, type);
+    bool is_there = sf_buf_ok(&text) && sf_arena_copy(req, sf_buf_str(&text), out);
+    sf_buf_done(&text);
+    return is_there;
+}
+
 /* ---- types ---- */
 
 static uint32_t type_of(struct sf_batch_type *types, uint32_t *n, const struct sf_series *s)

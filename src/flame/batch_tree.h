@@ -30,3 +30,5 @@ enum sf_err sf_batch_tree(const struct sf_profile_batch *batch, const struct sf_
 bool sf_profile_type_eq(const struct sf_profile_type *a, const struct sf_profile_type *b);
 /* "process_cpu:cpu:nanoseconds:cpu:nanoseconds" */
 void sf_profile_type_add(struct sf_buf *out, const struct sf_profile_type *type);
+/* The same in `req`. False: it is full. */
+bool sf_profile_type_print(const struct sf_profile_type *type, struct sf_arena *req, sf_str *out);
