@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "exec/link_others.h"
 #include "exec/no_room.h"
 #include "flame/batch_tree.h"
