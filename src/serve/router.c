@@ -6,221 +6,15 @@
 #include "os/clock.h"
 #include "os/random.h"
 #include "serve/auth.h"
-#include "serve/compare.h"
 #include "serve/cors.h"
-#include "serve/erase.h"
-#include "serve/findings.h"
-#include "serve/ingest.h"
-#include "serve/jaeger.h"
-#include "serve/metrics_query.h"
 #include "serve/other_signals.h"
-#include "serve/otlp_traces.h"
-#include "serve/profile_read.h"
-#include "serve/profile_upload.h"
-#include "serve/push.h"
-#include "serve/querier.h"
-#include "serve/search.h"
+#include "serve/route_table.h"
 #include "serve/self.h"
-#include "serve/services.h"
-#include "serve/spans.h"
-#include "serve/status_pages.h"
-#include "serve/tags.h"
 #include "serve/tenant.h"
-#include "serve/traces.h"
-
-#define OTLP_GRPC  "/opentelemetry.proto.collector."
-#define QUERIER    "/querier.v1.QuerierService/"
-#define TEMPO_GRPC "/tempopb.StreamingQuerier/"
-
-static const struct sf_route routes[] = {
-    /* method, path, scope, class, is_grpc, is_otlp, has_tenant, handler */
-    {SF_METHOD_POST, "/v1/traces", SF_MAY_WRITE, SF_CLASS_INGEST, false, true, true,
-     sf_otlp_traces_export},
-    {SF_METHOD_POST, OTLP_GRPC "trace.v1.TraceService/Export", SF_MAY_WRITE, SF_CLASS_INGEST, true,
-     true, true, sf_otlp_traces_export},
-    {SF_METHOD_POST, "/v1/metrics", SF_MAY_WRITE, SF_CLASS_INLINE, false, true, false,
-     sf_other_signals_metrics},
-    {SF_METHOD_POST, OTLP_GRPC "metrics.v1.MetricsService/Export", SF_MAY_WRITE, SF_CLASS_INLINE,
-     true, true, false, sf_other_signals_metrics},
-    {SF_METHOD_POST, "/v1/logs", SF_MAY_WRITE, SF_CLASS_INLINE, false, true, false,
-     sf_other_signals_logs},
-    {SF_METHOD_POST, OTLP_GRPC "logs.v1.LogsService/Export", SF_MAY_WRITE, SF_CLASS_INLINE, true,
-     true, false, sf_other_signals_logs},
-    {SF_METHOD_POST, "/v1development/profiles", SF_MAY_WRITE, SF_CLASS_INGEST, false, true, true,
-     sf_profile_upload_otlp},
-    {SF_METHOD_POST, "/v1experimental/profiles", SF_MAY_WRITE, SF_CLASS_INGEST, false, true, true,
-     sf_profile_upload_otlp},
-    {SF_METHOD_POST, "/v1/profiles", SF_MAY_WRITE, SF_CLASS_INGEST, false, true, true,
-     sf_profile_upload_otlp},
-    {SF_METHOD_POST, OTLP_GRPC "profiles.v1development.ProfilesService/Export", SF_MAY_WRITE,
-     SF_CLASS_INGEST, true, true, true, sf_profile_upload_otlp},
-    {SF_METHOD_POST, OTLP_GRPC "profiles.v1experimental.ProfilesService/Export", SF_MAY_WRITE,
-     SF_CLASS_INGEST, true, true, true, sf_profile_upload_otlp},
-    {SF_METHOD_POST, OTLP_GRPC "profiles.v1.ProfilesService/Export", SF_MAY_WRITE, SF_CLASS_INGEST,
-     true, true, true, sf_profile_upload_otlp},
-    {SF_METHOD_POST, "/api/v1/profile", SF_MAY_WRITE, SF_CLASS_INGEST, false, false, true,
-     sf_profile_upload_own},
-    {SF_METHOD_GET, "/api/v1/profile", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_profile_read_handle},
-    {SF_METHOD_POST, "/ingest", SF_MAY_WRITE, SF_CLASS_INGEST, false, false, true,
-     sf_ingest_handle},
-    {SF_METHOD_POST, "/pyroscope/ingest", SF_MAY_WRITE, SF_CLASS_INGEST, false, false, true,
-     sf_ingest_handle},
-    {SF_METHOD_POST, "/push.v1.PusherService/Push", SF_MAY_WRITE, SF_CLASS_INGEST, false, false,
-     true, sf_push_handle},
-    {SF_METHOD_POST, "/push.v1.PusherService/Push", SF_MAY_WRITE, SF_CLASS_INGEST, true, false,
-     true, sf_push_handle},
-    {SF_METHOD_POST, QUERIER "ProfileTypes", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_querier_types},
-    {SF_METHOD_POST, QUERIER "ProfileTypes", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
-     sf_querier_types},
-    {SF_METHOD_POST, QUERIER "LabelNames", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_querier_label_names},
-    {SF_METHOD_POST, QUERIER "LabelNames", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
-     sf_querier_label_names},
-    {SF_METHOD_POST, QUERIER "LabelValues", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_querier_label_values},
-    {SF_METHOD_POST, QUERIER "LabelValues", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
-     sf_querier_label_values},
-    {SF_METHOD_POST, QUERIER "Series", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_querier_series},
-    {SF_METHOD_POST, QUERIER "Series", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
-     sf_querier_series},
-    {SF_METHOD_POST, QUERIER "SelectMergeStacktraces", SF_MAY_READ, SF_CLASS_QUERY, false, false,
-     true, sf_querier_stacktraces},
-    {SF_METHOD_POST, QUERIER "SelectMergeStacktraces", SF_MAY_READ, SF_CLASS_QUERY, true, false,
-     true, sf_querier_stacktraces},
-    {SF_METHOD_POST, QUERIER "SelectMergeSpanProfile", SF_MAY_READ, SF_CLASS_QUERY, false, false,
-     true, sf_querier_spans},
-    {SF_METHOD_POST, QUERIER "SelectMergeSpanProfile", SF_MAY_READ, SF_CLASS_QUERY, true, false,
-     true, sf_querier_spans},
-    {SF_METHOD_POST, QUERIER "SelectSeries", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_querier_points},
-    {SF_METHOD_POST, QUERIER "SelectSeries", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
-     sf_querier_points},
-    {SF_METHOD_POST, QUERIER "GetProfileStats", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_querier_stats},
-    {SF_METHOD_POST, QUERIER "GetProfileStats", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
-     sf_querier_stats},
-    {SF_METHOD_GET, "/api/traces/{}", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_traces_v1},
-    {SF_METHOD_GET, "/api/v2/traces/{}", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_traces_v2},
-    {SF_METHOD_GET, "/api/v1/trace/{}", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_traces_own},
-    {SF_METHOD_GET, "/api/search", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_search_handle},
-    {SF_METHOD_GET, "/api/search/tags", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_tags_handle_names_v1},
-    {SF_METHOD_GET, "/api/v2/search/tags", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_tags_handle_names_v2},
-    {SF_METHOD_GET, "/api/search/tag/{*}/values", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_tags_handle_values_v1},
-    {SF_METHOD_GET, "/api/v2/search/tag/{*}/values", SF_MAY_READ, SF_CLASS_QUERY, false, false,
-     true, sf_tags_handle_values_v2},
-    {SF_METHOD_GET, "/api/metrics/query_range", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_metrics_query_range},
-    {SF_METHOD_GET, "/api/metrics/query", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_metrics_query_instant},
-    {SF_METHOD_POST, TEMPO_GRPC "Search", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
-     sf_search_stream},
-    {SF_METHOD_POST, TEMPO_GRPC "SearchTags", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
-     sf_tags_stream_names_v1},
-    {SF_METHOD_POST, TEMPO_GRPC "SearchTagsV2", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
-     sf_tags_stream_names_v2},
-    {SF_METHOD_POST, TEMPO_GRPC "SearchTagValues", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
-     sf_tags_stream_values_v1},
-    {SF_METHOD_POST, TEMPO_GRPC "SearchTagValuesV2", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
-     sf_tags_stream_values_v2},
-    {SF_METHOD_POST, TEMPO_GRPC "MetricsQueryRange", SF_MAY_READ, SF_CLASS_QUERY, true, false, true,
-     sf_metrics_stream_range},
-    {SF_METHOD_POST, TEMPO_GRPC "MetricsQueryInstant", SF_MAY_READ, SF_CLASS_QUERY, true, false,
-     true, sf_metrics_stream_instant},
-    {SF_METHOD_GET, "/api/services", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_jaeger_services},
-    {SF_METHOD_GET, "/jaeger/api/services", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_jaeger_services},
-    {SF_METHOD_GET, "/api/services/{*}/operations", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_jaeger_service_operations},
-    {SF_METHOD_GET, "/jaeger/api/services/{*}/operations", SF_MAY_READ, SF_CLASS_QUERY, false,
-     false, true, sf_jaeger_service_operations},
-    {SF_METHOD_GET, "/api/operations", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_jaeger_operations},
-    {SF_METHOD_GET, "/jaeger/api/operations", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_jaeger_operations},
-    {SF_METHOD_GET, "/api/traces", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_jaeger_traces},
-    {SF_METHOD_GET, "/jaeger/api/traces", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_jaeger_traces},
-    {SF_METHOD_GET, "/api/dependencies", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_jaeger_dependencies},
-    {SF_METHOD_GET, "/jaeger/api/dependencies", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_jaeger_dependencies},
-    {SF_METHOD_GET, "/api/v3/services", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_jaeger_v3_services},
-    {SF_METHOD_GET, "/jaeger/api/v3/services", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_jaeger_v3_services},
-    {SF_METHOD_GET, "/api/v3/operations", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_jaeger_v3_operations},
-    {SF_METHOD_GET, "/jaeger/api/v3/operations", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_jaeger_v3_operations},
-    {SF_METHOD_GET, "/api/v3/traces", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_jaeger_v3_traces},
-    {SF_METHOD_GET, "/jaeger/api/v3/traces", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_jaeger_v3_traces},
-    {SF_METHOD_GET, "/api/v3/traces/{}", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_jaeger_v3_trace},
-    {SF_METHOD_GET, "/jaeger/api/v3/traces/{}", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_jaeger_v3_trace},
-    {SF_METHOD_GET, "/jaeger/api/traces/{}", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_jaeger_trace},
-    {SF_METHOD_GET, "/api/v1/compare", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_compare_handle},
-    {SF_METHOD_GET, "/api/v1/findings", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_findings_handle},
-    {SF_METHOD_GET, "/api/v1/traces/{}/flame", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_spans_trace_flame},
-    {SF_METHOD_GET, "/api/v1/spans/{*}/profile", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_spans_profile},
-    {SF_METHOD_GET, "/api/v1/spans/{*}/ledger", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_spans_ledger},
-    {SF_METHOD_GET, "/api/v1/services", SF_MAY_READ, SF_CLASS_QUERY, false, false, true,
-     sf_services_list},
-    {SF_METHOD_POST, "/api/v1/erase", SF_MAY_ADMIN, SF_CLASS_QUERY, false, false, true,
-     sf_erase_matching},
-    {SF_METHOD_DELETE, "/api/v1/erase", SF_MAY_ADMIN, SF_CLASS_QUERY, false, false, true,
-     sf_erase_matching},
-    {SF_METHOD_POST, "/api/v1/flush", SF_MAY_ADMIN, SF_CLASS_QUERY, false, false, false,
-     sf_erase_flush},
-    {SF_METHOD_GET, "/ready", 0, SF_CLASS_CONTROL, false, false, false, sf_self_ready},
-    {SF_METHOD_GET, "/metrics", SF_MAY_READ, SF_CLASS_CONTROL, false, false, false,
-     sf_self_metrics},
-    {SF_METHOD_GET, "/api/echo", 0, SF_CLASS_INLINE, false, false, false, sf_self_echo},
-    {SF_METHOD_GET, "/api/status/buildinfo", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
-     sf_self_buildinfo},
-    {SF_METHOD_GET, "/status", SF_MAY_READ, SF_CLASS_CONTROL, false, false, false,
-     sf_status_pages_all},
-    {SF_METHOD_GET, "/status/version", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
-     sf_status_pages_version},
-    {SF_METHOD_GET, "/status/services", SF_MAY_READ, SF_CLASS_CONTROL, false, false, false,
-     sf_status_pages_services},
-    {SF_METHOD_GET, "/status/endpoints", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
-     sf_status_pages_endpoints},
-    {SF_METHOD_GET, "/status/config", SF_MAY_ADMIN, SF_CLASS_INLINE, false, false, false,
-     sf_status_pages_config},
-};
-enum { N_ROUTES = sizeof(routes) / sizeof(routes[0]) };
-_Static_assert((size_t)N_ROUTES < (size_t)SF_COUNTERS_ROUTES, "every route has its counters");
-
-const struct sf_route *sf_router_routes(size_t *out_n)
-{
-    *out_n = N_ROUTES;
-    return routes;
-}
 
 unsigned sf_router_place(const struct sf_route *route)
 {
-    return route ? (unsigned)(route - routes) + 1 : 0;
+    return route ? (unsigned)(route - sf_routes) + 1 : 0;
 }
 
 const char *sf_router_label(const struct sf_route *route)
@@ -281,8 +75,8 @@ static void add_method(struct match *m, const char *method)
 static struct match find_route(const struct sf_request *r)
 {
     struct match m = {0};
-    for (size_t i = 0; i < N_ROUTES; i++) {
-        const struct sf_route *route = &routes[i];
+    for (size_t i = 0; i < sf_n_routes; i++) {
+        const struct sf_route *route = &sf_routes[i];
         sf_str arg = SF_STR_NONE;
         if (route->is_grpc != r->is_grpc || !path_matches(route->path, r->path, &arg))
             continue;
@@ -306,10 +100,10 @@ static const char *nearest_path(sf_str path)
     size_t best_distance = 4;
     while (path.len > 1 && path.p[path.len - 1] == '/')
         path.len--;
-    for (size_t i = 0; i < N_ROUTES && path.len <= 64; i++) {
-        size_t d = sf_str_distance(path, sf_str_from(routes[i].path));
-        if (!routes[i].is_grpc && d < best_distance) {
-            best = routes[i].path;
+    for (size_t i = 0; i < sf_n_routes && path.len <= 64; i++) {
+        size_t d = sf_str_distance(path, sf_str_from(sf_routes[i].path));
+        if (!sf_routes[i].is_grpc && d < best_distance) {
+            best = sf_routes[i].path;
             best_distance = d;
         }
     }
@@ -334,7 +128,7 @@ static enum sf_error_form form_of(const struct sf_request *r, bool is_otlp)
 static bool is_connect_path(sf_str path)
 {
     size_t at;
-    return !sf_str_starts(path, SF_STR(OTLP_GRPC)) && sf_str_find(path, SF_STR(".v1"), &at) &&
+    return !sf_str_starts(path, SF_STR(SF_OTLP_PACKAGE)) && sf_str_find(path, SF_STR(".v1"), &at) &&
            sf_str_find_char(sf_str_from_at(path, 1), '/', &at);
 }
 
@@ -368,14 +162,14 @@ static bool refuse_path(struct sf_call *call)
     const struct sf_request *r = call->request;
     if (r->is_grpc)
         return refuse(call, SF_COUNT_REJECT_NO_ROUTE, sf_status_no_route,
-                      "unknown method %.*s; this server takes OTLP traces: " OTLP_GRPC
-                      "trace.v1.TraceService/Export, and queries: " TEMPO_GRPC "Search",
+                      "unknown method %.*s; this server takes OTLP traces: " SF_OTLP_PACKAGE
+                      "trace.v1.TraceService/Export, and queries: " SF_TEMPO_PACKAGE "Search",
                       SF_STR_ARG(sf_str_part(r->path, 0, 80)));
-    if (sf_str_starts(r->path, SF_STR(TEMPO_GRPC)))
+    if (sf_str_starts(r->path, SF_STR(SF_TEMPO_PACKAGE)))
         return refuse(call, SF_COUNT_REJECT_CONTENT_TYPE, sf_status_content_type,
                       "gRPC needs HTTP/2 and content-type application/grpc; plain HTTP asks "
                       "/api/search");
-    if (sf_str_starts(r->path, SF_STR(OTLP_GRPC)))
+    if (sf_str_starts(r->path, SF_STR(SF_OTLP_PACKAGE)))
         return refuse(call, SF_COUNT_REJECT_CONTENT_TYPE, sf_status_content_type,
                       "gRPC needs HTTP/2 and content-type application/grpc; plain HTTP goes to "
                       "/v1/traces");

@@ -21,7 +21,6 @@ void sf_router_on_refuse(void *arg, const struct sf_request *request, struct sf_
 /* A thread's work: one exchange taken from a queue, to its end. */
 void sf_router_run(struct sf_exchange *ex, struct sf_worker *worker);
 
-const struct sf_route *sf_router_routes(size_t *out_n); /* all of them */
 unsigned sf_router_place(const struct sf_route *route); /* for the counters; 0: no route */
 const char *sf_router_label(const struct sf_route *route);
 int sf_router_http_of_grpc(int grpc_status);

@@ -1,6 +1,6 @@
 #include "serve/status_pages.h"
 
-#include "serve/router.h"
+#include "serve/route_table.h"
 
 #define TEXT "text/plain; charset=utf-8"
 
@@ -62,10 +62,8 @@ static void add_endpoints(struct sf_call *call)
 {
     static const char *const methods[] = {
         [SF_METHOD_GET] = "GET", [SF_METHOD_POST] = "POST", [SF_METHOD_DELETE] = "DELETE"};
-    size_t n;
-    const struct sf_route *routes = sf_router_routes(&n);
-    for (size_t i = 0; i < n; i++) {
-        const struct sf_route *r = &routes[i];
+    for (size_t i = 0; i < sf_n_routes; i++) {
+        const struct sf_route *r = &sf_routes[i];
         const char *scope = r->scope == SF_MAY_READ    ? "read"
                             : r->scope == SF_MAY_WRITE ? "write"
                             : r->scope == SF_MAY_ADMIN ? "admin"

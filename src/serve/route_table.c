@@ -1,0 +1,142 @@
+#include "serve/route_table.h"
+
+#include "serve/compare.h"
+#include "serve/erase.h"
+#include "serve/findings.h"
+#include "serve/ingest.h"
+#include "serve/jaeger.h"
+#include "serve/metrics_query.h"
+#include "serve/other_signals.h"
+#include "serve/otlp_traces.h"
+#include "serve/profile_read.h"
+#include "serve/profile_upload.h"
+#include "serve/push.h"
+#include "serve/querier.h"
+#include "serve/search.h"
+#include "serve/self.h"
+#include "serve/services.h"
+#include "serve/spans.h"
+#include "serve/status_pages.h"
+#include "serve/tags.h"
+#include "serve/traces.h"
+
+/* clang-format off */
+/* One line each: what may be asked, by whom, on which threads, and who answers. */
+
+#define READ(path, handler) \
+    {SF_METHOD_GET, path, SF_MAY_READ, SF_CLASS_QUERY, false, false, true, handler}
+#define WRITE(path, handler) \
+    {SF_METHOD_POST, path, SF_MAY_WRITE, SF_CLASS_INGEST, false, false, true, handler}
+#define OTLP(path, handler) \
+    {SF_METHOD_POST, path, SF_MAY_WRITE, SF_CLASS_INGEST, false, true, true, handler}
+#define OTLP_GRPC(name, handler) \
+    {SF_METHOD_POST, SF_OTLP_PACKAGE name, SF_MAY_WRITE, SF_CLASS_INGEST, true, true, true, handler}
+#define TEMPO(name, handler) \
+    {SF_METHOD_POST, SF_TEMPO_PACKAGE name, SF_MAY_READ, SF_CLASS_QUERY, true, false, true, handler}
+#define QUERIER_CALL(name, is_grpc, handler) \
+    {SF_METHOD_POST, SF_QUERIER_PACKAGE name, SF_MAY_READ, SF_CLASS_QUERY, is_grpc, false, true, handler}
+/* Connect, and gRPC. */
+#define QUERIER(name, handler) QUERIER_CALL(name, false, handler), QUERIER_CALL(name, true, handler)
+/* clang-format on */
+
+const struct sf_route sf_routes[] = {
+    /* method, path, scope, class, is_grpc, is_otlp, has_tenant, handler */
+    OTLP("/v1/traces", sf_otlp_traces_export),
+    OTLP_GRPC("trace.v1.TraceService/Export", sf_otlp_traces_export),
+    {SF_METHOD_POST, "/v1/metrics", SF_MAY_WRITE, SF_CLASS_INLINE, false, true, false,
+     sf_other_signals_metrics},
+    {SF_METHOD_POST, SF_OTLP_PACKAGE "metrics.v1.MetricsService/Export", SF_MAY_WRITE,
+     SF_CLASS_INLINE, true, true, false, sf_other_signals_metrics},
+    {SF_METHOD_POST, "/v1/logs", SF_MAY_WRITE, SF_CLASS_INLINE, false, true, false,
+     sf_other_signals_logs},
+    {SF_METHOD_POST, SF_OTLP_PACKAGE "logs.v1.LogsService/Export", SF_MAY_WRITE, SF_CLASS_INLINE,
+     true, true, false, sf_other_signals_logs},
+    OTLP("/v1development/profiles", sf_profile_upload_otlp),
+    OTLP("/v1experimental/profiles", sf_profile_upload_otlp),
+    OTLP("/v1/profiles", sf_profile_upload_otlp),
+    OTLP_GRPC("profiles.v1development.ProfilesService/Export", sf_profile_upload_otlp),
+    OTLP_GRPC("profiles.v1experimental.ProfilesService/Export", sf_profile_upload_otlp),
+    OTLP_GRPC("profiles.v1.ProfilesService/Export", sf_profile_upload_otlp),
+    WRITE("/api/v1/profile", sf_profile_upload_own),
+    READ("/api/v1/profile", sf_profile_read_handle),
+    WRITE("/ingest", sf_ingest_handle),
+    WRITE("/pyroscope/ingest", sf_ingest_handle),
+    WRITE("/push.v1.PusherService/Push", sf_push_handle),
+    {SF_METHOD_POST, "/push.v1.PusherService/Push", SF_MAY_WRITE, SF_CLASS_INGEST, true, false,
+     true, sf_push_handle},
+    QUERIER("ProfileTypes", sf_querier_types),
+    QUERIER("LabelNames", sf_querier_label_names),
+    QUERIER("LabelValues", sf_querier_label_values),
+    QUERIER("Series", sf_querier_series),
+    QUERIER("SelectMergeStacktraces", sf_querier_stacktraces),
+    QUERIER("SelectMergeSpanProfile", sf_querier_spans),
+    QUERIER("SelectSeries", sf_querier_points),
+    QUERIER("GetProfileStats", sf_querier_stats),
+    READ("/api/traces/{}", sf_traces_v1),
+    READ("/api/v2/traces/{}", sf_traces_v2),
+    READ("/api/v1/trace/{}", sf_traces_own),
+    READ("/api/search", sf_search_handle),
+    READ("/api/search/tags", sf_tags_handle_names_v1),
+    READ("/api/v2/search/tags", sf_tags_handle_names_v2),
+    READ("/api/search/tag/{*}/values", sf_tags_handle_values_v1),
+    READ("/api/v2/search/tag/{*}/values", sf_tags_handle_values_v2),
+    READ("/api/metrics/query_range", sf_metrics_query_range),
+    READ("/api/metrics/query", sf_metrics_query_instant),
+    TEMPO("Search", sf_search_stream),
+    TEMPO("SearchTags", sf_tags_stream_names_v1),
+    TEMPO("SearchTagsV2", sf_tags_stream_names_v2),
+    TEMPO("SearchTagValues", sf_tags_stream_values_v1),
+    TEMPO("SearchTagValuesV2", sf_tags_stream_values_v2),
+    TEMPO("MetricsQueryRange", sf_metrics_stream_range),
+    TEMPO("MetricsQueryInstant", sf_metrics_stream_instant),
+    READ("/api/services", sf_jaeger_services),
+    READ("/jaeger/api/services", sf_jaeger_services),
+    READ("/api/services/{*}/operations", sf_jaeger_service_operations),
+    READ("/jaeger/api/services/{*}/operations", sf_jaeger_service_operations),
+    READ("/api/operations", sf_jaeger_operations),
+    READ("/jaeger/api/operations", sf_jaeger_operations),
+    READ("/api/traces", sf_jaeger_traces),
+    READ("/jaeger/api/traces", sf_jaeger_traces),
+    READ("/api/dependencies", sf_jaeger_dependencies),
+    READ("/jaeger/api/dependencies", sf_jaeger_dependencies),
+    READ("/api/v3/services", sf_jaeger_v3_services),
+    READ("/jaeger/api/v3/services", sf_jaeger_v3_services),
+    READ("/api/v3/operations", sf_jaeger_v3_operations),
+    READ("/jaeger/api/v3/operations", sf_jaeger_v3_operations),
+    READ("/api/v3/traces", sf_jaeger_v3_traces),
+    READ("/jaeger/api/v3/traces", sf_jaeger_v3_traces),
+    READ("/api/v3/traces/{}", sf_jaeger_v3_trace),
+    READ("/jaeger/api/v3/traces/{}", sf_jaeger_v3_trace),
+    READ("/jaeger/api/traces/{}", sf_jaeger_trace),
+    READ("/api/v1/compare", sf_compare_handle),
+    READ("/api/v1/findings", sf_findings_handle),
+    READ("/api/v1/traces/{}/flame", sf_spans_trace_flame),
+    READ("/api/v1/spans/{*}/profile", sf_spans_profile),
+    READ("/api/v1/spans/{*}/ledger", sf_spans_ledger),
+    READ("/api/v1/services", sf_services_list),
+    {SF_METHOD_POST, "/api/v1/erase", SF_MAY_ADMIN, SF_CLASS_QUERY, false, false, true,
+     sf_erase_matching},
+    {SF_METHOD_DELETE, "/api/v1/erase", SF_MAY_ADMIN, SF_CLASS_QUERY, false, false, true,
+     sf_erase_matching},
+    {SF_METHOD_POST, "/api/v1/flush", SF_MAY_ADMIN, SF_CLASS_QUERY, false, false, false,
+     sf_erase_flush},
+    {SF_METHOD_GET, "/ready", 0, SF_CLASS_CONTROL, false, false, false, sf_self_ready},
+    {SF_METHOD_GET, "/metrics", SF_MAY_READ, SF_CLASS_CONTROL, false, false, false,
+     sf_self_metrics},
+    {SF_METHOD_GET, "/api/echo", 0, SF_CLASS_INLINE, false, false, false, sf_self_echo},
+    {SF_METHOD_GET, "/api/status/buildinfo", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
+     sf_self_buildinfo},
+    {SF_METHOD_GET, "/status", SF_MAY_READ, SF_CLASS_CONTROL, false, false, false,
+     sf_status_pages_all},
+    {SF_METHOD_GET, "/status/version", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
+     sf_status_pages_version},
+    {SF_METHOD_GET, "/status/services", SF_MAY_READ, SF_CLASS_CONTROL, false, false, false,
+     sf_status_pages_services},
+    {SF_METHOD_GET, "/status/endpoints", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
+     sf_status_pages_endpoints},
+    {SF_METHOD_GET, "/status/config", SF_MAY_ADMIN, SF_CLASS_INLINE, false, false, false,
+     sf_status_pages_config},
+};
+const size_t sf_n_routes = sizeof(sf_routes) / sizeof(sf_routes[0]);
+_Static_assert(sizeof(sf_routes) / sizeof(sf_routes[0]) < (size_t)SF_COUNTERS_ROUTES,
+               "every route has its counters");
