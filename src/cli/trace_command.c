@@ -7,6 +7,7 @@
 #include "cli/client.h"
 #include "cli/query_text.h"
 #include "cli/search_ask.h"
+#include "cli/trace_notes.h"
 #include "decode/otlp_trace.h"
 #include "link/critical_path.h"
 #include "os/terminal.h"
@@ -87,8 +88,8 @@ static int compare_marks(const void *a, const void *b)
     return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
 }
 
-static enum sf_err draw(const struct sf_span_batch *b, struct sf_arena *req, struct sf_buf *out,
-                        struct sf_why *why)
+static enum sf_err draw(const struct sf_span_batch *b, const struct sf_trace_notes *notes,
+                        struct sf_arena *req, struct sf_buf *out, struct sf_why *why)
 {
     struct sf_critical_path path = {0};
     struct order order;
@@ -107,8 +108,10 @@ static enum sf_err draw(const struct sf_span_batch *b, struct sf_arena *req, str
         return sf_fail(why, SF_ERR_LIMIT, "trace of %u spans is too large to draw", b->n_spans);
     for (uint32_t i = 0; i < b->n_spans; i++) {
         const struct sf_span *s = &b->spans[order.place[i]];
-        rows[i] = (struct sf_waterfall_row){
-            .span = s, .service = b->resources[s->resource].service, .depth = order.depth[i]};
+        rows[i] = (struct sf_waterfall_row){.span = s,
+                                            .service = b->resources[s->resource].service,
+                                            .depth = order.depth[i],
+                                            .note = sf_trace_notes_find(notes, s->span_id)};
         if (s->start_ns < w.start_ns)
             w.start_ns = s->start_ns;
         if (s->end_ns > w.end_ns)
@@ -156,6 +159,7 @@ static enum sf_err show_text(const struct sf_client *client, const char *id, str
     struct sf_buf path = {0}, body = {0};
     struct sf_span_batch batch = {0};
     struct sf_arena req = {0};
+    struct sf_trace_notes notes = {0};
     sf_str note = SF_STR_NONE;
     enum sf_err err;
 
@@ -169,8 +173,10 @@ static enum sf_err show_text(const struct sf_client *client, const char *id, str
     if (!err && batch.n_spans == 0)
         err = sf_fail(why, SF_ERR_NOT_FOUND,
                       "no trace %s here; spans may still be on their way, or past retention", id);
-    if (!err)
-        err = draw(&batch, &req, out, why);
+    if (!err) {
+        sf_trace_notes_ask(client, id, &req, &notes);
+        err = draw(&batch, &notes, &req, out, why);
+    }
     if (!err && note.len)
         sf_buf_print(out, "\nnote: %.*s\n", SF_STR_ARG(note));
     sf_buf_done(&path);
@@ -256,9 +262,12 @@ int sf_trace_run(int argc, char **argv)
         .command = "trace",
         .usage = "ID | --search QUERY [--server URL] [--output text|json]",
         .summary = "Show one trace as a waterfall: tree, bars, durations, errors, critical path.",
-        .details = "'#' marks time on the critical path: the time that, if removed, would have "
-                   "made the trace shorter. '=' is the rest of a span, '!' an error. ID is "
-                   "hexadecimal; leading zeros may be left out.",
+        .details =
+            "'#' marks time on the critical path: the time that, if removed, would have "
+            "made the trace shorter. '=' is the rest of a span, '!' an error. Where profiles "
+            "name the span, the function it spent most in is written behind it, with the "
+            "time and its share of the span's samples. ID is hexadecimal; leading zeros "
+            "may be left out.",
         .examples =
             "spanflame trace 5b8efff798038103d269b633813fc60c\n"
             "spanflame trace --search '{ status = error }'\n"

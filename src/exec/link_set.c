@@ -418,9 +418,13 @@ enum sf_err sf_link_set_load(struct sf_store *store, sf_trace_id trace,
                              struct sf_link_set *out, struct sf_why *why)
 {
     struct load l = {.store = store, .q = q, .want = want};
-    struct sf_trace whole;
+    struct sf_trace whole = {0};
     char id[33];
-    enum sf_err err = sf_trace_get(store, trace, 0, 0, q, &whole, why);
+    enum sf_err err = SF_OK;
+    if (want->whole)
+        whole = *want->whole;
+    else
+        err = sf_trace_get(store, trace, 0, 0, q, &whole, why);
     sf_trace_id_render(trace, id);
     if (!err && whole.spans.n_spans == 0)
         err = sf_fail(why, SF_ERR_NOT_FOUND, "no such trace: %s", id);

@@ -12,6 +12,7 @@
 struct sf_link_want {
     sf_span_id span; /* the one it is about; 0: all of the trace */
     sf_str type;     /* as people write it ("cpu", "inuse_space", a whole id); empty: CPU first */
+    const struct sf_trace *whole; /* the trace, if it is there already; it must stay */
 };
 
 enum sf_link_source { /* where the samples came from */

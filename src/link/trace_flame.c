@@ -10,14 +10,14 @@
 #include <string.h>
 
 #include "flame/tree_builder.h"
+#include "link/claims_by_span.h"
 #include "link/share_cut.h"
 
 struct work {
     const struct sf_trace_flame_input *in;
     struct sf_tree_builder b;
-    uint32_t *bars;            /* by span */
-    uint32_t *claims_of;       /* places of claims, span by span */
-    uint32_t *first_claim;     /* of each span */
+    uint32_t *bars; /* by span */
+    struct sf_claims_by_span by_span;
     uint32_t *frames;          /* by frame of the stacks: place in the graph, or SF_NONE */
     uint32_t *nodes, *touched; /* by node of the stacks: place below the current span */
     uint32_t n_touched;
@@ -29,33 +29,16 @@ static bool prepare(struct work *w, struct sf_arena *scratch)
     const struct sf_trace_flame_input *in = w->in;
     uint32_t n_spans = in->spans->n_spans, n_nodes = in->stacks->n_nodes;
     w->bars = sf_arena_new_n(scratch, n_spans + 1u, sizeof(*w->bars));
-    w->claims_of = sf_arena_new_n(scratch, in->claims->n_claims + 1u, sizeof(*w->claims_of));
-    w->first_claim = sf_arena_new_n(scratch, n_spans + 2u, sizeof(*w->first_claim));
     w->frames = sf_arena_new_n(scratch, in->stacks->n_frames + 1u, sizeof(*w->frames));
     w->nodes = sf_arena_new_n(scratch, n_nodes + 1u, sizeof(*w->nodes));
     w->touched = sf_arena_new_n(scratch, n_nodes + 1u, sizeof(*w->touched));
     w->path = sf_arena_new_n(scratch, n_nodes + 1u, sizeof(*w->path));
-    if (!w->bars || !w->claims_of || !w->first_claim || !w->frames || !w->nodes || !w->touched ||
-        !w->path)
+    if (!w->bars || !w->frames || !w->nodes || !w->touched || !w->path ||
+        !sf_claims_by_span_make(in->claims, n_spans, scratch, &w->by_span))
         return false;
     memset(w->frames, 0xff, (in->stacks->n_frames + 1u) * sizeof(*w->frames));
     memset(w->nodes, 0xff, (n_nodes + 1u) * sizeof(*w->nodes));
     return true;
-}
-
-static void sort_claims(struct work *w)
-{
-    const struct sf_attribution *a = w->in->claims;
-    uint32_t n = w->in->spans->n_spans;
-    for (uint32_t i = 0; i < a->n_claims; i++)
-        w->first_claim[a->claims[i].span + 1]++;
-    for (uint32_t i = 0; i < n; i++)
-        w->first_claim[i + 1] += w->first_claim[i];
-    for (uint32_t i = 0; i < a->n_claims; i++)
-        w->claims_of[w->first_claim[a->claims[i].span]++] = i;
-    for (uint32_t i = n; i > 0; i--) /* filling moved every start to its end */
-        w->first_claim[i] = w->first_claim[i - 1];
-    w->first_claim[0] = 0;
 }
 
 static uint32_t bar_below(struct work *w, uint32_t parent, sf_str name, uint8_t kind)
@@ -104,8 +87,8 @@ static uint32_t node_of(struct work *w, uint32_t bar, uint32_t stack)
 static int64_t sum_of_claims(const struct work *w, uint32_t span)
 {
     int64_t sum = 0;
-    for (uint32_t k = w->first_claim[span]; k < w->first_claim[span + 1]; k++) {
-        int64_t value = w->in->claims->claims[w->claims_of[k]].value;
+    for (uint32_t k = w->by_span.first[span]; k < w->by_span.first[span + 1]; k++) {
+        int64_t value = w->in->claims->claims[w->by_span.claims[k]].value;
         if (value > 0 && __builtin_add_overflow(sum, value, &sum))
             return INT64_MAX;
     }
@@ -119,8 +102,8 @@ static void fill_bar(struct work *w, uint32_t span)
     uint64_t weight_ns = in->weights_ns ? in->weights_ns[span] : 0;
     struct sf_share_cut cut = {.value = weight_ns < INT64_MAX ? (int64_t)weight_ns : INT64_MAX};
     w->n_touched = 0;
-    for (uint32_t k = w->first_claim[span]; k < w->first_claim[span + 1]; k++) {
-        const struct sf_claim *c = &in->claims->claims[w->claims_of[k]];
+    for (uint32_t k = w->by_span.first[span]; k < w->by_span.first[span + 1]; k++) {
+        const struct sf_claim *c = &in->claims->claims[w->by_span.claims[k]];
         int64_t value = c->value;
         if (in->weights_ns) {
             if (value <= 0)
@@ -146,7 +129,6 @@ enum sf_err sf_trace_flame(const struct sf_trace_flame_input *in, struct sf_aren
     if (!todo || !prepare(&w, req))
         return sf_fail(why, SF_ERR_LIMIT, "trace flame graph: no memory for %u spans", n);
     sf_tree_builder_init(&w.b, req, 0, SF_TREE_BORROWS);
-    sort_claims(&w);
     make_bars(&w, todo);
     for (uint32_t i = 0; i < n; i++)
         fill_bar(&w, i);

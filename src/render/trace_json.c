@@ -103,6 +103,21 @@ static void stretches(struct sf_json_writer *w, const struct sf_trace_row *row, 
     sf_json_write_array_end(w);
 }
 
+static void hottest(struct sf_json_writer *w, const struct sf_trace_row *row)
+{
+    if (row->hot.len == 0)
+        return;
+    sf_json_write_key(w, SF_STR("hot"));
+    sf_json_write_object(w);
+    sf_json_write_key_str(w, SF_STR("function"), row->hot);
+    sf_json_write_key(w, SF_STR("value"));
+    sf_json_write_i64(w, row->hot_value);
+    sf_json_write_key(w, SF_STR("share"));
+    sf_json_write_f64(w, row->hot_share);
+    sf_json_write_key_u64(w, SF_STR("samples"), row->n_samples);
+    sf_json_write_object_end(w);
+}
+
 static void span(struct sf_json_writer *w, const struct sf_trace_rows *t,
                  const struct sf_trace_row *row)
 {
@@ -123,6 +138,7 @@ static void span(struct sf_json_writer *w, const struct sf_trace_rows *t,
     yes_no(w, SF_STR("isCritical"), row->is_critical);
     sf_json_write_key_u64(w, SF_STR("criticalNs"), row->critical_ns);
     stretches(w, row, t->start_ns);
+    hottest(w, row);
     sf_json_write_key_u64(w, SF_STR("resource"), s->resource);
     sf_json_write_key_u64(w, SF_STR("scope"), s->scope);
     attrs(w, s->attrs, s->dropped_attrs);
@@ -142,6 +158,10 @@ void sf_trace_json(const struct sf_trace_rows *t, struct sf_buf *out)
     sf_json_write_key_u64(&w, SF_STR("criticalNs"), t->critical_ns);
     yes_no(&w, SF_STR("isPartial"), t->is_partial);
     yes_no(&w, SF_STR("isExact"), t->is_exact);
+    if (t->hot_type.len > 0) {
+        sf_json_write_key_str(&w, SF_STR("hotType"), t->hot_type);
+        sf_json_write_key_str(&w, SF_STR("hotUnit"), t->hot_unit);
+    }
     resources(&w, t->spans);
     sf_json_write_key(&w, SF_STR("spans"));
     sf_json_write_array(&w);

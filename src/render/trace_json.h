@@ -15,6 +15,10 @@ struct sf_trace_row {
     uint64_t critical_ns; /* its own time on the path */
     const struct sf_trace_stretch *stretches;
     uint32_t n_stretches;
+    sf_str hot; /* the function its own samples are mostly in; empty: it has none */
+    int64_t hot_value;
+    double hot_share; /* of the value of its own samples */
+    uint64_t n_samples;
 };
 
 struct sf_trace_rows {
@@ -24,6 +28,7 @@ struct sf_trace_rows {
     uint32_t n_rows;
     uint64_t start_ns, end_ns, critical_ns;
     bool is_partial, is_exact;
+    sf_str hot_type, hot_unit; /* of what `hot` is made from; empty: no profiles */
 };
 
 void sf_trace_json(const struct sf_trace_rows *t, struct sf_buf *out);

@@ -9,10 +9,10 @@
 
 /* What a line is made of, left to right. */
 struct layout {
-    size_t service, name, bar, duration;
+    size_t service, name, bar, duration, note;
 };
 
-enum { DURATION_COLUMNS = 9, MIN_COLUMNS = 40, MAX_BAR = 240 };
+enum { DURATION_COLUMNS = 9, MIN_COLUMNS = 40, MIN_BAR = 12, MAX_BAR = 240, MAX_NOTE = 60 };
 
 static size_t widest(const struct sf_waterfall *w, bool is_service, size_t limit)
 {
@@ -27,6 +27,18 @@ static size_t widest(const struct sf_waterfall *w, bool is_service, size_t limit
     return most < limit ? most : limit;
 }
 
+/* Notes get what they need, up to a third of a line; in a narrow window the bars matter more. */
+static size_t widest_note(const struct sf_waterfall *w, size_t columns)
+{
+    size_t most = 0, limit = columns < 2 * MIN_COLUMNS ? 0 : columns / 3;
+    for (uint32_t i = 0; i < w->n_rows; i++) {
+        size_t width = sf_utf8_width(w->rows[i].note);
+        most = width > most ? width : most;
+    }
+    limit = limit < MAX_NOTE ? limit : MAX_NOTE;
+    return most < limit ? most : limit;
+}
+
 static struct layout lay_out(const struct sf_waterfall *w)
 {
     size_t columns = w->columns < MIN_COLUMNS ? MIN_COLUMNS : w->columns;
@@ -35,6 +47,11 @@ static struct layout lay_out(const struct sf_waterfall *w)
     l.service = widest(w, true, columns / 6);
     l.name = widest(w, false, columns / 3);
     rest = columns - l.service - l.name - l.duration - 5; /* blanks between, and the '!' */
+    l.note = widest_note(w, columns);
+    if (l.note + 2 + MIN_BAR <= rest)
+        rest -= l.note ? l.note + 2 : 0;
+    else
+        l.note = 0;
     l.bar = rest < MAX_BAR ? rest : MAX_BAR;
     return l;
 }
@@ -131,9 +148,9 @@ static void add_row(const struct sf_waterfall *w, const struct layout *l, uint32
         sf_buf_add_str(out, SF_STR(" !"));
         add_color(w, out, "0");
     }
-    if (row->note.len) {
-        sf_buf_add_str(out, SF_STR("  "));
-        sf_units_text(out, row->note, 60);
+    if (row->note.len && l->note) {
+        sf_units_pad(out, row->span->status == SF_STATUS_ERROR ? 1 : 3);
+        sf_units_text(out, row->note, l->note);
     }
     sf_buf_add_u8(out, '\n');
 }

@@ -1,6 +1,7 @@
 #include "serve/traces.h"
 
 #include "exec/trace.h"
+#include "exec/trace_hot.h"
 #include "exec/trace_rows.h"
 #include "render/otlp_trace.h"
 #include "render/trace_json.h"
@@ -104,6 +105,9 @@ bool sf_traces_own(struct sf_call *call, struct sf_worker *worker)
         err = sf_fail(&why, SF_ERR_NOT_FOUND, "no such trace: %.*s", SF_STR_ARG(call->arg));
     if (!err)
         err = sf_trace_rows_make(f.id, &f.trace, f.q.req, &rows, &why);
+    if (!err)
+        err = sf_trace_hot_find(atomic_load(&call->service->store), &f.trace,
+                                sf_params_word(call->request, "type", f.q.req), &f.q, &rows, &why);
     if (err)
         return sf_call_fail(call, err, &why);
     rows.is_exact = f.q.is_exact;

@@ -122,6 +122,24 @@ def test_findings_name_the_function():
     assert "regex.match alone takes 75 %" in text, text
 
 
+def test_a_trace_shows_each_spans_hottest_function():
+    trace, own, child = request("hottest")
+    send("hottest", {**tagged({"main;rules;regex.match": 30 * MS, "main;sum": 10 * MS}, own),
+                     **tagged({"main;sign": 20 * MS}, child)})
+    answer = server.json(f"/api/v1/trace/{trace}")
+    hot = {s["spanId"]: s.get("hot") for s in answer["spans"]}
+    assert hot[own] == {"function": "regex.match", "value": 30 * MS, "share": 0.75, "samples": 2}, hot
+    assert hot[child]["function"] == "sign" and hot[child]["share"] == 1, hot
+    assert sorted(k is None for k in hot.values()) == [False, False, True], hot
+    assert answer["hotUnit"] == "nanoseconds" and ":cpu:" in answer["hotType"], answer["hotType"]
+    assert server.get(f"/api/v1/trace/{trace}?type=inuse_space").status == 404
+    os.environ["COLUMNS"] = "120"
+    code, out, err = run("trace", trace)
+    assert code == 0 and "regex.match 30 ms, 75 %" in out, (code, out, err)
+    untold = request("untold")[0]
+    assert "hotType" not in server.json(f"/api/v1/trace/{untold}")
+
+
 def crowd(service, n, is_slow):
     """n requests of one service; slow ones take longer and run other code"""
     spans, stacks = [], {}

@@ -68,3 +68,23 @@ TEST(waterfall, fits_any_width_and_absurd_times)
     assert_true(sf_buf_ok(&out));
     sf_buf_done(&out);
 }
+
+/* A note has its own columns where there is room, and none in a narrow window. */
+TEST(waterfall, writes_notes_behind_the_spans)
+{
+    struct sf_span s = {.name = SF_STR("totals"), .start_ns = 0, .end_ns = 1000};
+    struct sf_waterfall_row row = {&s, SF_STR("order"), 0, SF_STR("checkRules 38 %")};
+    struct sf_waterfall w = {.rows = &row, .n_rows = 1, .end_ns = 1000, .columns = 90};
+    struct sf_buf out = {0};
+    size_t at;
+    sf_waterfall_render(&w, &out);
+    assert_true(sf_str_find(sf_buf_str(&out), SF_STR("1 us   checkRules 38 %\n"), &at));
+    sf_str line = sf_buf_str(&out), part;
+    while (sf_str_split_next(&line, '\n', &part))
+        assert_true(part.len <= 90);
+    sf_buf_reset(&out);
+    w.columns = 50;
+    sf_waterfall_render(&w, &out);
+    assert_false(sf_str_find(sf_buf_str(&out), SF_STR("checkRules"), &at));
+    sf_buf_done(&out);
+}

@@ -1,0 +1,142 @@
+/* trace_notes.c - what is written behind the spans of a waterfall. */
+#include "cli/trace_notes.h"
+
+#include <stdlib.h>
+
+#include "render/units.h"
+#include "wire/json.h"
+
+struct hot {
+    sf_str function;
+    int64_t value;
+    double share;
+};
+
+static void read_hot(struct sf_json *j, struct hot *hot)
+{
+    sf_str key;
+    if (!sf_json_object(j))
+        return;
+    while (sf_json_key(j, &key)) {
+        if (sf_str_eq(key, SF_STR("function")))
+            hot->function = sf_json_str(j);
+        else if (sf_str_eq(key, SF_STR("value")))
+            hot->value = sf_json_i64(j);
+        else if (sf_str_eq(key, SF_STR("share")))
+            hot->share = sf_json_f64(j);
+        else
+            sf_json_skip(j);
+    }
+}
+
+static bool add(struct sf_trace_notes *notes, sf_span_id span, const struct hot *hot, sf_str unit,
+                struct sf_arena *req)
+{
+    struct sf_buf text = {.max = 4096};
+    sf_str kept;
+    if (notes->n == notes->cap) {
+        uint32_t cap = notes->cap ? notes->cap * 2 : 64;
+        struct sf_trace_note *grown = sf_arena_grow(
+            req, notes->list, notes->cap * sizeof(*notes->list), cap * sizeof(*notes->list));
+        if (!grown)
+            return false;
+        notes->list = grown;
+        notes->cap = cap;
+    }
+    sf_units_text(&text, hot->function, 40);
+    sf_buf_add_u8(&text, ' ');
+    sf_units_amount(&text, hot->value, unit);
+    sf_buf_add_str(&text, SF_STR(", "));
+    sf_units_percent(&text, hot->share);
+    bool is_kept = sf_buf_ok(&text) && sf_arena_copy(req, sf_buf_str(&text), &kept);
+    if (is_kept)
+        notes->list[notes->n++] = (struct sf_trace_note){span, kept};
+    sf_buf_done(&text);
+    return is_kept;
+}
+
+static bool read_span(struct sf_json *j, sf_str unit, struct sf_arena *req,
+                      struct sf_trace_notes *out)
+{
+    struct hot hot = {0};
+    sf_span_id span = 0;
+    sf_str key;
+    if (!sf_json_object(j))
+        return true;
+    while (sf_json_key(j, &key)) {
+        if (sf_str_eq(key, SF_STR("spanId")))
+            (void)sf_span_id_parse(sf_json_str(j), &span);
+        else if (sf_str_eq(key, SF_STR("hot")))
+            read_hot(j, &hot);
+        else
+            sf_json_skip(j);
+    }
+    return span == 0 || hot.function.len == 0 || add(out, span, &hot, unit, req);
+}
+
+static bool read_spans(struct sf_json *j, sf_str unit, struct sf_arena *req,
+                       struct sf_trace_notes *out)
+{
+    if (!sf_json_array(j))
+        return true;
+    while (sf_json_item(j))
+        if (!read_span(j, unit, req, out))
+            return false;
+    return true;
+}
+
+static int by_span(const void *a, const void *b)
+{
+    const struct sf_trace_note *x = a, *y = b;
+    return (x->span > y->span) - (x->span < y->span);
+}
+
+bool sf_trace_notes_read(sf_str body, struct sf_arena *req, struct sf_trace_notes *out)
+{
+    struct sf_trace_notes notes = {0};
+    sf_str unit = SF_STR_NONE, key;
+    struct sf_json j;
+    bool has_room = true;
+    sf_json_init(&j, body, req);
+    if (sf_json_object(&j)) {
+        while (has_room && sf_json_key(&j, &key)) {
+            if (sf_str_eq(key, SF_STR("hotUnit")))
+                unit = sf_json_str(&j); /* written before the spans */
+            else if (sf_str_eq(key, SF_STR("spans")))
+                has_room = read_spans(&j, unit, req, &notes);
+            else
+                sf_json_skip(&j);
+        }
+    }
+    if (!has_room || !sf_json_ok(&j))
+        return false;
+    if (notes.n > 0)
+        qsort(notes.list, notes.n, sizeof(*notes.list), by_span);
+    *out = notes;
+    return true;
+}
+
+void sf_trace_notes_ask(const struct sf_client *client, const char *id, struct sf_arena *req,
+                        struct sf_trace_notes *out)
+{
+    struct sf_buf path = {0}, body = {0};
+    struct sf_why why;
+    sf_str kept;
+    sf_buf_print(&path, "/api/v1/trace/%s", id);
+    sf_buf_add_u8(&path, 0);
+    if (sf_buf_ok(&path) &&
+        !sf_client_get(client, (char *)path.p, "application/json", &body, &why) &&
+        sf_arena_copy(req, sf_buf_str(&body), &kept)) /* names are views into it */
+        (void)sf_trace_notes_read(kept, req, out);
+    sf_buf_done(&path);
+    sf_buf_done(&body);
+}
+
+sf_str sf_trace_notes_find(const struct sf_trace_notes *notes, sf_span_id span)
+{
+    struct sf_trace_note want = {.span = span};
+    const struct sf_trace_note *found = notes->n ? bsearch(&want, notes->list, notes->n,
+                                                           sizeof(want), by_span)
+                                                 : NULL;
+    return found ? found->text : SF_STR_NONE;
+}

@@ -1,0 +1,65 @@
+/* hottest.c - the function each span spent most in. */
+#include "link/hottest.h"
+
+#include "link/claims_by_span.h"
+#include "link/frame_functions.h"
+
+struct work {
+    const struct sf_tree *stacks;
+    const struct sf_link_sample *samples;
+    const struct sf_attribution *claims;
+    struct sf_claims_by_span by_span;
+    struct sf_frame_functions functions;
+    int64_t *sums;     /* by function, of the span at hand */
+    uint32_t *touched; /* functions with a sum; zeroed after each span */
+};
+
+/* Stacks that end in nothing have no function. Of equals the first seen, so that answers stay. */
+static struct sf_hot find(struct work *w, uint32_t span)
+{
+    struct sf_hot hot = {0};
+    uint32_t n_touched = 0, best = SF_NONE;
+    for (uint32_t k = w->by_span.first[span]; k < w->by_span.first[span + 1]; k++) {
+        const struct sf_claim *c = &w->claims->claims[w->by_span.claims[k]];
+        uint32_t node = w->samples[c->sample].node;
+        hot.all += c->value;
+        hot.n_samples++;
+        if (node == 0 || c->value == 0)
+            continue;
+        uint32_t f = w->functions.of[w->stacks->nodes[node].frame];
+        if (w->sums[f] == 0)
+            w->touched[n_touched++] = f;
+        w->sums[f] += c->value;
+    }
+    for (uint32_t i = 0; i < n_touched; i++)
+        if (best == SF_NONE || w->sums[w->touched[i]] > w->sums[best])
+            best = w->touched[i];
+    if (best != SF_NONE && w->sums[best] > 0) {
+        hot.function = w->functions.names[best];
+        hot.value = w->sums[best];
+    }
+    for (uint32_t i = 0; i < n_touched; i++)
+        w->sums[w->touched[i]] = 0;
+    return hot;
+}
+
+enum sf_err sf_hottest(const struct sf_tree *stacks, const struct sf_link_sample *samples,
+                       const struct sf_attribution *claims, uint32_t n_spans, struct sf_arena *req,
+                       const struct sf_hot **out, struct sf_why *why)
+{
+    struct work w = {.stacks = stacks, .samples = samples, .claims = claims};
+    struct sf_hot *hots = sf_arena_new_n(req, n_spans + 1u, sizeof(*hots));
+    enum sf_err err = sf_frame_functions_make(stacks, req, &w.functions, why);
+    if (err)
+        return err;
+    w.sums = sf_arena_new_n(req, w.functions.n + 1u, sizeof(*w.sums));
+    /* A sum may come back to zero on its way and be touched again: one place for each claim. */
+    w.touched = sf_arena_new_n(req, claims->n_claims + 1u, sizeof(*w.touched));
+    if (!hots || !w.sums || !w.touched || !sf_claims_by_span_make(claims, n_spans, req, &w.by_span))
+        return sf_fail(why, SF_ERR_LIMIT, "no memory for the hottest functions of %u spans",
+                       n_spans);
+    for (uint32_t i = 0; i < n_spans; i++)
+        hots[i] = find(&w, i);
+    *out = hots;
+    return SF_OK;
+}
