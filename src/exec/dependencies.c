@@ -51,9 +51,10 @@ static enum sf_err walk(struct run *r, struct sf_trace_stream *stream, int64_t f
     struct sf_trace_view v;
     enum sf_err err;
     while (sf_trace_stream_next(stream, &v, &err, why)) {
-        err = sf_trace_view_link(&v, stream->req, why);
-        if (err)
-            return err;
+        if (sf_trace_view_link(&v, stream->req, why)) {
+            sf_trace_stream_leave_out(stream, v.id);
+            continue;
+        }
         for (uint32_t i = 0; i < v.n_spans; i++) {
             const struct sf_span *s = &v.spans[i];
             sf_str parent, child;
@@ -81,6 +82,7 @@ enum sf_err sf_dependencies_get(struct sf_store *store, int64_t from_ns, int64_t
                                   .has_whole_traces = true,
                                   .is_newest_first = true,
                                   .columns = SF_COL_PARENT | SF_COL_TIMES | SF_COL_RESOURCE};
+    sf_str left_out;
     enum sf_err err;
     r.list = sf_arena_new_n(q->req, MAX_PAIRS + 1, sizeof(*r.list));
     r.slots = sf_arena_new_n(q->req, N_SLOTS, sizeof(*r.slots));
@@ -90,6 +92,7 @@ enum sf_err sf_dependencies_get(struct sf_store *store, int64_t from_ns, int64_t
     if (err)
         return err;
     err = walk(&r, &stream, from_ns, to_ns, why);
+    left_out = sf_trace_stream_note(&stream, q->req);
     stream.cursor->close(stream.cursor);
     *out = (struct sf_dependencies){.list = r.list, .n = r.n};
     if (err == SF_ERR_DEADLINE && r.n) {
@@ -99,6 +102,9 @@ enum sf_err sf_dependencies_get(struct sf_store *store, int64_t from_ns, int64_t
     } else if (r.is_full) {
         out->is_partial = true;
         out->note = SF_STR("more pairs of services than an answer holds: some are missing");
+    } else if (left_out.len) {
+        out->is_partial = true;
+        out->note = left_out;
     }
     if (!err)
         qsort(r.list, r.n, sizeof(*r.list), compare);

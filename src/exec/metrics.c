@@ -73,6 +73,8 @@ static enum sf_err count(struct run *r, const struct sf_metrics *m, struct sf_me
     r->result->n_inspected_spans += c.n_spans;
     if (c.is_late)
         note(r->result, SF_STR("the query's time was up: older spans were not counted"));
+    if (c.left_out.len)
+        note(r->result, c.left_out);
     if (c.is_lossy)
         note(r->result, SF_STR("an attribute has too many values to count them all: some of its "
                                "values are missing"));

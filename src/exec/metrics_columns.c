@@ -5,6 +5,7 @@
 
 #include "exec/column_filter.h"
 #include "exec/eval_attr.h"
+#include "exec/trace_stream.h"
 
 enum {
     MAX_FILTERS = 16,
@@ -444,6 +445,7 @@ enum sf_err sf_metrics_columns_run(struct sf_metrics_count *c, struct sf_store *
     if (err)
         return err;
     err = walk(r, cursor);
+    c->left_out = sf_left_out_note(cursor->n_left_out, cursor->left_out, c->q->req);
     cursor->close(cursor);
     return err;
 }

@@ -173,6 +173,11 @@ static enum sf_err walk(struct sf_metrics_count *c, struct sf_trace_stream *stre
             err = sf_trace_view_link(&v, stream->req, why);
         if (!err)
             err = sf_eval_pipeline(c->eval, c->query->pipeline, &v, stream->req, &sets, why);
+        if (err == SF_ERR_LIMIT && !sf_eval_fault(c->eval, NULL)) {
+            sf_trace_stream_leave_out(stream, v.id);
+            err = SF_OK;
+            continue;
+        }
         if (err)
             break;
         for (uint32_t i = 0; i < sets.n; i++) {
@@ -253,6 +258,7 @@ enum sf_err sf_metrics_count_run(struct sf_metrics_count *c, struct sf_store *st
     if (err)
         return err;
     err = walk(c, &stream, has_tree, why);
+    c->left_out = sf_trace_stream_note(&stream, c->q->req);
     stream.cursor->close(stream.cursor);
     c->n_traces = stream.n_traces;
     c->n_spans = stream.n_spans;

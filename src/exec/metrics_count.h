@@ -22,6 +22,7 @@ struct sf_metrics_count {
     uint64_t n_counted;         /* spans */
     uint64_t n_traces, n_spans; /* looked at */
     bool is_late;               /* the deadline passed after something was counted */
+    sf_str left_out;            /* which traces did not fit the memory, in a sentence */
     bool is_lossy;              /* compare: an attribute has too many values to count them all */
     enum sf_err err;            /* memory that ran out while counting */
     /* Between traces; n_traces and n_spans are up to date. May be NULL. */

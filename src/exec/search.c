@@ -250,6 +250,11 @@ static enum sf_err walk(struct run *r, struct sf_trace_stream *stream, struct sf
             err = sf_trace_view_link(&v, stream->req, r->why);
         if (!err)
             err = sf_eval_pipeline(r->eval, r->pipeline, &v, stream->req, &sets, r->why);
+        if (err == SF_ERR_LIMIT && !sf_eval_fault(r->eval, NULL)) {
+            sf_trace_stream_leave_out(stream, v.id);
+            err = SF_OK;
+            continue;
+        }
         if (err)
             break;
         if (sets.n && !find_trace(r, &v, &sets)) {
@@ -295,6 +300,7 @@ static enum sf_err scan(struct run *r, struct sf_store *store, struct sf_search_
     };
     struct sf_trace_stream stream = {.req = s->scratch};
     struct sf_trace_judge judge;
+    sf_str left_out;
     enum sf_err err;
     if (down.is_never)
         return SF_OK;
@@ -306,6 +312,9 @@ static enum sf_err scan(struct run *r, struct sf_store *store, struct sf_search_
     if (err)
         return err;
     err = walk(r, &stream, out);
+    left_out = sf_trace_stream_note(&stream, r->q->req);
+    if (!out->is_partial && left_out.len)
+        mark_partial(out, left_out);
     stream.cursor->close(stream.cursor);
     out->n_inspected_traces = stream.n_traces;
     out->n_inspected_spans = r->q->stats.n_rows > stream.n_spans ? r->q->stats.n_rows

@@ -18,6 +18,7 @@ struct sf_search {
 };
 
 /* Result in q->req. LIMIT: the query's memory is used up. A deadline that passes after something
- * was found is a partial answer, not an error; so is a result that outgrows q->req. */
+ * was found is a partial answer, not an error; so is a result that outgrows q->req, and one without
+ * a trace that does not fit the memory. */
 enum sf_err sf_search_run(struct sf_store *store, const struct sf_search *search,
                           struct sf_query_ctx *q, struct sf_search_result *out, struct sf_why *why);

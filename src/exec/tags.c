@@ -19,6 +19,7 @@ struct run {
     bool wants[SF_SCOPES];             /* names of these */
     struct sf_buf text;
     bool is_late;
+    sf_str left_out;
     struct sf_why *why;
 };
 
@@ -183,10 +184,10 @@ static enum sf_err walk(struct run *r, struct sf_eval *eval, struct sf_trace_str
     enum sf_err err = SF_OK;
     bool has_tree = r->filter && sf_eval_expr_needs_tree(r->filter), has_any = false;
     while (sf_trace_stream_next(stream, &v, &err, r->why)) {
-        if (has_tree)
-            err = sf_trace_view_link(&v, stream->req, r->why);
-        if (err)
-            return err;
+        if (has_tree && sf_trace_view_link(&v, stream->req, r->why)) {
+            sf_trace_stream_leave_out(stream, v.id);
+            continue;
+        }
         for (uint32_t i = 0; i < v.n_spans && (!eval || sf_eval_goes_on(eval)); i++) {
             if (r->filter && !sf_eval_is_true(eval, r->filter, &v, i))
                 continue;
@@ -245,6 +246,7 @@ static enum sf_err scan(struct run *r, const struct sf_pushdown *down)
         err = r->store->ops->span_scan(r->store, &query, r->q, &stream.cursor, r->why);
     if (!err) {
         err = walk(r, eval, &stream);
+        r->left_out = sf_trace_stream_note(&stream, r->q->req);
         stream.cursor->close(stream.cursor);
     }
     sf_eval_free(eval);
@@ -291,6 +293,8 @@ static void note_limits(const struct run *r, bool is_whole, struct sf_tags_resul
     out->is_partial = true;
     if (r->is_late)
         out->note = SF_STR("the query's time was up: older spans were not looked at");
+    else if (r->left_out.len)
+        out->note = r->left_out;
     else if (!is_whole)
         out->note = SF_STR("more than the limit: the most frequent ones are given");
     else

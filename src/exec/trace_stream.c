@@ -1,5 +1,7 @@
 #include "exec/trace_stream.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,13 +49,16 @@ static void order(struct sf_span *spans, uint32_t n)
 
 /* ---- a trace that lies in one batch ---- */
 
-static enum sf_err view_rows(struct sf_trace_stream *s, uint32_t end, struct sf_trace_view *v,
-                             struct sf_why *why)
+/* False: it is left out. */
+static bool view_rows(struct sf_trace_stream *s, uint32_t end, struct sf_trace_view *v)
 {
     uint32_t n = end - s->at;
     struct sf_span *spans = sf_arena_raw(s->req, n * sizeof(*spans), _Alignof(struct sf_span));
-    if (!spans)
-        return sf_fail(why, SF_ERR_LIMIT, "trace of %u spans does not fit the query's memory", n);
+    if (!spans) {
+        sf_trace_stream_leave_out(s, s->rows.trace_id[s->at]);
+        s->at = end;
+        return false;
+    }
     for (uint32_t i = 0; i < n; i++)
         spans[i] = sf_span_rows_get(&s->rows, s->at + i);
     order(spans, n);
@@ -63,7 +68,7 @@ static enum sf_err view_rows(struct sf_trace_stream *s, uint32_t end, struct sf_
                                 .resources = s->rows.resources,
                                 .scopes = s->rows.scopes ? s->rows.scopes : &no_scope};
     s->at = end;
-    return SF_OK;
+    return true;
 }
 
 /* ---- a trace that goes on in the next batch ---- */
@@ -143,15 +148,16 @@ static bool carry_rows(struct sf_trace_stream *s, struct carry *c, uint32_t end)
     return true;
 }
 
-static enum sf_err carry_trace(struct sf_trace_stream *s, struct sf_trace_view *v,
-                               struct sf_why *why)
+/* False: it is left out, by the store or here; its rows are behind us all the same. */
+static bool carry_trace(struct sf_trace_stream *s, struct sf_trace_view *v)
 {
     struct carry c = {0};
     sf_trace_id id = s->rows.trace_id[s->at];
+    bool is_whole = true;
     for (;;) {
-        if (!carry_rows(s, &c, run_end(s)))
-            return sf_fail(why, SF_ERR_LIMIT,
-                           "trace of %u and more spans does not fit the query's memory", c.n);
+        uint32_t end = run_end(s);
+        is_whole = is_whole && carry_rows(s, &c, end);
+        s->at = end;
         if (s->at < s->rows.n_rows)
             break;
         do {
@@ -162,10 +168,49 @@ static enum sf_err carry_trace(struct sf_trace_stream *s, struct sf_trace_view *
             break;
     }
 whole:
+    if (s->cursor->has_cut && sf_trace_id_eq(s->cursor->cut, id))
+        return false;
+    if (!is_whole) {
+        sf_trace_stream_leave_out(s, id);
+        return false;
+    }
     order(c.spans, c.n);
     *v = (struct sf_trace_view){
         .id = id, .spans = c.spans, .n_spans = c.n, .resources = c.resources, .scopes = c.scopes};
-    return SF_OK;
+    return true;
+}
+
+/* ---- what did not fit ---- */
+
+void sf_trace_stream_leave_out(struct sf_trace_stream *s, sf_trace_id id)
+{
+    if (s->n_left_out++ == 0)
+        s->left_out = id;
+}
+
+sf_str sf_left_out_note(uint64_t n, sf_trace_id id, struct sf_arena *req)
+{
+    char hex[33], text[160];
+    sf_str out = SF_STR_NONE;
+    if (n == 0)
+        return out;
+    sf_trace_id_render(id, hex);
+    if (n == 1)
+        snprintf(text, sizeof(text), "trace %s does not fit the query's memory and is left out",
+                 hex);
+    else
+        snprintf(text, sizeof(text),
+                 "%" PRIu64 " traces do not fit the query's memory and are left out, one is %s", n,
+                 hex);
+    if (!sf_arena_copy(req, sf_str_from(text), &out))
+        out = SF_STR("traces that do not fit the query's memory are left out");
+    return out;
+}
+
+sf_str sf_trace_stream_note(const struct sf_trace_stream *s, struct sf_arena *req)
+{
+    return sf_left_out_note(s->n_left_out + s->cursor->n_left_out,
+                            s->n_left_out ? s->left_out : s->cursor->left_out, req);
 }
 
 bool sf_trace_stream_next(struct sf_trace_stream *s, struct sf_trace_view *v, enum sf_err *out_err,
@@ -173,15 +218,14 @@ bool sf_trace_stream_next(struct sf_trace_stream *s, struct sf_trace_view *v, en
 {
     uint32_t end;
     *out_err = SF_OK;
-    sf_arena_reset(s->req);
-    while (!s->has_rows || s->at >= s->rows.n_rows) {
-        if (!fetch(s))
-            goto over;
-    }
-    end = run_end(s);
-    *out_err = end < s->rows.n_rows ? view_rows(s, end, v, why) : carry_trace(s, v, why);
-    if (*out_err)
-        return false;
+    do {
+        sf_arena_reset(s->req);
+        while (!s->has_rows || s->at >= s->rows.n_rows) {
+            if (!fetch(s))
+                goto over;
+        }
+        end = run_end(s);
+    } while (!(end < s->rows.n_rows ? view_rows(s, end, v) : carry_trace(s, v)));
     if (s->cursor->err)
         goto over;
     s->n_traces++;

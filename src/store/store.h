@@ -200,6 +200,11 @@ struct sf_span_cursor {
     void (*close)(struct sf_span_cursor *c);
     enum sf_err err;
     struct sf_why why;
+    /* A scan goes on without the traces that are too large to be put together, and says so. */
+    uint64_t n_left_out;
+    sf_trace_id left_out; /* the first of them */
+    sf_trace_id cut;      /* with has_cut: rows of this one were given before it proved too large */
+    bool has_cut;
 };
 /* Rows of whole granules, newest first; then those of traces that lie in several places, put
  * together. next() gives NULL at the end and at a fault. */
@@ -208,6 +213,8 @@ struct sf_column_cursor {
     void (*close)(struct sf_column_cursor *c);
     enum sf_err err;
     struct sf_why why;
+    uint64_t n_left_out; /* traces of which rows are missing: too large to be put together */
+    sf_trace_id left_out;
 };
 struct sf_str_cursor { /* sorted, without repeats */
     bool (*next)(struct sf_str_cursor *c, struct sf_value *out);

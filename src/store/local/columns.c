@@ -227,24 +227,38 @@ static enum sf_err show_whole(struct cursor *c, struct sf_why *why)
     return SF_OK;
 }
 
+static void leave_out(struct cursor *c)
+{
+    if (c->base.n_left_out++ == 0)
+        c->base.left_out = c->read.id;
+    c->read.n_rows = 0;
+}
+
 /* *out false: none is left. */
 static enum sf_err next_whole(struct cursor *c, bool *out, struct sf_why *why)
 {
+    enum sf_err err = SF_OK;
     *out = false;
-    while (c->at >= c->read.n_rows) {
-        const struct noted *n;
-        enum sf_err err;
-        if (c->at_noted == c->n_noted)
+    while (!err) {
+        if (c->at < c->read.n_rows) {
+            err = show_whole(c, why);
+            *out = err == SF_OK;
+        } else if (c->at_noted == c->n_noted) {
             return SF_OK;
-        n = &c->noted[c->at_noted++];
-        c->at = 0;
-        sf_trace_read_reset(&c->read);
-        err = sf_trace_read_load(&c->read, n->tenant, n->id, 0, 0, why);
-        if (err)
-            return err;
+        } else {
+            const struct noted *n = &c->noted[c->at_noted++];
+            c->at = 0;
+            sf_trace_read_reset(&c->read);
+            err = sf_trace_read_load(&c->read, n->tenant, n->id, 0, 0, why);
+        }
+        if (*out)
+            return SF_OK;
+        if (err == SF_ERR_LIMIT) {
+            leave_out(c);
+            err = SF_OK;
+        }
     }
-    *out = true;
-    return show_whole(c, why);
+    return err;
 }
 
 /* ---- the cursor ---- */

@@ -419,6 +419,12 @@ static enum sf_err load(struct cursor *c, const struct candidate *cand, struct s
     return sf_trace_read_load(&c->read, cand->tenant, cand->id, 0, 0, why);
 }
 
+static void leave_out(struct cursor *c, sf_trace_id id)
+{
+    if (c->base.n_left_out++ == 0)
+        c->base.left_out = id;
+}
+
 /* Only the matching rows of the trace. */
 static enum sf_err keep_matches(struct cursor *c, struct sf_why *why)
 {
@@ -445,6 +451,8 @@ static enum sf_err complete_all(struct cursor *c, struct sf_why *why)
     for (uint32_t i = 0; i < c->n_heap; i++) {
         struct candidate *cand = &c->cands[c->heap[i]];
         enum sf_err err = load(c, cand, why);
+        if (err == SF_ERR_LIMIT) /* known when its turn comes */
+            continue;
         if (err)
             return err;
         cand->start_ns = start_of(c);
@@ -472,6 +480,11 @@ static enum sf_err next_trace(struct cursor *c, bool *out_found, struct sf_why *
             return err;
         top = &c->cands[c->heap[0]];
         err = load(c, top, why);
+        if (err == SF_ERR_LIMIT) {
+            leave_out(c, top->id);
+            drop_top(c);
+            continue;
+        }
         if (err)
             return err;
         start_ns = start_of(c);
@@ -499,13 +512,24 @@ static bool cursor_next(struct sf_span_cursor *base, struct sf_span_rows *out)
     struct cursor *c = (struct cursor *)base;
     if (c->base.err)
         return false;
-    if (!c->is_delivering || c->at >= c->read.n_rows) {
-        c->base.err = next_trace(c, &c->is_delivering, &c->base.why);
-        c->at = 0;
-        if (c->base.err || !c->is_delivering)
-            return false;
+    for (;;) {
+        if (!c->is_delivering || c->at >= c->read.n_rows) {
+            c->base.err = next_trace(c, &c->is_delivering, &c->base.why);
+            c->at = 0;
+            if (c->base.err || !c->is_delivering)
+                return false;
+        }
+        c->base.err = sf_trace_read_emit(&c->read, c->at, out, &c->base.why);
+        if (c->base.err != SF_ERR_LIMIT)
+            break;
+        c->base.err = SF_OK;
+        leave_out(c, c->read.id);
+        if (c->at) {
+            c->base.cut = c->read.id;
+            c->base.has_cut = true;
+        }
+        c->at = c->read.n_rows;
     }
-    c->base.err = sf_trace_read_emit(&c->read, c->at, out, &c->base.why);
     if (c->base.err)
         return false;
     c->at += out->n_rows;
