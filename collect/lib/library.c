@@ -8,8 +8,9 @@
 
 #include "base/heap.h"
 #include "base/num.h"
-#include "collect/lib/cpu_profile.h"
 #include "collect/lib/process_context.h"
+#include "collect/lib/profile_file.h"
+#include "collect/lib/profile_sources.h"
 #include "collect/lib/recorded.h"
 #include "collect/lib/resource.h"
 #include "collect/lib/span_pool.h"
@@ -146,7 +147,8 @@ static void after_fork_in_child(void)
     sf_exporter_after_fork(&sf_library.exporter, true);
     sf_lock_reset(&lock);
     sf_guest_thread_forget();
-    sf_cpu_profile_after_fork();
+    sf_profile_file_after_fork();
+    sf_profile_sources_after_fork();
     sf_process_context_forget();
     is_published = false;
     sf_resource_instance_id(instance_id);

@@ -74,9 +74,9 @@ static uint32_t text(struct writer *w, sf_str s)
     return id;
 }
 
-static void write_type(struct writer *w, uint32_t field, const char *type, const char *unit)
+static void write_type(struct writer *w, uint32_t field, const struct sf_value_name *v)
 {
-    uint32_t type_id = text(w, sf_str_from(type)), unit_id = text(w, sf_str_from(unit));
+    uint32_t type_id = text(w, sf_str_from(v->type)), unit_id = text(w, sf_str_from(v->unit));
     size_t mark = sf_pb_write_begin(w->out, field);
     sf_pb_write_u64(w->out, 1, type_id);
     sf_pb_write_u64(w->out, 2, unit_id);
@@ -195,12 +195,12 @@ static void write_label(struct writer *w, uint32_t key, uint32_t str, uint64_t n
 }
 
 static void write_sample(struct writer *w, const struct sf_profile_table *t,
-                         const struct sf_profile_row *row, uint64_t period_ns)
+                         const struct sf_profile_row *row)
 {
     const uint64_t *frames = sf_profile_table_frames(t, row);
     uint32_t ids[SF_SAMPLE_FRAMES + 1], n = 0, span = 0, trace = 0;
     uint32_t span_key = text(w, SF_STR("span_id")), trace_key = text(w, SF_STR("trace_id"));
-    uint32_t thread_key = text(w, SF_STR("thread_id"));
+    uint32_t thread_key = text(w, SF_STR("thread_id")), wait_key = 0, wait = 0;
     static const uint8_t none[8];
     char hex[32];
     size_t mark;
@@ -215,42 +215,49 @@ static void write_sample(struct writer *w, const struct sf_profile_table *t,
         sf_hex_encode(row->trace_id, 16, hex);
         trace = text(w, (sf_str){hex, 32});
     }
+    if (row->wait) {
+        wait_key = text(w, SF_STR("thread.state"));
+        wait = text(w, sf_str_from(sf_wait_name((enum sf_wait)row->wait)));
+    }
     mark = sf_pb_write_begin(w->out, 2);
     for (uint32_t i = 0; i < n; i++)
         sf_pb_write_u64(w->out, 1, ids[i]);
-    sf_pb_write_u64(w->out, 2, row->weight);
-    sf_pb_write_u64(w->out, 2, row->weight * period_ns);
+    sf_pb_write_u64(w->out, 2, row->values[0]);
+    sf_pb_write_u64(w->out, 2, row->values[1]);
     if (span) {
         write_label(w, span_key, span, 0);
         write_label(w, trace_key, trace, 0);
     }
     write_label(w, thread_key, 0, row->thread);
+    if (wait)
+        write_label(w, wait_key, wait, 0);
     sf_pb_write_end(w->out, mark);
 }
 
-static void write_profile(struct writer *w, const struct sf_cpu_profile *p)
+static void write_profile(struct writer *w, const struct sf_profile *p)
 {
-    uint64_t period_ns = 1000000000u / p->rate_hz;
+    const struct sf_kind_info *info = sf_kind_info(p->kind);
     char said[160];
     text(w, SF_STR_NONE);
-    write_type(w, 1, "samples", "count");
-    write_type(w, 1, "cpu", "nanoseconds");
+    write_type(w, 1, &info->values[0]);
+    write_type(w, 1, &info->values[1]);
     write_mappings(w);
     for (uint32_t i = 0; i < sf_profile_table_n(&p->table); i++)
-        write_sample(w, &p->table, sf_profile_table_row(&p->table, i), period_ns);
+        write_sample(w, &p->table, sf_profile_table_row(&p->table, i));
     sf_pb_write_i64(w->out, 9, p->begin_unix_ns);
     sf_pb_write_i64(w->out, 10, p->length_ns);
-    write_type(w, 11, "cpu", "nanoseconds");
-    sf_pb_write_u64(w->out, 12, period_ns);
-    snprintf(said, sizeof(said),
-             "asked for %u Hz of CPU time: %llu samples of weight %llu, %llu dropped, %llu lost",
-             p->rate_hz, (unsigned long long)p->n_samples, (unsigned long long)p->table.weight,
-             (unsigned long long)p->n_dropped, (unsigned long long)p->table.lost);
+    if (info->period.type) {
+        write_type(w, 11, &info->period);
+        sf_pb_write_u64(w->out, 12, p->period);
+    }
+    snprintf(said, sizeof(said), "%s: %llu samples, %llu %s in all, %llu dropped, %llu lost",
+             info->word, (unsigned long long)p->n_samples, (unsigned long long)p->table.values[0],
+             info->values[0].type, (unsigned long long)p->n_dropped,
+             (unsigned long long)p->table.lost);
     sf_pb_write_u64(w->out, 13, text(w, sf_str_from(said)));
 }
 
-enum sf_err sf_pprof_write(const struct sf_cpu_profile *profile, struct sf_buf *out,
-                           struct sf_why *why)
+enum sf_err sf_pprof_write(const struct sf_profile *profile, struct sf_buf *out, struct sf_why *why)
 {
     struct writer *w = sf_heap_new(sizeof(*w));
     uint32_t n = 0;

@@ -8,6 +8,7 @@ void sf_profile_table_done(struct sf_profile_table *t)
 {
     sf_buf_done(&t->rows);
     sf_buf_done(&t->frames);
+    sf_buf_done(&t->moments);
     sf_heap_free(t->slots);
     *t = (struct sf_profile_table){0};
 }
@@ -15,6 +16,27 @@ void sf_profile_table_done(struct sf_profile_table *t)
 uint32_t sf_profile_table_n(const struct sf_profile_table *t)
 {
     return (uint32_t)(t->rows.len / sizeof(struct sf_profile_row));
+}
+
+uint32_t sf_profile_table_n_moments(const struct sf_profile_table *t)
+{
+    return (uint32_t)(t->moments.len / sizeof(struct sf_moment));
+}
+
+static size_t share(const struct sf_profile_table *t)
+{
+    return (t->max ? t->max : SF_PROFILE_MEMORY) / (t->has_moments ? 3 : 2);
+}
+
+bool sf_profile_table_is_filling(const struct sf_profile_table *t)
+{
+    size_t half = share(t) / 2;
+    return t->rows.len > half || t->frames.len > half || t->moments.len > half;
+}
+
+const struct sf_moment *sf_profile_table_moment(const struct sf_profile_table *t, uint32_t i)
+{
+    return (const struct sf_moment *)(const void *)t->moments.p + i;
 }
 
 static struct sf_profile_row *row_at(const struct sf_profile_table *t, uint32_t i)
@@ -39,9 +61,9 @@ static uint64_t frame_of(const struct sf_sample *s, uint32_t i)
     return i ? s->frames[i] - 1 : s->frames[0];
 }
 
-static uint32_t hash_of(const struct sf_sample *s, uint32_t thread)
+static uint32_t hash_of(const struct sf_sample *s)
 {
-    uint64_t h = thread * 0x9e3779b97f4a7c15u, id;
+    uint64_t h = (s->thread + ((uint64_t)s->wait << 32)) * 0x9e3779b97f4a7c15u, id;
     memcpy(&id, s->span_id, 8);
     h = (h ^ id) * 0xd6e8feb86659fd93u;
     for (uint32_t i = 0; i < s->n_frames; i++) {
@@ -52,11 +74,12 @@ static uint32_t hash_of(const struct sf_sample *s, uint32_t thread)
 }
 
 static bool is_same(const struct sf_profile_table *t, const struct sf_profile_row *row,
-                    const struct sf_sample *s, uint32_t thread)
+                    const struct sf_sample *s)
 {
     const uint64_t *frames = sf_profile_table_frames(t, row);
-    if (row->n_frames != s->n_frames || row->thread != thread ||
-        memcmp(row->span_id, s->span_id, 8) != 0 || memcmp(row->trace_id, s->trace_id, 16) != 0)
+    if (row->n_frames != s->n_frames || row->thread != s->thread || row->wait != s->wait ||
+        row->end != s->end || memcmp(row->span_id, s->span_id, 8) != 0 ||
+        memcmp(row->trace_id, s->trace_id, 16) != 0)
         return false;
     for (uint32_t i = 0; i < s->n_frames; i++) {
         if (frames[i] != frame_of(s, i))
@@ -65,11 +88,14 @@ static bool is_same(const struct sf_profile_table *t, const struct sf_profile_ro
     return true;
 }
 
-static bool append(struct sf_profile_table *t, const struct sf_sample *s, uint32_t thread,
-                   uint32_t *slot)
+static bool append(struct sf_profile_table *t, const struct sf_sample *s, uint32_t *slot)
 {
-    struct sf_profile_row row = {
-        (uint32_t)(t->frames.len / 8), s->n_frames, thread, *slot, s->weight, {0}, {0}, s->end};
+    struct sf_profile_row row = {.frames_at = (uint32_t)(t->frames.len / 8),
+                                 .n_frames = s->n_frames,
+                                 .thread = s->thread,
+                                 .next = *slot,
+                                 .end = s->end,
+                                 .wait = s->wait};
     size_t rows_len = t->rows.len, frames_len = t->frames.len;
     memcpy(row.trace_id, s->trace_id, 16);
     memcpy(row.span_id, s->span_id, 8);
@@ -86,28 +112,49 @@ static bool append(struct sf_profile_table *t, const struct sf_sample *s, uint32
     return false;
 }
 
-void sf_profile_table_add(struct sf_profile_table *t, const struct sf_sample *s, uint32_t thread)
+static bool add_moment(struct sf_profile_table *t, const struct sf_sample *s, uint32_t row)
+{
+    struct sf_moment m = {row, row_at(t, row)->moments, s->time_ns, {s->values[0], s->values[1]}};
+    sf_buf_add(&t->moments, &m, sizeof(m));
+    if (!sf_buf_ok(&t->moments)) {
+        t->moments.err = SF_OK;
+        return false;
+    }
+    row_at(t, row)->moments = sf_profile_table_n_moments(t);
+    return true;
+}
+
+/* The place of the row the sample belongs to; false: no room. */
+static bool find_row(struct sf_profile_table *t, const struct sf_sample *s, uint32_t *out)
 {
     enum { SLOTS = 16384 };
     uint32_t *slot;
-
-    t->weight += s->weight;
     if (!t->slots) {
         t->slots = sf_heap_new_n(SLOTS, sizeof(*t->slots));
         t->n_slots = SLOTS;
-        t->rows.max = t->frames.max = SF_PROFILE_MEMORY / 2;
+        t->rows.max = t->frames.max = t->moments.max = share(t);
     }
-    if (!t->slots) {
-        t->lost += s->weight;
+    if (!t->slots)
+        return false;
+    slot = &t->slots[hash_of(s) % t->n_slots];
+    for (uint32_t at = *slot; at; at = row_at(t, at - 1)->next) {
+        *out = at - 1;
+        if (is_same(t, row_at(t, at - 1), s))
+            return true;
+    }
+    *out = sf_profile_table_n(t);
+    return append(t, s, slot);
+}
+
+void sf_profile_table_add(struct sf_profile_table *t, const struct sf_sample *s)
+{
+    uint32_t row;
+    t->values[0] += s->values[0];
+    t->values[1] += s->values[1];
+    if (!find_row(t, s, &row) || (t->has_moments && !add_moment(t, s, row))) {
+        t->lost += s->values[0];
         return;
     }
-    slot = &t->slots[hash_of(s, thread) % t->n_slots];
-    for (uint32_t at = *slot; at; at = row_at(t, at - 1)->next) {
-        if (is_same(t, row_at(t, at - 1), s, thread)) {
-            row_at(t, at - 1)->weight += s->weight;
-            return;
-        }
-    }
-    if (!append(t, s, thread, slot))
-        t->lost += s->weight;
+    row_at(t, row)->values[0] += s->values[0];
+    row_at(t, row)->values[1] += s->values[1];
 }

@@ -1,4 +1,5 @@
-/* profile_table.h - samples summed up: equal stacks of equal spans and threads are one row. One
+/* profile_table.h - the samples of one kind summed up: equal stacks of equal spans, threads and
+ * waits are one row. With moments, every sample's own time and values are kept beside its row. One
  * thread at a time. */
 #pragma once
 #include <stdbool.h>
@@ -15,22 +16,35 @@ struct sf_profile_row {
     uint32_t frames_at, n_frames; /* in words of `frames` */
     uint32_t thread;              /* its id in the system */
     uint32_t next;                /* row + 1 with the same hash */
-    uint64_t weight;
+    uint32_t moments;             /* moment + 1, the newest; 0: none */
+    uint64_t values[2];
     uint8_t trace_id[16], span_id[8];
-    uint8_t end;
+    uint8_t end, wait;
+};
+
+struct sf_moment {
+    uint32_t row;
+    uint32_t next; /* moment + 1 of the same row, an older one */
+    uint64_t time_ns, values[2];
 };
 
 struct sf_profile_table {
-    struct sf_buf rows;   /* struct sf_profile_row */
-    struct sf_buf frames; /* uint64_t; a caller's address is that of its call */
-    uint32_t *slots;      /* heap; row + 1 */
+    bool has_moments;      /* set before the first sample */
+    size_t max;            /* bytes, set likewise; 0: SF_PROFILE_MEMORY */
+    struct sf_buf rows;    /* struct sf_profile_row */
+    struct sf_buf frames;  /* uint64_t; a caller's address is that of its call */
+    struct sf_buf moments; /* struct sf_moment */
+    uint32_t *slots;       /* heap; row + 1 */
     uint32_t n_slots;
-    uint64_t weight, lost; /* all that was added; what found no room */
+    uint64_t values[2], lost; /* all that was added; how many of them found no room */
 };
 
 void sf_profile_table_done(struct sf_profile_table *t);
-void sf_profile_table_add(struct sf_profile_table *t, const struct sf_sample *s, uint32_t thread);
+void sf_profile_table_add(struct sf_profile_table *t, const struct sf_sample *s);
 uint32_t sf_profile_table_n(const struct sf_profile_table *t);
+uint32_t sf_profile_table_n_moments(const struct sf_profile_table *t);
+bool sf_profile_table_is_filling(const struct sf_profile_table *t); /* more than half full */
 const struct sf_profile_row *sf_profile_table_row(const struct sf_profile_table *t, uint32_t i);
+const struct sf_moment *sf_profile_table_moment(const struct sf_profile_table *t, uint32_t i);
 const uint64_t *sf_profile_table_frames(const struct sf_profile_table *t,
                                         const struct sf_profile_row *row);

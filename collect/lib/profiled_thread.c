@@ -2,9 +2,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "base/heap.h"
 #include "collect/sys/tasks.h"
@@ -13,9 +10,6 @@
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
-
-enum { COPIES = 4 };
-static struct sf_stack_copy copies[COPIES];
 
 /* ---- in handlers ---- */
 
@@ -32,21 +26,6 @@ struct sf_profiled_thread *sf_profiled_threads_find(struct sf_profiled_threads *
     return t && t->serial == v >> 16 ? t : NULL;
 }
 
-static struct sf_stack_copy *take_copy(void)
-{
-    for (int i = 0; i < COPIES; i++) {
-        if (!atomic_exchange_explicit(&copies[i].is_taken, true, memory_order_acquire))
-            return &copies[i];
-    }
-    return NULL;
-}
-
-void sf_stack_copy_give(struct sf_stack_copy *copy)
-{
-    if (copy)
-        atomic_store_explicit(&copy->is_taken, false, memory_order_release);
-}
-
 static uintptr_t thread_pointer(void)
 {
     return (uintptr_t)__builtin_thread_pointer();
@@ -57,8 +36,6 @@ struct sf_walk_stack sf_profiled_thread_view(struct sf_profiled_thread *t, uintp
 {
     uintptr_t lo = atomic_load_explicit(&t->stack_lo, memory_order_relaxed);
     uintptr_t hi = atomic_load_explicit(&t->stack_hi, memory_order_relaxed);
-    struct iovec to, from;
-    ssize_t n;
 
     if (sp >= lo && sp < hi)
         return (struct sf_walk_stack){(const uint8_t *)sp, sp, hi};
@@ -66,13 +43,7 @@ struct sf_walk_stack sf_profiled_thread_view(struct sf_profiled_thread *t, uintp
         atomic_store_explicit(&t->seen_tcb, thread_pointer(), memory_order_relaxed);
         atomic_store_explicit(&t->seen_sp, sp, memory_order_release);
     }
-    *copy = take_copy();
-    if (!*copy)
-        return (struct sf_walk_stack){(const uint8_t *)sp, sp, sp};
-    to = (struct iovec){(*copy)->bytes, SF_STACK_COPY_LEN};
-    from = (struct iovec){(void *)sp, SF_STACK_COPY_LEN};
-    n = process_vm_readv(getpid(), &to, 1, &from, 1, 0); /* up to where memory ends */
-    return (struct sf_walk_stack){(*copy)->bytes, sp, sp + (n > 0 ? (uintptr_t)n : 0)};
+    return sf_stack_copy_take(sp, copy);
 }
 
 /* ---- in the collecting thread ---- */
@@ -95,14 +66,13 @@ static void find_stack(struct sf_profiled_thread *t)
 }
 
 static bool arm(struct sf_profiled_threads *all, struct sf_profiled_thread *t, uint32_t index,
-                uint32_t tid, int sig, uint32_t rate_hz)
+                uint32_t tid, int sig, uint64_t period_ns)
 {
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = sig};
-    struct itimerspec every = {.it_interval.tv_nsec = 1000000000 / rate_hz};
+    struct itimerspec every = {
+        .it_interval = {(time_t)(period_ns / 1000000000), (long)(period_ns % 1000000000)}};
     clockid_t clock = (clockid_t)(~tid << 3 | 6); /* that thread's CPU time */
 
-    if (rate_hz == 1)
-        every.it_interval = (struct timespec){1, 0};
     every.it_value = every.it_interval;
     t->serial = (t->serial + 1) & 0xffffffff;
     event.sigev_value.sival_ptr = (void *)(t->serial << 16 | (index + 1));
@@ -132,7 +102,7 @@ static void let_go(struct sf_profiled_threads *all, struct sf_profiled_thread *t
 struct update {
     struct sf_profiled_threads *all;
     int sig;
-    uint32_t rate_hz;
+    uint64_t period_ns;
 };
 
 static void on_task(uint32_t tid, void *arg)
@@ -166,13 +136,13 @@ static void on_task(uint32_t tid, void *arg)
         }
     }
     if (free_one)
-        arm(all, free_one, free_at, tid, u->sig, u->rate_hz);
+        arm(all, free_one, free_at, tid, u->sig, u->period_ns);
 }
 
-void sf_profiled_threads_update(struct sf_profiled_threads *all, int sig, uint32_t rate_hz,
+void sf_profiled_threads_update(struct sf_profiled_threads *all, int sig, uint64_t period_ns,
                                 sf_profiled_drain drain, void *arg)
 {
-    struct update u = {all, sig, rate_hz};
+    struct update u = {all, sig, period_ns};
     bool is_whole;
     for (uint32_t i = 0; i < all->n; i++)
         atomic_load(&all->blocks[i])->is_seen = false;
@@ -213,6 +183,4 @@ void sf_profiled_threads_forget(struct sf_profiled_threads *all)
         atomic_store(&t->ring.tail, atomic_load(&t->ring.head));
     }
     all->n_armed = 0;
-    for (int i = 0; i < COPIES; i++)
-        atomic_store(&copies[i].is_taken, false);
 }

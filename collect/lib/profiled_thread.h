@@ -6,9 +6,9 @@
 #include <time.h>
 
 #include "collect/lib/sample_ring.h"
-#include "collect/unwind/walk.h"
+#include "collect/lib/stack_copy.h"
 
-enum { SF_PROFILED_MAX = 1024, SF_STACK_COPY_LEN = 32 * 1024 };
+enum { SF_PROFILED_MAX = 1024 };
 
 struct sf_profiled_thread {
     uint32_t tid;     /* 0: free */
@@ -29,11 +29,6 @@ struct sf_profiled_threads {
     bool is_refused; /* no more timers: stop asking */
 };
 
-struct sf_stack_copy { /* of a stack that may not be read in place */
-    atomic_bool is_taken;
-    uint8_t bytes[SF_STACK_COPY_LEN];
-};
-
 /* The block behind a signal's value, NULL when it is none of ours. Safe in handlers. */
 struct sf_profiled_thread *sf_profiled_threads_find(struct sf_profiled_threads *all,
                                                     const void *value);
@@ -41,11 +36,10 @@ struct sf_profiled_thread *sf_profiled_threads_find(struct sf_profiled_threads *
  * be given back. Safe in handlers; makes one system call for a copy. */
 struct sf_walk_stack sf_profiled_thread_view(struct sf_profiled_thread *t, uintptr_t sp,
                                              struct sf_stack_copy **copy);
-void sf_stack_copy_give(struct sf_stack_copy *copy); /* NULL is fine */
 
 typedef void (*sf_profiled_drain)(struct sf_profiled_thread *t, void *arg);
 /* Arms threads that came, drains all, lets go of those that went. One thread at a time. */
-void sf_profiled_threads_update(struct sf_profiled_threads *all, int sig, uint32_t rate_hz,
+void sf_profiled_threads_update(struct sf_profiled_threads *all, int sig, uint64_t period_ns,
                                 sf_profiled_drain drain, void *arg);
 void sf_profiled_threads_stop(struct sf_profiled_threads *all, sf_profiled_drain drain, void *arg);
 uint32_t sf_profiled_threads_n(const struct sf_profiled_threads *all);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "collect/lib/cpu_profiler.h"
+#include "collect/lib/profiler.h"
 #include "collect/sys/thread.h"
 #include "spanflame.h"
 
@@ -53,7 +53,7 @@ static void on_fatal(int sig)
         die(sig); /* a child's copy of this handler, or somebody's second Ctrl-C */
         return;
     }
-    sf_cpu_profiler_wake();
+    sf_profiler_wake();
 }
 
 static void between(void)
@@ -106,7 +106,7 @@ __attribute__((constructor)) static void at_load(void)
         return;
     if (rate && !sf_str_to_u64(sf_str_from(rate), &hz))
         hz = 0;
-    sf_cpu_profiler_between(between);
+    sf_profiler_between(between);
     if (sf_cpu_profile_start(file, (unsigned)hz))
         return;
     atomic_store(&recorded_pid, getpid());

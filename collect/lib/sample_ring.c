@@ -24,8 +24,12 @@ bool sf_sample_ring_put(struct sf_sample_ring *r, const struct sf_sample *s)
     }
     memcpy(ids, s->trace_id, 16);
     memcpy(ids + 2, s->span_id, 8);
-    put(r, head++, s->n_frames | (uint64_t)s->weight << 16 | (uint64_t)s->end << 48);
+    put(r, head++,
+        s->n_frames | (uint64_t)s->end << 16 | (uint64_t)s->kind << 24 | (uint64_t)s->wait << 32);
+    put(r, head++, s->thread);
     put(r, head++, s->time_ns);
+    put(r, head++, s->values[0]);
+    put(r, head++, s->values[1]);
     for (int i = 0; i < 3; i++)
         put(r, head++, ids[i]);
     for (unsigned i = 0; i < s->n_frames; i++)
@@ -44,9 +48,13 @@ bool sf_sample_ring_get(struct sf_sample_ring *r, struct sf_sample *out)
         return false;
     first = get(r, tail++);
     out->n_frames = (uint16_t)first;
-    out->weight = (uint32_t)(first >> 16);
-    out->end = (uint8_t)(first >> 48);
+    out->end = (uint8_t)(first >> 16);
+    out->kind = (uint8_t)(first >> 24);
+    out->wait = (uint8_t)(first >> 32);
+    out->thread = (uint32_t)get(r, tail++);
     out->time_ns = get(r, tail++);
+    out->values[0] = get(r, tail++);
+    out->values[1] = get(r, tail++);
     for (int i = 0; i < 3; i++)
         ids[i] = get(r, tail++);
     memcpy(out->trace_id, ids, 16);
@@ -56,4 +64,11 @@ bool sf_sample_ring_get(struct sf_sample_ring *r, struct sf_sample *out)
     tail += out->n_frames;
     atomic_store_explicit(&r->tail, tail, memory_order_release);
     return true;
+}
+
+bool sf_sample_ring_is_filling(const struct sf_sample_ring *r)
+{
+    return atomic_load_explicit(&r->head, memory_order_relaxed) -
+               atomic_load_explicit(&r->tail, memory_order_relaxed) >
+           SF_RING_WORDS / 2;
 }

@@ -1,17 +1,20 @@
-/* sample_ring.h - samples from a signal handler to the thread that collects them.
+/* sample_ring.h - samples from where they are taken to the thread that collects them.
  *
- * One writer (the handler, in its thread), one reader. Words of eight bytes:
+ * One writer at a time (a handler in its thread, or who holds the ring's lock), one reader. Words
+ * of eight bytes:
  *
- *     | frames u16, weight u32, end u8 | time, monotonic ns | trace id 2 words | span id | frames
- * ... |
+ *     | frames u16, end u8, kind u8, wait u8 | thread | time, monotonic ns | 2 values |
+ *     | trace id 2 words | span id | frames ... |
  *
- * A sample that does not fit is dropped and counted: a handler never waits. */
+ * A sample that does not fit is dropped and counted: nobody waits. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SF_RING_WORDS = 1024, SF_SAMPLE_FRAMES = 128, SF_SAMPLE_HEAD = 5 };
+#include "collect/lib/sample_kind.h"
+
+enum { SF_RING_WORDS = 1024, SF_SAMPLE_FRAMES = 128, SF_SAMPLE_HEAD = 8 };
 
 struct sf_sample_ring {
     atomic_uint head, tail; /* words written and read; they wrap by themselves */
@@ -21,13 +24,18 @@ struct sf_sample_ring {
 
 struct sf_sample {
     uint16_t n_frames;
-    uint32_t weight;
-    uint8_t end; /* enum sf_walk_end */
-    uint64_t time_ns;
+    uint8_t end;  /* enum sf_walk_end */
+    uint8_t kind; /* enum sf_sample_kind */
+    uint8_t wait; /* enum sf_wait */
+    uint32_t thread;
+    uint64_t time_ns;                 /* monotonic; of a wait, its end */
+    uint64_t values[2];               /* as the kind says: how many, how much */
     uint8_t trace_id[16], span_id[8]; /* zero: no span */
     uintptr_t frames[SF_SAMPLE_FRAMES];
 };
 
-/* Safe in handlers. `frames` lie elsewhere: the handler walks into a buffer of its thread. */
+/* Safe in handlers. */
 bool sf_sample_ring_put(struct sf_sample_ring *r, const struct sf_sample *s);
 bool sf_sample_ring_get(struct sf_sample_ring *r, struct sf_sample *out); /* false: empty */
+/* More than half of it waits to be read. */
+bool sf_sample_ring_is_filling(const struct sf_sample_ring *r);

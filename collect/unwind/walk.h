@@ -31,3 +31,14 @@ size_t sf_walk(const struct sf_modules *m, struct sf_walk_regs regs, struct sf_w
                uintptr_t *out, size_t max, enum sf_walk_end *end);
 /* The registers of the interrupted code; `ucontext` is a handler's third argument. */
 struct sf_walk_regs sf_walk_regs_of(const void *ucontext);
+
+/* The registers of the calling function, at this place in it. */
+static inline __attribute__((always_inline)) struct sf_walk_regs sf_walk_regs_here(void)
+{
+    struct sf_walk_regs r = {0};
+#if defined(__x86_64__)
+    __asm__ volatile("mov %%rbp, %2\n\tmov %%rsp, %1\n\tlea 0(%%rip), %0"
+                     : "=r"(r.pc), "=r"(r.sp), "=r"(r.fp));
+#endif
+    return r;
+}

@@ -9,8 +9,12 @@ static struct sf_sample_ring ring;
 
 static struct sf_sample made(uint32_t n)
 {
-    struct sf_sample s = {
-        .n_frames = (uint16_t)(1 + n % SF_SAMPLE_FRAMES), .weight = n, .end = n % 4};
+    struct sf_sample s = {.n_frames = (uint16_t)(1 + n % SF_SAMPLE_FRAMES),
+                          .end = n % 4,
+                          .kind = (uint8_t)(n % SF_SAMPLES_KINDS),
+                          .wait = (uint8_t)(n % SF_WAITS),
+                          .thread = n * 7,
+                          .values = {n, (uint64_t)n << 40}};
     s.time_ns = n * 3ull;
     memset(s.trace_id, (int)n, 16);
     memset(s.span_id, (int)(n + 1), 8);
@@ -22,7 +26,9 @@ static struct sf_sample made(uint32_t n)
 static bool is_as_made(const struct sf_sample *got, uint32_t n)
 {
     struct sf_sample want = made(n);
-    return got->n_frames == want.n_frames && got->weight == n && got->end == want.end &&
+    return got->n_frames == want.n_frames && got->end == want.end && got->kind == want.kind &&
+           got->wait == want.wait && got->thread == want.thread &&
+           got->values[0] == want.values[0] && got->values[1] == want.values[1] &&
            got->time_ns == want.time_ns && !memcmp(got->trace_id, want.trace_id, 16) &&
            !memcmp(got->span_id, want.span_id, 8) &&
            !memcmp(got->frames, want.frames, want.n_frames * sizeof(want.frames[0]));

@@ -1,0 +1,158 @@
+/* sf_cpu_profile_start and stop, and what `spanflame record` leaves behind. */
+#include "collect/lib/profile_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "base/heap.h"
+#include "collect/lib/library.h"
+#include "collect/lib/pprof_write.h"
+#include "collect/lib/profile_sources.h"
+#include "collect/send/gzip.h"
+
+enum { PATH_CAP = 4096 };
+
+static struct sf_lock lock; /* guards the path */
+static char cpu_path[PATH_CAP];
+
+static int told(enum sf_err err, const struct sf_why *why)
+{
+    if (err)
+        sf_library_say(why->text);
+    return err ? -1 : 0;
+}
+
+enum sf_err sf_profile_files_start(unsigned kinds, struct sf_why *why)
+{
+    enum sf_err err;
+    if (getauxval(AT_SECURE))
+        return sf_fail(why, SF_ERR_DENIED, "a program with raised privileges is not profiled");
+    err = sf_library_follow_forks(why);
+    sf_profile_sources_set();
+    return err ? err : sf_profiler_start(SF_FOR_FILE, kinds, why);
+}
+
+static enum sf_err write_file(const char *path, sf_bytes bytes, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return sf_fail(why, SF_ERR_IO, "%.160s: %s", path, strerror(errno));
+    while (bytes.len) {
+        ssize_t n = write(fd, bytes.p, bytes.len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            err = sf_fail(why, SF_ERR_IO, "%.160s: %s", path, strerror(errno));
+            break;
+        }
+        bytes = (sf_bytes){bytes.p + n, bytes.len - (size_t)n};
+    }
+    if (close(fd) && !err)
+        err = sf_fail(why, SF_ERR_IO, "%.160s: %s", path, strerror(errno));
+    return err;
+}
+
+static enum sf_err write_profile(const struct sf_profile *profile, const char *path,
+                                 struct sf_why *why)
+{
+    struct sf_buf plain = {0}, packed = {0};
+    enum sf_err err = sf_pprof_write(profile, &plain, why);
+    if (!err && sf_gzip(sf_buf_bytes(&plain), &packed))
+        err = sf_fail(why, SF_ERR_NOMEM, "profile: no memory to compress it");
+    if (!err)
+        err = write_file(path, sf_buf_bytes(&packed), why);
+    sf_buf_done(&plain);
+    sf_buf_done(&packed);
+    return err;
+}
+
+/* "dir/out.pb.gz" and "wall" make "dir/out-wall.pb.gz". */
+static void name_file(char out[PATH_CAP], const char *path, const char *word)
+{
+    const char *name = strrchr(path, '/'), *dot = strchr(name ? name : path, '.');
+    size_t at = dot ? (size_t)(dot - path) : strlen(path);
+    snprintf(out, PATH_CAP, "%.*s-%s%s", (int)at, path, word, path + at);
+}
+
+enum sf_err sf_profile_files_stop(unsigned kinds, const char *path, struct sf_why *why)
+{
+    struct sf_profile profiles[SF_SAMPLES_KINDS] = {0};
+    char named[PATH_CAP];
+    bool is_first = true;
+    enum sf_err err = sf_profiler_stop(SF_FOR_FILE, kinds, profiles, why);
+    for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
+        if (!err && kinds >> kind & 1) {
+            if (!is_first)
+                name_file(named, path, sf_kind_info((enum sf_sample_kind)kind)->word);
+            err = write_profile(&profiles[kind], is_first ? path : named, why);
+            is_first = false;
+        }
+        sf_profile_table_done(&profiles[kind].table);
+    }
+    return err;
+}
+
+/* Where the name points now: a daemon goes elsewhere before it ends. */
+static void set_path(const char *file)
+{
+    size_t len = 0;
+    if (file[0] != '/' && getcwd(cpu_path, sizeof(cpu_path) - 1))
+        len = strlen(cpu_path);
+    if (len && len + 1 + strlen(file) < PATH_CAP)
+        cpu_path[len++] = '/';
+    else
+        len = 0;
+    memcpy(cpu_path + len, file, strlen(file) + 1);
+}
+
+int sf_cpu_profile_start(const char *file, unsigned rate_hz)
+{
+    struct sf_thread *t = &sf_thread_self;
+    struct sf_why why = {0};
+    enum sf_err err = SF_OK;
+    int saved = errno;
+
+    if (!file || !sf_library_enter(t))
+        return -1;
+    if (strlen(file) >= PATH_CAP)
+        err = sf_fail(&why, SF_ERR_INPUT, "profile: the path is too long");
+    else if (rate_hz > 1000)
+        err = sf_fail(&why, SF_ERR_INPUT, "profile: a rate from 1 to 1000 Hz, not %u", rate_hz);
+    if (!err && !sf_profiler_is_on(SF_SAMPLES_CPU)) /* one that runs keeps its rate */
+        sf_profiler_set_period(SF_SAMPLES_CPU, 1000000000 / (rate_hz ? rate_hz : SF_DEFAULT_HZ));
+    if (!err)
+        err = sf_profile_files_start(1u << SF_SAMPLES_CPU, &why);
+    if (!err) {
+        sf_lock_take(&lock);
+        set_path(file);
+        sf_lock_give(&lock);
+    }
+    sf_library_leave(t);
+    errno = saved;
+    return told(err, &why);
+}
+
+int sf_cpu_profile_stop(void)
+{
+    struct sf_thread *t = &sf_thread_self;
+    struct sf_why why = {0};
+    enum sf_err err;
+    int saved = errno;
+
+    if (!sf_library_enter(t))
+        return -1;
+    err = sf_profile_files_stop(1u << SF_SAMPLES_CPU, cpu_path, &why);
+    sf_library_leave(t);
+    errno = saved;
+    return told(err, &why);
+}
+
+void sf_profile_file_after_fork(void)
+{
+    sf_lock_reset(&lock);
+}

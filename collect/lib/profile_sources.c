@@ -1,0 +1,16 @@
+#include "collect/lib/profile_sources.h"
+
+#include "collect/lib/cpu_profiler.h"
+#include "collect/lib/stack_copy.h"
+
+void sf_profile_sources_set(void)
+{
+    sf_profiler_set_source(SF_SAMPLES_CPU, &sf_cpu_source);
+}
+
+void sf_profile_sources_after_fork(void)
+{
+    sf_stack_copy_after_fork();
+    sf_cpu_profiler_after_fork();
+    sf_profiler_after_fork();
+}

@@ -1,0 +1,5 @@
+/* profile_sources.h - which profilers there are. */
+#pragma once
+
+void sf_profile_sources_set(void); /* before the first start; any number of calls */
+void sf_profile_sources_after_fork(void);

@@ -1,0 +1,375 @@
+#include "collect/lib/profiler.h"
+
+#include <string.h>
+
+#include "base/heap.h"
+#include "collect/lib/sample_take.h"
+#include "collect/sys/clock.h"
+#include "collect/sys/lock.h"
+#include "collect/sys/thread.h"
+#include "collect/unwind/modules.h"
+
+#define TURN_NS ((int64_t)100000000)
+enum { WINDOW_MEMORY = 3 << 20 }; /* of one kind; a fuller window is sent early */
+
+enum wish_kind { NO_WISH, START, STOP, FLUSH };
+
+struct wish { /* lives with who waits for it */
+    enum wish_kind what;
+    enum sf_profile_party party;
+    unsigned kinds;
+    struct sf_profile *out;
+    struct sf_why *why;
+    enum sf_err err;
+    atomic_bool is_done;
+};
+
+atomic_uint sf_profiler_kinds;
+
+static struct {
+    struct sf_lock lock; /* guards the wish and the thread's life */
+    struct wish *wish;   /* one at a time */
+    bool is_alive;
+    struct sf_bell bell, done;
+    void (*between)(void);
+    void (*upload)(struct sf_profile *list, unsigned n);
+    int64_t window_ns;
+    const struct sf_profile_source *sources[SF_SAMPLES_KINDS];
+    atomic_uint_fast64_t periods[SF_SAMPLES_KINDS];
+    /* The thread's own. */
+    atomic_uint on[SF_PARTIES];
+    struct sf_profile profiles[SF_PARTIES][SF_SAMPLES_KINDS];
+    int64_t window_end_ns;
+} p;
+
+void sf_profiler_set_source(enum sf_sample_kind kind, const struct sf_profile_source *source)
+{
+    p.sources[kind] = source;
+}
+
+void sf_profiler_set_period(enum sf_sample_kind kind, uint64_t period)
+{
+    atomic_store(&p.periods[kind], period);
+}
+
+uint64_t sf_profiler_period(enum sf_sample_kind kind)
+{
+    return atomic_load(&p.periods[kind]);
+}
+
+void sf_profiler_set_upload(int64_t window_ns, void (*upload)(struct sf_profile *list, unsigned n))
+{
+    p.window_ns = window_ns;
+    p.upload = upload;
+}
+
+void sf_profiler_between(void (*between)(void))
+{
+    p.between = between;
+}
+
+void sf_profiler_wake(void)
+{
+    sf_bell_ring(&p.bell);
+}
+
+unsigned sf_profiler_on_for(enum sf_profile_party party)
+{
+    return atomic_load(&p.on[party]);
+}
+
+/* ---- in the collecting thread ---- */
+
+void sf_profiler_add(const struct sf_sample *s)
+{
+    for (int party = 0; party < SF_PARTIES; party++) {
+        struct sf_profile *profile = &p.profiles[party][s->kind];
+        if (!(atomic_load(&p.on[party]) >> s->kind & 1))
+            continue;
+        sf_profile_table_add(&profile->table, s);
+        profile->n_samples++;
+    }
+}
+
+void sf_profiler_count_dropped(enum sf_sample_kind kind, uint64_t n)
+{
+    for (int party = 0; n && party < SF_PARTIES; party++) {
+        if (atomic_load(&p.on[party]) >> kind & 1)
+            p.profiles[party][kind].n_dropped += n;
+    }
+}
+
+static void take_given(void)
+{
+    struct sf_sample s;
+    uint64_t n_dropped;
+    while (sf_sample_next(&s)) {
+        if (s.kind < SF_SAMPLES_KINDS)
+            sf_profiler_add(&s);
+    }
+    n_dropped = sf_samples_dropped(); /* of which kind they were, nobody knows any more */
+    for (int kind = SF_SAMPLES_ALLOC; kind <= SF_SAMPLES_BLOCK && n_dropped; kind++) {
+        if (sf_profiler_is_on((enum sf_sample_kind)kind)) {
+            sf_profiler_count_dropped((enum sf_sample_kind)kind, n_dropped);
+            n_dropped = 0;
+        }
+    }
+}
+
+static void begin_profile(enum sf_profile_party party, int kind)
+{
+    bool is_server = party == SF_FOR_SERVER;
+    p.profiles[party][kind] = (struct sf_profile){
+        .kind = (enum sf_sample_kind)kind,
+        .table = {.has_moments = is_server && !sf_kind_info((enum sf_sample_kind)kind)->is_snapshot,
+                  .max = is_server ? WINDOW_MEMORY : 0},
+        .period = sf_profiler_period((enum sf_sample_kind)kind),
+        .begin_unix_ns = sf_clock_unix_ns(),
+        .begin_mono_ns = sf_clock_mono_ns()};
+}
+
+static enum sf_profile_party other_than(enum sf_profile_party party)
+{
+    return party == SF_FOR_FILE ? SF_FOR_SERVER : SF_FOR_FILE;
+}
+
+/* A snapshot goes to whom it is made for. */
+static void take_snapshot(enum sf_profile_party party, int kind)
+{
+    unsigned others = atomic_exchange(&p.on[other_than(party)], 0);
+    if (p.sources[kind]->close)
+        p.sources[kind]->close();
+    atomic_store(&p.on[other_than(party)], others);
+}
+
+static struct sf_profile close_profile(enum sf_profile_party party, int kind)
+{
+    struct sf_profile out = p.profiles[party][kind];
+    out.length_ns = sf_clock_mono_ns() - out.begin_mono_ns;
+    p.profiles[party][kind] = (struct sf_profile){0};
+    return out;
+}
+
+static void close_window(unsigned kinds, bool is_last)
+{
+    struct sf_profile list[SF_SAMPLES_KINDS];
+    unsigned n = 0;
+    for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
+        if (!(atomic_load(&p.on[SF_FOR_SERVER]) & kinds & 1u << kind))
+            continue;
+        if (!is_last)
+            take_snapshot(SF_FOR_SERVER, kind);
+        list[n++] = close_profile(SF_FOR_SERVER, kind);
+        begin_profile(SF_FOR_SERVER, kind);
+    }
+    if (n && p.upload)
+        p.upload(list, n);
+    for (unsigned i = 0; i < n; i++)
+        sf_profile_table_done(&list[i].table);
+}
+
+static void note_kinds(void)
+{
+    atomic_store_explicit(&sf_profiler_kinds,
+                          atomic_load(&p.on[SF_FOR_FILE]) | atomic_load(&p.on[SF_FOR_SERVER]),
+                          memory_order_release);
+}
+
+static void end_kind(enum sf_profile_party party, int kind)
+{
+    unsigned other = atomic_load(&p.on[other_than(party)]);
+    if (!(other >> kind & 1)) {
+        atomic_fetch_and(&sf_profiler_kinds, ~(1u << kind));
+        p.sources[kind]->end();
+    }
+}
+
+static enum sf_err start_kinds(struct wish *w)
+{
+    enum sf_err err = SF_OK;
+    unsigned begun = 0;
+    if (atomic_load(&p.on[w->party]) & w->kinds)
+        return sf_fail(w->why, SF_ERR_BUSY, "profile: one is running");
+    if (!sf_modules_refresh())
+        return sf_fail(w->why, SF_ERR_NOMEM, "profile: no memory for the unwind tables");
+    for (int kind = 0; kind < SF_SAMPLES_KINDS && !err; kind++) {
+        if (!(w->kinds >> kind & 1))
+            continue;
+        if (!p.sources[kind])
+            err = sf_fail(w->why, SF_ERR_UNSUPPORTED, "profile: no %s profiler here",
+                          sf_kind_info((enum sf_sample_kind)kind)->word);
+        else if (!sf_profiler_is_on((enum sf_sample_kind)kind))
+            err = p.sources[kind]->begin(sf_profiler_period((enum sf_sample_kind)kind), w->why);
+        if (!err) {
+            begin_profile(w->party, kind);
+            begun |= 1u << kind;
+        }
+    }
+    for (int kind = 0; kind < SF_SAMPLES_KINDS && err; kind++) {
+        if (begun >> kind & 1)
+            end_kind(w->party, kind);
+    }
+    if (!err && w->party == SF_FOR_SERVER && !atomic_load(&p.on[SF_FOR_SERVER]))
+        p.window_end_ns = sf_clock_mono_ns() + p.window_ns;
+    if (!err)
+        atomic_fetch_or(&p.on[w->party], begun);
+    return err;
+}
+
+static enum sf_err stop_kinds(struct wish *w)
+{
+    unsigned kinds = atomic_load(&p.on[w->party]) & w->kinds;
+    if (!kinds)
+        return sf_fail(w->why, SF_ERR_NOT_FOUND, "profile: none is running");
+    for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
+        if (!(kinds >> kind & 1))
+            continue;
+        take_snapshot(w->party, kind);
+        end_kind(w->party, kind); /* gives its last samples: the party still wants them */
+    }
+    take_given();
+    if (w->party == SF_FOR_SERVER)
+        close_window(kinds, true);
+    for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
+        if (!(kinds >> kind & 1))
+            continue;
+        if (w->party == SF_FOR_FILE)
+            w->out[kind] = close_profile(w->party, kind);
+        else
+            sf_profile_table_done(&p.profiles[w->party][kind].table);
+    }
+    atomic_fetch_and(&p.on[w->party], ~kinds);
+    return SF_OK;
+}
+
+static void fulfil(struct wish *w)
+{
+    if (w->what == START)
+        w->err = start_kinds(w);
+    else if (w->what == STOP)
+        w->err = stop_kinds(w);
+    note_kinds();
+    if (w->what == FLUSH) {
+        take_given();
+        close_window(~0u, false);
+    }
+}
+
+static int64_t turn(void)
+{
+    int64_t now_ns = sf_clock_mono_ns(), wait_ns = TURN_NS;
+    bool is_filling = false;
+    sf_modules_refresh();
+    for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
+        if (sf_profiler_is_on((enum sf_sample_kind)kind) && p.sources[kind]->turn) {
+            int64_t want_ns = p.sources[kind]->turn(now_ns);
+            wait_ns = want_ns < wait_ns ? want_ns : wait_ns;
+        }
+        is_filling |= sf_profile_table_is_filling(&p.profiles[SF_FOR_SERVER][kind].table);
+    }
+    take_given();
+    if (atomic_load(&p.on[SF_FOR_SERVER]) && (is_filling || now_ns >= p.window_end_ns)) {
+        close_window(~0u, false);
+        p.window_end_ns = sf_clock_mono_ns() + p.window_ns;
+    }
+    if (p.between)
+        p.between();
+    return wait_ns;
+}
+
+static void run(void *arg)
+{
+    (void)arg;
+    for (;;) {
+        unsigned heard = sf_bell_heard(&p.bell);
+        struct wish *w;
+        int64_t wait_ns;
+        sf_lock_take(&p.lock);
+        w = p.wish;
+        p.wish = NULL;
+        if (!w && !atomic_load(&sf_profiler_kinds)) {
+            p.is_alive = false;
+            sf_lock_give(&p.lock);
+            return;
+        }
+        sf_lock_give(&p.lock);
+        if (w) {
+            fulfil(w);
+            atomic_store(&w->is_done, true); /* it is gone now */
+            sf_bell_ring(&p.done);
+        }
+        wait_ns = turn();
+        sf_bell_wait(&p.bell, heard, wait_ns);
+    }
+}
+
+/* ---- elsewhere ---- */
+
+static bool leave_wish(struct wish *w, bool *is_alive)
+{
+    bool is_left;
+    sf_lock_take(&p.lock);
+    is_left = !p.wish;
+    if (is_left && !p.is_alive && w->what == START) {
+        p.wish = w;
+        p.is_alive = sf_guest_thread_start("spanflame-prof", run, NULL);
+        if (!p.is_alive)
+            p.wish = NULL;
+    } else if (is_left && p.is_alive) {
+        p.wish = w;
+    }
+    *is_alive = p.is_alive;
+    sf_lock_give(&p.lock);
+    return is_left;
+}
+
+static enum sf_err ask(struct wish *w)
+{
+    bool is_alive;
+    while (!leave_wish(w, &is_alive)) { /* somebody else's is being looked at */
+        unsigned heard = sf_bell_heard(&p.done);
+        sf_bell_wait(&p.done, heard, 10000000);
+    }
+    if (!is_alive)
+        return w->what == START ? sf_fail(w->why, SF_ERR_IO, "profile: the system gives no thread")
+                                : sf_fail(w->why, SF_ERR_NOT_FOUND, "profile: none is running");
+    sf_bell_ring(&p.bell);
+    while (!atomic_load(&w->is_done)) {
+        unsigned heard = sf_bell_heard(&p.done);
+        if (!atomic_load(&w->is_done))
+            sf_bell_wait(&p.done, heard, TURN_NS);
+    }
+    return w->err;
+}
+
+enum sf_err sf_profiler_start(enum sf_profile_party party, unsigned kinds, struct sf_why *why)
+{
+    struct wish w = {.what = START, .party = party, .kinds = kinds, .why = why};
+    return ask(&w);
+}
+
+enum sf_err sf_profiler_stop(enum sf_profile_party party, unsigned kinds, struct sf_profile *out,
+                             struct sf_why *why)
+{
+    struct wish w = {.what = STOP, .party = party, .kinds = kinds, .out = out, .why = why};
+    return ask(&w);
+}
+
+void sf_profiler_flush(void)
+{
+    struct wish w = {.what = FLUSH};
+    if (sf_profiler_on_for(SF_FOR_SERVER))
+        ask(&w);
+}
+
+void sf_profiler_after_fork(void)
+{
+    sf_lock_reset(&p.lock);
+    p.wish = NULL;
+    p.is_alive = false;
+    atomic_store(&sf_profiler_kinds, 0);
+    for (int party = 0; party < SF_PARTIES; party++)
+        atomic_store(&p.on[party], 0);
+    memset(p.profiles, 0, sizeof(p.profiles));
+    sf_samples_after_fork();
+}

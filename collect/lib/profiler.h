@@ -1,0 +1,72 @@
+/* profiler.h - the profilers of this process: which are on, for whom, and the one thread that
+ * collects.
+ *
+ * A profile is wanted by up to two parties: a file (from start to stop) and the server (window
+ * after window). Each kind of profile has a source: what it needs to begin, to end, and to do on
+ * every turn of the collecting thread. That thread alone touches tables and sources' state;
+ * everybody else leaves a wish, rings the bell and waits until it is done. It runs while anything
+ * is on. */
+#pragma once
+#include <stdatomic.h>
+
+#include "base/err.h"
+#include "collect/lib/profile_table.h"
+
+enum { SF_DEFAULT_HZ = 100 };
+
+enum sf_profile_party { SF_FOR_FILE, SF_FOR_SERVER, SF_PARTIES };
+
+struct sf_profile {
+    enum sf_sample_kind kind;
+    struct sf_profile_table table;
+    uint64_t period; /* as the kind's period says; 0: none */
+    int64_t begin_unix_ns, begin_mono_ns, length_ns;
+    uint64_t n_samples, n_dropped; /* as taken, before summing; rings that were full */
+};
+
+/* What a kind brings. All but `begin` and `end` may be NULL; all run in the collecting thread. */
+struct sf_profile_source {
+    enum sf_err (*begin)(uint64_t period, struct sf_why *why);
+    void (*end)(void);
+    /* Gives what it has gathered by itself to sf_profiler_add; says how long until it wants its
+     * next turn, in ns. */
+    int64_t (*turn)(int64_t now_ns);
+    /* Before a profile of its kind is handed out, and before `end`: a snapshot's rows, by
+     * sf_profiler_add. */
+    void (*close)(void);
+};
+
+/* Once per kind, before it is started. */
+void sf_profiler_set_source(enum sf_sample_kind kind, const struct sf_profile_source *source);
+/* How often: ns between samples, or bytes. Taken by the next start. */
+void sf_profiler_set_period(enum sf_sample_kind kind, uint64_t period);
+uint64_t sf_profiler_period(enum sf_sample_kind kind);
+
+extern atomic_uint sf_profiler_kinds; /* bits of those that are on, for anybody */
+static inline bool sf_profiler_is_on(enum sf_sample_kind kind)
+{
+    return atomic_load_explicit(&sf_profiler_kinds, memory_order_relaxed) >> kind & 1;
+}
+
+/* Starts those kinds (bits) for a party; BUSY: one of them is on for it. Otherwise what the source
+ * says, and then none of them is on. */
+enum sf_err sf_profiler_start(enum sf_profile_party party, unsigned kinds, struct sf_why *why);
+/* Ends them. For a file, *out takes what each kind gathered (the caller ends the tables);
+ * the server's last window is given away. NOT_FOUND: none of them was on. */
+enum sf_err sf_profiler_stop(enum sf_profile_party party, unsigned kinds, struct sf_profile *out,
+                             struct sf_why *why);
+unsigned sf_profiler_on_for(enum sf_profile_party party);
+
+/* In the collecting thread: a sample to whoever wants its kind. */
+void sf_profiler_add(const struct sf_sample *s);
+void sf_profiler_count_dropped(enum sf_sample_kind kind, uint64_t n);
+
+/* The server's windows: how long, and who takes them (in the collecting thread; tables are not
+ * his). */
+void sf_profiler_set_upload(int64_t window_ns, void (*upload)(struct sf_profile *list, unsigned n));
+void sf_profiler_flush(void); /* closes the window at hand and waits for that */
+
+/* Called by the collecting thread on every turn; NULL: nothing. */
+void sf_profiler_between(void (*between)(void));
+void sf_profiler_wake(void);       /* makes it turn now; safe in handlers */
+void sf_profiler_after_fork(void); /* in the child: nothing is on */

@@ -1,0 +1,151 @@
+#include "collect/lib/sample_take.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collect/lib/profiler.h"
+#include "collect/lib/span_pool.h"
+#include "collect/lib/stack_copy.h"
+#include "collect/lib/thread.h"
+#include "collect/sys/clock.h"
+#include "collect/sys/lock.h"
+
+enum { RINGS = 8 };
+
+static struct shared_ring {
+    struct sf_lock lock; /* guards the writing end and the scratch; only ever tried */
+    struct sf_sample scratch;
+    struct sf_sample_ring ring;
+} rings[RINGS];
+static atomic_uint_fast64_t n_dropped;
+
+/* One that another thread has ended gives way to the one under it, as it would at the thread's next
+ * call. */
+void sf_sample_note_span(struct sf_sample *s)
+{
+    const struct sf_thread *t = &sf_thread_self;
+    const uint8_t *record = t->record;
+    memset(s->trace_id, 0, sizeof(s->trace_id));
+    memset(s->span_id, 0, sizeof(s->span_id));
+    if (record[SF_RECORD_VALID] != 1)
+        return;
+    if (t->current && !sf_span_pool_find(t->current)) {
+        const struct sf_span_slot *slot = sf_span_pool_find_under(t->current);
+        if (!slot)
+            slot = sf_span_pool_find_under(t->under);
+        if (!slot)
+            return;
+        record = slot->record;
+    }
+    memcpy(s->trace_id, record, 16);
+    memcpy(s->span_id, record + 16, 8);
+}
+
+/* Our own frames are nobody's business: the stack begins where the program called. */
+static void cut_own(struct sf_sample *s, uintptr_t caller, bool is_hook_kept)
+{
+    uint16_t at = 0;
+    while (at < s->n_frames && s->frames[at] != caller)
+        at++;
+    if (at == s->n_frames) { /* the walk did not get that far: the caller is all we know */
+        s->frames[0] = caller;
+        s->n_frames = 1;
+        return;
+    }
+    if (is_hook_kept && at)
+        at--;
+    s->n_frames = (uint16_t)(s->n_frames - at);
+    memmove(s->frames, s->frames + at, s->n_frames * sizeof(s->frames[0]));
+}
+
+__attribute__((noinline)) void sf_sample_fill(struct sf_sample *s, const void *caller,
+                                              bool is_hook_kept)
+{
+    struct sf_walk_regs regs = sf_walk_regs_here();
+    const struct sf_modules *m = sf_modules_enter();
+    enum sf_walk_end end = SF_WALK_UNKNOWN;
+    struct sf_stack_copy *copy = NULL;
+    struct sf_walk_stack view = sf_stack_copy_take(regs.sp, &copy);
+
+    s->n_frames = 0;
+    if (m)
+        s->n_frames = (uint16_t)sf_walk(m, regs, view, s->frames, SF_SAMPLE_FRAMES, &end);
+    sf_stack_copy_give(copy);
+    sf_modules_leave();
+    cut_own(s, (uintptr_t)caller, is_hook_kept);
+    s->end = (uint8_t)end;
+    s->time_ns = (uint64_t)sf_clock_mono_ns();
+    s->thread = (uint32_t)syscall(SYS_gettid);
+    sf_sample_note_span(s);
+}
+
+static struct shared_ring *take_ring(void)
+{
+    /* Threads begin at rings of their own: the record's address differs by thread. */
+    uintptr_t first = (uintptr_t)&sf_thread_self >> 12;
+    for (unsigned i = 0; i < RINGS; i++) {
+        struct shared_ring *r = &rings[(first + i) % RINGS];
+        if (sf_lock_try(&r->lock))
+            return r;
+    }
+    atomic_fetch_add_explicit(&n_dropped, 1, memory_order_relaxed);
+    return NULL;
+}
+
+static bool put(struct shared_ring *r, const struct sf_sample *s)
+{
+    bool ok = sf_sample_ring_put(&r->ring, s);
+    bool is_filling = sf_sample_ring_is_filling(&r->ring);
+    sf_lock_give(&r->lock);
+    if (is_filling)
+        sf_profiler_wake();
+    return ok;
+}
+
+bool sf_sample_give(const struct sf_sample *s)
+{
+    struct shared_ring *r = take_ring();
+    return r && put(r, s);
+}
+
+bool sf_sample_take(enum sf_sample_kind kind, enum sf_wait wait, const uint64_t values[2],
+                    const void *caller, bool is_hook_kept)
+{
+    struct shared_ring *r = take_ring();
+    struct sf_sample *s;
+    if (!r)
+        return false;
+    s = &r->scratch;
+    sf_sample_fill(s, caller, is_hook_kept);
+    s->kind = (uint8_t)kind;
+    s->wait = (uint8_t)wait;
+    s->values[0] = values[0];
+    s->values[1] = values[1];
+    return put(r, s);
+}
+
+bool sf_sample_next(struct sf_sample *out)
+{
+    for (unsigned i = 0; i < RINGS; i++) {
+        if (sf_sample_ring_get(&rings[i].ring, out))
+            return true;
+    }
+    return false;
+}
+
+uint64_t sf_samples_dropped(void)
+{
+    uint64_t n = atomic_exchange(&n_dropped, 0);
+    for (unsigned i = 0; i < RINGS; i++)
+        n += atomic_exchange(&rings[i].ring.dropped, 0);
+    return n;
+}
+
+void sf_samples_after_fork(void)
+{
+    for (unsigned i = 0; i < RINGS; i++) {
+        sf_lock_reset(&rings[i].lock);
+        atomic_store(&rings[i].ring.tail, atomic_load(&rings[i].ring.head));
+    }
+}

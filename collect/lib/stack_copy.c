@@ -1,0 +1,44 @@
+#include "collect/lib/stack_copy.h"
+
+#include <errno.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { COPIES = 6 };
+static struct sf_stack_copy copies[COPIES];
+
+static struct sf_stack_copy *take(void)
+{
+    for (int i = 0; i < COPIES; i++) {
+        if (!atomic_exchange_explicit(&copies[i].is_taken, true, memory_order_acquire))
+            return &copies[i];
+    }
+    return NULL;
+}
+
+struct sf_walk_stack sf_stack_copy_take(uintptr_t sp, struct sf_stack_copy **copy)
+{
+    int saved = errno;
+    struct iovec to, from;
+    ssize_t n;
+    *copy = take();
+    if (!*copy)
+        return (struct sf_walk_stack){(const uint8_t *)sp, sp, sp};
+    to = (struct iovec){(*copy)->bytes, SF_STACK_COPY_LEN};
+    from = (struct iovec){(void *)sp, SF_STACK_COPY_LEN};
+    n = process_vm_readv(getpid(), &to, 1, &from, 1, 0); /* up to where memory ends */
+    errno = saved;
+    return (struct sf_walk_stack){(*copy)->bytes, sp, sp + (n > 0 ? (uintptr_t)n : 0)};
+}
+
+void sf_stack_copy_give(struct sf_stack_copy *copy)
+{
+    if (copy)
+        atomic_store_explicit(&copy->is_taken, false, memory_order_release);
+}
+
+void sf_stack_copy_after_fork(void)
+{
+    for (int i = 0; i < COPIES; i++)
+        atomic_store(&copies[i].is_taken, false);
+}

@@ -1,0 +1,20 @@
+/* stack_copy.h - a stack that may not be read in place, copied. A few buffers serve the process:
+ * who finds none gets a stack of one frame. */
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "collect/unwind/walk.h"
+
+enum { SF_STACK_COPY_LEN = 32 * 1024 };
+
+struct sf_stack_copy {
+    atomic_bool is_taken;
+    uint8_t bytes[SF_STACK_COPY_LEN];
+};
+
+/* What lies above `sp`, as far as memory goes; *copy must be given back. Safe in handlers; one
+ * system call. */
+struct sf_walk_stack sf_stack_copy_take(uintptr_t sp, struct sf_stack_copy **copy);
+void sf_stack_copy_give(struct sf_stack_copy *copy); /* NULL is fine */
+void sf_stack_copy_after_fork(void);

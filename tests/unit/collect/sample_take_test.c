@@ -1,0 +1,90 @@
+#include "test.h"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collect/lib/sample_take.h"
+#include "collect/unwind/modules.h"
+#include "spanflame.h"
+
+static uintptr_t inside_caller[2];
+
+__attribute__((noinline)) static bool hook(bool is_hook_kept)
+{
+    uint64_t values[2] = {1, 5000};
+    bool ok = sf_sample_take(SF_SAMPLES_BLOCK, SF_WAIT_SLEEP, values, __builtin_return_address(0),
+                             is_hook_kept);
+    inside_caller[0] = (uintptr_t)__builtin_return_address(0);
+    return ok;
+}
+
+__attribute__((noinline)) static bool calls_the_hook(bool is_hook_kept)
+{
+    bool ok = hook(is_hook_kept);
+    inside_caller[1] = (uintptr_t)__builtin_return_address(0);
+    return ok;
+}
+
+TEST(sample_take, begins_the_stack_where_the_program_called)
+{
+    struct sf_sample s;
+    assert_true(sf_modules_refresh());
+    assert_true(calls_the_hook(false));
+    assert_true(sf_sample_next(&s));
+    assert_false(sf_sample_next(&(struct sf_sample){0}));
+    assert_true(s.n_frames > 2);
+    assert_int_equal(s.frames[0], inside_caller[0]);
+    assert_int_equal(s.frames[1], inside_caller[1]);
+    assert_int_equal(s.kind, SF_SAMPLES_BLOCK);
+    assert_int_equal(s.wait, SF_WAIT_SLEEP);
+    assert_int_equal(s.values[1], 5000);
+    assert_int_equal(s.thread, syscall(SYS_gettid));
+    assert_true(s.time_ns > 0);
+    assert_true(calls_the_hook(true));
+    assert_true(sf_sample_next(&s));
+    assert_int_equal(s.frames[1], inside_caller[0]);
+}
+
+TEST(sample_take, carries_the_context_of_the_thread)
+{
+    static const uint8_t trace[16] = {1, 2, 3}, span[8] = {9, 8, 7}, none[8];
+    struct sf_sample s;
+    sf_context_set(trace, span);
+    assert_true(calls_the_hook(false));
+    sf_context_clear();
+    assert_true(calls_the_hook(false));
+    assert_true(sf_sample_next(&s));
+    assert_memory_equal(s.trace_id, trace, 16);
+    assert_memory_equal(s.span_id, span, 8);
+    assert_true(sf_sample_next(&s));
+    assert_memory_equal(s.span_id, none, 8);
+}
+
+enum { THREADS = 4, EACH = 3000 };
+
+static void *give_many(void *arg)
+{
+    struct sf_sample s = {.n_frames = 1, .values = {1, 1}, .frames = {1}};
+    for (int i = 0; i < EACH; i++)
+        sf_sample_give(&s);
+    return arg;
+}
+
+TEST(sample_take, counts_what_it_drops)
+{
+    pthread_t threads[THREADS];
+    struct sf_sample s;
+    uint64_t n = 0;
+    sf_samples_dropped();
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, give_many, NULL);
+    for (int i = 0; i < 1000; i++)
+        n += sf_sample_next(&s);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    while (sf_sample_next(&s))
+        n++;
+    assert_int_equal(n + sf_samples_dropped(), THREADS * EACH);
+    assert_true(n >= SF_RING_WORDS / 16);
+}
