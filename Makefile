@@ -12,13 +12,14 @@ CHECK_SCALE ?= 1
 
 all: ## install what is missing, build build/spanflame and build/collect/libspanflame
 	@tools/deps build
+	@tools/deps page || echo "make: going on without the web page's tools"
 	@tools/build release spanflame collect/libspanflame.so.1.0.0 collect/libspanflame.a
 
 demo: all ## start a server, send it traces, show a waterfall (DEMO_ARGS=--once: and exit)
 	@build/spanflame demo $(DEMO_ARGS)
 
 check: ## everything that must hold: format, rooms, static checks, tests, sanitizers, flows
-	@tools/deps build test
+	@tools/deps build test page
 	@CHECK_SCALE=$(CHECK_SCALE) tools/check
 
 bench: ## one question per program; BENCH=noun picks one

@@ -8,6 +8,7 @@
 #include "serve/metrics_query.h"
 #include "serve/other_signals.h"
 #include "serve/otlp_traces.h"
+#include "serve/page.h"
 #include "serve/profile_read.h"
 #include "serve/profile_upload.h"
 #include "serve/push.h"
@@ -120,6 +121,8 @@ const struct sf_route sf_routes[] = {
      sf_erase_matching},
     {SF_METHOD_POST, "/api/v1/flush", SF_MAY_ADMIN, SF_CLASS_QUERY, false, false, false,
      sf_erase_flush},
+    {SF_METHOD_GET, "/", 0, SF_CLASS_INLINE, false, false, false, sf_page_index},
+    {SF_METHOD_GET, "/assets/{}", 0, SF_CLASS_INLINE, false, false, false, sf_page_asset},
     {SF_METHOD_GET, "/ready", 0, SF_CLASS_CONTROL, false, false, false, sf_self_ready},
     {SF_METHOD_GET, "/metrics", SF_MAY_READ, SF_CLASS_CONTROL, false, false, false,
      sf_self_metrics},

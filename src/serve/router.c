@@ -102,7 +102,8 @@ static const char *nearest_path(sf_str path)
         path.len--;
     for (size_t i = 0; i < sf_n_routes && path.len <= 64; i++) {
         size_t d = sf_str_distance(path, sf_str_from(sf_routes[i].path));
-        if (!sf_routes[i].is_grpc && d < best_distance) {
+        bool is_page = !sf_routes[i].path[1]; /* "/" is close to every short path */
+        if (!sf_routes[i].is_grpc && !is_page && d < best_distance) {
             best = sf_routes[i].path;
             best_distance = d;
         }
@@ -173,9 +174,6 @@ static bool refuse_path(struct sf_call *call)
         return refuse(call, SF_COUNT_REJECT_CONTENT_TYPE, sf_status_content_type,
                       "gRPC needs HTTP/2 and content-type application/grpc; plain HTTP goes to "
                       "/v1/traces");
-    if (sf_str_eq(r->path, SF_STR("/")) && r->method == SF_METHOD_POST)
-        return refuse(call, SF_COUNT_REJECT_NO_ROUTE, sf_status_no_route,
-                      "nothing is sent to /; OTLP traces go to /v1/traces");
     const char *nearest = nearest_path(r->path);
     return refuse(call, SF_COUNT_REJECT_NO_ROUTE, sf_status_no_route, "no such path: %.*s%s%s",
                   SF_STR_ARG(sf_str_part(r->path, 0, 100)), nearest ? "; did you mean " : "",
@@ -195,6 +193,9 @@ static bool admit_path(struct sf_call *call)
         return false;
     if (!m.route) {
         sf_response_header(call->response, "allow", sf_str_from(m.methods));
+        if (sf_str_eq(r->path, SF_STR("/")))
+            return refuse(call, SF_COUNT_REJECT_METHOD, sf_status_bad_method,
+                          "nothing is sent to /; OTLP traces go to /v1/traces");
         return refuse(call, SF_COUNT_REJECT_METHOD, sf_status_bad_method, "%.*s takes %s",
                       SF_STR_ARG(sf_str_part(r->path, 0, 100)), m.methods);
     }

@@ -190,7 +190,7 @@ def test_wrong_methods_and_paths_say_what_is_right():
     answer = server.post("/v1/traces/", b"")
     assert answer.status == 404 and b"/v1/traces" in answer.body
     answer = server.post("/", b"")
-    assert answer.status == 404 and b"/v1/traces" in answer.body
+    assert answer.status == 405 and b"/v1/traces" in answer.body
     assert server.get("/nothing").status == 404
 
 

@@ -99,7 +99,7 @@ TEST(router, suggests_the_path_that_was_meant)
     assert_int_equal(admit(s, &r), 404);
     assert_true(sf_str_find(sf_buf_str(&response.body), SF_STR("did you mean /v1/traces"), &at));
     r = request(SF_METHOD_POST, "/");
-    assert_int_equal(admit(s, &r), 404);
+    assert_int_equal(admit(s, &r), 405);
     assert_true(sf_str_find(sf_buf_str(&response.body), SF_STR("/v1/traces"), &at));
     r = request(SF_METHOD_GET, "/something/else/entirely");
     assert_int_equal(admit(s, &r), 404);

@@ -1,0 +1,103 @@
+// Questions to the server. Every one can be given up; errors carry the server's sentence.
+
+const TOKEN = "spanflame.token";
+const TENANT = "spanflame.tenant";
+
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly retryAfterS: number,
+  ) {
+    super(message);
+  }
+}
+
+export interface Credentials {
+  token: string;
+  tenant: string;
+}
+
+export function credentials(): Credentials {
+  return { token: sessionStorage.getItem(TOKEN) ?? "", tenant: sessionStorage.getItem(TENANT) ?? "" };
+}
+
+export function setCredentials(c: Credentials): void {
+  sessionStorage.setItem(TOKEN, c.token);
+  sessionStorage.setItem(TENANT, c.tenant);
+}
+
+export interface Answer<T> {
+  readonly data: T;
+  /** A limit or a damaged block cut the answer: which. */
+  readonly partial: string;
+}
+
+export type Query = Readonly<Record<string, string | undefined>>;
+
+export function address(path: string, query: Query = {}): string {
+  const q = new URLSearchParams();
+  for (const [k, v] of Object.entries(query)) if (v !== undefined && v !== "") q.set(k, v);
+  const text = q.toString();
+  return text === "" ? path : `${path}?${text}`;
+}
+
+function headers(body: boolean): Headers {
+  const h = new Headers({ Accept: "application/json" });
+  const c = credentials();
+  if (c.token !== "") h.set("Authorization", `Bearer ${c.token}`);
+  if (c.tenant !== "") h.set("X-Scope-OrgID", c.tenant);
+  if (body) h.set("Content-Type", "application/json");
+  return h;
+}
+
+async function failure(response: Response): Promise<ApiError> {
+  const text = (await response.text()).trim();
+  let message = text;
+  if (text.startsWith("{")) {
+    try {
+      const told = JSON.parse(text) as { message?: unknown };
+      if (typeof told.message === "string") message = told.message;
+    } catch {
+      // then it is a sentence that begins with a brace
+    }
+  }
+  if (message === "") message = response.statusText === "" ? `status ${String(response.status)}` : response.statusText;
+  return new ApiError(response.status, message, Number(response.headers.get("Retry-After") ?? "0") || 0);
+}
+
+async function request(url: string, body: unknown, signal: AbortSignal): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(url, {
+      headers: headers(body !== undefined),
+      signal,
+      credentials: "omit",
+      ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
+    });
+  } catch (e) {
+    if (signal.aborted) throw e;
+    throw new ApiError(0, "The server does not answer. Is it running, and is the network up?", 0);
+  }
+  if (!response.ok) throw await failure(response);
+  return response;
+}
+
+export async function get<T>(path: string, query: Query, signal: AbortSignal): Promise<Answer<T>> {
+  const response = await request(address(path, query), undefined, signal);
+  const partial = response.headers.get("x-spanflame-partial") ?? "";
+  const exact = response.headers.get("x-spanflame-exact");
+  const data = (await response.json()) as T;
+  return { data, partial: partial || (exact === "false" ? "a damaged block was left out" : "") };
+}
+
+/** A Connect call of the profile API. */
+export async function call<T>(method: string, body: unknown, signal: AbortSignal): Promise<Answer<T>> {
+  const response = await request(`/querier.v1.QuerierService/${method}`, body, signal);
+  return { data: (await response.json()) as T, partial: "" };
+}
+
+/** The bytes of an export, for a download. */
+export async function blob(path: string, query: Query, signal: AbortSignal): Promise<Blob> {
+  return (await request(address(path, query), undefined, signal)).blob();
+}

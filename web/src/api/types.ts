@@ -1,0 +1,244 @@
+// The shapes of docs/api.md that the page reads.
+
+export interface Red {
+  spans: number;
+  errors: number;
+  ratePerSecond: number;
+  errorShare: number;
+  meanNs: number;
+  p50Ns: number;
+  p95Ns: number;
+  p99Ns: number;
+}
+export interface Operation extends Red {
+  operation: string;
+}
+export interface Service extends Red {
+  service: string;
+  operations: Operation[];
+}
+export interface Services {
+  services: Service[];
+  isExact: boolean;
+}
+
+export interface OtlpValue {
+  stringValue?: string;
+  intValue?: string | number;
+  doubleValue?: number | string;
+  boolValue?: boolean;
+  bytesValue?: string;
+  arrayValue?: { values?: OtlpValue[] };
+  kvlistValue?: { values?: Attribute[] };
+}
+export interface Attribute {
+  key: string;
+  value: OtlpValue;
+}
+export interface SpanEvent {
+  timeUnixNano: string;
+  name: string;
+  attributes: Attribute[];
+}
+export interface SpanLink {
+  traceId: string;
+  spanId: string;
+  attributes: Attribute[];
+}
+export interface Stretch {
+  startOffsetNs: number;
+  durationNs: number;
+}
+export interface Hottest {
+  function: string;
+  value: number;
+  share: number;
+  unit?: string;
+}
+export interface Span {
+  spanId: string;
+  parentSpanId: string;
+  depth: number;
+  service: string;
+  name: string;
+  kind: string;
+  status: string;
+  statusMessage: string;
+  startTimeUnixNano: string;
+  endTimeUnixNano: string;
+  startOffsetNs: number;
+  durationNs: number;
+  isCritical: boolean;
+  criticalNs: number;
+  critical: Stretch[];
+  resource: number;
+  scope: number;
+  attributes: Attribute[];
+  events: SpanEvent[];
+  links: SpanLink[];
+  hottest?: Hottest;
+}
+export interface Trace {
+  traceId: string;
+  startTimeUnixNano: string;
+  endTimeUnixNano: string;
+  durationNs: number;
+  criticalNs: number;
+  isPartial: boolean;
+  isExact: boolean;
+  resources: { service: string; attributes: Attribute[] }[];
+  scopes: { name: string; version: string }[];
+  spans: Span[];
+}
+
+export interface Frame {
+  function: string;
+  file?: string;
+  line?: number;
+  module?: string;
+  buildId?: string;
+  address?: number;
+  kind?: string;
+}
+export interface Profile {
+  service: string;
+  type: string;
+  unit: string;
+  labels: Record<string, string>;
+  timeUnixNano: string;
+  durationNs: number;
+  period: number;
+  total: number;
+  samples: number;
+  isCut: boolean;
+  frames: Frame[];
+  /** [parent, frame, self]; parents come first, the root has frame -1 */
+  nodes: [number, number, number][];
+}
+
+export type GradeName = "exact" | "subtree" | "inherited" | "shared" | "window";
+export interface SpanProfile {
+  traceId: string;
+  spanId: string;
+  service: string;
+  name: string;
+  durationNs: number;
+  isSelf: boolean;
+  isPartial: boolean;
+  samples: number;
+  mostSamples: number;
+  trust: string;
+  grades: Record<GradeName, { samples: number; value: number }>;
+  top?: { function: string; shareLow: number; shareHigh: number };
+  reason: string;
+  types: string[];
+  profile: Profile;
+}
+export interface LedgerPart {
+  part: string;
+  words: string;
+  ns: number;
+  share: number;
+  source: string;
+}
+export interface Ledger {
+  durationNs: number;
+  parts: LedgerPart[];
+  otherCpuNs: number;
+  samples: number;
+  reason: string;
+  isPartial: boolean;
+}
+export interface TraceFlame {
+  traceId: string;
+  by: string;
+  spans: number;
+  sampledSpans: number;
+  samples: number;
+  isPartial: boolean;
+  reason: string;
+  types: string[];
+  profile: Profile;
+}
+
+export interface CompareSide {
+  words: string;
+  found: number;
+  spans: number;
+  sampledSpans: number;
+  meanDurationNs: number;
+  meanValue: number;
+}
+export interface ComparedFunction {
+  function: string;
+  left: number;
+  right: number;
+  delta: number;
+  low?: number;
+  high?: number;
+  leftSpans: number;
+  rightSpans: number;
+  isSignificant: boolean;
+}
+export interface Comparison {
+  type: string;
+  unit: string;
+  left: CompareSide;
+  right: CompareSide;
+  significant: number;
+  note: string;
+  reason: string;
+  functions: ComparedFunction[];
+}
+
+export interface Finding {
+  kind: string;
+  sentence: string;
+  subject: string;
+  path: string;
+  action: string;
+  share: number;
+  value: number;
+  unit: string;
+  count: number;
+  spanId: string;
+}
+export interface Findings {
+  of: string;
+  samples: number;
+  reason: string;
+  findings: Finding[];
+}
+
+export interface FoundSpan {
+  spanID: string;
+  name?: string;
+  startTimeUnixNano: string;
+  durationNanos: string;
+  attributes?: Attribute[];
+}
+export interface FoundTrace {
+  traceID: string;
+  rootServiceName?: string;
+  rootTraceName?: string;
+  startTimeUnixNano: string;
+  durationMs?: number;
+  spanSet?: { spans: FoundSpan[]; matched: number };
+  spanSets?: { spans: FoundSpan[]; matched: number }[];
+}
+export interface Found {
+  traces?: FoundTrace[];
+  metrics?: Record<string, unknown>;
+}
+
+export interface MetricSeries {
+  labels: Attribute[];
+  samples?: { timestampMs: string; value?: number }[];
+  exemplars?: { labels: Attribute[]; value?: number; timestampMs: string }[];
+  value?: number;
+}
+export interface MetricAnswer {
+  series?: MetricSeries[];
+  status?: string;
+  message?: string;
+}

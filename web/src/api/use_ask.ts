@@ -1,0 +1,63 @@
+// One question of a view: asked again when its key changes, given up when the view goes away.
+
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { ApiError, type Answer } from "./client";
+import { needCredentials, onCredentials } from "./token";
+
+export interface Asked<T> {
+  readonly data: T | undefined;
+  readonly partial: string;
+  readonly error: ApiError | undefined;
+  readonly isLoading: boolean;
+  /** Loading for over a second: time to say so. */
+  readonly isSlow: boolean;
+  readonly again: () => void;
+}
+
+interface Held<T> {
+  key: string;
+  data: T | undefined;
+  partial: string;
+  error: ApiError | undefined;
+  isLoading: boolean;
+  isSlow: boolean;
+}
+
+/** `key` empty: nothing is asked. What was there stays on screen until the new answer is in, unless `drops` says the key
+ * is about something else altogether. */
+export function useAsk<T>(key: string, ask: (signal: AbortSignal) => Promise<Answer<T>>, drops = false): Asked<T> {
+  const [held, set] = useState<Held<T>>({ key: "", data: undefined, partial: "", error: undefined, isLoading: key !== "", isSlow: false });
+  const [turn, setTurn] = useState(0);
+  const asking = useRef(ask);
+  asking.current = ask;
+  const again = useCallback(() => setTurn((n) => n + 1), []);
+
+  useEffect(() => onCredentials(again), [again]);
+  useEffect(() => {
+    if (key === "") {
+      set({ key, data: undefined, partial: "", error: undefined, isLoading: false, isSlow: false });
+      return undefined;
+    }
+    const stop = new AbortController();
+    set((h) => ({ ...h, key, data: drops && h.key !== key ? undefined : h.data, error: undefined, isLoading: true, isSlow: false }));
+    const slow = setTimeout(() => set((h) => ({ ...h, isSlow: true })), 1000);
+    asking
+      .current(stop.signal)
+      .then((a) => {
+        if (!stop.signal.aborted) set({ key, data: a.data, partial: a.partial, error: undefined, isLoading: false, isSlow: false });
+      })
+      .catch((e: unknown) => {
+        if (stop.signal.aborted) return;
+        const error = e instanceof ApiError ? e : new ApiError(0, e instanceof Error ? e.message : String(e), 0);
+        if (error.status === 401) needCredentials(error.message);
+        set((h) => ({ ...h, error, isLoading: false, isSlow: false }));
+      })
+      .finally(() => clearTimeout(slow));
+    return () => {
+      clearTimeout(slow);
+      stop.abort();
+    };
+  }, [key, turn, drops]);
+
+  return { ...held, isLoading: held.isLoading || (key !== "" && held.key !== key), again };
+}

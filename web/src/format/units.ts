@@ -1,0 +1,86 @@
+// Numbers as people read them.
+
+const TIME_STEPS: readonly (readonly [number, string])[] = [
+  [3600e9, "h"],
+  [60e9, "min"],
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "µs"],
+  [1, "ns"],
+];
+
+/** Three digits that matter, without trailing zeros. */
+export function short(n: number): string {
+  if (!Number.isFinite(n)) return "–";
+  const size = Math.abs(n);
+  const digits = size >= 100 || n === 0 ? 0 : size >= 10 ? 1 : size >= 0.01 ? 2 : 4;
+  return String(Number(n.toFixed(digits)));
+}
+
+export function duration(ns: number): string {
+  const size = Math.abs(ns);
+  for (const [step, name] of TIME_STEPS) if (size >= step) return `${short(ns / step)} ${name}`;
+  return ns === 0 ? "0 s" : `${short(ns)} ns`;
+}
+
+export function bytes(n: number): string {
+  const names = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+  let at = 0;
+  let left = n;
+  while (Math.abs(left) >= 1024 && at < names.length - 1) {
+    left /= 1024;
+    at++;
+  }
+  return `${short(left)} ${names[at] ?? ""}`;
+}
+
+export function count(n: number): string {
+  const size = Math.abs(n);
+  if (size >= 1e9) return `${short(n / 1e9)} G`;
+  if (size >= 1e6) return `${short(n / 1e6)} M`;
+  if (size >= 1e4) return `${short(n / 1e3)} k`;
+  return short(n);
+}
+
+export function percent(share: number): string {
+  if (!Number.isFinite(share)) return "–";
+  const p = share * 100;
+  if (p !== 0 && Math.abs(p) < 0.01) return p > 0 ? "<0.01 %" : ">-0.01 %";
+  return `${short(p)} %`;
+}
+
+const UNIT_NS: Record<string, number> = { nanoseconds: 1, microseconds: 1e3, milliseconds: 1e6, seconds: 1e9 };
+
+/** A profile's value in its unit. */
+export function value(n: number, unit: string): string {
+  const ns = UNIT_NS[unit];
+  if (ns !== undefined) return duration(n * ns);
+  if (unit === "bytes") return bytes(n);
+  return unit === "" || unit === "count" ? count(n) : `${count(n)} ${unit}`;
+}
+
+export function signed(text: string, n: number): string {
+  return n > 0 ? `+${text}` : text;
+}
+
+export function rate(perSecond: number): string {
+  if (perSecond > 0 && perSecond < 0.1) return `${short(perSecond * 60)}/min`;
+  return `${count(perSecond)}/s`;
+}
+
+/** Local time with its zone, to the millisecond. */
+export function moment(ms: number): string {
+  const d = new Date(ms);
+  const two = (n: number) => String(n).padStart(2, "0");
+  const minutes = -d.getTimezoneOffset();
+  const sign = minutes < 0 ? "-" : "+";
+  const zone = minutes === 0 ? "UTC" : `UTC${sign}${two(Math.floor(Math.abs(minutes) / 60))}:${two(Math.abs(minutes) % 60)}`;
+  const day = `${String(d.getFullYear())}-${two(d.getMonth() + 1)}-${two(d.getDate())}`;
+  const time = `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}.${String(d.getMilliseconds()).padStart(3, "0")}`;
+  return `${day} ${time} ${zone}`;
+}
+
+/** Unix nanoseconds, as text, to milliseconds with a fraction. */
+export function nanoToMs(text: string): number {
+  return Number(text.slice(0, -6) || "0") + Number(text.slice(-6)) / 1e6;
+}

@@ -1,0 +1,11 @@
+import { render } from "preact";
+import { App } from "./app";
+import { applyTheme } from "./state/theme";
+import { start } from "./state/url";
+import "uplot/dist/uPlot.min.css";
+import "./style.css";
+
+applyTheme();
+start();
+const root = document.getElementById("app");
+if (root) render(<App />, root);

@@ -1,0 +1,80 @@
+import type { ComponentChildren } from "preact";
+import { useMemo, useState } from "preact/hooks";
+
+export interface Column<T> {
+  readonly key: string;
+  readonly title: string;
+  readonly hint?: string;
+  readonly cell: (row: T) => ComponentChildren;
+  /** What it is sorted by; none: it is not. */
+  readonly by?: (row: T) => number | string;
+  readonly isNumber?: boolean;
+}
+
+/** A table whose columns sort. Numbers begin with the largest. */
+export function SortTable<T>(props: {
+  label: string;
+  columns: readonly Column<T>[];
+  rows: readonly T[];
+  rowKey: (row: T, at: number) => string;
+  first?: string;
+  onRow?: (row: T) => void;
+  isCurrent?: (row: T) => boolean;
+  max?: number;
+}) {
+  const [sort, setSort] = useState({ key: props.first ?? "", down: true });
+  const sorted = useMemo(() => {
+    const by = props.columns.find((c) => c.key === sort.key)?.by;
+    if (!by) return props.rows;
+    const sign = sort.down ? -1 : 1;
+    return [...props.rows].sort((a, b) => {
+      const x = by(a);
+      const y = by(b);
+      return x < y ? -sign : x > y ? sign : 0;
+    });
+  }, [props.rows, props.columns, sort]);
+  const max = props.max ?? 500;
+  return (
+    <>
+      <table aria-label={props.label}>
+        <thead>
+          <tr>
+            {props.columns.map((c) => (
+              <th key={c.key} class={c.isNumber ? "number" : undefined} title={c.hint} aria-sort={sort.key === c.key ? (sort.down ? "descending" : "ascending") : undefined}>
+                {c.by ? (
+                  <button
+                    type="button"
+                    class="plain"
+                    onClick={() => setSort({ key: c.key, down: sort.key === c.key ? !sort.down : c.isNumber === true })}
+                  >
+                    {c.title}
+                    <span aria-hidden="true">{sort.key === c.key ? (sort.down ? " ↓" : " ↑") : ""}</span>
+                  </button>
+                ) : (
+                  c.title
+                )}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {sorted.slice(0, max).map((row, at) => (
+            <tr
+              key={props.rowKey(row, at)}
+              class={props.onRow ? "clickable" : undefined}
+              aria-current={props.isCurrent?.(row) ? "true" : undefined}
+              onClick={props.onRow && ((e) => !(e.target instanceof Element && e.target.closest("a,button,input")) && props.onRow?.(row))}
+            >
+              {props.columns.map((c) => (
+                <td key={c.key} class={c.isNumber ? "number" : undefined}>
+                  {c.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {sorted.length > max && <p class="note">The first {max} of {sorted.length} rows.</p>}
+    </>
+  );
+}

@@ -1,0 +1,45 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { credentials, setCredentials } from "../api/client";
+import { haveCredentials, onNeed } from "../api/token";
+
+/** Shown when the server asks for a token or a tenant; both are kept until the tab is closed. */
+export function TokenPrompt() {
+  const [sentence, setSentence] = useState("");
+  const [typed, setTyped] = useState(credentials());
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => onNeed(setSentence), []);
+  useEffect(() => {
+    if (sentence !== "" && dialog.current && !dialog.current.open) dialog.current.showModal();
+  }, [sentence]);
+  const submit = (e: Event) => {
+    e.preventDefault();
+    setCredentials(typed);
+    dialog.current?.close();
+    setSentence("");
+    haveCredentials();
+  };
+  return (
+    <dialog ref={dialog} class="token" aria-labelledby="token-title" onClose={() => setSentence("")}>
+      <form onSubmit={submit}>
+        <h2 id="token-title">This server asks who you are</h2>
+        <p class="note">{sentence}</p>
+        <label>
+          Token
+          <input type="password" autocomplete="off" value={typed.token} onInput={(e) => setTyped({ ...typed, token: e.currentTarget.value })} />
+        </label>
+        <label>
+          Tenant <input autocomplete="off" value={typed.tenant} onInput={(e) => setTyped({ ...typed, tenant: e.currentTarget.value })} />
+        </label>
+        <p class="note">Both are kept in this tab only, and sent to this server only.</p>
+        <div class="row">
+          <button type="submit" class="main">
+            Use it
+          </button>
+          <button type="button" onClick={() => dialog.current?.close()}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}

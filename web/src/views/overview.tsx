@@ -1,0 +1,76 @@
+import { get } from "../api/client";
+import type { Findings, Service, Services } from "../api/types";
+import { useAsk } from "../api/use_ask";
+import { serviceColor } from "../format/color";
+import { visible } from "../format/safe_text";
+import { count, duration, percent, rate } from "../format/units";
+import { ViewLink } from "../parts/link";
+import { Name } from "../parts/name";
+import { SortTable, type Column } from "../parts/sort_table";
+import { AskedFrame } from "../parts/states";
+import { asked, type Range } from "../state/range";
+import { FirstUse } from "./first_use";
+
+/** The first finding of a service, asked row by row: a slow one holds up nobody else. */
+function TopFinding(props: { service: string; range: Range }) {
+  const q = { service: props.service, ...asked(props.range) };
+  const found = useAsk<Findings>(JSON.stringify(q), (s) => get("/api/v1/findings", q, s));
+  const first = found.data?.findings[0];
+  if (first)
+    return (
+      <ViewLink to={{ view: "findings", service: props.service }} title={visible(first.sentence)} class="finding-link">
+        {visible(first.sentence)}
+      </ViewLink>
+    );
+  if (found.isLoading) return <span class="faint">…</span>;
+  return (
+    <span class="faint" title={visible(found.error?.message ?? found.data?.reason ?? "")}>
+      {found.data && found.data.samples === 0 ? "no profiles" : "nothing stands out"}
+    </span>
+  );
+}
+
+function columns(range: Range): Column<Service>[] {
+  return [
+    {
+      key: "service",
+      title: "Service",
+      by: (s) => s.service,
+      cell: (s) => (
+        <ViewLink to={{ view: "service", service: s.service }} class="service">
+          <span class="dot" style={{ background: serviceColor(s.service) }} />
+          <Name text={s.service} />
+        </ViewLink>
+      ),
+    },
+    { key: "rate", title: "Requests", isNumber: true, by: (s) => s.ratePerSecond, cell: (s) => rate(s.ratePerSecond), hint: "spans per second" },
+    {
+      key: "errors",
+      title: "Errors",
+      isNumber: true,
+      by: (s) => s.errorShare,
+      cell: (s) => <span class={s.errors > 0 ? "bad" : undefined} title={`${count(s.errors)} of ${count(s.spans)} spans`}>{percent(s.errorShare)}</span>,
+    },
+    { key: "p50", title: "p50", isNumber: true, by: (s) => s.p50Ns, cell: (s) => duration(s.p50Ns) },
+    { key: "p95", title: "p95", isNumber: true, by: (s) => s.p95Ns, cell: (s) => duration(s.p95Ns) },
+    { key: "p99", title: "p99", isNumber: true, by: (s) => s.p99Ns, cell: (s) => duration(s.p99Ns) },
+    { key: "finding", title: "What stands out", cell: (s) => <TopFinding service={s.service} range={range} /> },
+  ];
+}
+
+export function Overview(props: { range: Range }) {
+  const q = asked(props.range);
+  const services = useAsk<Services>(JSON.stringify(q), (s) => get("/api/v1/services", q, s));
+  return (
+    <section aria-labelledby="overview-title">
+      <h1 id="overview-title">Services</h1>
+      <AskedFrame asked={services} empty={(d) => (d.services.length === 0 ? <FirstUse /> : undefined)}>
+        {(d) => (
+          <div class="panel">
+            <SortTable label="Services" columns={columns(props.range)} rows={d.services} rowKey={(s) => s.service} first="rate" />
+          </div>
+        )}
+      </AskedFrame>
+    </section>
+  );
+}
