@@ -14,6 +14,12 @@
 
 void test_register(const char *name, void (*run)(void **state));
 
+/* CHECK_SCALE: how much of the long work this run wants; 1 unless told. */
+unsigned test_scaled(unsigned n); /* n times the scale, at least 1 */
+/* Looks at every thing when the scale is 1, at every so-many-th below. Odd, so that things which
+ * lie at regular distances all have their turn. */
+size_t test_stride(void);
+
 #define TEST(noun, sentence)                                                    \
     static void noun##_##sentence(void **state);                                \
     __attribute__((constructor)) static void register_##noun##_##sentence(void) \

@@ -14,6 +14,25 @@ void test_register(const char *name, void (*run)(void **state))
     tests[n_tests++] = (struct CMUnitTest){.name = name, .test_func = run};
 }
 
+static double test_scale(void)
+{
+    const char *text = getenv("CHECK_SCALE");
+    double scale = text ? strtod(text, NULL) : 1;
+    return scale > 0 ? scale : 1;
+}
+
+unsigned test_scaled(unsigned n)
+{
+    double scaled = n * test_scale();
+    return scaled < 1 ? 1 : (unsigned)scaled;
+}
+
+size_t test_stride(void)
+{
+    double scale = test_scale();
+    return scale < 1 ? (size_t)(1 / scale) | 1 : 1;
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1) {

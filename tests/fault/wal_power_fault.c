@@ -366,13 +366,6 @@ static void check_cut(struct rig *r, size_t at, enum how how, uint64_t *random)
         fail_msg("cut after event %zu (way %d): %s", at, how, r->last_notice);
 }
 
-static unsigned scale(void)
-{
-    const char *text = getenv("CHECK_SCALE");
-    unsigned n = text ? (unsigned)strtoul(text, NULL, 10) : 1;
-    return n ? n : 1;
-}
-
 static size_t check_cuts(struct rig *r, size_t at, unsigned n_any, uint64_t *random)
 {
     check_cut(r, at, NOTHING_MORE, random);
@@ -387,7 +380,7 @@ TEST(wal_power, loses_nothing_that_was_acknowledged)
     struct rig r;
     uint64_t random = 7;
     size_t n_cuts = 0;
-    record_story(1, 45 * scale());
+    record_story(1, test_scaled(45));
     rig_init_temporary(&r);
     r.segment_len = SLOT_LEN;
     acked = (struct acked){0};

@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 from server import (JSON, PB, TRACE_METHOD, Server, attribute, export_request, field, first, fixed64,  # noqa: E402
                     make_span, span_ids, span_message, tap)
 
-SCALE = max(1, int(os.environ.get("CHECK_SCALE", "1")))
+SCALE = max(1, int(float(os.environ.get("CHECK_SCALE", "1"))))
 MEMORY_LEN = 256 << 20
 N_MANY = 250  # connections of one attack; twice that are descriptors of this process
 IMPATIENT = ["--memory", str(MEMORY_LEN), "--set", "limits.header_timeout=1s", "--set", "limits.body_timeout=1s"]

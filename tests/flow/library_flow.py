@@ -196,7 +196,7 @@ def test_threads_libraries_and_children_may_churn_while_it_is_profiled():
     program = os.path.join(HOME, "soak")
     run("cc", "-O1", *flags("--cflags"), os.path.join(STORIES, "soak.c"), "-o", program, *flags("--libs"), "-pthread", "-ldl",
         "-Wl,-rpath," + os.path.join(PREFIX, "lib"))
-    seconds = 5 * max(1, int(os.environ.get("CHECK_SCALE", "1")))
+    seconds = 5 * max(1, int(float(os.environ.get("CHECK_SCALE", "1"))))
     early, late = map(int, run(program, os.path.join(HOME, "soak.pb.gz"), str(seconds), env=ENV).split())
     assert late < early + 8192 and late < 32768, (early, late)
 

@@ -328,18 +328,11 @@ static void run(uint64_t seed, unsigned *n_compared, unsigned *n_wrong)
     world_done(&w);
 }
 
-static unsigned scale(void)
-{
-    const char *text = getenv("CHECK_SCALE");
-    unsigned n = text ? (unsigned)strtoul(text, NULL, 10) : 1;
-    return n ? n : 1;
-}
-
 TEST(traceql, answers_like_the_slow_evaluator)
 {
     const char *only = getenv("TRACEQL_SEED");
     uint64_t first = only ? strtoull(only, NULL, 10) : 1;
-    uint64_t last = only ? first : N_SEEDS * scale();
+    uint64_t last = only ? first : test_scaled(N_SEEDS);
     unsigned n_compared = 0, n_wrong = 0;
     for (uint64_t seed = first; seed <= last && n_wrong < MAX_WRONG; seed++)
         run(seed, &n_compared, &n_wrong);

@@ -13,7 +13,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.environ["SOURCE_ROOT"], "tests", "tools"))
 import tap  # noqa: E402
 
-SECONDS = str(4 * max(1, int(os.environ.get("CHECK_SCALE", "1"))))
+SECONDS = str(4 * max(1, int(float(os.environ.get("CHECK_SCALE", "1")))))
 RATE = 250
 
 
