@@ -7,12 +7,17 @@
 int sf_compare_run(int argc, char **argv)
 {
     struct sf_client client = {0};
-    const char *output = NULL, *query = NULL, *at = NULL, *left = NULL, *right = NULL, *type = NULL;
+    const char *output = NULL, *query = NULL, *at = NULL, *left = NULL, *right = NULL, *type = NULL,
+               *errors = NULL, *query_by = NULL, *by = NULL;
     int64_t since_ns = 3600000000000;
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
         {"slow-vs-fast", SF_FLAG_STR, &query, "QUERY",
          "one TraceQL query: its slow spans against the rest"},
+        {"errors-vs-ok", SF_FLAG_STR, &errors, "QUERY",
+         "one TraceQL query: its failed spans against the others"},
+        {"q", SF_FLAG_STR, &query_by, "QUERY", "one TraceQL query, whose spans --by tells apart"},
+        {"by", SF_FLAG_STR, &by, "ATTRIBUTE", "with --q: --left and --right are values of this"},
         {"split", SF_FLAG_STR, &at, "QUANTILE", "where slow begins (default p95)"},
         {"left", SF_FLAG_STR, &left, "QUERY", "two queries: the spans compared with"},
         {"right", SF_FLAG_STR, &right, "QUERY", "and those that are looked at"},
@@ -22,13 +27,17 @@ int sf_compare_run(int argc, char **argv)
     };
     struct sf_args args = {
         .command = "compare",
-        .usage = "--slow-vs-fast QUERY [--split p95] | --left QUERY --right QUERY",
+        .usage = "--slow-vs-fast QUERY [--split p95] | --errors-vs-ok QUERY | --left QUERY "
+                 "--right QUERY | --q QUERY --by ATTRIBUTE --left VALUE --right VALUE",
         .summary = "Compare the code of two sets of spans, per span.",
         .details = "A TraceQL query is a set of spans. For every function the mean per span of "
                    "both sides is given; a difference is called significant only when it holds "
                    "for all functions together at 95 %: whole spans are drawn again and again, "
                    "and chance differences do not survive that.",
         .examples = "spanflame compare --slow-vs-fast '{ name = \"order.calculate_totals\" }'\n"
+                    "spanflame compare --errors-vs-ok '{ resource.service.name = \"shop\" }'\n"
+                    "spanflame compare --q '{ name = \"GET /cart\" }' --by "
+                    "resource.service.version --left 1.4 --right 1.5\n"
                     "spanflame compare --left '{ resource.service.version = \"1.4\" }' "
                     "--right '{ resource.service.version = \"1.5\" }'",
         .flags = flags,
@@ -40,12 +49,18 @@ int sf_compare_run(int argc, char **argv)
     case SF_ARGS_BAD: return 2;
     case SF_ARGS_RUN: break;
     }
-    if (args.n_words || (!query && (!left || !right)) || (query && (left || right)))
+    int n_ways = (query != NULL) + (errors != NULL) + (by != NULL || query_by != NULL) +
+                 (!by && (left || right));
+    bool needs_two = by || query_by || left || right;
+    if (args.n_words || n_ways != 1 || (needs_two && (!left || !right)) ||
+        (by != NULL) != (query_by != NULL) || (at && !query))
         return sf_answer_usage("compare",
-                               "give --slow-vs-fast QUERY, or --left QUERY and --right QUERY");
+                               "give --slow-vs-fast QUERY, --errors-vs-ok QUERY, --left QUERY and "
+                               "--right QUERY, or --q, --by, --left and --right");
     sf_buf_print(&path, "/api/v1/compare?from=now-%" PRId64 "s", since_ns / 1000000000);
-    sf_ask_param(&path, "q", query);
-    sf_ask_param(&path, "split", at);
+    sf_ask_param(&path, "q", query ? query : errors ? errors : query_by);
+    sf_ask_param(&path, "split", errors ? "errors" : at);
+    sf_ask_param(&path, "by", by);
     sf_ask_param(&path, "left", left);
     sf_ask_param(&path, "right", right);
     sf_ask_param(&path, "type", type);

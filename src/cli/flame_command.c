@@ -1,5 +1,6 @@
 #include "cli/flame_command.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,7 +15,8 @@
 struct asked {
     struct sf_profile_flags profile;
     const char *output, *order, *min;
-    const char *span, *trace, *by; /* of a server */
+    const char *span, *trace, *by, *query; /* of a server */
+    int64_t since_ns;
     bool is_self;
     struct sf_client client;
     enum sf_output form;
@@ -88,9 +90,22 @@ static int ask_server(const struct asked *a)
     return sf_ask_and_print("flame", &a->client, a->output, &path);
 }
 
+/* The spans of a query: the server merges and draws. */
+static int ask_cohort(const struct asked *a)
+{
+    struct sf_buf path = {0};
+    if (a->span || a->trace || a->by)
+        return sf_answer_usage("flame", "--q picks spans itself: leave out --span, --trace, --by");
+    sf_buf_print(&path, "/api/v1/cohort?from=now-%" PRId64 "s", a->since_ns / 1000000000);
+    sf_ask_param(&path, "q", a->query);
+    sf_ask_param(&path, "type", a->profile.type);
+    sf_ask_param(&path, "self", a->is_self ? "true" : NULL);
+    return sf_ask_and_print("flame", &a->client, a->output, &path);
+}
+
 int sf_flame_run(int argc, char **argv)
 {
-    struct asked a = {.min_share = 0.01};
+    struct asked a = {.min_share = 0.01, .since_ns = 3600000000000};
     struct sf_flag flags[] = {
         SF_PROFILE_FLAGS(a.profile),
         {"order", SF_FLAG_STR, &a.order, "ORDER",
@@ -98,7 +113,11 @@ int sf_flame_run(int argc, char **argv)
         {"min", SF_FLAG_STR, &a.min, "PERCENT", "draw frames from this share on (default 1)"},
         {"span", SF_FLAG_STR, &a.span, "ID", "of a server: the code that ran in this span"},
         {"trace", SF_FLAG_STR, &a.trace, "ID", "the span's trace, or all of this trace"},
-        {"self", SF_FLAG_BOOL, &a.is_self, NULL, "of a span: without its children"},
+        {"q", SF_FLAG_STR, &a.query, "QUERY",
+         "of a server: the spans of this TraceQL query, per span"},
+        {"since", SF_FLAG_DURATION, &a.since_ns, "TIME",
+         "with --q: look back this long (default 1h)"},
+        {"self", SF_FLAG_BOOL, &a.is_self, NULL, "of a span or query: without children"},
         {"by", SF_FLAG_STR, &a.by, "WEIGHT",
          "of a trace: samples (default), wall or critical-path"},
         {"output", SF_FLAG_STR, &a.output, "FORM", "text or json (default text)"},
@@ -106,13 +125,14 @@ int sf_flame_run(int argc, char **argv)
     };
     struct sf_args args = {
         .command = "flame",
-        .usage = "FILE|URL | --span ID --trace ID | --trace ID [--by critical-path]",
+        .usage = "FILE|URL | --span ID --trace ID | --trace ID [--by critical-path] | --q QUERY",
         .summary = "Draw a flame graph of a profile in the terminal.",
         .details =
             "FILE is a profile in any format that is known: pprof, JFR, OTLP, folded text, V8 "
             ".cpuprofile and .heapprofile; compressed or not; - is "
             "standard input. A URL is fetched, with a countdown while it is being measured. No "
-            "server is needed. With --span or --trace a server is asked which code ran there.\n\n"
+            "server is needed. With --span, --trace or --q a server is asked which code ran "
+            "there.\n\n"
             "Percentages are shares of the whole view. At most five frames are marked "
             "<-- HOT PATH: those with at least 10 % of the view in themselves.",
         .examples = "spanflame flame cpu.pb.gz\n"
@@ -121,7 +141,9 @@ int sf_flame_run(int argc, char **argv)
                     "spanflame flame heap.pb.gz --type inuse_space --focus json\n"
                     "spanflame flame --span eee19b7ec3c1b174 --trace "
                     "5b8efff798038103d269b633813fc60c\n"
-                    "spanflame flame --trace 5b8efff798038103d269b633813fc60c --by critical-path",
+                    "spanflame flame --trace 5b8efff798038103d269b633813fc60c --by "
+                    "critical-path\n"
+                    "spanflame flame --q '{ name = \"order.calculate_totals\" && duration > 1s }'",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
     };
@@ -134,9 +156,11 @@ int sf_flame_run(int argc, char **argv)
     case SF_ARGS_BAD: return 2;
     case SF_ARGS_RUN: break;
     }
+    if (args.n_words == 0 && a.query)
+        return ask_cohort(&a);
     if (args.n_words == 0 && (a.span || a.trace))
         return ask_server(&a);
-    if (args.n_words != 1 || a.span || a.trace)
+    if (args.n_words != 1 || a.span || a.trace || a.query)
         return sf_answer_usage("flame", "name one profile: a file, a URL, or - for standard input");
     if (a.min && !sf_profile_share(a.min, &a.min_share))
         return sf_answer_usage("flame", "--min is a percentage from 0 to 100");

@@ -106,12 +106,13 @@ static bool is_url(const char *word)
 
 /* ---- bytes to a view ---- */
 
-static enum sf_err read_bytes(struct sf_profile_source *s, const char *word, sf_str *out,
-                              struct sf_why *why)
+static enum sf_err read_bytes(struct sf_profile_source *s, const char *word,
+                              const struct sf_client *server, sf_str *out, struct sf_why *why)
 {
     struct sf_inflate *z;
-    enum sf_err err = is_url(word) ? fetch(word, &s->bytes, why)
-                                   : sf_text_file_read(word, MAX_FILE_LEN, &s->bytes, why);
+    enum sf_err err = server         ? sf_client_get(server, word, NULL, &s->bytes, why)
+                      : is_url(word) ? fetch(word, &s->bytes, why)
+                                     : sf_text_file_read(word, MAX_FILE_LEN, &s->bytes, why);
     if (err)
         return err;
     z = sf_inflate_new();
@@ -184,7 +185,8 @@ enum sf_err sf_profile_source_open(const char *command, const char *word,
                                    const struct sf_profile_flags *flags,
                                    struct sf_profile_source *out, struct sf_why *why)
 {
-    struct sf_profile_hint hint = {.service = name_of(word), .now_ns = sf_clock_wall_ns()};
+    struct sf_profile_hint hint = {.service = flags->server ? SF_STR("the server") : name_of(word),
+                                   .now_ns = sf_clock_wall_ns()};
     struct sf_profile_batch batch;
     const struct sf_batch_type *types = NULL;
     uint32_t n = 0, chosen = 0;
@@ -193,7 +195,7 @@ enum sf_err sf_profile_source_open(const char *command, const char *word,
     *out = (struct sf_profile_source){0};
     if (!sf_arena_init(&out->req, ARENA_LEN))
         return sf_fail(why, SF_ERR_NOMEM, "no memory");
-    err = read_bytes(out, word, &plain, why);
+    err = read_bytes(out, word, flags->server, &plain, why);
     if (err)
         return err;
     hint.format = sf_str_from(flags->input);

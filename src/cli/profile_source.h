@@ -2,6 +2,7 @@
  * top, diff and export share. No server of ours is needed. */
 #pragma once
 #include "cli/args.h"
+#include "cli/client.h"
 #include "flame/batch_tree.h"
 #include "render/profile_view.h"
 
@@ -10,6 +11,7 @@ struct sf_profile_flags { /* zero: the default */
     const char *group;    /* --group-by */
     const char *input;    /* --input: the format, where the content does not tell */
     const char *focus, *ignore, *hide, *from;
+    const struct sf_client *server; /* the word is a path of this server, whose profiles it has */
 };
 
 #define SF_PROFILE_FLAGS(f)                                                                      \

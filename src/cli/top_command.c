@@ -1,10 +1,11 @@
 #include "cli/top_command.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/num.h"
-#include "cli/answer.h"
+#include "cli/ask.h"
 #include "cli/profile_source.h"
 #include "os/terminal.h"
 #include "render/top_text.h"
@@ -17,6 +18,9 @@ struct asked {
     bool is_tree;
     double min_share;
     enum sf_top_by rows_by;
+    const char *query; /* of a server: its spans */
+    int64_t since_ns;
+    struct sf_client client;
 };
 
 /* {"unit":...,"total":...,"functions":[{"function":...,"self":...,"total":...}]} */
@@ -76,27 +80,52 @@ static enum sf_err show(const struct asked *a, bool is_json, struct sf_profile_s
                       : sf_top_text_table(&t, s->req, out, why);
 }
 
+/* The server merges; the rest is as with a file of that profile. */
+static enum sf_err open_cohort(struct asked *a, struct sf_profile_source *source,
+                               struct sf_why *why)
+{
+    struct sf_buf path = {0};
+    sf_buf_print(&path, "/api/v1/cohort?format=pprof&from=now-%" PRId64 "s",
+                 a->since_ns / 1000000000);
+    sf_ask_param(&path, "q", a->query);
+    sf_ask_param(&path, "type", a->profile.type);
+    sf_buf_add_u8(&path, 0);
+    a->profile.type = NULL; /* the answer has but one */
+    a->profile.server = &a->client;
+    enum sf_err err = sf_buf_ok(&path)
+                          ? sf_profile_source_open("top", (char *)path.p, &a->profile, source, why)
+                          : sf_fail(why, SF_ERR_NOMEM, "no memory");
+    sf_buf_done(&path);
+    return err;
+}
+
 int sf_top_run(int argc, char **argv)
 {
-    struct asked a = {.limit = 20, .min_share = 0.01};
+    struct asked a = {.limit = 20, .min_share = 0.01, .since_ns = 3600000000000};
     struct sf_flag flags[] = {
         SF_PROFILE_FLAGS(a.profile),
         {"tree", SF_FLAG_BOOL, &a.is_tree, NULL, "callees nested below their caller"},
         {"by", SF_FLAG_STR, &a.by, "WHAT", "self (default) or total"},
         {"limit", SF_FLAG_U64, &a.limit, "N", "rows of the table (default 20)"},
         {"min", SF_FLAG_STR, &a.min, "PERCENT", "with --tree: from this share on (default 1)"},
+        {"q", SF_FLAG_STR, &a.query, "QUERY", "of a server: the spans of this TraceQL query"},
+        {"since", SF_FLAG_DURATION, &a.since_ns, "TIME",
+         "with --q: look back this long (default 1h)"},
         {"output", SF_FLAG_STR, &a.output, "FORM", "text or json (default text)"},
+        SF_CLIENT_FLAGS(a.client),
     };
     struct sf_args args = {
         .command = "top",
-        .usage = "FILE|URL [--tree] [--by self|total] [--limit N]",
+        .usage = "FILE|URL | --q QUERY [--tree] [--by self|total] [--limit N]",
         .summary = "List the functions of a profile that cost most.",
         .details = "Self is what a function took itself, total with everything it called. The "
                    "first line names what the percentages are of. Files and URLs as in `spanflame "
-                   "flame`.",
+                   "flame`. With --q a server is asked what code the spans of a TraceQL query "
+                   "ran; values are then means per span.",
         .examples = "spanflame top cpu.pb.gz\n"
                     "spanflame top cpu.pb.gz --tree --focus ServeHTTP\n"
-                    "spanflame top heap.pb.gz --type alloc_space --by total --limit 5",
+                    "spanflame top heap.pb.gz --type alloc_space --by total --limit 5\n"
+                    "spanflame top --q '{ name = \"order.calculate_totals\" }' --since 15m",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
     };
@@ -110,8 +139,9 @@ int sf_top_run(int argc, char **argv)
     case SF_ARGS_BAD: return 2;
     case SF_ARGS_RUN: break;
     }
-    if (args.n_words != 1)
-        return sf_answer_usage("top", "name one profile: a file, a URL, or - for standard input");
+    if (args.n_words != (a.query ? 0 : 1))
+        return sf_answer_usage(
+            "top", "name one profile: a file, a URL, or - for standard input; or --q QUERY");
     if (a.by && strcmp(a.by, "self") != 0 && strcmp(a.by, "total") != 0)
         return sf_answer_usage("top", "--by is self or total");
     if (a.min && !sf_profile_share(a.min, &a.min_share))
@@ -122,7 +152,8 @@ int sf_top_run(int argc, char **argv)
     form = sf_answer_output("top", a.output, false);
     if (form == SF_OUTPUT_BAD)
         return 2;
-    err = sf_profile_source_open("top", args.words[0], &a.profile, &source, &why);
+    err = a.query ? open_cohort(&a, &source, &why)
+                  : sf_profile_source_open("top", args.words[0], &a.profile, &source, &why);
     if (!err)
         err = show(&a, form == SF_OUTPUT_JSON, &source, &out, &why);
     sf_profile_source_done(&source);

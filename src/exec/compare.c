@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "exec/cohort_set.h"
 #include "exec/no_room.h"
 #include "exec/span_profile.h"
 #include "flame/batch_tree.h"
@@ -11,11 +12,10 @@
 #include "flame/tree_top.h"
 #include "link/cohort.h"
 
-enum { MAX_TRACES = 1000 };
 #define MAX_NAMES_LEN ((size_t)32 << 20)
 
 struct side {
-    struct sf_set_span *spans; /* found */
+    struct sf_span_set set; /* found, then kept */
     uint32_t n_found;
     struct sf_cohort_cost *costs;
     uint32_t cap_costs;
@@ -28,7 +28,9 @@ struct work {
     const struct sf_compare_want *want;
     struct sf_query_ctx *q;
     struct side left, right;
-    struct sf_tree_builder names; /* functions by place */
+    const sf_str *functions; /* by place */
+    uint32_t n_functions;
+    struct sf_tree_builder names; /* the same where spans are asked for one by one */
     struct sf_comparison out;
     bool is_partial;
 };
@@ -48,12 +50,14 @@ static enum sf_err find(struct work *w, sf_str query, struct sf_span_set *out, s
     struct sf_span_set_want ask = {.query = query,
                                    .from_ns = w->want->from_ns,
                                    .to_ns = w->want->to_ns,
-                                   .limit_traces = MAX_TRACES,
+                                   .limit_traces = SF_SPAN_SET_TRACES,
                                    .scratch = w->want->scratch};
     enum sf_err err = sf_span_set_find(w->store, &ask, w->q, out, why);
-    if (!err)
-        w->is_partial = w->is_partial || out->is_partial;
-    return err;
+    if (err)
+        return err;
+    w->is_partial = w->is_partial || out->is_partial;
+    sf_span_set_sort(out);
+    return SF_OK;
 }
 
 static enum sf_err split(struct work *w, struct sf_why *why)
@@ -66,10 +70,8 @@ static enum sf_err split(struct work *w, struct sf_why *why)
         qsort(all.spans, all.n, sizeof(*all.spans), by_duration);
     uint32_t at = (uint32_t)((double)all.n * w->want->split);
     uint64_t bound_ns = at < all.n ? all.spans[at].duration_ns : 0;
-    w->left.spans = all.spans;
-    w->left.n_found = at;
-    w->right.spans = all.spans + at;
-    w->right.n_found = all.n - at;
+    w->left.set = (struct sf_span_set){.spans = all.spans, .n = at};
+    w->right.set = (struct sf_span_set){.spans = all.spans + at, .n = all.n - at};
     double percent = w->want->split * 100;
     if (!sf_arena_print(w->q->req, &w->left.view.words, "fast: below p%g (%.3g ms) of %.*s",
                         percent, (double)bound_ns / 1e6, SF_STR_ARG(w->want->query)) ||
@@ -79,24 +81,144 @@ static enum sf_err split(struct work *w, struct sf_why *why)
     return SF_OK;
 }
 
-static enum sf_err find_both(struct work *w, struct sf_why *why)
+static enum sf_err find_both(struct work *w, sf_str left, sf_str right, struct sf_why *why)
 {
-    struct sf_span_set left, right;
-    enum sf_err err = find(w, w->want->left, &left, why);
-    if (!err)
-        err = find(w, w->want->right, &right, why);
+    enum sf_err err = find(w, left, &w->left.set, why);
+    w->left.view.words = left;
+    w->right.view.words = right;
+    return err ? err : find(w, right, &w->right.set, why);
+}
+
+static enum sf_err find_errors(struct work *w, struct sf_why *why)
+{
+    sf_str ok, error;
+    if (!sf_arena_print(w->q->req, &ok, "%.*s | { status != error }", SF_STR_ARG(w->want->query)) ||
+        !sf_arena_print(w->q->req, &error, "%.*s | { status = error }", SF_STR_ARG(w->want->query)))
+        return sf_exec_no_room(why);
+    return find_both(w, ok, error, why);
+}
+
+/* The value may have been sent as text or as a number: either will do. Status and kind are written
+ * without quotes. */
+static bool add_value(struct work *w, sf_str value, sf_str *out)
+{
+    struct sf_buf text = {0};
+    sf_str by = w->want->by;
+    double number;
+    bool is_word = sf_str_eq(by, SF_STR("status")) || sf_str_eq(by, SF_STR("kind"));
+    bool is_bare = is_word || sf_str_to_f64(value, &number) || sf_str_eq(value, SF_STR("true")) ||
+                   sf_str_eq(value, SF_STR("false"));
+    sf_buf_print(&text, "%.*s | { ", SF_STR_ARG(w->want->query));
+    if (!is_word) {
+        sf_buf_print(&text, "%.*s = \"", SF_STR_ARG(by));
+        for (size_t i = 0; i < value.len; i++) {
+            if (value.p[i] == '"' || value.p[i] == '\\')
+                sf_buf_add_u8(&text, '\\');
+            sf_buf_add_u8(&text, (uint8_t)value.p[i]);
+        }
+        sf_buf_add_str(&text, is_bare ? SF_STR("\" || ") : SF_STR("\""));
+    }
+    if (is_bare)
+        sf_buf_print(&text, "%.*s = %.*s", SF_STR_ARG(by), SF_STR_ARG(value));
+    sf_buf_add_str(&text, SF_STR(" }"));
+    bool is_kept = sf_buf_ok(&text) && sf_arena_copy(w->q->req, sf_buf_str(&text), out);
+    sf_buf_done(&text);
+    return is_kept;
+}
+
+static enum sf_err find_values(struct work *w, struct sf_why *why)
+{
+    sf_str left, right;
+    if (!add_value(w, w->want->left, &left) || !add_value(w, w->want->right, &right))
+        return sf_exec_no_room(why);
+    return find_both(w, left, right, why);
+}
+
+static enum sf_err find_sets(struct work *w, struct sf_why *why)
+{
+    const struct sf_compare_want *want = w->want;
+    enum sf_err err = want->query.len == 0 ? find_both(w, want->left, want->right, why)
+                      : want->by.len > 0   ? find_values(w, why)
+                      : want->is_by_error  ? find_errors(w, why)
+                                           : split(w, why);
+    w->left.n_found = w->left.set.n;
+    w->right.n_found = w->right.set.n;
+    return err;
+}
+
+/* ---- all spans at once: where samples carry ids ---- */
+
+struct both { /* spans of both sides in the order of traces */
+    struct sf_set_span *spans;
+    bool *is_right;
+    uint32_t n;
+};
+
+/* Each side is sorted by trace when it is thinned. */
+static bool join(struct work *w, struct both *out)
+{
+    const struct sf_span_set *l = &w->left.set, *r = &w->right.set;
+    uint32_t i = 0, k = 0;
+    out->spans = sf_arena_new_n(w->q->req, l->n + r->n + 1u, sizeof(*out->spans));
+    out->is_right = sf_arena_new_n(w->q->req, l->n + r->n + 1u, sizeof(*out->is_right));
+    if (!out->spans || !out->is_right)
+        return false;
+    while (i < l->n || k < r->n) {
+        bool is_right = i == l->n ||
+                        (k < r->n && sf_trace_id_cmp(r->spans[k].trace, l->spans[i].trace) < 0);
+        out->is_right[out->n] = is_right;
+        out->spans[out->n++] = is_right ? r->spans[k++] : l->spans[i++];
+    }
+    return true;
+}
+
+static void deal(struct work *w, const struct both *b, const struct sf_cohort_set *c)
+{
+    for (uint32_t i = 0; i < c->n; i++) {
+        struct side *s = b->is_right[i] ? &w->right : &w->left;
+        uint32_t place = s->cohort.n_spans++;
+        s->view.mean_duration_ns += (double)b->spans[i].duration_ns;
+        s->view.mean_value += (double)c->costs.totals[i];
+        s->view.n_sampled += c->costs.n_samples[i] > 0;
+        for (uint32_t k = c->costs.first[i]; k < c->costs.first[i + 1]; k++)
+            s->costs[s->cohort.n_costs++] = (struct sf_cohort_cost){place, c->costs.costs[k].frame,
+                                                                    c->costs.costs[k].value};
+    }
+}
+
+static enum sf_err look_at_once(struct work *w, struct sf_why *why)
+{
+    struct sf_cohort_set *c = sf_arena_new(w->q->req, sizeof(*c));
+    struct both b = {0};
+    if (!c || !sf_span_set_thin(&w->left.set, SF_COHORT_SPANS, w->q->req) ||
+        !sf_span_set_thin(&w->right.set, SF_COHORT_SPANS, w->q->req))
+        return sf_exec_no_room(why);
+    sf_span_set_sort(&w->left.set);
+    sf_span_set_sort(&w->right.set);
+    if (!join(w, &b))
+        return sf_exec_no_room(why);
+    if (b.n == 0)
+        return SF_OK;
+    struct sf_link_many many = {
+        .spans = b.spans, .n = b.n, .type = w->want->type, .scratch = w->want->scratch};
+    enum sf_err err = sf_cohort_set_load(w->store, &many, false, w->q, c, why);
     if (err)
         return err;
-    w->left.spans = left.spans;
-    w->left.n_found = left.n;
-    w->right.spans = right.spans;
-    w->right.n_found = right.n;
-    w->left.view.words = w->want->left;
-    w->right.view.words = w->want->right;
+    w->left.costs = sf_arena_new_n(w->q->req, c->costs.n_costs + 1u, sizeof(*w->left.costs));
+    w->right.costs = sf_arena_new_n(w->q->req, c->costs.n_costs + 1u, sizeof(*w->left.costs));
+    if (!w->left.costs || !w->right.costs ||
+        (c->link.n_types > 0 && !sf_profile_type_print(&c->link.type, w->q->req, &w->out.type)))
+        return sf_exec_no_room(why);
+    w->left.cap_costs = w->right.cap_costs = c->costs.n_costs + 1u;
+    w->out.unit = c->link.type.sample_unit;
+    w->functions = c->functions.names;
+    w->n_functions = c->functions.n;
+    w->is_partial = w->is_partial || c->n < b.n;
+    deal(w, &b, c);
     return SF_OK;
 }
 
-/* ---- what each span spent ---- */
+/* ---- one by one: where they do not ---- */
 
 static bool add_cost(struct work *w, struct side *s, uint32_t span, uint32_t frame, double value)
 {
@@ -133,26 +255,12 @@ static enum sf_err add_profile(struct work *w, struct side *s, uint32_t span,
     return err;
 }
 
-static enum sf_err note_type(struct work *w, const struct sf_span_profile *p, struct sf_why *why)
-{
-    const struct sf_profile_type *t = &p->view.type;
-    if (w->out.type.len > 0 || t->sample_type.len == 0)
-        return SF_OK;
-    if (!sf_profile_type_print(t, w->q->req, &w->out.type) ||
-        !sf_arena_copy(w->q->req, t->sample_unit, &w->out.unit))
-        return sf_exec_no_room(why);
-    return SF_OK;
-}
-
-/* All spans must be asked for one type: the first one found is it. */
 static enum sf_err look_at(struct work *w, struct side *s, const struct sf_set_span *span,
                            struct sf_why *why)
 {
     struct sf_query_ctx q = *w->q;
     struct sf_span_profile p;
-    struct sf_span_profile_want ask = {.trace = span->trace,
-                                       .span = span->id,
-                                       .type = w->out.type.len ? w->out.type : w->want->type};
+    struct sf_span_profile_want ask = {.trace = span->trace, .span = span->id, .type = w->out.type};
     sf_arena_reset(w->want->scratch);
     q.req = w->want->scratch;
     uint32_t place = s->cohort.n_spans++;
@@ -161,8 +269,6 @@ static enum sf_err look_at(struct work *w, struct side *s, const struct sf_set_s
     w->q->stats = q.stats;
     if (err == SF_ERR_NOT_FOUND)
         return SF_OK; /* its service has no such profiles, or it was erased meanwhile */
-    if (!err)
-        err = note_type(w, &p, why);
     if (err || p.n_samples == 0)
         return err;
     s->view.n_sampled++;
@@ -170,18 +276,36 @@ static enum sf_err look_at(struct work *w, struct side *s, const struct sf_set_s
     return add_profile(w, s, place, &p, q.req, why);
 }
 
-static enum sf_err look_at_all(struct work *w, struct side *s, struct sf_why *why)
+static enum sf_err look_at_side(struct work *w, struct side *s, struct sf_why *why)
 {
-    uint64_t *ids = sf_arena_new_n(w->q->req, s->n_found + 1u, sizeof(*ids));
-    uint32_t *kept = sf_arena_new_n(w->q->req, s->n_found + 1u, sizeof(*kept));
-    enum sf_err err = SF_OK;
-    if (!ids || !kept)
-        return sf_exec_no_room(why);
-    for (uint32_t i = 0; i < s->n_found; i++)
-        ids[i] = sf_trace_id_hash(s->spans[i].trace, 0) ^ s->spans[i].id;
-    uint32_t n = sf_cohort_thin(ids, s->n_found, SF_COMPARE_SPANS, kept);
-    for (uint32_t i = 0; !err && i < n; i++)
-        err = look_at(w, s, &s->spans[kept[i]], why);
+    enum sf_err err = sf_span_set_thin(&s->set, SF_COHORT_ALONE, w->q->req) ? SF_OK
+                                                                            : sf_exec_no_room(why);
+    s->cohort = (struct sf_cohort){0};
+    s->view = (struct sf_comparison_side){.words = s->view.words};
+    for (uint32_t i = 0; !err && i < s->set.n; i++)
+        err = look_at(w, s, &s->set.spans[i], why);
+    return err;
+}
+
+static enum sf_err look_one_by_one(struct work *w, struct sf_why *why)
+{
+    enum sf_err err = look_at_side(w, &w->left, why);
+    if (!err)
+        err = look_at_side(w, &w->right, why);
+    if (!err && w->names.err)
+        err = sf_exec_no_room(why);
+    sf_str *names = sf_arena_new_n(w->q->req, w->names.n_frames + 1u, sizeof(*names));
+    if (!err && !names)
+        err = sf_exec_no_room(why);
+    for (uint32_t i = 0; !err && i < w->names.n_frames; i++)
+        names[i] = w->names.frames[i].function;
+    w->functions = names;
+    w->n_functions = w->names.n_frames;
+    return err;
+}
+
+static void sum_up(struct side *s)
+{
     s->cohort.costs = s->costs;
     s->view.n_found = s->n_found;
     s->view.n_spans = s->cohort.n_spans;
@@ -189,6 +313,15 @@ static enum sf_err look_at_all(struct work *w, struct side *s, struct sf_why *wh
         s->view.mean_duration_ns /= s->cohort.n_spans;
         s->view.mean_value /= s->cohort.n_spans;
     }
+}
+
+static enum sf_err look(struct work *w, struct sf_why *why)
+{
+    enum sf_err err = look_at_once(w, why);
+    if (!err && w->left.view.n_sampled + w->right.view.n_sampled == 0 && w->out.type.len > 0)
+        err = look_one_by_one(w, why);
+    sum_up(&w->left);
+    sum_up(&w->right);
     return err;
 }
 
@@ -201,7 +334,7 @@ static enum sf_err give_rows(struct work *w, const struct sf_cohort_result *r, s
         return sf_exec_no_room(why);
     for (uint32_t i = 0; i < r->n_rows; i++) {
         const struct sf_cohort_row *from = &r->rows[i];
-        rows[i] = (struct sf_comparison_row){.function = w->names.frames[from->frame].function,
+        rows[i] = (struct sf_comparison_row){.function = w->functions[from->frame],
                                              .left = from->left,
                                              .right = from->right,
                                              .delta = from->delta,
@@ -235,18 +368,14 @@ enum sf_err sf_compare_make(struct sf_store *store, const struct sf_compare_want
 {
     struct work w = {.store = store, .want = want, .q = q};
     struct sf_cohort_result result;
-    enum sf_err err = want->query.len > 0 ? split(&w, why) : find_both(&w, why);
+    enum sf_err err = find_sets(&w, why);
     if (err)
         return err;
     sf_tree_builder_init(&w.names, q->req, MAX_NAMES_LEN, SF_TREE_COPIES);
-    err = look_at_all(&w, &w.left, why);
+    err = look(&w, why);
     if (!err)
-        err = look_at_all(&w, &w.right, why);
-    if (!err && w.names.err)
-        err = sf_exec_no_room(why);
-    if (!err)
-        err = sf_cohort_compare(&w.left.cohort, &w.right.cohort, w.names.n_frames, 1, q->req,
-                                &result, why);
+        err = sf_cohort_compare(&w.left.cohort, &w.right.cohort, w.n_functions, 1, q->req, &result,
+                                why);
     if (!err)
         err = give_rows(&w, &result, why);
     sf_tree_builder_done(&w.names);

@@ -1,19 +1,19 @@
 /* compare.h - what one set of spans does more of than another, per request.
  *
- * Either two queries, or one query split at a quantile of duration: the fast ones are then left,
- * the slow ones right. Each span's profile is made as its own flame graph would be (with its
- * children in the process) and counted by function, by self value. */
+ * Two queries; or one, split at a quantile of duration (the fast ones are left, the slow ones
+ * right), by outcome (errors are right), or by two values of an attribute. Each span's profile is
+ * made as its own flame graph would be (with its children in the process) and counted by function,
+ * by self value. */
 #pragma once
 #include "exec/span_set.h"
 #include "render/comparison.h"
 
-#define SF_COMPARE_SPANS \
-    200 /* looked at on each side; more are left out evenly, and that is said */
-
 struct sf_compare_want {
-    sf_str left, right; /* queries; or */
+    sf_str left, right; /* queries; with `by` values of that attribute */
     sf_str query;       /* one, and */
-    double split;       /* 0.95: slow are those from there on */
+    double split;       /* 0.95: slow are those from there on; or */
+    bool is_by_error;   /* errors against the rest; or */
+    sf_str by;          /* an attribute as TraceQL writes it */
     sf_str type;
     int64_t from_ns, to_ns;
     struct sf_arena *scratch; /* for one thing at a time; reset */

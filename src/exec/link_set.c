@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "exec/link_others.h"
+#include "exec/link_spans.h"
 #include "exec/no_room.h"
 #include "flame/batch_tree.h"
 #include "flame/tree_builder.h"
 #include "model/process.h"
 
 #define AROUND_NS  (900 * 1000000000LL) /* profiles come in pieces of up to minutes, and late */
+#define MAX_MANY   50000                /* spans of all traces of a set together */
 #define MAX_STACKS ((size_t)64 << 20)   /* of tables while trees are joined */
 
 struct load {
@@ -18,10 +20,8 @@ struct load {
     struct sf_query_ctx *q;
     const struct sf_link_want *want;
     struct sf_link_set set;
-    struct sf_span *spans;
-    struct sf_span_origin *origins; /* beside the spans */
-    sf_str *services;
-    int64_t from_ns, to_ns; /* of the trace, and around it */
+    struct sf_link_spans spans;
+    int64_t from_ns, to_ns; /* of the spans, and around them */
     struct sf_tree_builder stacks;
     struct sf_link_sample *samples;
     uint32_t n_samples, cap_samples;
@@ -30,67 +30,6 @@ struct load {
 
 /* ---- spans ---- */
 
-/* Known to the writing side as hash of service and key; a key that is a guess names nobody. */
-static bool find_processes(struct load *l, const struct sf_resource *resources, uint32_t n,
-                           uint64_t **out)
-{
-    uint64_t *processes = sf_arena_new_n(l->q->req, n + 1u, sizeof(*processes));
-    if (!processes)
-        return false;
-    for (uint32_t i = 0; i < n; i++) {
-        sf_str key;
-        bool is_guess;
-        if (!sf_process_key(resources[i].attrs, SF_STR_NONE, SF_STR_NONE, l->q->req, &key,
-                            &is_guess))
-            return false;
-        processes[i] = is_guess ? 0 : sf_process_hash(resources[i].service, key);
-    }
-    *out = processes;
-    return true;
-}
-
-static uint64_t thread_of(const struct sf_span *s)
-{
-    struct sf_value id = sf_attrs_get(s->attrs, SF_STR("thread.id"));
-    return id.type == SF_VALUE_INT && id.i64 > 0 ? (uint64_t)id.i64 : 0;
-}
-
-static bool take_spans(struct load *l, const struct sf_trace *trace)
-{
-    uint32_t n = trace->spans.n_spans;
-    uint64_t *processes;
-    l->spans = sf_arena_new_n(l->q->req, n + 1u, sizeof(*l->spans));
-    l->origins = sf_arena_new_n(l->q->req, n + 1u, sizeof(*l->origins));
-    l->services = sf_arena_new_n(l->q->req, n + 1u, sizeof(*l->services));
-    if (!l->spans || !l->origins || !l->services ||
-        !find_processes(l, trace->spans.resources, trace->spans.n_resources, &processes))
-        return false;
-    l->from_ns = INT64_MAX;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct sf_span *s = &trace->spans.spans[i];
-        int64_t start_ns = s->start_ns < INT64_MAX ? (int64_t)s->start_ns : INT64_MAX;
-        int64_t end_ns = s->end_ns < INT64_MAX ? (int64_t)s->end_ns : INT64_MAX;
-        l->spans[i] = *s;
-        l->services[i] = trace->spans.resources[s->resource].service;
-        l->origins[i] = (struct sf_span_origin){processes[s->resource], thread_of(s)};
-        l->from_ns = start_ns < l->from_ns ? start_ns : l->from_ns;
-        l->to_ns = end_ns > l->to_ns ? end_ns : l->to_ns;
-    }
-    l->set.n_own = n;
-    return true;
-}
-
-/* A span without a process of its own stands for its service, as do samples that name none. */
-static void fill_in_services(struct load *l)
-{
-    for (uint32_t i = 0; i < l->set.n_own; i++) {
-        if (l->origins[i].process != 0)
-            continue;
-        l->origins[i].process = sf_process_hash(l->services[i], SF_STR_NONE);
-        l->set.is_by_service = true;
-    }
-}
-
 static enum sf_err find_span(struct load *l, struct sf_why *why)
 {
     char id[17];
@@ -98,7 +37,7 @@ static enum sf_err find_span(struct load *l, struct sf_why *why)
     if (l->want->span == 0)
         return SF_OK;
     for (uint32_t i = 0; i < l->set.n_own; i++)
-        if (l->spans[i].span_id == l->want->span && l->set.span == SF_NOBODY)
+        if (l->spans.spans[i].span_id == l->want->span && l->set.span == SF_NOBODY)
             l->set.span = i;
     sf_span_id_render(l->want->span, id);
     return l->set.span != SF_NOBODY
@@ -110,10 +49,8 @@ static enum sf_err find_span(struct load *l, struct sf_why *why)
 
 static bool is_service(const struct load *l, sf_str service)
 {
-    for (uint32_t i = 0; i < l->set.n_own; i++)
-        if (sf_str_eq(l->services[i], service) && (l->set.span == SF_NOBODY || l->set.span == i))
-            return true;
-    return false;
+    return l->set.span == SF_NOBODY ? sf_link_spans_has_service(&l->spans, service)
+                                    : sf_str_eq(l->spans.services[l->set.span], service);
 }
 
 /* Of the services it is about, in the order of the list, without repeats. */
@@ -186,10 +123,9 @@ static bool add_sample(struct load *l, const struct sf_link_sample *s)
 /* Where the span has no process of its own, neither has the sample. */
 static uint64_t process_of(const struct load *l, uint64_t process, sf_str service)
 {
-    for (uint32_t i = 0; process != 0 && i < l->set.n_own; i++)
-        if (l->origins[i].process == process)
-            return process;
-    return sf_process_hash(service, SF_STR_NONE);
+    return process != 0 && sf_link_spans_has_process(&l->spans, process)
+               ? process
+               : sf_process_hash(service, SF_STR_NONE);
 }
 
 static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, bool has_span,
@@ -225,22 +161,23 @@ static int order_ids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Rows that name a span of the trace, then rows that name only the trace. */
-static enum sf_err add_tagged(struct load *l, sf_trace_id trace, struct sf_why *why)
+/* Rows that name one of the spans, then rows that name only a trace. */
+static enum sf_err add_tagged(struct load *l, const sf_trace_id *traces, uint32_t n_traces,
+                              struct sf_why *why)
 {
     sf_span_id *ids = sf_arena_new_n(l->q->req, l->set.n_own + 1u, sizeof(*ids));
     struct sf_detail_query ask = {.type = l->type,
                                   .span_ids = ids,
                                   .n_spans = l->set.n_own,
-                                  .trace_ids = &trace,
-                                  .n_traces = 1,
+                                  .trace_ids = traces,
+                                  .n_traces = n_traces,
                                   .from_ns = l->from_ns,
                                   .to_ns = l->to_ns};
     struct sf_detail_list list;
     if (!ids)
         return sf_exec_no_room(why);
     for (uint32_t i = 0; i < l->set.n_own; i++)
-        ids[i] = l->spans[i].span_id;
+        ids[i] = l->spans.spans[i].span_id;
     qsort(ids, l->set.n_own, sizeof(*ids), order_ids);
     enum sf_err err = l->store->ops->detail_list(l->store, &ask, l->q, &list, why);
     if (!err)
@@ -258,16 +195,16 @@ static bool is_answered(const struct load *l)
     if (l->set.span == SF_NOBODY)
         return true;
     for (uint32_t i = 0; i < l->n_samples; i++)
-        if (l->samples[i].process == l->origins[l->set.span].process)
+        if (l->samples[i].process == l->spans.origins[l->set.span].process)
             return true;
     return false;
 }
 
 static enum sf_err add_untagged(struct load *l, struct sf_why *why)
 {
-    const struct sf_span *s = &l->spans[l->set.span];
+    const struct sf_span *s = &l->spans.spans[l->set.span];
     struct sf_detail_query ask = {.type = l->type,
-                                  .process = l->origins[l->set.span].process,
+                                  .process = l->spans.origins[l->set.span].process,
                                   .from_ns = (int64_t)s->start_ns,
                                   .to_ns = (int64_t)s->end_ns};
     struct sf_detail_list list;
@@ -309,8 +246,8 @@ static enum sf_err find_window(struct load *l, struct sf_prof_query ask, int64_t
 /* Every stack of the service around the span as one sample that covers that window. */
 static enum sf_err add_aggregate(struct load *l, struct sf_why *why)
 {
-    const struct sf_span *s = &l->spans[l->set.span];
-    struct sf_matcher service = {SF_STR("service_name"), SF_OP_EQ, l->services[l->set.span]};
+    const struct sf_span *s = &l->spans.spans[l->set.span];
+    struct sf_matcher service = {SF_STR("service_name"), SF_OP_EQ, l->spans.services[l->set.span]};
     struct sf_prof_query ask = {.type = l->type,
                                 .match = &service,
                                 .n_match = 1,
@@ -331,7 +268,7 @@ static enum sf_err add_aggregate(struct load *l, struct sf_why *why)
     l->set.window_from_ns = from_ns;
     l->set.window_to_ns = to_ns;
     for (uint32_t i = 1; i < tree->n_nodes; i++) {
-        struct sf_link_sample sample = {.process = l->origins[l->set.span].process,
+        struct sf_link_sample sample = {.process = l->spans.origins[l->set.span].process,
                                         .start_ns = from_ns,
                                         .length_ns = to_ns - from_ns,
                                         .value = tree->nodes[i].self,
@@ -345,12 +282,12 @@ static enum sf_err add_aggregate(struct load *l, struct sf_why *why)
 /* Work without ids is shared with the other requests of the process: they must be there. */
 static enum sf_err add_others(struct load *l, struct sf_why *why)
 {
-    struct sf_link_others others = {.service = l->services[l->set.span],
+    struct sf_link_others others = {.service = l->spans.services[l->set.span],
                                     .is_by_service = l->set.is_by_service,
-                                    .process = l->origins[l->set.span].process,
-                                    .not_trace = l->spans[0].trace_id,
-                                    .from_ns = (int64_t)l->spans[l->set.span].start_ns,
-                                    .to_ns = (int64_t)l->spans[l->set.span].end_ns};
+                                    .process = l->spans.origins[l->set.span].process,
+                                    .not_trace = l->spans.spans[0].trace_id,
+                                    .from_ns = (int64_t)l->spans.spans[l->set.span].start_ns,
+                                    .to_ns = (int64_t)l->spans.spans[l->set.span].end_ns};
     if (l->set.source == SF_LINK_AGGREGATE) {
         others.from_ns = l->set.window_from_ns;
         others.to_ns = l->set.window_to_ns;
@@ -364,27 +301,27 @@ static enum sf_err add_others(struct load *l, struct sf_why *why)
     sf_str *services = sf_arena_new_n(l->q->req, n_own + others.n, sizeof(*services));
     if (!spans || !origins || !services)
         return sf_exec_no_room(why);
-    memcpy(spans, l->spans, n_own * sizeof(*spans));
-    memcpy(origins, l->origins, n_own * sizeof(*origins));
-    memcpy(services, l->services, n_own * sizeof(*services));
+    memcpy(spans, l->spans.spans, n_own * sizeof(*spans));
+    memcpy(origins, l->spans.origins, n_own * sizeof(*origins));
+    memcpy(services, l->spans.services, n_own * sizeof(*services));
     for (uint32_t i = 0; i < others.n; i++) {
         spans[n_own + i] = others.spans[i];
         origins[n_own + i] = (struct sf_span_origin){others.process, 0};
         services[n_own + i] = others.service;
     }
-    l->spans = spans;
-    l->origins = origins;
-    l->services = services;
+    l->spans.spans = spans;
+    l->spans.origins = origins;
+    l->spans.services = services;
     l->set.index.n_trees = 0;
     l->set.is_partial = l->set.is_partial || others.is_partial;
     l->set.tree.n_spans = n_own + others.n;
     return SF_OK;
 }
 
-static enum sf_err add_samples(struct load *l, sf_trace_id trace, struct sf_why *why)
+static enum sf_err add_samples(struct load *l, const sf_trace_id *traces, uint32_t n_traces,
+                               struct sf_why *why)
 {
-    enum sf_err err = add_tagged(l, trace, why);
-    l->set.tree.n_spans = l->set.n_own;
+    enum sf_err err = add_tagged(l, traces, n_traces, why);
     if (!err && l->n_samples > 0)
         l->set.source = SF_LINK_IDS;
     if (err || is_answered(l))
@@ -405,12 +342,39 @@ static enum sf_err finish(struct load *l, struct sf_why *why)
     enum sf_err err = sf_tree_builder_take(&l->stacks, l->set.type.sample_unit, &l->set.stacks,
                                            why);
     if (!err)
-        err = sf_span_tree_build(l->spans, l->origins, n_spans, l->q->req, &l->set.tree, why);
-    l->set.spans = l->spans;
-    l->set.services = l->services;
+        err = sf_span_tree_build(l->spans.spans, l->spans.origins, n_spans, l->q->req, &l->set.tree,
+                                 why);
+    l->set.spans = l->spans.spans;
+    l->set.services = l->spans.services;
     l->set.samples = l->samples;
     l->set.n_samples = l->n_samples;
     return err;
+}
+
+/* With all spans there: their samples. */
+static enum sf_err load(struct load *l, const sf_trace_id *traces, uint32_t n_traces,
+                        struct sf_link_set *out, struct sf_why *why)
+{
+    enum sf_err err;
+    sf_link_spans_end(&l->spans);
+    l->set.n_own = l->set.tree.n_spans = l->spans.n;
+    l->set.is_by_service = l->spans.is_by_service;
+    l->from_ns = l->spans.from_ns > AROUND_NS ? l->spans.from_ns - AROUND_NS : 0;
+    l->to_ns = l->spans.to_ns < INT64_MAX - AROUND_NS ? l->spans.to_ns + AROUND_NS : INT64_MAX;
+    sf_tree_builder_init(&l->stacks, l->q->req, MAX_STACKS, SF_TREE_BORROWS);
+    err = find_span(l, why);
+    if (!err)
+        err = choose_type(l, why);
+    if (!err && l->type.len > 0)
+        err = add_samples(l, traces, n_traces, why);
+    if (!err)
+        err = finish(l, why);
+    sf_tree_builder_done(&l->stacks);
+    if (err)
+        return err;
+    *out = l->set;
+    /* The index points to the tree it was built over: that must be the caller's. */
+    return sf_local_index_build(&out->tree, l->q->req, &out->index, why);
 }
 
 enum sf_err sf_link_set_load(struct sf_store *store, sf_trace_id trace,
@@ -428,27 +392,66 @@ enum sf_err sf_link_set_load(struct sf_store *store, sf_trace_id trace,
     sf_trace_id_render(trace, id);
     if (!err && whole.spans.n_spans == 0)
         err = sf_fail(why, SF_ERR_NOT_FOUND, "no such trace: %s", id);
-    if (!err && !take_spans(&l, &whole))
+    if (!err && (!sf_link_spans_init(&l.spans, whole.spans.n_spans, q->req) ||
+                 !sf_link_spans_add(&l.spans, &whole)))
         err = sf_exec_no_room(why);
     if (err)
         return err;
     l.set.is_partial = whole.is_partial;
-    l.set.tree.n_spans = l.set.n_own;
-    fill_in_services(&l);
-    l.from_ns = l.from_ns > AROUND_NS ? l.from_ns - AROUND_NS : 0;
-    l.to_ns = l.to_ns < INT64_MAX - AROUND_NS ? l.to_ns + AROUND_NS : INT64_MAX;
-    sf_tree_builder_init(&l.stacks, q->req, MAX_STACKS, SF_TREE_BORROWS);
-    err = find_span(&l, why);
+    return load(&l, &trace, 1, out, why);
+}
+
+/* ---- of many traces ---- */
+
+static int64_t hint_ns(uint64_t ns, int64_t add_ns)
+{
+    int64_t at_ns = ns < INT64_MAX - (uint64_t)AROUND_NS ? (int64_t)ns : INT64_MAX - AROUND_NS;
+    return at_ns + add_ns > 1 ? at_ns + add_ns : 1;
+}
+
+/* One trace after the other, each in the scratch; its ids are kept. */
+static enum sf_err gather(struct load *l, const struct sf_link_many *many, sf_trace_id *traces,
+                          uint32_t *n_traces, uint32_t *n_read, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    for (uint32_t at = 0, end; !err && at < many->n; at = end) {
+        const struct sf_set_span *s = &many->spans[at];
+        struct sf_query_ctx q = *l->q;
+        struct sf_trace whole = {0};
+        for (end = at + 1; end < many->n && sf_trace_id_eq(many->spans[end].trace, s->trace);)
+            end++;
+        sf_arena_reset(many->scratch);
+        q.req = many->scratch;
+        err = sf_trace_get(l->store, s->trace, hint_ns(s->start_ns, -AROUND_NS),
+                           hint_ns(s->start_ns + s->duration_ns, AROUND_NS), &q, &whole, why);
+        l->q->stats = q.stats;
+        l->q->is_exact = q.is_exact;
+        if (!err && !sf_link_spans_add_asked(&l->spans, &whole, s, end - at, many->scratch)) {
+            l->set.is_partial = true; /* what is there is answered */
+            return SF_OK;
+        }
+        if (!err) {
+            traces[(*n_traces)++] = s->trace;
+            *n_read = end;
+        }
+    }
+    return err;
+}
+
+enum sf_err sf_link_set_load_many(struct sf_store *store, const struct sf_link_many *many,
+                                  struct sf_query_ctx *q, struct sf_link_set *out,
+                                  uint32_t *out_read, struct sf_why *why)
+{
+    struct sf_link_want want = {.type = many->type};
+    struct load l = {.store = store, .q = q, .want = &want};
+    sf_trace_id *traces = sf_arena_new_n(q->req, many->n + 1u, sizeof(*traces));
+    uint32_t n_traces = 0, n_read = 0;
+    if (!traces || !sf_link_spans_init(&l.spans, MAX_MANY, q->req))
+        return sf_exec_no_room(why);
+    enum sf_err err = gather(&l, many, traces, &n_traces, &n_read, why);
     if (!err)
-        err = choose_type(&l, why);
-    if (!err && l.type.len > 0)
-        err = add_samples(&l, trace, why);
+        err = load(&l, traces, n_traces, out, why);
     if (!err)
-        err = finish(&l, why);
-    sf_tree_builder_done(&l.stacks);
-    if (err)
-        return err;
-    *out = l.set;
-    /* The index points to the tree it was built over: that must be the caller's. */
-    return sf_local_index_build(&out->tree, q->req, &out->index, why);
+        *out_read = n_read;
+    return err;
 }

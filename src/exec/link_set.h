@@ -5,6 +5,7 @@
  * service's aggregate around the span. The later ones are asked only when the earlier had nothing
  * for the span that was asked about, since they need the other requests of that process too. */
 #pragma once
+#include "exec/span_set.h"
 #include "exec/trace.h"
 #include "link/attribution.h"
 #include "model/tree.h"
@@ -47,3 +48,18 @@ struct sf_link_set {
 enum sf_err sf_link_set_load(struct sf_store *store, sf_trace_id trace,
                              const struct sf_link_want *want, struct sf_query_ctx *q,
                              struct sf_link_set *out, struct sf_why *why);
+
+struct sf_link_many {
+    const struct sf_set_span *spans; /* sorted by trace */
+    uint32_t n;
+    sf_str type;              /* as above */
+    struct sf_arena *scratch; /* for one trace at a time; reset */
+};
+
+/* The same for spans of many traces, with one look at the samples for all: `out` holds what ran in
+ * their processes for the same requests (names and attributes left out), `out_read` of the spans
+ * were read before the room for those was full (then is_partial). Only samples that carry ids are
+ * asked for: what a process did meanwhile would need all its other requests for each span. */
+enum sf_err sf_link_set_load_many(struct sf_store *store, const struct sf_link_many *many,
+                                  struct sf_query_ctx *q, struct sf_link_set *out,
+                                  uint32_t *out_read, struct sf_why *why);

@@ -1,16 +1,11 @@
 /* span_profile.c - the flame graph of one span, with how far it can be believed. */
 #include "exec/span_profile.h"
 
+#include "exec/claims_view.h"
 #include "exec/no_room.h"
-#include "flame/frame_name.h"
-#include "flame/tree_builder.h"
 #include "flame/tree_group.h"
 #include "flame/tree_top.h"
 #include "link/trust.h"
-
-#define MAX_TREE_LEN ((size_t)64 << 20)
-
-enum { SUBTREE = 1 }; /* place in the answer's grades; the others follow enum sf_grade */
 
 /* The span, and unless only itself is wanted all below it in its process. */
 static bool *mark_wanted(const struct sf_link_set *set, bool is_self, struct sf_arena *req)
@@ -23,57 +18,6 @@ static bool *mark_wanted(const struct sf_link_set *set, bool is_self, struct sf_
                     (!is_self && sf_span_tree_is_local(&set->tree, i, set->span) &&
                      sf_span_tree_is_below(&set->tree, i, set->span));
     return wanted;
-}
-
-static void count_grades(const struct sf_link_set *set, const struct sf_attribution *a,
-                         struct sf_span_profile *out)
-{
-    static const char *const names[] = {"exact", "subtree", "inherited", "shared", "window"};
-    uint32_t last = SF_NONE;
-    out->n_grades = sizeof(names) / sizeof(names[0]);
-    for (uint32_t i = 0; i < out->n_grades; i++)
-        out->grades[i].name = names[i];
-    for (uint32_t i = 0; i < a->n_claims; i++) {
-        const struct sf_claim *c = &a->claims[i];
-        uint32_t grade = c->grade == SF_GRADE_EXACT ? (c->span == set->span ? 0 : SUBTREE)
-                                                    : (uint32_t)c->grade + 1;
-        out->grades[grade].value += c->value;
-        out->grades[grade].n_samples += c->sample != last; /* shared by several of its spans */
-        out->n_samples += c->sample != last;
-        last = c->sample;
-    }
-}
-
-static enum sf_err build_tree(const struct sf_link_set *set, const struct sf_attribution *a,
-                              struct sf_arena *req, struct sf_tree *out, struct sf_why *why)
-{
-    struct sf_tree_builder b;
-    uint32_t *nodes = sf_arena_new_n(req, set->stacks.n_nodes + 1u, sizeof(*nodes));
-    uint32_t *frames = sf_arena_new_n(req, set->stacks.n_frames + 1u, sizeof(*frames));
-    int64_t *self = sf_arena_new_n(req, set->stacks.n_nodes + 1u, sizeof(*self));
-    bool *is_used = sf_arena_new_n(req, set->stacks.n_nodes + 1u, sizeof(*is_used));
-    if (!nodes || !frames || !self || !is_used)
-        return sf_exec_no_room(why);
-    for (uint32_t i = 0; i < a->n_claims; i++) {
-        uint32_t node = set->samples[a->claims[i].sample].node;
-        self[node] += a->claims[i].value;
-        is_used[node] = true;
-    }
-    for (uint32_t i = set->stacks.n_nodes; i-- > 1;) /* a used node needs its parents */
-        if (is_used[i])
-            is_used[set->stacks.nodes[i].parent] = true;
-    sf_tree_builder_init(&b, req, MAX_TREE_LEN, SF_TREE_BORROWS);
-    for (uint32_t i = 1; i < set->stacks.n_nodes; i++) {
-        const struct sf_tree_node *n = &set->stacks.nodes[i];
-        if (!is_used[i])
-            continue;
-        uint32_t frame = sf_tree_builder_frame(&b, &set->stacks.frames[n->frame]);
-        nodes[i] = sf_tree_builder_child(&b, nodes[n->parent], frame);
-        sf_tree_builder_add(&b, nodes[i], self[i], 0);
-    }
-    enum sf_err err = sf_tree_builder_take(&b, set->type.sample_unit, out, why);
-    sf_tree_builder_done(&b);
-    return err;
 }
 
 /* The largest function and the interval of its share. */
@@ -124,7 +68,7 @@ static bool explain(const struct sf_link_set *set, const struct sf_attribution *
             "profiles from %.*s carry no span ids: its SDK does not tag them; showing what the "
             "%s did during this span, shared among the requests it worked on",
             SF_STR_ARG(service), set->is_by_service ? "service" : "process");
-    if (p->grades[3].n_samples > 0) /* shared */
+    if (p->grades.rows[SF_GRADE_ROW_SHARED].n_samples > 0)
         return sf_arena_print(
             req, &p->reason,
             "%.*s tags samples with the request's first span and no time: each span gets its "
@@ -148,14 +92,17 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     struct sf_attribution_input in = {.samples = set->samples,
                                       .n_samples = set->n_samples,
                                       .is_wanted = mark_wanted(set, want->is_self, q->req)};
-    if (!in.is_wanted)
+    bool *asked = sf_arena_new_n(q->req, set->tree.n_spans + 1u, sizeof(*asked));
+    if (!in.is_wanted || !asked)
         return sf_exec_no_room(why);
+    asked[set->span] = true;
     err = sf_attribute(&set->index, &in, q->req, &a, why);
     if (!err)
-        err = build_tree(set, &a, q->req, &p.view.tree, why);
+        err = sf_claims_view_tree(set, &a, q->req, &p.view.tree, why);
     if (err)
         return err;
-    count_grades(set, &a, &p);
+    sf_claims_view_grades(&a, asked, &p.grades);
+    p.n_samples = p.grades.n_samples;
     p.view.tree.n_samples = p.n_samples;
     p.view.type = set->type;
     p.view.service = p.service = set->services[set->span];

@@ -1,8 +1,10 @@
 /* span_set.c - the spans a TraceQL query picks, as a plain list. */
 #include "exec/span_set.h"
 
-#include "exec/no_room.h"
+#include <stdlib.h>
 
+#include "exec/no_room.h"
+#include "link/cohort.h"
 #include "query/query_parse.h"
 
 enum { SPANS_PER_SET = 100 };
@@ -48,8 +50,44 @@ enum sf_err sf_span_set_find(struct sf_store *store, const struct sf_span_set_wa
         for (uint32_t k = 0; k < t->n_sets; k++)
             for (uint32_t m = 0; m < t->sets[k].n_spans; m++)
                 set.spans[set.n++] = (struct sf_set_span){t->id, t->sets[k].spans[m].id,
+                                                          t->sets[k].spans[m].start_ns,
                                                           t->sets[k].spans[m].duration_ns};
     }
     *out = set;
     return SF_OK;
+}
+
+static int by_trace(const void *a, const void *b)
+{
+    const struct sf_set_span *x = a, *y = b;
+    int order = sf_trace_id_cmp(x->trace, y->trace);
+    return order ? order : (x->id > y->id) - (x->id < y->id);
+}
+
+void sf_span_set_sort(struct sf_span_set *set)
+{
+    uint32_t n = 0;
+    if (set->n > 0)
+        qsort(set->spans, set->n, sizeof(*set->spans), by_trace);
+    for (uint32_t i = 0; i < set->n; i++)
+        if (n == 0 || by_trace(&set->spans[n - 1], &set->spans[i]) != 0)
+            set->spans[n++] = set->spans[i];
+    set->n = n;
+}
+
+bool sf_span_set_thin(struct sf_span_set *set, uint32_t most, struct sf_arena *req)
+{
+    if (set->n <= most)
+        return true;
+    uint64_t *ids = sf_arena_new_n(req, set->n, sizeof(*ids));
+    uint32_t *kept = sf_arena_new_n(req, set->n, sizeof(*kept));
+    if (!ids || !kept)
+        return false;
+    for (uint32_t i = 0; i < set->n; i++)
+        ids[i] = sf_trace_id_hash(set->spans[i].trace, 0) ^ set->spans[i].id;
+    uint32_t n = sf_cohort_thin(ids, set->n, most, kept);
+    for (uint32_t i = 0; i < n; i++)
+        set->spans[i] = set->spans[kept[i]];
+    set->n = n;
+    return true;
 }

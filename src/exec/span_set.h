@@ -2,10 +2,12 @@
 #pragma once
 #include "exec/search.h"
 
+#define SF_SPAN_SET_TRACES 5000 /* the newest; a set beyond them is said to be partial */
+
 struct sf_set_span {
     sf_trace_id trace;
     sf_span_id id;
-    uint64_t duration_ns;
+    uint64_t start_ns, duration_ns;
 };
 
 struct sf_span_set {
@@ -24,3 +26,8 @@ struct sf_span_set_want {
 /* Lives in q->req. INPUT: a bad query, with its column. */
 enum sf_err sf_span_set_find(struct sf_store *store, const struct sf_span_set_want *want,
                              struct sf_query_ctx *q, struct sf_span_set *out, struct sf_why *why);
+/* By trace and span id, each span once. */
+void sf_span_set_sort(struct sf_span_set *set);
+/* Keeps `most` of them, evenly and the same ones whenever it is asked, in their order. False: no
+ * room in `req`. */
+bool sf_span_set_thin(struct sf_span_set *set, uint32_t most, struct sf_arena *req);

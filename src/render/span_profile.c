@@ -27,17 +27,7 @@ static void write_worth(struct sf_json_writer *w, const struct sf_span_profile *
     sf_json_write_key(w, SF_STR("mostSamples"));
     sf_json_write_f64(w, p->most_samples);
     sf_json_write_key_str(w, SF_STR("trust"), sf_str_from(p->trust));
-    sf_json_write_key(w, SF_STR("grades"));
-    sf_json_write_object(w);
-    for (uint32_t i = 0; i < p->n_grades; i++) {
-        sf_json_write_key(w, sf_str_from(p->grades[i].name));
-        sf_json_write_object(w);
-        sf_json_write_key_u64(w, SF_STR("samples"), p->grades[i].n_samples);
-        sf_json_write_key(w, SF_STR("value"));
-        sf_json_write_i64(w, p->grades[i].value);
-        sf_json_write_object_end(w);
-    }
-    sf_json_write_object_end(w);
+    sf_grades_json(&p->grades, w);
     sf_json_write_key(w, SF_STR("top"));
     sf_json_write_object(w);
     sf_json_write_key_str(w, SF_STR("function"), p->top);
@@ -79,10 +69,7 @@ void sf_span_profile_words(const struct sf_span_profile *p, struct sf_buf *out)
     sf_buf_print(out, " in %llu samples", (unsigned long long)p->n_samples);
     if (p->most_samples >= 1)
         sf_buf_print(out, " of at most about %.0f a thread", p->most_samples);
-    for (uint32_t i = 0; i < p->n_grades; i++)
-        if (p->grades[i].n_samples)
-            sf_buf_print(out, ", %llu %s", (unsigned long long)p->grades[i].n_samples,
-                         p->grades[i].name);
+    sf_grades_words(&p->grades, out);
     sf_buf_print(out, " (%s)\n", p->trust);
     if (p->reason.len)
         sf_buf_print(out, "%.*s\n", SF_STR_ARG(p->reason));

@@ -4,9 +4,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/ids.h"
+#include "render/grades.h"
 #include "render/profile_view.h"
-
-enum { SF_SPAN_PROFILE_GRADES = 6 };
 
 struct sf_span_profile {
     sf_trace_id trace;
@@ -15,12 +14,7 @@ struct sf_span_profile {
     uint64_t duration_ns;
     bool is_self; /* this span only; otherwise with its children in this process */
     struct sf_profile_view view;
-    struct {
-        const char *name; /* "exact", "subtree", "inherited", "shared", "window" */
-        uint64_t n_samples;
-        int64_t value;
-    } grades[SF_SPAN_PROFILE_GRADES];
-    uint32_t n_grades;
+    struct sf_grades grades;
     uint64_t n_samples;
     double most_samples;      /* that the span could have had; 0: unknown */
     const char *trust;        /* "good" */

@@ -151,3 +151,18 @@ sf_str sf_params_word(const struct sf_request *r, const char *name, struct sf_ar
     sf_buf_done(&text);
     return out;
 }
+
+enum sf_err sf_params_bool(const struct sf_request *r, sf_str name, bool *out, struct sf_why *why)
+{
+    struct sf_buf text = {.max = SF_LIMIT_TARGET_LEN};
+    enum sf_err err = SF_OK;
+    bool is_given = sf_request_param(r, name, &text);
+    sf_str word = sf_buf_str(&text);
+    if (is_given &&
+        (word.len == 0 || sf_str_eq(word, SF_STR("true")) || sf_str_eq(word, SF_STR("1"))))
+        *out = true;
+    else if (is_given && !sf_str_eq(word, SF_STR("false")) && !sf_str_eq(word, SF_STR("0")))
+        err = sf_fail(why, SF_ERR_INPUT, "%.*s is true or false", SF_STR_ARG(name));
+    sf_buf_done(&text);
+    return err;
+}

@@ -1,5 +1,6 @@
 #include "serve/route_table.h"
 
+#include "serve/cohort.h"
 #include "serve/compare.h"
 #include "serve/erase.h"
 #include "serve/findings.h"
@@ -109,6 +110,7 @@ const struct sf_route sf_routes[] = {
     READ("/api/v3/traces/{}", sf_jaeger_v3_trace),
     READ("/jaeger/api/v3/traces/{}", sf_jaeger_v3_trace),
     READ("/jaeger/api/traces/{}", sf_jaeger_trace),
+    READ("/api/v1/cohort", sf_cohort_handle),
     READ("/api/v1/compare", sf_compare_handle),
     READ("/api/v1/findings", sf_findings_handle),
     READ("/api/v1/traces/{}/flame", sf_spans_trace_flame),

@@ -3,8 +3,8 @@
 #include "exec/span_ledger.h"
 #include "exec/span_profile.h"
 #include "exec/trace_flame.h"
+#include "serve/own_form.h"
 #include "serve/params.h"
-#include "serve/profile_form.h"
 #include "serve/tenant.h"
 
 enum { TEXT_COLUMNS = 100 };
@@ -36,45 +36,6 @@ static enum sf_err no_tenant(const struct asked *a, struct sf_why *why)
     return a->q.n_tenants > 0 ? SF_OK : sf_fail(why, SF_ERR_NOT_FOUND, "this tenant has no traces");
 }
 
-static bool is_text(sf_str format)
-{
-    return sf_str_eq(format, SF_STR("text"));
-}
-
-static bool is_own_json(sf_str format)
-{
-    return format.len == 0 || sf_str_eq(format, SF_STR("json"));
-}
-
-/* Any other form than our own JSON and text: the profile alone. */
-static enum sf_err give_form(struct sf_call *call, sf_str format, struct sf_profile_view *view,
-                             struct sf_arena *req, struct sf_why *why)
-{
-    const struct sf_profile_form *form;
-    enum sf_err err = sf_profile_form_find(format, false, &form, why);
-    if (err)
-        return err;
-    sf_call_ok(call, form->content_type);
-    call->response->is_uncompressible = form->is_packed;
-    return sf_profile_form_render(form, view, req, &call->response->body, why);
-}
-
-static enum sf_err bool_param(const struct sf_request *r, sf_str name, bool *out,
-                              struct sf_why *why)
-{
-    struct sf_buf text = {.max = SF_LIMIT_TARGET_LEN};
-    enum sf_err err = SF_OK;
-    bool is_given = sf_request_param(r, name, &text);
-    sf_str word = sf_buf_str(&text);
-    if (is_given &&
-        (word.len == 0 || sf_str_eq(word, SF_STR("true")) || sf_str_eq(word, SF_STR("1"))))
-        *out = true;
-    else if (is_given && !sf_str_eq(word, SF_STR("false")) && !sf_str_eq(word, SF_STR("0")))
-        err = sf_fail(why, SF_ERR_INPUT, "%.*s is true or false", SF_STR_ARG(name));
-    sf_buf_done(&text);
-    return err;
-}
-
 bool sf_spans_profile(struct sf_call *call, struct sf_worker *worker)
 {
     struct asked a = {0};
@@ -85,7 +46,7 @@ bool sf_spans_profile(struct sf_call *call, struct sf_worker *worker)
     if (!err)
         err = no_tenant(&a, &why);
     if (!err)
-        err = bool_param(call->request, SF_STR("self"), &want.is_self, &why);
+        err = sf_params_bool(call->request, SF_STR("self"), &want.is_self, &why);
     if (err)
         return sf_call_fail(call, err, &why);
     sf_str format = sf_params_word(call->request, "format", a.q.req);
@@ -93,14 +54,13 @@ bool sf_spans_profile(struct sf_call *call, struct sf_worker *worker)
     want.span = a.span;
     want.type = sf_params_word(call->request, "type", a.q.req);
     err = sf_span_profile_make(atomic_load(&call->service->store), &want, &a.q, &profile, &why);
-    if (!err && is_own_json(format)) {
+    if (!err && sf_own_form_is_json(format)) {
         sf_call_ok(call, "application/json");
         err = sf_span_profile_json(&profile, &call->response->body, &why);
     } else if (!err) {
-        if (is_text(format))
+        if (sf_own_form_is_text(format))
             sf_span_profile_words(&profile, &call->response->body);
-        err = give_form(call, is_text(format) ? SF_STR("flamegraph") : format, &profile.view,
-                        a.q.req, &why);
+        err = sf_own_form_give(call, format, &profile.view, a.q.req, &why);
     }
     return err ? sf_call_fail(call, err, &why) : true;
 }
@@ -118,7 +78,7 @@ bool sf_spans_ledger(struct sf_call *call, struct sf_worker *worker)
                                   &why);
     if (err)
         return sf_call_fail(call, err, &why);
-    if (is_text(sf_params_word(call->request, "format", a.q.req))) {
+    if (sf_own_form_is_text(sf_params_word(call->request, "format", a.q.req))) {
         sf_call_ok(call, "text/plain; charset=utf-8");
         sf_ledger_text(&view, TEXT_COLUMNS, &call->response->body);
     } else {
@@ -147,14 +107,13 @@ bool sf_spans_trace_flame(struct sf_call *call, struct sf_worker *worker)
     if (!err)
         err = sf_trace_flame_make(atomic_load(&call->service->store), a.trace, type, weight, &a.q,
                                   &view, &why);
-    if (!err && is_own_json(format)) {
+    if (!err && sf_own_form_is_json(format)) {
         sf_call_ok(call, "application/json");
         err = sf_trace_flame_json(&view, &call->response->body, &why);
     } else if (!err) {
-        if (is_text(format))
+        if (sf_own_form_is_text(format))
             sf_trace_flame_words(&view, &call->response->body);
-        err = give_form(call, is_text(format) ? SF_STR("flamegraph") : format, &view.view, a.q.req,
-                        &why);
+        err = sf_own_form_give(call, format, &view.view, a.q.req, &why);
     }
     return err ? sf_call_fail(call, err, &why) : true;
 }

@@ -195,6 +195,87 @@ def test_equal_sets_are_not_told_apart():
     assert server.json("/api/v1/compare?q=%7Bname%3D%22nobody%22%7D")["reason"].startswith("one side has no spans")
 
 
+def test_a_query_is_one_flame_graph_per_span():
+    crowd("merged", 40, False)
+    crowd("merged", 10, True)
+    wait_for("merged", 50)
+    query = '{ resource.service.name = "merged" && name = "tax" }'
+    path = "/api/v1/cohort?q=" + urllib.parse.quote(query)
+    sums, means = server.json(path + "&per=all"), server.json(path)
+    assert means["found"] == means["spans"] == means["sampledSpans"] == 50, means
+    assert means["per"] == "span" and sums["per"] == "all" and means["query"] == query
+    assert means["grades"]["exact"]["samples"] == means["samples"] == 60, means["grades"]
+    assert total(sums["profile"]) == sums["grades"]["exact"]["value"], sums["grades"]
+    assert abs(total(means["profile"]) - total(sums["profile"]) / 50) < 1, (total(means["profile"]))
+    assert means["meanValue"] == total(sums["profile"]) / 50
+    assert "applyLegacyTax" in server.get(path + "&format=folded").text
+    code, out, err = run("flame", "--q", query)
+    assert code == 0 and "applyLegacyTax" in out and "50 spans (50 with samples)" in out, (code, out, err)
+    code, out, err = run("top", "--q", query, "--limit", "1")
+    assert code == 0 and "applyLegacyTax" in out and "main" not in out.splitlines()[-1], (code, out, err)
+    answer = server.json("/api/v1/cohort?q=" + urllib.parse.quote('{ name = "nobody" }'))
+    assert answer["reason"] == "no spans match the query in this time", answer
+    for more, words in (("", "TraceQL"), ("?q=%7B", "TraceQL"), ("?q=%7B%7D&per=day", "span or all")):
+        answer = server.get("/api/v1/cohort" + more)
+        assert answer.status == 400 and words in answer.text, (more, answer.text)
+    assert server.get(path + "&type=inuse_space").status == 404
+
+
+def test_spans_below_others_of_the_set_count_once():
+    trace, own, child = request("nested")
+    send("nested", {**tagged({"main;sum": 10 * MS}, own), **tagged({"main;sign": 25 * MS}, child)})
+    wait_for("nested", 1)
+    query = urllib.parse.quote('{ resource.service.name = "nested" }')
+    answer = server.json(f"/api/v1/cohort?q={query}&per=all")
+    assert answer["spans"] == 2 and total(answer["profile"]) == 35 * MS, answer
+    query = urllib.parse.quote('{ name = "order.calculate_totals" && resource.service.name = "nested" }')
+    answer = server.json(f"/api/v1/cohort?q={query}&per=all")
+    assert answer["grades"]["subtree"]["value"] == 25 * MS and total(answer["profile"]) == 35 * MS, answer
+    answer = server.json(f"/api/v1/cohort?q={query}&per=all&self=true")
+    assert total(answer["profile"]) == 10 * MS, answer
+
+
+def test_a_cohort_without_ids_is_estimated():
+    trace, own, _ = request("crowdless")
+    send("crowdless", {"main;work": 500 * MS})
+    wait_for("crowdless", 1)
+    answer = server.json("/api/v1/cohort?q=" + urllib.parse.quote('{ resource.service.name = "crowdless" }'))
+    assert answer["grades"]["window"]["samples"] > 0 and "carry no span ids" in answer["reason"], answer
+    assert answer["sampledSpans"] == 2
+
+
+def test_one_query_is_split_by_outcome_and_by_attribute():
+    spans, stacks = [], {}
+    for i in range(60):
+        is_bad = i % 2 == 1
+        span = make_span(ms=20, ago_ms=2000, service="outcome", name="pay")
+        span.update({"attributes": {"tier": "gold" if is_bad else "tin", "shard": i % 2}, "error": is_bad})
+        spans.append(span)
+        stacks[("main;retry" if is_bad else "main;pay", (("span_id", span["span_id"].hex()),))] = (5 + i % 3) * MS
+    server.send(spans)
+    send("outcome", stacks)
+    wait_for("outcome", 60)
+    query = urllib.parse.quote('{ resource.service.name = "outcome" }')
+    for more in ("split=errors", "by=span.tier&left=tin&right=gold", "by=span.shard&left=0&right=1",
+                 "by=status&left=unset&right=error"):
+        answer = server.json(f"/api/v1/compare?q={query}&{more}")
+        assert answer["left"]["found"] == answer["right"]["found"] == 30, (more, answer)
+        found = {f["function"]: f for f in answer["functions"]}
+        assert found["retry"]["isSignificant"] and found["retry"]["delta"] > 0, (more, found)
+        assert found["pay"]["isSignificant"] and found["pay"]["delta"] < 0, (more, found)
+    answer = server.json(f"/api/v1/compare?q={query}&by=span.tier&left=" + urllib.parse.quote('a"} | {"') + "&right=gold")
+    assert answer["left"]["found"] == 0, answer
+    code, out, err = run("compare", "--errors-vs-ok", '{ resource.service.name = "outcome" }')
+    assert code == 0 and "retry" in out, (code, out, err)
+    code, out, err = run("compare", "--q", '{ resource.service.name = "outcome" }', "--by", "span.tier", "--left", "tin",
+                         "--right", "gold")
+    assert code == 0 and "retry" in out, (code, out, err)
+    for args in (("--by", "span.tier", "--left", "a", "--right", "b"), ("--q", "{}"), ("--errors-vs-ok", "{}", "--left", "a"),
+                 ("--slow-vs-fast", "{}", "--errors-vs-ok", "{}")):
+        code, out, err = run("compare", *args)
+        assert code == 2 and "--errors-vs-ok" in err, (args, code, err)
+
+
 def run(*args):
     done = subprocess.run([PROGRAM, *args, "--server", f"http://127.0.0.1:{server.port}"], capture_output=True, text=True, timeout=60)
     return done.returncode, done.stdout, done.stderr

@@ -138,9 +138,10 @@ static int64_t self_of(const struct sf_span_profile *p, const char *function)
 
 static uint64_t graded(const struct sf_span_profile *p, const char *name)
 {
-    for (uint32_t i = 0; i < p->n_grades; i++)
-        if (strcmp(p->grades[i].name, name) == 0)
-            return p->grades[i].n_samples;
+    static const char *const names[] = {"exact", "subtree", "inherited", "shared", "window"};
+    for (uint32_t i = 0; i < SF_GRADE_ROWS; i++)
+        if (strcmp(names[i], name) == 0)
+            return p->grades.rows[i].n_samples;
     fail_msg("no grade %s", name);
     return 0;
 }

@@ -1,0 +1,60 @@
+/* claims_view.c - what spans claimed, as a tree and by grade. */
+#include "exec/claims_view.h"
+
+#include "exec/no_room.h"
+#include "flame/tree_builder.h"
+
+#define MAX_TREE_LEN ((size_t)64 << 20)
+
+enum sf_err sf_claims_view_tree(const struct sf_link_set *set, const struct sf_attribution *a,
+                                struct sf_arena *req, struct sf_tree *out, struct sf_why *why)
+{
+    struct sf_tree_builder b;
+    uint32_t *nodes = sf_arena_new_n(req, set->stacks.n_nodes + 1u, sizeof(*nodes));
+    uint32_t *frames = sf_arena_new_n(req, set->stacks.n_frames + 1u, sizeof(*frames));
+    int64_t *self = sf_arena_new_n(req, set->stacks.n_nodes + 1u, sizeof(*self));
+    bool *is_used = sf_arena_new_n(req, set->stacks.n_nodes + 1u, sizeof(*is_used));
+    if (!nodes || !frames || !self || !is_used)
+        return sf_exec_no_room(why);
+    for (uint32_t i = 0; i < a->n_claims; i++) {
+        uint32_t node = set->samples[a->claims[i].sample].node;
+        self[node] += a->claims[i].value;
+        is_used[node] = true;
+    }
+    for (uint32_t i = set->stacks.n_nodes; i-- > 1;) /* a used node needs its parents */
+        if (is_used[i])
+            is_used[set->stacks.nodes[i].parent] = true;
+    sf_tree_builder_init(&b, req, MAX_TREE_LEN, SF_TREE_BORROWS);
+    for (uint32_t i = 1; i < set->stacks.n_nodes; i++) {
+        const struct sf_tree_node *n = &set->stacks.nodes[i];
+        if (!is_used[i])
+            continue;
+        uint32_t frame = sf_tree_builder_frame(&b, &set->stacks.frames[n->frame]);
+        nodes[i] = sf_tree_builder_child(&b, nodes[n->parent], frame);
+        sf_tree_builder_add(&b, nodes[i], self[i], 0);
+    }
+    enum sf_err err = sf_tree_builder_take(&b, set->type.sample_unit, out, why);
+    sf_tree_builder_done(&b);
+    return err;
+}
+
+void sf_claims_view_grades(const struct sf_attribution *a, const bool *is_asked,
+                           struct sf_grades *out)
+{
+    static const enum sf_grade_row rows[] = {[SF_GRADE_EXACT] = SF_GRADE_ROW_EXACT,
+                                             [SF_GRADE_INHERITED] = SF_GRADE_ROW_INHERITED,
+                                             [SF_GRADE_SHARED] = SF_GRADE_ROW_SHARED,
+                                             [SF_GRADE_WINDOW] = SF_GRADE_ROW_WINDOW};
+    uint32_t last = SF_NONE;
+    *out = (struct sf_grades){0};
+    for (uint32_t i = 0; i < a->n_claims; i++) {
+        const struct sf_claim *c = &a->claims[i];
+        enum sf_grade_row row = c->grade == SF_GRADE_EXACT && !is_asked[c->span]
+                                    ? SF_GRADE_ROW_SUBTREE
+                                    : rows[c->grade];
+        out->rows[row].value += c->value;
+        out->rows[row].n_samples += c->sample != last; /* shared by several of its spans */
+        out->n_samples += c->sample != last;
+        last = c->sample;
+    }
+}

@@ -1,0 +1,12 @@
+/* claims_view.h - what spans claimed, as a tree and by grade. */
+#pragma once
+#include "exec/link_set.h"
+#include "render/grades.h"
+
+/* One tree of all claims, with their samples' stacks. In `req`. */
+enum sf_err sf_claims_view_tree(const struct sf_link_set *set, const struct sf_attribution *a,
+                                struct sf_arena *req, struct sf_tree *out, struct sf_why *why);
+/* By grade. Exact claims of spans that were not asked for themselves (they are below one that was)
+ * are "subtree". A sample that several spans share counts once. */
+void sf_claims_view_grades(const struct sf_attribution *a, const bool *is_asked,
+                           struct sf_grades *out);

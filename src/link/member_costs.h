@@ -1,0 +1,31 @@
+/* member_costs.h - what each span of a set spent, function by function.
+ *
+ * A member's cost is what its own flame graph would show: its samples and those of all spans below
+ * it in its process. Where members are nested, each of them has its own. */
+#pragma once
+#include "link/attribution.h"
+#include "link/cohort.h"
+#include "link/frame_functions.h"
+
+struct sf_member_input {
+    const struct sf_span_tree *spans;
+    const struct sf_attribution *claims;
+    const struct sf_link_sample *samples;
+    const struct sf_tree *stacks;
+    const struct sf_frame_functions *functions; /* of the stacks' frames */
+    const uint32_t *members;                    /* places of spans; SF_NOBODY: it is gone */
+    uint32_t n_members;
+    bool is_self; /* without the spans below */
+};
+
+struct sf_member_costs {
+    const struct sf_cohort_cost *costs; /* by member; frame is the number of a function */
+    uint32_t n_costs;
+    const int64_t *totals;     /* by member, stacks that end in nothing included */
+    const uint64_t *n_samples; /* by member */
+    const uint32_t *first;     /* member i's costs: [first[i], first[i + 1]) */
+};
+
+/* In `req`. LIMIT: it is full. */
+enum sf_err sf_member_costs_make(const struct sf_member_input *in, struct sf_arena *req,
+                                 struct sf_member_costs *out, struct sf_why *why);

@@ -1,0 +1,64 @@
+/* cohort.c - the code of a set of spans as one flame graph, as JSON and text. */
+#include "render/cohort.h"
+
+#include <math.h>
+
+#include "render/profile_json.h"
+#include "render/units.h"
+
+static void write_f64(struct sf_json_writer *w, const char *key, double v)
+{
+    sf_json_write_key(w, sf_str_from(key));
+    sf_json_write_f64(w, v);
+}
+
+enum sf_err sf_cohort_json(const struct sf_cohort_view *c, struct sf_buf *out, struct sf_why *why)
+{
+    struct sf_json_writer w = sf_json_writer_init(out);
+    sf_json_write_object(&w);
+    sf_json_write_key_str(&w, SF_STR("query"), c->query);
+    sf_json_write_key_str(&w, SF_STR("type"), c->type);
+    sf_json_write_key_str(&w, SF_STR("unit"), c->view.tree.unit);
+    sf_json_write_key_str(&w, SF_STR("per"), c->is_sum ? SF_STR("all") : SF_STR("span"));
+    sf_json_write_key(&w, SF_STR("isSelf"));
+    sf_json_write_bool(&w, c->is_self);
+    sf_json_write_key_u64(&w, SF_STR("found"), c->n_found);
+    sf_json_write_key_u64(&w, SF_STR("spans"), c->n_spans);
+    sf_json_write_key_u64(&w, SF_STR("sampledSpans"), c->n_sampled);
+    sf_json_write_key_u64(&w, SF_STR("samples"), c->grades.n_samples);
+    sf_json_write_key_str(&w, SF_STR("trust"), sf_str_from(c->trust));
+    write_f64(&w, "meanDurationNs", c->mean_duration_ns);
+    write_f64(&w, "meanValue", c->mean_value);
+    sf_grades_json(&c->grades, &w);
+    sf_json_write_key_str(&w, SF_STR("note"), c->note);
+    sf_json_write_key_str(&w, SF_STR("reason"), c->reason);
+    sf_json_write_key(&w, SF_STR("types"));
+    sf_json_write_array(&w);
+    for (uint32_t i = 0; i < c->n_types; i++)
+        sf_json_write_str(&w, c->types[i]);
+    sf_json_write_array_end(&w);
+    sf_json_write_key(&w, SF_STR("profile"));
+    sf_profile_json_write(&c->view, &w);
+    sf_json_write_object_end(&w);
+    return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "cohort: no memory for the answer");
+}
+
+void sf_cohort_words(const struct sf_cohort_view *c, struct sf_buf *out)
+{
+    sf_units_text(out, c->query, 160);
+    sf_buf_print(out, "\n%llu spans", (unsigned long long)c->n_spans);
+    if (c->n_found > c->n_spans)
+        sf_buf_print(out, " of %llu", (unsigned long long)c->n_found);
+    sf_buf_print(out, " (%llu with samples), mean ", (unsigned long long)c->n_sampled);
+    sf_units_duration(out, (uint64_t)llround(c->mean_duration_ns));
+    sf_buf_add_str(out, SF_STR(", "));
+    sf_units_amount(out, llround(c->mean_value), c->view.tree.unit);
+    sf_buf_print(out, " sampled\n%s in %llu samples", c->is_sum ? "sums" : "per span",
+                 (unsigned long long)c->grades.n_samples);
+    sf_grades_words(&c->grades, out);
+    sf_buf_print(out, " (%s)\n", c->trust);
+    if (c->note.len)
+        sf_buf_print(out, "%.*s\n", SF_STR_ARG(c->note));
+    if (c->reason.len)
+        sf_buf_print(out, "%.*s\n", SF_STR_ARG(c->reason));
+}

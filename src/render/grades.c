@@ -1,0 +1,26 @@
+#include "render/grades.h"
+
+static const char *const names[SF_GRADE_ROWS] = {"exact", "subtree", "inherited", "shared",
+                                                 "window"};
+
+void sf_grades_json(const struct sf_grades *g, struct sf_json_writer *w)
+{
+    sf_json_write_key(w, SF_STR("grades"));
+    sf_json_write_object(w);
+    for (uint32_t i = 0; i < SF_GRADE_ROWS; i++) {
+        sf_json_write_key(w, sf_str_from(names[i]));
+        sf_json_write_object(w);
+        sf_json_write_key_u64(w, SF_STR("samples"), g->rows[i].n_samples);
+        sf_json_write_key(w, SF_STR("value"));
+        sf_json_write_i64(w, g->rows[i].value);
+        sf_json_write_object_end(w);
+    }
+    sf_json_write_object_end(w);
+}
+
+void sf_grades_words(const struct sf_grades *g, struct sf_buf *out)
+{
+    for (uint32_t i = 0; i < SF_GRADE_ROWS; i++)
+        if (g->rows[i].n_samples)
+            sf_buf_print(out, ", %llu %s", (unsigned long long)g->rows[i].n_samples, names[i]);
+}
