@@ -1,7 +1,6 @@
 #include "render/pprof.h"
 
 #include "render/string_table.h"
-#include "wire/pb_writer.h"
 
 struct tables {
     struct sf_string_table strings, functions, mappings;
@@ -26,125 +25,148 @@ static uint32_t put_mapping(struct tables *s, const struct sf_frame *f)
     return f->module.len || f->build_id.len ? sf_string_table_put_numbers(&s->mappings, key, 2) : 0;
 }
 
-static void write_type(struct sf_buf *out, uint32_t field, struct tables *s, sf_str type,
-                       sf_str unit)
+static void write_type(struct sf_message *m, uint32_t field, const char *key, struct tables *s,
+                       sf_str type, sf_str unit)
 {
-    size_t mark = sf_pb_write_begin(out, field);
-    sf_pb_write_u64(out, 1, sf_string_table_put(&s->strings, type));
-    sf_pb_write_u64(out, 2, sf_string_table_put(&s->strings, unit));
-    sf_pb_write_end(out, mark);
+    size_t mark = key ? sf_message_begin(m, field, key) : sf_message_item(m, field);
+    sf_message_u64(m, 1, "type", sf_string_table_put(&s->strings, type));
+    sf_message_u64(m, 2, "unit", sf_string_table_put(&s->strings, unit));
+    sf_message_end(m, mark);
 }
 
 /* A location for each frame, numbered like it from 1. */
-static void write_locations(const struct sf_tree *t, struct tables *s, struct sf_buf *out)
+static void write_locations(const struct sf_tree *t, struct tables *s, struct sf_message *m)
 {
     for (uint32_t i = 0; i < t->n_frames; i++) {
         const struct sf_frame *f = &t->frames[i];
-        size_t mark = sf_pb_write_begin(out, 4), line;
-        uint32_t mapping = put_mapping(s, f);
-        sf_pb_write_u64(out, 1, (uint64_t)i + 1);
-        if (mapping)
-            sf_pb_write_u64(out, 2, mapping);
-        if (f->file_off)
-            sf_pb_write_u64(out, 3, f->file_off);
+        size_t mark = sf_message_item(m, 4), line;
+        sf_message_u64(m, 1, "id", (uint64_t)i + 1);
+        sf_message_u64(m, 2, "mappingId", put_mapping(s, f));
+        sf_message_u64(m, 3, "address", f->file_off);
         if (is_named(f)) {
-            line = sf_pb_write_begin(out, 4);
-            sf_pb_write_u64(out, 1, put_function(s, f));
-            if (f->line)
-                sf_pb_write_u64(out, 2, f->line);
-            sf_pb_write_end(out, line);
+            sf_message_list(m, "line");
+            line = sf_message_item(m, 4);
+            sf_message_u64(m, 1, "functionId", put_function(s, f));
+            sf_message_u64(m, 2, "line", f->line);
+            sf_message_end(m, line);
+            sf_message_list_end(m);
         }
-        sf_pb_write_end(out, mark);
+        sf_message_end(m, mark);
     }
 }
 
-static void write_functions(const struct tables *s, struct sf_buf *out)
+static void write_functions(const struct tables *s, struct sf_message *m)
 {
     for (uint32_t i = 1; i < s->functions.n; i++) {
-        size_t mark = sf_pb_write_begin(out, 5);
-        sf_pb_write_u64(out, 1, i);
-        sf_pb_write_u64(out, 2, sf_load_u64le(s->functions.list[i].p));
-        sf_pb_write_u64(out, 3, sf_load_u64le(s->functions.list[i].p));
-        sf_pb_write_u64(out, 4, sf_load_u64le(s->functions.list[i].p + 8));
-        sf_pb_write_end(out, mark);
+        size_t mark = sf_message_item(m, 5);
+        sf_message_u64(m, 1, "id", i);
+        sf_message_u64(m, 2, "name", sf_load_u64le(s->functions.list[i].p));
+        sf_message_u64(m, 3, "systemName", sf_load_u64le(s->functions.list[i].p));
+        sf_message_u64(m, 4, "filename", sf_load_u64le(s->functions.list[i].p + 8));
+        sf_message_end(m, mark);
     }
 }
 
 /* Whole address space each: readers look addresses up by range, and ours are file offsets. A
  * mapping whose frames all have names says so, or readers would try to symbolise it. */
 static bool write_mappings(const struct sf_tree *t, struct tables *s, struct sf_arena scratch,
-                           struct sf_buf *out)
+                           struct sf_message *m)
 {
+    static const char *const known[] = {"hasFunctions", "hasFilenames", "hasLineNumbers"};
     bool *has_nameless = sf_arena_new_n(&scratch, s->mappings.n, sizeof(*has_nameless));
     if (!has_nameless)
         return false;
     for (uint32_t i = 0; i < t->n_frames; i++)
         has_nameless[put_mapping(s, &t->frames[i])] |= !is_named(&t->frames[i]);
     for (uint32_t i = 1; i < s->mappings.n; i++) {
-        size_t mark = sf_pb_write_begin(out, 3);
-        sf_pb_write_u64(out, 1, i);
-        sf_pb_write_u64(out, 3, UINT64_MAX);
-        sf_pb_write_u64(out, 5, sf_load_u64le(s->mappings.list[i].p));
-        sf_pb_write_u64(out, 6, sf_load_u64le(s->mappings.list[i].p + 8));
-        for (uint32_t field = 7; field <= 9 && !has_nameless[i]; field++)
-            sf_pb_write_bool(out, field, true);
-        sf_pb_write_end(out, mark);
+        size_t mark = sf_message_item(m, 3);
+        sf_message_u64(m, 1, "id", i);
+        sf_message_u64(m, 3, "memoryLimit", UINT64_MAX);
+        sf_message_u64(m, 5, "filename", sf_load_u64le(s->mappings.list[i].p));
+        sf_message_u64(m, 6, "buildId", sf_load_u64le(s->mappings.list[i].p + 8));
+        for (uint32_t k = 0; k < 3 && !has_nameless[i]; k++)
+            sf_message_bool(m, 7 + k, known[k], true);
+        sf_message_end(m, mark);
     }
     return true;
 }
 
-static void write_labels(const struct sf_profile_view *v, struct tables *s, struct sf_buf *out)
+static void write_labels(const struct sf_profile_view *v, struct tables *s, struct sf_message *m)
 {
+    if (v->n_labels == 0)
+        return;
+    sf_message_list(m, "label");
     for (uint32_t i = 0; i < v->n_labels; i++) {
-        size_t mark = sf_pb_write_begin(out, 3);
-        sf_pb_write_u64(out, 1, sf_string_table_put(&s->strings, v->labels[i].key));
-        sf_pb_write_u64(out, 2, sf_string_table_put(&s->strings, v->labels[i].val));
-        sf_pb_write_end(out, mark);
+        size_t mark = sf_message_item(m, 3);
+        sf_message_u64(m, 1, "key", sf_string_table_put(&s->strings, v->labels[i].key));
+        sf_message_u64(m, 2, "str", sf_string_table_put(&s->strings, v->labels[i].val));
+        sf_message_end(m, mark);
     }
+    sf_message_list_end(m);
 }
 
-/* Leaf first. */
-static void write_samples(const struct sf_profile_view *v, struct tables *s, struct sf_buf *out)
+/* Leaf first. `path` has room for the deepest stack. */
+static void write_samples(const struct sf_profile_view *v, struct tables *s, int64_t *path,
+                          struct sf_message *m)
 {
     const struct sf_tree *t = &v->tree;
     for (uint32_t i = 0; i < t->n_nodes; i++) {
-        size_t mark, ids;
+        size_t mark, n = 0;
         if (!t->nodes[i].self)
             continue;
-        mark = sf_pb_write_begin(out, 2);
-        ids = sf_pb_write_begin(out, 1);
         for (uint32_t up = i; up != 0; up = t->nodes[up].parent)
-            sf_pb_write_raw_varint(out, (uint64_t)t->nodes[up].frame + 1);
-        sf_pb_write_end(out, ids);
-        ids = sf_pb_write_begin(out, 2);
-        sf_pb_write_raw_varint(out, (uint64_t)t->nodes[i].self);
-        sf_pb_write_end(out, ids);
-        write_labels(v, s, out);
-        sf_pb_write_end(out, mark);
+            path[n++] = (int64_t)t->nodes[up].frame + 1;
+        mark = sf_message_item(m, 2);
+        sf_message_numbers(m, 1, "locationId", path, n, true);
+        sf_message_numbers(m, 2, "value", &t->nodes[i].self, 1, true);
+        write_labels(v, s, m);
+        sf_message_end(m, mark);
     }
+}
+
+enum sf_err sf_pprof_write(const struct sf_profile_view *v, struct sf_arena scratch,
+                           struct sf_message *m, struct sf_why *why)
+{
+    struct tables s;
+    bool has_room;
+    int64_t *path = sf_arena_new_n(&scratch, v->tree.n_nodes, sizeof(*path));
+    if (!path)
+        return sf_fail(why, SF_ERR_LIMIT, "pprof: the stacks do not fit the memory of one query");
+    sf_string_table_init(&s.strings, &scratch);
+    sf_string_table_init(&s.functions, &scratch);
+    sf_string_table_init(&s.mappings, &scratch);
+    sf_message_list(m, "sampleType");
+    write_type(m, 1, NULL, &s, v->type.sample_type, v->type.sample_unit);
+    sf_message_list_end(m);
+    sf_message_list(m, "sample");
+    write_samples(v, &s, path, m);
+    sf_message_list_end(m);
+    sf_message_list(m, "location");
+    write_locations(&v->tree, &s, m);
+    sf_message_list_end(m);
+    sf_message_list(m, "mapping");
+    has_room = write_mappings(&v->tree, &s, scratch, m);
+    sf_message_list_end(m);
+    sf_message_list(m, "function");
+    write_functions(&s, m);
+    sf_message_list_end(m);
+    sf_message_i64(m, 9, "timeNanos", v->time_ns);
+    sf_message_i64(m, 10, "durationNanos", v->duration_ns);
+    if (v->type.period_type.len || v->type.period_unit.len)
+        write_type(m, 11, "periodType", &s, v->type.period_type, v->type.period_unit);
+    sf_message_i64(m, 12, "period", v->period);
+    sf_message_list(m, "stringTable");
+    for (uint32_t i = 0; i < s.strings.n; i++)
+        sf_message_item_str(m, 6, s.strings.list[i]);
+    sf_message_list_end(m);
+    if (!has_room || s.strings.is_full || s.functions.is_full || s.mappings.is_full)
+        return sf_fail(why, SF_ERR_LIMIT, "pprof: the tables do not fit the memory of one query");
+    return sf_buf_ok(m->out) ? SF_OK : sf_fail(why, m->out->err, "pprof: no memory");
 }
 
 enum sf_err sf_pprof_render(const struct sf_profile_view *v, struct sf_arena scratch,
                             struct sf_buf *out, struct sf_why *why)
 {
-    struct tables s;
-    bool has_room;
-    sf_string_table_init(&s.strings, &scratch);
-    sf_string_table_init(&s.functions, &scratch);
-    sf_string_table_init(&s.mappings, &scratch);
-    write_type(out, 1, &s, v->type.sample_type, v->type.sample_unit);
-    write_samples(v, &s, out);
-    write_locations(&v->tree, &s, out);
-    has_room = write_mappings(&v->tree, &s, scratch, out);
-    write_functions(&s, out);
-    sf_pb_write_i64(out, 9, v->time_ns);
-    sf_pb_write_i64(out, 10, v->duration_ns);
-    if (v->type.period_type.len || v->type.period_unit.len)
-        write_type(out, 11, &s, v->type.period_type, v->type.period_unit);
-    sf_pb_write_i64(out, 12, v->period);
-    for (uint32_t i = 0; i < s.strings.n; i++)
-        sf_pb_write_str(out, 6, s.strings.list[i]);
-    if (!has_room || s.strings.is_full || s.functions.is_full || s.mappings.is_full)
-        return sf_fail(why, SF_ERR_LIMIT, "pprof: the tables do not fit the memory of one query");
-    return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "pprof: no memory");
+    struct sf_message m = sf_message_init(out, false);
+    return sf_pprof_write(v, scratch, &m, why);
 }

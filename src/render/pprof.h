@@ -3,7 +3,11 @@
 #pragma once
 #include "base/err.h"
 #include "render/profile_view.h"
+#include "wire/message_writer.h"
 
 /* Plain protobuf; who writes a file compresses it. Series labels become labels of every sample. */
 enum sf_err sf_pprof_render(const struct sf_profile_view *v, struct sf_arena scratch,
                             struct sf_buf *out, struct sf_why *why);
+/* The same as the content of a message in either grammar. */
+enum sf_err sf_pprof_write(const struct sf_profile_view *v, struct sf_arena scratch,
+                           struct sf_message *m, struct sf_why *why);

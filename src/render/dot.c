@@ -1,0 +1,112 @@
+#include "render/dot.h"
+
+#include <stdlib.h>
+
+#include "base/num.h"
+#include "flame/tree_order.h"
+#include "flame/tree_top.h"
+#include "render/units.h"
+
+struct edge {
+    uint32_t from, to; /* frames */
+    int64_t value;
+};
+
+static int by_ends(const void *a, const void *b)
+{
+    const struct edge *x = a, *y = b;
+    if (x->from != y->from)
+        return x->from < y->from ? -1 : 1;
+    return x->to < y->to ? -1 : x->to > y->to;
+}
+
+/* Quotes and backslashes would end the text, a line's end is written as one. */
+static void add_text(struct sf_buf *out, sf_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        uint8_t c = (uint8_t)text.p[i];
+        if (c == '"' || c == '\\')
+            sf_buf_add_u8(out, '\\');
+        sf_buf_add_u8(out, c < 0x20 ? ' ' : c);
+    }
+}
+
+static double percent(int64_t part, int64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void add_boxes(const struct sf_profile_view *v, const struct sf_top_row *rows, uint32_t n,
+                      struct sf_buf *out)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        sf_buf_print(out, "N%u [label=\"", rows[i].frame + 1);
+        add_text(out, v->tree.frames[rows[i].frame].function);
+        sf_buf_add_str(out, SF_STR("\\n"));
+        sf_units_amount(out, rows[i].self, v->tree.unit);
+        sf_buf_print(out, " (%.2f%%)\\nof ", percent(rows[i].self, v->tree.total));
+        sf_units_amount(out, rows[i].total, v->tree.unit);
+        sf_buf_print(out, " (%.2f%%)\" shape=box]\n", percent(rows[i].total, v->tree.total));
+    }
+}
+
+/* Each node's nearest ancestor that is shown is its caller: functions too small to be drawn do not
+ * cut the way between those that are. */
+static uint32_t find_edges(const struct sf_tree *t, const int64_t *totals, const bool *is_shown,
+                           uint32_t *above, struct edge *edges)
+{
+    uint32_t n = 0, n_out = 0;
+    above[0] = SF_NONE;
+    for (uint32_t i = 1; i < t->n_nodes; i++) {
+        uint32_t caller = above[t->nodes[i].parent], frame = t->nodes[i].frame;
+        above[i] = is_shown[frame] ? frame : caller;
+        if (is_shown[frame] && caller != SF_NONE && caller != frame)
+            edges[n++] = (struct edge){caller, frame, totals[i]};
+    }
+    if (n)
+        qsort(edges, n, sizeof(*edges), by_ends);
+    for (uint32_t i = 0; i < n; i++) {
+        if (n_out && by_ends(&edges[n_out - 1], &edges[i]) == 0)
+            edges[n_out - 1].value = sf_add_sat_i64(edges[n_out - 1].value, edges[i].value);
+        else
+            edges[n_out++] = edges[i];
+    }
+    return n_out;
+}
+
+enum sf_err sf_dot_render(const struct sf_profile_view *v, uint32_t max_nodes,
+                          struct sf_arena scratch, struct sf_buf *out, struct sf_why *why)
+{
+    const struct sf_tree *t = &v->tree;
+    const struct sf_top_row *rows;
+    bool *is_shown = sf_arena_new_n(&scratch, (size_t)t->n_frames + 1, sizeof(*is_shown));
+    uint32_t *above = sf_arena_new_n(&scratch, t->n_nodes, sizeof(*above)), n = 0, n_edges;
+    struct edge *edges = sf_arena_new_n(&scratch, t->n_nodes, sizeof(*edges));
+    int64_t *totals;
+    enum sf_err err;
+    if (t->n_nodes <= 1)
+        return SF_OK;
+    if (!is_shown || !above || !edges)
+        return sf_fail(why, SF_ERR_LIMIT, "graph: no room");
+    err = sf_tree_top(t, SF_TOP_BY_TOTAL, &scratch, &rows, &n, why);
+    if (!err)
+        err = sf_tree_totals(t, &scratch, &totals, why);
+    if (err)
+        return err;
+    if (n > max_nodes)
+        n = max_nodes;
+    for (uint32_t i = 0; i < n; i++)
+        is_shown[rows[i].frame] = true;
+    sf_buf_add_str(out, SF_STR("digraph \""));
+    add_text(out, v->service.len ? v->service : SF_STR("profile"));
+    sf_buf_add_str(out, SF_STR("\" {\nnode [style=filled fillcolor=\"#f8f8f8\"]\n"));
+    add_boxes(v, rows, n, out);
+    n_edges = find_edges(t, totals, is_shown, above, edges);
+    for (uint32_t i = 0; i < n_edges; i++) {
+        sf_buf_print(out, "N%u -> N%u [label=\" ", edges[i].from + 1, edges[i].to + 1);
+        sf_units_amount(out, edges[i].value, t->unit);
+        sf_buf_add_str(out, SF_STR("\"]\n"));
+    }
+    sf_buf_add_str(out, SF_STR("}\n"));
+    return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "graph: no memory");
+}
