@@ -16,6 +16,7 @@
 #include "os/clock.h"
 #include "os/dir.h"
 #include "serve/router.h"
+#include "serve/settings.h"
 #include "store/local/local.h"
 
 enum { MAX_WORKERS = 256, DRAIN_MS = 10000 };
@@ -291,6 +292,8 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
         err = sf_config_redactor(c, &s->redactor, why);
     if (!err)
         err = open_tokens(s, why);
+    if (!err)
+        err = sf_settings_open(s->dir, &v->settings, why);
     if (err)
         return err;
     v->intake = (struct sf_intake_config){
@@ -381,6 +384,7 @@ void sf_server_free(struct sf_server *s)
         sf_intake_tools_free(s->workers[i].work.tools);
     }
     sf_heap_free(s->workers);
+    sf_settings_close(s->service.settings);
     sf_service_done(&s->service);
     sf_redactor_free(s->redactor);
     sf_tokens_close(s->tokens);

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "flame/batch_tree.h"
 #include "flame/tree_cut.h"
+#include "flame/tree_group.h"
 
 enum { CANDIDATES = 9, MAX_MATCHERS = 64 };
 
@@ -116,23 +117,60 @@ static enum sf_err type_id(const struct sf_profile_type *type, struct sf_arena *
     return err;
 }
 
+/* What a question is about whenever it was, without the ids that single samples out. */
+static struct sf_prof_query without_ids(const struct sf_prof_query *query)
+{
+    struct sf_prof_query every = *query;
+    if (query->n_spans || query->n_traces || query->n_profiles)
+        every.from_ns = every.to_ns = 0;
+    every.span_ids = NULL;
+    every.trace_ids = NULL;
+    every.profiles = NULL;
+    every.n_spans = every.n_traces = every.n_profiles = 0;
+    return every;
+}
+
+enum sf_err sf_profile_type_of(struct sf_store *store, const struct sf_prof_query *query,
+                               struct sf_query_ctx *q, struct sf_profile_type *out,
+                               struct sf_why *why)
+{
+    struct sf_prof_query every = without_ids(query);
+    struct sf_prof_list list;
+    enum sf_err err = store->ops->prof_list(store, &every, q, &list, why);
+    sf_str rest = query->type;
+    if (err)
+        return err;
+    *out = (struct sf_profile_type){0};
+    if (list.n)
+        *out = list.series[0].type;
+    else if (sf_str_split_next(&rest, ':', &out->name) &&
+             sf_str_split_next(&rest, ':', &out->sample_type) &&
+             sf_str_split_next(&rest, ':', &out->sample_unit) &&
+             sf_str_split_next(&rest, ':', &out->period_type))
+        out->period_unit = rest;
+    return SF_OK;
+}
+
+enum sf_err sf_profile_functions(struct sf_store *store, const struct sf_prof_query *query,
+                                 struct sf_query_ctx *q, struct sf_tree *out, struct sf_why *why)
+{
+    struct sf_tree_grouping how = {.by = SF_GROUP_FUNCTION};
+    const struct sf_tree *tree;
+    enum sf_err err = store->ops->prof_merge(store, query, q, &tree, why);
+    return err ? err : sf_tree_group(tree, how, q->req, out, why);
+}
+
 /* ---- the answer ---- */
 
 static enum sf_err choose_type(struct sf_store *store, const struct sf_profile_ask *ask,
                                struct sf_prof_query *query, struct sf_query_ctx *q,
                                struct sf_profile_type *out, struct sf_why *why)
 {
-    struct sf_prof_query every = *query;
+    struct sf_prof_query every = without_ids(query);
     const struct sf_batch_type *types;
     struct sf_prof_list list;
     uint32_t n = 0, at = 0;
-    enum sf_err err;
-    if (query->n_spans || query->n_traces)
-        every.from_ns = every.to_ns = 0;
-    every.span_ids = NULL;
-    every.trace_ids = NULL;
-    every.n_spans = every.n_traces = 0;
-    err = store->ops->prof_list(store, &every, q, &list, why);
+    enum sf_err err = store->ops->prof_list(store, &every, q, &list, why);
     if (!err && list.n == 0)
         err = sf_fail(why, SF_ERR_NOT_FOUND, "no profiles%s%.*s in this time range",
                       ask->service.len ? " of " : "", SF_STR_ARG(sf_str_part(ask->service, 0, 80)));

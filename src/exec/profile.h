@@ -18,6 +18,14 @@ struct sf_profile_ask {
 /* INPUT (an id that is none, one that several have), NOT_FOUND with the reason. In q->req. */
 enum sf_err sf_profile_get(struct sf_store *store, const struct sf_profile_ask *ask,
                            struct sf_query_ctx *q, struct sf_profile_view *out, struct sf_why *why);
+/* All stacks that `query` means, as functions call each other. */
+enum sf_err sf_profile_functions(struct sf_store *store, const struct sf_prof_query *query,
+                                 struct sf_query_ctx *q, struct sf_tree *out, struct sf_why *why);
+/* The type that `query` names, as its series have it: the question may name three parts of it. Of
+ * the id's parts when there is no such series. */
+enum sf_err sf_profile_type_of(struct sf_store *store, const struct sf_prof_query *query,
+                               struct sf_query_ctx *q, struct sf_profile_type *out,
+                               struct sf_why *why);
 /* The types of series, each once, as sf_batch_choose() takes them. */
 struct sf_batch_type; /* flame/batch_tree.h */
 enum sf_err sf_profile_types(const struct sf_prof_list *list, struct sf_arena *req,

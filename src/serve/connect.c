@@ -1,5 +1,7 @@
 #include "serve/connect.h"
 
+#include "wire/inflate.h"
+
 bool sf_connect_is_json(const struct sf_call *call)
 {
     return call->form != SF_FORM_GRPC &&
@@ -31,6 +33,43 @@ bool sf_connect_admit(struct sf_call *call)
         return false;
     }
     return true;
+}
+
+enum sf_err sf_connect_body(struct sf_call *call, size_t max_len, struct sf_arena *req, sf_str *out,
+                            struct sf_why *why)
+{
+    const struct sf_exchange_body *body = sf_exchange_body(call->ex);
+    enum sf_coding coding = call->request->coding;
+    struct sf_inflate *z;
+    struct sf_buf plain = {0};
+    size_t got = 0;
+    char *p;
+    enum sf_err err;
+    if (body->len > max_len)
+        return sf_fail(why, SF_ERR_LIMIT, "a question of %llu bytes",
+                       (unsigned long long)body->len);
+    if (coding == SF_CODING_OTHER)
+        return sf_fail(why, SF_ERR_UNSUPPORTED,
+                       "unknown content encoding: gzip, zstd, deflate and identity are read");
+    p = sf_arena_raw(req, (size_t)body->len + 1, 1);
+    if (!p)
+        return sf_fail(why, SF_ERR_LIMIT, "a question that does not fit its memory");
+    err = sf_exchange_body_read(call->ex, 0, p, (size_t)body->len, &got, why);
+    *out = (sf_str){p, got};
+    if (err || coding == SF_CODING_NONE || got == 0)
+        return err;
+    z = sf_inflate_new();
+    err = z ? sf_inflate_bytes(z,
+                               coding == SF_CODING_GZIP   ? SF_INFLATE_GZIP
+                               : coding == SF_CODING_ZSTD ? SF_INFLATE_ZSTD
+                                                          : SF_INFLATE_ZLIB,
+                               sf_str_bytes(*out), max_len, &plain, why)
+            : sf_fail(why, SF_ERR_NOMEM, "no memory to inflate");
+    if (!err && !sf_arena_copy(req, sf_buf_str(&plain), out))
+        err = sf_fail(why, SF_ERR_LIMIT, "a question that does not fit its memory");
+    sf_inflate_free(z);
+    sf_buf_done(&plain);
+    return err;
 }
 
 void sf_connect_ok(struct sf_call *call)

@@ -10,4 +10,8 @@ bool sf_querier_series(struct sf_call *call, struct sf_worker *worker);
 bool sf_querier_stacktraces(struct sf_call *call, struct sf_worker *worker);
 bool sf_querier_spans(struct sf_call *call, struct sf_worker *worker);
 bool sf_querier_points(struct sf_call *call, struct sf_worker *worker);
+bool sf_querier_profile(struct sf_call *call, struct sf_worker *worker);
+bool sf_querier_heatmap(struct sf_call *call, struct sf_worker *worker);
+bool sf_querier_diff(struct sf_call *call, struct sf_worker *worker);
+bool sf_querier_analyze(struct sf_call *call, struct sf_worker *worker);
 bool sf_querier_stats(struct sf_call *call, struct sf_worker *worker);

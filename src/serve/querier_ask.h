@@ -10,25 +10,55 @@ enum sf_querier_method {
     SF_QUERIER_SERIES,
     SF_QUERIER_STACKTRACES,
     SF_QUERIER_SPANS,
+    SF_QUERIER_PROFILE,
     SF_QUERIER_POINTS,
+    SF_QUERIER_HEATMAP,
+    SF_QUERIER_DIFF,
     SF_QUERIER_STATS,
+    SF_QUERIER_ANALYZE,
     SF_QUERIER_METHODS
 };
 
 enum { SF_QUERIER_LIST = 256 };
 
+/* Their numbers are the protocol's. */
+enum sf_querier_format {
+    SF_QUERIER_ANY,
+    SF_QUERIER_FLAMEGRAPH,
+    SF_QUERIER_TREE,
+    SF_QUERIER_DOT,
+    SF_QUERIER_PPROF
+};
+enum sf_querier_exemplars {
+    SF_QUERIER_EXEMPLARS_DEFAULT,
+    SF_QUERIER_EXEMPLARS_NONE,
+    SF_QUERIER_EXEMPLARS_PROFILES,
+    SF_QUERIER_EXEMPLARS_SPANS
+};
+enum sf_querier_dots { SF_QUERIER_DOTS_DEFAULT, SF_QUERIER_DOTS_PROFILES, SF_QUERIER_DOTS_SPANS };
+
 struct sf_querier_ask {
-    sf_str type, name;
+    sf_str type, name, query;
     struct sf_label_selector selector;
     sf_str keys[SF_QUERIER_LIST]; /* label_names, group_by */
+    sf_str sites[SF_QUERIER_LIST];
     sf_span_id spans[SF_QUERIER_LIST];
-    size_t n_keys, n_spans;
+    sf_trace_id traces[SF_QUERIER_LIST];
+    sf_profile_id profiles[SF_QUERIER_LIST];
+    size_t n_keys, n_sites, n_spans, n_traces, n_profiles;
     int64_t start_ms, end_ms, max_nodes, limit;
+    int64_t format, exemplars, dots, aggregation;
+    int64_t keep_leaves; /* go_pgo; 0: not asked for */
+    bool has_pgo, is_flat;
+    bool is_async;
     double step_s;
-    bool is_average;
+    struct sf_querier_ask *sides[2]; /* of a comparison; NULL: not given */
 };
 
 /* INPUT, LIMIT. In `req`. */
 enum sf_err sf_querier_ask_read(enum sf_querier_method method, sf_str body, bool is_json,
                                 struct sf_arena *req, struct sf_querier_ask *out,
                                 struct sf_why *why);
+/* "0af3c1d2-...": 32 hexadecimal digits with or without dashes. */
+bool sf_profile_uuid_parse(sf_str text, sf_profile_id *out);
+void sf_profile_uuid_render(sf_profile_id id, char out[37]);

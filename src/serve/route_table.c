@@ -13,10 +13,13 @@
 #include "serve/profile_read.h"
 #include "serve/profile_upload.h"
 #include "serve/push.h"
+#include "serve/pyroscope_render.h"
+#include "serve/pyroscope_self.h"
 #include "serve/querier.h"
 #include "serve/search.h"
 #include "serve/self.h"
 #include "serve/services.h"
+#include "serve/settings.h"
 #include "serve/spans.h"
 #include "serve/status_pages.h"
 #include "serve/tags.h"
@@ -35,10 +38,11 @@
     {SF_METHOD_POST, SF_OTLP_PACKAGE name, SF_MAY_WRITE, SF_CLASS_INGEST, true, true, true, handler}
 #define TEMPO(name, handler) \
     {SF_METHOD_POST, SF_TEMPO_PACKAGE name, SF_MAY_READ, SF_CLASS_QUERY, true, false, true, handler}
-#define QUERIER_CALL(name, is_grpc, handler) \
-    {SF_METHOD_POST, SF_QUERIER_PACKAGE name, SF_MAY_READ, SF_CLASS_QUERY, is_grpc, false, true, handler}
 /* Connect, and gRPC. */
-#define QUERIER(name, handler) QUERIER_CALL(name, false, handler), QUERIER_CALL(name, true, handler)
+#define CONNECT(path, scope, handler) \
+    {SF_METHOD_POST, path, scope, SF_CLASS_QUERY, false, false, true, handler}, \
+    {SF_METHOD_POST, path, scope, SF_CLASS_QUERY, true, false, true, handler}
+#define QUERIER(name, handler) CONNECT(SF_QUERIER_PACKAGE name, SF_MAY_READ, handler)
 /* clang-format on */
 
 const struct sf_route sf_routes[] = {
@@ -72,8 +76,24 @@ const struct sf_route sf_routes[] = {
     QUERIER("Series", sf_querier_series),
     QUERIER("SelectMergeStacktraces", sf_querier_stacktraces),
     QUERIER("SelectMergeSpanProfile", sf_querier_spans),
+    QUERIER("SelectMergeProfile", sf_querier_profile),
     QUERIER("SelectSeries", sf_querier_points),
+    QUERIER("SelectHeatmap", sf_querier_heatmap),
+    QUERIER("Diff", sf_querier_diff),
+    QUERIER("AnalyzeQuery", sf_querier_analyze),
     QUERIER("GetProfileStats", sf_querier_stats),
+    CONNECT("/settings.v1.SettingsService/Get", SF_MAY_READ, sf_settings_get),
+    CONNECT("/settings.v1.SettingsService/Set", SF_MAY_WRITE, sf_settings_set),
+    CONNECT("/settings.v1.SettingsService/Delete", SF_MAY_WRITE, sf_settings_delete),
+    CONNECT("/capabilities.v1.FeatureFlagsService/GetFeatureFlags", SF_MAY_READ,
+            sf_pyroscope_self_features),
+    CONNECT("/version.v1.Version/Version", SF_MAY_READ, sf_pyroscope_self_version),
+    CONNECT("/grpc.health.v1.Health/Check", 0, sf_pyroscope_self_health),
+    READ("/pyroscope/render", sf_pyroscope_render),
+    READ("/pyroscope/render-diff", sf_pyroscope_render_diff),
+    READ("/pyroscope/label-values", sf_pyroscope_label_values),
+    {SF_METHOD_GET, "/api/v1/status/buildinfo", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
+     sf_pyroscope_self_buildinfo},
     READ("/api/traces/{}", sf_traces_v1),
     READ("/api/v2/traces/{}", sf_traces_v2),
     READ("/api/v1/trace/{}", sf_traces_own),

@@ -8,6 +8,7 @@
 #include "serve/auth.h"
 #include "serve/cors.h"
 #include "serve/other_signals.h"
+#include "serve/pyroscope_self.h"
 #include "serve/route_table.h"
 #include "serve/self.h"
 #include "serve/tenant.h"
@@ -141,7 +142,9 @@ static enum sf_error_form form_of_route(const struct sf_request *r, const struct
         return form;
     if (is_connect_path(path))
         return SF_FORM_CONNECT;
-    return sf_str_ends(path, SF_STR("/ingest")) ? SF_FORM_PYROSCOPE : SF_FORM_TEXT;
+    return sf_str_ends(path, SF_STR("/ingest")) || sf_str_starts(path, SF_STR("/pyroscope/"))
+               ? SF_FORM_PYROSCOPE
+               : SF_FORM_TEXT;
 }
 
 static bool refuse(struct sf_call *call, enum sf_count reason, struct sf_outcome status,
@@ -160,7 +163,14 @@ static bool refuse(struct sf_call *call, enum sf_count reason, struct sf_outcome
 
 static bool refuse_path(struct sf_call *call)
 {
+    static const struct sf_outcome unimplemented = {501, SF_GRPC_UNIMPLEMENTED, 0};
     const struct sf_request *r = call->request;
+    if (sf_pyroscope_self_knows(r->path)) {
+        if (!r->is_grpc)
+            call->form = SF_FORM_CONNECT;
+        return refuse(call, SF_COUNT_REJECT_NO_ROUTE, unimplemented,
+                      "this server does not provide %.*s", SF_STR_ARG(sf_str_part(r->path, 0, 80)));
+    }
     if (r->is_grpc)
         return refuse(call, SF_COUNT_REJECT_NO_ROUTE, sf_status_no_route,
                       "unknown method %.*s; this server takes OTLP traces: " SF_OTLP_PACKAGE

@@ -14,6 +14,7 @@
 
 struct sf_listener;
 struct sf_series_cap; /* intake/series_cap.h */
+struct sf_settings;   /* serve/settings.h */
 
 enum { SF_MAY_READ = 1, SF_MAY_WRITE = 2, SF_MAY_ADMIN = 4 };
 
@@ -42,6 +43,7 @@ struct sf_service {
     struct sf_intake_config intake;
     struct sf_service_auth auth;
     struct sf_series_cap *series_cap; /* label sets of each service */
+    struct sf_settings *settings;     /* of readers; NULL in tests */
     uint32_t max_frames;              /* of one stack; 0: SF_LIMIT_STACK_DEPTH */
     bool has_tenancy, rejects_other_signals, has_span_metrics;
     const char *const *cors_origins;

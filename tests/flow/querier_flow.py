@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """What Grafana's Pyroscope data source asks, over Connect in JSON and protobuf and over gRPC."""
+import base64
 import json
 import os
 import sys
 import time
+import urllib.parse
 
 sys.path.insert(0, os.path.dirname(__file__))
 from pprof_make import pprof  # noqa: E402
@@ -14,6 +16,7 @@ QUERIER = "/querier.v1.QuerierService/"
 CPU = "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
 SPAN = "00f1a2b3c4d5e6f7"
 NOW = time.time_ns()
+MIDDLE = (NOW - 30 * 10**9) // 10**6 - 500  # three profiles end before it, three begin after
 RANGE = {"start": NOW // 10**6 - 3600000, "end": NOW // 10**6 + 60000}
 
 for n in range(6):
@@ -79,6 +82,177 @@ def test_time_series_add_up():
     assert got == {"prod": 180000000, "test": 150000000}, got
     assert series[0]["labels"] == [{"name": "env", "value": "prod"}]  # largest first
     assert len(ask("SelectSeries", profileTypeID=CPU, labelSelector="{}", groupBy=["env"], step=15, limit=1)["series"]) == 1
+
+
+def test_a_point_has_the_step_before_it():
+    at = NOW - 60 * 10**9  # the first profile's time; the next is 10 s later
+    for start_ns, first in ((at, 30000000), (at + 1 * 10**9, 30000000), (at + 10 * 10**9, 40000000)):
+        start = start_ns // 10**6 + 1
+        points = ask("SelectSeries", profileTypeID=CPU, start=start, end=start + 1, step=10)["series"][0]["points"]
+        assert points == [{"value": first, "timestamp": str(start)}], (points, first)
+    assert ask("SelectSeries", profileTypeID=CPU, start=at // 10**6 - 5000, end=at // 10**6 - 4000, step=1) == {}
+
+
+def test_exemplars_are_single_profiles_that_can_be_asked_for():
+    series = ask("SelectSeries", profileTypeID=CPU, labelSelector="{}", groupBy=["service_name"], step=120,
+                 exemplarType="EXEMPLAR_TYPE_INDIVIDUAL")["series"]
+    dots = [e for p in series[0]["points"] for e in p["exemplars"]]
+    largest = max(dots, key=lambda e: int(e["value"]))
+    assert largest["value"] == "80000000" and {"name": "env", "value": "prod"} in largest["labels"], dots
+    assert not any(label["name"] == "service_name" for label in largest["labels"])
+    flame = ask("SelectMergeStacktraces", profileTypeID=CPU, profileIdSelector=[largest["profileId"]])["flamegraph"]
+    assert flame["total"] == "80000000" and bars(flame)["fast"][0] == 60000000
+    assert "exemplars" not in json.dumps(ask("SelectSeries", profileTypeID=CPU, step=120))
+    answer = server.post(QUERIER + "SelectSeries", json.dumps(dict(RANGE, profileTypeID=CPU, step=15, exemplarType=3)), JSON)
+    assert answer.status == 501 and json.loads(answer.body)["code"] == "unimplemented"
+
+
+def test_heat_maps_of_profiles_and_of_spans():
+    series = ask("SelectHeatmap", profileTypeID=CPU, step=15, groupBy=["env"], queryType=1, exemplarType=2)["series"]
+    assert [s["labels"][0]["value"] for s in series] == ["prod", "test"]
+    slots = [slot for s in series for slot in s["slots"]]
+    assert sum(sum(s["counts"]) for s in slots) == 6
+    assert all(len(s["counts"]) == 20 and s["yMin"][0] == 30000000 and s["yMin"][19] < 80000000 for s in slots)
+    assert all(len(s["exemplars"]) == sum(n > 0 for n in s["counts"]) for s in slots)
+    assert max(int(e["value"]) for s in slots for e in s["exemplars"]) == 80000000
+    spans = ask("SelectHeatmap", profileTypeID=CPU, step=15, queryType="HEATMAP_QUERY_TYPE_SPAN",
+                exemplarType="EXEMPLAR_TYPE_SPAN")["series"][0]["slots"]
+    assert sum(sum(s["counts"]) for s in spans) == 6
+    assert {(e["spanId"], e["value"]) for s in spans for e in s["exemplars"]} == {(SPAN, "20000000")}
+
+
+def functions(profile):
+    """{function: self} of a pprof in JSON."""
+    names = profile["stringTable"]
+    called = {f["id"]: names[int(f.get("name", 0))] for f in profile["function"]}
+    where = {x["id"]: called[x["line"][0]["functionId"]] for x in profile["location"]}
+    return {where[s["locationId"][0]]: int(s["value"][0]) for s in profile["sample"]}
+
+
+def test_a_merged_profile_is_pprof():
+    want = {"slow": 120000000, "fast": 210000000}
+    told = ask("SelectMergeProfile", profileTypeID=CPU, labelSelector='{service_name="shop"}')
+    assert functions(told) == want, told
+    assert told["periodType"] and int(told["timeNanos"]) // 10**6 == RANGE["end"]
+    body = field(1, CPU) + field(2, "{}") + field(3, RANGE["start"]) + field(4, RANGE["end"])
+    answer = server.post(QUERIER + "SelectMergeProfile", body, "application/proto")
+    assert answer.status == 200 and b"slow" in answer.body and answer.body[:2] != b"\x1f\x8b"
+    status, _, _, message = server.grpc(QUERIER + "SelectMergeProfile", body)
+    assert status == 0 and message == answer.body
+    again = server.post("/api/v1/profile?service=merged", answer.body)  # what was given out can be sent in
+    assert again.status == 200, again.text
+    assert get("/api/v1/profile", app="merged", format="folded", until=NOW // 10**9 + 7200).text == "main;fast 210000000\nmain;slow 120000000\n"
+    nested = ask("SelectMergeStacktraces", profileTypeID=CPU, labelSelector='{service_name="shop"}',
+                 format="PROFILE_FORMAT_PPROF")
+    assert functions(nested["pprof"]["profile"]) == want
+    assert ask("SelectMergeProfile", profileTypeID=CPU, labelSelector='{service_name="nobody"}') == {}
+
+
+def test_stack_trace_selectors():
+    told = ask("SelectMergeProfile", profileTypeID=CPU, labelSelector='{service_name="shop"}',
+               stackTraceSelector={"call_site": [{"name": "main"}, {"name": "slow"}]})
+    assert functions(told) == {"slow": 120000000}
+    assert ask("SelectMergeProfile", profileTypeID=CPU, stackTraceSelector={"callSite": [{"name": "slow"}]}) == {}
+    told = ask("SelectMergeProfile", profileTypeID=CPU, labelSelector='{service_name="shop"}',
+               stackTraceSelector={"goPgo": {"keepLocations": 1, "aggregateCallees": True}})
+    assert functions(told) == {"slow": 120000000, "fast": 210000000}
+    assert all(len(s["locationId"]) == 1 for s in told["sample"])
+
+
+def test_other_forms_of_a_tree():
+    told = ask("SelectMergeStacktraces", profileTypeID=CPU, labelSelector='{service_name="shop"}', format=2)
+    assert base64.b64decode(told["tree"]).startswith(b"\x00\x00\x01\x04main\x00\x02"), told
+    told = ask("SelectMergeStacktraces", profileTypeID=CPU, labelSelector='{service_name="shop"}', format="PROFILE_FORMAT_DOT")
+    assert told["dot"].startswith("digraph") and "slow\\n120 ms (36.36%)" in told["dot"], told["dot"]
+    traces = server.post(QUERIER + "SelectMergeStacktraces",
+                         json.dumps(dict(RANGE, profileTypeID=CPU, traceIdSelector=["1" * 32], spanSelector=[SPAN])), JSON)
+    assert traces.status == 400, traces.text
+
+
+def test_two_ranges_compare():
+    sides = {"left": {"profileTypeID": CPU, "labelSelector": '{service_name="shop"}', "start": RANGE["start"], "end": MIDDLE},
+             "right": {"profile_typeID": CPU, "label_selector": '{service_name="shop"}', "start": MIDDLE + 1000,
+                       "end": RANGE["end"]}}
+    flame = ask("Diff", **sides)["flamegraph"]
+    assert (flame["leftTicks"], flame["rightTicks"], flame["total"]) == ("120000000", "210000000", "330000000"), flame
+    values = [int(v) for v in flame["levels"][1]["values"]]
+    assert values[:6] == [0, 120000000, 0, 0, 210000000, 0] and flame["names"][values[6]] == "main"
+    answer = server.post(QUERIER + "Diff", json.dumps({"left": sides["left"]}), JSON)
+    assert answer.status == 400 and "right" in json.loads(answer.body)["message"]
+
+
+def get(path, **params):
+    return server.get(path + "?" + urllib.parse.urlencode(params))
+
+
+def test_the_older_interface_draws_and_compares():
+    params = {"from": RANGE["start"], "until": RANGE["end"]}
+    query = CPU + '{service_name="shop"}'
+    told = json.loads(get("/pyroscope/render", query=query, groupBy="env", **params).body)
+    assert told["version"] == 1 and told["flamebearer"]["numTicks"] == 330000000
+    assert told["metadata"] == {"format": "single", "spyName": "", "sampleRate": 10**9, "units": "samples", "name": "cpu"}
+    timeline = told["timeline"]
+    assert timeline["durationDelta"] == 15 and timeline["startTime"] % 15 == 0
+    assert sum(timeline["samples"]) == 330000000
+    assert {k: sum(v["samples"]) for k, v in told["groups"].items()} == {"prod": 180000000, "test": 150000000}
+    dot = get("/pyroscope/render", query=query, format="dot", **params)
+    assert dot.text.startswith("digraph"), dot.text
+    told = get("/pyroscope/render-diff", leftQuery=query, leftFrom=params["from"], leftUntil=MIDDLE, rightQuery=query,
+               rightFrom=MIDDLE + 1000, rightUntil=params["until"])
+    told = json.loads(told.body)
+    assert (told["leftTicks"], told["rightTicks"]) == (120000000, 210000000) and told["metadata"]["format"] == "double"
+    assert json.loads(get("/pyroscope/label-values", label="__name__").body) == [CPU]
+    assert json.loads(get("/pyroscope/label-values", label="env").body) == ["prod", "test"]
+    for path, more in (("/pyroscope/render", {"query": '{service_name="shop"}'}), ("/pyroscope/render", {}),
+                       ("/pyroscope/render-diff", {"leftQuery": query, "rightQuery": "a:b:c:d:e{}"})):
+        answer = get(path, **more)
+        assert answer.status == 400 and json.loads(answer.body)["code"] == "invalid_argument", (path, answer.text)
+
+
+def test_settings_are_kept():
+    def call(method, body, status=200):
+        answer = server.post("/settings.v1.SettingsService/" + method, json.dumps(body), JSON)
+        assert answer.status == status, (method, answer.status, answer.text)
+        return json.loads(answer.body)
+    assert call("Get", {}) == {}
+    told = call("Set", {"setting": {"name": "pluginSettings", "value": '{"maxNodes": 100}\n'}})["setting"]
+    assert told["value"] == '{"maxNodes": 100}\n' and int(told["modifiedAt"]) > 0
+    call("Set", {"setting": {"name": "other", "value": "x"}})
+    call("Set", {"setting": {"name": "other", "value": "y"}})
+    call("Set", {"setting": {"value": "nameless"}}, 400)
+    body = field(1, field(1, "third") + field(2, "z"))
+    assert server.grpc("/settings.v1.SettingsService/Set", body)[0] == 0
+    server.stop()
+    server.start()
+    assert {s["name"]: s["value"] for s in call("Get", {})["settings"]} == {
+        "pluginSettings": '{"maxNodes": 100}\n', "other": "y", "third": "z"}
+    assert call("Delete", {"name": "other"}) == {} and call("Delete", {"name": "never"}) == {}
+    assert server.grpc("/settings.v1.SettingsService/Delete", field(1, "third"))[0] == 0
+    assert [s["name"] for s in call("Get", {})["settings"]] == ["pluginSettings"]
+
+
+def test_what_is_not_provided_is_said_so():
+    for path in (QUERIER + "NoSuchMethod", "/settings.v1.RecordingRulesService/ListRecordingRules",
+                 "/adhocprofiles.v1.AdHocProfileService/List", "/vcs.v1.VCSService/GithubApp"):
+        answer = server.post(path, "{}", JSON)
+        assert answer.status == 501 and answer.getheader("content-type") == JSON, (path, answer.status, answer.text)
+        assert json.loads(answer.body)["code"] == "unimplemented"
+    assert server.grpc(QUERIER + "NoSuchMethod", b"")[0] == 12
+    answer = server.post(QUERIER + "SelectMergeStacktraces",
+                         json.dumps(dict(RANGE, profileTypeID=CPU, **{"async": {"type": "ASYNC_QUERY_TYPE_FORCE"}})), JSON)
+    assert answer.status == 501, answer.text
+    assert server.get(QUERIER + "ProfileTypes").status == 405
+
+
+def test_what_the_server_says_of_itself():
+    flags = json.loads(server.post("/capabilities.v1.FeatureFlagsService/GetFeatureFlags", "{}", JSON).body)
+    assert {f["name"]: f.get("enabled", False) for f in flags["featureFlags"]}["v2StorageLayer"] is True
+    assert json.loads(server.post("/version.v1.Version/Version", "{}", JSON).body) == {"QuerierAPI": "1"}
+    assert server.grpc("/grpc.health.v1.Health/Check", b"")[3] == b"\x08\x01"
+    assert server.json("/api/v1/status/buildinfo")["status"] == "success"
+    told = ask("AnalyzeQuery", query=CPU + '{service_name="shop"}')
+    assert told["queryScopes"][0]["seriesCount"] == "2" and told["queryScopes"][0]["profileCount"] == "6", told
+    assert told["queryImpact"]["totalQueriedSeries"] == "2"
 
 
 def test_stats_say_that_there_is_data():

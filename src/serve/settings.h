@@ -1,0 +1,17 @@
+/* settings.h - settings.v1.SettingsService: a few words each tenant's reader wants remembered.
+ *
+ * Profiles Drilldown keeps its preferences here. They are all in memory, and in one file of the
+ * data directory that is replaced as a whole: a line of JSON each. Any thread. */
+#pragma once
+#include "serve/call.h"
+
+struct sf_dir;
+struct sf_settings;
+
+/* Reads the file, if there is one. `dir` is borrowed until close. CORRUPT, IO, NOMEM. */
+enum sf_err sf_settings_open(struct sf_dir *dir, struct sf_settings **out, struct sf_why *why);
+void sf_settings_close(struct sf_settings *s); /* NULL is fine */
+
+bool sf_settings_get(struct sf_call *call, struct sf_worker *worker);
+bool sf_settings_set(struct sf_call *call, struct sf_worker *worker);
+bool sf_settings_delete(struct sf_call *call, struct sf_worker *worker);
