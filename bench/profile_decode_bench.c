@@ -11,7 +11,7 @@
 #include "decode/profile_format.h"
 #include "os/clock.h"
 #include "support/jfr_make.h"
-#include "wire/pb_writer.h"
+#include "support/profile_wire.h"
 
 enum { RUNS = 30, N_FUNCTIONS = 3000, N_STACKS = 1000, JFR_STACKS = 2000, JFR_EVENTS = 100000 };
 
@@ -20,135 +20,6 @@ static uint32_t below(uint32_t n)
 {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)((seed >> 33) * n >> 31);
-}
-
-/* --- pprof --- */
-
-static void make_pprof(struct sf_buf *out)
-{
-    char text[100];
-    size_t mark, list;
-    static const uint64_t types[2][2] = {{1, 2}, {3, 4}};
-    static const char *const strings[] = {"", "samples", "count", "cpu", "nanoseconds", "span_id"};
-    for (int t = 0; t < 2; t++) {
-        mark = sf_pb_write_begin(out, 1);
-        sf_pb_write_u64(out, 1, types[t][0]);
-        sf_pb_write_u64(out, 2, types[t][1]);
-        sf_pb_write_end(out, mark);
-    }
-    for (uint32_t i = 0; i < N_STACKS; i++) {
-        mark = sf_pb_write_begin(out, 2);
-        list = sf_pb_write_begin(out, 1);
-        for (uint32_t d = 30 + below(31); d > 0; d--)
-            sf_pb_write_raw_varint(out, 1 + below(N_FUNCTIONS));
-        sf_pb_write_end(out, list);
-        list = sf_pb_write_begin(out, 2);
-        sf_pb_write_raw_varint(out, 1);
-        sf_pb_write_raw_varint(out, 10000000);
-        sf_pb_write_end(out, list);
-        list = sf_pb_write_begin(out, 3);
-        sf_pb_write_u64(out, 1, 5);
-        sf_pb_write_u64(out, 2, 6 + N_FUNCTIONS + below(50));
-        sf_pb_write_end(out, list);
-        sf_pb_write_end(out, mark);
-    }
-    for (uint32_t i = 0; i < N_FUNCTIONS; i++) {
-        mark = sf_pb_write_begin(out, 4);
-        sf_pb_write_u64(out, 1, i + 1u);
-        list = sf_pb_write_begin(out, 4);
-        sf_pb_write_u64(out, 1, i + 1u);
-        sf_pb_write_u64(out, 2, below(500));
-        sf_pb_write_end(out, list);
-        sf_pb_write_end(out, mark);
-        mark = sf_pb_write_begin(out, 5);
-        sf_pb_write_u64(out, 1, i + 1u);
-        sf_pb_write_u64(out, 2, 6 + i);
-        sf_pb_write_end(out, mark);
-    }
-    for (int i = 0; i < 6; i++)
-        sf_pb_write_str(out, 6, sf_str_from(strings[i]));
-    for (uint32_t i = 0; i < N_FUNCTIONS; i++) {
-        snprintf(text, sizeof(text), "github.com/shop/orders/internal/pkg%u.(*Server).handle%u",
-                 i % 97, i);
-        sf_pb_write_str(out, 6, sf_str_from(text));
-    }
-    for (int i = 0; i < 50; i++) {
-        snprintf(text, sizeof(text), "%016x", 0x1000 + i);
-        sf_pb_write_str(out, 6, sf_str_from(text));
-    }
-}
-
-/* --- OTLP, version 1.10 --- */
-
-static void make_otlp_tables(struct sf_buf *out)
-{
-    static const char *const strings[] = {"", "samples", "count", "cpu", "nanoseconds"};
-    char text[100];
-    size_t mark, list;
-    for (uint32_t t = 1; t <= 7; t++) {
-        if (t != 5)
-            sf_pb_write_bytes(out, t, SF_BYTES_NONE);
-    }
-    for (int i = 0; i < 5; i++)
-        sf_pb_write_str(out, 5, sf_str_from(strings[i]));
-    for (uint32_t i = 0; i < N_FUNCTIONS; i++) {
-        snprintf(text, sizeof(text), "github.com/shop/orders/internal/pkg%u.(*Server).handle%u",
-                 i % 97, i);
-        sf_pb_write_str(out, 5, sf_str_from(text));
-        mark = sf_pb_write_begin(out, 3);
-        sf_pb_write_u64(out, 1, 5 + i);
-        sf_pb_write_end(out, mark);
-        mark = sf_pb_write_begin(out, 2);
-        list = sf_pb_write_begin(out, 3);
-        sf_pb_write_u64(out, 1, i + 1u);
-        sf_pb_write_u64(out, 2, below(500));
-        sf_pb_write_end(out, list);
-        sf_pb_write_end(out, mark);
-    }
-    for (uint64_t i = 0; i < 50; i++) {
-        uint64_t span = i + 1;
-        mark = sf_pb_write_begin(out, 4);
-        sf_pb_write_bytes(out, 1, (sf_bytes){(const uint8_t *)"0123456789abcdef", 16});
-        sf_pb_write_bytes(out, 2, (sf_bytes){(const uint8_t *)&span, 8});
-        sf_pb_write_end(out, mark);
-    }
-    for (uint32_t i = 0; i < N_STACKS; i++) {
-        mark = sf_pb_write_begin(out, 7);
-        list = sf_pb_write_begin(out, 1);
-        for (uint32_t d = 30 + below(31); d > 0; d--)
-            sf_pb_write_raw_varint(out, 1 + below(N_FUNCTIONS));
-        sf_pb_write_end(out, list);
-        sf_pb_write_end(out, mark);
-    }
-}
-
-static void make_otlp(struct sf_buf *out)
-{
-    size_t resource = sf_pb_write_begin(out, 1), scope = sf_pb_write_begin(out, 2);
-    size_t profile = sf_pb_write_begin(out, 2), mark, list;
-    for (uint32_t f = 1; f <= 5; f += 4) {
-        mark = sf_pb_write_begin(out, f);
-        sf_pb_write_u64(out, 1, f == 1 ? 1 : 3);
-        sf_pb_write_u64(out, 2, f == 1 ? 2 : 4);
-        sf_pb_write_end(out, mark);
-    }
-    sf_pb_write_fixed64(out, 3, 1700000000000000000);
-    sf_pb_write_u64(out, 6, 10000000);
-    for (uint32_t i = 0; i < N_STACKS; i++) {
-        mark = sf_pb_write_begin(out, 2);
-        sf_pb_write_u64(out, 1, i + 1u);
-        sf_pb_write_u64(out, 3, 1 + below(50));
-        list = sf_pb_write_begin(out, 5);
-        sf_buf_add_u64le(out, 1700000000000000000 + below(1000000000));
-        sf_pb_write_end(out, list);
-        sf_pb_write_end(out, mark);
-    }
-    sf_pb_write_end(out, profile);
-    sf_pb_write_end(out, scope);
-    sf_pb_write_end(out, resource);
-    mark = sf_pb_write_begin(out, 2);
-    make_otlp_tables(out);
-    sf_pb_write_end(out, mark);
 }
 
 /* --- JFR --- */
@@ -352,10 +223,11 @@ static bool measure_file(const char *path, struct sf_arena *a)
 int main(int argc, char **argv)
 {
     struct sf_buf pprof = {0}, otlp = {0}, jfr = {0};
+    struct sf_profile_wire wire = {.rng = 1, .n_types = 2};
     struct sf_arena a = {0};
     bool is_good = sf_arena_init(&a, SF_LIMIT_ARENA_LEN);
-    make_pprof(&pprof);
-    make_otlp(&otlp);
+    sf_profile_wire_pprof(&wire, N_STACKS, &pprof);
+    sf_profile_wire_otlp(&wire, N_STACKS, &otlp);
     make_jfr(&jfr);
     is_good = is_good && measure("pprof", sf_buf_str(&pprof), &a) &&
               measure("otlp", sf_buf_str(&otlp), &a) && measure("jfr", sf_buf_str(&jfr), &a);

@@ -1,8 +1,10 @@
-/* load.c - what does a span cost an OTLP server, from socket to acknowledgement?
+/* load.c - what does a span, or a sample, cost a server, from socket to acknowledgement?
  *
  * Sends realistic traces (20 services, 200 operations, about 12 attributes, some of high
- * cardinality) over N connections as fast as the server takes them, or at a set rate, and checks
- * every acknowledgement. Works against any OTLP server. Prints `name value unit` lines. */
+ * cardinality) or profiles (1,000 stacks, 30 to 60 deep, tagged with spans; gzip pprof or OTLP)
+ * over N connections as fast as the server takes them, or at a set rate, and checks every
+ * acknowledgement. Works against any OTLP server, profiles also against any that takes Pyroscope's
+ * /ingest. Prints `name value unit` lines. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -11,25 +13,24 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "cargo.h"
 #include "cli/args.h"
 #include "os/clock.h"
 #include "os/thread.h"
 #include "peer.h"
 #include "process.h"
-#include "support/otlp_make.h"
-#include "wire/deflate.h"
 
 enum { MAX_CONNECTIONS = 256, N_LATENCIES = 1 << 16 };
 
 struct options {
-    const char *url, *protocol, *token, *data;
-    uint64_t connections, spans_per_request, spans, rate, pid, seed;
+    const char *url, *protocol, *token, *data, *format;
+    uint64_t connections, per_request, most, rate, pid, seed, sample_types;
     int64_t seconds_ns;
-    bool is_gzip;
+    bool is_gzip, is_profiles;
 };
 
 struct counts {
-    uint64_t n_requests, n_spans, n_busy, n_rejected, sent_len;
+    uint64_t n_requests, n_items, n_busy, n_rejected, sent_len;
 };
 
 struct sender {
@@ -43,8 +44,9 @@ struct sender {
     struct sf_thread thread;
 };
 
-static atomic_bool is_over;
-static atomic_uint_fast64_t n_claimed; /* spans that some sender has set out to send */
+static atomic_bool is_begun, is_over;
+static atomic_uint_fast64_t n_ready;   /* senders with something to send */
+static atomic_uint_fast64_t n_claimed; /* spans or samples that some sender has set out to send */
 static int64_t started_ns;
 
 static void keep_pace(const struct options *o, uint64_t n_before)
@@ -59,21 +61,22 @@ static void keep_pace(const struct options *o, uint64_t n_before)
 
 /* One request until the server has taken it: 429, 503, RESOURCE_EXHAUSTED and UNAVAILABLE mean
  * "again later". */
-static bool deliver(struct sender *s, struct peer *p, sf_bytes body, uint32_t n_spans)
+static bool deliver(struct sender *s, struct peer *p, const struct cargo_item *item)
 {
     unsigned pause_ms = 5;
+    p->config.path = item->path;
     for (;;) {
         struct peer_answer answer;
         int64_t begin_ns = sf_clock_mono_ns();
-        if (peer_send(p, body, &answer, &s->why))
+        if (peer_send(p, item->body, &answer, &s->why))
             return false;
         if (answer.status == 200) {
             s->latency_us[s->counts.n_requests % N_LATENCIES] =
                 (uint32_t)((sf_clock_mono_ns() - begin_ns) / 1000);
             s->counts.n_requests++;
-            s->counts.n_spans += n_spans - answer.n_rejected;
+            s->counts.n_items += s->options->per_request - answer.n_rejected;
             s->counts.n_rejected += answer.n_rejected;
-            s->counts.sent_len += body.len;
+            s->counts.sent_len += item->body.len;
             return true;
         }
         if (answer.status != 429 && answer.status != 503 && answer.status != 1008 &&
@@ -93,36 +96,33 @@ static void run_sender(void *arg)
 {
     struct sender *s = arg;
     const struct options *o = s->options;
-    struct sf_otlp_make make;
-    struct sf_buf body = {0}, packed = {0};
+    struct cargo_config what = {.is_profiles = o->is_profiles,
+                                .is_pprof = strcmp(o->format, "pprof") == 0,
+                                .is_grpc = s->config.is_grpc,
+                                .is_gzip = o->is_gzip,
+                                .n_items = (uint32_t)o->per_request,
+                                .n_types = (uint32_t)o->sample_types,
+                                .seed = o->seed,
+                                .number = s->number};
+    struct cargo *cargo = NULL;
     struct peer *p = NULL;
-    struct sf_deflate *gzip = o->is_gzip ? sf_deflate_new() : NULL;
 
-    sf_otlp_make_init(&make, o->seed * 1000 + s->number, (uint64_t)sf_clock_wall_ns());
-    s->has_failed = peer_open(&s->config, &p, &s->why) != SF_OK;
+    s->has_failed = cargo_new(&what, &cargo, &s->why) || peer_open(&s->config, &p, &s->why);
+    atomic_fetch_add(&n_ready, 1);
+    while (!is_begun && !is_over)
+        sf_clock_sleep_ms(1);
     while (!s->has_failed && !is_over) {
-        uint64_t before = atomic_fetch_add(&n_claimed, o->spans_per_request);
-        if (o->spans && before >= o->spans)
+        struct cargo_item item;
+        uint64_t before = atomic_fetch_add(&n_claimed, o->per_request);
+        if (o->most && before >= o->most)
             break;
         keep_pace(o, before);
-        sf_buf_reset(&body);
-        make.now_ns = (uint64_t)sf_clock_wall_ns();
-        sf_otlp_make_request(&make, (uint32_t)o->spans_per_request, &body, NULL);
-        if (gzip) {
-            sf_buf_reset(&packed);
-            s->has_failed = sf_deflate_gzip(gzip, 1, sf_buf_bytes(&body), &packed, &s->why) !=
-                            SF_OK;
-        }
-        if (!s->has_failed)
-            s->has_failed = !deliver(s, p, sf_buf_bytes(gzip ? &packed : &body),
-                                     (uint32_t)o->spans_per_request);
+        s->has_failed = cargo_next(cargo, &item, &s->why) || !deliver(s, p, &item);
     }
     if (s->has_failed)
         is_over = true;
-    sf_deflate_free(gzip);
+    cargo_free(cargo);
     peer_close(p);
-    sf_buf_done(&body);
-    sf_buf_done(&packed);
 }
 
 static bool read_url(struct options *o, struct peer_config *c)
@@ -199,49 +199,57 @@ static struct cost look(const struct options *o)
     return c;
 }
 
-static void print_share(const char *name, uint64_t ns, uint64_t n_spans)
+static void print_share(const struct options *o, const char *name, uint64_t ns, uint64_t n)
 {
     if (ns)
-        printf("%s %.3f us/span\n", name, (double)ns / 1e3 / (double)n_spans);
+        printf("%s %.3f us/%s\n", name, (double)ns / 1e3 / (double)n,
+               o->is_profiles ? "sample" : "span");
+}
+
+static struct counts sum_of(const struct options *o, const struct sender *senders)
+{
+    struct counts sum = {0};
+    for (uint64_t i = 0; i < o->connections; i++) {
+        const struct counts *c = &senders[i].counts;
+        sum.n_requests += c->n_requests;
+        sum.n_items += c->n_items;
+        sum.n_busy += c->n_busy;
+        sum.n_rejected += c->n_rejected;
+        sum.sent_len += c->sent_len;
+    }
+    return sum;
 }
 
 static void report(const struct options *o, const struct sender *senders, struct cost before,
                    int64_t took_ns)
 {
-    struct counts sum = {0};
+    struct counts sum = sum_of(o, senders);
     struct cost after = look(o);
-    uint64_t peak_len;
-    for (uint64_t i = 0; i < o->connections; i++) {
-        const struct counts *c = &senders[i].counts;
-        sum.n_requests += c->n_requests;
-        sum.n_spans += c->n_spans;
-        sum.n_busy += c->n_busy;
-        sum.n_rejected += c->n_rejected;
-        sum.sent_len += c->sent_len;
-    }
-    printf("load_spans %" PRIu64 " spans\n", sum.n_spans);
+    const char *one = o->is_profiles ? "sample" : "span";
+    uint64_t peak_len, cpu_ns = after.cpu_ns - before.cpu_ns;
+    double n = (double)sum.n_items;
+    printf("load_%ss %" PRIu64 " %ss\n", one, sum.n_items, one);
     printf("load_requests %" PRIu64 " requests\n", sum.n_requests);
-    printf("load_rejected %" PRIu64 " spans\n", sum.n_rejected);
+    printf("load_rejected %" PRIu64 " %ss\n", sum.n_rejected, one);
     printf("load_pushed_back %" PRIu64 " requests\n", sum.n_busy);
-    printf("load_rate %.0f spans/s\n", (double)sum.n_spans / ((double)took_ns / 1e9));
-    if (sum.n_spans == 0)
+    printf("load_rate %.0f %ss/s\n", n / ((double)took_ns / 1e9), one);
+    if (o->is_profiles)
+        printf("load_profiles %.1f profiles/s\n", (double)sum.n_requests / ((double)took_ns / 1e9));
+    if (sum.n_items == 0)
         return;
-    printf("load_wire %.1f B/span\n", (double)sum.sent_len / (double)sum.n_spans);
+    printf("load_wire %.1f B/%s\n", (double)sum.sent_len / n, one);
     report_latency(senders, o->connections);
     if (o->pid) {
-        printf("load_server_cpu %.3f us/span\n",
-               (double)(after.cpu_ns - before.cpu_ns) / 1e3 / (double)sum.n_spans);
-        printf("load_server_cpu_per_million %.2f s\n",
-               (double)(after.cpu_ns - before.cpu_ns) / 1e9 / ((double)sum.n_spans / 1e6));
-        print_share("load_cpu_to_durable", after.durable_ns - before.durable_ns, sum.n_spans);
-        print_share("load_cpu_to_blocks", after.blocks_ns - before.blocks_ns, sum.n_spans);
-        print_share("load_cpu_to_merged", after.merged_ns - before.merged_ns, sum.n_spans);
+        print_share(o, "load_server_cpu", cpu_ns, sum.n_items);
+        printf("load_server_cpu_per_million %.2f s\n", (double)cpu_ns / 1e9 / (n / 1e6));
+        print_share(o, "load_cpu_to_durable", after.durable_ns - before.durable_ns, sum.n_items);
+        print_share(o, "load_cpu_to_blocks", after.blocks_ns - before.blocks_ns, sum.n_items);
+        print_share(o, "load_cpu_to_merged", after.merged_ns - before.merged_ns, sum.n_items);
         if (process_peak_memory(o->pid, &peak_len))
             printf("load_server_peak_memory %.1f MB\n", (double)peak_len / 1e6);
     }
     if (o->data)
-        printf("load_disk %.1f B/span\n",
-               (double)(after.disk_len - before.disk_len) / (double)sum.n_spans);
+        printf("load_disk %.2f B/%s\n", (double)(after.disk_len - before.disk_len) / n, one);
 }
 
 static int run(struct options *o)
@@ -252,15 +260,11 @@ static int run(struct options *o)
     struct cost before;
     int code = 0;
 
-    config.path = config.is_grpc ? "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
-                                 : "/v1/traces";
     if (!senders || !read_url(o, &config)) {
         fprintf(stderr, "load: --url %s is not like http://127.0.0.1:4318\n", o->url);
         sf_heap_free(senders);
         return 2;
     }
-    before = look(o);
-    started_ns = sf_clock_mono_ns();
     for (uint64_t i = 0; i < o->connections; i++) {
         senders[i] = (struct sender){.options = o, .config = config, .number = i};
         senders[i].latency_us = sf_heap_new_n(N_LATENCIES, sizeof(uint32_t));
@@ -268,10 +272,15 @@ static int run(struct options *o)
             sf_thread_start(&senders[i].thread, "sender", 0, run_sender, &senders[i], NULL))
             return 1;
     }
+    while (!is_over && atomic_load(&n_ready) < o->connections)
+        sf_clock_sleep_ms(1);
+    before = look(o);
+    started_ns = sf_clock_mono_ns();
+    is_begun = true;
     while (!is_over && sf_clock_mono_ns() - started_ns < o->seconds_ns &&
-           !(o->spans && atomic_load(&n_claimed) >= o->spans))
+           !(o->most && atomic_load(&n_claimed) >= o->most))
         sf_clock_sleep_ms(10);
-    if (!o->spans || atomic_load(&n_claimed) < o->spans)
+    if (!o->most || atomic_load(&n_claimed) < o->most)
         is_over = true;
     for (uint64_t i = 0; i < o->connections; i++)
         sf_thread_join(&senders[i].thread);
@@ -287,36 +296,71 @@ static int run(struct options *o)
     return code;
 }
 
+static bool is_one_of(const char *word, const char *a, const char *b)
+{
+    return strcmp(word, a) == 0 || strcmp(word, b) == 0;
+}
+
+static bool check(struct options *o)
+{
+    if (!o->per_request)
+        o->per_request = o->is_profiles ? 1000 : 200;
+    if (o->connections == 0 || o->connections > MAX_CONNECTIONS || o->per_request > 100000 ||
+        !is_one_of(o->protocol, "http", "grpc") || !is_one_of(o->format, "pprof", "otlp") ||
+        o->sample_types < 1 || o->sample_types > 2) {
+        fprintf(stderr,
+                "load: 1 to %d connections, 1 to 100000 spans or samples a request, protocol http "
+                "or grpc, format pprof or otlp, 1 or 2 sample types\n",
+                MAX_CONNECTIONS);
+        return false;
+    }
+    if (o->is_profiles && strcmp(o->format, "pprof") == 0 &&
+        (o->is_gzip || strcmp(o->protocol, "grpc") == 0)) {
+        fprintf(stderr, "load: a pprof is compressed in itself and goes to /ingest over HTTP; "
+                        "--gzip and --protocol grpc are for --format otlp\n");
+        return false;
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     struct options o = {.url = "http://127.0.0.1:4318",
                         .protocol = "http",
+                        .format = "pprof",
                         .connections = 4,
-                        .spans_per_request = 200,
+                        .sample_types = 1,
                         .seconds_ns = 10000000000,
                         .seed = 1};
     struct sf_flag flags[] = {
         {"url", SF_FLAG_STR, &o.url, "URL", "the server (default http://127.0.0.1:4318)"},
         {"protocol", SF_FLAG_STR, &o.protocol, "NAME", "http or grpc (default http)"},
-        {"gzip", SF_FLAG_BOOL, &o.is_gzip, NULL, "compress bodies"},
+        {"gzip", SF_FLAG_BOOL, &o.is_gzip, NULL, "compress OTLP bodies"},
+        {"profiles", SF_FLAG_BOOL, &o.is_profiles, NULL, "send profiles instead of traces"},
+        {"format", SF_FLAG_STR, &o.format, "NAME",
+         "of profiles: pprof, gzipped and to /ingest, or otlp (default pprof)"},
+        {"sample-types", SF_FLAG_U64, &o.sample_types, "N",
+         "values of a pprof's sample: 1, CPU time, or 2, Go's count too (default 1)"},
         {"connections", SF_FLAG_U64, &o.connections, "N", "how many at once (default 4)"},
-        {"spans-per-request", SF_FLAG_U64, &o.spans_per_request, "N", "default 200"},
+        {"per-request", SF_FLAG_U64, &o.per_request, "N",
+         "spans (default 200) or samples (default 1000)"},
         {"seconds", SF_FLAG_DURATION, &o.seconds_ns, "TIME", "at most this long (default 10s)"},
-        {"spans", SF_FLAG_U64, &o.spans, "N", "at most this many"},
-        {"rate", SF_FLAG_U64, &o.rate, "N", "spans per second, all together (default: full speed)"},
+        {"most", SF_FLAG_U64, &o.most, "N", "at most this many spans or samples"},
+        {"rate", SF_FLAG_U64, &o.rate, "N",
+         "spans or samples per second, all together (default: full speed)"},
         {"token", SF_FLAG_STR, &o.token, "TOKEN", "bearer token to show"},
         {"pid", SF_FLAG_U64, &o.pid, "PID",
          "the server's process: its CPU time and peak memory are reported"},
         {"data", SF_FLAG_STR, &o.data, "DIR",
-         "its data directory: bytes on disk per span are reported"},
-        {"seed", SF_FLAG_U64, &o.seed, "N", "other traces (default 1)"},
+         "its data directory: bytes on disk per span or sample are reported"},
+        {"seed", SF_FLAG_U64, &o.seed, "N", "other content (default 1)"},
     };
     struct sf_args args = {
         .command = "load",
-        .usage = "[--url URL] [--protocol http|grpc] [--gzip] [--connections N] [--seconds 10s | "
-                 "--spans N] [--rate N]",
-        .summary = "Send realistic traces to any OTLP server, check every acknowledgement, report "
-                   "what it cost.",
+        .usage = "[--url URL] [--profiles [--format pprof|otlp]] [--protocol http|grpc] [--gzip] "
+                 "[--connections N] [--seconds 10s | --most N] [--rate N]",
+        .summary = "Send realistic traces or profiles to any OTLP or Pyroscope server, check every "
+                   "acknowledgement, report what it cost.",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
     };
@@ -325,14 +369,8 @@ int main(int argc, char **argv)
     case SF_ARGS_BAD: return 2;
     case SF_ARGS_RUN: break;
     }
-    if (o.connections == 0 || o.connections > MAX_CONNECTIONS || o.spans_per_request == 0 ||
-        o.spans_per_request > 100000 ||
-        (strcmp(o.protocol, "http") != 0 && strcmp(o.protocol, "grpc") != 0)) {
-        fprintf(stderr,
-                "load: 1 to %d connections, 1 to 100000 spans a request, protocol http or grpc\n",
-                MAX_CONNECTIONS);
+    if (!check(&o))
         return 2;
-    }
     signal(SIGPIPE, SIG_IGN);
     return run(&o);
 }
