@@ -57,8 +57,10 @@ enum sf_err cargo_new(const struct cargo_config *config, struct cargo **out, str
         return sf_fail(why, SF_ERR_NOMEM, "no memory");
     c->config = *config;
     c->gzip = sf_deflate_new();
-    c->profiles = (struct sf_profile_wire){
-        .rng = seed, .span_key = seed, .n_types = config->n_types};
+    c->profiles = (struct sf_profile_wire){.rng = seed,
+                                           .span_key = seed,
+                                           .n_types = config->n_types,
+                                           .own_frames = config->own_frames};
     sf_otlp_make_init(&c->traces, seed, (uint64_t)sf_clock_wall_ns());
     if (!c->gzip)
         err = sf_fail(why, SF_ERR_NOMEM, "no memory");

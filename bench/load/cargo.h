@@ -11,8 +11,9 @@ struct cargo;
 
 struct cargo_config {
     bool is_profiles, is_pprof, is_grpc, is_gzip;
-    uint32_t n_items; /* spans, or samples, of a request */
-    uint32_t n_types; /* values of a pprof's sample */
+    uint32_t n_items;    /* spans, or samples, of a request */
+    uint32_t n_types;    /* values of a pprof's sample */
+    uint32_t own_frames; /* of a stack, shared with no other; 0: as many as is usual */
     uint64_t seed, number;
 };
 

@@ -24,7 +24,7 @@ enum { MAX_CONNECTIONS = 256, N_LATENCIES = 1 << 16 };
 
 struct options {
     const char *url, *protocol, *token, *data, *format;
-    uint64_t connections, per_request, most, rate, pid, seed, sample_types;
+    uint64_t connections, per_request, most, rate, pid, seed, sample_types, own_frames;
     int64_t seconds_ns;
     bool is_gzip, is_profiles;
 };
@@ -102,6 +102,7 @@ static void run_sender(void *arg)
                                 .is_gzip = o->is_gzip,
                                 .n_items = (uint32_t)o->per_request,
                                 .n_types = (uint32_t)o->sample_types,
+                                .own_frames = (uint32_t)o->own_frames,
                                 .seed = o->seed,
                                 .number = s->number};
     struct cargo *cargo = NULL;
@@ -307,10 +308,10 @@ static bool check(struct options *o)
         o->per_request = o->is_profiles ? 1000 : 200;
     if (o->connections == 0 || o->connections > MAX_CONNECTIONS || o->per_request > 100000 ||
         !is_one_of(o->protocol, "http", "grpc") || !is_one_of(o->format, "pprof", "otlp") ||
-        o->sample_types < 1 || o->sample_types > 2) {
+        o->sample_types < 1 || o->sample_types > 2 || o->own_frames > 60) {
         fprintf(stderr,
                 "load: 1 to %d connections, 1 to 100000 spans or samples a request, protocol http "
-                "or grpc, format pprof or otlp, 1 or 2 sample types\n",
+                "or grpc, format pprof or otlp, 1 or 2 sample types, 0 to 60 own frames\n",
                 MAX_CONNECTIONS);
         return false;
     }
@@ -341,6 +342,8 @@ int main(int argc, char **argv)
          "of profiles: pprof, gzipped and to /ingest, or otlp (default pprof)"},
         {"sample-types", SF_FLAG_U64, &o.sample_types, "N",
          "values of a pprof's sample: 1, CPU time, or 2, Go's count too (default 1)"},
+        {"own-frames", SF_FLAG_U64, &o.own_frames, "N",
+         "frames that a stack shares with no other: 20 is hard on any server (default 4)"},
         {"connections", SF_FLAG_U64, &o.connections, "N", "how many at once (default 4)"},
         {"per-request", SF_FLAG_U64, &o.per_request, "N",
          "spans (default 200) or samples (default 1000)"},

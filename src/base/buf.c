@@ -98,6 +98,16 @@ void sf_buf_add_u64le(struct sf_buf *b, uint64_t v)
     sf_buf_add(b, raw, sizeof(raw));
 }
 
+void sf_buf_add_varint_slow(struct sf_buf *b, uint64_t v)
+{
+    uint8_t raw[10];
+    size_t n = 0;
+    for (; v > 127; v >>= 7)
+        raw[n++] = (uint8_t)(v | 128);
+    raw[n++] = (uint8_t)v;
+    sf_buf_add(b, raw, n);
+}
+
 void sf_buf_print(struct sf_buf *b, const char *format, ...)
 {
     va_list args;

@@ -32,3 +32,20 @@ void sf_buf_add_u64le(struct sf_buf *b, uint64_t v);
 void sf_buf_print(struct sf_buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 sf_bytes sf_buf_bytes(const struct sf_buf *b); /* borrowed until the next append */
 sf_str sf_buf_str(const struct sf_buf *b);
+
+/* LEB128: seven bits a byte, lowest first. */
+void sf_buf_add_varint_slow(struct sf_buf *b, uint64_t v);
+static inline void sf_buf_add_varint(struct sf_buf *b, uint64_t v)
+{
+    uint8_t *to;
+    /* Ten bytes are the most; a cap of the caller's own is asked for with every byte. */
+    if (b->err || b->max || b->cap > SF_BUF_MAX || b->cap - b->len < 10) {
+        sf_buf_add_varint_slow(b, v);
+        return;
+    }
+    to = b->p + b->len;
+    for (; v > 127; v >>= 7)
+        *to++ = (uint8_t)(v | 128);
+    *to++ = (uint8_t)v;
+    b->len = (size_t)(to - b->p);
+}

@@ -70,15 +70,3 @@ static inline sf_str sf_cursor_str(struct sf_cursor *c)
     const uint8_t *p = len <= SIZE_MAX ? sf_cursor_take(c, (size_t)len) : NULL;
     return p ? (sf_str){(const char *)p, (size_t)len} : SF_STR_NONE;
 }
-
-static inline void sf_buf_add_varint(struct sf_buf *b, uint64_t v)
-{
-    uint8_t raw[10];
-    size_t n = 0;
-    while (v > 127) {
-        raw[n++] = (uint8_t)(v | 128);
-        v >>= 7;
-    }
-    raw[n++] = (uint8_t)v;
-    sf_buf_add(b, raw, n);
-}

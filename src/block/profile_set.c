@@ -1,15 +1,13 @@
 #include "block/profile_set.h"
 
-#include "base/hash.h"
 #include "base/heap.h"
 #include "base/num.h"
 #include "block/cursor.h"
 
-/* Keys of the dictionaries are the records themselves; functions, modules and nodes are read back
- * from there as lists. */
+/* Keys of the dictionaries are the records themselves; functions and modules are read back from
+ * there as lists. */
 _Static_assert(sizeof(struct sf_profile_function) == 16, "no padding in a key");
 _Static_assert(sizeof(struct sf_profile_module) == 8, "no padding in a key");
-_Static_assert(sizeof(struct sf_profile_node) == 8, "no padding in a key");
 
 static const int64_t AHEAD_NS = INT64_C(3600) * 1000000000;
 
@@ -42,8 +40,6 @@ static bool more(void **list, uint32_t n, uint32_t *cap, size_t size)
 struct sf_profile_set *sf_profile_set_new(uint32_t tenant, sf_str service)
 {
     struct sf_profile_set *s = sf_heap_new(sizeof(*s) + service.len + 1);
-    struct sf_profile_node root = {0, SF_NONE};
-    uint32_t place;
     if (!s)
         return NULL;
     s->tenant = tenant;
@@ -52,7 +48,7 @@ struct sf_profile_set *sf_profile_set_new(uint32_t tenant, sf_str service)
     s->service = (sf_str){(const char *)(s + 1), service.len};
     s->ts_min_ns = INT64_MAX;
     s->ts_max_ns = INT64_MIN;
-    if (!sf_dict_add(&s->node_keys, key_of(&root, sizeof(root)), &place)) {
+    if (!sf_stack_tree_init(&s->tree)) {
         sf_profile_set_free(s);
         return NULL;
     }
@@ -67,7 +63,7 @@ void sf_profile_set_free(struct sf_profile_set *s)
     sf_dict_done(&s->functions);
     sf_dict_done(&s->modules);
     sf_dict_done(&s->location_keys);
-    sf_dict_done(&s->node_keys);
+    sf_stack_tree_done(&s->tree);
     sf_dict_done(&s->series);
     sf_dict_done(&s->processes);
     sf_heap_free(s->locations);
@@ -75,7 +71,6 @@ void sf_profile_set_free(struct sf_profile_set *s)
     sf_heap_free(s->rows);
     sf_heap_free(s->entries);
     sf_heap_free(s->details);
-    sf_heap_free(s->stack_slots);
     sf_heap_free(s);
 }
 
@@ -83,11 +78,10 @@ size_t sf_profile_set_memory(const struct sf_profile_set *s)
 {
     return sizeof(*s) + sf_dict_memory(&s->strings) + sf_dict_memory(&s->functions) +
            sf_dict_memory(&s->modules) + sf_dict_memory(&s->location_keys) +
-           sf_dict_memory(&s->node_keys) + sf_dict_memory(&s->series) +
+           sf_stack_tree_memory(&s->tree) + sf_dict_memory(&s->series) +
            sf_dict_memory(&s->processes) + s->cap_locations * sizeof(*s->locations) +
            s->cap_lines * sizeof(*s->lines) + s->cap_rows * sizeof(*s->rows) +
-           s->cap_entries * sizeof(*s->entries) + s->cap_details * sizeof(*s->details) +
-           s->n_stack_slots * sizeof(*s->stack_slots);
+           s->cap_entries * sizeof(*s->entries) + s->cap_details * sizeof(*s->details);
 }
 
 /* ---- interning ---- */
@@ -115,78 +109,6 @@ static bool add_location(struct sf_profile_set *s, const struct sf_profile_locat
         s->n_lines += l->n_lines;
         s->n_locations++;
     }
-    return true;
-}
-
-static const struct sf_profile_node *nodes_of(const struct sf_profile_set *s)
-{
-    return (const struct sf_profile_node *)(const void *)s->node_keys.bytes.p;
-}
-
-/* Is `node` the leaf of these locations, leaf first? */
-static bool is_stack(const struct sf_profile_set *s, uint32_t node, const uint32_t *locations,
-                     uint32_t n)
-{
-    const struct sf_profile_node *nodes = nodes_of(s);
-    for (uint32_t i = 0; i < n; i++) {
-        if (node == 0 || nodes[node].location != locations[i])
-            return false;
-        node = nodes[node].parent;
-    }
-    return node == 0;
-}
-
-static bool grow_stacks(struct sf_profile_set *s)
-{
-    uint32_t n = s->n_stack_slots ? s->n_stack_slots * 2 : 256;
-    uint64_t *slots = sf_heap_new_n(n, sizeof(*slots));
-    if (!slots)
-        return false;
-    /* Only the high half of each hash is at hand: it is what places are chosen by. */
-    for (uint32_t i = 0; i < s->n_stack_slots; i++) {
-        uint32_t at = (uint32_t)(s->stack_slots[i] >> 32) & (n - 1);
-        if (!s->stack_slots[i])
-            continue;
-        while (slots[at])
-            at = (at + 1) & (n - 1);
-        slots[at] = s->stack_slots[i];
-    }
-    sf_heap_free(s->stack_slots);
-    s->stack_slots = slots;
-    s->n_stack_slots = n;
-    return true;
-}
-
-/* Most stacks are known: one look and a walk up the tree to be sure, instead of a look per frame.
- */
-static bool add_stack(struct sf_profile_set *s, const uint32_t *locations, uint32_t n,
-                      uint32_t *out)
-{
-    uint64_t hash = sf_hash(locations, n * sizeof(*locations));
-    uint32_t at, node = 0;
-    if (n == 0) {
-        *out = 0;
-        return true;
-    }
-    if (s->n_stacks >= s->n_stack_slots / 4 * 3 && !grow_stacks(s))
-        return false;
-    at = (uint32_t)(hash >> 32) & (s->n_stack_slots - 1);
-    for (; s->stack_slots[at]; at = (at + 1) & (s->n_stack_slots - 1)) {
-        node = (uint32_t)s->stack_slots[at];
-        if ((s->stack_slots[at] ^ hash) >> 32 == 0 && is_stack(s, node, locations, n)) {
-            *out = node;
-            return true;
-        }
-    }
-    node = 0;
-    for (uint32_t i = n; i-- > 0;) {
-        struct sf_profile_node key = {node, locations[i]};
-        if (!sf_dict_add(&s->node_keys, key_of(&key, sizeof(key)), &node))
-            return false;
-    }
-    s->stack_slots[at] = (hash & 0xffffffff00000000u) | node;
-    s->n_stacks++;
-    *out = node;
     return true;
 }
 
@@ -323,12 +245,16 @@ static bool map_stack(struct adding *a, uint32_t i, uint32_t *out)
     const struct sf_stack *from = &a->b->stacks[i];
     if (is_mapped(a->m, STACKS, i, out))
         return true;
+    while (a->cap_stack < from->n) {
+        if (!more((void **)&a->stack, a->cap_stack, &a->cap_stack, sizeof(*a->stack)))
+            return false;
+    }
     for (uint32_t k = 0; k < from->n; k++) {
-        if (!more((void **)&a->stack, k, &a->cap_stack, sizeof(*a->stack)) ||
+        if (!is_mapped(a->m, LOCATIONS, from->locations[k], &a->stack[k]) &&
             !map_location(a, from->locations[k], &a->stack[k]))
             return false;
     }
-    if (!add_stack(a->s, a->stack, from->n, out))
+    if (!sf_stack_tree_add_stack(&a->s->tree, a->stack, from->n, out))
         return false;
     map(a->m, STACKS, i, *out);
     return true;
@@ -477,13 +403,13 @@ bool sf_profile_set_symbols(const struct sf_profile_set *s, struct sf_arena *req
         .modules = (const struct sf_profile_module *)(const void *)s->modules.bytes.p,
         .locations = s->locations,
         .lines = s->lines,
-        .nodes = nodes_of(s),
+        .nodes = s->tree.nodes,
         .n_strings = s->strings.n,
         .n_functions = s->functions.n,
         .n_modules = s->modules.n,
         .n_locations = s->n_locations,
         .n_lines = s->n_lines,
-        .n_nodes = s->node_keys.n,
+        .n_nodes = s->tree.n,
     };
     return true;
 }
@@ -576,9 +502,8 @@ static bool join_nodes(struct sf_profile_set *s, const struct sf_profile_symbols
     if (from->n_nodes)
         out[0] = 0;
     for (uint32_t i = 1; i < from->n_nodes; i++) {
-        struct sf_profile_node key = {out[from->nodes[i].parent],
-                                      locations[from->nodes[i].location]};
-        if (!sf_dict_add(&s->node_keys, key_of(&key, sizeof(key)), &out[i]))
+        if (!sf_stack_tree_add(&s->tree, out[from->nodes[i].parent],
+                               locations[from->nodes[i].location], &out[i]))
             return false;
     }
     return true;

@@ -9,11 +9,13 @@
 #include "base/err.h"
 #include "block/dict.h"
 #include "block/profile_block.h"
+#include "block/stack_tree.h"
 
 struct sf_profile_set {
     uint32_t tenant;
     sf_str service;
-    struct sf_dict strings, functions, modules, location_keys, node_keys, series, processes;
+    struct sf_dict strings, functions, modules, location_keys, series, processes;
+    struct sf_stack_tree tree;
     struct sf_profile_location *locations;
     struct sf_line *lines;
     uint32_t n_locations, cap_locations, n_lines, cap_lines;
@@ -22,8 +24,6 @@ struct sf_profile_set {
     struct sf_profile_detail *details; /* `series` is the place of their row here */
     uint32_t n_rows, cap_rows;
     uint32_t n_entries, cap_entries, n_details, cap_details;
-    uint64_t *stack_slots; /* high half of a stack's hash, then its node; 0: free */
-    uint32_t n_stack_slots, n_stacks;
     int64_t ts_min_ns, ts_max_ns; /* of index times and ends; not taken back */
     size_t counted_len;           /* the owner's: what its budget knows of */
 };

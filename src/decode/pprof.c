@@ -182,7 +182,10 @@ static void name_types(struct sf_pprof *p)
 /* Behind the counts. */
 static enum sf_err read_content(struct sf_pprof *p)
 {
-    enum sf_err err = sf_pprof_read_functions(p);
+    enum sf_err err;
+    sf_profile_build_expect_symbols(p->b, p->n_functions, p->n_locations, p->n_samples);
+    sf_profile_build_expect(p->b, (uint64_t)p->n_samples * p->n_types);
+    err = sf_pprof_read_functions(p);
     if (!err && !p->b->is_full)
         err = sf_pprof_read_locations(p);
     if (!err && !p->b->is_full)

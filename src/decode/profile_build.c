@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "base/hash.h"
+#include "base/invariant.h"
 #include "base/limits.h"
-#include "base/num.h"
 #include "base/text.h"
 #include "model/process.h"
 
@@ -14,83 +14,7 @@ struct label_set {
     uint32_t n;
 };
 
-void *sf_profile_list_more(struct sf_profile_build *b, struct sf_profile_list *l, size_t size)
-{
-    if (l->n == l->cap) {
-        uint32_t cap = l->cap ? l->cap * 2 : 64;
-        void *items = cap > UINT32_MAX / 2
-                          ? NULL
-                          : sf_arena_grow(b->a, l->items, l->cap * size, cap * size);
-        if (!items) {
-            b->is_full = true;
-            return NULL;
-        }
-        l->items = items;
-        l->cap = cap;
-    }
-    return (uint8_t *)l->items + l->n * size;
-}
-
-sf_str sf_profile_copy(struct sf_profile_build *b, sf_str s)
-{
-    sf_str out = SF_STR_NONE;
-    if (!sf_arena_copy(b->a, s, &out))
-        b->is_full = true;
-    return out;
-}
-
 /* --- interning --- */
-
-static bool table_grow(struct sf_profile_build *b, struct sf_profile_table *t)
-{
-    uint32_t cap = t->cap ? t->cap * 2 : 128;
-    struct sf_profile_slot *slots = cap > UINT32_MAX / 2 ? NULL
-                                                         : sf_profile_new(b, cap, sizeof(*slots));
-    if (!slots) {
-        b->is_full = true;
-        return false;
-    }
-    for (uint32_t i = 0; i < t->cap; i++) {
-        struct sf_profile_slot old = t->slots[i];
-        uint32_t at = old.hash & (cap - 1);
-        if (!old.place)
-            continue;
-        while (slots[at].place)
-            at = (at + 1) & (cap - 1);
-        slots[at] = old;
-    }
-    t->slots = slots;
-    t->cap = cap;
-    return true;
-}
-
-struct sf_profile_slot *sf_profile_table_find(struct sf_profile_build *b,
-                                              struct sf_profile_table *t, uint64_t wide,
-                                              sf_profile_is_same is_same, const void *key)
-{
-    uint32_t hash = (uint32_t)(wide ^ wide >> 32), at;
-    if (t->n >= t->cap / 2 && !table_grow(b, t))
-        return NULL;
-    for (at = hash & (t->cap - 1); t->slots[at].place; at = (at + 1) & (t->cap - 1)) {
-        if (t->slots[at].hash == hash && is_same(b, t->slots[at].place - 1, key))
-            return &t->slots[at];
-    }
-    t->slots[at].hash = hash;
-    return &t->slots[at];
-}
-
-uint32_t sf_profile_table_keep(struct sf_profile_build *b, struct sf_profile_table *t,
-                               struct sf_profile_slot *slot, struct sf_profile_list *l,
-                               const void *item, size_t size)
-{
-    void *to = sf_profile_list_more(b, l, size);
-    if (!to)
-        return SF_NONE;
-    memcpy(to, item, size);
-    t->n++;
-    slot->place = ++l->n;
-    return l->n - 1;
-}
 
 static uint64_t mix_str(uint64_t hash, sf_str s)
 {
@@ -400,7 +324,7 @@ uint32_t sf_profile_build_set(struct sf_profile_build *b, const struct sf_profil
     uint64_t hash = owner->process;
 
     SF_ASSERT(n_labels <= SF_LIMIT_SAMPLE_LABELS);
-    if (b->is_full || (b->set_at.n >= b->set_at.cap / 2 && !table_grow(b, &b->set_at)))
+    if (b->is_full || (b->set_at.n >= b->set_at.cap / 2 && !sf_profile_table_grow(b, &b->set_at)))
         return SF_NONE; /* before the mark: a table that grew behind it would be given back */
     mark = b->a->at;
     if (n_labels) {
@@ -509,23 +433,6 @@ uint32_t sf_profile_build_series(struct sf_profile_build *b, uint32_t set, uint3
     if (!item.s.type.name.len)
         item.s.type.name = item.s.type.sample_type;
     return sf_profile_table_keep(b, &b->series_at, slot, &b->series, &item, sizeof(item));
-}
-
-void sf_profile_build_expect(struct sf_profile_build *b, uint64_t n)
-{
-    struct sf_profile_list *l = &b->samples;
-    uint64_t cap = l->n + n;
-    void *items;
-    if (cap > SF_LIMIT_SAMPLES)
-        cap = SF_LIMIT_SAMPLES;
-    if (cap <= l->cap || cap * sizeof(struct sf_sample) > (b->a->cap - b->a->at) / 2)
-        return;
-    items = sf_arena_grow(b->a, l->items, l->cap * sizeof(struct sf_sample),
-                          cap * sizeof(struct sf_sample));
-    if (!items)
-        return;
-    l->items = items;
-    l->cap = (uint32_t)cap;
 }
 
 void sf_profile_build_sample(struct sf_profile_build *b, const struct sf_profile_owner *owner,

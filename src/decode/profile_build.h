@@ -74,7 +74,15 @@ void sf_profile_build_init(struct sf_profile_build *b, const struct sf_profile_h
                            struct sf_arena *a, struct sf_why *why);
 
 /* A list in the arena with room for one more; NULL: full. */
-void *sf_profile_list_more(struct sf_profile_build *b, struct sf_profile_list *l, size_t size);
+bool sf_profile_list_grow(struct sf_profile_build *b, struct sf_profile_list *l, size_t size,
+                          uint32_t cap);
+static inline void *sf_profile_list_more(struct sf_profile_build *b, struct sf_profile_list *l,
+                                         size_t size)
+{
+    if (l->n == l->cap && !sf_profile_list_grow(b, l, size, l->cap ? l->cap * 2 : 64))
+        return NULL;
+    return (uint8_t *)l->items + l->n * size;
+}
 static inline void *sf_profile_new(struct sf_profile_build *b, size_t n, size_t size)
 {
     void *p = sf_arena_new_n(b->a, n, size);
@@ -89,6 +97,7 @@ typedef bool (*sf_profile_is_same)(const struct sf_profile_build *b, uint32_t pl
 struct sf_profile_slot *sf_profile_table_find(struct sf_profile_build *b,
                                               struct sf_profile_table *t, uint64_t wide,
                                               sf_profile_is_same is_same, const void *key);
+bool sf_profile_table_grow(struct sf_profile_build *b, struct sf_profile_table *t);
 /* Puts `item` at the end of the list and its place into the slot. */
 uint32_t sf_profile_table_keep(struct sf_profile_build *b, struct sf_profile_table *t,
                                struct sf_profile_slot *slot, struct sf_profile_list *l,
@@ -135,6 +144,9 @@ void sf_profile_build_sample(struct sf_profile_build *b, const struct sf_profile
 /* Room for so many more samples at once, if there is that much: a list that grows leaves its old
  * selves behind. */
 void sf_profile_build_expect(struct sf_profile_build *b, uint64_t n);
+/* The same of tables, before anything is in them. */
+void sf_profile_build_expect_symbols(struct sf_profile_build *b, uint32_t n_functions,
+                                     uint32_t n_locations, uint32_t n_stacks);
 /* Should the decoder go on? */
 static inline bool sf_profile_build_ok(const struct sf_profile_build *b)
 {

@@ -50,7 +50,7 @@ static void put_value(struct sf_encoder *e, struct sf_value val)
 
 static void put_attrs(struct sf_encoder *e, struct sf_attrs attrs)
 {
-    sf_put_varint(e->out, attrs.n);
+    sf_buf_add_varint(e->out, attrs.n);
     for (uint32_t i = 0; i < attrs.n; i++) {
         sf_put_str(e, attrs.list[i].key);
         put_value(e, attrs.list[i].val);
@@ -62,7 +62,7 @@ static void put_resource(struct sf_encoder *e, const struct sf_resource *r)
     put_attrs(e, r->attrs);
     sf_put_str(e, r->schema_url);
     sf_put_str(e, r->service);
-    sf_put_varint(e->out, r->dropped_attrs);
+    sf_buf_add_varint(e->out, r->dropped_attrs);
 }
 
 static void put_scope(struct sf_encoder *e, const struct sf_scope *sc)
@@ -71,13 +71,13 @@ static void put_scope(struct sf_encoder *e, const struct sf_scope *sc)
     sf_put_str(e, sc->version);
     sf_put_str(e, sc->schema_url);
     put_attrs(e, sc->attrs);
-    sf_put_varint(e->out, sc->dropped_attrs);
+    sf_buf_add_varint(e->out, sc->dropped_attrs);
 }
 
 static void put_span(struct sf_encoder *e, const struct sf_span *s, uint64_t previous_ns)
 {
-    sf_put_varint(e->out, s->resource);
-    sf_put_varint(e->out, s->scope);
+    sf_buf_add_varint(e->out, s->resource);
+    sf_buf_add_varint(e->out, s->scope);
     sf_buf_add(e->out, s->trace_id.b, sizeof(s->trace_id.b));
     sf_buf_add_u64le(e->out, s->span_id);
     sf_buf_add_u64le(e->out, s->parent_id);
@@ -87,27 +87,27 @@ static void put_span(struct sf_encoder *e, const struct sf_span *s, uint64_t pre
     sf_put_str(e, s->name);
     sf_put_str(e, s->status_msg);
     sf_put_str(e, s->trace_state);
-    sf_put_varint(e->out, s->flags);
+    sf_buf_add_varint(e->out, s->flags);
     put_attrs(e, s->attrs);
-    sf_put_varint(e->out, s->n_events);
+    sf_buf_add_varint(e->out, s->n_events);
     for (uint32_t i = 0; i < s->n_events; i++) {
         sf_put_zigzag(e->out, (int64_t)(s->events[i].time_ns - s->start_ns));
         sf_put_str(e, s->events[i].name);
         put_attrs(e, s->events[i].attrs);
-        sf_put_varint(e->out, s->events[i].dropped_attrs);
+        sf_buf_add_varint(e->out, s->events[i].dropped_attrs);
     }
-    sf_put_varint(e->out, s->n_links);
+    sf_buf_add_varint(e->out, s->n_links);
     for (uint32_t i = 0; i < s->n_links; i++) {
         sf_buf_add(e->out, s->links[i].trace_id.b, sizeof(s->links[i].trace_id.b));
         sf_buf_add_u64le(e->out, s->links[i].span_id);
         sf_put_str(e, s->links[i].trace_state);
-        sf_put_varint(e->out, s->links[i].flags);
+        sf_buf_add_varint(e->out, s->links[i].flags);
         put_attrs(e, s->links[i].attrs);
-        sf_put_varint(e->out, s->links[i].dropped_attrs);
+        sf_buf_add_varint(e->out, s->links[i].dropped_attrs);
     }
-    sf_put_varint(e->out, s->dropped_attrs);
-    sf_put_varint(e->out, s->dropped_events);
-    sf_put_varint(e->out, s->dropped_links);
+    sf_buf_add_varint(e->out, s->dropped_attrs);
+    sf_buf_add_varint(e->out, s->dropped_events);
+    sf_buf_add_varint(e->out, s->dropped_links);
 }
 
 void sf_span_batch_encode(const struct sf_span_batch *batch, struct sf_buf *out)
@@ -115,9 +115,9 @@ void sf_span_batch_encode(const struct sf_span_batch *batch, struct sf_buf *out)
     struct sf_encoder e;
 
     sf_put_begin(&e, VERSION, out);
-    sf_put_varint(out, batch->n_resources);
-    sf_put_varint(out, batch->n_scopes);
-    sf_put_varint(out, batch->n_spans);
+    sf_buf_add_varint(out, batch->n_resources);
+    sf_buf_add_varint(out, batch->n_scopes);
+    sf_buf_add_varint(out, batch->n_spans);
     for (uint32_t i = 0; i < batch->n_resources; i++)
         put_resource(&e, &batch->resources[i]);
     for (uint32_t i = 0; i < batch->n_scopes; i++)

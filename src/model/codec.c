@@ -6,21 +6,6 @@
 
 /* ---- write ---- */
 
-void sf_put_varint(struct sf_buf *out, uint64_t v)
-{
-    uint8_t bytes[10];
-    size_t n = 0;
-    for (; v >= 0x80; v >>= 7)
-        bytes[n++] = (uint8_t)(v | 0x80);
-    bytes[n++] = (uint8_t)v;
-    sf_buf_add(out, bytes, n);
-}
-
-void sf_put_zigzag(struct sf_buf *out, int64_t v)
-{
-    sf_put_varint(out, (uint64_t)v << 1 ^ (v < 0 ? UINT64_MAX : 0));
-}
-
 static void out_of_memory(struct sf_encoder *e)
 {
     if (sf_buf_ok(e->out))
@@ -63,14 +48,14 @@ void sf_put_str(struct sf_encoder *e, sf_str s)
     at = hash & (e->n_slots - 1);
     while (e->slots[at].number) {
         if (e->slots[at].hash == hash && sf_str_eq(e->slots[at].s, s)) {
-            sf_put_varint(e->out, e->slots[at].number);
+            sf_buf_add_varint(e->out, e->slots[at].number);
             return;
         }
         at = (at + 1) & (e->n_slots - 1);
     }
     e->slots[at] = (struct sf_codec_slot){hash, ++e->n_strings, s};
     sf_buf_add_u8(e->out, 0);
-    sf_put_varint(e->out, s.len);
+    sf_buf_add_varint(e->out, s.len);
     sf_buf_add_str(e->out, s);
 }
 

@@ -24,8 +24,10 @@ struct sf_encoder {
 /* Version, room for the number of strings. */
 void sf_put_begin(struct sf_encoder *e, uint8_t version, struct sf_buf *out);
 void sf_put_end(struct sf_encoder *e); /* also frees the table */
-void sf_put_varint(struct sf_buf *out, uint64_t v);
-void sf_put_zigzag(struct sf_buf *out, int64_t v);
+static inline void sf_put_zigzag(struct sf_buf *out, int64_t v)
+{
+    sf_buf_add_varint(out, (uint64_t)v << 1 ^ (v < 0 ? UINT64_MAX : 0));
+}
 /* string := 0 | len bytes      a new one; it gets the next number, counted from 1
  *         | number             one that was there before */
 void sf_put_str(struct sf_encoder *e, sf_str s);

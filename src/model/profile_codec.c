@@ -42,7 +42,7 @@ enum { /* of a sample */
 
 static void put_place(struct sf_buf *out, uint32_t place)
 {
-    sf_put_varint(out, place == SF_NONE ? 0 : (uint64_t)place + 1);
+    sf_buf_add_varint(out, place == SF_NONE ? 0 : (uint64_t)place + 1);
 }
 
 static void put_symbols(struct sf_encoder *e, const struct sf_profile_batch *b)
@@ -50,30 +50,30 @@ static void put_symbols(struct sf_encoder *e, const struct sf_profile_batch *b)
     for (uint32_t i = 0; i < b->n_mappings; i++) {
         sf_put_str(e, b->mappings[i].file);
         sf_put_str(e, b->mappings[i].build_id);
-        sf_put_varint(e->out, b->mappings[i].start);
-        sf_put_varint(e->out, b->mappings[i].limit);
-        sf_put_varint(e->out, b->mappings[i].file_off);
+        sf_buf_add_varint(e->out, b->mappings[i].start);
+        sf_buf_add_varint(e->out, b->mappings[i].limit);
+        sf_buf_add_varint(e->out, b->mappings[i].file_off);
     }
     for (uint32_t i = 0; i < b->n_functions; i++) {
         sf_put_str(e, b->functions[i].name);
         sf_put_str(e, b->functions[i].system_name);
         sf_put_str(e, b->functions[i].file);
-        sf_put_varint(e->out, b->functions[i].start_line);
+        sf_buf_add_varint(e->out, b->functions[i].start_line);
     }
     for (uint32_t i = 0; i < b->n_locations; i++) {
         const struct sf_location *l = &b->locations[i];
         put_place(e->out, l->mapping);
-        sf_put_varint(e->out, l->addr);
+        sf_buf_add_varint(e->out, l->addr);
         sf_buf_add_u8(e->out, l->kind);
-        sf_put_varint(e->out, l->n_lines);
+        sf_buf_add_varint(e->out, l->n_lines);
         for (uint32_t k = 0; k < l->n_lines; k++) {
-            sf_put_varint(e->out, l->lines[k].function);
-            sf_put_varint(e->out, l->lines[k].line);
+            sf_buf_add_varint(e->out, l->lines[k].function);
+            sf_buf_add_varint(e->out, l->lines[k].line);
         }
     }
     for (uint32_t i = 0; i < b->n_stacks; i++) {
         int64_t before = 0;
-        sf_put_varint(e->out, b->stacks[i].n);
+        sf_buf_add_varint(e->out, b->stacks[i].n);
         for (uint32_t k = 0; k < b->stacks[i].n; k++) {
             sf_put_zigzag(e->out, b->stacks[i].locations[k] - before);
             before = b->stacks[i].locations[k];
@@ -89,7 +89,7 @@ static void put_series(struct sf_encoder *e, const struct sf_series *s)
     sf_put_str(e, s->type.sample_unit);
     sf_put_str(e, s->type.period_type);
     sf_put_str(e, s->type.period_unit);
-    sf_put_varint(e->out, s->n_labels);
+    sf_buf_add_varint(e->out, s->n_labels);
     for (uint32_t i = 0; i < s->n_labels; i++) {
         sf_put_str(e, s->labels[i].key);
         sf_put_str(e, s->labels[i].val);
@@ -126,7 +126,7 @@ static void put_samples(struct sf_encoder *e, const struct sf_profile_batch *b)
         sf_put_zigzag(e->out, (int64_t)s->stack - before.stack);
         sf_put_zigzag(e->out, s->value);
         if (flags & HAS_COUNT)
-            sf_put_varint(e->out, s->count);
+            sf_buf_add_varint(e->out, s->count);
         if (flags & HAS_TRACE)
             sf_buf_add(e->out, s->trace_id.b, sizeof(s->trace_id.b));
         if (flags & HAS_SPAN)
@@ -150,13 +150,13 @@ void sf_profile_batch_encode(const struct sf_profile_batch *batch, struct sf_buf
 {
     struct sf_encoder e;
     sf_put_begin(&e, VERSION, out);
-    sf_put_varint(out, batch->n_mappings);
-    sf_put_varint(out, batch->n_functions);
-    sf_put_varint(out, batch->n_locations);
-    sf_put_varint(out, batch->n_stacks);
-    sf_put_varint(out, batch->n_processes);
-    sf_put_varint(out, batch->n_series);
-    sf_put_varint(out, batch->n_samples);
+    sf_buf_add_varint(out, batch->n_mappings);
+    sf_buf_add_varint(out, batch->n_functions);
+    sf_buf_add_varint(out, batch->n_locations);
+    sf_buf_add_varint(out, batch->n_stacks);
+    sf_buf_add_varint(out, batch->n_processes);
+    sf_buf_add_varint(out, batch->n_series);
+    sf_buf_add_varint(out, batch->n_samples);
     put_symbols(&e, batch);
     for (uint32_t i = 0; i < batch->n_processes; i++) {
         sf_put_str(&e, batch->processes[i].service);

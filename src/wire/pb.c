@@ -134,14 +134,6 @@ struct sf_pb sf_pb_run(struct sf_pb *pb)
     return run;
 }
 
-bool sf_pb_run_varint(struct sf_pb *run, uint64_t *out)
-{
-    if (run->at == run->end)
-        return false;
-    *out = sf_pb_raw_varint(run);
-    return !run->fault;
-}
-
 bool sf_pb_run_fixed64(struct sf_pb *run, uint64_t *out)
 {
     const uint8_t *p;

@@ -56,8 +56,15 @@ void sf_pb_fault(struct sf_pb *pb, const uint8_t *at, const char *fault);
 uint64_t sf_pb_raw_varint_slow(struct sf_pb *pb);
 static inline uint64_t sf_pb_raw_varint(struct sf_pb *pb)
 {
-    if (__builtin_expect(pb->at < pb->end && *pb->at < 0x80, 1))
-        return *pb->at++;
+    const uint8_t *at = pb->at;
+    if (__builtin_expect(at < pb->end && *at < 0x80, 1)) {
+        pb->at++;
+        return *at;
+    }
+    if (pb->end - at >= 2 && at[1] < 0x80) { /* places of a profile's tables */
+        pb->at += 2;
+        return (uint64_t)(at[0] & 0x7f) | (uint64_t)at[1] << 7;
+    }
     return sf_pb_raw_varint_slow(pb);
 }
 
@@ -154,5 +161,11 @@ double sf_pb_double(struct sf_pb *pb);
  *     sf_pb_join(pb, &run);
  */
 struct sf_pb sf_pb_run(struct sf_pb *pb);
-bool sf_pb_run_varint(struct sf_pb *run, uint64_t *out);
+static inline bool sf_pb_run_varint(struct sf_pb *run, uint64_t *out)
+{
+    if (run->at == run->end)
+        return false;
+    *out = sf_pb_raw_varint(run);
+    return !run->fault;
+}
 bool sf_pb_run_fixed64(struct sf_pb *run, uint64_t *out);

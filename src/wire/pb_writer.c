@@ -13,15 +13,13 @@ static size_t put_varint(uint8_t *p, uint64_t v)
 
 void sf_pb_write_raw_varint(struct sf_buf *out, uint64_t v)
 {
-    uint8_t bytes[10];
-    sf_buf_add(out, bytes, put_varint(bytes, v));
+    sf_buf_add_varint(out, v);
 }
 
 static void write_tag_and(struct sf_buf *out, uint32_t tag, uint64_t v)
 {
-    uint8_t bytes[20];
-    size_t n = put_varint(bytes, tag);
-    sf_buf_add(out, bytes, n + put_varint(bytes + n, v));
+    sf_buf_add_varint(out, tag);
+    sf_buf_add_varint(out, v);
 }
 
 void sf_pb_write_u64(struct sf_buf *out, uint32_t field, uint64_t v)

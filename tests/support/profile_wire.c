@@ -8,7 +8,7 @@
 #include "base/heap.h"
 #include "wire/pb_writer.h"
 
-enum { OWN_FRAMES = 20, GROUP = 32, FILES = 300, SPAN_NAMES = 12 };
+enum { OWN_FRAMES = 4, FILES = 300, SPAN_NAMES = 12 };
 static const int64_t PERIOD_NS = 10000000, DURATION_NS = INT64_C(10000000000);
 
 struct picked { /* what one profile holds; numbers start at 1, 0 is "not used" */
@@ -46,12 +46,13 @@ static uint32_t file_of(uint32_t function)
 static void pick_stack(const struct sf_profile_wire *w, uint32_t stack, struct picked *p,
                        struct sample *s)
 {
-    uint64_t key = sf_hash_mix(w->service + 1, stack + 1);
-    s->n = 30 + (uint32_t)(key % 31);
+    uint32_t own = w->own_frames ? w->own_frames : OWN_FRAMES;
+    /* Stacks that share callers are equally deep, so that what they share begins at the root. */
+    s->n = 30 + (uint32_t)(sf_hash_mix(w->service + 1, stack / 512 + 1) % 31);
     for (uint32_t level = 0; level < s->n; level++) {
-        uint64_t group = level < 5 ? 0 : level + OWN_FRAMES < s->n ? 1 + stack / GROUP : stack + 1;
-        uint64_t at = sf_hash_mix(sf_hash_mix(w->service + 1, level + 1),
-                                  level + OWN_FRAMES < s->n ? group : group << 20);
+        uint32_t above = s->n - 1 - level;
+        uint32_t shared_by = above < own ? 1 : above < own + 8 ? 4 : above < own + 20 ? 32 : 512;
+        uint64_t at = sf_hash_mix(sf_hash_mix(w->service + 1, level + 1), stack / shared_by + 1);
         uint32_t site = (uint32_t)(at % SF_PROFILE_WIRE_SITES);
         uint32_t function = site / 2;
         use(p->functions, p->function_list, &p->n_functions, function);

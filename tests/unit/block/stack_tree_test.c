@@ -1,0 +1,88 @@
+#include "test.h"
+
+#include "base/heap.h"
+#include "block/stack_tree.h"
+
+static uint32_t add(struct sf_stack_tree *t, const uint32_t *locations, uint32_t n)
+{
+    uint32_t leaf = SF_NONE;
+    assert_true(sf_stack_tree_add_stack(t, locations, n, &leaf));
+    return leaf;
+}
+
+static void assert_is(const struct sf_stack_tree *t, uint32_t node, const uint32_t *locations,
+                      uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        assert_int_equal(t->nodes[node].location, locations[i]);
+        assert_true(t->nodes[node].parent < node);
+        node = t->nodes[node].parent;
+    }
+    assert_int_equal(node, 0);
+}
+
+TEST(stack_tree, shares_what_stacks_have_in_common)
+{
+    struct sf_stack_tree t;
+    const uint32_t first[] = {3, 2, 1}, second[] = {4, 2, 1}, callers[] = {2, 1};
+    uint32_t a, b;
+    assert_true(sf_stack_tree_init(&t));
+    assert_int_equal(add(&t, NULL, 0), 0);
+    a = add(&t, first, 3);
+    b = add(&t, second, 3);
+    assert_int_not_equal(a, b);
+    assert_int_equal(t.n, 5); /* the root, two shared, two leaves */
+    assert_int_equal(add(&t, callers, 2), t.nodes[a].parent);
+    assert_int_equal(add(&t, first, 3), a);
+    assert_int_equal(t.n, 5);
+    assert_is(&t, a, first, 3);
+    assert_is(&t, b, second, 3);
+    sf_stack_tree_done(&t);
+}
+
+TEST(stack_tree, keeps_every_stack_apart_while_it_grows)
+{
+    enum { STACKS = 20000, DEPTH = 12 };
+    struct sf_stack_tree t;
+    static uint32_t leaves[STACKS];
+    uint32_t stack[DEPTH];
+    assert_true(sf_stack_tree_init(&t));
+    for (int round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < STACKS; i++) {
+            uint32_t leaf;
+            for (uint32_t k = 0; k < DEPTH; k++)
+                stack[k] = i / (1u << k);
+            leaf = add(&t, stack, DEPTH);
+            if (round == 0)
+                leaves[i] = leaf;
+            assert_int_equal(leaf, leaves[i]);
+            assert_is(&t, leaf, stack, DEPTH);
+        }
+    }
+    assert_true(sf_stack_tree_memory(&t) < (size_t)t.n * 32 + STACKS * 32);
+    sf_stack_tree_done(&t);
+}
+
+TEST(stack_tree, stays_whole_when_memory_runs_out)
+{
+    struct sf_stack_tree t;
+    uint32_t stack[3], leaf;
+    uint32_t n_known = 0;
+    assert_true(sf_stack_tree_init(&t));
+    sf_heap_fail_after(3);
+    for (uint32_t i = 0; i < 100000; i++) {
+        stack[0] = i;
+        stack[1] = i / 7;
+        stack[2] = 1;
+        if (!sf_stack_tree_add_stack(&t, stack, 3, &leaf))
+            break;
+        n_known = i + 1;
+    }
+    sf_heap_fail_after(0);
+    assert_true(n_known > 0 && n_known < 100000);
+    for (uint32_t i = 0; i < n_known; i++) {
+        const uint32_t again[] = {i, i / 7, 1};
+        assert_is(&t, add(&t, again, 3), again, 3);
+    }
+    sf_stack_tree_done(&t);
+}
