@@ -126,12 +126,14 @@ static void before_fork(void)
     sf_lock_take(&lock);
     sf_exporter_before_fork(&sf_library.exporter);
     sf_span_pool_before_fork();
+    sf_profile_sources_before_fork();
     sf_heap_before_fork();
 }
 
 static void after_fork_in_parent(void)
 {
     sf_heap_after_fork(false);
+    sf_profile_sources_after_fork(false);
     sf_span_pool_after_fork(false);
     sf_exporter_after_fork(&sf_library.exporter, false);
     sf_lock_give(&lock);
@@ -148,7 +150,7 @@ static void after_fork_in_child(void)
     sf_lock_reset(&lock);
     sf_guest_thread_forget();
     sf_profile_file_after_fork();
-    sf_profile_sources_after_fork();
+    sf_profile_sources_after_fork(true);
     sf_process_context_forget();
     is_published = false;
     sf_resource_instance_id(instance_id);

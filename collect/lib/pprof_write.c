@@ -194,8 +194,9 @@ static void write_label(struct writer *w, uint32_t key, uint32_t str, uint64_t n
     sf_pb_write_end(w->out, mark);
 }
 
+/* The row's two values, with zeros for `before` and `after` them: the other profile's. */
 static void write_sample(struct writer *w, const struct sf_profile_table *t,
-                         const struct sf_profile_row *row)
+                         const struct sf_profile_row *row, int before, int after)
 {
     const uint64_t *frames = sf_profile_table_frames(t, row);
     uint32_t ids[SF_SAMPLE_FRAMES + 1], n = 0, span = 0, trace = 0;
@@ -222,8 +223,12 @@ static void write_sample(struct writer *w, const struct sf_profile_table *t,
     mark = sf_pb_write_begin(w->out, 2);
     for (uint32_t i = 0; i < n; i++)
         sf_pb_write_u64(w->out, 1, ids[i]);
+    for (int i = 0; i < before; i++)
+        sf_pb_write_u64(w->out, 2, 0);
     sf_pb_write_u64(w->out, 2, row->values[0]);
     sf_pb_write_u64(w->out, 2, row->values[1]);
+    for (int i = 0; i < after; i++)
+        sf_pb_write_u64(w->out, 2, 0);
     if (span) {
         write_label(w, span_key, span, 0);
         write_label(w, trace_key, trace, 0);
@@ -234,16 +239,31 @@ static void write_sample(struct writer *w, const struct sf_profile_table *t,
     sf_pb_write_end(w->out, mark);
 }
 
-static void write_profile(struct writer *w, const struct sf_profile *p)
+static void write_types(struct writer *w, const struct sf_profile *p)
+{
+    write_type(w, 1, &sf_kind_info(p->kind)->values[0]);
+    write_type(w, 1, &sf_kind_info(p->kind)->values[1]);
+}
+
+static void write_samples(struct writer *w, const struct sf_profile *p, int before, int after)
+{
+    for (uint32_t i = 0; i < sf_profile_table_n(&p->table); i++)
+        write_sample(w, &p->table, sf_profile_table_row(&p->table, i), before, after);
+}
+
+static void write_profile(struct writer *w, const struct sf_profile *p,
+                          const struct sf_profile *beside)
 {
     const struct sf_kind_info *info = sf_kind_info(p->kind);
     char said[160];
     text(w, SF_STR_NONE);
-    write_type(w, 1, &info->values[0]);
-    write_type(w, 1, &info->values[1]);
+    write_types(w, p);
+    if (beside)
+        write_types(w, beside);
     write_mappings(w);
-    for (uint32_t i = 0; i < sf_profile_table_n(&p->table); i++)
-        write_sample(w, &p->table, sf_profile_table_row(&p->table, i));
+    write_samples(w, p, 0, beside ? 2 : 0);
+    if (beside)
+        write_samples(w, beside, 2, 0);
     sf_pb_write_i64(w->out, 9, p->begin_unix_ns);
     sf_pb_write_i64(w->out, 10, p->length_ns);
     if (info->period.type) {
@@ -257,7 +277,8 @@ static void write_profile(struct writer *w, const struct sf_profile *p)
     sf_pb_write_u64(w->out, 13, text(w, sf_str_from(said)));
 }
 
-enum sf_err sf_pprof_write(const struct sf_profile *profile, struct sf_buf *out, struct sf_why *why)
+enum sf_err sf_pprof_write(const struct sf_profile *profile, const struct sf_profile *beside,
+                           struct sf_buf *out, struct sf_why *why)
 {
     struct writer *w = sf_heap_new(sizeof(*w));
     uint32_t n = 0;
@@ -270,7 +291,7 @@ enum sf_err sf_pprof_write(const struct sf_profile *profile, struct sf_buf *out,
         w->is_tried = sf_heap_new_n(n + 1, sizeof(*w->is_tried));
         ok = w->symbols && w->is_tried;
         if (ok)
-            write_profile(w, profile);
+            write_profile(w, profile, beside);
         ok = ok && !w->has_failed && sf_buf_ok(out);
         for (uint32_t i = 0; w->symbols && i < n; i++)
             sf_elf_symbols_close(&w->symbols[i]);

@@ -3,6 +3,7 @@
 #pragma once
 #include "collect/lib/profiler.h"
 
-/* The protobuf message. Fails with NOMEM. */
-enum sf_err sf_pprof_write(const struct sf_profile *profile, struct sf_buf *out,
-                           struct sf_why *why);
+/* The protobuf message. `beside` may be NULL, or one whose values stand in the same file behind
+ * those of `profile`: what is in use beside what was allocated. Fails with NOMEM. */
+enum sf_err sf_pprof_write(const struct sf_profile *profile, const struct sf_profile *beside,
+                           struct sf_buf *out, struct sf_why *why);

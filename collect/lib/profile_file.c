@@ -1,4 +1,5 @@
-/* sf_cpu_profile_start and stop, and what `spanflame record` leaves behind. */
+/* sf_cpu_profile_start and stop, sf_heap_profile_write and its two, and what `spanflame record`
+ * leaves behind. */
 #include "collect/lib/profile_file.h"
 
 #include <errno.h>
@@ -9,12 +10,13 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "collect/lib/heap_profiler.h"
 #include "collect/lib/library.h"
 #include "collect/lib/pprof_write.h"
 #include "collect/lib/profile_sources.h"
 #include "collect/send/gzip.h"
 
-enum { PATH_CAP = 4096 };
+enum { PATH_CAP = SF_PROFILE_PATH_CAP };
 
 static struct sf_lock lock; /* guards the path */
 static char cpu_path[PATH_CAP];
@@ -57,11 +59,11 @@ static enum sf_err write_file(const char *path, sf_bytes bytes, struct sf_why *w
     return err;
 }
 
-static enum sf_err write_profile(const struct sf_profile *profile, const char *path,
-                                 struct sf_why *why)
+static enum sf_err write_profile(const struct sf_profile *profile, const struct sf_profile *beside,
+                                 const char *path, struct sf_why *why)
 {
     struct sf_buf plain = {0}, packed = {0};
-    enum sf_err err = sf_pprof_write(profile, &plain, why);
+    enum sf_err err = sf_pprof_write(profile, beside, &plain, why);
     if (!err && sf_gzip(sf_buf_bytes(&plain), &packed))
         err = sf_fail(why, SF_ERR_NOMEM, "profile: no memory to compress it");
     if (!err)
@@ -86,28 +88,34 @@ enum sf_err sf_profile_files_stop(unsigned kinds, const char *path, struct sf_wh
     bool is_first = true;
     enum sf_err err = sf_profiler_stop(SF_FOR_FILE, kinds, profiles, why);
     for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
-        if (!err && kinds >> kind & 1) {
+        /* One file says what was allocated and what is left of it. */
+        bool is_beside = kind == SF_SAMPLES_INUSE && kinds >> SF_SAMPLES_ALLOC & 1;
+        bool has_beside = kind == SF_SAMPLES_ALLOC && kinds >> SF_SAMPLES_INUSE & 1;
+        if (!err && kinds >> kind & 1 && !is_beside) {
             if (!is_first)
-                name_file(named, path, sf_kind_info((enum sf_sample_kind)kind)->word);
-            err = write_profile(&profiles[kind], is_first ? path : named, why);
+                name_file(named, path,
+                          has_beside ? "heap" : sf_kind_info((enum sf_sample_kind)kind)->word);
+            err = write_profile(&profiles[kind], has_beside ? &profiles[SF_SAMPLES_INUSE] : NULL,
+                                is_first ? path : named, why);
             is_first = false;
         }
-        sf_profile_table_done(&profiles[kind].table);
     }
+    for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++)
+        sf_profile_table_done(&profiles[kind].table);
     return err;
 }
 
-/* Where the name points now: a daemon goes elsewhere before it ends. */
-static void set_path(const char *file)
+void sf_profile_file_path(char out[PATH_CAP], const char *file)
 {
-    size_t len = 0;
-    if (file[0] != '/' && getcwd(cpu_path, sizeof(cpu_path) - 1))
-        len = strlen(cpu_path);
-    if (len && len + 1 + strlen(file) < PATH_CAP)
-        cpu_path[len++] = '/';
+    size_t len = 0, room = strlen(file) < PATH_CAP ? strlen(file) : PATH_CAP - 1;
+    if (file[0] != '/' && getcwd(out, PATH_CAP - 1))
+        len = strlen(out);
+    if (len && len + 1 + room < PATH_CAP)
+        out[len++] = '/';
     else
         len = 0;
-    memcpy(cpu_path + len, file, strlen(file) + 1);
+    memcpy(out + len, file, room);
+    out[len + room] = 0;
 }
 
 int sf_cpu_profile_start(const char *file, unsigned rate_hz)
@@ -129,7 +137,7 @@ int sf_cpu_profile_start(const char *file, unsigned rate_hz)
         err = sf_profile_files_start(1u << SF_SAMPLES_CPU, &why);
     if (!err) {
         sf_lock_take(&lock);
-        set_path(file);
+        sf_profile_file_path(cpu_path, file);
         sf_lock_give(&lock);
     }
     sf_library_leave(t);
@@ -147,6 +155,73 @@ int sf_cpu_profile_stop(void)
     if (!sf_library_enter(t))
         return -1;
     err = sf_profile_files_stop(1u << SF_SAMPLES_CPU, cpu_path, &why);
+    sf_library_leave(t);
+    errno = saved;
+    return told(err, &why);
+}
+
+/* ---- the heap ---- */
+
+int sf_heap_profile_start(size_t mean_bytes)
+{
+    struct sf_thread *t = &sf_thread_self;
+    struct sf_why why = {0};
+    enum sf_err err;
+    int saved = errno;
+
+    if (!sf_library_enter(t))
+        return -1;
+    sf_profiler_set_period(SF_SAMPLES_ALLOC, mean_bytes ? mean_bytes : SF_HEAP_MEAN);
+    sf_profiler_set_period(SF_SAMPLES_INUSE, mean_bytes ? mean_bytes : SF_HEAP_MEAN);
+    err = sf_profile_files_start(SF_HEAP_KINDS, &why);
+    if (!err)
+        sf_hook_self.heap_left = 0; /* this thread begins at once, others within 64 KiB */
+    sf_library_leave(t);
+    errno = saved;
+    return told(err, &why);
+}
+
+struct look {
+    const char *path;
+    struct sf_why *why;
+};
+
+static enum sf_err write_heap(const struct sf_profile *profiles, void *arg)
+{
+    struct look *look = arg;
+    return write_profile(&profiles[SF_SAMPLES_ALLOC], &profiles[SF_SAMPLES_INUSE], look->path,
+                         look->why);
+}
+
+int sf_heap_profile_write(const char *file)
+{
+    struct sf_thread *t = &sf_thread_self;
+    struct sf_why why = {0};
+    struct look look = {file, &why};
+    enum sf_err err;
+    int saved = errno;
+
+    if (!file || !sf_library_enter(t))
+        return -1;
+    err = sf_profiler_look(SF_FOR_FILE, SF_HEAP_KINDS, write_heap, &look, &why);
+    sf_library_leave(t);
+    errno = saved;
+    return told(err, &why);
+}
+
+int sf_heap_profile_stop(void)
+{
+    struct sf_thread *t = &sf_thread_self;
+    struct sf_profile profiles[SF_SAMPLES_KINDS] = {0};
+    struct sf_why why = {0};
+    enum sf_err err;
+    int saved = errno;
+
+    if (!sf_library_enter(t))
+        return -1;
+    err = sf_profiler_stop(SF_FOR_FILE, SF_HEAP_KINDS, profiles, &why);
+    for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++)
+        sf_profile_table_done(&profiles[kind].table);
     sf_library_leave(t);
     errno = saved;
     return told(err, &why);

@@ -3,6 +3,10 @@
 #include "base/err.h"
 #include "collect/lib/sample_kind.h"
 
+enum { SF_PROFILE_PATH_CAP = 4096 };
+
+/* Where `file` points now, whatever folder the program goes to before its profile is written. */
+void sf_profile_file_path(char out[SF_PROFILE_PATH_CAP], const char *file);
 /* Starts those kinds (bits). DENIED in a program with raised privileges; else as the profiler
  * says. */
 enum sf_err sf_profile_files_start(unsigned kinds, struct sf_why *why);

@@ -1,6 +1,7 @@
 #include "collect/lib/profile_sources.h"
 
 #include "collect/lib/cpu_profiler.h"
+#include "collect/lib/heap_profiler.h"
 #include "collect/lib/stack_copy.h"
 
 void sf_profile_sources_set(void)
@@ -8,8 +9,16 @@ void sf_profile_sources_set(void)
     sf_profiler_set_source(SF_SAMPLES_CPU, &sf_cpu_source);
 }
 
-void sf_profile_sources_after_fork(void)
+void sf_profile_sources_before_fork(void)
 {
+    sf_heap_profiler_before_fork();
+}
+
+void sf_profile_sources_after_fork(bool is_child)
+{
+    sf_heap_profiler_after_fork(is_child);
+    if (!is_child)
+        return;
     sf_stack_copy_after_fork();
     sf_cpu_profiler_after_fork();
     sf_profiler_after_fork();

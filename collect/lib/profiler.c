@@ -12,13 +12,15 @@
 #define TURN_NS ((int64_t)100000000)
 enum { WINDOW_MEMORY = 3 << 20 }; /* of one kind; a fuller window is sent early */
 
-enum wish_kind { NO_WISH, START, STOP, FLUSH };
+enum wish_kind { NO_WISH, START, STOP, FLUSH, LOOK };
 
 struct wish { /* lives with who waits for it */
     enum wish_kind what;
     enum sf_profile_party party;
     unsigned kinds;
     struct sf_profile *out;
+    enum sf_err (*look)(const struct sf_profile *profiles, void *arg);
+    void *arg;
     struct sf_why *why;
     enum sf_err err;
     atomic_bool is_done;
@@ -242,12 +244,36 @@ static enum sf_err stop_kinds(struct wish *w)
     return SF_OK;
 }
 
+/* A snapshot is made for the look and forgotten after it. */
+static enum sf_err look_at_kinds(struct wish *w)
+{
+    struct sf_profile *profiles = p.profiles[w->party];
+    enum sf_err err;
+    if ((atomic_load(&p.on[w->party]) & w->kinds) != w->kinds)
+        return sf_fail(w->why, SF_ERR_NOT_FOUND, "profile: none is running");
+    take_given();
+    for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
+        if (!(w->kinds >> kind & 1))
+            continue;
+        profiles[kind].length_ns = sf_clock_mono_ns() - profiles[kind].begin_mono_ns;
+        take_snapshot(w->party, kind);
+    }
+    err = w->look(profiles, w->arg);
+    for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
+        if (w->kinds >> kind & 1 && sf_kind_info((enum sf_sample_kind)kind)->is_snapshot)
+            sf_profile_table_done(&profiles[kind].table);
+    }
+    return err;
+}
+
 static void fulfil(struct wish *w)
 {
     if (w->what == START)
         w->err = start_kinds(w);
     else if (w->what == STOP)
         w->err = stop_kinds(w);
+    else if (w->what == LOOK)
+        w->err = look_at_kinds(w);
     note_kinds();
     if (w->what == FLUSH) {
         take_given();
@@ -352,6 +378,15 @@ enum sf_err sf_profiler_stop(enum sf_profile_party party, unsigned kinds, struct
                              struct sf_why *why)
 {
     struct wish w = {.what = STOP, .party = party, .kinds = kinds, .out = out, .why = why};
+    return ask(&w);
+}
+
+enum sf_err sf_profiler_look(enum sf_profile_party party, unsigned kinds,
+                             enum sf_err (*look)(const struct sf_profile *profiles, void *arg),
+                             void *arg, struct sf_why *why)
+{
+    struct wish w = {
+        .what = LOOK, .party = party, .kinds = kinds, .look = look, .arg = arg, .why = why};
     return ask(&w);
 }
 

@@ -55,6 +55,11 @@ enum sf_err sf_profiler_start(enum sf_profile_party party, unsigned kinds, struc
  * the server's last window is given away. NOT_FOUND: none of them was on. */
 enum sf_err sf_profiler_stop(enum sf_profile_party party, unsigned kinds, struct sf_profile *out,
                              struct sf_why *why);
+/* Lets `look` see what those kinds have gathered so far, by kind, in the collecting thread.
+ * NOT_FOUND: one of them is not on; else what `look` says. */
+enum sf_err sf_profiler_look(enum sf_profile_party party, unsigned kinds,
+                             enum sf_err (*look)(const struct sf_profile *profiles, void *arg),
+                             void *arg, struct sf_why *why);
 unsigned sf_profiler_on_for(enum sf_profile_party party);
 
 /* In the collecting thread: a sample to whoever wants its kind. */

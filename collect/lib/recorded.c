@@ -8,12 +8,17 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "collect/lib/profiler.h"
+#include "base/text.h"
+#include "collect/lib/heap_profiler.h"
+#include "collect/lib/library.h"
+#include "collect/lib/profile_file.h"
 #include "collect/sys/thread.h"
 #include "spanflame.h"
 
 static atomic_int recorded_pid; /* 0: none */
 static atomic_int fatal_signal;
+static unsigned recorded_kinds;
+static char recorded_file[SF_PROFILE_PATH_CAP];
 
 /* In a vforked child, too, which lives in its parent's memory: the id tells. */
 static bool is_recorded(void)
@@ -23,10 +28,12 @@ static bool is_recorded(void)
 
 void sf_recorded_at_exit(void)
 {
+    struct sf_why why = {0};
     if (!is_recorded())
         return;
     atomic_store(&recorded_pid, 0);
-    sf_cpu_profile_stop();
+    if (sf_profile_files_stop(recorded_kinds, recorded_file, &why))
+        sf_library_say(why.text);
 }
 
 /* ---- signals that end programs ---- */
@@ -96,19 +103,51 @@ SF_API void _Exit(int status)
     leave(status);
 }
 
+/* ---- what is recorded ---- */
+
+/* "cpu,heap": bits of the kinds with those words; none known: cpu. */
+static unsigned kinds_of(sf_str words)
+{
+    unsigned kinds = 0;
+    sf_str word;
+    while (sf_str_split_next(&words, ',', &word)) {
+        if (sf_str_eq(word, SF_STR("heap")))
+            kinds |= SF_HEAP_KINDS;
+        for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
+            if (sf_str_eq(word, sf_str_from(sf_kind_info((enum sf_sample_kind)kind)->word)))
+                kinds |= 1u << kind;
+        }
+    }
+    return kinds ? kinds : 1u << SF_SAMPLES_CPU;
+}
+
+static uint64_t number_of(const char *name, uint64_t most, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    uint64_t n;
+    return text && sf_str_to_u64(sf_str_from(text), &n) && n && n <= most ? n : otherwise;
+}
+
 __attribute__((constructor)) static void at_load(void)
 {
-    const char *file = getenv("SPANFLAME_RECORD_FILE"), *pid = getenv("SPANFLAME_RECORD_PID");
-    const char *rate = getenv("SPANFLAME_RECORD_RATE");
-    uint64_t hz = 0, number;
-    if (!file || !pid || getauxval(AT_SECURE) || !sf_str_to_u64(sf_str_from(pid), &number) ||
-        number != (uint64_t)getpid())
+    const char *file = getenv("SPANFLAME_RECORD_FILE"), *kinds = getenv("SPANFLAME_RECORD_KINDS");
+    struct sf_why why = {0};
+    uint64_t bytes;
+    if (!file || getauxval(AT_SECURE) ||
+        number_of("SPANFLAME_RECORD_PID", INT32_MAX, 0) != (uint64_t)getpid())
         return;
-    if (rate && !sf_str_to_u64(sf_str_from(rate), &hz))
-        hz = 0;
+    recorded_kinds = kinds_of(sf_str_from(kinds ? kinds : ""));
+    sf_profile_file_path(recorded_file, file);
+    sf_profiler_set_period(SF_SAMPLES_CPU,
+                           1000000000 / number_of("SPANFLAME_RECORD_RATE", 1000, SF_DEFAULT_HZ));
+    bytes = number_of("SPANFLAME_RECORD_HEAP_RATE", UINT32_MAX, SF_HEAP_MEAN);
+    sf_profiler_set_period(SF_SAMPLES_ALLOC, bytes);
+    sf_profiler_set_period(SF_SAMPLES_INUSE, bytes);
     sf_profiler_between(between);
-    if (sf_cpu_profile_start(file, (unsigned)hz))
+    if (sf_profile_files_start(recorded_kinds, &why)) {
+        sf_library_say(why.text);
         return;
+    }
     atomic_store(&recorded_pid, getpid());
     catch_fatal();
 }

@@ -11,7 +11,7 @@
 #include "collect/sys/clock.h"
 #include "collect/sys/lock.h"
 
-enum { RINGS = 8 };
+enum { RINGS = 32 };
 
 static struct shared_ring {
     struct sf_lock lock; /* guards the writing end and the scratch; only ever tried */
@@ -84,9 +84,9 @@ static struct shared_ring *take_ring(void)
 {
     /* Threads begin at rings of their own: the record's address differs by thread. */
     uintptr_t first = (uintptr_t)&sf_thread_self >> 12;
-    for (unsigned i = 0; i < RINGS; i++) {
+    for (unsigned i = 0; i < 2 * RINGS; i++) { /* full ones only when all are */
         struct shared_ring *r = &rings[(first + i) % RINGS];
-        if (sf_lock_try(&r->lock))
+        if ((i >= RINGS || !sf_sample_ring_is_filling(&r->ring)) && sf_lock_try(&r->lock))
             return r;
     }
     atomic_fetch_add_explicit(&n_dropped, 1, memory_order_relaxed);

@@ -12,6 +12,8 @@
 
 enum { STACK_LEN = 256 * 1024 }; /* name lookups want some; PTHREAD_STACK_MIN is not enough */
 
+__thread bool sf_guest_is_at_work;
+
 enum { MAX_GUESTS = 8 };
 static atomic_uint guests[MAX_GUESTS]; /* their ids; 0: none */
 
@@ -51,6 +53,7 @@ static void *begin(void *p)
 {
     struct start s = *(struct start *)p;
     atomic_uint *place = sign_in();
+    sf_guest_is_at_work = true;
     sf_heap_free(p);
     prctl(PR_SET_NAME, s.name, 0, 0, 0);
     s.run(s.arg);

@@ -18,9 +18,23 @@
 
 enum { PROFILE_MAX = 64 << 20, ARENA_LEN = 512 << 20, WIDTH = 100, PATH_CAP = 4096 };
 
+/* In the order of the library: the first that is asked for goes to the file as it was named. */
+enum { CPU, HEAP, MUTEX, KINDS };
+static const struct kind {
+    const char *word;  /* for the library, and in the names of further files */
+    const char *shown; /* the sample type that is drawn */
+    const char *title;
+    const char *nothing;
+} kinds[KINDS] = {
+    {"cpu", "cpu", "CPU time", "the program used too little CPU time to be sampled"},
+    {"heap", "alloc_space", "allocated bytes", "the program allocated too little to be sampled"},
+    {"mutex", "delay", "time spent waiting for locks", "no lock was waited for"},
+};
+
 struct record {
     const char *out; /* NULL: draw it */
-    uint64_t rate;
+    uint64_t rate, heap_rate;
+    bool is_on[KINDS];
     char library[PATH_CAP];
     char file[PATH_CAP];
 };
@@ -47,7 +61,8 @@ static bool find_library(struct record *r)
     return false;
 }
 
-static enum sf_err draw(sf_str bytes, struct sf_arena *a, struct sf_buf *text, struct sf_why *why)
+static enum sf_err draw(const struct kind *kind, sf_str bytes, struct sf_arena *a,
+                        struct sf_buf *text, struct sf_why *why)
 {
     struct sf_profile_batch batch;
     const struct sf_batch_type *types;
@@ -59,10 +74,8 @@ static enum sf_err draw(sf_str bytes, struct sf_arena *a, struct sf_buf *text, s
     enum sf_err err = sf_profile_decode(bytes, NULL, a, &batch, why);
     if (!err)
         err = sf_batch_types(&batch, a, &types, &n, why);
-    if (!err && !n)
-        return sf_fail(why, SF_ERR_NOT_FOUND, "the program used too little CPU time to be sampled");
-    if (!err)
-        err = sf_batch_choose(types, n, SF_STR_NONE, &which, why);
+    if (!err && (!n || sf_batch_choose(types, n, sf_str_from(kind->shown), &which, why)))
+        return sf_fail(why, SF_ERR_NOT_FOUND, "%s", kind->nothing);
     if (!err)
         err = sf_batch_tree(&batch, &types[which].type, a, &tree, why);
     if (!err)
@@ -73,7 +86,8 @@ static enum sf_err draw(sf_str bytes, struct sf_arena *a, struct sf_buf *text, s
     return err;
 }
 
-static enum sf_err show(const char *path, struct sf_why *why)
+static enum sf_err show(const struct kind *kind, const char *path, bool has_title,
+                        struct sf_why *why)
 {
     struct sf_buf raw = {.max = PROFILE_MAX}, inflated = {0}, text = {0};
     struct sf_inflate *z = sf_inflate_new();
@@ -88,7 +102,9 @@ static enum sf_err show(const char *path, struct sf_why *why)
     if (!err)
         err = sf_profile_unwrap(z, sf_buf_str(&raw), PROFILE_MAX, &inflated, &plain, why);
     if (!err)
-        err = draw(plain, &a, &text, why);
+        err = draw(kind, plain, &a, &text, why);
+    if (!err && has_title)
+        fprintf(stderr, "\n%s:\n", kind->title);
     if (!err) /* beside the program's own output, not in it */
         sf_terminal_write(STDERR_FILENO, sf_buf_str(&text));
     sf_arena_done(&a);
@@ -99,14 +115,64 @@ static enum sf_err show(const char *path, struct sf_why *why)
     return err;
 }
 
+/* "dir/out.pb.gz" and "heap" make "dir/out-heap.pb.gz", as the library does. */
+static void name_file(char out[PATH_CAP], const char *path, const char *word)
+{
+    const char *name = strrchr(path, '/'), *dot = strchr(name ? name : path, '.');
+    size_t at = dot ? (size_t)(dot - path) : strlen(path);
+    snprintf(out, PATH_CAP, "%.*s-%s%s", (int)at, path, word, path + at);
+}
+
+static uint32_t n_kinds(const struct record *r)
+{
+    uint32_t n = 0;
+    for (int i = 0; i < KINDS; i++)
+        n += r->is_on[i];
+    return n;
+}
+
+/* Calls `one` for the file of every kind that is recorded. */
+static void each_file(const struct record *r,
+                      void (*one)(const struct record *, const struct kind *, const char *path))
+{
+    char named[PATH_CAP];
+    bool is_first = true;
+    for (int i = 0; i < KINDS; i++) {
+        if (!r->is_on[i])
+            continue;
+        if (!is_first)
+            name_file(named, r->file, kinds[i].word);
+        one(r, &kinds[i], is_first ? r->file : named);
+        is_first = false;
+    }
+}
+
+static void remove_file(const struct record *r, const struct kind *kind, const char *path)
+{
+    (void)r;
+    (void)kind;
+    unlink(path);
+}
+
+static void tell_file(const struct record *r, const struct kind *kind, const char *path)
+{
+    struct sf_why why = {0};
+    if (r->out && n_kinds(r) > 1)
+        fprintf(stderr, "spanflame record: the profile of %s is in %s\n", kind->title, path);
+    else if (r->out)
+        fprintf(stderr, "spanflame record: the profile is in %s\n", path);
+    else if (show(kind, path, n_kinds(r) > 1, &why))
+        fprintf(stderr, "spanflame record: %s\n", why.text);
+}
+
 static int record(struct record *r, const char *const *program)
 {
-    char rate[24], preload[PATH_CAP * 2];
+    char rate[24], heap_rate[24], words[64] = "", preload[PATH_CAP * 2];
     const char *before = getenv("LD_PRELOAD");
-    struct sf_child_env env[] = {{"LD_PRELOAD", preload},
-                                 {"SPANFLAME_RECORD_FILE", r->file},
-                                 {"SPANFLAME_RECORD_RATE", rate},
-                                 {"SPANFLAME_RECORD_PID", NULL}};
+    struct sf_child_env env[] = {
+        {"LD_PRELOAD", preload},           {"SPANFLAME_RECORD_FILE", r->file},
+        {"SPANFLAME_RECORD_RATE", rate},   {"SPANFLAME_RECORD_HEAP_RATE", heap_rate},
+        {"SPANFLAME_RECORD_KINDS", words}, {"SPANFLAME_RECORD_PID", NULL}};
     struct sf_why why = {0};
     int code = 0;
 
@@ -115,6 +181,12 @@ static int record(struct record *r, const char *const *program)
     else
         snprintf(preload, sizeof(preload), "%s", r->library);
     snprintf(rate, sizeof(rate), "%llu", (unsigned long long)r->rate);
+    snprintf(heap_rate, sizeof(heap_rate), "%llu", (unsigned long long)r->heap_rate);
+    for (int i = 0; i < KINDS; i++) {
+        size_t len = strlen(words);
+        if (r->is_on[i])
+            snprintf(words + len, sizeof(words) - len, "%s%s", len ? "," : "", kinds[i].word);
+    }
     if (sf_child_run(program, env, sizeof(env) / sizeof(env[0]), &code, &why))
         return sf_answer_fault("record", &why);
     if (access(r->file, R_OK)) {
@@ -123,35 +195,43 @@ static int record(struct record *r, const char *const *program)
             "spanflame record: no profile was written: %s is static, refuses preloading, or was "
             "killed\n",
             program[0]);
-    } else if (r->out) {
-        fprintf(stderr, "spanflame record: the profile is in %s\n", r->file);
     } else {
-        if (show(r->file, &why))
-            fprintf(stderr, "spanflame record: %s\n", why.text);
-        unlink(r->file);
+        each_file(r, tell_file);
+        if (!r->out)
+            each_file(r, remove_file);
     }
     return code; /* the program's own: a script must not notice us */
 }
 
 int sf_record_run(int argc, char **argv)
 {
-    struct record r = {.rate = 100};
+    struct record r = {.rate = 100, .heap_rate = 512 * 1024};
     struct sf_flag flags[] = {
+        {"cpu", SF_FLAG_BOOL, &r.is_on[CPU], NULL, "CPU time; what is recorded unless said"},
+        {"heap", SF_FLAG_BOOL, &r.is_on[HEAP], NULL, "memory: who allocates it, and who keeps it"},
+        {"mutex", SF_FLAG_BOOL, &r.is_on[MUTEX], NULL, "waiting for pthread mutexes and rwlocks"},
         {"out", SF_FLAG_STR, &r.out, "FILE", "write pprof there instead of drawing a flame graph"},
         {"rate", SF_FLAG_U64, &r.rate, "HZ", "samples per second of CPU time, 1 to 1000 (100)"},
+        {"heap-rate", SF_FLAG_SIZE, &r.heap_rate, "SIZE",
+         "one sample per that many allocated bytes, on average (512KiB)"},
     };
     struct sf_args args = {
         .command = "record",
-        .usage = "[--out FILE] [--rate HZ] -- PROGRAM [ARGS...]",
-        .summary = "Run a program and show where its CPU time went.",
-        .details = "The program runs as it is, with libspanflame preloaded: no rebuild, no root. "
-                   "Its output, its "
-                   "exit status and its signals stay its own; the flame graph goes to standard "
-                   "error when it "
-                   "ends. Only the program itself is sampled, not its children. Statically linked "
-                   "and setuid "
-                   "programs cannot be recorded this way.",
+        .usage = "[--cpu] [--heap] [--mutex] [--out FILE] [--rate HZ] [--heap-rate SIZE] -- "
+                 "PROGRAM [ARGS...]",
+        .summary = "Run a program and show where its time and memory went.",
+        .details =
+            "The program runs as it is, with libspanflame preloaded: no rebuild, no root. "
+            "Its output, its "
+            "exit status and its signals stay its own; the flame graph goes to standard "
+            "error when it "
+            "ends. With several kinds of profile, --out names the file of the first, and the "
+            "others' names say their kind: out.pb.gz, out-heap.pb.gz. Only the program itself is "
+            "sampled, not its children. Statically linked "
+            "and setuid "
+            "programs cannot be recorded this way.",
         .examples = "spanflame record -- sqlite3 shop.db 'select count(*) from orders'\n"
+                    "spanflame record --heap --mutex -- ./shop --port 8080\n"
                     "spanflame record --rate 250 --out shop.pb.gz -- ./shop --port 8080",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
@@ -174,10 +254,12 @@ int sf_record_run(int argc, char **argv)
         return result == SF_ARGS_DONE ? 0 : 2;
     for (size_t i = 0; i <= args.n_words && n_own == argc; i++)
         named[i] = i < args.n_words ? args.words[i] : NULL;
-    if (!program[0] || (n_own < argc && args.n_words) || r.rate < 1 || r.rate > 1000) {
+    if (!program[0] || (n_own < argc && args.n_words) || r.rate < 1 || r.rate > 1000 ||
+        r.heap_rate < 1 || r.heap_rate > UINT32_MAX) {
         fprintf(stderr, "spanflame record: %s\n",
-                r.rate < 1 || r.rate > 1000
-                    ? "--rate is 1 to 1000"
+                r.rate < 1 || r.rate > 1000 ? "--rate is 1 to 1000"
+                : r.heap_rate < 1 || r.heap_rate > UINT32_MAX
+                    ? "--heap-rate is 1 byte to 4 GB"
                     : "which program? spanflame record -- PROGRAM [ARGS...]");
         return 2;
     }
@@ -195,7 +277,9 @@ int sf_record_run(int argc, char **argv)
         snprintf(r.file, sizeof(r.file), "%s", r.out);
     else
         snprintf(r.file, sizeof(r.file), "%s/profile.pb.gz", folder);
-    unlink(r.file); /* what is there afterwards is this run's */
+    if (!n_kinds(&r))
+        r.is_on[CPU] = true;
+    each_file(&r, remove_file); /* what is there afterwards is this run's */
     code = record(&r, program);
     if (!r.out)
         rmdir(folder);

@@ -3,7 +3,6 @@
 
 CHECK_SCALE multiplies the run; at 6,000 samples the shares hold within 2 points, below within three standard errors."""
 import collections
-import gzip
 import math
 import os
 import subprocess
@@ -11,66 +10,12 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.environ["SOURCE_ROOT"], "tests", "tools"))
+sys.path.insert(0, os.path.join(os.environ["SOURCE_ROOT"], "tests", "truth"))
 import tap  # noqa: E402
+from pprof_read import Profile  # noqa: E402
 
 SECONDS = str(4 * max(1, int(float(os.environ.get("CHECK_SCALE", "1")))))
 RATE = 250
-
-
-def varint(b, at):
-    v = shift = 0
-    while True:
-        byte = b[at]
-        at += 1
-        v |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return v, at
-
-
-def fields(b):
-    at = 0
-    while at < len(b):
-        tag, at = varint(b, at)
-        if tag & 7 == 0:
-            v, at = varint(b, at)
-        else:
-            assert tag & 7 == 2, tag
-            size, at = varint(b, at)
-            v, at = b[at:at + size], at + size
-        yield tag >> 3, v
-
-
-class Profile:
-    """samples: [(frames by name, innermost first, weight, labels)]"""
-
-    def __init__(self, path):
-        with gzip.open(path) as f:
-            raw = f.read()
-        strings, functions, locations, samples = [], {}, {}, []
-        for field, v in fields(raw):
-            if field == 2:
-                samples.append(list(fields(v)))
-            elif field == 4:
-                one = list(fields(v))
-                locations[dict(one)[1]] = dict(fields(dict(one)[4]))[1]
-            elif field == 5:
-                one = dict(fields(v))
-                functions[one[1]] = one[2]
-            elif field == 6:
-                strings.append(v.decode())
-        assert strings[0] == ""
-        self.samples = []
-        for one in samples:
-            frames = [strings[functions[locations[v]]] for field, v in one if field == 1]
-            values = [v for field, v in one if field == 2]
-            labels = {}
-            for field, v in one:
-                if field == 3:
-                    label = dict(fields(v))
-                    labels[strings[label[1]]] = strings[label[2]] if 2 in label else label.get(3, 0)
-            assert values[1] == values[0] * (10 ** 9 // RATE), values
-            self.samples.append((frames, values[0], labels))
 
 
 HOME = tempfile.TemporaryDirectory()
@@ -94,7 +39,7 @@ def burner(frames):
 def test_shares_are_those_that_were_planted():
     got = collections.Counter()
     n = 0
-    for frames, weight, _ in PROFILE.samples:
+    for frames, (weight, _), _ in PROFILE.samples:
         if burner(frames):
             got[burner(frames)] += weight
             n += 1
@@ -107,7 +52,7 @@ def test_shares_are_those_that_were_planted():
 
 
 def test_the_sum_is_the_cpu_time_that_was_used():
-    sampled = sum(weight for frames, weight, _ in PROFILE.samples if burner(frames)) / RATE
+    sampled = sum(weight for frames, (weight, _), _ in PROFILE.samples if burner(frames)) / RATE
     planted = sum(TRUTH.values())
     assert abs(sampled - planted) <= 0.1 * planted, (sampled, planted)
 
@@ -115,7 +60,7 @@ def test_the_sum_is_the_cpu_time_that_was_used():
 def test_nearly_every_sample_carries_its_own_span():
     right = wrong = 0
     odd = []
-    for frames, weight, labels in PROFILE.samples:
+    for frames, (weight, _), labels in PROFILE.samples:
         name = burner(frames)
         if not name:
             continue
@@ -128,8 +73,8 @@ def test_nearly_every_sample_carries_its_own_span():
 
 
 def test_stacks_are_whole():
-    whole = sum(w for frames, w, _ in PROFILE.samples if "[unknown caller]" not in frames)
-    everything = sum(w for _, w, _ in PROFILE.samples)
+    whole = sum(w for frames, (w, _), _ in PROFILE.samples if "[unknown caller]" not in frames)
+    everything = sum(w for _, (w, _), _ in PROFILE.samples)
     assert whole >= 0.99 * everything, (whole, everything)
     assert any("one_round" in frames and "work" in frames for frames, _, _ in PROFILE.samples)
 

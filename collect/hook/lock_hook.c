@@ -1,0 +1,231 @@
+/* pthread mutexes and read-write locks, standing before libc's.
+ *
+ * Only a lock that is taken costs anything: its first word says so (the layout of the public
+ * headers), and is 0 in a free one. Then it is tried, and only when that fails is the wait timed. A
+ * look that comes too early loses one wait, never a lock. What try says besides "busy" is what
+ * lock would have said: an owner that died, too many readers. */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include "collect/hook/next.h"
+#include "collect/lib/profiler.h"
+#include "collect/lib/waits.h"
+#include "collect/sys/clock.h"
+
+typedef int mutex_call(pthread_mutex_t *);
+typedef int mutex_timed_call(pthread_mutex_t *, const struct timespec *);
+typedef int mutex_clock_call(pthread_mutex_t *, clockid_t, const struct timespec *);
+typedef int rwlock_call(pthread_rwlock_t *);
+typedef int rwlock_timed_call(pthread_rwlock_t *, const struct timespec *);
+typedef int rwlock_clock_call(pthread_rwlock_t *, clockid_t, const struct timespec *);
+
+static mutex_call first_lock;
+static rwlock_call first_rdlock, first_wrlock;
+
+static struct {
+    mutex_call *lock, *trylock;
+    mutex_timed_call *timedlock;
+    mutex_clock_call *clocklock;
+    rwlock_call *rdlock, *tryrdlock, *wrlock, *trywrlock;
+    rwlock_timed_call *timedrdlock, *timedwrlock;
+    rwlock_clock_call *clockrdlock, *clockwrlock;
+} next = {.lock = first_lock, .rdlock = first_rdlock, .wrlock = first_wrlock};
+
+__attribute__((constructor(101))) static void look_up(void)
+{
+    SF_NEXT(next.trylock, "pthread_mutex_trylock");
+    SF_NEXT(next.timedlock, "pthread_mutex_timedlock");
+    SF_NEXT(next.clocklock, "pthread_mutex_clocklock");
+    SF_NEXT(next.tryrdlock, "pthread_rwlock_tryrdlock");
+    SF_NEXT(next.trywrlock, "pthread_rwlock_trywrlock");
+    SF_NEXT(next.timedrdlock, "pthread_rwlock_timedrdlock");
+    SF_NEXT(next.timedwrlock, "pthread_rwlock_timedwrlock");
+    SF_NEXT(next.clockrdlock, "pthread_rwlock_clockrdlock");
+    SF_NEXT(next.clockwrlock, "pthread_rwlock_clockwrlock");
+    SF_NEXT(next.rdlock, "pthread_rwlock_rdlock");
+    SF_NEXT(next.wrlock, "pthread_rwlock_wrlock");
+    SF_NEXT(next.lock, "pthread_mutex_lock");
+}
+
+static int first_lock(pthread_mutex_t *m)
+{
+    look_up();
+    return next.lock(m);
+}
+
+static int first_rdlock(pthread_rwlock_t *l)
+{
+    look_up();
+    return next.rdlock(l);
+}
+
+static int first_wrlock(pthread_rwlock_t *l)
+{
+    look_up();
+    return next.wrlock(l);
+}
+
+/* Whether somebody holds it, now; and whether anybody wants to know. */
+static inline bool is_taken(const void *lock)
+{
+    int word = __atomic_load_n((const int *)lock, __ATOMIC_RELAXED);
+    return SF_RARELY(word != 0) && sf_profiler_is_on(SF_SAMPLES_MUTEX);
+}
+
+/* A lock of either sort, and how it is waited for. */
+struct lock {
+    int (*try_it)(const struct lock *);
+    int (*wait_for_it)(const struct lock *);
+    void *lock;
+    clockid_t clock;
+    const struct timespec *until;
+};
+
+/* Tries, then waits and says how long. Not inline: what a free lock costs has no room for it. */
+static __attribute__((noinline)) int wait_for(struct lock l, const void *caller)
+{
+    int result = l.try_it(&l);
+    int64_t begin_ns;
+    if (result != EBUSY)
+        return result;
+    begin_ns = sf_clock_mono_ns();
+    result = l.wait_for_it(&l);
+    sf_waits_add(SF_SAMPLES_MUTEX, SF_WAIT_LOCK, (uint64_t)(sf_clock_mono_ns() - begin_ns), caller);
+    return result;
+}
+
+#define WAIT_FOR(...) SF_STAY(wait_for((struct lock){__VA_ARGS__}, __builtin_return_address(0)))
+
+static int try_mutex(const struct lock *l)
+{
+    return next.trylock(l->lock);
+}
+static int take_mutex(const struct lock *l)
+{
+    return next.lock(l->lock);
+}
+static int take_mutex_until(const struct lock *l)
+{
+    return next.timedlock(l->lock, l->until);
+}
+static int take_mutex_by_clock(const struct lock *l)
+{
+    return next.clocklock(l->lock, l->clock, l->until);
+}
+static int try_read(const struct lock *l)
+{
+    return next.tryrdlock(l->lock);
+}
+static int take_read(const struct lock *l)
+{
+    return next.rdlock(l->lock);
+}
+static int take_read_until(const struct lock *l)
+{
+    return next.timedrdlock(l->lock, l->until);
+}
+static int take_read_by_clock(const struct lock *l)
+{
+    return next.clockrdlock(l->lock, l->clock, l->until);
+}
+static int try_write(const struct lock *l)
+{
+    return next.trywrlock(l->lock);
+}
+static int take_write(const struct lock *l)
+{
+    return next.wrlock(l->lock);
+}
+static int take_write_until(const struct lock *l)
+{
+    return next.timedwrlock(l->lock, l->until);
+}
+static int take_write_by_clock(const struct lock *l)
+{
+    return next.clockwrlock(l->lock, l->clock, l->until);
+}
+
+SF_HOOK int pthread_mutex_lock(pthread_mutex_t *m)
+{
+    if (is_taken(m))
+        return WAIT_FOR(try_mutex, take_mutex, m, 0, NULL);
+    return next.lock(m);
+}
+
+SF_HOOK int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until)
+{
+    if (is_taken(m))
+        return WAIT_FOR(try_mutex, take_mutex_until, m, 0, until);
+    return next.timedlock(m, until);
+}
+
+SF_HOOK int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock,
+                                    const struct timespec *until)
+{
+    if (is_taken(m))
+        return WAIT_FOR(try_mutex, take_mutex_by_clock, m, clock, until);
+    return next.clocklock(m, clock, until);
+}
+
+SF_HOOK int pthread_rwlock_rdlock(pthread_rwlock_t *l)
+{
+    if (is_taken(l))
+        return WAIT_FOR(try_read, take_read, l, 0, NULL);
+    return next.rdlock(l);
+}
+
+SF_HOOK int pthread_rwlock_wrlock(pthread_rwlock_t *l)
+{
+    if (is_taken(l))
+        return WAIT_FOR(try_write, take_write, l, 0, NULL);
+    return next.wrlock(l);
+}
+
+SF_HOOK int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *until)
+{
+    if (is_taken(l))
+        return WAIT_FOR(try_read, take_read_until, l, 0, until);
+    return next.timedrdlock(l, until);
+}
+
+SF_HOOK int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *until)
+{
+    if (is_taken(l))
+        return WAIT_FOR(try_write, take_write_until, l, 0, until);
+    return next.timedwrlock(l, until);
+}
+
+SF_HOOK int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t clock,
+                                       const struct timespec *until)
+{
+    if (is_taken(l))
+        return WAIT_FOR(try_read, take_read_by_clock, l, clock, until);
+    return next.clockrdlock(l, clock, until);
+}
+
+SF_HOOK int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t clock,
+                                       const struct timespec *until)
+{
+    if (is_taken(l))
+        return WAIT_FOR(try_write, take_write_by_clock, l, clock, until);
+    return next.clockwrlock(l, clock, until);
+}
+
+static enum sf_err begin(uint64_t period, struct sf_why *why)
+{
+    (void)period;
+    (void)why;
+    return SF_OK; /* the hooks look whether the kind is on */
+}
+
+static void end(void)
+{
+}
+
+__attribute__((constructor(102))) static void offer(void)
+{
+    static const struct sf_profile_source source = {.begin = begin, .end = end};
+    sf_profiler_set_source(SF_SAMPLES_MUTEX, &source);
+}

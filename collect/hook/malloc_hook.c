@@ -1,0 +1,364 @@
+/* malloc and its family, standing before the program's own.
+ *
+ * "Its own" is whatever the program would have called without us, asked for with RTLD_NEXT: libc's,
+ * jemalloc's, mimalloc's. An allocation costs one subtraction and one branch more; a free one test.
+ * Sampled objects are asked for with page alignment, by which a free recognises them. That is done
+ * only with an aligned allocation of the very library that gave malloc: a library that replaces
+ * malloc and free alone would be handed pointers of libc's.
+ *
+ * The loader allocates while it looks for the next malloc. Those few blocks come from pages of ours
+ * and are never given back. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "collect/hook/next.h"
+#include "collect/lib/heap_profiler.h"
+
+static void *first_alloc(size_t len);
+static void *first_calloc(size_t n, size_t size);
+static void *first_realloc(void *p, size_t len);
+static void first_free(void *p);
+static void *first_aligned(size_t align, size_t len);
+static int first_posix_memalign(void **out, size_t align, size_t len);
+static void *first_valloc(size_t len);
+
+/* Until they are looked up: functions that do so. */
+static struct {
+    void *(*alloc)(size_t);
+    void *(*zeroed)(size_t, size_t);
+    void *(*resize)(void *, size_t);
+    void (*release)(void *);
+    void *(*memalign)(size_t, size_t);
+    void *(*aligned_alloc)(size_t, size_t);
+    int (*posix_memalign)(void **, size_t, size_t);
+    void *(*valloc)(size_t);
+    void *(*for_samples)(size_t align, size_t len); /* NULL: none of the same library */
+} next = {first_alloc,   first_calloc,         first_realloc, first_free, first_aligned,
+          first_aligned, first_posix_memalign, first_valloc,  NULL};
+
+/* ---- before the next ones are known ---- */
+
+enum { BOOT_PAGES = 32 };
+static alignas(SF_HEAP_ALIGN) char boot[BOOT_PAGES][SF_HEAP_ALIGN];
+static atomic_uint boot_used;
+
+static bool is_boot(const void *p)
+{
+    return (uintptr_t)p - (uintptr_t)boot < sizeof(boot);
+}
+
+static void *boot_take(size_t len)
+{
+    unsigned n = len < sizeof(boot) ? (unsigned)((len + SF_HEAP_ALIGN - 1) / SF_HEAP_ALIGN) : 0;
+    unsigned at = n ? atomic_fetch_add(&boot_used, n) : BOOT_PAGES;
+    if (at + n > BOOT_PAGES || !n) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    atomic_fetch_add(sf_heap_class(boot[at]), 1); /* so that its free is looked at */
+    return boot[at];
+}
+
+static void *library_of(void *function)
+{
+    Dl_info info;
+    return function && dladdr(function, &info) ? info.dli_fbase : NULL;
+}
+
+static void *by_posix(size_t align, size_t len)
+{
+    void *p;
+    int err = next.posix_memalign(&p, align, len);
+    if (err)
+        errno = err;
+    return err ? NULL : p;
+}
+
+/* Runs once, in the first thread that allocates: before main, while there is no other. */
+static bool look_up(void)
+{
+    static _Thread_local bool is_looking;
+    void *alloc, *aligned;
+    if (is_looking)
+        return false;
+    is_looking = true;
+    SF_NEXT(next.zeroed, "calloc");
+    SF_NEXT(next.resize, "realloc");
+    SF_NEXT(next.release, "free");
+    SF_NEXT(next.memalign, "memalign");
+    SF_NEXT(next.aligned_alloc, "aligned_alloc");
+    SF_NEXT(next.posix_memalign, "posix_memalign");
+    SF_NEXT(next.valloc, "valloc");
+    SF_NEXT(next.alloc, "malloc");
+    memcpy(&alloc, &next.alloc, sizeof(alloc));
+    memcpy(&aligned, &next.memalign, sizeof(aligned));
+    if (library_of(aligned) == library_of(alloc)) {
+        next.for_samples = next.memalign;
+    } else {
+        memcpy(&aligned, &next.posix_memalign, sizeof(aligned));
+        if (library_of(aligned) == library_of(alloc))
+            next.for_samples = by_posix;
+    }
+    is_looking = false;
+    return true;
+}
+
+static void *first_alloc(size_t len)
+{
+    return look_up() ? next.alloc(len) : boot_take(len ? len : 1);
+}
+
+static void *first_calloc(size_t n, size_t size)
+{
+    size_t len;
+    if (look_up())
+        return next.zeroed(n, size);
+    return sf_mul_size(n, size, &len) ? boot_take(len ? len : 1) : NULL; /* never used before */
+}
+
+static void *first_realloc(void *p, size_t len)
+{
+    if (look_up())
+        return next.resize(p, len);
+    return p ? NULL : boot_take(len ? len : 1);
+}
+
+static void first_free(void *p)
+{
+    if (look_up())
+        next.release(p);
+}
+
+static void *first_aligned(size_t align, size_t len)
+{
+    if (look_up())
+        return next.memalign(align, len);
+    return align <= SF_HEAP_ALIGN ? boot_take(len ? len : 1) : NULL;
+}
+
+static int first_posix_memalign(void **out, size_t align, size_t len)
+{
+    return look_up() ? next.posix_memalign(out, align, len) : ENOMEM;
+}
+
+static void *first_valloc(size_t len)
+{
+    return first_aligned(SF_HEAP_ALIGN, len);
+}
+
+__attribute__((constructor(101))) static void at_load(void)
+{
+    look_up();
+    sf_profiler_set_source(SF_SAMPLES_ALLOC, &sf_heap_alloc_source);
+    sf_profiler_set_source(SF_SAMPLES_INUSE, &sf_heap_inuse_source);
+}
+
+/* ---- when the gap is used up ---- */
+
+static __attribute__((noinline)) void *sampled(size_t align, size_t len, const void *caller)
+{
+    struct sf_hook_thread *t = &sf_hook_self;
+    void *p = NULL;
+    if (next.for_samples)
+        p = next.for_samples(align > SF_HEAP_ALIGN ? align : SF_HEAP_ALIGN, len);
+    if (!p) /* none, or no room for the alignment */
+        p = align ? next.memalign(align, len) : next.alloc(len);
+    sf_heap_profiler_add(t, p, len, caller);
+    return p;
+}
+
+static __attribute__((noinline)) void *slow_alloc(size_t len, const void *caller)
+{
+    return sf_heap_profiler_wants(&sf_hook_self, len) ? sampled(0, len, caller) : next.alloc(len);
+}
+
+/* A large block comes from fresh pages that nobody has to clear, at an address that will do. */
+static __attribute__((noinline)) void *slow_calloc(size_t n, size_t size, const void *caller)
+{
+    enum { LARGE = 128 * 1024 };
+    struct sf_hook_thread *t = &sf_hook_self;
+    size_t len;
+    void *p = NULL;
+    if (!sf_mul_size(n, size, &len) || !sf_heap_profiler_wants(t, len))
+        return next.zeroed(n, size);
+    if (len >= LARGE || !next.for_samples) {
+        p = next.zeroed(n, size);
+        if (p && (uintptr_t)p & SF_HEAP_MARK && next.for_samples) {
+            next.release(p);
+            p = NULL;
+        }
+    }
+    if (!p && next.for_samples) {
+        p = next.for_samples(SF_HEAP_ALIGN, len);
+        if (p)
+            memset(p, 0, len);
+    }
+    if (!p)
+        p = next.zeroed(n, size);
+    sf_heap_profiler_add(t, p, len, caller);
+    return p;
+}
+
+/* Moves a resized block to an address that can be followed; the largest ones have one anyway. */
+static void *move_to_mark(void *p, size_t len)
+{
+    enum { MOST = 32 << 20 };
+    void *marked;
+    if (!((uintptr_t)p & SF_HEAP_MARK) || !next.for_samples || len > MOST)
+        return p;
+    marked = next.for_samples(SF_HEAP_ALIGN, len);
+    if (!marked)
+        return p;
+    memcpy(marked, p, len);
+    next.release(p);
+    return marked;
+}
+
+static void *resize_boot(void *p, size_t len)
+{
+    void *moved = next.alloc(len);
+    size_t room = (size_t)(boot[BOOT_PAGES - 1] + SF_HEAP_ALIGN - (char *)p);
+    if (moved)
+        memcpy(moved, p, len < room ? len : room);
+    return moved;
+}
+
+static __attribute__((noinline)) void *slow_realloc(void *p, size_t len, const void *caller)
+{
+    struct sf_hook_thread *t = &sf_hook_self;
+    struct sf_heap_held held = {0};
+    bool is_wanted = false;
+    void *resized;
+
+    if (SF_RARELY(is_boot(p)))
+        return resize_boot(p, len);
+    if (len < t->heap_left)
+        t->heap_left -= len;
+    else
+        is_wanted = sf_heap_profiler_wants(t, len);
+    if (p && sf_heap_may_be_sampled(p))
+        sf_heap_profiler_take(p, &held); /* before another thread can be given its address */
+    resized = next.resize(p, len);
+    if (!resized && len)
+        sf_heap_profiler_put_back(&held);
+    if (is_wanted && resized)
+        resized = move_to_mark(resized, len);
+    if (is_wanted)
+        sf_heap_profiler_add(t, resized, len, caller);
+    return resized;
+}
+
+static __attribute__((noinline)) void slow_free(void *p)
+{
+    if (is_boot(p))
+        return;
+    sf_heap_profiler_take(p, NULL);
+    next.release(p);
+}
+
+/* ---- the family ---- */
+
+/* True: the allocation passes the point of the next sample. */
+static inline bool is_due(size_t len)
+{
+    struct sf_hook_thread *t = &sf_hook_self;
+    uint64_t left = t->heap_left;
+    if (SF_RARELY(len >= left))
+        return true;
+    t->heap_left = left - len;
+    return false;
+}
+
+SF_HOOK void *malloc(size_t len)
+{
+    if (SF_RARELY(is_due(len)))
+        return slow_alloc(len, __builtin_return_address(0));
+    return next.alloc(len);
+}
+
+SF_HOOK void free(void *p)
+{
+    if (SF_RARELY(sf_heap_may_be_sampled(p))) {
+        slow_free(p);
+        return;
+    }
+    next.release(p);
+}
+
+SF_HOOK void *calloc(size_t n, size_t size)
+{
+    size_t len;
+    if (SF_RARELY(!sf_mul_size(n, size, &len) || is_due(len)))
+        return slow_calloc(n, size, __builtin_return_address(0));
+    return next.zeroed(n, size);
+}
+
+SF_HOOK void *realloc(void *p, size_t len)
+{
+    if (SF_RARELY(sf_heap_may_be_sampled(p) || len >= sf_hook_self.heap_left))
+        return slow_realloc(p, len, __builtin_return_address(0));
+    sf_hook_self.heap_left -= len;
+    return next.resize(p, len);
+}
+
+/* libc's comes back to realloc, other allocators have none: this one is every allocator's. */
+SF_HOOK void *reallocarray(void *p, size_t n, size_t size)
+{
+    size_t len;
+    if (!sf_mul_size(n, size, &len)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    if (SF_RARELY(sf_heap_may_be_sampled(p) || len >= sf_hook_self.heap_left))
+        return slow_realloc(p, len, __builtin_return_address(0));
+    sf_hook_self.heap_left -= len;
+    return next.resize(p, len);
+}
+
+static bool is_power_of_two(size_t n)
+{
+    return n && !(n & (n - 1));
+}
+
+SF_HOOK void *memalign(size_t align, size_t len)
+{
+    if (SF_RARELY(is_due(len)) && is_power_of_two(align) &&
+        sf_heap_profiler_wants(&sf_hook_self, len))
+        return sampled(align, len, __builtin_return_address(0));
+    return next.memalign(align, len);
+}
+
+SF_HOOK void *aligned_alloc(size_t align, size_t len)
+{
+    if (SF_RARELY(is_due(len)) && is_power_of_two(align) &&
+        sf_heap_profiler_wants(&sf_hook_self, len))
+        return sampled(align, len, __builtin_return_address(0));
+    return next.aligned_alloc(align, len);
+}
+
+SF_HOOK int posix_memalign(void **out, size_t align, size_t len)
+{
+    if (SF_RARELY(is_due(len)) && is_power_of_two(align) && align >= sizeof(void *) &&
+        sf_heap_profiler_wants(&sf_hook_self, len)) {
+        int saved = errno;
+        void *p = sampled(align, len, __builtin_return_address(0));
+        errno = saved; /* this one of the family does not set it */
+        if (p)
+            *out = p;
+        return p ? 0 : ENOMEM;
+    }
+    return next.posix_memalign(out, align, len);
+}
+
+SF_HOOK void *valloc(size_t len)
+{
+    if (SF_RARELY(is_due(len)) && sf_heap_profiler_wants(&sf_hook_self, len))
+        return sampled(SF_HEAP_ALIGN, len, __builtin_return_address(0));
+    return next.valloc(len);
+}

@@ -1,0 +1,198 @@
+#include "collect/lib/heap_profiler.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "collect/lib/live_objects.h"
+#include "collect/lib/sample_take.h"
+#include "collect/lib/stack_table.h"
+
+/* Bytes after which a thread looks whether a profile was begun meanwhile. */
+enum { LOOK_AGAIN = 64 * 1024 };
+
+static struct {
+    unsigned n_users;                       /* the collecting thread's: alloc and in use */
+    atomic_uint generation;                 /* one more with every start; 0: never */
+    atomic_uint_fast64_t mean;              /* 0: off */
+    _Atomic(struct sf_live_objects *) live; /* made once, kept for good: frees come late */
+    _Atomic(struct sf_stack_table *) stacks;
+    atomic_uint_fast64_t unaligned; /* sampled, but at an address a free cannot tell */
+} h;
+
+atomic_ushort sf_heap_classes[SF_HEAP_CLASSES];
+
+_Static_assert(sizeof(struct sf_live_object) <= sizeof(((struct sf_heap_held *)0)->body),
+               "an object fits where a hook keeps it");
+
+/* ---- for the hooks ---- */
+
+bool sf_heap_profiler_wants(struct sf_hook_thread *t, size_t len)
+{
+    uint64_t mean = atomic_load_explicit(&h.mean, memory_order_relaxed);
+    uint32_t generation = atomic_load_explicit(&h.generation, memory_order_relaxed);
+    if (!mean) {
+        t->heap_left = LOOK_AGAIN;
+        return false;
+    }
+    if (!sf_hook_enter())
+        return false;
+    if (t->heap_generation != generation) { /* the first since this profile began */
+        t->heap_generation = generation;
+        t->heap_left = sf_gap_draw(&t->chance, mean);
+        memset(t->heap_missed, 0, sizeof(t->heap_missed));
+        if (len < t->heap_left) {
+            t->heap_left -= len;
+            sf_hook_leave();
+            return false;
+        }
+    }
+    t->heap_left = sf_gap_draw(&t->chance, mean);
+    return true;
+}
+
+static void add(const void *p, const struct sf_live_object *o)
+{
+    atomic_fetch_add_explicit(sf_heap_class(p), 1, memory_order_relaxed);
+    if (!sf_live_objects_add(atomic_load(&h.live), p, o))
+        atomic_fetch_sub_explicit(sf_heap_class(p), 1, memory_order_relaxed);
+}
+
+static void follow(const void *p, size_t len, const struct sf_sample *s)
+{
+    struct sf_live_object o = {.size = len, .thread = s->thread, .time_ns = (int64_t)s->time_ns};
+    if ((uintptr_t)p & SF_HEAP_MARK) {
+        atomic_fetch_add_explicit(&h.unaligned, 1, memory_order_relaxed);
+        return;
+    }
+    memcpy(o.trace_id, s->trace_id, sizeof(o.trace_id));
+    memcpy(o.span_id, s->span_id, sizeof(o.span_id));
+    o.stack = sf_stack_table_add(atomic_load(&h.stacks), s->frames, s->n_frames, s->end);
+    add(p, &o);
+}
+
+void sf_heap_profiler_add(struct sf_hook_thread *t, const void *p, size_t len, const void *caller)
+{
+    uint64_t mean = atomic_load_explicit(&h.mean, memory_order_relaxed);
+    int saved = errno;
+    if (p && mean && len) {
+        struct sf_sample s;
+        double many = sf_gap_stands_for(len, mean);
+        sf_sample_fill(&s, caller, false);
+        s.frames[0]--; /* the call, not what follows it */
+        s.kind = SF_SAMPLES_ALLOC;
+        s.wait = SF_WAIT_NONE;
+        s.values[0] = sf_gap_whole(&t->chance, many);
+        s.values[1] = (uint64_t)(many * (double)len);
+        follow(p, len, &s);
+        for (int i = 0; i < 2; i++)
+            s.values[i] += t->heap_missed[i];
+        memset(t->heap_missed, 0, sizeof(t->heap_missed));
+        if (!sf_sample_give(&s)) /* totals stay right: the next one carries it */
+            memcpy(t->heap_missed, s.values, sizeof(t->heap_missed));
+    }
+    errno = saved;
+    sf_hook_leave();
+}
+
+void sf_heap_profiler_take(const void *p, struct sf_heap_held *held)
+{
+    struct sf_live_objects *live = atomic_load_explicit(&h.live, memory_order_acquire);
+    struct sf_live_object o;
+    bool was_there = live && sf_live_objects_take(live, p, &o);
+    if (was_there)
+        atomic_fetch_sub_explicit(sf_heap_class(p), 1, memory_order_relaxed);
+    if (!held)
+        return;
+    held->p = was_there ? p : NULL;
+    if (was_there)
+        memcpy(held->body, &o, sizeof(o));
+}
+
+void sf_heap_profiler_put_back(const struct sf_heap_held *held)
+{
+    struct sf_live_object o;
+    if (!held->p)
+        return;
+    memcpy(&o, held->body, sizeof(o));
+    add(held->p, &o);
+}
+
+/* ---- in the collecting thread ---- */
+
+static enum sf_err begin(uint64_t mean, struct sf_why *why)
+{
+    if (h.n_users++)
+        return SF_OK;
+    if (!atomic_load(&h.live))
+        atomic_store(&h.live, sf_live_objects_new());
+    if (!atomic_load(&h.stacks))
+        atomic_store(&h.stacks, sf_stack_table_new());
+    if (!atomic_load(&h.live) || !atomic_load(&h.stacks)) {
+        h.n_users--;
+        return sf_fail(why, SF_ERR_NOMEM, "heap profile: no memory for its tables");
+    }
+    atomic_fetch_add(&h.generation, 1);
+    atomic_store(&h.mean, mean ? mean : SF_HEAP_MEAN);
+    return SF_OK;
+}
+
+static void end(void)
+{
+    if (!--h.n_users)
+        atomic_store(&h.mean, 0);
+}
+
+struct each {
+    struct sf_gap_chance chance;
+    uint64_t mean;
+    struct sf_sample s;
+};
+
+static void on_live(const struct sf_live_object *o, void *arg)
+{
+    struct each *e = arg;
+    double many = sf_gap_stands_for(o->size, e->mean);
+    e->s.n_frames = sf_stack_table_get(atomic_load(&h.stacks), o->stack, e->s.frames,
+                                       SF_SAMPLE_FRAMES, &e->s.end);
+    e->s.kind = SF_SAMPLES_INUSE;
+    e->s.thread = o->thread;
+    e->s.time_ns = (uint64_t)o->time_ns;
+    e->s.values[0] = sf_gap_whole(&e->chance, many);
+    e->s.values[1] = (uint64_t)(many * (double)o->size);
+    memcpy(e->s.trace_id, o->trace_id, sizeof(e->s.trace_id));
+    memcpy(e->s.span_id, o->span_id, sizeof(e->s.span_id));
+    sf_profiler_add(&e->s);
+}
+
+static void add_live(void)
+{
+    struct sf_live_objects *live = atomic_load(&h.live);
+    struct each e = {.mean = atomic_load(&h.mean)};
+    if (live && e.mean)
+        sf_live_objects_each(live, on_live, &e);
+    sf_profiler_count_dropped(SF_SAMPLES_INUSE, atomic_exchange(&h.unaligned, 0) +
+                                                    (live ? sf_live_objects_lost(live) : 0));
+}
+
+const struct sf_profile_source sf_heap_alloc_source = {.begin = begin, .end = end};
+const struct sf_profile_source sf_heap_inuse_source = {
+    .begin = begin, .end = end, .close = add_live};
+
+/* The forking thread's own hooks pass by while the lock is held: other libraries' fork handlers
+ * allocate. */
+void sf_heap_profiler_before_fork(void)
+{
+    sf_guest_is_at_work = true;
+    sf_stack_table_before_fork(atomic_load(&h.stacks));
+}
+
+void sf_heap_profiler_after_fork(bool is_child)
+{
+    sf_stack_table_after_fork(atomic_load(&h.stacks), is_child);
+    if (is_child) {
+        h.n_users = 0;
+        atomic_store(&h.mean, 0);
+    }
+    sf_guest_is_at_work = false;
+}

@@ -1,0 +1,119 @@
+#include "collect/lib/live_objects.h"
+
+#include <string.h>
+
+#include "base/heap.h"
+
+enum { SET = 8, N_SETS = SF_LIVE_MAX / SET };
+
+struct set {
+    _Alignas(64) atomic_uintptr_t at[SET]; /* 0: free; CLAIMED: being written */
+};
+#define CLAIMED ((uintptr_t)1)
+
+struct body {
+    struct sf_live_object object;
+    atomic_uint_fast64_t serial; /* 0 while it is written; a reader looks before and after */
+};
+
+struct sf_live_objects {
+    struct set sets[N_SETS];
+    struct body bodies[N_SETS][SET];
+    atomic_uint n;
+    atomic_uint_fast64_t lost, next_serial;
+};
+
+struct sf_live_objects *sf_live_objects_new(void)
+{
+    return sf_heap_pages(sizeof(struct sf_live_objects)); /* zero, and only what is used is held */
+}
+
+void sf_live_objects_free(struct sf_live_objects *all)
+{
+    sf_heap_pages_free(all, sizeof(*all));
+}
+
+static uint32_t set_of(const void *p, int which)
+{
+    uint64_t h = ((uintptr_t)p >> 4) * 0x9e3779b97f4a7c15u;
+    return (uint32_t)(which ? h >> 20 : h >> 40) % N_SETS;
+}
+
+static bool put(struct set *s, struct body *bodies, uintptr_t p, const struct sf_live_object *o,
+                uint64_t serial)
+{
+    for (int i = 0; i < SET; i++) {
+        uintptr_t none = 0;
+        if (atomic_load_explicit(&s->at[i], memory_order_relaxed) ||
+            !atomic_compare_exchange_strong_explicit(&s->at[i], &none, CLAIMED,
+                                                     memory_order_acquire, memory_order_relaxed))
+            continue;
+        atomic_store_explicit(&bodies[i].serial, 0, memory_order_release);
+        atomic_thread_fence(memory_order_release);
+        bodies[i].object = *o;
+        atomic_store_explicit(&bodies[i].serial, serial, memory_order_release);
+        atomic_store_explicit(&s->at[i], p, memory_order_release);
+        return true;
+    }
+    return false;
+}
+
+bool sf_live_objects_add(struct sf_live_objects *all, const void *p, const struct sf_live_object *o)
+{
+    uint64_t serial = atomic_fetch_add_explicit(&all->next_serial, 1, memory_order_relaxed) + 1;
+    for (int which = 0; which < 2; which++) {
+        uint32_t set = set_of(p, which);
+        if (put(&all->sets[set], all->bodies[set], (uintptr_t)p, o, serial)) {
+            atomic_fetch_add_explicit(&all->n, 1, memory_order_relaxed);
+            return true;
+        }
+    }
+    atomic_fetch_add_explicit(&all->lost, 1, memory_order_relaxed);
+    return false;
+}
+
+bool sf_live_objects_take(struct sf_live_objects *all, const void *p, struct sf_live_object *out)
+{
+    for (int which = 0; which < 2; which++) {
+        uint32_t set = set_of(p, which);
+        struct set *s = &all->sets[set];
+        for (int i = 0; i < SET; i++) {
+            if (atomic_load_explicit(&s->at[i], memory_order_acquire) != (uintptr_t)p)
+                continue;
+            *out = all->bodies[set][i].object;
+            atomic_store_explicit(&s->at[i], 0, memory_order_release);
+            atomic_fetch_sub_explicit(&all->n, 1, memory_order_relaxed);
+            return true;
+        }
+    }
+    return false;
+}
+
+void sf_live_objects_each(struct sf_live_objects *all,
+                          void (*one)(const struct sf_live_object *o, void *arg), void *arg)
+{
+    for (uint32_t set = 0; set < N_SETS && sf_live_objects_n(all); set++) {
+        for (int i = 0; i < SET; i++) {
+            struct body *b = &all->bodies[set][i];
+            struct sf_live_object o;
+            uint64_t serial;
+            if (atomic_load_explicit(&all->sets[set].at[i], memory_order_acquire) <= CLAIMED)
+                continue;
+            serial = atomic_load_explicit(&b->serial, memory_order_acquire);
+            memcpy(&o, &b->object, sizeof(o));
+            atomic_thread_fence(memory_order_acquire);
+            if (serial && serial == atomic_load_explicit(&b->serial, memory_order_relaxed))
+                one(&o, arg);
+        }
+    }
+}
+
+uint32_t sf_live_objects_n(const struct sf_live_objects *all)
+{
+    return atomic_load_explicit(&all->n, memory_order_relaxed);
+}
+
+uint64_t sf_live_objects_lost(struct sf_live_objects *all)
+{
+    return atomic_exchange_explicit(&all->lost, 0, memory_order_relaxed);
+}

@@ -1,0 +1,35 @@
+/* live_objects.h - the sampled objects that have not been freed.
+ *
+ * Sets of eight addresses, one cache line each; an address may be in either of two sets. Whoever
+ * holds an object is the only one who may free it, so taking it out needs no lock, and neither does
+ * putting one in: a free place is claimed by one exchange. A look for an object that is not there,
+ * the common case, reads two lines. Both sets full: the object is not followed, and counted. */
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SF_LIVE_MAX = 1 << 16 };
+
+struct sf_live_object {
+    uint64_t size;
+    uint32_t stack;  /* of where it was allocated, in the table of stacks */
+    uint32_t thread; /* that allocated it */
+    uint8_t trace_id[16], span_id[8];
+    int64_t time_ns; /* monotonic */
+};
+
+struct sf_live_objects; /* opaque; pages of its own */
+
+struct sf_live_objects *sf_live_objects_new(void); /* NULL: no memory */
+void sf_live_objects_free(struct sf_live_objects *all);
+/* False: no room, and it was counted. Any thread. */
+bool sf_live_objects_add(struct sf_live_objects *all, const void *p,
+                         const struct sf_live_object *o);
+/* Takes it out; false: it is not there. The caller holds `p`. */
+bool sf_live_objects_take(struct sf_live_objects *all, const void *p, struct sf_live_object *out);
+/* Calls `one` for every object that was there all the while. One thread at a time. */
+void sf_live_objects_each(struct sf_live_objects *all,
+                          void (*one)(const struct sf_live_object *o, void *arg), void *arg);
+uint32_t sf_live_objects_n(const struct sf_live_objects *all);
+uint64_t sf_live_objects_lost(struct sf_live_objects *all); /* since the last time it was asked */

@@ -1,0 +1,42 @@
+#include "collect/lib/waits.h"
+
+#include <errno.h>
+
+#include "collect/lib/hook_thread.h"
+#include "collect/lib/sample_take.h"
+
+static bool take(enum sf_sample_kind kind, enum sf_wait wait, uint64_t n, uint64_t ns,
+                 const void *caller)
+{
+    uint64_t values[2] = {n, ns};
+    return sf_sample_take(kind, wait, values, caller, true);
+}
+
+static void add_short(struct sf_hook_thread *t, enum sf_sample_kind kind, enum sf_wait wait,
+                      uint64_t ns, const void *caller)
+{
+    struct sf_hook_waits *w = kind == SF_SAMPLES_MUTEX ? &t->mutex : &t->block;
+    w->n++;
+    w->ns += ns;
+    if (!w->left_ns)
+        w->left_ns = sf_gap_draw(&t->chance, SF_WAIT_LONG_NS);
+    if (ns < w->left_ns) {
+        w->left_ns -= ns;
+        return;
+    }
+    w->left_ns = sf_gap_draw(&t->chance, SF_WAIT_LONG_NS);
+    if (take(kind, wait, w->n, w->ns, caller)) /* else the next one carries it */
+        w->n = w->ns = 0;
+}
+
+void sf_waits_add(enum sf_sample_kind kind, enum sf_wait wait, uint64_t ns, const void *caller)
+{
+    struct sf_hook_thread *t = &sf_hook_self;
+    int saved = errno;
+    if (!sf_hook_enter())
+        return;
+    if (ns < SF_WAIT_LONG_NS || !take(kind, wait, 1, ns, caller))
+        add_short(t, kind, wait, ns, caller);
+    sf_hook_leave();
+    errno = saved;
+}

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""A heap profile of a program whose allocations are planted says what was planted: bytes and objects of each site,
+allocated and in use, each with its own span.
+
+A site's error is chance: an object of n bytes is seen with p = 1 - exp(-n / mean) and then stands for 1 / p, so the
+variance of the sum is count * n^2 * (1 - p) / p. Three standard errors, for every site."""
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.environ["SOURCE_ROOT"], "tests", "tools"))
+sys.path.insert(0, os.path.join(os.environ["SOURCE_ROOT"], "tests", "truth"))
+import tap  # noqa: E402
+from pprof_read import Profile  # noqa: E402
+
+MEAN = 128 * 1024
+ROUNDS = str(200 * max(1, int(os.environ.get("CHECK_SCALE", "1"))))
+HOME = tempfile.TemporaryDirectory()
+PATH = os.path.join(HOME.name, "heap.pb.gz")
+SAID = subprocess.run([os.environ["ALLOCATES"], PATH, str(MEAN), ROUNDS], capture_output=True, text=True, check=True,
+                      timeout=600).stdout
+PLANTED, LIVE, SPANS = {}, {}, {}
+for line in SAID.splitlines():
+    kind, *rest = line.split()
+    if kind == "span":
+        SPANS[rest[0]] = rest[1]
+    else:
+        (PLANTED if kind == "alloc" else LIVE)[rest[0]] = (int(rest[1]), int(rest[2]))
+PROFILE = Profile(PATH)
+
+
+def site(frames):
+    return next((f for f in frames if f.startswith("site_")), None)
+
+
+def check(value_type, planted, unit):
+    got = PROFILE.sums(value_type, site)
+    for name, (size, count) in planted.items():
+        p = 1 - math.exp(-size / MEAN)
+        error = math.sqrt(count * (1 - p) / p) * unit(size)
+        want = count * unit(size)
+        # site_grown also asks for 16 bytes first, each time.
+        extra = count * unit(16) if name == "site_grown" else 0
+        sampled = got.get(name, 0)
+        assert want - 3 * error <= sampled <= want + extra + 3 * error + (
+            3 * math.sqrt(count * MEAN / 16) * unit(16) if extra else 0), (value_type, name, sampled, want, error)
+
+
+def test_four_values_of_each_sample():
+    assert PROFILE.types == ["alloc_objects", "alloc_space", "inuse_objects", "inuse_space"], PROFILE.types
+
+
+def test_allocated_bytes_of_every_site():
+    check("alloc_space", PLANTED, lambda size: size)
+
+
+def test_allocated_objects_of_every_site():
+    check("alloc_objects", PLANTED, lambda size: 1)
+
+
+def test_bytes_in_use_are_those_that_were_kept():
+    check("inuse_space", LIVE, lambda size: size)
+    check("inuse_objects", LIVE, lambda size: 1)
+    got = PROFILE.sums("inuse_space", site)
+    assert set(got) - {n for n, v in got.items() if not v} == set(LIVE), got
+
+
+def test_every_sample_of_a_site_carries_its_span():
+    n = 0
+    for frames, _, labels in PROFILE.samples:
+        if site(frames):
+            n += 1
+            assert SPANS.get(labels.get("span_id")) == site(frames), (site(frames), labels)
+    assert n > 20, n
+
+
+def test_the_stack_begins_where_the_program_called():
+    for frames, _, _ in PROFILE.samples:
+        if site(frames):
+            assert frames[0] in (site(frames), "by_posix"), frames
+            assert "run" in frames, frames
+
+
+tap.run(sys.modules[__name__])
