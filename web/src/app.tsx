@@ -8,6 +8,7 @@ import { setTheme, theme, type Theme } from "./state/theme";
 import type { Params } from "./state/url";
 import { useUrl } from "./state/use_url";
 import { Overview } from "./views/overview";
+import { TraceView } from "./views/trace";
 
 const VIEWS: readonly (readonly [string, string])[] = [["overview", "Services"]];
 
@@ -33,6 +34,8 @@ function viewOf(url: Params, range: Range) {
   switch (url["view"] ?? "overview") {
     case "overview":
       return <Overview range={range} />;
+    case "trace":
+      return <TraceView range={range} />;
     default:
       return (
         <Empty>

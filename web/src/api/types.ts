@@ -49,11 +49,11 @@ export interface Stretch {
   startOffsetNs: number;
   durationNs: number;
 }
-export interface Hottest {
+export interface Hot {
   function: string;
   value: number;
   share: number;
-  unit?: string;
+  samples: number;
 }
 export interface Span {
   spanId: string;
@@ -76,7 +76,7 @@ export interface Span {
   attributes: Attribute[];
   events: SpanEvent[];
   links: SpanLink[];
-  hottest?: Hottest;
+  hot?: Hot;
 }
 export interface Trace {
   traceId: string;
@@ -86,6 +86,8 @@ export interface Trace {
   criticalNs: number;
   isPartial: boolean;
   isExact: boolean;
+  hotType?: string;
+  hotUnit?: string;
   resources: { service: string; attributes: Attribute[] }[];
   scopes: { name: string; version: string }[];
   spans: Span[];

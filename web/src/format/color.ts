@@ -6,9 +6,8 @@ export function hash(text: string): number {
   return h >>> 0;
 }
 
-// Told apart with any of the common kinds of colour blindness when next to each other; dark text reads on all.
-const SERVICE = ["#56b4e9", "#e69f00", "#5bc8a4", "#f0a1c8", "#c9b458", "#8fb3ff", "#ff9b7a", "#9ad36a", "#c7a6f2", "#7fd6d6"];
-
+/** Light enough for dark text on it; 36 hues of two strengths, so that the few services of a trace rarely look alike. */
 export function serviceColor(name: string): string {
-  return SERVICE[hash(name) % SERVICE.length] ?? "#999";
+  const h = Math.imul(hash(name), 2654435761) >>> 0;
+  return `hsl(${String((h % 36) * 10)} ${String(60 + ((h >>> 8) % 2) * 25)}% ${String(64 + ((h >>> 12) % 2) * 12)}%)`;
 }

@@ -1,0 +1,104 @@
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { percent, value } from "../format/units";
+import { Name } from "../parts/name";
+import { nameOf, type Tree } from "./tree";
+
+/** What 100 % is. */
+export interface Base {
+  readonly name: string;
+  readonly words: string;
+  readonly value: number;
+}
+
+/** Opens what matters: the way down while one child has most of it. */
+function hotPath(t: Tree): Set<number> {
+  const open = new Set([0]);
+  for (let node = 0, c = t.first[0] ?? -1; c >= 0; node = c, c = t.first[node] ?? -1) {
+    if ((t.size[c] ?? 0) < 0.1 * (t.size[0] ?? 0)) break;
+    open.add(c);
+  }
+  return open;
+}
+
+function rowsOf(t: Tree, open: ReadonlySet<number>, max: number): number[] {
+  const out: number[] = [];
+  const walk = (node: number) => {
+    for (let c = t.first[node] ?? -1; c >= 0 && out.length < max; c = t.next[c] ?? -1) {
+      out.push(c);
+      if (open.has(c)) walk(c);
+    }
+  };
+  walk(0);
+  return out;
+}
+
+/** The graph as a table: callees nested below their callers. */
+export function CallTree(props: { tree: Tree; bases: readonly Base[]; selected: string; onPick: (name: string) => void }) {
+  const { tree } = props;
+  const [open, setOpen] = useState<ReadonlySet<number>>(() => hotPath(tree));
+  const [baseAt, setBaseAt] = useState(0);
+  useEffect(() => setOpen(hotPath(tree)), [tree]);
+  const rows = useMemo(() => rowsOf(tree, open, 2000), [tree, open]);
+  const bases: readonly Base[] = [...props.bases, { name: "view", words: "this view", value: tree.total[0] ?? 0 }];
+  const base = bases[baseAt] ?? bases[bases.length - 1];
+  const toggle = (node: number) => {
+    const next = new Set(open);
+    if (!next.delete(node)) next.add(node);
+    setOpen(next);
+  };
+  return (
+    <div class="flame-table" tabIndex={0} role="region" aria-label="Call tree">
+      <table aria-label="Call tree">
+        <thead>
+          <tr>
+            <th>Function</th>
+            <th class="number">Time</th>
+            <th class="number">Self</th>
+            <th class="number">
+              <label>
+                % of{" "}
+                <select value={String(bases.indexOf(base ?? bases[0] ?? { name: "", words: "", value: 0 }))} onChange={(e) => setBaseAt(Number(e.currentTarget.value))}>
+                  {bases.map((b, i) => (
+                    <option key={b.name} value={String(i)}>
+                      {b.words} ({value(b.value, tree.unit)})
+                    </option>
+                  ))}
+                </select>
+              </label>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((node) => {
+            const depth = (tree.depth[node] ?? 1) - 1;
+            const has = (tree.first[node] ?? -1) >= 0;
+            const total = tree.total[node] ?? 0;
+            const name = nameOf(tree, node);
+            return (
+              <tr key={node} aria-current={name === props.selected ? "true" : undefined}>
+                <td>
+                  <span class="call" style={{ paddingLeft: `${String(Math.min(depth, 40) * 14)}px` }}>
+                    <button type="button" class="plain toggle" disabled={!has} aria-expanded={has ? open.has(node) : undefined} aria-label={`Callees of ${name}`} onClick={() => toggle(node)}>
+                      {has ? (open.has(node) ? "▾" : "▸") : "·"}
+                    </button>
+                    {depth > 0 && <span class="faint" aria-hidden="true">↳ </span>}
+                    <button type="button" class="plain function" onClick={() => props.onPick(name)}>
+                      <Name text={name} />
+                    </button>
+                  </span>
+                </td>
+                <td class="number">{value(total, tree.unit)}</td>
+                <td class="number">{value(tree.self[node] ?? 0, tree.unit)}</td>
+                <td class="number">
+                  <span class="share-bar" style={{ width: `${String(Math.min(100, (total / (base?.value || 1)) * 100) * 0.6)}px` }} />
+                  {percent(total / (base?.value || 1))}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      {rows.length >= 2000 && <p class="note">The first 2,000 rows; close some to see others.</p>}
+    </div>
+  );
+}

@@ -1,0 +1,129 @@
+// Bars onto a canvas. Only what can be seen is visited: children are sorted by size, so the first that is too narrow
+// ends its row.
+
+import { visible } from "../format/safe_text";
+import { paintOf, type DiffBy } from "./colors";
+import type { Matches } from "./search";
+import { nameOf, type Tree } from "./tree";
+
+export const ROW = 19;
+const NARROW = 0.6;
+const CHAR = 6.65;
+
+export interface View {
+  /** Zoomed: this node is as wide as the canvas */
+  readonly node: number;
+  readonly icicle: boolean;
+  readonly width: number;
+  readonly height: number;
+  /** Of all rows */
+  readonly contentHeight: number;
+  readonly scroll: number;
+  readonly hover: number;
+  readonly selected: number;
+  readonly matches: Matches | undefined;
+  readonly diffBy: DiffBy;
+  readonly back: string;
+  readonly faded: string;
+  readonly outline: string;
+}
+
+export interface Window {
+  readonly left: number;
+  readonly scale: number;
+}
+
+/** What part of the whole the canvas shows. */
+export function windowOf(t: Tree, node: number, width: number): Window {
+  const whole = t.size[0] ?? 0;
+  const size = t.size[node] ?? 0;
+  return { left: t.x[node] ?? 0, scale: size > 0 ? (width * whole) / size : 0 };
+}
+
+export function rowTop(depth: number, v: Pick<View, "icicle" | "contentHeight" | "scroll">): number {
+  return (v.icicle ? depth * ROW : v.contentHeight - (depth + 1) * ROW) - v.scroll;
+}
+
+export function depthAt(y: number, v: Pick<View, "icicle" | "contentHeight" | "scroll">): number {
+  const at = y + v.scroll;
+  return Math.floor(v.icicle ? at / ROW : (v.contentHeight - at) / ROW);
+}
+
+function label(t: Tree, node: number, width: number): string {
+  const room = Math.floor((width - 6) / CHAR);
+  if (room < 3) return "";
+  let text = visible(nameOf(t, node));
+  if (t.otherTotal && node > 0) {
+    if ((t.total[node] ?? 0) <= 0) text = `+ ${text}`;
+    else if ((t.otherTotal[node] ?? 0) <= 0) text = `− ${text}`;
+  }
+  return text.length <= room ? text : `${text.slice(0, room - 1)}…`;
+}
+
+function bar(g: CanvasRenderingContext2D, t: Tree, node: number, x: number, w: number, v: View): void {
+  const y = rowTop(t.depth[node] ?? 0, v);
+  const paint = paintOf(t, node, v.diffBy);
+  const hit = v.matches === undefined || node === 0 || v.matches.frames[t.frame[node] ?? 0] === 1;
+  g.fillStyle = hit ? paint.fill : v.faded;
+  g.fillRect(x, y, Math.max(w - (w > 3 ? 1 : 0), 0.5), ROW - 1);
+  const text = label(t, node, w);
+  if (text !== "") {
+    g.fillStyle = hit ? paint.ink : v.outline;
+    g.globalAlpha = hit ? 1 : 0.75;
+    g.fillText(text, x + 3, y + ROW / 2);
+    g.globalAlpha = 1;
+  }
+  if (node === v.hover || node === v.selected) {
+    g.strokeStyle = v.outline;
+    g.lineWidth = node === v.selected ? 2 : 1;
+    g.strokeRect(x + 0.5, y + 0.5, Math.max(w - 2, 1), ROW - 2);
+  }
+}
+
+/** Draws; gives how many bars there were. */
+export function draw(g: CanvasRenderingContext2D, t: Tree, v: View): number {
+  g.fillStyle = v.back;
+  g.fillRect(0, 0, v.width, v.height);
+  g.font = '11px ui-monospace, "DejaVu Sans Mono", monospace';
+  g.textBaseline = "middle";
+  const { left, scale } = windowOf(t, v.node, v.width);
+  const whole = t.size[0] ?? 0;
+  if (whole <= 0 || scale <= 0) return 0;
+  let bars = 0;
+  for (let up = v.node; ; up = t.parent[up] ?? 0) {
+    bar(g, t, up, 0, v.width, v); // the way to the root, over the whole width
+    bars++;
+    if (up === 0) break;
+  }
+  const lowest = v.icicle ? depthAt(v.height, v) : depthAt(0, v);
+  const stack = [v.node];
+  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+    for (let c = t.first[node] ?? -1; c >= 0; c = t.next[c] ?? -1) {
+      const x = ((t.x[c] ?? 0) - left) * scale;
+      const w = ((t.size[c] ?? 0) / whole) * scale;
+      if (w < NARROW) {
+        const y = rowTop(t.depth[c] ?? 0, v);
+        const end = ((t.x[node] ?? 0) + (t.size[node] ?? 0) / whole - left) * scale;
+        const width = Math.min(end - x, restWidth(t, c, whole, scale));
+        if (width >= 0.5) {
+          g.fillStyle = v.faded;
+          g.fillRect(x, y, width, ROW - 1);
+        }
+        break;
+      }
+      const y = rowTop(t.depth[c] ?? 0, v);
+      if (y > -ROW && y < v.height) {
+        bar(g, t, c, x, w, v);
+        bars++;
+      }
+      if ((t.depth[c] ?? 0) <= lowest) stack.push(c);
+    }
+  }
+  return bars;
+}
+
+function restWidth(t: Tree, from: number, whole: number, scale: number): number {
+  let size = 0;
+  for (let c = from; c >= 0; c = t.next[c] ?? -1) size += t.size[c] ?? 0;
+  return (size / whole) * scale;
+}

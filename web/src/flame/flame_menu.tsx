@@ -1,0 +1,94 @@
+import { useEffect, useRef } from "preact/hooks";
+import type { Frame } from "../api/types";
+import { visible } from "../format/safe_text";
+import { setting } from "../state/settings";
+
+/** Where a frame's source is, by the user's template: {file} and {line}. Empty: nobody said. */
+export function sourceAddress(f: Frame | undefined): string {
+  const template = setting("sourceTemplate");
+  if (template === "" || !f?.file || !/^https?:\/\//.test(template)) return "";
+  return template.replaceAll("{file}", encodeURI(f.file)).replaceAll("{line}", String(f.line ?? 1)).replaceAll("{function}", encodeURIComponent(f.function));
+}
+
+export function FlameMenu(props: { x: number; y: number; frame: Frame | undefined; onDo: (what: string) => void; onClose: () => void }) {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    box.current?.querySelector("button")?.focus();
+    const away = (e: MouseEvent) => {
+      if (e.target instanceof Node && !box.current?.contains(e.target)) props.onClose();
+    };
+    addEventListener("mousedown", away);
+    return () => removeEventListener("mousedown", away);
+  }, [props.onClose]);
+  const items: (readonly [string, string])[] = [
+    ["zoom", "Zoom in"],
+    ["sandwich", "Callers and callees"],
+    ["search", "Mark this function"],
+    ["hide", "Hide: give it to its callers"],
+    ["name", "Copy the name"],
+    ["stack", "Copy the stack"],
+  ];
+  if (sourceAddress(props.frame) !== "") items.push(["source", "Open the source"]);
+  const move = (e: KeyboardEvent) => {
+    const all = [...(box.current?.querySelectorAll("button") ?? [])];
+    const at = all.findIndex((b) => b === document.activeElement);
+    if (e.key === "Escape") props.onClose();
+    else if (e.key === "ArrowDown") all[(at + 1) % all.length]?.focus();
+    else if (e.key === "ArrowUp") all[(at - 1 + all.length) % all.length]?.focus();
+    else return;
+    e.preventDefault();
+    e.stopPropagation();
+  };
+  return (
+    <div
+      class="menu"
+      role="menu"
+      aria-label={visible(props.frame?.function ?? "all")}
+      ref={box}
+      onKeyDown={move}
+      style={{ left: `${String(Math.min(props.x, innerWidth - 230))}px`, top: `${String(Math.min(props.y, innerHeight - 230))}px` }}
+    >
+      <bdi class="menu-name">{visible(props.frame?.function ?? "all")}</bdi>
+      {items.map(([what, words]) => (
+        <button type="button" role="menuitem" key={what} onClick={() => props.onDo(what)}>
+          {words}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+const KEYS: readonly (readonly [string, string])[] = [
+  ["1 2 3 4", "graph, graph and table, table, call tree"],
+  ["/", "search"],
+  ["arrows", "to the caller, the callee, the bar beside"],
+  ["Enter", "zoom into the chosen bar"],
+  ["Backspace", "zoom out by one"],
+  ["Escape", "show all"],
+  ["m, right click", "what can be done with a bar"],
+  ["i", "root at the top or at the bottom"],
+  ["?", "this"],
+];
+
+export function FlameHelp(props: { onClose: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} aria-labelledby="keys-title" onClose={props.onClose}>
+      <h2 id="keys-title">Keys of the flame graph</h2>
+      <dl class="keys">
+        {KEYS.map(([key, words]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{words}</dd>
+          </div>
+        ))}
+      </dl>
+      <button type="button" onClick={() => dialog.current?.close()}>
+        Close
+      </button>
+    </dialog>
+  );
+}

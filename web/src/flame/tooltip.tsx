@@ -1,0 +1,68 @@
+import { visible } from "../format/safe_text";
+import { percent, signed, value } from "../format/units";
+import { nameOf, type Tree } from "./tree";
+
+export function placeText(f: { file?: string; line?: number; module?: string } | undefined): string {
+  if (!f) return "";
+  const file = f.file ? `${f.file}${f.line ? `:${String(f.line)}` : ""}` : "";
+  return [file, f.module ?? ""].filter((s) => s !== "").join(" in ");
+}
+
+function Difference(props: { tree: Tree; node: number }) {
+  const { tree: t, node } = props;
+  const a = t.total[node] ?? 0;
+  const b = t.otherTotal?.[node] ?? 0;
+  const d = b - a;
+  return (
+    <>
+      <dt>baseline</dt>
+      <dd>{value(a, t.unit)}</dd>
+      <dt>comparison</dt>
+      <dd>{value(b, t.unit)}</dd>
+      <dt>difference</dt>
+      <dd>
+        {signed(value(d, t.unit), d)}
+        {a > 0 && b > 0 ? ` (${signed(percent(d / a), d)})` : a > 0 ? ", only in the baseline" : ", only in the comparison"}
+      </dd>
+    </>
+  );
+}
+
+export function Tooltip(props: { tree: Tree; node: number; zoom: number; whole: number; x: number; y: number }) {
+  const { tree: t, node } = props;
+  const frame = t.frames[t.frame[node] ?? -1];
+  const place = placeText(frame);
+  const right = props.x > innerWidth - 380;
+  const low = props.y > innerHeight - 180;
+  return (
+    <div
+      class="tooltip"
+      role="tooltip"
+      style={{
+        left: right ? "auto" : `${String(props.x + 14)}px`,
+        right: right ? `${String(innerWidth - props.x + 14)}px` : "auto",
+        top: low ? "auto" : `${String(props.y + 16)}px`,
+        bottom: low ? `${String(innerHeight - props.y + 10)}px` : "auto",
+      }}
+    >
+      <bdi class="tooltip-name">{visible(nameOf(t, node))}</bdi>
+      {place !== "" && <bdi class="tooltip-place">{visible(place)}</bdi>}
+      <dl>
+        {t.otherTotal ? (
+          <Difference tree={t} node={node} />
+        ) : (
+          <>
+            <dt>total</dt>
+            <dd>{value(t.total[node] ?? 0, t.unit)}</dd>
+            <dt>self</dt>
+            <dd>{value(t.self[node] ?? 0, t.unit)}</dd>
+            <dt>of this view</dt>
+            <dd>{percent((t.total[node] ?? 0) / (t.total[props.zoom] || 1))}</dd>
+            <dt>of everything</dt>
+            <dd>{percent((t.total[node] ?? 0) / (props.whole || 1))}</dd>
+          </>
+        )}
+      </dl>
+    </div>
+  );
+}

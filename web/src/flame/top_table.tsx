@@ -1,0 +1,64 @@
+import { useMemo } from "preact/hooks";
+import { percent, signed, value } from "../format/units";
+import { Name } from "../parts/name";
+import { SortTable, type Column } from "../parts/sort_table";
+import { patternOf } from "./search";
+import { placeText } from "./tooltip";
+import { topRows, type TopRow } from "./transform";
+import type { Tree } from "./tree";
+
+/** Functions by what they cost; a click marks one in the graph, and the graph's mark is marked here. */
+export function TopTable(props: { tree: Tree; search: string; selected: string; onPick: (name: string) => void }) {
+  const { tree } = props;
+  const rows = useMemo(() => {
+    const all = topRows(tree);
+    if (props.search === "") return all;
+    const pattern = patternOf(props.search);
+    return all.filter((r) => pattern.test(r.name));
+  }, [tree, props.search]);
+  const columns = useMemo((): Column<TopRow>[] => {
+    const whole = tree.total[0] ?? 0;
+    const share = (n: number) => <span class="faint share">{percent(n / (whole || 1))}</span>;
+    const name: Column<TopRow> = {
+      key: "name",
+      title: "Function",
+      by: (r) => r.name,
+      cell: (r) => (
+        <button type="button" class="plain function" title={placeText(r.frame)} onClick={() => props.onPick(r.name)}>
+          <Name text={r.name} />
+        </button>
+      ),
+    };
+    if (tree.otherTotal)
+      return [
+        name,
+        { key: "left", title: "Baseline self", isNumber: true, by: (r) => r.self, cell: (r) => value(r.self, tree.unit) },
+        { key: "right", title: "Comparison self", isNumber: true, by: (r) => r.otherSelf, cell: (r) => value(r.otherSelf, tree.unit) },
+        {
+          key: "delta",
+          title: "Difference",
+          isNumber: true,
+          by: (r) => Math.abs(r.otherSelf - r.self),
+          cell: (r) => signed(value(r.otherSelf - r.self, tree.unit), r.otherSelf - r.self),
+        },
+      ];
+    return [
+      name,
+      { key: "self", title: "Self", isNumber: true, by: (r) => r.self, cell: (r) => <>{value(r.self, tree.unit)} {share(r.self)}</> },
+      { key: "total", title: "Total", isNumber: true, by: (r) => r.total, cell: (r) => <>{value(r.total, tree.unit)} {share(r.total)}</> },
+    ];
+  }, [tree, props.onPick]);
+  return (
+    <div class="flame-table" tabIndex={0} role="region" aria-label="Functions">
+      <SortTable
+        label="Functions"
+        columns={columns}
+        rows={rows}
+        rowKey={(r) => r.name}
+        first={tree.otherTotal ? "delta" : "self"}
+        onRow={(r) => props.onPick(r.name)}
+        isCurrent={(r) => r.name === props.selected}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,50 @@
+import type { Ledger, LedgerPart } from "../api/types";
+import { duration, percent } from "../format/units";
+
+const COLORS: Readonly<Record<string, string>> = {
+  cpu: "#d55e00",
+  gc: "#cc79a7",
+  run_queue: "#f0b429",
+  lock: "#7b3fa0",
+  disk: "#0072b2",
+  net: "#56b4e9",
+  io: "#2a9bb0",
+  sleep: "#9aa5b1",
+  child: "#5bc8a4",
+  remote: "#2f855a",
+  unknown: "#c3c8cf",
+};
+
+export function partColor(part: string): string {
+  return COLORS[part] ?? "#999";
+}
+
+export function ledgerWords(parts: readonly LedgerPart[]): string {
+  return parts
+    .filter((p) => p.ns > 0)
+    .map((p) => `${p.words} ${duration(p.ns)} (${percent(p.share)})`)
+    .join(", ");
+}
+
+/** Where a span's time went, as one bar. */
+export function LedgerBar(props: { ledger: Ledger }) {
+  const parts = props.ledger.parts.filter((p) => p.ns > 0);
+  return (
+    <div class="ledger">
+      <div class="ledger-bar" role="img" aria-label={`Where the time went: ${ledgerWords(parts)}`}>
+        {parts.map((p) => (
+          <span key={p.part} style={{ width: `${String(p.share * 100)}%`, background: partColor(p.part) }} title={`${p.words}: ${duration(p.ns)}, ${percent(p.share)} (${p.source})`} />
+        ))}
+      </div>
+      <ul class="ledger-words">
+        {parts.map((p) => (
+          <li key={p.part}>
+            <span class="dot" style={{ background: partColor(p.part) }} /> {p.words} <b>{duration(p.ns)}</b> <span class="faint">{percent(p.share)}</span>
+          </li>
+        ))}
+        {props.ledger.otherCpuNs > 0 && <li class="faint">other threads burnt {duration(props.ledger.otherCpuNs)} for it</li>}
+      </ul>
+      {props.ledger.reason !== "" && <p class="note">{props.ledger.reason}</p>}
+    </div>
+  );
+}

@@ -1,0 +1,87 @@
+// Which spans of a trace have a row: in waterfall order, without what is folded away.
+
+import type { OtlpValue, Span } from "../api/types";
+
+export interface Row {
+  readonly span: Span;
+  /** Place in the trace's list */
+  readonly at: number;
+  readonly hasChildren: boolean;
+  readonly isFolded: boolean;
+  /** Spans below it, of any depth */
+  readonly below: number;
+}
+
+export function rowsOf(spans: readonly Span[], folded: ReadonlySet<string>): Row[] {
+  const end = ends(spans);
+  const out: Row[] = [];
+  for (let i = 0; i < spans.length; ) {
+    const span = spans[i];
+    if (!span) break;
+    const after = end[i] ?? i + 1;
+    const isFolded = folded.has(span.spanId);
+    out.push({ span, at: i, hasChildren: after > i + 1, isFolded, below: after - i - 1 });
+    i = isFolded ? after : i + 1;
+  }
+  return out;
+}
+
+/** For each span the place after its last descendant. */
+function ends(spans: readonly Span[]): Int32Array {
+  const end = new Int32Array(spans.length).fill(spans.length);
+  const stack: number[] = [];
+  spans.forEach((s, i) => {
+    while (stack.length > 0 && (spans[stack[stack.length - 1] ?? 0]?.depth ?? 0) >= s.depth) end[stack.pop() ?? 0] = i;
+    stack.push(i);
+  });
+  return end;
+}
+
+/** Spans whose name, service, status or attribute holds the text. */
+export function spanMatches(span: Span, text: string): boolean {
+  const t = text.toLowerCase();
+  if (t === "") return false;
+  if (span.name.toLowerCase().includes(t) || span.service.toLowerCase().includes(t) || span.spanId === t) return true;
+  if (t === "error" && span.status === "STATUS_CODE_ERROR") return true;
+  return span.attributes.some((a) => a.key.toLowerCase().includes(t) || plain(a.value).toLowerCase().includes(t));
+}
+
+export function plain(v: OtlpValue | undefined): string {
+  if (!v) return "";
+  if (v.stringValue !== undefined) return v.stringValue;
+  if (v.intValue !== undefined) return String(v.intValue);
+  if (v.doubleValue !== undefined) return String(v.doubleValue);
+  if (v.boolValue !== undefined) return String(v.boolValue);
+  if (v.bytesValue !== undefined) return v.bytesValue;
+  if (v.arrayValue) return `[${(v.arrayValue.values ?? []).map(plain).join(", ")}]`;
+  if (v.kvlistValue) return `{${(v.kvlistValue.values ?? []).map((a) => `${a.key}: ${plain(a.value)}`).join(", ")}}`;
+  return "";
+}
+
+export interface SpanGroup {
+  service: string;
+  name: string;
+  count: number;
+  errors: number;
+  totalNs: number;
+  maxNs: number;
+  criticalNs: number;
+}
+
+export function groupsOf(spans: readonly Span[]): SpanGroup[] {
+  const groups = new Map<string, SpanGroup>();
+  for (const s of spans) {
+    const key = `${s.service}\0${s.name}`;
+    let g = groups.get(key);
+    if (!g) {
+      g = { service: s.service, name: s.name, count: 0, errors: 0, totalNs: 0, maxNs: 0, criticalNs: 0 };
+      groups.set(key, g);
+    }
+    g.count++;
+    g.errors += s.status === "STATUS_CODE_ERROR" ? 1 : 0;
+    g.totalNs += s.durationNs;
+    g.maxNs = Math.max(g.maxNs, s.durationNs);
+    g.criticalNs += s.criticalNs;
+  }
+  return [...groups.values()];
+}

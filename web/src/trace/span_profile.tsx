@@ -1,0 +1,123 @@
+// The flame graph of one span, beside the waterfall: no question is asked first.
+
+import { useMemo } from "preact/hooks";
+import { get } from "../api/client";
+import type { GradeName, Ledger, Span, SpanProfile } from "../api/types";
+import { useAsk } from "../api/use_ask";
+import { FlameGraph } from "../flame/flame_graph";
+import { treeOf } from "../flame/tree";
+import { visible } from "../format/safe_text";
+import { duration, percent, value } from "../format/units";
+import { AskedFrame, Empty } from "../parts/states";
+import { change } from "../state/url";
+import { useUrl } from "../state/use_url";
+import { LedgerBar } from "./ledger";
+
+const GRADES: readonly (readonly [GradeName, string])[] = [
+  ["exact", "samples that name this very span"],
+  ["subtree", "samples that name a span below it"],
+  ["inherited", "samples that name the request's first span in this process, at a moment this one ran"],
+  ["shared", "samples that name only the request, shared among its spans by time"],
+  ["window", "samples of the process meanwhile, which name no request: an estimate"],
+];
+
+/** "process_cpu:cpu:nanoseconds:…" as people say it. */
+export function typeWords(type: string): string {
+  const [, sample = type, unit = ""] = type.split(":");
+  const units: Readonly<Record<string, string>> = { nanoseconds: "time", bytes: "bytes", count: "count" };
+  const words: Readonly<Record<string, string>> = { cpu: "CPU", wall: "wall clock", inuse_space: "heap in use", alloc_space: "allocated", alloc_objects: "allocations", inuse_objects: "live objects", delay: "delay", contentions: "contentions" };
+  return `${words[sample] ?? sample}${units[unit] && sample !== "inuse_space" ? ` (${units[unit]})` : ""}`;
+}
+
+function Grades(props: { p: SpanProfile }) {
+  const { p } = props;
+  const unit = p.profile.unit;
+  return (
+    <p class="grades" role="note">
+      <span class={`trust ${p.trust}`} title="none, thin (under 30 samples), fair (under 400) or good">
+        {p.trust}
+      </span>{" "}
+      <b>{p.samples}</b> samples
+      {p.mostSamples > 0 && <span class="faint"> of at most {p.mostSamples} for one thread</span>}
+      {GRADES.filter(([g]) => p.grades[g].samples > 0).map(([g, words]) => (
+        <span key={g} class="tag" title={words}>
+          {g} {p.grades[g].samples} · {value(p.grades[g].value, unit)}
+        </span>
+      ))}
+      {p.top && (
+        <span class="faint top-share" title="95 % interval of the share of the largest function">
+          {visible(p.top.function)} is {percent(p.top.shareLow)} to {percent(p.top.shareHigh)}
+        </span>
+      )}
+    </p>
+  );
+}
+
+function Ledgered(props: { traceId: string; span: Span }) {
+  const path = `/api/v1/spans/${props.traceId}/${props.span.spanId}/ledger`;
+  const ledger = useAsk<Ledger>(path, (s) => get(path, {}, s), true);
+  if (ledger.error) return <p class="note bad">Where the time went is not known: {visible(ledger.error.message)}</p>;
+  return <div class="ledger-slot">{ledger.data && <LedgerBar ledger={ledger.data} />}</div>;
+}
+
+export function SpanProfilePane(props: { traceId: string; span: Span }) {
+  const url = useUrl();
+  const { traceId, span } = props;
+  const isSelf = url["self"] === "1";
+  const path = `/api/v1/spans/${traceId}/${span.spanId}/profile`;
+  const query = { type: url["type"], self: isSelf ? "true" : undefined };
+  const asked = useAsk<SpanProfile>(`${path} ${JSON.stringify(query)}`, (s) => get(path, query, s));
+  const data = asked.data?.spanId === span.spanId ? asked.data : undefined;
+  const tree = useMemo(() => (data ? treeOf(data.profile) : undefined), [data]);
+  const total = tree?.total[0] ?? 0;
+  const isTime = data?.profile.unit === "nanoseconds";
+  return (
+    <div class="span-profile">
+      <Ledgered traceId={traceId} span={span} />
+      <AskedFrame asked={{ ...asked, data }}>
+        {(p) => (
+          <>
+            <div class="row">
+              <div class="tabs" role="tablist" aria-label="Profile type">
+                {p.types.map((t) => (
+                  <button type="button" role="tab" key={t} title={t} aria-selected={t === p.profile.type} onClick={() => change({ type: t, fz: "" })}>
+                    {typeWords(t)}
+                  </button>
+                ))}
+              </div>
+              <span class="segment" role="group" aria-label="Children">
+                <button type="button" aria-pressed={!isSelf} onClick={() => change({ self: "", fz: "" })}>
+                  With children
+                </button>
+                <button type="button" aria-pressed={isSelf} onClick={() => change({ self: "1", fz: "" })}>
+                  Self
+                </button>
+              </span>
+              <b>{value(total, p.profile.unit)}</b>
+            </div>
+            <Grades p={p} />
+            {p.reason !== "" && <p class="note">{visible(p.reason)}</p>}
+            {p.isPartial && <p class="note warn">A limit cut this answer: there is more than is shown.</p>}
+            {tree && total > 0 ? (
+              <FlameGraph
+                tree={tree}
+                label={`Flame graph of ${visible(span.name)}`}
+                isCut={p.profile.isCut}
+                server={{ path, query }}
+                bases={isTime ? [
+                  { name: "cpu", words: `the span's ${typeWords(p.profile.type)}`, value: total },
+                  { name: "duration", words: "the span's duration", value: p.durationNs },
+                ] : []}
+              />
+            ) : (
+              <Empty>
+                <p>There is no profile of this span.</p>
+                <p class="note">{p.reason === "" ? `It took ${duration(p.durationNs)}; no sample fell into it.` : visible(p.reason)}</p>
+              </Empty>
+            )}
+          </>
+        )}
+      </AskedFrame>
+    </div>
+  );
+}

@@ -1,0 +1,58 @@
+import { useMemo } from "preact/hooks";
+import { get } from "../api/client";
+import type { TraceFlame } from "../api/types";
+import { useAsk } from "../api/use_ask";
+import { FlameGraph } from "../flame/flame_graph";
+import { treeOf } from "../flame/tree";
+import { visible } from "../format/safe_text";
+import { AskedFrame } from "../parts/states";
+import { change } from "../state/url";
+import { useUrl } from "../state/use_url";
+import { typeWords } from "./span_profile";
+
+const WEIGHTS: readonly (readonly [string, string])[] = [
+  ["critical-path", "critical path"],
+  ["wall", "wall clock"],
+  ["samples", "samples"],
+];
+
+/** The whole request, over all its services, as one graph. */
+export function TraceFlamePane(props: { traceId: string }) {
+  const url = useUrl();
+  const by = url["by"] ?? "critical-path";
+  const path = `/api/v1/traces/${props.traceId}/flame`;
+  const query = { by, type: url["type"] };
+  const asked = useAsk<TraceFlame>(`${path} ${JSON.stringify(query)}`, (s) => get(path, query, s));
+  const tree = useMemo(() => (asked.data ? treeOf(asked.data.profile) : undefined), [asked.data]);
+  return (
+    <AskedFrame asked={asked} empty={(d) => (d.profile.total === 0 ? <p>{visible(d.reason) || "No sample fell into this trace."}</p> : undefined)}>
+      {(d) => (
+        <div class="trace-flame">
+          <div class="row">
+            <span class="segment" role="group" aria-label="Bars weigh">
+              {WEIGHTS.map(([key, words]) => (
+                <button type="button" key={key} aria-pressed={by === key} onClick={() => change({ by: key === "critical-path" ? "" : key, fz: "" })}>
+                  {words}
+                </button>
+              ))}
+            </span>
+            {d.types.length > 1 && (
+              <select aria-label="Profile type" value={d.profile.type} onChange={(e) => change({ type: e.currentTarget.value, fz: "" })}>
+                {d.types.map((t) => (
+                  <option key={t} value={t}>
+                    {typeWords(t)}
+                  </option>
+                ))}
+              </select>
+            )}
+            <span class="faint">
+              {d.sampledSpans} of {d.spans} spans have samples, {d.samples} in all
+            </span>
+          </div>
+          {d.reason !== "" && <p class="note">{visible(d.reason)}</p>}
+          {tree && <FlameGraph tree={tree} label="Flame graph of the whole trace" server={{ path, query }} isCut={d.profile.isCut} />}
+        </div>
+      )}
+    </AskedFrame>
+  );
+}
