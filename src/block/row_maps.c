@@ -5,8 +5,8 @@
 
 static const uint8_t ROOT_SCOPES[] = {SF_SCOPE_SPAN, SF_SCOPE_EVENT, SF_SCOPE_LINK};
 
-bool sf_row_maps_init(struct sf_row_maps *m, const struct sf_rowset *r, const uint32_t *resources,
-                      const uint32_t *scopes, struct sf_arena *req)
+bool sf_row_maps_init(struct sf_row_maps *m, const struct sf_rowset *r, uint32_t *resources,
+                      uint32_t *scopes, struct sf_arena *req)
 {
     *m = (struct sf_row_maps){.r = r, .req = req, .resources = resources, .scopes = scopes};
     m->keys = sf_arena_raw(req, r->n_keys * sizeof(*m->keys), 16);

@@ -31,7 +31,7 @@ struct sf_shape_map {
 struct sf_row_maps {
     const struct sf_rowset *r;
     struct sf_arena *req;
-    const uint32_t *resources, *scopes; /* place to the block's code */
+    uint32_t *resources, *scopes; /* place to the block's code */
     uint64_t *texts[SF_TEXTS];
     struct sf_key_map *keys;
     struct sf_shape_map *shapes;
@@ -40,9 +40,15 @@ struct sf_row_maps {
     bool has_keys;
 };
 
+/* A row of the set whose map it is, of a list of maps. */
+static inline const struct sf_mem_row *sf_row_maps_row(const struct sf_row_maps *maps, uint32_t row)
+{
+    return &maps[row >> SF_ROW_PLACE_BITS].r->rows[row & ((1u << SF_ROW_PLACE_BITS) - 1)];
+}
+
 /* Everything lives in `req`. False: it is full. */
-bool sf_row_maps_init(struct sf_row_maps *m, const struct sf_rowset *r, const uint32_t *resources,
-                      const uint32_t *scopes, struct sf_arena *req);
+bool sf_row_maps_init(struct sf_row_maps *m, const struct sf_rowset *r, uint32_t *resources,
+                      uint32_t *scopes, struct sf_arena *req);
 /* Call before rows of a tenant are added. */
 void sf_row_maps_begin(struct sf_row_maps *m, const struct sf_span_block_writer *w,
                        uint32_t tenant);

@@ -262,9 +262,8 @@ static void add_counts(struct stage *s, uint8_t bits)
     }
 }
 
-static bool add_row(struct stage *s, uint32_t place)
+static bool add_row(struct stage *s, const struct sf_mem_row *from)
 {
-    const struct sf_mem_row *from = &s->r->rows[place];
     struct sf_granule_stage *g = &s->w->g;
     uint32_t row = g->n_rows, msg = 0, state = 0;
 
@@ -305,7 +304,7 @@ static uint32_t find_slot(const struct sf_granule_stage *g, uint32_t mask, uint6
 /* Parents of rows [first, n_rows) as row numbers of their trace in this granule, which starts at
  * row `start`. A parent that is not here yet, or in another granule, is kept by its id. */
 static bool link_parents(struct sf_granule_stage *g, uint32_t start, uint32_t first,
-                         const struct sf_rowset *r, const uint32_t *rows)
+                         const struct sf_row_maps *maps, const uint32_t *rows)
 {
     uint32_t n = g->n_rows - start, mask = 15;
 
@@ -318,7 +317,7 @@ static bool link_parents(struct sf_granule_stage *g, uint32_t start, uint32_t fi
             g->parent_slots[at] = row + 1;
     }
     for (uint32_t row = first; row < g->n_rows; row++) {
-        sf_span_id parent = r->rows[rows[row - first]].parent_id;
+        sf_span_id parent = sf_row_maps_row(maps, rows[row - first])->parent_id;
         uint32_t slot = parent ? g->parent_slots[find_slot(g, mask, parent)] : 0;
         if (!parent) {
             g->parents[row] = 0;
@@ -335,12 +334,20 @@ static bool link_parents(struct sf_granule_stage *g, uint32_t start, uint32_t fi
     return sf_buf_ok(&g->parent_ids) && sf_buf_ok(&g->parent_rows);
 }
 
-bool sf_granule_stage_rows(struct sf_span_block_writer *w, struct sf_row_maps *m, bool is_new,
+/* The rows that come are of the set of this map. */
+static void enter_set(struct stage *s, struct sf_row_maps *m, uint32_t tenant)
+{
+    s->m = m;
+    s->r = m->r;
+    sf_row_maps_begin(m, s->w, tenant);
+}
+
+bool sf_granule_stage_rows(struct sf_span_block_writer *w, struct sf_row_maps *maps, bool is_new,
                            const uint32_t *rows, uint32_t n, uint32_t *out_taken)
 {
     struct sf_granule_stage *g = &w->g;
-    struct stage s = {.w = w, .m = m, .r = m->r, .stamp = (uint64_t)(w->n_granules + 1) << 32};
-    const struct sf_mem_row *head = &m->r->rows[rows[0]];
+    struct stage s = {.w = w, .stamp = (uint64_t)(w->n_granules + 1) << 32};
+    const struct sf_mem_row *head = sf_row_maps_row(maps, rows[0]);
     uint32_t first = g->n_rows, start, taken = 0;
 
     if (is_new || g->n_traces == 0) {
@@ -349,15 +356,17 @@ bool sf_granule_stage_rows(struct sf_span_block_writer *w, struct sf_row_maps *m
         g->trace_ids[g->n_traces] = head->trace_id;
         g->trace_rows[g->n_traces++] = 0;
     }
-    sf_row_maps_begin(m, w, head->tenant);
     start = first - g->trace_rows[g->n_traces - 1];
     while (taken < n && g->n_rows < ROWS && (taken == 0 || g->len < SF_GRANULE_MAX_LEN)) {
-        if (!add_row(&s, rows[taken]))
+        struct sf_row_maps *m = &maps[rows[taken] >> SF_ROW_PLACE_BITS];
+        if (m != s.m)
+            enter_set(&s, m, head->tenant);
+        if (!add_row(&s, sf_row_maps_row(maps, rows[taken])))
             return false;
         taken++;
     }
     g->trace_rows[g->n_traces - 1] += taken;
-    if (!link_parents(g, start, first, m->r, rows))
+    if (!link_parents(g, start, first, maps, rows))
         return sf_writer_fail(w, SF_ERR_NOMEM);
     *out_taken = taken;
     return true;

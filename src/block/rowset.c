@@ -13,6 +13,7 @@ enum {
 
 bool sf_rowset_init(struct sf_rowset *r, size_t rows_cap, size_t data_cap)
 {
+    SF_ASSERT(rows_cap <= (size_t)1 << SF_ROW_PLACE_BITS);
     *r = (struct sf_rowset){.rows_cap = rows_cap, .data_cap = data_cap};
     r->rows = sf_heap_pages(rows_cap * sizeof(*r->rows));
     r->words = sf_heap_pages(data_cap);
@@ -98,6 +99,15 @@ size_t sf_rowset_len(const struct sf_rowset *r)
     return r->n_rows * sizeof(*r->rows) + r->n_words * sizeof(*r->words) + r->text_len +
            r->key_cap * sizeof(*r->keys) + sf_shapes_memory(&r->shapes) + table_len(&r->resources) +
            table_len(&r->scopes);
+}
+
+uint32_t sf_rowset_tenant(const struct sf_rowset *r)
+{
+    for (size_t i = 1; i < r->n_rows; i++) {
+        if (r->rows[i].tenant != r->rows[0].tenant)
+            return 0;
+    }
+    return r->n_rows ? r->rows[0].tenant : 0;
 }
 
 struct sf_rowset_mark sf_rowset_mark(const struct sf_rowset *r)

@@ -75,7 +75,8 @@ struct sf_rowset {
 bool sf_rowset_init(struct sf_rowset *r, size_t rows_cap, size_t data_cap);
 void sf_rowset_done(struct sf_rowset *r);  /* a zeroed one is fine */
 void sf_rowset_reset(struct sf_rowset *r); /* empties; gives back what is far above a memtable */
-size_t sf_rowset_len(const struct sf_rowset *r); /* bytes in use */
+size_t sf_rowset_len(const struct sf_rowset *r);      /* bytes in use */
+uint32_t sf_rowset_tenant(const struct sf_rowset *r); /* of all rows; 0: several, or none */
 
 struct sf_rowset_mark {
     size_t n_rows, n_words;
@@ -106,7 +107,19 @@ bool sf_rowset_get_resource(const struct sf_rowset *r, uint32_t place, struct sf
 bool sf_rowset_get_scope(const struct sf_rowset *r, uint32_t place, struct sf_arena *req,
                          struct sf_scope *out);
 
-/* Writes all rows: grouped by tenant and trace, traces by first start, rows by start, of repeated
- * spans the better copy. Counts what was left out. */
+/* A row of several rowsets: which one, then the place in it. */
+enum { SF_ROW_PLACE_BITS = 21, SF_ROWSETS_MAX = 1 << (32 - SF_ROW_PLACE_BITS) };
+
+static inline const struct sf_mem_row *sf_rowsets_row(const struct sf_rowset *const *sets,
+                                                      uint32_t row)
+{
+    return &sets[row >> SF_ROW_PLACE_BITS]->rows[row & ((1u << SF_ROW_PLACE_BITS) - 1)];
+}
+
+/* Writes all rows of all sets as if they were one: grouped by tenant and trace, traces by first
+ * start, rows by start, of repeated spans the better copy. Counts what was left out. */
+enum sf_err sf_rowsets_write(const struct sf_rowset *const *sets, size_t n_sets,
+                             struct sf_span_block_writer *w, struct sf_arena scratch,
+                             uint64_t *out_n_repeats, struct sf_why *why);
 enum sf_err sf_rowset_write(const struct sf_rowset *r, struct sf_span_block_writer *w,
                             struct sf_arena scratch, uint64_t *out_n_repeats, struct sf_why *why);

@@ -255,11 +255,11 @@ static enum sf_err check_rows(const struct sf_span_block_writer *w, uint32_t ten
     return SF_OK;
 }
 
-enum sf_err sf_writer_rows(struct sf_span_block_writer *w, struct sf_row_maps *m,
+enum sf_err sf_writer_rows(struct sf_span_block_writer *w, struct sf_row_maps *maps,
                            const uint32_t *rows, uint32_t n, struct sf_why *why)
 {
     struct sf_granule_stage *g = &w->g;
-    const struct sf_mem_row *head = &m->r->rows[rows[0]];
+    const struct sf_mem_row *head = sf_row_maps_row(maps, rows[0]);
     bool is_new = !w->has_newest || head->tenant != w->newest_tenant ||
                   !sf_trace_id_eq(head->trace_id, w->newest_trace);
     enum sf_err err = SF_OK;
@@ -280,7 +280,7 @@ enum sf_err sf_writer_rows(struct sf_span_block_writer *w, struct sf_row_maps *m
     w->has_newest = true;
     while (n > 0) {
         uint32_t taken;
-        if (!sf_granule_stage_rows(w, m, is_new, rows, n, &taken))
+        if (!sf_granule_stage_rows(w, maps, is_new, rows, n, &taken))
             return say(w, why);
         is_new = false;
         rows += taken;

@@ -144,12 +144,13 @@ void sf_granule_stage_done(struct sf_granule_stage *g);
 void sf_granule_stage_reset(struct sf_granule_stage *g);
 size_t sf_granule_stage_memory(const struct sf_granule_stage *g);
 
-/* row_stage.c: rows of one trace into them, as many as fit */
-bool sf_granule_stage_rows(struct sf_span_block_writer *w, struct sf_row_maps *m, bool is_new,
+/* row_stage.c: rows of one trace into them, as many as fit. `rows` are as sf_rowsets_row() takes
+ * them, with a map for each set. */
+bool sf_granule_stage_rows(struct sf_span_block_writer *w, struct sf_row_maps *maps, bool is_new,
                            const uint32_t *rows, uint32_t n, uint32_t *out_taken);
 
 /* span_block_writer.c: rows of one trace, cut into granules */
-enum sf_err sf_writer_rows(struct sf_span_block_writer *w, struct sf_row_maps *m,
+enum sf_err sf_writer_rows(struct sf_span_block_writer *w, struct sf_row_maps *maps,
                            const uint32_t *rows, uint32_t n, struct sf_why *why);
 
 /* granule_encode.c: the open granule into chunks */

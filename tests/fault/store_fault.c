@@ -231,6 +231,32 @@ TEST(store, survives_a_flush_without_memory)
     fail_at_every_n(do_flush, 1);
 }
 
+/* Nobody searches in between, so nothing is sealed. */
+TEST(store, survives_a_flush_of_memtables_without_memory)
+{
+    struct life f;
+    unsigned n_failed = 0;
+    life_init(&f);
+    append_some(&f, N_BATCHES);
+    for (uint64_t n = 1; n < 3000; n++) {
+        enum sf_err err;
+        sf_heap_fail_after(n);
+        err = do_flush(&f);
+        sf_heap_fail_after(0);
+        if (!err)
+            break;
+        n_failed++;
+        assert_ok(sf_compact_all(store_rig_local(&f.rig), &f.rig.why)); /* settles doubts */
+    }
+    assert_true(n_failed > 30);
+    assert_int_equal(sf_budget_most(&store_rig_local(&f.rig)->budget, SF_LINE_PARTS), 0);
+    assert_int_equal(count_all(&f), f.n_acknowledged * N_SPANS);
+    store_rig_close(&f.rig);
+    assert_ok(store_rig_open(&f.rig));
+    assert_int_equal(count_all(&f), f.n_acknowledged * N_SPANS);
+    store_rig_done(&f.rig);
+}
+
 TEST(store, survives_a_merge_without_memory)
 {
     struct life f;

@@ -155,11 +155,14 @@ static enum sf_err append_rows(struct sf_local *l, struct sf_memtable *m, struct
         *give = NULL;
     }
     if (is_full) {
-        /* Sealed by the thread that filled it; a failure is the next flush's to repeat. */
+        /* Sealed by the thread that filled it; a failure is the next flush's to repeat. While
+         * nobody searches it waits for the flush as it is. */
         struct sf_body *cut = sf_memtable_cut(m, sf_local_mono_ns(l));
-        if (cut)
+        if (cut && sf_seal_is_wanted(l))
             sf_seal_body(l, m, cut, NULL);
-        if (sf_budget_used(&l->budget, SF_LINE_PARTS) >= l->tune.flush_parts_len)
+        else if (cut)
+            sf_memtable_not_sealed(m, cut);
+        if (sf_flush_rows_are_due(l))
             sf_local_wake_flush(l);
     }
     sf_rwlock_release(&l->gate);
@@ -371,7 +374,7 @@ static enum sf_err append_pieces(struct sf_local *l, struct pending *p, struct s
     }
     sf_rwlock_release(&l->gate);
     parts_done(&ps);
-    if (!err && sf_budget_used(&l->budget, SF_LINE_PARTS) >= l->tune.flush_parts_len)
+    if (!err && sf_flush_rows_are_due(l))
         sf_local_wake_flush(l);
     return err;
 }
@@ -392,9 +395,9 @@ static enum sf_err check_room(struct sf_local *l, bool is_profiles, struct sf_wh
         return sf_fail(why, SF_ERR_BUSY,
                        "store: memory for profiles is full until the flush is done");
     }
-    if (!is_profiles && sf_budget_is_over(&l->budget, SF_LINE_PARTS)) {
+    if (!is_profiles && sf_pressure_rows(l) > 8) {
         sf_local_wake_flush(l);
-        return sf_fail(why, SF_ERR_BUSY, "store: memory for parts is full until the flush is done");
+        return sf_fail(why, SF_ERR_BUSY, "store: memory for rows is full until the flush is done");
     }
     return SF_OK;
 }
@@ -520,8 +523,7 @@ static enum sf_err see_batch(void *arg, uint64_t lsn, const struct sf_logged *pi
     atomic_fetch_add(&l->n_replayed, 1);
     if (r->parts.n)
         err = show_parts(l, &r->parts, why);
-    if (!err && (sf_budget_used(&l->budget, SF_LINE_PARTS) >= l->tune.flush_parts_len ||
-                 sf_flush_profiles_are_due(l)))
+    if (!err && (sf_flush_rows_are_due(l) || sf_flush_profiles_are_due(l)))
         err = flush_replayed(r, why);
     if (l->config.progress)
         l->config.progress(l->config.progress_arg, r->done_len, r->all_len);

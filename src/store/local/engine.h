@@ -44,6 +44,7 @@ struct sf_local {
     uint64_t gen; /* guarded by gate */
     struct sf_memtable *memtables;
     unsigned n_memtables;
+    atomic_llong read_mono_ns; /* when somebody last searched; 0: never */
 
     struct sf_mutex prof_lock;       /* guards the two below, and that they and prof_snapshots are
                                       * seen together */

@@ -8,14 +8,15 @@
 #include "store/local/merge.h"
 #include "store/local/pressure.h"
 #include "store/local/profile_flush.h"
+#include "store/local/rows_flush.h"
 #include "store/local/seal.h"
 #include "wal/wal.h"
 
 enum { TICK_MS = 100 };
 static const int64_t FIRST_DELAY_NS = SF_NS_PER_S / 2, MAX_DELAY_NS = 5 * SF_NS_PER_S;
 
-/* Ends the generation: from here on every LSN up to `*out_lsn` is in a part or in a body to be
- * sealed. */
+/* Ends the generation: from here on every LSN up to `*out_lsn` is in a part or in a body that was
+ * cut. */
 static uint64_t switch_generation(struct sf_local *l, uint64_t *out_lsn, uint64_t **out_dups,
                                   size_t *out_n_dups)
 {
@@ -62,11 +63,11 @@ static enum sf_err seal_generation(struct sf_local *l, uint64_t gen, struct sf_w
     return SF_OK;
 }
 
-/* The parts of generations up to `gen`, borrowed from the snapshot. */
-static enum sf_err find_parts(const struct sf_snapshot *s, uint64_t gen, struct sf_run ***out,
-                              size_t *out_n, struct sf_why *why)
+/* The parts of generations up to `gen`, borrowed from the snapshot; `n_more` may be added. */
+static enum sf_err find_parts(const struct sf_snapshot *s, uint64_t gen, size_t n_more,
+                              struct sf_run ***out, size_t *out_n, struct sf_why *why)
 {
-    struct sf_run **parts = sf_heap_new_n(s->n ? s->n : 1, sizeof(*parts));
+    struct sf_run **parts = sf_heap_new_n(s->n + n_more + 1, sizeof(*parts));
     size_t n = 0;
     if (!parts)
         return sf_fail(why, SF_ERR_NOMEM, "flush: no memory for a list of %zu parts", s->n);
@@ -95,32 +96,46 @@ static struct sf_run **make_runs(struct sf_local *l, const struct sf_merged *mer
     return blocks;
 }
 
+struct flush { /* one of them */
+    struct sf_local *l;
+    uint64_t gen, lsn;
+    struct sf_rows_flush rows; /* what is written straight from memtables, or */
+    struct sf_run **parts;     /* what is merged; then what leaves with the rows, too */
+    struct sf_merge merge;
+    struct sf_profile_flush plan;
+    struct sf_merged merged;
+    size_t n_spans; /* of the merged: blocks of spans, the rest are of profiles */
+};
+
 /* The blocks count from here on: nothing below may fail. */
-static void show(struct sf_local *l, struct sf_run **blocks, size_t n_spans, size_t n_profiles,
-                 struct sf_run *const *parts, size_t n_parts, uint64_t gen,
-                 struct sf_snapshot *rooms[2])
+static void show(struct flush *f, struct sf_run **blocks, struct sf_snapshot *rooms[2])
 {
+    struct sf_local *l = f->l;
+    size_t n_parts = f->rows.n ? sf_rows_flush_hold(&f->rows, f->parts) : f->merge.n_inputs;
     struct sf_snapshot_change spans = {
-        .out = parts, .n_out = n_parts, .in = blocks, .n_in = n_spans};
-    struct sf_snapshot_change profiles = {.in = blocks + n_spans, .n_in = n_profiles};
+        .out = f->parts, .n_out = n_parts, .in = blocks, .n_in = f->n_spans};
+    struct sf_snapshot_change profiles = {.in = blocks + f->n_spans,
+                                          .n_in = f->merged.n - f->n_spans};
     sf_snapshot_apply(&l->snapshots, &spans, rooms[0]);
+    sf_rows_flush_end(&f->rows, true);
     /* A profile is in memory or in a block, never both, whoever looks. */
     sf_mutex_lock(&l->prof_lock);
     sf_snapshot_apply(&l->prof_snapshots, &profiles, rooms[1]);
-    sf_profile_flush_forget(l, gen);
+    sf_profile_flush_forget(l, f->gen);
     sf_mutex_unlock(&l->prof_lock);
 }
 
 /* Commits the blocks and the checkpoint, then shows them. */
-static enum sf_err commit(struct sf_local *l, const struct sf_merged *merged, size_t n_spans,
-                          struct sf_run *const *parts, size_t n_parts, uint64_t gen, uint64_t lsn,
-                          struct sf_why *why)
+static enum sf_err commit(struct flush *f, struct sf_why *why)
 {
-    size_t n_profiles = merged->n - n_spans;
-    struct sf_catalogue_change entry = {.add = merged->rows, .n_add = merged->n, .ckpt_lsn = lsn};
+    struct sf_local *l = f->l;
+    const struct sf_merged *merged = &f->merged;
+    struct sf_catalogue_change entry = {
+        .add = merged->rows, .n_add = merged->n, .ckpt_lsn = f->lsn};
     struct sf_run **blocks = make_runs(l, merged);
-    struct sf_snapshot *rooms[2] = {sf_snapshot_prepare(&l->snapshots, n_spans),
-                                    sf_snapshot_prepare(&l->prof_snapshots, n_profiles)};
+    struct sf_snapshot *rooms[2] = {
+        sf_snapshot_prepare(&l->snapshots, f->n_spans),
+        sf_snapshot_prepare(&l->prof_snapshots, merged->n - f->n_spans)};
     enum sf_err err = SF_OK;
 
     if (!blocks || !rooms[0] || !rooms[1])
@@ -132,9 +147,9 @@ static enum sf_err commit(struct sf_local *l, const struct sf_merged *merged, si
     if (!err)
         err = sf_catalogue_commit(l->catalogue, &entry, why);
     if (!err) {
-        show(l, blocks, n_spans, n_profiles, parts, n_parts, gen, rooms);
+        show(f, blocks, rooms);
         sf_mutex_lock(&l->number_lock);
-        l->ckpt_lsn = lsn;
+        l->ckpt_lsn = f->lsn;
         sf_mutex_unlock(&l->number_lock);
     } else {
         for (size_t i = 0; blocks && i < merged->n; i++)
@@ -157,78 +172,105 @@ static void take_numbers(struct sf_local *l, size_t n, struct sf_merged *out)
     sf_mutex_unlock(&l->number_lock);
 }
 
-/* Blocks of the parts, then of the profiles: siblings with consecutive numbers. */
-static enum sf_err write_blocks(struct sf_local *l, const struct sf_merge *merge,
-                                const struct sf_profile_flush *plan, struct sf_merged *merged,
-                                size_t *out_n_spans, struct sf_why *why)
+/* Blocks of the rows or parts, then of the profiles: siblings with consecutive numbers. */
+static enum sf_err write_blocks(struct flush *f, struct sf_why *why)
 {
+    struct sf_local *l = f->l;
+    struct sf_merged *merged = &f->merged;
+    bool has_spans = f->rows.n || f->merge.n_inputs;
     struct sf_block_row *more;
     enum sf_err err = SF_OK;
-    if (merge->n_inputs)
-        err = sf_merge_run(l, merge, merged, why);
-    else if (plan->n)
+    if (f->rows.n)
+        err = sf_rows_flush_write(l, &f->rows, &f->merge, merged, why);
+    else if (has_spans)
+        err = sf_merge_run(l, &f->merge, merged, why);
+    else if (f->plan.n)
         err = sf_doubt_settle(l, why);
-    if (!err && merge->n_inputs == 0)
-        take_numbers(l, plan->n, merged);
-    *out_n_spans = merged->n;
-    if (err || plan->n == 0)
+    if (!err && !has_spans)
+        take_numbers(l, f->plan.n, merged);
+    f->n_spans = merged->n;
+    if (err || f->plan.n == 0)
         return err;
-    more = sf_heap_grow(merged->rows, merged->n + plan->n, sizeof(*more));
+    more = sf_heap_grow(merged->rows, merged->n + f->plan.n, sizeof(*more));
     if (more)
         merged->rows = more;
-    err = more ? sf_profile_flush_write(l, plan, merge, merge->dup_hashes, merge->n_dup_hashes,
-                                        merged, why)
-               : sf_fail(why, SF_ERR_NOMEM, "flush: no memory for %zu blocks", plan->n);
+    err = more ? sf_profile_flush_write(l, &f->plan, &f->merge, f->merge.dup_hashes,
+                                        f->merge.n_dup_hashes, merged, why)
+               : sf_fail(why, SF_ERR_NOMEM, "flush: no memory for %zu blocks", f->plan.n);
     if (err)
         sf_merged_discard(l, merged);
     return err;
 }
 
-static enum sf_err flush_parts(struct sf_local *l, uint64_t gen, uint64_t lsn, uint64_t *dups,
-                               size_t n_dups, struct sf_why *why)
+/* What there is, and which way it goes: rows straight into a block when no part is among it. The
+ * parts are borrowed from the snapshot. */
+static enum sf_err find_rows(struct flush *f, struct sf_snapshot **io_snapshot, struct sf_why *why)
 {
-    struct sf_snapshot *snapshot = sf_snapshot_take(&l->snapshots);
-    struct sf_merge merge = {
-        .split = SF_SPLIT_DAY, .lsn_hi = lsn, .dup_hashes = dups, .n_dup_hashes = n_dups};
-    struct sf_run **parts = NULL;
-    struct sf_merged merged = {0};
-    struct sf_profile_flush plan = {0};
+    struct sf_local *l = f->l;
+    enum sf_err err = sf_rows_flush_take(l, f->gen, &f->rows, why);
+
+    *io_snapshot = sf_snapshot_take(&l->snapshots);
+    if (!err)
+        err = find_parts(*io_snapshot, f->gen, f->rows.n, &f->parts, &f->merge.n_inputs, why);
+    if (!err && f->rows.n && (f->merge.n_inputs || !sf_rows_flush_is_one_block(l, &f->rows))) {
+        sf_rows_flush_end(&f->rows, false);
+        err = seal_generation(l, f->gen, why);
+        sf_heap_free(f->parts);
+        f->parts = NULL;
+        sf_snapshot_unref(*io_snapshot);
+        *io_snapshot = sf_snapshot_take(&l->snapshots);
+        if (!err)
+            err = find_parts(*io_snapshot, f->gen, 0, &f->parts, &f->merge.n_inputs, why);
+    }
+    f->merge.inputs = f->parts;
+    return err;
+}
+
+static enum sf_err flush_found(struct flush *f, struct sf_why *why)
+{
+    struct sf_local *l = f->l;
     uint64_t ckpt_lsn;
-    size_t n_spans = 0;
-    enum sf_err err = find_parts(snapshot, gen, &parts, &merge.n_inputs, why);
+    enum sf_err err;
 
     sf_mutex_lock(&l->number_lock);
     ckpt_lsn = l->ckpt_lsn;
     sf_mutex_unlock(&l->number_lock);
-    merge.inputs = parts;
-    merge.lsn_lo = ckpt_lsn + 1;
+    f->merge.lsn_lo = ckpt_lsn + 1;
+    err = sf_profile_flush_plan(l, f->gen, &f->plan, why);
+    f->merge.n_more = (uint16_t)f->plan.n;
     if (!err)
-        err = sf_profile_flush_plan(l, gen, &plan, why);
-    merge.n_more = (uint16_t)plan.n;
-    if (!err)
-        err = write_blocks(l, &merge, &plan, &merged, &n_spans, why);
-    if (!err && (merged.n || merge.n_inputs || lsn > ckpt_lsn)) {
-        err = commit(l, &merged, n_spans, parts, merge.n_inputs, gen, lsn, why);
+        err = write_blocks(f, why);
+    if (!err && (f->merged.n || f->merge.n_inputs || f->lsn > ckpt_lsn)) {
+        err = commit(f, why);
         if (err)
-            sf_doubt_keep(l, &merged);
+            sf_doubt_keep(l, &f->merged);
     }
     if (!err) {
-        atomic_fetch_add(&l->n_repeats, merged.n_repeats);
-        sf_wal_checkpoint(l->wal, lsn);
+        atomic_fetch_add(&l->n_repeats, f->merged.n_repeats);
+        sf_wal_checkpoint(l->wal, f->lsn);
     }
-    sf_profile_flush_done(&plan);
-    sf_merged_done(&merged);
-    sf_heap_free(parts);
-    sf_snapshot_unref(snapshot);
     return err;
 }
 
 static enum sf_err flush_locked(struct sf_local *l, uint64_t gen, uint64_t lsn, uint64_t *dups,
                                 size_t n_dups, struct sf_why *why)
 {
-    enum sf_err err = seal_generation(l, gen, why);
+    struct flush f = {
+        .l = l,
+        .gen = gen,
+        .lsn = lsn,
+        .merge = {
+            .split = SF_SPLIT_DAY, .lsn_hi = lsn, .dup_hashes = dups, .n_dup_hashes = n_dups}};
+    struct sf_snapshot *snapshot = NULL;
+    enum sf_err err = find_rows(&f, &snapshot, why);
+
     if (!err)
-        err = flush_parts(l, gen, lsn, dups, n_dups, why);
+        err = flush_found(&f, why);
+    sf_rows_flush_end(&f.rows, false); /* unless they are shown already */
+    sf_profile_flush_done(&f.plan);
+    sf_merged_done(&f.merged);
+    sf_heap_free(f.parts);
+    sf_snapshot_unref(snapshot);
     if (err) {
         sf_duplicates_give_back(l->duplicates, dups, n_dups);
         sf_why_prefix(why, "flush");
@@ -288,11 +330,18 @@ bool sf_flush_profiles_are_due(struct sf_local *l)
     return atomic_load(&l->prof_len) >= l->tune.flush_profiles_len;
 }
 
+bool sf_flush_rows_are_due(const struct sf_local *l)
+{
+    size_t parts = sf_budget_used(&l->budget, SF_LINE_PARTS);
+    return parts >= l->tune.flush_parts_len ||
+           parts + sf_budget_used(&l->budget, SF_LINE_MEMTABLES) >= l->tune.flush_rows_len;
+}
+
 bool sf_flush_is_due(struct sf_local *l)
 {
     if (sf_flush_profiles_are_due(l))
         return true;
-    if (sf_budget_used(&l->budget, SF_LINE_PARTS) >= l->tune.flush_parts_len)
+    if (sf_flush_rows_are_due(l))
         return true;
     if (atomic_load(&l->flush_wal_mark) >= l->tune.flush_wal_len)
         return true;
@@ -318,7 +367,7 @@ void sf_flush_loop(void *local)
         if (atomic_load(&l->is_stopping))
             break;
         now_ns = sf_local_mono_ns(l);
-        if (sf_seal_all(l, l->tune.seal_age_ns, 0, &why))
+        if (sf_seal_is_wanted(l) && sf_seal_all(l, l->tune.seal_age_ns, 0, &why))
             sf_local_notice(l, "store: seal: %s", why.text);
         sf_mutex_lock(&l->flush_lock);
         is_due = sf_flush_is_due(l);

@@ -1,7 +1,8 @@
-/* flush.h - the parts of a generation become level-0 blocks, and the log before them free.
+/* flush.h - the rows of a generation become level-0 blocks, and the log before them free.
  *
- * Switch the generation; seal what is left; merge; write, sync, rename; one catalogue transaction
- * with the checkpoint (the commit point); swap the snapshot; free the log. docs/format-store.md has
+ * Switch the generation; write the memtables as a block, or, when some of it is in parts already,
+ * seal the rest and merge; sync, rename; one catalogue transaction with the checkpoint (the commit
+ * point); swap the snapshot; free the log. docs/format-store.md has
  * the whole protocol and what a crash leaves at each step. */
 #pragma once
 #include "store/local/engine.h"
@@ -12,7 +13,10 @@ enum sf_err sf_flush_run(struct sf_local *l, struct sf_why *why);
 enum sf_err sf_flush_replayed(struct sf_local *l, uint64_t lsn, struct sf_why *why);
 /* Has enough come together? */
 bool sf_flush_is_due(struct sf_local *l);
+/* Have enough rows come together? */
+bool sf_flush_rows_are_due(const struct sf_local *l);
 /* Have enough profiles come together? */
 bool sf_flush_profiles_are_due(struct sf_local *l);
-/* The flush thread: seals by age, flushes when due, retries with delay after a failure. */
+/* The flush thread: seals by age while somebody searches, flushes when due, retries with delay
+ * after a failure. */
 void sf_flush_loop(void *local);

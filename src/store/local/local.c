@@ -132,6 +132,8 @@ static void fill_tuning(struct sf_local *l)
     DEFAULT(flush_interval_ns, 60 * SF_NS_PER_S);
     DEFAULT(flush_wal_len, UINT64_C(256) << 20);
     DEFAULT(flush_parts_len, l->budget.cap[SF_LINE_PARTS] / 8 * 5);
+    DEFAULT(flush_rows_len,
+            (l->budget.cap[SF_LINE_MEMTABLES] + l->budget.cap[SF_LINE_PARTS]) / 8 * 5);
     DEFAULT(flush_profiles_len, l->budget.cap[SF_LINE_PROFILES] / 2);
     DEFAULT(memtable_len, per_writer < 8u << 20 ? per_writer : 8u << 20);
     DEFAULT(seal_age_ns, SF_NS_PER_S);

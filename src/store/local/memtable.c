@@ -5,7 +5,7 @@
 
 /* Reserved, not touched: a batch always fits whole behind what is there, so that a memtable is cut
  * only between batches. */
-enum { ROWS_CAP = (1 << 20) + (1 << 16), DATA_CAP = 256 << 20 };
+enum { ROWS_CAP = (1 << 20) + (1 << 16), DATA_CAP = 256 << 20, MAX_SPARE = 2 };
 
 struct sf_body *sf_body_new(void)
 {
@@ -34,17 +34,22 @@ bool sf_memtable_init(struct sf_memtable *m, struct sf_budget *budget)
     return true;
 }
 
+static void free_list(struct sf_body *b)
+{
+    while (b) {
+        struct sf_body *next = b->next;
+        sf_body_free(b);
+        b = next;
+    }
+}
+
 void sf_memtable_done(struct sf_memtable *m)
 {
     if (!m->active)
         return;
-    while (m->sealing) {
-        struct sf_body *next = m->sealing->next;
-        sf_body_free(m->sealing);
-        m->sealing = next;
-    }
+    free_list(m->cut);
+    free_list(m->spare);
     sf_body_free(m->active);
-    sf_body_free(m->spare);
     sf_mutex_done(&m->lock);
     *m = (struct sf_memtable){0};
 }
@@ -59,19 +64,30 @@ void sf_memtable_count(struct sf_memtable *m, struct sf_body *b)
     b->counted_len = len;
 }
 
+/* An empty body; NULL: no memory. The caller holds the lock. */
+static struct sf_body *take_fresh(struct sf_memtable *m)
+{
+    struct sf_body *b = m->spare;
+    if (!b)
+        return sf_body_new();
+    m->spare = b->next;
+    m->n_spare--;
+    b->next = NULL;
+    return b;
+}
+
 struct sf_body *sf_memtable_cut(struct sf_memtable *m, int64_t now_mono_ns)
 {
     struct sf_body *cut = NULL, *fresh = NULL;
     sf_mutex_lock(&m->lock);
     if (m->active->rows.n_rows) {
-        fresh = m->spare ? m->spare : sf_body_new();
+        fresh = take_fresh(m);
         if (fresh) {
-            m->spare = NULL;
             cut = m->active;
             fresh->gen = cut->gen;
             cut->is_busy = true;
-            cut->next = m->sealing;
-            m->sealing = cut;
+            cut->next = m->cut;
+            m->cut = cut;
             m->active = fresh;
             m->cut_mono_ns = now_mono_ns;
         }
@@ -80,23 +96,39 @@ struct sf_body *sf_memtable_cut(struct sf_memtable *m, int64_t now_mono_ns)
     return cut;
 }
 
-void sf_memtable_sealed(struct sf_memtable *m, struct sf_body *body)
+/* Out of the list and empty. Gives it back when nobody needs its memory. The caller holds the lock.
+ */
+static struct sf_body *retire(struct sf_memtable *m, struct sf_body *body)
 {
     struct sf_body **at;
-    sf_mutex_lock(&m->lock);
-    for (at = &m->sealing; *at && *at != body; at = &(*at)->next) {
+    for (at = &m->cut; *at && *at != body; at = &(*at)->next) {
         /* find it */
     }
     if (*at)
         *at = body->next;
     sf_rowset_reset(&body->rows);
     body->next = NULL;
-    body->is_busy = false;
+    body->is_busy = body->is_flushing = false;
+    body->part = NULL;
     body->first_mono_ns = 0;
     sf_memtable_count(m, body);
-    if (!m->spare) {
-        m->spare = body;
+    if (m->n_spare == MAX_SPARE)
+        return body;
+    body->next = m->spare;
+    m->spare = body;
+    m->n_spare++;
+    return NULL;
+}
+
+void sf_memtable_sealed(struct sf_memtable *m, struct sf_body *body, struct sf_run *part)
+{
+    sf_mutex_lock(&m->lock);
+    if (body->is_flushing) { /* the flush lets go of both */
+        body->part = part;
+        body->is_busy = false;
         body = NULL;
+    } else {
+        body = retire(m, body);
     }
     sf_mutex_unlock(&m->lock);
     sf_body_free(body);
@@ -114,8 +146,8 @@ struct sf_body *sf_memtable_claim(struct sf_memtable *m, uint64_t max_gen, bool 
     struct sf_body *b;
     *out_is_busy = false;
     sf_mutex_lock(&m->lock);
-    for (b = m->sealing; b; b = b->next) {
-        if (b->gen > max_gen)
+    for (b = m->cut; b; b = b->next) {
+        if (b->gen > max_gen || b->part)
             continue;
         if (!b->is_busy)
             break;
@@ -125,6 +157,51 @@ struct sf_body *sf_memtable_claim(struct sf_memtable *m, uint64_t max_gen, bool 
         b->is_busy = true;
     sf_mutex_unlock(&m->lock);
     return b;
+}
+
+struct sf_body *sf_memtable_claim_flush(struct sf_memtable *m, uint64_t max_gen, bool *out_is_busy)
+{
+    struct sf_body *b;
+    *out_is_busy = false;
+    sf_mutex_lock(&m->lock);
+    for (b = m->cut; b; b = b->next) {
+        if (b->gen > max_gen || b->is_flushing)
+            continue;
+        if (!b->is_busy)
+            break;
+        *out_is_busy = true;
+    }
+    if (b)
+        b->is_flushing = true;
+    sf_mutex_unlock(&m->lock);
+    return b;
+}
+
+bool sf_memtable_hold(struct sf_memtable *m, struct sf_body *body)
+{
+    bool is_free;
+    sf_mutex_lock(&m->lock);
+    is_free = !body->is_busy;
+    body->is_busy = true;
+    sf_mutex_unlock(&m->lock);
+    return is_free;
+}
+
+void sf_memtable_flushed(struct sf_memtable *m, struct sf_body *body)
+{
+    sf_mutex_lock(&m->lock);
+    body = retire(m, body);
+    sf_mutex_unlock(&m->lock);
+    sf_body_free(body);
+}
+
+void sf_memtable_not_flushed(struct sf_memtable *m, struct sf_body *body)
+{
+    sf_mutex_lock(&m->lock);
+    body->is_flushing = false;
+    body = body->part ? retire(m, body) : NULL; /* its part stays */
+    sf_mutex_unlock(&m->lock);
+    sf_body_free(body);
 }
 
 size_t sf_memtable_len(struct sf_memtable *m)

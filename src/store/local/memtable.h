@@ -1,26 +1,33 @@
-/* memtable.h - the newest rows of one writer, before they are a part.
+/* memtable.h - the newest rows of one writer, before they are a part or a block.
  *
- * One writer appends; readers look for a trace; a cut takes the rows out for sealing, where they
- * stay findable until their part is in the snapshot. All under the memtable's mutex. */
+ * One writer appends; readers look for a trace; a cut takes the rows out, to be sealed into a part
+ * or written into a block. They stay findable until that is in the snapshot. A body that was cut
+ * does not change any more: while a flush writes its rows, somebody who searches may seal it. All
+ * under the memtable's mutex. */
 #pragma once
 #include "block/rowset.h"
 #include "os/thread.h"
 #include "store/local/budget.h"
 
-struct sf_body { /* rows on their way to a part */
+struct sf_run;
+
+struct sf_body { /* rows on their way to a part or a block */
     struct sf_rowset rows;
     uint64_t gen;
     int64_t first_mono_ns; /* when the first row came; 0: empty */
     size_t counted_len;    /* what the budget knows of */
-    bool is_busy;          /* in the sealing list: somebody is at it */
+    bool is_busy;          /* in the list of those cut: somebody is sealing it */
+    bool is_flushing;      /* and a flush is writing it */
+    struct sf_run *part;   /* sealed while it was; the snapshot's */
     struct sf_body *next;
 };
 
 struct sf_memtable {
-    struct sf_mutex lock;    /* guards all below */
-    struct sf_body *active;  /* never NULL after init */
-    struct sf_body *sealing; /* cut, part not yet published */
-    struct sf_body *spare;
+    struct sf_mutex lock;   /* guards all below */
+    struct sf_body *active; /* never NULL after init */
+    struct sf_body *cut;    /* no part or block of them published yet */
+    struct sf_body *spare;  /* empty ones with their memory */
+    unsigned n_spare;
     struct sf_budget *budget;
     int64_t cut_mono_ns; /* of the last cut */
 };
@@ -31,15 +38,26 @@ void sf_memtable_done(struct sf_memtable *m); /* one that was never made is fine
 struct sf_body *sf_body_new(void); /* NULL: no memory */
 void sf_body_free(struct sf_body *b);
 
-/* Moves the active rows to the sealing list and gives them; they are sealed by the caller, who then
- * calls sf_memtable_sealed(). NULL: nothing there, or no memory for the next body (then BUSY). */
+/* Moves the active rows to the list of those cut and gives them; they are sealed by the caller, who
+ * then calls sf_memtable_sealed(). NULL: nothing there, or no memory for the next body (then BUSY).
+ */
 struct sf_body *sf_memtable_cut(struct sf_memtable *m, int64_t now_mono_ns);
-void sf_memtable_sealed(struct sf_memtable *m, struct sf_body *body);
-/* Sealing failed: the rows stay findable, and somebody else may try. */
+/* `part` is in the snapshot. */
+void sf_memtable_sealed(struct sf_memtable *m, struct sf_body *body, struct sf_run *part);
+/* Not sealed, or not yet: the rows stay findable, and somebody else may do it. */
 void sf_memtable_not_sealed(struct sf_memtable *m, struct sf_body *body);
-/* A body of generation `max_gen` or before that nobody is sealing, for the caller to seal; NULL:
- * none, and `*out_is_busy` says whether somebody else is at one. */
+/* A body of generation `max_gen` or before that nobody is sealing or has sealed, for the caller to
+ * seal; NULL: none, and `*out_is_busy` says whether somebody else is at one. */
 struct sf_body *sf_memtable_claim(struct sf_memtable *m, uint64_t max_gen, bool *out_is_busy);
+
+/* The same for a flush: bodies that nobody is sealing, nor flushing. */
+struct sf_body *sf_memtable_claim_flush(struct sf_memtable *m, uint64_t max_gen, bool *out_is_busy);
+/* Their block counts: from here on nobody begins to seal this one. False: somebody is at it, ask
+ * again. */
+bool sf_memtable_hold(struct sf_memtable *m, struct sf_body *body);
+void sf_memtable_flushed(struct sf_memtable *m, struct sf_body *body);
+/* No block was made: as if it had never been claimed. */
+void sf_memtable_not_flushed(struct sf_memtable *m, struct sf_body *body);
 size_t sf_memtable_len(struct sf_memtable *m);
 /* Tells the budget what the active body holds now. The caller holds the lock. */
 void sf_memtable_count(struct sf_memtable *m, struct sf_body *b);

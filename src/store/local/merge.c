@@ -21,7 +21,7 @@
 #include "base/num.h"
 #include "block/granule_copy.h"
 #include "block/span_block_reader.h"
-#include "block/span_block_writer.h"
+#include "store/local/block_file.h"
 
 enum {
     ARENA_CAP = 1 << 30, /* address space, not memory */
@@ -535,96 +535,49 @@ static enum sf_err write_rows(struct work *w, const struct output *o,
     return err;
 }
 
-enum sf_err sf_merge_publish(struct sf_local *l, const struct sf_block_row *row, const char *tmp,
-                             struct sf_why *why)
+struct filling { /* the rows of one output on their way into its file */
+    struct work *w;
+    const struct output *o;
+};
+
+static enum sf_err fill(void *arg, struct sf_span_block_writer *writer, struct sf_block_row *row,
+                        struct sf_why *why)
 {
-    char day[32];
-    enum sf_err err;
-    sf_local_day_dir(row->kind, row->day, day);
-    if (!sf_dir_exists(l->dir, day)) {
-        err = sf_dir_make(l->dir, day, why);
-        if (!err)
-            err = sf_dir_sync(l->dir, row->kind == SF_BLOCK_PROFILES ? "prof" : "spans", why);
-        if (err)
-            return err;
-    }
-    err = sf_dir_rename(l->dir, tmp, row->path, why);
-    return err ? err : sf_dir_sync(l->dir, day, why);
+    struct filling *f = arg;
+    return write_rows(f->w, f->o, writer, row, why);
 }
 
 static enum sf_err write_output(struct work *w, size_t number, uint64_t first_id, uint64_t flush_no,
                                 const uint64_t *dups, size_t n_dups, const uint64_t *sources,
                                 struct sf_why *why)
 {
-    struct sf_local *l = w->l;
     const struct output *o = &w->outputs[number];
-    struct sf_file file = SF_FILE_NONE;
-    struct sf_span_block_writer *writer = NULL;
-    struct sf_span_block_info info;
-    struct sf_block_row row = {
-        .id = first_id + number,
-        .tenant = o->tenant,
-        .kind = SF_BLOCK_SPANS,
-        .level = w->m->level,
-        .state = SF_BLOCK_LIVE,
-        .day = w->m->split == SF_SPLIT_DAY ? o->window
-                                           : sf_local_day_of(o->window * SF_NS_PER_HOUR),
-        .ts_min_ns = INT64_MAX,
-        .ts_max_ns = INT64_MIN,
-        .lsn_lo = w->m->lsn_lo,
-        .lsn_hi = w->m->lsn_hi,
-        .flush_no = flush_no,
-        .created_ns = sf_local_wall_ns(l),
-    };
-    struct sf_span_block_options options = {
-        .info =
+    struct filling filling = {w, o};
+    struct sf_block_file file = {
+        .row =
             {
-                .block_id = row.id,
-                .level = row.level,
-                .tenant = row.tenant,
-                .lsn_lo = row.lsn_lo,
-                .lsn_hi = row.lsn_hi,
-                .created_ns = row.created_ns,
+                .id = first_id + number,
+                .tenant = o->tenant,
+                .level = w->m->level,
+                .day = w->m->split == SF_SPLIT_DAY ? o->window
+                                                   : sf_local_day_of(o->window * SF_NS_PER_HOUR),
+                .lsn_lo = w->m->lsn_lo,
+                .lsn_hi = w->m->lsn_hi,
                 .flush_no = flush_no,
-                .n_siblings = sf_u16(w->n_outputs + w->m->n_more),
-                .sibling = sf_u16(number),
             },
-        .is_compressed = true,
-        .file = &file,
+        .n_siblings = sf_u16(w->n_outputs + w->m->n_more),
+        .sibling = sf_u16(number),
         .dup_hashes = dups,
         .n_dup_hashes = number == 0 ? n_dups : 0,
         .source_ids = sources,
         .n_source_ids = sources ? w->m->n_inputs : 0,
+        .fill = fill,
+        .arg = &filling,
     };
-    char tmp[64];
-    enum sf_err err;
-
-    memcpy(options.info.store_uuid, l->uuid, 16);
-    sf_local_tmp_path(row.kind, row.id, tmp);
-    sf_local_block_path(row.kind, row.day, row.id, row.path);
-    err = sf_dir_create(l->dir, tmp, &file, why);
-    if (err)
-        return err;
-    err = sf_span_block_writer_new(&options, &writer, why);
+    enum sf_err err = sf_block_file_write(w->l, &file, why);
     if (!err)
-        err = write_rows(w, o, writer, &row, why);
-    if (!err)
-        err = sf_span_block_writer_finish(writer, &row.len, &info, NULL, why);
-    if (!err)
-        err = sf_file_sync(&file, why);
-    sf_span_block_writer_free(writer);
-    sf_file_close(&file);
-    if (!err) {
-        row.n_rows = info.n_rows;
-        err = sf_merge_publish(l, &row, tmp, why);
-    }
-    if (err) {
-        sf_dir_unlink(l->dir, tmp, NULL);
-        sf_dir_unlink(l->dir, row.path, NULL);
-        return err;
-    }
-    w->done.rows[w->done.n++] = row;
-    return SF_OK;
+        w->done.rows[w->done.n++] = file.row;
+    return err;
 }
 
 /* Request hashes of inputs young enough to matter move on with the rows. */

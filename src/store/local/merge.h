@@ -40,8 +40,5 @@ size_t sf_merge_take(struct sf_local *l, struct sf_run *const *inputs, size_t n)
 enum sf_err sf_merge_run(struct sf_local *l, const struct sf_merge *merge, struct sf_merged *out,
                          struct sf_why *why);
 void sf_merged_done(struct sf_merged *m);
-/* Renames a finished file from tmp/ into its day's folder, which is made if need be. */
-enum sf_err sf_merge_publish(struct sf_local *l, const struct sf_block_row *row, const char *tmp,
-                             struct sf_why *why);
 /* Deletes outputs that will not be committed. */
 void sf_merged_discard(struct sf_local *l, struct sf_merged *m);

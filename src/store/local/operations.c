@@ -179,7 +179,9 @@ enum sf_err sf_local_operations(struct sf_store *store, int64_t from_ns, int64_t
     enum sf_err err;
 
     q->is_exact = true;
-    (void)sf_seal_all(l, 0, l->tune.seal_gap_ns, NULL);
+    err = sf_seal_for_reader(l, why);
+    if (err)
+        return err;
     s.snapshot = sf_snapshot_take(&l->snapshots);
     sf_granules_init(&s.granules, l, q, NULL, 0);
     err = sf_look_at_runs(&s.look, s.snapshot, false, add_run, &s, why);

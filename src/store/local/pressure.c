@@ -50,6 +50,17 @@ static bool disk_is_short(struct sf_local *l, char *reason, size_t len)
     return true;
 }
 
+unsigned sf_pressure_rows(const struct sf_local *l)
+{
+    const struct sf_budget *b = &l->budget;
+    size_t parts = sf_budget_used(b, SF_LINE_PARTS);
+    size_t all = sf_budget_used(b, SF_LINE_MEMTABLES) + parts;
+    size_t cap = b->cap[SF_LINE_PARTS], all_cap = b->cap[SF_LINE_MEMTABLES] + cap;
+    unsigned of_parts = (unsigned)((parts * 8 + cap - 1) / (cap ? cap : 1));
+    unsigned of_all = (unsigned)((all * 8 + all_cap - 1) / (all_cap ? all_cap : 1));
+    return of_parts > of_all ? of_parts : of_all;
+}
+
 void sf_pressure_update(struct sf_local *l)
 {
     char reason[160] = "";
@@ -65,8 +76,7 @@ void sf_pressure_update(struct sf_local *l)
     } else if (n_level0 >= l->tune.refuse_blocks) {
         level = SF_PRESSURE_REFUSE;
         snprintf(reason, sizeof(reason), "compaction is behind: %u blocks wait", n_level0);
-    } else if (n_level0 >= l->tune.slow_blocks ||
-               sf_budget_used(&l->budget, SF_LINE_PARTS) > l->budget.cap[SF_LINE_PARTS] / 8 * 7) {
+    } else if (n_level0 >= l->tune.slow_blocks || sf_pressure_rows(l) > 7) {
         level = SF_PRESSURE_SLOW;
     }
     atomic_store(&l->pressure, level);

@@ -9,6 +9,9 @@ void sf_pressure_update(struct sf_local *l);
 void sf_pressure_flushed(struct sf_local *l, enum sf_err err, const struct sf_why *why);
 /* Likewise a pass of the compact thread: a failing one is told, and nothing is refused for it. */
 void sf_pressure_compacted(struct sf_local *l, enum sf_err err, const struct sf_why *why);
+/* How many eighths, rounded up, of their memory rows fill until a flush frees it: parts alone, or
+ * with the memtables. */
+unsigned sf_pressure_rows(const struct sf_local *l);
 enum sf_pressure sf_pressure_now(struct sf_local *l);
 /* Why writes are refused or the store is not whole; "" when all is well. */
 void sf_pressure_reason(struct sf_local *l, char *out, size_t len, bool *out_is_degraded);

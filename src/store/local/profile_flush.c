@@ -5,6 +5,7 @@
 #include "base/heap.h"
 #include "base/num.h"
 #include "block/profile_block_writer.h"
+#include "store/local/block_file.h"
 #include "store/local/profile_mem.h"
 
 bool sf_profile_flush_switch(struct sf_local *l, uint64_t next_gen)
@@ -161,7 +162,7 @@ static enum sf_err write_block(struct sf_local *l, const struct sf_profile_plan 
         row->ts_min_ns = info.ts_min_ns;
         row->ts_max_ns = info.ts_max_ns;
         row->n_rows = info.n_rows;
-        err = sf_merge_publish(l, row, tmp, why);
+        err = sf_block_file_publish(l, row, tmp, why);
     }
     if (err) {
         sf_dir_unlink(l->dir, tmp, NULL);

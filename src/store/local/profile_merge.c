@@ -10,6 +10,7 @@
 #include "block/profile_block_reader.h"
 #include "block/profile_block_writer.h"
 #include "block/profile_set.h"
+#include "store/local/block_file.h"
 
 #define ARENA_CAP ((size_t)2 << 30) /* address space; only what is used counts */
 
@@ -592,7 +593,7 @@ static enum sf_err write_output(struct work *w, size_t number, const uint64_t *s
     row.ts_max_ns = info.ts_max_ns;
     row.n_rows = info.n_rows;
     if (!err)
-        err = sf_merge_publish(l, &row, tmp, why);
+        err = sf_block_file_publish(l, &row, tmp, why);
     if (err) {
         sf_dir_unlink(l->dir, tmp, NULL);
         sf_dir_unlink(l->dir, row.path, NULL);

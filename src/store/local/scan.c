@@ -649,7 +649,9 @@ enum sf_err sf_local_span_scan(struct sf_store *s, const struct sf_span_query *q
 
     if (sf_budget_is_over(&l->budget, SF_LINE_QUERIES))
         return sf_fail(why, SF_ERR_BUSY, "query: the memory for queries is used up; try again");
-    (void)sf_seal_all(l, 0, l->tune.seal_gap_ns, NULL); /* failing: a second less fresh */
+    err = sf_seal_for_reader(l, why);
+    if (err)
+        return err;
     c = sf_heap_new(sizeof(*c));
     if (!c)
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a cursor");

@@ -3,15 +3,7 @@
 #include "block/span_block_writer.h"
 
 enum { SCRATCH_CAP = 1 << 30 }; /* address space */
-
-static uint32_t only_tenant(const struct sf_rowset *rows)
-{
-    for (size_t i = 1; i < rows->n_rows; i++) {
-        if (rows->rows[i].tenant != rows->rows[0].tenant)
-            return 0;
-    }
-    return rows->rows[0].tenant;
-}
+static const int64_t READERS_STAY_NS = 10 * SF_NS_PER_S;
 
 enum sf_err sf_seal_rows(struct sf_local *l, const struct sf_rowset *rows, uint64_t gen,
                          struct sf_run **out, struct sf_why *why)
@@ -26,7 +18,7 @@ enum sf_err sf_seal_rows(struct sf_local *l, const struct sf_rowset *rows, uint6
     *out = NULL;
     if (rows->n_rows == 0)
         return SF_OK;
-    options.info.tenant = only_tenant(rows);
+    options.info.tenant = sf_rowset_tenant(rows);
     memcpy(options.info.store_uuid, l->uuid, 16);
     if (!sf_arena_init(&scratch, SCRATCH_CAP))
         return sf_fail(why, SF_ERR_NOMEM, "store: no memory to seal %zu rows", rows->n_rows);
@@ -59,7 +51,7 @@ enum sf_err sf_seal_body(struct sf_local *l, struct sf_memtable *m, struct sf_bo
     if (err)
         sf_memtable_not_sealed(m, body);
     else
-        sf_memtable_sealed(m, body); /* only now: the rows were always somewhere */
+        sf_memtable_sealed(m, body, part); /* only now: the rows were always somewhere */
     return err;
 }
 
@@ -90,4 +82,16 @@ enum sf_err sf_seal_all(struct sf_local *l, int64_t age_ns, int64_t gap_ns, stru
         sf_rwlock_release(&l->gate);
     }
     return err;
+}
+
+enum sf_err sf_seal_for_reader(struct sf_local *l, struct sf_why *why)
+{
+    atomic_store_explicit(&l->read_mono_ns, sf_local_mono_ns(l), memory_order_relaxed);
+    return sf_seal_all(l, 0, l->tune.seal_gap_ns, why);
+}
+
+bool sf_seal_is_wanted(struct sf_local *l)
+{
+    int64_t at_ns = atomic_load_explicit(&l->read_mono_ns, memory_order_relaxed);
+    return at_ns && sf_local_mono_ns(l) - at_ns < READERS_STAY_NS;
 }

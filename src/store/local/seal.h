@@ -1,4 +1,7 @@
-/* seal.h - a memtable's rows into a part: encoded like a block, not compressed, in memory. */
+/* seal.h - a memtable's rows into a part: encoded like a block, not compressed, in memory.
+ *
+ * Whoever searches needs parts, and a flush does not: rows are sealed when a search begins, and
+ * while searches go on as they come, so that the next one finds little to do. */
 #pragma once
 #include "store/local/engine.h"
 
@@ -12,3 +15,8 @@ enum sf_err sf_seal_body(struct sf_local *l, struct sf_memtable *m, struct sf_bo
 /* Cuts and seals every memtable that holds rows older than `age_ns` and was not cut within the last
  * `gap_ns`. */
 enum sf_err sf_seal_all(struct sf_local *l, int64_t age_ns, int64_t gap_ns, struct sf_why *why);
+/* Call before looking through the snapshot: what was acknowledged is in it then. Failing, an answer
+ * would lack all that came since the last flush. */
+enum sf_err sf_seal_for_reader(struct sf_local *l, struct sf_why *why);
+/* Has anybody searched within the last seconds? */
+bool sf_seal_is_wanted(struct sf_local *l);

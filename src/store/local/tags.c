@@ -366,13 +366,12 @@ enum sf_err sf_local_span_tags(struct sf_store *store, const struct sf_tag_query
     struct search s = {.l = l, .query = query, .q = q};
     struct sf_key *keys = sf_heap_new_n(query->n_conds + 2, sizeof(*keys));
     uint32_t *want = sf_heap_new_n(query->n_conds + 1, sizeof(*want));
-    enum sf_err err = SF_OK;
+    enum sf_err err = sf_seal_for_reader(l, why);
 
     q->is_exact = true;
-    (void)sf_seal_all(l, 0, l->tune.seal_gap_ns, NULL);
     s.c = sf_heap_new(sizeof(*s.c));
-    if (!keys || !want || !s.c || !sf_arena_init(&s.c->arena, SET_CAP) ||
-        !sf_arena_init(&s.scratch, SET_CAP))
+    if (!err && (!keys || !want || !s.c || !sf_arena_init(&s.c->arena, SET_CAP) ||
+                 !sf_arena_init(&s.scratch, SET_CAP)))
         err = sf_fail(why, SF_ERR_NOMEM, "query: no memory for tags");
     if (!err) {
         size_t n_keys;

@@ -203,7 +203,7 @@ enum sf_err sf_trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_tra
         bool ok;
         sf_mutex_lock(&m->lock);
         ok = find_fresh(t, &m->active->rows, hash);
-        for (struct sf_body *b = m->sealing; ok && b; b = b->next)
+        for (struct sf_body *b = m->cut; ok && b; b = b->next)
             ok = find_fresh(t, &b->rows, hash);
         sf_mutex_unlock(&m->lock);
         if (!ok)

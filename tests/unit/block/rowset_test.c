@@ -16,7 +16,8 @@ static void add_one(struct sf_rowset *rows, uint32_t tenant, struct sf_span s)
     assert_ok(sf_rowset_add(rows, tenant, &s, (int64_t)s.start_ns, (int64_t)s.end_ns, &why));
 }
 
-static struct sf_span_block_reader *write_rows(const struct sf_rowset *rows, uint64_t *out_repeats)
+static struct sf_span_block_reader *write_sets(const struct sf_rowset *const *sets, size_t n,
+                                               uint64_t *out_repeats)
 {
     struct sf_span_block_options o = {.info = {.block_id = 7}};
     struct sf_arena scratch = make_arena();
@@ -28,12 +29,17 @@ static struct sf_span_block_reader *write_rows(const struct sf_rowset *rows, uin
 
     *out_repeats = 0;
     assert_ok(sf_span_block_writer_new(&o, &w, &why));
-    assert_ok(sf_rowset_write(rows, w, scratch, out_repeats, &why));
+    assert_ok(sf_rowsets_write(sets, n, w, scratch, out_repeats, &why));
     assert_ok(sf_span_block_writer_finish(w, &len, NULL, &memory, &why));
     sf_span_block_writer_free(w);
     assert_ok(sf_span_block_open_memory(&memory, &r, &why));
     sf_arena_done(&scratch);
     return r;
+}
+
+static struct sf_span_block_reader *write_rows(const struct sf_rowset *rows, uint64_t *out_repeats)
+{
+    return write_sets(&rows, 1, out_repeats);
 }
 
 static struct sf_span span_of(unsigned trace, unsigned id, unsigned at)
@@ -151,6 +157,54 @@ TEST(rowset, keeps_attributes_when_keys_are_more_than_dictionaries)
     }
     sf_span_block_close(r);
     sf_rowset_done(&rows);
+    sf_arena_done(&a);
+}
+
+/* Keys, texts, resources and shapes have other codes in each set; of a trace all have some rows,
+ * and of every fifth span two have a copy. */
+TEST(rowset, writes_several_sets_as_if_they_were_one)
+{
+    enum { N_SETS = 3, N_ROWS = 300 };
+    struct sf_arena a = make_arena();
+    struct sf_rowset sets[N_SETS], all;
+    const struct sf_rowset *list[N_SETS] = {&sets[0], &sets[1], &sets[2]};
+    struct sf_span_block_reader *r;
+    struct sf_span_rows got;
+    struct sf_why why;
+    uint64_t n_repeats;
+
+    assert_true(sf_rowset_init(&all, N_ROWS, 8 << 20));
+    for (int i = 0; i < N_SETS; i++)
+        assert_true(sf_rowset_init(&sets[i], N_ROWS, 8 << 20));
+    for (unsigned i = 0; i < N_ROWS; i++) {
+        struct sf_span s = span_of(1 + i / 50, 1 + i, i);
+        char text[32];
+        struct sf_attr attrs[2] = {
+            {i % 3 ? SF_STR("a") : SF_STR("b"), {.type = SF_VALUE_STR, .str = SF_STR("same")}},
+            {i % 2 ? SF_STR("c") : SF_STR("a"), {.type = SF_VALUE_STR}}};
+        snprintf(text, sizeof(text), "text %u", i % 17);
+        attrs[1].val.str = sf_str_from(text);
+        s.name = attrs[1].val.str;
+        s.parent_id = i % 50 ? i : 0;
+        s.attrs = (struct sf_attrs){attrs, 1 + i % 2};
+        add_one(&all, 1, s);
+        add_one(&sets[i % 7 % N_SETS], 1, s);
+        if (i % 5 == 0)
+            add_one(&sets[(i % 7 + 1) % N_SETS], 1, s);
+    }
+    r = write_sets(list, N_SETS, &n_repeats);
+    assert_int_equal(n_repeats, N_ROWS / 5);
+    assert_ok(sf_span_block_read(r, 0, SF_COL_ALL, NULL, 0, &a, &got, &why));
+    assert_int_equal(got.n_rows, N_ROWS);
+    for (uint32_t i = 0; i < N_ROWS; i++) {
+        struct sf_span want, have = sf_span_rows_get(&got, i);
+        assert_true(sf_rowset_get(&all, i, &a, &want));
+        assert_null(span_difference(&have, &want, SF_COL_ALL & ~(SF_COL_RESOURCE | SF_COL_SCOPE)));
+    }
+    for (int i = 0; i < N_SETS; i++)
+        sf_rowset_done(&sets[i]);
+    sf_rowset_done(&all);
+    sf_span_block_close(r);
     sf_arena_done(&a);
 }
 
