@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/limits.h"
 #include "meter/dimension.h"
 #include "meter/slack.h"
@@ -11,6 +12,15 @@ struct hints {
     struct sf_value peer_service, server_address, peer_address, peer_port;
     struct sf_value db_namespace, db_name, db_system, db_system_name;
 };
+
+/* Most keys differ from all of these by their length or first letter. */
+static bool may_be_hint(sf_str key)
+{
+    const uint32_t lengths = 1u << 7 | 1u << 9 | 1u << 12 | 1u << 14 | 1u << 17 | 1u << 20;
+    if (key.len > 20 || !(lengths >> key.len & 1))
+        return false;
+    return key.p[0] == 'd' || key.p[0] == 's' || key.p[0] == 'p' || key.p[0] == 'n';
+}
 
 static void read_hints(struct sf_attrs attrs, struct hints *out)
 {
@@ -25,9 +35,9 @@ static void read_hints(struct sf_attrs attrs, struct hints *out)
                   {SF_STR("db.name"), &out->db_name},
                   {SF_STR("db.system"), &out->db_system},
                   {SF_STR("db.system.name"), &out->db_system_name}};
-    for (uint32_t i = 0; i < attrs.n; i++) { /* once over the list: most keys differ at once */
+    for (uint32_t i = 0; i < attrs.n; i++) {
         sf_str key = attrs.list[i].key;
-        if (key.len < 7 || !memchr("dpsn", key.p[0], 4))
+        if (!may_be_hint(key))
             continue;
         for (size_t k = 0; k < sizeof(wanted) / sizeof(wanted[0]); k++) {
             if (sf_str_eq(key, wanted[k].key))
@@ -74,17 +84,19 @@ static void judge(const struct sf_span *s, struct sf_graph_half *half, struct sf
 {
     struct hints h = {0};
     sf_buf_reset(out);
-    read_hints(s->attrs, &h);
-    struct sf_value database = database_of(&h);
     if (s->kind == SF_KIND_PRODUCER || s->kind == SF_KIND_CONSUMER)
         half->type = SF_GRAPH_MESSAGING;
+    if (s->kind != SF_KIND_CLIENT && (s->kind != SF_KIND_SERVER || s->parent_id != 0))
+        return; /* names nobody */
+    read_hints(s->attrs, &h);
+    struct sf_value database = database_of(&h);
     if (s->kind == SF_KIND_CLIENT && database.type != SF_VALUE_NONE) {
         half->type = SF_GRAPH_DATABASE;
         half->is_alone = true;
         add_database(&h, database, out);
     } else if (s->kind == SF_KIND_CLIENT && has_text(h.peer_service)) {
         sf_dimension_add(out, &h.peer_service);
-    } else if (s->kind == SF_KIND_SERVER && s->parent_id == 0) {
+    } else if (s->kind == SF_KIND_SERVER) {
         /* A root has no caller that could still come. */
         struct sf_value user = {.type = SF_VALUE_STR, .str = SF_STR("user")};
         half->type = SF_GRAPH_VIRTUAL;
@@ -129,7 +141,7 @@ static bool make_node(const struct sf_resource *r, const char *const *dimensions
 }
 
 static bool add_span(struct sf_graph_tally *t, const struct sf_span *s, sf_str node,
-                     struct sf_buf *room, struct sf_arena *req)
+                     uint64_t node_hash, struct sf_buf *room, struct sf_arena *req)
 {
     if (t->n_halves == SF_LIMIT_METER_HALVES) {
         t->n_over++;
@@ -140,11 +152,13 @@ static bool add_span(struct sf_graph_tally *t, const struct sf_span *s, sf_str n
                                  .key = is_caller ? s->span_id : s->parent_id,
                                  .duration_ns = sf_span_duration_ns(s),
                                  .node = node,
+                                 .node_hash = node_hash,
                                  .is_caller = is_caller,
                                  .has_failed = s->status == SF_STATUS_ERROR};
     judge(s, &half, room);
     if (!sf_buf_ok(room) || !sf_arena_copy(req, sf_buf_str(room), &half.peer))
         return false;
+    half.peer_hash = sf_hash_str(half.peer);
     struct sf_graph_half *place = new_half(t, req);
     if (place)
         *place = half;
@@ -158,6 +172,7 @@ bool sf_graph_tally_add(struct sf_graph_tally *t, const struct sf_span_batch *ba
     struct sf_buf room = {0};
     uint32_t resource = UINT32_MAX;
     sf_str node = SF_STR_NONE;
+    uint64_t node_hash = 0;
     bool is_ok = true;
     for (uint32_t i = 0; is_ok && i < batch->n_spans; i++) {
         const struct sf_span *s = &batch->spans[i];
@@ -171,9 +186,10 @@ bool sf_graph_tally_add(struct sf_graph_tally *t, const struct sf_span_batch *ba
             resource = s->resource;
             is_ok = make_node(&batch->resources[resource], dimensions, n_dimensions, &room, req,
                               &node);
+            node_hash = sf_hash_str(node);
         }
         if (is_ok && node.len)
-            is_ok = add_span(t, s, node, &room, req);
+            is_ok = add_span(t, s, node, node_hash, &room, req);
     }
     sf_buf_done(&room);
     return is_ok;

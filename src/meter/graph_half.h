@@ -20,6 +20,7 @@ struct sf_graph_half {
     uint64_t duration_ns;
     sf_str node; /* service and dimensions, each followed by a zero byte */
     sf_str peer; /* the other side as this span names it, likewise; may be empty */
+    uint64_t node_hash, peer_hash;
     bool is_caller, has_failed;
     bool is_alone; /* no other half will come: `peer` is the other side */
     uint8_t type;  /* enum sf_graph_type */

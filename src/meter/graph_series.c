@@ -28,8 +28,8 @@ void sf_graph_table_done(struct sf_graph_table *t)
 
 static uint64_t edge_hash(const struct sf_graph_edge *e)
 {
-    uint64_t hash = sf_hash_mix(sf_hash_str(e->client), sf_hash_str(e->server));
-    return sf_hash_mix(sf_hash_mix(hash, sf_hash_str(e->tenant)), e->type);
+    uint64_t hash = sf_hash_mix(sf_hash_mix(e->client_hash, e->server_hash), e->type);
+    return e->tenant.len ? sf_hash_mix(hash, sf_hash_str(e->tenant)) : hash;
 }
 
 static bool edge_eq(const struct sf_graph_edge *a, const struct sf_graph_edge *b)

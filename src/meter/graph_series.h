@@ -14,6 +14,7 @@ struct sf_graph_times { /* durations as one side saw them */
 
 struct sf_graph_edge {             /* names an edge; views */
     sf_str tenant, client, server; /* nodes as in graph_half.h; an empty one: unpaired */
+    uint64_t client_hash, server_hash;
     uint8_t type;
 };
 

@@ -45,10 +45,15 @@ static uint32_t slot_of(const struct sf_graph_wait *w, sf_str tenant, sf_trace_i
     return (uint32_t)(hash & (w->n_slots - 1));
 }
 
-struct sf_graph_waiting *sf_graph_wait_find(struct sf_graph_wait *w, sf_str tenant,
-                                            const struct sf_graph_half *half)
+uint32_t sf_graph_wait_slot(const struct sf_graph_wait *w, sf_str tenant,
+                            const struct sf_graph_half *half)
 {
-    uint32_t slot = slot_of(w, tenant, half->trace_id, half->key, !half->is_caller);
+    return slot_of(w, tenant, half->trace_id, half->key, !half->is_caller);
+}
+
+struct sf_graph_waiting *sf_graph_wait_find(struct sf_graph_wait *w, sf_str tenant,
+                                            const struct sf_graph_half *half, uint32_t slot)
+{
     for (uint32_t at = w->slots[slot]; at; at = w->list[at - 1].next) {
         struct sf_graph_waiting *other = &w->list[at - 1];
         if (other->half.key == half->key && other->half.is_caller != half->is_caller &&
@@ -79,12 +84,15 @@ bool sf_graph_wait_add(struct sf_graph_wait *w, sf_str tenant, const struct sf_g
     size_t len = half->node.len + half->peer.len + tenant.len;
     if (w->n == w->n_cap || len > w->text_cap - w->text_len)
         return false;
-    char *text = sf_heap_new(len + 1), *at = text;
-    if (!text)
+    char *text = len > SF_GRAPH_OWN_LEN ? sf_heap_new(len) : NULL, *at;
+    if (len > SF_GRAPH_OWN_LEN && !text)
         return false;
     uint32_t place = w->unused[w->n_cap - 1 - w->n];
     struct sf_graph_waiting *x = &w->list[place];
-    *x = (struct sf_graph_waiting){.half = *half, .text = text, .since_ns = now_ns};
+    x->half = *half;
+    x->since_ns = now_ns;
+    x->prev = x->newer = 0;
+    x->text = at = text ? text : x->own;
     x->half.node = put(&at, half->node);
     x->half.peer = put(&at, half->peer);
     x->tenant = put(&at, tenant);
@@ -118,7 +126,8 @@ void sf_graph_wait_drop(struct sf_graph_wait *w, struct sf_graph_waiting *x)
     *(x->older ? &w->list[x->older - 1].newer : &w->oldest) = x->newer;
     *(x->newer ? &w->list[x->newer - 1].older : &w->youngest) = x->older;
     w->text_len -= text_len(x);
-    sf_heap_free(x->text);
+    if (x->text != x->own)
+        sf_heap_free(x->text);
     x->text = NULL;
     w->n--;
     w->unused[w->n_cap - 1 - w->n] = place;

@@ -6,14 +6,17 @@
 #pragma once
 #include "meter/graph_half.h"
 
+enum { SF_GRAPH_OWN_LEN = 48 }; /* names are mostly short */
+
 struct sf_graph_waiting {
     struct sf_graph_half half; /* node and peer live in `text` */
-    char *text;                /* heap */
+    char *text;                /* `own`, or heap when that is too short */
     sf_str tenant;             /* likewise */
     int64_t since_ns;
     uint32_t prev, next;   /* of the same slot; place + 1 */
     uint32_t older, newer; /* by arrival; place + 1 */
     uint32_t slot;
+    char own[SF_GRAPH_OWN_LEN];
 };
 
 struct sf_graph_wait {
@@ -28,9 +31,12 @@ struct sf_graph_wait {
 
 bool sf_graph_wait_init(struct sf_graph_wait *w, uint32_t n_cap, size_t text_cap);
 void sf_graph_wait_done(struct sf_graph_wait *w);
+/* Where the other half of `half` would be. */
+uint32_t sf_graph_wait_slot(const struct sf_graph_wait *w, sf_str tenant,
+                            const struct sf_graph_half *half);
 /* The other half of `half`, or NULL; borrowed until it is dropped. */
 struct sf_graph_waiting *sf_graph_wait_find(struct sf_graph_wait *w, sf_str tenant,
-                                            const struct sf_graph_half *half);
+                                            const struct sf_graph_half *half, uint32_t slot);
 /* Copies `half`. False when there is no room. */
 bool sf_graph_wait_add(struct sf_graph_wait *w, sf_str tenant, const struct sf_graph_half *half,
                        int64_t now_ns);

@@ -112,6 +112,8 @@ static void count_alone(struct sf_service_graph *g, sf_str tenant, const struct 
     struct sf_graph_edge edge = {.tenant = tenant, .type = type};
     edge.client = half->is_caller ? half->node : half->peer;
     edge.server = half->is_caller ? half->peer : half->node;
+    edge.client_hash = half->is_caller ? half->node_hash : half->peer_hash;
+    edge.server_hash = half->is_caller ? half->peer_hash : half->node_hash;
     count_request(g, &edge, half->is_caller ? half : NULL, half->is_caller ? NULL : half, now_ns);
 }
 
@@ -123,6 +125,8 @@ static void count_pair(struct sf_service_graph *g, sf_str tenant, const struct s
     struct sf_graph_edge edge = {.tenant = tenant,
                                  .client = client->node,
                                  .server = server->node,
+                                 .client_hash = client->node_hash,
+                                 .server_hash = server->node_hash,
                                  .type = is_messaging ? SF_GRAPH_MESSAGING : SF_GRAPH_DIRECT};
     count_request(g, &edge, client, server, now_ns);
 }
@@ -132,6 +136,7 @@ static void count_unpaired(struct sf_service_graph *g, sf_str tenant,
 {
     struct sf_graph_edge edge = {.tenant = tenant, .type = half->type};
     *(half->is_caller ? &edge.client : &edge.server) = half->node;
+    *(half->is_caller ? &edge.client_hash : &edge.server_hash) = half->node_hash;
     g->counts.n_expired++;
     struct sf_graph_series *s = sf_graph_table_get(&g->table, &edge);
     if (!s) {
@@ -155,13 +160,13 @@ static void give_up(struct sf_service_graph *g, int64_t now_ns)
 }
 
 static void take_half(struct sf_service_graph *g, sf_str tenant, const struct sf_graph_half *half,
-                      int64_t now_ns)
+                      uint32_t slot, int64_t now_ns)
 {
     if (half->is_alone) {
         count_alone(g, tenant, half, half->type, now_ns);
         return;
     }
-    struct sf_graph_waiting *other = sf_graph_wait_find(&g->wait, tenant, half);
+    struct sf_graph_waiting *other = sf_graph_wait_find(&g->wait, tenant, half, slot);
     if (other) {
         count_pair(g, tenant, half, &other->half, now_ns);
         sf_graph_wait_drop(&g->wait, other);
@@ -178,6 +183,25 @@ static void take_half(struct sf_service_graph *g, sf_str tenant, const struct sf
     }
 }
 
+/* Those who wait lie scattered, and looking for one after the other is waiting for memory: all are
+ * asked for first. */
+static void take_chunk(struct sf_service_graph *g, sf_str tenant, const struct sf_graph_chunk *c,
+                       int64_t now_ns)
+{
+    uint32_t slots[SF_GRAPH_CHUNK];
+    for (uint32_t i = 0; i < c->n; i++) {
+        slots[i] = sf_graph_wait_slot(&g->wait, tenant, &c->list[i]);
+        __builtin_prefetch(&g->wait.slots[slots[i]]);
+    }
+    for (uint32_t i = 0; i < c->n; i++) {
+        uint32_t at = g->wait.slots[slots[i]];
+        if (at)
+            __builtin_prefetch(&g->wait.list[at - 1]);
+    }
+    for (uint32_t i = 0; i < c->n; i++)
+        take_half(g, tenant, &c->list[i], slots[i], now_ns);
+}
+
 void sf_service_graph_add(struct sf_service_graph *g, sf_str tenant,
                           const struct sf_graph_tally *tally, int64_t now_ns)
 {
@@ -188,8 +212,7 @@ void sf_service_graph_add(struct sf_service_graph *g, sf_str tenant,
     sf_mutex_unlock(&g->mutex);
     for (const struct sf_graph_chunk *c = tally->first; c; c = c->next) {
         sf_mutex_lock(&g->mutex);
-        for (uint32_t i = 0; i < c->n; i++)
-            take_half(g, tenant, &c->list[i], now_ns);
+        take_chunk(g, tenant, c, now_ns);
         sf_mutex_unlock(&g->mutex);
     }
 }
