@@ -45,3 +45,12 @@ int sf_answer_write(struct sf_buf *out)
         fprintf(stderr, "spanflame: no memory for the answer\n");
     return is_written ? 0 : 1;
 }
+
+int sf_answer_end(const char *command, enum sf_err err, struct sf_buf *out,
+                  const struct sf_why *why)
+{
+    if (!err)
+        return sf_answer_write(out);
+    sf_buf_done(out);
+    return sf_answer_fault(command, why);
+}

@@ -18,3 +18,7 @@ int sf_answer_usage(const char *command,
                     const char *sentence); /* exit code 2, with a hint to --help */
 /* Writes to standard output; gives the exit code. The buffer is done afterwards. */
 int sf_answer_write(struct sf_buf *out);
+/* How every command ends: what was written, or the fault. Gives the exit code; the buffer is done.
+ */
+int sf_answer_end(const char *command, enum sf_err err, struct sf_buf *out,
+                  const struct sf_why *why);

@@ -8,6 +8,7 @@
 #include "os/dir.h"
 #include "os/file.h"
 #include "os/text_file.h"
+#include "wire/json.h"
 
 enum { MAX_ANSWER_LEN = 1 << 30, MAX_TOKEN_LEN = 4096 };
 
@@ -105,6 +106,15 @@ static enum sf_err explain(const struct sf_client *c, CURLcode code, const char 
     }
 }
 
+static int see_progress(void *arg, __attribute__((unused)) curl_off_t all_in,
+                        __attribute__((unused)) curl_off_t in, curl_off_t all_out, curl_off_t out)
+{
+    const struct sf_client *c = arg;
+    if (all_out > 0 && out >= 0)
+        c->progress(c->progress_arg, (uint64_t)out, (uint64_t)all_out);
+    return 0;
+}
+
 static void set_up(CURL *curl, const struct sf_client *c, const char *url,
                    struct curl_slist *headers, char *detail, const sf_bytes *body,
                    struct sf_buf *answer)
@@ -122,6 +132,11 @@ static void set_up(CURL *curl, const struct sf_client *c, const char *url,
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "spanflame-cli");
     if (c->ca_file)
         curl_easy_setopt(curl, CURLOPT_CAINFO, c->ca_file);
+    if (c->progress) {
+        curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+        curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, see_progress);
+        curl_easy_setopt(curl, CURLOPT_XFERINFODATA, c);
+    }
     if (body) {
         curl_easy_setopt(curl, CURLOPT_POST, 1L);
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body->p ? (const char *)body->p : "");
@@ -239,6 +254,42 @@ enum sf_err sf_client_post(const struct sf_client *c, const char *path, const ch
 {
     struct sf_client_answer answer = {0};
     enum sf_err err = sf_client_call(c, path, NULL, content_type, &body, &answer, why);
+    return err ? err : finish(c, &answer, out, why);
+}
+
+/* {"code":"...","message":"..."}: the sentence is what a person wants to read. */
+static void keep_message(struct sf_buf *body)
+{
+    struct sf_arena req = {0};
+    struct sf_json j;
+    sf_str key, message = SF_STR_NONE;
+    if (!sf_arena_init(&req, 1 << 20))
+        return;
+    sf_json_init(&j, sf_buf_str(body), &req);
+    if (sf_json_object(&j)) {
+        while (sf_json_key(&j, &key)) {
+            if (sf_str_eq(key, SF_STR("message")))
+                message = sf_json_str(&j);
+            else
+                sf_json_skip(&j);
+        }
+    }
+    if (sf_json_ok(&j) && message.len && sf_arena_copy(&req, message, &message)) {
+        sf_buf_reset(body);
+        sf_buf_add_str(body, message);
+    }
+    sf_arena_done(&req);
+}
+
+enum sf_err sf_client_connect(const struct sf_client *c, const char *path, sf_str json,
+                              struct sf_buf *out, struct sf_why *why)
+{
+    struct sf_client_answer answer = {0};
+    sf_bytes body = sf_str_bytes(json);
+    enum sf_err err = sf_client_call(c, path, "application/json; allow-utf8-labelnames=true",
+                                     "application/json", &body, &answer, why);
+    if (!err && answer.status >= 400)
+        keep_message(&answer.body);
     return err ? err : finish(c, &answer, out, why);
 }
 

@@ -11,6 +11,9 @@ struct sf_client {          /* fill with the flags below, or by hand; zero means
     const char *ca_file;    /* --ca-file: trust this certificate authority */
     int64_t timeout_ns;     /* --timeout */
     bool is_foreign;        /* not one of ours: it gets neither token nor tenant */
+    /* Called while a body is sent; may be NULL. */
+    void (*progress)(void *arg, uint64_t sent_len, uint64_t all_len);
+    void *progress_arg;
 };
 
 /* The flags every command that talks to a server has; put them into its table. */
@@ -48,5 +51,8 @@ enum sf_err sf_client_ask(const struct sf_client *c, const char *path, const cha
                           struct sf_client_answer *out, struct sf_why *why);
 enum sf_err sf_client_post(const struct sf_client *c, const char *path, const char *content_type,
                            sf_bytes body, struct sf_buf *out, struct sf_why *why);
+/* A question in JSON and its answer: one of Pyroscope's calls. `path` is the method's. */
+enum sf_err sf_client_connect(const struct sf_client *c, const char *path, sf_str json,
+                              struct sf_buf *out, struct sf_why *why);
 void sf_client_encode(struct sf_buf *out,
                       sf_str text); /* percent-encodes a path part or parameter */

@@ -7,14 +7,17 @@
 #include "cli/findings_command.h"
 #include "cli/flame_command.h"
 #include "cli/fsck_command.h"
+#include "cli/labels_command.h"
 #include "cli/ledger_command.h"
 #include "cli/metrics_command.h"
 #include "cli/record_command.h"
 #include "cli/search_command.h"
+#include "cli/series_command.h"
 #include "cli/services_command.h"
 #include "cli/tags_command.h"
 #include "cli/top_command.h"
 #include "cli/trace_command.h"
+#include "cli/upload_command.h"
 
 const struct sf_command sf_cli_commands[] = {
     {"demo", "start a server, send it a story, read it back", sf_demo_run, NULL},
@@ -30,6 +33,9 @@ const struct sf_command sf_cli_commands[] = {
     {"flame", "draw a flame graph of a profile in the terminal", sf_flame_run, NULL},
     {"top", "list the functions of a profile that cost most", sf_top_run, NULL},
     {"diff", "compare two profiles: slower, faster", sf_diff_run, NULL},
+    {"series", "show how much profiles measured over time", sf_series_run, NULL},
+    {"labels", "list the labels of profiles, or the values of one", sf_labels_run, NULL},
+    {"upload", "send profile files to a server", sf_upload_run, NULL},
     {"export", "write a profile in another format", sf_export_run, NULL},
     {"record", "run a program and show where its CPU time went", sf_record_run, NULL},
     {"fsck", "verify a data directory", sf_fsck_run, NULL},

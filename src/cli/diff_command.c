@@ -12,15 +12,18 @@
 
 struct asked {
     struct sf_profile_flags profile;
+    const char *words[2], *ranges[2]; /* baseline, comparison */
     const char *output, *measure, *min;
     uint64_t limit;
     bool is_tree, is_json;
     double min_share;
 };
 
-static enum sf_err show(const struct asked *a, struct sf_profile_source *left,
-                        struct sf_profile_source *right, struct sf_buf *out, struct sf_why *why)
+static enum sf_err show(void *arg, struct sf_profile_source *sources, struct sf_buf *out,
+                        struct sf_why *why)
 {
+    const struct asked *a = arg;
+    struct sf_profile_source *left = &sources[0], *right = &sources[1];
     struct sf_profile_view before = {0}, after = {0};
     struct sf_tree_diff diff;
     struct sf_diff_text d = {
@@ -60,51 +63,52 @@ int sf_diff_run(int argc, char **argv)
         {"limit", SF_FLAG_U64, &a.limit, "N", "rows of the table (default 20)"},
         {"min", SF_FLAG_STR, &a.min, "PERCENT", "with --tree: from this share on (default 1)"},
         {"output", SF_FLAG_STR, &a.output, "FORM", "text or json (default text)"},
+        {"baseline", SF_FLAG_STR, &a.words[0], "PROFILE", "what it was: a selector, file or URL"},
+        {"comparison", SF_FLAG_STR, &a.words[1], "PROFILE", "what it is now"},
+        {"baseline-range", SF_FLAG_STR, &a.ranges[0], "RANGE", "a --time-range of the baseline"},
+        {"comparison-range", SF_FLAG_STR, &a.ranges[1], "RANGE", "and of the comparison"},
+        SF_PROFILE_SERVER_FLAGS(a.profile),
     };
     struct sf_args args = {
         .command = "diff",
-        .usage = "BEFORE AFTER [--tree] [--measure share]",
+        .usage = "BEFORE AFTER | --baseline PROFILE --comparison PROFILE [--tree] "
+                 "[--measure share]",
         .summary = "Compare two profiles: what got slower, what got faster.",
-        .details = "BEFORE and AFTER are files or URLs as in `spanflame flame`. Functions are "
-                   "ranked by how much their own cost changed; absolute and relative changes stand "
+        .details = "BEFORE and AFTER are files, URLs or selectors as in `spanflame flame`; the "
+                   "same label with two values compares two versions, one selector with two "
+                   "ranges compares two times. Functions are ranked by how much their own cost "
+                   "changed; absolute and relative changes stand "
                    "side by side.",
         .examples = "spanflame diff before.pb.gz after.pb.gz\n"
+                    "spanflame diff --baseline 'svc{commit=abc123}' --comparison "
+                    "'svc{commit=def456}' --time-range 1h\n"
+                    "spanflame diff svc svc --baseline-range now-25h..now-24h\n"
                     "spanflame diff monday.folded tuesday.folded --measure share --tree",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
     };
-    struct sf_profile_source left = {0}, right = {0};
-    struct sf_buf out = {0};
-    struct sf_why why = {0};
+    struct sf_profile_flags sides[2];
     enum sf_output form;
-    enum sf_err err;
     switch (sf_args_parse(&args, argc, argv)) {
     case SF_ARGS_DONE: return 0;
     case SF_ARGS_BAD: return 2;
     case SF_ARGS_RUN: break;
     }
-    if (args.n_words != 2)
+    for (size_t i = 0, next = 0; i < 2; i++) {
+        if (!a.words[i] && next < args.n_words)
+            a.words[i] = args.words[next++];
+        else if (a.words[i] && args.n_words == 2)
+            a.words[i] = NULL; /* said twice */
+        sides[i] = a.profile;
+        sides[i].range = a.ranges[i] ? a.ranges[i] : a.profile.range;
+    }
+    if (!a.words[0] || !a.words[1] || args.n_words > 2)
         return sf_answer_usage("diff", "name two profiles: before and after");
     if (a.measure && strcmp(a.measure, "value") != 0 && strcmp(a.measure, "share") != 0)
         return sf_answer_usage("diff", "--measure is value or share");
-    if (a.min && !sf_profile_share(a.min, &a.min_share))
-        return sf_answer_usage("diff", "--min is a percentage from 0 to 100");
-    if (a.limit == 0 || a.limit > 1000000)
-        return sf_answer_usage("diff", "--limit is a number from 1 to 1000000");
     form = sf_answer_output("diff", a.output, false);
-    if (form == SF_OUTPUT_BAD)
+    if (form == SF_OUTPUT_BAD || !sf_profile_rows_check("diff", a.limit, a.min, &a.min_share))
         return 2;
     a.is_json = form == SF_OUTPUT_JSON;
-    err = sf_profile_source_open("diff", args.words[0], &a.profile, &left, &why);
-    if (!err)
-        err = sf_profile_source_open("diff", args.words[1], &a.profile, &right, &why);
-    if (!err)
-        err = show(&a, &left, &right, &out, &why);
-    sf_profile_source_done(&left);
-    sf_profile_source_done(&right);
-    if (err) {
-        sf_buf_done(&out);
-        return sf_answer_fault("diff", &why);
-    }
-    return sf_answer_write(&out);
+    return sf_profile_source_show("diff", a.words, sides, 2, show, &a);
 }

@@ -72,65 +72,59 @@ static const struct format *find_format(const char *name)
     return NULL;
 }
 
-static enum sf_err convert(const struct format *f, const struct sf_profile_flags *flags,
-                           struct sf_profile_source *s, struct sf_buf *out, struct sf_why *why)
+struct asked {
+    struct sf_profile_flags profile;
+    const struct format *format;
+};
+
+static enum sf_err convert(void *arg, struct sf_profile_source *s, struct sf_buf *out,
+                           struct sf_why *why)
 {
+    const struct asked *a = arg;
     struct sf_profile_view view = s->view;
     enum sf_err err = SF_OK;
-    if (f->is_grouped || flags->group)
-        err = sf_profile_source_grouped(s, flags, &view, why);
-    return err ? err : f->write(&view, s->req, out, why);
+    if (a->format->is_grouped || a->profile.group)
+        err = sf_profile_source_grouped(s, &a->profile, &view, why);
+    return err ? err : a->format->write(&view, s->req, out, why);
 }
 
 int sf_export_run(int argc, char **argv)
 {
-    struct sf_profile_flags profile = {0};
+    struct asked a = {0};
     const char *name = NULL;
-    const struct format *format;
     struct sf_flag flags[] = {
-        SF_PROFILE_FLAGS(profile),
+        SF_PROFILE_FLAGS(a.profile),
         {"format", SF_FLAG_STR, &name, "FORMAT", "pprof, otlp, json, folded, speedscope or svg"},
+        SF_PROFILE_SERVER_FLAGS(a.profile),
     };
     struct sf_args args = {
         .command = "export",
-        .usage = "FILE|URL --format FORMAT",
+        .usage = "FILE|URL|SELECTOR --format FORMAT",
         .summary = "Write a profile in another format, to standard output.",
         .details = "pprof comes compressed; otlp is an ExportProfilesServiceRequest. folded, "
                    "speedscope and svg go by names of functions, the others keep lines, files and "
-                   "addresses. Totals are the same in all of them. Files and URLs as in "
-                   "`spanflame flame`.",
+                   "addresses. Totals are the same in all of them. Files, URLs and "
+                   "selectors as in `spanflame flame`.",
         .examples = "spanflame export recording.jfr --format pprof >cpu.pb.gz\n"
                     "spanflame export cpu.pb.gz --format svg >cpu.svg\n"
                     "spanflame export cpu.pb.gz --format folded --focus json",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
     };
-    struct sf_profile_source source = {0};
-    struct sf_buf out = {0};
-    struct sf_why why = {0};
-    enum sf_err err;
     switch (sf_args_parse(&args, argc, argv)) {
     case SF_ARGS_DONE: return 0;
     case SF_ARGS_BAD: return 2;
     case SF_ARGS_RUN: break;
     }
     if (args.n_words != 1)
-        return sf_answer_usage("export",
-                               "name one profile: a file, a URL, or - for standard input");
-    format = find_format(name);
-    if (!format)
+        return sf_answer_usage("export", "name one profile: a file, a URL, a selector, or - for "
+                                         "standard input");
+    a.format = find_format(name);
+    if (!a.format)
         return sf_answer_usage("export",
                                "--format is pprof, otlp, json, folded, speedscope or svg");
-    if (format->is_binary && sf_terminal_is(STDOUT_FILENO))
+    if (a.format->is_binary && sf_terminal_is(STDOUT_FILENO))
         return sf_answer_usage("export", "this format is not for terminals: send it to a file, "
                                          "with > FILE");
-    err = sf_profile_source_open("export", args.words[0], &profile, &source, &why);
-    if (!err)
-        err = convert(format, &profile, &source, &out, &why);
-    sf_profile_source_done(&source);
-    if (err) {
-        sf_buf_done(&out);
-        return sf_answer_fault("export", &why);
-    }
-    return sf_answer_write(&out);
+    return sf_profile_source_show("export", args.words, &a.profile, 1, convert, &a);
 }

@@ -18,7 +18,6 @@ struct asked {
     const char *span, *trace, *by, *query; /* of a server */
     int64_t since_ns;
     bool is_self;
-    struct sf_client client;
     enum sf_output form;
     double min_share;
 };
@@ -34,16 +33,20 @@ static bool order_of(const struct asked *a, const struct sf_profile_source *s, e
     return *out != SF_TREE_BY_TOTAL || strcmp(order, "total") == 0;
 }
 
-static enum sf_err draw(const struct asked *a, struct sf_profile_source *s, struct sf_buf *out,
+static enum sf_err draw(void *arg, struct sf_profile_source *s, struct sf_buf *out,
                         struct sf_why *why)
 {
+    const struct asked *a = arg;
     struct sf_profile_view view = {0};
     struct sf_flame_text f = {.tree = &view.tree,
                               .columns = sf_terminal_width(STDOUT_FILENO, 100),
                               .min_share = a->min_share,
                               .has_color = sf_terminal_has_color(STDOUT_FILENO)};
     struct sf_flame_text_rest rest = {0};
-    enum sf_err err = sf_profile_source_grouped(s, &a->profile, &view, why);
+    enum sf_err err;
+    if (a->form == SF_OUTPUT_JSON)
+        return sf_profile_json_render(&s->view, out, why);
+    err = sf_profile_source_grouped(s, &a->profile, &view, why);
     if (!err && !order_of(a, s, &f.order))
         err = sf_fail(why, SF_ERR_INPUT, "--order %.40s: use total, name or seen", a->order);
     if (!err)
@@ -87,7 +90,7 @@ static int ask_server(const struct asked *a)
         sf_client_encode(&path, sf_str_from(params[i].value));
         lead = '&';
     }
-    return sf_ask_and_print("flame", &a->client, a->output, &path);
+    return sf_ask_and_print("flame", &a->profile.client, a->output, &path);
 }
 
 /* The spans of a query: the server merges and draws. */
@@ -100,7 +103,7 @@ static int ask_cohort(const struct asked *a)
     sf_ask_param(&path, "q", a->query);
     sf_ask_param(&path, "type", a->profile.type);
     sf_ask_param(&path, "self", a->is_self ? "true" : NULL);
-    return sf_ask_and_print("flame", &a->client, a->output, &path);
+    return sf_ask_and_print("flame", &a->profile.client, a->output, &path);
 }
 
 int sf_flame_run(int argc, char **argv)
@@ -121,23 +124,26 @@ int sf_flame_run(int argc, char **argv)
         {"by", SF_FLAG_STR, &a.by, "WEIGHT",
          "of a trace: samples (default), wall or critical-path"},
         {"output", SF_FLAG_STR, &a.output, "FORM", "text or json (default text)"},
-        SF_CLIENT_FLAGS(a.client),
+        SF_PROFILE_SERVER_FLAGS(a.profile),
     };
     struct sf_args args = {
         .command = "flame",
-        .usage = "FILE|URL | --span ID --trace ID | --trace ID [--by critical-path] | --q QUERY",
+        .usage = "FILE|URL|SELECTOR | --span ID --trace ID | --trace ID [--by critical-path] | --q "
+                 "QUERY",
         .summary = "Draw a flame graph of a profile in the terminal.",
         .details =
             "FILE is a profile in any format that is known: pprof, JFR, OTLP, folded text, V8 "
             ".cpuprofile and .heapprofile; compressed or not; - is "
             "standard input. A URL is fetched, with a countdown while it is being measured. No "
-            "server is needed. With --span, --trace or --q a server is asked which code ran "
-            "there.\n\n"
+            "server is needed for these. SELECTOR names series of a server: a service, and labels "
+            "in braces, with or without quotes. With --span, --trace or --q a server is asked "
+            "which code ran there.\n\n"
             "Percentages are shares of the whole view. At most five frames are marked "
             "<-- HOT PATH: those with at least 10 % of the view in themselves.",
         .examples = "spanflame flame cpu.pb.gz\n"
                     "spanflame flame 'http://localhost:6060/debug/pprof/profile?seconds=30'\n"
                     "perf script | stackcollapse-perf.pl | spanflame flame -\n"
+                    "spanflame flame 'order-service{env=prod}' --time-range 15m\n"
                     "spanflame flame heap.pb.gz --type inuse_space --focus json\n"
                     "spanflame flame --span eee19b7ec3c1b174 --trace "
                     "5b8efff798038103d269b633813fc60c\n"
@@ -147,10 +153,6 @@ int sf_flame_run(int argc, char **argv)
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
     };
-    struct sf_profile_source source = {0};
-    struct sf_buf out = {0};
-    struct sf_why why = {0};
-    enum sf_err err;
     switch (sf_args_parse(&args, argc, argv)) {
     case SF_ARGS_DONE: return 0;
     case SF_ARGS_BAD: return 2;
@@ -161,20 +163,12 @@ int sf_flame_run(int argc, char **argv)
     if (args.n_words == 0 && (a.span || a.trace))
         return ask_server(&a);
     if (args.n_words != 1 || a.span || a.trace || a.query)
-        return sf_answer_usage("flame", "name one profile: a file, a URL, or - for standard input");
+        return sf_answer_usage("flame", "name one profile: a file, a URL, a selector, or - for "
+                                        "standard input");
     if (a.min && !sf_profile_share(a.min, &a.min_share))
         return sf_answer_usage("flame", "--min is a percentage from 0 to 100");
     a.form = sf_answer_output("flame", a.output, false);
     if (a.form == SF_OUTPUT_BAD)
         return 2;
-    err = sf_profile_source_open("flame", args.words[0], &a.profile, &source, &why);
-    if (!err)
-        err = a.form == SF_OUTPUT_JSON ? sf_profile_json_render(&source.view, &out, &why)
-                                       : draw(&a, &source, &out, &why);
-    sf_profile_source_done(&source);
-    if (err) {
-        sf_buf_done(&out);
-        return sf_answer_fault("flame", &why);
-    }
-    return sf_answer_write(&out);
+    return sf_profile_source_show("flame", args.words, &a.profile, 1, draw, &a);
 }

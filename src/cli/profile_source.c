@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cli/answer.h"
-#include "cli/client.h"
+#include "cli/ask.h"
 #include "decode/profile_format.h"
 #include "flame/tree_focus.h"
 #include "flame/tree_group.h"
@@ -13,6 +13,7 @@
 #include "os/terminal.h"
 #include "os/text_file.h"
 #include "os/thread.h"
+#include "wire/time_text.h"
 
 enum { MAX_SECONDS = 3600, WAIT_MORE_S = 30 };
 #define MAX_FILE_LEN ((size_t)1 << 30)
@@ -104,15 +105,79 @@ static bool is_url(const char *word)
     return strncmp(word, "http://", 7) == 0 || strncmp(word, "https://", 8) == 0;
 }
 
+enum sf_err sf_profile_source_bytes(const char *word, struct sf_buf *out, struct sf_why *why)
+{
+    return is_url(word) ? fetch(word, out, why) : sf_text_file_read(word, MAX_FILE_LEN, out, why);
+}
+
+/* ---- a selector ---- */
+
+static bool is_selector(const char *word)
+{
+    return strchr(word, '{') || !strpbrk(word, "./");
+}
+
+bool sf_profile_time_range(const char *text, int64_t now_ns, int64_t *out_from_ns,
+                           int64_t *out_until_ns)
+{
+    sf_str all = sf_str_from(text ? text : "1h");
+    int64_t from_ns, until_ns = now_ns, length_ns;
+    size_t dots;
+    if (sf_str_find(all, SF_STR(".."), &dots)) {
+        if (!sf_time_text_parse(sf_str_part(all, 0, dots), now_ns, &from_ns) ||
+            !sf_time_text_parse(sf_str_from_at(all, dots + 2), now_ns, &until_ns))
+            return false;
+    } else {
+        if (!sf_parse_duration(all, &length_ns) || length_ns <= 0)
+            return false;
+        from_ns = now_ns > length_ns ? now_ns - length_ns : 0;
+    }
+    if (from_ns < 0 || from_ns >= until_ns)
+        return false;
+    *out_from_ns = from_ns;
+    *out_until_ns = until_ns;
+    return true;
+}
+
+enum sf_err sf_profile_bad_range(const char *text, struct sf_why *why)
+{
+    return sf_fail(why, SF_ERR_INPUT,
+                   "--time-range %.60s: use 1h, or FROM..UNTIL with unix seconds, RFC 3339, now or "
+                   "now-15m",
+                   text);
+}
+
+static enum sf_err ask(const char *selector, const struct sf_profile_flags *flags,
+                       struct sf_buf *out, struct sf_why *why)
+{
+    struct sf_buf path = {0};
+    int64_t from_ns, until_ns;
+    enum sf_err err;
+    if (!sf_profile_time_range(flags->range, sf_clock_wall_ns(), &from_ns, &until_ns))
+        return sf_profile_bad_range(flags->range, why);
+    sf_buf_print(&path, "/api/v1/profile?format=pprof&from=%lld&until=%lld", (long long)from_ns,
+                 (long long)until_ns);
+    sf_ask_param(&path, "selector", selector);
+    sf_ask_param(&path, "type", flags->type);
+    sf_buf_add_u8(&path, 0);
+    err = sf_buf_ok(&path) ? sf_client_get(&flags->client, (char *)path.p, "*/*", out, why)
+                           : sf_fail(why, SF_ERR_NOMEM, "no memory");
+    sf_buf_done(&path);
+    return err;
+}
+
 /* ---- bytes to a view ---- */
 
 static enum sf_err read_bytes(struct sf_profile_source *s, const char *word,
-                              const struct sf_client *server, sf_str *out, struct sf_why *why)
+                              const struct sf_profile_flags *flags, sf_str *out, struct sf_why *why)
 {
     struct sf_inflate *z;
-    enum sf_err err = server         ? sf_client_get(server, word, NULL, &s->bytes, why)
-                      : is_url(word) ? fetch(word, &s->bytes, why)
-                                     : sf_text_file_read(word, MAX_FILE_LEN, &s->bytes, why);
+    enum sf_err err = flags->is_path ? sf_client_get(&flags->client, word, NULL, &s->bytes, why)
+                                     : sf_profile_source_bytes(word, &s->bytes, why);
+    if (err == SF_ERR_NOT_FOUND && !flags->is_path && !is_url(word) && is_selector(word)) {
+        err = ask(word, flags, &s->bytes, why);
+        s->is_asked = true;
+    }
     if (err)
         return err;
     z = sf_inflate_new();
@@ -158,7 +223,7 @@ static void note_types(const char *command, const struct sf_batch_type *types, u
 
 static sf_str name_of(const char *word)
 {
-    const char *slash = is_url(word) ? NULL : strrchr(word, '/');
+    const char *slash = is_url(word) || strchr(word, '{') ? NULL : strrchr(word, '/');
     return strcmp(word, "-") == 0 ? SF_STR("standard input")
                                   : sf_str_from(slash && slash[1] ? slash + 1 : word);
 }
@@ -185,7 +250,7 @@ enum sf_err sf_profile_source_open(const char *command, const char *word,
                                    const struct sf_profile_flags *flags,
                                    struct sf_profile_source *out, struct sf_why *why)
 {
-    struct sf_profile_hint hint = {.service = flags->server ? SF_STR("the server") : name_of(word),
+    struct sf_profile_hint hint = {.service = flags->is_path ? SF_STR("the server") : name_of(word),
                                    .now_ns = sf_clock_wall_ns()};
     struct sf_profile_batch batch;
     const struct sf_batch_type *types = NULL;
@@ -195,7 +260,7 @@ enum sf_err sf_profile_source_open(const char *command, const char *word,
     *out = (struct sf_profile_source){0};
     if (!sf_arena_init(&out->req, ARENA_LEN))
         return sf_fail(why, SF_ERR_NOMEM, "no memory");
-    err = read_bytes(out, word, flags->server, &plain, why);
+    err = read_bytes(out, word, flags, &plain, why);
     if (err)
         return err;
     hint.format = sf_str_from(flags->input);
@@ -207,7 +272,8 @@ enum sf_err sf_profile_source_open(const char *command, const char *word,
     if (!err && n == 0)
         err = sf_fail(why, SF_ERR_NOT_FOUND, "%s has no samples", word);
     if (!err)
-        err = sf_batch_choose(types, n, sf_str_from(flags->type), &chosen, why);
+        err = sf_batch_choose(types, n, /* a server has chosen already */
+                              out->is_asked ? SF_STR_NONE : sf_str_from(flags->type), &chosen, why);
     if (!err)
         err = make_view(out, &batch, &types[chosen], flags, why);
     if (err)
@@ -241,6 +307,36 @@ enum sf_err sf_profile_source_grouped(struct sf_profile_source *s,
     how.by = (enum sf_frame_group)i;
     *out = s->view;
     return sf_tree_group(&s->view.tree, how, &s->req, &out->tree, why);
+}
+
+int sf_profile_source_show(const char *command, const char *const *words,
+                           const struct sf_profile_flags *flags, size_t n, sf_profile_show_fn *show,
+                           void *arg)
+{
+    struct sf_profile_source sources[2] = {0};
+    struct sf_buf out = {0};
+    struct sf_why why = {0};
+    enum sf_err err = SF_OK;
+    for (size_t i = 0; !err && i < n; i++)
+        err = sf_profile_source_open(command, words[i], &flags[i], &sources[i], &why);
+    if (!err)
+        err = show(arg, sources, &out, &why);
+    for (size_t i = 0; i < n; i++)
+        sf_profile_source_done(&sources[i]);
+    return sf_answer_end(command, err, &out, &why);
+}
+
+bool sf_profile_rows_check(const char *command, uint64_t limit, const char *min, double *out_share)
+{
+    if (min && !sf_profile_share(min, out_share)) {
+        sf_answer_usage(command, "--min is a percentage from 0 to 100");
+        return false;
+    }
+    if (limit == 0 || limit > 1000000) {
+        sf_answer_usage(command, "--limit is a number from 1 to 1000000");
+        return false;
+    }
+    return true;
 }
 
 bool sf_profile_share(const char *text, double *out)

@@ -1,5 +1,5 @@
-/* profile_source.h - a profile from a file, standard input or a URL, ready to be shown: what flame,
- * top, diff and export share. No server of ours is needed. */
+/* profile_source.h - a profile from a file, standard input, a URL or a server, ready to be shown:
+ * what flame, top, diff and export share. */
 #pragma once
 #include "cli/args.h"
 #include "cli/client.h"
@@ -11,7 +11,9 @@ struct sf_profile_flags { /* zero: the default */
     const char *group;    /* --group-by */
     const char *input;    /* --input: the format, where the content does not tell */
     const char *focus, *ignore, *hide, *from;
-    const struct sf_client *server; /* the word is a path of this server, whose profiles it has */
+    struct sf_client client; /* the server that is asked for selectors */
+    const char *range;       /* --time-range */
+    bool is_path;            /* the word is a path of the server, whose profile it has */
 };
 
 #define SF_PROFILE_FLAGS(f)                                                                      \
@@ -27,16 +29,24 @@ struct sf_profile_flags { /* zero: the default */
         "from", SF_FLAG_STR, &(f).from, "REGEX", "stacks from the first such frame on"           \
     }
 
+/* Of commands that take selectors too. */
+#define SF_PROFILE_SERVER_FLAGS(f)                                                 \
+    {"time-range", SF_FLAG_STR, &(f).range, "RANGE",                               \
+     "of a selector: 1h back from now (default), or FROM..UNTIL: now-2h..now-1h"}, \
+        SF_CLIENT_FLAGS((f).client)
+
 struct sf_profile_source {
     struct sf_arena req;
     struct sf_buf bytes, inflated;
     struct sf_profile_view view; /* of the type asked for, filtered; frames as decoded */
     const char *format;          /* "pprof", "folded", ... */
+    bool is_asked;               /* a server's answer to a selector */
 };
 
-/* `word` is a path, "-", or a URL, which is fetched with a countdown on a terminal. What was left
- * out or cut, and the other types there are, are notes on stderr. The caller calls done, also after
- * a failure. */
+/* `word` is a path, "-", a URL, which is fetched with a countdown on a terminal, or a selector
+ * (order-service{env=prod}), which is asked of a server. A word without braces, dots and slashes
+ * that is no file is a service. What was left out or cut, and the other types there are, are notes
+ * on stderr. The caller calls done, also after a failure. */
 enum sf_err sf_profile_source_open(const char *command, const char *word,
                                    const struct sf_profile_flags *flags,
                                    struct sf_profile_source *out, struct sf_why *why);
@@ -47,5 +57,22 @@ enum sf_err sf_profile_source_grouped(struct sf_profile_source *s,
                                       struct sf_profile_view *out, struct sf_why *why);
 /* "2.5" or "2.5%" as a share, 0.025. False: not a percentage. */
 bool sf_profile_share(const char *text, double *out);
+/* The bytes of a file, of standard input or of a URL, as they are. */
+enum sf_err sf_profile_source_bytes(const char *word, struct sf_buf *out, struct sf_why *why);
+
+/* Opens `n` sources (1 or 2, each with its flags), lets `show` write, closes them, and ends the
+ * command; gives the exit code. */
+typedef enum sf_err sf_profile_show_fn(void *arg, struct sf_profile_source *sources,
+                                       struct sf_buf *out, struct sf_why *why);
+int sf_profile_source_show(const char *command, const char *const *words,
+                           const struct sf_profile_flags *flags, size_t n, sf_profile_show_fn *show,
+                           void *arg);
+/* "1h", or "FROM..UNTIL" with times as the server takes them; NULL is the last hour. False: it is
+ * neither. */
+bool sf_profile_time_range(const char *text, int64_t now_ns, int64_t *out_from_ns,
+                           int64_t *out_until_ns);
+enum sf_err sf_profile_bad_range(const char *text, struct sf_why *why); /* INPUT, in words */
+/* --limit, and --min where it is given; false: said on stderr. */
+bool sf_profile_rows_check(const char *command, uint64_t limit, const char *min, double *out_share);
 /* How long a URL says that it will take: the seconds of "?seconds=30"; 0: it does not say. */
 unsigned sf_profile_url_seconds(sf_str url);

@@ -15,12 +15,11 @@ struct asked {
     struct sf_profile_flags profile;
     const char *output, *by, *min;
     uint64_t limit;
-    bool is_tree;
+    bool is_tree, is_json;
     double min_share;
     enum sf_top_by rows_by;
     const char *query; /* of a server: its spans */
     int64_t since_ns;
-    struct sf_client client;
 };
 
 /* {"unit":...,"total":...,"functions":[{"function":...,"self":...,"total":...}]} */
@@ -60,9 +59,10 @@ static enum sf_err write_json(const struct asked *a, const struct sf_profile_vie
     return SF_OK;
 }
 
-static enum sf_err show(const struct asked *a, bool is_json, struct sf_profile_source *s,
-                        struct sf_buf *out, struct sf_why *why)
+static enum sf_err show(void *arg, struct sf_profile_source *s, struct sf_buf *out,
+                        struct sf_why *why)
 {
+    const struct asked *a = arg;
     struct sf_profile_view view = {0};
     struct sf_top_text t = {.view = &view,
                             .columns = sf_terminal_width(STDOUT_FILENO, 100),
@@ -74,29 +74,29 @@ static enum sf_err show(const struct asked *a, bool is_json, struct sf_profile_s
     enum sf_err err = sf_profile_source_grouped(s, &a->profile, &view, why);
     if (err)
         return err;
-    if (is_json)
+    if (a->is_json)
         return write_json(a, &view, &s->req, out, why);
     return a->is_tree ? sf_top_text_tree(&t, s->req, out, why)
                       : sf_top_text_table(&t, s->req, out, why);
 }
 
 /* The server merges; the rest is as with a file of that profile. */
-static enum sf_err open_cohort(struct asked *a, struct sf_profile_source *source,
-                               struct sf_why *why)
+static int show_cohort(struct asked *a)
 {
     struct sf_buf path = {0};
+    const char *word;
+    int code;
     sf_buf_print(&path, "/api/v1/cohort?format=pprof&from=now-%" PRId64 "s",
                  a->since_ns / 1000000000);
     sf_ask_param(&path, "q", a->query);
     sf_ask_param(&path, "type", a->profile.type);
     sf_buf_add_u8(&path, 0);
     a->profile.type = NULL; /* the answer has but one */
-    a->profile.server = &a->client;
-    enum sf_err err = sf_buf_ok(&path)
-                          ? sf_profile_source_open("top", (char *)path.p, &a->profile, source, why)
-                          : sf_fail(why, SF_ERR_NOMEM, "no memory");
+    a->profile.is_path = true;
+    word = sf_buf_ok(&path) ? (char *)path.p : "/";
+    code = sf_profile_source_show("top", &word, &a->profile, 1, show, a);
     sf_buf_done(&path);
-    return err;
+    return code;
 }
 
 int sf_top_run(int argc, char **argv)
@@ -112,54 +112,41 @@ int sf_top_run(int argc, char **argv)
         {"since", SF_FLAG_DURATION, &a.since_ns, "TIME",
          "with --q: look back this long (default 1h)"},
         {"output", SF_FLAG_STR, &a.output, "FORM", "text or json (default text)"},
-        SF_CLIENT_FLAGS(a.client),
+        SF_PROFILE_SERVER_FLAGS(a.profile),
     };
     struct sf_args args = {
         .command = "top",
-        .usage = "FILE|URL | --q QUERY [--tree] [--by self|total] [--limit N]",
+        .usage = "FILE|URL|SELECTOR | --q QUERY [--tree] [--by self|total] [--limit N]",
         .summary = "List the functions of a profile that cost most.",
-        .details = "Self is what a function took itself, total with everything it called. The "
-                   "first line names what the percentages are of. Files and URLs as in `spanflame "
-                   "flame`. With --q a server is asked what code the spans of a TraceQL query "
-                   "ran; values are then means per span.",
+        .details =
+            "Self is what a function took itself, total with everything it called. The "
+            "first line names what the percentages are of. Files, URLs and selectors as in "
+            "`spanflame flame`. With --q a server is asked what code the spans of a TraceQL query "
+            "ran; values are then means per span.",
         .examples = "spanflame top cpu.pb.gz\n"
+                    "spanflame top 'order-service{env=prod}' --time-range 15m\n"
                     "spanflame top cpu.pb.gz --tree --focus ServeHTTP\n"
                     "spanflame top heap.pb.gz --type alloc_space --by total --limit 5\n"
                     "spanflame top --q '{ name = \"order.calculate_totals\" }' --since 15m",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
     };
-    struct sf_profile_source source = {0};
-    struct sf_buf out = {0};
-    struct sf_why why = {0};
     enum sf_output form;
-    enum sf_err err;
     switch (sf_args_parse(&args, argc, argv)) {
     case SF_ARGS_DONE: return 0;
     case SF_ARGS_BAD: return 2;
     case SF_ARGS_RUN: break;
     }
     if (args.n_words != (a.query ? 0 : 1))
-        return sf_answer_usage(
-            "top", "name one profile: a file, a URL, or - for standard input; or --q QUERY");
+        return sf_answer_usage("top", "name one profile: a file, a URL, a selector, or - for "
+                                      "standard input; or --q QUERY");
     if (a.by && strcmp(a.by, "self") != 0 && strcmp(a.by, "total") != 0)
         return sf_answer_usage("top", "--by is self or total");
-    if (a.min && !sf_profile_share(a.min, &a.min_share))
-        return sf_answer_usage("top", "--min is a percentage from 0 to 100");
-    if (a.limit == 0 || a.limit > 1000000)
-        return sf_answer_usage("top", "--limit is a number from 1 to 1000000");
     a.rows_by = a.by && strcmp(a.by, "total") == 0 ? SF_TOP_BY_TOTAL : SF_TOP_BY_SELF;
     form = sf_answer_output("top", a.output, false);
-    if (form == SF_OUTPUT_BAD)
+    if (form == SF_OUTPUT_BAD || !sf_profile_rows_check("top", a.limit, a.min, &a.min_share))
         return 2;
-    err = a.query ? open_cohort(&a, &source, &why)
-                  : sf_profile_source_open("top", args.words[0], &a.profile, &source, &why);
-    if (!err)
-        err = show(&a, form == SF_OUTPUT_JSON, &source, &out, &why);
-    sf_profile_source_done(&source);
-    if (err) {
-        sf_buf_done(&out);
-        return sf_answer_fault("top", &why);
-    }
-    return sf_answer_write(&out);
+    a.is_json = form == SF_OUTPUT_JSON;
+    return a.query ? show_cohort(&a)
+                   : sf_profile_source_show("top", args.words, &a.profile, 1, show, &a);
 }

@@ -7,6 +7,7 @@ struct reading {
     size_t at;
     struct sf_arena *req;
     struct sf_why *why;
+    bool is_loose;
 };
 
 static enum sf_err fail(struct reading *r, const char *what)
@@ -64,6 +65,16 @@ static enum sf_err read_quoted(struct reading *r, sf_str *out)
     return SF_OK;
 }
 
+/* Up to the next comma or brace. */
+static enum sf_err read_bare(struct reading *r, sf_str *out)
+{
+    size_t from = r->at;
+    while (r->at < r->text.len && peek(r) != ',' && peek(r) != '}')
+        r->at++;
+    *out = sf_str_trim(sf_str_part(r->text, from, r->at - from));
+    return out->len ? SF_OK : fail(r, "a value is expected");
+}
+
 static enum sf_err read_op(struct reading *r, enum sf_op *out)
 {
     char a = peek(r), b;
@@ -108,7 +119,7 @@ static enum sf_err read_matcher(struct reading *r, struct sf_label_selector *io)
     if (is_quoted)
         err = read_quoted(r, &m.key);
     else
-        m.key = read_name(r, false);
+        m.key = read_name(r, r->is_loose);
     if (!err && m.key.len == 0)
         err = fail(r, "a label's name is expected");
     skip_blanks(r);
@@ -117,38 +128,99 @@ static enum sf_err read_matcher(struct reading *r, struct sf_label_selector *io)
     if (!err)
         err = read_op(r, &m.op);
     skip_blanks(r);
-    if (!err)
+    if (!err && r->is_loose && peek(r) != '"' && peek(r) != '\'' && peek(r) != '`')
+        err = read_bare(r, &m.val);
+    else if (!err)
         err = read_quoted(r, &m.val);
     return err ? err : add(r, io, m);
+}
+
+/* What stands before the brace: a type or a metric's name, or what people put there. */
+static enum sf_err read_front(struct reading *r, struct sf_label_selector *io)
+{
+    struct sf_matcher m = {SF_STR("__name__"), SF_OP_EQ, SF_STR_NONE};
+    size_t brace = r->text.len, colon;
+    if (!r->is_loose) {
+        m.val = read_name(r, true);
+        return m.val.len ? add(r, io, m) : SF_OK;
+    }
+    (void)sf_str_find_char(r->text, '{', &brace);
+    m.val = sf_str_trim(sf_str_part(r->text, 0, brace));
+    r->at = brace;
+    if (m.val.len == 0)
+        return SF_OK;
+    m.key = sf_str_find_char(m.val, ':', &colon) ? SF_STR("__profile_type__")
+                                                 : SF_STR("service_name");
+    return add(r, io, m);
+}
+
+static enum sf_err parse(struct reading *r, struct sf_label_selector *io)
+{
+    enum sf_err err = read_front(r, io);
+    skip_blanks(r);
+    if (err || r->at == r->text.len)
+        return err;
+    if (peek(r) != '{')
+        return fail(r, "{ is expected");
+    r->at++;
+    for (;;) {
+        skip_blanks(r);
+        if (peek(r) == '}')
+            break;
+        err = read_matcher(r, io);
+        if (err)
+            return err;
+        skip_blanks(r);
+        if (peek(r) == ',')
+            r->at++;
+        else if (peek(r) != '}')
+            return fail(r, ", or } is expected");
+    }
+    r->at++;
+    return r->at == r->text.len ? SF_OK : fail(r, "the end is expected");
 }
 
 enum sf_err sf_label_selector_parse(sf_str text, struct sf_arena *req, struct sf_label_selector *io,
                                     struct sf_why *why)
 {
     struct reading r = {.text = sf_str_trim(text), .req = req, .why = why};
-    sf_str name = read_name(&r, true);
-    enum sf_err err = SF_OK;
-    if (name.len)
-        err = add(&r, io, (struct sf_matcher){SF_STR("__name__"), SF_OP_EQ, name});
-    skip_blanks(&r);
-    if (err || r.at == r.text.len)
-        return err;
-    if (peek(&r) != '{')
-        return fail(&r, "{ is expected");
-    r.at++;
-    for (;;) {
-        skip_blanks(&r);
-        if (peek(&r) == '}')
-            break;
-        err = read_matcher(&r, io);
-        if (err)
-            return err;
-        skip_blanks(&r);
-        if (peek(&r) == ',')
-            r.at++;
-        else if (peek(&r) != '}')
-            return fail(&r, ", or } is expected");
+    return parse(&r, io);
+}
+
+enum sf_err sf_label_selector_parse_loose(sf_str text, struct sf_arena *req,
+                                          struct sf_label_selector *io, struct sf_why *why)
+{
+    struct reading r = {.text = sf_str_trim(text), .req = req, .why = why, .is_loose = true};
+    return parse(&r, io);
+}
+
+static void add_quoted(struct sf_buf *out, sf_str text)
+{
+    sf_buf_add_u8(out, '"');
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.p[i] == '"' || text.p[i] == '\\')
+            sf_buf_add_u8(out, '\\');
+        if (text.p[i] == '\n')
+            sf_buf_add_str(out, SF_STR("\\n"));
+        else
+            sf_buf_add_u8(out, (uint8_t)text.p[i]);
     }
-    r.at++;
-    return r.at == r.text.len ? SF_OK : fail(&r, "the end is expected");
+    sf_buf_add_u8(out, '"');
+}
+
+void sf_label_selector_render(const struct sf_label_selector *s, struct sf_buf *out)
+{
+    sf_buf_add_u8(out, '{');
+    for (size_t i = 0; i < s->n; i++) {
+        const struct sf_matcher *m = &s->list[i];
+        if (i)
+            sf_buf_add_u8(out, ',');
+        add_quoted(out, m->key);
+        sf_buf_add_str(out, m->op == SF_OP_MATCH      ? SF_STR("=~")
+                            : m->op == SF_OP_NO_MATCH ? SF_STR("!~")
+                            : m->op == SF_OP_NE       ? SF_STR("!=")
+                                                      : SF_STR("="));
+        add_quoted(out, m->val);
+    }
+    sf_buf_add_u8(out, '}');
 }

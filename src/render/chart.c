@@ -18,6 +18,8 @@ static void add_value(struct sf_buf *out, enum sf_chart_unit unit, double v)
         sf_units_rate(out, v);
     else if (unit == SF_CHART_SECONDS && v >= 0 && v < 1e9)
         sf_units_duration(out, (uint64_t)(v * 1e9 + 0.5));
+    else if (unit == SF_CHART_BYTES && v >= 0 && v < 1e18)
+        sf_units_bytes(out, (uint64_t)v);
     else
         sf_buf_print(out, "%.4g", v);
 }
@@ -195,7 +197,7 @@ void sf_chart_draw(const struct sf_chart *c, size_t width, struct sf_buf *out)
     if (c->n_series == 0 || c->n_steps == 0)
         return;
     n_columns = c->n_steps < n_columns ? c->n_steps : n_columns;
-    if (c->n_series == 1)
+    if (c->n_series == 1 && !c->is_flat)
         draw_tall(c, n_columns, out);
     else
         draw_lines(c, width, n_columns, out);

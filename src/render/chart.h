@@ -10,13 +10,14 @@ struct sf_chart_series {
     const double *values; /* NaN: no sample */
 };
 
-enum sf_chart_unit { SF_CHART_NUMBER, SF_CHART_RATE, SF_CHART_SECONDS };
+enum sf_chart_unit { SF_CHART_NUMBER, SF_CHART_RATE, SF_CHART_SECONDS, SF_CHART_BYTES };
 
 struct sf_chart {
     const struct sf_chart_series *series;
     uint32_t n_series, n_steps;
     int64_t first_ns, step_ns; /* of the samples */
     enum sf_chart_unit unit;
+    bool is_flat; /* a line each, even a single one */
 };
 
 /* Columns a chart has for steps in a terminal that wide: who may choose the step chooses so many.

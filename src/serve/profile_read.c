@@ -2,6 +2,7 @@
 
 #include "exec/profile.h"
 #include "os/clock.h"
+#include "query/label_selector.h"
 #include "serve/params.h"
 #include "serve/profile_form.h"
 #include "serve/tenant.h"
@@ -22,6 +23,27 @@ static bool param(const struct sf_request *r, const char *name, struct sf_arena 
     return has;
 }
 
+/* order-service{env=prod}: a service it names is taken for the parameter, which errors know. */
+static enum sf_err read_selector(sf_str text, struct sf_arena *req, struct sf_profile_ask *ask,
+                                 struct sf_why *why)
+{
+    struct sf_label_selector selector = {0};
+    size_t n = 0;
+    enum sf_err err = sf_label_selector_parse_loose(text, req, &selector, why);
+    if (err)
+        return err;
+    for (size_t i = 0; i < selector.n; i++) {
+        struct sf_matcher m = selector.list[i];
+        if (ask->service.len == 0 && m.op == SF_OP_EQ && sf_str_eq(m.key, SF_STR("service_name")))
+            ask->service = m.val;
+        else
+            selector.list[n++] = m;
+    }
+    ask->match = selector.list;
+    ask->n_match = n;
+    return SF_OK;
+}
+
 static enum sf_err read_parameters(const struct sf_request *r, struct sf_arena *req,
                                    struct asked *a, struct sf_why *why)
 {
@@ -31,11 +53,13 @@ static enum sf_err read_parameters(const struct sf_request *r, struct sf_arena *
     enum sf_err err = SF_OK;
     if (!param(r, "app", req, &a->ask.service))
         (void)param(r, "service", req, &a->ask.service);
+    if (param(r, "selector", req, &text))
+        err = read_selector(text, req, &a->ask, why);
     (void)param(r, "type", req, &a->ask.type);
     (void)param(r, "span_id", req, &a->ask.span_id);
     a->format = SF_STR("flamegraph");
     (void)param(r, "format", req, &a->format);
-    if (param(r, "trace_id", req, &text)) {
+    if (!err && param(r, "trace_id", req, &text)) {
         a->ask.has_trace = true;
         err = sf_params_trace_id(text, &a->ask.trace_id, why);
     }

@@ -53,3 +53,22 @@ TEST(profile_source, reads_a_folded_file_as_counts)
     assert_err(sf_profile_source_open("flame", path, &flags, &s, &why), SF_ERR_NOT_FOUND);
     sf_profile_source_done(&s);
 }
+
+TEST(profile_source, reads_relative_and_absolute_ranges)
+{
+    const int64_t now_ns = INT64_C(1700000000) * 1000000000, hour_ns = INT64_C(3600000000000);
+    int64_t from_ns = 0, until_ns = 0;
+    assert_true(sf_profile_time_range(NULL, now_ns, &from_ns, &until_ns));
+    assert_true(from_ns == now_ns - hour_ns && until_ns == now_ns);
+    assert_true(sf_profile_time_range("2h", now_ns, &from_ns, &until_ns));
+    assert_true(from_ns == now_ns - 2 * hour_ns && until_ns == now_ns);
+    assert_true(sf_profile_time_range("now-2h..now-1h", now_ns, &from_ns, &until_ns));
+    assert_true(from_ns == now_ns - 2 * hour_ns && until_ns == now_ns - hour_ns);
+    assert_true(
+        sf_profile_time_range("2023-11-14T21:13:20Z..1700000000", now_ns, &from_ns, &until_ns));
+    assert_true(from_ns == now_ns - hour_ns && until_ns == now_ns);
+    assert_false(sf_profile_time_range("0s", now_ns, &from_ns, &until_ns));
+    assert_false(sf_profile_time_range("soon", now_ns, &from_ns, &until_ns));
+    assert_false(sf_profile_time_range("now..now-1h", now_ns, &from_ns, &until_ns));
+    assert_false(sf_profile_time_range("now-1h..", now_ns, &from_ns, &until_ns));
+}

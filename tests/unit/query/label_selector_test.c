@@ -48,3 +48,34 @@ TEST(label_selector, refuses_what_it_cannot_mean)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         assert_err(parse(bad[i]), SF_ERR_INPUT);
 }
+
+TEST(label_selector, reads_what_people_type)
+{
+    struct sf_label_selector again = {0};
+    struct sf_buf text = {0};
+    assert_ok(parse(""));
+    assert_ok(sf_label_selector_parse_loose(
+        SF_STR("order service/2{env=prod, commit != \"a,b\\\"\" ,otel.scope.name=~x|y}"), &req, &s,
+        &why));
+    assert_int_equal(s.n, 4);
+    assert_str(s.list[0].key, "service_name");
+    assert_str(s.list[0].val, "order service/2");
+    assert_str(s.list[1].val, "prod");
+    assert_str(s.list[2].val, "a,b\"");
+    assert_int_equal(s.list[2].op, SF_OP_NE);
+    assert_str(s.list[3].key, "otel.scope.name");
+    assert_str(s.list[3].val, "x|y");
+    sf_label_selector_render(&s, &text);
+    assert_str(sf_buf_str(&text), "{\"service_name\"=\"order service/2\",\"env\"=\"prod\","
+                                  "\"commit\"!=\"a,b\\\"\",\"otel.scope.name\"=~\"x|y\"}");
+    assert_ok(sf_label_selector_parse(sf_buf_str(&text), &req, &again, &why));
+    assert_int_equal(again.n, 4);
+    assert_str(again.list[2].val, "a,b\"");
+    sf_buf_done(&text);
+    s = (struct sf_label_selector){0};
+    assert_ok(sf_label_selector_parse_loose(SF_STR("a:b:c{}"), &req, &s, &why));
+    assert_str(s.list[0].key, "__profile_type__");
+    s = (struct sf_label_selector){0};
+    assert_err(sf_label_selector_parse_loose(SF_STR("svc{a=}"), &req, &s, &why), SF_ERR_INPUT);
+    assert_err(parse("svc{a=b}"), SF_ERR_INPUT); /* the strict grammar wants quotes */
+}
