@@ -68,14 +68,12 @@ static int ask_server(const struct asked *a)
 {
     struct sf_buf path = {0};
     char lead = '?';
-    if (!a->trace)
-        return sf_answer_usage("flame", "name the span's trace too: --trace ID");
     if (a->span && a->by)
         return sf_answer_usage("flame", "--by weighs a whole trace; a span has none");
     if (!a->span && a->is_self)
         return sf_answer_usage("flame", "--self is of a span: add --span ID");
     sf_buf_add_str(&path, a->span ? SF_STR("/api/v1/spans/") : SF_STR("/api/v1/traces/"));
-    sf_client_encode(&path, sf_str_from(a->trace));
+    sf_client_encode(&path, a->trace ? sf_str_from(a->trace) : SF_STR("-"));
     sf_buf_add_u8(&path, '/');
     if (a->span)
         sf_client_encode(&path, sf_str_from(a->span));
@@ -115,7 +113,8 @@ int sf_flame_run(int argc, char **argv)
          "of siblings: total (largest first), name, or seen (as in the file; default of text)"},
         {"min", SF_FLAG_STR, &a.min, "PERCENT", "draw frames from this share on (default 1)"},
         {"span", SF_FLAG_STR, &a.span, "ID", "of a server: the code that ran in this span"},
-        {"trace", SF_FLAG_STR, &a.trace, "ID", "the span's trace, or all of this trace"},
+        {"trace", SF_FLAG_STR, &a.trace, "ID",
+         "all of this trace; of a span: its trace, found when left out"},
         {"q", SF_FLAG_STR, &a.query, "QUERY",
          "of a server: the spans of this TraceQL query, per span"},
         {"since", SF_FLAG_DURATION, &a.since_ns, "TIME",
@@ -128,8 +127,8 @@ int sf_flame_run(int argc, char **argv)
     };
     struct sf_args args = {
         .command = "flame",
-        .usage = "FILE|URL|SELECTOR | --span ID --trace ID | --trace ID [--by critical-path] | --q "
-                 "QUERY",
+        .usage = "FILE|URL|SELECTOR | --span ID [--trace ID] | --trace ID [--by critical-path] | "
+                 "--q QUERY",
         .summary = "Draw a flame graph of a profile in the terminal.",
         .details =
             "FILE is a profile in any format that is known: pprof, JFR, OTLP, folded text, V8 "
@@ -145,8 +144,7 @@ int sf_flame_run(int argc, char **argv)
                     "perf script | stackcollapse-perf.pl | spanflame flame -\n"
                     "spanflame flame 'order-service{env=prod}' --time-range 15m\n"
                     "spanflame flame heap.pb.gz --type inuse_space --focus json\n"
-                    "spanflame flame --span eee19b7ec3c1b174 --trace "
-                    "5b8efff798038103d269b633813fc60c\n"
+                    "spanflame flame --span eee19b7ec3c1b174\n"
                     "spanflame flame --trace 5b8efff798038103d269b633813fc60c --by "
                     "critical-path\n"
                     "spanflame flame --q '{ name = \"order.calculate_totals\" && duration > 1s }'",

@@ -8,18 +8,19 @@ int sf_ledger_run(int argc, char **argv)
     const char *output = NULL, *trace = NULL;
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
-        {"trace", SF_FLAG_STR, &trace, "ID", "the trace the span is in"},
+        {"trace", SF_FLAG_STR, &trace, "ID", "the trace the span is in; found when left out"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
         .command = "ledger",
-        .usage = "SPAN --trace ID",
+        .usage = "SPAN [--trace ID]",
         .summary = "Show where a span's time went: CPU, locks, I/O, sleep, children, unknown.",
         .details = "The parts add up to the span's duration. They come from the profiles its "
                    "service sends: off-CPU or wall clock profiles tell waits apart, CPU profiles "
                    "tell time on the CPU; what nothing explains is unknown. `spanflame trace ID "
                    "--output json` lists the spans of a trace with their ids.",
-        .examples = "spanflame ledger eee19b7ec3c1b174 --trace 5b8efff798038103d269b633813fc60c",
+        .examples = "spanflame ledger eee19b7ec3c1b174\n"
+                    "spanflame ledger eee19b7ec3c1b174 --trace 5b8efff798038103d269b633813fc60c",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
     };
@@ -31,10 +32,8 @@ int sf_ledger_run(int argc, char **argv)
     }
     if (args.n_words != 1)
         return sf_answer_usage("ledger", "name one span: its id, up to 16 hex digits");
-    if (!trace)
-        return sf_answer_usage("ledger", "name the span's trace too: --trace ID");
     sf_buf_add_str(&path, SF_STR("/api/v1/spans/"));
-    sf_client_encode(&path, sf_str_from(trace));
+    sf_client_encode(&path, trace ? sf_str_from(trace) : SF_STR("-"));
     sf_buf_add_u8(&path, '/');
     sf_client_encode(&path, sf_str_from(args.words[0]));
     sf_buf_add_str(&path, SF_STR("/ledger"));

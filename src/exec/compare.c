@@ -11,6 +11,7 @@
 #include "flame/tree_group.h"
 #include "flame/tree_top.h"
 #include "link/cohort.h"
+#include "query/attr_text.h"
 
 #define MAX_NAMES_LEN ((size_t)32 << 20)
 
@@ -110,13 +111,9 @@ static bool add_value(struct work *w, sf_str value, sf_str *out)
                    sf_str_eq(value, SF_STR("false"));
     sf_buf_print(&text, "%.*s | { ", SF_STR_ARG(w->want->query));
     if (!is_word) {
-        sf_buf_print(&text, "%.*s = \"", SF_STR_ARG(by));
-        for (size_t i = 0; i < value.len; i++) {
-            if (value.p[i] == '"' || value.p[i] == '\\')
-                sf_buf_add_u8(&text, '\\');
-            sf_buf_add_u8(&text, (uint8_t)value.p[i]);
-        }
-        sf_buf_add_str(&text, is_bare ? SF_STR("\" || ") : SF_STR("\""));
+        sf_buf_print(&text, "%.*s = ", SF_STR_ARG(by));
+        sf_static_text((struct sf_static){SF_TYPE_STRING, {.str = value}}, &text);
+        sf_buf_add_str(&text, is_bare ? SF_STR(" || ") : SF_STR_NONE);
     }
     if (is_bare)
         sf_buf_print(&text, "%.*s = %.*s", SF_STR_ARG(by), SF_STR_ARG(value));

@@ -2,6 +2,7 @@
 
 #include "serve/cohort.h"
 #include "serve/compare.h"
+#include "serve/coverage.h"
 #include "serve/erase.h"
 #include "serve/findings.h"
 #include "serve/ingest.h"
@@ -132,9 +133,11 @@ const struct sf_route sf_routes[] = {
     READ("/jaeger/api/traces/{}", sf_jaeger_trace),
     READ("/api/v1/cohort", sf_cohort_handle),
     READ("/api/v1/compare", sf_compare_handle),
+    READ("/api/v1/coverage", sf_coverage_handle),
     READ("/api/v1/findings", sf_findings_handle),
     READ("/api/v1/traces/{}/flame", sf_spans_trace_flame),
     READ("/api/v1/spans/{*}/profile", sf_spans_profile),
+    READ("/api/v1/spans/{*}/coverage", sf_coverage_span),
     READ("/api/v1/spans/{*}/ledger", sf_spans_ledger),
     READ("/api/v1/services", sf_services_list),
     {SF_METHOD_POST, "/api/v1/erase", SF_MAY_ADMIN, SF_CLASS_QUERY, false, false, true,

@@ -5,6 +5,7 @@
 #include "exec/trace_flame.h"
 #include "serve/own_form.h"
 #include "serve/params.h"
+#include "serve/span_path.h"
 #include "serve/tenant.h"
 
 enum { TEXT_COLUMNS = 100 };
@@ -16,19 +17,11 @@ struct asked {
     uint32_t tenants[SF_TENANTS_MAX];
 };
 
-/* The path's "TRACE/SPAN". */
 static enum sf_err ask(struct sf_call *call, struct sf_worker *worker, struct asked *a,
                        struct sf_why *why)
 {
-    sf_str span = call->arg, trace = SF_STR_NONE;
-    enum sf_err err;
-    if (!sf_str_split_next(&span, '/', &trace) || span.len == 0)
-        return sf_fail(why, SF_ERR_INPUT, "the path is /api/v1/spans/TRACE/SPAN/...");
-    err = sf_params_trace_id(trace, &a->trace, why);
-    if (!err && !sf_span_id_parse(span, &a->span))
-        err = sf_fail(why, SF_ERR_INPUT, "a span id is up to 16 hex digits, not '%.*s'",
-                      SF_STR_ARG(span));
-    return err ? err : sf_call_query(call, worker, a->tenants, &a->q, why);
+    enum sf_err err = sf_call_query(call, worker, a->tenants, &a->q, why);
+    return err ? err : sf_span_path_read(call, &a->q, &a->trace, &a->span, why);
 }
 
 static enum sf_err no_tenant(const struct asked *a, struct sf_why *why)

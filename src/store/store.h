@@ -146,7 +146,8 @@ struct sf_prof_query {
 };
 
 struct sf_prof_list {               /* in q->req */
-    const struct sf_series *series; /* distinct service, type and labels, sorted in this order */
+    const struct sf_series *series; /* distinct service, type and labels, sorted in this order;
+                                     * `period` is that of one of its profiles */
     uint32_t n;
 };
 

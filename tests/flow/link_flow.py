@@ -53,6 +53,7 @@ def test_samples_that_name_their_span_are_its_own():
     assert answer["grades"]["subtree"] == {"samples": 1, "value": 20 * MS}, answer["grades"]
     assert total(answer["profile"]) == 60 * MS
     assert answer["top"]["function"] == "regex.match" and answer["reason"] == ""
+    assert answer["mostSamples"] == 8, answer["mostSamples"]  # 80 ms at 100 Hz
     only = server.json(f"/api/v1/spans/{trace}/{own}/profile?self=true&type=cpu")
     assert total(only["profile"]) == 40 * MS and only["isSelf"]
 
@@ -276,6 +277,75 @@ def test_one_query_is_split_by_outcome_and_by_attribute():
         assert code == 2 and "--errors-vs-ok" in err, (args, code, err)
 
 
+def test_coverage_says_what_is_missing():
+    trace, own, child = request("covered")
+    send("covered", {**tagged({"main;sum": 60 * MS}, own), **tagged({"main;sign": 30 * MS}, child), "main;idle": 10 * MS})
+    wait_for("covered", 1)
+    answer = server.json("/api/v1/coverage?service=covered")
+    assert answer["spans"] == 2 and answer["types"][0]["profiles"] == 1, answer
+    link = answer["link"]
+    assert link["spans"] == link["sampledSpans"] == 2 and link["receivedSamples"] == 2, link
+    assert abs(link["taggedShare"] - 0.9) < 0.01 and link["symbolisedShare"] == 1, link
+    assert link["expectedSamples"] == 8, link
+    assert [m["kind"] for m in answer["missing"]] == [], answer["missing"]
+    for path in (f"/api/v1/spans/{trace}/{own}/coverage", f"/api/v1/spans/-/{own}/coverage"):
+        answer = server.json(path)
+        assert answer["span"] == "order.calculate_totals" and answer["link"]["grades"]["exact"]["samples"] == 1, answer
+    code, out, err = run("coverage", "covered")
+    assert code == 0 and "90 % of the samples name a span" in out and "nothing is missing" in out, (code, out, err)
+    code, out, err = run("coverage", "--span", own)
+    assert code == 0 and "order.calculate_totals" in out, (code, out, err)
+
+
+def test_coverage_names_the_lines_to_add():
+    span = make_span(ms=50, ago_ms=2000, service="bare", name="op", resource={"telemetry.sdk.language": "go"})
+    server.send([span])
+    wait_for("bare", 1)
+    missing = {m["kind"]: m for m in server.json("/api/v1/coverage?service=bare")["missing"]}
+    assert list(missing) == ["no_profiles"], missing
+    assert "pyroscope" in missing["no_profiles"]["lines"][1] + missing["no_profiles"]["lines"][0], missing
+    assert any("bare" in line or "service=bare" in line for line in missing["no_profiles"]["lines"]), missing
+    send("bare", {"main;work": 50 * MS})
+    missing = {m["kind"]: m for m in server.json("/api/v1/coverage?service=bare")["missing"]}
+    assert "no_span_ids" in missing and len(missing["no_span_ids"]["lines"]) == 2, missing
+    nobody = server.json("/api/v1/coverage?service=nobody")
+    assert [m["kind"] for m in nobody["missing"]] == ["no_profiles", "no_spans"], nobody
+    assert server.get("/api/v1/coverage").status == 400
+
+
+def test_coverage_sees_clocks_that_contradict_each_other():
+    now = time.time_ns() - 2000 * MS
+    spans = []
+    for i in range(5):
+        trace, client = os.urandom(16), os.urandom(8)
+        spans += [{"trace_id": trace, "span_id": client, "name": "call", "service": "caller", "kind": 3,
+                   "start": now, "end": now + 100 * MS},
+                  {"trace_id": trace, "span_id": os.urandom(8), "parent": client, "name": "serve", "service": "drifting",
+                   "kind": 2, "start": now + 310 * MS, "end": now + 390 * MS}]
+    server.send(spans)
+    wait_for("drifting", 5)
+    answer = server.json("/api/v1/coverage?service=drifting")
+    assert answer["skew"] == [{"caller": "caller", "calls": 5, "offsetNs": 300 * MS}], answer["skew"]
+    assert "clock_skew" in [m["kind"] for m in answer["missing"]]
+    assert "300 ms ahead of caller" in server.get("/api/v1/coverage?service=drifting&format=text").text
+
+
+def test_a_span_is_found_without_its_trace():
+    trace, own, _ = request("lonely")
+    code, out, err = run("ledger", own)
+    assert code == 0 and "unknown" in out, (code, out, err)
+    send("lonely", tagged({"main;sum": 10 * MS}, own))
+    code, out, err = run("flame", "--span", own)
+    assert code == 0 and "sum" in out, (code, out, err)
+    code, out, err = run("ledger", "00000000000000fe")
+    assert code != 0 and "no span 00000000000000fe" in err, (code, err)
+    now = time.time_ns()
+    server.send([{"trace_id": os.urandom(16), "span_id": bytes.fromhex("00000000000000fd"), "name": "twice",
+                  "service": "lonely", "start": now, "end": now + MS} for _ in range(2)])
+    code, out, err = run("ledger", "fd")
+    assert code != 0 and "several traces" in err, (code, err)
+
+
 def run(*args):
     done = subprocess.run([PROGRAM, *args, "--server", f"http://127.0.0.1:{server.port}"], capture_output=True, text=True, timeout=60)
     return done.returncode, done.stdout, done.stderr
@@ -298,9 +368,8 @@ def test_the_commands_ask_for_the_same():
     assert code == 0 and "100%" in out and "sign" not in out, (code, out, err)
     code, out, err = run("flame", "--trace", trace, "--by", "critical-path")
     assert code == 0 and "order.calculate_totals" in out and "2 of 3 spans" in out, (code, out, err)
-    for args, words in ((("ledger",), "name one span"), (("flame", "--span", own), "--trace ID"),
-                        (("flame", "x", "--trace", trace), "name one profile"), (("ledger", own), "--trace ID"),
-                        (("findings",), "--service")):
+    for args, words in ((("ledger",), "name one span"), (("flame", "x", "--trace", trace), "name one profile"),
+                        (("findings",), "--service"), (("coverage",), "one service")):
         code, out, err = run(*args)
         assert code == 2 and words in err, (args, code, err)
     code, out, err = run("ledger", "ff", "--trace", trace)

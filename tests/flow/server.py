@@ -240,7 +240,9 @@ def export_request(spans):
     out = b""
     for service in dict.fromkeys(s.get("service", "web") for s in spans):
         inner = b"".join(field(2, span_message(s)) for s in spans if s.get("service", "web") == service)
-        out += field(1, field(1, attribute(1, "service.name", service))
+        more = next(s.get("resource", {}) for s in spans if s.get("service", "web") == service)
+        out += field(1, field(1, attribute(1, "service.name", service)
+                              + b"".join(attribute(1, k, v) for k, v in more.items()))
                      + field(2, field(1, field(1, "flow")) + inner))
     return out
 

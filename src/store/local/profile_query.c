@@ -277,10 +277,13 @@ static uint32_t settle(struct sf_series *list, uint32_t n)
     if (n)
         qsort(list, n, sizeof(*list), by_series);
     for (uint32_t i = 0; i < n; i++) {
-        if (n_out && by_series(&list[n_out - 1], &list[i]) == 0)
-            list[n_out - 1].is_request = list[n_out - 1].is_request && list[i].is_request;
-        else
+        if (n_out && by_series(&list[n_out - 1], &list[i]) == 0) {
+            struct sf_series *kept = &list[n_out - 1];
+            kept->is_request = kept->is_request && list[i].is_request;
+            kept->period = kept->period > 0 ? kept->period : list[i].period;
+        } else {
             list[n_out++] = list[i];
+        }
     }
     return n_out;
 }
@@ -312,7 +315,7 @@ static enum sf_err see_list(void *arg, struct sf_profile_walk *w, struct sf_prof
         l->list[l->n] = (struct sf_series){0};
         if (!copy_series(w->q->req, s->service, &s->series[place], &l->list[l->n]))
             return no_room(why);
-        l->n++;
+        l->list[l->n++].period = s->rows[i].period;
     }
     return err;
 }

@@ -1,0 +1,53 @@
+#include "cli/coverage_command.h"
+
+#include <inttypes.h>
+
+#include "cli/ask.h"
+
+int sf_coverage_run(int argc, char **argv)
+{
+    struct sf_client client = {0};
+    const char *output = NULL, *trace = NULL, *span = NULL, *type = NULL;
+    int64_t since_ns = 3600000000000;
+    struct sf_flag flags[] = {
+        SF_CLIENT_FLAGS(client),
+        {"since", SF_FLAG_DURATION, &since_ns, "TIME", "look back this long (default 1h)"},
+        {"span", SF_FLAG_STR, &span, "ID", "instead of a service: one span, and around it"},
+        {"trace", SF_FLAG_STR, &trace, "ID", "the span's trace; found when left out"},
+        {"type", SF_FLAG_STR, &type, "TYPE", "profile type: cpu, wall, alloc_space, ..."},
+        {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
+    };
+    struct sf_args args = {
+        .command = "coverage",
+        .usage = "SERVICE [--since 1h] | --span ID [--trace ID]",
+        .summary = "Say how well a service's traces and profiles are joined, and what is missing.",
+        .details = "Which profiles came and how often, with gaps; how many samples some spans have "
+                   "of those their time allows; how many samples name spans and have names; "
+                   "clocks that contradict each other. What is missing comes with the two lines "
+                   "that add it in the service's language.",
+        .examples = "spanflame coverage order-service --since 15m\n"
+                    "spanflame coverage --span eee19b7ec3c1b174",
+        .flags = flags,
+        .n_flags = sizeof(flags) / sizeof(flags[0]),
+    };
+    struct sf_buf path = {0};
+    switch (sf_args_parse(&args, argc, argv)) {
+    case SF_ARGS_DONE: return 0;
+    case SF_ARGS_BAD: return 2;
+    case SF_ARGS_RUN: break;
+    }
+    if (args.n_words != (span ? 0 : 1) || (trace && !span))
+        return sf_answer_usage("coverage", "name one service, or a span with --span ID");
+    if (span) {
+        sf_buf_add_str(&path, SF_STR("/api/v1/spans/"));
+        sf_client_encode(&path, trace ? sf_str_from(trace) : SF_STR("-"));
+        sf_buf_add_u8(&path, '/');
+        sf_client_encode(&path, sf_str_from(span));
+        sf_buf_add_str(&path, SF_STR("/coverage?"));
+    } else {
+        sf_buf_print(&path, "/api/v1/coverage?from=now-%" PRId64 "s", since_ns / 1000000000);
+        sf_ask_param(&path, "service", args.words[0]);
+    }
+    sf_ask_param(&path, "type", type);
+    return sf_ask_and_print("coverage", &client, output, &path);
+}

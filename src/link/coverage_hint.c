@@ -1,0 +1,136 @@
+/* coverage_hint.c - which link between traces and profiles is missing, and the lines that add it.
+ *
+ * Profilers of the languages are those their users know; all of them send to this server as it
+ * speaks their protocol. */
+#include "link/coverage_hint.h"
+
+struct language {
+    sf_str name;
+    const char *profiles[2], *span_ids[2], *spans[2];
+};
+
+static const struct language languages[] = {
+    {SF_STR("go"),
+     {"import \"github.com/grafana/pyroscope-go\"",
+      "pyroscope.Start(pyroscope.Config{ApplicationName: \"SERVICE\", ServerAddress: \"SERVER\"})"},
+     {"import otelpyroscope \"github.com/grafana/otel-profiling-go\"",
+      "otel.SetTracerProvider(otelpyroscope.NewTracerProvider(tracerProvider))"},
+     {"exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(\"SERVER\"))",
+      "otel.SetTracerProvider(trace.NewTracerProvider(trace.WithBatcher(exporter)))"}},
+    {SF_STR("java"),
+     {"PYROSCOPE_APPLICATION_NAME=SERVICE PYROSCOPE_SERVER_ADDRESS=SERVER",
+      "java -javaagent:pyroscope.jar ..."},
+     {"OTEL_PYROSCOPE_START_PROFILING=true PYROSCOPE_SERVER_ADDRESS=SERVER",
+      "java -javaagent:opentelemetry-javaagent.jar "
+      "-Dotel.javaagent.extensions=pyroscope-otel.jar ..."},
+     {"OTEL_SERVICE_NAME=SERVICE OTEL_EXPORTER_OTLP_ENDPOINT=SERVER",
+      "java -javaagent:opentelemetry-javaagent.jar ..."}},
+    {SF_STR("python"),
+     {"import pyroscope",
+      "pyroscope.configure(application_name=\"SERVICE\", server_address=\"SERVER\")"},
+     {"from pyroscope.otel import PyroscopeSpanProcessor",
+      "tracer_provider.add_span_processor(PyroscopeSpanProcessor())"},
+     {"OTEL_SERVICE_NAME=SERVICE OTEL_EXPORTER_OTLP_ENDPOINT=SERVER",
+      "opentelemetry-instrument python app.py"}},
+    {SF_STR("ruby"),
+     {"require \"pyroscope\"", "Pyroscope.configure { |c| c.application_name = \"SERVICE\"; "
+                               "c.server_address = \"SERVER\" }"},
+     {"require \"pyroscope/otel\"",
+      "c.add_span_processor Pyroscope::Otel::SpanProcessor.new(\"SERVICE\", \"SERVER\")"},
+     {"require \"opentelemetry/exporter/otlp\"",
+      "OpenTelemetry::SDK.configure { |c| c.service_name = \"SERVICE\"; c.use_all }"}},
+    {SF_STR("dotnet"),
+     {"PYROSCOPE_APPLICATION_NAME=SERVICE PYROSCOPE_SERVER_ADDRESS=SERVER "
+      "PYROSCOPE_PROFILING_ENABLED=1",
+      "CORECLR_ENABLE_PROFILING=1 CORECLR_PROFILER={BD1A650D-AC5D-4896-B64F-D6FA25D6B26A} "
+      "CORECLR_PROFILER_PATH=Pyroscope.Profiler.Native.so "
+      "LD_PRELOAD=Pyroscope.Linux.ApiWrapper.x64.so"},
+     {"dotnet add package Pyroscope.OpenTelemetry",
+      "builder.WithTracing(b => b.AddProcessor(new "
+      "Pyroscope.OpenTelemetry.PyroscopeSpanProcessor()));"},
+     {"dotnet add package OpenTelemetry.Exporter.OpenTelemetryProtocol",
+      "builder.Services.AddOpenTelemetry().WithTracing(b => b.AddOtlpExporter());"}},
+    {SF_STR("nodejs"),
+     {"const Pyroscope = require('@pyroscope/nodejs');",
+      "Pyroscope.init({ serverAddress: 'SERVER', appName: 'SERVICE' }); Pyroscope.start();"},
+     {"const id = trace.getActiveSpan().spanContext().spanId;",
+      "Pyroscope.wrapWithLabels({ span_id: id }, () => handle(request));"},
+     {"OTEL_SERVICE_NAME=SERVICE OTEL_EXPORTER_OTLP_ENDPOINT=SERVER",
+      "node --require @opentelemetry/auto-instrumentations-node/register app.js"}},
+    {SF_STR("rust"),
+     {"let agent = PyroscopeAgent::builder(\"SERVER\", \"SERVICE\")",
+      "    .backend(pprof_backend(PprofConfig::new().sample_rate(100))).build()?.start()?;"},
+     {"let (add_tag, remove_tag) = agent.tag_wrapper();",
+      "add_tag(\"span_id\".into(), span.span_context().span_id().to_string())?;"},
+     {"let exporter = opentelemetry_otlp::SpanExporter::builder().with_http().build()?;",
+      "global::set_tracer_provider(SdkTracerProvider::builder()"
+      ".with_batch_exporter(exporter).build());"}},
+    {SF_STR("cpp"),
+     {"sf_start(\"SERVICE\"); /* spanflame.h */", "sf_cpu_profile_start(\"cpu.pb.gz\", 100);"},
+     {"sf_span s = sf_span_start(\"GET /cart\"); /* samples of this thread now name it */",
+      "sf_context_set(trace_id, span_id); /* where spans are made by another library */"},
+     {"sf_start(\"SERVICE\"); /* spanflame.h */", "sf_span s = sf_span_start(\"GET /cart\");"}},
+    {SF_STR(""), /* any: must be last */
+     {"spanflame record -- PROGRAM",
+      "curl --data-binary @profile 'SERVER/api/v1/profile?service=SERVICE'"},
+     {"label each sample with span_id=<16 hexadecimal digits of the active span>",
+      "curl --data-binary @profile 'SERVER/api/v1/profile?service=SERVICE&span_id=ID'"},
+     {"OTEL_SERVICE_NAME=SERVICE", "OTEL_EXPORTER_OTLP_ENDPOINT=SERVER"}},
+};
+
+static const struct language *find(sf_str name)
+{
+    size_t n = sizeof(languages) / sizeof(languages[0]);
+    for (size_t i = 0; i < n; i++)
+        if (sf_str_eq(languages[i].name, name))
+            return &languages[i];
+    return &languages[n - 1];
+}
+
+struct sf_coverage_hint sf_coverage_hint_of(enum sf_missing what, sf_str language)
+{
+    static const struct sf_coverage_hint hints[SF_MISSINGS] = {
+        [SF_MISSING_PROFILES] = {"no_profiles",
+                                 "no profiles came in this time: spans cannot be opened",
+                                 {NULL, NULL}},
+        [SF_MISSING_SPANS] = {"no_spans",
+                              "no spans came in this time: profiles belong to no request",
+                              {NULL, NULL}},
+        [SF_MISSING_SPAN_IDS] = {"no_span_ids",
+                                 "samples do not name spans: a span shows its share of what the "
+                                 "process did meanwhile, an estimate",
+                                 {NULL, NULL}},
+        [SF_MISSING_PROCESS] = {"no_instance",
+                                "spans do not say which instance they ran in: they are joined with "
+                                "the profiles of the whole service",
+                                {"OTEL_RESOURCE_ATTRIBUTES=service.instance.id=$(hostname)",
+                                 "and the same service.instance.id among the profiler's labels"}},
+        [SF_MISSING_SYMBOLS] = {"no_symbols",
+                                "a part of the samples has addresses without names",
+                                {"build with debug information (-g) and do not strip it",
+                                 "keep build ids: -Wl,--build-id"}},
+        [SF_MISSING_RATE] = {"low_rate",
+                             "most spans are shorter than the time between two samples: look at "
+                             "many of them together (a cohort), or sample more often",
+                             {"spanflame flame --q '{ resource.service.name = \"SERVICE\" }'",
+                              NULL}},
+        [SF_MISSING_TIME] = {"gaps",
+                             "profiles were missing for some of the time: the profiler stopped, or "
+                             "its uploads failed",
+                             {NULL, NULL}},
+        [SF_MISSING_CLOCK] = {"clock_skew",
+                              "clocks of this service and of its callers contradict each other: "
+                              "samples are joined inside a process, so only times between services "
+                              "are off",
+                              {"run chrony or ntpd on both hosts", NULL}},
+    };
+    struct sf_coverage_hint hint = hints[what];
+    const struct language *l = find(language);
+    const char *const *lines = what == SF_MISSING_PROFILES   ? l->profiles
+                               : what == SF_MISSING_SPAN_IDS ? l->span_ids
+                               : what == SF_MISSING_SPANS    ? l->spans
+                                                             : hint.lines;
+    hint.lines[0] = lines[0];
+    hint.lines[1] = lines[1];
+    return hint;
+}
