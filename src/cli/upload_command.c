@@ -12,6 +12,7 @@
 #include "os/terminal.h"
 #include "render/units.h"
 #include "wire/json.h"
+#include "wire/json_writer.h"
 
 /* The server takes 64 MiB at once; recordings are cut between their chunks before that. */
 enum { MAX_PIECE_LEN = 48 << 20, JFR_HEAD_LEN = 68, JFR_SIZE_AT = 8, ARENA_LEN = 1 << 20 };
@@ -20,6 +21,8 @@ struct asked {
     struct sf_client client;
     const char *service, *type, *trace, *span, *format;
     struct sf_flag_list labels;
+    const char *output;
+    enum sf_output form;
     struct sf_buf path;
 };
 
@@ -142,6 +145,19 @@ static void say_taken(const char *word, const struct taken *t, struct sf_buf *ou
     sf_buf_add_u8(out, '\n');
 }
 
+static void write_taken(const char *word, const struct taken *t, struct sf_buf *out)
+{
+    struct sf_json_writer w = sf_json_writer_init(out);
+    sf_json_write_object(&w);
+    sf_json_write_key_str(&w, SF_STR("file"), sf_str_from(word));
+    sf_json_write_key_u64(&w, SF_STR("profiles"), t->n_profiles);
+    sf_json_write_key_u64(&w, SF_STR("series"), t->n_series);
+    sf_json_write_key_u64(&w, SF_STR("samples"), t->n_samples);
+    sf_json_write_key_u64(&w, SF_STR("droppedSamples"), t->n_dropped);
+    sf_json_write_object_end(&w);
+    sf_buf_add_u8(out, '\n');
+}
+
 static enum sf_err upload(const struct asked *a, const char *word, struct sf_buf *out,
                           struct sf_why *why)
 {
@@ -156,7 +172,10 @@ static enum sf_err upload(const struct asked *a, const char *word, struct sf_buf
     sf_buf_done(&bytes);
     if (err)
         return sf_fail(why, err, "%.80s: %.200s", word, inner.text);
-    say_taken(word, &taken, out);
+    if (a->form == SF_OUTPUT_JSON)
+        write_taken(word, &taken, out);
+    else
+        say_taken(word, &taken, out);
     return SF_OK;
 }
 
@@ -186,6 +205,8 @@ int sf_upload_run(int argc, char **argv)
         {"label", SF_FLAG_LIST, &a.labels, "KEY=VALUE", "a label of the series; repeatable"},
         {"input", SF_FLAG_STR, &a.format, "FORMAT",
          "where content does not tell: tree, trie, lines"},
+        {"output", SF_FLAG_STR, &a.output, "FORM",
+         "text or json, a line for each file (default text)"},
         SF_CLIENT_FLAGS(a.client),
     };
     struct sf_args args = {
@@ -222,6 +243,9 @@ int sf_upload_run(int argc, char **argv)
         if (!equals || equals == a.labels.items[i])
             return sf_answer_usage("upload", "--label is KEY=VALUE");
     }
+    a.form = sf_answer_output("upload", a.output, false);
+    if (a.form == SF_OUTPUT_BAD)
+        return 2;
     err = make_path(&a) ? SF_OK : sf_fail(&why, SF_ERR_NOMEM, "no memory");
     for (size_t i = 0; !err && i < args.n_words; i++) {
         err = upload(&a, args.words[i], &out, &why);

@@ -118,6 +118,8 @@ def test_an_upload_may_be_one_requests():
     done = run("upload", "-", "--service", "single", "--type", "cpu", "--trace-id", TRACE, "--span-id", SPAN,
                stdin=b"handle;regex 7\nhandle 3\n")
     assert done.stdout == b"-: 1 profile, 1 series, 2 samples\n", done
+    done = run("upload", "-", "--service", "counted", "--output", "json", stdin=b"a 1\n")
+    assert json.loads(done.stdout) == {"file": "-", "profiles": 1, "series": 1, "samples": 1, "droppedSamples": 0}, done
     told = server.get(f"/api/v1/profile?app=single&span_id={SPAN}&format=folded")
     assert told.status == 200 and "handle;regex" in told.text, told.text
 
