@@ -38,7 +38,8 @@ extern "C" {
  * as if unset). Before sf_start. 0, or -1 when it is too late or there are too many. */
 SF_API int sf_set(const char *name, const char *val);
 /* Reads the settings and begins; `service` NULL means OTEL_SERVICE_NAME. Threads are started only
- * when there is something to send. 0, or -1: sf_problem says why. Starting twice is fine. */
+ * when there is something to collect or to send. 0, or -1: sf_problem says why. Starting twice is
+ * fine. */
 SF_API int sf_start(const char *service);
 /* Sends what is queued, waiting at most that long. 0 when all was sent or refused for good. */
 SF_API int sf_flush(unsigned timeout_ms);
@@ -64,6 +65,12 @@ typedef struct sf_counters {
     uint64_t bytes_sent;   /* bodies as sent */
     uint64_t outbox_bytes; /* waiting now */
     uint64_t memory_bytes; /* held by the library now */
+    uint64_t samples_taken;
+    uint64_t samples_dropped;  /* a ring was full */
+    uint64_t profiles_sent;    /* acknowledged; one per kind, value and window */
+    uint64_t profiles_dropped; /* the outbox was full, or no memory */
+    uint64_t profiles_refused; /* by the server, for good */
+    uint64_t profiles_lost;    /* given up after the last retry or at exit */
 } sf_counters;
 SF_API void sf_counters_read(sf_counters *out);
 
@@ -165,6 +172,24 @@ SF_API void sf_context_set(const uint8_t trace_id[16], const uint8_t span_id[8])
 SF_API void sf_context_clear(void);
 
 /* --- profiles --- */
+
+typedef enum sf_profile_set {
+    SF_PROFILE_CPU = 1,
+    SF_PROFILE_WALL = 2,   /* where threads are, running or waiting */
+    SF_PROFILE_HEAP = 4,   /* allocated and in use, bytes and objects */
+    SF_PROFILE_MUTEX = 8,  /* waits for locks */
+    SF_PROFILE_BLOCK = 16, /* waits for everything else, with the kind of wait */
+    SF_PROFILE_THREADS = 32,
+    SF_PROFILE_ALL = 63
+} sf_profile_set;
+
+/* Turns profilers on or off while the program runs; every sample carries its span, its thread and
+ * its time and goes to the server. sf_start turns on what SPANFLAME_PROFILES names ("cpu,heap"),
+ * CPU alone when nobody says ("none": nothing). 0, or -1: sf_problem says why, and none of them is
+ * on that was not. */
+SF_API int sf_profiling_start(unsigned profiles);
+SF_API void sf_profiling_stop(unsigned profiles);
+SF_API unsigned sf_profiling(void); /* those that are on */
 
 /* Samples which code runs, by the CPU time of each thread, until stop; then writes a pprof file,
  * every sample with its span and thread. `rate_hz` 0 is 100; at most 1000. No server and no

@@ -11,9 +11,12 @@
 #include "collect/lib/process_context.h"
 #include "collect/lib/profile_file.h"
 #include "collect/lib/profile_sources.h"
+#include "collect/lib/profile_upload.h"
+#include "collect/lib/profiler.h"
 #include "collect/lib/recorded.h"
 #include "collect/lib/resource.h"
 #include "collect/lib/span_pool.h"
+#include "collect/sys/clock.h"
 #include "collect/sys/heap_fork.h"
 #include "collect/sys/thread.h"
 #include "wire/pb_writer.h"
@@ -125,6 +128,7 @@ static void before_fork(void)
 {
     sf_lock_take(&lock);
     sf_exporter_before_fork(&sf_library.exporter);
+    sf_exporter_before_fork(sf_profile_exporter());
     sf_span_pool_before_fork();
     sf_profile_sources_before_fork();
     sf_heap_before_fork();
@@ -135,24 +139,27 @@ static void after_fork_in_parent(void)
     sf_heap_after_fork(false);
     sf_profile_sources_after_fork(false);
     sf_span_pool_after_fork(false);
+    sf_exporter_after_fork(sf_profile_exporter(), false);
     sf_exporter_after_fork(&sf_library.exporter, false);
     sf_lock_give(&lock);
 }
 
 /* The child is a process of its own: other ids, nothing queued, no thread yet. Its context is
- * published with its first span: most children exec at once and need none. */
+ * published and its profilers start with its first span: most children exec at once. */
 static void after_fork_in_child(void)
 {
     int saved = errno;
     sf_heap_after_fork(true);
     sf_span_pool_after_fork(true);
     sf_exporter_after_fork(&sf_library.exporter, true);
+    sf_exporter_after_fork(sf_profile_exporter(), true);
     sf_lock_reset(&lock);
     sf_guest_thread_forget();
     sf_profile_file_after_fork();
     sf_profile_sources_after_fork(true);
     sf_process_context_forget();
     is_published = false;
+    atomic_store(&sf_library.is_new_child, true);
     sf_resource_instance_id(instance_id);
     atomic_fetch_add(&sf_library.epoch, 1);
     errno = saved;
@@ -182,6 +189,8 @@ static enum sf_err read_settings(const char *service, struct sf_why *why)
     e->write_resource = write_resource;
     e->write_scope = write_scope;
     e->say = sf_library_say;
+    e->noun = "spans";
+    sf_profile_upload_init(&sf_library.settings, write_resource, write_scope, sf_library_say);
     sf_resource_instance_id(instance_id);
     err = sf_library_follow_forks(why);
     if (err) {
@@ -192,12 +201,42 @@ static enum sf_err read_settings(const char *service, struct sf_why *why)
     return SF_OK;
 }
 
+static const struct {
+    sf_profile_set profile;
+    unsigned kinds;
+} bits[] = {
+    {SF_PROFILE_CPU, 1u << SF_SAMPLES_CPU},
+    {SF_PROFILE_WALL, 1u << SF_SAMPLES_WALL},
+    {SF_PROFILE_HEAP, 1u << SF_SAMPLES_ALLOC | 1u << SF_SAMPLES_INUSE},
+    {SF_PROFILE_MUTEX, 1u << SF_SAMPLES_MUTEX},
+    {SF_PROFILE_BLOCK, 1u << SF_SAMPLES_BLOCK},
+    {SF_PROFILE_THREADS, 1u << SF_SAMPLES_THREADS},
+};
+
+static unsigned kinds_of(unsigned profiles)
+{
+    unsigned kinds = 0;
+    for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++)
+        kinds |= profiles & (unsigned)bits[i].profile ? bits[i].kinds : 0;
+    return kinds;
+}
+
+/* What the settings ask for; a program that cannot be profiled is traced all the same. */
+static void begin_profiles(struct sf_why *why)
+{
+    const struct sf_profiling_settings *s = &sf_library.settings.profiling;
+    unsigned kinds = s->is_default ? s->kinds & sf_profiler_kinds_there() : s->kinds;
+    if (kinds && !(s->is_default && sf_library.settings.profile_exporter.is_off))
+        sf_profile_upload_start(kinds, why);
+}
+
 int sf_start(const char *service)
 {
     struct sf_thread *t = &sf_thread_self;
     struct sf_why why = {0};
     enum sf_err err = SF_OK;
     int saved = errno;
+    bool is_begun;
 
     if (!sf_library_enter(t))
         return -1;
@@ -206,16 +245,78 @@ int sf_start(const char *service)
         err = read_settings(service, &why);
     if (!err && !sf_library.settings.is_disabled) {
         atomic_store(&sf_library.exporter.is_ending, false);
+        atomic_store(&sf_profile_exporter()->is_ending, false);
         atomic_store_explicit(&sf_library.is_on, true, memory_order_release);
         if (!is_published)
             publish();
     }
+    is_begun = !err && !sf_library.settings.is_disabled;
     sf_lock_give(&lock);
+    if (is_begun)
+        begin_profiles(&why);
     if (why.text[0])
         sf_library_say(why.text);
     sf_library_leave(t);
     errno = saved;
     return err ? -1 : 0;
+}
+
+void sf_library_begin_child(void)
+{
+    if (!atomic_exchange(&sf_library.is_new_child, false) || !atomic_load(&sf_library.is_on))
+        return;
+    sf_lock_take(&lock);
+    if (!is_published)
+        publish();
+    sf_lock_give(&lock);
+    sf_profile_upload_begin_child();
+}
+
+int sf_profiling_start(unsigned profiles)
+{
+    struct sf_thread *t = &sf_thread_self;
+    struct sf_why why = {0};
+    enum sf_err err;
+    int saved = errno;
+    if (!sf_library_enter(t))
+        return -1;
+    if (atomic_load(&sf_library.is_on))
+        err = sf_profile_upload_start(kinds_of(profiles), &why);
+    else
+        err = sf_fail(&why, SF_ERR_BUSY, "profiling: sf_start comes first");
+    if (err)
+        sf_library_say(why.text);
+    sf_library_leave(t);
+    errno = saved;
+    return err ? -1 : 0;
+}
+
+void sf_profiling_stop(unsigned profiles)
+{
+    struct sf_thread *t = &sf_thread_self;
+    int saved = errno;
+    if (!sf_library_enter(t))
+        return;
+    sf_profile_upload_stop(kinds_of(profiles));
+    sf_library_leave(t);
+    errno = saved;
+}
+
+unsigned sf_profiling(void)
+{
+    unsigned kinds = sf_profiler_on_for(SF_FOR_SERVER), profiles = 0;
+    for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++)
+        profiles |= kinds & bits[i].kinds ? (unsigned)bits[i].profile : 0;
+    return profiles;
+}
+
+/* Both exporters, side by side in time: the second has what the first left of it. */
+static bool flush(int64_t timeout_ns, bool is_ending)
+{
+    int64_t end_ns = sf_clock_mono_ns() + timeout_ns, left_ns;
+    bool ok = sf_exporter_flush(&sf_library.exporter, timeout_ns, is_ending);
+    left_ns = end_ns - sf_clock_mono_ns();
+    return sf_profile_upload_flush(left_ns > MS_NS ? left_ns : MS_NS, is_ending) && ok;
 }
 
 int sf_flush(unsigned timeout_ms)
@@ -225,7 +326,7 @@ int sf_flush(unsigned timeout_ms)
     bool ok;
     if (!sf_library_enter(t))
         return -1;
-    ok = !is_read || sf_exporter_flush(&sf_library.exporter, timeout_ms * MS_NS, false);
+    ok = !is_read || flush(timeout_ms * MS_NS, false);
     sf_library_leave(t);
     errno = saved;
     return ok ? 0 : -1;
@@ -237,8 +338,10 @@ void sf_stop(void)
     int saved = errno;
     if (!sf_library_enter(t))
         return;
-    if (atomic_exchange(&sf_library.is_on, false))
-        sf_exporter_flush(&sf_library.exporter, EXIT_MS * MS_NS, true);
+    if (atomic_exchange(&sf_library.is_on, false)) {
+        sf_profile_upload_stop(~0u);
+        flush(EXIT_MS * MS_NS, true);
+    }
     sf_library_leave(t);
     errno = saved;
 }
@@ -253,7 +356,7 @@ __attribute__((destructor)) static void at_exit(void)
 void sf_counters_read(sf_counters *out)
 {
     sf_counters c = {0};
-    const struct sf_exporter *e = &sf_library.exporter;
+    const struct sf_exporter *e = &sf_library.exporter, *x = sf_profile_exporter();
     if (!out || out->size < sizeof(c.size))
         return;
     sf_span_pool_count(&c.spans_started, &c.spans_unsampled, &c.spans_queued);
@@ -264,10 +367,16 @@ void sf_counters_read(sf_counters *out)
     c.spans_lost = atomic_load(&e->counts.lost);
     c.spans_nested = atomic_load(&sf_library.nested);
     c.attrs_dropped = atomic_load(&sf_library.attrs_dropped);
-    c.requests_sent = atomic_load(&e->counts.requests);
-    c.requests_failed = atomic_load(&e->counts.requests_failed);
-    c.bytes_sent = atomic_load(&e->counts.bytes);
-    c.outbox_bytes = sf_outbox_held(&e->outbox);
+    c.requests_sent = atomic_load(&e->counts.requests) + atomic_load(&x->counts.requests);
+    c.requests_failed = atomic_load(&e->counts.requests_failed) +
+                        atomic_load(&x->counts.requests_failed);
+    c.bytes_sent = atomic_load(&e->counts.bytes) + atomic_load(&x->counts.bytes);
+    c.outbox_bytes = sf_outbox_held(&e->outbox) + sf_outbox_held(&x->outbox);
     c.memory_bytes = sf_heap_held();
+    c.profiles_sent = atomic_load(&x->counts.sent);
+    c.profiles_dropped = sf_profile_upload_dropped();
+    c.profiles_refused = atomic_load(&x->counts.refused);
+    c.profiles_lost = atomic_load(&x->counts.lost);
+    sf_profiler_count(&c.samples_taken, &c.samples_dropped);
     memcpy(out, &c, c.size);
 }

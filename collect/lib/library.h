@@ -9,8 +9,9 @@
 #include "collect/send/exporter.h"
 
 struct sf_library {
-    atomic_bool is_on; /* spans are made */
-    atomic_uint epoch; /* 1 and up; one more in every forked child */
+    atomic_bool is_on;        /* spans are made */
+    atomic_bool is_new_child; /* forked, and nothing was done in it yet */
+    atomic_uint epoch;        /* 1 and up; one more in every forked child */
     struct sf_settings settings;
     struct sf_exporter exporter;
     atomic_uint_fast64_t dropped, nested, attrs_dropped;
@@ -19,7 +20,9 @@ struct sf_library {
 extern struct sf_library sf_library;
 
 enum sf_err sf_library_follow_forks(struct sf_why *why); /* once; any number of calls */
-void sf_library_say(const char *text);                   /* kept for sf_problem */
+/* A forked child's first span: publishes its context and profiles it as its parent was. */
+void sf_library_begin_child(void);
+void sf_library_say(const char *text); /* kept for sf_problem */
 
 /* Every public call stands between these two. False: this is a signal handler's call inside
  * another one; leave. */

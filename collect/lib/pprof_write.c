@@ -7,68 +7,20 @@
 
 #include "base/heap.h"
 #include "base/text.h"
-#include "collect/lib/elf_symbols.h"
-#include "collect/unwind/modules.h"
+#include "collect/lib/frame_names.h"
+#include "collect/lib/name_table.h"
 #include "wire/pb_writer.h"
-
-enum { MAX_NAMES = 1 << 18 };
-
-struct entry { /* an interned text or number */
-    uint64_t key;
-    uint32_t id, next;
-};
-
-struct table {
-    struct sf_buf entries; /* struct entry */
-    uint32_t slots[4096];
-};
 
 struct writer {
     struct sf_buf *out;
-    const struct sf_modules *m;
-    struct table strings, locations, functions;
-    struct sf_elf_symbols *symbols; /* one per module, opened when first asked */
-    bool *is_tried;
-    bool has_failed;
+    struct sf_frame_names names;
+    struct sf_name_table strings, locations, functions;
 };
-
-static uint64_t hash_text(sf_str s)
-{
-    uint64_t h = 14695981039346656037u;
-    for (size_t i = 0; i < s.len; i++)
-        h = (h ^ (uint8_t)s.p[i]) * 1099511628211u;
-    return h ^ s.len << 56;
-}
-
-/* The id of a key; *is_new when it was not there. Ids count from `first`. 64 bits of hash stand
- * for a text: two of a profile's few thousand names never meet. */
-static uint32_t intern(struct writer *w, struct table *t, uint64_t key, uint32_t first,
-                       bool *is_new)
-{
-    uint32_t *slot = &t->slots[(key ^ key >> 20 ^ key >> 40) % 4096];
-    uint32_t n = (uint32_t)(t->entries.len / sizeof(struct entry));
-    struct entry fresh = {key, n + first, *slot};
-    *is_new = false;
-    for (uint32_t at = *slot; at;) {
-        const struct entry *e = (const struct entry *)(void *)t->entries.p + (at - 1);
-        if (e->key == key)
-            return e->id;
-        at = e->next;
-    }
-    sf_buf_add(&t->entries, &fresh, sizeof(fresh));
-    if (!sf_buf_ok(&t->entries) || n > MAX_NAMES) {
-        w->has_failed = true;
-        return first;
-    }
-    *slot = n + 1;
-    *is_new = true;
-    return fresh.id;
-}
 
 static uint32_t text(struct writer *w, sf_str s)
 {
     bool is_new;
-    uint32_t id = intern(w, &w->strings, hash_text(s), 0, &is_new);
+    uint32_t id = sf_name_table_id(&w->strings, sf_name_hash(s.p, s.len), 0, &is_new);
     if (is_new)
         sf_pb_write_str(w->out, 6, s);
     return id;
@@ -85,8 +37,8 @@ static void write_type(struct writer *w, uint32_t field, const struct sf_value_n
 
 static void write_mappings(struct writer *w)
 {
-    for (uint32_t i = 0; w->m && i < w->m->n; i++) {
-        const struct sf_module *m = w->m->list[i];
+    for (uint32_t i = 0; w->names.m && i < w->names.m->n; i++) {
+        const struct sf_module *m = w->names.m->list[i];
         char hex[SF_BUILD_ID_MAX * 2];
         uint32_t path = text(w, sf_str_from(m->path)), id;
         size_t mark;
@@ -108,7 +60,7 @@ static uint32_t write_function(struct writer *w, sf_str name)
 {
     bool is_new;
     uint32_t name_id = text(w, name);
-    uint32_t id = intern(w, &w->functions, name_id, 1, &is_new);
+    uint32_t id = sf_name_table_id(&w->functions, name_id, 1, &is_new);
     if (is_new) {
         size_t mark = sf_pb_write_begin(w->out, 5);
         sf_pb_write_u64(w->out, 1, id);
@@ -120,19 +72,10 @@ static uint32_t write_function(struct writer *w, sf_str name)
 }
 
 /* "libc.so.6+0x1234" where the file has no name for it: true, and good for nothing but that. */
-static uint32_t function_at(struct writer *w, uint32_t module, uint64_t at)
+static uint32_t function_at(struct writer *w, const struct sf_module *m, sf_str name, uint64_t at)
 {
-    const struct sf_module *m = w->m->list[module];
-    struct sf_elf_symbols *s = &w->symbols[module];
     const char *base = strrchr(m->path, '/');
     char place[128];
-    uint64_t start;
-    sf_str name;
-    if (!w->is_tried[module]) {
-        w->is_tried[module] = true;
-        sf_elf_symbols_open(s, m->path);
-    }
-    name = sf_elf_symbols_find(s, at - m->base, &start);
     if (name.len)
         return write_function(w, name);
     snprintf(place, sizeof(place), "%.80s+0x%llx", base ? base + 1 : m->path,
@@ -143,19 +86,18 @@ static uint32_t function_at(struct writer *w, uint32_t module, uint64_t at)
 static uint32_t location(struct writer *w, uint64_t at)
 {
     bool is_new;
-    uint32_t id = intern(w, &w->locations, at, 1, &is_new), module = 0, function;
-    const struct sf_module *m;
+    uint32_t id = sf_name_table_id(&w->locations, at, 1, &is_new), module, function;
     size_t mark, line;
+    sf_str name;
     if (!is_new)
         return id;
-    m = w->m ? sf_modules_find(w->m, at) : NULL;
-    while (m && w->m->list[module] != m)
-        module++;
-    function = m ? function_at(w, module, at) : write_function(w, SF_STR("[unknown code]"));
+    module = sf_frame_names_find(&w->names, at, &name);
+    function = module ? function_at(w, w->names.m->list[module - 1], name, at)
+                      : write_function(w, SF_STR("[unknown code]"));
     mark = sf_pb_write_begin(w->out, 4);
     sf_pb_write_u64(w->out, 1, id);
-    if (m)
-        sf_pb_write_u64(w->out, 2, module + 1);
+    if (module)
+        sf_pb_write_u64(w->out, 2, module);
     sf_pb_write_u64(w->out, 3, at);
     line = sf_pb_write_begin(w->out, 4);
     sf_pb_write_u64(w->out, 1, function);
@@ -169,7 +111,7 @@ static uint32_t end_location(struct writer *w, uint8_t end)
 {
     static const char *const names[] = {"", "(truncated)", "[unknown caller]", "[unknown caller]"};
     bool is_new;
-    uint32_t id = intern(w, &w->locations, end, 1, &is_new), function;
+    uint32_t id = sf_name_table_id(&w->locations, end, 1, &is_new), function;
     size_t mark, line;
     if (!is_new)
         return id;
@@ -281,26 +223,18 @@ enum sf_err sf_pprof_write(const struct sf_profile *profile, const struct sf_pro
                            struct sf_buf *out, struct sf_why *why)
 {
     struct writer *w = sf_heap_new(sizeof(*w));
-    uint32_t n = 0;
     bool ok = w != NULL;
     if (ok) {
         w->out = out;
-        w->m = sf_modules_enter();
-        n = w->m ? w->m->n : 0;
-        w->symbols = sf_heap_new_n(n + 1, sizeof(*w->symbols));
-        w->is_tried = sf_heap_new_n(n + 1, sizeof(*w->is_tried));
-        ok = w->symbols && w->is_tried;
+        ok = sf_frame_names_open(&w->names);
         if (ok)
             write_profile(w, profile, beside);
-        ok = ok && !w->has_failed && sf_buf_ok(out);
-        for (uint32_t i = 0; w->symbols && i < n; i++)
-            sf_elf_symbols_close(&w->symbols[i]);
-        sf_modules_leave();
-        sf_heap_free(w->symbols);
-        sf_heap_free(w->is_tried);
-        sf_buf_done(&w->strings.entries);
-        sf_buf_done(&w->locations.entries);
-        sf_buf_done(&w->functions.entries);
+        ok = ok && !w->strings.has_failed && !w->locations.has_failed && !w->functions.has_failed &&
+             sf_buf_ok(out);
+        sf_frame_names_close(&w->names);
+        sf_name_table_done(&w->strings);
+        sf_name_table_done(&w->locations);
+        sf_name_table_done(&w->functions);
         sf_heap_free(w);
     }
     return ok ? SF_OK : sf_fail(why, SF_ERR_NOMEM, "profile: no memory to write it");

@@ -19,6 +19,7 @@ void sf_profile_sources_after_fork(bool is_child)
     sf_heap_profiler_after_fork(is_child);
     if (!is_child)
         return;
+    sf_modules_after_fork();
     sf_stack_copy_after_fork();
     sf_cpu_profiler_after_fork();
     sf_profiler_after_fork();

@@ -9,21 +9,25 @@
 #include "collect/sys/thread.h"
 #include "collect/unwind/modules.h"
 
-#define TURN_NS ((int64_t)100000000)
+#define TURN_NS     ((int64_t)100000000)
+#define PATIENCE_NS ((int64_t)3000000000)
 enum { WINDOW_MEMORY = 3 << 20 }; /* of one kind; a fuller window is sent early */
 
 enum wish_kind { NO_WISH, START, STOP, FLUSH, LOOK };
 
-struct wish { /* lives with who waits for it */
+enum wish_state { OPEN, DONE, LEFT };
+
+/* Heap: who waits may lose patience and leave it to the thread. */
+struct wish {
     enum wish_kind what;
     enum sf_profile_party party;
     unsigned kinds;
-    struct sf_profile *out;
     enum sf_err (*look)(const struct sf_profile *profiles, void *arg);
     void *arg;
-    struct sf_why *why;
+    struct sf_profile out[SF_SAMPLES_KINDS];
+    struct sf_why why;
     enum sf_err err;
-    atomic_bool is_done;
+    atomic_int state; /* enum wish_state */
 };
 
 atomic_uint sf_profiler_kinds;
@@ -39,6 +43,7 @@ static struct {
     const struct sf_profile_source *sources[SF_SAMPLES_KINDS];
     atomic_uint_fast64_t periods[SF_SAMPLES_KINDS];
     /* The thread's own. */
+    atomic_uint_fast64_t n_taken, n_dropped;
     atomic_uint on[SF_PARTIES];
     struct sf_profile profiles[SF_PARTIES][SF_SAMPLES_KINDS];
     int64_t window_end_ns;
@@ -57,6 +62,20 @@ void sf_profiler_set_period(enum sf_sample_kind kind, uint64_t period)
 uint64_t sf_profiler_period(enum sf_sample_kind kind)
 {
     return atomic_load(&p.periods[kind]);
+}
+
+unsigned sf_profiler_kinds_there(void)
+{
+    unsigned kinds = 0;
+    for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++)
+        kinds |= p.sources[kind] ? 1u << kind : 0;
+    return kinds;
+}
+
+void sf_profiler_count(uint64_t *taken, uint64_t *dropped)
+{
+    *taken = atomic_load(&p.n_taken);
+    *dropped = atomic_load(&p.n_dropped);
 }
 
 void sf_profiler_set_upload(int64_t window_ns, void (*upload)(struct sf_profile *list, unsigned n))
@@ -84,6 +103,7 @@ unsigned sf_profiler_on_for(enum sf_profile_party party)
 
 void sf_profiler_add(const struct sf_sample *s)
 {
+    atomic_fetch_add_explicit(&p.n_taken, 1, memory_order_relaxed);
     for (int party = 0; party < SF_PARTIES; party++) {
         struct sf_profile *profile = &p.profiles[party][s->kind];
         if (!(atomic_load(&p.on[party]) >> s->kind & 1))
@@ -95,6 +115,7 @@ void sf_profiler_add(const struct sf_sample *s)
 
 void sf_profiler_count_dropped(enum sf_sample_kind kind, uint64_t n)
 {
+    atomic_fetch_add_explicit(&p.n_dropped, n, memory_order_relaxed);
     for (int party = 0; n && party < SF_PARTIES; party++) {
         if (atomic_load(&p.on[party]) >> kind & 1)
             p.profiles[party][kind].n_dropped += n;
@@ -191,17 +212,17 @@ static enum sf_err start_kinds(struct wish *w)
     enum sf_err err = SF_OK;
     unsigned begun = 0;
     if (atomic_load(&p.on[w->party]) & w->kinds)
-        return sf_fail(w->why, SF_ERR_BUSY, "profile: one is running");
+        return sf_fail(&w->why, SF_ERR_BUSY, "profile: one is running");
     if (!sf_modules_refresh())
-        return sf_fail(w->why, SF_ERR_NOMEM, "profile: no memory for the unwind tables");
+        return sf_fail(&w->why, SF_ERR_NOMEM, "profile: no memory for the unwind tables");
     for (int kind = 0; kind < SF_SAMPLES_KINDS && !err; kind++) {
         if (!(w->kinds >> kind & 1))
             continue;
         if (!p.sources[kind])
-            err = sf_fail(w->why, SF_ERR_UNSUPPORTED, "profile: no %s profiler here",
+            err = sf_fail(&w->why, SF_ERR_UNSUPPORTED, "profile: no %s profiler here",
                           sf_kind_info((enum sf_sample_kind)kind)->word);
         else if (!sf_profiler_is_on((enum sf_sample_kind)kind))
-            err = p.sources[kind]->begin(sf_profiler_period((enum sf_sample_kind)kind), w->why);
+            err = p.sources[kind]->begin(sf_profiler_period((enum sf_sample_kind)kind), &w->why);
         if (!err) {
             begin_profile(w->party, kind);
             begun |= 1u << kind;
@@ -222,7 +243,7 @@ static enum sf_err stop_kinds(struct wish *w)
 {
     unsigned kinds = atomic_load(&p.on[w->party]) & w->kinds;
     if (!kinds)
-        return sf_fail(w->why, SF_ERR_NOT_FOUND, "profile: none is running");
+        return sf_fail(&w->why, SF_ERR_NOT_FOUND, "profile: none is running");
     for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
         if (!(kinds >> kind & 1))
             continue;
@@ -250,7 +271,7 @@ static enum sf_err look_at_kinds(struct wish *w)
     struct sf_profile *profiles = p.profiles[w->party];
     enum sf_err err;
     if ((atomic_load(&p.on[w->party]) & w->kinds) != w->kinds)
-        return sf_fail(w->why, SF_ERR_NOT_FOUND, "profile: none is running");
+        return sf_fail(&w->why, SF_ERR_NOT_FOUND, "profile: none is running");
     take_given();
     for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
         if (!(w->kinds >> kind & 1))
@@ -266,8 +287,16 @@ static enum sf_err look_at_kinds(struct wish *w)
     return err;
 }
 
+static void free_wish(struct wish *w)
+{
+    for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++)
+        sf_profile_table_done(&w->out[kind].table);
+    sf_heap_free(w);
+}
+
 static void fulfil(struct wish *w)
 {
+    int open = OPEN;
     if (w->what == START)
         w->err = start_kinds(w);
     else if (w->what == STOP)
@@ -279,6 +308,9 @@ static void fulfil(struct wish *w)
         take_given();
         close_window(~0u, false);
     }
+    if (!atomic_compare_exchange_strong(&w->state, &open, DONE))
+        free_wish(w);
+    sf_bell_ring(&p.done);
 }
 
 static int64_t turn(void)
@@ -319,11 +351,8 @@ static void run(void *arg)
             return;
         }
         sf_lock_give(&p.lock);
-        if (w) {
+        if (w)
             fulfil(w);
-            atomic_store(&w->is_done, true); /* it is gone now */
-            sf_bell_ring(&p.done);
-        }
         wait_ns = turn();
         sf_bell_wait(&p.bell, heard, wait_ns);
     }
@@ -349,52 +378,87 @@ static bool leave_wish(struct wish *w, bool *is_alive)
     return is_left;
 }
 
-static enum sf_err ask(struct wish *w)
+/* Leaves a wish and waits until it is done; false: the thread is gone, or busy with something that
+ * never ends. A child made behind the library's back has no such thread. */
+static bool is_done_in(struct wish *w, int64_t end_ns)
 {
-    bool is_alive;
-    while (!leave_wish(w, &is_alive)) { /* somebody else's is being looked at */
+    while (atomic_load(&w->state) != DONE) {
         unsigned heard = sf_bell_heard(&p.done);
-        sf_bell_wait(&p.done, heard, 10000000);
-    }
-    if (!is_alive)
-        return w->what == START ? sf_fail(w->why, SF_ERR_IO, "profile: the system gives no thread")
-                                : sf_fail(w->why, SF_ERR_NOT_FOUND, "profile: none is running");
-    sf_bell_ring(&p.bell);
-    while (!atomic_load(&w->is_done)) {
-        unsigned heard = sf_bell_heard(&p.done);
-        if (!atomic_load(&w->is_done))
+        int open = OPEN;
+        if (sf_clock_mono_ns() >= end_ns && atomic_compare_exchange_strong(&w->state, &open, LEFT))
+            return false;
+        if (atomic_load(&w->state) != DONE)
             sf_bell_wait(&p.done, heard, TURN_NS);
     }
-    return w->err;
+    return true;
+}
+
+static enum sf_err ask(const struct wish *what, int64_t patience_ns, struct sf_profile *out,
+                       struct sf_why *why)
+{
+    struct wish *w = sf_heap_new(sizeof(*w));
+    int64_t end_ns = sf_clock_mono_ns() + patience_ns;
+    bool is_alive, is_left;
+    enum sf_err err;
+    if (!w)
+        return sf_fail(why, SF_ERR_NOMEM, "profile: no memory");
+    memcpy(w, what, sizeof(*w));
+    while (!(is_left = leave_wish(w, &is_alive)) && sf_clock_mono_ns() < end_ns) {
+        unsigned heard = sf_bell_heard(&p.done); /* somebody else's is being looked at */
+        sf_bell_wait(&p.done, heard, 10000000);
+    }
+    if (!is_left || !is_alive) {
+        sf_heap_free(w);
+        return what->what == START ? sf_fail(why, SF_ERR_IO, "profile: the system gives no thread")
+                                   : sf_fail(why, SF_ERR_NOT_FOUND, "profile: none is running");
+    }
+    sf_bell_ring(&p.bell);
+    if (!is_done_in(w, end_ns))
+        return sf_fail(why, SF_ERR_DEADLINE, "profile: the collecting thread does not answer");
+    err = w->err;
+    if (why && w->why.text[0])
+        *why = w->why;
+    if (out && !err) {
+        memcpy(out, w->out, sizeof(w->out));
+        memset(w->out, 0, sizeof(w->out));
+    }
+    free_wish(w);
+    return err;
 }
 
 enum sf_err sf_profiler_start(enum sf_profile_party party, unsigned kinds, struct sf_why *why)
 {
-    struct wish w = {.what = START, .party = party, .kinds = kinds, .why = why};
-    return ask(&w);
+    struct wish w = {.what = START, .party = party, .kinds = kinds};
+    return ask(&w, PATIENCE_NS, NULL, why);
+}
+
+void sf_profiler_start_soon(enum sf_profile_party party, unsigned kinds)
+{
+    struct wish w = {.what = START, .party = party, .kinds = kinds};
+    ask(&w, 0, NULL, NULL);
 }
 
 enum sf_err sf_profiler_stop(enum sf_profile_party party, unsigned kinds, struct sf_profile *out,
                              struct sf_why *why)
 {
-    struct wish w = {.what = STOP, .party = party, .kinds = kinds, .out = out, .why = why};
-    return ask(&w);
+    struct wish w = {.what = STOP, .party = party, .kinds = kinds};
+    return ask(&w, PATIENCE_NS, out, why);
 }
 
+/* Waits as long as it takes: `arg` is the caller's. */
 enum sf_err sf_profiler_look(enum sf_profile_party party, unsigned kinds,
                              enum sf_err (*look)(const struct sf_profile *profiles, void *arg),
                              void *arg, struct sf_why *why)
 {
-    struct wish w = {
-        .what = LOOK, .party = party, .kinds = kinds, .look = look, .arg = arg, .why = why};
-    return ask(&w);
+    struct wish w = {.what = LOOK, .party = party, .kinds = kinds, .look = look, .arg = arg};
+    return ask(&w, INT64_MAX / 2, NULL, why);
 }
 
 void sf_profiler_flush(void)
 {
-    struct wish w = {.what = FLUSH};
+    struct wish w = {.what = FLUSH, .party = SF_FOR_SERVER};
     if (sf_profiler_on_for(SF_FOR_SERVER))
-        ask(&w);
+        ask(&w, PATIENCE_NS, NULL, NULL);
 }
 
 void sf_profiler_after_fork(void)

@@ -38,6 +38,7 @@ struct sf_profile_source {
 
 /* Once per kind, before it is started. */
 void sf_profiler_set_source(enum sf_sample_kind kind, const struct sf_profile_source *source);
+unsigned sf_profiler_kinds_there(void); /* bits of those that have one */
 /* How often: ns between samples, or bytes. Taken by the next start. */
 void sf_profiler_set_period(enum sf_sample_kind kind, uint64_t period);
 uint64_t sf_profiler_period(enum sf_sample_kind kind);
@@ -51,6 +52,8 @@ static inline bool sf_profiler_is_on(enum sf_sample_kind kind)
 /* Starts those kinds (bits) for a party; BUSY: one of them is on for it. Otherwise what the source
  * says, and then none of them is on. */
 enum sf_err sf_profiler_start(enum sf_profile_party party, unsigned kinds, struct sf_why *why);
+/* The same, but waits for nothing: they begin a moment later, or do not. */
+void sf_profiler_start_soon(enum sf_profile_party party, unsigned kinds);
 /* Ends them. For a file, *out takes what each kind gathered (the caller ends the tables);
  * the server's last window is given away. NOT_FOUND: none of them was on. */
 enum sf_err sf_profiler_stop(enum sf_profile_party party, unsigned kinds, struct sf_profile *out,
@@ -65,6 +68,9 @@ unsigned sf_profiler_on_for(enum sf_profile_party party);
 /* In the collecting thread: a sample to whoever wants its kind. */
 void sf_profiler_add(const struct sf_sample *s);
 void sf_profiler_count_dropped(enum sf_sample_kind kind, uint64_t n);
+
+/* Of all kinds and parties, since the process began. */
+void sf_profiler_count(uint64_t *taken, uint64_t *dropped);
 
 /* The server's windows: how long, and who takes them (in the collecting thread; tables are not
  * his). */

@@ -42,6 +42,7 @@ struct sf_kind_info {
     const char *word;               /* "cpu" */
     struct sf_value_name values[2]; /* of a sample's two numbers */
     struct sf_value_name period;    /* type NULL: none */
+    bool is_sent[2];                /* what the server cannot work out from the other */
     bool is_snapshot; /* how things stand at the end of the profile, not what happened in it */
 };
 

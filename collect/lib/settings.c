@@ -23,7 +23,28 @@ static sf_str value(struct reader *r, const char *name)
     return sf_str_trim(sf_str_from(text));
 }
 
-/* The variable for traces, else the one for all signals. */
+/* Traces and profiles may go to different places; most go to the same. */
+struct signal {
+    const char *word; /* in names of variables: "TRACES_" */
+    const char *path, *method;
+    struct sf_exporter_settings *x;
+    struct sf_buf *headers;
+};
+
+static sf_str value_named(struct reader *r, const char *signal, const char *what)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "OTEL_EXPORTER_OTLP_%s%s", signal, what);
+    return value(r, name);
+}
+
+/* The variable for this signal, else the one for all. */
+static sf_str value_for(struct reader *r, const struct signal *g, const char *what)
+{
+    sf_str v = value_named(r, g->word, what);
+    return v.len ? v : value_named(r, "", what);
+}
+
 static sf_str value_of(struct reader *r, const char *special, const char *general)
 {
     sf_str v = value(r, special);
@@ -36,6 +57,11 @@ static void doubt(struct reader *r, const char *name, sf_str v)
         sf_fail(r->why, SF_ERR_INPUT, "%s: '%.*s' is not understood; the default is used", name,
                 SF_STR_ARG(v));
     r->has_doubt = true;
+}
+
+static void doubt_text(void *r, const char *name, const char *val)
+{
+    doubt(r, name, sf_str_from(val));
 }
 
 static uint64_t number(struct reader *r, const char *name, sf_str v, uint64_t otherwise,
@@ -130,32 +156,33 @@ static bool is_header(sf_str name, sf_str val)
     return true;
 }
 
-static void read_headers(struct reader *r)
+static void read_headers(struct reader *r, const struct signal *g)
 {
-    sf_str rest = value_of(r, "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS");
+    sf_str rest = value_for(r, g, "HEADERS");
     struct sf_buf val = {.max = 64 * 1024};
     sf_str key;
     while (next_pair(&rest, &key, &val)) {
         if (is_header(key, sf_buf_str(&val)))
-            sf_buf_print(&r->s->headers, "%.*s: %.*s\r\n", SF_STR_ARG(key),
+            sf_buf_print(g->headers, "%.*s: %.*s\r\n", SF_STR_ARG(key),
                          SF_STR_ARG(sf_buf_str(&val)));
         else
             doubt(r, "OTEL_EXPORTER_OTLP_HEADERS", key);
     }
     if (!sf_buf_ok(&val))
-        r->s->headers.err = val.err;
+        g->headers->err = val.err;
     sf_buf_done(&val);
 }
 
-/* The address for traces is used as it stands; the general one, and a Pyroscope server's, is the
+/* A signal's own address is used as it stands; the general one, and a Pyroscope server's, is the
  * root to which the path is added. */
-static enum sf_err read_endpoint(struct reader *r, struct sf_why *why)
+static enum sf_err read_endpoint(struct reader *r, const struct signal *g, struct sf_why *why)
 {
-    struct sf_exporter_settings *x = &r->s->exporter;
-    sf_str url = value(r, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), append = SF_STR_NONE;
+    struct sf_exporter_settings *x = g->x;
+    sf_str url = value_named(r, g->word, "ENDPOINT"), append = SF_STR_NONE;
+    enum sf_err err;
 
     if (!url.len) {
-        append = SF_STR("/v1/traces");
+        append = sf_str_from(g->path);
         url = value(r, "OTEL_EXPORTER_OTLP_ENDPOINT");
     }
     if (!url.len)
@@ -168,20 +195,24 @@ static enum sf_err read_endpoint(struct reader *r, struct sf_why *why)
             scheme += 3;
         if (sf_str_find_char(sf_str_from_at(url, scheme), '/', &at))
             url.len = scheme + at;
-        append = SF_STR("/opentelemetry.proto.collector.trace.v1.TraceService/Export");
+        append = sf_str_from(g->method);
     }
-    return sf_endpoint_parse(url, 0, append, &x->to, why);
+    err = sf_endpoint_parse(url, 0, append, &x->to, why);
+    if (!err && x->to.is_tls)
+        err = sf_fail(why, SF_ERR_UNSUPPORTED,
+                      "https is not built in; send to a server or agent near by over http");
+    return err;
 }
 
-static void read_exporter(struct reader *r)
+static enum sf_err read_exporter(struct reader *r, const struct signal *g, struct sf_why *why)
 {
-    struct sf_exporter_settings *x = &r->s->exporter;
-    sf_str protocol = value_of(r, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
-                               "OTEL_EXPORTER_OTLP_PROTOCOL");
-    sf_str packing = value_of(r, "OTEL_EXPORTER_OTLP_TRACES_COMPRESSION",
-                              "OTEL_EXPORTER_OTLP_COMPRESSION");
-    sf_str exporters = value(r, "OTEL_TRACES_EXPORTER");
+    struct sf_exporter_settings *x = g->x;
+    sf_str protocol = value_for(r, g, "PROTOCOL"), packing = value_for(r, g, "COMPRESSION");
+    sf_str exporters;
+    char name[64];
 
+    snprintf(name, sizeof(name), "OTEL_%sEXPORTER", g->word);
+    exporters = value(r, name);
     x->is_grpc = sf_str_eq(protocol, SF_STR("grpc"));
     if (protocol.len && !x->is_grpc && !sf_str_eq(protocol, SF_STR("http/protobuf")))
         doubt(r, "OTEL_EXPORTER_OTLP_PROTOCOL", protocol);
@@ -190,13 +221,13 @@ static void read_exporter(struct reader *r)
         doubt(r, "OTEL_EXPORTER_OTLP_COMPRESSION", packing);
     x->is_off = sf_str_eq(exporters, SF_STR("none"));
     if (exporters.len && !x->is_off && !sf_str_eq(exporters, SF_STR("otlp")))
-        doubt(r, "OTEL_TRACES_EXPORTER", exporters);
+        doubt(r, name, exporters);
     x->timeout_ns = MS_NS * (int64_t)number(r, "OTEL_EXPORTER_OTLP_TIMEOUT",
-                                            value_of(r, "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT",
-                                                     "OTEL_EXPORTER_OTLP_TIMEOUT"),
-                                            10000, 600000);
+                                            value_for(r, g, "TIMEOUT"), 10000, 600000);
     x->delay_ns = MS_NS * (int64_t)number(r, "OTEL_BSP_SCHEDULE_DELAY",
                                           value(r, "OTEL_BSP_SCHEDULE_DELAY"), 5000, 600000);
+    read_headers(r, g);
+    return read_endpoint(r, g, why);
 }
 
 static uint32_t limit(struct reader *r, const char *special, const char *general,
@@ -221,27 +252,34 @@ enum sf_err sf_settings_read(struct sf_settings *s, const char *service, sf_sett
                              struct sf_why *why)
 {
     struct reader r = {s, get, why, false};
+    struct signal traces = {"TRACES_", "/v1/traces",
+                            "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+                            &s->exporter, &s->headers};
+    struct signal profiles = {
+        "PROFILES_", "/v1development/profiles",
+        "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export",
+        &s->profile_exporter, &s->profile_headers};
     sf_str sampler, arg;
     enum sf_err err;
 
     *s = (struct sf_settings){.sampler = {.is_parent_based = true}};
-    s->resource.max = s->headers.max = 64 * 1024;
+    s->resource.max = s->headers.max = s->profile_headers.max = 64 * 1024;
     s->is_disabled = sf_str_ieq(value(&r, "OTEL_SDK_DISABLED"), SF_STR("true"));
     sampler = value(&r, "OTEL_TRACES_SAMPLER");
     arg = value(&r, "OTEL_TRACES_SAMPLER_ARG");
     if (sampler.len && !sf_sampler_parse(sampler, arg, &s->sampler))
         doubt(&r, "OTEL_TRACES_SAMPLER", sampler);
     read_resource(&r, service);
-    read_exporter(&r);
-    read_headers(&r);
     read_limits(&r);
-    err = read_endpoint(&r, why);
-    if (!err && s->exporter.to.is_tls)
-        err = sf_fail(why, SF_ERR_UNSUPPORTED,
-                      "https is not built in; send to a server or agent near by over http");
-    if (!err && (!sf_buf_ok(&s->resource) || !sf_buf_ok(&s->headers)))
+    sf_profiling_settings_read(&s->profiling, get, doubt_text, &r);
+    err = read_exporter(&r, &traces, why);
+    if (!err)
+        err = read_exporter(&r, &profiles, why);
+    if (!err &&
+        (!sf_buf_ok(&s->resource) || !sf_buf_ok(&s->headers) || !sf_buf_ok(&s->profile_headers)))
         err = sf_fail(why, SF_ERR_NOMEM, "no memory for the settings");
     s->exporter.headers = sf_buf_str(&s->headers);
+    s->profile_exporter.headers = sf_buf_str(&s->profile_headers);
     if (err)
         sf_settings_done(s);
     return err;
@@ -251,4 +289,5 @@ void sf_settings_done(struct sf_settings *s)
 {
     sf_buf_done(&s->resource);
     sf_buf_done(&s->headers);
+    sf_buf_done(&s->profile_headers);
 }

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "collect/lib/profiling_settings.h"
 #include "collect/lib/sampler.h"
 #include "collect/send/exporter.h"
 
@@ -14,13 +15,12 @@ struct sf_settings {  /* never moves after it was read: the exporter borrows fro
     struct sf_buf resource; /* KeyValue messages of Resource, field 1 each; service.name too */
     bool has_instance_id, has_host_name; /* among them */
     struct sf_buf headers;               /* header lines for the exporter */
-    struct sf_exporter_settings exporter;
+    struct sf_buf profile_headers;       /* the same for profiles */
+    struct sf_exporter_settings exporter, profile_exporter;
+    struct sf_profiling_settings profiling;
     struct sf_sampler sampler;
     uint32_t max_attrs, max_events, max_links, max_value_len;
 };
-
-/* A variable's value, or NULL; empty counts as unset. */
-typedef const char *(*sf_settings_get)(const char *name);
 
 /* Reads all; what cannot be used is said in `why` and replaced by the default, so that a typing
  * mistake in an optional variable does not cost the traces. INPUT: an endpoint that cannot be

@@ -149,6 +149,8 @@ sf_span sf_span_start_with(const char *name, const sf_span_options *options)
 
     if (!atomic_load_explicit(&sf_library.is_on, memory_order_acquire) || !sf_library_enter(t))
         return 0;
+    if (__builtin_expect(atomic_load_explicit(&sf_library.is_new_child, memory_order_relaxed), 0))
+        sf_library_begin_child();
     slot = sf_span_pool_take();
     if (slot) {
         begin(t, slot, sf_str_from(name), options);

@@ -1,5 +1,6 @@
 #include "collect/send/exporter.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/heap.h"
@@ -18,6 +19,7 @@ enum {
 struct worker {
     struct sf_exporter *e;
     struct sf_buf resource, scope, body, packed;
+    sf_bytes plain; /* the request: `body`, or a whole piece */
     struct sf_retry retry;
 };
 
@@ -33,6 +35,9 @@ static bool write_body(struct worker *w, const struct sf_outbox_piece *list)
     struct sf_buf *b = &w->body;
     size_t records_len = 0, scope_spans_len, resource_spans_len;
 
+    w->plain = (sf_bytes){list->bytes, list->len};
+    if (w->e->is_whole)
+        return true;
     for (const struct sf_outbox_piece *p = list; p; p = p->next)
         records_len += p->len;
     scope_spans_len = w->scope.len + records_len;
@@ -45,10 +50,11 @@ static bool write_body(struct worker *w, const struct sf_outbox_piece *list)
     sf_buf_add(b, w->scope.p, w->scope.len);
     for (const struct sf_outbox_piece *p = list; p; p = p->next)
         sf_buf_add(b, p->bytes, p->len);
+    w->plain = sf_buf_bytes(b);
     return sf_buf_ok(b);
 }
 
-/* ExportTraceServiceResponse{1: partial_success{1: rejected_spans, 2: error_message}}. */
+/* Export{Trace,Profiles}ServiceResponse{1: partial_success{1: rejected, 2: error_message}}. */
 static uint64_t rejected(struct worker *w, const struct sf_answer *a)
 {
     struct sf_pb pb = sf_pb_init((sf_bytes){a->body, a->body_len});
@@ -66,8 +72,11 @@ static uint64_t rejected(struct worker *w, const struct sf_answer *a)
             sf_pb_skip(&pb);
         }
     }
-    if (n && sf_pb_ok(&pb))
-        w->e->say("the server refused some spans of a batch");
+    if (n && sf_pb_ok(&pb)) {
+        char said[80];
+        snprintf(said, sizeof(said), "the server refused some %s of a batch", w->e->noun);
+        w->e->say(said);
+    }
     return sf_pb_ok(&pb) ? n : 0;
 }
 
@@ -76,7 +85,7 @@ static bool try_once(struct worker *w, uint64_t n_records, int64_t deadline_ns)
 {
     struct sf_exporter *e = w->e;
     struct sf_answer *a = sf_heap_new(sizeof(*a));
-    sf_bytes body = sf_buf_bytes(&w->body);
+    sf_bytes body = w->plain;
     struct sf_why why = {0};
     bool is_gzip = w->packed.len > 0, is_settled = false;
     uint64_t n_refused;
@@ -133,7 +142,7 @@ static void send_batch(struct worker *w, const struct sf_outbox_piece *list, uin
             break;
         }
         sf_buf_reset(&w->packed);
-        if (e->settings->is_gzip && sf_gzip(sf_buf_bytes(&w->body), &w->packed))
+        if (e->settings->is_gzip && sf_gzip(w->plain, &w->packed))
             sf_buf_reset(&w->packed);
         if (try_once(w, n_records, deadline_ns))
             return;
@@ -154,7 +163,7 @@ static void drain(struct worker *w)
 {
     struct sf_exporter *e = w->e;
     struct sf_outbox_piece *list;
-    while ((list = sf_outbox_take(&e->outbox, BATCH_LEN)) != NULL) {
+    while ((list = sf_outbox_take(&e->outbox, e->is_whole ? 1 : BATCH_LEN)) != NULL) {
         uint64_t n = 0;
         for (const struct sf_outbox_piece *p = list; p; p = p->next)
             n += p->n_records;
@@ -175,6 +184,11 @@ static void keep_small(struct sf_buf *b)
         sf_buf_done(b);
 }
 
+static size_t wake_len(const struct sf_exporter *e)
+{
+    return e->is_whole ? 1 : WAKE_LEN;
+}
+
 static void run(void *arg)
 {
     struct worker w = {.e = arg};
@@ -183,14 +197,16 @@ static void run(void *arg)
 
     sf_http_post_init(&e->http, &e->settings->to, e->settings->headers);
     sf_grpc_post_init(&e->grpc, &e->settings->to, e->settings->headers);
-    e->write_resource(&w.resource);
-    e->write_scope(&w.scope);
+    if (!e->is_whole) {
+        e->write_resource(&w.resource);
+        e->write_scope(&w.scope);
+    }
     for (;;) {
         unsigned heard = sf_bell_heard(&e->work);
         unsigned flushes = atomic_load(&e->flushes);
         int64_t now_ns = sf_clock_mono_ns();
         if (flushes != atomic_load(&e->flushed) || now_ns >= next_ns ||
-            sf_outbox_held(&e->outbox) >= WAKE_LEN) {
+            sf_outbox_held(&e->outbox) >= wake_len(e)) {
             drain(&w);
             keep_small(&w.body);
             keep_small(&w.packed);
@@ -227,6 +243,15 @@ bool sf_exporter_add(struct sf_exporter *e, sf_bytes record)
     ensure_thread(e); /* when there is none now, the next record asks again */
     if (before < WAKE_LEN && sf_outbox_held(&e->outbox) >= WAKE_LEN)
         sf_bell_ring(&e->work);
+    return true;
+}
+
+bool sf_exporter_add_whole(struct sf_exporter *e, sf_bytes request, uint32_t n_records)
+{
+    if (!sf_outbox_add_whole(&e->outbox, request, n_records))
+        return false;
+    ensure_thread(e);
+    sf_bell_ring(&e->work);
     return true;
 }
 

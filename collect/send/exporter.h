@@ -1,5 +1,5 @@
-/* exporter.h - the one background thread: takes spans from the outbox, makes requests, sends them,
- * tries again.
+/* exporter.h - a background thread: takes spans or profiles from the outbox, makes requests, sends
+ * them, tries again.
  *
  * Started with the first record, so a program that never ends a span never gets a thread, and a
  * forked child gets one when it needs one. Sends when half a megabyte waits, when the delay is
@@ -31,6 +31,8 @@ struct sf_exporter_counts {
 };
 
 struct sf_exporter {
+    bool is_whole;    /* the outbox holds whole requests; they go out at once */
+    const char *noun; /* "spans": in what is said */
     const struct sf_exporter_settings *settings;
     struct sf_outbox outbox;
     struct sf_exporter_counts counts;
@@ -51,6 +53,8 @@ struct sf_exporter {
 
 /* A record for the exporter; starts the thread when there is none. False: dropped. */
 bool sf_exporter_add(struct sf_exporter *e, sf_bytes record);
+/* For an exporter of whole requests; `n_records` is what a partial success counts. */
+bool sf_exporter_add_whole(struct sf_exporter *e, sf_bytes request, uint32_t n_records);
 /* Everything added before is sent or given up when it returns true; false after the time. */
 bool sf_exporter_flush(struct sf_exporter *e, int64_t timeout_ns, bool is_ending);
 void sf_exporter_before_fork(struct sf_exporter *e);

@@ -4,25 +4,49 @@
 
 #include "base/heap.h"
 
-enum { PIECE_LEN = sizeof(struct sf_outbox_piece) + SF_OUTBOX_PIECE_CAP };
+static size_t size_of(size_t cap)
+{
+    return sizeof(struct sf_outbox_piece) + cap;
+}
 
-static struct sf_outbox_piece *add_piece(struct sf_outbox *o)
+static struct sf_outbox_piece *add_piece(struct sf_outbox *o, uint32_t cap)
 {
     struct sf_outbox_piece *p;
-    if (o->max < PIECE_LEN || atomic_load(&o->held) > o->max - PIECE_LEN)
+    if (o->max < size_of(cap) || atomic_load(&o->held) > o->max - size_of(cap))
         return NULL;
-    p = sf_heap_grow(NULL, PIECE_LEN, 1); /* not zeroed */
+    p = sf_heap_grow(NULL, size_of(cap), 1); /* not zeroed */
     if (!p)
         return NULL;
     p->next = NULL;
+    p->cap = cap;
     p->len = p->n_records = 0;
-    atomic_fetch_add(&o->held, PIECE_LEN);
+    atomic_fetch_add(&o->held, size_of(cap));
     if (o->last)
         o->last->next = p;
     else
         o->first = p;
     o->last = p;
     return p;
+}
+
+static void append(struct sf_outbox_piece *p, sf_bytes record, uint32_t n_records)
+{
+    memcpy(p->bytes + p->len, record.p, record.len);
+    p->len += (uint32_t)record.len;
+    p->n_records += n_records;
+}
+
+bool sf_outbox_add_whole(struct sf_outbox *o, sf_bytes request, uint32_t n_records)
+{
+    struct sf_outbox_piece *p;
+    if (request.len > UINT32_MAX)
+        return false;
+    sf_lock_take(&o->lock);
+    p = add_piece(o, (uint32_t)request.len);
+    if (p)
+        append(p, request, n_records);
+    sf_lock_give(&o->lock);
+    return p != NULL;
 }
 
 bool sf_outbox_add(struct sf_outbox *o, sf_bytes record)
@@ -32,13 +56,10 @@ bool sf_outbox_add(struct sf_outbox *o, sf_bytes record)
         return false;
     sf_lock_take(&o->lock);
     p = o->last;
-    if (!p || record.len > SF_OUTBOX_PIECE_CAP - p->len)
-        p = add_piece(o);
-    if (p) {
-        memcpy(p->bytes + p->len, record.p, record.len);
-        p->len += (uint32_t)record.len;
-        p->n_records++;
-    }
+    if (!p || record.len > p->cap - p->len)
+        p = add_piece(o, SF_OUTBOX_PIECE_CAP);
+    if (p)
+        append(p, record, 1);
     sf_lock_give(&o->lock);
     return p != NULL;
 }
@@ -70,8 +91,8 @@ void sf_outbox_give_back(struct sf_outbox *o, struct sf_outbox_piece *list)
 {
     while (list) {
         struct sf_outbox_piece *next = list->next;
+        atomic_fetch_sub(&o->held, size_of(list->cap));
         sf_heap_free(list);
-        atomic_fetch_sub(&o->held, PIECE_LEN);
         list = next;
     }
 }

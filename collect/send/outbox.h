@@ -1,7 +1,8 @@
-/* outbox.h - finished spans on their way to the exporter thread.
+/* outbox.h - finished spans and profiles on their way to the exporter thread.
  *
  * A record is one protobuf field, ready to be copied into a request. Whoever ends a span appends it
- * under a lock held for one copy; the exporter takes whole pieces away. At most `max` bytes wait,
+ * under a lock held for one copy; the exporter takes whole pieces away. A request that is whole
+ * already, as profiles are, is a piece by itself. At most `max` bytes wait,
  * counting those being sent; what comes then is dropped and counted by the caller: a slow server
  * never slows the program. */
 #pragma once
@@ -17,7 +18,7 @@ enum { SF_OUTBOX_PIECE_CAP = 64 * 1024 - 64, SF_OUTBOX_MAX = 3 << 20 };
 
 struct sf_outbox_piece {
     struct sf_outbox_piece *next;
-    uint32_t len, n_records;
+    uint32_t cap, len, n_records;
     uint8_t bytes[];
 };
 
@@ -30,6 +31,8 @@ struct sf_outbox {       /* a zeroed one is empty; set `max` */
 
 /* False: full, or longer than a piece, or no memory. */
 bool sf_outbox_add(struct sf_outbox *o, sf_bytes record);
+/* A piece by itself, of any length that fits; an outbox has either these or records. */
+bool sf_outbox_add_whole(struct sf_outbox *o, sf_bytes request, uint32_t n_records);
 /* The oldest pieces, at most `max_len` bytes but at least one if there is any; NULL: empty. They
  * count as held until given back. */
 struct sf_outbox_piece *sf_outbox_take(struct sf_outbox *o, size_t max_len);

@@ -13,6 +13,7 @@
 
 static _Atomic(struct sf_modules *) current;
 static atomic_int visitors;
+static bool is_child;              /* see sf_modules_after_fork */
 static struct sf_modules *retired; /* could not be freed yet; the refreshing thread's */
 
 const struct sf_modules *sf_modules_enter(void)
@@ -212,11 +213,19 @@ static bool is_quiet(void)
     return false;
 }
 
+void sf_modules_after_fork(void)
+{
+    is_child = true;
+    atomic_store(&visitors, 0); /* who was inside stayed with the parent */
+}
+
 bool sf_modules_refresh(void)
 {
     struct making making = {.is_first = true, .vdso = getauxval(AT_SYSINFO_EHDR)};
     int saved = errno;
 
+    if (is_child && atomic_load(&current))
+        return true;
     if (retired && is_quiet()) {
         free_snapshot(retired, atomic_load(&current));
         retired = NULL;

@@ -32,6 +32,9 @@ struct sf_modules {
 /* Looks whether the loader's list changed, and makes a new snapshot if so. One thread at a time,
  * never in a handler. False: no memory. */
 bool sf_modules_refresh(void);
+/* In a forked child. Another thread of the parent may have held the loader's lock, which nobody
+ * gives back then: a child keeps the snapshot it was born with and asks the loader nothing. */
+void sf_modules_after_fork(void);
 /* Between enter and leave the snapshot stays. NULL: there is none yet. Safe in handlers. */
 const struct sf_modules *sf_modules_enter(void);
 void sf_modules_leave(void);

@@ -104,6 +104,7 @@ int main(int argc, char **argv)
     if (argc < 4)
         return 2;
     sf_set("OTEL_TRACES_EXPORTER", "none");
+    sf_set("SPANFLAME_PROFILES", "none");
     if (sf_start("planted") ||
         sf_cpu_profile_start(argv[1], (unsigned)strtoul(argv[3], NULL, 10))) {
         char why[240];

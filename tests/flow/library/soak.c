@@ -86,6 +86,9 @@ int main(int argc, char **argv)
     struct timespec fifth;
     double seconds = argc > 2 ? strtod(argv[2], NULL) : 1;
     sf_set("OTEL_TRACES_EXPORTER", "none");
+    sf_set("OTEL_PROFILES_EXPORTER", "none");
+    sf_set("SPANFLAME_PROFILES", "cpu");
+    sf_set("SPANFLAME_PROFILING_CPU_SAMPLE_RATE", "1000");
     if (argc < 3 || sf_start("soak") || sf_cpu_profile_start(argv[1], 1000))
         return 3;
     for (int i = 0; i < 4; i++)

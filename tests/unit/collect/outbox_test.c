@@ -68,6 +68,25 @@ TEST(outbox, refuses_a_record_longer_than_a_piece)
     assert_true(sf_outbox_is_empty(&o));
 }
 
+TEST(outbox, keeps_whole_requests_apart)
+{
+    static uint8_t bytes[300000];
+    struct sf_outbox o = {.max = SF_OUTBOX_MAX};
+    struct sf_outbox_piece *list;
+    unsigned kept = 0;
+    while (kept < 100 && sf_outbox_add_whole(&o, (sf_bytes){bytes, sizeof(bytes) - kept}, 3))
+        kept++;
+    assert_int_equal(kept, SF_OUTBOX_MAX / sizeof(bytes));
+    for (unsigned i = 0; i < kept; i++) {
+        list = sf_outbox_take(&o, 1);
+        assert_null(list->next);
+        assert_int_equal(list->len, sizeof(bytes) - i);
+        assert_int_equal(list->n_records, 3);
+        sf_outbox_give_back(&o, list);
+    }
+    assert_int_equal(sf_outbox_held(&o), 0);
+}
+
 TEST(outbox, survives_every_allocation_that_fails)
 {
     struct sf_outbox o = {.max = SF_OUTBOX_MAX};

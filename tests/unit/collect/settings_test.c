@@ -167,3 +167,38 @@ TEST(settings, survive_every_allocation_that_fails)
         assert_int_equal(err, SF_ERR_NOMEM);
     }
 }
+
+TEST(settings, profiles_have_variables_of_their_own)
+{
+    say("OTEL_EXPORTER_OTLP_ENDPOINT", "http://here:1");
+    say("OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT", "http://there:2/own/path");
+    say("SPANFLAME_PROFILES", "wall, heap");
+    say("SPANFLAME_PROFILING_CPU_SAMPLE_RATE", "250");
+    say("SPANFLAME_PROFILING_MEMORY_SAMPLE_RATE", "1MB");
+    say("SPANFLAME_PROFILING_UPLOAD_INTERVAL", "500ms");
+    assert_int_equal(read_as("x"), SF_OK);
+    assert_string_equal(s.exporter.to.path, "/v1/traces");
+    assert_string_equal(s.profile_exporter.to.path, "/own/path");
+    assert_int_equal(s.profiling.kinds,
+                     1u << SF_SAMPLES_WALL | 1u << SF_SAMPLES_ALLOC | 1u << SF_SAMPLES_INUSE);
+    assert_false(s.profiling.is_default);
+    assert_int_equal(s.profiling.periods[SF_SAMPLES_CPU], 4000000);
+    assert_int_equal(s.profiling.periods[SF_SAMPLES_ALLOC], 1 << 20);
+    assert_int_equal(s.profiling.window_ns, 500000000);
+    sf_settings_done(&s);
+}
+
+TEST(settings, what_profiles_cannot_use_is_said_and_the_default_stays)
+{
+    say("SPANFLAME_PROFILES", "cpu,gpu");
+    say("SPANFLAME_PROFILING_CPU_SAMPLE_RATE", "often");
+    assert_int_equal(read_as("x"), SF_OK);
+    assert_non_null(strstr(why.text, "SPANFLAME_PRO"));
+    assert_int_equal(s.profiling.periods[SF_SAMPLES_CPU], 10000000);
+    assert_true(s.profiling.kinds & 1u << SF_SAMPLES_CPU);
+    sf_settings_done(&s);
+    say("SPANFLAME_PROFILES", "none");
+    assert_int_equal(read_as("x"), SF_OK);
+    assert_int_equal(s.profiling.kinds, 0);
+    sf_settings_done(&s);
+}

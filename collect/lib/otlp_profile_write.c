@@ -1,0 +1,345 @@
+/* The request: 1 ResourceProfiles{1 resource, 2 ScopeProfiles{1 scope, 2 Profile ...}},
+ * 2 dictionary. Tables of the dictionary: 1 mappings, 2 locations, 3 functions, 4 links, 5 strings,
+ * 6 attributes, 7 stacks; element 0 of each is empty and means none. They grow while the profiles
+ * are written, each in a buffer of its own, and are joined at the end. */
+#include "collect/lib/otlp_profile_write.h"
+
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/text.h"
+#include "collect/lib/attr_write.h"
+#include "collect/lib/frame_names.h"
+#include "collect/lib/name_table.h"
+#include "collect/sys/clock.h"
+#include "collect/unwind/walk.h"
+#include "wire/pb_writer.h"
+
+enum { MAPPINGS = 1, LOCATIONS, FUNCTIONS, LINKS, STRINGS, ATTRS, STACKS, TABLES };
+enum { NAME_MAX_LEN = 4096 };
+
+struct writer {
+    struct sf_buf profiles; /* of ScopeProfiles, field 2 each */
+    struct sf_buf tables[TABLES];
+    struct sf_name_table ids[TABLES];
+    struct sf_frame_names names;
+    int64_t mono_to_unix_ns;
+    uint32_t n_profiles;
+};
+
+static uint32_t id_of(struct writer *w, int table, uint64_t key, bool *is_new)
+{
+    return sf_name_table_id(&w->ids[table], key, 1, is_new);
+}
+
+static uint32_t text(struct writer *w, sf_str s)
+{
+    bool is_new;
+    uint32_t id;
+    if (!s.len)
+        return 0;
+    id = id_of(w, STRINGS, sf_name_hash(s.p, s.len), &is_new);
+    if (is_new)
+        sf_attr_write_text(&w->tables[STRINGS], STRINGS, s, NAME_MAX_LEN);
+    return id;
+}
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    uint64_t both[2] = {a, b};
+    return sf_name_hash(both, sizeof(both));
+}
+
+/* KeyValueAndUnit{1 key, 2 AnyValue{1 string | 3 int}} */
+static uint32_t attr(struct writer *w, sf_str key, sf_str val, int64_t num)
+{
+    struct sf_buf *b = &w->tables[ATTRS];
+    uint32_t key_id = text(w, key), id;
+    uint64_t what = val.len ? sf_name_hash(val.p, val.len) : (uint64_t)num;
+    bool is_new;
+    size_t mark, any;
+    id = id_of(w, ATTRS, mix((uint64_t)key_id << 1 | (val.len > 0), what), &is_new);
+    if (!is_new)
+        return id;
+    mark = sf_pb_write_begin(b, ATTRS);
+    sf_pb_write_u64(b, 1, key_id);
+    any = sf_pb_write_begin(b, 2);
+    if (val.len)
+        sf_pb_write_str(b, 1, val);
+    else
+        sf_pb_write_i64(b, 3, num);
+    sf_pb_write_end(b, any);
+    sf_pb_write_end(b, mark);
+    return id;
+}
+
+static uint32_t function(struct writer *w, sf_str name)
+{
+    struct sf_buf *b = &w->tables[FUNCTIONS];
+    uint32_t name_id = text(w, name), id;
+    bool is_new;
+    id = id_of(w, FUNCTIONS, name_id, &is_new);
+    if (is_new) {
+        size_t mark = sf_pb_write_begin(b, FUNCTIONS);
+        sf_pb_write_u64(b, 1, name_id);
+        sf_pb_write_u64(b, 2, name_id);
+        sf_pb_write_end(b, mark);
+    }
+    return id;
+}
+
+static uint32_t mapping(struct writer *w, const struct sf_module *m)
+{
+    struct sf_buf *b = &w->tables[MAPPINGS];
+    char hex[SF_BUILD_ID_MAX * 2];
+    uint32_t file, build_id = 0, id;
+    bool is_new;
+    size_t mark;
+    id = id_of(w, MAPPINGS, m->lo, &is_new);
+    if (!is_new)
+        return id;
+    file = text(w, sf_str_from(m->path));
+    sf_hex_encode(m->build_id, m->build_id_len, hex);
+    if (m->build_id_len)
+        build_id = attr(w, SF_STR("process.executable.build_id.gnu"),
+                        (sf_str){hex, (size_t)m->build_id_len * 2}, 0);
+    mark = sf_pb_write_begin(b, MAPPINGS);
+    sf_pb_write_u64(b, 1, m->lo);
+    sf_pb_write_u64(b, 2, m->hi);
+    sf_pb_write_u64(b, 3, m->file_off);
+    sf_pb_write_u64(b, 4, file);
+    if (build_id)
+        sf_pb_write_u64(b, 5, build_id);
+    sf_pb_write_end(b, mark);
+    return id;
+}
+
+/* Location{1 mapping, 2 address, 3 Line{1 function}} */
+static void write_location(struct writer *w, uint32_t map, uint64_t at, uint32_t func)
+{
+    struct sf_buf *b = &w->tables[LOCATIONS];
+    size_t mark = sf_pb_write_begin(b, LOCATIONS), line;
+    if (map)
+        sf_pb_write_u64(b, 1, map);
+    if (at)
+        sf_pb_write_u64(b, 2, at);
+    if (func) {
+        line = sf_pb_write_begin(b, 3);
+        sf_pb_write_u64(b, 1, func);
+        sf_pb_write_end(b, line);
+    }
+    sf_pb_write_end(b, mark);
+}
+
+static uint32_t location(struct writer *w, uint64_t at)
+{
+    bool is_new;
+    uint32_t id = id_of(w, LOCATIONS, at, &is_new), module, map, func = 0;
+    sf_str name;
+    if (!is_new)
+        return id;
+    module = sf_frame_names_find(&w->names, at, &name);
+    map = module ? mapping(w, w->names.m->list[module - 1]) : 0;
+    if (!module)
+        func = function(w, SF_STR("[unknown code]"));
+    else if (name.len)
+        func = function(w, name);
+    write_location(w, map, at,
+                   func); /* no function: the server knows what to do with the address */
+    return id;
+}
+
+/* A frame that is no code; keys below any address. */
+static uint32_t end_location(struct writer *w, uint8_t end)
+{
+    bool is_new;
+    uint32_t id = id_of(w, LOCATIONS, end, &is_new);
+    if (is_new)
+        write_location(
+            w, 0, 0,
+            function(w, end == SF_WALK_FULL ? SF_STR("(truncated)") : SF_STR("[unknown caller]")));
+    return id;
+}
+
+static uint32_t stack(struct writer *w, const struct sf_profile_table *t,
+                      const struct sf_profile_row *row)
+{
+    struct sf_buf *b = &w->tables[STACKS];
+    const uint64_t *frames = sf_profile_table_frames(t, row);
+    uint32_t ids[SF_SAMPLE_FRAMES + 1], n = 0, id;
+    bool is_new;
+    size_t mark, list;
+    for (; n < row->n_frames; n++)
+        ids[n] = location(w, frames[n]);
+    if (row->end)
+        ids[n++] = end_location(w, row->end);
+    id = id_of(w, STACKS, sf_name_hash(ids, n * sizeof(ids[0])), &is_new);
+    if (!is_new)
+        return id;
+    mark = sf_pb_write_begin(b, STACKS);
+    list = sf_pb_write_begin(b, 1);
+    for (uint32_t i = 0; i < n; i++)
+        sf_pb_write_raw_varint(b, ids[i]);
+    sf_pb_write_end(b, list);
+    sf_pb_write_end(b, mark);
+    return id;
+}
+
+static uint32_t link_of(struct writer *w, const struct sf_profile_row *row)
+{
+    struct sf_buf *b = &w->tables[LINKS];
+    static const uint8_t none[8];
+    uint8_t both[24];
+    uint32_t id;
+    bool is_new;
+    size_t mark;
+    if (memcmp(row->span_id, none, 8) == 0)
+        return 0;
+    memcpy(both, row->trace_id, 16);
+    memcpy(both + 16, row->span_id, 8);
+    id = id_of(w, LINKS, sf_name_hash(both, sizeof(both)), &is_new);
+    if (is_new) {
+        mark = sf_pb_write_begin(b, LINKS);
+        sf_pb_write_bytes(b, 1, (sf_bytes){row->trace_id, 16});
+        sf_pb_write_bytes(b, 2, (sf_bytes){row->span_id, 8});
+        sf_pb_write_end(b, mark);
+    }
+    return id;
+}
+
+/* 4 values, 5 times; without moments the one sum. */
+static void write_points(struct writer *w, const struct sf_profile_table *t,
+                         const struct sf_profile_row *row, int value)
+{
+    struct sf_buf *b = &w->profiles;
+    size_t mark = sf_pb_write_begin(b, 4);
+    if (!row->moments)
+        sf_pb_write_raw_varint(b, row->values[value]);
+    for (uint32_t at = row->moments; at; at = sf_profile_table_moment(t, at - 1)->next)
+        sf_pb_write_raw_varint(b, sf_profile_table_moment(t, at - 1)->values[value]);
+    sf_pb_write_end(b, mark);
+    if (!row->moments)
+        return;
+    mark = sf_pb_write_begin(b, 5);
+    for (uint32_t at = row->moments; at; at = sf_profile_table_moment(t, at - 1)->next)
+        sf_buf_add_u64le(b, sf_profile_table_moment(t, at - 1)->time_ns +
+                                (uint64_t)w->mono_to_unix_ns);
+    sf_pb_write_end(b, mark);
+}
+
+static void write_sample(struct writer *w, const struct sf_profile_table *t,
+                         const struct sf_profile_row *row, int value)
+{
+    struct sf_buf *b = &w->profiles;
+    uint32_t stack_id = stack(w, t, row), link = link_of(w, row), attrs[2], n_attrs = 0;
+    size_t mark, list;
+    if (row->thread)
+        attrs[n_attrs++] = attr(w, SF_STR("thread.id"), SF_STR_NONE, row->thread);
+    if (row->wait)
+        attrs[n_attrs++] = attr(w, SF_STR("thread.state"),
+                                sf_str_from(sf_wait_name((enum sf_wait)row->wait)), 0);
+    mark = sf_pb_write_begin(b, 2);
+    sf_pb_write_u64(b, 1, stack_id);
+    list = sf_pb_write_begin(b, 2);
+    for (uint32_t i = 0; i < n_attrs; i++)
+        sf_pb_write_raw_varint(b, attrs[i]);
+    sf_pb_write_end(b, list);
+    if (link)
+        sf_pb_write_u64(b, 3, link);
+    write_points(w, t, row, value);
+    sf_pb_write_end(b, mark);
+}
+
+static void write_type(struct writer *w, uint32_t field, const struct sf_value_name *v)
+{
+    uint32_t type = text(w, sf_str_from(v->type)), unit = text(w, sf_str_from(v->unit));
+    size_t mark = sf_pb_write_begin(&w->profiles, field);
+    sf_pb_write_u64(&w->profiles, 1, type);
+    sf_pb_write_u64(&w->profiles, 2, unit);
+    sf_pb_write_end(&w->profiles, mark);
+}
+
+/* A Profile has one type of value. Its id lets a server know one that was sent twice. */
+static void write_profile(struct writer *w, const struct sf_profile *p, int value)
+{
+    const struct sf_kind_info *info = sf_kind_info(p->kind);
+    struct sf_buf *b = &w->profiles;
+    size_t mark = sf_pb_write_begin(b, 2);
+    uint8_t id[16];
+    sf_chance_fill(id, sizeof(id));
+    write_type(w, 1, &info->values[value]);
+    for (uint32_t i = 0; i < sf_profile_table_n(&p->table); i++)
+        write_sample(w, &p->table, sf_profile_table_row(&p->table, i), value);
+    sf_pb_write_fixed64(b, 3, (uint64_t)(p->begin_mono_ns + w->mono_to_unix_ns));
+    sf_pb_write_u64(b, 4, (uint64_t)p->length_ns);
+    if (info->period.type && p->period) {
+        write_type(w, 5, &info->period);
+        sf_pb_write_u64(b, 6, p->period);
+    }
+    sf_pb_write_bytes(b, 7, (sf_bytes){id, sizeof(id)});
+    sf_pb_write_end(b, mark);
+    w->n_profiles++;
+}
+
+static void join(struct writer *w, const struct sf_otlp_frame *frame, struct sf_buf *out)
+{
+    size_t resource = sf_pb_write_begin(out, 1), scope, dictionary;
+    sf_buf_add(out, frame->resource.p, frame->resource.len);
+    scope = sf_pb_write_begin(out, 2);
+    sf_buf_add(out, frame->scope.p, frame->scope.len);
+    sf_buf_add(out, w->profiles.p, w->profiles.len);
+    sf_pb_write_end(out, scope);
+    sf_pb_write_end(out, resource);
+    dictionary = sf_pb_write_begin(out, 2);
+    for (uint32_t table = MAPPINGS; table < TABLES; table++) {
+        sf_pb_write_bytes(out, table, (sf_bytes){0}); /* element 0 */
+        sf_buf_add(out, w->tables[table].p, w->tables[table].len);
+    }
+    sf_pb_write_end(out, dictionary);
+}
+
+static bool is_written(const struct writer *w)
+{
+    bool ok = sf_buf_ok(&w->profiles);
+    for (int table = MAPPINGS; table < TABLES; table++)
+        ok = ok && sf_buf_ok(&w->tables[table]) && !w->ids[table].has_failed;
+    return ok;
+}
+
+static void writer_done(struct writer *w)
+{
+    sf_frame_names_close(&w->names);
+    for (int table = MAPPINGS; table < TABLES; table++) {
+        sf_buf_done(&w->tables[table]);
+        sf_name_table_done(&w->ids[table]);
+    }
+    sf_buf_done(&w->profiles);
+    sf_heap_free(w);
+}
+
+enum sf_err sf_otlp_profiles_write(const struct sf_profile *list, unsigned n,
+                                   const struct sf_otlp_frame *frame, struct sf_buf *out,
+                                   uint32_t *n_profiles, struct sf_why *why)
+{
+    struct writer *w = sf_heap_new(sizeof(*w));
+    bool ok = w != NULL;
+    *n_profiles = 0;
+    if (ok) {
+        w->mono_to_unix_ns = sf_clock_unix_ns() - sf_clock_mono_ns();
+        ok = sf_frame_names_open(&w->names);
+        for (unsigned i = 0; i < n && ok; i++) {
+            for (int value = 0; value < 2; value++) {
+                if (sf_kind_info(list[i].kind)->is_sent[value] &&
+                    sf_profile_table_n(&list[i].table))
+                    write_profile(w, &list[i], value);
+            }
+        }
+        ok = ok && is_written(w);
+        if (ok && w->n_profiles)
+            join(w, frame, out);
+        *n_profiles = w->n_profiles;
+        writer_done(w);
+    }
+    return ok && sf_buf_ok(out) ? SF_OK
+                                : sf_fail(why, SF_ERR_NOMEM, "profile: no memory to send it");
+}

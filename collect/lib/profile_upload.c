@@ -1,0 +1,93 @@
+#include "collect/lib/profile_upload.h"
+
+#include "collect/lib/library.h"
+#include "collect/lib/otlp_profile_write.h"
+#include "collect/lib/profile_sources.h"
+#include "collect/lib/settings.h"
+
+enum { OUTBOX_MAX = 6 << 20 };
+
+static struct sf_exporter exporter = {.is_whole = true, .noun = "profiles"};
+static atomic_uint_fast64_t n_dropped;
+static atomic_uint wanted;
+static uint64_t max_len;
+
+struct sf_exporter *sf_profile_exporter(void)
+{
+    return &exporter;
+}
+
+uint64_t sf_profile_upload_dropped(void)
+{
+    return atomic_load(&n_dropped);
+}
+
+/* In the collecting thread. */
+static void upload(struct sf_profile *list, unsigned n)
+{
+    struct sf_buf resource = {0}, scope = {0}, body = {.max = max_len};
+    struct sf_why why = {0};
+    uint32_t n_profiles = 0;
+    enum sf_err err;
+    exporter.write_resource(&resource);
+    exporter.write_scope(&scope);
+    err = sf_otlp_profiles_write(
+        list, n, &(struct sf_otlp_frame){sf_buf_bytes(&resource), sf_buf_bytes(&scope)}, &body,
+        &n_profiles, &why);
+    if (err)
+        exporter.say(why.text);
+    else if (n_profiles && !sf_exporter_add_whole(&exporter, sf_buf_bytes(&body), n_profiles))
+        err = SF_ERR_FULL;
+    if (err)
+        atomic_fetch_add(&n_dropped, n_profiles ? n_profiles : n);
+    sf_buf_done(&resource);
+    sf_buf_done(&scope);
+    sf_buf_done(&body);
+}
+
+void sf_profile_upload_init(const struct sf_settings *settings,
+                            void (*write_resource)(struct sf_buf *out),
+                            void (*write_scope)(struct sf_buf *out), void (*say)(const char *))
+{
+    const struct sf_profiling_settings *s = &settings->profiling;
+    exporter.settings = &settings->profile_exporter;
+    exporter.outbox.max = OUTBOX_MAX;
+    exporter.write_resource = write_resource;
+    exporter.write_scope = write_scope;
+    exporter.say = say;
+    max_len = s->max_len;
+    for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++)
+        sf_profiler_set_period((enum sf_sample_kind)kind, s->periods[kind]);
+    sf_profile_sources_set();
+    sf_profiler_set_upload(s->window_ns, upload);
+}
+
+enum sf_err sf_profile_upload_start(unsigned kinds, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    kinds &= ~sf_profiler_on_for(SF_FOR_SERVER);
+    if (kinds)
+        err = sf_profiler_start(SF_FOR_SERVER, kinds, why);
+    if (!err)
+        atomic_fetch_or(&wanted, kinds);
+    return err;
+}
+
+void sf_profile_upload_begin_child(void)
+{
+    if (atomic_load(&wanted))
+        sf_profiler_start_soon(SF_FOR_SERVER, atomic_load(&wanted));
+}
+
+void sf_profile_upload_stop(unsigned kinds)
+{
+    atomic_fetch_and(&wanted, ~kinds);
+    if (sf_profiler_on_for(SF_FOR_SERVER) & kinds)
+        sf_profiler_stop(SF_FOR_SERVER, kinds, NULL, NULL);
+}
+
+bool sf_profile_upload_flush(int64_t timeout_ns, bool is_ending)
+{
+    sf_profiler_flush();
+    return sf_exporter_flush(&exporter, timeout_ns, is_ending);
+}

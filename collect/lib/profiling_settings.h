@@ -1,0 +1,23 @@
+/* profiling_settings.h - which profilers run from the start and how often, as the `profiling:`
+ * block of the configuration names it. Each key has a variable: profiling.cpu.sample_rate is
+ * SPANFLAME_PROFILING_CPU_SAMPLE_RATE. SPANFLAME_PROFILES, a list of words, chooses all at once. */
+#pragma once
+#include "collect/lib/sample_kind.h"
+
+struct sf_profiling_settings {
+    unsigned kinds;  /* bits of enum sf_sample_kind */
+    bool is_default; /* nobody said which: one that cannot run is no mistake */
+    uint64_t periods[SF_SAMPLES_KINDS];
+    int64_t window_ns;
+    uint64_t max_len; /* of one request */
+};
+
+/* A variable's value, or NULL; empty counts as unset. */
+typedef const char *(*sf_settings_get)(const char *name);
+typedef void (*sf_settings_doubt)(void *arg, const char *name, const char *val);
+
+/* What is not understood is told to `doubt` and replaced by the default. */
+void sf_profiling_settings_read(struct sf_profiling_settings *s, sf_settings_get get,
+                                sf_settings_doubt doubt, void *arg);
+/* "cpu", "heap" and so on to bits, between commas; "all", "none". False: an unknown word. */
+bool sf_profile_words_parse(const char *words, unsigned *kinds);

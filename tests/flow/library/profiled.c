@@ -1,0 +1,117 @@
+/* Programs that are traced and profiled at once: profiled STORY. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <spanflame.h>
+
+static volatile unsigned long sink;
+
+static double cpu_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static inline __attribute__((always_inline)) void burn(double s)
+{
+    double end = cpu_s() + s;
+    do {
+        for (int i = 0; i < 20000; i++)
+            sink += (unsigned long)i;
+    } while (cpu_s() < end);
+}
+
+__attribute__((noinline)) void planted_hot(double s)
+{
+    burn(s);
+}
+
+__attribute__((noinline)) void planted_cool(double s)
+{
+    burn(s);
+}
+
+static void say(const char *what, sf_span s)
+{
+    sf_context c;
+    char text[SF_TRACEPARENT_CAP];
+    if (!sf_span_context(s, &c) && !sf_traceparent(&c, text))
+        printf("%s %.32s %.16s\n", what, text + 3, text + 36);
+}
+
+/* Two spans, each with its own function, a child in between. */
+static void hot(void)
+{
+    sf_span outer = sf_span_start("outer"), inner;
+    say("outer", outer);
+    planted_cool(0.2);
+    inner = sf_span_start("inner");
+    say("inner", inner);
+    planted_hot(0.6);
+    sf_span_end(inner);
+    sf_span_end(outer);
+}
+
+static void at_run_time(void)
+{
+    sf_span s;
+    printf("on %u\n", sf_profiling());
+    s = sf_span_start("unprofiled");
+    say("unprofiled", s);
+    planted_cool(0.2);
+    sf_span_end(s);
+    if (sf_profiling_start(SF_PROFILE_CPU))
+        return;
+    printf("on %u\n", sf_profiling());
+    s = sf_span_start("profiled");
+    say("profiled", s);
+    planted_hot(0.3);
+    sf_span_end(s);
+    sf_profiling_stop(SF_PROFILE_ALL);
+    printf("on %u\n", sf_profiling());
+    planted_cool(0.1);
+}
+
+static void forked(void)
+{
+    int status;
+    pid_t pid;
+    fflush(stdout);
+    pid = fork();
+    if (!pid) {
+        sf_span s = sf_span_start("child");
+        say("child", s);
+        planted_hot(0.5);
+        sf_span_end(s);
+        fflush(stdout);
+        sf_stop();
+        _exit(0);
+    }
+    waitpid(pid, &status, 0);
+}
+
+int main(int argc, char **argv)
+{
+    sf_counters c = {.size = sizeof(c)};
+    if (argc < 2 || sf_start(NULL))
+        return 2;
+    if (!strcmp(argv[1], "hot"))
+        hot();
+    else if (!strcmp(argv[1], "run-time"))
+        at_run_time();
+    else if (!strcmp(argv[1], "fork"))
+        forked();
+    else
+        return 2;
+    sf_flush(10000);
+    sf_counters_read(&c);
+    printf("counters %llu %llu %llu %llu\n", (unsigned long long)c.samples_taken,
+           (unsigned long long)c.profiles_sent, (unsigned long long)c.profiles_dropped,
+           (unsigned long long)c.profiles_refused);
+    return 0;
+}

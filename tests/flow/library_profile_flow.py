@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""A program that is traced and profiled by the library: the server knows which code each of its spans ran."""
+import atexit
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from server import Server, free_port, tap  # noqa: E402
+
+SOURCE, BUILD = os.environ["SOURCE_ROOT"], os.environ["BUILD_ROOT"]
+HOME = tempfile.mkdtemp(prefix="spanflame-library-profile-")
+atexit.register(shutil.rmtree, HOME, True)
+ENV = {k: v for k, v in os.environ.items() if not k.startswith(("OTEL_", "PYROSCOPE_", "SPANFLAME_"))}
+LIBRARY = os.path.join(BUILD, "collect")
+SERVER = Server().start()
+
+
+def build(name):
+    out = os.path.join(HOME, name)
+    subprocess.run(["cc", "-O1", "-g", "-I" + os.path.join(SOURCE, "include"),
+                    os.path.join(SOURCE, "tests", "flow", "library", name + ".c"), "-o", out, "-L" + LIBRARY,
+                    "-lspanflame", "-Wl,-rpath," + LIBRARY, "-pthread"], check=True)
+    return out
+
+
+PROFILED = build("profiled")
+
+
+def tell(story, service, url=None, program=PROFILED, **env):
+    """What the program said: word -> [rest of the line]"""
+    env = dict(ENV, OTEL_SERVICE_NAME=service, OTEL_EXPORTER_OTLP_ENDPOINT=url or f"http://127.0.0.1:{SERVER.port}", **env)
+    done = subprocess.run([program, story], capture_output=True, text=True, check=False, timeout=120, env=env)
+    assert done.returncode == 0, done
+    said = {}
+    for line in done.stdout.splitlines():
+        word, rest = line.split(" ", 1)
+        said.setdefault(word, []).append(rest)
+    return said
+
+
+def profile_of(span, kind="cpu"):
+    """The server's answer for a span it may not have yet."""
+    trace, span = span.split()
+    for _ in range(100):
+        got = SERVER.get(f"/api/v1/spans/{trace}/{span}/profile?type={kind}")
+        if got.status == 200:
+            answer = json.loads(got.body)
+            if answer.get("samples"):
+                return answer
+        time.sleep(0.05)
+    return json.loads(got.body)
+
+
+def test_a_span_has_the_code_that_ran_in_it():
+    said = tell("hot", "hot")
+    inner = profile_of(said["inner"][0])
+    assert inner["grades"]["exact"]["samples"] == inner["samples"] > 20, inner
+    text = str(inner["profile"])
+    assert "planted_hot" in text and "planted_cool" not in text, text
+    outer = str(profile_of(said["outer"][0])["profile"])
+    assert "planted_cool" in outer, outer
+    taken, sent, dropped, refused = map(int, said["counters"][0].split())
+    assert taken > 40 and sent >= 1 and not dropped and not refused, said
+
+
+def test_grpc_brings_the_same():
+    said = tell("hot", "hot-grpc", OTEL_EXPORTER_OTLP_PROTOCOL="grpc")
+    inner = profile_of(said["inner"][0])
+    assert inner["grades"]["exact"]["samples"] == inner["samples"] > 20 and "planted_hot" in str(inner["profile"]), inner
+
+
+def test_profilers_go_on_and_off_while_the_program_runs():
+    said = tell("run-time", "run-time", SPANFLAME_PROFILES="none")
+    assert said["on"] == ["0", "1", "0"], said
+    answer = profile_of(said["profiled"][0])
+    assert "planted_hot" in str(answer["profile"]), answer
+    trace, span = said["unprofiled"][0].split()
+    got = json.loads(SERVER.get(f"/api/v1/spans/{trace}/{span}/profile?type=cpu").body)
+    assert not got["grades"]["exact"]["samples"], got
+
+
+def test_a_forked_child_is_profiled_with_its_first_span():
+    said = tell("fork", "forked-profile")
+    answer = profile_of(said["child"][0])
+    assert answer["grades"]["exact"]["samples"] > 15 and "planted_hot" in str(answer["profile"]), answer
+
+
+def test_without_a_server_the_program_ends_all_the_same():
+    begin = time.monotonic()
+    said = tell("hot", "gone", url=f"http://127.0.0.1:{free_port()}")
+    assert time.monotonic() - begin < 40 and int(said["counters"][0].split()[1]) == 0, said
+
+
+tap.run(sys.modules[__name__])
