@@ -40,6 +40,11 @@ void sf_h1_parser_start(struct sf_h1_parser *p, struct sf_head *head)
     *p = (struct sf_h1_parser){.head = head, .line = line, .state = STATE_FIRST_LINE};
 }
 
+uint64_t sf_h1_parser_body_left(const struct sf_h1_parser *p)
+{
+    return p->state == STATE_SIZED ? p->left : 0;
+}
+
 bool sf_h1_parser_is_in_head(const struct sf_h1_parser *p)
 {
     return p->state == STATE_FIRST_LINE || p->state == STATE_FIELDS;

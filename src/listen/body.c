@@ -4,6 +4,8 @@
 
 #include "base/limits.h"
 
+enum { ROOM_MIN = 4096 }; /* less is not worth a read of its own */
+
 bool sf_body_budget_is_over(const struct sf_body_budget *b)
 {
     return atomic_load_explicit(&b->held, memory_order_relaxed) >= b->max;
@@ -81,6 +83,36 @@ enum sf_err sf_body_check_len(uint64_t len, uint64_t len_max, struct sf_why *why
                    (unsigned long long)len_max);
 }
 
+/* What is announced need not come. So no more than half of the budget goes to promises, and who
+ * comes later gets memory as it fills it. */
+void sf_body_expect(struct sf_body *b, uint64_t len)
+{
+    size_t held = atomic_load_explicit(&b->budget->held, memory_order_relaxed);
+
+    if (len > SF_LIMIT_BODY_MEMORY_LEN || held > b->budget->max / 2 ||
+        len > b->budget->max / 2 - held)
+        return;
+    if (!sf_buf_reserve(&b->memory, (size_t)len))
+        sf_buf_reset(&b->memory); /* what comes may still find some */
+    charge_memory(b);
+}
+
+uint8_t *sf_body_room(struct sf_body *b, uint64_t left, size_t *out_len)
+{
+    size_t room = b->memory.cap - b->memory.len;
+
+    if (sf_body_is_spooled(b) || room == 0 || (room < ROOM_MIN && room < left))
+        return NULL;
+    *out_len = room < left ? room : (size_t)left;
+    return b->memory.p + b->memory.len;
+}
+
+static bool is_in_place(const struct sf_body *b, sf_bytes piece)
+{
+    return b->memory.p && piece.p == b->memory.p + b->memory.len &&
+           piece.len <= b->memory.cap - b->memory.len;
+}
+
 enum sf_err sf_body_add(struct sf_body *b, sf_bytes piece, struct sf_why *why)
 {
     enum sf_err err;
@@ -88,6 +120,11 @@ enum sf_err sf_body_add(struct sf_body *b, sf_bytes piece, struct sf_why *why)
     err = sf_body_check_len(b->len + piece.len, b->len_max, why);
     if (err)
         return err;
+    if (is_in_place(b, piece)) {
+        b->memory.len += piece.len;
+        b->len += piece.len;
+        return SF_OK;
+    }
     if (sf_body_is_spooled(b))
         return spool(b, piece, why);
     if (b->len + piece.len > SF_LIMIT_BODY_MEMORY_LEN ||
@@ -114,6 +151,15 @@ enum sf_err sf_body_read(const struct sf_body *b, uint64_t off, void *p, size_t 
         memcpy(p, b->memory.p + off, n);
     *out_len = n;
     return SF_OK;
+}
+
+bool sf_body_take(struct sf_body *b, struct sf_buf *out)
+{
+    if (sf_body_is_spooled(b))
+        return false;
+    *out = b->memory;
+    b->memory = (struct sf_buf){0};
+    return true;
 }
 
 void sf_body_done(struct sf_body *b)

@@ -32,11 +32,19 @@ struct sf_body { /* zeroed but for `budget` and `len_max` is empty */
 /* Would a body of this length be taken? LIMIT, with the sentence for the sender. */
 enum sf_err sf_body_check_len(uint64_t len, uint64_t len_max, struct sf_why *why);
 
+/* A body of `len` bytes is announced: takes the memory for it at once, unless too many did. */
+void sf_body_expect(struct sf_body *b, uint64_t len);
+/* Where up to `left` bytes that come next may be put, to be added from there without a copy; NULL:
+ * nowhere. */
+uint8_t *sf_body_room(struct sf_body *b, uint64_t left, size_t *out_len);
 /* LIMIT: over len_max. FULL or IO: the spool file; NOMEM. The body is then only good for done. */
 enum sf_err sf_body_add(struct sf_body *b, sf_bytes piece, struct sf_why *why);
 bool sf_body_is_spooled(const struct sf_body *b);
 enum sf_err sf_body_read(const struct sf_body *b, uint64_t off, void *p, size_t len,
                          size_t *out_len, struct sf_why *why);
+/* The memory of a body that is all there, for the caller to keep; it counts until done all the
+ * same. False: it is in a file. */
+bool sf_body_take(struct sf_body *b, struct sf_buf *out);
 void sf_body_done(struct sf_body *b); /* empties, gives back what it held */
 
 /* Counts other memory of a request (its head) into the same budget. */

@@ -13,6 +13,7 @@ enum {
     WRITE_TURN_LEN = 1024 * 1024, /* sent in one turn, so that others get theirs */
     LINGER_MS = 1000,
     ANSWER_FREE_LEN = 4096,      /* answers that are always sent */
+    HEAD_READ_LEN = 8 * 1024,    /* heads are short, and what comes behind one is copied */
     UNREAD_LEN_MAX = 256 * 1024, /* left unread by one peer while memory is short */
 };
 
@@ -183,6 +184,8 @@ static bool may_pause(const struct sf_conn *c)
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 {
     struct sf_conn *c = handle->data;
+    uint8_t *room;
+    size_t room_len = 0;
 
     (void)suggested;
     /* Asked before every read, so at most one read per loop goes over the budget. */
@@ -193,6 +196,13 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
         return;
     }
     *buf = uv_buf_init((char *)c->loop->read_buf, SF_LOOP_READ_LEN);
+    if (c->protocol != SF_CONN_H1 || c->tls || c->is_lingering)
+        return;
+    room = sf_conn_h1_room(c, &room_len);
+    if (room) /* a body straight to where it stays */
+        *buf = uv_buf_init((char *)room, (unsigned)room_len);
+    else if (!c->ex) /* a head, and of what follows it as little as can be */
+        buf->len = HEAD_READ_LEN;
 }
 
 static void choose_protocol(struct sf_conn *c, bool is_h2)

@@ -67,6 +67,8 @@ void sf_conn_timed_out(struct sf_conn *c, const char *what); /* counts, and clos
 /* HTTP/1.1 */
 void sf_conn_h1_begin(struct sf_conn *c);
 void sf_conn_h1_input(struct sf_conn *c, sf_bytes in);
+/* Where the bytes that come next may be read to, instead of being copied there; NULL: nowhere. */
+uint8_t *sf_conn_h1_room(struct sf_conn *c, size_t *out_len);
 void sf_conn_h1_eof(struct sf_conn *c);
 void sf_conn_h1_fill(struct sf_conn *c, struct sf_buf *out, size_t max);
 bool sf_conn_h1_has_output(const struct sf_conn *c);

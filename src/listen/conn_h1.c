@@ -215,6 +215,8 @@ static void head_is_whole(struct sf_conn *c)
         refused_by_app(c, ex);
         return;
     }
+    if (c->h1.content_len)
+        sf_body_expect(&ex->body, c->h1.content_len);
     if (c->h1.expects_continue && (c->h1.is_chunked || c->h1.content_len))
         sf_h1_write_continue(&c->out);
 }
@@ -283,6 +285,15 @@ void sf_conn_h1_input(struct sf_conn *c, sf_bytes in)
         case SF_H1_BAD: refuse_bad(c, c->h1.status, c->h1.head->reason); return;
         }
     }
+}
+
+uint8_t *sf_conn_h1_room(struct sf_conn *c, size_t *out_len)
+{
+    uint64_t left = c->ex ? sf_h1_parser_body_left(&c->h1) : 0;
+
+    if (!left || c->ex->is_whole || c->ex->is_refused || c->closes_after || c->wants_close)
+        return NULL;
+    return sf_body_room(&c->ex->body, left, out_len);
 }
 
 void sf_conn_h1_resume(struct sf_conn *c)

@@ -37,6 +37,14 @@ enum sf_err sf_exchange_body_read(struct sf_exchange *ex, uint64_t off, void *p,
     return sf_body_read(&ex->body, off, p, len, out_len, why);
 }
 
+bool sf_exchange_body_take(struct sf_exchange *ex, struct sf_buf *out)
+{
+    if (!sf_body_take(&ex->body, out))
+        return false;
+    ex->view.memory = (sf_bytes){0};
+    return true;
+}
+
 const atomic_bool *sf_exchange_cancel(const struct sf_exchange *ex)
 {
     return &ex->is_cancelled;

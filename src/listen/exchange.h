@@ -27,6 +27,8 @@ const struct sf_exchange_body *sf_exchange_body(const struct sf_exchange *ex);
 /* Bytes of the body from `off`; works for both kinds. Fewer than len only at the end. */
 enum sf_err sf_exchange_body_read(struct sf_exchange *ex, uint64_t off, void *p, size_t len,
                                   size_t *out_len, struct sf_why *why);
+/* Takes the body's memory instead: false when it is in a file. Then it is gone from here. */
+bool sf_exchange_body_take(struct sf_exchange *ex, struct sf_buf *out);
 const atomic_bool *sf_exchange_cancel(const struct sf_exchange *ex);
 /* A place for the application: what it knows of the caller (route, tenant, scopes, ticket). Zeroed,
  * lives as long as the exchange, 16-aligned. */

@@ -77,6 +77,9 @@ static enum sf_err read_body(struct sf_call *call, struct sf_buf *out, struct sf
 {
     const struct sf_exchange_body *body = sf_exchange_body(call->ex);
     size_t got = 0;
+    /* A plain body is never needed again; a compressed one may turn out to be large. */
+    if (call->request->coding == SF_CODING_NONE && sf_exchange_body_take(call->ex, out))
+        return SF_OK;
     uint8_t *p = sf_buf_take(out, (size_t)body->len);
     if (!p && body->len)
         return sf_fail(why, SF_ERR_NOMEM, "no memory for a body of %llu bytes",

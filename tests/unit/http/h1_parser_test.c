@@ -131,6 +131,27 @@ TEST(h1_parser, reads_a_request_with_a_sized_body)
     done(&run);
 }
 
+TEST(h1_parser, says_what_of_a_sized_body_is_still_to_come)
+{
+    static const uint8_t text[] = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nabc";
+    struct sf_h1_parser p;
+    struct sf_head head = {0};
+    sf_bytes in = {text, sizeof(text) - 1};
+
+    sf_h1_parser_init(&p);
+    sf_h1_parser_start(&p, &head);
+    assert_int_equal(sf_h1_parser_body_left(&p), 0);
+    assert_int_equal(sf_h1_parser_next(&p, &in), SF_H1_HEAD);
+    assert_int_equal(sf_h1_parser_next(&p, &in), SF_H1_BODY);
+    assert_int_equal(sf_h1_parser_body_left(&p), 2);
+    in = (sf_bytes){text, 2};
+    assert_int_equal(sf_h1_parser_next(&p, &in), SF_H1_BODY);
+    assert_int_equal(sf_h1_parser_body_left(&p), 0);
+    assert_int_equal(sf_h1_parser_next(&p, &in), SF_H1_END);
+    sf_h1_parser_done(&p);
+    sf_head_done(&head);
+}
+
 TEST(h1_parser, reads_chunks_extensions_and_trailers)
 {
     struct run run;

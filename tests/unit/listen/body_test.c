@@ -140,3 +140,66 @@ TEST(body, says_when_its_file_cannot_be_written)
     sf_body_done(&b);
     assert_int_equal(budget.held, 0);
 }
+
+TEST(body, takes_announced_bytes_where_they_stay)
+{
+    struct sf_body_budget budget = budget_of(16 << 20);
+    struct sf_body b = {.budget = &budget, .len_max = 64 << 20};
+    struct sf_buf taken = {0};
+    sf_bytes all = letters(100000);
+    uint8_t *room, *first;
+    size_t n = 0;
+
+    assert_null(sf_body_room(&b, 100000, &n)); /* nothing is announced */
+    sf_body_expect(&b, 100000);
+    assert_true(b.memory.cap >= 100000);
+    assert_int_equal(budget.held, b.memory.cap);
+    first = b.memory.p;
+    assert_ok(sf_body_add(&b, (sf_bytes){all.p, 3000}, NULL)); /* came with the head */
+    while (b.len < 100000) {
+        room = sf_body_room(&b, 100000 - b.len, &n);
+        assert_ptr_equal(room, first + b.len);
+        n = n < 40000 ? n : 40000; /* as a socket has it */
+        memcpy(room, all.p + b.len, n);
+        assert_ok(sf_body_add(&b, (sf_bytes){room, n}, NULL));
+    }
+    assert_true(sf_body_take(&b, &taken));
+    assert_ptr_equal(taken.p, first);
+    assert_int_equal(taken.len, 100000);
+    assert_memory_equal(taken.p, all.p, 100000);
+    assert_true(budget.held >= 100000); /* somebody has it */
+    sf_body_done(&b);
+    assert_int_equal(budget.held, 0);
+    sf_buf_done(&taken);
+}
+
+TEST(body, believes_announcements_up_to_half_the_budget)
+{
+    struct sf_body_budget budget = budget_of(256 << 10);
+    struct sf_body b[3] = {{.budget = &budget, .len_max = 64 << 20},
+                           {.budget = &budget, .len_max = 64 << 20},
+                           {.budget = &budget, .len_max = 64 << 20}};
+    struct sf_buf taken = {0};
+    size_t n;
+
+    sf_body_expect(&b[0], 64 << 20);
+    assert_int_equal(budget.held, 0);
+    sf_body_expect(&b[0], 100 << 10);
+    assert_true(budget.held >= 100 << 10);
+    sf_body_expect(&b[1], 100 << 10);
+    assert_null(b[1].memory.p);
+    sf_heap_fail_after(1);
+    sf_body_expect(&b[2], 10);
+    sf_heap_fail_after(0);
+    for (int i = 0; i < 3; i++) { /* whatever was believed, it is taken */
+        assert_ok(sf_body_add(&b[i], letters(10), NULL));
+        assert_int_equal(b[i].len, 10);
+    }
+    assert_ok(sf_body_add(&b[0], letters(2 << 20), NULL));
+    assert_true(sf_body_is_spooled(&b[0]));
+    assert_null(sf_body_room(&b[0], 100, &n));
+    assert_false(sf_body_take(&b[0], &taken));
+    for (int i = 0; i < 3; i++)
+        sf_body_done(&b[i]);
+    assert_int_equal(budget.held, 0);
+}
