@@ -1,32 +1,61 @@
 /* filter_stage.c - the sections that say "not here": filters of attribute values, span ids and
  * trace ids, and the sorted index of traces. */
+#include "base/hash.h"
 #include "base/heap.h"
 #include "block/fuse.h"
 #include "block/writer.h"
 
-bool sf_hash_set_add(struct sf_hash_set *s, uint64_t hash)
-{
-    size_t at;
+enum { AHEAD = 16 }; /* hashes on their way into the set at once */
 
-    if (s->n * 2 >= s->n_slots) {
-        struct sf_hash_set bigger = {.n_slots = s->n_slots ? s->n_slots * 4 : 4096};
-        bigger.slots = sf_heap_new_n(bigger.n_slots, sizeof(*bigger.slots));
-        if (!bigger.slots)
-            return false;
-        for (size_t i = 0; i < s->n_slots; i++) {
-            if (s->slots[i])
-                sf_hash_set_add(&bigger, s->slots[i]);
-        }
-        sf_heap_free(s->slots);
-        *s = bigger;
-    }
-    hash = hash ? hash : 1; /* 0 marks a free slot; probes ask for 1 as well, see the reader */
-    at = hash & (s->n_slots - 1);
+static void put_hash(struct sf_hash_set *s, uint64_t hash)
+{
+    size_t at = hash & (s->n_slots - 1);
     while (s->slots[at] && s->slots[at] != hash)
         at = (at + 1) & (s->n_slots - 1);
     if (!s->slots[at]) {
         s->slots[at] = hash;
         s->n++;
+    }
+}
+
+/* Room for `n` more, half of it empty. */
+static bool reserve_hashes(struct sf_hash_set *s, size_t n)
+{
+    struct sf_hash_set bigger = {.n_slots = s->n_slots ? s->n_slots : 4096};
+
+    while ((s->n + n) * 2 > bigger.n_slots)
+        bigger.n_slots *= 2;
+    if (bigger.n_slots == s->n_slots)
+        return true;
+    bigger.slots = sf_heap_new_n(bigger.n_slots, sizeof(*bigger.slots));
+    if (!bigger.slots)
+        return false;
+    for (size_t i = 0; i < s->n_slots; i++) {
+        if (s->slots[i])
+            put_hash(&bigger, s->slots[i]);
+    }
+    sf_heap_free(s->slots);
+    *s = bigger;
+    return true;
+}
+
+/* Slots lie scattered: each is asked for well before it is looked at. */
+bool sf_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash, const uint64_t *hashes,
+                         uint32_t n)
+{
+    uint64_t mixed[AHEAD];
+
+    if (!reserve_hashes(s, n))
+        return false;
+    for (uint32_t i = 0; i < n + AHEAD; i++) {
+        if (i >= AHEAD)
+            put_hash(s, mixed[i % AHEAD]);
+        if (i < n) {
+            uint64_t hash = sf_hash_mix(key_hash, hashes[i]);
+            /* 0 marks a free slot; probes ask for 1 as well, see the reader */
+            mixed[i % AHEAD] = hash ? hash : 1;
+            __builtin_prefetch(&s->slots[mixed[i % AHEAD] & (s->n_slots - 1)]);
+        }
     }
     return true;
 }

@@ -129,12 +129,9 @@ static bool emit_texts(struct sf_span_block_writer *w, uint16_t column, const st
             keep_hashes(w, d->hashes, 1);
         return emit_bytes(w, column, SF_ENC_CONST, n, is_small, d->bytes.p, d->bytes.len, true);
     }
-    if (key_hash && !is_small && w->has_filters) {
-        for (uint32_t i = 0; i < d->n; i++) {
-            if (!sf_hash_set_add(&w->attr_set, sf_hash_mix(key_hash, d->hashes[i])))
-                return sf_writer_fail(w, SF_ERR_NOMEM);
-        }
-    }
+    if (key_hash && !is_small && w->has_filters &&
+        !sf_hash_set_add_all(&w->attr_set, key_hash, d->hashes, d->n))
+        return sf_writer_fail(w, SF_ERR_NOMEM);
     if (d->n > n - n / 4 && !is_small) {
         list.order = d->n == n ? NULL : codes;
         list.n = n;

@@ -168,7 +168,9 @@ void sf_table_encode_operations(const struct sf_span_block_writer *w, struct sf_
 void sf_table_encode_granules(const struct sf_span_block_writer *w, struct sf_buf *out);
 
 /* filter_stage.c: filters of groups of granules */
-bool sf_hash_set_add(struct sf_hash_set *s, uint64_t hash);
+/* Adds the hashes, each mixed into that of the key. */
+bool sf_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash, const uint64_t *hashes,
+                         uint32_t n);
 void sf_hash_set_done(struct sf_hash_set *s);
 bool sf_writer_close_group(struct sf_span_block_writer *w);
 void sf_filter_groups_encode(const struct sf_buf *groups, const struct sf_buf *filters,
