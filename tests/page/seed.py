@@ -76,7 +76,7 @@ def fill(server, n=120, minutes=30):
         server.send(spans[at:at + 200])
     send_profile(server, "order-service", stacks, when=now - minutes * 60 * 10**9, seconds=minutes * 60)
     send_profile(server, "order-service", {"main;alloc;make": 300 * 2**20, "main;cache;grow": 120 * 2**20},
-                 sample_type="inuse_space", unit="bytes")
+                 sample_type="inuse_space", unit="bytes", when=now - minutes * 60 * 10**9, seconds=minutes * 60)
     send_profile(server, "payments", {"main;charge;tls.handshake": 900 * MS, "main;charge;sign": 400 * MS})
     odd, burnt = hostile_request(now - 4 * 10**9)
     server.send(odd)

@@ -7,10 +7,23 @@ import { rangeOf, type Range } from "./state/range";
 import { setTheme, theme, type Theme } from "./state/theme";
 import type { Params } from "./state/url";
 import { useUrl } from "./state/use_url";
+import { CoverageView } from "./views/coverage";
+import { Compare } from "./views/compare";
+import { FindingsView } from "./views/findings";
 import { Overview } from "./views/overview";
+import { Profiles } from "./views/profiles";
+import { Search } from "./views/search";
+import { ServiceView } from "./views/service";
 import { TraceView } from "./views/trace";
 
-const VIEWS: readonly (readonly [string, string])[] = [["overview", "Services"]];
+const VIEWS: readonly (readonly [string, string])[] = [
+  ["overview", "Services"],
+  ["search", "Search"],
+  ["profiles", "Profiles"],
+  ["compare", "Compare"],
+  ["findings", "Findings"],
+  ["coverage", "Coverage"],
+];
 
 function ThemeSwitch() {
   const [now, set] = useState<Theme>(theme());
@@ -34,6 +47,18 @@ function viewOf(url: Params, range: Range) {
   switch (url["view"] ?? "overview") {
     case "overview":
       return <Overview range={range} />;
+    case "service":
+      return <ServiceView range={range} />;
+    case "search":
+      return <Search range={range} />;
+    case "compare":
+      return <Compare range={range} />;
+    case "profiles":
+      return <Profiles range={range} />;
+    case "coverage":
+      return <CoverageView range={range} />;
+    case "findings":
+      return <FindingsView range={range} />;
     case "trace":
       return <TraceView range={range} />;
     default:

@@ -212,6 +212,26 @@ export interface Findings {
   findings: Finding[];
 }
 
+export interface Coverage {
+  service: string;
+  language: string;
+  spans: number;
+  types: { type: string; profiles: number; samples: number; rateHz: number; spacingNs: number; gapNs: number; gaps: unknown[] }[];
+  link?: {
+    type: string;
+    spans: number;
+    sampledSpans: number;
+    expectedSamples: number;
+    receivedSamples: number;
+    grades: Record<GradeName, { samples: number; value: number }>;
+    taggedShare?: number;
+    symbolisedShare?: number;
+  };
+  calls: number;
+  skew: { caller: string; calls: number; offsetNs: number }[];
+  missing: { kind: string; sentence: string; lines: string[] }[];
+}
+
 export interface FoundSpan {
   spanID: string;
   name?: string;

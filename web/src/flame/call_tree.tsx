@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { visible } from "../format/safe_text";
 import { percent, value } from "../format/units";
 import { Name } from "../parts/name";
 import { nameOf, type Tree } from "./tree";
@@ -78,7 +79,7 @@ export function CallTree(props: { tree: Tree; bases: readonly Base[]; selected: 
               <tr key={node} aria-current={name === props.selected ? "true" : undefined}>
                 <td>
                   <span class="call" style={{ paddingLeft: `${String(Math.min(depth, 40) * 14)}px` }}>
-                    <button type="button" class="plain toggle" disabled={!has} aria-expanded={has ? open.has(node) : undefined} aria-label={`Callees of ${name}`} onClick={() => toggle(node)}>
+                    <button type="button" class="plain toggle" disabled={!has} aria-expanded={has ? open.has(node) : undefined} aria-label={`Callees of ${visible(name)}`} onClick={() => toggle(node)}>
                       {has ? (open.has(node) ? "▾" : "▸") : "·"}
                     </button>
                     {depth > 0 && <span class="faint" aria-hidden="true">↳ </span>}

@@ -2,6 +2,7 @@
 
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Query } from "../api/client";
+import { visible } from "../format/safe_text";
 import { percent } from "../format/units";
 import { copyText } from "../parts/copy_button";
 import { change } from "../state/url";
@@ -221,11 +222,11 @@ export function FlameGraph(props: FlameProps) {
       <div class={`flame-body ${mode}`}>
         {mode === "sandwich" && sides ? (
           <>
-            {canvas(sides.callers, `Callers of ${focus}`, 0, undefined, false)}
+            {canvas(sides.callers, `Callers of ${visible(focus)}`, 0, undefined, false)}
             <p class="sandwich-name">
-              Above: who calls <bdi>{focus}</bdi>. Below: what it calls.
+              Above: who calls <bdi>{visible(focus)}</bdi>. Below: what it calls.
             </p>
-            {canvas(sides.callees, `Callees of ${focus}`, 0, undefined, true)}
+            {canvas(sides.callees, `Callees of ${visible(focus)}`, 0, undefined, true)}
           </>
         ) : (
           <>

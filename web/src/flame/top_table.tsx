@@ -1,4 +1,5 @@
 import { useMemo } from "preact/hooks";
+import { visible } from "../format/safe_text";
 import { percent, signed, value } from "../format/units";
 import { Name } from "../parts/name";
 import { SortTable, type Column } from "../parts/sort_table";
@@ -24,7 +25,7 @@ export function TopTable(props: { tree: Tree; search: string; selected: string; 
       title: "Function",
       by: (r) => r.name,
       cell: (r) => (
-        <button type="button" class="plain function" title={placeText(r.frame)} onClick={() => props.onPick(r.name)}>
+        <button type="button" class="plain function" title={visible(placeText(r.frame))} onClick={() => props.onPick(r.name)}>
           <Name text={r.name} />
         </button>
       ),

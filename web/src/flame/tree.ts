@@ -188,6 +188,7 @@ export function nodeAtPlace(t: Tree, place: string): number {
   let node = 0;
   if (place === "") return 0;
   for (const part of place.split(".")) {
+    if (!/^\d{1,7}$/.test(part)) return 0;
     let c = t.first[node] ?? -1;
     for (let k = Number(part); k > 0 && c >= 0; k--) c = t.next[c] ?? -1;
     if (c < 0) return 0;

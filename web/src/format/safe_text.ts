@@ -2,7 +2,6 @@
 // make characters visible that would reorder or hide what stands around them.
 
 // Controls, bidirectional overrides and isolates, zero width characters, line separators, byte order mark.
-// eslint-disable-next-line no-control-regex
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
 export function visible(text: string): string {

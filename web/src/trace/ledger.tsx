@@ -1,4 +1,5 @@
 import type { Ledger, LedgerPart } from "../api/types";
+import { visible } from "../format/safe_text";
 import { duration, percent } from "../format/units";
 
 const COLORS: Readonly<Record<string, string>> = {
@@ -44,7 +45,7 @@ export function LedgerBar(props: { ledger: Ledger }) {
         ))}
         {props.ledger.otherCpuNs > 0 && <li class="faint">other threads burnt {duration(props.ledger.otherCpuNs)} for it</li>}
       </ul>
-      {props.ledger.reason !== "" && <p class="note">{props.ledger.reason}</p>}
+      {props.ledger.reason !== "" && <p class="note">{visible(props.ledger.reason)}</p>}
     </div>
   );
 }

@@ -44,7 +44,7 @@ function Grades(props: { p: SpanProfile }) {
           {g} {p.grades[g].samples} · {value(p.grades[g].value, unit)}
         </span>
       ))}
-      {p.top && (
+      {p.top && p.top.function !== "" && (
         <span class="faint top-share" title="95 % interval of the share of the largest function">
           {visible(p.top.function)} is {percent(p.top.shareLow)} to {percent(p.top.shareHigh)}
         </span>

@@ -1,0 +1,435 @@
+// browser.mjs STORY: what a person does with the page, in a real browser against a real server; prints TAP.
+import { strict as assert } from "node:assert";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+const story = JSON.parse(process.argv[2]);
+const require = createRequire(join(story.web, "package.json"));
+const { chromium } = require("playwright-core");
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const { ids } = story;
+
+const tests = [];
+const test = (name, body) => tests.push({ name, body });
+const browser = await chromium.launch({
+  executablePath: story.browser,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+});
+
+/** A fresh tab. What goes wrong in it or leaves the host is a failure of its test. */
+async function open(path, options = {}) {
+  const context = await browser.newContext({ viewport: options.viewport ?? { width: 1280, height: 720 }, colorScheme: options.dark ? "dark" : "light", acceptDownloads: true });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15000);
+  page.faults = [];
+  const base = options.base ?? story.url;
+  page.on("pageerror", (e) => page.faults.push(String(e)));
+  page.on("request", (r) => {
+    if (!r.url().startsWith(base) && !/^(data|blob):/.test(r.url())) page.faults.push(`left the host: ${r.url()}`);
+  });
+  page.on("console", (m) => {
+    if (/Content Security Policy/.test(m.text())) page.faults.push(m.text());
+  });
+  await page.goto(base + path);
+  return page;
+}
+
+async function done(page, shot) {
+  if (shot) await page.screenshot({ path: join(story.shots, `${shot}.png`) });
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+}
+
+async function isAccessible(page) {
+  // The policy allows no script from elsewhere; what the test brings is evaluated by the browser itself.
+  await page.evaluate(axe);
+  const found = await page.evaluate(async () => {
+    const r = await window.axe.run(document, { resultTypes: ["violations"] });
+    return r.violations.filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).slice(0, 3).join(" | ")}`);
+  });
+  assert.deepEqual(found, []);
+}
+
+const trace = (id, more = "") => `/?view=trace&id=${id}${more}`;
+const params = (page) => new URL(page.url()).searchParams;
+/** The middle of the bar of that name, by asking the graph where it is: type it into the search, read the table. */
+const canvas = (page) => page.locator(".flame-canvas").first();
+
+test("the overview lists services with rate, errors and latency", async () => {
+  const page = await open("/");
+  const row = page.getByRole("row", { name: /order-service/ });
+  await row.waitFor();
+  assert.match(await row.innerText(), /ms/);
+  await row.getByRole("link", { name: /takes|calls|regex/ }).first().waitFor();
+  await isAccessible(page);
+  await done(page, "overview");
+});
+
+test("from a service to a slow trace by a dot of the heatmap", async () => {
+  const page = await open("/");
+  await page.getByRole("link", { name: "gateway" }).click();
+  await page.locator(".heatmap canvas").waitFor();
+  await page.waitForTimeout(300);
+  const box = await page.locator(".heatmap canvas").boundingBox();
+  // Dots are blue: the topmost is a slow trace.
+  const dot = await page.evaluate(() => {
+    const c = document.querySelector(".heatmap canvas");
+    const g = c.getContext("2d");
+    const { data } = g.getImageData(0, 0, c.width, c.height);
+    for (let i = 0; i < data.length; i += 4) if (data[i] === 0x12 && data[i + 1] === 0x66 && data[i + 2] === 0xb8) return { x: ((i / 4) % c.width) / devicePixelRatio, y: Math.floor(i / 4 / c.width) / devicePixelRatio };
+    return null;
+  });
+  assert.ok(dot, "there is a dot");
+  await page.mouse.click(box.x + dot.x, box.y + dot.y + 2);
+  await page.locator("[role=treegrid]").waitFor();
+  assert.equal(params(page).get("view"), "trace");
+  await done(page, "dot");
+});
+
+test("a box over slow dots compares them with the rest", async () => {
+  const page = await open("/?view=service&service=order-service&operation=order.calculate_totals");
+  await page.locator(".heatmap canvas").waitFor();
+  await page.waitForTimeout(300);
+  const box = await page.locator(".heatmap canvas").boundingBox();
+  await page.mouse.move(box.x + 70, box.y + 9);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width - 2, box.y + 60, { steps: 4 });
+  await page.mouse.up();
+  await page.getByRole("link", { name: "Compare these spans with the rest" }).click();
+  await page.getByText("lookupRate takes", { exact: false }).waitFor();
+  await page.getByRole("table", { name: "Functions that differ" }).waitFor();
+  await canvas(page).waitFor();
+  await isAccessible(page);
+  await done(page, "compare");
+});
+
+test("a click on a bar opens the span's flame graph beside it", async () => {
+  const page = await open(trace(ids.slow));
+  await page.locator(`[data-span="${ids.slowSpan}"] .bar-body`).click();
+  await canvas(page).waitFor();
+  assert.equal(params(page).get("pane"), "profile");
+  assert.ok(await page.locator("[role=treegrid]").isVisible(), "the waterfall is still there");
+  await page.getByText("on CPU").first().waitFor();
+  await page.getByText("samples", { exact: false }).first().waitFor();
+  assert.ok(Number(await canvas(page).getAttribute("data-bars")) > 8);
+  await page.getByRole("button", { name: "Self", exact: true }).click();
+  await page.waitForFunction(() => document.querySelector(".span-profile b")?.textContent !== "750 ms");
+  await page.getByRole("tab", { name: "heap in use" }).click();
+  await page.getByText("MiB", { exact: false }).first().waitFor();
+  await done(page, "span-profile");
+});
+
+test("every span has its button, reachable and named", async () => {
+  const page = await open(trace(ids.slow));
+  await page.getByRole("button", { name: "View profile of pay.charge" }).click();
+  await page.locator(".side").waitFor();
+  await page.locator(".side").getByText("pay.charge").first().waitFor();
+  await isAccessible(page);
+  await done(page, "span-other");
+});
+
+test("the call tree nests callees and names what 100 % is", async () => {
+  const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=profile&fv=calls`));
+  const row = page.getByRole("row", { name: /lookupRate/ });
+  await row.waitFor();
+  assert.match(await row.innerText(), /↳/);
+  assert.match(await row.innerText(), /56 %/);
+  await page.locator("th select").selectOption({ index: 1 });
+  await page.waitForFunction(() => /47\.7 %/.test([...document.querySelectorAll("tr")].map((r) => r.innerText).join("\n")));
+  await done(page, "call-tree");
+});
+
+test("a span against a fast one like it shows what only the slow one does", async () => {
+  const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=compare&fv=table`));
+  const row = page.getByRole("row", { name: /lookupRate/ });
+  await row.waitFor();
+  assert.match(await row.innerText(), /\+420 ms/);
+  await done(page, "span-compare");
+});
+
+test("the whole trace is one flame graph by critical path", async () => {
+  const page = await open(trace(ids.slow, "&tab=flame"));
+  await canvas(page).waitFor();
+  await page.getByRole("button", { name: "wall clock" }).click();
+  await page.waitForURL(/by=wall/);
+  await page.getByRole("tab", { name: "Statistics" }).click();
+  await page.getByRole("row", { name: /pay.charge/ }).waitFor();
+  await done(page);
+});
+
+test("the flame graph is driven by keys", async () => {
+  const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=profile`));
+  await canvas(page).waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type("^apply");
+  await page.getByText(/1 matches, 64 % through them/).waitFor();
+  await page.keyboard.press("Escape");
+  await canvas(page).focus();
+  for (let i = 0; i < 5; i++) await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/fz=/);
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => !location.search.includes("fz="));
+  await page.keyboard.press("2");
+  await page.getByRole("table", { name: "Functions" }).waitFor();
+  await page.keyboard.press("i");
+  await page.waitForURL(/fi=1/);
+  await page.keyboard.press("?");
+  await page.getByRole("heading", { name: "Keys of the flame graph" }).waitFor();
+  await page.keyboard.press("Escape");
+  await done(page, "keys");
+});
+
+test("callers and callees of a function by its menu", async () => {
+  const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=profile`));
+  await canvas(page).waitFor();
+  await page.waitForTimeout(200);
+  const box = await canvas(page).boundingBox();
+  await page.mouse.click(box.x + 60, box.y + box.height - 19 * 4.5, { button: "right" });
+  await page.getByRole("menuitem", { name: "Callers and callees" }).click();
+  await page.getByText("Above: who calls", { exact: false }).waitFor();
+  assert.equal(await page.locator(".flame-canvas").count(), 2);
+  await done(page, "sandwich");
+});
+
+test("exports are files with the profile in them", async () => {
+  const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=profile`));
+  await canvas(page).waitFor();
+  const has = { folded: /applyLegacyTax;lookupRate 420000000/, svg: /<title>lookupRate/, speedscope: /speedscope/, png: /PNG/ };
+  for (const [format, words] of Object.entries(has)) {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByLabel("Export").selectOption(format)]);
+    assert.match(readFileSync(await download.path(), "latin1"), words);
+  }
+  await done(page);
+});
+
+test("a search by TraceQL, with completion from real data", async () => {
+  const page = await open("/?view=search");
+  const editor = page.getByRole("combobox", { name: "TraceQL query" });
+  await editor.fill("");
+  await editor.pressSequentially("{ resource.serv");
+  await page.getByRole("option", { name: "resource.service.name" }).click();
+  await editor.pressSequentially(" = ");
+  await page.getByRole("option", { name: '"order-service"' }).click();
+  await editor.pressSequentially(" && duration > 500ms }");
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Search", exact: true }).click();
+  await page.waitForFunction(() => document.querySelectorAll("table[aria-label=Traces] tbody tr").length === 12);
+  await page.getByLabel("Columns").fill("span.order.items");
+  await page.keyboard.press("Tab");
+  await page.getByRole("columnheader", { name: "span.order.items" }).waitFor();
+  await isAccessible(page);
+  await page.getByRole("link", { name: "GET /checkout" }).first().click();
+  await canvas(page).waitFor();
+  await done(page, "search");
+});
+
+test("a mistake in a query is underlined where it is", async () => {
+  const page = await open(`/?view=search&q=${encodeURIComponent("{ status = = error }")}`);
+  await page.getByRole("alert").waitFor();
+  await page.waitForFunction(() => document.querySelector(".editor-marks mark"));
+  assert.equal(await page.locator(".editor-marks mark").innerText(), "=");
+  await done(page, "fault");
+});
+
+test("form fields write the query", async () => {
+  const page = await open("/?view=search");
+  await page.getByRole("button", { name: "Form" }).click();
+  await page.getByLabel("Status").selectOption("error");
+  await page.getByRole("button", { name: "Write and run" }).click();
+  await page.waitForURL(/status/);
+  assert.equal(params(page).get("q"), "{ status = error }");
+  await done(page);
+});
+
+test("profiles of a service, and a time before as the baseline", async () => {
+  const page = await open("/?view=profiles&service=order-service");
+  await canvas(page).waitFor();
+  await page.locator(".u-over").waitFor();
+  await page.getByRole("button", { name: /Compare with a time before/ }).click();
+  await page.waitForTimeout(300);
+  const box = await page.locator(".u-over").boundingBox();
+  await page.mouse.move(box.x + box.width * 0.3, box.y + 40);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.8, box.y + 40, { steps: 5 });
+  await page.mouse.up();
+  await page.waitForURL(/base=/);
+  await page.getByText("only in the baseline").first().waitFor();
+  await isAccessible(page);
+  await done(page, "profiles");
+});
+
+test("findings say what to look at", async () => {
+  const page = await open("/?view=findings&service=order-service");
+  await page.getByText(/regex\.backtrack alone takes/).waitFor();
+  await page.getByRole("link", { name: "show in the graph" }).first().click();
+  await page.getByText(/through them/).waitFor();
+  await done(page, "findings");
+});
+
+test("coverage says how to mend a missing link", async () => {
+  const page = await open("/?view=coverage&service=payments");
+  await page.locator(".missing").first().waitFor();
+  await page.getByText("samples that name a span").waitFor();
+  await isAccessible(page);
+  await done(page, "coverage");
+});
+
+test("a pasted link opens the same view, back and forward work", async () => {
+  const page = await open(trace(ids.slow));
+  await page.locator(`[data-span="${ids.slowSpan}"] .bar-body`).click();
+  await canvas(page).waitFor();
+  await page.getByRole("tab", { name: "Details" }).click();
+  await page.getByText("order.items").waitFor();
+  await page.goBack();
+  await canvas(page).waitFor();
+  await page.goForward();
+  await page.getByText("order.items").waitFor();
+  const copy = await open(new URL(page.url()).pathname + new URL(page.url()).search);
+  await copy.getByText("order.items").waitFor();
+  await copy.getByRole("link", { name: "filter by this" }).first().click();
+  await copy.waitForURL(/view=search/);
+  await done(copy);
+  await done(page);
+});
+
+test("hostile names are text everywhere", async () => {
+  for (const path of ["/", "/?view=findings", "/?view=profiles", "/?view=search", trace(ids.hostile), trace(ids.hostile, `&span=${ids.hostileSpan}&pane=profile&fv=both`), trace(ids.hostile, `&span=${ids.hostileSpan}&pane=details`)]) {
+    const page = await open(path);
+    await page.waitForFunction(() => document.body.innerText.includes("<script>window.hacked"), null, { timeout: 10000 }).catch(() => assert.ok(path.includes("search"), `${path} shows the name`));
+    assert.equal(await page.evaluate(() => window.hacked), undefined, path);
+    assert.ok(!(await page.evaluate(() => document.body.innerText)).includes("\u202e"), `${path} shows no reordering character`);
+    await done(page, path === "/" ? "hostile" : undefined);
+  }
+});
+
+test("ten thousand spans have few rows on screen and scroll", async () => {
+  const page = await open(trace(ids.big));
+  await page.locator("[role=treegrid]").waitFor();
+  assert.ok((await page.locator(".span-row").count()) < 80);
+  const frames = await page.evaluate(async () => {
+    const box = document.querySelector(".waterfall-scroll");
+    const times = [];
+    let last = performance.now();
+    for (let i = 0; i < 60; i++) {
+      box.scrollTop += 400;
+      await new Promise((r) => requestAnimationFrame(r));
+      const now = performance.now();
+      times.push(now - last);
+      last = now;
+    }
+    times.sort((a, b) => a - b);
+    return times[30];
+  });
+  console.log(`# a frame while scrolling 10,000 spans: ${frames.toFixed(1)} ms median`);
+  await page.getByText("step 8", { exact: false }).first().waitFor();
+  await page.getByLabel("Find spans").fill("step 9999");
+  await page.getByText("1 found").waitFor();
+  await page.locator(".span-row.match").waitFor();
+  await done(page, "big");
+});
+
+test("both themes are readable", async () => {
+  for (const dark of [false, true]) {
+    const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=profile&fv=both`), { dark });
+    await canvas(page).waitFor();
+    await isAccessible(page);
+    await done(page, dark ? "dark" : "light");
+  }
+  const page = await open("/");
+  await page.getByRole("button", { name: /Theme: auto/ }).click();
+  await page.getByRole("button", { name: /Theme: light/ }).click();
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  await done(page);
+});
+
+test("a small and a large screen hold the trace", async () => {
+  for (const viewport of [{ width: 1280, height: 720 }, { width: 3840, height: 2160 }]) {
+    const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=profile`), { viewport });
+    await canvas(page).waitFor();
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out");
+    await done(page, `trace-${viewport.width}`);
+  }
+});
+
+test("an empty store says how to send data, with this address", async () => {
+  const page = await open("/", { base: story.empty });
+  await page.getByRole("heading", { name: "Nothing here yet" }).waitFor();
+  await page.getByRole("tab", { name: "Python" }).click();
+  assert.ok((await page.locator("pre").innerText()).includes(story.empty));
+  await isAccessible(page);
+  await done(page, "first-use");
+});
+
+test("a server that asks for a token gets one, and only then is there data", async () => {
+  const page = await open("/", { base: story.locked });
+  await page.getByRole("heading", { name: "This server asks who you are" }).waitFor();
+  await page.getByLabel("Token").fill(story.token);
+  await page.getByRole("button", { name: "Use it" }).click();
+  await page.getByRole("heading", { name: "Nothing here yet" }).waitFor();
+  await done(page, "token");
+});
+
+test("busy, broken and silent servers are said as such, and can be asked again", async () => {
+  const page = await open("/");
+  await page.getByRole("row", { name: /order-service/ }).waitFor();
+  let mode = "busy";
+  await page.route("**/api/v1/services*", (route) => {
+    if (mode === "busy") return route.fulfill({ status: 429, headers: { "Retry-After": "3" }, body: "job queue full" });
+    if (mode === "starting") return route.fulfill({ status: 503, body: "the log is being replayed" });
+    if (mode === "gone") return route.abort();
+    return route.continue();
+  });
+  await page.getByRole("button", { name: "Ask again" }).click();
+  await page.getByText("job queue full", { exact: false }).waitFor();
+  await page.getByText("in 3 s", { exact: false }).waitFor();
+  assert.ok(await page.getByRole("row", { name: /order-service/ }).isVisible(), "what was there stays");
+  mode = "starting";
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByText("the log is being replayed", { exact: false }).waitFor();
+  mode = "gone";
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByText("The server does not answer", { exact: false }).waitFor();
+  mode = "well";
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("alert").waitFor({ state: "detached" });
+  await done(page);
+});
+
+test("a range is typed, and a wrong one is refused", async () => {
+  const page = await open("/");
+  await page.getByRole("button", { name: "last 1h" }).click();
+  await page.getByLabel("From").fill("yesterday");
+  await page.getByRole("button", { name: "Apply" }).click();
+  await page.getByText("Write now-90m", { exact: false }).waitFor();
+  await page.getByLabel("From").fill("now-90m");
+  await page.getByRole("button", { name: "Apply" }).click();
+  await page.waitForURL(/from=now-90m/);
+  await page.getByRole("button", { name: "last 90m" }).click();
+  await page.getByRole("button", { name: "24h", exact: true }).click();
+  await page.waitForURL(/from=now-24h/);
+  await done(page);
+});
+
+console.log(`1..${tests.length}`);
+let failed = 0;
+const only = process.env.PAGE_TEST;
+for (const [i, { name, body }] of tests.entries()) {
+  if (only && !name.includes(only)) {
+    console.log(`ok ${i + 1} - ${name} # SKIP not asked for`);
+    continue;
+  }
+  try {
+    await body();
+    console.log(`ok ${i + 1} - ${name}`);
+  } catch (e) {
+    failed++;
+    console.log(`not ok ${i + 1} - ${name}`);
+    for (const line of String(e.stack ?? e).split("\n").slice(0, 14)) console.log(`# ${line}`);
+    for (const [n, context] of browser.contexts().entries()) for (const page of context.pages()) await page.screenshot({ path: join(story.shots, `failed-${i + 1}-${n}.png`) }).catch(() => {});
+  }
+  for (const context of browser.contexts()) await context.close();
+}
+await browser.close();
+process.exit(failed ? 1 : 0);

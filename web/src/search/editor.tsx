@@ -1,0 +1,129 @@
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { get } from "../api/client";
+import { visible } from "../format/safe_text";
+import { faultAt, FUNCTIONS, JOINS_INSIDE, JOINS_OUTSIDE, OPERATORS, placeAt, type Place } from "./complete";
+
+interface Tags {
+  scopes: { name: string; tags: string[] }[];
+}
+interface Values {
+  tagValues: { type: string; value: string }[];
+}
+
+/** Keys and values that are really there. */
+async function offers(place: Place, text: string, caret: number, signal: AbortSignal): Promise<string[]> {
+  if (place.kind === "operator") return OPERATORS;
+  if (place.kind === "function") return FUNCTIONS;
+  if (place.kind === "join") return (text.slice(0, caret).match(/\{/g)?.length ?? 0) > (text.slice(0, caret).match(/\}/g)?.length ?? 0) ? JOINS_INSIDE : JOINS_OUTSIDE;
+  if (place.kind === "key") {
+    const { data } = await get<Tags>("/api/v2/search/tags", {}, signal);
+    return data.scopes.flatMap((s) => s.tags.map((t) => (s.name === "intrinsic" ? t : `${s.name}.${/^[A-Za-z_][\w.\-/]*$/.test(t) ? t : JSON.stringify(t)}`)));
+  }
+  const { data } = await get<Values>(`/api/v2/search/tag/${encodeURIComponent(place.key)}/values`, { limit: "200" }, signal);
+  return data.tagValues.map((v) => (v.type === "string" ? JSON.stringify(v.value) : v.value));
+}
+
+export function QueryEditor(props: { value: string; fault: string; onRun: (text: string) => void }) {
+  const [text, setText] = useState(props.value);
+  const [caret, setCaret] = useState(0);
+  const [list, setList] = useState<readonly string[]>([]);
+  const [at, setAt] = useState(-1);
+  const [open, setOpen] = useState(false);
+  const area = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => setText(props.value), [props.value]);
+  const place = useMemo(() => placeAt(text, caret), [text, caret]);
+  useEffect(() => {
+    if (!open) return undefined;
+    const stop = new AbortController();
+    offers(place, text, caret, stop.signal)
+      .then((all) => {
+        const w = place.word.toLowerCase();
+        const fit = all.filter((o) => w === "" || o.toLowerCase().includes(w));
+        fit.sort((a, b) => Number(b.toLowerCase().replace(/^"/, "").startsWith(w)) - Number(a.toLowerCase().replace(/^"/, "").startsWith(w)));
+        setList(fit.slice(0, 30));
+        setAt(-1);
+      })
+      .catch(() => {
+        if (!stop.signal.aborted) setList([]);
+      });
+    return () => stop.abort();
+  }, [open, place.kind, place.key, place.word]);
+
+  const choose = (offer: string) => {
+    const next = `${text.slice(0, place.from)}${offer}${text.slice(caret)}`;
+    const to = place.from + offer.length;
+    setText(next);
+    setOpen(false);
+    queueMicrotask(() => {
+      area.current?.focus();
+      area.current?.setSelectionRange(to, to);
+      setCaret(to);
+    });
+  };
+  const onKey = (e: KeyboardEvent) => {
+    if (e.key === "Enter" && !e.shiftKey && (!open || at < 0)) {
+      setOpen(false);
+      props.onRun(text);
+    } else if (e.key === " " && e.ctrlKey) setOpen(true);
+    else if (open && e.key === "ArrowDown") setAt(Math.min(at + 1, list.length - 1));
+    else if (open && e.key === "ArrowUp") setAt(Math.max(at - 1, 0));
+    else if (open && (e.key === "Enter" || (e.key === "Tab" && list.length > 0))) choose(list[Math.max(at, 0)] ?? "");
+    else if (e.key === "Escape") setOpen(false);
+    else return;
+    e.preventDefault();
+  };
+  const fault = props.fault === "" || text !== props.value ? -1 : faultAt(text, props.fault);
+  const end = fault < 0 ? 0 : Math.max(fault + 1, fault + (/^[\w.:"-]+/.exec(text.slice(fault))?.[0].length ?? 1));
+  return (
+    <div class="editor">
+      <div class="editor-box">
+        <div class="editor-text">
+        <pre class="editor-marks" aria-hidden="true">
+          {fault >= 0 && (
+            <>
+              {text.slice(0, fault)}
+              <mark>{text.slice(fault, end) || " "}</mark>
+              {text.slice(end)}
+            </>
+          )}
+        </pre>
+        <textarea
+          ref={area}
+          rows={Math.min(6, text.split("\n").length)}
+          spellcheck={false}
+          autocomplete="off"
+          aria-label="TraceQL query"
+          aria-invalid={props.fault !== ""}
+          role="combobox"
+          aria-expanded={open && list.length > 0}
+          aria-controls="offers"
+          aria-autocomplete="list"
+          {...(at >= 0 ? { "aria-activedescendant": `offer-${String(at)}` } : {})}
+          value={text}
+          onInput={(e) => {
+            setText(e.currentTarget.value);
+            setCaret(e.currentTarget.selectionStart);
+            setOpen(true);
+          }}
+          onKeyUp={(e) => setCaret(e.currentTarget.selectionStart)}
+          onClick={(e) => setCaret(e.currentTarget.selectionStart)}
+          onBlur={() => setTimeout(() => setOpen(false), 150)}
+          onKeyDown={onKey}
+        />
+        </div>
+        <button type="button" class="main" onClick={() => props.onRun(text)}>
+          Search
+        </button>
+      </div>
+      {open && list.length > 0 && (
+        <ul class="offers" role="listbox" id="offers" aria-label={place.kind === "value" ? `Values of ${place.key}` : "What may come next"}>
+          {list.map((o, i) => (
+            <li key={o} id={`offer-${String(i)}`} role="option" aria-selected={i === at} onMouseDown={(e) => { e.preventDefault(); choose(o); }}>
+              <bdi>{visible(o)}</bdi>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,212 @@
+// Profiles by service, type, labels and time; two ranges or label sets as a difference.
+
+import { useMemo, useState } from "preact/hooks";
+import { call, get, type Answer } from "../api/client";
+import type { Profile } from "../api/types";
+import { useAsk } from "../api/use_ask";
+import { LineChart, type Line, type Mark } from "../charts/line_chart";
+import { FlameGraph } from "../flame/flame_graph";
+import { profileOf, type Levels } from "../flame/levels";
+import { diffOf, treeOf } from "../flame/tree";
+import { serviceColor } from "../format/color";
+import { visible } from "../format/safe_text";
+import { count, moment, value } from "../format/units";
+import { AskedFrame } from "../parts/states";
+import { asked, type Range } from "../state/range";
+import { change } from "../state/url";
+import { useUrl } from "../state/use_url";
+import { typeWords } from "../trace/span_profile";
+import { stepOf } from "./latency";
+
+interface Types {
+  profileTypes?: { ID: string }[];
+}
+interface Series {
+  series?: { labels: { name: string; value: string }[]; points: { value: number; timestamp: string }[] }[];
+}
+interface LabelSets {
+  labelsSet?: { labels: { name: string; value: string }[] }[];
+}
+
+export function selectorOf(service: string, labels: string): string {
+  const parts = service === "" ? [] : [`service_name=${JSON.stringify(service)}`];
+  if (labels.trim() !== "") parts.push(labels.trim());
+  return `{${parts.join(", ")}}`;
+}
+
+const times = (r: Range) => ({ start: String(Math.floor(r.fromMs)), end: String(Math.ceil(r.untilMs)) });
+
+/** With lines and files where no labels narrow it; by function where they do. */
+async function merged(service: string, type: string, labels: string, range: Range, signal: AbortSignal): Promise<Answer<Profile>> {
+  if (labels.trim() === "") return get<Profile>("/api/v1/profile", { app: service, type, ...asked(range), max_nodes: "100000", format: "json" }, signal);
+  const answer = await call<{ flamegraph?: Levels }>("SelectMergeStacktraces", { ...times(range), profileTypeID: type, labelSelector: selectorOf(service, labels), maxNodes: "65536" }, signal);
+  return { data: profileOf(answer.data.flamegraph, type, service), partial: answer.partial };
+}
+
+function rangeText(r: Range): string {
+  return `${String(Math.round(r.fromMs))}-${String(Math.round(r.untilMs))}`;
+}
+
+function rangeFrom(text: string | undefined): Range | undefined {
+  const m = /^(\d+)-(\d+)$/.exec(text ?? "");
+  return m ? { fromMs: Number(m[1]), untilMs: Number(m[2]) } : undefined;
+}
+
+/** Moments at which a label such as the version first appears: deploys. */
+function deploysOf(s: Series | undefined): Mark[] {
+  const firsts = (s?.series ?? []).map((x) => ({ words: x.labels.map((l) => l.value).filter((v) => v !== "").join(" "), ms: Math.min(...x.points.map((p) => Number(p.timestamp))) }));
+  const named = firsts.filter((f) => f.words !== "" && Number.isFinite(f.ms)).sort((a, b) => a.ms - b.ms);
+  return named.slice(1);
+}
+
+function Chart(props: { selector: string; type: string; range: Range; baseline: Range | undefined; picking: boolean; onRange: (r: Range) => void }) {
+  const step = stepOf(props.range);
+  const body = { ...times(props.range), profileTypeID: props.type, labelSelector: props.selector, step, groupBy: ["service_name"] };
+  const series = useAsk<Series>(props.type === "" ? "" : JSON.stringify(body), (s) => call("SelectSeries", body, s));
+  const versions = { ...body, groupBy: ["service_version", "commit"] };
+  const deploys = useAsk<Series>(props.type === "" ? "" : JSON.stringify(versions), (s) => call("SelectSeries", versions, s));
+  const marks = useMemo(() => deploysOf(deploys.data), [deploys.data]);
+  const unit = props.type.split(":")[2] ?? "";
+  const format = useMemo(() => (n: number) => value(n, unit), [unit]);
+  const { grid, lines } = useMemo(() => {
+    const all = series.data?.series ?? [];
+    const at = new Set(all.flatMap((s) => s.points.map((p) => Number(p.timestamp))));
+    const grid = [...at].sort((a, b) => a - b);
+    const lines: Line[] = all.slice(0, 12).map((s) => {
+      const name = s.labels.map((l) => l.value).join(" ");
+      const points = new Map(s.points.map((p) => [Number(p.timestamp), p.value]));
+      return { name: visible(name), color: serviceColor(name), values: grid.map((t) => points.get(t) ?? null) };
+    });
+    return { grid, lines };
+  }, [series.data]);
+  return (
+    <AskedFrame asked={series} empty={() => (grid.length === 0 ? <p>No profiles of this type in the time range.</p> : undefined)}>
+      {() => <LineChart title={props.picking ? "Drag over the baseline" : `${typeWords(props.type)} per ${String(step)} s`} times={grid} {...props.range} lines={lines} format={format} marks={marks} height={140} onRange={(fromMs, untilMs) => props.onRange({ fromMs, untilMs })} />}
+    </AskedFrame>
+  );
+}
+
+function Graph(props: { service: string; type: string; labels: string; range: Range; baseline: Range | undefined; baseLabels: string | undefined }) {
+  const { service, type, labels, range } = props;
+  const isDiff = props.baseline !== undefined || props.baseLabels !== undefined;
+  const left = { range: props.baseline ?? range, labels: props.baseLabels ?? labels };
+  const key = type === "" ? "" : JSON.stringify([service, type, labels, range, isDiff ? left : ""]);
+  const both = useAsk<{ left: Profile | undefined; right: Profile }>(key, async (s) => {
+    const [right, base] = await Promise.all([merged(service, type, labels, range, s), isDiff ? merged(service, type, left.labels, left.range, s) : undefined]);
+    return { data: { left: base?.data, right: right.data }, partial: right.partial || (base?.partial ?? "") };
+  });
+  const byShare = useUrl()["shares"] === "1";
+  const tree = useMemo(() => {
+    if (!both.data) return undefined;
+    const { left: a, right: b } = both.data;
+    if (!a) return treeOf(b);
+    // Ranges of different length are made equal; or each side to the same sum, which shows shares.
+    const span = (r: Range) => Math.max(1, r.untilMs - r.fromMs);
+    const scale = byShare ? (a.total > 0 ? b.total / a.total : 1) : span(range) / span(left.range);
+    return diffOf(a, b, scale, 1);
+  }, [both.data, byShare]);
+  return (
+    <AskedFrame asked={both} empty={(d) => (d.right.total + (d.left?.total ?? 0) === 0 ? <p>No samples here.</p> : undefined)}>
+      {(d) => (
+        <>
+          <p class="row">
+            <b>{value(d.right.total, d.right.unit)}</b> <span class="faint">{d.right.samples > 0 ? `${count(d.right.samples)} samples` : ""}</span>
+            {d.left && (
+              <>
+                <span class="faint">
+                  against {value(d.left.total, d.left.unit)}
+                  {props.baseline ? ` of ${moment(props.baseline.fromMs).slice(5, 19)} – ${moment(props.baseline.untilMs).slice(11, 19)}` : ` of {${visible(props.baseLabels ?? "")}}`}
+                </span>
+                <label class="check" title="Both sides scaled to the same sum">
+                  <input type="checkbox" checked={byShare} onChange={(e) => change({ shares: e.currentTarget.checked ? "1" : "" })} /> compare shares
+                </label>
+              </>
+            )}
+          </p>
+          {tree && <FlameGraph tree={tree} label="Flame graph" isCut={d.right.isCut} {...(isDiff || labels !== "" ? {} : { server: { path: "/api/v1/profile", query: { app: service, type, ...asked(range) } } })} />}
+        </>
+      )}
+    </AskedFrame>
+  );
+}
+
+export function Profiles(props: { range: Range }) {
+  const url = useUrl();
+  const { range } = props;
+  const [picking, setPicking] = useState(false);
+  const service = url["service"] ?? "";
+  const labels = url["labels"] ?? "";
+  const baseline = rangeFrom(url["base"]);
+  const sets = useAsk<LabelSets>(JSON.stringify(times(range)), (s) => call("Series", { ...times(range), matchers: [], labelNames: ["service_name", "__profile_type__"] }, s));
+  const types = useAsk<Types>(`types ${JSON.stringify(times(range))}`, (s) => call("ProfileTypes", times(range), s));
+  const services = useMemo(() => {
+    const all = new Map<string, Set<string>>();
+    for (const set of sets.data?.labelsSet ?? []) {
+      const of = (n: string) => set.labels.find((l) => l.name === n)?.value ?? "";
+      const name = of("service_name");
+      if (name === "") continue;
+      all.set(name, (all.get(name) ?? new Set()).add(of("__profile_type__")));
+    }
+    return all;
+  }, [sets.data]);
+  const shown = service === "" ? (types.data?.profileTypes ?? []).map((t) => t.ID) : [...(services.get(service) ?? [])];
+  const type = url["type"] !== undefined && shown.includes(url["type"]) ? url["type"] : (shown.find((t) => t.includes(":cpu:")) ?? shown[0] ?? "");
+  const onRange = (r: Range) => {
+    if (picking) {
+      setPicking(false);
+      change({ base: rangeText(r) });
+    } else change({ from: String(Math.round(r.fromMs)), until: String(Math.round(r.untilMs)) });
+  };
+  return (
+    <section aria-labelledby="profiles-title" class="column">
+      <h1 id="profiles-title">Profiles</h1>
+      <div class="row">
+        <label>
+          Service{" "}
+          <select value={service} onChange={(e) => change({ service: e.currentTarget.value, type: "", fz: "" })}>
+            <option value="">all</option>
+            {[...services.keys()].sort().map((s) => (
+              <option key={s} value={s}>
+                {visible(s)}
+              </option>
+            ))}
+          </select>
+        </label>
+        <div class="tabs" role="tablist" aria-label="Profile type">
+          {shown.map((t) => (
+            <button type="button" role="tab" key={t} title={t} aria-selected={t === type} onClick={() => change({ type: t, fz: "" })}>
+              {typeWords(t)}
+            </button>
+          ))}
+        </div>
+        <label class="grow row">
+          Labels <input class="grow mono" placeholder={'env="prod", host=~"a|b"'} defaultValue={labels} key={labels} onChange={(e) => change({ labels: e.currentTarget.value, fz: "" })} />
+        </label>
+      </div>
+      <div class="row">
+        <button type="button" aria-pressed={picking} onClick={() => setPicking(!picking)}>
+          {baseline ? "Pick another baseline" : "Compare with a time before: drag it on the chart"}
+        </button>
+        <label class="row">
+          or with labels <input class="mono" size={24} placeholder={'version="1.4"'} defaultValue={url["baseLabels"] ?? ""} key={url["baseLabels"]} onChange={(e) => change({ baseLabels: e.currentTarget.value, fz: "" })} />
+        </label>
+        {(baseline !== undefined || url["baseLabels"] !== undefined) && (
+          <button type="button" onClick={() => change({ base: "", baseLabels: "", shares: "", fz: "" })}>
+            No comparison
+          </button>
+        )}
+      </div>
+      {types.error && <AskedFrame asked={types}>{() => null}</AskedFrame>}
+      {types.data && shown.length === 0 && !sets.isLoading ? (
+        <p class="state">No profiles in this time range. Send some: the services page says how.</p>
+      ) : (
+        <>
+          <Chart selector={selectorOf(service, labels)} type={type} range={range} baseline={baseline} picking={picking} onRange={onRange} />
+          <div class="panel graph-part">
+            <Graph service={service} type={type} labels={labels} range={range} baseline={baseline} baseLabels={url["baseLabels"]} />
+          </div>
+        </>
+      )}
+    </section>
+  );
+}

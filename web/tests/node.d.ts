@@ -1,0 +1,9 @@
+// The two modules of Node that the tests use.
+declare module "node:test" {
+  export function test(name: string, body: () => void): void;
+}
+declare module "node:assert/strict" {
+  export function equal(a: unknown, b: unknown, message?: string): void;
+  export function deepEqual(a: unknown, b: unknown, message?: string): void;
+  export function ok(a: unknown, message?: string): void;
+}

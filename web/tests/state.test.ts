@@ -1,0 +1,105 @@
+import * as assert from "node:assert/strict";
+import { test } from "node:test";
+import { readMoment, rangeOf } from "../src/state/range";
+import { parse, within, write } from "../src/state/url";
+import { faultAt, placeAt, queryOf } from "../src/search/complete";
+import { ellipsis, visible } from "../src/format/safe_text";
+import { bytes, count, duration, nanoToMs, percent, value } from "../src/format/units";
+import { rowsOf, spanMatches } from "../src/trace/rows";
+import { literal, keyText } from "../src/trace/span_details";
+import { heatOf, heightOf, secondsAt } from "../src/charts/heat";
+import { span } from "./make";
+
+test("what is written to the address is read back", () => {
+  const state = { view: "search", q: '{ a = "x&y" } | ü', fs: "^a+b$", from: "now-1h" };
+  assert.deepEqual(parse(write(state).slice(1)), state);
+  assert.equal(write({}), "/");
+  assert.equal(write({ b: "1", a: "2", view: "v", c: "" }), "/?view=v&a=2&b=1");
+});
+
+test("the range goes along to another view, the rest does not", () => {
+  assert.equal(within({ view: "trace", id: "1", from: "now-3h", fs: "x" }, { view: "search", q: "{}" }), "/?view=search&from=now-3h&q=%7B%7D");
+});
+
+test("moments are read as people write them", () => {
+  const now = 1800000000000;
+  assert.equal(readMoment("now", now), now);
+  assert.equal(readMoment("now-90m", now), now - 5400000);
+  assert.equal(readMoment("1799999999999", now), 1799999999999);
+  assert.equal(readMoment("2026-01-31T14:05:00Z", now), Date.UTC(2026, 0, 31, 14, 5));
+  assert.ok(Number.isNaN(readMoment("yesterday", now)));
+  assert.deepEqual(rangeOf({ from: "now", until: "now-1h" }, now), { fromMs: now - 3600e3, untilMs: now });
+});
+
+test("completion knows where it stands", () => {
+  const at = (text: string) => placeAt(text, text.length);
+  assert.equal(at("{ ").kind, "key");
+  assert.deepEqual(at("{ resource.serv"), { kind: "key", from: 2, word: "resource.serv", key: "" });
+  assert.equal(at("{ resource.service.name ").kind, "operator");
+  assert.deepEqual(at('{ resource.service.name = "or'), { kind: "value", from: 26, word: "or", key: "resource.service.name" });
+  assert.equal(at("{ status = ").key, "status");
+  assert.equal(at("{ status = error ").kind, "join");
+  assert.equal(at("{ status = error && na").kind, "key");
+  assert.equal(at("{ } | ra").kind, "function");
+  assert.equal(at("{ } | rate() by (resource.").kind, "key");
+  assert.equal(at("{ } ").kind, "join");
+});
+
+test("a fault is found by its line and column", () => {
+  assert.equal(faultAt("{ a = }", "parse error at line 1, col 7: unexpected }"), 6);
+  assert.equal(faultAt("{ a\n = }", "parse error at line 2, col 4: x"), 7);
+  assert.equal(faultAt("{", "no place"), -1);
+  assert.equal(faultAt("{", "line 9, col 99"), 1);
+});
+
+test("form fields write TraceQL, quoting what is text", () => {
+  const none = { service: "", name: "", status: "", minDuration: "", maxDuration: "", tags: "" };
+  assert.equal(queryOf(none), "{ }");
+  assert.equal(queryOf({ ...none, service: 'a"b', status: "error", minDuration: "100ms", maxDuration: "junk" }), '{ resource.service.name = "a\\"b" && status = error && duration >= 100ms }');
+  assert.equal(queryOf({ ...none, tags: 'http.status_code=500 a="b c" x=y' }), '{ .http.status_code = 500 && .a = "b c" && .x = "y" }');
+});
+
+test("attributes become conditions", () => {
+  assert.equal(literal({ key: "a", value: { stringValue: 'x"y' } }), '"x\\"y"');
+  assert.equal(literal({ key: "a", value: { intValue: "7" } }), "7");
+  assert.equal(keyText("span", "http.route"), "span.http.route");
+  assert.equal(keyText("span", "a b"), 'span."a b"');
+});
+
+test("characters that hide or reorder text are shown", () => {
+  assert.equal(visible("a\u202eb\u0007\u0000"), "a⟨202e⟩b␇␀");
+  assert.equal(visible("<b>ü日本</b>"), "<b>ü日本</b>");
+  assert.equal(ellipsis("abcdefghij", 6), "ab…hij");
+});
+
+test("numbers have units", () => {
+  assert.equal(duration(1234), "1.23 µs");
+  assert.equal(duration(90e9), "1.5 min");
+  assert.equal(duration(0), "0 s");
+  assert.equal(bytes(1536), "1.5 KiB");
+  assert.equal(count(1234567), "1.23 M");
+  assert.equal(percent(0.00001), "<0.01 %");
+  assert.equal(value(2e9, "nanoseconds"), "2 s");
+  assert.equal(value(5, "goroutines"), "5 goroutines");
+  assert.equal(nanoToMs("1700000000123456789"), 1700000000123.456789);
+});
+
+test("a folded span hides what is below it and nothing else", () => {
+  const spans = [span("a", 0), span("b", 1), span("c", 2), span("d", 1), span("e", 0)];
+  assert.deepEqual(rowsOf(spans, new Set(["b"])).map((r) => [r.span.spanId, r.below, r.isFolded]), [["a", 3, false], ["b", 1, true], ["d", 0, false], ["e", 0, false]]);
+  assert.ok(spanMatches(span("x", 0, { attributes: [{ key: "http.route", value: { stringValue: "/Cart" } }] }), "cart"));
+  assert.ok(!spanMatches(span("x", 0), "cart"));
+});
+
+test("a heatmap has a row for every power of two between the edges", () => {
+  const heat = heatOf({ series: [
+    { labels: [{ key: "__bucket", value: { doubleValue: 0.1 } }], samples: [{ timestampMs: "1000", value: 3 }, { timestampMs: "2000" }] },
+    { labels: [{ key: "__bucket", value: { doubleValue: 0.8 } }], samples: [{ timestampMs: "2000", value: 1 }], exemplars: [{ labels: [{ key: "trace:id", value: { stringValue: "ab" } }], value: 0.7, timestampMs: "1500" }] },
+  ] });
+  assert.deepEqual(heat.edges, [0.1, 0.2, 0.4, 0.8]);
+  assert.deepEqual([...(heat.cells[0] ?? [])], [3, 0]);
+  assert.deepEqual([...(heat.cells[3] ?? [])], [0, 1]);
+  assert.deepEqual(heat.dots, [{ ms: 1500, seconds: 0.7, trace: "ab" }]);
+  assert.equal(heightOf(heat, 0.8), 1);
+  assert.ok(Math.abs(secondsAt(heat, heightOf(heat, 0.3)) - 0.3) < 1e-9);
+});
