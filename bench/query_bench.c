@@ -8,8 +8,9 @@
  *   query_bench [--spans N] [--dir PATH] [--only QUERY]     (default 10000000 below /tmp)
  *
  * With --dir the store is kept and found there by the next run. --only asks one thing: a query, an
- * attribute whose values are listed, "trace", or "ingest": what appending loses while a thread at
- * nice 5 asks for a rate over everything (those spans stay). */
+ * attribute whose values are listed, "trace", or "ingest": what appending loses while a thread of
+ * the priority of queries asks for a rate over everything (those spans stay), at full speed and at
+ * half of it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -302,30 +303,58 @@ static void keep_asking(void *arg)
     sf_arena_done(&text);
 }
 
+/* Waves, one every `gap_ns` (0: as fast as they go); how long it took. */
+static int64_t send_waves(struct bench *b, struct sf_otlp_make *m, int64_t gap_ns)
+{
+    int64_t begin = sf_clock_mono_ns(), late;
+    for (int k = 0; k < PHASE_WAVES; k++) {
+        append_wave(&b->rig, m);
+        late = sf_clock_mono_ns() - begin - (k + 1) * gap_ns;
+        if (gap_ns && late < 0)
+            sf_clock_sleep_ms((unsigned)(-late / 1000000));
+    }
+    return sf_clock_mono_ns() - begin;
+}
+
 /* Phases alone and beside a query take turns, so that whatever else the machine does hits both. */
+static double compare_rates(struct bench *b, struct asker *a, struct sf_otlp_make *m,
+                            const char *name, int64_t gap_ns)
+{
+    const double n_spans = (double)PHASES / 2 * PHASE_WAVES * WAVE * PER_BATCH;
+    unsigned n_asked = atomic_load(&a->n_asked);
+    int64_t ns[2] = {0};
+    double rates[2];
+    for (int i = 0; i < PHASES; i++) {
+        atomic_store(&a->is_on, i % 2);
+        ns[i % 2] += send_waves(b, m, gap_ns);
+    }
+    atomic_store(&a->is_on, false);
+    for (int i = 0; i < 2; i++)
+        rates[i] = n_spans / ((double)ns[i] / 1e9);
+    n_asked = atomic_load(&a->n_asked) - n_asked;
+    printf("ingest_%s_alone %.0f spans/s\n", name, rates[0]);
+    printf("ingest_%s_beside_queries %.0f spans/s\n", name, rates[1]);
+    printf("ingest_%s_kept %.2f x\n", name, rates[1] / rates[0]);
+    printf("ingest_%s_queries_meanwhile %.1f queries/s\n", name,
+           (double)n_asked / ((double)ns[1] / 1e9));
+    fflush(stdout);
+    return rates[0];
+}
+
 static void ingest(struct bench *b)
 {
     struct asker a = {.b = b};
     struct sf_thread thread;
     struct sf_otlp_make m;
-    int64_t ns[2] = {0};
-    sf_otlp_make_init(&m, 7, (uint64_t)sf_clock_wall_ns());
-    if (sf_thread_start(&thread, "query-0", 5, keep_asking, &a, &b->rig.why))
+    double full;
+    sf_otlp_make_init(&m, (uint64_t)sf_clock_wall_ns(), (uint64_t)sf_clock_wall_ns());
+    if (sf_thread_start(&thread, "query-0", SF_NICE_QUERIES, keep_asking, &a, &b->rig.why))
         die("thread", &b->rig.why);
-    for (int i = 0; i < PHASES; i++) {
-        int64_t begin;
-        atomic_store(&a.is_on, i % 2);
-        begin = sf_clock_mono_ns();
-        for (int k = 0; k < PHASE_WAVES; k++)
-            append_wave(&b->rig, &m);
-        ns[i % 2] += sf_clock_mono_ns() - begin;
-    }
+    full = compare_rates(b, &a, &m, "full_speed", 0);
+    (void)compare_rates(b, &a, &m, "half_speed",
+                        (int64_t)(2 * 1e9 * (double)WAVE * PER_BATCH / full));
     atomic_store(&a.is_over, true);
     sf_thread_join(&thread);
-    printf("%-42s %10.0f spans/s alone, %.0f beside a query (%.2fx), %u asked\n", "ingest",
-           (double)PHASES / 2 * PHASE_WAVES * WAVE * PER_BATCH / ((double)ns[0] / 1e9),
-           (double)PHASES / 2 * PHASE_WAVES * WAVE * PER_BATCH / ((double)ns[1] / 1e9),
-           (double)ns[0] / (double)ns[1], atomic_load(&a.n_asked));
 }
 
 static void ask_all(struct bench *b)

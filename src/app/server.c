@@ -127,7 +127,7 @@ static enum sf_err start_workers(struct sf_server *s, struct sf_why *why)
     static const struct {
         const char *name;
         int nice;
-    } kinds[] = {{"ingest", 0}, {"query", 5}, {"control", 0}};
+    } kinds[] = {{"ingest", 0}, {"query", SF_NICE_QUERIES}, {"control", 0}};
     struct sf_queue *queues[] = {s->service.ingest, s->service.query, s->service.control};
     unsigned counts[] = {s->n_ingest, s->n_query, 1};
     s->workers = sf_heap_new_n(s->n_ingest + s->n_query + 1u, sizeof(*s->workers));

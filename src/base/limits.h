@@ -85,11 +85,9 @@
 #define SF_LIMIT_QUERY_LEN        (128 * 1024) /* query text */
 #define SF_LIMIT_QUERY_MEMORY_LEN (64u << 20)  /* (conf) one query */
 #define SF_LIMIT_QUERY_MS         30000        /* (conf) one query */
-#define SF_LIMIT_SEARCH_SLACK_S                                                                  \
-    600 /* what a search looks for may lie this far outside its range in a trace that reaches in \
-         */
-#define SF_LIMIT_METRICS_RANGE_S 86400 /* one metrics query: a century of steps */
-#define SF_LIMIT_METRICS_STEPS   10000 /* of one metrics query: steps of a nanosecond */
+#define SF_LIMIT_SEARCH_SLACK_S   600          /* around its range */
+#define SF_LIMIT_METRICS_RANGE_S  86400        /* one metrics query: a century of steps */
+#define SF_LIMIT_METRICS_STEPS    10000        /* of one metrics query: steps of a nanosecond */
 #define SF_LIMIT_METRICS_SERIES \
     1000 /* series of one metrics answer, the rest is cut and said so: by() over ids */
 #define SF_LIMIT_METRICS_SAMPLES                                                          \

@@ -147,6 +147,23 @@ static enum sf_err check_trace(const struct sf_span_block_reader *r, uint64_t tr
     return SF_OK;
 }
 
+enum sf_err sf_span_block_trace_filter(const struct sf_span_block_reader *r, struct sf_arena *req,
+                                       sf_bytes *out, struct sf_why *why)
+{
+    size_t len = (size_t)r->sections[SF_SECTION_TFLT].raw_len;
+    uint8_t *bytes = sf_arena_raw(req, len, 16);
+    struct sf_fuse head;
+    enum sf_err err;
+    if (!bytes)
+        return sf_fail(why, SF_ERR_LIMIT, "block: no memory for a filter of %zu bytes", len);
+    err = sf_reader_paged(r, SF_SECTION_TFLT, 0, bytes, len, *req, why);
+    if (!err && (len < SF_FUSE_HEAD_LEN || !sf_fuse_parse(bytes, len, &head)))
+        err = sf_fail(why, SF_ERR_CORRUPT, "block: section TFLT: not a filter");
+    if (!err)
+        *out = (sf_bytes){bytes, len};
+    return err;
+}
+
 enum sf_err sf_span_block_trace_index(const struct sf_span_block_reader *r, uint64_t first,
                                       uint32_t n, struct sf_arena scratch, uint64_t *out,
                                       struct sf_why *why)

@@ -44,6 +44,9 @@ struct sf_trace_place {
 enum sf_err sf_span_block_find_trace(const struct sf_span_block_reader *r, uint32_t tenant,
                                      sf_trace_id id, struct sf_arena scratch, bool *out_found,
                                      struct sf_trace_place *out, struct sf_why *why);
+/* The filter itself (fuse.h), for who has many traces to ask for; in `req`. */
+enum sf_err sf_span_block_trace_filter(const struct sf_span_block_reader *r, struct sf_arena *req,
+                                       sf_bytes *out, struct sf_why *why);
 /* `n` entries of the sorted index of traces from place `first` on (n_traces of the block in all):
  * high half of sf_trace_id_hash() << 32 | number of the trace in the block. */
 enum sf_err sf_span_block_trace_index(const struct sf_span_block_reader *r, uint64_t first,

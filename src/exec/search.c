@@ -284,6 +284,16 @@ static int64_t later(int64_t ns)
                : INT64_MAX;
 }
 
+/* Of a trace that reaches into the range no single span may lie there: without a judge the store
+ * would ask for one. */
+static enum sf_err take_any(void *arg, struct sf_span_columns *c, uint8_t *hits, struct sf_why *why)
+{
+    (void)arg, (void)c, (void)hits, (void)why;
+    return SF_OK;
+}
+
+static const struct sf_span_judge any_trace = {.judge = take_any};
+
 static enum sf_err scan(struct run *r, struct sf_store *store, struct sf_search_result *out)
 {
     const struct sf_search *s = r->search;
@@ -307,7 +317,7 @@ static enum sf_err scan(struct run *r, struct sf_store *store, struct sf_search_
     err = sf_trace_judge_init(&judge, r->eval, r->pipeline, r->q->req, r->why);
     if (err)
         return err;
-    query.judge = judge.root ? &judge.base : NULL;
+    query.judge = judge.root ? &judge.base : &any_trace;
     err = store->ops->span_scan(store, &query, r->q, &stream.cursor, r->why);
     if (err)
         return err;
@@ -315,6 +325,9 @@ static enum sf_err scan(struct run *r, struct sf_store *store, struct sf_search_
     left_out = sf_trace_stream_note(&stream, r->q->req);
     if (!out->is_partial && left_out.len)
         mark_partial(out, left_out);
+    if (!out->is_partial && !r->q->is_exact)
+        mark_partial(out, SF_STR("some of what is stored could not be looked at: traces may be "
+                                 "missing; GET /ready says why"));
     stream.cursor->close(stream.cursor);
     out->n_inspected_traces = stream.n_traces;
     out->n_inspected_spans = r->q->stats.n_rows > stream.n_spans ? r->q->stats.n_rows

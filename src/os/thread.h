@@ -14,6 +14,10 @@ struct sf_thread {
     bool is_running;
 };
 
+/* Of threads that answer queries: whatever writes comes first. One that asks without a pause beside
+ * a writer who uses all of a core gets a thirtieth of it; on an idle core it gets all. */
+enum { SF_NICE_QUERIES = 15 };
+
 /* Starts `run(arg)` with all signals blocked. `name` (at most 15 characters) shows in ps and top;
  * `nice` 0-19 applies to this thread alone. */
 enum sf_err sf_thread_start(struct sf_thread *t, const char *name, int nice_level,

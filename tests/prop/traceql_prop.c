@@ -390,6 +390,57 @@ TEST(traceql, a_trace_in_range_is_judged_by_its_spans_outside_too)
     store_rig_done(&r);
 }
 
+/* The three spans of a trace, a day apart from each other, each in a block of its own. */
+static void put_far(struct store_rig *r, unsigned i)
+{
+    static const struct sf_resource shop = {.service = SF_STR("shop")};
+    static const struct sf_scope no_scope;
+    static const char *const names[] = {"first", "second", "third"};
+    struct sf_span span = {.trace_id = {{9}},
+                           .span_id = i + 1,
+                           .parent_id = i,
+                           .name = sf_str_from(names[i]),
+                           .start_ns = BASE_NS + i * UINT64_C(86400000000000)};
+    struct sf_span_batch b = {&shop, &no_scope, &span, 1, 1, 1};
+    span.end_ns = span.start_ns + 1000;
+    assert_ok(store_put(r, i % 2, 1, &b, 0));
+}
+
+static void expect_far(struct store_rig *r)
+{
+    static const char *const queries[] = {"{ name = \"first\" }", "{ name = \"third\" }",
+                                          "{ name = \"first\" } >> { name = \"third\" }",
+                                          "{ } | count() = 3"};
+    for (unsigned i = 0; i < sizeof(queries) / sizeof(*queries); i++) {
+        for (int64_t hours = -60; hours <= 60; hours += 12) {
+            int64_t from_ns = (int64_t)BASE_NS + hours * INT64_C(3600000000000) - 1;
+            assert_int_equal(count_found(r, queries[i], from_ns, from_ns + 2),
+                             hours >= 0 && hours <= 48);
+        }
+    }
+}
+
+TEST(traceql, a_trace_is_judged_whole_however_far_its_spans_lie_apart)
+{
+    struct store_rig r;
+    store_rig_init(&r);
+    assert_ok(store_rig_open(&r));
+    for (unsigned i = 0; i < 3; i++) {
+        put_far(&r, 2 - i); /* the newest arrives first */
+        if (i < 2)
+            assert_ok(r.store->ops->flush(r.store, &r.why));
+    }
+    expect_far(&r);
+    assert_ok(r.store->ops->flush(r.store, &r.why));
+    expect_far(&r);
+    assert_ok(sf_compact_all(store_rig_local(&r), &r.why));
+    expect_far(&r);
+    store_rig_close(&r);
+    assert_ok(store_rig_open(&r));
+    expect_far(&r);
+    store_rig_done(&r);
+}
+
 TEST(traceql, the_service_of_senders_without_a_name_is_found_without_its_scope)
 {
     struct store_rig r;

@@ -238,6 +238,9 @@ static struct slow_row make_span(struct traceql_make *m, sf_trace_id id, uint64_
     s->start_ns = start_ns + traceql_make_below(m, 12) * TRACEQL_MAKE_UNIT_NS * 16;
     if (one_in(m, 60))
         s->start_ns += one_in(m, 2) ? UINT64_C(250000000000) : -UINT64_C(250000000000);
+    if (one_in(m, 30)) /* hours away from the others */
+        s->start_ns += (one_in(m, 2) ? UINT64_C(3000) : -UINT64_C(3000)) * UINT64_C(1000000000) *
+                       (traceql_make_below(m, 5) + 1);
     s->end_ns = s->start_ns + make_duration(m);
     if (one_in(m, 40))
         s->end_ns = one_in(m, 2) ? 0 : s->start_ns - 5;

@@ -13,7 +13,6 @@
 #include "store/local/column_read.h"
 #include "store/local/copies.h"
 #include "store/local/look.h"
-#include "store/local/seal.h"
 #include "store/local/trace_read.h"
 
 enum { SCRATCH_CAP = 256 << 20, MAX_NOTED = 1 << 22 };
@@ -352,20 +351,16 @@ enum sf_err sf_local_span_columns(struct sf_store *s, const struct sf_span_query
 {
     struct sf_local *l = (struct sf_local *)s;
     struct cursor *c;
+    void *memory;
     enum sf_err err;
 
-    if (sf_budget_is_over(&l->budget, SF_LINE_QUERIES))
-        return sf_fail(why, SF_ERR_BUSY, "query: the memory for queries is used up; try again");
-    err = sf_seal_for_reader(l, why);
+    err = sf_query_open(l, q, true, sizeof(*c), &memory, why);
     if (err)
         return err;
-    c = sf_heap_new(sizeof(*c));
-    if (!c)
-        return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a cursor");
+    c = memory;
     c->base = (struct sf_column_cursor){.next = cursor_next, .close = cursor_close};
     c->l = l;
     c->q = q;
-    q->is_exact = true;
     err = open_cursor(c, query, why);
     if (err) {
         cursor_close(&c->base);

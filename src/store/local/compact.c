@@ -162,6 +162,8 @@ static enum sf_err commit(struct sf_local *l, const struct sf_merged *merged,
         err = sf_catalogue_commit(l->catalogue, &entry, why);
     for (size_t i = 0; !err && i < n_inputs; i++)
         atomic_store(&inputs[i]->is_dead, true);
+    if (!err)
+        sf_runs_inherit(inputs, n_inputs, s.blocks, s.n_blocks);
     for (size_t k = 0; k < 2; k++) {
         struct sf_snapshot_change change = {
             .out = s.out[k], .n_out = s.n_out[k], .in = s.in[k], .n_in = s.n_in[k]};
@@ -353,7 +355,8 @@ enum sf_err sf_compact_all(struct sf_local *l, struct sf_why *why)
     one = sf_compact_bury(l, err ? NULL : why);
     err = err ? err : one;
     sf_mutex_unlock(&l->merge_lock);
-    return err;
+    one = sf_stretch_work(l, err ? NULL : why);
+    return err ? err : one;
 }
 
 void sf_compact_loop(void *local)

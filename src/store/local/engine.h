@@ -11,6 +11,7 @@
 #include "store/local/memtable.h"
 #include "store/local/run.h"
 #include "store/local/snapshot.h"
+#include "store/local/stretch.h"
 #include "store/store.h"
 
 struct sf_wal;
@@ -35,6 +36,7 @@ struct sf_local {
     struct sf_tenants *tenants;
     struct sf_runs runs;
     struct sf_snapshots snapshots;
+    struct sf_stretches stretches;
     struct sf_snapshots prof_snapshots; /* blocks of profiles; tombstones are in the other one */
 
     /* The gate between appends and a generation switch. Held shared while a batch gets its LSN and
@@ -95,10 +97,13 @@ struct sf_local {
     int64_t flushed_mono_ns; /* guarded by flush_lock */
 
     /* Threads. */
-    struct sf_thread flush_thread, compact_thread;
-    struct sf_mutex wake_lock; /* guards the four below */
-    struct sf_signal wake_flush, wake_compact;
+    struct sf_thread flush_thread, compact_thread, seal_thread;
+    struct sf_mutex wake_lock; /* guards the ten below */
+    struct sf_signal wake_flush, wake_compact, wake_seal, sealed;
     bool must_flush, must_compact;
+    uint64_t n_seals_asked, n_seals_done;
+    enum sf_err seal_err; /* of the last one */
+    struct sf_why seal_why;
     atomic_bool is_stopping;
 };
 

@@ -116,6 +116,8 @@ static void show(struct flush *f, struct sf_run **blocks, struct sf_snapshot *ro
         .out = f->parts, .n_out = n_parts, .in = blocks, .n_in = f->n_spans};
     struct sf_snapshot_change profiles = {.in = blocks + f->n_spans,
                                           .n_in = f->merged.n - f->n_spans};
+    if (f->rows.n == 0)
+        sf_runs_inherit(f->parts, n_parts, blocks, f->n_spans);
     sf_snapshot_apply(&l->snapshots, &spans, rooms[0]);
     sf_rows_flush_end(&f->rows, true);
     /* A profile is in memory or in a block, never both, whoever looks. */

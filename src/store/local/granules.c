@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "block/granule_view.h"
 #include "os/clock.h"
+#include "store/local/seal.h"
 
 enum {
     ARENA_CAP = 1 << 30, /* address space */
@@ -169,6 +170,25 @@ enum sf_err sf_granules_get(struct sf_granules *g, struct sf_run *run, uint32_t 
                             uint32_t columns, const struct sf_span_rows **out, struct sf_why *why)
 {
     return sf_granules_part(g, run, granule, 0, ALL_ROWS, columns, out, why);
+}
+
+enum sf_err sf_query_open(struct sf_local *l, struct sf_query_ctx *q, bool is_fresh, size_t len,
+                          void **out, struct sf_why *why)
+{
+    void *cursor;
+    if (sf_budget_is_over(&l->budget, SF_LINE_QUERIES))
+        return sf_fail(why, SF_ERR_BUSY, "query: the memory for queries is used up; try again");
+    if (is_fresh) {
+        enum sf_err err = sf_seal_for_reader(l, why);
+        if (err)
+            return err;
+    }
+    cursor = sf_heap_new(len);
+    if (!cursor)
+        return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a cursor");
+    q->is_exact = true;
+    *out = cursor;
+    return SF_OK;
 }
 
 enum sf_err sf_query_check(const struct sf_query_ctx *q, struct sf_why *why)

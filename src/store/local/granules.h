@@ -45,6 +45,10 @@ enum sf_err sf_granules_part(struct sf_granules *g, struct sf_run *run, uint32_t
 bool sf_granules_take_arena(struct sf_local *l, struct sf_arena *out);
 void sf_granules_give_arena(struct sf_local *l, struct sf_arena *a, size_t used_len);
 
+/* What every cursor begins with: BUSY while the memory for queries is used up, else zeroed memory
+ * for it (NOMEM). `is_fresh`: what was acknowledged up to now is in the snapshot taken next. */
+enum sf_err sf_query_open(struct sf_local *l, struct sf_query_ctx *q, bool is_fresh, size_t len,
+                          void **out, struct sf_why *why);
 /* DEADLINE or CANCELLED when the caller should stop. */
 enum sf_err sf_query_check(const struct sf_query_ctx *q, struct sf_why *why);
 /* A block that could not be read: true when it is damaged and the query goes on without it. */

@@ -26,6 +26,7 @@
 #include "store/local/rebuild.h"
 #include "store/local/retain.h"
 #include "store/local/scan.h"
+#include "store/local/seal.h"
 #include "store/local/tags.h"
 #include "store/local/tenants.h"
 #include "store/local/trace_read.h"
@@ -163,8 +164,11 @@ static void init_locks(struct sf_local *l)
     sf_mutex_init(&l->state_lock);
     sf_mutex_init(&l->pool_lock);
     sf_mutex_init(&l->wake_lock);
+    sf_stretches_init(&l->stretches);
     sf_signal_init(&l->wake_flush);
     sf_signal_init(&l->wake_compact);
+    sf_signal_init(&l->wake_seal);
+    sf_signal_init(&l->sealed);
 }
 
 static void done_locks(struct sf_local *l)
@@ -180,8 +184,11 @@ static void done_locks(struct sf_local *l)
     sf_mutex_done(&l->state_lock);
     sf_mutex_done(&l->pool_lock);
     sf_mutex_done(&l->wake_lock);
+    sf_stretches_done(&l->stretches);
     sf_signal_done(&l->wake_flush);
     sf_signal_done(&l->wake_compact);
+    sf_signal_done(&l->wake_seal);
+    sf_signal_done(&l->sealed);
 }
 
 static enum sf_err init_memory(struct sf_local *l, struct sf_why *why)
@@ -453,6 +460,8 @@ static enum sf_err start_threads(struct sf_local *l, struct sf_why *why)
     err = sf_thread_start(&l->flush_thread, "flush", 0, sf_flush_loop, l, why);
     if (!err)
         err = sf_thread_start(&l->compact_thread, "compact", 10, sf_compact_loop, l, why);
+    if (!err)
+        err = sf_thread_start(&l->seal_thread, "seal", 0, sf_seal_loop, l, why);
     return err;
 }
 
@@ -485,6 +494,10 @@ static void free_all(struct sf_local *l)
     atomic_store(&l->is_stopping, true);
     sf_local_wake_flush(l);
     sf_local_wake_compact(l);
+    sf_mutex_lock(&l->wake_lock);
+    sf_signal_one(&l->wake_seal);
+    sf_mutex_unlock(&l->wake_lock);
+    sf_thread_join(&l->seal_thread);
     sf_thread_join(&l->compact_thread);
     sf_thread_join(&l->flush_thread);
     sf_wal_close(l->wal);

@@ -76,6 +76,17 @@ struct sf_run *sf_run_new_block(struct sf_runs *rs, const struct sf_block_row *r
     return r;
 }
 
+void sf_runs_inherit(struct sf_run *const *from, size_t n_from, struct sf_run *const *to,
+                     size_t n_to)
+{
+    for (size_t i = 0; i < n_from; i++) {
+        if (!atomic_load(&from[i]->is_compared))
+            return;
+    }
+    for (size_t i = 0; n_from && i < n_to; i++)
+        atomic_store(&to[i]->is_compared, true);
+}
+
 struct sf_run *sf_run_ref(struct sf_run *r)
 {
     atomic_fetch_add(&r->refs, 1);

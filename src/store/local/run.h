@@ -24,6 +24,7 @@ struct sf_run {
     uint64_t gen;            /* of a part: the generation whose flush takes it */
     atomic_bool is_dead;     /* its file goes when the last reference does */
     atomic_bool is_bad;      /* quarantined: no query reads it */
+    atomic_bool is_compared; /* with all runs before it: stretch.h */
     atomic_bool is_alone;    /* has too many traces to be merged with others once more */
     struct sf_mutex lock;    /* guards the five below; held while the file is opened, so that only
                               * readers of this very block wait */
@@ -59,6 +60,9 @@ enum sf_err sf_run_new_part(struct sf_runs *rs, struct sf_buf *bytes, uint64_t g
                             struct sf_why *why);
 struct sf_run *sf_run_new_block(struct sf_runs *rs,
                                 const struct sf_block_row *row); /* NULL: NOMEM */
+/* What was made of runs that were all compared is. */
+void sf_runs_inherit(struct sf_run *const *from, size_t n_from, struct sf_run *const *to,
+                     size_t n_to);
 struct sf_run *sf_run_ref(struct sf_run *r);
 void sf_run_unref(struct sf_run *r); /* NULL is fine */
 static inline bool sf_run_is_part(const struct sf_run *r)

@@ -6,7 +6,6 @@
 #include "store/local/column_read.h"
 #include "store/local/conds.h"
 #include "store/local/look.h"
-#include "store/local/seal.h"
 #include "store/local/trace_read.h"
 
 enum { MAX_CANDIDATES = 1 << 20, NO_GRANULE = -1 };
@@ -639,26 +638,41 @@ static enum sf_err push_runs(struct cursor *c, struct sf_why *why)
     return err;
 }
 
+static enum sf_err add_one_stretched(void *arg, const struct sf_stretched *t, int64_t start_ns,
+                                     struct sf_why *why)
+{
+    return add_candidate(arg, t->tenant, t->id, start_ns, why);
+}
+
+/* Traces that reach into the range, and so far out of it that what they are asked for may lie where
+ * nobody looks. */
+static enum sf_err add_stretched(struct cursor *c, struct sf_why *why)
+{
+    enum sf_err err;
+    if (c->where.from_ns == 0 && (c->where.to_ns == 0 || c->where.to_ns == INT64_MAX))
+        return SF_OK; /* it looks everywhere */
+    err = sf_stretch_for_query(c->l, c->read.snapshot, c->q, why);
+    return err ? err
+               : sf_stretch_each(c->l, c->read.snapshot, c->q, c->where.from_ns, c->where.to_ns,
+                                 add_one_stretched, c, why);
+}
+
 enum sf_err sf_local_span_scan(struct sf_store *s, const struct sf_span_query *query,
                                struct sf_query_ctx *q, struct sf_span_cursor **out,
                                struct sf_why *why)
 {
     struct sf_local *l = (struct sf_local *)s;
     struct cursor *c;
+    void *memory;
     enum sf_err err;
 
-    if (sf_budget_is_over(&l->budget, SF_LINE_QUERIES))
-        return sf_fail(why, SF_ERR_BUSY, "query: the memory for queries is used up; try again");
-    err = sf_seal_for_reader(l, why);
+    err = sf_query_open(l, q, true, sizeof(*c), &memory, why);
     if (err)
         return err;
-    c = sf_heap_new(sizeof(*c));
-    if (!c)
-        return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a cursor");
+    c = memory;
     c->base = (struct sf_span_cursor){.next = cursor_next, .close = cursor_close};
     c->l = l;
     c->q = q;
-    q->is_exact = true;
     c->tenants = sf_heap_new_n(q->n_tenants, sizeof(*c->tenants));
     if (!c->tenants || !sf_arena_init(&c->args, 64 << 20) ||
         !sf_arena_init(&c->scratch, 256 << 20) || !copy_query(c, query)) {
@@ -669,6 +683,8 @@ enum sf_err sf_local_span_scan(struct sf_store *s, const struct sf_span_query *q
     c->n_tenants = q->n_tenants;
     err = sf_trace_read_init(&c->read, l, sf_snapshot_take(&l->snapshots), q,
                              c->columns | c->conds.columns, c->keys, c->n_keys, why);
+    if (!err && c->judge.judge)
+        err = add_stretched(c, why);
     c->read.n_want = c->n_want;
     sf_granules_init(&c->look, l, q, c->keys, c->n_keys);
     sf_column_read_init(&c->show, l, q);

@@ -84,10 +84,74 @@ enum sf_err sf_seal_all(struct sf_local *l, int64_t age_ns, int64_t gap_ns, stru
     return err;
 }
 
+static bool is_left(struct sf_memtable *m)
+{
+    bool is;
+    sf_mutex_lock(&m->lock);
+    is = m->cut != NULL;
+    sf_mutex_unlock(&m->lock);
+    return is;
+}
+
+static bool any_is_due(struct sf_local *l)
+{
+    int64_t now_ns = sf_local_mono_ns(l);
+    for (unsigned i = 0; i < l->n_memtables; i++) {
+        struct sf_memtable *m = &l->memtables[i];
+        if (is_due(m, now_ns, 0, l->tune.seal_gap_ns) || is_left(m))
+            return true;
+    }
+    return false;
+}
+
+static enum sf_err ask_thread(struct sf_local *l, struct sf_why *why)
+{
+    enum sf_err err;
+    uint64_t mine;
+    sf_mutex_lock(&l->wake_lock);
+    mine = ++l->n_seals_asked;
+    sf_signal_one(&l->wake_seal);
+    while (l->n_seals_done < mine && !atomic_load(&l->is_stopping))
+        sf_signal_wait(&l->sealed, &l->wake_lock);
+    err = l->seal_err;
+    if (err && why)
+        *why = l->seal_why;
+    sf_mutex_unlock(&l->wake_lock);
+    return err;
+}
+
 enum sf_err sf_seal_for_reader(struct sf_local *l, struct sf_why *why)
 {
     atomic_store_explicit(&l->read_mono_ns, sf_local_mono_ns(l), memory_order_relaxed);
-    return sf_seal_all(l, 0, l->tune.seal_gap_ns, why);
+    if (!any_is_due(l))
+        return SF_OK;
+    return l->seal_thread.is_running ? ask_thread(l, why)
+                                     : sf_seal_all(l, 0, l->tune.seal_gap_ns, why);
+}
+
+void sf_seal_loop(void *local)
+{
+    struct sf_local *l = local;
+    sf_mutex_lock(&l->wake_lock);
+    while (!atomic_load(&l->is_stopping)) {
+        uint64_t asked = l->n_seals_asked;
+        struct sf_why why;
+        enum sf_err err;
+        if (asked == l->n_seals_done) {
+            sf_signal_wait(&l->wake_seal, &l->wake_lock);
+            continue;
+        }
+        sf_mutex_unlock(&l->wake_lock);
+        err = sf_seal_all(l, 0, l->tune.seal_gap_ns, &why);
+        sf_mutex_lock(&l->wake_lock);
+        l->n_seals_done = asked;
+        l->seal_err = err;
+        if (err)
+            l->seal_why = why;
+        sf_signal_all(&l->sealed);
+    }
+    sf_signal_all(&l->sealed);
+    sf_mutex_unlock(&l->wake_lock);
 }
 
 bool sf_seal_is_wanted(struct sf_local *l)

@@ -16,7 +16,9 @@ enum sf_err sf_seal_body(struct sf_local *l, struct sf_memtable *m, struct sf_bo
  * `gap_ns`. */
 enum sf_err sf_seal_all(struct sf_local *l, int64_t age_ns, int64_t gap_ns, struct sf_why *why);
 /* Call before looking through the snapshot: what was acknowledged is in it then. Failing, an answer
- * would lack all that came since the last flush. */
+ * would lack all that came since the last flush. The work is the seal thread's: who asks runs at
+ * low priority, and must not hold what ingest waits for meanwhile. */
 enum sf_err sf_seal_for_reader(struct sf_local *l, struct sf_why *why);
 /* Has anybody searched within the last seconds? */
 bool sf_seal_is_wanted(struct sf_local *l);
+void sf_seal_loop(void *local); /* the thread */

@@ -697,20 +697,19 @@ enum sf_err sf_local_trace_get(struct sf_store *s, sf_trace_id id, int64_t from_
 {
     struct sf_local *l = (struct sf_local *)s;
     struct cursor *c;
+    void *memory;
     enum sf_err err;
 
-    if (sf_budget_is_over(&l->budget, SF_LINE_QUERIES))
-        return sf_fail(why, SF_ERR_BUSY, "query: the memory for queries is used up; try again");
-    c = sf_heap_new(sizeof(*c));
-    if (!c)
-        return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a cursor");
+    err = sf_query_open(l, q, false, sizeof(*c), &memory, why);
+    if (err)
+        return err;
+    c = memory;
     c->base = (struct sf_span_cursor){.next = cursor_next, .close = cursor_close};
     c->l = l;
     c->id = id;
     c->from_ns = from_ns;
     c->to_ns = to_ns;
     c->tenants = sf_heap_new_n(q->n_tenants, sizeof(*c->tenants));
-    q->is_exact = true;
     err = c->tenants ? sf_trace_read_init(&c->read, l, NULL, q, SF_COL_ALL, NULL, 0, why)
                      : sf_fail(why, SF_ERR_NOMEM, "query: no memory for a cursor");
     if (!err) {

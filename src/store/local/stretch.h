@@ -1,0 +1,49 @@
+/* stretch.h - traces that reach further than a search looks around its range.
+ *
+ * A search finds a trace by a span that matches and lies in its range, or no further outside than
+ * SF_LIMIT_SEARCH_SLACK_S. Of a trace whose pieces lie in several runs and further apart than that,
+ * the span that matches may be anywhere. Such traces are few; the store knows each of them, and a
+ * search that one of them reaches into looks at it whole.
+ *
+ * Every run is compared once with all others, by their filters of trace ids: when it is flushed or
+ * the store was opened, on the compact thread; or by the first query that comes before that. What a
+ * merge makes of compared runs is compared. Any thread. */
+#pragma once
+#include "os/thread.h"
+#include "store/store.h"
+
+struct sf_local;
+struct sf_snapshot;
+
+struct sf_stretched {
+    sf_trace_id id;
+    uint32_t tenant;
+    int64_t first_ns, last_ns; /* starts of its first and last span, as granules know them */
+    int64_t min_ns, max_ns;    /* of its spans */
+};
+
+struct sf_stretches {
+    struct sf_mutex lock;      /* guards the list */
+    struct sf_stretched *list; /* by tenant and id */
+    size_t n;
+    bool is_full;              /* there were more than it holds */
+    struct sf_mutex work_lock; /* one comparison at a time; held throughout, on purpose */
+};
+
+void sf_stretches_init(struct sf_stretches *s);
+void sf_stretches_done(struct sf_stretches *s);
+
+/* Compares the runs that nobody has compared yet: all blocks, some at a time, until none is left or
+ * the store stops. */
+enum sf_err sf_stretch_work(struct sf_local *l, struct sf_why *why);
+/* For a query on this snapshot: the same for parts and blocks alike, when it takes a few
+ * milliseconds; else they wait for the flush. */
+enum sf_err sf_stretch_for_query(struct sf_local *l, struct sf_snapshot *s, struct sf_query_ctx *q,
+                                 struct sf_why *why);
+/* Calls `see` for each that reaches into [from, to] and belongs to the query's tenants, with an
+ * upper bound of its start. The list is locked meanwhile. */
+enum sf_err sf_stretch_each(struct sf_local *l, const struct sf_snapshot *s, struct sf_query_ctx *q,
+                            int64_t from_ns, int64_t to_ns,
+                            enum sf_err (*see)(void *arg, const struct sf_stretched *t,
+                                               int64_t start_ns, struct sf_why *why),
+                            void *arg, struct sf_why *why);
