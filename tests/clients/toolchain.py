@@ -77,7 +77,7 @@ def make_go(language):
     return [os.path.join(kept(language, ["go.mod", "go.sum", *sources], make), "client")]
 
 
-def make_python():
+def make_python(language, script):
     def make(folder):
         try:
             run("making a virtual environment", [sys.executable, "-m", "venv", folder])
@@ -87,30 +87,48 @@ def make_python():
             raise
         run("pip install", [os.path.join(folder, "bin", "python"), "-m", "pip", "install", "--quiet",
                             "--disable-pip-version-check", "--no-input", "--only-binary=:all:", "--retries=1",
-                            "-r", os.path.join(HERE, "python", "requirements.txt")], True)
+                            "-r", os.path.join(HERE, language, "requirements.txt")], True)
     if sys.version_info < (3, 10):
         raise tap.Skip("python is older than 3.10")
-    return [os.path.join(kept("python", ["requirements.txt"], make), "bin", "python"),
-            os.path.join(HERE, "python", "send.py")]
+    return [os.path.join(kept(language, ["requirements.txt"], make), "bin", "python"),
+            os.path.join(HERE, language, script)]
 
 
-def make_node():
+def make_node(language, script):
     need("node", "npm")
     version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=False).stdout
     if [int(n) for n in re.findall(r"\d+", version)[:2]] < [18, 19]:
         raise tap.Skip("node is older than 18.19")
-    source = os.path.join(HERE, "node")
+    source, files = os.path.join(HERE, language), ["package.json", "package-lock.json", script]
 
     def make(folder):
-        for name in ("package.json", "package-lock.json", "send.js"):
+        for name in files:
             shutil.copy(os.path.join(source, name), folder)
         run("npm ci", ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1"], True,
             cwd=folder)
-    return ["node", os.path.join(kept("node", ["package.json", "package-lock.json", "send.js"], make), "send.js")]
+    return ["node", os.path.join(kept(language, files, make), script)]
 
 
-MAKERS = {"go": lambda: make_go("go"), "python": make_python, "node": make_node,
-          "collector": lambda: make_go("collector"), "tempo": lambda: make_go("tempo")}
+def make_java(language, program):
+    """The folder with the jars of its pom.xml and the compiled program."""
+    need("java", "javac", "mvn")
+    source = os.path.join(HERE, language)
+
+    def make(folder):
+        run("mvn", ["mvn", "-q", "-B", "-f", os.path.join(source, "pom.xml"), "dependency:copy-dependencies",
+                    f"-DoutputDirectory={folder}"], True)
+        run("javac", ["javac", "-cp", os.path.join(folder, "*"), "-d", folder, os.path.join(source, program)])
+    return [kept(language, ["pom.xml", program], make)]
+
+
+MAKERS = {"go": lambda: make_go("go"), "python": lambda: make_python("python", "send.py"),
+          "node": lambda: make_node("node", "send.js"),
+          "collector": lambda: make_go("collector"), "tempo": lambda: make_go("tempo"),
+          "pyroscope_go": lambda: make_go("pyroscope_go"),
+          "pyroscope_python": lambda: make_python("pyroscope_python", "serve.py"),
+          "pyroscope_node": lambda: make_node("pyroscope_node", "serve.js"),
+          "pyroscope_java": lambda: make_java("pyroscope_java", "Shop.java"),
+          "pyroscope_connect": lambda: make_go("pyroscope_connect")}
 
 
 def client(language):
