@@ -19,7 +19,7 @@
 enum { PROFILE_MAX = 64 << 20, ARENA_LEN = 512 << 20, WIDTH = 100, PATH_CAP = 4096 };
 
 /* In the order of the library: the first that is asked for goes to the file as it was named. */
-enum { CPU, HEAP, MUTEX, KINDS };
+enum { CPU, HEAP, MUTEX, BLOCK, KINDS };
 static const struct kind {
     const char *word;  /* for the library, and in the names of further files */
     const char *shown; /* the sample type that is drawn */
@@ -29,6 +29,7 @@ static const struct kind {
     {"cpu", "cpu", "CPU time", "the program used too little CPU time to be sampled"},
     {"heap", "alloc_space", "allocated bytes", "the program allocated too little to be sampled"},
     {"mutex", "delay", "time spent waiting for locks", "no lock was waited for"},
+    {"block", "off_cpu", "time spent in blocking calls", "no call blocked"},
 };
 
 struct record {
@@ -210,6 +211,8 @@ int sf_record_run(int argc, char **argv)
         {"cpu", SF_FLAG_BOOL, &r.is_on[CPU], NULL, "CPU time; what is recorded unless said"},
         {"heap", SF_FLAG_BOOL, &r.is_on[HEAP], NULL, "memory: who allocates it, and who keeps it"},
         {"mutex", SF_FLAG_BOOL, &r.is_on[MUTEX], NULL, "waiting for pthread mutexes and rwlocks"},
+        {"block", SF_FLAG_BOOL, &r.is_on[BLOCK], NULL,
+         "blocking calls: I/O, sleeps, conditions, children"},
         {"out", SF_FLAG_STR, &r.out, "FILE", "write pprof there instead of drawing a flame graph"},
         {"rate", SF_FLAG_U64, &r.rate, "HZ", "samples per second of CPU time, 1 to 1000 (100)"},
         {"heap-rate", SF_FLAG_SIZE, &r.heap_rate, "SIZE",
@@ -217,8 +220,9 @@ int sf_record_run(int argc, char **argv)
     };
     struct sf_args args = {
         .command = "record",
-        .usage = "[--cpu] [--heap] [--mutex] [--out FILE] [--rate HZ] [--heap-rate SIZE] -- "
-                 "PROGRAM [ARGS...]",
+        .usage =
+            "[--cpu] [--heap] [--mutex] [--block] [--out FILE] [--rate HZ] [--heap-rate SIZE] -- "
+            "PROGRAM [ARGS...]",
         .summary = "Run a program and show where its time and memory went.",
         .details =
             "The program runs as it is, with libspanflame preloaded: no rebuild, no root. "

@@ -14,13 +14,13 @@ from pprof_read import Profile  # noqa: E402
 HOME = tempfile.TemporaryDirectory()
 PATH = os.path.join(HOME.name, "out.pb.gz")
 SCALE = str(max(1, int(os.environ.get("CHECK_SCALE", "1"))))
-SAID = subprocess.run([os.environ["SPANFLAME"], "record", "--mutex", "--out", PATH, "--", os.environ["WAITS"], SCALE],
+SAID = subprocess.run([os.environ["SPANFLAME"], "record", "--mutex", "--block", "--out", PATH, "--", os.environ["WAITS"], SCALE],
                       capture_output=True, text=True, check=True, timeout=600).stdout
 TRUTH = {}
 for line in SAID.splitlines():
     section, name, count, ns = line.split()
     TRUTH.setdefault(section, {})[name] = (int(count), int(ns))
-PROFILES = {"mutex": Profile(PATH)}
+PROFILES = {"mutex": Profile(PATH), "block": Profile(os.path.join(HOME.name, "out-block.pb.gz"))}
 
 
 def site(frames):
@@ -60,6 +60,24 @@ def test_the_innermost_frame_is_the_call_that_waited():
     assert tips == {"wait_long": {"pthread_mutex_lock"}, "wait_short": {"pthread_mutex_lock"},
                     "wait_read": {"pthread_rwlock_rdlock"}, "wait_write": {"pthread_rwlock_wrlock"},
                     "wait_timed": {"pthread_mutex_timedlock"}}, tips
+
+
+def test_time_in_each_blocking_call():
+    check("block", ["samples", "off_cpu"])
+
+
+def test_what_was_waited_for_is_said():
+    said = {}
+    for frames, _, labels in PROFILES["block"].samples:
+        if site(frames):
+            said.setdefault(site(frames), set()).add((frames[0], labels["thread.state"]))
+    assert said == {
+        "wait_sleep": {("nanosleep", "sleep")}, "wait_usleep": {("usleep", "sleep")},
+        "wait_pipe": {("read", "io")}, "wait_tiny": {("read", "io")},
+        "wait_socket": {("recv", "network")}, "wait_socket_read": {("read", "network")},
+        "wait_poll": {("poll", "poll")}, "wait_epoll": {("epoll_wait", "poll")},
+        "wait_condition": {("pthread_cond_wait", "condition")}, "wait_semaphore": {("sem_wait", "lock")},
+        "wait_child": {("waitpid", "child")}, "wait_thread": {("pthread_join", "child")}}, said
 
 
 tap.run(sys.modules[__name__])

@@ -3,12 +3,17 @@
  * Every wait happens in a function of a known name, which measures it by itself: the profile must
  * say the same. Prints "SECTION NAME COUNT NANOSECONDS". Run it under `spanflame record`. */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -124,9 +129,7 @@ static long want_timed(void)
         until.tv_nsec -= 1000000000;
         until.tv_sec++;
     }
-    if (wait_timed(&until) != ETIMEDOUT)
-        puts("odd timedlock");
-    return 1; /* not taken */
+    return wait_timed(&until); /* on a busy machine it may get it after all */
 }
 
 static void locks(int scale)
@@ -136,7 +139,7 @@ static void locks(int scale)
     fight((struct duel){wait_short, hold_mutex, free_mutex, 300000, 1000 * scale});
     fight((struct duel){wait_read, hold_rwlock, free_rwlock, 3000000, 60 * scale});
     fight((struct duel){wait_write, hold_rwlock, free_rwlock, 3000000, 60 * scale});
-    fight((struct duel){want_timed, hold_mutex, free_mutex, 9000000, 30 * scale});
+    fight((struct duel){want_timed, hold_mutex, free_mutex, 8000000, 30 * scale});
     say(&wait_long_site);
     say(&wait_short_site);
     say(&wait_read_site);
@@ -144,8 +147,175 @@ static void locks(int scale)
     say(&wait_timed_site);
 }
 
+/* ---- blocking calls ---- */
+
+static int pipe_fds[2], sockets[2];
+static pthread_mutex_t cond_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static sem_t semaphore;
+static bool is_told;
+static char byte;
+
+WAITS("block", wait_sleep, (const struct timespec *t), nanosleep(t, NULL))
+WAITS("block", wait_usleep, (unsigned us), usleep(us))
+WAITS("block", wait_pipe, (void), read(pipe_fds[0], &byte, 1))
+WAITS("block", wait_tiny, (void), read(pipe_fds[0], &byte, 1))
+WAITS("block", wait_socket, (void), recv(sockets[0], &byte, 1, 0))
+WAITS("block", wait_socket_read, (void), read(sockets[0], &byte, 1))
+WAITS("block", wait_poll, (struct pollfd * fds), poll(fds, 1, 1000))
+WAITS("block", wait_epoll, (int fd, struct epoll_event *out), epoll_wait(fd, out, 1, 1000))
+WAITS("block", wait_condition, (void), pthread_cond_wait(&cond, &cond_mutex))
+WAITS("block", wait_semaphore, (void), sem_wait(&semaphore))
+WAITS("block", wait_child, (pid_t pid), waitpid(pid, NULL, 0))
+WAITS("block", wait_thread, (pthread_t t), pthread_join(t, NULL))
+
+static void *napper(void *arg)
+{
+    pause_ns(4000000);
+    return arg;
+}
+
+struct feeder {
+    void (*feed)(void);
+    long every_ns;
+    int rounds;
+};
+
+static void *feeds(void *arg)
+{
+    struct feeder *f = arg;
+    for (int i = 0; i < f->rounds; i++) {
+        pause_ns(f->every_ns);
+        f->feed();
+    }
+    return NULL;
+}
+
+static void feed_pipe(void)
+{
+    if (write(pipe_fds[1], "x", 1) != 1)
+        puts("odd write");
+}
+static void feed_socket(void)
+{
+    if (send(sockets[1], "x", 1, 0) != 1)
+        puts("odd send");
+}
+static void feed_condition(void)
+{
+    pthread_mutex_lock(&cond_mutex);
+    is_told = true;
+    pthread_cond_signal(&cond);
+    pthread_mutex_unlock(&cond_mutex);
+}
+static void feed_semaphore(void)
+{
+    sem_post(&semaphore);
+}
+
+static long want_poll(void)
+{
+    struct pollfd fds = {.fd = sockets[0], .events = POLLIN};
+    return wait_poll(&fds) != 1 || recv(sockets[0], &byte, 1, 0) != 1;
+}
+static long want_epoll(void)
+{
+    static int fd = -1;
+    struct epoll_event event = {.events = EPOLLIN};
+    if (fd < 0) {
+        fd = epoll_create1(0);
+        epoll_ctl(fd, EPOLL_CTL_ADD, sockets[0], &event);
+    }
+    return wait_epoll(fd, &event) != 1 || recv(sockets[0], &byte, 1, 0) != 1;
+}
+static long want_pipe(void)
+{
+    return wait_pipe() != 1;
+}
+static long want_tiny(void)
+{
+    return wait_tiny() != 1;
+}
+static long want_socket(void)
+{
+    return wait_socket() != 1;
+}
+static long want_socket_read(void)
+{
+    return wait_socket_read() != 1;
+}
+static long want_condition(void)
+{
+    pthread_mutex_lock(&cond_mutex);
+    while (!is_told)
+        wait_condition();
+    is_told = false;
+    pthread_mutex_unlock(&cond_mutex);
+    return 0;
+}
+static long want_semaphore(void)
+{
+    return wait_semaphore();
+}
+
+static void eat(long (*want)(void), struct feeder f)
+{
+    pthread_t other;
+    pthread_create(&other, NULL, feeds, &f);
+    for (int i = 0; i < f.rounds; i++) {
+        if (want())
+            puts("odd wait");
+    }
+    pthread_join(other, NULL);
+}
+
+static void calls(int scale)
+{
+    const struct timespec nap = {0, 3000000};
+    if (pipe(pipe_fds) || socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) ||
+        sem_init(&semaphore, 0, 0))
+        exit(1);
+    for (int i = 0; i < 50 * scale; i++) {
+        wait_sleep(&nap);
+        wait_usleep(2000);
+    }
+    eat(want_pipe, (struct feeder){feed_pipe, 3000000, 50 * scale});
+    eat(want_tiny, (struct feeder){feed_pipe, 150000, 2000 * scale});
+    eat(want_socket, (struct feeder){feed_socket, 3000000, 50 * scale});
+    eat(want_socket_read, (struct feeder){feed_socket, 3000000, 50 * scale});
+    eat(want_poll, (struct feeder){feed_socket, 3000000, 50 * scale});
+    eat(want_epoll, (struct feeder){feed_socket, 3000000, 50 * scale});
+    eat(want_condition, (struct feeder){feed_condition, 3000000, 50 * scale});
+    eat(want_semaphore, (struct feeder){feed_semaphore, 3000000, 50 * scale});
+    for (int i = 0; i < 20 * scale; i++) {
+        pthread_t t;
+        pid_t pid = fork();
+        if (!pid) {
+            usleep(4000);
+            _exit(0);
+        }
+        wait_child(pid);
+        pthread_create(&t, NULL, napper, NULL);
+        wait_thread(t);
+    }
+    say(&wait_sleep_site);
+    say(&wait_usleep_site);
+    say(&wait_pipe_site);
+    say(&wait_tiny_site);
+    say(&wait_socket_site);
+    say(&wait_socket_read_site);
+    say(&wait_poll_site);
+    say(&wait_epoll_site);
+    say(&wait_condition_site);
+    say(&wait_semaphore_site);
+    say(&wait_child_site);
+    say(&wait_thread_site);
+}
+
 int main(int argc, char **argv)
 {
-    locks(argc > 1 ? atoi(argv[1]) : 1);
+    int scale = argc > 1 ? atoi(argv[1]) : 1;
+    locks(scale);
+    calls(scale);
     return 0;
 }

@@ -1,0 +1,45 @@
+/* block_hook.h - how a call that may block is stood before: two looks at a cheap clock around it.
+ *
+ * A call that is back within ten microseconds did some work and did not wait. What is longer is
+ * time off the CPU (or nearly: a large read from the page cache is copying). Return values, errno,
+ * interruptions and cancellation are those of the call itself: nothing is held across it. */
+#pragma once
+#include "collect/hook/next.h"
+#include "collect/lib/profiler.h"
+#include "collect/sys/ticks.h"
+
+enum { SF_BLOCK_LEAST_NS = 10000 };
+
+extern uint64_t sf_block_least; /* that many ticks */
+
+/* A call that began at `begin` has waited. With SF_WAIT_IO, `fd` says for what. Keeps errno. */
+void sf_blocked(uint64_t begin, enum sf_wait wait, int fd, const void *caller);
+
+/* The next one is found when the library is loaded; earlier calls find it themselves. */
+#define SF_BLOCKING(type, name, version, wait, fd, parameters, arguments) \
+    static type first_##name parameters;                                  \
+    static type(*next_##name) parameters = first_##name;                  \
+    __attribute__((constructor(101))) static void look_up_##name(void)    \
+    {                                                                     \
+        void *found = sf_next_version(#name, version);                    \
+        if (found)                                                        \
+            memcpy(&next_##name, &found, sizeof(found));                  \
+    }                                                                     \
+    static type first_##name parameters                                   \
+    {                                                                     \
+        look_up_##name();                                                 \
+        return next_##name arguments;                                     \
+    }                                                                     \
+    SF_HOOK type name parameters;                                         \
+    SF_HOOK type name parameters                                          \
+    {                                                                     \
+        uint64_t begin;                                                   \
+        type result;                                                      \
+        if (!sf_profiler_is_on(SF_SAMPLES_BLOCK))                         \
+            return next_##name arguments;                                 \
+        begin = sf_ticks();                                               \
+        result = next_##name arguments;                                   \
+        if (SF_RARELY(sf_ticks() - begin >= sf_block_least))              \
+            sf_blocked(begin, wait, fd, __builtin_return_address(0));     \
+        return result;                                                    \
+    }

@@ -1,0 +1,56 @@
+/* Sleeping, and waiting for other threads and processes. pthread_cond_* has an old version in libc
+ * for programs older than any of this: the new one is asked for by name. */
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/hook/block_hook.h"
+
+#define V    "GLIBC_2.2.5"
+#define NAP  SF_WAIT_SLEEP, -1
+#define COND SF_WAIT_CONDITION, -1
+#define LOCK SF_WAIT_LOCK, -1
+#define KIN  SF_WAIT_CHILD, -1
+
+#define SF_BLOCKING_IN(...) SF_BLOCKING(__VA_ARGS__)
+
+SF_BLOCKING_IN(int, nanosleep, V, NAP, (const struct timespec *t, struct timespec *left), (t, left))
+SF_BLOCKING_IN(int, clock_nanosleep, "GLIBC_2.17", NAP,
+               (clockid_t clock, int flags, const struct timespec *t, struct timespec *left),
+               (clock, flags, t, left))
+SF_BLOCKING_IN(int, usleep, V, NAP, (useconds_t us), (us))
+SF_BLOCKING_IN(unsigned, sleep, V, NAP, (unsigned s), (s))
+SF_BLOCKING_IN(int, pause, V, NAP, (void), ())
+
+SF_BLOCKING_IN(int, pthread_cond_wait, "GLIBC_2.3.2", COND,
+               (pthread_cond_t *restrict c, pthread_mutex_t *restrict m), (c, m))
+SF_BLOCKING_IN(int, pthread_cond_timedwait, "GLIBC_2.3.2", COND,
+               (pthread_cond_t *restrict c, pthread_mutex_t *restrict m,
+                const struct timespec *restrict until),
+               (c, m, until))
+SF_BLOCKING_IN(int, pthread_cond_clockwait, "GLIBC_2.34", COND,
+               (pthread_cond_t *restrict c, pthread_mutex_t *restrict m, clockid_t clock,
+                const struct timespec *restrict until),
+               (c, m, clock, until))
+SF_BLOCKING_IN(int, pthread_barrier_wait, "GLIBC_2.34", COND, (pthread_barrier_t * b), (b))
+SF_BLOCKING_IN(int, sem_wait, "GLIBC_2.34", LOCK, (sem_t * s), (s))
+SF_BLOCKING_IN(int, sem_timedwait, "GLIBC_2.34", LOCK,
+               (sem_t *restrict s, const struct timespec *restrict until), (s, until))
+SF_BLOCKING_IN(int, sem_clockwait, "GLIBC_2.34", LOCK,
+               (sem_t *restrict s, clockid_t clock, const struct timespec *restrict until),
+               (s, clock, until))
+SF_BLOCKING_IN(int, flock, V, LOCK, (int fd, int what), (fd, what))
+
+SF_BLOCKING_IN(int, pthread_join, "GLIBC_2.34", KIN, (pthread_t t, void **out), (t, out))
+SF_BLOCKING_IN(pid_t, wait, V, KIN, (int *status), (status))
+SF_BLOCKING_IN(pid_t, waitpid, V, KIN, (pid_t pid, int *status, int flags), (pid, status, flags))
+SF_BLOCKING_IN(pid_t, wait3, V, KIN, (int *status, int flags, struct rusage *used),
+               (status, flags, used))
+SF_BLOCKING_IN(pid_t, wait4, V, KIN, (pid_t pid, int *status, int flags, struct rusage *used),
+               (pid, status, flags, used))
+SF_BLOCKING_IN(int, waitid, V, KIN, (idtype_t type, id_t id, siginfo_t *info, int flags),
+               (type, id, info, flags))
