@@ -13,9 +13,9 @@ CHECK_SCALE ?= 1
 all: ## install what is missing, build build/spanflame and build/collect/libspanflame
 	@tools/deps build
 	@tools/deps page || echo "make: going on without the web page's tools"
-	@tools/build release spanflame collect/libspanflame.so.1.0.0 collect/libspanflame.a
+	@tools/build release spanflame collect/libspanflame.so.1.0.0 collect/libspanflame.a shop
 
-demo: all ## start a server, send it traces, show a waterfall (DEMO_ARGS=--once: and exit)
+demo: all ## start a server and a shop with planted problems, and find them (DEMO_ARGS=--once: and exit)
 	@build/spanflame demo $(DEMO_ARGS)
 
 check: ## everything that must hold: format, rooms, static checks, tests, sanitizers, flows

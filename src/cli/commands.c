@@ -21,7 +21,7 @@
 #include "cli/upload_command.h"
 
 const struct sf_command sf_cli_commands[] = {
-    {"demo", "start a server, send it a story, read it back", sf_demo_run, NULL},
+    {"demo", "start a server and a shop with planted problems, and find them", sf_demo_run, NULL},
     {"services", "list services with rate, errors and latency", sf_services_run, NULL},
     {"search", "find traces by a TraceQL query", sf_search_run_command, NULL},
     {"metrics", "count spans over time by a TraceQL query, as a chart", sf_metrics_run_command,

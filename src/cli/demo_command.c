@@ -3,17 +3,25 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cli/answer.h"
 #include "cli/client.h"
-#include "cli/demo_story.h"
-#include "cli/services_command.h"
-#include "cli/trace_command.h"
+#include "cli/demo_shop.h"
+#include "cli/demo_steps.h"
 #include "os/child.h"
 #include "os/clock.h"
 #include "os/dir.h"
 #include "os/port.h"
 
-enum { N_PORTS = 4, PAGE = 2, N_REQUESTS = 5, TRACES_PER_REQUEST = 24, READY_MS = 30000 };
+enum {
+    N_PORTS = 4,
+    PAGE = 2,
+    READY_MS = 30000,
+    UPLOAD_MS = 6000, /* profiles of the last seconds are under way */
+    MAX_RATE = 200,
+    MAX_SECONDS = 3600
+};
 
 struct port {
     uint16_t usual, used;
@@ -25,7 +33,8 @@ struct demo {
     char data[288], log[288], server[64], otlp[64];
     struct port ports[N_PORTS];
     struct sf_child child;
-    struct sf_demo_story story;
+    struct sf_demo_shop shop;
+    uint64_t seconds; /* of selling before the story */
     bool is_once, is_kept;
 };
 
@@ -86,61 +95,24 @@ static enum sf_err wait_until_ready(struct demo *d, struct sf_why *why)
 
 /* ---- the story ---- */
 
-static enum sf_err tell(struct demo *d, uint32_t n_traces, uint64_t spread_ns, struct sf_why *why)
+/* Lets the shop sell for a while, with a countdown where somebody watches. */
+static enum sf_err sell(struct demo *d, uint64_t seconds, const char *commit, struct sf_why *why)
 {
-    struct sf_client client = {.server = d->otlp};
-    struct sf_buf request = {0}, answer = {0};
-    enum sf_err err;
-    sf_demo_story_tell(&d->story, n_traces, (uint64_t)sf_clock_wall_ns(), spread_ns, &request);
-    err = sf_buf_ok(&request) ? sf_client_post(&client, "/v1/traces", "application/x-protobuf",
-                                               sf_buf_bytes(&request), &answer, why)
-                              : sf_fail(why, SF_ERR_NOMEM, "no memory for the story");
-    sf_buf_done(&request);
-    sf_buf_done(&answer);
-    return err;
-}
-
-static void heading(int number, const char *what, const char *command)
-{
-    printf("\n%d. %s\n   $ %s\n\n", number, what, command);
+    bool is_watched = isatty(STDERR_FILENO);
+    enum sf_err err = SF_OK;
+    printf("Selling for %" PRIu64 " s with order-service at commit %s.\n", seconds, commit);
     fflush(stdout);
-}
-
-/* A step that comes out empty is a failure, so that `--once` proves something. */
-static enum sf_err check_services(const struct demo *d, struct sf_why *why)
-{
-    struct sf_client client = {.server = d->server};
-    struct sf_buf answer = {0};
-    size_t at;
-    enum sf_err err = sf_client_get(&client, "/api/v1/services", "application/json", &answer, why);
-    if (!err && !sf_str_find(sf_buf_str(&answer), SF_STR("\"order-service\""), &at))
-        err = sf_fail(why, SF_ERR_NOT_FOUND, "the services came out empty");
-    sf_buf_done(&answer);
+    for (uint64_t left = seconds * 10; left && !err && !sf_interrupt_is_set(); left--) {
+        if (is_watched && left % 10 == 0)
+            fprintf(stderr, "\r%4" PRIu64 " s ", left / 10);
+        sf_clock_sleep_ms(100);
+        err = sf_demo_shop_check(&d->shop, why);
+    }
+    if (is_watched)
+        fprintf(stderr, "\r       \r");
+    if (!err && sf_interrupt_is_set())
+        err = sf_fail(why, SF_ERR_CANCELLED, "interrupted");
     return err;
-}
-
-static enum sf_err show(struct demo *d, struct sf_why *why)
-{
-    char command[160], id[33], server[80];
-    char *services[] = {"services", server, NULL};
-    char *trace[] = {"trace", id, server, NULL};
-    enum sf_err err;
-
-    snprintf(server, sizeof(server), "--server=%s", d->server);
-    snprintf(command, sizeof(command), "spanflame services --server %s", d->server);
-    heading(1, "What runs, how often, how slow, how broken", command);
-    err = check_services(d, why);
-    if (err)
-        return err;
-    if (sf_services_run(2, services) != 0)
-        return sf_fail(why, SF_ERR_NOT_FOUND, "the services could not be shown");
-
-    sf_trace_id_render(d->story.slowest, id);
-    snprintf(command, sizeof(command), "spanflame trace %s --server %s", id, d->server);
-    heading(2, "The slowest checkout: where it waited", command);
-    if (sf_trace_run(3, trace) != 0)
-        return sf_fail(why, SF_ERR_NOT_FOUND, "the slowest trace could not be shown");
-    return SF_OK;
 }
 
 static enum sf_err play(struct demo *d, struct sf_why *why)
@@ -151,50 +123,66 @@ static enum sf_err play(struct demo *d, struct sf_why *why)
     if (err)
         return err;
     printf("The server is ready: %s (data in %s)\n", d->server, d->data);
-    for (int i = 0; i < N_REQUESTS && !err; i++)
-        err = tell(d, TRACES_PER_REQUEST, UINT64_C(300000000000), why);
+    d->shop.home = d->home;
+    d->shop.otlp = d->otlp;
+    err = sf_demo_shop_open(&d->shop, "abc123", why);
+    if (!err)
+        err = sell(d, d->seconds - d->seconds / 2, "abc123", why);
+    if (!err)
+        err = sf_demo_shop_deploy(&d->shop, "def456", why);
+    if (!err)
+        err = sell(d, d->seconds / 2, "def456", why);
     if (err)
         return err;
-    printf("Sent %u traces of a shop's checkout (%u spans, %u failed) over OTLP to %s; all are on "
-           "disk.\n",
-           d->story.n_traces, d->story.n_spans, d->story.n_errors, d->otlp);
-    return show(d, why);
+    if (d->is_once)
+        sf_demo_shop_close(&d->shop); /* what it has measured is sent */
+    else
+        sf_clock_sleep_ms(UPLOAD_MS);
+    return sf_demo_steps_tell(d->server, !d->shop.off, why);
 }
 
 static void stay(struct demo *d)
 {
     struct sf_why why;
     int code;
-    printf("\nThe server keeps running and the shop keeps selling. Try the commands above, send "
-           "your own\n"
+    printf("\nThe page is at %s. The shop keeps selling; try the commands above, send your own\n"
            "traces (OTEL_EXPORTER_OTLP_ENDPOINT=%s), and end it with Ctrl-C.\n",
-           d->otlp);
+           d->server, d->otlp);
     fflush(stdout);
     while (!sf_interrupt_is_set() && sf_child_is_running(&d->child, &code)) {
-        (void)tell(d, 2, 1000000000,
-                   &why); /* a refusal is the server's affair: the next round tries again */
-        for (int i = 0; i < 20 && !sf_interrupt_is_set(); i++)
-            sf_clock_sleep_ms(100);
+        if (sf_demo_shop_check(&d->shop, &why)) {
+            fprintf(stderr, "spanflame demo: %s\n", why.text);
+            break;
+        }
+        sf_clock_sleep_ms(100);
     }
     printf("\nStopping.\n");
 }
 
 int sf_demo_run(int argc, char **argv)
 {
-    static struct demo d;
-    uint64_t seed = 1;
+    static struct demo d = {.seconds = 40, .shop = {.rate = 20, .seed = 1}};
     struct sf_flag flags[] = {
         {"once", SF_FLAG_BOOL, &d.is_once, NULL,
          "tell the story and exit; not 0 if any step came out empty"},
         {"keep", SF_FLAG_BOOL, &d.is_kept, NULL, "keep the data directory"},
-        {"seed", SF_FLAG_U64, &seed, "N", "another story (default 1)"},
+        {"load", SF_FLAG_U64, &d.shop.rate, "N", "orders a second (default 20)"},
+        {"seconds", SF_FLAG_U64, &d.seconds, "N",
+         "sell this long before the story, half of it with each commit (default 40)"},
+        {"seed", SF_FLAG_U64, &d.shop.seed, "N", "number of the first order (default 1)"},
+        {"off", SF_FLAG_STR, &d.shop.off, "A,B",
+         "leave these problems out: regex, json, serialiser, n+1, lock, allocation, database, "
+         "legacy, regression, or all"},
     };
     struct sf_args args = {
         .command = "demo",
-        .usage = "[--once] [--keep] [--seed N]",
-        .summary =
-            "Start a server on an own data directory, send it a shop's traces and read them back.",
-        .examples = "spanflame demo\nspanflame demo --once",
+        .usage = "[--once] [--keep] [--load N] [--seconds N] [--seed N] [--off A,B]",
+        .summary = "Start a server and a small shop with planted problems, and find them.",
+        .details = "The shop is four services in C with libspanflame, a supplier and a shopper, "
+                   "all on loopback, with nine problems planted in them. After a while nine "
+                   "questions are asked, each with the command that asks it again; demo/README.md "
+                   "shows the code of every problem. Busy ports are replaced by free ones.",
+        .examples = "spanflame demo\nspanflame demo --once\nspanflame demo --off all --once",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
     };
@@ -207,7 +195,8 @@ int sf_demo_run(int argc, char **argv)
     case SF_ARGS_RUN: break;
     }
     sf_interrupt_watch();
-    d.story.random = seed;
+    if (!d.shop.rate || d.shop.rate > MAX_RATE || d.seconds < 2 || d.seconds > MAX_SECONDS)
+        return sf_answer_usage("demo", "--load is 1 to 200, --seconds 2 to 3600");
     err = sf_dir_make_temporary("spanflame-demo", d.home, sizeof(d.home), &why);
     if (!err && !choose_ports(&d))
         err = sf_fail(&why, SF_ERR_BUSY, "no free ports on 127.0.0.1");
@@ -217,6 +206,7 @@ int sf_demo_run(int argc, char **argv)
         err = play(&d, &why);
     if (!err && !d.is_once)
         stay(&d);
+    sf_demo_shop_close(&d.shop);
     sf_child_stop(&d.child, 10000);
     if (err)
         fprintf(stderr, "spanflame demo: %s\n", sf_interrupt_is_set() ? "interrupted" : why.text);

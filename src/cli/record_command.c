@@ -11,6 +11,7 @@
 #include "decode/profile_format.h"
 #include "flame/batch_tree.h"
 #include "flame/tree_group.h"
+#include "os/beside.h"
 #include "os/child.h"
 #include "os/terminal.h"
 #include "os/text_file.h"
@@ -40,26 +41,10 @@ struct record {
     char file[PATH_CAP];
 };
 
-/* Beside the binary in a build tree, below the same prefix when installed. */
 static bool find_library(struct record *r)
 {
     static const char *const places[] = {"/collect/libspanflame.so.1", "/../lib/libspanflame.so.1"};
-    char folder[PATH_CAP - 64];
-    ssize_t n = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
-    char *slash;
-    if (n <= 0)
-        return false;
-    folder[n] = 0;
-    slash = strrchr(folder, '/');
-    if (!slash)
-        return false;
-    *slash = 0;
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        snprintf(r->library, sizeof(r->library), "%s%s", folder, places[i]);
-        if (!access(r->library, R_OK))
-            return true;
-    }
-    return false;
+    return sf_beside_find(places, 2, r->library, sizeof(r->library));
 }
 
 static enum sf_err draw(const struct kind *kind, sf_str bytes, struct sf_arena *a,

@@ -12,8 +12,17 @@
 
 #include "os/clock.h"
 
-enum sf_err sf_child_start_self(const char *const *argv, const char *log_path, struct sf_child *out,
-                                struct sf_why *why)
+static void set_env(const struct sf_child_env *env, size_t n_env)
+{
+    char own[24];
+    snprintf(own, sizeof(own), "%ld", (long)getpid());
+    for (size_t i = 0; i < n_env; i++)
+        setenv(env[i].name, env[i].val ? env[i].val : own, 1);
+}
+
+static enum sf_err start(const char *path, const char *const *argv, const struct sf_child_env *env,
+                         size_t n_env, const char *log_path, struct sf_child *out,
+                         struct sf_why *why)
 {
     pid_t parent = getpid(), pid;
     int log = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -28,7 +37,8 @@ enum sf_err sf_child_start_self(const char *const *argv, const char *log_path, s
             _exit(1);
         dup2(log, STDOUT_FILENO);
         dup2(log, STDERR_FILENO);
-        execv("/proc/self/exe", (char *const *)(uintptr_t)argv);
+        set_env(env, n_env);
+        execv(path, (char *const *)(uintptr_t)argv);
         _exit(127);
     }
     close(log);
@@ -36,6 +46,18 @@ enum sf_err sf_child_start_self(const char *const *argv, const char *log_path, s
         return sf_fail(why, SF_ERR_NOMEM, "start %s: %s", argv[0], strerror(errno));
     out->pid = pid;
     return SF_OK;
+}
+
+enum sf_err sf_child_start_self(const char *const *argv, const char *log_path, struct sf_child *out,
+                                struct sf_why *why)
+{
+    return start("/proc/self/exe", argv, NULL, 0, log_path, out, why);
+}
+
+enum sf_err sf_child_start(const char *const *argv, const struct sf_child_env *env, size_t n_env,
+                           const char *log_path, struct sf_child *out, struct sf_why *why)
+{
+    return start(argv[0], argv, env, n_env, log_path, out, why);
 }
 
 bool sf_child_is_running(struct sf_child *c, int *out_code)
@@ -70,11 +92,8 @@ void sf_child_stop(struct sf_child *c, unsigned grace_ms)
 static _Noreturn void become(const char *const *argv, const struct sf_child_env *env, size_t n_env,
                              int tell)
 {
-    char own[24];
     int fault;
-    snprintf(own, sizeof(own), "%ld", (long)getpid());
-    for (size_t i = 0; i < n_env; i++)
-        setenv(env[i].name, env[i].val ? env[i].val : own, 1);
+    set_env(env, n_env);
     execvp(argv[0], (char *const *)(uintptr_t)argv);
     fault = errno;
     if (write(tell, &fault, sizeof(fault)) < 0)

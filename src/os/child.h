@@ -14,14 +14,17 @@ struct sf_child {
  * file `log_path`. It is killed when its parent dies. */
 enum sf_err sf_child_start_self(const char *const *argv, const char *log_path, struct sf_child *out,
                                 struct sf_why *why);
+struct sf_child_env {
+    const char *name, *val; /* NULL: the child's own process id */
+};
+/* The same with another program, by its path, and some variables more. */
+enum sf_err sf_child_start(const char *const *argv, const struct sf_child_env *env, size_t n_env,
+                           const char *log_path, struct sf_child *out, struct sf_why *why);
 /* True while it runs; once it has ended, false and *out_code its exit code (128 + signal). */
 bool sf_child_is_running(struct sf_child *c, int *out_code);
 /* SIGTERM, then SIGKILL after `grace_ms`; waits. One that never started is fine. */
 void sf_child_stop(struct sf_child *c, unsigned grace_ms);
 
-struct sf_child_env {
-    const char *name, *val; /* NULL: the child's own process id */
-};
 /* Runs any program (found by PATH; NULL ends `argv`) with our standard files and some variables
  * more, and waits. Ctrl-C is the program's affair meanwhile. NOT_FOUND, DENIED or IO: it never ran;
  * else its exit code (128 + signal). */

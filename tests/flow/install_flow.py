@@ -66,16 +66,24 @@ def test_the_readme_names_every_command():
     assert [c for c in commands if f"| `spanflame {c}" not in readme] == []
 
 
-def test_nothing_lands_outside_the_four_folders():
+def test_the_installed_shop_finds_its_library():
     with tempfile.TemporaryDirectory() as root:
-        assert {path.split("/")[0] for path in install(root)} <= {"bin", "include", "lib", "share"}
+        install(root)
+        said = subprocess.run(["ldd", os.path.join(root, "libexec", "spanflame", "shop_gateway")], capture_output=True,
+                              text=True, check=True).stdout
+        assert os.path.join(root, "lib", "libspanflame.so.1") in said.replace("libexec/spanflame/../../", ""), said
+
+
+def test_nothing_lands_outside_the_five_folders():
+    with tempfile.TemporaryDirectory() as root:
+        assert {path.split("/")[0] for path in install(root)} <= {"bin", "include", "lib", "libexec", "share"}
 
 
 def test_files_are_readable_by_all_and_written_by_their_owner():
     with tempfile.TemporaryDirectory() as root:
         for path in install(root):
             mode = os.stat(os.path.join(root, path)).st_mode & 0o777
-            assert mode == (0o755 if path.startswith("bin/") else 0o644), f"{path} {mode:o}"
+            assert mode == (0o755 if path.startswith(("bin/", "libexec/")) else 0o644), f"{path} {mode:o}"
 
 
 tap.run(sys.modules[__name__])

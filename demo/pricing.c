@@ -1,0 +1,87 @@
+/* pricing - what things cost.
+ *
+ * Planted here, each with its switch:
+ *   n+1     attributes are loaded one by one, each under a span of its own
+ *   legacy  one order in fifty goes through applyLegacyTax, twelve times as slow */
+#include <stdio.h>
+#include <string.h>
+
+#include "shop.h"
+
+#define APART __attribute__((noinline, noclone))
+
+enum { ATTRIBUTE_US = 200, TAX_US = 2000, LEGACY_US = 25000, N_ATTRIBUTES = 12, LEGACY_EVERY = 50 };
+
+static APART unsigned lookUp(unsigned key)
+{
+    unsigned h = key;
+    for (int i = 0; i < 20000; i++)
+        h = (h ^ (h >> 13)) * 0x5bd1e995u;
+    return h;
+}
+
+static APART unsigned loadAttribute(long order, unsigned which)
+{
+    unsigned found = 0;
+    for (uint64_t end = cpu_budget_us(ATTRIBUTE_US); cpu_is_left(end);)
+        found ^= lookUp((unsigned)order * 64 + which);
+    return found;
+}
+
+static APART unsigned loadAttributes(long order)
+{
+    unsigned found = 0;
+    if (!shop_has("n+1")) {
+        sf_span all = sf_span_start("pricing.load_attributes");
+        found = loadAttribute(order, 0);
+        sf_span_end(all);
+        return found;
+    }
+    for (unsigned i = 0; i < N_ATTRIBUTES; i++) {
+        sf_span one = sf_span_start("pricing.load_attribute");
+        sf_span_set_int(one, "pricing.attribute", i);
+        found ^= loadAttribute(order, i);
+        sf_span_end(one);
+    }
+    return found;
+}
+
+static APART double roundTwice(double value)
+{
+    for (int i = 0; i < 20000; i++)
+        value = (double)(long)(value * 100 + 0.5) / 100 + 0.01 * (i & 1);
+    return value;
+}
+
+/* Every rate there ever was, one after the other, before the one that holds. */
+static APART double applyLegacyTax(double price)
+{
+    for (uint64_t end = cpu_budget_us(LEGACY_US); cpu_is_left(end);) {
+        for (int year = 0; year < 20000; year++)
+            price = price > 1000 ? price * 0.5 : price * 1.0001 + 0.01 * (year & 3);
+    }
+    return price;
+}
+
+static APART double applyTax(double price)
+{
+    for (uint64_t end = cpu_budget_us(TAX_US); cpu_is_left(end);)
+        price = roundTwice(price);
+    return price;
+}
+
+static int price(const struct shop_request *request, char answer[SHOP_ANSWER_CAP])
+{
+    unsigned attributes = loadAttributes(request->order);
+    double sum = 100 + attributes % 900;
+    bool is_legacy = request->order % LEGACY_EVERY == 13 && shop_has("legacy");
+    sum = is_legacy ? applyLegacyTax(sum) : applyTax(sum);
+    snprintf(answer, SHOP_ANSWER_CAP, "{\"order\":%ld,\"price\":%.2f}\n", request->order, sum);
+    return 200;
+}
+
+int main(void)
+{
+    static const struct shop_route routes[] = {{"GET", "/price", price}};
+    return shop_serve("pricing", routes, 1);
+}

@@ -1,0 +1,80 @@
+/* shopper - buys at a gentle, steady rate until SIGTERM, then says how it went.
+ *
+ * $SHOP_GATEWAY_PORT: where. $SHOP_RATE: orders a second. $SHOP_SEED: the number of the first. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shop.h"
+#include "shop_http.h"
+
+enum { N_BUYERS = 4 };
+
+static atomic_long next_order, n_bought, n_failed;
+static atomic_bool is_over;
+static double rate = 20;
+
+static bool buy(long order)
+{
+    const char *port = getenv("SHOP_GATEWAY_PORT");
+    char request[160], answer[SHOP_ANSWER_CAP];
+    int fd = shop_http_connect(port ? (uint16_t)strtoul(port, NULL, 10) : 0);
+    bool is_good = false;
+    int len;
+    if (fd < 0)
+        return false;
+    len = snprintf(request, sizeof(request),
+                   "POST /checkout?order=%ld HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n"
+                   "Connection: close\r\n\r\n",
+                   order);
+    shop_http_write(fd, request, (size_t)len);
+    is_good = shop_http_read(fd, answer, sizeof(answer)) && !strncmp(answer, "HTTP/1.1 200", 12);
+    close(fd);
+    return is_good;
+}
+
+static void *keep_buying(void *arg)
+{
+    uint64_t pause_us = (uint64_t)(1e6 * N_BUYERS / rate), due = shop_now_us();
+    due += pause_us * (uint64_t)(uintptr_t)arg / N_BUYERS;
+    while (!atomic_load(&is_over)) {
+        uint64_t now = shop_now_us();
+        if (now < due) {
+            shop_sleep_us(due - now < 100000 ? due - now : 100000);
+            continue;
+        }
+        due = now > due + 1000000 ? now : due + pause_us; /* too far behind: start over */
+        atomic_fetch_add(buy(atomic_fetch_add(&next_order, 1)) ? &n_bought : &n_failed, 1);
+    }
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t buyers[N_BUYERS];
+    const char *text;
+    sigset_t ends;
+    int which;
+    if ((text = getenv("SHOP_RATE")) && strtod(text, NULL) > 0)
+        rate = strtod(text, NULL);
+    if ((text = getenv("SHOP_SEED")))
+        atomic_store(&next_order, strtol(text, NULL, 10));
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &ends, NULL);
+    for (size_t i = 0; i < N_BUYERS; i++) {
+        if (pthread_create(&buyers[i], NULL, keep_buying, (void *)(uintptr_t)i))
+            return 1;
+    }
+    sigwait(&ends, &which);
+    atomic_store(&is_over, true);
+    for (size_t i = 0; i < N_BUYERS; i++)
+        pthread_join(buyers[i], NULL);
+    printf("bought %ld failed %ld\n", atomic_load(&n_bought), atomic_load(&n_failed));
+    return 0;
+}

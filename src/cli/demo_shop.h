@@ -1,0 +1,39 @@
+/* demo_shop.h - the shop of `spanflame demo`: its services as child processes (demo/README.md). */
+#pragma once
+#include <stdint.h>
+
+#include "base/err.h"
+#include "os/child.h"
+
+enum sf_demo_part {
+    SF_DEMO_SUPPLIER,
+    SF_DEMO_INVENTORY,
+    SF_DEMO_PRICING,
+    SF_DEMO_ORDER,
+    SF_DEMO_GATEWAY,
+    SF_DEMO_SHOPPER,
+    SF_DEMO_PARTS
+};
+
+struct sf_demo_shop {
+    const char *home; /* a folder for the shop's database and logs */
+    const char *otlp; /* where it sends its telemetry, as a URL */
+    const char *off;  /* problems that are not planted; NULL: none */
+    uint64_t rate;    /* orders a second */
+    uint64_t seed;    /* number of the first order */
+
+    char programs[512]; /* the folder they are in */
+    uint16_t ports[SF_DEMO_PARTS];
+    struct sf_child parts[SF_DEMO_PARTS];
+    struct sf_child old_order; /* while a new version starts beside it */
+};
+
+/* Fill the first fields, the rest zero. Opens all services, order-service at `commit`, and lets the
+ * shopper in. */
+enum sf_err sf_demo_shop_open(struct sf_demo_shop *s, const char *commit, struct sf_why *why);
+/* Puts order-service at `commit` in the place of the one that runs, without losing an order. */
+enum sf_err sf_demo_shop_deploy(struct sf_demo_shop *s, const char *commit, struct sf_why *why);
+/* SF_OK while everything runs; IO names what ended, and its log. */
+enum sf_err sf_demo_shop_check(struct sf_demo_shop *s, struct sf_why *why);
+/* Ends all of it, the shopper first; what was measured is sent before. */
+void sf_demo_shop_close(struct sf_demo_shop *s);

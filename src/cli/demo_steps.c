@@ -1,0 +1,257 @@
+#include "cli/demo_steps.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "cli/client.h"
+#include "cli/command.h"
+#include "wire/json.h"
+
+#define TOTALS "{ resource.service.name = \"order-service\" && name = \"order.calculate_totals\" }"
+
+enum { MAX_WORDS = 12, N_ASKED = 1000, N_SHOWN = 5 };
+
+struct story {
+    const char *server;
+    bool is_all_planted;
+    int n_steps;
+    char trace[40], span[24]; /* of the slowest order.calculate_totals */
+    uint64_t slow_ns;         /* the fifth slowest took this long */
+};
+
+/* ---- one step ---- */
+
+static void print_command(const char *const *words)
+{
+    printf("   $ spanflame");
+    for (size_t i = 0; words[i]; i++)
+        printf(strpbrk(words[i], " {}\"&|") ? " '%s'" : " %s", words[i]);
+    printf("\n\n");
+    fflush(stdout);
+}
+
+static const struct sf_command *find_command(const char *name)
+{
+    for (size_t i = 0; i < sf_cli_n_commands; i++) {
+        if (!strcmp(sf_cli_commands[i].name, name))
+            return &sf_cli_commands[i];
+    }
+    return NULL;
+}
+
+/* Runs the command with its output kept, so that it can be looked at as well as shown. */
+static int run_kept(const struct sf_command *command, const char *const *words, struct sf_buf *out)
+{
+    char *argv[MAX_WORDS + 3] = {0}, chunk[4096];
+    FILE *kept = tmpfile();
+    int before, code, argc = 0;
+    size_t n;
+
+    if (!kept)
+        return 1;
+    /* A command may move the words of its own list about, never their letters. */
+    for (; words[argc]; argc++)
+        argv[argc] = (char *)(uintptr_t)words[argc];
+    fflush(stdout);
+    before = dup(STDOUT_FILENO);
+    dup2(fileno(kept), STDOUT_FILENO);
+    code = command->run(argc, argv);
+    fflush(stdout);
+    dup2(before, STDOUT_FILENO);
+    close(before);
+    rewind(kept);
+    while ((n = fread(chunk, 1, sizeof(chunk), kept)) > 0)
+        sf_buf_add(out, chunk, n);
+    fclose(kept);
+    return code;
+}
+
+/* `shows`: a word without which the answer is an empty one. */
+static enum sf_err step(struct story *s, const char *title, const char *shows,
+                        const char *const *given, struct sf_why *why)
+{
+    const char *words[MAX_WORDS + 3] = {0};
+    const struct sf_command *command = find_command(given[0]);
+    struct sf_buf out = {0};
+    enum sf_err err = SF_OK;
+    size_t n = 0, at;
+    int code;
+
+    for (; given[n]; n++)
+        words[n] = given[n];
+    words[n++] = "--server";
+    words[n++] = s->server;
+    if (title)
+        printf("\n%d. %s\n", ++s->n_steps, title);
+    print_command(words);
+    code = command ? run_kept(command, words, &out) : 2;
+    if (sf_buf_ok(&out))
+        fwrite(out.p, 1, out.len, stdout);
+    fflush(stdout);
+    if (code)
+        err = sf_fail(why, SF_ERR_NOT_FOUND, "step %d, `spanflame %s`, ended with code %d",
+                      s->n_steps, given[0], code);
+    else if (s->is_all_planted && !sf_str_find(sf_buf_str(&out), sf_str_from(shows), &at))
+        err = sf_fail(why, SF_ERR_NOT_FOUND, "step %d, `spanflame %s`, does not show %s",
+                      s->n_steps, given[0], shows);
+    sf_buf_done(&out);
+    return err;
+}
+
+/* ---- the slowest ---- */
+
+struct found {
+    char trace[40], span[24];
+    uint64_t ns;
+};
+
+static int slower(const void *a, const void *b)
+{
+    uint64_t x = ((const struct found *)a)->ns, y = ((const struct found *)b)->ns;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static void keep_text(char *out, size_t cap, sf_str text)
+{
+    snprintf(out, cap, "%.*s", SF_STR_ARG(text));
+}
+
+static void read_spans(struct sf_json *j, struct found *f)
+{
+    sf_str key;
+    while (sf_json_item(j)) {
+        uint64_t ns = 0;
+        sf_str id = {0};
+        if (!sf_json_object(j))
+            return;
+        while (sf_json_key(j, &key)) {
+            if (sf_str_eq(key, SF_STR("spanID")))
+                id = sf_json_str(j);
+            else if (sf_str_eq(key, SF_STR("durationNanos")))
+                ns = sf_json_u64(j);
+            else
+                sf_json_skip(j);
+        }
+        if (ns > f->ns) {
+            f->ns = ns;
+            keep_text(f->span, sizeof(f->span), id);
+        }
+    }
+}
+
+static void read_trace(struct sf_json *j, struct found *f)
+{
+    sf_str key;
+    while (sf_json_key(j, &key)) {
+        if (sf_str_eq(key, SF_STR("traceID"))) {
+            keep_text(f->trace, sizeof(f->trace), sf_json_str(j));
+        } else if (sf_str_eq(key, SF_STR("spanSet")) && sf_json_object(j)) {
+            while (sf_json_key(j, &key)) {
+                if (sf_str_eq(key, SF_STR("spans")) && sf_json_array(j))
+                    read_spans(j, f);
+                else
+                    sf_json_skip(j);
+            }
+        } else {
+            sf_json_skip(j);
+        }
+    }
+}
+
+static size_t read_found(sf_str text, struct found *out, size_t cap, struct sf_arena *req)
+{
+    struct sf_json j;
+    size_t n = 0;
+    sf_str key;
+    sf_json_init(&j, text, req);
+    if (!sf_json_object(&j))
+        return 0;
+    while (sf_json_key(&j, &key)) {
+        if (!sf_str_eq(key, SF_STR("traces")) || !sf_json_array(&j)) {
+            sf_json_skip(&j);
+            continue;
+        }
+        while (sf_json_item(&j) && sf_json_object(&j)) {
+            struct found f = {0};
+            read_trace(&j, &f);
+            if (f.ns && n < cap)
+                out[n++] = f;
+        }
+    }
+    return sf_json_ok(&j) ? n : 0;
+}
+
+static enum sf_err find_slowest(struct story *s, struct sf_why *why)
+{
+    struct sf_client client = {.server = s->server};
+    struct sf_arena req = {0};
+    struct sf_buf path = {0}, answer = {0};
+    struct found *found = NULL;
+    size_t n = 0;
+    bool has_memory = sf_arena_init(&req, 16 << 20) &&
+                      (found = sf_arena_new_n(&req, N_ASKED, sizeof(*found)));
+    enum sf_err err = has_memory ? SF_OK : sf_fail(why, SF_ERR_NOMEM, "no memory for the slowest");
+
+    sf_buf_print(&path, "/api/search?limit=%d&spss=1&q=", N_ASKED);
+    sf_client_encode(&path, SF_STR(TOTALS));
+    sf_buf_add(&path, "", 1);
+    if (!err && !sf_buf_ok(&path))
+        err = sf_fail(why, SF_ERR_NOMEM, "no memory for the slowest");
+    if (!err)
+        err = sf_client_get(&client, (const char *)path.p, "application/json", &answer, why);
+    if (!err) {
+        n = read_found(sf_buf_str(&answer), found, N_ASKED, &req);
+        if (!n)
+            err = sf_fail(why, SF_ERR_NOT_FOUND, "there is no order.calculate_totals to look at");
+    }
+    if (!err) {
+        qsort(found, n, sizeof(*found), slower);
+        memcpy(s->trace, found[0].trace, sizeof(s->trace));
+        memcpy(s->span, found[0].span, sizeof(s->span));
+        s->slow_ns = found[n > N_SHOWN ? N_SHOWN : n - 1].ns;
+    }
+    sf_buf_done(&path);
+    sf_buf_done(&answer);
+    sf_arena_done(&req);
+    return err;
+}
+
+/* ---- the story ---- */
+
+enum sf_err sf_demo_steps_tell(const char *server, bool is_all_planted, struct sf_why *why)
+{
+    struct story s = {.server = server, .is_all_planted = is_all_planted};
+    char slow[200];
+    enum sf_err err = find_slowest(&s, why);
+    if (err)
+        return err;
+    snprintf(slow, sizeof(slow),
+             "{ resource.service.name = \"order-service\" && name = \"order.calculate_totals\" && "
+             "duration > %" PRIu64 "us }",
+             s.slow_ns / 1000);
+#define STEP(title, shows, ...) \
+    (err = err ? err : step(&s, title, shows, (const char *const[]){__VA_ARGS__, NULL}, why))
+    STEP("What runs, how often, how slow, how broken", "order-service", "services", "--since",
+         "2m");
+    STEP("Totals are slow: which ones?", s.trace, "search", slow);
+    STEP("The slowest, span by span, with its critical path and hottest functions", "order-service",
+         "trace", s.trace);
+    STEP("Where did that span's time go?", "CPU", "ledger", s.span, "--trace", s.trace);
+    STEP("Which code was it?", "calculateTotals", "flame", "--span", s.span, "--trace", s.trace);
+    STEP("Some prices take much longer: what do slow ones do that fast ones do not?",
+         "applyLegacyTax", "compare", "--slow-vs-fast", "{ name = \"GET /price\" }");
+    STEP("The whole trace as one flame graph, over all services, by critical path",
+         "calculateTotals", "flame", "--trace", s.trace, "--by", "critical-path");
+    STEP("def456 was deployed half way: what did it change?", "evaluateRules", "diff", "--baseline",
+         "order-service{commit=abc123}", "--comparison", "order-service{commit=def456}",
+         "--time-range", "15m", "--measure", "share");
+    STEP("What stands out, and what people do about it", "regexMatch", "findings", "--service",
+         "order-service");
+    STEP(NULL, "order-service", "coverage", "order-service");
+#undef STEP
+    return err;
+}
