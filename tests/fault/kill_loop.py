@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """kill_loop - kill -9 at any moment loses nothing that was acknowledged.
 
-Writers send spans of known content and remember which were acknowledged; meanwhile blocks are flushed, merged and
-erased. The server is killed: after a random time, or by itself in the middle of a random file call (of the log, of a
+Writers send spans and profiles of known content and remember which were acknowledged; meanwhile blocks are flushed,
+merged and erased. The server is killed: after a random time, or by itself in the middle of a random file call (of the log, of a
 block being written, of the catalogue, of a deletion), or while it starts. After every restart each acknowledged span
-must be there exactly once and unchanged, and what was erased must stay away; some restarts find the catalogue
+must be there exactly once and unchanged, the samples of each acknowledged profile must add up to what they were, in
+its service's flame graph and in its span's, and what was erased must stay away; some restarts find the catalogue
 deleted. Requests whose answer never came are sent again after the restart, as an SDK does, and must not count twice.
 """
 import json
@@ -17,13 +18,14 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from support import profile_oracle as oracle  # noqa: E402
 from support import server_rig as rig  # noqa: E402
 from support.faultfs import faultfs  # noqa: E402
 
 N_CYCLES = max(3, int(240 * rig.scale()))
 BUDGET_S = 200 * max(1.0, rig.scale())
 N_WRITERS = 3
-KILL_PATHS = ["/wal/", "/spans/", "/tmp/", "meta.db", "erase.log", ""]
+KILL_PATHS = ["/wal/", "/spans/", "/prof/", "/tmp/", "meta.db", "erase.log", ""]
 
 
 class Writer(threading.Thread):
@@ -60,6 +62,40 @@ class Writer(threading.Thread):
                 self.unanswered = None
                 self.acked += spans
                 time.sleep(self.rng.uniform(0, 0.003))  # more kills rather than more spans
+        except rig.Gone:
+            pass
+        except Exception as e:  # pylint: disable=broad-except
+            self.fault = f"{type(e).__name__}: {e}"
+        finally:
+            client.close()
+
+
+class ProfileWriter(threading.Thread):
+    """Sends profiles until told to stop or until the server is gone."""
+
+    def __init__(self, loop, cycle):
+        super().__init__(daemon=True)
+        self.rng = random.Random(loop.rng.random())
+        self.loop, self.cycle = loop, cycle
+        self.stop = threading.Event()
+        self.acked = []
+        self.unanswered = None  # (profile, body)
+        self.fault = None
+
+    def run(self):
+        client = self.loop.server.client()
+        try:
+            while not self.stop.is_set():
+                n = len(self.acked)
+                profile = oracle.Profile(self.rng, f"profiled-{self.cycle}", f"leaf_{self.cycle}_{n}")
+                body = profile.body()
+                self.unanswered = (profile, body)
+                while not oracle.post(client, profile, body):
+                    if self.stop.wait(0.01):
+                        return
+                self.unanswered = None
+                self.acked.append(profile)
+                time.sleep(self.rng.uniform(0, 0.006))
         except rig.Gone:
             pass
         except Exception as e:  # pylint: disable=broad-except
@@ -127,8 +163,10 @@ class Loop:
         self.erased = []
         self.expected = {}  # (service, operation) > spans
         self.unanswered = []
+        self.profiles = {}  # service > [profile]
+        self.unanswered_profiles = []
         self.counts = {"kills": 0, "call kills": 0, "start kills": 0, "stops": 0, "lost catalogues": 0, "fsck": 0,
-                       "spans": 0, "resent": 0}
+                       "spans": 0, "profiles": 0, "resent": 0}
         self.faults = []
         self.has_fsck = subprocess.run([rig.SPANFLAME, "fsck", "--help"], stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL, check=False).returncode == 0
@@ -159,6 +197,31 @@ class Loop:
             else:
                 self.faults.append("a request sent again is refused for ever")
         self.unanswered = []
+        for profile, body in self.unanswered_profiles:
+            for _ in range(500):
+                if oracle.post(client, profile, body):
+                    self.note_profiles([profile])
+                    self.counts["resent"] += 1
+                    break
+                time.sleep(0.01)
+            else:
+                self.faults.append("a profile sent again is refused for ever")
+        self.unanswered_profiles = []
+        client.close()
+
+    def note_profiles(self, profiles):
+        for p in profiles:
+            self.profiles.setdefault(p.service, []).append(p)
+        self.counts["profiles"] += len(profiles)
+
+    def check_profiles(self, services):
+        client = self.server.client()
+        for service in services:
+            profiles = self.profiles[service]
+            self.faults += oracle.faults_of_service(client, service, profiles)
+            self.faults += oracle.faults_of_spans(client, profiles[-3:] + self.rng.sample(profiles, min(3, len(profiles))))
+            if len(self.faults) > 20:
+                break
         client.close()
 
     def note_acked(self, service, spans):
@@ -192,9 +255,10 @@ class Loop:
     def live(self, cycle):
         """Writes until the end of this life."""
         writers = [Writer(self, i, cycle) for i in range(N_WRITERS)]
+        profiler = ProfileWriter(self, cycle)
         disturber = Disturber(self)
         is_armed = self.arm()
-        for t in writers + [disturber]:
+        for t in writers + [profiler, disturber]:
             t.start()
         if is_armed:
             if self.server.wait_exit(0.5) is not None:
@@ -214,9 +278,9 @@ class Loop:
                 self.faults.append(f"ended by itself with {self.server.process.returncode}:\n" + self.server.log_tail())
         self.control.disarm()
         touched = []
-        for t in writers + [disturber]:
+        for t in writers + [profiler, disturber]:
             t.stop.set()
-        for t in writers + [disturber]:
+        for t in writers + [profiler, disturber]:
             t.join(30)
             if t.fault:
                 self.faults.append(t.fault)
@@ -228,6 +292,9 @@ class Loop:
             if w.unanswered:
                 self.unanswered.append((f"cycle-{cycle}",) + w.unanswered)
                 touched += [s.trace for s in w.unanswered[0]]
+        self.note_profiles(profiler.acked)
+        if profiler.unanswered:
+            self.unanswered_profiles.append(profiler.unanswered)
         return set(touched)
 
     def between(self):
@@ -256,6 +323,8 @@ class Loop:
             known = [t for t in previous if t in self.acked]
             older = self.rng.sample(list(self.acked), min(20, len(self.acked)))
             self.check(known + older)
+            services = list(self.profiles)
+            self.check_profiles(set(services[-2:] + self.rng.sample(services, min(2, len(services)))))
             if self.faults:
                 break
             previous = self.live(cycle)
@@ -273,6 +342,7 @@ class Loop:
         client = self.server.client()
         client.call("POST", "/api/v1/flush")
         self.check(self.rng.sample(list(self.acked), min(3000, len(self.acked))))
+        self.check_profiles(list(self.profiles))
         now = int(time.time())
         status, _, body = client.call("GET", f"/api/v1/services?from={now - 7200}&until={now + 3600}")
         if status != 200:
@@ -300,10 +370,10 @@ def main():
     n_cycles = 0
     try:
         n_cycles = loop.run()
-        tap.check(not loop.faults, "every acknowledged span is there once after every restart", "\n".join(loop.faults[:20]))
+        tap.check(not loop.faults, "every acknowledged span and sample is there once after every restart", "\n".join(loop.faults[:20]))
         if not loop.faults:
             loop.settle()
-            tap.check(not loop.faults, "at the end all spans are there and none is counted twice",
+            tap.check(not loop.faults, "at the end all spans and samples are there and none is counted twice",
                       "\n".join(loop.faults[:20]))
     except (rig.Gone, AssertionError) as e:
         tap.check(False, "the server answers", f"{e}\n{loop.server.log_tail()}")
@@ -311,7 +381,8 @@ def main():
         loop.server.kill()
     tap.say(f"{n_cycles} cycles, " + ", ".join(f"{v} {k}" for k, v in loop.counts.items()) +
             f", {len(loop.erased)} erased")
-    tap.check(n_cycles >= min(N_CYCLES, 3) and loop.counts["kills"] > 0 and loop.counts["spans"] > 0,
+    tap.check(n_cycles >= min(N_CYCLES, 3) and loop.counts["kills"] > 0 and loop.counts["spans"] > 0 and
+              loop.counts["profiles"] > 0,
               "the loop killed and wrote")
     code = tap.end()
     if code and os.environ.get("KEEP") != "no":

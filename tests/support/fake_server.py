@@ -3,7 +3,8 @@
 
 Keeps requests in one synced file and everything else in memory. $FAKE makes it worse than it should be: `lossy`
 acknowledges some requests without keeping them, `double` does not recognise a request that is sent again, `changes`
-gives back wrong times, `forgets` brings back what was erased. A test of the real server is only worth something if
+gives back wrong times and values, `forgets` brings back what was erased; `lossy profiles` and `double profiles` treat
+only profiles so. A test of the real server is only worth something if
 it notices each of these.
 """
 import base64
@@ -14,6 +15,8 @@ import signal
 import struct
 import sys
 import threading
+import time
+import urllib.parse
 import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -71,11 +74,28 @@ def decode_json(body):
                    int(s["startTimeUnixNano"]), int(s["endTimeUnixNano"]), s["attributes"][0]["value"]["stringValue"])
 
 
+def decode_pprof(body):
+    """(path, span, value) of every sample."""
+    strings, functions, samples = [], {}, []
+    for number, value in fields(gzip.decompress(body)):
+        if number == 6:
+            strings.append(value.decode())
+        elif number == 5:
+            f = dict(fields(value))
+            functions[f[1]] = f[2]
+        elif number == 2:
+            samples.append(dict(fields(value)))
+    for s in samples:
+        label = dict(fields(s[3]))
+        yield ";".join(strings[functions[i]] for i in reversed(s[1])), strings[label[2]], s[2]
+
+
 class Store:
     def __init__(self, folder):
         os.makedirs(os.path.join(folder, "wal"), exist_ok=True)
         self.lock = threading.Lock()
         self.traces, self.erased, self.seen, self.counts = {}, set(), set(), {}
+        self.samples = []
         self.fd = os.open(os.path.join(folder, "wal", "log"), os.O_RDWR | os.O_CREAT, 0o600)
         self.off = 0
         self.replay()
@@ -101,9 +121,13 @@ class Store:
         if kind == b"e":
             self.erased.add(body)
             return
-        if record in self.seen and FAKE != "double":
+        if record in self.seen and FAKE != "double" and not (FAKE == "double profiles" and kind == b"i"):
             return
         self.seen.add(record)
+        if kind == b"i":
+            service, _, pprof = body.partition(b"\0")
+            self.samples += [(service.decode(),) + sample for sample in decode_pprof(pprof)]
+            return
         for span in (decode_json if kind == b"j" else decode_pb)(body):
             self.traces.setdefault(span[1], {})[span[2]] = span
             key = (span[0], span[3])
@@ -111,9 +135,12 @@ class Store:
 
     def put(self, record):
         with self.lock:
-            if not (FAKE == "lossy" and record[:1] != b"e" and zlib.crc32(record) % 50 == 0):
+            loses = {"lossy": (b"jpi", 50), "lossy profiles": (b"i", 8)}.get(FAKE, (b"", 1))
+            if not (record[:1] in loses[0] and zlib.crc32(record) % loses[1] == 0):
                 self.log(record)
                 self.apply(record)
+        if FAKE.startswith("double") and zlib.crc32(record) % 4 == 0:
+            time.sleep(0.03)  # a kill is to come between the log and the answer
 
     def spans(self, trace):
         with self.lock:
@@ -123,6 +150,14 @@ class Store:
                      "startTimeUnixNano": str(s[4] + (FAKE == "changes" and s[2][0] % 50 == 0)),
                      "endTimeUnixNano": str(s[5]), "attributes": [{"key": "note", "value": {"stringValue": s[6]}}]}
                     for s in self.traces.get(trace, {}).values()]
+
+    def folded(self, service, span):
+        out = {}
+        with self.lock:
+            for s, path, span_of, value in self.samples:
+                if s == service and span in ("", span_of):
+                    out[path] = out.get(path, 0) + value + (FAKE == "changes" and value % 7 == 0)
+        return "".join(f"{path} {value}\n" for path, value in out.items())
 
     def services(self):
         out = {}
@@ -153,6 +188,9 @@ class Handler(BaseHTTPRequestHandler):
         is_json = self.headers.get("Content-Type") == "application/json"
         if self.path == "/v1/traces":
             self.store.put((b"j" if is_json else b"p") + body)
+        elif self.path.startswith("/ingest?"):
+            service = urllib.parse.parse_qs(self.path.partition("?")[2])["name"][0]
+            self.store.put(b"i" + service.encode() + b"\0" + body)
         elif self.path == "/api/v1/erase":
             self.store.put(b"e" + bytes.fromhex(json.loads(body)["traces"][0]))
         self.answer(200, b"{}" if is_json else b"")
@@ -161,6 +199,9 @@ class Handler(BaseHTTPRequestHandler):
         if self.path.startswith("/api/traces/"):
             spans = self.store.spans(bytes.fromhex(self.path[len("/api/traces/"):]))
             self.answer(200 if spans else 404, json.dumps({"batches": [{"scopeSpans": [{"spans": spans}]}]}).encode())
+        elif self.path.startswith("/api/v1/profile?"):
+            asked = urllib.parse.parse_qs(self.path.partition("?")[2])
+            self.answer(200, self.store.folded(asked["service"][0], asked.get("span_id", [""])[0]).encode())
         elif self.path.startswith("/api/v1/services"):
             self.answer(200, json.dumps({"services": self.store.services()}).encode())
         else:

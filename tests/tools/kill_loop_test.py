@@ -17,7 +17,8 @@ def run(fake):
 
 
 def main():
-    wanted = {"": 0, "lossy": 1, "double": 1, "changes": 1, "forgets": 1}
+    wanted = {"": 0, "lossy": 1, "double": 1, "changes": 1, "forgets": 1, "lossy profiles": 1,
+              "double profiles": 1}
     print(f"1..{len(wanted)}")
     n_failed = 0
     for i, (fake, want) in enumerate(wanted.items(), 1):
