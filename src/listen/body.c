@@ -23,7 +23,7 @@ void sf_body_budget_give(struct sf_body_budget *b, size_t len)
 
 bool sf_body_is_spooled(const struct sf_body *b)
 {
-    return sf_file_is_open(&b->spool);
+    return sf_spool_is_open(&b->spool);
 }
 
 /* The budget counts what is allocated, not what is used: that is what the process holds. */
@@ -45,7 +45,7 @@ static enum sf_err spool(struct sf_body *b, sf_bytes piece, struct sf_why *why)
     if (spooled >= SF_LIMIT_SPOOL_LEN)
         err = sf_fail(why, SF_ERR_BUSY, "too many large requests at once");
     else
-        err = sf_file_write_at(&b->spool, b->len, piece.p, piece.len, why);
+        err = sf_spool_write(&b->spool, b->len, piece.p, piece.len, why);
     if (err) {
         atomic_fetch_sub_explicit(&b->budget->spooled, piece.len, memory_order_relaxed);
         return err;
@@ -61,7 +61,7 @@ static enum sf_err move_to_spool(struct sf_body *b, struct sf_why *why)
 
     if (!b->budget->spool_path)
         return sf_fail(why, SF_ERR_IO, "there is no folder for large requests");
-    err = sf_file_temp(b->budget->spool_path, &b->spool, why);
+    err = sf_spool_open(b->budget->spool_path, &b->spool, why);
     if (err)
         return err;
     atomic_fetch_add_explicit(&b->budget->n_spooled, 1, memory_order_relaxed);
@@ -146,7 +146,7 @@ enum sf_err sf_body_read(const struct sf_body *b, uint64_t off, void *p, size_t 
     size_t n = off >= b->len ? 0 : b->len - off < len ? (size_t)(b->len - off) : len;
 
     if (sf_body_is_spooled(b))
-        return sf_file_read_some(&b->spool, off, p, n, out_len, why);
+        return sf_spool_read(&b->spool, off, p, n, out_len, why);
     if (n)
         memcpy(p, b->memory.p + off, n);
     *out_len = n;
@@ -168,7 +168,7 @@ void sf_body_done(struct sf_body *b)
 
     if (sf_body_is_spooled(b))
         atomic_fetch_sub_explicit(&b->budget->spooled, (size_t)b->len, memory_order_relaxed);
-    sf_file_close(&b->spool);
+    sf_spool_close(&b->spool);
     sf_buf_done(&b->memory);
     if (b->charged)
         sf_body_budget_give(b->budget, b->charged);

@@ -1,15 +1,15 @@
 /* body.h - a request's body as it arrives, and the memory all bodies share.
  *
- * A body is in memory up to SF_LIMIT_BODY_MEMORY_LEN and in a nameless spool file above. What all
- * bodies hold is counted; while that is over the budget, a body that grows moves to its file, so a
- * body that has begun can always be finished, and nobody waits for somebody who waits. Pushing
+ * A body is in memory up to SF_LIMIT_BODY_MEMORY_LEN and in a nameless, enciphered file above. What
+ * all bodies hold is counted; while that is over the budget, a body that grows moves to its file,
+ * so a body that has begun can always be finished, and nobody waits for somebody who waits. Pushing
  * back on those that have not begun is the connections' part. A body belongs to one thread at a
  * time; the budget is shared. */
 #pragma once
 #include <stdatomic.h>
 
 #include "base/buf.h"
-#include "os/file.h"
+#include "listen/spool.h"
 
 struct sf_body_budget {
     size_t max;
@@ -25,7 +25,7 @@ struct sf_body { /* zeroed but for `budget` and `len_max` is empty */
     struct sf_body_budget *budget;
     uint64_t len, len_max;
     struct sf_buf memory;
-    struct sf_file spool;
+    struct sf_spool spool;
     size_t charged;
 };
 
