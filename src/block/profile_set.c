@@ -86,22 +86,39 @@ size_t sf_profile_set_memory(const struct sf_profile_set *s)
 
 /* ---- interning ---- */
 
+enum { FEW_LINES = 2, LOCATION_KEY_LEN = 16 };
+
+struct location_key { /* of one without many inlined calls, which is nearly every one */
+    uint64_t addr;
+    uint32_t module, kind;
+    struct sf_line lines[FEW_LINES];
+};
+_Static_assert(sizeof(struct location_key) == LOCATION_KEY_LEN + FEW_LINES * 8, "no padding");
+
 /* Room comes first, so that no key is ever without its location. */
 static bool add_location(struct sf_profile_set *s, const struct sf_profile_location *l,
                          const struct sf_line *lines, struct sf_buf *key, uint32_t *out)
 {
-    sf_buf_reset(key);
-    sf_buf_add_u64le(key, l->addr);
-    sf_buf_add_u32le(key, l->module);
-    sf_buf_add_u32le(key, l->kind);
-    sf_buf_add(key, lines, l->n_lines * sizeof(*lines));
+    struct location_key few = {l->addr, l->module, l->kind, {{0, 0}}};
+    size_t lines_len = l->n_lines * sizeof(*lines);
+    sf_str text = key_of(&few, LOCATION_KEY_LEN + lines_len);
+    if (l->n_lines > FEW_LINES) {
+        sf_buf_reset(key);
+        sf_buf_add(key, &few, LOCATION_KEY_LEN);
+        sf_buf_add(key, lines, lines_len);
+        if (!sf_buf_ok(key))
+            return false;
+        text = sf_buf_str(key);
+    } else if (l->n_lines) {
+        memcpy(few.lines, lines, lines_len);
+    }
     for (uint32_t i = 0; i < l->n_lines; i++) {
         if (!more((void **)&s->lines, s->n_lines + i, &s->cap_lines, sizeof(*s->lines)))
             return false;
         s->lines[s->n_lines + i] = lines[i];
     }
     if (!more((void **)&s->locations, s->n_locations, &s->cap_locations, sizeof(*s->locations)) ||
-        !sf_buf_ok(key) || !sf_dict_add(&s->location_keys, sf_buf_str(key), out))
+        !sf_dict_add(&s->location_keys, text, out))
         return false;
     if (*out == s->n_locations) {
         s->locations[*out] = *l;

@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "base/heap.h"
 
-enum { FIRST_NODES = 64, FIRST_SLOTS = 128, FIRST_STACKS = 256 };
+enum { FIRST_NODES = 64, FIRST_SLOTS = 128, FIRST_STACKS = 256, STEP = 16 };
 
 bool sf_stack_tree_init(struct sf_stack_tree *t)
 {
@@ -135,31 +135,71 @@ static bool grow_stacks(struct sf_stack_tree *t)
     return true;
 }
 
+/* Where the leaf of these locations is, or the free place for it. */
+static bool find_stack(const struct sf_stack_tree *t, uint64_t hash, const uint32_t *locations,
+                       uint32_t n, uint32_t *out_at)
+{
+    uint32_t at = (uint32_t)(hash >> 32) & (t->n_stack_slots - 1);
+    bool is_found = false;
+    while (t->stacks[at] && !is_found) {
+        is_found = (t->stacks[at] ^ hash) >> 32 == 0 &&
+                   is_stack(t, (uint32_t)t->stacks[at], locations, n);
+        if (!is_found)
+            at = (at + 1) & (t->n_stack_slots - 1);
+    }
+    *out_at = at;
+    return is_found;
+}
+
+static bool keep_stack(struct sf_stack_tree *t, uint64_t hash, const uint32_t *locations,
+                       uint32_t n, uint32_t node)
+{
+    uint32_t at;
+    if (t->n_stacks >= t->n_stack_slots / 4 * 3 && !grow_stacks(t))
+        return false;
+    if (!find_stack(t, hash, locations, n, &at)) {
+        t->stacks[at] = (hash & 0xffffffff00000000u) | node;
+        t->n_stacks++;
+    }
+    return true;
+}
+
+/* A stack that is new has mostly known callers: the root-most 16, 32, 48 frames of stacks are kept
+ * like stacks, so that only what is below them is looked up frame by frame. */
+static bool add_frames(struct sf_stack_tree *t, const uint32_t *locations, uint32_t n,
+                       uint32_t *out)
+{
+    uint32_t node = 0, n_known = (n - 1) / STEP * STEP, at;
+    for (; n_known; n_known -= STEP) {
+        const uint32_t *callers = locations + (n - n_known);
+        if (find_stack(t, sf_hash(callers, n_known * sizeof(*callers)), callers, n_known, &at)) {
+            node = (uint32_t)t->stacks[at];
+            break;
+        }
+    }
+    for (uint32_t i = n_known; i < n; i++) {
+        const uint32_t *callers = locations + (n - 1 - i);
+        if (!sf_stack_tree_add(t, node, *callers, &node))
+            return false;
+        if ((i + 1) % STEP == 0 && i + 1 < n &&
+            !keep_stack(t, sf_hash(callers, (i + 1) * sizeof(*callers)), callers, i + 1, node))
+            return false;
+    }
+    *out = node;
+    return true;
+}
+
 bool sf_stack_tree_add_stack(struct sf_stack_tree *t, const uint32_t *locations, uint32_t n,
                              uint32_t *out)
 {
     uint64_t hash = sf_hash(locations, n * sizeof(*locations));
-    uint32_t at, node = 0;
+    uint32_t at;
     *out = 0;
     if (n == 0)
         return true;
-    if (t->n_stacks >= t->n_stack_slots / 4 * 3 && !grow_stacks(t))
-        return false;
-    at = (uint32_t)(hash >> 32) & (t->n_stack_slots - 1);
-    for (; t->stacks[at]; at = (at + 1) & (t->n_stack_slots - 1)) {
-        node = (uint32_t)t->stacks[at];
-        if ((t->stacks[at] ^ hash) >> 32 == 0 && is_stack(t, node, locations, n)) {
-            *out = node;
-            return true;
-        }
+    if (find_stack(t, hash, locations, n, &at)) {
+        *out = (uint32_t)t->stacks[at];
+        return true;
     }
-    node = 0;
-    for (uint32_t i = n; i-- > 0;) {
-        if (!sf_stack_tree_add(t, node, locations[i], &node))
-            return false;
-    }
-    t->stacks[at] = (hash & 0xffffffff00000000u) | node;
-    t->n_stacks++;
-    *out = node;
-    return true;
+    return add_frames(t, locations, n, out) && keep_stack(t, hash, locations, n, *out);
 }
