@@ -1,6 +1,7 @@
 #include "store/local/profile_details.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/process.h"
 
@@ -59,15 +60,14 @@ static bool is_wanted(const struct sf_profile_source *s, const struct sf_profile
 struct giving {
     const struct sf_profile_source *s;
     const struct sf_profile_want *want;
-    bool (*see)(void *arg, const struct sf_profile_detail *d);
-    void *arg;
+    const struct sf_profile_see *see;
 };
 
 static bool give(const struct giving *g, const struct sf_profile_detail *d)
 {
     if (!is_wanted(g->s, g->want, d) || sf_profile_source_hides(g->s, d->trace_id, d->start_ns))
         return true;
-    return g->see(g->arg, d);
+    return g->see->row(g->see->arg, d);
 }
 
 /* Marks the granules that the ids are in. */
@@ -106,6 +106,11 @@ static void mark_rest(const struct sf_profile_source *s, const struct sf_profile
     }
 }
 
+static enum sf_err too_many(struct sf_why *why)
+{
+    return sf_fail(why, SF_ERR_LIMIT, "query: more detail rows than it may hold");
+}
+
 static enum sf_err read_granules(struct sf_profile_walk *w, struct sf_profile_source *s,
                                  const struct sf_profile_want *want, const struct giving *g,
                                  struct sf_why *why)
@@ -120,6 +125,9 @@ static enum sf_err read_granules(struct sf_profile_walk *w, struct sf_profile_so
     err = mark_ids(w, s, want, is_marked, why);
     if ((want->n_spans == 0 && want->n_traces == 0) || (want->has_untagged && want->process))
         mark_rest(s, want, is_marked);
+    if (err || !memchr(is_marked, true, s->places.n_granules))
+        return err;
+    err = g->see->begin(g->see->arg, w, s, why);
     for (uint32_t i = 0; !err && i < s->places.n_granules; i++) {
         struct sf_arena tmp = w->scratch;
         const struct sf_profile_detail *d;
@@ -129,7 +137,7 @@ static enum sf_err read_granules(struct sf_profile_walk *w, struct sf_profile_so
         err = sf_profile_block_granule(s->reader, s->number, &s->places, i, &tmp, &d, &n, why);
         for (uint32_t k = 0; !err && k < n; k++) {
             if (!give(g, &d[k]))
-                err = sf_fail(why, SF_ERR_LIMIT, "query: more detail rows than it may hold");
+                err = too_many(why);
         }
         if (!err)
             err = sf_profile_walk_check(w, why);
@@ -137,19 +145,29 @@ static enum sf_err read_granules(struct sf_profile_walk *w, struct sf_profile_so
     return err;
 }
 
-enum sf_err sf_profile_details_each(struct sf_profile_walk *w, struct sf_profile_source *s,
-                                    const struct sf_profile_want *want,
-                                    bool (*see)(void *arg, const struct sf_profile_detail *d),
-                                    void *arg, struct sf_why *why)
+static enum sf_err read_set(struct sf_profile_walk *w, struct sf_profile_source *s,
+                            const struct giving *g, struct sf_why *why)
 {
-    struct giving g = {s, want, see, arg};
-    if (!s->set)
-        return read_granules(w, s, want, &g, why);
-    for (uint32_t i = 0; i < s->set->n_details; i++) {
+    bool has_begun = false;
+    enum sf_err err = SF_OK;
+    for (uint32_t i = 0; !err && i < s->set->n_details; i++) {
         struct sf_profile_detail d = s->set->details[i];
         d.series = s->set->rows[d.series].series;
-        if (!give(&g, &d))
-            return sf_fail(why, SF_ERR_LIMIT, "query: more detail rows than it may hold");
+        if (!is_wanted(s, g->want, &d))
+            continue;
+        if (!has_begun)
+            err = g->see->begin(g->see->arg, w, s, why);
+        has_begun = true;
+        if (!err && !give(g, &d))
+            err = too_many(why);
     }
-    return SF_OK;
+    return err;
+}
+
+enum sf_err sf_profile_details_each(struct sf_profile_walk *w, struct sf_profile_source *s,
+                                    const struct sf_profile_want *want,
+                                    const struct sf_profile_see *see, struct sf_why *why)
+{
+    struct giving g = {s, want, see};
+    return s->set ? read_set(w, s, &g, why) : read_granules(w, s, want, &g, why);
 }

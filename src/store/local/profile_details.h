@@ -13,9 +13,17 @@ struct sf_profile_want { /* of detail rows; see struct sf_detail_query */
     const bool *is_series; /* of the source: asked for */
 };
 
-/* Calls `see` for each row; rows that an erasure hides are left out. `d->series` is a series of the
- * source. */
+struct sf_profile_see {
+    /* Before the first row of a source that may have one: most sources of a day know nothing of a
+     * span, and their symbols, which are most of a block, need not be read. */
+    enum sf_err (*begin)(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
+                         struct sf_why *why);
+    bool (*row)(void *arg, const struct sf_profile_detail *d); /* false: too many */
+    void *arg;
+};
+
+/* Shows each row; rows that an erasure hides are left out. `d->series` is a series of the source.
+ */
 enum sf_err sf_profile_details_each(struct sf_profile_walk *w, struct sf_profile_source *s,
                                     const struct sf_profile_want *want,
-                                    bool (*see)(void *arg, const struct sf_profile_detail *d),
-                                    void *arg, struct sf_why *why);
+                                    const struct sf_profile_see *see, struct sf_why *why);

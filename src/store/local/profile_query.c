@@ -150,6 +150,16 @@ static enum sf_err merge_aggregate(struct merging *m, struct sf_profile_walk *w,
 
 /* ---- a tree from details ---- */
 
+static enum sf_err begin_details(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
+                                 struct sf_why *why)
+{
+    struct merging *m = arg;
+    enum sf_err err = sf_profile_source_symbols(w, s, why);
+    if (!err && !sf_profile_tree_init(&m->tree, &m->builder, &s->symbols, &w->scratch))
+        err = no_room(why);
+    return err;
+}
+
 static bool see_detail(void *arg, const struct sf_profile_detail *d)
 {
     struct merging *m = arg;
@@ -167,12 +177,8 @@ static enum sf_err merge_details(struct merging *m, struct sf_profile_walk *w,
                                    .from_ns = m->query->from_ns,
                                    .to_ns = m->query->to_ns,
                                    .is_series = m->is_series};
-    enum sf_err err = sf_profile_source_symbols(w, s, why);
-    if (err)
-        return err;
-    if (!sf_profile_tree_init(&m->tree, &m->builder, &s->symbols, &w->scratch))
-        return no_room(why);
-    return sf_profile_details_each(w, s, &want, see_detail, m, why);
+    struct sf_profile_see see = {begin_details, see_detail, m};
+    return sf_profile_details_each(w, s, &want, &see, why);
 }
 
 static enum sf_err see_merge(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
@@ -420,6 +426,7 @@ struct detailing {
     struct sf_tree_builder builder;
     struct sf_profile_tree tree;
     const struct sf_profile_source *s;
+    const bool *is_asked; /* of its series */
     struct sf_arena *req;
     struct sf_series *series;
     uint32_t n_series, cap_series, first_series;
@@ -490,6 +497,18 @@ static bool map_series(struct detailing *x, const struct sf_profile_source *s, c
     return true;
 }
 
+static enum sf_err begin_rows(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
+                              struct sf_why *why)
+{
+    struct detailing *x = arg;
+    enum sf_err err = sf_profile_source_symbols(w, s, why);
+    x->s = s;
+    if (!err && (!sf_profile_tree_init(&x->tree, &x->builder, &s->symbols, &w->scratch) ||
+                 !map_series(x, s, x->is_asked, &w->scratch)))
+        err = no_room(why);
+    return err;
+}
+
 static enum sf_err see_details(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
                                struct sf_why *why)
 {
@@ -504,19 +523,13 @@ static enum sf_err see_details(void *arg, struct sf_profile_walk *w, struct sf_p
                                    .from_ns = x->query->from_ns,
                                    .to_ns = x->query->to_ns,
                                    .is_series = is_asked};
-    enum sf_err err;
+    struct sf_profile_see see = {begin_rows, see_row, x};
     if (!is_asked)
         return no_room(why);
     if (!pick_series(&x->select, s, true, is_asked))
         return SF_OK;
-    err = sf_profile_source_symbols(w, s, why);
-    if (err)
-        return err;
-    if (!sf_profile_tree_init(&x->tree, &x->builder, &s->symbols, &w->scratch) ||
-        !map_series(x, s, is_asked, &w->scratch))
-        return no_room(why);
-    x->s = s;
-    return sf_profile_details_each(w, s, &want, see_row, x, why);
+    x->is_asked = is_asked;
+    return sf_profile_details_each(w, s, &want, &see, why);
 }
 
 static bool take_rows(const struct detailing *x, struct sf_arena *req, struct sf_detail_rows *out)
