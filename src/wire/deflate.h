@@ -11,8 +11,8 @@ struct sf_deflate *sf_deflate_new(void); /* NULL: no memory */
 void sf_deflate_free(struct sf_deflate *z);
 
 /* Append one gzip member, or one zstd frame that says its content size and carries a checksum only
- * if asked. `level` as the libraries mean it (gzip 1-9, zstd -5 to 19). NOMEM, LIMIT (of `out`); `out`
- * keeps its old content then. */
+ * if asked. `level` as the libraries mean it (gzip 1-9, zstd -5 to 19). NOMEM, LIMIT (of `out`);
+ * `out` keeps its old content then. */
 enum sf_err sf_deflate_gzip(struct sf_deflate *z, int level, sf_bytes in, struct sf_buf *out,
                             struct sf_why *why);
 enum sf_err sf_deflate_zstd(struct sf_deflate *z, int level, bool has_checksum, sf_bytes in,

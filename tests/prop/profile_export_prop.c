@@ -2,14 +2,11 @@
  * a writer and a decoder know. */
 #include <stdlib.h>
 
-#include "decode/profile_format.h"
-#include "flame/batch_tree.h"
 #include "flame/tree_builder.h"
-#include "flame/tree_group.h"
-#include "render/folded.h"
 #include "render/otlp_profile.h"
 #include "render/pprof.h"
 #include "render/speedscope.h"
+#include "support/profile_same.h"
 #include "test.h"
 
 enum { ROUNDS = 200, NAMES = 9 };
@@ -65,52 +62,8 @@ static struct sf_profile_view random_view(struct sf_arena *req)
     return v;
 }
 
-static void add_stacks(const struct sf_tree *t, struct sf_arena *req, struct sf_buf *out)
-{
-    struct sf_tree by_name;
-    assert_ok(
-        sf_tree_group(t, (struct sf_tree_grouping){.by = SF_GROUP_FUNCTION}, req, &by_name, NULL));
-    for (uint32_t i = 0; i < by_name.n_frames; i++) /* what kind of code a format cannot say */
-        ((struct sf_frame *)by_name.frames)[i].kind = SF_FRAME_UNKNOWN;
-    assert_ok(sf_tree_group(&by_name, (struct sf_tree_grouping){.by = SF_GROUP_FUNCTION}, req,
-                            &by_name, NULL));
-    assert_ok(sf_folded_render(&by_name, *req, out, NULL));
-    sf_buf_add_u8(out, 0);
-}
-
-static void expect_same(const struct sf_profile_view *v, sf_str bytes,
-                        const struct sf_profile_hint *hint, struct sf_arena *req)
-{
-    struct sf_profile_batch batch;
-    const struct sf_batch_type *types;
-    struct sf_buf got = {0}, want = {0};
-    struct sf_tree back;
-    struct sf_why why = {0};
-    uint32_t n;
-    if (sf_profile_decode(bytes, hint, req, &batch, &why))
-        fail_msg("not readable: %s", why.text);
-    assert_ok(sf_batch_types(&batch, req, &types, &n, NULL));
-    assert_int_equal(n, 1);
-    assert_ok(sf_batch_tree(&batch, &types[0].type, req, &back, NULL));
-    assert_int_equal(back.total, v->tree.total);
-    add_stacks(&back, req, &got);
-    add_stacks(&v->tree, req, &want);
-    assert_string_equal((char *)got.p, (char *)want.p);
-    sf_buf_done(&got);
-    sf_buf_done(&want);
-}
-
 typedef enum sf_err (*write_fn)(const struct sf_profile_view *v, struct sf_arena scratch,
                                 struct sf_buf *out, struct sf_why *why);
-
-static enum sf_err write_folded(const struct sf_profile_view *v, struct sf_arena scratch,
-                                struct sf_buf *out, struct sf_why *why)
-{
-    struct sf_tree t;
-    enum sf_err err = sf_tree_group(&v->tree, (struct sf_tree_grouping){.by = SF_GROUP_FUNCTION},
-                                    &scratch, &t, why);
-    return err ? err : sf_folded_render(&t, scratch, out, why);
-}
 
 static void check(write_fn write, const struct sf_profile_hint *hint)
 {
@@ -120,7 +73,7 @@ static void check(write_fn write, const struct sf_profile_hint *hint)
         struct sf_profile_view v = random_view(&req);
         struct sf_buf out = {0};
         assert_ok(write(&v, req, &out, NULL));
-        expect_same(&v, sf_buf_str(&out), hint, &req);
+        profile_same_bytes(&v, sf_buf_str(&out), hint, &req);
         sf_buf_done(&out);
     }
     sf_arena_done(&req);
@@ -144,5 +97,5 @@ TEST(profile_export, speedscope_reads_back)
 TEST(profile_export, folded_text_reads_back)
 {
     struct sf_profile_hint counts = {.has_sample_rate = true};
-    check(write_folded, &counts);
+    check(profile_write_folded, &counts);
 }
