@@ -31,6 +31,13 @@ async function open(path, options = {}) {
   page.on("console", (m) => {
     if (/Content Security Policy/.test(m.text())) page.faults.push(m.text());
   });
+  await page.addInitScript(() => {
+    new MutationObserver((_, o) => {
+      if (!document.querySelector("[data-span]")) return;
+      o.disconnect();
+      requestAnimationFrame(() => (window.firstRow = performance.now()));
+    }).observe(document, { childList: true, subtree: true });
+  });
   await page.goto(base + path);
   return page;
 }
@@ -61,6 +68,7 @@ test("the overview lists services with rate, errors and latency", async () => {
   const row = page.getByRole("row", { name: /order-service/ });
   await row.waitFor();
   assert.match(await row.innerText(), /ms/);
+  await page.waitForFunction(() => /cores/.test(document.body.innerText) && /420 MiB/.test(document.body.innerText));
   await row.getByRole("link", { name: /takes|calls|regex/ }).first().waitFor();
   await isAccessible(page);
   await done(page, "overview");
@@ -118,6 +126,19 @@ test("a click on a bar opens the span's flame graph beside it", async () => {
   await page.getByRole("tab", { name: "heap in use" }).click();
   await page.getByText("MiB", { exact: false }).first().waitFor();
   await done(page, "span-profile");
+});
+
+test("a gap without child spans says what ran in it", async () => {
+  const page = await open(trace(ids.slow));
+  const gap = page.getByRole("button", { name: /of order.calculate_totals without a child span/ }).first();
+  await gap.waitFor();
+  assert.match(await gap.getAttribute("title"), /lookupRate/);
+  await gap.click();
+  await canvas(page).waitFor();
+  assert.equal(params(page).get("self"), "1");
+  await page.getByText("How to have more samples here").click();
+  await page.locator(".missing, details p").first().waitFor();
+  await done(page, "gap");
 });
 
 test("every span has its button, reachable and named", async () => {
@@ -256,6 +277,9 @@ test("profiles of a service, and a time before as the baseline", async () => {
   await page.mouse.up();
   await page.waitForURL(/base=/);
   await page.getByText("only in the baseline").first().waitFor();
+  await page.getByLabel("side by side").check();
+  await page.waitForFunction(() => document.querySelectorAll(".flame-canvas").length === 2);
+  await page.getByLabel("side by side").uncheck();
   await isAccessible(page);
   await done(page, "profiles");
 });
@@ -307,6 +331,8 @@ test("hostile names are text everywhere", async () => {
 test("ten thousand spans have few rows on screen and scroll", async () => {
   const page = await open(trace(ids.big));
   await page.locator("[role=treegrid]").waitFor();
+  const first = await page.evaluate(() => window.firstRow - performance.getEntriesByType("resource").find((r) => r.name.includes("/api/v1/trace/")).responseEnd);
+  console.log(`# first rows of 10,000 spans on screen ${first.toFixed(0)} ms after the answer`);
   assert.ok((await page.locator(".span-row").count()) < 80);
   const frames = await page.evaluate(async () => {
     const box = document.querySelector(".waterfall-scroll");
@@ -328,6 +354,29 @@ test("ten thousand spans have few rows on screen and scroll", async () => {
   await page.getByText("1 found").waitFor();
   await page.locator(".span-row.match").waitFor();
   await done(page, "big");
+});
+
+test("a graph of 100,000 frames is drawn, searched and zoomed", async () => {
+  const page = await open("/?view=profiles&service=large");
+  await canvas(page).waitFor();
+  await page.waitForFunction(() => Number(document.querySelector(".flame-canvas")?.dataset.bars) > 300);
+  const ms = await page.evaluate(async () => {
+    const c = document.querySelector(".flame-canvas");
+    const times = [];
+    c.focus();
+    const key = (k) => c.dispatchEvent(new KeyboardEvent("keydown", { key: k, bubbles: true }));
+    for (let i = 0; i < 40; i++) {
+      for (const k of i % 10 === 9 ? ["Escape"] : ["ArrowUp", "ArrowUp", "Enter"]) key(k);
+      await new Promise((r) => requestAnimationFrame(() => setTimeout(r, 0)));
+      times.push(Number(c.dataset.ms));
+    }
+    times.sort((a, b) => a - b);
+    return { median: times[20], most: times[39] };
+  });
+  console.log(`# drawing 100,000 frames while zooming: ${ms.median} ms median, ${ms.most} ms at most`);
+  await page.getByLabel("Search functions").fill("^pkg7");
+  await page.getByText(/through them/).waitFor();
+  await done(page, "large");
 });
 
 test("both themes are readable", async () => {

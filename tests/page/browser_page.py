@@ -44,6 +44,7 @@ with Server() as full, Server() as empty:
     with Server(f"auth:\n  token_file: {tokens}\n") as locked:
         ids = seed.fill(full)
         ids["big"] = seed.big_trace(full)
+        seed.big_profile(full)
         story = {"url": f"http://127.0.0.1:{full.port}", "empty": f"http://127.0.0.1:{empty.port}",
                  "locked": f"http://127.0.0.1:{locked.port}", "token": token, "ids": ids, "shots": shots,
                  "browser": browser, "web": os.path.join(SOURCE, "web"), "emptyPid": empty.process.pid}

@@ -103,6 +103,22 @@ def big_trace(server, n=10000):
     return trace.hex()
 
 
+def big_profile(server, nodes=100000):
+    """A graph of that many bars: every stack shares a part of the one before it."""
+    state, stack, lines, made = 1, [], [], 0
+    while made < nodes:
+        state = state * 1103515245 + 12345 & 0x7fffffff
+        stack = stack[:state % (len(stack) + 1)]
+        state = state * 1103515245 + 12345 & 0x7fffffff
+        for _ in range(1 + state % 12):
+            if len(stack) < 60:
+                stack.append(f"pkg{made % 37}.work{made}")
+                made += 1
+        lines.append(f"{';'.join(['main', *stack])} {1 + state % 1000}")
+    answer = server.post("/api/v1/profile?service=large&type=cpu&format=folded", "\n".join(lines).encode(), "text/plain")
+    assert answer.status == 200, answer.text
+
+
 def send_profile(server, service, stacks, **more):
     import urllib.parse
     answer = server.post("/api/v1/profile?" + urllib.parse.urlencode({"service": service}), pprof(stacks, **more),

@@ -5,7 +5,7 @@ import { parse, within, write } from "../src/state/url";
 import { faultAt, placeAt, queryOf } from "../src/search/complete";
 import { ellipsis, visible } from "../src/format/safe_text";
 import { bytes, count, duration, nanoToMs, percent, value } from "../src/format/units";
-import { rowsOf, spanMatches } from "../src/trace/rows";
+import { gapsOf, rowsOf, spanMatches } from "../src/trace/rows";
 import { literal, keyText } from "../src/trace/span_details";
 import { heatOf, heightOf, secondsAt } from "../src/charts/heat";
 import { span } from "./make";
@@ -89,6 +89,13 @@ test("a folded span hides what is below it and nothing else", () => {
   assert.deepEqual(rowsOf(spans, new Set(["b"])).map((r) => [r.span.spanId, r.below, r.isFolded]), [["a", 3, false], ["b", 1, true], ["d", 0, false], ["e", 0, false]]);
   assert.ok(spanMatches(span("x", 0, { attributes: [{ key: "http.route", value: { stringValue: "/Cart" } }] }), "cart"));
   assert.ok(!spanMatches(span("x", 0), "cart"));
+});
+
+test("gaps are where a span with children has none", () => {
+  const spans = [span("a", 0, { durationNs: 100 }), span("b", 1, { startOffsetNs: 10, durationNs: 30 }), span("c", 2, { startOffsetNs: 10, durationNs: 5 }), span("d", 1, { startOffsetNs: 60, durationNs: 40 })];
+  assert.deepEqual(gapsOf(spans, 0, 10), [{ startOffsetNs: 0, durationNs: 10 }, { startOffsetNs: 40, durationNs: 20 }]);
+  assert.deepEqual(gapsOf(spans, 0, 11), [{ startOffsetNs: 40, durationNs: 20 }]);
+  assert.deepEqual(gapsOf(spans, 3, 1), []);
 });
 
 test("a heatmap has a row for every power of two between the edges", () => {

@@ -5,7 +5,7 @@ import type { Query } from "../api/client";
 import { visible } from "../format/safe_text";
 import { percent } from "../format/units";
 import { copyText } from "../parts/copy_button";
-import { change } from "../state/url";
+import { change as changeUrl, type Params } from "../state/url";
 import { useUrl } from "../state/use_url";
 import { CallTree, type Base } from "./call_tree";
 import type { DiffBy } from "./colors";
@@ -25,6 +25,10 @@ export interface FlameProps {
   server?: { path: string; query: Query };
   /** Nodes were cut: the value is not hidden, but its stacks are */
   isCut?: boolean;
+  /** Asks for what was cut below a stack */
+  onDeeper?: (stack: string[]) => void;
+  /** Of the keys in the address, where two graphs stand side by side */
+  prefix?: string;
 }
 
 type Mode = "graph" | "both" | "table" | "calls" | "sandwich";
@@ -39,26 +43,40 @@ function modeOf(text: string | undefined): Mode {
   return text === "both" || text === "table" || text === "calls" || text === "sandwich" ? text : "graph";
 }
 
+/** The keys of one graph, without what tells it from another. */
+function keysOf(all: Params, prefix: string): Params {
+  const out: Record<string, string> = {};
+  for (const [k, v] of Object.entries(all)) if (k.length === prefix.length + 1 && k.startsWith(prefix)) out[k.slice(prefix.length)] = v;
+  return out;
+}
+
+function withPrefix(some: Readonly<Record<string, string | undefined>>, prefix: string): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(some).map(([k, v]) => [prefix + k, v]));
+}
+
 export function FlameGraph(props: FlameProps) {
-  const url = useUrl();
-  const mode = modeOf(url["fv"]);
-  const icicle = url["fi"] === "1";
-  const text = url["fs"] ?? "";
-  const hide = url["fh"] ?? "";
+  const all = useUrl();
+  const prefix = props.prefix ?? "f";
+  const url = useMemo(() => keysOf(all, prefix), [all, prefix]);
+  const change = useCallback((some: Readonly<Record<string, string | undefined>>, replace = false) => changeUrl(withPrefix(some, prefix), replace), [prefix]);
+  const mode = modeOf(url["v"]);
+  const icicle = url["i"] === "1";
+  const text = url["s"] ?? "";
+  const hide = url["h"] ?? "";
   const look = useMemo(
     (): Look => ({
-      group: (url["fg"] === "package" || url["fg"] === "file" ? url["fg"] : "function") as Group,
-      fold: (url["ff"] === "kernel" || url["ff"] === "library" ? url["ff"] : "") as Fold,
-      collapse: url["fr"] === "1",
+      group: (url["g"] === "package" || url["g"] === "file" ? url["g"] : "function") as Group,
+      fold: (url["f"] === "kernel" || url["f"] === "library" ? url["f"] : "") as Fold,
+      collapse: url["r"] === "1",
       hide: hide === "" ? [] : hide.split("\n"),
     }),
-    [url["fg"], url["ff"], url["fr"], hide],
+    [url["g"], url["f"], url["r"], hide],
   );
   const tree = useMemo(() => transform(props.tree, look), [props.tree, look]);
-  const zoom = useMemo(() => nodeAtPlace(tree, url["fz"] ?? ""), [tree, url["fz"]]);
+  const zoom = useMemo(() => nodeAtPlace(tree, url["z"] ?? ""), [tree, url["z"]]);
   const matches = useMemo(() => search(tree, text), [tree, text]);
-  const diffBy: DiffBy = url["fd"] === "relative" ? "relative" : "absolute";
-  const focus = url["fw"] ?? "";
+  const diffBy: DiffBy = url["d"] === "relative" ? "relative" : "absolute";
+  const focus = url["w"] ?? "";
   const sides = useMemo(() => (mode === "sandwich" && focus !== "" ? sandwich(tree, focus) : undefined), [tree, mode, focus]);
   const [picked, setPicked] = useState("");
   const [menu, setMenu] = useState<{ node: number; x: number; y: number }>();
@@ -67,7 +85,7 @@ export function FlameGraph(props: FlameProps) {
   const box = useRef<HTMLDivElement>(null);
   const input = useRef<HTMLInputElement>(null);
 
-  const onZoom = useCallback((node: number) => change({ fz: placeOf(tree, node) }), [tree]);
+  const onZoom = useCallback((node: number) => change({ z: placeOf(tree, node) }), [tree, change]);
   const pickName = useCallback(
     (name: string) => {
       setPicked(name);
@@ -88,14 +106,14 @@ export function FlameGraph(props: FlameProps) {
       const modes: Readonly<Record<string, Mode>> = { "1": "graph", "2": "both", "3": "table", "4": "calls" };
       if (e.key === "/") input.current?.focus();
       else if (e.key === "?") setHelp(true);
-      else if (modes[e.key]) change({ fv: modes[e.key] === "graph" ? "" : modes[e.key] });
-      else if (e.key === "i") change({ fi: icicle ? "" : "1" });
+      else if (modes[e.key]) change({ v: modes[e.key] === "graph" ? "" : modes[e.key] });
+      else if (e.key === "i") change({ i: icicle ? "" : "1" });
       else return;
       e.preventDefault();
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
-  }, [icicle]);
+  }, [icicle, change]);
 
   const exportAs = (format: string) => {
     const failed = (e: unknown) => setNote(e instanceof Error ? e.message : String(e));
@@ -111,9 +129,9 @@ export function FlameGraph(props: FlameProps) {
     const name = nameOf(tree, menu.node);
     setMenu(undefined);
     if (what === "zoom") onZoom(menu.node);
-    else if (what === "sandwich") change({ fv: "sandwich", fw: name, fz: "" });
-    else if (what === "hide") change({ fh: [...look.hide, name].join("\n"), fz: "" });
-    else if (what === "search") change({ fs: `^${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$` });
+    else if (what === "sandwich") change({ v: "sandwich", w: name, z: "" });
+    else if (what === "hide") change({ h: [...look.hide, name].join("\n"), z: "" });
+    else if (what === "search") change({ s: `^${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$` });
     else if (what === "source") open(sourceAddress(tree.frames[tree.frame[menu.node] ?? -1]), "_blank", "noopener");
     else {
       const words = what === "stack" ? stackOf(tree, menu.node).join("\n") : name;
@@ -145,8 +163,8 @@ export function FlameGraph(props: FlameProps) {
           placeholder="Search: regular expression ( / )"
           aria-label="Search functions"
           value={text}
-          onInput={(e) => change({ fs: e.currentTarget.value }, true)}
-          onKeyDown={(e) => e.key === "Escape" && change({ fs: "" }, true)}
+          onInput={(e) => change({ s: e.currentTarget.value }, true)}
+          onKeyDown={(e) => e.key === "Escape" && change({ s: "" }, true)}
         />
         {matches && (
           <span class="match" role="status">
@@ -155,40 +173,40 @@ export function FlameGraph(props: FlameProps) {
         )}
         <span class="segment" role="group" aria-label="View">
           {MODES.map(([m, title]) => (
-            <button type="button" key={m} aria-pressed={mode === m} onClick={() => change({ fv: m === "graph" ? "" : m })}>
+            <button type="button" key={m} aria-pressed={mode === m} onClick={() => change({ v: m === "graph" ? "" : m })}>
               {title}
             </button>
           ))}
           {mode === "sandwich" && (
-            <button type="button" aria-pressed={true} onClick={() => change({ fv: "", fw: "" })} title="Back to the graph">
+            <button type="button" aria-pressed={true} onClick={() => change({ v: "", w: "" })} title="Back to the graph">
               Sandwich ✕
             </button>
           )}
         </span>
-        <select aria-label="Bars stand for" value={look.group} onChange={(e) => change({ fg: e.currentTarget.value === "function" ? "" : e.currentTarget.value, fz: "" })}>
+        <select aria-label="Bars stand for" value={look.group} onChange={(e) => change({ g: e.currentTarget.value === "function" ? "" : e.currentTarget.value, z: "" })}>
           <option value="function">functions</option>
           <option value="package">packages</option>
           <option value="file">files</option>
         </select>
-        <select aria-label="Fold" value={look.fold} onChange={(e) => change({ ff: e.currentTarget.value, fz: "" })}>
+        <select aria-label="Fold" value={look.fold} onChange={(e) => change({ f: e.currentTarget.value, z: "" })}>
           <option value="">fold nothing</option>
           <option value="kernel">fold kernel</option>
           <option value="library">fold libraries</option>
         </select>
         <label class="check" title="A function that calls itself becomes one bar">
-          <input type="checkbox" checked={look.collapse} onChange={(e) => change({ fr: e.currentTarget.checked ? "1" : "", fz: "" })} /> no recursion
+          <input type="checkbox" checked={look.collapse} onChange={(e) => change({ r: e.currentTarget.checked ? "1" : "", z: "" })} /> no recursion
         </label>
         <label class="check" title="The root at the top">
-          <input type="checkbox" checked={icicle} onChange={(e) => change({ fi: e.currentTarget.checked ? "1" : "" })} /> icicle
+          <input type="checkbox" checked={icicle} onChange={(e) => change({ i: e.currentTarget.checked ? "1" : "" })} /> icicle
         </label>
         {tree.otherTotal && (
-          <select aria-label="Colours by" value={diffBy} onChange={(e) => change({ fd: e.currentTarget.value === "absolute" ? "" : e.currentTarget.value })}>
+          <select aria-label="Colours by" value={diffBy} onChange={(e) => change({ d: e.currentTarget.value === "absolute" ? "" : e.currentTarget.value })}>
             <option value="absolute">absolute change</option>
             <option value="relative">relative change</option>
           </select>
         )}
         {look.hide.length > 0 && (
-          <button type="button" onClick={() => change({ fh: "", fz: "" })}>
+          <button type="button" onClick={() => change({ h: "", z: "" })}>
             Show {look.hide.length} hidden
           </button>
         )}
@@ -218,7 +236,16 @@ export function FlameGraph(props: FlameProps) {
         {note !== "" && <span role="status">{note}</span>}
       </div>
       {tree.otherTotal && <DiffLegend />}
-      {props.isCut && <p class="note warn">Small branches were summed up as “other”; their value is counted.</p>}
+      {props.isCut && (
+        <p class="note warn row">
+          Small branches were summed up as “other”; their value is counted.
+          {props.onDeeper && zoom > 0 && (
+            <button type="button" onClick={() => props.onDeeper?.(stackOf(tree, zoom))}>
+              Load everything below {visible(nameOf(tree, zoom))}
+            </button>
+          )}
+        </p>
+      )}
       <div class={`flame-body ${mode}`}>
         {mode === "sandwich" && sides ? (
           <>

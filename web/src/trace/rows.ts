@@ -58,6 +58,35 @@ export function plain(v: OtlpValue | undefined): string {
   return "";
 }
 
+export interface Gap {
+  readonly startOffsetNs: number;
+  readonly durationNs: number;
+}
+
+/** Where a span that has children has none: at least `minNs` long. */
+export function gapsOf(spans: readonly Span[], at: number, minNs: number): Gap[] {
+  const own = spans[at];
+  if (!own) return [];
+  const out: Gap[] = [];
+  let end = own.startOffsetNs;
+  let children = 0;
+  const kids: Span[] = [];
+  for (let i = at + 1; i < spans.length; i++) {
+    const s = spans[i];
+    if (!s || s.depth <= own.depth) break;
+    if (s.depth === own.depth + 1) kids.push(s);
+  }
+  kids.sort((a, b) => a.startOffsetNs - b.startOffsetNs);
+  for (const s of kids) {
+    children++;
+    if (s.startOffsetNs - end >= minNs) out.push({ startOffsetNs: end, durationNs: s.startOffsetNs - end });
+    end = Math.max(end, s.startOffsetNs + s.durationNs);
+  }
+  const last = own.startOffsetNs + own.durationNs;
+  if (last - end >= minNs) out.push({ startOffsetNs: end, durationNs: last - end });
+  return children === 0 ? [] : out;
+}
+
 export interface SpanGroup {
   service: string;
   name: string;

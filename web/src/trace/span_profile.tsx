@@ -1,8 +1,8 @@
 // The flame graph of one span, beside the waterfall: no question is asked first.
 
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { get } from "../api/client";
-import type { GradeName, Ledger, Span, SpanProfile } from "../api/types";
+import type { Coverage, GradeName, Ledger, Span, SpanProfile } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { FlameGraph } from "../flame/flame_graph";
 import { treeOf } from "../flame/tree";
@@ -60,6 +60,27 @@ function Ledgered(props: { traceId: string; span: Span }) {
   return <div class="ledger-slot">{ledger.data && <LedgerBar ledger={ledger.data} />}</div>;
 }
 
+/** What is missing, and what to add, for a span that could have more. */
+function More(props: { traceId: string; span: Span }) {
+  const path = `/api/v1/spans/${props.traceId}/${props.span.spanId}/coverage`;
+  const [open, setOpen] = useState(false);
+  const coverage = useAsk<Coverage>(open ? path : "", (s) => get(path, {}, s), true);
+  return (
+    <details class="note" onToggle={(e) => setOpen(e.currentTarget.open)}>
+      <summary>How to have more samples here</summary>
+      {coverage.isLoading && <p>…</p>}
+      {coverage.error && <p class="bad">{visible(coverage.error.message)}</p>}
+      {coverage.data?.missing.length === 0 && <p>Nothing is missing: the span is short for the sampling rate.</p>}
+      {coverage.data?.missing.map((m) => (
+        <div key={m.kind} class="missing">
+          <b>{visible(m.sentence)}</b>
+          {m.lines.length > 0 && <pre>{m.lines.map(visible).join("\n")}</pre>}
+        </div>
+      ))}
+    </details>
+  );
+}
+
 export function SpanProfilePane(props: { traceId: string; span: Span }) {
   const url = useUrl();
   const { traceId, span } = props;
@@ -97,6 +118,7 @@ export function SpanProfilePane(props: { traceId: string; span: Span }) {
             </div>
             <Grades p={p} />
             {p.reason !== "" && <p class="note">{visible(p.reason)}</p>}
+            {(p.trust === "none" || p.trust === "thin" || p.grades.window.samples > 0) && <More traceId={traceId} span={span} />}
             {p.isPartial && <p class="note warn">A limit cut this answer: there is more than is shown.</p>}
             {tree && total > 0 ? (
               <FlameGraph

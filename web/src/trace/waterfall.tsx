@@ -1,12 +1,13 @@
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Ledger, Span, Trace } from "../api/types";
 import { serviceColor } from "../format/color";
 import { visible } from "../format/safe_text";
 import { duration, percent, value } from "../format/units";
+import { memo } from "../parts/memo";
 import { Name } from "../parts/name";
 import { ledgerWords, partColor } from "./ledger";
 import type { Zoom } from "./minimap";
-import { rowsOf, spanMatches, type Row } from "./rows";
+import { gapsOf, rowsOf, spanMatches, type Gap, type Row } from "./rows";
 import { useLedgers } from "./use_ledgers";
 
 export const ROW = 30;
@@ -19,13 +20,15 @@ interface Props {
   search: string;
   onSelect: (span: Span) => void;
   onProfile: (span: Span) => void;
+  /** What the span itself did, without its children */
+  onGap: (span: Span) => void;
 }
 
 function left(ns: number, trace: Trace, z: Zoom): number {
   return ((ns / (trace.durationNs || 1) - z.from) / (z.until - z.from)) * 100;
 }
 
-function Bar(props: { span: Span; trace: Trace; zoom: Zoom; ledger: Ledger | undefined; onProfile: (s: Span) => void }) {
+function Bar(props: { span: Span; trace: Trace; zoom: Zoom; gaps: readonly Gap[]; ledger: Ledger | undefined; onProfile: (s: Span) => void; onGap: (s: Span) => void }) {
   const { span, trace, zoom } = props;
   const from = left(span.startOffsetNs, trace, zoom);
   const until = left(span.startOffsetNs + span.durationNs, trace, zoom);
@@ -59,6 +62,27 @@ function Bar(props: { span: Span; trace: Trace; zoom: Zoom; ledger: Ledger | und
           </span>
         )}
       </span>
+      {props.gaps.map((gap) => {
+        const x = Math.max(left(gap.startOffsetNs, trace, zoom), 0);
+        const end = Math.min(left(gap.startOffsetNs + gap.durationNs, trace, zoom), 100);
+        if (end <= x) return null;
+        const did = span.hot ? `its own samples are mostly in ${visible(span.hot.function)} (${percent(span.hot.share)})` : "click for what its own samples say";
+        return (
+          <button
+            type="button"
+            key={gap.startOffsetNs}
+            class="gap"
+            tabIndex={-1}
+            style={{ left: `${String(x)}%`, width: `${String(end - x)}%` }}
+            aria-label={`${duration(gap.durationNs)} of ${visible(span.name)} without a child span: what ran`}
+            title={`${duration(gap.durationNs)} without a child span: ${did}`}
+            onClick={(e) => {
+              e.stopPropagation();
+              props.onGap(span);
+            }}
+          />
+        );
+      })}
       {span.critical.map((c) => {
         const x = left(c.startOffsetNs, trace, zoom);
         const end = left(c.startOffsetNs + c.durationNs, trace, zoom);
@@ -75,7 +99,7 @@ function Bar(props: { span: Span; trace: Trace; zoom: Zoom; ledger: Ledger | und
   );
 }
 
-function SpanRow(props: {
+interface RowProps {
   row: Row;
   trace: Trace;
   zoom: Zoom;
@@ -86,8 +110,16 @@ function SpanRow(props: {
   onFold: (id: string) => void;
   onSelect: (s: Span) => void;
   onProfile: (s: Span) => void;
-}) {
+  onGap: (s: Span) => void;
+}
+
+const SpanRow = memo(function SpanRow(props: RowProps) {
   const { row, trace } = props;
+  // Offered where samples can say something, and where there is room to click.
+  const gaps = useMemo(
+    () => (trace.hotType !== undefined && row.hasChildren && row.below < 500 ? gapsOf(trace.spans, row.at, (trace.durationNs * (props.zoom.until - props.zoom.from)) / 50) : []),
+    [trace, row, props.zoom],
+  );
   const { span } = row;
   const { hot } = span;
   return (
@@ -127,7 +159,7 @@ function SpanRow(props: {
         {row.isFolded && <span class="tag">+{row.below}</span>}
       </div>
       <div class="span-time" role="gridcell">
-        <Bar span={span} trace={trace} zoom={props.zoom} ledger={props.ledger} onProfile={props.onProfile} />
+        <Bar span={span} trace={trace} zoom={props.zoom} gaps={gaps} ledger={props.ledger} onProfile={props.onProfile} onGap={props.onGap} />
       </div>
       <div class="span-hot" role="gridcell">
         {hot && (
@@ -152,7 +184,7 @@ function SpanRow(props: {
       </div>
     </div>
   );
-}
+});
 
 function Ruler(props: { trace: Trace; zoom: Zoom }) {
   const { zoom: z, trace } = props;
@@ -204,11 +236,13 @@ export function Waterfall(props: Props) {
   const end = Math.min(rows.length, Math.ceil((view.top + view.height) / ROW) + EXTRA);
   const shown = rows.slice(begin, end);
   const ledgers = useLedgers(trace.traceId, trace.hotType === undefined ? [] : shown.map((r) => r.span.spanId));
-  const fold = (id: string) => {
-    const next = new Set(folded);
-    if (!next.delete(id)) next.add(id);
-    setFolded(next);
-  };
+  const fold = useCallback((id: string) => {
+    setFolded((now) => {
+      const next = new Set(now);
+      if (!next.delete(id)) next.add(id);
+      return next;
+    });
+  }, []);
   const onKey = (e: KeyboardEvent) => {
     if (e.target !== box.current) return;
     const row = rows[at];
@@ -254,6 +288,7 @@ export function Waterfall(props: Props) {
               onFold={fold}
               onSelect={props.onSelect}
               onProfile={props.onProfile}
+              onGap={props.onGap}
             />
           ))}
         </div>

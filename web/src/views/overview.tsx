@@ -3,13 +3,14 @@ import type { Findings, Service, Services } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { serviceColor } from "../format/color";
 import { visible } from "../format/safe_text";
-import { count, duration, percent, rate } from "../format/units";
+import { bytes, count, duration, percent, rate, short } from "../format/units";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
 import { SortTable, type Column } from "../parts/sort_table";
 import { AskedFrame } from "../parts/states";
 import { asked, type Range } from "../state/range";
 import { FirstUse } from "./first_use";
+import { useCosts, type Cost } from "./use_costs";
 
 /** The first finding of a service, asked row by row: a slow one holds up nobody else. */
 function TopFinding(props: { service: string; range: Range }) {
@@ -30,7 +31,11 @@ function TopFinding(props: { service: string; range: Range }) {
   );
 }
 
-function columns(range: Range): Column<Service>[] {
+function share(n: number | undefined, words: (n: number) => string) {
+  return n === undefined ? <span class="faint">–</span> : words(n);
+}
+
+function columns(range: Range, costs: ReadonlyMap<string, Cost>): Column<Service>[] {
   return [
     {
       key: "service",
@@ -54,6 +59,22 @@ function columns(range: Range): Column<Service>[] {
     { key: "p50", title: "p50", isNumber: true, by: (s) => s.p50Ns, cell: (s) => duration(s.p50Ns) },
     { key: "p95", title: "p95", isNumber: true, by: (s) => s.p95Ns, cell: (s) => duration(s.p95Ns) },
     { key: "p99", title: "p99", isNumber: true, by: (s) => s.p99Ns, cell: (s) => duration(s.p99Ns) },
+    {
+      key: "cpu",
+      title: "CPU",
+      isNumber: true,
+      hint: "cores, as profiles say",
+      by: (s) => costs.get(s.service)?.cores ?? -1,
+      cell: (s) => share(costs.get(s.service)?.cores, (n) => `${short(n)} cores`),
+    },
+    {
+      key: "memory",
+      title: "Memory",
+      isNumber: true,
+      hint: "heap in use, as profiles say",
+      by: (s) => costs.get(s.service)?.memory ?? -1,
+      cell: (s) => share(costs.get(s.service)?.memory, bytes),
+    },
     { key: "finding", title: "What stands out", cell: (s) => <TopFinding service={s.service} range={range} /> },
   ];
 }
@@ -61,13 +82,14 @@ function columns(range: Range): Column<Service>[] {
 export function Overview(props: { range: Range }) {
   const q = asked(props.range);
   const services = useAsk<Services>(JSON.stringify(q), (s) => get("/api/v1/services", q, s));
+  const costs = useCosts(props.range);
   return (
     <section aria-labelledby="overview-title">
       <h1 id="overview-title">Services</h1>
       <AskedFrame asked={services} empty={(d) => (d.services.length === 0 ? <FirstUse /> : undefined)}>
         {(d) => (
           <div class="panel">
-            <SortTable label="Services" columns={columns(props.range)} rows={d.services} rowKey={(s) => s.service} first="rate" />
+            <SortTable label="Services" columns={columns(props.range, costs)} rows={d.services} rowKey={(s) => s.service} first="rate" />
           </div>
         )}
       </AskedFrame>

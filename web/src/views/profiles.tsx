@@ -37,9 +37,9 @@ export function selectorOf(service: string, labels: string): string {
 const times = (r: Range) => ({ start: String(Math.floor(r.fromMs)), end: String(Math.ceil(r.untilMs)) });
 
 /** With lines and files where no labels narrow it; by function where they do. */
-async function merged(service: string, type: string, labels: string, range: Range, signal: AbortSignal): Promise<Answer<Profile>> {
-  if (labels.trim() === "") return get<Profile>("/api/v1/profile", { app: service, type, ...asked(range), max_nodes: "100000", format: "json" }, signal);
-  const answer = await call<{ flamegraph?: Levels }>("SelectMergeStacktraces", { ...times(range), profileTypeID: type, labelSelector: selectorOf(service, labels), maxNodes: "65536" }, signal);
+async function merged(service: string, type: string, labels: string, range: Range, below: readonly string[], signal: AbortSignal): Promise<Answer<Profile>> {
+  if (labels.trim() === "" && below.length === 0) return get<Profile>("/api/v1/profile", { app: service, type, ...asked(range), max_nodes: "100000", format: "json" }, signal);
+  const answer = await call<{ flamegraph?: Levels }>("SelectMergeStacktraces", { ...times(range), profileTypeID: type, labelSelector: selectorOf(service, labels), maxNodes: "65536", ...(below.length === 0 ? {} : { stackTraceSelector: { callSite: below.map((name) => ({ name })) } }) }, signal);
   return { data: profileOf(answer.data.flamegraph, type, service), partial: answer.partial };
 }
 
@@ -90,21 +90,26 @@ function Graph(props: { service: string; type: string; labels: string; range: Ra
   const { service, type, labels, range } = props;
   const isDiff = props.baseline !== undefined || props.baseLabels !== undefined;
   const left = { range: props.baseline ?? range, labels: props.baseLabels ?? labels };
-  const key = type === "" ? "" : JSON.stringify([service, type, labels, range, isDiff ? left : ""]);
+  const url = useUrl();
+  const deep = url["deep"] ?? "";
+  const below = useMemo(() => (deep === "" ? [] : deep.split("\n")), [deep]);
+  const key = type === "" ? "" : JSON.stringify([service, type, labels, range, isDiff ? left : "", deep]);
   const both = useAsk<{ left: Profile | undefined; right: Profile }>(key, async (s) => {
-    const [right, base] = await Promise.all([merged(service, type, labels, range, s), isDiff ? merged(service, type, left.labels, left.range, s) : undefined]);
+    const [right, base] = await Promise.all([merged(service, type, labels, range, below, s), isDiff ? merged(service, type, left.labels, left.range, below, s) : undefined]);
     return { data: { left: base?.data, right: right.data }, partial: right.partial || (base?.partial ?? "") };
   });
-  const byShare = useUrl()["shares"] === "1";
+  const byShare = url["shares"] === "1";
+  const isSide = isDiff && url["side"] === "1";
   const tree = useMemo(() => {
     if (!both.data) return undefined;
     const { left: a, right: b } = both.data;
-    if (!a) return treeOf(b);
+    if (!a || isSide) return treeOf(b);
     // Ranges of different length are made equal; or each side to the same sum, which shows shares.
     const span = (r: Range) => Math.max(1, r.untilMs - r.fromMs);
     const scale = byShare ? (a.total > 0 ? b.total / a.total : 1) : span(range) / span(left.range);
     return diffOf(a, b, scale, 1);
-  }, [both.data, byShare]);
+  }, [both.data, byShare, isSide]);
+  const base = useMemo(() => (isSide && both.data?.left ? treeOf(both.data.left) : undefined), [both.data, isSide]);
   return (
     <AskedFrame asked={both} empty={(d) => (d.right.total + (d.left?.total ?? 0) === 0 ? <p>No samples here.</p> : undefined)}>
       {(d) => (
@@ -120,10 +125,24 @@ function Graph(props: { service: string; type: string; labels: string; range: Ra
                 <label class="check" title="Both sides scaled to the same sum">
                   <input type="checkbox" checked={byShare} onChange={(e) => change({ shares: e.currentTarget.checked ? "1" : "" })} /> compare shares
                 </label>
+                <label class="check">
+                  <input type="checkbox" checked={isSide} onChange={(e) => change({ side: e.currentTarget.checked ? "1" : "", fz: "", gz: "" })} /> side by side
+                </label>
               </>
             )}
           </p>
-          {tree && <FlameGraph tree={tree} label="Flame graph" isCut={d.right.isCut} {...(isDiff || labels !== "" ? {} : { server: { path: "/api/v1/profile", query: { app: service, type, ...asked(range) } } })} />}
+          {deep !== "" && (
+            <p class="note row">
+              Only what is below <bdi>{visible(below[below.length - 1] ?? "")}</bdi>, whole.
+              <button type="button" onClick={() => change({ deep: "", fz: "" })}>
+                Everything again
+              </button>
+            </p>
+          )}
+          <div class="two-graphs">
+          {base && <FlameGraph tree={base} label="Flame graph of the baseline" prefix="g" isCut={d.left?.isCut ?? false} />}
+          {tree && <FlameGraph onDeeper={(stack) => change({ deep: stack.join("\n"), fz: "" })} tree={tree} label="Flame graph" isCut={d.right.isCut} {...(isDiff || labels !== "" ? {} : { server: { path: "/api/v1/profile", query: { app: service, type, ...asked(range) } } })} />}
+          </div>
         </>
       )}
     </AskedFrame>

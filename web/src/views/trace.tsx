@@ -1,4 +1,4 @@
-import { useMemo } from "preact/hooks";
+import { useCallback, useMemo } from "preact/hooks";
 import { get } from "../api/client";
 import type { Span, Trace } from "../api/types";
 import { useAsk } from "../api/use_ask";
@@ -7,7 +7,7 @@ import { CopyButton } from "../parts/copy_button";
 import { Name } from "../parts/name";
 import { AskedFrame } from "../parts/states";
 import { type Range } from "../state/range";
-import { change } from "../state/url";
+import { change, params } from "../state/url";
 import { useUrl } from "../state/use_url";
 import { Minimap, type Zoom } from "../trace/minimap";
 import { spanMatches } from "../trace/rows";
@@ -81,8 +81,9 @@ function Loaded(props: { trace: Trace; range: Range }) {
   const found = useMemo(() => (search === "" ? 0 : trace.spans.filter((s) => spanMatches(s, search)).length), [trace, search]);
   const errors = useMemo(() => trace.spans.filter((s) => s.status === "STATUS_CODE_ERROR").length, [trace]);
   const services = useMemo(() => new Set(trace.spans.map((s) => s.service)).size, [trace]);
-  const onSelect = (s: Span) => change({ span: s.spanId, pane: url["pane"] ?? "details", fz: "" });
-  const onProfile = (s: Span) => change({ span: s.spanId, pane: "profile", fz: "" });
+  const onSelect = useCallback((s: Span) => change({ span: s.spanId, pane: params()["pane"] ?? "details", fz: "" }), []);
+  const onProfile = useCallback((s: Span) => change({ span: s.spanId, pane: "profile", self: "", fz: "" }), []);
+  const onGap = useCallback((s: Span) => change({ span: s.spanId, pane: "profile", self: "1", fz: "" }), []);
   const root = trace.spans[0];
   return (
     <>
@@ -128,7 +129,7 @@ function Loaded(props: { trace: Trace; range: Range }) {
         <div class={span ? "trace-split with-side" : "trace-split"}>
           <div class="trace-left">
             <Minimap trace={trace} zoom={zoom} onZoom={(z) => change({ tz: `${z.from.toFixed(4)}-${z.until.toFixed(4)}` })} />
-            <Waterfall trace={trace} zoom={zoom} selected={span?.spanId ?? ""} search={search} onSelect={onSelect} onProfile={onProfile} />
+            <Waterfall trace={trace} zoom={zoom} selected={span?.spanId ?? ""} search={search} onSelect={onSelect} onProfile={onProfile} onGap={onGap} />
           </div>
           {span && <SidePane trace={trace} span={span} range={props.range} />}
         </div>
