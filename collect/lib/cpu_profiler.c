@@ -13,6 +13,7 @@ static struct {
     atomic_bool is_on; /* handlers take samples */
     struct sf_profiled_threads threads;
     uint64_t period_ns;
+    int n_users; /* the collecting thread's: CPU and wall profiles */
     int signal;
     bool has_handler;
     struct sigaction before;
@@ -36,7 +37,7 @@ static void take_sample(struct sf_profiled_thread *t, const siginfo_t *info, con
     sf_stack_copy_give(copy);
     sf_modules_leave();
     s->kind = SF_SAMPLES_CPU;
-    s->wait = SF_WAIT_RUNNING;
+    s->wait = SF_WAIT_NONE; /* what else */
     s->thread = t->tid;
     s->values[0] = 1 + (info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0);
     s->values[1] = s->values[0] * p.period_ns;
@@ -99,9 +100,19 @@ static bool take_signal(struct sf_why *why)
 static void drain(struct sf_profiled_thread *t, void *arg)
 {
     struct sf_sample s;
+    bool has_any = false;
     (void)arg;
-    while (sf_sample_ring_get(&t->ring, &s))
+    while (sf_sample_ring_get(&t->ring, &s)) {
+        has_any = true;
         sf_profiler_add(&s);
+        if (sf_profiler_is_on(SF_SAMPLES_WALL)) { /* a thread that runs is somewhere, too */
+            s.kind = SF_SAMPLES_WALL;
+            s.wait = SF_WAIT_RUNNING;
+            sf_profiler_add(&s);
+        }
+    }
+    if (has_any)
+        t->last = s;
     sf_profiler_count_dropped(SF_SAMPLES_CPU, atomic_exchange(&t->ring.dropped, 0));
 }
 
@@ -118,7 +129,7 @@ static void mind_signal(void)
         atomic_store(&p.is_on, false);
 }
 
-static int64_t turn(int64_t now_ns)
+int64_t sf_cpu_profiler_turn(int64_t now_ns)
 {
     (void)now_ns;
     mind_signal();
@@ -126,28 +137,44 @@ static int64_t turn(int64_t now_ns)
     return TURN_NS;
 }
 
-static enum sf_err begin(uint64_t period_ns, struct sf_why *why)
+enum sf_err sf_cpu_profiler_begin(uint64_t period_ns, struct sf_why *why)
 {
     if (!take_signal(why))
         return SF_ERR_IO;
-    p.period_ns = period_ns;
+    if (p.n_users++)
+        return SF_OK;
+    p.period_ns = period_ns ? period_ns : 1000000000 / SF_DEFAULT_HZ;
     atomic_store_explicit(&p.is_on, true, memory_order_release);
-    sf_profiled_threads_update(&p.threads, p.signal, period_ns, drain, NULL);
+    sf_profiled_threads_update(&p.threads, p.signal, p.period_ns, drain, NULL);
     if (!sf_profiled_threads_n(&p.threads))
         sf_fail(why, SF_ERR_IO, "profile: the system gives no timers");
     return SF_OK;
 }
 
-static void end(void)
+void sf_cpu_profiler_end(void)
 {
+    if (--p.n_users)
+        return;
     atomic_store(&p.is_on, false);
     sf_profiled_threads_stop(&p.threads, drain, NULL);
 }
 
-const struct sf_profile_source sf_cpu_source = {.begin = begin, .end = end, .turn = turn};
+const struct sf_sample *sf_cpu_profiler_last(uint32_t thread)
+{
+    for (uint32_t i = 0; i < p.threads.n; i++) {
+        const struct sf_profiled_thread *t = atomic_load(&p.threads.blocks[i]);
+        if (t->tid == thread && t->last.thread == thread)
+            return &t->last;
+    }
+    return NULL;
+}
+
+const struct sf_profile_source sf_cpu_source = {
+    .begin = sf_cpu_profiler_begin, .end = sf_cpu_profiler_end, .turn = sf_cpu_profiler_turn};
 
 void sf_cpu_profiler_after_fork(void)
 {
     atomic_store(&p.is_on, false);
+    p.n_users = 0;
     sf_profiled_threads_forget(&p.threads);
 }

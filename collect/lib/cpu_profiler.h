@@ -9,4 +9,11 @@
 #include "collect/lib/profiler.h"
 
 extern const struct sf_profile_source sf_cpu_source;
+/* For those who need the samples of running threads beside their own; in the collecting thread. Who
+ * begins it twice ends it twice. */
+enum sf_err sf_cpu_profiler_begin(uint64_t period_ns, struct sf_why *why);
+void sf_cpu_profiler_end(void);
+int64_t sf_cpu_profiler_turn(int64_t now_ns);
+/* The last sample collected of a thread, NULL when there is none; until the next turn. */
+const struct sf_sample *sf_cpu_profiler_last(uint32_t thread);
 void sf_cpu_profiler_after_fork(void); /* in the child: the timers stayed with the parent */

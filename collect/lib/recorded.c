@@ -1,7 +1,10 @@
 #include "collect/lib/recorded.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
@@ -19,11 +22,28 @@ static atomic_int recorded_pid; /* 0: none */
 static atomic_int fatal_signal;
 static unsigned recorded_kinds;
 static char recorded_file[SF_PROFILE_PATH_CAP];
+static bool is_sent; /* to a server; the file only says what became of it */
 
 /* In a vforked child, too, which lives in its parent's memory: the id tells. */
 static bool is_recorded(void)
 {
     return atomic_load(&recorded_pid) && (int)syscall(SYS_getpid) == atomic_load(&recorded_pid);
+}
+
+static void tell_sent(void)
+{
+    sf_counters c = {.size = sizeof(c)};
+    char why[240] = "", said[400];
+    int fd = open(recorded_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), len;
+    sf_counters_read(&c);
+    sf_problem(why, sizeof(why));
+    len = snprintf(said, sizeof(said), "%llu samples taken, %llu profiles sent%s%s\n",
+                   (unsigned long long)c.samples_taken, (unsigned long long)c.profiles_sent,
+                   why[0] ? "; " : "", why);
+    if (fd < 0 || write(fd, said, (size_t)len) != len)
+        sf_library_say("record: nothing can be said");
+    if (fd >= 0)
+        close(fd);
 }
 
 void sf_recorded_at_exit(void)
@@ -32,7 +52,10 @@ void sf_recorded_at_exit(void)
     if (!is_recorded())
         return;
     atomic_store(&recorded_pid, 0);
-    if (sf_profile_files_stop(recorded_kinds, recorded_file, &why))
+    if (is_sent) {
+        sf_stop();
+        tell_sent();
+    } else if (sf_profile_files_stop(recorded_kinds, recorded_file, &why))
         sf_library_say(why.text);
 }
 
@@ -128,8 +151,22 @@ static uint64_t number_of(const char *name, uint64_t most, uint64_t otherwise)
     return text && sf_str_to_u64(sf_str_from(text), &n) && n && n <= most ? n : otherwise;
 }
 
+static void start_sending(const char *server, const char *words)
+{
+    const char *service = getenv("OTEL_SERVICE_NAME"), *rate = getenv("SPANFLAME_RECORD_RATE");
+    const char *heap_rate = getenv("SPANFLAME_RECORD_HEAP_RATE");
+    sf_set("OTEL_EXPORTER_OTLP_ENDPOINT", server);
+    sf_set("SPANFLAME_PROFILES", words);
+    if (rate)
+        sf_set("SPANFLAME_PROFILING_CPU_SAMPLE_RATE", rate);
+    if (heap_rate)
+        sf_set("SPANFLAME_PROFILING_MEMORY_SAMPLE_RATE", heap_rate);
+    sf_start(service && *service ? NULL : program_invocation_short_name);
+}
+
 __attribute__((constructor)) static void at_load(void)
 {
+    const char *server = getenv("SPANFLAME_RECORD_SERVER");
     const char *file = getenv("SPANFLAME_RECORD_FILE"), *kinds = getenv("SPANFLAME_RECORD_KINDS");
     struct sf_why why = {0};
     uint64_t bytes;
@@ -144,7 +181,10 @@ __attribute__((constructor)) static void at_load(void)
     sf_profiler_set_period(SF_SAMPLES_ALLOC, bytes);
     sf_profiler_set_period(SF_SAMPLES_INUSE, bytes);
     sf_profiler_between(between);
-    if (sf_profile_files_start(recorded_kinds, &why)) {
+    if (server && *server) {
+        is_sent = true;
+        start_sending(server, kinds ? kinds : "cpu");
+    } else if (sf_profile_files_start(recorded_kinds, &why)) {
         sf_library_say(why.text);
         return;
     }

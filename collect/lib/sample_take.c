@@ -20,11 +20,15 @@ static struct shared_ring {
 } rings[RINGS];
 static atomic_uint_fast64_t n_dropped;
 
-/* One that another thread has ended gives way to the one under it, as it would at the thread's next
- * call. */
 void sf_sample_note_span(struct sf_sample *s)
 {
-    const struct sf_thread *t = &sf_thread_self;
+    sf_sample_note_span_of(s, &sf_thread_self);
+}
+
+/* One that another thread has ended gives way to the one under it, as it would at the thread's next
+ * call. */
+void sf_sample_note_span_of(struct sf_sample *s, const struct sf_thread *t)
+{
     const uint8_t *record = t->record;
     memset(s->trace_id, 0, sizeof(s->trace_id));
     memset(s->span_id, 0, sizeof(s->span_id));

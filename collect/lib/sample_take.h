@@ -13,6 +13,8 @@
 void sf_sample_fill(struct sf_sample *s, const void *caller, bool is_hook_kept);
 /* The span this thread works on, as the sample's ids. Safe in handlers. */
 void sf_sample_note_span(struct sf_sample *s);
+struct sf_thread;
+void sf_sample_note_span_of(struct sf_sample *s, const struct sf_thread *t);
 
 /* A ready sample to the collecting thread. False: dropped and counted. */
 bool sf_sample_give(const struct sf_sample *s);

@@ -1,6 +1,49 @@
 #include "collect/lib/thread.h"
 
+#include <errno.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include "collect/sys/clock.h"
+
+enum { KNOWN = 1024, NEAR = 4 };
+/* Where threads have their blocks, by id. Nobody signs out: who looks checks the id inside. */
+static struct {
+    atomic_uint tid;
+    _Atomic(struct sf_thread *) at;
+} known[KNOWN];
+
+static void sign_in(struct sf_thread *t)
+{
+    uint32_t at = t->tid % KNOWN;
+    for (uint32_t i = 0; i < NEAR; i++) {
+        uint32_t there = atomic_load(&known[(t->tid + i) % KNOWN].tid);
+        if (!there || there == t->tid) {
+            at = (t->tid + i) % KNOWN;
+            break;
+        }
+    }
+    atomic_store(&known[at].at, t);
+    atomic_store_explicit(&known[at].tid, t->tid, memory_order_release);
+}
+
+bool sf_thread_peek(uint32_t tid, struct sf_thread *out)
+{
+    int saved = errno;
+    bool ok = false;
+    for (uint32_t i = 0; i < NEAR && !ok; i++) {
+        uint32_t at = (tid + i) % KNOWN;
+        struct iovec to = {out, sizeof(*out)}, from = {NULL, sizeof(*out)};
+        if (atomic_load_explicit(&known[at].tid, memory_order_acquire) != tid)
+            continue;
+        from.iov_base = atomic_load(&known[at].at);
+        ok = process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)sizeof(*out) &&
+             out->tid == tid;
+    }
+    errno = saved;
+    return ok;
+}
 
 __thread struct sf_thread sf_thread_self;
 
@@ -12,6 +55,8 @@ void sf_thread_prepare(struct sf_thread *t, uint32_t epoch)
 {
     sf_chance_fill(t->chance, sizeof(t->chance));
     t->chance[0] |= 1; /* all zero would stay so */
+    t->tid = (uint32_t)syscall(SYS_gettid);
+    sign_in(t);
     /* Another publisher in the global scope shares this variable; who came first keeps it. */
     if (!otel_thread_ctx_v1)
         otel_thread_ctx_v1 = t->record;

@@ -34,6 +34,7 @@ struct sf_thread {
     sf_span current; /* 0: none, or a foreign context that is in the record only */
     sf_span under;   /* what becomes active when `current` was ended by another thread */
     uint64_t chance[2];
+    uint32_t tid;
     uint32_t epoch;  /* of the process this thread was set up in; 0: not yet */
     bool is_inside;  /* a call of the library is under way: a signal handler's call must not */
     bool is_foreign; /* the record was set by sf_context_set */
@@ -43,6 +44,9 @@ extern __thread struct sf_thread sf_thread_self;
 
 /* First use in this thread, or in a forked child: seeds, and shows the record to the outside. */
 void sf_thread_prepare(struct sf_thread *t, uint32_t epoch);
+/* What another thread shows now, copied without touching its memory: it may be gone. False: it
+ * never used the library, or is gone. */
+bool sf_thread_peek(uint32_t tid, struct sf_thread *out);
 uint64_t sf_thread_chance(struct sf_thread *t); /* 64 random bits, never 0 */
 
 static inline void sf_thread_hide(struct sf_thread *t)

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -81,4 +82,64 @@ bool sf_tasks_mapping(uintptr_t at, uintptr_t *lo, uintptr_t *hi, bool *is_main_
         close(fd);
     errno = saved;
     return found;
+}
+
+/* "202 0x7f.. 0x80 0x2 0x0 0x0 0x0 0x7f..(sp) 0x7f..(pc)", "running", or "-1 sp pc" outside any
+ * call. */
+static bool parse_wait(sf_str text, struct sf_task_wait *out)
+{
+    uint64_t words[9] = {0};
+    sf_str word;
+    int n = 0;
+    int64_t call;
+    if (!sf_str_split_next(&text, ' ', &word) || !sf_str_to_i64(word, &call) || call < 0)
+        return false;
+    while (n < 9 && sf_str_split_next(&text, ' ', &word)) {
+        const char *p = word.p + 2;
+        uintptr_t v = 0;
+        if (word.len < 3 || !hex(&p, &v))
+            return false;
+        words[n++] = v;
+    }
+    *out = (struct sf_task_wait){(long)call, words[0], words[6], words[7]};
+    return n == 8;
+}
+
+/* A thread's small file, terminated; the length, 0: none. */
+static size_t read_small(uint32_t tid, const char *name, char *out, size_t cap)
+{
+    char path[64];
+    int saved = errno, fd;
+    ssize_t n = -1;
+    snprintf(path, sizeof(path), "/proc/self/task/%u/%s", tid, name);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        n = read(fd, out, cap - 1);
+        close(fd);
+    }
+    errno = saved;
+    out[n > 0 ? n : 0] = 0;
+    return n > 0 ? (size_t)n : 0;
+}
+
+enum sf_task_state sf_tasks_wait(uint32_t tid, struct sf_task_wait *out)
+{
+    char text[256];
+    size_t n = read_small(tid, "syscall", text, sizeof(text));
+    if (!n)
+        return SF_TASK_GONE;
+    return parse_wait((sf_str){text, n - (text[n - 1] == '\n')}, out) ? SF_TASK_WAITS
+                                                                      : SF_TASK_RUNS;
+}
+
+/* "time run, time in the run queue, times it ran" */
+uint64_t sf_tasks_run_delay(uint32_t tid)
+{
+    char text[96];
+    sf_str rest = {text, read_small(tid, "schedstat", text, sizeof(text))}, word;
+    uint64_t ns = 0;
+    if (sf_str_split_next(&rest, ' ', &word) && sf_str_split_next(&rest, ' ', &word) &&
+        !sf_str_to_u64(word, &ns))
+        ns = 0;
+    return ns;
 }

@@ -7,3 +7,15 @@
 bool sf_tasks_each(void (*one)(uint32_t tid, void *arg), void *arg);
 /* The readable and writable mapping that holds `at`; false: none. */
 bool sf_tasks_mapping(uintptr_t at, uintptr_t *lo, uintptr_t *hi, bool *is_main_stack);
+
+/* Where a thread waits in the kernel: the number and first argument of its call, its stack pointer
+ * and where it will go on. A thread that runs, or could run, has none. */
+struct sf_task_wait {
+    long call;
+    uint64_t arg;
+    uintptr_t sp, pc;
+};
+enum sf_task_state { SF_TASK_GONE, SF_TASK_RUNS, SF_TASK_WAITS };
+enum sf_task_state sf_tasks_wait(uint32_t tid, struct sf_task_wait *out);
+/* How long a thread could have run and was not let, since it began, in ns; 0: not known. */
+uint64_t sf_tasks_run_delay(uint32_t tid);

@@ -25,11 +25,33 @@ struct sf_walk_regs sf_walk_regs_of(const void *ucontext)
 #if defined(__x86_64__)
     return (struct sf_walk_regs){(uintptr_t)u->uc_mcontext.gregs[REG_RIP],
                                  (uintptr_t)u->uc_mcontext.gregs[REG_RSP],
-                                 (uintptr_t)u->uc_mcontext.gregs[REG_RBP]};
+                                 (uintptr_t)u->uc_mcontext.gregs[REG_RBP], false};
 #else
     return (struct sf_walk_regs){(uintptr_t)u->uc_mcontext.pc, (uintptr_t)u->uc_mcontext.sp,
-                                 (uintptr_t)u->uc_mcontext.regs[29]};
+                                 (uintptr_t)u->uc_mcontext.regs[29], false};
 #endif
+}
+
+/* The frame pointer of a thread whose registers nobody has: the first place from its stack pointer
+ * up that holds the beginning of a chain, a higher address in the stack with a return address above
+ * each. What a frame has pushed itself lies below its own link, so the first is the right one,
+ * unless a dead frame's link was left behind there. */
+static void guess_fp(struct walk *w)
+{
+    enum { FAR = 4096 };
+    if (!w->r.is_fp_unknown)
+        return;
+    w->r.is_fp_unknown = false;
+    for (uintptr_t at = (w->r.sp + 7) & ~(uintptr_t)7; at - w->r.sp < FAR; at += 8) {
+        uintptr_t next, ra, after;
+        if (!load(w, at, &next) || !load(w, at + 8, &ra))
+            return;
+        if (next <= at || !sf_modules_find(w->m, ra - 1) || !load(w, next + 8, &after) ||
+            !sf_modules_find(w->m, after - 1))
+            continue;
+        w->r.fp = at;
+        return;
+    }
 }
 
 /* One step by frame pointer, for code without tables (JIT compilers that keep them). In code that
@@ -37,11 +59,13 @@ struct sf_walk_regs sf_walk_regs_of(const void *ucontext)
 static enum sf_walk_end step_by_pointer(struct walk *w)
 {
     enum { FAR = 1 << 20 };
-    uintptr_t fp = w->r.fp, next_fp, pc;
+    uintptr_t fp, next_fp, pc;
+    guess_fp(w);
+    fp = w->r.fp;
     if (fp < w->r.sp || fp - w->r.sp > FAR || !load(w, fp, &next_fp) || !load(w, fp + 8, &pc) ||
         !pc || !sf_modules_find(w->m, pc - 1))
         return SF_WALK_UNKNOWN;
-    w->r = (struct sf_walk_regs){pc, fp + 16, next_fp};
+    w->r = (struct sf_walk_regs){pc, fp + 16, next_fp, false};
     return SF_WALK_COMPLETE;
 }
 
@@ -49,7 +73,7 @@ static enum sf_walk_end step_by_pointer(struct walk *w)
 /* The kernel's frame: rsp points at the saved context, as the stub that returns from it sees it. */
 static enum sf_walk_end step_over_signal(struct walk *w)
 {
-    struct sf_walk_regs r;
+    struct sf_walk_regs r = {0};
     uintptr_t at = w->r.sp + offsetof(ucontext_t, uc_mcontext.gregs);
     if (!load(w, at + REG_RIP * 8, &r.pc) || !load(w, at + REG_RSP * 8, &r.sp) ||
         !load(w, at + REG_RBP * 8, &r.fp))
@@ -63,7 +87,11 @@ static enum sf_walk_end step_over_signal(struct walk *w)
 /* COMPLETE: one frame further. */
 static enum sf_walk_end step_by_row(struct walk *w, const struct sf_row *row, uintptr_t pc)
 {
-    uintptr_t cfa, ra, fp = w->r.fp;
+    uintptr_t cfa, ra, fp;
+    bool has_saved_fp = row->rbp != SF_ROW_NO_RBP;
+    if (row->kind == SF_ROW_RBP || row->kind == SF_ROW_DEREF)
+        guess_fp(w);
+    fp = w->r.fp;
     switch (row->kind) {
     case SF_ROW_RSP: cfa = w->r.sp + (uintptr_t)((intptr_t)row->cfa * 8); break;
     case SF_ROW_RBP: cfa = w->r.fp + (uintptr_t)((intptr_t)row->cfa * 8); break;
@@ -79,9 +107,9 @@ static enum sf_walk_end step_by_row(struct walk *w, const struct sf_row *row, ui
     }
     if (cfa <= w->r.sp || !load(w, cfa - 8, &ra)) /* a caller's frame lies above */
         return SF_WALK_OUTSIDE;
-    if (row->rbp != SF_ROW_NO_RBP && !load(w, cfa + (uintptr_t)((intptr_t)row->rbp * 8), &fp))
+    if (has_saved_fp && !load(w, cfa + (uintptr_t)((intptr_t)row->rbp * 8), &fp))
         return SF_WALK_OUTSIDE;
-    w->r = (struct sf_walk_regs){ra, cfa, fp};
+    w->r = (struct sf_walk_regs){ra, cfa, fp, w->r.is_fp_unknown && !has_saved_fp};
     w->is_exact = false;
     return SF_WALK_COMPLETE;
 }

@@ -10,6 +10,7 @@
 
 struct sf_walk_regs {
     uintptr_t pc, sp, fp;
+    bool is_fp_unknown; /* of a thread seen from outside; guessed from the stack where needed */
 };
 
 /* Addresses lo to hi of the stack, readable at `bytes`: in place, or a copy. */

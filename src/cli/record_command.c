@@ -20,7 +20,7 @@
 enum { PROFILE_MAX = 64 << 20, ARENA_LEN = 512 << 20, WIDTH = 100, PATH_CAP = 4096 };
 
 /* In the order of the library: the first that is asked for goes to the file as it was named. */
-enum { CPU, HEAP, MUTEX, BLOCK, KINDS };
+enum { CPU, WALL, HEAP, MUTEX, BLOCK, KINDS };
 static const struct kind {
     const char *word;  /* for the library, and in the names of further files */
     const char *shown; /* the sample type that is drawn */
@@ -28,13 +28,15 @@ static const struct kind {
     const char *nothing;
 } kinds[KINDS] = {
     {"cpu", "cpu", "CPU time", "the program used too little CPU time to be sampled"},
+    {"wall", "wall", "time, running and waiting", "the program ended too soon to be looked at"},
     {"heap", "alloc_space", "allocated bytes", "the program allocated too little to be sampled"},
     {"mutex", "delay", "time spent waiting for locks", "no lock was waited for"},
     {"block", "off_cpu", "time spent in blocking calls", "no call blocked"},
 };
 
 struct record {
-    const char *out; /* NULL: draw it */
+    const char *out;    /* NULL: draw it */
+    const char *server; /* NULL: keep it here */
     uint64_t rate, heap_rate;
     bool is_on[KINDS];
     char library[PATH_CAP];
@@ -151,6 +153,18 @@ static void tell_file(const struct record *r, const struct kind *kind, const cha
         fprintf(stderr, "spanflame record: %s\n", why.text);
 }
 
+/* The library leaves a line that says what became of it. */
+static void tell_sent(const struct record *r)
+{
+    struct sf_buf text = {0};
+    struct sf_why why = {0};
+    if (sf_text_file_read(r->file, 4096, &text, &why))
+        fprintf(stderr, "spanflame record: %s\n", why.text);
+    else
+        fprintf(stderr, "spanflame record: %.*s", SF_STR_ARG(sf_buf_str(&text)));
+    sf_buf_done(&text);
+}
+
 static int record(struct record *r, const char *const *program)
 {
     char rate[24], heap_rate[24], words[64] = "", preload[PATH_CAP * 2];
@@ -158,7 +172,8 @@ static int record(struct record *r, const char *const *program)
     struct sf_child_env env[] = {
         {"LD_PRELOAD", preload},           {"SPANFLAME_RECORD_FILE", r->file},
         {"SPANFLAME_RECORD_RATE", rate},   {"SPANFLAME_RECORD_HEAP_RATE", heap_rate},
-        {"SPANFLAME_RECORD_KINDS", words}, {"SPANFLAME_RECORD_PID", NULL}};
+        {"SPANFLAME_RECORD_KINDS", words}, {"SPANFLAME_RECORD_SERVER", r->server ? r->server : ""},
+        {"SPANFLAME_RECORD_PID", NULL}};
     struct sf_why why = {0};
     int code = 0;
 
@@ -181,6 +196,9 @@ static int record(struct record *r, const char *const *program)
             "spanflame record: no profile was written: %s is static, refuses preloading, or was "
             "killed\n",
             program[0]);
+    } else if (r->server) {
+        tell_sent(r);
+        unlink(r->file);
     } else {
         each_file(r, tell_file);
         if (!r->out)
@@ -194,11 +212,15 @@ int sf_record_run(int argc, char **argv)
     struct record r = {.rate = 100, .heap_rate = 512 * 1024};
     struct sf_flag flags[] = {
         {"cpu", SF_FLAG_BOOL, &r.is_on[CPU], NULL, "CPU time; what is recorded unless said"},
+        {"wall", SF_FLAG_BOOL, &r.is_on[WALL], NULL,
+         "where threads are, whether they run or wait; interrupts no call"},
         {"heap", SF_FLAG_BOOL, &r.is_on[HEAP], NULL, "memory: who allocates it, and who keeps it"},
         {"mutex", SF_FLAG_BOOL, &r.is_on[MUTEX], NULL, "waiting for pthread mutexes and rwlocks"},
         {"block", SF_FLAG_BOOL, &r.is_on[BLOCK], NULL,
          "blocking calls: I/O, sleeps, conditions, children"},
         {"out", SF_FLAG_STR, &r.out, "FILE", "write pprof there instead of drawing a flame graph"},
+        {"server", SF_FLAG_STR, &r.server, "URL",
+         "send to that server instead, as the service OTEL_SERVICE_NAME or the program's name"},
         {"rate", SF_FLAG_U64, &r.rate, "HZ", "samples per second of CPU time, 1 to 1000 (100)"},
         {"heap-rate", SF_FLAG_SIZE, &r.heap_rate, "SIZE",
          "one sample per that many allocated bytes, on average (512KiB)"},
@@ -206,8 +228,8 @@ int sf_record_run(int argc, char **argv)
     struct sf_args args = {
         .command = "record",
         .usage =
-            "[--cpu] [--heap] [--mutex] [--block] [--out FILE] [--rate HZ] [--heap-rate SIZE] -- "
-            "PROGRAM [ARGS...]",
+            "[--cpu] [--wall] [--heap] [--mutex] [--block] [--out FILE | --server URL] [--rate HZ] "
+            "[--heap-rate SIZE] -- PROGRAM [ARGS...]",
         .summary = "Run a program and show where its time and memory went.",
         .details =
             "The program runs as it is, with libspanflame preloaded: no rebuild, no root. "
@@ -221,6 +243,7 @@ int sf_record_run(int argc, char **argv)
             "programs cannot be recorded this way.",
         .examples = "spanflame record -- sqlite3 shop.db 'select count(*) from orders'\n"
                     "spanflame record --heap --mutex -- ./shop --port 8080\n"
+                    "spanflame record --server http://localhost:4318 --wall -- ./shop\n"
                     "spanflame record --rate 250 --out shop.pb.gz -- ./shop --port 8080",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
@@ -243,6 +266,10 @@ int sf_record_run(int argc, char **argv)
         return result == SF_ARGS_DONE ? 0 : 2;
     for (size_t i = 0; i <= args.n_words && n_own == argc; i++)
         named[i] = i < args.n_words ? args.words[i] : NULL;
+    if (r.out && r.server) {
+        fprintf(stderr, "spanflame record: --out or --server, not both\n");
+        return 2;
+    }
     if (!program[0] || (n_own < argc && args.n_words) || r.rate < 1 || r.rate > 1000 ||
         r.heap_rate < 1 || r.heap_rate > UINT32_MAX) {
         fprintf(stderr, "spanflame record: %s\n",

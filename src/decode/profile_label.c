@@ -25,6 +25,7 @@ enum sf_label_role sf_label_role_of(sf_str key)
         {SF_STR("thread name"), SF_LABEL_THREAD_NAME},
         {SF_STR("thread.name"), SF_LABEL_THREAD_NAME},
         {SF_STR("thread"), SF_LABEL_THREAD_NAME},
+        {SF_STR("thread.state"), SF_LABEL_STATE},
         {SF_STR("end_timestamp_ns"), SF_LABEL_END_NS},
         {SF_STR("span_name"), SF_LABEL_HIDDEN},
         {SF_STR("span"), SF_LABEL_HIDDEN},
@@ -49,6 +50,25 @@ static sf_span_id span_id_of(sf_str key, sf_str val)
     return val.len == 16 && sf_span_id_parse(val, &id) ? id : 0;
 }
 
+static uint8_t state_of(sf_str word)
+{
+    static const struct {
+        sf_str word;
+        uint8_t state;
+    } words[] = {
+        {SF_STR("running"), SF_STATE_RUNNING}, {SF_STR("run_queue"), SF_STATE_RUN_QUEUE},
+        {SF_STR("lock"), SF_STATE_LOCK},       {SF_STR("condition"), SF_STATE_LOCK},
+        {SF_STR("disk"), SF_STATE_DISK},       {SF_STR("network"), SF_STATE_NET},
+        {SF_STR("io"), SF_STATE_IO},           {SF_STR("poll"), SF_STATE_IO},
+        {SF_STR("sleep"), SF_STATE_SLEEP},     {SF_STR("gc"), SF_STATE_GC},
+    };
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        if (sf_str_eq(words[i].word, word))
+            return words[i].state;
+    }
+    return SF_STATE_UNKNOWN;
+}
+
 bool sf_profile_ids_take_str(struct sf_profile_ids *ids, sf_str key, sf_str val)
 {
     switch (sf_label_role_of(key)) {
@@ -64,6 +84,7 @@ bool sf_profile_ids_take_str(struct sf_profile_ids *ids, sf_str key, sf_str val)
             ids->thread = sf_hash_str(val);
         break;
     case SF_LABEL_THREAD_NAME: ids->thread_name = val; break;
+    case SF_LABEL_STATE: ids->state = state_of(val); return false;
     case SF_LABEL_END_NS:
         if (!sf_str_to_i64(val, &ids->end_ns))
             ids->end_ns = 0;
@@ -83,6 +104,7 @@ bool sf_profile_ids_take_num(struct sf_profile_ids *ids, sf_str key, int64_t val
     case SF_LABEL_TRACE_ID:
     case SF_LABEL_THREAD_NAME:
     case SF_LABEL_HIDDEN: break;
+    case SF_LABEL_STATE:
     case SF_LABEL_SERIES: return false;
     }
     return true;
@@ -102,6 +124,8 @@ void sf_profile_ids_put(const struct sf_profile_ids *ids, struct sf_sample *s)
         s->thread = ids->thread;
     else if (ids->thread_name.len)
         s->thread = sf_hash_str(ids->thread_name);
+    if (ids->state)
+        s->state = ids->state;
     if (ids->end_ns > 0) {
         s->start_ns = ids->end_ns - s->length_ns;
         s->has_time = true;

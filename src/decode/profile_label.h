@@ -12,6 +12,7 @@ enum sf_label_role {
     SF_LABEL_TRACE_ID,
     SF_LABEL_THREAD_ID,
     SF_LABEL_THREAD_NAME,
+    SF_LABEL_STATE,  /* what the thread did or waited for; a label of the series as well */
     SF_LABEL_END_NS, /* Unix time in ns at which the sample ended */
     SF_LABEL_HIDDEN  /* of high cardinality, and said elsewhere */
 };
@@ -25,6 +26,7 @@ struct sf_profile_ids { /* what the labels of one sample say about it */
     uint64_t thread;
     sf_str thread_name;
     int64_t end_ns;
+    uint8_t state; /* enum sf_sample_state */
 };
 
 /* Text: 16 and 32 hexadecimal digits, or a decimal number under Datadog's keys; anything else is

@@ -90,6 +90,59 @@ def test_a_forked_child_is_profiled_with_its_first_span():
     assert answer["grades"]["exact"]["samples"] > 15 and "planted_hot" in str(answer["profile"]), answer
 
 
+def value_of(profile, function):
+    """What the stacks with that function are worth, in the profile's unit."""
+    frames, nodes = profile["frames"], profile["nodes"]
+    total = 0
+    for parent, frame, own in nodes:
+        while frame >= 0:
+            if frames[frame]["function"] == function:
+                total += own
+                break
+            parent, frame, _ = nodes[parent]
+    return total
+
+
+def test_wall_time_shows_where_a_thread_waits_and_interrupts_nothing():
+    said = tell("waits", "waiting", SPANFLAME_PROFILES="wall,threads", SPANFLAME_PROFILING_WALL_SAMPLE_RATE="100")
+    assert "interrupted" not in said, said
+    wall = profile_of(said["waits"][0], "wall")
+    nap, hot = (value_of(wall["profile"], name) / 1e9 for name in ("planted_nap", "planted_hot"))
+    assert wall["grades"]["exact"]["samples"] == wall["samples"], wall
+    # On a busy machine the 0.5 s of CPU time last longer: what the thread waited for a CPU belongs to them.
+    duration = wall["durationNs"] / 1e9
+    assert nap >= 1.2 and hot >= 0.35 and abs(nap + hot - duration) <= 0.15 * duration, (nap, hot, wall)
+    trace, span = said["waits"][0].split()
+    ledger = SERVER.json(f"/api/v1/spans/{trace}/{span}/ledger")
+    parts = {part["part"]: part["ns"] / 1e9 for part in ledger["parts"]}
+    assert parts["sleep"] >= 1.2 and parts["cpu"] >= 0.35 and parts["unknown"] <= 0.15 * duration, parts
+
+
+def test_threads_are_counted_by_state():
+    tell("waits", "counted", SPANFLAME_PROFILES="threads")
+    for _ in range(100):
+        got = SERVER.get("/api/v1/profile?app=counted&type=threads&format=json")
+        if got.status == 200:
+            break
+        time.sleep(0.05)
+    profile = json.loads(got.body)
+    assert value_of(profile, "reads") >= 1 and value_of(profile, "main") >= 1, profile
+
+
+def test_record_sends_what_a_program_does_that_knows_nothing_of_it():
+    code = "sum(i * i for i in range(6000000))"
+    done = subprocess.run([os.environ["SPANFLAME"], "record", "--server", f"http://127.0.0.1:{SERVER.port}", "--",
+                           sys.executable, "-c", code + "; print('done')"], capture_output=True, text=True, check=False,
+                          timeout=120, env=dict(ENV, OTEL_SERVICE_NAME="recorded"))
+    assert (done.returncode, done.stdout) == (0, "done\n") and "profiles sent" in done.stderr, done
+    for _ in range(100):
+        got = SERVER.get("/api/v1/profile?app=recorded&type=cpu&format=folded")
+        if got.status == 200:
+            break
+        time.sleep(0.05)
+    assert "PyEval" in got.text or "python" in got.text, got.text[:500]
+
+
 def test_without_a_server_the_program_ends_all_the_same():
     begin = time.monotonic()
     said = tell("hot", "gone", url=f"http://127.0.0.1:{free_port()}")

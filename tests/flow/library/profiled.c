@@ -1,4 +1,5 @@
 /* Programs that are traced and profiled at once: profiled STORY. */
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,6 +58,38 @@ static void hot(void)
     sf_span_end(outer);
 }
 
+static int fds[2];
+
+static void *reads(void *arg)
+{
+    char byte;
+    return read(fds[0], &byte, 1) == 1 ? arg : NULL;
+}
+
+__attribute__((noinline)) void planted_nap(double s)
+{
+    struct timespec t = {(time_t)s, (long)((s - (double)(time_t)s) * 1e9)};
+    errno = 0;
+    if (nanosleep(&t, NULL)) /* whoever interrupts a sleep is found out */
+        printf("interrupted %d\n", errno);
+}
+
+/* A span that sleeps and burns; a thread that waits for a pipe meanwhile. */
+static void waits(void)
+{
+    sf_span s = sf_span_start("waits");
+    pthread_t t;
+    say("waits", s);
+    if (pipe(fds) || pthread_create(&t, NULL, reads, NULL))
+        return;
+    planted_nap(1.5);
+    planted_hot(0.5);
+    sf_span_end(s);
+    sf_flush(10000);
+    if (write(fds[1], "x", 1) == 1)
+        pthread_join(t, NULL);
+}
+
 static void at_run_time(void)
 {
     sf_span s;
@@ -104,6 +137,8 @@ int main(int argc, char **argv)
         hot();
     else if (!strcmp(argv[1], "run-time"))
         at_run_time();
+    else if (!strcmp(argv[1], "waits"))
+        waits();
     else if (!strcmp(argv[1], "fork"))
         forked();
     else

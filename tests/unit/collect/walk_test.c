@@ -176,7 +176,7 @@ TEST(walk, stops_at_its_bound_and_at_the_edge_of_the_view)
     assert_int_equal(n_found, DEPTH);
     assert_int_equal(how, SF_WALK_FULL);
     m = sf_modules_enter();
-    assert_int_equal(sf_walk(m, (struct sf_walk_regs){(uintptr_t)leaf + 8, 0x1000, 0x1000},
+    assert_int_equal(sf_walk(m, (struct sf_walk_regs){(uintptr_t)leaf + 8, 0x1000, 0x1000, false},
                              (struct sf_walk_stack){(const uint8_t *)few, 0x1000, 0x1000}, few, 3,
                              &how),
                      1);
@@ -205,7 +205,7 @@ TEST(walk, survives_any_stack)
                                               : 0x70000000 + ((chance >> 30) & 0xff8);
         }
         r = (struct sf_walk_regs){words[chance % 512], 0x70000000 + ((chance >> 20) & 0xff8),
-                                  0x70000000 + ((chance >> 10) & 0xff8)};
+                                  0x70000000 + ((chance >> 10) & 0xff8), round % 2};
         assert_true(sf_walk(m, r, s, out, 64, &how) <= 64);
     }
     sf_modules_leave();

@@ -1,0 +1,278 @@
+#include "collect/lib/wall_profiler.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "collect/lib/cpu_profiler.h"
+#include "collect/lib/sample_take.h"
+#include "collect/lib/stack_copy.h"
+#include "collect/lib/thread.h"
+#include "collect/sys/clock.h"
+#include "collect/sys/tasks.h"
+#include "collect/sys/thread.h"
+
+enum { LOOKS_PER_TURN = 16, THREADS_MAX = 1024 };
+#define DEFAULT_PERIOD_NS ((uint64_t)50000000)
+
+static struct {
+    struct seen {
+        uint32_t tid; /* 0: free */
+        bool is_there;
+        int64_t looked_ns;
+        uint64_t delay_ns; /* in the run queue, up to the last look */
+    } threads[THREADS_MAX];
+    uint32_t n, next;
+    int64_t period_ns, next_ns, listed_ns;
+} w; /* the collecting thread's */
+
+/* ---- one thread ---- */
+
+/* What kind of file it waits for. The number may be another file's by now: then the label is
+ * wrong, and nothing else. */
+static enum sf_wait wait_of_file(uint64_t fd)
+{
+    struct stat st;
+    if (fd > INT32_MAX || fstat((int)fd, &st))
+        return SF_WAIT_IO;
+    if (S_ISSOCK(st.st_mode))
+        return SF_WAIT_NETWORK;
+    return S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) ? SF_WAIT_DISK : SF_WAIT_IO;
+}
+
+static enum sf_wait wait_of(const struct sf_task_wait *t)
+{
+    switch (t->call) {
+    case SYS_futex: return SF_WAIT_LOCK;
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+    case SYS_pause:
+    case SYS_rt_sigtimedwait: return SF_WAIT_SLEEP;
+    case SYS_poll:
+    case SYS_ppoll:
+    case SYS_select:
+    case SYS_pselect6:
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait: return SF_WAIT_POLL;
+    case SYS_wait4:
+    case SYS_waitid: return SF_WAIT_CHILD;
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_connect:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_sendto:
+    case SYS_sendmsg: return SF_WAIT_NETWORK;
+    case SYS_fsync:
+    case SYS_fdatasync: return SF_WAIT_DISK;
+    case SYS_read:
+    case SYS_readv:
+    case SYS_pread64:
+    case SYS_write:
+    case SYS_writev:
+    case SYS_pwrite64: return wait_of_file(t->arg);
+    default: return SF_WAIT_NONE;
+    }
+}
+
+static bool is_same(const struct sf_task_wait *a, const struct sf_task_wait *b)
+{
+    return a->call == b->call && a->sp == b->sp && a->pc == b->pc;
+}
+
+/* The stack and span of a thread that waits; false: it runs, moved on, or is gone. */
+static bool look(uint32_t tid, struct sf_sample *s, enum sf_task_state *state)
+{
+    struct sf_task_wait before, after;
+    struct sf_thread thread;
+    struct sf_stack_copy *copy;
+    struct sf_walk_stack view;
+    const struct sf_modules *m;
+    enum sf_walk_end end = SF_WALK_UNKNOWN;
+
+    *state = sf_tasks_wait(tid, &before);
+    if (*state != SF_TASK_WAITS)
+        return false;
+    view = sf_stack_copy_take(before.sp, &copy);
+    memset(s->trace_id, 0, sizeof(s->trace_id));
+    memset(s->span_id, 0, sizeof(s->span_id));
+    if (sf_thread_peek(tid, &thread))
+        sf_sample_note_span_of(s, &thread);
+    *state = sf_tasks_wait(tid, &after);
+    if (*state == SF_TASK_WAITS && is_same(&before, &after)) {
+        m = sf_modules_enter();
+        s->frames[0] = before.pc;
+        s->n_frames = 1;
+        if (m)
+            s->n_frames = (uint16_t)sf_walk(m, (struct sf_walk_regs){before.pc, before.sp, 0, true},
+                                            view, s->frames, SF_SAMPLE_FRAMES, &end);
+        sf_modules_leave();
+        s->end = (uint8_t)end;
+    } else if (*state == SF_TASK_WAITS) {
+        *state = SF_TASK_RUNS; /* it did, between the two looks */
+    }
+    sf_stack_copy_give(copy);
+    s->wait = (uint8_t)wait_of(&before);
+    s->thread = tid;
+    s->time_ns = (uint64_t)sf_clock_mono_ns();
+    return *state == SF_TASK_WAITS;
+}
+
+/* ---- wall ---- */
+
+static void on_task(uint32_t tid, void *arg)
+{
+    const int64_t *now_ns = arg;
+    struct seen *free_one = NULL;
+    if (sf_guest_thread_is(tid))
+        return;
+    for (uint32_t i = 0; i < w.n; i++) {
+        if (w.threads[i].tid == tid) {
+            w.threads[i].is_there = true;
+            return;
+        }
+        if (!w.threads[i].tid && !free_one)
+            free_one = &w.threads[i];
+    }
+    if (!free_one && w.n < THREADS_MAX)
+        free_one = &w.threads[w.n++];
+    if (free_one)
+        *free_one = (struct seen){tid, true, *now_ns, sf_tasks_run_delay(tid)};
+}
+
+static void list_threads(int64_t now_ns)
+{
+    bool is_whole;
+    for (uint32_t i = 0; i < w.n; i++)
+        w.threads[i].is_there = false;
+    is_whole = sf_tasks_each(on_task, &now_ns);
+    for (uint32_t i = 0; i < w.n && is_whole; i++) {
+        if (!w.threads[i].is_there)
+            w.threads[i].tid = 0;
+    }
+    w.listed_ns = now_ns;
+}
+
+/* A thread that wants to run and is not let: the kernel counts that time. It stands where the CPU
+ * profiler saw it last. */
+static void add_delay(struct seen *t)
+{
+    const struct sf_sample *last = sf_cpu_profiler_last(t->tid);
+    uint64_t delay_ns = sf_tasks_run_delay(t->tid);
+    struct sf_sample s;
+    if (last && delay_ns > t->delay_ns) {
+        s = *last;
+        s.kind = SF_SAMPLES_WALL;
+        s.wait = SF_WAIT_RUN_QUEUE;
+        s.values[0] = 1;
+        s.values[1] = delay_ns - t->delay_ns;
+        sf_profiler_add(&s);
+    }
+    t->delay_ns = delay_ns;
+}
+
+static void look_at_some(void)
+{
+    struct sf_sample s = {.kind = SF_SAMPLES_WALL};
+    uint32_t n_looks = 0;
+    for (uint32_t i = 0; i < w.n && n_looks < LOOKS_PER_TURN; i++) {
+        struct seen *t = &w.threads[w.next++ % w.n];
+        enum sf_task_state state;
+        int64_t now_ns = sf_clock_mono_ns();
+        if (!t->tid)
+            continue;
+        n_looks++;
+        if (look(t->tid, &s, &state)) {
+            s.values[0] = 1;
+            s.values[1] = (uint64_t)(now_ns - t->looked_ns);
+            sf_profiler_add(&s);
+        } else if (state == SF_TASK_RUNS) {
+            add_delay(t);
+        }
+        t->looked_ns = now_ns;
+    }
+}
+
+static int64_t turn(int64_t now_ns)
+{
+    if (!sf_profiler_is_on(SF_SAMPLES_CPU))
+        sf_cpu_profiler_turn(now_ns);
+    if (now_ns - w.listed_ns >= 100000000)
+        list_threads(now_ns);
+    if (now_ns >= w.next_ns) {
+        look_at_some();
+        w.next_ns = now_ns + w.period_ns;
+    }
+    return w.next_ns - now_ns;
+}
+
+static enum sf_err begin(uint64_t period_ns, struct sf_why *why)
+{
+    int64_t now_ns = sf_clock_mono_ns();
+    w.n = w.next = 0;
+    w.period_ns = (int64_t)(period_ns ? period_ns : DEFAULT_PERIOD_NS);
+    w.next_ns = now_ns + w.period_ns;
+    list_threads(now_ns);
+    return sf_cpu_profiler_begin(sf_profiler_period(SF_SAMPLES_CPU), why);
+}
+
+static void end(void)
+{
+    sf_cpu_profiler_end();
+}
+
+const struct sf_profile_source sf_wall_source = {.begin = begin, .end = end, .turn = turn};
+
+/* ---- threads ---- */
+
+static void add_thread(uint32_t tid, void *arg)
+{
+    struct sf_sample s = {.kind = SF_SAMPLES_THREADS, .values = {1, 0}};
+    const struct sf_sample *last = sf_cpu_profiler_last(tid);
+    enum sf_task_state state;
+    (void)arg;
+    if (sf_guest_thread_is(tid))
+        return;
+    if (!look(tid, &s, &state)) {
+        if (state == SF_TASK_GONE)
+            return;
+        if (last) { /* it runs: where the CPU profiler saw it last */
+            s = *last;
+            s.kind = SF_SAMPLES_THREADS;
+            s.values[0] = 1;
+            s.values[1] = 0;
+        } else {
+            s.end = SF_WALK_UNKNOWN;
+            s.n_frames = 0;
+        }
+        s.wait = SF_WAIT_RUNNING;
+        s.thread = tid;
+    }
+    sf_profiler_add(&s);
+}
+
+static void take_all(void)
+{
+    sf_tasks_each(add_thread, NULL);
+}
+
+static enum sf_err begin_threads(uint64_t period, struct sf_why *why)
+{
+    (void)period;
+    return sf_cpu_profiler_begin(sf_profiler_period(SF_SAMPLES_CPU), why);
+}
+
+static int64_t turn_threads(int64_t now_ns)
+{
+    if (!sf_profiler_is_on(SF_SAMPLES_CPU) && !sf_profiler_is_on(SF_SAMPLES_WALL))
+        return sf_cpu_profiler_turn(now_ns);
+    return INT64_MAX;
+}
+
+const struct sf_profile_source sf_threads_source = {
+    .begin = begin_threads, .end = end, .turn = turn_threads, .close = take_all};
+
+void sf_wall_profiler_after_fork(void)
+{
+    w.n = w.next = 0;
+}
