@@ -8,7 +8,11 @@
 #include "store/local/look.h"
 #include "store/local/trace_read.h"
 
-enum { MAX_CANDIDATES = 1 << 20, NO_GRANULE = -1 };
+enum {
+    MAX_CANDIDATES = 1 << 20,
+    NO_GRANULE = -1,
+    MANY_LOADS = 64 /* traces looked up; beyond, knowing which lie in one place only pays */
+};
 
 struct unit { /* something to look at: a run, or one granule of it */
     int64_t key_ns;
@@ -17,7 +21,15 @@ struct unit { /* something to look at: a run, or one granule of it */
     int64_t granule;    /* NO_GRANULE: the run as a whole */
 };
 
+struct spot { /* where a trace was seen */
+    struct sf_trace_place at;
+    size_t run;     /* place in the snapshot */
+    uint64_t trace; /* number in the run */
+    bool is_known;  /* and it begins and ends in that granule */
+};
+
 struct candidate { /* a trace with a match */
+    struct spot spot;
     sf_trace_id id;
     uint32_t tenant;
     int64_t start_ns; /* of what was seen; of all of it when exact */
@@ -41,9 +53,12 @@ struct cursor {
     struct sf_span_judge judge; /* instead of the conditions, when it is there */
 
     struct sf_column_read show; /* the granule being judged */
-    struct sf_parted parted;    /* when the judge wants to know */
-    struct sf_trace_read read;  /* of the trace being delivered */
-    struct sf_granules look;    /* of the granule being searched */
+    struct sf_parted parted;    /* when the judge wants to know, or many traces are loaded */
+    bool has_parted;
+    bool is_far_known; /* traces in runs that `parted` did not ask are candidates already */
+    uint32_t n_loads;
+    struct sf_trace_read read; /* of the trace being delivered */
+    struct sf_granules look;   /* of the granule being searched */
     struct sf_arena scratch;
     uint32_t at, n_delivered;
     bool is_delivering, is_complete; /* oldest first: all candidates are exact */
@@ -183,7 +198,7 @@ static enum sf_err grow_cands(struct cursor *c, struct sf_why *why)
 
 /* The trace was seen with a span that starts at `start_ns`. */
 static enum sf_err add_candidate(struct cursor *c, uint32_t tenant, sf_trace_id id,
-                                 int64_t start_ns, struct sf_why *why)
+                                 int64_t start_ns, struct spot spot, struct sf_why *why)
 {
     uint32_t at = c->n_buckets ? *bucket_of(c, tenant, id) : 0, *bucket;
     while (at && !(c->cands[at - 1].tenant == tenant && sf_trace_id_eq(c->cands[at - 1].id, id)))
@@ -202,8 +217,12 @@ static enum sf_err add_candidate(struct cursor *c, uint32_t tenant, sf_trace_id 
         at = c->n_cands++;
     }
     bucket = bucket_of(c, tenant, id);
-    c->cands[at] = (struct candidate){
-        .id = id, .tenant = tenant, .start_ns = start_ns, .is_used = true, .next = *bucket};
+    c->cands[at] = (struct candidate){.spot = spot,
+                                      .id = id,
+                                      .tenant = tenant,
+                                      .start_ns = start_ns,
+                                      .is_used = true,
+                                      .next = *bucket};
     *bucket = at + 1;
     c->heap[c->n_heap++] = at;
     sift_up(c, c->n_heap - 1);
@@ -291,9 +310,23 @@ static int64_t clamp_start(uint64_t start_ns, int64_t min_ns, int64_t max_ns)
     return at < min_ns ? min_ns : at > max_ns ? max_ns : at;
 }
 
-static enum sf_err add_hits(struct cursor *c, const struct sf_run *run, const uint8_t *hits,
+static struct spot spot_of(const struct cursor *c, const struct unit *u, uint32_t t)
+{
+    const struct sf_span_columns *rows = &c->show.base;
+    const struct sf_granule_info *info = c->show.view.info;
+    uint32_t granule = (uint32_t)u->granule, next = granule + 1;
+    bool goes_on = t + 1 == rows->n_traces && next < sf_span_block_granules(c->show.view.r) &&
+                   sf_span_block_granule(c->show.view.r, next)->is_continuation;
+    return (struct spot){.at = {granule, rows->firsts[t], rows->firsts[t + 1] - rows->firsts[t]},
+                         .run = u->place,
+                         .trace = info->first_trace + t,
+                         .is_known = !goes_on && !(t == 0 && info->is_continuation)};
+}
+
+static enum sf_err add_hits(struct cursor *c, const struct unit *u, const uint8_t *hits,
                             struct sf_why *why)
 {
+    const struct sf_run *run = u->run;
     struct sf_span_columns *rows = &c->show.base;
     const struct sf_granule_info *info = c->show.view.info;
     int64_t max_ns = info->ts_max_ns < run->row.ts_max_ns ? info->ts_max_ns : run->row.ts_max_ns;
@@ -307,7 +340,8 @@ static enum sf_err add_hits(struct cursor *c, const struct sf_run *run, const ui
             first_ns = rows->rows.start_ns[i] < first_ns ? rows->rows.start_ns[i] : first_ns;
         start_ns = clamp_start(first_ns, info->ts_min_ns, max_ns);
         if (is_in_range(c, start_ns, INT64_MAX)) /* the granule reaches back far enough */
-            err = add_candidate(c, rows->rows.tenant, rows->trace_ids[t], start_ns, why);
+            err = add_candidate(c, rows->rows.tenant, rows->trace_ids[t], start_ns,
+                                spot_of(c, u, t), why);
     }
     return err;
 }
@@ -327,7 +361,7 @@ static enum sf_err judge_granule(struct cursor *c, const struct unit *u, struct 
     memset(hits, 1, rows->n_traces);
     err = c->judge.judge(c->judge.arg, rows, hits, why);
     if (!err && memchr(hits, 1, rows->n_traces))
-        err = add_hits(c, u->run, hits, why);
+        err = add_hits(c, u, hits, why);
     sf_column_read_close(&c->show);
     return err;
 }
@@ -363,7 +397,8 @@ static enum sf_err look_at(struct cursor *c, const struct unit *u, struct sf_why
                                 rows->resources[rows->resource[i]].service, rows->start_ns[i])))
             continue;
         err = add_candidate(c, rows->tenant, rows->trace_id[i],
-                            clamp_start(rows->start_ns[i], info.ts_min_ns, info.ts_max_ns), why);
+                            clamp_start(rows->start_ns[i], info.ts_min_ns, info.ts_max_ns),
+                            (struct spot){0}, why);
         while (i + 1 < rows->n_rows && hits[i + 1] &&
                sf_trace_id_eq(rows->trace_id[i], rows->trace_id[i + 1]) &&
                rows->start_ns[i + 1] >= rows->start_ns[i] && !has_tombstones)
@@ -412,9 +447,27 @@ static int64_t start_of(const struct cursor *c)
     return first;
 }
 
+static enum sf_err find_parted(struct cursor *c, struct sf_why *why)
+{
+    c->has_parted = true;
+    return sf_parted_find(&c->parted, c->read.snapshot, c->where.from_ns, c->where.to_ns, c->q,
+                          c->scratch, why);
+}
+
 static enum sf_err load(struct cursor *c, const struct candidate *cand, struct sf_why *why)
 {
+    const struct spot *spot = &cand->spot;
+    enum sf_err err = SF_OK;
     sf_trace_read_reset(&c->read);
+    if (!c->has_parted && c->is_far_known && ++c->n_loads == MANY_LOADS)
+        err = find_parted(c, why);
+    if (err)
+        return err;
+    if (c->has_parted && c->is_far_known && spot->is_known &&
+        !sf_parted_has(&c->parted, spot->run, spot->trace) &&
+        !atomic_load(&c->read.snapshot->runs[spot->run]->is_bad))
+        return sf_trace_read_load_at(&c->read, cand->tenant, cand->id,
+                                     c->read.snapshot->runs[spot->run], spot->at, why);
     return sf_trace_read_load(&c->read, cand->tenant, cand->id, 0, 0, why);
 }
 
@@ -641,7 +694,18 @@ static enum sf_err push_runs(struct cursor *c, struct sf_why *why)
 static enum sf_err add_one_stretched(void *arg, const struct sf_stretched *t, int64_t start_ns,
                                      struct sf_why *why)
 {
-    return add_candidate(arg, t->tenant, t->id, start_ns, why);
+    return add_candidate(arg, t->tenant, t->id, start_ns, (struct spot){0}, why);
+}
+
+/* Are there no runs but those in range? Then all of them are asked which traces they share. */
+static bool is_everywhere(const struct cursor *c)
+{
+    const struct sf_snapshot *s = c->read.snapshot;
+    for (size_t i = 0; i < s->n; i++) {
+        if (!is_in_range(c, s->runs[i]->row.ts_min_ns, s->runs[i]->row.ts_max_ns))
+            return false;
+    }
+    return true;
 }
 
 /* Traces that reach into the range, and so far out of it that what they are asked for may lie where
@@ -649,9 +713,11 @@ static enum sf_err add_one_stretched(void *arg, const struct sf_stretched *t, in
 static enum sf_err add_stretched(struct cursor *c, struct sf_why *why)
 {
     enum sf_err err;
+    c->is_far_known = true;
     if (c->where.from_ns == 0 && (c->where.to_ns == 0 || c->where.to_ns == INT64_MAX))
         return SF_OK; /* it looks everywhere */
-    err = sf_stretch_for_query(c->l, c->read.snapshot, c->q, why);
+    err = sf_stretch_for_query(c->l, c->read.snapshot, c->q, &c->is_far_known, why);
+    c->is_far_known = c->is_far_known || is_everywhere(c);
     return err ? err
                : sf_stretch_each(c->l, c->read.snapshot, c->q, c->where.from_ns, c->where.to_ns,
                                  add_one_stretched, c, why);
@@ -689,8 +755,7 @@ enum sf_err sf_local_span_scan(struct sf_store *s, const struct sf_span_query *q
     sf_granules_init(&c->look, l, q, c->keys, c->n_keys);
     sf_column_read_init(&c->show, l, q);
     if (!err && c->judge.wants_parts)
-        err = sf_parted_find(&c->parted, c->read.snapshot, query->from_ns, query->to_ns, q,
-                             c->scratch, why);
+        err = find_parted(c, why);
     if (!err)
         err = push_runs(c, why);
     if (err) {

@@ -380,18 +380,20 @@ enum sf_err sf_stretch_work(struct sf_local *l, struct sf_why *why)
 }
 
 enum sf_err sf_stretch_for_query(struct sf_local *l, struct sf_snapshot *s, struct sf_query_ctx *q,
-                                 struct sf_why *why)
+                                 bool *out_is_known, struct sf_why *why)
 {
     uint8_t *is_mine = sf_heap_new_n(s->n + 1, 1);
     uint64_t n_mine = 0, n_far = 0;
     enum sf_err err = SF_OK;
     if (!is_mine)
         return no_memory(why);
+    *out_is_known = true;
     sf_mutex_lock(&l->stretches.work_lock);
     if (mark(s, true, UINT64_MAX, is_mine)) {
         for (size_t i = 0; i < s->n; i++)
             *(is_mine[i] ? &n_mine : &n_far) += s->runs[i]->row.n_rows;
-        if (n_mine <= QUERY_ROWS && n_far <= QUERY_FAR_ROWS)
+        *out_is_known = n_mine <= QUERY_ROWS && n_far <= QUERY_FAR_ROWS;
+        if (*out_is_known)
             err = compare_marked(l, s, is_mine, q, why);
     }
     sf_mutex_unlock(&l->stretches.work_lock);

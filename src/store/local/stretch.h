@@ -37,9 +37,10 @@ void sf_stretches_done(struct sf_stretches *s);
  * the store stops. */
 enum sf_err sf_stretch_work(struct sf_local *l, struct sf_why *why);
 /* For a query on this snapshot: the same for parts and blocks alike, when it takes a few
- * milliseconds; else they wait for the flush. */
+ * milliseconds; else they wait for the flush. *out_is_known: all runs of the snapshot are compared.
+ */
 enum sf_err sf_stretch_for_query(struct sf_local *l, struct sf_snapshot *s, struct sf_query_ctx *q,
-                                 struct sf_why *why);
+                                 bool *out_is_known, struct sf_why *why);
 /* Calls `see` for each that reaches into [from, to] and belongs to the query's tenants, with an
  * upper bound of its start. The list is locked meanwhile. */
 enum sf_err sf_stretch_each(struct sf_local *l, const struct sf_snapshot *s, struct sf_query_ctx *q,

@@ -401,6 +401,29 @@ enum sf_err sf_trace_read_load(struct sf_trace_read *t, uint32_t tenant, sf_trac
     return err ? err : count_memory(t, why);
 }
 
+enum sf_err sf_trace_read_load_at(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
+                                  struct sf_run *run, struct sf_trace_place place,
+                                  struct sf_why *why)
+{
+    const struct sf_span_block_reader *reader;
+    struct sf_why own;
+    enum sf_err err;
+
+    why = why ? why : &own;
+    t->tenant = tenant;
+    t->id = id;
+    err = sf_run_enter(run, &reader, why);
+    if (!err) {
+        err = add_granule(t, run, sf_span_block_granule(reader, place.granule), place, false, why);
+        sf_run_leave(run);
+    }
+    if (err && sf_query_skips(t->q, run, err, why))
+        err = SF_OK;
+    if (!err)
+        drop_repeats(t);
+    return err ? err : count_memory(t, why);
+}
+
 /* ---- emit ---- */
 
 struct emit { /* the batch being filled */

@@ -4,6 +4,7 @@
  * and orders them by start, holding some 50 bytes a row; emit() then copies them out, a batch at a
  * time, so that a trace of a million spans needs no more memory than its list. */
 #pragma once
+#include "block/span_block_reader.h"
 #include "store/local/granules.h"
 
 struct sf_trace_row {
@@ -58,6 +59,10 @@ enum sf_err sf_trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_tra
 /* Everything else. Only blocks that may overlap [from, to] are asked (0 and 0: all). */
 enum sf_err sf_trace_read_load(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
                                int64_t from_ns, int64_t to_ns, struct sf_why *why);
+/* The same for a trace that lies in one granule of one run and nowhere else. */
+enum sf_err sf_trace_read_load_at(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
+                                  struct sf_run *run, struct sf_trace_place place,
+                                  struct sf_why *why);
 /* Forgets the trace. */
 void sf_trace_read_reset(struct sf_trace_read *t);
 /* Up to SF_ROWS_MAX rows from place `at` on; borrowed until the next call. */
