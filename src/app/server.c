@@ -368,6 +368,7 @@ void sf_server_stop(struct sf_server *s)
         sf_queue_close(s->service.control);
     for (size_t i = 0; i < s->n_workers; i++)
         sf_thread_join(&s->workers[i].thread);
+    sf_self_profile_join(&s->service.self_profile);
     atomic_store(&s->service.store, NULL);
     if (s->store)
         s->store->ops->close(s->store);

@@ -81,6 +81,8 @@
 #define SF_LIMIT_LARGE_BODY_LEN \
     (8u << 20) /* bodies above it are decoded one at a time: memory for all threads at once */
 
+#define SF_LIMIT_SELF_PROFILE_S 120 /* of the server itself: a thread and a caller held so long */
+
 /* --- queries --- */
 #define SF_LIMIT_QUERY_LEN        (128 * 1024) /* query text */
 #define SF_LIMIT_QUERY_MEMORY_LEN (64u << 20)  /* (conf) one query */

@@ -11,8 +11,8 @@
 #include "decode/profile_format.h"
 #include "flame/batch_tree.h"
 #include "flame/tree_group.h"
-#include "os/beside.h"
 #include "os/child.h"
+#include "os/own_profiler.h"
 #include "os/terminal.h"
 #include "os/text_file.h"
 #include "render/flame_text.h"
@@ -39,15 +39,9 @@ struct record {
     const char *server; /* NULL: keep it here */
     uint64_t rate, heap_rate;
     bool is_on[KINDS];
-    char library[PATH_CAP];
+    char library[SF_LIBRARY_PATH_CAP];
     char file[PATH_CAP];
 };
-
-static bool find_library(struct record *r)
-{
-    static const char *const places[] = {"/collect/libspanflame.so.1", "/../lib/libspanflame.so.1"};
-    return sf_beside_find(places, 2, r->library, sizeof(r->library));
-}
 
 static enum sf_err draw(const struct kind *kind, sf_str bytes, struct sf_arena *a,
                         struct sf_buf *text, struct sf_why *why)
@@ -279,7 +273,7 @@ int sf_record_run(int argc, char **argv)
                     : "which program? spanflame record -- PROGRAM [ARGS...]");
         return 2;
     }
-    if (!find_library(&r)) {
+    if (!sf_own_profiler_library(r.library)) {
         fprintf(
             stderr,
             "spanflame record: libspanflame.so.1 is neither beside this program nor in ../lib\n");

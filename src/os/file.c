@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -185,6 +186,18 @@ bool sf_file_is_shared(const struct sf_file *f)
 {
     struct stat st;
     return fstat(fd_of(f), &st) == 0 && (st.st_mode & (S_IRGRP | S_IROTH)) != 0;
+}
+
+enum sf_err sf_file_memory(const char *name, struct sf_file *out, char *path, size_t path_len,
+                           struct sf_why *why)
+{
+    int fd = memfd_create(name, MFD_CLOEXEC);
+
+    if (fd < 0)
+        return sf_fail(why, SF_ERR_NOMEM, "cannot make a file in memory: %s", strerror(errno));
+    (void)snprintf(path, path_len, "/proc/self/fd/%d", fd);
+    out->fd_plus_1 = fd + 1;
+    return SF_OK;
 }
 
 enum sf_err sf_file_temp(const char *dir_path, struct sf_file *out, struct sf_why *why)

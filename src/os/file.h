@@ -48,6 +48,9 @@ enum sf_err sf_file_lock(const struct sf_file *f, struct sf_why *why);
 /* Opens a file by its path, as an operator names it. NOT_FOUND, DENIED, IO. */
 enum sf_err sf_file_open_path(const char *path, struct sf_file *out, struct sf_why *why);
 /* Appends all of it (a pipe or /dev/stdin too) to `out`. LIMIT: longer than max_len. */
+/* A file that is memory, and a path by which this process may open it while it is open. */
+enum sf_err sf_file_memory(const char *name, struct sf_file *out, char *path, size_t path_len,
+                           struct sf_why *why);
 enum sf_err sf_file_read_all(const struct sf_file *f, size_t max_len, struct sf_buf *out,
                              struct sf_why *why);
 /* Can users other than the owner read it? */

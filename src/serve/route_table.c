@@ -19,6 +19,7 @@
 #include "serve/querier.h"
 #include "serve/search.h"
 #include "serve/self.h"
+#include "serve/self_profile.h"
 #include "serve/services.h"
 #include "serve/settings.h"
 #include "serve/spans.h"
@@ -154,6 +155,10 @@ const struct sf_route sf_routes[] = {
     {SF_METHOD_GET, "/api/echo", 0, SF_CLASS_INLINE, false, false, false, sf_self_echo},
     {SF_METHOD_GET, "/api/status/buildinfo", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
      sf_self_buildinfo},
+    {SF_METHOD_GET, "/debug/pprof/profile", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
+     sf_self_profile_cpu},
+    {SF_METHOD_GET, "/debug/pprof/heap", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
+     sf_self_profile_heap},
     {SF_METHOD_GET, "/status", SF_MAY_READ, SF_CLASS_CONTROL, false, false, false,
      sf_status_pages_all},
     {SF_METHOD_GET, "/status/version", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,

@@ -8,6 +8,7 @@
 enum sf_err sf_service_init(struct sf_service *s, struct sf_why *why)
 {
     sf_mutex_init(&s->large.mutex);
+    sf_self_profile_init(&s->self_profile);
     s->ingest = sf_queue_new(SF_LIMIT_INGEST_QUEUE);
     s->query = sf_queue_new(SF_LIMIT_QUERY_QUEUE);
     s->control = sf_queue_new(SF_LIMIT_QUERY_QUEUE);
@@ -28,6 +29,7 @@ void sf_service_done(struct sf_service *s)
     sf_target_info_free(s->target_info);
     sf_series_cap_free(s->series_cap);
     sf_mutex_done(&s->large.mutex);
+    sf_self_profile_done(&s->self_profile);
 }
 
 void sf_service_say(struct sf_service *s, enum sf_say_level level, const char *format, ...)

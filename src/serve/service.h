@@ -10,6 +10,7 @@
 #include "meter/target_info.h"
 #include "os/queue.h"
 #include "serve/large_turn.h"
+#include "serve/self_profile.h"
 #include "store/store.h"
 
 struct sf_listener;
@@ -60,6 +61,7 @@ struct sf_service {
     struct sf_target_info *target_info;     /* likewise */
 
     struct sf_large_turns large;
+    struct sf_self_profile self_profile;
 
     atomic_bool said_metrics, said_logs; /* "discarded" is said once */
     atomic_int_fast64_t warned_ns;       /* when a peer's mistake was last said; monotonic */
