@@ -1,6 +1,6 @@
 // browser.mjs STORY: what a person does with the page, in a real browser against a real server; prints TAP.
 import { strict as assert } from "node:assert";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
@@ -58,6 +58,30 @@ async function isAccessible(page) {
   assert.deepEqual(found, []);
 }
 
+/** The lowest rows of a flame graph from afar: mean colours of a grid, which fonts hardly change. PAGE_GOLDEN=write keeps
+ * what is there. */
+async function looksLike(page, name, rows) {
+  const grid = await page.evaluate((high) => {
+    const c = document.querySelector(".flame-canvas");
+    const small = document.createElement("canvas");
+    small.width = 32;
+    small.height = high / 19;
+    const g = small.getContext("2d");
+    g.imageSmoothingQuality = "high";
+    const ratio = devicePixelRatio;
+    g.drawImage(c, 0, c.height - high * ratio, c.width, high * ratio, 0, 0, small.width, small.height);
+    return [...g.getImageData(0, 0, small.width, small.height).data].filter((_, i) => i % 4 < 3);
+  }, rows * 19);
+  const path = join(story.golden, `${name}.json`);
+  if (process.env.PAGE_GOLDEN === "write") writeFileSync(path, `${JSON.stringify(grid)}\n`);
+  const want = JSON.parse(readFileSync(path, "utf8"));
+  assert.equal(grid.length, want.length, name);
+  const off = grid.map((v, i) => Math.abs(v - want[i]));
+  const mean = off.reduce((a, b) => a + b, 0) / off.length;
+  const far = off.filter((d) => d > 60).length / off.length;
+  assert.ok(mean < 8 && far < 0.02, `${name} differs from its golden picture: ${mean.toFixed(1)} on average, ${(far * 100).toFixed(1)} % far off`);
+}
+
 const trace = (id, more = "") => `/?view=trace&id=${id}${more}`;
 const params = (page) => new URL(page.url()).searchParams;
 /** The middle of the bar of that name, by asking the graph where it is: type it into the search, read the table. */
@@ -72,6 +96,22 @@ test("the overview lists services with rate, errors and latency", async () => {
   await row.getByRole("link", { name: /takes|calls|regex/ }).first().waitFor();
   await isAccessible(page);
   await done(page, "overview");
+});
+
+test("a latency chart works without a mouse", async () => {
+  const page = await open("/?view=service&service=order-service&operation=order.calculate_totals");
+  await page.getByText("Without a mouse").press("Enter");
+  await page.getByLabel("At least").fill("500");
+  await page.getByLabel(/^at most/).fill("2000");
+  await page.keyboard.press("Enter");
+  await page.getByRole("link", { name: "Compare these spans with the rest" }).waitFor();
+  await page.getByRole("link", { name: /^880 ms at/ }).first().press("Enter");
+  await page.locator(".waterfall-scroll").focus();
+  for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "z"]) await page.keyboard.press(key);
+  await page.waitForURL(/tz=/);
+  await page.keyboard.press("Enter");
+  await canvas(page).waitFor();
+  await done(page);
 });
 
 test("from a service to a slow trace by a dot of the heatmap", async () => {
@@ -212,6 +252,19 @@ test("callers and callees of a function by its menu", async () => {
   await page.getByText("Above: who calls", { exact: false }).waitFor();
   assert.equal(await page.locator(".flame-canvas").count(), 2);
   await done(page, "sandwich");
+});
+
+test("a frame leads to its source by the user's template", async () => {
+  const page = await open("/");
+  await page.getByRole("button", { name: "Settings" }).click();
+  await page.getByLabel(/Source of a frame/).fill("ftp://x");
+  await page.getByRole("button", { name: "Keep" }).click();
+  await page.getByText("A link begins with http").waitFor();
+  await page.getByLabel(/Source of a frame/).fill("http://git.example/{function}#L{line}");
+  await page.getByRole("button", { name: "Keep" }).click();
+  assert.equal(await page.evaluate(() => localStorage.getItem("spanflame.sourceTemplate")), "http://git.example/{function}#L{line}");
+  await isAccessible(page);
+  await done(page);
 });
 
 test("exports are files with the profile in them", async () => {
@@ -377,6 +430,22 @@ test("a graph of 100,000 frames is drawn, searched and zoomed", async () => {
   await page.getByLabel("Search functions").fill("^pkg7");
   await page.getByText(/through them/).waitFor();
   await done(page, "large");
+});
+
+test("graphs look as they did", async () => {
+  const span = `&span=${ids.slowSpan}`;
+  for (const [name, path, rows, dark] of [
+    ["span", trace(ids.slow, `${span}&pane=profile`), 7, false],
+    ["span-dark", trace(ids.slow, `${span}&pane=profile`), 7, true],
+    ["difference", trace(ids.slow, `${span}&pane=compare`), 7, false],
+    ["trace", trace(ids.slow, "&tab=flame"), 10, false],
+  ]) {
+    const page = await open(path, { dark });
+    await canvas(page).waitFor();
+    await page.waitForTimeout(400);
+    await looksLike(page, name, rows);
+    await done(page);
+  }
 });
 
 test("both themes are readable", async () => {

@@ -47,6 +47,7 @@ with Server() as full, Server() as empty:
         seed.big_profile(full)
         story = {"url": f"http://127.0.0.1:{full.port}", "empty": f"http://127.0.0.1:{empty.port}",
                  "locked": f"http://127.0.0.1:{locked.port}", "token": token, "ids": ids, "shots": shots,
+                 "golden": os.path.join(SOURCE, "tests", "golden", "page"),
                  "browser": browser, "web": os.path.join(SOURCE, "web"), "emptyPid": empty.process.pid}
         node = subprocess.run(["node", os.path.join(SOURCE, "tests", "page", "browser.mjs"), json.dumps(story)],
                               check=False, timeout=500)

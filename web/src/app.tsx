@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { ViewLink } from "./parts/link";
 import { RangeControl } from "./parts/range_control";
+import { SettingsButton } from "./parts/settings_dialog";
 import { Empty } from "./parts/states";
 import { TokenPrompt } from "./parts/token_prompt";
 import { rangeOf, type Range } from "./state/range";
@@ -77,7 +78,8 @@ export function App() {
   const [nowMs, setNowMs] = useState(Date.now());
   const refresh = useCallback(() => setNowMs(Date.now()), []);
   const { from, until } = url;
-  useEffect(refresh, [from, until, url["view"], refresh]);
+  // A view that is opened later than a few seconds after the last looks at the range anew.
+  useEffect(() => setNowMs((was) => (Date.now() - was > 5000 ? Date.now() : was)), [from, until, url["view"]]);
   const range = useMemo(() => rangeOf({ from: from ?? "", until: until ?? "" }, nowMs), [from, until, nowMs]);
   const current = url["view"] ?? "overview";
   return (
@@ -99,6 +101,7 @@ export function App() {
         </nav>
         <span class="spring" />
         <RangeControl onRefresh={refresh} />
+        <SettingsButton />
         <ThemeSwitch />
       </header>
       <main id="main" tabIndex={-1}>

@@ -47,7 +47,7 @@ export function LineChart(props: {
           legend: { show: false },
           cursor: { drag: { x: true, y: false, setScale: false } },
           scales: { x: { time: true, range: [props.fromMs / 1e3, props.untilMs / 1e3] }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
-          axes: [{ ...axis, values: (_, all) => all.map((s) => clock(s * 1e3, props.untilMs - props.fromMs)) }, { ...axis, size: 64, values: (_, all) => all.map((v) => props.format(v)) }],
+          axes: [{ ...axis, size: 26, values: (_, all) => all.map((s) => clock(s * 1e3, props.untilMs - props.fromMs)) }, { ...axis, size: 64, values: (_, all) => all.map((v) => props.format(v)) }],
           series: [{}, ...props.lines.map((l) => ({ label: l.name, stroke: l.color, width: 1.5, spanGaps: false, points: { show: props.times.length < 40, size: 4 } }))],
           hooks: {
             setSelect: [

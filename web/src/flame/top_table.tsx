@@ -59,6 +59,7 @@ export function TopTable(props: { tree: Tree; search: string; selected: string; 
         first={tree.otherTotal ? "delta" : "self"}
         onRow={(r) => props.onPick(r.name)}
         isCurrent={(r) => r.name === props.selected}
+        stateKey="ft"
       />
     </div>
   );

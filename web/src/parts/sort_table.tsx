@@ -1,5 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { change } from "../state/url";
+import { useUrl } from "../state/use_url";
 
 export interface Column<T> {
   readonly key: string;
@@ -9,6 +11,8 @@ export interface Column<T> {
   /** What it is sorted by; none: it is not. */
   readonly by?: (row: T) => number | string;
   readonly isNumber?: boolean;
+  /** Takes what the others leave */
+  readonly isWide?: boolean;
 }
 
 /** A table whose columns sort. Numbers begin with the largest. */
@@ -21,8 +25,18 @@ export function SortTable<T>(props: {
   onRow?: (row: T) => void;
   isCurrent?: (row: T) => boolean;
   max?: number;
+  /** Its key in the address; none: the order is forgotten with the view */
+  stateKey?: string;
 }) {
-  const [sort, setSort] = useState({ key: props.first ?? "", down: true });
+  const url = useUrl();
+  const [own, setOwn] = useState("");
+  const order = (props.stateKey === undefined ? own : url[props.stateKey]) || `${props.first ?? ""}-down`;
+  const sort = useMemo(() => ({ key: order.replace(/-(up|down)$/, ""), down: !order.endsWith("-up") }), [order]);
+  const setSort = (s: { key: string; down: boolean }) => {
+    const text = `${s.key}-${s.down ? "down" : "up"}`;
+    if (props.stateKey === undefined) setOwn(text);
+    else change({ [props.stateKey]: text });
+  };
   const sorted = useMemo(() => {
     const by = props.columns.find((c) => c.key === sort.key)?.by;
     if (!by) return props.rows;
@@ -66,7 +80,7 @@ export function SortTable<T>(props: {
               onClick={props.onRow && ((e) => !(e.target instanceof Element && e.target.closest("a,button,input")) && props.onRow?.(row))}
             >
               {props.columns.map((c) => (
-                <td key={c.key} class={c.isNumber ? "number" : undefined}>
+                <td key={c.key} class={c.isNumber ? "number" : c.isWide ? "wide" : undefined}>
                   {c.cell(row)}
                 </td>
               ))}

@@ -24,7 +24,7 @@ export function TraceStats(props: { trace: Trace }) {
   );
   return (
     <div class="panel fill">
-      <SortTable label="Spans by operation" columns={columns} rows={rows} rowKey={(g) => `${g.service}\0${g.name}`} first="critical" />
+      <SortTable label="Spans by operation" columns={columns} rows={rows} rowKey={(g) => `${g.service}\0${g.name}`} first="critical" stateKey="sort" />
     </div>
   );
 }

@@ -22,6 +22,7 @@ interface Props {
   onProfile: (span: Span) => void;
   /** What the span itself did, without its children */
   onGap: (span: Span) => void;
+  onZoom: (z: Zoom) => void;
 }
 
 function left(ns: number, trace: Trace, z: Zoom): number {
@@ -259,6 +260,11 @@ export function Waterfall(props: Props) {
     else if (row && e.key === "ArrowLeft" && row.hasChildren && !row.isFolded) fold(row.span.spanId);
     else if (row && e.key === "ArrowRight" && row.isFolded) fold(row.span.spanId);
     else if (row && (e.key === "Enter" || e.key === "p")) props.onProfile(row.span);
+    else if (row && e.key === "z") {
+      const whole = trace.durationNs || 1;
+      const from = Math.max(0, row.span.startOffsetNs / whole);
+      props.onZoom({ from, until: Math.min(1, Math.max(from + 1e-4, (row.span.startOffsetNs + row.span.durationNs) / whole)) });
+    } else if (e.key === "Escape") props.onZoom({ from: 0, until: 1 });
     else return;
     e.preventDefault();
   };
@@ -270,7 +276,7 @@ export function Waterfall(props: Props) {
         role="rowgroup"
         ref={box}
         tabIndex={0}
-        aria-label="Spans: arrows move and fold, Enter opens the profile"
+        aria-label="Spans: arrows move and fold, Enter opens the profile, z zooms to the span, Escape out"
         onKeyDown={onKey}
         onScroll={(e) => setView({ top: e.currentTarget.scrollTop, height: e.currentTarget.clientHeight })}
       >

@@ -153,7 +153,7 @@ export function Compare(props: { range: Range }) {
                 <Side title="Comparison" side={c.right} unit={c.unit} />
               </div>
               <div class="panel table-part">
-                <SortTable label="Functions that differ" columns={columns(c.unit)} rows={c.functions} rowKey={(f) => f.function} max={50} />
+                <SortTable label="Functions that differ" columns={columns(c.unit)} rows={c.functions} rowKey={(f) => f.function} max={50} stateKey="sort" />
               </div>
               {sides && (
                 <div class="panel graph-part">

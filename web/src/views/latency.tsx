@@ -2,9 +2,9 @@ import { useMemo } from "preact/hooks";
 import { get } from "../api/client";
 import type { MetricAnswer } from "../api/types";
 import { useAsk } from "../api/use_ask";
-import { heatOf } from "../charts/heat";
+import { heatOf, type Heat } from "../charts/heat";
 import { Heatmap, type Box } from "../charts/heatmap";
-import { duration } from "../format/units";
+import { duration, moment } from "../format/units";
 import { ViewLink } from "../parts/link";
 import { AskedFrame } from "../parts/states";
 import { askedSeconds, type Range } from "../state/range";
@@ -27,6 +27,44 @@ export function boxOf(text: string | undefined): Box | undefined {
   const [fromMs, untilMs, minNs, maxNs] = (text ?? "").split("-").map(Number);
   if (fromMs === undefined || untilMs === undefined || minNs === undefined || maxNs === undefined || ![fromMs, untilMs, minNs, maxNs].every(Number.isFinite)) return undefined;
   return { fromMs, untilMs, minNs, maxNs };
+}
+
+/** The same without a mouse: the dots as a list, the box as two fields. */
+function ByKeys(props: { heat: Heat; range: Range }) {
+  const dots = useMemo(() => [...props.heat.dots].sort((a, b) => b.seconds - a.seconds).slice(0, 25), [props.heat]);
+  const submit = (e: Event & { currentTarget: HTMLFormElement }) => {
+    e.preventDefault();
+    const form = new FormData(e.currentTarget);
+    const ns = (name: string) => {
+      const text = form.get(name);
+      return typeof text === "string" ? Number(text) * 1e6 : NaN;
+    };
+    const [min, max] = [ns("min"), ns("max")];
+    if (min >= 0 && max > min) change({ box: boxText({ ...props.range, minNs: min, maxNs: max }) });
+  };
+  return (
+    <details class="note">
+      <summary>Without a mouse: the dots as a list, a box by its durations</summary>
+      <form class="row" onSubmit={submit}>
+        <label>
+          At least <input name="min" type="number" min="0" step="any" size={8} /> ms
+        </label>
+        <label>
+          at most <input name="max" type="number" min="0" step="any" size={8} /> ms
+        </label>
+        <button type="submit">Choose these spans</button>
+      </form>
+      <ul>
+        {dots.map((d) => (
+          <li key={`${d.trace} ${String(d.ms)}`}>
+            <ViewLink to={{ view: "trace", id: d.trace }}>
+              {duration(d.seconds * 1e9)} at {moment(d.ms).slice(11, 23)}
+            </ViewLink>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
 }
 
 /** `inner` is what stands between the braces of the spans looked at. */
@@ -86,6 +124,7 @@ export function Latency(props: { inner: string; range: Range; height?: number })
               "A dot is a trace: click it. Drag a box over slow spans to compare them with the rest."
             )}
           </p>
+          <ByKeys heat={heat} range={range} />
         </div>
       )}
     </AskedFrame>

@@ -75,7 +75,7 @@ function columns(range: Range, costs: ReadonlyMap<string, Cost>): Column<Service
       by: (s) => costs.get(s.service)?.memory ?? -1,
       cell: (s) => share(costs.get(s.service)?.memory, bytes),
     },
-    { key: "finding", title: "What stands out", cell: (s) => <TopFinding service={s.service} range={range} /> },
+    { key: "finding", title: "What stands out", isWide: true, cell: (s) => <TopFinding service={s.service} range={range} /> },
   ];
 }
 
@@ -89,7 +89,7 @@ export function Overview(props: { range: Range }) {
       <AskedFrame asked={services} empty={(d) => (d.services.length === 0 ? <FirstUse /> : undefined)}>
         {(d) => (
           <div class="panel">
-            <SortTable label="Services" columns={columns(props.range, costs)} rows={d.services} rowKey={(s) => s.service} first="rate" />
+            <SortTable label="Services" columns={columns(props.range, costs)} rows={d.services} rowKey={(s) => s.service} first="rate" stateKey="sort" />
           </div>
         )}
       </AskedFrame>

@@ -38,7 +38,7 @@ const times = (r: Range) => ({ start: String(Math.floor(r.fromMs)), end: String(
 
 /** With lines and files where no labels narrow it; by function where they do. */
 async function merged(service: string, type: string, labels: string, range: Range, below: readonly string[], signal: AbortSignal): Promise<Answer<Profile>> {
-  if (labels.trim() === "" && below.length === 0) return get<Profile>("/api/v1/profile", { app: service, type, ...asked(range), max_nodes: "100000", format: "json" }, signal);
+  if (labels.trim() === "" && below.length === 0) return get<Profile>("/api/v1/profile", { app: service, type, ...asked(range), max_nodes: "200000", format: "json" }, signal);
   const answer = await call<{ flamegraph?: Levels }>("SelectMergeStacktraces", { ...times(range), profileTypeID: type, labelSelector: selectorOf(service, labels), maxNodes: "65536", ...(below.length === 0 ? {} : { stackTraceSelector: { callSite: below.map((name) => ({ name })) } }) }, signal);
   return { data: profileOf(answer.data.flamegraph, type, service), partial: answer.partial };
 }
@@ -81,7 +81,7 @@ function Chart(props: { selector: string; type: string; range: Range; baseline: 
   }, [series.data]);
   return (
     <AskedFrame asked={series} empty={() => (grid.length === 0 ? <p>No profiles of this type in the time range.</p> : undefined)}>
-      {() => <LineChart title={props.picking ? "Drag over the baseline" : `${typeWords(props.type)} per ${String(step)} s`} times={grid} {...props.range} lines={lines} format={format} marks={marks} height={140} onRange={(fromMs, untilMs) => props.onRange({ fromMs, untilMs })} />}
+      {() => <LineChart title={props.picking ? "Drag over the baseline" : `${typeWords(props.type)} per ${String(step)} s`} times={grid} {...props.range} lines={lines} format={format} marks={marks} height={120} onRange={(fromMs, untilMs) => props.onRange({ fromMs, untilMs })} />}
     </AskedFrame>
   );
 }
@@ -177,9 +177,9 @@ export function Profiles(props: { range: Range }) {
     } else change({ from: String(Math.round(r.fromMs)), until: String(Math.round(r.untilMs)) });
   };
   return (
-    <section aria-labelledby="profiles-title" class="column">
-      <h1 id="profiles-title">Profiles</h1>
+    <section aria-labelledby="profiles-title" class="column fixed">
       <div class="row">
+        <h1 id="profiles-title">Profiles</h1>
         <label>
           Service{" "}
           <select value={service} onChange={(e) => change({ service: e.currentTarget.value, type: "", fz: "" })}>

@@ -153,7 +153,7 @@ export function Search(props: { range: Range }) {
       <AskedFrame asked={found} empty={() => (rows.length === 0 ? <p>No trace in the time range matches. A wider range, or fewer conditions?</p> : undefined)}>
         {() => (
           <div class="panel">
-            <SortTable label="Traces" columns={columns} rows={rows} rowKey={(r) => r.trace.traceID} onRow={(r) => goTo(within(url, { view: "trace", id: r.trace.traceID, span: r.span?.spanID, pane: "profile" }))} max={1000} />
+            <SortTable label="Traces" columns={columns} rows={rows} rowKey={(r) => r.trace.traceID} onRow={(r) => goTo(within(url, { view: "trace", id: r.trace.traceID, span: r.span?.spanID, pane: "profile" }))} max={1000} stateKey="sort" />
           </div>
         )}
       </AskedFrame>

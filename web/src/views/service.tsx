@@ -105,7 +105,7 @@ export function ServiceView(props: { range: Range }) {
         <AskedFrame asked={services} empty={(d) => (d.services.length === 0 ? <p>No spans of this service in the time range.</p> : undefined)}>
           {(d) => (
             <div class="panel">
-              <SortTable label="Operations" columns={columns(service)} rows={d.services[0]?.operations ?? []} rowKey={(o) => o.operation} first="rate" />
+              <SortTable label="Operations" columns={columns(service)} rows={d.services[0]?.operations ?? []} rowKey={(o) => o.operation} first="rate" stateKey="sort" />
             </div>
           )}
         </AskedFrame>

@@ -84,6 +84,7 @@ function Loaded(props: { trace: Trace; range: Range }) {
   const onSelect = useCallback((s: Span) => change({ span: s.spanId, pane: params()["pane"] ?? "details", fz: "" }), []);
   const onProfile = useCallback((s: Span) => change({ span: s.spanId, pane: "profile", self: "", fz: "" }), []);
   const onGap = useCallback((s: Span) => change({ span: s.spanId, pane: "profile", self: "1", fz: "" }), []);
+  const onZoom = useCallback((z: Zoom) => change({ tz: z.from <= 0 && z.until >= 1 ? "" : `${z.from.toFixed(4)}-${z.until.toFixed(4)}` }), []);
   const root = trace.spans[0];
   return (
     <>
@@ -128,8 +129,8 @@ function Loaded(props: { trace: Trace; range: Range }) {
       {tab === "" && (
         <div class={span ? "trace-split with-side" : "trace-split"}>
           <div class="trace-left">
-            <Minimap trace={trace} zoom={zoom} onZoom={(z) => change({ tz: `${z.from.toFixed(4)}-${z.until.toFixed(4)}` })} />
-            <Waterfall trace={trace} zoom={zoom} selected={span?.spanId ?? ""} search={search} onSelect={onSelect} onProfile={onProfile} onGap={onGap} />
+            <Minimap trace={trace} zoom={zoom} onZoom={onZoom} />
+            <Waterfall trace={trace} zoom={zoom} selected={span?.spanId ?? ""} search={search} onSelect={onSelect} onProfile={onProfile} onGap={onGap} onZoom={onZoom} />
           </div>
           {span && <SidePane trace={trace} span={span} range={props.range} />}
         </div>
