@@ -140,6 +140,8 @@ export function FlameCanvas(props: CanvasProps) {
     else if (top + ROW > element.scrollTop + size.height) element.scrollTop = top + ROW - size.height;
   };
 
+  useEffect(() => reveal(zoom), [zoom]);
+
   const onKey = (e: KeyboardEvent) => {
     if (e.ctrlKey || e.metaKey || e.altKey) return;
     const from = selected >= 0 ? selected : zoom;

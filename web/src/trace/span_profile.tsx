@@ -70,7 +70,7 @@ function More(props: { traceId: string; span: Span }) {
       <summary>How to have more samples here</summary>
       {coverage.isLoading && <p>…</p>}
       {coverage.error && <p class="bad">{visible(coverage.error.message)}</p>}
-      {coverage.data?.missing.length === 0 && <p>Nothing is missing: the span is short for the sampling rate.</p>}
+      {coverage.data?.missing.length === 0 && <p>Nothing is missing that the server can see; only few samples of this span came.</p>}
       {coverage.data?.missing.map((m) => (
         <div key={m.kind} class="missing">
           <b>{visible(m.sentence)}</b>
