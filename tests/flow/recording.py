@@ -1,0 +1,85 @@
+"""Running programs bare and under `spanflame record` with every profiler on, and comparing."""
+import atexit
+import gzip
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.environ["SOURCE_ROOT"], "tests", "tools"))
+import tap  # noqa: E402
+
+# A small mean, so that short programs are sampled a lot.
+ALL = ("--cpu", "--heap", "--mutex", "--block", "--heap-rate", "32KiB")
+
+SPANFLAME = os.environ["SPANFLAME"]
+SOURCE = os.environ["SOURCE_ROOT"]
+HOME = tempfile.mkdtemp(prefix="spanflame-record-flow-")
+atexit.register(shutil.rmtree, HOME, True)
+OUT = os.path.join(HOME, "out.pb.gz")
+
+
+def bare(argv, **more):
+    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120, cwd=HOME, **more)
+
+
+def recorded(argv, *flags, **more):
+    if os.path.exists(OUT):
+        os.remove(OUT)
+    return bare([SPANFLAME, "record", "--out", OUT, *(flags or ALL), "--", *argv], **more)
+
+
+def profile_of(kind):
+    """The plain bytes of one of the profiles of the last run."""
+    with gzip.open(OUT if kind == "cpu" else OUT.replace(".pb.gz", f"-{kind}.pb.gz")) as f:
+        return f.read()
+
+
+def same(*argv, **more):
+    """Runs it both ways; gives what the profile holds as plain bytes."""
+    if not shutil.which(argv[0]):
+        raise tap.Skip(f"there is no {argv[0]}")
+    want, got = bare(argv, **more), recorded(argv, **more)
+    code = want.returncode if want.returncode >= 0 else 128 - want.returncode
+    assert (got.stdout, got.returncode) == (want.stdout, code), (argv, want, got)
+    rest = [line for line in got.stderr.splitlines() if not line.startswith("spanflame record: ")]
+    assert rest == want.stderr.splitlines(), (argv, want.stderr, got.stderr)
+    if not os.path.exists(OUT):
+        return None
+    with gzip.open(OUT) as f:
+        return f.read()
+
+
+def compiled(name, code, *flags):
+    source, program = os.path.join(HOME, name + ".c"), os.path.join(HOME, name)
+    with open(source, "w", encoding="ascii") as f:
+        f.write(code)
+    subprocess.run(["cc", "-O1", source, "-o", program, "-pthread", *flags], check=True)
+    return program
+
+
+SPIN = """#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static volatile unsigned long sink;
+__attribute__((noinline)) void planted_spin(double s)
+{
+    struct timespec t;
+    double end;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    end = t.tv_sec + t.tv_nsec * 1e-9 + s;
+    do {
+        for (int i = 0; i < 100000; i++)
+            sink += i;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    } while (t.tv_sec + t.tv_nsec * 1e-9 < end);
+}
+"""
