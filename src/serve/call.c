@@ -10,7 +10,8 @@ void sf_call_finish(struct sf_call *call)
     const struct sf_response *r = call->response;
     int64_t ns = sf_clock_mono_ns() - call->started_ns;
     int status = r->status;
-    if (call->form == SF_FORM_GRPC) /* on the wire it is always 200; count what it means */
+    if (call->form == SF_FORM_GRPC ||
+        call->form == SF_FORM_GRPC_WEB) /* on the wire it is always 200; count what it means */
         status = sf_router_http_of_grpc(r->grpc_status);
     sf_counters_request(counters, sf_router_place(call->route), sf_router_label(call->route),
                         status, ns > 0 ? (uint64_t)ns : 0);

@@ -1,5 +1,6 @@
 #include "serve/connect.h"
 
+#include "serve/grpc_web.h"
 #include "wire/inflate.h"
 
 bool sf_connect_is_json(const struct sf_call *call)
@@ -17,11 +18,12 @@ static bool is_proto(const struct sf_call *call)
 bool sf_connect_admit(struct sf_call *call)
 {
     sf_str version = sf_request_header(call->request, SF_STR("connect-protocol-version"));
-    if (call->form == SF_FORM_GRPC)
+    if (call->form == SF_FORM_GRPC || call->form == SF_FORM_GRPC_WEB)
         return true;
     if (!sf_connect_is_json(call) && !is_proto(call)) {
         sf_response_header(call->response, "accept-post",
-                           SF_STR("application/proto, application/json, application/grpc"));
+                           SF_STR("application/proto, application/json, application/grpc, "
+                                  "application/grpc-web"));
         sf_call_refuse(call, SF_COUNT_REJECT_CONTENT_TYPE, sf_status_content_type,
                        "send application/proto or application/json");
         call->response->status = 415;
@@ -56,7 +58,9 @@ enum sf_err sf_connect_body(struct sf_call *call, size_t max_len, struct sf_aren
         return sf_fail(why, SF_ERR_LIMIT, "a question that does not fit its memory");
     err = sf_exchange_body_read(call->ex, 0, p, (size_t)body->len, &got, why);
     *out = (sf_str){p, got};
-    if (err || coding == SF_CODING_NONE || got == 0)
+    if (!err && call->form == SF_FORM_GRPC_WEB)
+        err = sf_grpc_web_message(call->request, out, &coding, why);
+    if (err || coding == SF_CODING_NONE || out->len == 0)
         return err;
     z = sf_inflate_new();
     err = z ? sf_inflate_bytes(z,
@@ -74,7 +78,10 @@ enum sf_err sf_connect_body(struct sf_call *call, size_t max_len, struct sf_aren
 
 void sf_connect_ok(struct sf_call *call)
 {
-    sf_call_ok(call, call->form == SF_FORM_GRPC ? "application/grpc"
-                     : sf_connect_is_json(call) ? "application/json"
-                                                : "application/proto");
+    sf_call_ok(call, call->form == SF_FORM_GRPC       ? "application/grpc"
+                     : call->form == SF_FORM_GRPC_WEB ? SF_GRPC_WEB_TYPE
+                     : sf_connect_is_json(call)       ? "application/json"
+                                                      : "application/proto");
+    if (call->form == SF_FORM_GRPC_WEB)
+        sf_grpc_web_frame(call->response);
 }

@@ -1,7 +1,7 @@
 /* connect.h - unary calls of the Connect protocol, which share their paths with gRPC.
  *
  * A body is a bare message in protobuf or JSON and the answer has the same form; errors are always
- * JSON (SF_FORM_CONNECT). Over gRPC the same handlers get and give protobuf. */
+ * JSON (SF_FORM_CONNECT). Over gRPC and gRPC-Web the same handlers get and give protobuf. */
 #pragma once
 #include "serve/call.h"
 
@@ -11,5 +11,5 @@ bool sf_connect_is_json(const struct sf_call *call);
 /* The question's bytes without their compression, at most `max_len` of them; in `req`. */
 enum sf_err sf_connect_body(struct sf_call *call, size_t max_len, struct sf_arena *req, sf_str *out,
                             struct sf_why *why);
-/* 200 in the form of the question. */
+/* 200 in the form of the question; the body is the whole message already. */
 void sf_connect_ok(struct sf_call *call);

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "serve/grpc_web.h"
 #include "serve/tenant.h"
 
 struct bodies { /* as sent, and without its content encoding */
@@ -39,17 +40,20 @@ static enum sf_err read_body(struct sf_call *call, struct sf_buf *out, struct sf
 static enum sf_err unwrap(struct sf_profile_take *t, struct bodies *b, struct sf_why *why)
 {
     enum sf_coding coding = t->call->request->coding;
-    enum sf_inflate_kind kind = coding == SF_CODING_GZIP   ? SF_INFLATE_GZIP
-                                : coding == SF_CODING_ZSTD ? SF_INFLATE_ZSTD
-                                                           : SF_INFLATE_ZLIB;
-    enum sf_err err;
+    enum sf_inflate_kind kind;
+    enum sf_err err = SF_OK;
     t->body = sf_buf_str(&b->wire);
-    if (coding == SF_CODING_NONE || b->wire.len == 0)
-        return SF_OK;
+    if (t->call->form == SF_FORM_GRPC_WEB)
+        err = sf_grpc_web_message(t->call->request, &t->body, &coding, why);
+    if (err || coding == SF_CODING_NONE || t->body.len == 0)
+        return err;
+    kind = coding == SF_CODING_GZIP   ? SF_INFLATE_GZIP
+           : coding == SF_CODING_ZSTD ? SF_INFLATE_ZSTD
+                                      : SF_INFLATE_ZLIB;
     if (coding == SF_CODING_OTHER)
         return sf_fail(why, SF_ERR_UNSUPPORTED,
                        "this content encoding is not read here; use gzip, zstd, deflate or none");
-    err = sf_inflate_bytes(sf_intake_tools_inflate(t->worker->tools), kind, sf_buf_bytes(&b->wire),
+    err = sf_inflate_bytes(sf_intake_tools_inflate(t->worker->tools), kind, sf_str_bytes(t->body),
                            t->upload.max_len, &b->plain, why);
     if (!err)
         t->body = sf_buf_str(&b->plain);

@@ -208,9 +208,9 @@ static enum sf_err door(struct sf_profile_take *t, struct sf_why *why)
 
 static void answer(struct sf_profile_take *t)
 {
-    sf_connect_ok(t->call);
     if (sf_connect_is_json(t->call))
         sf_buf_add_str(&t->call->response->body, SF_STR("{}"));
+    sf_connect_ok(t->call);
 }
 
 bool sf_push_handle(struct sf_call *call, struct sf_worker *worker)

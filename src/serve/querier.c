@@ -4,7 +4,6 @@
 
 #include "exec/profile.h"
 #include "flame/batch_tree.h"
-#include "os/clock.h"
 #include "serve/querier_work.h"
 
 static int by_text(const void *a, const void *b)
@@ -201,16 +200,26 @@ static enum sf_err answer_series(struct sf_querier_work *x)
 
 /* ---- what there is ---- */
 
+/* The caller's own profiles, a minute each: the times are those of the largest in the first and the
+ * last one. Profiles of single requests are no points, but they are data. */
 static enum sf_err answer_stats(struct sf_querier_work *x)
 {
-    struct sf_store_stats stats;
-    enum sf_err err = x->store->ops->stats(x->store, &stats, &x->why);
-    if (err || !(stats.block_samples || stats.n_samples_appended))
+    const struct sf_prof_query every = {0};
+    const int64_t minute_ns = INT64_C(60) * 1000000000;
+    struct sf_prof_points points;
+    struct sf_prof_list list;
+    enum sf_err err = x->store->ops->prof_points(x->store, &every, NULL, 0, minute_ns, &x->q,
+                                                 &points, &x->why);
+    if (!err && points.n_points == 0)
+        err = list_series(x, &list);
+    if (err || (points.n_points == 0 && list.n == 0))
         return err;
     sf_message_bool(&x->m, 1, "dataIngested", true);
-    sf_message_i64(&x->m, 2, "oldestProfileTime", stats.oldest_ns / 1000000);
-    sf_message_i64(&x->m, 3, "newestProfileTime",
-                   (stats.newest_ns ? stats.newest_ns : sf_clock_wall_ns()) / 1000000);
+    if (points.n_points) {
+        sf_message_i64(&x->m, 2, "oldestProfileTime", points.points[0].id_ns / 1000000);
+        sf_message_i64(&x->m, 3, "newestProfileTime",
+                       points.points[points.n_points - 1].id_ns / 1000000);
+    }
     return SF_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "os/random.h"
 #include "serve/auth.h"
 #include "serve/cors.h"
+#include "serve/grpc_web.h"
 #include "serve/other_signals.h"
 #include "serve/pyroscope_self.h"
 #include "serve/route_table.h"
@@ -141,7 +142,7 @@ static enum sf_error_form form_of_route(const struct sf_request *r, const struct
     if (form != SF_FORM_TEXT)
         return form;
     if (is_connect_path(path))
-        return SF_FORM_CONNECT;
+        return sf_grpc_web_is(r) ? SF_FORM_GRPC_WEB : SF_FORM_CONNECT;
     return sf_str_ends(path, SF_STR("/ingest")) || sf_str_starts(path, SF_STR("/pyroscope/"))
                ? SF_FORM_PYROSCOPE
                : SF_FORM_TEXT;
@@ -167,7 +168,7 @@ static bool refuse_path(struct sf_call *call)
     const struct sf_request *r = call->request;
     if (sf_pyroscope_self_knows(r->path)) {
         if (!r->is_grpc)
-            call->form = SF_FORM_CONNECT;
+            call->form = sf_grpc_web_is(r) ? SF_FORM_GRPC_WEB : SF_FORM_CONNECT;
         return refuse(call, SF_COUNT_REJECT_NO_ROUTE, unimplemented,
                       "this server does not provide %.*s", SF_STR_ARG(sf_str_part(r->path, 0, 80)));
     }
@@ -340,7 +341,7 @@ bool sf_router_on_headers(void *arg, struct sf_exchange *ex)
     if (sf_router_admit(arg, sf_exchange_request(ex), sf_exchange_response(ex), call))
         return true;
     int status = call->response->status;
-    if (call->form == SF_FORM_GRPC)
+    if (call->form == SF_FORM_GRPC || call->form == SF_FORM_GRPC_WEB)
         status = sf_router_http_of_grpc(call->response->grpc_status);
     sf_counters_request(call->service->counters, sf_router_place(call->route),
                         sf_router_label(call->route), status, 0);

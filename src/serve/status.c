@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "serve/grpc_web.h"
 #include "wire/json_writer.h"
 #include "wire/pb_writer.h"
 
@@ -78,6 +79,12 @@ void sf_status_answer(struct sf_response *r, enum sf_error_form form, struct sf_
         r->status = 200;
         r->content_type = "application/grpc";
         snprintf(r->grpc_message, sizeof(r->grpc_message), "%s", sentence);
+        return;
+    case SF_FORM_GRPC_WEB:
+        r->status = 200;
+        r->content_type = SF_GRPC_WEB_TYPE;
+        snprintf(r->grpc_message, sizeof(r->grpc_message), "%s", sentence);
+        sf_grpc_web_frame(r);
         return;
     case SF_FORM_OTLP_PB:
         r->content_type = "application/x-protobuf";

@@ -9,6 +9,7 @@ enum sf_error_form {
     SF_FORM_OTLP_PB,   /* google.rpc.Status */
     SF_FORM_OTLP_JSON, /* {"code":3,"message":"…"} */
     SF_FORM_GRPC,      /* trailers */
+    SF_FORM_GRPC_WEB,  /* trailers in the body */
     SF_FORM_PYROSCOPE, /* {"code":"invalid_argument","message":"…"} */
     SF_FORM_CONNECT    /* the same, with the status the protocol ties to the code */
 };
