@@ -128,7 +128,8 @@ MAKERS = {"go": lambda: make_go("go"), "python": lambda: make_python("python", "
           "pyroscope_python": lambda: make_python("pyroscope_python", "serve.py"),
           "pyroscope_node": lambda: make_node("pyroscope_node", "serve.js"),
           "pyroscope_java": lambda: make_java("pyroscope_java", "Shop.java"),
-          "pyroscope_connect": lambda: make_go("pyroscope_connect")}
+          "pyroscope_connect": lambda: make_go("pyroscope_connect"),
+          "speedscope": lambda: make_node("speedscope", "check.js")}
 
 
 def client(language):
