@@ -184,9 +184,9 @@ typedef enum sf_profile_set {
 } sf_profile_set;
 
 /* Turns profilers on or off while the program runs; every sample carries its span, its thread and
- * its time and goes to the server. sf_start turns on what SPANFLAME_PROFILES names ("cpu,heap"),
- * CPU alone when nobody says ("none": nothing). 0, or -1: sf_problem says why, and none of them is
- * on that was not. */
+ * its time and goes to the server. sf_start turns on what SPANFLAME_PROFILES names ("wall,mutex"),
+ * CPU and heap when nobody says ("none": nothing). 0, or -1: sf_problem says why, and none of them
+ * is on that was not. */
 SF_API int sf_profiling_start(unsigned profiles);
 SF_API void sf_profiling_stop(unsigned profiles);
 SF_API unsigned sf_profiling(void); /* those that are on */

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "collect/lib/attr_write.h"
+#include "collect/lib/span_cost.h"
 #include "wire/pb_writer.h"
 
 #define MS_NS ((int64_t)1000000)
@@ -272,6 +273,9 @@ enum sf_err sf_settings_read(struct sf_settings *s, const char *service, sf_sett
     read_resource(&r, service);
     read_limits(&r);
     sf_profiling_settings_read(&s->profiling, get, doubt_text, &r);
+    if (get("SPANFLAME_SPAN_COST") &&
+        !sf_cost_words_parse(get("SPANFLAME_SPAN_COST"), &s->cost_items))
+        doubt_text(&r, "SPANFLAME_SPAN_COST", get("SPANFLAME_SPAN_COST"));
     err = read_exporter(&r, &traces, why);
     if (!err)
         err = read_exporter(&r, &profiles, why);

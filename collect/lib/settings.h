@@ -18,6 +18,7 @@ struct sf_settings {  /* never moves after it was read: the exporter borrows fro
     struct sf_buf profile_headers;       /* the same for profiles */
     struct sf_exporter_settings exporter, profile_exporter;
     struct sf_profiling_settings profiling;
+    unsigned cost_items; /* SPANFLAME_SPAN_COST: bits of enum sf_cost_item */
     struct sf_sampler sampler;
     uint32_t max_attrs, max_events, max_links, max_value_len;
 };

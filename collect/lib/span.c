@@ -136,6 +136,9 @@ static void begin(struct sf_thread *t, struct sf_span_slot *slot, sf_str name,
         slot->start_unix_ns = o && o->start_unix_ns ? (int64_t)o->start_unix_ns
                                                     : sf_clock_unix_ns();
         write_beginning(slot, &p, name, o);
+        if (sf_library.settings.cost_items)
+            sf_span_cost_begin(&slot->cost, sf_library.settings.cost_items, t->tid,
+                               !p.span_id || p.is_remote);
     } else {
         slot->n_unsampled++;
     }
@@ -212,7 +215,9 @@ static bool queue(struct sf_span_slot *slot)
 static void finish(struct sf_span_slot *slot, uint64_t end_unix_ns)
 {
     struct sf_buf *b = &slot->body;
-    b->max = SF_SPAN_BODY_MAX + 128; /* the end always has room */
+    b->max = SF_SPAN_BODY_MAX + 1024; /* the end always has room */
+    if (sf_library.settings.cost_items)
+        sf_span_cost_write(&slot->cost, sf_library.settings.cost_items, sf_thread_self.tid, b);
     sf_pb_write_fixed64(b, 8, (uint64_t)end_time(slot, end_unix_ns));
     write_dropped(b, 10, slot->dropped_attrs);
     write_dropped(b, 12, slot->dropped_events);

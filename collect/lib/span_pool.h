@@ -9,6 +9,7 @@
  * get an odd span, not a broken process. */
 #pragma once
 #include "base/buf.h"
+#include "collect/lib/span_cost.h"
 #include "collect/lib/thread.h"
 #include "collect/sys/lock.h"
 
@@ -29,7 +30,8 @@ struct sf_span_slot {
     int64_t start_mono_ns; /* 0: the caller brought his own clock */
     int64_t start_unix_ns;
     sf_span under;
-    char *tracestate;   /* heap, or NULL */
+    char *tracestate; /* heap, or NULL */
+    struct sf_span_cost cost;
     struct sf_buf body; /* the Span message so far; its memory stays with the slot */
     /* Counted here, not in one place all threads would fight over. */
     uint64_t n_unsampled, n_queued;

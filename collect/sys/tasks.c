@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -105,13 +106,11 @@ static bool parse_wait(sf_str text, struct sf_task_wait *out)
     return n == 8;
 }
 
-/* A thread's small file, terminated; the length, 0: none. */
-static size_t read_small(uint32_t tid, const char *name, char *out, size_t cap)
+/* A small file, terminated; the length, 0: none. */
+static size_t read_path(const char *path, char *out, size_t cap)
 {
-    char path[64];
     int saved = errno, fd;
     ssize_t n = -1;
-    snprintf(path, sizeof(path), "/proc/self/task/%u/%s", tid, name);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
         n = read(fd, out, cap - 1);
@@ -120,6 +119,13 @@ static size_t read_small(uint32_t tid, const char *name, char *out, size_t cap)
     errno = saved;
     out[n > 0 ? n : 0] = 0;
     return n > 0 ? (size_t)n : 0;
+}
+
+static size_t read_small(uint32_t tid, const char *name, char *out, size_t cap)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/task/%u/%s", tid, name);
+    return read_path(path, out, cap);
 }
 
 enum sf_task_state sf_tasks_wait(uint32_t tid, struct sf_task_wait *out)
@@ -142,4 +148,24 @@ uint64_t sf_tasks_run_delay(uint32_t tid)
         !sf_str_to_u64(word, &ns))
         ns = 0;
     return ns;
+}
+
+int64_t sf_tasks_n(void)
+{
+    struct stat st;
+    int saved = errno;
+    int64_t n = !stat("/proc/self/task", &st) && st.st_nlink > 2 ? (int64_t)st.st_nlink - 2 : 0;
+    errno = saved;
+    return n;
+}
+
+uint64_t sf_tasks_memory(void)
+{
+    char text[96];
+    sf_str rest = {text, read_path("/proc/self/statm", text, sizeof(text))}, word;
+    uint64_t pages = 0;
+    if (sf_str_split_next(&rest, ' ', &word) && sf_str_split_next(&rest, ' ', &word) &&
+        !sf_str_to_u64(word, &pages))
+        pages = 0;
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }

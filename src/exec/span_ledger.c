@@ -160,6 +160,34 @@ static bool explain(const struct sf_link_set *set, const struct sf_ledger *l,
         SF_STR_ARG(v->service), l->ns[SF_PART_CPU] > 0 ? "time on the CPU" : "little of its time");
 }
 
+/* ---- what spans carry themselves ---- */
+
+static int64_t carried(const struct sf_span *s, sf_str key)
+{
+    struct sf_value v = sf_attrs_get(s->attrs, key);
+    return v.type == SF_VALUE_INT && v.i64 >= 0 ? v.i64 : SF_LEDGER_UNSAID;
+}
+
+/* A span's figure includes that of its children on the same thread, which is theirs. A child there
+ * that says nothing leaves nothing certain. */
+static int64_t own_of(const struct sf_link_set *set, sf_str key)
+{
+    const struct sf_span_tree *t = &set->tree;
+    const struct sf_span_place *me = &t->places[set->span];
+    int64_t own = carried(&set->spans[set->span], key);
+    for (uint32_t i = t->first[set->span]; own >= 0 && i < t->first[set->span + 1]; i++) {
+        uint32_t child = t->children[i];
+        int64_t theirs = carried(&set->spans[child], key);
+        if (!sf_span_tree_is_local(t, set->span, child) ||
+            (me->thread && t->places[child].thread && t->places[child].thread != me->thread))
+            continue;
+        if (theirs < 0)
+            return SF_LEDGER_UNSAID;
+        own = own > theirs ? own - theirs : 0;
+    }
+    return own;
+}
+
 enum sf_err sf_span_ledger_make(struct sf_store *store, sf_trace_id trace, sf_span_id span,
                                 struct sf_query_ctx *q, struct sf_ledger_view *out,
                                 struct sf_why *why)
@@ -175,8 +203,8 @@ enum sf_err sf_span_ledger_make(struct sf_store *store, sf_trace_id trace, sf_sp
         err = hear_all(&h, store, trace, span, set, why);
     if (err)
         return err;
-    /* No client carries figures of its own on spans yet. */
-    struct sf_ledger_exact exact = {SF_LEDGER_UNSAID, SF_LEDGER_UNSAID};
+    struct sf_ledger_exact exact = {own_of(set, SF_STR("thread.cpu_time_ns")),
+                                    own_of(set, SF_STR("thread.run_queue_ns"))};
     err = sf_ledger_make(&set->tree, set->span, h.samples, h.n, &exact, q->req, &ledger, why);
     if (err)
         return err;

@@ -143,6 +143,27 @@ def test_record_sends_what_a_program_does_that_knows_nothing_of_it():
     assert "PyEval" in got.text or "python" in got.text, got.text[:500]
 
 
+def test_exact_cost_on_short_spans_reaches_their_ledger():
+    said = tell("costs", "costly", SPANFLAME_SPAN_COST="all", SPANFLAME_PROFILES="none")
+    trace, span = said["short"][0].split()
+    for _ in range(100):
+        got = SERVER.get(f"/api/traces/{trace}")
+        if got.status == 200:
+            break
+        time.sleep(0.05)
+    spans = {s["name"]: {a["key"]: int(a["value"].get("intValue", 0)) for a in s["attributes"]}
+             for b in json.loads(got.body)["batches"] for ss in b["scopeSpans"] for s in ss["spans"]}
+    outer, child = spans["short"], spans["child"]
+    assert 8e6 <= outer["thread.cpu_time_ns"] < 12e6 and 4e6 <= child["thread.cpu_time_ns"] < 6e6, spans
+    assert outer["thread.switches.voluntary"] >= 1 and outer["thread.run_queue_ns"] >= 0, outer
+    assert outer["runtime.threads"] >= 1 and outer["process.memory_bytes"] > 500000, outer
+    assert "runtime.threads" not in child and outer["thread.id"] == child["thread.id"], spans
+    parts = {p["part"]: p for p in SERVER.json(f"/api/v1/spans/{trace}/{span}/ledger")["parts"]}
+    own = outer["thread.cpu_time_ns"] - child["thread.cpu_time_ns"]
+    assert parts["cpu"]["source"] == "exact" and parts["cpu"]["ns"] == own, (parts, own)
+    assert parts["child"]["ns"] >= child["thread.cpu_time_ns"], parts
+
+
 def test_without_a_server_the_program_ends_all_the_same():
     begin = time.monotonic()
     said = tell("hot", "gone", url=f"http://127.0.0.1:{free_port()}")

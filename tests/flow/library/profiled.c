@@ -90,6 +90,20 @@ static void waits(void)
         pthread_join(t, NULL);
 }
 
+/* Spans far too short to be sampled, of which half the time is a child's. */
+static void costs(void)
+{
+    sf_span s = sf_span_start("short"), child;
+    struct timespec nap = {0, 3000000};
+    say("short", s);
+    burn(0.004);
+    nanosleep(&nap, NULL);
+    child = sf_span_start("child");
+    burn(0.004);
+    sf_span_end(child);
+    sf_span_end(s);
+}
+
 static void at_run_time(void)
 {
     sf_span s;
@@ -139,6 +153,8 @@ int main(int argc, char **argv)
         at_run_time();
     else if (!strcmp(argv[1], "waits"))
         waits();
+    else if (!strcmp(argv[1], "costs"))
+        costs();
     else if (!strcmp(argv[1], "fork"))
         forked();
     else

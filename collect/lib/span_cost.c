@@ -1,0 +1,105 @@
+#include "collect/lib/span_cost.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "base/str.h"
+#include "collect/lib/attr_write.h"
+#include "collect/sys/tasks.h"
+
+enum { ATTRIBUTES = 9 }; /* of Span */
+
+bool sf_cost_words_parse(const char *words, unsigned *items)
+{
+    static const struct {
+        const char *word;
+        unsigned item;
+    } known[] = {{"cpu", SF_COST_CPU},           {"run_queue", SF_COST_RUN_QUEUE},
+                 {"switches", SF_COST_SWITCHES}, {"faults", SF_COST_FAULTS},
+                 {"process", SF_COST_PROCESS},   {"none", 0}};
+    sf_str rest = sf_str_from(words), one;
+    unsigned found = 0;
+    while (sf_str_split_next(&rest, ',', &one)) {
+        bool is_known = false;
+        one = sf_str_trim(one);
+        for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+            if (sf_str_eq(one, sf_str_from(known[i].word)) || sf_str_eq(one, SF_STR("all"))) {
+                found |= known[i].item;
+                is_known = true;
+            }
+        }
+        if (!is_known && one.len)
+            return false;
+    }
+    *items = found;
+    return true;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec t = {0};
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void read_now(struct sf_span_cost *c, unsigned items)
+{
+    int saved = errno;
+    if (items & (SF_COST_SWITCHES | SF_COST_FAULTS)) {
+        struct rusage u = {0};
+        getrusage(RUSAGE_THREAD, &u);
+        c->switches[0] = (uint64_t)u.ru_nvcsw;
+        c->switches[1] = (uint64_t)u.ru_nivcsw;
+        c->faults[0] = (uint64_t)u.ru_minflt;
+        c->faults[1] = (uint64_t)u.ru_majflt;
+    }
+    if (items & SF_COST_RUN_QUEUE)
+        c->run_queue_ns = sf_tasks_run_delay(c->tid);
+    if (items & SF_COST_PROCESS && c->is_root)
+        c->process_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    if (items & SF_COST_CPU) /* last at the start, first of what matters */
+        c->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    errno = saved;
+}
+
+void sf_span_cost_begin(struct sf_span_cost *c, unsigned items, uint32_t tid, bool is_root)
+{
+    *c = (struct sf_span_cost){.tid = tid, .is_root = is_root};
+    read_now(c, items);
+}
+
+static void write(struct sf_buf *span, sf_str key, uint64_t before, uint64_t after)
+{
+    sf_attr_write_int(span, ATTRIBUTES, key, after > before ? (int64_t)(after - before) : 0);
+}
+
+void sf_span_cost_write(const struct sf_span_cost *c, unsigned items, uint32_t tid,
+                        struct sf_buf *span)
+{
+    struct sf_span_cost now = {.tid = tid, .is_root = c->is_root};
+    if (!c->tid || c->tid != tid)
+        return;
+    if (items & SF_COST_CPU) /* before the others cost some themselves */
+        now.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    read_now(&now, items & ~(unsigned)SF_COST_CPU);
+    sf_attr_write_int(span, ATTRIBUTES, SF_STR("thread.id"), tid);
+    if (items & SF_COST_CPU)
+        write(span, SF_STR("thread.cpu_time_ns"), c->cpu_ns, now.cpu_ns);
+    if (items & SF_COST_RUN_QUEUE)
+        write(span, SF_STR("thread.run_queue_ns"), c->run_queue_ns, now.run_queue_ns);
+    if (items & SF_COST_SWITCHES) {
+        write(span, SF_STR("thread.switches.voluntary"), c->switches[0], now.switches[0]);
+        write(span, SF_STR("thread.switches.involuntary"), c->switches[1], now.switches[1]);
+    }
+    if (items & SF_COST_FAULTS) {
+        write(span, SF_STR("thread.page_faults.minor"), c->faults[0], now.faults[0]);
+        write(span, SF_STR("thread.page_faults.major"), c->faults[1], now.faults[1]);
+    }
+    if (items & SF_COST_PROCESS && c->is_root) {
+        write(span, SF_STR("process.cpu_time_ns"), c->process_cpu_ns, now.process_cpu_ns);
+        sf_attr_write_int(span, ATTRIBUTES, SF_STR("process.memory_bytes"),
+                          (int64_t)sf_tasks_memory());
+        sf_attr_write_int(span, ATTRIBUTES, SF_STR("runtime.threads"), sf_tasks_n());
+    }
+}

@@ -1,0 +1,54 @@
+#include "test.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collect/lib/span_cost.h"
+#include "wire/pb.h"
+
+/* How many attributes the message has. */
+static int n_attrs(const struct sf_buf *span)
+{
+    struct sf_pb pb = sf_pb_init(sf_buf_bytes(span));
+    int n = 0;
+    while (sf_pb_next(&pb)) {
+        n += pb.field == 9;
+        sf_pb_skip(&pb);
+    }
+    assert_true(sf_pb_ok(&pb));
+    return n;
+}
+
+TEST(span_cost, reads_words)
+{
+    unsigned items = 77;
+    assert_true(sf_cost_words_parse("cpu, switches", &items));
+    assert_int_equal(items, SF_COST_CPU | SF_COST_SWITCHES);
+    assert_true(sf_cost_words_parse("all", &items));
+    assert_int_equal(items, 31);
+    assert_true(sf_cost_words_parse("none", &items));
+    assert_int_equal(items, 0);
+    items = 5;
+    assert_false(sf_cost_words_parse("cpu,gpu", &items));
+    assert_int_equal(items, 5);
+}
+
+TEST(span_cost, is_written_for_the_thread_that_started_it_only)
+{
+    struct sf_buf span = {0};
+    struct sf_span_cost c;
+    uint32_t tid = (uint32_t)syscall(SYS_gettid);
+    errno = 33;
+    sf_span_cost_begin(&c, SF_COST_CPU | SF_COST_FAULTS, tid, false);
+    sf_span_cost_write(&c, SF_COST_CPU | SF_COST_FAULTS, tid + 1, &span);
+    assert_int_equal(span.len, 0);
+    sf_span_cost_write(&c, SF_COST_CPU | SF_COST_FAULTS, tid, &span);
+    assert_int_equal(n_attrs(&span), 4); /* the thread, its time, two kinds of faults */
+    sf_buf_reset(&span);
+    sf_span_cost_begin(&c, 31, tid, true);
+    sf_span_cost_write(&c, 31, tid, &span);
+    assert_int_equal(n_attrs(&span), 10);
+    assert_int_equal(errno, 33);
+    sf_buf_done(&span);
+}
