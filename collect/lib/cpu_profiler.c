@@ -33,7 +33,7 @@ static void take_sample(struct sf_profiled_thread *t, const siginfo_t *info, con
     s->frames[0] = regs.pc;
     s->n_frames = 1;
     if (m)
-        s->n_frames = (uint16_t)sf_walk(m, regs, view, s->frames, SF_SAMPLE_FRAMES, &end);
+        s->n_frames = (uint16_t)sf_walk(m, regs, view, s->frames, sf_sample_max_frames, &end);
     sf_stack_copy_give(copy);
     sf_modules_leave();
     s->kind = SF_SAMPLES_CPU;

@@ -8,6 +8,7 @@
 
 #include "base/heap.h"
 #include "base/num.h"
+#include "collect/lib/config_file.h"
 #include "collect/lib/process_context.h"
 #include "collect/lib/profile_file.h"
 #include "collect/lib/profile_sources.h"
@@ -33,6 +34,7 @@ static struct {
 } overrides[MAX_OVERRIDES];
 static int n_overrides;
 static char problem[240];
+static struct sf_config_file config_file; /* SPANFLAME_CONFIG */
 static char instance_id[SF_INSTANCE_ID_CAP];
 static bool is_read, is_published; /* the settings; this process's context */
 
@@ -96,6 +98,20 @@ static const char *look_up(const char *name)
             return overrides[i].val;
     }
     return getenv(name);
+}
+
+/* What is said nearest to the program wins: a call, the environment, the file. */
+static const char *look_up_all(const char *name)
+{
+    const char *val = look_up(name);
+    return val && *val ? val : sf_config_file_get(&config_file, name);
+}
+
+static void read_config_file(struct sf_why *why)
+{
+    const char *path = look_up("SPANFLAME_CONFIG");
+    if (path && *path)
+        sf_config_file_read(&config_file, path, why);
 }
 
 static void write_resource(struct sf_buf *out)
@@ -181,7 +197,8 @@ static enum sf_err read_settings(const char *service, struct sf_why *why)
     enum sf_err err;
     if (getauxval(AT_SECURE))
         return sf_fail(why, SF_ERR_DENIED, "a program with raised privileges is not traced");
-    err = sf_settings_read(&sf_library.settings, service, look_up, why);
+    read_config_file(why);
+    err = sf_settings_read(&sf_library.settings, service, look_up_all, why);
     if (err)
         return err;
     e->settings = &sf_library.settings.exporter;

@@ -3,6 +3,7 @@
 #include "collect/lib/library.h"
 #include "collect/lib/otlp_profile_write.h"
 #include "collect/lib/profile_sources.h"
+#include "collect/lib/sample_take.h"
 #include "collect/lib/settings.h"
 
 enum { OUTBOX_MAX = 6 << 20 };
@@ -56,6 +57,7 @@ void sf_profile_upload_init(const struct sf_settings *settings,
     exporter.write_scope = write_scope;
     exporter.say = say;
     max_len = s->max_len;
+    sf_sample_max_frames = s->max_depth;
     for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++)
         sf_profiler_set_period((enum sf_sample_kind)kind, s->periods[kind]);
     sf_profile_sources_set();

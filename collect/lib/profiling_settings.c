@@ -4,6 +4,7 @@
 
 #include "base/num.h"
 #include "base/str.h"
+#include "collect/lib/sample_ring.h"
 
 #define SECOND_NS ((uint64_t)1000000000)
 #define HEAP      (1u << SF_SAMPLES_ALLOC | 1u << SF_SAMPLES_INUSE)
@@ -147,4 +148,8 @@ void sf_profiling_settings_read(struct sf_profiling_settings *s, sf_settings_get
                                         10 * SECOND_NS, SECOND_NS / 10, 3600 * SECOND_NS);
     s->max_len = read_amount(&r, "SPANFLAME_PROFILING_MAX_PROFILE_SIZE", 1, 10 << 20, 64 << 10,
                              64 << 20);
+    s->max_depth = (uint16_t)read_amount(&r, "SPANFLAME_PROFILING_MAX_STACK_DEPTH", 1,
+                                         SF_SAMPLE_FRAMES, 1, 1024);
+    if (s->max_depth > SF_SAMPLE_FRAMES)
+        s->max_depth = SF_SAMPLE_FRAMES;
 }

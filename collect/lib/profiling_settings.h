@@ -9,7 +9,8 @@ struct sf_profiling_settings {
     bool is_default; /* nobody said which: one that cannot run is no mistake */
     uint64_t periods[SF_SAMPLES_KINDS];
     int64_t window_ns;
-    uint64_t max_len; /* of one request */
+    uint64_t max_len;   /* of one request */
+    uint16_t max_depth; /* frames of a stack */
 };
 
 /* A variable's value, or NULL; empty counts as unset. */

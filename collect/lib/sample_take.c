@@ -11,6 +11,8 @@
 #include "collect/sys/clock.h"
 #include "collect/sys/lock.h"
 
+uint16_t sf_sample_max_frames = SF_SAMPLE_FRAMES;
+
 enum { RINGS = 32 };
 
 static struct shared_ring {
@@ -74,7 +76,7 @@ __attribute__((noinline)) void sf_sample_fill(struct sf_sample *s, const void *c
 
     s->n_frames = 0;
     if (m)
-        s->n_frames = (uint16_t)sf_walk(m, regs, view, s->frames, SF_SAMPLE_FRAMES, &end);
+        s->n_frames = (uint16_t)sf_walk(m, regs, view, s->frames, sf_sample_max_frames, &end);
     sf_stack_copy_give(copy);
     sf_modules_leave();
     cut_own(s, (uintptr_t)caller, is_hook_kept);

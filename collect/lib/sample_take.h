@@ -6,6 +6,9 @@
 #pragma once
 #include "collect/lib/sample_ring.h"
 
+/* Frames that are walked; deeper stacks are cut at their outer end. Set before the first start. */
+extern uint16_t sf_sample_max_frames;
+
 /* Of the calling thread: its id, the time, its active span and its stack, as the program sees it:
  * the first frame is the one that returns to `caller`'s function when `is_hook_kept` (the hook
  * itself: "pthread_mutex_lock"), else the one `caller` lies in. A hook gives its

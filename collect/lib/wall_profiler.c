@@ -105,7 +105,7 @@ static bool look(uint32_t tid, struct sf_sample *s, enum sf_task_state *state)
         s->n_frames = 1;
         if (m)
             s->n_frames = (uint16_t)sf_walk(m, (struct sf_walk_regs){before.pc, before.sp, 0, true},
-                                            view, s->frames, SF_SAMPLE_FRAMES, &end);
+                                            view, s->frames, sf_sample_max_frames, &end);
         sf_modules_leave();
         s->end = (uint8_t)end;
     } else if (*state == SF_TASK_WAITS) {

@@ -41,7 +41,8 @@ struct sf_config_redact {
 };
 
 struct sf_config_profiling { /* read by collectors; conditional also says which detail is kept */
-    bool has_cpu, has_memory;
+    bool has_cpu, has_memory, has_wall, has_mutex, has_block, has_threads;
+    uint64_t wall_rate;      /* Hz */
     uint64_t cpu_rate;       /* Hz */
     uint64_t memory_rate;    /* bytes between two samples */
     int64_t slow_request_ns; /* conditional */

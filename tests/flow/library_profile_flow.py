@@ -164,6 +164,19 @@ def test_exact_cost_on_short_spans_reaches_their_ledger():
     assert parts["child"]["ns"] >= child["thread.cpu_time_ns"], parts
 
 
+def test_a_configuration_file_chooses_and_the_environment_overrides_it():
+    path = os.path.join(HOME, "spanflame.yaml")
+    with open(path, "w", encoding="ascii") as f:
+        f.write("retention: {spans: 7d}\nprofiling:\n  cpu: {enabled: false}\n  memory: {enabled: false}\n"
+                "  threads:\n    enabled: true\n")
+    checked = subprocess.run([os.environ["SPANFLAME"], "check-config", "--config", path], capture_output=True, text=True,
+                             check=False, timeout=60)
+    assert checked.returncode == 0, checked  # the same file is the server's
+    assert tell("run-time", "by-file", SPANFLAME_CONFIG=path)["on"][0] == "32"
+    assert tell("run-time", "by-env", SPANFLAME_CONFIG=path, SPANFLAME_PROFILES="none")["on"][0] == "0"
+    assert tell("run-time", "by-key", SPANFLAME_CONFIG=path, SPANFLAME_PROFILING_THREADS_ENABLED="false")["on"][0] == "0"
+
+
 def test_without_a_server_the_program_ends_all_the_same():
     begin = time.monotonic()
     said = tell("hot", "gone", url=f"http://127.0.0.1:{free_port()}")
