@@ -73,9 +73,23 @@ struct sf_profile_places {
 enum sf_err sf_profile_block_places(const struct sf_profile_block_reader *r, uint32_t service,
                                     struct sf_arena *req, struct sf_profile_places *out,
                                     struct sf_why *why);
-/* The chunk's entries; of a rollup all rows are first_row. */
+/* Chunks lie many to a section: who reads one after the other holds the section meanwhile. It is
+ * the last thing in its arena until the next is held. */
+struct sf_profile_held { /* zeroed: nothing yet */
+    sf_bytes raw;
+    size_t mark; /* where it begins in the arena */
+    uint32_t section;
+    bool is_held;
+};
+enum sf_err sf_profile_block_hold(const struct sf_profile_block_reader *r, uint32_t section,
+                                  struct sf_profile_held *held, struct sf_arena *a,
+                                  struct sf_why *why);
+
+/* The chunk's entries; of a rollup all rows are first_row. `held` may be NULL, or another
+ * section's: then the section is read into `req`. */
 enum sf_err sf_profile_block_chunk(const struct sf_profile_block_reader *r, uint32_t service,
-                                   const struct sf_profile_chunk *c, struct sf_arena *req,
+                                   const struct sf_profile_chunk *c,
+                                   const struct sf_profile_held *held, struct sf_arena *req,
                                    const struct sf_profile_entry **out, size_t *out_n,
                                    struct sf_why *why);
 enum sf_err sf_profile_block_granule(const struct sf_profile_block_reader *r, uint32_t service,

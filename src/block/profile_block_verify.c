@@ -44,7 +44,7 @@ static enum sf_err check_chunks(struct check *c, uint32_t service,
         int64_t all = 0, said = 0;
         bool is_over = false; /* sums that stop at the largest number say nothing */
         size_t n;
-        enum sf_err err = sf_profile_block_chunk(c->r, service, chunk, &tmp, &e, &n, why);
+        enum sf_err err = sf_profile_block_chunk(c->r, service, chunk, NULL, &tmp, &e, &n, why);
         if (err)
             return err;
         for (size_t k = 0; k < n; k++) {

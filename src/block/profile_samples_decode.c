@@ -64,8 +64,25 @@ static void decode_rows(struct sf_cursor *c, const struct sf_profile_chunk *chun
     }
 }
 
+enum sf_err sf_profile_block_hold(const struct sf_profile_block_reader *r, uint32_t section,
+                                  struct sf_profile_held *held, struct sf_arena *a,
+                                  struct sf_why *why)
+{
+    enum sf_err err;
+    if (held->is_held && held->section == section)
+        return SF_OK;
+    if (held->mark)
+        a->at = held->mark;
+    held->mark = a->at;
+    err = sf_profile_section(r, SF_PROFILE_CHK, section, a, &held->raw, why);
+    held->section = section;
+    held->is_held = !err;
+    return err;
+}
+
 enum sf_err sf_profile_block_chunk(const struct sf_profile_block_reader *r, uint32_t service,
-                                   const struct sf_profile_chunk *chunk, struct sf_arena *req,
+                                   const struct sf_profile_chunk *chunk,
+                                   const struct sf_profile_held *held, struct sf_arena *req,
                                    const struct sf_profile_entry **out, size_t *out_n,
                                    struct sf_why *why)
 {
@@ -73,7 +90,11 @@ enum sf_err sf_profile_block_chunk(const struct sf_profile_block_reader *r, uint
     struct sf_cursor c;
     sf_bytes raw;
     uint64_t n, divisor;
-    enum sf_err err = sf_profile_section(r, SF_PROFILE_CHK, chunk->section, req, &raw, why);
+    enum sf_err err = SF_OK;
+    if (held && held->is_held && held->section == chunk->section)
+        raw = held->raw;
+    else
+        err = sf_profile_section(r, SF_PROFILE_CHK, chunk->section, req, &raw, why);
     if (err)
         return err;
     if (chunk->off > raw.len || chunk->len > raw.len - chunk->off)

@@ -42,7 +42,7 @@ static inline void walk_samples(const struct sf_profile_block_reader *r, uint32_
         struct sf_arena a = scratch;
         const struct sf_profile_entry *e;
         size_t n;
-        if (sf_profile_block_chunk(r, service, &p->chunks[i], &a, &e, &n, &why))
+        if (sf_profile_block_chunk(r, service, &p->chunks[i], NULL, &a, &e, &n, &why))
             continue;
         for (size_t k = 0; k < n; k++)
             SF_ASSERT(e[k].node < me->n_nodes && e[k].row < me->n_rows);

@@ -174,7 +174,7 @@ static inline void profile_lines_of_block(struct profile_lines *l,
             size_t n;
             if (places.chunks[k].is_rollup)
                 continue;
-            if (sf_profile_block_chunk(r, i, &places.chunks[k], &tmp, &e, &n, &why))
+            if (sf_profile_block_chunk(r, i, &places.chunks[k], NULL, &tmp, &e, &n, &why))
                 abort();
             for (size_t m = 0; m < n; m++) {
                 const struct sf_profile_row *row = &rows[e[m].row];

@@ -14,6 +14,8 @@
 
 enum { TICK_MS = 1000, MAX_INPUTS = 64, REMERGE_BLOCKS = 4 };
 static const uint64_t MAX_JOB_ROWS = 4u << 20;
+static const uint64_t MAX_DAY_LEN = (uint64_t)256 << 20; /* of profile blocks merged into one */
+static const int64_t DAY_DELAY_NS = 2 * SF_NS_PER_HOUR;  /* after its end: late ones are in */
 
 /* ---- choosing ---- */
 
@@ -90,6 +92,49 @@ static size_t choose(struct sf_local *l, struct candidate *list, size_t n, bool 
     }
     *out_at = best_at;
     return best;
+}
+
+static int by_day(const void *a, const void *b)
+{
+    const struct sf_block_row *x = &((const struct candidate *)a)->run->row,
+                              *y = &((const struct candidate *)b)->run->row;
+    if (x->tenant != y->tenant)
+        return x->tenant < y->tenant ? -1 : 1;
+    if (x->day != y->day)
+        return x->day < y->day ? -1 : 1;
+    if (x->ts_min_ns != y->ts_min_ns)
+        return x->ts_min_ns < y->ts_min_ns ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* A day of profiles that is over: its hours share their stacks, so one block of them is smaller and
+ * its flame graphs need one look at the symbols. The first two or more that fit together; 0: none.
+ */
+static size_t choose_day(const struct sf_local *l, struct candidate *list, size_t n, size_t *out_at)
+{
+    size_t n_closed = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct sf_block_row *row = &list[i].run->row;
+        if (row->level == 1 && (row->day + 1) * SF_NS_PER_DAY + DAY_DELAY_NS <= sf_local_wall_ns(l))
+            list[n_closed++] = list[i];
+    }
+    if (n_closed)
+        qsort(list, n_closed, sizeof(*list), by_day);
+    for (size_t from = 0; from < n_closed; from++) {
+        const struct sf_block_row *first = &list[from].run->row;
+        uint64_t len = 0;
+        size_t size = 0;
+        while (from + size < n_closed && size < MAX_INPUTS &&
+               list[from + size].run->row.tenant == first->tenant &&
+               list[from + size].run->row.day == first->day &&
+               len + list[from + size].run->row.len <= MAX_DAY_LEN)
+            len += list[from + size++].run->row.len;
+        if (size > 1) {
+            *out_at = from;
+            return size;
+        }
+    }
+    return 0;
 }
 
 /* ---- merging ---- */
@@ -228,8 +273,29 @@ static enum sf_err merge_runs(struct sf_local *l, struct sf_run *const *inputs, 
 
 enum sf_err sf_compact_rewrite(struct sf_local *l, struct sf_run *run, struct sf_why *why)
 {
-    return merge_runs(l, &run, 1, run->row.level ? SF_SPLIT_HOUR : SF_SPLIT_DAY, run->row.level,
-                      why);
+    static const enum sf_merge_split splits[] = {SF_SPLIT_DAY, SF_SPLIT_HOUR, SF_SPLIT_TENANT_DAY};
+    unsigned level = run->row.level < 2 ? run->row.level : 2;
+    return merge_runs(l, &run, 1, splits[level], run->row.level, why);
+}
+
+/* Hours first: a day is merged when all of them are. */
+static enum sf_err compact_day(struct sf_local *l, const struct sf_snapshot *s,
+                               struct candidate *list, bool *out_did_work, struct sf_why *why)
+{
+    struct sf_run *inputs[MAX_INPUTS];
+    size_t n = 0, at = 0, size;
+    enum sf_err err = SF_OK;
+    for (size_t i = 0; i < s->n; i++) {
+        if (!sf_run_is_part(s->runs[i]) && !atomic_load(&s->runs[i]->is_bad))
+            list[n++] = (struct candidate){s->runs[i], 0};
+    }
+    size = choose_day(l, list, n, &at);
+    for (size_t i = 0; i < size; i++)
+        inputs[i] = list[at + i].run;
+    if (size)
+        err = merge_runs(l, inputs, size, SF_SPLIT_TENANT_DAY, 2, why);
+    *out_did_work = size && err == SF_OK;
+    return err;
 }
 
 static enum sf_err compact_kind(struct sf_local *l, uint8_t kind, bool *out_did_work,
@@ -270,6 +336,8 @@ static enum sf_err compact_kind(struct sf_local *l, uint8_t kind, bool *out_did_
     } else if (size) {
         err = merge_runs(l, inputs, size, SF_SPLIT_HOUR, 1, why);
         *out_did_work = err == SF_OK;
+    } else if (kind == SF_BLOCK_PROFILES) {
+        err = compact_day(l, s, list, out_did_work, why);
     }
     sf_heap_free(list);
     sf_snapshot_unref(s);

@@ -9,8 +9,9 @@
 #include "store/local/engine.h"
 
 enum sf_merge_split {
-    SF_SPLIT_DAY, /* level 0: one block per day, several tenants */
-    SF_SPLIT_HOUR /* level 1: one block (or more) per tenant and hour */
+    SF_SPLIT_DAY,       /* level 0: one block per day, several tenants */
+    SF_SPLIT_HOUR,      /* level 1: one block (or more) per tenant and hour */
+    SF_SPLIT_TENANT_DAY /* level 2, of profiles: one block (or more) per tenant and day */
 };
 
 struct sf_merge {

@@ -89,17 +89,21 @@ static enum sf_err merge_block(struct merging *m, struct sf_profile_walk *w,
                                struct sf_profile_source *s, struct sf_why *why)
 {
     enum sf_err err = sf_profile_source_places(w, s, why);
+    struct sf_profile_held held = {0};
     for (uint32_t i = 0; !err && i < s->places.n_chunks; i++) {
         const struct sf_profile_chunk *c = &s->places.chunks[i];
         unsigned rows = m->is_series[c->series] && !c->is_rollup ? count_rows(m, c) : 0;
-        struct sf_arena tmp = w->scratch;
+        struct sf_arena tmp;
         const struct sf_profile_entry *e;
-        size_t n;
+        size_t n = 0;
         if (rows == 0)
             continue;
         if (rows == 2 && has_rollup(&s->places, i))
             c++;
-        err = sf_profile_block_chunk(s->reader, s->number, c, &tmp, &e, &n, why);
+        err = sf_profile_block_hold(s->reader, c->section, &held, &w->scratch, why);
+        tmp = w->scratch;
+        if (!err)
+            err = sf_profile_block_chunk(s->reader, s->number, c, &held, &tmp, &e, &n, why);
         for (size_t k = 0; !err && k < n; k++) {
             if (rows == 2 || m->is_row[e[k].row])
                 add(m, e[k].node, e[k].value);

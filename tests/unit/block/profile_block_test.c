@@ -180,8 +180,8 @@ TEST(profile_block, sums_a_slot_in_its_rollup)
             for (uint32_t m = 0; m < 2; m++) {
                 const struct sf_profile_entry *e;
                 size_t n;
-                assert_ok(
-                    sf_profile_block_chunk(reader, i, &places.chunks[k - m], &a, &e, &n, &why));
+                assert_ok(sf_profile_block_chunk(reader, i, &places.chunks[k - m], NULL, &a, &e, &n,
+                                                 &why));
                 for (size_t j = 0; j < n; j++)
                     sums[m] += e[j].value;
             }

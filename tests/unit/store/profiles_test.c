@@ -292,6 +292,66 @@ TEST(profiles, keep_their_sums_when_blocks_are_merged)
     done(&r);
 }
 
+/* Eight hours of a day, merged by the hour; and then the day is over. */
+static void fill_day(struct rig *r)
+{
+    struct sf_store_stats stats;
+    for (int i = 0; i < 8; i++) {
+        send(r, 12);
+        assert_ok(r->r.store->ops->flush(r->r.store, &r->r.why));
+        now_ns += SF_NS_PER_HOUR;
+        assert_ok(sf_compact_all(store_rig_local(&r->r), &r->r.why));
+    }
+    assert_ok(r->r.store->ops->stats(r->r.store, &stats, &r->r.why));
+    assert_true(stats.n_blocks[1] >= 7);
+    assert_int_equal(stats.n_blocks[2], 0);
+    now_ns = (now_ns / SF_NS_PER_DAY + 1) * SF_NS_PER_DAY + 3 * SF_NS_PER_HOUR;
+    assert_ok(sf_compact_all(store_rig_local(&r->r), &r->r.why));
+    assert_ok(r->r.store->ops->stats(r->r.store, &stats, &r->r.why));
+    assert_int_equal(stats.n_blocks[0] + stats.n_blocks[1], 0);
+    assert_int_equal(stats.n_blocks[2], 1);
+}
+
+TEST(profiles, of_a_day_that_is_over_share_one_block)
+{
+    struct rig r;
+    struct sf_store_stats stats;
+    init(&r);
+    now_ns = NOW_NS / SF_NS_PER_DAY * SF_NS_PER_DAY + SF_NS_PER_HOUR;
+    fill_day(&r);
+    check(&r);
+    check_disk(&r);
+    check(&r);
+    send(&r, 12); /* another day's */
+    assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
+    assert_ok(sf_compact_all(store_rig_local(&r.r), &r.r.why));
+    check(&r);
+    assert_ok(r.r.store->ops->stats(r.r.store, &stats, &r.r.why));
+    assert_int_equal(stats.n_blocks[2], 1);
+    done(&r);
+}
+
+TEST(profiles, of_an_erased_service_leave_a_day_too)
+{
+    struct rig r;
+    struct sf_selector which = {.what = SF_SELECT_SERVICE, .service = SF_STR("service-2")};
+    struct sf_store_stats stats;
+    init(&r);
+    r.r.config.tuning.orphan_age_ns = 1;
+    now_ns = NOW_NS / SF_NS_PER_DAY * SF_NS_PER_DAY + SF_NS_PER_HOUR;
+    fill_day(&r);
+    assert_ok(r.r.store->ops->erase(r.r.store, 1, &which, &r.r.why));
+    profile_lines_done(&r.cpu[2]);
+    check(&r);
+    assert_ok(sf_compact_all(store_rig_local(&r.r), &r.r.why));
+    check(&r);
+    assert_ok(r.r.store->ops->stats(r.r.store, &stats, &r.r.why));
+    assert_int_equal(stats.n_blocks[2], 1);
+    check_disk(&r);
+    check(&r);
+    done(&r);
+}
+
 TEST(profiles, are_all_there_when_the_catalogue_is_lost)
 {
     struct rig r;
