@@ -409,8 +409,9 @@ static void name_types(struct sf_otlp_reader *r, struct profile_read *p)
         p->types[0] = (struct value_type){p->period_type.type, SF_STR("nanoseconds")};
         p->period_type.unit = SF_STR("nanoseconds");
     }
-    p->is_wait = p->n_types == 1 && sf_str_eq(p->types[0].type, SF_STR("off_cpu")) &&
-                 sf_str_eq(p->types[0].unit, SF_STR("nanoseconds"));
+    p->is_wait = p->n_types == 1 && sf_str_eq(p->types[0].unit, SF_STR("nanoseconds")) &&
+                 (sf_str_eq(p->types[0].type, SF_STR("off_cpu")) ||
+                  sf_str_eq(p->types[0].type, SF_STR("delay")));
     for (uint32_t t = 0; t < p->n_types; t++) {
         struct sf_profile_what what = {.type = {.name = name_of(p, p->types[0].type),
                                                 .sample_type = p->types[t].type,

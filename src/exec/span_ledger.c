@@ -3,7 +3,9 @@
  * Profiles of time speak of the ledger in four voices: off-CPU waits with a state, wall clock
  * samples with a state or a telling stack, CPU samples, and lock or block profiles. A wall clock
  * profile sees what the CPU profile sees too, so it is heard only when the process sends no waits
- * and then alone; everything else adds up. */
+ * and then alone; everything else adds up. Waits for locks may be among the off-CPU waits or beside
+ * them: those that say when they were lie on the same time and count once, the others are left out
+ * where there are off-CPU waits. */
 #include "exec/span_ledger.h"
 
 #include "exec/no_room.h"
@@ -14,6 +16,7 @@ enum voice { VOICE_NONE, VOICE_CPU, VOICE_OFF_CPU, VOICE_LOCK, VOICE_BLOCK, VOIC
 
 struct hearing {
     struct sf_query_ctx *q;
+    bool has_waits; /* off-CPU ones */
     struct sf_ledger_sample *samples;
     uint32_t n, cap;
 };
@@ -86,14 +89,19 @@ static enum sf_err hear(struct hearing *h, struct sf_link_set *set, enum voice v
     enum sf_err err = sf_attribute(&set->index, &in, h->q->req, &a, why);
     for (uint32_t i = 0; !err && i < a.n_claims; i++) {
         const struct sf_link_sample *p = &set->samples[a.claims[i].sample];
+        bool is_wait = voice == VOICE_OFF_CPU ||
+                       (p->length_ns > 0 && (voice == VOICE_LOCK || voice == VOICE_BLOCK));
+        if (h->has_waits && !(is_wait && p->has_time) &&
+            (voice == VOICE_LOCK || voice == VOICE_BLOCK))
+            continue;
         /* The row's length is in whole milliseconds, its value is the wait itself. */
         struct sf_ledger_sample s = {.thread = p->thread,
                                      .start_ns = p->start_ns,
-                                     .length_ns = voice == VOICE_OFF_CPU ? a.claims[i].value : 0,
+                                     .length_ns = is_wait ? a.claims[i].value : 0,
                                      .worth_ns = a.claims[i].value,
                                      .part = (uint8_t)part_of(voice, p->state, leaves[p->node]),
                                      .has_time = p->has_time,
-                                     .is_measured = voice == VOICE_OFF_CPU && p->has_time};
+                                     .is_measured = is_wait && p->has_time};
         if (!add(h, &s))
             err = sf_exec_no_room(why);
     }
@@ -103,20 +111,18 @@ static enum sf_err hear(struct hearing *h, struct sf_link_set *set, enum voice v
 static enum sf_err hear_all(struct hearing *h, struct sf_store *store, sf_trace_id trace,
                             sf_span_id span, const struct sf_link_set *first, struct sf_why *why)
 {
-    bool has_waits = false;
     enum sf_err err = SF_OK;
     for (uint32_t i = 0; i < first->n_types; i++)
-        has_waits = has_waits || voice_of(first->types[i]) == VOICE_OFF_CPU;
+        h->has_waits = h->has_waits || voice_of(first->types[i]) == VOICE_OFF_CPU;
     bool has_wall = false;
     for (uint32_t i = 0; i < first->n_types; i++)
-        has_wall = has_wall || (!has_waits && voice_of(first->types[i]) == VOICE_WALL);
+        has_wall = has_wall || (!h->has_waits && voice_of(first->types[i]) == VOICE_WALL);
     for (uint32_t i = 0; !err && i < first->n_types; i++) {
         enum voice voice = voice_of(first->types[i]);
         struct sf_link_want want = {.span = span, .type = first->types[i]};
         struct sf_link_set *set;
         if (voice == VOICE_NONE || (has_wall && voice != VOICE_WALL) ||
-            (!has_wall && voice == VOICE_WALL) ||
-            (has_waits && (voice == VOICE_LOCK || voice == VOICE_BLOCK)))
+            (!has_wall && voice == VOICE_WALL))
             continue;
         set = sf_arena_new(h->q->req, sizeof(*set));
         err = set ? sf_link_set_load(store, trace, &want, h->q, set, why) : sf_exec_no_room(why);

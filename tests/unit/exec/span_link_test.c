@@ -297,6 +297,28 @@ TEST(span_link, accounts_for_a_span_with_cpu_and_waits)
     end();
 }
 
+/* A library that tells its lock waits apart from the others, an outside profiler that sees both,
+ * and a runtime that only sums its lock waits up. */
+TEST(span_link, counts_a_wait_for_a_lock_once)
+{
+    struct put waits[] = {at("recv", 1, 10, 10), at("futex", 1, 80, 10)};
+    struct put locks[] = {at("lock", 1, 80, 10), at("lock", 1, 25, 5), at("lock", 1, 0, 7)};
+    begin();
+    waits[0].sample.state = SF_STATE_NET;
+    waits[1].sample.state = SF_STATE_LOCK;
+    for (int i = 0; i < 2; i++) {
+        waits[i].sample.length_ns = waits[i].sample.value;
+        locks[i].sample.length_ns = locks[i].sample.value;
+    }
+    locks[2].sample.has_time = false;
+    put_profile("off_cpu", "time", SF_STR("instance=shop-1"), waits, 2);
+    put_profile("mutex", "delay", SF_STR("instance=shop-1"), locks, 3);
+    struct sf_ledger_view v = ledger(1);
+    assert_int_equal(part(&v, "net"), 10 * MS);
+    assert_int_equal(part(&v, "lock"), 15 * MS);
+    end();
+}
+
 TEST(span_link, keeps_its_answer_over_a_flush)
 {
     struct put puts[] = {at("sum", 1, 10, 30), at("sign", 2, 50, 20)};
