@@ -243,9 +243,10 @@ enum sf_err sf_demo_steps_tell(const char *server, bool is_all_planted, struct s
     STEP("Where did that span's time go?", "CPU", "ledger", s.span, "--trace", s.trace);
     STEP("Which code was it?", "calculateTotals", "flame", "--span", s.span, "--trace", s.trace);
     STEP("Some prices take much longer: what do slow ones do that fast ones do not?",
-         "applyLegacyTax", "compare", "--slow-vs-fast", "{ name = \"GET /price\" }");
-    STEP("The whole trace as one flame graph, over all services, by critical path",
-         "calculateTotals", "flame", "--trace", s.trace, "--by", "critical-path");
+         "applyLegacyTax", "compare", "--slow-vs-fast", "{ name = \"GET /price\" }", "--split",
+         "p98");
+    STEP("The whole trace as one flame graph, over all services, by critical path", "order-service",
+         "flame", "--trace", s.trace, "--by", "critical-path");
     STEP("def456 was deployed half way: what did it change?", "evaluateRules", "diff", "--baseline",
          "order-service{commit=abc123}", "--comparison", "order-service{commit=def456}",
          "--time-range", "15m", "--measure", "share");

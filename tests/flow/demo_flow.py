@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""The demo: every planted problem is found where it was planted, with the figure that was planted; and with all
+switches off none of them is. One run each of `spanflame demo --once --keep`; the kept data is then asked."""
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+import urllib.parse
+
+sys.path.insert(0, os.path.dirname(__file__))
+from server import PROGRAM, Server, tap  # noqa: E402
+
+SECONDS = str(int(30 * max(1.0, float(os.environ.get("CHECK_SCALE", "1")))))
+TOTALS = '{ name = "order.calculate_totals" }'
+US = 1000
+# What order_service.c says an order costs, in microseconds.
+COST = {"checkPriceRules": 6000, "calculateTax": 1500, "loadDiscountRules": 4000, "evaluateRules": 3000,
+        "formatResponse": 4000}
+PIECES_BYTES = 40000 * 512  # gateway.c
+
+
+def run_demo(*flags):
+    """The demo's output, and a server on what it left behind."""
+    done = subprocess.run([PROGRAM, "demo", "--once", "--keep", "--seconds", SECONDS, *flags],
+                          capture_output=True, text=True, timeout=600, check=False)
+    kept = re.search(r"The data stays in (\S+)", done.stdout)
+    assert kept, done.stdout + done.stderr
+    home = kept.group(1)
+    return done, home, Server(data=os.path.join(home, "data")).start()
+
+
+# DEMO_KEPT=PLANTED,CONTROL: look at what earlier runs have kept instead.
+if os.environ.get("DEMO_KEPT"):
+    planted_home, control_home = os.environ["DEMO_KEPT"].split(",")
+    shown, planted, control = None, *(Server(data=os.path.join(h, "data")).start() for h in (planted_home, control_home))
+else:
+    shown, planted_home, planted = run_demo()
+    _, control_home, control = run_demo("--off", "all")
+
+
+def ask(server, path, **params):
+    return server.json(f"{path}?{urllib.parse.urlencode(params)}")
+
+
+def shares(profile):
+    """Share of each function with what it calls, counted once per stack. Node 0 is the root."""
+    nodes, frames = profile["nodes"], profile["frames"]
+    total = [node[2] for node in nodes]
+    for i in range(len(nodes) - 1, 0, -1):
+        total[nodes[i][0]] += total[i]
+    found = {}
+    for i, (parent, frame, _) in enumerate(nodes[1:], 1):
+        name, above = frames[frame]["function"], parent
+        while above and frames[nodes[above][1]]["function"] != name:
+            above = nodes[above][0]
+        if not above:
+            found[name] = found.get(name, 0) + total[i] / total[0]
+    return found
+
+
+def selves(profile):
+    found = {}
+    for _, frame, value in profile["nodes"][1:]:
+        name = profile["frames"][frame]["function"]
+        found[name] = found.get(name, 0) + value
+    return found
+
+
+def spans_of(server, query, limit=400):
+    found = ask(server, "/api/search", q=query, limit=limit, spss=1)
+    return [(t["traceID"], t["spanSet"]["spans"][0]) for t in found["traces"]]
+
+
+def ledgers(server, query, limit=60):
+    """The spans' ledgers summed up by part, their duration, and the spans."""
+    parts, duration, spans = {}, 0, spans_of(server, query, limit)
+    for trace, span in spans:
+        ledger = server.json(f"/api/v1/spans/{trace}/{span['spanID']}/ledger")
+        duration += ledger["durationNs"]
+        for part in ledger["parts"]:
+            parts[part["part"]] = parts.get(part["part"], 0) + part["ns"]
+    return parts, duration, spans
+
+
+def test_the_story_is_told_to_its_end():
+    if not shown:
+        raise tap.Skip("DEMO_KEPT is set")
+    assert shown.returncode == 0, shown.stdout[-3000:] + shown.stderr
+    for number in range(1, 10):
+        assert f"\n{number}. " in shown.stdout, number
+
+
+def test_shares_of_the_totals_are_the_planted_ones():
+    answer = ask(planted, "/api/v1/cohort", q='{ name = "order.calculate_totals" && resource.commit = "abc123" }')
+    found, whole = shares(answer["profile"]), sum(COST.values())
+    for function, us in COST.items():
+        error = math.sqrt(us / whole * (1 - us / whole) / answer["samples"])
+        assert abs(found.get(function, 0) - us / whole) < max(0.03, 3 * error), (function, found, answer["samples"])
+    assert answer["grades"]["exact"]["samples"] >= 0.95 * answer["samples"], answer["grades"]
+
+
+def test_the_regex_is_the_first_self_frame():
+    profile = ask(planted, "/api/v1/cohort", q='{ name = "order.calculate_totals" && resource.commit = "abc123" }')["profile"]
+    found = selves(profile)
+    assert max(found, key=found.get) == "regexMatch", sorted(found.items(), key=lambda kv: -kv[1])[:5]
+
+
+def test_equal_siblings_are_counted():
+    trace, _ = spans_of(planted, '{ name = "GET /price" }', 1)[0]
+    found = ask(planted, "/api/v1/findings", trace=trace)["findings"]
+    assert any("12" in f["sentence"] and "pricing.load_attribute" in f["sentence"] for f in found), found
+
+
+def test_the_lock_part_is_what_the_waiters_watch_said():
+    query = '{ name = "inventory.reserve" } | select(span.shop.lock_wait_us)'
+    parts, _, spans = ledgers(planted, query)
+    watched = sum(int(a["value"].get("intValue", 0)) for _, span in spans for a in span.get("attributes", [])
+                  if a["key"].endswith("lock_wait_us")) * US
+    assert watched > 0 and abs(parts["lock"] - watched) <= 0.05 * watched, (parts, watched)
+
+
+def test_the_allocated_bytes_are_the_planted_ones():
+    answer = ask(planted, "/api/v1/cohort", q='{ name = "gateway.assemble_response" }', type="alloc_space", per="all")
+    want = answer["spans"] * PIECES_BYTES
+    got = sum(selves(answer["profile"]).values())
+    error = math.sqrt(want * 512 * 1024)  # Poisson, one sample in 512 KiB
+    assert abs(got - want) < 4 * error, (got, want, error, answer["samples"])
+
+
+def test_waits_for_the_supplier_are_network_and_commits_are_disk():
+    parts, duration, _ = ledgers(planted, '{ name = "GET supplier" }')
+    assert parts["net"] + parts["io"] > 0.85 * duration, (parts, duration)
+    parts, duration, _ = ledgers(planted, '{ name = "SELECT boxes" }')
+    assert parts["lock"] + parts["net"] + parts["sleep"] < 0.2 * duration, (parts, duration)
+
+
+def test_slow_prices_differ_by_the_legacy_path():
+    answer = ask(planted, "/api/v1/compare", q='{ name = "GET /price" }', split="p98")
+    first = answer["functions"][0]
+    assert first["function"] == "applyLegacyTax", answer["functions"][:3]
+    assert first["isSignificant"], first
+
+
+def test_the_second_commit_differs_by_its_regression():
+    answer = ask(planted, "/api/v1/compare", q=TOTALS, by="resource.commit", left="abc123", right="def456")
+    first = answer["functions"][0]
+    assert first["function"] == "evaluateRules" and first["isSignificant"] and first["delta"] > 0, answer["functions"][:3]
+
+
+def test_time_of_long_spans_is_mostly_known():
+    trace_spans = spans_of(planted, "{ duration > 100ms }", 20)
+    for trace, span in trace_spans:
+        ledger = planted.json(f"/api/v1/spans/{trace}/{span['spanID']}/ledger")
+        unknown = next(p["ns"] for p in ledger["parts"] if p["part"] == "unknown")
+        assert unknown <= 0.5 * ledger["durationNs"], ledger  # a busy machine leaves gaps between samples
+
+
+def test_without_the_problems_nothing_of_them_is_found():
+    answer = ask(control, "/api/v1/compare", q=TOTALS, by="resource.commit", left="abc123", right="def456")
+    assert not any(f["function"] == "evaluateRules" and f["isSignificant"] for f in answer["functions"]), answer["functions"][:3]
+    found = shares(ask(control, "/api/v1/cohort", q=TOTALS)["profile"])
+    for function in ("checkPriceRules", "loadDiscountRules", "formatResponse"):
+        assert found.get(function, 0) < 0.05, (function, found)
+    trace, _ = spans_of(control, '{ name = "GET /price" }', 1)[0]
+    sentences = [f["sentence"] for f in ask(control, "/api/v1/findings", trace=trace)["findings"]]
+    assert not any("pricing.load_attribute" in s for s in sentences), sentences
+    parts, duration, _ = ledgers(control, '{ name = "inventory.reserve" }')
+    assert parts["lock"] <= 0.05 * duration + 1000 * US, parts
+    slow = ask(control, "/api/v1/compare", q='{ name = "GET /price" }', split="p98")
+    assert not any(f["function"] == "applyLegacyTax" for f in slow["functions"]), slow["functions"][:3]
+
+
+def test_nothing_is_left_behind_without_keep():
+    done = subprocess.run([PROGRAM, "demo", "--once", "--seconds", "4", "--off", "regression"], capture_output=True,
+                          text=True, timeout=300, check=False)
+    home = re.search(r"data in (\S+)/data", done.stdout).group(1)
+    if done.returncode == 0:
+        assert not os.path.exists(home), home
+    else:  # it says what failed and keeps the data for a look
+        assert "The data stays in" in done.stdout and done.stderr, done
+        shutil.rmtree(home)
+
+
+try:
+    tap.run(sys.modules[__name__])
+finally:
+    for s in (planted, control):
+        s.stop()
+    if shown:
+        for h in (planted_home, control_home):
+            shutil.rmtree(h, ignore_errors=True)
