@@ -169,6 +169,14 @@ const struct sf_route sf_routes[] = {
      sf_status_pages_endpoints},
     {SF_METHOD_GET, "/status/config", SF_MAY_ADMIN, SF_CLASS_INLINE, false, false, false,
      sf_status_pages_config},
+    {SF_METHOD_GET, "/status/runtime_config", SF_MAY_ADMIN, SF_CLASS_INLINE, false, false, false,
+     sf_status_pages_overrides},
+    {SF_METHOD_GET, "/status/overrides", SF_MAY_ADMIN, SF_CLASS_INLINE, false, false, false,
+     sf_status_pages_overrides},
+    {SF_METHOD_GET, "/status/overrides/{}", SF_MAY_ADMIN, SF_CLASS_INLINE, false, false, false,
+     sf_status_pages_overrides},
+    {SF_METHOD_GET, "/status/usage-stats", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
+     sf_status_pages_usage},
 };
 const size_t sf_n_routes = sizeof(sf_routes) / sizeof(sf_routes[0]);
 _Static_assert(sizeof(sf_routes) / sizeof(sf_routes[0]) < (size_t)SF_COUNTERS_ROUTES,

@@ -105,10 +105,45 @@ bool sf_status_pages_endpoints(struct sf_call *call,
     return end_page(call);
 }
 
+static void add_line(struct sf_call *call, sf_str line)
+{
+    sf_buf_add_str(&call->response->body, line);
+    sf_buf_add_u8(&call->response->body, '\n');
+}
+
 bool sf_status_pages_config(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
 {
+    sf_str rest = call->service->config_text, line;
+    struct sf_buf mode = {0};
+    bool is_diff = sf_request_param(call->request, SF_STR("mode"), &mode) &&
+                   sf_str_eq(sf_buf_str(&mode), SF_STR("diff"));
+    sf_buf_done(&mode);
     sf_call_ok(call, TEXT);
-    sf_buf_add_str(&call->response->body, call->service->config_text);
+    while (sf_str_split_next(&rest, '\n', &line)) {
+        if (line.len && !(is_diff && sf_str_ends(line, SF_STR("# default"))))
+            add_line(call, line);
+    }
+    return end_page(call);
+}
+
+/* Limits are the server's, not a tenant's: whoever asks for one sees those. */
+bool sf_status_pages_overrides(struct sf_call *call,
+                               __attribute__((unused)) struct sf_worker *worker)
+{
+    sf_str rest = call->service->config_text, line;
+    sf_call_ok(call, TEXT);
+    add_line(call, SF_STR("# the same for every tenant"));
+    while (sf_str_split_next(&rest, '\n', &line)) {
+        if (sf_str_starts(line, SF_STR("limits.")))
+            add_line(call, line);
+    }
+    return end_page(call);
+}
+
+bool sf_status_pages_usage(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
+{
+    sf_call_ok(call, TEXT);
+    add_line(call, SF_STR("no usage reports are sent"));
     return end_page(call);
 }
 

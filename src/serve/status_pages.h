@@ -6,4 +6,6 @@ bool sf_status_pages_all(struct sf_call *call, struct sf_worker *worker);
 bool sf_status_pages_version(struct sf_call *call, struct sf_worker *worker);
 bool sf_status_pages_services(struct sf_call *call, struct sf_worker *worker);
 bool sf_status_pages_endpoints(struct sf_call *call, struct sf_worker *worker);
-bool sf_status_pages_config(struct sf_call *call, struct sf_worker *worker);
+bool sf_status_pages_config(struct sf_call *call, struct sf_worker *worker); /* ?mode=diff */
+bool sf_status_pages_overrides(struct sf_call *call, struct sf_worker *worker);
+bool sf_status_pages_usage(struct sf_call *call, struct sf_worker *worker);

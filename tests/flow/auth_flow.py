@@ -60,6 +60,12 @@ def test_scopes_are_kept_apart():
     assert server.get("/status", token=reader).status == 200
     assert server.get("/status/config", token=reader).status == 403
     assert server.get("/status/config", token=admin).status == 200
+    for path in ("/status/overrides", "/status/overrides/single-tenant", "/status/runtime_config"):
+        assert server.get(path, token=reader).status == 403, path
+        assert "limits.query_time" in server.get(path, token=admin).text, path
+    whole, diff = (server.get("/status/config" + mode, token=admin).text for mode in ("", "?mode=diff"))
+    assert "# default" in whole and "# default" not in diff and "listen" in diff, diff
+    assert server.get("/status/usage-stats", token=reader).status == 200
 
 
 def test_a_token_may_come_as_basic_password_or_own_header():
