@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 SOURCE = os.environ["SOURCE_ROOT"]
 WEB = os.path.join(SOURCE, "web")
@@ -31,6 +32,20 @@ def test_the_lock_file_names_no_address():
     with open(os.path.join(WEB, "package-lock.json"), encoding="utf-8") as f:
         text = f.read()
     assert '"resolved"' not in text and not re.search(r"registry\.", text)
+
+
+def test_without_node_the_server_is_built_all_the_same():
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "page_files.c")
+        for _ in range(2):
+            done = subprocess.run([sys.executable, os.path.join(SOURCE, "tools", "page"), out, folder],
+                                  env={"PATH": folder}, capture_output=True, text=True, check=False)
+            assert done.returncode == 0 and "there is no Node here" in done.stderr, done.stderr
+            with open(out, encoding="utf-8") as f:
+                assert "sf_n_page_files = 0;" in f.read()
+        cc = subprocess.run(["cc", "-Wall", "-Wextra", "-Werror", "-c", "-I", os.path.join(SOURCE, "src"), out, "-o",
+                             os.path.join(folder, "page_files.o")], capture_output=True, text=True, check=False)
+        assert cc.returncode == 0, cc.stderr
 
 
 tap.run(sys.modules[__name__])

@@ -8,6 +8,8 @@ import { bytes, count, duration, nanoToMs, percent, value } from "../src/format/
 import { gapsOf, rowsOf, spanMatches } from "../src/trace/rows";
 import { literal, keyText } from "../src/trace/span_details";
 import { heatOf, heightOf, secondsAt } from "../src/charts/heat";
+import { boxOf, boxText } from "../src/views/latency";
+import { deploysOf } from "../src/views/profiles";
 import { span } from "./make";
 
 test("what is written to the address is read back", () => {
@@ -89,6 +91,20 @@ test("a folded span hides what is below it and nothing else", () => {
   assert.deepEqual(rowsOf(spans, new Set(["b"])).map((r) => [r.span.spanId, r.below, r.isFolded]), [["a", 3, false], ["b", 1, true], ["d", 0, false], ["e", 0, false]]);
   assert.ok(spanMatches(span("x", 0, { attributes: [{ key: "http.route", value: { stringValue: "/Cart" } }] }), "cart"));
   assert.ok(!spanMatches(span("x", 0), "cart"));
+});
+
+test("a deploy is where a new version begins, not the first one", () => {
+  const one = (version: string, at: number) => ({ labels: [{ name: "service_version", value: version }], points: [{ value: 1, timestamp: String(at + 60) }, { value: 1, timestamp: String(at) }] });
+  assert.deepEqual(deploysOf({ series: [one("1.5", 2000), one("1.4", 1000)] }), [{ words: "1.5", ms: 2000 }]);
+  assert.deepEqual(deploysOf({ series: [one("", 1000)] }), []);
+  assert.deepEqual(deploysOf(undefined), []);
+});
+
+test("the box of a heatmap is read back from the address", () => {
+  const box = { fromMs: 1000, untilMs: 2000, minNs: 5, maxNs: 9 };
+  assert.deepEqual(boxOf(boxText(box)), box);
+  assert.equal(boxOf("1-2-x-4"), undefined);
+  assert.equal(boxOf(undefined), undefined);
 });
 
 test("gaps are where a span with children has none", () => {

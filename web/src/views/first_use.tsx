@@ -13,10 +13,14 @@ export OTEL_EXPORTER_OTLP_ENDPOINT=${http}`;
 const RECIPES: readonly Recipe[] = [
   {
     name: "C and C++",
-    text: (_, http) => `# no rebuild: spans come from your code, CPU, wall and heap samples from here
-SPANFLAME_SERVICE=my-service SPANFLAME_ENDPOINT=${http} spanflame record -- ./my-program
+    text: (_, http) => `# profiles without a rebuild
+OTEL_SERVICE_NAME=my-service spanflame record --cpu --wall --server ${http} -- ./my-program
 
-/* or in the program: include/spanflame.h, docs/c-library.md */`,
+/* spans: #include <spanflame.h>, cc my-program.c $(pkg-config --cflags --libs spanflame) */
+sf_start("my-service");
+sf_span s = sf_span_start("GET /cart");
+sf_span_end(s);
+/* and run it with OTEL_EXPORTER_OTLP_ENDPOINT=${http} */`,
   },
   {
     name: "Go",

@@ -53,7 +53,7 @@ function rangeFrom(text: string | undefined): Range | undefined {
 }
 
 /** Moments at which a label such as the version first appears: deploys. */
-function deploysOf(s: Series | undefined): Mark[] {
+export function deploysOf(s: Series | undefined): Mark[] {
   const firsts = (s?.series ?? []).map((x) => ({ words: x.labels.map((l) => l.value).filter((v) => v !== "").join(" "), ms: Math.min(...x.points.map((p) => Number(p.timestamp))) }));
   const named = firsts.filter((f) => f.words !== "" && Number.isFinite(f.ms)).sort((a, b) => a.ms - b.ms);
   return named.slice(1);
