@@ -147,6 +147,7 @@ static enum sf_err append_rows(struct sf_local *l, struct sf_memtable *m, struct
     } else if (n_spans && !body->first_mono_ns) {
         body->first_mono_ns = sf_local_mono_ns(l);
     }
+    sf_body_note(body, before.n_rows);
     sf_memtable_count(m, body);
     is_full = body->counted_len >= l->tune.memtable_len;
     sf_mutex_unlock(&m->lock);

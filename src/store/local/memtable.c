@@ -1,5 +1,7 @@
 #include "store/local/memtable.h"
 
+#include <string.h>
+
 #include "base/heap.h"
 #include "base/limits.h"
 
@@ -23,6 +25,29 @@ void sf_body_free(struct sf_body *b)
         return;
     sf_rowset_done(&b->rows);
     sf_heap_free(b);
+}
+
+static uint64_t trace_bit(uint64_t hash, size_t *out_word)
+{
+    size_t at = (size_t)(hash >> 20) % SF_BODY_TRACE_BITS;
+    *out_word = at / 64;
+    return UINT64_C(1) << (at % 64);
+}
+
+void sf_body_note(struct sf_body *b, size_t first)
+{
+    for (size_t i = first; i < b->rows.n_rows; i++) {
+        size_t word;
+        uint64_t bit = trace_bit(b->rows.rows[i].hash, &word);
+        b->traces[word] |= bit;
+    }
+}
+
+bool sf_body_may_have(const struct sf_body *b, uint64_t hash)
+{
+    size_t word;
+    uint64_t bit = trace_bit(hash, &word);
+    return (b->traces[word] & bit) != 0;
 }
 
 bool sf_memtable_init(struct sf_memtable *m, struct sf_budget *budget)
@@ -111,6 +136,7 @@ static struct sf_body *retire(struct sf_memtable *m, struct sf_body *body)
     body->is_busy = body->is_flushing = false;
     body->part = NULL;
     body->first_mono_ns = 0;
+    memset(body->traces, 0, sizeof(body->traces));
     sf_memtable_count(m, body);
     if (m->n_spare == MAX_SPARE)
         return body;

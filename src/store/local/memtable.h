@@ -11,6 +11,8 @@
 
 struct sf_run;
 
+enum { SF_BODY_TRACE_BITS = 1 << 18 };
+
 struct sf_body { /* rows on their way to a part or a block */
     struct sf_rowset rows;
     uint64_t gen;
@@ -20,6 +22,7 @@ struct sf_body { /* rows on their way to a part or a block */
     bool is_flushing;      /* and a flush is writing it */
     struct sf_run *part;   /* sealed while it was; the snapshot's */
     struct sf_body *next;
+    uint64_t traces[SF_BODY_TRACE_BITS / 64]; /* a bit per hash of a trace that is or was here */
 };
 
 struct sf_memtable {
@@ -37,6 +40,11 @@ void sf_memtable_done(struct sf_memtable *m); /* one that was never made is fine
 
 struct sf_body *sf_body_new(void); /* NULL: no memory */
 void sf_body_free(struct sf_body *b);
+/* Rows from `first` on are new. */
+void sf_body_note(struct sf_body *b, size_t first);
+/* False: no row of a trace with this hash (sf_trace_id_hash) is here. Rows lie as they came, so
+ * finding a trace means looking at all of them: mostly nobody has to. */
+bool sf_body_may_have(const struct sf_body *b, uint64_t hash);
 
 /* Moves the active rows to the list of those cut and gives them; they are sealed by the caller, who
  * then calls sf_memtable_sealed(). NULL: nothing there, or no memory for the next body (then BUSY).

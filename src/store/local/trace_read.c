@@ -181,8 +181,11 @@ static bool copy_fresh(struct sf_trace_read *t, const struct sf_rowset *rows, si
     return true;
 }
 
-static bool find_fresh(struct sf_trace_read *t, const struct sf_rowset *rows, uint64_t hash)
+static bool find_fresh(struct sf_trace_read *t, const struct sf_body *body, uint64_t hash)
 {
+    const struct sf_rowset *rows = &body->rows;
+    if (!sf_body_may_have(body, hash))
+        return true;
     for (size_t i = 0; i < rows->n_rows; i++) {
         const struct sf_mem_row *row = &rows->rows[i];
         if (row->hash == hash && row->tenant == t->tenant && sf_trace_id_eq(row->trace_id, t->id) &&
@@ -202,9 +205,9 @@ enum sf_err sf_trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_tra
         struct sf_memtable *m = &t->l->memtables[i];
         bool ok;
         sf_mutex_lock(&m->lock);
-        ok = find_fresh(t, &m->active->rows, hash);
+        ok = find_fresh(t, m->active, hash);
         for (struct sf_body *b = m->cut; ok && b; b = b->next)
-            ok = find_fresh(t, &b->rows, hash);
+            ok = find_fresh(t, b, hash);
         sf_mutex_unlock(&m->lock);
         if (!ok)
             return too_large(why);

@@ -154,3 +154,29 @@ TEST(rows_flush, splits_by_day_like_any_flush)
     assert_int_equal(count_searched(&r), N);
     store_rig_done(&r);
 }
+
+/* Rows that were taken back leave bits behind, and rows that went with a flush none. */
+TEST(rows_flush, knows_which_memtables_a_trace_cannot_be_in)
+{
+    struct store_rig r;
+    struct sf_memtable *m;
+    sf_trace_id id;
+    uint64_t hash;
+    unsigned n_maybe = 0;
+    open_rig(&r);
+    id = put_one_trace(&r);
+    hash = sf_trace_id_hash(id, 1);
+    m = store_rig_local(&r)->memtables;
+    assert_true(sf_body_may_have(m[0].active, hash) && sf_body_may_have(m[1].active, hash));
+    for (uint64_t i = 1; i <= 1000; i++)
+        n_maybe += sf_body_may_have(m[0].active, i * 0x9e3779b97f4a7c15u);
+    assert_true(n_maybe < 10);
+    assert_int_equal(store_trace(&r, 1, id).n, N);
+    assert_ok(r.store->ops->flush(r.store, &r.why));
+    for (unsigned k = 0; k < 2; k++) {
+        for (struct sf_body *b = m[k].spare; b; b = b->next)
+            assert_false(sf_body_may_have(b, hash));
+    }
+    assert_int_equal(store_trace(&r, 1, id).n, N);
+    store_rig_done(&r);
+}
