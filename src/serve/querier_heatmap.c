@@ -252,29 +252,12 @@ static void write_slot(struct sf_message *m, const struct map *map, const struct
     sf_message_end(m, mark);
 }
 
-struct group {
-    uint32_t number;
-    size_t first, n;
-    double total;
-};
-
-static int by_total(const void *a, const void *b)
-{
-    const struct group *x = a, *y = b;
-    if (x->total != y->total)
-        return x->total > y->total ? -1 : 1;
-    return x->number < y->number ? -1 : x->number > y->number;
-}
-
-static void write_group(struct sf_message *m, const struct map *map, const struct group *g)
+static void write_group(struct sf_message *m, const struct map *map,
+                        const struct sf_querier_group *g)
 {
     const struct dot *dots = &map->dots[g->first];
-    uint32_t from = g->number ? map->sets.ends[g->number - 1] : 0;
     size_t mark = sf_message_item(m, 1), end;
-    sf_message_list(m, "labels");
-    for (uint32_t i = from; i < map->sets.ends[g->number]; i++)
-        sf_querier_write_label(m, 1, map->sets.labels[i].key, map->sets.labels[i].val);
-    sf_message_list_end(m);
+    sf_querier_write_labels(m, 1, &map->sets, g->number);
     sf_message_list(m, "slots");
     for (size_t i = 0; i < g->n; i = end) {
         for (end = i; end < g->n && dots[end].slot_ns == dots[i].slot_ns;)
@@ -289,8 +272,8 @@ static enum sf_err answer_heatmap(struct sf_querier_work *x)
 {
     struct map map = {.is_spans = x->ask->dots == SF_QUERIER_DOTS_SPANS,
                       .has_exemplars = x->ask->exemplars >= SF_QUERIER_EXEMPLARS_PROFILES};
-    struct group *groups;
-    uint32_t n = 0;
+    struct sf_querier_group *groups;
+    size_t n = 0;
     enum sf_err err = check(x);
     if (!err)
         err = map.is_spans ? find_spans(x, &map) : find_profiles(x, &map);
@@ -300,17 +283,11 @@ static enum sf_err answer_heatmap(struct sf_querier_work *x)
     groups = sf_arena_new_n(x->req, (size_t)map.sets.n_sets + 1, sizeof(*groups));
     if (!groups)
         return sf_querier_no_room(x);
-    for (size_t i = 0; i < map.n; i++) {
-        if (n == 0 || groups[n - 1].number != map.dots[i].group)
-            groups[n++] = (struct group){.number = map.dots[i].group, .first = i};
-        groups[n - 1].n++;
-        groups[n - 1].total += (double)map.dots[i].value;
-    }
-    qsort(groups, n, sizeof(*groups), by_total);
-    if (x->ask->limit > 0 && n > x->ask->limit)
-        n = (uint32_t)x->ask->limit;
+    for (size_t i = 0; i < map.n; i++)
+        sf_querier_group_add(groups, &n, map.dots[i].group, i, (double)map.dots[i].value);
+    n = sf_querier_group_sort(groups, n, x->ask->limit);
     sf_message_list(&x->m, "series");
-    for (uint32_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         write_group(&x->m, &map, &groups[i]);
     sf_message_list_end(&x->m);
     return SF_OK;

@@ -8,19 +8,6 @@
 #include "serve/querier.h"
 #include "serve/querier_work.h"
 
-struct group {
-    uint32_t number, first, n;
-    double total;
-};
-
-static int by_total(const void *a, const void *b)
-{
-    const struct group *x = a, *y = b;
-    if (x->total != y->total)
-        return x->total > y->total ? -1 : 1;
-    return x->number < y->number ? -1 : x->number > y->number;
-}
-
 /* ---- exemplars: the largest profile of each point ---- */
 
 struct owner { /* whose profile it is */
@@ -82,15 +69,6 @@ static enum sf_err find_owners(struct sf_querier_work *x, int64_t step_ns, struc
     return SF_OK;
 }
 
-static void write_labels(struct sf_message *m, uint32_t field, const struct sf_label_sets *sets,
-                         uint32_t set)
-{
-    sf_message_list(m, "labels");
-    for (uint32_t i = set ? sets->ends[set - 1] : 0; i < sets->ends[set]; i++)
-        sf_querier_write_label(m, field, sets->labels[i].key, sets->labels[i].val);
-    sf_message_list_end(m);
-}
-
 static void write_exemplar(struct sf_message *m, const struct owners *owners,
                            const struct sf_prof_point *p)
 {
@@ -107,7 +85,7 @@ static void write_exemplar(struct sf_message *m, const struct owners *owners,
     sf_message_str(m, 2, "profileId", sf_str_from(uuid));
     sf_message_i64(m, 4, "value", p->id_value);
     if (owner)
-        write_labels(m, 5, &owners->sets, owner->set);
+        sf_querier_write_labels(m, 5, &owners->sets, owner->set);
     sf_message_end(m, mark);
     sf_message_list_end(m);
 }
@@ -115,12 +93,12 @@ static void write_exemplar(struct sf_message *m, const struct owners *owners,
 /* ---- points ---- */
 
 static void write_group(struct sf_querier_work *x, const struct sf_prof_points *points,
-                        const struct group *g, const struct owners *owners)
+                        const struct sf_querier_group *g, const struct owners *owners)
 {
     size_t mark = sf_message_item(&x->m, 1);
-    write_labels(&x->m, 1, &points->groups, g->number);
+    sf_querier_write_labels(&x->m, 1, &points->groups, g->number);
     sf_message_list(&x->m, "points");
-    for (uint32_t i = 0; i < g->n; i++) {
+    for (size_t i = 0; i < g->n; i++) {
         const struct sf_prof_point *p = &points->points[g->first + i];
         size_t point = sf_message_item(&x->m, 2);
         double value = (double)p->value;
@@ -158,8 +136,8 @@ static enum sf_err answer_points(struct sf_querier_work *x)
 {
     struct sf_prof_points points;
     struct owners owners = {0};
-    struct group *groups;
-    uint32_t n = 0;
+    struct sf_querier_group *groups;
+    size_t n = 0;
     int64_t step_ns, last_ns = x->query.to_ns;
     bool has_exemplars = x->ask->exemplars == SF_QUERIER_EXEMPLARS_PROFILES;
     enum sf_err err = check(x);
@@ -182,18 +160,13 @@ static enum sf_err answer_points(struct sf_querier_work *x)
         const struct sf_prof_point *p = &points.points[i];
         if (p->time_ns == x->query.from_ns || p->time_ns > last_ns)
             continue;
-        if (n == 0 || groups[n - 1].number != p->group)
-            groups[n++] = (struct group){.number = p->group, .first = i};
-        groups[n - 1].n++;
-        groups[n - 1].total += (double)p->value;
+        sf_querier_group_add(groups, &n, p->group, i, (double)p->value);
     }
     if (n == 0)
         return SF_OK;
-    qsort(groups, n, sizeof(*groups), by_total);
-    if (x->ask->limit > 0 && n > x->ask->limit)
-        n = (uint32_t)x->ask->limit;
+    n = sf_querier_group_sort(groups, n, x->ask->limit);
     sf_message_list(&x->m, "series");
-    for (uint32_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         write_group(x, &points, &groups[i], has_exemplars ? &owners : NULL);
     sf_message_list_end(&x->m);
     return SF_OK;

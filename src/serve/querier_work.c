@@ -152,3 +152,38 @@ void sf_querier_write_label(struct sf_message *m, uint32_t field, sf_str key, sf
     sf_message_str(m, 2, "value", val);
     sf_message_end(m, mark);
 }
+
+void sf_querier_write_labels(struct sf_message *m, uint32_t field, const struct sf_label_sets *sets,
+                             uint32_t set)
+{
+    sf_message_list(m, "labels");
+    for (uint32_t i = set ? sets->ends[set - 1] : 0; i < sets->ends[set]; i++)
+        sf_querier_write_label(m, field, sets->labels[i].key, sets->labels[i].val);
+    sf_message_list_end(m);
+}
+
+/* ---- series ---- */
+
+void sf_querier_group_add(struct sf_querier_group *groups, size_t *n, uint32_t number, size_t at,
+                          double value)
+{
+    if (*n == 0 || groups[*n - 1].number != number)
+        groups[(*n)++] = (struct sf_querier_group){.number = number, .first = at};
+    groups[*n - 1].n++;
+    groups[*n - 1].total += value;
+}
+
+static int by_total(const void *a, const void *b)
+{
+    const struct sf_querier_group *x = a, *y = b;
+    if (x->total != y->total)
+        return x->total > y->total ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+size_t sf_querier_group_sort(struct sf_querier_group *groups, size_t n, int64_t limit)
+{
+    if (n)
+        qsort(groups, n, sizeof(*groups), by_total);
+    return limit > 0 && n > (uint64_t)limit ? (size_t)limit : n;
+}

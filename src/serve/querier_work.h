@@ -38,5 +38,19 @@ bool sf_querier_label(struct sf_arena *req, const struct sf_series *s, sf_str ke
 /* The names of labels that are made of the type. */
 extern const sf_str sf_querier_own_names[];
 enum { SF_QUERIER_OWN_NAMES = 7 };
+/* The labels of one set, as a list in that field. */
+void sf_querier_write_labels(struct sf_message *m, uint32_t field, const struct sf_label_sets *sets,
+                             uint32_t set);
+
+struct sf_querier_group { /* one series of an answer: points or dots that stand together */
+    uint32_t number;      /* of its labels */
+    size_t first, n;
+    double total;
+};
+/* Adds the next point to the last group, or begins another. */
+void sf_querier_group_add(struct sf_querier_group *groups, size_t *n, uint32_t number, size_t at,
+                          double value);
+/* Largest total first; ties by labels. Gives how many are left of `n` under `limit` (0: all). */
+size_t sf_querier_group_sort(struct sf_querier_group *groups, size_t n, int64_t limit);
 /* One element of a list of labels. */
 void sf_querier_write_label(struct sf_message *m, uint32_t field, sf_str key, sf_str val);
