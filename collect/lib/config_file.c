@@ -22,7 +22,7 @@ static enum sf_err refuse(struct parse *p, const char *what)
 /* Appends "_KEY" to a name of `len` bytes; the new length, 0: not a key we could have. */
 static size_t name_add(struct parse *p, size_t len, sf_str key)
 {
-    if (!key.len || key.len > NAME_CAP - 2 - len)
+    if (!key.len || len > NAME_CAP - 2 || key.len > NAME_CAP - 2 - len)
         return 0;
     p->name[len++] = '_';
     for (size_t i = 0; i < key.len; i++) {

@@ -138,16 +138,19 @@ enum sf_task_state sf_tasks_wait(uint32_t tid, struct sf_task_wait *out)
                                                                       : SF_TASK_RUNS;
 }
 
+static uint64_t second_number(sf_str text)
+{
+    sf_str word;
+    uint64_t v;
+    sf_str_split_next(&text, ' ', &word);
+    return sf_str_split_next(&text, ' ', &word) && sf_str_to_u64(word, &v) ? v : 0;
+}
+
 /* "time run, time in the run queue, times it ran" */
 uint64_t sf_tasks_run_delay(uint32_t tid)
 {
     char text[96];
-    sf_str rest = {text, read_small(tid, "schedstat", text, sizeof(text))}, word;
-    uint64_t ns = 0;
-    if (sf_str_split_next(&rest, ' ', &word) && sf_str_split_next(&rest, ' ', &word) &&
-        !sf_str_to_u64(word, &ns))
-        ns = 0;
-    return ns;
+    return second_number((sf_str){text, read_small(tid, "schedstat", text, sizeof(text))});
 }
 
 int64_t sf_tasks_n(void)
@@ -159,13 +162,10 @@ int64_t sf_tasks_n(void)
     return n;
 }
 
+/* "pages, pages resident, ..." */
 uint64_t sf_tasks_memory(void)
 {
     char text[96];
-    sf_str rest = {text, read_path("/proc/self/statm", text, sizeof(text))}, word;
-    uint64_t pages = 0;
-    if (sf_str_split_next(&rest, ' ', &word) && sf_str_split_next(&rest, ' ', &word) &&
-        !sf_str_to_u64(word, &pages))
-        pages = 0;
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    return second_number((sf_str){text, read_path("/proc/self/statm", text, sizeof(text))}) *
+           (uint64_t)sysconf(_SC_PAGESIZE);
 }
