@@ -33,47 +33,17 @@
  * covers the slot reads. Rollups hold nothing that the chunk does not. */
 #include "block/profile_block_writer.h"
 
-#include <stdlib.h>
-
 #include "base/hash.h"
 #include "base/heap.h"
-#include "block/chunk.h"
-#include "block/cursor.h"
+#include "base/invariant.h"
+#include "base/num.h"
+#include "block/profile_writer.h"
 #include "block/section.h"
 #include "os/file.h"
 
 enum { DRAIN_LEN = 1 << 20, CHUNKS_LEN = 256 << 10 };
 
-struct tag {        /* a span or trace in a granule */
-    sf_trace_id id; /* a span's id lies in the first eight bytes, big-endian */
-    uint32_t granule;
-};
-
-struct tags {
-    struct tag *list;
-    size_t n, cap;
-};
-
-struct sf_profile_block_writer {
-    struct sf_profile_block_options options;
-    struct sf_span_block_info info;
-    struct sf_packer *packer;
-    struct sf_buf out; /* not yet in the file */
-    uint64_t out_off;  /* where it goes */
-    struct sf_buf table, dir, raw, index_chunks, index_granules, chunks;
-    uint32_t n_services, n_chunk_sections, n_granules, n_span_pieces, n_trace_pieces;
-    /* of the service in hand */
-    const struct sf_profile_tables *t;
-    uint32_t n_chunks, n_own_granules, first_granule;
-    uint64_t n_entries, n_details;
-    int64_t ts_min_ns, ts_max_ns;
-    struct tags spans, traces;
-    struct sf_profile_detail *pending; /* rows of a granule that is not full */
-    uint32_t n_pending;
-    enum sf_err err;
-};
-
-static enum sf_err no_memory(struct sf_profile_block_writer *w, struct sf_why *why)
+enum sf_err sf_profile_writer_no_memory(struct sf_profile_block_writer *w, struct sf_why *why)
 {
     w->err = SF_ERR_NOMEM;
     return sf_fail(why, SF_ERR_NOMEM, "block: no memory for the writer");
@@ -145,39 +115,24 @@ static enum sf_err drain(struct sf_profile_block_writer *w, struct sf_why *why)
     return SF_OK;
 }
 
-static enum sf_err add_section(struct sf_profile_block_writer *w, uint16_t id, uint32_t owner,
-                               const struct sf_buf *content, struct sf_why *why)
+enum sf_err sf_profile_writer_section(struct sf_profile_block_writer *w, uint16_t id,
+                                      uint32_t owner, const struct sf_buf *content,
+                                      struct sf_why *why)
 {
     struct sf_section s = {.id = id, .owner = owner, .raw_len = content->len};
     size_t start = w->out.len;
     if (!sf_buf_ok(content))
-        return no_memory(w, why);
+        return sf_profile_writer_no_memory(w, why);
     s.off = w->out_off + start;
     s.codec = sf_pack(w->packer, &w->out, sf_buf_bytes(content));
     if (!sf_buf_ok(&w->out))
-        return no_memory(w, why);
+        return sf_profile_writer_no_memory(w, why);
     s.stored_len = w->out.len - start;
     s.checksum = sf_hash(w->out.p + start, s.stored_len);
     sf_section_encode(&w->table, &s);
     if (!sf_buf_ok(&w->table))
-        return no_memory(w, why);
+        return sf_profile_writer_no_memory(w, why);
     return w->out.len >= DRAIN_LEN ? drain(w, why) : SF_OK;
-}
-
-static uint64_t zigzag(int64_t v)
-{
-    return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
-}
-
-static void add_signed(struct sf_buf *b, int64_t v)
-{
-    sf_buf_add_varint(b, zigzag(v));
-}
-
-static void add_text(struct sf_buf *b, sf_str s)
-{
-    sf_buf_add_varint(b, s.len);
-    sf_buf_add_str(b, s);
 }
 
 /* ---- a service ---- */
@@ -201,26 +156,11 @@ enum sf_err sf_profile_block_writer_begin(struct sf_profile_block_writer *w,
     return SF_OK;
 }
 
-static uint64_t gcd(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-static uint64_t size_of(int64_t v)
-{
-    return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-}
-
 static uint64_t common_divisor(const struct sf_profile_entry *entries, size_t n)
 {
     uint64_t d = 0;
     for (size_t i = 0; i < n && d != 1; i++)
-        d = gcd(d, size_of(entries[i].value));
+        d = sf_profile_gcd(d, sf_profile_size_of(entries[i].value));
     /* -2^63 is the one value whose size does not fit a signed number. */
     return d == 0 || d > INT64_MAX ? 1 : d;
 }
@@ -248,7 +188,7 @@ static void encode_chunk(struct sf_buf *out, uint32_t first_row, bool is_rollup,
         row = e[i].row;
     }
     for (size_t i = 0; i < n; i++)
-        add_signed(out, e[i].value / (int64_t)divisor);
+        sf_profile_put_signed(out, e[i].value / (int64_t)divisor);
 }
 
 static enum sf_err close_chunks(struct sf_profile_block_writer *w, struct sf_why *why)
@@ -256,7 +196,7 @@ static enum sf_err close_chunks(struct sf_profile_block_writer *w, struct sf_why
     enum sf_err err;
     if (w->chunks.len == 0)
         return SF_OK;
-    err = add_section(w, SF_PROFILE_CHK, w->n_chunk_sections, &w->chunks, why);
+    err = sf_profile_writer_section(w, SF_PROFILE_CHK, w->n_chunk_sections, &w->chunks, why);
     w->n_chunk_sections++;
     sf_buf_reset(&w->chunks);
     return err;
@@ -279,308 +219,14 @@ enum sf_err sf_profile_block_writer_chunk(struct sf_profile_block_writer *w, uin
     sf_buf_add_varint(x, start);
     sf_buf_add_varint(x, w->chunks.len - start);
     if (!sf_buf_ok(&w->chunks) || !sf_buf_ok(x))
-        return no_memory(w, why);
+        return sf_profile_writer_no_memory(w, why);
     w->n_chunks++;
     if (!is_rollup)
         w->n_entries += n;
     return w->chunks.len >= CHUNKS_LEN ? close_chunks(w, why) : SF_OK;
 }
 
-/* ---- details ---- */
-
-static bool add_tag(struct tags *tags, sf_trace_id id, uint32_t granule)
-{
-    if (tags->n && tags->list[tags->n - 1].granule == granule &&
-        sf_trace_id_eq(tags->list[tags->n - 1].id, id))
-        return true;
-    if (tags->n == tags->cap) {
-        size_t cap = tags->cap ? tags->cap * 2 : 256;
-        struct tag *more = sf_heap_grow(tags->list, cap, sizeof(*more));
-        if (!more)
-            return false;
-        tags->list = more;
-        tags->cap = cap;
-    }
-    tags->list[tags->n++] = (struct tag){id, granule};
-    return true;
-}
-
-static sf_trace_id id_of_span(sf_span_id id)
-{
-    sf_trace_id out = {{0}};
-    sf_store_u64be(out.b, id);
-    return out;
-}
-
-/* The granule's own list of (span, trace): a row says "as before", or names the next one. Rows of a
- * span are neighbours, so a look at the pair before is enough to keep the list short. */
-static bool encode_ids(struct sf_profile_block_writer *w, uint32_t granule, uint32_t *out_n)
-{
-    const struct sf_profile_detail *d = w->pending;
-    struct sf_buf *out = &w->raw;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < w->n_pending; i++) {
-        bool is_same = i && d[i].span_id == d[i - 1].span_id &&
-                       sf_trace_id_eq(d[i].trace_id, d[i - 1].trace_id);
-        if (is_same)
-            continue;
-        n++;
-        if (d[i].span_id && !add_tag(&w->spans, id_of_span(d[i].span_id), granule))
-            return false;
-        if (!sf_trace_id_is_zero(d[i].trace_id) && !add_tag(&w->traces, d[i].trace_id, granule))
-            return false;
-    }
-    sf_buf_add_varint(out, n);
-    for (uint32_t i = 0; i < w->n_pending; i++) {
-        bool is_same = i && d[i].span_id == d[i - 1].span_id &&
-                       sf_trace_id_eq(d[i].trace_id, d[i - 1].trace_id);
-        bool is_trace_same = i && sf_trace_id_eq(d[i].trace_id, d[i - 1].trace_id);
-        uint32_t k = i + 1;
-        if (is_same)
-            continue;
-        while (k < w->n_pending && d[k].span_id == d[i].span_id &&
-               sf_trace_id_eq(d[k].trace_id, d[i].trace_id))
-            k++;
-        /* How many rows, doubled, and whether the trace is the one before. */
-        sf_buf_add_varint(out, (uint64_t)(k - i) << 1 | is_trace_same);
-        sf_buf_add_u64le(out, d[i].span_id);
-        if (!is_trace_same)
-            sf_buf_add(out, d[i].trace_id.b, 16);
-    }
-    *out_n = n;
-    return true;
-}
-
-static int64_t ms_of(int64_t ns)
-{
-    return ns / 1000000 - (ns % 1000000 < 0);
-}
-
-/* One column after the other: process and thread as runs, starts as steps in milliseconds. */
-static void encode_columns(struct sf_profile_block_writer *w)
-{
-    const struct sf_profile_detail *d = w->pending;
-    struct sf_buf *out = &w->raw;
-    uint64_t divisor = 0;
-    uint32_t n = w->n_pending;
-    int64_t before = 0;
-    for (uint32_t i = 0, k; i < n; i = k) {
-        for (k = i + 1; k < n && d[k].process == d[i].process && d[k].thread == d[i].thread; k++) {
-            /* a run of one thread */
-        }
-        sf_buf_add_varint(out, k - i);
-        sf_buf_add_varint(out, d[i].process == SF_NONE ? 0 : (uint64_t)d[i].process + 1);
-        sf_buf_add_u64le(out, d[i].thread);
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        add_signed(out, ms_of(d[i].start_ns) - before);
-        before = ms_of(d[i].start_ns);
-    }
-    for (uint32_t i = 0; i < n; i++)
-        sf_buf_add_varint(out, (uint64_t)ms_of(d[i].length_ns));
-    for (uint32_t i = 0; i < n; i++)
-        sf_buf_add_u8(out, (uint8_t)(d[i].state << 1 | d[i].has_time));
-    for (uint32_t i = 0; i < n; i++)
-        sf_buf_add_varint(out, d[i].series);
-    for (uint32_t i = 0; i < n; i++)
-        sf_buf_add_varint(out, d[i].node);
-    for (uint32_t i = 0; i < n && divisor != 1; i++)
-        divisor = gcd(divisor, size_of(d[i].value));
-    if (divisor == 0 || divisor > INT64_MAX)
-        divisor = 1;
-    sf_buf_add_varint(out, divisor);
-    for (uint32_t i = 0; i < n; i++)
-        add_signed(out, d[i].value / (int64_t)divisor);
-}
-
-static enum sf_err close_granule(struct sf_profile_block_writer *w, struct sf_why *why)
-{
-    uint32_t granule = w->n_granules - w->first_granule, n_ids;
-    int64_t from = INT64_MAX, to = INT64_MIN;
-    struct sf_buf *x = &w->index_granules;
-    enum sf_err err;
-    if (w->n_pending == 0)
-        return SF_OK;
-    for (uint32_t i = 0; i < w->n_pending; i++) {
-        int64_t start = w->pending[i].start_ns;
-        int64_t end = sf_add_sat_i64(start, w->pending[i].length_ns);
-        from = start < from ? start : from;
-        to = end > to ? end : to;
-    }
-    sf_buf_reset(&w->raw);
-    if (!encode_ids(w, granule, &n_ids))
-        return no_memory(w, why);
-    encode_columns(w);
-    sf_buf_add_varint(x, w->n_pending);
-    sf_buf_add_varint(x,
-                      w->pending[0].process == SF_NONE ? 0 : (uint64_t)w->pending[0].process + 1);
-    sf_buf_add_varint(x, w->pending[w->n_pending - 1].process == SF_NONE
-                             ? 0
-                             : (uint64_t)w->pending[w->n_pending - 1].process + 1);
-    add_signed(x, ms_of(from));
-    add_signed(x, ms_of(to));
-    if (!sf_buf_ok(x))
-        return no_memory(w, why);
-    err = add_section(w, SF_PROFILE_DET, w->n_granules, &w->raw, why);
-    w->n_granules++;
-    w->n_own_granules++;
-    w->n_details += w->n_pending;
-    w->n_pending = 0;
-    return err;
-}
-
-enum sf_err sf_profile_block_writer_detail(struct sf_profile_block_writer *w,
-                                           const struct sf_profile_detail *rows, size_t n,
-                                           struct sf_why *why)
-{
-    enum sf_err err = SF_OK;
-    for (size_t i = 0; !err && i < n; i++) {
-        w->pending[w->n_pending++] = rows[i];
-        if (w->n_pending == SF_PROFILE_GRANULE_ROWS)
-            err = close_granule(w, why);
-    }
-    return err;
-}
-
-static int by_id(const void *a, const void *b)
-{
-    const struct tag *x = a, *y = b;
-    int order = sf_trace_id_cmp(x->id, y->id);
-    if (order)
-        return order;
-    return x->granule < y->granule ? -1 : x->granule > y->granule;
-}
-
-/* Ids in pieces: n, then the ids back to back, then the granules of each. */
-static enum sf_err add_index(struct sf_profile_block_writer *w, uint16_t section, struct tags *tags,
-                             size_t id_len, uint32_t *io_n_pieces, struct sf_buf *pieces,
-                             uint32_t *out_n, struct sf_why *why)
-{
-    enum sf_err err = SF_OK;
-    size_t at = 0;
-    *out_n = 0;
-    if (tags->n)
-        qsort(tags->list, tags->n, sizeof(*tags->list), by_id);
-    while (!err && at < tags->n) {
-        struct sf_buf granules = {0};
-        size_t first = at;
-        uint32_t n = 0;
-        sf_buf_reset(&w->raw);
-        while (at < tags->n && n < SF_PROFILE_INDEX_ROWS) {
-            size_t end = at, n_granules = 0;
-            uint32_t before = 0;
-            for (; end < tags->n && sf_trace_id_eq(tags->list[end].id, tags->list[at].id); end++)
-                n_granules += end == at || tags->list[end].granule != tags->list[end - 1].granule;
-            sf_buf_add(&w->raw, tags->list[at].id.b, id_len);
-            sf_buf_add_varint(&granules, n_granules);
-            for (; at < end; at++) {
-                bool is_repeat = at > first && at && n_granules &&
-                                 sf_trace_id_eq(tags->list[at].id, tags->list[at - 1].id) &&
-                                 tags->list[at].granule == tags->list[at - 1].granule;
-                if (is_repeat)
-                    continue;
-                sf_buf_add_varint(&granules, tags->list[at].granule - before);
-                before = tags->list[at].granule;
-            }
-            n++;
-        }
-        sf_buf_add_varint(pieces, n);
-        sf_buf_add(pieces, tags->list[first].id.b, id_len);
-        sf_buf_add(&w->raw, granules.p, granules.len);
-        err = !sf_buf_ok(&granules) || !sf_buf_ok(pieces)
-                  ? no_memory(w, why)
-                  : add_section(w, section, *io_n_pieces, &w->raw, why);
-        sf_buf_done(&granules);
-        (*io_n_pieces)++;
-        (*out_n)++;
-    }
-    return err;
-}
-
-/* ---- tables ---- */
-
-static void encode_symbols(const struct sf_profile_symbols *y, struct sf_buf *out)
-{
-    sf_buf_add_varint(out, y->n_strings);
-    for (uint32_t i = 0; i < y->n_strings; i++)
-        sf_buf_add_varint(out, y->strings[i].len);
-    for (uint32_t i = 0; i < y->n_strings; i++)
-        sf_buf_add_str(out, y->strings[i]);
-    sf_buf_add_varint(out, y->n_functions);
-    for (uint32_t i = 0; i < y->n_functions; i++) {
-        sf_buf_add_varint(out, y->functions[i].name);
-        sf_buf_add_varint(out, y->functions[i].system_name);
-        sf_buf_add_varint(out, y->functions[i].file);
-        sf_buf_add_varint(out, y->functions[i].start_line);
-    }
-    sf_buf_add_varint(out, y->n_modules);
-    for (uint32_t i = 0; i < y->n_modules; i++) {
-        sf_buf_add_varint(out, y->modules[i].file);
-        sf_buf_add_varint(out, y->modules[i].build_id);
-    }
-    sf_buf_add_varint(out, y->n_locations);
-    sf_buf_add_varint(out, y->n_lines);
-    for (uint32_t i = 0; i < y->n_locations; i++) {
-        const struct sf_profile_location *l = &y->locations[i];
-        sf_buf_add_varint(out, l->module == SF_NONE ? 0 : (uint64_t)l->module + 1);
-        sf_buf_add_varint(out, l->addr);
-        sf_buf_add_varint(out, l->kind);
-        sf_buf_add_varint(out, l->n_lines);
-        for (uint32_t k = 0; k < l->n_lines; k++) {
-            sf_buf_add_varint(out, y->lines[l->first_line + k].function);
-            sf_buf_add_varint(out, y->lines[l->first_line + k].line);
-        }
-    }
-    sf_buf_add_varint(out, y->n_nodes);
-    for (uint32_t i = 1; i < y->n_nodes; i++)
-        sf_buf_add_varint(out, i - y->nodes[i].parent);
-    for (uint32_t i = 1; i < y->n_nodes; i++)
-        sf_buf_add_varint(out, y->nodes[i].location);
-}
-
-static void encode_series(const struct sf_profile_tables *t, struct sf_buf *out)
-{
-    for (uint32_t i = 0; i < t->n_series; i++) {
-        const struct sf_profile_series *s = &t->series[i];
-        const sf_str parts[] = {s->type.name, s->type.sample_type, s->type.sample_unit,
-                                s->type.period_type, s->type.period_unit};
-        sf_buf_add_u8(out, s->flags);
-        for (size_t k = 0; k < 5; k++)
-            add_text(out, parts[k]);
-        sf_buf_add_varint(out, s->n_labels);
-        for (uint32_t k = 0; k < s->n_labels; k++) {
-            add_text(out, s->labels[k].key);
-            add_text(out, s->labels[k].val);
-        }
-    }
-    for (uint32_t i = 0; i < t->n_processes; i++) {
-        sf_buf_add_u8(out, t->processes[i].is_guess);
-        add_text(out, t->processes[i].key);
-    }
-}
-
-static void encode_rows(const struct sf_profile_tables *t, struct sf_buf *out)
-{
-    static const sf_profile_id NO_ID = {{0}};
-    int64_t before = 0;
-    uint32_t series = 0;
-    for (uint32_t i = 0; i < t->n_rows; i++) {
-        const struct sf_profile_row *r = &t->rows[i];
-        bool has_id = memcmp(&r->id, &NO_ID, sizeof(NO_ID)) != 0;
-        sf_buf_add_varint(out, (uint64_t)(r->series - series) << 1 | has_id);
-        sf_buf_add_varint(out, r->process == SF_NONE ? 0 : (uint64_t)r->process + 1);
-        add_signed(out, sf_sub_sat_i64(r->index_ns, before));
-        add_signed(out, sf_sub_sat_i64(r->time_ns, r->index_ns));
-        sf_buf_add_varint(out, (uint64_t)r->duration_ns);
-        add_signed(out, r->period);
-        add_signed(out, r->total);
-        sf_buf_add_varint(out, r->n_samples);
-        if (has_id)
-            sf_buf_add(out, r->id.b, 16);
-        series = r->series;
-        before = r->index_ns;
-    }
-}
+/* ---- the end of a service ---- */
 
 static void measure(struct sf_profile_block_writer *w)
 {
@@ -608,7 +254,7 @@ static void add_to_directory(struct sf_profile_block_writer *w)
     const struct sf_profile_tables *t = w->t;
     struct sf_buf *out = &w->dir;
     sf_buf_add_u32le(out, t->tenant);
-    add_text(out, t->service);
+    sf_profile_put_text(out, t->service);
     sf_buf_add_u64le(out, (uint64_t)w->ts_min_ns);
     sf_buf_add_u64le(out, (uint64_t)w->ts_max_ns);
     sf_buf_add_varint(out, t->n_series);
@@ -617,24 +263,6 @@ static void add_to_directory(struct sf_profile_block_writer *w)
     sf_buf_add_varint(out, t->symbols.n_nodes);
     sf_buf_add_varint(out, w->n_entries);
     sf_buf_add_varint(out, w->n_details);
-}
-
-static enum sf_err add_tables(struct sf_profile_block_writer *w, struct sf_why *why)
-{
-    enum sf_err err;
-    sf_buf_reset(&w->raw);
-    encode_symbols(&w->t->symbols, &w->raw);
-    err = add_section(w, SF_PROFILE_SYM, w->n_services, &w->raw, why);
-    if (err)
-        return err;
-    sf_buf_reset(&w->raw);
-    encode_series(w->t, &w->raw);
-    err = add_section(w, SF_PROFILE_SER, w->n_services, &w->raw, why);
-    if (err)
-        return err;
-    sf_buf_reset(&w->raw);
-    encode_rows(w->t, &w->raw);
-    return add_section(w, SF_PROFILE_PTS, w->n_services, &w->raw, why);
 }
 
 static enum sf_err add_places(struct sf_profile_block_writer *w, const struct sf_buf *spans,
@@ -653,7 +281,7 @@ static enum sf_err add_places(struct sf_profile_block_writer *w, const struct sf
     sf_buf_add_varint(&w->raw, n_traces);
     sf_buf_add_varint(&w->raw, w->n_trace_pieces - n_traces);
     sf_buf_add(&w->raw, traces->p, traces->len);
-    return add_section(w, SF_PROFILE_IDX, w->n_services, &w->raw, why);
+    return sf_profile_writer_section(w, SF_PROFILE_IDX, w->n_services, &w->raw, why);
 }
 
 enum sf_err sf_profile_block_writer_end(struct sf_profile_block_writer *w, struct sf_why *why)
@@ -662,14 +290,15 @@ enum sf_err sf_profile_block_writer_end(struct sf_profile_block_writer *w, struc
     uint32_t n_spans = 0, n_traces = 0;
     enum sf_err err = close_chunks(w, why);
     if (!err)
-        err = close_granule(w, why);
+        err = sf_profile_writer_close_granule(w, why);
     if (!err)
-        err = add_index(w, SF_PROFILE_SPX, &w->spans, 8, &w->n_span_pieces, &spans, &n_spans, why);
+        err = sf_profile_writer_index(w, SF_PROFILE_SPX, &w->spans, 8, &w->n_span_pieces, &spans,
+                                      &n_spans, why);
     if (!err)
-        err = add_index(w, SF_PROFILE_TRX, &w->traces, 16, &w->n_trace_pieces, &traces, &n_traces,
-                        why);
+        err = sf_profile_writer_index(w, SF_PROFILE_TRX, &w->traces, 16, &w->n_trace_pieces,
+                                      &traces, &n_traces, why);
     if (!err)
-        err = add_tables(w, why);
+        err = sf_profile_writer_tables(w, why);
     if (!err)
         err = add_places(w, &spans, n_spans, &traces, n_traces, why);
     sf_buf_done(&spans);
@@ -680,7 +309,7 @@ enum sf_err sf_profile_block_writer_end(struct sf_profile_block_writer *w, struc
     add_to_directory(w);
     w->n_services++;
     w->t = NULL;
-    return sf_buf_ok(&w->dir) ? SF_OK : no_memory(w, why);
+    return sf_buf_ok(&w->dir) ? SF_OK : sf_profile_writer_no_memory(w, why);
 }
 
 /* ---- the end ---- */
@@ -692,7 +321,7 @@ static enum sf_err add_lists(struct sf_profile_block_writer *w, struct sf_why *w
     sf_buf_reset(&w->raw);
     sf_buf_add_varint(&w->raw, w->n_services);
     sf_buf_add(&w->raw, w->dir.p, w->dir.len);
-    err = add_section(w, SF_PROFILE_DIR, 0, &w->raw, why);
+    err = sf_profile_writer_section(w, SF_PROFILE_DIR, 0, &w->raw, why);
     for (int i = 0; !err && i < 2; i++) {
         const uint64_t *list = i ? o->source_ids : o->dup_hashes;
         size_t n = i ? o->n_source_ids : o->n_dup_hashes;
@@ -700,7 +329,7 @@ static enum sf_err add_lists(struct sf_profile_block_writer *w, struct sf_why *w
             continue;
         sf_buf_reset(&w->raw);
         sf_buf_add(&w->raw, list, n * sizeof(*list));
-        err = add_section(w, i ? SF_PROFILE_SRC : SF_PROFILE_DUP, 0, &w->raw, why);
+        err = sf_profile_writer_section(w, i ? SF_PROFILE_SRC : SF_PROFILE_DUP, 0, &w->raw, why);
     }
     return err;
 }
@@ -727,7 +356,7 @@ enum sf_err sf_profile_block_writer_finish(struct sf_profile_block_writer *w, ui
     sf_buf_add(&w->out, w->table.p, w->table.len);
     sf_buf_add(&w->out, raw, sizeof(raw));
     if (!sf_buf_ok(&w->out))
-        return no_memory(w, why);
+        return sf_profile_writer_no_memory(w, why);
     err = drain(w, why);
     if (err)
         return err;
