@@ -125,7 +125,7 @@ static enum sf_err read_granules(struct sf_profile_walk *w, struct sf_profile_so
     err = mark_ids(w, s, want, is_marked, why);
     if ((want->n_spans == 0 && want->n_traces == 0) || (want->has_untagged && want->process))
         mark_rest(s, want, is_marked);
-    if (err || !memchr(is_marked, true, s->places.n_granules))
+    if (err || !memchr(is_marked, 1, s->places.n_granules))
         return err;
     err = g->see->begin(g->see->arg, w, s, why);
     for (uint32_t i = 0; !err && i < s->places.n_granules; i++) {
