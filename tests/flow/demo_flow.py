@@ -118,7 +118,10 @@ def test_the_lock_part_is_what_the_waiters_watch_said():
     parts, _, spans = ledgers(planted, query)
     watched = sum(int(a["value"].get("intValue", 0)) for _, span in spans for a in span.get("attributes", [])
                   if a["key"].endswith("lock_wait_us")) * US
-    assert watched > 0 and abs(parts["lock"] - watched) <= 0.05 * watched, (parts, watched)
+    # Who gets the lock still has to get a CPU, which the watch does not tell apart.
+    waited = parts["lock"] + parts["run_queue"]
+    assert watched > 0 and abs(waited - watched) <= 0.05 * watched, (parts, watched)
+    assert parts["lock"] > 0.5 * watched, (parts, watched)
 
 
 def test_the_allocated_bytes_are_the_planted_ones():
@@ -149,12 +152,9 @@ def test_the_second_commit_differs_by_its_regression():
     assert first["function"] == "evaluateRules" and first["isSignificant"] and first["delta"] > 0, answer["functions"][:3]
 
 
-def test_time_of_long_spans_is_mostly_known():
-    trace_spans = spans_of(planted, "{ duration > 100ms }", 20)
-    for trace, span in trace_spans:
-        ledger = planted.json(f"/api/v1/spans/{trace}/{span['spanID']}/ledger")
-        unknown = next(p["ns"] for p in ledger["parts"] if p["part"] == "unknown")
-        assert unknown <= 0.5 * ledger["durationNs"], ledger  # a busy machine leaves gaps between samples
+def test_time_of_long_spans_is_known():
+    parts, duration, _ = ledgers(planted, '{ duration >= 100ms && resource.service.name != "gateway" }', 40)
+    assert duration == 0 or parts["unknown"] <= 0.1 * duration, (parts, duration)
 
 
 def test_without_the_problems_nothing_of_them_is_found():
