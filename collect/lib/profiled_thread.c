@@ -48,20 +48,13 @@ struct sf_walk_stack sf_profiled_thread_view(struct sf_profiled_thread *t, uintp
 
 /* ---- in the collecting thread ---- */
 
-/* The mapping a thread's stack lies in, if it surely is one: it holds the thread's control block,
- * or the system calls it so. Above the control block nothing is the thread's. */
 static void find_stack(struct sf_profiled_thread *t)
 {
     uintptr_t sp = atomic_load_explicit(&t->seen_sp, memory_order_acquire);
     uintptr_t tcb = atomic_load_explicit(&t->seen_tcb, memory_order_relaxed), lo, hi;
-    bool is_main;
-    if (!sp || atomic_load(&t->stack_hi) || !sf_tasks_mapping(sp, &lo, &hi, &is_main))
+    if (!sp || atomic_load(&t->stack_hi) || !sf_stack_find(sp, tcb, &lo, &hi))
         return;
-    if (tcb > sp && tcb < hi)
-        hi = tcb;
-    else if (!is_main)
-        return;
-    atomic_store_explicit(&t->stack_lo, is_main ? sp - (8u << 20) : lo, memory_order_relaxed);
+    atomic_store_explicit(&t->stack_lo, lo, memory_order_relaxed);
     atomic_store_explicit(&t->stack_hi, hi, memory_order_release);
 }
 

@@ -335,13 +335,22 @@ static int64_t turn(void)
     return wait_ns;
 }
 
+/* Woken before its time: rings are filling, or a signal wants the program to end. Looking for new
+ * threads and modules can wait. */
+static void turn_early(void)
+{
+    take_given();
+    if (p.between)
+        p.between();
+}
+
 static void run(void *arg)
 {
+    int64_t next_ns = 0, now_ns;
     (void)arg;
     for (;;) {
         unsigned heard = sf_bell_heard(&p.bell);
         struct wish *w;
-        int64_t wait_ns;
         sf_lock_take(&p.lock);
         w = p.wish;
         p.wish = NULL;
@@ -353,8 +362,12 @@ static void run(void *arg)
         sf_lock_give(&p.lock);
         if (w)
             fulfil(w);
-        wait_ns = turn();
-        sf_bell_wait(&p.bell, heard, wait_ns);
+        now_ns = sf_clock_mono_ns();
+        if (w || now_ns >= next_ns)
+            next_ns = now_ns + turn();
+        else
+            turn_early();
+        sf_bell_wait(&p.bell, heard, next_ns - sf_clock_mono_ns());
     }
 }
 

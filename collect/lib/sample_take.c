@@ -65,6 +65,22 @@ static void cut_own(struct sf_sample *s, uintptr_t caller, bool is_hook_kept)
     memmove(s->frames, s->frames + at, s->n_frames * sizeof(s->frames[0]));
 }
 
+/* A thread that is sampled often reads its own stack in place; the first few times, and on stacks
+ * that are not the one it was given, a copy does. */
+static struct sf_walk_stack view_of(uintptr_t sp, struct sf_stack_copy **copy)
+{
+    enum { LOOK_AFTER = 4 };
+    static __thread struct {
+        uintptr_t lo, hi;
+        unsigned n_copied;
+    } own;
+    if (sp >= own.lo && sp < own.hi)
+        return (struct sf_walk_stack){(const uint8_t *)sp, sp, own.hi};
+    if (++own.n_copied == LOOK_AFTER)
+        sf_stack_find(sp, (uintptr_t)__builtin_thread_pointer(), &own.lo, &own.hi);
+    return sf_stack_copy_take(sp, copy);
+}
+
 __attribute__((noinline)) void sf_sample_fill(struct sf_sample *s, const void *caller,
                                               bool is_hook_kept)
 {
@@ -72,7 +88,7 @@ __attribute__((noinline)) void sf_sample_fill(struct sf_sample *s, const void *c
     const struct sf_modules *m = sf_modules_enter();
     enum sf_walk_end end = SF_WALK_UNKNOWN;
     struct sf_stack_copy *copy = NULL;
-    struct sf_walk_stack view = sf_stack_copy_take(regs.sp, &copy);
+    struct sf_walk_stack view = view_of(regs.sp, &copy);
 
     s->n_frames = 0;
     if (m)
@@ -86,39 +102,43 @@ __attribute__((noinline)) void sf_sample_fill(struct sf_sample *s, const void *c
     sf_sample_note_span(s);
 }
 
-static struct shared_ring *take_ring(void)
+/* *is_late: many are filling, somebody should empty them before the next turn. */
+static struct shared_ring *take_ring(bool *is_late)
 {
     /* Threads begin at rings of their own: the record's address differs by thread. */
     uintptr_t first = (uintptr_t)&sf_thread_self >> 12;
     for (unsigned i = 0; i < 2 * RINGS; i++) { /* full ones only when all are */
         struct shared_ring *r = &rings[(first + i) % RINGS];
-        if ((i >= RINGS || !sf_sample_ring_is_filling(&r->ring)) && sf_lock_try(&r->lock))
+        if ((i >= RINGS || !sf_sample_ring_is_filling(&r->ring)) && sf_lock_try(&r->lock)) {
+            *is_late = i >= RINGS / 4;
             return r;
+        }
     }
     atomic_fetch_add_explicit(&n_dropped, 1, memory_order_relaxed);
     return NULL;
 }
 
-static bool put(struct shared_ring *r, const struct sf_sample *s)
+static bool put(struct shared_ring *r, const struct sf_sample *s, bool is_late)
 {
     bool ok = sf_sample_ring_put(&r->ring, s);
-    bool is_filling = sf_sample_ring_is_filling(&r->ring);
     sf_lock_give(&r->lock);
-    if (is_filling)
+    if (is_late)
         sf_profiler_wake();
     return ok;
 }
 
 bool sf_sample_give(const struct sf_sample *s)
 {
-    struct shared_ring *r = take_ring();
-    return r && put(r, s);
+    bool is_late;
+    struct shared_ring *r = take_ring(&is_late);
+    return r && put(r, s, is_late);
 }
 
 bool sf_sample_take(enum sf_sample_kind kind, enum sf_wait wait, const uint64_t values[2],
                     const void *caller, bool is_hook_kept)
 {
-    struct shared_ring *r = take_ring();
+    bool is_late;
+    struct shared_ring *r = take_ring(&is_late);
     struct sf_sample *s;
     if (!r)
         return false;
@@ -128,7 +148,7 @@ bool sf_sample_take(enum sf_sample_kind kind, enum sf_wait wait, const uint64_t 
     s->wait = (uint8_t)wait;
     s->values[0] = values[0];
     s->values[1] = values[1];
-    return put(r, s);
+    return put(r, s, is_late);
 }
 
 bool sf_sample_next(struct sf_sample *out)

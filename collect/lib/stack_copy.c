@@ -4,6 +4,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "collect/sys/tasks.h"
+
 enum { COPIES = 6 };
 static struct sf_stack_copy copies[COPIES];
 
@@ -41,4 +43,22 @@ void sf_stack_copy_after_fork(void)
 {
     for (int i = 0; i < COPIES; i++)
         atomic_store(&copies[i].is_taken, false);
+}
+
+/* It holds the thread's control block, or the system calls it the main stack, which grows. Above
+ * the control block nothing is the thread's. */
+bool sf_stack_find(uintptr_t sp, uintptr_t tcb, uintptr_t *lo, uintptr_t *hi)
+{
+    enum { MAIN_MOST = 8 << 20 };
+    uintptr_t from, to;
+    bool is_main;
+    if (!sf_tasks_mapping(sp, &from, &to, &is_main))
+        return false;
+    if (tcb > sp && tcb < to)
+        to = tcb;
+    else if (!is_main)
+        return false;
+    *lo = is_main ? sp - MAIN_MOST : from;
+    *hi = to;
+    return true;
 }

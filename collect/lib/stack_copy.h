@@ -18,3 +18,7 @@ struct sf_stack_copy {
 struct sf_walk_stack sf_stack_copy_take(uintptr_t sp, struct sf_stack_copy **copy);
 void sf_stack_copy_give(struct sf_stack_copy *copy); /* NULL is fine */
 void sf_stack_copy_after_fork(void);
+/* The bounds of the stack that `sp` lies in, if it surely is that of the thread whose control block
+ * is at `tcb`: then it may be read in place. False: not, and both are left alone. Reads a file: not
+ * in handlers. */
+bool sf_stack_find(uintptr_t sp, uintptr_t tcb, uintptr_t *lo, uintptr_t *hi);
