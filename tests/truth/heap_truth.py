@@ -3,7 +3,8 @@
 allocated and in use, each with its own span.
 
 A site's error is chance: an object of n bytes is seen with p = 1 - exp(-n / mean) and then stands for 1 / p, so the
-variance of the sum is count * n^2 * (1 - p) / p. Three standard errors, for every site."""
+variance of the sum is count * n^2 * (1 - p) / p. Three standard errors, for every site. One in 370 is further off by
+chance: what is wrong must be wrong in a second run, too."""
 import math
 import os
 import subprocess
@@ -18,9 +19,9 @@ from pprof_read import Profile  # noqa: E402
 MEAN = 512 * 1024  # what finds no room at a faster rate, on a busy machine, is carried by a later sample
 ROUNDS = str(150 * max(1, int(os.environ.get("CHECK_SCALE", "1"))))
 HOME = tempfile.TemporaryDirectory()
-PATH = os.path.join(HOME.name, "heap.pb.gz")
-SAID = subprocess.run([os.environ["ALLOCATES"], PATH, str(MEAN), ROUNDS], capture_output=True, text=True, check=True,
-                      timeout=600).stdout
+PATHS = [os.path.join(HOME.name, name) for name in ("first.pb.gz", "second.pb.gz")]
+SAID = "".join(subprocess.run([os.environ["ALLOCATES"], path, str(MEAN), ROUNDS], capture_output=True, text=True,
+                              check=True, timeout=600).stdout for path in PATHS)
 PLANTED, LIVE, SPANS = {}, {}, {}
 for line in SAID.splitlines():
     kind, *rest = line.split()
@@ -28,24 +29,30 @@ for line in SAID.splitlines():
         SPANS[rest[0]] = rest[1]
     else:
         (PLANTED if kind == "alloc" else LIVE)[rest[0]] = (int(rest[1]), int(rest[2]))
-PROFILE = Profile(PATH)
+PROFILE, SECOND = map(Profile, PATHS)
 
 
 def site(frames):
     return next((f for f in frames if f.startswith("site_")), None)
 
 
-def check(value_type, planted, unit):
-    got = PROFILE.sums(value_type, site)
+def wrong_sites(profile, value_type, planted, unit):
+    got, wrong = profile.sums(value_type, site), {}
     for name, (size, count) in planted.items():
         p = 1 - math.exp(-size / MEAN)
         error = math.sqrt(count * (1 - p) / p) * unit(size)
         want = count * unit(size)
         # site_grown also asks for 16 bytes first, each time.
-        extra = count * unit(16) if name == "site_grown" else 0
-        sampled = got.get(name, 0)
-        assert want - 3 * error <= sampled <= want + extra + 3 * error + (
-            3 * math.sqrt(count * MEAN / 16) * unit(16) if extra else 0), (value_type, name, sampled, want, error)
+        extra = count * unit(16) + 3 * math.sqrt(count * MEAN / 16) * unit(16) if name == "site_grown" else 0
+        if not want - 3 * error <= got.get(name, 0) <= want + extra + 3 * error:
+            wrong[name] = (got.get(name, 0), want, error)
+    return wrong
+
+
+def check(value_type, planted, unit):
+    wrong = wrong_sites(PROFILE, value_type, planted, unit)
+    again = wrong_sites(SECOND, value_type, planted, unit) if wrong else {}
+    assert not set(wrong) & set(again) and len(wrong) < 3, (value_type, wrong, again)
 
 
 def test_four_values_of_each_sample():
