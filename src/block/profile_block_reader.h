@@ -105,6 +105,16 @@ enum sf_err sf_profile_block_find_trace(const struct sf_profile_block_reader *r,
                                         const struct sf_profile_places *places, sf_trace_id id,
                                         struct sf_arena *req, const uint32_t **out, uint32_t *out_n,
                                         struct sf_why *why);
+/* The same for many ids at once, rising: marks the granules of all of them. Each piece of the index
+ * is read once, however many ids lie in it. */
+enum sf_err sf_profile_block_mark_spans(const struct sf_profile_block_reader *r,
+                                        const struct sf_profile_places *places,
+                                        const sf_span_id *ids, size_t n, struct sf_arena scratch,
+                                        bool *is_marked, struct sf_why *why);
+enum sf_err sf_profile_block_mark_traces(const struct sf_profile_block_reader *r,
+                                         const struct sf_profile_places *places,
+                                         const sf_trace_id *ids, size_t n, struct sf_arena scratch,
+                                         bool *is_marked, struct sf_why *why);
 /* Up to `cap` span ids in [low, high], rising. */
 enum sf_err sf_profile_block_spans_between(const struct sf_profile_block_reader *r,
                                            const struct sf_profile_places *places, sf_span_id low,

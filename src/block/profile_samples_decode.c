@@ -337,6 +337,58 @@ static enum sf_err find_id(const struct sf_profile_block_reader *r, const struct
     return read_granules(r, x, raw, x->pieces[piece].n, place, req, out, out_n, why);
 }
 
+/* Marks what one piece says of those of `ids` that lie in it: both are in order, so one walk over
+ * the piece's lists is enough. */
+static bool mark_piece(const struct ids *x, sf_bytes raw, uint32_t n, const uint8_t *ids,
+                       size_t n_ids, bool *is_marked)
+{
+    struct sf_cursor c = sf_cursor_of((sf_bytes){raw.p + n * x->id_len, raw.len - n * x->id_len});
+    uint32_t i = 0;
+    for (size_t k = 0; k < n_ids; k++) {
+        const uint8_t *id = ids + k * x->id_len;
+        uint32_t place = find_place(x, raw, n, id);
+        if (place < i || place == n || compare(x, raw.p + place * x->id_len, id) != 0)
+            continue; /* seen already, or not here */
+        for (; i <= place; i++) {
+            uint64_t n_list = sf_cursor_varint(&c), at = 0;
+            if (n_list == 0 || n_list > sf_cursor_left(&c))
+                return false;
+            for (uint64_t m = 0; m < n_list; m++) {
+                uint64_t step = sf_cursor_varint(&c);
+                if (c.is_bad || step >= x->n_granules - at || (m && step == 0))
+                    return false;
+                at += step;
+                is_marked[at] = is_marked[at] || i == place;
+            }
+        }
+    }
+    return !c.is_bad;
+}
+
+/* `ids` are `n` keys of x->id_len bytes, rising. */
+static enum sf_err mark_ids(const struct sf_profile_block_reader *r, const struct ids *x,
+                            const uint8_t *ids, size_t n, struct sf_arena scratch, bool *is_marked,
+                            struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    for (size_t at = 0, end; !err && at < n; at = end) {
+        uint32_t piece = find_piece(x, ids + at * x->id_len);
+        struct sf_arena tmp = scratch;
+        sf_bytes raw;
+        end = at + 1;
+        if (piece == SF_NONE)
+            continue;
+        while (end < n && (piece + 1 == x->n_pieces ||
+                           compare(x, ids + end * x->id_len, x->pieces[piece + 1].first.b) < 0))
+            end++;
+        err = read_piece(r, x, piece, &tmp, &raw, why);
+        if (!err &&
+            !mark_piece(x, raw, x->pieces[piece].n, ids + at * x->id_len, end - at, is_marked))
+            err = sf_profile_damaged(r, x->section, why);
+    }
+    return err;
+}
+
 static struct ids spans_of(const struct sf_profile_places *p)
 {
     return (struct ids){SF_PROFILE_SPX, 8, p->spans, p->n_spans, p->first_span, p->n_granules};
@@ -353,14 +405,41 @@ enum sf_err sf_profile_block_find_span(const struct sf_profile_block_reader *r,
     return find_id(r, &x, key, req, out, out_n, why);
 }
 
+static struct ids traces_of(const struct sf_profile_places *p)
+{
+    return (struct ids){SF_PROFILE_TRX, 16, p->traces, p->n_traces, p->first_trace, p->n_granules};
+}
+
 enum sf_err sf_profile_block_find_trace(const struct sf_profile_block_reader *r,
                                         const struct sf_profile_places *places, sf_trace_id id,
                                         struct sf_arena *req, const uint32_t **out, uint32_t *out_n,
                                         struct sf_why *why)
 {
-    struct ids x = {SF_PROFILE_TRX,    16, places->traces, places->n_traces, places->first_trace,
-                    places->n_granules};
+    struct ids x = traces_of(places);
     return find_id(r, &x, id.b, req, out, out_n, why);
+}
+
+enum sf_err sf_profile_block_mark_spans(const struct sf_profile_block_reader *r,
+                                        const struct sf_profile_places *places,
+                                        const sf_span_id *ids, size_t n, struct sf_arena scratch,
+                                        bool *is_marked, struct sf_why *why)
+{
+    struct ids x = spans_of(places);
+    uint8_t *keys = sf_arena_new_n(&scratch, n + 1, 8);
+    if (!keys)
+        return sf_profile_no_room(why);
+    for (size_t i = 0; i < n; i++)
+        sf_store_u64be(keys + i * 8, ids[i]);
+    return mark_ids(r, &x, keys, n, scratch, is_marked, why);
+}
+
+enum sf_err sf_profile_block_mark_traces(const struct sf_profile_block_reader *r,
+                                         const struct sf_profile_places *places,
+                                         const sf_trace_id *ids, size_t n, struct sf_arena scratch,
+                                         bool *is_marked, struct sf_why *why)
+{
+    struct ids x = traces_of(places);
+    return mark_ids(r, &x, ids->b, n, scratch, is_marked, why);
 }
 
 enum sf_err sf_profile_block_spans_between(const struct sf_profile_block_reader *r,

@@ -13,6 +13,8 @@
 #include "link/cohort.h"
 #include "query/attr_text.h"
 
+/* Of a query for one side: what is left of them when a side is full again. */
+enum { SIDE_TRACES = 2 * SF_COHORT_SPANS };
 #define MAX_NAMES_LEN ((size_t)32 << 20)
 
 struct side {
@@ -46,12 +48,13 @@ static int by_duration(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static enum sf_err find(struct work *w, sf_str query, struct sf_span_set *out, struct sf_why *why)
+static enum sf_err find(struct work *w, sf_str query, uint32_t limit_traces,
+                        struct sf_span_set *out, struct sf_why *why)
 {
     struct sf_span_set_want ask = {.query = query,
                                    .from_ns = w->want->from_ns,
                                    .to_ns = w->want->to_ns,
-                                   .limit_traces = SF_SPAN_SET_TRACES,
+                                   .limit_traces = limit_traces,
                                    .scratch = w->want->scratch};
     enum sf_err err = sf_span_set_find(w->store, &ask, w->q, out, why);
     if (err)
@@ -64,7 +67,7 @@ static enum sf_err find(struct work *w, sf_str query, struct sf_span_set *out, s
 static enum sf_err split(struct work *w, struct sf_why *why)
 {
     struct sf_span_set all;
-    enum sf_err err = find(w, w->want->query, &all, why);
+    enum sf_err err = find(w, w->want->query, SF_SPAN_SET_TRACES, &all, why);
     if (err)
         return err;
     if (all.n > 0)
@@ -84,10 +87,10 @@ static enum sf_err split(struct work *w, struct sf_why *why)
 
 static enum sf_err find_both(struct work *w, sf_str left, sf_str right, struct sf_why *why)
 {
-    enum sf_err err = find(w, left, &w->left.set, why);
+    enum sf_err err = find(w, left, SIDE_TRACES, &w->left.set, why);
     w->left.view.words = left;
     w->right.view.words = right;
-    return err ? err : find(w, right, &w->right.set, why);
+    return err ? err : find(w, right, SIDE_TRACES, &w->right.set, why);
 }
 
 static enum sf_err find_errors(struct work *w, struct sf_why *why)

@@ -128,7 +128,7 @@ static uint64_t process_of(const struct load *l, uint64_t process, sf_str servic
                : sf_process_hash(service, SF_STR_NONE);
 }
 
-static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, bool has_span,
+static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, bool is_untagged,
                             struct sf_why *why)
 {
     uint32_t *nodes = sf_arena_new_n(l->q->req, list->tree.n_nodes + 1u, sizeof(*nodes));
@@ -149,7 +149,7 @@ static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, b
             .series = r->series[i],
             .state = r->state[i],
             .has_time = r->has_time[i]};
-        if ((s.span_id != 0) == has_span && !add_sample(l, &s))
+        if (!(is_untagged && s.span_id != 0) && !add_sample(l, &s))
             return sf_exec_no_room(why);
     }
     return SF_OK;
@@ -161,7 +161,7 @@ static int order_ids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Rows that name one of the spans, then rows that name only a trace. */
+/* Rows that name one of the spans, and rows that name only a trace. */
 static enum sf_err add_tagged(struct load *l, const sf_trace_id *traces, uint32_t n_traces,
                               struct sf_why *why)
 {
@@ -171,6 +171,7 @@ static enum sf_err add_tagged(struct load *l, const sf_trace_id *traces, uint32_
                                   .n_spans = l->set.n_own,
                                   .trace_ids = traces,
                                   .n_traces = n_traces,
+                                  .has_trace_rows = true,
                                   .from_ns = l->from_ns,
                                   .to_ns = l->to_ns};
     struct sf_detail_list list;
@@ -180,11 +181,6 @@ static enum sf_err add_tagged(struct load *l, const sf_trace_id *traces, uint32_
         ids[i] = l->spans.spans[i].span_id;
     qsort(ids, l->set.n_own, sizeof(*ids), order_ids);
     enum sf_err err = l->store->ops->detail_list(l->store, &ask, l->q, &list, why);
-    if (!err)
-        err = add_rows(l, &list, true, why);
-    ask.n_spans = 0;
-    if (!err)
-        err = l->store->ops->detail_list(l->store, &ask, l->q, &list, why);
     return err ? err : add_rows(l, &list, false, why);
 }
 
@@ -211,7 +207,7 @@ static enum sf_err add_untagged(struct load *l, struct sf_why *why)
     enum sf_err err = l->store->ops->detail_list(l->store, &ask, l->q, &list, why);
     uint32_t before = l->n_samples;
     if (!err)
-        err = add_rows(l, &list, false, why);
+        err = add_rows(l, &list, true, why);
     if (!err && l->n_samples > before)
         l->set.source = SF_LINK_PROCESS;
     return err;

@@ -9,6 +9,7 @@
 #include "exec/span_ledger.h"
 
 #include "exec/no_room.h"
+#include "flame/batch_tree.h"
 #include "link/leaf_state.h"
 #include "link/ledger.h"
 
@@ -108,8 +109,23 @@ static enum sf_err hear(struct hearing *h, struct sf_link_set *set, enum voice v
     return err;
 }
 
+/* The set of a type: the first one is there already. */
+static enum sf_err load_type(struct hearing *h, struct sf_store *store, sf_trace_id trace,
+                             const struct sf_link_want *want, struct sf_link_set *first,
+                             struct sf_link_set **out, struct sf_why *why)
+{
+    sf_str chosen;
+    if (!sf_profile_type_print(&first->type, h->q->req, &chosen))
+        return sf_exec_no_room(why);
+    *out = sf_str_eq(chosen, want->type) ? first : sf_arena_new(h->q->req, sizeof(**out));
+    if (*out == first)
+        return SF_OK;
+    return *out ? sf_link_set_load(store, trace, want, h->q, *out, why) : sf_exec_no_room(why);
+}
+
 static enum sf_err hear_all(struct hearing *h, struct sf_store *store, sf_trace_id trace,
-                            sf_span_id span, const struct sf_link_set *first, struct sf_why *why)
+                            const struct sf_link_want *about, struct sf_link_set *first,
+                            struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     for (uint32_t i = 0; i < first->n_types; i++)
@@ -119,13 +135,13 @@ static enum sf_err hear_all(struct hearing *h, struct sf_store *store, sf_trace_
         has_wall = has_wall || (!h->has_waits && voice_of(first->types[i]) == VOICE_WALL);
     for (uint32_t i = 0; !err && i < first->n_types; i++) {
         enum voice voice = voice_of(first->types[i]);
-        struct sf_link_want want = {.span = span, .type = first->types[i]};
-        struct sf_link_set *set;
+        struct sf_link_want want = {
+            .span = about->span, .type = first->types[i], .whole = about->whole};
+        struct sf_link_set *set = NULL;
         if (voice == VOICE_NONE || (has_wall && voice != VOICE_WALL) ||
             (!has_wall && voice == VOICE_WALL))
             continue;
-        set = sf_arena_new(h->q->req, sizeof(*set));
-        err = set ? sf_link_set_load(store, trace, &want, h->q, set, why) : sf_exec_no_room(why);
+        err = load_type(h, store, trace, &want, first, &set, why);
         if (!err)
             err = hear(h, set, voice, why);
     }
@@ -199,14 +215,16 @@ enum sf_err sf_span_ledger_make(struct sf_store *store, sf_trace_id trace, sf_sp
                                 struct sf_why *why)
 {
     struct hearing h = {.q = q};
-    struct sf_link_want want = {.span = span};
+    struct sf_trace whole;
+    struct sf_link_want want = {.span = span, .whole = &whole};
     struct sf_link_set *set = sf_arena_new(q->req, sizeof(*set));
     struct sf_ledger_view v = {.trace = trace, .span = span};
     struct sf_ledger ledger;
-    enum sf_err err = set ? sf_link_set_load(store, trace, &want, q, set, why)
-                          : sf_exec_no_room(why);
+    enum sf_err err = set ? sf_trace_get(store, trace, 0, 0, q, &whole, why) : sf_exec_no_room(why);
     if (!err)
-        err = hear_all(&h, store, trace, span, set, why);
+        err = sf_link_set_load(store, trace, &want, q, set, why);
+    if (!err)
+        err = hear_all(&h, store, trace, &want, set, why);
     if (err)
         return err;
     struct sf_ledger_exact exact = {own_of(set, SF_STR("thread.cpu_time_ns")),

@@ -182,6 +182,7 @@ struct sf_detail_query {
     size_t n_traces;
     uint64_t process;       /* sf_process_hash; 0 = any */
     bool has_untagged;      /* also rows of `process` without a span id */
+    bool has_trace_rows;    /* also rows of the traces without a span id */
     int64_t from_ns, to_ns; /* rows that overlap; 0 and 0: all */
 };
 
@@ -190,6 +191,27 @@ struct sf_detail_list { /* in q->req; ordered by process, thread and start withi
     struct sf_tree tree; /* what the rows' nodes mean; its values are the rows' sums */
     const struct sf_series *series;
     uint32_t n_series;
+};
+
+struct sf_span_cost { /* what a span's rows come to */
+    sf_span_id id;
+    sf_trace_id trace; /* zero: no row says it */
+    sf_str service;    /* whose profile it was */
+    int64_t value;
+    uint64_t n_samples;
+    int64_t start_ns; /* of the first row */
+};
+
+struct sf_span_costs { /* in q->req, in no order */
+    const struct sf_span_cost *list;
+    uint32_t n;
+    bool is_cut; /* there were more spans than a query may hold */
+};
+
+/* Is the function one that is looked for? Asked once for each name of a block. */
+struct sf_frame_test {
+    bool (*is_asked)(void *arg, sf_str function);
+    void *arg;
 };
 
 /* ---- reading: cursors ----
@@ -344,6 +366,13 @@ struct sf_store_ops {
     enum sf_err (*detail_list)(struct sf_store *s, const struct sf_detail_query *query,
                                struct sf_query_ctx *q, struct sf_detail_list *out,
                                struct sf_why *why);
+
+    /* Sums of detail rows by span: of those whose stack holds such a frame; `test` NULL: of all.
+     * Rows without a span are left out, and none is kept: cost and memory are those of the spans.
+     */
+    enum sf_err (*detail_sums)(struct sf_store *s, const struct sf_detail_query *query,
+                               const struct sf_frame_test *test, struct sf_query_ctx *q,
+                               struct sf_span_costs *out, struct sf_why *why);
 
     /* Hides matching rows of one tenant at once (tombstone), rewrites blocks in the background. */
     enum sf_err (*erase)(struct sf_store *s, uint32_t tenant, const struct sf_selector *which,

@@ -332,6 +332,7 @@ def test_coverage_sees_clocks_that_contradict_each_other():
 
 def test_a_span_is_found_without_its_trace():
     trace, own, _ = request("lonely")
+    wait_for("lonely", 1)
     code, out, err = run("ledger", own)
     assert code == 0 and "unknown" in out, (code, out, err)
     send("lonely", tagged({"main;sum": 10 * MS}, own))
@@ -342,6 +343,7 @@ def test_a_span_is_found_without_its_trace():
     now = time.time_ns()
     server.send([{"trace_id": os.urandom(16), "span_id": bytes.fromhex("00000000000000fd"), "name": "twice",
                   "service": "lonely", "start": now, "end": now + MS} for _ in range(2)])
+    wait_for("lonely", 3)
     code, out, err = run("ledger", "fd")
     assert code != 0 and "several traces" in err, (code, err)
 

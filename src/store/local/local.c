@@ -667,6 +667,7 @@ const struct sf_store_ops sf_store_local_ops = {
     .prof_list = sf_local_prof_list,
     .prof_spans = sf_local_prof_spans,
     .detail_list = sf_local_detail_list,
+    .detail_sums = sf_local_detail_sums,
     .erase = sf_local_erase,
     .retain = sf_local_retain,
     .stats = local_stats,

@@ -44,6 +44,8 @@ static bool is_wanted(const struct sf_profile_source *s, const struct sf_profile
         return false;
     if ((want->from_ns || want->to_ns) && (d->start_ns > want->to_ns || end_ns < want->from_ns))
         return false;
+    if (want->has_trace_rows && d->span_id == 0 && has_trace(want, d->trace_id))
+        return true;
     /* Ids that are both given narrow each other. */
     if (want->n_spans && want->n_traces && has_span(want, d->span_id) &&
         (has_trace(want, d->trace_id) || sf_trace_id_is_zero(d->trace_id)))
@@ -70,24 +72,18 @@ static bool give(const struct giving *g, const struct sf_profile_detail *d)
     return g->see->row(g->see->arg, d);
 }
 
-/* Marks the granules that the ids are in. */
+/* Marks the granules that the ids are in. With spans, traces only narrow, unless their own rows are
+ * asked for too. */
 static enum sf_err mark_ids(struct sf_profile_walk *w, const struct sf_profile_source *s,
                             const struct sf_profile_want *want, bool *is_marked, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
-    for (size_t i = 0; !err && i < want->n_spans + want->n_traces; i++) {
-        struct sf_arena tmp = w->scratch;
-        const uint32_t *list;
-        uint32_t n = 0;
-        if (i < want->n_spans)
-            err = sf_profile_block_find_span(s->reader, &s->places, want->span_ids[i], &tmp, &list,
-                                             &n, why);
-        else if (want->n_spans == 0) /* with spans, traces only narrow */
-            err = sf_profile_block_find_trace(
-                s->reader, &s->places, want->trace_ids[i - want->n_spans], &tmp, &list, &n, why);
-        for (uint32_t k = 0; !err && k < n; k++)
-            is_marked[list[k]] = true;
-    }
+    if (want->n_spans > 0)
+        err = sf_profile_block_mark_spans(s->reader, &s->places, want->span_ids, want->n_spans,
+                                          w->scratch, is_marked, why);
+    if (!err && want->n_traces > 0 && (want->n_spans == 0 || want->has_trace_rows))
+        err = sf_profile_block_mark_traces(s->reader, &s->places, want->trace_ids, want->n_traces,
+                                           w->scratch, is_marked, why);
     return err;
 }
 

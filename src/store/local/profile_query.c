@@ -9,6 +9,8 @@
 #include "store/local/profile_tree.h"
 
 enum { MAX_TREE_LEN = 64 << 20 };
+/* Rows may lie this far outside the times of their profiles: some senders stamp the end. */
+#define SLACK_NS (900 * INT64_C(1000000000))
 
 struct merging {
     const struct sf_prof_query *query;
@@ -27,19 +29,6 @@ static enum sf_err no_room(struct sf_why *why)
 }
 
 /* ---- which series, which profiles ---- */
-
-/* False: none. */
-static bool pick_series(const struct sf_profile_select *select, const struct sf_profile_source *s,
-                        bool has_requests, bool *out)
-{
-    bool has_any = false;
-    for (uint32_t i = 0; i < s->n_series; i++) {
-        out[i] = (has_requests || !(s->series[i].flags & SF_PROFILE_REQUEST)) &&
-                 sf_profile_select_is(select, &s->series[i]);
-        has_any = has_any || out[i];
-    }
-    return has_any;
-}
 
 static bool is_single(const struct sf_prof_query *query, const struct sf_profile_source *s,
                       const struct sf_profile_row *row)
@@ -193,7 +182,8 @@ static enum sf_err see_merge(void *arg, struct sf_profile_walk *w, struct sf_pro
     m->is_series = sf_arena_new_n(&w->scratch, (size_t)s->n_series + 1, sizeof(*m->is_series));
     if (!m->is_series)
         return no_room(why);
-    if (!pick_series(&m->select, s, has_ids || m->query->n_profiles, m->is_series))
+    if (!sf_profile_select_series(&m->select, s->series, s->n_series,
+                                  has_ids || m->query->n_profiles, m->is_series))
         return SF_OK;
     for (uint32_t i = 0; m->unit.len == 0 && i < s->n_series; i++) {
         if (m->is_series[i] && !sf_arena_copy(w->q->req, s->series[i].type.sample_unit, &m->unit))
@@ -524,13 +514,14 @@ static enum sf_err see_details(void *arg, struct sf_profile_walk *w, struct sf_p
                                    .n_traces = x->query->n_traces,
                                    .process = x->query->process,
                                    .has_untagged = x->query->has_untagged,
+                                   .has_trace_rows = x->query->has_trace_rows,
                                    .from_ns = x->query->from_ns,
                                    .to_ns = x->query->to_ns,
                                    .is_series = is_asked};
     struct sf_profile_see see = {begin_rows, see_row, x};
     if (!is_asked)
         return no_room(why);
-    if (!pick_series(&x->select, s, true, is_asked))
+    if (!sf_profile_select_series(&x->select, s->series, s->n_series, true, is_asked))
         return SF_OK;
     x->is_asked = is_asked;
     return sf_profile_details_each(w, s, &want, &see, why);
@@ -581,6 +572,10 @@ enum sf_err sf_local_detail_list(struct sf_store *store, const struct sf_detail_
                                              why);
     if (err)
         return err;
+    if (query->from_ns || query->to_ns) {
+        w.from_ns = query->from_ns > SLACK_NS ? query->from_ns - SLACK_NS : 1;
+        w.to_ns = sf_add_sat_i64(query->to_ns, SLACK_NS);
+    }
     sf_tree_builder_init(&x.builder, q->req, MAX_TREE_LEN, SF_TREE_COPIES);
     err = sf_profile_walk_run(&w, see_details, &x, why);
     if (!err)

@@ -18,3 +18,6 @@ enum sf_err sf_local_prof_spans(struct sf_store *s, sf_span_id low, sf_span_id h
 enum sf_err sf_local_detail_list(struct sf_store *s, const struct sf_detail_query *query,
                                  struct sf_query_ctx *q, struct sf_detail_list *out,
                                  struct sf_why *why);
+enum sf_err sf_local_detail_sums(struct sf_store *s, const struct sf_detail_query *query,
+                                 const struct sf_frame_test *test, struct sf_query_ctx *q,
+                                 struct sf_span_costs *out, struct sf_why *why);

@@ -146,6 +146,19 @@ bool sf_profile_select_is(const struct sf_profile_select *s, const struct sf_pro
     return true;
 }
 
+bool sf_profile_select_series(const struct sf_profile_select *s,
+                              const struct sf_profile_series *series, uint32_t n, bool has_requests,
+                              bool *out)
+{
+    bool has_any = false;
+    for (uint32_t i = 0; i < n; i++) {
+        out[i] = (has_requests || !(series[i].flags & SF_PROFILE_REQUEST)) &&
+                 sf_profile_select_is(s, &series[i]);
+        has_any = has_any || out[i];
+    }
+    return has_any;
+}
+
 sf_profile_id sf_profile_row_id(sf_str service, const struct sf_profile_series *series,
                                 const struct sf_profile_row *row)
 {

@@ -23,6 +23,10 @@ enum sf_err sf_profile_select_init(struct sf_profile_select *s, sf_str type,
 void sf_profile_select_done(struct sf_profile_select *s); /* a zeroed one is fine */
 bool sf_profile_select_is(const struct sf_profile_select *s,
                           const struct sf_profile_series *series);
+/* Which of them; those uploaded for single requests only when asked to. False: none. */
+bool sf_profile_select_series(const struct sf_profile_select *s,
+                              const struct sf_profile_series *series, uint32_t n, bool has_requests,
+                              bool *out);
 /* The value of a label; __name__, __type__, __unit__, __period_type__, __period_unit__ and
  * __service_name__ too. Empty: it has none. `__profile_type__` is not one string: see is(). */
 sf_str sf_profile_label(const struct sf_profile_series *series, sf_str key);

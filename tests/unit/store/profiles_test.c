@@ -550,3 +550,73 @@ TEST(profiles, find_spans_by_the_beginning_of_their_ids_and_their_rows)
     assert_int_equal(list.tree.total, want);
     done(&r);
 }
+
+static bool is_leafy(void *arg, sf_str function)
+{
+    (void)arg;
+    return function.len > 0 && function.p[function.len - 1] % 2 == 0;
+}
+
+static bool has_leafy(const struct sf_tree *t, uint32_t node)
+{
+    for (; node != 0; node = t->nodes[node].parent)
+        if (is_leafy(NULL, t->frames[t->nodes[node].frame].function))
+            return true;
+    return false;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    sf_span_id x = *(const sf_span_id *)a, y = *(const sf_span_id *)b;
+    return (x > y) - (x < y);
+}
+
+/* Against rows one by one: in blocks and in memory, of all spans and of many by their ids. */
+TEST(profiles, sum_rows_by_span_and_find_many_spans_at_once)
+{
+    struct rig r;
+    const struct sf_frame_test test = {is_leafy, NULL};
+    struct sf_detail_query query = {.type = SF_STR("process_cpu:cpu:nanoseconds")};
+    struct sf_detail_list list, found;
+    struct sf_span_costs all, some;
+    init(&r);
+    send(&r, 30);
+    assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
+    send(&r, 9);
+    assert_ok(r.r.store->ops->detail_list(r.r.store, &query, &r.r.q, &list, &r.r.why));
+    assert_ok(r.r.store->ops->detail_sums(r.r.store, &query, NULL, &r.r.q, &all, &r.r.why));
+    assert_ok(r.r.store->ops->detail_sums(r.r.store, &query, &test, &r.r.q, &some, &r.r.why));
+    assert_true(all.n > 20 && some.n > 0 && !all.is_cut);
+    for (int pass = 0; pass < 2; pass++) {
+        const struct sf_span_costs *costs = pass ? &some : &all;
+        for (uint32_t i = 0; i < costs->n; i++) {
+            int64_t want = 0;
+            uint64_t n = 0;
+            for (uint32_t k = 0; k < list.rows.n_rows; k++) {
+                if (list.rows.span_id[k] != costs->list[i].id ||
+                    (pass && !has_leafy(&list.tree, list.rows.node[k])))
+                    continue;
+                want += list.rows.value[k];
+                n++;
+            }
+            assert_int_equal(costs->list[i].value, want);
+            assert_int_equal(costs->list[i].n_samples, n);
+        }
+    }
+    /* Every other span by its id, and some that are not there. */
+    sf_span_id *ids = calloc(all.n + 2, sizeof(*ids));
+    uint32_t n_ids = 0, n_want = 0;
+    ids[n_ids++] = 1;
+    for (uint32_t i = 0; i < all.n; i += 2)
+        ids[n_ids++] = all.list[i].id;
+    ids[n_ids++] = UINT64_MAX;
+    qsort(ids, n_ids, sizeof(*ids), by_id);
+    for (uint32_t i = 0; i < list.rows.n_rows; i++)
+        n_want += bsearch(&list.rows.span_id[i], ids, n_ids, sizeof(*ids), by_id) != NULL;
+    query.span_ids = ids;
+    query.n_spans = n_ids;
+    assert_ok(r.r.store->ops->detail_list(r.r.store, &query, &r.r.q, &found, &r.r.why));
+    assert_int_equal(found.rows.n_rows, n_want);
+    free(ids);
+    done(&r);
+}

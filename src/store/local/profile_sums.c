@@ -1,0 +1,187 @@
+/* profile_sums.c - what detail rows come to, span by span.
+ *
+ * A block's functions are tested once by name, its nodes once by their location and parent; a row
+ * then costs one look at its node and one in the table of spans. Rows lie in no order of spans, so
+ * the table is a hash; it is on the heap and stops growing at MAX_SPANS. */
+#include "base/hash.h"
+#include "base/heap.h"
+#include "base/num.h"
+#include "store/local/profile_details.h"
+#include "store/local/profile_query.h"
+
+enum { MAX_SPANS = 1 << 20, FIRST_SLOTS = 1 << 12 };
+#define SLACK_NS (900 * INT64_C(1000000000)) /* rows may lie outside their profiles' times */
+
+struct summing {
+    const struct sf_detail_query *query;
+    const struct sf_frame_test *test;
+    struct sf_profile_select select;
+    const bool *is_node; /* of the source at hand: its stack has such a frame; NULL: all do */
+    sf_str service;      /* likewise, in the answer's memory */
+    struct sf_span_cost *spans;
+    uint32_t *slots; /* place + 1; 0 is empty */
+    uint32_t n, cap, n_slots;
+    bool is_cut, is_full;
+};
+
+/* ---- the table ---- */
+
+static uint32_t slot_of(const struct summing *x, sf_span_id id)
+{
+    uint32_t at = (uint32_t)(sf_hash_mix(1, id) & (x->n_slots - 1));
+    while (x->slots[at] && x->spans[x->slots[at] - 1].id != id)
+        at = (at + 1) & (x->n_slots - 1);
+    return at;
+}
+
+/* At most half full, so that a look is short. */
+static bool grow(struct summing *x)
+{
+    uint32_t n_slots = x->n_slots ? x->n_slots * 2 : FIRST_SLOTS;
+    struct sf_span_cost *spans = sf_heap_grow(x->spans, n_slots / 2, sizeof(*spans));
+    uint32_t *slots = sf_heap_new_n(n_slots, sizeof(*slots));
+    x->spans = spans ? spans : x->spans;
+    if (!spans || !slots) {
+        sf_heap_free(slots);
+        return false;
+    }
+    sf_heap_free(x->slots);
+    x->slots = slots;
+    x->n_slots = n_slots;
+    x->cap = n_slots / 2;
+    for (uint32_t i = 0; i < x->n; i++)
+        x->slots[slot_of(x, x->spans[i].id)] = i + 1;
+    return true;
+}
+
+static struct sf_span_cost *cost_of(struct summing *x, sf_span_id id)
+{
+    if (x->n == x->cap && x->n < MAX_SPANS && !grow(x)) {
+        x->is_full = true;
+        return NULL;
+    }
+    uint32_t slot = slot_of(x, id);
+    if (x->slots[slot])
+        return &x->spans[x->slots[slot] - 1];
+    if (x->n == x->cap) {
+        x->is_cut = true;
+        return NULL;
+    }
+    x->spans[x->n] = (struct sf_span_cost){.id = id, .service = x->service, .start_ns = INT64_MAX};
+    x->slots[slot] = ++x->n;
+    return &x->spans[x->n - 1];
+}
+
+/* ---- rows ---- */
+
+static bool see_row(void *arg, const struct sf_profile_detail *d)
+{
+    struct summing *x = arg;
+    if (d->span_id == 0 || (x->is_node && !x->is_node[d->node]))
+        return true;
+    struct sf_span_cost *c = cost_of(x, d->span_id);
+    if (!c)
+        return !x->is_full;
+    c->value = sf_add_sat_i64(c->value, d->value);
+    c->n_samples++;
+    c->start_ns = d->start_ns < c->start_ns ? d->start_ns : c->start_ns;
+    if (sf_trace_id_is_zero(c->trace))
+        c->trace = d->trace_id;
+    return true;
+}
+
+static bool test_location(const struct sf_profile_symbols *y, const struct sf_profile_location *l,
+                          const bool *is_function)
+{
+    for (uint32_t i = 0; i < l->n_lines; i++)
+        if (is_function[y->lines[l->first_line + i].function])
+            return true;
+    return false;
+}
+
+/* A parent's place is before its children's: one pass. */
+static enum sf_err test_nodes(struct summing *x, struct sf_profile_walk *w,
+                              const struct sf_profile_symbols *y, struct sf_why *why)
+{
+    bool *is_function = sf_arena_new_n(&w->scratch, y->n_functions + 1u, sizeof(*is_function));
+    bool *is_location = sf_arena_new_n(&w->scratch, y->n_locations + 1u, sizeof(*is_location));
+    bool *is_node = sf_arena_new_n(&w->scratch, y->n_nodes + 1u, sizeof(*is_node));
+    if (!is_function || !is_location || !is_node)
+        return sf_fail(why, SF_ERR_LIMIT, "query: a service's stacks do not fit its memory");
+    for (uint32_t i = 0; i < y->n_functions; i++) {
+        const struct sf_profile_function *f = &y->functions[i];
+        sf_str name = y->strings[f->name].len ? y->strings[f->name] : y->strings[f->system_name];
+        is_function[i] = x->test->is_asked(x->test->arg, name);
+    }
+    for (uint32_t i = 0; i < y->n_locations; i++)
+        is_location[i] = test_location(y, &y->locations[i], is_function);
+    for (uint32_t i = 1; i < y->n_nodes; i++)
+        is_node[i] = is_node[y->nodes[i].parent] || is_location[y->nodes[i].location];
+    x->is_node = is_node;
+    return SF_OK;
+}
+
+static enum sf_err begin(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
+                         struct sf_why *why)
+{
+    struct summing *x = arg;
+    if (!sf_arena_copy(w->q->req, s->service, &x->service))
+        return sf_fail(why, SF_ERR_LIMIT, "query: its memory is full");
+    if (!x->test)
+        return SF_OK;
+    enum sf_err err = sf_profile_source_symbols(w, s, why);
+    return err ? err : test_nodes(x, w, &s->symbols, why);
+}
+
+static enum sf_err see_source(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
+                              struct sf_why *why)
+{
+    struct summing *x = arg;
+    bool *is_asked = sf_arena_new_n(&w->scratch, (size_t)s->n_series + 1, sizeof(*is_asked));
+    struct sf_profile_want want = {.span_ids = x->query->span_ids,
+                                   .n_spans = x->query->n_spans,
+                                   .trace_ids = x->query->trace_ids,
+                                   .n_traces = x->query->n_traces,
+                                   .process = x->query->process,
+                                   .from_ns = x->query->from_ns,
+                                   .to_ns = x->query->to_ns,
+                                   .is_series = is_asked};
+    struct sf_profile_see see = {begin, see_row, x};
+    if (!is_asked)
+        return sf_fail(why, SF_ERR_LIMIT, "query: its memory is full");
+    if (!sf_profile_select_series(&x->select, s->series, s->n_series, true, is_asked))
+        return SF_OK;
+    return sf_profile_details_each(w, s, &want, &see, why);
+}
+
+enum sf_err sf_local_detail_sums(struct sf_store *store, const struct sf_detail_query *query,
+                                 const struct sf_frame_test *test, struct sf_query_ctx *q,
+                                 struct sf_span_costs *out, struct sf_why *why)
+{
+    struct summing x = {.query = query, .test = test};
+    struct sf_profile_walk w = {.l = (struct sf_local *)store, .q = q, .select = &x.select};
+    struct sf_span_cost *list;
+    enum sf_err err = sf_profile_select_init(&x.select, query->type, query->match, query->n_match,
+                                             why);
+    if (err)
+        return err;
+    if (query->from_ns || query->to_ns) {
+        w.from_ns = query->from_ns > SLACK_NS ? query->from_ns - SLACK_NS : 1;
+        w.to_ns = sf_add_sat_i64(query->to_ns, SLACK_NS);
+    }
+    err = sf_profile_walk_run(&w, see_source, &x, why);
+    if (err && x.is_full)
+        err = sf_fail(why, SF_ERR_NOMEM, "query: no memory for the sums of spans");
+    list = err ? NULL : sf_arena_raw(q->req, (x.n + 1u) * sizeof(*list), 16);
+    if (!err && !list)
+        err = sf_fail(why, SF_ERR_LIMIT, "query: %u spans do not fit its memory", x.n);
+    if (!err) {
+        if (x.n)
+            memcpy(list, x.spans, x.n * sizeof(*list));
+        *out = (struct sf_span_costs){list, x.n, x.is_cut};
+    }
+    sf_heap_free(x.spans);
+    sf_heap_free(x.slots);
+    sf_profile_select_done(&x.select);
+    return err;
+}
