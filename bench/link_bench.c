@@ -15,6 +15,7 @@
 
 #include "exec/cohort.h"
 #include "exec/compare.h"
+#include "exec/frame_spans.h"
 #include "exec/span_ledger.h"
 #include "exec/span_profile.h"
 #include "exec/trace_flame.h"
@@ -388,6 +389,23 @@ static void ask_cohorts(struct bench *b)
     print("cohort flame graph", &cohort, "spans", v.n_spans);
 }
 
+static void ask_frames(struct bench *b)
+{
+    struct timing t = {0};
+    struct sf_frame_spans f = {0};
+    for (int i = 0; i < ROUNDS; i++) {
+        struct sf_frame_spans_want want = {.function = SF_STR("package/path.Type12.method247"),
+                                           .from_ns = b->from_ns,
+                                           .to_ns = b->to_ns,
+                                           .limit = 20};
+        int64_t at = begin(b);
+        if (sf_frame_spans_find(b->rig.store, &want, &b->rig.q, &f, &b->rig.why))
+            die("spans-with", &b->rig.why);
+        end(&t, at);
+    }
+    print("spans with a function, of all", &t, "found", f.n_found);
+}
+
 int main(int argc, char **argv)
 {
     struct bench *b = calloc(1, sizeof(*b));
@@ -425,6 +443,7 @@ int main(int argc, char **argv)
         fill(b);
     ask_spans(b);
     ask_traces(b);
+    ask_frames(b);
     ask_cohorts(b);
     if (dir)
         store_rig_close(&b->rig);

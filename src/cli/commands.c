@@ -15,6 +15,7 @@
 #include "cli/search_command.h"
 #include "cli/series_command.h"
 #include "cli/services_command.h"
+#include "cli/spans_with_command.h"
 #include "cli/tags_command.h"
 #include "cli/top_command.h"
 #include "cli/trace_command.h"
@@ -30,6 +31,7 @@ const struct sf_command sf_cli_commands[] = {
     {"trace", "show one trace as a waterfall", sf_trace_run, NULL},
     {"ledger", "show where a span's time went", sf_ledger_run, NULL},
     {"compare", "show what slow spans do that fast ones do not", sf_compare_run, NULL},
+    {"spans-with", "list the spans that ran a function", sf_spans_with_run, NULL},
     {"findings", "say what stands out in a service, a trace or a span", sf_findings_run, NULL},
     {"coverage", "say how well a service's traces and profiles are joined", sf_coverage_run, NULL},
     {"flame", "draw a flame graph of a profile in the terminal", sf_flame_run, NULL},

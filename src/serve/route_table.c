@@ -5,6 +5,7 @@
 #include "serve/coverage.h"
 #include "serve/erase.h"
 #include "serve/findings.h"
+#include "serve/frame_spans.h"
 #include "serve/ingest.h"
 #include "serve/jaeger.h"
 #include "serve/metrics_query.h"
@@ -136,6 +137,7 @@ const struct sf_route sf_routes[] = {
     READ("/api/v1/compare", sf_compare_handle),
     READ("/api/v1/coverage", sf_coverage_handle),
     READ("/api/v1/findings", sf_findings_handle),
+    READ("/api/v1/frames/spans", sf_frame_spans_handle),
     READ("/api/v1/traces/{}/flame", sf_spans_trace_flame),
     READ("/api/v1/spans/{*}/profile", sf_spans_profile),
     READ("/api/v1/spans/{*}/coverage", sf_coverage_span),

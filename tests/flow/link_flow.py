@@ -348,6 +348,30 @@ def test_a_span_is_found_without_its_trace():
     assert code != 0 and "several traces" in err, (code, err)
 
 
+def test_a_function_leads_to_its_spans():
+    trace, own, child = request("reverse")
+    send("reverse", {**tagged({"main;rules;rev.match": 30 * MS, "main;sum": 10 * MS}, own),
+                     **tagged({"main;rules;rev.match;rev.step": 5 * MS}, child)})
+    wait_for("reverse", 1)
+    for query in ("function=rev.match", "pattern=" + urllib.parse.quote("rev\\.ma.*")):
+        answer = server.json(f"/api/v1/frames/spans?{query}")
+        assert answer["found"] == 2 and answer["value"] == 35 * MS, answer
+        first, second = answer["spans"]
+        assert (first["spanId"], first["traceId"], first["name"]) == (own, trace, "order.calculate_totals"), first
+        assert first["value"] == 30 * MS and first["share"] == 0.75 and first["durationNs"] == 80 * MS, first
+        assert second["spanId"] == child and second["share"] == 1 and second["service"] == "reverse", second
+    answer = server.json("/api/v1/frames/spans?service=reverse&limit=1")  # what a point of a series is made of
+    assert answer["found"] == 2 and len(answer["spans"]) == 1 and answer["spans"][0]["value"] == 40 * MS, answer
+    answer = server.json("/api/v1/frames/spans?function=rev.never")
+    assert answer["spans"] == [] and "did not run" in answer["reason"], answer
+    code, out, err = run("spans-with", "rev.match")
+    assert code == 0 and own in out and trace in out and "75 %" in out, (code, out, err)
+    code, out, err = run("spans-with", "rev.*", "--regex", "--service", "reverse", "--output", "json")
+    assert code == 0 and json.loads(out)["found"] == 2, (code, out, err)
+    for path in ("", "?function=a&pattern=b", "?function=a&limit=0", "?pattern=("):
+        assert server.get("/api/v1/frames/spans" + path).status == 400, path
+
+
 def run(*args):
     done = subprocess.run([PROGRAM, *args, "--server", f"http://127.0.0.1:{server.port}"], capture_output=True, text=True, timeout=60)
     return done.returncode, done.stdout, done.stderr
