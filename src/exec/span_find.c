@@ -42,10 +42,13 @@ static enum sf_err ask_samples(struct sf_store *store, sf_span_id span, struct s
     return err;
 }
 
-static enum sf_err scan(struct sf_store *store, sf_span_id span, struct sf_query_ctx *q,
-                        struct found *out, struct sf_why *why)
+static enum sf_err scan(struct sf_store *store, sf_span_id span, int64_t from_ns, int64_t to_ns,
+                        struct sf_query_ctx *q, struct found *out, struct sf_why *why)
 {
-    struct sf_span_query ask = {.to_ns = INT64_MAX, .is_all = true, .is_newest_first = true};
+    struct sf_span_query ask = {.from_ns = from_ns,
+                                .to_ns = to_ns ? to_ns : INT64_MAX,
+                                .is_all = true,
+                                .is_newest_first = true};
     struct sf_span_cursor *cursor;
     struct sf_span_rows rows;
     enum sf_err err = store->ops->span_scan(store, &ask, q, &cursor, why);
@@ -61,8 +64,9 @@ static enum sf_err scan(struct sf_store *store, sf_span_id span, struct sf_query
     return err;
 }
 
-enum sf_err sf_span_find(struct sf_store *store, sf_span_id span, struct sf_arena *scratch,
-                         struct sf_query_ctx *q, sf_trace_id *out, struct sf_why *why)
+enum sf_err sf_span_find(struct sf_store *store, sf_span_id span, int64_t from_ns, int64_t to_ns,
+                         struct sf_arena *scratch, struct sf_query_ctx *q, sf_trace_id *out,
+                         struct sf_why *why)
 {
     struct sf_query_ctx inner = *q;
     struct found f = {0};
@@ -71,7 +75,7 @@ enum sf_err sf_span_find(struct sf_store *store, sf_span_id span, struct sf_aren
     inner.req = scratch;
     enum sf_err err = ask_samples(store, span, &inner, &f, why);
     if (!err && f.n == 0)
-        err = scan(store, span, &inner, &f, why);
+        err = scan(store, span, from_ns, to_ns, &inner, &f, why);
     q->stats = inner.stats;
     sf_span_id_render(span, id);
     if (!err && f.n == 0)

@@ -1,5 +1,6 @@
 /* querier_tree.c - the methods of QuerierService whose answer is a tree of stacks. */
 #include "exec/profile.h"
+#include "exec/spans_profile.h"
 #include "flame/flamebearer.h"
 #include "flame/tree_cut.h"
 #include "flame/tree_group.h"
@@ -23,12 +24,27 @@ static enum sf_err check(const struct sf_querier_ask *a, struct sf_why *why)
     return SF_OK;
 }
 
+/* Spans by the link's rules: a child of a tagged span has its part, though no sample names it. */
+static enum sf_err merge_spans(struct sf_querier_work *x, const struct sf_prof_query *query,
+                               const struct sf_tree **out)
+{
+    struct sf_arena scratch = {0};
+    enum sf_err err;
+    if (!sf_arena_init(&scratch, x->call->service->query_memory_len))
+        return sf_fail(&x->why, SF_ERR_NOMEM, "no memory for the query");
+    err = sf_spans_profile_merge(x->store, query, &scratch, &x->q, out, &x->why);
+    sf_arena_done(&scratch);
+    return err;
+}
+
 static enum sf_err merge(struct sf_querier_work *x, const struct sf_querier_ask *a,
                          const struct sf_prof_query *query, struct sf_tree *out)
 {
     const struct sf_tree *tree;
     enum sf_err err = check(a, &x->why);
-    if (!err)
+    if (!err && query->n_spans > 0 && query->n_traces == 0)
+        err = merge_spans(x, query, &tree);
+    else if (!err)
         err = x->store->ops->prof_merge(x->store, query, &x->q, &tree, &x->why);
     if (err)
         return err;

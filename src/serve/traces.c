@@ -2,6 +2,7 @@
 
 #include "exec/trace.h"
 #include "exec/trace_hot.h"
+#include "exec/trace_profile_ids.h"
 #include "exec/trace_rows.h"
 #include "render/otlp_trace.h"
 #include "render/trace_json.h"
@@ -29,6 +30,16 @@ static enum sf_err find(struct sf_call *call, struct sf_worker *worker, struct f
         return err;
     return sf_trace_get(atomic_load(&call->service->store), f->id, from_ns, to_ns, &f->q, &f->trace,
                         why);
+}
+
+/* As Grafana wants it: spans that have profiles say so. */
+static enum sf_err find_with_profiles(struct sf_call *call, struct sf_worker *worker,
+                                      struct found *f, struct sf_why *why)
+{
+    enum sf_err err = find(call, worker, f, why);
+    if (err || f->trace.spans.n_spans == 0 || f->trace.is_partial)
+        return err;
+    return sf_trace_profile_ids_add(atomic_load(&call->service->store), &f->q, &f->trace, why);
 }
 
 /* The answer may not be larger than what a query may hold. */
@@ -71,7 +82,7 @@ bool sf_traces_v1(struct sf_call *call, struct sf_worker *worker)
     enum sf_err err;
     if (call->request->port == SF_JAEGER_PORT) /* who listens there expects Jaeger's answer */
         return sf_jaeger_trace(call, worker);
-    err = find(call, worker, &f, &why);
+    err = find_with_profiles(call, worker, &f, &why);
     if (err == SF_ERR_LIMIT || f.trace.is_partial) {
         sf_fail(&why, SF_ERR_LIMIT, "trace exceeds max size (max bytes: %llu)",
                 (unsigned long long)call->service->query_memory_len);
@@ -91,7 +102,7 @@ bool sf_traces_v2(struct sf_call *call, struct sf_worker *worker)
 {
     struct found f = {0};
     struct sf_why why = {0};
-    enum sf_err err = find(call, worker, &f, &why);
+    enum sf_err err = find_with_profiles(call, worker, &f, &why);
     return err ? sf_call_fail(call, err, &why) : answer(call, &f, true);
 }
 

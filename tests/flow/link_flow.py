@@ -372,6 +372,43 @@ def test_a_function_leads_to_its_spans():
         assert server.get("/api/v1/frames/spans" + path).status == 400, path
 
 
+def test_grafanas_span_profiles_know_children_of_tagged_spans():
+    trace, own, child = request("grafana")
+    send("grafana", tagged({"main;work": 80 * MS}, own))
+    wait_for("grafana", 1)
+    now = int(time.time() * 1000)
+
+    def ask(span):
+        body = json.dumps({"profileTypeID": "process_cpu:cpu:nanoseconds:cpu:nanoseconds",
+                           "labelSelector": '{service_name="grafana"}', "spanSelector": [span],
+                           "start": now - 600000, "end": now + 60000})
+        answer = server.post("/querier.v1.QuerierService/SelectMergeSpanProfile", body.encode(), "application/json")
+        assert answer.status == 200, answer.text
+        return int(json.loads(answer.text)["flamegraph"].get("total", 0))
+    assert ask(own) == 80 * MS and ask(child) == 40 * MS, (ask(own), ask(child))
+    assert ask("00000000000000aa") == 0
+
+
+def test_spans_of_services_with_profiles_carry_a_profile_id():
+    trace, own, child = request("offered")
+    send("offered", {"main;work": 50 * MS})
+    server.send([make_span(trace=bytes.fromhex(trace), ms=1, service="offered", name="client's own",
+                           attributes={"pyroscope.profile.id": "mine"})])
+
+    def ids(path, key):
+        answer = server.json(path + trace)
+        batches = answer["batches"] if key == "batches" else answer["trace"]["resourceSpans"]
+        return {s["name"]: next((a["value"]["stringValue"] for a in s.get("attributes", [])
+                                 if a["key"] == "pyroscope.profile.id"), None)
+                for b in batches for scope in b["scopeSpans"] for s in scope["spans"]}
+    want = {"GET /cart": None, "order.calculate_totals": own, "pay": child, "client's own": "mine"}
+    assert ids("/api/traces/", "batches") == want, ids("/api/traces/", "batches")
+    assert ids("/api/v2/traces/", "trace") == want
+    wait_for("offered", 1)
+    query = urllib.parse.quote('{ resource.service.name = "offered" && name = "pay" && span."pyroscope.profile.id" != nil }')
+    assert server.json(f"/api/search?q={query}").get("traces", []) == []
+
+
 def run(*args):
     done = subprocess.run([PROGRAM, *args, "--server", f"http://127.0.0.1:{server.port}"], capture_output=True, text=True, timeout=60)
     return done.returncode, done.stdout, done.stderr
