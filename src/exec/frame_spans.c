@@ -49,12 +49,48 @@ static enum sf_err choose_type(struct work *w, struct sf_why *why)
     return err;
 }
 
+static bool is_dearer(const struct sf_span_cost *x, const struct sf_span_cost *y)
+{
+    return x->value != y->value ? x->value > y->value : x->id < y->id;
+}
+
 static int by_value(const void *a, const void *b)
 {
-    const struct sf_span_cost *x = a, *y = b;
-    if (x->value != y->value)
-        return x->value > y->value ? -1 : 1;
-    return (x->id > y->id) - (x->id < y->id);
+    const struct sf_span_cost *x = *(const struct sf_span_cost *const *)a,
+                              *y = *(const struct sf_span_cost *const *)b;
+    return is_dearer(x, y) ? -1 : is_dearer(y, x) ? 1 : 0;
+}
+
+/* The dearest `limit` of many, in order: a heap with the cheapest of them on top, which most spans
+ * do not get past. */
+static uint32_t take_first(const struct sf_span_costs *costs, uint32_t limit,
+                           const struct sf_span_cost **heap)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < costs->n; i++) {
+        const struct sf_span_cost *c = &costs->list[i];
+        uint32_t at = 0;
+        if (n < limit) {
+            for (at = n++; at > 0 && is_dearer(heap[(at - 1) / 2], c); at = (at - 1) / 2)
+                heap[at] = heap[(at - 1) / 2];
+            heap[at] = c;
+            continue;
+        }
+        if (!is_dearer(c, heap[0]))
+            continue;
+        for (uint32_t child = 1; child < n; child = 2 * at + 1) {
+            if (child + 1 < n && is_dearer(heap[child], heap[child + 1]))
+                child++;
+            if (!is_dearer(c, heap[child]))
+                break;
+            heap[at] = heap[child];
+            at = child;
+        }
+        heap[at] = c;
+    }
+    if (n > 0)
+        qsort(heap, n, sizeof(*heap), by_value);
+    return n;
 }
 
 static struct sf_detail_query detail_of(const struct work *w)
@@ -77,28 +113,23 @@ static enum sf_err find_first(struct work *w, struct sf_why *why)
                                                  &costs, why);
     if (err)
         return err;
-    struct sf_span_cost *sorted = sf_arena_new_n(w->q->req, costs.n + 1u, sizeof(*sorted));
-    if (!sorted)
+    const struct sf_span_cost **first = sf_arena_new_n(w->q->req, w->want->limit + 1u,
+                                                       sizeof(*first));
+    w->list = sf_arena_new_n(w->q->req, w->want->limit + 1u, sizeof(*w->list));
+    if (!first || !w->list)
         return sf_exec_no_room(why);
-    for (uint32_t i = 0; i < costs.n; i++) {
-        sorted[i] = costs.list[i];
+    for (uint32_t i = 0; i < costs.n; i++)
         w->out.value = sf_add_sat_i64(w->out.value, costs.list[i].value);
-    }
-    if (costs.n > 0)
-        qsort(sorted, costs.n, sizeof(*sorted), by_value);
     w->out.n_found = costs.n;
-    w->out.n = costs.n < w->want->limit ? costs.n : w->want->limit;
-    w->list = sf_arena_new_n(w->q->req, w->out.n + 1u, sizeof(*w->list));
-    if (!w->list)
-        return sf_exec_no_room(why);
+    w->out.n = take_first(&costs, w->want->limit, first);
     for (uint32_t i = 0; i < w->out.n; i++)
         w->list[i] = (struct sf_frame_span){
-            .id = sorted[i].id,
-            .trace = sorted[i].trace,
-            .service = sorted[i].service,
-            .value = sorted[i].value,
-            .n_samples = sorted[i].n_samples,
-            .start_ns = sorted[i].start_ns > 0 ? (uint64_t)sorted[i].start_ns : 0};
+            .id = first[i]->id,
+            .trace = first[i]->trace,
+            .service = first[i]->service,
+            .value = first[i]->value,
+            .n_samples = first[i]->n_samples,
+            .start_ns = first[i]->start_ns > 0 ? (uint64_t)first[i]->start_ns : 0};
     w->out.list = w->list;
     if (costs.is_cut)
         w->out.note = SF_STR("there are more spans with samples than a query may hold: narrow the "

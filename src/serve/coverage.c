@@ -22,7 +22,7 @@ static sf_str server_name(const struct sf_request *r, struct sf_arena *req)
                : SF_STR("http://localhost:4040");
 }
 
-static bool answer(struct sf_call *call, struct sf_coverage_want *want, struct sf_query_ctx *q)
+static bool answer(struct sf_call *call, struct sf_coverage_want want, struct sf_query_ctx *q)
 {
     struct sf_arena scratch = {0};
     struct sf_coverage view = {0};
@@ -32,11 +32,11 @@ static bool answer(struct sf_call *call, struct sf_coverage_want *want, struct s
         err = sf_fail(&why, SF_ERR_NOT_FOUND, "this tenant has no data");
     else if (!sf_arena_init(&scratch, call->service->query_memory_len))
         err = sf_fail(&why, SF_ERR_NOMEM, "no memory for the query");
-    want->scratch = &scratch;
-    want->type = sf_params_word(call->request, "type", q->req);
-    want->server = server_name(call->request, q->req);
+    want.scratch = &scratch;
+    want.type = sf_params_word(call->request, "type", q->req);
+    want.server = server_name(call->request, q->req);
     if (!err)
-        err = sf_coverage_make(atomic_load(&call->service->store), want, q, &view, &why);
+        err = sf_coverage_make(atomic_load(&call->service->store), &want, q, &view, &why);
     sf_arena_done(&scratch);
     if (err)
         return sf_call_fail(call, err, &why);
@@ -65,7 +65,7 @@ bool sf_coverage_handle(struct sf_call *call, struct sf_worker *worker)
     if (!err)
         err = sf_params_range(call->request, sf_clock_wall_ns(), hour_ns, &want.from_ns,
                               &want.until_ns, &why);
-    return err ? sf_call_fail(call, err, &why) : answer(call, &want, &q);
+    return err ? sf_call_fail(call, err, &why) : answer(call, want, &q);
 }
 
 bool sf_coverage_span(struct sf_call *call, struct sf_worker *worker)
@@ -77,5 +77,5 @@ bool sf_coverage_span(struct sf_call *call, struct sf_worker *worker)
     enum sf_err err = sf_call_query(call, worker, tenants, &q, &why);
     if (!err)
         err = sf_span_path_read(call, &q, &want.trace, &want.span, &why);
-    return err ? sf_call_fail(call, err, &why) : answer(call, &want, &q);
+    return err ? sf_call_fail(call, err, &why) : answer(call, want, &q);
 }
