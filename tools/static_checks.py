@@ -155,7 +155,7 @@ def main(argv):
         print("static_checks: no such file in build/compile_commands.json", file=sys.stderr)
         return 2
     constants = "\0".join([version("clang-tidy"), version("cppcheck"), " ".join(TIDY + CPPCHECK)]).encode()
-    for part in (".clang-tidy", "tests/.clang-tidy", "tools/static_checks.py"):
+    for part in (".clang-tidy", "collect/hook/.clang-tidy", "tests/.clang-tidy", "tools/static_checks.py"):
         constants += read(os.path.join(ROOT, part))
     bad = cached = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
