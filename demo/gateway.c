@@ -8,8 +8,6 @@
 
 #include "shop.h"
 
-#define APART __attribute__((noinline, noclone))
-
 enum { N_PIECES = 40000, PIECE_LEN = 512 }; /* 20,480,000 bytes an answer */
 
 static APART void assembleResponse(const char *order, char answer[SHOP_ANSWER_CAP])

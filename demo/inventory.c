@@ -12,8 +12,6 @@
 
 #include "shop.h"
 
-#define APART __attribute__((noinline, noclone))
-
 enum { HOLD_US = 12000, REST_US = 12000 };
 
 static pthread_mutex_t stock_lock = PTHREAD_MUTEX_INITIALIZER;

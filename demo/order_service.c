@@ -12,8 +12,6 @@
 
 #include "shop.h"
 
-#define APART __attribute__((noinline, noclone))
-
 /* What each part of an order costs, in microseconds of CPU. */
 enum { REGEX_US = 6000, TAX_US = 1500, JSON_US = 4000, EVALUATE_US = 3000, SERIALISE_US = 4000 };
 enum { N_ITEMS = 24, REGRESSION = 3 };

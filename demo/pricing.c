@@ -8,8 +8,6 @@
 
 #include "shop.h"
 
-#define APART __attribute__((noinline, noclone))
-
 enum { ATTRIBUTE_US = 200, TAX_US = 2000, LEGACY_US = 25000, N_ATTRIBUTES = 12, LEGACY_EVERY = 50 };
 
 static APART unsigned lookUp(unsigned key)

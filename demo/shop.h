@@ -9,6 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A function that keeps its name and its frame. */
+#ifdef __clang__
+#define APART __attribute__((noinline))
+#else
+#define APART __attribute__((noinline, noclone))
+#endif
+
 struct shop_request {
     long order;   /* the number in "/path?order=N" */
     sf_span span; /* of this request; already active on this thread */

@@ -13,17 +13,19 @@
 
 #include <spanflame.h>
 
+#include "own_frame.h"
+
 enum { THREADS = 4, KEPT = 4096 };
 
 static int rounds;
 static void *volatile kept[THREADS][KEPT];
 
-#define SITE(name, expression)                           \
-    __attribute__((noipa)) static void *name(size_t len) \
-    {                                                    \
-        void *volatile p = (expression);                 \
-        ((volatile char *)p)[0] = 1;                     \
-        return p;                                        \
+#define SITE(name, expression)              \
+    OWN_FRAME static void *name(size_t len) \
+    {                                       \
+        void *volatile p = (expression);    \
+        ((volatile char *)p)[0] = 1;        \
+        return p;                           \
     }
 
 static void *by_posix(size_t len)

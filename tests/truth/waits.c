@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "own_frame.h"
+
 static int64_t now_ns(clockid_t clock)
 {
     struct timespec t;
@@ -48,7 +50,7 @@ static void say(const struct site *s)
 
 #define WAITS(section, name, parameters, call)                                 \
     static struct site name##_site = {section, #name, 0, 0};                   \
-    __attribute__((noipa)) static long name parameters                         \
+    OWN_FRAME static long name parameters                                      \
     {                                                                          \
         int64_t begin_ns = now_ns(CLOCK_MONOTONIC);                            \
         long result = (call);                                                  \
