@@ -44,7 +44,7 @@ static int check_out(const struct shop_request *request, char answer[SHOP_ANSWER
         assembleResponse(order, answer);
         sf_span_end(assemble);
     } else {
-        strcpy(answer, "the order was not placed\n");
+        shop_say(answer, "the order was not placed\n");
         status = 502;
     }
     free(order);

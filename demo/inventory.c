@@ -125,18 +125,18 @@ static int check_stock(const struct shop_request *request, char answer[SHOP_ANSW
 {
     long n = 0;
     if (!open_database()) {
-        strcpy(answer, "no database\n");
+        shop_say(answer, "no database\n");
         return 500;
     }
     reserveStock(request->order);
     n = findBoxes(request->order);
     if (shop_has("database")) {
         if (!writeReservation(request->order)) {
-            strcpy(answer, "the reservation was not written\n");
+            shop_say(answer, "the reservation was not written\n");
             return 500;
         }
         if (shop_call("supplier", "GET", "/delivery", request->order, answer) != 200) {
-            strcpy(answer, "the supplier does not answer\n");
+            shop_say(answer, "the supplier does not answer\n");
             return 502;
         }
     }

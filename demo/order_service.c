@@ -221,7 +221,7 @@ static int place_order(const struct shop_request *request, char answer[SHOP_ANSW
     sf_span totals;
 
     if (shop_call("pricing", "GET", "/price", request->order, answer) != 200) {
-        strcpy(answer, "no prices\n");
+        shop_say(answer, "no prices\n");
         return 502;
     }
     totals = sf_span_start("order.calculate_totals");

@@ -49,19 +49,24 @@ static uint16_t port_of(const char *name)
 
 /* ---- asking ---- */
 
+void shop_say(char answer[SHOP_ANSWER_CAP], const char *sentence)
+{
+    snprintf(answer, SHOP_ANSWER_CAP, "%s", sentence);
+}
+
 int shop_call(const char *service, const char *method, const char *path, long order,
               char answer[SHOP_ANSWER_CAP])
 {
-    char name[96], variable[64] = "SHOP_", head[512], traceparent[SF_TRACEPARENT_CAP] = "";
+    char name[96], variable[64], head[512], traceparent[SF_TRACEPARENT_CAP] = "";
     sf_span_options options = {.size = sizeof(options), .kind = SF_KIND_CLIENT};
     sf_context here;
     sf_span span;
     int fd, len, status = -1;
     uint16_t port;
 
-    for (size_t i = 0; service[i] && i < 40; i++)
-        variable[5 + i] = service[i] == '-' ? '_' : (char)toupper((unsigned char)service[i]);
-    strcat(variable, "_PORT");
+    snprintf(variable, sizeof(variable), "SHOP_%.40s_PORT", service);
+    for (char *p = variable; *p; p++)
+        *p = *p == '-' ? '_' : (char)toupper((unsigned char)*p);
     port = port_of(variable);
     snprintf(name, sizeof(name), "%s %s", method, service);
     span = sf_span_start_with(name, &options);
@@ -136,14 +141,14 @@ static void serve_one(int fd, char answer[SHOP_ANSWER_CAP])
 
     if (!shop_http_read(fd, request, sizeof(request)))
         return;
-    strcpy(answer, "no such page\n");
+    shop_say(answer, "no such page\n");
     sscanf(request, "%7s %63[^? ]?order=%ld", method, path, &order);
     route = find_route(method, path);
     if (route)
         status = handle(route, request, order, answer);
     else if (!strcmp(path, "/health")) {
         status = 200;
-        strcpy(answer, "ok\n");
+        shop_say(answer, "ok\n");
     }
     len = snprintf(head, sizeof(head),
                    "HTTP/1.1 %d %s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n", status,

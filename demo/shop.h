@@ -23,6 +23,9 @@ struct shop_request {
 
 enum { SHOP_ANSWER_CAP = 16384 };
 
+/* Puts a sentence into an answer. */
+void shop_say(char answer[SHOP_ANSWER_CAP], const char *sentence);
+
 /* Fills `answer` (terminated) and returns the HTTP status. */
 typedef int (*shop_handler)(const struct shop_request *request, char answer[SHOP_ANSWER_CAP]);
 

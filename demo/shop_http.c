@@ -32,7 +32,7 @@ bool shop_http_header(const char *head, const char *name, char *out, size_t cap)
     for (const char *line = strstr(head, "\r\n"); line; line = strstr(line + 2, "\r\n")) {
         const char *val = line + 2 + name_len;
         size_t len;
-        if (strncasecmp(line + 2, name, name_len) || *val != ':')
+        if (strncasecmp(line + 2, name, name_len) != 0 || *val != ':')
             continue;
         val += 1 + strspn(val + 1, " ");
         len = strcspn(val, "\r\n");

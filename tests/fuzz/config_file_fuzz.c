@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sf_config_file f = {0};
     struct sf_why why = {0};
-    char *copy = malloc(size + !size);
+    char *copy = calloc(1, size + !size);
     const char *p, *end;
     if (size)
         memcpy(copy, data, size);
