@@ -6,6 +6,7 @@ tools' versions and this script. All of that is hashed; a verdict found under it
 worked out again. So the first run takes minutes and the second a second.
 """
 import concurrent.futures
+import glob
 import hashlib
 import json
 import os
@@ -155,8 +156,9 @@ def main(argv):
         print("static_checks: no such file in build/compile_commands.json", file=sys.stderr)
         return 2
     constants = "\0".join([version("clang-tidy"), version("cppcheck"), " ".join(TIDY + CPPCHECK)]).encode()
-    for part in (".clang-tidy", "collect/hook/.clang-tidy", "tests/.clang-tidy", "tools/static_checks.py"):
-        constants += read(os.path.join(ROOT, part))
+    settings = [p for depth in ("", "*", "*/*") for p in sorted(glob.glob(os.path.join(ROOT, depth, ".clang-tidy")))]
+    for part in settings + [os.path.join(ROOT, "tools", "static_checks.py")]:
+        constants += read(part)
     bad = cached = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
         for findings, was_known in pool.map(lambda item: verdict(*item, constants), sorted(files.items())):

@@ -85,7 +85,7 @@ def rerun(verdict):
     with tempfile.TemporaryDirectory() as home:
         path = os.path.join(home, "log.json")
         writes = f"import json; open({path!r}, 'w').write(json.dumps({after!r}))"
-        tally.one_test(check.second_try([sys.executable, "-c", writes], path, failed, tally))
+        tally.one_test(check.second_try([sys.executable, "-c", writes], dict(os.environ), path, failed, tally))
     return tally
 
 

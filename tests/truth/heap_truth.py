@@ -17,7 +17,7 @@ import tap  # noqa: E402
 from pprof_read import Profile  # noqa: E402
 
 MEAN = 512 * 1024  # what finds no room at a faster rate, on a busy machine, is carried by a later sample
-ROUNDS = str(150 * max(1, int(os.environ.get("CHECK_SCALE", "1"))))
+ROUNDS = str(150 * max(1, int(float(os.environ.get("CHECK_SCALE", "1")))))
 HOME = tempfile.TemporaryDirectory()
 PATHS = [os.path.join(HOME.name, name) for name in ("first.pb.gz", "second.pb.gz")]
 SAID = "".join(subprocess.run([os.environ["ALLOCATES"], path, str(MEAN), ROUNDS], capture_output=True, text=True,

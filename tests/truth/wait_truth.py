@@ -13,7 +13,7 @@ from pprof_read import Profile  # noqa: E402
 
 HOME = tempfile.TemporaryDirectory()
 PATH = os.path.join(HOME.name, "out.pb.gz")
-SCALE = str(max(1, int(os.environ.get("CHECK_SCALE", "1"))))
+SCALE = str(max(1, int(float(os.environ.get("CHECK_SCALE", "1")))))
 SAID = subprocess.run([os.environ["SPANFLAME"], "record", "--mutex", "--block", "--out", PATH, "--", os.environ["WAITS"], SCALE],
                       capture_output=True, text=True, check=True, timeout=600).stdout
 TRUTH = {}
