@@ -46,7 +46,7 @@ static sf_str unquote(sf_str v)
 static void keep(struct parse *p, size_t len, sf_str val)
 {
     val = unquote(val);
-    val.len = strnlen(val.p, val.len);
+    val.len = val.len ? strnlen(val.p, val.len) : 0;
     sf_buf_add(&p->f->vars, p->name, len);
     sf_buf_add_u8(&p->f->vars, 0);
     sf_buf_add_str(&p->f->vars, val);
