@@ -11,9 +11,12 @@ struct set {
 };
 #define CLAIMED ((uintptr_t)1)
 
+enum { WORDS = sizeof(struct sf_live_object) / 8 };
+_Static_assert(sizeof(struct sf_live_object) % 8 == 0, "an object is whole words");
+
 struct body {
-    struct sf_live_object object;
-    atomic_uint_fast64_t serial; /* 0 while it is written; a reader looks before and after */
+    atomic_uint_fast64_t words[WORDS]; /* of the object: a reader may come while they are written */
+    atomic_uint_fast64_t serial;       /* 0 while they are; it looks before and after */
 };
 
 struct sf_live_objects {
@@ -33,6 +36,22 @@ void sf_live_objects_free(struct sf_live_objects *all)
     sf_heap_pages_free(all, sizeof(*all));
 }
 
+static void write_body(struct body *b, const struct sf_live_object *o)
+{
+    uint64_t words[WORDS];
+    memcpy(words, o, sizeof(words));
+    for (int i = 0; i < WORDS; i++)
+        atomic_store_explicit(&b->words[i], words[i], memory_order_relaxed);
+}
+
+static void read_body(struct body *b, struct sf_live_object *out)
+{
+    uint64_t words[WORDS];
+    for (int i = 0; i < WORDS; i++)
+        words[i] = atomic_load_explicit(&b->words[i], memory_order_relaxed);
+    memcpy(out, words, sizeof(words));
+}
+
 static uint32_t set_of(const void *p, int which)
 {
     uint64_t h = ((uintptr_t)p >> 4) * 0x9e3779b97f4a7c15u;
@@ -50,7 +69,7 @@ static bool put(struct set *s, struct body *bodies, uintptr_t p, const struct sf
             continue;
         atomic_store_explicit(&bodies[i].serial, 0, memory_order_release);
         atomic_thread_fence(memory_order_release);
-        bodies[i].object = *o;
+        write_body(&bodies[i], o);
         atomic_store_explicit(&bodies[i].serial, serial, memory_order_release);
         atomic_store_explicit(&s->at[i], p, memory_order_release);
         return true;
@@ -80,7 +99,7 @@ bool sf_live_objects_take(struct sf_live_objects *all, const void *p, struct sf_
         for (int i = 0; i < SET; i++) {
             if (atomic_load_explicit(&s->at[i], memory_order_acquire) != (uintptr_t)p)
                 continue;
-            *out = all->bodies[set][i].object;
+            read_body(&all->bodies[set][i], out);
             atomic_store_explicit(&s->at[i], 0, memory_order_release);
             atomic_fetch_sub_explicit(&all->n, 1, memory_order_relaxed);
             return true;
@@ -100,7 +119,7 @@ void sf_live_objects_each(struct sf_live_objects *all,
             if (atomic_load_explicit(&all->sets[set].at[i], memory_order_acquire) <= CLAIMED)
                 continue;
             serial = atomic_load_explicit(&b->serial, memory_order_acquire);
-            memcpy(&o, &b->object, sizeof(o));
+            read_body(b, &o);
             atomic_thread_fence(memory_order_acquire);
             if (serial && serial == atomic_load_explicit(&b->serial, memory_order_relaxed))
                 one(&o, arg);
