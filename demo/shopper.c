@@ -37,17 +37,26 @@ static bool buy(long order)
     return is_good;
 }
 
+/* People do not come by the clock; and what comes in step with the clock that samples a program is
+ * always sampled at the same place. */
+static uint64_t next_pause_us(uint64_t *random)
+{
+    uint64_t mean_us = (uint64_t)(1e6 * N_BUYERS / rate);
+    *random = *random * 6364136223846793005u + 1442695040888963407u;
+    return mean_us / 2 + (*random >> 33) % (mean_us + 1);
+}
+
 static void *keep_buying(void *arg)
 {
-    uint64_t pause_us = (uint64_t)(1e6 * N_BUYERS / rate), due = shop_now_us();
-    due += pause_us * (uint64_t)(uintptr_t)arg / N_BUYERS;
+    uint64_t random = (uint64_t)(uintptr_t)arg + 1;
+    uint64_t due = shop_now_us() + next_pause_us(&random);
     while (!atomic_load(&is_over)) {
         uint64_t now = shop_now_us();
         if (now < due) {
             shop_sleep_us(due - now < 100000 ? due - now : 100000);
             continue;
         }
-        due = now > due + 1000000 ? now : due + pause_us; /* too far behind: start over */
+        due = now > due + 1000000 ? now : due + next_pause_us(&random); /* far behind: start over */
         atomic_fetch_add(buy(atomic_fetch_add(&next_order, 1)) ? &n_bought : &n_failed, 1);
     }
     return NULL;

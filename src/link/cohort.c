@@ -96,7 +96,10 @@ static double play_round(struct work *w)
     for (uint32_t f = 0; f < w->n_frames; f++) {
         if (!w->is_judged[f])
             continue;
-        double s = deviation(w, f, w->left.drawn, w->right.drawn);
+        /* Few spans that hardly differ: a draw may hold the same one over and over, and would
+         * seem sure of itself. It is believed down to half of what all of them say. */
+        double s = fmax(deviation(w, f, w->left.drawn, w->right.drawn),
+                        deviation(w, f, w->left.all, w->right.all) / 2);
         double moved = fabs(difference(w, f, w->left.drawn, w->right.drawn) -
                             difference(w, f, w->left.all, w->right.all));
         if (s > 0 && moved / s > worst)

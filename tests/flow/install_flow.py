@@ -70,7 +70,7 @@ def test_the_installed_shop_finds_its_library():
     with tempfile.TemporaryDirectory() as root:
         install(root)
         said = subprocess.run(["ldd", os.path.join(root, "libexec", "spanflame", "shop_gateway")], capture_output=True,
-                              text=True, check=True).stdout
+                              text=True, check=True, env={"PATH": os.environ["PATH"]}).stdout
         assert os.path.join(root, "lib", "libspanflame.so.1") in said.replace("libexec/spanflame/../../", ""), said
 
 
