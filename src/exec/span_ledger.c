@@ -13,6 +13,7 @@
 #include "link/leaf_state.h"
 #include "link/ledger.h"
 
+enum { ROW_NS = 1000000 };
 enum voice { VOICE_NONE, VOICE_CPU, VOICE_OFF_CPU, VOICE_LOCK, VOICE_BLOCK, VOICE_WALL, VOICES };
 
 struct hearing {
@@ -76,6 +77,14 @@ static bool add(struct hearing *h, const struct sf_ledger_sample *s)
     return true;
 }
 
+/* Rows begin at whole milliseconds: a wait that seems to begin just before its span began with it.
+ */
+static int64_t within(const struct sf_span_place *place, int64_t start_ns)
+{
+    int64_t span_ns = place->start_ns < INT64_MAX ? (int64_t)place->start_ns : INT64_MAX;
+    return start_ns < span_ns && start_ns > span_ns - ROW_NS ? span_ns : start_ns;
+}
+
 static enum sf_err hear(struct hearing *h, struct sf_link_set *set, enum voice voice,
                         struct sf_why *why)
 {
@@ -83,6 +92,7 @@ static enum sf_err hear(struct hearing *h, struct sf_link_set *set, enum voice v
     const uint8_t *leaves = sf_leaf_states(&set->stacks, h->q->req);
     struct sf_attribution_input in = {
         .samples = set->samples, .n_samples = set->n_samples, .is_wanted = wanted};
+    const struct sf_span_place *place = &set->tree.places[set->span];
     struct sf_attribution a;
     if (!wanted || !leaves)
         return sf_exec_no_room(why);
@@ -90,14 +100,13 @@ static enum sf_err hear(struct hearing *h, struct sf_link_set *set, enum voice v
     enum sf_err err = sf_attribute(&set->index, &in, h->q->req, &a, why);
     for (uint32_t i = 0; !err && i < a.n_claims; i++) {
         const struct sf_link_sample *p = &set->samples[a.claims[i].sample];
-        bool is_wait = voice == VOICE_OFF_CPU ||
-                       (p->length_ns > 0 && (voice == VOICE_LOCK || voice == VOICE_BLOCK));
-        if (h->has_waits && !(is_wait && p->has_time) &&
-            (voice == VOICE_LOCK || voice == VOICE_BLOCK))
+        bool is_lock = voice == VOICE_LOCK || voice == VOICE_BLOCK;
+        bool is_wait = voice == VOICE_OFF_CPU || (is_lock && p->has_time);
+        if (h->has_waits && is_lock && !p->has_time)
             continue;
         /* The row's length is in whole milliseconds, its value is the wait itself. */
         struct sf_ledger_sample s = {.thread = p->thread,
-                                     .start_ns = p->start_ns,
+                                     .start_ns = is_wait ? within(place, p->start_ns) : p->start_ns,
                                      .length_ns = is_wait ? a.claims[i].value : 0,
                                      .worth_ns = a.claims[i].value,
                                      .part = (uint8_t)part_of(voice, p->state, leaves[p->node]),
