@@ -184,15 +184,39 @@ static enum sf_err add_tagged(struct load *l, const sf_trace_id *traces, uint32_
     return err ? err : add_rows(l, &list, false, why);
 }
 
+/* The ids of the spans that ran in the process of the one asked about, in order. NULL: no memory.
+ */
+static sf_span_id *ids_beside(const struct load *l, uint32_t *out_n)
+{
+    sf_span_id *ids = sf_arena_new_n(l->q->req, l->set.n_own + 1u, sizeof(*ids));
+    uint32_t n = 0;
+    for (uint32_t i = 0; ids && i < l->set.n_own; i++)
+        if (l->spans.origins[i].process == l->spans.origins[l->set.span].process)
+            ids[n++] = l->spans.spans[i].span_id;
+    if (ids)
+        qsort(ids, n, sizeof(*ids), order_ids);
+    *out_n = n;
+    return ids;
+}
+
 /* Does anything found so far speak of the span that is asked about? Its process is enough: a tagged
- * process that has nothing for the span says that there is nothing. */
+ * process that has nothing for the span says that there is nothing. Traces and profiles of one
+ * process may come from two SDKs that name it differently; a sample that names a span of it is of
+ * that process all the same. */
 static bool is_answered(const struct load *l)
 {
+    uint32_t n_ids;
     if (l->set.span == SF_NOBODY)
         return true;
-    for (uint32_t i = 0; i < l->n_samples; i++)
-        if (l->samples[i].process == l->spans.origins[l->set.span].process)
+    if (l->n_samples == 0)
+        return false;
+    const sf_span_id *ids = ids_beside(l, &n_ids);
+    for (uint32_t i = 0; ids && i < l->n_samples; i++) {
+        const struct sf_link_sample *s = &l->samples[i];
+        if (s->process == l->spans.origins[l->set.span].process ||
+            (s->span_id != 0 && bsearch(&s->span_id, ids, n_ids, sizeof(*ids), order_ids)))
             return true;
+    }
     return false;
 }
 

@@ -219,6 +219,19 @@ TEST(span_link, falls_to_the_process_when_nothing_is_tagged)
     end();
 }
 
+/* Two SDKs in one process: the tracer gives it a name, the profiler another one or none. */
+TEST(span_link, takes_tagged_samples_of_a_process_by_another_name)
+{
+    struct put puts[] = {at("sum", 1, 10, 30), at("elsewhere", 0, 20, 10)};
+    begin();
+    put_profile("process_cpu", "cpu", SF_STR("instance=of-the-profiler"), puts, 2);
+    struct sf_span_profile p = profile(1, false);
+    assert_int_equal(p.view.tree.total, 30 * MS);
+    assert_int_equal(self_of(&p, "elsewhere"), 0);
+    assert_int_equal(graded(&p, "window"), 0);
+    end();
+}
+
 TEST(span_link, falls_to_the_aggregate_when_nothing_has_a_time)
 {
     struct put put = at("sum", 0, 0, 50);
