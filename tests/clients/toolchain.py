@@ -94,11 +94,11 @@ def make_python(language, script):
             os.path.join(HERE, language, script)]
 
 
-def make_node(language, script):
+def make_node(language, script, oldest=(18, 19)):
     need("node", "npm")
     version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=False).stdout
-    if [int(n) for n in re.findall(r"\d+", version)[:2]] < [18, 19]:
-        raise tap.Skip("node is older than 18.19")
+    if tuple(int(n) for n in re.findall(r"\d+", version)[:2]) < oldest:
+        raise tap.Skip(f"node is older than {oldest[0]}.{oldest[1]}")
     source, files = os.path.join(HERE, language), ["package.json", "package-lock.json", script]
 
     def make(folder):
@@ -126,7 +126,7 @@ MAKERS = {"go": lambda: make_go("go"), "python": lambda: make_python("python", "
           "collector": lambda: make_go("collector"), "tempo": lambda: make_go("tempo"),
           "pyroscope_go": lambda: make_go("pyroscope_go"),
           "pyroscope_python": lambda: make_python("pyroscope_python", "serve.py"),
-          "pyroscope_node": lambda: make_node("pyroscope_node", "serve.js"),
+          "pyroscope_node": lambda: make_node("pyroscope_node", "serve.js", (20, 19)),
           "pyroscope_java": lambda: make_java("pyroscope_java", "Shop.java"),
           "pyroscope_connect": lambda: make_go("pyroscope_connect"),
           "speedscope": lambda: make_node("speedscope", "check.js")}

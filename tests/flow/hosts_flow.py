@@ -549,7 +549,10 @@ def test_a_setuid_program_is_refused_and_runs():
     os.chown(folder, 65534, 65534)
     out = os.path.join(folder, "out.pb.gz")
     nobody = {"user": 65534, "group": 65534, "extra_groups": []}
-    want = subprocess.run([program], capture_output=True, text=True, check=False, timeout=60, **nobody)
+    try:
+        want = subprocess.run([program], capture_output=True, text=True, check=False, timeout=60, **nobody)
+    except PermissionError as e:
+        raise tap.Skip("somebody else may not run programs here") from e
     if want.stdout != "1 0\n":
         raise tap.Skip("this file system has no setuid")
     try:
