@@ -8,6 +8,15 @@ void sf_ask_param(struct sf_buf *path, const char *name, const char *value)
     sf_client_encode(path, sf_str_from(value));
 }
 
+void sf_ask_span(struct sf_buf *path, const char *trace, const char *span, const char *what)
+{
+    sf_buf_add_str(path, SF_STR("/api/v1/spans/"));
+    sf_client_encode(path, trace ? sf_str_from(trace) : SF_STR("-"));
+    sf_buf_add_u8(path, '/');
+    sf_client_encode(path, sf_str_from(span));
+    sf_buf_print(path, "/%s", what);
+}
+
 int sf_ask_and_print(const char *command, const struct sf_client *client, const char *output,
                      struct sf_buf *path)
 {

@@ -39,11 +39,7 @@ int sf_coverage_run(int argc, char **argv)
     if (args.n_words != (span ? 0 : 1) || (trace && !span))
         return sf_answer_usage("coverage", "name one service, or a span with --span ID");
     if (span) {
-        sf_buf_add_str(&path, SF_STR("/api/v1/spans/"));
-        sf_client_encode(&path, trace ? sf_str_from(trace) : SF_STR("-"));
-        sf_buf_add_u8(&path, '/');
-        sf_client_encode(&path, sf_str_from(span));
-        sf_buf_add_str(&path, SF_STR("/coverage?"));
+        sf_ask_span(&path, trace, span, "coverage?");
     } else {
         sf_buf_print(&path, "/api/v1/coverage?from=now-%" PRId64 "s", since_ns / 1000000000);
         sf_ask_param(&path, "service", args.words[0]);

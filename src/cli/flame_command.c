@@ -67,27 +67,20 @@ static enum sf_err draw(void *arg, struct sf_profile_source *s, struct sf_buf *o
 static int ask_server(const struct asked *a)
 {
     struct sf_buf path = {0};
-    char lead = '?';
     if (a->span && a->by)
         return sf_answer_usage("flame", "--by weighs a whole trace; a span has none");
     if (!a->span && a->is_self)
         return sf_answer_usage("flame", "--self is of a span: add --span ID");
-    sf_buf_add_str(&path, a->span ? SF_STR("/api/v1/spans/") : SF_STR("/api/v1/traces/"));
-    sf_client_encode(&path, a->trace ? sf_str_from(a->trace) : SF_STR("-"));
-    sf_buf_add_u8(&path, '/');
-    if (a->span)
-        sf_client_encode(&path, sf_str_from(a->span));
-    sf_buf_add_str(&path, a->span ? SF_STR("/profile") : SF_STR("flame"));
-    const struct {
-        const char *name, *value;
-    } params[] = {{"self", a->is_self ? "true" : NULL}, {"by", a->by}, {"type", a->profile.type}};
-    for (size_t i = 0; i < sizeof(params) / sizeof(params[0]); i++) {
-        if (!params[i].value)
-            continue;
-        sf_buf_print(&path, "%c%s=", lead, params[i].name);
-        sf_client_encode(&path, sf_str_from(params[i].value));
-        lead = '&';
+    if (a->span) {
+        sf_ask_span(&path, a->trace, a->span, "profile?");
+    } else {
+        sf_buf_add_str(&path, SF_STR("/api/v1/traces/"));
+        sf_client_encode(&path, sf_str_from(a->trace));
+        sf_buf_add_str(&path, SF_STR("/flame?"));
     }
+    sf_ask_param(&path, "self", a->is_self ? "true" : NULL);
+    sf_ask_param(&path, "by", a->by);
+    sf_ask_param(&path, "type", a->profile.type);
     return sf_ask_and_print("flame", &a->profile.client, a->output, &path);
 }
 

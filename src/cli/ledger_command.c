@@ -32,10 +32,6 @@ int sf_ledger_run(int argc, char **argv)
     }
     if (args.n_words != 1)
         return sf_answer_usage("ledger", "name one span: its id, up to 16 hex digits");
-    sf_buf_add_str(&path, SF_STR("/api/v1/spans/"));
-    sf_client_encode(&path, trace ? sf_str_from(trace) : SF_STR("-"));
-    sf_buf_add_u8(&path, '/');
-    sf_client_encode(&path, sf_str_from(args.words[0]));
-    sf_buf_add_str(&path, SF_STR("/ledger"));
+    sf_ask_span(&path, trace, args.words[0], "ledger");
     return sf_ask_and_print("ledger", &client, output, &path);
 }
