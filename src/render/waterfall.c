@@ -27,7 +27,7 @@ static size_t widest(const struct sf_waterfall *w, bool is_service, size_t limit
     return most < limit ? most : limit;
 }
 
-/* Notes get what they need, up to a third of a line; in a narrow window the bars matter more. */
+/* Notes get what they need, up to a third of a line; in a narrow window a line of their own. */
 static size_t widest_note(const struct sf_waterfall *w, size_t columns)
 {
     size_t most = 0, limit = columns < 2 * MIN_COLUMNS ? 0 : columns / 3;
@@ -126,6 +126,16 @@ static void add_duration(struct sf_buf *out, uint64_t ns, size_t columns)
     }
 }
 
+static void add_note_below(const struct layout *l, const struct sf_waterfall_row *row,
+                           size_t indent, struct sf_buf *out)
+{
+    size_t columns = l->name + l->bar + l->duration; /* ends before the line does */
+    sf_units_pad(out, l->service + 1 + indent);
+    sf_buf_add_str(out, SF_STR("^ "));
+    sf_units_text(out, row->note, columns - indent);
+    sf_buf_add_u8(out, '\n');
+}
+
 static void add_row(const struct sf_waterfall *w, const struct layout *l, uint32_t i,
                     uint32_t *mark, struct sf_buf *out)
 {
@@ -153,6 +163,8 @@ static void add_row(const struct sf_waterfall *w, const struct layout *l, uint32
         sf_units_text(out, row->note, l->note);
     }
     sf_buf_add_u8(out, '\n');
+    if (row->note.len && !l->note)
+        add_note_below(l, row, indent, out);
 }
 
 static void add_heading(const struct sf_waterfall *w, uint64_t n_errors, struct sf_buf *out)

@@ -69,7 +69,7 @@ TEST(waterfall, fits_any_width_and_absurd_times)
     sf_buf_done(&out);
 }
 
-/* A note has its own columns where there is room, and none in a narrow window. */
+/* A note has its own columns where there is room, and its own line in a narrow window. */
 TEST(waterfall, writes_notes_behind_the_spans)
 {
     struct sf_span s = {.name = SF_STR("totals"), .start_ns = 0, .end_ns = 1000};
@@ -85,6 +85,9 @@ TEST(waterfall, writes_notes_behind_the_spans)
     sf_buf_reset(&out);
     w.columns = 50;
     sf_waterfall_render(&w, &out);
-    assert_false(sf_str_find(sf_buf_str(&out), SF_STR("checkRules"), &at));
+    assert_true(sf_str_find(sf_buf_str(&out), SF_STR("\n        ^ checkRules 38 %\n"), &at));
+    line = sf_buf_str(&out);
+    while (sf_str_split_next(&line, '\n', &part))
+        assert_true(part.len <= 90);
     sf_buf_done(&out);
 }
