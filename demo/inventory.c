@@ -90,6 +90,7 @@ static APART long findBoxes(long order)
     sqlite3_stmt *ask;
     long n = 0;
     sf_span span = sf_span_start("SELECT boxes");
+    uint64_t cpu_us = shop_cpu_us();
     snprintf(text, sizeof(text),
              shop_has("database") ? "SELECT count(*) FROM boxes WHERE note LIKE '%%row %ld, box %%'"
                                   : "SELECT count(*) FROM boxes WHERE rowid = %ld",
@@ -101,6 +102,7 @@ static APART long findBoxes(long order)
             n = sqlite3_column_int(ask, 0);
         sqlite3_finalize(ask);
     }
+    sf_span_set_int(span, "shop.cpu_us", (int64_t)(shop_cpu_us() - cpu_us));
     sf_span_end(span);
     return n;
 }

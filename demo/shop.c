@@ -62,6 +62,7 @@ int shop_call(const char *service, const char *method, const char *path, long or
     sf_context here;
     sf_span span;
     int fd, len, status = -1;
+    uint64_t asked;
     uint16_t port;
 
     snprintf(variable, sizeof(variable), "SHOP_%.40s_PORT", service);
@@ -84,8 +85,11 @@ int shop_call(const char *service, const char *method, const char *path, long or
                        "Content-Length: 0\r\nConnection: close\r\n\r\n",
                        method, path, order, traceparent);
         shop_http_write(fd, head, (size_t)len);
+        asked = shop_now_us();
         if (shop_http_read(fd, answer, SHOP_ANSWER_CAP))
             sscanf(answer, "HTTP/1.1 %d", &status);
+        /* What it waited by its own watch, as for the lock in inventory.c. */
+        sf_span_set_int(span, "shop.answer_wait_us", (int64_t)(shop_now_us() - asked));
         close(fd);
     }
     if (status > 0)

@@ -49,6 +49,7 @@ bool shop_has(const char *problem);
 /* ---- time ---- */
 
 uint64_t shop_now_us(void);
+uint64_t shop_cpu_us(void); /* that this thread has used */
 void shop_sleep_us(uint64_t us);
 
 /* CPU time of this thread to be spent:

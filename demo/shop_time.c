@@ -15,6 +15,11 @@ uint64_t shop_now_us(void)
     return clock_us(CLOCK_MONOTONIC);
 }
 
+uint64_t shop_cpu_us(void)
+{
+    return clock_us(CLOCK_THREAD_CPUTIME_ID);
+}
+
 void shop_sleep_us(uint64_t us)
 {
     struct timespec t = {(time_t)(us / 1000000), (long)(us % 1000000) * 1000};
@@ -24,10 +29,10 @@ void shop_sleep_us(uint64_t us)
 
 uint64_t cpu_budget_us(uint64_t us)
 {
-    return clock_us(CLOCK_THREAD_CPUTIME_ID) + us;
+    return shop_cpu_us() + us;
 }
 
 bool cpu_is_left(uint64_t end)
 {
-    return clock_us(CLOCK_THREAD_CPUTIME_ID) < end;
+    return shop_cpu_us() < end;
 }

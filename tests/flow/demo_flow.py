@@ -19,6 +19,7 @@ US = 1000
 COST = {"checkPriceRules": 6000, "calculateTax": 1500, "loadDiscountRules": 4000, "evaluateRules": 3000,
         "formatResponse": 4000}
 PIECES_BYTES = 40000 * 512  # gateway.c
+SUPPLIER_NS = 20 * 1000 * US  # supplier.c
 
 
 def run_demo(*flags):
@@ -68,14 +69,24 @@ def selves(profile):
     return found
 
 
-def spans_of(server, query, limit=400):
-    found = ask(server, "/api/search", q=query, limit=limit, spss=1)
-    return [(t["traceID"], t["spanSet"]["spans"][0]) for t in found["traces"]]
+def spans_of(server, query, limit=400, per_trace=1):
+    found = ask(server, "/api/search", q=query, limit=limit, spss=per_trace)
+    return [(t["traceID"], span) for t in found["traces"] for span in t["spanSet"]["spans"]]
 
 
-def ledgers(server, query, limit=60):
+def watched_us(spans, key):
+    """What the spans' own watches said; the query has to select it."""
+    return sum(int(a["value"].get("intValue", 0)) for _, span in spans for a in span.get("attributes", [])
+               if a["key"].endswith(key))
+
+
+def sentences_of(server, **of):
+    return [f["sentence"] for f in ask(server, "/api/v1/findings", **of)["findings"]]
+
+
+def ledgers(server, query, limit=60, per_trace=1):
     """The spans' ledgers summed up by part, their duration, and the spans."""
-    parts, duration, spans = {}, 0, spans_of(server, query, limit)
+    parts, duration, spans = {}, 0, spans_of(server, query, limit, per_trace)
     for trace, span in spans:
         ledger = server.json(f"/api/v1/spans/{trace}/{span['spanID']}/ledger")
         duration += ledger["durationNs"]
@@ -109,15 +120,14 @@ def test_the_regex_is_the_first_self_frame():
 
 def test_equal_siblings_are_counted():
     trace, _ = spans_of(planted, '{ name = "GET /price" }', 1)[0]
-    found = ask(planted, "/api/v1/findings", trace=trace)["findings"]
-    assert any("12" in f["sentence"] and "pricing.load_attribute" in f["sentence"] for f in found), found
+    found = sentences_of(planted, trace=trace)
+    assert any("12" in sentence and "pricing.load_attribute" in sentence for sentence in found), found
 
 
 def test_the_lock_part_is_what_the_waiters_watch_said():
     query = '{ name = "inventory.reserve" } | select(span.shop.lock_wait_us)'
     parts, _, spans = ledgers(planted, query)
-    watched = sum(int(a["value"].get("intValue", 0)) for _, span in spans for a in span.get("attributes", [])
-                  if a["key"].endswith("lock_wait_us")) * US
+    watched = watched_us(spans, "lock_wait_us") * US
     # Who gets the lock still has to get a CPU, which the watch does not tell apart.
     waited = parts["lock"] + parts["run_queue"]
     assert watched > 0 and abs(waited - watched) <= 0.05 * watched, (parts, watched)
@@ -129,14 +139,41 @@ def test_the_allocated_bytes_are_the_planted_ones():
     want = answer["spans"] * PIECES_BYTES
     got = sum(selves(answer["profile"]).values())
     error = math.sqrt(want * 512 * 1024)  # Poisson, one sample in 512 KiB
-    assert abs(got - want) < 4 * error, (got, want, error, answer["samples"])
+    assert abs(got - want) < 3 * error, (got, want, error, answer["samples"])
+    found = sentences_of(planted, service="gateway")
+    assert any("allocator" in sentence for sentence in found), found
 
 
-def test_waits_for_the_supplier_are_network_and_commits_are_disk():
-    parts, duration, _ = ledgers(planted, '{ name = "GET supplier" }')
-    assert parts["net"] + parts["io"] > 0.85 * duration, (parts, duration)
-    parts, duration, _ = ledgers(planted, '{ name = "SELECT boxes" }')
-    assert parts["lock"] + parts["net"] + parts["sleep"] < 0.2 * duration, (parts, duration)
+def test_the_mutex_profile_has_what_all_waiters_watches_said():
+    profile = planted.json("/api/v1/profile?service=inventory&type=mutex&format=json&from=now-1h")
+    spans = spans_of(planted, '{ name = "inventory.reserve" } | select(span.shop.lock_wait_us)', limit=100000)
+    watched = watched_us(spans, "lock_wait_us") * US
+    got = shares(profile).get("reserveStock", 0) * sum(selves(profile).values())
+    assert watched > 0 and abs(got - watched) <= 0.05 * watched, (got, watched)
+
+
+def test_waits_for_the_supplier_are_network():
+    parts, _, spans = ledgers(planted, '{ name = "GET supplier" } | select(span.shop.answer_wait_us)')
+    watched = watched_us(spans, "answer_wait_us") * US
+    # Who has an answer still has to get a CPU, which the watch does not tell apart.
+    assert abs(parts["net"] + parts["run_queue"] - watched) <= 0.05 * watched, (parts, watched)
+    assert 0.95 * len(spans) * SUPPLIER_NS <= parts["net"] <= 1.05 * watched, (parts, watched, len(spans))
+
+
+def test_the_slow_query_is_cpu_and_commits_are_disk():
+    parts, _, spans = ledgers(planted, '{ name = "SELECT boxes" } | select(span.shop.cpu_us)')
+    watched = watched_us(spans, "cpu_us") * US
+    assert watched > 0 and abs(parts["cpu"] - watched) <= 0.05 * watched, (parts, watched)
+    parts, duration, spans = ledgers(planted, '{ name = "INSERT reservation" }')
+    assert spans and parts["disk"] > 0 and parts["unknown"] <= 0.05 * duration, (parts, duration)
+
+
+def test_the_supplier_is_on_the_critical_path():
+    for trace, span in spans_of(planted, '{ name = "GET supplier" }', 20):
+        profile = planted.json(f"/api/v1/traces/{trace}/flame?by=critical-path")["profile"]
+        whole, duration = sum(selves(profile).values()), int(span["durationNanos"])
+        waited = shares(profile).get("GET supplier", 0) * whole
+        assert abs(waited - duration) <= 0.05 * duration, (trace, waited, duration)
 
 
 def test_slow_prices_differ_by_the_legacy_path():
@@ -153,8 +190,14 @@ def test_the_second_commit_differs_by_its_regression():
 
 
 def test_time_of_long_spans_is_known():
-    parts, duration, _ = ledgers(planted, '{ duration >= 100ms && resource.service.name != "gateway" }', 40)
-    assert duration == 0 or parts["unknown"] <= 0.1 * duration, (parts, duration)
+    for service in ("gateway", "order-service", "pricing", "inventory"):
+        # On a quiet machine few spans take 100 ms; what holds for shorter ones holds for them.
+        parts, duration, spans = ledgers(planted, f'{{ resource.service.name = "{service}" && duration >= 20ms }}', 20, 5)
+        assert spans and parts["unknown"] <= 0.1 * duration, (service, parts, duration)
+    for trace, span in spans_of(planted, "{ duration >= 100ms }", 20, 10):
+        ledger = planted.json(f"/api/v1/spans/{trace}/{span['spanID']}/ledger")
+        unknown = sum(part["ns"] for part in ledger["parts"] if part["part"] == "unknown")
+        assert unknown <= 0.1 * ledger["durationNs"], ledger
 
 
 def test_without_the_problems_nothing_of_them_is_found():
@@ -164,8 +207,11 @@ def test_without_the_problems_nothing_of_them_is_found():
     for function in ("checkPriceRules", "loadDiscountRules", "formatResponse"):
         assert found.get(function, 0) < 0.05, (function, found)
     trace, _ = spans_of(control, '{ name = "GET /price" }', 1)[0]
-    sentences = [f["sentence"] for f in ask(control, "/api/v1/findings", trace=trace)["findings"]]
-    assert not any("pricing.load_attribute" in s for s in sentences), sentences
+    found = sentences_of(control, trace=trace)
+    assert not any("pricing.load_attribute" in sentence for sentence in found), found
+    found = sentences_of(control, service="gateway")
+    assert not any("allocator" in sentence for sentence in found), found
+    assert not spans_of(control, '{ name = "GET supplier" }', 1)
     parts, duration, _ = ledgers(control, '{ name = "inventory.reserve" }')
     assert parts["lock"] <= 0.05 * duration + 1000 * US, parts
     slow = ask(control, "/api/v1/compare", q='{ name = "GET /price" }', split="p98")
