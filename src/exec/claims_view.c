@@ -7,7 +7,8 @@
 #define MAX_TREE_LEN ((size_t)64 << 20)
 
 enum sf_err sf_claims_view_tree(const struct sf_link_set *set, const struct sf_attribution *a,
-                                struct sf_arena *req, struct sf_tree *out, struct sf_why *why)
+                                struct sf_arena *req, struct sf_tree *out,
+                                const uint32_t **out_nodes, struct sf_why *why)
 {
     struct sf_tree_builder b;
     uint32_t *nodes = sf_arena_new_n(req, set->stacks.n_nodes + 1u, sizeof(*nodes));
@@ -35,6 +36,8 @@ enum sf_err sf_claims_view_tree(const struct sf_link_set *set, const struct sf_a
     }
     enum sf_err err = sf_tree_builder_take(&b, set->type.sample_unit, out, why);
     sf_tree_builder_done(&b);
+    if (!err && out_nodes)
+        *out_nodes = nodes;
     return err;
 }
 

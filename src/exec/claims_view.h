@@ -3,9 +3,11 @@
 #include "exec/link_set.h"
 #include "render/grades.h"
 
-/* One tree of all claims, with their samples' stacks. In `req`. */
+/* One tree of all claims, with their samples' stacks. In `req`. `out_nodes` (or NULL): the place in
+ * it of each node of set->stacks that a claim needs. */
 enum sf_err sf_claims_view_tree(const struct sf_link_set *set, const struct sf_attribution *a,
-                                struct sf_arena *req, struct sf_tree *out, struct sf_why *why);
+                                struct sf_arena *req, struct sf_tree *out,
+                                const uint32_t **out_nodes, struct sf_why *why);
 /* By grade. Exact claims of spans that were not asked for themselves (they are below one that was)
  * are "subtree". A sample that several spans share counts once. */
 void sf_claims_view_grades(const struct sf_attribution *a, const bool *is_asked,

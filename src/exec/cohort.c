@@ -57,7 +57,7 @@ static enum sf_err merge_claims(struct work *w, struct sf_cohort_set *c, struct 
     sf_claims_view_grades(&a, is_asked, &w->out.grades);
     for (uint32_t i = 0; i < c->n; i++)
         w->out.n_sampled += c->costs.n_samples[i] > 0;
-    return sf_claims_view_tree(&c->link, &a, w->q->req, &w->out.view.tree, why);
+    return sf_claims_view_tree(&c->link, &a, w->q->req, &w->out.view.tree, NULL, why);
 }
 
 /* ---- samples without: each span by itself ---- */

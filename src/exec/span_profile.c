@@ -3,6 +3,7 @@
 
 #include "exec/claims_view.h"
 #include "exec/no_room.h"
+#include "exec/span_moments.h"
 #include "flame/tree_group.h"
 #include "flame/tree_top.h"
 #include "link/trust.h"
@@ -85,6 +86,7 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     struct sf_link_set *set = sf_arena_new(q->req, sizeof(*set));
     struct sf_span_profile p = {.trace = want->trace, .span = want->span, .is_self = want->is_self};
     struct sf_attribution a;
+    const uint32_t *nodes;
     enum sf_err err = set ? sf_link_set_load(store, want->trace, &ask, q, set, why)
                           : sf_exec_no_room(why);
     if (err)
@@ -98,7 +100,9 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     asked[set->span] = true;
     err = sf_attribute(&set->index, &in, q->req, &a, why);
     if (!err)
-        err = sf_claims_view_tree(set, &a, q->req, &p.view.tree, why);
+        err = sf_claims_view_tree(set, &a, q->req, &p.view.tree, &nodes, why);
+    if (!err && want->has_timeline)
+        err = sf_span_moments_make(set, &a, nodes, q->req, &p, why);
     if (err)
         return err;
     sf_claims_view_grades(&a, asked, &p.grades);

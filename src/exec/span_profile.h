@@ -7,7 +7,8 @@ struct sf_span_profile_want {
     sf_trace_id trace;
     sf_span_id span;
     sf_str type;
-    bool is_self; /* without spans below it */
+    bool is_self;      /* without spans below it */
+    bool has_timeline; /* the samples one by one as well */
 };
 
 /* Lives in q->req. NOT_FOUND: no such trace, span or type. No samples: an empty tree and a reason.

@@ -44,6 +44,23 @@ static void write_worth(struct sf_json_writer *w, const struct sf_span_profile *
     sf_json_write_array_end(w);
 }
 
+static void write_timeline(struct sf_json_writer *w, const struct sf_span_profile *p)
+{
+    sf_json_write_key(w, SF_STR("timeline"));
+    sf_json_write_array(w);
+    for (uint32_t i = 0; i < p->n_moments; i++) {
+        const struct sf_span_moment *m = &p->moments[i];
+        sf_json_write_array(w);
+        sf_json_write_i64(w, m->start_ns);
+        sf_json_write_i64(w, m->length_ns);
+        sf_json_write_i64(w, m->value);
+        sf_json_write_u64(w, m->node);
+        sf_json_write_u64(w, m->thread);
+        sf_json_write_array_end(w);
+    }
+    sf_json_write_array_end(w);
+}
+
 enum sf_err sf_span_profile_json(const struct sf_span_profile *p, struct sf_buf *out,
                                  struct sf_why *why)
 {
@@ -53,6 +70,8 @@ enum sf_err sf_span_profile_json(const struct sf_span_profile *p, struct sf_buf 
     write_worth(&w, p);
     sf_json_write_key(&w, SF_STR("profile"));
     sf_profile_json_write(&p->view, &w);
+    if (p->has_timeline)
+        write_timeline(&w, p);
     sf_json_write_object_end(&w);
     return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "profile: no memory for the answer");
 }

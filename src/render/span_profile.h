@@ -7,6 +7,14 @@
 #include "render/grades.h"
 #include "render/profile_view.h"
 
+struct sf_span_moment { /* one sample that has a time of its own */
+    int64_t start_ns;   /* after the span's start; samples of spans below may lie around it */
+    int64_t length_ns;  /* 0: a moment */
+    int64_t value;
+    uint32_t node;   /* its stack, in the profile's tree */
+    uint32_t thread; /* numbered from 0 */
+};
+
 struct sf_span_profile {
     sf_trace_id trace;
     sf_span_id span;
@@ -24,6 +32,9 @@ struct sf_span_profile {
     const sf_str *types;      /* all it could be asked for */
     uint32_t n_types;
     bool is_partial;
+    bool has_timeline;
+    const struct sf_span_moment *moments; /* by time */
+    uint32_t n_moments;
 };
 
 enum sf_err sf_span_profile_json(const struct sf_span_profile *p, struct sf_buf *out,

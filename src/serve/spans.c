@@ -40,6 +40,8 @@ bool sf_spans_profile(struct sf_call *call, struct sf_worker *worker)
         err = no_tenant(&a, &why);
     if (!err)
         err = sf_params_bool(call->request, SF_STR("self"), &want.is_self, &why);
+    if (!err)
+        err = sf_params_bool(call->request, SF_STR("timeline"), &want.has_timeline, &why);
     if (err)
         return sf_call_fail(call, err, &why);
     sf_str format = sf_params_word(call->request, "format", a.q.req);

@@ -179,6 +179,44 @@ TEST(span_link, takes_samples_that_name_their_span)
     end();
 }
 
+TEST(span_link, tells_its_samples_in_the_order_of_time)
+{
+    struct put puts[] = {at("sign", 2, 60, 10), at("sum", 1, 10, 30), at("sign", 2, 50, 20),
+                         at("sum", 1, 0, 5)};
+    struct sf_span_profile_want want = {.trace = TRACE, .span = 1, .has_timeline = true};
+    struct sf_span_profile p;
+    struct sf_why why = {0};
+    struct sf_buf json = {0};
+    begin();
+    puts[2].sample.thread = 6;
+    puts[3].sample.has_time = false;
+    puts[3].sample.start_ns = 0;
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 4);
+    assert_ok(sf_span_profile_make(rig.store, &want, &rig.q, &p, &why));
+    assert_int_equal(p.n_moments, 3); /* one has no time of its own */
+    const struct sf_tree *t = &p.view.tree;
+    static const int64_t ms[] = {10, 50, 60}, values[] = {30, 20, 10};
+    static const char *const functions[] = {"sum", "sign", "sign"};
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(p.moments[i].start_ns, ms[i] * MS);
+        assert_int_equal(p.moments[i].value, values[i] * MS);
+        assert_true(sf_str_eq(t->frames[t->nodes[p.moments[i].node].frame].function,
+                              sf_str_from(functions[i])));
+    }
+    assert_int_equal(p.moments[0].thread, p.moments[2].thread);
+    assert_int_not_equal(p.moments[0].thread, p.moments[1].thread);
+    assert_ok(sf_span_profile_json(&p, &json, &why));
+    size_t place;
+    assert_true(sf_str_find(sf_buf_str(&json), SF_STR("\"timeline\":[[10000000,0,30000000,"),
+                            &place));
+    sf_buf_done(&json);
+    p = profile(1, false); /* only when asked */
+    assert_ok(sf_span_profile_json(&p, &json, &why));
+    assert_false(sf_str_find(sf_buf_str(&json), SF_STR("timeline"), &place));
+    sf_buf_done(&json);
+    end();
+}
+
 TEST(span_link, gives_a_local_roots_samples_to_the_child_that_ran)
 {
     struct put puts[] = {at("sum", 1, 10, 30), at("sign", 1, 50, 20)};
