@@ -7,6 +7,7 @@
 #include "flame/batch_tree.h"
 #include "flame/tree_cut.h"
 #include "flame/tree_group.h"
+#include "flame/tree_site.h"
 
 enum { CANDIDATES = 9, MAX_MATCHERS = 64 };
 
@@ -217,10 +218,14 @@ enum sf_err sf_profile_get(struct sf_store *store, const struct sf_profile_ask *
     if (!err && (query.n_spans || query.n_traces) && tree->n_nodes <= 1)
         err = sf_fail(why, SF_ERR_NOT_FOUND, "%s has no samples of %.*s",
                       query.n_spans ? "this span" : "this trace", SF_STR_ARG(query.type));
-    if (!err && ask->max_nodes)
-        err = sf_tree_cut(tree, ask->max_nodes, q->req, &view.tree, why);
-    else if (!err)
+    if (!err)
         view.tree = *tree;
+    if (!err && ask->n_sites)
+        err = sf_tree_call_site(tree, ask->sites, ask->n_sites, q->req, &view.tree, why);
+    if (!err && ask->max_nodes) {
+        struct sf_tree whole = view.tree;
+        err = sf_tree_cut(&whole, ask->max_nodes, q->req, &view.tree, why);
+    }
     view.time_ns = ask->from_ns;
     view.duration_ns = ask->until_ns - ask->from_ns;
     if (!err)

@@ -12,7 +12,9 @@ struct sf_profile_ask {
     const struct sf_matcher *match; /* further labels */
     size_t n_match;
     int64_t from_ns, until_ns; /* of the aggregate; with ids 0 and 0 mean all */
-    uint32_t max_nodes;        /* 0: all */
+    const sf_str *sites;       /* only stacks that begin with these functions, outermost first */
+    size_t n_sites;
+    uint32_t max_nodes; /* 0: all */
 };
 
 /* INPUT (an id that is none, one that several have), NOT_FOUND with the reason. In q->req. */

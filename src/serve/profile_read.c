@@ -7,7 +7,7 @@
 #include "serve/profile_form.h"
 #include "serve/tenant.h"
 
-enum { MAX_NODES = 1 << 20 };
+enum { MAX_NODES = 1 << 20, MAX_SITES = 1024 };
 
 struct asked {
     struct sf_profile_ask ask;
@@ -44,6 +44,32 @@ static enum sf_err read_selector(sf_str text, struct sf_arena *req, struct sf_pr
     return SF_OK;
 }
 
+/* call_site=main&call_site=serve: functions from the outermost on. */
+static enum sf_err read_sites(const struct sf_request *r, struct sf_arena *req,
+                              struct sf_profile_ask *ask, struct sf_why *why)
+{
+    struct sf_buf name = {.max = 64}, val = {.max = SF_LIMIT_TARGET_LEN};
+    sf_str rest = r->query;
+    sf_str *sites = NULL;
+    size_t n = 0;
+    enum sf_err err = SF_OK;
+    while (!err && sf_request_param_next(&rest, &name, &val)) {
+        if (!sf_str_eq(sf_buf_str(&name), SF_STR("call_site")))
+            continue;
+        if (!sites)
+            sites = sf_arena_new_n(req, MAX_SITES, sizeof(*sites));
+        if (n == MAX_SITES)
+            err = sf_fail(why, SF_ERR_INPUT, "more than %d times call_site", MAX_SITES);
+        else if (!sites || !sf_arena_copy(req, sf_buf_str(&val), &sites[n++]))
+            err = sf_fail(why, SF_ERR_LIMIT, "no room for call_site");
+    }
+    sf_buf_done(&name);
+    sf_buf_done(&val);
+    ask->sites = sites;
+    ask->n_sites = n;
+    return err;
+}
+
 static enum sf_err read_parameters(const struct sf_request *r, struct sf_arena *req,
                                    struct asked *a, struct sf_why *why)
 {
@@ -55,6 +81,8 @@ static enum sf_err read_parameters(const struct sf_request *r, struct sf_arena *
         (void)param(r, "service", req, &a->ask.service);
     if (param(r, "selector", req, &text))
         err = read_selector(text, req, &a->ask, why);
+    if (!err)
+        err = read_sites(r, req, &a->ask, why);
     (void)param(r, "type", req, &a->ask.type);
     (void)param(r, "span_id", req, &a->ask.span_id);
     a->format = SF_STR("flamegraph");

@@ -165,6 +165,20 @@ def test_every_form_of_a_flame_graph():
     assert folded("copy") == STACKS
 
 
+def test_what_a_limit_of_nodes_cut_is_had_by_its_call_site():
+    stacks = {f"main;work;f{n};g{n}": (n + 1) * 10**7 for n in range(20)} | {"main;idle;nap": 10**9}
+    assert server.post("/api/v1/profile?service=deep", pprof(stacks), "application/octet-stream").status == 200
+    cut = folded("deep", max_nodes=4)
+    assert "main;work;f0;g0" not in cut and sum(cut.values()) == sum(stacks.values()), cut
+    below = server.get("/api/v1/profile?app=deep&format=folded&call_site=main&call_site=work")
+    assert {k: int(v) for k, v in (line.rsplit(" ", 1) for line in below.text.splitlines())} == {
+        k: v for k, v in stacks.items() if k.startswith("main;work;")}, below.text
+    one = server.get("/api/v1/profile?app=deep&format=folded&call_site=main&call_site=work&call_site=f7")
+    assert one.text == "main;work;f7;g7 80000000\n", one.text
+    many = server.get("/api/v1/profile?app=deep" + "&call_site=x" * 1025)
+    assert many.status == 400 and "call_site" in many.text, (many.status, many.text)
+
+
 def test_a_flood_of_labels_is_folded_and_counted():
     with Server("limits: {series: 5}\n") as small:
         for n in range(12):

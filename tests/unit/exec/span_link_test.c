@@ -207,8 +207,8 @@ TEST(span_link, tells_its_samples_in_the_order_of_time)
     assert_int_not_equal(p.moments[0].thread, p.moments[1].thread);
     assert_ok(sf_span_profile_json(&p, &json, &why));
     size_t place;
-    assert_true(sf_str_find(sf_buf_str(&json), SF_STR("\"timeline\":[[10000000,0,30000000,"),
-                            &place));
+    assert_true(
+        sf_str_find(sf_buf_str(&json), SF_STR("\"timeline\":[[10000000,0,30000000,"), &place));
     sf_buf_done(&json);
     p = profile(1, false); /* only when asked */
     assert_ok(sf_span_profile_json(&p, &json, &why));
