@@ -1,7 +1,9 @@
 #include "collect/lib/cpu_profiler.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 
 #include "collect/lib/profiled_thread.h"
 #include "collect/lib/sample_take.h"
@@ -68,10 +70,25 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 
 /* ---- the signal ---- */
 
+/* libc's, past the thread sanitizer, which keeps a signal back until its thread calls something: by
+ * then the stack is another one. */
+static int act_on(int sig, const struct sigaction *action, struct sigaction *before)
+{
+#ifdef SF_UNDER_TSAN
+    static int (*next)(int, const struct sigaction *, struct sigaction *);
+    void *found = next ? NULL : dlsym(RTLD_NEXT, "sigaction");
+    if (found)
+        memcpy(&next, &found, sizeof(found));
+    return next ? next(sig, action, before) : -1;
+#else
+    return sigaction(sig, action, before);
+#endif
+}
+
 static bool is_free(int sig)
 {
     struct sigaction now;
-    return !sigaction(sig, NULL, &now) && !(now.sa_flags & SA_SIGINFO) &&
+    return !act_on(sig, NULL, &now) && !(now.sa_flags & SA_SIGINFO) &&
            (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN);
 }
 
@@ -87,7 +104,7 @@ static bool take_signal(struct sf_why *why)
     for (int sig = SIGRTMAX - 2; !p.signal && sig > SIGRTMIN; sig--)
         p.signal = is_free(sig) ? sig : 0;
     sigfillset(&action.sa_mask);
-    if (!p.signal || sigaction(p.signal, &action, &p.before)) {
+    if (!p.signal || act_on(p.signal, &action, &p.before)) {
         sf_fail(why, SF_ERR_IO, "profile: every signal is in use");
         return false;
     }
@@ -120,7 +137,7 @@ static void drain(struct sf_profiled_thread *t, void *arg)
 static void mind_signal(void)
 {
     struct sigaction now;
-    if (sigaction(p.signal, NULL, &now) ||
+    if (act_on(p.signal, NULL, &now) ||
         (now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_signal))
         return;
     sf_profiled_threads_stop(&p.threads, drain, NULL);

@@ -11,7 +11,9 @@ struct walk {
     bool is_exact; /* pc is where execution stands, not behind a call */
 };
 
-static bool load(const struct walk *w, uintptr_t at, uintptr_t *out)
+/* Frames are read across whatever a sanitizer has marked between variables. */
+__attribute__((no_sanitize_address)) static bool load(const struct walk *w, uintptr_t at,
+                                                      uintptr_t *out)
 {
     if (at < w->stack.lo || at > w->stack.hi || w->stack.hi - at < sizeof(*out) || at & 7)
         return false;
