@@ -124,6 +124,7 @@ def make_java(language, program):
 MAKERS = {"go": lambda: make_go("go"), "python": lambda: make_python("python", "send.py"),
           "node": lambda: make_node("node", "send.js"),
           "collector": lambda: make_go("collector"), "tempo": lambda: make_go("tempo"),
+          "grafana": lambda: make_go("grafana"),
           "pyroscope_go": lambda: make_go("pyroscope_go"),
           "pyroscope_python": lambda: make_python("pyroscope_python", "serve.py"),
           "pyroscope_node": lambda: make_node("pyroscope_node", "serve.js", (20, 19)),
