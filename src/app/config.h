@@ -96,6 +96,10 @@ struct sf_config {
         uint64_t graph_max_series, graph_max_items;
         int64_t graph_wait_ns;
     } metrics;
+    struct { /* from which share, or how many, something is said */
+        uint32_t leaf_per_10000, repeat_per_10000, gc_per_10000, lock_per_10000, theme_per_10000;
+        uint64_t depth, callers, siblings;
+    } findings;
     struct sf_config_profiling profiling;
     struct sf_config_origin *origins; /* one per key of the table */
     struct sf_config_list warnings;   /* sentences for the operator, say them once */

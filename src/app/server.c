@@ -305,6 +305,14 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
     v->max_frames = (uint32_t)c->limits.stack_depth;
     if (!v->series_cap)
         return sf_fail(why, SF_ERR_NOMEM, "server: no memory to count series");
+    v->finding_limits = (struct sf_finding_limits){.leaf = c->findings.leaf_per_10000 / 10000.0,
+                                                   .repeat = c->findings.repeat_per_10000 / 10000.0,
+                                                   .gc = c->findings.gc_per_10000 / 10000.0,
+                                                   .lock = c->findings.lock_per_10000 / 10000.0,
+                                                   .theme = c->findings.theme_per_10000 / 10000.0,
+                                                   .depth = (uint32_t)c->findings.depth,
+                                                   .callers = (uint32_t)c->findings.callers,
+                                                   .siblings = (uint32_t)c->findings.siblings};
     v->has_tenancy = c->has_tenancy;
     v->rejects_other_signals = c->other_signals == SF_OTHER_SIGNALS_REJECT;
     v->has_span_metrics = c->metrics.has_span_metrics;

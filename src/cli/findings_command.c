@@ -1,52 +1,118 @@
 #include "cli/findings_command.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "cli/ask.h"
 
+struct asked {
+    struct sf_client client;
+    const char *output, *service, *trace, *span, *query, *left, *right, *baseline, *comparison;
+    const char *type;
+    struct sf_flag_list thresholds;
+    int64_t since_ns;
+};
+
+/* NAME=VALUE becomes a parameter of that name; the server knows which there are. */
+static bool add_threshold(struct sf_buf *path, const char *text)
+{
+    char name[32];
+    const char *eq = strchr(text, '=');
+    size_t len = eq ? (size_t)(eq - text) : 0;
+    const char *const known[] = {"leaf",        "stack_depth", "repeated", "callers",
+                                 "equal_spans", "gc",          "lock",     "theme"};
+    if (len == 0 || len >= sizeof(name) || eq[1] == '\0')
+        return false;
+    memcpy(name, text, len);
+    name[len] = '\0';
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strcmp(name, known[i]) == 0) {
+            sf_ask_param(path, name, eq + 1);
+            return true;
+        }
+    }
+    return false;
+}
+
+static int ask(const struct asked *a)
+{
+    struct sf_buf path = {0};
+    int n = (a->service != NULL) + (a->trace || a->span) + (a->query != NULL) +
+            (a->left || a->right) + (a->baseline || a->comparison);
+    if (n != 1 || !a->left != !a->right || !a->baseline != !a->comparison)
+        return sf_answer_usage("findings",
+                               "name one of: SERVICE, --span, --trace, --q, --left with --right, "
+                               "--baseline with --comparison");
+    sf_buf_print(&path, "/api/v1/findings?from=now-%" PRId64 "s", a->since_ns / 1000000000);
+    sf_ask_param(&path, "service", a->service);
+    sf_ask_param(&path, "trace", a->trace);
+    sf_ask_param(&path, "span", a->span);
+    sf_ask_param(&path, "q", a->query);
+    sf_ask_param(&path, "left", a->left);
+    sf_ask_param(&path, "right", a->right);
+    sf_ask_param(&path, "baseline", a->baseline);
+    sf_ask_param(&path, "comparison", a->comparison);
+    sf_ask_param(&path, "type", a->type);
+    for (size_t i = 0; i < a->thresholds.n; i++) {
+        if (!add_threshold(&path, a->thresholds.items[i])) {
+            sf_buf_done(&path);
+            return sf_answer_usage("findings",
+                                   "--threshold is NAME=VALUE of leaf, stack_depth, repeated, "
+                                   "callers, equal_spans, gc, lock, theme: leaf=20%");
+        }
+    }
+    return sf_ask_and_print("findings", &a->client, a->output, &path);
+}
+
 int sf_findings_run(int argc, char **argv)
 {
-    struct sf_client client = {0};
-    const char *output = NULL, *service = NULL, *trace = NULL, *span = NULL, *type = NULL;
-    int64_t since_ns = 3600000000000;
+    struct asked a = {.since_ns = 3600000000000};
     struct sf_flag flags[] = {
-        SF_CLIENT_FLAGS(client),
-        {"service", SF_FLAG_STR, &service, "NAME", "look at this service's profiles"},
-        {"since", SF_FLAG_DURATION, &since_ns, "TIME",
-         "of a service: look back this long (default 1h)"},
-        {"trace", SF_FLAG_STR, &trace, "ID", "look at this trace"},
-        {"span", SF_FLAG_STR, &span, "ID", "look at this span of the trace"},
-        {"type", SF_FLAG_STR, &type, "TYPE", "profile type: cpu, wall, alloc_space, ..."},
-        {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
+        SF_CLIENT_FLAGS(a.client),
+        {"service", SF_FLAG_STR, &a.service, "NAME", "the same as SERVICE"},
+        {"since", SF_FLAG_DURATION, &a.since_ns, "TIME",
+         "look back this long, but of a trace or span (default 1h)"},
+        {"trace", SF_FLAG_STR, &a.trace, "ID", "look at this trace"},
+        {"span", SF_FLAG_STR, &a.span, "ID", "look at this span; its trace is found"},
+        {"q", SF_FLAG_STR, &a.query, "QUERY", "look at the spans of this TraceQL query"},
+        {"left", SF_FLAG_STR, &a.left, "QUERY", "of two queries: what it was"},
+        {"right", SF_FLAG_STR, &a.right, "QUERY", "and what is looked at"},
+        {"baseline", SF_FLAG_STR, &a.baseline, "SELECTOR", "of two label selectors: what it was"},
+        {"comparison", SF_FLAG_STR, &a.comparison, "SELECTOR", "and what is looked at"},
+        {"threshold", SF_FLAG_LIST, &a.thresholds, "NAME=VALUE",
+         "from where on something is said, such as leaf=20%; repeatable"},
+        {"type", SF_FLAG_STR, &a.type, "TYPE", "profile type: cpu, wall, alloc_space, ..."},
+        {"output", SF_FLAG_STR, &a.output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
         .command = "findings",
-        .usage = "--service NAME [--since 1h] | --trace ID [--span ID]",
-        .summary = "Say what stands out in a service, a trace or a span, and what people do about "
-                   "it.",
-        .details = "Functions with at least 10 % by themselves, one function under many callers, "
-                   "very deep stacks, many equal sibling spans, shares of garbage collection, "
-                   "allocator and locks from 10 %, and of pattern matching, JSON, serialisation, "
-                   "cryptography and logging from 15 %.",
-        .examples = "spanflame findings --service order-service --since 15m\n"
-                    "spanflame findings --trace 5b8efff798038103d269b633813fc60c",
+        .usage = "SERVICE [--since 1h] | --span ID | --trace ID | --q QUERY | --left QUERY --right "
+                 "QUERY | --baseline SELECTOR --comparison SELECTOR",
+        .summary = "Say what stands out in a service, a trace, a span, a query's spans or between "
+                   "two of them, and what people do about it.",
+        .details = "Functions with at least 10 % by themselves, one function under five or more "
+                   "callers, stacks deeper than 100, ten or more equal sibling spans, what most "
+                   "requests parse again, shares of garbage collection, allocator and locks from "
+                   "10 %, and of pattern matching, JSON, serialisation, cryptography and logging "
+                   "from 15 %. The server's configuration (findings.*) and --threshold change "
+                   "these.",
+        .examples = "spanflame findings order-service --since 15m\n"
+                    "spanflame findings --trace 5b8efff798038103d269b633813fc60c\n"
+                    "spanflame findings --q '{ name = \"order.calculate_totals\" }' "
+                    "--threshold leaf=20%\n"
+                    "spanflame findings --baseline 'shop{commit=abc123}' --comparison "
+                    "'shop{commit=def456}'",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
     };
-    struct sf_buf path = {0};
     switch (sf_args_parse(&args, argc, argv)) {
     case SF_ARGS_DONE: return 0;
     case SF_ARGS_BAD: return 2;
     case SF_ARGS_RUN: break;
     }
-    if (args.n_words)
-        return sf_answer_usage("findings", "it takes no arguments; use --service or --trace");
-    if (!service && !trace)
-        return sf_answer_usage("findings", "name a --service or a --trace");
-    sf_buf_print(&path, "/api/v1/findings?from=now-%" PRId64 "s", since_ns / 1000000000);
-    sf_ask_param(&path, "service", service);
-    sf_ask_param(&path, "trace", trace);
-    sf_ask_param(&path, "span", span);
-    sf_ask_param(&path, "type", type);
-    return sf_ask_and_print("findings", &client, output, &path);
+    if (args.n_words > 1 || (args.n_words == 1 && a.service))
+        return sf_answer_usage("findings", "name one service");
+    if (args.n_words == 1)
+        a.service = args.words[0];
+    return ask(&a);
 }

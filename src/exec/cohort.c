@@ -24,18 +24,6 @@ struct work {
 
 /* ---- samples that carry ids: all spans at once ---- */
 
-static void cover(const struct sf_cohort_set *c, bool is_self, const bool *is_asked,
-                  bool *is_covered)
-{
-    const struct sf_span_tree *t = &c->link.tree;
-    for (uint32_t i = 0; i < t->n_spans; i++) {
-        uint32_t at = i;
-        while (!is_self && !is_asked[at] && t->places[at].depth > 0)
-            at = t->places[at].parent;
-        is_covered[i] = is_asked[at];
-    }
-}
-
 static enum sf_err merge_claims(struct work *w, struct sf_cohort_set *c, struct sf_why *why)
 {
     uint32_t n = c->link.tree.n_spans;
@@ -45,10 +33,7 @@ static enum sf_err merge_claims(struct work *w, struct sf_cohort_set *c, struct 
     struct sf_attribution a = c->claims;
     if (!is_asked || !is_covered || !kept)
         return sf_exec_no_room(why);
-    for (uint32_t i = 0; i < c->n; i++)
-        if (c->members[i] != SF_NOBODY)
-            is_asked[c->members[i]] = true;
-    cover(c, w->want->is_self, is_asked, is_covered);
+    sf_cohort_set_cover(c, w->want->is_self, is_asked, is_covered);
     a.n_claims = 0;
     for (uint32_t i = 0; i < c->claims.n_claims; i++)
         if (is_covered[c->claims.claims[i].span])

@@ -30,3 +30,18 @@ enum sf_err sf_cohort_set_load(struct sf_store *store, const struct sf_link_many
         err = sf_frame_functions_make(&out->link.stacks, q->req, &out->functions, why);
     return err ? err : sf_member_costs_make(&costs, q->req, &out->costs, why);
 }
+
+void sf_cohort_set_cover(const struct sf_cohort_set *c, bool is_self, bool *is_asked,
+                         bool *is_covered)
+{
+    const struct sf_span_tree *t = &c->link.tree;
+    for (uint32_t i = 0; i < c->n; i++)
+        if (c->members[i] != SF_NOBODY)
+            is_asked[c->members[i]] = true;
+    for (uint32_t i = 0; i < t->n_spans; i++) {
+        uint32_t at = i;
+        while (!is_self && !is_asked[at] && t->places[at].depth > 0)
+            at = t->places[at].parent;
+        is_covered[i] = is_asked[at];
+    }
+}

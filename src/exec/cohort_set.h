@@ -19,3 +19,7 @@ struct sf_cohort_set {
 enum sf_err sf_cohort_set_load(struct sf_store *store, const struct sf_link_many *many,
                                bool is_self, struct sf_query_ctx *q, struct sf_cohort_set *out,
                                struct sf_why *why);
+/* Which of its spans were asked for, and which of them or, unless `is_self`, what is below one of
+ * them in its process. Both lists have a place for every span, all false. */
+void sf_cohort_set_cover(const struct sf_cohort_set *c, bool is_self, bool *is_asked,
+                         bool *is_covered);

@@ -15,7 +15,6 @@
 #include "flame/batch_tree.h"
 #include "link/clock_skew.h"
 #include "link/coverage_hint.h"
-#include "query/attr_text.h"
 
 enum { LOOKED_AT = 200, CLOCK_TRACES = 50, MAX_CALLERS = 32, MAX_CALLS = 4096 };
 #define S_NS      INT64_C(1000000000)
@@ -45,21 +44,13 @@ struct work {
 
 static enum sf_err find_spans(struct work *w, struct sf_why *why)
 {
-    sf_str query;
     struct sf_services services = {0};
     struct sf_span_set_want ask = {.from_ns = w->out.from_ns,
                                    .to_ns = w->out.until_ns,
                                    .limit_traces = LOOKED_AT,
                                    .scratch = w->want->scratch};
-    struct sf_buf text = {0};
-    sf_buf_add_str(&text, SF_STR("{ resource.service.name = "));
-    sf_static_text((struct sf_static){SF_TYPE_STRING, {.str = w->out.service}}, &text);
-    sf_buf_add_str(&text, SF_STR(" }"));
-    bool is_kept = sf_buf_ok(&text) && sf_arena_copy(w->q->req, sf_buf_str(&text), &query);
-    sf_buf_done(&text);
-    if (!is_kept)
+    if (!sf_span_set_of_service(w->out.service, w->q->req, &ask.query))
         return sf_exec_no_room(why);
-    ask.query = query;
     enum sf_err err = sf_services_get(w->store, w->out.from_ns, w->out.until_ns, w->out.service,
                                       w->q, &services, why);
     for (uint32_t i = 0; !err && i < services.n; i++)
@@ -246,14 +237,10 @@ static enum sf_err look_at_trace(struct work *w, const struct sf_set_span *s, st
     uint32_t n = 0, n_calls = 0;
     sf_arena_reset(w->want->scratch);
     q.req = w->want->scratch;
-    enum sf_err err = sf_trace_get(w->store, s->trace, 0, 0, &q, &trace, why);
+    enum sf_err err = sf_link_spans_load(w->store, s->trace, &q, &trace, &spans, &tree, why);
     w->q->stats = q.stats;
-    if (!err && (!sf_link_spans_init(&spans, trace.spans.n_spans, q.req) ||
-                 !sf_link_spans_add(&spans, &trace) ||
-                 (w->out.language.len == 0 && !find_language(w, &trace))))
+    if (!err && w->out.language.len == 0 && !find_language(w, &trace))
         err = sf_exec_no_room(why);
-    if (!err)
-        err = sf_span_tree_build(spans.spans, spans.origins, spans.n, q.req, &tree, why);
     if (!err)
         err = sf_clock_skew_find(&tree, q.req, &skews, &n, &n_calls, why);
     for (uint32_t i = 0; !err && i < n; i++)

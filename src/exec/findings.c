@@ -1,12 +1,15 @@
-/* findings.c - what stands out in a span, a trace, or a service over time. */
+/* findings.c - what stands out in a span, a trace, a cohort or a service over time. */
 #include "exec/findings.h"
 
+#include "exec/cohort.h"
+#include "exec/findings_diff.h"
+#include "exec/findings_requests.h"
+#include "exec/link_spans.h"
 #include "exec/no_room.h"
 #include "exec/span_profile.h"
 #include "exec/trace_flame.h"
 #include "flame/batch_tree.h"
 #include "flame/tree_group.h"
-#include "link/findings.h"
 
 struct work {
     struct sf_store *store;
@@ -18,24 +21,41 @@ struct work {
     uint64_t n_samples;
     struct sf_finding_list in_code, in_spans;
     const struct sf_span *spans; /* what the places of in_spans mean */
+    struct sf_requests_findings in_requests;
 };
-
-static const char *kind_of_time(const struct sf_profile_type *type)
-{
-    if (sf_str_eq(type->sample_type, SF_STR("cpu")))
-        return "CPU time";
-    if (sf_str_eq(type->sample_unit, SF_STR("nanoseconds")))
-        return sf_str_eq(type->sample_type, SF_STR("wall")) ? "wall time" : "time";
-    return sf_str_eq(type->sample_unit, SF_STR("bytes")) ? "bytes" : "samples";
-}
 
 static enum sf_err group(struct work *w, const struct sf_tree *tree, sf_str of, struct sf_why *why)
 {
-    if (!sf_arena_print(w->q->req, &w->of, "the %s of %.*s", kind_of_time(&w->type),
+    if (!sf_arena_print(w->q->req, &w->of, "the %s of %.*s", sf_findings_kind_of_time(&w->type),
                         SF_STR_ARG(of)))
         return sf_exec_no_room(why);
     return sf_tree_group(tree, (struct sf_tree_grouping){SF_GROUP_FUNCTION, false}, w->q->req,
                          &w->tree, why);
+}
+
+/* Equal calls made by the span, or by one below it. */
+static enum sf_err find_loops_below(struct work *w, struct sf_why *why)
+{
+    struct sf_link_spans spans;
+    struct sf_span_tree tree;
+    struct sf_trace trace;
+    struct sf_finding_list all;
+    enum sf_err err = sf_link_spans_load(w->store, w->want->trace, w->q, &trace, &spans, &tree,
+                                         why);
+    if (!err)
+        err = sf_findings_of_spans(&tree, &w->want->limits, w->q->req, &all, why);
+    if (err)
+        return err;
+    uint32_t span = sf_span_tree_find(&tree, w->want->trace, w->want->span), n = 0;
+    struct sf_finding *kept = sf_arena_new_n(w->q->req, all.n + 1u, sizeof(*kept));
+    if (!kept)
+        return sf_exec_no_room(why);
+    for (uint32_t i = 0; i < all.n; i++)
+        if (sf_span_tree_is_below(&tree, all.items[i].span, span))
+            kept[n++] = all.items[i];
+    w->in_spans = (struct sf_finding_list){kept, n};
+    w->spans = spans.spans;
+    return SF_OK;
 }
 
 static enum sf_err of_span(struct work *w, struct sf_why *why)
@@ -49,7 +69,8 @@ static enum sf_err of_span(struct work *w, struct sf_why *why)
     w->type = p.view.type;
     w->n_samples = p.n_samples;
     w->reason = p.n_samples ? SF_STR_NONE : p.reason;
-    return group(w, &p.view.tree, p.name, why);
+    err = find_loops_below(w, why);
+    return err ? err : group(w, &p.view.tree, p.name, why);
 }
 
 /* Code of the whole request, without the bars that stand for services and spans; and its spans. */
@@ -66,7 +87,7 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
     w->spans = set->spans;
     if (set->n_samples == 0)
         w->reason = SF_STR("no samples carry ids of this trace: only its spans were looked at");
-    err = sf_findings_of_spans(&set->tree, &SF_FINDING_LIMITS, w->q->req, &w->in_spans, why);
+    err = sf_findings_of_spans(&set->tree, &w->want->limits, w->q->req, &w->in_spans, why);
     if (err)
         return err;
     struct sf_tree_node *nodes = sf_arena_new_n(w->q->req, set->stacks.n_nodes, sizeof(*nodes));
@@ -86,8 +107,42 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
     return group(w, &sums, SF_STR("this trace"), why);
 }
 
+/* ---- many requests ---- */
+
+static enum sf_err look_at_requests(struct work *w, sf_str query, struct sf_why *why)
+{
+    struct sf_requests_want ask = {.query = query,
+                                   .type = w->want->type,
+                                   .service = w->want->service,
+                                   .of = w->of,
+                                   .from_ns = w->want->from_ns,
+                                   .to_ns = w->want->until_ns,
+                                   .limits = &w->want->limits,
+                                   .scratch = w->want->scratch};
+    return sf_findings_requests(w->store, &ask, w->q, &w->in_requests, why);
+}
+
+static enum sf_err of_query(struct work *w, struct sf_why *why)
+{
+    struct sf_cohort_want ask = {.query = w->want->query,
+                                 .type = w->want->type,
+                                 .from_ns = w->want->from_ns,
+                                 .to_ns = w->want->until_ns,
+                                 .scratch = w->want->scratch};
+    struct sf_cohort_view c;
+    enum sf_err err = sf_cohort_make(w->store, &ask, w->q, &c, why);
+    if (err)
+        return err;
+    w->type = c.view.type;
+    w->n_samples = c.grades.n_samples;
+    w->reason = c.reason;
+    err = group(w, &c.view.tree, w->want->query, why);
+    return err ? err : look_at_requests(w, w->want->query, why);
+}
+
 static enum sf_err of_service(struct work *w, struct sf_why *why)
 {
+    sf_str query;
     struct sf_matcher service = {SF_STR("service_name"), SF_OP_EQ, w->want->service};
     struct sf_prof_query ask = {
         .match = &service, .n_match = 1, .from_ns = w->want->from_ns, .to_ns = w->want->until_ns};
@@ -120,34 +175,88 @@ static enum sf_err of_service(struct work *w, struct sf_why *why)
     if (err)
         return err;
     w->n_samples = tree->n_samples;
-    return group(w, tree, w->want->service, why);
+    err = group(w, tree, w->want->service, why);
+    if (!err && !sf_span_set_of_service(w->want->service, w->q->req, &query))
+        err = sf_exec_no_room(why);
+    return err ? err : look_at_requests(w, query, why);
+}
+
+static enum sf_err of_diff(struct work *w, struct sf_why *why)
+{
+    struct sf_findings_diff d;
+    enum sf_err err = w->want->left.len > 0
+                          ? sf_findings_diff_queries(w->store, w->want, w->q, &d, why)
+                          : sf_findings_diff_selectors(w->store, w->want, w->q, &d, why);
+    if (err)
+        return err;
+    w->type = d.type;
+    w->of = d.of;
+    w->reason = d.reason;
+    w->n_samples = d.n_samples;
+    w->in_code = d.list;
+    return SF_OK;
+}
+
+static enum sf_err of_code(struct work *w, enum sf_err (*look)(struct work *, struct sf_why *),
+                           struct sf_why *why)
+{
+    enum sf_err err = look(w, why);
+    return err ? err
+               : sf_findings_of_tree(&w->tree, w->of, &w->want->limits, w->q->req, &w->in_code,
+                                     why);
+}
+
+/* ---- the answer ---- */
+
+static struct sf_finding_view view_of(const struct work *w, const struct sf_finding *f)
+{
+    bool is_span = f->kind == SF_FINDING_SPANS;
+    return (struct sf_finding_view){.kind = sf_finding_kind_name(f->kind),
+                                    .action = sf_finding_action(f->kind),
+                                    .subject = f->subject,
+                                    .path = f->path,
+                                    .sentence = f->sentence,
+                                    .unit = is_span ? SF_STR("nanoseconds") : w->type.sample_unit,
+                                    .share = f->share,
+                                    .value = f->value,
+                                    .count = f->count,
+                                    .trace = w->want->trace,
+                                    .span = w->want->span};
+}
+
+/* Largest share first; equal ones stay as they were, and there are few. */
+static void sort_views(struct sf_finding_view *items, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++) {
+        struct sf_finding_view one = items[i];
+        uint32_t at = i;
+        for (; at > 0 && items[at - 1].share < one.share; at--)
+            items[at] = items[at - 1];
+        items[at] = one;
+    }
 }
 
 static enum sf_err collect(struct work *w, struct sf_findings_view *out, struct sf_why *why)
 {
-    const struct sf_finding_list *lists[] = {&w->in_spans, &w->in_code};
-    struct sf_finding_view *items = sf_arena_new_n(w->q->req, w->in_code.n + w->in_spans.n + 1u,
-                                                   sizeof(*items));
-    uint32_t n = 0;
+    const struct sf_finding_list *again = &w->in_requests.again, *loops = &w->in_requests.loops;
+    uint32_t cap = w->in_code.n + w->in_spans.n + again->n + loops->n + 1u, n = 0;
+    struct sf_finding_view *items = sf_arena_new_n(w->q->req, cap, sizeof(*items));
     if (!items)
         return sf_exec_no_room(why);
-    for (size_t k = 0; k < 2; k++) {
-        for (uint32_t i = 0; i < lists[k]->n; i++) {
-            const struct sf_finding *f = &lists[k]->items[i];
-            bool is_span = f->kind == SF_FINDING_SPANS;
-            items[n++] = (struct sf_finding_view){
-                .kind = sf_finding_kind_name(f->kind),
-                .action = sf_finding_action(f->kind),
-                .subject = f->subject,
-                .path = f->path,
-                .sentence = f->sentence,
-                .unit = is_span ? SF_STR("nanoseconds") : w->type.sample_unit,
-                .share = f->share,
-                .value = f->value,
-                .count = f->count,
-                .span = is_span ? w->spans[f->span].span_id : w->want->span};
-        }
+    for (uint32_t i = 0; i < w->in_code.n; i++)
+        items[n++] = view_of(w, &w->in_code.items[i]);
+    for (uint32_t i = 0; i < again->n; i++)
+        items[n++] = view_of(w, &again->items[i]);
+    for (uint32_t i = 0; i < w->in_spans.n; i++) {
+        items[n] = view_of(w, &w->in_spans.items[i]);
+        items[n++].span = w->spans[w->in_spans.items[i].span].span_id;
     }
+    for (uint32_t i = 0; i < loops->n; i++) {
+        items[n] = view_of(w, &loops->items[i]);
+        items[n].trace = w->in_requests.ids[i].trace;
+        items[n++].span = w->in_requests.ids[i].span;
+    }
+    sort_views(items, n);
     *out = (struct sf_findings_view){w->of, items, n, w->n_samples, w->reason};
     return SF_OK;
 }
@@ -158,10 +267,11 @@ enum sf_err sf_findings_make(struct sf_store *store, const struct sf_findings_wa
 {
     struct work w = {.store = store, .want = want, .q = q};
     bool has_trace = !sf_trace_id_is_zero(want->trace);
-    enum sf_err err = !has_trace        ? of_service(&w, why)
-                      : want->span != 0 ? of_span(&w, why)
-                                        : of_trace(&w, why);
-    if (!err)
-        err = sf_findings_of_tree(&w.tree, w.of, &SF_FINDING_LIMITS, q->req, &w.in_code, why);
+    bool has_two = want->left.len > 0 || want->baseline.len > 0;
+    enum sf_err err = has_two               ? of_diff(&w, why)
+                      : want->query.len > 0 ? of_code(&w, of_query, why)
+                      : !has_trace          ? of_code(&w, of_service, why)
+                      : want->span != 0     ? of_code(&w, of_span, why)
+                                            : of_code(&w, of_trace, why);
     return err ? err : collect(&w, out, why);
 }

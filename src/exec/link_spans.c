@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "exec/no_room.h"
 #include "model/process.h"
 
 bool sf_link_spans_init(struct sf_link_spans *l, uint32_t cap, struct sf_arena *req)
@@ -188,4 +189,15 @@ bool sf_link_spans_has_service(const struct sf_link_spans *l, sf_str service)
         if (sf_str_eq(l->names[i], service))
             return true;
     return false;
+}
+
+enum sf_err sf_link_spans_load(struct sf_store *store, sf_trace_id id, struct sf_query_ctx *q,
+                               struct sf_trace *out_trace, struct sf_link_spans *out,
+                               struct sf_span_tree *out_tree, struct sf_why *why)
+{
+    enum sf_err err = sf_trace_get(store, id, 0, 0, q, out_trace, why);
+    if (!err && (!sf_link_spans_init(out, out_trace->spans.n_spans, q->req) ||
+                 !sf_link_spans_add(out, out_trace)))
+        err = sf_exec_no_room(why);
+    return err ? err : sf_span_tree_build(out->spans, out->origins, out->n, q->req, out_tree, why);
 }

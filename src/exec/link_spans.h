@@ -26,6 +26,10 @@ struct sf_link_spans {
 bool sf_link_spans_init(struct sf_link_spans *l, uint32_t cap, struct sf_arena *req);
 /* All spans of the trace; strings are borrowed from it. False: no room. */
 bool sf_link_spans_add(struct sf_link_spans *l, const struct sf_trace *trace);
+/* All of one trace out of the store, and who is whose parent. In q->req. */
+enum sf_err sf_link_spans_load(struct sf_store *store, sf_trace_id id, struct sf_query_ctx *q,
+                               struct sf_trace *out_trace, struct sf_link_spans *out,
+                               struct sf_span_tree *out_tree, struct sf_why *why);
 /* What those of the set that are in this trace need; nothing is borrowed. `tmp` is used up a
  * little. False: no room, and none of them was added. */
 bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *trace,

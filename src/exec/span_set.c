@@ -5,6 +5,7 @@
 
 #include "exec/no_room.h"
 #include "link/cohort.h"
+#include "query/attr_text.h"
 #include "query/query_parse.h"
 
 enum { SPANS_PER_SET = 100 };
@@ -90,4 +91,15 @@ bool sf_span_set_thin(struct sf_span_set *set, uint32_t most, struct sf_arena *r
         set->spans[i] = set->spans[kept[i]];
     set->n = n;
     return true;
+}
+
+bool sf_span_set_of_service(sf_str service, struct sf_arena *req, sf_str *out_query)
+{
+    struct sf_buf text = {0};
+    sf_buf_add_str(&text, SF_STR("{ resource.service.name = "));
+    sf_static_text((struct sf_static){SF_TYPE_STRING, {.str = service}}, &text);
+    sf_buf_add_str(&text, SF_STR(" }"));
+    bool is_kept = sf_buf_ok(&text) && sf_arena_copy(req, sf_buf_str(&text), out_query);
+    sf_buf_done(&text);
+    return is_kept;
 }

@@ -26,6 +26,8 @@ struct sf_span_set_want {
 /* Lives in q->req. INPUT: a bad query, with its column. */
 enum sf_err sf_span_set_find(struct sf_store *store, const struct sf_span_set_want *want,
                              struct sf_query_ctx *q, struct sf_span_set *out, struct sf_why *why);
+/* The query for all spans of a service. False: no room in `req`. */
+bool sf_span_set_of_service(sf_str service, struct sf_arena *req, sf_str *out_query);
 /* By trace and span id, each span once. */
 void sf_span_set_sort(struct sf_span_set *set);
 /* Keeps `most` of them, evenly and the same ones whenever it is asked, in their order. False: no

@@ -1,10 +1,11 @@
 /* findings.c - what stands out in a flame graph, in sentences. */
 #include "link/findings.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-
 #include <string.h>
 
+#include "base/num.h"
 #include "flame/frame_name.h"
 #include "flame/tree_order.h"
 #include "flame/tree_top.h"
@@ -19,7 +20,9 @@ enum {
 struct work {
     const struct sf_tree *t;
     const struct sf_finding_limits *limits;
+    const char *takes, *of_word; /* "takes" ... "of"; of a difference "adds" ... "to" */
     sf_str of;
+    int64_t whole; /* what shares are of */
     struct sf_arena *req;
     int64_t *totals;
     const uint8_t *states; /* by node */
@@ -31,7 +34,7 @@ struct work {
 
 static double share_of(const struct work *w, int64_t value)
 {
-    return w->totals[0] > 0 ? (double)value / (double)w->totals[0] : 0;
+    return w->whole > 0 ? (double)value / (double)w->whole : 0;
 }
 
 static sf_str name_of(struct work *w, uint32_t frame)
@@ -42,39 +45,42 @@ static sf_str name_of(struct work *w, uint32_t frame)
     return name;
 }
 
-/* The innermost frames that fit a line; "..." stands for the rest. */
-static sf_str path_to(struct work *w, uint32_t node)
+/* "..." stands for the frames that are left out. A function that calls itself is named once. */
+bool sf_finding_path(const struct sf_tree *t, uint32_t node, struct sf_arena *req, sf_str *out)
 {
     uint32_t nodes[PATH_FRAMES], n = 0;
-    sf_str path = {0};
-    for (; node != 0 && n < PATH_FRAMES; node = w->t->nodes[node].parent)
+    sf_str path = {0}, name;
+    for (; node != 0; node = t->nodes[node].parent) {
+        if (n > 0 && t->nodes[nodes[n - 1]].frame == t->nodes[node].frame)
+            continue;
+        if (n == PATH_FRAMES)
+            break;
         nodes[n++] = node;
+    }
     const char *lead = node != 0 ? "... > " : "";
     for (uint32_t i = n; i-- > 0; lead = " > ") {
-        sf_str name = name_of(w, w->t->nodes[nodes[i]].frame), longer;
-        if (!sf_arena_print(w->req, &longer, "%.*s%s%.*s", SF_STR_ARG(path), lead,
-                            SF_STR_ARG(name)))
-            w->is_full = true;
-        else
-            path = longer;
+        const struct sf_frame *frame = &t->frames[t->nodes[nodes[i]].frame];
+        if (!sf_frame_name(frame, SF_GROUP_FUNCTION, req, &name) ||
+            !sf_arena_print(req, &path, "%.*s%s%.*s", SF_STR_ARG(path), lead, SF_STR_ARG(name)))
+            return false;
     }
-    return path;
+    *out = path;
+    return true;
 }
 
-static void add(struct work *w, struct sf_finding f)
+/* `before` stands between subject and verb: "alone ". */
+static void add(struct work *w, struct sf_finding f, const char *before)
 {
     if (w->n == MAX_FINDINGS || w->is_full)
         return;
     f.span = SF_NOBODY;
-    f.path = path_to(w, f.node);
-    w->items[w->n++] = f;
-}
-
-static void say(struct work *w, struct sf_finding *f, const char *what)
-{
-    if (!sf_arena_print(w->req, &f->sentence, "%.*s %s %.0f %% of %.*s: %s", SF_STR_ARG(f->subject),
-                        what, f->share * 100, SF_STR_ARG(w->of), sf_finding_action(f->kind)))
+    if (!sf_finding_path(w->t, f.node, w->req, &f.path) ||
+        !sf_arena_print(w->req, &f.sentence, "%.*s %s%s %.0f %% %s %.*s, in %.*s: %s",
+                        SF_STR_ARG(f.subject), before, w->takes, f.share * 100, w->of_word,
+                        SF_STR_ARG(w->of), SF_STR_ARG(f.path), sf_finding_action(f.kind)))
         w->is_full = true;
+    else
+        w->items[w->n++] = f;
 }
 
 /* ---- one function ---- */
@@ -129,8 +135,7 @@ static void find_functions(struct work *w, struct sf_why *why, enum sf_err *err)
                                    .value = rows[i].self,
                                    .node = heaviest(w, rows[i].frame, true),
                                    .subject = name_of(w, rows[i].frame)};
-            say(w, &f, "alone takes");
-            add(w, f);
+            add(w, f, "alone ");
         }
         uint32_t n_callers = total >= w->limits->repeat ? count_callers(w, rows[i].frame, seen) : 0;
         if (n_callers >= w->limits->callers && n_callers > 0) {
@@ -140,12 +145,9 @@ static void find_functions(struct work *w, struct sf_why *why, enum sf_err *err)
                                    .node = heaviest(w, rows[i].frame, false),
                                    .count = n_callers,
                                    .subject = name_of(w, rows[i].frame)};
-            sf_str what;
-            if (!sf_arena_print(w->req, &what, "is called from %u places and takes", n_callers))
-                w->is_full = true;
-            else
-                say(w, &f, what.p);
-            add(w, f);
+            char before[64];
+            snprintf(before, sizeof(before), "is called from %u places and ", n_callers);
+            add(w, f, before);
         }
     }
 }
@@ -194,8 +196,7 @@ static void find_themes(struct work *w)
                                .value = themes[theme].value,
                                .node = themes[theme].node,
                                .subject = sf_str_from(sf_theme_words((enum sf_theme)theme))};
-        say(w, &f, "takes");
-        add(w, f);
+        add(w, f, "");
     }
 }
 
@@ -220,8 +221,7 @@ static void find_states(struct work *w)
                                .value = g->value,
                                .node = g->node,
                                .subject = sf_str_from(asked[k].words)};
-        say(w, &f, "takes");
-        add(w, f);
+        add(w, f, "");
     }
 }
 
@@ -235,7 +235,8 @@ static void find_depth(struct work *w)
     }
     for (uint32_t i = 1; i < w->t->n_nodes; i++) {
         depths[i] = depths[w->t->nodes[i].parent] + 1;
-        deepest = depths[i] > depths[deepest] ? i : deepest;
+        if (w->totals[i] > 0 && depths[i] > depths[deepest])
+            deepest = i;
     }
     if (depths[deepest] <= w->limits->depth)
         return;
@@ -243,11 +244,16 @@ static void find_depth(struct work *w)
                            .node = deepest,
                            .count = depths[deepest],
                            .value = w->totals[deepest],
+                           .span = SF_NOBODY,
                            .subject = name_of(w, w->t->nodes[deepest].frame)};
-    if (!sf_arena_print(w->req, &f.sentence, "stacks are up to %u frames deep, at %.*s: %s",
-                        f.count, SF_STR_ARG(f.subject), sf_finding_action(f.kind)))
+    if (w->n == MAX_FINDINGS || w->is_full)
+        return;
+    if (!sf_finding_path(w->t, deepest, w->req, &f.path) ||
+        !sf_arena_print(w->req, &f.sentence, "stacks of %.*s are up to %u frames deep, in %.*s: %s",
+                        SF_STR_ARG(w->of), f.count, SF_STR_ARG(f.path), sf_finding_action(f.kind)))
         w->is_full = true;
-    add(w, f);
+    else
+        w->items[w->n++] = f;
 }
 
 /* ---- all of it ---- */
@@ -272,45 +278,75 @@ static bool prepare(struct work *w)
     return true;
 }
 
+static enum sf_err look(struct work *w, struct sf_finding_list *out, struct sf_why *why)
+{
+    enum sf_err err = sf_tree_totals(w->t, w->req, &w->totals, why);
+    if (err)
+        return err;
+    w->whole = w->whole > 0 ? w->whole : w->totals[0];
+    if (!prepare(w))
+        return sf_fail(why, SF_ERR_LIMIT, "findings: no memory for %u nodes", w->t->n_nodes);
+    find_states(w);
+    find_themes(w);
+    find_depth(w);
+    find_functions(w, why, &err);
+    if (err || w->is_full)
+        return sf_fail(why, SF_ERR_LIMIT, "findings: no memory for %u nodes", w->t->n_nodes);
+    qsort(w->items, w->n, sizeof(*w->items), order_findings);
+    *out = (struct sf_finding_list){w->items, w->n};
+    return SF_OK;
+}
+
 enum sf_err sf_findings_of_tree(const struct sf_tree *tree, sf_str of,
                                 const struct sf_finding_limits *limits, struct sf_arena *req,
                                 struct sf_finding_list *out, struct sf_why *why)
 {
-    struct work w = {.t = tree, .limits = limits, .of = of, .req = req};
-    enum sf_err err;
-    if (tree->n_nodes == 0) {
-        *out = (struct sf_finding_list){0};
-        return SF_OK;
+    struct work w = {
+        .t = tree, .limits = limits, .takes = "takes", .of_word = "of", .of = of, .req = req};
+    *out = (struct sf_finding_list){0};
+    return tree->n_nodes > 0 ? look(&w, out, why) : SF_OK;
+}
+
+/* Only what grew: what shrank elsewhere would hide it in the totals. */
+enum sf_err sf_findings_of_diff(const struct sf_tree_diff *diff, sf_str of,
+                                const struct sf_finding_limits *limits, struct sf_arena *req,
+                                struct sf_finding_list *out, struct sf_why *why)
+{
+    struct sf_tree grown = diff->shape;
+    struct work w = {.t = &grown,
+                     .limits = limits,
+                     .takes = "adds",
+                     .of_word = "to",
+                     .of = of,
+                     .whole = diff->right.total,
+                     .req = req};
+    struct sf_tree_node *nodes = sf_arena_new_n(req, grown.n_nodes + 1u, sizeof(*nodes));
+    *out = (struct sf_finding_list){0};
+    if (!nodes)
+        return sf_fail(why, SF_ERR_LIMIT, "findings: no memory for %u nodes", grown.n_nodes);
+    grown.total = 0;
+    for (uint32_t i = 0; i < grown.n_nodes; i++) {
+        nodes[i] = grown.nodes[i];
+        nodes[i].self = nodes[i].self > 0 ? nodes[i].self : 0;
+        grown.total = sf_add_sat_i64(grown.total, nodes[i].self);
     }
-    err = sf_tree_totals(tree, req, &w.totals, why);
-    if (err)
-        return err;
-    if (!prepare(&w))
-        return sf_fail(why, SF_ERR_LIMIT, "findings: no memory for %u nodes", tree->n_nodes);
-    find_states(&w);
-    find_themes(&w);
-    find_depth(&w);
-    find_functions(&w, why, &err);
-    if (err || w.is_full)
-        return sf_fail(why, SF_ERR_LIMIT, "findings: no memory for %u nodes", tree->n_nodes);
-    qsort(w.items, w.n, sizeof(*w.items), order_findings);
-    *out = (struct sf_finding_list){w.items, w.n};
-    return SF_OK;
+    grown.nodes = nodes;
+    return grown.n_nodes > 0 && diff->right.total > 0 ? look(&w, out, why) : SF_OK;
 }
 
 const char *sf_finding_kind_name(enum sf_finding_kind kind)
 {
     static const char *const names[SF_FINDINGS] = {
         "hot_function", "deep_stack", "repeated_function", "repeated_spans", "gc", "allocator",
-        "lock",         "theme"};
+        "lock",         "theme",      "repeated_parse"};
     return names[kind];
 }
 
 const char *sf_finding_action(enum sf_finding_kind kind)
 {
     static const char *const actions[SF_FINDINGS] = {
-        "optimise that function", "consider refactoring",  "cache its result or batch the calls",
-        "cache or batch them",    "reduce allocations",    "reduce allocations",
-        "reduce lock scope",      "do less of it, or once"};
+        "optimise that function", "consider refactoring",   "cache its result or batch the calls",
+        "cache or batch them",    "reduce allocations",     "reduce allocations",
+        "reduce lock scope",      "do less of it, or once", "parse it once and keep the result"};
     return actions[kind];
 }

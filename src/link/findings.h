@@ -6,8 +6,9 @@
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
+#include "flame/tree_diff.h"
+#include "link/frame_functions.h"
 #include "link/span_tree.h"
-#include "model/tree.h"
 
 enum sf_finding_kind {
     SF_FINDING_LEAF,   /* one function is much by itself: optimise it */
@@ -18,6 +19,7 @@ enum sf_finding_kind {
     SF_FINDING_ALLOC,  /* allocator: reduce allocations */
     SF_FINDING_LOCK,   /* reduce lock scope */
     SF_FINDING_THEME,  /* regex, JSON, serialisation, crypto, logging: cache, or do less of it */
+    SF_FINDING_AGAIN,  /* the same is parsed in most requests: parse it once */
     SF_FINDINGS
 };
 
@@ -38,13 +40,13 @@ struct sf_finding_limits { /* shares of the view */
 struct sf_finding {
     enum sf_finding_kind kind;
     double share;    /* of the view; of the parent's duration for spans; 0 for depth */
-    int64_t value;   /* in the view's unit; ns for spans */
+    int64_t value;   /* in the view's unit; ns for spans; per request of what is done again */
     uint32_t node;   /* the heaviest place, or SF_NONE */
     uint32_t span;   /* parent of the equal spans, or SF_NOBODY */
     uint32_t count;  /* callers, spans, frames of depth */
     sf_str subject;  /* function, theme or span name */
     sf_str path;     /* "main > serve > render", the innermost frames when it is long */
-    sf_str sentence; /* for a person */
+    sf_str sentence; /* for a person: number, path and action in one */
 };
 
 struct sf_finding_list {
@@ -60,5 +62,30 @@ enum sf_err sf_findings_of_tree(const struct sf_tree *tree, sf_str of,
 enum sf_err sf_findings_of_spans(const struct sf_span_tree *tree,
                                  const struct sf_finding_limits *limits, struct sf_arena *req,
                                  struct sf_finding_list *out, struct sf_why *why);
+/* What the right side has more of, place by place; shares are of the right side's total. Both sides
+ * should be per request, or of equal totals. */
+enum sf_err sf_findings_of_diff(const struct sf_tree_diff *diff, sf_str of,
+                                const struct sf_finding_limits *limits, struct sf_arena *req,
+                                struct sf_finding_list *out, struct sf_why *why);
+
+struct sf_request_sample {
+    uint32_t request; /* < n_requests */
+    uint32_t node;    /* of the stacks */
+    int64_t value;
+};
+struct sf_request_samples {
+    const struct sf_tree *stacks;
+    const struct sf_frame_functions *functions; /* of the stacks' frames */
+    const struct sf_request_sample *list;
+    uint32_t n, n_requests;
+    int64_t period; /* what one sample is worth; 0: the smallest value there is */
+};
+/* What most of the requests do over again: request_findings.c says how it is told. */
+enum sf_err sf_findings_of_requests(const struct sf_request_samples *in, sf_str of,
+                                    const struct sf_finding_limits *limits, struct sf_arena *req,
+                                    struct sf_finding_list *out, struct sf_why *why);
+/* "main > serve > render": the innermost frames that fit a line. False: `req` is full. */
+bool sf_finding_path(const struct sf_tree *t, uint32_t node, struct sf_arena *req, sf_str *out);
+
 const char *sf_finding_kind_name(enum sf_finding_kind kind); /* "hot_function" */
 const char *sf_finding_action(enum sf_finding_kind kind);    /* "optimise that function" */

@@ -49,11 +49,12 @@ static bool add(struct work *w, uint32_t parent, const struct sibling *first, ui
     }
     uint64_t parent_ns = p->end_ns - p->start_ns;
     f.share = parent_ns > 0 ? (double)f.value / (double)parent_ns : 0;
-    f.path = w->t->spans[parent].name;
-    if (!sf_arena_print(w->req, &f.sentence,
-                        "%.*s calls %.*s %u times, %.0f %% of its duration: %s",
+    if (!sf_arena_print(w->req, &f.path, "%.*s > %.*s", SF_STR_ARG(w->t->spans[parent].name),
+                        SF_STR_ARG(first->name)) ||
+        !sf_arena_print(w->req, &f.sentence,
+                        "%.*s calls %.*s %u times, %.0f %% of its duration, in %.*s: %s",
                         SF_STR_ARG(w->t->spans[parent].name), SF_STR_ARG(first->name), n,
-                        f.share * 100, sf_finding_action(f.kind)))
+                        f.share * 100, SF_STR_ARG(f.path), sf_finding_action(f.kind)))
         return false;
     w->items[w->n++] = f;
     return true;

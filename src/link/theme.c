@@ -16,13 +16,13 @@ static bool is_at(sf_str name, size_t at, const char *text, size_t len)
     return true;
 }
 
-static bool fits(const struct sf_theme_rule *rule, sf_str name)
+static bool has(sf_str name, const char *text, enum sf_theme_fit fit)
 {
-    size_t len = strlen(rule->text);
-    if (name.len < len)
+    size_t len = strlen(text);
+    if (name.len < len || (fit == SF_FIT_WHOLE && name.len != len))
         return false;
-    for (size_t at = 0; at <= (rule->is_start ? 0 : name.len - len); at++)
-        if (is_at(name, at, rule->text, len))
+    for (size_t at = 0; at <= (fit == SF_FIT_ANY ? name.len - len : 0); at++)
+        if (is_at(name, at, text, len))
             return true;
     return false;
 }
@@ -30,8 +30,18 @@ static bool fits(const struct sf_theme_rule *rule, sf_str name)
 enum sf_theme sf_theme_of(const struct sf_frame *frame)
 {
     for (uint32_t i = 0; i < sf_theme_n_rules; i++)
-        if (fits(&sf_theme_rules[i], frame->function))
+        if (has(frame->function, sf_theme_rules[i].text, sf_theme_rules[i].fit))
             return sf_theme_rules[i].theme;
+    return SF_THEME_NONE;
+}
+
+enum sf_theme sf_theme_of_parser(const struct sf_frame *frame)
+{
+    enum sf_theme theme = sf_theme_of(frame);
+    for (uint32_t i = 0; i < sf_parser_n_rules && theme != SF_THEME_NONE; i++)
+        if (sf_parser_rules[i].theme == theme &&
+            has(frame->function, sf_parser_rules[i].text, SF_FIT_ANY))
+            return theme;
     return SF_THEME_NONE;
 }
 

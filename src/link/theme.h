@@ -14,9 +14,15 @@ enum sf_theme {
     SF_THEMES
 };
 
+enum sf_theme_fit { /* where in the name the text stands */
+                    SF_FIT_ANY,
+                    SF_FIT_START,
+                    SF_FIT_WHOLE
+};
+
 struct sf_theme_rule {
     enum sf_theme theme;
-    bool is_start;       /* the name begins with the text; otherwise it may stand anywhere */
+    enum sf_theme_fit fit;
     const char *text;    /* small letters: case is folded */
     const char *example; /* a frame as profilers write it; the tests ask each rule for its own */
 };
@@ -24,5 +30,15 @@ struct sf_theme_rule {
 extern const struct sf_theme_rule sf_theme_rules[];
 extern const uint32_t sf_theme_n_rules;
 
+/* Words that make such a function one that reads: "parse", "decode"; of patterns: "compile". */
+struct sf_parser_rule {
+    enum sf_theme theme;
+    const char *text, *example;
+};
+extern const struct sf_parser_rule sf_parser_rules[];
+extern const uint32_t sf_parser_n_rules;
+
+/* The theme of a function that turns text or bytes into something else, or NONE. */
+enum sf_theme sf_theme_of_parser(const struct sf_frame *frame);
 enum sf_theme sf_theme_of(const struct sf_frame *frame);
 const char *sf_theme_words(enum sf_theme theme); /* "pattern matching" */

@@ -5,8 +5,9 @@
  * catalogue. Every line carries an example; a test asks the table for all of them. */
 #include "link/theme.h"
 
-#define ANY   false
-#define START true
+#define ANY   SF_FIT_ANY
+#define START SF_FIT_START
+#define WHOLE SF_FIT_WHOLE
 
 const struct sf_theme_rule sf_theme_rules[] = {
     {SF_THEME_REGEX, ANY, "regex", "regex.match(pricePattern)"},
@@ -75,6 +76,9 @@ const struct sf_theme_rule sf_theme_rules[] = {
     {SF_THEME_ALLOCATOR, START, "__libc_malloc", "__libc_malloc"},
     {SF_THEME_ALLOCATOR, START, "__libc_free", "__libc_free"},
     {SF_THEME_ALLOCATOR, START, "cfree", "cfree@GLIBC_2.2.5"},
+    {SF_THEME_ALLOCATOR, WHOLE, "free", "free"},
+    {SF_THEME_ALLOCATOR, START, "posix_memalign", "posix_memalign"},
+    {SF_THEME_ALLOCATOR, START, "aligned_alloc", "aligned_alloc"},
     {SF_THEME_ALLOCATOR, START, "operator new", "operator new(unsigned long)"},
     {SF_THEME_ALLOCATOR, START, "operator delete", "operator delete(void*)"},
     {SF_THEME_ALLOCATOR, START, "je_", "je_malloc_default"},
@@ -91,3 +95,20 @@ const struct sf_theme_rule sf_theme_rules[] = {
 };
 
 const uint32_t sf_theme_n_rules = sizeof(sf_theme_rules) / sizeof(sf_theme_rules[0]);
+
+const struct sf_parser_rule sf_parser_rules[] = {
+    {SF_THEME_JSON, "pars", "jsonParse"},
+    {SF_THEME_JSON, "decod", "encoding/json.(*decodeState).object"},
+    {SF_THEME_JSON, "unmarshal", "encoding/json.Unmarshal"},
+    {SF_THEME_JSON, "loads", "json.loads"},
+    {SF_THEME_JSON, "fromjson", "com/google/gson/Gson.fromJson"},
+    {SF_THEME_JSON, "readvalue", "com/fasterxml/jackson/databind/ObjectMapper.readValue"},
+    {SF_THEME_JSON, "from_str", "serde_json::de::from_str"},
+    {SF_THEME_SERIAL, "pars", "yaml_parser_parse"},
+    {SF_THEME_SERIAL, "unmarshal", "google.golang.org/protobuf/proto.Unmarshal"},
+    {SF_THEME_SERIAL, "deseriali", "java/io/ObjectInputStream.deserialize"},
+    {SF_THEME_SERIAL, "loads", "pickle.loads"},
+    {SF_THEME_REGEX, "compil", "regexp.Compile"},
+};
+
+const uint32_t sf_parser_n_rules = sizeof(sf_parser_rules) / sizeof(sf_parser_rules[0]);

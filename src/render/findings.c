@@ -15,7 +15,7 @@ void sf_findings_json(const struct sf_findings_view *v, struct sf_buf *out)
     sf_json_write_array(&w);
     for (uint32_t i = 0; i < v->n; i++) {
         const struct sf_finding_view *f = &v->items[i];
-        char span[17];
+        char trace[33], span[17];
         sf_json_write_object(&w);
         sf_json_write_key_str(&w, SF_STR("kind"), sf_str_from(f->kind));
         sf_json_write_key_str(&w, SF_STR("sentence"), f->sentence);
@@ -28,6 +28,9 @@ void sf_findings_json(const struct sf_findings_view *v, struct sf_buf *out)
         sf_json_write_i64(&w, f->value);
         sf_json_write_key_str(&w, SF_STR("unit"), f->unit);
         sf_json_write_key_u64(&w, SF_STR("count"), f->count);
+        sf_trace_id_render(f->trace, trace);
+        sf_json_write_key_str(&w, SF_STR("traceId"),
+                              sf_trace_id_is_zero(f->trace) ? SF_STR_NONE : sf_str_from(trace));
         sf_span_id_render(f->span, span);
         sf_json_write_key_str(&w, SF_STR("spanId"), f->span ? sf_str_from(span) : SF_STR_NONE);
         sf_json_write_object_end(&w);
@@ -44,11 +47,9 @@ void sf_findings_text(const struct sf_findings_view *v, struct sf_buf *out)
         const struct sf_finding_view *f = &v->items[i];
         sf_buf_print(out, "%2u. ", i + 1);
         sf_units_text(out, f->sentence, WIDE);
-        sf_buf_add_str(out, SF_STR("\n      "));
+        sf_buf_add_str(out, SF_STR(" ("));
         sf_units_amount(out, f->value, f->unit);
-        sf_buf_add_str(out, SF_STR(" in "));
-        sf_units_text(out, f->path, WIDE);
-        sf_buf_add_str(out, SF_STR("\n"));
+        sf_buf_add_str(out, SF_STR(")\n"));
     }
     if (v->n == 0 && v->reason.len == 0)
         sf_buf_print(out, "nothing stands out in %.*s (%llu samples)\n", SF_STR_ARG(v->of),

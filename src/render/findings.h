@@ -10,7 +10,8 @@ struct sf_finding_view {
     double share;
     int64_t value;
     uint32_t count;
-    sf_span_id span; /* 0: none */
+    sf_trace_id trace; /* of the span, or an example; zero: none */
+    sf_span_id span;   /* 0: none */
 };
 
 struct sf_findings_view {

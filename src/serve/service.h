@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "intake/intake.h"
+#include "link/findings.h"
 #include "meter/counters.h"
 #include "meter/service_graph.h"
 #include "meter/span_metrics.h"
@@ -46,6 +47,7 @@ struct sf_service {
     struct sf_series_cap *series_cap; /* label sets of each service */
     struct sf_settings *settings;     /* of readers; NULL in tests */
     uint32_t max_frames;              /* of one stack; 0: SF_LIMIT_STACK_DEPTH */
+    struct sf_finding_limits finding_limits;
     bool has_tenancy, rejects_other_signals, has_span_metrics;
     const char *const *cors_origins;
     size_t n_cors_origins;

@@ -432,7 +432,7 @@ def test_the_commands_ask_for_the_same():
     code, out, err = run("flame", "--trace", trace, "--by", "critical-path")
     assert code == 0 and "order.calculate_totals" in out and "2 of 3 spans" in out, (code, out, err)
     for args, words in ((("ledger",), "name one span"), (("flame", "x", "--trace", trace), "name one profile"),
-                        (("findings",), "--service"), (("coverage",), "one service")):
+                        (("findings",), "SERVICE"), (("coverage",), "one service")):
         code, out, err = run(*args)
         assert code == 2 and words in err, (args, code, err)
     code, out, err = run("ledger", "ff", "--trace", trace)
@@ -451,7 +451,14 @@ def test_what_is_missing_is_said():
             (f"/api/v1/spans/{trace}/{own}/profile?self=maybe", 400, "true or false"),
             (f"/api/v1/traces/{trace}/flame?by=cost", 400, "critical-path"),
             ("/api/v1/findings", 400, "service=NAME"),
-            (f"/api/v1/findings?span={own}", 400, "trace")):
+            (f"/api/v1/findings?span={own}&service=silent", 400, "one of"),
+            ("/api/v1/findings?span=00000000000000fa", 404, "no span"),
+            ("/api/v1/findings?left={}", 400, "two sides"),
+            ("/api/v1/findings?service=silent&leaf=much", 400, "percentage"),
+            ("/api/v1/findings?service=silent&callers=0", 400, "from 1 on"),
+            ("/api/v1/findings?q={", 400, "TraceQL"),
+            ("/api/v1/findings?baseline={&comparison=b", 400, ""),
+            ("/api/v1/findings?baseline=a&comparison=nobody", 404, "no profiles of nobody")):
         answer = server.get(path)
         assert answer.status == status and words in answer.text, (path, answer.status, answer.text)
 

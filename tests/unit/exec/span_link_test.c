@@ -407,16 +407,18 @@ TEST(span_link, draws_the_whole_trace_by_each_weight)
 TEST(span_link, finds_what_stands_out_in_span_trace_and_service)
 {
     struct put puts[] = {at("regex.match", 1, 10, 30), at("sign", 2, 50, 10)};
-    struct sf_findings_want want = {.trace = TRACE, .span = 1};
+    struct sf_arena scratch = {0};
+    struct sf_findings_want want = {.trace = TRACE, .span = 1, .limits = SF_FINDING_LIMITS};
     struct sf_findings_view v;
     struct sf_why why = {0};
     begin();
+    assert_true(sf_arena_init(&scratch, 64 << 20));
     put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 2);
     assert_ok(sf_findings_make(rig.store, &want, &rig.q, &v, &why));
     assert_true(v.n >= 2);
     assert_str(v.items[0].subject, "regex.match");
-    assert_str(v.items[0].sentence, "regex.match alone takes 75 % of the CPU time of checkout: "
-                                    "optimise that function");
+    assert_str(v.items[0].sentence, "regex.match alone takes 75 % of the CPU time of checkout, in "
+                                    "main > regex.match: optimise that function");
     assert_str(v.items[0].path, "main > regex.match");
     want.span = 0;
     assert_ok(sf_findings_make(rig.store, &want, &rig.q, &v, &why));
@@ -424,12 +426,15 @@ TEST(span_link, finds_what_stands_out_in_span_trace_and_service)
     assert_str(v.items[0].subject, "regex.match");
     want = (struct sf_findings_want){.service = SF_STR("shop"),
                                      .from_ns = NOW_NS - 1000 * (int64_t)MS,
-                                     .until_ns = NOW_NS + 1000 * (int64_t)MS};
+                                     .until_ns = NOW_NS + 1000 * (int64_t)MS,
+                                     .limits = SF_FINDING_LIMITS,
+                                     .scratch = &scratch};
     assert_ok(sf_findings_make(rig.store, &want, &rig.q, &v, &why));
     assert_str(v.items[0].subject, "regex.match");
     want.service = SF_STR("nobody");
     assert_ok(sf_findings_make(rig.store, &want, &rig.q, &v, &why));
     assert_int_equal(v.n, 0);
     assert_str(v.reason, "no profiles from nobody in this time");
+    sf_arena_done(&scratch);
     end();
 }

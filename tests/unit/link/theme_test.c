@@ -17,6 +17,27 @@ TEST(theme, knows_every_example_of_its_table)
     }
 }
 
+TEST(theme, knows_what_reads)
+{
+    for (uint32_t i = 0; i < sf_parser_n_rules; i++) {
+        const struct sf_parser_rule *rule = &sf_parser_rules[i];
+        struct sf_frame f = {.function = sf_str_from(rule->example)};
+        if (sf_theme_of_parser(&f) != rule->theme)
+            fail_msg("%s: %s", rule->example, sf_theme_words(sf_theme_of_parser(&f)));
+    }
+    const char *names[] = {"json.dumps",
+                           "encoding/json.Marshal",
+                           "regexp.(*Regexp).doExecute",
+                           "log.parse",
+                           "parse",
+                           ""};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct sf_frame f = {.function = sf_str_from(names[i])};
+        if (sf_theme_of_parser(&f) != SF_THEME_NONE)
+            fail_msg("%s: %s", names[i], sf_theme_words(sf_theme_of_parser(&f)));
+    }
+}
+
 TEST(theme, leaves_ordinary_names_alone)
 {
     const char *names[] = {"login",      "catalog.lookup", "main",    "remarks",

@@ -203,6 +203,7 @@ export interface Finding {
   value: number;
   unit: string;
   count: number;
+  traceId: string;
   spanId: string;
 }
 export interface Findings {

@@ -26,7 +26,7 @@ function OfService(props: { service: string; range: Range }) {
                 <span class="share-bar" style={{ width: `${String(Math.round(f.share * 100))}px` }} />
                 <b>{visible(f.sentence)}</b>
                 <div class="faint">
-                  {percent(f.share)}, {value(f.value, f.unit)} · <bdi>{visible(f.path)}</bdi>{" "}
+                  {percent(f.share)}, {value(f.value, f.unit)}{" "}
                   <ViewLink to={{ view: "profiles", service: props.service, fs: f.subject }} class="small">show in the graph</ViewLink>
                 </div>
               </li>

@@ -1,0 +1,180 @@
+/* request_findings.c - what most requests do over again: parsing what was parsed before.
+ *
+ * A function that takes a fifth of each request shows in a fifth of the samples. So does one that
+ * takes all of every fifth request. At two samples a request most requests show neither, so
+ * counting requests that have it tells nothing; but pairs of samples of one request do. If a share
+ * f of the requests does it, each with s / f of its time, then of two samples of one request both
+ * are in it with f * (s / f)^2 = s^2 / f. So f is s^2 over the share of such pairs. Work in one
+ * piece that is shorter than the time between two samples makes fewer pairs and f too large, never
+ * too small. */
+#include <stdlib.h>
+
+#include "base/num.h"
+#include "link/findings.h"
+#include "link/theme.h"
+
+enum {
+    MIN_REQUESTS = 8, /* with samples: below it "most" is chance */
+    MIN_PAIRS = 20,   /* of samples of one request */
+    MAX_AGAIN = 8
+};
+#define MOST 0.5
+
+struct work {
+    const struct sf_request_samples *in;
+    struct sf_arena *req;
+    uint32_t *within;    /* by node: the outermost function that parses, or SF_NONE */
+    uint32_t *places;    /* by node: where that one stands */
+    uint8_t *themes;     /* by function */
+    int64_t *sums;       /* by function */
+    double *all, *in_it; /* samples by request */
+    double unit;
+    int64_t total;
+};
+
+static bool prepare(struct work *w)
+{
+    const struct sf_tree *t = w->in->stacks;
+    uint32_t n_functions = w->in->functions->n;
+    w->within = sf_arena_new_n(w->req, t->n_nodes + 1u, sizeof(*w->within));
+    w->places = sf_arena_new_n(w->req, t->n_nodes + 1u, sizeof(*w->places));
+    w->themes = sf_arena_new_n(w->req, n_functions + 1u, sizeof(*w->themes));
+    w->sums = sf_arena_new_n(w->req, n_functions + 1u, sizeof(*w->sums));
+    w->all = sf_arena_new_n(w->req, w->in->n_requests + 1u, sizeof(*w->all));
+    w->in_it = sf_arena_new_n(w->req, w->in->n_requests + 1u, sizeof(*w->in_it));
+    if (!w->within || !w->places || !w->themes || !w->sums || !w->all || !w->in_it)
+        return false;
+    for (uint32_t i = 0; i < t->n_frames; i++)
+        w->themes[w->in->functions->of[i]] = (uint8_t)sf_theme_of_parser(&t->frames[i]);
+    for (uint32_t i = 0; i < t->n_nodes; i++) {
+        uint32_t parent = t->nodes[i].parent;
+        uint32_t function = i > 0 ? w->in->functions->of[t->nodes[i].frame] : 0;
+        bool is_inside = i > 0 && w->within[parent] != SF_NONE;
+        bool is_parser = i > 0 && w->themes[function] != SF_THEME_NONE;
+        w->within[i] = is_inside ? w->within[parent] : is_parser ? function : SF_NONE;
+        w->places[i] = is_inside ? w->places[parent] : i;
+    }
+    return true;
+}
+
+static void sum_up(struct work *w)
+{
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < w->in->n; i++) {
+        int64_t value = w->in->list[i].value;
+        if (value > 0 && value < least)
+            least = value;
+    }
+    w->unit = (double)(w->in->period > 0 ? w->in->period : least);
+    for (uint32_t i = 0; i < w->in->n; i++) {
+        const struct sf_request_sample *s = &w->in->list[i];
+        if (s->value <= 0)
+            continue;
+        w->total = sf_add_sat_i64(w->total, s->value);
+        w->all[s->request] += (double)s->value / w->unit;
+        if (w->within[s->node] != SF_NONE)
+            w->sums[w->within[s->node]] = sf_add_sat_i64(w->sums[w->within[s->node]], s->value);
+    }
+}
+
+static double pairs(double n)
+{
+    return n > 1 ? n * (n - 1) / 2 : 0;
+}
+
+/* The share of requests that do it, and how many of them there are; negative: it cannot be told. */
+static double spread_of(struct work *w, uint32_t function, uint32_t *out_requests)
+{
+    double n_all = 0, n_in = 0, pairs_all = 0, pairs_in = 0;
+    uint32_t n_requests = 0;
+    for (uint32_t i = 0; i < w->in->n_requests; i++)
+        w->in_it[i] = 0;
+    for (uint32_t i = 0; i < w->in->n; i++) {
+        const struct sf_request_sample *s = &w->in->list[i];
+        if (s->value > 0 && w->within[s->node] == function)
+            w->in_it[s->request] += (double)s->value / w->unit;
+    }
+    for (uint32_t i = 0; i < w->in->n_requests; i++) {
+        n_requests += w->all[i] > 0;
+        n_all += w->all[i];
+        n_in += w->in_it[i];
+        pairs_all += pairs(w->all[i]);
+        pairs_in += pairs(w->in_it[i]);
+    }
+    *out_requests = n_requests;
+    if (n_requests < MIN_REQUESTS || pairs_all < MIN_PAIRS)
+        return -1;
+    double share = n_in / n_all, both = pairs_in / pairs_all;
+    return share * share >= both ? 1 : share * share / both;
+}
+
+/* Where most of it happens. */
+static uint32_t heaviest(const struct work *w, uint32_t function, int64_t *sums)
+{
+    uint32_t best = SF_NONE;
+    for (uint32_t i = 0; i < w->in->stacks->n_nodes; i++)
+        sums[i] = 0;
+    for (uint32_t i = 0; i < w->in->n; i++) {
+        const struct sf_request_sample *s = &w->in->list[i];
+        if (s->value <= 0 || w->within[s->node] != function)
+            continue;
+        uint32_t place = w->places[s->node];
+        sums[place] = sf_add_sat_i64(sums[place], s->value);
+        best = best == SF_NONE || sums[place] > sums[best] ? place : best;
+    }
+    return best;
+}
+
+static bool say(struct work *w, sf_str of, uint32_t n_requests, struct sf_finding *f)
+{
+    enum sf_theme theme = sf_theme_of_parser(
+        &w->in->stacks->frames[w->in->stacks->nodes[f->node].frame]);
+    const char *what = theme == SF_THEME_JSON    ? "JSON is parsed"
+                       : theme == SF_THEME_REGEX ? "patterns are compiled"
+                                                 : "data is parsed";
+    return sf_finding_path(w->in->stacks, f->node, w->req, &f->path) &&
+           sf_arena_print(w->req, &f->sentence,
+                          "%s again and again: %.*s takes %.0f %% of %.*s, in most of %u requests, "
+                          "in %.*s: %s",
+                          what, SF_STR_ARG(f->subject), f->share * 100, SF_STR_ARG(of), n_requests,
+                          SF_STR_ARG(f->path), sf_finding_action(f->kind));
+}
+
+static int order_findings(const void *a, const void *b)
+{
+    const struct sf_finding *x = a, *y = b;
+    if (x->value != y->value)
+        return x->value > y->value ? -1 : 1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+enum sf_err sf_findings_of_requests(const struct sf_request_samples *in, sf_str of,
+                                    const struct sf_finding_limits *limits, struct sf_arena *req,
+                                    struct sf_finding_list *out, struct sf_why *why)
+{
+    struct work w = {.in = in, .req = req};
+    struct sf_finding *items = sf_arena_new_n(req, MAX_AGAIN, sizeof(*items));
+    int64_t *sums = sf_arena_new_n(req, in->stacks->n_nodes + 1u, sizeof(*sums));
+    uint32_t n = 0, n_requests = 0;
+    if (!items || !sums || !prepare(&w))
+        return sf_fail(why, SF_ERR_LIMIT, "findings: no memory for %u samples", in->n);
+    sum_up(&w);
+    for (uint32_t f = 0; f < in->functions->n && n < MAX_AGAIN; f++) {
+        double share = w.total > 0 ? (double)w.sums[f] / (double)w.total : 0;
+        if (w.sums[f] <= 0 || share < limits->repeat || spread_of(&w, f, &n_requests) < MOST ||
+            n_requests == 0)
+            continue;
+        items[n] = (struct sf_finding){.kind = SF_FINDING_AGAIN,
+                                       .share = share,
+                                       .value = w.sums[f] / n_requests,
+                                       .node = heaviest(&w, f, sums),
+                                       .span = SF_NOBODY,
+                                       .count = n_requests,
+                                       .subject = in->functions->names[f]};
+        if (!say(&w, of, n_requests, &items[n++]))
+            return sf_fail(why, SF_ERR_LIMIT, "findings: no memory for %u samples", in->n);
+    }
+    qsort(items, n, sizeof(*items), order_findings);
+    *out = (struct sf_finding_list){items, n};
+    return SF_OK;
+}
