@@ -1,0 +1,22 @@
+/* Reads names, one a line; writes what sf_demangle makes of each, or the name itself. */
+#include <stdio.h>
+#include <string.h>
+
+#include "wire/demangle.h"
+
+int main(void)
+{
+    static char line[1 << 16];
+    struct sf_demangler *d = sf_demangler_new();
+    struct sf_buf text = {0};
+    while (d && fgets(line, sizeof(line), stdin)) {
+        sf_str name = {line, strcspn(line, "\n")};
+        sf_buf_reset(&text);
+        if (sf_demangle(d, name, &text))
+            name = sf_buf_str(&text);
+        printf("%.*s\n", SF_STR_ARG(name));
+    }
+    sf_buf_done(&text);
+    sf_demangler_free(d);
+    return d ? 0 : 1;
+}
