@@ -74,6 +74,15 @@ def golden(name):
     return zip(lines[::2], lines[1::2])
 
 
+def mistakes():
+    """(query, message) of tests/golden/traceql_mistakes.txt, where a query is indented and marked below a line."""
+    path = os.path.join(os.environ["SOURCE_ROOT"], "tests", "golden", "traceql_mistakes.txt")
+    with open(path, encoding="utf-8") as f:
+        for block in f.read().rstrip("\n").split("\n\n"):
+            *shown, message = block.split("\n")
+            yield "\n".join(line[2:] for line in shown if line.strip(" ^") or "^" not in line), message
+
+
 def send(server, spans):
     for place, s in spans:
         assert server.post("/v1/traces", body(place, s), "application/json").status == 200
