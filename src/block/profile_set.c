@@ -2,40 +2,9 @@
 
 #include "base/heap.h"
 #include "base/num.h"
-#include "block/cursor.h"
-
-/* Keys of the dictionaries are the records themselves; functions and modules are read back from
- * there as lists. */
-_Static_assert(sizeof(struct sf_profile_function) == 16, "no padding in a key");
-_Static_assert(sizeof(struct sf_profile_module) == 8, "no padding in a key");
+#include "block/profile_intern.h"
 
 static const int64_t AHEAD_NS = INT64_C(3600) * 1000000000;
-
-static enum sf_err no_memory(struct sf_why *why)
-{
-    return sf_fail(why, SF_ERR_NOMEM, "store: no memory for profiles");
-}
-
-static sf_str key_of(const void *record, size_t len)
-{
-    return (sf_str){record, len};
-}
-
-static bool more(void **list, uint32_t n, uint32_t *cap, size_t size)
-{
-    void *grown;
-    uint32_t want = *cap ? *cap * 2 : 64;
-    if (n < *cap)
-        return true;
-    if (*cap > UINT32_MAX / 2)
-        return false;
-    grown = sf_heap_grow(*list, want, size);
-    if (!grown)
-        return false;
-    *list = grown;
-    *cap = want;
-    return true;
-}
 
 struct sf_profile_set *sf_profile_set_new(uint32_t tenant, sf_str service)
 {
@@ -83,87 +52,6 @@ size_t sf_profile_set_memory(const struct sf_profile_set *s)
            s->cap_lines * sizeof(*s->lines) + s->cap_rows * sizeof(*s->rows) +
            s->cap_entries * sizeof(*s->entries) + s->cap_details * sizeof(*s->details);
 }
-
-/* ---- interning ---- */
-
-enum { FEW_LINES = 2, LOCATION_KEY_LEN = 16 };
-
-struct location_key { /* of one without many inlined calls, which is nearly every one */
-    uint64_t addr;
-    uint32_t module, kind;
-    struct sf_line lines[FEW_LINES];
-};
-_Static_assert(sizeof(struct location_key) == LOCATION_KEY_LEN + FEW_LINES * 8, "no padding");
-
-/* Room comes first, so that no key is ever without its location. */
-static bool add_location(struct sf_profile_set *s, const struct sf_profile_location *l,
-                         const struct sf_line *lines, struct sf_buf *key, uint32_t *out)
-{
-    struct location_key few = {l->addr, l->module, l->kind, {{0, 0}}};
-    size_t lines_len = l->n_lines * sizeof(*lines);
-    sf_str text = key_of(&few, LOCATION_KEY_LEN + lines_len);
-    if (l->n_lines > FEW_LINES) {
-        sf_buf_reset(key);
-        sf_buf_add(key, &few, LOCATION_KEY_LEN);
-        sf_buf_add(key, lines, lines_len);
-        if (!sf_buf_ok(key))
-            return false;
-        text = sf_buf_str(key);
-    } else if (l->n_lines) {
-        memcpy(few.lines, lines, lines_len);
-    }
-    for (uint32_t i = 0; i < l->n_lines; i++) {
-        if (!more((void **)&s->lines, s->n_lines + i, &s->cap_lines, sizeof(*s->lines)))
-            return false;
-        s->lines[s->n_lines + i] = lines[i];
-    }
-    if (!more((void **)&s->locations, s->n_locations, &s->cap_locations, sizeof(*s->locations)) ||
-        !sf_dict_add(&s->location_keys, text, out))
-        return false;
-    if (*out == s->n_locations) {
-        s->locations[*out] = *l;
-        s->locations[*out].first_line = s->n_lines;
-        s->n_lines += l->n_lines;
-        s->n_locations++;
-    }
-    return true;
-}
-
-static bool add_text(struct sf_profile_set *s, struct sf_buf *key, sf_str text)
-{
-    uint32_t place;
-    if (!sf_dict_add(&s->strings, text, &place))
-        return false;
-    sf_buf_add_u32le(key, place);
-    return true;
-}
-
-static bool add_series(struct sf_profile_set *s, const struct sf_profile_series *from,
-                       struct sf_buf *key, uint32_t *out)
-{
-    const sf_str parts[] = {from->type.name, from->type.sample_type, from->type.sample_unit,
-                            from->type.period_type, from->type.period_unit};
-    sf_buf_reset(key);
-    sf_buf_add_u32le(key, from->flags);
-    for (size_t i = 0; i < 5; i++) {
-        if (!add_text(s, key, parts[i]))
-            return false;
-    }
-    for (uint32_t i = 0; i < from->n_labels; i++) {
-        if (!add_text(s, key, from->labels[i].key) || !add_text(s, key, from->labels[i].val))
-            return false;
-    }
-    return sf_buf_ok(key) && sf_dict_add(&s->series, sf_buf_str(key), out);
-}
-
-static bool add_process(struct sf_profile_set *s, const struct sf_process *p, uint32_t *out)
-{
-    uint32_t key[2] = {0, p->is_guess};
-    return sf_dict_add(&s->strings, p->key, &key[0]) &&
-           sf_dict_add(&s->processes, key_of(key, sizeof(key)), out);
-}
-
-/* ---- adding a batch ---- */
 
 enum { FUNCTIONS, MAPPINGS, LOCATIONS, STACKS };
 
@@ -213,7 +101,7 @@ static bool map_function(struct adding *a, uint32_t i, uint32_t *out)
     if (!sf_dict_add(&a->s->strings, f->name, &key.name) ||
         !sf_dict_add(&a->s->strings, f->system_name, &key.system_name) ||
         !sf_dict_add(&a->s->strings, f->file, &key.file) ||
-        !sf_dict_add(&a->s->functions, key_of(&key, sizeof(key)), out))
+        !sf_dict_add(&a->s->functions, sf_profile_key(&key, sizeof(key)), out))
         return false;
     map(a->m, FUNCTIONS, i, *out);
     return true;
@@ -230,7 +118,7 @@ static bool map_mapping(struct adding *a, uint32_t i, uint32_t *out)
         return true;
     if (!sf_dict_add(&a->s->strings, a->b->mappings[i].file, &key.file) ||
         !sf_dict_add(&a->s->strings, a->b->mappings[i].build_id, &key.build_id) ||
-        !sf_dict_add(&a->s->modules, key_of(&key, sizeof(key)), out))
+        !sf_dict_add(&a->s->modules, sf_profile_key(&key, sizeof(key)), out))
         return false;
     map(a->m, MAPPINGS, i, *out);
     return true;
@@ -246,12 +134,12 @@ static bool map_location(struct adding *a, uint32_t i, uint32_t *out)
     if (!map_mapping(a, from->mapping, &l.module))
         return false;
     for (uint32_t k = 0; k < from->n_lines; k++) {
-        if (!more((void **)&a->lines, k, &a->cap_lines, sizeof(*a->lines)) ||
+        if (!sf_profile_more((void **)&a->lines, k, &a->cap_lines, sizeof(*a->lines)) ||
             !map_function(a, from->lines[k].function, &a->lines[k].function))
             return false;
         a->lines[k].line = from->lines[k].line;
     }
-    if (!add_location(a->s, &l, a->lines, &a->key, out))
+    if (!sf_profile_set_location(a->s, &l, a->lines, &a->key, out))
         return false;
     map(a->m, LOCATIONS, i, *out);
     return true;
@@ -263,7 +151,7 @@ static bool map_stack(struct adding *a, uint32_t i, uint32_t *out)
     if (is_mapped(a->m, STACKS, i, out))
         return true;
     while (a->cap_stack < from->n) {
-        if (!more((void **)&a->stack, a->cap_stack, &a->cap_stack, sizeof(*a->stack)))
+        if (!sf_profile_more((void **)&a->stack, a->cap_stack, &a->cap_stack, sizeof(*a->stack)))
             return false;
     }
     for (uint32_t k = 0; k < from->n; k++) {
@@ -286,7 +174,7 @@ int64_t sf_profile_index_ns(const struct sf_profile_index *x, int64_t time_ns)
 
 struct sf_profile_row *sf_profile_set_more_rows(struct sf_profile_set *s)
 {
-    if (!more((void **)&s->rows, s->n_rows, &s->cap_rows, sizeof(*s->rows)))
+    if (!sf_profile_more((void **)&s->rows, s->n_rows, &s->cap_rows, sizeof(*s->rows)))
         return NULL;
     return &s->rows[s->n_rows++];
 }
@@ -310,9 +198,10 @@ static bool add_row(struct adding *a, const struct sf_series *from,
     struct sf_profile_row *to;
     int64_t end_ns = sf_add_sat_i64(row.index_ns, row.duration_ns),
             latest_ns = sf_add_sat_i64(index->recv_ns, AHEAD_NS);
-    if (!add_series(s, &series, &a->key, &row.series))
+    if (!sf_profile_set_one_series(s, &series, &a->key, &row.series))
         return false;
-    if (from->process != SF_NONE && !add_process(s, &a->b->processes[from->process], &row.process))
+    if (from->process != SF_NONE &&
+        !sf_profile_set_process(s, &a->b->processes[from->process], &row.process))
         return false;
     to = sf_profile_set_more_rows(s);
     if (!to)
@@ -341,14 +230,14 @@ static bool add_sample(struct adding *a, const struct sf_sample *p, uint32_t row
     bool is_detail = p->span_id || p->has_time || !sf_trace_id_is_zero(p->trace_id);
     uint32_t node;
     if (!map_stack(a, p->stack, &node) ||
-        !more((void **)&s->entries, s->n_entries, &s->cap_entries, sizeof(*s->entries)))
+        !sf_profile_more((void **)&s->entries, s->n_entries, &s->cap_entries, sizeof(*s->entries)))
         return false;
     s->entries[s->n_entries++] = (struct sf_profile_entry){node, row, p->value};
     r->total = sf_add_sat_i64(r->total, p->value);
     r->n_samples += p->count;
     if (!is_detail)
         return true;
-    if (!more((void **)&s->details, s->n_details, &s->cap_details, sizeof(*s->details)))
+    if (!sf_profile_more((void **)&s->details, s->n_details, &s->cap_details, sizeof(*s->details)))
         return false;
     s->details[s->n_details++] = (struct sf_profile_detail){
         .trace_id = p->trace_id,
@@ -389,7 +278,7 @@ enum sf_err sf_profile_set_add(struct sf_profile_set *s, struct sf_profile_map *
     sf_buf_done(&a.key);
     sf_heap_free(a.lines);
     sf_heap_free(a.stack);
-    return is_ok ? SF_OK : no_memory(why);
+    return is_ok ? SF_OK : sf_profile_set_no_memory(why);
 }
 
 struct sf_profile_mark sf_profile_set_mark(const struct sf_profile_set *s)
@@ -402,172 +291,4 @@ void sf_profile_set_undo(struct sf_profile_set *s, struct sf_profile_mark mark)
     s->n_rows = mark.n_rows;
     s->n_entries = mark.n_entries;
     s->n_details = mark.n_details;
-}
-
-/* ---- views ---- */
-
-bool sf_profile_set_symbols(const struct sf_profile_set *s, struct sf_arena *req,
-                            struct sf_profile_symbols *out)
-{
-    sf_str *strings = sf_arena_new_n(req, (size_t)s->strings.n + 1, sizeof(*strings));
-    if (!strings)
-        return false;
-    for (uint32_t i = 0; i < s->strings.n; i++)
-        strings[i] = sf_dict_get(&s->strings, i);
-    *out = (struct sf_profile_symbols){
-        .strings = strings,
-        .functions = (const struct sf_profile_function *)(const void *)s->functions.bytes.p,
-        .modules = (const struct sf_profile_module *)(const void *)s->modules.bytes.p,
-        .locations = s->locations,
-        .lines = s->lines,
-        .nodes = s->tree.nodes,
-        .n_strings = s->strings.n,
-        .n_functions = s->functions.n,
-        .n_modules = s->modules.n,
-        .n_locations = s->n_locations,
-        .n_lines = s->n_lines,
-        .n_nodes = s->tree.n,
-    };
-    return true;
-}
-
-static sf_str next_text(const struct sf_profile_set *s, struct sf_cursor *c)
-{
-    return sf_dict_get(&s->strings, sf_cursor_u32(c));
-}
-
-bool sf_profile_set_series(const struct sf_profile_set *s, struct sf_arena *req,
-                           const struct sf_profile_series **out, uint32_t *out_n)
-{
-    struct sf_profile_series *list = sf_arena_new_n(req, (size_t)s->series.n + 1, sizeof(*list));
-    if (!list)
-        return false;
-    for (uint32_t i = 0; i < s->series.n; i++) {
-        struct sf_cursor c = sf_cursor_of(sf_str_bytes(sf_dict_get(&s->series, i)));
-        struct sf_label *labels;
-        list[i].flags = (uint8_t)sf_cursor_u32(&c);
-        list[i].type.name = next_text(s, &c);
-        list[i].type.sample_type = next_text(s, &c);
-        list[i].type.sample_unit = next_text(s, &c);
-        list[i].type.period_type = next_text(s, &c);
-        list[i].type.period_unit = next_text(s, &c);
-        list[i].n_labels = (uint32_t)(sf_cursor_left(&c) / 8);
-        labels = sf_arena_new_n(req, (size_t)list[i].n_labels + 1, sizeof(*labels));
-        if (!labels)
-            return false;
-        for (uint32_t k = 0; k < list[i].n_labels; k++) {
-            labels[k].key = next_text(s, &c);
-            labels[k].val = next_text(s, &c);
-        }
-        list[i].labels = labels;
-    }
-    *out = list;
-    *out_n = s->series.n;
-    return true;
-}
-
-bool sf_profile_set_processes(const struct sf_profile_set *s, struct sf_arena *req,
-                              const struct sf_process **out, uint32_t *out_n)
-{
-    struct sf_process *list = sf_arena_new_n(req, (size_t)s->processes.n + 1, sizeof(*list));
-    if (!list)
-        return false;
-    for (uint32_t i = 0; i < s->processes.n; i++) {
-        struct sf_cursor c = sf_cursor_of(sf_str_bytes(sf_dict_get(&s->processes, i)));
-        list[i] = (struct sf_process){.service = s->service, .key = next_text(s, &c)};
-        list[i].is_guess = sf_cursor_u32(&c) != 0;
-    }
-    *out = list;
-    *out_n = s->processes.n;
-    return true;
-}
-
-/* ---- joining ---- */
-
-static bool join_function(struct sf_profile_set *s, const struct sf_profile_symbols *from,
-                          uint32_t i, uint32_t *out)
-{
-    const struct sf_profile_function *f = &from->functions[i];
-    struct sf_profile_function key = {.start_line = f->start_line};
-    return sf_dict_add(&s->strings, from->strings[f->name], &key.name) &&
-           sf_dict_add(&s->strings, from->strings[f->system_name], &key.system_name) &&
-           sf_dict_add(&s->strings, from->strings[f->file], &key.file) &&
-           sf_dict_add(&s->functions, key_of(&key, sizeof(key)), out);
-}
-
-static bool join_locations(struct sf_profile_set *s, const struct sf_profile_symbols *from,
-                           const uint32_t *functions, const uint32_t *modules,
-                           struct sf_line *lines, struct sf_buf *key, uint32_t *out)
-{
-    for (uint32_t i = 0; i < from->n_locations; i++) {
-        struct sf_profile_location l = from->locations[i];
-        for (uint32_t k = 0; k < l.n_lines; k++) {
-            const struct sf_line *line = &from->lines[l.first_line + k];
-            lines[k] = (struct sf_line){functions[line->function], line->line};
-        }
-        if (l.module != SF_NONE)
-            l.module = modules[l.module];
-        if (!add_location(s, &l, lines, key, &out[i]))
-            return false;
-    }
-    return true;
-}
-
-static bool join_nodes(struct sf_profile_set *s, const struct sf_profile_symbols *from,
-                       const uint32_t *locations, uint32_t *out)
-{
-    if (from->n_nodes)
-        out[0] = 0;
-    for (uint32_t i = 1; i < from->n_nodes; i++) {
-        if (!sf_stack_tree_add(&s->tree, out[from->nodes[i].parent],
-                               locations[from->nodes[i].location], &out[i]))
-            return false;
-    }
-    return true;
-}
-
-enum sf_err sf_profile_set_join_symbols(struct sf_profile_set *s,
-                                        const struct sf_profile_symbols *from, uint32_t *out_nodes,
-                                        struct sf_arena scratch, struct sf_why *why)
-{
-    uint32_t *functions = sf_arena_new_n(&scratch, (size_t)from->n_functions + 1, 4);
-    uint32_t *modules = sf_arena_new_n(&scratch, (size_t)from->n_modules + 1, 4);
-    uint32_t *locations = sf_arena_new_n(&scratch, (size_t)from->n_locations + 1, 4);
-    struct sf_line *lines = sf_arena_new_n(&scratch, (size_t)from->n_lines + 1, sizeof(*lines));
-    struct sf_buf key = {0};
-    bool is_ok = functions && modules && locations && lines;
-    for (uint32_t i = 0; is_ok && i < from->n_functions; i++)
-        is_ok = join_function(s, from, i, &functions[i]);
-    for (uint32_t i = 0; is_ok && i < from->n_modules; i++) {
-        struct sf_profile_module m;
-        is_ok = sf_dict_add(&s->strings, from->strings[from->modules[i].file], &m.file) &&
-                sf_dict_add(&s->strings, from->strings[from->modules[i].build_id], &m.build_id) &&
-                sf_dict_add(&s->modules, key_of(&m, sizeof(m)), &modules[i]);
-    }
-    is_ok = is_ok && join_locations(s, from, functions, modules, lines, &key, locations) &&
-            join_nodes(s, from, locations, out_nodes);
-    sf_buf_done(&key);
-    return is_ok ? SF_OK : no_memory(why);
-}
-
-enum sf_err sf_profile_set_join_series(struct sf_profile_set *s,
-                                       const struct sf_profile_series *from, uint32_t n,
-                                       uint32_t *out, struct sf_why *why)
-{
-    struct sf_buf key = {0};
-    bool is_ok = true;
-    for (uint32_t i = 0; is_ok && i < n; i++)
-        is_ok = add_series(s, &from[i], &key, &out[i]);
-    sf_buf_done(&key);
-    return is_ok ? SF_OK : no_memory(why);
-}
-
-enum sf_err sf_profile_set_join_processes(struct sf_profile_set *s, const struct sf_process *from,
-                                          uint32_t n, uint32_t *out, struct sf_why *why)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        if (!add_process(s, &from[i], &out[i]))
-            return no_memory(why);
-    }
-    return SF_OK;
 }

@@ -3,7 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "model/process.h"
+
+/* Rows may lie this far outside the times of their profiles: some senders stamp the end. */
+#define SLACK_NS (900 * INT64_C(1000000000))
 
 static int by_span(const void *a, const void *b)
 {
@@ -123,7 +127,7 @@ static enum sf_err read_granules(struct sf_profile_walk *w, struct sf_profile_so
         mark_rest(s, want, is_marked);
     if (err || !memchr(is_marked, 1, s->places.n_granules))
         return err;
-    err = g->see->begin(g->see->arg, w, s, why);
+    err = g->see->begin(g->see->arg, w, s, want->is_series, why);
     for (uint32_t i = 0; !err && i < s->places.n_granules; i++) {
         struct sf_arena tmp = w->scratch;
         const struct sf_profile_detail *d;
@@ -152,7 +156,7 @@ static enum sf_err read_set(struct sf_profile_walk *w, struct sf_profile_source 
         if (!is_wanted(s, g->want, &d))
             continue;
         if (!has_begun)
-            err = g->see->begin(g->see->arg, w, s, why);
+            err = g->see->begin(g->see->arg, w, s, g->want->is_series, why);
         has_begun = true;
         if (!err && !give(g, &d))
             err = too_many(why);
@@ -166,4 +170,35 @@ enum sf_err sf_profile_details_each(struct sf_profile_walk *w, struct sf_profile
 {
     struct giving g = {s, want, see};
     return s->set ? read_set(w, s, &g, why) : read_granules(w, s, want, &g, why);
+}
+
+enum sf_err sf_profile_details_ask(struct sf_profile_walk *w, struct sf_profile_source *s,
+                                   const struct sf_profile_select *select,
+                                   const struct sf_detail_query *query,
+                                   const struct sf_profile_see *see, struct sf_why *why)
+{
+    bool *is_asked = sf_arena_new_n(&w->scratch, (size_t)s->n_series + 1, sizeof(*is_asked));
+    struct sf_profile_want want = {.span_ids = query->span_ids,
+                                   .n_spans = query->n_spans,
+                                   .trace_ids = query->trace_ids,
+                                   .n_traces = query->n_traces,
+                                   .process = query->process,
+                                   .has_untagged = query->has_untagged,
+                                   .has_trace_rows = query->has_trace_rows,
+                                   .from_ns = query->from_ns,
+                                   .to_ns = query->to_ns,
+                                   .is_series = is_asked};
+    if (!is_asked)
+        return sf_profile_walk_no_room(why);
+    if (!sf_profile_select_series(select, s->series, s->n_series, true, is_asked))
+        return SF_OK;
+    return sf_profile_details_each(w, s, &want, see, why);
+}
+
+void sf_profile_details_range(struct sf_profile_walk *w, const struct sf_detail_query *query)
+{
+    if (query->from_ns == 0 && query->to_ns == 0)
+        return;
+    w->from_ns = query->from_ns > SLACK_NS ? query->from_ns - SLACK_NS : 1;
+    w->to_ns = sf_add_sat_i64(query->to_ns, SLACK_NS);
 }

@@ -17,7 +17,7 @@ struct sf_profile_see {
     /* Before the first row of a source that may have one: most sources of a day know nothing of a
      * span, and their symbols, which are most of a block, need not be read. */
     enum sf_err (*begin)(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
-                         struct sf_why *why);
+                         const bool *is_series, struct sf_why *why);
     bool (*row)(void *arg, const struct sf_profile_detail *d); /* false: too many */
     void *arg;
 };
@@ -27,3 +27,10 @@ struct sf_profile_see {
 enum sf_err sf_profile_details_each(struct sf_profile_walk *w, struct sf_profile_source *s,
                                     const struct sf_profile_want *want,
                                     const struct sf_profile_see *see, struct sf_why *why);
+/* The same for a question, of the series it means. */
+enum sf_err sf_profile_details_ask(struct sf_profile_walk *w, struct sf_profile_source *s,
+                                   const struct sf_profile_select *select,
+                                   const struct sf_detail_query *query,
+                                   const struct sf_profile_see *see, struct sf_why *why);
+/* The sources that may have such rows: those of the time and somewhat around it. */
+void sf_profile_details_range(struct sf_profile_walk *w, const struct sf_detail_query *query);

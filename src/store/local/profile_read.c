@@ -222,3 +222,31 @@ bool sf_profile_source_hides(const struct sf_profile_source *s, sf_trace_id trac
     return s->tombstones && sf_tombstones_hide(s->tombstones, s->block_id, s->tenant, trace,
                                                s->service, at_ns < 0 ? 0 : (uint64_t)at_ns);
 }
+
+enum sf_err sf_profile_walk_no_room(struct sf_why *why)
+{
+    return sf_fail(why, SF_ERR_LIMIT, "query: the answer does not fit its memory");
+}
+
+static bool is_single(const struct sf_prof_query *query, const struct sf_profile_source *s,
+                      const struct sf_profile_row *row)
+{
+    sf_profile_id id = sf_profile_row_id(s->service, &s->series[row->series], row);
+    if (query->n_profiles == 0)
+        return true;
+    for (size_t i = 0; i < query->n_profiles; i++) {
+        if (memcmp(&query->profiles[i], &id, sizeof(id)) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool sf_profile_source_is_asked(const struct sf_prof_query *query,
+                                const struct sf_profile_source *s, const struct sf_profile_row *row)
+{
+    static const sf_trace_id NO_TRACE = {{0}};
+    int64_t end_ns = sf_add_sat_i64(row->time_ns, row->duration_ns);
+    bool is_in = (query->from_ns == 0 && query->to_ns == 0) ||
+                 (row->time_ns <= query->to_ns && end_ns >= query->from_ns);
+    return is_in && is_single(query, s, row) && !sf_profile_source_hides(s, NO_TRACE, row->time_ns);
+}

@@ -10,7 +10,6 @@
 #include "store/local/profile_query.h"
 
 enum { MAX_SPANS = 1 << 20, FIRST_SLOTS = 1 << 12 };
-#define SLACK_NS (900 * INT64_C(1000000000)) /* rows may lie outside their profiles' times */
 
 struct summing {
     const struct sf_detail_query *query;
@@ -122,9 +121,10 @@ static enum sf_err test_nodes(struct summing *x, struct sf_profile_walk *w,
 }
 
 static enum sf_err begin(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
-                         struct sf_why *why)
+                         const bool *is_series, struct sf_why *why)
 {
     struct summing *x = arg;
+    (void)is_series;
     if (!sf_arena_copy(w->q->req, s->service, &x->service))
         return sf_fail(why, SF_ERR_LIMIT, "query: its memory is full");
     if (!x->test)
@@ -137,21 +137,8 @@ static enum sf_err see_source(void *arg, struct sf_profile_walk *w, struct sf_pr
                               struct sf_why *why)
 {
     struct summing *x = arg;
-    bool *is_asked = sf_arena_new_n(&w->scratch, (size_t)s->n_series + 1, sizeof(*is_asked));
-    struct sf_profile_want want = {.span_ids = x->query->span_ids,
-                                   .n_spans = x->query->n_spans,
-                                   .trace_ids = x->query->trace_ids,
-                                   .n_traces = x->query->n_traces,
-                                   .process = x->query->process,
-                                   .from_ns = x->query->from_ns,
-                                   .to_ns = x->query->to_ns,
-                                   .is_series = is_asked};
     struct sf_profile_see see = {begin, see_row, x};
-    if (!is_asked)
-        return sf_fail(why, SF_ERR_LIMIT, "query: its memory is full");
-    if (!sf_profile_select_series(&x->select, s->series, s->n_series, true, is_asked))
-        return SF_OK;
-    return sf_profile_details_each(w, s, &want, &see, why);
+    return sf_profile_details_ask(w, s, &x->select, x->query, &see, why);
 }
 
 enum sf_err sf_local_detail_sums(struct sf_store *store, const struct sf_detail_query *query,
@@ -165,10 +152,7 @@ enum sf_err sf_local_detail_sums(struct sf_store *store, const struct sf_detail_
                                              why);
     if (err)
         return err;
-    if (query->from_ns || query->to_ns) {
-        w.from_ns = query->from_ns > SLACK_NS ? query->from_ns - SLACK_NS : 1;
-        w.to_ns = sf_add_sat_i64(query->to_ns, SLACK_NS);
-    }
+    sf_profile_details_range(&w, query);
     err = sf_profile_walk_run(&w, see_source, &x, why);
     if (err && x.is_full)
         err = sf_fail(why, SF_ERR_NOMEM, "query: no memory for the sums of spans");
