@@ -81,7 +81,12 @@ struct sf_profile_detail { /* a sample with an id or a time of its own */
     uint32_t process, series, node;
     uint8_t state;
     bool has_time; /* otherwise start and length are its profile's */
+    bool is_lent;  /* see struct sf_sample */
 };
+
+/* Of a detail row: state << 1, has_time, and this. */
+enum { SF_PROFILE_LENT = 0x80 };
+_Static_assert(SF_STATES <= SF_PROFILE_LENT / 2, "a state, a truth value and a flag in a byte");
 
 struct sf_profile_service { /* of the directory */
     uint32_t tenant;

@@ -96,7 +96,8 @@ static void encode_columns(struct sf_profile_block_writer *w)
     for (uint32_t i = 0; i < n; i++)
         sf_buf_add_varint(out, (uint64_t)ms_of(d[i].length_ns));
     for (uint32_t i = 0; i < n; i++)
-        sf_buf_add_u8(out, (uint8_t)(d[i].state << 1 | d[i].has_time));
+        sf_buf_add_u8(
+            out, (uint8_t)(d[i].state << 1 | d[i].has_time | (d[i].is_lent ? SF_PROFILE_LENT : 0)));
     for (uint32_t i = 0; i < n; i++)
         sf_buf_add_varint(out, d[i].series);
     for (uint32_t i = 0; i < n; i++)

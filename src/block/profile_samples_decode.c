@@ -189,7 +189,8 @@ static void decode_rest(struct sf_cursor *c, struct sf_profile_detail *d, uint32
     for (uint32_t i = 0; i < n; i++) {
         uint8_t state = sf_cursor_u8(c);
         d[i].has_time = state & 1;
-        d[i].state = state >> 1;
+        d[i].is_lent = state & SF_PROFILE_LENT;
+        d[i].state = (state & ~SF_PROFILE_LENT) >> 1;
         c->is_bad = c->is_bad || d[i].state >= SF_STATES;
     }
     for (uint32_t i = 0; i < n; i++) {

@@ -251,6 +251,7 @@ static bool add_sample(struct adding *a, const struct sf_sample *p, uint32_t row
         .node = node,
         .state = p->state,
         .has_time = p->has_time,
+        .is_lent = p->is_lent,
     };
     return true;
 }

@@ -424,7 +424,7 @@ uint32_t sf_profile_build_series(struct sf_profile_build *b, uint32_t set, uint3
               .duration_ns = w->duration_ns,
               .period = w->period,
               .id = w->id,
-              .is_request = b->hint->is_request,
+              .is_request = b->hint->is_request || sf_profile_ids_has(&ls->owner->ids),
               .is_cumulative = w->is_cumulative},
         .key = key,
     };
@@ -454,16 +454,13 @@ void sf_profile_build_sample(struct sf_profile_build *b, const struct sf_profile
         to->count = 1;
     if (to->value < 0)
         ((struct series_item *)b->series.items)[s->series].s.is_diff = true;
-    if (sf_trace_id_is_zero(to->trace_id))
-        to->trace_id = owner->ids.trace_id;
-    if (!to->span_id)
-        to->span_id = owner->ids.span_id ? owner->ids.span_id : owner->ids.root_span_id;
     if (!to->thread && !to->thread_name.len) {
         to->thread = owner->ids.thread;
         to->thread_name = owner->ids.thread_name;
     }
     if (to->thread_name.len && !to->thread)
         to->thread = sf_hash_str(to->thread_name);
+    sf_profile_build_lend(b, &owner->ids, to);
 }
 
 void sf_profile_build_drop(struct sf_profile_build *b, uint64_t *counter, const char *format, ...)
@@ -485,6 +482,7 @@ enum sf_err sf_profile_build_finish(struct sf_profile_build *b, struct sf_profil
     const struct series_item *items = b->series.items;
     struct sf_series *series;
 
+    sf_profile_build_tie(b);
     if (b->is_over)
         return sf_fail(b->why, SF_ERR_LIMIT, "profile: more than %u samples", SF_LIMIT_SAMPLES);
     series = sf_profile_new(b, b->series.n + 1u, sizeof(*series));

@@ -54,6 +54,8 @@ struct sf_profile_build {
     struct sf_profile_list sets, whats;
     struct sf_profile_table mapping_at, function_at, location_at, stack_at, set_at, series_at,
         process_at;
+    struct sf_profile_list tied; /* threads that samples with ids of their own tie to the upload */
+    bool has_lent;               /* samples have the upload's ids */
     uint32_t *cut, *turned; /* a stack that was too deep or upside down, while it is interned */
     struct sf_profile_drops drops;
 };
@@ -141,6 +143,11 @@ uint32_t sf_profile_build_series(struct sf_profile_build *b, uint32_t set, uint3
  * owner's. */
 void sf_profile_build_sample(struct sf_profile_build *b, const struct sf_profile_owner *owner,
                              const struct sf_sample *s);
+/* Ids of the upload, for a sample that has none; profile_lend.c. */
+void sf_profile_build_lend(struct sf_profile_build *b, const struct sf_profile_ids *upload,
+                           struct sf_sample *s);
+/* With all samples there: which of those ids may be believed. */
+void sf_profile_build_tie(struct sf_profile_build *b);
 /* Room for so many more samples at once, if there is that much: a list that grows leaves its old
  * selves behind. */
 void sf_profile_build_expect(struct sf_profile_build *b, uint64_t n);

@@ -37,5 +37,10 @@ bool sf_profile_ids_take_num(struct sf_profile_ids *ids, sf_str key, int64_t val
 /* Into a sample; a zero leaves what is there. */
 void sf_profile_ids_put(const struct sf_profile_ids *ids, struct sf_sample *s);
 
+static inline bool sf_profile_ids_has(const struct sf_profile_ids *ids) /* a request's */
+{
+    return ids->span_id || ids->root_span_id || !sf_trace_id_is_zero(ids->trace_id);
+}
+
 /* Sorts by key; of equal keys the last one given stays. Gives how many are left. */
 uint32_t sf_labels_sort(struct sf_label *labels, uint32_t n);

@@ -148,7 +148,8 @@ static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, b
             .node = nodes[r->node[i]],
             .series = r->series[i],
             .state = r->state[i],
-            .has_time = r->has_time[i]};
+            .has_time = r->has_time[i],
+            .is_lent = r->is_lent[i]};
         if (!(is_untagged && s.span_id != 0) && !add_sample(l, &s))
             return sf_exec_no_room(why);
     }

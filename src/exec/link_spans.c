@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "exec/no_room.h"
 #include "model/process.h"
 
@@ -19,7 +20,11 @@ bool sf_link_spans_init(struct sf_link_spans *l, uint32_t cap, struct sf_arena *
 static uint64_t thread_of(const struct sf_span *s)
 {
     struct sf_value id = sf_attrs_get(s->attrs, SF_STR("thread.id"));
-    return id.type == SF_VALUE_INT && id.i64 > 0 ? (uint64_t)id.i64 : 0;
+    struct sf_value name = sf_attrs_get(s->attrs, SF_STR("thread.name"));
+    if (id.type == SF_VALUE_INT && id.i64 > 0)
+        return (uint64_t)id.i64;
+    /* A sample whose thread has a name only stands under the name's hash. */
+    return name.type == SF_VALUE_STR && name.str.len ? sf_hash_str(name.str) : 0;
 }
 
 /* Known to the writing side as hash of service and key. A key that is a guess names nobody: the

@@ -69,6 +69,12 @@ static bool explain(const struct sf_link_set *set, const struct sf_attribution *
             "profiles from %.*s carry no span ids: its SDK does not tag them; showing what the "
             "%s did during this span, shared among the requests it worked on",
             SF_STR_ARG(service), set->is_by_service ? "service" : "process");
+    if (p->grades.rows[SF_GRADE_ROW_WINDOW].n_samples > 0)
+        return sf_arena_print(
+            req, &p->reason,
+            "a profile uploaded for this request holds threads of %.*s that nothing ties to it: "
+            "what they did meanwhile is an estimate",
+            SF_STR_ARG(service));
     if (p->grades.rows[SF_GRADE_ROW_SHARED].n_samples > 0)
         return sf_arena_print(
             req, &p->reason,

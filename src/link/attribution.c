@@ -46,7 +46,7 @@ static bool find_exact(struct work *w)
     for (uint32_t i = 0; i < w->in->n_samples; i++) {
         const struct sf_link_sample *s = &w->in->samples[i];
         uint32_t span = sf_span_tree_find(w->t, s->trace_id, s->span_id);
-        if (span == SF_NOBODY || w->t->places[span].depth == 0)
+        if (s->is_lent || span == SF_NOBODY || w->t->places[span].depth == 0)
             continue;
         uint64_t process = w->t->places[span].process;
         if (process == 0 || has_u64(w->exact, w->n_exact, process))
@@ -154,10 +154,11 @@ static uint32_t walk_active(struct work *w, const struct sf_link_sample *s, stru
     return n;
 }
 
-static void claim_by_time(struct work *w, uint32_t i, struct sf_local_run run)
+/* `is_sure`: the trace it names counts. */
+static void claim_by_time(struct work *w, uint32_t i, struct sf_local_run run, bool is_sure)
 {
     const struct sf_link_sample *s = &w->in->samples[i];
-    bool has_trace = !sf_trace_id_is_zero(s->trace_id);
+    bool has_trace = is_sure && !sf_trace_id_is_zero(s->trace_id);
     bool is_thread_only = s->thread != 0;
     uint32_t n = is_thread_only ? walk_active(w, s, run, true, NULL, 0, i, SF_GRADE_NONE) : 0;
     if (n == 0) {
@@ -230,10 +231,11 @@ static void share_run(struct work *w, uint32_t i, struct sf_local_run run, bool 
     }
 }
 
-static void claim_by_self(struct work *w, uint32_t i, struct sf_local_run run, uint32_t tagged)
+static void claim_by_self(struct work *w, uint32_t i, struct sf_local_run run, uint32_t tagged,
+                          bool is_sure)
 {
     const struct sf_link_sample *s = &w->in->samples[i];
-    bool has_id = tagged != SF_NOBODY || !sf_trace_id_is_zero(s->trace_id);
+    bool has_id = is_sure && (tagged != SF_NOBODY || !sf_trace_id_is_zero(s->trace_id));
     uint32_t n = 0, last = tagged;
     double sum = weigh_run(w, s, run, !has_id, &n, &last);
     if (n == 0 && tagged == SF_NOBODY) {
@@ -268,27 +270,40 @@ static void take_tagged(struct work *w, uint32_t i, uint32_t span)
         return;
     }
     uint32_t tree = w->x->tree_of[span];
-    claim_by_self(w, i, (struct sf_local_run){tree, tree + 1}, span);
+    claim_by_self(w, i, (struct sf_local_run){tree, tree + 1}, span, true);
+}
+
+/* Does one of the requests it may be of know its thread? */
+static bool is_tied(const struct work *w, const struct sf_link_sample *s, struct sf_local_run run)
+{
+    for (uint32_t k = run.from; s->thread != 0 && k < run.to; k++) {
+        const struct sf_local_tree *tree = &w->x->trees[k];
+        for (uint32_t m = 0; is_candidate(tree, s) && m < tree->n; m++)
+            if (w->t->places[w->x->members[tree->first + m]].thread == s->thread)
+                return true;
+    }
+    return false;
 }
 
 static void take(struct work *w, uint32_t i)
 {
     const struct sf_link_sample *s = &w->in->samples[i];
-    if (s->span_id != 0) {
-        uint32_t span = sf_span_tree_find(w->t, s->trace_id, s->span_id);
-        if (span != SF_NOBODY)
-            take_tagged(w, i, span);
-        else
-            leave(w, s, SF_UNCLAIMED_SPAN);
+    uint32_t span = s->span_id ? sf_span_tree_find(w->t, s->trace_id, s->span_id) : SF_NOBODY;
+    if (s->span_id != 0 && span == SF_NOBODY) {
+        leave(w, s, SF_UNCLAIMED_SPAN);
         return;
     }
-    struct sf_local_run run = sf_local_index_process(w->x, s->process);
-    if (run.from == run.to)
+    uint64_t process = span == SF_NOBODY ? s->process : w->t->places[span].process;
+    struct sf_local_run run = sf_local_index_process(w->x, process);
+    bool is_sure = !s->is_lent || is_tied(w, s, run);
+    if (span != SF_NOBODY && is_sure)
+        take_tagged(w, i, span);
+    else if (run.from == run.to)
         leave(w, s, SF_UNCLAIMED_PROCESS);
     else if (s->has_time)
-        claim_by_time(w, i, run);
+        claim_by_time(w, i, run, is_sure);
     else
-        claim_by_self(w, i, run, SF_NOBODY);
+        claim_by_self(w, i, run, SF_NOBODY, is_sure);
 }
 
 enum sf_err sf_attribute(struct sf_local_index *index, const struct sf_attribution_input *in,

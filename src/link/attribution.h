@@ -17,6 +17,10 @@
  *   nothing but the process: a profile from t to u        its spans, by self time in      window
  *                                                         [t, u)
  *
+ * A file uploaded for a request may hold all threads of its process. What its threads did is the
+ * request's where a span of the request, or the file itself, ties the thread to it; the rest is
+ * what the process did meanwhile: window.
+ *
  * A process tags every span when one of its samples names a span below a local root, or the caller
  * knows; until then a local root's id is taken for "this request". */
 #pragma once
@@ -48,6 +52,7 @@ struct sf_link_sample {
     uint32_t series; /* as the caller numbers them */
     uint8_t state;   /* enum sf_sample_state */
     bool has_time;
+    bool is_lent; /* its ids are those of an upload that holds a whole process */
 };
 
 struct sf_claim {

@@ -97,6 +97,9 @@ struct sf_sample {
     int64_t length_ns; /* 0: a moment */
     uint8_t state;     /* enum sf_sample_state */
     bool has_time;
+    /* Its ids are those of the whole upload, which holds several threads, and nothing in it says
+     * that this one worked for them. */
+    bool is_lent;
 };
 
 struct sf_series {

@@ -15,7 +15,7 @@
  *     sample   := u8 flags, zz(series - previous), zz(stack - previous), zz value,
  *                 count if COUNT; trace_id:16 bytes if TRACE; span_id:u64le if SPAN;
  *                 thread:u64le and thread_name:string if THREAD; zz(start - previous start) and
- *                 zz length if TIME; u8 state if STATE
+ *                 zz length if TIME; u8 state if STATE; LENT alone says is_lent
  *
  * Most samples of a profile differ from the one before in stack and value only: four bytes or so
  * before compression. Valid if and only if every count fits what is left, every place is in its
@@ -35,7 +35,8 @@ enum { /* of a sample */
        HAS_THREAD = 1 << 3,
        HAS_TIME = 1 << 4,
        HAS_STATE = 1 << 5,
-       ALL_FLAGS = (1 << 6) - 1
+       IS_LENT = 1 << 6,
+       ALL_FLAGS = (1 << 7) - 1
 };
 
 /* ---- encode ---- */
@@ -111,6 +112,7 @@ static uint8_t flags_of(const struct sf_sample *s)
     flags |= s->thread || s->thread_name.len ? HAS_THREAD : 0;
     flags |= s->has_time ? HAS_TIME : 0;
     flags |= s->state ? HAS_STATE : 0;
+    flags |= s->is_lent ? IS_LENT : 0;
     return (uint8_t)flags;
 }
 
@@ -325,6 +327,7 @@ static void get_sample(struct sf_decoder *d, const struct sf_profile_batch *b,
     }
     if (flags & HAS_STATE)
         s->state = sf_get_u8(d);
+    s->is_lent = flags & IS_LENT;
     if (s->state >= SF_STATES)
         sf_get_fail(d, "an unknown state");
 }

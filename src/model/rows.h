@@ -81,6 +81,7 @@ struct sf_detail_rows { /* nodes are places in the cursor's tree */
     const sf_span_id *span_id;   /* 0: none */
     const sf_trace_id *trace_id; /* zero: none */
     const bool *has_time;        /* otherwise start and length are its profile's */
+    const bool *is_lent;         /* see struct sf_sample */
 };
 
 struct sf_point { /* of a time series */

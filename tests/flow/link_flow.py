@@ -66,6 +66,29 @@ def test_a_local_roots_samples_are_shared_by_self_time():
     assert "estimate" in answer["reason"]
 
 
+def test_a_whole_process_uploaded_for_a_span_is_exact_for_its_threads_only():
+    now, trace, own = time.time_ns() - 200 * MS, os.urandom(16), os.urandom(8)
+    server.send([{"trace_id": trace, "span_id": own, "name": "pay", "service": "whole", "start": now,
+                  "end": now + 100 * MS, "attributes": {"thread.id": 7}}])
+    body = pprof({("main;mine", (("thread_id", "7"),)): 30 * MS, ("main;theirs", (("thread_id", "8"),)): 50 * MS})
+    path = f"service=whole&trace_id={trace.hex()}&span_id={own.hex()}"
+    assert server.post("/api/v1/profile?" + path, body).status == 200
+    answer = server.json(f"/api/v1/spans/{trace.hex()}/{own.hex()}/profile")
+    assert answer["grades"]["exact"] == {"samples": 1, "value": 30 * MS}, answer["grades"]
+    assert answer["grades"]["window"] == {"samples": 1, "value": 50 * MS}, answer["grades"]
+    assert "nothing ties" in answer["reason"], answer["reason"]
+    # By the ids alone nobody knows whose threads they are: all of it, and said to be inexact.
+    answer = server.get("/api/v1/profile?format=folded&" + path)
+    assert answer.text == "main;mine 30000000\nmain;theirs 50000000\n", answer.text
+    assert answer.getheader("x-spanflame-exact") == "false"
+    # A sample with the span's own id ties its thread.
+    body = pprof({("main;mine", (("thread_id", "7"), ("span_id", own.hex()))): 20 * MS,
+                  ("main;theirs", (("thread_id", "8"),)): 50 * MS}, when=now)
+    assert server.post("/api/v1/profile?" + path, body).status == 200
+    answer = server.get("/api/v1/profile?format=folded&" + path)
+    assert answer.text == "main;mine 20000000\n" and not answer.getheader("x-spanflame-exact"), answer.text
+
+
 def test_profiles_without_ids_show_the_service_meanwhile():
     trace, own, _ = request("plain")
     send("plain", {"main;work": 500 * MS})

@@ -141,6 +141,7 @@ static void tag(struct sf_profile_make *m, uint32_t service, struct sf_sample *s
     s->has_time = true;
     s->start_ns = m->now_ns + (int64_t)sf_profile_make_below(m, 10000) * 1000000;
     s->state = SF_STATE_RUNNING;
+    s->is_lent = m->has_lent && sf_profile_make_below(m, 8) == 0;
 }
 
 void sf_profile_make_one(struct sf_profile_make *m, uint32_t service, uint32_t n_samples,
@@ -237,7 +238,8 @@ static bool same_sample(const struct sf_sample *x, const struct sf_sample *y)
            x->count == y->count && sf_trace_id_eq(x->trace_id, y->trace_id) &&
            x->span_id == y->span_id && x->thread == y->thread &&
            sf_str_eq(x->thread_name, y->thread_name) && x->start_ns == y->start_ns &&
-           x->length_ns == y->length_ns && x->state == y->state && x->has_time == y->has_time;
+           x->length_ns == y->length_ns && x->state == y->state && x->has_time == y->has_time &&
+           x->is_lent == y->is_lent;
 }
 
 bool sf_profile_make_is_same(const struct sf_profile_batch *a, const struct sf_profile_batch *b,

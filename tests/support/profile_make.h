@@ -14,6 +14,7 @@ struct sf_profile_make {
     uint32_t n_stacks;     /* a service's; 0: 200 */
     uint32_t span_percent; /* of samples that carry ids, a thread and a time */
     uint32_t n_spans;      /* a service's span ids come from so many; 0: 50 */
+    bool has_lent;         /* some ids are lent */
     bool is_odd;           /* what sane programs do not send: empty names, wild numbers */
 };
 

@@ -12,6 +12,10 @@ struct merging {
     sf_str unit;
     bool *is_series, *is_row; /* of the source in hand */
     struct sf_profile_tree tree;
+    /* Samples whose ids are only lent: what is answered when there are no others. */
+    struct sf_tree_builder lent;
+    struct sf_profile_tree lent_tree;
+    uint64_t n_own, n_lent;
 };
 
 /* ---- a tree from the aggregate ---- */
@@ -112,7 +116,8 @@ static enum sf_err begin_details(void *arg, struct sf_profile_walk *w, struct sf
     struct merging *m = arg;
     enum sf_err err = sf_profile_source_symbols(w, s, why);
     (void)is_series;
-    if (!err && !sf_profile_tree_init(&m->tree, &m->builder, &s->symbols, &w->scratch))
+    if (!err && (!sf_profile_tree_init(&m->tree, &m->builder, &s->symbols, &w->scratch) ||
+                 !sf_profile_tree_init(&m->lent_tree, &m->lent, &s->symbols, &w->scratch)))
         err = sf_profile_walk_no_room(why);
     return err;
 }
@@ -120,7 +125,12 @@ static enum sf_err begin_details(void *arg, struct sf_profile_walk *w, struct sf
 static bool see_detail(void *arg, const struct sf_profile_detail *d)
 {
     struct merging *m = arg;
-    sf_tree_builder_add(&m->builder, sf_profile_tree_node(&m->tree, d->node), d->value, 1);
+    if (d->is_lent)
+        sf_tree_builder_add(&m->lent, sf_profile_tree_node(&m->lent_tree, d->node), d->value, 1);
+    else
+        sf_tree_builder_add(&m->builder, sf_profile_tree_node(&m->tree, d->node), d->value, 1);
+    m->n_lent += d->is_lent;
+    m->n_own += !d->is_lent;
     return true;
 }
 
@@ -173,9 +183,14 @@ enum sf_err sf_local_prof_merge(struct sf_store *store, const struct sf_prof_que
     if (err)
         return err;
     sf_tree_builder_init(&m.builder, q->req, MAX_TREE_LEN, SF_TREE_COPIES);
+    sf_tree_builder_init(&m.lent, q->req, MAX_TREE_LEN, SF_TREE_COPIES);
     err = sf_profile_walk_run(&w, see_merge, &m, why);
+    bool is_lent = m.n_own == 0 && m.n_lent > 0;
     if (!err)
-        err = sf_tree_builder_take(&m.builder, m.unit, tree, why);
+        err = sf_tree_builder_take(is_lent ? &m.lent : &m.builder, m.unit, tree, why);
+    if (!err && is_lent)
+        q->is_exact = false;
+    sf_tree_builder_done(&m.lent);
     sf_tree_builder_done(&m.builder);
     sf_profile_select_done(&m.select);
     if (!err)

@@ -112,11 +112,12 @@ static bool take_rows(const struct detailing *x, struct sf_arena *req, struct sf
     int64_t *value = sf_arena_new_n(req, n, 8);
     uint8_t *state = sf_arena_new_n(req, n, 1);
     bool *has_time = sf_arena_new_n(req, n, sizeof(*has_time));
+    bool *is_lent = sf_arena_new_n(req, n, sizeof(*is_lent));
     uint32_t *series = sf_arena_new_n(req, n, 4), *node = sf_arena_new_n(req, n, 4);
     sf_span_id *span = sf_arena_new_n(req, n, sizeof(*span));
     sf_trace_id *trace = sf_arena_new_n(req, n, sizeof(*trace));
     if (!process || !thread || !start || !length || !value || !state || !has_time || !series ||
-        !node || !span || !trace)
+        !node || !span || !trace || !is_lent)
         return false;
     for (uint32_t i = 0; i < x->n; i++) {
         const struct sf_profile_detail *d = &x->rows[i];
@@ -127,13 +128,14 @@ static bool take_rows(const struct detailing *x, struct sf_arena *req, struct sf
         value[i] = d->value;
         state[i] = d->state;
         has_time[i] = d->has_time;
+        is_lent[i] = d->is_lent;
         series[i] = d->series;
         node[i] = d->node;
         span[i] = d->span_id;
         trace[i] = d->trace_id;
     }
-    *out = (struct sf_detail_rows){x->n,   process, thread, start, length, state,
-                                   series, node,    value,  span,  trace,  has_time};
+    *out = (struct sf_detail_rows){x->n, process, thread, start, length,   state,  series,
+                                   node, value,   span,   trace, has_time, is_lent};
     return true;
 }
 

@@ -76,7 +76,7 @@ static struct sf_span_cost *cost_of(struct summing *x, sf_span_id id)
 static bool see_row(void *arg, const struct sf_profile_detail *d)
 {
     struct summing *x = arg;
-    if (d->span_id == 0 || (x->is_node && !x->is_node[d->node]))
+    if (d->span_id == 0 || d->is_lent || (x->is_node && !x->is_node[d->node]))
         return true;
     struct sf_span_cost *c = cost_of(x, d->span_id);
     if (!c)

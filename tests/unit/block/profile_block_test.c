@@ -54,7 +54,8 @@ static enum sf_err add(struct rig *r, uint32_t service, const struct sf_profile_
 
 static void fill(struct rig *r, uint64_t seed, uint32_t n_profiles, uint32_t n_samples, bool is_odd)
 {
-    struct sf_profile_make m = {.rng = seed, .span_percent = 30, .is_odd = is_odd};
+    struct sf_profile_make m = {
+        .rng = seed, .span_percent = 30, .is_odd = is_odd, .has_lent = true};
     for (uint32_t i = 0; i < n_profiles; i++) {
         m.now_ns = NOW_NS - (int64_t)(n_profiles - i) * 10 * 1000000000;
         sf_profile_make_one(&m, i % 3, n_samples, &r->a, &r->last);

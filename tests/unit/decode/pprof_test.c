@@ -148,6 +148,72 @@ TEST(pprof, reads_lists_packed_unpacked_and_mixed)
     assert_int_equal(rig.got.locations[0].kind, SF_FRAME_GO);
 }
 
+static void add_thread_sample(int64_t value, int64_t thread, bool has_trace)
+{
+    size_t m = begin_sample(value);
+    sf_pb_write_u64(&b, 1, 1);
+    add_label(THREAD_ID, 0, thread);
+    if (has_trace)
+        add_label(TRACE_ID, ID32, 0);
+    sf_pb_write_end(&b, m);
+}
+
+static void lend_ids(void)
+{
+    rig.hint.span_id = 0xabc;
+    assert_true(sf_trace_id_parse(sf_str_from(strings[ID32]), &rig.hint.trace_id));
+    sf_buf_reset(&b);
+    add_type(1, SAMPLES, COUNT);
+    add_location(1, 1, 10);
+    add_function(1, MAIN);
+}
+
+TEST(pprof, a_whole_process_uploaded_for_a_request_is_certain_of_tied_threads_only)
+{
+    rig.hint = (struct sf_profile_hint){0};
+    lend_ids();
+    add_thread_sample(1, 7, false);
+    add_thread_sample(2, 8, true); /* its own id ties its thread */
+    add_thread_sample(3, 8, false);
+    add_strings();
+    assert_ok(decode());
+    assert_int_equal(rig.got.n_samples, 3);
+    assert_true(rig.got.series[0].is_request);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(rig.got.samples[i].span_id, 0xabc);
+        assert_int_equal(rig.got.samples[i].trace_id.b[1], 0x23);
+    }
+    assert_true(rig.got.samples[0].is_lent);
+    assert_false(rig.got.samples[1].is_lent);
+    assert_false(rig.got.samples[2].is_lent);
+}
+
+TEST(pprof, one_thread_uploaded_for_a_request_is_taken_at_its_word)
+{
+    rig.hint = (struct sf_profile_hint){0};
+    lend_ids();
+    add_thread_sample(1, 7, false);
+    add_thread_sample(2, 7, false);
+    add_strings();
+    assert_ok(decode());
+    assert_false(rig.got.samples[0].is_lent);
+    assert_false(rig.got.samples[1].is_lent);
+    assert_int_equal(rig.got.samples[1].span_id, 0xabc);
+}
+
+TEST(pprof, a_sample_of_another_trace_is_not_given_the_span_of_the_upload)
+{
+    rig.hint = (struct sf_profile_hint){0};
+    lend_ids();
+    rig.hint.trace_id.b[0] ^= 0xff;
+    add_thread_sample(1, 7, true);
+    add_strings();
+    assert_ok(decode());
+    assert_int_equal(rig.got.samples[0].span_id, 0);
+    assert_int_equal(rig.got.samples[0].trace_id.b[1], 0x23);
+    assert_false(rig.got.samples[0].is_lent);
+}
+
 TEST(pprof, ids_in_labels_are_of_the_sample_and_never_of_the_series)
 {
     size_t m;

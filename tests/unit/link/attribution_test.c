@@ -60,6 +60,46 @@ TEST(attribution, gives_a_sample_to_the_span_it_names)
     assert_int_equal(a.values[SF_GRADE_EXACT], 10);
 }
 
+/* A recording of the whole process, uploaded for checkout: which of its threads worked for it? */
+TEST(attribution, believes_a_lent_id_on_a_thread_of_the_request)
+{
+    one(with_threads, (struct sf_link_sample){.span_id = 4,
+                                              .thread = 81,
+                                              .value = 10,
+                                              .start_ns = 50,
+                                              .has_time = true,
+                                              .is_lent = true});
+    assert_int_equal(a.n_claims, 1);
+    assert_claim(0, PAY, 10, SF_GRADE_EXACT);
+}
+
+TEST(attribution, takes_other_threads_of_a_lent_id_for_what_went_on_meanwhile)
+{
+    struct sf_link_sample s = {
+        .span_id = 4, .thread = 81, .value = 10, .start_ns = 15, .has_time = true, .is_lent = true};
+    one(without_threads, s);
+    assert_int_equal(a.n_claims, 1);
+    assert_claim(0, CHECKOUT, 10, SF_GRADE_WINDOW);
+    s.thread = 99; /* the request's spans were on others */
+    one(with_threads, s);
+    assert_int_equal(a.n_claims, 0);
+    assert_int_equal(a.n_unclaimed[SF_UNCLAIMED_TIME], 1);
+    s.has_time = false;
+    s.length_ns = 100;
+    one(with_threads, s);
+    assert_int_equal(a.n_samples[SF_GRADE_WINDOW], 1);
+    assert_int_equal(a.n_samples[SF_GRADE_EXACT], 0);
+}
+
+TEST(attribution, does_not_take_a_lent_id_for_a_process_that_tags_children)
+{
+    struct sf_link_sample samples[] = {{.span_id = 2, .value = 100},
+                                       {.span_id = 4, .value = 1, .thread = 99, .is_lent = true}};
+    struct sf_attribution_input in = {.samples = samples, .n_samples = 2};
+    attribute(spans, with_threads, N_SPANS, &in);
+    assert_claim(0, CHECKOUT, 25, SF_GRADE_SHARED);
+}
+
 TEST(attribution, leaves_a_sample_of_an_unknown_span)
 {
     one(with_threads, (struct sf_link_sample){.span_id = 99, .value = 10});
