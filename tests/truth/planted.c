@@ -1,9 +1,9 @@
 /* A program whose cost is known: planted FILE CPU-SECONDS RATE.
  *
- * Eight threads switch spans some thousand times a second and burn CPU time in functions of known
- * shares; some spans nest, some are handed over from the main thread, some are ended by another
- * thread. Prints, for the checker, the CPU time each function really took and which span ids belong
- * to which function. */
+ * Eight threads switch spans tens of thousands of times a second and burn CPU time in functions of
+ * known shares; some spans nest, some are handed over from the main thread, some are ended by
+ * another thread. Prints, for the checker, the CPU time each function really took and which span
+ * ids belong to which function. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 
 #include <spanflame.h>
 
-enum { THREADS = 8, KINDS = 4, MAX_SPANS = 1 << 18, MOST_S = 300 };
+enum { THREADS = 8, KINDS = 4, MAX_SPANS = 1 << 22, MOST_S = 300 };
 
 static const char *const names[KINDS] = {"burn_large", "burn_small", "burn_nested", "burn_given"};
 static double spent[THREADS][KINDS];
@@ -24,6 +24,7 @@ static struct {
 } spans[MAX_SPANS];
 static atomic_int n_spans;
 static atomic_bool is_over;
+static unsigned long rounds[THREADS]; /* of at least six switches each */
 static volatile unsigned long sink;
 
 static double cpu_s(void)
@@ -37,7 +38,7 @@ static inline __attribute__((always_inline)) double burn(double seconds)
 {
     double begin = cpu_s(), now;
     do {
-        for (int i = 0; i < 2000; i++)
+        for (int i = 0; i < 500; i++)
             sink += (unsigned long)i;
         now = cpu_s();
     } while (now - begin < seconds);
@@ -49,10 +50,10 @@ static inline __attribute__((always_inline)) double burn(double seconds)
     {                                                       \
         *sum += burn(seconds);                              \
     }
-BURNER(burn_large, 0.0006)
-BURNER(burn_small, 0.0002)
-BURNER(burn_nested, 0.0003)
-BURNER(burn_given, 0.0001)
+BURNER(burn_large, 0.00006)
+BURNER(burn_small, 0.00002)
+BURNER(burn_nested, 0.00003)
+BURNER(burn_given, 0.00001)
 
 static void note(sf_span s, int kind)
 {
@@ -92,8 +93,11 @@ __attribute__((noinline)) static void one_round(double *sum)
 
 static void *work(void *arg)
 {
-    while (!atomic_load(&is_over))
-        one_round(arg);
+    double *sum = arg;
+    while (!atomic_load(&is_over)) {
+        one_round(sum);
+        rounds[(sum - spent[0]) / KINDS]++;
+    }
     return NULL;
 }
 
@@ -129,6 +133,10 @@ int main(int argc, char **argv)
         pthread_join(threads[i], NULL);
     if (sf_cpu_profile_stop())
         return 1;
+    for (int i = 1; i < THREADS; i++)
+        rounds[0] += rounds[i];
+    printf("switches %lu %.3f\n", 6 * rounds[0],
+           (double)(now.tv_sec - begin.tv_sec) + (double)(now.tv_nsec - begin.tv_nsec) * 1e-9);
     for (int k = 0; k < KINDS; k++) {
         double sum = 0;
         for (int i = 0; i < THREADS; i++)
