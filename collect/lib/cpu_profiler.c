@@ -41,8 +41,7 @@ static void take_sample(struct sf_profiled_thread *t, const siginfo_t *info, con
     s->kind = SF_SAMPLES_CPU;
     s->wait = SF_WAIT_NONE; /* what else */
     s->thread = t->tid;
-    s->values[0] = 1 + (info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0);
-    s->values[1] = s->values[0] * p.period_ns;
+    sf_profiled_thread_weigh(t, info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0, s->values);
     s->end = (uint8_t)end;
     s->time_ns = (uint64_t)sf_clock_mono_ns();
     sf_sample_note_span(s);
@@ -114,13 +113,13 @@ static bool take_signal(struct sf_why *why)
 
 /* ---- the collecting thread ---- */
 
-static void drain(struct sf_profiled_thread *t, void *arg)
+static uint64_t drain(struct sf_profiled_thread *t, void *arg)
 {
     struct sf_sample s;
-    bool has_any = false;
+    uint64_t ns = 0;
     (void)arg;
     while (sf_sample_ring_get(&t->ring, &s)) {
-        has_any = true;
+        ns += s.values[1];
         sf_profiler_add(&s);
         if (sf_profiler_is_on(SF_SAMPLES_WALL)) { /* a thread that runs is somewhere, too */
             s.kind = SF_SAMPLES_WALL;
@@ -128,9 +127,10 @@ static void drain(struct sf_profiled_thread *t, void *arg)
             sf_profiler_add(&s);
         }
     }
-    if (has_any)
+    if (ns)
         t->last = s;
     sf_profiler_count_dropped(SF_SAMPLES_CPU, atomic_exchange(&t->ring.dropped, 0));
+    return ns;
 }
 
 /* A program that takes the signal for itself keeps it: we move to another one. */

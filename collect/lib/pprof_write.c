@@ -193,11 +193,27 @@ static void write_samples(struct writer *w, const struct sf_profile *p, int befo
         write_sample(w, &p->table, sf_profile_table_row(&p->table, i), before, after);
 }
 
+/* What came of what was asked for. */
+static void write_comment(struct writer *w, const struct sf_profile *p)
+{
+    const struct sf_kind_info *info = sf_kind_info(p->kind);
+    double cpu_s = (double)p->table.values[1] / 1e9;
+    char said[240];
+    int len = snprintf(
+        said, sizeof(said), "%s: %llu samples, %llu %s in all, %llu dropped, %llu lost", info->word,
+        (unsigned long long)p->n_samples, (unsigned long long)p->table.values[0],
+        info->values[0].type, (unsigned long long)p->n_dropped, (unsigned long long)p->table.lost);
+    if (p->kind == SF_SAMPLES_CPU && cpu_s > 0 && p->period)
+        snprintf(said + len, sizeof(said) - (size_t)len,
+                 ", %.1f a second of CPU time, %.1f asked for", (double)p->n_samples / cpu_s,
+                 1e9 / (double)p->period);
+    sf_pb_write_u64(w->out, 13, text(w, sf_str_from(said)));
+}
+
 static void write_profile(struct writer *w, const struct sf_profile *p,
                           const struct sf_profile *beside)
 {
     const struct sf_kind_info *info = sf_kind_info(p->kind);
-    char said[160];
     text(w, SF_STR_NONE);
     write_types(w, p);
     if (beside)
@@ -212,11 +228,7 @@ static void write_profile(struct writer *w, const struct sf_profile *p,
         write_type(w, 11, &info->period);
         sf_pb_write_u64(w->out, 12, p->period);
     }
-    snprintf(said, sizeof(said), "%s: %llu samples, %llu %s in all, %llu dropped, %llu lost",
-             info->word, (unsigned long long)p->n_samples, (unsigned long long)p->table.values[0],
-             info->values[0].type, (unsigned long long)p->n_dropped,
-             (unsigned long long)p->table.lost);
-    sf_pb_write_u64(w->out, 13, text(w, sf_str_from(said)));
+    write_comment(w, p);
 }
 
 enum sf_err sf_pprof_write(const struct sf_profile *profile, const struct sf_profile *beside,

@@ -46,7 +46,74 @@ struct sf_walk_stack sf_profiled_thread_view(struct sf_profiled_thread *t, uintp
     return sf_stack_copy_take(sp, copy);
 }
 
+void sf_profiled_thread_weigh(struct sf_profiled_thread *t, uint32_t overruns, uint64_t out[2])
+{
+    uint64_t period_ns = atomic_load_explicit(&t->period_ns, memory_order_relaxed);
+    uint64_t owed_ns = atomic_exchange_explicit(&t->owed_ns, 0, memory_order_relaxed);
+    out[0] = 1 + overruns + owed_ns / period_ns;
+    out[1] = atomic_load_explicit(&t->gap_ns, memory_order_relaxed) + overruns * period_ns +
+             owed_ns;
+    atomic_store_explicit(&t->gap_ns, period_ns, memory_order_relaxed);
+}
+
 /* ---- in the collecting thread ---- */
+
+/* A program that works in step with its timer would show the same place again and again. So the
+ * rate is drawn anew every few samples, evenly from 3/4 to 5/4 of what was asked: as many samples
+ * as asked for on average, each worth the period it was taken with. Not for every sample: that
+ * would take a system call in the handler. */
+static uint64_t vary(struct sf_profiled_threads *all, uint64_t period_ns)
+{
+    uint64_t chance = sf_gap_random(&all->chance) >> 32; /* of 2^32, half a rate wide */
+    return (uint64_t)((double)period_ns / (0.75 + 0.5 * (double)chance / 4294967296.0));
+}
+
+static uint64_t ns_of(struct timespec t)
+{
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static struct timespec timespec_of(uint64_t ns)
+{
+    return (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+}
+
+static clockid_t cpu_clock_of(uint32_t tid)
+{
+    return (clockid_t)(~tid << 3 | 6);
+}
+
+static uint64_t cpu_ns_of(uint32_t tid)
+{
+    struct timespec t;
+    return clock_gettime(cpu_clock_of(tid), &t) ? 0 : ns_of(t);
+}
+
+/* Samples are lost: in rings that are full, and when a timer is changed whose signal was on its way
+ * (kernels from 6.13 on take that back). The thread's own clock tells how much is missing; what may
+ * still come is not: a sample in the ring, and what ran since a tick of the kernel. */
+static void settle(struct sf_profiled_thread *t, uint64_t left_ns)
+{
+    enum { TICK_NS = 10000000 };
+    uint64_t gap_ns = atomic_load_explicit(&t->gap_ns, memory_order_relaxed);
+    uint64_t known_ns = t->begin_ns + t->given_ns + 2 * gap_ns - left_ns + TICK_NS +
+                        atomic_load_explicit(&t->owed_ns, memory_order_relaxed);
+    uint64_t cpu_ns = cpu_ns_of(t->tid);
+    if (left_ns <= gap_ns && cpu_ns > known_ns + gap_ns)
+        atomic_fetch_add_explicit(&t->owed_ns, cpu_ns - known_ns, memory_order_relaxed);
+}
+
+/* The gap at hand ends when it would have ended; the next ones are as long as the new period. */
+static void change_period(struct sf_profiled_thread *t, uint64_t period_ns)
+{
+    struct itimerspec every;
+    if (timer_gettime(t->timer, &every) || !ns_of(every.it_value))
+        return;
+    settle(t, ns_of(every.it_value));
+    every.it_interval = timespec_of(period_ns);
+    if (!timer_settime(t->timer, 0, &every, NULL))
+        atomic_store_explicit(&t->period_ns, period_ns, memory_order_relaxed);
+}
 
 static void find_stack(struct sf_profiled_thread *t)
 {
@@ -62,20 +129,23 @@ static bool arm(struct sf_profiled_threads *all, struct sf_profiled_thread *t, u
                 uint32_t tid, int sig, uint64_t period_ns)
 {
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = sig};
-    struct itimerspec every = {
-        .it_interval = {(time_t)(period_ns / 1000000000), (long)(period_ns % 1000000000)}};
-    clockid_t clock = (clockid_t)(~tid << 3 | 6); /* that thread's CPU time */
+    struct itimerspec every = {.it_interval = timespec_of(period_ns)};
 
     every.it_value = every.it_interval;
     t->serial = (t->serial + 1) & 0xffffffff;
     event.sigev_value.sival_ptr = (void *)(t->serial << 16 | (index + 1));
     event.sigev_notify_thread_id = (int)tid;
-    if (timer_create(clock, &event, &t->timer)) {
+    if (timer_create(cpu_clock_of(tid), &event, &t->timer)) {
         all->is_refused = errno == EAGAIN; /* each takes a slot of a limit: leave the rest */
         return false;
     }
     t->tid = tid;
     t->is_seen = true;
+    t->begin_ns = cpu_ns_of(tid);
+    t->given_ns = 0;
+    atomic_store(&t->owed_ns, 0);
+    atomic_store(&t->gap_ns, period_ns);
+    atomic_store(&t->period_ns, period_ns);
     atomic_store(&t->stack_lo, 0);
     atomic_store(&t->stack_hi, 0);
     atomic_store(&t->seen_sp, 0);
@@ -129,7 +199,7 @@ static void on_task(uint32_t tid, void *arg)
         }
     }
     if (free_one)
-        arm(all, free_one, free_at, tid, u->sig, u->period_ns);
+        arm(all, free_one, free_at, tid, u->sig, vary(all, u->period_ns));
 }
 
 void sf_profiled_threads_update(struct sf_profiled_threads *all, int sig, uint64_t period_ns,
@@ -142,13 +212,18 @@ void sf_profiled_threads_update(struct sf_profiled_threads *all, int sig, uint64
     is_whole = sf_tasks_each(on_task, &u);
     for (uint32_t i = 0; i < all->n; i++) {
         struct sf_profiled_thread *t = atomic_load(&all->blocks[i]);
+        uint64_t drained_ns;
         if (!t->tid)
             continue;
-        drain(t, arg);
-        if (is_whole && !t->is_seen)
+        drained_ns = drain(t, arg);
+        t->given_ns += drained_ns;
+        if (is_whole && !t->is_seen) {
             let_go(all, t);
-        else
-            find_stack(t);
+            continue;
+        }
+        find_stack(t);
+        if (drained_ns)
+            change_period(t, vary(all, period_ns));
     }
 }
 

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "collect/lib/gap.h"
 #include "collect/lib/sample_ring.h"
 #include "collect/lib/stack_copy.h"
 
@@ -15,6 +16,11 @@ struct sf_profiled_thread {
     uintptr_t serial; /* of its owner: which signals are this one's */
     timer_t timer;
     bool is_seen; /* by the scan at hand */
+    /* What an expiry of the timer stands for. The gap that runs keeps the length it began with. */
+    atomic_uint_fast64_t period_ns; /* the collecting thread's to set */
+    atomic_uint_fast64_t gap_ns;    /* the handler's */
+    atomic_uint_fast64_t owed_ns;   /* CPU time that no sample stood for: the next one does */
+    uint64_t begin_ns, given_ns;    /* the thread's CPU time when armed; in samples since */
     /* The stack this thread was given, once known; reading it in place is safe. 0: not known. */
     atomic_uintptr_t stack_lo, stack_hi;
     atomic_uintptr_t seen_sp, seen_tcb; /* from the handler, to find it by */
@@ -28,6 +34,7 @@ struct sf_profiled_threads {
     uint32_t n; /* blocks made */
     uint32_t n_armed;
     bool is_refused; /* no more timers: stop asking */
+    struct sf_gap_chance chance;
 };
 
 /* The block behind a signal's value, NULL when it is none of ours. Safe in handlers. */
@@ -38,8 +45,13 @@ struct sf_profiled_thread *sf_profiled_threads_find(struct sf_profiled_threads *
 struct sf_walk_stack sf_profiled_thread_view(struct sf_profiled_thread *t, uintptr_t sp,
                                              struct sf_stack_copy **copy);
 
-typedef void (*sf_profiled_drain)(struct sf_profiled_thread *t, void *arg);
-/* Arms threads that came, drains all, lets go of those that went. One thread at a time. */
+/* How many periods, and how many ns, one expiry and `overruns` more stand for. In the handler. */
+void sf_profiled_thread_weigh(struct sf_profiled_thread *t, uint32_t overruns, uint64_t out[2]);
+
+/* Gives away what the ring holds; the ns that it stood for. */
+typedef uint64_t (*sf_profiled_drain)(struct sf_profiled_thread *t, void *arg);
+/* Arms threads that came, drains all, varies the periods of those that ran, lets go of those that
+ * went. One thread at a time. */
 void sf_profiled_threads_update(struct sf_profiled_threads *all, int sig, uint64_t period_ns,
                                 sf_profiled_drain drain, void *arg);
 void sf_profiled_threads_stop(struct sf_profiled_threads *all, sf_profiled_drain drain, void *arg);

@@ -5,6 +5,7 @@ CHECK_SCALE multiplies the run; at 6,000 samples the shares hold within 2 points
 import collections
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -27,8 +28,10 @@ for line in SAID.splitlines():
     kind, first, second = line.split()
     if kind == "cpu":
         TRUTH[first] = float(second)
-    else:
+    elif kind == "span":
         SPANS[first] = second
+    else:
+        print(f"# {int(first) / float(second):.0f} span switches a second", flush=True)
 PROFILE = Profile(PATH)
 
 
@@ -57,6 +60,13 @@ def test_the_sum_is_the_cpu_time_that_was_used():
     assert abs(sampled - planted) <= 0.1 * planted, (sampled, planted)
 
 
+def test_the_file_says_which_rate_was_reached():
+    words = re.search(r"cpu: (\d+) samples.* ([0-9.]+) a second of CPU time, ([0-9.]+) asked for", PROFILE.comments[0])
+    taken, reached, asked = map(float, words.groups())
+    cpu_s = sum(ns for _, (_, ns), _ in PROFILE.samples) / 1e9
+    assert asked == RATE and abs(reached - taken / cpu_s) <= 0.1, (PROFILE.comments, taken / cpu_s)
+
+
 def test_nearly_every_sample_carries_its_own_span():
     right = wrong = 0
     odd = []
@@ -77,6 +87,21 @@ def test_stacks_are_whole():
     everything = sum(w for _, (w, _), _ in PROFILE.samples)
     assert whole >= 0.99 * everything, (whole, everything)
     assert any("one_round" in frames and "work" in frames for frames, _, _ in PROFILE.samples)
+
+
+def test_a_program_in_step_with_the_timer_is_seen_as_it_is():
+    path = os.path.join(HOME.name, "in_step.pb.gz")
+    said = subprocess.run([os.environ["IN_STEP"], path, SECONDS], capture_output=True, text=True, check=True,
+                          timeout=600).stdout
+    truth = {words[1]: float(words[2]) for words in map(str.split, said.splitlines())}
+    got = collections.Counter()
+    for frames, (_, ns), _ in Profile(path).samples:
+        got[burner(frames)] += ns / 1e9
+    total, planted = sum(got.values()), sum(truth.values())
+    assert abs(total - planted) <= 0.05 * planted, (got, truth)
+    # Some samples share a period, so they are worth fewer: a timer that does not vary sees nine to one.
+    for name, seconds in truth.items():
+        assert abs(got[name] / total - seconds / planted) <= 0.15, (got, truth)
 
 
 tap.run(sys.modules[__name__])
