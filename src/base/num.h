@@ -34,6 +34,13 @@ static inline int64_t sf_sub_sat_i64(int64_t a, int64_t b)
         return a < 0 ? INT64_MIN : INT64_MAX;
     return difference;
 }
+static inline int64_t sf_mul_sat_i64(int64_t a, int64_t b)
+{
+    int64_t product;
+    if (__builtin_mul_overflow(a, b, &product))
+        return (a < 0) != (b < 0) ? INT64_MIN : INT64_MAX;
+    return product;
+}
 static inline uint64_t sf_add_sat_u64(uint64_t a, uint64_t b)
 {
     uint64_t sum;

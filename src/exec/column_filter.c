@@ -4,6 +4,7 @@
 
 #include "base/num.h"
 #include "exec/eval_attr.h"
+#include "exec/profile_conds.h"
 #include "query/expr_fold.h"
 
 enum kind { /* in the order in which an AND asks */
@@ -18,6 +19,7 @@ enum kind { /* in the order in which an AND asks */
             SPAN,
             ANY,
             ROW,
+            PROFILE,
             AND,
             OR,
             UNKNOWN
@@ -126,7 +128,9 @@ struct sf_column_filter *sf_column_filter_new(struct sf_eval *eval, const struct
     }
     sf_row_needs_add_expr(&f->needs, expr);
     f->kind = kind_of(&f->needs);
-    f->is_exact = f->kind != UNKNOWN;
+    if (sf_eval_profiles(eval) && sf_profile_conds_is_needed(expr))
+        f->kind = PROFILE;
+    f->is_exact = f->kind != UNKNOWN && f->kind != PROFILE;
     find_simple(f);
     return f;
 }
@@ -401,6 +405,26 @@ static enum sf_err run_rows(struct sf_column_filter *f, struct sf_column_batch *
     return err;
 }
 
+/* Samples may carry the id of any span below: it is enough that the trace has such a span, which
+ * can be told of traces only that lie here whole. */
+static enum sf_err run_profile(struct sf_column_filter *f, struct sf_column_batch *b, uint8_t *mask,
+                               struct sf_why *why)
+{
+    struct sf_span_columns *c = b->cols;
+    enum sf_err err = c->add(c, SF_COL_TRACES | SF_COL_IDS, why);
+    for (uint32_t t = 0; !err && c->is_parted && t < c->n_traces; t++) {
+        uint32_t first = c->firsts[t], n = c->firsts[t + 1] - first, i = 0;
+        if (c->is_parted[t] || !memchr(mask + first, 1, n))
+            continue;
+        while (i < n && !sf_profile_conds_has(sf_eval_profiles(f->eval), f->expr,
+                                              c->rows.span_id[first + i]))
+            i++;
+        if (i == n)
+            memset(mask + first, 0, n);
+    }
+    return err;
+}
+
 static void run_constant(struct sf_column_filter *f, struct sf_column_batch *b, uint8_t *mask)
 {
     b->span = (struct sf_span){0};
@@ -459,6 +483,7 @@ static enum sf_err run(struct sf_column_filter *f, struct sf_column_batch *b, ui
     case SPAN:
     case ANY: return run_span(f, b, mask, why);
     case ROW: return run_rows(f, b, mask, why);
+    case PROFILE: return run_profile(f, b, mask, why);
     case AND: return run_and(f, b, mask, why);
     case OR: return run_or(f, b, mask, why);
     case CONSTANT: run_constant(f, b, mask); return SF_OK;

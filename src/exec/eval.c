@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "exec/eval_expr.h"
+#include "exec/profile_conds.h"
 #include "query/expr_fold.h"
 
 enum { MAX_SETS = 1 << 20 };
@@ -492,6 +493,11 @@ enum sf_err sf_eval_pipeline(struct sf_eval *e, const struct sf_pipeline *pipeli
     }
     if (e->asked_needs_tree && !v->left) {
         err = sf_trace_view_link(v, req, why);
+        if (err)
+            return err;
+    }
+    if (e->profiles && !v->profiles) {
+        err = sf_profile_conds_apply(e->profiles, v, req, why);
         if (err)
             return err;
     }

@@ -32,6 +32,11 @@ void sf_eval_free(struct sf_eval *e); /* NULL is fine */
 /* From now on a deadline that passes and a caller who leaves are faults of the evaluator. A store
  * looks for them between granules only, and one span may take thousands of conditions. */
 void sf_eval_watch(struct sf_eval *e, const struct sf_query_ctx *q);
+/* What the query says of profiles, looked up; NULL: nothing. sf_eval_pipeline() shows it to its
+ * views. */
+struct sf_profile_conds; /* exec/profile_conds.h */
+void sf_eval_set_profiles(struct sf_eval *e, const struct sf_profile_conds *profiles);
+const struct sf_profile_conds *sf_eval_profiles(const struct sf_eval *e);
 /* For loops over spans, once a span: false when it is time to stop, which is a fault then. */
 bool sf_eval_goes_on(struct sf_eval *e);
 

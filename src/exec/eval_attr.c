@@ -3,6 +3,7 @@
 #include "base/num.h"
 
 #include "base/text.h"
+#include "exec/profile_conds.h"
 #include "model/value_list.h"
 
 static struct sf_static nil(void)
@@ -70,6 +71,18 @@ static struct sf_static nested_parent(const struct sf_trace_view *v, uint32_t sp
     return number(SF_TYPE_INT, parent == SF_VIEW_NONE ? -1 : (int64_t)v->left[parent]);
 }
 
+/* Frames have no value of their own, only comparisons; but a span has some or none. */
+static struct sf_static profile_value(enum sf_intrinsic which, const struct sf_trace_view *v,
+                                      uint32_t span)
+{
+    int64_t value;
+    if (!sf_trace_profiles_value(v->profiles, which, span, &value))
+        return nil();
+    if (which == SF_INTRINSIC_PROFILE_FRAME)
+        return string(SF_STR(""));
+    return number(which == SF_INTRINSIC_PROFILE_ALLOC ? SF_TYPE_INT : SF_TYPE_DURATION, value);
+}
+
 static struct sf_static intrinsic(enum sf_intrinsic which, const struct sf_trace_view *v,
                                   uint32_t span, char text[SF_EVAL_TEXT_LEN])
 {
@@ -92,6 +105,13 @@ static struct sf_static intrinsic(enum sf_intrinsic which, const struct sf_trace
     case SF_INTRINSIC_NESTED_LEFT: return number(SF_TYPE_INT, v->left[span]);
     case SF_INTRINSIC_NESTED_RIGHT: return number(SF_TYPE_INT, v->right[span]);
     case SF_INTRINSIC_NESTED_PARENT: return nested_parent(v, span);
+    case SF_INTRINSIC_PROFILE_FRAME:
+    case SF_INTRINSIC_PROFILE_CPU:
+    case SF_INTRINSIC_PROFILE_WALL:
+    case SF_INTRINSIC_PROFILE_LOCK:
+    case SF_INTRINSIC_PROFILE_BLOCK:
+    case SF_INTRINSIC_PROFILE_OFF_CPU:
+    case SF_INTRINSIC_PROFILE_ALLOC: return profile_value(which, v, span);
     default: return nil(); /* events and links have many values */
     }
 }

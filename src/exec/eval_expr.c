@@ -8,6 +8,7 @@
 
 #include "base/heap.h"
 #include "exec/eval_attr.h"
+#include "exec/profile_conds.h"
 #include "os/clock.h"
 #include "query/expr_fold.h"
 
@@ -124,6 +125,8 @@ static bool compare(struct sf_eval *e, const struct sf_expr *x, const struct sf_
         return exists(e, x->left, v, span) == (x->op == SF_EXPR_NE);
     if (is_nil_literal(x->left))
         return exists(e, x->right, v, span) == (x->op == SF_EXPR_NE);
+    if (x->left->kind == SF_EXPR_ATTR && x->left->attr.intrinsic == SF_INTRINSIC_PROFILE_FRAME)
+        return sf_trace_profiles_frame(v->profiles, x, span);
     while (next_value(&left, e, v, span, &l)) {
         struct side right = {.expr = x->right, .is_id = is_id};
         while (next_value(&right, e, v, span, &r)) {
@@ -198,6 +201,16 @@ void sf_eval_watch(struct sf_eval *e, const struct sf_query_ctx *q)
 {
     e->watched = q;
     e->n_spans = 0;
+}
+
+void sf_eval_set_profiles(struct sf_eval *e, const struct sf_profile_conds *profiles)
+{
+    e->profiles = profiles;
+}
+
+const struct sf_profile_conds *sf_eval_profiles(const struct sf_eval *e)
+{
+    return e->profiles;
 }
 
 bool sf_eval_goes_on(struct sf_eval *e)

@@ -29,11 +29,12 @@ static uint64_t thread_of(const struct sf_span *s)
 
 /* Known to the writing side as hash of service and key. A key that is a guess names nobody: the
  * span then stands for its service, as do samples that name none. */
-static uint64_t *find_processes(const struct sf_span_batch *b, struct sf_arena *tmp, bool *is_guess)
+uint64_t *sf_link_processes(const struct sf_resource *resources, uint32_t n, struct sf_arena *tmp,
+                            bool *is_guess)
 {
-    uint64_t *processes = sf_arena_new_n(tmp, b->n_resources + 1u, sizeof(*processes));
-    for (uint32_t i = 0; processes && i < b->n_resources; i++) {
-        const struct sf_resource *r = &b->resources[i];
+    uint64_t *processes = sf_arena_new_n(tmp, n + 1u, sizeof(*processes));
+    for (uint32_t i = 0; processes && i < n; i++) {
+        const struct sf_resource *r = &resources[i];
         sf_str key;
         bool is_no_key;
         if (!sf_process_key(r->attrs, SF_STR_NONE, SF_STR_NONE, tmp, &key, &is_no_key))
@@ -124,7 +125,8 @@ static sf_str *take_resources(struct sf_link_spans *l, const struct sf_span_batc
 bool sf_link_spans_add(struct sf_link_spans *l, const struct sf_trace *trace)
 {
     const struct sf_span_batch *b = &trace->spans;
-    uint64_t *processes = find_processes(b, l->req, &l->is_by_service);
+    uint64_t *processes = sf_link_processes(b->resources, b->n_resources, l->req,
+                                            &l->is_by_service);
     sf_str *names = processes && b->n_spans <= l->cap - l->n
                         ? take_resources(l, b, processes, NULL, l->req)
                         : NULL;
@@ -148,7 +150,7 @@ bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *tra
                              struct sf_arena *tmp)
 {
     const struct sf_span_batch *b = &trace->spans;
-    uint64_t *processes = find_processes(b, tmp, &l->is_by_service);
+    uint64_t *processes = sf_link_processes(b->resources, b->n_resources, tmp, &l->is_by_service);
     bool *is_kept = sf_arena_new_n(tmp, b->n_resources + 1u, sizeof(*is_kept));
     uint32_t n = 0;
     if (!processes || !is_kept)

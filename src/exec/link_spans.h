@@ -35,6 +35,9 @@ enum sf_err sf_link_spans_load(struct sf_store *store, sf_trace_id id, struct sf
 bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *trace,
                              const struct sf_set_span *asked, uint32_t n_asked,
                              struct sf_arena *tmp);
+/* Where each resource runs, in `tmp`; NULL: it is full. `is_guess` is set when one does not say. */
+uint64_t *sf_link_processes(const struct sf_resource *resources, uint32_t n, struct sf_arena *tmp,
+                            bool *is_guess);
 /* When all are there: sorts. */
 void sf_link_spans_end(struct sf_link_spans *l);
 bool sf_link_spans_has_process(const struct sf_link_spans *l, uint64_t process);

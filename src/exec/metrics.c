@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "exec/metrics_count.h"
 #include "exec/metrics_progress.h"
+#include "exec/profile_conds.h"
 
 enum { MAX_EXEMPLARS = 100 };
 
@@ -197,13 +198,22 @@ static uint32_t wanted_exemplars(const struct sf_metrics_ask *ask)
 
 static enum sf_err run_all(struct run *r, struct sf_metrics_set *set)
 {
+    const struct sf_profile_conds *profiles = NULL;
     enum sf_err err = sf_eval_new(r->ask->query, &r->eval, r->why);
     if (!err)
         sf_eval_watch(r->eval, r->q);
     if (!err && !sf_arena_init(&r->table, r->q->req->cap / 2))
         err = sf_fail(r->why, SF_ERR_NOMEM, "no memory for the query");
     if (!err)
+        err = sf_profile_conds_load(r->store, r->ask->query, r->ask->window.from_ns,
+                                    r->ask->window.to_ns, r->ask->scratch, r->q, &profiles, r->why);
+    if (!err) {
+        sf_eval_set_profiles(r->eval, profiles);
+        if (sf_profile_conds_is_cut(profiles))
+            note(r->result, SF_STR("there are more spans with samples than a query may hold: "
+                                   "narrow the time range"));
         err = evaluate(r, r->ask->query->metrics, set);
+    }
     sf_eval_free(r->eval);
     sf_arena_done(&r->table);
     return err;

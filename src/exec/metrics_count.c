@@ -27,7 +27,8 @@ static bool has_buckets(enum sf_metric_fn fn)
 static bool is_duration(const struct sf_query_attr *a)
 {
     return a->intrinsic == SF_INTRINSIC_DURATION || a->intrinsic == SF_INTRINSIC_TRACE_DURATION ||
-           a->intrinsic == SF_INTRINSIC_EVENT_TIME;
+           a->intrinsic == SF_INTRINSIC_EVENT_TIME ||
+           (sf_intrinsic_is_profile(a->intrinsic) && a->intrinsic != SF_INTRINSIC_PROFILE_ALLOC);
 }
 
 /* ---- one span ---- */

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "exec/eval.h"
 #include "exec/eval_attr.h"
+#include "exec/profile_conds.h"
 #include "exec/pushdown.h"
 #include "exec/span_copy.h"
 #include "exec/static_value.h"
@@ -39,7 +40,8 @@ static bool has_own_place(enum sf_intrinsic i)
     case SF_INTRINSIC_ROOT_NAME:
     case SF_INTRINSIC_ROOT_SERVICE:
     case SF_INTRINSIC_TRACE_ID:
-    case SF_INTRINSIC_SPAN_ID: return true;
+    case SF_INTRINSIC_SPAN_ID:
+    case SF_INTRINSIC_PROFILE_FRAME: return true; /* too many to show: the span's profile does */
     default: return false;
     }
 }
@@ -335,6 +337,19 @@ static enum sf_err scan(struct run *r, struct sf_store *store, struct sf_search_
     return err;
 }
 
+/* Before the spans: what their samples say. */
+static enum sf_err load_profiles(struct run *r, struct sf_store *store)
+{
+    const struct sf_search *s = r->search;
+    const struct sf_profile_conds *conds = NULL;
+    bool is_all = s->from_ns == 0 && s->to_ns == 0;
+    enum sf_err err = sf_profile_conds_load(store, s->query, is_all ? 0 : earlier(s->from_ns),
+                                            is_all ? 0 : later(s->to_ns), s->scratch, r->q, &conds,
+                                            r->why);
+    sf_eval_set_profiles(r->eval, conds);
+    return err;
+}
+
 enum sf_err sf_search_run(struct sf_store *store, const struct sf_search *search,
                           struct sf_query_ctx *q, struct sf_search_result *out, struct sf_why *why)
 {
@@ -351,7 +366,12 @@ enum sf_err sf_search_run(struct sf_store *store, const struct sf_search *search
     if (!err)
         sf_eval_watch(r.eval, q);
     if (!err)
+        err = load_profiles(&r, store);
+    if (!err)
         err = scan(&r, store, &result);
+    if (!err && !result.is_partial && sf_profile_conds_is_cut(sf_eval_profiles(r.eval)))
+        mark_partial(&result, SF_STR("there are more spans with samples than a query may hold: "
+                                     "narrow the time range"));
     sf_eval_free(r.eval);
     if (err)
         return err;

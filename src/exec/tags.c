@@ -2,6 +2,7 @@
 
 #include "exec/eval.h"
 #include "exec/eval_attr.h"
+#include "exec/profile_conds.h"
 #include "exec/pushdown.h"
 #include "exec/tag_set.h"
 #include "exec/trace_stream.h"
@@ -15,8 +16,9 @@ struct run {
     const struct sf_expr *filter;     /* NULL: every span */
     const struct sf_query_attr *attr; /* of values; NULL: names */
     struct sf_query_ctx *q;
-    struct sf_tag_set sets[SF_SCOPES]; /* names by scope; values in the first */
-    bool wants[SF_SCOPES];             /* names of these */
+    struct sf_tag_set sets[SF_SCOPES];       /* names by scope; values in the first */
+    bool wants[SF_SCOPES];                   /* names of these */
+    const struct sf_profile_conds *profiles; /* what the filter says of them; NULL: nothing */
     struct sf_buf text;
     bool is_late;
     sf_str left_out;
@@ -184,7 +186,8 @@ static enum sf_err walk(struct run *r, struct sf_eval *eval, struct sf_trace_str
     enum sf_err err = SF_OK;
     bool has_tree = r->filter && sf_eval_expr_needs_tree(r->filter), has_any = false;
     while (sf_trace_stream_next(stream, &v, &err, r->why)) {
-        if (has_tree && sf_trace_view_link(&v, stream->req, r->why)) {
+        if ((has_tree && sf_trace_view_link(&v, stream->req, r->why)) ||
+            (r->profiles && sf_profile_conds_apply(r->profiles, &v, stream->req, r->why))) {
             sf_trace_stream_leave_out(stream, v.id);
             continue;
         }
@@ -240,8 +243,11 @@ static enum sf_err scan(struct run *r, const struct sf_pushdown *down)
     enum sf_err err = SF_OK;
     if (r->filter)
         err = sf_eval_new(r->tags->filter, &eval, r->why);
-    if (eval)
+    if (eval) {
         sf_eval_watch(eval, r->q);
+        err = sf_profile_conds_load(r->store, r->tags->filter, query.from_ns, r->tags->to_ns,
+                                    r->tags->scratch, r->q, &r->profiles, r->why);
+    }
     if (!err)
         err = r->store->ops->span_scan(r->store, &query, r->q, &stream.cursor, r->why);
     if (!err) {
@@ -312,6 +318,13 @@ static enum sf_err add_intrinsics(struct run *r, struct sf_tags_result *out)
                                         "link:spanID",
                                         "link:traceID",
                                         "name",
+                                        "profile.alloc",
+                                        "profile.block",
+                                        "profile.cpu",
+                                        "profile.frame",
+                                        "profile.lock",
+                                        "profile.off_cpu",
+                                        "profile.wall",
                                         "rootName",
                                         "rootServiceName",
                                         "span:duration",

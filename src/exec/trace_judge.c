@@ -178,6 +178,7 @@ enum sf_err sf_trace_judge_init(struct sf_trace_judge *j, struct sf_eval *eval,
         return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
     if (j->root->is_any)
         j->root = NULL;
-    j->base = (struct sf_span_judge){judge, j, j->root && !j->root->filter && !j->root->is_or};
+    j->base = (struct sf_span_judge){
+        judge, j, sf_eval_profiles(eval) || (j->root && !j->root->filter && !j->root->is_or)};
     return SF_OK;
 }

@@ -10,6 +10,8 @@
 
 #define SF_VIEW_NONE UINT32_MAX
 
+struct sf_trace_profiles; /* exec/profile_conds.h */
+
 struct sf_trace_view {
     sf_trace_id id;
     const struct sf_span *spans; /* ordered by start, span id, kind */
@@ -22,8 +24,9 @@ struct sf_trace_view {
     const uint32_t *parent; /* place of the parent, or SF_VIEW_NONE (root or not connected) */
     const uint32_t *order;  /* connected spans, parents before children, depth first */
     uint32_t n_order;
-    const uint32_t *left, *right; /* nested-set numbers from 1; 0: not connected */
-    const uint32_t *n_children;   /* direct children by id, connected or not */
+    const uint32_t *left, *right;             /* nested-set numbers from 1; 0: not connected */
+    const uint32_t *n_children;               /* direct children by id, connected or not */
+    const struct sf_trace_profiles *profiles; /* what their samples come to; NULL: not asked */
 };
 
 /* Finds start, end and root. Spans must be ordered. */

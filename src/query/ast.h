@@ -59,8 +59,21 @@ enum sf_intrinsic {
     SF_INTRINSIC_NESTED_LEFT,
     SF_INTRINSIC_NESTED_RIGHT,
     SF_INTRINSIC_NESTED_PARENT,
+    /* Ours: what a span's samples say. */
+    SF_INTRINSIC_PROFILE_FRAME,
+    SF_INTRINSIC_PROFILE_CPU,
+    SF_INTRINSIC_PROFILE_WALL,
+    SF_INTRINSIC_PROFILE_LOCK,
+    SF_INTRINSIC_PROFILE_BLOCK,
+    SF_INTRINSIC_PROFILE_OFF_CPU,
+    SF_INTRINSIC_PROFILE_ALLOC,
     SF_INTRINSICS
 };
+
+static inline bool sf_intrinsic_is_profile(enum sf_intrinsic i)
+{
+    return i >= SF_INTRINSIC_PROFILE_FRAME && i <= SF_INTRINSIC_PROFILE_ALLOC;
+}
 
 struct sf_query_attr {
     enum sf_attr_scope scope; /* SF_SCOPE_INTRINSIC: `intrinsic` says which */

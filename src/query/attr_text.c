@@ -32,6 +32,13 @@ const char *sf_intrinsic_name(enum sf_intrinsic i)
         "nestedSetLeft",
         "nestedSetRight",
         "nestedSetParent",
+        "profile.frame",
+        "profile.cpu",
+        "profile.wall",
+        "profile.lock",
+        "profile.block",
+        "profile.off_cpu",
+        "profile.alloc",
     };
     return names[i];
 }

@@ -37,6 +37,8 @@ static bool check_nil(struct sf_parser *p, const struct sf_expr *e)
     }
     if (other->kind != SF_EXPR_ATTR)
         return true;
+    if (sf_intrinsic_is_profile(a->intrinsic))
+        return true;
     if (a->intrinsic != SF_INTRINSIC_NONE ||
         (a->scope == SF_SCOPE_RESOURCE && sf_str_eq(a->name, SF_STR("service.name")))) {
         text = sf_query_attr_text(a, p->req);
@@ -67,6 +69,36 @@ static bool check_match(struct sf_parser *p, const struct sf_expr *e)
         sf_parser_fail(p, err == SF_ERR_NOMEM ? err : SF_ERR_INPUT, e->right->place,
                        "invalid regex: %s", words.text);
     return !err;
+}
+
+static bool is_frame(const struct sf_expr *e)
+{
+    return e->kind == SF_EXPR_ATTR && e->attr.intrinsic == SF_INTRINSIC_PROFILE_FRAME;
+}
+
+/* A span has many frames, and they are looked for by name before any span is: the name must be
+ * there. */
+static bool check_frame(struct sf_parser *p, const struct sf_expr *e)
+{
+    bool is_asked = e->op == SF_EXPR_EQ || e->op == SF_EXPR_NE || e->op == SF_EXPR_MATCH ||
+                    e->op == SF_EXPR_NO_MATCH;
+    if (is_asked && is_frame(e->left) && e->right->kind == SF_EXPR_LITERAL &&
+        e->right->type == SF_TYPE_STRING)
+        return true;
+    sf_parser_fail(p, SF_ERR_INPUT, e->place,
+                   "profile.frame takes =, !=, =~ or !~ and a text behind it: profile.frame =~ "
+                   "\"json.*\"");
+    return false;
+}
+
+bool sf_parser_check_one_value(struct sf_parser *p, const struct sf_query_attr *a,
+                               struct sf_place place)
+{
+    if (a->intrinsic != SF_INTRINSIC_PROFILE_FRAME)
+        return true;
+    sf_parser_fail(p, SF_ERR_INPUT, place,
+                   "profile.frame has many values: it can only be compared, inside { }");
+    return false;
 }
 
 static bool types_meet(enum sf_static_type a, enum sf_static_type b)
@@ -104,6 +136,8 @@ static bool check_binary(struct sf_parser *p, const struct sf_expr *e)
 {
     if (is_nil(e->left) || is_nil(e->right))
         return check_nil(p, e);
+    if ((is_frame(e->left) || is_frame(e->right)) && !check_frame(p, e))
+        return false;
     if (e->op == SF_EXPR_MATCH || e->op == SF_EXPR_NO_MATCH)
         return check_match(p, e);
     if (!types_meet(e->left->type, e->right->type)) {

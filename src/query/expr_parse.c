@@ -73,6 +73,14 @@ static const struct name names[] = {
     {"link", "spanID", SF_INTRINSIC_LINK_SPAN_ID},
     {"instrumentation", "name", SF_INTRINSIC_SCOPE_NAME},
     {"instrumentation", "version", SF_INTRINSIC_SCOPE_VERSION},
+    {"profile", "frame", SF_INTRINSIC_PROFILE_FRAME},
+    {"profile", "cpu", SF_INTRINSIC_PROFILE_CPU},
+    {"profile", "wall", SF_INTRINSIC_PROFILE_WALL},
+    {"profile", "lock", SF_INTRINSIC_PROFILE_LOCK},
+    {"profile", "mutex", SF_INTRINSIC_PROFILE_LOCK},
+    {"profile", "block", SF_INTRINSIC_PROFILE_BLOCK},
+    {"profile", "off_cpu", SF_INTRINSIC_PROFILE_OFF_CPU},
+    {"profile", "alloc", SF_INTRINSIC_PROFILE_ALLOC},
 };
 
 static enum sf_intrinsic find_intrinsic(sf_str scope, sf_str word)
@@ -120,8 +128,11 @@ bool sf_parser_attr(struct sf_parser *p, struct sf_query_attr *out)
             attr.intrinsic = find_intrinsic(scope, p->token.text);
         if (!attr.intrinsic) {
             sf_parser_unexpected_word(
-                p, "an intrinsic of this scope, such as span:name or trace:duration", words,
-                words_of(scope, words));
+                p,
+                sf_str_eq(scope, SF_STR("profile"))
+                    ? "frame, cpu, wall, lock, block, off_cpu or alloc behind profile."
+                    : "an intrinsic of this scope, such as span:name or trace:duration",
+                words, words_of(scope, words));
             return false;
         }
     } else if (p->token.kind == SF_TOKEN_WORD) {
@@ -223,10 +234,16 @@ static enum sf_static_type type_of_attr(const struct sf_query_attr *a)
     case SF_INTRINSIC_NONE: return SF_TYPE_UNKNOWN;
     case SF_INTRINSIC_DURATION:
     case SF_INTRINSIC_TRACE_DURATION:
-    case SF_INTRINSIC_EVENT_TIME: return SF_TYPE_DURATION;
+    case SF_INTRINSIC_EVENT_TIME:
+    case SF_INTRINSIC_PROFILE_CPU:
+    case SF_INTRINSIC_PROFILE_WALL:
+    case SF_INTRINSIC_PROFILE_LOCK:
+    case SF_INTRINSIC_PROFILE_BLOCK:
+    case SF_INTRINSIC_PROFILE_OFF_CPU: return SF_TYPE_DURATION;
     case SF_INTRINSIC_STATUS: return SF_TYPE_STATUS;
     case SF_INTRINSIC_KIND: return SF_TYPE_KIND;
     case SF_INTRINSIC_CHILD_COUNT:
+    case SF_INTRINSIC_PROFILE_ALLOC:
     case SF_INTRINSIC_NESTED_LEFT:
     case SF_INTRINSIC_NESTED_RIGHT:
     case SF_INTRINSIC_NESTED_PARENT: return SF_TYPE_INT;

@@ -362,6 +362,11 @@ static enum sf_err read_word_token(struct sf_lexer *l, struct sf_token *t, struc
         l->at++;
         return read_attr(l, prefix->scope, t, why);
     }
+    if (peek(l, 0) == '.' && sf_str_eq(word, SF_STR("profile"))) {
+        l->at++;
+        t->kind = SF_TOKEN_SCOPE; /* a few known words, as behind "trace:" */
+        return SF_OK;
+    }
     t->kind = SF_TOKEN_WORD;
     return SF_OK;
 }

@@ -15,7 +15,7 @@ enum sf_token_kind {
     SF_TOKEN_DURATION,
     SF_TOKEN_WORD,  /* keyword or identifier; `text` */
     SF_TOKEN_ATTR,  /* scoped or unscoped attribute; `attr` */
-    SF_TOKEN_SCOPE, /* "trace:", "span:", ...; `text` without the colon */
+    SF_TOKEN_SCOPE, /* "trace:", "span:", ... and "profile."; `text` without the sign */
     SF_TOKEN_SIGN   /* operator, bracket or comma; `text` */
 };
 

@@ -103,14 +103,20 @@ static bool parse_compare(struct sf_parser *p, struct sf_metric *m)
     return true;
 }
 
+static bool parse_measured(struct sf_parser *p, struct sf_metric *m)
+{
+    struct sf_place place = p->token.place;
+    return sf_parser_attr(p, &m->attr) && sf_parser_check_one_value(p, &m->attr, place);
+}
+
 static bool parse_metric_arguments(struct sf_parser *p, struct sf_metric *m)
 {
     switch (m->fn) {
     case SF_FN_RATE:
     case SF_FN_COUNT: return true;
     case SF_FN_COMPARE: return parse_compare(p, m);
-    case SF_FN_QUANTILE: return sf_parser_attr(p, &m->attr) && parse_quantiles(p, m);
-    default: return sf_parser_attr(p, &m->attr);
+    case SF_FN_QUANTILE: return parse_measured(p, m) && parse_quantiles(p, m);
+    default: return parse_measured(p, m);
     }
 }
 
@@ -137,6 +143,9 @@ bool sf_parser_metric(struct sf_parser *p, struct sf_metric *m)
         sf_parser_fail(p, SF_ERR_INPUT, place, "by() takes at most %u attributes here", most);
         return false;
     }
+    for (uint32_t i = 0; i < m->n_by; i++)
+        if (!sf_parser_check_one_value(p, &m->by[i], place))
+            return false;
     return true;
 }
 

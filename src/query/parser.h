@@ -45,6 +45,9 @@ bool sf_parser_literal(struct sf_parser *p,
 
 /* expr_check.c: types. Each says false with a fault. */
 bool sf_parser_check_filter(struct sf_parser *p, const struct sf_expr *e);
+/* Of what is selected, grouped by or measured: it must have one value for a span. */
+bool sf_parser_check_one_value(struct sf_parser *p, const struct sf_query_attr *a,
+                               struct sf_place place);
 bool sf_parser_check_expr(struct sf_parser *p, const struct sf_expr *e);
 bool sf_expr_has_attr(const struct sf_expr *e);
 bool sf_type_is_number(enum sf_static_type t);

@@ -180,7 +180,7 @@ static bool parse_by(struct sf_parser *p, struct sf_stage *s)
     if (!sf_parser_need_sign(p, "("))
         return false;
     s->expr = sf_parser_expr(p);
-    if (!s->expr)
+    if (!s->expr || !sf_parser_check_one_value(p, &s->expr->attr, s->expr->place))
         return false;
     if (!sf_expr_has_attr(s->expr)) {
         sf_parser_fail(p, SF_ERR_INPUT, s->expr->place,

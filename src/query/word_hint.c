@@ -66,9 +66,10 @@ static const char *sign_hint(const struct sf_parser *p)
 /* A word with a dot behind it: an attribute whose scope is mistyped or missing. */
 static void dotted_hint(const struct sf_parser *p, char *out)
 {
-    static const char *const scopes[] = {"span", "resource", "event", "link", "instrumentation"};
+    static const char *const scopes[] = {"span", "resource",        "event",
+                                         "link", "instrumentation", "profile"};
     sf_str rest = sf_str_from_at(p->lexer.text, p->lexer.at);
-    const char *scope = sf_text_nearest(p->token.text, scopes, 5);
+    const char *scope = sf_text_nearest(p->token.text, scopes, 6);
     size_t len = 0;
     while (len < rest.len && len < 40 && rest.p[len] > ' ' && !strchr("{}()=~!<>&|^,", rest.p[len]))
         len++;

@@ -395,6 +395,45 @@ def test_a_function_leads_to_its_spans():
         assert server.get("/api/v1/frames/spans" + path).status == 400, path
 
 
+def test_searches_ask_what_samples_say():
+    trace, own, child = request("asked")
+    send("asked", {**tagged({"main;asked.parse": 40 * MS, "main;sum": 10 * MS}, own),
+                   **tagged({"main;sign": 20 * MS}, child)})
+    other, _, _ = request("asked")
+    wait_for("asked", 2)
+
+    def found(query):
+        answer = server.json("/api/search?spss=10&q=" + urllib.parse.quote(query))
+        return {t["traceID"].zfill(32): sorted(s["spanID"] for s in t["spanSet"]["spans"]) for t in answer.get("traces", [])}
+    assert found('{ profile.frame =~ "asked.*" && profile.cpu > 50ms }') == {trace: [own]}
+    assert found('{ resource.service.name = "asked" && profile.cpu < 50ms }') == {trace: [child]}
+    assert found('{ profile.frame = "sign" && resource.service.name = "asked" }') == {trace: sorted([own, child])}
+    assert found('{ resource.service.name = "asked" && profile.frame != "sum" }') == {trace: [child]}
+    assert sorted(found('{ resource.service.name = "asked" && profile.cpu = nil }')) == [other]
+    answer = server.json("/api/search?q=" + urllib.parse.quote('{ profile.frame = "asked.parse" } | select(profile.cpu)'))
+    shown = answer["traces"][0]["spanSet"]["spans"][0]["attributes"]
+    assert [a["key"] for a in shown] == ["profile.cpu"], shown
+    query = '{ profile.frame =~ "asked.*" && profile.cpu > 50ms }'
+    code, out, err = run("search", query)
+    assert code == 0 and trace in out and other not in out, (code, out, err)
+    code, out, err = run("flame", "--q", query)
+    assert code == 0 and "asked.parse" in out, (code, out, err)
+    answer = server.json(f"/api/v1/compare?left={urllib.parse.quote(query)}&right=" + urllib.parse.quote(
+        '{ profile.frame = "sign" && profile.frame != "asked.parse" && resource.service.name = "asked" }'))
+    assert answer["left"]["found"] == answer["right"]["found"] == 1, answer
+    names = server.json("/api/v2/search/tags?scope=intrinsic")["scopes"][0]["tags"]
+    assert "profile.frame" in names and "profile.cpu" in names, names
+    values = server.json("/api/v2/search/tag/name/values?q=" + urllib.parse.quote('{ profile.frame = "asked.parse" }'))
+    assert [v["value"] for v in values["tagValues"]] == ["order.calculate_totals"], values
+    now = time.time()
+    rate = server.json(f"/api/metrics/query?start={now - 600}&end={now + 5}&q=" + urllib.parse.quote(
+        '{ profile.frame = "asked.parse" } | max_over_time(profile.cpu)'))
+    assert abs(rate["series"][0]["value"] - 0.07) < 1e-9, rate
+    for bad in ("{ profile.frame > 5 }", "{ profile.what = 5 }"):
+        answer = server.get("/api/search?q=" + urllib.parse.quote(bad))
+        assert answer.status == 400 and "profile." in answer.text and "col" in answer.text, answer.text
+
+
 def test_grafanas_span_profiles_know_children_of_tagged_spans():
     trace, own, child = request("grafana")
     send("grafana", tagged({"main;work": 80 * MS}, own))

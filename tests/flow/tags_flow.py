@@ -14,7 +14,8 @@ NOW = time.time_ns()
 INTRINSICS = set("""duration kind name rootName rootServiceName status statusMessage traceDuration event:name
     event:timeSinceStart instrumentation:name instrumentation:version link:spanID link:traceID span:duration span:id
     span:kind span:name span:parentID span:status span:statusMessage trace:duration trace:id trace:rootName
-    trace:rootService""".split())
+    trace:rootService profile.alloc profile.block profile.cpu profile.frame profile.lock profile.off_cpu
+    profile.wall""".split())
 
 server = Server().start()
 

@@ -4,7 +4,7 @@
 #include "exec/span_profile.h"
 #include "exec/trace_flame.h"
 
-#include "support/store_rig.h"
+#include "support/store_profile.h"
 #include "test.h"
 
 enum { MS = 1000000 };
@@ -51,69 +51,17 @@ static void end(void)
     store_rig_done(&rig);
 }
 
-struct put { /* one sample */
-    const char *function;
-    struct sf_sample sample;
-};
-
-/* One profile: stacks are main > function. */
-static void put_profile(const char *name, const char *type, sf_str instance, const struct put *puts,
-                        uint32_t n)
+/* One profile of shop: stacks are main > function. */
+static void put_profile(const char *name, const char *type, sf_str instance,
+                        const struct store_sample *puts, uint32_t n)
 {
-    struct sf_function functions[16] = {{.name = SF_STR("main")}};
-    struct sf_line lines[16] = {{0, 1}};
-    struct sf_location locations[16];
-    uint32_t chains[16][2];
-    struct sf_stack stacks[16];
-    struct sf_sample samples[16];
-    struct sf_label labels[] = {{SF_STR("service_name"), SF_STR("shop")}};
-    struct sf_process process = {SF_STR("shop"), instance, false};
-    struct sf_series series = {.service = SF_STR("shop"),
-                               .type = {sf_str_from(name), sf_str_from(type), SF_STR("nanoseconds"),
-                                        SF_STR("cpu"), SF_STR("nanoseconds")},
-                               .labels = labels,
-                               .n_labels = 1,
-                               .process = instance.len ? 0 : SF_NONE,
-                               .time_ns = NOW_NS,
-                               .duration_ns = 1000 * (int64_t)MS,
-                               .period = 10 * MS};
-    for (uint32_t i = 0; i <= n; i++) {
-        if (i > 0)
-            functions[i] = (struct sf_function){.name = sf_str_from(puts[i - 1].function)};
-        lines[i] = (struct sf_line){i, 1};
-        locations[i] = (struct sf_location){.mapping = SF_NONE, .lines = &lines[i], .n_lines = 1};
-        if (i == 0)
-            continue;
-        chains[i - 1][0] = i;
-        chains[i - 1][1] = 0;
-        stacks[i - 1] = (struct sf_stack){chains[i - 1], 2};
-        samples[i - 1] = puts[i - 1].sample;
-        samples[i - 1].stack = i - 1;
-        samples[i - 1].count = 1;
-    }
-    struct sf_profile_batch p = {.functions = functions,
-                                 .locations = locations,
-                                 .stacks = stacks,
-                                 .processes = &process,
-                                 .series = &series,
-                                 .samples = samples,
-                                 .n_functions = n + 1,
-                                 .n_locations = n + 1,
-                                 .n_stacks = n,
-                                 .n_processes = instance.len ? 1 : 0,
-                                 .n_series = 1,
-                                 .n_samples = n};
-    struct sf_logged rec = {.kind = SF_LOG_PROFILES, .tenant = 1, .recv_ns = NOW_NS};
-    struct sf_buf body = {0};
-    struct sf_batch *b = NULL;
-    static uint64_t hash = 100;
-    sf_profile_batch_encode(&p, &body);
-    rec.body = sf_buf_bytes(&body);
-    if (store_replay(NULL, &rec, &b, &rig.why))
-        fail_msg("%s", rig.why.text);
-    sf_buf_done(&body);
-    b->dup_hash = ++hash;
-    assert_ok(store_put_batch(&rig, 0, b));
+    struct store_profile p = {.service = "shop",
+                              .instance = instance,
+                              .name = name,
+                              .type = type,
+                              .unit = "nanoseconds",
+                              .time_ns = NOW_NS};
+    assert_ok(store_put_profile(&rig, &p, puts, n));
 }
 
 static struct sf_span_profile profile(sf_span_id span, bool is_self)
@@ -146,21 +94,22 @@ static uint64_t graded(const struct sf_span_profile *p, const char *name)
     return 0;
 }
 
-static struct put at(const char *function, sf_span_id span, int64_t ms, int64_t value_ms)
+static struct store_sample at(const char *function, sf_span_id span, int64_t ms, int64_t value_ms)
 {
-    return (struct put){function,
-                        {.trace_id = span ? TRACE : (sf_trace_id){{0}},
-                         .span_id = span,
-                         .thread = 5,
-                         .start_ns = NOW_NS + ms * MS,
-                         .value = value_ms * MS,
-                         .has_time = true,
-                         .state = SF_STATE_RUNNING}};
+    return (struct store_sample){function,
+                                 {.trace_id = span ? TRACE : (sf_trace_id){{0}},
+                                  .span_id = span,
+                                  .thread = 5,
+                                  .start_ns = NOW_NS + ms * MS,
+                                  .value = value_ms * MS,
+                                  .has_time = true,
+                                  .state = SF_STATE_RUNNING}};
 }
 
 TEST(span_link, takes_samples_that_name_their_span)
 {
-    struct put puts[] = {at("sum", 1, 10, 30), at("sign", 2, 50, 20), at("sign", 2, 60, 10)};
+    struct store_sample puts[] = {at("sum", 1, 10, 30), at("sign", 2, 50, 20),
+                                  at("sign", 2, 60, 10)};
     begin();
     put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 3);
     struct sf_span_profile p = profile(1, false);
@@ -181,8 +130,8 @@ TEST(span_link, takes_samples_that_name_their_span)
 
 TEST(span_link, tells_its_samples_in_the_order_of_time)
 {
-    struct put puts[] = {at("sign", 2, 60, 10), at("sum", 1, 10, 30), at("sign", 2, 50, 20),
-                         at("sum", 1, 0, 5)};
+    struct store_sample puts[] = {at("sign", 2, 60, 10), at("sum", 1, 10, 30),
+                                  at("sign", 2, 50, 20), at("sum", 1, 0, 5)};
     struct sf_span_profile_want want = {.trace = TRACE, .span = 1, .has_timeline = true};
     struct sf_span_profile p;
     struct sf_why why = {0};
@@ -219,7 +168,7 @@ TEST(span_link, tells_its_samples_in_the_order_of_time)
 
 TEST(span_link, gives_a_local_roots_samples_to_the_child_that_ran)
 {
-    struct put puts[] = {at("sum", 1, 10, 30), at("sign", 1, 50, 20)};
+    struct store_sample puts[] = {at("sum", 1, 10, 30), at("sign", 1, 50, 20)};
     begin();
     put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 2);
     struct sf_span_profile p = profile(2, false);
@@ -230,7 +179,7 @@ TEST(span_link, gives_a_local_roots_samples_to_the_child_that_ran)
 
 TEST(span_link, shares_a_local_roots_untimed_samples)
 {
-    struct put put = at("sum", 1, 0, 100);
+    struct store_sample put = at("sum", 1, 0, 100);
     begin();
     put.sample.has_time = false;
     put.sample.start_ns = 0;
@@ -246,7 +195,7 @@ TEST(span_link, shares_a_local_roots_untimed_samples)
 
 TEST(span_link, falls_to_the_process_when_nothing_is_tagged)
 {
-    struct put puts[] = {at("sign", 0, 50, 20), at("idle", 0, 500, 20)};
+    struct store_sample puts[] = {at("sign", 0, 50, 20), at("idle", 0, 500, 20)};
     begin();
     put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 2);
     struct sf_span_profile p = profile(2, false);
@@ -260,7 +209,7 @@ TEST(span_link, falls_to_the_process_when_nothing_is_tagged)
 /* Two SDKs in one process: the tracer gives it a name, the profiler another one or none. */
 TEST(span_link, takes_tagged_samples_of_a_process_by_another_name)
 {
-    struct put puts[] = {at("sum", 1, 10, 30), at("elsewhere", 0, 20, 10)};
+    struct store_sample puts[] = {at("sum", 1, 10, 30), at("elsewhere", 0, 20, 10)};
     begin();
     put_profile("process_cpu", "cpu", SF_STR("instance=of-the-profiler"), puts, 2);
     struct sf_span_profile p = profile(1, false);
@@ -272,7 +221,7 @@ TEST(span_link, takes_tagged_samples_of_a_process_by_another_name)
 
 TEST(span_link, falls_to_the_aggregate_when_nothing_has_a_time)
 {
-    struct put put = at("sum", 0, 0, 50);
+    struct store_sample put = at("sum", 0, 0, 50);
     begin();
     put.sample.has_time = false;
     put.sample.start_ns = 0;
@@ -325,8 +274,9 @@ static uint64_t part(const struct sf_ledger_view *v, const char *name)
 
 TEST(span_link, accounts_for_a_span_with_cpu_and_waits)
 {
-    struct put cpu[] = {at("sum", 1, 5, 10), at("sum", 1, 15, 10), at("sign", 2, 45, 10)};
-    struct put waits[] = {at("pthread_mutex_lock", 1, 20, 15), at("epoll_wait", 1, 85, 10)};
+    struct store_sample cpu[] = {at("sum", 1, 5, 10), at("sum", 1, 15, 10), at("sign", 2, 45, 10)};
+    struct store_sample waits[] = {at("pthread_mutex_lock", 1, 20, 15),
+                                   at("epoll_wait", 1, 85, 10)};
     begin();
     for (int i = 0; i < 2; i++) {
         waits[i].sample.state = SF_STATE_UNKNOWN;
@@ -352,8 +302,9 @@ TEST(span_link, accounts_for_a_span_with_cpu_and_waits)
  * and a runtime that only sums its lock waits up. */
 TEST(span_link, counts_a_wait_for_a_lock_once)
 {
-    struct put waits[] = {at("recv", 1, 10, 10), at("futex", 1, 80, 10)};
-    struct put locks[] = {at("lock", 1, 80, 10), at("lock", 1, 25, 5), at("lock", 1, 0, 7)};
+    struct store_sample waits[] = {at("recv", 1, 10, 10), at("futex", 1, 80, 10)};
+    struct store_sample locks[] = {at("lock", 1, 80, 10), at("lock", 1, 25, 5),
+                                   at("lock", 1, 0, 7)};
     begin();
     waits[0].sample.state = SF_STATE_NET;
     waits[1].sample.state = SF_STATE_LOCK;
@@ -372,7 +323,7 @@ TEST(span_link, counts_a_wait_for_a_lock_once)
 
 TEST(span_link, keeps_its_answer_over_a_flush)
 {
-    struct put puts[] = {at("sum", 1, 10, 30), at("sign", 2, 50, 20)};
+    struct store_sample puts[] = {at("sum", 1, 10, 30), at("sign", 2, 50, 20)};
     begin();
     put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 2);
     assert_ok(sf_store_local_ops.flush(rig.store, NULL));
@@ -384,7 +335,7 @@ TEST(span_link, keeps_its_answer_over_a_flush)
 
 TEST(span_link, draws_the_whole_trace_by_each_weight)
 {
-    struct put puts[] = {at("sum", 1, 10, 30), at("sign", 2, 50, 20)};
+    struct store_sample puts[] = {at("sum", 1, 10, 30), at("sign", 2, 50, 20)};
     struct sf_trace_flame_view v;
     struct sf_why why = {0};
     const int64_t totals[] = {50 * MS, 100 * MS, 100 * MS};
@@ -406,7 +357,7 @@ TEST(span_link, draws_the_whole_trace_by_each_weight)
 
 TEST(span_link, finds_what_stands_out_in_span_trace_and_service)
 {
-    struct put puts[] = {at("regex.match", 1, 10, 30), at("sign", 2, 50, 10)};
+    struct store_sample puts[] = {at("regex.match", 1, 10, 30), at("sign", 2, 50, 10)};
     struct sf_arena scratch = {0};
     struct sf_findings_want want = {.trace = TRACE, .span = 1, .limits = SF_FINDING_LIMITS};
     struct sf_findings_view v;

@@ -53,6 +53,23 @@ TEST(query_parse, follows_the_precedence_table)
     expect_expr("{ .a + .b * .c - 1 = 2 }", "((.a + (.b * .c)) - 1) = 2");
 }
 
+TEST(query_parse, knows_what_samples_say)
+{
+    expect_expr("{ profile.frame =~ \"json.*\" && profile.cpu > 50ms }",
+                "(profile.frame =~ \"json.*\") && (profile.cpu > 50ms)");
+    expect_expr("{ profile.mutex>1ms||profile.off_cpu<=2s }",
+                "(profile.lock > 1ms) || (profile.off_cpu <= 2s)");
+    expect_expr("{ profile.alloc = nil }", "profile.alloc = nil");
+    expect_expr("{ .profile.frame = 1 }", ".profile.frame = 1"); /* an attribute as any other */
+    expect_expr("{ span.profile.cpu = 1 }", "span.profile.cpu = 1");
+    parse("{ } | avg(profile.wall) > 1s");
+    parse("{ } | select(profile.block)");
+    parse("{ } | quantile_over_time(profile.cpu, .9) by (resource.service.name)");
+    expect_fault("{ profile.frame < \"a\" }", 3, "profile.frame takes =, !=, =~ or !~");
+    expect_fault("{ profile.thread = 1 }", 11, "frame, cpu, wall, lock, block, off_cpu or alloc");
+    expect_fault("{ } | by(profile.frame)", 10, "profile.frame has many values");
+}
+
 TEST(query_parse, folds_constants)
 {
     expect_expr("{ 1 + 1 = 2 }", "true");

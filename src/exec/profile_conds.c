@@ -1,0 +1,531 @@
+/* profile_conds.c - the samples behind a query's conditions on profiles, by span. */
+#include "exec/profile_conds.h"
+
+#include "base/hash.h"
+#include "base/num.h"
+#include "exec/link_spans.h"
+#include "exec/no_room.h"
+#include "exec/profile.h"
+#include "flame/batch_tree.h"
+#include "link/span_tree.h"
+#include "wire/regex.h"
+
+enum { MAX_TABLES = 16 }; /* each is a walk over the samples of the time asked for */
+
+struct table {
+    enum sf_intrinsic what;
+    const struct sf_expr *frame; /* PROFILE_FRAME: the comparison; NULL: any frame at all */
+    sf_span_id *ids;             /* by hash; 0: empty */
+    int64_t *values;
+    uint32_t n_slots;
+};
+
+struct sf_profile_conds {
+    struct table tables[MAX_TABLES];
+    uint32_t n;
+    bool is_cut;
+};
+
+/* ---- what is asked for ---- */
+
+struct load {
+    struct sf_profile_conds *conds;
+    struct sf_store *store;
+    int64_t from_ns, to_ns;
+    struct sf_arena *scratch;
+    struct sf_query_ctx *q;
+    struct sf_regex *regex; /* of the frame at hand; NULL: an equal name */
+    struct sf_regex_scratch *matching;
+    const struct sf_expr *frame;
+    bool has_too_many, has_given_up;
+};
+
+static struct table *find_table(const struct sf_profile_conds *c, enum sf_intrinsic what,
+                                const struct sf_expr *frame)
+{
+    for (uint32_t i = 0; c && i < c->n; i++)
+        if (c->tables[i].what == what && c->tables[i].frame == frame)
+            return (struct table *)&c->tables[i];
+    return NULL;
+}
+
+static void want(struct load *l, enum sf_intrinsic what, const struct sf_expr *frame)
+{
+    if (!sf_intrinsic_is_profile(what) || find_table(l->conds, what, frame))
+        return;
+    if (l->conds->n == MAX_TABLES)
+        l->has_too_many = true;
+    else
+        l->conds->tables[l->conds->n++] = (struct table){.what = what, .frame = frame};
+}
+
+static bool is_frame(const struct sf_expr *e)
+{
+    return e->kind == SF_EXPR_ATTR && e->attr.intrinsic == SF_INTRINSIC_PROFILE_FRAME;
+}
+
+static bool is_nil(const struct sf_expr *e)
+{
+    return e->kind == SF_EXPR_LITERAL && e->literal.type == SF_TYPE_NIL;
+}
+
+static void want_expr(struct load *l, const struct sf_expr *e)
+{
+    if (!e)
+        return;
+    if (e->kind == SF_EXPR_ATTR)
+        want(l, e->attr.intrinsic, NULL);
+    if (e->kind == SF_EXPR_BINARY && is_frame(e->left) && !is_nil(e->right)) {
+        want(l, SF_INTRINSIC_PROFILE_FRAME, e);
+        /* That no frame is called so can be said of those only that have frames. */
+        if (e->op == SF_EXPR_NE || e->op == SF_EXPR_NO_MATCH)
+            want(l, SF_INTRINSIC_PROFILE_FRAME, NULL);
+        return;
+    }
+    want_expr(l, e->left);
+    want_expr(l, e->right);
+}
+
+static void want_pipeline(struct load *l, const struct sf_pipeline *p);
+
+static void want_spanset(struct load *l, const struct sf_spanset *s)
+{
+    if (!s)
+        return;
+    want_expr(l, s->filter);
+    want_pipeline(l, s->pipeline);
+    want_spanset(l, s->left);
+    want_spanset(l, s->right);
+}
+
+static void want_pipeline(struct load *l, const struct sf_pipeline *p)
+{
+    for (uint32_t i = 0; p && i < p->n_stages; i++) {
+        const struct sf_stage *s = &p->stages[i];
+        want_spanset(l, s->spanset);
+        want_expr(l, s->expr);
+        for (uint32_t k = 0; k < s->n_attrs; k++)
+            if (s->attrs[k].intrinsic != SF_INTRINSIC_PROFILE_FRAME)
+                want(l, s->attrs[k].intrinsic, NULL);
+    }
+}
+
+static void want_metrics(struct load *l, const struct sf_metrics *m)
+{
+    if (!m)
+        return;
+    want_pipeline(l, m->pipeline);
+    want(l, m->metric.attr.intrinsic, NULL);
+    want_expr(l, m->metric.selection);
+    for (uint32_t i = 0; i < m->metric.n_by; i++)
+        want(l, m->metric.by[i].intrinsic, NULL);
+    want_metrics(l, m->left);
+    want_metrics(l, m->right);
+}
+
+/* ---- a table ---- */
+
+static uint32_t slot_of(const struct table *t, sf_span_id id)
+{
+    uint32_t at = (uint32_t)(sf_hash_mix(1, id) & (t->n_slots - 1));
+    while (t->ids[at] != 0 && t->ids[at] != id)
+        at = (at + 1) & (t->n_slots - 1);
+    return at;
+}
+
+static bool look_up(const struct table *t, sf_span_id id, int64_t *out)
+{
+    if (!t || t->n_slots == 0 || id == 0)
+        return false;
+    uint32_t at = slot_of(t, id);
+    *out = t->values[at];
+    return t->ids[at] == id;
+}
+
+/* At most half full with `n` more; what is there moves. */
+static bool make_room(struct table *t, uint32_t n_more, struct sf_arena *req)
+{
+    struct table grown = *t;
+    uint64_t n_slots = 16, n = (uint64_t)t->n_slots / 2 + n_more;
+    while (n_slots < n * 2)
+        n_slots *= 2;
+    if (n_slots > UINT32_MAX / 2)
+        return false;
+    grown.n_slots = (uint32_t)n_slots;
+    grown.ids = sf_arena_new_n(req, n_slots, sizeof(*grown.ids));
+    grown.values = sf_arena_new_n(req, n_slots, sizeof(*grown.values));
+    if (!grown.ids || !grown.values)
+        return false;
+    for (uint32_t i = 0; i < t->n_slots; i++) {
+        if (t->ids[i] == 0)
+            continue;
+        uint32_t at = slot_of(&grown, t->ids[i]);
+        grown.ids[at] = t->ids[i];
+        grown.values[at] = t->values[i];
+    }
+    *t = grown;
+    return true;
+}
+
+static void put(struct table *t, sf_span_id id, int64_t value)
+{
+    uint32_t at = slot_of(t, id);
+    t->ids[at] = id;
+    t->values[at] = sf_add_sat_i64(t->values[at], value);
+}
+
+/* ---- frames ---- */
+
+static bool is_asked(void *arg, sf_str function)
+{
+    struct load *l = arg;
+    if (!l->regex)
+        return sf_str_eq(function, l->frame->right->literal.str);
+    enum sf_regex_result r = sf_regex_match(l->regex, function, l->matching);
+    l->has_given_up = l->has_given_up || r == SF_REGEX_GAVE_UP;
+    return r == SF_REGEX_FOUND;
+}
+
+/* In the scratch, which is emptied by the next question. */
+static enum sf_err ask(struct load *l, sf_str type, const struct sf_frame_test *test,
+                       struct sf_span_costs *out, struct sf_why *why)
+{
+    struct sf_detail_query query = {.type = type, .from_ns = l->from_ns, .to_ns = l->to_ns};
+    struct sf_query_ctx q = *l->q;
+    sf_arena_reset(l->scratch);
+    q.req = l->scratch;
+    enum sf_err err = l->store->ops->detail_sums(l->store, &query, test, &q, out, why);
+    l->q->stats = q.stats;
+    l->q->is_exact = q.is_exact;
+    l->conds->is_cut = l->conds->is_cut || (!err && out->is_cut);
+    return err;
+}
+
+static enum sf_err load_frames(struct load *l, struct table *t, struct sf_why *why)
+{
+    struct sf_frame_test test = {is_asked, l};
+    struct sf_span_costs costs = {0};
+    enum sf_err err = SF_OK;
+    l->frame = t->frame;
+    if (t->frame && (t->frame->op == SF_EXPR_MATCH || t->frame->op == SF_EXPR_NO_MATCH))
+        err = sf_regex_new_whole(t->frame->right->literal.str, &l->regex, why);
+    if (!err)
+        err = ask(l, SF_STR_NONE, t->frame ? &test : NULL, &costs, why);
+    if (!err && l->has_given_up)
+        err = sf_fail(why, SF_ERR_LIMIT,
+                      "the pattern at col %u takes too long on a function's name; simplify it",
+                      t->frame->right->place.column);
+    if (!err && !make_room(t, costs.n, l->q->req))
+        err = sf_exec_no_room(why);
+    for (uint32_t i = 0; !err && i < costs.n; i++)
+        put(t, costs.list[i].id, 1);
+    sf_regex_free(l->regex);
+    l->regex = NULL;
+    return err;
+}
+
+/* ---- families ---- */
+
+struct family {
+    const char *word; /* as types are chosen by it */
+    bool is_bytes;
+};
+
+static const struct family families[SF_INTRINSICS] = {
+    [SF_INTRINSIC_PROFILE_CPU] = {"cpu", false},
+    [SF_INTRINSIC_PROFILE_WALL] = {"wall", false},
+    [SF_INTRINSIC_PROFILE_LOCK] = {"lock", false},
+    [SF_INTRINSIC_PROFILE_BLOCK] = {"block", false},
+    [SF_INTRINSIC_PROFILE_OFF_CPU] = {"offcpu", false},
+    [SF_INTRINSIC_PROFILE_ALLOC] = {"alloc", true},
+};
+
+/* What one of the unit is in ns or bytes; 0: neither, and nothing that can be compared. */
+static int64_t scale_of(sf_str unit, bool is_bytes)
+{
+    if (is_bytes)
+        return sf_str_eq(unit, SF_STR("bytes"));
+    return sf_str_eq(unit, SF_STR("nanoseconds"))    ? 1
+           : sf_str_eq(unit, SF_STR("microseconds")) ? 1000
+           : sf_str_eq(unit, SF_STR("milliseconds")) ? 1000000
+           : sf_str_eq(unit, SF_STR("seconds"))      ? 1000000000
+                                                     : 0;
+}
+
+struct choice { /* of a service: the one type that stands for the family */
+    sf_str service;
+    struct sf_profile_type type;
+    bool is_taken; /* its type has been asked for */
+};
+
+/* Series come sorted by service. */
+static enum sf_err choose(struct load *l, const struct family *f, struct choice **out,
+                          uint32_t *out_n, struct sf_why *why)
+{
+    struct sf_prof_query query = {.from_ns = l->from_ns, .to_ns = l->to_ns};
+    struct sf_prof_list list;
+    uint32_t n = 0;
+    enum sf_err err = l->store->ops->prof_list(l->store, &query, l->q, &list, why);
+    struct choice *choices = err ? NULL : sf_arena_new_n(l->q->req, list.n + 1u, sizeof(*choices));
+    if (!choices)
+        return err ? err : sf_exec_no_room(why);
+    for (uint32_t i = 0, end; !err && i < list.n; i = end) {
+        const struct sf_batch_type *types;
+        uint32_t n_types, at;
+        for (end = i + 1; end < list.n; end++)
+            if (!sf_str_eq(list.series[end].service, list.series[i].service))
+                break;
+        struct sf_prof_list own = {.series = &list.series[i], .n = end - i};
+        err = sf_profile_types(&own, l->q->req, &types, &n_types, why);
+        if (!err && !sf_batch_choose(types, n_types, sf_str_from(f->word), &at, NULL) &&
+            scale_of(types[at].type.sample_unit, f->is_bytes) != 0)
+            choices[n++] = (struct choice){list.series[i].service, types[at].type, false};
+    }
+    *out = choices;
+    *out_n = n;
+    return err;
+}
+
+static bool has_chosen(const struct choice *choices, uint32_t n, sf_str service,
+                       const struct sf_profile_type *type)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (sf_str_eq(choices[i].service, service))
+            return sf_profile_type_eq(&choices[i].type, type);
+    return false;
+}
+
+/* A service with two types of a family counts by one of them. */
+static enum sf_err load_family(struct load *l, struct table *t, struct sf_why *why)
+{
+    const struct family *f = &families[t->what];
+    struct choice *choices = NULL;
+    uint32_t n = 0;
+    enum sf_err err = choose(l, f, &choices, &n, why);
+    for (uint32_t i = 0; !err && i < n; i++) {
+        int64_t scale = scale_of(choices[i].type.sample_unit, f->is_bytes);
+        struct sf_span_costs costs;
+        sf_str type;
+        if (choices[i].is_taken)
+            continue;
+        for (uint32_t k = i; k < n; k++)
+            choices[k].is_taken = choices[k].is_taken ||
+                                  sf_profile_type_eq(&choices[k].type, &choices[i].type);
+        if (!sf_profile_type_print(&choices[i].type, l->q->req, &type))
+            return sf_exec_no_room(why);
+        err = ask(l, type, NULL, &costs, why);
+        if (!err && !make_room(t, costs.n, l->q->req))
+            err = sf_exec_no_room(why);
+        for (uint32_t k = 0; !err && k < costs.n; k++)
+            if (has_chosen(choices, n, costs.list[k].service, &choices[i].type))
+                put(t, costs.list[k].id, sf_mul_sat_i64(costs.list[k].value, scale));
+    }
+    return err;
+}
+
+enum sf_err sf_profile_conds_load(struct sf_store *store, const struct sf_query *query,
+                                  int64_t from_ns, int64_t to_ns, struct sf_arena *scratch,
+                                  struct sf_query_ctx *q, const struct sf_profile_conds **out,
+                                  struct sf_why *why)
+{
+    struct sf_profile_conds conds = {0};
+    struct load l = {.conds = &conds,
+                     .store = store,
+                     .from_ns = from_ns,
+                     .to_ns = to_ns,
+                     .scratch = scratch,
+                     .q = q};
+    enum sf_err err = SF_OK;
+    want_pipeline(&l, query->pipeline);
+    want_metrics(&l, query->metrics);
+    if (conds.n == 0)
+        return SF_OK;
+    if (l.has_too_many)
+        return sf_fail(why, SF_ERR_INPUT, "more than %d conditions on profiles in one query",
+                       MAX_TABLES);
+    l.matching = sf_regex_scratch_new();
+    if (!l.matching)
+        return sf_fail(why, SF_ERR_NOMEM, "no memory for the query");
+    for (uint32_t i = 0; !err && i < conds.n; i++)
+        err = conds.tables[i].what == SF_INTRINSIC_PROFILE_FRAME
+                  ? load_frames(&l, &conds.tables[i], why)
+                  : load_family(&l, &conds.tables[i], why);
+    sf_regex_scratch_free(l.matching);
+    sf_arena_reset(scratch);
+    struct sf_profile_conds *kept = err ? NULL : sf_arena_new(q->req, sizeof(*kept));
+    if (!kept)
+        return err ? err : sf_exec_no_room(why);
+    *kept = conds;
+    *out = kept;
+    return SF_OK;
+}
+
+bool sf_profile_conds_is_cut(const struct sf_profile_conds *c)
+{
+    return c && c->is_cut;
+}
+
+/* ---- before a trace is put together ---- */
+
+static const struct sf_expr *profile_side(const struct sf_expr *e)
+{
+    const struct sf_expr *sides[] = {e->left, e->right};
+    for (size_t i = 0; i < 2; i++)
+        if (sides[i]->kind == SF_EXPR_ATTR && sf_intrinsic_is_profile(sides[i]->attr.intrinsic))
+            return sides[i];
+    return NULL;
+}
+
+bool sf_profile_conds_is_needed(const struct sf_expr *e)
+{
+    bool has_nil;
+    if (!e || e->kind != SF_EXPR_BINARY || e->op > SF_EXPR_NO_MATCH || !profile_side(e))
+        return false;
+    has_nil = is_nil(e->left) || is_nil(e->right);
+    return !has_nil || e->op == SF_EXPR_NE; /* what is missing compares with nothing */
+}
+
+bool sf_profile_conds_has(const struct sf_profile_conds *c, const struct sf_expr *e, sf_span_id id)
+{
+    const struct sf_expr *side = profile_side(e);
+    bool is_test = is_frame(side) && (e->op == SF_EXPR_EQ || e->op == SF_EXPR_MATCH);
+    int64_t value;
+    return look_up(find_table(c, side->attr.intrinsic, is_test ? e : NULL), id, &value);
+}
+
+/* ---- a trace ---- */
+
+struct sf_trace_profiles {
+    const struct sf_profile_conds *conds;
+    const bool *has;       /* by table and span; NULL: no span of the trace has any */
+    const int64_t *values; /* likewise */
+    uint32_t n_spans;
+};
+
+struct apply {
+    const struct sf_profile_conds *conds;
+    struct sf_trace_view *v;
+    struct sf_arena *req;
+    bool *has;
+    int64_t *values;
+};
+
+static bool has_any(const struct sf_profile_conds *c, const struct sf_trace_view *v)
+{
+    int64_t value;
+    for (uint32_t t = 0; t < c->n; t++)
+        for (uint32_t i = 0; i < v->n_spans; i++)
+            if (look_up(&c->tables[t], v->spans[i].span_id, &value))
+                return true;
+    return false;
+}
+
+static enum sf_err build_tree(const struct apply *a, struct sf_span_tree *out, struct sf_why *why)
+{
+    const struct sf_trace_view *v = a->v;
+    struct sf_span_origin *origins = sf_arena_new_n(a->req, v->n_spans + 1u, sizeof(*origins));
+    uint32_t n_resources = 0;
+    bool is_guess;
+    for (uint32_t i = 0; i < v->n_spans; i++)
+        n_resources = v->spans[i].resource < n_resources ? n_resources : v->spans[i].resource + 1;
+    const uint64_t *processes = sf_link_processes(v->resources, n_resources, a->req, &is_guess);
+    if (!origins || !processes)
+        return sf_exec_no_room(why);
+    for (uint32_t i = 0; i < v->n_spans; i++)
+        origins[i].process = processes[v->spans[i].resource];
+    return sf_span_tree_build(v->spans, origins, v->n_spans, a->req, out, why);
+}
+
+/* The nearest span above in the same process. */
+static uint32_t find_above(const struct sf_span_tree *t, uint32_t span)
+{
+    uint32_t at = t->places[span].parent;
+    while (at != SF_NOBODY && !sf_span_tree_is_local(t, span, at))
+        at = t->places[at].parent;
+    return at;
+}
+
+/* From the leaves up: each gives all it has to the one above it, once. */
+static bool sum_up(struct apply *a, const struct sf_span_tree *t)
+{
+    uint32_t n = t->n_spans, n_order = 0;
+    uint32_t *order = sf_arena_new_n(a->req, n + 1u, sizeof(*order));
+    if (!order)
+        return false;
+    for (uint32_t k = t->first[n]; k < t->first[n + 1]; k++)
+        order[n_order++] = t->children[k];
+    for (uint32_t i = 0; i < n_order; i++)
+        for (uint32_t k = t->first[order[i]]; k < t->first[order[i] + 1]; k++)
+            order[n_order++] = t->children[k];
+    while (n_order > 0) {
+        uint32_t span = order[--n_order], above = find_above(t, span);
+        for (uint32_t k = 0; above != SF_NOBODY && k < a->conds->n; k++) {
+            size_t from = (size_t)k * n + span, to = (size_t)k * n + above;
+            a->has[to] = a->has[to] || a->has[from];
+            a->values[to] = sf_add_sat_i64(a->values[to], a->values[from]);
+        }
+    }
+    return true;
+}
+
+enum sf_err sf_profile_conds_apply(const struct sf_profile_conds *c, struct sf_trace_view *v,
+                                   struct sf_arena *req, struct sf_why *why)
+{
+    struct apply a = {.conds = c, .v = v, .req = req};
+    struct sf_trace_profiles *p = sf_arena_new(req, sizeof(*p));
+    struct sf_span_tree tree;
+    if (!p)
+        return sf_exec_no_room(why);
+    *p = (struct sf_trace_profiles){.conds = c, .n_spans = v->n_spans};
+    v->profiles = p;
+    if (!has_any(c, v))
+        return SF_OK;
+    a.has = sf_arena_new_n(req, (size_t)c->n * v->n_spans + 1, sizeof(*a.has));
+    a.values = sf_arena_new_n(req, (size_t)c->n * v->n_spans + 1, sizeof(*a.values));
+    if (!a.has || !a.values)
+        return sf_exec_no_room(why);
+    enum sf_err err = build_tree(&a, &tree, why);
+    if (err)
+        return err;
+    for (uint32_t k = 0; k < c->n; k++) {
+        for (uint32_t i = 0; i < v->n_spans; i++) {
+            const struct sf_span *s = &v->spans[i];
+            size_t at = (size_t)k * v->n_spans + i;
+            /* Two spans may share an id; samples that carry it are the first one's. */
+            if (sf_span_tree_find(&tree, s->trace_id, s->span_id) == i)
+                a.has[at] = look_up(&c->tables[k], s->span_id, &a.values[at]);
+        }
+    }
+    if (!sum_up(&a, &tree))
+        return sf_exec_no_room(why);
+    p->has = a.has;
+    p->values = a.values;
+    return SF_OK;
+}
+
+static bool value_of(const struct sf_trace_profiles *p, const struct table *t, uint32_t span,
+                     int64_t *out)
+{
+    if (!p || !p->has || !t)
+        return false;
+    size_t at = (size_t)(t - p->conds->tables) * p->n_spans + span;
+    *out = p->values[at];
+    return p->has[at];
+}
+
+bool sf_trace_profiles_value(const struct sf_trace_profiles *p, enum sf_intrinsic which,
+                             uint32_t span, int64_t *out)
+{
+    return value_of(p, p ? find_table(p->conds, which, NULL) : NULL, span, out);
+}
+
+bool sf_trace_profiles_frame(const struct sf_trace_profiles *p, const struct sf_expr *e,
+                             uint32_t span)
+{
+    int64_t value;
+    bool is_there = value_of(p, p ? find_table(p->conds, SF_INTRINSIC_PROFILE_FRAME, e) : NULL,
+                             span, &value);
+    if (e->op == SF_EXPR_EQ || e->op == SF_EXPR_MATCH)
+        return is_there;
+    return !is_there && sf_trace_profiles_value(p, SF_INTRINSIC_PROFILE_FRAME, span, &value);
+}
