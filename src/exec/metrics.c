@@ -70,6 +70,9 @@ static enum sf_err count(struct run *r, const struct sf_metrics *m, struct sf_me
         sf_metrics_compare_finish(&c, out);
     else
         sf_metrics_count_finish(&c, out);
+    if (!r->q->is_exact)
+        note(r->result, SF_STR("some of what is stored could not be looked at: values may be too "
+                               "low; GET /ready says why"));
     r->result->n_inspected_traces += c.n_traces;
     r->result->n_inspected_spans += c.n_spans;
     if (c.is_late)
@@ -249,8 +252,6 @@ enum sf_err sf_metrics_run(struct sf_store *store, const struct sf_metrics_ask *
     cut(&r, &set);
     cut_samples(&r, &set);
     settle_exemplars(&r, &set);
-    if (!q->is_exact)
-        note(&result, SF_STR("some of the stored spans are thinned out or could not be read"));
     result.series = set.list;
     result.n_series = set.n;
     result.read_len = q->stats.read_len;

@@ -330,6 +330,8 @@ static enum sf_err scan(struct run *r, struct sf_store *store, struct sf_search_
     if (!out->is_partial && !r->q->is_exact)
         mark_partial(out, SF_STR("some of what is stored could not be looked at: traces may be "
                                  "missing; GET /ready says why"));
+    if (!out->is_partial && r->q->may_miss_far)
+        mark_partial(out, SF_MISSES_FAR);
     stream.cursor->close(stream.cursor);
     out->n_inspected_traces = stream.n_traces;
     out->n_inspected_spans = r->q->stats.n_rows > stream.n_spans ? r->q->stats.n_rows

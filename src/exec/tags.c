@@ -20,7 +20,7 @@ struct run {
     bool wants[SF_SCOPES];                   /* names of these */
     const struct sf_profile_conds *profiles; /* what the filter says of them; NULL: nothing */
     struct sf_buf text;
-    bool is_late;
+    bool is_late, is_damaged; /* a block could not be read */
     sf_str left_out;
     struct sf_why *why;
 };
@@ -120,6 +120,7 @@ static enum sf_err ask_store(struct run *r, enum sf_attr_scope scope,
     err = cursor->err;
     if (err && r->why)
         *r->why = cursor->why;
+    r->is_damaged = r->is_damaged || !r->q->is_exact;
     has_more = cursor->has_more;
     cursor->close(cursor);
     if (n >= SF_TAG_SET_MAX || has_more)
@@ -253,6 +254,7 @@ static enum sf_err scan(struct run *r, const struct sf_pushdown *down)
     if (!err) {
         err = walk(r, eval, &stream);
         r->left_out = sf_trace_stream_note(&stream, r->q->req);
+        r->is_damaged = !r->q->is_exact;
         stream.cursor->close(stream.cursor);
     }
     sf_eval_free(eval);
@@ -268,6 +270,7 @@ static enum sf_err ask_operations(struct run *r)
                                                 &rows, r->why);
     for (uint32_t i = 0; !err && i < rows.n; i++)
         sf_tag_set_add(&r->sets[0], SF_TAG_STRING, rows.rows[i].name, rows.rows[i].n_spans);
+    r->is_damaged = !r->q->is_exact;
     return err;
 }
 
@@ -301,6 +304,9 @@ static void note_limits(const struct run *r, bool is_whole, struct sf_tags_resul
         out->note = SF_STR("the query's time was up: older spans were not looked at");
     else if (r->left_out.len)
         out->note = r->left_out;
+    else if (r->is_damaged)
+        out->note = SF_STR("some of what is stored could not be looked at: names and values may be "
+                           "missing; GET /ready says why");
     else if (!is_whole)
         out->note = SF_STR("more than the limit: the most frequent ones are given");
     else

@@ -42,6 +42,9 @@ static enum sf_err find_with_profiles(struct sf_call *call, struct sf_worker *wo
     return sf_trace_profile_ids_add(atomic_load(&call->service->store), &f->q, &f->trace, why);
 }
 
+static const sf_str unread_note = SF_STR(
+    "some of what is stored could not be looked at: spans may be missing; GET /ready says why");
+
 /* The answer may not be larger than what a query may hold. */
 static bool end_body(struct sf_call *call)
 {
@@ -58,12 +61,13 @@ static bool answer(struct sf_call *call, struct found *f, bool is_v2)
     struct sf_otlp_trace t = {
         .spans = &f->trace.spans, .is_v2 = is_v2, .inspected_len = f->q.stats.read_len};
     size_t at;
-    sf_str partial = SF_STR_NONE;
-    if (is_v2 && f->trace.is_partial &&
-        sf_arena_print(f->q.req, &partial,
-                       "Trace exceeds maximum size of %llu bytes, a partial trace is returned",
-                       (unsigned long long)call->service->query_memory_len))
-        t.partial = partial;
+    if (f->trace.is_partial &&
+        !sf_arena_print(f->q.req, &t.partial,
+                        "Trace exceeds maximum size of %llu bytes, a partial trace is returned",
+                        (unsigned long long)call->service->query_memory_len))
+        t.partial = SF_STR("Trace exceeds maximum size, a partial trace is returned");
+    else if (!f->trace.is_partial && !f->q.is_exact)
+        t.partial = unread_note;
     if (sf_str_find(sf_request_header(call->request, SF_STR("accept")),
                     SF_STR("application/protobuf"), &at)) {
         sf_call_ok(call, "application/protobuf");
@@ -91,6 +95,8 @@ bool sf_traces_v1(struct sf_call *call, struct sf_worker *worker)
     }
     if (err)
         return sf_call_fail(call, err, &why);
+    if (!f.q.is_exact) /* this form has no place for it */
+        sf_response_header(call->response, "x-spanflame-partial", unread_note);
     if (f.trace.spans.n_spans == 0) { /* clients expect nothing at all in the body */
         call->response->status = 404;
         return true;

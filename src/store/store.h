@@ -40,6 +40,7 @@ struct sf_store_tuning {
     size_t memtable_len;       /* 8 MB, or the writers' shares of their line */
     int64_t seal_age_ns;       /* 1 s: rows older than this are sealed while somebody searches */
     int64_t seal_gap_ns;       /* 50 ms: a scan seals a memtable at most this often */
+    uint64_t compare_rows;     /* 32 M rows a query compares with others: store/local/stretch.h */
     uint64_t segment_len;      /* of the log */
     uint32_t compact_blocks;   /* 8 level-0 blocks of an hour make a merge */
     uint32_t hurry_blocks, slow_blocks, refuse_blocks; /* 32, 64, 128 level-0 blocks */
@@ -99,6 +100,8 @@ struct sf_query_ctx {
     struct sf_arena *req;       /* results of non-cursor calls live here; its cap is LIMIT */
     struct sf_scan_stats stats; /* counted while reading */
     bool is_exact;              /* set false by thinning, rounding or a quarantined block */
+    bool may_miss_far;          /* set by a scan with a judge: traces whose spans lie further apart
+                                 * than the scan looks are not all known yet */
 };
 
 struct sf_span_query {

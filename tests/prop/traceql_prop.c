@@ -342,7 +342,9 @@ TEST(traceql, answers_like_the_slow_evaluator)
 
 /* ---- what only a store shows, found by the comparison above ---- */
 
-static uint32_t count_found(struct store_rig *r, const char *text, int64_t from_ns, int64_t to_ns)
+/* `out_note`: what the answer says of itself; in r->arena. May be NULL. */
+static uint32_t find(struct store_rig *r, const char *text, int64_t from_ns, int64_t to_ns,
+                     sf_str *out_note)
 {
     struct sf_arena query, scratch;
     struct sf_search search = {
@@ -353,7 +355,17 @@ static uint32_t count_found(struct store_rig *r, const char *text, int64_t from_
     assert_ok(sf_search_run(r->store, &search, &r->q, &result, &r->why));
     sf_arena_done(&query);
     sf_arena_done(&scratch);
+    if (out_note)
+        *out_note = result.is_partial ? result.note : SF_STR_NONE;
     return result.n_traces;
+}
+
+static uint32_t count_found(struct store_rig *r, const char *text, int64_t from_ns, int64_t to_ns)
+{
+    sf_str note;
+    uint32_t n = find(r, text, from_ns, to_ns, &note);
+    assert_int_equal(note.len, 0);
+    return n;
 }
 
 static void put_pair(struct store_rig *r)
@@ -437,6 +449,32 @@ TEST(traceql, a_trace_is_judged_whole_however_far_its_spans_lie_apart)
     expect_far(&r);
     store_rig_close(&r);
     assert_ok(store_rig_open(&r));
+    expect_far(&r);
+    store_rig_done(&r);
+}
+
+/* With too much to compare: what may be missing is said, and is no longer missing after the flush.
+ */
+TEST(traceql, a_search_says_when_far_spans_are_not_compared_yet)
+{
+    struct store_rig r;
+    int64_t third_ns = (int64_t)BASE_NS + INT64_C(172800000000000);
+    size_t at;
+    sf_str note;
+    store_rig_init(&r);
+    r.config.tuning.compare_rows = 1;
+    assert_ok(store_rig_open(&r));
+    for (unsigned i = 0; i < 3; i++) {
+        put_far(&r, i);
+        assert_ok(r.store->ops->flush(r.store, &r.why));
+    }
+    r.q.may_miss_far = false;
+    assert_int_equal(find(&r, "{ name = \"first\" }", third_ns - 1, third_ns + 1, &note), 0);
+    assert_true(sf_str_find(note, SF_STR("may be missing"), &at));
+    r.q.may_miss_far = false;
+    assert_int_equal(find(&r, "{ name = \"first\" }", 0, 0, &note), 1);
+    assert_int_equal(note.len, 0); /* it looked everywhere */
+    assert_ok(sf_compact_all(store_rig_local(&r), &r.why));
     expect_far(&r);
     store_rig_done(&r);
 }

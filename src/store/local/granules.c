@@ -11,6 +11,7 @@ enum {
     POOL_LEN = 24 << 20, /* pages an arena in the pool keeps */
 };
 #define ALL_ROWS UINT32_MAX
+#define CHECK_NS (10 * SF_NS_PER_S / 1000)
 
 void sf_granules_init(struct sf_granules *g, struct sf_local *l, struct sf_query_ctx *q,
                       const struct sf_key *want_keys, size_t n_want)
@@ -179,7 +180,7 @@ enum sf_err sf_query_open(struct sf_local *l, struct sf_query_ctx *q, bool is_fr
     if (sf_budget_is_over(&l->budget, SF_LINE_QUERIES))
         return sf_fail(why, SF_ERR_BUSY, "query: the memory for queries is used up; try again");
     if (is_fresh) {
-        enum sf_err err = sf_seal_for_reader(l, why);
+        enum sf_err err = sf_seal_for_reader(l, q, why);
         if (err)
             return err;
     }
@@ -198,6 +199,16 @@ enum sf_err sf_query_check(const struct sf_query_ctx *q, struct sf_why *why)
     if (q->deadline_ns && sf_clock_mono_ns() > q->deadline_ns)
         return sf_fail(why, SF_ERR_DEADLINE, "query: took too long; narrow the time range");
     return SF_OK;
+}
+
+enum sf_err sf_query_wait(const struct sf_query_ctx *q, struct sf_signal *s, struct sf_mutex *m,
+                          struct sf_why *why)
+{
+    int64_t until_ns = sf_clock_mono_ns() + CHECK_NS; /* nobody signals that the caller went away */
+    if (q->deadline_ns && q->deadline_ns < until_ns)
+        until_ns = q->deadline_ns;
+    (void)sf_signal_wait_until(s, m, until_ns);
+    return sf_query_check(q, why);
 }
 
 bool sf_query_skips(struct sf_query_ctx *q, struct sf_run *run, enum sf_err err,

@@ -139,6 +139,7 @@ static void fill_tuning(struct sf_local *l)
     DEFAULT(memtable_len, per_writer < 8u << 20 ? per_writer : 8u << 20);
     DEFAULT(seal_age_ns, SF_NS_PER_S);
     DEFAULT(seal_gap_ns, SF_NS_PER_S / 20);
+    DEFAULT(compare_rows, (uint64_t)32 << 20);
     DEFAULT(compact_blocks, 8);
     DEFAULT(hurry_blocks, 32);
     DEFAULT(slow_blocks, 64);

@@ -179,7 +179,7 @@ enum sf_err sf_local_operations(struct sf_store *store, int64_t from_ns, int64_t
     enum sf_err err;
 
     q->is_exact = true;
-    err = sf_seal_for_reader(l, why);
+    err = sf_seal_for_reader(l, q, why);
     if (err)
         return err;
     s.snapshot = sf_snapshot_take(&l->snapshots);

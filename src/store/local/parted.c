@@ -49,6 +49,10 @@ static enum sf_err fill(struct merge *m, struct stream *s, bool *out_has, struct
     *out_has = s->n_chunk > 0;
     if (!err && s->n_chunk)
         err = sf_span_block_trace_index(s->reader, s->next, s->n_chunk, m->scratch, s->chunk, why);
+    if (err && sf_query_skips(m->q, s->run, err, why)) {
+        *out_has = false; /* nobody looks at its traces any more */
+        err = SF_OK;
+    }
     s->next += s->n_chunk;
     return err;
 }
@@ -146,7 +150,7 @@ static enum sf_err open_stream(struct merge *m, struct sf_run *run, size_t place
     if (!m->p->bits[place] || !s->chunk)
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory to tell traces apart");
     err = fill(m, s, &has, why);
-    if (has)
+    if (!err && has)
         m->heap[m->n_heap++] = s;
     return err;
 }

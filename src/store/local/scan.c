@@ -718,6 +718,7 @@ static enum sf_err add_stretched(struct cursor *c, struct sf_why *why)
         return SF_OK; /* it looks everywhere */
     err = sf_stretch_for_query(c->l, c->read.snapshot, c->q, &c->is_far_known, why);
     c->is_far_known = c->is_far_known || is_everywhere(c);
+    c->q->may_miss_far = c->q->may_miss_far || !c->is_far_known;
     return err ? err
                : sf_stretch_each(c->l, c->read.snapshot, c->q, c->where.from_ns, c->where.to_ns,
                                  add_one_stretched, c, why);

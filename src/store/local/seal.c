@@ -1,6 +1,7 @@
 #include "store/local/seal.h"
 
 #include "block/span_block_writer.h"
+#include "store/local/granules.h"
 
 enum { SCRATCH_CAP = 1 << 30 }; /* address space */
 static const int64_t READERS_STAY_NS = 10 * SF_NS_PER_S;
@@ -104,28 +105,30 @@ static bool any_is_due(struct sf_local *l)
     return false;
 }
 
-static enum sf_err ask_thread(struct sf_local *l, struct sf_why *why)
+static enum sf_err ask_thread(struct sf_local *l, const struct sf_query_ctx *q, struct sf_why *why)
 {
-    enum sf_err err;
+    enum sf_err err = SF_OK;
     uint64_t mine;
     sf_mutex_lock(&l->wake_lock);
     mine = ++l->n_seals_asked;
     sf_signal_one(&l->wake_seal);
-    while (l->n_seals_done < mine && !atomic_load(&l->is_stopping))
-        sf_signal_wait(&l->sealed, &l->wake_lock);
-    err = l->seal_err;
-    if (err && why)
-        *why = l->seal_why;
+    while (!err && l->n_seals_done < mine && !atomic_load(&l->is_stopping))
+        err = sf_query_wait(q, &l->sealed, &l->wake_lock, why);
+    if (!err && l->seal_err) {
+        err = l->seal_err;
+        if (why)
+            *why = l->seal_why;
+    }
     sf_mutex_unlock(&l->wake_lock);
     return err;
 }
 
-enum sf_err sf_seal_for_reader(struct sf_local *l, struct sf_why *why)
+enum sf_err sf_seal_for_reader(struct sf_local *l, const struct sf_query_ctx *q, struct sf_why *why)
 {
     atomic_store_explicit(&l->read_mono_ns, sf_local_mono_ns(l), memory_order_relaxed);
     if (!any_is_due(l))
         return SF_OK;
-    return l->seal_thread.is_running ? ask_thread(l, why)
+    return l->seal_thread.is_running ? ask_thread(l, q, why)
                                      : sf_seal_all(l, 0, l->tune.seal_gap_ns, why);
 }
 

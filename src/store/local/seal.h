@@ -17,8 +17,10 @@ enum sf_err sf_seal_body(struct sf_local *l, struct sf_memtable *m, struct sf_bo
 enum sf_err sf_seal_all(struct sf_local *l, int64_t age_ns, int64_t gap_ns, struct sf_why *why);
 /* Call before looking through the snapshot: what was acknowledged is in it then. Failing, an answer
  * would lack all that came since the last flush. The work is the seal thread's: who asks runs at
- * low priority, and must not hold what ingest waits for meanwhile. */
-enum sf_err sf_seal_for_reader(struct sf_local *l, struct sf_why *why);
+ * low priority, and must not hold what ingest waits for meanwhile. It ends with the query:
+ * DEADLINE, CANCELLED. */
+enum sf_err sf_seal_for_reader(struct sf_local *l, const struct sf_query_ctx *q,
+                               struct sf_why *why);
 /* Has anybody searched within the last seconds? */
 bool sf_seal_is_wanted(struct sf_local *l);
 void sf_seal_loop(void *local); /* the thread */

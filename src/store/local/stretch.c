@@ -12,10 +12,9 @@
 
 enum {
     MAX_LIST = 1 << 18,
-    SOME_ROWS = 8 << 20,       /* compared at once: a list of their traces is made */
-    QUERY_ROWS = 1 << 20,      /* that a query lists itself, and */
-    QUERY_FAR_ROWS = 32 << 20, /* compares them with */
-    FILTER_CAP = 1 << 30       /* address space */
+    SOME_ROWS = 8 << 20, /* compared at once: a list of their traces is made */
+    ROWS_A_RUN = 4,      /* listing so many rows takes as long as one look into another run */
+    FILTER_CAP = 1 << 30 /* address space */
 };
 #define SLACK_NS (SF_LIMIT_SEARCH_SLACK_S * SF_NS_PER_S)
 
@@ -42,14 +41,14 @@ struct work {
 void sf_stretches_init(struct sf_stretches *s)
 {
     sf_mutex_init(&s->lock);
-    sf_mutex_init(&s->work_lock);
+    sf_signal_init(&s->is_idle);
 }
 
 void sf_stretches_done(struct sf_stretches *s)
 {
     sf_heap_free(s->list);
     sf_mutex_done(&s->lock);
-    sf_mutex_done(&s->work_lock);
+    sf_signal_done(&s->is_idle);
 }
 
 /* ---- times ---- */
@@ -303,6 +302,26 @@ static enum sf_err compare(struct work *w)
     return err;
 }
 
+static enum sf_err begin_work(struct sf_stretches *s, const struct sf_query_ctx *q,
+                              struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    sf_mutex_lock(&s->lock);
+    while (!err && s->is_working)
+        err = sf_query_wait(q, &s->is_idle, &s->lock, why);
+    s->is_working = s->is_working || !err;
+    sf_mutex_unlock(&s->lock);
+    return err;
+}
+
+static void end_work(struct sf_stretches *s)
+{
+    sf_mutex_lock(&s->lock);
+    s->is_working = false;
+    sf_signal_all(&s->is_idle);
+    sf_mutex_unlock(&s->lock);
+}
+
 static enum sf_err compare_marked(struct sf_local *l, const struct sf_snapshot *s, uint8_t *is_mine,
                                   struct sf_query_ctx *q, struct sf_why *why)
 {
@@ -362,16 +381,14 @@ enum sf_err sf_stretch_work(struct sf_local *l, struct sf_why *why)
     while (!err && !is_over && !atomic_load(&l->is_stopping)) {
         struct sf_snapshot *s = sf_snapshot_take(&l->snapshots);
         uint8_t *is_mine = sf_heap_new_n(s->n + 1, 1);
-        if (!is_mine) {
-            err = no_memory(why);
-        } else {
-            sf_mutex_lock(&l->stretches.work_lock);
+        err = is_mine ? begin_work(&l->stretches, &q, why) : no_memory(why);
+        if (!err) {
             is_over = mark(s, false, SOME_ROWS, is_mine) == 0;
             if (!is_over)
                 err = compare_marked(l, s, is_mine, &q, why);
             else
                 forget_old(l, s);
-            sf_mutex_unlock(&l->stretches.work_lock);
+            end_work(&l->stretches);
         }
         sf_heap_free(is_mine);
         sf_snapshot_unref(s);
@@ -379,24 +396,45 @@ enum sf_err sf_stretch_work(struct sf_local *l, struct sf_why *why)
     return err == SF_ERR_CANCELLED ? SF_OK : err;
 }
 
+/* How long comparing the marked runs takes, in rows that are listed meanwhile. */
+static uint64_t cost_of(const struct sf_snapshot *s, const uint8_t *is_mine)
+{
+    int64_t min_ns = INT64_MAX, max_ns = INT64_MIN;
+    uint64_t n_rows = 0, n_far = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        const struct sf_block_row *row = &s->runs[i]->row;
+        if (!is_mine[i])
+            continue;
+        n_rows += row->n_rows;
+        min_ns = row->ts_min_ns < min_ns ? row->ts_min_ns : min_ns;
+        max_ns = row->ts_max_ns > max_ns ? row->ts_max_ns : max_ns;
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        const struct sf_block_row *row = &s->runs[i]->row;
+        n_far += !is_mine[i] && is_long(min_ns, max_ns, row->ts_min_ns, row->ts_max_ns);
+    }
+    return n_rows + n_rows * n_far / ROWS_A_RUN;
+}
+
 enum sf_err sf_stretch_for_query(struct sf_local *l, struct sf_snapshot *s, struct sf_query_ctx *q,
                                  bool *out_is_known, struct sf_why *why)
 {
     uint8_t *is_mine = sf_heap_new_n(s->n + 1, 1);
-    uint64_t n_mine = 0, n_far = 0;
-    enum sf_err err = SF_OK;
-    if (!is_mine)
-        return no_memory(why);
-    *out_is_known = true;
-    sf_mutex_lock(&l->stretches.work_lock);
-    if (mark(s, true, UINT64_MAX, is_mine)) {
-        for (size_t i = 0; i < s->n; i++)
-            *(is_mine[i] ? &n_mine : &n_far) += s->runs[i]->row.n_rows;
-        *out_is_known = n_mine <= QUERY_ROWS && n_far <= QUERY_FAR_ROWS;
-        if (*out_is_known)
-            err = compare_marked(l, s, is_mine, q, why);
+    bool is_known = true;
+    enum sf_err err = is_mine ? begin_work(&l->stretches, q, why) : no_memory(why);
+    if (!err) {
+        if (mark(s, true, UINT64_MAX, is_mine)) {
+            is_known = cost_of(s, is_mine) <= l->tune.compare_rows;
+            if (is_known)
+                err = compare_marked(l, s, is_mine, q, why);
+        }
+        end_work(&l->stretches);
     }
-    sf_mutex_unlock(&l->stretches.work_lock);
+    if (!err) {
+        sf_mutex_lock(&l->stretches.lock);
+        *out_is_known = is_known && !l->stretches.is_full;
+        sf_mutex_unlock(&l->stretches.lock);
+    }
     sf_heap_free(is_mine);
     return err;
 }
@@ -413,8 +451,6 @@ enum sf_err sf_stretch_each(struct sf_local *l, const struct sf_snapshot *s, str
     for (size_t i = 0; i < s->n; i++)
         oldest_ns = s->runs[i]->row.ts_min_ns < oldest_ns ? s->runs[i]->row.ts_min_ns : oldest_ns;
     sf_mutex_lock(&list->lock);
-    if (list->is_full)
-        q->is_exact = false;
     for (size_t i = 0; !err && i < list->n; i++) {
         const struct sf_stretched *t = &list->list[i];
         /* What was erased or is too old to be kept may be where it began. */

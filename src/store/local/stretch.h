@@ -26,8 +26,9 @@ struct sf_stretches {
     struct sf_mutex lock;      /* guards the list */
     struct sf_stretched *list; /* by tenant and id */
     size_t n;
-    bool is_full;              /* there were more than it holds */
-    struct sf_mutex work_lock; /* one comparison at a time; held throughout, on purpose */
+    bool is_full;             /* there were more than it holds */
+    bool is_working;          /* one comparison at a time */
+    struct sf_signal is_idle; /* it is over */
 };
 
 void sf_stretches_init(struct sf_stretches *s);
@@ -36,9 +37,9 @@ void sf_stretches_done(struct sf_stretches *s);
 /* Compares the runs that nobody has compared yet: all blocks, some at a time, until none is left or
  * the store stops. */
 enum sf_err sf_stretch_work(struct sf_local *l, struct sf_why *why);
-/* For a query on this snapshot: the same for parts and blocks alike, when it takes a few
- * milliseconds; else they wait for the flush. *out_is_known: all runs of the snapshot are compared.
- */
+/* For a query on this snapshot: the same for parts and blocks alike, unless it would take long;
+ * then they wait for the flush. *out_is_known: all runs of the snapshot are compared, and none of
+ * what was found had to be forgotten. */
 enum sf_err sf_stretch_for_query(struct sf_local *l, struct sf_snapshot *s, struct sf_query_ctx *q,
                                  bool *out_is_known, struct sf_why *why);
 /* Calls `see` for each that reaches into [from, to] and belongs to the query's tenants, with an

@@ -366,7 +366,7 @@ enum sf_err sf_local_span_tags(struct sf_store *store, const struct sf_tag_query
     struct search s = {.l = l, .query = query, .q = q};
     struct sf_key *keys = sf_heap_new_n(query->n_conds + 2, sizeof(*keys));
     uint32_t *want = sf_heap_new_n(query->n_conds + 1, sizeof(*want));
-    enum sf_err err = sf_seal_for_reader(l, why);
+    enum sf_err err = sf_seal_for_reader(l, q, why);
 
     q->is_exact = true;
     s.c = sf_heap_new(sizeof(*s.c));

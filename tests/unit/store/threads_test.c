@@ -143,3 +143,42 @@ TEST(threads, write_read_flush_and_compact_at_once)
         sf_arena_done(&workers[i].arena);
     store_rig_done(&r);
 }
+
+/* The seal thread waits for the gate, and the query for the seal thread. */
+TEST(threads, a_query_that_waits_for_fresh_rows_ends_in_time)
+{
+    struct store_rig r;
+    struct sf_local *l;
+    struct sf_arena arena;
+    struct sf_otlp_make m;
+    struct sf_span_batch b;
+    struct sf_column_cursor *c;
+    struct sf_str_cursor *names;
+    struct sf_tag_query tags = {.scope = SF_SCOPE_SPAN};
+    struct sf_span_query query = {.columns = SF_COL_IDS};
+    atomic_bool is_gone = true;
+    store_rig_init(&r);
+    r.config.tuning = (struct sf_store_tuning){.flush_interval_ns = SF_NS_PER_HOUR};
+    assert_true(sf_arena_init(&arena, (size_t)1 << 24));
+    assert_ok(store_rig_open(&r));
+    l = store_rig_local(&r);
+    sf_otlp_make_init(&m, 1, (uint64_t)sf_clock_wall_ns());
+    sf_otlp_make_batch(&m, 10, &arena, &b);
+    assert_ok(store_put(&r, 0, 1, &b, 0));
+    sf_rwlock_exclude(&l->gate);
+    r.q.deadline_ns = sf_clock_mono_ns() + SF_NS_PER_S / 50;
+    assert_int_equal(r.store->ops->span_columns(r.store, &query, &r.q, &c, &r.why),
+                     SF_ERR_DEADLINE);
+    assert_int_equal(r.store->ops->span_tags(r.store, &tags, &r.q, &names, &r.why),
+                     SF_ERR_DEADLINE);
+    r.q.deadline_ns = 0;
+    r.q.cancel = &is_gone;
+    assert_int_equal(r.store->ops->span_columns(r.store, &query, &r.q, &c, &r.why),
+                     SF_ERR_CANCELLED);
+    sf_rwlock_release(&l->gate);
+    r.q.cancel = NULL;
+    assert_ok(r.store->ops->span_columns(r.store, &query, &r.q, &c, &r.why));
+    c->close(c);
+    sf_arena_done(&arena);
+    store_rig_done(&r);
+}
