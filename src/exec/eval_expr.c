@@ -24,10 +24,8 @@ static bool match(struct sf_eval *e, const struct sf_expr *x, struct sf_static v
         return false;
     result = sf_regex_match(e->patterns[x->number], v.str, e->scratch);
     if (result == SF_REGEX_GAVE_UP && e->err == SF_OK)
-        e->err = sf_fail(
-            &e->why, SF_ERR_LIMIT,
-            "the pattern at col %u takes too long on a value of %zu bytes; simplify it",
-            x->right->place.column, v.str.len);
+        e->err = sf_fail(&e->why, SF_ERR_NOMEM, "no memory for the pattern at col %u",
+                         x->right->place.column);
     return (result == SF_REGEX_FOUND) == (x->op == SF_EXPR_MATCH);
 }
 
@@ -197,10 +195,18 @@ bool sf_eval_expr_needs_tree(const struct sf_expr *x)
 /* Conditions judged between two looks at the clock, which costs as much as a few of them. */
 enum { CONDITIONS_AT_ONCE = 8192 };
 
+static bool match_goes_on(void *arg)
+{
+    struct sf_eval *e = arg;
+    e->n_spans = 0; /* it took long already */
+    return sf_eval_goes_on(e);
+}
+
 void sf_eval_watch(struct sf_eval *e, const struct sf_query_ctx *q)
 {
     e->watched = q;
     e->n_spans = 0;
+    sf_regex_scratch_watch(e->scratch, match_goes_on, e);
 }
 
 void sf_eval_set_profiles(struct sf_eval *e, const struct sf_profile_conds *profiles)

@@ -2,29 +2,36 @@
 #include "wire/regex.h"
 
 #include <pcre2.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/heap.h"
 #include "base/text.h"
+#include "wire/regex_program.h"
+#include "wire/regex_syntax.h"
+#include "wire/regex_tree.h"
 
-enum {
-    MAX_PATTERN_LEN = 16 * 1024,
-    MAX_REPEAT = 1000,
-    MATCH_LIMIT = 100000,
-    HEAP_LIMIT_KIB = 1024,
-    DFA_WORKSPACE = 4096 /* integers */
-};
+enum { MATCH_LIMIT = 100000, HEAP_LIMIT_KIB = 1024 };
 
 struct sf_regex {
     pcre2_code *code;
-    struct sf_regex *dfa; /* of whole patterns: without MATCH_INVALID_UTF, which DFA refuses */
+    sf_str pattern; /* of whole patterns: for a program */
+    uint64_t number;
+};
+
+struct slow { /* a pattern that hit the bound once: it is walked through from then on */
+    uint64_t number;
+    struct sf_regex_program *program;
+    struct slow *next;
 };
 
 struct sf_regex_scratch {
     pcre2_match_data *data;
     pcre2_match_context *context;
-    int *workspace; /* of the DFA matcher; made when it is first needed */
+    struct slow *slow;
+    bool (*goes_on)(void *arg);
+    void *goes_on_arg;
 };
 
 static void *take_memory(size_t len, void *arg)
@@ -37,157 +44,6 @@ static void give_memory(void *p, void *arg)
 {
     (void)arg;
     sf_heap_free(p);
-}
-
-/* ---- what RE2 would not take ---- */
-
-static enum sf_err refuse(struct sf_why *why, sf_str pattern, size_t at, const char *what)
-{
-    return sf_fail(why, SF_ERR_INPUT, "regular expression /%.*s/: %s at character %zu",
-                   pattern.len > 80 ? 80 : (int)pattern.len, pattern.p, what, at + 1);
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* "(?...": groups without capture, flags and names pass; everything else of PCRE does not. */
-static bool is_allowed_group(sf_str rest)
-{
-    size_t i = 0;
-    if (rest.len && rest.p[0] == ':')
-        return true;
-    if (sf_str_starts(rest, SF_STR("P<")))
-        return true;
-    if (rest.len > 1 && rest.p[0] == '<')
-        return rest.p[1] != '=' && rest.p[1] != '!';
-    while (i < rest.len && (rest.p[i] == 'i' || rest.p[i] == 'm' || rest.p[i] == 's' ||
-                            rest.p[i] == 'U' || rest.p[i] == '-'))
-        i++;
-    return i > 0 && i < rest.len && (rest.p[i] == ')' || rest.p[i] == ':');
-}
-
-/* Digits from *at on; stays at a number too large for any repeat. */
-static uint64_t read_number(sf_str p, size_t *at)
-{
-    uint64_t n = 0;
-    for (; *at < p.len && is_digit(p.p[*at]); ++*at)
-        n = n > MAX_REPEAT ? n : n * 10 + (uint64_t)(p.p[*at] - '0');
-    return n;
-}
-
-/* The length of "{n}", "{n,}" or "{n,m}" at `at`; 0: a brace that means itself. */
-static size_t read_repeat(sf_str p, size_t at, uint64_t *most)
-{
-    size_t i = at + 1;
-    uint64_t n, m = 0;
-    if (i >= p.len || !is_digit(p.p[i]))
-        return 0;
-    n = read_number(p, &i);
-    if (i < p.len && p.p[i] == ',') {
-        i++;
-        m = read_number(p, &i);
-    }
-    if (i >= p.len || p.p[i] != '}')
-        return 0;
-    *most = n > m ? n : m;
-    return i + 1 - at;
-}
-
-static const char *check_escape(char c)
-{
-    if (c >= '1' && c <= '9')
-        return "back-references are not allowed";
-    /* What RE2 knows; any punctuation stands for itself. */
-    if (((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) && !strchr("abfnrtvxdDsSwWABzpPQE", c))
-        return "this escape is not allowed";
-    return NULL;
-}
-
-/* Past a bracket class, or to the end when it is not closed (PCRE2 says so then). */
-static size_t skip_class(sf_str p, size_t at, const char **out_fault)
-{
-    size_t i = at + 1;
-    if (i < p.len && p.p[i] == '^')
-        i++;
-    if (i < p.len && p.p[i] == ']')
-        i++;
-    for (; i < p.len && p.p[i] != ']'; i++) {
-        if (p.p[i] == '\\') {
-            i++;
-            if (i < p.len && check_escape(p.p[i]))
-                *out_fault = "this escape is not allowed";
-        } else if (p.p[i] == '[' && i + 1 < p.len && p.p[i + 1] == ':') {
-            size_t end;
-            if (sf_str_find(sf_str_from_at(p, i), SF_STR(":]"), &end))
-                i += end + 1;
-        }
-    }
-    return i + 1;
-}
-
-/* "\\Q...\\E", or to the end. */
-static size_t quoted_len(sf_str p, size_t at)
-{
-    size_t end;
-    return sf_str_find(sf_str_from_at(p, at + 2), SF_STR("\\E"), &end) ? end + 4 : p.len - at;
-}
-
-enum sf_err sf_regex_check(sf_str p, struct sf_why *why)
-{
-    size_t i = 0, depth = 0;
-
-    if (p.len > MAX_PATTERN_LEN)
-        return sf_fail(why, SF_ERR_LIMIT, "regular expression: longer than %d characters",
-                       MAX_PATTERN_LEN);
-    while (i < p.len) {
-        size_t step = 1;
-        bool is_repeat = false;
-        uint64_t most = 0;
-        const char *fault = NULL;
-        switch (p.p[i]) {
-        case '\\':
-            step = i + 1 < p.len && p.p[i + 1] == 'Q' ? quoted_len(p, i) : 2;
-            fault = i + 1 < p.len ? check_escape(p.p[i + 1]) : "trailing backslash";
-            break;
-        case '[': step = skip_class(p, i, &fault) - i; break;
-        case ')':
-            /* Counted here, so that a pattern cannot close a group put around it. */
-            if (depth-- == 0)
-                return refuse(why, p, i, "unexpected )");
-            break;
-        case '(':
-            depth++;
-            if (i + 1 < p.len && p.p[i + 1] == '*')
-                fault = "verbs are not allowed";
-            else if (i + 1 < p.len && p.p[i + 1] == '?' &&
-                     !is_allowed_group(sf_str_from_at(p, i + 2)))
-                fault = "look-around and special groups are not allowed";
-            else if (i + 1 < p.len && p.p[i + 1] == '?')
-                step = 2;
-            break;
-        case '*':
-        case '+':
-        case '?': is_repeat = true; break;
-        case '{':
-            step = read_repeat(p, i, &most);
-            is_repeat = step > 0;
-            step = step ? step : 1;
-            if (most > MAX_REPEAT)
-                fault = "repeats go up to 1,000";
-            break;
-        default: break;
-        }
-        if (!fault && is_repeat && i + step < p.len && p.p[i + step] == '+')
-            fault = "possessive repeats are not allowed";
-        if (fault)
-            return refuse(why, p, i, fault);
-        if (is_repeat && i + step < p.len && p.p[i + step] == '?')
-            step++; /* lazy */
-        i += step;
-    }
-    return depth ? refuse(why, p, p.len, "missing )") : SF_OK;
 }
 
 /* ---- PCRE2 ---- */
@@ -226,7 +82,8 @@ static enum sf_err compile(sf_str pattern, sf_str shown, uint32_t options, int s
         size_t lead = pattern.len - shown.len > 3 ? 5 : 0; /* what was put in front */
         pcre2_get_error_message(code_number, text, sizeof(text));
         fault_at = fault_at > lead ? fault_at - lead : 0;
-        err = refuse(why, shown, fault_at < shown.len ? fault_at : shown.len, (const char *)text);
+        err = sf_regex_refuse(shown, fault_at < shown.len ? fault_at : shown.len,
+                              (const char *)text, why);
     }
     sf_heap_free(re);
     pcre2_compile_context_free(context);
@@ -245,7 +102,21 @@ enum sf_err sf_regex_new(sf_str pattern, bool is_caseless, struct sf_regex **out
 }
 
 static const uint32_t whole = PCRE2_DOLLAR_ENDONLY | PCRE2_DOTALL | PCRE2_UTF |
-                              PCRE2_NO_AUTO_CAPTURE;
+                              PCRE2_NO_AUTO_CAPTURE | PCRE2_ALT_CIRCUMFLEX;
+
+/* RE2's bounds on repeats in repeats. PCRE2 would write them out and let them be. */
+static enum sf_err check_size(sf_str pattern, struct sf_why *why)
+{
+    struct sf_regex_tree tree;
+    const char *fault;
+    if (sf_regex_tree_make(pattern, &tree))
+        return sf_fail(why, SF_ERR_NOMEM, "regular expression: no memory");
+    fault = sf_regex_tree_check(&tree);
+    sf_regex_tree_done(&tree);
+    return fault ? sf_fail(why, SF_ERR_INPUT, "regular expression /%.*s/: %s",
+                           pattern.len > 80 ? 80 : (int)pattern.len, pattern.p, fault)
+                 : SF_OK;
+}
 
 /* By itself, not inside what anchors it: a class left open would swallow that, and the fault be
  * told of a text nobody wrote. */
@@ -255,8 +126,23 @@ enum sf_err sf_regex_check_whole(sf_str pattern, struct sf_why *why)
     enum sf_err err = sf_regex_check(pattern, why);
     if (!err)
         err = compile(pattern, pattern, whole, 0, &re, why);
+    if (!err)
+        err = check_size(pattern, why);
     sf_regex_free(re);
     return err;
+}
+
+static bool keep_pattern(struct sf_regex *re, sf_str pattern)
+{
+    static atomic_uint_fast64_t n_made;
+    char *copy = sf_heap_new(pattern.len + 1);
+    if (!copy)
+        return false;
+    if (pattern.len)
+        memcpy(copy, pattern.p, pattern.len);
+    re->pattern = (sf_str){copy, pattern.len};
+    re->number = atomic_fetch_add(&n_made, 1) + 1;
+    return true;
 }
 
 enum sf_err sf_regex_new_whole(sf_str pattern, struct sf_regex **out, struct sf_why *why)
@@ -272,10 +158,9 @@ enum sf_err sf_regex_new_whole(sf_str pattern, struct sf_regex **out, struct sf_
     if (!sf_buf_ok(&anchored))
         err = sf_fail(why, SF_ERR_NOMEM, "regular expression: no memory");
     if (!err)
-        err = compile(sf_buf_str(&anchored), pattern, whole | PCRE2_MATCH_INVALID_UTF, FAST, &re,
-                      why);
-    if (!err)
-        err = compile(sf_buf_str(&anchored), pattern, whole, 0, &re->dfa, why);
+        err = compile(sf_buf_str(&anchored), pattern, whole, FAST, &re, why);
+    if (!err && !keep_pattern(re, pattern))
+        err = sf_fail(why, SF_ERR_NOMEM, "regular expression: no memory");
     if (!err) {
         *out = re;
         re = NULL;
@@ -288,8 +173,8 @@ enum sf_err sf_regex_new_whole(sf_str pattern, struct sf_regex **out, struct sf_
 void sf_regex_free(struct sf_regex *re)
 {
     if (re) {
-        sf_regex_free(re->dfa);
         pcre2_code_free(re->code);
+        sf_heap_free((void *)(uintptr_t)re->pattern.p);
         sf_heap_free(re);
     }
 }
@@ -318,11 +203,21 @@ struct sf_regex_scratch *sf_regex_scratch_new(void)
 void sf_regex_scratch_free(struct sf_regex_scratch *s)
 {
     if (s) {
+        for (struct slow *one = s->slow, *next; one; one = next) {
+            next = one->next;
+            sf_regex_program_free(one->program);
+            sf_heap_free(one);
+        }
         pcre2_match_data_free(s->data);
         pcre2_match_context_free(s->context);
-        sf_heap_free(s->workspace);
         sf_heap_free(s);
     }
+}
+
+void sf_regex_scratch_watch(struct sf_regex_scratch *s, bool (*goes_on)(void *arg), void *arg)
+{
+    s->goes_on = goes_on;
+    s->goes_on_arg = arg;
 }
 
 enum sf_regex_result sf_regex_find(const struct sf_regex *re, sf_str text, size_t from,
@@ -348,18 +243,55 @@ static bool is_at_bound(int code)
            code == PCRE2_ERROR_HEAPLIMIT || code == PCRE2_ERROR_JIT_STACKLIMIT;
 }
 
+static const struct slow *find_slow(const struct sf_regex_scratch *s, const struct sf_regex *re)
+{
+    const struct slow *one = s->slow;
+    while (one && one->number != re->number)
+        one = one->next;
+    return one;
+}
+
+static const struct slow *add_slow(struct sf_regex_scratch *s, const struct sf_regex *re)
+{
+    struct slow *one = sf_heap_new(sizeof(*one));
+    if (!one)
+        return NULL;
+    one->number = re->number;
+    one->program = sf_regex_program_new(re->pattern);
+    if (!one->program) {
+        sf_heap_free(one);
+        return NULL;
+    }
+    one->next = s->slow;
+    s->slow = one;
+    return one;
+}
+
+static enum sf_regex_result walk(const struct slow *slow, sf_str text,
+                                 const struct sf_regex_scratch *s)
+{
+    static const enum sf_regex_result results[] = {[SF_REGEX_WALK_NONE] = SF_REGEX_NONE,
+                                                   [SF_REGEX_WALK_FOUND] = SF_REGEX_FOUND,
+                                                   [SF_REGEX_WALK_STOPPED] = SF_REGEX_GAVE_UP};
+    return results[sf_regex_program_walk(slow->program, text, s->goes_on, s->goes_on_arg)];
+}
+
 enum sf_regex_result sf_regex_match(const struct sf_regex *re, sf_str text,
                                     struct sf_regex_scratch *scratch)
 {
-    PCRE2_SPTR subject = (PCRE2_SPTR)(text.p ? text.p : "");
-    int found = pcre2_match(re->code, subject, text.len, 0, 0, scratch->data, scratch->context);
+    const struct slow *slow = scratch->slow ? find_slow(scratch, re) : NULL;
+    int found;
+    /* Bytes that are no character match nothing, and all of the text must be matched. (PCRE2 can
+     * look at such texts itself, but its machine code then misses matches: /\\S*x/ on "äx".) */
+    if (!sf_utf8_is_valid(text))
+        return SF_REGEX_NONE;
+    if (slow)
+        return walk(slow, text, scratch);
+    found = pcre2_match(re->code, (PCRE2_SPTR)(text.p ? text.p : ""), text.len, 0,
+                        PCRE2_NO_UTF_CHECK, scratch->data, scratch->context);
     if (is_at_bound(found)) {
-        if (!scratch->workspace)
-            scratch->workspace = sf_heap_new_n(DFA_WORKSPACE, sizeof(int));
-        if (!scratch->workspace || !sf_utf8_is_valid(text))
-            return SF_REGEX_GAVE_UP;
-        found = pcre2_dfa_match(re->dfa->code, subject, text.len, 0, 0, scratch->data,
-                                scratch->context, scratch->workspace, DFA_WORKSPACE);
+        slow = add_slow(scratch, re);
+        return slow ? walk(slow, text, scratch) : SF_REGEX_GAVE_UP;
     }
     if (found == PCRE2_ERROR_NOMATCH)
         return SF_REGEX_NONE;

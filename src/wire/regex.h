@@ -1,8 +1,9 @@
 /* regex.h - regular expressions that cannot run away.
  *
  * RE2's syntax, run by PCRE2: look-around, back-references, atomic and possessive forms, recursion
- * and verbs are refused when compiled, repeats go up to 1,000. Matching is over bytes and bounded;
- * a search that hits its bound says so instead of claiming that nothing was found. A compiled
+ * and verbs are refused when compiled, repeats go up to 1,000. Searching is over bytes and bounded;
+ * a search that hits its bound says so instead of claiming that nothing was found. Whole texts are
+ * matched in linear time. A compiled
  * expression never changes: threads may share it, each with its own scratch. */
 #pragma once
 #include <stdbool.h>
@@ -27,13 +28,16 @@ void sf_regex_free(struct sf_regex *re); /* NULL is fine */
 
 struct sf_regex_scratch *sf_regex_scratch_new(void); /* NULL: no memory */
 void sf_regex_scratch_free(struct sf_regex_scratch *s);
+/* Asks now and then, when a match takes long, whether to go on; never asks without it. */
+void sf_regex_scratch_watch(struct sf_regex_scratch *s, bool (*goes_on)(void *arg), void *arg);
 
 enum sf_regex_result { SF_REGEX_NONE, SF_REGEX_FOUND, SF_REGEX_GAVE_UP };
 /* The leftmost match that begins at or after `from`. GAVE_UP: the bound was hit. */
 enum sf_regex_result sf_regex_find(const struct sf_regex *re, sf_str text, size_t from,
                                    struct sf_regex_scratch *scratch, size_t *out_at,
                                    size_t *out_end);
-/* Does the whole text match? Of a pattern made by sf_regex_new_whole(). At the bound the DFA
- * matcher is tried, which takes memory instead of time; GAVE_UP when that is not enough either. */
+/* Does the whole text match? Of a pattern made by sf_regex_new_whole(). At the bound the text is
+ * walked through all of the pattern at once, in time linear in both. GAVE_UP: no memory for that,
+ * or the scratch's owner wants it to end. */
 enum sf_regex_result sf_regex_match(const struct sf_regex *re, sf_str text,
                                     struct sf_regex_scratch *scratch);

@@ -1,7 +1,9 @@
 #include "test.h"
 
+#include "base/buf.h"
 #include "base/heap.h"
 #include "wire/regex.h"
+#include "wire/regex_program.h"
 
 static struct sf_why why;
 
@@ -114,6 +116,8 @@ TEST(regex, whole_patterns_are_anchored_at_both_ends)
     assert_true(matches("\\Q(a)\\E", SF_STR("(a)")));
     assert_true(matches(".", SF_STR("\xc3\xa4")));
     assert_false(matches("b", SF_STR("\xff")));
+    assert_false(matches(".*", SF_STR("b\xff")));
+    assert_true(matches("\\S*x", SF_STR("\xc3\xa4x")));
 }
 
 TEST(regex, whole_patterns_cannot_leave_their_group)
@@ -148,6 +152,11 @@ TEST(regex, whole_patterns_are_never_exponential)
         "(?:(?:a|b)*(?:a|b)*)*c",
         ".*.*.*.*.*.*.*=.*",
         "(\\w+\\s?)*c",
+        "(a{1,31}){1,31}c",
+        "(.*a){500}c",
+        "((a?){10}){50}c",
+        "(a{0,500}){2}c",
+        "(.{1,30}a{1,30}){1,30}c",
     };
     struct sf_regex_scratch *scratch = sf_regex_scratch_new();
     char text[4001];
@@ -161,7 +170,7 @@ TEST(regex, whole_patterns_are_never_exponential)
         for (size_t k = 0; k < sizeof(lens) / sizeof(lens[0]); k++) {
             sf_str end = {text + sizeof(text) - lens[k], lens[k]};
             enum sf_regex_result result = sf_regex_match(re, end, scratch);
-            if (result == SF_REGEX_FOUND || (result == SF_REGEX_GAVE_UP && lens[k] <= 30))
+            if (result != SF_REGEX_NONE)
                 fail_msg("%s on %zu characters: %d", known[i], lens[k], (int)result);
         }
         sf_regex_free(re);
@@ -172,7 +181,7 @@ TEST(regex, whole_patterns_are_never_exponential)
 
 TEST(regex, whole_patterns_may_be_as_large_as_re2_takes_them)
 {
-    static const char *const right[] = {"a{1000}",    "(a{30}){30}", "[[:^space:]]*",
+    static const char *const right[] = {"a{1000}",    "(a{31}){31}", "[[:^space:]]*",
                                         "\\pL+\\PN",  "\\x{1F600}",  "\\x41",
                                         "(?s-i:a.b)", "(?U)a+",      "x*?y"};
     static const char *const wrong[] = {"*a",
@@ -192,6 +201,14 @@ TEST(regex, whole_patterns_may_be_as_large_as_re2_takes_them)
                                         "(?x) a",
                                         "\\x{110000}",
                                         "[[:nothing:]]",
+                                        "(a{1,50}){1,50}",
+                                        "((a{10}){10}){11}",
+                                        "(a{2,}){501}",
+                                        "a{2}{3}",
+                                        "a*{3}",
+                                        "[\\b]",
+                                        "[\\Q]\\E]",
+                                        "a\\E",
                                         "(((a{1000}){1000}){1000})"};
     struct sf_regex *re = NULL;
     for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
@@ -203,4 +220,142 @@ TEST(regex, whole_patterns_may_be_as_large_as_re2_takes_them)
         if (!sf_regex_new_whole(sf_str_from(wrong[i]), &re, &why))
             fail_msg("accepted %s", wrong[i]);
     }
+}
+
+TEST(regex, repeats_in_repeats_are_refused_in_words)
+{
+    assert_err(sf_regex_check_whole(SF_STR("x(a{1,50}){1,50}"), &why), SF_ERR_INPUT);
+    assert_non_null(strstr(why.text, "/x(a{1,50}){1,50}/"));
+    assert_non_null(strstr(why.text, "repeats in repeats go up to 1,000"));
+    assert_err(sf_regex_check_whole(SF_STR("(((abcdefghijkl){10}|[xyz]{10,}){10}(a|b|c){10}"
+                                           "(ab|cd){10}){10}(((q|rr|sss|tttt){10}){10}){10}"
+                                           "(abcdefghijklmnopqrstuvwxyz0123456789){1000}"
+                                           "(abcdefghijklmnopqrstuvwxyz0123456789){1000}"
+                                           "(abcdefghijklmnopqrstuvwxyz0123456789){1000}"),
+                                    &why),
+               SF_ERR_INPUT);
+    assert_non_null(strstr(why.text, "too large"));
+}
+
+/* ---- a program finds what PCRE2 finds ---- */
+
+static uint32_t rand_below(uint64_t *state, uint32_t n)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(*state >> 33) % n;
+}
+
+static void make_pattern(struct sf_buf *out, uint64_t *state, int depth)
+{
+    static const char *const items[] = {"a",           "b",
+                                        "a",           "b",
+                                        "c",           ".",
+                                        "\\w",         "\\d",
+                                        "\\S",         "[ab]",
+                                        "[^a]",        "[]a]",
+                                        "\xc3\xa4",    "\\x{e4}",
+                                        "\\x41",       "\\pL",
+                                        "\\p{Lu}",     "\\PL",
+                                        "\\.",         "^",
+                                        "$",           "\\b",
+                                        "\\B",         "\\A",
+                                        "\\z",         "\\Qa.\\E",
+                                        "(?i)k",       "(?s)x",
+                                        "[[:upper:]]", "[a-c\\d-]",
+                                        "\\n",         "(?-s).",
+                                        "(?m)^",       "(?m)$",
+                                        "{",           "a{,2}",
+                                        "(?i:s)",      "(?i)\xc3\x84",
+                                        "\\012",       "\\t"};
+    static const char *const repeats[] = {"*",     "+",     "?",    "*?",  "{2}",
+                                          "{1,3}", "{0,2}", "{2,}", "{0}", "+?"};
+    uint32_t n = 1 + rand_below(state, 4);
+    for (uint32_t i = 0; i < n; i++) {
+        if (depth && rand_below(state, 3) == 0) {
+            static const char *const opens[] = {"(", "(?:", "(?i:", "(?P<n%u>", "(?m:", "(?-s:"};
+            char open[16];
+            snprintf(open, sizeof(open), opens[rand_below(state, 6)], rand_below(state, 1u << 20));
+            sf_buf_add_str(out, sf_str_from(open));
+            make_pattern(out, state, depth - 1);
+            if (rand_below(state, 2)) {
+                sf_buf_add_str(out, SF_STR("|"));
+                make_pattern(out, state, depth - 1);
+            }
+            sf_buf_add_str(out, SF_STR(")"));
+        } else {
+            sf_buf_add_str(out,
+                           sf_str_from(items[rand_below(state, sizeof(items) / sizeof(*items))]));
+        }
+        if (rand_below(state, 3) == 0)
+            sf_buf_add_str(
+                out, sf_str_from(repeats[rand_below(state, sizeof(repeats) / sizeof(*repeats))]));
+    }
+}
+
+TEST(regex, programs_find_what_pcre2_finds)
+{
+    static const char *const pieces[] = {"a",  "b", "c",  "A", "k",        "K",
+                                         "1",  " ", "\n", ".", "\xc3\xa4", "\xc3\x84",
+                                         "\t", "]", "{",  "x", "s",        "\xe2\x84\xaa"};
+    struct sf_regex_scratch *scratch = sf_regex_scratch_new();
+    struct sf_buf pattern = {0}, text = {0};
+    uint64_t seed = 7;
+    unsigned n_compared = 0, n_found = 0;
+    for (unsigned round = 0; round < 4000; round++) {
+        struct sf_regex *re = NULL;
+        struct sf_regex_program *p;
+        sf_buf_reset(&pattern);
+        make_pattern(&pattern, &seed, 3);
+        if (sf_regex_new_whole(sf_buf_str(&pattern), &re, &why))
+            continue; /* a repeat of nothing, say */
+        p = sf_regex_program_new(sf_buf_str(&pattern));
+        assert_non_null(p);
+        for (unsigned i = 0; i < 20; i++) {
+            uint32_t n = rand_below(&seed, 7);
+            bool is_found;
+            enum sf_regex_result right;
+            sf_buf_reset(&text);
+            while (n--)
+                sf_buf_add_str(
+                    &text,
+                    sf_str_from(pieces[rand_below(&seed, sizeof(pieces) / sizeof(*pieces))]));
+            right = sf_regex_match(re, sf_buf_str(&text), scratch);
+            is_found = sf_regex_program_walk(p, sf_buf_str(&text), NULL, NULL) ==
+                       SF_REGEX_WALK_FOUND;
+            if (right != SF_REGEX_GAVE_UP && is_found != (right == SF_REGEX_FOUND))
+                fail_msg("/%.*s/ on '%.*s': PCRE2 %d, the program %d",
+                         SF_STR_ARG(sf_buf_str(&pattern)), SF_STR_ARG(sf_buf_str(&text)),
+                         (int)right, (int)is_found);
+            n_compared++;
+            n_found += is_found;
+        }
+        sf_regex_program_free(p);
+        sf_regex_free(re);
+    }
+    assert_true(n_compared > 20000 && n_found > 1000);
+    sf_buf_done(&pattern);
+    sf_buf_done(&text);
+    sf_regex_scratch_free(scratch);
+}
+
+static bool stop_at_once(void *arg)
+{
+    ++*(unsigned *)arg;
+    return false;
+}
+
+TEST(regex, a_long_walk_asks_whether_to_go_on)
+{
+    struct sf_regex *re = NULL;
+    struct sf_regex_scratch *scratch = sf_regex_scratch_new();
+    static char text[200000];
+    unsigned n_asked = 0;
+    memset(text, 'a', sizeof(text));
+    text[sizeof(text) - 2] = 'c';
+    assert_ok(sf_regex_new_whole(SF_STR("(.*a){500}c"), &re, &why));
+    sf_regex_scratch_watch(scratch, stop_at_once, &n_asked);
+    assert_int_equal(sf_regex_match(re, (sf_str){text, sizeof(text)}, scratch), SF_REGEX_GAVE_UP);
+    assert_int_equal(n_asked, 1);
+    sf_regex_free(re);
+    sf_regex_scratch_free(scratch);
 }
