@@ -36,8 +36,8 @@ struct sf_server {
     char auth_header[64];     /* lower case */
     struct sf_dir *dir;
     struct sf_listener *listener;
-    struct sf_buf addresses, spool_path; /* terminated; the listener borrows the latter */
-    struct sf_buf config_text;           /* the service borrows it */
+    struct sf_buf addresses, spool_path;      /* terminated; the listener borrows the latter */
+    struct sf_buf config_text, defaults_text; /* the service borrows them */
     struct worker *workers;
     size_t n_workers;
     unsigned n_ingest, n_query;
@@ -279,6 +279,14 @@ static bool open_span_made(struct sf_server *s)
            (s->service.target_info || !c->metrics.has_target_info);
 }
 
+static void render_defaults(struct sf_buf *out)
+{
+    struct sf_config *c = NULL;
+    if (!sf_config_parse(SF_STR_NONE, "", &c, NULL))
+        sf_config_render_effective(c, out);
+    sf_config_free(c);
+}
+
 static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
 {
     const struct sf_config *c = s->config;
@@ -324,6 +332,8 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
     v->version = sf_version();
     sf_config_render_effective(c, &s->config_text);
     v->config_text = sf_buf_str(&s->config_text);
+    render_defaults(&s->defaults_text);
+    v->defaults_text = sf_buf_str(&s->defaults_text);
     v->say = sf_log_for_service;
     v->say_arg = s->log;
     v->span_metrics = sf_span_metrics_new(&metrics);
@@ -401,6 +411,7 @@ void sf_server_free(struct sf_server *s)
     sf_buf_done(&s->addresses);
     sf_buf_done(&s->spool_path);
     sf_buf_done(&s->config_text);
+    sf_buf_done(&s->defaults_text);
     sf_mutex_done(&s->mutex);
     sf_heap_free(s);
 }

@@ -56,6 +56,8 @@ enum sf_err sf_params_trace_id(sf_str text, sf_trace_id *out, struct sf_why *why
     return SF_OK;
 }
 
+static const char only_one[] = "only one of start and end provided: must provide both or neither";
+
 static enum sf_err refuse_order(int64_t start_s, int64_t end_s, struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_INPUT,
@@ -78,7 +80,7 @@ enum sf_err sf_params_start_end(const struct sf_request *r, int64_t *out_from_ns
         err = sf_fail(why, SF_ERR_INPUT, "http parameter end must be unix seconds. received %.*s",
                       SF_STR_ARG(sf_str_part(sf_buf_str(&end), 0, 60)));
     else if (has_start != has_end)
-        err = sf_fail(why, SF_ERR_INPUT, "please provide values for both start and end times");
+        err = sf_fail(why, SF_ERR_INPUT, "%s", only_one);
     else if (has_start && start_s >= end_s)
         err = refuse_order((int64_t)start_s, (int64_t)end_s, why);
     sf_buf_done(&start);
@@ -93,7 +95,7 @@ enum sf_err sf_params_start_end(const struct sf_request *r, int64_t *out_from_ns
 enum sf_err sf_params_check_range(int64_t from_ns, int64_t to_ns, struct sf_why *why)
 {
     if (!from_ns != !to_ns)
-        return sf_fail(why, SF_ERR_INPUT, "please provide values for both start and end times");
+        return sf_fail(why, SF_ERR_INPUT, "%s", only_one);
     return to_ns && from_ns >= to_ns ? refuse_order(from_ns / NS, to_ns / NS, why) : SF_OK;
 }
 

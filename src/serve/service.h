@@ -54,7 +54,8 @@ struct sf_service {
     uint64_t memory_len, query_memory_len;
     int64_t query_ns;
     const char *version;
-    sf_str config_text; /* what is in effect, for administrators */
+    sf_str config_text;   /* what is in effect, for administrators */
+    sf_str defaults_text; /* what would be without any configuration */
 
     struct sf_queue *ingest, *query, *control; /* of struct sf_exchange */
     struct sf_counters *counters;

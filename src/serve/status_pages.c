@@ -111,33 +111,61 @@ static void add_line(struct sf_call *call, sf_str line)
     sf_buf_add_u8(&call->response->body, '\n');
 }
 
-bool sf_status_pages_config(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
+enum mode { MODE_ALL, MODE_DIFF, MODE_DEFAULTS, MODE_UNKNOWN };
+
+static enum mode mode_of(struct sf_call *call)
 {
-    sf_str rest = call->service->config_text, line;
-    struct sf_buf mode = {0};
-    bool is_diff = sf_request_param(call->request, SF_STR("mode"), &mode) &&
-                   sf_str_eq(sf_buf_str(&mode), SF_STR("diff"));
-    sf_buf_done(&mode);
-    sf_call_ok(call, TEXT);
+    static const sf_str words[] = {
+        [MODE_ALL] = SF_STR_NONE, [MODE_DIFF] = {"diff", 4}, [MODE_DEFAULTS] = {"defaults", 8}};
+    struct sf_buf text = {.max = 64};
+    enum mode mode = MODE_ALL;
+    (void)sf_request_param(call->request, SF_STR("mode"), &text);
+    while (mode < MODE_UNKNOWN && !sf_str_eq(sf_buf_str(&text), words[mode]))
+        mode++;
+    if (text.err)
+        mode = MODE_UNKNOWN;
+    sf_buf_done(&text);
+    return mode;
+}
+
+/* The lines of the configuration that begin with `only`. */
+static bool add_config(struct sf_call *call, sf_str only, enum mode mode)
+{
+    sf_str rest = mode == MODE_DEFAULTS ? call->service->defaults_text : call->service->config_text;
+    sf_str line;
     while (sf_str_split_next(&rest, '\n', &line)) {
-        if (line.len && !(is_diff && sf_str_ends(line, SF_STR("# default"))))
+        if (line.len && sf_str_starts(line, only) &&
+            !(mode == MODE_DIFF && sf_str_ends(line, SF_STR("# default"))))
             add_line(call, line);
     }
     return end_page(call);
+}
+
+static bool refuse_mode(struct sf_call *call, const char *modes)
+{
+    struct sf_why why;
+    return sf_call_fail(call, sf_fail(&why, SF_ERR_INPUT, "mode must be %s", modes), &why);
+}
+
+bool sf_status_pages_config(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
+{
+    enum mode mode = mode_of(call);
+    if (mode == MODE_UNKNOWN)
+        return refuse_mode(call, "diff or defaults");
+    sf_call_ok(call, TEXT);
+    return add_config(call, SF_STR_NONE, mode);
 }
 
 /* Limits are the server's, not a tenant's: whoever asks for one sees those. */
 bool sf_status_pages_overrides(struct sf_call *call,
                                __attribute__((unused)) struct sf_worker *worker)
 {
-    sf_str rest = call->service->config_text, line;
+    enum mode mode = mode_of(call);
+    if (mode > MODE_DIFF)
+        return refuse_mode(call, "diff");
     sf_call_ok(call, TEXT);
     add_line(call, SF_STR("# the same for every tenant"));
-    while (sf_str_split_next(&rest, '\n', &line)) {
-        if (sf_str_starts(line, SF_STR("limits.")))
-            add_line(call, line);
-    }
-    return end_page(call);
+    return add_config(call, SF_STR("limits."), mode);
 }
 
 bool sf_status_pages_usage(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)

@@ -65,6 +65,11 @@ def test_scopes_are_kept_apart():
         assert "limits.query_time" in server.get(path, token=admin).text, path
     whole, diff = (server.get("/status/config" + mode, token=admin).text for mode in ("", "?mode=diff"))
     assert "# default" in whole and "# default" not in diff and "listen" in diff, diff
+    defaults = server.get("/status/config?mode=defaults", token=admin).text
+    assert str(server.port) not in defaults and all(line.endswith("# default") for line in defaults.splitlines()), defaults
+    assert [line.split()[0] for line in defaults.splitlines()] == [line.split()[0] for line in whole.splitlines()]
+    assert server.get("/status/config?mode=none", token=admin).status == 400
+    assert server.get("/status/runtime_config?mode=diff", token=admin).text == "# the same for every tenant\n"
     assert server.get("/status/usage-stats", token=reader).status == 200
 
 

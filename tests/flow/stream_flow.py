@@ -122,7 +122,7 @@ def test_bad_requests_are_invalid_arguments_with_the_sentence_http_has():
             ("Search", search_request(limit=2**31), "exceeds max limit"),
             ("Search", search_request(spss=101), "spans per span set"),
             ("Search", search_request(start=20, end=10), "start must be before end"),
-            ("Search", field(5, 10), "both start and end"),
+            ("Search", field(5, 10), "only one of start and end"),
             ("Search", b"\x0a\xff", "SearchRequest"),
             ("Search", field(8, "x" * (129 * 1024)), "longer than"),
             ("Search", field(8, "x" * (300 * 1024)), "longer than"),
