@@ -34,49 +34,66 @@ struct answer { /* what the server said */
 
 /* ---- reading ---- */
 
-static void read_label_value(struct sf_json *j, struct sf_buf *out)
+/* *out_is_text: a string that says what it is by itself. */
+static void read_label_value(struct sf_json *j, struct sf_buf *out, bool *out_is_text)
 {
     sf_str kind;
     if (!sf_json_object(j))
         return;
     while (sf_json_key(j, &kind)) {
-        if (sf_str_eq(kind, SF_STR("doubleValue")))
+        if (sf_str_eq(kind, SF_STR("doubleValue"))) {
             sf_buf_print(out, "%.6g", sf_json_f64(j));
-        else if (sf_str_eq(kind, SF_STR("boolValue")))
+        } else if (sf_str_eq(kind, SF_STR("boolValue"))) {
             sf_buf_add_str(out, sf_json_bool(j) ? SF_STR("true") : SF_STR("false"));
-        else if (sf_str_eq(kind, SF_STR("stringValue")) || sf_str_eq(kind, SF_STR("intValue")))
+        } else if (sf_str_eq(kind, SF_STR("intValue"))) {
             sf_buf_add_str(out, sf_json_str(j));
-        else
+        } else if (sf_str_eq(kind, SF_STR("stringValue"))) {
+            sf_buf_add_str(out, sf_json_str(j));
+            *out_is_text = out->len && !sf_str_eq(sf_buf_str(out), SF_STR("nil"));
+        } else {
             sf_json_skip(j);
+        }
     }
 }
 
-/* "cart client"; names of attributes only where nobody could guess them. */
+/* "cart client", "cart retry=true": names of attributes only where nobody could guess them, for
+ * they are long and the same in every line. */
+static void add_label(struct sf_buf *out, sf_str name, sf_str value, bool is_text, bool is_compare)
+{
+    sf_buf_add_str(out, out->len ? SF_STR(" ") : SF_STR_NONE);
+    if (sf_str_eq(name, SF_STR("__bucket"))) {
+        sf_buf_add_str(out, SF_STR("<= "));
+    } else if (!sf_str_starts(name, SF_STR("__")) && (!is_text || is_compare)) {
+        sf_buf_add_str(out, name);
+        sf_buf_add_u8(out, '=');
+    }
+    sf_buf_add_str(out, value);
+}
+
 static void read_labels(struct sf_json *j, struct sf_buf *out)
 {
+    struct sf_buf value = {0};
+    bool is_compare = false;
     if (!sf_json_array(j))
         return;
     while (sf_json_item(j)) {
-        sf_str key;
+        sf_str key, name = SF_STR_NONE;
+        bool is_text = false;
+        sf_buf_reset(&value);
         if (!sf_json_object(j))
-            return;
+            break;
         while (sf_json_key(j, &key)) {
-            if (sf_str_eq(key, SF_STR("key"))) {
-                sf_str name = sf_json_str(j);
-                sf_buf_add_str(out, out->len ? SF_STR(" ") : SF_STR_NONE);
-                if (sf_str_eq(name, SF_STR("__bucket"))) {
-                    sf_buf_add_str(out, SF_STR("<= "));
-                } else if (!sf_str_eq(name, SF_STR("__name__"))) {
-                    sf_buf_add_str(out, name);
-                    sf_buf_add_u8(out, '=');
-                }
-            } else if (sf_str_eq(key, SF_STR("value"))) {
-                read_label_value(j, out);
-            } else {
+            if (sf_str_eq(key, SF_STR("key")))
+                name = sf_json_str(j);
+            else if (sf_str_eq(key, SF_STR("value")))
+                read_label_value(j, &value, &is_text);
+            else
                 sf_json_skip(j);
-            }
         }
+        is_compare = is_compare || sf_str_starts(name, SF_STR("__meta"));
+        add_label(out, name, sf_buf_str(&value), is_text, is_compare);
     }
+    sf_buf_done(&value);
 }
 
 static void read_sample(struct sf_json *j, const struct sf_metrics_window *w, double *values)

@@ -70,13 +70,14 @@ static struct extent extent_of(const struct sf_chart *c, const double *values, u
 }
 
 /* Eighths of a full column, of which there are `height` on top of each other. Charts stand on 0
- * unless something is below it. A sample always shows. */
+ * unless something is below it. A sample always shows, and never as nothing when it is something.
+ */
 static unsigned eighths(double v, double low, double high, unsigned height)
 {
     double share = high > low ? (v - low) / (high - low) : 0;
     double n = share * height * LEVELS + 0.5;
-    if (!(n >= 1))
-        return 1;
+    if (!(n >= 2))
+        return v > low ? 2 : 1;
     return n > height * LEVELS ? height * LEVELS : (unsigned)n;
 }
 

@@ -151,7 +151,10 @@ def test_the_command_draws_a_chart_that_fits():
             done = run(query, columns=columns)
             assert done.returncode == 0 and "\u2588" in done.stdout and "UTC" in done.stdout, done
             assert all(len(line) <= columns for line in done.stdout.splitlines()), done.stdout
-    assert "resource.service.name=cart" in run("{ } | rate() by (resource.service.name)", columns=120).stdout
+    lines = [line.split() for line in run("{ } | rate() by (resource.service.name, kind)").stdout.splitlines()]
+    assert ["cart", "client"] in [line[:2] for line in lines], "what tells lines apart is not cut off"
+    assert "span.retry=true" in run("{ } | rate() by (span.retry)").stdout
+    assert "baseline kind=client" in run("{ } | compare({ status = error })", columns=120).stdout
     assert "500 ms" in run("{ } | max_over_time(duration)").stdout
 
 

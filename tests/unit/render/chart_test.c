@@ -48,7 +48,7 @@ TEST(chart, draws_several_series_on_one_scale_and_within_the_terminal)
         assert_null(memchr(out.p, '\033', out.len));
     }
     assert_non_null(
-        strstr((char *)out.p, "\xe2\x96\x81\xe2\x96\x81      1 ms      1 ms      1 ms\n"));
+        strstr((char *)out.p, "\xe2\x96\x82\xe2\x96\x82      1 ms      1 ms      1 ms\n"));
     assert_non_null(
         strstr((char *)out.p, "\xe2\x96\x88\xe2\x96\x88     1.5 s     1.5 s     1.5 s\n"));
     sf_buf_done(&out);
