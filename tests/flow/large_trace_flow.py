@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""One trace of 100,000 spans, a tree of 50,000 above a chain of 50,000, sent in pieces that lie in memtables and in several
+blocks: every door shows all of it."""
+import json
+import os
+import sys
+import time
+import urllib.parse
+
+sys.path.insert(0, os.path.dirname(__file__))
+from server import JSON, Server, field, fields, first, tap  # noqa: E402
+
+N, N_TREE, PIECE = 100_000, 50_000, 5_000
+TRACE = "ab" * 16
+START_S = int(time.time()) - 300
+SERVICE = "/tempopb.StreamingQuerier/"
+
+server = Server().start()
+
+
+def parent_of(i):
+    return (i - 1) // 10 if i < N_TREE else i - 1
+
+
+def span(i):
+    start = START_S * 10**9 + i * 1000
+    return {"traceId": TRACE, "spanId": f"{i + 1:016x}", "parentSpanId": f"{parent_of(i) + 1:016x}" if i else "",
+            "name": f"op {i % 7}", "kind": 1, "startTimeUnixNano": str(start), "endTimeUnixNano": str(start + 500),
+            "attributes": [{"key": "n", "value": {"intValue": str(i)}}], "status": {"code": 2 if i % 1000 == 0 else 0}}
+
+
+def send_all():
+    resource = {"attributes": [{"key": "service.name", "value": {"stringValue": "big"}}]}
+    pieces = list(range(0, N, PIECE))
+    for at in pieces[::2] + pieces[1::2]:  # late spans are no worse than others
+        body = json.dumps({"resourceSpans": [{"resource": resource,
+                                              "scopeSpans": [{"spans": [span(i) for i in range(at, at + PIECE)]}]}]})
+        answer = server.post("/v1/traces", body, JSON)
+        assert answer.status == 200 and "reject" not in answer.text, answer.text
+        if at % (PIECE * 6) == 0:
+            assert server.post("/api/v1/flush", b"").status == 200
+
+
+def get(path, headers=None, **params):
+    return server.get(path + ("?" + urllib.parse.urlencode(params) if params else ""), headers=headers, timeout=120)
+
+
+def matched(query):
+    answer = get("/api/search", q=query, limit=5, spss=1, start=START_S - 10, end=START_S + 10)
+    assert answer.status == 200 and "x-spanflame-partial" not in answer.headers, (query, answer.text[:200], answer.headers)
+    traces = json.loads(answer.body)["traces"]
+    assert len(traces) <= 1
+    return [s["matched"] for t in traces for s in t["spanSets"]]
+
+
+def descendants_of(i):
+    found = {i}
+    for k in range(i + 1, N):
+        if parent_of(k) in found:
+            found.add(k)
+    return found - {i}
+
+
+QUERIES = {
+    "{ }": [N],
+    "{ } | count() = 100000": [N],
+    "{ span.n = 99999 }": [1],
+    "{ status = error } | count() > 99": [100],
+    "{ } | by(name)": [N // 7 + (i < N % 7) for i in range(7)],
+    "{ span.n = 0 } >> { span.n = 99999 }": [1],
+    "{ span.n = 99999 } << { span.n = 49999 }": [1],
+    "{ } > { }": [N - 1],
+    "{ } !> { }": [1],
+    "{ } !< { }": [1 + sum(1 for i in range(N_TREE) if i * 10 + 1 >= N_TREE and i != N_TREE - 1)],
+    "{ span.n = 7 } ~ { }": [9],
+    "{ span.n = 3 } >> { }": [len(descendants_of(3))],
+    "{ span.n = 3 } &>> { status = error }": [1 + sum(1 for i in descendants_of(3) if i % 1000 == 0)],
+    "{ nestedSetParent < 0 && nestedSetRight = 200000 }": [1],
+    "{ } | sum(span.n) = 4999950000 | max(span.n) = 99999": [N],
+}
+
+
+def check_everything():
+    for query, want in QUERIES.items():
+        assert matched(query) == want, (query, matched(query), want)
+    for path, key in (("/api/traces/", "batches"), ("/api/v2/traces/", "trace")):
+        answer = get(path + TRACE)
+        assert answer.status == 200 and answer.body.count(b'"spanId"') == N and "PARTIAL" not in answer.text[-200:]
+        assert key in json.loads(answer.body)
+    whole = get("/api/v2/traces/" + TRACE, {"Accept": "application/protobuf"}).body
+    ids = {first(s, 2) for n, r in fields(first(whole, 1)) if n == 1 for m, sc in fields(r) if m == 2
+           for k, s in fields(sc) if k == 2}
+    assert len(ids) == N and first(whole, 3) is None, len(ids)
+
+
+def check_counts_and_streams():
+    told = json.loads(get("/api/metrics/query", q="{ span.n = 0 } >> { } | count_over_time()", start=START_S - 10, end=START_S + 10).body)
+    assert told["series"][0]["value"] == N - 1 and "status" not in told, told
+    status, text, _, messages = server.grpc_stream(
+        SERVICE + "Search", field(5, START_S - 10) + field(6, START_S + 10) + field(8, "{ span.n = 3 } >> { }"))
+    traces = [v for n, v in fields(messages[-1]) if n == 1]
+    assert status == 0 and len(traces) == 1, (status, text)
+    assert first(first(traces[0], 7), 2) == len(descendants_of(3))
+    status, text, _, messages = server.grpc_stream(SERVICE + "SearchTagValuesV2", field(1, "name") + field(2, '{ resource.service.name = "big" }'))
+    assert status == 0 and sum(n == 1 for m in messages for n, _ in fields(m)) == 7, (status, text)
+
+
+def test_every_door_shows_all_of_a_trace_of_a_hundred_thousand_spans():
+    send_all()
+    check_everything()
+    check_counts_and_streams()
+
+
+def test_and_so_when_it_lies_on_disk():
+    assert server.post("/api/v1/flush", b"").status == 200
+    check_everything()
+    check_counts_and_streams()
+
+
+def test_what_does_not_fit_is_said_and_not_left_out_silently():
+    answer = get("/api/search", q="{ } | by(span.n) | count() > 0", spss=1, limit=5, start=START_S - 10, end=START_S + 10)
+    assert answer.status == 200, answer.text
+    if len(json.loads(answer.body)["traces"]) == 0:
+        assert TRACE in answer.headers["x-spanflame-partial"], answer.headers
+
+
+if __name__ == "__main__":
+    tap.run(sys.modules[__name__])
