@@ -15,7 +15,7 @@
 struct asked {
     struct sf_profile_flags profile;
     const char *output, *order, *min;
-    const char *span, *trace, *by, *query; /* of a server */
+    const char *span, *trace, *by, *query, *part; /* of a server */
     int64_t since_ns;
     bool is_self;
     enum sf_output form;
@@ -69,8 +69,8 @@ static int ask_server(const struct asked *a)
     struct sf_buf path = {0};
     if (a->span && a->by)
         return sf_answer_usage("flame", "--by weighs a whole trace; a span has none");
-    if (!a->span && a->is_self)
-        return sf_answer_usage("flame", "--self is of a span: add --span ID");
+    if (!a->span && (a->is_self || a->part))
+        return sf_answer_usage("flame", "--self and --part are of a span: add --span ID");
     if (a->span) {
         sf_ask_span(&path, a->trace, a->span, "profile?");
     } else {
@@ -79,6 +79,7 @@ static int ask_server(const struct asked *a)
         sf_buf_add_str(&path, SF_STR("/flame?"));
     }
     sf_ask_param(&path, "self", a->is_self ? "true" : NULL);
+    sf_ask_param(&path, "part", a->part);
     sf_ask_param(&path, "by", a->by);
     sf_ask_param(&path, "type", a->profile.type);
     return sf_ask_and_print("flame", &a->profile.client, a->output, &path);
@@ -88,8 +89,9 @@ static int ask_server(const struct asked *a)
 static int ask_cohort(const struct asked *a)
 {
     struct sf_buf path = {0};
-    if (a->span || a->trace || a->by)
-        return sf_answer_usage("flame", "--q picks spans itself: leave out --span, --trace, --by");
+    if (a->span || a->trace || a->by || a->part)
+        return sf_answer_usage("flame",
+                               "--q picks spans itself: leave out --span, --trace, --by, --part");
     sf_buf_print(&path, "/api/v1/cohort?from=now-%" PRId64 "s", a->since_ns / 1000000000);
     sf_ask_param(&path, "q", a->query);
     sf_ask_param(&path, "type", a->profile.type);
@@ -108,6 +110,8 @@ int sf_flame_run(int argc, char **argv)
         {"span", SF_FLAG_STR, &a.span, "ID", "of a server: the code that ran in this span"},
         {"trace", SF_FLAG_STR, &a.trace, "ID",
          "all of this trace; of a span: its trace, found when left out"},
+        {"part", SF_FLAG_STR, &a.part, "PART",
+         "of a span: what is behind one part of its ledger: cpu, lock, disk, net, sleep, gc, ..."},
         {"q", SF_FLAG_STR, &a.query, "QUERY",
          "of a server: the spans of this TraceQL query, per span"},
         {"since", SF_FLAG_DURATION, &a.since_ns, "TIME",
@@ -138,6 +142,7 @@ int sf_flame_run(int argc, char **argv)
                     "spanflame flame 'order-service{env=prod}' --time-range 15m\n"
                     "spanflame flame heap.pb.gz --type inuse_space --focus json\n"
                     "spanflame flame --span eee19b7ec3c1b174\n"
+                    "spanflame flame --span eee19b7ec3c1b174 --part lock\n"
                     "spanflame flame --trace 5b8efff798038103d269b633813fc60c --by "
                     "critical-path\n"
                     "spanflame flame --q '{ name = \"order.calculate_totals\" && duration > 1s }'",
@@ -153,7 +158,7 @@ int sf_flame_run(int argc, char **argv)
         return ask_cohort(&a);
     if (args.n_words == 0 && (a.span || a.trace))
         return ask_server(&a);
-    if (args.n_words != 1 || a.span || a.trace || a.query)
+    if (args.n_words != 1 || a.span || a.trace || a.query || a.part)
         return sf_answer_usage("flame", "name one profile: a file, a URL, a selector, or - for "
                                         "standard input");
     if (a.min && !sf_profile_share(a.min, &a.min_share))

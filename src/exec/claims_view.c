@@ -41,20 +41,25 @@ enum sf_err sf_claims_view_tree(const struct sf_link_set *set, const struct sf_a
     return err;
 }
 
-void sf_claims_view_grades(const struct sf_attribution *a, const bool *is_asked,
-                           struct sf_grades *out)
+enum sf_grade_row sf_claims_view_row(enum sf_grade grade)
 {
     static const enum sf_grade_row rows[] = {[SF_GRADE_EXACT] = SF_GRADE_ROW_EXACT,
                                              [SF_GRADE_INHERITED] = SF_GRADE_ROW_INHERITED,
                                              [SF_GRADE_SHARED] = SF_GRADE_ROW_SHARED,
                                              [SF_GRADE_WINDOW] = SF_GRADE_ROW_WINDOW};
+    return rows[grade];
+}
+
+void sf_claims_view_grades(const struct sf_attribution *a, const bool *is_asked,
+                           struct sf_grades *out)
+{
     uint32_t last = SF_NONE;
     *out = (struct sf_grades){0};
     for (uint32_t i = 0; i < a->n_claims; i++) {
         const struct sf_claim *c = &a->claims[i];
         enum sf_grade_row row = c->grade == SF_GRADE_EXACT && !is_asked[c->span]
                                     ? SF_GRADE_ROW_SUBTREE
-                                    : rows[c->grade];
+                                    : sf_claims_view_row((enum sf_grade)c->grade);
         out->rows[row].value += c->value;
         out->rows[row].n_samples += c->sample != last; /* shared by several of its spans */
         out->n_samples += c->sample != last;

@@ -8,6 +8,8 @@
 enum sf_err sf_claims_view_tree(const struct sf_link_set *set, const struct sf_attribution *a,
                                 struct sf_arena *req, struct sf_tree *out,
                                 const uint32_t **out_nodes, struct sf_why *why);
+/* The row a claim of that grade is counted in, of a span that was asked for itself. */
+enum sf_grade_row sf_claims_view_row(enum sf_grade grade);
 /* By grade. Exact claims of spans that were not asked for themselves (they are below one that was)
  * are "subtree". A sample that several spans share counts once. */
 void sf_claims_view_grades(const struct sf_attribution *a, const bool *is_asked,

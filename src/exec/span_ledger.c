@@ -8,19 +8,29 @@
  * where there are off-CPU waits. */
 #include "exec/span_ledger.h"
 
+#include "exec/claims_view.h"
 #include "exec/no_room.h"
+#include "exec/span_profile.h"
 #include "flame/batch_tree.h"
+#include "flame/tree_builder.h"
 #include "link/leaf_state.h"
-#include "link/ledger.h"
+#include "link/ledger_stacks.h"
+#include "link/trust.h"
 
 enum { ROW_NS = 1000000 };
+#define MAX_STACKS ((size_t)64 << 20) /* of tables while trees of several types are joined */
 enum voice { VOICE_NONE, VOICE_CPU, VOICE_OFF_CPU, VOICE_LOCK, VOICE_BLOCK, VOICE_WALL, VOICES };
 
 struct hearing {
     struct sf_query_ctx *q;
     bool has_waits; /* off-CPU ones */
     struct sf_ledger_sample *samples;
+    struct origin { /* beside the samples */
+        uint32_t node;
+        uint8_t grade;
+    } * origins;
     uint32_t n, cap;
+    struct sf_tree_builder *stacks; /* of all types together; NULL: nobody asks for stacks */
 };
 
 static bool has_word(sf_str text, const char *word)
@@ -60,19 +70,23 @@ static enum sf_ledger_part part_of(enum voice voice, uint8_t state, uint8_t leaf
     }
 }
 
-static bool add(struct hearing *h, const struct sf_ledger_sample *s)
+static bool add(struct hearing *h, const struct sf_ledger_sample *s, struct origin from)
 {
     if (h->n == h->cap) {
         uint32_t cap = h->cap ? h->cap * 2 : 256;
-        struct sf_ledger_sample *grown = cap < h->cap ? NULL
-                                                      : sf_arena_grow(h->q->req, h->samples,
-                                                                      h->cap * sizeof(*h->samples),
-                                                                      cap * sizeof(*h->samples));
-        if (!grown)
+        if (cap < h->cap)
             return false;
-        h->samples = grown;
+        struct sf_ledger_sample *samples = sf_arena_grow(
+            h->q->req, h->samples, h->cap * sizeof(*samples), cap * sizeof(*samples));
+        struct origin *origins = sf_arena_grow(h->q->req, h->origins, h->cap * sizeof(*origins),
+                                               cap * sizeof(*origins));
+        if (!samples || !origins)
+            return false;
+        h->samples = samples;
+        h->origins = origins;
         h->cap = cap;
     }
+    h->origins[h->n] = from;
     h->samples[h->n++] = *s;
     return true;
 }
@@ -94,8 +108,11 @@ static enum sf_err hear(struct hearing *h, struct sf_link_set *set, enum voice v
         .samples = set->samples, .n_samples = set->n_samples, .is_wanted = wanted};
     const struct sf_span_place *place = &set->tree.places[set->span];
     struct sf_attribution a;
-    if (!wanted || !leaves)
+    uint32_t *nodes = sf_arena_new_n(h->q->req, set->stacks.n_nodes + 1u, sizeof(*nodes));
+    if (!wanted || !leaves || !nodes)
         return sf_exec_no_room(why);
+    if (h->stacks)
+        sf_tree_builder_shape(h->stacks, &set->stacks, nodes);
     wanted[set->span] = true;
     enum sf_err err = sf_attribute(&set->index, &in, h->q->req, &a, why);
     for (uint32_t i = 0; !err && i < a.n_claims; i++) {
@@ -112,7 +129,7 @@ static enum sf_err hear(struct hearing *h, struct sf_link_set *set, enum voice v
                                      .part = (uint8_t)part_of(voice, p->state, leaves[p->node]),
                                      .has_time = p->has_time,
                                      .is_measured = is_wait && p->has_time};
-        if (!add(h, &s))
+        if (!add(h, &s, (struct origin){nodes[p->node], a.claims[i].grade}))
             err = sf_exec_no_room(why);
     }
     return err;
@@ -157,7 +174,18 @@ static enum sf_err hear_all(struct hearing *h, struct sf_store *store, sf_trace_
     return err;
 }
 
-static void fill(const struct sf_ledger *l, struct sf_ledger_view *v)
+/* Its own children may be drawn; what is unknown has nothing to show. */
+static bool has_stacks(const struct hearing *h, const struct sf_ledger *l, enum sf_ledger_part part)
+{
+    if (l->ns[part] == 0 || part == SF_PART_UNKNOWN)
+        return false;
+    for (uint32_t i = 0; i < h->n; i++)
+        if (sf_ledger_stacks_has(l, &h->samples[i], part))
+            return true;
+    return part == SF_PART_CHILD || part == SF_PART_REMOTE;
+}
+
+static void fill(const struct hearing *h, const struct sf_ledger *l, struct sf_ledger_view *v)
 {
     v->duration_ns = l->duration_ns;
     v->other_cpu_ns = l->other_cpu_ns;
@@ -168,6 +196,7 @@ static void fill(const struct sf_ledger *l, struct sf_ledger_view *v)
         v->parts[part].words = sf_ledger_part_words(part);
         v->parts[part].source = sf_ledger_source_name((enum sf_ledger_source)l->sources[part]);
         v->parts[part].ns = l->ns[part];
+        v->parts[part].has_stacks = has_stacks(h, l, part);
     }
 }
 
@@ -219,34 +248,162 @@ static int64_t own_of(const struct sf_link_set *set, sf_str key)
     return own;
 }
 
+/* ---- the answers ---- */
+
+static enum sf_err divide(struct hearing *h, struct sf_store *store, sf_trace_id trace,
+                          sf_span_id span, struct sf_link_set **out_set, struct sf_ledger *out,
+                          struct sf_why *why)
+{
+    struct sf_query_ctx *q = h->q;
+    struct sf_trace *whole = sf_arena_new(q->req, sizeof(*whole));
+    struct sf_link_set *set = sf_arena_new(q->req, sizeof(*set));
+    struct sf_link_want want = {.span = span, .whole = whole};
+    enum sf_err err = set && whole ? sf_trace_get(store, trace, 0, 0, q, whole, why)
+                                   : sf_exec_no_room(why);
+    if (!err)
+        err = sf_link_set_load(store, trace, &want, q, set, why);
+    if (!err)
+        err = hear_all(h, store, trace, &want, set, why);
+    if (err)
+        return err;
+    struct sf_ledger_exact exact = {own_of(set, SF_STR("thread.cpu_time_ns")),
+                                    own_of(set, SF_STR("thread.run_queue_ns"))};
+    *out_set = set;
+    return sf_ledger_make(&set->tree, set->span, h->samples, h->n, &exact, q->req, out, why);
+}
+
 enum sf_err sf_span_ledger_make(struct sf_store *store, sf_trace_id trace, sf_span_id span,
                                 struct sf_query_ctx *q, struct sf_ledger_view *out,
                                 struct sf_why *why)
 {
     struct hearing h = {.q = q};
-    struct sf_trace whole;
-    struct sf_link_want want = {.span = span, .whole = &whole};
-    struct sf_link_set *set = sf_arena_new(q->req, sizeof(*set));
+    struct sf_link_set *set;
     struct sf_ledger_view v = {.trace = trace, .span = span};
     struct sf_ledger ledger;
-    enum sf_err err = set ? sf_trace_get(store, trace, 0, 0, q, &whole, why) : sf_exec_no_room(why);
-    if (!err)
-        err = sf_link_set_load(store, trace, &want, q, set, why);
-    if (!err)
-        err = hear_all(&h, store, trace, &want, set, why);
-    if (err)
-        return err;
-    struct sf_ledger_exact exact = {own_of(set, SF_STR("thread.cpu_time_ns")),
-                                    own_of(set, SF_STR("thread.run_queue_ns"))};
-    err = sf_ledger_make(&set->tree, set->span, h.samples, h.n, &exact, q->req, &ledger, why);
+    enum sf_err err = divide(&h, store, trace, span, &set, &ledger, why);
     if (err)
         return err;
     v.service = set->services[set->span];
     v.name = set->spans[set->span].name;
     v.is_partial = set->is_partial;
-    fill(&ledger, &v);
+    fill(&h, &ledger, &v);
     if (!explain(set, &ledger, &v, q->req))
         return sf_exec_no_room(why);
     *out = v;
     return SF_OK;
+}
+
+/* ---- one part ---- */
+
+static enum sf_err parse_part(sf_str word, enum sf_ledger_part *out, struct sf_why *why)
+{
+    for (int i = 0; i < SF_PARTS; i++) {
+        if (sf_str_eq(word, sf_str_from(sf_ledger_part_name((enum sf_ledger_part)i)))) {
+            *out = (enum sf_ledger_part)i;
+            return SF_OK;
+        }
+    }
+    return sf_fail(why, SF_ERR_INPUT,
+                   "part is cpu, gc, run_queue, lock, disk, net, io, sleep, child, remote or "
+                   "unknown, not '%.*s'",
+                   SF_STR_ARG(sf_str_part(word, 0, 40)));
+}
+
+static bool explain_part(const struct sf_ledger *l, const struct sf_ledger_stacks *made,
+                         enum sf_ledger_part part, struct sf_span_profile *p, struct sf_arena *req)
+{
+    const char *words = sf_ledger_part_words(part);
+    if (l->ns[part] == 0)
+        return sf_arena_print(req, &p->reason, "none of this span's time is known as: %s", words);
+    if (part == SF_PART_UNKNOWN)
+        return sf_arena_print(req, &p->reason,
+                              "nothing explains this time; the ledger says what would");
+    if (made->rest_ns == 0)
+        return true;
+    return sf_arena_print(
+        req, &p->reason, "%.3g ms of it have no stack: %s", (double)made->rest_ns / 1e6,
+        l->sources[part] == SF_SOURCE_EXACT ? "the span itself carries the figure, samples saw less"
+                                            : "what was measured came without one");
+}
+
+static void count_grades(const struct hearing *h, const struct sf_ledger *l,
+                         enum sf_ledger_part part, struct sf_grades *out)
+{
+    for (uint32_t i = 0; i < h->n; i++) {
+        if (!sf_ledger_stacks_has(l, &h->samples[i], part))
+            continue;
+        enum sf_grade_row row = sf_claims_view_row((enum sf_grade)h->origins[i].grade);
+        out->rows[row].n_samples++;
+        out->rows[row].value += h->samples[i].worth_ns;
+        out->n_samples++;
+    }
+}
+
+static enum sf_err draw(struct hearing *h, const struct sf_link_set *set, const struct sf_ledger *l,
+                        enum sf_ledger_part part, struct sf_span_profile *p, struct sf_why *why)
+{
+    struct sf_tree stacks;
+    struct sf_ledger_stacks made;
+    uint32_t *nodes = sf_arena_new_n(h->q->req, h->n + 1u, sizeof(*nodes));
+    if (!nodes)
+        return sf_exec_no_room(why);
+    enum sf_err err = sf_tree_builder_take(h->stacks, SF_STR("nanoseconds"), &stacks, why);
+    if (err)
+        return err;
+    for (uint32_t i = 0; i < h->n; i++)
+        nodes[i] = h->origins[i].node;
+    struct sf_ledger_stacks_input in = {.spans = &set->tree,
+                                        .span = set->span,
+                                        .ledger = l,
+                                        .samples = h->samples,
+                                        .nodes = nodes,
+                                        .n_samples = h->n,
+                                        .stacks = &stacks,
+                                        .part = part};
+    err = sf_ledger_stacks_make(&in, h->q->req, &made, why);
+    if (err)
+        return err;
+    count_grades(h, l, part, &p->grades);
+    p->n_samples = p->grades.n_samples;
+    p->view.tree = made.tree;
+    p->view.tree.n_samples = p->n_samples;
+    if (!explain_part(l, &made, part, p, h->q->req))
+        return sf_exec_no_room(why);
+    return sf_span_profile_find_top(p, h->q->req, why);
+}
+
+enum sf_err sf_span_ledger_profile(struct sf_store *store, sf_trace_id trace, sf_span_id span,
+                                   sf_str part, struct sf_query_ctx *q, struct sf_span_profile *out,
+                                   struct sf_why *why)
+{
+    struct sf_tree_builder stacks;
+    struct hearing h = {.q = q, .stacks = &stacks};
+    struct sf_link_set *set;
+    struct sf_ledger ledger;
+    enum sf_ledger_part which = SF_PART_UNKNOWN;
+    enum sf_err err = parse_part(part, &which, why);
+    if (err)
+        return err;
+    sf_tree_builder_init(&stacks, q->req, MAX_STACKS, SF_TREE_BORROWS);
+    err = divide(&h, store, trace, span, &set, &ledger, why);
+    if (!err) {
+        struct sf_span_profile p = {.trace = trace, .span = span, .is_self = true};
+        p.part = sf_str_from(sf_ledger_part_name(which));
+        p.view.service = p.service = set->services[set->span];
+        p.name = set->spans[set->span].name;
+        p.duration_ns = ledger.duration_ns;
+        p.view.time_ns = (int64_t)set->spans[set->span].start_ns;
+        p.view.duration_ns = (int64_t)ledger.duration_ns;
+        p.view.type = (struct sf_profile_type){
+            .name = SF_STR("ledger"), .sample_type = p.part, .sample_unit = SF_STR("nanoseconds")};
+        p.types = set->types;
+        p.n_types = set->n_types;
+        p.is_partial = set->is_partial;
+        err = draw(&h, set, &ledger, which, &p, why);
+        p.trust = sf_trust_name(sf_trust_of(p.n_samples));
+        if (!err)
+            *out = p;
+    }
+    sf_tree_builder_done(&stacks);
+    return err;
 }

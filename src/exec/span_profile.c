@@ -21,8 +21,8 @@ static bool *mark_wanted(const struct sf_link_set *set, bool is_self, struct sf_
     return wanted;
 }
 
-/* The largest function and the interval of its share. */
-static enum sf_err find_top(struct sf_span_profile *p, struct sf_arena *req, struct sf_why *why)
+enum sf_err sf_span_profile_find_top(struct sf_span_profile *p, struct sf_arena *req,
+                                     struct sf_why *why)
 {
     const struct sf_top_row *rows;
     struct sf_tree by_function;
@@ -127,7 +127,7 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     p.types = set->types;
     p.n_types = set->n_types;
     p.is_partial = set->is_partial;
-    err = find_top(&p, q->req, why);
+    err = sf_span_profile_find_top(&p, q->req, why);
     if (!err && !explain(set, &a, &p, q->req))
         err = sf_exec_no_room(why);
     if (!err)

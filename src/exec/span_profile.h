@@ -16,3 +16,6 @@ struct sf_span_profile_want {
 enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_profile_want *want,
                                  struct sf_query_ctx *q, struct sf_span_profile *out,
                                  struct sf_why *why);
+/* Fills in the largest function and the interval of its share. */
+enum sf_err sf_span_profile_find_top(struct sf_span_profile *p, struct sf_arena *req,
+                                     struct sf_why *why);

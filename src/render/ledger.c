@@ -1,6 +1,7 @@
 /* ledger.c - where a span's time went, as JSON and as text. */
 #include "render/ledger.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "render/units.h"
@@ -14,7 +15,7 @@ static double share_of(const struct sf_ledger_view *v, uint64_t ns)
 void sf_ledger_json(const struct sf_ledger_view *v, struct sf_buf *out)
 {
     struct sf_json_writer w = sf_json_writer_init(out);
-    char trace[33], span[17];
+    char trace[33], span[17], path[128];
     sf_trace_id_render(v->trace, trace);
     sf_span_id_render(v->span, span);
     sf_json_write_object(&w);
@@ -33,6 +34,14 @@ void sf_ledger_json(const struct sf_ledger_view *v, struct sf_buf *out)
         sf_json_write_key(&w, SF_STR("share"));
         sf_json_write_f64(&w, share_of(v, v->parts[i].ns));
         sf_json_write_key_str(&w, SF_STR("source"), sf_str_from(v->parts[i].source));
+        sf_json_write_key(&w, SF_STR("profile"));
+        if (v->parts[i].has_stacks) {
+            snprintf(path, sizeof(path), "/api/v1/spans/%s/%s/profile?part=%s", trace, span,
+                     v->parts[i].name);
+            sf_json_write_str(&w, sf_str_from(path));
+        } else {
+            sf_json_write_null(&w);
+        }
         sf_json_write_object_end(&w);
     }
     sf_json_write_array_end(&w);

@@ -15,6 +15,7 @@ struct sf_ledger_view {
         const char *words;  /* "waiting for a CPU" */
         const char *source; /* "samples" */
         uint64_t ns;
+        bool has_stacks;           /* it can be opened as a flame graph */
     } parts[SF_LEDGER_VIEW_PARTS]; /* sum: duration_ns */
     uint32_t n_parts;
     uint64_t other_cpu_ns; /* of other threads that worked for the span */

@@ -17,6 +17,8 @@ static void write_head(struct sf_json_writer *w, const struct sf_span_profile *p
     sf_json_write_key_u64(w, SF_STR("durationNs"), p->duration_ns);
     sf_json_write_key(w, SF_STR("isSelf"));
     sf_json_write_bool(w, p->is_self);
+    if (p->part.len > 0)
+        sf_json_write_key_str(w, SF_STR("part"), p->part);
     sf_json_write_key(w, SF_STR("isPartial"));
     sf_json_write_bool(w, p->is_partial);
 }
@@ -81,7 +83,11 @@ void sf_span_profile_words(const struct sf_span_profile *p, struct sf_buf *out)
     sf_units_text(out, p->service, 60);
     sf_buf_add_str(out, SF_STR("  "));
     sf_units_text(out, p->name, 60);
-    sf_buf_add_str(out, p->is_self ? SF_STR("  this span only, ") : SF_STR("  with children, "));
+    if (p->part.len > 0)
+        sf_buf_print(out, "  its part \"%.*s\" of ", SF_STR_ARG(p->part));
+    else
+        sf_buf_add_str(out,
+                       p->is_self ? SF_STR("  this span only, ") : SF_STR("  with children, "));
     sf_units_duration(out, p->duration_ns);
     sf_buf_add_str(out, SF_STR("\n"));
     sf_units_amount(out, p->view.tree.total, p->view.tree.unit);

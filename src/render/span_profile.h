@@ -21,6 +21,7 @@ struct sf_span_profile {
     sf_str service, name;
     uint64_t duration_ns;
     bool is_self; /* this span only; otherwise with its children in this process */
+    sf_str part;  /* of its ledger: "lock"; empty: all of it */
     struct sf_profile_view view;
     struct sf_grades grades;
     uint64_t n_samples;

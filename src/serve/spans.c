@@ -45,10 +45,18 @@ bool sf_spans_profile(struct sf_call *call, struct sf_worker *worker)
     if (err)
         return sf_call_fail(call, err, &why);
     sf_str format = sf_params_word(call->request, "format", a.q.req);
+    sf_str part = sf_params_word(call->request, "part", a.q.req);
+    struct sf_store *store = atomic_load(&call->service->store);
     want.trace = a.trace;
     want.span = a.span;
     want.type = sf_params_word(call->request, "type", a.q.req);
-    err = sf_span_profile_make(atomic_load(&call->service->store), &want, &a.q, &profile, &why);
+    if (part.len > 0 && want.type.len > 0)
+        err = sf_fail(&why, SF_ERR_INPUT,
+                      "a part of the ledger comes from all types: leave out type=");
+    else
+        err = part.len > 0
+                  ? sf_span_ledger_profile(store, a.trace, a.span, part, &a.q, &profile, &why)
+                  : sf_span_profile_make(store, &want, &a.q, &profile, &why);
     if (!err && sf_own_form_is_json(format)) {
         sf_call_ok(call, "application/json");
         err = sf_span_profile_json(&profile, &call->response->body, &why);

@@ -142,6 +142,7 @@ export interface LedgerPart {
   ns: number;
   share: number;
   source: string;
+  profile: string | null;
 }
 export interface Ledger {
   durationNs: number;

@@ -1,0 +1,32 @@
+/* ledger_stacks.h - the code behind one part of a ledger.
+ *
+ * What the samples of that part weigh, stack by stack: a wait its length inside the span, a moment
+ * what it stands for. The total is the ledger's figure. Where samples weigh more (others of higher
+ * precedence lay on them, or the span carries the figure) they are cut in proportion; where they
+ * weigh less the rest is one bar, "(without a stack)". Children are bars of their own. */
+#pragma once
+#include "link/ledger.h"
+#include "model/tree.h"
+
+struct sf_ledger_stacks_input {
+    const struct sf_span_tree *spans;
+    uint32_t span;
+    const struct sf_ledger *ledger; /* made of these samples */
+    const struct sf_ledger_sample *samples;
+    const uint32_t *nodes; /* of each sample: its stack */
+    uint32_t n_samples;
+    const struct sf_tree *stacks;
+    enum sf_ledger_part part;
+};
+
+struct sf_ledger_stacks {
+    struct sf_tree tree; /* nanoseconds; total: the ledger's figure */
+    uint64_t rest_ns;    /* of it without a stack */
+};
+
+/* Does the sample speak of that part, on the thread that was followed? */
+bool sf_ledger_stacks_has(const struct sf_ledger *l, const struct sf_ledger_sample *s,
+                          enum sf_ledger_part part);
+/* In `req`; strings are borrowed. LIMIT: it is full. */
+enum sf_err sf_ledger_stacks_make(const struct sf_ledger_stacks_input *in, struct sf_arena *req,
+                                  struct sf_ledger_stacks *out, struct sf_why *why);
