@@ -18,6 +18,7 @@ static pthread_mutex_t stock_lock = PTHREAD_MUTEX_INITIALIZER;
 static long stock[64];
 static char database_path[512];
 static __thread sqlite3 *database;
+static pthread_key_t closes; /* a thread's connection when the thread ends */
 
 /* ---- the lock ---- */
 
@@ -69,8 +70,14 @@ static bool open_database(void)
         return true;
     if (sqlite3_open(database_path, &database) != SQLITE_OK)
         return false;
+    pthread_setspecific(closes, database);
     sqlite3_busy_timeout(database, 5000);
     return run_sql("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;");
+}
+
+static void close_database(void *connection)
+{
+    sqlite3_close(connection);
 }
 
 static bool fill_database(void)
@@ -152,7 +159,7 @@ int main(void)
     const char *home = getenv("SHOP_HOME");
     pthread_t counter;
     snprintf(database_path, sizeof(database_path), "%s/inventory.db", home ? home : ".");
-    if (!fill_database())
+    if (pthread_key_create(&closes, close_database) || !fill_database())
         return 1;
     if (shop_has("lock") && pthread_create(&counter, NULL, keep_counting, NULL))
         return 1;
