@@ -35,6 +35,7 @@ class Server:
 
     def __init__(self, config="", flags=(), data=None, port=None, wait=True, env=None, has_listen=True):
         self.home = tempfile.mkdtemp(prefix="spanflame-flow-")
+        atexit.register(shutil.rmtree, self.home, ignore_errors=True)  # after kill(), which is registered later
         self.data = data or os.path.join(self.home, "data")
         self.port = port or free_port()
         self.flags, self.config, self.wait = list(flags), config, wait
