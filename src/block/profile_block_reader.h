@@ -70,6 +70,13 @@ struct sf_profile_places {
     uint32_t first_granule, first_span, first_trace; /* numbers of their sections */
 };
 
+/* A rollup whose profiles' own samples are gone: old slots keep their sums only. */
+static inline bool sf_profile_chunk_is_alone(const struct sf_profile_places *p, uint32_t i)
+{
+    return p->chunks[i].is_rollup && (i == 0 || p->chunks[i - 1].is_rollup ||
+                                      p->chunks[i - 1].first_row != p->chunks[i].first_row);
+}
+
 enum sf_err sf_profile_block_places(const struct sf_profile_block_reader *r, uint32_t service,
                                     struct sf_arena *req, struct sf_profile_places *out,
                                     struct sf_why *why);

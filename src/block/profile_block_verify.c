@@ -65,7 +65,7 @@ static enum sf_err check_chunks(struct check *c, uint32_t service,
         if (chunk->is_rollup && !is_over && all != said)
             fault(c, "service %.*s: a rollup's sum is not that of its profiles",
                   SF_STR_ARG(me->name));
-        n_entries += chunk->is_rollup ? 0 : n;
+        n_entries += chunk->is_rollup && !sf_profile_chunk_is_alone(places, i) ? 0 : n;
     }
     for (uint32_t i = 0; i < me->n_rows; i++) {
         bool is_over = rows[i].total == INT64_MAX || rows[i].total == INT64_MIN ||

@@ -145,6 +145,7 @@ enum sf_err sf_profile_block_writer_begin(struct sf_profile_block_writer *w,
     (void)why;
     w->t = tables;
     w->n_chunks = w->n_own_granules = 0;
+    w->fine_row = SF_NONE;
     w->first_granule = w->n_granules;
     w->n_entries = w->n_details = 0;
     w->ts_min_ns = INT64_MAX;
@@ -221,8 +222,9 @@ enum sf_err sf_profile_block_writer_chunk(struct sf_profile_block_writer *w, uin
     if (!sf_buf_ok(&w->chunks) || !sf_buf_ok(x))
         return sf_profile_writer_no_memory(w, why);
     w->n_chunks++;
-    if (!is_rollup)
+    if (!is_rollup || w->fine_row != first_row)
         w->n_entries += n;
+    w->fine_row = is_rollup ? SF_NONE : first_row;
     return w->chunks.len >= CHUNKS_LEN ? close_chunks(w, why) : SF_OK;
 }
 

@@ -47,11 +47,11 @@ enum sf_err sf_profile_block_writer_chunk(struct sf_profile_block_writer *w, uin
                                           const struct sf_profile_entry *entries, size_t n,
                                           struct sf_why *why);
 /* The same from entries that may repeat a pair, with a rollup where that is worth its bytes.
- * `entries` is scratch afterwards. */
+ * `is_coarse`: the sums alone. `entries` is scratch afterwards. */
 enum sf_err sf_profile_block_writer_slot(struct sf_profile_block_writer *to,
                                          const struct sf_profile_row *rows, uint32_t first_row,
-                                         uint32_t n_rows, struct sf_profile_entry *e, size_t n,
-                                         struct sf_why *why);
+                                         uint32_t n_rows, bool is_coarse,
+                                         struct sf_profile_entry *e, size_t n, struct sf_why *why);
 /* The end of the rows that share series and slot with `first_row`. */
 uint32_t sf_profile_slot_end(const struct sf_profile_row *rows, uint32_t n_rows,
                              uint32_t first_row);

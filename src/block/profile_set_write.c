@@ -138,14 +138,16 @@ size_t sf_profile_entries_join(struct sf_profile_entry *e, size_t n, bool is_rol
 
 enum sf_err sf_profile_block_writer_slot(struct sf_profile_block_writer *to,
                                          const struct sf_profile_row *rows, uint32_t first_row,
-                                         uint32_t n_rows, struct sf_profile_entry *e, size_t n,
-                                         struct sf_why *why)
+                                         uint32_t n_rows, bool is_coarse,
+                                         struct sf_profile_entry *e, size_t n, struct sf_why *why)
 {
     uint32_t series = rows[first_row].series;
-    enum sf_err err;
-    n = sf_profile_entries_join(e, n, false);
-    err = sf_profile_block_writer_chunk(to, series, first_row, n_rows, false, e, n, why);
-    if (err || n_rows < ROLLUP_ROWS)
+    enum sf_err err = SF_OK;
+    if (!is_coarse) {
+        n = sf_profile_entries_join(e, n, false);
+        err = sf_profile_block_writer_chunk(to, series, first_row, n_rows, false, e, n, why);
+    }
+    if (err || (!is_coarse && n_rows < ROLLUP_ROWS))
         return err;
     n = sf_profile_entries_join(e, n, true);
     return sf_profile_block_writer_chunk(to, series, first_row, n_rows, true, e, n, why);
@@ -187,7 +189,7 @@ static enum sf_err write_chunks(struct work *w, struct sf_profile_block_writer *
             out[n] = (struct sf_profile_entry){e->node, w->to[e->row], e->value};
         }
         if (n) /* profiles without samples have no chunk */
-            err = sf_profile_block_writer_slot(to, w->rows, row, end - row, out, n, why);
+            err = sf_profile_block_writer_slot(to, w->rows, row, end - row, false, out, n, why);
     }
     sf_heap_free(out);
     return err;

@@ -9,6 +9,7 @@
 #include "store/local/erase.h"
 #include "store/local/merge.h"
 #include "store/local/pressure.h"
+#include "store/local/profile_age.h"
 #include "store/local/profile_merge.h"
 #include "store/local/retain.h"
 
@@ -239,10 +240,15 @@ static enum sf_err merge_runs(struct sf_local *l, struct sf_run *const *inputs, 
         .lsn_lo = UINT64_MAX,
         .has_sources = true,
     };
+    struct sf_profile_ages ages = sf_profile_ages_now(l);
     struct sf_merged merged = {0};
     enum sf_err err;
 
+    merge.coarse_before_ns = ages.coarse_before_ns;
+    merge.has_no_details = true;
     for (size_t i = 0; i < n; i++) {
+        if (inputs[i]->row.ts_max_ns >= ages.detail_before_ns)
+            merge.has_no_details = false;
         if (inputs[i]->row.lsn_lo < merge.lsn_lo)
             merge.lsn_lo = inputs[i]->row.lsn_lo;
         if (inputs[i]->row.lsn_hi > merge.lsn_hi)
@@ -417,6 +423,8 @@ enum sf_err sf_compact_all(struct sf_local *l, struct sf_why *why)
     while (!err && did_work && !atomic_load(&l->is_stopping))
         err = sf_compact_step(l, &did_work, why);
     one = sf_retain_work(l, err ? NULL : why); /* first: it moves the clock by which orphans age */
+    err = err ? err : one;
+    one = sf_profile_age_work(l, err ? NULL : why);
     err = err ? err : one;
     one = sf_erase_work(l, &n_left, err ? NULL : why);
     err = err ? err : one;

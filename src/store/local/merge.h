@@ -23,8 +23,10 @@ struct sf_merge {
     uint64_t lsn_lo, lsn_hi;
     const uint64_t *dup_hashes;
     size_t n_dup_hashes;
-    bool has_sources; /* outputs list the inputs as replaced */
-    uint16_t n_more;  /* further siblings that the caller writes, numbered behind these */
+    int64_t coarse_before_ns; /* profiles: slots that end before then keep their sums only */
+    bool has_no_details;      /* profiles: single samples stay behind */
+    bool has_sources;         /* outputs list the inputs as replaced */
+    uint16_t n_more;          /* further siblings that the caller writes, numbered behind these */
 };
 
 struct sf_merged {

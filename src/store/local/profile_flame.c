@@ -34,6 +34,22 @@ static unsigned count_rows(const struct merging *m, const struct sf_profile_chun
     return n == 0 ? 0 : n == c->n_rows ? 2 : 1;
 }
 
+/* Of a slot of which only the sum is left: may it be shown? Not when a part of it was erased. Where
+ * the question cuts it, it is shown whole, and the answer says so. */
+static bool take_alone(const struct merging *m, struct sf_profile_walk *w,
+                       const struct sf_profile_source *s, const struct sf_profile_chunk *c)
+{
+    static const sf_trace_id NO_TRACE = {{0}};
+    for (uint32_t i = 0; i < c->n_rows; i++) {
+        if (m->is_row[c->first_row + i])
+            continue;
+        w->q->is_exact = false;
+        if (sf_profile_source_hides(s, NO_TRACE, s->rows[c->first_row + i].time_ns))
+            return false;
+    }
+    return true;
+}
+
 static bool has_rollup(const struct sf_profile_places *p, uint32_t chunk)
 {
     return chunk + 1 < p->n_chunks && p->chunks[chunk + 1].is_rollup &&
@@ -47,13 +63,17 @@ static enum sf_err merge_block(struct merging *m, struct sf_profile_walk *w,
     struct sf_profile_held held = {0};
     for (uint32_t i = 0; !err && i < s->places.n_chunks; i++) {
         const struct sf_profile_chunk *c = &s->places.chunks[i];
-        unsigned rows = m->is_series[c->series] && !c->is_rollup ? count_rows(m, c) : 0;
+        bool is_alone = sf_profile_chunk_is_alone(&s->places, i);
+        unsigned rows = m->is_series[c->series] && (!c->is_rollup || is_alone) ? count_rows(m, c)
+                                                                               : 0;
         struct sf_arena tmp;
         const struct sf_profile_entry *e;
         size_t n = 0;
-        if (rows == 0)
+        if (rows == 0 || (is_alone && !take_alone(m, w, s, c)))
             continue;
-        if (rows == 2 && has_rollup(&s->places, i))
+        if (is_alone)
+            rows = 2;
+        else if (rows == 2 && has_rollup(&s->places, i))
             c++;
         err = sf_profile_block_hold(s->reader, c->section, &held, &w->scratch, why);
         tmp = w->scratch;

@@ -1,5 +1,6 @@
 /* One service of a merge: its tables joined, its profiles in order, its samples slot by slot. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/heap.h"
 #include "base/num.h"
@@ -90,10 +91,29 @@ static int by_series(const void *a, const void *b)
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
+/* Rows that an erasure hides. Where only the sum of a slot is left, nobody can take one profile out
+ * of it: all of them go. */
+static bool *find_hidden(const struct sf_service_merge *s, const struct sf_merge_part *p,
+                         struct sf_arena *a)
+{
+    static const sf_trace_id NO_TRACE = {{0}};
+    uint32_t n_rows = p->in->services[p->service].n_rows;
+    bool *is_hidden = sf_arena_new_n(a, (size_t)n_rows + 1, sizeof(*is_hidden));
+    for (uint32_t i = 0; is_hidden && i < n_rows; i++)
+        is_hidden[i] = sf_profile_merge_hides(s->w, p->in, s->t.tenant, s->t.service, NO_TRACE,
+                                              p->rows[i].time_ns);
+    for (uint32_t i = 0; is_hidden && i < p->places.n_chunks; i++) {
+        const struct sf_profile_chunk *c = &p->places.chunks[i];
+        if (sf_profile_chunk_is_alone(&p->places, i) &&
+            memchr(is_hidden + c->first_row, true, c->n_rows))
+            memset(is_hidden + c->first_row, true, c->n_rows);
+    }
+    return is_hidden;
+}
+
 /* The rows of this output, in order. */
 static enum sf_err order_rows(struct sf_service_merge *s, struct sf_why *why)
 {
-    static const sf_trace_id NO_TRACE = {{0}};
     struct sf_arena tmp;
     struct origin *list;
     size_t n_all = 0;
@@ -107,12 +127,13 @@ static enum sf_err order_rows(struct sf_service_merge *s, struct sf_why *why)
         return sf_profile_merge_no_room(why);
     for (uint32_t i = 0; i < s->n_parts; i++) {
         struct sf_merge_part *p = &s->parts[i];
+        const bool *is_hidden = find_hidden(s, p, &tmp);
+        if (!is_hidden)
+            return sf_profile_merge_no_room(why);
         for (uint32_t k = 0; k < p->in->services[p->service].n_rows; k++) {
             const struct sf_profile_row *row = &p->rows[k];
             p->row_map[k] = SF_NONE;
-            if (sf_profile_merge_window(s->w, row->index_ns) != s->o->window ||
-                sf_profile_merge_hides(s->w, p->in, s->t.tenant, s->t.service, NO_TRACE,
-                                       row->time_ns))
+            if (sf_profile_merge_window(s->w, row->index_ns) != s->o->window || is_hidden[k])
                 continue;
             list[n++] = (struct origin){
                 row, p->series_map[row->series],
@@ -155,7 +176,8 @@ static enum sf_err order_chunks(struct sf_service_merge *s, struct sf_why *why)
         for (uint32_t k = 0; k < p->places.n_chunks; k++) {
             const struct sf_profile_chunk *c = &p->places.chunks[k];
             uint32_t row = SF_NONE;
-            for (uint32_t j = 0; !c->is_rollup && j < c->n_rows && row == SF_NONE; j++)
+            bool is_needed = !c->is_rollup || sf_profile_chunk_is_alone(&p->places, k);
+            for (uint32_t j = 0; is_needed && j < c->n_rows && row == SF_NONE; j++)
                 row = p->row_map[c->first_row + j];
             if (row != SF_NONE)
                 s->refs[s->n_refs++] = (struct sf_merge_ref){row, i, k};
@@ -169,6 +191,7 @@ static enum sf_err order_chunks(struct sf_service_merge *s, struct sf_why *why)
 struct gathered {
     struct sf_profile_entry *list;
     size_t n, cap;
+    bool is_coarse; /* of one input only the sum is left */
 };
 
 static int by_node(const void *a, const void *b)
@@ -190,6 +213,7 @@ static enum sf_err gather_chunk(struct sf_service_merge *s, const struct sf_merg
         p->in->reader, p->service, &p->places.chunks[ref->chunk], NULL, &tmp, &e, &n, why);
     if (err)
         return sf_profile_merge_blame(p->in, err, why);
+    g->is_coarse = g->is_coarse || p->places.chunks[ref->chunk].is_rollup;
     if (n > g->cap - g->n) {
         size_t cap = (g->n + n) * 2;
         struct sf_profile_entry *more = sf_heap_grow(g->list, cap, sizeof(*more));
@@ -206,6 +230,11 @@ static enum sf_err gather_chunk(struct sf_service_merge *s, const struct sf_merg
     return SF_OK;
 }
 
+static bool is_old(const struct sf_service_merge *s, int64_t index_ns)
+{
+    return (sf_profile_slot(index_ns) + 1) * SF_PROFILE_SLOT_NS <= s->w->m->coarse_before_ns;
+}
+
 static enum sf_err write_samples(struct sf_service_merge *s, struct sf_profile_block_writer *to,
                                  struct sf_why *why)
 {
@@ -215,12 +244,14 @@ static enum sf_err write_samples(struct sf_service_merge *s, struct sf_profile_b
     for (uint32_t row = 0, end; !err && row < s->t.n_rows; row = end) {
         end = sf_profile_slot_end(s->rows, s->t.n_rows, row);
         g.n = 0;
+        g.is_coarse = is_old(s, s->rows[row].index_ns);
         while (!err && at < s->n_refs && s->refs[at].row < end)
             err = gather_chunk(s, &s->refs[at++], &g, why);
         if (err || g.n == 0)
             continue;
         qsort(g.list, g.n, sizeof(*g.list), by_node);
-        err = sf_profile_block_writer_slot(to, s->rows, row, end - row, g.list, g.n, why);
+        err = sf_profile_block_writer_slot(to, s->rows, row, end - row, g.is_coarse, g.list, g.n,
+                                           why);
         if (atomic_load(&s->w->l->is_stopping))
             err = sf_fail(why, SF_ERR_CANCELLED, "store: stopping");
     }
@@ -245,7 +276,7 @@ enum sf_err sf_service_merge_write(struct sf_service_merge *s, struct sf_profile
     err = sf_profile_block_writer_begin(to, &s->t, why);
     if (!err)
         err = write_samples(s, to, why);
-    if (!err)
+    if (!err && !s->w->m->has_no_details)
         err = sf_service_merge_details(s, to, why);
     return err ? err : sf_profile_block_writer_end(to, why);
 }

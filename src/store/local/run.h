@@ -25,6 +25,7 @@ struct sf_run {
     atomic_bool is_dead;     /* its file goes when the last reference does */
     atomic_bool is_bad;      /* quarantined: no query reads it */
     atomic_bool is_compared; /* with all runs before it: stretch.h */
+    atomic_bool is_aged;     /* profiles: has no more to lose by its age, or cannot */
     atomic_bool is_alone;    /* has too many traces to be merged with others once more */
     struct sf_mutex lock;    /* guards the five below; held while the file is opened, so that only
                               * readers of this very block wait */

@@ -445,6 +445,118 @@ TEST(profiles, expire_by_their_own_age)
     done(&r);
 }
 
+static uint64_t count_details(struct rig *r)
+{
+    sf_span_id id = watched();
+    struct sf_prof_query query = {.span_ids = &id, .n_spans = 1};
+    struct profile_lines got = {0};
+    uint64_t n;
+    ask(r, &query, &got);
+    n = got.n;
+    profile_lines_done(&got);
+    return n;
+}
+
+/* Of the first service, from the store's beginning to `to_ns`. */
+static int64_t sum_until(struct rig *r, int64_t to_ns, bool *out_is_exact)
+{
+    struct sf_matcher service = {SF_STR("service_name"), SF_OP_EQ, SF_STR("service-0")};
+    struct sf_prof_query query = {.type = SF_STR("process_cpu:cpu:nanoseconds"),
+                                  .match = &service,
+                                  .n_match = 1,
+                                  .from_ns = 1,
+                                  .to_ns = to_ns};
+    uint32_t tenant = 1;
+    struct sf_query_ctx q = {.tenants = &tenant, .n_tenants = 1, .req = &r->a, .is_exact = true};
+    const struct sf_tree *tree;
+    assert_ok(r->r.store->ops->prof_merge(r->r.store, &query, &q, &tree, &r->r.why));
+    *out_is_exact = q.is_exact;
+    return tree->total;
+}
+
+static void compact(struct rig *r)
+{
+    for (int i = 0; i < 4; i++)
+        assert_ok(sf_compact_all(store_rig_local(&r->r), &r->r.why));
+}
+
+TEST(profiles, become_sums_of_ten_minutes_after_full_resolution)
+{
+    struct rig r;
+    struct sf_store_stats before, after;
+    int64_t first_ns, whole;
+    bool is_exact;
+    init(&r);
+    r.r.config.retention.full_resolution_ns = 2 * SF_NS_PER_HOUR;
+    reopen(&r);
+    first_ns = now_ns;
+    send(&r, 120);
+    assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
+    compact(&r);
+    assert_ok(r.r.store->ops->stats(r.r.store, &before, &r.r.why));
+    whole = sum_until(&r, now_ns, &is_exact);
+    assert_true(is_exact);
+    assert_true(sum_until(&r, first_ns + 100 * SF_NS_PER_S, &is_exact) < whole / 2);
+    assert_true(is_exact);
+    now_ns += 5 * SF_NS_PER_HOUR;
+    compact(&r);
+    assert_ok(r.r.store->ops->stats(r.r.store, &after, &r.r.why));
+    assert_true(after.block_samples < before.block_samples / 2);
+    for (uint32_t i = 0; i < 3; i++)
+        check_service(&r, i, &r.cpu[i]);
+    assert_true(count_details(&r) > 0);
+    /* What is cut is answered whole, and said. */
+    assert_true(sum_until(&r, first_ns + 100 * SF_NS_PER_S, &is_exact) > 0);
+    assert_false(is_exact);
+    assert_int_equal(sum_until(&r, now_ns, &is_exact), whole);
+    assert_true(is_exact);
+    check_disk(&r);
+    compact(&r);
+    for (uint32_t i = 0; i < 3; i++)
+        check_service(&r, i, &r.cpu[i]);
+    done(&r);
+}
+
+TEST(profiles, that_are_sums_only_leave_with_an_erasure_too)
+{
+    struct rig r;
+    struct sf_selector which = {.what = SF_SELECT_SERVICE, .service = SF_STR("service-0")};
+    bool is_exact;
+    init(&r);
+    r.r.config.retention.full_resolution_ns = 2 * SF_NS_PER_HOUR;
+    reopen(&r);
+    send(&r, 30);
+    assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
+    now_ns += 5 * SF_NS_PER_HOUR;
+    compact(&r);
+    check_service(&r, 0, &r.cpu[0]);
+    assert_ok(r.r.store->ops->erase(r.r.store, 1, &which, &r.r.why));
+    assert_int_equal(sum_until(&r, now_ns, &is_exact), 0);
+    compact(&r);
+    assert_int_equal(sum_until(&r, now_ns, &is_exact), 0);
+    check_service(&r, 1, &r.cpu[1]);
+    done(&r);
+}
+
+TEST(profiles, lose_their_single_samples_by_an_age_of_their_own)
+{
+    struct rig r;
+    init(&r);
+    r.r.config.retention.detail_ns = 3 * SF_NS_PER_HOUR;
+    reopen(&r);
+    send(&r, 30);
+    assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
+    now_ns += 2 * SF_NS_PER_HOUR;
+    compact(&r);
+    assert_true(count_details(&r) > 0);
+    now_ns += 2 * SF_NS_PER_HOUR;
+    compact(&r);
+    assert_int_equal(count_details(&r), 0);
+    for (uint32_t i = 0; i < 3; i++)
+        check_service(&r, i, &r.cpu[i]);
+    done(&r);
+}
+
 TEST(profiles, are_refused_and_not_dropped_when_memory_is_full)
 {
     struct rig r;
