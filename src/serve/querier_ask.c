@@ -336,7 +336,9 @@ static enum sf_err read_message_pb(struct sf_pb *pb, enum slot slot, struct sf_a
         err = read_site_pb(&part, a, why);
     } else if (slot == ASYNC) {
         while (sf_pb_next(&part)) {
-            if (part.field == 2)
+            if (part.field == 1)
+                a->request_id = sf_pb_str(&part);
+            else if (part.field == 2)
                 a->is_async = sf_pb_u64(&part) == 1;
             else
                 sf_pb_skip(&part);
@@ -429,7 +431,10 @@ static enum sf_err read_message_json(struct sf_json *j, enum slot slot, struct s
     if (!sf_json_object(j))
         return SF_OK;
     while (!err && sf_json_key(j, &key)) {
-        if (slot == ASYNC && sf_str_eq(key, SF_STR("type")))
+        if (slot == ASYNC &&
+            (sf_str_eq(key, SF_STR("requestId")) || sf_str_eq(key, SF_STR("request_id"))))
+            a->request_id = sf_json_str(j);
+        else if (slot == ASYNC && sf_str_eq(key, SF_STR("type")))
             a->is_async = sf_json_peek(j) == SF_JSON_STRING
                               ? sf_str_ends(sf_json_str(j), SF_STR("_FORCE"))
                               : sf_json_i64(j) == 1;

@@ -50,7 +50,8 @@ struct sf_querier_ask {
     int64_t format, exemplars, dots, aggregation;
     int64_t keep_leaves; /* go_pgo; 0: not asked for */
     bool has_pgo, is_flat;
-    bool is_async;
+    bool is_async;     /* asks for an id to come back with */
+    sf_str request_id; /* comes back with it */
     double step_s;
     struct sf_querier_ask *sides[2]; /* of a comparison; NULL: not given */
 };

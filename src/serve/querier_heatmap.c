@@ -7,20 +7,13 @@
 
 #include "base/num.h"
 #include "serve/querier.h"
+#include "serve/querier_dots.h"
 #include "serve/querier_work.h"
 
 enum { ROWS = 20 };
 
-struct dot {
-    uint32_t group;
-    int64_t time_ns, slot_ns, value;
-    sf_profile_id id;
-    sf_span_id span;
-    sf_trace_id trace;
-};
-
 struct map {
-    struct dot *dots;
+    struct sf_querier_dot *dots;
     size_t n;
     struct sf_label_sets sets;
     int64_t min, max;
@@ -55,110 +48,20 @@ static enum sf_err find_profiles(struct sf_querier_work *x, struct map *out)
         return sf_querier_no_room(x);
     for (uint32_t i = 0; i < points.n_points; i++) {
         const struct sf_prof_point *p = &points.points[i];
-        out->dots[out->n++] = (struct dot){
+        out->dots[out->n++] = (struct sf_querier_dot){
             .group = p->group, .time_ns = p->time_ns, .value = p->value, .id = p->id};
     }
     out->sets = points.groups;
     return SF_OK;
 }
 
-/* ---- dots of spans ---- */
-
-struct naming { /* groups of the series that details belong to */
-    struct sf_label *labels;
-    uint32_t *ends, n_sets, n_labels;
-};
-
-static bool is_same(const struct naming *g, uint32_t set, const struct sf_label *labels, uint32_t n)
-{
-    uint32_t from = set ? g->ends[set - 1] : 0;
-    if (g->ends[set] - from != n)
-        return false;
-    for (uint32_t i = 0; i < n; i++) {
-        if (!sf_str_eq(g->labels[from + i].key, labels[i].key) ||
-            !sf_str_eq(g->labels[from + i].val, labels[i].val))
-            return false;
-    }
-    return true;
-}
-
-static enum sf_err name_groups(struct sf_querier_work *x, const struct sf_detail_list *list,
-                               uint32_t *out_groups, struct sf_label_sets *out)
-{
-    size_t n_keys = x->ask->n_keys;
-    struct naming g = {.labels = sf_arena_new_n(x->req, ((size_t)list->n_series + 1) * (n_keys + 1),
-                                                sizeof(*g.labels)),
-                       .ends = sf_arena_new_n(x->req, (size_t)list->n_series + 1, sizeof(*g.ends))};
-    if (!g.labels || !g.ends)
-        return sf_querier_no_room(x);
-    for (uint32_t i = 0; i < list->n_series; i++) {
-        struct sf_label *labels = &g.labels[g.n_labels];
-        uint32_t n = 0, set = 0;
-        for (size_t k = 0; k < n_keys; k++) {
-            labels[n].key = x->ask->keys[k];
-            if (!sf_querier_label(x->req, &list->series[i], labels[n].key, &labels[n].val))
-                return sf_querier_no_room(x);
-            n += labels[n].val.len > 0;
-        }
-        while (set < g.n_sets && !is_same(&g, set, labels, n))
-            set++;
-        if (set == g.n_sets) {
-            g.n_labels += n;
-            g.ends[g.n_sets++] = g.n_labels;
-        }
-        out_groups[i] = set;
-    }
-    *out = (struct sf_label_sets){g.labels, g.ends, g.n_sets};
-    return SF_OK;
-}
-
-static int by_span(const void *a, const void *b)
-{
-    const struct dot *x = a, *y = b;
-    if (x->group != y->group)
-        return x->group < y->group ? -1 : 1;
-    if (x->time_ns != y->time_ns)
-        return x->time_ns < y->time_ns ? -1 : 1;
-    if (x->span != y->span)
-        return x->span < y->span ? -1 : 1;
-    return sf_trace_id_cmp(x->trace, y->trace);
-}
-
 static enum sf_err find_spans(struct sf_querier_work *x, struct map *out)
 {
-    struct sf_detail_query query = {.type = x->query.type,
-                                    .match = x->query.match,
-                                    .n_match = x->query.n_match,
-                                    .from_ns = x->query.from_ns,
-                                    .to_ns = x->query.to_ns};
-    struct sf_detail_list list;
-    uint32_t *groups = NULL;
-    size_t n = 0;
-    enum sf_err err = x->store->ops->detail_list(x->store, &query, &x->q, &list, &x->why);
-    if (err)
-        return err;
-    groups = sf_arena_new_n(x->req, (size_t)list.n_series + 1, sizeof(*groups));
-    out->dots = sf_arena_new_n(x->req, (size_t)list.rows.n_rows + 1, sizeof(*out->dots));
-    if (!groups || !out->dots)
-        return sf_querier_no_room(x);
-    err = name_groups(x, &list, groups, &out->sets);
-    for (uint32_t i = 0; !err && i < list.rows.n_rows; i++) {
-        if (list.rows.span_id[i])
-            out->dots[n++] = (struct dot){.group = groups[list.rows.series[i]],
-                                          .time_ns = list.rows.start_ns[i],
-                                          .value = list.rows.value[i],
-                                          .span = list.rows.span_id[i],
-                                          .trace = list.rows.trace_id[i]};
-    }
-    if (n)
-        qsort(out->dots, n, sizeof(*out->dots), by_span);
-    for (size_t i = 0; i < n; i++) {
-        struct dot *last = out->n ? &out->dots[out->n - 1] : NULL;
-        if (last && by_span(last, &out->dots[i]) == 0)
-            last->value = sf_add_sat_i64(last->value, out->dots[i].value);
-        else
-            out->dots[out->n++] = out->dots[i];
-    }
+    struct sf_querier_dot_list all = {0};
+    enum sf_err err = sf_querier_dots_find(x, &all);
+    out->dots = all.list;
+    out->n = all.n;
+    out->sets = all.sets;
     return err;
 }
 
@@ -166,7 +69,7 @@ static enum sf_err find_spans(struct sf_querier_work *x, struct map *out)
 
 static int by_slot(const void *a, const void *b)
 {
-    const struct dot *x = a, *y = b;
+    const struct sf_querier_dot *x = a, *y = b;
     if (x->group != y->group)
         return x->group < y->group ? -1 : 1;
     return x->slot_ns < y->slot_ns ? -1 : x->slot_ns > y->slot_ns;
@@ -179,7 +82,7 @@ static void settle(const struct sf_querier_work *x, struct map *map)
     map->min = INT64_MAX;
     map->max = INT64_MIN;
     for (size_t i = 0; i < map->n; i++) {
-        struct dot *d = &map->dots[i];
+        struct sf_querier_dot *d = &map->dots[i];
         int64_t since = sf_sub_sat_i64(d->time_ns, from);
         d->slot_ns = since <= 0 ? from : from + (since - 1) / step * step + step;
         if (d->slot_ns > last)
@@ -202,30 +105,10 @@ static size_t row_of(const struct map *map, int64_t value)
     return row < ROWS ? row : ROWS - 1;
 }
 
-static void write_exemplar(struct sf_message *m, const struct map *map, const struct dot *d)
+static void write_slot(struct sf_message *m, const struct map *map,
+                       const struct sf_querier_dot *dots, size_t n)
 {
-    char uuid[37], span[17], trace[33];
-    size_t mark = sf_message_item(m, 4);
-    sf_message_i64(m, 1, "timestamp", d->time_ns / 1000000);
-    if (map->is_spans) {
-        sf_span_id_render(d->span, span);
-        sf_message_str(m, 3, "spanId", sf_str_from(span));
-    } else {
-        sf_profile_uuid_render(d->id, uuid);
-        sf_message_str(m, 2, "profileId", sf_str_from(uuid));
-    }
-    sf_message_i64(m, 4, "value", d->value);
-    if (!sf_trace_id_is_zero(d->trace)) {
-        sf_trace_id_render(d->trace, trace);
-        sf_message_str(m, 6, "traceId", sf_str_from(trace));
-    }
-    sf_message_end(m, mark);
-}
-
-static void write_slot(struct sf_message *m, const struct map *map, const struct dot *dots,
-                       size_t n)
-{
-    const struct dot *largest[ROWS] = {0};
+    const struct sf_querier_dot *largest[ROWS] = {0};
     int64_t counts[ROWS] = {0};
     double bounds[ROWS];
     size_t mark = sf_message_item(m, 2);
@@ -245,7 +128,7 @@ static void write_slot(struct sf_message *m, const struct map *map, const struct
         sf_message_list(m, "exemplars");
         for (size_t i = 0; i < ROWS; i++) {
             if (largest[i])
-                write_exemplar(m, map, largest[i]);
+                sf_querier_write_dot(m, largest[i]);
         }
         sf_message_list_end(m);
     }
@@ -255,7 +138,7 @@ static void write_slot(struct sf_message *m, const struct map *map, const struct
 static void write_group(struct sf_message *m, const struct map *map,
                         const struct sf_querier_group *g)
 {
-    const struct dot *dots = &map->dots[g->first];
+    const struct sf_querier_dot *dots = &map->dots[g->first];
     size_t mark = sf_message_item(m, 1), end;
     sf_querier_write_labels(m, 1, &map->sets, g->number);
     sf_message_list(m, "slots");

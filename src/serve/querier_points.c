@@ -6,9 +6,10 @@
 
 #include "base/num.h"
 #include "serve/querier.h"
+#include "serve/querier_dots.h"
 #include "serve/querier_work.h"
 
-/* ---- exemplars: the largest profile of each point ---- */
+/* ---- exemplars: the largest profile, or span, of each point ---- */
 
 struct owner { /* whose profile it is */
     sf_profile_id id;
@@ -92,8 +93,20 @@ static void write_exemplar(struct sf_message *m, const struct owners *owners,
 
 /* ---- points ---- */
 
+static void write_span(struct sf_message *m, const struct sf_querier_dot_list *spans,
+                       const struct sf_prof_point *p)
+{
+    const struct sf_querier_dot *d = sf_querier_dots_at(spans, p->group, p->time_ns);
+    if (!d)
+        return;
+    sf_message_list(m, "exemplars");
+    sf_querier_write_dot(m, d);
+    sf_message_list_end(m);
+}
+
 static void write_group(struct sf_querier_work *x, const struct sf_prof_points *points,
-                        const struct sf_querier_group *g, const struct owners *owners)
+                        const struct sf_querier_group *g, const struct owners *owners,
+                        const struct sf_querier_dot_list *spans)
 {
     size_t mark = sf_message_item(&x->m, 1);
     sf_querier_write_labels(&x->m, 1, &points->groups, g->number);
@@ -108,6 +121,8 @@ static void write_group(struct sf_querier_work *x, const struct sf_prof_points *
         sf_message_i64(&x->m, 2, "timestamp", p->time_ns / 1000000);
         if (owners)
             write_exemplar(&x->m, owners, p);
+        if (spans)
+            write_span(&x->m, spans, p);
         sf_message_end(&x->m, point);
     }
     sf_message_list_end(&x->m);
@@ -123,9 +138,6 @@ static enum sf_err check(struct sf_querier_work *x)
         return sf_fail(&x->why, SF_ERR_INPUT, "profile_typeID is missing");
     if (a->limit < 0)
         return sf_fail(&x->why, SF_ERR_INPUT, "limit is not negative");
-    if (a->exemplars == SF_QUERIER_EXEMPLARS_SPANS)
-        return sf_fail(&x->why, SF_ERR_UNSUPPORTED,
-                       "exemplars of spans are in SelectHeatmap; here they are single profiles");
     if (a->n_sites || a->has_pgo)
         return sf_fail(&x->why, SF_ERR_UNSUPPORTED,
                        "a time series is made without stacks: leave stack_trace_selector out");
@@ -136,10 +148,12 @@ static enum sf_err answer_points(struct sf_querier_work *x)
 {
     struct sf_prof_points points;
     struct owners owners = {0};
+    struct sf_querier_dot_list spans = {0};
     struct sf_querier_group *groups;
     size_t n = 0;
     int64_t step_ns, last_ns = x->query.to_ns;
     bool has_exemplars = x->ask->exemplars == SF_QUERIER_EXEMPLARS_PROFILES;
+    bool has_spans = x->ask->exemplars == SF_QUERIER_EXEMPLARS_SPANS;
     enum sf_err err = check(x);
     if (err)
         return err;
@@ -151,6 +165,8 @@ static enum sf_err answer_points(struct sf_querier_work *x)
                                      &x->q, &points, &x->why);
     if (!err && has_exemplars)
         err = find_owners(x, step_ns, &owners);
+    if (!err && has_spans)
+        err = sf_querier_dots_of_steps(x, x->query.from_ns, step_ns, &points.groups, &spans);
     if (err)
         return err;
     groups = sf_arena_new_n(x->req, (size_t)points.groups.n_sets + 1, sizeof(*groups));
@@ -167,7 +183,8 @@ static enum sf_err answer_points(struct sf_querier_work *x)
     n = sf_querier_group_sort(groups, n, x->ask->limit);
     sf_message_list(&x->m, "series");
     for (size_t i = 0; i < n; i++)
-        write_group(x, &points, &groups[i], has_exemplars ? &owners : NULL);
+        write_group(x, &points, &groups[i], has_exemplars ? &owners : NULL,
+                    has_spans ? &spans : NULL);
     sf_message_list_end(&x->m);
     return SF_OK;
 }

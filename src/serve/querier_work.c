@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "flame/batch_tree.h"
 #include "os/clock.h"
 #include "serve/connect.h"
@@ -72,6 +73,56 @@ enum sf_err sf_querier_query(struct sf_querier_ask *a, enum sf_querier_times tim
     return SF_OK;
 }
 
+/* ---- questions that are asked again ----
+ *
+ * A client may ask for an id and come back with it for the answer. The id is the question itself:
+ * nothing has to be kept for clients that never come back, and it outlives a restart. */
+
+static const sf_str JSON_ID = SF_STR("j."), PB_ID = SF_STR("p.");
+
+static void write_async(struct sf_message *m, sf_str id, bool is_done)
+{
+    size_t mark = sf_message_begin(m, 4, "async");
+    sf_message_str(m, 1, "requestId", id);
+    if (m->is_json)
+        sf_message_str(m, 2, "status",
+                       is_done ? SF_STR("ASYNC_QUERY_STATUS_SUCCESS")
+                               : SF_STR("ASYNC_QUERY_STATUS_IN_PROGRESS"));
+    else
+        sf_message_i64(m, 2, "status", is_done ? 2 : 1);
+    sf_message_end(m, mark);
+}
+
+static enum sf_err give_id(struct sf_querier_work *x, sf_str body)
+{
+    struct sf_buf id = {0};
+    sf_buf_add_str(&id, x->m.is_json ? JSON_ID : PB_ID);
+    sf_base64_encode(&id, sf_str_bytes(body));
+    if (sf_buf_ok(&id))
+        write_async(&x->m, sf_buf_str(&id), false);
+    bool is_ok = sf_buf_ok(&id);
+    sf_buf_done(&id);
+    return is_ok ? SF_OK : sf_fail(&x->why, SF_ERR_NOMEM, "no memory for the answer");
+}
+
+/* Puts the question behind an id in place of the one that only names it. */
+static enum sf_err recall(struct sf_querier_work *x, enum sf_querier_method method)
+{
+    sf_str id = x->ask->request_id, body = SF_STR_NONE;
+    bool is_json = sf_str_starts(id, JSON_ID);
+    struct sf_buf plain = {.max = BODY_MAX};
+    bool is_known = (is_json || sf_str_starts(id, PB_ID)) &&
+                    sf_base64_decode(&plain, sf_str_from_at(id, JSON_ID.len)) &&
+                    sf_arena_copy(x->req, sf_buf_str(&plain), &body);
+    sf_buf_done(&plain);
+    *x->ask = (struct sf_querier_ask){0};
+    if (!is_known || sf_querier_ask_read(method, body, is_json, x->req, x->ask, NULL) ||
+        !x->ask->is_async)
+        return sf_fail(&x->why, SF_ERR_NOT_FOUND, "no query has this request_id");
+    x->ask->request_id = id;
+    return SF_OK;
+}
+
 bool sf_querier_run(struct sf_call *call, struct sf_worker *worker, enum sf_querier_method method,
                     enum sf_querier_times times, sf_querier_fn *answer)
 {
@@ -89,15 +140,20 @@ bool sf_querier_run(struct sf_call *call, struct sf_worker *worker, enum sf_quer
     err = x.ask ? sf_connect_body(call, BODY_MAX, x.req, &body, &x.why) : sf_querier_no_room(&x);
     if (!err)
         err = sf_querier_ask_read(method, body, x.m.is_json, x.req, x.ask, &x.why);
-    if (!err && x.ask->is_async)
-        err = sf_fail(&x.why, SF_ERR_UNSUPPORTED, "queries are answered at once: leave async out");
+    if (!err && x.ask->request_id.len)
+        err = recall(&x, method);
     if (!err)
         err = sf_querier_query(x.ask, times, &x.query, &x.why);
     if (!err)
         err = sf_call_query(call, worker, tenants, &x.q, &x.why);
     if (!err) {
         sf_message_open(&x.m);
-        err = answer(&x);
+        if (x.ask->is_async && x.ask->request_id.len == 0)
+            err = give_id(&x, body);
+        else
+            err = answer(&x);
+        if (!err && x.ask->request_id.len)
+            write_async(&x.m, x.ask->request_id, true);
         sf_message_close(&x.m);
     }
     if (!err && !sf_buf_ok(x.m.out))

@@ -103,8 +103,6 @@ def test_exemplars_are_single_profiles_that_can_be_asked_for():
     flame = ask("SelectMergeStacktraces", profileTypeID=CPU, profileIdSelector=[largest["profileId"]])["flamegraph"]
     assert flame["total"] == "80000000" and bars(flame)["fast"][0] == 60000000
     assert "exemplars" not in json.dumps(ask("SelectSeries", profileTypeID=CPU, step=120))
-    answer = server.post(QUERIER + "SelectSeries", json.dumps(dict(RANGE, profileTypeID=CPU, step=15, exemplarType=3)), JSON)
-    assert answer.status == 501 and json.loads(answer.body)["code"] == "unimplemented"
 
 
 def test_heat_maps_of_profiles_and_of_spans():
@@ -231,6 +229,27 @@ def test_settings_are_kept():
     assert [s["name"] for s in call("Get", {})["settings"]] == ["pluginSettings"]
 
 
+def test_a_time_series_shows_the_span_with_the_most():
+    told = ask("SelectSeries", profileTypeID=CPU, labelSelector='{service_name="shop"}', step=15,
+               groupBy=["service_name"], exemplarType="EXEMPLAR_TYPE_SPAN")["series"]
+    shown = [e for s in told for p in s["points"] for e in p.get("exemplars", [])]
+    assert shown and {e["spanId"] for e in shown} == {SPAN} and all(int(e["value"]) >= 20000000 for e in shown), told
+    assert all("profileId" not in e for e in shown)
+
+
+def test_a_question_can_be_asked_now_and_answered_later():
+    question = dict(profileTypeID=CPU, labelSelector="{}")
+    now = ask("SelectMergeStacktraces", **question)
+    told = ask("SelectMergeStacktraces", **question, **{"async": {"type": "ASYNC_QUERY_TYPE_FORCE"}})
+    assert set(told) == {"async"} and told["async"]["status"] == "ASYNC_QUERY_STATUS_IN_PROGRESS", told
+    later = json.loads(server.post(QUERIER + "SelectMergeStacktraces",
+                                   json.dumps({"async": {"requestId": told["async"]["requestId"]}}), JSON).body)
+    assert later["async"]["status"] == "ASYNC_QUERY_STATUS_SUCCESS" and later["flamegraph"] == now["flamegraph"], later
+    for bad in ("j.!", "x", "p.AAAA", "j." + "e30="):
+        answer = server.post(QUERIER + "SelectMergeStacktraces", json.dumps({"async": {"requestId": bad}}), JSON)
+        assert answer.status == 404 and json.loads(answer.body)["code"] == "not_found", (bad, answer.text)
+
+
 def test_what_is_not_provided_is_said_so():
     for path in (QUERIER + "NoSuchMethod", "/settings.v1.RecordingRulesService/ListRecordingRules",
                  "/adhocprofiles.v1.AdHocProfileService/List", "/vcs.v1.VCSService/GithubApp"):
@@ -238,9 +257,6 @@ def test_what_is_not_provided_is_said_so():
         assert answer.status == 501 and answer.getheader("content-type") == JSON, (path, answer.status, answer.text)
         assert json.loads(answer.body)["code"] == "unimplemented"
     assert server.grpc(QUERIER + "NoSuchMethod", b"")[0] == 12
-    answer = server.post(QUERIER + "SelectMergeStacktraces",
-                         json.dumps(dict(RANGE, profileTypeID=CPU, **{"async": {"type": "ASYNC_QUERY_TYPE_FORCE"}})), JSON)
-    assert answer.status == 501, answer.text
     assert server.get(QUERIER + "ProfileTypes").status == 405
 
 
