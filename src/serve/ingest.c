@@ -191,13 +191,24 @@ static bool is_id(sf_str key)
            sf_str_eq(key, SF_STR("profile_id"));
 }
 
-static void fill_hint(const struct sf_profile_take *t, const struct asked *a,
-                      struct sf_profile_hint *h)
+/* Labels that come from elsewhere in the request; those that were given stay. */
+static void add_label(struct sf_app_name *app, sf_str key, sf_str val)
+{
+    for (uint32_t i = 0; i < app->n_labels; i++) {
+        if (sf_str_eq(app->labels[i].key, key))
+            return;
+    }
+    if (val.len && app->n_labels < MAX_LABELS)
+        app->labels[app->n_labels++] = (struct sf_label){key, val};
+}
+
+static void fill_hint(const struct sf_profile_take *t, struct asked *a, struct sf_profile_hint *h)
 {
     int64_t now_ns = t->call->request->recv_ns;
     uint64_t rate = 100;
     if (a->rate.len && (!sf_str_to_u64(a->rate, &rate) || rate > UINT32_MAX))
         rate = 100; /* as ever: a bad rate is the usual one */
+    add_label(&a->app, SF_STR("pyroscope_spy"), a->spy);
     *h = (struct sf_profile_hint){.service = a->app.name,
                                   .labels = a->app.labels,
                                   .n_labels = a->app.n_labels,

@@ -25,6 +25,18 @@ static bool is_id(sf_str key)
            sf_str_eq(key, SF_STR("profile_id"));
 }
 
+static enum sf_err check_repeats(const struct series *s, struct sf_why *why)
+{
+    for (uint32_t i = 0; i < s->n_labels; i++) {
+        for (uint32_t k = 0; k < i; k++) {
+            if (sf_str_eq(s->labels[i].key, s->labels[k].key))
+                return sf_fail(why, SF_ERR_INPUT, "push: a series with two labels %.*s",
+                               SF_STR_ARG(sf_str_part(s->labels[i].key, 0, 80)));
+        }
+    }
+    return SF_OK;
+}
+
 /* Every sample of a series is one profile with its labels. */
 static enum sf_err add_series(struct sf_profile_take *t, const struct series *s, struct sf_why *why)
 {
@@ -43,6 +55,7 @@ static enum sf_err add_series(struct sf_profile_take *t, const struct series *s,
     }
     if (!has_name)
         return sf_fail(why, SF_ERR_INPUT, "push: a series without the label __name__");
+    err = check_repeats(s, why);
     for (uint32_t i = 0; !err && i < s->n_samples; i++)
         err = sf_profile_upload_add(&t->upload, s->samples[i], &hint, why);
     return err;

@@ -69,6 +69,24 @@ def test_ingest_takes_text_with_its_type_in_the_name():
     assert folded("txt") == {"main;f": 40000000}
 
 
+def test_ingest_keeps_who_sent_it_as_a_label():
+    assert server.post("/ingest?name=spied.cpu&spyName=x", b"main;f 4\n", "text/plain").status == 200
+    ask = {"name": "pyroscope_spy", "matchers": ['{service_name="spied"}'], "start": 1, "end": time.time_ns() // 10**6}
+    answer = server.post("/querier.v1.QuerierService/LabelValues", json.dumps(ask), JSON)
+    assert json.loads(answer.body) == {"names": ["x"]}, answer.text
+
+
+def test_a_type_of_old_with_six_parts_is_known():
+    type_id = "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
+    assert server.post("/ingest?name=six.cpu", b"main;f 4\n", "text/plain").status == 200
+    for more, status in ((":delta", 200), (":other", 400), (":delta:x", 400)):
+        ask = {"profileTypeID": type_id + more, "labelSelector": '{service_name="six"}', "start": 1,
+               "end": time.time_ns() // 10**6}
+        answer = server.post("/querier.v1.QuerierService/SelectMergeStacktraces", json.dumps(ask), JSON)
+        assert answer.status == status, (more, answer.status, answer.text)
+        assert status != 200 or json.loads(answer.body)["flamegraph"]["total"] == "40000000", answer.text
+
+
 def test_ingest_says_what_is_wrong_as_pyroscope_does():
     for path, body, status, code in (
             ("/ingest", b"", 400, "invalid_argument"), ("/ingest?name=a%20b", b"x 1\n", 400, "invalid_argument"),
@@ -105,6 +123,10 @@ def test_push_keeps_all_or_nothing_and_says_why():
     assert server.get("/api/v1/profile?app=half").status == 404
     answer = server.post(PUSH, series({"service_name": "x"}, pprof(STACKS)), "application/proto")
     assert answer.status == 400 and "__name__" in answer.text
+    pairs = (("__name__", "process_cpu"), ("service_name", "a"), ("service_name", "b"))
+    twice = field(1, b"".join(field(1, field(1, k) + field(2, v)) for k, v in pairs) + field(2, field(1, pprof(STACKS))))
+    answer = server.post(PUSH, twice, "application/proto")
+    assert answer.status == 400 and "two labels service_name" in answer.text, answer.text
     assert server.post(PUSH, b"", "text/plain").status == 415
     assert server.grpc(PUSH, bad)[0] == 3
 

@@ -12,6 +12,8 @@ unsigned sf_profile_type_split(sf_str id, sf_str parts[5])
     sf_str rest = id, part;
     unsigned n = 0;
     while (sf_str_split_next(&rest, ':', &part)) {
+        if (n == 5 && sf_str_eq(part, SF_STR("delta")) && rest.len == 0)
+            break; /* what ids of old ended with */
         if (n == 5)
             return 0;
         parts[n++] = part;
