@@ -45,6 +45,9 @@ static inline uint32_t sf_cursor_u32(struct sf_cursor *c)
 static inline uint64_t sf_cursor_varint(struct sf_cursor *c)
 {
     uint64_t v = 0;
+    /* Steps are small: nearly every number is one byte. */
+    if (!c->is_bad && c->at < c->end && *c->at < 128)
+        return *c->at++;
     for (unsigned shift = 0; shift < 64; shift += 7) {
         uint8_t b = sf_cursor_u8(c);
         v |= (uint64_t)(b & 127) << shift;

@@ -104,7 +104,8 @@ enum sf_err sf_profile_block_chunk(const struct sf_profile_block_reader *r, uint
     divisor = next_divisor(&c);
     if (n != chunk->n_entries || n > sf_cursor_left(&c))
         return sf_profile_damaged(r, SF_PROFILE_CHK, why);
-    e = sf_arena_new_n(req, (size_t)n + 1, sizeof(*e));
+    /* Not zeroed: every field is set below, or the chunk is damaged. n is at most its bytes. */
+    e = sf_arena_raw(req, ((size_t)n + 1) * sizeof(*e), sizeof(int64_t));
     if (!e)
         return sf_profile_no_room(why);
     decode_nodes(&c, chunk, r->services[service].n_nodes, e, (size_t)n);

@@ -12,6 +12,7 @@ struct merging {
     sf_str unit;
     bool *is_series, *is_row; /* of the source in hand */
     struct sf_profile_tree tree;
+    int64_t *sums; /* by node of the source in hand */
     /* Samples whose ids are only lent: what is answered when there are no others. */
     struct sf_tree_builder lent;
     struct sf_profile_tree lent_tree;
@@ -20,9 +21,26 @@ struct merging {
 
 /* ---- a tree from the aggregate ---- */
 
+/* A stack comes once in every slot of a day: values are summed by node first, and each node is
+ * looked up in the answer's tree once. A sum that does not fit goes there as it is, which marks the
+ * tree. */
 static void add(struct merging *m, uint32_t node, int64_t value)
 {
-    sf_tree_builder_add(&m->builder, sf_profile_tree_node(&m->tree, node), value, 0);
+    int64_t sum;
+    if (!__builtin_add_overflow(m->sums[node], value, &sum)) {
+        m->sums[node] = sum;
+        return;
+    }
+    sf_tree_builder_add(&m->builder, sf_profile_tree_node(&m->tree, node), m->sums[node], 0);
+    m->sums[node] = value;
+}
+
+static void add_sums(struct merging *m, uint32_t n_nodes)
+{
+    for (uint32_t i = 0; i < n_nodes; i++) {
+        if (m->sums[i])
+            sf_tree_builder_add(&m->builder, sf_profile_tree_node(&m->tree, i), m->sums[i], 0);
+    }
 }
 
 /* All rows of the chunk, some, or none? */
@@ -119,13 +137,17 @@ static enum sf_err merge_aggregate(struct merging *m, struct sf_profile_walk *w,
     err = sf_profile_source_symbols(w, s, why);
     if (err)
         return err;
-    if (!sf_profile_tree_init(&m->tree, &m->builder, &s->symbols, &w->scratch))
+    m->sums = sf_arena_new_n(&w->scratch, (size_t)s->symbols.n_nodes + 1, sizeof(*m->sums));
+    if (!m->sums || !sf_profile_tree_init(&m->tree, &m->builder, &s->symbols, &w->scratch))
         return sf_profile_walk_no_room(why);
     sf_tree_builder_add(&m->builder, 0, 0, n_samples);
-    if (!s->set)
-        return merge_block(m, w, s, why);
-    merge_set(m, s->set);
-    return SF_OK;
+    if (s->set)
+        merge_set(m, s->set);
+    else
+        err = merge_block(m, w, s, why);
+    if (!err)
+        add_sums(m, s->symbols.n_nodes);
+    return err;
 }
 
 /* ---- a tree from details ---- */
