@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""What we give out, read by others: pprof by Go's own tool, speedscope's files by its schema, drawings by xmllint.
-Each must see the stacks and values of our folded text."""
+"""What we give out, read by others: pprof by Go's own tool, speedscope's files by its schema, these and folded text by
+speedscope itself in a browser, drawings by xmllint. Each must see the stacks and values of our folded text."""
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -120,6 +121,46 @@ def test_speedscope_files_are_what_its_schema_says():
         assert sorted(got.values()) == sorted(v for v in want.values() if v), path
         n += 1
     assert n >= 3, n
+
+
+def speedscope_reads(browser, paths):
+    """[{stack: value} of each file], as the page shows them."""
+    opener = os.path.join(os.path.dirname(toolchain.client("speedscope")[-1]), "import.js")
+    lines = toolchain.run("speedscope", ["node", opener, browser, *paths]).splitlines()
+    assert len(lines) == len(paths)
+    out = []
+    for path, told in zip(paths, map(json.loads, lines)):
+        assert "error" not in told, (path, told)
+        found = {}
+        for names, weight in [stack for profile in told["profiles"] for stack in profile["stacks"]]:
+            stack = ";".join(plain(name) for name in names)
+            found[stack] = found.get(stack, 0) + weight
+        out.append(found)
+    return out
+
+
+def has_names(stacks):
+    """Not addresses alone: those stand in pprof as such, and speedscope leaves out what has no function."""
+    return not any(re.search(r"(^|[;+!])0x[0-9a-f]+($|;)", stack) for stack in stacks)
+
+
+def test_speedscope_itself_opens_all_we_give_out():
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if not browser:
+        raise tap.Skip("there is no chromium here")
+    wants, paths = [], []
+    for path in [f for f in FILES if not re.search("go-(allocs|cpu-s|cpu-lines|heap-series)", f)]:  # more of the same
+        want = folded(path)
+        if want is None or min(want.values()) < 0:
+            continue
+        forms = {"speedscope": ".speedscope.json", "folded": ".folded.txt", **({"pprof": ".pb.gz"} if has_names(want) else {})}
+        for form, ending in forms.items():
+            wants.append((path, form, {stack: value for stack, value in want.items() if value}))
+            paths.append(kept(export(path, form), f"-{len(wants)}{ending}"))
+    for (path, form, want), told in zip(wants, speedscope_reads(browser, paths)):
+        assert sum(told.values()) == sum(want.values()), (path, form, sum(told.values()), sum(want.values()))
+        assert told == want, (path, form, sorted(set(told.items()) ^ set(want.items()))[:4])
+    assert len(wants) >= 10 and {"speedscope", "folded", "pprof"} == {form for _, form, _ in wants}, wants
 
 
 def test_drawings_are_whole_xml():

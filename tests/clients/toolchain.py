@@ -94,12 +94,12 @@ def make_python(language, script):
             os.path.join(HERE, language, script)]
 
 
-def make_node(language, script, oldest=(18, 19)):
+def make_node(language, script, oldest=(18, 19), more=()):
     need("node", "npm")
     version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=False).stdout
     if tuple(int(n) for n in re.findall(r"\d+", version)[:2]) < oldest:
         raise tap.Skip(f"node is older than {oldest[0]}.{oldest[1]}")
-    source, files = os.path.join(HERE, language), ["package.json", "package-lock.json", script]
+    source, files = os.path.join(HERE, language), ["package.json", "package-lock.json", script, *more]
 
     def make(folder):
         for name in files:
@@ -131,7 +131,7 @@ MAKERS = {"go": lambda: make_go("go"), "python": lambda: make_python("python", "
           "pyroscope_node": lambda: make_node("pyroscope_node", "serve.js", (20, 19)),
           "pyroscope_java": lambda: make_java("pyroscope_java", "Shop.java"),
           "pyroscope_connect": lambda: make_go("pyroscope_connect"),
-          "speedscope": lambda: make_node("speedscope", "check.js")}
+          "speedscope": lambda: make_node("speedscope", "check.js", more=["import.js"])}
 
 
 def client(language):
