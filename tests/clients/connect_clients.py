@@ -7,6 +7,7 @@ is, and the requests are those that it makes."""
 import base64
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ import time
 sys.path[:0] = [os.path.dirname(__file__), os.path.join(os.environ["SOURCE_ROOT"], "tests", "flow")]
 import toolchain  # noqa: E402
 from pprof_make import pprof  # noqa: E402
-from server import Server, tap  # noqa: E402
+from server import Server, make_span, tap  # noqa: E402
 
 try:
     CLIENT = toolchain.client("pyroscope_connect")
@@ -121,6 +122,32 @@ def test_span_profile_of_the_trace_view():
     assert nodes(told["flamegraph"])[-1] == (3, 120000000, 120000000, "slow") and len(nodes(told["flamegraph"])) == 4
     told = ask("SelectMergeStacktraces", profileTypeID=CPU, labelSelector="{}", traceIdSelector=[TRACE])
     assert nodes(told["flamegraph"])[-1] == (3, 120000000, 120000000, "slow")
+
+
+def provisioned(key):
+    """What deploy/grafana sets, as Grafana reads it: $$ is a $."""
+    path = os.path.join(os.environ["SOURCE_ROOT"], "deploy", "grafana", "provisioning", "datasources", "spanflame.yaml")
+    with open(path, encoding="utf-8") as f:
+        value, = re.findall(rf"^ +{key}: (.+)$", f.read(), re.M)
+    return value.strip("'").replace("$$", "$")
+
+
+def test_the_provisioned_link_leads_from_a_span_to_its_flame_graph():
+    span = make_span(trace=bytes.fromhex(TRACE), ms=2000, ago_ms=8000, service="shop", name="checkout",
+                     span_id=bytes.fromhex(SPAN))
+    server.send([span])
+    scope = server.json("/api/v2/traces/" + TRACE)["trace"]["resourceSpans"][0]
+    tags = {a["key"]: a["value"]["stringValue"]
+            for a in scope["resource"]["attributes"] + scope["scopeSpans"][0]["spans"][0]["attributes"]}
+    # Grafana's data link: the custom query with the span's tags filled in, a minute to both sides.
+    selector = re.sub(r"\$\{__span\.tags\[\"([^\"]+)\"\]\}", lambda m: tags[m[1]], provisioned("query"))
+    assert provisioned("customQuery") == "true" and selector == '{service_name="shop"}', selector
+    told = ask("SelectMergeSpanProfile", profileTypeID=provisioned("profileTypeId"), labelSelector=selector,
+               spanSelector=[tags["pyroscope.profile.id"]], start=str(span["start"] // 10**6 - 60000),
+               end=str(span["end"] // 10**6 + 60000))
+    assert nodes(told["flamegraph"])[-1] == (3, 120000000, 120000000, "slow"), told
+    by_tags = f'{{{provisioned("value")}="{tags[provisioned("- key")]}"}}'  # what it asks with customQuery off
+    assert by_tags == selector
 
 
 def test_time_series_with_exemplars():
