@@ -61,8 +61,8 @@ class Plugin:
     """One plugin, running for one data source; steps go in and answers come out as lines of JSON."""
     running = {}
 
-    def __init__(self, plugin, **json_data):
-        about = {"id": plugin, "url": f"http://127.0.0.1:{server.port}", "jsonData": json_data}
+    def __init__(self, plugin, port, secure, json_data):
+        about = {"id": plugin, "url": f"http://127.0.0.1:{port}", "jsonData": json_data, "secureJsonData": secure}
         self.process = subprocess.Popen([*HOST, INSTALLED[plugin], json.dumps(about)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
@@ -74,12 +74,12 @@ class Plugin:
         return json.loads(line)
 
 
-def plugin_of(plugin, **json_data):
+def plugin_of(plugin, port=None, secure=None, **json_data):
     if plugin not in INSTALLED:
         raise tap.Skip(f"no plugin {plugin} here")
-    key = json.dumps([plugin, json_data])
+    key = json.dumps([plugin, port, json_data])
     if key not in Plugin.running:
-        Plugin.running[key] = Plugin(plugin, **json_data)
+        Plugin.running[key] = Plugin(plugin, port or server.port, secure, json_data)
     return Plugin.running[key]
 
 
@@ -303,6 +303,29 @@ def test_pyroscopes_back_end_draws_series():
     # It shows CPU time as cores: a second's worth for each second of a step.
     assert set(sums) == {"prod", "test"} and abs(sums["prod"] / sums["test"] - 180 / 150) < 1e-9, sums
     assert {f["schema"].get("name") for f in profile("both")} == {"series", "response"}
+
+
+# ---- both, with a token ----
+
+def test_a_token_in_a_header_opens_every_door():
+    """The header that deploy/grafana/README.md tells to set is sent over HTTP and gRPC alike."""
+    done = subprocess.run([os.environ["SPANFLAME"], "token", "new", "--name", "grafana", "--scopes", "read"],
+                          capture_output=True, text=True, check=True)
+    token, line = [text for text in done.stdout.splitlines() if text and not text.startswith("#")]
+    locked = Server("auth:\n  token_file: HOME/tokens\n")
+    with open(os.path.join(locked.home, "tokens"), "w", encoding="ascii") as f:
+        os.chmod(f.name, 0o600)
+        f.write(line + "\n")
+    with locked:
+        for plugin in INSTALLED:
+            for secret in (token, "wrong"):
+                asked = plugin_of(plugin, locked.port, {"httpHeaderValue1": "Bearer " + secret}, note=secret,
+                                  httpHeaderName1="Authorization", streamingEnabled={"search": True})
+                told = asked.ask(do="health")  # Tempo's asks over gRPC, Pyroscope's over HTTP
+                assert told["status"] == ("OK" if secret == token else "ERROR"), (plugin, secret, told)
+                if plugin == "tempo":
+                    told = asked.ask(do="resource", path="tags", url="tags")
+                    assert ("scopes" in told) == (secret == token), (secret, told)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 // with it. The plugin is the real one, with its own client inside. Reads one step from each line of standard
 // input and prints one line of JSON for each; a step that fails is {"error": ...}.
 //
-//	client PROGRAM SETTINGS    SETTINGS: {"id": plugin, "url": ..., "jsonData": {...}}
+//	client PROGRAM SETTINGS    SETTINGS: {"id": plugin, "url": ..., "jsonData": {...}, "secureJsonData": {...}}
 //
 //	{"do": "health"}
 //	{"do": "query", "from": ms, "to": ms, "intervalMs": n, "query": {"queryType": ..., ...}}
@@ -32,9 +32,10 @@ import (
 const patience = 30 * time.Second
 
 type settings struct {
-	ID       string          `json:"id"`
-	URL      string          `json:"url"`
-	JSONData json.RawMessage `json:"jsonData"`
+	ID       string            `json:"id"`
+	URL      string            `json:"url"`
+	JSONData json.RawMessage   `json:"jsonData"`
+	Secure   map[string]string `json:"secureJsonData"`
 }
 
 type step struct {
@@ -83,7 +84,7 @@ func start(program string, s settings) (*host, *exec.Cmd, error) {
 		OrgId: 1, PluginId: s.ID,
 		DataSourceInstanceSettings: &pluginv2.DataSourceInstanceSettings{
 			Id: 1, Uid: "spanflame", Name: s.ID, Url: s.URL, JsonData: s.JSONData,
-			LastUpdatedMS: time.Now().UnixMilli()},
+			DecryptedSecureJsonData: s.Secure, LastUpdatedMS: time.Now().UnixMilli()},
 	}}, cmd, nil
 }
 
