@@ -84,3 +84,10 @@ enum sf_err sf_call_query(struct sf_call *call, struct sf_worker *worker, uint32
                                  .is_exact = true};
     return SF_OK;
 }
+
+enum sf_err sf_call_check_data(const struct sf_query_ctx *q, struct sf_why *why)
+{
+    return q->n_tenants > 0 ? SF_OK
+                            : sf_fail(why, SF_ERR_NOT_FOUND,
+                                      "this tenant has no data: nothing was sent for it yet");
+}

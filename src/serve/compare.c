@@ -54,8 +54,8 @@ bool sf_compare_handle(struct sf_call *call, struct sf_worker *worker)
     enum sf_err err = sf_call_query(call, worker, tenants, &q, &why);
     if (!err)
         err = read_want(call->request, q.req, &want, &why);
-    if (!err && q.n_tenants == 0)
-        err = sf_fail(&why, SF_ERR_NOT_FOUND, "this tenant has no data");
+    if (!err)
+        err = sf_call_check_data(&q, &why);
     if (!err && !sf_arena_init(&scratch, call->service->query_memory_len))
         err = sf_fail(&why, SF_ERR_NOMEM, "no memory for the query");
     if (!err)

@@ -27,10 +27,8 @@ static bool answer(struct sf_call *call, struct sf_coverage_want want, struct sf
     struct sf_arena scratch = {0};
     struct sf_coverage view = {0};
     struct sf_why why = {0};
-    enum sf_err err = SF_OK;
-    if (q->n_tenants == 0)
-        err = sf_fail(&why, SF_ERR_NOT_FOUND, "this tenant has no data");
-    else if (!sf_arena_init(&scratch, call->service->query_memory_len))
+    enum sf_err err = sf_call_check_data(q, &why);
+    if (!err && !sf_arena_init(&scratch, call->service->query_memory_len))
         err = sf_fail(&why, SF_ERR_NOMEM, "no memory for the query");
     want.scratch = &scratch;
     want.type = sf_params_word(call->request, "type", q->req);

@@ -120,10 +120,8 @@ static enum sf_err make(struct sf_call *call, struct sf_findings_want *want, str
                         struct sf_findings_view *view, struct sf_why *why)
 {
     struct sf_store *store = atomic_load(&call->service->store);
-    enum sf_err err = SF_OK;
-    if (q->n_tenants == 0)
-        return sf_fail(why, SF_ERR_NOT_FOUND, "this tenant has no data");
-    if (want->span != 0 && sf_trace_id_is_zero(want->trace))
+    enum sf_err err = sf_call_check_data(q, why);
+    if (!err && want->span != 0 && sf_trace_id_is_zero(want->trace))
         err = sf_span_find(store, want->span, 0, 0, want->scratch, q, &want->trace, why);
     return err ? err : sf_findings_make(store, want, q, view, why);
 }

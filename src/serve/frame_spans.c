@@ -40,8 +40,8 @@ bool sf_frame_spans_handle(struct sf_call *call, struct sf_worker *worker)
     enum sf_err err = sf_call_query(call, worker, tenants, &q, &why);
     if (!err)
         err = read_want(call->request, q.req, &want, &why);
-    if (!err && q.n_tenants == 0)
-        err = sf_fail(&why, SF_ERR_NOT_FOUND, "this tenant has no data");
+    if (!err)
+        err = sf_call_check_data(&q, &why);
     if (!err)
         err = sf_frame_spans_find(atomic_load(&call->service->store), &want, &q, &view, &why);
     if (err)

@@ -7,9 +7,9 @@ static enum sf_err find_trace(struct sf_call *call, struct sf_query_ctx *q, sf_s
                               sf_trace_id *out, struct sf_why *why)
 {
     struct sf_arena scratch = {0};
-    enum sf_err err;
-    if (q->n_tenants == 0)
-        return sf_fail(why, SF_ERR_NOT_FOUND, "this tenant has no traces");
+    enum sf_err err = sf_call_check_data(q, why);
+    if (err)
+        return err;
     if (!sf_arena_init(&scratch, call->service->query_memory_len))
         return sf_fail(why, SF_ERR_NOMEM, "no memory for the query");
     err = sf_span_find(atomic_load(&call->service->store), span, 0, 0, &scratch, q, out, why);

@@ -24,11 +24,6 @@ static enum sf_err ask(struct sf_call *call, struct sf_worker *worker, struct as
     return err ? err : sf_span_path_read(call, &a->q, &a->trace, &a->span, why);
 }
 
-static enum sf_err no_tenant(const struct asked *a, struct sf_why *why)
-{
-    return a->q.n_tenants > 0 ? SF_OK : sf_fail(why, SF_ERR_NOT_FOUND, "this tenant has no traces");
-}
-
 bool sf_spans_profile(struct sf_call *call, struct sf_worker *worker)
 {
     struct asked a = {0};
@@ -37,7 +32,7 @@ bool sf_spans_profile(struct sf_call *call, struct sf_worker *worker)
     struct sf_span_profile_want want = {0};
     enum sf_err err = ask(call, worker, &a, &why);
     if (!err)
-        err = no_tenant(&a, &why);
+        err = sf_call_check_data(&a.q, &why);
     if (!err)
         err = sf_params_bool(call->request, SF_STR("self"), &want.is_self, &why);
     if (!err)
@@ -75,7 +70,7 @@ bool sf_spans_ledger(struct sf_call *call, struct sf_worker *worker)
     struct sf_ledger_view view;
     enum sf_err err = ask(call, worker, &a, &why);
     if (!err)
-        err = no_tenant(&a, &why);
+        err = sf_call_check_data(&a.q, &why);
     if (!err)
         err = sf_span_ledger_make(atomic_load(&call->service->store), a.trace, a.span, &a.q, &view,
                                   &why);
@@ -101,7 +96,7 @@ bool sf_spans_trace_flame(struct sf_call *call, struct sf_worker *worker)
     if (!err)
         err = sf_call_query(call, worker, a.tenants, &a.q, &why);
     if (!err)
-        err = no_tenant(&a, &why);
+        err = sf_call_check_data(&a.q, &why);
     if (err)
         return sf_call_fail(call, err, &why);
     sf_str format = sf_params_word(call->request, "format", a.q.req);

@@ -43,6 +43,17 @@ def total(profile):
     return sum(node[2] for node in profile["nodes"])
 
 
+def test_a_tenant_without_data_is_told_so():
+    everything = urllib.parse.quote("{}")
+    with Server("tenancy:\n  enabled: true\n") as s:
+        for path in (f"cohort?q={everything}", f"compare?q={everything}", f"compare?left={everything}&right={everything}",
+                     "frames/spans?function=f", "findings?service=s", "coverage?service=s", "spans/-/1/profile",
+                     "spans/1/1/ledger"):
+            answer = s.get("/api/v1/" + path, headers={"X-Scope-OrgID": "nobody"})
+            assert answer.status == 404 and "nothing was sent" in answer.text, (path, answer.status, answer.text)
+        assert s.get("/api/v1/cohort", headers={"X-Scope-OrgID": "nobody"}).status == 400
+
+
 def test_samples_that_name_their_span_are_its_own():
     trace, own, child = request("exact")
     send("exact", {**tagged({"main;rules;regex.match": 30 * MS, "main;sum": 10 * MS}, own),
