@@ -221,6 +221,16 @@ static bool is_answered(const struct load *l)
     return false;
 }
 
+static uint32_t count_tagged(const struct sf_detail_list *list)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < list->rows.n_rows; i++)
+        n += list->rows.span_id[i] != 0;
+    return n;
+}
+
+/* Samples that name other spans are theirs. A process that tags most of what it sends and has
+ * nothing for this span did nothing for it that was sampled; the rest is its background work. */
 static enum sf_err add_untagged(struct load *l, struct sf_why *why)
 {
     const struct sf_span *s = &l->spans.spans[l->set.span];
@@ -231,7 +241,12 @@ static enum sf_err add_untagged(struct load *l, struct sf_why *why)
     struct sf_detail_list list;
     enum sf_err err = l->store->ops->detail_list(l->store, &ask, l->q, &list, why);
     uint32_t before = l->n_samples;
-    if (!err)
+    if (err)
+        return err;
+    l->set.n_elsewhere = count_tagged(&list);
+    if (l->set.n_elsewhere * 2ull >= list.rows.n_rows && list.rows.n_rows > 0)
+        l->set.source = SF_LINK_IDS;
+    else
         err = add_rows(l, &list, true, why);
     if (!err && l->n_samples > before)
         l->set.source = SF_LINK_PROCESS;
@@ -264,6 +279,28 @@ static enum sf_err find_window(struct load *l, struct sf_prof_query ask, int64_t
     return err;
 }
 
+/* Does most of what the service did around the span name some span? Per-request uploads do too but
+ * are not in the aggregate, so a service that is profiled without ids keeps its estimate. */
+static enum sf_err find_tagged(struct load *l, struct sf_prof_query ask, int64_t total,
+                               bool *out_is_most, struct sf_why *why)
+{
+    struct sf_detail_query query = {.type = ask.type,
+                                    .match = ask.match,
+                                    .n_match = ask.n_match,
+                                    .from_ns = ask.from_ns,
+                                    .to_ns = ask.to_ns};
+    struct sf_span_costs costs;
+    double sum = 0;
+    enum sf_err err = l->store->ops->detail_sums(l->store, &query, NULL, l->q, &costs, why);
+    *out_is_most = false;
+    if (err)
+        return err;
+    for (uint32_t i = 0; i < costs.n; i++)
+        sum += (double)costs.list[i].value;
+    *out_is_most = sum * 2 >= (double)total;
+    return SF_OK;
+}
+
 /* Every stack of the service around the span as one sample that covers that window. */
 static enum sf_err add_aggregate(struct load *l, struct sf_why *why)
 {
@@ -276,11 +313,19 @@ static enum sf_err add_aggregate(struct load *l, struct sf_why *why)
                                 .to_ns = (int64_t)s->end_ns};
     int64_t from_ns = ask.from_ns, to_ns = ask.to_ns;
     const struct sf_tree *tree;
+    bool is_tagged;
     enum sf_err err = l->store->ops->prof_merge(l->store, &ask, l->q, &tree, why);
     if (!err)
         err = find_window(l, ask, &from_ns, &to_ns, why);
     if (err || tree->total == 0)
         return err;
+    ask.from_ns = from_ns;
+    ask.to_ns = to_ns;
+    err = find_tagged(l, ask, tree->total, &is_tagged, why);
+    if (err || is_tagged) {
+        l->set.source = SF_LINK_IDS;
+        return err;
+    }
     uint32_t *nodes = sf_arena_new_n(l->q->req, tree->n_nodes + 1u, sizeof(*nodes));
     if (!nodes)
         return sf_exec_no_room(why);
@@ -347,8 +392,9 @@ static enum sf_err add_samples(struct load *l, const sf_trace_id *traces, uint32
         l->set.source = SF_LINK_IDS;
     if (err || is_answered(l))
         return err;
+    l->set.source = SF_LINK_NOTHING; /* for this span */
     err = add_untagged(l, why);
-    if (!err && !is_answered(l))
+    if (!err && l->set.source == SF_LINK_NOTHING)
         err = add_aggregate(l, why);
     if (!err && (l->set.source == SF_LINK_PROCESS || l->set.source == SF_LINK_AGGREGATE))
         err = add_others(l, why);

@@ -38,6 +38,7 @@ struct sf_link_set {
     const sf_str *types;         /* whole ids of all types the services have then */
     uint32_t n_types;
     enum sf_link_source source;
+    uint64_t n_elsewhere; /* samples of the process meanwhile that name spans of other traces */
     int64_t window_from_ns, window_to_ns; /* AGGREGATE: what its profiles cover */
     bool is_by_service; /* processes of the two sides do not match: joined by service */
     bool is_partial;    /* the trace did not fit, or the other requests did not */

@@ -62,7 +62,7 @@ static bool explain(const struct sf_link_set *set, const struct sf_attribution *
             "no sample of %.*s fell into this span%s: it is short for the sampling rate, or it "
             "waited; %llu samples belong to other spans",
             SF_STR_ARG(service), p->most_samples < 1 ? " (less than one was to be expected)" : "",
-            (unsigned long long)set->n_samples - a->n_samples[SF_GRADE_NONE]);
+            (unsigned long long)(set->n_samples - a->n_samples[SF_GRADE_NONE] + set->n_elsewhere));
     if (set->source == SF_LINK_PROCESS || set->source == SF_LINK_AGGREGATE)
         return sf_arena_print(
             req, &p->reason,

@@ -233,6 +233,45 @@ TEST(span_link, falls_to_the_aggregate_when_nothing_has_a_time)
     end();
 }
 
+static struct store_sample of_another_request(struct store_sample put)
+{
+    put.sample.trace_id.b[0] = 77;
+    put.sample.span_id = 777;
+    return put;
+}
+
+/* A request that was never sampled among requests that were: theirs is not shown as its own. */
+TEST(span_link, leaves_other_requests_samples_to_them)
+{
+    struct store_sample puts[] = {of_another_request(at("busy", 0, 20, 30)),
+                                  of_another_request(at("busy", 0, 60, 30)),
+                                  at("background", 0, 50, 10)};
+    size_t found;
+    begin();
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 3);
+    struct sf_span_profile p = profile(1, false);
+    assert_int_equal(p.view.tree.total, 0);
+    assert_int_equal(graded(&p, "window"), 0);
+    assert_true(sf_str_find(p.reason, SF_STR("no sample of shop fell into this span"), &found));
+    assert_true(sf_str_find(p.reason, SF_STR("2 samples belong to other spans"), &found));
+    end();
+}
+
+TEST(span_link, leaves_other_requests_untimed_samples_to_them)
+{
+    struct store_sample put = of_another_request(at("busy", 0, 0, 50));
+    size_t found;
+    begin();
+    put.sample.has_time = false;
+    put.sample.start_ns = 0;
+    put.sample.thread = 0;
+    put_profile("process_cpu", "cpu", SF_STR("instance=of-the-profiler"), &put, 1);
+    struct sf_span_profile p = profile(2, false);
+    assert_int_equal(p.view.tree.total, 0);
+    assert_true(sf_str_find(p.reason, SF_STR("no sample of shop fell into this span"), &found));
+    end();
+}
+
 TEST(span_link, says_why_there_is_nothing)
 {
     struct sf_span_profile_want want = {.trace = TRACE, .span = 9};
