@@ -67,9 +67,10 @@ static enum sf_err find_again(struct work *w, struct sf_finding_list *out, struc
         bool is_wanted = w->want->service.len > 0
                              ? sf_str_eq(c->link.services[claim->span], w->want->service)
                              : is_covered[claim->span];
+        const struct sf_link_sample *sample = &c->link.samples[claim->sample];
         if (is_wanted)
-            list[in.n++] = (struct sf_request_sample){
-                requests[claim->span], c->link.samples[claim->sample].node, claim->value};
+            list[in.n++] = (struct sf_request_sample){requests[claim->span], sample->node,
+                                                      claim->value, sample->has_time};
     }
     return sf_findings_of_requests(&in, w->want->of, w->want->limits, w->q->req, out, why);
 }

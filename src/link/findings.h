@@ -72,6 +72,7 @@ struct sf_request_sample {
     uint32_t request; /* < n_requests */
     uint32_t node;    /* of the stacks */
     int64_t value;
+    bool is_one; /* one look at the program, whatever it is worth; else value / period of them */
 };
 struct sf_request_samples {
     const struct sf_tree *stacks;

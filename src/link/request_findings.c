@@ -6,7 +6,10 @@
  * f of the requests does it, each with s / f of its time, then of two samples of one request both
  * are in it with f * (s / f)^2 = s^2 / f. So f is s^2 over the share of such pairs. Work in one
  * piece that is shorter than the time between two samples makes fewer pairs and f too large, never
- * too small. */
+ * too small.
+ *
+ * Pairs count by what both samples are worth: on a busy machine one look may stand for many that
+ * came too late, and makes no pair with itself. */
 #include <stdlib.h>
 
 #include "base/num.h"
@@ -20,14 +23,19 @@ enum {
 };
 #define MOST 0.5
 
+struct looks {
+    double n;     /* in units of one sample */
+    double alone; /* of its square: pairs of a look with itself */
+};
+
 struct work {
     const struct sf_request_samples *in;
     struct sf_arena *req;
-    uint32_t *within;    /* by node: the outermost function that parses, or SF_NONE */
-    uint32_t *places;    /* by node: where that one stands */
-    uint8_t *themes;     /* by function */
-    int64_t *sums;       /* by function */
-    double *all, *in_it; /* samples by request */
+    uint32_t *within;          /* by node: the outermost function that parses, or SF_NONE */
+    uint32_t *places;          /* by node: where that one stands */
+    uint8_t *themes;           /* by function */
+    int64_t *sums;             /* by function */
+    struct looks *all, *in_it; /* by request */
     double unit;
     int64_t total;
 };
@@ -57,6 +65,19 @@ static bool prepare(struct work *w)
     return true;
 }
 
+static void add_look(const struct work *w, const struct sf_request_sample *s, struct looks *to)
+{
+    double n = (double)s->value / w->unit;
+    to->n += n;
+    to->alone += s->is_one ? n * n : n;
+}
+
+static double pairs(const struct looks *l)
+{
+    double twice = l->n * l->n - l->alone;
+    return twice > 1e-6 ? twice / 2 : 0;
+}
+
 static void sum_up(struct work *w)
 {
     int64_t least = INT64_MAX;
@@ -71,15 +92,10 @@ static void sum_up(struct work *w)
         if (s->value <= 0)
             continue;
         w->total = sf_add_sat_i64(w->total, s->value);
-        w->all[s->request] += (double)s->value / w->unit;
+        add_look(w, s, &w->all[s->request]);
         if (w->within[s->node] != SF_NONE)
             w->sums[w->within[s->node]] = sf_add_sat_i64(w->sums[w->within[s->node]], s->value);
     }
-}
-
-static double pairs(double n)
-{
-    return n > 1 ? n * (n - 1) / 2 : 0;
 }
 
 /* The share of requests that do it, and how many of them there are; negative: it cannot be told. */
@@ -88,18 +104,18 @@ static double spread_of(struct work *w, uint32_t function, uint32_t *out_request
     double n_all = 0, n_in = 0, pairs_all = 0, pairs_in = 0;
     uint32_t n_requests = 0;
     for (uint32_t i = 0; i < w->in->n_requests; i++)
-        w->in_it[i] = 0;
+        w->in_it[i] = (struct looks){0};
     for (uint32_t i = 0; i < w->in->n; i++) {
         const struct sf_request_sample *s = &w->in->list[i];
         if (s->value > 0 && w->within[s->node] == function)
-            w->in_it[s->request] += (double)s->value / w->unit;
+            add_look(w, s, &w->in_it[s->request]);
     }
     for (uint32_t i = 0; i < w->in->n_requests; i++) {
-        n_requests += w->all[i] > 0;
-        n_all += w->all[i];
-        n_in += w->in_it[i];
-        pairs_all += pairs(w->all[i]);
-        pairs_in += pairs(w->in_it[i]);
+        n_requests += w->all[i].n > 0;
+        n_all += w->all[i].n;
+        n_in += w->in_it[i].n;
+        pairs_all += pairs(&w->all[i]);
+        pairs_in += pairs(&w->in_it[i]);
     }
     *out_requests = n_requests;
     if (n_requests < MIN_REQUESTS || pairs_all < MIN_PAIRS)

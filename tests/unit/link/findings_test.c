@@ -376,7 +376,7 @@ static struct sf_finding_list again(uint32_t n_requests, uint32_t every, double 
         for (uint32_t i = 0; i < PER_REQUEST; i++) {
             bool is_hit = r % every == 0 && due >= 1 - 1e-9;
             due -= is_hit;
-            list[in.n++] = (struct sf_request_sample){r, is_hit ? step : 2, 7};
+            list[in.n++] = (struct sf_request_sample){r, is_hit ? step : 2, 7, false};
         }
     }
     assert_ok(sf_frame_functions_make(&tree, &req, &functions, NULL));
@@ -410,6 +410,34 @@ TEST(findings, of_parsing_begin_at_a_tenth_of_most_requests)
     assert_int_equal(again(REQUESTS, 1, 0.2, "jsonParse", 70).n, 0);   /* a sample for each */
     assert_int_equal(again(REQUESTS, 1, 0.2, "jsonPrint", 7).n, 0);    /* writes */
     assert_int_equal(again(REQUESTS, 1, 0.2, "parseCookies", 7).n, 0); /* who knows what */
+}
+
+/* Three looks at a request, each worth ten: every seventh lands in the parser, once in a request.
+ * Were they thirty looks, requests would seem to do nothing else or nothing of the kind. */
+TEST(findings, of_parsing_count_a_late_look_once)
+{
+    static struct sf_request_sample list[REQUESTS * 3];
+    struct sf_frame_functions functions;
+    struct sf_finding_list out;
+    for (int is_one = 0; is_one < 2; is_one++) {
+        begin();
+        stack("main;total;loadRules", 0);
+        struct sf_frame f = {.function = SF_STR("jsonParse")};
+        uint32_t parse = sf_tree_builder_child(&b, 3, sf_tree_builder_frame(&b, &f));
+        struct sf_tree tree = taken();
+        struct sf_request_samples in = {.stacks = &tree,
+                                        .functions = &functions,
+                                        .list = list,
+                                        .n_requests = REQUESTS,
+                                        .period = 7};
+        for (uint32_t i = 0; i < REQUESTS * 3; i++)
+            list[in.n++] = (struct sf_request_sample){i / 3, i % 7 == 0 ? parse : 2, 70,
+                                                      is_one != 0};
+        assert_ok(sf_frame_functions_make(&tree, &req, &functions, NULL));
+        assert_ok(
+            sf_findings_of_requests(&in, SF_STR("CPU time"), &SF_FINDING_LIMITS, &req, &out, NULL));
+        assert_int_equal(out.n, is_one);
+    }
 }
 
 TEST(findings, say_when_memory_runs_out)
