@@ -59,6 +59,8 @@ void sf_cohort_words(const struct sf_cohort_view *c, struct sf_buf *out)
     sf_buf_print(out, " (%s)\n", c->trust);
     if (c->note.len)
         sf_buf_print(out, "%.*s\n", SF_STR_ARG(c->note));
-    if (c->reason.len)
-        sf_buf_print(out, "%.*s\n", SF_STR_ARG(c->reason));
+    if (c->reason.len > 0) {
+        sf_units_prose(out, c->reason, 0, 0);
+        sf_buf_add_u8(out, '\n');
+    }
 }

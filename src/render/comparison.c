@@ -112,6 +112,8 @@ void sf_comparison_text(const struct sf_comparison *c, struct sf_buf *out)
         sf_buf_print(out, "... and %u more; --output json has all\n", c->n_rows - MAX_ROWS);
     if (c->note.len)
         sf_buf_print(out, "%.*s\n", SF_STR_ARG(c->note));
-    if (c->reason.len)
-        sf_buf_print(out, "%.*s\n", SF_STR_ARG(c->reason));
+    if (c->reason.len > 0) {
+        sf_units_prose(out, c->reason, 0, 0);
+        sf_buf_add_u8(out, '\n');
+    }
 }

@@ -39,23 +39,38 @@ void sf_findings_json(const struct sf_findings_view *v, struct sf_buf *out)
     sf_json_write_object_end(&w);
 }
 
-/* Names come from telemetry: nothing in them may move the cursor. */
+/* The number moves to the next line as a whole: it is no use broken. */
+static void sentence_text(const struct sf_finding_view *f, struct sf_buf *out)
+{
+    enum { COLUMNS = 78, INDENT = 4 };
+    size_t column = sf_units_prose(out, f->sentence, INDENT, INDENT);
+    size_t start = out->len;
+    sf_buf_add_str(out, SF_STR(" ("));
+    sf_units_amount(out, f->value, f->unit);
+    sf_buf_add_str(out, SF_STR(")\n"));
+    if (!sf_buf_ok(out) || column + (out->len - 1 - start) <= COLUMNS)
+        return;
+    out->len = start;
+    sf_buf_add_u8(out, '\n');
+    sf_units_pad(out, INDENT);
+    sf_buf_add_str(out, SF_STR("("));
+    sf_units_amount(out, f->value, f->unit);
+    sf_buf_add_str(out, SF_STR(")\n"));
+}
+
 void sf_findings_text(const struct sf_findings_view *v, struct sf_buf *out)
 {
-    enum { WIDE = 4096 };
     for (uint32_t i = 0; i < v->n; i++) {
-        const struct sf_finding_view *f = &v->items[i];
         sf_buf_print(out, "%2u. ", i + 1);
-        sf_units_text(out, f->sentence, WIDE);
-        sf_buf_add_str(out, SF_STR(" ("));
-        sf_units_amount(out, f->value, f->unit);
-        sf_buf_add_str(out, SF_STR(")\n"));
+        sentence_text(&v->items[i], out);
     }
-    if (v->n == 0 && v->reason.len == 0)
-        sf_buf_print(out, "nothing stands out in %.*s (%llu samples)\n", SF_STR_ARG(v->of),
-                     (unsigned long long)v->n_samples);
+    if (v->n == 0 && v->reason.len == 0) {
+        sf_buf_add_str(out, SF_STR("nothing stands out in "));
+        sf_units_text(out, v->of, SIZE_MAX);
+        sf_buf_print(out, " (%llu samples)\n", (unsigned long long)v->n_samples);
+    }
     if (v->reason.len > 0) {
-        sf_units_text(out, v->reason, WIDE);
-        sf_buf_add_str(out, SF_STR("\n"));
+        sf_units_prose(out, v->reason, 0, 0);
+        sf_buf_add_u8(out, '\n');
     }
 }

@@ -90,6 +90,8 @@ void sf_frame_spans_text(const struct sf_frame_spans *f, struct sf_buf *out)
         add_span(out, f, &f->list[i]);
     if (f->note.len)
         sf_buf_print(out, "%.*s\n", SF_STR_ARG(f->note));
-    if (f->reason.len)
-        sf_buf_print(out, "%.*s\n", SF_STR_ARG(f->reason));
+    if (f->reason.len > 0) {
+        sf_units_prose(out, f->reason, 0, 0);
+        sf_buf_add_u8(out, '\n');
+    }
 }

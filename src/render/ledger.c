@@ -116,6 +116,8 @@ void sf_ledger_text(const struct sf_ledger_view *v, uint32_t columns, struct sf_
         sf_units_duration(out, v->other_cpu_ns);
         sf_buf_add_str(out, SF_STR("\n"));
     }
-    if (v->reason.len > 0)
-        sf_buf_print(out, "%.*s\n", SF_STR_ARG(v->reason));
+    if (v->reason.len > 0) {
+        sf_units_prose(out, v->reason, 0, 0);
+        sf_buf_add_u8(out, '\n');
+    }
 }

@@ -96,6 +96,8 @@ void sf_span_profile_words(const struct sf_span_profile *p, struct sf_buf *out)
         sf_buf_print(out, " of at most about %.0f a thread", p->most_samples);
     sf_grades_words(&p->grades, out);
     sf_buf_print(out, " (%s)\n", p->trust);
-    if (p->reason.len)
-        sf_buf_print(out, "%.*s\n", SF_STR_ARG(p->reason));
+    if (p->reason.len > 0) {
+        sf_units_prose(out, p->reason, 0, 0);
+        sf_buf_add_u8(out, '\n');
+    }
 }

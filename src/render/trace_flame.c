@@ -38,6 +38,8 @@ void sf_trace_flame_words(const struct sf_trace_flame_view *v, struct sf_buf *ou
     sf_units_amount(out, v->view.tree.total, v->view.tree.unit);
     sf_buf_print(out, ", %u of %u spans have samples (%llu)\n", v->n_sampled, v->n_spans,
                  (unsigned long long)v->n_samples);
-    if (v->reason.len)
-        sf_buf_print(out, "%.*s\n", SF_STR_ARG(v->reason));
+    if (v->reason.len > 0) {
+        sf_units_prose(out, v->reason, 0, 0);
+        sf_buf_add_u8(out, '\n');
+    }
 }

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
 
@@ -143,6 +144,28 @@ size_t sf_units_text(struct sf_buf *out, sf_str text, size_t columns)
         text = sf_str_from_at(text, len);
     }
     return width;
+}
+
+size_t sf_units_prose(struct sf_buf *out, sf_str text, size_t at, size_t indent)
+{
+    enum { COLUMNS = 78 };
+    size_t column = at;
+    while (text.len) {
+        const char *blank = memchr(text.p, ' ', text.len);
+        sf_str word = {text.p, blank ? (size_t)(blank - text.p) : text.len};
+        size_t width = sf_utf8_width(word);
+        if (column > at && column + 1 + width > COLUMNS) {
+            sf_buf_add_u8(out, '\n');
+            sf_units_pad(out, indent);
+            column = at = indent;
+        } else if (column > at) {
+            sf_buf_add_u8(out, ' ');
+            column++;
+        }
+        column += sf_units_text(out, word, SIZE_MAX);
+        text = sf_str_from_at(text, word.len + (blank != NULL));
+    }
+    return column;
 }
 
 void sf_units_pad(struct sf_buf *out, size_t columns)

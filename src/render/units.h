@@ -15,4 +15,8 @@ void sf_units_amount(struct sf_buf *out, int64_t value, sf_str unit);
 /* Text from telemetry for a terminal: control characters, escapes and bidi overrides become '?',
  * bytes that are not UTF-8 too; at most `columns` wide, cut with an ellipsis. Returns the width. */
 size_t sf_units_text(struct sf_buf *out, sf_str text, size_t columns);
+/* Sentences: the same care, broken between words into lines of at most 78 columns, all but the
+ * first moved in by `indent`; `at` columns of the first are taken. Words that are longer than a
+ * line have one for themselves, uncut. Ends without a newline; returns the column. */
+size_t sf_units_prose(struct sf_buf *out, sf_str text, size_t at, size_t indent);
 void sf_units_pad(struct sf_buf *out, size_t columns); /* blanks */

@@ -118,6 +118,8 @@ def test_a_span_is_found_by_its_id_and_its_children_are_counted():
     for ask in ({"span": span["span_id"].hex()}, {"trace": span["trace_id"].hex()}):
         assert want in sentences(**ask), sentences(**ask)
     code, out, err = run("findings", "--span", span["span_id"].hex())
+    assert max(map(len, out.splitlines())) <= 78, out
+    out = " ".join(out.split())
     assert code == 0 and want in out and "a alone takes 100 %" in out, (code, out, err)
     for ask in ({"service": "loops"}, {"q": '{ name = "price" && resource.service.name = "loops" }'}):
         found = [f for f in findings(**ask)["findings"] if f["kind"] == "repeated_spans"]
@@ -138,6 +140,7 @@ def test_two_queries_say_what_one_has_more_of():
     assert found[0]["value"] == 50 * MS, found
     assert findings(left=right, right=left)["findings"] == []
     code, out, err = run("findings", "--left", left, "--right", right)
+    out = " ".join(out.split())
     assert code == 0 and "evaluate alone adds 33 %" in out and "(50 ms)" in out, (code, out, err)
     same = findings(left=left, right=left)
     assert same["findings"] == [] and same["reason"] == "no difference is significant", same
@@ -152,6 +155,7 @@ def test_two_selectors_say_what_one_has_more_of():
     assert [f["subject"] for f in found] == ["evaluate"], found
     assert abs(found[0]["share"] - (70 / 150 - 20 / 100)) < 0.001, found
     code, out, err = run("findings", "--baseline", "labelled{commit=abc123}", "--comparison", "labelled{commit=def456}")
+    out = " ".join(out.split())
     assert code == 0 and "evaluate alone adds 27 %" in out, (code, out, err)
     alone = findings(baseline="labelled{commit=none}", comparison="labelled{commit=def456}")
     assert alone["findings"] == [] and "nothing to compare with" in alone["reason"], alone

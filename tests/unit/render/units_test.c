@@ -70,3 +70,24 @@ TEST(units, hostile_text_is_tamed_and_cut)
     assert_int_equal(sf_units_text(&b, SF_STR("\033\033\033\033"), 2), 2);
     sf_buf_done(&b);
 }
+
+TEST(units, prose_is_broken_between_words)
+{
+    struct sf_buf b = {0};
+    static const char word[] = "wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww"; /* 39 of 78 columns */
+    char two[96], want[96];
+    snprintf(two, sizeof(two), "%s %.38s", word, word);
+    sf_units_prose(&b, sf_str_from(two), 0, 4);
+    expect(&b, two);
+    snprintf(want, sizeof(want), "%s\n    %.38s", word, word);
+    assert_int_equal(sf_units_prose(&b, sf_str_from(two), 1, 4), 4 + 38);
+    expect(&b, want);
+    sf_units_prose(&b, SF_STR("a\033 b"), 0, 0);
+    expect(&b, "a? b");
+    sf_units_prose(&b, SF_STR_NONE, 0, 0);
+    expect(&b, "");
+    snprintf(two, sizeof(two), "%s%s%s", word, word, "w");
+    sf_units_prose(&b, sf_str_from(two), 2, 2);
+    expect(&b, two);
+    sf_buf_done(&b);
+}
