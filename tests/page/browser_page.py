@@ -1,20 +1,14 @@
 #!/usr/bin/env python3
 """Starts a server, fills it, and lets browser.mjs click through the page in a real browser."""
-import json
 import os
-import shutil
 import subprocess
 import sys
 
 SOURCE = os.environ["SOURCE_ROOT"]
 sys.path[:0] = [os.path.join(SOURCE, "tests", "flow"), os.path.dirname(os.path.abspath(__file__))]
 from server import PROGRAM, Server  # noqa: E402
+import chromium  # noqa: E402
 import seed  # noqa: E402
-
-
-def skip(why):
-    print(f"1..0 # SKIP {why}")
-    sys.exit(0)
 
 
 def token_file(folder):
@@ -29,26 +23,16 @@ def token_file(folder):
     return path, token
 
 
-browser = shutil.which("chromium") or shutil.which("chromium-browser")
-if not browser:
-    skip("there is no chromium here")
-if not shutil.which("node") or not os.path.isdir(os.path.join(SOURCE, "web", "node_modules", "playwright-core")):
-    skip("there is no Node here, or tools/page --tests was not run")
-
-shots = os.path.join(os.environ["BUILD_ROOT"], "page-shots")
-os.makedirs(shots, exist_ok=True)
+chromium.need()
 with Server() as full, Server() as empty:
-    if "built without its web page" in full.get("/").text:
-        skip("this server was built without its page")
+    chromium.need_page(full)
     tokens, token = token_file(empty.home)
     with Server(f"auth:\n  token_file: {tokens}\n") as locked:
         ids = seed.fill(full)
         ids["big"] = seed.big_trace(full)
         seed.big_profile(full)
-        story = {"url": f"http://127.0.0.1:{full.port}", "empty": f"http://127.0.0.1:{empty.port}",
-                 "locked": f"http://127.0.0.1:{locked.port}", "token": token, "ids": ids, "shots": shots,
-                 "golden": os.path.join(SOURCE, "tests", "golden", "page"),
-                 "browser": browser, "web": os.path.join(SOURCE, "web"), "emptyPid": empty.process.pid}
-        node = subprocess.run(["node", os.path.join(SOURCE, "tests", "page", "browser.mjs"), json.dumps(story)],
-                              check=False, timeout=500)
-sys.exit(node.returncode)
+        code = chromium.drive("browser.mjs", {
+            "url": f"http://127.0.0.1:{full.port}", "empty": f"http://127.0.0.1:{empty.port}",
+            "locked": f"http://127.0.0.1:{locked.port}", "token": token, "ids": ids,
+            "emptyPid": empty.process.pid}, "page-shots")
+sys.exit(code)

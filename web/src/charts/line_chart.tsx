@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
+import { visible } from "../format/safe_text";
 import { moment } from "../format/units";
 
 export interface Line {
@@ -68,7 +69,9 @@ export function LineChart(props: {
                   u.ctx.moveTo(x, u.bbox.top);
                   u.ctx.lineTo(x, u.bbox.top + u.bbox.height);
                   u.ctx.stroke();
-                  u.ctx.fillText(m.words.slice(0, 24), x + 4, u.bbox.top + 10);
+                  const nearEnd = x > u.bbox.left + u.bbox.width * 0.85;
+                  u.ctx.textAlign = nearEnd ? "right" : "left";
+                  u.ctx.fillText(visible(m.words).slice(0, 24), x + (nearEnd ? -4 : 4), u.bbox.top + 10);
                   u.ctx.restore();
                 }
               },
@@ -104,6 +107,16 @@ export function LineChart(props: {
               <span class="dot" style={{ background: l.color }} /> {l.name}
             </span>
           ))}
+        {(props.marks ?? []).length > 0 && (
+          <span class="marks">
+            {" · since "}
+            {props.marks?.slice(-6).map((m) => (
+              <span key={`${m.words}${String(m.ms)}`} title={moment(m.ms)}>
+                {clock(m.ms, props.untilMs - props.fromMs)} <b>{visible(m.words)}</b>{" "}
+              </span>
+            ))}
+          </span>
+        )}
       </figcaption>
       <div ref={box} role="img" aria-label={props.title} />
     </figure>

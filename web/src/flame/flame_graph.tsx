@@ -164,7 +164,12 @@ export function FlameGraph(props: FlameProps) {
           aria-label="Search functions"
           value={text}
           onInput={(e) => change({ s: e.currentTarget.value }, true)}
-          onKeyDown={(e) => e.key === "Escape" && change({ s: "" }, true)}
+          onKeyDown={(e) => {
+            if (e.key !== "Escape" && e.key !== "Enter") return;
+            if (e.key === "Escape") change({ s: "" }, true);
+            box.current?.querySelector<HTMLElement>("canvas, .flame-table")?.focus();
+            e.preventDefault();
+          }}
         />
         {matches && (
           <span class="match" role="status">

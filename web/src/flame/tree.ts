@@ -24,6 +24,15 @@ export interface Tree {
   readonly unit: string;
 }
 
+/** Code without symbols is called by where it lies, as the server's own texts do: "libc.so.6!0x891f4". */
+export function named(f: Frame): Frame {
+  if (f.function !== "") return f;
+  const module = f.module ?? "";
+  const place = f.address === undefined ? "" : `0x${f.address.toString(16)}`;
+  const name = [module.slice(module.lastIndexOf("/") + 1), place].filter((s) => s !== "").join("!");
+  return { ...f, function: name === "" ? "(unknown)" : name };
+}
+
 export function frameKey(f: Frame): string {
   return `${f.function}\0${f.module ?? ""}\0${f.file ?? ""}\0${f.kind ?? ""}`;
 }
@@ -142,7 +151,7 @@ export function treeOf(p: Profile): Tree {
     frame[i] = f;
     self[i] = v;
   });
-  return arrange(p.frames, parent, frame, self, undefined, p.unit);
+  return arrange(p.frames.map(named), parent, frame, self, undefined, p.unit);
 }
 
 /** Two profiles over one another; the right one is `other`. `scale` makes them comparable (per request, say). */
@@ -150,9 +159,10 @@ export function diffOf(left: Profile, right: Profile, leftScale = 1, rightScale 
   const b = new Builder();
   const put = (p: Profile, add: (node: number, v: number) => void) => {
     const map = new Int32Array(p.nodes.length);
+    const frames = p.frames.map((f) => b.frameOf(named(f)));
     p.nodes.forEach(([up, f, v], i) => {
-      const frame = p.frames[f];
-      if (i > 0 && frame) map[i] = b.child(map[up] ?? 0, b.frameOf(frame));
+      const frame = frames[f];
+      if (i > 0 && frame !== undefined) map[i] = b.child(map[up] ?? 0, frame);
       if (v !== 0) add(map[i] ?? 0, v);
     });
   };

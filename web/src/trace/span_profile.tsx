@@ -7,7 +7,7 @@ import { useAsk } from "../api/use_ask";
 import { FlameGraph } from "../flame/flame_graph";
 import { treeOf } from "../flame/tree";
 import { visible } from "../format/safe_text";
-import { duration, percent, value } from "../format/units";
+import { count, duration, percent, value } from "../format/units";
 import { AskedFrame, Empty } from "../parts/states";
 import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
@@ -25,8 +25,14 @@ const GRADES: readonly (readonly [GradeName, string])[] = [
 export function typeWords(type: string): string {
   const [, sample = type, unit = ""] = type.split(":");
   const units: Readonly<Record<string, string>> = { nanoseconds: "time", bytes: "bytes", count: "count" };
-  const words: Readonly<Record<string, string>> = { cpu: "CPU", wall: "wall clock", inuse_space: "heap in use", alloc_space: "allocated", alloc_objects: "allocations", inuse_objects: "live objects", delay: "delay", contentions: "contentions" };
+  const words: Readonly<Record<string, string>> = { cpu: "CPU", wall: "wall clock", inuse_space: "heap in use", alloc_space: "allocated", alloc_objects: "allocations", inuse_objects: "live objects", delay: "lock", contentions: "contentions", off_cpu: "off CPU" };
   return `${words[sample] ?? sample}${units[unit] && sample !== "inuse_space" ? ` (${units[unit]})` : ""}`;
+}
+
+/** CPU first, the rest as the server lists it. */
+export function inOrder(types: readonly string[]): string[] {
+  const rank = (t: string) => (t.includes(":cpu:") ? 0 : t.includes(":wall:") ? 1 : 2);
+  return [...types].sort((a, b) => rank(a) - rank(b));
 }
 
 function Grades(props: { p: SpanProfile }) {
@@ -37,8 +43,8 @@ function Grades(props: { p: SpanProfile }) {
       <span class={`trust ${p.trust}`} title="none, thin (under 30 samples), fair (under 400) or good">
         {p.trust}
       </span>{" "}
-      <b>{p.samples}</b> samples
-      {p.mostSamples > 0 && <span class="faint"> of at most {p.mostSamples} for one thread</span>}
+      <b>{count(p.samples)}</b> samples
+      {p.mostSamples > 0 && <span class="faint"> of at most {count(p.mostSamples)} for one thread</span>}
       {GRADES.filter(([g]) => p.grades[g].samples > 0).map(([g, words]) => (
         <span key={g} class="tag" title={words}>
           {g} {p.grades[g].samples} · {value(p.grades[g].value, unit)}
@@ -100,7 +106,7 @@ export function SpanProfilePane(props: { traceId: string; span: Span }) {
           <>
             <div class="row">
               <div class="tabs" role="tablist" aria-label="Profile type">
-                {p.types.map((t) => (
+                {inOrder(p.types).map((t) => (
                   <button type="button" role="tab" key={t} title={t} aria-selected={t === p.profile.type} onClick={() => change({ type: t, fz: "" })}>
                     {typeWords(t)}
                   </button>

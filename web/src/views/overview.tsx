@@ -31,11 +31,12 @@ function TopFinding(props: { service: string; range: Range }) {
   );
 }
 
-function share(n: number | undefined, words: (n: number) => string) {
-  return n === undefined ? <span class="faint">–</span> : words(n);
+function cost(costs: ReadonlyMap<string, Cost> | undefined, n: number | undefined, words: (n: number) => string) {
+  if (!costs) return <span class="faint">…</span>;
+  return n === undefined ? <span class="faint" title="no such profiles">–</span> : words(n);
 }
 
-function columns(range: Range, costs: ReadonlyMap<string, Cost>): Column<Service>[] {
+function columns(range: Range, costs: ReadonlyMap<string, Cost> | undefined): Column<Service>[] {
   return [
     {
       key: "service",
@@ -64,16 +65,16 @@ function columns(range: Range, costs: ReadonlyMap<string, Cost>): Column<Service
       title: "CPU",
       isNumber: true,
       hint: "cores, as profiles say",
-      by: (s) => costs.get(s.service)?.cores ?? -1,
-      cell: (s) => share(costs.get(s.service)?.cores, (n) => `${short(n)} cores`),
+      by: (s) => costs?.get(s.service)?.cores ?? -1,
+      cell: (s) => cost(costs, costs?.get(s.service)?.cores, (n) => `${short(n)} cores`),
     },
     {
       key: "memory",
       title: "Memory",
       isNumber: true,
       hint: "heap in use, as profiles say",
-      by: (s) => costs.get(s.service)?.memory ?? -1,
-      cell: (s) => share(costs.get(s.service)?.memory, bytes),
+      by: (s) => costs?.get(s.service)?.memory ?? -1,
+      cell: (s) => cost(costs, costs?.get(s.service)?.memory, bytes),
     },
     { key: "finding", title: "What stands out", isWide: true, cell: (s) => <TopFinding service={s.service} range={range} /> },
   ];

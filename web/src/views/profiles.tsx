@@ -15,7 +15,7 @@ import { AskedFrame } from "../parts/states";
 import { asked, type Range } from "../state/range";
 import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
-import { typeWords } from "../trace/span_profile";
+import { inOrder, typeWords } from "../trace/span_profile";
 import { stepOf } from "./latency";
 
 interface Types {
@@ -63,7 +63,8 @@ function Chart(props: { selector: string; type: string; range: Range; baseline: 
   const step = stepOf(props.range);
   const body = { ...times(props.range), profileTypeID: props.type, labelSelector: props.selector, step, groupBy: ["service_name"] };
   const series = useAsk<Series>(props.type === "" ? "" : JSON.stringify(body), (s) => call("SelectSeries", body, s));
-  const versions = { ...body, groupBy: ["service_version", "commit"] };
+  // Two versions in one step of the chart would have no order.
+  const versions = { ...body, step: Math.max(1, Math.floor(step / 60)), groupBy: ["service_version", "commit"] };
   const deploys = useAsk<Series>(props.type === "" ? "" : JSON.stringify(versions), (s) => call("SelectSeries", versions, s));
   const marks = useMemo(() => deploysOf(deploys.data), [deploys.data]);
   const unit = props.type.split(":")[2] ?? "";
@@ -168,7 +169,7 @@ export function Profiles(props: { range: Range }) {
     }
     return all;
   }, [sets.data]);
-  const shown = service === "" ? (types.data?.profileTypes ?? []).map((t) => t.ID) : [...(services.get(service) ?? [])];
+  const shown = service === "" ? inOrder((types.data?.profileTypes ?? []).map((t) => t.ID)) : inOrder([...(services.get(service) ?? [])]);
   const type = url["type"] !== undefined && shown.includes(url["type"]) ? url["type"] : (shown.find((t) => t.includes(":cpu:")) ?? shown[0] ?? "");
   const onRange = (r: Range) => {
     if (picking) {

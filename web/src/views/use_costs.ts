@@ -26,7 +26,8 @@ function byService(s: Series, of: (points: { value: number }[]) => number): Map<
   return out;
 }
 
-export function useCosts(range: Range): ReadonlyMap<string, Cost> {
+/** Undefined: not answered yet. */
+export function useCosts(range: Range): ReadonlyMap<string, Cost> | undefined {
   const times = { start: String(Math.floor(range.fromMs)), end: String(Math.ceil(range.untilMs)) };
   const seconds = Math.max(1, (range.untilMs - range.fromMs) / 1e3);
   const costs = useAsk<Map<string, Cost>>(`costs ${JSON.stringify(times)}`, async (signal) => {
@@ -44,5 +45,5 @@ export function useCosts(range: Range): ReadonlyMap<string, Cost> {
     const names = new Set([...cores.keys(), ...held.keys()]);
     return { data: new Map([...names].map((n) => [n, { cores: cores.get(n), memory: held.get(n) }])), partial: "" };
   });
-  return costs.data ?? new Map();
+  return costs.data ?? (costs.error ? new Map<string, Cost>() : undefined);
 }
