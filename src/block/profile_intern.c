@@ -1,10 +1,9 @@
 #include "block/profile_intern.h"
 
+#include "base/hash.h"
 #include "base/heap.h"
 
-/* Keys of the dictionaries are the records themselves; functions and modules are read back from
- * there as lists. */
-_Static_assert(sizeof(struct sf_profile_function) == 16, "no padding in a key");
+/* Modules are read back from their dictionary as a list. */
 _Static_assert(sizeof(struct sf_profile_module) == 8, "no padding in a key");
 
 enum sf_err sf_profile_set_no_memory(struct sf_why *why)
@@ -15,7 +14,7 @@ enum sf_err sf_profile_set_no_memory(struct sf_why *why)
 bool sf_profile_more(void **list, uint32_t n, uint32_t *cap, size_t size)
 {
     void *grown;
-    uint32_t want = *cap ? *cap * 2 : 64;
+    uint32_t want = *cap ? *cap + *cap / 2 : 64;
     if (n < *cap)
         return true;
     if (*cap > UINT32_MAX / 2)
@@ -28,47 +27,86 @@ bool sf_profile_more(void **list, uint32_t n, uint32_t *cap, size_t size)
     return true;
 }
 
-enum { FEW_LINES = 2, LOCATION_KEY_LEN = 16 };
-
-struct location_key { /* of one without many inlined calls, which is nearly every one */
-    uint64_t addr;
-    uint32_t module, kind;
-    struct sf_line lines[FEW_LINES];
-};
-_Static_assert(sizeof(struct location_key) == LOCATION_KEY_LEN + FEW_LINES * 8, "no padding");
-
-/* Room comes first, so that no key is ever without its location. */
-bool sf_profile_set_location(struct sf_profile_set *s, const struct sf_profile_location *l,
-                             const struct sf_line *lines, struct sf_buf *key, uint32_t *out)
+/* Most functions have no linker name, and many no file. */
+static bool add_string(struct sf_profile_set *s, sf_str text, uint32_t *out)
 {
-    struct location_key few = {l->addr, l->module, l->kind, {{0, 0}}};
-    size_t lines_len = l->n_lines * sizeof(*lines);
-    sf_str text = sf_profile_key(&few, LOCATION_KEY_LEN + lines_len);
-    if (l->n_lines > FEW_LINES) {
-        sf_buf_reset(key);
-        sf_buf_add(key, &few, LOCATION_KEY_LEN);
-        sf_buf_add(key, lines, lines_len);
-        if (!sf_buf_ok(key))
-            return false;
-        text = sf_buf_str(key);
-    } else if (l->n_lines) {
-        memcpy(few.lines, lines, lines_len);
+    *out = 0;
+    return text.len == 0 || sf_dict_add(&s->strings, text, out);
+}
+
+bool sf_profile_set_function(struct sf_profile_set *s, const struct sf_function *f, uint32_t *out)
+{
+    struct sf_profile_function key = {.start_line = f->start_line};
+    struct sf_place_look look;
+    uint64_t hash;
+    if (!add_string(s, f->name, &key.name) || !add_string(s, f->system_name, &key.system_name) ||
+        !add_string(s, f->file, &key.file) ||
+        !sf_profile_more((void **)&s->functions, s->n_functions, &s->cap_functions, sizeof(key)) ||
+        !sf_place_table_more(&s->function_at))
+        return false;
+    hash = sf_hash_mix((uint64_t)key.name << 32 | key.file,
+                       (uint64_t)key.system_name << 32 | key.start_line);
+    look = sf_place_look(&s->function_at, hash);
+    while (sf_place_next(&look, out)) {
+        const struct sf_profile_function *have = &s->functions[*out];
+        if (have->name == key.name && have->file == key.file &&
+            have->system_name == key.system_name && have->start_line == key.start_line)
+            return true;
     }
+    *out = s->n_functions;
+    s->functions[s->n_functions] = key;
+    sf_place_keep(&s->function_at, &look, s->n_functions++);
+    return true;
+}
+
+static uint64_t hash_location(const struct sf_profile_location *l, const struct sf_line *lines)
+{
+    uint64_t hash = sf_hash_mix((uint64_t)l->module << 32 | l->kind, l->addr);
+    for (uint32_t i = 0; i < l->n_lines; i++)
+        hash = sf_hash_mix(hash, (uint64_t)lines[i].function << 32 | lines[i].line);
+    return hash;
+}
+
+static bool is_location(const struct sf_profile_set *s, uint32_t place,
+                        const struct sf_profile_location *l, const struct sf_line *lines)
+{
+    const struct sf_profile_location *have = &s->locations[place];
+    const struct sf_line *have_lines = s->lines + have->first_line;
+    if (have->addr != l->addr || have->module != l->module || have->kind != l->kind ||
+        have->n_lines != l->n_lines)
+        return false;
+    for (uint32_t i = 0; i < l->n_lines; i++) {
+        if (have_lines[i].function != lines[i].function || have_lines[i].line != lines[i].line)
+            return false;
+    }
+    return true;
+}
+
+bool sf_profile_set_location(struct sf_profile_set *s, const struct sf_profile_location *l,
+                             const struct sf_line *lines, uint32_t *out)
+{
+    struct sf_place_look look;
+    if (!sf_place_table_more(&s->location_at))
+        return false;
+    look = sf_place_look(&s->location_at, hash_location(l, lines));
+    while (sf_place_next(&look, out)) {
+        if (is_location(s, *out, l, lines))
+            return true;
+    }
+    if (!sf_profile_more((void **)&s->locations, s->n_locations, &s->cap_locations,
+                         sizeof(*s->locations)))
+        return false;
+    *out = s->n_locations;
+    s->locations[*out] = *l;
+    s->locations[*out].first_line = s->n_lines;
     for (uint32_t i = 0; i < l->n_lines; i++) {
         if (!sf_profile_more((void **)&s->lines, s->n_lines + i, &s->cap_lines, sizeof(*s->lines)))
             return false;
         s->lines[s->n_lines + i] = lines[i];
     }
-    if (!sf_profile_more((void **)&s->locations, s->n_locations, &s->cap_locations,
-                         sizeof(*s->locations)) ||
-        !sf_dict_add(&s->location_keys, text, out))
-        return false;
-    if (*out == s->n_locations) {
-        s->locations[*out] = *l;
-        s->locations[*out].first_line = s->n_lines;
-        s->n_lines += l->n_lines;
-        s->n_locations++;
-    }
+    s->n_lines += l->n_lines;
+    s->n_locations++;
+    sf_place_keep(&s->location_at, &look, *out);
     return true;
 }
 

@@ -17,7 +17,7 @@ struct sf_profile_set *sf_profile_set_new(uint32_t tenant, sf_str service)
     s->service = (sf_str){(const char *)(s + 1), service.len};
     s->ts_min_ns = INT64_MAX;
     s->ts_max_ns = INT64_MIN;
-    if (!sf_stack_tree_init(&s->tree)) {
+    if (!sf_stack_tree_init(&s->tree) || !sf_dict_add(&s->strings, SF_STR_NONE, &(uint32_t){0})) {
         sf_profile_set_free(s);
         return NULL;
     }
@@ -29,12 +29,13 @@ void sf_profile_set_free(struct sf_profile_set *s)
     if (!s)
         return;
     sf_dict_done(&s->strings);
-    sf_dict_done(&s->functions);
     sf_dict_done(&s->modules);
-    sf_dict_done(&s->location_keys);
+    sf_place_table_done(&s->function_at);
+    sf_place_table_done(&s->location_at);
     sf_stack_tree_done(&s->tree);
     sf_dict_done(&s->series);
     sf_dict_done(&s->processes);
+    sf_heap_free(s->functions);
     sf_heap_free(s->locations);
     sf_heap_free(s->lines);
     sf_heap_free(s->rows);
@@ -45,12 +46,13 @@ void sf_profile_set_free(struct sf_profile_set *s)
 
 size_t sf_profile_set_memory(const struct sf_profile_set *s)
 {
-    return sizeof(*s) + sf_dict_memory(&s->strings) + sf_dict_memory(&s->functions) +
-           sf_dict_memory(&s->modules) + sf_dict_memory(&s->location_keys) +
+    return sizeof(*s) + sf_dict_memory(&s->strings) + sf_dict_memory(&s->modules) +
+           sf_place_table_memory(&s->function_at) + sf_place_table_memory(&s->location_at) +
            sf_stack_tree_memory(&s->tree) + sf_dict_memory(&s->series) +
-           sf_dict_memory(&s->processes) + s->cap_locations * sizeof(*s->locations) +
-           s->cap_lines * sizeof(*s->lines) + s->cap_rows * sizeof(*s->rows) +
-           s->cap_entries * sizeof(*s->entries) + s->cap_details * sizeof(*s->details);
+           sf_dict_memory(&s->processes) + s->cap_functions * sizeof(*s->functions) +
+           s->cap_locations * sizeof(*s->locations) + s->cap_lines * sizeof(*s->lines) +
+           s->cap_rows * sizeof(*s->rows) + s->cap_entries * sizeof(*s->entries) +
+           s->cap_details * sizeof(*s->details);
 }
 
 enum { FUNCTIONS, MAPPINGS, LOCATIONS, STACKS };
@@ -94,14 +96,9 @@ static void map(struct sf_profile_map *m, int which, uint32_t i, uint32_t place)
 
 static bool map_function(struct adding *a, uint32_t i, uint32_t *out)
 {
-    const struct sf_function *f = &a->b->functions[i];
-    struct sf_profile_function key = {.start_line = f->start_line};
     if (is_mapped(a->m, FUNCTIONS, i, out))
         return true;
-    if (!sf_dict_add(&a->s->strings, f->name, &key.name) ||
-        !sf_dict_add(&a->s->strings, f->system_name, &key.system_name) ||
-        !sf_dict_add(&a->s->strings, f->file, &key.file) ||
-        !sf_dict_add(&a->s->functions, sf_profile_key(&key, sizeof(key)), out))
+    if (!sf_profile_set_function(a->s, &a->b->functions[i], out))
         return false;
     map(a->m, FUNCTIONS, i, *out);
     return true;
@@ -139,7 +136,7 @@ static bool map_location(struct adding *a, uint32_t i, uint32_t *out)
             return false;
         a->lines[k].line = from->lines[k].line;
     }
-    if (!sf_profile_set_location(a->s, &l, a->lines, &a->key, out))
+    if (!sf_profile_set_location(a->s, &l, a->lines, out))
         return false;
     map(a->m, LOCATIONS, i, *out);
     return true;

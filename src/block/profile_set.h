@@ -14,11 +14,13 @@
 struct sf_profile_set {
     uint32_t tenant;
     sf_str service;
-    struct sf_dict strings, functions, modules, location_keys, series, processes;
+    struct sf_dict strings, modules, series, processes; /* the first string is the empty one */
+    struct sf_place_table function_at, location_at;
     struct sf_stack_tree tree;
+    struct sf_profile_function *functions;
     struct sf_profile_location *locations;
     struct sf_line *lines;
-    uint32_t n_locations, cap_locations, n_lines, cap_lines;
+    uint32_t n_functions, cap_functions, n_locations, cap_locations, n_lines, cap_lines;
     struct sf_profile_row *rows;
     struct sf_profile_entry *entries;
     struct sf_profile_detail *details; /* `series` is the place of their row here */

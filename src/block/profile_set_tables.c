@@ -15,13 +15,13 @@ bool sf_profile_set_symbols(const struct sf_profile_set *s, struct sf_arena *req
         strings[i] = sf_dict_get(&s->strings, i);
     *out = (struct sf_profile_symbols){
         .strings = strings,
-        .functions = (const struct sf_profile_function *)(const void *)s->functions.bytes.p,
+        .functions = s->functions,
         .modules = (const struct sf_profile_module *)(const void *)s->modules.bytes.p,
         .locations = s->locations,
         .lines = s->lines,
         .nodes = s->tree.nodes,
         .n_strings = s->strings.n,
-        .n_functions = s->functions.n,
+        .n_functions = s->n_functions,
         .n_modules = s->modules.n,
         .n_locations = s->n_locations,
         .n_lines = s->n_lines,
@@ -87,16 +87,16 @@ static bool join_function(struct sf_profile_set *s, const struct sf_profile_symb
                           uint32_t i, uint32_t *out)
 {
     const struct sf_profile_function *f = &from->functions[i];
-    struct sf_profile_function key = {.start_line = f->start_line};
-    return sf_dict_add(&s->strings, from->strings[f->name], &key.name) &&
-           sf_dict_add(&s->strings, from->strings[f->system_name], &key.system_name) &&
-           sf_dict_add(&s->strings, from->strings[f->file], &key.file) &&
-           sf_dict_add(&s->functions, sf_profile_key(&key, sizeof(key)), out);
+    struct sf_function named = {.name = from->strings[f->name],
+                                .system_name = from->strings[f->system_name],
+                                .file = from->strings[f->file],
+                                .start_line = f->start_line};
+    return sf_profile_set_function(s, &named, out);
 }
 
 static bool join_locations(struct sf_profile_set *s, const struct sf_profile_symbols *from,
                            const uint32_t *functions, const uint32_t *modules,
-                           struct sf_line *lines, struct sf_buf *key, uint32_t *out)
+                           struct sf_line *lines, uint32_t *out)
 {
     for (uint32_t i = 0; i < from->n_locations; i++) {
         struct sf_profile_location l = from->locations[i];
@@ -106,7 +106,7 @@ static bool join_locations(struct sf_profile_set *s, const struct sf_profile_sym
         }
         if (l.module != SF_NONE)
             l.module = modules[l.module];
-        if (!sf_profile_set_location(s, &l, lines, key, &out[i]))
+        if (!sf_profile_set_location(s, &l, lines, &out[i]))
             return false;
     }
     return true;
@@ -133,7 +133,6 @@ enum sf_err sf_profile_set_join_symbols(struct sf_profile_set *s,
     uint32_t *modules = sf_arena_new_n(&scratch, (size_t)from->n_modules + 1, 4);
     uint32_t *locations = sf_arena_new_n(&scratch, (size_t)from->n_locations + 1, 4);
     struct sf_line *lines = sf_arena_new_n(&scratch, (size_t)from->n_lines + 1, sizeof(*lines));
-    struct sf_buf key = {0};
     bool is_ok = functions && modules && locations && lines;
     for (uint32_t i = 0; is_ok && i < from->n_functions; i++)
         is_ok = join_function(s, from, i, &functions[i]);
@@ -143,9 +142,8 @@ enum sf_err sf_profile_set_join_symbols(struct sf_profile_set *s,
                 sf_dict_add(&s->strings, from->strings[from->modules[i].build_id], &m.build_id) &&
                 sf_dict_add(&s->modules, sf_profile_key(&m, sizeof(m)), &modules[i]);
     }
-    is_ok = is_ok && join_locations(s, from, functions, modules, lines, &key, locations) &&
+    is_ok = is_ok && join_locations(s, from, functions, modules, lines, locations) &&
             join_nodes(s, from, locations, out_nodes);
-    sf_buf_done(&key);
     return is_ok ? SF_OK : sf_profile_set_no_memory(why);
 }
 

@@ -3,19 +3,17 @@
 #include "base/hash.h"
 #include "base/heap.h"
 
-enum { FIRST_NODES = 64, FIRST_SLOTS = 128, FIRST_STACKS = 256, STEP = 16 };
+enum { FIRST_NODES = 64, FIRST_SLOTS = 128, STEP = 16 };
 
 bool sf_stack_tree_init(struct sf_stack_tree *t)
 {
     *t = (struct sf_stack_tree){0};
     t->nodes = sf_heap_new_n(FIRST_NODES, sizeof(*t->nodes));
     t->slots = sf_heap_new_n(FIRST_SLOTS, sizeof(*t->slots));
-    t->stacks = sf_heap_new_n(FIRST_STACKS, sizeof(*t->stacks));
-    if (!t->nodes || !t->slots || !t->stacks)
+    if (!t->nodes || !t->slots || !sf_place_table_grow(&t->stacks))
         return false;
     t->cap = FIRST_NODES;
     t->n_slots = FIRST_SLOTS;
-    t->n_stack_slots = FIRST_STACKS;
     t->nodes[0] = (struct sf_profile_node){0, SF_NONE};
     t->n = 1;
     return true;
@@ -25,14 +23,14 @@ void sf_stack_tree_done(struct sf_stack_tree *t)
 {
     sf_heap_free(t->nodes);
     sf_heap_free(t->slots);
-    sf_heap_free(t->stacks);
+    sf_place_table_done(&t->stacks);
     *t = (struct sf_stack_tree){0};
 }
 
 size_t sf_stack_tree_memory(const struct sf_stack_tree *t)
 {
     return t->cap * sizeof(*t->nodes) + t->n_slots * sizeof(*t->slots) +
-           t->n_stack_slots * sizeof(*t->stacks);
+           sf_place_table_memory(&t->stacks);
 }
 
 /* Locations of a caller are neighbours more often than not: both numbers must reach the low bits.
@@ -114,53 +112,27 @@ static bool is_stack(const struct sf_stack_tree *t, uint32_t node, const uint32_
     return node == 0;
 }
 
-static bool grow_stacks(struct sf_stack_tree *t)
-{
-    uint32_t n = t->n_stack_slots * 2;
-    uint64_t *stacks = t->n_stack_slots > UINT32_MAX / 4 ? NULL : sf_heap_new_n(n, sizeof(*stacks));
-    if (!stacks)
-        return false;
-    /* Only the high half of each hash is at hand: it is what places are chosen by. */
-    for (uint32_t i = 0; i < t->n_stack_slots; i++) {
-        uint32_t at = (uint32_t)(t->stacks[i] >> 32) & (n - 1);
-        if (!t->stacks[i])
-            continue;
-        while (stacks[at])
-            at = (at + 1) & (n - 1);
-        stacks[at] = t->stacks[i];
-    }
-    sf_heap_free(t->stacks);
-    t->stacks = stacks;
-    t->n_stack_slots = n;
-    return true;
-}
-
-/* Where the leaf of these locations is, or the free place for it. */
+/* The leaf of these locations; else the look that found none. */
 static bool find_stack(const struct sf_stack_tree *t, uint64_t hash, const uint32_t *locations,
-                       uint32_t n, uint32_t *out_at)
+                       uint32_t n, struct sf_place_look *look, uint32_t *out)
 {
-    uint32_t at = (uint32_t)(hash >> 32) & (t->n_stack_slots - 1);
-    bool is_found = false;
-    while (t->stacks[at] && !is_found) {
-        is_found = (t->stacks[at] ^ hash) >> 32 == 0 &&
-                   is_stack(t, (uint32_t)t->stacks[at], locations, n);
-        if (!is_found)
-            at = (at + 1) & (t->n_stack_slots - 1);
+    *look = sf_place_look(&t->stacks, hash);
+    while (sf_place_next(look, out)) {
+        if (is_stack(t, *out, locations, n))
+            return true;
     }
-    *out_at = at;
-    return is_found;
+    return false;
 }
 
 static bool keep_stack(struct sf_stack_tree *t, uint64_t hash, const uint32_t *locations,
                        uint32_t n, uint32_t node)
 {
-    uint32_t at;
-    if (t->n_stacks >= t->n_stack_slots / 4 * 3 && !grow_stacks(t))
+    struct sf_place_look look;
+    uint32_t have;
+    if (!sf_place_table_more(&t->stacks))
         return false;
-    if (!find_stack(t, hash, locations, n, &at)) {
-        t->stacks[at] = (hash & 0xffffffff00000000u) | node;
-        t->n_stacks++;
-    }
+    if (!find_stack(t, hash, locations, n, &look, &have))
+        sf_place_keep(&t->stacks, &look, node);
     return true;
 }
 
@@ -169,13 +141,14 @@ static bool keep_stack(struct sf_stack_tree *t, uint64_t hash, const uint32_t *l
 static bool add_frames(struct sf_stack_tree *t, const uint32_t *locations, uint32_t n,
                        uint32_t *out)
 {
-    uint32_t node = 0, n_known = (n - 1) / STEP * STEP, at;
+    uint32_t node = 0, n_known = (n - 1) / STEP * STEP;
     for (; n_known; n_known -= STEP) {
         const uint32_t *callers = locations + (n - n_known);
-        if (find_stack(t, sf_hash(callers, n_known * sizeof(*callers)), callers, n_known, &at)) {
-            node = (uint32_t)t->stacks[at];
+        struct sf_place_look look;
+        if (find_stack(t, sf_hash(callers, n_known * sizeof(*callers)), callers, n_known, &look,
+                       &node))
             break;
-        }
+        node = 0;
     }
     for (uint32_t i = n_known; i < n; i++) {
         const uint32_t *callers = locations + (n - 1 - i);
@@ -193,13 +166,9 @@ bool sf_stack_tree_add_stack(struct sf_stack_tree *t, const uint32_t *locations,
                              uint32_t *out)
 {
     uint64_t hash = sf_hash(locations, n * sizeof(*locations));
-    uint32_t at;
+    struct sf_place_look look;
     *out = 0;
-    if (n == 0)
+    if (n == 0 || find_stack(t, hash, locations, n, &look, out))
         return true;
-    if (find_stack(t, hash, locations, n, &at)) {
-        *out = (uint32_t)t->stacks[at];
-        return true;
-    }
     return add_frames(t, locations, n, out) && keep_stack(t, hash, locations, n, *out);
 }

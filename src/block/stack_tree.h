@@ -6,6 +6,7 @@
  * known, and then one look and a walk up the tree to be sure do for a look per frame. */
 #pragma once
 #include "base/buf.h"
+#include "block/place_table.h"
 #include "block/profile_block.h"
 
 struct sf_stack_tree {
@@ -13,8 +14,7 @@ struct sf_stack_tree {
     uint32_t n, cap;
     uint32_t *slots; /* a node; 0: free, since the root is never looked for */
     uint32_t n_slots;
-    uint64_t *stacks; /* high half of a stack's hash, then its leaf; 0: free */
-    uint32_t n_stack_slots, n_stacks;
+    struct sf_place_table stacks; /* their leaves */
 };
 
 bool sf_stack_tree_init(struct sf_stack_tree *t); /* false: no memory; then done is fine */

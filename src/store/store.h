@@ -36,7 +36,7 @@ struct sf_store_tuning {
     uint64_t flush_wal_len;    /* 256 MB of log since the checkpoint */
     size_t flush_parts_len;    /* bytes of parts; 5/8 of their line */
     size_t flush_rows_len;     /* bytes of memtables and parts; 5/8 of their lines */
-    size_t flush_profiles_len; /* bytes of profiles; half of their line */
+    size_t flush_profiles_len; /* bytes of profiles; 5/8 of their line */
     size_t memtable_len;       /* 8 MB, or the writers' shares of their line */
     int64_t seal_age_ns;       /* 1 s: rows older than this are sealed while somebody searches */
     int64_t seal_gap_ns;       /* 50 ms: a scan seals a memtable at most this often */

@@ -357,13 +357,12 @@ void sf_flush_loop(void *local)
     int64_t delay_ns = 0, retry_ns = 0;
     while (!atomic_load(&l->is_stopping)) {
         struct sf_why why;
-        bool is_asked, is_due;
+        bool is_due;
         int64_t now_ns;
         sf_mutex_lock(&l->wake_lock);
         if (!l->must_flush && !atomic_load(&l->is_stopping))
             sf_signal_wait_until(&l->wake_flush, &l->wake_lock,
                                  sf_clock_mono_ns() + TICK_MS * (SF_NS_PER_S / 1000));
-        is_asked = l->must_flush;
         l->must_flush = false;
         sf_mutex_unlock(&l->wake_lock);
         if (atomic_load(&l->is_stopping))
@@ -375,8 +374,10 @@ void sf_flush_loop(void *local)
         is_due = sf_flush_is_due(l);
         sf_mutex_unlock(&l->flush_lock);
         sf_pressure_update(l);
-        /* A flush that somebody else asked for may have failed: it is ours to try again. */
-        if (!(is_due || is_asked || atomic_load(&l->is_flush_failing)) || now_ns < retry_ns)
+        /* A flush that somebody else asked for may have failed: it is ours to try again. Who woke
+         * us may have seen what the last flush took: then nothing is due, and the little that came
+         * since would make a block of its own, with all its symbols. */
+        if (!(is_due || atomic_load(&l->is_flush_failing)) || now_ns < retry_ns)
             continue;
         if (sf_flush_run(l, &why)) {
             delay_ns = delay_ns ? delay_ns * 2 : FIRST_DELAY_NS;

@@ -135,7 +135,7 @@ static void fill_tuning(struct sf_local *l)
     DEFAULT(flush_parts_len, l->budget.cap[SF_LINE_PARTS] / 8 * 5);
     DEFAULT(flush_rows_len,
             (l->budget.cap[SF_LINE_MEMTABLES] + l->budget.cap[SF_LINE_PARTS]) / 8 * 5);
-    DEFAULT(flush_profiles_len, l->budget.cap[SF_LINE_PROFILES] / 2);
+    DEFAULT(flush_profiles_len, l->budget.cap[SF_LINE_PROFILES] / 8 * 5);
     DEFAULT(memtable_len, per_writer < 8u << 20 ? per_writer : 8u << 20);
     DEFAULT(seal_age_ns, SF_NS_PER_S);
     DEFAULT(seal_gap_ns, SF_NS_PER_S / 20);
