@@ -8,6 +8,7 @@
 #include "collect/lib/profiled_thread.h"
 #include "collect/lib/sample_take.h"
 #include "collect/sys/clock.h"
+#include "collect/sys/perf_clock.h"
 
 #define TURN_NS ((int64_t)100000000) /* how soon a new thread is found */
 
@@ -16,14 +17,19 @@ static struct {
     struct sf_profiled_threads threads;
     uint64_t period_ns;
     int n_users; /* the collecting thread's: CPU and wall profiles */
-    int signal;
-    bool has_handler;
-    struct sigaction before;
+    struct sf_profiled_signals signals;
+    bool has_timer_signal, is_perf_asked;
+    struct sigaction before[2]; /* of the timers' signal, of perf's */
+    struct sf_why no_perf;      /* why timers are used */
 } p;
+
+/* Its default action is to do nothing, so one that is on its way when the program execs, or when it
+ * resets all signals, does no harm. A timer's signal is taken back by exec. */
+#define PERF_SIGNAL SIGURG
 
 /* ---- in the handler ---- */
 
-static void take_sample(struct sf_profiled_thread *t, const siginfo_t *info, const void *context)
+static void take_sample(struct sf_profiled_thread *t, int overruns, const void *context)
 {
     struct sf_sample *s = &t->scratch; /* not on the stack: alternate ones are small */
     struct sf_walk_regs regs = sf_walk_regs_of(context);
@@ -41,7 +47,7 @@ static void take_sample(struct sf_profiled_thread *t, const siginfo_t *info, con
     s->kind = SF_SAMPLES_CPU;
     s->wait = SF_WAIT_NONE; /* what else */
     s->thread = t->tid;
-    sf_profiled_thread_weigh(t, info->si_overrun > 0 ? (uint32_t)info->si_overrun : 0, s->values);
+    sf_profiled_thread_weigh(t, overruns > 0 ? (uint32_t)overruns : 0, s->values);
     s->end = (uint8_t)end;
     s->time_ns = (uint64_t)sf_clock_mono_ns();
     sf_sample_note_span(s);
@@ -51,18 +57,20 @@ static void take_sample(struct sf_profiled_thread *t, const siginfo_t *info, con
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
     int saved = errno;
-    struct sf_profiled_thread *t = info->si_code == SI_TIMER
-                                       ? sf_profiled_threads_find(&p.threads,
-                                                                  info->si_value.sival_ptr)
-                                       : NULL;
+    const struct sigaction *before = &p.before[sig == PERF_SIGNAL];
+    struct sf_profiled_thread *t = NULL;
+    if (info->si_code == SI_TIMER)
+        t = sf_profiled_threads_find(&p.threads, info->si_value.sival_ptr);
+    else if (sig == PERF_SIGNAL && info->si_code == POLL_IN)
+        t = sf_profiled_threads_mine(&p.threads);
     if (t) {
         if (atomic_load_explicit(&p.is_on, memory_order_acquire))
-            take_sample(t, info, context);
-    } else if (p.before.sa_flags & SA_SIGINFO) {
-        if (p.before.sa_sigaction)
-            p.before.sa_sigaction(sig, info, context);
-    } else if (p.before.sa_handler != SIG_DFL && p.before.sa_handler != SIG_IGN) {
-        p.before.sa_handler(sig);
+            take_sample(t, info->si_code == SI_TIMER ? info->si_overrun : 0, context);
+    } else if (before->sa_flags & SA_SIGINFO) {
+        if (before->sa_sigaction)
+            before->sa_sigaction(sig, info, context);
+    } else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
+        before->sa_handler(sig);
     }
     errno = saved;
 }
@@ -91,24 +99,48 @@ static bool is_free(int sig)
            (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN);
 }
 
-/* SIGPROF when the program does not use it itself, else a real-time signal nobody uses. It stays
- * ours for good: one on its way when a profile ends would kill the program. */
-static bool take_signal(struct sf_why *why)
+static bool is_ours(int sig)
+{
+    struct sigaction now;
+    return !act_on(sig, NULL, &now) && now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_signal;
+}
+
+static bool handle(int sig, struct sigaction *before)
 {
     struct sigaction action = {.sa_sigaction = on_signal,
                                .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-    if (p.has_handler)
-        return true;
-    p.signal = is_free(SIGPROF) ? SIGPROF : 0;
-    for (int sig = SIGRTMAX - 2; !p.signal && sig > SIGRTMIN; sig--)
-        p.signal = is_free(sig) ? sig : 0;
     sigfillset(&action.sa_mask);
-    if (!p.signal || act_on(p.signal, &action, &p.before)) {
+    return !act_on(sig, &action, before);
+}
+
+/* SIGPROF when the program does not use it itself, else a real-time signal nobody uses. It stays
+ * ours for good: one on its way when a profile ends would kill the program. */
+static bool take_timer_signal(struct sf_why *why)
+{
+    if (p.has_timer_signal)
+        return true;
+    p.signals.timer = is_free(SIGPROF) ? SIGPROF : 0;
+    for (int sig = SIGRTMAX - 2; !p.signals.timer && sig > SIGRTMIN; sig--)
+        p.signals.timer = is_free(sig) ? sig : 0;
+    p.has_timer_signal = p.signals.timer && handle(p.signals.timer, &p.before[0]);
+    if (!p.has_timer_signal)
         sf_fail(why, SF_ERR_IO, "profile: every signal is in use");
-        return false;
-    }
-    p.has_handler = true;
-    return true;
+    return p.has_timer_signal;
+}
+
+/* Asked once: what is allowed then may be forbidden later, and asking can be fatal by then. */
+static void ask_for_perf(void)
+{
+    if (p.is_perf_asked)
+        return;
+    p.is_perf_asked = true;
+    p.signals.perf = PERF_SIGNAL;
+    if (sf_perf_clock_try(&p.no_perf))
+        return;
+    if (is_free(PERF_SIGNAL) && handle(PERF_SIGNAL, &p.before[1]))
+        p.threads.has_perf = true;
+    else
+        sf_fail(&p.no_perf, SF_ERR_BUSY, "the program uses SIGURG");
 }
 
 /* ---- the collecting thread ---- */
@@ -133,39 +165,50 @@ static uint64_t drain(struct sf_profiled_thread *t, void *arg)
     return ns;
 }
 
-/* A program that takes the signal for itself keeps it: we move to another one. */
-static void mind_signal(void)
+/* A program that takes a signal for itself keeps it: we move to another one, or from perf to
+ * timers. One that resets signals (daemons do) loses nothing when we take it again. */
+static void mind_signals(void)
 {
-    struct sigaction now;
-    if (act_on(p.signal, NULL, &now) ||
-        (now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_signal))
+    if (p.threads.has_perf && !is_ours(PERF_SIGNAL) &&
+        (!is_free(PERF_SIGNAL) || !handle(PERF_SIGNAL, &p.before[1]))) {
+        sf_profiled_threads_stop(&p.threads, drain, NULL);
+        p.threads.has_perf = false;
+        sf_fail(&p.no_perf, SF_ERR_BUSY, "the program uses SIGURG");
+    }
+    if (!p.has_timer_signal || is_ours(p.signals.timer))
         return;
     sf_profiled_threads_stop(&p.threads, drain, NULL);
-    p.has_handler = false;
-    if (!take_signal(NULL))
+    p.has_timer_signal = false;
+    if (!take_timer_signal(NULL))
         atomic_store(&p.is_on, false);
 }
 
 int64_t sf_cpu_profiler_turn(int64_t now_ns)
 {
     (void)now_ns;
-    mind_signal();
-    sf_profiled_threads_update(&p.threads, p.signal, p.period_ns, drain, NULL);
+    mind_signals();
+    sf_profiled_threads_update(&p.threads, p.signals, p.period_ns, drain, NULL);
     return TURN_NS;
 }
 
 enum sf_err sf_cpu_profiler_begin(uint64_t period_ns, struct sf_why *why)
 {
-    if (!take_signal(why))
+    ask_for_perf();
+    if (!take_timer_signal(why))
         return SF_ERR_IO;
     if (p.n_users++)
         return SF_OK;
     p.period_ns = period_ns ? period_ns : 1000000000 / SF_DEFAULT_HZ;
     atomic_store_explicit(&p.is_on, true, memory_order_release);
-    sf_profiled_threads_update(&p.threads, p.signal, p.period_ns, drain, NULL);
+    sf_profiled_threads_update(&p.threads, p.signals, p.period_ns, drain, NULL);
     if (!sf_profiled_threads_n(&p.threads))
         sf_fail(why, SF_ERR_IO, "profile: the system gives no timers");
     return SF_OK;
+}
+
+const char *sf_cpu_profiler_no_perf(void)
+{
+    return p.threads.has_perf ? NULL : p.no_perf.text;
 }
 
 void sf_cpu_profiler_end(void)

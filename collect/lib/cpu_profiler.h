@@ -1,10 +1,11 @@
 /* cpu_profiler.h - which code runs, sampled by each thread's own CPU clock.
  *
- * Every thread gets a timer over the CPU time it uses, so idle threads cost nothing and no sleeping
+ * Every thread gets a clock over the CPU time it uses, so idle threads cost nothing and no sleeping
  * call is ever interrupted. The signal's handler walks the stack and notes the active span; the
- * collecting thread finds new threads and empties the rings. Timers are looked at when the kernel's
- * clock ticks: a rate above the tick comes out as fewer samples with larger weights, and the totals
- * stay right. */
+ * collecting thread finds new threads and empties the rings. The clock is perf's, exact to the
+ * microsecond, where the system allows that. Otherwise it is a timer, looked at when the kernel
+ * ticks: a rate above the tick comes out as fewer samples with larger weights, and the totals stay
+ * right. */
 #pragma once
 #include "collect/lib/profiler.h"
 
@@ -14,6 +15,8 @@ extern const struct sf_profile_source sf_cpu_source;
 enum sf_err sf_cpu_profiler_begin(uint64_t period_ns, struct sf_why *why);
 void sf_cpu_profiler_end(void);
 int64_t sf_cpu_profiler_turn(int64_t now_ns);
+/* Why the timers are used and not perf; NULL: perf is. */
+const char *sf_cpu_profiler_no_perf(void);
 /* The last sample collected of a thread, NULL when there is none; until the next turn. */
 const struct sf_sample *sf_cpu_profiler_last(uint32_t thread);
 void sf_cpu_profiler_after_fork(void); /* in the child: the timers stayed with the parent */

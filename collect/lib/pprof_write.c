@@ -7,6 +7,7 @@
 
 #include "base/heap.h"
 #include "base/text.h"
+#include "collect/lib/cpu_profiler.h"
 #include "collect/lib/frame_names.h"
 #include "collect/lib/name_table.h"
 #include "wire/pb_writer.h"
@@ -198,15 +199,19 @@ static void write_comment(struct writer *w, const struct sf_profile *p)
 {
     const struct sf_kind_info *info = sf_kind_info(p->kind);
     double cpu_s = (double)p->table.values[1] / 1e9;
-    char said[240];
+    const char *no_perf = sf_cpu_profiler_no_perf();
+    char said[480];
     int len = snprintf(
         said, sizeof(said), "%s: %llu samples, %llu %s in all, %llu dropped, %llu lost", info->word,
         (unsigned long long)p->n_samples, (unsigned long long)p->table.values[0],
         info->values[0].type, (unsigned long long)p->n_dropped, (unsigned long long)p->table.lost);
     if (p->kind == SF_SAMPLES_CPU && cpu_s > 0 && p->period)
-        snprintf(said + len, sizeof(said) - (size_t)len,
-                 ", %.1f a second of CPU time, %.1f asked for", (double)p->n_samples / cpu_s,
-                 1e9 / (double)p->period);
+        len += snprintf(said + len, sizeof(said) - (size_t)len,
+                        ", %.1f a second of CPU time, %.1f asked for", (double)p->n_samples / cpu_s,
+                        1e9 / (double)p->period);
+    if (p->kind == SF_SAMPLES_CPU)
+        snprintf(said + len, sizeof(said) - (size_t)len, no_perf ? ", by timers: %s" : ", by perf",
+                 no_perf);
     sf_pb_write_u64(w->out, 13, text(w, sf_str_from(said)));
 }
 

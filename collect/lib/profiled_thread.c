@@ -2,8 +2,11 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/heap.h"
+#include "collect/sys/perf_clock.h"
 #include "collect/sys/tasks.h"
 #include "collect/sys/thread.h"
 
@@ -24,6 +27,29 @@ struct sf_profiled_thread *sf_profiled_threads_find(struct sf_profiled_threads *
         return NULL;
     t = atomic_load_explicit(&all->blocks[index], memory_order_acquire);
     return t && t->serial == v >> 16 ? t : NULL;
+}
+
+/* Who this thread is. Not the library's own record of it, which threads that use none of its calls
+ * do not have. */
+static __thread struct {
+    struct sf_profiled_thread *block;
+    uint32_t tid;
+} mine;
+
+struct sf_profiled_thread *sf_profiled_threads_mine(struct sf_profiled_threads *all)
+{
+    if (mine.block && mine.block->tid == mine.tid)
+        return mine.block;
+    if (!mine.tid)
+        mine.tid = (uint32_t)syscall(SYS_gettid);
+    for (uint32_t i = 0; i < SF_PROFILED_MAX; i++) {
+        struct sf_profiled_thread *t = atomic_load_explicit(&all->blocks[i], memory_order_acquire);
+        if (!t)
+            break;
+        if (t->tid == mine.tid)
+            return mine.block = t;
+    }
+    return NULL;
 }
 
 static uintptr_t thread_pointer(void)
@@ -58,7 +84,7 @@ void sf_profiled_thread_weigh(struct sf_profiled_thread *t, uint32_t overruns, u
 
 /* ---- in the collecting thread ---- */
 
-/* A program that works in step with its timer would show the same place again and again. So the
+/* A program that works in step with its clock would show the same place again and again. So the
  * rate is drawn anew every few samples, evenly from 3/4 to 5/4 of what was asked: as many samples
  * as asked for on average, each worth the period it was taken with. Not for every sample: that
  * would take a system call in the handler. */
@@ -115,6 +141,30 @@ static void change_period(struct sf_profiled_thread *t, uint64_t period_ns)
         atomic_store_explicit(&t->period_ns, period_ns, memory_order_relaxed);
 }
 
+/* perf's period cannot be changed without its descriptor, so a new clock takes the place of the old
+ * one. What ran since the last sample goes to the next: neither more nor less than the thread's own
+ * clock says, so that a sample that comes late, and was paid for already, is made up for here. */
+static void change_perf(struct sf_profiled_thread *t, int sig, uint64_t period_ns)
+{
+    enum { DRAW_AFTER = 32 }; /* samples: 11 us for a new clock, each 32 are 0.003 % at 100 Hz */
+    uint64_t known_ns, cpu_ns;
+    void *perf;
+    if (t->since_ns < DRAW_AFTER * atomic_load_explicit(&t->period_ns, memory_order_relaxed))
+        return;
+    t->since_ns = 0;
+    perf = sf_perf_clock_start(t->tid, period_ns, sig);
+    if (!perf)
+        return; /* the one it has will do */
+    sf_perf_clock_stop(t->perf);
+    t->perf = perf;
+    known_ns = t->begin_ns + t->given_ns + atomic_load(&t->owed_ns);
+    cpu_ns = cpu_ns_of(t->tid);
+    if (cpu_ns > known_ns)
+        atomic_fetch_add_explicit(&t->owed_ns, cpu_ns - known_ns, memory_order_relaxed);
+    atomic_store_explicit(&t->period_ns, period_ns, memory_order_relaxed);
+    atomic_store_explicit(&t->gap_ns, period_ns, memory_order_relaxed);
+}
+
 static void find_stack(struct sf_profiled_thread *t)
 {
     uintptr_t sp = atomic_load_explicit(&t->seen_sp, memory_order_acquire);
@@ -125,38 +175,53 @@ static void find_stack(struct sf_profiled_thread *t)
     atomic_store_explicit(&t->stack_hi, hi, memory_order_release);
 }
 
-static bool arm(struct sf_profiled_threads *all, struct sf_profiled_thread *t, uint32_t index,
-                uint32_t tid, int sig, uint64_t period_ns)
+static bool arm_timer(struct sf_profiled_threads *all, struct sf_profiled_thread *t, uint32_t index,
+                      int sig, uint64_t period_ns)
 {
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = sig};
     struct itimerspec every = {.it_interval = timespec_of(period_ns)};
 
     every.it_value = every.it_interval;
-    t->serial = (t->serial + 1) & 0xffffffff;
     event.sigev_value.sival_ptr = (void *)(t->serial << 16 | (index + 1));
-    event.sigev_notify_thread_id = (int)tid;
-    if (timer_create(cpu_clock_of(tid), &event, &t->timer)) {
+    event.sigev_notify_thread_id = (int)t->tid;
+    if (timer_create(cpu_clock_of(t->tid), &event, &t->timer)) {
         all->is_refused = errno == EAGAIN; /* each takes a slot of a limit: leave the rest */
         return false;
     }
+    timer_settime(t->timer, 0, &every, NULL);
+    return true;
+}
+
+static void arm(struct sf_profiled_threads *all, uint32_t index, uint32_t tid,
+                struct sf_profiled_signals sigs, uint64_t period_ns)
+{
+    struct sf_profiled_thread *t = atomic_load_explicit(&all->blocks[index], memory_order_relaxed);
     t->tid = tid;
+    t->serial = (t->serial + 1) & 0xffffffff;
     t->is_seen = true;
     t->begin_ns = cpu_ns_of(tid);
     t->given_ns = 0;
+    t->since_ns = 0;
     atomic_store(&t->owed_ns, 0);
     atomic_store(&t->gap_ns, period_ns);
     atomic_store(&t->period_ns, period_ns);
     atomic_store(&t->stack_lo, 0);
     atomic_store(&t->stack_hi, 0);
     atomic_store(&t->seen_sp, 0);
-    all->n_armed++;
-    timer_settime(t->timer, 0, &every, NULL);
-    return true;
+    t->perf = all->has_perf ? sf_perf_clock_start(tid, period_ns, sigs.perf) : NULL;
+    if (t->perf || arm_timer(all, t, index, sigs.timer, period_ns))
+        all->n_armed++;
+    else
+        t->tid = 0;
 }
 
 static void let_go(struct sf_profiled_threads *all, struct sf_profiled_thread *t)
 {
-    timer_delete(t->timer);
+    if (t->perf)
+        sf_perf_clock_stop(t->perf);
+    else
+        timer_delete(t->timer);
+    t->perf = NULL;
     t->tid = 0;
     all->n_armed--;
     all->is_refused = false;
@@ -164,7 +229,7 @@ static void let_go(struct sf_profiled_threads *all, struct sf_profiled_thread *t
 
 struct update {
     struct sf_profiled_threads *all;
-    int sig;
+    struct sf_profiled_signals sigs;
     uint64_t period_ns;
 };
 
@@ -199,13 +264,13 @@ static void on_task(uint32_t tid, void *arg)
         }
     }
     if (free_one)
-        arm(all, free_one, free_at, tid, u->sig, vary(all, u->period_ns));
+        arm(all, free_at, tid, u->sigs, vary(all, u->period_ns));
 }
 
-void sf_profiled_threads_update(struct sf_profiled_threads *all, int sig, uint64_t period_ns,
-                                sf_profiled_drain drain, void *arg)
+void sf_profiled_threads_update(struct sf_profiled_threads *all, struct sf_profiled_signals sigs,
+                                uint64_t period_ns, sf_profiled_drain drain, void *arg)
 {
-    struct update u = {all, sig, period_ns};
+    struct update u = {all, sigs, period_ns};
     bool is_whole;
     for (uint32_t i = 0; i < all->n; i++)
         atomic_load(&all->blocks[i])->is_seen = false;
@@ -217,12 +282,15 @@ void sf_profiled_threads_update(struct sf_profiled_threads *all, int sig, uint64
             continue;
         drained_ns = drain(t, arg);
         t->given_ns += drained_ns;
+        t->since_ns += drained_ns;
         if (is_whole && !t->is_seen) {
             let_go(all, t);
             continue;
         }
         find_stack(t);
-        if (drained_ns)
+        if (drained_ns && t->perf)
+            change_perf(t, sigs.perf, vary(all, period_ns));
+        else if (drained_ns)
             change_period(t, vary(all, period_ns));
     }
 }
@@ -248,7 +316,10 @@ void sf_profiled_threads_forget(struct sf_profiled_threads *all)
     for (uint32_t i = 0; i < all->n; i++) {
         struct sf_profiled_thread *t = atomic_load(&all->blocks[i]);
         t->tid = 0;
+        t->perf = NULL; /* the mapping was not inherited */
         atomic_store(&t->ring.tail, atomic_load(&t->ring.head));
     }
     all->n_armed = 0;
+    mine.block = NULL;
+    mine.tid = 0;
 }

@@ -1,5 +1,6 @@
-/* profiled_thread.h - the threads of the program while they are sampled: a timer, a ring and what
- * is known of the stack, each. Blocks never move and are never unmapped, so that a late signal
+/* profiled_thread.h - the threads of the program while they are sampled: a clock, a ring and what
+ * is known of the stack, each. The clock is perf's where that is allowed, else a timer that is
+ * looked at when the kernel ticks. Blocks never move and are never unmapped, so that a late signal
  * finds one. */
 #pragma once
 #include <stdatomic.h>
@@ -14,9 +15,11 @@ enum { SF_PROFILED_MAX = 1024 };
 struct sf_profiled_thread {
     uint32_t tid;     /* 0: free */
     uintptr_t serial; /* of its owner: which signals are this one's */
+    void *perf;       /* NULL: the timer */
     timer_t timer;
-    bool is_seen; /* by the scan at hand */
-    /* What an expiry of the timer stands for. The gap that runs keeps the length it began with. */
+    uint64_t since_ns; /* in samples since perf's period was drawn */
+    bool is_seen;      /* by the scan at hand */
+    /* What an expiry of the clock stands for. The gap that runs keeps the length it began with. */
     atomic_uint_fast64_t period_ns; /* the collecting thread's to set */
     atomic_uint_fast64_t gap_ns;    /* the handler's */
     atomic_uint_fast64_t owed_ns;   /* CPU time that no sample stood for: the next one does */
@@ -34,12 +37,16 @@ struct sf_profiled_threads {
     uint32_t n; /* blocks made */
     uint32_t n_armed;
     bool is_refused; /* no more timers: stop asking */
+    bool has_perf;   /* set before the first update, and when it is given up */
     struct sf_gap_chance chance;
 };
 
 /* The block behind a signal's value, NULL when it is none of ours. Safe in handlers. */
 struct sf_profiled_thread *sf_profiled_threads_find(struct sf_profiled_threads *all,
                                                     const void *value);
+/* The calling thread's own, for signals that bring no value. Safe in handlers; asks the kernel who
+ * it is when it is called for the first time in a thread. */
+struct sf_profiled_thread *sf_profiled_threads_mine(struct sf_profiled_threads *all);
 /* What may be read above `sp`: in place when it is the thread's known stack, else a copy that must
  * be given back. Safe in handlers; makes one system call for a copy. */
 struct sf_walk_stack sf_profiled_thread_view(struct sf_profiled_thread *t, uintptr_t sp,
@@ -50,10 +57,13 @@ void sf_profiled_thread_weigh(struct sf_profiled_thread *t, uint32_t overruns, u
 
 /* Gives away what the ring holds; the ns that it stood for. */
 typedef uint64_t (*sf_profiled_drain)(struct sf_profiled_thread *t, void *arg);
+struct sf_profiled_signals {
+    int timer, perf;
+};
 /* Arms threads that came, drains all, varies the periods of those that ran, lets go of those that
  * went. One thread at a time. */
-void sf_profiled_threads_update(struct sf_profiled_threads *all, int sig, uint64_t period_ns,
-                                sf_profiled_drain drain, void *arg);
+void sf_profiled_threads_update(struct sf_profiled_threads *all, struct sf_profiled_signals sigs,
+                                uint64_t period_ns, sf_profiled_drain drain, void *arg);
 void sf_profiled_threads_stop(struct sf_profiled_threads *all, sf_profiled_drain drain, void *arg);
 uint32_t sf_profiled_threads_n(const struct sf_profiled_threads *all);
 void sf_profiled_threads_forget(struct sf_profiled_threads *all); /* in a forked child */

@@ -536,6 +536,78 @@ int main(int argc, char **argv)
     assert (want.returncode, want.stdout) == (0, "0 wrong\n"), want
     assert (got.returncode, got.stdout) == (want.returncode, want.stdout), (want, got)
     assert b"planted_allocation" in profile_of("heap"), got
+    assert b"by timers: the program runs under a seccomp filter" in profile_of("cpu"), profile_of("cpu")
+
+
+def test_a_filter_that_kills_for_unknown_calls_is_not_provoked():
+    """As service managers set them: perf_event_open is not on the list, and asking is fatal."""
+    wrapper = compiled("kills", """#define _GNU_SOURCE
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    struct sock_filter rules[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog all = {sizeof(rules) / sizeof(rules[0]), rules};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all))
+        return 99;
+    execv(argv[1], argv + 1);
+    return argc + 100;
+}""")
+    program = compiled("spins", SPIN + "int main(void) { planted_spin(0.5); return 3; }")
+    assert b"planted_spin" in same(wrapper, program)
+
+
+PERF_OR_NOT = SPIN + """
+#include <dirent.h>
+static volatile int n;
+static void ours(int sig) { (void)sig; n++; }
+static int descriptors(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    int count = 0;
+    while (readdir(d))
+        count++;
+    closedir(d);
+    return count;
+}
+int main(int argc, char **argv)
+{
+    (void)argc;
+    planted_spin(0.4);
+    printf("%d descriptors\\n", descriptors());
+    signal(SIGURG, ours); /* from here on it is the program's; the sampler leaves within a turn */
+    planted_spin(0.4);
+    n = 0;
+    planted_spin(0.2);
+    raise(SIGURG);
+    printf("%d urgent\\n", n);
+    fflush(stdout);
+    signal(SIGURG, SIG_DFL);
+    planted_spin(0.4);
+    for (int i = 0; argv[1] && i < 200; i++) { /* what is on its way must not kill the new image */
+        if (!fork()) {
+            execl("/bin/true", "true", (char *)NULL);
+            _exit(9);
+        }
+        int status;
+        wait(&status);
+        if (status)
+            printf("ended with %d\\n", status);
+    }
+    execl("/bin/echo", "echo", "the end", (char *)NULL);
+    return 9;
+}"""
+
+
+def test_the_samplers_signal_and_descriptors_are_not_in_the_way():
+    program = compiled("urgent", PERF_OR_NOT)
+    same(program, "often")
 
 
 def test_a_setuid_program_is_refused_and_runs():
