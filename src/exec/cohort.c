@@ -19,6 +19,7 @@ struct work {
     const struct sf_cohort_want *want;
     struct sf_query_ctx *q;
     struct sf_span_set set;
+    struct sf_link_keep keep; /* of its traces */
     struct sf_cohort_view out;
 };
 
@@ -127,8 +128,11 @@ static void explain(struct work *w)
 static enum sf_err look(struct work *w, struct sf_why *why)
 {
     struct sf_cohort_set *c = sf_arena_new(w->q->req, sizeof(*c));
-    struct sf_link_many many = {
-        .spans = w->set.spans, .n = w->set.n, .type = w->want->type, .scratch = w->want->scratch};
+    struct sf_link_many many = {.spans = w->set.spans,
+                                .n = w->set.n,
+                                .type = w->want->type,
+                                .kept = &w->keep,
+                                .scratch = w->want->scratch};
     enum sf_err err = c ? sf_cohort_set_load(w->store, &many, w->want->is_self, w->q, c, why)
                         : sf_exec_no_room(why);
     if (err)
@@ -156,10 +160,14 @@ enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *
                                    .from_ns = want->from_ns,
                                    .to_ns = want->to_ns,
                                    .limit_traces = SF_SPAN_SET_TRACES,
-                                   .scratch = want->scratch};
+                                   .scratch = want->scratch,
+                                   .keep = &w.keep};
+    if (!sf_link_keep_init(&w.keep, SF_SPAN_SET_TRACES, q->req))
+        return sf_exec_no_room(why);
     enum sf_err err = sf_span_set_find(store, &ask, q, &w.set, why);
     if (err)
         return err;
+    sf_link_keep_end(&w.keep);
     w.out.query = want->query;
     w.out.is_self = want->is_self;
     w.out.is_sum = want->is_sum;

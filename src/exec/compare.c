@@ -31,7 +31,8 @@ struct work {
     const struct sf_compare_want *want;
     struct sf_query_ctx *q;
     struct side left, right;
-    const sf_str *functions; /* by place */
+    struct sf_link_keep keep; /* of the traces of both */
+    const sf_str *functions;  /* by place */
     uint32_t n_functions;
     struct sf_tree_builder names; /* the same where spans are asked for one by one */
     struct sf_comparison out;
@@ -55,7 +56,8 @@ static enum sf_err find(struct work *w, sf_str query, uint32_t limit_traces,
                                    .from_ns = w->want->from_ns,
                                    .to_ns = w->want->to_ns,
                                    .limit_traces = limit_traces,
-                                   .scratch = w->want->scratch};
+                                   .scratch = w->want->scratch,
+                                   .keep = &w->keep};
     enum sf_err err = sf_span_set_find(w->store, &ask, w->q, out, why);
     if (err)
         return err;
@@ -199,8 +201,11 @@ static enum sf_err look_at_once(struct work *w, struct sf_why *why)
         return sf_exec_no_room(why);
     if (b.n == 0)
         return SF_OK;
-    struct sf_link_many many = {
-        .spans = b.spans, .n = b.n, .type = w->want->type, .scratch = w->want->scratch};
+    struct sf_link_many many = {.spans = b.spans,
+                                .n = b.n,
+                                .type = w->want->type,
+                                .kept = &w->keep,
+                                .scratch = w->want->scratch};
     enum sf_err err = sf_cohort_set_load(w->store, &many, false, w->q, c, why);
     if (err)
         return err;
@@ -368,9 +373,11 @@ enum sf_err sf_compare_make(struct sf_store *store, const struct sf_compare_want
 {
     struct work w = {.store = store, .want = want, .q = q};
     struct sf_cohort_result result;
-    enum sf_err err = find_sets(&w, why);
+    enum sf_err err = sf_link_keep_init(&w.keep, SF_SPAN_SET_TRACES, q->req) ? find_sets(&w, why)
+                                                                             : sf_exec_no_room(why);
     if (err)
         return err;
+    sf_link_keep_end(&w.keep);
     sf_tree_builder_init(&w.names, q->req, MAX_NAMES_LEN, SF_TREE_COPIES);
     err = look(&w, why);
     if (!err)

@@ -488,6 +488,17 @@ static enum sf_err gather(struct load *l, const struct sf_link_many *many, sf_tr
         for (end = at + 1; end < many->n && sf_trace_id_eq(many->spans[end].trace, s->trace);)
             end++;
         sf_arena_reset(many->scratch);
+        const struct sf_kept_trace *kept = sf_link_keep_find(many->kept, s->trace);
+        if (kept &&
+            !sf_link_spans_add_kept(&l->spans, many->kept, kept, s, end - at, many->scratch)) {
+            l->set.is_partial = true;
+            return SF_OK;
+        }
+        if (kept) {
+            traces[(*n_traces)++] = s->trace;
+            *n_read = end;
+            continue;
+        }
         q.req = many->scratch;
         err = sf_trace_get(l->store, s->trace, hint_ns(s->start_ns, -AROUND_NS),
                            hint_ns(s->start_ns + s->duration_ns, AROUND_NS), &q, &whole, why);

@@ -53,8 +53,9 @@ enum sf_err sf_link_set_load(struct sf_store *store, sf_trace_id trace,
 struct sf_link_many {
     const struct sf_set_span *spans; /* sorted by trace */
     uint32_t n;
-    sf_str type;              /* as above */
-    struct sf_arena *scratch; /* for one trace at a time; reset */
+    sf_str type;                     /* as above */
+    const struct sf_link_keep *kept; /* of their traces, by the search that found them; or NULL */
+    struct sf_arena *scratch;        /* for one trace at a time; reset */
 };
 
 /* The same for spans of many traces, with one look at the samples for all: `out` holds what ran in

@@ -17,7 +17,7 @@ bool sf_link_spans_init(struct sf_link_spans *l, uint32_t cap, struct sf_arena *
     return l->spans && l->origins && l->services;
 }
 
-static uint64_t thread_of(const struct sf_span *s)
+uint64_t sf_link_thread(const struct sf_span *s)
 {
     struct sf_value id = sf_attrs_get(s->attrs, SF_STR("thread.id"));
     struct sf_value name = sf_attrs_get(s->attrs, SF_STR("thread.name"));
@@ -89,7 +89,7 @@ static bool add_name(struct sf_link_spans *l, sf_str name, bool is_copied, sf_st
 }
 
 static void add_span(struct sf_link_spans *l, const struct sf_span *s, uint64_t process,
-                     sf_str service, bool is_bare)
+                     uint64_t thread, sf_str service, bool is_bare)
 {
     int64_t start_ns = s->start_ns < INT64_MAX ? (int64_t)s->start_ns : INT64_MAX;
     int64_t end_ns = s->end_ns < INT64_MAX ? (int64_t)s->end_ns : INT64_MAX;
@@ -101,7 +101,7 @@ static void add_span(struct sf_link_spans *l, const struct sf_span *s, uint64_t 
                                           .end_ns = s->end_ns};
     else
         l->spans[l->n] = *s;
-    l->origins[l->n] = (struct sf_span_origin){process, thread_of(s)};
+    l->origins[l->n] = (struct sf_span_origin){process, thread};
     l->services[l->n++] = service;
     l->from_ns = start_ns < l->from_ns ? start_ns : l->from_ns;
     l->to_ns = end_ns > l->to_ns ? end_ns : l->to_ns;
@@ -132,7 +132,7 @@ bool sf_link_spans_add(struct sf_link_spans *l, const struct sf_trace *trace)
                         : NULL;
     for (uint32_t i = 0; names && i < b->n_spans; i++) {
         const struct sf_span *s = &b->spans[i];
-        add_span(l, s, processes[s->resource], names[s->resource], false);
+        add_span(l, s, processes[s->resource], sf_link_thread(s), names[s->resource], false);
     }
     return names != NULL;
 }
@@ -167,9 +167,59 @@ bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *tra
     for (uint32_t i = 0; names && i < b->n_spans; i++) {
         const struct sf_span *s = &b->spans[i];
         if (is_kept[s->resource])
-            add_span(l, s, processes[s->resource], names[s->resource], true);
+            add_span(l, s, processes[s->resource], sf_link_thread(s), names[s->resource], true);
     }
     return names != NULL;
+}
+
+/* A span of the trace that was asked for and ran there. */
+static bool has_asked(const struct sf_kept_span *spans, uint32_t n, const bool *is_member,
+                      uint64_t process)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (is_member[i] && spans[i].process == process)
+            return true;
+    return false;
+}
+
+bool sf_link_spans_add_kept(struct sf_link_spans *l, const struct sf_link_keep *keep,
+                            const struct sf_kept_trace *trace, const struct sf_set_span *asked,
+                            uint32_t n_asked, struct sf_arena *tmp)
+{
+    const struct sf_kept_span *spans = &keep->spans[trace->first];
+    bool *is_member = sf_arena_new_n(tmp, 2u * trace->n + 1, sizeof(*is_member));
+    bool *is_kept = is_member ? is_member + trace->n : NULL;
+    uint32_t n = 0;
+    sf_str name;
+    if (!is_member)
+        return false;
+    for (uint32_t i = 0; i < trace->n; i++)
+        is_member[i] = is_asked(asked, n_asked, spans[i].id);
+    for (uint32_t i = 0; i < trace->n; i++) {
+        /* Neighbours mostly ran in one process. */
+        is_kept[i] = i > 0 && spans[i].process == spans[i - 1].process
+                         ? is_kept[i - 1]
+                         : has_asked(spans, trace->n, is_member, spans[i].process);
+        n += is_kept[i];
+    }
+    if (n > l->cap - l->n)
+        return false;
+    for (uint32_t i = 0; i < trace->n; i++)
+        if (is_kept[i] &&
+            (!add_name(l, spans[i].service, false, &name) || !add_process(l, spans[i].process)))
+            return false;
+    for (uint32_t i = 0; i < trace->n; i++) {
+        const struct sf_kept_span *s = &spans[i];
+        struct sf_span bare = {.trace_id = trace->id,
+                               .span_id = s->id,
+                               .parent_id = s->parent_id,
+                               .start_ns = s->start_ns,
+                               .end_ns = s->end_ns};
+        if (is_kept[i])
+            add_span(l, &bare, s->process, s->thread, s->service, true);
+    }
+    l->is_by_service = l->is_by_service || trace->is_by_service;
+    return true;
 }
 
 static int order_u64(const void *a, const void *b)

@@ -4,6 +4,7 @@
  * ran in the same process and request as one of the set, without names and attributes. Spans of
  * other processes change nothing there: what counts is the tree inside a process. */
 #pragma once
+#include "exec/link_keep.h"
 #include "exec/span_set.h"
 #include "exec/trace.h"
 #include "link/span_tree.h"
@@ -35,6 +36,12 @@ enum sf_err sf_link_spans_load(struct sf_store *store, sf_trace_id id, struct sf
 bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *trace,
                              const struct sf_set_span *asked, uint32_t n_asked,
                              struct sf_arena *tmp);
+/* The same of a trace that a search has kept. False: no room, and none of them was added. */
+bool sf_link_spans_add_kept(struct sf_link_spans *l, const struct sf_link_keep *keep,
+                            const struct sf_kept_trace *trace, const struct sf_set_span *asked,
+                            uint32_t n_asked, struct sf_arena *tmp);
+/* The thread it says it ran on; 0: it says none. */
+uint64_t sf_link_thread(const struct sf_span *s);
 /* Where each resource runs, in `tmp`; NULL: it is full. `is_guess` is set when one does not say. */
 uint64_t *sf_link_processes(const struct sf_resource *resources, uint32_t n, struct sf_arena *tmp,
                             bool *is_guess);

@@ -265,6 +265,8 @@ static enum sf_err walk(struct run *r, struct sf_trace_stream *stream, struct sf
                 out, SF_STR("the answer outgrew the query's memory: older traces are left out"));
             return SF_OK;
         }
+        if (sets.n && r->search->on_trace)
+            r->search->on_trace(r->search->trace_arg, &v, stream->req);
     }
     if (err == SF_ERR_DEADLINE && r->n) {
         mark_partial(out, SF_STR("the query's time was up: older traces were not searched"));
@@ -308,7 +310,7 @@ static enum sf_err scan(struct run *r, struct sf_store *store, struct sf_search_
         .is_all = down.is_all,
         .has_whole_traces = true,
         .is_newest_first = true,
-        .columns = sf_pushdown_columns(r->pipeline),
+        .columns = sf_pushdown_columns(r->pipeline) | (s->on_trace ? SF_COL_ATTRS : 0),
     };
     struct sf_trace_stream stream = {.req = s->scratch};
     struct sf_trace_judge judge;

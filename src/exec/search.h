@@ -1,5 +1,6 @@
 /* search.h - a TraceQL search over the store: newest traces first, each judged whole. */
 #pragma once
+#include "exec/trace_view.h"
 #include "model/search.h"
 #include "query/ast.h"
 #include "store/store.h"
@@ -10,6 +11,10 @@ struct sf_search {
     uint32_t limit;               /* traces */
     uint32_t spans_per_set;
     struct sf_arena *scratch; /* for the trace in hand; reset for each */
+    /* Shown each trace that is found, whole, with its spans' attributes; `tmp` is for one of them.
+     * NULL: nobody looks. */
+    void (*on_trace)(void *arg, const struct sf_trace_view *v, struct sf_arena *tmp);
+    void *trace_arg;
     /* Asked between traces, and told what was found so far when it says so; rows never change
      * afterwards. NULL: nobody waits. */
     bool (*wants_progress)(void *arg);

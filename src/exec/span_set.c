@@ -23,6 +23,11 @@ static uint64_t count_spans(const struct sf_search_result *found, bool *out_is_c
     return n;
 }
 
+static void keep_trace(void *arg, const struct sf_trace_view *v, struct sf_arena *tmp)
+{
+    sf_link_keep_add(arg, v, tmp);
+}
+
 enum sf_err sf_span_set_find(struct sf_store *store, const struct sf_span_set_want *want,
                              struct sf_query_ctx *q, struct sf_span_set *out, struct sf_why *why)
 {
@@ -30,6 +35,8 @@ enum sf_err sf_span_set_find(struct sf_store *store, const struct sf_span_set_wa
                                .to_ns = want->to_ns,
                                .limit = want->limit_traces,
                                .spans_per_set = SPANS_PER_SET,
+                               .on_trace = want->keep ? keep_trace : NULL,
+                               .trace_arg = want->keep,
                                .scratch = want->scratch};
     struct sf_search_result found = {0};
     struct sf_span_set set = {0};

@@ -1,5 +1,6 @@
 /* span_set.h - the spans a TraceQL query picks, as a plain list. */
 #pragma once
+#include "exec/link_keep.h"
 #include "exec/search.h"
 
 #define SF_SPAN_SET_TRACES 5000 /* the newest; a set beyond them is said to be partial */
@@ -20,7 +21,8 @@ struct sf_span_set_want {
     sf_str query;
     int64_t from_ns, to_ns;
     uint32_t limit_traces;
-    struct sf_arena *scratch; /* for the search; reset */
+    struct sf_arena *scratch;  /* for the search; reset */
+    struct sf_link_keep *keep; /* gets what it can of the traces found; NULL: not needed */
 };
 
 /* Lives in q->req. INPUT: a bad query, with its column. */

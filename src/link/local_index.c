@@ -109,20 +109,25 @@ enum sf_err sf_local_index_build(const struct sf_span_tree *tree, struct sf_aren
     return SF_OK;
 }
 
-struct sf_local_run sf_local_index_process(const struct sf_local_index *x, uint64_t process)
+/* The first tree from `low` on of this process or a later one; with `is_after`, of a later one. */
+static uint32_t find_bound(const struct sf_local_index *x, uint32_t low, uint64_t process,
+                           bool is_after)
 {
-    uint32_t low = 0, high = x->n_trees;
+    uint32_t high = x->n_trees;
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
-        if (x->trees[mid].process < process)
+        if (x->trees[mid].process < process || (is_after && x->trees[mid].process == process))
             low = mid + 1;
         else
             high = mid;
     }
-    struct sf_local_run run = {low, low};
-    while (process != 0 && run.to < x->n_trees && x->trees[run.to].process == process)
-        run.to++;
-    return run;
+    return low;
+}
+
+struct sf_local_run sf_local_index_process(const struct sf_local_index *x, uint64_t process)
+{
+    uint32_t from = find_bound(x, 0, process, false);
+    return (struct sf_local_run){from, process != 0 ? find_bound(x, from, process, true) : from};
 }
 
 /* ---- deepest ---- */

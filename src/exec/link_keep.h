@@ -1,0 +1,42 @@
+/* link_keep.h - of the traces a search finds, what the link will need of them.
+ *
+ * A search holds every trace it finds in its hands, whole. Reading one again by its id costs more
+ * than the search spent on it, so where its spans ran, when, and below whom is kept. There is room
+ * for so many spans; traces beyond it, very large ones and those whose spans share ids are not
+ * kept, and are read again by who needs them. */
+#pragma once
+#include "exec/trace_view.h"
+
+struct sf_kept_span {
+    sf_span_id id, parent_id;
+    uint64_t start_ns, end_ns;
+    uint64_t process; /* sf_process_hash */
+    uint64_t thread;  /* 0: unknown */
+    sf_str service;
+};
+
+struct sf_kept_trace {
+    sf_trace_id id;
+    uint32_t first, n;  /* of the spans */
+    bool is_by_service; /* a span of it does not say in which process it ran */
+};
+
+struct sf_link_keep {
+    struct sf_arena *req;
+    struct sf_kept_trace *traces; /* sorted by sf_link_keep_end() */
+    uint32_t n_traces, cap_traces;
+    struct sf_kept_span *spans;
+    uint32_t n, cap;
+    sf_str *names; /* of services, each once */
+    uint32_t n_names, cap_names;
+};
+
+/* Room for so many traces and what is usual of spans, in `req`. False: it is full. */
+bool sf_link_keep_init(struct sf_link_keep *k, uint32_t cap_traces, struct sf_arena *req);
+/* Keeps the trace if it can. Its times, parents, kinds, resources and attributes must be there;
+ * `tmp` is used up a little. */
+void sf_link_keep_add(struct sf_link_keep *k, const struct sf_trace_view *v, struct sf_arena *tmp);
+/* When all are there. */
+void sf_link_keep_end(struct sf_link_keep *k);
+/* NULL: it was not kept. `k` may be NULL. Lives as long as `k`. */
+const struct sf_kept_trace *sf_link_keep_find(const struct sf_link_keep *k, sf_trace_id id);
