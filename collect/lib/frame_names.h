@@ -4,11 +4,13 @@
 #include "base/str.h"
 #include "collect/unwind/modules.h"
 
+struct sf_elf_file;
 struct sf_elf_symbols;
 
 struct sf_frame_names {
     const struct sf_modules *m;     /* NULL: nothing is known */
     struct sf_elf_symbols *symbols; /* one per module, opened when first asked */
+    struct sf_elf_file *files;
     bool *is_tried;
 };
 

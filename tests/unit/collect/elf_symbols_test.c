@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/heap.h"
-#include "collect/lib/elf_symbols.h"
+#include "collect/symbol/elf_symbols.h"
 #include "collect/unwind/modules.h"
 
 __attribute__((noinline)) static int a_function_to_find(int n)
@@ -15,31 +15,34 @@ __attribute__((noinline)) static int a_function_to_find(int n)
 TEST(elf_symbols, names_a_function_by_any_of_its_addresses)
 {
     struct sf_elf_symbols s;
+    struct sf_elf_file f;
     const struct sf_module *m;
     uintptr_t at = (uintptr_t)a_function_to_find;
     uint64_t start;
     assert_true(sf_modules_refresh());
     m = sf_modules_find(sf_modules_enter(), at);
     assert_non_null(m);
-    assert_true(sf_elf_symbols_open(&s, m->path));
+    assert_true(sf_elf_file_open(&f, m->path));
+    assert_true(sf_elf_symbols_read(&s, &f));
     assert_str(sf_elf_symbols_find(&s, at - m->base, &start), "a_function_to_find");
     assert_str(sf_elf_symbols_find(&s, at - m->base + 1, &start), "a_function_to_find");
     assert_int_equal(start, at - m->base);
     assert_int_equal(sf_elf_symbols_find(&s, UINT64_MAX, &start).len, 0);
     assert_int_equal(sf_elf_symbols_find(&s, 0, &start).len, 0);
-    sf_elf_symbols_close(&s);
+    sf_elf_symbols_done(&s);
+    sf_elf_file_close(&f);
     sf_modules_leave();
     assert_int_equal(a_function_to_find(2), 6);
 }
 
 TEST(elf_symbols, refuses_what_is_no_elf_file)
 {
-    struct sf_elf_symbols s;
-    assert_false(sf_elf_symbols_open(&s, "/nonexistent"));
-    assert_false(sf_elf_symbols_open(&s, "/etc/passwd"));
-    assert_false(sf_elf_symbols_open(&s, "/"));
-    assert_false(sf_elf_symbols_open(&s, "/dev/null"));
-    sf_elf_symbols_close(&s);
+    struct sf_elf_file f;
+    assert_false(sf_elf_file_open(&f, "/nonexistent"));
+    assert_false(sf_elf_file_open(&f, "/etc/passwd"));
+    assert_false(sf_elf_file_open(&f, "/"));
+    assert_false(sf_elf_file_open(&f, "/dev/null"));
+    sf_elf_file_close(&f);
 }
 
 /* Any damage: found or refused, never read past the end. */
@@ -55,6 +58,7 @@ TEST(elf_symbols, survives_damaged_files)
     assert_true(n == sizeof(head) && fd >= 0);
     for (int round = 0; round < 300; round++) {
         struct sf_elf_symbols s;
+        struct sf_elf_file f;
         uint8_t copy[sizeof(head)];
         memcpy(copy, head, sizeof(head));
         for (int i = 0; i < 4; i++) {
@@ -62,10 +66,11 @@ TEST(elf_symbols, survives_damaged_files)
             copy[4 + (chance >> 33) % 60] = (uint8_t)(chance >> 20);
         }
         assert_int_equal(pwrite(fd, copy, sizeof(copy), 0), (ssize_t)sizeof(copy));
-        if (sf_elf_symbols_open(&s, path)) {
+        if (sf_elf_file_open(&f, path) && sf_elf_symbols_read(&s, &f)) {
             sf_elf_symbols_find(&s, chance, &start);
-            sf_elf_symbols_close(&s);
+            sf_elf_symbols_done(&s);
         }
+        sf_elf_file_close(&f);
     }
     close(fd);
     unlink(path);

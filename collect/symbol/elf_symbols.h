@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "collect/symbol/elf_file.h"
 
 struct sf_elf_symbol {
     uint64_t at;
@@ -14,15 +15,13 @@ struct sf_elf_symbol {
 };
 
 struct sf_elf_symbols {
-    const uint8_t *file; /* mapped */
-    size_t file_len;
     struct sf_elf_symbol *list; /* heap, sorted */
     uint32_t n;
-    sf_str names;
+    sf_str names; /* the file's */
 };
 
-/* False: no such file, not ELF, or no functions in it. */
-bool sf_elf_symbols_open(struct sf_elf_symbols *s, const char *path);
-void sf_elf_symbols_close(struct sf_elf_symbols *s);
+/* False: no functions in it. The file stays open until done. */
+bool sf_elf_symbols_read(struct sf_elf_symbols *s, const struct sf_elf_file *f);
+void sf_elf_symbols_done(struct sf_elf_symbols *s);
 /* The function that holds `at` (as the file counts addresses); empty when none does. */
 sf_str sf_elf_symbols_find(const struct sf_elf_symbols *s, uint64_t at, uint64_t *out_start);

@@ -1,0 +1,113 @@
+/* dwarf_names.h - the numbers of DWARF 2 to 5 that we read, and those of the extensions of GNU that
+ * came before them. */
+#pragma once
+
+enum { /* DW_TAG_ */
+       SF_TAG_INLINED = 0x1d,
+       SF_TAG_SUBPROGRAM = 0x2e,
+};
+
+enum { /* DW_AT_ */
+       SF_AT_SIBLING = 0x01,
+       SF_AT_NAME = 0x03,
+       SF_AT_STMT_LIST = 0x10,
+       SF_AT_LOW_PC = 0x11,
+       SF_AT_HIGH_PC = 0x12,
+       SF_AT_COMP_DIR = 0x1b,
+       SF_AT_ABSTRACT_ORIGIN = 0x31,
+       SF_AT_DECL_LINE = 0x3b,
+       SF_AT_SPECIFICATION = 0x47,
+       SF_AT_RANGES = 0x55,
+       SF_AT_CALL_FILE = 0x58,
+       SF_AT_CALL_LINE = 0x59,
+       SF_AT_LINKAGE_NAME = 0x6e,
+       SF_AT_STR_OFFSETS_BASE = 0x72,
+       SF_AT_ADDR_BASE = 0x73,
+       SF_AT_RNGLISTS_BASE = 0x74,
+       SF_AT_MIPS_LINKAGE_NAME = 0x2007,
+       SF_AT_GNU_ADDR_BASE = 0x2133,
+};
+
+enum { /* DW_FORM_ */
+       SF_FORM_ADDR = 0x01,
+       SF_FORM_BLOCK2 = 0x03,
+       SF_FORM_BLOCK4 = 0x04,
+       SF_FORM_DATA2 = 0x05,
+       SF_FORM_DATA4 = 0x06,
+       SF_FORM_DATA8 = 0x07,
+       SF_FORM_STRING = 0x08,
+       SF_FORM_BLOCK = 0x09,
+       SF_FORM_BLOCK1 = 0x0a,
+       SF_FORM_DATA1 = 0x0b,
+       SF_FORM_FLAG = 0x0c,
+       SF_FORM_SDATA = 0x0d,
+       SF_FORM_STRP = 0x0e,
+       SF_FORM_UDATA = 0x0f,
+       SF_FORM_REF_ADDR = 0x10,
+       SF_FORM_REF1 = 0x11,
+       SF_FORM_REF2 = 0x12,
+       SF_FORM_REF4 = 0x13,
+       SF_FORM_REF8 = 0x14,
+       SF_FORM_REF_UDATA = 0x15,
+       SF_FORM_INDIRECT = 0x16,
+       SF_FORM_SEC_OFFSET = 0x17,
+       SF_FORM_EXPRLOC = 0x18,
+       SF_FORM_FLAG_PRESENT = 0x19,
+       SF_FORM_STRX = 0x1a,
+       SF_FORM_ADDRX = 0x1b,
+       SF_FORM_REF_SUP4 = 0x1c,
+       SF_FORM_STRP_SUP = 0x1d,
+       SF_FORM_DATA16 = 0x1e,
+       SF_FORM_LINE_STRP = 0x1f,
+       SF_FORM_REF_SIG8 = 0x20,
+       SF_FORM_IMPLICIT_CONST = 0x21,
+       SF_FORM_LOCLISTX = 0x22,
+       SF_FORM_RNGLISTX = 0x23,
+       SF_FORM_REF_SUP8 = 0x24,
+       SF_FORM_STRX1 = 0x25,
+       SF_FORM_STRX2 = 0x26,
+       SF_FORM_STRX3 = 0x27,
+       SF_FORM_STRX4 = 0x28,
+       SF_FORM_ADDRX1 = 0x29,
+       SF_FORM_ADDRX2 = 0x2a,
+       SF_FORM_ADDRX3 = 0x2b,
+       SF_FORM_ADDRX4 = 0x2c,
+       SF_FORM_GNU_ADDR_INDEX = 0x1f01,
+       SF_FORM_GNU_STR_INDEX = 0x1f02,
+       SF_FORM_GNU_REF_ALT = 0x1f20,
+       SF_FORM_GNU_STRP_ALT = 0x1f21,
+};
+
+enum { /* DW_UT_ */
+       SF_UNIT_COMPILE = 1,
+       SF_UNIT_TYPE = 2,
+       SF_UNIT_PARTIAL = 3,
+       SF_UNIT_SKELETON = 4,
+       SF_UNIT_SPLIT_COMPILE = 5,
+       SF_UNIT_SPLIT_TYPE = 6,
+};
+
+enum { /* DW_RLE_ */
+       SF_RANGE_END = 0,
+       SF_RANGE_BASE_INDEX = 1,
+       SF_RANGE_START_INDEX_END_INDEX = 2,
+       SF_RANGE_START_INDEX_LEN = 3,
+       SF_RANGE_OFFSET_PAIR = 4,
+       SF_RANGE_BASE = 5,
+       SF_RANGE_START_END = 6,
+       SF_RANGE_START_LEN = 7,
+};
+
+enum { /* DW_LNS_, DW_LNE_, DW_LNCT_ */
+       SF_LINE_EXTENDED = 0,
+       SF_LINE_COPY = 1,
+       SF_LINE_ADVANCE_PC = 2,
+       SF_LINE_ADVANCE_LINE = 3,
+       SF_LINE_SET_FILE = 4,
+       SF_LINE_CONST_ADD_PC = 8,
+       SF_LINE_FIXED_ADVANCE_PC = 9,
+       SF_LINE_END_SEQUENCE = 1,
+       SF_LINE_SET_ADDRESS = 2,
+       SF_LINE_PATH = 1,
+       SF_LINE_DIRECTORY_INDEX = 2,
+};

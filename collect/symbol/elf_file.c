@@ -1,0 +1,103 @@
+#include "collect/symbol/elf_file.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_inside(const struct sf_elf_file *f, uint64_t at, uint64_t len)
+{
+    return at <= f->image.len && len <= f->image.len - at;
+}
+
+static bool read_head(const struct sf_elf_file *f, uint32_t at, Elf64_Shdr *out)
+{
+    if (at >= f->n_sections)
+        return false;
+    memcpy(out, f->image.p + f->heads_off + at * sizeof(*out), sizeof(*out));
+    return true;
+}
+
+/* 65,280 sections and more: the first header says how many, and where the names are. */
+static bool read_counts(struct sf_elf_file *f, uint32_t n, uint32_t names)
+{
+    Elf64_Shdr head;
+    f->n_sections = 1;
+    if (!is_inside(f, f->heads_off, sizeof(head)) || !read_head(f, 0, &head))
+        return false;
+    if (!n && head.sh_size <= UINT32_MAX)
+        n = (uint32_t)head.sh_size;
+    if (names == SHN_XINDEX)
+        names = head.sh_link;
+    if (!is_inside(f, f->heads_off, (uint64_t)n * sizeof(head)))
+        return false;
+    f->n_sections = n;
+    if (read_head(f, names, &head) && is_inside(f, head.sh_offset, head.sh_size))
+        f->names = (sf_bytes){f->image.p + head.sh_offset, head.sh_size};
+    return true;
+}
+
+bool sf_elf_file_init(struct sf_elf_file *f, sf_bytes image)
+{
+    Elf64_Ehdr head;
+    *f = (struct sf_elf_file){.image = image};
+    if (image.len < sizeof(head))
+        return false;
+    memcpy(&head, image.p, sizeof(head));
+    if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+        head.e_ident[EI_DATA] != ELFDATA2LSB || head.e_shentsize != sizeof(Elf64_Shdr))
+        return false;
+    f->heads_off = head.e_shoff;
+    return read_counts(f, head.e_shnum, head.e_shstrndx);
+}
+
+bool sf_elf_file_open(struct sf_elf_file *f, const char *path)
+{
+    struct stat st;
+    void *p = MAP_FAILED;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a fifo has nobody to wait for */
+
+    *f = (struct sf_elf_file){0};
+    if (fd < 0)
+        return false;
+    if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0)
+        p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (p == MAP_FAILED)
+        return false;
+    if (!sf_elf_file_init(f, (sf_bytes){p, (size_t)st.st_size})) {
+        *f = (struct sf_elf_file){0};
+        munmap(p, (size_t)st.st_size);
+        return false;
+    }
+    f->is_mapped = true;
+    return true;
+}
+
+void sf_elf_file_close(struct sf_elf_file *f)
+{
+    if (f->is_mapped)
+        munmap((void *)(uintptr_t)f->image.p, f->image.len);
+    *f = (struct sf_elf_file){0};
+}
+
+bool sf_elf_file_section(const struct sf_elf_file *f, uint32_t at, struct sf_elf_section *out)
+{
+    Elf64_Shdr head;
+    if (!read_head(f, at, &head))
+        return false;
+    *out = (struct sf_elf_section){
+        .type = head.sh_type, .link = head.sh_link, .flags = head.sh_flags};
+    if (head.sh_name < f->names.len) {
+        const char *name = (const char *)f->names.p + head.sh_name;
+        out->name = (sf_str){name, strnlen(name, f->names.len - head.sh_name)};
+    }
+    if (head.sh_type == SHT_NOBITS)
+        return true;
+    if (!is_inside(f, head.sh_offset, head.sh_size))
+        return false;
+    out->bytes = (sf_bytes){f->image.p + head.sh_offset, head.sh_size};
+    return true;
+}

@@ -1,0 +1,116 @@
+#include "collect/symbol/elf_symbols.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "base/heap.h"
+
+enum { MAX_SYMBOLS = 1 << 20 };
+
+static void sift(struct sf_elf_symbol *a, size_t root, size_t n)
+{
+    for (;;) {
+        size_t child = root * 2 + 1;
+        struct sf_elf_symbol swap;
+        if (child >= n)
+            return;
+        if (child + 1 < n && a[child].at < a[child + 1].at)
+            child++;
+        if (a[root].at >= a[child].at)
+            return;
+        swap = a[root];
+        a[root] = a[child];
+        a[child] = swap;
+        root = child;
+    }
+}
+
+/* A heap sort: qsort may ask the program's malloc. */
+static void sort(struct sf_elf_symbol *a, size_t n)
+{
+    for (size_t i = n / 2; i-- > 0;)
+        sift(a, i, n);
+    for (size_t end = n; end-- > 1;) {
+        struct sf_elf_symbol swap = a[0];
+        a[0] = a[end];
+        a[end] = swap;
+        sift(a, 0, end);
+    }
+}
+
+static bool read_table(struct sf_elf_symbols *s, const struct sf_elf_section *table,
+                       const struct sf_elf_section *names)
+{
+    size_t n = table->bytes.len / sizeof(Elf64_Sym);
+    if (!n || n > MAX_SYMBOLS)
+        return false;
+    s->list = sf_heap_new_n(n, sizeof(*s->list));
+    if (!s->list)
+        return false;
+    s->names = sf_bytes_str(names->bytes);
+    for (size_t i = 0; i < n; i++) {
+        Elf64_Sym sym;
+        unsigned type;
+        memcpy(&sym, table->bytes.p + i * sizeof(sym), sizeof(sym));
+        type = ELF64_ST_TYPE(sym.st_info);
+        if ((type == STT_FUNC || type == STT_GNU_IFUNC) && sym.st_shndx != SHN_UNDEF &&
+            sym.st_size && sym.st_size <= UINT32_MAX && sym.st_name < s->names.len)
+            s->list[s->n++] = (struct sf_elf_symbol){sym.st_value, (uint32_t)sym.st_size,
+                                                     sym.st_name};
+    }
+    sort(s->list, s->n);
+    return s->n > 0;
+}
+
+static bool find_table(const struct sf_elf_file *f, uint32_t type, struct sf_elf_section *table,
+                       struct sf_elf_section *names)
+{
+    for (uint32_t i = 0; i < f->n_sections; i++) {
+        if (sf_elf_file_section(f, i, table) && table->type == type &&
+            sf_elf_file_section(f, table->link, names))
+            return true;
+    }
+    return false;
+}
+
+/* The full table when it is there, else the one the loader uses. */
+bool sf_elf_symbols_read(struct sf_elf_symbols *s, const struct sf_elf_file *f)
+{
+    static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
+    *s = (struct sf_elf_symbols){0};
+    for (int i = 0; i < 2; i++) {
+        struct sf_elf_section table, names;
+        if (find_table(f, types[i], &table, &names) && read_table(s, &table, &names))
+            return true;
+        sf_elf_symbols_done(s);
+    }
+    return false;
+}
+
+void sf_elf_symbols_done(struct sf_elf_symbols *s)
+{
+    sf_heap_free(s->list);
+    *s = (struct sf_elf_symbols){0};
+}
+
+/* "Nearest lower" alone would lie in stripped files: the size decides. */
+sf_str sf_elf_symbols_find(const struct sf_elf_symbols *s, uint64_t at, uint64_t *out_start)
+{
+    uint32_t lo = 0, hi = s->n;
+    while (lo < hi) {
+        uint32_t middle = lo + (hi - lo) / 2;
+        if (s->list[middle].at <= at)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    for (int back = 0; lo > 0 && back < 8; lo--, back++) { /* aliases share an address */
+        const struct sf_elf_symbol *one = &s->list[lo - 1];
+        if (at - one->at < one->len) {
+            const char *name = s->names.p + one->name;
+            *out_start = one->at;
+            return (sf_str){name, strnlen(name, s->names.len - one->name)};
+        }
+    }
+    return SF_STR_NONE;
+}

@@ -1,0 +1,85 @@
+#include "collect/symbol/module_symbols.h"
+
+#include "base/heap.h"
+#include "collect/symbol/elf_symbols.h"
+
+struct asking {
+    const struct sf_elf_symbols *symbols;
+    const uint64_t *at;
+    bool *is_told;
+    sf_symbol_taker *take;
+    void *arg;
+};
+
+static bool is_mangled(sf_str s)
+{
+    return sf_str_starts(s, SF_STR("_Z")) || sf_str_starts(s, SF_STR("_R"));
+}
+
+/* The linker's name of a function that debug information has only the short name of is better: it
+ * says where the function belongs. Else theirs is: symbols are named after copies, too
+ * ("read.part.0"). */
+static void take_lines(void *arg, uint32_t query, const struct sf_symbol_line *lines, unsigned n)
+{
+    struct asking *a = arg;
+    uint64_t start = UINT64_MAX;
+    sf_str name = sf_elf_symbols_find(a->symbols, a->at[query], &start);
+    struct sf_symbol_line all[SF_SYMBOL_LINES_MAX], *last = &all[n - 1];
+    if (a->is_told[query])
+        return;
+    for (unsigned i = 0; i < n; i++)
+        all[i] = lines[i];
+    if (name.len && (!last->name.len || (is_mangled(name) && !is_mangled(last->name))))
+        last->name = name;
+    a->is_told[query] = true;
+    a->take(a->arg, query, all, last->name.len ? n : n - 1, start);
+}
+
+static void take_names(struct asking *a, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct sf_symbol_line line = {0};
+        uint64_t start = UINT64_MAX;
+        if (a->is_told[i])
+            continue;
+        line.name = sf_elf_symbols_find(a->symbols, a->at[i], &start);
+        a->take(a->arg, i, &line, line.name.len > 0, start);
+    }
+}
+
+static bool find(const struct sf_elf_file *f, const uint64_t *at, uint32_t n, sf_symbol_taker *take,
+                 void *arg)
+{
+    struct sf_elf_symbols symbols;
+    struct sf_debug_info *info = sf_heap_new(sizeof(*info));
+    bool *is_told = sf_heap_new_n(n ? n : 1, sizeof(*is_told));
+    struct asking a = {&symbols, at, is_told, take, arg};
+    bool ok = info && is_told;
+    if (ok) {
+        sf_elf_symbols_read(&symbols, f);
+        if (sf_debug_info_init(info, f))
+            sf_debug_info_find(info, at, n, take_lines, &a);
+        take_names(&a, n);
+        sf_debug_info_done(info);
+        sf_elf_symbols_done(&symbols);
+    }
+    sf_heap_free(info);
+    sf_heap_free(is_told);
+    return ok;
+}
+
+bool sf_module_symbols_find(const char *path, const uint64_t *at, uint32_t n, sf_symbol_taker *take,
+                            void *arg)
+{
+    struct sf_elf_file f;
+    bool ok = sf_elf_file_open(&f, path) && find(&f, at, n, take, arg);
+    sf_elf_file_close(&f);
+    return ok;
+}
+
+bool sf_module_symbols_find_in(sf_bytes image, const uint64_t *at, uint32_t n,
+                               sf_symbol_taker *take, void *arg)
+{
+    struct sf_elf_file f;
+    return sf_elf_file_init(&f, image) && find(&f, at, n, take, arg);
+}

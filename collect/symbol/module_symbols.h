@@ -1,0 +1,18 @@
+/* module_symbols.h - what a file knows of addresses in it: debug information where it has some,
+ * else its symbol table. Off the hot path; the file may be anybody's and is not trusted. */
+#pragma once
+#include "collect/symbol/debug_info.h"
+
+/* The innermost line first, the function itself last; all is borrowed until it returns. `n` is 0
+ * when nobody knows. `start` is where the function begins by the symbol table; UINT64_MAX: unknown.
+ */
+typedef void sf_symbol_taker(void *arg, uint32_t query, const struct sf_symbol_line *lines,
+                             unsigned n, uint64_t start);
+
+/* Calls `take` once for each of the `n` sorted addresses, as the file counts them, in any order.
+ * False: no such file, not ELF, or no memory; `take` was not called then. */
+bool sf_module_symbols_find(const char *path, const uint64_t *at, uint32_t n, sf_symbol_taker *take,
+                            void *arg);
+/* The same of a file that lies in memory. */
+bool sf_module_symbols_find_in(sf_bytes image, const uint64_t *at, uint32_t n,
+                               sf_symbol_taker *take, void *arg);
