@@ -211,10 +211,10 @@ static enum sf_err run_all(struct run *r, struct sf_metrics_set *set)
         err = sf_profile_conds_load(r->store, r->ask->query, r->ask->window.from_ns,
                                     r->ask->window.to_ns, r->ask->scratch, r->q, &profiles, r->why);
     if (!err) {
+        sf_str text = sf_profile_conds_note(profiles);
         sf_eval_set_profiles(r->eval, profiles);
-        if (sf_profile_conds_is_cut(profiles))
-            note(r->result, SF_STR("there are more spans with samples than a query may hold: "
-                                   "narrow the time range"));
+        if (text.len)
+            note(r->result, text);
         err = evaluate(r, r->ask->query->metrics, set);
     }
     sf_eval_free(r->eval);

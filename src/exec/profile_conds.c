@@ -23,7 +23,7 @@ struct table {
 struct sf_profile_conds {
     struct table tables[MAX_TABLES];
     uint32_t n;
-    bool is_cut;
+    bool is_cut, is_damaged;
 };
 
 /* ---- what is asked for ---- */
@@ -194,10 +194,11 @@ static enum sf_err ask(struct load *l, sf_str type, const struct sf_frame_test *
     struct sf_query_ctx q = *l->q;
     sf_arena_reset(l->scratch);
     q.req = l->scratch;
+    q.is_exact = true;
     enum sf_err err = l->store->ops->detail_sums(l->store, &query, test, &q, out, why);
     l->q->stats = q.stats;
-    l->q->is_exact = q.is_exact;
     l->conds->is_cut = l->conds->is_cut || (!err && out->is_cut);
+    l->conds->is_damaged = l->conds->is_damaged || !q.is_exact;
     return err;
 }
 
@@ -360,9 +361,15 @@ enum sf_err sf_profile_conds_load(struct sf_store *store, const struct sf_query 
     return SF_OK;
 }
 
-bool sf_profile_conds_is_cut(const struct sf_profile_conds *c)
+sf_str sf_profile_conds_note(const struct sf_profile_conds *c)
 {
-    return c && c->is_cut;
+    if (c && c->is_damaged)
+        return SF_STR("some of the profiles stored could not be looked at: spans may be missing; "
+                      "GET /ready says why");
+    if (c && c->is_cut)
+        return SF_STR("there are more spans with samples than a query may hold: narrow the time "
+                      "range");
+    return SF_STR_NONE;
 }
 
 /* ---- before a trace is put together ---- */

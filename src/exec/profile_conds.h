@@ -20,8 +20,8 @@ enum sf_err sf_profile_conds_load(struct sf_store *store, const struct sf_query 
                                   int64_t from_ns, int64_t to_ns, struct sf_arena *scratch,
                                   struct sf_query_ctx *q, const struct sf_profile_conds **out,
                                   struct sf_why *why);
-/* There were more spans with samples than a query may hold: some are missing in the tables. */
-bool sf_profile_conds_is_cut(const struct sf_profile_conds *c);
+/* Why spans may be missing in the tables, in a sentence; empty: they are whole. `c` may be NULL. */
+sf_str sf_profile_conds_note(const struct sf_profile_conds *c);
 
 /* Is it a comparison that no trace can satisfy without samples of its own? */
 bool sf_profile_conds_is_needed(const struct sf_expr *e);

@@ -359,6 +359,7 @@ enum sf_err sf_search_run(struct sf_store *store, const struct sf_search *search
 {
     struct run r = {.search = search, .q = q, .why = why};
     struct sf_search_result result = {0};
+    sf_str text;
     enum sf_err err;
 
     r.pipeline = search->query->pipeline ? search->query->pipeline
@@ -373,9 +374,9 @@ enum sf_err sf_search_run(struct sf_store *store, const struct sf_search *search
         err = load_profiles(&r, store);
     if (!err)
         err = scan(&r, store, &result);
-    if (!err && !result.is_partial && sf_profile_conds_is_cut(sf_eval_profiles(r.eval)))
-        mark_partial(&result, SF_STR("there are more spans with samples than a query may hold: "
-                                     "narrow the time range"));
+    text = sf_profile_conds_note(sf_eval_profiles(r.eval));
+    if (!err && !result.is_partial && text.len)
+        mark_partial(&result, text);
     sf_eval_free(r.eval);
     if (err)
         return err;

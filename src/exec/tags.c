@@ -254,6 +254,8 @@ static enum sf_err scan(struct run *r, const struct sf_pushdown *down)
     if (!err) {
         err = walk(r, eval, &stream);
         r->left_out = sf_trace_stream_note(&stream, r->q->req);
+        if (!r->left_out.len)
+            r->left_out = sf_profile_conds_note(r->profiles);
         r->is_damaged = !r->q->is_exact;
         stream.cursor->close(stream.cursor);
     }

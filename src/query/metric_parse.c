@@ -178,11 +178,11 @@ static bool parse_second(struct sf_parser *p, struct sf_second *s)
     sf_parser_next(p);
     if (!sf_parser_need_sign(p, "(") || !parse_int(p, &k) || !sf_parser_need_sign(p, ")"))
         return false;
-    if (k < 1 || k > INT32_MAX) {
+    if (k < 1) {
         sf_parser_fail(p, SF_ERR_INPUT, place, "topk() and bottomk() limit must be greater than 0");
         return false;
     }
-    s->k = (uint32_t)k;
+    s->k = k < INT32_MAX ? (uint32_t)k : INT32_MAX; /* more series than there can be */
     return true;
 }
 

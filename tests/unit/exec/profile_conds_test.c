@@ -265,6 +265,39 @@ TEST(profile_conds, are_bounded)
     end();
 }
 
+static enum sf_err sums_of_damaged(struct sf_store *s, const struct sf_detail_query *query,
+                                   const struct sf_frame_test *test, struct sf_query_ctx *q,
+                                   struct sf_span_costs *out, struct sf_why *why)
+{
+    enum sf_err err = sf_store_local_ops.detail_sums(s, query, test, q, out, why);
+    q->is_exact = false;
+    return err;
+}
+
+/* The spans are looked at after the profiles, and all of them are there. */
+TEST(profile_conds, say_when_profiles_could_not_be_looked_at)
+{
+    struct sf_store_ops ops = sf_store_local_ops;
+    const struct sf_store_ops **used;
+    struct sf_search_result r = {0};
+    struct sf_why why = {0};
+    size_t at;
+    begin();
+    make_small();
+    used = &rig.store->ops;
+    assert_ok(ask("{ profile.cpu > 50ms }", &r, &why));
+    assert_false(r.is_partial);
+    ops.detail_sums = sums_of_damaged;
+    *used = &ops;
+    assert_ok(ask("{ profile.cpu > 50ms }", &r, &why));
+    assert_true(r.is_partial);
+    assert_true(sf_str_find(r.note, SF_STR("profiles stored could not be looked at"), &at));
+    assert_ok(ask("{ duration >= 0ms }", &r, &why));
+    assert_false(r.is_partial);
+    *used = &sf_store_local_ops;
+    end();
+}
+
 /* ---- against the slow way ---- */
 
 static uint64_t rng;

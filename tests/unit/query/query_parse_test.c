@@ -103,6 +103,8 @@ TEST(query_parse, tells_pipelines_from_metrics)
     assert_non_null(q->pipeline);
     assert_int_equal(q->pipeline->n_stages, 3);
     assert_str(q->pipeline->stages[1].text, "by(resource.service.name)");
+    q = parse("{ } | rate() | topk(2147483648)"); /* all of them */
+    assert_int_equal(q->metrics->seconds[0].k, INT32_MAX);
     q = parse("{ } | quantile_over_time(duration, 0, 0.5, 1) by (span.x) | topk(3) < 4 "
               "with(exemplars=false)");
     assert_null(q->pipeline);
@@ -189,6 +191,7 @@ TEST(query_parse, refuses_types_that_cannot_meet)
     expect_fault("{ parent.x = 1 }", 0, "not yet supported");
     expect_fault("{ } | quantile_over_time(duration, 2)", 0, "between 0 and 1");
     expect_fault("{ } | rate() | topk(0)", 0, "greater than 0");
+    expect_fault("{ } | rate() | topk(9223372036854775808)", 0, "does not fit 64 bits");
     expect_fault("{ } | compare({ }, 0)", 0, "between 1 and");
     expect_fault("{ } | rate() by (.a,.b,.c,.d,.e,.f)", 0, "at most 5");
     expect_fault("{ } | compare({ }) | topk(1)", 0,
