@@ -5,11 +5,12 @@
 #pragma once
 
 /* --- connections and requests (listen, http) --- */
-#define SF_LIMIT_CONNECTIONS  4096        /* (conf) descriptors eaten by idle peers */
-#define SF_LIMIT_STREAMS      128         /* per HTTP/2 connection: one peer taking all work */
-#define SF_LIMIT_HEADER_LEN   (64 * 1024) /* all headers of one request: header floods */
-#define SF_LIMIT_HEADERS      128         /* fields of one request */
-#define SF_LIMIT_TARGET_LEN   (32 * 1024) /* path and query of one request */
+#define SF_LIMIT_CONNECTIONS 4096        /* (conf) descriptors eaten by idle peers */
+#define SF_LIMIT_STREAMS     128         /* per HTTP/2 connection: one peer taking all work */
+#define SF_LIMIT_HEADER_LEN  (64 * 1024) /* all headers of one request: header floods */
+#define SF_LIMIT_HEADERS     128         /* fields of one request */
+#define SF_LIMIT_TARGET_LEN \
+    (400 * 1024) /* path and query of one request: a query text, every byte of it escaped */
 #define SF_LIMIT_BODY_LEN     (64u << 20) /* (conf) a body on the wire, OTLP's recommended limit */
 #define SF_LIMIT_INFLATED_LEN (64u << 20) /* (conf) a body inflated: compression bombs */
 #define SF_LIMIT_BODY_MEMORY_LEN \

@@ -18,7 +18,7 @@ enum state {
 };
 
 /* What a line may add to the head's own limits: "POST  HTTP/1.1\r\n" and a method. */
-enum { LINE_SLACK_LEN = 64, EXTRA_LEN_MAX = 16 * 1024 };
+enum { LINE_SLACK_LEN = 64, EXTRA_LEN_MAX = 16 * 1024, KEEP_LINE_LEN = 8 * 1024 };
 
 void sf_h1_parser_init(struct sf_h1_parser *p)
 {
@@ -38,6 +38,20 @@ void sf_h1_parser_start(struct sf_h1_parser *p, struct sf_head *head)
     sf_buf_reset(&line);
     sf_head_reset(head);
     *p = (struct sf_h1_parser){.head = head, .line = line, .state = STATE_FIRST_LINE};
+}
+
+size_t sf_h1_parser_cap(const struct sf_h1_parser *p)
+{
+    return p->line.cap;
+}
+
+/* The room of a long line is not kept: connections that wait are many. */
+static void drop_line(struct sf_h1_parser *p)
+{
+    if (p->line.cap > KEEP_LINE_LEN)
+        sf_buf_done(&p->line);
+    else
+        sf_buf_reset(&p->line);
 }
 
 uint64_t sf_h1_parser_body_left(const struct sf_h1_parser *p)
@@ -237,7 +251,7 @@ static enum sf_h1_event next_in_head(struct sf_h1_parser *p, sf_bytes *in)
     } else if (!split_field(p, line, &name, &val) || !sf_head_field(p->head, name, val)) {
         ev = bad_head(p);
     }
-    sf_buf_reset(&p->line);
+    drop_line(p);
     return ev;
 }
 

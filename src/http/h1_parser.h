@@ -39,3 +39,4 @@ enum sf_h1_event sf_h1_parser_next(struct sf_h1_parser *p, sf_bytes *in);
 /* Bytes of a sized body that have not come yet, when they are what comes next; else 0. */
 uint64_t sf_h1_parser_body_left(const struct sf_h1_parser *p);
 bool sf_h1_parser_is_in_head(const struct sf_h1_parser *p); /* the head is not whole yet */
+size_t sf_h1_parser_cap(const struct sf_h1_parser *p);      /* memory held, besides the head's */

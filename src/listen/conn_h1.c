@@ -258,7 +258,7 @@ static void request_is_whole(struct sf_conn *c)
 /* A slow head holds memory too, and is the first to go when that runs out. */
 static void head_is_partial(struct sf_conn *c)
 {
-    sf_exchange_charge_head(c->ex);
+    sf_exchange_charge_head(c->ex, sf_h1_parser_cap(&c->h1));
     if (c->ex->head_charge && sf_body_budget_is_over(&c->loop->shared->budget))
         sf_conn_h1_refuse(c, 503, "too many large requests at once", 1);
 }

@@ -278,9 +278,9 @@ void sf_exchange_refuse(const struct sf_listen_hooks *hooks, const struct sf_exc
         hooks->on_refuse(hooks->arg, &ex->request, out, reason);
 }
 
-void sf_exchange_charge_head(struct sf_exchange *ex)
+void sf_exchange_charge_head(struct sf_exchange *ex, size_t line_len)
 {
-    size_t cap = sf_head_cap(&ex->head);
+    size_t cap = sf_head_cap(&ex->head) + line_len;
     size_t charge = cap > HEAD_FREE_LEN ? cap - HEAD_FREE_LEN : 0;
 
     if (charge > ex->head_charge) {
@@ -295,7 +295,7 @@ void sf_exchange_stamp(struct sf_exchange *ex)
     int64_t timeout_ns = (int64_t)ex->loop->shared->limits.total_timeout_ms * 1000000;
     int64_t asked_ns;
 
-    sf_exchange_charge_head(ex);
+    sf_exchange_charge_head(ex, 0);
     ex->is_head_over = true;
     ex->progress_ns = ex->loop->now_ns;
     r->recv_ns = sf_clock_wall_ns();

@@ -70,8 +70,8 @@ void sf_exchange_take_stream(struct sf_exchange *ex, struct sf_buf *out);
 void sf_exchange_refuse(const struct sf_listen_hooks *hooks, const struct sf_exchange *ex,
                         int status, const char *reason, unsigned retry_after_s,
                         struct sf_response *out);
-/* Counts the head's memory into the budget. */
-void sf_exchange_charge_head(struct sf_exchange *ex);
+/* Counts the head's memory into the budget, and what its next line holds before it is whole. */
+void sf_exchange_charge_head(struct sf_exchange *ex, size_t line_len);
 /* Sets time, deadline and peer of a request whose head is whole. */
 void sf_exchange_stamp(struct sf_exchange *ex);
 /* The body is whole: makes the view of it and calls on_request. */

@@ -476,13 +476,40 @@ def test_header_floods_get_431_or_414():
                         pass
                     answer = rest_of(conn)
                     assert status_of(answer) in (431, None), (name, answer)
-            answer = exchange(b"GET /" + b"a" * 100000 + b" HTTP/1.1\r\nHost: h\r\n\r\n")
+            answer = exchange(b"GET /" + b"a" * 1000000 + b" HTTP/1.1\r\nHost: h\r\n\r\n")
             assert status_of(answer) in (414, None), answer
         for _ in attack.rounds():
             in_threads(4, flood)
         # Read before it is written: the answer is there, not lost in a reset.
         answer = exchange(b"GET /ready HTTP/1.1\r\nHost: h\r\n" + b"".join(b"X-%d: y\r\n" % i for i in range(200)) + b"\r\n")
         assert status_of(answer) == 431, answer
+
+
+def test_long_request_lines_that_never_end_are_held_to_the_memory_of_bodies():
+    line = b"GET /api/search?q=" + b"a" * 380000
+    with Meanwhile("long request lines"):
+        conns, n_refused = [connect() for _ in range(400)], 0
+        for conn in conns:
+            conn.settimeout(20)
+            try:
+                conn.sendall(line)
+            except OSError:
+                pass  # refused while it sends
+        for conn in conns:
+            conn.settimeout(0.01)
+            try:
+                answer = conn.recv(4096)
+                n_refused += answer == b"" or status_of(answer) == 503
+            except socket.timeout:
+                pass  # one of those there is room for
+            except OSError:
+                n_refused += 1
+            conn.close()
+        assert n_refused > 300, n_refused
+    with connect() as conn:  # and room comes back
+        conn.sendall(line + b" HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+        answer = rest_of(conn)
+        assert status_of(answer) == 400 and b"longer than 131072" in answer, answer[:300]
 
 
 # ---- HTTP/2 ----

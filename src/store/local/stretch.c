@@ -13,7 +13,7 @@
 enum {
     MAX_LIST = 1 << 18,
     SOME_ROWS = 8 << 20, /* compared at once: a list of their traces is made */
-    ROWS_A_RUN = 4,      /* listing so many rows takes as long as one look into another run */
+    LOOKS_A_ROW = 4,     /* so many looks into other runs take as long as listing one row */
     FILTER_CAP = 1 << 30 /* address space */
 };
 #define SLACK_NS (SF_LIMIT_SEARCH_SLACK_S * SF_NS_PER_S)
@@ -413,7 +413,7 @@ static uint64_t cost_of(const struct sf_snapshot *s, const uint8_t *is_mine)
         const struct sf_block_row *row = &s->runs[i]->row;
         n_far += !is_mine[i] && is_long(min_ns, max_ns, row->ts_min_ns, row->ts_max_ns);
     }
-    return n_rows + n_rows * n_far / ROWS_A_RUN;
+    return n_rows + n_rows * n_far / LOOKS_A_ROW;
 }
 
 enum sf_err sf_stretch_for_query(struct sf_local *l, struct sf_snapshot *s, struct sf_query_ctx *q,
