@@ -77,6 +77,8 @@ static enum sf_err read_owners(struct sf_granule_ctx *c, uint8_t scope, uint32_t
 struct hits {
     uint32_t *ends;
     uint8_t *variant;
+    bool is_single; /* all are of one variant, and no shape has two */
+    uint32_t *none; /* then: 0 for shapes that have it, SF_NONE for the others */
 };
 
 static bool find_hits(const struct sf_shape_column *s, const struct variants *v,
@@ -86,9 +88,12 @@ static bool find_hits(const struct sf_shape_column *s, const struct variants *v,
 
     out->ends = sf_arena_raw(tmp, (size_t)s->n_shapes * sizeof(*out->ends), 16);
     out->variant = sf_arena_raw(tmp, n_keys, 1);
-    if (!out->ends || !out->variant)
+    out->none = sf_arena_raw(tmp, (size_t)s->n_shapes * sizeof(*out->none), 16);
+    if (!out->ends || !out->variant || !out->none)
         return false;
+    out->is_single = true;
     for (uint32_t shape = 0; shape < s->n_shapes; shape++) {
+        uint32_t first = n;
         for (; at < s->ends[shape]; at++) {
             for (uint32_t i = 0; i < v->n; i++) {
                 if (s->keys[at] == v->keys[i])
@@ -96,8 +101,26 @@ static bool find_hits(const struct sf_shape_column *s, const struct variants *v,
             }
         }
         out->ends[shape] = n;
+        out->none[shape] = n - first - 1;
+        out->is_single = out->is_single && n - first <= 1 &&
+                         (n == 0 || out->variant[n - 1] == out->variant[0]);
     }
+    out->is_single = out->is_single && n > 0 && !v->vals[out->variant[0]].packed;
     return true;
+}
+
+/* Without a branch: which rows have the attribute is as random as the rows are. */
+static void put_single(const struct sf_shape_column *s, const struct hits *h,
+                       const struct variants *v, uint32_t *codes)
+{
+    const struct sf_values *vals = &v->vals[h->variant[0]];
+    uint32_t base = v->base[h->variant[0]], last = vals->n - 1, at = 0;
+    for (uint32_t i = 0; i < s->n_items; i++) {
+        uint32_t is_none = h->none[s->code ? s->code[i] : 0];
+        uint32_t place = at < last ? at : last;
+        codes[i] = (base + sf_values_at(vals, place)) | is_none;
+        at += is_none + 1;
+    }
 }
 
 static void put_codes(const struct sf_shape_column *s, const struct hits *h, struct variants *v,
@@ -143,7 +166,7 @@ static enum sf_err want_columns(struct sf_granule_ctx *c, uint8_t scope, sf_str 
                                                [SF_SCOPE_LINK] = SF_BLOCK_LINK_SHAPE};
     struct sf_shape_column shapes;
     struct variants v;
-    struct hits hits;
+    struct hits hits = {0};
     const uint32_t *owners = NULL;
     uint32_t *counts, n = c->n_rows, n_vals;
     enum sf_err err = SF_OK;
@@ -165,7 +188,10 @@ static enum sf_err want_columns(struct sf_granule_ctx *c, uint8_t scope, sf_str 
         err = sf_reader_limit(c->why);
     if (err)
         return err;
-    put_codes(&shapes, &hits, &v, name, owners, codes);
+    if (hits.is_single && !owners)
+        put_single(&shapes, &hits, &v, codes);
+    else
+        put_codes(&shapes, &hits, &v, name, owners, codes);
     out->n_vals = n_vals;
     return SF_OK;
 }

@@ -339,6 +339,19 @@ static enum sf_err run_duration(struct sf_column_filter *f, struct sf_column_bat
 
 /* ---- attributes of spans ---- */
 
+/* Of numbers none of the three holds when one is not a number. */
+static inline bool is_so(enum sf_expr_op op, bool is_less, bool is_equal, bool is_greater)
+{
+    switch (op) {
+    case SF_EXPR_EQ: return is_equal;
+    case SF_EXPR_NE: return !is_equal;
+    case SF_EXPR_LT: return is_less;
+    case SF_EXPR_LE: return is_less | is_equal;
+    case SF_EXPR_GT: return is_greater;
+    default: return is_greater | is_equal;
+    }
+}
+
 static bool is_scalar(struct sf_value v)
 {
     return v.type >= SF_VALUE_STR && v.type <= SF_VALUE_DOUBLE;
@@ -355,6 +368,54 @@ static bool any_holds(struct sf_column_filter *f, struct sf_column_batch *b, str
     return holds(f, b);
 }
 
+static bool are_all(const struct sf_value_column *column, enum sf_value_type type)
+{
+    unsigned others = 0;
+    for (uint32_t k = 0; k < column->n_vals; k++)
+        others |= (unsigned)column->vals[k].type ^ (unsigned)type;
+    return column->n_vals && !others;
+}
+
+/* Numbers of one type and a literal that is one: no detour by way of statics. */
+static bool judge_numbers(const struct sf_column_filter *f, const struct sf_value_column *column,
+                          uint8_t *verdicts)
+{
+    const struct sf_value *vals = column->vals;
+    bool is_whole = f->literal.type == SF_TYPE_INT || f->literal.type == SF_TYPE_DURATION;
+    int64_t whole = is_whole ? f->literal.i64 : 0;
+    double than;
+    if (f->is_mirrored || (!is_whole && f->literal.type != SF_TYPE_FLOAT))
+        return false;
+    than = sf_static_number(f->literal);
+    if (are_all(column, SF_VALUE_DOUBLE)) {
+        for (uint32_t k = 0; k < column->n_vals; k++)
+            verdicts[k] = is_so(f->expr->op, than > vals[k].f64, vals[k].f64 == than,
+                                vals[k].f64 > than);
+        return true;
+    }
+    if (!is_whole || !are_all(column, SF_VALUE_INT))
+        return false;
+    for (uint32_t k = 0; k < column->n_vals; k++)
+        verdicts[k] = is_so(f->expr->op, whole > vals[k].i64, vals[k].i64 == whole,
+                            vals[k].i64 > whole);
+    return true;
+}
+
+/* Every value is judged, whichever rows have it: for those who are through with one quickly. */
+static bool judge_values(struct sf_column_filter *f, struct sf_column_batch *b,
+                         const struct sf_value_column *column, uint8_t *verdicts)
+{
+    if (!f->is_simple)
+        return false;
+    if (judge_numbers(f, column, verdicts))
+        return true;
+    if (column->n_vals >= b->cols->rows.n_rows / 8)
+        return false;
+    for (uint32_t k = 0; k < column->n_vals; k++)
+        verdicts[k] = value_holds(f, b, column->vals[k]);
+    return true;
+}
+
 static enum sf_err run_span(struct sf_column_filter *f, struct sf_column_batch *b, uint8_t *mask,
                             struct sf_why *why)
 {
@@ -368,9 +429,15 @@ static enum sf_err run_span(struct sf_column_filter *f, struct sf_column_batch *
         err = b->cols->add(b->cols, SF_COL_RESOURCE, why);
     if (err)
         return err;
-    verdicts = new_verdicts(b, column.n_vals);
+    verdicts = new_verdicts(b, column.n_vals + 1);
     if (!verdicts || (is_any && !keep_verdicts(f, b->cols->tables, rows->n_resources)))
         return no_room(why);
+    if (!is_any && judge_values(f, b, &column, verdicts + 1)) {
+        verdicts[0] = value_holds(f, b, none);
+        for (uint32_t i = 0; i < rows->n_rows; i++)
+            mask[i] &= verdicts[column.code[i] + 1]; /* SF_NONE becomes 0 */
+        return SF_OK;
+    }
     for (uint32_t i = 0; i < rows->n_rows; i++) {
         uint32_t code = column.code[i];
         bool has = code != SF_NONE;

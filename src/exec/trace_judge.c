@@ -156,14 +156,39 @@ static enum sf_err judge_both(struct look *l, const struct judge_node *root, uin
     return err;
 }
 
+/* One filter, and all rows are asked: where none holds nobody needs to know whose they are. */
+static enum sf_err judge_rows(struct look *l, const struct judge_node *root, uint8_t *hits)
+{
+    struct sf_span_columns *c = l->cols;
+    uint8_t *mask = sf_arena_raw(c->scratch, c->rows.n_rows, 1);
+    enum sf_err err;
+    if (!mask)
+        return sf_fail(l->why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+    memset(mask, 1, c->rows.n_rows);
+    err = sf_column_filter_run(root->filter, &l->batch, mask, l->why);
+    if (err)
+        return err;
+    if (!has_any(mask, c->rows.n_rows)) {
+        memset(hits, 0, c->n_traces);
+        return SF_OK;
+    }
+    err = c->add(c, SF_COL_TRACES, l->why);
+    if (!err)
+        mark_traces(c, mask, hits);
+    return err;
+}
+
 static enum sf_err judge(void *arg, struct sf_span_columns *c, uint8_t *hits, struct sf_why *why)
 {
     struct sf_trace_judge *j = arg;
     struct look l = {.cols = c, .is_loose = !c->is_parted, .why = why};
-    enum sf_err err = c->add(c, SF_COL_TRACES, why);
+    enum sf_err err = SF_OK;
+    sf_column_batch_init(&l.batch, c);
+    if (j->root->filter && !c->rows.is_in && !memchr(hits, 0, c->n_traces))
+        return judge_rows(&l, j->root, hits);
+    err = c->add(c, SF_COL_TRACES, why);
     if (err)
         return err;
-    sf_column_batch_init(&l.batch, c);
     return c->is_parted ? judge_both(&l, j->root, hits) : look_at(&l, j->root, hits);
 }
 
