@@ -46,6 +46,14 @@ static inline uint64_t sf_add_sat_u64(uint64_t a, uint64_t b)
     uint64_t sum;
     return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
+/* A moment moved: never before the first one or after the last. */
+static inline uint64_t sf_shift_sat_u64(uint64_t at, int64_t by)
+{
+    uint64_t back = 0 - (uint64_t)by;
+    if (by >= 0)
+        return sf_add_sat_u64(at, (uint64_t)by);
+    return at > back ? at - back : 0;
+}
 
 /* Narrowing of values that were bounded before; a value that does not fit is our mistake. */
 static inline uint32_t sf_u32(uint64_t v)

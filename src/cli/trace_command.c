@@ -9,6 +9,7 @@
 #include "cli/search_ask.h"
 #include "cli/trace_notes.h"
 #include "decode/otlp_trace.h"
+#include "exec/span_clocks.h"
 #include "link/critical_path.h"
 #include "os/terminal.h"
 #include "render/waterfall.h"
@@ -42,10 +43,9 @@ struct order {
 
 /* Children of p are nodes[first[p]] ... nodes[first[p + 1] - 1] once sorted; roots have parent n.
  */
-static bool make_order(const struct sf_span_batch *b, const uint32_t *parents, struct sf_arena *req,
-                       struct order *out)
+static bool make_order(const struct sf_span_tree *t, struct sf_arena *req, struct order *out)
 {
-    uint32_t n = b->n_spans, n_stack = 0, n_rows = 0, at = 0;
+    uint32_t n = t->n_spans, n_stack = 0, n_rows = 0, at = 0;
     struct node *nodes = sf_arena_new_n(req, n, sizeof(*nodes));
     uint32_t *first = sf_arena_new_n(req, (size_t)n + 2, sizeof(*first));
     uint32_t *stack = sf_arena_new_n(req, (size_t)n + 1, sizeof(*stack));
@@ -57,8 +57,8 @@ static bool make_order(const struct sf_span_batch *b, const uint32_t *parents, s
     if (!nodes || !first || !stack || !depth_of || !out->place || !out->depth || !out->row)
         return false;
     for (uint32_t i = 0; i < n; i++)
-        nodes[i] = (struct node){i, parents[i] == UINT32_MAX ? n : parents[i], b->spans[i].start_ns,
-                                 b->spans[i].span_id};
+        nodes[i] = (struct node){i, t->places[i].parent == SF_NOBODY ? n : t->places[i].parent,
+                                 sf_span_tree_start_ns(t, i), t->spans[i].span_id};
     qsort(nodes, n, sizeof(*nodes), compare_nodes);
     for (uint32_t p = 0; p <= n + 1; p++) {
         while (at < n && nodes[at].parent < p)
@@ -92,6 +92,8 @@ static enum sf_err draw(const struct sf_span_batch *b, const struct sf_trace_not
                         struct sf_arena *req, struct sf_buf *out, struct sf_why *why)
 {
     struct sf_critical_path path = {0};
+    struct sf_span_tree tree;
+    struct sf_clocks_view clocks;
     struct order order;
     struct sf_waterfall w = {.trace_id = b->spans[0].trace_id,
                              .n_rows = b->n_spans,
@@ -100,25 +102,27 @@ static enum sf_err draw(const struct sf_span_batch *b, const struct sf_trace_not
                              .has_color = sf_terminal_has_color(STDOUT_FILENO)};
     struct sf_waterfall_row *rows = sf_arena_new_n(req, b->n_spans, sizeof(*rows));
     struct sf_waterfall_mark *marks;
-    enum sf_err err = sf_critical_path_find(b->spans, b->n_spans, req, &path, why);
+    enum sf_err err = sf_span_clocks_make(b, req, &tree, &clocks, why);
+    if (!err)
+        err = sf_critical_path_find(&tree, req, &path, why);
     if (err)
         return err;
     marks = sf_arena_new_n(req, path.n_stretches, sizeof(*marks));
-    if (!rows || !marks || !make_order(b, path.parents, req, &order))
+    if (!rows || !marks || !make_order(&tree, req, &order))
         return sf_fail(why, SF_ERR_LIMIT, "trace of %u spans is too large to draw", b->n_spans);
     for (uint32_t i = 0; i < b->n_spans; i++) {
         const struct sf_span *s = &b->spans[order.place[i]];
-        rows[i] = (struct sf_waterfall_row){.span = s,
-                                            .service = b->resources[s->resource].service,
-                                            .depth = order.depth[i],
-                                            .note = sf_trace_notes_find(notes, s->span_id)};
-        if (s->start_ns < w.start_ns)
-            w.start_ns = s->start_ns;
-        if (s->end_ns > w.end_ns)
-            w.end_ns = s->end_ns;
+        uint64_t start_ns = sf_span_tree_start_ns(&tree, order.place[i]);
+        uint64_t end_ns = sf_span_tree_end_ns(&tree, order.place[i]);
+        rows[i] = (struct sf_waterfall_row){
+            .span = s,
+            .service = b->resources[s->resource].service,
+            .depth = order.depth[i],
+            .shift_ns = tree.shifts_ns ? tree.shifts_ns[order.place[i]] : 0,
+            .note = sf_trace_notes_find(notes, s->span_id)};
+        w.start_ns = start_ns < w.start_ns ? start_ns : w.start_ns;
+        w.end_ns = end_ns > w.end_ns ? end_ns : w.end_ns;
     }
-    if (w.end_ns < w.start_ns)
-        w.end_ns = w.start_ns;
     for (uint32_t i = 0; i < path.n_stretches; i++)
         marks[i] = (struct sf_waterfall_mark){order.row[path.stretches[i].span],
                                               path.stretches[i].start_ns, path.stretches[i].end_ns};
@@ -127,6 +131,7 @@ static enum sf_err draw(const struct sf_span_batch *b, const struct sf_trace_not
     w.marks = marks;
     w.n_marks = path.n_stretches;
     sf_waterfall_render(&w, out);
+    sf_clocks_words(&clocks, out);
     return SF_OK;
 }
 
@@ -266,7 +271,9 @@ int sf_trace_run(int argc, char **argv)
             "'#' marks time on the critical path: the time that, if removed, would have "
             "made the trace shorter. '=' is the rest of a span, '!' an error. Where profiles "
             "name the span, the function it spent most in is written behind it, with the "
-            "time and its share of the span's samples. ID is hexadecimal; leading zeros "
+            "time and its share of the span's samples. Where the clocks of two hosts contradict "
+            "each other, spans are drawn corrected, and a line below says by how much. ID is "
+            "hexadecimal; leading zeros "
             "may be left out.",
         .examples =
             "spanflame trace 5b8efff798038103d269b633813fc60c\n"

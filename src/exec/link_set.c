@@ -26,6 +26,7 @@ struct load {
     struct sf_link_sample *samples;
     uint32_t n_samples, cap_samples;
     sf_str type; /* whole id of the one chosen */
+    bool is_one_trace;
 };
 
 /* ---- spans ---- */
@@ -411,6 +412,9 @@ static enum sf_err finish(struct load *l, struct sf_why *why)
     if (!err)
         err = sf_span_tree_build(l->spans.spans, l->spans.origins, n_spans, l->q->req, &l->set.tree,
                                  why);
+    /* What was read for a set of many traces is inside processes: clocks have no part in it. */
+    if (!err && l->is_one_trace)
+        err = sf_clock_fix_make(&l->set.tree, l->q->req, &l->set.clocks, why);
     l->set.spans = l->spans.spans;
     l->set.services = l->spans.services;
     l->set.samples = l->samples;
@@ -465,6 +469,7 @@ enum sf_err sf_link_set_load(struct sf_store *store, sf_trace_id trace,
     if (err)
         return err;
     l.set.is_partial = whole.is_partial;
+    l.is_one_trace = true;
     return load(&l, &trace, 1, out, why);
 }
 

@@ -8,6 +8,7 @@
 #include "exec/span_set.h"
 #include "exec/trace.h"
 #include "link/attribution.h"
+#include "link/clock_fix.h"
 #include "model/tree.h"
 
 struct sf_link_want {
@@ -40,6 +41,7 @@ struct sf_link_set {
     enum sf_link_source source;
     uint64_t n_elsewhere; /* samples of the process meanwhile that name spans of other traces */
     int64_t window_from_ns, window_to_ns; /* AGGREGATE: what its profiles cover */
+    struct sf_clock_fix clocks;           /* of one trace: the tree is on one clock */
     bool is_by_service; /* processes of the two sides do not match: joined by service */
     bool is_partial;    /* the trace did not fit, or the other requests did not */
 };

@@ -2,6 +2,7 @@
 #include "exec/trace_flame.h"
 
 #include "exec/no_room.h"
+#include "exec/span_clocks.h"
 #include "link/critical_path.h"
 #include "link/trace_flame.h"
 
@@ -28,7 +29,7 @@ static enum sf_err weigh(const struct sf_link_set *set, enum sf_trace_flame_by b
     if (by == SF_TRACE_FLAME_SAMPLES)
         return SF_OK;
     if (by == SF_TRACE_FLAME_CRITICAL) {
-        err = sf_critical_path_find(set->spans, set->n_own, req, &path, why);
+        err = sf_critical_path_find(&set->tree, req, &path, why);
         if (!err)
             *out = path.critical_ns;
         return err;
@@ -84,7 +85,8 @@ enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_st
         err = weigh(set, by, q->req, &draw.weights_ns, why);
     if (!err)
         err = sf_trace_flame(&draw, q->req, &v.view.tree, why);
-    if (!err && !count_spans(set, &a, q->req, &v))
+    if (!err && (!count_spans(set, &a, q->req, &v) ||
+                 !sf_span_clocks_say(&set->clocks, set->services, q->req, &v.clocks)))
         err = sf_exec_no_room(why);
     if (err)
         return err;

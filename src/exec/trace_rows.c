@@ -2,10 +2,12 @@
 
 #include <stdlib.h>
 
+#include "exec/span_clocks.h"
 #include "link/critical_path.h"
 
 struct layout {
     const struct sf_span *spans;
+    const struct sf_span_tree *tree;
     uint32_t n_spans;
     const uint32_t *parents;
     uint32_t *children, *first_child; /* run n_spans holds the roots */
@@ -14,11 +16,13 @@ struct layout {
 
 static int by_start(const void *a, const void *b, void *arg)
 {
-    const struct sf_span *spans = arg;
-    const struct sf_span *x = &spans[*(const uint32_t *)a], *y = &spans[*(const uint32_t *)b];
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    return (x->span_id > y->span_id) - (x->span_id < y->span_id);
+    const struct sf_span_tree *t = arg;
+    uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+    uint64_t start_i = sf_span_tree_start_ns(t, i), start_j = sf_span_tree_start_ns(t, j);
+    if (start_i != start_j)
+        return start_i < start_j ? -1 : 1;
+    return (t->spans[i].span_id > t->spans[j].span_id) -
+           (t->spans[i].span_id < t->spans[j].span_id);
 }
 
 static bool sort_children(struct layout *l)
@@ -39,7 +43,7 @@ static bool sort_children(struct layout *l)
         l->children[at[l->parents[i] == UINT32_MAX ? n : l->parents[i]]++] = i;
     for (uint32_t i = 0; i <= n; i++)
         qsort_r(l->children + l->first_child[i], l->first_child[i + 1] - l->first_child[i],
-                sizeof(*l->children), by_start, (void *)(uintptr_t)l->spans);
+                sizeof(*l->children), by_start, (void *)(uintptr_t)l->tree);
     return true;
 }
 
@@ -60,6 +64,7 @@ static bool lay_out(struct layout *l, struct sf_trace_row *rows, uint32_t *row_o
             uint32_t child = l->children[stack[depth].next++];
             rows[n_rows].span = &l->spans[child];
             rows[n_rows].depth = depth;
+            rows[n_rows].shift_ns = l->tree->shifts_ns ? l->tree->shifts_ns[child] : 0;
             row_of[child] = n_rows++;
             depth++;
             stack[depth].span = child;
@@ -101,11 +106,18 @@ enum sf_err sf_trace_rows_make(sf_trace_id id, const struct sf_trace *trace, str
 {
     const struct sf_span_batch *b = &trace->spans;
     struct sf_critical_path path;
-    enum sf_err err = sf_critical_path_find(b->spans, b->n_spans, req, &path, why);
+    struct sf_span_tree tree;
+    struct sf_clocks_view clocks;
+    enum sf_err err = sf_span_clocks_make(b, req, &tree, &clocks, why);
+    if (!err)
+        err = sf_critical_path_find(&tree, req, &path, why);
     if (err)
         return err;
-    struct layout l = {
-        .spans = b->spans, .n_spans = b->n_spans, .parents = path.parents, .req = req};
+    struct layout l = {.spans = b->spans,
+                       .tree = &tree,
+                       .n_spans = b->n_spans,
+                       .parents = path.parents,
+                       .req = req};
     struct sf_trace_row *rows = sf_arena_new_n(req, b->n_spans + 1u, sizeof(*rows));
     uint32_t *row_of = sf_arena_new_n(req, b->n_spans + 1u, sizeof(*row_of));
     if (!rows || !row_of || !sort_children(&l) || !lay_out(&l, rows, row_of) ||
@@ -118,12 +130,12 @@ enum sf_err sf_trace_rows_make(sf_trace_id id, const struct sf_trace *trace, str
                               .n_rows = b->n_spans,
                               .start_ns = b->n_spans ? UINT64_MAX : 0,
                               .critical_ns = path.total_ns,
+                              .clocks = clocks,
                               .is_partial = trace->is_partial,
                               .is_exact = true};
     for (uint32_t i = 0; i < b->n_spans; i++) {
-        const struct sf_span *s = &b->spans[i];
-        uint64_t end_ns = s->start_ns + sf_span_duration_ns(s);
-        t.start_ns = s->start_ns < t.start_ns ? s->start_ns : t.start_ns;
+        uint64_t start_ns = sf_span_tree_start_ns(&tree, i), end_ns = sf_span_tree_end_ns(&tree, i);
+        t.start_ns = start_ns < t.start_ns ? start_ns : t.start_ns;
         t.end_ns = end_ns > t.end_ns ? end_ns : t.end_ns;
     }
     *out = t;

@@ -1,13 +1,16 @@
 /* clock_skew.c - clocks of two hosts that contradict each other. */
 #include "link/clock_skew.h"
 
-/* Calls that wait: who sends a message or starts work without waiting is outlived by it rightly. */
-static bool is_call(const struct sf_span *parent, const struct sf_span *child)
+/* Calls that wait: who sends a message or starts work without waiting is outlived by it rightly,
+ * and so is a caller that failed, as it may have given up. */
+static bool is_waited_for(const struct sf_span *parent, const struct sf_span *child)
 {
     return parent->kind != SF_KIND_PRODUCER && child->kind != SF_KIND_CONSUMER &&
-           (child->kind == SF_KIND_SERVER || parent->kind == SF_KIND_CLIENT);
+           (child->kind == SF_KIND_SERVER || parent->kind == SF_KIND_CLIENT) &&
+           parent->status != SF_STATUS_ERROR;
 }
 
+/* Small enough that sums of several never wrap. */
 static int64_t difference(uint64_t a, uint64_t b)
 {
     uint64_t size = a > b ? a - b : b - a;
@@ -15,18 +18,25 @@ static int64_t difference(uint64_t a, uint64_t b)
     return a > b ? whole : -whole;
 }
 
-static bool measure(const struct sf_span_tree *t, uint32_t child, struct sf_clock_skew *out)
+struct sf_clock_range sf_clock_range_of(const struct sf_span_tree *t, uint32_t child)
 {
     const struct sf_span_place *c = &t->places[child], *p = &t->places[c->parent];
-    int64_t before = difference(c->start_ns, p->start_ns); /* the room in front of the child */
-    int64_t behind = difference(p->end_ns, c->end_ns);     /* and behind it */
-    if ((before >= 0 && behind >= 0) || before + behind < 0)
-        return false; /* it fits; or it could not, with any clock: it outlived its parent */
-    *out = (struct sf_clock_skew){.parent = c->parent,
-                                  .child = child,
-                                  .offset_ns = (before - behind) / 2,
-                                  .slack_ns = (before + behind) / 2};
-    return true;
+    struct sf_clock_range r = {difference(c->end_ns, p->end_ns),
+                               difference(c->start_ns, p->start_ns)};
+    /* Longer than its parent it fits with no clock: then it went on alone. */
+    if (r.low_ns > r.high_ns || !is_waited_for(&t->spans[c->parent], &t->spans[child]))
+        r.low_ns = SF_CLOCK_FROM_ANY;
+    return r;
+}
+
+int64_t sf_clock_range_guess(struct sf_clock_range r, int64_t *slack_ns)
+{
+    if (r.low_ns == SF_CLOCK_FROM_ANY) {
+        *slack_ns = SF_SLACK_UNKNOWN;
+        return r.high_ns;
+    }
+    *slack_ns = (r.high_ns - r.low_ns) / 2;
+    return r.low_ns + *slack_ns;
 }
 
 enum sf_err sf_clock_skew_find(const struct sf_span_tree *t, struct sf_arena *req,
@@ -39,11 +49,15 @@ enum sf_err sf_clock_skew_find(const struct sf_span_tree *t, struct sf_arena *re
         return sf_fail(why, SF_ERR_LIMIT, "no memory for the clocks of %u spans", t->n_spans);
     for (uint32_t i = 0; i < t->n_spans; i++) {
         uint32_t parent = t->places[i].parent;
-        if (parent == SF_NOBODY || sf_span_tree_is_local(t, i, parent) ||
-            !is_call(&t->spans[parent], &t->spans[i]))
+        if (parent == SF_NOBODY || sf_span_tree_is_local(t, i, parent))
             continue;
+        struct sf_clock_range r = sf_clock_range_of(t, i);
         n_calls++;
-        n += measure(t, i, &list[n]);
+        if (sf_clock_range_has(r, 0))
+            continue;
+        list[n] = (struct sf_clock_skew){.parent = parent, .child = i};
+        list[n].offset_ns = sf_clock_range_guess(r, &list[n].slack_ns);
+        n++;
     }
     *out = list;
     *out_n = n;

@@ -65,11 +65,14 @@ static const struct language languages[] = {
      {"let exporter = opentelemetry_otlp::SpanExporter::builder().with_http().build()?;",
       "global::set_tracer_provider(SdkTracerProvider::builder()"
       ".with_batch_exporter(exporter).build());"}},
-    {SF_STR("cpp"),
-     {"sf_start(\"SERVICE\"); /* spanflame.h */", "sf_cpu_profile_start(\"cpu.pb.gz\", 100);"},
+    {SF_STR("c"),
+     {"sf_start(\"SERVICE\"); /* spanflame.h, and OTEL_EXPORTER_OTLP_ENDPOINT=SERVER */",
+      "sf_profiling_start(SF_PROFILE_CPU | SF_PROFILE_WALL | SF_PROFILE_MUTEX | "
+      "SF_PROFILE_BLOCK);"},
      {"sf_span s = sf_span_start(\"GET /cart\"); /* samples of this thread now name it */",
       "sf_context_set(trace_id, span_id); /* where spans are made by another library */"},
-     {"sf_start(\"SERVICE\"); /* spanflame.h */", "sf_span s = sf_span_start(\"GET /cart\");"}},
+     {"sf_start(\"SERVICE\"); /* spanflame.h, and OTEL_EXPORTER_OTLP_ENDPOINT=SERVER */",
+      "sf_span s = sf_span_start(\"GET /cart\"); /* and sf_span_end(s) after the work */"}},
     {SF_STR(""), /* any: must be last */
      {"spanflame record -- PROGRAM",
       "curl --data-binary @profile 'SERVER/api/v1/profile?service=SERVICE'"},
@@ -82,7 +85,8 @@ static const struct language *find(sf_str name)
 {
     size_t n = sizeof(languages) / sizeof(languages[0]);
     for (size_t i = 0; i < n; i++)
-        if (sf_str_eq(languages[i].name, name))
+        if (sf_str_eq(languages[i].name, name) ||
+            (sf_str_eq(name, SF_STR("cpp")) && sf_str_eq(languages[i].name, SF_STR("c"))))
             return &languages[i];
     return &languages[n - 1];
 }
@@ -120,8 +124,8 @@ struct sf_coverage_hint sf_coverage_hint_of(enum sf_missing what, sf_str languag
                              {NULL, NULL}},
         [SF_MISSING_CLOCK] = {"clock_skew",
                               "clocks of this service and of its callers contradict each other: "
-                              "samples are joined inside a process, so only times between services "
-                              "are off",
+                              "traces are drawn corrected, by estimates; samples are joined inside "
+                              "a process and are right all the same",
                               {"run chrony or ntpd on both hosts", NULL}},
     };
     struct sf_coverage_hint hint = hints[what];

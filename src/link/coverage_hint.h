@@ -22,6 +22,6 @@ struct sf_coverage_hint {
     const char *lines[2]; /* to add; NULL: none. SERVICE and SERVER stand for names */
 };
 
-/* `language` as telemetry.sdk.language says it: go, java, python, nodejs, ruby, dotnet, rust, cpp;
- * anything else gets lines that hold for any program. */
+/* `language` as telemetry.sdk.language says it: go, java, python, nodejs, ruby, dotnet, rust, c,
+ * cpp; anything else gets lines that hold for any program. */
 struct sf_coverage_hint sf_coverage_hint_of(enum sf_missing what, sf_str language);

@@ -8,11 +8,10 @@
 #include "link/critical_path.h"
 
 #include <stdlib.h>
-
-#include "link/span_tree.h"
+#include <string.h>
 
 struct walk {
-    const struct sf_span *spans;
+    const struct sf_span_tree *tree;
     uint32_t n_spans;
     uint32_t *parents;
     uint32_t *children;
@@ -31,42 +30,36 @@ struct frame {
 
 /* ---- children by their ends ---- */
 
-static uint64_t end_of(const struct sf_span *s)
-{
-    return s->end_ns > s->start_ns ? s->end_ns : s->start_ns;
-}
-
 static int order_by_end(const void *a, const void *b, void *arg)
 {
-    const struct sf_span *spans = arg;
+    const struct sf_span_tree *t = arg;
     uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-    uint64_t end_i = end_of(&spans[i]), end_j = end_of(&spans[j]);
+    uint64_t end_i = sf_span_tree_end_ns(t, i), end_j = sf_span_tree_end_ns(t, j);
+    uint64_t start_i = sf_span_tree_start_ns(t, i), start_j = sf_span_tree_start_ns(t, j);
     if (end_i != end_j)
         return end_i < end_j ? -1 : 1;
     /* Same end: the one that began earlier is looked at first, it explains more. */
-    if (spans[i].start_ns != spans[j].start_ns)
-        return spans[i].start_ns > spans[j].start_ns ? -1 : 1;
+    if (start_i != start_j)
+        return start_i > start_j ? -1 : 1;
     return (i > j) - (i < j);
 }
 
 static bool find_children(struct walk *w)
 {
-    struct sf_span_tree tree;
+    const struct sf_span_tree *tree = w->tree;
     uint32_t n = w->n_spans;
-    if (sf_span_tree_build(w->spans, NULL, n, w->req, &tree, NULL))
-        return false;
-    w->first_child = tree.first;
+    w->first_child = tree->first;
     w->children = sf_arena_new_n(w->req, n + 1u, sizeof(*w->children));
     w->next_child = sf_arena_new_n(w->req, n + 1u, sizeof(*w->next_child));
     if (!w->children || !w->next_child)
         return false;
-    memcpy(w->children, tree.children, n * sizeof(*w->children));
+    memcpy(w->children, tree->children, n * sizeof(*w->children));
     for (uint32_t i = 0; i < n; i++)
-        w->parents[i] = tree.places[i].parent;
+        w->parents[i] = tree->places[i].parent;
     for (uint32_t i = 0; i <= n; i++) {
         w->next_child[i] = w->first_child[i + 1]; /* at each run's end */
         qsort_r(w->children + w->first_child[i], w->first_child[i + 1] - w->first_child[i],
-                sizeof(*w->children), order_by_end, (void *)(uintptr_t)w->spans);
+                sizeof(*w->children), order_by_end, (void *)(uintptr_t)tree);
     }
     return true;
 }
@@ -88,7 +81,7 @@ static uint32_t take_child(struct walk *w, uint32_t span, uint64_t from_ns, uint
 {
     while (w->next_child[span] > w->first_child[span]) {
         uint32_t child = w->children[--w->next_child[span]];
-        uint64_t end_ns = end_of(&w->spans[child]);
+        uint64_t end_ns = sf_span_tree_end_ns(w->tree, child);
         if (end_ns <= at_ns && end_ns > from_ns)
             return child;
     }
@@ -111,12 +104,13 @@ static bool walk_back(struct walk *w, uint64_t from_ns, uint64_t to_ns)
             depth--;
             continue;
         }
-        const struct sf_span *c = &w->spans[child];
-        uint64_t start_ns = c->start_ns > top->from_ns ? c->start_ns : top->from_ns;
-        if (!add_stretch(w, top->span, end_of(c), top->at_ns))
+        uint64_t start_ns = sf_span_tree_start_ns(w->tree, child);
+        uint64_t end_ns = sf_span_tree_end_ns(w->tree, child);
+        start_ns = start_ns > top->from_ns ? start_ns : top->from_ns;
+        if (!add_stretch(w, top->span, end_ns, top->at_ns))
             return false;
         top->at_ns = start_ns;
-        stack[depth++] = (struct frame){child, start_ns, end_of(c)};
+        stack[depth++] = (struct frame){child, start_ns, end_ns};
     }
     return true;
 }
@@ -149,15 +143,16 @@ static bool summarise(struct walk *w, struct sf_critical_path *out)
     return true;
 }
 
-enum sf_err sf_critical_path_find(const struct sf_span *spans, uint32_t n_spans,
-                                  struct sf_arena *req, struct sf_critical_path *out,
-                                  struct sf_why *why)
+enum sf_err sf_critical_path_find(const struct sf_span_tree *tree, struct sf_arena *req,
+                                  struct sf_critical_path *out, struct sf_why *why)
 {
-    struct walk w = {.spans = spans, .n_spans = n_spans, .req = req};
+    uint32_t n_spans = tree->n_spans;
+    struct walk w = {.tree = tree, .n_spans = n_spans, .req = req};
     uint64_t from_ns = UINT64_MAX, to_ns = 0;
     for (uint32_t i = 0; i < n_spans; i++) {
-        from_ns = spans[i].start_ns < from_ns ? spans[i].start_ns : from_ns;
-        to_ns = end_of(&spans[i]) > to_ns ? end_of(&spans[i]) : to_ns;
+        uint64_t start_ns = sf_span_tree_start_ns(tree, i), end_ns = sf_span_tree_end_ns(tree, i);
+        from_ns = start_ns < from_ns ? start_ns : from_ns;
+        to_ns = end_ns > to_ns ? end_ns : to_ns;
     }
     /* A child cuts its parent's stretch in two: one more per span, and one per span to begin. */
     w.cap_stretches = n_spans < UINT32_MAX / 2 - 1 ? 2 * n_spans + 1 : UINT32_MAX;

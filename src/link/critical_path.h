@@ -8,9 +8,7 @@
  * Pure: spans in, stretches out. Spans without a known parent hang below a common root that has no
  * time of its own, so a broken trace still has a path through its pieces. */
 #pragma once
-#include "base/arena.h"
-#include "base/err.h"
-#include "model/span.h"
+#include "link/span_tree.h"
 
 struct sf_path_stretch { /* one span was being waited for */
     uint32_t span;       /* place in the list */
@@ -26,7 +24,6 @@ struct sf_critical_path {
     uint64_t total_ns;           /* of all stretches */
 };
 
-/* `spans` in any order. LIMIT: the arena is full. */
-enum sf_err sf_critical_path_find(const struct sf_span *spans, uint32_t n_spans,
-                                  struct sf_arena *req, struct sf_critical_path *out,
-                                  struct sf_why *why);
+/* On one clock, where the tree has shifts. LIMIT: the arena is full. */
+enum sf_err sf_critical_path_find(const struct sf_span_tree *tree, struct sf_arena *req,
+                                  struct sf_critical_path *out, struct sf_why *why);

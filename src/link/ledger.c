@@ -98,7 +98,9 @@ static void add_children(struct work *w)
     const struct sf_span_tree *t = w->tree;
     for (uint32_t k = t->first[w->span]; k < t->first[w->span + 1]; k++) {
         uint32_t child = t->children[k];
-        add_stretch(w, t->places[child].start_ns, t->places[child].end_ns,
+        int64_t shift_ns = sf_span_tree_shift_ns(t, child, w->span);
+        add_stretch(w, sf_shift_sat_u64(t->places[child].start_ns, shift_ns),
+                    sf_shift_sat_u64(t->places[child].end_ns, shift_ns),
                     sf_span_tree_is_local(t, child, w->span) ? SF_PART_CHILD : SF_PART_REMOTE,
                     SF_SOURCE_SPANS);
     }

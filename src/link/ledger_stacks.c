@@ -113,9 +113,11 @@ enum sf_err sf_ledger_stacks_make(const struct sf_ledger_stacks_input *in, struc
         w.sum += (double)(w.weights[i] = weigh(&w, &in->samples[i]));
     for (uint32_t k = 0; k < n_children; k++) {
         const uint32_t child = t->children[t->first[in->span] + k];
+        const int64_t shift_ns = sf_span_tree_shift_ns(t, child, in->span);
         if (is_of_part(&w, child))
-            w.weights[in->n_samples + k] = clip(&w, t->places[child].start_ns,
-                                                t->places[child].end_ns);
+            w.weights[in->n_samples + k] = clip(
+                &w, sf_shift_sat_u64(t->places[child].start_ns, shift_ns),
+                sf_shift_sat_u64(t->places[child].end_ns, shift_ns));
         w.sum += (double)w.weights[in->n_samples + k];
     }
     sf_tree_builder_init(&w.b, req, MAX_TREE_LEN, SF_TREE_BORROWS);

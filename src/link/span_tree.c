@@ -179,7 +179,8 @@ enum sf_err sf_span_tree_build(const struct sf_span *spans, const struct sf_span
     if (!cut_loops(&b) || !find_children(&b) || !find_local_roots(&b))
         goto full;
     measure_self(&b);
-    *out = (struct sf_span_tree){spans, b.places, b.children, b.first, b.slots, n_spans, b.n_slots};
+    *out = (struct sf_span_tree){spans,   b.places, b.children, b.first,
+                                 b.slots, n_spans,  b.n_slots,  NULL};
     return SF_OK;
 full:
     return sf_fail(why, SF_ERR_LIMIT, "link: no memory for %u spans", n_spans);

@@ -9,6 +9,7 @@
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/num.h"
 #include "model/span.h"
 
 #define SF_NOBODY UINT32_MAX
@@ -32,6 +33,9 @@ struct sf_span_tree {
     const uint32_t *first;              /* n_spans + 1 runs: the last holds the roots */
     const uint32_t *slots;              /* hash table of span ids; place + 1 */
     uint32_t n_spans, n_slots;
+    /* By span: what brings its times to the clock of the first root. NULL: clocks agree, or nobody
+     * asked (link/clock_fix.h). */
+    const int64_t *shifts_ns;
 };
 
 struct sf_span_origin { /* what the span's resource and attributes say of where it ran */
@@ -51,4 +55,20 @@ bool sf_span_tree_is_below(const struct sf_span_tree *t, uint32_t span, uint32_t
 static inline bool sf_span_tree_is_local(const struct sf_span_tree *t, uint32_t a, uint32_t b)
 {
     return t->places[a].process != 0 && t->places[a].process == t->places[b].process;
+}
+
+/* A span's times as the clock of another span in the same tree has them. */
+static inline int64_t sf_span_tree_shift_ns(const struct sf_span_tree *t, uint32_t span,
+                                            uint32_t as_of)
+{
+    return t->shifts_ns ? t->shifts_ns[span] - t->shifts_ns[as_of] : 0;
+}
+/* And as that of the first root. */
+static inline uint64_t sf_span_tree_start_ns(const struct sf_span_tree *t, uint32_t span)
+{
+    return sf_shift_sat_u64(t->places[span].start_ns, t->shifts_ns ? t->shifts_ns[span] : 0);
+}
+static inline uint64_t sf_span_tree_end_ns(const struct sf_span_tree *t, uint32_t span)
+{
+    return sf_shift_sat_u64(t->places[span].end_ns, t->shifts_ns ? t->shifts_ns[span] : 0);
 }

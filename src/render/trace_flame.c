@@ -19,6 +19,8 @@ enum sf_err sf_trace_flame_json(const struct sf_trace_flame_view *v, struct sf_b
     sf_json_write_key(&w, SF_STR("isPartial"));
     sf_json_write_bool(&w, v->is_partial);
     sf_json_write_key_str(&w, SF_STR("reason"), v->reason);
+    sf_json_write_key(&w, SF_STR("clocks"));
+    sf_clocks_json(&v->clocks, &w);
     sf_json_write_key(&w, SF_STR("types"));
     sf_json_write_array(&w);
     for (uint32_t i = 0; i < v->n_types; i++)
@@ -42,4 +44,5 @@ void sf_trace_flame_words(const struct sf_trace_flame_view *v, struct sf_buf *ou
         sf_units_prose(out, v->reason, 0, 0);
         sf_buf_add_u8(out, '\n');
     }
+    sf_clocks_words(&v->clocks, out);
 }

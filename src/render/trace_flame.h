@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/ids.h"
+#include "render/clocks.h"
 #include "render/profile_view.h"
 
 struct sf_trace_flame_view {
@@ -15,6 +16,7 @@ struct sf_trace_flame_view {
     const sf_str *types;
     uint32_t n_types;
     bool is_partial;
+    struct sf_clocks_view clocks; /* that were corrected */
 };
 
 /* One or two lines above a drawing. */

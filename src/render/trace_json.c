@@ -1,5 +1,6 @@
 #include "render/trace_json.h"
 
+#include "base/num.h"
 #include "render/otlp_value.h"
 #include "wire/json_writer.h"
 
@@ -133,8 +134,13 @@ static void span(struct sf_json_writer *w, const struct sf_trace_rows *t,
     sf_json_write_key_str(w, SF_STR("statusMessage"), s->status_msg);
     u64_text(w, SF_STR("startTimeUnixNano"), s->start_ns);
     u64_text(w, SF_STR("endTimeUnixNano"), s->end_ns);
-    sf_json_write_key_u64(w, SF_STR("startOffsetNs"), s->start_ns - t->start_ns);
+    sf_json_write_key_u64(w, SF_STR("startOffsetNs"),
+                          sf_shift_sat_u64(s->start_ns, row->shift_ns) - t->start_ns);
     sf_json_write_key_u64(w, SF_STR("durationNs"), sf_span_duration_ns(s));
+    if (row->shift_ns != 0) {
+        sf_json_write_key(w, SF_STR("clockShiftNs"));
+        sf_json_write_i64(w, row->shift_ns);
+    }
     yes_no(w, SF_STR("isCritical"), row->is_critical);
     sf_json_write_key_u64(w, SF_STR("criticalNs"), row->critical_ns);
     stretches(w, row, t->start_ns);
@@ -158,6 +164,8 @@ void sf_trace_json(const struct sf_trace_rows *t, struct sf_buf *out)
     sf_json_write_key_u64(&w, SF_STR("criticalNs"), t->critical_ns);
     yes_no(&w, SF_STR("isPartial"), t->is_partial);
     yes_no(&w, SF_STR("isExact"), t->is_exact);
+    sf_json_write_key(&w, SF_STR("clocks"));
+    sf_clocks_json(&t->clocks, &w);
     if (t->hot_type.len > 0) {
         sf_json_write_key_str(&w, SF_STR("hotType"), t->hot_type);
         sf_json_write_key_str(&w, SF_STR("hotUnit"), t->hot_unit);

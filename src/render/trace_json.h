@@ -3,6 +3,7 @@
 #pragma once
 #include "base/buf.h"
 #include "model/span.h"
+#include "render/clocks.h"
 
 struct sf_trace_stretch {
     uint64_t start_ns, end_ns;
@@ -11,6 +12,7 @@ struct sf_trace_stretch {
 struct sf_trace_row {
     const struct sf_span *span;
     uint32_t depth;
+    int64_t shift_ns;     /* brings its times to the clock of the trace's first span */
     bool is_critical;     /* it or something below it was waited for */
     uint64_t critical_ns; /* its own time on the path */
     const struct sf_trace_stretch *stretches;
@@ -28,7 +30,8 @@ struct sf_trace_rows {
     uint32_t n_rows;
     uint64_t start_ns, end_ns, critical_ns;
     bool is_partial, is_exact;
-    sf_str hot_type, hot_unit; /* of what `hot` is made from; empty: no profiles */
+    struct sf_clocks_view clocks; /* that were corrected */
+    sf_str hot_type, hot_unit;    /* of what `hot` is made from; empty: no profiles */
 };
 
 void sf_trace_json(const struct sf_trace_rows *t, struct sf_buf *out);

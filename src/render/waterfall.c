@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/num.h"
 #include "base/text.h"
 #include "render/units.h"
 
@@ -80,9 +81,11 @@ static void draw_bar(const struct sf_waterfall *w, uint32_t row, uint32_t *mark,
                      char *bar)
 {
     const struct sf_span *s = w->rows[row].span;
+    int64_t shift_ns = w->rows[row].shift_ns;
     uint64_t end_ns = s->end_ns > s->start_ns ? s->end_ns : s->start_ns;
     memset(bar, ' ', len);
-    fill(bar, column_of(w, len, s->start_ns), column_of(w, len, end_ns), len, '=');
+    fill(bar, column_of(w, len, sf_shift_sat_u64(s->start_ns, shift_ns)),
+         column_of(w, len, sf_shift_sat_u64(end_ns, shift_ns)), len, '=');
     for (; *mark < w->n_marks && w->marks[*mark].row <= row; ++*mark) {
         const struct sf_waterfall_mark *m = &w->marks[*mark];
         fill(bar, column_of(w, len, m->from_ns), column_of(w, len, m->to_ns), len, '#');

@@ -13,7 +13,8 @@ struct sf_waterfall_row { /* in the order they shall appear */
     const struct sf_span *span;
     sf_str service;
     uint32_t depth;
-    sf_str note; /* shown behind the duration, or below where there is no room; may be empty */
+    sf_str note;      /* shown behind the duration, or below where there is no room; may be empty */
+    int64_t shift_ns; /* brings the span to the clock of the trace */
 };
 
 struct sf_waterfall_mark { /* a stretch of the critical path */

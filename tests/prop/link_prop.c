@@ -50,7 +50,8 @@ static void make_samples(struct world *w)
                                      .start_ns = pick(HORIZON + 20),
                                      .length_ns = pick(3) ? pick(20) : 0,
                                      .value = (int64_t)pick(1000) - (pick(9) ? 0 : 500),
-                                     .has_time = pick(2) == 0};
+                                     .has_time = pick(2) == 0,
+                                     .is_lent = pick(5) == 0};
         if (pick(3)) {
             uint32_t span = pick(w->n_spans);
             s->span_id = is_root_tagger && span > 1 ? 1 : span + 1;
@@ -67,6 +68,7 @@ struct slow {
     const struct world *w;
     const struct sf_span_tree *t;
     double shares[MAX_SPANS];
+    enum sf_grade grade;
 };
 
 static bool is_active(const struct slow *s, uint32_t i, const struct sf_link_sample *p)
@@ -96,27 +98,55 @@ static bool slow_is_exact(const struct slow *s, uint64_t process)
     for (uint32_t i = 0; i < s->w->n_samples; i++) {
         const struct sf_link_sample *p = &s->w->samples[i];
         uint32_t span = sf_span_tree_find(s->t, p->trace_id, p->span_id);
-        if (span != SF_NOBODY && s->t->places[span].depth > 0 &&
+        if (!p->is_lent && span != SF_NOBODY && s->t->places[span].depth > 0 &&
             s->t->places[span].process == process)
             return true;
     }
     return false;
 }
 
+static uint64_t process_of(const struct slow *s, const struct sf_link_sample *p)
+{
+    uint32_t span = p->span_id ? sf_span_tree_find(s->t, p->trace_id, p->span_id) : SF_NOBODY;
+    return span == SF_NOBODY ? p->process : s->t->places[span].process;
+}
+
 static bool fits(const struct slow *s, uint32_t i, const struct sf_link_sample *p)
 {
-    return p->process != 0 && s->t->places[i].process == p->process &&
+    return process_of(s, p) != 0 && s->t->places[i].process == process_of(s, p) &&
            (sf_trace_id_is_zero(p->trace_id) ||
             sf_trace_id_eq(p->trace_id, s->w->spans[s->t->places[i].local_root].trace_id));
 }
 
-static void spread(struct slow *s, const double *weights)
+/* Of a file for a whole process only threads that a span of the request knows are the request's. */
+static bool is_sure(const struct slow *s, const struct sf_link_sample *p)
+{
+    for (uint32_t i = 0; p->is_lent && i < s->w->n_spans; i++)
+        if (fits(s, i, p) && p->thread && s->t->places[i].thread == p->thread)
+            return true;
+    return !p->is_lent;
+}
+
+/* How many have a share. */
+static uint32_t spread(struct slow *s, const double *weights)
 {
     double sum = 0;
-    for (uint32_t i = 0; i < s->w->n_spans; i++)
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->w->n_spans; i++) {
         sum += weights[i];
+        n += weights[i] > 0;
+    }
     for (uint32_t i = 0; i < s->w->n_spans; i++)
         s->shares[i] = sum > 0 ? weights[i] / sum : 0;
+    return n;
+}
+
+static enum sf_grade grade_of_trace(bool has_id, uint32_t n)
+{
+    return n == 0    ? SF_GRADE_NONE
+           : !has_id ? SF_GRADE_WINDOW
+           : n == 1  ? SF_GRADE_INHERITED
+                     : SF_GRADE_SHARED;
 }
 
 static double overlap(const struct sf_span_place *a, const struct sf_link_sample *p)
@@ -145,13 +175,14 @@ static void slow_timed(struct slow *s, const struct sf_link_sample *p)
             has_own = true;
         }
     }
-    spread(s, has_own ? own : weights);
+    uint32_t n = spread(s, has_own ? own : weights);
+    s->grade = grade_of_trace(is_sure(s, p) && !sf_trace_id_is_zero(p->trace_id), n);
 }
 
 static void slow_untimed(struct slow *s, const struct sf_link_sample *p, uint32_t tagged)
 {
     double weights[MAX_SPANS] = {0}, sum = 0;
-    bool has_id = tagged != SF_NOBODY || !sf_trace_id_is_zero(p->trace_id);
+    bool has_id = is_sure(s, p) && (tagged != SF_NOBODY || !sf_trace_id_is_zero(p->trace_id));
     for (uint32_t i = 0; i < s->w->n_spans; i++) {
         const struct sf_span_place *a = &s->t->places[i];
         bool is_in = tagged != SF_NOBODY ? a->local_root == tagged : fits(s, i, p);
@@ -160,13 +191,19 @@ static void slow_untimed(struct slow *s, const struct sf_link_sample *p, uint32_
     }
     if (sum <= 0 && tagged != SF_NOBODY)
         weights[tagged] = 1;
-    spread(s, weights);
+    uint32_t n = spread(s, weights);
+    s->grade = tagged == SF_NOBODY             ? grade_of_trace(has_id, n)
+               : n == 1 && weights[tagged] > 0 ? SF_GRADE_EXACT
+                                               : SF_GRADE_SHARED;
 }
 
 static void slow_share(struct slow *s, const struct sf_link_sample *p)
 {
     memset(s->shares, 0, sizeof(s->shares));
-    if (p->span_id == 0) {
+    s->grade = SF_GRADE_NONE;
+    if (p->span_id != 0 && sf_span_tree_find(s->t, p->trace_id, p->span_id) == SF_NOBODY)
+        return;
+    if (p->span_id == 0 || !is_sure(s, p)) {
         if (p->has_time)
             slow_timed(s, p);
         else
@@ -174,8 +211,6 @@ static void slow_share(struct slow *s, const struct sf_link_sample *p)
         return;
     }
     uint32_t span = sf_span_tree_find(s->t, p->trace_id, p->span_id);
-    if (span == SF_NOBODY)
-        return;
     const struct sf_span_place *at = &s->t->places[span];
     uint32_t down = SF_NOBODY;
     bool is_root = at->depth == 0 && !slow_is_exact(s, at->process) && at->process != 0;
@@ -186,21 +221,27 @@ static void slow_share(struct slow *s, const struct sf_link_sample *p)
     if (is_root)
         down = slow_deepest(s, span, p);
     s->shares[down == SF_NOBODY ? span : down] = 1;
+    s->grade = down == SF_NOBODY || down == span ? SF_GRADE_EXACT : SF_GRADE_INHERITED;
 }
 
 /* ---- the comparison ---- */
 
+static uint64_t seen[SF_GRADES];
+
 static void compare(const struct world *w, struct slow *s, const struct sf_attribution *a)
 {
     uint32_t at = 0;
+    uint64_t of_grade[SF_GRADES] = {0};
     for (uint32_t i = 0; i < w->n_samples; i++) {
         int64_t got[MAX_SPANS] = {0}, sum = 0;
         double want_sum = 0;
+        slow_share(s, &w->samples[i]);
+        of_grade[s->grade]++;
         for (; at < a->n_claims && a->claims[at].sample == i; at++) {
+            assert_int_equal(a->claims[at].grade, s->grade);
             got[a->claims[at].span] += a->claims[at].value;
             sum += a->claims[at].value;
         }
-        slow_share(s, &w->samples[i]);
         for (uint32_t k = 0; k < w->n_spans; k++) {
             double want = s->shares[k] * (double)w->samples[i].value;
             want_sum += s->shares[k];
@@ -211,6 +252,10 @@ static void compare(const struct world *w, struct slow *s, const struct sf_attri
         assert_int_equal(sum, want_sum > 0.5 ? w->samples[i].value : 0);
     }
     assert_int_equal(at, a->n_claims);
+    for (int grade = 0; grade < SF_GRADES; grade++) {
+        assert_int_equal(a->n_samples[grade], of_grade[grade]);
+        seen[grade] += of_grade[grade];
+    }
 }
 
 TEST(link, attributes_like_slow_obvious_code)
@@ -242,5 +287,7 @@ TEST(link, attributes_like_slow_obvious_code)
         assert_int_equal(value, all);
         sf_arena_reset(&req);
     }
+    for (int grade = 0; grade < SF_GRADES; grade++) /* none of the rules went untried */
+        assert_true(seen[grade] > ROUNDS / 10);
     sf_arena_done(&req);
 }

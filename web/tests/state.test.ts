@@ -5,6 +5,7 @@ import { parse, within, write } from "../src/state/url";
 import { faultAt, placeAt, queryOf } from "../src/search/complete";
 import { ellipsis, visible } from "../src/format/safe_text";
 import { bytes, count, duration, nanoToMs, percent, value } from "../src/format/units";
+import { clockWords } from "../src/trace/clocks";
 import { gapsOf, rowsOf, spanMatches } from "../src/trace/rows";
 import { literal, keyText } from "../src/trace/span_details";
 import { heatOf, heightOf, secondsAt } from "../src/charts/heat";
@@ -125,4 +126,11 @@ test("a heatmap has a row for every power of two between the edges", () => {
   assert.deepEqual(heat.dots, [{ ms: 1500, seconds: 0.7, trace: "ab" }]);
   assert.equal(heightOf(heat, 0.8), 1);
   assert.ok(Math.abs(secondsAt(heat, heightOf(heat, 0.3)) - 0.3) < 1e-9);
+});
+
+test("corrected clocks are said in a sentence", () => {
+  const clock = { service: "shop", caller: "gateway", calls: 3, offsetNs: -300e6, slackNs: 4e6, isContradictory: false };
+  assert.equal(clockWords(clock), "The clock of shop is 300 ms behind that of gateway, to within 4 ms: its spans are drawn corrected.");
+  assert.equal(clockWords({ ...clock, offsetNs: 5e6, slackNs: null }), "The clock of shop is at least 5 ms ahead of that of gateway: its spans are drawn corrected.");
+  assert.equal(clockWords({ ...clock, isContradictory: true }).includes("contradict each other"), true);
 });

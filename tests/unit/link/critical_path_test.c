@@ -10,6 +10,7 @@ static struct sf_span span(sf_span_id id, sf_span_id parent, uint64_t start, uin
 
 struct path {
     struct sf_arena req;
+    struct sf_span_tree tree;
     struct sf_critical_path p;
 };
 
@@ -17,7 +18,8 @@ static struct path find(const struct sf_span *spans, uint32_t n)
 {
     struct path p;
     assert_true(sf_arena_init(&p.req, 32 << 20));
-    assert_ok(sf_critical_path_find(spans, n, &p.req, &p.p, NULL));
+    assert_ok(sf_span_tree_build(spans, NULL, n, &p.req, &p.tree, NULL));
+    assert_ok(sf_critical_path_find(&p.tree, &p.req, &p.p, NULL));
     for (uint32_t i = 1; i < p.p.n_stretches; i++)
         assert_true(p.p.stretches[i - 1].end_ns <= p.p.stretches[i].start_ns);
     return p;
@@ -160,9 +162,12 @@ TEST(critical_path, covers_the_root_of_any_nested_tree_exactly)
 TEST(critical_path, says_limit_when_the_arena_is_too_small)
 {
     struct sf_span spans[100] = {0};
-    struct sf_arena req;
+    struct sf_arena req, of_tree;
+    struct sf_span_tree tree;
     struct sf_critical_path p;
-    assert_true(sf_arena_init(&req, 4096));
-    assert_err(sf_critical_path_find(spans, 100, &req, &p, NULL), SF_ERR_LIMIT);
+    assert_true(sf_arena_init(&req, 1024) && sf_arena_init(&of_tree, 1 << 20));
+    assert_ok(sf_span_tree_build(spans, NULL, 100, &of_tree, &tree, NULL));
+    assert_err(sf_critical_path_find(&tree, &req, &p, NULL), SF_ERR_LIMIT);
+    sf_arena_done(&of_tree);
     sf_arena_done(&req);
 }

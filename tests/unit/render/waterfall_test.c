@@ -27,9 +27,9 @@ TEST(waterfall, draws_tree_bars_errors_and_critical_path)
         {.name = SF_STR("audit"), .start_ns = t0 + 60 * ms, .end_ns = t0 + 60 * ms + ms / 2},
     };
     struct sf_waterfall_row rows[] = {
-        {&spans[0], SF_STR("gateway"), 0, SF_STR_NONE},
-        {&spans[1], SF_STR("order"), 1, SF_STR_NONE},
-        {&spans[2], SF_STR("order"), 1, SF_STR_NONE},
+        {&spans[0], SF_STR("gateway"), 0, SF_STR_NONE, 0},
+        {&spans[1], SF_STR("order"), 1, SF_STR_NONE, 0},
+        {&spans[2], SF_STR("order"), 1, SF_STR_NONE, 0},
     };
     struct sf_waterfall_mark marks[] = {
         {0, t0, t0 + 10 * ms}, {0, t0 + 90 * ms, t0 + 100 * ms}, {1, t0 + 10 * ms, t0 + 80 * ms}};
@@ -52,7 +52,7 @@ TEST(waterfall, fits_any_width_and_absurd_times)
 {
     struct sf_span s = {.name = SF_STR("x"), .start_ns = UINT64_MAX, .end_ns = 0};
     struct sf_waterfall_row row = {&s, SF_STR("a service with a long name indeed"), 5000,
-                                   SF_STR("note")};
+                                   SF_STR("note"), 0};
     struct sf_waterfall_mark mark = {0, 0, UINT64_MAX};
     struct sf_buf out = {0};
     for (uint32_t columns = 0; columns < 500; columns += 7) {
@@ -69,11 +69,26 @@ TEST(waterfall, fits_any_width_and_absurd_times)
     sf_buf_done(&out);
 }
 
+TEST(waterfall, draws_spans_on_the_clock_of_the_trace)
+{
+    struct sf_span spans[] = {{.name = SF_STR("call"), .start_ns = 1000, .end_ns = 2000},
+                              {.name = SF_STR("serve"), .start_ns = 5000, .end_ns = 6000}};
+    struct sf_waterfall_row rows[] = {{&spans[0], SF_STR("a"), 0, SF_STR_NONE, 0},
+                                      {&spans[1], SF_STR("b"), 1, SF_STR_NONE, -4000}};
+    struct sf_waterfall w = {
+        .rows = rows, .n_rows = 2, .start_ns = 1000, .end_ns = 2000, .columns = 60};
+    struct sf_buf out = {0};
+    size_t at;
+    sf_waterfall_render(&w, &out);
+    assert_true(sf_str_find(sf_buf_str(&out), SF_STR("b         serve ===="), &at));
+    sf_buf_done(&out);
+}
+
 /* A note has its own columns where there is room, and its own line in a narrow window. */
 TEST(waterfall, writes_notes_behind_the_spans)
 {
     struct sf_span s = {.name = SF_STR("totals"), .start_ns = 0, .end_ns = 1000};
-    struct sf_waterfall_row row = {&s, SF_STR("order"), 0, SF_STR("checkRules 38 %")};
+    struct sf_waterfall_row row = {&s, SF_STR("order"), 0, SF_STR("checkRules 38 %"), 0};
     struct sf_waterfall w = {.rows = &row, .n_rows = 1, .end_ns = 1000, .columns = 90};
     struct sf_buf out = {0};
     size_t at;

@@ -68,6 +68,7 @@ export interface Span {
   endTimeUnixNano: string;
   startOffsetNs: number;
   durationNs: number;
+  clockShiftNs?: number;
   isCritical: boolean;
   criticalNs: number;
   critical: Stretch[];
@@ -78,6 +79,15 @@ export interface Span {
   links: SpanLink[];
   hot?: Hot;
 }
+/** A service whose clock contradicted its caller's, and was corrected. */
+export interface Clock {
+  service: string;
+  caller: string;
+  calls: number;
+  offsetNs: number;
+  slackNs: number | null;
+  isContradictory: boolean;
+}
 export interface Trace {
   traceId: string;
   startTimeUnixNano: string;
@@ -86,6 +96,7 @@ export interface Trace {
   criticalNs: number;
   isPartial: boolean;
   isExact: boolean;
+  clocks?: Clock[];
   hotType?: string;
   hotUnit?: string;
   resources: { service: string; attributes: Attribute[] }[];
@@ -160,6 +171,7 @@ export interface TraceFlame {
   samples: number;
   isPartial: boolean;
   reason: string;
+  clocks?: Clock[];
   types: string[];
   profile: Profile;
 }

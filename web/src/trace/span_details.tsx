@@ -94,7 +94,7 @@ export function SpanDetails(props: { trace: Trace; span: Span }) {
     <div class="span-details">
       <dl class="facts">
         <dt>started</dt>
-        <dd>{moment(nanoToMs(span.startTimeUnixNano))} <span class="faint">(+{duration(span.startOffsetNs)})</span></dd>
+        <dd>{moment(nanoToMs(span.startTimeUnixNano))} <span class="faint">(+{duration(span.startOffsetNs)}{span.clockShiftNs === undefined ? "" : ", clock corrected"})</span></dd>
         <dt>duration</dt>
         <dd>{duration(span.durationNs)} <span class="faint">{duration(span.criticalNs)} of it on the critical path</span></dd>
         <dt>kind</dt>

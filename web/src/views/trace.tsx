@@ -9,6 +9,7 @@ import { AskedFrame } from "../parts/states";
 import { type Range } from "../state/range";
 import { change, params } from "../state/url";
 import { useUrl } from "../state/use_url";
+import { ClockNotes } from "../trace/clocks";
 import { Minimap, type Zoom } from "../trace/minimap";
 import { spanMatches } from "../trace/rows";
 import { SpanCompare } from "../trace/span_compare";
@@ -101,6 +102,7 @@ function Loaded(props: { trace: Trace; range: Range }) {
       </div>
       {trace.isPartial && <p class="note warn">This trace is larger than a query may hold: some of its spans are not shown.</p>}
       {!trace.isExact && <p class="note warn">A damaged block may have held more of this trace.</p>}
+      <ClockNotes clocks={trace.clocks} />
       <div class="row trace-bar">
         <div class="tabs" role="tablist" aria-label="The trace as">
           {TABS.map(([key, words]) => (

@@ -1,0 +1,14 @@
+/* span_clocks.h - the spans of a trace on one clock, and what was done for that. */
+#pragma once
+#include "link/clock_fix.h"
+#include "model/span.h"
+#include "render/clocks.h"
+
+/* The tree of a trace's spans, on one clock. Both live in `req`. LIMIT: it is full. */
+enum sf_err sf_span_clocks_make(const struct sf_span_batch *b, struct sf_arena *req,
+                                struct sf_span_tree *out_tree, struct sf_clocks_view *out,
+                                struct sf_why *why);
+
+/* The rows an answer shows, with the services of the spans: the first of them. False: no room. */
+bool sf_span_clocks_say(const struct sf_clock_fix *fix, const sf_str *services,
+                        struct sf_arena *req, struct sf_clocks_view *out);
