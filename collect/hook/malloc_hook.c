@@ -238,6 +238,7 @@ static __attribute__((noinline)) void *slow_realloc(void *p, size_t len, const v
 
     if (SF_RARELY(is_boot(p)))
         return resize_boot(p, len);
+    t->heap_n++;
     if (len < t->heap_left)
         t->heap_left -= len;
     else
@@ -269,6 +270,7 @@ static inline bool is_due(size_t len)
 {
     struct sf_hook_thread *t = &sf_hook_self;
     uint64_t left = t->heap_left;
+    t->heap_n++;
     if (SF_RARELY(len >= left))
         return true;
     t->heap_left = left - len;
@@ -303,6 +305,7 @@ SF_HOOK void *realloc(void *p, size_t len)
 {
     if (SF_RARELY(sf_heap_may_be_sampled(p) || len >= sf_hook_self.heap_left))
         return slow_realloc(p, len, __builtin_return_address(0));
+    sf_hook_self.heap_n++;
     sf_hook_self.heap_left -= len;
     return next.resize(p, len);
 }
@@ -317,6 +320,7 @@ SF_HOOK void *reallocarray(void *p, size_t n, size_t size)
     }
     if (SF_RARELY(sf_heap_may_be_sampled(p) || len >= sf_hook_self.heap_left))
         return slow_realloc(p, len, __builtin_return_address(0));
+    sf_hook_self.heap_n++;
     sf_hook_self.heap_left -= len;
     return next.resize(p, len);
 }

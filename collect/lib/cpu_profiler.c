@@ -27,6 +27,8 @@ static struct {
  * resets all signals, does no harm. A timer's signal is taken back by exec. */
 #define PERF_SIGNAL SIGURG
 
+__thread struct sf_cpu_samples sf_cpu_samples_self;
+
 /* ---- in the handler ---- */
 
 static void take_sample(struct sf_profiled_thread *t, int overruns, const void *context)
@@ -51,6 +53,8 @@ static void take_sample(struct sf_profiled_thread *t, int overruns, const void *
     s->end = (uint8_t)end;
     s->time_ns = (uint64_t)sf_clock_mono_ns();
     sf_sample_note_span(s);
+    sf_cpu_samples_self.n++;
+    sf_cpu_samples_self.ns += s->values[1];
     sf_sample_ring_put(&t->ring, s);
 }
 

@@ -10,6 +10,11 @@
 #include "collect/lib/profiler.h"
 
 extern const struct sf_profile_source sf_cpu_source;
+/* Of this thread, since it began. */
+struct sf_cpu_samples {
+    uint64_t n, ns;
+};
+extern __thread struct sf_cpu_samples sf_cpu_samples_self;
 /* For those who need the samples of running threads beside their own; in the collecting thread. Who
  * begins it twice ends it twice. */
 enum sf_err sf_cpu_profiler_begin(uint64_t period_ns, struct sf_why *why);

@@ -18,6 +18,8 @@ static struct {
     _Atomic(struct sf_live_objects *) live; /* made once, kept for good: frees come late */
     _Atomic(struct sf_stack_table *) stacks;
     atomic_uint_fast64_t unaligned; /* sampled, but at an address a free cannot tell */
+    /* What the objects in `live` stand for; of objects, thousandths. */
+    atomic_int_fast64_t inuse_bytes, inuse_milli;
 } h;
 
 atomic_ushort sf_heap_classes[SF_HEAP_CLASSES];
@@ -31,31 +33,52 @@ bool sf_heap_profiler_wants(struct sf_hook_thread *t, size_t len)
 {
     uint64_t mean = atomic_load_explicit(&h.mean, memory_order_relaxed);
     uint32_t generation = atomic_load_explicit(&h.generation, memory_order_relaxed);
+    if (mean && !sf_hook_enter())
+        return false;
+    t->heap_before += len;
     if (!mean) {
-        t->heap_left = LOOK_AGAIN;
+        sf_hook_set_left(t, LOOK_AGAIN);
         return false;
     }
-    if (!sf_hook_enter())
-        return false;
     if (t->heap_generation != generation) { /* the first since this profile began */
         t->heap_generation = generation;
-        t->heap_left = sf_gap_draw(&t->chance, mean);
+        sf_hook_set_left(t, sf_gap_draw(&t->chance, mean));
         memset(t->heap_missed, 0, sizeof(t->heap_missed));
         if (len < t->heap_left) {
-            t->heap_left -= len;
+            sf_hook_set_left(t, t->heap_left - len); /* its bytes are counted already */
             sf_hook_leave();
             return false;
         }
     }
-    t->heap_left = sf_gap_draw(&t->chance, mean);
+    sf_hook_set_left(t, sf_gap_draw(&t->chance, mean));
     return true;
+}
+
+static void count_inuse(const struct sf_live_object *o, int sign)
+{
+    uint64_t mean = atomic_load_explicit(&h.mean, memory_order_relaxed);
+    double many = sf_gap_stands_for(o->size, mean ? mean : SF_HEAP_MEAN);
+    atomic_fetch_add_explicit(&h.inuse_bytes, sign * (int64_t)(many * (double)o->size),
+                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&h.inuse_milli, sign * (int64_t)(many * 1000), memory_order_relaxed);
 }
 
 static void add(const void *p, const struct sf_live_object *o)
 {
     atomic_fetch_add_explicit(sf_heap_class(p), 1, memory_order_relaxed);
-    if (!sf_live_objects_add(atomic_load(&h.live), p, o))
+    if (sf_live_objects_add(atomic_load(&h.live), p, o))
+        count_inuse(o, 1);
+    else
         atomic_fetch_sub_explicit(sf_heap_class(p), 1, memory_order_relaxed);
+}
+
+bool sf_heap_profiler_inuse(int64_t *bytes, int64_t *objects)
+{
+    int64_t milli = atomic_load_explicit(&h.inuse_milli, memory_order_relaxed);
+    *bytes = atomic_load_explicit(&h.inuse_bytes, memory_order_relaxed);
+    *bytes = *bytes > 0 ? *bytes : 0;
+    *objects = milli > 0 ? milli / 1000 : 0;
+    return atomic_load_explicit(&h.mean, memory_order_relaxed);
 }
 
 static void follow(const void *p, size_t len, const struct sf_sample *s)
@@ -100,8 +123,10 @@ void sf_heap_profiler_take(const void *p, struct sf_heap_held *held)
     struct sf_live_objects *live = atomic_load_explicit(&h.live, memory_order_acquire);
     struct sf_live_object o;
     bool was_there = live && sf_live_objects_take(live, p, &o);
-    if (was_there)
+    if (was_there) {
         atomic_fetch_sub_explicit(sf_heap_class(p), 1, memory_order_relaxed);
+        count_inuse(&o, -1);
+    }
     if (!held)
         return;
     held->p = was_there ? p : NULL;

@@ -57,5 +57,9 @@ static inline bool sf_heap_may_be_sampled(const void *p)
 void sf_heap_profiler_take(const void *p, struct sf_heap_held *held);
 void sf_heap_profiler_put_back(const struct sf_heap_held *held); /* it was not freed after all */
 
+/* What the program holds of what it allocated since the profile began, as far as sampling tells.
+ * False: no profile is on. */
+bool sf_heap_profiler_inuse(int64_t *bytes, int64_t *objects);
+
 void sf_heap_profiler_before_fork(void);
 void sf_heap_profiler_after_fork(bool is_child); /* the child's is off */

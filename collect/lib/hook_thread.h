@@ -14,7 +14,10 @@ struct sf_hook_waits { /* short ones; a long one is a sample by itself */
 };
 
 struct sf_hook_thread {
-    uint64_t heap_left;       /* bytes until the next sample */
+    uint64_t heap_left; /* bytes until the next sample */
+    uint64_t heap_set;  /* what that began with, and all that was allocated before */
+    uint64_t heap_before;
+    uint64_t heap_n;          /* objects allocated */
     uint32_t heap_generation; /* of the profile that gap belongs to */
     uint64_t heap_missed[2];  /* values of samples that found no room */
     struct sf_gap_chance chance;
@@ -22,6 +25,18 @@ struct sf_hook_thread {
 };
 
 extern __thread struct sf_hook_thread sf_hook_self;
+
+/* How far it is from here; what was passed so far is remembered. */
+static inline void sf_hook_set_left(struct sf_hook_thread *t, uint64_t left)
+{
+    t->heap_before += t->heap_set - t->heap_left;
+    t->heap_left = t->heap_set = left;
+}
+/* All bytes this thread ever asked its allocator for. */
+static inline uint64_t sf_hook_allocated(const struct sf_hook_thread *t)
+{
+    return t->heap_before + t->heap_set - t->heap_left;
+}
 
 /* What a hook does for itself stands between these. False: it is inside one already, or the thread
  * is one of ours; leave. */

@@ -4,7 +4,9 @@
 
 #include "base/heap.h"
 
-enum { SET = 8, N_SETS = SF_LIVE_MAX / SET };
+/* The first thousand lie close together and stay in the processor's caches; only what finds no room
+ * among them is spread over megabytes, where every look is a miss or two. */
+enum { SET = 8, NEAR = 1024, N_NEAR = NEAR / SET, N_FAR = (SF_LIVE_MAX - NEAR) / SET };
 
 struct set {
     _Alignas(64) atomic_uintptr_t at[SET]; /* 0: free; CLAIMED: being written */
@@ -20,9 +22,9 @@ struct body {
 };
 
 struct sf_live_objects {
-    struct set sets[N_SETS];
-    struct body bodies[N_SETS][SET];
-    atomic_uint n;
+    struct set sets[N_NEAR + N_FAR]; /* the near ones first */
+    struct body bodies[N_NEAR + N_FAR][SET];
+    atomic_uint n, n_far;
     atomic_uint_fast64_t lost, next_serial;
 };
 
@@ -52,10 +54,14 @@ static void read_body(struct body *b, struct sf_live_object *out)
     memcpy(out, words, sizeof(words));
 }
 
+/* Two near sets, then two far ones. */
+enum { CHOICES = 4, FAR = 2 };
+
 static uint32_t set_of(const void *p, int which)
 {
     uint64_t h = ((uintptr_t)p >> 4) * 0x9e3779b97f4a7c15u;
-    return (uint32_t)(which ? h >> 20 : h >> 40) % N_SETS;
+    uint32_t part = (uint32_t)(which % 2 ? h >> 20 : h >> 40);
+    return which < FAR ? part % N_NEAR : N_NEAR + part % N_FAR;
 }
 
 static bool put(struct set *s, struct body *bodies, uintptr_t p, const struct sf_live_object *o,
@@ -80,10 +86,12 @@ static bool put(struct set *s, struct body *bodies, uintptr_t p, const struct sf
 bool sf_live_objects_add(struct sf_live_objects *all, const void *p, const struct sf_live_object *o)
 {
     uint64_t serial = atomic_fetch_add_explicit(&all->next_serial, 1, memory_order_relaxed) + 1;
-    for (int which = 0; which < 2; which++) {
+    for (int which = 0; which < CHOICES; which++) {
         uint32_t set = set_of(p, which);
         if (put(&all->sets[set], all->bodies[set], (uintptr_t)p, o, serial)) {
             atomic_fetch_add_explicit(&all->n, 1, memory_order_relaxed);
+            if (which >= FAR)
+                atomic_fetch_add_explicit(&all->n_far, 1, memory_order_relaxed);
             return true;
         }
     }
@@ -93,7 +101,9 @@ bool sf_live_objects_add(struct sf_live_objects *all, const void *p, const struc
 
 bool sf_live_objects_take(struct sf_live_objects *all, const void *p, struct sf_live_object *out)
 {
-    for (int which = 0; which < 2; which++) {
+    /* Whoever put `p` there has given it to us since: the count includes it. */
+    bool has_far = atomic_load_explicit(&all->n_far, memory_order_relaxed);
+    for (int which = 0; which < (has_far ? CHOICES : FAR); which++) {
         uint32_t set = set_of(p, which);
         struct set *s = &all->sets[set];
         for (int i = 0; i < SET; i++) {
@@ -102,6 +112,8 @@ bool sf_live_objects_take(struct sf_live_objects *all, const void *p, struct sf_
             read_body(&all->bodies[set][i], out);
             atomic_store_explicit(&s->at[i], 0, memory_order_release);
             atomic_fetch_sub_explicit(&all->n, 1, memory_order_relaxed);
+            if (which >= FAR)
+                atomic_fetch_sub_explicit(&all->n_far, 1, memory_order_relaxed);
             return true;
         }
     }
@@ -111,7 +123,7 @@ bool sf_live_objects_take(struct sf_live_objects *all, const void *p, struct sf_
 void sf_live_objects_each(struct sf_live_objects *all,
                           void (*one)(const struct sf_live_object *o, void *arg), void *arg)
 {
-    for (uint32_t set = 0; set < N_SETS && sf_live_objects_n(all); set++) {
+    for (uint32_t set = 0; set < N_NEAR + N_FAR && sf_live_objects_n(all); set++) {
         for (int i = 0; i < SET; i++) {
             struct body *b = &all->bodies[set][i];
             struct sf_live_object o;

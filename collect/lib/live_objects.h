@@ -1,9 +1,10 @@
 /* live_objects.h - the sampled objects that have not been freed.
  *
- * Sets of eight addresses, one cache line each; an address may be in either of two sets. Whoever
+ * Sets of eight addresses, one cache line each; an address may be in either of two sets of a small
+ * table, or of a large one when those are full. Whoever
  * holds an object is the only one who may free it, so taking it out needs no lock, and neither does
  * putting one in: a free place is claimed by one exchange. A look for an object that is not there,
- * the common case, reads two lines. Both sets full: the object is not followed, and counted. */
+ * the common case, reads two lines. All sets full: the object is not followed, and counted. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -175,7 +175,7 @@ int sf_heap_profile_start(size_t mean_bytes)
     sf_profiler_set_period(SF_SAMPLES_INUSE, mean_bytes ? mean_bytes : SF_HEAP_MEAN);
     err = sf_profile_files_start(SF_HEAP_KINDS, &why);
     if (!err)
-        sf_hook_self.heap_left = 0; /* this thread begins at once, others within 64 KiB */
+        sf_hook_set_left(&sf_hook_self, 0); /* this thread begins at once, others within 64 KiB */
     sf_library_leave(t);
     errno = saved;
     return told(err, &why);

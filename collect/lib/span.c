@@ -217,7 +217,8 @@ static void finish(struct sf_span_slot *slot, uint64_t end_unix_ns)
     struct sf_buf *b = &slot->body;
     b->max = SF_SPAN_BODY_MAX + 1024; /* the end always has room */
     if (sf_library.settings.cost_items)
-        sf_span_cost_write(&slot->cost, sf_library.settings.cost_items, sf_thread_self.tid, b);
+        sf_span_cost_write(&slot->cost, sf_library.settings.cost_items, sf_thread_self.tid,
+                           slot->record + 16, b);
     sf_pb_write_fixed64(b, 8, (uint64_t)end_time(slot, end_unix_ns));
     write_dropped(b, 10, slot->dropped_attrs);
     write_dropped(b, 12, slot->dropped_events);

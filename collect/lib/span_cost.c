@@ -1,11 +1,15 @@
 #include "collect/lib/span_cost.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
 
 #include "base/str.h"
+#include "base/text.h"
 #include "collect/lib/attr_write.h"
+#include "collect/lib/cpu_profiler.h"
+#include "collect/lib/heap_profiler.h"
 #include "collect/sys/tasks.h"
 
 enum { ATTRIBUTES = 9 }; /* of Span */
@@ -15,9 +19,15 @@ bool sf_cost_words_parse(const char *words, unsigned *items)
     static const struct {
         const char *word;
         unsigned item;
-    } known[] = {{"cpu", SF_COST_CPU},           {"run_queue", SF_COST_RUN_QUEUE},
-                 {"switches", SF_COST_SWITCHES}, {"faults", SF_COST_FAULTS},
-                 {"process", SF_COST_PROCESS},   {"none", 0}};
+    } known[] = {{"cpu", SF_COST_CPU},
+                 {"run_queue", SF_COST_RUN_QUEUE},
+                 {"switches", SF_COST_SWITCHES},
+                 {"faults", SF_COST_FAULTS},
+                 {"process", SF_COST_PROCESS},
+                 {"allocations", SF_COST_ALLOC},
+                 {"heap", SF_COST_HEAP},
+                 {"profile", SF_COST_PROFILE},
+                 {"none", 0}};
     sf_str rest = sf_str_from(words), one;
     unsigned found = 0;
     while (sf_str_split_next(&rest, ',', &one)) {
@@ -43,10 +53,35 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* Opening a file costs ten times what the count of switches does, and a thread that was not
+ * switched has waited for no processor since. */
+static uint64_t run_delay(uint32_t tid, const struct sf_span_cost *now)
+{
+    static __thread struct {
+        uint32_t tid; /* 0: nothing is known; another's: a fork */
+        uint64_t switches, delay_ns;
+    } known;
+    uint64_t switches = now->switches[0] + now->switches[1];
+    if (known.tid != tid || known.switches != switches) {
+        known.tid = tid;
+        known.switches = switches;
+        known.delay_ns = sf_tasks_run_delay(tid);
+    }
+    return known.delay_ns;
+}
+
 static void read_now(struct sf_span_cost *c, unsigned items)
 {
     int saved = errno;
-    if (items & (SF_COST_SWITCHES | SF_COST_FAULTS)) {
+    if (items & SF_COST_ALLOC) {
+        c->alloc_bytes = sf_hook_allocated(&sf_hook_self);
+        c->alloc_objects = sf_hook_self.heap_n;
+    }
+    if (items & SF_COST_PROFILE) {
+        c->n_samples = sf_cpu_samples_self.n;
+        c->sampled_ns = sf_cpu_samples_self.ns;
+    }
+    if (items & (SF_COST_SWITCHES | SF_COST_FAULTS | SF_COST_RUN_QUEUE)) {
         struct rusage u = {0};
         getrusage(RUSAGE_THREAD, &u);
         c->switches[0] = (uint64_t)u.ru_nvcsw;
@@ -55,7 +90,7 @@ static void read_now(struct sf_span_cost *c, unsigned items)
         c->faults[1] = (uint64_t)u.ru_majflt;
     }
     if (items & SF_COST_RUN_QUEUE)
-        c->run_queue_ns = sf_tasks_run_delay(c->tid);
+        c->run_queue_ns = run_delay(c->tid, c);
     if (items & SF_COST_PROCESS && c->is_root)
         c->process_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     if (items & SF_COST_CPU) /* last at the start, first of what matters */
@@ -74,8 +109,54 @@ static void write(struct sf_buf *span, sf_str key, uint64_t before, uint64_t aft
     sf_attr_write_int(span, ATTRIBUTES, key, after > before ? (int64_t)(after - before) : 0);
 }
 
+/* "cpu,heap": what is sampled now. */
+static sf_str types_now(char *out, size_t cap)
+{
+    unsigned seen = 0;
+    size_t len = 0;
+    for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
+        bool is_heap = kind == SF_SAMPLES_ALLOC || kind == SF_SAMPLES_INUSE;
+        const char *word = is_heap ? "heap" : sf_kind_info((enum sf_sample_kind)kind)->word;
+        if (!sf_profiler_is_on((enum sf_sample_kind)kind) || (is_heap && seen))
+            continue;
+        seen |= is_heap;
+        len += (size_t)snprintf(out + len, cap - len, "%s%s", len ? "," : "", word);
+    }
+    return (sf_str){out, len};
+}
+
+static void write_profile(const struct sf_span_cost *c, const struct sf_span_cost *now,
+                          const uint8_t span_id[8], struct sf_buf *span)
+{
+    char words[64], hex[16];
+    sf_str types = types_now(words, sizeof(words));
+    if (!types.len)
+        return;
+    sf_attr_write_str(span, ATTRIBUTES, SF_STR("profile.type"), types);
+    if (sf_profiler_is_on(SF_SAMPLES_CPU)) {
+        write(span, SF_STR("profile.sample_count"), c->n_samples, now->n_samples);
+        write(span, SF_STR("profile.duration_us"), c->sampled_ns / 1000, now->sampled_ns / 1000);
+    }
+    sf_hex_encode(span_id, 8, hex); /* its own: samples carry that, not the root's */
+    sf_attr_write_str(span, ATTRIBUTES, SF_STR("pyroscope.profile.id"), (sf_str){hex, sizeof(hex)});
+}
+
+static void write_memory(const struct sf_span_cost *c, const struct sf_span_cost *now,
+                         unsigned items, struct sf_buf *span)
+{
+    int64_t bytes, objects;
+    if (items & SF_COST_ALLOC && sf_profiler_kinds_there() & SF_HEAP_KINDS) {
+        write(span, SF_STR("thread.allocated_bytes"), c->alloc_bytes, now->alloc_bytes);
+        write(span, SF_STR("thread.allocated_objects"), c->alloc_objects, now->alloc_objects);
+    }
+    if (items & SF_COST_HEAP && c->is_root && sf_heap_profiler_inuse(&bytes, &objects)) {
+        sf_attr_write_int(span, ATTRIBUTES, SF_STR("runtime.heap_alloc"), bytes);
+        sf_attr_write_int(span, ATTRIBUTES, SF_STR("runtime.heap_objects"), objects);
+    }
+}
+
 void sf_span_cost_write(const struct sf_span_cost *c, unsigned items, uint32_t tid,
-                        struct sf_buf *span)
+                        const uint8_t span_id[8], struct sf_buf *span)
 {
     struct sf_span_cost now = {.tid = tid, .is_root = c->is_root};
     if (!c->tid || c->tid != tid)
@@ -102,4 +183,7 @@ void sf_span_cost_write(const struct sf_span_cost *c, unsigned items, uint32_t t
                           (int64_t)sf_tasks_memory());
         sf_attr_write_int(span, ATTRIBUTES, SF_STR("runtime.threads"), sf_tasks_n());
     }
+    write_memory(c, &now, items, span);
+    if (items & SF_COST_PROFILE)
+        write_profile(c, &now, span_id, span);
 }

@@ -15,8 +15,12 @@ enum sf_cost_item {
     SF_COST_RUN_QUEUE = 2, /* thread.run_queue_ns: could have run and was not let */
     SF_COST_SWITCHES = 4,  /* thread.switches.voluntary, .involuntary */
     SF_COST_FAULTS = 8,    /* thread.page_faults.minor, .major */
-    SF_COST_PROCESS = 16   /* on root spans: process.cpu_time_ns, process.memory_bytes,
+    SF_COST_PROCESS = 16,  /* on root spans: process.cpu_time_ns, process.memory_bytes,
                               runtime.threads */
+    SF_COST_ALLOC = 32,    /* thread.allocated_bytes, thread.allocated_objects */
+    SF_COST_HEAP = 64,     /* on root spans: runtime.heap_alloc, runtime.heap_objects */
+    SF_COST_PROFILE = 128  /* profile.type, profile.sample_count, profile.duration_us,
+                              pyroscope.profile.id */
 };
 
 struct sf_span_cost { /* at the start */
@@ -24,6 +28,8 @@ struct sf_span_cost { /* at the start */
     bool is_root;
     uint64_t cpu_ns, run_queue_ns, process_cpu_ns;
     uint64_t switches[2], faults[2];
+    uint64_t alloc_bytes, alloc_objects;
+    uint64_t n_samples, sampled_ns;
 };
 
 /* "cpu,run_queue": bits; false: an unknown word. */
@@ -31,4 +37,4 @@ bool sf_cost_words_parse(const char *words, unsigned *items);
 void sf_span_cost_begin(struct sf_span_cost *c, unsigned items, uint32_t tid, bool is_root);
 /* The attributes of the Span message; none when another thread ends it. */
 void sf_span_cost_write(const struct sf_span_cost *c, unsigned items, uint32_t tid,
-                        struct sf_buf *span);
+                        const uint8_t span_id[8], struct sf_buf *span);

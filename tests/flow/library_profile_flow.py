@@ -143,16 +143,40 @@ def test_record_sends_what_a_program_does_that_knows_nothing_of_it():
     assert "PyEval" in got.text or "python" in got.text, got.text[:500]
 
 
-def test_exact_cost_on_short_spans_reaches_their_ledger():
-    said = tell("costs", "costly", SPANFLAME_SPAN_COST="all", SPANFLAME_PROFILES="none")
-    trace, span = said["short"][0].split()
+def attributes_of(trace):
+    """By the names of its spans."""
     for _ in range(100):
         got = SERVER.get(f"/api/traces/{trace}")
         if got.status == 200:
             break
         time.sleep(0.05)
-    spans = {s["name"]: {a["key"]: int(a["value"].get("intValue", 0)) for a in s["attributes"]}
-             for b in json.loads(got.body)["batches"] for ss in b["scopeSpans"] for s in ss["spans"]}
+    return {s["name"]: {a["key"]: a["value"].get("stringValue") or int(a["value"].get("intValue", 0))
+                        for a in s["attributes"]}
+            for b in json.loads(got.body)["batches"] for ss in b["scopeSpans"] for s in ss["spans"]}
+
+
+def test_memory_and_samples_are_on_the_span_when_asked_for():
+    said = tell("memory", "holds", SPANFLAME_SPAN_COST="allocations,heap,profile", SPANFLAME_PROFILES="cpu,heap",
+                SPANFLAME_PROFILING_MEMORY_SAMPLE_RATE="4KB")
+    trace, span = said["held"][0].split()
+    spans = attributes_of(trace)
+    outer, child = spans["held"], spans["brief"]
+    assert (child["thread.allocated_bytes"], child["thread.allocated_objects"]) == (100000, 100), child
+    assert 3100000 <= outer["thread.allocated_bytes"] < 3200000, outer
+    assert 400 <= outer["thread.allocated_objects"] < 500, outer
+    assert 2.7e6 <= outer["runtime.heap_alloc"] < 3.5e6 and 250 <= outer["runtime.heap_objects"] < 2000, outer
+    assert (outer["profile.type"], outer["pyroscope.profile.id"]) == ("cpu,heap", span), outer
+    assert outer["profile.sample_count"] >= 20 and 2e5 < outer["profile.duration_us"] < 6e5, outer
+    assert child["pyroscope.profile.id"] != span and "runtime.heap_alloc" not in child, child
+    assert "thread.cpu_time_ns" not in outer, outer
+    bare = attributes_of(tell("memory", "holds", SPANFLAME_PROFILES="cpu,heap")["held"][0].split()[0])
+    assert not any(key.startswith(("thread.", "runtime.", "profile.")) for key in bare["held"]), bare
+
+
+def test_exact_cost_on_short_spans_reaches_their_ledger():
+    said = tell("costs", "costly", SPANFLAME_SPAN_COST="all", SPANFLAME_PROFILES="none")
+    trace, span = said["short"][0].split()
+    spans = attributes_of(trace)
     outer, child = spans["short"], spans["child"]
     assert 8e6 <= outer["thread.cpu_time_ns"] < 12e6 and 4e6 <= child["thread.cpu_time_ns"] < 6e6, spans
     assert outer["thread.switches.voluntary"] >= 1 and outer["thread.run_queue_ns"] >= 0, outer

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -104,6 +105,29 @@ static void costs(void)
     sf_span_end(s);
 }
 
+/* 100 objects of 1,000 bytes in the child, 3 MB held by the program, and time enough for samples.
+ */
+static void memory(void)
+{
+    enum { HELD = 300 };
+    static void *volatile held[HELD];
+    static void *volatile brief;
+    sf_span s, child;
+    usleep(200000); /* the heap profile has begun by then */
+    s = sf_span_start("held");
+    say("held", s);
+    for (int i = 0; i < HELD; i++)
+        held[i] = malloc(10000);
+    child = sf_span_start("brief");
+    for (int i = 0; i < 100; i++) {
+        brief = malloc(1000);
+        free(brief);
+    }
+    sf_span_end(child);
+    planted_hot(0.4);
+    sf_span_end(s);
+}
+
 static void at_run_time(void)
 {
     sf_span s;
@@ -155,6 +179,8 @@ int main(int argc, char **argv)
         waits();
     else if (!strcmp(argv[1], "costs"))
         costs();
+    else if (!strcmp(argv[1], "memory"))
+        memory();
     else if (!strcmp(argv[1], "fork"))
         forked();
     else

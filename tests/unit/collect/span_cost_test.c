@@ -26,7 +26,7 @@ TEST(span_cost, reads_words)
     assert_true(sf_cost_words_parse("cpu, switches", &items));
     assert_int_equal(items, SF_COST_CPU | SF_COST_SWITCHES);
     assert_true(sf_cost_words_parse("all", &items));
-    assert_int_equal(items, 31);
+    assert_int_equal(items, 255);
     assert_true(sf_cost_words_parse("none", &items));
     assert_int_equal(items, 0);
     items = 5;
@@ -39,16 +39,36 @@ TEST(span_cost, is_written_for_the_thread_that_started_it_only)
     struct sf_buf span = {0};
     struct sf_span_cost c;
     uint32_t tid = (uint32_t)syscall(SYS_gettid);
+    static const uint8_t id[8] = {1};
     errno = 33;
     sf_span_cost_begin(&c, SF_COST_CPU | SF_COST_FAULTS, tid, false);
-    sf_span_cost_write(&c, SF_COST_CPU | SF_COST_FAULTS, tid + 1, &span);
+    sf_span_cost_write(&c, SF_COST_CPU | SF_COST_FAULTS, tid + 1, id, &span);
     assert_int_equal(span.len, 0);
-    sf_span_cost_write(&c, SF_COST_CPU | SF_COST_FAULTS, tid, &span);
+    sf_span_cost_write(&c, SF_COST_CPU | SF_COST_FAULTS, tid, id, &span);
     assert_int_equal(n_attrs(&span), 4); /* the thread, its time, two kinds of faults */
     sf_buf_reset(&span);
-    sf_span_cost_begin(&c, 31, tid, true);
-    sf_span_cost_write(&c, 31, tid, &span);
-    assert_int_equal(n_attrs(&span), 10);
+    sf_span_cost_begin(&c, 255, tid, true);
+    sf_span_cost_write(&c, 255, tid, id, &span);
+    assert_int_equal(n_attrs(&span), 10); /* no profiler is on: nothing of them */
     assert_int_equal(errno, 33);
+    sf_buf_done(&span);
+}
+
+/* Looking again without a switch in between costs no file: the figure stays, and never runs back.
+ */
+TEST(span_cost, counts_the_run_queue_when_the_thread_was_switched)
+{
+    static const uint8_t id[8] = {1};
+    struct sf_span_cost first, later;
+    struct sf_buf span = {0};
+    uint32_t tid = (uint32_t)syscall(SYS_gettid);
+    sf_span_cost_begin(&first, SF_COST_RUN_QUEUE, tid, false);
+    for (int i = 0; i < 50; i++)
+        usleep(100);
+    sf_span_cost_begin(&later, SF_COST_RUN_QUEUE, tid, false);
+    assert_true(later.run_queue_ns >= first.run_queue_ns);
+    assert_true(later.switches[0] >= first.switches[0] + 50);
+    sf_span_cost_write(&first, SF_COST_RUN_QUEUE, tid, id, &span);
+    assert_int_equal(n_attrs(&span), 2);
     sf_buf_done(&span);
 }
