@@ -14,7 +14,7 @@ static void out_of_memory(struct sf_encoder *e)
 
 static bool grow_table(struct sf_encoder *e)
 {
-    uint32_t n = e->n_slots ? e->n_slots * 2 : 1024;
+    uint32_t n = e->n_slots ? e->n_slots * 2 : e->first_slots ? e->first_slots : 1024;
     struct sf_codec_slot *slots;
 
     if (n > 1u << 28)
@@ -65,6 +65,13 @@ void sf_put_begin(struct sf_encoder *e, uint8_t version, struct sf_buf *out)
     sf_buf_add_u8(out, version);
     e->count_off = out->len;
     sf_buf_add_u32le(out, 0);
+}
+
+void sf_put_expect(struct sf_encoder *e, uint32_t n)
+{
+    e->first_slots = 1024;
+    while (e->first_slots / 4 < n && e->first_slots < 1u << 20)
+        e->first_slots *= 2;
 }
 
 void sf_put_end(struct sf_encoder *e)

@@ -17,12 +17,14 @@ struct sf_codec_slot {
 struct sf_encoder {
     struct sf_buf *out;
     struct sf_codec_slot *slots; /* open addressing, at most half full */
-    uint32_t n_slots, n_strings;
+    uint32_t n_slots, n_strings, first_slots;
     size_t count_off; /* where the number of strings goes */
 };
 
 /* Version, room for the number of strings. */
 void sf_put_begin(struct sf_encoder *e, uint8_t version, struct sf_buf *out);
+/* About so many strings will be new: a table of the right size is not made over. */
+void sf_put_expect(struct sf_encoder *e, uint32_t n);
 void sf_put_end(struct sf_encoder *e); /* also frees the table */
 static inline void sf_put_zigzag(struct sf_buf *out, int64_t v)
 {

@@ -27,7 +27,7 @@
 #include "base/num.h"
 #include "model/codec.h"
 
-enum { VERSION = 1 };
+enum { VERSION = 1, STEP_MAX = 5 /* bytes of a step between places */ };
 enum { /* of a sample */
        HAS_COUNT = 1 << 0,
        HAS_TRACE = 1 << 1,
@@ -44,6 +44,26 @@ enum { /* of a sample */
 static void put_place(struct sf_buf *out, uint32_t place)
 {
     sf_buf_add_varint(out, place == SF_NONE ? 0 : (uint64_t)place + 1);
+}
+
+/* Half of all bytes are frames: room is asked for once a stack, not once a byte. */
+static void put_stack(struct sf_buf *out, const struct sf_stack *s)
+{
+    int64_t before = 0;
+    uint8_t *to;
+    sf_buf_add_varint(out, s->n);
+    if (!sf_buf_reserve(out, (size_t)s->n * STEP_MAX))
+        return;
+    to = out->p + out->len;
+    for (uint32_t i = 0; i < s->n; i++) {
+        int64_t step = s->locations[i] - before;
+        uint64_t v = (uint64_t)step << 1 ^ (uint64_t)(step >> 63);
+        for (; v > 127; v >>= 7)
+            *to++ = (uint8_t)(v | 128);
+        *to++ = (uint8_t)v;
+        before = s->locations[i];
+    }
+    out->len = (size_t)(to - out->p);
 }
 
 static void put_symbols(struct sf_encoder *e, const struct sf_profile_batch *b)
@@ -72,14 +92,8 @@ static void put_symbols(struct sf_encoder *e, const struct sf_profile_batch *b)
             sf_buf_add_varint(e->out, l->lines[k].line);
         }
     }
-    for (uint32_t i = 0; i < b->n_stacks; i++) {
-        int64_t before = 0;
-        sf_buf_add_varint(e->out, b->stacks[i].n);
-        for (uint32_t k = 0; k < b->stacks[i].n; k++) {
-            sf_put_zigzag(e->out, b->stacks[i].locations[k] - before);
-            before = b->stacks[i].locations[k];
-        }
-    }
+    for (uint32_t i = 0; i < b->n_stacks; i++)
+        put_stack(e->out, &b->stacks[i]);
 }
 
 static void put_series(struct sf_encoder *e, const struct sf_series *s)
@@ -118,14 +132,15 @@ static uint8_t flags_of(const struct sf_sample *s)
 
 static void put_samples(struct sf_encoder *e, const struct sf_profile_batch *b)
 {
-    struct sf_sample before = {0};
+    static const struct sf_sample none;
+    const struct sf_sample *before = &none;
     uint64_t start_ns = 0;
     for (uint32_t i = 0; i < b->n_samples; i++) {
         const struct sf_sample *s = &b->samples[i];
         uint8_t flags = flags_of(s);
         sf_buf_add_u8(e->out, flags);
-        sf_put_zigzag(e->out, (int64_t)s->series - before.series);
-        sf_put_zigzag(e->out, (int64_t)s->stack - before.stack);
+        sf_put_zigzag(e->out, (int64_t)s->series - before->series);
+        sf_put_zigzag(e->out, (int64_t)s->stack - before->stack);
         sf_put_zigzag(e->out, s->value);
         if (flags & HAS_COUNT)
             sf_buf_add_varint(e->out, s->count);
@@ -144,7 +159,7 @@ static void put_samples(struct sf_encoder *e, const struct sf_profile_batch *b)
         }
         if (flags & HAS_STATE)
             sf_buf_add_u8(e->out, s->state);
-        before = *s;
+        before = s;
     }
 }
 
@@ -152,6 +167,7 @@ void sf_profile_batch_encode(const struct sf_profile_batch *batch, struct sf_buf
 {
     struct sf_encoder e;
     sf_put_begin(&e, VERSION, out);
+    sf_put_expect(&e, batch->n_functions);
     sf_buf_add_varint(out, batch->n_mappings);
     sf_buf_add_varint(out, batch->n_functions);
     sf_buf_add_varint(out, batch->n_locations);
