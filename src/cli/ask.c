@@ -17,23 +17,29 @@ void sf_ask_span(struct sf_buf *path, const char *trace, const char *span, const
     sf_buf_print(path, "/%s", what);
 }
 
+enum sf_err sf_ask(const struct sf_client *client, enum sf_output form, struct sf_buf *path,
+                   struct sf_buf *out, struct sf_why *why)
+{
+    enum sf_err err;
+    size_t at;
+    sf_buf_add_u8(path, sf_str_find(sf_buf_str(path), SF_STR("?"), &at) ? '&' : '?');
+    sf_buf_add_str(path, form == SF_OUTPUT_TEXT ? SF_STR("format=text") : SF_STR("format=json"));
+    sf_buf_add_u8(path, 0);
+    if (!sf_buf_ok(path))
+        return sf_fail(why, SF_ERR_NOMEM, "no memory");
+    err = sf_client_get(client, (char *)path->p, "*/*", out, why);
+    if (!err && form == SF_OUTPUT_JSON)
+        sf_buf_add_u8(out, '\n');
+    return err;
+}
+
 int sf_ask_and_print(const char *command, const struct sf_client *client, const char *output,
                      struct sf_buf *path)
 {
     enum sf_output form = sf_answer_output(command, output, false);
     struct sf_buf body = {0};
     struct sf_why why = {0};
-    enum sf_err err = SF_OK;
-    size_t at;
-    if (form != SF_OUTPUT_BAD) {
-        sf_buf_add_u8(path, sf_str_find(sf_buf_str(path), SF_STR("?"), &at) ? '&' : '?');
-        sf_buf_add_str(path,
-                       form == SF_OUTPUT_TEXT ? SF_STR("format=text") : SF_STR("format=json"));
-        sf_buf_add_u8(path, 0);
-        err = sf_client_get(client, (char *)path->p, "*/*", &body, &why);
-        if (!err && form == SF_OUTPUT_JSON)
-            sf_buf_add_u8(&body, '\n');
-    }
+    enum sf_err err = form == SF_OUTPUT_BAD ? SF_OK : sf_ask(client, form, path, &body, &why);
     sf_buf_done(path);
     if (form != SF_OUTPUT_BAD && !err)
         return sf_answer_write(&body);

@@ -150,6 +150,8 @@ static void read_note(CURL *curl, struct sf_client_answer *out)
     out->note[0] = 0;
     if (curl_easy_header(curl, "x-spanflame-partial", 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
         snprintf(out->note, sizeof(out->note), "%s", header->value);
+    if (curl_easy_header(curl, "x-spanflame-samples", 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
+        (void)sf_str_to_u64(sf_str_from(header->value), &out->n_samples);
 }
 
 enum sf_err sf_client_call(const struct sf_client *c, const char *path, const char *accept,

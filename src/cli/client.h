@@ -34,6 +34,7 @@ struct sf_client_answer {
     long status;
     struct sf_buf body; /* owned by the caller */
     char note[240];     /* what a limit cut from the answer, in the server's words; else empty */
+    uint64_t n_samples; /* behind a profile; 0: not told */
 };
 
 /* GET when `body` is NULL, else POST with `content_type`. `path` begins with '/' and is already

@@ -63,10 +63,39 @@ static enum sf_err draw(void *arg, struct sf_profile_source *s, struct sf_buf *o
     return SF_OK;
 }
 
-/* A span or a trace: the server joins and draws. */
-static int ask_server(const struct asked *a)
+/* Profiles may come without spans: then the samples that carry the id are all there is. False: nor
+ * are there any. */
+static bool show_samples(struct asked *a, int *out_code)
 {
-    struct sf_buf path = {0};
+    struct sf_buf path = {0}, found = {0};
+    const char *word;
+    bool is_there;
+    sf_buf_add_str(&path, SF_STR("/api/v1/profile?format=pprof"));
+    sf_ask_param(&path, "span_id", a->span);
+    sf_ask_param(&path, "trace_id", a->trace);
+    sf_ask_param(&path, "type", a->profile.type);
+    sf_buf_add_u8(&path, 0);
+    word = sf_buf_ok(&path) ? (char *)path.p : "/";
+    is_there = sf_client_get(&a->profile.client, word, "*/*", &found, NULL) == SF_OK;
+    sf_buf_done(&found);
+    if (is_there) {
+        sf_answer_note("flame", a->span ? "the span itself is not here, samples with its id are"
+                                        : "the trace itself is not here, samples with its id are");
+        a->profile.type = NULL; /* the answer has but one */
+        a->profile.is_path = true;
+        *out_code = sf_profile_source_show("flame", &word, &a->profile, 1, draw, a);
+    }
+    sf_buf_done(&path);
+    return is_there;
+}
+
+/* A span or a trace: the server joins and draws. */
+static int ask_server(struct asked *a)
+{
+    struct sf_buf path = {0}, body = {0};
+    struct sf_why why = {0};
+    enum sf_err err;
+    int code;
     if (a->span && a->by)
         return sf_answer_usage("flame", "--by weighs a whole trace; a span has none");
     if (!a->span && (a->is_self || a->part))
@@ -82,7 +111,18 @@ static int ask_server(const struct asked *a)
     sf_ask_param(&path, "part", a->part);
     sf_ask_param(&path, "by", a->by);
     sf_ask_param(&path, "type", a->profile.type);
-    return sf_ask_and_print("flame", &a->profile.client, a->output, &path);
+    a->form = sf_answer_output("flame", a->output, false);
+    err = a->form == SF_OUTPUT_BAD ? SF_OK
+                                   : sf_ask(&a->profile.client, a->form, &path, &body, &why);
+    sf_buf_done(&path);
+    if (a->form != SF_OUTPUT_BAD && !err)
+        return sf_answer_write(&body);
+    sf_buf_done(&body);
+    if (a->form == SF_OUTPUT_BAD)
+        return 2;
+    if (err == SF_ERR_NOT_FOUND && !a->is_self && !a->part && !a->by && show_samples(a, &code))
+        return code;
+    return sf_answer_fault("flame", &why);
 }
 
 /* The spans of a query: the server merges and draws. */

@@ -147,8 +147,18 @@ enum sf_err sf_profile_bad_range(const char *text, struct sf_why *why)
                    text);
 }
 
-static enum sf_err ask(const char *selector, const struct sf_profile_flags *flags,
-                       struct sf_buf *out, struct sf_why *why)
+static enum sf_err get(struct sf_profile_source *s, const struct sf_client *client,
+                       const char *path, struct sf_why *why)
+{
+    struct sf_client_answer answer = {0};
+    enum sf_err err = sf_client_ask(client, path, "*/*", &answer, why);
+    s->bytes = answer.body;
+    s->n_samples = answer.n_samples;
+    return err;
+}
+
+static enum sf_err ask(struct sf_profile_source *s, const char *selector,
+                       const struct sf_profile_flags *flags, struct sf_why *why)
 {
     struct sf_buf path = {0};
     int64_t from_ns, until_ns;
@@ -160,7 +170,7 @@ static enum sf_err ask(const char *selector, const struct sf_profile_flags *flag
     sf_ask_param(&path, "selector", selector);
     sf_ask_param(&path, "type", flags->type);
     sf_buf_add_u8(&path, 0);
-    err = sf_buf_ok(&path) ? sf_client_get(&flags->client, (char *)path.p, "*/*", out, why)
+    err = sf_buf_ok(&path) ? get(s, &flags->client, (char *)path.p, why)
                            : sf_fail(why, SF_ERR_NOMEM, "no memory");
     sf_buf_done(&path);
     return err;
@@ -172,10 +182,10 @@ static enum sf_err read_bytes(struct sf_profile_source *s, const char *word,
                               const struct sf_profile_flags *flags, sf_str *out, struct sf_why *why)
 {
     struct sf_inflate *z;
-    enum sf_err err = flags->is_path ? sf_client_get(&flags->client, word, NULL, &s->bytes, why)
+    enum sf_err err = flags->is_path ? get(s, &flags->client, word, why)
                                      : sf_profile_source_bytes(word, &s->bytes, why);
     if (err == SF_ERR_NOT_FOUND && !flags->is_path && !is_url(word) && is_selector(word)) {
-        err = ask(word, flags, &s->bytes, why);
+        err = ask(s, word, flags, why);
         s->is_asked = true;
     }
     if (err)
@@ -243,6 +253,8 @@ static enum sf_err make_view(struct sf_profile_source *s, const struct sf_profil
     s->view.tree = whole;
     if (!err && (filter.focus.len || filter.ignore.len || filter.hide.len || filter.from.len))
         err = sf_tree_filter(&whole, &filter, &s->req, &s->view.tree, why);
+    else if (s->n_samples)
+        s->view.tree.n_samples = s->n_samples;
     return err;
 }
 

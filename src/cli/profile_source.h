@@ -41,6 +41,7 @@ struct sf_profile_source {
     struct sf_profile_view view; /* of the type asked for, filtered; frames as decoded */
     const char *format;          /* "pprof", "folded", ... */
     bool is_asked;               /* a server's answer to a selector */
+    uint64_t n_samples;          /* as the server counts them; 0: as decoded */
 };
 
 /* `word` is a path, "-", a URL, which is fetched with a countdown on a terminal, or a selector

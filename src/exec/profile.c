@@ -163,27 +163,69 @@ enum sf_err sf_profile_functions(struct sf_store *store, const struct sf_prof_qu
 
 /* ---- the answer ---- */
 
+struct types { /* there are, and which of them is meant */
+    const struct sf_batch_type *list;
+    uint32_t n, at;
+};
+
 static enum sf_err choose_type(struct sf_store *store, const struct sf_profile_ask *ask,
-                               struct sf_prof_query *query, struct sf_query_ctx *q,
-                               struct sf_profile_type *out, struct sf_why *why)
+                               const struct sf_prof_query *query, struct sf_query_ctx *q,
+                               struct types *out, struct sf_why *why)
 {
     struct sf_prof_query every = without_ids(query);
-    const struct sf_batch_type *types;
     struct sf_prof_list list;
-    uint32_t n = 0, at = 0;
     enum sf_err err = store->ops->prof_list(store, &every, q, &list, why);
     if (!err && list.n == 0)
         err = sf_fail(why, SF_ERR_NOT_FOUND, "no profiles%s%.*s in this time range",
                       ask->service.len ? " of " : "", SF_STR_ARG(sf_str_part(ask->service, 0, 80)));
     if (!err)
-        err = sf_profile_types(&list, q->req, &types, &n, why);
+        err = sf_profile_types(&list, q->req, &out->list, &out->n, why);
     if (!err)
-        err = sf_batch_choose(types, n, ask->type, &at, why);
-    if (!err)
-        err = type_id(&types[at].type, q->req, &query->type, why);
-    if (!err)
-        *out = types[at].type;
+        err = sf_batch_choose(out->list, out->n, ask->type, &out->at, why);
     return err;
+}
+
+static enum sf_err merge_type(struct sf_store *store, const struct sf_profile_type *type,
+                              struct sf_prof_query *query, struct sf_query_ctx *q,
+                              const struct sf_tree **out, struct sf_why *why)
+{
+    enum sf_err err = type_id(type, q->req, &query->type, why);
+    return err ? err : store->ops->prof_merge(store, query, q, out, why);
+}
+
+/* The type was chosen among those of the whole service; a span may have others only. Then one of
+ * them is the answer, unless this type was asked for: then it is the hint. */
+static enum sf_err merge(struct sf_store *store, const struct sf_profile_ask *ask,
+                         struct sf_prof_query *query, struct sf_query_ctx *q,
+                         struct sf_profile_type *out_type, const struct sf_tree **out,
+                         struct sf_why *why)
+{
+    struct types types = {0};
+    enum sf_err err = choose_type(store, ask, query, q, &types, why);
+    const char *whose = query->n_spans ? "this span" : "this trace";
+    sf_str meant;
+    if (!err)
+        err = merge_type(store, &types.list[types.at].type, query, q, out, why);
+    if (err)
+        return err;
+    *out_type = types.list[types.at].type;
+    meant = query->type;
+    if ((*out)->n_nodes > 1 || (query->n_spans == 0 && query->n_traces == 0))
+        return SF_OK;
+    for (uint32_t i = 0; i < types.n; i++) {
+        if (i == types.at)
+            continue;
+        err = merge_type(store, &types.list[i].type, query, q, out, why);
+        if (err)
+            return err;
+        *out_type = types.list[i].type;
+        if ((*out)->n_nodes > 1)
+            return ask->type.len == 0 ? SF_OK
+                                      : sf_fail(why, SF_ERR_NOT_FOUND,
+                                                "%s has no samples of %.*s; it has some of %.*s",
+                                                whose, SF_STR_ARG(meant), SF_STR_ARG(query->type));
+    }
+    return sf_fail(why, SF_ERR_NOT_FOUND, "%s has no samples of %.*s", whose, SF_STR_ARG(meant));
 }
 
 enum sf_err sf_profile_get(struct sf_store *store, const struct sf_profile_ask *ask,
@@ -212,12 +254,7 @@ enum sf_err sf_profile_get(struct sf_store *store, const struct sf_profile_ask *
         query.n_traces = 1;
     }
     if (!err)
-        err = choose_type(store, ask, &query, q, &view.type, why);
-    if (!err)
-        err = store->ops->prof_merge(store, &query, q, &tree, why);
-    if (!err && (query.n_spans || query.n_traces) && tree->n_nodes <= 1)
-        err = sf_fail(why, SF_ERR_NOT_FOUND, "%s has no samples of %.*s",
-                      query.n_spans ? "this span" : "this trace", SF_STR_ARG(query.type));
+        err = merge(store, ask, &query, q, &view.type, &tree, why);
     if (!err)
         view.tree = *tree;
     if (!err && ask->n_sites)

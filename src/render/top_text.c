@@ -41,9 +41,11 @@ void sf_top_text_base(const struct sf_profile_view *v, struct sf_buf *out)
     sf_units_amount(out, v->tree.total, v->tree.unit);
     sf_buf_add_u8(out, ' ');
     sf_units_text(out, v->type.sample_type, 40);
-    sf_buf_add_str(out, SF_STR(" ("));
-    sf_units_count(out, v->tree.n_samples);
-    sf_buf_print(out, " sample%s)", v->tree.n_samples == 1 ? "" : "s");
+    if (!sf_str_eq(v->type.sample_type, SF_STR("samples"))) { /* else they are said already */
+        sf_buf_add_str(out, SF_STR(" ("));
+        sf_units_count(out, v->tree.n_samples);
+        sf_buf_print(out, " sample%s)", v->tree.n_samples == 1 ? "" : "s");
+    }
     if (v->service.len) {
         sf_buf_add_str(out, SF_STR(" in "));
         sf_units_text(out, v->service, 80);

@@ -122,6 +122,17 @@ def test_an_upload_may_be_one_requests():
     assert json.loads(done.stdout) == {"file": "-", "profiles": 1, "series": 1, "samples": 1, "droppedSamples": 0}, done
     told = server.get(f"/api/v1/profile?app=single&span_id={SPAN}&format=folded")
     assert told.status == 200 and "handle;regex" in told.text, told.text
+    for ids in (("--span", SPAN), ("--trace", TRACE), ("--trace", TRACE, "--span", SPAN[:7])):
+        done = run("flame", *ids)
+        assert done.returncode == 0 and b"regex" in done.stdout and b"HOT PATH" in done.stdout, (ids, done)
+        assert b"itself is not here" in done.stderr and b"percentages are of 10 samples" in done.stdout, (ids, done)
+    assert "no span" in fault("flame", "--span", "1234")
+
+
+def test_a_selector_says_how_many_samples_it_has():
+    for _ in range(2):  # text repeats legitimately
+        run("upload", "-", "--service", "twice", "--type", "cpu:cpu:nanoseconds", stdin=b"a;b 7\na;c 3\n")
+    assert "(4 samples) in twice" in text("top", "twice"), text("top", "twice")
 
 
 def serve_once(body):

@@ -171,6 +171,14 @@ def test_ids_of_an_upload_are_never_labels_and_not_in_the_aggregate():
     assert folded("single") == {"main;all": 3 * 10**7}
 
 
+def test_a_span_whose_samples_are_of_another_type_is_found():
+    span = "22f1a2b3c4d5e6f7"
+    assert server.post(f"/api/v1/profile?service=single&span_id={span}&type=wall", b"main;wait 8\n").status == 200
+    assert folded("single", span_id=span) == {"main;wait": 8}
+    answer = server.get(f"/api/v1/profile?app=single&span_id={span}&type=process_cpu:cpu")
+    assert answer.status == 404 and "it has some of wall" in answer.text, (answer.status, answer.text)
+
+
 def test_every_form_of_a_flame_graph():
     for name, start, kind in (("flamegraph", b"main", "text/plain"), ("json", b"{", "application/json"),
                               ("pprof", b"\x1f\x8b", "application/octet-stream"), ("folded", b"main", "text/plain"),
