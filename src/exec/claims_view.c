@@ -1,6 +1,8 @@
 /* claims_view.c - what spans claimed, as a tree and by grade. */
 #include "exec/claims_view.h"
 
+#include <stdlib.h>
+
 #include "exec/no_room.h"
 #include "flame/tree_builder.h"
 
@@ -65,4 +67,37 @@ void sf_claims_view_grades(const struct sf_attribution *a, const bool *is_asked,
         out->n_samples += c->sample != last;
         last = c->sample;
     }
+}
+
+double sf_claims_view_looks(const struct sf_link_set *set, int64_t value, uint64_t n_samples)
+{
+    const struct sf_profile_type *t = &set->type;
+    bool is_counted = set->period > 0 && sf_str_eq(t->period_unit, t->sample_unit) &&
+                      sf_str_eq(t->period_type, t->sample_type);
+    double looks = is_counted ? (double)value / (double)set->period : 0;
+    return looks > (double)n_samples ? looks : (double)n_samples;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+uint32_t sf_claims_view_threads(const struct sf_link_set *set, const struct sf_attribution *a,
+                                struct sf_arena *req)
+{
+    uint64_t *threads = sf_arena_new_n(req, a->n_claims + 1u, sizeof(*threads));
+    uint32_t n = 0, n_threads = 0;
+    for (uint32_t i = 0; threads && i < a->n_claims; i++) {
+        uint64_t thread = set->samples[a->claims[i].sample].thread;
+        if (thread != 0 && (n == 0 || threads[n - 1] != thread)) /* neighbours share theirs */
+            threads[n++] = thread;
+    }
+    if (!threads)
+        return 0;
+    qsort(threads, n, sizeof(*threads), by_size);
+    for (uint32_t i = 0; i < n; i++)
+        n_threads += i == 0 || threads[i] != threads[i - 1];
+    return n_threads > 1 ? n_threads : 1;
 }

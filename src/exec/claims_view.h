@@ -14,3 +14,9 @@ enum sf_grade_row sf_claims_view_row(enum sf_grade grade);
  * are "subtree". A sample that several spans share counts once. */
 void sf_claims_view_grades(const struct sf_attribution *a, const bool *is_asked,
                            struct sf_grades *out);
+/* How often the profiler looked: profiles that add up equal stacks send one sample for several
+ * looks, each worth a period. At least the samples themselves. */
+double sf_claims_view_looks(const struct sf_link_set *set, int64_t value, uint64_t n_samples);
+/* Threads that the samples of the claims name; at least one. 0: no memory. */
+uint32_t sf_claims_view_threads(const struct sf_link_set *set, const struct sf_attribution *a,
+                                struct sf_arena *req);

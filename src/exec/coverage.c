@@ -89,6 +89,8 @@ static enum sf_err join(struct work *w, struct sf_why *why)
         w->out.n_looked_at++;
     }
     sf_claims_view_grades(&c->claims, is_asked, &w->out.grades);
+    w->out.received = sf_claims_view_looks(&c->link, sf_grades_value(&w->out.grades),
+                                           w->out.grades.n_samples);
     w->is_by_service = c->link.is_by_service;
     if (c->link.period > 0 && sf_str_eq(c->link.type.period_unit, SF_STR("nanoseconds")))
         w->out.expected = w->self_ns / (double)c->link.period;
@@ -112,6 +114,7 @@ static enum sf_err join_span(struct work *w, struct sf_why *why)
     w->out.n_looked_at = 1;
     w->out.n_sampled = p.n_samples > 0;
     w->out.expected = p.most_samples;
+    w->out.received = p.looks;
     w->out.from_ns = p.view.time_ns > AROUND_NS ? p.view.time_ns - AROUND_NS : 1;
     w->out.until_ns = sf_add_sat_i64(p.view.time_ns, sf_add_sat_i64(p.view.duration_ns, AROUND_NS));
     w->spans.spans = sf_arena_new(w->q->req, sizeof(*w->spans.spans));

@@ -365,6 +365,8 @@ static enum sf_err draw(struct hearing *h, const struct sf_link_set *set, const 
         return err;
     count_grades(h, l, part, &p->grades);
     p->n_samples = p->grades.n_samples;
+    p->looks = (double)p->n_samples;
+    p->n_threads = 1; /* the span's own */
     p->view.tree = made.tree;
     p->view.tree.n_samples = p->n_samples;
     if (!explain_part(l, &made, part, p, h->q->req))

@@ -31,13 +31,14 @@ enum sf_err sf_span_profile_find_top(struct sf_span_profile *p, struct sf_arena 
         &p->view.tree, (struct sf_tree_grouping){SF_GROUP_FUNCTION, false}, req, &by_function, why);
     if (!err)
         err = sf_tree_top(&by_function, SF_TOP_BY_SELF, req, &rows, &n, why);
-    if (err || n == 0 || p->view.tree.total <= 0)
+    if (err || p->view.tree.total <= 0)
         return err;
-    double share = (double)rows[0].self / (double)p->view.tree.total;
-    struct sf_interval i = sf_trust_share(share * (double)p->n_samples, (double)p->n_samples);
-    p->top = by_function.frames[rows[0].frame].function;
-    p->top_low = i.low;
-    p->top_high = i.high;
+    for (uint32_t i = 0; i < n && p->n_shares < SF_SPAN_SHARES && rows[i].self > 0; i++) {
+        double share = (double)rows[i].self / (double)p->view.tree.total;
+        struct sf_interval in = sf_trust_share(share * p->looks, p->looks);
+        p->shares[p->n_shares++] = (struct sf_span_share){
+            by_function.frames[rows[i].frame].function, share, in.low, in.high};
+    }
     return SF_OK;
 }
 
@@ -54,20 +55,23 @@ static bool explain(const struct sf_link_set *set, const struct sf_attribution *
                               SF_STR_ARG(service));
     if (p->n_samples == 0 && set->source == SF_LINK_NOTHING)
         return sf_arena_print(req, &p->reason,
-                              "%.*s sends profiles, but none of this type while the span ran",
+                              "%.*s sends profiles, but none of this type while the span ran: "
+                              "ask for another type, or let its profiler run all the time",
                               SF_STR_ARG(service));
     if (p->n_samples == 0)
         return sf_arena_print(
             req, &p->reason,
             "no sample of %.*s fell into this span%s: it is short for the sampling rate, or it "
-            "waited; %llu samples belong to other spans",
+            "waited; %llu samples belong to other spans. Look at many spans like it together "
+            "(spanflame flame --q), or sample more often",
             SF_STR_ARG(service), p->most_samples < 1 ? " (less than one was to be expected)" : "",
             (unsigned long long)(set->n_samples - a->n_samples[SF_GRADE_NONE] + set->n_elsewhere));
     if (set->source == SF_LINK_PROCESS || set->source == SF_LINK_AGGREGATE)
         return sf_arena_print(
             req, &p->reason,
             "profiles from %.*s carry no span ids: its SDK does not tag them; showing what the "
-            "%s did during this span, shared among the requests it worked on",
+            "%s did during this span, shared among the requests it worked on. "
+            "spanflame coverage has the lines that tag them",
             SF_STR_ARG(service), set->is_by_service ? "service" : "process");
     if (p->grades.rows[SF_GRADE_ROW_WINDOW].n_samples > 0)
         return sf_arena_print(
@@ -79,9 +83,22 @@ static bool explain(const struct sf_link_set *set, const struct sf_attribution *
         return sf_arena_print(
             req, &p->reason,
             "%.*s tags samples with the request's first span and no time: each span gets its "
-            "share by self time, an estimate",
+            "share by self time, an estimate; spanflame coverage has the lines that tag every span",
             SF_STR_ARG(service));
     return true;
+}
+
+/* Few samples are worth little even when they are exact. */
+static bool warn_of_few(struct sf_span_profile *p, struct sf_arena *req)
+{
+    if (p->n_samples == 0 || sf_trust_of((uint64_t)p->looks) != SF_TRUST_THIN)
+        return true;
+    return sf_arena_print(
+        req, &p->reason,
+        "%.*s%s%.0f sample%s %s few, so shares are rough: look at many spans like "
+        "it together (spanflame flame --q), or sample more often",
+        SF_STR_ARG(p->reason), p->reason.len > 0 ? ". " : "", p->looks, p->looks < 1.5 ? "" : "s",
+        p->looks < 1.5 ? "is" : "are");
 }
 
 enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_profile_want *want,
@@ -111,6 +128,9 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
         err = sf_span_moments_make(set, &a, nodes, q->req, &p, why);
     if (err)
         return err;
+    p.n_threads = sf_claims_view_threads(set, &a, q->req);
+    if (p.n_threads == 0)
+        return sf_exec_no_room(why);
     sf_claims_view_grades(&a, asked, &p.grades);
     p.n_samples = p.grades.n_samples;
     p.view.tree.n_samples = p.n_samples;
@@ -122,13 +142,14 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     p.view.duration_ns = (int64_t)p.duration_ns;
     p.view.period = set->period;
     if (sf_str_eq(set->type.period_unit, SF_STR("nanoseconds")))
-        p.most_samples = sf_trust_most(p.duration_ns, (double)set->period, 1);
-    p.trust = sf_trust_name(sf_trust_of(p.n_samples));
+        p.most_samples = sf_trust_most(p.duration_ns, (double)set->period, p.n_threads);
+    p.looks = sf_claims_view_looks(set, p.view.tree.total, p.n_samples);
+    p.trust = sf_trust_name(sf_trust_of((uint64_t)p.looks));
     p.types = set->types;
     p.n_types = set->n_types;
     p.is_partial = set->is_partial;
     err = sf_span_profile_find_top(&p, q->req, why);
-    if (!err && !explain(set, &a, &p, q->req))
+    if (!err && (!explain(set, &a, &p, q->req) || !warn_of_few(&p, q->req)))
         err = sf_exec_no_room(why);
     if (!err)
         *out = p;

@@ -1,10 +1,12 @@
 /* trace_flame.c - a whole request as one flame graph, out of the store. */
 #include "exec/trace_flame.h"
 
+#include "exec/claims_view.h"
 #include "exec/no_room.h"
 #include "exec/span_clocks.h"
 #include "link/critical_path.h"
 #include "link/trace_flame.h"
+#include "link/trust.h"
 
 static const char *const words[] = {"samples", "wall", "critical-path"};
 
@@ -51,14 +53,18 @@ static bool count_spans(const struct sf_link_set *set, const struct sf_attributi
         return false;
     for (uint32_t i = 0; i < a->n_claims; i++)
         has[a->claims[i].span] = true;
+    sf_claims_view_grades(a, has, &v->grades); /* every claim is of its own span: none is subtree */
     for (uint32_t i = 0; i < set->n_own; i++)
         v->n_sampled += has[i];
     v->n_spans = set->n_own;
     v->n_samples = set->n_samples - a->n_samples[SF_GRADE_NONE];
     if (set->n_types == 0)
-        v->reason = SF_STR("none of these services sent profiles around this time");
+        v->reason = SF_STR("none of these services sent profiles around this time: point their "
+                           "profilers at this server");
     else if (a->n_claims == 0)
-        v->reason = SF_STR("profiles of this type carry no ids of this trace");
+        v->reason = SF_STR("profiles of this type carry no ids of this trace: open a span to see "
+                           "what its process did meanwhile; spanflame coverage has the lines that "
+                           "tag samples");
     return true;
 }
 
@@ -91,6 +97,8 @@ enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_st
     if (err)
         return err;
     v.view.tree.n_samples = v.n_samples;
+    v.trust = sf_trust_name(
+        sf_trust_of((uint64_t)sf_claims_view_looks(set, sf_grades_value(&v.grades), v.n_samples)));
     v.view.type = set->type;
     v.view.period = set->period;
     v.types = set->types;

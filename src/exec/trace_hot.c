@@ -1,10 +1,12 @@
 /* trace_hot.c - beside every span of a trace, the function its own samples are mostly in. */
 #include "exec/trace_hot.h"
 
+#include "exec/claims_view.h"
 #include "exec/link_set.h"
 #include "exec/no_room.h"
 #include "flame/batch_tree.h"
 #include "link/hottest.h"
+#include "link/trust.h"
 
 static enum sf_err find(const struct sf_link_set *set, struct sf_local_index *index,
                         struct sf_arena *req, const struct sf_hot **out, struct sf_why *why)
@@ -41,6 +43,10 @@ enum sf_err sf_trace_hot_find(struct sf_store *store, const struct sf_trace *tra
         with[i].hot_value = hot->value;
         with[i].hot_share = hot->all > 0 ? (double)hot->value / (double)hot->all : 0;
         with[i].n_samples = hot->n_samples;
+        double looks = sf_claims_view_looks(set, hot->all, hot->n_samples);
+        struct sf_interval in = sf_trust_share(with[i].hot_share * looks, looks);
+        with[i].hot_low = in.low;
+        with[i].hot_high = in.high;
     }
     rows->rows = with;
     rows->hot_unit = set->type.sample_unit;

@@ -54,7 +54,7 @@ static void write_link(struct sf_json_writer *w, const struct sf_coverage *c)
     sf_json_write_key_u64(w, SF_STR("spans"), c->n_looked_at);
     sf_json_write_key_u64(w, SF_STR("sampledSpans"), c->n_sampled);
     write_f64(w, "expectedSamples", c->expected);
-    sf_json_write_key_u64(w, SF_STR("receivedSamples"), c->grades.n_samples);
+    write_f64(w, "receivedSamples", c->received);
     sf_grades_json(&c->grades, w);
     if (c->tagged_share >= 0)
         write_f64(w, "taggedShare", c->tagged_share);
@@ -139,8 +139,8 @@ static void add_link(struct sf_buf *out, const struct sf_coverage *c)
     sf_buf_print(out, "spans       %llu looked at, %llu with samples",
                  (unsigned long long)c->n_looked_at, (unsigned long long)c->n_sampled);
     if (c->expected > 0)
-        sf_buf_print(out, ": %llu samples of at most about %.0f a thread",
-                     (unsigned long long)c->grades.n_samples, c->expected);
+        sf_buf_print(out, ": %.0f samples of at most about %.0f a thread", c->received,
+                     c->expected);
     sf_grades_words(&c->grades, out);
     sf_buf_add_u8(out, '\n');
     if (c->tagged_share >= 0) {

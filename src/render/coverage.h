@@ -39,6 +39,7 @@ struct sf_coverage {
     sf_str type;
     uint64_t n_looked_at, n_sampled;
     double expected; /* samples that their own time allows one thread; 0: unknown */
+    double received; /* a sample that stands for several looks counts as those */
     struct sf_grades grades;
     double tagged_share;     /* of the samples' value, with a span's id; -1: no samples */
     double symbolised_share; /* of the samples' value, with a name; -1: no samples */

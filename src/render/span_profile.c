@@ -23,21 +23,43 @@ static void write_head(struct sf_json_writer *w, const struct sf_span_profile *p
     sf_json_write_bool(w, p->is_partial);
 }
 
+static void write_share(struct sf_json_writer *w, const struct sf_span_share *s)
+{
+    sf_json_write_object(w);
+    sf_json_write_key_str(w, SF_STR("function"), s->function);
+    sf_json_write_key(w, SF_STR("share"));
+    sf_json_write_f64(w, s->share);
+    sf_json_write_key(w, SF_STR("shareLow"));
+    sf_json_write_f64(w, s->low);
+    sf_json_write_key(w, SF_STR("shareHigh"));
+    sf_json_write_f64(w, s->high);
+    sf_json_write_object_end(w);
+}
+
+/* The largest one by itself too, for those who want only that. */
+static void write_shares(struct sf_json_writer *w, const struct sf_span_profile *p)
+{
+    const struct sf_span_share none = {0};
+    sf_json_write_key(w, SF_STR("top"));
+    write_share(w, p->n_shares > 0 ? &p->shares[0] : &none);
+    sf_json_write_key(w, SF_STR("shares"));
+    sf_json_write_array(w);
+    for (uint32_t i = 0; i < p->n_shares; i++)
+        write_share(w, &p->shares[i]);
+    sf_json_write_array_end(w);
+}
+
 static void write_worth(struct sf_json_writer *w, const struct sf_span_profile *p)
 {
     sf_json_write_key_u64(w, SF_STR("samples"), p->n_samples);
+    sf_json_write_key(w, SF_STR("looks"));
+    sf_json_write_f64(w, p->looks);
+    sf_json_write_key_u64(w, SF_STR("threads"), p->n_threads);
     sf_json_write_key(w, SF_STR("mostSamples"));
     sf_json_write_f64(w, p->most_samples);
     sf_json_write_key_str(w, SF_STR("trust"), sf_str_from(p->trust));
     sf_grades_json(&p->grades, w);
-    sf_json_write_key(w, SF_STR("top"));
-    sf_json_write_object(w);
-    sf_json_write_key_str(w, SF_STR("function"), p->top);
-    sf_json_write_key(w, SF_STR("shareLow"));
-    sf_json_write_f64(w, p->top_low);
-    sf_json_write_key(w, SF_STR("shareHigh"));
-    sf_json_write_f64(w, p->top_high);
-    sf_json_write_object_end(w);
+    write_shares(w, p);
     sf_json_write_key_str(w, SF_STR("reason"), p->reason);
     sf_json_write_key(w, SF_STR("types"));
     sf_json_write_array(w);
@@ -93,9 +115,16 @@ void sf_span_profile_words(const struct sf_span_profile *p, struct sf_buf *out)
     sf_units_amount(out, p->view.tree.total, p->view.tree.unit);
     sf_buf_print(out, " in %llu samples", (unsigned long long)p->n_samples);
     if (p->most_samples >= 1)
-        sf_buf_print(out, " of at most about %.0f a thread", p->most_samples);
+        sf_buf_print(out, " of at most about %.0f", p->most_samples);
+    if (p->n_threads > 1)
+        sf_buf_print(out, " on %u threads", p->n_threads);
     sf_grades_words(&p->grades, out);
     sf_buf_print(out, " (%s)\n", p->trust);
+    if (p->n_shares > 0) {
+        sf_units_text(out, p->shares[0].function, 60);
+        sf_buf_print(out, " by itself: %.0f %%, with 95 %% certainty %.0f to %.0f %%\n",
+                     100 * p->shares[0].share, 100 * p->shares[0].low, 100 * p->shares[0].high);
+    }
     if (p->reason.len > 0) {
         sf_units_prose(out, p->reason, 0, 0);
         sf_buf_add_u8(out, '\n');

@@ -15,6 +15,12 @@ struct sf_span_moment { /* one sample that has a time of its own */
     uint32_t thread; /* numbered from 0 */
 };
 
+struct sf_span_share { /* of a function by itself, with its 95 % interval */
+    sf_str function;
+    double share, low, high;
+};
+enum { SF_SPAN_SHARES = 10 };
+
 struct sf_span_profile {
     sf_trace_id trace;
     sf_span_id span;
@@ -25,12 +31,14 @@ struct sf_span_profile {
     struct sf_profile_view view;
     struct sf_grades grades;
     uint64_t n_samples;
-    double most_samples;      /* that the span could have had; 0: unknown */
-    const char *trust;        /* "good" */
-    double top_low, top_high; /* 95 % interval of the largest self share */
-    sf_str top;               /* whose */
-    sf_str reason;            /* why there is little or nothing, and what to change; empty: well */
-    const sf_str *types;      /* all it could be asked for */
+    double looks;        /* of the profiler, where a sample stands for several */
+    uint32_t n_threads;  /* that the samples name; at least one */
+    double most_samples; /* that the span could have had on them; 0: unknown */
+    const char *trust;   /* "good" */
+    struct sf_span_share shares[SF_SPAN_SHARES]; /* the largest ones */
+    uint32_t n_shares;
+    sf_str reason;       /* why there is little or nothing, and what to change; empty: well */
+    const sf_str *types; /* all it could be asked for */
     uint32_t n_types;
     bool is_partial;
     bool has_timeline;

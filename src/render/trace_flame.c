@@ -16,6 +16,8 @@ enum sf_err sf_trace_flame_json(const struct sf_trace_flame_view *v, struct sf_b
     sf_json_write_key_u64(&w, SF_STR("spans"), v->n_spans);
     sf_json_write_key_u64(&w, SF_STR("sampledSpans"), v->n_sampled);
     sf_json_write_key_u64(&w, SF_STR("samples"), v->n_samples);
+    sf_json_write_key_str(&w, SF_STR("trust"), sf_str_from(v->trust));
+    sf_grades_json(&v->grades, &w);
     sf_json_write_key(&w, SF_STR("isPartial"));
     sf_json_write_bool(&w, v->is_partial);
     sf_json_write_key_str(&w, SF_STR("reason"), v->reason);
@@ -38,8 +40,10 @@ void sf_trace_flame_words(const struct sf_trace_flame_view *v, struct sf_buf *ou
     sf_trace_id_render(v->trace, trace);
     sf_buf_print(out, "trace %s by %s: ", trace, v->by);
     sf_units_amount(out, v->view.tree.total, v->view.tree.unit);
-    sf_buf_print(out, ", %u of %u spans have samples (%llu)\n", v->n_sampled, v->n_spans,
+    sf_buf_print(out, ", %u of %u spans have samples (%llu", v->n_sampled, v->n_spans,
                  (unsigned long long)v->n_samples);
+    sf_grades_words(&v->grades, out);
+    sf_buf_print(out, "; %s)\n", v->trust);
     if (v->reason.len > 0) {
         sf_units_prose(out, v->reason, 0, 0);
         sf_buf_add_u8(out, '\n');

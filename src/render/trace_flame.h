@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "model/ids.h"
 #include "render/clocks.h"
+#include "render/grades.h"
 #include "render/profile_view.h"
 
 struct sf_trace_flame_view {
@@ -11,6 +12,8 @@ struct sf_trace_flame_view {
     const char *by;              /* "samples", "wall", "critical-path" */
     uint32_t n_spans, n_sampled; /* spans; of them, with samples of their own */
     uint64_t n_samples;
+    struct sf_grades grades;
+    const char *trust; /* "good" */
     struct sf_profile_view view;
     sf_str reason; /* why there are no samples; empty: well */
     const sf_str *types;

@@ -115,6 +115,10 @@ static void hottest(struct sf_json_writer *w, const struct sf_trace_row *row)
     sf_json_write_i64(w, row->hot_value);
     sf_json_write_key(w, SF_STR("share"));
     sf_json_write_f64(w, row->hot_share);
+    sf_json_write_key(w, SF_STR("shareLow"));
+    sf_json_write_f64(w, row->hot_low);
+    sf_json_write_key(w, SF_STR("shareHigh"));
+    sf_json_write_f64(w, row->hot_high);
     sf_json_write_key_u64(w, SF_STR("samples"), row->n_samples);
     sf_json_write_object_end(w);
 }

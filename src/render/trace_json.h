@@ -19,7 +19,8 @@ struct sf_trace_row {
     uint32_t n_stretches;
     sf_str hot; /* the function its own samples are mostly in; empty: it has none */
     int64_t hot_value;
-    double hot_share; /* of the value of its own samples */
+    double hot_share;         /* of the value of its own samples */
+    double hot_low, hot_high; /* its 95 % interval */
     uint64_t n_samples;
 };
 

@@ -63,10 +63,24 @@ def test_samples_that_name_their_span_are_its_own():
     assert answer["grades"]["exact"] == {"samples": 2, "value": 40 * MS}, answer["grades"]
     assert answer["grades"]["subtree"] == {"samples": 1, "value": 20 * MS}, answer["grades"]
     assert total(answer["profile"]) == 60 * MS
-    assert answer["top"]["function"] == "regex.match" and answer["reason"] == ""
+    assert answer["top"]["function"] == "regex.match" and answer["trust"] == "thin", answer["top"]
+    assert answer["looks"] == 6 and "6 samples are few" in answer["reason"] and "--q" in answer["reason"], answer["reason"]
+    assert [s["function"] for s in answer["shares"]] == ["regex.match", "sign", "sum"], answer["shares"]
+    assert all(0 <= s["shareLow"] < s["share"] < s["shareHigh"] <= 1 for s in answer["shares"]), answer["shares"]
+    assert answer["threads"] == 1
     assert answer["mostSamples"] == 8, answer["mostSamples"]  # 80 ms at 100 Hz
     only = server.json(f"/api/v1/spans/{trace}/{own}/profile?self=true&type=cpu")
     assert total(only["profile"]) == 40 * MS and only["isSelf"]
+
+
+def test_what_may_be_expected_grows_with_the_threads():
+    trace, own, _ = request("threads")
+    send("threads", {("main;work", (("span_id", own), ("thread_id", str(7 + i % 2)))): 400 * MS for i in range(2)})
+    answer = server.json(f"/api/v1/spans/{trace}/{own}/profile")
+    assert answer["threads"] == 2 and answer["mostSamples"] == 16, answer  # 80 ms at 100 Hz, twice
+    assert answer["looks"] == 80 and answer["trust"] == "fair" and "few" not in answer["reason"], answer
+    text = server.get(f"/api/v1/spans/{trace}/{own}/profile?format=text").text
+    assert "of at most about 16 on 2 threads" in text and "work by itself: 100 %, with 95 % certainty 95 to 100 %" in text, text
 
 
 def test_a_local_roots_samples_are_shared_by_self_time():
@@ -163,6 +177,7 @@ def test_a_trace_shows_each_spans_hottest_function():
                      **tagged({"main;sign": 20 * MS}, child)})
     answer = server.json(f"/api/v1/trace/{trace}")
     hot = {s["spanId"]: s.get("hot") for s in answer["spans"]}
+    assert 0.2 < hot[own].pop("shareLow") < 0.75 < hot[own].pop("shareHigh") < 1, hot
     assert hot[own] == {"function": "regex.match", "value": 30 * MS, "share": 0.75, "samples": 2}, hot
     assert hot[child]["function"] == "sign" and hot[child]["share"] == 1, hot
     assert sorted(k is None for k in hot.values()) == [False, False, True], hot
@@ -318,7 +333,7 @@ def test_coverage_says_what_is_missing():
     answer = server.json("/api/v1/coverage?service=covered")
     assert answer["spans"] == 2 and answer["types"][0]["profiles"] == 1, answer
     link = answer["link"]
-    assert link["spans"] == link["sampledSpans"] == 2 and link["receivedSamples"] == 2, link
+    assert link["spans"] == link["sampledSpans"] == 2 and link["receivedSamples"] == 9, link
     assert abs(link["taggedShare"] - 0.9) < 0.01 and link["symbolisedShare"] == 1, link
     assert link["expectedSamples"] == 8, link
     assert [m["kind"] for m in answer["missing"]] == [], answer["missing"]

@@ -139,6 +139,8 @@ export interface SpanProfile {
   isSelf: boolean;
   isPartial: boolean;
   samples: number;
+  looks?: number;
+  threads?: number;
   mostSamples: number;
   trust: string;
   grades: Record<GradeName, { samples: number; value: number }>;
