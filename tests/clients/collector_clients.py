@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """An application, an OpenTelemetry Collector, and the server behind it."""
+import http.client
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,7 +13,8 @@ import time
 sys.path[:0] = [os.path.dirname(__file__), os.path.join(os.environ["SOURCE_ROOT"], "tests", "flow")]
 import story  # noqa: E402
 import toolchain  # noqa: E402
-from server import Server, free_port, tap  # noqa: E402
+from pprof_make import otlp  # noqa: E402
+from server import Server, export_request, free_port, make_span, tap  # noqa: E402
 
 # name: exporter, settings; the Collector compresses by gzip unless told otherwise
 WAYS = {"grpc_as_it_comes": ("otlp", {}), "grpc_zstd": ("otlp", {"compression": "zstd"}),
@@ -108,6 +111,69 @@ def test_a_collector_waits_for_a_server_that_is_away():
     server.start()
     for sent, base_ns in kept:
         arrives(sent, base_ns, 30)
+
+
+def example(name):
+    """(gates, text) of a file people copy"""
+    with open(os.path.join(os.environ["SOURCE_ROOT"], "deploy", "collector", name), encoding="utf-8") as f:
+        text = f.read()
+    return re.findall(r"--feature-gates=\S+", text.split("receivers:")[0]), text
+
+
+def post(port, path, body):
+    conn = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    conn.request("POST", path, body, {"Content-Type": "application/x-protobuf"})
+    answer = conn.getresponse()
+    assert answer.status == 200, (path, answer.status, answer.read())
+    conn.close()
+
+
+def passes(name, has_profiles):
+    """The example as it is but for its ports takes what an SDK sends and the server has it."""
+    gates, text = example(name)
+    grpc, plain = free_port(), free_port()
+    for before, after in (("127.0.0.1:14317", f"127.0.0.1:{grpc}"), ("127.0.0.1:14318", f"127.0.0.1:{plain}"),
+                          ("127.0.0.1:4317", f"127.0.0.1:{server.port}")):
+        assert before in text, before
+        text = text.replace(before, after)
+    home = tempfile.mkdtemp(dir=server.home)
+    path = os.path.join(home, name)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text + "  telemetry:\n    metrics:\n      level: none\n")
+    command = [*toolchain.client("collector"), *gates, "--config", path]
+    done = subprocess.run([command[0], "validate", *command[1:]], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    log = open(os.path.join(home, "log"), "w+", encoding="utf-8")
+    process = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        end = time.monotonic() + 60
+        while time.monotonic() < end and "Everything is ready" not in text_of(log):
+            assert process.poll() is None, text_of(log)
+            time.sleep(0.05)
+        span, service = make_span(service="by-example", name="op"), "by-example-" + name.split(".")[0]
+        post(plain, "/v1/traces", export_request([span]))
+        if has_profiles:
+            post(plain, "/v1development/profiles", otlp(service, {"main;work": 50000000}, is_old=True))
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            has_trace = server.get("/api/v1/trace/" + span["trace_id"].hex()).status == 200
+            if has_trace and (not has_profiles or server.get(f"/api/v1/profile?service={service}").status == 200):
+                return
+            time.sleep(0.1)
+        raise AssertionError(f"it never came:\n{text_of(log)}")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+
+
+def test_the_example_for_traces_passes_them_on():
+    must_run()
+    passes("traces.yaml", False)
+
+
+def test_the_example_for_traces_and_profiles_passes_both_on():
+    must_run()
+    passes("traces-and-profiles.yaml", True)
 
 
 def test_the_collector_saw_no_error_that_lasts():

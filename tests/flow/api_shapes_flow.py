@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""The answers of our own calls, whole: each equals its file in tests/golden/api (SF_GOLDEN_WRITE=1 writes them; read the
+difference), and has the fields that docs/api.md shows, no more and no fewer."""
+import json
+import os
+import re
+import sys
+import time
+import urllib.parse
+
+sys.path.insert(0, os.path.dirname(__file__))
+from pprof_make import pprof  # noqa: E402
+from server import Server, tap  # noqa: E402
+
+SOURCE = os.environ["SOURCE_ROOT"]
+MS = 1000000
+T0 = (int(time.time()) - 300) * 10**9
+RANGE = f"from={T0 // 10**9 - 60}&until={T0 // 10**9 + 60}"
+TRACE = "5b8efff798038103d269b633813fc60c"
+ROOT, CALL, OWN, CHILD = (f"eee19b7ec3c1b17{i}" for i in range(4))
+server = Server().start()
+
+
+def span(own, name, service, start, end, parent=None, kind=1, trace=TRACE, **more):
+    return dict({"trace_id": bytes.fromhex(trace), "span_id": bytes.fromhex(own), "name": name, "service": service, "kind": kind,
+                 "parent": bytes.fromhex(parent) if parent else None, "start": T0 + start * MS, "end": T0 + end * MS,
+                 "resource": {"service.instance.id": service + "-1", "telemetry.sdk.language": "go"}}, **more)
+
+
+def send(service, stacks, **more):
+    body = pprof({(path, (("span_id", own),) if own else ()): ms * MS for (path, own), ms in stacks.items()}, when=T0 - 5 * 10**9,
+                 **more)
+    answer = server.post(f"/api/v1/profile?service={service}&label=service.instance.id={service}-1", body)
+    assert answer.status == 200, answer.text
+
+
+# One request whose second host is 300 ms ahead; then forty equal ones, ten of them slow.
+server.send([span(ROOT, "GET /cart", "gateway", 0, 100, kind=2), span(CALL, "call shop", "gateway", 10, 90, ROOT, 3),
+             span(OWN, "order.calculate_totals", "shop", 320, 380, CALL, 2, attributes={"http.route": "/cart"}),
+             span(CHILD, "pay", "shop", 330, 350, OWN)])
+send("shop", {("main;rules;regex.match", OWN): 20, ("main;sum", OWN): 10, ("main;sign", CHILD): 15, ("main;idle", ""): 5})
+send("shop", {("main;rules;lock", OWN): 8}, sample_type="mutex")
+crowd, stacks = [], {}
+for n in range(40):
+    is_slow = n % 4 == 3
+    crowd.append(span(f"{n + 1:016x}", "tax", "tax", 1000 + n, 1000 + n + (300 if is_slow else 20 + n % 3), kind=2,
+                      trace=f"{n + 1:032x}"))
+    stacks[("main;tax", f"{n + 1:016x}")] = 10 + n % 5
+    if is_slow:
+        stacks[("main;tax;applyLegacyTax", f"{n + 1:016x}")] = 180 + n % 9
+server.send(crowd)
+send("tax", stacks)
+TAX = urllib.parse.quote('{ resource.service.name = "tax" }')
+ANSWERS = {
+    "trace": (f"trace/{TRACE}", "/api/v1/trace/{id}"),
+    "span-profile": (f"spans/{TRACE}/{OWN}/profile", "/api/v1/spans/{trace}/{span}/profile"),
+    "span-ledger": (f"spans/{TRACE}/{OWN}/ledger", "/api/v1/spans/{trace}/{span}/ledger"),
+    "span-ledger-part": (f"spans/{TRACE}/{OWN}/profile?part=cpu", None),
+    "span-coverage": (f"spans/{TRACE}/{OWN}/coverage", None),
+    "trace-flame": (f"traces/{TRACE}/flame?by=critical-path", "/api/v1/traces/{trace}/flame"),
+    "cohort": (f"cohort?q={TAX}&{RANGE}", "/api/v1/cohort"),
+    "compare": (f"compare?q={TAX}&split=p75&{RANGE}", "/api/v1/compare"),
+    "coverage": (f"coverage?service=shop&{RANGE}", "/api/v1/coverage"),
+    "findings": (f"findings?trace={TRACE}&span={OWN}", "/api/v1/findings"),
+    "frames-spans": (f"frames/spans?function=applyLegacyTax&limit=2&{RANGE}", "/api/v1/frames/spans"),
+    "services": (f"services?service=shop&{RANGE}", "/api/v1/services"),
+}
+# Only in some answers; the page says when.
+SOMETIMES = {"clockShiftNs", "hot", "droppedAttributes", "low", "high", "traceId", "spanId", "span", "taggedShare",
+             "symbolisedShare"}
+
+
+def wait_for_search():
+    for _ in range(600):
+        if len(server.json(f"/api/search?q={TAX}&limit=100").get("traces", [])) == 40:
+            return
+        time.sleep(0.1)
+    raise AssertionError("the spans never came")
+
+
+def told(value):
+    """Moments count from the story's beginning, and the server's port is any."""
+    if isinstance(value, dict):
+        return {k: told(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [told(v) for v in value]
+    if isinstance(value, str) and re.fullmatch(r"\d{19}", value):
+        return f"T0 {(int(value) - T0) / MS:+g} ms"
+    if isinstance(value, float):
+        return float(f"{value:.3g}")  # libraries of mathematics differ in the last digits
+    return value.replace(str(server.port), "PORT") if isinstance(value, str) else value
+
+
+def golden(name, answer):
+    path = os.path.join(SOURCE, "tests", "golden", "api", name + ".json")
+    text = json.dumps(told(answer), indent=1, ensure_ascii=False) + "\n"
+    if os.environ.get("SF_GOLDEN_WRITE"):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+    with open(path, encoding="utf-8") as f:
+        want = f.read()
+    assert text == want, f"{name}: not what was written:\n{text}"
+
+
+def shown(call):
+    """The JSON below a heading of docs/api.md."""
+    with open(os.path.join(SOURCE, "docs", "api.md"), encoding="utf-8") as f:
+        text = f.read().split(f"### GET {call}\n")[1].split("\n### ")[0]
+    return json.loads(re.search(r"```json\n(.*?)```", text, re.S)[1])
+
+
+def compare(where, doc, answer):
+    """Same keys, same kinds of values; lists by what is in any of their elements."""
+    if isinstance(doc, dict) and "…" in doc:
+        assert isinstance(answer, dict), where
+    elif isinstance(doc, dict):
+        assert isinstance(answer, dict), (where, answer)
+        for key in sorted(set(doc) ^ set(answer)):
+            assert key in SOMETIMES, f"{where}: '{key}' is {'shown and not sent' if key in doc else 'sent and not shown'}"
+        for key in set(doc) & set(answer):
+            compare(f"{where}.{key}", doc[key], answer[key])
+    elif isinstance(doc, list):
+        assert isinstance(answer, list), (where, answer)
+        for a in answer if doc else ():
+            compare(where + "[]", doc[0], a)
+    elif doc is not None and answer is not None and not isinstance(doc, str):
+        assert isinstance(doc, bool) == isinstance(answer, bool) and not isinstance(answer, str), (where, doc, answer)
+    elif isinstance(doc, str):
+        assert answer is None or isinstance(answer, str), (where, doc, answer)
+
+
+def make_test(name, path, call):
+    def test():
+        answer = server.json("/api/v1/" + path)
+        golden(name, answer)
+        if call:
+            compare(name, shown(call), answer)
+    globals()["test_" + name.replace("-", "_")] = test
+
+
+wait_for_search()
+for key, (asked, documented) in ANSWERS.items():
+    make_test(key, asked, documented)
+tap.run(sys.modules[__name__])

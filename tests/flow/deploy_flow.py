@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""The files of deploy/ that other programs read: whole YAML, and what they point at is there."""
+import glob
+import json
+import os
+import sys
+import time
+import urllib.parse
+
+sys.path.insert(0, os.path.dirname(__file__))
+from pprof_make import pprof  # noqa: E402
+from server import Server, make_span, tap  # noqa: E402
+
+try:
+    import yaml
+except ImportError:
+    print("1..0 # SKIP there is no python3-yaml here")
+    sys.exit(0)
+
+DEPLOY = os.path.join(os.environ["SOURCE_ROOT"], "deploy")
+MS = 1000000
+
+
+class Once(yaml.SafeLoader):
+    """A key said twice is a mistake nobody notices."""
+
+
+def mapping(loader, node, deep=False):
+    keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
+    assert len(keys) == len(set(keys)), keys
+    return yaml.SafeLoader.construct_mapping(loader, node, deep)
+
+
+Once.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, lambda loader, node: mapping(loader, node, True))
+
+
+def read(*path):
+    with open(os.path.join(DEPLOY, *path), encoding="utf-8") as f:
+        return yaml.load(f, Once)
+
+
+def test_every_yaml_file_is_yaml():
+    paths = glob.glob(os.path.join(DEPLOY, "**", "*.yaml"), recursive=True)
+    assert len(paths) >= 4, paths
+    for path in paths:
+        read(os.path.relpath(path, DEPLOY))
+
+
+def test_grafanas_data_sources_point_at_each_other():
+    told = read("grafana", "provisioning", "datasources", "spanflame.yaml")
+    assert told["apiVersion"] == 1
+    traces, profiles = told["datasources"]
+    assert (traces["type"], profiles["type"]) == ("tempo", "grafana-pyroscope-datasource")
+    assert all(s["access"] == "proxy" and s["url"].startswith("http://") and s["name"] and s["uid"] for s in (traces, profiles))
+    link = traces["jsonData"]["tracesToProfiles"]
+    assert link["datasourceUid"] == profiles["uid"], link
+    assert link["tags"] == [{"key": "service.name", "value": "service_name"}], link
+    assert link["customQuery"] is True and link["query"] == '{service_name="$${__span.tags["service.name"]}"}', link
+    assert len(link["profileTypeId"].split(":")) == 5, link
+
+
+def test_the_collectors_pipelines_have_their_parts():
+    for name, signals in (("traces.yaml", {"traces"}), ("traces-and-profiles.yaml", {"traces", "profiles"})):
+        told = read("collector", name)
+        assert set(told["service"]["pipelines"]) == signals, told["service"]
+        for pipeline in told["service"]["pipelines"].values():
+            for kind in ("receivers", "processors", "exporters"):
+                assert set(pipeline.get(kind, [])) <= set(told.get(kind, {})), (name, kind)
+        assert all(e["endpoint"].endswith(":4317") for e in told["exporters"].values()), told["exporters"]
+
+
+def test_what_grafana_does_with_them_finds_the_profile_of_every_span():
+    """From a span as Tempo's API gives it, through the tags and the query, to its flame graph; no SDK tagged the child."""
+    told = read("grafana", "provisioning", "datasources", "spanflame.yaml")["datasources"][0]["jsonData"]["tracesToProfiles"]
+    with Server() as server:
+        root = make_span(ms=100, ago_ms=500, service="shop", name="GET /cart")
+        child = dict(make_span(trace=root["trace_id"], parent=root["span_id"], ms=50, ago_ms=520, service="shop", name="pay"), kind=1)
+        other = make_span(trace=root["trace_id"], parent=root["span_id"], ms=5, ago_ms=510, service="unprofiled", name="mail")
+        server.send([root, child, other])
+        stacks = {("main;work", (("span_id", root["span_id"].hex()),)): 80 * MS}
+        assert server.post("/api/v1/profile?service=shop", pprof(stacks)).status == 200
+        batches = server.json("/api/traces/" + root["trace_id"].hex())["batches"]
+        found = {}
+        for batch in batches:
+            of_resource = {a["key"]: a["value"].get("stringValue") for a in batch["resource"]["attributes"]}
+            for scope in batch["scopeSpans"]:
+                for span in scope["spans"]:
+                    tags = {**of_resource, **{a["key"]: a["value"].get("stringValue") for a in span.get("attributes", [])}}
+                    # Grafana offers the link only where this tag is, and asks for the id it holds.
+                    found[span["name"]] = (tags.get("pyroscope.profile.id"),
+                                           told["query"].replace("$$", "$").replace('${__span.tags["service.name"]}', tags["service.name"]))
+        assert found["mail"][0] is None, found
+        for name, want in (("GET /cart", 80 * MS), ("pay", 40 * MS)):
+            profile_id, selector = found[name]
+            assert selector == '{service_name="shop"}', selector
+            now = int(time.time() * 1000)
+            body = json.dumps({"profileTypeID": told["profileTypeId"], "labelSelector": selector, "spanSelector": [profile_id],
+                               "start": now - 60000, "end": now + 60000})
+            answer = server.post("/querier.v1.QuerierService/SelectMergeSpanProfile", body.encode(), "application/json")
+            assert answer.status == 200 and int(json.loads(answer.body)["flamegraph"]["total"]) == want, (name, answer.text)
+        query = urllib.parse.quote('{ span."pyroscope.profile.id" != nil }')
+        assert server.json(f"/api/search?q={query}").get("traces", []) == []
+
+
+tap.run(sys.modules[__name__])
