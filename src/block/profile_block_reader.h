@@ -103,6 +103,24 @@ enum sf_err sf_profile_block_granule(const struct sf_profile_block_reader *r, ui
                                      const struct sf_profile_places *places, uint32_t granule,
                                      struct sf_arena *req, const struct sf_profile_detail **out,
                                      uint32_t *out_n, struct sf_why *why);
+/* The same column by column, without threads, processes and lengths: for who only sums. With
+ * `is_node`, by node, a granule in which no row has such a node is empty. */
+struct sf_profile_run { /* rows that follow each other and carry the same ids */
+    sf_span_id span_id;
+    sf_trace_id trace_id;
+    uint32_t n;
+};
+struct sf_profile_columns {
+    const struct sf_profile_run *runs;
+    uint32_t n_runs, n;
+    const int64_t *start_ns, *value;
+    const uint32_t *series, *node;
+    const uint8_t *flags; /* state << 1, has_time, SF_PROFILE_LENT */
+};
+enum sf_err sf_profile_block_columns(const struct sf_profile_block_reader *r, uint32_t service,
+                                     const struct sf_profile_places *places, uint32_t granule,
+                                     const bool *is_node, struct sf_arena *req,
+                                     struct sf_profile_columns *out, struct sf_why *why);
 /* The granules that hold rows of the span (or trace), rising; none: n is 0. */
 enum sf_err sf_profile_block_find_span(const struct sf_profile_block_reader *r,
                                        const struct sf_profile_places *places, sf_span_id id,

@@ -236,6 +236,129 @@ enum sf_err sf_profile_block_granule(const struct sf_profile_block_reader *r, ui
     return SF_OK;
 }
 
+/* ---- details by column ---- */
+
+/* Of n rows there are at most as many runs. */
+static uint32_t decode_runs(struct sf_cursor *c, struct sf_profile_run *runs, uint32_t n)
+{
+    uint64_t n_ids = sf_cursor_varint(c);
+    uint32_t at = 0, n_runs = 0;
+    sf_trace_id trace = {{0}};
+    for (uint64_t i = 0; i < n_ids && !c->is_bad; i++) {
+        uint64_t head = sf_cursor_varint(c), count = head >> 1;
+        sf_span_id span = sf_cursor_u64(c);
+        const uint8_t *id = head & 1 ? NULL : sf_cursor_take(c, 16);
+        if (id)
+            memcpy(trace.b, id, 16);
+        if (count == 0 || count > n - at) {
+            c->is_bad = true;
+            return 0;
+        }
+        runs[n_runs++] = (struct sf_profile_run){span, trace, (uint32_t)count};
+        at += (uint32_t)count;
+    }
+    c->is_bad = c->is_bad || at != n;
+    return n_runs;
+}
+
+static void skip_threads(struct sf_cursor *c, uint32_t n)
+{
+    for (uint32_t at = 0; at < n && !c->is_bad;) {
+        uint64_t count = sf_cursor_varint(c);
+        sf_cursor_varint(c);
+        sf_cursor_u64(c);
+        c->is_bad = c->is_bad || count == 0 || count > n - at;
+        at += c->is_bad ? 0 : (uint32_t)count;
+    }
+}
+
+/* A number ends at a byte without its highest bit: eight bytes are counted at once as long as some
+ * number is left beyond them. */
+static void skip_numbers(struct sf_cursor *c, uint32_t n)
+{
+    while (n > 0 && sf_cursor_left(c) >= 8) {
+        uint64_t ends = ~sf_load_u64le(c->at) & UINT64_C(0x8080808080808080);
+        uint32_t n_ends = (uint32_t)__builtin_popcountll(ends);
+        if (n_ends >= n)
+            break;
+        n -= n_ends;
+        c->at += 8;
+    }
+    while (n > 0 && !c->is_bad)
+        n -= sf_cursor_u8(c) < 128;
+}
+
+static void decode_starts(struct sf_cursor *c, int64_t *start_ns, uint32_t n)
+{
+    int64_t ms = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        ms = sf_add_sat_i64(ms, next_signed(c));
+        if (__builtin_mul_overflow(ms, INT64_C(1000000), &start_ns[i]))
+            c->is_bad = true;
+    }
+}
+
+static void decode_places(struct sf_cursor *c, uint32_t *places, uint32_t n, uint32_t below)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        places[i] = sf_cursor_varint32(c);
+        c->is_bad = c->is_bad || places[i] >= below;
+    }
+}
+
+static bool has_any(const uint32_t *nodes, uint32_t n, const bool *is_node)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (is_node[nodes[i]])
+            return true;
+    return false;
+}
+
+enum sf_err sf_profile_block_columns(const struct sf_profile_block_reader *r, uint32_t service,
+                                     const struct sf_profile_places *places, uint32_t granule,
+                                     const bool *is_node, struct sf_arena *req,
+                                     struct sf_profile_columns *out, struct sf_why *why)
+{
+    const struct sf_profile_service *me = &r->services[service];
+    uint32_t n = places->granules[granule].n_rows;
+    sf_bytes raw;
+    enum sf_err err = sf_profile_section(r, SF_PROFILE_DET, places->first_granule + granule, req,
+                                         &raw, why);
+    if (err)
+        return err;
+    /* Not zeroed: all is set below, or the granule is damaged. */
+    struct sf_profile_run *runs = sf_arena_raw(req, (size_t)n * sizeof(*runs), 16);
+    int64_t *start_ns = sf_arena_raw(req, (size_t)n * sizeof(*start_ns), 16);
+    int64_t *value = sf_arena_raw(req, (size_t)n * sizeof(*value), 16);
+    uint32_t *series = sf_arena_raw(req, (size_t)n * sizeof(*series), 16);
+    uint32_t *node = sf_arena_raw(req, (size_t)n * sizeof(*node), 16);
+    if (!runs || !start_ns || !value || !series || !node)
+        return sf_profile_no_room(why);
+    struct sf_cursor c = sf_cursor_of(raw), starts, columns;
+    uint32_t n_runs = decode_runs(&c, runs, n);
+    skip_threads(&c, n);
+    starts = c;
+    skip_numbers(&c, n);
+    skip_numbers(&c, n); /* lengths */
+    const uint8_t *flags = sf_cursor_take(&c, n);
+    columns = c;
+    skip_numbers(&c, n);
+    decode_places(&c, node, n, me->n_nodes);
+    if (!c.is_bad && is_node && !has_any(node, n, is_node)) {
+        *out = (struct sf_profile_columns){0};
+        return SF_OK;
+    }
+    decode_starts(&starts, start_ns, n);
+    decode_places(&columns, series, n, me->n_series);
+    uint64_t divisor = next_divisor(&c);
+    for (uint32_t i = 0; i < n; i++)
+        value[i] = next_value(&c, divisor);
+    if (c.is_bad || starts.is_bad || columns.is_bad || sf_cursor_left(&c))
+        return sf_profile_damaged(r, SF_PROFILE_DET, why);
+    *out = (struct sf_profile_columns){runs, n_runs, n, start_ns, value, series, node, flags};
+    return SF_OK;
+}
+
 /* ---- indexes ---- */
 
 struct ids { /* which index */

@@ -50,7 +50,15 @@ static inline void walk_samples(const struct sf_profile_block_reader *r, uint32_
     for (uint32_t i = 0; i < p->n_granules && i < 64; i++) {
         struct sf_arena a = scratch;
         const struct sf_profile_detail *d;
-        uint32_t n;
+        struct sf_profile_columns c;
+        uint32_t n, n_run = 0;
+        if (!sf_profile_block_columns(r, service, p, i, NULL, &a, &c, &why)) {
+            for (uint32_t k = 0; k < c.n; k++)
+                SF_ASSERT(c.node[k] < me->n_nodes && c.series[k] < me->n_series);
+            for (uint32_t k = 0; k < c.n_runs; k++)
+                n_run += c.runs[k].n;
+            SF_ASSERT(n_run == c.n);
+        }
         if (sf_profile_block_granule(r, service, p, i, &a, &d, &n, &why))
             continue;
         for (uint32_t k = 0; k < n; k++) {

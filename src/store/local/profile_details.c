@@ -111,6 +111,43 @@ static enum sf_err too_many(struct sf_why *why)
     return sf_fail(why, SF_ERR_LIMIT, "query: more detail rows than it may hold");
 }
 
+/* Nothing but the series tells its rows apart. */
+static bool is_all_meant(const struct sf_profile_source *s, const struct sf_profile_want *want,
+                         const struct sf_profile_granule *g)
+{
+    return want->n_spans == 0 && want->n_traces == 0 && want->process == 0 && !s->tombstones &&
+           ((want->from_ns == 0 && want->to_ns == 0) ||
+            (g->from_ns >= want->from_ns && g->to_ns <= want->to_ns));
+}
+
+static enum sf_err read_columns(const struct giving *g, uint32_t granule, struct sf_arena tmp,
+                                struct sf_why *why)
+{
+    const struct sf_profile_source *s = g->s;
+    struct sf_profile_columns c;
+    enum sf_err err = sf_profile_block_columns(s->reader, s->number, &s->places, granule,
+                                               g->see->is_node ? *g->see->is_node : NULL, &tmp, &c,
+                                               why);
+    if (!err && !g->see->columns(g->see->arg, g->want->is_series, &c))
+        err = too_many(why);
+    return err;
+}
+
+static enum sf_err read_rows(const struct giving *g, uint32_t granule, struct sf_arena tmp,
+                             struct sf_why *why)
+{
+    const struct sf_profile_source *s = g->s;
+    const struct sf_profile_detail *d;
+    uint32_t n;
+    enum sf_err err = sf_profile_block_granule(s->reader, s->number, &s->places, granule, &tmp, &d,
+                                               &n, why);
+    for (uint32_t k = 0; !err && k < n; k++) {
+        if (!give(g, &d[k]))
+            err = too_many(why);
+    }
+    return err;
+}
+
 static enum sf_err read_granules(struct sf_profile_walk *w, struct sf_profile_source *s,
                                  const struct sf_profile_want *want, const struct giving *g,
                                  struct sf_why *why)
@@ -128,17 +165,14 @@ static enum sf_err read_granules(struct sf_profile_walk *w, struct sf_profile_so
     if (err || !memchr(is_marked, 1, s->places.n_granules))
         return err;
     err = g->see->begin(g->see->arg, w, s, want->is_series, why);
+    if (err == SF_ERR_NOT_FOUND)
+        return SF_OK;
     for (uint32_t i = 0; !err && i < s->places.n_granules; i++) {
-        struct sf_arena tmp = w->scratch;
-        const struct sf_profile_detail *d;
-        uint32_t n;
         if (!is_marked[i])
             continue;
-        err = sf_profile_block_granule(s->reader, s->number, &s->places, i, &tmp, &d, &n, why);
-        for (uint32_t k = 0; !err && k < n; k++) {
-            if (!give(g, &d[k]))
-                err = too_many(why);
-        }
+        err = g->see->columns && is_all_meant(s, want, &s->places.granules[i])
+                  ? read_columns(g, i, w->scratch, why)
+                  : read_rows(g, i, w->scratch, why);
         if (!err)
             err = sf_profile_walk_check(w, why);
     }
@@ -157,6 +191,8 @@ static enum sf_err read_set(struct sf_profile_walk *w, struct sf_profile_source 
             continue;
         if (!has_begun)
             err = g->see->begin(g->see->arg, w, s, g->want->is_series, why);
+        if (err == SF_ERR_NOT_FOUND)
+            return SF_OK;
         has_begun = true;
         if (!err && !give(g, &d))
             err = too_many(why);

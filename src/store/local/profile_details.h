@@ -15,11 +15,16 @@ struct sf_profile_want { /* of detail rows; see struct sf_detail_query */
 
 struct sf_profile_see {
     /* Before the first row of a source that may have one: most sources of a day know nothing of a
-     * span, and their symbols, which are most of a block, need not be read. */
+     * span, and their symbols, which are most of a block, need not be read. NOT_FOUND: no row of it
+     * matters after all, and the next source is looked at. */
     enum sf_err (*begin)(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
                          const bool *is_series, struct sf_why *why);
     bool (*row)(void *arg, const struct sf_profile_detail *d); /* false: too many */
     void *arg;
+    /* A granule whose rows are all meant, if they are of the series, at once; may be NULL. Those
+     * without any of the nodes are left out: `is_node` is the list begin() made, if it did. */
+    bool (*columns)(void *arg, const bool *is_series, const struct sf_profile_columns *c);
+    const bool *const *is_node;
 };
 
 /* Shows each row; rows that an erasure hides are left out. `d->series` is a series of the source.

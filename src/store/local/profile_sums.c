@@ -1,8 +1,9 @@
 /* profile_sums.c - what detail rows come to, span by span.
  *
  * A block's functions are tested once by name, its nodes once by their location and parent; a row
- * then costs one look at its node and one in the table of spans. Rows lie in no order of spans, so
- * the table is a hash; it is on the heap and stops growing at MAX_SPANS. */
+ * then costs one look at its node, and those of a span that lie together one in the table of spans.
+ * Rows lie in no order of spans, so the table is a hash; it is on the heap and stops growing at
+ * MAX_SPANS. */
 #include "base/hash.h"
 #include "base/heap.h"
 #include "base/num.h"
@@ -11,6 +12,11 @@
 
 enum { MAX_SPANS = 1 << 20, FIRST_SLOTS = 1 << 12 };
 
+struct slot { /* the id is here too: a look at it needs no look at the span */
+    sf_span_id id;
+    uint32_t place; /* + 1; 0: empty */
+};
+
 struct summing {
     const struct sf_detail_query *query;
     const struct sf_frame_test *test;
@@ -18,7 +24,7 @@ struct summing {
     const bool *is_node; /* of the source at hand: its stack has such a frame; NULL: all do */
     sf_str service;      /* likewise, in the answer's memory */
     struct sf_span_cost *spans;
-    uint32_t *slots; /* place + 1; 0 is empty */
+    struct slot *slots;
     uint32_t n, cap, n_slots;
     bool is_cut, is_full;
 };
@@ -28,7 +34,7 @@ struct summing {
 static uint32_t slot_of(const struct summing *x, sf_span_id id)
 {
     uint32_t at = (uint32_t)(sf_hash_mix(1, id) & (x->n_slots - 1));
-    while (x->slots[at] && x->spans[x->slots[at] - 1].id != id)
+    while (x->slots[at].place && x->slots[at].id != id)
         at = (at + 1) & (x->n_slots - 1);
     return at;
 }
@@ -38,7 +44,7 @@ static bool grow(struct summing *x)
 {
     uint32_t n_slots = x->n_slots ? x->n_slots * 2 : FIRST_SLOTS;
     struct sf_span_cost *spans = sf_heap_grow(x->spans, n_slots / 2, sizeof(*spans));
-    uint32_t *slots = sf_heap_new_n(n_slots, sizeof(*slots));
+    struct slot *slots = sf_heap_new_n(n_slots, sizeof(*slots));
     x->spans = spans ? spans : x->spans;
     if (!spans || !slots) {
         sf_heap_free(slots);
@@ -49,7 +55,7 @@ static bool grow(struct summing *x)
     x->n_slots = n_slots;
     x->cap = n_slots / 2;
     for (uint32_t i = 0; i < x->n; i++)
-        x->slots[slot_of(x, x->spans[i].id)] = i + 1;
+        x->slots[slot_of(x, x->spans[i].id)] = (struct slot){x->spans[i].id, i + 1};
     return true;
 }
 
@@ -60,14 +66,14 @@ static struct sf_span_cost *cost_of(struct summing *x, sf_span_id id)
         return NULL;
     }
     uint32_t slot = slot_of(x, id);
-    if (x->slots[slot])
-        return &x->spans[x->slots[slot] - 1];
+    if (x->slots[slot].place)
+        return &x->spans[x->slots[slot].place - 1];
     if (x->n == x->cap) {
         x->is_cut = true;
         return NULL;
     }
     x->spans[x->n] = (struct sf_span_cost){.id = id, .service = x->service, .start_ns = INT64_MAX};
-    x->slots[slot] = ++x->n;
+    x->slots[slot] = (struct slot){id, ++x->n};
     return &x->spans[x->n - 1];
 }
 
@@ -86,6 +92,37 @@ static bool see_row(void *arg, const struct sf_profile_detail *d)
     c->start_ns = d->start_ns < c->start_ns ? d->start_ns : c->start_ns;
     if (sf_trace_id_is_zero(c->trace))
         c->trace = d->trace_id;
+    return true;
+}
+
+/* Rows of a run are of one span: they are summed before it is looked up. */
+static bool see_columns(void *arg, const bool *is_series, const struct sf_profile_columns *c)
+{
+    struct summing *x = arg;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < c->n_runs; i++) {
+        const struct sf_profile_run *run = &c->runs[i];
+        uint32_t end = at + run->n;
+        struct sf_span_cost sum = {.start_ns = INT64_MAX};
+        for (; at < end; at++) {
+            if ((x->is_node && !x->is_node[c->node[at]]) || !is_series[c->series[at]] ||
+                (c->flags[at] & SF_PROFILE_LENT))
+                continue;
+            sum.value = sf_add_sat_i64(sum.value, c->value[at]);
+            sum.n_samples++;
+            sum.start_ns = c->start_ns[at] < sum.start_ns ? c->start_ns[at] : sum.start_ns;
+        }
+        struct sf_span_cost *to = run->span_id && sum.n_samples ? cost_of(x, run->span_id) : NULL;
+        if (x->is_full)
+            return false;
+        if (!to)
+            continue;
+        to->value = sf_add_sat_i64(to->value, sum.value);
+        to->n_samples += sum.n_samples;
+        to->start_ns = sum.start_ns < to->start_ns ? sum.start_ns : to->start_ns;
+        if (sf_trace_id_is_zero(to->trace))
+            to->trace = run->trace_id;
+    }
     return true;
 }
 
@@ -117,7 +154,7 @@ static enum sf_err test_nodes(struct summing *x, struct sf_profile_walk *w,
     for (uint32_t i = 1; i < y->n_nodes; i++)
         is_node[i] = is_node[y->nodes[i].parent] || is_location[y->nodes[i].location];
     x->is_node = is_node;
-    return SF_OK;
+    return memchr(is_node, 1, y->n_nodes) ? SF_OK : SF_ERR_NOT_FOUND;
 }
 
 static enum sf_err begin(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
@@ -137,7 +174,7 @@ static enum sf_err see_source(void *arg, struct sf_profile_walk *w, struct sf_pr
                               struct sf_why *why)
 {
     struct summing *x = arg;
-    struct sf_profile_see see = {begin, see_row, x};
+    struct sf_profile_see see = {begin, see_row, x, see_columns, &x->is_node};
     return sf_profile_details_ask(w, s, &x->select, x->query, &see, why);
 }
 

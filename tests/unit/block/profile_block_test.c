@@ -194,6 +194,62 @@ TEST(profile_block, sums_a_slot_in_its_rollup)
     done(&r);
 }
 
+static void compare_columns(const struct sf_profile_columns *c, const struct sf_profile_detail *d,
+                            uint32_t n)
+{
+    uint32_t at = 0;
+    assert_int_equal(c->n, n);
+    for (uint32_t run = 0; run < c->n_runs; run++) {
+        for (uint32_t end = at + c->runs[run].n; at < end; at++) {
+            assert_true(at < n && c->runs[run].span_id == d[at].span_id);
+            assert_true(sf_trace_id_eq(c->runs[run].trace_id, d[at].trace_id));
+            assert_true(c->start_ns[at] == d[at].start_ns && c->value[at] == d[at].value);
+            assert_true(c->series[at] == d[at].series && c->node[at] == d[at].node);
+            assert_int_equal(c->flags[at], d[at].state << 1 | d[at].has_time |
+                                               (d[at].is_lent ? SF_PROFILE_LENT : 0));
+        }
+    }
+    assert_int_equal(at, n);
+}
+
+TEST(profile_block, reads_details_by_column_as_by_row)
+{
+    struct rig r;
+    struct sf_profile_block_reader *reader;
+    const struct sf_profile_service *services;
+    uint32_t n_services, n_empty = 0, n_all = 0;
+    init(&r);
+    fill(&r, 12, 60, 600, false);
+    reader = write_and_open(&r, true);
+    services = sf_profile_block_services(reader, &n_services);
+    for (uint32_t i = 0; i < n_services; i++) {
+        struct sf_arena a = r.scratch;
+        struct sf_profile_places places;
+        bool *is_node = sf_arena_new_n(&a, services[i].n_nodes, sizeof(*is_node));
+        assert_ok(sf_profile_block_places(reader, i, &a, &places, &why));
+        for (uint32_t g = 0; g < places.n_granules; g++) {
+            struct sf_arena tmp = a;
+            const struct sf_profile_detail *d;
+            struct sf_profile_columns c;
+            uint32_t n;
+            assert_ok(sf_profile_block_granule(reader, i, &places, g, &tmp, &d, &n, &why));
+            assert_ok(sf_profile_block_columns(reader, i, &places, g, NULL, &tmp, &c, &why));
+            compare_columns(&c, d, n);
+            assert_ok(sf_profile_block_columns(reader, i, &places, g, is_node, &tmp, &c, &why));
+            n_empty += c.n == 0;
+            is_node[d[n - 1].node] = true;
+            assert_ok(sf_profile_block_columns(reader, i, &places, g, is_node, &tmp, &c, &why));
+            compare_columns(&c, d, n);
+            is_node[d[n - 1].node] = false;
+            n_all++;
+        }
+    }
+    assert_true(n_all > 1);
+    assert_int_equal(n_empty, n_all);
+    sf_profile_block_close(reader);
+    done(&r);
+}
+
 TEST(profile_block, finds_the_granules_of_a_span_and_a_trace)
 {
     struct rig r;
