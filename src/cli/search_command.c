@@ -151,7 +151,8 @@ static void add_row(struct sf_buf *out, const struct layout *l, const struct col
 }
 
 static void show_text(const struct sf_search_rows *rows, const struct columns *c, uint64_t limit,
-                      const char *note, struct sf_arena *req, struct sf_buf *out)
+                      const char *note, const char *server, struct sf_arena *req,
+                      struct sf_buf *out)
 {
     size_t width = sf_terminal_width(STDOUT_FILENO, 80);
     struct layout l = lay_out(width, c->n);
@@ -172,6 +173,10 @@ static void show_text(const struct sf_search_rows *rows, const struct columns *c
         sf_buf_print(out, "note: %s\n", note);
     sf_buf_add_str(out, SF_STR("Open one: spanflame trace "));
     sf_units_text(out, rows->list[0].trace_id, ID_COLUMNS);
+    if (server) {
+        sf_buf_add_str(out, SF_STR(" --server "));
+        sf_buf_add_str(out, sf_str_from(server));
+    }
     sf_buf_add_u8(out, '\n');
 }
 
@@ -280,16 +285,16 @@ static int show(const struct sf_client *client, const struct sf_search_ask *ask,
     struct sf_buf out = {0};
     struct sf_why why = {0};
     enum sf_err err = sf_search_ask(client, ask, &answer, &why);
+    if (!err)
+        err = sf_search_read(sf_buf_str(&answer.body), columns->attrs, columns->n, req, &rows,
+                             &why);
     if (!err && form == SF_OUTPUT_JSON) {
         sf_buf_add_str(&out, sf_buf_str(&answer.body));
         sf_buf_add_u8(&out, '\n');
+    } else if (!err && form == SF_OUTPUT_CSV) {
+        show_csv(&rows, columns, req, &out);
     } else if (!err) {
-        err = sf_search_read(sf_buf_str(&answer.body), columns->attrs, columns->n, req, &rows,
-                             &why);
-        if (!err && form == SF_OUTPUT_CSV)
-            show_csv(&rows, columns, req, &out);
-        else if (!err)
-            show_text(&rows, columns, ask->limit, answer.note, req, &out);
+        show_text(&rows, columns, ask->limit, answer.note, client->server, req, &out);
     }
     sf_buf_done(&answer.body);
     if (err) {
@@ -298,6 +303,8 @@ static int show(const struct sf_client *client, const struct sf_search_ask *ask,
     }
     if (form != SF_OUTPUT_TEXT && answer.note[0])
         sf_answer_note("search", answer.note);
+    if (form != SF_OUTPUT_TEXT && rows.n >= ask->limit)
+        sf_answer_note("search", "the newest are given; there may be more: --limit");
     return sf_answer_write(&out);
 }
 

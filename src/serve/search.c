@@ -1,5 +1,7 @@
 #include "serve/search.h"
 
+#include <stdio.h>
+
 #include "exec/search.h"
 #include "query/query_parse.h"
 #include "render/search_result.h"
@@ -63,15 +65,28 @@ static enum sf_err run(struct sf_call *call, struct sf_worker *worker,
     return err;
 }
 
+/* The caller's own limit, or the one of who named none: that older traces may match is said too. */
+static void note_limit(struct sf_call *call, uint64_t limit, const struct sf_search_result *result)
+{
+    char text[80];
+    if (result->n_traces < limit)
+        return;
+    snprintf(text, sizeof(text), "the newest %u traces are given; older ones may match too",
+             result->n_traces);
+    sf_response_header(call->response, "x-spanflame-limit", sf_str_from(text));
+}
+
 bool sf_search_handle(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_search_ask a = {0};
     struct sf_search_result result = {0};
     struct sf_why why = {0};
+    uint64_t limit;
     size_t at;
     enum sf_err err = sf_search_ask_params(call->request, &a, &why);
     if (!err)
         err = run(call, worker, &a, NULL, &result, &why);
+    limit = a.limit;
     sf_search_ask_done(&a);
     if (err)
         return sf_call_fail(call, err, &why);
@@ -86,6 +101,7 @@ bool sf_search_handle(struct sf_call *call, struct sf_worker *worker)
     /* The strict parser of clients takes no field of ours: what was cut is said in a header. */
     if (result.is_partial)
         sf_response_header(call->response, "x-spanflame-partial", result.note);
+    note_limit(call, limit, &result);
     err = call->response->body.err;
     if (err) {
         sf_fail(&why, err, "the answer does not fit a query's memory");
@@ -101,6 +117,7 @@ bool sf_search_stream(struct sf_call *call, struct sf_worker *worker)
     struct progress p = {.stream = {.call = call}};
     struct sf_why why = {0};
     sf_bytes message;
+    uint64_t limit;
     uint32_t at = 0;
     enum sf_err err = sf_stream_request(call, &worker->arena, &message, &why);
     sf_stream_begin(&p.stream);
@@ -108,6 +125,7 @@ bool sf_search_stream(struct sf_call *call, struct sf_worker *worker)
         err = sf_search_ask_message(message, &a, &why);
     if (!err)
         err = run(call, worker, &a, &p, &result, &why);
+    limit = a.limit;
     sf_search_ask_done(&a);
     if (err) {
         sf_buf_done(&p.stream.message);
@@ -115,6 +133,8 @@ bool sf_search_stream(struct sf_call *call, struct sf_worker *worker)
     }
     if (result.is_partial)
         sf_stream_note_partial(&p.stream, result.note);
+    if (!p.stream.has_told)
+        note_limit(call, limit, &result);
     do {
         at = sf_search_result_pb_part(&result, at, SF_STREAM_MESSAGE_LEN, &p.stream.message);
         sf_stream_add_last(&p.stream, &p.stream.message);

@@ -70,6 +70,10 @@ def test_json_is_the_answer_as_it_came():
 def test_a_limit_is_said():
     done = run("search", "{}", "--limit", "2")
     assert "The newest 2" in done.stdout and short(TRACES[0]) not in done.stdout
+    for form in ("csv", "json"):
+        done = run("search", "{}", "--limit", "2", "--output", form)
+        assert "there may be more" in done.stderr and "may be more" not in done.stdout, done
+        assert "may be more" not in run("search", "{}", "--output", form).stderr
 
 
 def test_a_query_comes_from_standard_input_without_its_comments():

@@ -73,7 +73,10 @@ def test_a_row_says_root_and_duration_and_spss_cuts_spans_but_not_counts():
 
 
 def test_the_newest_traces_come_first_and_survive_the_limit():
-    assert [t["traceID"][0] for t in json.loads(search("{}", limit=2).body)["traces"]] == ["3", "2"]
+    answer = search("{}", limit=2)
+    assert [t["traceID"][0] for t in json.loads(answer.body)["traces"]] == ["3", "2"]
+    assert answer.headers["x-spanflame-limit"].startswith("the newest 2 traces"), answer.headers
+    assert "x-spanflame-limit" not in search("{}", limit=100).headers
 
 
 def test_a_range_gives_whole_traces_that_overlap_it():
