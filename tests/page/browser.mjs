@@ -173,6 +173,127 @@ test("callers and callees of a function by its menu", async () => {
   await done(page, "sandwich");
 });
 
+test("zooming asks for what was cut, and a pasted link does so too", async () => {
+  const page = await open("/?view=profiles&service=large&nodes=300");
+  await canvas(page).waitFor();
+  await page.getByText("Small branches are summed up").waitFor();
+  const before = Number(await canvas(page).getAttribute("data-nodes"));
+  await canvas(page).focus();
+  const asked = page.waitForResponse((r) => r.url().includes("call_site="));
+  for (let i = 0; i < 4; i++) await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Enter");
+  await asked;
+  await page.waitForFunction((n) => Number(document.querySelector(".flame-canvas").dataset.nodes) > n + 20, before);
+  // Deeper than the first answer reached.
+  for (let i = 0; i < 6; i++) await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Enter");
+  await page.waitForTimeout(200);
+  const name = await page.locator(".off-screen[aria-live]").first().innerText();
+  assert.match(name, /^pkg/);
+  const copy = await open(new URL(page.url()).pathname + new URL(page.url()).search);
+  await copy.waitForFunction((n) => Number(document.querySelector(".flame-canvas")?.dataset.nodes) > n + 20, before);
+  await copy.waitForFunction((at) => location.search.includes(at), new URLSearchParams({ fz: params(page).get("fz") }).toString());
+  assert.equal(await canvas(copy).getAttribute("data-zoom"), await canvas(page).getAttribute("data-zoom"), "the same bar");
+  await done(copy);
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Load everything" }).click();
+  await page.getByText("Small branches are summed up").waitFor({ state: "detached" });
+  await done(page, "cut");
+});
+
+test("from a frame to the spans that ran it", async () => {
+  const page = await open("/?view=profiles&service=order-service&fs=lookupRate");
+  await canvas(page).waitFor();
+  await page.getByText("through them").waitFor();
+  await canvas(page).focus();
+  for (let i = 0; i < 5; i++) await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("m");
+  await page.getByRole("menuitem", { name: "Spans that ran this" }).press("Enter");
+  await page.waitForURL(/view=spans/);
+  await page.getByRole("table", { name: "Spans" }).getByRole("link", { name: "order.calculate_totals" }).first().waitFor();
+  await isAccessible(page);
+  await page.screenshot({ path: `${story.shots}/frame-spans.png` });
+  await page.getByRole("link", { name: "order.calculate_totals" }).first().click();
+  await canvas(page).waitFor();
+  assert.equal(params(page).get("pane"), "profile");
+  await done(page);
+});
+
+test("looks of a graph are in the address: focus, hiding, groups, folds, recursion, base", async () => {
+  const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=profile`));
+  await canvas(page).waitFor();
+  const menu = async (words) => {
+    await canvas(page).focus();
+    await page.keyboard.press("Escape");
+    for (let i = 0; i < 4; i++) await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("m");
+    await page.getByRole("menuitem", { name: words }).click();
+  };
+  await menu("Focus: only stacks through it");
+  await page.waitForURL(/fx=/);
+  await page.getByRole("button", { name: "Focus ✕" }).click();
+  await menu("Hide: give it to its callers");
+  await page.waitForURL(/fh=/);
+  await page.getByLabel("Bars stand for").selectOption("package");
+  await page.getByRole("combobox", { name: "Fold" }).selectOption("library");
+  await page.getByLabel("no recursion").check();
+  await page.keyboard.press("Escape");
+  await page.locator("h1").first().click();
+  await page.keyboard.press("4");
+  await page.locator("th select").selectOption("duration");
+  await page.waitForURL(/fb=duration/);
+  await page.getByRole("button", { name: /^Callees of/ }).first().click();
+  await page.waitForURL(/fo=/);
+  const want = new URL(page.url());
+  const rows = await page.getByRole("table", { name: "Call tree" }).locator("tbody tr").count();
+  const copy = await open(want.pathname + want.search);
+  await copy.getByRole("table", { name: "Call tree" }).waitFor();
+  assert.equal(await copy.locator("th select").inputValue(), "duration");
+  assert.equal(await copy.getByRole("table", { name: "Call tree" }).locator("tbody tr").count(), rows);
+  assert.ok(await copy.getByLabel("no recursion").isChecked());
+  assert.equal(await copy.getByLabel("Bars stand for").inputValue(), "package");
+  await copy.getByRole("button", { name: "Show 1 hidden" }).click();
+  await copy.waitForFunction(() => !location.search.includes("fh="));
+  await copy.goBack();
+  await copy.waitForURL(/fh=/);
+  await done(copy);
+  await done(page);
+});
+
+test("a folded span stays folded in a pasted link", async () => {
+  const page = await open(trace(ids.slow));
+  const rows = page.locator("[data-span]");
+  await rows.first().waitFor();
+  assert.equal(await rows.count(), 6);
+  await page.locator(`[data-span="${ids.slowSpan}"]`).getByRole("button", { name: "Fold" }).click();
+  await page.waitForFunction(() => document.querySelectorAll("[data-span]").length === 3);
+  const copy = await open(new URL(page.url()).pathname + new URL(page.url()).search);
+  await copy.getByText("+3").waitFor();
+  assert.equal(await copy.locator("[data-span]").count(), 3);
+  await done(copy);
+  await page.goBack();
+  await page.waitForFunction(() => document.querySelectorAll("[data-span]").length === 6);
+  await done(page);
+});
+
+test("differences are absolute, relative or per request", async () => {
+  const inner = 'name = "order.calculate_totals"';
+  const page = await open(`/?${new URLSearchParams({ view: "compare", left: `{ ${inner} && duration < 500ms }`, right: `{ ${inner} && duration >= 500ms }` })}`);
+  await canvas(page).waitFor();
+  await page.getByText("values are per request").waitFor();
+  await page.keyboard.press("3");
+  const row = page.getByRole("row", { name: /lookupRate/ }).last();
+  await row.waitFor();
+  assert.match(await row.innerText(), /\+420 ms/);
+  await page.getByLabel("Difference", { exact: true }).selectOption("absolute");
+  await page.waitForURL(/fd=absolute/);
+  // Twelve slow requests of 420 ms each.
+  assert.match(await row.innerText(), /\+5\.04 s/);
+  await page.getByLabel("Difference", { exact: true }).selectOption("relative");
+  await page.waitForURL(/fd=relative/);
+  await done(page);
+});
+
 test("a frame leads to its source by the user's template", async () => {
   const page = await open("/");
   await page.getByRole("button", { name: "Settings" }).click();
@@ -189,7 +310,7 @@ test("a frame leads to its source by the user's template", async () => {
 test("exports are files with the profile in them", async () => {
   const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=profile`));
   await canvas(page).waitFor();
-  const has = { folded: /applyLegacyTax;lookupRate 420000000/, svg: /<title>lookupRate/, speedscope: /speedscope/, png: /PNG/ };
+  const has = { folded: /applyLegacyTax;lookupRate 420000000/, svg: /<title>lookupRate/, speedscope: /speedscope/, png: /PNG/, pprof: /^\x1f\x8b/ };
   for (const [format, words] of Object.entries(has)) {
     const [download] = await Promise.all([page.waitForEvent("download"), page.getByLabel("Export").selectOption(format)]);
     assert.match(readFileSync(await download.path(), "latin1"), words);
@@ -431,6 +552,56 @@ test("busy, broken and silent servers are said as such, and can be asked again",
   mode = "well";
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByRole("alert").waitFor({ state: "detached" });
+  await done(page);
+});
+
+test("a server that stops and comes back is said to, and asked again", async () => {
+  const page = await open("/", { base: story.empty });
+  await page.getByRole("heading", { name: "Nothing here yet" }).waitFor();
+  process.kill(story.emptyPid, "SIGSTOP");
+  try {
+    const slow = page.getByText("Still working…").first();
+    await page.getByRole("button", { name: "Ask again" }).click();
+    await slow.waitFor();
+    assert.ok(await page.getByRole("progressbar").first().isVisible());
+  } finally {
+    process.kill(story.emptyPid, "SIGCONT");
+  }
+  await page.getByText("Still working…").first().waitFor({ state: "detached" });
+  process.kill(story.emptyPid, "SIGKILL");
+  await page.waitForTimeout(200);
+  await page.getByRole("button", { name: "Ask again" }).click();
+  await page.getByText("The server does not answer", { exact: false }).first().waitFor();
+  await page.getByRole("link", { name: "Search" }).click();
+  await page.getByText("The server does not answer", { exact: false }).first().waitFor();
+  page.faults = page.faults.filter((f) => !f.includes("ERR_"));
+  await done(page, "stopped");
+});
+
+test("every view says what failed and keeps what was there", async () => {
+  const views = { service: "&service=order-service", search: "", profiles: "&service=order-service", compare: "&q={}", findings: "", coverage: "", spans: "&function=main", trace: `&id=${ids.slow}` };
+  for (const [view, more] of Object.entries(views)) {
+    const page = await open(`/?view=${view}${more}`, { fails: { status: 429, headers: { "Retry-After": "7" }, body: "too many queries at once" } });
+    await page.getByRole("alert").filter({ hasText: "too many queries at once" }).first().waitFor();
+    await page.getByText("in 7 s", { exact: false }).first().waitFor();
+    await page.unroute("**/*");
+    await page.getByRole("button", { name: "Try again" }).first().click();
+    await page.waitForFunction(() => !document.querySelector("[role=alert]") || document.querySelector("canvas, table, .card"));
+    await done(page);
+  }
+});
+
+test("what nobody looks at any more is not asked any further", async () => {
+  const page = await open("/");
+  await page.getByRole("row", { name: /order-service/ }).waitFor();
+  const given = [];
+  page.on("requestfailed", (r) => given.push(`${new URL(r.url()).pathname} ${r.failure()?.errorText}`));
+  await page.route("**/api/search?*", () => new Promise(() => undefined));
+  await page.getByRole("link", { name: "Search" }).click();
+  await page.getByText("Still working…").first().waitFor();
+  await page.getByRole("link", { name: "Services" }).click();
+  await page.getByRole("row", { name: /order-service/ }).waitFor();
+  assert.ok(given.includes("/api/search net::ERR_ABORTED"), given.join("; "));
   await done(page);
 });
 

@@ -127,6 +127,32 @@ test("every kind of profile of a span has its tab, and a fast span stands agains
   await done(page, "against");
 });
 
+test("samples stand in order of time, a part of the ledger is a graph, a gap says what ran in it", async () => {
+  const page = await open("/");
+  const slow = await slowest(page, '{ name = "inventory.reserve" }');
+  await page.goto(`${new URL(page.url()).origin}/?view=trace&id=${slow.trace}`);
+  await page.getByRole("button", { name: "View profile of POST /checkout" }).click();
+  await page.locator(".side").getByText("on CPU").first().waitFor();
+  await page.locator(".flame-canvas, .state.empty").first().waitFor();
+  await page.getByRole("button", { name: "View profile of inventory.reserve" }).first().click();
+  await page.locator(".side").getByText("inventory.reserve").first().waitFor();
+  await page.locator(".side .ledger-words").getByRole("button").first().click();
+  await page.waitForURL(/part=/);
+  await page.getByText("Only the part of the ledger").waitFor();
+  await canvas(page).waitFor();
+  await page.getByRole("button", { name: "All of it" }).click();
+  await page.getByRole("button", { name: "View profile of order.calculate_totals" }).click();
+  await canvas(page).waitFor();
+  await page.getByLabel("Order", { exact: true }).selectOption({ index: 1 });
+  await page.waitForURL(/fc=1/);
+  await canvas(page).waitFor();
+  const gap = page.getByRole("button", { name: /without a child span: what ran/ }).first();
+  await gap.click();
+  await page.waitForURL(/gap=/);
+  await page.getByText(/no child span ran/).waitFor();
+  await done(page, "gap");
+});
+
 test("a trace is folded, searched, zoomed and counted", async () => {
   const page = await open("/");
   const slow = await slowest(page, '{ name = "GET /price" }');

@@ -38,6 +38,7 @@ export async function open(path, options = {}) {
       requestAnimationFrame(() => (window.firstRow = performance.now()));
     }).observe(document, { childList: true, subtree: true });
   });
+  if (options.fails) await page.route("**/*", (route) => (/\/(api|querier)/.test(route.request().url()) ? route.fulfill(options.fails) : route.continue()));
   await page.goto(base + path);
   return page;
 }

@@ -11,6 +11,7 @@ import { useUrl } from "./state/use_url";
 import { CoverageView } from "./views/coverage";
 import { Compare } from "./views/compare";
 import { FindingsView } from "./views/findings";
+import { FrameSpansView } from "./views/frame_spans";
 import { Overview } from "./views/overview";
 import { Profiles } from "./views/profiles";
 import { Search } from "./views/search";
@@ -60,6 +61,8 @@ function viewOf(url: Params, range: Range) {
       return <CoverageView range={range} />;
     case "findings":
       return <FindingsView range={range} />;
+    case "spans":
+      return <FrameSpansView range={range} />;
     case "trace":
       return <TraceView range={range} />;
     default:

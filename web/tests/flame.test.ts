@@ -1,10 +1,10 @@
 import * as assert from "node:assert/strict";
 import { test } from "node:test";
 import { folded, svg } from "../src/flame/export";
-import { profileOf } from "../src/flame/levels";
 import { patternOf, search, widest } from "../src/flame/search";
-import { isLibrary, packageOf, PLAIN, sandwich, topRows, transform } from "../src/flame/transform";
-import { diffOf, nameOf, nodeAtPlace, nodeUnder, placeOf, stackOf, treeOf, type Tree } from "../src/flame/tree";
+import { stateOf } from "../src/flame/flame_state";
+import { isLibrary, packageOf, PLAIN, sandwich, through, topRows, transform } from "../src/flame/transform";
+import { diffOf, grafted, isCutBelow, nameOf, nodeAtPlace, nodeUnder, placeOf, profileWithin, scaled, stackOf, timedOf, treeOf, type Moment, type Tree } from "../src/flame/tree";
 import { profile } from "./make";
 
 function node(t: Tree, name: string): number {
@@ -111,8 +111,66 @@ test("exports say the same and escape names", () => {
   assert.ok(!svg(t, 0, false, "absolute").includes("<b>"));
 });
 
-test("pyroscope's levels become the same tree", () => {
-  const t = treeOf(profileOf({ names: ["total", "main", "a", "b", "c"], total: "10", levels: [{ values: ["0", "10", "0", "0"] }, { values: ["0", "10", "1", "1"] }, { values: ["0", "4", "0", "2", "2", "3", "3", "3"] }, { values: ["0", "4", "4", "4"] }] }, "process_cpu:cpu:nanoseconds:cpu:nanoseconds", "s"));
-  assert.deepEqual(values(t), { main: 1, "main;a;c": 4, "main;b": 3 });
-  assert.equal(t.unit, "nanoseconds");
+test("what was cut comes last, and is filled in below the stack that was asked for", () => {
+  const cut = profile({ "main;a;x": 5, "main;a;other": 6, "main;b": 7 });
+  for (const f of cut.frames) if (f.function === "other") f.kind = "marker";
+  const t = treeOf(cut);
+  assert.equal(t.next[node(t, "x")], node(t, "other"));
+  assert.ok(isCutBelow(t, node(t, "a")) && !isCutBelow(t, node(t, "b")));
+  const whole = grafted(t, ["main", "a"], treeOf(profile({ "main;a;x": 5, "main;a;y": 4, "main;a;z": 2 })));
+  assert.deepEqual(values(whole), { "main;b": 7, "main;a;x": 5, "main;a;y": 4, "main;a;z": 2 });
+  assert.equal(whole.total[0], t.total[0]);
+  assert.equal(placeOf(whole, node(whole, "x")), placeOf(t, node(t, "x")));
+  assert.equal(nodeAtPlace(t, placeOf(whole, node(whole, "z"))), node(t, "a"), "a place that was cut leads to its caller");
+  assert.deepEqual(values(grafted(t, [], treeOf(profile({ "main;c": 18 })))), { "main;c": 18 });
+});
+
+test("a difference is filled in on both sides", () => {
+  const other = (v: number) => {
+    const p = profile({ "main;other": v });
+    for (const f of p.frames) if (f.function === "other") f.kind = "marker";
+    return p;
+  };
+  const t = grafted(diffOf(other(3), other(5)), ["main"], diffOf(profile({ "main;a": 3 }), profile({ "main;b": 5 })));
+  assert.deepEqual([t.total[0], t.otherTotal?.[0]], [3, 5]);
+  assert.equal(t.otherTotal?.[node(t, "b")], 5);
+});
+
+test("per request divides each side by its own requests", () => {
+  const t = scaled(diffOf(profile({ "main;a": 100 }), profile({ "main;a": 300 })), 1 / 10, 1 / 60);
+  assert.deepEqual([t.total[node(t, "a")], t.otherTotal?.[node(t, "a")]], [10, 5]);
+});
+
+test("in order of time equal neighbours are one bar and others are not", () => {
+  const p = profile({ "main;a": 3, "main;b": 1 });
+  const [a, b] = [p.nodes.findIndex((n) => n[1] === 1), p.nodes.findIndex((n) => n[1] === 2)];
+  const moments: Moment[] = [[0, 0, 1, a, 0], [10, 0, 1, a, 0], [15, 0, 9, a, 1], [20, 0, 1, b, 0], [30, 0, 1, a, 0]];
+  const t = timedOf(p, moments, 0);
+  const main = t.first[0] ?? 0;
+  const row: [string, number][] = [];
+  for (let c = t.first[main] ?? -1; c >= 0; c = t.next[c] ?? -1) row.push([nameOf(t, c), t.total[c] ?? 0]);
+  assert.deepEqual(row, [["a", 2], ["b", 1], ["a", 1]]);
+  assert.equal(timedOf(p, moments, 1).total[0], 9);
+  assert.equal(transform(t, { ...PLAIN, hide: ["b"] }).total[0], 4);
+  assert.equal(timedOf(p, [[0, 0, 1, 99, 0]], 0).total[0], 0, "a node that is not there is no sample");
+});
+
+test("a stretch of a span has its own samples, and its part of a wait", () => {
+  const p = profile({ "main;a": 3, "main;wait": 100 });
+  const [a, w] = [p.nodes.findIndex((n) => n[1] === 1), p.nodes.findIndex((n) => n[1] === 2)];
+  const part = profileWithin(p, [[5, 0, 1, a, 0], [10, 0, 1, a, 0], [20, 0, 1, a, 0], [0, 100, 100, w, 0]], 10, 20);
+  assert.equal(part.samples, 2);
+  assert.deepEqual(values(treeOf(part)), { "main;a": 1, "main;wait": 10 });
+});
+
+test("focus keeps the stacks through a function", () => {
+  assert.deepEqual(values(through(treeOf(profile({ "main;a;x": 1, "main;b;x": 2, "main;b": 4 })), "a")), { "main;a;x": 1 });
+  assert.deepEqual(values(through(treeOf(profile({ "main;a;x": 1, "main;b;x": 2, "main;b": 4 })), "x")), { "main;a;x": 1, "main;b;x": 2 });
+});
+
+test("a graph's state is read from the address, and nonsense is none", () => {
+  const s = stateOf({ v: "calls", h: "a\nb", d: "request", c: "1", n: "2", b: "duration", o: "0.1_2", x: "f" });
+  assert.deepEqual([s.mode, s.look.hide, s.diffBy, s.isTimed, s.thread, s.base, s.turned, s.focus], ["calls", ["a", "b"], "request", true, 2, "duration", "0.1_2", "f"]);
+  const none = stateOf({ v: "x", g: "y", f: "z", d: "w", n: "-" });
+  assert.deepEqual([none.mode, none.look, none.diffBy, none.thread], ["graph", PLAIN, undefined, 0]);
 });

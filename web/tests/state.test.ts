@@ -11,6 +11,9 @@ import { literal, keyText } from "../src/trace/span_details";
 import { heatOf, heightOf, secondsAt } from "../src/charts/heat";
 import { boxOf, boxText } from "../src/views/latency";
 import { deploysOf } from "../src/views/profiles";
+import { joined, piecesOf } from "../src/api/metrics";
+import { versionMarks } from "../src/views/series";
+import { stretchOf } from "../src/trace/span_profile";
 import { span } from "./make";
 
 test("what is written to the address is read back", () => {
@@ -133,4 +136,34 @@ test("corrected clocks are said in a sentence", () => {
   assert.equal(clockWords(clock), "The clock of shop is 300 ms behind that of gateway, to within 4 ms: its spans are drawn corrected.");
   assert.equal(clockWords({ ...clock, offsetNs: 5e6, slackNs: null }), "The clock of shop is at least 5 ms ahead of that of gateway: its spans are drawn corrected.");
   assert.equal(clockWords({ ...clock, isContradictory: true }).includes("contradict each other"), true);
+});
+
+test("a range of weeks is asked for in pieces of whole steps, without holes", () => {
+  const until = 1800000000000;
+  assert.equal(piecesOf({ fromMs: until - 3600e3, untilMs: until }, 60).length, 1);
+  const pieces = piecesOf({ fromMs: until - 30 * 86400e3, untilMs: until }, 21600);
+  assert.ok(pieces.length >= 30 && pieces.every((p) => p.end - p.start <= 86400 && (p.end - p.start) % 21600 === 0));
+  for (let i = 1; i < pieces.length; i++) assert.equal(pieces[i]?.start, pieces[i - 1]?.end);
+  assert.ok((pieces[0]?.start ?? Infinity) <= until / 1e3 - 30 * 86400 && (pieces[pieces.length - 1]?.end ?? 0) >= until / 1e3);
+});
+
+test("pieces of an answer are joined by their labels", () => {
+  const labels = [{ key: "a", value: { stringValue: "x" } }];
+  const all = joined([
+    { series: [{ labels, samples: [{ timestampMs: "1", value: 1 }, { timestampMs: "2", value: 2 }] }] },
+    { series: [{ labels, samples: [{ timestampMs: "2", value: 5 }, { timestampMs: "3", value: 3 }] }, { labels: [], samples: [{ timestampMs: "3", value: 9 }] }], status: "PARTIAL", message: "m" },
+  ]);
+  assert.deepEqual(all.series?.map((s) => s.samples?.map((p) => p.value)), [[1, 5, 3], [0, 0, 9]]);
+  assert.equal(all.status, "PARTIAL");
+});
+
+test("a version that begins later is a mark, the first one and none are not", () => {
+  const one = (v: string | undefined, at: number) => ({ labels: [{ key: "resource.commit", value: v === undefined ? { stringValue: "nil" } : { stringValue: v } }], samples: [{ timestampMs: "0", value: 0 }, { timestampMs: String(at), value: 1 }] });
+  assert.deepEqual(versionMarks({ series: [one("def", 9), one("abc", 5), one(undefined, 1)] }), [{ words: "def", ms: 9 }]);
+});
+
+test("a stretch of a span is two numbers in order", () => {
+  assert.deepEqual(stretchOf("5-9"), { from: 5, until: 9 });
+  assert.equal(stretchOf("9-5"), undefined);
+  assert.equal(stretchOf("x"), undefined);
 });

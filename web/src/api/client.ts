@@ -83,8 +83,9 @@ async function request(url: string, body: unknown, signal: AbortSignal): Promise
   return response;
 }
 
-export async function get<T>(path: string, query: Query, signal: AbortSignal): Promise<Answer<T>> {
-  const response = await request(address(path, query), undefined, signal);
+/** `more` is text for the end of the address: parameters that may repeat. */
+export async function get<T>(path: string, query: Query, signal: AbortSignal, more = ""): Promise<Answer<T>> {
+  const response = await request(address(path, query) + more, undefined, signal);
   const partial = response.headers.get("x-spanflame-partial") ?? "";
   const exact = response.headers.get("x-spanflame-exact");
   const data = (await response.json()) as T;

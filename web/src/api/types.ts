@@ -148,6 +148,10 @@ export interface SpanProfile {
   reason: string;
   types: string[];
   profile: Profile;
+  /** The part of the ledger it is of */
+  part?: string;
+  /** Samples that have times: start, length, value, node, thread */
+  timeline?: [number, number, number, number, number][];
 }
 export interface LedgerPart {
   part: string;
@@ -246,6 +250,17 @@ export interface Coverage {
   calls: number;
   skew: { caller: string; calls: number; offsetNs: number }[];
   missing: { kind: string; sentence: string; lines: string[] }[];
+}
+
+export interface FrameSpans {
+  function: string;
+  type: string;
+  unit: string;
+  found: number;
+  value: number;
+  note: string;
+  reason: string;
+  spans: { traceId: string; spanId: string; service: string; name: string; startTimeUnixNano: string; durationNs: number; value: number; share: number; samples: number }[];
 }
 
 export interface FoundSpan {

@@ -49,7 +49,7 @@ export function LineChart(props: {
           cursor: { drag: { x: true, y: false, setScale: false } },
           scales: { x: { time: true, range: [props.fromMs / 1e3, props.untilMs / 1e3] }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
           axes: [{ ...axis, size: 26, values: (_, all) => all.map((s) => clock(s * 1e3, props.untilMs - props.fromMs)) }, { ...axis, size: 64, values: (_, all) => all.map((v) => props.format(v)) }],
-          series: [{}, ...props.lines.map((l) => ({ label: l.name, stroke: l.color, width: 1.5, spanGaps: false, points: { show: props.times.length < 40, size: 4 } }))],
+          series: [{}, ...props.lines.map((l) => ({ label: l.name, stroke: l.color, width: 1.5, spanGaps: false, points: { show: l.values.filter((v) => v !== null).length < 90, size: 4 } }))],
           hooks: {
             setSelect: [
               (u) => {
@@ -102,7 +102,7 @@ export function LineChart(props: {
         {props.title}
         {props.lines.length > 1 &&
           props.lines.map((l) => (
-            <span key={l.name} class="faint">
+            <span key={l.name} class="line-name">
               {" "}
               <span class="dot" style={{ background: l.color }} /> {l.name}
             </span>

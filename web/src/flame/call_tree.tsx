@@ -1,8 +1,8 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { visible } from "../format/safe_text";
 import { percent, value } from "../format/units";
 import { Name } from "../parts/name";
-import { nameOf, type Tree } from "./tree";
+import { nameOf, nodeAtPlace, placeOf, type Tree } from "./tree";
 
 /** What 100 % is. */
 export interface Base {
@@ -33,19 +33,35 @@ function rowsOf(t: Tree, open: ReadonlySet<number>, max: number): number[] {
   return out;
 }
 
-/** The graph as a table: callees nested below their callers. */
-export function CallTree(props: { tree: Tree; bases: readonly Base[]; selected: string; onPick: (name: string) => void }) {
-  const { tree } = props;
-  const [open, setOpen] = useState<ReadonlySet<number>>(() => hotPath(tree));
-  const [baseAt, setBaseAt] = useState(0);
-  useEffect(() => setOpen(hotPath(tree)), [tree]);
+/** The graph as a table: callees nested below their callers. `turned` lists the places that are not as the hot path has
+ * them; it and the base are the caller's to keep. */
+export function CallTree(props: {
+  tree: Tree;
+  bases: readonly Base[];
+  base: string;
+  turned: string;
+  selected: string;
+  onBase: (name: string) => void;
+  onTurned: (places: string) => void;
+  onPick: (name: string) => void;
+}) {
+  const { tree, turned } = props;
+  const open = useMemo(() => {
+    const out = hotPath(tree);
+    for (const place of turned === "" ? [] : turned.split("_")) {
+      const node = nodeAtPlace(tree, place);
+      if (placeOf(tree, node) === place && !out.delete(node)) out.add(node);
+    }
+    return out;
+  }, [tree, turned]);
   const rows = useMemo(() => rowsOf(tree, open, 2000), [tree, open]);
   const bases: readonly Base[] = [...props.bases, { name: "view", words: "this view", value: tree.total[0] ?? 0 }];
-  const base = bases[baseAt] ?? bases[bases.length - 1];
+  const base = bases.find((b) => b.name === props.base) ?? bases[0];
   const toggle = (node: number) => {
-    const next = new Set(open);
-    if (!next.delete(node)) next.add(node);
-    setOpen(next);
+    const all = new Set(turned === "" ? [] : turned.split("_"));
+    const place = placeOf(tree, node);
+    if (!all.delete(place)) all.add(place);
+    props.onTurned([...all].join("_"));
   };
   return (
     <div class="flame-table" tabIndex={0} role="region" aria-label="Call tree">
@@ -53,14 +69,14 @@ export function CallTree(props: { tree: Tree; bases: readonly Base[]; selected: 
         <thead>
           <tr>
             <th>Function</th>
-            <th class="number">Time</th>
+            <th class="number">{tree.unit === "nanoseconds" ? "Time" : "Value"}</th>
             <th class="number">Self</th>
             <th class="number">
               <label>
                 % of{" "}
-                <select value={String(bases.indexOf(base ?? bases[0] ?? { name: "", words: "", value: 0 }))} onChange={(e) => setBaseAt(Number(e.currentTarget.value))}>
-                  {bases.map((b, i) => (
-                    <option key={b.name} value={String(i)}>
+                <select value={base?.name ?? ""} onChange={(e) => props.onBase(e.currentTarget.value)}>
+                  {bases.map((b) => (
+                    <option key={b.name} value={b.name}>
                       {b.words} ({value(b.value, tree.unit)})
                     </option>
                   ))}

@@ -5,7 +5,8 @@ import { hash, serviceColor } from "../format/color";
 import { isKernel, packageOf } from "./transform";
 import type { Tree } from "./tree";
 
-export type DiffBy = "absolute" | "relative";
+/** Colours by the change itself or by its share of the bar; "request": by the change for each request. */
+export type DiffBy = "absolute" | "relative" | "request";
 
 export interface Paint {
   readonly fill: string;

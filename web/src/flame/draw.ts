@@ -22,6 +22,8 @@ export interface View {
   readonly hover: number;
   readonly selected: number;
   readonly matches: Matches | undefined;
+  /** Frames of the function that is chosen elsewhere: one byte each */
+  readonly marked: Uint8Array | undefined;
   readonly diffBy: DiffBy;
   readonly back: string;
   readonly faded: string;
@@ -73,6 +75,10 @@ function bar(g: CanvasRenderingContext2D, t: Tree, node: number, x: number, w: n
     g.fillText(text, x + 3, y + ROW / 2);
     g.globalAlpha = 1;
   }
+  if (node > 0 && v.marked?.[t.frame[node] ?? 0] === 1 && w > 2) {
+    g.fillStyle = v.outline;
+    g.fillRect(x, y + ROW - 3, Math.max(w - 1, 1), 2);
+  }
   if (node === v.hover || node === v.selected) {
     g.strokeStyle = v.outline;
     g.lineWidth = node === v.selected ? 2 : 1;
@@ -101,6 +107,12 @@ export function draw(g: CanvasRenderingContext2D, t: Tree, v: View): number {
     for (let c = t.first[node] ?? -1; c >= 0; c = t.next[c] ?? -1) {
       const x = ((t.x[c] ?? 0) - left) * scale;
       const w = ((t.size[c] ?? 0) / whole) * scale;
+      if (w < NARROW && t.isTimed) {
+        // In order of time a wide bar may still come.
+        g.fillStyle = v.faded;
+        g.fillRect(x, rowTop(t.depth[c] ?? 0, v), w, ROW - 1);
+        continue;
+      }
       if (w < NARROW) {
         const y = rowTop(t.depth[c] ?? 0, v);
         const end = ((t.x[node] ?? 0) + (t.size[node] ?? 0) / whole - left) * scale;

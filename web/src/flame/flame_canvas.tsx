@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { visible } from "../format/safe_text";
 import { percent, value } from "../format/units";
 import type { DiffBy } from "./colors";
@@ -15,6 +15,8 @@ export interface CanvasProps {
   onMenu?: (node: number, x: number, y: number) => void;
   icicle: boolean;
   matches: Matches | undefined;
+  /** The function chosen in a table beside it */
+  picked?: string;
   diffBy: DiffBy;
   label: string;
   /** Everything there is, when the tree shows a part */
@@ -50,6 +52,8 @@ export function FlameCanvas(props: CanvasProps) {
   const [selected, setSelected] = useState(-1);
   const [themed, setThemed] = useState(0);
   const scroll = useRef(0);
+  const atRoot = useRef(true);
+  const marked = useMemo(() => (props.picked ? Uint8Array.from(tree.frames, (f) => (f.function === props.picked ? 1 : 0)) : undefined), [tree, props.picked]);
   const contentHeight = Math.max((tree.maxDepth + 1) * ROW, size.height);
 
   useEffect(() => {
@@ -79,10 +83,11 @@ export function FlameCanvas(props: CanvasProps) {
       hover: hover.node,
       selected,
       matches: props.matches,
+      marked,
       diffBy: props.diffBy,
       ...(box.current ? colorsOf(box.current) : { back: "#fff", faded: "#eee", outline: "#000" }),
     }),
-    [zoom, icicle, size, contentHeight, hover.node, selected, props.matches, props.diffBy],
+    [zoom, icicle, size, contentHeight, hover.node, selected, props.matches, marked, props.diffBy],
   );
 
   const paint = useCallback(() => {
@@ -100,18 +105,26 @@ export function FlameCanvas(props: CanvasProps) {
     const began = performance.now();
     const bars = draw(g, tree, view());
     c.dataset["bars"] = String(bars);
+    c.dataset["nodes"] = String(tree.n);
+    c.dataset["zoom"] = nameOf(tree, zoom);
     c.dataset["ms"] = (performance.now() - began).toFixed(2);
   }, [tree, view, size]);
 
   useLayoutEffect(paint, [paint, themed]);
-  // The root is where one begins to read: at the bottom of a flame, at the top of an icicle.
-  useLayoutEffect(() => {
+  // The root is where one begins to read: at the bottom of a flame, at the top of an icicle. It stays in sight when the
+  // space around changes, unless somebody scrolled away from it.
+  const toRoot = () => {
     const element = box.current;
     if (!element) return;
     element.scrollTop = icicle ? 0 : element.scrollHeight;
     scroll.current = element.scrollTop;
+    atRoot.current = true;
     paint();
-  }, [tree, icicle, contentHeight]);
+  };
+  useLayoutEffect(toRoot, [tree, icicle, contentHeight]);
+  useLayoutEffect(() => {
+    if (atRoot.current) toRoot();
+  }, [size.height]);
   useEffect(() => {
     setSelected(-1);
     setHover({ node: -1, x: 0, y: 0 });
@@ -165,7 +178,10 @@ export function FlameCanvas(props: CanvasProps) {
       class="flame-scroll"
       ref={box}
       onScroll={(e) => {
-        scroll.current = e.currentTarget.scrollTop;
+        const { scrollTop } = e.currentTarget;
+        scroll.current = scrollTop;
+        // By the size that was drawn: the element may have shrunk since, which is no scrolling away.
+        atRoot.current = icicle ? scrollTop < 2 : scrollTop + size.height > contentHeight - 2;
         paint();
       }}
     >

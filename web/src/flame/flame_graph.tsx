@@ -2,20 +2,22 @@
 
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Query } from "../api/client";
+import type { Profile } from "../api/types";
 import { visible } from "../format/safe_text";
-import { percent } from "../format/units";
 import { copyText } from "../parts/copy_button";
-import { change as changeUrl, type Params } from "../state/url";
-import { useUrl } from "../state/use_url";
+import { goTo, params, within } from "../state/url";
 import { CallTree, type Base } from "./call_tree";
 import type { DiffBy } from "./colors";
 import { folded, save, saveFromServer, svg } from "./export";
+import { FlameBar } from "./flame_bar";
 import { FlameCanvas } from "./flame_canvas";
 import { FlameHelp, FlameMenu, sourceAddress } from "./flame_menu";
+import { useFlameState, type Mode } from "./flame_state";
 import { search, widest } from "./search";
 import { TopTable } from "./top_table";
-import { sandwich, transform, type Fold, type Group, type Look } from "./transform";
-import { nameOf, nodeAtPlace, placeOf, stackOf, type Tree } from "./tree";
+import { sandwich, through } from "./transform";
+import { isOther, nameOf, placeOf, scaled, stackOf, timedOf, type Moment, type Tree } from "./tree";
+import { useWhole, type Deeper, type Whole } from "./use_whole";
 
 export interface FlameProps {
   tree: Tree;
@@ -23,90 +25,103 @@ export interface FlameProps {
   bases?: readonly Base[];
   /** Where the server writes the same in other formats */
   server?: { path: string; query: Query };
-  /** Nodes were cut: the value is not hidden, but its stacks are */
-  isCut?: boolean;
-  /** Asks for what was cut below a stack */
-  onDeeper?: (stack: string[]) => void;
+  /** Asks for what was cut below a stack; none: nothing was */
+  deeper?: Deeper | undefined;
   /** Of the keys in the address, where two graphs stand side by side */
   prefix?: string;
+  /** Of a difference: how many requests each side is of */
+  requests?: { left: number; right: number } | undefined;
+  /** What it shows unless the address says otherwise */
+  diffBy?: DiffBy;
+  /** Samples that have times, and the profile whose nodes they name */
+  timeline?: { profile: Profile; moments: readonly Moment[] } | undefined;
+  /** Whose spans a function's menu lists; none: of every service */
+  service?: string;
 }
 
-type Mode = "graph" | "both" | "table" | "calls" | "sandwich";
-const MODES: readonly (readonly [Mode, string])[] = [
-  ["graph", "Graph"],
-  ["both", "Graph and table"],
-  ["table", "Table"],
-  ["calls", "Call tree"],
-];
+const MODE_KEYS: Readonly<Record<string, Mode>> = { "1": "graph", "2": "both", "3": "table", "4": "calls" };
 
-function modeOf(text: string | undefined): Mode {
-  return text === "both" || text === "table" || text === "calls" || text === "sandwich" ? text : "graph";
-}
-
-/** The keys of one graph, without what tells it from another. */
-function keysOf(all: Params, prefix: string): Params {
-  const out: Record<string, string> = {};
-  for (const [k, v] of Object.entries(all)) if (k.length === prefix.length + 1 && k.startsWith(prefix)) out[k.slice(prefix.length)] = v;
-  return out;
-}
-
-function withPrefix(some: Readonly<Record<string, string | undefined>>, prefix: string): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(some).map(([k, v]) => [prefix + k, v]));
+function CutNote(props: { whole: Whole; name: string; onAll: () => void }) {
+  const { whole } = props;
+  if (whole.error) return <p class="note bad">What was summed up could not be had: {visible(whole.error.message)}</p>;
+  if (whole.isLoading) return <p class="note" role="status">Asking for what was summed up below {visible(props.name)}…</p>;
+  if (!whole.isCut) return null;
+  return (
+    <p class="note warn row">
+      Small branches are summed up as “other”; a click on one, or on what calls it, asks for them. Searches and tables see the rest.
+      <button type="button" onClick={props.onAll}>
+        Load everything
+      </button>
+    </p>
+  );
 }
 
 export function FlameGraph(props: FlameProps) {
-  const all = useUrl();
-  const prefix = props.prefix ?? "f";
-  const url = useMemo(() => keysOf(all, prefix), [all, prefix]);
-  const change = useCallback((some: Readonly<Record<string, string | undefined>>, replace = false) => changeUrl(withPrefix(some, prefix), replace), [prefix]);
-  const mode = modeOf(url["v"]);
-  const icicle = url["i"] === "1";
-  const text = url["s"] ?? "";
-  const hide = url["h"] ?? "";
-  const look = useMemo(
-    (): Look => ({
-      group: (url["g"] === "package" || url["g"] === "file" ? url["g"] : "function") as Group,
-      fold: (url["f"] === "kernel" || url["f"] === "library" ? url["f"] : "") as Fold,
-      collapse: url["r"] === "1",
-      hide: hide === "" ? [] : hide.split("\n"),
-    }),
-    [url["g"], url["f"], url["r"], hide],
-  );
-  const tree = useMemo(() => transform(props.tree, look), [props.tree, look]);
-  const zoom = useMemo(() => nodeAtPlace(tree, url["z"] ?? ""), [tree, url["z"]]);
-  const matches = useMemo(() => search(tree, text), [tree, text]);
-  const diffBy: DiffBy = url["d"] === "relative" ? "relative" : "absolute";
-  const focus = url["w"] ?? "";
-  const sides = useMemo(() => (mode === "sandwich" && focus !== "" ? sandwich(tree, focus) : undefined), [tree, mode, focus]);
-  const [picked, setPicked] = useState("");
-  const [menu, setMenu] = useState<{ node: number; x: number; y: number }>();
+  const [state, change] = useFlameState(props.prefix ?? "f");
+  const { mode, icicle, search: text } = state;
+  const diffBy: DiffBy = state.diffBy === "request" && !props.requests ? "absolute" : (state.diffBy ?? props.diffBy ?? "absolute");
+  const [all, setAll] = useState(false);
+  const [menu, setMenu] = useState<{ tree: Tree; node: number; x: number; y: number }>();
   const [help, setHelp] = useState(false);
   const [note, setNote] = useState("");
+  const [walked, setWalked] = useState("");
   const box = useRef<HTMLDivElement>(null);
   const input = useRef<HTMLInputElement>(null);
 
-  const onZoom = useCallback((node: number) => change({ z: placeOf(tree, node) }), [tree, change]);
+  const { timeline, requests } = props;
+  const threads = useMemo(() => (timeline?.moments ?? []).reduce((n, m) => Math.max(n, m[4] + 1), 0), [timeline]);
+  const isTimed = state.isTimed && threads > 0;
+  const measured = useMemo(() => {
+    if (isTimed && timeline) return timedOf(timeline.profile, timeline.moments, state.thread);
+    if (diffBy === "request" && requests && props.tree.otherTotal) return scaled(props.tree, 1 / requests.left, 1 / requests.right);
+    return props.tree;
+  }, [props.tree, isTimed, timeline, state.thread, diffBy === "request", requests?.left, requests?.right]);
+  const { deeper: ask } = props;
+  const deeper = useMemo<Deeper | undefined>(() => {
+    if (!ask || isTimed) return undefined;
+    if (diffBy !== "request" || !requests) return ask;
+    return async (stack, signal) => {
+      const a = await ask(stack, signal);
+      return { ...a, data: scaled(a.data, 1 / requests.left, 1 / requests.right) };
+    };
+  }, [ask, isTimed, diffBy === "request", requests?.left, requests?.right]);
+  const focused = useMemo(() => (state.focus === "" ? measured : through(measured, state.focus)), [measured, state.focus]);
+  const whole = useWhole(focused, state.look, state.place, deeper, all);
+  const { tree, zoom } = whole;
+  const matches = useMemo(() => search(tree, text), [tree, text]);
+  const sides = useMemo(() => (mode === "sandwich" && state.centre !== "" ? sandwich(tree, state.centre) : undefined), [tree, mode, state.centre]);
+  const picked = walked === "" ? state.picked : walked;
+
+  const onZoom = useCallback(
+    (node: number) => {
+      // What was cut has no bars of its own: its caller is looked at, and that asks for it.
+      const to = isOther(tree.frames[tree.frame[node] ?? -1]) ? (tree.parent[node] ?? 0) : node;
+      if (to === 0 && node !== 0) setAll(true);
+      change({ z: placeOf(tree, to) });
+    },
+    [tree, change],
+  );
   const pickName = useCallback(
     (name: string) => {
-      setPicked(name);
-      const node = widest(tree, name);
-      if (node >= 0 && mode === "both") onZoom(node);
+      setWalked("");
+      const node = mode === "both" ? widest(tree, name) : -1;
+      change(node >= 0 ? { p: name, z: placeOf(tree, node) } : { p: name }, node < 0);
     },
-    [tree, mode, onZoom],
+    [tree, mode, change],
   );
+  useEffect(() => setAll(false), [props.tree]);
   useEffect(() => {
     if (note === "") return undefined;
     const timer = setTimeout(() => setNote(""), 2500);
     return () => clearTimeout(timer);
   }, [note]);
-
   useEffect(() => {
     const onKey = (e: KeyboardEvent) => {
       if (e.ctrlKey || e.metaKey || e.altKey || (e.target instanceof Element && e.target.closest("input,textarea,select,dialog"))) return;
-      const modes: Readonly<Record<string, Mode>> = { "1": "graph", "2": "both", "3": "table", "4": "calls" };
+      const to = MODE_KEYS[e.key];
       if (e.key === "/") input.current?.focus();
       else if (e.key === "?") setHelp(true);
-      else if (modes[e.key]) change({ v: modes[e.key] === "graph" ? "" : modes[e.key] });
+      else if (to) change({ v: to === "graph" ? "" : to });
       else if (e.key === "i") change({ i: icicle ? "" : "1" });
       else return;
       e.preventDefault();
@@ -126,15 +141,18 @@ export function FlameGraph(props: FlameProps) {
 
   const onMenu = (what: string) => {
     if (!menu) return;
-    const name = nameOf(tree, menu.node);
+    const name = nameOf(menu.tree, menu.node);
+    const onGraph = menu.tree === tree;
     setMenu(undefined);
-    if (what === "zoom") onZoom(menu.node);
+    if (what === "zoom") onZoom(onGraph ? menu.node : Math.max(0, widest(tree, name)));
+    else if (what === "focus") change({ x: name, z: "" });
     else if (what === "sandwich") change({ v: "sandwich", w: name, z: "" });
-    else if (what === "hide") change({ h: [...look.hide, name].join("\n"), z: "" });
+    else if (what === "hide") change({ h: [...state.look.hide, name].join("\n"), z: "" });
     else if (what === "search") change({ s: `^${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$` });
-    else if (what === "source") open(sourceAddress(tree.frames[tree.frame[menu.node] ?? -1]), "_blank", "noopener");
+    else if (what === "spans") goTo(within(params(), { view: "spans", function: name, service: props.service }));
+    else if (what === "source") open(sourceAddress(menu.tree.frames[menu.tree.frame[menu.node] ?? -1]), "_blank", "noopener");
     else {
-      const words = what === "stack" ? stackOf(tree, menu.node).join("\n") : name;
+      const words = what === "stack" ? stackOf(menu.tree, menu.node).join("\n") : name;
       void copyText(words).then((ok) => setNote(ok ? "Copied." : "The browser did not allow copying."));
     }
   };
@@ -144,141 +162,76 @@ export function FlameGraph(props: FlameProps) {
       tree={t}
       zoom={at}
       onZoom={zoomTo ?? (() => undefined)}
-      onPick={(n) => setPicked(nameOf(t, n))}
-      {...(t === tree ? { onMenu: (node: number, x: number, y: number) => setMenu({ node, x, y }) } : {})}
+      onPick={(n) => setWalked(nameOf(t, n))}
+      onMenu={(node, x, y) => setMenu({ tree: t, node, x, y })}
       icicle={up}
-      matches={t === tree ? matches : undefined}
+      matches={t === tree ? matches : search(t, text)}
+      picked={picked}
       diffBy={diffBy}
       label={label}
-      whole={props.tree.total[0] ?? 0}
+      whole={measured.total[0] ?? 0}
     />
   );
 
   return (
     <div class="flame" ref={box}>
-      <div class="flame-bar row" role="toolbar" aria-label="Flame graph">
-        <input
-          ref={input}
-          type="search"
-          placeholder="Search: regular expression ( / )"
-          aria-label="Search functions"
-          value={text}
-          onInput={(e) => change({ s: e.currentTarget.value }, true)}
-          onKeyDown={(e) => {
-            if (e.key !== "Escape" && e.key !== "Enter") return;
-            if (e.key === "Escape") change({ s: "" }, true);
-            box.current?.querySelector<HTMLElement>("canvas, .flame-table")?.focus();
-            e.preventDefault();
-          }}
-        />
-        {matches && (
-          <span class="match" role="status">
-            {matches.nodes} matches, {percent(matches.share)} through them
-          </span>
-        )}
-        <span class="segment" role="group" aria-label="View">
-          {MODES.map(([m, title]) => (
-            <button type="button" key={m} aria-pressed={mode === m} onClick={() => change({ v: m === "graph" ? "" : m })}>
-              {title}
-            </button>
-          ))}
-          {mode === "sandwich" && (
-            <button type="button" aria-pressed={true} onClick={() => change({ v: "", w: "" })} title="Back to the graph">
-              Sandwich ✕
-            </button>
-          )}
-        </span>
-        <select aria-label="Bars stand for" value={look.group} onChange={(e) => change({ g: e.currentTarget.value === "function" ? "" : e.currentTarget.value, z: "" })}>
-          <option value="function">functions</option>
-          <option value="package">packages</option>
-          <option value="file">files</option>
-        </select>
-        <select aria-label="Fold" value={look.fold} onChange={(e) => change({ f: e.currentTarget.value, z: "" })}>
-          <option value="">fold nothing</option>
-          <option value="kernel">fold kernel</option>
-          <option value="library">fold libraries</option>
-        </select>
-        <label class="check" title="A function that calls itself becomes one bar">
-          <input type="checkbox" checked={look.collapse} onChange={(e) => change({ r: e.currentTarget.checked ? "1" : "", z: "" })} /> no recursion
-        </label>
-        <label class="check" title="The root at the top">
-          <input type="checkbox" checked={icicle} onChange={(e) => change({ i: e.currentTarget.checked ? "1" : "" })} /> icicle
-        </label>
-        {tree.otherTotal && (
-          <select aria-label="Colours by" value={diffBy} onChange={(e) => change({ d: e.currentTarget.value === "absolute" ? "" : e.currentTarget.value })}>
-            <option value="absolute">absolute change</option>
-            <option value="relative">relative change</option>
-          </select>
-        )}
-        {look.hide.length > 0 && (
-          <button type="button" onClick={() => change({ h: "", z: "" })}>
-            Show {look.hide.length} hidden
-          </button>
-        )}
-        {zoom > 0 && (
-          <button type="button" onClick={() => onZoom(0)}>
-            Show all
-          </button>
-        )}
-        <select
-          aria-label="Export"
-          value=""
-          onChange={(e) => {
-            exportAs(e.currentTarget.value);
-            e.currentTarget.value = "";
-          }}
-        >
-          <option value="">Export…</option>
-          <option value="png">PNG</option>
-          <option value="svg">SVG</option>
-          <option value="folded">folded text</option>
-          {props.server && <option value="pprof">pprof</option>}
-          {props.server && <option value="speedscope">speedscope</option>}
-        </select>
-        <button type="button" aria-label="Help" title="Keys ( ? )" onClick={() => setHelp(true)}>
-          ?
-        </button>
-        {note !== "" && <span role="status">{note}</span>}
-      </div>
-      {tree.otherTotal && <DiffLegend />}
-      {props.isCut && (
-        <p class="note warn row">
-          Small branches were summed up as “other”; their value is counted.
-          {props.onDeeper && zoom > 0 && (
-            <button type="button" onClick={() => props.onDeeper?.(stackOf(tree, zoom))}>
-              Load everything below {visible(nameOf(tree, zoom))}
-            </button>
-          )}
-        </p>
-      )}
+      <FlameBar
+        state={{ ...state, isTimed }}
+        change={change}
+        matches={matches}
+        input={input}
+        onLeave={() => box.current?.querySelector<HTMLElement>("canvas, .flame-table")?.focus()}
+        isZoomed={zoom > 0}
+        onAll={() => onZoom(0)}
+        diffBy={tree.otherTotal && diffBy}
+        hasRequests={requests !== undefined}
+        threads={threads}
+        hasServer={props.server !== undefined}
+        onExport={exportAs}
+        onHelp={() => setHelp(true)}
+        note={note}
+      />
+      {tree.otherTotal && <DiffLegend isPerRequest={diffBy === "request"} />}
+      <CutNote whole={whole} name={nameOf(tree, zoom)} onAll={() => setAll(true)} />
       <div class={`flame-body ${mode}`}>
         {mode === "sandwich" && sides ? (
           <>
-            {canvas(sides.callers, `Callers of ${visible(focus)}`, 0, undefined, false)}
+            {canvas(sides.callers, `Callers of ${visible(state.centre)}`, 0, undefined, false)}
             <p class="sandwich-name">
-              Above: who calls <bdi>{visible(focus)}</bdi>. Below: what it calls.
+              Above: who calls <bdi>{visible(state.centre)}</bdi>. Below: what it calls.
             </p>
-            {canvas(sides.callees, `Callees of ${visible(focus)}`, 0, undefined, true)}
+            {canvas(sides.callees, `Callees of ${visible(state.centre)}`, 0, undefined, true)}
           </>
         ) : (
           <>
             {(mode === "both" || mode === "table") && <TopTable tree={tree} search={text} selected={picked} onPick={pickName} />}
-            {mode === "calls" && <CallTree tree={tree} bases={props.bases ?? []} selected={picked} onPick={setPicked} />}
+            {mode === "calls" && (
+              <CallTree
+                tree={tree}
+                bases={props.bases ?? []}
+                base={state.base}
+                turned={state.turned}
+                selected={picked}
+                onBase={(b) => change({ b })}
+                onTurned={(o) => change({ o })}
+                onPick={pickName}
+              />
+            )}
             {(mode === "graph" || mode === "both") && canvas(tree, props.label, zoom, onZoom)}
           </>
         )}
       </div>
-      {menu && <FlameMenu x={menu.x} y={menu.y} frame={tree.frames[tree.frame[menu.node] ?? -1]} onDo={onMenu} onClose={() => setMenu(undefined)} />}
+      {menu && <FlameMenu x={menu.x} y={menu.y} frame={menu.tree.frames[menu.tree.frame[menu.node] ?? -1]} onDo={onMenu} onClose={() => setMenu(undefined)} />}
       {help && <FlameHelp onClose={() => setHelp(false)} />}
     </div>
   );
 }
 
-function DiffLegend() {
+function DiffLegend(props: { isPerRequest: boolean }) {
   return (
     <p class="legend">
-      <span class="swatch only-left" /> only in the baseline <span class="swatch less" /> less <span class="swatch same" /> same <span class="swatch more" /> more{" "}
-      <span class="swatch only-right" /> only in the comparison
+      <span class="swatch only-left" /> − only in the baseline <span class="swatch less" /> less <span class="swatch same" /> same <span class="swatch more" /> more{" "}
+      <span class="swatch only-right" /> + only in the comparison{props.isPerRequest && <b> · values are per request</b>}
     </p>
   );
 }

@@ -22,12 +22,15 @@ export function FlameMenu(props: { x: number; y: number; frame: Frame | undefine
   }, [props.onClose]);
   const items: (readonly [string, string])[] = [
     ["zoom", "Zoom in"],
+    ["focus", "Focus: only stacks through it"],
     ["sandwich", "Callers and callees"],
+    ["spans", "Spans that ran this"],
     ["search", "Mark this function"],
     ["hide", "Hide: give it to its callers"],
     ["name", "Copy the name"],
     ["stack", "Copy the stack"],
   ];
+  if (!props.frame) items.splice(1, 4);
   if (sourceAddress(props.frame) !== "") items.push(["source", "Open the source"]);
   const move = (e: KeyboardEvent) => {
     const all = [...(box.current?.querySelectorAll("button") ?? [])];
@@ -46,7 +49,7 @@ export function FlameMenu(props: { x: number; y: number; frame: Frame | undefine
       aria-label={visible(props.frame?.function ?? "all")}
       ref={box}
       onKeyDown={move}
-      style={{ left: `${String(Math.min(props.x, innerWidth - 230))}px`, top: `${String(Math.min(props.y, innerHeight - 230))}px` }}
+      style={{ left: `${String(Math.min(props.x, innerWidth - 230))}px`, top: `${String(Math.min(props.y, innerHeight - 290))}px` }}
     >
       <bdi class="menu-name">{visible(props.frame?.function ?? "all")}</bdi>
       {items.map(([what, words]) => (

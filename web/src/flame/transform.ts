@@ -61,7 +61,12 @@ function grouped(f: Frame, look: Look): Frame {
 }
 
 export function transform(t: Tree, look: Look): Tree {
-  if (look.group === "function" && look.fold === "" && !look.collapse && look.hide.length === 0) return t;
+  return transformed(t, look).tree;
+}
+
+/** `to`: where each node of the old tree went; none when nothing changed. */
+export function transformed(t: Tree, look: Look): { tree: Tree; to: Int32Array | undefined } {
+  if (look.group === "function" && look.fold === "" && !look.collapse && look.hide.length === 0) return { tree: t, to: undefined };
   const b = new Builder();
   const hidden = new Set(look.hide);
   const frames = t.frames.map((f) => b.frameOf(grouped(f, look)));
@@ -70,16 +75,34 @@ export function transform(t: Tree, look: Look): Tree {
   for (let i = 1; i < t.n; i++) {
     const up = to[t.parent[i] ?? 0] ?? 0;
     const f = frames[t.frame[i] ?? 0] ?? 0;
-    to[i] = hidden.has(nameOf(t, i)) ? up : place(b, up, f, look.collapse, merges);
+    to[i] = hidden.has(nameOf(t, i)) ? up : place(b, up, f, look.collapse, merges, t.isTimed);
   }
   for (let i = 0; i < t.n; i++) b.add(to[i] ?? 0, t.self[i] ?? 0, t.otherSelf?.[i] ?? 0);
-  return b.finish(t.unit, t.otherSelf !== undefined);
+  return { tree: b.finish(t.unit, t.otherSelf !== undefined, t.isTimed), to };
 }
 
-function place(b: Builder, up: number, frame: number, collapse: boolean, merges: boolean): number {
+/** Only stacks that pass through a function of that name. */
+export function through(t: Tree, name: string): Tree {
+  const b = new Builder();
+  const inside = new Uint8Array(t.n);
+  const to = new Int32Array(t.n);
+  const leads = new Uint8Array(t.n);
+  for (let i = 1; i < t.n; i++) inside[i] = inside[t.parent[i] ?? 0] === 1 || nameOf(t, i) === name ? 1 : 0;
+  for (let i = t.n - 1; i > 0; i--) if (inside[i] === 1 || leads[i] === 1) leads[t.parent[i] ?? 0] = 1;
+  for (let i = 1; i < t.n; i++) {
+    const f = t.frames[t.frame[i] ?? 0];
+    if (!f || (inside[i] !== 1 && leads[i] !== 1)) continue;
+    const up = to[t.parent[i] ?? 0] ?? 0;
+    to[i] = t.isTimed ? b.following(up, b.frameOf(f)) : b.child(up, b.frameOf(f));
+    if (inside[i] === 1) b.add(to[i] ?? 0, t.self[i] ?? 0, t.otherSelf?.[i] ?? 0);
+  }
+  return b.finish(t.unit, t.otherSelf !== undefined, t.isTimed);
+}
+
+function place(b: Builder, up: number, frame: number, collapse: boolean, merges: boolean, isTimed: boolean): number {
   if (merges && b.frameAtNode(up) === frame) return up;
   if (collapse) for (let i = up; i > 0; i = b.parentOf(i)) if (b.frameAtNode(i) === frame) return i;
-  return b.child(up, frame);
+  return isTimed ? b.following(up, frame) : b.child(up, frame);
 }
 
 /** Who calls a function, and what it calls: two trees with the function at their root's only child. */

@@ -22,6 +22,8 @@ export interface Tree {
   readonly x: Float64Array;
   readonly maxDepth: number;
   readonly unit: string;
+  /** Children stand in the order of their samples in time, not the heaviest first */
+  readonly isTimed: boolean;
 }
 
 /** Code without symbols is called by where it lies, as the server's own texts do: "libc.so.6!0x891f4". */
@@ -31,6 +33,11 @@ export function named(f: Frame): Frame {
   const place = f.address === undefined ? "" : `0x${f.address.toString(16)}`;
   const name = [module.slice(module.lastIndexOf("/") + 1), place].filter((s) => s !== "").join("!");
   return { ...f, function: name === "" ? "(unknown)" : name };
+}
+
+/** The bar that stands for what was cut. */
+export function isOther(f: Frame | undefined): boolean {
+  return f?.kind === "marker" && f.function === "other";
 }
 
 export function frameKey(f: Frame): string {
@@ -46,6 +53,7 @@ export class Builder {
   private readonly frame: number[] = [-1];
   private readonly self: number[] = [0];
   private readonly other: number[] = [0];
+  private readonly newest: number[] = [];
 
   frameOf(f: Frame): number {
     const key = frameKey(f);
@@ -62,11 +70,7 @@ export class Builder {
     const key = parent * 4194304 + frame;
     let at = this.childAt.get(key);
     if (at === undefined) {
-      at = this.parent.length;
-      this.parent.push(parent);
-      this.frame.push(frame);
-      this.self.push(0);
-      this.other.push(0);
+      at = this.append(parent, frame);
       this.childAt.set(key, at);
     }
     return at;
@@ -80,13 +84,29 @@ export class Builder {
     return this.frame[node] ?? -1;
   }
 
+  /** A node of its own, whatever stands beside it. */
+  append(parent: number, frame: number): number {
+    this.parent.push(parent);
+    this.frame.push(frame);
+    this.self.push(0);
+    this.other.push(0);
+    this.newest[parent] = this.parent.length - 1;
+    return this.parent.length - 1;
+  }
+
+  /** The newest child if it is that frame, else one more: for what is in order of time. */
+  following(parent: number, frame: number): number {
+    const at = this.newest[parent] ?? -1;
+    return at >= 0 && this.frame[at] === frame ? at : this.append(parent, frame);
+  }
+
   add(node: number, self: number, other = 0): void {
     this.self[node] = (this.self[node] ?? 0) + self;
     this.other[node] = (this.other[node] ?? 0) + other;
   }
 
-  finish(unit: string, isDiff: boolean): Tree {
-    return arrange(this.frames, Int32Array.from(this.parent), Int32Array.from(this.frame), Float64Array.from(this.self), isDiff ? Float64Array.from(this.other) : undefined, unit);
+  finish(unit: string, isDiff: boolean, isTimed = false): Tree {
+    return arrange(this.frames, Int32Array.from(this.parent), Int32Array.from(this.frame), Float64Array.from(this.self), isDiff ? Float64Array.from(this.other) : undefined, unit, isTimed);
   }
 }
 
@@ -99,7 +119,7 @@ function sums(parent: Int32Array, self: Float64Array): Float64Array {
   return total;
 }
 
-function arrange(frames: readonly Frame[], parent: Int32Array, frame: Int32Array, self: Float64Array, otherSelf: Float64Array | undefined, unit: string): Tree {
+function arrange(frames: readonly Frame[], parent: Int32Array, frame: Int32Array, self: Float64Array, otherSelf: Float64Array | undefined, unit: string, isTimed = false): Tree {
   const n = parent.length;
   const total = sums(parent, self);
   const otherTotal = otherSelf && sums(parent, otherSelf);
@@ -111,18 +131,22 @@ function arrange(frames: readonly Frame[], parent: Int32Array, frame: Int32Array
     depth[i] = d;
     if (d > maxDepth) maxDepth = d;
   }
-  // The heaviest child first; ties by name, so that two loads look the same.
+  // The heaviest child first; ties by name, so that two loads look the same. What was cut comes last: a place in the
+  // address then means the same before and after it is asked for.
   const first = new Int32Array(n).fill(-1);
   const next = new Int32Array(n).fill(-1);
   const order = Array.from({ length: n - 1 }, (_, i) => i + 1);
   const name = (i: number) => frames[frame[i] ?? 0]?.function ?? "";
-  order.sort((a, b) => (size[a] ?? 0) - (size[b] ?? 0) || (name(a) < name(b) ? 1 : -1));
+  const other = Uint8Array.from(frames, (f) => (isOther(f) ? 1 : 0));
+  const rest = (i: number) => other[frame[i] ?? 0] ?? 0;
+  if (isTimed) order.reverse();
+  else order.sort((a, b) => rest(b) - rest(a) || (size[a] ?? 0) - (size[b] ?? 0) || (name(a) < name(b) ? 1 : -1));
   for (const i of order) {
     const p = parent[i] ?? 0;
     next[i] = first[p] ?? -1;
     first[p] = i;
   }
-  return { frames, n, parent, frame, depth, self, total, otherSelf, otherTotal, size, first, next, x: edges(n, first, next, size), maxDepth, unit };
+  return { frames, n, parent, frame, depth, self, total, otherSelf, otherTotal, size, first, next, x: edges(n, first, next, size), maxDepth, unit, isTimed };
 }
 
 function edges(n: number, first: Int32Array, next: Int32Array, size: Float64Array): Float64Array {
@@ -171,6 +195,79 @@ export function diffOf(left: Profile, right: Profile, leftScale = 1, rightScale 
   return b.finish(left.unit || right.unit, true);
 }
 
+/** The tree with both sides of a difference in other measures: per request, say. */
+export function scaled(t: Tree, left: number, right: number): Tree {
+  return arrange(t.frames, t.parent, t.frame, t.self.map((v) => v * left), t.otherSelf?.map((v) => v * right), t.unit);
+}
+
+/** Whether something below the node was cut. */
+export function isCutBelow(t: Tree, node: number): boolean {
+  const inside = new Uint8Array(t.n);
+  inside[node] = 1;
+  for (let i = node + 1; i < t.n; i++) {
+    if (inside[t.parent[i] ?? 0] !== 1) continue;
+    inside[i] = 1;
+    if (isOther(t.frames[t.frame[i] ?? -1])) return true;
+  }
+  return false;
+}
+
+/** What is below the node of that stack is taken from `whole`, an answer about that stack alone. */
+export function grafted(t: Tree, stack: readonly string[], whole: Tree): Tree {
+  const b = new Builder();
+  const copy = (from: Tree, keeps: (i: number, met: number) => boolean) => {
+    const frames = from.frames.map((f) => b.frameOf(f));
+    const to = new Int32Array(from.n);
+    // How many names of the stack are met on the way to a node; -1: it stands elsewhere.
+    const met = new Int32Array(from.n);
+    for (let i = 0; i < from.n; i++) {
+      const up = from.parent[i] ?? 0;
+      const above = i === 0 ? 0 : (met[up] ?? -1);
+      if (i > 0) met[i] = above < 0 || above >= stack.length ? above : nameOf(from, i) === stack[above] ? above + 1 : -1;
+      const isBelow = i > 0 && above >= stack.length;
+      if (i > 0) to[i] = keeps(i, met[i] ?? -1) || !isBelow ? b.child(to[up] ?? 0, frames[from.frame[i] ?? 0] ?? 0) : (to[up] ?? 0);
+      if (keeps(i, met[i] ?? -1)) b.add(to[i] ?? 0, from.self[i] ?? 0, from.otherSelf?.[i] ?? 0);
+    }
+  };
+  copy(t, (_, met) => met < stack.length);
+  copy(whole, (_, met) => met >= stack.length);
+  return b.finish(t.unit, t.otherSelf !== undefined);
+}
+
+/** One sample with a time: offset and length, value, its stack's node, its thread. */
+export type Moment = readonly [start: number, length: number, value: number, node: number, thread: number];
+
+/** Stacks side by side as time went; equal neighbours are one bar. */
+export function timedOf(p: Profile, moments: readonly Moment[], thread: number): Tree {
+  const b = new Builder();
+  const frames = p.frames.map((f) => b.frameOf(named(f)));
+  for (const [, , v, leaf, who] of moments) {
+    if (who !== thread || leaf <= 0 || leaf >= p.nodes.length) continue;
+    const path: number[] = [];
+    for (let i = leaf; i > 0 && path.length <= p.nodes.length; i = p.nodes[i]?.[0] ?? 0) path.push(frames[p.nodes[i]?.[1] ?? 0] ?? 0);
+    path.reverse();
+    let node = 0;
+    for (const frame of path) node = b.following(node, frame);
+    b.add(node, v);
+  }
+  return b.finish(p.unit, false, true);
+}
+
+/** Only what samples of that stretch say. */
+export function profileWithin(p: Profile, moments: readonly Moment[], from: number, until: number): Profile {
+  const self = new Float64Array(p.nodes.length);
+  let samples = 0;
+  for (const [start, length, v, leaf] of moments) {
+    if (start + length < from || start >= until || leaf <= 0 || leaf >= p.nodes.length) continue;
+    // A wait that began before or goes on after counts by the part inside.
+    const share = length > 0 ? (Math.min(start + length, until) - Math.max(start, from)) / length : 1;
+    self[leaf] = (self[leaf] ?? 0) + v * share;
+    samples++;
+  }
+  const nodes = p.nodes.map(([up, f], i): [number, number, number] => [up, f, self[i] ?? 0]);
+  return { ...p, nodes, samples, total: self.reduce((a, b) => a + b, 0) };
+}
+
 export function nameOf(t: Tree, node: number): string {
   const f = t.frame[node] ?? -1;
   return f < 0 ? "all" : (t.frames[f]?.function ?? "");
@@ -194,14 +291,14 @@ export function placeOf(t: Tree, node: number): string {
   return out.reverse().join(".");
 }
 
+/** The bar of that place, or the lowest on the way to it that is there (the rest may have been cut). */
 export function nodeAtPlace(t: Tree, place: string): number {
   let node = 0;
-  if (place === "") return 0;
   for (const part of place.split(".")) {
-    if (!/^\d{1,7}$/.test(part)) return 0;
+    if (!/^\d{1,7}$/.test(part)) return node;
     let c = t.first[node] ?? -1;
     for (let k = Number(part); k > 0 && c >= 0; k--) c = t.next[c] ?? -1;
-    if (c < 0) return 0;
+    if (c < 0 || isOther(t.frames[t.frame[c] ?? -1])) return node;
     node = c;
   }
   return node;

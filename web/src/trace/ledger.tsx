@@ -27,8 +27,8 @@ export function ledgerWords(parts: readonly LedgerPart[]): string {
     .join(", ");
 }
 
-/** Where a span's time went, as one bar. */
-export function LedgerBar(props: { ledger: Ledger }) {
+/** Where a span's time went, as one bar; a part with a graph of its own opens it. */
+export function LedgerBar(props: { ledger: Ledger; part?: string; onPart?: (part: string) => void }) {
   const parts = props.ledger.parts.filter((p) => p.ns > 0);
   return (
     <div class="ledger">
@@ -40,7 +40,15 @@ export function LedgerBar(props: { ledger: Ledger }) {
       <ul class="ledger-words">
         {parts.map((p) => (
           <li key={p.part}>
-            <span class="dot" style={{ background: partColor(p.part) }} /> {p.words} <b>{duration(p.ns)}</b> <span class="faint">{percent(p.share)}</span>
+            <span class="dot" style={{ background: partColor(p.part) }} />{" "}
+            {props.onPart && p.profile !== null ? (
+              <button type="button" class="plain link" aria-pressed={props.part === p.part} title="Its flame graph" onClick={() => props.onPart?.(props.part === p.part ? "" : p.part)}>
+                {p.words}
+              </button>
+            ) : (
+              p.words
+            )}{" "}
+            <b>{duration(p.ns)}</b> <span class="faint">{percent(p.share)}</span>
           </li>
         ))}
         {props.ledger.otherCpuNs > 0 && <li class="faint">other threads burnt {duration(props.ledger.otherCpuNs)} for it</li>}

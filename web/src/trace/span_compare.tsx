@@ -50,7 +50,7 @@ export function SpanCompare(props: { traceId: string; span: Span; range: Range }
               {value(p.other.profile.total, p.other.profile.unit)} sampled; {p.found} faster ones were found.{" "}
               <ViewLink to={{ view: "compare", q }}>Compare all slow with all fast ones</ViewLink>
             </p>
-            {tree && <FlameGraph tree={tree} label="Difference to a fast span" />}
+            {tree && <FlameGraph tree={tree} label="Difference to a fast span" service={span.service} />}
           </div>
         )
       }

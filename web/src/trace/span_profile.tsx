@@ -2,10 +2,10 @@
 
 import { useMemo, useState } from "preact/hooks";
 import { get } from "../api/client";
-import type { Coverage, GradeName, Ledger, Span, SpanProfile } from "../api/types";
+import type { Coverage, GradeName, Ledger, Profile, Span, SpanProfile } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { FlameGraph } from "../flame/flame_graph";
-import { treeOf } from "../flame/tree";
+import { profileWithin, treeOf } from "../flame/tree";
 import { visible } from "../format/safe_text";
 import { count, duration, percent, value } from "../format/units";
 import { AskedFrame, Empty } from "../parts/states";
@@ -59,11 +59,11 @@ function Grades(props: { p: SpanProfile }) {
   );
 }
 
-function Ledgered(props: { traceId: string; span: Span }) {
+function Ledgered(props: { traceId: string; span: Span; part: string }) {
   const path = `/api/v1/spans/${props.traceId}/${props.span.spanId}/ledger`;
   const ledger = useAsk<Ledger>(path, (s) => get(path, {}, s), true);
   if (ledger.error) return <p class="note bad">Where the time went is not known: {visible(ledger.error.message)}</p>;
-  return <div class="ledger-slot">{ledger.data && <LedgerBar ledger={ledger.data} />}</div>;
+  return <div class="ledger-slot">{ledger.data && <LedgerBar ledger={ledger.data} part={props.part} onPart={(part) => change({ part, gap: "", fz: "" })} />}</div>;
 }
 
 /** What is missing, and what to add, for a span that could have more. */
@@ -87,55 +87,112 @@ function More(props: { traceId: string; span: Span }) {
   );
 }
 
+/** "12000-90000": a stretch of the span, in nanoseconds after its start. */
+export function stretchOf(text: string | undefined): { from: number; until: number } | undefined {
+  const m = /^(\d{1,18})-(\d{1,18})$/.exec(text ?? "");
+  return m && Number(m[1]) < Number(m[2]) ? { from: Number(m[1]), until: Number(m[2]) } : undefined;
+}
+
+/** What the address narrows the profile to, and the way back. */
+function Narrowed(props: { p: SpanProfile; gap: { from: number; until: number } | undefined; inGap: Profile | undefined }) {
+  const { p, gap, inGap } = props;
+  if (gap)
+    return (
+      <p class="note row" role="note">
+        <span>
+          From {duration(gap.from)} to {duration(gap.until)} of the span no child span ran.{" "}
+          {inGap && inGap.samples > 0
+            ? `Below is what its ${count(inGap.samples)} samples of these ${duration(gap.until - gap.from)} say.`
+            : (p.timeline ?? []).length === 0
+              ? "Its samples have no times of their own; below is all the span itself did."
+              : "No sample of this type fell into it; below is all the span itself did."}
+        </span>
+        <button type="button" onClick={() => change({ gap: "", self: "", fz: "" })}>
+          The whole span
+        </button>
+      </p>
+    );
+  if (p.part === undefined) return null;
+  return (
+    <p class="note row" role="note">
+      Only the part of the ledger that was chosen.
+      <button type="button" onClick={() => change({ part: "", fz: "" })}>
+        All of it
+      </button>
+    </p>
+  );
+}
+
+function Tabs(props: { p: SpanProfile; isSelf: boolean; total: number }) {
+  const { p, isSelf } = props;
+  return (
+    <div class="row">
+      <div class="tabs" role="tablist" aria-label="Profile type">
+        {inOrder(p.types).map((t) => (
+          <button type="button" role="tab" key={t} title={t} aria-selected={p.part === undefined && t === p.profile.type} onClick={() => change({ type: t, part: "", fz: "" })}>
+            {typeWords(t)}
+          </button>
+        ))}
+      </div>
+      <span class="segment" role="group" aria-label="Children">
+        <button type="button" aria-pressed={!isSelf} onClick={() => change({ self: "", gap: "", fz: "" })}>
+          With children
+        </button>
+        <button type="button" aria-pressed={isSelf} onClick={() => change({ self: "1", fz: "" })}>
+          Self
+        </button>
+      </span>
+      <b>{value(props.total, p.profile.unit)}</b>
+    </div>
+  );
+}
+
 export function SpanProfilePane(props: { traceId: string; span: Span }) {
   const url = useUrl();
   const { traceId, span } = props;
   const isSelf = url["self"] === "1";
+  const part = url["part"];
   const path = `/api/v1/spans/${traceId}/${span.spanId}/profile`;
-  const query = { type: url["type"], self: isSelf ? "true" : undefined };
-  const asked = useAsk<SpanProfile>(`${path} ${JSON.stringify(query)}`, (s) => get(path, query, s));
+  const query = part === undefined ? { type: url["type"], self: isSelf ? "true" : undefined } : { part };
+  const asked = useAsk<SpanProfile>(`${path} ${JSON.stringify(query)}`, (s) => get(path, { ...query, timeline: "true" }, s));
   const data = asked.data?.spanId === span.spanId ? asked.data : undefined;
-  const tree = useMemo(() => (data ? treeOf(data.profile) : undefined), [data]);
+  const gap = useMemo(() => (part === undefined ? stretchOf(url["gap"]) : undefined), [url["gap"], part]);
+  const inGap = useMemo(() => (data && gap ? profileWithin(data.profile, data.timeline ?? [], gap.from, gap.until) : undefined), [data, gap]);
+  const profile = inGap && inGap.samples > 0 ? inGap : data?.profile;
+  const tree = useMemo(() => (profile ? treeOf(profile) : undefined), [profile]);
+  const timeline = useMemo(() => {
+    if (!profile || (data?.timeline ?? []).length === 0) return undefined;
+    return { profile, moments: (data?.timeline ?? []).filter(([start]) => profile !== inGap || !gap || (start >= gap.from && start < gap.until)) };
+  }, [profile, data]);
   const total = tree?.total[0] ?? 0;
   const isTime = data?.profile.unit === "nanoseconds";
   return (
     <div class="span-profile">
-      <Ledgered traceId={traceId} span={span} />
+      <Ledgered traceId={traceId} span={span} part={part ?? ""} />
       <AskedFrame asked={{ ...asked, data }}>
         {(p) => (
           <>
-            <div class="row">
-              <div class="tabs" role="tablist" aria-label="Profile type">
-                {inOrder(p.types).map((t) => (
-                  <button type="button" role="tab" key={t} title={t} aria-selected={t === p.profile.type} onClick={() => change({ type: t, fz: "" })}>
-                    {typeWords(t)}
-                  </button>
-                ))}
-              </div>
-              <span class="segment" role="group" aria-label="Children">
-                <button type="button" aria-pressed={!isSelf} onClick={() => change({ self: "", fz: "" })}>
-                  With children
-                </button>
-                <button type="button" aria-pressed={isSelf} onClick={() => change({ self: "1", fz: "" })}>
-                  Self
-                </button>
-              </span>
-              <b>{value(total, p.profile.unit)}</b>
-            </div>
+            <Tabs p={p} isSelf={isSelf} total={total} />
             <Grades p={p} />
-            {p.reason !== "" && <p class="note">{visible(p.reason)}</p>}
+            <Narrowed p={p} gap={gap} inGap={inGap} />
+            {p.reason !== "" && total > 0 && <p class="note">{visible(p.reason)}</p>}
             {(p.trust === "none" || p.trust === "thin" || p.grades.window.samples > 0) && <More traceId={traceId} span={span} />}
             {p.isPartial && <p class="note warn">A limit cut this answer: there is more than is shown.</p>}
             {tree && total > 0 ? (
               <FlameGraph
                 tree={tree}
                 label={`Flame graph of ${visible(span.name)}`}
-                isCut={p.profile.isCut}
                 server={{ path, query }}
-                bases={isTime ? [
-                  { name: "cpu", words: `the span's ${typeWords(p.profile.type)}`, value: total },
-                  { name: "duration", words: "the span's duration", value: p.durationNs },
-                ] : []}
+                timeline={timeline}
+                service={span.service}
+                bases={
+                  isTime
+                    ? [
+                        { name: "cpu", words: `the span's ${typeWords(p.profile.type)}`, value: p.profile.total },
+                        { name: "duration", words: "the span's duration", value: p.durationNs },
+                      ]
+                    : []
+                }
               />
             ) : (
               <Empty>

@@ -50,7 +50,7 @@ export function TraceFlamePane(props: { traceId: string }) {
             </span>
           </div>
           {d.reason !== "" && <p class="note">{visible(d.reason)}</p>}
-          {tree && <FlameGraph tree={tree} label="Flame graph of the whole trace" server={{ path, query }} isCut={d.profile.isCut} />}
+          {tree && <FlameGraph tree={tree} label="Flame graph of the whole trace" server={{ path, query }} />}
         </div>
       )}
     </AskedFrame>

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Ledger, Span, Trace } from "../api/types";
 import { serviceColor } from "../format/color";
 import { visible } from "../format/safe_text";
@@ -20,8 +20,11 @@ interface Props {
   search: string;
   onSelect: (span: Span) => void;
   onProfile: (span: Span) => void;
-  /** What the span itself did, without its children */
-  onGap: (span: Span) => void;
+  /** What the span itself did in a stretch without children */
+  onGap: (span: Span, gap: Gap) => void;
+  /** Spans whose children have no rows */
+  folded: ReadonlySet<string>;
+  onFold: (spanId: string) => void;
   onZoom: (z: Zoom) => void;
 }
 
@@ -29,7 +32,7 @@ function left(ns: number, trace: Trace, z: Zoom): number {
   return ((ns / (trace.durationNs || 1) - z.from) / (z.until - z.from)) * 100;
 }
 
-function Bar(props: { span: Span; trace: Trace; zoom: Zoom; gaps: readonly Gap[]; ledger: Ledger | undefined; onProfile: (s: Span) => void; onGap: (s: Span) => void }) {
+function Bar(props: { span: Span; trace: Trace; zoom: Zoom; gaps: readonly Gap[]; ledger: Ledger | undefined; onProfile: (s: Span) => void; onGap: (s: Span, gap: Gap) => void }) {
   const { span, trace, zoom } = props;
   const from = left(span.startOffsetNs, trace, zoom);
   const until = left(span.startOffsetNs + span.durationNs, trace, zoom);
@@ -79,7 +82,7 @@ function Bar(props: { span: Span; trace: Trace; zoom: Zoom; gaps: readonly Gap[]
             title={`${duration(gap.durationNs)} without a child span: ${did}`}
             onClick={(e) => {
               e.stopPropagation();
-              props.onGap(span);
+              props.onGap(span, gap);
             }}
           />
         );
@@ -111,7 +114,7 @@ interface RowProps {
   onFold: (id: string) => void;
   onSelect: (s: Span) => void;
   onProfile: (s: Span) => void;
-  onGap: (s: Span) => void;
+  onGap: (s: Span, gap: Gap) => void;
 }
 
 const SpanRow = memo(function SpanRow(props: RowProps) {
@@ -208,14 +211,12 @@ function Ruler(props: { trace: Trace; zoom: Zoom }) {
 /** Only the rows on screen exist: ten thousand spans scroll like ten. */
 export function Waterfall(props: Props) {
   const { trace } = props;
-  const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
   const [view, setView] = useState({ top: 0, height: 600 });
   const box = useRef<HTMLDivElement>(null);
-  const rows = useMemo(() => rowsOf(trace.spans, folded), [trace, folded]);
+  const rows = useMemo(() => rowsOf(trace.spans, props.folded), [trace, props.folded]);
   const at = rows.findIndex((r) => r.span.spanId === props.selected);
   const firstMatch = useMemo(() => (props.search === "" ? -1 : rows.findIndex((r) => spanMatches(r.span, props.search))), [rows, props.search]);
 
-  useEffect(() => setFolded(new Set()), [trace.traceId]);
   useEffect(() => {
     const element = box.current;
     if (!element) return undefined;
@@ -237,13 +238,7 @@ export function Waterfall(props: Props) {
   const end = Math.min(rows.length, Math.ceil((view.top + view.height) / ROW) + EXTRA);
   const shown = rows.slice(begin, end);
   const ledgers = useLedgers(trace.traceId, trace.hotType === undefined ? [] : shown.map((r) => r.span.spanId));
-  const fold = useCallback((id: string) => {
-    setFolded((now) => {
-      const next = new Set(now);
-      if (!next.delete(id)) next.add(id);
-      return next;
-    });
-  }, []);
+  const fold = props.onFold;
   const onKey = (e: KeyboardEvent) => {
     if (e.target !== box.current) return;
     const row = rows[at];

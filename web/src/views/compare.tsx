@@ -76,14 +76,15 @@ function DiffGraph(props: { left: string; right: string; range: Range; type: str
   const times = asked(props.range);
   const key = JSON.stringify([props.left, props.right, times, props.type]);
   const both = useAsk<{ left: Cohort; right: Cohort }>(key, async (s) => {
-    const one = (q: string) => get<Cohort>("/api/v1/cohort", { q, ...times, type: props.type, per: "span" }, s);
+    const one = (q: string) => get<Cohort>("/api/v1/cohort", { q, ...times, type: props.type, per: "all" }, s);
     const [left, right] = await Promise.all([one(props.left), one(props.right)]);
     return { data: { left: left.data, right: right.data }, partial: left.partial || right.partial };
   });
   const tree = useMemo(() => (both.data ? diffOf(both.data.left.profile, both.data.right.profile) : undefined), [both.data]);
+  const requests = useMemo(() => (both.data && both.data.left.spans > 0 && both.data.right.spans > 0 ? { left: both.data.left.spans, right: both.data.right.spans } : undefined), [both.data]);
   return (
     <AskedFrame asked={both} empty={(d) => (d.left.profile.total + d.right.profile.total === 0 ? <p>{visible(d.right.reason || d.left.reason) || "Neither side has samples."}</p> : undefined)}>
-      {() => tree && <FlameGraph tree={tree} label="Difference per span" />}
+      {() => tree && <FlameGraph tree={tree} label="Difference per span" diffBy={requests ? "request" : "absolute"} requests={requests} />}
     </AskedFrame>
   );
 }

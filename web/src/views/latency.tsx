@@ -1,5 +1,5 @@
 import { useMemo } from "preact/hooks";
-import { get } from "../api/client";
+import { metrics } from "../api/metrics";
 import type { MetricAnswer } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { heatOf, type Heat } from "../charts/heat";
@@ -7,7 +7,7 @@ import { Heatmap, type Box } from "../charts/heatmap";
 import { duration, moment } from "../format/units";
 import { ViewLink } from "../parts/link";
 import { AskedFrame } from "../parts/states";
-import { askedSeconds, type Range } from "../state/range";
+import type { Range } from "../state/range";
 import { change, goTo, within } from "../state/url";
 import { useUrl } from "../state/use_url";
 
@@ -71,8 +71,8 @@ function ByKeys(props: { heat: Heat; range: Range }) {
 export function Latency(props: { inner: string; range: Range; height?: number }) {
   const url = useUrl();
   const { range, inner } = props;
-  const query = { q: `{ ${inner} } | histogram_over_time(duration) with(exemplars=100)`, step: `${String(stepOf(range))}s`, exemplars: "100", ...askedSeconds(range) };
-  const answer = useAsk<MetricAnswer>(JSON.stringify(query), (s) => get("/api/metrics/query_range", query, s));
+  const q = `{ ${inner} } | histogram_over_time(duration) with(exemplars=100)`;
+  const answer = useAsk<MetricAnswer>(JSON.stringify([q, range]), (s) => metrics(q, range, stepOf(range), s, "100"));
   const heat = useMemo(() => heatOf(answer.data ?? {}), [answer.data]);
   const box = boxOf(url["box"]);
   const both = (a: string) => (inner === "" ? a : `(${inner}) && ${a}`);

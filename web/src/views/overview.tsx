@@ -1,15 +1,21 @@
+import { useMemo } from "preact/hooks";
 import { get } from "../api/client";
-import type { Findings, Service, Services } from "../api/types";
+import type { Findings, MetricAnswer, Service, Services } from "../api/types";
 import { useAsk } from "../api/use_ask";
+import { LineChart } from "../charts/line_chart";
 import { serviceColor } from "../format/color";
 import { visible } from "../format/safe_text";
 import { bytes, count, duration, percent, rate, short } from "../format/units";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
 import { SortTable, type Column } from "../parts/sort_table";
-import { AskedFrame } from "../parts/states";
+import { AskedFrame, Failure } from "../parts/states";
 import { asked, type Range } from "../state/range";
+import { change } from "../state/url";
+import { plain } from "../trace/rows";
 import { FirstUse } from "./first_use";
+import { stepOf } from "./latency";
+import { asDuration, linesOf, perSecond, useMetrics } from "./series";
 import { useCosts, type Cost } from "./use_costs";
 
 /** The first finding of a service, asked row by row: a slow one holds up nobody else. */
@@ -80,6 +86,42 @@ function columns(range: Range, costs: ReadonlyMap<string, Cost> | undefined): Co
   ];
 }
 
+/** The busiest services over time; a drag chooses the time. */
+function Charts(props: { range: Range; services: readonly string[] }) {
+  const { range } = props;
+  const step = stepOf(range);
+  const by = "by (resource.service.name)";
+  const asks = { rate: useMetrics(`{ } | rate() ${by}`, range, step), p95: useMetrics(`{ } | quantile_over_time(duration, .95) ${by}`, range, step), errors: useMetrics(`{ status = error } | rate() ${by}`, range, step) };
+  const drawn = (a: MetricAnswer | undefined, isDuration = false) => {
+    const known = new Set(props.services);
+    const some = { series: (a?.series ?? []).filter((s) => known.has(plain(s.labels.find((l) => l.key === "resource.service.name")?.value))) };
+    const name = (i: number) => plain(some.series[i]?.labels.find((l) => l.key === "resource.service.name")?.value);
+    return linesOf(some, (i) => visible(name(i)), (i) => serviceColor(name(i)), isDuration);
+  };
+  const key = props.services.join("\n");
+  const rates = useMemo(() => drawn(asks.rate.data), [asks.rate.data, key]);
+  const slow = useMemo(() => drawn(asks.p95.data, true), [asks.p95.data, key]);
+  const failed = useMemo(() => drawn(asks.errors.data), [asks.errors.data, key]);
+  const onRange = (from: number, until: number) => change({ from: String(Math.round(from)), until: String(Math.round(until)) });
+  const error = asks.rate.error ?? asks.p95.error ?? asks.errors.error;
+  return (
+    <>
+      {error && <Failure sentence={error.message} status={error.status} retryAfterS={error.retryAfterS} again={asks.rate.again} />}
+      <div class="cards">
+        <div class="card"><LineChart title="Spans per second" {...rates} format={perSecond} onRange={onRange} {...range} height={130} /></div>
+        <div class="card"><LineChart title="p95 of durations" {...slow} format={asDuration} onRange={onRange} {...range} height={130} /></div>
+        <div class="card"><LineChart title="Errors per second" {...failed} format={perSecond} onRange={onRange} {...range} height={130} /></div>
+      </div>
+    </>
+  );
+}
+
+const CHARTED = 8;
+
+function busiest(all: readonly Service[]): string[] {
+  return [...all].sort((a, b) => b.spans - a.spans || (a.service < b.service ? -1 : 1)).slice(0, CHARTED).map((s) => s.service);
+}
+
 export function Overview(props: { range: Range }) {
   const q = asked(props.range);
   const services = useAsk<Services>(JSON.stringify(q), (s) => get("/api/v1/services", q, s));
@@ -89,9 +131,12 @@ export function Overview(props: { range: Range }) {
       <h1 id="overview-title">Services</h1>
       <AskedFrame asked={services} empty={(d) => (d.services.length === 0 ? <FirstUse /> : undefined)}>
         {(d) => (
+          <>
+          <Charts range={props.range} services={busiest(d.services)} />
           <div class="panel">
             <SortTable label="Services" columns={columns(props.range, costs)} rows={d.services} rowKey={(s) => s.service} first="rate" stateKey="sort" />
           </div>
+          </>
         )}
       </AskedFrame>
     </section>

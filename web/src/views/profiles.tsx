@@ -1,18 +1,18 @@
 // Profiles by service, type, labels and time; two ranges or label sets as a difference.
 
 import { useMemo, useState } from "preact/hooks";
-import { call, get, type Answer } from "../api/client";
-import type { Profile } from "../api/types";
+import { call, get, type Answer, type Query } from "../api/client";
+import type { MetricAnswer, Profile } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { LineChart, type Line, type Mark } from "../charts/line_chart";
 import { FlameGraph } from "../flame/flame_graph";
-import { profileOf, type Levels } from "../flame/levels";
-import { diffOf, treeOf } from "../flame/tree";
+import { diffOf, treeOf, type Tree } from "../flame/tree";
+import type { Deeper } from "../flame/use_whole";
 import { serviceColor } from "../format/color";
 import { visible } from "../format/safe_text";
 import { count, moment, value } from "../format/units";
 import { AskedFrame } from "../parts/states";
-import { asked, type Range } from "../state/range";
+import { asked, askedSeconds, type Range } from "../state/range";
 import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
 import { inOrder, typeWords } from "../trace/span_profile";
@@ -36,11 +36,30 @@ export function selectorOf(service: string, labels: string): string {
 
 const times = (r: Range) => ({ start: String(Math.floor(r.fromMs)), end: String(Math.ceil(r.untilMs)) });
 
-/** With lines and files where no labels narrow it; by function where they do. */
-async function merged(service: string, type: string, labels: string, range: Range, below: readonly string[], signal: AbortSignal): Promise<Answer<Profile>> {
-  if (labels.trim() === "" && below.length === 0) return get<Profile>("/api/v1/profile", { app: service, type, ...asked(range), max_nodes: "200000", format: "json" }, signal);
-  const answer = await call<{ flamegraph?: Levels }>("SelectMergeStacktraces", { ...times(range), profileTypeID: type, labelSelector: selectorOf(service, labels), maxNodes: "65536", ...(below.length === 0 ? {} : { stackTraceSelector: { callSite: below.map((name) => ({ name })) } }) }, signal);
-  return { data: profileOf(answer.data.flamegraph, type, service), partial: answer.partial };
+/** Bars an answer has at most; what is smaller is summed up, and asked for when somebody looks there. */
+const MOST_NODES = "200000";
+
+interface Question {
+  readonly service: string;
+  readonly type: string;
+  readonly labels: string;
+  readonly range: Range;
+}
+
+function queryOf(q: Question): Query {
+  return { selector: selectorOf(q.service, q.labels), type: q.type, ...asked(q.range) };
+}
+
+async function merged(q: Question, nodes: string, stack: readonly string[], signal: AbortSignal): Promise<Answer<Profile>> {
+  const sites = stack.map((name) => `&call_site=${encodeURIComponent(name)}`).join("");
+  return get<Profile>("/api/v1/profile", { ...queryOf(q), max_nodes: nodes, format: "json" }, signal, sites);
+}
+
+/** Requests a service was asked in the range: what it serves and consumes. */
+async function requestsOf(service: string, range: Range, signal: AbortSignal): Promise<number> {
+  const q = `{ resource.service.name = ${JSON.stringify(service)} && (kind = server || kind = consumer) } | count_over_time()`;
+  const answer = await get<MetricAnswer>("/api/metrics/query", { q, ...askedSeconds(range) }, signal);
+  return (answer.data.series ?? []).reduce((n, s) => n + (s.value ?? 0), 0);
 }
 
 function rangeText(r: Range): string {
@@ -87,62 +106,94 @@ function Chart(props: { selector: string; type: string; range: Range; baseline: 
   );
 }
 
+interface Sides {
+  readonly left: Profile | undefined;
+  readonly right: Profile;
+  readonly requests: { left: number; right: number } | undefined;
+}
+
+/** Ranges of different length are made equal; or each side to the same sum, which shows shares. */
+function treeFrom(a: Profile | undefined, b: Profile, leftScale: number): Tree {
+  return a ? diffOf(a, b, leftScale, 1) : treeOf(b);
+}
+
+function Against(props: { left: Profile; baseline: Range | undefined; baseLabels: string | undefined; byShare: boolean; isSide: boolean }) {
+  const { left, baseline } = props;
+  return (
+    <>
+      <span class="faint">
+        against {value(left.total, left.unit)}
+        {baseline ? ` of ${moment(baseline.fromMs).slice(5, 19)} – ${moment(baseline.untilMs).slice(11, 19)}` : ` of {${visible(props.baseLabels ?? "")}}`}
+      </span>
+      <label class="check" title="Both sides scaled to the same sum">
+        <input type="checkbox" checked={props.byShare} onChange={(e) => change({ shares: e.currentTarget.checked ? "1" : "", fd: "" })} /> compare shares
+      </label>
+      <label class="check">
+        <input type="checkbox" checked={props.isSide} onChange={(e) => change({ side: e.currentTarget.checked ? "1" : "", fz: "", gz: "" })} /> side by side
+      </label>
+    </>
+  );
+}
+
 function Graph(props: { service: string; type: string; labels: string; range: Range; baseline: Range | undefined; baseLabels: string | undefined }) {
   const { service, type, labels, range } = props;
-  const isDiff = props.baseline !== undefined || props.baseLabels !== undefined;
-  const left = { range: props.baseline ?? range, labels: props.baseLabels ?? labels };
   const url = useUrl();
-  const deep = url["deep"] ?? "";
-  const below = useMemo(() => (deep === "" ? [] : deep.split("\n")), [deep]);
-  const key = type === "" ? "" : JSON.stringify([service, type, labels, range, isDiff ? left : "", deep]);
-  const both = useAsk<{ left: Profile | undefined; right: Profile }>(key, async (s) => {
-    const [right, base] = await Promise.all([merged(service, type, labels, range, below, s), isDiff ? merged(service, type, left.labels, left.range, below, s) : undefined]);
-    return { data: { left: base?.data, right: right.data }, partial: right.partial || (base?.partial ?? "") };
+  const nodes = /^[1-9]\d{0,5}$/.test(url["nodes"] ?? "") ? (url["nodes"] ?? MOST_NODES) : MOST_NODES;
+  const isDiff = props.baseline !== undefined || props.baseLabels !== undefined;
+  const key = type === "" ? "" : JSON.stringify([service, type, labels, range, isDiff ? [props.baseline, props.baseLabels] : "", nodes]);
+  const { own, other } = useMemo(
+    () => ({ own: { service, type, labels, range }, other: { service, type, labels: props.baseLabels ?? labels, range: props.baseline ?? range } }),
+    [key],
+  );
+  const both = useAsk<Sides>(key, async (s) => {
+    const counted = isDiff && service !== "" ? Promise.all([requestsOf(service, other.range, s), requestsOf(service, range, s)]).catch(() => [0, 0]) : undefined;
+    const [right, base] = await Promise.all([merged(own, nodes, [], s), isDiff ? merged(other, nodes, [], s) : undefined]);
+    const [a = 0, b = 0] = (await counted) ?? [];
+    return { data: { left: base?.data, right: right.data, requests: a > 0 && b > 0 ? { left: a, right: b } : undefined }, partial: right.partial || (base?.partial ?? "") };
   });
   const byShare = url["shares"] === "1";
   const isSide = isDiff && url["side"] === "1";
-  const tree = useMemo(() => {
-    if (!both.data) return undefined;
-    const { left: a, right: b } = both.data;
-    if (!a || isSide) return treeOf(b);
-    // Ranges of different length are made equal; or each side to the same sum, which shows shares.
-    const span = (r: Range) => Math.max(1, r.untilMs - r.fromMs);
-    const scale = byShare ? (a.total > 0 ? b.total / a.total : 1) : span(range) / span(left.range);
-    return diffOf(a, b, scale, 1);
-  }, [both.data, byShare, isSide]);
+  const span = (r: Range) => Math.max(1, r.untilMs - r.fromMs);
+  // Per request, sums are divided by requests; the length of the ranges does not matter then.
+  const isPerRequest = url["fd"] === "request" && both.data?.requests !== undefined;
+  const leftScale = isPerRequest ? 1 : byShare ? (both.data?.left && both.data.left.total > 0 ? both.data.right.total / both.data.left.total : 1) : span(range) / span(other.range);
+  const tree = useMemo(() => both.data && treeFrom(isSide ? undefined : both.data.left, both.data.right, leftScale), [both.data, leftScale, isSide]);
   const base = useMemo(() => (isSide && both.data?.left ? treeOf(both.data.left) : undefined), [both.data, isSide]);
+  const isCut = both.data?.right.isCut === true || both.data?.left?.isCut === true;
+  const deeper = useMemo<Deeper | undefined>(() => {
+    if (!isCut) return undefined;
+    return async (stack, signal) => {
+      const [b, a] = await Promise.all([merged(own, MOST_NODES, stack, signal), isDiff && !isSide ? merged(other, MOST_NODES, stack, signal) : undefined]);
+      return { data: treeFrom(a?.data, b.data, leftScale), partial: b.partial };
+    };
+  }, [isCut, own, other, isDiff, isSide, leftScale]);
+  const deeperLeft = useMemo<Deeper | undefined>(() => {
+    if (!isCut) return undefined;
+    return async (stack, signal) => {
+      const a = await merged(other, MOST_NODES, stack, signal);
+      return { data: treeOf(a.data), partial: a.partial };
+    };
+  }, [isCut, other]);
   return (
     <AskedFrame asked={both} empty={(d) => (d.right.total + (d.left?.total ?? 0) === 0 ? <p>No samples here.</p> : undefined)}>
       {(d) => (
         <>
           <p class="row">
             <b>{value(d.right.total, d.right.unit)}</b> <span class="faint">{d.right.samples > 0 ? `${count(d.right.samples)} samples` : ""}</span>
-            {d.left && (
-              <>
-                <span class="faint">
-                  against {value(d.left.total, d.left.unit)}
-                  {props.baseline ? ` of ${moment(props.baseline.fromMs).slice(5, 19)} – ${moment(props.baseline.untilMs).slice(11, 19)}` : ` of {${visible(props.baseLabels ?? "")}}`}
-                </span>
-                <label class="check" title="Both sides scaled to the same sum">
-                  <input type="checkbox" checked={byShare} onChange={(e) => change({ shares: e.currentTarget.checked ? "1" : "" })} /> compare shares
-                </label>
-                <label class="check">
-                  <input type="checkbox" checked={isSide} onChange={(e) => change({ side: e.currentTarget.checked ? "1" : "", fz: "", gz: "" })} /> side by side
-                </label>
-              </>
-            )}
+            {d.left && <Against left={d.left} baseline={props.baseline} baseLabels={props.baseLabels} byShare={byShare} isSide={isSide} />}
           </p>
-          {deep !== "" && (
-            <p class="note row">
-              Only what is below <bdi>{visible(below[below.length - 1] ?? "")}</bdi>, whole.
-              <button type="button" onClick={() => change({ deep: "", fz: "" })}>
-                Everything again
-              </button>
-            </p>
-          )}
           <div class="two-graphs">
-          {base && <FlameGraph tree={base} label="Flame graph of the baseline" prefix="g" isCut={d.left?.isCut ?? false} />}
-          {tree && <FlameGraph onDeeper={(stack) => change({ deep: stack.join("\n"), fz: "" })} tree={tree} label="Flame graph" isCut={d.right.isCut} {...(isDiff || labels !== "" ? {} : { server: { path: "/api/v1/profile", query: { app: service, type, ...asked(range) } } })} />}
+            {base && <FlameGraph tree={base} label="Flame graph of the baseline" prefix="g" deeper={deeperLeft} service={service} server={{ path: "/api/v1/profile", query: queryOf(other) }} />}
+            {tree && (
+              <FlameGraph
+                tree={tree}
+                label="Flame graph"
+                deeper={deeper}
+                service={service}
+                requests={isSide ? undefined : d.requests}
+                {...(tree.otherTotal ? {} : { server: { path: "/api/v1/profile", query: queryOf(own) } })}
+              />
+            )}
           </div>
         </>
       )}

@@ -100,8 +100,8 @@ function FormFields(props: { range: Range; onRun: (q: string) => void }) {
 
 export function Search(props: { range: Range }) {
   const url = useUrl();
-  const [form, setForm] = useState(false);
   const q = url["q"] ?? "{ }";
+  const form = url["form"] === "1";
   const extra = useMemo(() => (url["cols"] ?? "").split(",").filter((c) => c !== ""), [url["cols"]]);
   const limit = url["limit"] ?? "50";
   // Columns of attributes are asked for with the query itself.
@@ -126,7 +126,7 @@ export function Search(props: { range: Range }) {
     <section aria-labelledby="search-title">
       <h1 id="search-title" class="row">
         Search <span class="spring" />
-        <button type="button" aria-pressed={form} onClick={() => setForm(!form)}>Form</button>
+        <button type="button" aria-pressed={form} onClick={() => change({ form: form ? "" : "1" })}>Form</button>
         {inner !== undefined && <ViewLink to={{ view: "compare", q }} class="button">Slow against fast</ViewLink>}
       </h1>
       <QueryEditor value={q} fault={malformed} onRun={run} />
@@ -139,6 +139,7 @@ export function Search(props: { range: Range }) {
             placeholder="span.http.route, resource.host.name"
             size={34}
             defaultValue={extra.join(", ")}
+            key={url["cols"]}
             onChange={(e) => change({ cols: e.currentTarget.value.split(/[\s,]+/).filter((c) => /^[\w.:"/-]+$/.test(c)).join(",") })}
           />
         </label>

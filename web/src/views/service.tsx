@@ -1,53 +1,39 @@
 import { useMemo } from "preact/hooks";
 import { get } from "../api/client";
-import type { MetricAnswer, Operation, Services } from "../api/types";
+import type { Operation, Services } from "../api/types";
 import { useAsk } from "../api/use_ask";
-import { LineChart, type Line } from "../charts/line_chart";
+import { LineChart } from "../charts/line_chart";
+import { asDuration, linesOf, perSecond, useMetrics, versionMarks } from "./series";
 import { serviceColor } from "../format/color";
 import { count, duration, percent, rate } from "../format/units";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
 import { SortTable, type Column } from "../parts/sort_table";
-import { AskedFrame } from "../parts/states";
-import { asked, askedSeconds, type Range } from "../state/range";
+import { AskedFrame, Failure } from "../parts/states";
+import { asked, type Range } from "../state/range";
 import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
 import { Latency, stepOf } from "./latency";
 
-function lines(a: MetricAnswer | undefined, names: (at: number, label: string) => Line["name"]): { times: number[]; lines: Line[] } {
-  const colors = ["#c2410c", "#1266b8", "#2f855a"];
-  const series = a?.series ?? [];
-  const times = (series[0]?.samples ?? []).map((s) => Number(s.timestampMs));
-  return {
-    times,
-    lines: series.map((s, i) => ({
-      name: names(i, String(s.labels[0]?.value.doubleValue ?? s.labels[0]?.value.stringValue ?? "")),
-      color: colors[i % colors.length] ?? "#888",
-      values: (s.samples ?? []).map((p) => p.value ?? 0),
-    })),
-  };
-}
-
-const perSecond = (n: number) => rate(n);
-const asDuration = (n: number) => duration(n * 1e9);
 
 function Charts(props: { inner: string; range: Range }) {
   const { inner, range } = props;
-  const more = { step: `${String(stepOf(range))}s`, ...askedSeconds(range) };
-  const key = (q: string) => JSON.stringify([q, more]);
+  const step = stepOf(range);
   const qs = { rate: `{ ${inner} } | rate()`, errors: `{ ${inner} && status = error } | rate()`, p: `{ ${inner} } | quantile_over_time(duration, .5, .95, .99)` };
-  const requests = useAsk<MetricAnswer>(key(qs.rate), (s) => get("/api/metrics/query_range", { q: qs.rate, ...more }, s));
-  const errors = useAsk<MetricAnswer>(key(qs.errors), (s) => get("/api/metrics/query_range", { q: qs.errors, ...more }, s));
-  const quantiles = useAsk<MetricAnswer>(key(qs.p), (s) => get("/api/metrics/query_range", { q: qs.p, ...more }, s));
-  const a = useMemo(() => lines(requests.data, () => "requests"), [requests.data]);
-  const b = useMemo(() => lines(errors.data, () => "errors"), [errors.data]);
-  const c = useMemo(() => lines(quantiles.data, (_, l) => `p${String(Math.round(Number(l) * 100))}`), [quantiles.data]);
+  const requests = useMetrics(qs.rate, range, step);
+  const errors = useMetrics(qs.errors, range, step);
+  const quantiles = useMetrics(qs.p, range, step);
+  const versions = useMetrics(`{ ${inner} } | count_over_time() by (resource.service.version, resource.commit)`, range, Math.max(1, Math.floor(step / 8)));
+  const marks = useMemo(() => versionMarks(versions.data), [versions.data]);
+  const a = useMemo(() => linesOf(requests.data, () => "requests"), [requests.data]);
+  const b = useMemo(() => linesOf(errors.data, () => "errors"), [errors.data]);
+  const c = useMemo(() => linesOf(quantiles.data, (_, l) => `p${String(Math.round(Number(l) * 100))}`, undefined, true), [quantiles.data]);
   const onRange = (from: number, until: number) => change({ from: String(Math.round(from)), until: String(Math.round(until)) });
   return (
     <div class="cards">
-      <div class="card">{a.times.length > 0 && <LineChart title="Spans per second" {...a} format={perSecond} onRange={onRange} {...range} />}</div>
-      <div class="card">{b.times.length > 0 ? <LineChart title="Errors per second" {...b} format={perSecond} onRange={onRange} {...range} /> : <p class="note">No errors.</p>}</div>
-      <div class="card">{c.times.length > 0 && <LineChart title="Duration" {...c} format={asDuration} onRange={onRange} {...range} />}</div>
+      <div class="card">{requests.error && <Failure sentence={requests.error.message} status={requests.error.status} retryAfterS={requests.error.retryAfterS} again={requests.again} />}{a.times.length > 0 && <LineChart title="Spans per second" {...a} format={perSecond} onRange={onRange} {...range} marks={marks} />}</div>
+      <div class="card">{b.times.length > 0 ? <LineChart title="Errors per second" {...b} format={perSecond} onRange={onRange} {...range} marks={marks} /> : <p class="note">{errors.isLoading ? "Errors per second…" : errors.error ? "" : "No errors."}</p>}</div>
+      <div class="card">{c.times.length > 0 && <LineChart title="Duration" {...c} format={asDuration} onRange={onRange} {...range} marks={marks} />}</div>
     </div>
   );
 }

@@ -11,7 +11,7 @@ import { change, params } from "../state/url";
 import { useUrl } from "../state/use_url";
 import { ClockNotes } from "../trace/clocks";
 import { Minimap, type Zoom } from "../trace/minimap";
-import { spanMatches } from "../trace/rows";
+import { spanMatches, type Gap } from "../trace/rows";
 import { SpanCompare } from "../trace/span_compare";
 import { SpanDetails } from "../trace/span_details";
 import { SpanProfilePane } from "../trace/span_profile";
@@ -52,7 +52,7 @@ function SidePane(props: { trace: Trace; span: Span; range: Range }) {
         <Name text={span.service} class="faint" />
         <span>{duration(span.durationNs)}</span>
         <span class="spring" />
-        <button type="button" aria-label="Close" onClick={() => change({ span: "", pane: "", type: "", self: "", fz: "" })}>
+        <button type="button" aria-label="Close" onClick={() => change({ span: "", pane: "", type: "", self: "", part: "", gap: "", fz: "" })}>
           ✕
         </button>
       </div>
@@ -82,9 +82,18 @@ function Loaded(props: { trace: Trace; range: Range }) {
   const found = useMemo(() => (search === "" ? 0 : trace.spans.filter((s) => spanMatches(s, search)).length), [trace, search]);
   const errors = useMemo(() => trace.spans.filter((s) => s.status === "STATUS_CODE_ERROR").length, [trace]);
   const services = useMemo(() => new Set(trace.spans.map((s) => s.service)).size, [trace]);
-  const onSelect = useCallback((s: Span) => change({ span: s.spanId, pane: params()["pane"] ?? "details", fz: "" }), []);
-  const onProfile = useCallback((s: Span) => change({ span: s.spanId, pane: "profile", self: "", fz: "" }), []);
-  const onGap = useCallback((s: Span) => change({ span: s.spanId, pane: "profile", self: "1", fz: "" }), []);
+  const onSelect = useCallback((s: Span) => change({ span: s.spanId, pane: params()["pane"] ?? "details", part: "", gap: "", fz: "" }), []);
+  const onProfile = useCallback((s: Span) => change({ span: s.spanId, pane: "profile", self: "", part: "", gap: "", fz: "" }), []);
+  const onGap = useCallback((s: Span, gap: Gap) => {
+    const from = Math.max(0, gap.startOffsetNs - s.startOffsetNs);
+    change({ span: s.spanId, pane: "profile", self: "1", part: "", gap: `${String(from)}-${String(from + gap.durationNs)}`, fz: "" });
+  }, []);
+  const folded = useMemo(() => new Set((url["fold"] ?? "").split(".").filter((id) => id !== "")), [url["fold"]]);
+  const onFold = useCallback((id: string) => {
+    const next = new Set((params()["fold"] ?? "").split(".").filter((s) => s !== ""));
+    if (!next.delete(id)) next.add(id);
+    change({ fold: [...next].join(".") });
+  }, []);
   const onZoom = useCallback((z: Zoom) => change({ tz: z.from <= 0 && z.until >= 1 ? "" : `${z.from.toFixed(4)}-${z.until.toFixed(4)}` }), []);
   const root = trace.spans[0];
   return (
@@ -132,7 +141,7 @@ function Loaded(props: { trace: Trace; range: Range }) {
         <div class={span ? "trace-split with-side" : "trace-split"}>
           <div class="trace-left">
             <Minimap trace={trace} zoom={zoom} onZoom={onZoom} />
-            <Waterfall trace={trace} zoom={zoom} selected={span?.spanId ?? ""} search={search} onSelect={onSelect} onProfile={onProfile} onGap={onGap} onZoom={onZoom} />
+            <Waterfall trace={trace} zoom={zoom} selected={span?.spanId ?? ""} search={search} onSelect={onSelect} onProfile={onProfile} onGap={onGap} folded={folded} onFold={onFold} onZoom={onZoom} />
           </div>
           {span && <SidePane trace={trace} span={span} range={props.range} />}
         </div>

@@ -1,0 +1,176 @@
+// First steps in each language: each text is a script that can be pasted into a terminal as it stands, and is run by
+// tests/clients/first_use_clients.py. `server` is this server's address: it takes OTLP and profiles on all of them.
+
+export interface Recipe {
+  readonly name: string;
+  readonly text: (server: string) => string;
+}
+
+const env = (server: string) => `export OTEL_SERVICE_NAME=my-service
+export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf
+export OTEL_EXPORTER_OTLP_ENDPOINT=${server}`;
+
+export const RECIPES: readonly Recipe[] = [
+  {
+    name: "C and C++",
+    text: (server) => `cat > app.c <<'END'
+#include <spanflame.h>
+
+int main(void)
+{
+    sf_start("my-service");
+    sf_span s = sf_span_start("GET /cart");
+    for (volatile long i = 0; i < 500000000; i++)
+        ;
+    sf_span_end(s);
+    sf_stop();
+}
+END
+cc app.c $(pkg-config --cflags --libs spanflame) -o app
+OTEL_EXPORTER_OTLP_ENDPOINT=${server} ./app
+
+# profiles of a program that cannot be rebuilt:
+# OTEL_SERVICE_NAME=my-service spanflame record --cpu --wall --server ${server} -- ./my-program`,
+  },
+  {
+    name: "Go",
+    text: (server) => `go mod init my-service
+cat > main.go <<'END'
+package main
+
+import (
+	"context"
+	"time"
+
+	otelpyroscope "github.com/grafana/otel-profiling-go"
+	"github.com/grafana/pyroscope-go"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+func main() {
+	ctx := context.Background()
+	exporter, _ := otlptracehttp.New(ctx) // OTEL_EXPORTER_OTLP_ENDPOINT
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter))
+	tracer := otelpyroscope.NewTracerProvider(provider).Tracer("my-service")
+	profiler, _ := pyroscope.Start(pyroscope.Config{ApplicationName: "my-service", ServerAddress: "${server}"})
+	_, span := tracer.Start(ctx, "GET /cart")
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+	}
+	span.End()
+	profiler.Stop()
+	provider.Shutdown(ctx)
+}
+END
+go get github.com/grafana/pyroscope-go github.com/grafana/otel-profiling-go go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp
+${env(server)}
+go run main.go`,
+  },
+  {
+    name: "Java",
+    text: (server) => `${env(server)}
+export PYROSCOPE_APPLICATION_NAME=my-service
+export PYROSCOPE_SERVER_ADDRESS=${server}
+# opentelemetry-javaagent.jar of OpenTelemetry, pyroscope-otel.jar (io.pyroscope:otel) of Pyroscope
+java -javaagent:opentelemetry-javaagent.jar \\
+     -Dotel.javaagent.extensions=pyroscope-otel.jar \\
+     -Dotel.pyroscope.start.profiling=true -jar my-service.jar`,
+  },
+  {
+    name: "Python",
+    text: (server) => `pip install opentelemetry-sdk opentelemetry-exporter-otlp-proto-http pyroscope-io pyroscope-otel
+cat > app.py <<'END'
+import time
+
+import pyroscope
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from pyroscope.otel import PyroscopeSpanProcessor
+
+pyroscope.configure(application_name="my-service", server_address="${server}")
+provider = TracerProvider()
+provider.add_span_processor(PyroscopeSpanProcessor())
+provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+
+with provider.get_tracer("my-service").start_as_current_span("GET /cart"):
+    end = time.monotonic() + 2
+    while time.monotonic() < end:
+        sum(range(1000))
+provider.shutdown()
+pyroscope.shutdown()
+END
+${env(server)}
+python3 app.py`,
+  },
+  {
+    name: "Node.js",
+    text: (server) => `npm install @opentelemetry/sdk-trace-base @opentelemetry/resources @opentelemetry/exporter-trace-otlp-proto @pyroscope/nodejs
+cat > app.js <<'END'
+const { OTLPTraceExporter } = require('@opentelemetry/exporter-trace-otlp-proto');
+const { resourceFromAttributes } = require('@opentelemetry/resources');
+const { BasicTracerProvider, BatchSpanProcessor } = require('@opentelemetry/sdk-trace-base');
+const Pyroscope = require('@pyroscope/nodejs');
+
+Pyroscope.init({ appName: 'my-service', serverAddress: '${server}', wall: { collectCpuTime: true } });
+Pyroscope.start();
+const provider = new BasicTracerProvider({
+  resource: resourceFromAttributes({ 'service.name': 'my-service' }),
+  spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+});
+const span = provider.getTracer('my-service').startSpan('GET /cart');
+const { spanId, traceId } = span.spanContext();
+Pyroscope.wrapWithLabels({ span_id: spanId, trace_id: traceId }, () => {
+  for (const end = Date.now() + 2000; Date.now() < end;);
+});
+span.end();
+provider.shutdown().then(() => Pyroscope.stop());
+END
+${env(server)}
+node app.js`,
+  },
+  {
+    name: ".NET",
+    text: (server) => `dotnet add package OpenTelemetry.Exporter.OpenTelemetryProtocol
+dotnet add package Pyroscope.OpenTelemetry
+# in the program: Sdk.CreateTracerProviderBuilder().AddProcessor(new PyroscopeSpanProcessor()).AddOtlpExporter().Build()
+# CORECLR_PROFILER_PATH and Pyroscope.Profiler.Native.so: see Pyroscope's .NET page
+${env(server)}
+export PYROSCOPE_APPLICATION_NAME=my-service
+export PYROSCOPE_SERVER_ADDRESS=${server}
+export PYROSCOPE_PROFILING_ENABLED=1
+dotnet run`,
+  },
+  {
+    name: "Ruby",
+    text: (server) => `gem install opentelemetry-sdk opentelemetry-exporter-otlp pyroscope pyroscope-otel
+cat > app.rb <<'END'
+require 'opentelemetry/sdk'
+require 'opentelemetry/exporter/otlp'
+require 'pyroscope'
+require 'pyroscope/otel'
+
+Pyroscope.configure { |c| c.application_name = 'my-service'; c.server_address = '${server}' }
+OpenTelemetry::SDK.configure { |c| c.add_span_processor(Pyroscope::Otel::SpanProcessor.new('my-service.cpu', '${server}')) }
+OpenTelemetry.tracer_provider.tracer('my-service').in_span('GET /cart') { 10_000_000.times { |i| i * i } }
+OpenTelemetry.tracer_provider.shutdown
+END
+${env(server)}
+ruby app.rb`,
+  },
+  {
+    name: "Collector",
+    text: (server) => `exporters:
+  otlphttp/spanflame:
+    endpoint: ${server}
+service:
+  pipelines:
+    traces:   {receivers: [otlp], exporters: [otlphttp/spanflame]}
+    profiles: {receivers: [otlp], exporters: [otlphttp/spanflame]}`,
+  },
+  {
+    name: "A file",
+    text: (server) => `# pprof, JFR, V8, folded text, OTLP: told by its content
+curl --data-binary @profile.pb.gz '${server}/api/v1/profile?service=my-service'`,
+  },
+];
