@@ -81,11 +81,13 @@ enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_st
     if (err)
         return err;
     struct sf_attribution_input in = {.samples = set->samples, .n_samples = set->n_samples};
-    struct sf_trace_flame_input draw = {.spans = &set->tree,
-                                        .services = set->services,
-                                        .stacks = &set->stacks,
-                                        .samples = set->samples,
-                                        .claims = &a};
+    struct sf_trace_flame_input draw = {
+        .spans = &set->tree,
+        .services = set->services,
+        .stacks = &set->stacks,
+        .samples = set->samples,
+        .claims = &a,
+        .is_time = sf_str_eq(set->type.sample_unit, SF_STR("nanoseconds"))};
     err = sf_attribute(&set->index, &in, q->req, &a, why);
     if (!err)
         err = weigh(set, by, q->req, &draw.weights_ns, why);

@@ -95,10 +95,17 @@ static int64_t sum_of_claims(const struct work *w, uint32_t span)
     return sum;
 }
 
+/* What the claims are shares of: never less than their sum. */
+static double whole_of(const struct work *w, uint32_t span)
+{
+    double sum = (double)sum_of_claims(w, span), own = (double)w->in->spans->places[span].self_ns;
+    return w->in->is_time && own > sum ? own : sum;
+}
+
 static void fill_bar(struct work *w, uint32_t span)
 {
     const struct sf_trace_flame_input *in = w->in;
-    int64_t sum = in->weights_ns ? sum_of_claims(w, span) : 0;
+    double whole = in->weights_ns ? whole_of(w, span) : 0;
     uint64_t weight_ns = in->weights_ns ? in->weights_ns[span] : 0;
     struct sf_share_cut cut = {.value = weight_ns < INT64_MAX ? (int64_t)weight_ns : INT64_MAX};
     w->n_touched = 0;
@@ -108,7 +115,7 @@ static void fill_bar(struct work *w, uint32_t span)
         if (in->weights_ns) {
             if (value <= 0)
                 continue;
-            value = sf_share_cut_next(&cut, (double)value / (double)sum);
+            value = sf_share_cut_next(&cut, (double)value / whole);
         }
         sf_tree_builder_add(&w->b, node_of(w, w->bars[span], in->samples[c->sample].node), value,
                             1);

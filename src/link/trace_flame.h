@@ -2,8 +2,9 @@
  *
  * service > local root span > child spans > frames. With no weights a bar is what the samples say,
  * in their unit. With a weight for each span (its own wall time, or its own time on the critical
- * path) a bar is that time, cut among the span's stacks by its samples' shares; a span without
- * samples keeps its time on its own bar. So the total is the sum of the claims, or of the weights.
+ * path) a bar is that time, cut among the span's stacks by its samples' shares. Samples of time say
+ * how much of it they saw: the rest (it waited, or nobody looked) stays on the span's own bar, as
+ * all of it does without samples. So the total is the sum of the claims, or of the weights.
  * Equal spans below one parent are one bar: a loop of calls reads as one. */
 #pragma once
 #include "link/attribution.h"
@@ -16,6 +17,7 @@ struct sf_trace_flame_input {
     const struct sf_link_sample *samples; /* their nodes are in `stacks` */
     const struct sf_attribution *claims;
     const uint64_t *weights_ns; /* of each span, or NULL: by samples */
+    bool is_time;               /* values are nanoseconds that passed in the span */
 };
 
 /* In `req`; strings are borrowed. LIMIT: it is full. */

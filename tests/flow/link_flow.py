@@ -83,6 +83,24 @@ def test_what_may_be_expected_grows_with_the_threads():
     assert "of at most about 16 on 2 threads" in text and "work by itself: 100 %, with 95 % certainty 95 to 100 %" in text, text
 
 
+def test_every_type_has_its_unit_and_none_is_mixed():
+    trace, own, _ = request("types")
+    types = {"cpu": "nanoseconds", "wall": "nanoseconds", "alloc_space": "bytes", "alloc_objects": "count", "inuse_space": "bytes",
+             "inuse_objects": "count", "goroutine": "count", "mutex": "nanoseconds", "block": "nanoseconds",
+             "off_cpu": "nanoseconds", "gpu_cycles": "cycles"}
+    for i, (kind, unit) in enumerate(types.items()):
+        send("types", tagged({f"main;in_{kind}": 1000 + i}, own), sample_type=kind, unit=unit)
+    for i, (kind, unit) in enumerate(types.items()):
+        answer = server.json(f"/api/v1/spans/{trace}/{own}/profile?type={kind}")
+        assert answer["profile"]["unit"] == unit and f":{kind}:{unit}:" in answer["profile"]["type"], (kind, answer["profile"])
+        assert total(answer["profile"]) == 1000 + i and answer["top"]["function"] == f"in_{kind}", (kind, answer["profile"])
+        assert len(answer["types"]) == len(types), answer["types"]
+    text = server.get(f"/api/v1/spans/{trace}/{own}/profile?type=alloc_space&format=text").text
+    assert "1 KB" in text and " s in" not in text, text
+    answer = server.get(f"/api/v1/spans/{trace}/{own}/profile?type=exceptions")
+    assert answer.status == 404 and "gpu_cycles" in answer.text, answer.text
+
+
 def test_a_local_roots_samples_are_shared_by_self_time():
     trace, own, child = request("shared")
     send("shared", tagged({"main;work": 80 * MS}, own))

@@ -298,7 +298,8 @@ TEST(trace_path, draws_a_trace_whose_total_is_the_sum_of_its_spans)
                                                 .stacks = &stacks,
                                                 .samples = w.samples,
                                                 .claims = &a,
-                                                .weights_ns = weights[by]};
+                                                .weights_ns = weights[by],
+                                                .is_time = pick(2) == 0};
             assert_ok(sf_trace_flame(&draw, &req, &graph, NULL));
             check_flame(&w, &t, &a, &graph, weights[by]);
         }

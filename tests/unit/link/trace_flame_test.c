@@ -27,6 +27,8 @@ static const struct sf_link_sample samples[] = {
 
 static struct sf_arena req;
 
+static bool is_time;
+
 static struct sf_tree draw(uint32_t n_samples, const uint64_t *weights)
 {
     struct sf_span_tree *tree;
@@ -47,7 +49,8 @@ static struct sf_tree draw(uint32_t n_samples, const uint64_t *weights)
                                         .stacks = &stacks,
                                         .samples = samples,
                                         .claims = claims,
-                                        .weights_ns = weights};
+                                        .weights_ns = weights,
+                                        .is_time = is_time};
     assert_ok(sf_trace_flame(&what, &req, &out, NULL));
     return out;
 }
@@ -91,6 +94,24 @@ TEST(trace_flame, cuts_a_spans_time_by_its_samples)
     assert_int_equal(self_of(&t, "shop;checkout;main;sum"), 40);
     assert_int_equal(self_of(&t, "shop;checkout;pay;main;sign"), 31);
     assert_int_equal(self_of(&t, "shop;checkout;pay;main"), 10);
+}
+
+/* Of checkout's own 40 six were seen, of pay's 40 four: the rest was not spent in that code. */
+TEST(trace_flame, leaves_time_that_no_sample_saw_on_the_spans_bar)
+{
+    const uint64_t wall[] = {20, 40, 40}, critical[] = {20, 20, 40};
+    is_time = true;
+    struct sf_tree t = draw(3, wall);
+    assert_int_equal(t.total, 100);
+    assert_int_equal(self_of(&t, "shop;checkout;main;sum"), 6);
+    assert_int_equal(self_of(&t, "shop;checkout"), 34);
+    assert_int_equal(self_of(&t, "shop;checkout;pay;main;sign"), 3);
+    assert_int_equal(self_of(&t, "shop;checkout;pay"), 36);
+    t = draw(3, critical); /* half of checkout's own time, and half of what was seen in it */
+    assert_int_equal(t.total, 80);
+    assert_int_equal(self_of(&t, "shop;checkout;main;sum"), 3);
+    assert_int_equal(self_of(&t, "shop;checkout"), 17);
+    is_time = false;
 }
 
 TEST(trace_flame, needs_no_samples_at_all)

@@ -44,7 +44,7 @@ function Grades(props: { p: SpanProfile }) {
         {p.trust}
       </span>{" "}
       <b>{count(p.samples)}</b> samples
-      {p.mostSamples > 0 && <span class="faint"> of at most {count(p.mostSamples)} for one thread</span>}
+      {p.mostSamples > 0 && <span class="faint"> of at most {count(p.mostSamples)}{(p.threads ?? 1) > 1 ? ` on ${String(p.threads)} threads` : ""}</span>}
       {GRADES.filter(([g]) => p.grades[g].samples > 0).map(([g, words]) => (
         <span key={g} class="tag" title={words}>
           {g} {p.grades[g].samples} · {value(p.grades[g].value, unit)}
