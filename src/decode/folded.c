@@ -122,7 +122,7 @@ static enum sf_err decode_lines(struct sf_profile_build *b, sf_str bytes)
 static bool is_folded(sf_str bytes)
 {
     sf_str rest, line, stack, count;
-    size_t n_good = 0, n_bad = 0, n_control = 0;
+    size_t n_good = 0, n_bad = 0, n_control = 0, at;
     if (sf_str_starts(bytes, SF_STR("\xff\xfe")) || sf_str_starts(bytes, SF_STR("\xfe\xff")))
         return true;
     rest = sf_str_part(bytes, 0, SF_LIMIT_LINE_LEN);
@@ -132,6 +132,11 @@ static bool is_folded(sf_str bytes)
     if (n_control > 1 + rest.len / 100 || sf_str_starts(rest, SF_STR("{")) ||
         sf_str_starts(rest, SF_STR("heap profile:")) || sf_str_starts(rest, SF_STR("--- ")))
         return false;
+    if (rest.len < bytes.len && !sf_str_find_char(rest, '\n', &at)) { /* one very deep stack */
+        rest = bytes;
+        return sf_str_split_next(&rest, '\n', &line) &&
+               split_count(sf_str_trim(line), &stack, &count);
+    }
     while (n_good + n_bad < 100 && sf_str_split_next(&rest, '\n', &line)) {
         line = sf_str_trim(line);
         if (!line.len)

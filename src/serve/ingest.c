@@ -335,8 +335,11 @@ static enum sf_err door(struct sf_profile_take *t, struct sf_why *why)
 static void refuse(struct sf_profile_take *t, enum sf_err err, const struct sf_why *why)
 {
     static const struct sf_outcome unparsable = {422, SF_GRPC_UNKNOWN, 0};
-    if (t->is_malformed && (err == SF_ERR_INPUT || err == SF_ERR_UNSUPPORTED))
-        sf_call_refuse(t->call, SF_COUNT_REJECT_MALFORMED, unparsable, why->text);
+    bool is_theirs = err == SF_ERR_INPUT || err == SF_ERR_UNSUPPORTED;
+    if (t->is_malformed &&
+        (is_theirs || err == SF_ERR_LIMIT)) /* too large is one more fault of it */
+        sf_call_refuse(t->call, is_theirs ? SF_COUNT_REJECT_MALFORMED : SF_COUNT_REJECT_TOO_LARGE,
+                       unparsable, why->text);
     else
         sf_call_fail(t->call, err, why);
 }

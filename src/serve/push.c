@@ -56,6 +56,7 @@ static enum sf_err add_series(struct sf_profile_take *t, const struct series *s,
     if (!has_name)
         return sf_fail(why, SF_ERR_INPUT, "push: a series without the label __name__");
     err = check_repeats(s, why);
+    t->is_malformed = true;
     for (uint32_t i = 0; !err && i < s->n_samples; i++)
         err = sf_profile_upload_add(&t->upload, s->samples[i], &hint, why);
     return err;
@@ -226,9 +227,19 @@ static void answer(struct sf_profile_take *t)
     sf_connect_ok(t->call);
 }
 
+/* A profile that is too large stays so however often it is sent: no word that means "try again". */
+static void refuse(struct sf_profile_take *t, enum sf_err err, const struct sf_why *why)
+{
+    static const struct sf_outcome too_large = {400, SF_GRPC_INVALID_ARGUMENT, 0};
+    if (t->is_malformed && err == SF_ERR_LIMIT)
+        sf_call_refuse(t->call, SF_COUNT_REJECT_TOO_LARGE, too_large, why->text);
+    else
+        sf_call_fail(t->call, err, why);
+}
+
 bool sf_push_handle(struct sf_call *call, struct sf_worker *worker)
 {
     if (!sf_connect_admit(call))
         return true;
-    return sf_profile_take_run(call, worker, door, answer, NULL);
+    return sf_profile_take_run(call, worker, door, answer, refuse);
 }

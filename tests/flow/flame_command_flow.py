@@ -5,6 +5,7 @@ import http.server
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 import tempfile
@@ -81,7 +82,11 @@ def check_exports(data, name):
         elif form == "speedscope":
             assert sum(sum(p["weights"]) for p in json.loads(done.stdout)["profiles"]) == want, name
         elif form == "svg":
-            xml.etree.ElementTree.fromstring(done.stdout)
+            drawn = xml.etree.ElementTree.fromstring(done.stdout)
+            root = next(drawn.iter("{http://www.w3.org/2000/svg}title")).text
+            amount = re.fullmatch(r"total\n(.+), 100\.00 % of \1(; self .+)?", root) if want else None
+            base = run("top", "-", stdin=data).stdout.decode()
+            assert not want or base.startswith(f"percentages are of {amount[1]} "), (name, root, base[:80])
         elif want:
             assert total(done.stdout) == want, (name, form)
     return n

@@ -46,6 +46,19 @@ def test_our_own_door_takes_folded_text():
     assert folded("text", type="alloc_space") == {"main;a": 6, "main;b": 10}
 
 
+def test_a_very_deep_stack_is_cut_in_the_middle_and_marked():
+    def send(depth):
+        text = ";".join(f"f{i}" for i in range(depth)) + " 4\n"
+        return server.post("/api/v1/profile?service=deep&type=alloc_space", text.encode(), "text/plain")
+    answer = send(10**6)
+    assert answer.status == 400 and "line 1 has 7888891 bytes" in answer.text, answer.text
+    assert send(10**5).status == 200
+    (stack, value), = folded("deep", type="alloc_space").items()
+    frames = stack.split(";")
+    assert value == 4 and len(frames) == 1024, (value, len(frames))
+    assert frames[:17] == [f"f{i}" for i in range(16)] + ["(truncated)"] and frames[-1] == "f99999", frames[:20]
+
+
 def test_a_repeat_is_acknowledged_and_kept_once():
     body = pprof({"main;once": 70000000})
     for _ in range(3):
@@ -91,7 +104,8 @@ def test_ingest_says_what_is_wrong_as_pyroscope_does():
     for path, body, status, code in (
             ("/ingest", b"", 400, "invalid_argument"), ("/ingest?name=a%20b", b"x 1\n", 400, "invalid_argument"),
             ("/ingest?name=my.app", b"x 1\n", 400, "invalid_argument"),
-            ("/ingest?name=a&format=pprof", b"\x0a\xff\xff\xff", 422, "unknown")):
+            ("/ingest?name=a&format=pprof", b"\x0a\xff\xff\xff", 422, "unknown"),
+            ("/ingest?name=a&format=pprof", gzip.compress(b"\0" * (80 << 20)), 422, "unknown")):
         answer = server.post(path, body, "application/octet-stream")
         assert answer.status == status, (path, answer.status, answer.text)
         assert json.loads(answer.body)["code"] == code, answer.text
@@ -127,6 +141,9 @@ def test_push_keeps_all_or_nothing_and_says_why():
     twice = field(1, b"".join(field(1, field(1, k) + field(2, v)) for k, v in pairs) + field(2, field(1, pprof(STACKS))))
     answer = server.post(PUSH, twice, "application/proto")
     assert answer.status == 400 and "two labels service_name" in answer.text, answer.text
+    answer = server.post(PUSH, series({"__name__": "process_cpu", "service_name": "half"},
+                                      gzip.compress(b"\0" * (80 << 20))), "application/proto")
+    assert answer.status == 400 and "inflates" in answer.text, (answer.status, answer.text)
     assert server.post(PUSH, b"", "text/plain").status == 415
     assert server.grpc(PUSH, bad)[0] == 3
 
