@@ -2,9 +2,10 @@
  *
  * A day of pprofs of 1,000 stacks, 30 to 60 deep, every sample tagged with a span, spread over four
  * services, flushed every hour and merged as the server does. Measured: bytes on disk per sample,
- * in all and per section; the flame graph of everything of one service, whole slots and a range
- * that cuts them; one span's flame graph, with and without its service named; a time series. Each
- * query is the fastest of its runs, in CPU time.
+ * in all, of the aggregate (chunks and their index), of detail rows (with their indexes), and of
+ * what both need (symbols, series, points); the flame graph of everything, of one service, of
+ * whole slots and of a range that cuts them; one span's flame graph, with and without its service
+ * named; a time series. Each query is the fastest of its runs, in CPU time.
  *
  *   profile_store_bench [profiles]     (default 2000; 10000 are ten million samples) */
 #include <dirent.h>
@@ -12,6 +13,8 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "block/profile_block.h"
+#include "block/section.h"
 #include "decode/profile_format.h"
 #include "store/local/compact.h"
 #include "support/profile_wire.h"
@@ -92,23 +95,65 @@ static void fill(struct store_rig *r, uint32_t n_profiles)
     sf_arena_done(&a);
 }
 
-static uint64_t disk_len(const char *path, unsigned *n_files)
+struct disk { /* bytes, by what they are for */
+    uint64_t all, aggregate, detail, shared;
+    unsigned n_files;
+};
+
+static void add_section(struct disk *d, const struct sf_section *s)
+{
+    switch (s->id) {
+    case SF_PROFILE_IDX:
+    case SF_PROFILE_CHK: d->aggregate += s->stored_len; break;
+    case SF_PROFILE_DET:
+    case SF_PROFILE_SPX:
+    case SF_PROFILE_TRX: d->detail += s->stored_len; break;
+    default: d->shared += s->stored_len; break;
+    }
+}
+
+static void add_block(struct disk *d, const char *path, const struct store_rig *r)
+{
+    uint8_t bytes[SF_BLOCK_TAIL_LEN];
+    struct sf_block_tail tail;
+    struct sf_why why = {0};
+    FILE *f = fopen(path, "rb");
+    if (!f || fseek(f, -SF_BLOCK_TAIL_LEN, SEEK_END) ||
+        fread(bytes, 1, sizeof(bytes), f) != sizeof(bytes) ||
+        sf_block_tail_decode(SF_BLOCK_OF_PROFILES, bytes, false, &tail, &why) ||
+        fseek(f, (long)tail.table_off, SEEK_SET))
+        need(SF_ERR_IO, r);
+    for (uint64_t i = 0; f && i < tail.table_len / SF_SECTION_LEN; i++) {
+        struct sf_section s;
+        if (fread(bytes, 1, SF_SECTION_LEN, f) != SF_SECTION_LEN)
+            need(SF_ERR_IO, r);
+        s = sf_section_decode(bytes);
+        add_section(d, &s);
+    }
+    if (f)
+        fclose(f);
+    d->n_files++;
+}
+
+static void walk_disk(struct disk *d, const char *path, const struct store_rig *r)
 {
     DIR *list = opendir(path);
     struct dirent *e;
-    uint64_t sum = 0;
     while (list && (e = readdir(list))) {
         char sub[700];
         struct stat st;
         snprintf(sub, sizeof(sub), "%.400s/%.255s", path, e->d_name);
         if (e->d_name[0] == '.' || lstat(sub, &st) != 0)
             continue;
-        *n_files += S_ISREG(st.st_mode);
-        sum += S_ISDIR(st.st_mode) ? disk_len(sub, n_files) : (uint64_t)st.st_size;
+        if (S_ISDIR(st.st_mode)) {
+            walk_disk(d, sub, r);
+        } else {
+            d->all += (uint64_t)st.st_size;
+            add_block(d, sub, r);
+        }
     }
     if (list)
         closedir(list);
-    return sum;
 }
 
 static double ask(struct store_rig *r, struct sf_prof_query *query, const char *service,
@@ -136,6 +181,26 @@ static double ask(struct store_rig *r, struct sf_prof_query *query, const char *
     return best / 1e6;
 }
 
+/* A point an hour of one service: it never touches stacks. */
+static double ask_series(struct store_rig *r)
+{
+    struct sf_matcher match = {SF_STR("service_name"), SF_OP_EQ, SF_STR("service-0")};
+    struct sf_prof_query query = {
+        .type = SF_STR("process_cpu:cpu:nanoseconds"), .match = &match, .n_match = 1};
+    double best = 1e300, took;
+    for (int i = 0; i < RUNS; i++) {
+        struct sf_prof_points points;
+        int64_t from = sf_clock_cpu_ns();
+        sf_arena_reset(&r->arena);
+        need(r->store->ops->prof_points(r->store, &query, NULL, 0, SF_NS_PER_HOUR, &r->q, &points,
+                                        &r->why),
+             r);
+        took = (double)(sf_clock_cpu_ns() - from);
+        best = took < best ? took : best;
+    }
+    return best / 1e6;
+}
+
 static void measure(struct store_rig *r, uint32_t n_profiles)
 {
     struct sf_prof_query all = {0}, cut = {0}, span = {0};
@@ -144,6 +209,9 @@ static void measure(struct store_rig *r, uint32_t n_profiles)
     double samples = (double)n_profiles * SAMPLES / SERVICES, ms;
     cut.from_ns = DAY_BEGIN_NS + INT64_C(123) * 1000000000;
     cut.to_ns = DAY_BEGIN_NS + SF_NS_PER_DAY - INT64_C(321) * 1000000000;
+    ms = ask(r, &all, NULL, &total);
+    print("profile_merge_everything", ms, "ms");
+    print("profile_merge_everything_per_10M", ms * 1e7 / samples / SERVICES, "ms");
     ms = ask(r, &all, "service-0", &total);
     print("profile_merge_all", ms, "ms");
     print("profile_merge_all_per_10M", ms * 1e7 / samples, "ms");
@@ -153,6 +221,7 @@ static void measure(struct store_rig *r, uint32_t n_profiles)
     span.n_spans = 1;
     print("profile_span", ask(r, &span, "service-0", &of_span), "ms");
     print("profile_span_no_service", ask(r, &span, NULL, &of_span), "ms");
+    print("profile_series", ask_series(r), "ms");
     id = 12345;
     print("profile_span_unknown", ask(r, &span, NULL, &none), "ms");
     if (total == 0 || part == 0 || of_span == 0 || none != 0 || part >= total) {
@@ -165,7 +234,8 @@ int main(int argc, char **argv)
 {
     static struct store_rig r;
     uint32_t n_profiles = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 2000;
-    unsigned n_files = 0;
+    struct disk disk = {0};
+    double n_samples = (double)n_profiles * SAMPLES;
     char path[200];
     int64_t cpu_ns;
     now_ns = DAY_BEGIN_NS;
@@ -179,10 +249,14 @@ int main(int argc, char **argv)
     fill(&r, n_profiles);
     cpu_ns = sf_clock_cpu_ns() - cpu_ns;
     snprintf(path, sizeof(path), "%s/prof", r.path);
-    print("profile_samples", (double)n_profiles * SAMPLES, "samples");
-    print("profile_make_and_store", (double)cpu_ns / 1e3 / n_profiles / SAMPLES, "us/sample");
-    print("profile_disk", (double)disk_len(path, &n_files) / n_profiles / SAMPLES, "B/sample");
-    print("profile_blocks", n_files, "blocks");
+    walk_disk(&disk, path, &r);
+    print("profile_samples", n_samples, "samples");
+    print("profile_make_and_store", (double)cpu_ns / 1e3 / n_samples, "us/sample");
+    print("profile_disk", (double)disk.all / n_samples, "B/sample");
+    print("profile_disk_aggregate", (double)disk.aggregate / n_samples, "B/sample");
+    print("profile_disk_detail", (double)disk.detail / n_samples, "B/row");
+    print("profile_disk_shared", (double)disk.shared / n_samples, "B/sample");
+    print("profile_blocks", disk.n_files, "blocks");
     measure(&r, n_profiles);
     store_rig_done(&r);
     return 0;
