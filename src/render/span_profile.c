@@ -114,6 +114,8 @@ void sf_span_profile_words(const struct sf_span_profile *p, struct sf_buf *out)
     sf_buf_add_str(out, SF_STR("\n"));
     sf_units_amount(out, p->view.tree.total, p->view.tree.unit);
     sf_buf_print(out, " in %llu samples", (unsigned long long)p->n_samples);
+    if (p->looks > (double)p->n_samples)
+        sf_buf_print(out, ", %.0f looks", p->looks);
     if (p->most_samples >= 1)
         sf_buf_print(out, " of at most about %.0f", p->most_samples);
     if (p->n_threads > 1)

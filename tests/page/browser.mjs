@@ -95,6 +95,8 @@ test("a gap without child spans says what ran in it", async () => {
   await gap.click();
   await canvas(page).waitFor();
   assert.equal(params(page).get("self"), "1");
+  await page.getByText(", 60 looks").waitFor(); // in four samples: a pprof adds them up
+  await page.getByRole("button", { name: "View profile of SELECT prices" }).click();
   await page.getByText("How to have more samples here").click();
   await page.locator(".missing, details p").first().waitFor();
   await done(page, "gap");

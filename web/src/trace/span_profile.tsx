@@ -40,10 +40,11 @@ function Grades(props: { p: SpanProfile }) {
   const unit = p.profile.unit;
   return (
     <p class="grades" role="note">
-      <span class={`trust ${p.trust}`} title="none, thin (under 30 samples), fair (under 400) or good">
+      <span class={`trust ${p.trust}`} title="none, thin (under 30 looks of the profiler), fair (under 400) or good">
         {p.trust}
       </span>{" "}
       <b>{count(p.samples)}</b> samples
+      {(p.looks ?? 0) > p.samples && <span title="A sample of this profile adds up several looks of the profiler">, {count(Math.round(p.looks ?? 0))} looks</span>}
       {p.mostSamples > 0 && <span class="faint"> of at most {count(p.mostSamples)}{(p.threads ?? 1) > 1 ? ` on ${String(p.threads)} threads` : ""}</span>}
       {GRADES.filter(([g]) => p.grades[g].samples > 0).map(([g, words]) => (
         <span key={g} class="tag" title={words}>
