@@ -77,6 +77,7 @@ def test_the_newest_traces_come_first_and_survive_the_limit():
     assert [t["traceID"][0] for t in json.loads(answer.body)["traces"]] == ["3", "2"]
     assert answer.headers["x-spanflame-limit"].startswith("the newest 2 traces"), answer.headers
     assert "x-spanflame-limit" not in search("{}", limit=100).headers
+    assert [t["traceID"][0] for t in json.loads(search("{ } with(most_recent=true)", limit=1).body)["traces"]] == ["3"]
 
 
 def test_a_range_gives_whole_traces_that_overlap_it():
