@@ -1,21 +1,38 @@
-/* frame_names.h - what the files on this machine call the code at an address. Off the hot path; one
- * thread at a time. Files are opened when first asked for and closed with it. */
+/* frame_names.h - what the files on this machine call the code at an address, and where it was
+ * written. Off the hot path. Files are read for many addresses at once; what was found is kept for
+ * the next profile, as long as nothing is unloaded. */
 #pragma once
 #include "base/str.h"
+#include "collect/lib/symbol_cache.h"
 #include "collect/unwind/modules.h"
 
-struct sf_elf_file;
-struct sf_elf_symbols;
+struct sf_profile_table;
 
-struct sf_frame_names {
-    const struct sf_modules *m;     /* NULL: nothing is known */
-    struct sf_elf_symbols *symbols; /* one per module, opened when first asked */
-    struct sf_elf_file *files;
-    bool *is_tried;
+enum { SF_FRAME_LINES_MAX = 64 };
+
+struct sf_frame_line {
+    sf_str name, system_name; /* as people and as the linker know it */
+    sf_str file;              /* empty: unknown */
+    uint32_t line, start_line;
 };
 
-bool sf_frame_names_open(struct sf_frame_names *f); /* false: no memory; close it all the same */
+struct sf_frame {
+    uint32_t module;                                /* its place + 1; 0: none */
+    uint32_t n_lines;                               /* 0: nobody has a name for it */
+    struct sf_frame_line lines[SF_FRAME_LINES_MAX]; /* the innermost first */
+};
+
+struct sf_frame_names {
+    const struct sf_modules *m; /* NULL: nothing is known */
+    struct sf_symbol_cache *cache;
+    struct sf_symbol_cache own;
+};
+
+void sf_frame_names_open(struct sf_frame_names *f);
 void sf_frame_names_close(struct sf_frame_names *f);
-/* The module that holds `at`, as its place + 1; 0: none. Its function, empty where its file has no
- * name for it; lives until close. */
-uint32_t sf_frame_names_find(struct sf_frame_names *f, uint64_t at, sf_str *function);
+/* Looks up all addresses of these profiles; those not looked up have no name. */
+void sf_frame_names_look_up(struct sf_frame_names *f, const struct sf_profile_table *const *tables,
+                            unsigned n);
+/* What is known of an address. Texts live until close or the next look_up. */
+void sf_frame_names_find(struct sf_frame_names *f, uint64_t at, struct sf_frame *out);
+void sf_frame_names_after_fork(void); /* in the child: nothing is kept */

@@ -73,16 +73,21 @@ static uint32_t attr(struct writer *w, sf_str key, sf_str val, int64_t num)
     return id;
 }
 
-static uint32_t function(struct writer *w, sf_str name)
+/* Function{1 name, 2 system name, 3 file, 4 start line} */
+static uint32_t function(struct writer *w, const struct sf_frame_line *l)
 {
     struct sf_buf *b = &w->tables[FUNCTIONS];
-    uint32_t name_id = text(w, name), id;
+    uint32_t key[] = {text(w, l->name), text(w, l->system_name), text(w, l->file), l->start_line};
     bool is_new;
-    id = id_of(w, FUNCTIONS, name_id, &is_new);
+    uint32_t id = id_of(w, FUNCTIONS, sf_name_hash(key, sizeof(key)), &is_new);
     if (is_new) {
         size_t mark = sf_pb_write_begin(b, FUNCTIONS);
-        sf_pb_write_u64(b, 1, name_id);
-        sf_pb_write_u64(b, 2, name_id);
+        sf_pb_write_u64(b, 1, key[0]);
+        sf_pb_write_u64(b, 2, key[1]);
+        if (key[2])
+            sf_pb_write_u64(b, 3, key[2]);
+        if (l->start_line)
+            sf_pb_write_u64(b, 4, l->start_line);
         sf_pb_write_end(b, mark);
     }
     return id;
@@ -114,38 +119,47 @@ static uint32_t mapping(struct writer *w, const struct sf_module *m)
     return id;
 }
 
-/* Location{1 mapping, 2 address, 3 Line{1 function}} */
-static void write_location(struct writer *w, uint32_t map, uint64_t at, uint32_t func)
+/* Location{1 mapping, 2 address, 3 Line{1 function, 2 line}}, the innermost line first */
+static void write_location(struct writer *w, uint32_t map, uint64_t at, const struct sf_frame *f)
 {
     struct sf_buf *b = &w->tables[LOCATIONS];
-    size_t mark = sf_pb_write_begin(b, LOCATIONS), line;
+    uint32_t functions[SF_FRAME_LINES_MAX];
+    size_t mark, line;
+    for (uint32_t i = 0; i < f->n_lines; i++)
+        functions[i] = function(w, &f->lines[i]);
+    mark = sf_pb_write_begin(b, LOCATIONS);
     if (map)
         sf_pb_write_u64(b, 1, map);
     if (at)
         sf_pb_write_u64(b, 2, at);
-    if (func) {
+    for (uint32_t i = 0; i < f->n_lines; i++) {
         line = sf_pb_write_begin(b, 3);
-        sf_pb_write_u64(b, 1, func);
+        sf_pb_write_u64(b, 1, functions[i]);
+        if (f->lines[i].line)
+            sf_pb_write_u64(b, 2, f->lines[i].line);
         sf_pb_write_end(b, line);
     }
     sf_pb_write_end(b, mark);
 }
 
+static void name_all(struct sf_frame *f, sf_str name)
+{
+    f->n_lines = 1;
+    f->lines[0] = (struct sf_frame_line){.name = name, .system_name = name};
+}
+
 static uint32_t location(struct writer *w, uint64_t at)
 {
     bool is_new;
-    uint32_t id = id_of(w, LOCATIONS, at, &is_new), module, map, func = 0;
-    sf_str name;
+    uint32_t id = id_of(w, LOCATIONS, at, &is_new);
+    struct sf_frame f;
     if (!is_new)
         return id;
-    module = sf_frame_names_find(&w->names, at, &name);
-    map = module ? mapping(w, w->names.m->list[module - 1]) : 0;
-    if (!module)
-        func = function(w, SF_STR("[unknown code]"));
-    else if (name.len)
-        func = function(w, name);
-    write_location(w, map, at,
-                   func); /* no function: the server knows what to do with the address */
+    sf_frame_names_find(&w->names, at, &f);
+    if (!f.module)
+        name_all(&f, SF_STR("[unknown code]"));
+    /* Without a function the server knows what to do with the address. */
+    write_location(w, f.module ? mapping(w, w->names.m->list[f.module - 1]) : 0, at, &f);
     return id;
 }
 
@@ -154,10 +168,11 @@ static uint32_t end_location(struct writer *w, uint8_t end)
 {
     bool is_new;
     uint32_t id = id_of(w, LOCATIONS, end, &is_new);
-    if (is_new)
-        write_location(
-            w, 0, 0,
-            function(w, end == SF_WALK_FULL ? SF_STR("(truncated)") : SF_STR("[unknown caller]")));
+    struct sf_frame f = {.module = 0};
+    if (!is_new)
+        return id;
+    name_all(&f, end == SF_WALK_FULL ? SF_STR("(truncated)") : SF_STR("[unknown caller]"));
+    write_location(w, 0, 0, &f);
     return id;
 }
 
@@ -317,6 +332,14 @@ static void writer_done(struct writer *w)
     sf_heap_free(w);
 }
 
+static void look_up(struct writer *w, const struct sf_profile *list, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        const struct sf_profile_table *table = &list[i].table;
+        sf_frame_names_look_up(&w->names, &table, 1);
+    }
+}
+
 enum sf_err sf_otlp_profiles_write(const struct sf_profile *list, unsigned n,
                                    const struct sf_otlp_frame *frame, struct sf_buf *out,
                                    uint32_t *n_profiles, struct sf_why *why)
@@ -326,7 +349,8 @@ enum sf_err sf_otlp_profiles_write(const struct sf_profile *list, unsigned n,
     *n_profiles = 0;
     if (ok) {
         w->mono_to_unix_ns = sf_clock_unix_ns() - sf_clock_mono_ns();
-        ok = sf_frame_names_open(&w->names);
+        sf_frame_names_open(&w->names);
+        look_up(w, list, n);
         for (unsigned i = 0; i < n && ok; i++) {
             for (int value = 0; value < 2; value++) {
                 if (sf_kind_info(list[i].kind)->is_sent[value] &&

@@ -16,6 +16,7 @@ struct writer {
     struct sf_buf *out;
     struct sf_frame_names names;
     struct sf_name_table strings, locations, functions;
+    bool has_lines[SF_MODULES_MAX], has_inlines[SF_MODULES_MAX];
 };
 
 static uint32_t text(struct writer *w, sf_str s)
@@ -36,6 +37,7 @@ static void write_type(struct writer *w, uint32_t field, const struct sf_value_n
     sf_pb_write_end(w->out, mark);
 }
 
+/* After the locations: they tell what is known of each. */
 static void write_mappings(struct writer *w)
 {
     for (uint32_t i = 0; w->names.m && i < w->names.m->n; i++) {
@@ -52,58 +54,88 @@ static void write_mappings(struct writer *w)
         sf_pb_write_u64(w->out, 4, m->file_off);
         sf_pb_write_u64(w->out, 5, path);
         sf_pb_write_u64(w->out, 6, id);
-        sf_pb_write_bool(w->out, 7, true);
+        sf_pb_write_bool(w->out, 7, true); /* functions; then files, lines, what is inlined */
+        sf_pb_write_bool(w->out, 8, w->has_lines[i]);
+        sf_pb_write_bool(w->out, 9, w->has_lines[i]);
+        sf_pb_write_bool(w->out, 10, w->has_inlines[i]);
         sf_pb_write_end(w->out, mark);
     }
 }
 
-static uint32_t write_function(struct writer *w, sf_str name)
+static uint32_t write_function(struct writer *w, const struct sf_frame_line *l)
 {
+    uint32_t key[] = {text(w, l->name), text(w, l->system_name), text(w, l->file), l->start_line};
     bool is_new;
-    uint32_t name_id = text(w, name);
-    uint32_t id = sf_name_table_id(&w->functions, name_id, 1, &is_new);
+    uint32_t id = sf_name_table_id(&w->functions, sf_name_hash(key, sizeof(key)), 1, &is_new);
     if (is_new) {
         size_t mark = sf_pb_write_begin(w->out, 5);
         sf_pb_write_u64(w->out, 1, id);
-        sf_pb_write_u64(w->out, 2, name_id);
-        sf_pb_write_u64(w->out, 3, name_id);
+        sf_pb_write_u64(w->out, 2, key[0]);
+        sf_pb_write_u64(w->out, 3, key[1]);
+        sf_pb_write_u64(w->out, 4, key[2]);
+        sf_pb_write_u64(w->out, 5, l->start_line);
         sf_pb_write_end(w->out, mark);
     }
     return id;
 }
 
-/* "libc.so.6+0x1234" where the file has no name for it: true, and good for nothing but that. */
-static uint32_t function_at(struct writer *w, const struct sf_module *m, sf_str name, uint64_t at)
+/* Lines of a location that has no address are at 0. */
+static void write_location(struct writer *w, uint32_t id, uint64_t at, const struct sf_frame *f)
 {
-    const char *base = strrchr(m->path, '/');
-    char place[128];
-    if (name.len)
-        return write_function(w, name);
-    snprintf(place, sizeof(place), "%.80s+0x%llx", base ? base + 1 : m->path,
-             (unsigned long long)(at - m->base));
-    return write_function(w, sf_str_from(place));
+    uint32_t functions[SF_FRAME_LINES_MAX];
+    size_t mark, line;
+    for (uint32_t i = 0; i < f->n_lines; i++)
+        functions[i] = write_function(w, &f->lines[i]);
+    mark = sf_pb_write_begin(w->out, 4);
+    sf_pb_write_u64(w->out, 1, id);
+    if (f->module)
+        sf_pb_write_u64(w->out, 2, f->module);
+    if (at)
+        sf_pb_write_u64(w->out, 3, at);
+    for (uint32_t i = 0; i < f->n_lines; i++) {
+        line = sf_pb_write_begin(w->out, 4);
+        sf_pb_write_u64(w->out, 1, functions[i]);
+        if (f->lines[i].line)
+            sf_pb_write_u64(w->out, 2, f->lines[i].line);
+        sf_pb_write_end(w->out, line);
+    }
+    sf_pb_write_end(w->out, mark);
+}
+
+static void name_all(struct sf_frame *f, sf_str name)
+{
+    f->n_lines = 1;
+    f->lines[0] = (struct sf_frame_line){.name = name, .system_name = name};
+}
+
+static void note_kind(struct writer *w, const struct sf_frame *f)
+{
+    if (!f->module || f->module > SF_MODULES_MAX)
+        return;
+    w->has_lines[f->module - 1] |= f->lines[0].line > 0;
+    w->has_inlines[f->module - 1] |= f->n_lines > 1;
 }
 
 static uint32_t location(struct writer *w, uint64_t at)
 {
     bool is_new;
-    uint32_t id = sf_name_table_id(&w->locations, at, 1, &is_new), module, function;
-    size_t mark, line;
-    sf_str name;
+    uint32_t id = sf_name_table_id(&w->locations, at, 1, &is_new);
+    struct sf_frame f;
+    char place[128];
     if (!is_new)
         return id;
-    module = sf_frame_names_find(&w->names, at, &name);
-    function = module ? function_at(w, w->names.m->list[module - 1], name, at)
-                      : write_function(w, SF_STR("[unknown code]"));
-    mark = sf_pb_write_begin(w->out, 4);
-    sf_pb_write_u64(w->out, 1, id);
-    if (module)
-        sf_pb_write_u64(w->out, 2, module);
-    sf_pb_write_u64(w->out, 3, at);
-    line = sf_pb_write_begin(w->out, 4);
-    sf_pb_write_u64(w->out, 1, function);
-    sf_pb_write_end(w->out, line);
-    sf_pb_write_end(w->out, mark);
+    sf_frame_names_find(&w->names, at, &f);
+    if (!f.module) {
+        name_all(&f, SF_STR("[unknown code]"));
+    } else if (!f.n_lines) { /* "libc.so.6+0x1234": true, and good for nothing but that */
+        const struct sf_module *m = w->names.m->list[f.module - 1];
+        const char *base = strrchr(m->path, '/');
+        snprintf(place, sizeof(place), "%.80s+0x%llx", base ? base + 1 : m->path,
+                 (unsigned long long)(at - m->base));
+        name_all(&f, sf_str_from(place));
+    }
+    note_kind(w, &f);
+    write_location(w, id, at, &f);
     return id;
 }
 
@@ -112,17 +144,12 @@ static uint32_t end_location(struct writer *w, uint8_t end)
 {
     static const char *const names[] = {"", "(truncated)", "[unknown caller]", "[unknown caller]"};
     bool is_new;
-    uint32_t id = sf_name_table_id(&w->locations, end, 1, &is_new), function;
-    size_t mark, line;
+    uint32_t id = sf_name_table_id(&w->locations, end, 1, &is_new);
+    struct sf_frame f = {.module = 0};
     if (!is_new)
         return id;
-    function = write_function(w, sf_str_from(names[end & 3]));
-    mark = sf_pb_write_begin(w->out, 4);
-    sf_pb_write_u64(w->out, 1, id);
-    line = sf_pb_write_begin(w->out, 4);
-    sf_pb_write_u64(w->out, 1, function);
-    sf_pb_write_end(w->out, line);
-    sf_pb_write_end(w->out, mark);
+    name_all(&f, sf_str_from(names[end & 3]));
+    write_location(w, id, 0, &f);
     return id;
 }
 
@@ -223,10 +250,10 @@ static void write_profile(struct writer *w, const struct sf_profile *p,
     write_types(w, p);
     if (beside)
         write_types(w, beside);
-    write_mappings(w);
     write_samples(w, p, 0, beside ? 2 : 0);
     if (beside)
         write_samples(w, beside, 2, 0);
+    write_mappings(w);
     sf_pb_write_i64(w->out, 9, p->begin_unix_ns);
     sf_pb_write_i64(w->out, 10, p->length_ns);
     if (info->period.type) {
@@ -236,6 +263,12 @@ static void write_profile(struct writer *w, const struct sf_profile *p,
     write_comment(w, p);
 }
 
+static void look_up(struct writer *w, const struct sf_profile *p, const struct sf_profile *beside)
+{
+    const struct sf_profile_table *tables[] = {&p->table, beside ? &beside->table : NULL};
+    sf_frame_names_look_up(&w->names, tables, beside ? 2 : 1);
+}
+
 enum sf_err sf_pprof_write(const struct sf_profile *profile, const struct sf_profile *beside,
                            struct sf_buf *out, struct sf_why *why)
 {
@@ -243,10 +276,10 @@ enum sf_err sf_pprof_write(const struct sf_profile *profile, const struct sf_pro
     bool ok = w != NULL;
     if (ok) {
         w->out = out;
-        ok = sf_frame_names_open(&w->names);
-        if (ok)
-            write_profile(w, profile, beside);
-        ok = ok && !w->strings.has_failed && !w->locations.has_failed && !w->functions.has_failed &&
+        sf_frame_names_open(&w->names);
+        look_up(w, profile, beside);
+        write_profile(w, profile, beside);
+        ok = !w->strings.has_failed && !w->locations.has_failed && !w->functions.has_failed &&
              sf_buf_ok(out);
         sf_frame_names_close(&w->names);
         sf_name_table_done(&w->strings);

@@ -1,4 +1,5 @@
 #include "collect/lib/profile_sources.h"
+#include "collect/lib/frame_names.h"
 
 #include "collect/lib/cpu_profiler.h"
 #include "collect/lib/heap_profiler.h"
@@ -23,6 +24,7 @@ void sf_profile_sources_after_fork(bool is_child)
     if (!is_child)
         return;
     sf_modules_after_fork();
+    sf_frame_names_after_fork();
     sf_stack_copy_after_fork();
     sf_cpu_profiler_after_fork();
     sf_wall_profiler_after_fork();

@@ -22,7 +22,7 @@ static bool is_mangled(sf_str s)
 static void take_lines(void *arg, uint32_t query, const struct sf_symbol_line *lines, unsigned n)
 {
     struct asking *a = arg;
-    uint64_t start = UINT64_MAX;
+    uint64_t start;
     sf_str name = sf_elf_symbols_find(a->symbols, a->at[query], &start);
     struct sf_symbol_line all[SF_SYMBOL_LINES_MAX], *last = &all[n - 1];
     if (a->is_told[query])
@@ -32,18 +32,18 @@ static void take_lines(void *arg, uint32_t query, const struct sf_symbol_line *l
     if (name.len && (!last->name.len || (is_mangled(name) && !is_mangled(last->name))))
         last->name = name;
     a->is_told[query] = true;
-    a->take(a->arg, query, all, last->name.len ? n : n - 1, start);
+    a->take(a->arg, query, all, last->name.len ? n : n - 1);
 }
 
 static void take_names(struct asking *a, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         struct sf_symbol_line line = {0};
-        uint64_t start = UINT64_MAX;
+        uint64_t start;
         if (a->is_told[i])
             continue;
         line.name = sf_elf_symbols_find(a->symbols, a->at[i], &start);
-        a->take(a->arg, i, &line, line.name.len > 0, start);
+        a->take(a->arg, i, &line, line.name.len > 0);
     }
 }
 

@@ -4,10 +4,8 @@
 #include "collect/symbol/debug_info.h"
 
 /* The innermost line first, the function itself last; all is borrowed until it returns. `n` is 0
- * when nobody knows. `start` is where the function begins by the symbol table; UINT64_MAX: unknown.
- */
-typedef void sf_symbol_taker(void *arg, uint32_t query, const struct sf_symbol_line *lines,
-                             unsigned n, uint64_t start);
+ * when nobody knows. */
+typedef sf_debug_info_taker sf_symbol_taker;
 
 /* Calls `take` once for each of the `n` sorted addresses, as the file counts them, in any order.
  * False: no such file, not ELF, or no memory; `take` was not called then. */

@@ -19,11 +19,9 @@ static void read_all(struct seen *seen, sf_str s)
         seen->sum += (uint8_t)s.p[i];
 }
 
-static void take(void *arg, uint32_t query, const struct sf_symbol_line *lines, unsigned n,
-                 uint64_t start)
+static void take(void *arg, uint32_t query, const struct sf_symbol_line *lines, unsigned n)
 {
     struct seen *seen = arg;
-    (void)start;
     SF_ASSERT(query < N && n <= SF_SYMBOL_LINES_MAX);
     seen->times[query]++;
     for (unsigned i = 0; i < n; i++) {

@@ -12,13 +12,11 @@ static uint64_t at[MAX];
 static uint32_t n;
 static char *said[MAX]; /* answers come unit by unit */
 
-static void take(void *arg, uint32_t query, const struct sf_symbol_line *lines, unsigned n_lines,
-                 uint64_t start)
+static void take(void *arg, uint32_t query, const struct sf_symbol_line *lines, unsigned n_lines)
 {
     size_t len;
     FILE *to = open_memstream(&said[query], &len);
     (void)arg;
-    (void)start;
     for (unsigned i = 0; i < n_lines; i++)
         fprintf(to, "%.*s\n%.*s:%u\n", SF_STR_ARG(lines[i].name), SF_STR_ARG(lines[i].file),
                 lines[i].line);

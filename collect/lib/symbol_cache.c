@@ -1,0 +1,113 @@
+#include "collect/lib/symbol_cache.h"
+
+#include "wire/demangle.h"
+
+struct place {
+    uint32_t at, len;
+};
+
+void sf_symbol_cache_done(struct sf_symbol_cache *c)
+{
+    sf_name_table_done(&c->addresses);
+    sf_name_table_done(&c->texts);
+    sf_name_table_done(&c->names);
+    sf_buf_done(&c->found);
+    sf_buf_done(&c->lines);
+    sf_buf_done(&c->text);
+    sf_buf_done(&c->places);
+    sf_buf_done(&c->people);
+    sf_buf_done(&c->scratch);
+    sf_demangler_free(c->demangler);
+    *c = (struct sf_symbol_cache){0};
+}
+
+static bool has_failed(const struct sf_symbol_cache *c)
+{
+    return c->addresses.has_failed || c->texts.has_failed || c->names.has_failed ||
+           !sf_buf_ok(&c->found) || !sf_buf_ok(&c->lines) || !sf_buf_ok(&c->text) ||
+           !sf_buf_ok(&c->places) || !sf_buf_ok(&c->people);
+}
+
+bool sf_symbol_cache_is_full(const struct sf_symbol_cache *c)
+{
+    return has_failed(c) ||
+           c->found.len / sizeof(struct sf_cached_address) >= SF_CACHED_ADDRESSES_MAX ||
+           c->text.len >= SF_CACHED_TEXT_MAX;
+}
+
+struct sf_cached_address *sf_symbol_cache_address(struct sf_symbol_cache *c, uint64_t at,
+                                                  bool *is_new)
+{
+    static const struct sf_cached_address unknown;
+    uint32_t id = sf_name_table_id(&c->addresses, at, 0, is_new);
+    if (*is_new)
+        sf_buf_add(&c->found, &unknown, sizeof(unknown));
+    if (c->addresses.has_failed || !sf_buf_ok(&c->found))
+        return NULL;
+    return (struct sf_cached_address *)(void *)c->found.p + id;
+}
+
+static uint32_t text_id(struct sf_symbol_cache *c, sf_str s)
+{
+    bool is_new;
+    uint32_t id = sf_name_table_id(&c->texts, sf_name_hash(s.p, s.len), 0, &is_new);
+    if (is_new) {
+        struct place p = {(uint32_t)c->text.len, (uint32_t)s.len};
+        sf_buf_add_str(&c->text, s);
+        sf_buf_add(&c->places, &p, sizeof(p));
+    }
+    return id;
+}
+
+/* A name is taken apart once. */
+static uint32_t people_id(struct sf_symbol_cache *c, uint32_t system_name, sf_str s)
+{
+    bool is_new;
+    uint32_t id = sf_name_table_id(&c->names, system_name, 0, &is_new), people = system_name;
+    if (!is_new)
+        return sf_buf_ok(&c->people) && !c->names.has_failed ? ((uint32_t *)(void *)c->people.p)[id]
+                                                             : system_name;
+    if (!c->demangler)
+        c->demangler = sf_demangler_new();
+    sf_buf_reset(&c->scratch);
+    if (c->demangler && sf_demangle(c->demangler, s, &c->scratch))
+        people = text_id(c, sf_buf_str(&c->scratch));
+    sf_buf_add(&c->people, &people, sizeof(people));
+    return people;
+}
+
+bool sf_symbol_cache_add(struct sf_symbol_cache *c, sf_str system_name, sf_str file, uint32_t line,
+                         uint32_t start_line)
+{
+    struct sf_cached_line one = {.line = line, .start_line = start_line};
+    if (sf_symbol_cache_is_full(c) || system_name.len > SF_CACHED_TEXT_MAX)
+        return false;
+    one.system_name = text_id(c, system_name);
+    one.name = people_id(c, one.system_name, system_name);
+    one.file = text_id(c, file);
+    if (has_failed(c)) /* one of the texts is not there */
+        return false;
+    sf_buf_add(&c->lines, &one, sizeof(one));
+    return sf_buf_ok(&c->lines);
+}
+
+uint32_t sf_symbol_cache_n_lines(const struct sf_symbol_cache *c)
+{
+    return (uint32_t)(c->lines.len / sizeof(struct sf_cached_line));
+}
+
+void sf_symbol_cache_cut(struct sf_symbol_cache *c, uint32_t n_lines)
+{
+    c->lines.len = n_lines * sizeof(struct sf_cached_line);
+}
+
+const struct sf_cached_line *sf_symbol_cache_line(const struct sf_symbol_cache *c, uint32_t at)
+{
+    return (const struct sf_cached_line *)(const void *)c->lines.p + at;
+}
+
+sf_str sf_symbol_cache_text(const struct sf_symbol_cache *c, uint32_t text)
+{
+    const struct place *p = (const struct place *)(const void *)c->places.p + text;
+    return (sf_str){(const char *)c->text.p + p->at, p->len};
+}

@@ -1,0 +1,45 @@
+/* symbol_cache.h - what was found out about addresses, for the next profile: most of its stacks are
+ * those of the one before. Names are kept as the linker and as people know them. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "collect/lib/name_table.h"
+
+enum { SF_CACHED_ADDRESSES_MAX = 1 << 16, SF_CACHED_TEXT_MAX = 6 << 20 };
+
+struct sf_demangler;
+
+struct sf_cached_address {
+    uint32_t lines_at, n_lines; /* 0: nobody knows */
+};
+
+struct sf_cached_line { /* texts by number */
+    uint32_t name, system_name, file;
+    uint32_t line, start_line;
+};
+
+struct sf_symbol_cache { /* a zeroed one is empty */
+    struct sf_name_table addresses, texts, names;
+    struct sf_buf found;        /* struct sf_cached_address, by the id of its address */
+    struct sf_buf lines;        /* struct sf_cached_line */
+    struct sf_buf text, places; /* uint32_t pairs: where a text is, how long */
+    struct sf_buf people;       /* uint32_t: a mangled name's other text */
+    struct sf_buf scratch;
+    struct sf_demangler *demangler; /* NULL until a name needs it */
+};
+
+void sf_symbol_cache_done(struct sf_symbol_cache *c);
+/* No more fits, or memory ran out: what is asked now stays unknown. */
+bool sf_symbol_cache_is_full(const struct sf_symbol_cache *c);
+/* NULL: it could not be kept. Lives until the next address. */
+struct sf_cached_address *sf_symbol_cache_address(struct sf_symbol_cache *c, uint64_t at,
+                                                  bool *is_new);
+/* One more line. False: it could not be kept. */
+bool sf_symbol_cache_add(struct sf_symbol_cache *c, sf_str system_name, sf_str file, uint32_t line,
+                         uint32_t start_line);
+uint32_t sf_symbol_cache_n_lines(const struct sf_symbol_cache *c);
+void sf_symbol_cache_cut(struct sf_symbol_cache *c, uint32_t n_lines); /* forgets the last */
+const struct sf_cached_line *sf_symbol_cache_line(const struct sf_symbol_cache *c, uint32_t at);
+sf_str sf_symbol_cache_text(const struct sf_symbol_cache *c, uint32_t text);
