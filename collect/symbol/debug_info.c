@@ -5,31 +5,51 @@
 #include "base/heap.h"
 #include "collect/symbol/dwarf_function.h"
 #include "collect/symbol/dwarf_lines.h"
+#include "collect/symbol/elf_inflate.h"
 
+static const sf_str section_names[SF_DEBUG_SECTIONS] = {
+    {".debug_info", 11}, {".debug_abbrev", 13},   {".debug_line", 11},
+    {".debug_str", 10},  {".debug_line_str", 15}, {".debug_str_offsets", 18},
+    {".debug_addr", 11}, {".debug_ranges", 13},   {".debug_rnglists", 15},
+};
+
+static sf_bytes *section_place(struct sf_dwarf *d, int which)
+{
+    sf_bytes *const places[SF_DEBUG_SECTIONS] = {&d->info, &d->abbrev,   &d->line,
+                                                 &d->str,  &d->line_str, &d->str_offsets,
+                                                 &d->addr, &d->ranges,   &d->rnglists};
+    return places[which];
+}
+
+static bool take_section(struct sf_debug_info *i, int which, const struct sf_elf_section *s,
+                         size_t *room)
+{
+    sf_bytes *to = section_place(&i->d, which);
+    struct sf_buf *plain = &i->inflated[which];
+    if (!(s->flags & SHF_COMPRESSED)) {
+        *to = s->bytes;
+        return true;
+    }
+    sf_buf_reset(plain);
+    if (!sf_elf_inflate(s, *room, plain))
+        return false;
+    *room -= plain->len;
+    *to = sf_buf_bytes(plain);
+    return true;
+}
+
+/* A part of it that cannot be read would make the others say things that are not so. */
 bool sf_debug_info_init(struct sf_debug_info *i, const struct sf_elf_file *f)
 {
-    struct {
-        sf_str name;
-        sf_bytes *to;
-    } const wanted[] = {
-        {SF_STR(".debug_info"), &i->d.info},
-        {SF_STR(".debug_abbrev"), &i->d.abbrev},
-        {SF_STR(".debug_line"), &i->d.line},
-        {SF_STR(".debug_str"), &i->d.str},
-        {SF_STR(".debug_line_str"), &i->d.line_str},
-        {SF_STR(".debug_str_offsets"), &i->d.str_offsets},
-        {SF_STR(".debug_addr"), &i->d.addr},
-        {SF_STR(".debug_ranges"), &i->d.ranges},
-        {SF_STR(".debug_rnglists"), &i->d.rnglists},
-    };
+    size_t room = SF_DEBUG_INFLATED_MAX;
     *i = (struct sf_debug_info){.d.work_left = SF_DWARF_WORK_MAX};
     for (uint32_t at = 0; at < f->n_sections; at++) {
         struct sf_elf_section s;
-        if (!sf_elf_file_section(f, at, &s) || s.type != SHT_PROGBITS || s.flags & SHF_COMPRESSED)
+        if (!sf_elf_file_section(f, at, &s) || s.type != SHT_PROGBITS)
             continue;
-        for (size_t k = 0; k < sizeof(wanted) / sizeof(wanted[0]); k++) {
-            if (sf_str_eq(s.name, wanted[k].name))
-                *wanted[k].to = s.bytes;
+        for (int k = 0; k < SF_DEBUG_SECTIONS; k++) {
+            if (sf_str_eq(s.name, section_names[k]) && !take_section(i, k, &s, &room))
+                return false;
         }
     }
     return i->d.info.len && i->d.abbrev.len;
@@ -41,6 +61,8 @@ void sf_debug_info_done(struct sf_debug_info *i)
     sf_dwarf_line_table_done(&i->table);
     sf_dwarf_calls_done(&i->calls);
     sf_buf_done(&i->path);
+    for (int k = 0; k < SF_DEBUG_SECTIONS; k++)
+        sf_buf_done(&i->inflated[k]);
 }
 
 /* ---- one unit ---- */

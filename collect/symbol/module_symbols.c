@@ -1,6 +1,7 @@
 #include "collect/symbol/module_symbols.h"
 
 #include "base/heap.h"
+#include "collect/symbol/debug_file.h"
 #include "collect/symbol/elf_symbols.h"
 
 struct asking {
@@ -47,21 +48,36 @@ static void take_names(struct asking *a, uint32_t n)
     }
 }
 
-static bool find(const struct sf_elf_file *f, const uint64_t *at, uint32_t n, sf_symbol_taker *take,
-                 void *arg)
+/* Debug information, and with it the full symbol table, may be in a file apart. */
+static bool open_info(struct sf_debug_info *info, const struct sf_elf_file *f, const char *path,
+                      struct sf_elf_file *apart)
+{
+    if (sf_debug_info_init(info, f))
+        return true;
+    sf_debug_info_done(info);
+    return path && sf_debug_file_open(apart, f, path, SF_DEBUG_ROOT) &&
+           sf_debug_info_init(info, apart);
+}
+
+static bool find(const struct sf_elf_file *f, const char *path, const uint64_t *at, uint32_t n,
+                 sf_symbol_taker *take, void *arg)
 {
     struct sf_elf_symbols symbols;
+    struct sf_elf_file apart = {0};
     struct sf_debug_info *info = sf_heap_new(sizeof(*info));
     bool *is_told = sf_heap_new_n(n ? n : 1, sizeof(*is_told));
     struct asking a = {&symbols, at, is_told, take, arg};
-    bool ok = info && is_told;
+    bool ok = info && is_told, has_info;
     if (ok) {
-        sf_elf_symbols_read(&symbols, f);
-        if (sf_debug_info_init(info, f))
+        has_info = open_info(info, f, path, &apart);
+        if (!sf_elf_symbols_read(&symbols, &apart))
+            sf_elf_symbols_read(&symbols, f);
+        if (has_info)
             sf_debug_info_find(info, at, n, take_lines, &a);
         take_names(&a, n);
         sf_debug_info_done(info);
         sf_elf_symbols_done(&symbols);
+        sf_elf_file_close(&apart);
     }
     sf_heap_free(info);
     sf_heap_free(is_told);
@@ -72,7 +88,7 @@ bool sf_module_symbols_find(const char *path, const uint64_t *at, uint32_t n, sf
                             void *arg)
 {
     struct sf_elf_file f;
-    bool ok = sf_elf_file_open(&f, path) && find(&f, at, n, take, arg);
+    bool ok = sf_elf_file_open(&f, path) && find(&f, path, at, n, take, arg);
     sf_elf_file_close(&f);
     return ok;
 }
@@ -81,5 +97,5 @@ bool sf_module_symbols_find_in(sf_bytes image, const uint64_t *at, uint32_t n,
                                sf_symbol_taker *take, void *arg)
 {
     struct sf_elf_file f;
-    return sf_elf_file_init(&f, image) && find(&f, at, n, take, arg);
+    return sf_elf_file_init(&f, image) && find(&f, NULL, at, n, take, arg);
 }

@@ -1,5 +1,5 @@
-/* module_symbols.h - what a file knows of addresses in it: debug information where it has some,
- * else its symbol table. Off the hot path; the file may be anybody's and is not trusted. */
+/* module_symbols.h - what a file knows of addresses in it: debug information where it
+ * or a file apart from it has some, else its symbol table. Off the hot path; no file is trusted. */
 #pragma once
 #include "collect/symbol/debug_info.h"
 
