@@ -7,6 +7,7 @@
 #include "exec/link_others.h"
 #include "exec/link_spans.h"
 #include "exec/no_room.h"
+#include "exec/profile_names.h"
 #include "flame/batch_tree.h"
 #include "flame/tree_builder.h"
 #include "model/process.h"
@@ -25,7 +26,8 @@ struct load {
     struct sf_tree_builder stacks;
     struct sf_link_sample *samples;
     uint32_t n_samples, cap_samples;
-    sf_str type; /* whole id of the one chosen */
+    sf_str type;                   /* whole id of the one chosen */
+    struct sf_profile_names names; /* ids that spans give their profiles */
     bool is_one_trace;
 };
 
@@ -140,7 +142,7 @@ static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, b
         const struct sf_detail_rows *r = &list->rows;
         struct sf_link_sample s = {
             .trace_id = r->trace_id[i],
-            .span_id = r->span_id[i],
+            .span_id = sf_profile_names_span(&l->names, r->span_id[i]),
             .process = process_of(l, r->process[i], list->series[r->series[i]].service),
             .thread = r->thread[i],
             .start_ns = r->start_ns[i],
@@ -167,21 +169,25 @@ static int order_ids(const void *a, const void *b)
 static enum sf_err add_tagged(struct load *l, const sf_trace_id *traces, uint32_t n_traces,
                               struct sf_why *why)
 {
-    sf_span_id *ids = sf_arena_new_n(l->q->req, l->set.n_own + 1u, sizeof(*ids));
+    bool has_names = sf_profile_names_find(l->spans.spans, l->set.n_own, l->q->req, &l->names);
+    uint32_t n_ids = l->set.n_own + l->names.n;
+    sf_span_id *ids = sf_arena_new_n(l->q->req, n_ids + 1u, sizeof(*ids));
     struct sf_detail_query ask = {.type = l->type,
                                   .span_ids = ids,
-                                  .n_spans = l->set.n_own,
+                                  .n_spans = n_ids,
                                   .trace_ids = traces,
                                   .n_traces = n_traces,
                                   .has_trace_rows = true,
                                   .from_ns = l->from_ns,
                                   .to_ns = l->to_ns};
     struct sf_detail_list list;
-    if (!ids)
+    if (!ids || !has_names)
         return sf_exec_no_room(why);
     for (uint32_t i = 0; i < l->set.n_own; i++)
         ids[i] = l->spans.spans[i].span_id;
-    qsort(ids, l->set.n_own, sizeof(*ids), order_ids);
+    for (uint32_t i = 0; i < l->names.n; i++)
+        ids[l->set.n_own + i] = l->names.list[i].name;
+    qsort(ids, n_ids, sizeof(*ids), order_ids);
     enum sf_err err = l->store->ops->detail_list(l->store, &ask, l->q, &list, why);
     return err ? err : add_rows(l, &list, false, why);
 }

@@ -132,6 +132,25 @@ def test_a_whole_process_uploaded_for_a_span_is_exact_for_its_threads_only():
     assert answer.text == "main;mine 20000000\n" and not answer.getheader("x-spanflame-exact"), answer.text
 
 
+def test_a_profile_that_a_span_names_is_its_own():
+    for i, (key, value) in enumerate((("pyroscope.profile.id", "{}"), ("profile.id", "{}"), ("profile.file", "/profiles/{}.pb.gz"))):
+        now, trace, own, name = time.time_ns() - 200 * MS, os.urandom(16), os.urandom(8), os.urandom(8).hex()
+        service = f"named-{i}"
+        server.send([{"trace_id": trace, "span_id": own, "name": "pay", "service": service, "start": now, "end": now + 100 * MS,
+                      "attributes": {key: value.format(name)}}])
+        body = pprof({("main;mine", (("profile_id", name),)): 30 * MS, ("main;theirs", (("profile_id", "f" * 16),)): 50 * MS})
+        assert server.post("/api/v1/profile?service=" + service, body).status == 200
+        answer = server.json(f"/api/v1/spans/{trace.hex()}/{own.hex()}/profile")
+        assert answer["grades"]["exact"] == {"samples": 1, "value": 30 * MS} and answer["top"]["function"] == "mine", (key, answer)
+    # An upload under the trace's id alone is found whatever its file is called.
+    now, trace, own = time.time_ns() - 200 * MS, os.urandom(16), os.urandom(8)
+    server.send([{"trace_id": trace, "span_id": own, "name": "pay", "service": "filed", "start": now, "end": now + 100 * MS,
+                  "attributes": {"profile.file": "request profile.pb.gz"}}])
+    assert server.post(f"/api/v1/profile?service=filed&trace_id={trace.hex()}", pprof({"main;mine": 30 * MS})).status == 200
+    answer = server.json(f"/api/v1/spans/{trace.hex()}/{own.hex()}/profile")
+    assert answer["samples"] == 1 and answer["top"]["function"] == "mine", answer
+
+
 def test_profiles_without_ids_show_the_service_meanwhile():
     trace, own, _ = request("plain")
     send("plain", {"main;work": 500 * MS})

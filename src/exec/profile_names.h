@@ -1,0 +1,23 @@
+/* profile_names.h - profiles that a span names in its attributes.
+ *
+ * `pyroscope.profile.id` and `profile.id` hold the id under which samples were uploaded, and
+ * `profile.file` a file called by it ("/profiles/abc123def456.pb.gz"). What carries that id is the
+ * span's, as if it carried the span's own. Ids of spans of the same trace name those spans. */
+#pragma once
+#include "base/arena.h"
+#include "model/span.h"
+
+struct sf_profile_name {
+    sf_span_id name, span;
+};
+
+struct sf_profile_names {
+    const struct sf_profile_name *list; /* by name, each once */
+    uint32_t n;
+};
+
+/* In `req`. False: it is full. */
+bool sf_profile_names_find(const struct sf_span *spans, uint32_t n_spans, struct sf_arena *req,
+                           struct sf_profile_names *out);
+/* Whose the id is: the span that names it so, else the id itself. */
+sf_span_id sf_profile_names_span(const struct sf_profile_names *names, sf_span_id id);
