@@ -21,6 +21,7 @@
 #include "collect/sys/clock.h"
 #include "collect/sys/heap_fork.h"
 #include "collect/sys/thread.h"
+#include "collect/sys/tls.h"
 #include "wire/pb_writer.h"
 
 #define MS_NS ((int64_t)1000000)
@@ -387,6 +388,11 @@ __attribute__((destructor)) static void at_exit(void)
 {
     sf_recorded_at_exit();
     sf_stop();
+}
+
+__attribute__((constructor)) static void at_load(void)
+{
+    sf_tls_before_end(at_exit);
 }
 
 void sf_counters_read(sf_counters *out)

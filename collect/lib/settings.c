@@ -174,6 +174,24 @@ static void read_headers(struct reader *r, const struct signal *g)
     sf_buf_done(&val);
 }
 
+static bool read_path(struct reader *r, const struct signal *g, const char *word, char *out)
+{
+    sf_str path = value_for(r, g, word);
+    snprintf(out, SF_TLS_PATH_CAP, "%.*s", SF_STR_ARG(path));
+    return path.len < SF_TLS_PATH_CAP;
+}
+
+/* Whom to trust is not guessed: a path that cannot be used is an endpoint that cannot be used. */
+static enum sf_err read_files(struct reader *r, const struct signal *g, struct sf_tls_files *out,
+                              struct sf_why *why)
+{
+    if (!read_path(r, g, "CERTIFICATE", out->authorities) ||
+        !read_path(r, g, "CLIENT_CERTIFICATE", out->certificate) ||
+        !read_path(r, g, "CLIENT_KEY", out->key))
+        return sf_fail(why, SF_ERR_INPUT, "endpoint: the path of a certificate is too long");
+    return SF_OK;
+}
+
 /* A signal's own address is used as it stands; the general one, and a Pyroscope server's, is the
  * root to which the path is added. */
 static enum sf_err read_endpoint(struct reader *r, const struct signal *g, struct sf_why *why)
@@ -200,8 +218,7 @@ static enum sf_err read_endpoint(struct reader *r, const struct signal *g, struc
     }
     err = sf_endpoint_parse(url, 0, append, &x->to, why);
     if (!err && x->to.is_tls)
-        err = sf_fail(why, SF_ERR_UNSUPPORTED,
-                      "https is not built in; send to a server or agent near by over http");
+        err = read_files(r, g, &x->to.files, why);
     return err;
 }
 

@@ -95,3 +95,12 @@ enum sf_err sf_endpoint_parse(sf_str url, uint16_t port, sf_str append, struct s
         *out = e;
     return err;
 }
+
+enum sf_err sf_endpoint_connect(const struct sf_endpoint *to, const char *protocol,
+                                struct sf_peer *peer, int64_t deadline_ns, struct sf_why *why)
+{
+    enum sf_err err = sf_peer_open(peer, to->host, to->port, deadline_ns, why);
+    if (!err && to->is_tls)
+        err = sf_peer_secure(peer, to->host, protocol, &to->files, deadline_ns, why);
+    return err;
+}

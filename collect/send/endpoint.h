@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "collect/sys/peer.h"
 
 enum { SF_ENDPOINT_HOST_CAP = 256, SF_ENDPOINT_PATH_CAP = 512 };
 
@@ -14,6 +15,7 @@ struct sf_endpoint {
     uint16_t port;
     bool is_tls;
     bool is_v6; /* the host is written in brackets */
+    struct sf_tls_files files;
 };
 
 /* "http://host:4318/v1/traces", "https://host", "[::1]:4317"; without a scheme it is http. `port`
@@ -21,3 +23,6 @@ struct sf_endpoint {
  * path. INPUT: not a URL we can send to, `why` says which part. */
 enum sf_err sf_endpoint_parse(sf_str url, uint16_t port, sf_str append, struct sf_endpoint *out,
                               struct sf_why *why);
+/* A connection to it, secured when it is https; `protocol` is what ALPN offers. */
+enum sf_err sf_endpoint_connect(const struct sf_endpoint *to, const char *protocol,
+                                struct sf_peer *peer, int64_t deadline_ns, struct sf_why *why);

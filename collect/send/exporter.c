@@ -295,8 +295,9 @@ void sf_exporter_after_fork(struct sf_exporter *e, bool is_child)
     /* The thread and its connection stayed with the parent, and so does what was queued. Its
      * buffers are lost to the child: it may have been in the middle of any of them. */
     sf_outbox_forget(&e->outbox);
-    sf_peer_close(&e->http.peer);
-    sf_peer_close(&e->grpc.peer);
+    sf_peer_leave(&e->http.peer);
+    sf_peer_leave(&e->grpc.peer);
+    sf_tls_after_fork();
     sf_lock_reset(&e->start_lock);
     atomic_store(&e->is_running, false);
     atomic_store(&e->is_ending, false);

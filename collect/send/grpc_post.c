@@ -7,7 +7,8 @@
 
 void sf_grpc_post_init(struct sf_grpc_post *g, const struct sf_endpoint *to, sf_str headers)
 {
-    *g = (struct sf_grpc_post){.to = *to, .headers = headers, .peer = SF_PEER_NONE};
+    *g = (struct sf_grpc_post){
+        .to = *to, .headers = headers, .peer = SF_PEER_NONE, .call.is_tls = to->is_tls};
 }
 
 void sf_grpc_post_done(struct sf_grpc_post *g)
@@ -126,7 +127,7 @@ enum sf_err sf_grpc_post_send(struct sf_grpc_post *g, sf_bytes body, bool is_gzi
         }
         if (is_fresh) {
             sf_h2_call_forget(&g->call);
-            err = sf_peer_open(&g->peer, g->to.host, g->to.port, deadline_ns, why);
+            err = sf_endpoint_connect(&g->to, "h2", &g->peer, deadline_ns, why);
         }
         if (!err) {
             sf_h2_call_begin(&g->call, sf_str_from(authority), sf_str_from(g->to.path), g->headers,

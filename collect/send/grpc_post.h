@@ -1,4 +1,5 @@
-/* grpc_post.h - the same as http_post.h over gRPC (h2c with prior knowledge). Exporter thread. */
+/* grpc_post.h - the same as http_post.h over gRPC (h2c with prior knowledge, or h2 over TLS).
+ * Exporter thread. */
 #pragma once
 #include "collect/send/answer.h"
 #include "collect/send/endpoint.h"

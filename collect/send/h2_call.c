@@ -123,8 +123,8 @@ void sf_h2_call_begin(struct sf_h2_call *c, sf_str authority, sf_str path, sf_st
     c->http_status = 0;
     c->grpc_status = -1;
     c->n_data = c->body_len = 0;
-    sf_buf_add_u8(&block, 0x83); /* :method POST */
-    sf_buf_add_u8(&block, 0x86); /* :scheme http */
+    sf_buf_add_u8(&block, 0x83);                    /* :method POST */
+    sf_buf_add_u8(&block, c->is_tls ? 0x87 : 0x86); /* :scheme https, http */
     write_header(&block, 4, SF_STR_NONE, path);
     write_header(&block, 1, SF_STR_NONE, authority);
     write_header(&block, 31, SF_STR_NONE, SF_STR("application/grpc"));

@@ -14,6 +14,7 @@ enum { SF_H2_FRAME_MAX = 16384 };
 
 struct sf_h2_call {    /* zeroed: a connection before its first call */
     struct sf_buf out; /* to be sent; the owner empties it */
+    bool is_tls;       /* said in every call; the bytes are the same */
     bool has_begun;    /* the preface is out */
     bool is_leaving;   /* the server takes no more calls on this connection */
     int64_t conn_window;

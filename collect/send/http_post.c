@@ -67,7 +67,7 @@ enum sf_err sf_http_post_send(struct sf_http_post *h, sf_bytes body, bool is_gzi
             is_fresh = true;
         }
         if (is_fresh) {
-            err = sf_peer_open(&h->peer, h->to.host, h->to.port, deadline_ns, why);
+            err = sf_endpoint_connect(&h->to, "http/1.1", &h->peer, deadline_ns, why);
             if (err) {
                 sf_why_prefix(why, "%s:%u", h->to.host, h->to.port);
                 return err;

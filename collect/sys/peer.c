@@ -24,8 +24,15 @@ bool sf_peer_is_ours(const struct sf_peer *p)
            st.st_ino == p->ino;
 }
 
+void sf_peer_leave(struct sf_peer *p)
+{
+    p->tls = NULL; /* perhaps in the middle of something, in another thread of the parent */
+    sf_peer_close(p);
+}
+
 void sf_peer_close(struct sf_peer *p)
 {
+    sf_tls_close(p->tls);
     if (sf_peer_is_ours(p))
         close(p->fd);
     *p = SF_PEER_NONE;
@@ -70,7 +77,7 @@ static enum sf_err try_address(struct sf_peer *p, const struct sockaddr *to, soc
         close(fd);
         return sf_fail(why, SF_ERR_IO, "fstat: %s", strerror(errno));
     }
-    *p = (struct sf_peer){fd, st.st_dev, st.st_ino};
+    *p = (struct sf_peer){fd, st.st_dev, st.st_ino, NULL};
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     if (!connect(fd, to, len))
         return SF_OK;
@@ -135,9 +142,69 @@ enum sf_err sf_peer_open(struct sf_peer *p, const char *host, uint16_t port, int
     return err;
 }
 
+/* After a step of TLS that wants to be tried again. */
+static enum sf_err wait_for_tls(const struct sf_peer *p, enum sf_tls_step step, int64_t deadline_ns,
+                                const char *doing, struct sf_why *why)
+{
+    enum sf_err err;
+    if (step == SF_TLS_FAILED)
+        return SF_ERR_IO;
+    if (step == SF_TLS_ENDED)
+        return sf_fail(why, SF_ERR_IO, "%s: the server ended the connection", doing);
+    err = wait_for(p, step == SF_TLS_WANTS_READ ? POLLIN : POLLOUT, deadline_ns, doing, why);
+    return err || sf_peer_is_ours(p) ? err : lost(why);
+}
+
+enum sf_err sf_peer_secure(struct sf_peer *p, const char *host, const char *protocol,
+                           const struct sf_tls_files *files, int64_t deadline_ns,
+                           struct sf_why *why)
+{
+    enum sf_tls_step step;
+    enum sf_err err = sf_tls_open(&p->tls, p->fd, host, protocol, files, why);
+    while (!err && (step = sf_tls_shake_hands(p->tls, why)) != SF_TLS_DONE)
+        err = wait_for_tls(p, step, deadline_ns, "shaking hands", why);
+    if (err)
+        sf_peer_close(p);
+    return err;
+}
+
+static enum sf_err write_tls(struct sf_peer *p, sf_bytes bytes, int64_t deadline_ns,
+                             struct sf_why *why)
+{
+    while (bytes.len) {
+        size_t n;
+        enum sf_tls_step step;
+        enum sf_err err = SF_OK;
+        if (!sf_peer_is_ours(p))
+            return lost(why);
+        step = sf_tls_write(p->tls, bytes, &n, why);
+        bytes = (sf_bytes){bytes.p + n, bytes.len - n};
+        if (step != SF_TLS_DONE)
+            err = wait_for_tls(p, step, deadline_ns, "sending", why);
+        if (err)
+            return err;
+    }
+    return SF_OK;
+}
+
+static enum sf_err read_tls(struct sf_peer *p, void *to, size_t cap, int64_t deadline_ns,
+                            size_t *out_len, struct sf_why *why)
+{
+    enum sf_tls_step step;
+    enum sf_err err = sf_peer_is_ours(p) ? SF_OK : lost(why);
+    while (!err && (step = sf_tls_read(p->tls, to, cap, out_len, why)) != SF_TLS_DONE) {
+        if (step == SF_TLS_ENDED)
+            return SF_OK;
+        err = wait_for_tls(p, step, deadline_ns, "waiting for the answer", why);
+    }
+    return err;
+}
+
 enum sf_err sf_peer_write(struct sf_peer *p, sf_bytes bytes, int64_t deadline_ns,
                           struct sf_why *why)
 {
+    if (p->tls)
+        return write_tls(p, bytes, deadline_ns, why);
     while (bytes.len) {
         enum sf_err err;
         ssize_t n;
@@ -160,6 +227,8 @@ enum sf_err sf_peer_write(struct sf_peer *p, sf_bytes bytes, int64_t deadline_ns
 enum sf_err sf_peer_read(struct sf_peer *p, void *to, size_t cap, int64_t deadline_ns,
                          size_t *out_len, struct sf_why *why)
 {
+    if (p->tls)
+        return read_tls(p, to, cap, deadline_ns, out_len, why);
     for (;;) {
         enum sf_err err = wait_for(p, POLLIN, deadline_ns, "waiting for the answer", why);
         ssize_t n;

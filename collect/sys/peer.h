@@ -12,22 +12,30 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "collect/sys/tls.h"
 
 struct sf_peer { /* SF_PEER_NONE is closed */
     int fd;
     dev_t dev;
     ino_t ino;
+    struct sf_tls *tls; /* NULL: plain */
 };
 #define SF_PEER_NONE ((struct sf_peer){.fd = -1})
 
 /* Connects to host:port; host is a name or an address without brackets. IO or DEADLINE. */
 enum sf_err sf_peer_open(struct sf_peer *p, const char *host, uint16_t port, int64_t deadline_ns,
                          struct sf_why *why);
+/* TLS from here on; closed when it fails. IO, DEADLINE, or what sf_tls_open says. */
+enum sf_err sf_peer_secure(struct sf_peer *p, const char *host, const char *protocol,
+                           const struct sf_tls_files *files, int64_t deadline_ns,
+                           struct sf_why *why);
 void sf_peer_close(struct sf_peer *p); /* closed is fine; a number taken over is left alone */
 bool sf_peer_is_ours(
     const struct sf_peer *p); /* false: closed, or the number names another thing */
 enum sf_err sf_peer_write(struct sf_peer *p, sf_bytes bytes, int64_t deadline_ns,
                           struct sf_why *why);
+/* In a forked child: the connection is the parent's. */
+void sf_peer_leave(struct sf_peer *p);
 /* At least one byte, or *out_len 0 at the end of the stream. */
 enum sf_err sf_peer_read(struct sf_peer *p, void *to, size_t cap, int64_t deadline_ns,
                          size_t *out_len, struct sf_why *why);
