@@ -426,7 +426,7 @@ test("hostile names are text everywhere", async () => {
 test("ten thousand spans have few rows on screen and scroll", async () => {
   const page = await open(trace(ids.big));
   await page.locator("[role=treegrid]").waitFor();
-  const first = await page.evaluate(() => window.firstRow - performance.getEntriesByType("resource").find((r) => r.name.includes("/api/v1/trace/")).responseEnd);
+  const first = await page.evaluate(() => window.firstShown - performance.getEntriesByType("resource").find((r) => r.name.includes("/api/v1/trace/")).responseEnd);
   console.log(`# first rows of 10,000 spans on screen ${first.toFixed(0)} ms after the answer`);
   assert.ok((await page.locator(".span-row").count()) < 80);
   const frames = await page.evaluate(async () => {
@@ -604,6 +604,34 @@ test("what nobody looks at any more is not asked any further", async () => {
   await page.getByRole("link", { name: "Services" }).click();
   await page.getByRole("row", { name: /order-service/ }).waitFor();
   assert.ok(given.includes("/api/search net::ERR_ABORTED"), given.join("; "));
+  await done(page);
+});
+
+test("a drag on a chart chooses the time, and the page asks again by itself", async () => {
+  const page = await open("/?refresh=5s");
+  await page.getByRole("row", { name: /order-service/ }).waitFor();
+  await page.waitForRequest((r) => r.url().includes("/api/v1/services"));
+  await page.getByLabel("Refresh by itself").selectOption("");
+  const box = await page.locator(".u-over").first().boundingBox();
+  await page.mouse.move(box.x + box.width * 0.4, box.y + 30);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.9, box.y + 30, { steps: 4 });
+  await page.mouse.up();
+  await page.waitForURL(/from=\d+/);
+  assert.ok(Number(params(page).get("until")) - Number(params(page).get("from")) < 3600e3);
+  await page.goBack();
+  await page.waitForFunction(() => !location.search.includes("from="));
+  await done(page);
+});
+
+test("a span leads to its logs by the user's template", async () => {
+  const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=details`));
+  await page.getByRole("button", { name: "Link to your logs…" }).click();
+  await page.getByLabel(/^Template with/).fill("http://logs.example/?q={traceId}&s={spanId}");
+  const link = page.getByRole("link", { name: "Logs of this span" });
+  assert.equal(await link.getAttribute("href"), `http://logs.example/?q=${ids.slow}&s=${ids.slowSpan}`);
+  await page.getByLabel(/^Template with/).fill("javascript:alert(1)");
+  await link.waitFor({ state: "detached" });
   await done(page);
 });
 

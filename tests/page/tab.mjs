@@ -12,7 +12,7 @@ const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 const tests = [];
 export const test = (name, body) => tests.push({ name, body });
-const browser = await chromium.launch({
+export const browser = await chromium.launch({
   executablePath: story.browser,
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
 });
@@ -31,13 +31,13 @@ export async function open(path, options = {}) {
   page.on("console", (m) => {
     if (/Content Security Policy/.test(m.text())) page.faults.push(m.text());
   });
-  await page.addInitScript(() => {
+  await page.addInitScript((shown) => {
     new MutationObserver((_, o) => {
-      if (!document.querySelector("[data-span]")) return;
+      if (!document.querySelector(shown)) return;
       o.disconnect();
-      requestAnimationFrame(() => (window.firstRow = performance.now()));
-    }).observe(document, { childList: true, subtree: true });
-  });
+      requestAnimationFrame(() => (window.firstShown = performance.now()));
+    }).observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-bars"] });
+  }, options.shown ?? "[data-span]");
   if (options.fails) await page.route("**/*", (route) => (/\/(api|querier)/.test(route.request().url()) ? route.fulfill(options.fails) : route.continue()));
   await page.goto(base + path);
   return page;

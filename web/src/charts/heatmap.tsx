@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { duration, moment } from "../format/units";
+import { clock, duration } from "../format/units";
 import { heightOf, secondsAt, type Heat } from "./heat";
 
 export interface Box {
@@ -73,7 +73,7 @@ export function Heatmap(props: { heat: Heat; fromMs: number; untilMs: number; on
     for (let i = 0; i <= 4; i++) {
       const ms = props.fromMs + ((props.untilMs - props.fromMs) * i) / 4;
       g.textAlign = i === 0 ? "left" : i === 4 ? "right" : "center";
-      g.fillText(moment(ms).slice(5, 16), x(ms), HEIGHT - 8);
+      g.fillText(clock(ms, props.untilMs - props.fromMs), x(ms), HEIGHT - 8);
     }
     for (const d of heat.dots) {
       g.beginPath();

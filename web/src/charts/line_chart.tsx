@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { visible } from "../format/safe_text";
-import { moment } from "../format/units";
+import { clock, moment } from "../format/units";
 
 export interface Line {
   readonly name: string;
@@ -11,11 +11,6 @@ export interface Line {
 export interface Mark {
   readonly ms: number;
   readonly words: string;
-}
-
-function clock(ms: number, span: number): string {
-  const text = moment(ms);
-  return span > 36 * 3600e3 ? text.slice(5, 16) : span > 600e3 ? text.slice(11, 16) : text.slice(11, 19);
 }
 
 /** Lines over time; dragging chooses a range. `marks` are moments worth a line of their own: deploys. */
@@ -99,7 +94,7 @@ export function LineChart(props: {
   return (
     <figure class="chart">
       <figcaption>
-        {props.title}
+        <span class="chart-title">{props.title}</span>
         {props.lines.length > 1 &&
           props.lines.map((l) => (
             <span key={l.name} class="line-name">

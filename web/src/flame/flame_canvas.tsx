@@ -54,7 +54,9 @@ export function FlameCanvas(props: CanvasProps) {
   const scroll = useRef(0);
   const atRoot = useRef(true);
   const marked = useMemo(() => (props.picked ? Uint8Array.from(tree.frames, (f) => (f.function === props.picked ? 1 : 0)) : undefined), [tree, props.picked]);
-  const contentHeight = Math.max((tree.maxDepth + 1) * ROW, size.height);
+  const contentHeight = (tree.maxDepth + 1) * ROW;
+  // A small graph stands right below what belongs to it, not at the far end of a large screen.
+  const height = Math.min(size.height, contentHeight);
 
   useEffect(() => {
     const element = box.current;
@@ -77,7 +79,7 @@ export function FlameCanvas(props: CanvasProps) {
       node: zoom,
       icicle,
       width: size.width,
-      height: size.height,
+      height,
       contentHeight,
       scroll: scroll.current,
       hover: hover.node,
@@ -96,7 +98,7 @@ export function FlameCanvas(props: CanvasProps) {
     if (!c || !g || size.width === 0) return;
     const ratio = devicePixelRatio || 1;
     const w = Math.round(size.width * ratio);
-    const h = Math.round(size.height * ratio);
+    const h = Math.round(height * ratio);
     if (c.width !== w || c.height !== h) {
       c.width = w;
       c.height = h;
@@ -124,7 +126,7 @@ export function FlameCanvas(props: CanvasProps) {
   useLayoutEffect(toRoot, [tree, icicle, contentHeight]);
   useLayoutEffect(() => {
     if (atRoot.current) toRoot();
-  }, [size.height]);
+  }, [height]);
   useEffect(() => {
     setSelected(-1);
     setHover({ node: -1, x: 0, y: 0 });
@@ -150,7 +152,7 @@ export function FlameCanvas(props: CanvasProps) {
     if (!element) return;
     const top = icicle ? (tree.depth[node] ?? 0) * ROW : contentHeight - ((tree.depth[node] ?? 0) + 1) * ROW;
     if (top < element.scrollTop) element.scrollTop = top;
-    else if (top + ROW > element.scrollTop + size.height) element.scrollTop = top + ROW - size.height;
+    else if (top + ROW > element.scrollTop + height) element.scrollTop = top + ROW - height;
   };
 
   useEffect(() => reveal(zoom), [zoom]);
@@ -180,8 +182,9 @@ export function FlameCanvas(props: CanvasProps) {
       onScroll={(e) => {
         const { scrollTop } = e.currentTarget;
         scroll.current = scrollTop;
+        if (size.height === 0) return;
         // By the size that was drawn: the element may have shrunk since, which is no scrolling away.
-        atRoot.current = icicle ? scrollTop < 2 : scrollTop + size.height > contentHeight - 2;
+        atRoot.current = icicle ? scrollTop < 2 : scrollTop + height > contentHeight - 2;
         paint();
       }}
     >
@@ -189,7 +192,7 @@ export function FlameCanvas(props: CanvasProps) {
         <canvas
           ref={canvas}
           class="flame-canvas"
-          style={{ width: `${String(size.width)}px`, height: `${String(size.height)}px` }}
+          style={{ width: `${String(size.width)}px`, height: `${String(height)}px` }}
           tabIndex={0}
           role="application"
           aria-roledescription="flame graph"

@@ -80,6 +80,12 @@ export function moment(ms: number): string {
   return `${day} ${time} ${zone}`;
 }
 
+/** A moment on an axis: as little of it as tells it from the others. */
+export function clock(ms: number, spanMs: number): string {
+  const text = moment(ms);
+  return spanMs > 36 * 3600e3 ? text.slice(5, 16) : spanMs > 600e3 ? text.slice(11, 16) : text.slice(11, 19);
+}
+
 /** Unix nanoseconds, as text, to milliseconds with a fraction. */
 export function nanoToMs(text: string): number {
   return Number(text.slice(0, -6) || "0") + Number(text.slice(-6)) / 1e6;

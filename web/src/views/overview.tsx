@@ -108,12 +108,16 @@ function Charts(props: { range: Range; services: readonly string[] }) {
     <>
       {error && <Failure sentence={error.message} status={error.status} retryAfterS={error.retryAfterS} again={asks.rate.again} />}
       <div class="cards">
-        <div class="card"><LineChart title="Spans per second" {...rates} format={perSecond} onRange={onRange} {...range} height={130} /></div>
-        <div class="card"><LineChart title="p95 of durations" {...slow} format={asDuration} onRange={onRange} {...range} height={130} /></div>
-        <div class="card"><LineChart title="Errors per second" {...failed} format={perSecond} onRange={onRange} {...range} height={130} /></div>
+        <div class="card"><LineChart title={titled("Spans per second", asks.rate.isLoading)} {...rates} format={perSecond} onRange={onRange} {...range} height={130} /></div>
+        <div class="card"><LineChart title={titled("p95 of durations", asks.p95.isLoading)} {...slow} format={asDuration} onRange={onRange} {...range} height={130} /></div>
+        <div class="card"><LineChart title={titled("Errors per second", asks.errors.isLoading)} {...failed} format={perSecond} onRange={onRange} {...range} height={130} /></div>
       </div>
     </>
   );
+}
+
+function titled(words: string, isLoading: boolean): string {
+  return isLoading ? `${words} …` : words;
 }
 
 const CHARTED = 8;

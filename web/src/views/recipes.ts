@@ -171,6 +171,6 @@ service:
   {
     name: "A file",
     text: (server) => `# pprof, JFR, V8, folded text, OTLP: told by its content
-curl --data-binary @profile.pb.gz '${server}/api/v1/profile?service=my-service'`,
+curl -fS --data-binary @profile.pb.gz '${server}/api/v1/profile?service=my-service'`,
   },
 ];

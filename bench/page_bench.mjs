@@ -1,0 +1,76 @@
+// page_bench.mjs STORY: frames and first views in a real browser; prints "name value unit".
+import { browser, canvas, open, story } from "../tests/page/tab.mjs";
+
+const { ids } = story;
+const tell = (name, value, unit = "ms") => console.log(`${name} ${value.toFixed(1)} ${unit}`);
+const middle = (all) => [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)];
+
+/** Milliseconds from the last byte of the answer to the first frame that shows it. */
+async function firstView(name, path, answer, shown) {
+  const times = [];
+  for (let i = 0; i < 5; i++) {
+    const page = await open(path, { shown });
+    await page.waitForFunction(() => window.firstShown !== undefined);
+    times.push(await page.evaluate((part) => window.firstShown - Math.max(...performance.getEntriesByType("resource").filter((r) => r.name.includes(part) && r.responseEnd <= window.firstShown).map((r) => r.responseEnd)), answer));
+    await page.context().close();
+  }
+  tell(name, middle(times));
+}
+
+async function zooming() {
+  const page = await open("/?view=profiles&service=large");
+  await canvas(page).waitFor();
+  await page.waitForFunction(() => Number(document.querySelector(".flame-canvas")?.dataset.nodes) > 100000);
+  const { drawn, frames } = await page.evaluate(async () => {
+    const c = document.querySelector(".flame-canvas");
+    c.focus();
+    const key = (k) => c.dispatchEvent(new KeyboardEvent("keydown", { key: k, bubbles: true }));
+    const frame = () => new Promise((r) => requestAnimationFrame(() => setTimeout(r, 0)));
+    const drawn = [];
+    const frames = [];
+    for (let i = 0; i < 120; i++) {
+      const began = performance.now();
+      // In by one bar, and after six of them out to everything.
+      for (const k of i % 7 === 6 ? ["Escape"] : ["ArrowUp", "Enter"]) key(k);
+      await Promise.resolve();
+      frames.push(performance.now() - began);
+      await frame();
+      drawn.push(Number(c.dataset.ms));
+    }
+    return { drawn, frames };
+  });
+  tell("page_flame_zoom_draw", middle(drawn));
+  tell("page_flame_zoom_work", middle(frames));
+  tell("page_flame_zoom_draw_most", Math.max(...drawn));
+  await page.context().close();
+}
+
+async function scrolling() {
+  const page = await open(`/?view=trace&id=${ids.big}`);
+  await page.locator("[role=treegrid]").waitFor();
+  await page.waitForTimeout(1500);
+  const frames = await page.evaluate(async () => {
+    const box = document.querySelector(".waterfall-scroll");
+    const times = [];
+    let last = performance.now();
+    for (let i = 0; i < 240; i++) {
+      box.scrollTop += 90;
+      await new Promise((r) => requestAnimationFrame(r));
+      const now = performance.now();
+      times.push(now - last);
+      last = now;
+    }
+    return times;
+  });
+  tell("page_waterfall_scroll_frame", middle(frames));
+  await page.context().close();
+}
+
+await zooming();
+await scrolling();
+await firstView("page_first_overview", "/", "/api/v1/services", "tbody tr");
+await firstView("page_first_trace", `/?view=trace&id=${ids.slow}`, "/api/v1/trace/", "[data-span]");
+await firstView("page_first_trace_10000", `/?view=trace&id=${ids.big}`, "/api/v1/trace/", "[data-span]");
+await firstView("page_first_span_profile", `/?view=trace&id=${ids.slow}&span=${ids.slowSpan}&pane=profile`, "/profile", ".flame-canvas[data-bars]");
+await firstView("page_first_flame_100000", "/?view=profiles&service=large", "/api/v1/profile", ".flame-canvas[data-bars]");
+await browser.close();
