@@ -112,9 +112,6 @@ static enum sf_err divide(struct work *w, struct sf_why *why)
 static void explain(struct work *w)
 {
     struct sf_cohort_view *c = &w->out;
-    if (w->set.is_partial)
-        c->note = SF_STR("there were more spans than a cohort asks for: these are of the newest "
-                         "traces");
     if (c->n_found == 0)
         c->reason = SF_STR("no spans match the query in this time");
     else if (c->n_types == 0)
@@ -144,7 +141,6 @@ static enum sf_err look(struct work *w, struct sf_why *why)
     if (c->link.n_types > 0 && !sf_profile_type_print(&c->link.type, w->q->req, &w->out.type))
         return sf_exec_no_room(why);
     err = merge_claims(w, c, why);
-    w->set.is_partial = w->set.is_partial || c->n < w->set.n;
     w->set.n = c->n;
     if (err || w->out.n_sampled > 0 || c->link.n_types == 0)
         return err;
@@ -180,6 +176,10 @@ enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *
     if (err)
         return err;
     w.out.n_spans = w.set.n;
+    struct sf_set_cut cut = sf_span_set_cut(&w.set, w.out.n_found, w.out.n_spans);
+    w.out.is_sample = sf_set_cut_is_sample(&cut);
+    if (!sf_set_cut_note(&cut, "", q->req, &w.out.note))
+        return sf_exec_no_room(why);
     for (uint32_t i = 0; i < w.set.n; i++)
         w.out.mean_duration_ns += (double)w.set.spans[i].duration_ns / w.set.n;
     w.out.mean_value = w.set.n ? (double)w.out.view.tree.total / w.set.n : 0;

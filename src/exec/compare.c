@@ -36,7 +36,6 @@ struct work {
     uint32_t n_functions;
     struct sf_tree_builder names; /* the same where spans are asked for one by one */
     struct sf_comparison out;
-    bool is_partial;
 };
 
 /* ---- the two sets ---- */
@@ -61,7 +60,6 @@ static enum sf_err find(struct work *w, sf_str query, uint32_t limit_traces,
     enum sf_err err = sf_span_set_find(w->store, &ask, w->q, out, why);
     if (err)
         return err;
-    w->is_partial = w->is_partial || out->is_partial;
     sf_span_set_sort(out);
     return SF_OK;
 }
@@ -76,8 +74,10 @@ static enum sf_err split(struct work *w, struct sf_why *why)
         qsort(all.spans, all.n, sizeof(*all.spans), by_duration);
     uint32_t at = (uint32_t)((double)all.n * w->want->split);
     uint64_t bound_ns = at < all.n ? all.spans[at].duration_ns : 0;
-    w->left.set = (struct sf_span_set){.spans = all.spans, .n = at};
-    w->right.set = (struct sf_span_set){.spans = all.spans + at, .n = all.n - at};
+    w->left.set = w->right.set = all; /* how they were found is the same of both */
+    w->left.set.n = at;
+    w->right.set.spans += at;
+    w->right.set.n -= at;
     double percent = w->want->split * 100;
     if (!sf_arena_print(w->q->req, &w->left.view.words, "fast: below p%g (%.3g ms) of %.*s",
                         percent, (double)bound_ns / 1e6, SF_STR_ARG(w->want->query)) ||
@@ -218,7 +218,6 @@ static enum sf_err look_at_once(struct work *w, struct sf_why *why)
     w->out.unit = c->link.type.sample_unit;
     w->functions = c->functions.names;
     w->n_functions = c->functions.n;
-    w->is_partial = w->is_partial || c->n < b.n;
     deal(w, &b, c);
     return SF_OK;
 }
@@ -332,10 +331,26 @@ static enum sf_err look(struct work *w, struct sf_why *why)
 
 /* ---- the answer ---- */
 
+static bool note_sample(struct work *w)
+{
+    struct side *sides[] = {&w->left, &w->right};
+    const char *names[] = {"left: ", "right: "};
+    sf_str notes[2] = {SF_STR_NONE, SF_STR_NONE};
+    for (size_t i = 0; i < 2; i++) {
+        struct side *s = sides[i];
+        struct sf_set_cut cut = sf_span_set_cut(&s->set, s->n_found, s->cohort.n_spans);
+        w->out.is_sample = w->out.is_sample || sf_set_cut_is_sample(&cut);
+        if (!sf_set_cut_note(&cut, names[i], w->q->req, &notes[i]))
+            return false;
+    }
+    return sf_arena_print(w->q->req, &w->out.note, "%.*s%s%.*s", SF_STR_ARG(notes[0]),
+                          notes[0].len && notes[1].len ? "; " : "", SF_STR_ARG(notes[1]));
+}
+
 static enum sf_err give_rows(struct work *w, const struct sf_cohort_result *r, struct sf_why *why)
 {
     struct sf_comparison_row *rows = sf_arena_new_n(w->q->req, r->n_rows + 1u, sizeof(*rows));
-    if (!rows)
+    if (!rows || !note_sample(w))
         return sf_exec_no_room(why);
     for (uint32_t i = 0; i < r->n_rows; i++) {
         const struct sf_cohort_row *from = &r->rows[i];
@@ -354,9 +369,6 @@ static enum sf_err give_rows(struct work *w, const struct sf_cohort_result *r, s
     w->out.n_significant = r->n_significant;
     w->out.left = w->left.view;
     w->out.right = w->right.view;
-    if (w->is_partial)
-        w->out.note = SF_STR("there were more spans than a comparison asks for: these are of the "
-                             "newest traces");
     if (w->left.n_found == 0 || w->right.n_found == 0)
         w->out.reason = SF_STR("one side has no spans: nothing to compare");
     else if (w->left.view.n_sampled == 0 || w->right.view.n_sampled == 0)

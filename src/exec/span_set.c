@@ -48,8 +48,13 @@ enum sf_err sf_span_set_find(struct sf_store *store, const struct sf_span_set_wa
     err = sf_search_run(store, &search, q, &found, why);
     if (err)
         return err;
-    set.is_partial = found.is_partial || found.n_traces == want->limit_traces;
-    uint64_t n = count_spans(&found, &set.is_partial);
+    bool is_cut = false;
+    uint64_t n = count_spans(&found, &is_cut);
+    set.note = found.is_partial ? found.note
+               : found.n_traces == want->limit_traces
+                   ? SF_STR("there are more: these are of the newest traces")
+               : is_cut ? SF_STR("of a trace at most 100 spans are taken")
+                        : SF_STR_NONE;
     set.spans = sf_arena_new_n(q->req, n + 1, sizeof(*set.spans));
     if (!set.spans || n > UINT32_MAX)
         return sf_exec_no_room(why);
@@ -98,6 +103,31 @@ bool sf_span_set_thin(struct sf_span_set *set, uint32_t most, struct sf_arena *r
         set->spans[i] = set->spans[kept[i]];
     set->n = n;
     return true;
+}
+
+struct sf_set_cut sf_span_set_cut(const struct sf_span_set *set, uint64_t n_found, uint64_t n_used)
+{
+    return (struct sf_set_cut){n_found, n_used, set->note};
+}
+
+bool sf_set_cut_is_sample(const struct sf_set_cut *c)
+{
+    return c->n_used < c->n_found || c->note.len > 0;
+}
+
+bool sf_set_cut_note(const struct sf_set_cut *c, const char *of, struct sf_arena *req, sf_str *out)
+{
+    struct sf_buf text = {0};
+    if (c->n_used < c->n_found)
+        sf_buf_print(&text,
+                     "%sa sample: %llu of %llu spans, drawn evenly by a hash of their ids, the "
+                     "same ones whenever this is asked",
+                     of, (unsigned long long)c->n_used, (unsigned long long)c->n_found);
+    if (c->note.len > 0)
+        sf_buf_print(&text, "%s%.*s", text.len ? "; " : of, SF_STR_ARG(c->note));
+    bool is_kept = sf_buf_ok(&text) && sf_arena_copy(req, sf_buf_str(&text), out);
+    sf_buf_done(&text);
+    return is_kept;
 }
 
 bool sf_span_set_of_service(sf_str service, struct sf_arena *req, sf_str *out_query)

@@ -3,7 +3,7 @@
 #include "exec/link_keep.h"
 #include "exec/search.h"
 
-#define SF_SPAN_SET_TRACES 5000 /* the newest; a set beyond them is said to be partial */
+#define SF_SPAN_SET_TRACES 5000 /* the newest; that there are more is said */
 
 struct sf_set_span {
     sf_trace_id trace;
@@ -14,7 +14,13 @@ struct sf_set_span {
 struct sf_span_set {
     struct sf_set_span *spans; /* newest traces first */
     uint32_t n;
-    bool is_partial; /* there were more: the newest are here */
+    sf_str note; /* why there are not all of those; empty: they are */
+};
+
+/* How much of what matches was looked at. */
+struct sf_set_cut {
+    uint64_t n_found, n_used;
+    sf_str note; /* what else is missing, and why */
 };
 
 struct sf_span_set_want {
@@ -32,6 +38,11 @@ enum sf_err sf_span_set_find(struct sf_store *store, const struct sf_span_set_wa
 bool sf_span_set_of_service(sf_str service, struct sf_arena *req, sf_str *out_query);
 /* By trace and span id, each span once. */
 void sf_span_set_sort(struct sf_span_set *set);
+struct sf_set_cut sf_span_set_cut(const struct sf_span_set *set, uint64_t n_found, uint64_t n_used);
+/* Was only a part of them looked at? */
+bool sf_set_cut_is_sample(const struct sf_set_cut *c);
+/* Says so in a sentence, in `req`; empty: all were. `of` is "left: " or nothing. False: no room. */
+bool sf_set_cut_note(const struct sf_set_cut *c, const char *of, struct sf_arena *req, sf_str *out);
 /* Keeps `most` of them, evenly and the same ones whenever it is asked, in their order. False: no
  * room in `req`. */
 bool sf_span_set_thin(struct sf_span_set *set, uint32_t most, struct sf_arena *req);

@@ -10,6 +10,7 @@ struct sf_cohort_view {
     bool is_sum;      /* values are sums; otherwise means per span */
     uint64_t n_found; /* spans the query found */
     uint64_t n_spans; /* looked at */
+    bool is_sample;   /* not all that match were: `note` says how they were chosen */
     uint64_t n_sampled;
     struct sf_grades grades;
     const char *trust;

@@ -36,6 +36,8 @@ void sf_comparison_json(const struct sf_comparison *c, struct sf_buf *out)
     write_side(&w, "left", &c->left);
     write_side(&w, "right", &c->right);
     sf_json_write_key_u64(&w, SF_STR("significant"), c->n_significant);
+    sf_json_write_key(&w, SF_STR("isSample"));
+    sf_json_write_bool(&w, c->is_sample);
     sf_json_write_key_str(&w, SF_STR("note"), c->note);
     sf_json_write_key_str(&w, SF_STR("reason"), c->reason);
     sf_json_write_key(&w, SF_STR("functions"));

@@ -24,8 +24,9 @@ struct sf_comparison {
     struct sf_comparison_side left, right;
     const struct sf_comparison_row *rows; /* significant first, then by size of the difference */
     uint32_t n_rows, n_significant;
-    sf_str note;   /* what was left out; empty: nothing */
-    sf_str reason; /* why nothing can be said; empty: well */
+    bool is_sample; /* not all that match were looked at, on a side or both */
+    sf_str note;    /* what was left out; empty: nothing */
+    sf_str reason;  /* why nothing can be said; empty: well */
 };
 
 void sf_comparison_json(const struct sf_comparison *c, struct sf_buf *out);

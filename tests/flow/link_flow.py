@@ -308,6 +308,30 @@ def test_a_query_is_one_flame_graph_per_span():
     assert server.get(path + "&type=inuse_space").status == 404
 
 
+def test_a_crowd_is_sampled_and_that_is_said():
+    crowd("crowded", 1100, False)
+    crowd("crowded", 60, True)
+    query = '{ resource.service.name = "crowded" }'
+    path = "/api/v1/cohort?q=" + urllib.parse.quote(query)
+    for _ in range(600):
+        answer = server.json(path)
+        if answer["found"] == 1160:
+            break
+        time.sleep(0.1)
+    assert answer["isSample"] and 800 < answer["spans"] <= 1000, answer
+    assert f"a sample: {answer['spans']} of 1160 spans" in answer["note"], answer["note"]
+    assert server.json(path)["profile"] == answer["profile"]
+    text = server.get(path + "&format=text").text
+    assert f"{answer['spans']} spans of 1160" in text and "a sample: " in text, text
+    answer = server.json("/api/v1/compare?split=p95&q=" + urllib.parse.quote(query))
+    assert answer["isSample"] and answer["left"]["found"] == 1102 and "left: a sample: " in answer["note"], answer["note"]
+    assert "right: " not in answer["note"] and answer["right"]["spans"] == answer["right"]["found"] == 58, answer["right"]
+    code, out, err = run("compare", "--slow-vs-fast", query)
+    assert code == 0 and "left: a sample: " in out and "applyLegacyTax" in out, (code, out, err)
+    code, out, err = run("flame", "--q", query)
+    assert code == 0 and "a sample: " in out, (code, out, err)
+
+
 def test_spans_below_others_of_the_set_count_once():
     trace, own, child = request("nested")
     send("nested", {**tagged({"main;sum": 10 * MS}, own), **tagged({"main;sign": 25 * MS}, child)})

@@ -1,4 +1,6 @@
-/* Many spans at once: what a search kept of their traces says the same as reading them again. */
+/* Many spans at once: what a search kept of their traces says the same as reading them again, and
+ * of very many a part is taken, which is said. */
+#include "exec/cohort.h"
 #include "exec/cohort_set.h"
 
 #include "support/store_profile.h"
@@ -170,5 +172,53 @@ TEST(cohort_set, keeps_no_more_traces_than_there_is_room_for)
     assert_int_equal(keep.n_traces, 5);
     assert_int_equal(keep.n, 5 * SPANS);
     assert_int_equal(set.n, TRACES * SPANS);
+    end();
+}
+
+/* ---- very many ---- */
+
+enum { MANY = 6000 };
+
+static void put_many(void)
+{
+    static struct sf_span spans[MANY];
+    struct sf_resource resource = {.service = SF_STR("many")};
+    struct sf_scope scope = {0};
+    struct sf_span_batch batch = {&resource, &scope, spans, 1, 1, MANY};
+    store_rig_init(&rig);
+    rig.config.tuning.wall_ns = now_ns;
+    assert_ok(store_rig_open(&rig));
+    assert_true(sf_arena_init(&scratch, 64 << 20));
+    for (uint32_t i = 0; i < MANY; i++) {
+        uint64_t start_ns = (uint64_t)NOW_NS + i * (uint64_t)MS;
+        spans[i] = (struct sf_span){.trace_id = {{8, (uint8_t)(i >> 8), (uint8_t)i}},
+                                    .span_id = 1 + i,
+                                    .start_ns = start_ns,
+                                    .end_ns = start_ns + MS,
+                                    .name = SF_STR("op")};
+    }
+    assert_ok(store_put_batch(&rig, 0, store_batch(&rig, 1, &batch, 12, NOW_NS)));
+}
+
+TEST(cohort_set, says_that_a_cohort_is_a_sample)
+{
+    struct sf_cohort_want want = {.query = SF_STR("{ name = \"op\" }"),
+                                  .from_ns = NOW_NS,
+                                  .to_ns = NOW_NS + INT64_C(3600) * 1000 * MS,
+                                  .scratch = &scratch};
+    struct sf_cohort_view v;
+    struct sf_buf text = {0};
+    put_many();
+    assert_ok(sf_cohort_make(rig.store, &want, &rig.q, &v, NULL));
+    assert_true(v.is_sample && v.n_spans <= SF_COHORT_SPANS && v.n_spans > SF_COHORT_SPANS / 2);
+    assert_int_equal(v.n_found, SF_SPAN_SET_TRACES);
+    sf_cohort_words(&v, &text);
+    sf_buf_add_u8(&text, 0);
+    assert_non_null(strstr((const char *)text.p, "a sample: "));
+    assert_non_null(strstr((const char *)text.p, "of the newest traces"));
+    sf_buf_done(&text);
+    want.to_ns = NOW_NS + 100 * MS; /* a hundred and the one that begins there */
+    assert_ok(sf_cohort_make(rig.store, &want, &rig.q, &v, NULL));
+    assert_true(!v.is_sample && v.n_found == v.n_spans && v.note.len == 0);
     end();
 }
