@@ -69,6 +69,7 @@ void sf_status_answer(struct sf_response *r, enum sf_error_form form, struct sf_
 {
     struct sf_json_writer w;
     sf_str text = sf_str_from(sentence);
+    int grpc;
     sf_buf_reset(&r->body);
     sf_buf_reset(&r->grpc_details);
     r->status = status.http;
@@ -106,8 +107,10 @@ void sf_status_answer(struct sf_response *r, enum sf_error_form form, struct sf_
         r->content_type = "application/json";
         w = sf_json_writer_init(&r->body);
         sf_json_write_object(&w);
-        sf_json_write_key_str(&w, SF_STR("code"),
-                              sf_str_from(connect_codes[code_of(status.grpc)].name));
+        /* Upstream's /ingest calls a body that is too large an argument that will not do. */
+        grpc = form == SF_FORM_PYROSCOPE && status.http == 413 ? SF_GRPC_INVALID_ARGUMENT
+                                                               : status.grpc;
+        sf_json_write_key_str(&w, SF_STR("code"), sf_str_from(connect_codes[code_of(grpc)].name));
         sf_json_write_key_str(&w, SF_STR("message"), text);
         sf_json_write_object_end(&w);
         return;

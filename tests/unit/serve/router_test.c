@@ -355,11 +355,14 @@ TEST(router, shapes_the_listeners_refusals_as_its_own)
                         "\x08\x08\x12\x11"
                         "a body of 3 bytes");
     assert_int_equal(response.status, 413);
+    assert_string_equal(refusal(s, "/ingest", SF_STR("text/plain"), 413),
+                        "{\"code\":\"invalid_argument\",\"message\":\"a body of 3 bytes\"}");
+    assert_int_equal(response.status, 413);
     assert_string_equal(refusal(s, "/api/v1/erase", SF_STR("application/json"), 408),
                         "a body of 3 bytes\n");
     assert_string_equal(refusal(s, "/v1/unknown", SF_STR("application/json"), 503),
                         "{\"code\":14,\"message\":\"a body of 3 bytes\"}");
-    assert_int_equal(sf_counters_get(s->counters, SF_COUNT_REJECT_TOO_LARGE) - before, 2);
+    assert_int_equal(sf_counters_get(s->counters, SF_COUNT_REJECT_TOO_LARGE) - before, 3);
     free_service(s);
     sf_response_done(&response);
     response = (struct sf_response){0};
