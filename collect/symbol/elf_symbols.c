@@ -93,10 +93,32 @@ void sf_elf_symbols_done(struct sf_elf_symbols *s)
     *s = (struct sf_elf_symbols){0};
 }
 
+static sf_str name_of(const struct sf_elf_symbols *s, const struct sf_elf_symbol *one)
+{
+    const char *name = s->names.p + one->name;
+    return (sf_str){name, strnlen(name, s->names.len - one->name)};
+}
+
+/* Of a function's names the one that programs call it by: "malloc", which a C library also knows as
+ * "__libc_malloc" and "__GI___libc_malloc". */
+static bool is_plainer(sf_str a, sf_str b)
+{
+    size_t a_lines = 0, b_lines = 0;
+    while (a_lines < a.len && a.p[a_lines] == '_')
+        a_lines++;
+    while (b_lines < b.len && b.p[b_lines] == '_')
+        b_lines++;
+    if (a_lines != b_lines)
+        return a_lines < b_lines;
+    return a.len != b.len ? a.len < b.len : sf_str_cmp(a, b) < 0;
+}
+
 /* "Nearest lower" alone would lie in stripped files: the size decides. */
 sf_str sf_elf_symbols_find(const struct sf_elf_symbols *s, uint64_t at, uint64_t *out_start)
 {
+    enum { MAX_BACK = 16 };
     uint32_t lo = 0, hi = s->n;
+    sf_str best = SF_STR_NONE;
     while (lo < hi) {
         uint32_t middle = lo + (hi - lo) / 2;
         if (s->list[middle].at <= at)
@@ -104,13 +126,15 @@ sf_str sf_elf_symbols_find(const struct sf_elf_symbols *s, uint64_t at, uint64_t
         else
             hi = middle;
     }
-    for (int back = 0; lo > 0 && back < 8; lo--, back++) { /* aliases share an address */
+    for (int back = 0; lo > 0 && back < MAX_BACK; lo--, back++) {
         const struct sf_elf_symbol *one = &s->list[lo - 1];
-        if (at - one->at < one->len) {
-            const char *name = s->names.p + one->name;
+        if (best.len > 0 && one->at != *out_start)
+            break;
+        sf_str name = at - one->at < one->len ? name_of(s, one) : SF_STR_NONE;
+        if (name.len > 0 && (best.len == 0 || is_plainer(name, best))) {
             *out_start = one->at;
-            return (sf_str){name, strnlen(name, s->names.len - one->name)};
+            best = name;
         }
     }
-    return SF_STR_NONE;
+    return best;
 }

@@ -35,6 +35,33 @@ TEST(elf_symbols, names_a_function_by_any_of_its_addresses)
     assert_int_equal(a_function_to_find(2), 6);
 }
 
+__attribute__((noinline, used)) int ___plainest(int n);
+__attribute__((noinline, used)) int ___plainest(int n)
+{
+    return n * 5;
+}
+int plainest(int n) __attribute__((alias("___plainest")));
+int aplainest(int n) __attribute__((alias("___plainest")));
+int __GI___plainest(int n) __attribute__((alias("___plainest")));
+
+TEST(elf_symbols, takes_the_plainest_of_a_functions_names)
+{
+    struct sf_elf_symbols s;
+    struct sf_elf_file f;
+    uintptr_t at = (uintptr_t)plainest;
+    uint64_t start;
+    assert_true(sf_modules_refresh());
+    const struct sf_module *m = sf_modules_find(sf_modules_enter(), at);
+    assert_non_null(m);
+    assert_true(sf_elf_file_open(&f, m->path));
+    assert_true(sf_elf_symbols_read(&s, &f));
+    assert_str(sf_elf_symbols_find(&s, at - m->base, &start), "plainest");
+    assert_int_equal(start, at - m->base);
+    sf_elf_symbols_done(&s);
+    sf_elf_file_close(&f);
+    sf_modules_leave();
+}
+
 TEST(elf_symbols, refuses_what_is_no_elf_file)
 {
     struct sf_elf_file f;
