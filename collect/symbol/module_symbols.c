@@ -1,5 +1,7 @@
 #include "collect/symbol/module_symbols.h"
 
+#include <string.h>
+
 #include "base/heap.h"
 #include "collect/symbol/debug_file.h"
 #include "collect/symbol/elf_symbols.h"
@@ -18,8 +20,19 @@ static bool is_mangled(sf_str s)
 }
 
 /* The linker's name of a function that debug information has only the short name of is better: it
- * says where the function belongs. Else theirs is: symbols are named after copies, too
- * ("read.part.0"). */
+ * says where the function belongs. So is the one that programs use of a function that its library
+ * calls "__GI___libc_malloc". Else theirs is: symbols are named after copies, too ("read.part.0").
+ */
+static bool is_better(sf_str symbol, sf_str theirs)
+{
+    if (!symbol.len || !theirs.len)
+        return symbol.len > 0;
+    if (is_mangled(symbol) || is_mangled(theirs))
+        return !is_mangled(theirs);
+    return sf_str_starts(theirs, SF_STR("__")) && symbol.p[0] != '_' &&
+           !memchr(symbol.p, '.', symbol.len);
+}
+
 static void take_lines(void *arg, uint32_t query, const struct sf_symbol_line *lines, unsigned n)
 {
     struct asking *a = arg;
@@ -30,7 +43,7 @@ static void take_lines(void *arg, uint32_t query, const struct sf_symbol_line *l
         return;
     for (unsigned i = 0; i < n; i++)
         all[i] = lines[i];
-    if (name.len && (!last->name.len || (is_mangled(name) && !is_mangled(last->name))))
+    if (is_better(name, last->name))
         last->name = name;
     a->is_told[query] = true;
     a->take(a->arg, query, all, last->name.len ? n : n - 1);
