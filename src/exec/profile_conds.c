@@ -432,7 +432,7 @@ static enum sf_err build_tree(const struct apply *a, struct sf_span_tree *out, s
     const struct sf_trace_view *v = a->v;
     struct sf_span_origin *origins = sf_arena_new_n(a->req, v->n_spans + 1u, sizeof(*origins));
     uint32_t n_resources = 0;
-    bool is_guess;
+    bool is_guess = false;
     for (uint32_t i = 0; i < v->n_spans; i++)
         n_resources = v->spans[i].resource < n_resources ? n_resources : v->spans[i].resource + 1;
     const uint64_t *processes = sf_link_processes(v->resources, n_resources, a->req, &is_guess);

@@ -238,7 +238,8 @@ def test_without_the_problems_nothing_of_them_is_found():
     assert not any(f["function"] == "evaluateRules" and f["isSignificant"] for f in answer["functions"]), answer["functions"][:3]
     found = shares(ask(control, "/api/v1/cohort", q=TOTALS)["profile"])
     for function in ("checkPriceRules", "loadDiscountRules", "formatResponse"):
-        most = 0.35 if SANITIZER == "thread" else 0.05  # what little they do costs ten times as much there
+        # What little they do costs more in a sanitizer's build.
+        most = 0.35 if SANITIZER == "thread" else 0.05 if SANITIZER == "none" else 0.1
         assert found.get(function, 0) < most, (function, found)
     trace, _ = spans_of(control, '{ name = "GET /price" }', 1)[0]
     found = sentences_of(control, trace=trace)

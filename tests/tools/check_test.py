@@ -3,7 +3,6 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
-import tempfile
 
 import tap
 
@@ -77,15 +76,22 @@ def test_a_command_that_fails_or_is_missing_is_a_failure():
 
 
 def rerun(verdict):
-    """second_try() with a stand-in for meson that writes `verdict` as its result."""
+    """A tally of a test that failed in company, and of which a run alone says `verdict`."""
     name = "spanflame:flow / noun"
     failed = {"name": name, "stdout": "1..1\nnot ok 1 - one\n", "result": "FAIL", "returncode": 1}
     after = dict(failed, stdout=f"1..1\n{verdict} 1 - one\n", result="OK" if verdict == "ok" else "FAIL")
+    asked = []
+    os.environ.setdefault("CHECK_SCALE", "1")
+
+    class Run(check.MesonRun):
+        def results(self, log, *names):
+            asked.append((log, names))
+            return [after], ""
+
     tally = check.Tally()
-    with tempfile.TemporaryDirectory() as home:
-        path = os.path.join(home, "log.json")
-        writes = f"import json; open({path!r}, 'w').write(json.dumps({after!r}))"
-        tally.one_test(check.second_try([sys.executable, "-c", writes], dict(os.environ), path, failed, tally))
+    tally.doubtful.append((Run("build", "check-flow", ["flow"]), failed))
+    tally.settle()
+    assert asked == [("check-flow-again", ("noun",))] and not tally.doubtful
     return tally
 
 

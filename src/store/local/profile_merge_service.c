@@ -105,8 +105,8 @@ static bool *find_hidden(const struct sf_service_merge *s, const struct sf_merge
     for (uint32_t i = 0; is_hidden && i < p->places.n_chunks; i++) {
         const struct sf_profile_chunk *c = &p->places.chunks[i];
         if (sf_profile_chunk_is_alone(&p->places, i) &&
-            memchr(is_hidden + c->first_row, true, c->n_rows))
-            memset(is_hidden + c->first_row, true, c->n_rows);
+            memchr(is_hidden + c->first_row, 1, c->n_rows))
+            memset(is_hidden + c->first_row, 1, c->n_rows);
     }
     return is_hidden;
 }
