@@ -208,7 +208,10 @@ static void arm(struct sf_profiled_threads *all, uint32_t index, uint32_t tid,
     atomic_store(&t->stack_lo, 0);
     atomic_store(&t->stack_hi, 0);
     atomic_store(&t->seen_sp, 0);
-    t->perf = all->has_perf ? sf_perf_clock_start(tid, period_ns, sigs.perf) : NULL;
+    /* Programs may have left their threads open for SIGPROF and for nothing else. */
+    t->perf = all->has_perf && sf_tasks_takes_signal(tid, sigs.perf)
+                  ? sf_perf_clock_start(tid, period_ns, sigs.perf)
+                  : NULL;
     if (t->perf || arm_timer(all, t, index, sigs.timer, period_ns))
         all->n_armed++;
     else

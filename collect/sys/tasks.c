@@ -153,6 +153,18 @@ uint64_t sf_tasks_run_delay(uint32_t tid)
     return second_number((sf_str){text, read_small(tid, "schedstat", text, sizeof(text))});
 }
 
+/* "SigBlk:\t0000000000004000", signal n as bit n - 1 */
+bool sf_tasks_takes_signal(uint32_t tid, int sig)
+{
+    char text[2048];
+    const char *at;
+    uintptr_t blocked;
+    if (!read_small(tid, "status", text, sizeof(text)) || !(at = strstr(text, "\nSigBlk:\t")))
+        return true;
+    at += strlen("\nSigBlk:\t");
+    return !hex(&at, &blocked) || !(blocked >> (sig - 1) & 1);
+}
+
 int64_t sf_tasks_n(void)
 {
     struct stat st;

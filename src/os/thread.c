@@ -43,10 +43,11 @@ enum sf_err sf_thread_start(struct sf_thread *t, const char *name, int nice_leve
     start->nice_level = nice_level;
     strncpy(start->name, name, sizeof(start->name) - 1);
 
-    /* Signals belong to the main thread, but for the one by which a profiler asks a thread what it
+    /* Signals belong to the main thread, but for those by which a profiler asks a thread what it
      * is doing. */
     sigfillset(&all);
     sigdelset(&all, SIGPROF);
+    sigdelset(&all, SIGURG);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     failed = pthread_create(&t->handle, NULL, begin, start);
     pthread_sigmask(SIG_SETMASK, &old, NULL);

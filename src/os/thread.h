@@ -18,8 +18,8 @@ struct sf_thread {
  * a writer who uses all of a core gets a thirtieth of it; on an idle core it gets all. */
 enum { SF_NICE_QUERIES = 15 };
 
-/* Starts `run(arg)` with all signals but SIGPROF blocked. `name` (at most 15 characters) shows in
- * ps and top; `nice` 0-19 applies to this thread alone. */
+/* Starts `run(arg)` with all signals but SIGPROF and SIGURG blocked. `name` (at most 15 characters)
+ * shows in ps and top; `nice` 0-19 applies to this thread alone. */
 enum sf_err sf_thread_start(struct sf_thread *t, const char *name, int nice_level,
                             void (*run)(void *arg), void *arg, struct sf_why *why);
 void sf_thread_join(struct sf_thread *t); /* one that never started is fine */

@@ -127,7 +127,9 @@ def test_shares_of_the_totals_are_the_planted_ones():
     found, whole = shares(answer["profile"]), sum(COST.values())
     for function, us in COST.items():
         error = math.sqrt(us / whole * (1 - us / whole) / answer["samples"])
-        assert abs(found.get(function, 0) - us / whole) < max(0.03, 3 * error), (function, found, answer["samples"])
+        # A piece of work is finished even if its budget is used up meanwhile; the thread sanitizer makes pieces long.
+        points = 0.08 if SANITIZER == "thread" else 0.03
+        assert abs(found.get(function, 0) - us / whole) < max(points, 3 * error), (function, found, answer["samples"])
     assert answer["grades"]["exact"]["samples"] >= 0.95 * answer["samples"], answer["grades"]
 
 

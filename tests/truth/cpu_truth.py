@@ -126,4 +126,13 @@ def test_on_processors_that_others_want_too():
     assert not by_perf or reached >= 0.8 * 250, profile.comments
 
 
+def test_threads_that_let_only_sigprof_in():
+    path = os.path.join(HOME.name, "closed.pb.gz")
+    said = subprocess.run([os.environ["CROWDED"], path, "1", "closed"], capture_output=True, text=True, check=True,
+                          timeout=600).stdout
+    planted = sum(float(line.split()[2]) for line in said.splitlines())
+    sampled = sum(ns for _, (_, ns), _ in Profile(path).samples) / 1e9
+    assert abs(sampled - planted) <= 0.2 * planted, (sampled, planted)
+
+
 tap.run(sys.modules[__name__])

@@ -1,4 +1,5 @@
-/* A program on processors that others want, too: crowded FILE CPU-SECONDS.
+/* A program on processors that others want, too: crowded FILE CPU-SECONDS [closed]. With "closed"
+ * its threads let no signal in but SIGPROF.
  *
  * Threads serve requests of three steps and sleep between them, beside processes that never sleep.
  * Who runs changes when the kernel ticks, so a clock that is looked at there sees the steps at the
@@ -75,6 +76,14 @@ static void crowd(pid_t *others, long n)
     }
 }
 
+static void close_to_signals(void)
+{
+    sigset_t all;
+    sigfillset(&all);
+    sigdelset(&all, SIGPROF);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+}
+
 int main(int argc, char **argv)
 {
     pthread_t threads[THREADS];
@@ -84,6 +93,8 @@ int main(int argc, char **argv)
     if (argc < 3)
         return 2;
     n = n > CROWD_MAX ? CROWD_MAX : n;
+    if (argc > 3)
+        close_to_signals();
     crowd(others, n);
     if (sf_cpu_profile_start(argv[1], 250))
         return 1;
