@@ -22,7 +22,7 @@ from support import profile_oracle as oracle  # noqa: E402
 from support import server_rig as rig  # noqa: E402
 from support.faultfs import faultfs  # noqa: E402
 
-N_CYCLES = max(3, int(240 * rig.scale()))
+N_CYCLES = max(3, int(200 * rig.scale()))
 BUDGET_S = 200 * max(1.0, rig.scale())
 N_WRITERS = 3
 KILL_PATHS = ["/wal/", "/spans/", "/prof/", "/tmp/", "meta.db", "erase.log", ""]
