@@ -24,6 +24,20 @@ test("totals add up and the heaviest child comes first", () => {
   assert.equal(t.maxDepth, 3);
 });
 
+test("a function is one bar whatever lines it was seen in, and a bar a line when asked", () => {
+  const seen = profile({ "main;a": 1, "main;b;c": 3, "main;d": 2 });
+  const [main, a, , , d] = ["main", "a", "b", "c", "d"].map((name) => seen.frames.findIndex((f) => f.function === name));
+  const frames = seen.frames.map((f, i) =>
+    i === main ? { ...f, file: "m.c", line: 9 } : i === a ? { function: "work", file: "w.c", line: 3 } : i === d ? { function: "work", file: "w.c", line: 7 } : f,
+  );
+  const t = treeOf({ ...seen, frames });
+  const whole = transform(t, PLAIN);
+  assert.deepEqual(values(whole), { "main;work": 3, "main;b;c": 3 });
+  assert.equal(whole.frames[whole.frame[node(whole, "work")] ?? 0]?.line, undefined);
+  assert.equal(whole.frames[whole.frame[node(whole, "main")] ?? 0]?.line, 9);
+  assert.deepEqual(values(transform(t, { ...PLAIN, group: "line" })), { "main:9;work:3": 1, "main:9;work:7": 2, "main:9;b;c": 3 });
+});
+
 test("bars stand side by side and inside their callers", () => {
   const t = treeOf(profile({ "main;a": 1, "main;b": 3 }));
   assert.equal(t.x[node(t, "b")], 0);

@@ -38,6 +38,7 @@ function Looks(props: Props) {
     <>
       <select aria-label="Bars stand for" value={look.group} onChange={(e) => change({ g: e.currentTarget.value === "function" ? "" : e.currentTarget.value, z: "", o: "" })}>
         <option value="function">functions</option>
+        <option value="line">lines</option>
         <option value="package">packages</option>
         <option value="file">files</option>
       </select>

@@ -49,7 +49,7 @@ export function stateOf(url: Params): FlameState {
     icicle: url["i"] === "1",
     search: url["s"] ?? "",
     look: {
-      group: oneOf<Group>(url["g"], ["function", "package", "file"], "function"),
+      group: oneOf<Group>(url["g"], ["function", "line", "package", "file"], "function"),
       fold: oneOf<Fold>(url["f"], ["", "kernel", "library"], ""),
       collapse: url["r"] === "1",
       hide: hide === "" ? [] : hide.split("\n"),

@@ -2,9 +2,9 @@
 // function.
 
 import type { Frame } from "../api/types";
-import { Builder, nameOf, type Tree } from "./tree";
+import { Builder, frameKey, nameOf, type Tree } from "./tree";
 
-export type Group = "function" | "package" | "file";
+export type Group = "function" | "line" | "package" | "file";
 export type Fold = "" | "kernel" | "library";
 
 export interface Look {
@@ -57,7 +57,21 @@ function grouped(f: Frame, look: Look): Frame {
   if (look.fold === "library" && isLibrary(f)) return { function: "[library code]" };
   if (look.group === "package") return { function: packageOf(f) || "(no package)" };
   if (look.group === "file") return { function: fileOf(f) };
+  if (look.group === "line" && f.line) return { ...f, function: `${f.function}:${String(f.line)}` };
   return f;
+}
+
+/** Functions that were seen in several lines are one, and in none of them. */
+function inNoLine(frames: readonly Frame[]): readonly Frame[] {
+  const seen = new Map<string, number>();
+  for (const f of frames) seen.set(frameKey(f), (seen.get(frameKey(f)) ?? 0) + 1);
+  if (seen.size === frames.length) return frames;
+  return frames.map((f) => {
+    if (seen.get(frameKey(f)) === 1) return f;
+    const rest = { ...f };
+    delete rest.line;
+    return rest;
+  });
 }
 
 export function transform(t: Tree, look: Look): Tree {
@@ -66,11 +80,12 @@ export function transform(t: Tree, look: Look): Tree {
 
 /** `to`: where each node of the old tree went; none when nothing changed. */
 export function transformed(t: Tree, look: Look): { tree: Tree; to: Int32Array | undefined } {
-  if (look.group === "function" && look.fold === "" && !look.collapse && look.hide.length === 0) return { tree: t, to: undefined };
+  const whole = look.group === "line" ? t.frames : inNoLine(t.frames);
+  if (look.group === "function" && look.fold === "" && !look.collapse && look.hide.length === 0 && whole === t.frames) return { tree: t, to: undefined };
   const b = new Builder();
   const hidden = new Set(look.hide);
-  const frames = t.frames.map((f) => b.frameOf(grouped(f, look)));
-  const merges = look.group !== "function" || look.fold !== "";
+  const frames = whole.map((f) => b.frameOf(grouped(f, look)));
+  const merges = look.group === "package" || look.group === "file" || look.fold !== "";
   const to = new Int32Array(t.n);
   for (let i = 1; i < t.n; i++) {
     const up = to[t.parent[i] ?? 0] ?? 0;
