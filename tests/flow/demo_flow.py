@@ -197,7 +197,9 @@ def test_the_slow_query_is_cpu_and_commits_are_disk():
     watched = watched_us(spans, "cpu_us") * US
     assert watched > 0 and abs(parts["cpu"] - watched) <= 0.05 * watched, (parts, watched)
     parts, duration, spans = ledgers(planted, '{ name = "INSERT reservation" }')
-    assert spans and parts["disk"] > 0 and parts["unknown"] <= 0.05 * duration, (parts, duration)
+    # Short waits are sampled, not all seen; in a sanitizer's build there are fewer spans to level that out.
+    most = 0.05 if SANITIZER == "none" else 0.25
+    assert spans and parts["disk"] > 0 and parts["unknown"] <= most * duration, (parts, duration)
 
 
 def test_the_supplier_is_on_the_critical_path():
@@ -250,8 +252,9 @@ def test_without_the_problems_nothing_of_them_is_found():
     assert not any("pricing.load_attribute" in sentence for sentence in found), found
     found = sentences_of(control, service="order-service")
     assert not any("again and again" in sentence for sentence in found), found
-    found = sentences_of(control, service="gateway")
-    assert not any("allocator" in sentence for sentence in found), found
+    if SANITIZER == "none":  # else malloc is the sanitizer's, and slow
+        found = sentences_of(control, service="gateway")
+        assert not any("allocator" in sentence for sentence in found), found
     assert not spans_of(control, '{ name = "GET supplier" }', 1)
     parts, duration, _ = ledgers(control, '{ name = "inventory.reserve" }')
     assert parts["lock"] <= 0.05 * duration + 1000 * US, parts
