@@ -3,6 +3,7 @@
  * looked at. */
 #include "collect/symbol/dwarf_calls.h"
 
+#include "collect/symbol/dwarf_addresses.h"
 #include "collect/symbol/dwarf_names.h"
 
 enum { MAX_CALLS = 1 << 16 };
@@ -86,19 +87,6 @@ static uint32_t add_call(struct walk *w, const struct entry *e, uint32_t query)
     return sf_buf_ok(&w->calls->list) ? n + 1 : 0;
 }
 
-static uint32_t first_from(const struct walk *w, uint64_t address)
-{
-    uint32_t lo = 0, hi = w->n;
-    while (lo < hi) {
-        uint32_t middle = lo + (hi - lo) / 2;
-        if (w->at[middle] < address)
-            lo = middle + 1;
-        else
-            hi = middle;
-    }
-    return lo;
-}
-
 /* True: some address is in it. */
 static bool match(struct walk *w, const struct entry *e)
 {
@@ -107,7 +95,7 @@ static bool match(struct walk *w, const struct entry *e)
     uint64_t lo, hi;
     sf_dwarf_ranges_init(&r, w->d, &w->in->unit, &e->code);
     while (sf_dwarf_ranges_next(&r, &lo, &hi)) {
-        for (uint32_t i = first_from(w, lo); i < w->n && w->at[i] < hi; i++) {
+        for (uint32_t i = sf_dwarf_first_from(w->at, w->n, lo); i < w->n && w->at[i] < hi; i++) {
             place = place ? place : add_call(w, e, i);
             if (!place)
                 return false;

@@ -2,6 +2,7 @@
  * come in any order. Of a sequence that the linker left out the address is 0, or the highest. */
 #include "collect/symbol/dwarf_lines.h"
 
+#include "collect/symbol/dwarf_addresses.h"
 #include "collect/symbol/dwarf_names.h"
 
 struct machine {
@@ -29,24 +30,11 @@ static void begin_sequence(struct machine *m)
     m->last.is_there = false;
 }
 
-static uint32_t first_from(const struct machine *m, uint64_t address)
-{
-    uint32_t lo = 0, hi = m->n;
-    while (lo < hi) {
-        uint32_t middle = lo + (hi - lo) / 2;
-        if (m->at[middle] < address)
-            lo = middle + 1;
-        else
-            hi = middle;
-    }
-    return lo;
-}
-
 /* The row before holds up to here. */
 static void add_row(struct machine *m)
 {
     if (!m->last.is_there || m->address < m->last.address)
-        m->next = first_from(m, m->address);
+        m->next = sf_dwarf_first_from(m->at, m->n, m->address);
     else if (m->last.address > 1) {
         for (; m->next < m->n && m->at[m->next] < m->address; m->next++) {
             struct sf_dwarf_place *p = &m->places[m->next];

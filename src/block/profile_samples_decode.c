@@ -125,24 +125,28 @@ enum sf_err sf_profile_block_chunk(const struct sf_profile_block_reader *r, uint
 
 /* ---- details ---- */
 
+/* The next run of rows with the same ids, of at most `left` rows; `run` holds the one before. */
+static bool next_run(struct sf_cursor *c, uint32_t left, struct sf_profile_run *run)
+{
+    uint64_t head = sf_cursor_varint(c), count = head >> 1;
+    run->span_id = sf_cursor_u64(c);
+    const uint8_t *id = head & 1 ? NULL : sf_cursor_take(c, 16);
+    if (id)
+        memcpy(run->trace_id.b, id, 16);
+    c->is_bad = c->is_bad || count == 0 || count > left;
+    run->n = c->is_bad ? 0 : (uint32_t)count;
+    return !c->is_bad;
+}
+
 static void decode_ids(struct sf_cursor *c, struct sf_profile_detail *d, uint32_t n)
 {
     uint64_t n_ids = sf_cursor_varint(c);
     uint32_t at = 0;
-    sf_trace_id trace = {{0}};
-    for (uint64_t i = 0; i < n_ids && !c->is_bad; i++) {
-        uint64_t head = sf_cursor_varint(c), count = head >> 1;
-        sf_span_id span = sf_cursor_u64(c);
-        const uint8_t *id = head & 1 ? NULL : sf_cursor_take(c, 16);
-        if (id)
-            memcpy(trace.b, id, 16);
-        if (count == 0 || count > n - at) {
-            c->is_bad = true;
-            return;
-        }
-        for (; count; count--, at++) {
-            d[at].span_id = span;
-            d[at].trace_id = trace;
+    struct sf_profile_run run = {0};
+    for (uint64_t i = 0; i < n_ids && next_run(c, n - at, &run); i++) {
+        for (uint32_t end = at + run.n; at < end; at++) {
+            d[at].span_id = run.span_id;
+            d[at].trace_id = run.trace_id;
         }
     }
     c->is_bad = c->is_bad || at != n;
@@ -243,19 +247,10 @@ static uint32_t decode_runs(struct sf_cursor *c, struct sf_profile_run *runs, ui
 {
     uint64_t n_ids = sf_cursor_varint(c);
     uint32_t at = 0, n_runs = 0;
-    sf_trace_id trace = {{0}};
-    for (uint64_t i = 0; i < n_ids && !c->is_bad; i++) {
-        uint64_t head = sf_cursor_varint(c), count = head >> 1;
-        sf_span_id span = sf_cursor_u64(c);
-        const uint8_t *id = head & 1 ? NULL : sf_cursor_take(c, 16);
-        if (id)
-            memcpy(trace.b, id, 16);
-        if (count == 0 || count > n - at) {
-            c->is_bad = true;
-            return 0;
-        }
-        runs[n_runs++] = (struct sf_profile_run){span, trace, (uint32_t)count};
-        at += (uint32_t)count;
+    struct sf_profile_run run = {0};
+    for (uint64_t i = 0; i < n_ids && next_run(c, n - at, &run); i++) {
+        runs[n_runs++] = run;
+        at += run.n;
     }
     c->is_bad = c->is_bad || at != n;
     return n_runs;
