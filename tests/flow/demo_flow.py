@@ -239,9 +239,7 @@ def test_time_of_long_spans_is_known():
 
 def test_without_the_problems_nothing_of_them_is_found():
     answer = ask(control, "/api/v1/compare", q=TOTALS, by="resource.commit", left="abc123", right="def456")
-    # One comparison in twenty may raise an alarm by chance; that it is this function, and grew, is rarer.
-    worse = [f for f in answer["functions"] if f["isSignificant"] and f["delta"] > 0]
-    assert not any(f["function"] == "evaluateRules" for f in worse), worse
+    assert not any(f["function"] == "evaluateRules" and f["isSignificant"] for f in answer["functions"]), answer["functions"][:3]
     found = shares(ask(control, "/api/v1/cohort", q=TOTALS)["profile"])
     for function in ("checkPriceRules", "loadDiscountRules", "formatResponse"):
         # What little they do costs more in a sanitizer's build.
