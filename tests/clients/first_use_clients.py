@@ -99,6 +99,13 @@ def test_node():
     check_span(paste("Node.js", prepare))
 
 
+def test_rust():
+    toolchain.need("rustc")
+    server = paste("Rust", env={"PATH": os.path.dirname(os.environ["SPANFLAME"]) + ":" + os.environ["PATH"]})
+    found = wait_for(lambda: [p for p in [server.json("/api/v1/profile?app=my-service&format=json")] if p["total"] > 0])[0]
+    assert any(f["function"].startswith("app::") for f in found["frames"]), found["frames"]
+
+
 def test_a_file():
     def prepare(folder):
         from pprof_make import pprof
@@ -110,7 +117,7 @@ def test_a_file():
 
 def test_the_rest_can_at_least_be_read_by_a_shell():
     all_texts = texts("http://127.0.0.1:4040")
-    for name in ("Java", ".NET", "Ruby", "Go", "Python", "Node.js", "C and C++"):
+    for name in ("Java", ".NET", "Ruby", "Rust", "Go", "Python", "Node.js", "C and C++"):
         done = subprocess.run(["bash", "-n", "-c", all_texts[name]], capture_output=True, text=True, check=False)
         assert done.returncode == 0 and not done.stderr, (name, done.stderr)
 

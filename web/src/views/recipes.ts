@@ -1,5 +1,5 @@
-// First steps in each language: each text is a script that can be pasted into a terminal as it stands, and is run by
-// tests/clients/first_use_clients.py. `server` is this server's address: it takes OTLP and profiles on all of them.
+// First steps in each language: each text can be pasted into a terminal; tests/clients/first_use_clients.py runs those that
+// need nothing of the reader's own. `server` is this server's address: it takes OTLP and profiles on all of them.
 
 export interface Recipe {
   readonly name: string;
@@ -75,6 +75,23 @@ export PYROSCOPE_SERVER_ADDRESS=${server}
 java -javaagent:opentelemetry-javaagent.jar \\
      -Dotel.javaagent.extensions=pyroscope-otel.jar \\
      -Dotel.pyroscope.start.profiling=true -jar my-service.jar`,
+  },
+  {
+    name: "Rust",
+    text: (server) => `cat > app.rs <<'END'
+fn busy() -> u64 {
+    (0..500_000_000u64).fold(0, |sum, i| std::hint::black_box(sum ^ i))
+}
+
+fn main() {
+    println!("{}", busy());
+}
+END
+rustc -O -g app.rs
+OTEL_SERVICE_NAME=my-service spanflame record --cpu --server ${server} -- ./app
+
+# spans: the crate opentelemetry-otlp takes these variables
+${env(server)}`,
   },
   {
     name: "Python",
