@@ -145,6 +145,18 @@ void sf_heap_profiler_put_back(const struct sf_heap_held *held)
 
 /* ---- in the collecting thread ---- */
 
+static const char *blind; /* set before there are threads */
+
+void sf_heap_profiler_set_blind(const char *why)
+{
+    blind = why;
+}
+
+const char *sf_heap_profiler_blind(void)
+{
+    return blind;
+}
+
 static enum sf_err begin(uint64_t mean, struct sf_why *why)
 {
     if (h.n_users++)

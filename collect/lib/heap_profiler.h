@@ -61,5 +61,9 @@ void sf_heap_profiler_put_back(const struct sf_heap_held *held); /* it was not f
  * False: no profile is on. */
 bool sf_heap_profiler_inuse(int64_t *bytes, int64_t *objects);
 
+/* Why the hooks see nothing; borrowed for good. NULL: they do. */
+void sf_heap_profiler_set_blind(const char *why);
+const char *sf_heap_profiler_blind(void);
+
 void sf_heap_profiler_before_fork(void);
 void sf_heap_profiler_after_fork(bool is_child); /* the child's is off */

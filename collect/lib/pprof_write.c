@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "collect/lib/cpu_profiler.h"
 #include "collect/lib/frame_names.h"
+#include "collect/lib/heap_profiler.h"
 #include "collect/lib/name_table.h"
 #include "wire/pb_writer.h"
 
@@ -239,6 +240,8 @@ static void write_comment(struct writer *w, const struct sf_profile *p)
     if (p->kind == SF_SAMPLES_CPU)
         snprintf(said + len, sizeof(said) - (size_t)len, no_perf ? ", by timers: %s" : ", by perf",
                  no_perf);
+    else if ((1u << p->kind & SF_HEAP_KINDS) && sf_heap_profiler_blind())
+        snprintf(said + len, sizeof(said) - (size_t)len, ": %s", sf_heap_profiler_blind());
     sf_pb_write_u64(w->out, 13, text(w, sf_str_from(said)));
 }
 

@@ -37,6 +37,8 @@ static void tell_sent(void)
     int fd = open(recorded_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), len;
     sf_counters_read(&c);
     sf_problem(why, sizeof(why));
+    if (!why[0] && recorded_kinds & SF_HEAP_KINDS && sf_heap_profiler_blind())
+        snprintf(why, sizeof(why), "no heap profile: %s", sf_heap_profiler_blind());
     len = snprintf(said, sizeof(said), "%llu samples taken, %llu profiles sent%s%s\n",
                    (unsigned long long)c.samples_taken, (unsigned long long)c.profiles_sent,
                    why[0] ? "; " : "", why);

@@ -83,3 +83,66 @@ __attribute__((noinline)) void planted_spin(double s)
     } while (t.tv_sec + t.tv_nsec * 1e-9 < end);
 }
 """
+
+# Every allocation function, from several threads; says what was not as asked for.
+MEMORY = SPIN + """
+#include <malloc.h>
+#include <stdint.h>
+static int n_wrong;
+static void *full(void *p, size_t n, size_t align)
+{
+    if (n < 16 && align == 16)
+        align = 8; /* as some allocators have it: no object of that size needs more */
+    if (!p || (uintptr_t)p % align || malloc_usable_size(p) < n)
+        n_wrong++;
+    if (p)
+        memset(p, (int)n, n);
+    return p;
+}
+__attribute__((noipa)) void planted_allocation(size_t n)
+{
+    void *p = NULL;
+    unsigned char *grown, *zeroed;
+    free(full(malloc(n), n, 16));
+    zeroed = calloc(n, 3);
+    for (size_t i = 0; i < 3 * n; i++)
+        n_wrong += zeroed[i];
+    free(zeroed);
+    grown = full(realloc(NULL, n), n, 16);
+    grown = realloc(grown, 5 * n);
+    for (size_t i = 0; i < n; i++)
+        n_wrong += grown[i] != (unsigned char)n;
+    grown = reallocarray(full(grown, 5 * n, 16), n, 2);
+    free(grown);
+    n_wrong += posix_memalign(&p, 512, n | 1) != 0; /* of multiples mimalloc 2.0.9 forgets the alignment */
+    free(full(p, n | 1, 512));
+    free(full(aligned_alloc(64, n * 64), n * 64, 64));
+    free(full(memalign(8192, n), n, 8192));
+    free(full(valloc(n), n, 4096));
+    free(strdup("text"));
+}
+static void *run(void *kept)
+{
+    for (int i = 0; i < 300; i++) {
+        planted_allocation(1 + (size_t)i * 7);
+        if (i % 10 == 0)
+            ((void **)kept)[i / 10] = full(malloc(3000), 3000, 16); /* freed by another thread */
+    }
+    return NULL;
+}
+int main(void)
+{
+    static void *kept[4][30];
+    pthread_t t[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&t[i], NULL, run, kept[i]);
+    for (int i = 0; i < 4; i++)
+        pthread_join(t[i], NULL);
+    for (int i = 0; i < 120; i++)
+        free(kept[i / 30][i % 30]);
+    free(NULL);
+    for (int i = 0; i < 20; i++) /* larger than any heap keeps */
+        free(full(realloc(calloc(1, 3000000), 9000000), 9000000, 16));
+    printf("%d wrong\\n", n_wrong);
+    return 0;
+}"""
