@@ -12,7 +12,8 @@
 
 enum {
     SF_PROFILE_GRANULE_ROWS = 4096, /* detail rows decoded at once */
-    SF_PROFILE_INDEX_ROWS = 8192,   /* ids of one piece of an index */
+    SF_PROFILE_INDEX_ROWS = 1024,   /* ids of one piece of an index */
+    SF_PROFILE_INDEX_MAX = 8192,    /* what pieces had once */
 };
 
 /* Codes are places in the lists beside them; every one was checked when it was read. */

@@ -115,16 +115,16 @@ static enum sf_err drain(struct sf_profile_block_writer *w, struct sf_why *why)
     return SF_OK;
 }
 
-enum sf_err sf_profile_writer_section(struct sf_profile_block_writer *w, uint16_t id,
-                                      uint32_t owner, const struct sf_buf *content,
-                                      struct sf_why *why)
+static enum sf_err add_section(struct sf_profile_block_writer *w, uint16_t id, uint32_t owner,
+                               struct sf_packer *packer, const struct sf_buf *content,
+                               struct sf_why *why)
 {
     struct sf_section s = {.id = id, .owner = owner, .raw_len = content->len};
     size_t start = w->out.len;
     if (!sf_buf_ok(content))
         return sf_profile_writer_no_memory(w, why);
     s.off = w->out_off + start;
-    s.codec = sf_pack(w->packer, &w->out, sf_buf_bytes(content));
+    s.codec = sf_pack(packer, &w->out, sf_buf_bytes(content));
     if (!sf_buf_ok(&w->out))
         return sf_profile_writer_no_memory(w, why);
     s.stored_len = w->out.len - start;
@@ -133,6 +133,20 @@ enum sf_err sf_profile_writer_section(struct sf_profile_block_writer *w, uint16_
     if (!sf_buf_ok(&w->table))
         return sf_profile_writer_no_memory(w, why);
     return w->out.len >= DRAIN_LEN ? drain(w, why) : SF_OK;
+}
+
+enum sf_err sf_profile_writer_section(struct sf_profile_block_writer *w, uint16_t id,
+                                      uint32_t owner, const struct sf_buf *content,
+                                      struct sf_why *why)
+{
+    return add_section(w, id, owner, w->packer, content, why);
+}
+
+enum sf_err sf_profile_writer_plain_section(struct sf_profile_block_writer *w, uint16_t id,
+                                            uint32_t owner, const struct sf_buf *content,
+                                            struct sf_why *why)
+{
+    return add_section(w, id, owner, NULL, content, why);
 }
 
 /* ---- a service ---- */

@@ -169,7 +169,8 @@ static int by_id(const void *a, const void *b)
     return x->granule < y->granule ? -1 : x->granule > y->granule;
 }
 
-/* Ids in pieces: n, then the ids back to back, then the granules of each. */
+/* Ids in pieces: the ids back to back, then the granules of each. A look for an id reads a whole
+ * piece, and ids do not compress: small pieces, as they are (bench/link_bench.c). */
 enum sf_err sf_profile_writer_index(struct sf_profile_block_writer *w, uint16_t section,
                                     struct sf_profile_tags *tags, size_t id_len,
                                     uint32_t *io_n_pieces, struct sf_buf *pieces, uint32_t *out_n,
@@ -208,7 +209,7 @@ enum sf_err sf_profile_writer_index(struct sf_profile_block_writer *w, uint16_t 
         sf_buf_add(&w->raw, granules.p, granules.len);
         err = !sf_buf_ok(&granules) || !sf_buf_ok(pieces)
                   ? sf_profile_writer_no_memory(w, why)
-                  : sf_profile_writer_section(w, section, *io_n_pieces, &w->raw, why);
+                  : sf_profile_writer_plain_section(w, section, *io_n_pieces, &w->raw, why);
         sf_buf_done(&granules);
         (*io_n_pieces)++;
         (*out_n)++;

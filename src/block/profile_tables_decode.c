@@ -347,7 +347,7 @@ static bool decode_pieces(struct sf_cursor *c, size_t id_len, struct sf_arena *r
         id = sf_cursor_take(c, id_len);
         if (id)
             memcpy(list[i].first.b, id, id_len);
-        c->is_bad = c->is_bad || list[i].n == 0 || list[i].n > SF_PROFILE_INDEX_ROWS;
+        c->is_bad = c->is_bad || list[i].n == 0 || list[i].n > SF_PROFILE_INDEX_MAX;
     }
     *out = list;
     *out_n = n;

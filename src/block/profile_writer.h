@@ -39,6 +39,10 @@ enum sf_err sf_profile_writer_no_memory(struct sf_profile_block_writer *w, struc
 enum sf_err sf_profile_writer_section(struct sf_profile_block_writer *w, uint16_t id,
                                       uint32_t owner, const struct sf_buf *content,
                                       struct sf_why *why);
+/* The same, never compressed: for what is mostly random. */
+enum sf_err sf_profile_writer_plain_section(struct sf_profile_block_writer *w, uint16_t id,
+                                            uint32_t owner, const struct sf_buf *content,
+                                            struct sf_why *why);
 
 /* Details: the granule that is not full; then the ids that granules have, sorted, in pieces. */
 enum sf_err sf_profile_writer_close_granule(struct sf_profile_block_writer *w, struct sf_why *why);
