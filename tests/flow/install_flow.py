@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`make install` puts a program that runs, its pages and its licence below DESTDIR and PREFIX, and nothing else."""
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,17 @@ def test_the_makefile_joins_destdir_and_prefix():
     assert "tools/install '/tmp/a b/opt/x'" in done.stdout, done.stdout
 
 
+def test_meson_installs_the_same():
+    with tempfile.TemporaryDirectory() as root, tempfile.TemporaryDirectory() as destdir:
+        files = install(root)
+        done = subprocess.run(["meson", "install", "-C", os.environ["BUILD_ROOT"], "--no-rebuild", "--destdir", destdir],
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        prefix = os.path.dirname(next(folder for folder, _, _ in os.walk(destdir) if folder.endswith("/bin")))
+        assert files == {os.path.relpath(os.path.join(folder, name), prefix)
+                         for folder, _, names in os.walk(destdir) for name in names}
+
+
 def test_the_installed_program_runs():
     with tempfile.TemporaryDirectory(prefix="a name with blanks ") as root:
         install(root)
@@ -39,6 +51,18 @@ def test_licence_and_pages_are_there():
         assert {"share/doc/spanflame/LICENSE", "share/doc/spanflame/README.md"} <= files, files
         for page in os.listdir(os.path.join(SOURCE, "docs", "man")):
             assert f"share/man/man{page[-1]}/{page}" in files, page
+
+
+def test_every_function_has_a_page_under_its_name():
+    with open(os.path.join(SOURCE, "collect", "spanflame.map"), encoding="ascii") as f:
+        functions = re.findall(r"\bsf_\w+", f.read())
+    with tempfile.TemporaryDirectory() as root:
+        install(root)
+        for function in functions:
+            page = subprocess.run(["mandoc", "-T", "ascii", f"man3/{function}.3"], cwd=os.path.join(root, "share", "man"),
+                                  capture_output=True, text=True, check=True).stdout
+            page = re.sub(".\b", "", page)  # bold is a letter, a backspace, and the letter again
+            assert re.search(rf"^ +{function}\(", page, re.M), (function, page[:300])
 
 
 def test_completions_and_an_example_configuration_are_there():

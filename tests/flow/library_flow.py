@@ -30,6 +30,11 @@ def run(*argv, **more):
     return done.stdout
 
 
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
 def flags(*which):
     # The prefix has a blank in its name, which pkg-config escapes: only a shell reads that back.
     return run("sh", "-c", "eval printf '%s\\\\n' $(pkg-config " + " ".join(which) + " spanflame)", env=ENV).splitlines()
@@ -205,29 +210,27 @@ def test_threads_libraries_and_children_may_churn_while_it_is_profiled():
     assert late < early + 8192 and late < 32768, (early, late)
 
 
-def test_the_manual_names_functions_that_exist():
-    with open(os.path.join(SOURCE, "docs", "man", "spanflame.3"), encoding="utf-8") as f:
-        page = f.read()
-    with open(os.path.join(SOURCE, "include", "spanflame.h"), encoding="ascii") as f:
-        header = f.read()
-    assert not [n for n in re.findall(r"^\.Fn (sf_\w+)", page, re.M) if n + "(" not in header]
+def code_between(path, begin, end):
+    return read(os.path.join(SOURCE, path)).split(begin)[1].split(end)[0]
 
 
-def test_examples_of_the_readme_compile():
-    with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as f:
-        text = f.read()
-    for language, compiler, end in (("c", "cc", "c"), ("cpp", "g++", "cpp")):
-        if not shutil.which(compiler):
-            continue
-        code = text.split(f"```{language}\n")[1].split("```")[0]
-        path = os.path.join(HOME, "example." + end)
+def test_examples_of_the_readme_and_the_manual_compile_and_send():
+    literal = ".Sh EXAMPLES\n.Bd -literal -offset indent\n"
+    examples = {"readme.c": code_between("README.md", "```c\n", "```"),
+                "readme.cpp": code_between("README.md", "```cpp\n", "```"),
+                "manual.c": code_between("docs/man/spanflame.3", literal, "\n.Ed"),
+                "manual.cpp": code_between("docs/man/spanflame.hpp.3", literal, "\n.Ed")}
+    if not shutil.which("g++"):
+        examples = {name: code for name, code in examples.items() if name.endswith(".c")}
+    for name, code in examples.items():
+        path = os.path.join(HOME, name)
         with open(path, "w", encoding="utf-8") as f:
             f.write(code)
-        run(compiler, "-Wall", "-Werror", *flags("--cflags"), path, "-o", path + ".out", *flags("--libs"),
-            "-Wl,-rpath," + os.path.join(PREFIX, "lib"))
-        tell(None, "ignored", program=path + ".out", OTEL_RESOURCE_ATTRIBUTES="example=" + language)
-    found = spans_of("checkout", 2)["GET /cart"]
-    assert {s["resource"]["example"]["stringValue"] for s in found} <= {"c", "cpp"} and found, found
+        run("g++" if name.endswith("cpp") else "cc", "-Wall", "-Werror", *flags("--cflags"), path, "-o", path + ".out",
+            *flags("--libs"), "-pthread", "-Wl,-rpath," + os.path.join(PREFIX, "lib"))
+        tell(None, "ignored", program=path + ".out", OTEL_RESOURCE_ATTRIBUTES="example=" + name)
+    found = spans_of("checkout", len(examples) + len(examples) // 4)["GET /cart"]
+    assert {s["resource"]["example"]["stringValue"] for s in found} == set(examples), found
 
 
 tap.run(sys.modules[__name__])

@@ -49,7 +49,25 @@ every_answer_has_json() {
     done
 }
 
+# The check that stands before every commit sees what it is for.
+a_wrong_page_is_found() {
+    mkdir -p "$to/tree/docs" "$to/tree/collect"
+    cp -r include "$to/tree" && cp collect/spanflame.map "$to/tree/collect" && cp -r docs/man "$to/tree/docs"
+    tools/check_manual.py "$to/tree" || return 1
+    local wrong
+    for wrong in 's/^\.Fn sf_span_end "sf_span s"/.Fn sf_span_end "int s"/' 's/^\.Nm sf_span_end ,$/.\\"/' \
+        's/span &ok();//' 's/spans_lost/spans_gone/' 's/^\.Xr sf_current 3/.Xr sf_courant 3/'; do
+        rm -rf "$to/tree/docs/man" && cp -r docs/man "$to/tree/docs"
+        sed -i "$wrong" "$to"/tree/docs/man/*.3
+        if tools/check_manual.py "$to/tree"; then
+            echo "not seen: $wrong"
+            return 1
+        fi
+    done
+}
+
 ok "manual pages are up to date (tools/manual docs/man writes them)" pages
+ok "a page that says something else than the header is found" a_wrong_page_is_found
 ok "bash completes commands and flags" completes
 ok "every command explains itself and refuses unknown flags" every_command_helps
 ok "every command that answers has --output" every_answer_has_json
