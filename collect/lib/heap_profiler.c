@@ -181,7 +181,6 @@ static void end(void)
 }
 
 struct each {
-    struct sf_gap_chance chance;
     uint64_t mean;
     struct sf_sample s;
 };
@@ -190,12 +189,14 @@ static void on_live(const struct sf_live_object *o, void *arg)
 {
     struct each *e = arg;
     double many = sf_gap_stands_for(o->size, e->mean);
+    /* The same chance whoever asks: an object counts as many in every snapshot it is in. */
+    struct sf_gap_chance chance = {(uint64_t)o->time_ns ^ (uint64_t)o->thread << 40};
     e->s.n_frames = sf_stack_table_get(atomic_load(&h.stacks), o->stack, e->s.frames,
                                        SF_SAMPLE_FRAMES, &e->s.end);
     e->s.kind = SF_SAMPLES_INUSE;
     e->s.thread = o->thread;
     e->s.time_ns = (uint64_t)o->time_ns;
-    e->s.values[0] = sf_gap_whole(&e->chance, many);
+    e->s.values[0] = sf_gap_whole(&chance, many);
     e->s.values[1] = (uint64_t)(many * (double)o->size);
     memcpy(e->s.trace_id, o->trace_id, sizeof(e->s.trace_id));
     memcpy(e->s.span_id, o->span_id, sizeof(e->s.span_id));

@@ -28,14 +28,14 @@ static int told(enum sf_err err, const struct sf_why *why)
     return err ? -1 : 0;
 }
 
-enum sf_err sf_profile_files_start(unsigned kinds, struct sf_why *why)
+enum sf_err sf_profile_files_start(enum sf_profile_party party, unsigned kinds, struct sf_why *why)
 {
     enum sf_err err;
     if (getauxval(AT_SECURE))
         return sf_fail(why, SF_ERR_DENIED, "a program with raised privileges is not profiled");
     err = sf_library_follow_forks(why);
     sf_profile_sources_set();
-    return err ? err : sf_profiler_start(SF_FOR_FILE, kinds, why);
+    return err ? err : sf_profiler_start(party, kinds, why);
 }
 
 static enum sf_err write_file(const char *path, sf_bytes bytes, struct sf_why *why)
@@ -81,12 +81,13 @@ static void name_file(char out[PATH_CAP], const char *path, const char *word)
     snprintf(out, PATH_CAP, "%.*s-%s%s", (int)at, path, word, path + at);
 }
 
-enum sf_err sf_profile_files_stop(unsigned kinds, const char *path, struct sf_why *why)
+enum sf_err sf_profile_files_stop(enum sf_profile_party party, unsigned kinds, const char *path,
+                                  struct sf_why *why)
 {
     struct sf_profile profiles[SF_SAMPLES_KINDS] = {0};
     char named[PATH_CAP];
     bool is_first = true;
-    enum sf_err err = sf_profiler_stop(SF_FOR_FILE, kinds, profiles, why);
+    enum sf_err err = sf_profiler_stop(party, kinds, profiles, why);
     for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
         /* One file says what was allocated and what is left of it. */
         bool is_beside = kind == SF_SAMPLES_INUSE && kinds >> SF_SAMPLES_ALLOC & 1;
@@ -134,7 +135,7 @@ int sf_cpu_profile_start(const char *file, unsigned rate_hz)
     if (!err && !sf_profiler_is_on(SF_SAMPLES_CPU)) /* one that runs keeps its rate */
         sf_profiler_set_period(SF_SAMPLES_CPU, 1000000000 / (rate_hz ? rate_hz : SF_DEFAULT_HZ));
     if (!err)
-        err = sf_profile_files_start(1u << SF_SAMPLES_CPU, &why);
+        err = sf_profile_files_start(SF_FOR_FILE, 1u << SF_SAMPLES_CPU, &why);
     if (!err) {
         sf_lock_take(&lock);
         sf_profile_file_path(cpu_path, file);
@@ -154,7 +155,7 @@ int sf_cpu_profile_stop(void)
 
     if (!sf_library_enter(t))
         return -1;
-    err = sf_profile_files_stop(1u << SF_SAMPLES_CPU, cpu_path, &why);
+    err = sf_profile_files_stop(SF_FOR_FILE, 1u << SF_SAMPLES_CPU, cpu_path, &why);
     sf_library_leave(t);
     errno = saved;
     return told(err, &why);
@@ -173,7 +174,7 @@ int sf_heap_profile_start(size_t mean_bytes)
         return -1;
     sf_profiler_set_period(SF_SAMPLES_ALLOC, mean_bytes ? mean_bytes : SF_HEAP_MEAN);
     sf_profiler_set_period(SF_SAMPLES_INUSE, mean_bytes ? mean_bytes : SF_HEAP_MEAN);
-    err = sf_profile_files_start(SF_HEAP_KINDS, &why);
+    err = sf_profile_files_start(SF_FOR_FILE, SF_HEAP_KINDS, &why);
     if (!err)
         sf_hook_set_left(&sf_hook_self, 0); /* this thread begins at once, others within 64 KiB */
     sf_library_leave(t);

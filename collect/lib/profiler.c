@@ -151,6 +151,20 @@ static void begin_profile(enum sf_profile_party party, int kind)
         .begin_mono_ns = sf_clock_mono_ns()};
 }
 
+static bool is_for(const struct wish *w, enum sf_profile_party party)
+{
+    return w->party == party || w->party == SF_FOR_BOTH;
+}
+
+/* What is on for those that the wish is for, either of them. */
+static unsigned on_for(const struct wish *w)
+{
+    unsigned kinds = 0;
+    for (int party = 0; party < SF_PARTIES; party++)
+        kinds |= is_for(w, (enum sf_profile_party)party) ? atomic_load(&p.on[party]) : 0;
+    return kinds;
+}
+
 static enum sf_profile_party other_than(enum sf_profile_party party)
 {
     return party == SF_FOR_FILE ? SF_FOR_SERVER : SF_FOR_FILE;
@@ -198,12 +212,22 @@ static void note_kinds(void)
                           memory_order_release);
 }
 
-static void end_kind(enum sf_profile_party party, int kind)
+/* Ends the source unless somebody whom the wish is not for goes on with it. */
+static void end_kind(const struct wish *w, int kind)
 {
-    unsigned other = atomic_load(&p.on[other_than(party)]);
-    if (!(other >> kind & 1)) {
-        atomic_fetch_and(&sf_profiler_kinds, ~(1u << kind));
-        p.sources[kind]->end();
+    for (int party = 0; party < SF_PARTIES; party++) {
+        if (!is_for(w, (enum sf_profile_party)party) && atomic_load(&p.on[party]) >> kind & 1)
+            return;
+    }
+    atomic_fetch_and(&sf_profiler_kinds, ~(1u << kind));
+    p.sources[kind]->end();
+}
+
+static void begin_profiles(const struct wish *w, int kind)
+{
+    for (int party = 0; party < SF_PARTIES; party++) {
+        if (is_for(w, (enum sf_profile_party)party))
+            begin_profile((enum sf_profile_party)party, kind);
     }
 }
 
@@ -211,7 +235,7 @@ static enum sf_err start_kinds(struct wish *w)
 {
     enum sf_err err = SF_OK;
     unsigned begun = 0;
-    if (atomic_load(&p.on[w->party]) & w->kinds)
+    if (on_for(w) & w->kinds)
         return sf_fail(&w->why, SF_ERR_BUSY, "profile: one is running");
     if (!sf_modules_refresh())
         return sf_fail(&w->why, SF_ERR_NOMEM, "profile: no memory for the unwind tables");
@@ -224,44 +248,58 @@ static enum sf_err start_kinds(struct wish *w)
         else if (!sf_profiler_is_on((enum sf_sample_kind)kind))
             err = p.sources[kind]->begin(sf_profiler_period((enum sf_sample_kind)kind), &w->why);
         if (!err) {
-            begin_profile(w->party, kind);
+            begin_profiles(w, kind);
             begun |= 1u << kind;
         }
     }
     for (int kind = 0; kind < SF_SAMPLES_KINDS && err; kind++) {
         if (begun >> kind & 1)
-            end_kind(w->party, kind);
+            end_kind(w, kind);
     }
-    if (!err && w->party == SF_FOR_SERVER && !atomic_load(&p.on[SF_FOR_SERVER]))
+    if (!err && is_for(w, SF_FOR_SERVER) && !atomic_load(&p.on[SF_FOR_SERVER]))
         p.window_end_ns = sf_clock_mono_ns() + p.window_ns;
-    if (!err)
-        atomic_fetch_or(&p.on[w->party], begun);
+    for (int party = 0; party < SF_PARTIES && !err; party++) {
+        if (is_for(w, (enum sf_profile_party)party))
+            atomic_fetch_or(&p.on[party], begun);
+    }
     return err;
+}
+
+static void stop_party(struct wish *w, enum sf_profile_party party)
+{
+    unsigned kinds = atomic_load(&p.on[party]) & w->kinds;
+    if (party == SF_FOR_SERVER)
+        close_window(kinds, true);
+    for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
+        if (!(kinds >> kind & 1))
+            continue;
+        if (party == SF_FOR_FILE)
+            w->out[kind] = close_profile(party, kind);
+        else
+            sf_profile_table_done(&p.profiles[party][kind].table);
+    }
+    atomic_fetch_and(&p.on[party], ~kinds);
 }
 
 static enum sf_err stop_kinds(struct wish *w)
 {
-    unsigned kinds = atomic_load(&p.on[w->party]) & w->kinds;
+    unsigned kinds = on_for(w) & w->kinds;
     if (!kinds)
         return sf_fail(&w->why, SF_ERR_NOT_FOUND, "profile: none is running");
     for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
         if (!(kinds >> kind & 1))
             continue;
-        take_snapshot(w->party, kind);
-        end_kind(w->party, kind); /* gives its last samples: the party still wants them */
+        for (int party = 0; party < SF_PARTIES; party++) {
+            if (is_for(w, (enum sf_profile_party)party))
+                take_snapshot((enum sf_profile_party)party, kind);
+        }
+        end_kind(w, kind); /* gives its last samples: the party still wants them */
     }
     take_given();
-    if (w->party == SF_FOR_SERVER)
-        close_window(kinds, true);
-    for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
-        if (!(kinds >> kind & 1))
-            continue;
-        if (w->party == SF_FOR_FILE)
-            w->out[kind] = close_profile(w->party, kind);
-        else
-            sf_profile_table_done(&p.profiles[w->party][kind].table);
+    for (int party = 0; party < SF_PARTIES; party++) {
+        if (is_for(w, (enum sf_profile_party)party))
+            stop_party(w, (enum sf_profile_party)party);
     }
-    atomic_fetch_and(&p.on[w->party], ~kinds);
     return SF_OK;
 }
 

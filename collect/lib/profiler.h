@@ -14,7 +14,8 @@
 
 enum { SF_DEFAULT_HZ = 100 };
 
-enum sf_profile_party { SF_FOR_FILE, SF_FOR_SERVER, SF_PARTIES };
+/* For both: they begin and end at the same moment and get the same samples. */
+enum sf_profile_party { SF_FOR_FILE, SF_FOR_SERVER, SF_PARTIES, SF_FOR_BOTH = SF_PARTIES };
 
 struct sf_profile {
     enum sf_sample_kind kind;
@@ -49,13 +50,13 @@ static inline bool sf_profiler_is_on(enum sf_sample_kind kind)
     return atomic_load_explicit(&sf_profiler_kinds, memory_order_relaxed) >> kind & 1;
 }
 
-/* Starts those kinds (bits) for a party; BUSY: one of them is on for it. Otherwise what the source
- * says, and then none of them is on. */
+/* Starts those kinds (bits) for a party, or both; BUSY: one of them is on for it. Otherwise what
+ * the source says, and then none of them is on. */
 enum sf_err sf_profiler_start(enum sf_profile_party party, unsigned kinds, struct sf_why *why);
 /* The same, but waits for nothing: they begin a moment later, or do not. */
 void sf_profiler_start_soon(enum sf_profile_party party, unsigned kinds);
 /* Ends them. For a file, *out takes what each kind gathered (the caller ends the tables);
- * the server's last window is given away. NOT_FOUND: none of them was on. */
+ * the server's last window is given away. NOT_FOUND: none of them was on, for either. */
 enum sf_err sf_profiler_stop(enum sf_profile_party party, unsigned kinds, struct sf_profile *out,
                              struct sf_why *why);
 /* Lets `look` see what those kinds have gathered so far, by kind, in the collecting thread.

@@ -21,8 +21,8 @@
 static atomic_int recorded_pid; /* 0: none */
 static atomic_int fatal_signal;
 static unsigned recorded_kinds;
-static char recorded_file[SF_PROFILE_PATH_CAP];
-static bool is_sent; /* to a server; the file only says what became of it */
+static char recorded_file[SF_PROFILE_PATH_CAP]; /* "": none */
+static char said_file[SF_PROFILE_PATH_CAP];     /* what became of what was sent; "": nothing was */
 
 /* In a vforked child, too, which lives in its parent's memory: the id tells. */
 static bool is_recorded(void)
@@ -34,7 +34,7 @@ static void tell_sent(void)
 {
     sf_counters c = {.size = sizeof(c)};
     char why[240] = "", said[400];
-    int fd = open(recorded_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), len;
+    int fd = open(said_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), len;
     sf_counters_read(&c);
     sf_problem(why, sizeof(why));
     if (!why[0] && recorded_kinds & SF_HEAP_KINDS && sf_heap_profiler_blind())
@@ -54,11 +54,13 @@ void sf_recorded_at_exit(void)
     if (!is_recorded())
         return;
     atomic_store(&recorded_pid, 0);
-    if (is_sent) {
+    if (recorded_file[0] && sf_profile_files_stop(said_file[0] ? SF_FOR_BOTH : SF_FOR_FILE,
+                                                  recorded_kinds, recorded_file, &why))
+        sf_library_say(why.text);
+    if (said_file[0]) {
         sf_stop();
         tell_sent();
-    } else if (sf_profile_files_stop(recorded_kinds, recorded_file, &why))
-        sf_library_say(why.text);
+    }
 }
 
 /* ---- signals that end programs ---- */
@@ -166,29 +168,38 @@ static void start_sending(const char *server, const char *words)
     sf_start(service && *service ? NULL : program_invocation_short_name);
 }
 
+static void set_periods(void)
+{
+    uint64_t bytes = number_of("SPANFLAME_RECORD_HEAP_RATE", UINT32_MAX, SF_HEAP_MEAN);
+    sf_profiler_set_period(SF_SAMPLES_CPU,
+                           1000000000 / number_of("SPANFLAME_RECORD_RATE", 1000, SF_DEFAULT_HZ));
+    sf_profiler_set_period(SF_SAMPLES_ALLOC, bytes);
+    sf_profiler_set_period(SF_SAMPLES_INUSE, bytes);
+}
+
+/* To a file, to a server, or to both: then each gets the same samples. */
 __attribute__((constructor)) static void at_load(void)
 {
-    const char *server = getenv("SPANFLAME_RECORD_SERVER");
+    const char *server = getenv("SPANFLAME_RECORD_SERVER"), *said = getenv("SPANFLAME_RECORD_SAID");
     const char *file = getenv("SPANFLAME_RECORD_FILE"), *kinds = getenv("SPANFLAME_RECORD_KINDS");
+    bool has_file = file && *file, has_server = server && *server && said && *said;
     struct sf_why why = {0};
-    uint64_t bytes;
-    if (!file || getauxval(AT_SECURE) ||
+    if ((!has_file && !has_server) || getauxval(AT_SECURE) ||
         number_of("SPANFLAME_RECORD_PID", INT32_MAX, 0) != (uint64_t)getpid())
         return;
     recorded_kinds = kinds_of(sf_str_from(kinds ? kinds : ""));
-    sf_profile_file_path(recorded_file, file);
-    sf_profiler_set_period(SF_SAMPLES_CPU,
-                           1000000000 / number_of("SPANFLAME_RECORD_RATE", 1000, SF_DEFAULT_HZ));
-    bytes = number_of("SPANFLAME_RECORD_HEAP_RATE", UINT32_MAX, SF_HEAP_MEAN);
-    sf_profiler_set_period(SF_SAMPLES_ALLOC, bytes);
-    sf_profiler_set_period(SF_SAMPLES_INUSE, bytes);
     sf_profiler_between(between);
-    if (server && *server) {
-        is_sent = true;
-        start_sending(server, kinds ? kinds : "cpu");
-    } else if (sf_profile_files_start(recorded_kinds, &why)) {
-        sf_library_say(why.text);
-        return;
+    if (has_server) {
+        sf_profile_file_path(said_file, said);
+        start_sending(server, has_file ? "none" : kinds ? kinds : "cpu");
+    }
+    if (has_file) {
+        sf_profile_file_path(recorded_file, file);
+        set_periods();
+        if (sf_profile_files_start(has_server ? SF_FOR_BOTH : SF_FOR_FILE, recorded_kinds, &why)) {
+            sf_library_say(why.text);
+            return;
+        }
     }
     atomic_store(&recorded_pid, getpid());
     catch_fatal();

@@ -40,7 +40,8 @@ struct record {
     uint64_t rate, heap_rate;
     bool is_on[KINDS];
     char library[SF_LIBRARY_PATH_CAP];
-    char file[PATH_CAP];
+    char file[PATH_CAP]; /* pprof; "": it is only sent */
+    char said[PATH_CAP]; /* what the library says about what it sent; "": nothing is */
 };
 
 static enum sf_err draw(const struct kind *kind, sf_str bytes, struct sf_arena *a,
@@ -152,7 +153,7 @@ static void tell_sent(const struct record *r)
 {
     struct sf_buf text = {0};
     struct sf_why why = {0};
-    if (sf_text_file_read(r->file, 4096, &text, &why))
+    if (sf_text_file_read(r->said, 4096, &text, &why))
         fprintf(stderr, "spanflame record: %s\n", why.text);
     else
         fprintf(stderr, "spanflame record: %.*s", SF_STR_ARG(sf_buf_str(&text)));
@@ -163,11 +164,14 @@ static int record(struct record *r, const char *const *program)
 {
     char rate[24], heap_rate[24], words[64] = "", preload[PATH_CAP * 2];
     const char *before = getenv("LD_PRELOAD");
-    struct sf_child_env env[] = {
-        {"LD_PRELOAD", preload},           {"SPANFLAME_RECORD_FILE", r->file},
-        {"SPANFLAME_RECORD_RATE", rate},   {"SPANFLAME_RECORD_HEAP_RATE", heap_rate},
-        {"SPANFLAME_RECORD_KINDS", words}, {"SPANFLAME_RECORD_SERVER", r->server ? r->server : ""},
-        {"SPANFLAME_RECORD_PID", NULL}};
+    struct sf_child_env env[] = {{"LD_PRELOAD", preload},
+                                 {"SPANFLAME_RECORD_FILE", r->file},
+                                 {"SPANFLAME_RECORD_RATE", rate},
+                                 {"SPANFLAME_RECORD_HEAP_RATE", heap_rate},
+                                 {"SPANFLAME_RECORD_KINDS", words},
+                                 {"SPANFLAME_RECORD_SERVER", r->server ? r->server : ""},
+                                 {"SPANFLAME_RECORD_SAID", r->said},
+                                 {"SPANFLAME_RECORD_PID", NULL}};
     struct sf_why why = {0};
     int code = 0;
 
@@ -184,20 +188,22 @@ static int record(struct record *r, const char *const *program)
     }
     if (sf_child_run(program, env, sizeof(env) / sizeof(env[0]), &code, &why))
         return sf_answer_fault("record", &why);
-    if (access(r->file, R_OK)) {
+    if (access(r->server ? r->said : r->file, R_OK)) {
         fprintf(
             stderr,
             "spanflame record: no profile was written: %s is static, refuses preloading, or was "
             "killed\n",
             program[0]);
-    } else if (r->server) {
-        tell_sent(r);
-        unlink(r->file);
     } else {
-        each_file(r, tell_file);
-        if (!r->out)
-            each_file(r, remove_file);
+        if (r->file[0])
+            each_file(r, tell_file);
+        if (r->server)
+            tell_sent(r);
     }
+    if (r->file[0] && !r->out)
+        each_file(r, remove_file);
+    if (r->server)
+        unlink(r->said);
     return code; /* the program's own: a script must not notice us */
 }
 
@@ -214,7 +220,9 @@ int sf_record_run(int argc, char **argv)
          "blocking calls: I/O, sleeps, conditions, children"},
         {"out", SF_FLAG_STR, &r.out, "FILE", "write pprof there instead of drawing a flame graph"},
         {"server", SF_FLAG_STR, &r.server, "URL",
-         "send to that server instead, as the service OTEL_SERVICE_NAME or the program's name"},
+         "send to that server instead, as the service OTEL_SERVICE_NAME or the program's name; "
+         "with "
+         "--out to both"},
         {"rate", SF_FLAG_U64, &r.rate, "HZ", "samples per second of CPU time, 1 to 1000 (100)"},
         {"heap-rate", SF_FLAG_SIZE, &r.heap_rate, "SIZE",
          "one sample per that many allocated bytes, on average (512KiB)"},
@@ -222,7 +230,7 @@ int sf_record_run(int argc, char **argv)
     struct sf_args args = {
         .command = "record",
         .usage =
-            "[--cpu] [--wall] [--heap] [--mutex] [--block] [--out FILE | --server URL] [--rate HZ] "
+            "[--cpu] [--wall] [--heap] [--mutex] [--block] [--out FILE] [--server URL] [--rate HZ] "
             "[--heap-rate SIZE] -- PROGRAM [ARGS...]",
         .summary = "Run a program and show where its time and memory went.",
         .details =
@@ -246,6 +254,7 @@ int sf_record_run(int argc, char **argv)
     const char *const *program = named;
     char folder[] = "/tmp/spanflame-record-XXXXXX";
     int n_own = argc, code;
+    bool has_folder;
     enum sf_args_result result;
 
     for (int i = 1; i < n_own; i++) { /* behind "--" every word is the program's, however many */
@@ -260,10 +269,6 @@ int sf_record_run(int argc, char **argv)
         return result == SF_ARGS_DONE ? 0 : 2;
     for (size_t i = 0; i <= args.n_words && n_own == argc; i++)
         named[i] = i < args.n_words ? args.words[i] : NULL;
-    if (r.out && r.server) {
-        fprintf(stderr, "spanflame record: --out or --server, not both\n");
-        return 2;
-    }
     if (!program[0] || (n_own < argc && args.n_words) || r.rate < 1 || r.rate > 1000 ||
         r.heap_rate < 1 || r.heap_rate > UINT32_MAX) {
         fprintf(stderr, "spanflame record: %s\n",
@@ -279,19 +284,23 @@ int sf_record_run(int argc, char **argv)
             "spanflame record: libspanflame.so.1 is neither beside this program nor in ../lib\n");
         return 1;
     }
-    if (!r.out && !mkdtemp(folder)) {
+    has_folder = r.server || !r.out;
+    if (has_folder && !mkdtemp(folder)) {
         fprintf(stderr, "spanflame record: no folder in /tmp\n");
         return 1;
     }
     if (r.out)
         snprintf(r.file, sizeof(r.file), "%s", r.out);
-    else
+    else if (!r.server)
         snprintf(r.file, sizeof(r.file), "%s/profile.pb.gz", folder);
+    if (r.server)
+        snprintf(r.said, sizeof(r.said), "%s/said", folder);
     if (!n_kinds(&r))
         r.is_on[CPU] = true;
-    each_file(&r, remove_file); /* what is there afterwards is this run's */
+    if (r.file[0])
+        each_file(&r, remove_file); /* what is there afterwards is this run's */
     code = record(&r, program);
-    if (!r.out)
+    if (has_folder)
         rmdir(folder);
     return code;
 }

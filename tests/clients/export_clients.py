@@ -66,7 +66,7 @@ def by_function(stacks):
 def pprof_ends(path):
     """{leaf function: sum} as go tool pprof prints it; a frame without a name is left out."""
     text = toolchain.run("go tool pprof", ["go", "tool", "pprof", "-symbolize=none", "-raw", path],
-                         env=dict(os.environ, HOME=folder.name, GOCACHE=os.path.join(folder.name, "go")))
+                         env=dict(os.environ, PPROF_TMPDIR=folder.name))  # Go keeps the tool: it is built once
     head, rest = text.split("\nLocations\n")
     names, at = {}, None
     for line in rest.split("\nMappings")[0].splitlines():
