@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "collect/lib/gap.h"
+#include "collect/lib/sample_kind.h"
 #include "collect/sys/thread.h"
 
 struct sf_hook_waits { /* short ones; a long one is a sample by itself */
@@ -22,6 +23,7 @@ struct sf_hook_thread {
     uint64_t heap_missed[2];  /* values of samples that found no room */
     struct sf_gap_chance chance;
     struct sf_hook_waits mutex, block;
+    uint64_t waited_ns[SF_WAITS]; /* all of them, long and short */
 };
 
 extern __thread struct sf_hook_thread sf_hook_self;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -19,15 +20,11 @@ bool sf_cost_words_parse(const char *words, unsigned *items)
     static const struct {
         const char *word;
         unsigned item;
-    } known[] = {{"cpu", SF_COST_CPU},
-                 {"run_queue", SF_COST_RUN_QUEUE},
-                 {"switches", SF_COST_SWITCHES},
-                 {"faults", SF_COST_FAULTS},
-                 {"process", SF_COST_PROCESS},
-                 {"allocations", SF_COST_ALLOC},
-                 {"heap", SF_COST_HEAP},
-                 {"profile", SF_COST_PROFILE},
-                 {"none", 0}};
+    } known[] = {{"cpu", SF_COST_CPU},           {"run_queue", SF_COST_RUN_QUEUE},
+                 {"switches", SF_COST_SWITCHES}, {"faults", SF_COST_FAULTS},
+                 {"process", SF_COST_PROCESS},   {"allocations", SF_COST_ALLOC},
+                 {"heap", SF_COST_HEAP},         {"profile", SF_COST_PROFILE},
+                 {"waits", SF_COST_WAITS},       {"none", 0}};
     sf_str rest = sf_str_from(words), one;
     unsigned found = 0;
     while (sf_str_split_next(&rest, ',', &one)) {
@@ -76,6 +73,10 @@ static void read_now(struct sf_span_cost *c, unsigned items)
     if (items & SF_COST_ALLOC) {
         c->alloc_bytes = sf_hook_allocated(&sf_hook_self);
         c->alloc_objects = sf_hook_self.heap_n;
+    }
+    if (items & SF_COST_WAITS && sf_profiler_is_on(SF_SAMPLES_MUTEX)) {
+        c->has_waits = sf_profiler_is_on(SF_SAMPLES_BLOCK);
+        memcpy(c->waited_ns, sf_hook_self.waited_ns, sizeof(c->waited_ns));
     }
     if (items & SF_COST_PROFILE) {
         c->n_samples = sf_cpu_samples_self.n;
@@ -141,6 +142,23 @@ static void write_profile(const struct sf_span_cost *c, const struct sf_span_cos
     sf_attr_write_str(span, ATTRIBUTES, SF_STR("pyroscope.profile.id"), (sf_str){hex, sizeof(hex)});
 }
 
+/* The sum stands for the kinds that are not named: those were none. */
+static void write_waits(const struct sf_span_cost *c, const struct sf_span_cost *now,
+                        struct sf_buf *span)
+{
+    uint64_t sum_ns = 0;
+    for (int wait = SF_WAIT_NONE + 1; wait < SF_WAITS; wait++) {
+        uint64_t ns = now->waited_ns[wait] - c->waited_ns[wait];
+        char key[40];
+        sum_ns += ns;
+        if (!ns)
+            continue;
+        snprintf(key, sizeof(key), "thread.wait.%s_ns", sf_wait_name((enum sf_wait)wait));
+        sf_attr_write_int(span, ATTRIBUTES, sf_str_from(key), (int64_t)ns);
+    }
+    sf_attr_write_int(span, ATTRIBUTES, SF_STR("thread.wait_ns"), (int64_t)sum_ns);
+}
+
 static void write_memory(const struct sf_span_cost *c, const struct sf_span_cost *now,
                          unsigned items, struct sf_buf *span)
 {
@@ -183,6 +201,8 @@ void sf_span_cost_write(const struct sf_span_cost *c, unsigned items, uint32_t t
                           (int64_t)sf_tasks_memory());
         sf_attr_write_int(span, ATTRIBUTES, SF_STR("runtime.threads"), sf_tasks_n());
     }
+    if (c->has_waits && now.has_waits) /* else some were not measured */
+        write_waits(c, &now, span);
     write_memory(c, &now, items, span);
     if (items & SF_COST_PROFILE)
         write_profile(c, &now, span_id, span);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "collect/lib/sample_kind.h"
 
 enum sf_cost_item {
     SF_COST_CPU = 1,       /* thread.cpu_time_ns */
@@ -19,17 +20,19 @@ enum sf_cost_item {
                               runtime.threads */
     SF_COST_ALLOC = 32,    /* thread.allocated_bytes, thread.allocated_objects */
     SF_COST_HEAP = 64,     /* on root spans: runtime.heap_alloc, runtime.heap_objects */
-    SF_COST_PROFILE = 128  /* profile.type, profile.sample_count, profile.duration_us,
+    SF_COST_PROFILE = 128, /* profile.type, profile.sample_count, profile.duration_us,
                               pyroscope.profile.id */
+    SF_COST_WAITS = 256    /* thread.wait_ns, and thread.wait.disk_ns and the like of it */
 };
 
-struct sf_span_cost { /* at the start */
-    uint32_t tid;     /* 0: nothing was read */
-    bool is_root;
+struct sf_span_cost {        /* at the start */
+    uint32_t tid;            /* 0: nothing was read */
+    bool is_root, has_waits; /* both profilers of waits were on */
     uint64_t cpu_ns, run_queue_ns, process_cpu_ns;
     uint64_t switches[2], faults[2];
     uint64_t alloc_bytes, alloc_objects;
     uint64_t n_samples, sampled_ns;
+    uint64_t waited_ns[SF_WAITS];
 };
 
 /* "cpu,run_queue": bits; false: an unknown word. */

@@ -35,6 +35,7 @@ void sf_waits_add(enum sf_sample_kind kind, enum sf_wait wait, uint64_t ns, cons
     int saved = errno;
     if (!sf_hook_enter())
         return;
+    t->waited_ns[wait] += ns;
     if (ns < SF_WAIT_LONG_NS || !take(kind, wait, 1, ns, caller))
         add_short(t, kind, wait, ns, caller);
     sf_hook_leave();

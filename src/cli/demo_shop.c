@@ -62,7 +62,7 @@ static enum sf_err start(struct sf_demo_shop *s, enum sf_demo_part part, const c
     env[n++] = (struct sf_child_env){"OTEL_RESOURCE_ATTRIBUTES", resource};
     env[n++] = (struct sf_child_env){"OTEL_EXPORTER_OTLP_ENDPOINT", s->otlp};
     env[n++] = (struct sf_child_env){"SPANFLAME_PROFILES", "cpu,heap,mutex,block"};
-    env[n++] = (struct sf_child_env){"SPANFLAME_SPAN_COST", "cpu,run_queue"};
+    env[n++] = (struct sf_child_env){"SPANFLAME_SPAN_COST", "cpu,run_queue,waits"};
     env[n++] = (struct sf_child_env){"SPANFLAME_PROFILING_CPU_SAMPLE_RATE", "250"};
     env[n++] = (struct sf_child_env){"SPANFLAME_PROFILING_UPLOAD_INTERVAL", "2s"};
     return sf_child_start(argv, env, n, log, &s->parts[part], why);

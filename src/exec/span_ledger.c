@@ -222,22 +222,25 @@ static bool explain(const struct sf_link_set *set, const struct sf_ledger *l,
 
 /* ---- what spans carry themselves ---- */
 
-static int64_t carried(const struct sf_span *s, sf_str key)
+/* What it does not name, it had none of if it says the sum (`sum` empty: there is no such sum). */
+static int64_t carried(const struct sf_span *s, sf_str key, sf_str sum)
 {
     struct sf_value v = sf_attrs_get(s->attrs, key);
-    return v.type == SF_VALUE_INT && v.i64 >= 0 ? v.i64 : SF_LEDGER_UNSAID;
+    if (v.type == SF_VALUE_INT && v.i64 >= 0)
+        return v.i64;
+    return sum.len && sf_attrs_get(s->attrs, sum).type == SF_VALUE_INT ? 0 : SF_LEDGER_UNSAID;
 }
 
 /* A span's figure includes that of its children on the same thread, which is theirs. A child there
  * that says nothing leaves nothing certain. */
-static int64_t own_of(const struct sf_link_set *set, sf_str key)
+static int64_t own_of(const struct sf_link_set *set, sf_str key, sf_str sum)
 {
     const struct sf_span_tree *t = &set->tree;
     const struct sf_span_place *me = &t->places[set->span];
-    int64_t own = carried(&set->spans[set->span], key);
+    int64_t own = carried(&set->spans[set->span], key, sum);
     for (uint32_t i = t->first[set->span]; own >= 0 && i < t->first[set->span + 1]; i++) {
         uint32_t child = t->children[i];
-        int64_t theirs = carried(&set->spans[child], key);
+        int64_t theirs = carried(&set->spans[child], key, sum);
         if (!sf_span_tree_is_local(t, set->span, child) ||
             (me->thread && t->places[child].thread && t->places[child].thread != me->thread))
             continue;
@@ -246,6 +249,32 @@ static int64_t own_of(const struct sf_link_set *set, sf_str key)
         own = own > theirs ? own - theirs : 0;
     }
     return own;
+}
+
+/* The figures of collect/lib/span_cost.h. */
+static struct sf_ledger_exact exact_of(const struct sf_link_set *set)
+{
+    static const struct {
+        sf_str key, sum;
+        enum sf_ledger_part part;
+    } figures[] = {
+        {SF_STR("thread.cpu_time_ns"), {0}, SF_PART_CPU},
+        {SF_STR("thread.run_queue_ns"), {0}, SF_PART_RUN_QUEUE},
+        {SF_STR("thread.wait.lock_ns"), SF_STR("thread.wait_ns"), SF_PART_LOCK},
+        {SF_STR("thread.wait.condition_ns"), SF_STR("thread.wait_ns"), SF_PART_LOCK},
+        {SF_STR("thread.wait.disk_ns"), SF_STR("thread.wait_ns"), SF_PART_DISK},
+        {SF_STR("thread.wait.network_ns"), SF_STR("thread.wait_ns"), SF_PART_NET},
+        {SF_STR("thread.wait.io_ns"), SF_STR("thread.wait_ns"), SF_PART_IO},
+        {SF_STR("thread.wait.poll_ns"), SF_STR("thread.wait_ns"), SF_PART_IO},
+        {SF_STR("thread.wait.sleep_ns"), SF_STR("thread.wait_ns"), SF_PART_SLEEP},
+    };
+    struct sf_ledger_exact exact = sf_ledger_unsaid;
+    for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++) {
+        int64_t *ns = &exact.ns[figures[i].part], own = own_of(set, figures[i].key, figures[i].sum);
+        if (own >= 0)
+            *ns = *ns >= 0 ? sf_add_sat_i64(*ns, own) : own;
+    }
+    return exact;
 }
 
 /* ---- the answers ---- */
@@ -266,8 +295,7 @@ static enum sf_err divide(struct hearing *h, struct sf_store *store, sf_trace_id
         err = hear_all(h, store, trace, &want, set, why);
     if (err)
         return err;
-    struct sf_ledger_exact exact = {own_of(set, SF_STR("thread.cpu_time_ns")),
-                                    own_of(set, SF_STR("thread.run_queue_ns"))};
+    struct sf_ledger_exact exact = exact_of(set);
     *out_set = set;
     return sf_ledger_make(&set->tree, set->span, h->samples, h->n, &exact, q->req, out, why);
 }

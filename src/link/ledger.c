@@ -10,11 +10,17 @@
 
 #include <stdlib.h>
 
+const struct sf_ledger_exact sf_ledger_unsaid = {
+    {SF_LEDGER_UNSAID, SF_LEDGER_UNSAID, SF_LEDGER_UNSAID, SF_LEDGER_UNSAID, SF_LEDGER_UNSAID,
+     SF_LEDGER_UNSAID, SF_LEDGER_UNSAID, SF_LEDGER_UNSAID}};
+
 struct edge {
     uint64_t at_ns;
     uint8_t part;
     int32_t step; /* +1 begins, -1 ends */
 };
+
+enum { FIRST_WAIT = SF_PART_LOCK };
 
 struct piece { /* until the next one's start */
     uint64_t start_ns;
@@ -85,8 +91,7 @@ static void add_measured(struct work *w, const struct sf_ledger_sample *samples,
 {
     for (uint32_t i = 0; i < n; i++) {
         const struct sf_ledger_sample *s = &samples[i];
-        bool is_replaced = (s->part == SF_PART_CPU && exact->cpu_ns >= 0) ||
-                           (s->part == SF_PART_RUN_QUEUE && exact->run_queue_ns >= 0);
+        bool is_replaced = s->part < FIRST_WAIT && exact->ns[s->part] >= 0;
         if (is_stretch(s) && is_own(w, s) && !is_replaced && s->part < SF_PART_CHILD)
             add_stretch(w, (uint64_t)s->start_ns, (uint64_t)s->start_ns + (uint64_t)s->length_ns,
                         s->part, SF_SOURCE_MEASURED);
@@ -160,6 +165,21 @@ static void set_exact(struct work *w, enum sf_ledger_part part, int64_t want_ns)
     uint64_t left_ns = (uint64_t)want_ns;
     for (int from = SF_PART_UNKNOWN; from > (int)part && left_ns > 0; from--)
         left_ns -= move(w, (enum sf_ledger_part)from, part, left_ns);
+    w->l.sources[part] = SF_SOURCE_EXACT;
+}
+
+/* Measured waits lie where they were, so they stay as far as the figure goes: of many short ones
+ * a single stretch tells, which may be longer than all that this span waited. A figure of none says
+ * only that nobody measured any. */
+static void set_exact_wait(struct work *w, enum sf_ledger_part part, int64_t want_ns)
+{
+    if (want_ns <= 0)
+        return;
+    uint64_t want = (uint64_t)want_ns, had = w->l.ns[part];
+    if (had > want)
+        move(w, part, SF_PART_UNKNOWN, had - want);
+    for (int from = SF_PART_UNKNOWN; from >= SF_PART_CHILD && w->l.ns[part] < want; from--)
+        move(w, (enum sf_ledger_part)from, part, want - w->l.ns[part]);
     w->l.sources[part] = SF_SOURCE_EXACT;
 }
 
@@ -239,8 +259,10 @@ enum sf_err sf_ledger_make(const struct sf_span_tree *tree, uint32_t span,
     add_measured(&w, samples, n_samples, exact);
     add_children(&w);
     tile(&w);
-    set_exact(&w, SF_PART_CPU, exact->cpu_ns);
-    set_exact(&w, SF_PART_RUN_QUEUE, exact->run_queue_ns);
+    for (int part = SF_PART_CPU; part < FIRST_WAIT; part++)
+        set_exact(&w, (enum sf_ledger_part)part, exact->ns[part]);
+    for (int part = FIRST_WAIT; part <= SF_PART_SLEEP; part++)
+        set_exact_wait(&w, (enum sf_ledger_part)part, exact->ns[part]);
     add_moments(&w, samples, n_samples, true);
     add_moments(&w, samples, n_samples, false);
     *out = w.l;

@@ -42,10 +42,11 @@ struct sf_ledger_sample { /* of the span itself, not of its children */
     bool has_time, is_measured;
 };
 
-struct sf_ledger_exact { /* SF_LEDGER_UNSAID: not carried. Of the span's thread, without children */
-    int64_t cpu_ns, run_queue_ns;
+struct sf_ledger_exact {           /* of the span's thread, without children */
+    int64_t ns[SF_PART_SLEEP + 1]; /* SF_LEDGER_UNSAID: not carried */
 };
 #define SF_LEDGER_UNSAID (-1)
+extern const struct sf_ledger_exact sf_ledger_unsaid; /* nothing is carried */
 
 struct sf_ledger {
     uint64_t ns[SF_PARTS]; /* sum: duration_ns */

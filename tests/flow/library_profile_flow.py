@@ -188,6 +188,25 @@ def test_exact_cost_on_short_spans_reaches_their_ledger():
     assert parts["child"]["ns"] >= child["thread.cpu_time_ns"], parts
 
 
+def test_waits_too_short_to_be_sampled_are_exact_on_the_span_and_in_its_ledger():
+    said = tell("naps", "napping", SPANFLAME_SPAN_COST="cpu,run_queue,waits", SPANFLAME_PROFILES="mutex,block")
+    trace, span = said["naps"][0].split()
+    before, inside = (int(ns) for ns in said["watched"][0].split())
+    spans = attributes_of(trace)
+    outer, child = spans["naps"], spans["child"]
+    # The hook's watch runs inside of the program's; what lies between the two is some instructions, or a turn of others.
+    for ns, watched in ((child["thread.wait.sleep_ns"], inside), (outer["thread.wait.sleep_ns"], before + inside)):
+        assert 0.5 * watched < ns <= watched, (spans, said)
+    assert outer["thread.wait_ns"] == outer["thread.wait.sleep_ns"] and "thread.wait.disk_ns" not in outer, outer
+    parts = {p["part"]: p for p in SERVER.json(f"/api/v1/spans/{trace}/{span}/ledger")["parts"]}
+    own = outer["thread.wait.sleep_ns"] - child["thread.wait.sleep_ns"]
+    # Waiting for a CPU after the alarm is part of the hook's figure, and comes first in the ledger.
+    assert parts["sleep"]["source"] == "exact" and 0 < parts["sleep"]["ns"] <= own, (parts, own)
+    assert parts["sleep"]["ns"] + parts["run_queue"]["ns"] + parts["cpu"]["ns"] >= own, (parts, own)
+    alone = attributes_of(tell("naps", "dozing", SPANFLAME_SPAN_COST="waits", SPANFLAME_PROFILES="block")["naps"][0].split()[0])
+    assert "thread.wait_ns" not in alone["naps"], alone  # waits for locks are not measured then
+
+
 def test_a_configuration_file_chooses_and_the_environment_overrides_it():
     path = os.path.join(HOME, "spanflame.yaml")
     with open(path, "w", encoding="ascii") as f:

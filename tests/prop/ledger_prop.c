@@ -44,8 +44,8 @@ static void make(struct world *w)
                                                   .part = (uint8_t)pick(SF_PARTS),
                                                   .has_time = pick(4) != 0,
                                                   .is_measured = pick(2) == 0};
-    w->exact.cpu_ns = pick(4) ? SF_LEDGER_UNSAID : (int64_t)pick(HORIZON);
-    w->exact.run_queue_ns = pick(4) ? SF_LEDGER_UNSAID : (int64_t)pick(HORIZON);
+    for (int part = 0; part <= SF_PART_SLEEP; part++)
+        w->exact.ns[part] = pick(4) ? SF_LEDGER_UNSAID : (int64_t)pick(HORIZON / 2);
 }
 
 /* ---- slow and obvious ---- */
@@ -57,8 +57,12 @@ static bool is_wait(const struct sf_ledger_sample *s)
 
 static bool is_replaced(const struct world *w, const struct sf_ledger_sample *s)
 {
-    return (s->part == SF_PART_CPU && w->exact.cpu_ns >= 0) ||
-           (s->part == SF_PART_RUN_QUEUE && w->exact.run_queue_ns >= 0);
+    return s->part < SF_PART_LOCK && w->exact.ns[s->part] >= 0;
+}
+
+static bool is_known(const struct world *w, const struct sf_ledger_sample *s)
+{
+    return is_replaced(w, s) || (s->part <= SF_PART_SLEEP && w->exact.ns[s->part] > 0);
 }
 
 static bool is_own(const struct sf_ledger *l, const struct sf_ledger_sample *s)
@@ -98,20 +102,31 @@ static void set_exact(int64_t ns[SF_PARTS], int part, int64_t want)
         want -= take(ns, from, part, want);
 }
 
+static void set_exact_wait(int64_t ns[SF_PARTS], int part, int64_t want)
+{
+    static const int givers[] = {SF_PART_UNKNOWN, SF_PART_REMOTE, SF_PART_CHILD};
+    if (want > 0 && ns[part] > want)
+        take(ns, part, SF_PART_UNKNOWN, ns[part] - want);
+    for (int i = 0; i < 3 && ns[part] < want; i++)
+        take(ns, givers[i], part, want - ns[part]);
+}
+
 static void slow_ledger(const struct world *w, const struct sf_ledger *l, int64_t ns[SF_PARTS])
 {
     int64_t start = (int64_t)w->spans[0].start_ns, end = (int64_t)w->spans[0].end_ns;
     memset(ns, 0, SF_PARTS * sizeof(*ns));
     for (int64_t at = start; at < end; at++)
         ns[part_at(w, l, at)]++;
-    set_exact(ns, SF_PART_CPU, w->exact.cpu_ns);
-    set_exact(ns, SF_PART_RUN_QUEUE, w->exact.run_queue_ns);
+    for (int part = 0; part < SF_PART_LOCK; part++)
+        set_exact(ns, part, w->exact.ns[part]);
+    for (int part = SF_PART_LOCK; part <= SF_PART_SLEEP; part++)
+        set_exact_wait(ns, part, w->exact.ns[part]);
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t i = 0; i < w->n_samples; i++) {
             const struct sf_ledger_sample *s = &w->samples[i];
             int64_t middle = s->start_ns + (s->length_ns > 0 ? s->length_ns / 2 : 0);
             int from = SF_PART_UNKNOWN;
-            if (is_wait(s) || !is_own(l, s) || is_replaced(w, s) || s->has_time != (pass == 0) ||
+            if (is_wait(s) || !is_own(l, s) || is_known(w, s) || s->has_time != (pass == 0) ||
                 s->part >= SF_PART_CHILD || s->worth_ns <= 0)
                 continue;
             if (s->has_time && s->start_ns >= 0 && middle >= start && middle < end)

@@ -105,6 +105,36 @@ static void costs(void)
     sf_span_end(s);
 }
 
+/* Forty naps too short to be sampled each, twenty of them in the child; the program's watch says
+ * how long they were. */
+static uint64_t nap_often(int n)
+{
+    struct timespec nap = {0, 100000}, begin, end;
+    uint64_t ns = 0;
+    for (int i = 0; i < n; i++) {
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        nanosleep(&nap, NULL);
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        ns += (uint64_t)((end.tv_sec - begin.tv_sec) * 1000000000 + end.tv_nsec - begin.tv_nsec);
+    }
+    return ns;
+}
+
+static void naps(void)
+{
+    sf_span s, child;
+    uint64_t before_ns, inside_ns;
+    usleep(200000); /* the profiles have begun by then */
+    s = sf_span_start("naps");
+    say("naps", s);
+    before_ns = nap_often(20);
+    child = sf_span_start("child");
+    inside_ns = nap_often(20);
+    sf_span_end(child);
+    sf_span_end(s);
+    printf("watched %llu %llu\n", (unsigned long long)before_ns, (unsigned long long)inside_ns);
+}
+
 /* 100 objects of 1,000 bytes in the child, 3 MB held by the program, and time enough for samples.
  */
 static void memory(void)
@@ -179,6 +209,8 @@ int main(int argc, char **argv)
         waits();
     else if (!strcmp(argv[1], "costs"))
         costs();
+    else if (!strcmp(argv[1], "naps"))
+        naps();
     else if (!strcmp(argv[1], "memory"))
         memory();
     else if (!strcmp(argv[1], "fork"))

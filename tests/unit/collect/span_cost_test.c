@@ -26,7 +26,7 @@ TEST(span_cost, reads_words)
     assert_true(sf_cost_words_parse("cpu, switches", &items));
     assert_int_equal(items, SF_COST_CPU | SF_COST_SWITCHES);
     assert_true(sf_cost_words_parse("all", &items));
-    assert_int_equal(items, 255);
+    assert_int_equal(items, 511);
     assert_true(sf_cost_words_parse("none", &items));
     assert_int_equal(items, 0);
     items = 5;
@@ -47,8 +47,8 @@ TEST(span_cost, is_written_for_the_thread_that_started_it_only)
     sf_span_cost_write(&c, SF_COST_CPU | SF_COST_FAULTS, tid, id, &span);
     assert_int_equal(n_attrs(&span), 4); /* the thread, its time, two kinds of faults */
     sf_buf_reset(&span);
-    sf_span_cost_begin(&c, 255, tid, true);
-    sf_span_cost_write(&c, 255, tid, id, &span);
+    sf_span_cost_begin(&c, 511, tid, true);
+    sf_span_cost_write(&c, 511, tid, id, &span);
     assert_int_equal(n_attrs(&span), 10); /* no profiler is on: nothing of them */
     assert_int_equal(errno, 33);
     sf_buf_done(&span);

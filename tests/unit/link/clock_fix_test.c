@@ -170,14 +170,14 @@ TEST(clock_fix, lets_a_ledger_see_the_remote_child)
     const struct sf_span spans[] = {
         span(100, 0, SF_KIND_CLIENT, 1000, 1100), span(200, 100, SF_KIND_SERVER, 1310, 1390),
         span(201, 200, SF_KIND_CLIENT, 1320, 1380), span(300, 201, SF_KIND_SERVER, 2330, 2370)};
-    const struct sf_ledger_exact unsaid = {SF_LEDGER_UNSAID, SF_LEDGER_UNSAID};
     struct sf_ledger l;
     struct fixed f;
     fix(spans, 4, &f);
-    assert_ok(sf_ledger_make(&f.t, 0, NULL, 0, &unsaid, &f.req, &l, NULL));
+    assert_ok(sf_ledger_make(&f.t, 0, NULL, 0, &sf_ledger_unsaid, &f.req, &l, NULL));
     assert_int_equal(l.ns[SF_PART_REMOTE], 80);
     assert_int_equal(l.ns[SF_PART_UNKNOWN], 20);
-    assert_ok(sf_ledger_make(&f.t, 2, NULL, 0, &unsaid, &f.req, &l, NULL)); /* moved itself */
+    assert_ok(
+        sf_ledger_make(&f.t, 2, NULL, 0, &sf_ledger_unsaid, &f.req, &l, NULL)); /* moved itself */
     assert_int_equal(l.ns[SF_PART_REMOTE], 40);
     assert_int_equal(l.ns[SF_PART_UNKNOWN], 20);
     sf_arena_done(&f.req);

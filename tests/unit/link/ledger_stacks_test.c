@@ -26,7 +26,7 @@ static void begin(void)
     sf_arena_done(&req);
     assert_true(sf_arena_init(&req, 16 << 20));
     sf_tree_builder_init(&b, &req, 0, SF_TREE_COPIES);
-    exact = (struct sf_ledger_exact){SF_LEDGER_UNSAID, SF_LEDGER_UNSAID};
+    exact = sf_ledger_unsaid;
     n = 0;
 }
 
@@ -117,12 +117,12 @@ TEST(ledger_stacks, are_cut_in_proportion_where_others_come_first)
 TEST(ledger_stacks, name_what_has_no_stack)
 {
     begin();
-    exact.cpu_ns = 50 * MS;
+    exact.ns[SF_PART_CPU] = 50 * MS;
     put("main;work", SF_PART_CPU, -1, 20);
     assert_int_equal(ms_of(SF_PART_CPU, "work"), 20);
     assert_int_equal(ms_of(SF_PART_CPU, "(without a stack)"), 30);
     assert_int_equal(ms_of(SF_PART_UNKNOWN, "(without a stack)"), 20);
-    exact.cpu_ns = 10 * MS;
+    exact.ns[SF_PART_CPU] = 10 * MS;
     assert_int_equal(ms_of(SF_PART_CPU, "work"), 10);
     sf_tree_builder_done(&b);
 }

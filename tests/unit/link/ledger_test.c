@@ -9,7 +9,6 @@ static struct sf_span spans[] = {
     {.span_id = 2, .parent_id = 1, .start_ns = 1020, .end_ns = 1040},
     {.span_id = 3, .parent_id = 1, .start_ns = 1050, .end_ns = 1080},
 };
-static const struct sf_ledger_exact unsaid = {SF_LEDGER_UNSAID, SF_LEDGER_UNSAID};
 
 static struct sf_ledger ledger_of(uint64_t thread, uint32_t n_spans,
                                   const struct sf_ledger_sample *samples, uint32_t n,
@@ -52,14 +51,14 @@ static struct sf_ledger_sample moment(enum sf_ledger_part part, int64_t at, int6
 
 TEST(ledger, calls_unknown_what_nothing_explains)
 {
-    struct sf_ledger l = ledger_of(5, 1, NULL, 0, &unsaid);
+    struct sf_ledger l = ledger_of(5, 1, NULL, 0, &sf_ledger_unsaid);
     assert_int_equal(l.duration_ns, 100);
     assert_int_equal(l.ns[SF_PART_UNKNOWN], 100);
 }
 
 TEST(ledger, tells_children_here_from_children_elsewhere)
 {
-    struct sf_ledger l = ledger_of(5, 3, NULL, 0, &unsaid);
+    struct sf_ledger l = ledger_of(5, 3, NULL, 0, &sf_ledger_unsaid);
     assert_int_equal(l.ns[SF_PART_CHILD], 20);
     assert_int_equal(l.ns[SF_PART_REMOTE], 30);
     assert_int_equal(l.ns[SF_PART_UNKNOWN], 50);
@@ -69,7 +68,7 @@ TEST(ledger, tells_children_here_from_children_elsewhere)
 TEST(ledger, lets_the_first_part_win_where_several_lie)
 {
     struct sf_ledger_sample s[] = {wait_for(SF_PART_LOCK, 10, 60), wait_for(SF_PART_NET, 50, 70)};
-    struct sf_ledger l = ledger_of(5, 3, s, 2, &unsaid);
+    struct sf_ledger l = ledger_of(5, 3, s, 2, &sf_ledger_unsaid);
     assert_int_equal(l.ns[SF_PART_LOCK], 50);
     assert_int_equal(l.ns[SF_PART_NET], 10);
     assert_int_equal(l.ns[SF_PART_CHILD], 0);   /* under the lock */
@@ -82,7 +81,7 @@ TEST(ledger, clips_waits_to_the_span)
     struct sf_ledger_sample s[] = {wait_for(SF_PART_SLEEP, -50, 10),
                                    wait_for(SF_PART_DISK, 90, 500),
                                    wait_for(SF_PART_LOCK, 200, 300)};
-    struct sf_ledger l = ledger_of(5, 1, s, 3, &unsaid);
+    struct sf_ledger l = ledger_of(5, 1, s, 3, &sf_ledger_unsaid);
     assert_int_equal(l.ns[SF_PART_SLEEP], 10);
     assert_int_equal(l.ns[SF_PART_DISK], 10);
     assert_int_equal(l.ns[SF_PART_LOCK], 0);
@@ -93,7 +92,7 @@ TEST(ledger, moves_a_moments_worth)
 {
     struct sf_ledger_sample s[] = {moment(SF_PART_CPU, 5, 10), moment(SF_PART_CPU, 14, 10),
                                    moment(SF_PART_CPU, 30, 10)};
-    struct sf_ledger l = ledger_of(5, 3, s, 3, &unsaid);
+    struct sf_ledger l = ledger_of(5, 3, s, 3, &sf_ledger_unsaid);
     assert_int_equal(l.ns[SF_PART_CPU], 30);
     assert_int_equal(l.ns[SF_PART_CHILD], 10); /* the span's own thread worked meanwhile */
     assert_int_equal(l.ns[SF_PART_UNKNOWN], 30);
@@ -106,14 +105,14 @@ TEST(ledger, never_has_more_than_the_span)
     struct sf_ledger_sample s[20];
     for (int i = 0; i < 20; i++)
         s[i] = moment(SF_PART_CPU, i * 5, 10);
-    struct sf_ledger l = ledger_of(5, 1, s, 20, &unsaid);
+    struct sf_ledger l = ledger_of(5, 1, s, 20, &sf_ledger_unsaid);
     assert_int_equal(l.ns[SF_PART_CPU], 100);
 }
 
 TEST(ledger, leaves_measured_waits_to_weaker_samples)
 {
     struct sf_ledger_sample s[] = {wait_for(SF_PART_LOCK, 0, 50), moment(SF_PART_SLEEP, 20, 10)};
-    struct sf_ledger l = ledger_of(5, 1, s, 2, &unsaid);
+    struct sf_ledger l = ledger_of(5, 1, s, 2, &sf_ledger_unsaid);
     assert_int_equal(l.ns[SF_PART_LOCK], 50);
     assert_int_equal(l.ns[SF_PART_SLEEP], 0);
 }
@@ -121,7 +120,7 @@ TEST(ledger, leaves_measured_waits_to_weaker_samples)
 TEST(ledger, explains_only_the_unknown_with_samples_without_a_time)
 {
     struct sf_ledger_sample s = {.worth_ns = 80, .part = SF_PART_CPU};
-    struct sf_ledger l = ledger_of(0, 3, &s, 1, &unsaid);
+    struct sf_ledger l = ledger_of(0, 3, &s, 1, &sf_ledger_unsaid);
     assert_int_equal(l.ns[SF_PART_CPU], 50);
     assert_int_equal(l.ns[SF_PART_REMOTE], 30);
     assert_int_equal(l.ns[SF_PART_UNKNOWN], 0);
@@ -130,7 +129,9 @@ TEST(ledger, explains_only_the_unknown_with_samples_without_a_time)
 TEST(ledger, puts_exact_figures_before_samples)
 {
     struct sf_ledger_sample s[] = {moment(SF_PART_CPU, 5, 10), moment(SF_PART_CPU, 15, 10)};
-    struct sf_ledger_exact exact = {.cpu_ns = 7, .run_queue_ns = 3};
+    struct sf_ledger_exact exact = sf_ledger_unsaid;
+    exact.ns[SF_PART_CPU] = 7;
+    exact.ns[SF_PART_RUN_QUEUE] = 3;
     struct sf_ledger l = ledger_of(5, 1, s, 2, &exact);
     assert_int_equal(l.ns[SF_PART_CPU], 7);
     assert_int_equal(l.ns[SF_PART_RUN_QUEUE], 3);
@@ -141,12 +142,40 @@ TEST(ledger, puts_exact_figures_before_samples)
 TEST(ledger, lets_an_exact_figure_displace_what_is_least_sure)
 {
     struct sf_ledger_sample s[] = {wait_for(SF_PART_LOCK, 0, 20)};
-    struct sf_ledger_exact exact = {.cpu_ns = 70, .run_queue_ns = SF_LEDGER_UNSAID};
+    struct sf_ledger_exact exact = sf_ledger_unsaid;
+    exact.ns[SF_PART_CPU] = 70;
     struct sf_ledger l = ledger_of(5, 3, s, 1, &exact);
     assert_int_equal(l.ns[SF_PART_CPU], 70);
     assert_int_equal(l.ns[SF_PART_LOCK], 20);
     assert_int_equal(l.ns[SF_PART_CHILD], 10); /* unknown first, then remote, then children */
     assert_int_equal(l.ns[SF_PART_REMOTE], 0);
+}
+
+TEST(ledger, believes_an_exact_wait_more_than_the_stretch_that_tells_of_many)
+{
+    /* One stretch carries earlier waits with it; the disk was waited for in pieces too short to be
+     * seen, once a millisecond at most. */
+    struct sf_ledger_sample s[] = {wait_for(SF_PART_LOCK, 0, 15), moment(SF_PART_DISK, 90, 10)};
+    struct sf_ledger_exact exact = sf_ledger_unsaid;
+    exact.ns[SF_PART_CPU] = 5;
+    exact.ns[SF_PART_LOCK] = 4;
+    exact.ns[SF_PART_DISK] = 60;
+    struct sf_ledger l = ledger_of(5, 3, s, 2, &exact);
+    assert_int_equal(l.ns[SF_PART_LOCK], 4);
+    assert_int_equal(l.ns[SF_PART_DISK], 60);
+    assert_int_equal(l.ns[SF_PART_UNKNOWN], 0);
+    assert_int_equal(l.ns[SF_PART_REMOTE],
+                     11); /* gave way: who waits for a disk waits for nobody */
+    assert_int_equal(l.ns[SF_PART_CHILD], 20);
+    assert_string_equal(sf_ledger_source_name(l.sources[SF_PART_DISK]), "exact");
+}
+
+TEST(ledger, hears_samples_of_waits_where_the_exact_figure_is_none)
+{
+    struct sf_ledger_sample s = moment(SF_PART_NET, 90, 10); /* in a call that no hook sees */
+    struct sf_ledger_exact exact = sf_ledger_unsaid;
+    exact.ns[SF_PART_NET] = 0;
+    assert_int_equal(ledger_of(5, 1, &s, 1, &exact).ns[SF_PART_NET], 10);
 }
 
 TEST(ledger, lists_other_threads_apart)
@@ -155,7 +184,7 @@ TEST(ledger, lists_other_threads_apart)
                                    moment(SF_PART_LOCK, 15, 10)};
     s[1].thread = 6;
     s[2].thread = 6;
-    struct sf_ledger l = ledger_of(5, 1, s, 3, &unsaid);
+    struct sf_ledger l = ledger_of(5, 1, s, 3, &sf_ledger_unsaid);
     assert_int_equal(l.ns[SF_PART_CPU], 10);
     assert_int_equal(l.ns[SF_PART_LOCK], 0);
     assert_int_equal(l.other_cpu_ns, 10);
@@ -167,7 +196,7 @@ TEST(ledger, follows_the_thread_with_most_time_when_the_span_names_none)
     struct sf_ledger_sample s[] = {moment(SF_PART_CPU, 5, 10), moment(SF_PART_CPU, 15, 10),
                                    moment(SF_PART_CPU, 25, 10)};
     s[0].thread = 6;
-    struct sf_ledger l = ledger_of(0, 1, s, 3, &unsaid);
+    struct sf_ledger l = ledger_of(0, 1, s, 3, &sf_ledger_unsaid);
     assert_int_equal(l.thread, 5);
     assert_int_equal(l.ns[SF_PART_CPU], 20);
     assert_int_equal(l.other_cpu_ns, 10);
@@ -186,10 +215,10 @@ TEST(ledger, copes_with_spans_without_time_and_absurd_samples)
                                     .is_measured = true},
                                    {.worth_ns = -7, .part = SF_PART_CPU}};
     spans[0].end_ns = 10;
-    struct sf_ledger l = ledger_of(5, 1, s, 4, &unsaid);
+    struct sf_ledger l = ledger_of(5, 1, s, 4, &sf_ledger_unsaid);
     spans[0] = saved;
     assert_int_equal(l.duration_ns, 0);
-    l = ledger_of(5, 1, s, 4, &unsaid);
+    l = ledger_of(5, 1, s, 4, &sf_ledger_unsaid);
     assert_int_equal(l.duration_ns, 100);
 }
 
@@ -214,7 +243,7 @@ TEST(ledger, says_when_memory_runs_out)
     assert_true(sf_arena_init(&req, 1 << 20));
     assert_true(sf_arena_init(&small, 128));
     assert_ok(sf_span_tree_build(spans, NULL, 1, &req, &tree, NULL));
-    assert_err(sf_ledger_make(&tree, 0, s, 100, &unsaid, &small, &l, NULL), SF_ERR_LIMIT);
+    assert_err(sf_ledger_make(&tree, 0, s, 100, &sf_ledger_unsaid, &small, &l, NULL), SF_ERR_LIMIT);
     sf_arena_done(&small);
     sf_arena_done(&req);
 }
