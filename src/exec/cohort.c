@@ -13,6 +13,8 @@
 #include "link/trust.h"
 
 #define MAX_TREE_LEN ((size_t)64 << 20)
+/* A part of them is looked at: twice as many are enough to draw it from. */
+enum { COHORT_TRACES = 2 * SF_COHORT_SPANS };
 
 struct work {
     struct sf_store *store;
@@ -155,10 +157,10 @@ enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *
     struct sf_span_set_want ask = {.query = want->query,
                                    .from_ns = want->from_ns,
                                    .to_ns = want->to_ns,
-                                   .limit_traces = SF_SPAN_SET_TRACES,
+                                   .limit_traces = COHORT_TRACES,
                                    .scratch = want->scratch,
                                    .keep = &w.keep};
-    if (!sf_link_keep_init(&w.keep, SF_SPAN_SET_TRACES, q->req))
+    if (!sf_link_keep_init(&w.keep, COHORT_TRACES, q->req))
         return sf_exec_no_room(why);
     enum sf_err err = sf_span_set_find(store, &ask, q, &w.set, why);
     if (err)
@@ -168,7 +170,8 @@ enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *
     w.out.is_self = want->is_self;
     w.out.is_sum = want->is_sum;
     sf_span_set_sort(&w.set);
-    w.out.n_found = w.set.n;
+    w.out.n_found = sf_span_set_found(&w.set);
+    w.out.is_estimate = w.set.one_of > 1;
     if (!sf_span_set_thin(&w.set, SF_COHORT_SPANS, q->req))
         return sf_exec_no_room(why);
     if (w.set.n > 0)

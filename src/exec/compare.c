@@ -19,7 +19,7 @@ enum { SIDE_TRACES = 2 * SF_COHORT_SPANS };
 
 struct side {
     struct sf_span_set set; /* found, then kept */
-    uint32_t n_found;
+    uint64_t n_found;
     struct sf_cohort_cost *costs;
     uint32_t cap_costs;
     struct sf_cohort cohort;
@@ -78,6 +78,8 @@ static enum sf_err split(struct work *w, struct sf_why *why)
     w->left.set.n = at;
     w->right.set.spans += at;
     w->right.set.n -= at;
+    w->left.n_found = (uint64_t)((double)sf_span_set_found(&all) * w->want->split);
+    w->right.n_found = sf_span_set_found(&all) - w->left.n_found;
     double percent = w->want->split * 100;
     if (!sf_arena_print(w->q->req, &w->left.view.words, "fast: below p%g (%.3g ms) of %.*s",
                         percent, (double)bound_ns / 1e6, SF_STR_ARG(w->want->query)) ||
@@ -92,7 +94,11 @@ static enum sf_err find_both(struct work *w, sf_str left, sf_str right, struct s
     enum sf_err err = find(w, left, SIDE_TRACES, &w->left.set, why);
     w->left.view.words = left;
     w->right.view.words = right;
-    return err ? err : find(w, right, SIDE_TRACES, &w->right.set, why);
+    if (!err)
+        err = find(w, right, SIDE_TRACES, &w->right.set, why);
+    w->left.n_found = sf_span_set_found(&w->left.set);
+    w->right.n_found = sf_span_set_found(&w->right.set);
+    return err;
 }
 
 static enum sf_err find_errors(struct work *w, struct sf_why *why)
@@ -139,13 +145,10 @@ static enum sf_err find_values(struct work *w, struct sf_why *why)
 static enum sf_err find_sets(struct work *w, struct sf_why *why)
 {
     const struct sf_compare_want *want = w->want;
-    enum sf_err err = want->query.len == 0 ? find_both(w, want->left, want->right, why)
-                      : want->by.len > 0   ? find_values(w, why)
-                      : want->is_by_error  ? find_errors(w, why)
-                                           : split(w, why);
-    w->left.n_found = w->left.set.n;
-    w->right.n_found = w->right.set.n;
-    return err;
+    return want->query.len == 0 ? find_both(w, want->left, want->right, why)
+           : want->by.len > 0   ? find_values(w, why)
+           : want->is_by_error  ? find_errors(w, why)
+                                : split(w, why);
 }
 
 /* ---- all spans at once: where samples carry ids ---- */
@@ -312,6 +315,7 @@ static void sum_up(struct side *s)
 {
     s->cohort.costs = s->costs;
     s->view.n_found = s->n_found;
+    s->view.is_estimate = s->set.one_of > 1;
     s->view.n_spans = s->cohort.n_spans;
     if (s->cohort.n_spans > 0) {
         s->view.mean_duration_ns /= s->cohort.n_spans;

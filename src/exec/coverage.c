@@ -48,6 +48,7 @@ static enum sf_err find_spans(struct work *w, struct sf_why *why)
     struct sf_span_set_want ask = {.from_ns = w->out.from_ns,
                                    .to_ns = w->out.until_ns,
                                    .limit_traces = LOOKED_AT,
+                                   .is_newest = true,
                                    .scratch = w->want->scratch};
     if (!sf_span_set_of_service(w->out.service, w->q->req, &ask.query))
         return sf_exec_no_room(why);

@@ -187,6 +187,7 @@ enum sf_err sf_findings_requests(struct sf_store *store, const struct sf_request
                                    .from_ns = want->from_ns,
                                    .to_ns = want->to_ns,
                                    .limit_traces = LOOKED_AT,
+                                   .is_newest = true,
                                    .scratch = want->scratch};
     enum sf_err err = sf_span_set_find(store, &ask, q, &w.set, why);
     *out = (struct sf_requests_findings){0};

@@ -2,6 +2,7 @@
 #include "exec/link_keep.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "exec/link_spans.h"
 
@@ -54,7 +55,7 @@ static bool add_name(struct sf_link_keep *k, sf_str name, sf_str *out)
 
 void sf_link_keep_add(struct sf_link_keep *k, const struct sf_trace_view *v, struct sf_arena *tmp)
 {
-    struct sf_kept_trace t = {.id = v->id, .first = k->n};
+    struct sf_kept_trace t = {.id = v->id, .start_ns = v->start_ns, .first = k->n};
     uint32_t n_resources = 0;
     if (k->n_traces == k->cap_traces || v->n_spans > TRACE_SPANS || v->n_spans > k->cap - k->n ||
         has_shared_ids(v))
@@ -78,6 +79,23 @@ void sf_link_keep_add(struct sf_link_keep *k, const struct sf_trace_view *v, str
     }
     k->n += t.n;
     k->traces[k->n_traces++] = t;
+}
+
+void sf_link_keep_sift(struct sf_link_keep *k, uint32_t first,
+                       bool (*is_wanted)(void *arg, uint64_t start_ns), void *arg)
+{
+    uint32_t n_traces = first, n = first < k->n_traces ? k->traces[first].first : k->n;
+    for (uint32_t i = first; i < k->n_traces; i++) {
+        struct sf_kept_trace t = k->traces[i];
+        if (!is_wanted(arg, t.start_ns))
+            continue;
+        memmove(&k->spans[n], &k->spans[t.first], t.n * sizeof(*k->spans));
+        t.first = n;
+        n += t.n;
+        k->traces[n_traces++] = t;
+    }
+    k->n_traces = n_traces;
+    k->n = n;
 }
 
 static int by_id(const void *a, const void *b)

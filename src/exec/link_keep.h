@@ -17,6 +17,7 @@ struct sf_kept_span {
 
 struct sf_kept_trace {
     sf_trace_id id;
+    uint64_t start_ns;
     uint32_t first, n;  /* of the spans */
     bool is_by_service; /* a span of it does not say in which process it ran */
 };
@@ -36,6 +37,10 @@ bool sf_link_keep_init(struct sf_link_keep *k, uint32_t cap_traces, struct sf_ar
 /* Keeps the trace if it can. Its times, parents, kinds, resources and attributes must be there;
  * `tmp` is used up a little. */
 void sf_link_keep_add(struct sf_link_keep *k, const struct sf_trace_view *v, struct sf_arena *tmp);
+/* Drops those from the `first`-th on that begin at a time nobody wants any more; before
+ * sf_link_keep_end(). */
+void sf_link_keep_sift(struct sf_link_keep *k, uint32_t first,
+                       bool (*is_wanted)(void *arg, uint64_t start_ns), void *arg);
 /* When all are there. */
 void sf_link_keep_end(struct sf_link_keep *k);
 /* NULL: it was not kept. `k` may be NULL. Lives as long as `k`. */

@@ -26,6 +26,11 @@ struct run {
     struct sf_eval *eval;
     struct sf_found_trace *traces;
     uint32_t n, cap;
+    uint64_t n_matched; /* given away instead */
+    struct sf_store *store;
+    const struct sf_span_query *query;
+    const struct sf_span_judge *judge;
+    bool is_judge_exact;
     struct sf_why *why;
 };
 
@@ -208,6 +213,11 @@ static bool is_in_range(const struct sf_search *s, const struct sf_trace_view *v
     return v->start_ns <= (uint64_t)s->to_ns && v->end_ns >= (uint64_t)s->from_ns;
 }
 
+static bool is_wanted(const struct sf_search *s, uint64_t start_ns)
+{
+    return !s->is_wanted || s->is_wanted(s->match_arg, start_ns);
+}
+
 static void mark_partial(struct sf_search_result *out, sf_str note)
 {
     out->is_partial = true;
@@ -238,15 +248,109 @@ static void tell_progress(const struct run *r, const struct sf_trace_stream *str
     s->on_progress(s->progress_arg, &so_far);
 }
 
+static uint64_t first_start_ns(const struct sf_span_columns *c, uint32_t trace)
+{
+    uint64_t start_ns = UINT64_MAX;
+    for (uint32_t k = c->firsts[trace]; k < c->firsts[trace + 1]; k++)
+        start_ns = c->rows.start_ns[k] < start_ns ? c->rows.start_ns[k] : start_ns;
+    return start_ns;
+}
+
+/* What nobody wants is not judged, and not put together. When a trace begins is certain only where
+ * all of it lies here. */
+static enum sf_err judge_wanted(void *arg, struct sf_span_columns *c, uint8_t *hits,
+                                struct sf_why *why)
+{
+    const struct run *r = arg;
+    enum sf_err err = c->is_parted ? c->add(c, SF_COL_TRACES | SF_COL_START, why) : SF_OK;
+    bool has_any = !c->is_parted;
+    for (uint32_t i = 0; !err && c->is_parted && i < c->n_traces; i++) {
+        hits[i] = hits[i] && (c->is_parted[i] || is_wanted(r->search, first_start_ns(c, i)));
+        has_any = has_any || hits[i];
+    }
+    return err || !has_any ? err : r->judge->judge(r->judge->arg, c, hits, why);
+}
+
+/* ---- counting ---- */
+
+struct counting {
+    const struct run *run;
+    struct sf_trace_count out;
+};
+
+/* Takes note of what matches, and wants none of it. */
+static enum sf_err judge_count(void *arg, struct sf_span_columns *c, uint8_t *hits,
+                               struct sf_why *why)
+{
+    struct counting *n = arg;
+    const struct sf_search *s = n->run->search;
+    enum sf_err err = n->run->judge->judge(n->run->judge->arg, c, hits, why);
+    if (!err && memchr(hits, 1, c->n_traces))
+        err = c->add(c, SF_COL_TRACES | SF_COL_START, why);
+    for (uint32_t i = 0; !err && i < c->n_traces; i++) {
+        if (!hits[i])
+            continue;
+        uint64_t start_ns = first_start_ns(c, i);
+        if ((s->from_ns || s->to_ns) &&
+            (start_ns < (uint64_t)s->from_ns || start_ns > (uint64_t)s->to_ns))
+            continue;
+        n->out.n++;
+        n->out.from_ns = start_ns < n->out.from_ns ? start_ns : n->out.from_ns;
+        n->out.to_ns = start_ns > n->out.to_ns ? start_ns : n->out.to_ns;
+    }
+    memset(hits, 0, c->n_traces);
+    return err;
+}
+
+/* A look at columns: no trace is put together but those that lie in several places. */
+static enum sf_err count(const struct run *r, struct sf_trace_count *out)
+{
+    struct counting n = {.run = r, .out = {.from_ns = UINT64_MAX, .is_close = r->is_judge_exact}};
+    struct sf_span_judge judge = {judge_count, &n, r->judge->wants_parts};
+    struct sf_span_query query = *r->query;
+    struct sf_span_cursor *cursor;
+    struct sf_span_rows rows;
+    query.judge = &judge;
+    enum sf_err err = r->store->ops->span_scan(r->store, &query, r->q, &cursor, r->why);
+    if (err)
+        return err;
+    while (cursor->next(cursor, &rows))
+        ;
+    err = cursor->err;
+    if (err && r->why)
+        *r->why = cursor->why;
+    cursor->close(cursor);
+    *out = n.out;
+    return err;
+}
+
+static enum sf_err give(const struct run *r, const struct sf_trace_view *v,
+                        const struct sf_spansets *sets, struct sf_arena *tmp,
+                        enum sf_search_go *out)
+{
+    const struct sf_search *s = r->search;
+    struct sf_trace_count n;
+    *out = s->on_match(s->match_arg, v, sets, tmp);
+    if (*out != SF_SEARCH_COUNT)
+        return SF_OK;
+    enum sf_err err = count(r, &n);
+    if (err)
+        return err;
+    s->on_count(s->match_arg, &n);
+    *out = s->on_match(s->match_arg, v, sets, tmp);
+    return SF_OK;
+}
+
 static enum sf_err walk(struct run *r, struct sf_trace_stream *stream, struct sf_search_result *out)
 {
     struct sf_trace_view v;
     enum sf_err err = SF_OK;
-    while (r->n < r->search->limit && sf_trace_stream_next(stream, &v, &err, r->why)) {
+    while ((r->search->on_match || r->n < r->search->limit) &&
+           sf_trace_stream_next(stream, &v, &err, r->why)) {
         struct sf_spansets sets = {0};
         size_t mark = r->q->req->at;
         tell_progress(r, stream);
-        if (!is_in_range(r->search, &v))
+        if (!is_in_range(r->search, &v) || !is_wanted(r->search, v.start_ns))
             continue;
         if (sf_touched_needs_tree(&r->shown))
             err = sf_trace_view_link(&v, stream->req, r->why);
@@ -259,16 +363,22 @@ static enum sf_err walk(struct run *r, struct sf_trace_stream *stream, struct sf
         }
         if (err)
             break;
-        if (sets.n && !find_trace(r, &v, &sets)) {
+        if (sets.n && r->search->on_match) {
+            enum sf_search_go go;
+            r->n_matched++;
+            err = give(r, &v, &sets, stream->req, &go);
+            if (err)
+                break;
+            if (go == SF_SEARCH_STOP)
+                return SF_OK;
+        } else if (sets.n && !find_trace(r, &v, &sets)) {
             r->q->req->at = mark;
             mark_partial(
                 out, SF_STR("the answer outgrew the query's memory: older traces are left out"));
             return SF_OK;
         }
-        if (sets.n && r->search->on_trace)
-            r->search->on_trace(r->search->trace_arg, &v, stream->req);
     }
-    if (err == SF_ERR_DEADLINE && r->n) {
+    if (err == SF_ERR_DEADLINE && r->n + r->n_matched > 0) {
         mark_partial(out, SF_STR("the query's time was up: older traces were not searched"));
         return SF_OK;
     }
@@ -310,7 +420,7 @@ static enum sf_err scan(struct run *r, struct sf_store *store, struct sf_search_
         .is_all = down.is_all,
         .has_whole_traces = true,
         .is_newest_first = true,
-        .columns = sf_pushdown_columns(r->pipeline) | (s->on_trace ? SF_COL_ATTRS : 0),
+        .columns = sf_pushdown_columns(r->pipeline) | (s->on_match ? SF_COL_ATTRS : 0),
     };
     struct sf_trace_stream stream = {.req = s->scratch};
     struct sf_trace_judge judge;
@@ -321,7 +431,11 @@ static enum sf_err scan(struct run *r, struct sf_store *store, struct sf_search_
     err = sf_trace_judge_init(&judge, r->eval, r->pipeline, r->q->req, r->why);
     if (err)
         return err;
-    query.judge = judge.root ? &judge.base : &any_trace;
+    r->judge = judge.root ? &judge.base : &any_trace;
+    struct sf_span_judge wanted = {judge_wanted, r, true};
+    query.judge = s->is_wanted ? &wanted : r->judge;
+    r->query = &query;
+    r->is_judge_exact = judge.is_exact;
     err = store->ops->span_scan(store, &query, r->q, &stream.cursor, r->why);
     if (err)
         return err;
@@ -357,7 +471,7 @@ static enum sf_err load_profiles(struct run *r, struct sf_store *store)
 enum sf_err sf_search_run(struct sf_store *store, const struct sf_search *search,
                           struct sf_query_ctx *q, struct sf_search_result *out, struct sf_why *why)
 {
-    struct run r = {.search = search, .q = q, .why = why};
+    struct run r = {.search = search, .q = q, .store = store, .why = why};
     struct sf_search_result result = {0};
     sf_str text;
     enum sf_err err;

@@ -3,7 +3,7 @@
 #include "exec/link_keep.h"
 #include "exec/search.h"
 
-#define SF_SPAN_SET_TRACES 5000 /* the newest; that there are more is said */
+#define SF_SPAN_SET_TRACES 5000 /* at most; that there are more is said */
 
 struct sf_set_span {
     sf_trace_id trace;
@@ -14,19 +14,23 @@ struct sf_set_span {
 struct sf_span_set {
     struct sf_set_span *spans; /* newest traces first */
     uint32_t n;
-    sf_str note; /* why there are not all of those; empty: they are */
+    uint64_t n_cut; /* spans of the same traces that match too: a trace has too many */
+    double one_of;  /* one trace in about so many was taken; 1: all of them */
+    sf_str note;    /* why else there are not all of those; empty: they are */
 };
 
 /* How much of what matches was looked at. */
 struct sf_set_cut {
     uint64_t n_found, n_used;
-    sf_str note; /* what else is missing, and why */
+    bool is_estimate; /* n_found is: not all traces were looked at */
+    sf_str note;      /* what else is missing, and why */
 };
 
 struct sf_span_set_want {
     sf_str query;
     int64_t from_ns, to_ns;
     uint32_t limit_traces;
+    bool is_newest;            /* the newest of them; otherwise an even part of all that match */
     struct sf_arena *scratch;  /* for the search; reset */
     struct sf_link_keep *keep; /* gets what it can of the traces found; NULL: not needed */
 };
@@ -38,6 +42,8 @@ enum sf_err sf_span_set_find(struct sf_store *store, const struct sf_span_set_wa
 bool sf_span_set_of_service(sf_str service, struct sf_arena *req, sf_str *out_query);
 /* By trace and span id, each span once. */
 void sf_span_set_sort(struct sf_span_set *set);
+/* How many spans match: counted, or from the part that was taken. */
+uint64_t sf_span_set_found(const struct sf_span_set *set);
 struct sf_set_cut sf_span_set_cut(const struct sf_span_set *set, uint64_t n_found, uint64_t n_used);
 /* Was only a part of them looked at? */
 bool sf_set_cut_is_sample(const struct sf_set_cut *c);

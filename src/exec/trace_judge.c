@@ -201,6 +201,8 @@ enum sf_err sf_trace_judge_init(struct sf_trace_judge *j, struct sf_eval *eval,
     j->root = of_pipeline(&m, p);
     if (m.is_out || !j->root)
         return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
+    j->is_exact = p->n_stages == 1 && p->stages[0].kind == SF_STAGE_SPANSET &&
+                  p->stages[0].spanset->op == SF_SPANSET_FILTER;
     if (j->root->is_any)
         j->root = NULL;
     j->base = (struct sf_span_judge){

@@ -12,6 +12,7 @@ struct sf_trace_judge {
     struct sf_eval *eval;
     struct sf_arena *req;
     struct judge_node *root; /* NULL: every trace may match */
+    bool is_exact;           /* of traces that lie in one place it is never wrong */
     struct sf_span_judge base;
 };
 

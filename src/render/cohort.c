@@ -23,6 +23,8 @@ enum sf_err sf_cohort_json(const struct sf_cohort_view *c, struct sf_buf *out, s
     sf_json_write_key(&w, SF_STR("isSelf"));
     sf_json_write_bool(&w, c->is_self);
     sf_json_write_key_u64(&w, SF_STR("found"), c->n_found);
+    sf_json_write_key(&w, SF_STR("isFoundEstimate"));
+    sf_json_write_bool(&w, c->is_estimate);
     sf_json_write_key_u64(&w, SF_STR("spans"), c->n_spans);
     sf_json_write_key(&w, SF_STR("isSample"));
     sf_json_write_bool(&w, c->is_sample);
@@ -50,7 +52,8 @@ void sf_cohort_words(const struct sf_cohort_view *c, struct sf_buf *out)
     sf_units_text(out, c->query, 160);
     sf_buf_print(out, "\n%llu spans", (unsigned long long)c->n_spans);
     if (c->n_found > c->n_spans)
-        sf_buf_print(out, " of %llu", (unsigned long long)c->n_found);
+        sf_buf_print(out, " of %s%llu", c->is_estimate ? "about " : "",
+                     (unsigned long long)c->n_found);
     sf_buf_print(out, " (%llu with samples), mean ", (unsigned long long)c->n_sampled);
     sf_units_duration(out, (uint64_t)llround(c->mean_duration_ns));
     sf_buf_add_str(out, SF_STR(", "));

@@ -9,6 +9,7 @@ struct sf_cohort_view {
     bool is_self;     /* without the spans' children */
     bool is_sum;      /* values are sums; otherwise means per span */
     uint64_t n_found; /* spans the query found */
+    bool is_estimate; /* n_found is: there were too many to count */
     uint64_t n_spans; /* looked at */
     bool is_sample;   /* not all that match were: `note` says how they were chosen */
     uint64_t n_sampled;

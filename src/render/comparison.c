@@ -20,6 +20,8 @@ static void write_side(struct sf_json_writer *w, const char *key,
     sf_json_write_object(w);
     sf_json_write_key_str(w, SF_STR("words"), s->words);
     sf_json_write_key_u64(w, SF_STR("found"), s->n_found);
+    sf_json_write_key(w, SF_STR("isFoundEstimate"));
+    sf_json_write_bool(w, s->is_estimate);
     sf_json_write_key_u64(w, SF_STR("spans"), s->n_spans);
     sf_json_write_key_u64(w, SF_STR("sampledSpans"), s->n_sampled);
     write_f64(w, "meanDurationNs", s->mean_duration_ns);
@@ -84,7 +86,8 @@ static void add_side(struct sf_buf *out, const char *name, const struct sf_compa
 {
     sf_buf_print(out, "%-6s %llu spans", name, (unsigned long long)s->n_spans);
     if (s->n_found > s->n_spans)
-        sf_buf_print(out, " of %llu", (unsigned long long)s->n_found);
+        sf_buf_print(out, " of %s%llu", s->is_estimate ? "about " : "",
+                     (unsigned long long)s->n_found);
     sf_buf_print(out, " (%llu with samples), mean ", (unsigned long long)s->n_sampled);
     sf_units_duration(out, (uint64_t)llround(s->mean_duration_ns));
     sf_buf_add_str(out, SF_STR(", "));

@@ -6,6 +6,7 @@
 struct sf_comparison_side {
     sf_str words;       /* "duration < p95 (12 ms)", or the query */
     uint64_t n_found;   /* spans the query found */
+    bool is_estimate;   /* n_found is: there were too many to count */
     uint64_t n_spans;   /* looked at: the rest was left out, evenly */
     uint64_t n_sampled; /* of those, with samples */
     double mean_duration_ns;

@@ -2,6 +2,7 @@
  * of very many a part is taken, which is said. */
 #include "exec/cohort.h"
 #include "exec/cohort_set.h"
+#include "exec/compare.h"
 
 #include "support/store_profile.h"
 #include "test.h"
@@ -177,48 +178,174 @@ TEST(cohort_set, keeps_no_more_traces_than_there_is_room_for)
 
 /* ---- very many ---- */
 
-enum { MANY = 6000 };
+enum { MANY = 24000 };
 
+/* One a millisecond; the older half are called so. What they say is spread over traces of four. */
 static void put_many(void)
 {
     static struct sf_span spans[MANY];
     struct sf_resource resource = {.service = SF_STR("many")};
     struct sf_scope scope = {0};
-    struct sf_span_batch batch = {&resource, &scope, spans, 1, 1, MANY};
     store_rig_init(&rig);
     rig.config.tuning.wall_ns = now_ns;
     assert_ok(store_rig_open(&rig));
     assert_true(sf_arena_init(&scratch, 64 << 20));
     for (uint32_t i = 0; i < MANY; i++) {
         uint64_t start_ns = (uint64_t)NOW_NS + i * (uint64_t)MS;
-        spans[i] = (struct sf_span){.trace_id = {{8, (uint8_t)(i >> 8), (uint8_t)i}},
+        bool is_old = i < MANY / 2;
+        spans[i] = (struct sf_span){.trace_id = {{8, (uint8_t)(i / 4 >> 8), (uint8_t)(i / 4)}},
                                     .span_id = 1 + i,
                                     .start_ns = start_ns,
-                                    .end_ns = start_ns + MS,
-                                    .name = SF_STR("op")};
+                                    .end_ns = start_ns + (is_old ? 10u : 1u) * (uint64_t)MS,
+                                    .name = is_old ? SF_STR("old") : SF_STR("new")};
     }
-    assert_ok(store_put_batch(&rig, 0, store_batch(&rig, 1, &batch, 12, NOW_NS)));
+    for (uint32_t i = 0; i < 4; i++) {
+        struct sf_span_batch batch = {&resource, &scope, &spans[i * MANY / 4], 1, 1, MANY / 4};
+        assert_ok(store_put_batch(&rig, 0, store_batch(&rig, 1, &batch, 12 + i, NOW_NS)));
+    }
+}
+
+static struct sf_span_set find(const char *query, int64_t to_ns, bool is_newest)
+{
+    struct sf_span_set set;
+    struct sf_span_set_want want = {.query = sf_str_from(query),
+                                    .from_ns = NOW_NS,
+                                    .to_ns = to_ns,
+                                    .limit_traces = 1000,
+                                    .is_newest = is_newest,
+                                    .scratch = &scratch};
+    assert_ok(sf_span_set_find(rig.store, &want, &rig.q, &set, NULL));
+    return set;
+}
+
+/* Of each quarter of the time a quarter of the sample, give or take the windows it is made of. */
+static void check_spread(const struct sf_span_set *set)
+{
+    uint32_t quarters[4] = {0};
+    for (uint32_t i = 0; i < set->n; i++)
+        quarters[(set->spans[i].start_ns - (uint64_t)NOW_NS) * 4 / ((uint64_t)MANY * MS)]++;
+    for (uint32_t i = 0; i < 4; i++)
+        if (quarters[i] < set->n * 15 / 100 || quarters[i] > set->n * 35 / 100)
+            fail_msg("%u of %u are of the %u. quarter of the time", quarters[i], set->n, i + 1);
+}
+
+TEST(span_set, is_an_even_part_of_all_the_time_when_too_many_match)
+{
+    put_many();
+    const int64_t hour_ns = INT64_C(3600) * 1000 * MS, end_ns = NOW_NS + (int64_t)MANY * MS;
+    struct sf_span_set a = find("{}", end_ns, false), b = find("{}", end_ns, false);
+    assert_true(a.n <= 4000 && a.n >= 1000);
+    check_spread(&a);
+    assert_int_equal(a.n, b.n);
+    assert_memory_equal(a.spans, b.spans, a.n * sizeof(*a.spans));
+    assert_true(sf_span_set_found(&a) > MANY * 9 / 10 && sf_span_set_found(&a) < MANY * 11 / 10);
+    /* Where all of it lies in the last minute of a day, that minute is what is spread over. */
+    struct sf_span_set far = find("{}", NOW_NS + 24 * hour_ns, false);
+    assert_true(far.n >= 1000);
+    check_spread(&far);
+    /* Conditions that only whole traces can be asked: no count is near. */
+    struct sf_span_set whole = find("{} | count() > 3", end_ns, false);
+    assert_true(whole.n <= 4000 && whole.n >= 1000);
+    check_spread(&whole);
+    /* Few enough: all of them. */
+    struct sf_span_set few = find("{}", NOW_NS + 400 * MS, false);
+    assert_true(few.one_of == 1 && few.note.len == 0 && sf_span_set_found(&few) == few.n);
+    end();
+}
+
+TEST(span_set, has_the_newest_when_asked_for_those)
+{
+    put_many();
+    struct sf_span_set set = find("{}", NOW_NS + (int64_t)MANY * MS, true);
+    assert_int_equal(set.n, 4000);
+    for (uint32_t i = 0; i < set.n; i++)
+        assert_true(set.spans[i].id > MANY - 4000);
+    assert_true(sf_str_eq(set.note, SF_STR("there are more: these are of the newest traces")));
+    end();
+}
+
+TEST(span_set, takes_spans_of_a_large_trace_from_its_beginning_to_its_end)
+{
+    static struct sf_span spans[1000];
+    struct sf_resource resource = {.service = SF_STR("many")};
+    struct sf_scope scope = {0};
+    struct sf_span_batch batch = {&resource, &scope, spans, 1, 1, 1000};
+    store_rig_init(&rig);
+    rig.config.tuning.wall_ns = now_ns;
+    assert_ok(store_rig_open(&rig));
+    assert_true(sf_arena_init(&scratch, 64 << 20));
+    for (uint32_t i = 0; i < 1000; i++)
+        spans[i] = (struct sf_span){.trace_id = {{7}},
+                                    .span_id = 1 + i,
+                                    .start_ns = (uint64_t)NOW_NS + i * (uint64_t)MS,
+                                    .end_ns = (uint64_t)NOW_NS + (i + 1) * (uint64_t)MS,
+                                    .name = SF_STR("op")};
+    assert_ok(store_put_batch(&rig, 0, store_batch(&rig, 1, &batch, 13, NOW_NS)));
+    struct sf_span_set set = find("{}", NOW_NS + 2000 * MS, false);
+    assert_int_equal(set.n, 100);
+    assert_int_equal(sf_span_set_found(&set), 1000);
+    for (uint32_t i = 0; i < set.n; i++)
+        assert_int_equal(set.spans[i].id, 1 + i * 10);
+    end();
+}
+
+static void check_text(const struct sf_cohort_view *v, const char *text)
+{
+    struct sf_buf out = {0};
+    sf_cohort_words(v, &out);
+    sf_buf_add_u8(&out, 0);
+    if (!strstr((const char *)out.p, text))
+        fail_msg("no '%s' in: %s", text, (const char *)out.p);
+    sf_buf_done(&out);
 }
 
 TEST(cohort_set, says_that_a_cohort_is_a_sample)
 {
-    struct sf_cohort_want want = {.query = SF_STR("{ name = \"op\" }"),
+    struct sf_cohort_want want = {.query = SF_STR("{ resource.service.name = \"many\" }"),
                                   .from_ns = NOW_NS,
                                   .to_ns = NOW_NS + INT64_C(3600) * 1000 * MS,
                                   .scratch = &scratch};
     struct sf_cohort_view v;
-    struct sf_buf text = {0};
     put_many();
     assert_ok(sf_cohort_make(rig.store, &want, &rig.q, &v, NULL));
     assert_true(v.is_sample && v.n_spans <= SF_COHORT_SPANS && v.n_spans > SF_COHORT_SPANS / 2);
-    assert_int_equal(v.n_found, SF_SPAN_SET_TRACES);
-    sf_cohort_words(&v, &text);
-    sf_buf_add_u8(&text, 0);
-    assert_non_null(strstr((const char *)text.p, "a sample: "));
-    assert_non_null(strstr((const char *)text.p, "of the newest traces"));
-    sf_buf_done(&text);
-    want.to_ns = NOW_NS + 100 * MS; /* a hundred and the one that begins there */
+    assert_true(v.is_estimate && v.n_found > MANY * 9 / 10 && v.n_found < MANY * 11 / 10);
+    /* Half of them take 10 ms, half 1 ms: a sample of 500 is that near in 99.99 of 100 cases. */
+    assert_true(v.mean_duration_ns > 4.6 * MS && v.mean_duration_ns < 6.4 * MS);
+    check_text(&v, " spans of about 2");
+    check_text(&v, "a sample: ");
+    check_text(&v, "over all of the time");
+    want.to_ns = NOW_NS + INT64_C(2399) * MS; /* 600 traces: all are found, some are looked at */
+    assert_ok(sf_cohort_make(rig.store, &want, &rig.q, &v, NULL));
+    assert_true(v.is_sample && !v.is_estimate && v.n_found == 2400);
+    check_text(&v, " spans of 2400 ");
+    want.to_ns = NOW_NS + 99 * MS;
     assert_ok(sf_cohort_make(rig.store, &want, &rig.q, &v, NULL));
     assert_true(!v.is_sample && v.n_found == v.n_spans && v.note.len == 0);
+    end();
+}
+
+TEST(cohort_set, compares_samples_of_all_the_time)
+{
+    struct sf_compare_want want = {.query = SF_STR("{ resource.service.name = \"many\" }"),
+                                   .split = 0.5,
+                                   .from_ns = NOW_NS,
+                                   .to_ns = NOW_NS + INT64_C(3600) * 1000 * MS,
+                                   .scratch = &scratch};
+    struct sf_comparison c;
+    put_many();
+    /* Slow ones are all old: the newest traces alone would have none. */
+    assert_ok(sf_compare_make(rig.store, &want, &rig.q, &c, NULL));
+    assert_true(c.is_sample && c.left.is_estimate && c.right.is_estimate);
+    assert_true(c.right.n_found > MANY * 4 / 10 && c.right.n_found < MANY * 6 / 10);
+    assert_true(c.left.mean_duration_ns < 3 * MS && c.right.mean_duration_ns > 8 * MS);
+    want = (struct sf_compare_want){.left = SF_STR("{ name = \"new\" }"),
+                                    .right = SF_STR("{ name = \"old\" }"),
+                                    .from_ns = want.from_ns,
+                                    .to_ns = want.to_ns,
+                                    .scratch = &scratch};
+    assert_ok(sf_compare_make(rig.store, &want, &rig.q, &c, NULL));
+    assert_true(c.left.n_found > 10000 && c.right.n_found > 10000 && c.left.is_estimate);
+    assert_true(c.left.mean_duration_ns == MS && c.right.mean_duration_ns == 10 * MS);
     end();
 }

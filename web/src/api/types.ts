@@ -185,6 +185,7 @@ export interface TraceFlame {
 export interface CompareSide {
   words: string;
   found: number;
+  isFoundEstimate: boolean;
   spans: number;
   sampledSpans: number;
   meanDurationNs: number;

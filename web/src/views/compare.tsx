@@ -36,7 +36,8 @@ function Side(props: { title: string; side: CompareSide; unit: string }) {
       <dl class="facts">
         <dt>spans</dt>
         <dd>
-          {count(side.spans)} <span class="faint">of {count(side.found)} found, {count(side.sampledSpans)} with samples</span>
+          {count(side.spans)} <span class="faint">of {side.isFoundEstimate ? "about " : ""}
+            {count(side.found)} found, {count(side.sampledSpans)} with samples</span>
         </dd>
         <dt>duration</dt>
         <dd>{duration(side.meanDurationNs)} on average</dd>
