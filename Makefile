@@ -6,8 +6,9 @@ FUZZ ?=
 BENCH ?=
 DEMO_ARGS ?=
 CHECK_SCALE ?= 1
+SOAK_SECONDS ?= 300
 
-.PHONY: all demo check bench fuzz fmt install clean help
+.PHONY: all demo check bench soak fuzz fmt install clean help
 .DEFAULT_GOAL := all
 
 all: ## install what is missing, build build/spanflame and build/collect/libspanflame
@@ -26,6 +27,11 @@ bench: ## one question per program; BENCH=noun picks one
 	@tools/deps build
 	@tools/build release
 	@tools/bench $(BENCH)
+
+soak: ## threads, libraries and children churn under every profiler for SOAK_SECONDS=300
+	@tools/deps build test
+	@tools/build release
+	@SOAK_SECONDS=$(SOAK_SECONDS) meson test -C build --no-rebuild --verbose --timeout-multiplier 20 hosts_soak
 
 fuzz: ## each target for FUZZ_SECONDS=60; FUZZ=noun picks one
 	@tools/deps build test

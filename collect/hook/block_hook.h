@@ -4,6 +4,7 @@
  * time off the CPU (or nearly: a large read from the page cache is copying). Return values, errno,
  * interruptions and cancellation are those of the call itself: nothing is held across it. */
 #pragma once
+#include "collect/hook/again.h"
 #include "collect/hook/next.h"
 #include "collect/lib/profiler.h"
 #include "collect/sys/ticks.h"
@@ -15,31 +16,53 @@ extern uint64_t sf_block_least; /* that many ticks */
 /* A call that began at `begin` has waited. With SF_WAIT_IO, `fd` says for what. Keeps errno. */
 void sf_blocked(uint64_t begin, enum sf_wait wait, int fd, const void *caller);
 
-/* The next one is found when the library is loaded; earlier calls find it themselves. */
 #define SF_BLOCKING(type, name, version, wait, fd, parameters, arguments) \
-    static type first_##name parameters;                                  \
-    static type(*next_##name) parameters = first_##name;                  \
-    __attribute__((constructor(101))) static void look_up_##name(void)    \
-    {                                                                     \
-        void *found = sf_next_version(#name, version);                    \
-        if (found)                                                        \
-            memcpy(&next_##name, &found, sizeof(found));                  \
-    }                                                                     \
-    static type first_##name parameters                                   \
-    {                                                                     \
-        look_up_##name();                                                 \
-        return next_##name arguments;                                     \
-    }                                                                     \
-    SF_HOOK type name parameters;                                         \
-    SF_HOOK type name parameters                                          \
-    {                                                                     \
-        uint64_t begin;                                                   \
-        type result;                                                      \
-        if (!sf_profiler_is_on(SF_SAMPLES_BLOCK))                         \
-            return next_##name arguments;                                 \
-        begin = sf_ticks();                                               \
-        result = next_##name arguments;                                   \
-        if (SF_RARELY(sf_ticks() - begin >= sf_block_least))              \
-            sf_blocked(begin, wait, fd, __builtin_return_address(0));     \
-        return result;                                                    \
+    SF_BLOCKING_BY(next_##name, type, name, version, wait, fd, parameters, arguments)
+
+/* The same by `again_NAME`, which follows: takes the call up again when the sampler has ended it.
+ */
+#define SF_BLOCKING_AGAIN(type, name, version, wait, fd, parameters, arguments) \
+    static type again_##name parameters;                                        \
+    SF_BLOCKING_BY(again_##name, type, name, version, wait, fd, parameters, arguments)
+
+/* And where that is the same call once more. */
+#define SF_BLOCKING_REPEATED(type, name, version, wait, fd, parameters, arguments)   \
+    SF_BLOCKING_AGAIN(type, name, version, wait, fd, parameters, arguments)          \
+    static type again_##name parameters                                              \
+    {                                                                                \
+        struct sf_again again = sf_again_begin(0);                                   \
+        type result;                                                                 \
+        do                                                                           \
+            result = next_##name arguments;                                          \
+        while (SF_RARELY(result == -1) && errno == EINTR && sf_again_wants(&again)); \
+        return result;                                                               \
+    }
+
+/* The next one is found when the library is loaded; earlier calls find it themselves. */
+#define SF_BLOCKING_BY(by, type, name, version, wait, fd, parameters, arguments) \
+    static type first_##name parameters;                                         \
+    static type(*next_##name) parameters = first_##name;                         \
+    __attribute__((constructor(101))) static void look_up_##name(void)           \
+    {                                                                            \
+        void *found = sf_next_version(#name, version);                           \
+        if (found)                                                               \
+            memcpy(&next_##name, &found, sizeof(found));                         \
+    }                                                                            \
+    static type first_##name parameters                                          \
+    {                                                                            \
+        look_up_##name();                                                        \
+        return next_##name arguments;                                            \
+    }                                                                            \
+    SF_HOOK type name parameters;                                                \
+    SF_HOOK type name parameters                                                 \
+    {                                                                            \
+        uint64_t begin;                                                          \
+        type result;                                                             \
+        if (!sf_profiler_is_on(SF_SAMPLES_BLOCK))                                \
+            return by arguments;                                                 \
+        begin = sf_ticks();                                                      \
+        result = by arguments;                                                   \
+        if (SF_RARELY(sf_ticks() - begin >= sf_block_least))                     \
+            sf_blocked(begin, wait, fd, __builtin_return_address(0));            \
+        return result;                                                           \
     }

@@ -16,15 +16,66 @@
 #define LOCK SF_WAIT_LOCK, -1
 #define KIN  SF_WAIT_CHILD, -1
 
-#define SF_BLOCKING_IN(...) SF_BLOCKING(__VA_ARGS__)
+#define SF_BLOCKING_IN(...)          SF_BLOCKING(__VA_ARGS__)
+#define SF_BLOCKING_AGAIN_IN(...)    SF_BLOCKING_AGAIN(__VA_ARGS__)
+#define SF_BLOCKING_REPEATED_IN(...) SF_BLOCKING_REPEATED(__VA_ARGS__)
 
-SF_BLOCKING_IN(int, nanosleep, V, NAP, (const struct timespec *t, struct timespec *left), (t, left))
-SF_BLOCKING_IN(int, clock_nanosleep, "GLIBC_2.17", NAP,
-               (clockid_t clock, int flags, const struct timespec *t, struct timespec *left),
-               (clock, flags, t, left))
-SF_BLOCKING_IN(int, usleep, V, NAP, (useconds_t us), (us))
-SF_BLOCKING_IN(unsigned, sleep, V, NAP, (unsigned s), (s))
-SF_BLOCKING_IN(int, pause, V, NAP, (void), ())
+SF_BLOCKING_AGAIN_IN(int, nanosleep, V, NAP, (const struct timespec *t, struct timespec *left),
+                     (t, left))
+static int again_nanosleep(const struct timespec *t, struct timespec *left)
+{
+    struct sf_again again = sf_again_begin(0);
+    struct timespec rest = {0};
+    int result = next_nanosleep(t, &rest);
+    while (SF_RARELY(result) && errno == EINTR && sf_again_wants(&again))
+        result = next_nanosleep(&(struct timespec){rest.tv_sec, rest.tv_nsec}, &rest);
+    if (SF_RARELY(result) && errno == EINTR && left)
+        *left = rest;
+    return result;
+}
+
+SF_BLOCKING_AGAIN_IN(int, clock_nanosleep, "GLIBC_2.17", NAP,
+                     (clockid_t clock, int flags, const struct timespec *t, struct timespec *left),
+                     (clock, flags, t, left))
+static int again_clock_nanosleep(clockid_t clock, int flags, const struct timespec *t,
+                                 struct timespec *left)
+{
+    struct sf_again again = sf_again_begin(0);
+    struct timespec rest = {0}, until;
+    int result = next_clock_nanosleep(clock, flags, t, &rest);
+    while (SF_RARELY(result == EINTR) && sf_again_wants(&again)) {
+        until = flags & TIMER_ABSTIME ? *t : rest;
+        result = next_clock_nanosleep(clock, flags, &until, &rest);
+    }
+    if (SF_RARELY(result == EINTR) && left && !(flags & TIMER_ABSTIME))
+        *left = rest;
+    return result;
+}
+
+SF_BLOCKING_AGAIN_IN(int, usleep, V, NAP, (useconds_t us), (us))
+static int again_usleep(useconds_t us)
+{
+    struct sf_again again = sf_again_begin((int64_t)us * 1000);
+    int result = next_usleep(us);
+    while (SF_RARELY(result == -1) && errno == EINTR && sf_again_wants(&again))
+        result = next_usleep((useconds_t)((sf_again_left_ns(&again) + 999) / 1000));
+    return result;
+}
+
+/* What is left is told in whole seconds: nothing may be, and it was interrupted all the same. */
+SF_BLOCKING_AGAIN_IN(unsigned, sleep, V, NAP, (unsigned s), (s))
+static unsigned again_sleep(unsigned s)
+{
+    struct sf_again again = sf_again_begin((int64_t)s * 1000000000);
+    unsigned left = next_sleep(s);
+    while (s && sf_again_wants(&again)) {
+        struct timespec rest = sf_again_left(&again);
+        left = next_nanosleep(&rest, &rest) ? (unsigned)rest.tv_sec : 0;
+    }
+    return left;
+}
+
+SF_BLOCKING_REPEATED_IN(int, pause, V, NAP, (void), ())
 
 SF_BLOCKING_IN(int, pthread_cond_wait, "GLIBC_2.3.2", COND,
                (pthread_cond_t *restrict c, pthread_mutex_t *restrict m), (c, m))
@@ -38,11 +89,11 @@ SF_BLOCKING_IN(int, pthread_cond_clockwait, "GLIBC_2.34", COND,
                (c, m, clock, until))
 SF_BLOCKING_IN(int, pthread_barrier_wait, "GLIBC_2.34", COND, (pthread_barrier_t * b), (b))
 SF_BLOCKING_IN(int, sem_wait, "GLIBC_2.34", LOCK, (sem_t * s), (s))
-SF_BLOCKING_IN(int, sem_timedwait, "GLIBC_2.34", LOCK,
-               (sem_t *restrict s, const struct timespec *restrict until), (s, until))
-SF_BLOCKING_IN(int, sem_clockwait, "GLIBC_2.34", LOCK,
-               (sem_t *restrict s, clockid_t clock, const struct timespec *restrict until),
-               (s, clock, until))
+SF_BLOCKING_REPEATED_IN(int, sem_timedwait, "GLIBC_2.34", LOCK,
+                        (sem_t *restrict s, const struct timespec *restrict until), (s, until))
+SF_BLOCKING_REPEATED_IN(int, sem_clockwait, "GLIBC_2.34", LOCK,
+                        (sem_t *restrict s, clockid_t clock, const struct timespec *restrict until),
+                        (s, clock, until))
 SF_BLOCKING_IN(int, flock, V, LOCK, (int fd, int what), (fd, what))
 
 SF_BLOCKING_IN(int, pthread_join, "GLIBC_2.34", KIN, (pthread_t t, void **out), (t, out))

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <ucontext.h>
 
 #include "collect/lib/profiled_thread.h"
 #include "collect/lib/sample_take.h"
@@ -58,11 +59,31 @@ static void take_sample(struct sf_profiled_thread *t, int overruns, const void *
     sf_sample_ring_put(&t->ring, s);
 }
 
+/* Not in somebody's handler that was to run first: then the thread stands at its beginning. */
+static bool has_ended_a_call(const void *context)
+{
+    const ucontext_t *u = context;
+#if defined(__x86_64__)
+    const uint8_t *pc = (const uint8_t *)u->uc_mcontext.gregs[REG_RIP];
+    return u->uc_mcontext.gregs[REG_RAX] == -EINTR && pc[-2] == 0x0f &&
+           pc[-1] == 0x05; /* syscall */
+#else
+    const uint32_t *pc = (const uint32_t *)u->uc_mcontext.pc;
+    return (int64_t)u->uc_mcontext.regs[0] == -EINTR && pc[-1] == 0xd4000001; /* svc #0 */
+#endif
+}
+
+bool sf_cpu_profiler_is_on(void)
+{
+    return atomic_load_explicit(&p.is_on, memory_order_relaxed);
+}
+
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
     int saved = errno;
     const struct sigaction *before = &p.before[sig == PERF_SIGNAL];
     struct sf_profiled_thread *t = NULL;
+    bool is_theirs = false;
     if (info->si_code == SI_TIMER)
         t = sf_profiled_threads_find(&p.threads, info->si_value.sival_ptr);
     else if (sig == PERF_SIGNAL && info->si_code == POLL_IN)
@@ -71,11 +92,14 @@ static void on_signal(int sig, siginfo_t *info, void *context)
         if (atomic_load_explicit(&p.is_on, memory_order_acquire))
             take_sample(t, info->si_code == SI_TIMER ? info->si_overrun : 0, context);
     } else if (before->sa_flags & SA_SIGINFO) {
-        if (before->sa_sigaction)
+        is_theirs = before->sa_sigaction != NULL;
+        if (is_theirs)
             before->sa_sigaction(sig, info, context);
     } else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
+        is_theirs = true;
         before->sa_handler(sig);
     }
+    sf_cpu_samples_self.n_ended += !is_theirs && has_ended_a_call(context);
     errno = saved;
 }
 

@@ -1,11 +1,11 @@
 /* cpu_profiler.h - which code runs, sampled by each thread's own CPU clock.
  *
- * Every thread gets a clock over the CPU time it uses, so idle threads cost nothing and no sleeping
- * call is ever interrupted. The signal's handler walks the stack and notes the active span; the
- * collecting thread finds new threads and empties the rings. The clock is perf's, exact to the
- * microsecond, where the system allows that. Otherwise it is a timer, looked at when the kernel
- * ticks: a rate above the tick comes out as fewer samples with larger weights, and the totals stay
- * right. */
+ * Every thread gets a clock over the CPU time it uses, so idle threads cost nothing and sleeping
+ * calls are not interrupted, but for those that the hooks take up again. The signal's handler walks
+ * the stack and notes the active span; the collecting thread finds new threads and empties the
+ * rings. The clock is perf's, exact to the microsecond, where the system allows that. Otherwise it
+ * is a timer, looked at when the kernel ticks: a rate above the tick comes out as fewer samples
+ * with larger weights, and the totals stay right. */
 #pragma once
 #include "collect/lib/profiler.h"
 
@@ -13,12 +13,14 @@ extern const struct sf_profile_source sf_cpu_source;
 /* Of this thread, since it began. */
 struct sf_cpu_samples {
     uint64_t n, ns;
+    uint64_t n_ended; /* system calls that the signal ended, with nobody else's in between */
 };
 extern __thread struct sf_cpu_samples sf_cpu_samples_self;
 /* For those who need the samples of running threads beside their own; in the collecting thread. Who
  * begins it twice ends it twice. */
 enum sf_err sf_cpu_profiler_begin(uint64_t period_ns, struct sf_why *why);
 void sf_cpu_profiler_end(void);
+bool sf_cpu_profiler_is_on(void);
 int64_t sf_cpu_profiler_turn(int64_t now_ns);
 /* Why the timers are used and not perf; NULL: perf is. */
 const char *sf_cpu_profiler_no_perf(void);

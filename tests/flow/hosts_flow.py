@@ -168,6 +168,50 @@ int main(void)
     same(program)
 
 
+def test_samples_never_end_a_call_that_sleeps_or_waits_with_an_end():
+    """A sample that falls into the kernel's part of such a call must not show as EINTR, and the time is still slept."""
+    program = compiled("naps", SPIN + """
+#include <poll.h>
+#include <semaphore.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+int main(void)
+{
+    int n_ended[8] = {0}, epoll = epoll_create1(0), n_short = 0;
+    sem_t sem;
+    sem_init(&sem, 0, 0);
+    for (int i = 0; i < 3000; i++) {
+        struct timespec nap = {0, 50000}, until;
+        struct timeval most = {0, 50};
+        struct epoll_event event;
+        double begin, end;
+        n_ended[0] += nanosleep(&nap, NULL) != 0;
+        n_ended[1] += clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL) != 0;
+        n_ended[2] += usleep(50) != 0;
+        n_ended[3] += select(0, NULL, NULL, NULL, &most) != 0;
+        n_ended[4] += ppoll(NULL, 0, &nap, NULL) != 0;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec = (until.tv_nsec + 50000) % 1000000000;
+        n_ended[5] += sem_timedwait(&sem, &until) != -1 || errno != ETIMEDOUT;
+        if (i % 4)
+            continue;
+        clock_gettime(CLOCK_MONOTONIC, &nap);
+        begin = nap.tv_sec + nap.tv_nsec * 1e-9;
+        n_ended[6] += poll(NULL, 0, 1) != 0;
+        n_ended[7] += epoll_wait(epoll, &event, 1, 1) != 0;
+        clock_gettime(CLOCK_MONOTONIC, &nap);
+        end = nap.tv_sec + nap.tv_nsec * 1e-9;
+        n_short += end - begin < 0.0019;
+    }
+    for (int i = 0; i < 8; i++)
+        printf("%d ", n_ended[i]);
+    printf("%d\\n", n_short);
+    return 0;
+}""", "-w")
+    want, got = bare([program]), recorded([program], "--rate", "1000")
+    assert want.stdout == "0 0 0 0 0 0 0 0 0\n" and got.stdout == want.stdout, (want, got)
+
+
 def test_blocked_calls_are_cancelled_and_cleaned_up():
     program = compiled("cancel", SPIN + """
 #include <semaphore.h>

@@ -1,20 +1,29 @@
-/* Everything that comes and goes at once, profiled: soak FILE SECONDS. Threads, libraries and
- * children churn while spans are made and the profiler's signals fly. Prints the memory held after
- * a fifth of the time and at the end, in KB. */
+/* Everything that comes and goes at once, under every profiler: soak FILE SECONDS. Threads,
+ * libraries and children churn, allocate, lock and wait while spans are made and sent and the
+ * profiler's signals fly. Prints after a fifth of the time and at the end: resident KB,
+ * descriptors, mappings, and how many threads, libraries, children and spans came and went. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <spanflame.h>
 
+extern char **environ;
 static atomic_int is_over;
+static atomic_long n_threads, n_libraries, n_children, n_spans;
 static volatile unsigned long sink;
+static pthread_mutex_t contended = PTHREAD_MUTEX_INITIALIZER;
+static __thread char *at_end; /* freed by the thread's key, after most of libc's own destructors */
+static pthread_key_t key;
 
 static long resident_kb(void)
 {
@@ -26,17 +35,58 @@ static long resident_kb(void)
     return resident * 4;
 }
 
+static long descriptors(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    long n = 0;
+    while (d && readdir(d))
+        n++;
+    closedir(d);
+    return n - 3; /* ".", "..", its own */
+}
+
+static long mappings(void)
+{
+    FILE *f = fopen("/proc/self/maps", "r");
+    long n = 0;
+    for (int c; f && (c = getc(f)) != EOF;)
+        n += c == '\n';
+    fclose(f);
+    return n;
+}
+
+static void report(void)
+{
+    printf("%ld %ld %ld %ld %ld %ld %ld\n", resident_kb(), descriptors(), mappings(),
+           (long)n_threads, (long)n_libraries, (long)n_children, (long)n_spans);
+    fflush(stdout);
+}
+
+static void free_last(void *p)
+{
+    free(p);
+    sf_span_end(sf_span_start("in a destructor"));
+}
+
 static void *short_life(void *arg)
 {
+    pthread_setspecific(key, at_end = malloc(3000));
     for (int i = 0; i < 50; i++) {
         sf_span s = sf_span_start("short");
-        char *p = malloc(100 + (size_t)i);
+        char *p = malloc(100 + (size_t)i * 500);
         sf_span_set_int(s, "i", i);
         for (int k = 0; k < 2000; k++)
             sink += (unsigned long)k;
+        if (i % 10 == 0) {
+            pthread_mutex_lock(&contended);
+            usleep(50);
+            pthread_mutex_unlock(&contended);
+        }
         free(p);
         sf_span_end(s);
+        n_spans++;
     }
+    n_threads++;
     return arg;
 }
 
@@ -56,24 +106,41 @@ static void *libraries(void *arg)
         void *lib = dlopen("libsqlite3.so.0", RTLD_NOW);
         for (int k = 0; k < 100000; k++)
             sink += (unsigned long)k;
-        if (lib)
-            dlclose(lib);
+        if (lib && !dlclose(lib))
+            n_libraries++;
     }
     return arg;
+}
+
+/* By turns a child that goes on by itself, one that becomes another program, one that borrows our
+ * memory, one that libc starts. */
+static pid_t child_of_sort(long sort)
+{
+    char *argv[] = {"true", NULL};
+    pid_t pid;
+    if (sort == 3)
+        return posix_spawnp(&pid, "true", NULL, NULL, argv, environ) ? -1 : pid;
+    pid = sort == 2 ? vfork() : fork();
+    if (!pid && sort == 0) {
+        free(malloc(100000));
+        sf_span_end(sf_span_start("child"));
+        _exit(0);
+    }
+    if (!pid)
+        execvp("true", argv);
+    if (!pid)
+        _exit(9);
+    return pid;
 }
 
 static void *children(void *arg)
 {
     while (!is_over) {
         int status = 1;
-        pid_t pid = fork();
-        if (!pid) {
-            sf_span_end(sf_span_start("child"));
-            _exit(0);
-        }
-        waitpid(pid, &status, 0);
-        if (status)
+        pid_t pid = child_of_sort(n_children % 4);
+        if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
             exit(5);
+        n_children++;
         usleep(2000);
     }
     return arg;
@@ -85,10 +152,11 @@ int main(int argc, char **argv)
     pthread_t t[4];
     struct timespec fifth;
     double seconds = argc > 2 ? strtod(argv[2], NULL) : 1;
-    sf_set("OTEL_TRACES_EXPORTER", "none");
-    sf_set("OTEL_PROFILES_EXPORTER", "none");
-    sf_set("SPANFLAME_PROFILES", "cpu");
+    sf_set("SPANFLAME_PROFILES", "cpu,wall,heap,mutex,block,threads");
     sf_set("SPANFLAME_PROFILING_CPU_SAMPLE_RATE", "1000");
+    sf_set("SPANFLAME_PROFILING_MEMORY_SAMPLE_RATE", "32KB");
+    sf_set("SPANFLAME_PROFILING_UPLOAD_INTERVAL", "500ms");
+    pthread_key_create(&key, free_last);
     if (argc < 3 || sf_start("soak") || sf_cpu_profile_start(argv[1], 1000))
         return 3;
     for (int i = 0; i < 4; i++)
@@ -96,10 +164,10 @@ int main(int argc, char **argv)
     fifth.tv_sec = (time_t)(seconds / 5);
     fifth.tv_nsec = (long)((seconds / 5 - (double)fifth.tv_sec) * 1e9);
     nanosleep(&fifth, NULL);
-    printf("%ld\n", resident_kb());
+    report();
     for (int i = 0; i < 4; i++)
         nanosleep(&fifth, NULL);
-    printf("%ld\n", resident_kb());
+    report();
     is_over = 1;
     for (int i = 0; i < 4; i++)
         pthread_join(t[i], NULL);
