@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """An application, an OpenTelemetry Collector, and the server behind it."""
+import contextlib
 import http.client
 import json
 import os
@@ -128,8 +129,9 @@ def post(port, path, body):
     conn.close()
 
 
-def passes(name, has_profiles):
-    """The example as it is but for its ports takes what an SDK sends and the server has it."""
+@contextlib.contextmanager
+def running(name):
+    """A Collector with the example as it is but for its ports: (gRPC port, HTTP port, log)."""
     gates, text = example(name)
     grpc, plain = free_port(), free_port()
     for before, after in (("127.0.0.1:14317", f"127.0.0.1:{grpc}"), ("127.0.0.1:14318", f"127.0.0.1:{plain}"),
@@ -150,20 +152,28 @@ def passes(name, has_profiles):
         while time.monotonic() < end and "Everything is ready" not in text_of(log):
             assert process.poll() is None, text_of(log)
             time.sleep(0.05)
-        span, service = make_span(service="by-example", name="op"), "by-example-" + name.split(".")[0]
-        post(plain, "/v1/traces", export_request([span]))
-        if has_profiles:
-            post(plain, "/v1development/profiles", otlp(service, {"main;work": 50000000}, is_old=True))
-        end = time.monotonic() + 30
-        while time.monotonic() < end:
-            has_trace = server.get("/api/v1/trace/" + span["trace_id"].hex()).status == 200
-            if has_trace and (not has_profiles or server.get(f"/api/v1/profile?service={service}").status == 200):
-                return
-            time.sleep(0.1)
-        raise AssertionError(f"it never came:\n{text_of(log)}")
+        yield grpc, plain, log
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(30)
+
+
+def until(is_there, log, seconds=30):
+    end = time.monotonic() + seconds
+    while not is_there():
+        assert time.monotonic() < end, f"it never came:\n{text_of(log)}"
+        time.sleep(0.1)
+
+
+def passes(name, has_profiles):
+    """It takes what an SDK sends and the server has it."""
+    with running(name) as (_, plain, log):
+        span, service = make_span(service="by-example", name="op"), "by-example-" + name.split(".")[0]
+        post(plain, "/v1/traces", export_request([span]))
+        if has_profiles:
+            post(plain, "/v1development/profiles", otlp(service, {"main;work": 50000000}))
+        until(lambda: server.get("/api/v1/trace/" + span["trace_id"].hex()).status == 200, log)
+        until(lambda: not has_profiles or server.get(f"/api/v1/profile?service={service}").status == 200, log)
 
 
 def test_the_example_for_traces_passes_them_on():
@@ -174,6 +184,38 @@ def test_the_example_for_traces_passes_them_on():
 def test_the_example_for_traces_and_profiles_passes_both_on():
     must_run()
     passes("traces-and-profiles.yaml", True)
+
+
+def test_the_librarys_spans_and_profiles_pass_a_collector():
+    must_run()
+    source, library = os.environ["SOURCE_ROOT"], os.path.join(os.environ["BUILD_ROOT"], "collect")
+    program = os.path.join(server.home, "profiled")
+    subprocess.run(["cc", "-O1", "-g", "-I" + os.path.join(source, "include"),
+                    os.path.join(source, "tests", "flow", "library", "profiled.c"), "-o", program, "-L" + library,
+                    "-lspanflame", "-Wl,-rpath," + library, "-pthread"], check=True)
+    with running("traces-and-profiles.yaml") as (grpc, plain, log):
+        ways = [(protocol, pack) for protocol in ("http/protobuf", "grpc") for pack in ("gzip", "none")]
+        told = []
+        for protocol, pack in ways:
+            port, service = grpc if protocol == "grpc" else plain, f"library-{protocol[:4]}-{pack}"
+            done = subprocess.run([program, "hot"], capture_output=True, text=True, timeout=60, check=False,
+                                  env=dict(story.environment(service, f"http://127.0.0.1:{port}", protocol, pack),
+                                           OTEL_EXPORTER_OTLP_COMPRESSION=pack))
+            assert done.returncode == 0, done
+            said = dict(line.split(" ", 1) for line in done.stdout.splitlines())
+            taken, sent, dropped, refused = map(int, said["counters"].split())
+            assert taken > 40 and sent >= 1 and not dropped and not refused, (service, said)
+            told.append((service, said))
+        for service, said in told:
+            trace, span = said["inner"].split()
+            until(lambda: server.get("/api/v1/trace/" + trace).status == 200, log)
+            path = f"/api/v1/spans/{trace}/{span}/profile?type=cpu"
+            until(lambda: json.loads(server.get(path).body)["samples"] > 20, log)
+            got = server.json(path)
+            assert got["grades"]["exact"]["samples"] == got["samples"], (service, got)
+            frames = str(got["profile"])
+            assert "planted_hot" in frames and "planted_cool" not in frames, (service, frames)
+        assert "error" not in text_of(log), text_of(log)
 
 
 def test_the_collector_saw_no_error_that_lasts():

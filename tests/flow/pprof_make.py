@@ -40,7 +40,7 @@ def pprof(stacks, sample_type="cpu", unit="nanoseconds", when=None, period=10000
     return gzip.compress(out) if zipped else out
 
 
-def otlp(service, stacks, link=None, is_old=False):
+def otlp(service, stacks, link=None):
     """An ExportProfilesServiceRequest, protocol version 1.10, or 1.9."""
     strings = Strings()
     strings[""]
@@ -56,8 +56,8 @@ def otlp(service, stacks, link=None, is_old=False):
                 places[name] = len(locations) - 1
             ids.append(places[name])
         stack_table.append(packed(1, ids))
-        body = field(1, len(stack_table) - 1) + packed(2 if is_old else 4, [value])
-        samples += field(2, body + (field(4 if is_old else 3, 1) if link else b""))
+        body = field(1, len(stack_table) - 1) + packed(4, [value])
+        samples += field(2, body + (field(3, 1) if link else b""))
     profile = field(1, field(1, strings["cpu"]) + field(2, strings["nanoseconds"])) + samples
     now = time.time_ns()
     profile += varint(3 << 3 | 1) + (now - 10**10).to_bytes(8, "little") + field(4, 10**10)
