@@ -89,7 +89,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
     else if (sig == PERF_SIGNAL && info->si_code == POLL_IN)
         t = sf_profiled_threads_mine(&p.threads);
     if (t) {
-        if (atomic_load_explicit(&p.is_on, memory_order_acquire))
+        if (atomic_load_explicit(&p.is_on, memory_order_acquire) && !t->is_ended)
             take_sample(t, info->si_code == SI_TIMER ? info->si_overrun : 0, context);
     } else if (before->sa_flags & SA_SIGINFO) {
         is_theirs = before->sa_sigaction != NULL;
@@ -234,6 +234,22 @@ enum sf_err sf_cpu_profiler_begin(uint64_t period_ns, struct sf_why *why)
     return SF_OK;
 }
 
+void sf_cpu_profiler_thread_begins(uintptr_t start)
+{
+    int saved = errno;
+    if (sf_cpu_profiler_is_on())
+        sf_profiled_threads_join(&p.threads, start);
+    errno = saved;
+}
+
+void sf_cpu_profiler_thread_ends(void)
+{
+    int saved = errno;
+    if (sf_cpu_profiler_is_on())
+        sf_profiled_threads_leave(&p.threads);
+    errno = saved;
+}
+
 const char *sf_cpu_profiler_no_perf(void)
 {
     return p.threads.has_perf ? NULL : p.no_perf.text;
@@ -249,7 +265,7 @@ void sf_cpu_profiler_end(void)
 
 const struct sf_sample *sf_cpu_profiler_last(uint32_t thread)
 {
-    for (uint32_t i = 0; i < p.threads.n; i++) {
+    for (uint32_t i = 0; i < atomic_load(&p.threads.n); i++) {
         const struct sf_profiled_thread *t = atomic_load(&p.threads.blocks[i]);
         if (t->tid == thread && t->last.thread == thread)
             return &t->last;

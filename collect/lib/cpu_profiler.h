@@ -21,6 +21,9 @@ extern __thread struct sf_cpu_samples sf_cpu_samples_self;
 enum sf_err sf_cpu_profiler_begin(uint64_t period_ns, struct sf_why *why);
 void sf_cpu_profiler_end(void);
 bool sf_cpu_profiler_is_on(void);
+/* In a thread of the program's, before it runs `start` and after that. Keep errno. */
+void sf_cpu_profiler_thread_begins(uintptr_t start);
+void sf_cpu_profiler_thread_ends(void);
 int64_t sf_cpu_profiler_turn(int64_t now_ns);
 /* Why the timers are used and not perf; NULL: perf is. */
 const char *sf_cpu_profiler_no_perf(void);

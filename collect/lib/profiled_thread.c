@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "collect/sys/clock.h"
 #include "collect/sys/perf_clock.h"
 #include "collect/sys/tasks.h"
 #include "collect/sys/thread.h"
@@ -38,7 +39,7 @@ static __thread struct {
 
 struct sf_profiled_thread *sf_profiled_threads_mine(struct sf_profiled_threads *all)
 {
-    if (mine.block && mine.block->tid == mine.tid)
+    if (mine.block && mine.block->tid == mine.tid && !mine.block->is_ended)
         return mine.block;
     if (!mine.tid)
         mine.tid = (uint32_t)syscall(SYS_gettid);
@@ -46,7 +47,7 @@ struct sf_profiled_thread *sf_profiled_threads_mine(struct sf_profiled_threads *
         struct sf_profiled_thread *t = atomic_load_explicit(&all->blocks[i], memory_order_acquire);
         if (!t)
             break;
-        if (t->tid == mine.tid)
+        if (t->tid == mine.tid && !t->is_ended)
             return mine.block = t;
     }
     return NULL;
@@ -80,17 +81,18 @@ void sf_profiled_thread_weigh(struct sf_profiled_thread *t, uint32_t overruns, u
     out[1] = atomic_load_explicit(&t->gap_ns, memory_order_relaxed) + overruns * period_ns +
              owed_ns;
     atomic_store_explicit(&t->gap_ns, period_ns, memory_order_relaxed);
+    atomic_fetch_add_explicit(&t->taken_ns, out[1], memory_order_relaxed);
 }
 
-/* ---- in the collecting thread ---- */
+/* ---- clocks ---- */
 
 /* A program that works in step with its clock would show the same place again and again. So the
  * rate is drawn anew every few samples, evenly from 3/4 to 5/4 of what was asked: as many samples
  * as asked for on average, each worth the period it was taken with. Not for every sample: that
  * would take a system call in the handler. */
-static uint64_t vary(struct sf_profiled_threads *all, uint64_t period_ns)
+static uint64_t vary(struct sf_gap_chance *c, uint64_t period_ns)
 {
-    uint64_t chance = sf_gap_random(&all->chance) >> 32; /* of 2^32, half a rate wide */
+    uint64_t chance = sf_gap_random(c) >> 32; /* of 2^32, half a rate wide */
     return (uint64_t)((double)period_ns / (0.75 + 0.5 * (double)chance / 4294967296.0));
 }
 
@@ -176,12 +178,11 @@ static void find_stack(struct sf_profiled_thread *t)
 }
 
 static bool arm_timer(struct sf_profiled_threads *all, struct sf_profiled_thread *t, uint32_t index,
-                      int sig, uint64_t period_ns)
+                      int sig, uint64_t first_ns, uint64_t period_ns)
 {
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = sig};
-    struct itimerspec every = {.it_interval = timespec_of(period_ns)};
+    struct itimerspec every = {timespec_of(period_ns), timespec_of(first_ns)};
 
-    every.it_value = every.it_interval;
     event.sigev_value.sival_ptr = (void *)(t->serial << 16 | (index + 1));
     event.sigev_notify_thread_id = (int)t->tid;
     if (timer_create(cpu_clock_of(t->tid), &event, &t->timer)) {
@@ -192,32 +193,25 @@ static bool arm_timer(struct sf_profiled_threads *all, struct sf_profiled_thread
     return true;
 }
 
-static void arm(struct sf_profiled_threads *all, uint32_t index, uint32_t tid,
-                struct sf_profiled_signals sigs, uint64_t period_ns)
+static void prepare(struct sf_profiled_thread *t, uint64_t period_ns)
 {
-    struct sf_profiled_thread *t = atomic_load_explicit(&all->blocks[index], memory_order_relaxed);
-    t->tid = tid;
     t->serial = (t->serial + 1) & 0xffffffff;
     t->is_seen = true;
-    t->begin_ns = cpu_ns_of(tid);
+    t->is_fresh = false;
+    t->perf = NULL;
     t->given_ns = 0;
     t->since_ns = 0;
+    atomic_store(&t->begin_ns, cpu_ns_of(t->tid));
+    atomic_store(&t->taken_ns, 0);
     atomic_store(&t->owed_ns, 0);
     atomic_store(&t->gap_ns, period_ns);
     atomic_store(&t->period_ns, period_ns);
     atomic_store(&t->stack_lo, 0);
     atomic_store(&t->stack_hi, 0);
     atomic_store(&t->seen_sp, 0);
-    /* Programs may have left their threads open for SIGPROF and for nothing else. */
-    t->perf = all->has_perf && sf_tasks_takes_signal(tid, sigs.perf)
-                  ? sf_perf_clock_start(tid, period_ns, sigs.perf)
-                  : NULL;
-    if (t->perf || arm_timer(all, t, index, sigs.timer, period_ns))
-        all->n_armed++;
-    else
-        t->tid = 0;
 }
 
+/* Who has it holds it. */
 static void let_go(struct sf_profiled_threads *all, struct sf_profiled_thread *t)
 {
     if (t->perf)
@@ -225,10 +219,178 @@ static void let_go(struct sf_profiled_threads *all, struct sf_profiled_thread *t
     else
         timer_delete(t->timer);
     t->perf = NULL;
-    t->tid = 0;
-    all->n_armed--;
+    atomic_store(&t->tid, 0);
+    atomic_store(&t->is_ended, false);
+    atomic_fetch_sub(&all->n_armed, 1);
     all->is_refused = false;
 }
+
+/* ---- whose block is which ---- */
+
+static bool hold(struct sf_profiled_thread *t)
+{
+    return !atomic_exchange_explicit(&t->is_held, true, memory_order_acquire);
+}
+
+static void give(struct sf_profiled_thread *t)
+{
+    atomic_store_explicit(&t->is_held, false, memory_order_release);
+}
+
+/* Under the lock: a free block, held and with that owner. `is_known`: it has one already. */
+static struct sf_profiled_thread *take_free(struct sf_profiled_threads *all, uint32_t tid,
+                                            uint32_t *index, bool *is_known)
+{
+    struct sf_profiled_thread *t, *found = NULL;
+    uint32_t n = atomic_load(&all->n);
+    *is_known = false;
+    for (uint32_t i = 0; i < n; i++) {
+        t = atomic_load_explicit(&all->blocks[i], memory_order_relaxed);
+        if (t->tid == tid && !t->is_ended) {
+            t->is_seen = true;
+            *is_known = true;
+            break;
+        }
+        if (!found && !t->tid && hold(t)) {
+            found = t;
+            *index = i;
+        }
+    }
+    if (found && *is_known)
+        give(found);
+    if (!found || *is_known)
+        return NULL;
+    atomic_store(&found->tid, tid);
+    return found;
+}
+
+/* Under the lock; `fresh` has an owner and is held. False: no more are kept, or the owner was given
+ * one meanwhile. */
+static bool add_block(struct sf_profiled_threads *all, struct sf_profiled_thread *fresh,
+                      uint32_t *index)
+{
+    uint32_t n = atomic_load(&all->n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (all->blocks[i]->tid == fresh->tid && !all->blocks[i]->is_ended)
+            return false;
+    }
+    if (n >= SF_PROFILED_MAX)
+        return false;
+    *index = n;
+    atomic_store_explicit(&all->blocks[n], fresh, memory_order_release);
+    atomic_store(&all->n, n + 1);
+    return true;
+}
+
+/* A held block for `tid`. NULL: it has one, there are no more, or `is_patient` is not and somebody
+ * is at it: the next scan will find the thread. */
+static struct sf_profiled_thread *claim(struct sf_profiled_threads *all, uint32_t tid,
+                                        uint32_t *index, bool is_patient)
+{
+    struct sf_profiled_thread *t, *fresh;
+    bool is_known, is_added;
+    if (is_patient)
+        sf_lock_take(&all->lock);
+    else if (!sf_lock_try(&all->lock))
+        return NULL;
+    t = take_free(all, tid, index, &is_known);
+    sf_lock_give(&all->lock);
+    if (t || is_known || atomic_load(&all->n) >= SF_PROFILED_MAX)
+        return t;
+    fresh = sf_heap_new(sizeof(*fresh));
+    if (!fresh)
+        return NULL;
+    atomic_store(&fresh->tid, tid);
+    atomic_store(&fresh->is_held, true);
+    sf_lock_take(&all->lock);
+    is_added = add_block(all, fresh, index);
+    sf_lock_give(&all->lock);
+    if (!is_added)
+        sf_heap_free(fresh);
+    return is_added ? fresh : NULL;
+}
+
+/* ---- in the thread itself ---- */
+
+void sf_profiled_threads_join(struct sf_profiled_threads *all, uintptr_t start)
+{
+    uint64_t time = atomic_load(&all->joinable), period_ns;
+    struct sf_gap_chance chance = {0};
+    struct sf_profiled_thread *t;
+    uint32_t tid, index;
+    if (!time || all->is_refused)
+        return;
+    tid = (uint32_t)syscall(SYS_gettid);
+    t = claim(all, tid, &index, false);
+    if (!t)
+        return;
+    period_ns = vary(&chance, atomic_load(&all->join_period_ns));
+    prepare(t, period_ns);
+    t->is_fresh = true;
+    t->start = start;
+    t->first_ns = 1 +
+                  (uint64_t)((double)period_ns * (double)(sf_gap_random(&chance) >> 11) * 0x1p-53);
+    if (arm_timer(all, t, index, atomic_load(&all->join_signal), t->first_ns, period_ns)) {
+        atomic_fetch_add(&all->n_armed, 1);
+        mine.tid = tid;
+        mine.block = t;
+        if (atomic_load(&all->joinable) != time) /* it ended meanwhile, and nobody saw us */
+            let_go(all, t);
+    } else {
+        atomic_store(&t->tid, 0);
+    }
+    give(t);
+}
+
+/* CPU time that samples ought to have stood for by now. A timer that ran out since the last tick of
+ * the kernel was not noticed. */
+static uint64_t missing_ns(const struct sf_profiled_thread *t)
+{
+    uint64_t cpu_ns = cpu_ns_of(t->tid), begin_ns = atomic_load(&t->begin_ns);
+    uint64_t period_ns = atomic_load(&t->period_ns), taken_ns = atomic_load(&t->taken_ns), due_ns;
+    if (cpu_ns <= begin_ns)
+        return 0;
+    due_ns = cpu_ns - begin_ns;
+    if (t->is_fresh)
+        due_ns = due_ns < t->first_ns ? 0 : ((due_ns - t->first_ns) / period_ns + 1) * period_ns;
+    return due_ns > taken_ns ? due_ns - taken_ns : 0;
+}
+
+/* In the place of the last sample; of a thread that had none, in what it ran. */
+static void hand_in(struct sf_profiled_thread *t, uint64_t ns)
+{
+    struct sf_sample *s = &t->scratch;
+    uint64_t period_ns = atomic_load(&t->period_ns);
+    if (!atomic_load(&t->taken_ns)) {
+        *s = (struct sf_sample){.n_frames = 1, .kind = SF_SAMPLES_CPU, .thread = t->tid};
+        s->frames[0] = t->start + 1; /* in it, not the end of what lies before */
+    }
+    s->time_ns = (uint64_t)sf_clock_mono_ns();
+    s->values[0] = (ns + period_ns / 2) / period_ns;
+    s->values[0] += !s->values[0];
+    s->values[1] = ns;
+    sf_sample_ring_put(&t->ring, s);
+}
+
+void sf_profiled_threads_leave(struct sf_profiled_threads *all)
+{
+    struct sf_profiled_thread *t = sf_profiled_threads_mine(all);
+    uint64_t ns;
+    if (!t)
+        return;
+    atomic_store(&t->is_ended, true);
+    mine.block = NULL;
+    ns = missing_ns(t);
+    if (ns && t->start)
+        hand_in(t, ns);
+    if (!hold(t))
+        return; /* the collecting thread has it, and will see that it ended */
+    if (t->tid == mine.tid && sf_sample_ring_is_empty(&t->ring))
+        let_go(all, t);
+    give(t);
+}
+
+/* ---- in the collecting thread ---- */
 
 struct update {
     struct sf_profiled_threads *all;
@@ -240,89 +402,139 @@ static void on_task(uint32_t tid, void *arg)
 {
     struct update *u = arg;
     struct sf_profiled_threads *all = u->all;
-    struct sf_profiled_thread *free_one = NULL, *t;
-    uint32_t free_at = 0;
+    uint64_t period_ns;
+    struct sf_profiled_thread *t;
+    uint32_t index;
 
     if (sf_guest_thread_is(tid))
         return;
-    for (uint32_t i = 0; i < all->n; i++) {
-        t = atomic_load_explicit(&all->blocks[i], memory_order_relaxed);
-        if (t->tid == tid) {
-            t->is_seen = true;
-            return;
-        }
-        if (!t->tid && !free_one) {
-            free_one = t;
-            free_at = i;
-        }
-    }
-    if (all->is_refused)
+    t = claim(all, tid, &index, true);
+    if (!t)
         return;
-    if (!free_one && all->n < SF_PROFILED_MAX) {
-        free_one = sf_heap_new(sizeof(*free_one));
-        free_at = all->n;
-        if (free_one) {
-            atomic_store_explicit(&all->blocks[free_at], free_one, memory_order_release);
-            all->n++;
-        }
+    period_ns = vary(&all->chance, u->period_ns);
+    prepare(t, period_ns);
+    t->start = 0;
+    /* Programs may have left their threads open for SIGPROF and for nothing else. */
+    if (all->has_perf && sf_tasks_takes_signal(tid, u->sigs.perf))
+        t->perf = sf_perf_clock_start(tid, period_ns, u->sigs.perf);
+    if (t->perf ||
+        (!all->is_refused && arm_timer(all, t, index, u->sigs.timer, period_ns, period_ns)))
+        atomic_fetch_add(&all->n_armed, 1);
+    else
+        atomic_store(&t->tid, 0);
+    give(t);
+}
+
+/* It lives for longer: perf's clock sees what ticks of the kernel do not. What the timer gave so
+ * far is right on average, and is not made up for. */
+static void go_on_with_perf(struct sf_profiled_thread *t, int sig, uint64_t period_ns)
+{
+    void *perf = sf_tasks_takes_signal(t->tid, sig) ? sf_perf_clock_start(t->tid, period_ns, sig)
+                                                    : NULL;
+    uint64_t known_ns, cpu_ns;
+    if (!perf)
+        return;
+    timer_delete(t->timer);
+    t->perf = perf;
+    t->since_ns = 0;
+    known_ns = atomic_load(&t->begin_ns) + t->given_ns;
+    cpu_ns = cpu_ns_of(t->tid);
+    atomic_store(&t->owed_ns, cpu_ns > known_ns ? cpu_ns - known_ns : 0);
+    atomic_store(&t->period_ns, period_ns);
+    atomic_store(&t->gap_ns, period_ns);
+}
+
+static void change_clock(struct sf_profiled_threads *all, struct sf_profiled_thread *t,
+                         const struct update *u, bool has_run)
+{
+    uint64_t period_ns = vary(&all->chance, u->period_ns);
+    if (t->is_fresh && all->has_perf)
+        go_on_with_perf(t, u->sigs.perf, period_ns);
+    else if (has_run && t->perf)
+        change_perf(t, u->sigs.perf, period_ns);
+    else if (has_run)
+        change_period(t, period_ns);
+    t->is_fresh = false;
+}
+
+static void look_after(struct sf_profiled_thread *t, const struct update *u, bool is_whole,
+                       sf_profiled_drain drain, void *arg)
+{
+    bool has_ended = atomic_load(&t->is_ended); /* before its last sample is looked for */
+    uint64_t drained_ns = drain(t, arg);
+    t->given_ns += drained_ns;
+    t->since_ns += drained_ns;
+    if (has_ended || (is_whole && !t->is_seen)) {
+        let_go(u->all, t);
+        return;
     }
-    if (free_one)
-        arm(all, free_at, tid, u->sigs, vary(all, u->period_ns));
+    find_stack(t);
+    change_clock(u->all, t, u, drained_ns > 0);
 }
 
 void sf_profiled_threads_update(struct sf_profiled_threads *all, struct sf_profiled_signals sigs,
                                 uint64_t period_ns, sf_profiled_drain drain, void *arg)
 {
     struct update u = {all, sigs, period_ns};
+    uint32_t n = atomic_load(&all->n);
     bool is_whole;
-    for (uint32_t i = 0; i < all->n; i++)
-        atomic_load(&all->blocks[i])->is_seen = false;
-    is_whole = sf_tasks_each(on_task, &u);
-    for (uint32_t i = 0; i < all->n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         struct sf_profiled_thread *t = atomic_load(&all->blocks[i]);
-        uint64_t drained_ns;
-        if (!t->tid)
+        if (!hold(t)) /* joining, so it is seen, or leaving */
             continue;
-        drained_ns = drain(t, arg);
-        t->given_ns += drained_ns;
-        t->since_ns += drained_ns;
-        if (is_whole && !t->is_seen) {
-            let_go(all, t);
+        t->is_seen = false;
+        give(t);
+    }
+    is_whole = sf_tasks_each(on_task, &u);
+    n = atomic_load(&all->n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct sf_profiled_thread *t = atomic_load(&all->blocks[i]);
+        if (!hold(t))
             continue;
-        }
-        find_stack(t);
-        if (drained_ns && t->perf)
-            change_perf(t, sigs.perf, vary(all, period_ns));
-        else if (drained_ns)
-            change_period(t, vary(all, period_ns));
+        if (t->tid)
+            look_after(t, &u, is_whole, drain, arg);
+        give(t);
+    }
+    if (!atomic_load(&all->joinable)) {
+        atomic_store(&all->join_period_ns, period_ns);
+        atomic_store(&all->join_signal, sigs.timer);
+        atomic_store(&all->joinable, ++all->n_times);
     }
 }
 
 void sf_profiled_threads_stop(struct sf_profiled_threads *all, sf_profiled_drain drain, void *arg)
 {
-    for (uint32_t i = 0; i < all->n; i++) {
+    atomic_store(&all->joinable, 0);
+    for (uint32_t i = 0; i < atomic_load(&all->n); i++) {
         struct sf_profiled_thread *t = atomic_load(&all->blocks[i]);
-        if (!t->tid)
+        if (!hold(t)) /* joining, and will see that it is over, or leaving */
             continue;
-        drain(t, arg);
-        let_go(all, t);
+        if (t->tid) {
+            drain(t, arg);
+            let_go(all, t);
+        }
+        give(t);
     }
 }
 
 uint32_t sf_profiled_threads_n(const struct sf_profiled_threads *all)
 {
-    return all->n_armed;
+    return atomic_load(&all->n_armed);
 }
 
 void sf_profiled_threads_forget(struct sf_profiled_threads *all)
 {
-    for (uint32_t i = 0; i < all->n; i++) {
+    sf_lock_reset(&all->lock);
+    atomic_store(&all->joinable, 0);
+    for (uint32_t i = 0; i < atomic_load(&all->n); i++) {
         struct sf_profiled_thread *t = atomic_load(&all->blocks[i]);
-        t->tid = 0;
+        atomic_store(&t->tid, 0);
+        atomic_store(&t->is_ended, false);
+        give(t);
         t->perf = NULL; /* the mapping was not inherited */
         atomic_store(&t->ring.tail, atomic_load(&t->ring.head));
     }
-    all->n_armed = 0;
+    atomic_store(&all->n_armed, 0);
     mine.block = NULL;
     mine.tid = 0;
 }

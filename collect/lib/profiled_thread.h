@@ -1,7 +1,12 @@
 /* profiled_thread.h - the threads of the program while they are sampled: a clock, a ring and what
  * is known of the stack, each. The clock is perf's where that is allowed, else a timer that is
  * looked at when the kernel ticks. Blocks never move and are never unmapped, so that a late signal
- * finds one. */
+ * finds one.
+ *
+ * A thread that the hooks see begin joins by itself, with a timer whose first gap is drawn evenly
+ * from nothing to a period: however short its life, it gets as many samples as its CPU time is
+ * worth, on average. When it ends it hands in what no sample stood for. All other threads are found
+ * by the collecting thread; so is, after a turn, what may go on with perf. */
 #pragma once
 #include <stdatomic.h>
 #include <time.h>
@@ -9,13 +14,19 @@
 #include "collect/lib/gap.h"
 #include "collect/lib/sample_ring.h"
 #include "collect/lib/stack_copy.h"
+#include "collect/sys/lock.h"
 
 enum { SF_PROFILED_MAX = 1024 };
 
 struct sf_profiled_thread {
-    uint32_t tid;     /* 0: free */
-    uintptr_t serial; /* of its owner: which signals are this one's */
-    void *perf;       /* NULL: the timer */
+    atomic_uint tid;      /* 0: free */
+    atomic_bool is_held;  /* by whoever changes it: its thread as it joins or leaves, or us */
+    atomic_bool is_ended; /* its thread takes no more samples */
+    bool is_fresh;        /* joined by itself, and not looked at since */
+    uintptr_t start;      /* what such a thread runs */
+    uint64_t first_ns;    /* and how long its first gap is */
+    uintptr_t serial;     /* of its owner: which signals are this one's */
+    void *perf;           /* NULL: the timer */
     timer_t timer;
     uint64_t since_ns; /* in samples since perf's period was drawn */
     bool is_seen;      /* by the scan at hand */
@@ -23,7 +34,9 @@ struct sf_profiled_thread {
     atomic_uint_fast64_t period_ns; /* the collecting thread's to set */
     atomic_uint_fast64_t gap_ns;    /* the handler's */
     atomic_uint_fast64_t owed_ns;   /* CPU time that no sample stood for: the next one does */
-    uint64_t begin_ns, given_ns;    /* the thread's CPU time when armed; in samples since */
+    atomic_uint_fast64_t begin_ns;  /* the thread's CPU time when armed */
+    uint64_t given_ns;              /* in samples since that were drained */
+    atomic_uint_fast64_t taken_ns;  /* in all that were taken */
     /* The stack this thread was given, once known; reading it in place is safe. 0: not known. */
     atomic_uintptr_t stack_lo, stack_hi;
     atomic_uintptr_t seen_sp, seen_tcb; /* from the handler, to find it by */
@@ -34,10 +47,15 @@ struct sf_profiled_thread {
 
 struct sf_profiled_threads {
     _Atomic(struct sf_profiled_thread *) blocks[SF_PROFILED_MAX];
-    uint32_t n; /* blocks made */
-    uint32_t n_armed;
-    bool is_refused; /* no more timers: stop asking */
-    bool has_perf;   /* set before the first update, and when it is given up */
+    struct sf_lock lock; /* guards which block is whose */
+    atomic_uint n;       /* blocks made */
+    atomic_uint n_armed;
+    /* For threads that join by themselves: 0, nobody may; else this time's number. */
+    atomic_uint_fast64_t joinable, join_period_ns;
+    atomic_int join_signal;
+    uint64_t n_times;
+    atomic_bool is_refused; /* no more timers: stop asking */
+    bool has_perf;          /* set before the first update, and when it is given up */
     struct sf_gap_chance chance;
 };
 
@@ -65,5 +83,8 @@ struct sf_profiled_signals {
 void sf_profiled_threads_update(struct sf_profiled_threads *all, struct sf_profiled_signals sigs,
                                 uint64_t period_ns, sf_profiled_drain drain, void *arg);
 void sf_profiled_threads_stop(struct sf_profiled_threads *all, sf_profiled_drain drain, void *arg);
+/* In the thread itself, when it begins to run `start` and when it has. Neither waits. */
+void sf_profiled_threads_join(struct sf_profiled_threads *all, uintptr_t start);
+void sf_profiled_threads_leave(struct sf_profiled_threads *all);
 uint32_t sf_profiled_threads_n(const struct sf_profiled_threads *all);
 void sf_profiled_threads_forget(struct sf_profiled_threads *all); /* in a forked child */

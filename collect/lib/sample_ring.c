@@ -72,3 +72,8 @@ bool sf_sample_ring_is_filling(const struct sf_sample_ring *r)
                atomic_load_explicit(&r->tail, memory_order_relaxed) >
            SF_RING_WORDS / 2;
 }
+
+bool sf_sample_ring_is_empty(const struct sf_sample_ring *r)
+{
+    return atomic_load(&r->head) == atomic_load(&r->tail);
+}

@@ -37,5 +37,6 @@ struct sf_sample {
 /* Safe in handlers. */
 bool sf_sample_ring_put(struct sf_sample_ring *r, const struct sf_sample *s);
 bool sf_sample_ring_get(struct sf_sample_ring *r, struct sf_sample *out); /* false: empty */
+bool sf_sample_ring_is_empty(const struct sf_sample_ring *r);
 /* More than half of it waits to be read. */
 bool sf_sample_ring_is_filling(const struct sf_sample_ring *r);

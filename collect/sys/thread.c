@@ -49,7 +49,7 @@ struct start {
     const char *name;
 };
 
-static void *begin(void *p)
+void *sf_guest_thread_begin(void *p)
 {
     struct start s = *(struct start *)p;
     atomic_uint *place = sign_in();
@@ -79,7 +79,7 @@ bool sf_guest_thread_start(const char *name, void (*run)(void *), void *arg)
         pthread_attr_setstacksize(&attr, STACK_LEN);
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before); /* the new thread inherits this one */
-        ok = !pthread_create(&id, &attr, begin, s);
+        ok = !pthread_create(&id, &attr, sf_guest_thread_begin, s);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         pthread_attr_destroy(&attr);
     }

@@ -6,8 +6,9 @@
 
 /* False: the system gave none. Keeps errno. */
 bool sf_guest_thread_start(const char *name, void (*run)(void *), void *arg);
-bool sf_guest_thread_is(uint32_t tid); /* whether that thread is one of ours */
-void sf_guest_thread_forget(void);     /* in a forked child: none of them came along */
+void *sf_guest_thread_begin(void *start); /* what pthread_create is given for one of them */
+bool sf_guest_thread_is(uint32_t tid);    /* whether that thread is one of ours */
+void sf_guest_thread_forget(void);        /* in a forked child: none of them came along */
 /* What this thread does now is ours, not the program's: hooks pass by. Always true in our threads.
  */
 extern __thread bool sf_guest_is_at_work;

@@ -28,7 +28,7 @@ def test_threads_libraries_and_children_churn_under_every_profiler():
                           check=False, env=env, timeout=float(SECONDS) * 5 + 300)
     assert done.returncode == 0, (done.returncode, done.stdout, done.stderr[-4000:])
     early, late = (dict(zip(WORDS, map(int, line.split()))) for line in done.stdout.splitlines())
-    for when, all_of_it in (("after a fifth", early), ("at the end", late)):
+    for when, all_of_it in (("after two fifths", early), ("at the end", late)):
         print(f"# {when}: " + ", ".join(f"{n} {word}" for word, n in all_of_it.items()))
     assert late["threads"] > early["threads"] and late["libraries"] > early["libraries"], (early, late)
     assert late["children"] > early["children"] and late["spans"] > early["spans"], (early, late)

@@ -135,4 +135,22 @@ def test_threads_that_let_only_sigprof_in():
     assert abs(sampled - planted) <= 0.2 * planted, (sampled, planted)
 
 
+def test_threads_that_live_for_milliseconds_have_their_share():
+    path = os.path.join(HOME.name, "short.pb.gz")
+    said = subprocess.run([os.environ["SHORT_LIVES"], path, SECONDS], capture_output=True, text=True, check=True,
+                          timeout=600).stdout
+    truth = {words[1]: float(words[2]) for words in map(str.split, said.splitlines())}
+    got, deep = collections.Counter(), collections.Counter()
+    for frames, (_, ns), _ in Profile(path).samples:
+        kind = next((f for f in frames if f.startswith("live_")), None)
+        got[kind] += ns / 1e9
+        deep[kind] += ns / 1e9 if burner(frames) else 0
+    print("# " + ", ".join(f"{k}: {got[k]:.2f} s of {truth[k]:.2f}, {deep[k]:.2f} in its function" for k in truth), flush=True)
+    for name, seconds in truth.items():
+        # A sample is worth 10 ms; taken at random they scatter like a count. One thread in 5 of 4 ms meets no tick, so
+        # that its one sample is in what it ran, not where.
+        assert abs(got[name] - seconds) <= 0.05 * seconds + 4 * math.sqrt(seconds * 0.01), (name, got, truth)
+    assert deep["live_short"] >= 0.6 * got["live_short"] and deep["live_long"] >= 0.95 * got["live_long"], (got, deep)
+
+
 tap.run(sys.modules[__name__])

@@ -1,7 +1,8 @@
 /* Everything that comes and goes at once, under every profiler: soak FILE SECONDS. Threads,
  * libraries and children churn, allocate, lock and wait while spans are made and sent and the
- * profiler's signals fly. Prints after a fifth of the time and at the end: resident KB,
- * descriptors, mappings, and how many threads, libraries, children and spans came and went. */
+ * profiler's signals fly. Prints after two fifths of the time and at the end: the least resident KB
+ * of a fifth, descriptors, mappings, and how many threads, libraries, children and spans came and
+ * went. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -55,10 +56,25 @@ static long mappings(void)
     return n;
 }
 
-static void report(void)
+/* What it comes back to while it goes on for a fifth of the time: names are looked up in between,
+ * and that memory is given back. */
+static long resident_least(double seconds)
 {
-    printf("%ld %ld %ld %ld %ld %ld %ld\n", resident_kb(), descriptors(), mappings(),
-           (long)n_threads, (long)n_libraries, (long)n_children, (long)n_spans);
+    struct timespec step = {(time_t)(seconds / 50), (long)(seconds / 50 * 1e9) % 1000000000};
+    long least = resident_kb();
+    for (int i = 0; i < 50; i++) {
+        long now = resident_kb();
+        least = now < least ? now : least;
+        nanosleep(&step, NULL);
+    }
+    return least;
+}
+
+static void report(double seconds)
+{
+    long least = resident_least(seconds);
+    printf("%ld %ld %ld %ld %ld %ld %ld\n", least, descriptors(), mappings(), (long)n_threads,
+           (long)n_libraries, (long)n_children, (long)n_spans);
     fflush(stdout);
 }
 
@@ -150,7 +166,6 @@ int main(int argc, char **argv)
 {
     void *(*const churns[])(void *) = {threads, threads, libraries, children};
     pthread_t t[4];
-    struct timespec fifth;
     double seconds = argc > 2 ? strtod(argv[2], NULL) : 1;
     sf_set("SPANFLAME_PROFILES", "cpu,wall,heap,mutex,block,threads");
     sf_set("SPANFLAME_PROFILING_CPU_SAMPLE_RATE", "1000");
@@ -161,13 +176,10 @@ int main(int argc, char **argv)
         return 3;
     for (int i = 0; i < 4; i++)
         pthread_create(&t[i], NULL, churns[i], NULL);
-    fifth.tv_sec = (time_t)(seconds / 5);
-    fifth.tv_nsec = (long)((seconds / 5 - (double)fifth.tv_sec) * 1e9);
-    nanosleep(&fifth, NULL);
-    report();
-    for (int i = 0; i < 4; i++)
-        nanosleep(&fifth, NULL);
-    report();
+    resident_least(seconds / 5);
+    report(seconds / 5);
+    resident_least(seconds / 5 * 2);
+    report(seconds / 5);
     is_over = 1;
     for (int i = 0; i < 4; i++)
         pthread_join(t[i], NULL);

@@ -1,0 +1,63 @@
+/* pthread_create, so that a thread's CPU clock begins with the thread: the collecting thread looks
+ * for new ones ten times a second, and many do not live that long. Threads made otherwise
+ * (thrd_create, clone) are still found that way. The thread's end is told by a key's destructor,
+ * which pthread_exit and cancellation run as well. */
+#include <errno.h>
+#include <pthread.h>
+
+#include "base/heap.h"
+#include "collect/hook/next.h"
+#include "collect/lib/cpu_profiler.h"
+#include "collect/sys/thread.h"
+
+struct start {
+    void *(*run)(void *);
+    void *arg;
+};
+
+static int (*next_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+static pthread_key_t key;
+static bool has_key;
+
+static void at_end(void *value)
+{
+    (void)value;
+    sf_cpu_profiler_thread_ends();
+}
+
+__attribute__((constructor(101))) static void at_load(void)
+{
+    SF_NEXT(next_create, "pthread_create");
+    has_key = !pthread_key_create(&key, at_end); /* an early one: setting it allocates nothing */
+}
+
+/* Its last call takes its frame over: stacks are those of the program. */
+static void *begin(void *p)
+{
+    struct start s = *(struct start *)p;
+    uintptr_t run;
+    sf_heap_free(p);
+    memcpy(&run, &s.run, sizeof(run));
+    if (!pthread_setspecific(key, &key))
+        sf_cpu_profiler_thread_begins(run);
+    return s.run(s.arg);
+}
+
+SF_HOOK int pthread_create(pthread_t *restrict id, const pthread_attr_t *restrict attr,
+                           void *(*run)(void *), void *restrict arg)
+{
+    int saved = errno, err;
+    struct start *s = NULL;
+    if (SF_RARELY(!next_create))
+        SF_NEXT(next_create, "pthread_create");
+    if (has_key && sf_cpu_profiler_is_on() && run != sf_guest_thread_begin)
+        s = sf_heap_new(sizeof(*s));
+    if (!s)
+        return next_create(id, attr, run, arg);
+    *s = (struct start){run, arg};
+    errno = saved;
+    err = next_create(id, attr, begin, s);
+    if (err)
+        sf_heap_free(s);
+    return err;
+}
