@@ -219,7 +219,7 @@ TEST(profile_block, reads_details_by_column_as_by_row)
     const struct sf_profile_service *services;
     uint32_t n_services, n_empty = 0, n_all = 0;
     init(&r);
-    fill(&r, 12, 60, 600, false);
+    fill(&r, 12, 60, 100 + test_scaled(500), false);
     reader = write_and_open(&r, true);
     services = sf_profile_block_services(reader, &n_services);
     for (uint32_t i = 0; i < n_services; i++) {

@@ -7,7 +7,8 @@ TEST(span_block_search, finds_every_trace_and_every_span)
         struct sf_arena a = make_arena(), scratch = make_arena(), req = make_arena();
         struct random_block b;
         struct sf_why why;
-        struct sf_span_block_reader *r = write_random(6, is_compressed, 3000, 12, &a, &b);
+        struct sf_span_block_reader *r = write_random(6, is_compressed, 800 + test_scaled(2200), 12,
+                                                      &a, &b);
         sf_trace_id none = {{1}}, trace;
         bool is_found;
         struct sf_trace_place place;
@@ -85,7 +86,8 @@ TEST(span_block_search, gives_single_attributes_as_dictionary_columns)
         struct sf_arena a = make_arena(), req = make_arena();
         struct random_block b;
         struct sf_why why;
-        struct sf_span_block_reader *r = write_random(8, is_compressed, 2200, 16, &a, &b);
+        struct sf_span_block_reader *r = write_random(8, is_compressed, 600 + test_scaled(1600), 16,
+                                                      &a, &b);
         uint32_t at = 0;
         for (uint32_t g = 0; g < sf_span_block_granules(r); g++) {
             struct sf_span_rows rows;
@@ -179,7 +181,7 @@ TEST(span_block_search, never_denies_a_condition_that_a_row_fulfils)
     struct sf_arena a = make_arena(), scratch = make_arena(), req = make_arena();
     struct random_block b;
     struct sf_why why;
-    struct sf_span_block_reader *r = write_random(10, true, 1500, 16, &a, &b);
+    struct sf_span_block_reader *r = write_random(10, true, 500 + test_scaled(1000), 16, &a, &b);
     uint32_t at = 0, n_denied = 0, n;
     bool may;
 

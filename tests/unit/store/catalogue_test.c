@@ -147,7 +147,7 @@ TEST(catalogue, takes_a_flipped_bit_for_a_lost_catalogue_or_for_nothing)
     assert_ok(sf_catalogue_open(r.dir, false, &c, &is_new, &r.why));
     tell_all(c, &wanted);
     sf_catalogue_close(c);
-    for (size_t i = 0; i < bytes.len; i++) {
+    for (size_t i = 0; i < bytes.len; i += test_stride()) {
         struct sf_buf got = {0};
         if (bytes.p[i] == 0)
             continue;
@@ -164,7 +164,7 @@ TEST(catalogue, takes_a_flipped_bit_for_a_lost_catalogue_or_for_nothing)
         sf_catalogue_close(c);
         sf_buf_done(&got);
     }
-    assert_true(n_lost > 100);
+    assert_true(n_lost > 100 / test_stride());
     assert_true(n_same > 0);
     sf_buf_done(&bytes);
     sf_buf_done(&wanted);
