@@ -105,6 +105,7 @@ static void add_section(struct disk *d, const struct sf_section *s)
     switch (s->id) {
     case SF_PROFILE_IDX:
     case SF_PROFILE_CHK: d->aggregate += s->stored_len; break;
+    case SF_PROFILE_STX:
     case SF_PROFILE_DET:
     case SF_PROFILE_SPX:
     case SF_PROFILE_TRX: d->detail += s->stored_len; break;

@@ -87,6 +87,11 @@ struct sf_profile_detail { /* a sample with an id or a time of its own */
 
 /* Of a detail row: state << 1, has_time, and this. */
 enum { SF_PROFILE_LENT = 0x80 };
+/* Of a granule in STX: what all its rows have, and whether one is lent. */
+enum { SF_PROFILE_ONE_SERIES = 1, SF_PROFILE_ONE_VALUE = 2, SF_PROFILE_ANY_LENT = 4 };
+/* A run of its rows in a byte: the most rows that fit; how far back no longer fits. */
+enum { SF_PROFILE_RUN_ROWS = 7, SF_PROFILE_RUN_BACK = 31 };
+_Static_assert(SF_PROFILE_GRANULE_ROWS <= 4096, "a place is a byte and four bits");
 _Static_assert(SF_STATES <= SF_PROFILE_LENT / 2, "a state, a truth value and a flag in a byte");
 
 struct sf_profile_service { /* of the directory */
@@ -96,6 +101,12 @@ struct sf_profile_service { /* of the directory */
     uint32_t n_series, n_processes, n_rows, n_nodes;
     uint64_t n_entries, n_details;
 };
+
+/* Bits of a place in the list of a granule's nodes beyond its lowest byte. */
+static inline unsigned sf_profile_high_bits(uint32_t n_nodes)
+{
+    return n_nodes <= 256 ? 0 : n_nodes <= 512 ? 1 : n_nodes <= 1024 ? 2 : 4;
+}
 
 /* Slots of ten minutes since 1970. */
 static inline int64_t sf_profile_slot(int64_t index_ns)
@@ -115,6 +126,7 @@ enum sf_profile_section { /* numbers are part of the format */
                           SF_PROFILE_TRX,
                           SF_PROFILE_DUP,
                           SF_PROFILE_SRC,
+                          SF_PROFILE_STX,
                           SF_PROFILE_SECTIONS
 };
 const char *sf_profile_section_name(uint16_t id);

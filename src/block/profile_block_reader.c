@@ -60,6 +60,11 @@ static const struct sf_section *find_section(const struct sf_profile_block_reade
                : NULL;
 }
 
+bool sf_profile_has_section(const struct sf_profile_block_reader *r, uint16_t id, uint32_t owner)
+{
+    return find_section(r, id, owner) != NULL;
+}
+
 static enum sf_err inflate(const struct sf_profile_block_reader *r, const struct sf_section *s,
                            struct sf_arena *req, sf_bytes *out, struct sf_why *why)
 {

@@ -121,6 +121,18 @@ enum sf_err sf_profile_block_columns(const struct sf_profile_block_reader *r, ui
                                      const struct sf_profile_places *places, uint32_t granule,
                                      const bool *is_node, struct sf_arena *req,
                                      struct sf_profile_columns *out, struct sf_why *why);
+/* What each span of a granule has in rows of the nodes and series, where it has any: for who looks
+ * for few stacks among many. `out_is_told` false: the granule must be read by columns, since it is
+ * of an older block or has rows that are lent. Reads what it gives, and no times. */
+struct sf_profile_cost {
+    sf_span_id span_id;
+    int64_t value;
+};
+enum sf_err sf_profile_block_costs(const struct sf_profile_block_reader *r, uint32_t service,
+                                   const struct sf_profile_places *places, uint32_t granule,
+                                   const bool *is_node, const bool *is_series, struct sf_arena *req,
+                                   const struct sf_profile_cost **out, uint32_t *out_n,
+                                   bool *out_is_told, struct sf_why *why);
 /* The granules that hold rows of the span (or trace), rising; none: n is 0. */
 enum sf_err sf_profile_block_find_span(const struct sf_profile_block_reader *r,
                                        const struct sf_profile_places *places, sf_span_id id,

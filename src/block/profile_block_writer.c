@@ -8,7 +8,8 @@
  *
  *   CHK   samples of a series and ten-minute slot, stack by stack: node, then the profiles that
  *         have it and their values. Several such chunks share a section of about 256 KB.
- *   DET   detail rows, 4,096 to a granule, with the ids of spans and traces in it
+ *   STX   detail rows, 4,096 to a granule: stacks, values, spans and traces
+ *   DET   the same rows: threads, times, states
  *   SPX   span ids, sorted, each with the granules it is in; TRX the same of traces
  *   SYM   strings, functions, modules, locations and the stack tree
  *   SER   series and processes
@@ -28,6 +29,9 @@
  * Why details carry ids by granule: rows of one thread lie in the order of time, so the rows of a
  * span are neighbours; a list of the granule's ids costs less than a number into a table of the
  * whole block, and a granule can be read alone.
+ *
+ * Why stacks are apart from times: who asks for the spans that ran a function reads the list of a
+ * granule's stacks, and only when one of them has it, which rows and spans those are.
  *
  * A slot with several profiles has a rollup too: one value per node, which is what a query that
  * covers the slot reads. Rollups hold nothing that the chunk does not. */
@@ -52,7 +56,7 @@ enum sf_err sf_profile_writer_no_memory(struct sf_profile_block_writer *w, struc
 const char *sf_profile_section_name(uint16_t id)
 {
     static const char *const NAMES[SF_PROFILE_SECTIONS] = {
-        "?", "DIR", "SYM", "SER", "PTS", "IDX", "CHK", "DET", "SPX", "TRX", "DUP", "SRC"};
+        "?", "DIR", "SYM", "SER", "PTS", "IDX", "CHK", "DET", "SPX", "TRX", "DUP", "SRC", "STX"};
     return id < SF_PROFILE_SECTIONS ? NAMES[id] : "?";
 }
 
@@ -90,6 +94,8 @@ void sf_profile_block_writer_free(struct sf_profile_block_writer *w)
     sf_buf_done(&w->dir);
     sf_buf_done(&w->raw);
     sf_buf_done(&w->chunks);
+    sf_buf_done(&w->steps);
+    sf_buf_done(&w->runs);
     sf_buf_done(&w->index_chunks);
     sf_buf_done(&w->index_granules);
     sf_heap_free(w->spans.list);
@@ -116,15 +122,18 @@ static enum sf_err drain(struct sf_profile_block_writer *w, struct sf_why *why)
 }
 
 static enum sf_err add_section(struct sf_profile_block_writer *w, uint16_t id, uint32_t owner,
-                               struct sf_packer *packer, const struct sf_buf *content,
-                               struct sf_why *why)
+                               size_t min_gain, const struct sf_buf *content, struct sf_why *why)
 {
     struct sf_section s = {.id = id, .owner = owner, .raw_len = content->len};
     size_t start = w->out.len;
     if (!sf_buf_ok(content))
         return sf_profile_writer_no_memory(w, why);
     s.off = w->out_off + start;
-    s.codec = sf_pack(packer, &w->out, sf_buf_bytes(content));
+    s.codec = sf_pack(w->packer, &w->out, sf_buf_bytes(content));
+    if (s.codec != SF_CODEC_NONE && w->out.len - start > content->len - min_gain) {
+        w->out.len = start;
+        s.codec = sf_pack(NULL, &w->out, sf_buf_bytes(content));
+    }
     if (!sf_buf_ok(&w->out))
         return sf_profile_writer_no_memory(w, why);
     s.stored_len = w->out.len - start;
@@ -139,14 +148,14 @@ enum sf_err sf_profile_writer_section(struct sf_profile_block_writer *w, uint16_
                                       uint32_t owner, const struct sf_buf *content,
                                       struct sf_why *why)
 {
-    return add_section(w, id, owner, w->packer, content, why);
+    return add_section(w, id, owner, 0, content, why);
 }
 
-enum sf_err sf_profile_writer_plain_section(struct sf_profile_block_writer *w, uint16_t id,
+enum sf_err sf_profile_writer_quick_section(struct sf_profile_block_writer *w, uint16_t id,
                                             uint32_t owner, const struct sf_buf *content,
                                             struct sf_why *why)
 {
-    return add_section(w, id, owner, NULL, content, why);
+    return add_section(w, id, owner, content->len / 4, content, why);
 }
 
 /* ---- a service ---- */

@@ -29,42 +29,23 @@ static sf_trace_id id_of_span(sf_span_id id)
     return out;
 }
 
-/* The granule's own list of (span, trace): a row says "as before", or names the next one. Rows of a
- * span are neighbours, so a look at the pair before is enough to keep the list short. */
-static bool encode_ids(struct sf_profile_block_writer *w, uint32_t granule, uint32_t *out_n)
+static bool is_same_as_before(const struct sf_profile_detail *d)
+{
+    return d->span_id == d[-1].span_id && sf_trace_id_eq(d->trace_id, d[-1].trace_id);
+}
+
+/* What the indexes of ids need to know of the granule. */
+static bool add_tags(struct sf_profile_block_writer *w, uint32_t granule)
 {
     const struct sf_profile_detail *d = w->pending;
-    struct sf_buf *out = &w->raw;
-    uint32_t n = 0;
     for (uint32_t i = 0; i < w->n_pending; i++) {
-        bool is_same = i && d[i].span_id == d[i - 1].span_id &&
-                       sf_trace_id_eq(d[i].trace_id, d[i - 1].trace_id);
-        if (is_same)
+        if (i && is_same_as_before(&d[i]))
             continue;
-        n++;
         if (d[i].span_id && !add_tag(&w->spans, id_of_span(d[i].span_id), granule))
             return false;
         if (!sf_trace_id_is_zero(d[i].trace_id) && !add_tag(&w->traces, d[i].trace_id, granule))
             return false;
     }
-    sf_buf_add_varint(out, n);
-    for (uint32_t i = 0; i < w->n_pending; i++) {
-        bool is_same = i && d[i].span_id == d[i - 1].span_id &&
-                       sf_trace_id_eq(d[i].trace_id, d[i - 1].trace_id);
-        bool is_trace_same = i && sf_trace_id_eq(d[i].trace_id, d[i - 1].trace_id);
-        uint32_t k = i + 1;
-        if (is_same)
-            continue;
-        while (k < w->n_pending && d[k].span_id == d[i].span_id &&
-               sf_trace_id_eq(d[k].trace_id, d[i].trace_id))
-            k++;
-        /* How many rows, doubled, and whether the trace is the one before. */
-        sf_buf_add_varint(out, (uint64_t)(k - i) << 1 | is_trace_same);
-        sf_buf_add_u64le(out, d[i].span_id);
-        if (!is_trace_same)
-            sf_buf_add(out, d[i].trace_id.b, 16);
-    }
-    *out_n = n;
     return true;
 }
 
@@ -73,12 +54,12 @@ static int64_t ms_of(int64_t ns)
     return ns / 1000000 - (ns % 1000000 < 0);
 }
 
-/* One column after the other: process and thread as runs, starts as steps in milliseconds. */
+/* What has nothing to do with stacks, one column after the other: process and thread as runs,
+ * starts as steps in milliseconds. */
 static void encode_columns(struct sf_profile_block_writer *w)
 {
     const struct sf_profile_detail *d = w->pending;
     struct sf_buf *out = &w->raw;
-    uint64_t divisor = 0;
     uint32_t n = w->n_pending;
     int64_t before = 0;
     for (uint32_t i = 0, k; i < n; i = k) {
@@ -98,22 +79,11 @@ static void encode_columns(struct sf_profile_block_writer *w)
     for (uint32_t i = 0; i < n; i++)
         sf_buf_add_u8(
             out, (uint8_t)(d[i].state << 1 | d[i].has_time | (d[i].is_lent ? SF_PROFILE_LENT : 0)));
-    for (uint32_t i = 0; i < n; i++)
-        sf_buf_add_varint(out, d[i].series);
-    for (uint32_t i = 0; i < n; i++)
-        sf_buf_add_varint(out, d[i].node);
-    for (uint32_t i = 0; i < n && divisor != 1; i++)
-        divisor = sf_profile_gcd(divisor, sf_profile_size_of(d[i].value));
-    if (divisor == 0 || divisor > INT64_MAX)
-        divisor = 1;
-    sf_buf_add_varint(out, divisor);
-    for (uint32_t i = 0; i < n; i++)
-        sf_profile_put_signed(out, d[i].value / (int64_t)divisor);
 }
 
 enum sf_err sf_profile_writer_close_granule(struct sf_profile_block_writer *w, struct sf_why *why)
 {
-    uint32_t granule = w->n_granules - w->first_granule, n_ids;
+    uint32_t granule = w->n_granules - w->first_granule;
     int64_t from = INT64_MAX, to = INT64_MIN;
     struct sf_buf *x = &w->index_granules;
     enum sf_err err;
@@ -126,8 +96,14 @@ enum sf_err sf_profile_writer_close_granule(struct sf_profile_block_writer *w, s
         to = end > to ? end : to;
     }
     sf_buf_reset(&w->raw);
-    if (!encode_ids(w, granule, &n_ids))
+    if (!add_tags(w, granule))
         return sf_profile_writer_no_memory(w, why);
+    sf_profile_writer_stacks(w, &w->raw);
+    sf_profile_writer_ids(w, &w->raw);
+    err = sf_profile_writer_quick_section(w, SF_PROFILE_STX, w->n_granules, &w->raw, why);
+    if (err)
+        return err;
+    sf_buf_reset(&w->raw);
     encode_columns(w);
     sf_buf_add_varint(x, w->n_pending);
     sf_buf_add_varint(x,
@@ -170,7 +146,7 @@ static int by_id(const void *a, const void *b)
 }
 
 /* Ids in pieces: the ids back to back, then the granules of each. A look for an id reads a whole
- * piece, and ids do not compress: small pieces, as they are (bench/link_bench.c). */
+ * piece, and good ids do not compress: small pieces (bench/link_bench.c). */
 enum sf_err sf_profile_writer_index(struct sf_profile_block_writer *w, uint16_t section,
                                     struct sf_profile_tags *tags, size_t id_len,
                                     uint32_t *io_n_pieces, struct sf_buf *pieces, uint32_t *out_n,
@@ -209,7 +185,7 @@ enum sf_err sf_profile_writer_index(struct sf_profile_block_writer *w, uint16_t 
         sf_buf_add(&w->raw, granules.p, granules.len);
         err = !sf_buf_ok(&granules) || !sf_buf_ok(pieces)
                   ? sf_profile_writer_no_memory(w, why)
-                  : sf_profile_writer_plain_section(w, section, *io_n_pieces, &w->raw, why);
+                  : sf_profile_writer_quick_section(w, section, *io_n_pieces, &w->raw, why);
         sf_buf_done(&granules);
         (*io_n_pieces)++;
         (*out_n)++;

@@ -1,25 +1,17 @@
 /* profile_samples_decode.c - chunks, detail granules and indexes of ids, checked. */
-#include "block/cursor.h"
 #include "block/profile_reader.h"
 
-static int64_t next_signed(struct sf_cursor *c)
-{
-    uint64_t v = sf_cursor_varint(c);
-    return (int64_t)(v >> 1 ^ (0 - (v & 1)));
-}
-
-/* A stored value times the divisor; what does not fit was not written by us. */
-static int64_t next_value(struct sf_cursor *c, uint64_t divisor)
+int64_t sf_profile_next_value(struct sf_cursor *c, uint64_t divisor)
 {
     int64_t value;
-    if (__builtin_mul_overflow(next_signed(c), (int64_t)divisor, &value)) {
+    if (__builtin_mul_overflow(sf_profile_next_signed(c), (int64_t)divisor, &value)) {
         c->is_bad = true;
         return 0;
     }
     return value;
 }
 
-static uint64_t next_divisor(struct sf_cursor *c)
+uint64_t sf_profile_next_divisor(struct sf_cursor *c)
 {
     uint64_t divisor = sf_cursor_varint(c);
     if (divisor == 0 || divisor > INT64_MAX) {
@@ -101,7 +93,7 @@ enum sf_err sf_profile_block_chunk(const struct sf_profile_block_reader *r, uint
         return sf_profile_damaged(r, SF_PROFILE_CHK, why);
     c = sf_cursor_of((sf_bytes){raw.p + chunk->off, (size_t)chunk->len});
     n = sf_cursor_varint(&c);
-    divisor = next_divisor(&c);
+    divisor = sf_profile_next_divisor(&c);
     if (n != chunk->n_entries || n > sf_cursor_left(&c))
         return sf_profile_damaged(r, SF_PROFILE_CHK, why);
     /* Not zeroed: every field is set below, or the chunk is damaged. n is at most its bytes. */
@@ -114,7 +106,7 @@ enum sf_err sf_profile_block_chunk(const struct sf_profile_block_reader *r, uint
     for (size_t i = 0; i < n; i++) {
         if (chunk->is_rollup)
             e[i].row = chunk->first_row;
-        e[i].value = next_value(&c, divisor);
+        e[i].value = sf_profile_next_value(&c, divisor);
     }
     if (c.is_bad || sf_cursor_left(&c))
         return sf_profile_damaged(r, SF_PROFILE_CHK, why);
@@ -173,7 +165,7 @@ static void decode_times(struct sf_cursor *c, struct sf_profile_detail *d, uint3
 {
     int64_t ms = 0;
     for (uint32_t i = 0; i < n; i++) {
-        ms = sf_add_sat_i64(ms, next_signed(c));
+        ms = sf_add_sat_i64(ms, sf_profile_next_signed(c));
         if (__builtin_mul_overflow(ms, INT64_C(1000000), &d[i].start_ns))
             c->is_bad = true;
     }
@@ -187,10 +179,8 @@ static void decode_times(struct sf_cursor *c, struct sf_profile_detail *d, uint3
     }
 }
 
-static void decode_rest(struct sf_cursor *c, struct sf_profile_detail *d, uint32_t n,
-                        const struct sf_profile_service *me)
+static void decode_states(struct sf_cursor *c, struct sf_profile_detail *d, uint32_t n)
 {
-    uint64_t divisor;
     for (uint32_t i = 0; i < n; i++) {
         uint8_t state = sf_cursor_u8(c);
         d[i].has_time = state & 1;
@@ -198,6 +188,13 @@ static void decode_rest(struct sf_cursor *c, struct sf_profile_detail *d, uint32
         d[i].state = (state & ~SF_PROFILE_LENT) >> 1;
         c->is_bad = c->is_bad || d[i].state >= SF_STATES;
     }
+}
+
+/* What STX holds where there is one. */
+static void decode_rest(struct sf_cursor *c, struct sf_profile_detail *d, uint32_t n,
+                        const struct sf_profile_service *me)
+{
+    uint64_t divisor;
     for (uint32_t i = 0; i < n; i++) {
         d[i].series = sf_cursor_varint32(c);
         c->is_bad = c->is_bad || d[i].series >= me->n_series;
@@ -206,9 +203,42 @@ static void decode_rest(struct sf_cursor *c, struct sf_profile_detail *d, uint32
         d[i].node = sf_cursor_varint32(c);
         c->is_bad = c->is_bad || d[i].node >= me->n_nodes;
     }
-    divisor = next_divisor(c);
+    divisor = sf_profile_next_divisor(c);
     for (uint32_t i = 0; i < n; i++)
-        d[i].value = next_value(c, divisor);
+        d[i].value = sf_profile_next_value(c, divisor);
+}
+
+/* From STX; `tmp` for columns. */
+static enum sf_err read_rows(const struct sf_profile_block_reader *r, uint32_t service,
+                             uint32_t owner, struct sf_profile_detail *d, uint32_t n,
+                             struct sf_arena tmp, struct sf_why *why)
+{
+    struct sf_profile_run *runs = sf_arena_raw(&tmp, n * sizeof(*runs), 16);
+    uint32_t *nodes = sf_arena_raw(&tmp, n * sizeof(*nodes), 16), n_marked, n_runs, at = 0;
+    uint32_t *node = sf_arena_raw(&tmp, n * sizeof(*node), 16);
+    uint32_t *series = sf_arena_raw(&tmp, n * sizeof(*series), 16);
+    int64_t *value = sf_arena_raw(&tmp, n * sizeof(*value), 16);
+    struct sf_profile_stacks s;
+    sf_bytes raw;
+    if (!runs || !nodes || !node || !series || !value)
+        return sf_profile_no_room(why);
+    enum sf_err err = sf_profile_section(r, SF_PROFILE_STX, owner, &tmp, &raw, why);
+    if (err)
+        return err;
+    if (!sf_profile_stacks_open(raw, n, &r->services[service], NULL, nodes, NULL, &n_marked, &s) ||
+        !sf_profile_stacks_columns(&s, nodes, node, series, value) ||
+        !sf_profile_stacks_runs(&s, runs, &n_runs))
+        return sf_profile_damaged(r, SF_PROFILE_STX, why);
+    for (uint32_t i = 0; i < n_runs; i++) {
+        for (uint32_t end = at + runs[i].n; at < end; at++) {
+            d[at].span_id = runs[i].span_id;
+            d[at].trace_id = runs[i].trace_id;
+            d[at].node = node[at];
+            d[at].series = series[at];
+            d[at].value = value[at];
+        }
+    }
+    return SF_OK;
 }
 
 enum sf_err sf_profile_block_granule(const struct sf_profile_block_reader *r, uint32_t service,
@@ -217,22 +247,29 @@ enum sf_err sf_profile_block_granule(const struct sf_profile_block_reader *r, ui
                                      uint32_t *out_n, struct sf_why *why)
 {
     const struct sf_profile_service *me = &r->services[service];
-    uint32_t n = places->granules[granule].n_rows;
-    struct sf_profile_detail *d;
+    uint32_t n = places->granules[granule].n_rows, owner = places->first_granule + granule;
+    bool has_stacks = sf_profile_has_section(r, SF_PROFILE_STX, owner);
+    struct sf_profile_detail *d = sf_arena_new_n(req, n, sizeof(*d));
+    struct sf_arena tmp = *req;
     struct sf_cursor c;
     sf_bytes raw;
-    enum sf_err err = sf_profile_section(r, SF_PROFILE_DET, places->first_granule + granule, req,
-                                         &raw, why);
+    enum sf_err err = SF_OK;
+    if (!d)
+        return sf_profile_no_room(why);
+    if (has_stacks)
+        err = read_rows(r, service, owner, d, n, tmp, why);
+    if (!err)
+        err = sf_profile_section(r, SF_PROFILE_DET, owner, &tmp, &raw, why);
     if (err)
         return err;
     c = sf_cursor_of(raw);
-    d = sf_arena_new_n(req, n, sizeof(*d));
-    if (!d)
-        return sf_profile_no_room(why);
-    decode_ids(&c, d, n);
+    if (!has_stacks)
+        decode_ids(&c, d, n);
     decode_threads(&c, d, n, me->n_processes);
     decode_times(&c, d, n);
-    decode_rest(&c, d, n, me);
+    decode_states(&c, d, n);
+    if (!has_stacks)
+        decode_rest(&c, d, n, me);
     if (c.is_bad || sf_cursor_left(&c))
         return sf_profile_damaged(r, SF_PROFILE_DET, why);
     *out = d;
@@ -287,7 +324,7 @@ static void decode_starts(struct sf_cursor *c, int64_t *start_ns, uint32_t n)
 {
     int64_t ms = 0;
     for (uint32_t i = 0; i < n; i++) {
-        ms = sf_add_sat_i64(ms, next_signed(c));
+        ms = sf_add_sat_i64(ms, sf_profile_next_signed(c));
         if (__builtin_mul_overflow(ms, INT64_C(1000000), &start_ns[i]))
             c->is_bad = true;
     }
@@ -309,48 +346,110 @@ static bool has_any(const uint32_t *nodes, uint32_t n, const bool *is_node)
     return false;
 }
 
+struct columns { /* to be filled */
+    struct sf_profile_run *runs;
+    int64_t *start_ns, *value;
+    uint32_t *series, *node;
+    uint32_t n_runs;
+    bool is_empty; /* no row has a node that is asked for */
+};
+
+/* From STX. */
+static enum sf_err read_stacks(const struct sf_profile_block_reader *r, uint32_t service,
+                               uint32_t owner, uint32_t n, const bool *is_node, struct sf_arena tmp,
+                               struct columns *to, struct sf_why *why)
+{
+    uint32_t nodes[SF_PROFILE_GRANULE_ROWS], n_marked;
+    bool is_code[SF_PROFILE_GRANULE_ROWS];
+    struct sf_profile_stacks s;
+    sf_bytes raw;
+    enum sf_err err = sf_profile_section(r, SF_PROFILE_STX, owner, &tmp, &raw, why);
+    if (err)
+        return err;
+    if (!sf_profile_stacks_open(raw, n, &r->services[service], is_node, nodes,
+                                is_node ? is_code : NULL, &n_marked, &s))
+        return sf_profile_damaged(r, SF_PROFILE_STX, why);
+    to->is_empty = is_node && n_marked == 0;
+    if (to->is_empty)
+        return SF_OK;
+    return sf_profile_stacks_columns(&s, nodes, to->node, to->series, to->value) &&
+                   sf_profile_stacks_runs(&s, to->runs, &to->n_runs)
+               ? SF_OK
+               : sf_profile_damaged(r, SF_PROFILE_STX, why);
+}
+
+/* From DET, which holds all in older blocks. */
+static void decode_all(struct sf_cursor *c, uint32_t n, const struct sf_profile_service *me,
+                       const bool *is_node, struct columns *to, const uint8_t **out_flags)
+{
+    struct sf_cursor starts, series;
+    to->n_runs = decode_runs(c, to->runs, n);
+    skip_threads(c, n);
+    starts = *c;
+    skip_numbers(c, n);
+    skip_numbers(c, n); /* lengths */
+    *out_flags = sf_cursor_take(c, n);
+    series = *c;
+    skip_numbers(c, n);
+    decode_places(c, to->node, n, me->n_nodes);
+    to->is_empty = !c->is_bad && is_node && !has_any(to->node, n, is_node);
+    if (to->is_empty)
+        return;
+    decode_starts(&starts, to->start_ns, n);
+    decode_places(&series, to->series, n, me->n_series);
+    uint64_t divisor = sf_profile_next_divisor(c);
+    for (uint32_t i = 0; i < n; i++)
+        to->value[i] = sf_profile_next_value(c, divisor);
+    c->is_bad = c->is_bad || starts.is_bad || series.is_bad || sf_cursor_left(c) > 0;
+}
+
+static void decode_times_only(struct sf_cursor *c, uint32_t n, struct columns *to,
+                              const uint8_t **out_flags)
+{
+    skip_threads(c, n);
+    decode_starts(c, to->start_ns, n);
+    skip_numbers(c, n); /* lengths */
+    *out_flags = sf_cursor_take(c, n);
+    c->is_bad = c->is_bad || sf_cursor_left(c) > 0;
+}
+
 enum sf_err sf_profile_block_columns(const struct sf_profile_block_reader *r, uint32_t service,
                                      const struct sf_profile_places *places, uint32_t granule,
                                      const bool *is_node, struct sf_arena *req,
                                      struct sf_profile_columns *out, struct sf_why *why)
 {
     const struct sf_profile_service *me = &r->services[service];
-    uint32_t n = places->granules[granule].n_rows;
+    uint32_t n = places->granules[granule].n_rows, owner = places->first_granule + granule;
+    bool has_stacks = sf_profile_has_section(r, SF_PROFILE_STX, owner);
+    /* Not zeroed: all is set below, or the granule is damaged. */
+    struct columns to = {.runs = sf_arena_raw(req, (size_t)n * sizeof(*to.runs), 16),
+                         .start_ns = sf_arena_raw(req, (size_t)n * sizeof(*to.start_ns), 16),
+                         .value = sf_arena_raw(req, (size_t)n * sizeof(*to.value), 16),
+                         .series = sf_arena_raw(req, (size_t)n * sizeof(*to.series), 16),
+                         .node = sf_arena_raw(req, (size_t)n * sizeof(*to.node), 16)};
+    const uint8_t *flags = NULL;
+    enum sf_err err = SF_OK;
     sf_bytes raw;
-    enum sf_err err = sf_profile_section(r, SF_PROFILE_DET, places->first_granule + granule, req,
-                                         &raw, why);
+    if (!to.runs || !to.start_ns || !to.value || !to.series || !to.node)
+        return sf_profile_no_room(why);
+    if (has_stacks)
+        err = read_stacks(r, service, owner, n, is_node, *req, &to, why);
+    if (!err && !to.is_empty)
+        err = sf_profile_section(r, SF_PROFILE_DET, owner, req, &raw, why);
+    if (!err && !to.is_empty) {
+        struct sf_cursor c = sf_cursor_of(raw);
+        if (has_stacks)
+            decode_times_only(&c, n, &to, &flags);
+        else
+            decode_all(&c, n, me, is_node, &to, &flags);
+        if (c.is_bad)
+            err = sf_profile_damaged(r, SF_PROFILE_DET, why);
+    }
     if (err)
         return err;
-    /* Not zeroed: all is set below, or the granule is damaged. */
-    struct sf_profile_run *runs = sf_arena_raw(req, (size_t)n * sizeof(*runs), 16);
-    int64_t *start_ns = sf_arena_raw(req, (size_t)n * sizeof(*start_ns), 16);
-    int64_t *value = sf_arena_raw(req, (size_t)n * sizeof(*value), 16);
-    uint32_t *series = sf_arena_raw(req, (size_t)n * sizeof(*series), 16);
-    uint32_t *node = sf_arena_raw(req, (size_t)n * sizeof(*node), 16);
-    if (!runs || !start_ns || !value || !series || !node)
-        return sf_profile_no_room(why);
-    struct sf_cursor c = sf_cursor_of(raw), starts, columns;
-    uint32_t n_runs = decode_runs(&c, runs, n);
-    skip_threads(&c, n);
-    starts = c;
-    skip_numbers(&c, n);
-    skip_numbers(&c, n); /* lengths */
-    const uint8_t *flags = sf_cursor_take(&c, n);
-    columns = c;
-    skip_numbers(&c, n);
-    decode_places(&c, node, n, me->n_nodes);
-    if (!c.is_bad && is_node && !has_any(node, n, is_node)) {
-        *out = (struct sf_profile_columns){0};
-        return SF_OK;
-    }
-    decode_starts(&starts, start_ns, n);
-    decode_places(&columns, series, n, me->n_series);
-    uint64_t divisor = next_divisor(&c);
-    for (uint32_t i = 0; i < n; i++)
-        value[i] = next_value(&c, divisor);
-    if (c.is_bad || starts.is_bad || columns.is_bad || sf_cursor_left(&c))
-        return sf_profile_damaged(r, SF_PROFILE_DET, why);
-    *out = (struct sf_profile_columns){runs, n_runs, n, start_ns, value, series, node, flags};
+    *out = to.is_empty ? (struct sf_profile_columns){0}
+                       : (struct sf_profile_columns){to.runs,  to.n_runs, n,       to.start_ns,
+                                                     to.value, to.series, to.node, flags};
     return SF_OK;
 }
 

@@ -31,6 +31,11 @@ struct sf_profile_block_writer {
     struct sf_profile_tags spans, traces;
     struct sf_profile_detail *pending; /* rows of a granule that is not full */
     uint32_t n_pending;
+    struct sf_buf steps, runs; /* of a granule, while it is encoded */
+    uint16_t by_stack[2][SF_PROFILE_GRANULE_ROWS];
+    uint16_t
+        id_slots[2 * SF_PROFILE_GRANULE_ROWS]; /* a table of its ids; 0: empty, else place + 1 */
+    uint32_t id_rows[SF_PROFILE_GRANULE_ROWS]; /* the row in which each was first */
     enum sf_err err;
 };
 
@@ -39,8 +44,9 @@ enum sf_err sf_profile_writer_no_memory(struct sf_profile_block_writer *w, struc
 enum sf_err sf_profile_writer_section(struct sf_profile_block_writer *w, uint16_t id,
                                       uint32_t owner, const struct sf_buf *content,
                                       struct sf_why *why);
-/* The same, never compressed: for what is mostly random. */
-enum sf_err sf_profile_writer_plain_section(struct sf_profile_block_writer *w, uint16_t id,
+/* The same, compressed only when that saves a quarter: for what is read more often than the rest.
+ */
+enum sf_err sf_profile_writer_quick_section(struct sf_profile_block_writer *w, uint16_t id,
                                             uint32_t owner, const struct sf_buf *content,
                                             struct sf_why *why);
 
@@ -50,6 +56,10 @@ enum sf_err sf_profile_writer_index(struct sf_profile_block_writer *w, uint16_t 
                                     struct sf_profile_tags *tags, size_t id_len,
                                     uint32_t *io_n_pieces, struct sf_buf *pieces, uint32_t *out_n,
                                     struct sf_why *why);
+/* Of the pending rows: those of each stack, with their series and values. */
+void sf_profile_writer_stacks(struct sf_profile_block_writer *w, struct sf_buf *out);
+/* Their spans and traces, and who has which. */
+void sf_profile_writer_ids(struct sf_profile_block_writer *w, struct sf_buf *out);
 /* Symbols, series and profiles of the service in hand. */
 enum sf_err sf_profile_writer_tables(struct sf_profile_block_writer *w, struct sf_why *why);
 

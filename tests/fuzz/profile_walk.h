@@ -30,6 +30,31 @@ static inline void walk_symbols(const struct sf_profile_symbols *y)
     SF_ASSERT(sum != UINT64_MAX);
 }
 
+/* Of every other node, whatever the rest says. */
+static inline void walk_costs(const struct sf_profile_block_reader *r, uint32_t service,
+                              const struct sf_profile_places *p, uint32_t granule,
+                              struct sf_arena a)
+{
+    uint32_t n_services, n;
+    const struct sf_profile_service *me = &sf_profile_block_services(r, &n_services)[service];
+    bool *is_node = sf_arena_new_n(&a, me->n_nodes + 1u, sizeof(*is_node)), is_told;
+    bool *is_series = sf_arena_new_n(&a, me->n_series + 1u, sizeof(*is_series));
+    const struct sf_profile_cost *costs;
+    struct sf_why why;
+    if (!is_node || !is_series) /* a directory may say any number */
+        return;
+    for (uint32_t i = 0; i < me->n_nodes; i += 2)
+        is_node[i] = true;
+    for (uint32_t i = 0; i < me->n_series; i++)
+        is_series[i] = i % 3 != 1;
+    if (sf_profile_block_costs(r, service, p, granule, is_node, is_series, &a, &costs, &n, &is_told,
+                               &why))
+        return;
+    SF_ASSERT(n <= p->granules[granule].n_rows);
+    for (uint32_t i = 0; i < n; i++)
+        SF_ASSERT(costs[i].span_id != 0);
+}
+
 static inline void walk_samples(const struct sf_profile_block_reader *r, uint32_t service,
                                 const struct sf_profile_places *p, struct sf_arena scratch)
 {
@@ -59,6 +84,7 @@ static inline void walk_samples(const struct sf_profile_block_reader *r, uint32_
                 n_run += c.runs[k].n;
             SF_ASSERT(n_run == c.n);
         }
+        walk_costs(r, service, p, i, a);
         if (sf_profile_block_granule(r, service, p, i, &a, &d, &n, &why))
             continue;
         for (uint32_t k = 0; k < n; k++) {

@@ -1,14 +1,17 @@
 #include "test.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/hash.h"
 #include "base/heap.h"
 #include "base/limits.h"
+#include "base/num.h"
 #include "block/profile_block_reader.h"
 #include "block/profile_block_writer.h"
 #include "block/profile_set.h"
 #include "os/file.h"
+#include "support/profile_base.h"
 #include "support/profile_lines.h"
 #include "support/profile_make.h"
 
@@ -21,6 +24,7 @@ struct rig {
     struct profile_lines all, details;
     struct sf_profile_batch last;
     bool has_no_lines; /* they are slow */
+    bool has_no_lent;
 };
 
 static void init(struct rig *r)
@@ -55,7 +59,7 @@ static enum sf_err add(struct rig *r, uint32_t service, const struct sf_profile_
 static void fill(struct rig *r, uint64_t seed, uint32_t n_profiles, uint32_t n_samples, bool is_odd)
 {
     struct sf_profile_make m = {
-        .rng = seed, .span_percent = 30, .is_odd = is_odd, .has_lent = true};
+        .rng = seed, .span_percent = 30, .is_odd = is_odd, .has_lent = !r->has_no_lent};
     for (uint32_t i = 0; i < n_profiles; i++) {
         m.now_ns = NOW_NS - (int64_t)(n_profiles - i) * 10 * 1000000000;
         sf_profile_make_one(&m, i % 3, n_samples, &r->a, &r->last);
@@ -248,6 +252,154 @@ TEST(profile_block, reads_details_by_column_as_by_row)
     assert_int_equal(n_empty, n_all);
     sf_profile_block_close(reader);
     done(&r);
+}
+
+/* What the rows say, row by row: the sum of one span over the nodes and series. */
+static int64_t sum_of_span(const struct sf_profile_detail *d, uint32_t n, sf_span_id id,
+                           const bool *is_node, const bool *is_series, uint32_t *out_n)
+{
+    int64_t sum = 0;
+    *out_n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (d[i].span_id != id || !is_node[d[i].node] || !is_series[d[i].series])
+            continue;
+        sum = sf_add_sat_i64(sum, d[i].value);
+        (*out_n)++;
+    }
+    return sum;
+}
+
+static void compare_costs(const struct sf_profile_detail *d, uint32_t n, const bool *is_node,
+                          const bool *is_series, const struct sf_profile_cost *costs,
+                          uint32_t n_costs)
+{
+    uint32_t n_want = 0, n_rows, n_found = 0;
+    for (uint32_t i = 0; i < n; i++)
+        n_want += d[i].span_id && is_node[d[i].node] && is_series[d[i].series];
+    for (uint32_t i = 0; i < n_costs; i++) {
+        sf_span_id id = costs[i].span_id;
+        int64_t want = sum_of_span(d, n, id, is_node, is_series, &n_rows), sum = 0;
+        bool is_first = true;
+        for (uint32_t k = 0; k < n_costs; k++) { /* one for each trace it is seen in */
+            is_first = is_first && (k >= i || costs[k].span_id != id);
+            sum += costs[k].span_id == id ? costs[k].value : 0;
+        }
+        assert_true(n_rows > 0 && sum == want);
+        n_found += is_first ? n_rows : 0;
+    }
+    assert_int_equal(n_found, n_want);
+}
+
+/* One series and value, or several; no stack, one, some, all. */
+TEST(profile_block, tells_costs_by_span_as_its_rows_do)
+{
+    uint32_t n_told = 0, n_untold = 0, n_some = 0;
+    for (uint64_t seed = 21; seed < 27; seed++) {
+        struct rig r;
+        struct sf_profile_block_reader *reader;
+        const struct sf_profile_service *services;
+        struct sf_profile_make dice = {.rng = seed};
+        uint32_t n_services;
+        init(&r);
+        r.has_no_lines = true;
+        r.has_no_lent = seed % 3 != 0;
+        fill(&r, seed, 45, 400, false);
+        reader = write_and_open(&r, seed & 1);
+        services = sf_profile_block_services(reader, &n_services);
+        for (uint32_t i = 0; i < n_services; i++) {
+            struct sf_arena a = r.scratch;
+            struct sf_profile_places places;
+            bool *is_node = sf_arena_new_n(&a, services[i].n_nodes, sizeof(*is_node));
+            bool *is_series = sf_arena_new_n(&a, services[i].n_series, sizeof(*is_series));
+            assert_ok(sf_profile_block_places(reader, i, &a, &places, &why));
+            for (uint32_t g = 0; g < 4 * places.n_granules; g++) {
+                struct sf_arena tmp = a;
+                const struct sf_profile_detail *d;
+                const struct sf_profile_cost *costs;
+                uint32_t n, n_costs, percent = (uint32_t[]){0, 3, 40, 100}[g % 4];
+                bool is_told, has_lent = false, has_node = false;
+                for (uint32_t k = 0; k < services[i].n_nodes; k++)
+                    is_node[k] = sf_profile_make_below(&dice, 100) < percent;
+                for (uint32_t k = 0; k < services[i].n_series; k++)
+                    is_series[k] = sf_profile_make_below(&dice, 3) > 0;
+                assert_ok(sf_profile_block_granule(reader, i, &places, g / 4, &tmp, &d, &n, &why));
+                assert_ok(sf_profile_block_costs(reader, i, &places, g / 4, is_node, is_series,
+                                                 &tmp, &costs, &n_costs, &is_told, &why));
+                for (uint32_t k = 0; k < n; k++) {
+                    has_lent = has_lent || d[k].is_lent;
+                    has_node = has_node || is_node[d[k].node];
+                }
+                assert_true(is_told || (has_lent && has_node));
+                n_untold += !is_told;
+                if (!is_told)
+                    continue;
+                compare_costs(d, n, is_node, is_series, costs, n_costs);
+                n_told++;
+                n_some += n_costs > 0;
+            }
+        }
+        sf_profile_block_close(reader);
+        done(&r);
+    }
+    assert_true(n_told > 20 && n_untold > 5 && n_some > 10);
+}
+
+/* A granule as blocks had it once is in the corpus: the rows are the same, and no costs are told
+ * without them. */
+TEST(profile_block, reads_granules_from_before_stacks_lay_apart)
+{
+    char path[600];
+    struct sf_file file = SF_FILE_NONE;
+    struct sf_buf old = {0}, bytes[2] = {{0}, {0}};
+    struct sf_profile_block_reader *readers[2];
+    const struct sf_profile_detail *rows[2];
+    struct sf_profile_columns columns;
+    struct {
+        struct sf_profile_places places;
+        uint32_t n;
+    } of[2];
+    struct profile_base base = {0};
+    struct sf_arena a;
+    bool is_node[4096], is_series[64], is_told;
+    const struct sf_profile_cost *costs;
+    uint32_t n_costs;
+    uint64_t n_faults = 1;
+    snprintf(path, sizeof(path), "%s/tests/corpus/profile_det/as-written.bin",
+             getenv("SPANFLAME_SOURCE"));
+    file = (struct sf_file){open(path, O_RDONLY | O_CLOEXEC) + 1};
+    assert_ok(sf_file_read_all(&file, 1 << 20, &old, &why));
+    sf_file_close(&file);
+    profile_base_make(&base);
+    sf_bytes content = sf_buf_bytes(&old);
+    profile_base_put(&base, SF_PROFILE_DET, 0, NULL, &bytes[0]);
+    profile_base_put(&base, SF_PROFILE_DET, SF_PROFILE_STX, &content, &bytes[1]);
+    if (!sf_arena_init(&a, 64 << 20))
+        fail();
+    memset(is_node, 1, sizeof(is_node));
+    memset(is_series, 1, sizeof(is_series));
+    for (int i = 0; i < 2; i++) {
+        assert_ok(sf_profile_block_open_memory(&bytes[i], &readers[i], &why));
+        assert_ok(sf_profile_block_places(readers[i], 0, &a, &of[i].places, &why));
+        assert_ok(sf_profile_block_granule(readers[i], 0, &of[i].places, 0, &a, &rows[i], &of[i].n,
+                                           &why));
+        assert_ok(
+            sf_profile_block_columns(readers[i], 0, &of[i].places, 0, NULL, &a, &columns, &why));
+        compare_columns(&columns, rows[i], of[i].n);
+        assert_ok(sf_profile_block_verify(readers[i], a, no_finding, NULL, &n_faults, &why));
+        assert_int_equal(n_faults, 0);
+        assert_ok(sf_profile_block_costs(readers[i], 0, &of[i].places, 0, is_node, is_series, &a,
+                                         &costs, &n_costs, &is_told, &why));
+        assert_int_equal(is_told, i == 0);
+    }
+    assert_int_equal(of[0].n, of[1].n);
+    assert_true(of[0].n > 10);
+    for (uint32_t i = 0; i < of[0].n; i++)
+        assert_memory_equal(&rows[0][i], &rows[1][i], sizeof(*rows[0]));
+    for (int i = 0; i < 2; i++)
+        sf_profile_block_close(readers[i]);
+    sf_buf_done(&base.bytes);
+    sf_buf_done(&old);
+    sf_arena_done(&a);
 }
 
 TEST(profile_block, finds_the_granules_of_a_span_and_a_trace)
