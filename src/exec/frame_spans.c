@@ -49,50 +49,6 @@ static enum sf_err choose_type(struct work *w, struct sf_why *why)
     return err;
 }
 
-static bool is_dearer(const struct sf_span_cost *x, const struct sf_span_cost *y)
-{
-    return x->value != y->value ? x->value > y->value : x->id < y->id;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const struct sf_span_cost *x = *(const struct sf_span_cost *const *)a,
-                              *y = *(const struct sf_span_cost *const *)b;
-    return is_dearer(x, y) ? -1 : is_dearer(y, x) ? 1 : 0;
-}
-
-/* The dearest `limit` of many, in order: a heap with the cheapest of them on top, which most spans
- * do not get past. */
-static uint32_t take_first(const struct sf_span_costs *costs, uint32_t limit,
-                           const struct sf_span_cost **heap)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < costs->n; i++) {
-        const struct sf_span_cost *c = &costs->list[i];
-        uint32_t at = 0;
-        if (n < limit) {
-            for (at = n++; at > 0 && is_dearer(heap[(at - 1) / 2], c); at = (at - 1) / 2)
-                heap[at] = heap[(at - 1) / 2];
-            heap[at] = c;
-            continue;
-        }
-        if (!is_dearer(c, heap[0]))
-            continue;
-        for (uint32_t child = 1; child < n; child = 2 * at + 1) {
-            if (child + 1 < n && is_dearer(heap[child], heap[child + 1]))
-                child++;
-            if (!is_dearer(c, heap[child]))
-                break;
-            heap[at] = heap[child];
-            at = child;
-        }
-        heap[at] = c;
-    }
-    if (n > 0)
-        qsort(heap, n, sizeof(*heap), by_value);
-    return n;
-}
-
 static struct sf_detail_query detail_of(const struct work *w)
 {
     return (struct sf_detail_query){.type = w->out.type,
@@ -107,33 +63,29 @@ static enum sf_err find_first(struct work *w, struct sf_why *why)
 {
     struct sf_detail_query ask = detail_of(w);
     struct sf_frame_test test = {is_function, w};
-    struct sf_span_costs costs;
+    struct sf_span_top top;
     bool is_any = w->want->function.len == 0 && !w->regex;
-    enum sf_err err = w->store->ops->detail_sums(w->store, &ask, is_any ? NULL : &test, w->q,
-                                                 &costs, why);
+    enum sf_err err = w->store->ops->detail_top(w->store, &ask, is_any ? NULL : &test,
+                                                w->want->limit, w->q, &top, why);
     if (err)
         return err;
-    const struct sf_span_cost **first = sf_arena_new_n(w->q->req, w->want->limit + 1u,
-                                                       sizeof(*first));
-    w->list = sf_arena_new_n(w->q->req, w->want->limit + 1u, sizeof(*w->list));
-    if (!first || !w->list)
+    w->list = sf_arena_new_n(w->q->req, top.n + 1u, sizeof(*w->list));
+    if (!w->list)
         return sf_exec_no_room(why);
-    for (uint32_t i = 0; i < costs.n; i++)
-        w->out.value = sf_add_sat_i64(w->out.value, costs.list[i].value);
-    w->out.n_found = costs.n;
-    w->out.n = take_first(&costs, w->want->limit, first);
-    for (uint32_t i = 0; i < w->out.n; i++)
-        w->list[i] = (struct sf_frame_span){
-            .id = first[i]->id,
-            .trace = first[i]->trace,
-            .service = first[i]->service,
-            .value = first[i]->value,
-            .n_samples = first[i]->n_samples,
-            .start_ns = first[i]->start_ns > 0 ? (uint64_t)first[i]->start_ns : 0};
+    for (uint32_t i = 0; i < top.n; i++) {
+        const struct sf_span_cost *c = &top.list[i];
+        w->list[i] = (struct sf_frame_span){.id = c->id,
+                                            .trace = c->trace,
+                                            .service = c->service,
+                                            .value = c->value,
+                                            .n_samples = c->n_samples,
+                                            .start_ns = c->start_ns > 0 ? (uint64_t)c->start_ns
+                                                                        : 0};
+    }
+    w->out.value = top.value;
+    w->out.n_found = top.n_found;
+    w->out.n = top.n;
     w->out.list = w->list;
-    if (costs.is_cut)
-        w->out.note = SF_STR("there are more spans with samples than a query may hold: narrow the "
-                             "time or name a service");
     return SF_OK;
 }
 

@@ -41,6 +41,7 @@ struct sf_store_tuning {
     int64_t seal_age_ns;       /* 1 s: rows older than this are sealed while somebody searches */
     int64_t seal_gap_ns;       /* 50 ms: a scan seals a memtable at most this often */
     uint64_t compare_rows;     /* 32 M rows a query compares with others: store/local/stretch.h */
+    size_t top_len;            /* 64 MB of spans found in one walk; 4/3 of the queries' line */
     uint64_t segment_len;      /* of the log */
     uint32_t compact_blocks;   /* 8 level-0 blocks of an hour make a merge */
     uint32_t hurry_blocks, slow_blocks, refuse_blocks; /* 32, 64, 128 level-0 blocks */
@@ -211,6 +212,13 @@ struct sf_span_costs { /* in q->req, in no order */
     bool is_cut; /* there were more spans than a query may hold */
 };
 
+struct sf_span_top { /* in q->req, most expensive first */
+    const struct sf_span_cost *list;
+    uint32_t n;
+    uint64_t n_found; /* spans in all */
+    int64_t value;    /* of all of them */
+};
+
 /* Is the function one that is looked for? Asked once for each name of a block. */
 struct sf_frame_test {
     bool (*is_asked)(void *arg, sf_str function);
@@ -376,6 +384,12 @@ struct sf_store_ops {
     enum sf_err (*detail_sums)(struct sf_store *s, const struct sf_detail_query *query,
                                const struct sf_frame_test *test, struct sf_query_ctx *q,
                                struct sf_span_costs *out, struct sf_why *why);
+
+    /* The `limit` spans of those whose sums are largest, and how many there are: exact however many
+     * that is. */
+    enum sf_err (*detail_top)(struct sf_store *s, const struct sf_detail_query *query,
+                              const struct sf_frame_test *test, uint32_t limit,
+                              struct sf_query_ctx *q, struct sf_span_top *out, struct sf_why *why);
 
     /* Hides matching rows of one tenant at once (tombstone), rewrites blocks in the background. */
     enum sf_err (*erase)(struct sf_store *s, uint32_t tenant, const struct sf_selector *which,

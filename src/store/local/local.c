@@ -140,6 +140,7 @@ static void fill_tuning(struct sf_local *l)
     DEFAULT(seal_age_ns, SF_NS_PER_S);
     DEFAULT(seal_gap_ns, SF_NS_PER_S / 20);
     DEFAULT(compare_rows, (uint64_t)32 << 20);
+    DEFAULT(top_len, l->budget.cap[SF_LINE_QUERIES] / 3 * 4);
     DEFAULT(compact_blocks, 8);
     DEFAULT(hurry_blocks, 32);
     DEFAULT(slow_blocks, 64);
@@ -669,6 +670,7 @@ const struct sf_store_ops sf_store_local_ops = {
     .prof_spans = sf_local_prof_spans,
     .detail_list = sf_local_detail_list,
     .detail_sums = sf_local_detail_sums,
+    .detail_top = sf_local_detail_top,
     .erase = sf_local_erase,
     .retain = sf_local_retain,
     .stats = local_stats,

@@ -133,6 +133,31 @@ static enum sf_err read_columns(const struct giving *g, uint32_t granule, struct
     return err;
 }
 
+static enum sf_err read_costs(const struct giving *g, uint32_t granule, struct sf_arena tmp,
+                              bool *out_is_told, struct sf_why *why)
+{
+    const struct sf_profile_source *s = g->s;
+    const struct sf_profile_cost *costs;
+    uint32_t n;
+    enum sf_err err = sf_profile_block_costs(s->reader, s->number, &s->places, granule,
+                                             *g->see->is_node, g->want->is_series, &tmp, &costs, &n,
+                                             out_is_told, why);
+    if (!err && *out_is_told && !g->see->costs(g->see->arg, costs, n))
+        err = too_many(why);
+    return err;
+}
+
+/* A granule whose rows are all meant. */
+static enum sf_err read_all(const struct giving *g, uint32_t granule, struct sf_arena tmp,
+                            struct sf_why *why)
+{
+    bool is_told = false;
+    enum sf_err err = SF_OK;
+    if (g->see->costs && *g->see->is_node)
+        err = read_costs(g, granule, tmp, &is_told, why);
+    return err || is_told ? err : read_columns(g, granule, tmp, why);
+}
+
 static enum sf_err read_rows(const struct giving *g, uint32_t granule, struct sf_arena tmp,
                              struct sf_why *why)
 {
@@ -171,7 +196,7 @@ static enum sf_err read_granules(struct sf_profile_walk *w, struct sf_profile_so
         if (!is_marked[i])
             continue;
         err = g->see->columns && is_all_meant(s, want, &s->places.granules[i])
-                  ? read_columns(g, i, w->scratch, why)
+                  ? read_all(g, i, w->scratch, why)
                   : read_rows(g, i, w->scratch, why);
         if (!err)
             err = sf_profile_walk_check(w, why);

@@ -24,6 +24,9 @@ struct sf_profile_see {
     /* A granule whose rows are all meant, if they are of the series, at once; may be NULL. Those
      * without any of the nodes are left out: `is_node` is the list begin() made, if it did. */
     bool (*columns)(void *arg, const bool *is_series, const struct sf_profile_columns *c);
+    /* Such a granule's sums by span over the nodes, where the block can tell them without its rows
+     * and there is a list of nodes; may be NULL. */
+    bool (*costs)(void *arg, const struct sf_profile_cost *costs, uint32_t n);
     const bool *const *is_node;
 };
 

@@ -186,7 +186,7 @@ static enum sf_err merge_details(struct merging *m, struct sf_profile_walk *w,
                                    .from_ns = m->query->from_ns,
                                    .to_ns = m->query->to_ns,
                                    .is_series = m->is_series};
-    struct sf_profile_see see = {begin_details, see_detail, m, NULL, NULL};
+    struct sf_profile_see see = {begin_details, see_detail, m, NULL, NULL, NULL};
     return sf_profile_details_each(w, s, &want, &see, why);
 }
 

@@ -21,3 +21,7 @@ enum sf_err sf_local_detail_list(struct sf_store *s, const struct sf_detail_quer
 enum sf_err sf_local_detail_sums(struct sf_store *s, const struct sf_detail_query *query,
                                  const struct sf_frame_test *test, struct sf_query_ctx *q,
                                  struct sf_span_costs *out, struct sf_why *why);
+enum sf_err sf_local_detail_top(struct sf_store *s, const struct sf_detail_query *query,
+                                const struct sf_frame_test *test, uint32_t limit,
+                                struct sf_query_ctx *q, struct sf_span_top *out,
+                                struct sf_why *why);

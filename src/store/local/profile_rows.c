@@ -100,7 +100,7 @@ static enum sf_err see_details(void *arg, struct sf_profile_walk *w, struct sf_p
                                struct sf_why *why)
 {
     struct detailing *x = arg;
-    struct sf_profile_see see = {begin_rows, see_row, x, NULL, NULL};
+    struct sf_profile_see see = {begin_rows, see_row, x, NULL, NULL, NULL};
     return sf_profile_details_ask(w, s, &x->select, x->query, &see, why);
 }
 

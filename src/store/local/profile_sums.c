@@ -1,13 +1,13 @@
 /* profile_sums.c - what detail rows come to, span by span.
  *
- * A block's functions are tested once by name, its nodes once by their location and parent; a row
- * then costs one look at its node, and those of a span that lie together one in the table of spans.
- * Rows lie in no order of spans, so the table is a hash; it is on the heap and stops growing at
- * MAX_SPANS. */
+ * A row costs one look at its node, and those of a span that lie together one in the table of
+ * spans. Rows lie in no order of spans, so the table is a hash; it is on the heap and stops growing
+ * at MAX_SPANS. */
 #include "base/hash.h"
 #include "base/heap.h"
 #include "base/num.h"
 #include "store/local/profile_details.h"
+#include "store/local/profile_frames.h"
 #include "store/local/profile_query.h"
 
 enum { MAX_SPANS = 1 << 20, FIRST_SLOTS = 1 << 12 };
@@ -126,37 +126,6 @@ static bool see_columns(void *arg, const bool *is_series, const struct sf_profil
     return true;
 }
 
-static bool test_location(const struct sf_profile_symbols *y, const struct sf_profile_location *l,
-                          const bool *is_function)
-{
-    for (uint32_t i = 0; i < l->n_lines; i++)
-        if (is_function[y->lines[l->first_line + i].function])
-            return true;
-    return false;
-}
-
-/* A parent's place is before its children's: one pass. */
-static enum sf_err test_nodes(struct summing *x, struct sf_profile_walk *w,
-                              const struct sf_profile_symbols *y, struct sf_why *why)
-{
-    bool *is_function = sf_arena_new_n(&w->scratch, y->n_functions + 1u, sizeof(*is_function));
-    bool *is_location = sf_arena_new_n(&w->scratch, y->n_locations + 1u, sizeof(*is_location));
-    bool *is_node = sf_arena_new_n(&w->scratch, y->n_nodes + 1u, sizeof(*is_node));
-    if (!is_function || !is_location || !is_node)
-        return sf_fail(why, SF_ERR_LIMIT, "query: a service's stacks do not fit its memory");
-    for (uint32_t i = 0; i < y->n_functions; i++) {
-        const struct sf_profile_function *f = &y->functions[i];
-        sf_str name = y->strings[f->name].len ? y->strings[f->name] : y->strings[f->system_name];
-        is_function[i] = x->test->is_asked(x->test->arg, name);
-    }
-    for (uint32_t i = 0; i < y->n_locations; i++)
-        is_location[i] = test_location(y, &y->locations[i], is_function);
-    for (uint32_t i = 1; i < y->n_nodes; i++)
-        is_node[i] = is_node[y->nodes[i].parent] || is_location[y->nodes[i].location];
-    x->is_node = is_node;
-    return memchr(is_node, 1, y->n_nodes) ? SF_OK : SF_ERR_NOT_FOUND;
-}
-
 static enum sf_err begin(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
                          const bool *is_series, struct sf_why *why)
 {
@@ -166,15 +135,14 @@ static enum sf_err begin(void *arg, struct sf_profile_walk *w, struct sf_profile
         return sf_fail(why, SF_ERR_LIMIT, "query: its memory is full");
     if (!x->test)
         return SF_OK;
-    enum sf_err err = sf_profile_source_symbols(w, s, why);
-    return err ? err : test_nodes(x, w, &s->symbols, why);
+    return sf_profile_frames_find(w, s, x->test, &x->is_node, why);
 }
 
 static enum sf_err see_source(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
                               struct sf_why *why)
 {
     struct summing *x = arg;
-    struct sf_profile_see see = {begin, see_row, x, see_columns, &x->is_node};
+    struct sf_profile_see see = {begin, see_row, x, see_columns, NULL, &x->is_node};
     return sf_profile_details_ask(w, s, &x->select, x->query, &see, why);
 }
 

@@ -732,3 +732,55 @@ TEST(profiles, sum_rows_by_span_and_find_many_spans_at_once)
     free(ids);
     done(&r);
 }
+
+static int by_cost(const void *a, const void *b)
+{
+    const struct sf_span_cost *x = a, *y = b;
+    if (x->value != y->value)
+        return x->value > y->value ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* Against the sums of all spans: with and without a function, in blocks and in memory, in one walk
+ * and in many that hold a few parts each. */
+TEST(profiles, tell_the_dearest_spans_however_little_memory_there_is)
+{
+    const struct sf_frame_test test = {is_leafy, NULL};
+    for (int pass = 0; pass < 6; pass++) {
+        struct rig r;
+        struct sf_detail_query query = {.type = SF_STR("process_cpu:cpu:nanoseconds")};
+        const struct sf_frame_test *which = pass % 2 ? &test : NULL;
+        struct sf_span_costs all;
+        struct sf_span_top top;
+        int64_t value = 0;
+        init(&r);
+        store_rig_local(&r.r)->tune.top_len = pass < 4 ? 1 << 20 : 10 * 4096;
+        send(&r, pass / 2 == 1 ? 9 : 30);
+        if (pass / 2 != 1)
+            assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
+        if (pass / 2 == 2)
+            send(&r, 9);
+        assert_ok(r.r.store->ops->detail_sums(r.r.store, &query, which, &r.r.q, &all, &r.r.why));
+        assert_ok(r.r.store->ops->detail_top(r.r.store, &query, which, 7, &r.r.q, &top, &r.r.why));
+        struct sf_span_cost *want = calloc(all.n + 1u, sizeof(*want));
+        memcpy(want, all.list, all.n * sizeof(*want));
+        qsort(want, all.n, sizeof(*want), by_cost);
+        for (uint32_t i = 0; i < all.n; i++)
+            value += want[i].value;
+        assert_true(all.n > 20);
+        assert_int_equal(top.n_found, all.n);
+        assert_int_equal(top.value, value);
+        assert_int_equal(top.n, 7);
+        for (uint32_t i = 0; i < top.n; i++) {
+            assert_true(top.list[i].id == want[i].id && top.list[i].value == want[i].value);
+            assert_int_equal(top.list[i].n_samples, want[i].n_samples);
+            assert_int_equal(top.list[i].start_ns, want[i].start_ns);
+            assert_true(sf_trace_id_eq(top.list[i].trace, want[i].trace));
+            assert_true(sf_str_eq(top.list[i].service, want[i].service));
+        }
+        assert_ok(r.r.store->ops->detail_top(r.r.store, &query, which, 0, &r.r.q, &top, &r.r.why));
+        assert_true(top.n == 0 && top.n_found == all.n);
+        free(want);
+        done(&r);
+    }
+}
