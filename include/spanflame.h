@@ -199,9 +199,9 @@ SF_API int sf_cpu_profile_stop(void);
 
 /* Samples who allocates memory and who keeps it: one sample per `mean_bytes` allocated, on average
  * (0: 512 KiB), each with its span, thread and stack. Write puts a pprof file at `path`: allocated
- * since the start, and in use now, objects and bytes; any number of times while it runs. Needs the
- * shared library (linked or preloaded): that is what malloc's calls go through. 0, or -1:
- * sf_problem says why. */
+ * since the start, and in use now, objects and bytes; any number of times while it runs. malloc's
+ * calls must pass through the library: the shared one, or both archives in a program that is not
+ * static itself. 0, or -1: sf_problem says why. */
 SF_API int sf_heap_profile_start(size_t mean_bytes);
 SF_API int sf_heap_profile_write(const char *path);
 SF_API int sf_heap_profile_stop(void);

@@ -7,6 +7,9 @@
 
 uint64_t sf_block_least = SF_BLOCK_LEAST_NS;
 
+/* The name by which a linker is asked for the hooks' archive. */
+__attribute__((visibility("hidden"), used)) const char sf_hooks = 1;
+
 static enum sf_wait wait_of(int fd)
 {
     struct stat st;
@@ -42,7 +45,7 @@ static void end(void)
 {
 }
 
-__attribute__((constructor(102))) static void offer(void)
+void sf_block_offer(void)
 {
     static const struct sf_profile_source source = {.begin = begin, .end = end};
     sf_profiler_set_source(SF_SAMPLES_BLOCK, &source);

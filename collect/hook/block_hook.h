@@ -13,6 +13,9 @@ enum { SF_BLOCK_LEAST_NS = 10000 };
 
 extern uint64_t sf_block_least; /* that many ticks */
 
+/* Says that calls that wait come to us. */
+void sf_block_offer(void);
+
 /* A call that began at `begin` has waited. With SF_WAIT_IO, `fd` says for what. Keeps errno. */
 void sf_blocked(uint64_t begin, enum sf_wait wait, int fd, const void *caller);
 
@@ -51,6 +54,8 @@ void sf_blocked(uint64_t begin, enum sf_wait wait, int fd, const void *caller);
     static type first_##name parameters                                          \
     {                                                                            \
         look_up_##name();                                                        \
+        if (next_##name == first_##name)                                         \
+            sf_next_is_missing(#name);                                           \
         return next_##name arguments;                                            \
     }                                                                            \
     SF_HOOK type name parameters;                                                \

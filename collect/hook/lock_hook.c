@@ -52,18 +52,24 @@ __attribute__((constructor(101))) static void look_up(void)
 static int first_lock(pthread_mutex_t *m)
 {
     look_up();
+    if (next.lock == first_lock)
+        sf_next_is_missing("pthread_mutex_lock");
     return next.lock(m);
 }
 
 static int first_rdlock(pthread_rwlock_t *l)
 {
     look_up();
+    if (next.rdlock == first_rdlock)
+        sf_next_is_missing("pthread_rwlock_rdlock");
     return next.rdlock(l);
 }
 
 static int first_wrlock(pthread_rwlock_t *l)
 {
     look_up();
+    if (next.wrlock == first_wrlock)
+        sf_next_is_missing("pthread_rwlock_wrlock");
     return next.wrlock(l);
 }
 
@@ -213,6 +219,8 @@ SF_HOOK int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t clock,
     return next.clockwrlock(l, clock, until);
 }
 
+SF_OWN(pthread_mutex_lock);
+
 static enum sf_err begin(uint64_t period, struct sf_why *why)
 {
     (void)period;
@@ -227,5 +235,6 @@ static void end(void)
 __attribute__((constructor(102))) static void offer(void)
 {
     static const struct sf_profile_source source = {.begin = begin, .end = end};
-    sf_profiler_set_source(SF_SAMPLES_MUTEX, &source);
+    if (SF_IS_CALLED(pthread_mutex_lock))
+        sf_profiler_set_source(SF_SAMPLES_MUTEX, &source);
 }

@@ -114,42 +114,51 @@ static bool look_up(void)
     return true;
 }
 
+static bool is_found(void)
+{
+    if (!look_up())
+        return false;
+    if (next.alloc == first_alloc)
+        sf_next_is_missing("malloc");
+    return true;
+}
+
 static void *first_alloc(size_t len)
 {
-    return look_up() ? next.alloc(len) : boot_take(len ? len : 1);
+    return is_found() ? next.alloc(len) : boot_take(len ? len : 1);
 }
 
 static void *first_calloc(size_t n, size_t size)
 {
     size_t len;
-    if (look_up())
+    if (is_found())
         return next.zeroed(n, size);
     return sf_mul_size(n, size, &len) ? boot_take(len ? len : 1) : NULL; /* never used before */
 }
 
 static void *first_realloc(void *p, size_t len)
 {
-    if (look_up())
+    if (is_found())
         return next.resize(p, len);
     return p ? NULL : boot_take(len ? len : 1);
 }
 
 static void first_free(void *p)
 {
-    if (look_up())
+    if (is_found())
         next.release(p);
 }
 
 static void *first_aligned(size_t align, size_t len)
 {
-    if (look_up())
+    if (is_found())
         return next.memalign(align, len);
     return align <= SF_HEAP_ALIGN ? boot_take(len ? len : 1) : NULL;
 }
 
 static int first_posix_memalign(void **out, size_t align, size_t len)
 {
-    return look_up() ? next.posix_memalign(out, align, len) : ENOMEM;
+    return is_found() ? next.posix_memalign(out, align, len) : ENOMEM;
 }
 
 static void *first_valloc(size_t len)
@@ -157,10 +166,15 @@ static void *first_valloc(size_t len)
     return first_aligned(SF_HEAP_ALIGN, len);
 }
 
+SF_OWN(malloc);
+
 __attribute__((constructor(101))) static void at_load(void)
 {
     look_up();
-    is_passed_by = library_of(dlsym(RTLD_DEFAULT, "malloc")) != library_of(&next);
+    if (!SF_IS_CALLED(malloc) && !sf_next_is_there())
+        return; /* libc's, and no way to stand before it */
+    is_passed_by = !SF_IS_CALLED(malloc) ||
+                   library_of(dlsym(RTLD_DEFAULT, "malloc")) != library_of(&next);
     if (is_passed_by)
         sf_heap_profiler_set_blind("the program has a malloc of its own that is found before ours");
     sf_profiler_set_source(SF_SAMPLES_ALLOC, &sf_heap_alloc_source);

@@ -2,6 +2,30 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static void say(const char *text)
+{
+    if (syscall(SYS_write, 2, text, strlen(text)) < 0)
+        return; /* nobody listens */
+}
+
+_Noreturn void sf_next_is_missing(const char *name)
+{
+    say("spanflame: no next ");
+    say(name);
+    say(": libspanflame_hooks.a stands before libc.a in a static program; pkg-config --static "
+        "knows "
+        "the order\n");
+    abort();
+}
+
+bool sf_next_is_there(void)
+{
+    return sf_next("nanosleep") != NULL;
+}
 
 void *sf_next(const char *name)
 {

@@ -1,5 +1,6 @@
 /* next.h - the functions ours stand before: those the program would have called without us. */
 #pragma once
+#include <stdbool.h>
 #include <string.h>
 
 #include "spanflame.h"
@@ -25,6 +26,33 @@
             memcpy(&(pointer), &found_, sizeof(found_)); \
     } while (0)
 
+/* Whether calls of `name` come to ours. The shared library cannot know: a sanitizer's function may
+ * stand before ours and call it. In an archive the linker chose one for the whole program: ours are
+ * weak there, so a program's own goes before, and in a program that libc itself is linked into, its
+ * (nothing comes next then, and nothing could be passed on). SF_OWN comes after the function. */
+#ifdef SF_IN_ARCHIVE
+#if defined(__has_attribute) && __has_attribute(copy)
+#define SF_OWN(name) \
+    static __typeof__(name) own_##name __attribute__((alias(#name), copy(name), used))
+#else
+#define SF_OWN(name) static __typeof__(name) own_##name __attribute__((alias(#name), used))
+#endif
+#define SF_IS_CALLED(name)                              \
+    __extension__({                                     \
+        __typeof__(&(name)) called_ = (name);           \
+        __asm__ volatile("" : "+r"(called_)); /* ask */ \
+        called_ == own_##name;                          \
+    })
+#else
+#define SF_OWN(name)       extern int sf_no_own_##name
+#define SF_IS_CALLED(name) true
+#endif
+
+/* A call came to ours and there is nothing to pass it on to: archives of a static program in an
+ * order that no program can work with. Says so and ends it. */
+_Noreturn void sf_next_is_missing(const char *name);
+/* False: libc is linked into the program itself. */
+bool sf_next_is_there(void);
 /* The next `name` after ours; NULL: nobody has one. Keeps errno. */
 void *sf_next(const char *name);
 /* The one of that symbol version where libc has several; else as above. */

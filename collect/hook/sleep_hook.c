@@ -77,6 +77,14 @@ static unsigned again_sleep(unsigned s)
 
 SF_BLOCKING_REPEATED_IN(int, pause, V, NAP, (void), ())
 
+SF_OWN(nanosleep);
+
+__attribute__((constructor(102))) static void offer(void)
+{
+    if (SF_IS_CALLED(nanosleep))
+        sf_block_offer();
+}
+
 SF_BLOCKING_IN(int, pthread_cond_wait, "GLIBC_2.3.2", COND,
                (pthread_cond_t *restrict c, pthread_mutex_t *restrict m), (c, m))
 SF_BLOCKING_IN(int, pthread_cond_timedwait, "GLIBC_2.3.2", COND,

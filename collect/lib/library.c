@@ -240,29 +240,16 @@ static unsigned kinds_of(unsigned profiles)
     return kinds;
 }
 
-/* What a build of the library does not bring (a sanitizer has a malloc of its own) is named once;
- * the rest is profiled. */
-static void say_missing(unsigned kinds, struct sf_why *why)
-{
-    char words[120] = "";
-    for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
-        const char *word = sf_kind_info((enum sf_sample_kind)kind)->word;
-        size_t len = strlen(words);
-        if (kinds >> kind & 1)
-            snprintf(words + len, sizeof(words) - len, "%s%s", len ? ", " : "", word);
-    }
-    sf_fail(why, SF_ERR_UNSUPPORTED, "profile: not in this build of the library: %s", words);
-}
-
-/* What the settings ask for; a program that cannot be profiled is traced all the same. */
+/* What the settings ask for; a program that cannot be profiled is traced all the same. What is not
+ * there is named once when somebody asked for it; the rest is profiled. */
 static void begin_profiles(struct sf_why *why)
 {
     const struct sf_profiling_settings *s = &sf_library.settings.profiling;
     unsigned there = sf_profiler_kinds_there(), kinds = s->kinds & there;
     if (s->is_default && sf_library.settings.profile_exporter.is_off)
         return;
-    if (s->kinds & ~there && !s->is_default)
-        say_missing(s->kinds & ~there, why);
+    if (!s->is_default)
+        sf_profile_sources_check(s->kinds, why);
     if (kinds)
         sf_profile_upload_start(kinds, why);
 }

@@ -35,6 +35,8 @@ enum sf_err sf_profile_files_start(enum sf_profile_party party, unsigned kinds, 
         return sf_fail(why, SF_ERR_DENIED, "a program with raised privileges is not profiled");
     err = sf_library_follow_forks(why);
     sf_profile_sources_set();
+    if (!err)
+        err = sf_profile_sources_check(kinds, why);
     return err ? err : sf_profiler_start(party, kinds, why);
 }
 

@@ -66,9 +66,9 @@ void sf_profile_upload_init(const struct sf_settings *settings,
 
 enum sf_err sf_profile_upload_start(unsigned kinds, struct sf_why *why)
 {
-    enum sf_err err = SF_OK;
+    enum sf_err err = sf_profile_sources_check(kinds, why);
     kinds &= ~sf_profiler_on_for(SF_FOR_SERVER);
-    if (kinds)
+    if (kinds && !err)
         err = sf_profiler_start(SF_FOR_SERVER, kinds, why);
     if (!err)
         atomic_fetch_or(&wanted, kinds);

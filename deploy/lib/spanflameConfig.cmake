@@ -8,10 +8,11 @@ if(NOT TARGET spanflame::spanflame)
     IMPORTED_SONAME "libspanflame.so.1"
     INTERFACE_INCLUDE_DIRECTORIES "${_spanflame_prefix}/include")
   add_library(spanflame::static STATIC IMPORTED)
-  # Profilers outside the process look for the symbol in the executable's dynamic table.
+  # Profilers outside the process look for the symbol in the executable's dynamic table; what stands
+  # before libc's functions comes after libc; -static leaves the index of unwind tables out.
   set_target_properties(spanflame::static PROPERTIES
     IMPORTED_LOCATION "${_spanflame_prefix}/lib/libspanflame.a"
     INTERFACE_INCLUDE_DIRECTORIES "${_spanflame_prefix}/include"
-    INTERFACE_LINK_LIBRARIES "Threads::Threads;-Wl,--export-dynamic-symbol=otel_thread_ctx_v1")
+    INTERFACE_LINK_LIBRARIES "Threads::Threads;-Wl,--export-dynamic-symbol=otel_thread_ctx_v1;-Wl,--eh-frame-hdr,-u,sf_hook_names,-u,sf_hooks;-lc;${_spanflame_prefix}/lib/libspanflame_hooks.a")
 endif()
 unset(_spanflame_prefix)

@@ -158,6 +158,53 @@ static void memory(void)
     sf_span_end(s);
 }
 
+static pthread_mutex_t contended = PTHREAD_MUTEX_INITIALIZER;
+static volatile int is_held;
+
+static void *holds(void *arg)
+{
+    pthread_mutex_lock(&contended);
+    is_held = 1;
+    usleep(100000);
+    pthread_mutex_unlock(&contended);
+    return arg;
+}
+
+__attribute__((noinline)) void planted_wait(void)
+{
+    pthread_t t;
+    if (pthread_create(&t, NULL, holds, NULL))
+        return;
+    while (!is_held)
+        usleep(1000);
+    pthread_mutex_lock(&contended);
+    pthread_mutex_unlock(&contended);
+    pthread_join(t, NULL);
+}
+
+/* libc allocates here, not the program: a hook that only the program's own calls reach sees
+ * nothing. */
+__attribute__((noinline)) void planted_copies(void)
+{
+    static char text[5000];
+    static char *volatile copy;
+    memset(text, 'x', sizeof(text) - 1);
+    for (int i = 0; i < 300; i++)
+        copy = strdup(text);
+}
+
+/* Something for each profiler. */
+static void everything(void)
+{
+    char why[240];
+    sf_problem(why, sizeof(why));
+    printf("on %u\nproblem %s\n", sf_profiling(), why);
+    planted_hot(0.3);
+    planted_copies();
+    planted_wait();
+    planted_nap(0.2);
+}
+
 static void at_run_time(void)
 {
     sf_span s;
@@ -207,6 +254,8 @@ int main(int argc, char **argv)
         at_run_time();
     else if (!strcmp(argv[1], "waits"))
         waits();
+    else if (!strcmp(argv[1], "everything"))
+        everything();
     else if (!strcmp(argv[1], "costs"))
         costs();
     else if (!strcmp(argv[1], "naps"))
