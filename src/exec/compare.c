@@ -23,6 +23,7 @@ struct side {
     struct sf_cohort_cost *costs;
     uint32_t cap_costs;
     struct sf_cohort cohort;
+    struct sf_cohort_when *when; /* of its spans */
     struct sf_comparison_side view;
 };
 
@@ -177,12 +178,20 @@ static bool join(struct work *w, struct both *out)
     return true;
 }
 
+/* The place of its costs. */
+static uint32_t add_span(struct side *s, const struct sf_set_span *span)
+{
+    s->when[s->cohort.n_spans] = (struct sf_cohort_when){sf_trace_id_hash(span->trace, 0),
+                                                         span->start_ns};
+    s->view.mean_duration_ns += (double)span->duration_ns;
+    return s->cohort.n_spans++;
+}
+
 static void deal(struct work *w, const struct both *b, const struct sf_cohort_set *c)
 {
     for (uint32_t i = 0; i < c->n; i++) {
         struct side *s = b->is_right[i] ? &w->right : &w->left;
-        uint32_t place = s->cohort.n_spans++;
-        s->view.mean_duration_ns += (double)b->spans[i].duration_ns;
+        uint32_t place = add_span(s, &b->spans[i]);
         s->view.mean_value += (double)c->costs.totals[i];
         s->view.n_sampled += c->costs.n_samples[i] > 0;
         for (uint32_t k = c->costs.first[i]; k < c->costs.first[i + 1]; k++)
@@ -200,7 +209,9 @@ static enum sf_err look_at_once(struct work *w, struct sf_why *why)
         return sf_exec_no_room(why);
     sf_span_set_sort(&w->left.set);
     sf_span_set_sort(&w->right.set);
-    if (!join(w, &b))
+    w->left.when = sf_arena_new_n(w->q->req, w->left.set.n + 1u, sizeof(*w->left.when));
+    w->right.when = sf_arena_new_n(w->q->req, w->right.set.n + 1u, sizeof(*w->right.when));
+    if (!w->left.when || !w->right.when || !join(w, &b))
         return sf_exec_no_room(why);
     if (b.n == 0)
         return SF_OK;
@@ -270,8 +281,7 @@ static enum sf_err look_at(struct work *w, struct side *s, const struct sf_set_s
     struct sf_span_profile_want ask = {.trace = span->trace, .span = span->id, .type = w->out.type};
     sf_arena_reset(w->want->scratch);
     q.req = w->want->scratch;
-    uint32_t place = s->cohort.n_spans++;
-    s->view.mean_duration_ns += (double)span->duration_ns;
+    uint32_t place = add_span(s, span);
     enum sf_err err = sf_span_profile_make(w->store, &ask, &q, &p, why);
     w->q->stats = q.stats;
     if (err == SF_ERR_NOT_FOUND)
@@ -314,6 +324,7 @@ static enum sf_err look_one_by_one(struct work *w, struct sf_why *why)
 static void sum_up(struct side *s)
 {
     s->cohort.costs = s->costs;
+    s->cohort.when = s->when;
     s->view.n_found = s->n_found;
     s->view.is_estimate = s->set.one_of > 1;
     s->view.n_spans = s->cohort.n_spans;

@@ -1,12 +1,17 @@
 /* cohort.c - two sets of spans compared, frame by frame, per request.
  *
- * For frame f: d = mean of the right - mean of the left, s = its standard error (Welch). A round
- * draws as many spans as each side has, with replacement, and looks how far the largest of
- * |d* - d| / s* over all frames goes; the 95th of 100 rounds is c, and d is called different when
- * |d| > c s. A round is one pass over all costs: a span's weight is how often it was drawn, and
- * drawing is counted first, so that costs are read in order.
+ * For frame f, d = mean of the right - mean of the left is a sum over clusters: cluster c moves it
+ * by p(c) = (T - m n) / N of the right less the same of the left, where T is what its n spans of
+ * that side spent, m the mean and N the number of all of them. These add up to 0, and their spread
+ * is the standard error s of d, with what spans of a cluster have in common in it. A round draws as
+ * many clusters as there are, with replacement, and looks how far the largest of |sum p*| / s* over
+ * all frames goes; the 95th of 100 rounds is c, and d is called different when |d| > c s.
  *
- * Means of few, skewed values make t too large too often, so frames need a support to be judged. */
+ * A side of few spans may have none of what one in fifty does, and would be sure of it. So s is
+ * never less than if both sides varied alike, as they do where they are the same. (With as many
+ * spans on both sides these are equal.) Means of few, skewed values make t too large too often:
+ * frames need a support to be judged, and only those are in the tables that a round goes through.
+ */
 #include "link/cohort.h"
 
 #include <math.h>
@@ -14,23 +19,31 @@
 #include <string.h>
 
 #include "base/hash.h"
-
-struct moments { /* of one frame on one side */
-    double sum, squares;
-};
+#include "link/cohort_clusters.h"
+#include "model/profile.h"
 
 struct side {
     const struct sf_cohort *cohort;
-    struct moments *all, *drawn; /* by frame */
-    uint32_t *n_with;            /* by frame: spans that have it */
-    uint32_t *weights;           /* by span: how often drawn */
+    const uint32_t *cluster; /* by span */
+    double *sums;            /* by frame */
+    uint32_t *n_with;        /* by frame: spans that have it */
+    double *parts;           /* by cluster: of the side's spans */
+    double *moves;           /* of the side's mean: n_clusters rows of n_columns */
+};
+
+struct spread { /* of what clusters move, in one column */
+    double left, right, left2, right2, both;
 };
 
 struct work {
     struct side left, right;
-    uint32_t n_frames;
-    bool *is_judged;
-    double *worst; /* by round */
+    uint32_t n_frames, n_clusters;
+    uint32_t *column;   /* by frame: where it is in the table, or SF_NONE: it is not judged */
+    uint32_t n_columns; /* frames that are judged */
+    double *errors;     /* by column: standard errors */
+    struct spread *drawn;
+    uint32_t *weights; /* by cluster: how often drawn */
+    double *worst;     /* by round */
     uint64_t random;
 };
 
@@ -40,68 +53,138 @@ static uint64_t next_random(struct work *w)
     return sf_hash_mix(w->random, w->random >> 7);
 }
 
-static void sum_up(const struct side *s, struct moments *out, const uint32_t *weights)
+static double mean(const struct side *s, uint32_t f)
+{
+    return s->cohort->n_spans ? s->sums[f] / s->cohort->n_spans : 0;
+}
+
+/* ---- what is judged ---- */
+
+static bool prepare(struct work *w, struct side *s, struct sf_arena *req)
 {
     const struct sf_cohort *c = s->cohort;
+    s->sums = sf_arena_new_n(req, w->n_frames + 1u, sizeof(*s->sums));
+    s->n_with = sf_arena_new_n(req, w->n_frames + 1u, sizeof(*s->n_with));
+    s->parts = sf_arena_new_n(req, w->n_clusters + 1u, sizeof(*s->parts));
+    if (!s->sums || !s->n_with || !s->parts)
+        return false;
     for (uint32_t i = 0; i < c->n_costs; i++) {
-        const struct sf_cohort_cost *cost = &c->costs[i];
-        double weight = weights ? weights[cost->span] : 1;
-        out[cost->frame].sum += weight * cost->value;
-        out[cost->frame].squares += weight * cost->value * cost->value;
+        s->sums[c->costs[i].frame] += c->costs[i].value;
+        s->n_with[c->costs[i].frame]++;
+    }
+    for (uint32_t i = 0; i < c->n_spans; i++)
+        s->parts[s->cluster[i]] += 1.0 / c->n_spans;
+    return true;
+}
+
+/* In how many clusters is each frame? One after the other, over costs in order of clusters, would
+ * need them sorted; a bit for each cluster does not. */
+static void mark_clusters(const struct side *s, uint64_t *bits)
+{
+    const struct sf_cohort *c = s->cohort;
+    for (uint32_t i = 0; i < c->n_costs; i++)
+        bits[c->costs[i].frame] |= UINT64_C(1) << s->cluster[c->costs[i].span];
+}
+
+static bool choose(struct work *w, struct sf_arena *req)
+{
+    uint64_t *bits = sf_arena_new_n(req, w->n_frames + 1u, sizeof(*bits));
+    _Static_assert(SF_CLUSTERS_MOST < 64, "a bit for each cluster");
+    w->column = sf_arena_new_n(req, w->n_frames + 1u, sizeof(*w->column));
+    if (!bits || !w->column)
+        return false;
+    mark_clusters(&w->left, bits);
+    mark_clusters(&w->right, bits);
+    for (uint32_t f = 0; f < w->n_frames; f++) {
+        bool is_judged = w->left.n_with[f] + w->right.n_with[f] >= SF_COHORT_SUPPORT &&
+                         __builtin_popcountll(bits[f]) >= SF_COHORT_CLUSTERS;
+        w->column[f] = is_judged ? w->n_columns++ : SF_NONE;
+    }
+    return true;
+}
+
+/* ---- the table of what clusters move ---- */
+
+static bool make_moves(struct work *w, struct side *s, struct sf_arena *req)
+{
+    const struct sf_cohort *c = s->cohort;
+    size_t n = w->n_columns;
+    s->moves = sf_arena_new_n(req, n * w->n_clusters + 1, sizeof(*s->moves));
+    if (!s->moves)
+        return false;
+    for (uint32_t i = 0; i < c->n_costs; i++) {
+        uint32_t column = w->column[c->costs[i].frame];
+        if (column != SF_NONE)
+            s->moves[s->cluster[c->costs[i].span] * n + column] += c->costs[i].value / c->n_spans;
+    }
+    for (uint32_t f = 0; f < w->n_frames; f++)
+        for (uint32_t k = 0; w->column[f] != SF_NONE && k < w->n_clusters; k++)
+            s->moves[k * n + w->column[f]] -= s->parts[k] * mean(s, f);
+    return true;
+}
+
+static void add_cluster(const struct work *w, uint32_t cluster, double weight, struct spread *out)
+{
+    const double *left = &w->left.moves[(size_t)cluster * w->n_columns];
+    const double *right = &w->right.moves[(size_t)cluster * w->n_columns];
+    for (uint32_t i = 0; i < w->n_columns; i++) {
+        double l = weight * left[i], r = weight * right[i];
+        out[i].left += l;
+        out[i].right += r;
+        out[i].left2 += l * left[i];
+        out[i].right2 += r * right[i];
+        out[i].both += l * right[i];
     }
 }
 
-static double mean(const struct moments *m, uint32_t n)
+static double error_of(const struct work *w, const struct spread *s)
 {
-    return n ? m->sum / n : 0;
+    double n = w->n_clusters, ratio = (double)w->left.cohort->n_spans / w->right.cohort->n_spans;
+    double left = s->left2 - s->left * s->left / n, right = s->right2 - s->right * s->right / n;
+    double alone = left + right, alike = left * ratio + right / ratio;
+    double spread = fmax(alone, alike) - 2 * (s->both - s->left * s->right / n);
+    return spread > 0 && n > 1 ? sqrt(spread * n / (n - 1)) : 0;
 }
 
-/* Of the mean: variance over n, with n - 1 in the variance. */
-static double error2(const struct moments *m, uint32_t n)
+static bool make_table(struct work *w, struct sf_arena *req)
 {
-    if (n < 2)
-        return 0;
-    double variance = (m->squares - m->sum * m->sum / n) / (n - 1);
-    return variance > 0 ? variance / n : 0;
+    w->errors = sf_arena_new_n(req, w->n_columns + 1u, sizeof(*w->errors));
+    w->drawn = sf_arena_new_n(req, w->n_columns + 1u, sizeof(*w->drawn));
+    w->weights = sf_arena_new_n(req, w->n_clusters + 1u, sizeof(*w->weights));
+    w->worst = sf_arena_new_n(req, SF_COHORT_ROUNDS, sizeof(*w->worst));
+    if (!w->errors || !w->drawn || !w->weights || !w->worst || !make_moves(w, &w->left, req) ||
+        !make_moves(w, &w->right, req))
+        return false;
+    for (uint32_t k = 0; k < w->n_clusters; k++)
+        add_cluster(w, k, 1, w->drawn);
+    for (uint32_t i = 0; i < w->n_columns; i++)
+        w->errors[i] = error_of(w, &w->drawn[i]);
+    return true;
 }
 
-static double difference(const struct work *w, uint32_t f, const struct moments *left,
-                         const struct moments *right)
-{
-    return mean(&right[f], w->right.cohort->n_spans) - mean(&left[f], w->left.cohort->n_spans);
-}
+/* ---- rounds ---- */
 
-static double deviation(const struct work *w, uint32_t f, const struct moments *left,
-                        const struct moments *right)
+static void draw(struct work *w)
 {
-    return sqrt(error2(&right[f], w->right.cohort->n_spans) +
-                error2(&left[f], w->left.cohort->n_spans));
-}
-
-static void draw(struct work *w, struct side *s)
-{
-    uint32_t n = s->cohort->n_spans;
-    memset(s->weights, 0, n * sizeof(*s->weights));
+    uint32_t n = w->n_clusters;
+    memset(w->weights, 0, n * sizeof(*w->weights));
     for (uint32_t i = 0; i < n; i++)
-        s->weights[(next_random(w) >> 32) * n >> 32]++;
-    memset(s->drawn, 0, w->n_frames * sizeof(*s->drawn));
-    sum_up(s, s->drawn, s->weights);
+        w->weights[(next_random(w) >> 32) * n >> 32]++;
+    memset(w->drawn, 0, w->n_columns * sizeof(*w->drawn));
+    for (uint32_t k = 0; k < n; k++)
+        if (w->weights[k] > 0)
+            add_cluster(w, k, w->weights[k], w->drawn);
 }
 
 static double play_round(struct work *w)
 {
     double worst = 0;
-    draw(w, &w->left);
-    draw(w, &w->right);
-    for (uint32_t f = 0; f < w->n_frames; f++) {
-        if (!w->is_judged[f])
-            continue;
-        /* Few spans that hardly differ: a draw may hold the same one over and over, and would
+    draw(w);
+    for (uint32_t i = 0; i < w->n_columns; i++) {
+        /* Few clusters that hardly differ: a draw may hold the same one over and over, and would
          * seem sure of itself. It is believed down to half of what all of them say. */
-        double s = fmax(deviation(w, f, w->left.drawn, w->right.drawn),
-                        deviation(w, f, w->left.all, w->right.all) / 2);
-        double moved = fabs(difference(w, f, w->left.drawn, w->right.drawn) -
-                            difference(w, f, w->left.all, w->right.all));
+        double s = fmax(error_of(w, &w->drawn[i]), w->errors[i] / 2);
+        double moved = fabs(w->drawn[i].right - w->drawn[i].left);
         if (s > 0 && moved / s > worst)
             worst = moved / s;
     }
@@ -124,19 +207,7 @@ static double find_bound(struct work *w)
     return w->worst[(uint32_t)ceil(0.95 * (SF_COHORT_ROUNDS + 1)) - 1];
 }
 
-static bool prepare(struct work *w, struct side *s, struct sf_arena *req)
-{
-    s->all = sf_arena_new_n(req, w->n_frames + 1u, sizeof(*s->all));
-    s->drawn = sf_arena_new_n(req, w->n_frames + 1u, sizeof(*s->drawn));
-    s->n_with = sf_arena_new_n(req, w->n_frames + 1u, sizeof(*s->n_with));
-    s->weights = sf_arena_new_n(req, s->cohort->n_spans + 1u, sizeof(*s->weights));
-    if (!s->all || !s->drawn || !s->n_with || !s->weights)
-        return false;
-    sum_up(s, s->all, NULL);
-    for (uint32_t i = 0; i < s->cohort->n_costs; i++)
-        s->n_with[s->cohort->costs[i].frame]++;
-    return true;
-}
+/* ---- the answer ---- */
 
 static int order_rows(const void *a, const void *b)
 {
@@ -148,19 +219,23 @@ static int order_rows(const void *a, const void *b)
     return (x->frame > y->frame) - (x->frame < y->frame);
 }
 
+/* Without a bound nothing is known of the interval. */
 static struct sf_cohort_row make_row(const struct work *w, uint32_t f, double bound)
 {
     struct sf_cohort_row row = {.frame = f,
                                 .n_left = w->left.n_with[f],
                                 .n_right = w->right.n_with[f],
-                                .left = mean(&w->left.all[f], w->left.cohort->n_spans),
-                                .right = mean(&w->right.all[f], w->right.cohort->n_spans)};
-    double half = bound * deviation(w, f, w->left.all, w->right.all);
+                                .left = mean(&w->left, f),
+                                .right = mean(&w->right, f)};
+    bool is_judged = w->column[f] != SF_NONE && isfinite(bound);
+    double half = is_judged ? bound * w->errors[w->column[f]] : INFINITY;
     row.delta = row.right - row.left;
     row.low = row.delta - half;
     row.high = row.delta + half;
-    /* Without any spread on either side a difference is a fact, not a draw. */
-    row.is_significant = w->is_judged[f] && row.delta != 0 && fabs(row.delta) > half;
+    /* Without any spread on either side a difference is a fact, not a draw; but for what dividing
+     * the same sums by different numbers leaves. */
+    row.is_significant = is_judged && fabs(row.delta) > half &&
+                         fabs(row.delta) > 1e-9 * fmax(row.left, row.right);
     return row;
 }
 
@@ -172,15 +247,19 @@ enum sf_err sf_cohort_compare(const struct sf_cohort *left, const struct sf_coho
         .left = {.cohort = left}, .right = {.cohort = right}, .n_frames = n_frames, .random = seed};
     struct sf_cohort_row *rows = sf_arena_new_n(req, n_frames + 1u, sizeof(*rows));
     struct sf_cohort_result result = {.rows = rows};
-    w.is_judged = sf_arena_new_n(req, n_frames + 1u, sizeof(*w.is_judged));
-    w.worst = sf_arena_new_n(req, SF_COHORT_ROUNDS, sizeof(*w.worst));
-    if (!rows || !w.is_judged || !w.worst || !prepare(&w, &w.left, req) ||
-        !prepare(&w, &w.right, req))
-        return sf_fail(why, SF_ERR_LIMIT, "compare: no memory for %u frames", n_frames);
+    struct sf_cohort_clusters clusters;
+    bool has_room = rows && sf_cohort_clusters_make(left, right, req, &clusters);
+    if (has_room) {
+        w.left.cluster = clusters.left;
+        w.right.cluster = clusters.right;
+        w.n_clusters = clusters.n;
+        has_room = prepare(&w, &w.left, req) && prepare(&w, &w.right, req) && choose(&w, req);
+    }
     result.is_too_small = left->n_spans < SF_COHORT_SUPPORT || right->n_spans < SF_COHORT_SUPPORT;
-    for (uint32_t f = 0; f < n_frames; f++)
-        w.is_judged[f] = !result.is_too_small &&
-                         w.left.n_with[f] + w.right.n_with[f] >= SF_COHORT_SUPPORT;
+    has_room = has_room && (result.is_too_small || make_table(&w, req));
+    if (!has_room)
+        return sf_fail(why, SF_ERR_LIMIT, "compare: no memory for %u frames", n_frames);
+    result.n_clusters = w.n_clusters;
     double bound = result.is_too_small ? INFINITY : find_bound(&w);
     for (uint32_t f = 0; f < n_frames; f++) {
         if (w.left.n_with[f] + w.right.n_with[f] == 0)

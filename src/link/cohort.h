@@ -3,17 +3,20 @@
  * A cohort is a list of costs: span i spent that much in frame f. For every frame the mean per span
  * of the right side less that of the left is given with an interval, and the intervals hold for all
  * frames together: if both cohorts do the same, in at most 5 of 100 comparisons is any frame called
- * different at all. They come from a bootstrap over spans (whole requests are drawn, so that what
- * goes together stays together) of the largest |t| over all frames.
+ * different at all. They come from a bootstrap of the largest |t| over all frames; what is drawn
+ * are clusters of spans, of one trace or one stretch of time (link/cohort_clusters.h), with all
+ * their frames, so that what goes together stays together.
  *
- * Frames that fewer than SF_COHORT_SUPPORT spans have, or with fewer spans than that on a side,
- * are listed but never called significant. The draw is seeded: same input, same answer. */
+ * Frames that fewer than SF_COHORT_SUPPORT spans have, or spans of too few clusters, and all frames
+ * where a side has fewer spans than that, are listed but never called significant. The draw is
+ * seeded: same input, same answer. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
 
-#define SF_COHORT_SUPPORT 8
-#define SF_COHORT_ROUNDS  199
+#define SF_COHORT_SUPPORT  8
+#define SF_COHORT_CLUSTERS 5 /* at least, with a frame */
+#define SF_COHORT_ROUNDS   199
 
 struct sf_cohort_cost {
     uint32_t span; /* < n_spans */
@@ -21,10 +24,17 @@ struct sf_cohort_cost {
     double value;
 };
 
+struct sf_cohort_when {
+    uint64_t trace; /* equal: the same one */
+    uint64_t start_ns;
+};
+
 struct sf_cohort {
     const struct sf_cohort_cost *costs; /* by span; a frame once per span */
     uint32_t n_costs;
     uint32_t n_spans; /* spans without any cost count as zero */
+    const struct sf_cohort_when
+        *when; /* of each span; NULL: each is a trace of its own, in order */
 };
 
 struct sf_cohort_row {
@@ -39,8 +49,9 @@ struct sf_cohort_result {
     const struct sf_cohort_row *rows; /* significant ones first, then by |delta|; ties by frame */
     uint32_t n_rows;
     uint32_t n_significant;
-    double left, right; /* mean of all costs per span */
-    bool is_too_small;  /* a side has under SF_COHORT_SUPPORT spans: nothing can be significant */
+    double left, right;  /* mean of all costs per span */
+    uint32_t n_clusters; /* that were drawn */
+    bool is_too_small;   /* a side has under SF_COHORT_SUPPORT spans: nothing can be significant */
 };
 
 /* Frames are numbered below n_frames on both sides alike. LIMIT: the arena is full. */
