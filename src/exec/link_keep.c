@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exec/link_spans.h"
+#include "exec/profile_names.h"
 
 enum {
     KEEP_SPANS = 1 << 17,
@@ -73,7 +74,8 @@ void sf_link_keep_add(struct sf_link_keep *k, const struct sf_trace_view *v, str
                                     .start_ns = s->start_ns,
                                     .end_ns = s->end_ns,
                                     .process = processes[s->resource],
-                                    .thread = sf_link_thread(s)};
+                                    .thread = sf_link_thread(s),
+                                    .profile = sf_profile_names_given(s)};
         if (!add_name(k, v->resources[s->resource].service, &to->service))
             return;
     }

@@ -10,8 +10,9 @@
 struct sf_kept_span {
     sf_span_id id, parent_id;
     uint64_t start_ns, end_ns;
-    uint64_t process; /* sf_process_hash */
-    uint64_t thread;  /* 0: unknown */
+    uint64_t process;   /* sf_process_hash */
+    uint64_t thread;    /* 0: unknown */
+    sf_span_id profile; /* sf_profile_names_given */
     sf_str service;
 };
 

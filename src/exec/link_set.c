@@ -169,7 +169,8 @@ static int order_ids(const void *a, const void *b)
 static enum sf_err add_tagged(struct load *l, const sf_trace_id *traces, uint32_t n_traces,
                               struct sf_why *why)
 {
-    bool has_names = sf_profile_names_find(l->spans.spans, l->set.n_own, l->q->req, &l->names);
+    bool has_names = sf_profile_names_find(l->spans.spans, l->spans.profiles, l->set.n_own,
+                                           l->q->req, &l->names);
     uint32_t n_ids = l->set.n_own + l->names.n;
     sf_span_id *ids = sf_arena_new_n(l->q->req, n_ids + 1u, sizeof(*ids));
     struct sf_detail_query ask = {.type = l->type,

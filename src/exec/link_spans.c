@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "exec/no_room.h"
+#include "exec/profile_names.h"
 #include "model/process.h"
 
 bool sf_link_spans_init(struct sf_link_spans *l, uint32_t cap, struct sf_arena *req)
@@ -14,7 +15,8 @@ bool sf_link_spans_init(struct sf_link_spans *l, uint32_t cap, struct sf_arena *
     l->spans = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->spans), 16);
     l->origins = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->origins), 16);
     l->services = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->services), 16);
-    return l->spans && l->origins && l->services;
+    l->profiles = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->profiles), 16);
+    return l->spans && l->origins && l->services && l->profiles;
 }
 
 uint64_t sf_link_thread(const struct sf_span *s)
@@ -88,8 +90,8 @@ static bool add_name(struct sf_link_spans *l, sf_str name, bool is_copied, sf_st
     return true;
 }
 
-static void add_span(struct sf_link_spans *l, const struct sf_span *s, uint64_t process,
-                     uint64_t thread, sf_str service, bool is_bare)
+static void add_span(struct sf_link_spans *l, const struct sf_span *s, struct sf_span_origin origin,
+                     sf_str service, sf_span_id profile, bool is_bare)
 {
     int64_t start_ns = s->start_ns < INT64_MAX ? (int64_t)s->start_ns : INT64_MAX;
     int64_t end_ns = s->end_ns < INT64_MAX ? (int64_t)s->end_ns : INT64_MAX;
@@ -101,7 +103,8 @@ static void add_span(struct sf_link_spans *l, const struct sf_span *s, uint64_t 
                                           .end_ns = s->end_ns};
     else
         l->spans[l->n] = *s;
-    l->origins[l->n] = (struct sf_span_origin){process, thread};
+    l->origins[l->n] = origin;
+    l->profiles[l->n] = profile;
     l->services[l->n++] = service;
     l->from_ns = start_ns < l->from_ns ? start_ns : l->from_ns;
     l->to_ns = end_ns > l->to_ns ? end_ns : l->to_ns;
@@ -132,7 +135,8 @@ bool sf_link_spans_add(struct sf_link_spans *l, const struct sf_trace *trace)
                         : NULL;
     for (uint32_t i = 0; names && i < b->n_spans; i++) {
         const struct sf_span *s = &b->spans[i];
-        add_span(l, s, processes[s->resource], sf_link_thread(s), names[s->resource], false);
+        add_span(l, s, (struct sf_span_origin){processes[s->resource], sf_link_thread(s)},
+                 names[s->resource], sf_profile_names_given(s), false);
     }
     return names != NULL;
 }
@@ -167,7 +171,8 @@ bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *tra
     for (uint32_t i = 0; names && i < b->n_spans; i++) {
         const struct sf_span *s = &b->spans[i];
         if (is_kept[s->resource])
-            add_span(l, s, processes[s->resource], sf_link_thread(s), names[s->resource], true);
+            add_span(l, s, (struct sf_span_origin){processes[s->resource], sf_link_thread(s)},
+                     names[s->resource], sf_profile_names_given(s), true);
     }
     return names != NULL;
 }
@@ -216,7 +221,8 @@ bool sf_link_spans_add_kept(struct sf_link_spans *l, const struct sf_link_keep *
                                .start_ns = s->start_ns,
                                .end_ns = s->end_ns};
         if (is_kept[i])
-            add_span(l, &bare, s->process, s->thread, s->service, true);
+            add_span(l, &bare, (struct sf_span_origin){s->process, s->thread}, s->service,
+                     s->profile, true);
     }
     l->is_by_service = l->is_by_service || trace->is_by_service;
     return true;

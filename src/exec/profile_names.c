@@ -26,7 +26,7 @@ static sf_str called(sf_str path)
     return sf_str_part(path, from, to - from);
 }
 
-static sf_span_id name_of(const struct sf_span *s)
+sf_span_id sf_profile_names_given(const struct sf_span *s)
 {
     static const sf_str keys[] = {SF_STR("pyroscope.profile.id"), SF_STR("profile.id"),
                                   SF_STR("profile.file")};
@@ -34,25 +34,24 @@ static sf_span_id name_of(const struct sf_span *s)
         sf_str text = sf_attrs_str(s->attrs, keys[i]);
         sf_span_id id = 0;
         if (text.len > 0 && sf_span_id_parse(i == 2 ? called(text) : text, &id) && id != 0)
-            return id;
+            return id != s->span_id ? id : 0;
     }
     return 0;
 }
 
-bool sf_profile_names_find(const struct sf_span *spans, uint32_t n_spans, struct sf_arena *req,
-                           struct sf_profile_names *out)
+bool sf_profile_names_find(const struct sf_span *spans, const sf_span_id *profiles,
+                           uint32_t n_spans, struct sf_arena *req, struct sf_profile_names *out)
 {
     struct sf_profile_name *list = NULL;
     sf_span_id *ids = NULL;
     uint32_t n = 0, n_kept = 0;
     *out = (struct sf_profile_names){0};
     for (uint32_t i = 0; i < n_spans; i++) {
-        sf_span_id name = name_of(&spans[i]);
-        if (name == 0 || name == spans[i].span_id)
+        if (profiles[i] == 0)
             continue;
         if (!list && !(list = sf_arena_new_n(req, n_spans, sizeof(*list))))
             return false;
-        list[n++] = (struct sf_profile_name){name, spans[i].span_id};
+        list[n++] = (struct sf_profile_name){profiles[i], spans[i].span_id};
     }
     if (n == 0)
         return true;

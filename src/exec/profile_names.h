@@ -16,8 +16,10 @@ struct sf_profile_names {
     uint32_t n;
 };
 
-/* In `req`. False: it is full. */
-bool sf_profile_names_find(const struct sf_span *spans, uint32_t n_spans, struct sf_arena *req,
-                           struct sf_profile_names *out);
+/* The id that the span's attributes give its profile; 0: none but its own. */
+sf_span_id sf_profile_names_given(const struct sf_span *s);
+/* Of spans with those beside them. In `req`. False: it is full. */
+bool sf_profile_names_find(const struct sf_span *spans, const sf_span_id *profiles,
+                           uint32_t n_spans, struct sf_arena *req, struct sf_profile_names *out);
 /* Whose the id is: the span that names it so, else the id itself. */
 sf_span_id sf_profile_names_span(const struct sf_profile_names *names, sf_span_id id);
