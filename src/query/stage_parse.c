@@ -195,16 +195,26 @@ static bool parse_by(struct sf_parser *p, struct sf_stage *s)
     return sf_parser_need_sign(p, ")");
 }
 
+static bool parse_select(struct sf_parser *p, struct sf_stage *s)
+{
+    s->kind = SF_STAGE_SELECT;
+    sf_parser_next(p);
+    struct sf_place place = p->token.place;
+    if (!sf_parser_attr_list(p, &s->attrs, &s->n_attrs))
+        return false;
+    for (uint32_t i = 0; i < s->n_attrs; i++)
+        if (!sf_parser_check_one_value(p, &s->attrs[i], place))
+            return false;
+    return true;
+}
+
 bool sf_parser_word_stage(struct sf_parser *p, bool is_first, struct sf_stage *s)
 {
     int which;
     if (sf_parser_is_word(p, "by"))
         return parse_by(p, s);
-    if (sf_parser_is_word(p, "select")) {
-        s->kind = SF_STAGE_SELECT;
-        sf_parser_next(p);
-        return sf_parser_attr_list(p, &s->attrs, &s->n_attrs);
-    }
+    if (sf_parser_is_word(p, "select"))
+        return parse_select(p, s);
     if (sf_parser_is_word(p, "coalesce") && !is_first) {
         s->kind = SF_STAGE_COALESCE;
         sf_parser_next(p);
