@@ -17,8 +17,27 @@ static struct sf_clock_row *find(struct sf_clocks_view *v, struct sf_clock_row *
     return NULL;
 }
 
-bool sf_span_clocks_say(const struct sf_clock_fix *fix, const sf_str *services,
-                        struct sf_arena *req, struct sf_clocks_view *out)
+/* Whose rows are asked for. */
+struct about {
+    const struct sf_span_tree *tree; /* NULL: all of them */
+    uint32_t span;
+};
+
+static bool is_about(const struct about *a, const struct sf_clock_offset *o, const sf_str *services)
+{
+    if (!a->tree || sf_str_eq(services[o->parent], services[a->span]))
+        return true;
+    /* Only cycles could make a way up longer than there are spans. */
+    for (uint32_t at = a->span, n = 0; at != SF_NOBODY && n <= a->tree->n_spans; n++) {
+        if (sf_str_eq(services[at], services[o->child]))
+            return true;
+        at = a->tree->places[at].parent;
+    }
+    return false;
+}
+
+static bool say_about(const struct about *about, const struct sf_clock_fix *fix,
+                      const sf_str *services, struct sf_arena *req, struct sf_clocks_view *out)
 {
     struct sf_clocks_view v = {.n_moved = fix->n_moved};
     struct sf_clock_row *rows = sf_arena_new_n(req, MAX_ROWS, sizeof(*rows));
@@ -26,6 +45,8 @@ bool sf_span_clocks_say(const struct sf_clock_fix *fix, const sf_str *services,
         return false;
     for (uint32_t i = 0; i < fix->n_offsets; i++) {
         const struct sf_clock_offset *o = &fix->offsets[i];
+        if (!is_about(about, o, services))
+            continue;
         sf_str service = services[o->child], caller = services[o->parent];
         struct sf_clock_row *same = o->is_contradictory ? find(&v, rows, service, caller) : NULL;
         if (same)
@@ -36,6 +57,22 @@ bool sf_span_clocks_say(const struct sf_clock_fix *fix, const sf_str *services,
     }
     v.rows = rows;
     *out = v;
+    return true;
+}
+
+bool sf_span_clocks_say(const struct sf_clock_fix *fix, const sf_str *services,
+                        struct sf_arena *req, struct sf_clocks_view *out)
+{
+    return say_about(&(struct about){0}, fix, services, req, out);
+}
+
+bool sf_span_clocks_of(const struct sf_span_tree *t, const struct sf_clock_fix *fix,
+                       const sf_str *services, uint32_t span, struct sf_arena *req,
+                       struct sf_clocks_view *out)
+{
+    if (!say_about(&(struct about){t, span}, fix, services, req, out))
+        return false;
+    out->shift_ns = t->shifts_ns ? t->shifts_ns[span] : 0;
     return true;
 }
 

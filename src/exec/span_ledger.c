@@ -10,6 +10,7 @@
 
 #include "exec/claims_view.h"
 #include "exec/no_room.h"
+#include "exec/span_clocks.h"
 #include "exec/span_profile.h"
 #include "flame/batch_tree.h"
 #include "flame/tree_builder.h"
@@ -315,7 +316,8 @@ enum sf_err sf_span_ledger_make(struct sf_store *store, sf_trace_id trace, sf_sp
     v.name = set->spans[set->span].name;
     v.is_partial = set->is_partial;
     fill(&h, &ledger, &v);
-    if (!explain(set, &ledger, &v, q->req))
+    if (!explain(set, &ledger, &v, q->req) ||
+        !sf_span_clocks_of(&set->tree, &set->clocks, set->services, set->span, q->req, &v.clocks))
         return sf_exec_no_room(why);
     *out = v;
     return SF_OK;
@@ -431,6 +433,9 @@ enum sf_err sf_span_ledger_profile(struct sf_store *store, sf_trace_id trace, sf
         p.is_partial = set->is_partial;
         err = draw(&h, set, &ledger, which, &p, why);
         p.trust = sf_trust_name(sf_trust_of(p.n_samples));
+        if (!err && !sf_span_clocks_of(&set->tree, &set->clocks, set->services, set->span, q->req,
+                                       &p.clocks))
+            err = sf_exec_no_room(why);
         if (!err)
             *out = p;
     }

@@ -3,6 +3,7 @@
 
 #include "exec/claims_view.h"
 #include "exec/no_room.h"
+#include "exec/span_clocks.h"
 #include "exec/span_moments.h"
 #include "flame/tree_group.h"
 #include "flame/tree_top.h"
@@ -149,7 +150,9 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     p.n_types = set->n_types;
     p.is_partial = set->is_partial;
     err = sf_span_profile_find_top(&p, q->req, why);
-    if (!err && (!explain(set, &a, &p, q->req) || !warn_of_few(&p, q->req)))
+    if (!err &&
+        (!explain(set, &a, &p, q->req) || !warn_of_few(&p, q->req) ||
+         !sf_span_clocks_of(&set->tree, &set->clocks, set->services, set->span, q->req, &p.clocks)))
         err = sf_exec_no_room(why);
     if (!err)
         *out = p;

@@ -177,6 +177,7 @@ static const struct line lines[] = {
     {SF_COUNT_CUT_LINKS, "spanflame_cut", "what", "links", NULL},
     {SF_COUNT_CUT_STACKS, "spanflame_cut", "what", "stacks", NULL},
     {SF_COUNT_CUT_LABELS, "spanflame_cut", "what", "labels", NULL},
+    {SF_COUNT_CUT_TIMES, "spanflame_cut", "what", "times", NULL},
     {SF_COUNT_REDACTIONS, "spanflame_redactions", NULL, NULL,
      "Values replaced before anything was written."},
     {SF_COUNT_OTHER_METRICS, "spanflame_other_signals", "signal", "metrics",

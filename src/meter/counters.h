@@ -46,6 +46,7 @@ enum sf_count {
     SF_COUNT_CUT_LINKS,
     SF_COUNT_CUT_STACKS,
     SF_COUNT_CUT_LABELS,
+    SF_COUNT_CUT_TIMES, /* of profiles and samples from the future */
     SF_COUNT_REDACTIONS,
     /* requests with signals this server does not keep */
     SF_COUNT_OTHER_METRICS,

@@ -15,6 +15,7 @@ struct sf_clocks_view {
     const struct sf_clock_row *rows;
     uint32_t n_rows;
     uint32_t n_moved; /* spans */
+    int64_t shift_ns; /* of one span: what brings its times to the clock of the trace's first */
 };
 
 void sf_clocks_json(const struct sf_clocks_view *v, struct sf_json_writer *w); /* an array */

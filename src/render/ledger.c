@@ -50,6 +50,10 @@ void sf_ledger_json(const struct sf_ledger_view *v, struct sf_buf *out)
     sf_json_write_key_str(&w, SF_STR("reason"), v->reason);
     sf_json_write_key(&w, SF_STR("isPartial"));
     sf_json_write_bool(&w, v->is_partial);
+    sf_json_write_key(&w, SF_STR("clockShiftNs"));
+    sf_json_write_i64(&w, v->clocks.shift_ns);
+    sf_json_write_key(&w, SF_STR("clocks"));
+    sf_clocks_json(&v->clocks, &w);
     sf_json_write_object_end(&w);
 }
 
@@ -116,6 +120,7 @@ void sf_ledger_text(const struct sf_ledger_view *v, uint32_t columns, struct sf_
         sf_units_duration(out, v->other_cpu_ns);
         sf_buf_add_str(out, SF_STR("\n"));
     }
+    sf_clocks_words(&v->clocks, out);
     if (v->reason.len > 0) {
         sf_units_prose(out, v->reason, 0, 0);
         sf_buf_add_u8(out, '\n');

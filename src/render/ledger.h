@@ -2,6 +2,7 @@
 #pragma once
 #include "base/buf.h"
 #include "model/ids.h"
+#include "render/clocks.h"
 
 enum { SF_LEDGER_VIEW_PARTS = 16 };
 
@@ -22,6 +23,7 @@ struct sf_ledger_view {
     uint64_t n_samples;
     sf_str reason; /* why much is unknown, and what to change; empty: well */
     bool is_partial;
+    struct sf_clocks_view clocks; /* that were corrected for it */
 };
 
 void sf_ledger_json(const struct sf_ledger_view *v, struct sf_buf *out);

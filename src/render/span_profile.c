@@ -21,6 +21,10 @@ static void write_head(struct sf_json_writer *w, const struct sf_span_profile *p
         sf_json_write_key_str(w, SF_STR("part"), p->part);
     sf_json_write_key(w, SF_STR("isPartial"));
     sf_json_write_bool(w, p->is_partial);
+    sf_json_write_key(w, SF_STR("clockShiftNs"));
+    sf_json_write_i64(w, p->clocks.shift_ns);
+    sf_json_write_key(w, SF_STR("clocks"));
+    sf_clocks_json(&p->clocks, w);
 }
 
 static void write_share(struct sf_json_writer *w, const struct sf_span_share *s)
@@ -127,6 +131,7 @@ void sf_span_profile_words(const struct sf_span_profile *p, struct sf_buf *out)
         sf_buf_print(out, " by itself: %.0f %%, with 95 %% certainty %.0f to %.0f %%\n",
                      100 * p->shares[0].share, 100 * p->shares[0].low, 100 * p->shares[0].high);
     }
+    sf_clocks_words(&p->clocks, out);
     if (p->reason.len > 0) {
         sf_units_prose(out, p->reason, 0, 0);
         sf_buf_add_u8(out, '\n');

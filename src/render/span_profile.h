@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/ids.h"
+#include "render/clocks.h"
 #include "render/grades.h"
 #include "render/profile_view.h"
 
@@ -41,6 +42,7 @@ struct sf_span_profile {
     const sf_str *types; /* all it could be asked for */
     uint32_t n_types;
     bool is_partial;
+    struct sf_clocks_view clocks; /* that were corrected for it */
     bool has_timeline;
     const struct sf_span_moment *moments; /* by time */
     uint32_t n_moments;

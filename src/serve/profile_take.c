@@ -120,6 +120,7 @@ static void count(const struct sf_profile_take *t)
     sf_counters_add(c, SF_COUNT_CUT_STACKS, d->n_cut_stacks);
     sf_counters_add(c, SF_COUNT_CUT_NAMES, d->n_cut_names);
     sf_counters_add(c, SF_COUNT_CUT_LABELS, sum->n_cut_labels + d->n_labels);
+    sf_counters_add(c, SF_COUNT_CUT_TIMES, sum->n_retimed);
     sf_counters_add(c, SF_COUNT_REDACTIONS, sum->n_redacted);
 }
 

@@ -150,6 +150,8 @@ static void own_answer(struct sf_profile_take *t)
         sf_json_write_key_u64(&w, SF_STR("cutStacks"), d->n_cut_stacks);
     if (t->upload.sum.n_folded)
         sf_json_write_key_u64(&w, SF_STR("foldedSeries"), t->upload.sum.n_folded);
+    if (t->upload.sum.n_retimed)
+        sf_json_write_key_u64(&w, SF_STR("retimed"), t->upload.sum.n_retimed);
     if (d->first[0])
         sf_json_write_key_str(&w, SF_STR("note"), sf_str_from(d->first));
     sf_json_write_object_end(&w);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Traces and profiles that contradict themselves. Every question about them has a clear answer: never an empty page,
 never a sum that does not add up, never a server that is gone."""
+import json
 import os
 import subprocess
 import sys
@@ -69,6 +70,10 @@ def ask_everything(trace):
         assert sum(p["ns"] for p in ledger["parts"]) == ledger["durationNs"], ledger
         profile = server.json(f"/api/v1/spans/{trace.id.hex()}/{span}/profile")
         assert profile["samples"] > 0 or profile["reason"], profile
+        shown = [s.get("clockShiftNs", 0) for s in told["spans"] if s["spanId"] == span]
+        assert profile["clockShiftNs"] == ledger["clockShiftNs"] and profile["clockShiftNs"] in shown, (profile, shown)
+        assert profile["clocks"] == ledger["clocks"] and all(c in told["clocks"] for c in profile["clocks"]), profile["clocks"]
+        assert profile["clockShiftNs"] == 0 or profile["clocks"], profile
         assert total(profile["profile"]) == sum(g["value"] for g in profile["grades"].values()), profile["grades"]
         cover = server.json(f"/api/v1/spans/{trace.id.hex()}/{span}/coverage")
         assert cover["link"]["spans"] == 1, cover
@@ -253,25 +258,35 @@ def test_times_at_the_ends_of_time():
 
 
 def test_samples_from_the_future():
+    """They are kept, with the time they arrived at, which the answer to the upload says."""
+    tomorrow = time.time_ns() + 86400 * 10**9
     t = Trace()
     own = t.add("op", "seer", 0, 100)
     t.send()
-    tags = {("main;later", (("span_id", own.hex()),)): 40 * MS}
-    answer = server.post("/api/v1/profile?service=seer", pprof(tags, when=time.time_ns() + 86400 * 10**9))
-    # Refused with a reason, or kept and then shown of the span it names.
-    assert answer.status in (200, 400), (answer.status, answer.text)
+    answer = server.post("/api/v1/profile?service=seer", pprof({("main;later", (("span_id", own.hex()),)): 40 * MS}, when=tomorrow))
+    assert answer.status == 200 and json.loads(answer.text)["retimed"] == 1 and json.loads(answer.text)["samples"] == 1, answer.text
+    # By its id a sample is the span's, whatever time it bears.
     profile = server.json(f"/api/v1/spans/{t.id.hex()}/{own.hex()}/profile")
-    assert profile["samples"] == 1 or profile["reason"], profile
+    assert profile["grades"]["exact"] == {"samples": 1, "value": 40 * MS} and profile["samples"] == 1, profile
     told = ask_everything(t)
     assert told["durationNs"] == 100 * MS
-    # Without ids they have nothing to do with a span of today.
+    series = server.json("/api/v1/profile?app=seer&format=json")  # of the last hour
+    assert total(series) == 40 * MS, series
+    # Without ids they have nothing to do with a span that was over when they came.
     t = Trace()
     own = t.add("op", "oracle", 0, 100)
     t.send()
-    server.post("/api/v1/profile?service=oracle", pprof({"main;later": 40 * MS}, when=time.time_ns() + 86400 * 10**9))
+    answer = server.post("/api/v1/profile?service=oracle", pprof({"main;later": 40 * MS}, when=tomorrow))
+    assert answer.status == 200 and json.loads(answer.text)["retimed"] == 1, answer.text
     profile = server.json(f"/api/v1/spans/{t.id.hex()}/{own.hex()}/profile")
-    assert profile["samples"] == 0 and "oracle" in profile["reason"], profile
+    assert profile["samples"] == 0 and total(profile["profile"]) == 0, profile
+    assert "oracle sends profiles, but none of this type while the span ran" in profile["reason"], profile["reason"]
     ask_everything(t)
+    # A little ahead is a clock, not the future: it is kept as it is.
+    answer = server.post("/api/v1/profile?service=oracle", pprof({"main;soon": 40 * MS}, when=time.time_ns() + 60 * 10**9))
+    assert answer.status == 200 and "retimed" not in json.loads(answer.text), answer.text
+    counted = [l for l in server.get("/metrics").text.splitlines() if l.startswith('spanflame_cut_total{what="times"}')]
+    assert counted and float(counted[0].split()[-1]) == 2, counted
 
 
 # ---- ids of nothing ----

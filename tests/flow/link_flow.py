@@ -151,6 +151,33 @@ def test_a_profile_that_a_span_names_is_its_own():
     assert answer["samples"] == 1 and answer["top"]["function"] == "mine", answer
 
 
+def test_profiles_that_spans_name_count_in_cohorts():
+    """Each request uploads its profile under an id of its own, which its span names; or under its trace's id alone."""
+    keys = (("pyroscope.profile.id", "{}"), ("profile.id", "{}"), ("profile.file", "/profiles/{}.pb.gz"), (None, ""))
+    for i in range(48):
+        now, trace, own, name = time.time_ns() - 9000 * MS + i * 100 * MS, os.urandom(16), os.urandom(8), os.urandom(8).hex()
+        key, value = keys[i % 4]
+        slow = i % 8 >= 4
+        server.send([{"trace_id": trace, "span_id": own, "name": "pay", "service": "calls-it", "start": now,
+                      "end": now + (90 if slow else 30) * MS, "attributes": {key: value.format(name)} if key else {}}])
+        stacks = {"main;usual": 20 * MS + i, **({"main;applyLegacyTax": 60 * MS} if slow else {})}
+        if key:
+            body = pprof({(path, (("profile_id", name),)): value for path, value in stacks.items()}, when=now)
+            assert server.post("/api/v1/profile?service=calls-it", body).status == 200
+        else:
+            answer = server.post(f"/api/v1/profile?service=calls-it&trace_id={trace.hex()}", pprof(stacks, when=now))
+            assert answer.status == 200, answer.text
+    wait_for("calls-it", 48)
+    query = '{ resource.service.name = "calls-it" }'
+    cohort = server.json("/api/v1/cohort?per=all&q=" + urllib.parse.quote(query))
+    assert cohort["spans"] == cohort["sampledSpans"] == 48, cohort
+    assert total(cohort["profile"]) == 48 * 20 * MS + sum(range(48)) + 24 * 60 * MS, total(cohort["profile"])
+    answer = server.json("/api/v1/compare?split=p50&q=" + urllib.parse.quote(query))
+    assert answer["left"]["sampledSpans"] == answer["right"]["sampledSpans"] == 24, answer
+    first = answer["functions"][0]
+    assert answer["significant"] == 1 and first["function"] == "applyLegacyTax" and first["delta"] == 60 * MS, answer
+
+
 def test_profiles_without_ids_show_the_service_meanwhile():
     trace, own, _ = request("plain")
     send("plain", {"main;work": 500 * MS})
@@ -497,6 +524,19 @@ def test_searches_ask_what_samples_say():
     assert found('{ profile.frame = "sign" && resource.service.name = "asked" }') == {trace: sorted([own, child])}
     assert found('{ resource.service.name = "asked" && profile.frame != "sum" }') == {trace: [child]}
     assert sorted(found('{ resource.service.name = "asked" && profile.cpu = nil }')) == [other]
+    # In structure, where either side may say it, negated too.
+    assert found('{ } >> { resource.service.name = "asked" && profile.cpu > 10ms }') == {trace: sorted([own, child])}
+    assert found('{ profile.frame = "asked.parse" } > { profile.cpu > 10ms }') == {trace: [child]}
+    assert found('{ profile.frame = "asked.parse" } < { resource.service.name = "gateway" }').keys() == {trace}
+    assert found('{ profile.cpu > 1s } >> { resource.service.name = "asked" }') == {}
+    assert sorted(found('{ profile.cpu > 10ms } !>> { resource.service.name = "asked" && name = "pay" }')) == [other]
+    assert found('{ profile.frame = "asked.parse" } && { resource.service.name = "gateway" && profile.cpu = nil }').keys() == {trace}
+    # In aggregates and groups.
+    assert found('{ resource.service.name = "asked" } | sum(profile.cpu) > 80ms').keys() == {trace}
+    assert found('{ resource.service.name = "asked" } | sum(profile.cpu) > 100ms') == {}
+    assert found('{ resource.service.name = "asked" } | max(profile.cpu) = 70ms').keys() == {trace}
+    assert found('{ resource.service.name = "asked" } | by(profile.cpu) | count() > 1').keys() == {other}
+    assert found('{ resource.service.name = "asked" } | { profile.cpu > 50ms } | count() = 1').keys() == {trace}
     answer = server.json("/api/search?q=" + urllib.parse.quote('{ profile.frame = "asked.parse" } | select(profile.cpu)'))
     shown = answer["traces"][0]["spanSet"]["spans"][0]["attributes"]
     assert [a["key"] for a in shown] == ["profile.cpu"], shown
@@ -516,9 +556,25 @@ def test_searches_ask_what_samples_say():
     rate = server.json(f"/api/metrics/query?start={now - 600}&end={now + 5}&q=" + urllib.parse.quote(
         '{ profile.frame = "asked.parse" } | max_over_time(profile.cpu)'))
     assert abs(rate["series"][0]["value"] - 0.07) < 1e-9, rate
-    for bad in ("{ profile.frame > 5 }", "{ profile.what = 5 }"):
+
+    def metric(query):
+        answer = server.json(f"/api/metrics/query?start={now - 600}&end={now + 5}&q=" + urllib.parse.quote(query))
+        return {tuple(next(iter(l["value"].values())) for l in s["labels"] if l["key"] != "__name__"): s["value"]
+                for s in answer["series"]}
+    of_asked = '{ resource.service.name = "asked" && profile.cpu > 10ms }'
+    assert metric(of_asked + " | count_over_time()") == {(): 2}, metric(of_asked + " | count_over_time()")
+    assert metric(of_asked + " | count_over_time() by(name)") == {("pay",): 1, ("order.calculate_totals",): 1}
+    assert metric('{ } >> ' + of_asked + " | count_over_time()") == {(): 2}
+    assert abs(metric(of_asked + " | sum_over_time(profile.cpu)")[()] - 0.09) < 1e-9
+    for bad in ("{ profile.frame > 5 }", "{ profile.what = 5 }", "{ } >> { profile.frame > 5 }",
+                "{ } | by(profile.frame) | count() > 1", "{ } | select(profile.frame)"):
         answer = server.get("/api/search?q=" + urllib.parse.quote(bad))
-        assert answer.status == 400 and "profile." in answer.text and "col" in answer.text, answer.text
+        assert answer.status == 400 and "profile." in answer.text and "col" in answer.text, (bad, answer.text)
+    answer = server.get("/api/search?q=" + urllib.parse.quote("{ } | avg(profile.frame) > 1"))
+    assert answer.status == 400 and "must resolve to a number" in answer.text, answer.text
+    for bad in ("{ } | rate() by(profile.frame)", "{ } | max_over_time(profile.frame)", "{ profile.what = 5 } | rate()"):
+        answer = server.get("/api/metrics/query_range?q=" + urllib.parse.quote(bad))
+        assert answer.status == 400 and "profile." in answer.text and "col" in answer.text, (bad, answer.text)
 
 
 def test_grafanas_span_profiles_know_children_of_tagged_spans():
