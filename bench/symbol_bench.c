@@ -51,12 +51,17 @@ static void take(void *arg, uint32_t query, const struct sf_symbol_line *lines, 
     n_lines += n;
 }
 
+static const struct sf_elf_symbol *symbol(const struct sf_elf_symbols *s, uint32_t i)
+{
+    return (const struct sf_elf_symbol *)(const void *)s->list.p + i;
+}
+
 /* In the middle of functions, evenly over the whole file. */
 static uint32_t choose(const struct sf_elf_symbols *s)
 {
     uint32_t n = s->n < MAX ? s->n : MAX, kept = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const struct sf_elf_symbol *one = &s->list[(uint64_t)i * s->n / n];
+        const struct sf_elf_symbol *one = symbol(s, (uint32_t)((uint64_t)i * s->n / n));
         uint64_t place = one->at + one->len / 2;
         if (!kept || place > at[kept - 1])
             at[kept++] = place;
@@ -71,9 +76,10 @@ static void bench_names(const struct sf_elf_symbols *s)
     uint32_t n = 0;
     double begin = now_ns();
     for (uint32_t i = 0; i < s->n && n < NAMES; i++) {
-        const char *name = s->names.p + s->list[i].name;
+        uint32_t off = symbol(s, i)->name;
         sf_buf_reset(&out);
-        n += sf_demangle(d, (sf_str){name, strnlen(name, s->names.len - s->list[i].name)}, &out);
+        n += sf_demangle(d, sf_file_pages_text(s->names.p + off, s->names.len - off), &out);
+        sf_file_pages_trim();
     }
     if (n)
         printf("demangle %.0f ns/name\n", (now_ns() - begin) / n);
@@ -100,7 +106,7 @@ int main(int argc, char **argv)
     struct sf_elf_symbols s;
     struct sf_elf_file f;
     uint32_t n;
-    if (!sf_elf_file_open(&f, path) || !sf_elf_symbols_read(&s, &f)) {
+    if (!sf_elf_file_open(&f, path) || !sf_elf_symbols_read(&s, &f, NULL, 0)) {
         fprintf(stderr, "symbol_bench: %s: no symbols\n", path);
         return 1;
     }

@@ -11,6 +11,8 @@
 enum {
     PATH_CAP = 4096,
     BUILD_ID_MAX = 64,
+    NOTES_MAX = 1 << 16,
+    PIECE = 1 << 16,
     CHECKED_MAX = 1 << 28, /* a file to be summed up for its checksum: a tenth of a second */
 };
 
@@ -37,13 +39,29 @@ sf_bytes sf_elf_build_id(const struct sf_elf_file *f)
     for (uint32_t i = 0; i < f->n_sections; i++) {
         struct sf_elf_section s;
         sf_bytes id;
-        if (!sf_elf_file_section(f, i, &s) || s.type != SHT_NOTE)
+        if (!sf_elf_file_section(f, i, &s) || s.type != SHT_NOTE || s.bytes.len > NOTES_MAX ||
+            !sf_file_pages_has(s.bytes))
             continue;
         id = find_id(s.bytes);
         if (id.len >= 2 && id.len <= BUILD_ID_MAX)
             return id;
     }
     return SF_BYTES_NONE;
+}
+
+static bool has_checksum(const struct sf_elf_file *f, uint32_t checksum)
+{
+    uLong sum = 0;
+    if (f->image.len > CHECKED_MAX)
+        return false;
+    for (size_t at = 0; at < f->image.len; at += PIECE) {
+        sf_bytes some = {f->image.p + at, f->image.len - at < PIECE ? f->image.len - at : PIECE};
+        if (!sf_file_pages_has(some))
+            return false;
+        sum = crc32_z(sum, some.p, some.len);
+        sf_file_pages_trim();
+    }
+    return sum == checksum;
 }
 
 static bool open_if_same(struct sf_elf_file *out, const char *path, sf_bytes id, uint32_t checksum)
@@ -56,8 +74,7 @@ static bool open_if_same(struct sf_elf_file *out, const char *path, sf_bytes id,
     if (id.len && theirs.len)
         is_same = id.len == theirs.len && !memcmp(id.p, theirs.p, id.len);
     else
-        is_same = !id.len && out->image.len <= CHECKED_MAX &&
-                  crc32_z(0, out->image.p, out->image.len) == checksum;
+        is_same = !id.len && has_checksum(out, checksum);
     if (!is_same)
         sf_elf_file_close(out);
     return is_same;
@@ -76,18 +93,21 @@ static bool open_by_id(struct sf_elf_file *out, sf_bytes id, const char *root)
 }
 
 /* .gnu_debuglink: a file's name, zeros up to a whole word, the file's checksum. */
-static bool find_link(const struct sf_elf_file *f, sf_str *name, uint32_t *checksum)
+static bool find_link(const struct sf_elf_file *f, char name[256], uint32_t *checksum)
 {
     for (uint32_t i = 0; i < f->n_sections; i++) {
         struct sf_elf_section s;
         size_t len, at;
         if (!sf_elf_file_section(f, i, &s) || !sf_str_eq(s.name, SF_STR(".gnu_debuglink")))
             continue;
+        if (s.bytes.len > NOTES_MAX || !sf_file_pages_has(s.bytes))
+            return false;
         len = strnlen((const char *)s.bytes.p, s.bytes.len);
         at = (len + 4) & ~(size_t)3;
         if (!len || len > 255 || memchr(s.bytes.p, '/', len) || at + 4 > s.bytes.len)
             return false;
-        *name = (sf_str){(const char *)s.bytes.p, len};
+        memcpy(name, s.bytes.p, len);
+        name[len] = 0;
         *checksum = sf_load_u32le(s.bytes.p + at);
         return true;
     }
@@ -103,13 +123,13 @@ static bool open_by_link(struct sf_elf_file *out, const struct sf_elf_file *f, c
         const char *before, *after;
     } const places[] = {{"", "/"}, {"", "/.debug/"}, {root, "/"}};
     uint32_t checksum;
-    sf_str name;
-    if (!slash || folder_len > PATH_CAP || !find_link(f, &name, &checksum))
+    char name[256];
+    if (!slash || folder_len > PATH_CAP || !find_link(f, name, &checksum))
         return false;
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         char there[PATH_CAP];
-        int len = snprintf(there, sizeof(there), "%s%.*s%s%.*s", places[i].before, folder_len, path,
-                           places[i].after, SF_STR_ARG(name));
+        int len = snprintf(there, sizeof(there), "%s%.*s%s%s", places[i].before, folder_len, path,
+                           places[i].after, name);
         if (len > 0 && len < PATH_CAP && strcmp(there, path) != 0 &&
             open_if_same(out, there, id, checksum))
             return true;
@@ -120,6 +140,9 @@ static bool open_by_link(struct sf_elf_file *out, const struct sf_elf_file *f, c
 bool sf_debug_file_open(struct sf_elf_file *out, const struct sf_elf_file *f, const char *path,
                         const char *root)
 {
+    uint8_t kept[BUILD_ID_MAX]; /* what was read may be forgotten */
     sf_bytes id = sf_elf_build_id(f);
+    if (id.len)
+        id.p = memcpy(kept, id.p, id.len);
     return open_by_id(out, id, root) || open_by_link(out, f, path, id, root);
 }

@@ -38,11 +38,20 @@ static bool take_section(struct sf_debug_info *i, int which, const struct sf_elf
     return true;
 }
 
+static uint64_t work_for(struct sf_debug_info *i)
+{
+    uint64_t len = 1 << 16;
+    for (int k = 0; k < SF_DEBUG_SECTIONS; k++)
+        len += section_place(&i->d, k)->len;
+    return len < SF_DWARF_WORK_MAX / SF_DWARF_WORK_PER_BYTE ? len * SF_DWARF_WORK_PER_BYTE
+                                                            : SF_DWARF_WORK_MAX;
+}
+
 /* A part of it that cannot be read would make the others say things that are not so. */
 bool sf_debug_info_init(struct sf_debug_info *i, const struct sf_elf_file *f)
 {
     size_t room = SF_DEBUG_INFLATED_MAX;
-    *i = (struct sf_debug_info){.d.work_left = SF_DWARF_WORK_MAX};
+    *i = (struct sf_debug_info){0};
     for (uint32_t at = 0; at < f->n_sections; at++) {
         struct sf_elf_section s;
         if (!sf_elf_file_section(f, at, &s) || s.type != SHT_PROGBITS)
@@ -52,6 +61,7 @@ bool sf_debug_info_init(struct sf_debug_info *i, const struct sf_elf_file *f)
                 return false;
         }
     }
+    i->d.work_left = work_for(i);
     return i->d.info.len && i->d.abbrev.len;
 }
 
@@ -189,6 +199,7 @@ void sf_debug_info_find(struct sf_debug_info *i, const uint64_t *at, uint32_t n,
                 continue;
             collect(&b, at, owner, n, k);
             find_in_unit(i, unit, &b, take, arg);
+            sf_dwarf_units_forget(&i->units);
         }
     }
     batch_free(&b);

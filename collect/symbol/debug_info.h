@@ -10,9 +10,9 @@
 #include "collect/symbol/elf_file.h"
 
 enum {
-    SF_SYMBOL_LINES_MAX = 64,         /* calls inlined into each other at one address */
-    SF_DEBUG_SECTIONS = 9,            /* that are read */
-    SF_DEBUG_INFLATED_MAX = 64 << 20, /* of a file's compressed sections, while it is read */
+    SF_SYMBOL_LINES_MAX = 64,        /* calls inlined into each other at one address */
+    SF_DEBUG_SECTIONS = 9,           /* that are read */
+    SF_DEBUG_INFLATED_MAX = 8 << 20, /* of a file's compressed sections, while it is read */
 };
 
 struct sf_symbol_line {

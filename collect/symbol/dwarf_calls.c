@@ -95,7 +95,8 @@ static bool match(struct walk *w, const struct entry *e)
     uint64_t lo, hi;
     sf_dwarf_ranges_init(&r, w->d, &w->in->unit, &e->code);
     while (sf_dwarf_ranges_next(&r, &lo, &hi)) {
-        for (uint32_t i = sf_dwarf_first_from(w->at, w->n, lo); i < w->n && w->at[i] < hi; i++) {
+        for (uint32_t i = sf_dwarf_first_from(w->at, w->n, lo);
+             i < w->n && w->at[i] < hi && sf_dwarf_spend(w->d); i++) {
             place = place ? place : add_call(w, e, i);
             if (!place)
                 return false;

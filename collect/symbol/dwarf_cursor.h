@@ -1,5 +1,5 @@
 /* dwarf_cursor.h - bytes of a section, read in order and never past their end. The first fault
- * sticks; reads after it give zero. */
+ * sticks; reads after it give zero. Bytes of a file are had when they are needed. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -7,9 +7,13 @@
 
 #include "base/num.h"
 #include "base/str.h"
+#include "collect/symbol/file_pages.h"
+
+enum { SF_DWARF_TEXT_MAX = 1 << 16 }; /* the longest names of C++ programs are a tenth of it */
 
 struct sf_dwarf_cursor {
     const uint8_t *at, *end;
+    const uint8_t *have; /* up to where it is in memory, from `at` to `end` */
     bool is_bad;
 };
 
@@ -18,7 +22,8 @@ static inline struct sf_dwarf_cursor sf_dwarf_cursor_at(sf_bytes b, uint64_t off
 {
     if (off > b.len)
         return (struct sf_dwarf_cursor){.is_bad = true};
-    return (struct sf_dwarf_cursor){b.p + off, b.p + b.len, false};
+    return (struct sf_dwarf_cursor){b.p + off, b.p + b.len,
+                                    sf_file_pages_end(b.p + off, b.p + b.len), false};
 }
 
 static inline uint64_t sf_dwarf_cursor_left(const struct sf_dwarf_cursor *c)
@@ -26,20 +31,35 @@ static inline uint64_t sf_dwarf_cursor_left(const struct sf_dwarf_cursor *c)
     return (uint64_t)(c->end - c->at);
 }
 
+static inline bool sf_dwarf_cursor_fail(struct sf_dwarf_cursor *c)
+{
+    c->is_bad = true;
+    c->at = c->have = c->end;
+    return false;
+}
+
 static inline bool sf_dwarf_cursor_need(struct sf_dwarf_cursor *c, uint64_t n)
 {
-    if (c->is_bad || n > sf_dwarf_cursor_left(c)) {
-        c->is_bad = true;
-        c->at = c->end;
-        return false;
-    }
+    const uint8_t *have;
+    if (!c->is_bad && n <= (uint64_t)(c->have - c->at))
+        return true;
+    if (c->is_bad || n > sf_dwarf_cursor_left(c))
+        return sf_dwarf_cursor_fail(c);
+    have = sf_file_pages_need(c->at, n, c->end);
+    if (!have)
+        return sf_dwarf_cursor_fail(c);
+    c->have = have;
     return true;
 }
 
 static inline void sf_dwarf_skip(struct sf_dwarf_cursor *c, uint64_t n)
 {
-    if (sf_dwarf_cursor_need(c, n))
-        c->at += n;
+    if (c->is_bad || n > sf_dwarf_cursor_left(c)) {
+        sf_dwarf_cursor_fail(c);
+        return;
+    }
+    c->at += n;
+    c->have = c->have < c->at ? c->at : c->have;
 }
 
 /* A number of `size` bytes, 1 to 8. */
@@ -92,15 +112,16 @@ static inline int64_t sf_dwarf_sleb(struct sf_dwarf_cursor *c)
 /* Up to a zero, which must be there. */
 static inline sf_str sf_dwarf_str(struct sf_dwarf_cursor *c)
 {
-    const uint8_t *zero = c->is_bad ? NULL : memchr(c->at, 0, (size_t)(c->end - c->at));
-    sf_str s;
-    if (!zero) {
-        c->is_bad = true;
-        c->at = c->end;
+    uint64_t most = sf_dwarf_cursor_left(c);
+    sf_str s = SF_STR_NONE;
+    most = most < SF_DWARF_TEXT_MAX ? most : SF_DWARF_TEXT_MAX;
+    if (!c->is_bad)
+        s = sf_file_pages_text((const char *)c->at, (size_t)most);
+    if (!s.p || s.len == most) {
+        sf_dwarf_cursor_fail(c);
         return SF_STR_NONE;
     }
-    s = (sf_str){(const char *)c->at, (size_t)(zero - c->at)};
-    c->at = zero + 1;
+    sf_dwarf_skip(c, s.len + 1);
     return s;
 }
 
@@ -108,10 +129,11 @@ static inline sf_str sf_dwarf_str(struct sf_dwarf_cursor *c)
 static inline struct sf_dwarf_cursor sf_dwarf_part(struct sf_dwarf_cursor *c, uint64_t len)
 {
     struct sf_dwarf_cursor part = {.is_bad = true};
-    if (sf_dwarf_cursor_need(c, len)) {
-        part = (struct sf_dwarf_cursor){c->at, c->at + len, false};
-        c->at += len;
+    if (!c->is_bad && len <= sf_dwarf_cursor_left(c)) {
+        const uint8_t *end = c->at + len;
+        part = (struct sf_dwarf_cursor){c->at, end, c->have < end ? c->have : end, false};
     }
+    sf_dwarf_skip(c, len);
     return part;
 }
 

@@ -128,6 +128,8 @@ static bool read_body(struct sf_dwarf_line_table *t, struct sf_dwarf *d,
     if (c->is_bad || head.is_bad || !t->line_range || !t->opcode_base ||
         (t->addr_size != 8 && t->addr_size != 4))
         return false;
+    if (!sf_dwarf_cursor_need(&head, t->opcode_base - 1u))
+        return false;
     t->operands = (sf_bytes){head.at, t->opcode_base - 1u};
     sf_dwarf_skip(&head, t->operands.len);
     if (head.is_bad)

@@ -5,8 +5,8 @@
 
 enum { MAX_UNITS = 1 << 18 };
 
-static void own_range(const uint64_t *at, uint32_t n, uint32_t *owner, uint32_t unit, uint64_t lo,
-                      uint64_t hi)
+static void own_range(struct sf_dwarf *d, const uint64_t *at, uint32_t n, uint32_t *owner,
+                      uint32_t unit, uint64_t lo, uint64_t hi)
 {
     uint32_t from = 0, to = n;
     while (from < to) {
@@ -16,7 +16,7 @@ static void own_range(const uint64_t *at, uint32_t n, uint32_t *owner, uint32_t 
         else
             to = middle;
     }
-    for (; from < n && at[from] < hi; from++) {
+    for (; from < n && at[from] < hi && sf_dwarf_spend(d); from++) {
         if (owner[from] == SF_DWARF_NO_UNIT)
             owner[from] = unit;
     }
@@ -29,7 +29,7 @@ static void own_all(struct sf_dwarf *d, const struct sf_dwarf_unit *unit, const 
     uint64_t lo, hi;
     sf_dwarf_ranges_init(&r, d, unit, &unit->code);
     while (sf_dwarf_ranges_next(&r, &lo, &hi))
-        own_range(at, n, owner, number, lo, hi);
+        own_range(d, at, n, owner, number, lo, hi);
 }
 
 void sf_dwarf_units_scan(struct sf_dwarf_units *u, struct sf_dwarf *d, const uint64_t *at,
@@ -52,7 +52,15 @@ void sf_dwarf_units_scan(struct sf_dwarf_units *u, struct sf_dwarf *d, const uin
         if (sf_dwarf_unit_read_root(&unit, d, &u->scratch))
             own_all(d, &unit, at, n, owner, number);
         number++;
+        sf_file_pages_trim();
     }
+}
+
+void sf_dwarf_units_forget(struct sf_dwarf_units *u)
+{
+    for (int i = 0; i < SF_DWARF_UNITS_LOADED; i++)
+        u->loaded[i].used = 0; /* their names lie in the file */
+    sf_file_pages_trim();
 }
 
 void sf_dwarf_units_done(struct sf_dwarf_units *u)

@@ -25,6 +25,8 @@ struct sf_dwarf_units { /* a zeroed one is empty */
  * the units before that. */
 void sf_dwarf_units_scan(struct sf_dwarf_units *u, struct sf_dwarf *d, const uint64_t *at,
                          uint32_t n, uint32_t *owner);
+/* Between one unit and the next: nothing of a unit is kept, so what was read may be forgotten. */
+void sf_dwarf_units_forget(struct sf_dwarf_units *u);
 void sf_dwarf_units_done(struct sf_dwarf_units *u);
 /* The unit with that number, or that holds an entry. NULL: none, or damaged. Lives until the next
  * load. */

@@ -1,11 +1,9 @@
 #include "collect/symbol/elf_file.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+enum { NAME_MAX_LEN = 64 }; /* a longer one is none that we look for */
 
 static bool is_inside(const struct sf_elf_file *f, uint64_t at, uint64_t len)
 {
@@ -14,9 +12,10 @@ static bool is_inside(const struct sf_elf_file *f, uint64_t at, uint64_t len)
 
 static bool read_head(const struct sf_elf_file *f, uint32_t at, Elf64_Shdr *out)
 {
-    if (at >= f->n_sections)
+    const uint8_t *p = f->image.p + f->heads_off + at * sizeof(*out);
+    if (at >= f->n_sections || !sf_file_pages_has((sf_bytes){p, sizeof(*out)}))
         return false;
-    memcpy(out, f->image.p + f->heads_off + at * sizeof(*out), sizeof(*out));
+    memcpy(out, p, sizeof(*out));
     return true;
 }
 
@@ -39,11 +38,12 @@ static bool read_counts(struct sf_elf_file *f, uint32_t n, uint32_t names)
     return true;
 }
 
-bool sf_elf_file_init(struct sf_elf_file *f, sf_bytes image)
+static bool read_image(struct sf_elf_file *f, sf_bytes image)
 {
     Elf64_Ehdr head;
-    *f = (struct sf_elf_file){.image = image};
-    if (image.len < sizeof(head))
+    f->image = image;
+    f->names = SF_BYTES_NONE;
+    if (image.len < sizeof(head) || !sf_file_pages_has((sf_bytes){image.p, sizeof(head)}))
         return false;
     memcpy(&head, image.p, sizeof(head));
     if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
@@ -53,33 +53,26 @@ bool sf_elf_file_init(struct sf_elf_file *f, sf_bytes image)
     return read_counts(f, head.e_shnum, head.e_shstrndx);
 }
 
+bool sf_elf_file_init(struct sf_elf_file *f, sf_bytes image)
+{
+    *f = (struct sf_elf_file){0};
+    return read_image(f, image);
+}
+
 bool sf_elf_file_open(struct sf_elf_file *f, const char *path)
 {
-    struct stat st;
-    void *p = MAP_FAILED;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a fifo has nobody to wait for */
-
     *f = (struct sf_elf_file){0};
-    if (fd < 0)
+    if (!sf_file_pages_open(&f->pages, path))
         return false;
-    if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0)
-        p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    close(fd);
-    if (p == MAP_FAILED)
-        return false;
-    if (!sf_elf_file_init(f, (sf_bytes){p, (size_t)st.st_size})) {
-        *f = (struct sf_elf_file){0};
-        munmap(p, (size_t)st.st_size);
-        return false;
-    }
-    f->is_mapped = true;
-    return true;
+    if (read_image(f, (sf_bytes){f->pages.base, f->pages.len}))
+        return true;
+    sf_elf_file_close(f);
+    return false;
 }
 
 void sf_elf_file_close(struct sf_elf_file *f)
 {
-    if (f->is_mapped)
-        munmap((void *)(uintptr_t)f->image.p, f->image.len);
+    sf_file_pages_close(&f->pages);
     *f = (struct sf_elf_file){0};
 }
 
@@ -91,8 +84,9 @@ bool sf_elf_file_section(const struct sf_elf_file *f, uint32_t at, struct sf_elf
     *out = (struct sf_elf_section){
         .type = head.sh_type, .link = head.sh_link, .flags = head.sh_flags};
     if (head.sh_name < f->names.len) {
-        const char *name = (const char *)f->names.p + head.sh_name;
-        out->name = (sf_str){name, strnlen(name, f->names.len - head.sh_name)};
+        size_t most = f->names.len - head.sh_name;
+        out->name = sf_file_pages_text((const char *)f->names.p + head.sh_name,
+                                       most < NAME_MAX_LEN ? most : NAME_MAX_LEN);
     }
     if (head.sh_type == SHT_NOBITS)
         return true;

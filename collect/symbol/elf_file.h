@@ -1,12 +1,14 @@
 /* elf_file.h - the sections of one ELF file, from disk or from memory.
  *
  * The file may be anybody's and is not trusted: every section is looked at against what the file
- * has. It stays mapped until close; what is borrowed from it lives as long. */
+ * has. Its bytes are to be asked for (file_pages.h) before they are read, but for a section's name.
+ */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/str.h"
+#include "collect/symbol/file_pages.h"
 
 struct sf_elf_section {
     uint32_t type, link;
@@ -17,8 +19,8 @@ struct sf_elf_section {
 
 struct sf_elf_file {
     sf_bytes image;
-    bool is_mapped;
-    uint64_t heads_off; /* of the section headers */
+    struct sf_file_pages pages; /* closed: the image is memory */
+    uint64_t heads_off;         /* of the section headers */
     uint32_t n_sections;
     sf_bytes names;
 };

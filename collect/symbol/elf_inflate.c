@@ -6,6 +6,8 @@
 
 #include "base/heap.h"
 
+enum { PIECE = 64 * 1024 };
+
 /* zlib's own memory is ours, not the program's. */
 static void *give(void *arg, uInt n, uInt size)
 {
@@ -22,16 +24,23 @@ static void take_back(void *arg, void *p)
 static bool inflate_all(sf_bytes in, uint8_t *out, size_t len)
 {
     z_stream z = {.zalloc = give, .zfree = take_back};
-    bool ok;
+    int err = Z_OK;
     if (in.len > UINT32_MAX || len > UINT32_MAX || inflateInit(&z) != Z_OK)
         return false;
-    z.next_in = (Bytef *)(uintptr_t)in.p;
-    z.avail_in = (uInt)in.len;
     z.next_out = out;
     z.avail_out = (uInt)len;
-    ok = inflate(&z, Z_FINISH) == Z_STREAM_END && !z.avail_out;
+    while (in.len && err == Z_OK) {
+        sf_bytes some = {in.p, in.len < PIECE ? in.len : PIECE};
+        if (!sf_file_pages_has(some))
+            break;
+        z.next_in = (Bytef *)(uintptr_t)some.p;
+        z.avail_in = (uInt)some.len;
+        err = inflate(&z, Z_NO_FLUSH);
+        in = (sf_bytes){in.p + some.len, in.len - some.len};
+        sf_file_pages_trim();
+    }
     inflateEnd(&z);
-    return ok;
+    return err == Z_STREAM_END && !z.avail_out;
 }
 
 bool sf_elf_inflate(const struct sf_elf_section *s, size_t max_len, struct sf_buf *out)
@@ -39,7 +48,7 @@ bool sf_elf_inflate(const struct sf_elf_section *s, size_t max_len, struct sf_bu
     Elf64_Chdr head;
     sf_bytes in = s->bytes;
     uint8_t *to;
-    if (in.len < sizeof(head))
+    if (in.len < sizeof(head) || !sf_file_pages_has((sf_bytes){in.p, sizeof(head)}))
         return false;
     memcpy(&head, in.p, sizeof(head));
     if (head.ch_type != ELFCOMPRESS_ZLIB || !head.ch_size || head.ch_size > max_len)

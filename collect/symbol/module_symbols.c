@@ -58,6 +58,7 @@ static void take_names(struct asking *a, uint32_t n)
             continue;
         line.name = sf_elf_symbols_find(a->symbols, a->at[i], &start);
         a->take(a->arg, i, &line, line.name.len > 0);
+        sf_file_pages_trim();
     }
 }
 
@@ -83,8 +84,8 @@ static bool find(const struct sf_elf_file *f, const char *path, const uint64_t *
     bool ok = info && is_told, has_info;
     if (ok) {
         has_info = open_info(info, f, path, &apart);
-        if (!sf_elf_symbols_read(&symbols, &apart))
-            sf_elf_symbols_read(&symbols, f);
+        if (!sf_elf_symbols_read(&symbols, &apart, at, n))
+            sf_elf_symbols_read(&symbols, f, at, n);
         if (has_info)
             sf_debug_info_find(info, at, n, take_lines, &a);
         take_names(&a, n);

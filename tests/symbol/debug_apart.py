@@ -109,4 +109,51 @@ def test_without_build_ids_the_checksum_decides():
         assert "chains.c" not in p.said(path), p.said(path)
 
 
+def dwz(*argv):
+    if not shutil.which("dwz"):
+        raise tap.Skip("there is no dwz")
+    done = subprocess.run(["dwz", *argv], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done
+
+
+def names_of(said):
+    """Without what the linker calls copies by ("clone_me.constprop.0")."""
+    return {line.split(".")[0] for line in said.splitlines() if not re.search(r":\d+$", line)}
+
+
+def test_what_dwz_has_shared_in_one_file_says_the_same():
+    with Program() as p:
+        path = p.copied("shared/program")
+        dwz(path)
+        assert p.said(path) == p.full
+
+
+def test_what_dwz_has_moved_to_a_third_file_leaves_lines_and_true_names():
+    with Program() as p:
+        paths = [p.copied(f"many/program{i}") for i in range(3)]
+        dwz("-m", os.path.join(p.folder, "many", "common.debug"), *paths)
+        if ".gnu_debugaltlink" not in run("readelf", "-SW", paths[0]):
+            raise tap.Skip("dwz found nothing to share")
+        said = p.said(paths[0])
+        assert said.count("chains.c:") > 50, said
+        # A name that is in the third file is the symbol table's, or missing; never another's.
+        assert names_of(said) <= names_of(p.full) | {""}, names_of(said) - names_of(p.full)
+
+
+def test_a_file_that_is_cut_at_any_place_is_survived():
+    with Program() as p:
+        with open(p.path, "rb") as f:
+            whole = f.read()
+        known = names_of(p.full) | {""}
+        for i in range(1, 24):
+            path = os.path.join(p.folder, "cut")
+            with open(path, "wb") as f:
+                f.write(whole[:len(whole) * i // 24])
+            subprocess.run([os.environ["LINES"], path], input=p.asked, capture_output=True, text=True, check=False, timeout=60)
+            with open(path, "wb") as f:  # as long as before, but nothing in it
+                f.write(whole[:len(whole) * i // 24].ljust(len(whole), b"\0"))
+            done = subprocess.run([os.environ["LINES"], path], input=p.asked, capture_output=True, text=True, check=False, timeout=60)
+            assert done.returncode >= 0 and names_of(done.stdout) <= known, (i, done)
+
+
 tap.run(sys.modules[__name__])

@@ -18,12 +18,14 @@ TEST(elf_symbols, names_a_function_by_any_of_its_addresses)
     struct sf_elf_file f;
     const struct sf_module *m;
     uintptr_t at = (uintptr_t)a_function_to_find;
-    uint64_t start;
+    uint64_t start, asked[2] = {0, UINT64_MAX};
     assert_true(sf_modules_refresh());
     m = sf_modules_find(sf_modules_enter(), at);
     assert_non_null(m);
     assert_true(sf_elf_file_open(&f, m->path));
-    assert_true(sf_elf_symbols_read(&s, &f));
+    asked[0] = at - m->base;
+    assert_true(sf_elf_symbols_read(&s, &f, asked, 2));
+    assert_int_equal(s.n, 1);
     assert_str(sf_elf_symbols_find(&s, at - m->base, &start), "a_function_to_find");
     assert_str(sf_elf_symbols_find(&s, at - m->base + 1, &start), "a_function_to_find");
     assert_int_equal(start, at - m->base);
@@ -49,12 +51,13 @@ TEST(elf_symbols, takes_the_plainest_of_a_functions_names)
     struct sf_elf_symbols s;
     struct sf_elf_file f;
     uintptr_t at = (uintptr_t)plainest;
-    uint64_t start;
+    uint64_t start, asked;
     assert_true(sf_modules_refresh());
     const struct sf_module *m = sf_modules_find(sf_modules_enter(), at);
     assert_non_null(m);
     assert_true(sf_elf_file_open(&f, m->path));
-    assert_true(sf_elf_symbols_read(&s, &f));
+    asked = at - m->base;
+    assert_true(sf_elf_symbols_read(&s, &f, &asked, 1));
     assert_str(sf_elf_symbols_find(&s, at - m->base, &start), "plainest");
     assert_int_equal(start, at - m->base);
     sf_elf_symbols_done(&s);
@@ -93,7 +96,7 @@ TEST(elf_symbols, survives_damaged_files)
             copy[4 + (chance >> 33) % 60] = (uint8_t)(chance >> 20);
         }
         assert_int_equal(pwrite(fd, copy, sizeof(copy), 0), (ssize_t)sizeof(copy));
-        if (sf_elf_file_open(&f, path) && sf_elf_symbols_read(&s, &f)) {
+        if (sf_elf_file_open(&f, path) && sf_elf_symbols_read(&s, &f, &chance, 1)) {
             sf_elf_symbols_find(&s, chance, &start);
             sf_elf_symbols_done(&s);
         }
