@@ -5,6 +5,8 @@
 struct sf_profile_want { /* of detail rows; see struct sf_detail_query */
     const sf_span_id *span_ids;
     size_t n_spans;
+    const uint64_t *span_bits; /* one is set for each span's hash; NULL: not made */
+    uint64_t bits_mask;        /* of hashes */
     const sf_trace_id *trace_ids;
     size_t n_traces;
     uint64_t process;
