@@ -75,29 +75,30 @@ def test_a_command_that_fails_or_is_missing_is_a_failure():
     assert tally.passed == 1 and tally.failed[0][1] == "because\n" and len(tally.failed) == 2
 
 
-def rerun(verdict):
-    """A tally of a test that failed in company, and of which a run alone says `verdict`."""
+def rerun(*verdicts):
+    """A tally of a test that failed in company, and of which runs alone say `verdicts`."""
     name = "spanflame:flow / noun"
     failed = {"name": name, "stdout": "1..1\nnot ok 1 - one\n", "result": "FAIL", "returncode": 1}
-    after = dict(failed, stdout=f"1..1\n{verdict} 1 - one\n", result="OK" if verdict == "ok" else "FAIL")
     asked = []
     os.environ.setdefault("CHECK_SCALE", "1")
 
     class Run(check.MesonRun):
         def results(self, log, *names):
+            verdict = verdicts[len(asked)]
             asked.append((log, names))
-            return [after], ""
+            return [dict(failed, stdout=f"1..1\n{verdict} 1 - one\n", result="OK" if verdict == "ok" else "FAIL")], ""
 
     tally = check.Tally()
     tally.doubtful.append((Run("build", "check-flow", ["flow"]), failed))
     tally.settle()
-    assert asked == [("check-flow-again", ("noun",))] and not tally.doubtful
+    assert asked == [("check-flow-again", ("noun",))] * len(verdicts) and not tally.doubtful
     return tally
 
 
-def test_what_passes_alone_is_said_and_what_fails_twice_has_failed():
-    busy, broken = rerun("ok"), rerun("not ok")
-    assert busy.passed == 1 and not busy.failed and busy.again == ["spanflame:flow / noun"]
+def test_what_passes_alone_is_said_and_what_fails_each_time_has_failed():
+    busy, busier, broken = rerun("ok"), rerun("not ok", "ok"), rerun("not ok", "not ok")
+    assert busy.passed == 1 and not busy.failed and busy.again == [("spanflame:flow / noun", 1)]
+    assert busier.passed == 1 and not busier.failed and busier.again == [("spanflame:flow / noun", 2)]
     assert not broken.passed and len(broken.failed) == 1 and not broken.again
 
 
