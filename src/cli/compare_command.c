@@ -32,8 +32,9 @@ int sf_compare_run(int argc, char **argv)
         .summary = "Compare the code of two sets of spans, per span.",
         .details = "A TraceQL query is a set of spans. For every function the mean per span of "
                    "both sides is given; a difference is called significant only when it holds "
-                   "for all functions together at 95 %: whole spans are drawn again and again, "
-                   "and chance differences do not survive that.",
+                   "for all functions together at 95 %: stretches of time with their spans are "
+                   "drawn again and again, and chance differences do not survive that. \"At "
+                   "least\" and \"at most\" are the bounds of the difference.",
         .examples = "spanflame compare --slow-vs-fast '{ name = \"order.calculate_totals\" }'\n"
                     "spanflame compare --errors-vs-ok '{ resource.service.name = \"shop\" }'\n"
                     "spanflame compare --q '{ name = \"GET /cart\" }' --by "

@@ -7,10 +7,11 @@
 int sf_coverage_run(int argc, char **argv)
 {
     struct sf_client client = {0};
-    const char *output = NULL, *trace = NULL, *span = NULL, *type = NULL;
+    const char *output = NULL, *trace = NULL, *span = NULL, *type = NULL, *service = NULL;
     int64_t since_ns = 3600000000000;
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
+        {"service", SF_FLAG_STR, &service, "NAME", "the same as SERVICE"},
         {"since", SF_FLAG_DURATION, &since_ns, "TIME", "look back this long (default 1h)"},
         {"span", SF_FLAG_STR, &span, "ID", "instead of a service: one span, and around it"},
         {"trace", SF_FLAG_STR, &trace, "ID", "the span's trace; found when left out"},
@@ -36,13 +37,15 @@ int sf_coverage_run(int argc, char **argv)
     case SF_ARGS_BAD: return 2;
     case SF_ARGS_RUN: break;
     }
-    if (args.n_words != (span ? 0 : 1) || (trace && !span))
+    if (args.n_words + (service != NULL) + (span != NULL) != 1 || (trace && !span))
         return sf_answer_usage("coverage", "name one service, or a span with --span ID");
+    if (args.n_words == 1)
+        service = args.words[0];
     if (span) {
         sf_ask_span(&path, trace, span, "coverage?");
     } else {
         sf_buf_print(&path, "/api/v1/coverage?from=now-%" PRId64 "s", since_ns / 1000000000);
-        sf_ask_param(&path, "service", args.words[0]);
+        sf_ask_param(&path, "service", service);
     }
     sf_ask_param(&path, "type", type);
     return sf_ask_and_print("coverage", &client, output, &path);

@@ -282,7 +282,8 @@ enum sf_err sf_profile_source_open(const char *command, const char *word,
     if (!err)
         err = sf_batch_types(&batch, &out->req, &types, &n, why);
     if (!err && n == 0)
-        err = sf_fail(why, SF_ERR_NOT_FOUND, "%s has no samples", word);
+        err = flags->is_path ? sf_fail(why, SF_ERR_NOT_FOUND, "what was asked for has no samples")
+                             : sf_fail(why, SF_ERR_NOT_FOUND, "%s has no samples", word);
     if (!err)
         err = sf_batch_choose(types, n, /* a server has chosen already */
                               out->is_asked ? SF_STR_NONE : sf_str_from(flags->type), &chosen, why);

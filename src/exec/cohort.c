@@ -7,6 +7,7 @@
 #include "exec/cohort_set.h"
 #include "exec/no_room.h"
 #include "exec/span_profile.h"
+#include "exec/time_part.h"
 #include "flame/batch_tree.h"
 #include "flame/tree_builder.h"
 #include "link/share_cut.h"
@@ -15,6 +16,7 @@
 #define MAX_TREE_LEN ((size_t)64 << 20)
 /* A part of them is looked at: twice as many are enough to draw it from. */
 enum { COHORT_TRACES = 2 * SF_COHORT_SPANS };
+#define ALONE_TIME 0.6 /* of what is left, for spans one by one */
 
 struct work {
     struct sf_store *store;
@@ -54,9 +56,15 @@ static enum sf_err merge_alone(struct work *w, struct sf_why *why)
 {
     struct sf_tree_builder b;
     enum sf_err err = SF_OK;
+    int64_t until_ns = sf_time_part(w->q, ALONE_TIME);
     sf_tree_builder_init(&b, w->q->req, MAX_TREE_LEN, SF_TREE_COPIES);
     w->out.grades = (struct sf_grades){0};
     for (uint32_t i = 0; !err && i < w->set.n; i++) {
+        if (i > 0 && sf_time_part_is_over(until_ns)) {
+            w->set.n = i; /* in order of trace ids: of all times */
+            w->set.note = SF_SPAN_SET_TIME_UP;
+            break;
+        }
         struct sf_query_ctx q = *w->q;
         struct sf_span_profile p;
         struct sf_span_profile_want ask = {.trace = w->set.spans[i].trace,

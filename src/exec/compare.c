@@ -1,11 +1,13 @@
 /* compare.c - what one set of spans does more of than another, per request. */
 #include "exec/compare.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "exec/cohort_set.h"
 #include "exec/no_room.h"
 #include "exec/span_profile.h"
+#include "exec/time_part.h"
 #include "flame/batch_tree.h"
 #include "flame/tree_builder.h"
 #include "flame/tree_group.h"
@@ -82,10 +84,12 @@ static enum sf_err split(struct work *w, struct sf_why *why)
     w->left.n_found = (uint64_t)((double)sf_span_set_found(&all) * w->want->split);
     w->right.n_found = sf_span_set_found(&all) - w->left.n_found;
     double percent = w->want->split * 100;
-    if (!sf_arena_print(w->q->req, &w->left.view.words, "fast: below p%g (%.3g ms) of %.*s",
-                        percent, (double)bound_ns / 1e6, SF_STR_ARG(w->want->query)) ||
-        !sf_arena_print(w->q->req, &w->right.view.words, "slow: from p%g (%.3g ms) on", percent,
-                        (double)bound_ns / 1e6))
+    char bound[32] = "";
+    if (all.n > 0)
+        snprintf(bound, sizeof(bound), " (%.3g ms)", (double)bound_ns / 1e6);
+    if (!sf_arena_print(w->q->req, &w->left.view.words, "fast: below p%g%s of %.*s", percent, bound,
+                        SF_STR_ARG(w->want->query)) ||
+        !sf_arena_print(w->q->req, &w->right.view.words, "slow: from p%g%s on", percent, bound))
         return sf_exec_no_room(why);
     return SF_OK;
 }
@@ -293,22 +297,29 @@ static enum sf_err look_at(struct work *w, struct side *s, const struct sf_set_s
     return add_profile(w, s, place, &p, q.req, why);
 }
 
-static enum sf_err look_at_side(struct work *w, struct side *s, struct sf_why *why)
+static enum sf_err look_at_side(struct work *w, struct side *s, double part_of_time,
+                                struct sf_why *why)
 {
+    int64_t until_ns = sf_time_part(w->q, part_of_time);
     enum sf_err err = sf_span_set_thin(&s->set, SF_COHORT_ALONE, w->q->req) ? SF_OK
                                                                             : sf_exec_no_room(why);
     s->cohort = (struct sf_cohort){0};
     s->view = (struct sf_comparison_side){.words = s->view.words};
-    for (uint32_t i = 0; !err && i < s->set.n; i++)
+    for (uint32_t i = 0; !err && i < s->set.n; i++) {
+        if (i > 0 && sf_time_part_is_over(until_ns)) {
+            s->set.note = SF_SPAN_SET_TIME_UP;
+            break;
+        }
         err = look_at(w, s, &s->set.spans[i], why);
+    }
     return err;
 }
 
 static enum sf_err look_one_by_one(struct work *w, struct sf_why *why)
 {
-    enum sf_err err = look_at_side(w, &w->left, why);
+    enum sf_err err = look_at_side(w, &w->left, 0.3, why);
     if (!err)
-        err = look_at_side(w, &w->right, why);
+        err = look_at_side(w, &w->right, 0.45, why); /* as long as the left one */
     if (!err && w->names.err)
         err = sf_exec_no_room(why);
     sf_str *names = sf_arena_new_n(w->q->req, w->names.n_frames + 1u, sizeof(*names));
@@ -362,12 +373,58 @@ static bool note_sample(struct work *w)
                           notes[0].len && notes[1].len ? "; " : "", SF_STR_ARG(notes[1]));
 }
 
+/* The right side takes longer, and what was sampled of it does not say why. */
+static bool explain_wait(struct work *w)
+{
+    const struct sf_comparison_side *l = &w->left.view, *r = &w->right.view;
+    double longer_ns = r->mean_duration_ns - l->mean_duration_ns;
+    bool is_time = sf_str_eq(w->out.unit, SF_STR("nanoseconds"));
+    if (!is_time || longer_ns < 0.2 * l->mean_duration_ns ||
+        r->mean_value - l->mean_value > 0.2 * longer_ns)
+        return true;
+    return sf_arena_print(w->q->req, &w->out.reason,
+                          "no difference is significant: right spans take %.3g ms longer, but not "
+                          "in what this type of profile sees. They may wait: spanflame ledger SPAN "
+                          "says for what, and types of wall clock, lock or off-CPU time compare it",
+                          longer_ns / 1e6);
+}
+
+static bool explain(struct work *w, const struct sf_cohort_result *r)
+{
+    uint64_t left = w->left.n_found, right = w->right.n_found;
+    sf_str *reason = &w->out.reason;
+    if (left == 0 && right == 0)
+        *reason = SF_STR("no spans match in this time: nothing to compare");
+    else if (left == 0 || right == 0)
+        *reason = left == 0 ? SF_STR("no spans match on the left: nothing to compare with")
+                            : SF_STR("no spans match on the right: nothing to compare");
+    else if (w->out.type.len == 0)
+        *reason = SF_STR("none of these spans' services sent profiles around this time");
+    else if (w->left.view.n_sampled == 0 && w->right.view.n_sampled == 0)
+        *reason = SF_STR("these spans' services send profiles, but none of this type while the "
+                         "spans ran: nothing to compare");
+    else if (w->left.view.n_sampled == 0 || w->right.view.n_sampled == 0)
+        *reason = w->left.view.n_sampled == 0
+                      ? SF_STR("no span on the left has samples: nothing to compare with")
+                      : SF_STR("no span on the right has samples: nothing to compare");
+    else if (r->is_too_small)
+        *reason = SF_STR("a side has under eight spans: no difference can be significant");
+    else if (r->n_significant == 0) {
+        *reason = SF_STR("no difference is significant");
+        return explain_wait(w);
+    }
+    return true;
+}
+
 static enum sf_err give_rows(struct work *w, const struct sf_cohort_result *r, struct sf_why *why)
 {
-    struct sf_comparison_row *rows = sf_arena_new_n(w->q->req, r->n_rows + 1u, sizeof(*rows));
-    if (!rows || !note_sample(w))
+    /* Everything differs from nothing. */
+    bool has_both = w->left.view.n_sampled > 0 && w->right.view.n_sampled > 0;
+    uint32_t n = has_both ? r->n_rows : 0;
+    struct sf_comparison_row *rows = sf_arena_new_n(w->q->req, n + 1u, sizeof(*rows));
+    if (!rows || !note_sample(w) || !explain(w, r))
         return sf_exec_no_room(why);
-    for (uint32_t i = 0; i < r->n_rows; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const struct sf_cohort_row *from = &r->rows[i];
         rows[i] = (struct sf_comparison_row){.function = w->functions[from->frame],
                                              .left = from->left,
@@ -380,18 +437,10 @@ static enum sf_err give_rows(struct work *w, const struct sf_cohort_result *r, s
                                              .is_significant = from->is_significant};
     }
     w->out.rows = rows;
-    w->out.n_rows = r->n_rows;
-    w->out.n_significant = r->n_significant;
+    w->out.n_rows = n;
+    w->out.n_significant = has_both ? r->n_significant : 0;
     w->out.left = w->left.view;
     w->out.right = w->right.view;
-    if (w->left.n_found == 0 || w->right.n_found == 0)
-        w->out.reason = SF_STR("one side has no spans: nothing to compare");
-    else if (w->left.view.n_sampled == 0 || w->right.view.n_sampled == 0)
-        w->out.reason = SF_STR("one side has no samples: nothing to compare");
-    else if (r->is_too_small)
-        w->out.reason = SF_STR("a side has under eight spans: no difference can be significant");
-    else if (r->n_significant == 0)
-        w->out.reason = SF_STR("no difference is significant");
     return SF_OK;
 }
 

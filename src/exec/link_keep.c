@@ -8,7 +8,7 @@
 #include "exec/profile_names.h"
 
 enum {
-    KEEP_SPANS = 1 << 17,
+    KEEP_SPANS = 1 << 16,
     TRACE_SPANS = 1000 /* of one trace: shared ids are looked for pair by pair */
 };
 

@@ -13,7 +13,7 @@
 
 enum {
     SPANS_PER_TRACE = 100,
-    MAX_SPANS = 1 << 17, /* of all traces while they are collected; then a part of them goes */
+    MAX_SPANS = 1 << 15, /* of all traces while they are collected; then a part of them goes */
     STRETCHES = 16       /* at least, of the time that what matches covers */
 };
 

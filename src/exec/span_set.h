@@ -19,6 +19,11 @@ struct sf_span_set {
     sf_str note;    /* why else there are not all of those; empty: they are */
 };
 
+/* Where samples carry no ids each span is asked for by itself, and only so long. */
+#define SF_SPAN_SET_TIME_UP                                                                      \
+    SF_STR("samples carry no ids, so that each span is asked for by itself: time was up before " \
+           "more were; ask for less time, or for a type that is tagged")
+
 /* How much of what matches was looked at. */
 struct sf_set_cut {
     uint64_t n_found, n_used;

@@ -104,14 +104,21 @@ void sf_comparison_text(const struct sf_comparison *c, struct sf_buf *out)
     for (uint32_t i = 0; i < c->n_rows && i < MAX_ROWS; i++) {
         const struct sf_comparison_row *r = &c->rows[i];
         if (i == 0)
-            sf_buf_print(out, "\n%-*s%*s%*s%*s\n", NAME, "per span", NUMBER, "left", NUMBER,
-                         "right", NUMBER, "difference");
+            sf_buf_print(out, "\n%-*s%*s%*s%*s%*s%*s\n", NAME, "per span", NUMBER, "left", NUMBER,
+                         "right", NUMBER, "difference", NUMBER, "at least", NUMBER, "at most");
         size_t width = sf_units_text(out, r->function, NAME - 1);
         sf_units_pad(out, NAME - width);
         add_amount(out, r->left, c->unit, false);
         add_amount(out, r->right, c->unit, false);
         add_amount(out, r->delta, c->unit, true);
-        sf_buf_add_str(out, r->is_significant ? SF_STR("\n") : SF_STR("  not significant\n"));
+        bool has_bounds = isfinite(r->low) && isfinite(r->high);
+        if (has_bounds) {
+            add_amount(out, r->low, c->unit, true);
+            add_amount(out, r->high, c->unit, true);
+        }
+        sf_buf_add_str(out, r->is_significant ? SF_STR("\n")
+                            : has_bounds      ? SF_STR("  not significant\n")
+                                              : SF_STR("  too few spans to tell\n"));
     }
     if (c->n_rows > MAX_ROWS)
         sf_buf_print(out, "... and %u more; --output json has all\n", c->n_rows - MAX_ROWS);

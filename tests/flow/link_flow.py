@@ -306,7 +306,45 @@ def test_equal_sets_are_not_told_apart():
                         ("", "two queries")):
         answer = server.get("/api/v1/compare?" + path)
         assert answer.status == 400 and words in answer.text, (path, answer.status, answer.text)
-    assert server.json("/api/v1/compare?q=%7Bname%3D%22nobody%22%7D")["reason"].startswith("one side has no spans")
+
+
+def test_sides_with_nothing_are_named():
+    crowd("one-sided", 20, False)
+    server.send([make_span(ms=30, ago_ms=2000, service="unprofiled", name="op") for _ in range(10)])
+    wait_for("one-sided", 20)
+    wait_for("unprofiled", 10)
+    some, bare, none = (urllib.parse.quote('{ resource.service.name = "%s" }' % s) for s in ("one-sided", "unprofiled", "nobody"))
+    for path, reason in ((f"q={none}", "no spans match in this time: nothing to compare"),
+                         (f"left={some}&right={none}", "no spans match on the right: nothing to compare"),
+                         (f"left={none}&right={some}", "no spans match on the left: nothing to compare with"),
+                         (f"q={some}&split=errors", "no spans match on the right: nothing to compare"),
+                         (f"q={some}&by=span.nothing&left=a&right=b", "no spans match in this time: nothing to compare"),
+                         (f"left={some}&right={bare}", "no span on the right has samples: nothing to compare"),
+                         (f"q={bare}", "none of these spans' services sent profiles around this time")):
+        answer = server.json("/api/v1/compare?" + path)
+        assert answer["reason"] == reason, (path, answer["reason"])
+        # Everything differs from nothing: no list of that.
+        assert answer["functions"] == [] and answer["significant"] == 0, (path, answer["functions"])
+    code, out, err = run("compare", "--slow-vs-fast", '{ name = "nobody" }')
+    assert code == 0 and "no spans match" in out and "0 ms" not in out, (code, out, err)
+    code, out, err = run("top", "--q", '{ name = "nobody" }')
+    assert code != 0 and "no samples" in err and "/api/" not in err, (code, out, err)
+
+
+def test_slow_spans_that_only_wait_are_told_apart_from_those_that_work():
+    spans, stacks = [], {}
+    for i in range(80):
+        span = make_span(ms=300 if i % 4 == 0 else 20, ago_ms=2000, service="waits", name="wait")
+        spans.append(span)
+        stacks[("main;work", (("span_id", span["span_id"].hex()),))] = (10 + i % 7) * MS
+    server.send(spans)
+    send("waits", stacks)
+    wait_for("waits", 80)
+    answer = server.json("/api/v1/compare?split=p75&q=" + urllib.parse.quote('{ resource.service.name = "waits" }'))
+    assert answer["significant"] == 0 and answer["reason"].startswith("no difference is significant: right spans take 280 ms"), answer
+    assert "spanflame ledger" in answer["reason"], answer["reason"]
+    code, out, err = run("compare", "--slow-vs-fast", '{ resource.service.name = "waits" }', "--split", "p75")
+    assert code == 0 and "at least" in out and "They may wait" in " ".join(out.split()), (code, out, err)
 
 
 def test_a_query_is_one_flame_graph_per_span():

@@ -3,6 +3,7 @@
 #include "exec/cohort.h"
 #include "exec/cohort_set.h"
 #include "exec/compare.h"
+#include "exec/time_part.h"
 
 #include "support/store_profile.h"
 #include "test.h"
@@ -348,4 +349,17 @@ TEST(cohort_set, compares_samples_of_all_the_time)
     assert_true(c.left.n_found > 10000 && c.right.n_found > 10000 && c.left.is_estimate);
     assert_true(c.left.mean_duration_ns == MS && c.right.mean_duration_ns == 10 * MS);
     end();
+}
+
+TEST(time_part, is_over_when_its_time_is)
+{
+    struct sf_query_ctx q = {0};
+    assert_int_equal(sf_time_part(&q, 0.5), 0);
+    assert_false(sf_time_part_is_over(0));
+    assert_true(sf_time_part_is_over(1));
+    int64_t now = sf_clock_mono_ns();
+    q.deadline_ns = now + INT64_C(1000) * 1000 * MS;
+    int64_t half = sf_time_part(&q, 0.5);
+    assert_true(half >= now + INT64_C(500) * 1000 * MS && half <= q.deadline_ns);
+    assert_false(sf_time_part_is_over(half));
 }
