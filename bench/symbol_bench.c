@@ -115,7 +115,7 @@ int main(int argc, char **argv)
         double begin = now_ns(), took, again;
         sf_symbol_cache_done(&cache);
         n_lines = 0;
-        if (!sf_module_symbols_find(path, at, n, take, NULL))
+        if (!sf_module_symbols_find(path, SF_BYTES_NONE, at, n, take, NULL))
             return 1;
         took = now_ns() - begin;
         again = bench_kept(n);

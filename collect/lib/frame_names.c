@@ -113,7 +113,8 @@ static void look_up_in(struct sf_frame_names *f, const struct sf_module *m, uint
                                              (m->hi - m->base + PAGE - 1) & ~(size_t)(PAGE - 1)},
                                   at, (uint32_t)n, take, &asking);
     else
-        sf_module_symbols_find(m->path, at, (uint32_t)n, take, &asking);
+        sf_module_symbols_find(m->path, (sf_bytes){m->build_id, m->build_id_len}, at, (uint32_t)n,
+                               take, &asking);
 }
 
 /* Addresses that were never asked for. */

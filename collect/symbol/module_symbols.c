@@ -98,11 +98,27 @@ static bool find(const struct sf_elf_file *f, const char *path, const uint64_t *
     return ok;
 }
 
-bool sf_module_symbols_find(const char *path, const uint64_t *at, uint32_t n, sf_symbol_taker *take,
-                            void *arg)
+/* Of a longer id its beginning is known. */
+static bool open_same(struct sf_elf_file *f, const char *path, sf_bytes id, bool must_tell)
+{
+    sf_bytes theirs;
+    if (!sf_elf_file_open(f, path))
+        return false;
+    theirs = sf_elf_build_id(f);
+    if (!id.len || (!theirs.len && !must_tell) ||
+        (theirs.len >= id.len && !memcmp(theirs.p, id.p, id.len)))
+        return true;
+    sf_elf_file_close(f);
+    return false;
+}
+
+bool sf_module_symbols_find(const char *path, sf_bytes build_id, const uint64_t *at, uint32_t n,
+                            sf_symbol_taker *take, void *arg)
 {
     struct sf_elf_file f;
-    bool ok = sf_elf_file_open(&f, path) && find(&f, path, at, n, take, arg);
+    bool ok = (open_same(&f, path, build_id, false) ||
+               (build_id.len && open_same(&f, "/proc/self/exe", build_id, true))) &&
+              find(&f, path, at, n, take, arg);
     sf_elf_file_close(&f);
     return ok;
 }

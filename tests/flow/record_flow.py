@@ -123,6 +123,31 @@ int main(void)
     assert b"planted_spin" in same(program)
 
 
+def test_a_program_replaced_while_it_runs_keeps_its_own_names():
+    """As a package's upgrade does: the path is another file's by the time names are looked up."""
+    other = "".join(f"__attribute__((noinline)) int impostor_{i}(int n) {{ return n * {i} + (n ? impostor_{i - 1}(n - 1) : 0); }}"
+                    if i else "int impostor_0(int n) { return n; }" for i in range(300))
+    impostor = compiled("impostor", other + "int main(int n, char **v) { (void)v; return impostor_299(n); }")
+    program = compiled("replaced", SPIN + f"""
+int main(int argc, char **argv)
+{{
+    (void)argc;
+    if (link("{impostor}", "{impostor}.again") || rename("{impostor}.again", argv[0]))
+        return 9;
+    planted_spin(0.5);
+    return 0;
+}}""")
+    kept = program + ".kept"
+    os.link(program, kept)
+    want = bare([program])
+    os.replace(kept, program)
+    got = recorded([program])
+    assert (want.returncode, got.returncode) == (0, 0), (want, got)
+    with gzip.open(OUT) as f:
+        held = f.read()
+    assert b"planted_spin" in held and b"impostor" not in held, held
+
+
 def test_dlopen_and_dlclose_in_a_loop():
     program = compiled("plugins", SPIN + """
 #include <dlfcn.h>

@@ -35,7 +35,7 @@ int main(int argc, char **argv)
     while (n < MAX && scanf("%llx", &one) == 1)
         at[n++] = one;
     qsort(at, n, sizeof(at[0]), by_value);
-    if (argc < 2 || !sf_module_symbols_find(argv[1], at, n, take, NULL)) {
+    if (argc < 2 || !sf_module_symbols_find(argv[1], SF_BYTES_NONE, at, n, take, NULL)) {
         fprintf(stderr, "symbol_lines: cannot read it\n");
         return 1;
     }

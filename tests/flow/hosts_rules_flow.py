@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""What a recorded program must find as it would without: signal masks, the ends of its threads, images that it becomes
+while samples are on their way, its allocator's calls, the libraries in its memory."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SOURCE_ROOT"], "tests", "flow"))
+from recording import HOME, SPIN, compiled, profile_of, same, tap  # noqa: E402
+
+
+def test_signal_masks_are_the_programs_in_threads_and_children():
+    program = compiled("masks", SPIN + """
+static void say(const char *where)
+{
+    FILE *f = fopen("/proc/thread-self/status", "r");
+    char line[256];
+    sigset_t mask, pending;
+    unsigned long n = 0;
+    while (fgets(line, sizeof(line), f))
+        if (!strncmp(line, "SigBlk", 6) || !strncmp(line, "SigPnd", 6) || !strncmp(line, "ShdPnd", 6))
+            printf("%s %s", where, line);
+    fclose(f);
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    sigpending(&pending);
+    for (int i = 1; i < 65; i++)
+        n += (unsigned long)(sigismember(&mask, i) == 1) * i + (unsigned long)(sigismember(&pending, i) == 1) * 1000 * i;
+    printf("%s %lu\\n", where, n);
+    fflush(stdout);
+}
+static void *run(void *x)
+{
+    say("thread");
+    planted_spin(0.05);
+    say("thread after work");
+    usleep(2000);
+    say("thread after sleep");
+    return x;
+}
+int main(int argc, char **argv)
+{
+    sigset_t some;
+    pthread_t t;
+    if (argc > 1) {
+        say("new image");
+        return 0;
+    }
+    say("main");
+    planted_spin(0.1);
+    sigemptyset(&some);
+    sigaddset(&some, SIGUSR1);
+    sigaddset(&some, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &some, NULL);
+    raise(SIGUSR1);
+    pthread_create(&t, NULL, run, NULL);
+    pthread_join(t, NULL);
+    free(malloc(1000000));
+    say("main after work");
+    if (!fork()) {
+        say("child");
+        _exit(0);
+    }
+    wait(NULL);
+    execl(argv[0], argv[0], "again", (char *)NULL);
+    return 9;
+}""", "-w")
+    assert b"planted_spin" not in (same(program) or b"")  # the image that ended is the second one
+
+
+def test_threads_end_by_every_way_and_their_destructors_run():
+    program = compiled("ends", SPIN + """
+static pthread_key_t keys[3];
+static __thread char buffer[20000];
+static char said[64];
+static void at_end(void *p)
+{
+    planted_spin(0.002); /* a sample may fall in here, too */
+    free(p);
+    strcat(said, "d");
+    buffer[100] = 1;
+}
+static void *run(void *how)
+{
+    for (int i = 0; i < 3; i++)
+        pthread_setspecific(keys[i], malloc(5000));
+    planted_spin(0.003);
+    if (!strcmp(how, "exit"))
+        pthread_exit("exited");
+    if (!strcmp(how, "cancel"))
+        for (;;)
+            usleep(1000);
+    return "returned";
+}
+int main(void)
+{
+    const char *const ways[] = {"return", "exit", "cancel"};
+    for (int i = 0; i < 3; i++)
+        pthread_key_create(&keys[i], at_end);
+    for (int i = 0; i < 60; i++) {
+        pthread_t t;
+        void *result;
+        said[0] = 0;
+        pthread_create(&t, NULL, run, (void *)ways[i % 3]);
+        if (i % 3 == 2) {
+            usleep(4000);
+            pthread_cancel(t);
+        }
+        pthread_join(t, &result);
+        printf("%s %s\\n", result == PTHREAD_CANCELED ? "cancelled" : (char *)result, said);
+    }
+    return 0;
+}""", "-w")
+    assert b"planted_spin" in same(program)
+
+
+EXECS = SPIN + """
+static void ours(int sig) { (void)sig; }
+static void *spins(void *x) { for (;;) planted_spin(1); return x; }
+int main(int argc, char **argv)
+{
+    int n = argc > 1 ? atoi(argv[1]) : 0;
+    char next[16];
+    pthread_t t;
+    sigset_t all;
+    if (argc > 2) /* perf's signal is the program's: timers are used, of SIGPROF */
+        signal(SIGURG, ours);
+    if (n == 10) {
+        puts("the end");
+        return 7;
+    }
+    for (int i = 0; i < 3; i++)
+        pthread_create(&t, NULL, spins, NULL);
+    if (n % 2) { /* what is sent now waits, and is there when the new image begins */
+        sigfillset(&all);
+        sigprocmask(SIG_BLOCK, &all, NULL);
+    }
+    planted_spin(0.03);
+    sigfillset(&all);
+    if (n % 2)
+        sigprocmask(SIG_UNBLOCK, &all, NULL);
+    snprintf(next, sizeof(next), "%d", n + 1);
+    execl(argv[0], argv[0], next, argv[2], (char *)NULL);
+    return 9;
+}"""
+
+
+def test_images_replaced_amid_samples_are_not_killed_by_them():
+    program = compiled("execs", EXECS, "-w")
+    same(program, "0")
+    same(program, "0", "timers")
+
+
+def test_hooks_never_call_the_programs_malloc():
+    compiled("libcounts.so", """#define _GNU_SOURCE
+#include <stddef.h>
+#include <string.h>
+static _Alignas(4096) char all[512 << 20];
+static size_t used;
+__thread long my_calls __attribute__((tls_model("initial-exec")));
+void *memalign(size_t align, size_t n)
+{
+    size_t at = __atomic_fetch_add(&used, (n + align + 31) & ~(size_t)15, __ATOMIC_RELAXED);
+    my_calls++;
+    if (at + n + align > sizeof(all))
+        return NULL;
+    at = (at + 16 + align - 1) & ~(align - 1);
+    *(size_t *)(all + at - 16) = n;
+    return all + at;
+}
+void *malloc(size_t n) { return memalign(16, n); }
+void free(void *p) { (void)p; my_calls++; }
+void *calloc(size_t n, size_t m) { return memalign(16, n * m); }
+void *realloc(void *p, size_t n)
+{
+    void *q = memalign(16, n);
+    size_t before = p ? *(size_t *)((char *)p - 16) : 0;
+    return q && p ? memcpy(q, p, before < n ? before : n) : q;
+}
+""", "-shared", "-fPIC", "-fno-builtin")
+    program = compiled("counted", SPIN + """
+extern __thread long my_calls;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static void *holds(void *x) { for (int i = 0; i < 20; i++) { pthread_mutex_lock(&m); usleep(2000); pthread_mutex_unlock(&m); usleep(100); } return x; }
+static volatile int n_ended;
+static void *short_one(void *x) { long before = my_calls; planted_spin(0.02); if (my_calls != before) puts("called"); return x; }
+int main(void)
+{
+    pthread_t t;
+    long before;
+    for (int round = 0; round < 3; round++) {
+        before = my_calls;
+        for (int i = 0; i < 3000; i++)
+            free(malloc(1000 + i));
+        printf("%ld\\n", my_calls - before);
+        pthread_create(&t, NULL, holds, NULL);
+        before = my_calls;
+        for (int i = 0; i < 20; i++) {
+            pthread_mutex_lock(&m);
+            pthread_mutex_unlock(&m);
+            usleep(1500);
+        }
+        planted_spin(0.1);
+        printf("%ld\\n", my_calls - before);
+        pthread_join(t, NULL);
+        pthread_create(&t, NULL, short_one, NULL);
+        pthread_join(t, NULL);
+    }
+    return 0;
+}""", "-w", "-fno-builtin", os.path.join(HOME, "libcounts.so"), "-Wl,-rpath," + HOME)
+    same(program)
+    assert b"main" in profile_of("heap") and b"main" in profile_of("block")
+
+
+def test_no_library_but_ours_comes_with_it():
+    program = compiled("maps", SPIN + """
+int main(void)
+{
+    char line[512], last[512] = "";
+    FILE *f;
+    free(malloc(1000000));
+    planted_spin(0.3);
+    f = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof(line), f)) {
+        char *name = strstr(line, ".so");
+        while (name && name > line && name[-1] != '/')
+            name--;
+        if (name && strncmp(name, "libspanflame", 12) && strcmp(name, last)) {
+            strcpy(last, name);
+            fputs(name, stdout);
+        }
+    }
+    return 0;
+}""", "-w")
+    assert b"planted_spin" in same(program)
+
+
+tap.run(sys.modules[__name__])
