@@ -19,7 +19,8 @@ def test_threads_libraries_and_children_churn_under_every_profiler():
     server = Server().start()
     program = os.path.join(server.home, "soak")
     checked = [] if SANITIZER == "none" else [f"-fsanitize={SANITIZER}"]
-    subprocess.run(["cc", "-O1", "-g", *checked, "-I" + os.path.join(SOURCE, "include"),
+    compiler = "cc" if SANITIZER == "none" else "clang"  # as the library is built
+    subprocess.run([compiler, "-O1", "-g", *checked, "-I" + os.path.join(SOURCE, "include"),
                     os.path.join(SOURCE, "tests", "flow", "library", "soak.c"), "-o", program,
                     "-L" + os.path.join(BUILD, "collect"), "-lspanflame", "-pthread", "-ldl",
                     "-Wl,-rpath," + os.path.join(BUILD, "collect")], check=True)
