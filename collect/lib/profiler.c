@@ -40,7 +40,7 @@ static struct {
     void (*between)(void);
     void (*upload)(struct sf_profile *list, unsigned n);
     int64_t window_ns;
-    const struct sf_profile_source *sources[SF_SAMPLES_KINDS];
+    _Atomic(const struct sf_profile_source *) sources[SF_SAMPLES_KINDS];
     atomic_uint_fast64_t periods[SF_SAMPLES_KINDS];
     /* The thread's own. */
     atomic_uint_fast64_t n_taken, n_dropped;

@@ -21,7 +21,7 @@
 extern char **environ;
 static atomic_int is_over;
 static atomic_long n_threads, n_libraries, n_children, n_spans;
-static volatile unsigned long sink;
+static __thread volatile unsigned long sink;
 static pthread_mutex_t contended = PTHREAD_MUTEX_INITIALIZER;
 static __thread char *at_end; /* freed by the thread's key, after most of libc's own destructors */
 static pthread_key_t key;
