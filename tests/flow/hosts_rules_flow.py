@@ -2,10 +2,14 @@
 """What a recorded program must find as it would without: signal masks, the ends of its threads, images that it becomes
 while samples are on their way, its allocator's calls, the libraries in its memory."""
 import os
+import platform
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["SOURCE_ROOT"], "tests", "flow"))
-from recording import HOME, SPIN, compiled, profile_of, same, tap  # noqa: E402
+sys.path.insert(0, os.path.join(os.environ["SOURCE_ROOT"], "tests", "truth"))
+from pprof_read import Profile  # noqa: E402
+from recording import HOME, OUT, SPIN, compiled, profile_of, same, tap  # noqa: E402
 
 
 def test_signal_masks_are_the_programs_in_threads_and_children():
@@ -123,12 +127,11 @@ int main(int argc, char **argv)
     sigset_t all;
     if (argc > 2) /* perf's signal is the program's: timers are used, of SIGPROF */
         signal(SIGURG, ours);
-    if (n == 10) {
+    if (n == 6) {
         puts("the end");
         return 7;
     }
-    for (int i = 0; i < 3; i++)
-        pthread_create(&t, NULL, spins, NULL);
+    pthread_create(&t, NULL, spins, NULL);
     if (n % 2) { /* what is sent now waits, and is there when the new image begins */
         sigfillset(&all);
         sigprocmask(SIG_BLOCK, &all, NULL);
@@ -217,7 +220,7 @@ int main(void)
     char line[512], last[512] = "";
     FILE *f;
     free(malloc(1000000));
-    planted_spin(0.3);
+    planted_spin(0.2);
     f = fopen("/proc/self/maps", "r");
     while (fgets(line, sizeof(line), f)) {
         char *name = strstr(line, ".so");
@@ -231,6 +234,91 @@ int main(void)
     return 0;
 }""", "-w")
     assert b"planted_spin" in same(program)
+
+
+STACKS = """#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <thread>
+static volatile unsigned long sink;
+static double now(clockid_t c) { timespec t; clock_gettime(c, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+static void spin(double s)
+{
+    double end = now(CLOCK_THREAD_CPUTIME_ID) + s;
+    do
+        for (int i = 0; i < 50000; i++)
+            sink += i;
+    while (now(CLOCK_THREAD_CPUTIME_ID) < end);
+}
+extern "C" {
+__attribute__((noipa)) void planted_vdso(void)
+{
+    double end = now(CLOCK_THREAD_CPUTIME_ID) + 0.2;
+    while (now(CLOCK_THREAD_CPUTIME_ID) < end)
+        for (int i = 0; i < 2000; i++) {
+            timespec t;
+            clock_gettime(CLOCK_MONOTONIC, &t);
+            sink += t.tv_nsec;
+        }
+}
+__attribute__((noipa)) int planted_compare(const void *a, const void *b) { spin(0.02); return *(const int *)a - *(const int *)b; }
+__attribute__((noipa)) void planted_handler(int) { spin(0.2); sink++; }
+__attribute__((noipa)) void planted_thread(void) { spin(0.2); sink++; }
+}
+int main()
+{
+    int list[16] = {9, 3, 7, 1, 5, 2, 8, 4};
+    planted_vdso();
+    qsort(list, 8, sizeof(int), planted_compare);
+    signal(SIGUSR1, planted_handler);
+    raise(SIGUSR1);
+    std::thread(planted_thread).join();
+    return 0;
+}
+"""
+
+
+def test_stacks_are_whole_through_libc_libstdcpp_vdso_and_signals():
+    source, program = os.path.join(HOME, "stacks.cpp"), os.path.join(HOME, "stacks")
+    with open(source, "w", encoding="ascii") as f:
+        f.write(STACKS)
+    subprocess.run(["g++", "-O2", "-fomit-frame-pointer", source, "-o", program, "-pthread"], check=True)
+    same(program)
+    seen = {}
+    for frames, (n, _), _ in Profile(OUT).samples:
+        planted = next((f for f in frames if f.startswith("planted_")), None)
+        # A thread's stack begins in libc, everybody else's in main.
+        is_whole = "[unknown caller]" not in frames and ("main" in frames or planted == "planted_thread")
+        seen.setdefault(planted, [0, 0])[not is_whole] += n
+    for name in ("planted_vdso", "planted_compare", "planted_handler", "planted_thread"):
+        whole, cut = seen.get(name, (0, 0))
+        assert whole >= 5 and cut <= 0.1 * whole, seen
+
+
+def test_code_that_nobody_knows_is_marked():
+    if platform.machine() != "x86_64":
+        raise tap.Skip("the code is x86-64's")
+    program = compiled("made", SPIN + """
+#include <sys/mman.h>
+/* mov rcx, 131565568 / or rbp, -1 / dec rcx / jnz: it keeps no frame, and what it leaves in rbp is no chain */
+static const unsigned char code[] = {0x55, 0x48, 0xc7, 0xc1, 0x00, 0x84, 0xd7, 0x07, 0x48, 0x83, 0xcd, 0xff,
+                                     0x48, 0xff, 0xc9, 0x75, 0xfb, 0x5d, 0xc3};
+int main(void)
+{
+    void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void (*made)(void);
+    memcpy(p, code, sizeof(code));
+    mprotect(p, 4096, PROT_READ | PROT_EXEC);
+    memcpy(&made, &p, sizeof(made));
+    for (int i = 0; i < 3; i++)
+        made();
+    puts("done");
+    return 0;
+}""", "-w")
+    same(program)
+    ends = [frames for frames, _, _ in Profile(OUT).samples if "[unknown caller]" in frames]
+    assert ends and all(len(frames) <= 3 for frames in ends), Profile(OUT).samples
 
 
 tap.run(sys.modules[__name__])
