@@ -73,11 +73,14 @@ static int first_wrlock(pthread_rwlock_t *l)
     return next.wrlock(l);
 }
 
-/* Whether somebody holds it, now; and whether anybody wants to know. */
+/* Whether anybody wants to know, and whether somebody holds it, now. In this order: a look at a
+ * word that an unlock has just changed waits for that, 3 ns when a program does nothing in between.
+ * A mutex's owner could be had for less, but he is cleared before the lock is free and set after it
+ * is taken: a third of the waits for a tenth of a microsecond would be missed. */
 static inline bool is_taken(const void *lock)
 {
-    int word = __atomic_load_n((const int *)lock, __ATOMIC_RELAXED);
-    return SF_RARELY(word != 0) && sf_profiler_is_on(SF_SAMPLES_MUTEX);
+    return sf_profiler_is_on(SF_SAMPLES_MUTEX) &&
+           SF_RARELY(__atomic_load_n((const int *)lock, __ATOMIC_RELAXED) != 0);
 }
 
 /* A lock of either sort, and how it is waited for. */
