@@ -183,12 +183,23 @@ __attribute__((constructor(101))) static void at_load(void)
 
 /* ---- when the gap is used up ---- */
 
+/* A block at an address that a free can tell. Never a small one: libc keeps small blocks by size
+ * and hands them out again at once. In time all that a program is given would lie at the beginning
+ * of pages, where they are in each other's way in the first cache: 2 % of a program that allocates
+ * 700,000 times a second. Larger ones go back to where they were cut from. */
+static void *take_marked(size_t align, size_t len)
+{
+    enum { NOT_SMALL = 1100 };
+    return next.for_samples(align > SF_HEAP_ALIGN ? align : SF_HEAP_ALIGN,
+                            len > NOT_SMALL ? len : NOT_SMALL);
+}
+
 static __attribute__((noinline)) void *sampled(size_t align, size_t len, const void *caller)
 {
     struct sf_hook_thread *t = &sf_hook_self;
     void *p = NULL;
     if (next.for_samples)
-        p = next.for_samples(align > SF_HEAP_ALIGN ? align : SF_HEAP_ALIGN, len);
+        p = take_marked(align, len);
     if (!p) /* none, or no room for the alignment */
         p = align ? next.memalign(align, len) : next.alloc(len);
     sf_heap_profiler_add(t, p, len, caller);
@@ -217,7 +228,7 @@ static __attribute__((noinline)) void *slow_calloc(size_t n, size_t size, const 
         }
     }
     if (!p && next.for_samples) {
-        p = next.for_samples(SF_HEAP_ALIGN, len);
+        p = take_marked(0, len);
         if (p)
             memset(p, 0, len);
     }
@@ -234,7 +245,7 @@ static void *move_to_mark(void *p, size_t len)
     void *marked;
     if (!((uintptr_t)p & SF_HEAP_MARK) || !next.for_samples || len > MOST)
         return p;
-    marked = next.for_samples(SF_HEAP_ALIGN, len);
+    marked = take_marked(0, len);
     if (!marked)
         return p;
     memcpy(marked, p, len);

@@ -64,6 +64,28 @@ int main(void)
     assert b"planted_spin" in same(program)
 
 
+def test_sampled_blocks_do_not_crowd_the_beginnings_of_pages():
+    program = compiled("sizes", """#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+    int n = 0;
+    for (int i = 0; i < 1000000; i++) {
+        char *volatile p = malloc(64 + (size_t)(i * 37 % 1000));
+        free(p);
+    }
+    for (int len = 64; len < 1064; len += 16) {
+        void *volatile p = malloc((size_t)len);
+        n += !((uintptr_t)p & 4095 & ~16u);
+        free(p);
+    }
+    puts(n < 10 ? "apart" : "crowded");
+    return 0;
+}""")
+    same(program)
+
+
 def test_a_forking_server_and_posix_spawn():
     program = compiled("forks", SPIN + """
 #include <spawn.h>
