@@ -7,7 +7,6 @@
 
 #include "base/heap.h"
 #include "collect/sys/clock.h"
-#include "collect/sys/perf_clock.h"
 #include "collect/sys/tasks.h"
 #include "collect/sys/thread.h"
 
@@ -73,23 +72,32 @@ struct sf_walk_stack sf_profiled_thread_view(struct sf_profiled_thread *t, uintp
     return sf_stack_copy_take(sp, copy);
 }
 
+/* What is owed, and at most half a gap of what was paid too much: a sample is always worth some. */
+static int64_t take_owed(struct sf_profiled_thread *t, uint64_t gap_ns)
+{
+    int64_t owed_ns = atomic_load_explicit(&t->owed_ns, memory_order_relaxed);
+    int64_t least_ns = -(int64_t)(gap_ns / 2);
+    owed_ns = owed_ns < least_ns ? least_ns : owed_ns;
+    atomic_fetch_sub_explicit(&t->owed_ns, owed_ns, memory_order_relaxed);
+    return owed_ns;
+}
+
 void sf_profiled_thread_weigh(struct sf_profiled_thread *t, uint32_t overruns, uint64_t out[2])
 {
     uint64_t period_ns = atomic_load_explicit(&t->period_ns, memory_order_relaxed);
-    uint64_t owed_ns = atomic_exchange_explicit(&t->owed_ns, 0, memory_order_relaxed);
-    out[0] = 1 + overruns + owed_ns / period_ns;
-    out[1] = atomic_load_explicit(&t->gap_ns, memory_order_relaxed) + overruns * period_ns +
-             owed_ns;
+    uint64_t gap_ns = atomic_load_explicit(&t->gap_ns, memory_order_relaxed);
+    int64_t owed_ns = take_owed(t, gap_ns);
+    out[0] = 1 + overruns + (owed_ns > 0 ? ((uint64_t)owed_ns + period_ns / 2) / period_ns : 0);
+    out[1] = gap_ns + overruns * period_ns + (uint64_t)owed_ns;
     atomic_store_explicit(&t->gap_ns, period_ns, memory_order_relaxed);
     atomic_fetch_add_explicit(&t->taken_ns, out[1], memory_order_relaxed);
 }
 
 /* ---- clocks ---- */
 
-/* A program that works in step with its clock would show the same place again and again. So the
- * rate is drawn anew every few samples, evenly from 3/4 to 5/4 of what was asked: as many samples
- * as asked for on average, each worth the period it was taken with. Not for every sample: that
- * would take a system call in the handler. */
+/* Of a timer, drawn anew on every turn, evenly from 3/4 to 5/4 of the rate that was asked for: as
+ * many samples as asked for on average, each worth the period it was taken with. Not for every
+ * sample: that would take a system call in the handler. */
 static uint64_t vary(struct sf_gap_chance *c, uint64_t period_ns)
 {
     uint64_t chance = sf_gap_random(c) >> 32; /* of 2^32, half a rate wide */
@@ -125,10 +133,10 @@ static void settle(struct sf_profiled_thread *t, uint64_t left_ns)
     enum { TICK_NS = 10000000 };
     uint64_t gap_ns = atomic_load_explicit(&t->gap_ns, memory_order_relaxed);
     uint64_t known_ns = t->begin_ns + t->given_ns + 2 * gap_ns - left_ns + TICK_NS +
-                        atomic_load_explicit(&t->owed_ns, memory_order_relaxed);
+                        (uint64_t)atomic_load_explicit(&t->owed_ns, memory_order_relaxed);
     uint64_t cpu_ns = cpu_ns_of(t->tid);
     if (left_ns <= gap_ns && cpu_ns > known_ns + gap_ns)
-        atomic_fetch_add_explicit(&t->owed_ns, cpu_ns - known_ns, memory_order_relaxed);
+        atomic_fetch_add_explicit(&t->owed_ns, (int64_t)(cpu_ns - known_ns), memory_order_relaxed);
 }
 
 /* The gap at hand ends when it would have ended; the next ones are as long as the new period. */
@@ -143,28 +151,42 @@ static void change_period(struct sf_profiled_thread *t, uint64_t period_ns)
         atomic_store_explicit(&t->period_ns, period_ns, memory_order_relaxed);
 }
 
-/* perf's period cannot be changed without its descriptor, so a new clock takes the place of the old
- * one. What ran since the last sample goes to the next: neither more nor less than the thread's own
- * clock says, so that a sample that comes late, and was paid for already, is made up for here. */
-static void change_perf(struct sf_profiled_thread *t, int sig, uint64_t period_ns)
+/* What ran since the last sample goes to the next: neither more nor less than the thread's own
+ * clock says. A sample that is on its way counts here too early and is made up for next time. */
+static void settle_perf(struct sf_profiled_thread *t, uint64_t each_ns)
 {
-    enum { DRAW_AFTER = 32 }; /* samples: 11 us for a new clock, each 32 are 0.003 % at 100 Hz */
-    uint64_t known_ns, cpu_ns;
-    void *perf;
-    if (t->since_ns < DRAW_AFTER * atomic_load_explicit(&t->period_ns, memory_order_relaxed))
-        return;
+    uint64_t known_ns = atomic_load(&t->begin_ns) + t->given_ns +
+                        (uint64_t)atomic_load(&t->owed_ns);
+    uint64_t cpu_ns = cpu_ns_of(t->tid);
+    if (cpu_ns) /* 0: it has ended */
+        atomic_fetch_add_explicit(&t->owed_ns, (int64_t)(cpu_ns - known_ns), memory_order_relaxed);
     t->since_ns = 0;
-    perf = sf_perf_clock_start(t->tid, period_ns, sig);
-    if (!perf)
-        return; /* the one it has will do */
-    sf_perf_clock_stop(t->perf);
-    t->perf = perf;
-    known_ns = t->begin_ns + t->given_ns + atomic_load(&t->owed_ns);
-    cpu_ns = cpu_ns_of(t->tid);
-    if (cpu_ns > known_ns)
-        atomic_fetch_add_explicit(&t->owed_ns, cpu_ns - known_ns, memory_order_relaxed);
-    atomic_store_explicit(&t->period_ns, period_ns, memory_order_relaxed);
-    atomic_store_explicit(&t->gap_ns, period_ns, memory_order_relaxed);
+    atomic_store_explicit(&t->period_ns, each_ns, memory_order_relaxed);
+    atomic_store_explicit(&t->gap_ns, each_ns, memory_order_relaxed);
+}
+
+/* Fewer than one switch in a millisecond of its CPU time since the last look: a second clock is
+ * 0.06 % at most. */
+static bool is_steady(struct sf_profiled_thread *t)
+{
+    enum { LONG_NS = 1000000 };
+    uint64_t before = t->n_slices;
+    t->n_slices = sf_tasks_slices(t->tid);
+    return before && t->n_slices - before <= t->since_ns / LONG_NS;
+}
+
+static void change_perf(struct sf_profiled_threads *all, struct sf_profiled_thread *t, int sig,
+                        uint64_t period_ns)
+{
+    enum { DRAW_AFTER = 32 }; /* samples: of each 32, half a one is lost; 0.003 % at 100 Hz */
+    enum { PAIRS = 32 };      /* an unprivileged user may lock 129 pages, one each */
+    struct sf_clock_aim aim = {t->tid, sig, period_ns};
+    bool is_two;
+    if (t->is_drawn && t->since_ns < DRAW_AFTER * period_ns)
+        return;
+    t->is_drawn = true;
+    is_two = is_steady(t) && sf_profiled_threads_n(all) <= PAIRS;
+    settle_perf(t, sf_clock_pair_vary(&t->perf, &aim, is_two, &all->chance));
 }
 
 static void find_stack(struct sf_profiled_thread *t)
@@ -198,9 +220,10 @@ static void prepare(struct sf_profiled_thread *t, uint64_t period_ns)
     t->serial = (t->serial + 1) & 0xffffffff;
     t->is_seen = true;
     t->is_fresh = false;
-    t->perf = NULL;
+    sf_clock_pair_forget(&t->perf);
     t->given_ns = 0;
     t->since_ns = 0;
+    t->is_drawn = false;
     atomic_store(&t->begin_ns, cpu_ns_of(t->tid));
     atomic_store(&t->taken_ns, 0);
     atomic_store(&t->owed_ns, 0);
@@ -214,11 +237,10 @@ static void prepare(struct sf_profiled_thread *t, uint64_t period_ns)
 /* Who has it holds it. */
 static void let_go(struct sf_profiled_threads *all, struct sf_profiled_thread *t)
 {
-    if (t->perf)
-        sf_perf_clock_stop(t->perf);
+    if (sf_clock_pair_is_on(&t->perf))
+        sf_clock_pair_stop(&t->perf);
     else
         timer_delete(t->timer);
-    t->perf = NULL;
     atomic_store(&t->tid, 0);
     atomic_store(&t->is_ended, false);
     atomic_fetch_sub(&all->n_armed, 1);
@@ -398,11 +420,24 @@ struct update {
     uint64_t period_ns;
 };
 
+/* False: the thread keeps this signal out, or the kernel has no more. */
+static bool start_perf(struct sf_profiled_threads *all, struct sf_profiled_thread *t, int sig,
+                       uint64_t period_ns, uint64_t *each_ns)
+{
+    struct sf_clock_aim aim = {t->tid, sig, period_ns};
+    /* Programs may have left their threads open for SIGPROF and for nothing else. */
+    if (!sf_tasks_takes_signal(t->tid, sig))
+        return false;
+    t->n_slices = sf_tasks_slices(t->tid);
+    *each_ns = sf_clock_pair_start(&t->perf, &aim, &all->chance);
+    return *each_ns;
+}
+
 static void on_task(uint32_t tid, void *arg)
 {
     struct update *u = arg;
     struct sf_profiled_threads *all = u->all;
-    uint64_t period_ns;
+    uint64_t period_ns, each_ns;
     struct sf_profiled_thread *t;
     uint32_t index;
 
@@ -414,10 +449,11 @@ static void on_task(uint32_t tid, void *arg)
     period_ns = vary(&all->chance, u->period_ns);
     prepare(t, period_ns);
     t->start = 0;
-    /* Programs may have left their threads open for SIGPROF and for nothing else. */
-    if (all->has_perf && sf_tasks_takes_signal(tid, u->sigs.perf))
-        t->perf = sf_perf_clock_start(tid, period_ns, u->sigs.perf);
-    if (t->perf ||
+    if (all->has_perf && start_perf(all, t, u->sigs.perf, u->period_ns, &each_ns)) {
+        atomic_store(&t->period_ns, each_ns);
+        atomic_store(&t->gap_ns, each_ns);
+    }
+    if (sf_clock_pair_is_on(&t->perf) ||
         (!all->is_refused && arm_timer(all, t, index, u->sigs.timer, period_ns, period_ns)))
         atomic_fetch_add(&all->n_armed, 1);
     else
@@ -427,33 +463,28 @@ static void on_task(uint32_t tid, void *arg)
 
 /* It lives for longer: perf's clock sees what ticks of the kernel do not. What the timer gave so
  * far is right on average, and is not made up for. */
-static void go_on_with_perf(struct sf_profiled_thread *t, int sig, uint64_t period_ns)
+static void go_on_with_perf(struct sf_profiled_threads *all, struct sf_profiled_thread *t, int sig,
+                            uint64_t period_ns)
 {
-    void *perf = sf_tasks_takes_signal(t->tid, sig) ? sf_perf_clock_start(t->tid, period_ns, sig)
-                                                    : NULL;
-    uint64_t known_ns, cpu_ns;
-    if (!perf)
+    uint64_t each_ns;
+    if (!start_perf(all, t, sig, period_ns, &each_ns))
         return;
     timer_delete(t->timer);
-    t->perf = perf;
-    t->since_ns = 0;
-    known_ns = atomic_load(&t->begin_ns) + t->given_ns;
-    cpu_ns = cpu_ns_of(t->tid);
-    atomic_store(&t->owed_ns, cpu_ns > known_ns ? cpu_ns - known_ns : 0);
-    atomic_store(&t->period_ns, period_ns);
-    atomic_store(&t->gap_ns, period_ns);
+    atomic_store(&t->owed_ns, 0);
+    settle_perf(t, each_ns);
+    if (atomic_load(&t->owed_ns) < 0)
+        atomic_store(&t->owed_ns, 0);
 }
 
 static void change_clock(struct sf_profiled_threads *all, struct sf_profiled_thread *t,
                          const struct update *u, bool has_run)
 {
-    uint64_t period_ns = vary(&all->chance, u->period_ns);
     if (t->is_fresh && all->has_perf)
-        go_on_with_perf(t, u->sigs.perf, period_ns);
-    else if (has_run && t->perf)
-        change_perf(t, u->sigs.perf, period_ns);
+        go_on_with_perf(all, t, u->sigs.perf, u->period_ns);
+    else if (has_run && sf_clock_pair_is_on(&t->perf))
+        change_perf(all, t, u->sigs.perf, u->period_ns);
     else if (has_run)
-        change_period(t, period_ns);
+        change_period(t, vary(&all->chance, u->period_ns));
     t->is_fresh = false;
 }
 
@@ -531,7 +562,7 @@ void sf_profiled_threads_forget(struct sf_profiled_threads *all)
         atomic_store(&t->tid, 0);
         atomic_store(&t->is_ended, false);
         give(t);
-        t->perf = NULL; /* the mapping was not inherited */
+        sf_clock_pair_forget(&t->perf);
         atomic_store(&t->ring.tail, atomic_load(&t->ring.head));
     }
     atomic_store(&all->n_armed, 0);

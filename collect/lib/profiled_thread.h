@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "collect/lib/clock_pair.h"
 #include "collect/lib/gap.h"
 #include "collect/lib/sample_ring.h"
 #include "collect/lib/stack_copy.h"
@@ -19,21 +20,24 @@
 enum { SF_PROFILED_MAX = 1024 };
 
 struct sf_profiled_thread {
-    atomic_uint tid;      /* 0: free */
-    atomic_bool is_held;  /* by whoever changes it: its thread as it joins or leaves, or us */
-    atomic_bool is_ended; /* its thread takes no more samples */
-    bool is_fresh;        /* joined by itself, and not looked at since */
-    uintptr_t start;      /* what such a thread runs */
-    uint64_t first_ns;    /* and how long its first gap is */
-    uintptr_t serial;     /* of its owner: which signals are this one's */
-    void *perf;           /* NULL: the timer */
+    atomic_uint tid;           /* 0: free */
+    atomic_bool is_held;       /* by whoever changes it: its thread as it joins or leaves, or us */
+    atomic_bool is_ended;      /* its thread takes no more samples */
+    bool is_fresh;             /* joined by itself, and not looked at since */
+    uintptr_t start;           /* what such a thread runs */
+    uint64_t first_ns;         /* and how long its first gap is */
+    uintptr_t serial;          /* of its owner: which signals are this one's */
+    struct sf_clock_pair perf; /* off: the timer */
     timer_t timer;
-    uint64_t since_ns; /* in samples since perf's period was drawn */
+    uint64_t since_ns; /* in samples since perf's periods were drawn */
+    bool is_drawn;     /* perf's periods were, once or more */
+    uint64_t n_slices; /* how often it had got a processor when they were */
     bool is_seen;      /* by the scan at hand */
     /* What an expiry of the clock stands for. The gap that runs keeps the length it began with. */
     atomic_uint_fast64_t period_ns; /* the collecting thread's to set */
     atomic_uint_fast64_t gap_ns;    /* the handler's */
-    atomic_uint_fast64_t owed_ns;   /* CPU time that no sample stood for: the next one does */
+    atomic_int_fast64_t owed_ns;    /* CPU time that no sample stood for: the next one does. Below
+                                     * 0: samples stood for more than there was */
     atomic_uint_fast64_t begin_ns;  /* the thread's CPU time when armed */
     uint64_t given_ns;              /* in samples since that were drained */
     atomic_uint_fast64_t taken_ns;  /* in all that were taken */

@@ -138,19 +138,33 @@ enum sf_task_state sf_tasks_wait(uint32_t tid, struct sf_task_wait *out)
                                                                       : SF_TASK_RUNS;
 }
 
-static uint64_t second_number(sf_str text)
+/* The nth of some numbers with blanks between, from 0 on; 0: there is none. */
+static uint64_t nth_number(sf_str text, int n)
 {
-    sf_str word;
+    sf_str word = {0};
     uint64_t v;
-    sf_str_split_next(&text, ' ', &word);
-    return sf_str_split_next(&text, ' ', &word) && sf_str_to_u64(word, &v) ? v : 0;
+    for (text = sf_str_trim(text); n >= 0; n--) {
+        if (!sf_str_split_next(&text, ' ', &word))
+            return 0;
+    }
+    return sf_str_to_u64(word, &v) ? v : 0;
 }
 
 /* "time run, time in the run queue, times it ran" */
-uint64_t sf_tasks_run_delay(uint32_t tid)
+static uint64_t schedule_of(uint32_t tid, int n)
 {
     char text[96];
-    return second_number((sf_str){text, read_small(tid, "schedstat", text, sizeof(text))});
+    return nth_number((sf_str){text, read_small(tid, "schedstat", text, sizeof(text))}, n);
+}
+
+uint64_t sf_tasks_run_delay(uint32_t tid)
+{
+    return schedule_of(tid, 1);
+}
+
+uint64_t sf_tasks_slices(uint32_t tid)
+{
+    return schedule_of(tid, 2);
 }
 
 /* "SigBlk:\t0000000000004000", signal n as bit n - 1 */
@@ -178,6 +192,6 @@ int64_t sf_tasks_n(void)
 uint64_t sf_tasks_memory(void)
 {
     char text[96];
-    return second_number((sf_str){text, read_path("/proc/self/statm", text, sizeof(text))}) *
+    return nth_number((sf_str){text, read_path("/proc/self/statm", text, sizeof(text))}, 1) *
            (uint64_t)sysconf(_SC_PAGESIZE);
 }

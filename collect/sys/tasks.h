@@ -19,6 +19,8 @@ enum sf_task_state { SF_TASK_GONE, SF_TASK_RUNS, SF_TASK_WAITS };
 enum sf_task_state sf_tasks_wait(uint32_t tid, struct sf_task_wait *out);
 /* How long a thread could have run and was not let, since it began, in ns; 0: not known. */
 uint64_t sf_tasks_run_delay(uint32_t tid);
+/* How often a thread got a processor; 0: not known. */
+uint64_t sf_tasks_slices(uint32_t tid);
 /* Does the thread let this signal in? One that nobody can look at does. */
 bool sf_tasks_takes_signal(uint32_t tid, int sig);
 int64_t sf_tasks_n(void);       /* threads of the process; 0: not known */

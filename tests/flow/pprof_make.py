@@ -41,7 +41,7 @@ def pprof(stacks, sample_type="cpu", unit="nanoseconds", when=None, period=10000
 
 
 def otlp(service, stacks, link=None):
-    """An ExportProfilesServiceRequest, protocol version 1.10, or 1.9."""
+    """An ExportProfilesServiceRequest, protocol version 1.10."""
     strings = Strings()
     strings[""]
     functions, locations, stack_table = [b""], [b""], [b""]
