@@ -167,7 +167,8 @@ SF_API int sf_traceparent(const sf_context *context, char out[SF_TRACEPARENT_CAP
 /* --- for programs that trace with something else --- */
 
 /* Says what this thread is working on, for profilers in and outside the process. A few stores:
- * cheap enough for every span. Spans started here afterwards become its children. */
+ * cheap enough for every span. Spans started here afterwards become its children, and when they
+ * have ended it is what the thread works on again. */
 SF_API void sf_context_set(const uint8_t trace_id[16], const uint8_t span_id[8]);
 SF_API void sf_context_clear(void);
 

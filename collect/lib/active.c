@@ -2,8 +2,24 @@
 
 #include "collect/lib/library.h"
 
+static void show_foreign(struct sf_thread *t)
+{
+    sf_thread_hide(t);
+    t->current = t->under = 0;
+    memcpy(t->record, t->foreign, sizeof(t->foreign));
+    t->record[SF_RECORD_FLAGS] = 1;
+    t->record[SF_RECORD_ATTRS_LEN] = t->record[SF_RECORD_ATTRS_LEN + 1] = 0;
+    t->is_foreign = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    *(volatile uint8_t *)&t->record[SF_RECORD_VALID] = 1;
+}
+
 void sf_active_set(struct sf_thread *t, const struct sf_span_slot *slot)
 {
+    if (!slot && t->has_foreign) { /* the last span of ours is over, the other tracer's goes on */
+        show_foreign(t);
+        return;
+    }
     t->is_foreign = false;
     if (!slot) {
         sf_thread_hide(t);
@@ -61,15 +77,10 @@ void sf_context_set(const uint8_t trace_id[16], const uint8_t span_id[8])
     struct sf_thread *t = &sf_thread_self;
     if (!trace_id || !span_id || !sf_library_enter(t))
         return;
-    sf_thread_hide(t);
-    t->current = t->under = 0;
-    memcpy(t->record, trace_id, 16);
-    memcpy(t->record + 16, span_id, 8);
-    t->record[SF_RECORD_FLAGS] = 1;
-    t->record[SF_RECORD_ATTRS_LEN] = t->record[SF_RECORD_ATTRS_LEN + 1] = 0;
-    t->is_foreign = true;
-    atomic_signal_fence(memory_order_seq_cst);
-    *(volatile uint8_t *)&t->record[SF_RECORD_VALID] = 1;
+    memcpy(t->foreign, trace_id, 16);
+    memcpy(t->foreign + 16, span_id, 8);
+    t->has_foreign = true;
+    show_foreign(t);
     sf_library_leave(t);
 }
 
@@ -78,6 +89,7 @@ void sf_context_clear(void)
     struct sf_thread *t = &sf_thread_self;
     if (!sf_library_enter(t))
         return;
+    t->has_foreign = false;
     sf_active_set(t, NULL);
     sf_library_leave(t);
 }

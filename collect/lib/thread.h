@@ -38,6 +38,9 @@ struct sf_thread {
     uint32_t epoch;  /* of the process this thread was set up in; 0: not yet */
     bool is_inside;  /* a call of the library is under way: a signal handler's call must not */
     bool is_foreign; /* the record was set by sf_context_set */
+    bool
+        has_foreign; /* ... and `foreign` is what it said: spans of ours came upon it and will go */
+    uint8_t foreign[24];
 };
 
 extern __thread struct sf_thread sf_thread_self;

@@ -313,11 +313,15 @@ TEST(span, shows_the_active_one_to_profilers)
     assert_int_equal(sf_current(), 0);
     a = sf_span_start("under another tracer");
     sf_span_end(a);
+    assert_int_equal(r[SF_RECORD_VALID], 1); /* the other tracer's span goes on */
+    assert_memory_equal(r + 16, span_id, 8);
+    sf_span_end(sf_span_start("once more"));
     sf_context_clear();
     assert_int_equal(r[SF_RECORD_VALID], 0);
     receive();
     assert_memory_equal(find("under another tracer")->trace_id, trace_id, 16);
     assert_memory_equal(find("under another tracer")->parent_id, span_id, 8);
+    assert_memory_equal(find("once more")->parent_id, span_id, 8);
 }
 
 TEST(span, continues_a_remote_trace)
