@@ -354,10 +354,27 @@ static void ask_traces(struct bench *b)
     print("hottest functions, 500 spans", &hot, "traces", 4 * ROUNDS);
 }
 
+/* Since when both sides have a thousand. */
+static int64_t since_enough(struct bench *b, const struct sf_compare_want *of)
+{
+    struct sf_compare_want want = *of;
+    struct sf_comparison c = {0};
+    for (int64_t parts = 1024; parts > 0; parts = parts * 3 / 4) {
+        want.from_ns = b->to_ns - (b->to_ns - b->from_ns) / parts;
+        begin(b);
+        if (sf_compare_make(b->rig.store, &want, &b->rig.q, &c, &b->rig.why))
+            die("compare", &b->rig.why);
+        if (c.left.n_found >= 1000 && c.right.n_found >= 1000)
+            break;
+    }
+    return want.from_ns;
+}
+
 static void ask_cohorts(struct bench *b)
 {
-    struct timing compare = {0}, slow = {0}, cohort = {0};
-    struct sf_comparison c = {0}, s = {0};
+    struct timing compare = {0}, sampled = {0}, slow = {0}, cohort = {0};
+    struct sf_comparison c = {0}, a = {0}, s = {0};
+    int64_t since_ns = 0;
     struct sf_cohort_view v = {0};
     for (int i = 0; i < ROUNDS; i++) {
         struct sf_compare_want want = {
@@ -369,9 +386,16 @@ static void ask_cohorts(struct bench *b)
         struct sf_cohort_want one = {
             .query = want.left, .from_ns = b->from_ns, .to_ns = b->to_ns, .scratch = &b->scratch};
         int64_t at = begin(b);
+        if (sf_compare_make(b->rig.store, &want, &b->rig.q, &a, &b->rig.why))
+            die("compare", &b->rig.why);
+        end(&sampled, at);
+        since_ns = since_ns ? since_ns : since_enough(b, &want);
+        want.from_ns = since_ns;
+        at = begin(b);
         if (sf_compare_make(b->rig.store, &want, &b->rig.q, &c, &b->rig.why))
             die("compare", &b->rig.why);
         end(&compare, at);
+        want.from_ns = b->from_ns;
         want.query = want.left;
         want.left = want.right = SF_STR_NONE;
         want.split = 0.95;
@@ -384,7 +408,8 @@ static void ask_cohorts(struct bench *b)
             die("cohort", &b->rig.why);
         end(&cohort, at);
     }
-    print("compare two queries", &compare, "spans", c.left.n_spans + c.right.n_spans);
+    print("compare 2 x 1,000 spans", &compare, "spans", c.left.n_spans + c.right.n_spans);
+    print("compare two queries of all", &sampled, "spans", a.left.n_spans + a.right.n_spans);
     print("compare slow with fast", &slow, "spans", s.left.n_spans + s.right.n_spans);
     print("cohort flame graph", &cohort, "spans", v.n_spans);
 }

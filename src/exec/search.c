@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/num.h"
 #include "exec/eval.h"
 #include "exec/eval_attr.h"
 #include "exec/profile_conds.h"
@@ -256,16 +257,37 @@ static uint64_t first_start_ns(const struct sf_span_columns *c, uint32_t trace)
     return start_ns;
 }
 
-/* What nobody wants is not judged, and not put together. When a trace begins is certain only where
- * all of it lies here. */
+static uint64_t last_end_ns(const struct sf_span_columns *c, uint32_t trace)
+{
+    uint64_t end_ns = 0;
+    for (uint32_t k = c->firsts[trace]; k < c->firsts[trace + 1]; k++) {
+        uint64_t ns = sf_add_sat_u64(c->rows.start_ns[k], c->rows.duration_ns[k]);
+        end_ns = ns > end_ns ? ns : end_ns;
+    }
+    return end_ns;
+}
+
+/* By the columns; is_in_range() is the last word. */
+static bool may_be_wanted(const struct sf_search *s, const struct sf_span_columns *c,
+                          uint32_t trace)
+{
+    uint64_t start_ns = first_start_ns(c, trace);
+    bool is_all = s->from_ns == 0 && s->to_ns == 0;
+    return is_wanted(s, start_ns) && (is_all || (start_ns <= (uint64_t)s->to_ns &&
+                                                 last_end_ns(c, trace) >= (uint64_t)s->from_ns));
+}
+
+/* What nobody wants is not judged, and not put together. When a trace begins and ends is certain
+ * only where all of it lies here. */
 static enum sf_err judge_wanted(void *arg, struct sf_span_columns *c, uint8_t *hits,
                                 struct sf_why *why)
 {
     const struct run *r = arg;
-    enum sf_err err = c->is_parted ? c->add(c, SF_COL_TRACES | SF_COL_START, why) : SF_OK;
+    enum sf_err err = c->is_parted ? c->add(c, SF_COL_TRACES | SF_COL_START | SF_COL_DURATION, why)
+                                   : SF_OK;
     bool has_any = !c->is_parted;
     for (uint32_t i = 0; !err && c->is_parted && i < c->n_traces; i++) {
-        hits[i] = hits[i] && (c->is_parted[i] || is_wanted(r->search, first_start_ns(c, i)));
+        hits[i] = hits[i] && (c->is_parted[i] || may_be_wanted(r->search, c, i));
         has_any = has_any || hits[i];
     }
     return err || !has_any ? err : r->judge->judge(r->judge->arg, c, hits, why);
