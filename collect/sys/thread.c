@@ -49,12 +49,12 @@ struct start {
     const char *name;
 };
 
-void *sf_guest_thread_begin(void *p)
+void *sf_guest_thread_begin(void *start)
 {
-    struct start s = *(struct start *)p;
+    struct start s = *(struct start *)start;
     atomic_uint *place = sign_in();
     sf_guest_is_at_work = true;
-    sf_heap_free(p);
+    sf_heap_free(start);
     prctl(PR_SET_NAME, s.name, 0, 0, 0);
     s.run(s.arg);
     if (place)

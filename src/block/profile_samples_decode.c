@@ -447,9 +447,10 @@ enum sf_err sf_profile_block_columns(const struct sf_profile_block_reader *r, ui
     }
     if (err)
         return err;
-    *out = to.is_empty ? (struct sf_profile_columns){0}
-                       : (struct sf_profile_columns){to.runs,  to.n_runs, n,       to.start_ns,
-                                                     to.value, to.series, to.node, flags};
+    *out = (struct sf_profile_columns){0};
+    if (!to.is_empty)
+        *out = (struct sf_profile_columns){to.runs,  to.n_runs, n,       to.start_ns,
+                                           to.value, to.series, to.node, flags};
     return SF_OK;
 }
 

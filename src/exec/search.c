@@ -430,6 +430,25 @@ static enum sf_err take_any(void *arg, struct sf_span_columns *c, uint8_t *hits,
 
 static const struct sf_span_judge any_trace = {.judge = take_any};
 
+static enum sf_err look_through(struct run *r, struct sf_trace_stream *stream,
+                                struct sf_search_result *out)
+{
+    enum sf_err err = walk(r, stream, out);
+    sf_str left_out = sf_trace_stream_note(stream, r->q->req);
+    if (!out->is_partial && left_out.len)
+        mark_partial(out, left_out);
+    if (!out->is_partial && !r->q->is_exact)
+        mark_partial(out, SF_STR("some of what is stored could not be looked at: traces may be "
+                                 "missing; GET /ready says why"));
+    if (!out->is_partial && r->q->may_miss_far)
+        mark_partial(out, SF_MISSES_FAR);
+    stream->cursor->close(stream->cursor);
+    out->n_inspected_traces = stream->n_traces;
+    out->n_inspected_spans = r->q->stats.n_rows > stream->n_spans ? r->q->stats.n_rows
+                                                                  : stream->n_spans;
+    return err;
+}
+
 static enum sf_err scan(struct run *r, struct sf_store *store, struct sf_search_result *out)
 {
     const struct sf_search *s = r->search;
@@ -446,7 +465,6 @@ static enum sf_err scan(struct run *r, struct sf_store *store, struct sf_search_
     };
     struct sf_trace_stream stream = {.req = s->scratch};
     struct sf_trace_judge judge;
-    sf_str left_out;
     enum sf_err err;
     if (down.is_never)
         return SF_OK;
@@ -459,21 +477,10 @@ static enum sf_err scan(struct run *r, struct sf_store *store, struct sf_search_
     r->query = &query;
     r->is_judge_exact = judge.is_exact;
     err = store->ops->span_scan(store, &query, r->q, &stream.cursor, r->why);
-    if (err)
-        return err;
-    err = walk(r, &stream, out);
-    left_out = sf_trace_stream_note(&stream, r->q->req);
-    if (!out->is_partial && left_out.len)
-        mark_partial(out, left_out);
-    if (!out->is_partial && !r->q->is_exact)
-        mark_partial(out, SF_STR("some of what is stored could not be looked at: traces may be "
-                                 "missing; GET /ready says why"));
-    if (!out->is_partial && r->q->may_miss_far)
-        mark_partial(out, SF_MISSES_FAR);
-    stream.cursor->close(stream.cursor);
-    out->n_inspected_traces = stream.n_traces;
-    out->n_inspected_spans = r->q->stats.n_rows > stream.n_spans ? r->q->stats.n_rows
-                                                                 : stream.n_spans;
+    if (!err)
+        err = look_through(r, &stream, out);
+    r->judge = NULL;
+    r->query = NULL; /* they end here */
     return err;
 }
 

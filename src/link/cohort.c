@@ -125,8 +125,8 @@ static bool make_moves(struct work *w, struct side *s, struct sf_arena *req)
 
 static void add_cluster(const struct work *w, uint32_t cluster, double weight, struct spread *out)
 {
-    const double *left = &w->left.moves[(size_t)cluster * w->n_columns];
-    const double *right = &w->right.moves[(size_t)cluster * w->n_columns];
+    const double *left = w->left.moves + (size_t)cluster * w->n_columns;
+    const double *right = w->right.moves + (size_t)cluster * w->n_columns;
     for (uint32_t i = 0; i < w->n_columns; i++) {
         double l = weight * left[i], r = weight * right[i];
         out[i].left += l;
