@@ -132,7 +132,6 @@ static enum sf_err append_rows(struct sf_local *l, struct sf_memtable *m, struct
     bool is_full;
     enum sf_err err;
 
-    sf_rwlock_share(&l->gate);
     sf_mutex_lock(&m->lock);
     body = m->active;
     before = sf_rowset_mark(&body->rows);
@@ -166,7 +165,6 @@ static enum sf_err append_rows(struct sf_local *l, struct sf_memtable *m, struct
         if (sf_flush_rows_are_due(l))
             sf_local_wake_flush(l);
     }
-    sf_rwlock_release(&l->gate);
     return err;
 }
 
@@ -198,12 +196,10 @@ static void count_profiles(struct sf_local *l, const struct sf_profile_batch *p)
 static enum sf_err append_profiles(struct sf_local *l, struct pending *p, struct sf_batch **give,
                                    struct sf_why *why)
 {
-    struct sf_profile_mem *m;
+    struct sf_profile_mem *m = l->prof;
     uint64_t n_samples = 0, n_profiles = 0;
     enum sf_err err = SF_OK;
 
-    sf_rwlock_share(&l->gate);
-    m = l->prof;
     sf_mutex_lock(&m->lock);
     for (const struct sf_batch *b = *give; !err && b; b = b->next) {
         err = add_profiles(l, m, b, why);
@@ -223,7 +219,6 @@ static enum sf_err append_profiles(struct sf_local *l, struct pending *p, struct
         *give = NULL;
     }
     sf_mutex_unlock(&m->lock);
-    sf_rwlock_release(&l->gate);
     if (!err) {
         atomic_fetch_add_explicit(&l->n_samples, n_samples, memory_order_relaxed);
         atomic_fetch_add_explicit(&l->n_profiles, n_profiles, memory_order_relaxed);
@@ -361,7 +356,6 @@ static enum sf_err append_pieces(struct sf_local *l, struct pending *p, struct s
     uint64_t n_spans = 0;
     enum sf_err err = ps.body ? SF_OK : sf_fail(why, SF_ERR_NOMEM, "store: no memory");
 
-    sf_rwlock_share(&l->gate);
     for (const struct sf_batch *b = *give; !err && b; b = b->next)
         err = b->is_replay_only ? replay_piece(l, &ps, &b->log, false, &n_spans, why)
                                 : add_piece(l, &ps, b, &n_spans, why);
@@ -373,7 +367,6 @@ static enum sf_err append_pieces(struct sf_local *l, struct pending *p, struct s
         *give = NULL;
         atomic_fetch_add_explicit(&l->n_spans, n_spans, memory_order_relaxed);
     }
-    sf_rwlock_release(&l->gate);
     parts_done(&ps);
     if (!err && sf_flush_rows_are_due(l))
         sf_local_wake_flush(l);
@@ -424,16 +417,43 @@ static enum sf_err begin_once(struct sf_local *l, struct pending *p, const struc
     return SF_OK;
 }
 
+/* Rows and log of a new request. */
+static enum sf_err append_new(struct sf_local *l, unsigned writer, struct pending *p,
+                              struct sf_batch **give, struct sf_why *why)
+{
+    SF_ASSERT(writer < l->n_memtables);
+    p->entry.done = logged;
+    if (has_profiles(*give))
+        return append_profiles(l, p, give, why);
+    return needs_replay(*give) ? append_pieces(l, p, give, why)
+                               : append_rows(l, &l->memtables[writer], p, give, why);
+}
+
+/* What a failed request leaves is forgotten; who waited for it comes back. */
+static enum sf_err append_once(struct sf_local *l, unsigned writer, struct pending *p,
+                               struct sf_batch **give, enum sf_dup_answer *seen,
+                               struct sf_dup_waiter **waiters, struct sf_why *why)
+{
+    uint64_t dup_hash = (*give)->dup_hash;
+    enum sf_err err = begin_once(l, p, *give, seen, why);
+    if (err || *seen != SF_DUP_NEW)
+        return err;
+    err = append_new(l, writer, p, give, why);
+    if (err && dup_hash)
+        *waiters = sf_duplicates_end(l->duplicates, dup_hash, false);
+    return err;
+}
+
 enum sf_err sf_local_append(struct sf_store *s, unsigned writer, struct sf_batch **give,
                             struct sf_ticket *ticket, struct sf_why *why)
 {
     struct sf_local *l = (struct sf_local *)s;
     struct sf_batch *batch = *give;
-    uint64_t dup_hash = batch->dup_hash, len = 0;
+    struct sf_dup_waiter *waiters = NULL;
+    uint64_t len = 0;
     struct pending *p;
     enum sf_dup_answer seen;
-    bool is_profiles = has_profiles(batch);
-    enum sf_err err = check_room(l, is_profiles, why);
+    enum sf_err err = check_room(l, has_profiles(batch), why);
 
     if (err)
         return err;
@@ -442,8 +462,20 @@ enum sf_err sf_local_append(struct sf_store *s, unsigned writer, struct sf_batch
     p = pending_new(l, batch, ticket);
     if (!p)
         return sf_fail(why, SF_ERR_NOMEM, "store: no memory for a request");
-    err = begin_once(l, p, batch, &seen, why);
+    for (const struct sf_batch *b = batch; b; b = b->next)
+        len += b->log.body.len + b->log.meta.len + 64;
+    /* A flush takes the hashes of requests and their rows, or neither: a block that knew a request
+     * without its rows would have the retry thrown away, after a crash in between. */
+    sf_rwlock_share(&l->gate);
+    err = append_once(l, writer, p, give, &seen, &waiters, why);
+    sf_rwlock_release(&l->gate);
     if (err) {
+        struct sf_why same = why ? *why : (struct sf_why){0};
+        while (waiters) { /* who waited for this one is told to try again, too */
+            struct sf_dup_waiter *next = waiters->next;
+            answer(of_waiter(waiters), err, &same);
+            waiters = next;
+        }
         sf_heap_free(p);
         return err;
     }
@@ -454,28 +486,6 @@ enum sf_err sf_local_append(struct sf_store *s, unsigned writer, struct sf_batch
         if (seen == SF_DUP_DURABLE)
             answer(p, SF_OK, NULL);
         return SF_OK;
-    }
-    p->entry.done = logged;
-    for (const struct sf_batch *b = batch; b; b = b->next)
-        len += b->log.body.len + b->log.meta.len + 64;
-    SF_ASSERT(writer < l->n_memtables);
-    if (is_profiles)
-        err = append_profiles(l, p, give, why);
-    else
-        err = needs_replay(batch) ? append_pieces(l, p, give, why)
-                                  : append_rows(l, &l->memtables[writer], p, give, why);
-    if (err) {
-        if (dup_hash) {
-            struct sf_dup_waiter *w = sf_duplicates_end(l->duplicates, dup_hash, false);
-            struct sf_why same = why ? *why : (struct sf_why){0};
-            while (w) { /* who waited for this one is told to try again, too */
-                struct sf_dup_waiter *next = w->next;
-                answer(of_waiter(w), err, &same);
-                w = next;
-            }
-        }
-        sf_heap_free(p);
-        return err;
     }
     note_append(l, len);
     return SF_OK;

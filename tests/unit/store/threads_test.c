@@ -182,3 +182,46 @@ TEST(threads, a_query_that_waits_for_fresh_rows_ends_in_time)
     sf_arena_done(&arena);
     store_rig_done(&r);
 }
+
+static void put_one(void *arg)
+{
+    struct worker *w = arg;
+    w->n_errors += store_put(w->rig, 0, 1, &w->batches[0], 77) != SF_OK;
+}
+
+/* A flush whose block knew the request, and a crash before the request was logged: the client's
+ * retry would be taken for a repeat, and its spans were nowhere. */
+TEST(threads, a_flush_takes_a_request_with_its_rows_or_not_at_all)
+{
+    struct store_rig r;
+    static struct worker w;
+    struct sf_local *l;
+    struct sf_otlp_make m;
+    uint64_t *hashes;
+    size_t n;
+    store_rig_init(&r);
+    r.config.tuning = (struct sf_store_tuning){.flush_interval_ns = SF_NS_PER_HOUR};
+    assert_ok(store_rig_open(&r));
+    l = store_rig_local(&r);
+    w = (struct worker){.rig = &r};
+    assert_true(sf_arena_init(&w.arena, (size_t)1 << 24));
+    sf_otlp_make_init(&m, 1, (uint64_t)sf_clock_wall_ns());
+    sf_otlp_make_batch(&m, 5, &w.arena, &w.batches[0]);
+    sf_rwlock_exclude(&l->gate); /* as a flush does that takes rows */
+    assert_ok(sf_thread_start(&w.thread, "writer", 0, put_one, &w, &r.why));
+    for (int i = 0; i < 20; i++) { /* the writer gets as far as it can */
+        sf_clock_sleep_ms(5);
+        sf_duplicates_take(l->duplicates, &hashes, &n);
+        sf_heap_free(hashes);
+        assert_int_equal(n, 0);
+    }
+    sf_rwlock_release(&l->gate);
+    sf_thread_join(&w.thread);
+    assert_int_equal(w.n_errors, 0);
+    sf_duplicates_take(l->duplicates, &hashes, &n);
+    assert_int_equal(n, 1);
+    assert_int_equal(hashes[0], 77);
+    sf_heap_free(hashes);
+    sf_arena_done(&w.arena);
+    store_rig_done(&r);
+}
