@@ -37,8 +37,8 @@ def test_threads_libraries_and_children_churn_under_every_profiler():
     assert late["descriptors"] <= early["descriptors"] + 16 and late["mappings"] <= early["mappings"] + 64, (early, late)
     if SANITIZER == "none":  # their memory is their own affair
         assert late["resident KB"] < early["resident KB"] + 8192, (early, late)
-    for kind in ("cpu", "wall", "heap", "mutex", "off_cpu"):
-        if kind != "heap" or SANITIZER == "none":  # malloc is theirs
+    for kind in ("cpu", "wall", "alloc_space", "mutex", "off_cpu"):
+        if kind != "alloc_space" or SANITIZER == "none":  # malloc is theirs
             got = server.get(f"/api/v1/profile?app=soak&type={kind}&format=folded")
             assert got.status == 200 and b"short_life" in got.body, (kind, got.status, got.body[:400])
 
