@@ -16,9 +16,8 @@ _Noreturn void sf_next_is_missing(const char *name)
 {
     say("spanflame: no next ");
     say(name);
-    say(": libspanflame_hooks.a stands before libc.a in a static program; pkg-config --static "
-        "knows "
-        "the order\n");
+    say(": libspanflame_hooks.a stands before libc.a in a static program; "
+        "pkg-config --static knows the order\n");
     abort();
 }
 

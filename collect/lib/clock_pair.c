@@ -7,8 +7,7 @@
 /* A rate from `least` to `most` times the one that was asked for, as a period. */
 static uint64_t draw(struct sf_gap_chance *chance, uint64_t period_ns, double least, double most)
 {
-    double part = (double)(sf_gap_random(chance) >> 11) * 0x1p-53;
-    return (uint64_t)((double)period_ns / (least + (most - least) * part));
+    return (uint64_t)((double)period_ns / (least + (most - least) * sf_gap_uniform(chance)));
 }
 
 static uint64_t stands_for(const struct sf_clock_pair *p)

@@ -59,17 +59,20 @@ static void take_sample(struct sf_profiled_thread *t, int overruns, const void *
     sf_sample_ring_put(&t->ring, s);
 }
 
-/* Not in somebody's handler that was to run first: then the thread stands at its beginning. */
+/* Not in somebody's handler that was to run first: then the thread stands at its beginning. What
+ * lies before the beginning of a page may not be there to be read: no call is taken for ended
+ * there. */
 static bool has_ended_a_call(const void *context)
 {
     const ucontext_t *u = context;
 #if defined(__x86_64__)
     const uint8_t *pc = (const uint8_t *)u->uc_mcontext.gregs[REG_RIP];
-    return u->uc_mcontext.gregs[REG_RAX] == -EINTR && pc[-2] == 0x0f &&
-           pc[-1] == 0x05; /* syscall */
+    return u->uc_mcontext.gregs[REG_RAX] == -EINTR && ((uintptr_t)pc & 4095) >= 2 &&
+           pc[-2] == 0x0f && pc[-1] == 0x05; /* syscall */
 #else
     const uint32_t *pc = (const uint32_t *)u->uc_mcontext.pc;
-    return (int64_t)u->uc_mcontext.regs[0] == -EINTR && pc[-1] == 0xd4000001; /* svc #0 */
+    return (int64_t)u->uc_mcontext.regs[0] == -EINTR && ((uintptr_t)pc & 4095) >= 4 &&
+           pc[-1] == 0xd4000001; /* svc #0 */
 #endif
 }
 

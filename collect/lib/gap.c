@@ -59,6 +59,11 @@ static double covered(double x)
     return 1 - left;
 }
 
+double sf_gap_uniform(struct sf_gap_chance *c)
+{
+    return (double)(sf_gap_random(c) >> 11) * 0x1p-53;
+}
+
 uint64_t sf_gap_draw(struct sf_gap_chance *c, uint64_t mean)
 {
     double u = (double)((sf_gap_random(c) >> 11) + 1) * 0x1p-53; /* above 0, at most 1 */
@@ -75,5 +80,5 @@ uint64_t sf_gap_whole(struct sf_gap_chance *c, double v)
 {
     uint64_t whole = (uint64_t)v;
     double rest = v - (double)whole;
-    return whole + ((double)(sf_gap_random(c) >> 11) * 0x1p-53 < rest);
+    return whole + (sf_gap_uniform(c) < rest);
 }

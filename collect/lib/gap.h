@@ -13,6 +13,7 @@ struct sf_gap_chance {
 
 /* 64 random bits. No system call: a program may have forbidden them. */
 uint64_t sf_gap_random(struct sf_gap_chance *c);
+double sf_gap_uniform(struct sf_gap_chance *c);               /* 0 and up, below 1 */
 uint64_t sf_gap_draw(struct sf_gap_chance *c, uint64_t mean); /* at least 1 */
 double sf_gap_stands_for(uint64_t size, uint64_t mean);       /* 1 and up; size above 0 */
 /* A whole number that is `v` on average: 1.58 objects are 2 in 58 of 100 cases. */

@@ -304,6 +304,13 @@ static bool add_block(struct sf_profiled_threads *all, struct sf_profiled_thread
     return true;
 }
 
+static bool enter(struct sf_profiled_threads *all, bool is_patient)
+{
+    if (is_patient)
+        sf_lock_take(&all->lock);
+    return is_patient || sf_lock_try(&all->lock);
+}
+
 /* A held block for `tid`. NULL: it has one, there are no more, or `is_patient` is not and somebody
  * is at it: the next scan will find the thread. */
 static struct sf_profiled_thread *claim(struct sf_profiled_threads *all, uint32_t tid,
@@ -311,9 +318,7 @@ static struct sf_profiled_thread *claim(struct sf_profiled_threads *all, uint32_
 {
     struct sf_profiled_thread *t, *fresh;
     bool is_known, is_added;
-    if (is_patient)
-        sf_lock_take(&all->lock);
-    else if (!sf_lock_try(&all->lock))
+    if (!enter(all, is_patient))
         return NULL;
     t = take_free(all, tid, index, &is_known);
     sf_lock_give(&all->lock);
@@ -324,9 +329,11 @@ static struct sf_profiled_thread *claim(struct sf_profiled_threads *all, uint32_
         return NULL;
     atomic_store(&fresh->tid, tid);
     atomic_store(&fresh->is_held, true);
-    sf_lock_take(&all->lock);
-    is_added = add_block(all, fresh, index);
-    sf_lock_give(&all->lock);
+    is_added = enter(all, is_patient);
+    if (is_added) {
+        is_added = add_block(all, fresh, index);
+        sf_lock_give(&all->lock);
+    }
     if (!is_added)
         sf_heap_free(fresh);
     return is_added ? fresh : NULL;
@@ -350,8 +357,7 @@ void sf_profiled_threads_join(struct sf_profiled_threads *all, uintptr_t start)
     prepare(t, period_ns);
     t->is_fresh = true;
     t->start = start;
-    t->first_ns = 1 +
-                  (uint64_t)((double)period_ns * (double)(sf_gap_random(&chance) >> 11) * 0x1p-53);
+    t->first_ns = 1 + (uint64_t)((double)period_ns * sf_gap_uniform(&chance));
     if (arm_timer(all, t, index, atomic_load(&all->join_signal), t->first_ns, period_ns)) {
         atomic_fetch_add(&all->n_armed, 1);
         mine.tid = tid;

@@ -38,8 +38,8 @@ struct sf_thread {
     uint32_t epoch;  /* of the process this thread was set up in; 0: not yet */
     bool is_inside;  /* a call of the library is under way: a signal handler's call must not */
     bool is_foreign; /* the record was set by sf_context_set */
-    bool
-        has_foreign; /* ... and `foreign` is what it said: spans of ours came upon it and will go */
+    /* ... and what it said, in `foreign`: spans of ours came upon it and will go. */
+    bool has_foreign;
     uint8_t foreign[24];
 };
 

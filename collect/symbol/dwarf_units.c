@@ -3,22 +3,17 @@
  */
 #include "collect/symbol/dwarf_units.h"
 
+#include "collect/symbol/dwarf_addresses.h"
+
 enum { MAX_UNITS = 1 << 18 };
 
 static void own_range(struct sf_dwarf *d, const uint64_t *at, uint32_t n, uint32_t *owner,
                       uint32_t unit, uint64_t lo, uint64_t hi)
 {
-    uint32_t from = 0, to = n;
-    while (from < to) {
-        uint32_t middle = from + (to - from) / 2;
-        if (at[middle] < lo)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    for (; from < n && at[from] < hi && sf_dwarf_spend(d); from++) {
-        if (owner[from] == SF_DWARF_NO_UNIT)
-            owner[from] = unit;
+    for (uint32_t i = sf_dwarf_first_from(at, n, lo); i < n && at[i] < hi && sf_dwarf_spend(d);
+         i++) {
+        if (owner[i] == SF_DWARF_NO_UNIT)
+            owner[i] = unit;
     }
 }
 
