@@ -207,11 +207,11 @@ static bool find_trace(struct run *r, const struct sf_trace_view *v, const struc
 
 /* ---- the scan ---- */
 
-static bool is_in_range(const struct sf_search *s, const struct sf_trace_view *v)
+static bool is_in_range(const struct sf_search *s, uint64_t start_ns, uint64_t end_ns)
 {
     if (s->from_ns == 0 && s->to_ns == 0)
         return true;
-    return v->start_ns <= (uint64_t)s->to_ns && v->end_ns >= (uint64_t)s->from_ns;
+    return start_ns <= (uint64_t)s->to_ns && end_ns >= (uint64_t)s->from_ns;
 }
 
 static bool is_wanted(const struct sf_search *s, uint64_t start_ns)
@@ -267,14 +267,13 @@ static uint64_t last_end_ns(const struct sf_span_columns *c, uint32_t trace)
     return end_ns;
 }
 
-/* By the columns; is_in_range() is the last word. */
+/* By the columns, where a span that ends before it starts ends with its start: the trace itself has
+ * the last word. */
 static bool may_be_wanted(const struct sf_search *s, const struct sf_span_columns *c,
                           uint32_t trace)
 {
     uint64_t start_ns = first_start_ns(c, trace);
-    bool is_all = s->from_ns == 0 && s->to_ns == 0;
-    return is_wanted(s, start_ns) && (is_all || (start_ns <= (uint64_t)s->to_ns &&
-                                                 last_end_ns(c, trace) >= (uint64_t)s->from_ns));
+    return is_wanted(s, start_ns) && is_in_range(s, start_ns, last_end_ns(c, trace));
 }
 
 /* What nobody wants is not judged, and not put together. When a trace begins and ends is certain
@@ -372,7 +371,7 @@ static enum sf_err walk(struct run *r, struct sf_trace_stream *stream, struct sf
         struct sf_spansets sets = {0};
         size_t mark = r->q->req->at;
         tell_progress(r, stream);
-        if (!is_in_range(r->search, &v) || !is_wanted(r->search, v.start_ns))
+        if (!is_in_range(r->search, v.start_ns, v.end_ns) || !is_wanted(r->search, v.start_ns))
             continue;
         if (sf_touched_needs_tree(&r->shown))
             err = sf_trace_view_link(&v, stream->req, r->why);

@@ -223,25 +223,33 @@ static bool explain(const struct sf_link_set *set, const struct sf_ledger *l,
 
 /* ---- what spans carry themselves ---- */
 
-/* What it does not name, it had none of if it says the sum (`sum` empty: there is no such sum). */
-static int64_t carried(const struct sf_span *s, sf_str key, sf_str sum)
+/* One of collect/lib/span_cost.h. */
+struct figure {
+    sf_str key;
+    enum sf_ledger_part part;
+};
+
+/* A wait that it does not name, it had none of if it says the sum of waits. */
+static int64_t carried(const struct sf_span *s, const struct figure *f)
 {
-    struct sf_value v = sf_attrs_get(s->attrs, key);
+    struct sf_value v = sf_attrs_get(s->attrs, f->key);
     if (v.type == SF_VALUE_INT && v.i64 >= 0)
         return v.i64;
-    return sum.len && sf_attrs_get(s->attrs, sum).type == SF_VALUE_INT ? 0 : SF_LEDGER_UNSAID;
+    bool is_none = f->part >= SF_PART_LOCK &&
+                   sf_attrs_get(s->attrs, SF_STR("thread.wait_ns")).type == SF_VALUE_INT;
+    return is_none ? 0 : SF_LEDGER_UNSAID;
 }
 
 /* A span's figure includes that of its children on the same thread, which is theirs. A child there
  * that says nothing leaves nothing certain. */
-static int64_t own_of(const struct sf_link_set *set, sf_str key, sf_str sum)
+static int64_t own_of(const struct sf_link_set *set, const struct figure *f)
 {
     const struct sf_span_tree *t = &set->tree;
     const struct sf_span_place *me = &t->places[set->span];
-    int64_t own = carried(&set->spans[set->span], key, sum);
+    int64_t own = carried(&set->spans[set->span], f);
     for (uint32_t i = t->first[set->span]; own >= 0 && i < t->first[set->span + 1]; i++) {
         uint32_t child = t->children[i];
-        int64_t theirs = carried(&set->spans[child], key, sum);
+        int64_t theirs = carried(&set->spans[child], f);
         if (!sf_span_tree_is_local(t, set->span, child) ||
             (me->thread && t->places[child].thread && t->places[child].thread != me->thread))
             continue;
@@ -252,26 +260,22 @@ static int64_t own_of(const struct sf_link_set *set, sf_str key, sf_str sum)
     return own;
 }
 
-/* The figures of collect/lib/span_cost.h. */
 static struct sf_ledger_exact exact_of(const struct sf_link_set *set)
 {
-    static const struct {
-        sf_str key, sum;
-        enum sf_ledger_part part;
-    } figures[] = {
-        {SF_STR("thread.cpu_time_ns"), {0}, SF_PART_CPU},
-        {SF_STR("thread.run_queue_ns"), {0}, SF_PART_RUN_QUEUE},
-        {SF_STR("thread.wait.lock_ns"), SF_STR("thread.wait_ns"), SF_PART_LOCK},
-        {SF_STR("thread.wait.condition_ns"), SF_STR("thread.wait_ns"), SF_PART_LOCK},
-        {SF_STR("thread.wait.disk_ns"), SF_STR("thread.wait_ns"), SF_PART_DISK},
-        {SF_STR("thread.wait.network_ns"), SF_STR("thread.wait_ns"), SF_PART_NET},
-        {SF_STR("thread.wait.io_ns"), SF_STR("thread.wait_ns"), SF_PART_IO},
-        {SF_STR("thread.wait.poll_ns"), SF_STR("thread.wait_ns"), SF_PART_IO},
-        {SF_STR("thread.wait.sleep_ns"), SF_STR("thread.wait_ns"), SF_PART_SLEEP},
+    static const struct figure figures[] = {
+        {SF_STR("thread.cpu_time_ns"), SF_PART_CPU},
+        {SF_STR("thread.run_queue_ns"), SF_PART_RUN_QUEUE},
+        {SF_STR("thread.wait.lock_ns"), SF_PART_LOCK},
+        {SF_STR("thread.wait.condition_ns"), SF_PART_LOCK},
+        {SF_STR("thread.wait.disk_ns"), SF_PART_DISK},
+        {SF_STR("thread.wait.network_ns"), SF_PART_NET},
+        {SF_STR("thread.wait.io_ns"), SF_PART_IO},
+        {SF_STR("thread.wait.poll_ns"), SF_PART_IO},
+        {SF_STR("thread.wait.sleep_ns"), SF_PART_SLEEP},
     };
     struct sf_ledger_exact exact = sf_ledger_unsaid;
     for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++) {
-        int64_t *ns = &exact.ns[figures[i].part], own = own_of(set, figures[i].key, figures[i].sum);
+        int64_t *ns = &exact.ns[figures[i].part], own = own_of(set, &figures[i]);
         if (own >= 0)
             *ns = *ns >= 0 ? sf_add_sat_i64(*ns, own) : own;
     }

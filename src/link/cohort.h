@@ -32,9 +32,8 @@ struct sf_cohort_when {
 struct sf_cohort {
     const struct sf_cohort_cost *costs; /* by span; a frame once per span */
     uint32_t n_costs;
-    uint32_t n_spans; /* spans without any cost count as zero */
-    const struct sf_cohort_when
-        *when; /* of each span; NULL: each is a trace of its own, in order */
+    uint32_t n_spans;                  /* spans without any cost count as zero */
+    const struct sf_cohort_when *when; /* by span; NULL: each a trace of its own, in order */
 };
 
 struct sf_cohort_row {
