@@ -1,33 +1,23 @@
 #!/usr/bin/env python3
 """Programs compiled against the installed library, as its users do, and a real server to send to."""
-import atexit
 import os
 import re
 import shutil
 import socket
-import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import library_home  # noqa: E402
+from library_home import run  # noqa: E402
 from server import Server, free_port, tap  # noqa: E402
 
 SOURCE = os.environ["SOURCE_ROOT"]
 STORIES = os.path.join(SOURCE, "tests", "flow", "library")
-HOME = tempfile.mkdtemp(prefix="spanflame-library-")
-atexit.register(shutil.rmtree, HOME, True)
+HOME = library_home.folder("library")
 PREFIX = os.path.join(HOME, "a prefix")
-ENV = {k: v for k, v in os.environ.items() if not k.startswith(("OTEL_", "PYROSCOPE_", "SPANFLAME_"))}
-ENV.pop("LD_LIBRARY_PATH", None)  # the installed library, not the one in the build folder
-ENV["PKG_CONFIG_PATH"] = os.path.join(PREFIX, "lib", "pkgconfig")
+ENV = library_home.install(PREFIX)
 SERVER = Server().start()
-
-
-def run(*argv, **more):
-    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=600, **more)
-    assert done.returncode == 0, (argv, done.returncode, done.stdout, done.stderr)
-    return done.stdout
 
 
 def read(path):
@@ -41,7 +31,6 @@ def flags(*which):
 
 
 def build():
-    run(os.path.join(SOURCE, "tools", "install"), PREFIX)
     program = os.path.join(HOME, "program")
     run("cc", "-O2", "-Wall", "-Wextra", "-Werror", *flags("--cflags"), os.path.join(STORIES, "program.c"), "-o", program,
         *flags("--libs"), "-Wl,-rpath," + os.path.join(PREFIX, "lib"))

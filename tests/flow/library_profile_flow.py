@@ -1,21 +1,18 @@
 #!/usr/bin/env python3
 """A program that is traced and profiled by the library: the server knows which code each of its spans ran."""
-import atexit
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import library_home  # noqa: E402
 from server import Server, free_port, tap  # noqa: E402
 
 SOURCE, BUILD = os.environ["SOURCE_ROOT"], os.environ["BUILD_ROOT"]
-HOME = tempfile.mkdtemp(prefix="spanflame-library-profile-")
-atexit.register(shutil.rmtree, HOME, True)
-ENV = {k: v for k, v in os.environ.items() if not k.startswith(("OTEL_", "PYROSCOPE_", "SPANFLAME_"))}
+HOME = library_home.folder("library-profile")
+ENV = library_home.clean_env()
 LIBRARY = os.path.join(BUILD, "collect")
 SERVER = Server().start()
 

@@ -1,26 +1,20 @@
 #!/usr/bin/env python3
 """The variables of OpenTelemetry, Pyroscope and Spanflame, as a program and the server it sends to see them."""
-import atexit
 import gzip
 import http.server
 import os
-import shutil
 import socket
-import subprocess
 import sys
-import tempfile
 import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import library_home  # noqa: E402
 from server import PROGRAM, Server, tap  # noqa: E402
 
 SOURCE = os.environ["SOURCE_ROOT"]
-HOME = tempfile.mkdtemp(prefix="spanflame-library-settings-")
-atexit.register(shutil.rmtree, HOME, True)
+HOME = library_home.folder("library-settings")
 PREFIX = os.path.join(HOME, "prefix")
-ENV = {k: v for k, v in os.environ.items() if not k.startswith(("OTEL_", "PYROSCOPE_", "SPANFLAME_"))}
-ENV.pop("LD_LIBRARY_PATH", None)
-ENV["PKG_CONFIG_PATH"] = os.path.join(PREFIX, "lib", "pkgconfig")
+ENV = library_home.install(PREFIX)
 
 
 class Listener(http.server.BaseHTTPRequestHandler):
@@ -47,13 +41,10 @@ def listener():
 
 
 def run(*argv, **more):
-    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120, **dict({"env": ENV}, **more))
-    assert done.returncode == 0, (argv, done.returncode, done.stdout, done.stderr)
-    return done.stdout
+    return library_home.run(*argv, **dict({"env": ENV}, **more))
 
 
 def build():
-    run(os.path.join(SOURCE, "tools", "install"), PREFIX)
     out = os.path.join(HOME, "stranger")
     run("cc", "-Wall", "-Werror", os.path.join(SOURCE, "tests", "flow", "library", "stranger.c"), "-o", out,
         *run("pkg-config", "--cflags", "--libs", "spanflame").split(), "-Wl,-rpath," + os.path.join(PREFIX, "lib"))

@@ -1,25 +1,21 @@
 #!/usr/bin/env python3
 """Programs that contain the library: what the linker makes of its archives, and which profiles come of that."""
-import atexit
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import library_home  # noqa: E402
 from server import Server, tap  # noqa: E402
 
 SOURCE = os.environ["SOURCE_ROOT"]
 STORIES = os.path.join(SOURCE, "tests", "flow", "library")
-HOME = tempfile.mkdtemp(prefix="spanflame-library-static-")
-atexit.register(shutil.rmtree, HOME, True)
+HOME = library_home.folder("library-static")
 PREFIX = os.path.join(HOME, "prefix")
 LIB = os.path.join(PREFIX, "lib")
-ENV = {k: v for k, v in os.environ.items() if not k.startswith(("OTEL_", "PYROSCOPE_", "SPANFLAME_"))}
-ENV.pop("LD_LIBRARY_PATH", None)
-ENV["PKG_CONFIG_PATH"] = os.path.join(LIB, "pkgconfig")
+ENV = library_home.install(PREFIX)
 SERVER = Server().start()
 
 ALL, WITHOUT_HOOKS = 63, 1 | 2 | 32  # CPU, wall and threads need no hooks
@@ -29,16 +25,13 @@ PLANTED = {"cpu": "planted_hot", "alloc_space": "planted_copies", "inuse_space":
 
 
 def run(*argv, **more):
-    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=300, **dict({"env": ENV}, **more))
-    assert done.returncode == 0, (argv, done.returncode, done.stdout, done.stderr)
-    return done.stdout
+    return library_home.run(*argv, **dict({"env": ENV}, **more))
 
 
 def flags(*which):
     return run("pkg-config", *which, "spanflame").split()
 
 
-run(os.path.join(SOURCE, "tools", "install"), PREFIX)
 ARCHIVES = [os.path.join(LIB, "libspanflame.a"), os.path.join(LIB, "libspanflame_hooks.a")]
 
 

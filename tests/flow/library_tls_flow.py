@@ -1,20 +1,18 @@
 #!/usr/bin/env python3
 """Spans and profiles over https, by an OpenSSL that a program has in memory only when it asks for that."""
-import atexit
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import library_home  # noqa: E402
 from server import Server, free_port, tap  # noqa: E402
 
 SOURCE, LIBRARY = os.environ["SOURCE_ROOT"], os.path.join(os.environ["BUILD_ROOT"], "collect")
-HOME = tempfile.mkdtemp(prefix="spanflame-library-tls-")
-atexit.register(shutil.rmtree, HOME, True)
-ENV = {k: v for k, v in os.environ.items() if not k.startswith(("OTEL_", "PYROSCOPE_", "SPANFLAME_"))}
+HOME = library_home.folder("library-tls")
+ENV = library_home.clean_env()
 CERT, KEY = os.path.join(HOME, "tls.crt"), os.path.join(HOME, "tls.key")
 PORT = free_port()
 STRANGER = os.path.join(HOME, "stranger.crt")
