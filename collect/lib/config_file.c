@@ -51,6 +51,8 @@ static void keep(struct parse *p, size_t len, sf_str val)
     sf_buf_add_u8(&p->f->vars, 0);
     sf_buf_add_str(&p->f->vars, val);
     sf_buf_add_u8(&p->f->vars, 0);
+    sf_buf_print(&p->f->vars, "%u", p->line);
+    sf_buf_add_u8(&p->f->vars, 0);
 }
 
 /* Where a comment begins: a '#' at the beginning or after a blank, outside quotes. */
@@ -194,17 +196,28 @@ enum sf_err sf_config_file_read(struct sf_config_file *f, const char *path, stru
     return err;
 }
 
-const char *sf_config_file_get(const struct sf_config_file *f, const char *name)
+/* The value said last; its line stands behind it. */
+static const char *find(const struct sf_config_file *f, const char *name, bool is_line)
 {
     const char *p = (const char *)f->vars.p, *found = NULL;
     const char *end = p ? p + f->vars.len : NULL;
-    while (p && p < end) { /* the last one said wins */
-        const char *val = p + strlen(p) + 1;
+    while (p && p < end) {
+        const char *val = p + strlen(p) + 1, *line = val + strlen(val) + 1;
         if (!strcmp(p, name))
-            found = val;
-        p = val + strlen(val) + 1;
+            found = is_line ? line : val;
+        p = line + strlen(line) + 1;
     }
     return found;
+}
+
+const char *sf_config_file_get(const struct sf_config_file *f, const char *name)
+{
+    return find(f, name, false);
+}
+
+const char *sf_config_file_line(const struct sf_config_file *f, const char *name)
+{
+    return find(f, name, true);
 }
 
 void sf_config_file_done(struct sf_config_file *f)

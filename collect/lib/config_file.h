@@ -9,7 +9,7 @@
 #include "base/err.h"
 
 struct sf_config_file {
-    struct sf_buf vars; /* "NAME\0value\0" ... */
+    struct sf_buf vars; /* "NAME\0value\0line\0" ... */
 };
 
 /* Adds what the text says. INPUT: `why` names the line that is not understood; what came before it
@@ -18,4 +18,5 @@ enum sf_err sf_config_file_parse(struct sf_config_file *f, sf_str text, struct s
 /* The same from a file of at most 1 MB; IO: it cannot be read. */
 enum sf_err sf_config_file_read(struct sf_config_file *f, const char *path, struct sf_why *why);
 const char *sf_config_file_get(const struct sf_config_file *f, const char *name); /* NULL: unsaid */
+const char *sf_config_file_line(const struct sf_config_file *f, const char *name); /* "12", NULL */
 void sf_config_file_done(struct sf_config_file *f);

@@ -27,6 +27,22 @@ static const struct word {
 };
 enum { N_WORDS = sizeof(words) / sizeof(words[0]) };
 
+const char *const sf_profiling_settings_missing[] = {
+    "profiling.conditional.slow_request_threshold",
+    "profiling.conditional.cpu_threshold_percent",
+    "profiling.conditional.profile_errors",
+    "profiling.conditional.baseline",
+    "profiling.adaptive.enabled",
+    "profiling.adaptive.base_rate",
+    "profiling.adaptive.max_rate",
+    "profiling.adaptive.cpu_threshold",
+    "profiling.adaptive.memory_threshold",
+    "profiling.adaptive.interval",
+    "profiling.load_shedding.enabled",
+    "profiling.load_shedding.cpu_threshold",
+    NULL,
+};
+
 bool sf_profile_words_parse(const char *list, unsigned *kinds)
 {
     sf_str rest = sf_str_from(list), one;

@@ -8,7 +8,7 @@
 #include "base/heap.h"
 #include "os/file.h"
 
-enum { FILE_MAX_LEN = 1 << 20, ARENA_LEN = 16 << 20, MAX_WARNINGS = 16, VARIABLE_LEN = 96 };
+enum { FILE_MAX_LEN = 1 << 20, ARENA_LEN = 16 << 20, MAX_WARNINGS = 64, VARIABLE_LEN = 96 };
 
 void sf_config_free(struct sf_config *c)
 {
@@ -122,29 +122,37 @@ void sf_config_render_variable(const struct sf_config_key *key, struct sf_buf *o
     sf_buf_add_str(out, sf_str_from(name));
 }
 
+/* At most MAX_WARNINGS; further ones are left out. The sentence lives in the arena. */
+static enum sf_err warn(struct sf_config *c, sf_str sentence, struct sf_why *why)
+{
+    const char **items = (const char **)(uintptr_t)c->warnings.items;
+    if (c->warnings.n == MAX_WARNINGS)
+        return SF_OK;
+    if (!items)
+        items = sf_arena_new_n(&c->arena, MAX_WARNINGS, sizeof(*items));
+    if (!items)
+        return no_memory(why);
+    items[c->warnings.n] = sentence.p;
+    c->warnings = (struct sf_config_list){items, c->warnings.n + 1};
+    return SF_OK;
+}
+
 /* Variables that begin like ours and are none stay a warning, and only when they look like a slip:
  * an orchestrator sets SPANFLAME_SERVICE_HOST and the like for a service named spanflame. */
 static enum sf_err warn_variable(struct sf_config *c, sf_str name, struct sf_why *why)
 {
     char known[VARIABLE_LEN];
-    const char **items = (const char **)(uintptr_t)c->warnings.items;
-
-    for (size_t i = 0; i < sf_config_n_keys && c->warnings.n < MAX_WARNINGS; i++) {
+    for (size_t i = 0; i < sf_config_n_keys; i++) {
         sf_str sentence;
         variable_of(&sf_config_keys[i], known, sizeof(known));
         if (sf_config_keys[i].type == SF_CONFIG_PART ||
             sf_str_distance(name, sf_str_from(known)) > 2)
             continue;
-        if (!items)
-            items = sf_arena_new_n(&c->arena, MAX_WARNINGS, sizeof(*items));
-        if (!items ||
-            !sf_arena_print(&c->arena, &sentence,
+        if (!sf_arena_print(&c->arena, &sentence,
                             "the environment has %.*s, which is no setting; did you mean %s?",
                             SF_STR_ARG(name), known))
             return no_memory(why);
-        items[c->warnings.n] = sentence.p;
-        c->warnings = (struct sf_config_list){items, c->warnings.n + 1};
-        return SF_OK;
+        return warn(c, sentence, why);
     }
     return SF_OK;
 }
@@ -260,6 +268,28 @@ static enum sf_err check_whole(struct sf_config *c, struct sf_why *why)
     return SF_OK;
 }
 
+/* "spanflame.yaml:12: profiling.adaptive.base_rate: not implemented yet, ignored" */
+static enum sf_err warn_missing(struct sf_config *c, struct sf_why *why)
+{
+    struct sf_buf origin = {0};
+    enum sf_err err = SF_OK;
+    for (size_t i = 0; !err && i < sf_config_n_keys; i++) {
+        sf_str sentence;
+        if (!sf_config_is_missing(&sf_config_keys[i]) || c->origins[i].from == SF_FROM_DEFAULT)
+            continue;
+        sf_buf_reset(&origin);
+        sf_config_render_origin(c, i, &origin);
+        if (sf_buf_ok(&origin) &&
+            sf_arena_print(&c->arena, &sentence, "%.*s: %s: " SF_CONFIG_MISSING,
+                           SF_STR_ARG(sf_buf_str(&origin)), sf_config_keys[i].path))
+            err = warn(c, sentence, why);
+        else
+            err = no_memory(why);
+    }
+    sf_buf_done(&origin);
+    return err;
+}
+
 static void derive(struct sf_config *c)
 {
     c->retention.keep.slow_ns = c->profiling.slow_request_ns;
@@ -284,6 +314,8 @@ enum sf_err sf_config_load(const struct sf_config_inputs *in, struct sf_config *
         err = read_flag(c, in, i, why);
     if (!err)
         err = check_whole(c, why);
+    if (!err)
+        err = warn_missing(c, why);
     if (!err) {
         derive(c);
         *out = c;
@@ -309,6 +341,8 @@ enum sf_err sf_config_parse(sf_str yaml, const char *name, struct sf_config **ou
         err = sf_config_read_yaml(c, yaml, why);
     if (!err)
         err = check_whole(c, why);
+    if (!err)
+        err = warn_missing(c, why);
     if (!err) {
         derive(c);
         *out = c;

@@ -168,6 +168,8 @@ void sf_config_render_example(struct sf_buf *out)
             sf_buf_print(out, "#%*s# %s", (int)(2 * depth), "", key->doc);
         else
             sf_buf_print(out, "\n# %s", key->doc);
+        if (sf_config_is_missing(key))
+            sf_buf_print(out, "; " SF_CONFIG_MISSING);
         if (key->choices)
             sf_buf_print(out, " (%s)", key->choices);
         if (key->type == SF_CONFIG_LISTEN || key->type == SF_CONFIG_LIST) {
@@ -242,9 +244,12 @@ void sf_config_render_table(struct sf_buf *out)
         add_type(out, key);
         add_bounds(out, key);
         if (key->initial[0])
-            sf_buf_print(out, " | `%s` | %s |\n", key->initial, key->doc);
+            sf_buf_print(out, " | `%s` | ", key->initial);
         else
-            sf_buf_print(out, " | | %s |\n", key->doc);
+            sf_buf_print(out, " | | ");
+        sf_buf_print(out,
+                     sf_config_is_missing(key) ? "**" SF_CONFIG_MISSING "**: %s |\n" : "%s |\n",
+                     key->doc);
     }
 }
 

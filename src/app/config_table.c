@@ -11,7 +11,8 @@
 #define YEARS     (36500 * DAY)
 
 /* In the order a reader of the example file meets them; keys of one section stand together. The
- * defaults of limits equal base/limits.h, which a test compares. */
+ * defaults of limits equal base/limits.h, which a test compares. Keys that neither the server nor
+ * a collector reads yet are in a list below; a test finds keys that belong there and are not. */
 const struct sf_config_key sf_config_keys[] = {
     {"listen", SF_CONFIG_LISTEN, 0,
      "127.0.0.1:4317, 127.0.0.1:4318, 127.0.0.1:4040, 127.0.0.1:3200, [::1]:4317, [::1]:4318, "
@@ -166,14 +167,15 @@ const struct sf_config_key sf_config_keys[] = {
     {"profiling.threads.enabled", SF_CONFIG_BOOL, AT(profiling.has_threads), "false", NULL, 0, 0,
      "collectors count threads by stack and state"},
     {"profiling.conditional.slow_request_threshold", SF_CONFIG_DURATION,
-     AT(profiling.slow_request_ns), "1s", NULL, 0, DAY, "a request this slow keeps its detail"},
+     AT(profiling.slow_request_ns), "1s", NULL, 0, DAY,
+     "keep the samples of requests that took this long"},
     {"profiling.conditional.cpu_threshold_percent", SF_CONFIG_PERCENT,
      AT(profiling.cpu_threshold_per_10000), "80%", NULL, 0, 0,
-     "so does one that used this share of a CPU"},
+     "keep the samples of requests that used this share of a CPU"},
     {"profiling.conditional.profile_errors", SF_CONFIG_BOOL, AT(profiling.has_errors), "true", NULL,
-     0, 0, "and one that failed"},
+     0, 0, "keep the samples of requests that failed"},
     {"profiling.conditional.baseline", SF_CONFIG_PERCENT, AT(profiling.baseline_per_10000), "1%",
-     NULL, 0, 0, "and this share of all the others"},
+     NULL, 0, 0, "keep the samples of this share of all other requests"},
     {"profiling.max_stack_depth", SF_CONFIG_COUNT, AT(profiling.max_stack_depth), "64", NULL, 1,
      1024, "frames a collector walks"},
     {"profiling.max_profile_size", SF_CONFIG_SIZE, AT(profiling.max_profile_len), "10MB", NULL,
@@ -181,21 +183,35 @@ const struct sf_config_key sf_config_keys[] = {
     {"profiling.upload_interval", SF_CONFIG_DURATION, AT(profiling.upload_interval_ns), "10s", NULL,
      NS, 3600 * NS, "how often it sends"},
     {"profiling.adaptive.enabled", SF_CONFIG_BOOL, AT(profiling.is_adaptive), "false", NULL, 0, 0,
-     "sample faster while the process is in trouble"},
+     "lower the sampling rate above the thresholds below"},
     {"profiling.adaptive.base_rate", SF_CONFIG_COUNT, AT(profiling.adaptive_base_rate), "100", NULL,
-     1, 10000, "samples per second when all is well"},
+     1, 10000, "samples per second above a threshold"},
     {"profiling.adaptive.max_rate", SF_CONFIG_COUNT, AT(profiling.adaptive_max_rate), "1000", NULL,
-     1, 10000, "and at most"},
+     1, 10000, "samples per second at most"},
     {"profiling.adaptive.cpu_threshold", SF_CONFIG_PERCENT, AT(profiling.adaptive_cpu_per_10000),
-     "80%", NULL, 0, 0, "trouble: this much CPU"},
+     "80%", NULL, 0, 0, "threshold: share of the CPU in use"},
     {"profiling.adaptive.memory_threshold", SF_CONFIG_SIZE, AT(profiling.adaptive_memory_len),
-     "512MB", NULL, 0, 0, "or this much memory"},
+     "512MB", NULL, 0, 0, "threshold: memory of the process"},
     {"profiling.adaptive.interval", SF_CONFIG_DURATION, AT(profiling.adaptive_interval_ns), "10s",
-     NULL, NS / 10, 3600 * NS, "how often the rate is decided"},
+     NULL, NS / 10, 3600 * NS, "time between two decisions about the rate"},
     {"profiling.load_shedding.enabled", SF_CONFIG_BOOL, AT(profiling.has_shedding), "true", NULL, 0,
-     0, "stop sampling when the machine is overloaded"},
+     0, "stop sampling while the machine is overloaded"},
     {"profiling.load_shedding.cpu_threshold", SF_CONFIG_PERCENT,
-     AT(profiling.shedding_cpu_per_10000), "90%", NULL, 0, 0, "overloaded: this much CPU"},
+     AT(profiling.shedding_cpu_per_10000), "90%", NULL, 0, 0,
+     "overloaded: this share of the CPU in use"},
 };
 
 const size_t sf_config_n_keys = sizeof(sf_config_keys) / sizeof(sf_config_keys[0]);
+
+/* Sections, with the dot behind them, and keys. */
+static const char *const missing[] = {"profiling.conditional.", "profiling.adaptive.",
+                                      "profiling.load_shedding."};
+
+bool sf_config_is_missing(const struct sf_config_key *key)
+{
+    for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++) {
+        if (sf_str_starts(sf_str_from(key->path), sf_str_from(missing[i])))
+            return true;
+    }
+    return false;
+}

@@ -3,7 +3,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct sf_keep_rule {            /* which traces keep their detail rows once their hour is judged */
+/* Which traces keep their detail rows. Not implemented yet: the store keeps the rows of all. */
+struct sf_keep_rule {
     int64_t slow_ns;             /* slow_request_threshold */
     uint32_t cpu_percent;        /* cpu_threshold_percent */
     bool has_errors;             /* profile_errors */

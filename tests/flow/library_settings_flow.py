@@ -2,6 +2,7 @@
 """The variables of OpenTelemetry, Pyroscope and Spanflame, as a program and the server it sends to see them."""
 import gzip
 import http.server
+import json
 import os
 import socket
 import sys
@@ -174,6 +175,37 @@ def test_a_call_goes_before_the_environment_and_that_before_the_file():
     assert tell("make", SPANFLAME_PROFILES="wall", **env)["profiling"] == "2"
     assert tell("override", SPANFLAME_PROFILES="wall", **env)["profiling"] == "32"
     assert b"by-call" in plain(to.seen[-1]) and b"by-variable" not in plain(to.seen[-1])
+
+
+def check_config(*argv):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("SPANFLAME_")}
+    return json.loads(run(PROGRAM, "check-config", "--output", "json", *argv, env=env))
+
+
+def test_every_key_of_the_profiling_block_is_read_or_said_to_be_not_implemented():
+    keys = {s["key"]: s["value"] for s in check_config()["settings"] if s["key"].startswith("profiling.")}
+    missing = []
+    for key in keys:
+        variable = "SPANFLAME_" + key.replace(".", "_").upper()
+        said = tell("make", "0", **{variable: "nonsense"})["problem"]
+        if said == f"{variable}: {key}: not implemented yet, ignored":
+            missing.append(key)
+        else:
+            assert said == f"{variable}: 'nonsense' is not understood; the default is used", (key, said)
+    warned = check_config(*[word for key in keys for word in ("--set", f"{key}={keys[key]}")])["warnings"]
+    assert len(keys) > 20 and warned == [f"--set: {key}: not implemented yet, ignored" for key in missing], warned
+
+
+def test_a_key_of_the_file_that_is_not_implemented_is_named_with_its_line():
+    path = os.path.join(HOME, "not-yet.yaml")
+    with open(path, "w", encoding="ascii") as f:
+        f.write("profiling:\n  adaptive:\n    base_rate: 50\n  cpu: {sample_rate: 50}\n")
+    assert tell("make", "0", SPANFLAME_CONFIG=path)["problem"] == \
+        f"{path}:3: profiling.adaptive.base_rate: not implemented yet, ignored"
+    with open(path, "a", encoding="ascii") as f:
+        f.write("  load_shedding: {enabled: true, cpu_threshold: 90%}\n")
+    assert tell("make", "0", SPANFLAME_CONFIG=path)["problem"] == \
+        f"{path}:3: profiling.adaptive.base_rate: not implemented yet, ignored; so are 2 more keys"
 
 
 def test_a_disabled_sdk_makes_nothing():

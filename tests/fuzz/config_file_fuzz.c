@@ -1,5 +1,5 @@
-/* Any bytes as a configuration file for the library: what it keeps are names of variables of ours
- * and values, each ended, and the one said last is the one that is found. */
+/* Any bytes as a configuration file for the library: what it keeps are names of variables of ours,
+ * values and numbers of lines, each ended, and the one said last is the one that is found. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,10 +21,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     p = (const char *)f.vars.p;
     end = p ? p + f.vars.len : NULL;
     while (p && p < end) {
-        const char *val = p + strlen(p) + 1;
-        if (val >= end || strncmp(p, "SPANFLAME_PROFILING", 19) != 0 || !sf_config_file_get(&f, p))
+        const char *val = p + strlen(p) + 1, *line = val + strlen(val) + 1;
+        if (line >= end || strncmp(p, "SPANFLAME_PROFILING", 19) != 0 ||
+            !sf_config_file_get(&f, p) || atol(line) <= 0)
             abort();
-        p = val + strlen(val) + 1;
+        p = line + strlen(line) + 1;
     }
     sf_config_file_done(&f);
     return 0;

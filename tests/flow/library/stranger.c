@@ -45,13 +45,15 @@ static void makes(int n)
 int main(int argc, char **argv)
 {
     const char *story = argc > 1 ? argv[1] : "";
+    char problem[240];
     if (!strcmp(story, "override")) {
         sf_set("SPANFLAME_PROFILES", "threads");
         sf_set("OTEL_SERVICE_NAME", "by-call");
     }
     if (sf_start(NULL))
         return 2;
-    printf("profiling %u\n", sf_profiling());
+    sf_problem(problem, sizeof(problem));
+    printf("problem %s\nprofiling %u\n", problem, sf_profiling());
     if (!strcmp(story, "carries") && argc > 3)
         carries(argv[2], argv[3]);
     else

@@ -33,6 +33,9 @@ TEST(config_file, gives_the_block_as_variables)
     assert_string_equal(get(&f, "SPANFLAME_PROFILING_UPLOAD_INTERVAL"), "5s");
     assert_string_equal(get(&f, "SPANFLAME_PROFILING_ADAPTIVE_CPU_THRESHOLD"), "80%");
     assert_string_equal(get(&f, "SPANFLAME_RETENTION_SPANS"), "(unsaid)");
+    assert_string_equal(sf_config_file_line(&f, "SPANFLAME_PROFILING_CPU_SAMPLE_RATE"), "4");
+    assert_string_equal(sf_config_file_line(&f, "SPANFLAME_PROFILING_ADAPTIVE_CPU_THRESHOLD"), "9");
+    assert_null(sf_config_file_line(&f, "SPANFLAME_RETENTION_SPANS"));
     sf_config_file_done(&f);
 }
 
