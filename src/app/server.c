@@ -15,8 +15,8 @@
 #include "listen/listener.h"
 #include "os/clock.h"
 #include "os/dir.h"
+#include "serve/pyroscope/settings.h"
 #include "serve/router.h"
-#include "serve/settings.h"
 #include "store/local/local.h"
 
 enum { MAX_WORKERS = 256, DRAIN_MS = 10000 };

@@ -8,10 +8,10 @@
 #include "serve/auth.h"
 #include "serve/cors.h"
 #include "serve/grpc_web.h"
-#include "serve/other_signals.h"
-#include "serve/pyroscope_self.h"
+#include "serve/otlp/other_signals.h"
+#include "serve/own/self.h"
+#include "serve/pyroscope/pyroscope_self.h"
 #include "serve/route_table.h"
-#include "serve/self.h"
 #include "serve/tenant.h"
 
 unsigned sf_router_place(const struct sf_route *route)

@@ -11,12 +11,12 @@
 #include "meter/target_info.h"
 #include "os/queue.h"
 #include "serve/large_turn.h"
-#include "serve/self_profile.h"
+#include "serve/own/self_profile.h"
 #include "store/store.h"
 
 struct sf_listener;
 struct sf_series_cap; /* intake/series_cap.h */
-struct sf_settings;   /* serve/settings.h */
+struct sf_settings;   /* serve/pyroscope/settings.h */
 
 enum { SF_MAY_READ = 1, SF_MAY_WRITE = 2, SF_MAY_ADMIN = 4 };
 

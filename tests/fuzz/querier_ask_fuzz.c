@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve/querier_ask.h"
+#include "serve/pyroscope/querier_ask.h"
 
 static void stop(const char *what)
 {

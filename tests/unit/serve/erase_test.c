@@ -1,4 +1,4 @@
-#include "serve/erase.h"
+#include "serve/own/erase.h"
 
 #include "test.h"
 

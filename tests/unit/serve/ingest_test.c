@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "serve/ingest.h"
+#include "serve/pyroscope/ingest.h"
 
 static struct sf_arena req;
 static struct sf_app_name app;

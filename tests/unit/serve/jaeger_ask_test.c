@@ -1,4 +1,4 @@
-#include "serve/jaeger_ask.h"
+#include "serve/jaeger/jaeger_ask.h"
 
 #include "test.h"
 

@@ -1,4 +1,4 @@
-#include "serve/otlp_traces.h"
+#include "serve/otlp/otlp_traces.h"
 
 #include "test.h"
 

@@ -1,4 +1,4 @@
-#include "serve/querier_ask.h"
+#include "serve/pyroscope/querier_ask.h"
 
 #include "test.h"
 #include "wire/pb_writer.h"

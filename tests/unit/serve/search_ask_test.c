@@ -1,4 +1,4 @@
-#include "serve/search_ask.h"
+#include "serve/tempo/search_ask.h"
 
 #include "test.h"
 #include "wire/pb_writer.h"

@@ -1,0 +1,307 @@
+#include "serve/otlp/otlp_traces.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "os/clock.h"
+#include "serve/tenant.h"
+#include "wire/json_writer.h"
+#include "wire/pb_writer.h"
+
+/* ---- the answer ---- */
+
+static void add_part(struct sf_buf *out, uint64_t n, const char *one, const char *many)
+{
+    if (n)
+        sf_buf_print(out, "%s%llu %s", out->len ? ", " : "", (unsigned long long)n,
+                     n == 1 ? one : many);
+}
+
+/* What was left out, or, when all spans were kept, what was cut. */
+static void explain(const struct sf_otlp_rejects *r, struct sf_buf *out)
+{
+    if (r->n_rejected) {
+        uint64_t n_other = r->n_rejected;
+        n_other -= r->n_bad_trace_id < n_other ? r->n_bad_trace_id : n_other;
+        n_other -= r->n_bad_span_id < n_other ? r->n_bad_span_id : n_other;
+        add_part(out, r->n_bad_trace_id, "span with an invalid trace id",
+                 "spans with an invalid trace id");
+        add_part(out, r->n_bad_span_id, "span with an invalid span id",
+                 "spans with an invalid span id");
+        add_part(out, n_other, "span refused", "spans refused");
+        if (r->first[0])
+            sf_buf_print(out, "; first: %s", r->first);
+        return;
+    }
+    add_part(out, r->n_cut_attrs, "attribute dropped", "attributes dropped");
+    add_part(out, r->n_cut_values, "value cut", "values cut");
+    add_part(out, r->n_cut_keys, "key cut", "keys cut");
+    add_part(out, r->n_cut_names, "name cut", "names cut");
+    add_part(out, r->n_cut_events, "event dropped", "events dropped");
+    add_part(out, r->n_cut_links, "link dropped", "links dropped");
+    if (out->len)
+        sf_buf_print(out, " (over the limits of this server)");
+}
+
+void sf_otlp_traces_answer(const struct sf_otlp_rejects *rejects, bool is_json, struct sf_buf *out)
+{
+    struct sf_buf message = {0};
+    struct sf_json_writer w = sf_json_writer_init(out);
+    explain(rejects, &message);
+    if (is_json)
+        sf_json_write_object(&w);
+    if (message.len && is_json) {
+        sf_json_write_key(&w, SF_STR("partialSuccess"));
+        sf_json_write_object(&w);
+        if (rejects->n_rejected) {
+            sf_json_write_key(&w, SF_STR("rejectedSpans"));
+            sf_json_write_u64_text(&w, rejects->n_rejected);
+        }
+        sf_json_write_key_str(&w, SF_STR("errorMessage"), sf_buf_str(&message));
+        sf_json_write_object_end(&w);
+    } else if (message.len) {
+        size_t mark = sf_pb_write_begin(out, 1);
+        if (rejects->n_rejected)
+            sf_pb_write_u64(out, 1, rejects->n_rejected);
+        sf_pb_write_str(out, 2, sf_buf_str(&message));
+        sf_pb_write_end(out, mark);
+    }
+    if (is_json)
+        sf_json_write_object_end(&w);
+    sf_buf_done(&message);
+}
+
+/* ---- the body ---- */
+
+static enum sf_err read_body(struct sf_call *call, struct sf_buf *out, struct sf_why *why)
+{
+    const struct sf_exchange_body *body = sf_exchange_body(call->ex);
+    size_t got = 0;
+    /* A plain body is never needed again; a compressed one may turn out to be large. */
+    if (call->request->coding == SF_CODING_NONE && sf_exchange_body_take(call->ex, out))
+        return SF_OK;
+    uint8_t *p = sf_buf_take(out, (size_t)body->len);
+    if (!p && body->len)
+        return sf_fail(why, SF_ERR_NOMEM, "no memory for a body of %llu bytes",
+                       (unsigned long long)body->len);
+    if (body->len == 0)
+        return SF_OK;
+    enum sf_err err = sf_exchange_body_read(call->ex, 0, p, (size_t)body->len, &got, why);
+    if (!err && got < body->len)
+        err = sf_fail(why, SF_ERR_IO, "a spooled body ended early");
+    return err;
+}
+
+/* ---- the numbers ---- */
+
+static void count_result(struct sf_call *call, const struct sf_intake_result *result)
+{
+    struct sf_counters *c = call->service->counters;
+    const struct sf_otlp_rejects *r = &result->rejects;
+    uint64_t n_other = r->n_rejected - (r->n_bad_trace_id + r->n_bad_span_id < r->n_rejected
+                                            ? r->n_bad_trace_id + r->n_bad_span_id
+                                            : r->n_rejected);
+    struct sf_tenant_counts tenant = {.n_spans = result->n_spans + r->n_rejected,
+                                      .body_len = sf_exchange_body(call->ex)->len,
+                                      .n_bad_trace_id = r->n_bad_trace_id,
+                                      .n_bad_span_id = r->n_bad_span_id,
+                                      .n_other = n_other};
+    sf_counters_add(c, SF_COUNT_SPANS_RECEIVED, result->n_spans + r->n_rejected);
+    sf_counters_add(c, SF_COUNT_DISCARD_TRACE_ID, r->n_bad_trace_id);
+    sf_counters_add(c, SF_COUNT_DISCARD_SPAN_ID, r->n_bad_span_id);
+    sf_counters_add(c, SF_COUNT_DISCARD_OTHER, n_other);
+    sf_counters_add(c, SF_COUNT_CUT_ATTRS, r->n_cut_attrs);
+    sf_counters_add(c, SF_COUNT_CUT_VALUES, r->n_cut_values);
+    sf_counters_add(c, SF_COUNT_CUT_KEYS, r->n_cut_keys);
+    sf_counters_add(c, SF_COUNT_CUT_NAMES, r->n_cut_names);
+    sf_counters_add(c, SF_COUNT_CUT_EVENTS, r->n_cut_events);
+    sf_counters_add(c, SF_COUNT_CUT_LINKS, r->n_cut_links);
+    sf_counters_add(c, SF_COUNT_REDACTIONS, result->n_redacted);
+    sf_counters_tenant(c, call->tenant, &tenant);
+}
+
+static void count_refused(struct sf_call *call, uint64_t n_spans)
+{
+    struct sf_tenant_counts tenant = {.n_refused = n_spans};
+    sf_counters_tenant(call->service->counters, call->tenant, &tenant);
+}
+
+/* ---- the way through ---- */
+
+static enum sf_err find_tenant(struct sf_call *call, struct sf_store *store, uint32_t *out,
+                               struct sf_why *why)
+{
+    uint32_t tenants[SF_TENANTS_MAX] = {0};
+    size_t n = 0;
+    enum sf_err err = sf_tenant_find(store, call->tenant, true, tenants, &n, why);
+    if (!err)
+        *out = tenants[0];
+    return err;
+}
+
+/* What the spans of one request add to the metrics made of spans. */
+struct sums {
+    const struct sf_service *service;
+    struct sf_arena *req;
+    int64_t now_ns;
+    bool has_failed; /* no memory: nothing of this request is counted */
+    struct sf_span_tally tally;
+    struct sf_graph_tally graph;
+    struct sf_target_tally targets;
+};
+
+static void sum_up(void *arg, const struct sf_span_batch *spans)
+{
+    struct sums *sums = arg;
+    const struct sf_service *s = sums->service;
+    bool is_ok = !sums->has_failed;
+    if (is_ok && s->has_span_metrics)
+        is_ok = sf_span_tally_add(s->span_metrics, spans, sums->now_ns, sums->req, &sums->tally);
+    if (is_ok && s->service_graph)
+        is_ok = sf_service_graph_tally(s->service_graph, spans, sums->now_ns, sums->req,
+                                       &sums->graph);
+    if (is_ok && s->target_info)
+        is_ok = sf_target_tally_add(&sums->targets, spans, sums->now_ns, sums->req);
+    sums->has_failed = !is_ok;
+}
+
+/* The store has the spans: now they count. */
+static void add_sums(const struct sums *sums, sf_str tenant)
+{
+    const struct sf_service *s = sums->service;
+    if (sums->has_failed)
+        return;
+    if (s->has_span_metrics)
+        sf_span_metrics_add(s->span_metrics, tenant, &sums->tally, sums->now_ns);
+    if (s->service_graph)
+        sf_service_graph_add(s->service_graph, tenant, &sums->graph, sums->now_ns);
+    if (s->target_info)
+        sf_target_info_add(s->target_info, tenant, &sums->targets, sums->now_ns);
+}
+
+static bool is_large(const struct sf_call *call)
+{
+    return call->has_large_turn || sf_exchange_body(call->ex)->len > SF_LIMIT_LARGE_BODY_LEN;
+}
+
+static enum sf_err take_in(struct sf_call *call, struct sf_worker *worker, uint32_t tenant,
+                           struct sums *sums, struct sf_intake_result *out, struct sf_why *why)
+{
+    struct sf_intake_config config = call->service->intake;
+    const struct sf_request *r = call->request;
+    struct sf_buf body = {0};
+    struct sf_intake_request in = {.kind = call->form == SF_FORM_OTLP_JSON ? SF_LOG_OTLP_TRACES_JSON
+                                                                           : SF_LOG_OTLP_TRACES_PB,
+                                   .coding = r->coding == SF_CODING_GZIP   ? SF_LOG_GZIP
+                                             : r->coding == SF_CODING_ZSTD ? SF_LOG_ZSTD
+                                                                           : SF_LOG_PLAIN,
+                                   .is_zlib = r->coding == SF_CODING_DEFLATE,
+                                   .tenant = tenant,
+                                   .recv_ns = r->recv_ns,
+                                   .body = &body};
+    size_t whole_len = config.max_inflated_len ? config.max_inflated_len
+                                               : (size_t)SF_LIMIT_INFLATED_LEN;
+    config.tools = worker->tools;
+    config.see = sum_up;
+    config.see_arg = sums;
+    *sums = (struct sums){
+        .service = call->service, .req = &worker->arena, .now_ns = sf_clock_wall_ns()};
+    if (!call->has_large_turn && whole_len > SF_LIMIT_LARGE_BODY_LEN)
+        config.max_inflated_len = SF_LIMIT_LARGE_BODY_LEN;
+    enum sf_err err = read_body(call, &body, why);
+    if (!err)
+        err = sf_intake_traces(&config, &in, out, why);
+    sf_buf_done(&body);
+    return err;
+}
+
+/* Large bodies take turns, so that a few of them cannot fill memory from every thread at once.
+ * Small on the wire, large inflated is found out by trying. */
+static enum sf_large_turn take_in_turn(struct sf_call *call, struct sf_worker *worker,
+                                       uint32_t tenant, struct sums *sums,
+                                       struct sf_intake_result *out, enum sf_err *out_err,
+                                       struct sf_why *why)
+{
+    enum sf_large_turn turn = is_large(call) ? sf_large_turn_take(call) : SF_LARGE_TURN_MINE;
+    if (turn != SF_LARGE_TURN_MINE)
+        return turn;
+    bool was_tried_small = !call->has_large_turn;
+    *out_err = take_in(call, worker, tenant, sums, out, why);
+    if (*out_err == SF_ERR_LIMIT && was_tried_small && call->request->coding != SF_CODING_NONE) {
+        turn = sf_large_turn_take(call);
+        if (turn != SF_LARGE_TURN_MINE)
+            return turn;
+        *out_err = take_in(call, worker, tenant, sums, out, why);
+    }
+    sf_large_turn_pass(call);
+    return turn;
+}
+
+/* On the log's thread: the batch is durable, or never will be. */
+static void on_durable(struct sf_ticket *t)
+{
+    struct sf_call *call = (struct sf_call *)(void *)((char *)t - offsetof(struct sf_call, ticket));
+    if (t->result) {
+        count_refused(call, call->n_spans);
+        sf_call_fail(call, t->result, &t->why);
+    } else {
+        sf_counters_add(call->service->counters, SF_COUNT_SPANS_ACKED, call->n_spans);
+    }
+    sf_call_finish(call);
+}
+
+/* Gives the batch to the store. False: the store has it and the call may be gone already. */
+static bool give_to_store(struct sf_call *call, struct sf_worker *worker, struct sf_store *store,
+                          struct sf_batch *batch, struct sums *sums)
+{
+    struct sf_service *s = call->service;
+    struct sf_why why = {0};
+    char tenant_room[SF_LIMIT_TENANT_LEN];
+    sf_str tenant = SF_STR_NONE;
+    if (batch->spans)
+        sum_up(sums, batch->spans);
+    if (s->has_tenancy) { /* the header goes with the call, which may end before we are done */
+        memcpy(tenant_room, call->tenant.p, call->tenant.len);
+        tenant = (sf_str){tenant_room, call->tenant.len};
+    }
+    call->ticket.done = on_durable;
+    enum sf_err err = store->ops->append(store, worker->number, &batch, &call->ticket, &why);
+    if (!err) {
+        add_sums(sums, tenant);
+        return false;
+    }
+    sf_batch_free(batch);
+    count_refused(call, call->n_spans);
+    return sf_call_fail(call, err, &why);
+}
+
+bool sf_otlp_traces_export(struct sf_call *call, struct sf_worker *worker)
+{
+    struct sf_store *store = atomic_load(&call->service->store);
+    struct sf_intake_result result = {0};
+    struct sums sums = {0};
+    struct sf_why why = {0};
+    uint32_t tenant = 0;
+    enum sf_err err = find_tenant(call, store, &tenant, &why);
+    if (!err) {
+        enum sf_large_turn turn = take_in_turn(call, worker, tenant, &sums, &result, &err, &why);
+        if (turn == SF_LARGE_TURN_PARKED)
+            return false;
+        if (turn == SF_LARGE_TURN_REFUSED)
+            return true;
+    }
+    if (err) {
+        sf_large_turn_pass(call); /* when it did not come that far */
+        return sf_call_fail(call, err, &why);
+    }
+    count_result(call, &result);
+    bool is_json = call->form == SF_FORM_OTLP_JSON;
+    sf_call_ok(call, call->form == SF_FORM_GRPC ? "application/grpc"
+                     : is_json                  ? "application/json"
+                                                : "application/x-protobuf");
+    sf_otlp_traces_answer(&result.rejects, is_json, &call->response->body);
+    if (!result.batch)
+        return true;
+    call->n_spans = result.n_spans;
+    return give_to_store(call, worker, store, result.batch, &sums);
+}

@@ -1,0 +1,152 @@
+#include "serve/own/profile_read.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "exec/profile.h"
+#include "os/clock.h"
+#include "query/label_selector.h"
+#include "serve/params.h"
+#include "serve/profile_form.h"
+#include "serve/tenant.h"
+
+enum { MAX_NODES = 1 << 20, MAX_SITES = 1024 };
+
+struct asked {
+    struct sf_profile_ask ask;
+    sf_str format;
+};
+
+static bool param(const struct sf_request *r, const char *name, struct sf_arena *req, sf_str *out)
+{
+    struct sf_buf val = {.max = 4096};
+    bool has = sf_request_param(r, sf_str_from(name), &val) && val.len &&
+               sf_arena_copy(req, sf_buf_str(&val), out);
+    sf_buf_done(&val);
+    return has;
+}
+
+/* order-service{env=prod}: a service it names is taken for the parameter, which errors know. */
+static enum sf_err read_selector(sf_str text, struct sf_arena *req, struct sf_profile_ask *ask,
+                                 struct sf_why *why)
+{
+    struct sf_label_selector selector = {0};
+    size_t n = 0;
+    enum sf_err err = sf_label_selector_parse_loose(text, req, &selector, why);
+    if (err)
+        return err;
+    for (size_t i = 0; i < selector.n; i++) {
+        struct sf_matcher m = selector.list[i];
+        if (ask->service.len == 0 && m.op == SF_OP_EQ && sf_str_eq(m.key, SF_STR("service_name")))
+            ask->service = m.val;
+        else
+            selector.list[n++] = m;
+    }
+    ask->match = selector.list;
+    ask->n_match = n;
+    return SF_OK;
+}
+
+/* call_site=main&call_site=serve: functions from the outermost on. */
+static enum sf_err read_sites(const struct sf_request *r, struct sf_arena *req,
+                              struct sf_profile_ask *ask, struct sf_why *why)
+{
+    struct sf_buf name = {.max = 64}, val = {.max = SF_LIMIT_TARGET_LEN};
+    sf_str rest = r->query;
+    sf_str *sites = NULL;
+    size_t n = 0;
+    enum sf_err err = SF_OK;
+    while (!err && sf_request_param_next(&rest, &name, &val)) {
+        if (!sf_str_eq(sf_buf_str(&name), SF_STR("call_site")))
+            continue;
+        if (!sites)
+            sites = sf_arena_new_n(req, MAX_SITES, sizeof(*sites));
+        if (n == MAX_SITES)
+            err = sf_fail(why, SF_ERR_INPUT, "more than %d times call_site", MAX_SITES);
+        else if (!sites || !sf_arena_copy(req, sf_buf_str(&val), &sites[n++]))
+            err = sf_fail(why, SF_ERR_LIMIT, "no room for call_site");
+    }
+    sf_buf_done(&name);
+    sf_buf_done(&val);
+    ask->sites = sites;
+    ask->n_sites = n;
+    return err;
+}
+
+static enum sf_err read_parameters(const struct sf_request *r, struct sf_arena *req,
+                                   struct asked *a, struct sf_why *why)
+{
+    const int64_t hour_ns = INT64_C(3600) * 1000000000;
+    sf_str text;
+    uint64_t max_nodes = 0;
+    enum sf_err err = SF_OK;
+    if (!param(r, "app", req, &a->ask.service))
+        (void)param(r, "service", req, &a->ask.service);
+    if (param(r, "selector", req, &text))
+        err = read_selector(text, req, &a->ask, why);
+    if (!err)
+        err = read_sites(r, req, &a->ask, why);
+    (void)param(r, "type", req, &a->ask.type);
+    (void)param(r, "span_id", req, &a->ask.span_id);
+    a->format = SF_STR("flamegraph");
+    (void)param(r, "format", req, &a->format);
+    if (!err && param(r, "trace_id", req, &text)) {
+        a->ask.has_trace = true;
+        err = sf_params_trace_id(text, &a->ask.trace_id, why);
+    }
+    if (!err)
+        err = sf_params_count(r, SF_STR("max_nodes"), &max_nodes, why);
+    if (!err && max_nodes > MAX_NODES)
+        err = sf_fail(why, SF_ERR_INPUT, "max_nodes is at most %d", MAX_NODES);
+    a->ask.max_nodes = (uint32_t)max_nodes;
+    if (!err && (a->ask.span_id.len || a->ask.has_trace) && !param(r, "from", req, &text) &&
+        !param(r, "until", req, &text))
+        return SF_OK; /* an id is found wherever it is */
+    return err ? err
+               : sf_params_range(r, sf_clock_wall_ns(), hour_ns, &a->ask.from_ns, &a->ask.until_ns,
+                                 why);
+}
+
+static bool wants_page(const struct sf_request *r)
+{
+    size_t at;
+    return sf_str_find(sf_request_header(r, SF_STR("accept")), SF_STR("text/html"), &at);
+}
+
+/* Most forms add up what is equal and know no more how many there were. */
+static void say_samples(struct sf_response *r, uint64_t n)
+{
+    char text[24];
+    int len = snprintf(text, sizeof(text), "%" PRIu64, n);
+    sf_response_header(r, "x-spanflame-samples", (sf_str){text, (size_t)len});
+}
+
+bool sf_profile_read_handle(struct sf_call *call, struct sf_worker *worker)
+{
+    uint32_t tenants[SF_TENANTS_MAX];
+    struct sf_query_ctx q;
+    struct asked a = {0};
+    struct sf_profile_view view;
+    const struct sf_profile_form *form = NULL;
+    struct sf_why why = {0};
+    enum sf_err err = read_parameters(call->request, &worker->arena, &a, &why);
+    if (!err) {
+        err = sf_profile_form_find(a.format, wants_page(call->request), &form, &why);
+    }
+    if (!err)
+        err = sf_call_query(call, worker, tenants, &q, &why);
+    if (!err)
+        err = sf_profile_get(atomic_load(&call->service->store), &a.ask, &q, &view, &why);
+    if (!err)
+        err = sf_profile_form_render(form, &view, &worker->arena, &call->response->body, &why);
+    if (!err && !sf_buf_ok(&call->response->body))
+        err = sf_fail(&why, SF_ERR_NOMEM, "no memory for the answer");
+    if (err)
+        return sf_call_fail(call, err, &why);
+    sf_call_ok(call, form->content_type);
+    call->response->is_uncompressible = form->is_packed;
+    say_samples(call->response, view.tree.n_samples);
+    if (!q.is_exact)
+        sf_response_header(call->response, "x-spanflame-exact", SF_STR("false"));
+    return true;
+}

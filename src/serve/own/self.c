@@ -1,0 +1,217 @@
+#include "serve/own/self.h"
+
+#include "listen/listener.h"
+#include "os/clock.h"
+#include "os/memory.h"
+#include "wire/json_writer.h"
+
+#define TEXT "text/plain; charset=utf-8"
+
+static bool not_ready(struct sf_call *call, const char *reason)
+{
+    /* Asking is not a request that failed: probes do it all day, nothing is counted as refused. */
+    sf_status_answer(call->response, SF_FORM_TEXT, sf_status_unavailable, reason);
+    call->response->retry_after_s = 0;
+    return true;
+}
+
+bool sf_self_ready(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
+{
+    struct sf_service *s = call->service;
+    struct sf_store *store = atomic_load(&s->store);
+    struct sf_store_stats stats = {0};
+    struct sf_why why;
+    char room[200];
+    const char *unready = sf_service_unready(s, room);
+    if (unready || !store)
+        return not_ready(call, unready ? unready : "starting");
+    if (store->ops->stats(store, &stats, &why))
+        return not_ready(call, why.text);
+    if (stats.pressure == SF_PRESSURE_REFUSE)
+        return not_ready(call, stats.reason[0] ? stats.reason : "writes are refused");
+    sf_call_ok(call, TEXT);
+    sf_buf_add_str(&call->response->body, SF_STR("ready\n"));
+    if (stats.is_degraded)
+        sf_buf_print(&call->response->body, "degraded: %s\n", stats.reason);
+    return true;
+}
+
+bool sf_self_echo(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
+{
+    sf_call_ok(call, TEXT);
+    sf_buf_add_str(&call->response->body, SF_STR("echo\n"));
+    return true;
+}
+
+/* Grafana switches features by the version it finds here, and reads it as Tempo's: the newest
+ * interface this server speaks, not our own number. */
+bool sf_self_buildinfo(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
+{
+    struct sf_json_writer w = sf_json_writer_init(&call->response->body);
+    sf_call_ok(call, "application/json");
+    sf_json_write_object(&w);
+    sf_json_write_key_str(&w, SF_STR("version"), SF_STR("2.10.0"));
+    sf_json_write_key_str(&w, SF_STR("revision"), sf_str_from(call->service->version));
+    sf_json_write_key_str(&w, SF_STR("branch"), SF_STR("spanflame"));
+    sf_json_write_key_str(&w, SF_STR("buildUser"), SF_STR(""));
+    sf_json_write_key_str(&w, SF_STR("buildDate"), SF_STR(""));
+    sf_json_write_key_str(&w, SF_STR("goVersion"), SF_STR(""));
+    sf_json_write_object_end(&w);
+    return true;
+}
+
+/* ---- metrics ---- */
+
+static void one(struct sf_exposition *e, const char *name, enum sf_metric_type type,
+                const char *help, uint64_t val)
+{
+    sf_exposition_family(e, name, type, help);
+    sf_exposition_u64(e, NULL, 0, val);
+}
+
+static void labelled(struct sf_exposition *e, const char *label, const char *val, uint64_t n)
+{
+    struct sf_metric_label l = {label, sf_str_from(val)};
+    sf_exposition_u64(e, &l, 1, n);
+}
+
+static void queues(struct sf_service *s, const struct sf_store_stats *stats,
+                   struct sf_exposition *e)
+{
+    sf_exposition_family(e, "spanflame_queue_depth", SF_METRIC_GAUGE,
+                         "Requests or batches waiting, by queue.");
+    labelled(e, "queue", "ingest", sf_queue_depth(s->ingest));
+    labelled(e, "queue", "large", sf_large_turn_parked(s));
+    labelled(e, "queue", "query", sf_queue_depth(s->query));
+    labelled(e, "queue", "control", sf_queue_depth(s->control));
+    labelled(e, "queue", "log", stats->queue_depth);
+}
+
+static void listener(struct sf_service *s, struct sf_exposition *e)
+{
+    struct sf_listen_stats l = {0};
+    if (s->listener)
+        sf_listener_stats(s->listener, &l);
+    one(e, "spanflame_connections", SF_METRIC_GAUGE, "Connections open now.", l.n_connections);
+    one(e, "spanflame_connections_accepted", SF_METRIC_COUNTER, "Connections accepted.",
+        l.n_accepted);
+    one(e, "spanflame_connections_refused", SF_METRIC_COUNTER,
+        "Connections closed at once because there were too many.", l.n_refused);
+    sf_exposition_family(e, "spanflame_protocol_requests", SF_METRIC_COUNTER,
+                         "Requests that arrived whole, by protocol.");
+    labelled(e, "protocol", "http1", l.n_requests_h1);
+    labelled(e, "protocol", "http2", l.n_requests_h2);
+    labelled(e, "protocol", "grpc", l.n_requests_grpc);
+    sf_exposition_family(e, "spanflame_protocol_faults", SF_METRIC_COUNTER,
+                         "Requests and connections ended early, by cause.");
+    labelled(e, "cause", "timeout", l.n_timeouts);
+    labelled(e, "cause", "flood", l.n_floods);
+    labelled(e, "cause", "framing", l.n_bad_framing);
+    labelled(e, "cause", "tls", l.n_tls_failures);
+    one(e, "spanflame_bodies_spooled", SF_METRIC_COUNTER,
+        "Request bodies that went through a spool file.", l.n_spooled);
+    sf_exposition_family(e, "spanflame_memory_bytes", SF_METRIC_GAUGE,
+                         "Memory held, by line of the budget.");
+    labelled(e, "line", "bodies", l.bodies_len);
+}
+
+static void memory(struct sf_service *s, const struct sf_store_stats *stats,
+                   struct sf_exposition *e)
+{
+    labelled(e, "line", "store", stats->memory_len);
+    labelled(e, "line", "memtables", stats->memtable_len);
+    if (s->span_metrics)
+        labelled(e, "line", "span_metrics", sf_span_metrics_memory_len(s->span_metrics));
+    if (s->service_graph)
+        labelled(e, "line", "service_graph", sf_service_graph_memory_len(s->service_graph));
+    one(e, "spanflame_memory_budget_bytes", SF_METRIC_GAUGE, "The server's memory budget.",
+        s->memory_len);
+    one(e, "spanflame_store_memory_budget_bytes", SF_METRIC_GAUGE,
+        "The store's part of the memory budget.", stats->memory_cap);
+    one(e, "process_resident_memory_bytes", SF_METRIC_GAUGE, "Resident memory of the process.",
+        sf_memory_resident_len());
+    sf_exposition_family(e, "process_cpu_seconds", SF_METRIC_COUNTER,
+                         "CPU time of the process in seconds.");
+    sf_exposition_f64(e, NULL, 0, (double)sf_clock_cpu_ns() / 1e9);
+}
+
+static void log_sync(const struct sf_store_stats *stats, struct sf_exposition *e)
+{
+    double bounds[15];
+    for (size_t i = 0; i < 15; i++)
+        bounds[i] = 62.5e-6 * (double)(1u << i);
+    sf_exposition_family(e, "spanflame_log_sync_seconds", SF_METRIC_HISTOGRAM,
+                         "Time one sync of the log took.");
+    sf_exposition_histogram(e, NULL, 0, bounds, 15, stats->sync_buckets,
+                            (double)stats->sync_ns_sum / 1e9, NULL);
+    one(e, "spanflame_log_bytes", SF_METRIC_GAUGE, "Bytes of the log.", stats->wal_len);
+}
+
+static void by_level(struct sf_exposition *e, const char *name, const char *help,
+                     const uint64_t vals[4])
+{
+    static const char *const levels[] = {"0", "1", "2", "3"};
+    sf_exposition_family(e, name, SF_METRIC_GAUGE, help);
+    for (size_t i = 0; i < 4; i++)
+        labelled(e, "level", levels[i], vals[i]);
+}
+
+static void store_numbers(const struct sf_store_stats *st, struct sf_exposition *e)
+{
+    by_level(e, "spanflame_blocks", "Blocks, by level.", st->n_blocks);
+    by_level(e, "spanflame_block_bytes", "Bytes of blocks, by level.", st->blocks_len);
+    by_level(e, "spanflame_block_rows", "Rows in blocks, by level.", st->block_rows);
+    one(e, "spanflame_parts", SF_METRIC_GAUGE, "Parts in memory.", st->n_parts);
+    one(e, "spanflame_spans_appended", SF_METRIC_COUNTER, "Spans the store took.",
+        st->n_spans_appended);
+    one(e, "spanflame_batches_appended", SF_METRIC_COUNTER, "Batches the store took.",
+        st->n_batches_appended);
+    one(e, "spanflame_batches_duplicate", SF_METRIC_COUNTER, "Batches recognised as sent before.",
+        st->n_duplicates);
+    one(e, "spanflame_blocks_quarantined", SF_METRIC_GAUGE, "Damaged blocks set aside.",
+        st->n_quarantined);
+    one(e, "spanflame_log_replayed_batches", SF_METRIC_GAUGE,
+        "Batches read back from the log at start.", st->n_replayed);
+    one(e, "spanflame_log_lost_records", SF_METRIC_GAUGE, "Log records that were missing at start.",
+        st->n_lost_lsn);
+    one(e, "spanflame_tombstones", SF_METRIC_GAUGE, "Erasures not yet worked into blocks.",
+        st->n_tombstones);
+    one(e, "spanflame_disk_free_bytes", SF_METRIC_GAUGE, "Free space where the data is.",
+        st->disk_free_len);
+    sf_exposition_family(e, "spanflame_pressure", SF_METRIC_GAUGE,
+                         "What the store says to new writes: 0 come, 1 slower, 2 refused.");
+    sf_exposition_u64(e, NULL, 0, (uint64_t)st->pressure);
+}
+
+bool sf_self_metrics(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
+{
+    struct sf_service *s = call->service;
+    struct sf_store *store = atomic_load(&s->store);
+    struct sf_store_stats stats = {0};
+    struct sf_exposition e = {.out = &call->response->body,
+                              .is_open_metrics = sf_exposition_wants_open_metrics(
+                                  sf_request_header(call->request, SF_STR("accept")))};
+    if (store)
+        (void)store->ops->stats(store, &stats, NULL); /* zeros then: a scrape must not fail */
+    sf_call_ok(call, e.is_open_metrics ? sf_exposition_type_open : sf_exposition_type_plain);
+    sf_exposition_family(&e, "spanflame_build_info", SF_METRIC_GAUGE, "The version running.");
+    labelled(&e, "version", s->version, 1);
+    one(&e, "spanflame_ready", SF_METRIC_GAUGE, "1 when requests are served.",
+        atomic_load(&s->state) == SF_SERVICE_READY && stats.pressure != SF_PRESSURE_REFUSE);
+    sf_counters_render(s->counters, &e);
+    queues(s, &stats, &e);
+    listener(s, &e);
+    memory(s, &stats, &e);
+    log_sync(&stats, &e);
+    store_numbers(&stats, &e);
+    if (s->has_span_metrics)
+        sf_span_metrics_render(s->span_metrics, sf_clock_wall_ns(), &e);
+    if (s->service_graph)
+        sf_service_graph_render(s->service_graph, sf_clock_wall_ns(), &e);
+    if (s->target_info)
+        sf_target_info_render(s->target_info, sf_clock_wall_ns(), &e);
+    sf_exposition_end(&e);
+    if (call->response->body.err)
+        return sf_call_fail(call, call->response->body.err, NULL);
+    return true;
+}

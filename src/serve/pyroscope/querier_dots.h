@@ -1,0 +1,30 @@
+/* querier_dots.h - what single profiles and spans come to, for heatmaps and exemplars. */
+#pragma once
+#include "serve/pyroscope/querier_work.h"
+
+struct sf_querier_dot {
+    uint32_t group;
+    int64_t time_ns, slot_ns, value;
+    sf_profile_id id; /* of a profile, or */
+    sf_span_id span;  /* of a span */
+    sf_trace_id trace;
+};
+
+struct sf_querier_dot_list {
+    struct sf_querier_dot *list;
+    size_t n;
+    struct sf_label_sets sets; /* what groups are */
+};
+
+/* One dot for each span and time, ordered by group and time. Samples without an id are none. */
+enum sf_err sf_querier_dots_find(struct sf_querier_work *x, struct sf_querier_dot_list *out);
+/* The span with the most in each step of `step_ns` since `from_ns`, in the numbering of `groups`.
+ */
+enum sf_err sf_querier_dots_of_steps(struct sf_querier_work *x, int64_t from_ns, int64_t step_ns,
+                                     const struct sf_label_sets *groups,
+                                     struct sf_querier_dot_list *out);
+/* That of one step; NULL: no span has samples there. */
+const struct sf_querier_dot *sf_querier_dots_at(const struct sf_querier_dot_list *dots,
+                                                uint32_t group, int64_t slot_ns);
+/* As an element of a list of exemplars. */
+void sf_querier_write_dot(struct sf_message *m, const struct sf_querier_dot *d);

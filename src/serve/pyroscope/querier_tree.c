@@ -1,0 +1,237 @@
+/* querier_tree.c - the methods of QuerierService whose answer is a tree of stacks. */
+#include "exec/profile.h"
+#include "exec/spans_profile.h"
+#include "flame/flamebearer.h"
+#include "flame/tree_cut.h"
+#include "flame/tree_group.h"
+#include "flame/tree_site.h"
+#include "render/dot.h"
+#include "render/pprof.h"
+#include "render/pyroscope_tree.h"
+#include "serve/pyroscope/querier.h"
+#include "serve/pyroscope/querier_work.h"
+
+enum { DEFAULT_NODES = 8192, MAX_NODES = 1 << 20, DOT_NODES = 100 };
+
+/* ---- from samples to a tree ---- */
+
+static enum sf_err check(const struct sf_querier_ask *a, struct sf_why *why)
+{
+    if (a->type.len == 0)
+        return sf_fail(why, SF_ERR_INPUT, "profile_typeID is missing");
+    if (a->max_nodes < 0 || a->max_nodes > MAX_NODES)
+        return sf_fail(why, SF_ERR_INPUT, "max_nodes is 0 to %d", MAX_NODES);
+    return SF_OK;
+}
+
+/* Spans by the link's rules: a child of a tagged span has its part, though no sample names it. */
+static enum sf_err merge_spans(struct sf_querier_work *x, const struct sf_prof_query *query,
+                               const struct sf_tree **out)
+{
+    struct sf_arena scratch = {0};
+    enum sf_err err;
+    if (!sf_arena_init(&scratch, x->call->service->query_memory_len))
+        return sf_fail(&x->why, SF_ERR_NOMEM, "no memory for the query");
+    err = sf_spans_profile_merge(x->store, query, &scratch, &x->q, out, &x->why);
+    sf_arena_done(&scratch);
+    return err;
+}
+
+static enum sf_err merge(struct sf_querier_work *x, const struct sf_querier_ask *a,
+                         const struct sf_prof_query *query, struct sf_tree *out)
+{
+    const struct sf_tree *tree;
+    enum sf_err err = check(a, &x->why);
+    if (!err && query->n_spans > 0 && query->n_traces == 0)
+        err = merge_spans(x, query, &tree);
+    else if (!err)
+        err = x->store->ops->prof_merge(x->store, query, &x->q, &tree, &x->why);
+    if (err)
+        return err;
+    if (a->has_pgo)
+        return sf_tree_leaves(tree, (uint32_t)a->keep_leaves, a->is_flat, x->req, out, &x->why);
+    if (a->n_sites)
+        return sf_tree_call_site(tree, a->sites, a->n_sites, x->req, out, &x->why);
+    *out = *tree;
+    return SF_OK;
+}
+
+static enum sf_err merge_functions(struct sf_querier_work *x, const struct sf_querier_ask *a,
+                                   const struct sf_prof_query *query, struct sf_tree *out)
+{
+    struct sf_tree_grouping how = {.by = SF_GROUP_FUNCTION};
+    struct sf_tree tree;
+    enum sf_err err = merge(x, a, query, &tree);
+    return err ? err : sf_tree_group(&tree, how, x->req, out, &x->why);
+}
+
+static uint32_t nodes_of(const struct sf_querier_ask *a)
+{
+    return a->max_nodes ? (uint32_t)a->max_nodes : DEFAULT_NODES;
+}
+
+/* ---- forms of the answer ---- */
+
+static void write_flame(struct sf_message *m, const struct sf_flamebearer *f, bool is_double)
+{
+    size_t mark = sf_message_begin(m, 1, "flamegraph");
+    sf_message_list(m, "names");
+    for (uint32_t i = 0; i < f->n_names; i++)
+        sf_message_item_str(m, 1, f->names[i]);
+    sf_message_list_end(m);
+    sf_message_list(m, "levels");
+    for (uint32_t i = 0; i < f->n_levels; i++) {
+        size_t level = sf_message_item(m, 2);
+        sf_message_numbers(m, 1, "values", f->levels[i].values, f->levels[i].n, true);
+        sf_message_end(m, level);
+    }
+    sf_message_list_end(m);
+    sf_message_i64(m, 3, "total", f->total);
+    sf_message_i64(m, 4, "maxSelf", f->max_self);
+    if (is_double) {
+        sf_message_i64(m, 5, "leftTicks", f->left_total);
+        sf_message_i64(m, 6, "rightTicks", f->right_total);
+    }
+    sf_message_end(m, mark);
+}
+
+static enum sf_err answer_flame(struct sf_querier_work *x, const struct sf_tree *grouped)
+{
+    struct sf_flamebearer flame;
+    struct sf_tree cut;
+    enum sf_err err = sf_tree_cut(grouped, nodes_of(x->ask), x->req, &cut, &x->why);
+    if (!err)
+        err = sf_flamebearer_single(&cut, x->req, &flame, &x->why);
+    if (!err)
+        write_flame(&x->m, &flame, false);
+    return err;
+}
+
+static enum sf_err answer_bytes(struct sf_querier_work *x, const struct sf_tree *grouped)
+{
+    struct sf_buf bytes = {0};
+    struct sf_tree cut;
+    enum sf_err err = sf_tree_cut(grouped, nodes_of(x->ask), x->req, &cut, &x->why);
+    if (!err)
+        err = sf_pyroscope_tree_render(&cut, *x->req, &bytes, &x->why);
+    if (!err)
+        sf_message_bytes(&x->m, 2, "tree", sf_buf_bytes(&bytes));
+    sf_buf_done(&bytes);
+    return err;
+}
+
+static enum sf_err answer_graph(struct sf_querier_work *x, const struct sf_tree *grouped)
+{
+    struct sf_profile_view view = {.tree = *grouped};
+    struct sf_buf text = {0};
+    enum sf_err err = sf_dot_render(&view,
+                                    x->ask->max_nodes ? (uint32_t)x->ask->max_nodes : DOT_NODES,
+                                    *x->req, &text, &x->why);
+    if (!err)
+        sf_message_str(&x->m, 3, "dot", sf_buf_str(&text));
+    sf_buf_done(&text);
+    return err;
+}
+
+/* With lines and files. Nothing at all when there are no samples. */
+static enum sf_err write_profile(struct sf_querier_work *x)
+{
+    struct sf_profile_view view = {.time_ns = x->query.to_ns,
+                                   .duration_ns = x->query.to_ns - x->query.from_ns};
+    struct sf_tree whole;
+    enum sf_err err = merge(x, x->ask, &x->query, &whole);
+    if (!err)
+        err = sf_profile_type_of(x->store, &x->query, &x->q, &view.type, &x->why);
+    if (err || whole.n_nodes <= 1)
+        return err;
+    view.tree = whole;
+    if (x->ask->max_nodes)
+        err = sf_tree_cut(&whole, (uint32_t)x->ask->max_nodes, x->req, &view.tree, &x->why);
+    return err ? err : sf_pprof_write(&view, *x->req, &x->m, &x->why);
+}
+
+/* ---- the methods ---- */
+
+static enum sf_err answer_stacktraces(struct sf_querier_work *x)
+{
+    struct sf_tree grouped;
+    size_t outer, inner;
+    enum sf_err err;
+    if (x->ask->format == SF_QUERIER_PPROF) {
+        outer = sf_message_begin(&x->m, 5, "pprof");
+        inner = sf_message_begin(&x->m, 1, "profile");
+        err = write_profile(x);
+        sf_message_end(&x->m, inner);
+        sf_message_end(&x->m, outer);
+        return err;
+    }
+    err = merge_functions(x, x->ask, &x->query, &grouped);
+    if (err)
+        return err;
+    switch (x->ask->format) {
+    case SF_QUERIER_TREE: return answer_bytes(x, &grouped);
+    case SF_QUERIER_DOT: return answer_graph(x, &grouped);
+    default: return answer_flame(x, &grouped);
+    }
+}
+
+static enum sf_err answer_spans(struct sf_querier_work *x)
+{
+    struct sf_tree grouped;
+    enum sf_err err;
+    if (x->ask->n_spans == 0)
+        return sf_fail(&x->why, SF_ERR_INPUT, "span_selector is missing");
+    err = merge_functions(x, x->ask, &x->query, &grouped);
+    if (err)
+        return err;
+    return x->ask->format == SF_QUERIER_TREE ? answer_bytes(x, &grouped)
+                                             : answer_flame(x, &grouped);
+}
+
+static enum sf_err answer_diff(struct sf_querier_work *x)
+{
+    struct sf_tree trees[2];
+    struct sf_tree_diff whole, cut;
+    struct sf_flamebearer flame;
+    uint32_t max_nodes = 0;
+    enum sf_err err = SF_OK;
+    for (size_t i = 0; !err && i < 2; i++) {
+        struct sf_querier_ask *side = x->ask->sides[i];
+        struct sf_prof_query query;
+        if (!side)
+            return sf_fail(&x->why, SF_ERR_INPUT, "%s is missing", i ? "right" : "left");
+        err = sf_querier_query(side, SF_QUERIER_TIMES_REQUIRED, &query, &x->why);
+        if (!err)
+            err = merge_functions(x, side, &query, &trees[i]);
+        if (nodes_of(side) > max_nodes)
+            max_nodes = nodes_of(side);
+    }
+    if (!err)
+        err = sf_tree_diff(&trees[0], &trees[1], x->req, &whole, &x->why);
+    if (!err)
+        err = sf_tree_diff_cut(&whole, max_nodes, x->req, &cut, &x->why);
+    if (!err)
+        err = sf_flamebearer_double(&cut, x->req, &flame, &x->why);
+    if (!err)
+        write_flame(&x->m, &flame, true);
+    return err;
+}
+
+bool sf_querier_stacktraces(struct sf_call *call, struct sf_worker *worker)
+{
+    return sf_querier_run(call, worker, SF_QUERIER_STACKTRACES, SF_QUERIER_TIMES_REQUIRED,
+                          answer_stacktraces);
+}
+bool sf_querier_spans(struct sf_call *call, struct sf_worker *worker)
+{
+    return sf_querier_run(call, worker, SF_QUERIER_SPANS, SF_QUERIER_TIMES_REQUIRED, answer_spans);
+}
+bool sf_querier_profile(struct sf_call *call, struct sf_worker *worker)
+{
+    return sf_querier_run(call, worker, SF_QUERIER_PROFILE, SF_QUERIER_TIMES_REQUIRED,
+                          write_profile);
+}
+bool sf_querier_diff(struct sf_call *call, struct sf_worker *worker)
+{
+    return sf_querier_run(call, worker, SF_QUERIER_DIFF, SF_QUERIER_TIMES_NONE, answer_diff);
+}

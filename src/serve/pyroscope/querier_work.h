@@ -1,0 +1,56 @@
+/* querier_work.h - one question to querier.v1.QuerierService on its way to an answer. What the
+ * files of its methods share; nobody else's. */
+#pragma once
+#include "serve/pyroscope/querier_ask.h"
+#include "wire/message_writer.h"
+
+struct sf_querier_work {
+    struct sf_call *call;
+    struct sf_arena *req;
+    struct sf_store *store;
+    struct sf_querier_ask *ask;
+    struct sf_query_ctx q;
+    struct sf_prof_query query; /* the question as the store takes it */
+    struct sf_message m;        /* the answer */
+    struct sf_why why;
+};
+
+typedef enum sf_err sf_querier_fn(struct sf_querier_work *x);
+
+enum sf_querier_times {
+    SF_QUERIER_TIMES_NONE,     /* the method has none, or each side its own */
+    SF_QUERIER_TIMES_OPTIONAL, /* the last hour when they are missing */
+    SF_QUERIER_TIMES_REQUIRED
+};
+
+/* A handler's whole work: reads the question in any of its forms, lets `answer` write the message,
+ * and sends it or the fault. */
+bool sf_querier_run(struct sf_call *call, struct sf_worker *worker, enum sf_querier_method method,
+                    enum sf_querier_times times, sf_querier_fn *answer);
+
+/* A question as the store takes it, with its times and ids. INPUT. */
+enum sf_err sf_querier_query(struct sf_querier_ask *ask, enum sf_querier_times times,
+                             struct sf_prof_query *out, struct sf_why *why);
+enum sf_err sf_querier_no_room(struct sf_querier_work *x);
+
+/* A label's value, those made of the type included; empty: none. False: no room. */
+bool sf_querier_label(struct sf_arena *req, const struct sf_series *s, sf_str key, sf_str *out);
+/* The names of labels that are made of the type. */
+extern const sf_str sf_querier_own_names[];
+enum { SF_QUERIER_OWN_NAMES = 7 };
+/* The labels of one set, as a list in that field. */
+void sf_querier_write_labels(struct sf_message *m, uint32_t field, const struct sf_label_sets *sets,
+                             uint32_t set);
+
+struct sf_querier_group { /* one series of an answer: points or dots that stand together */
+    uint32_t number;      /* of its labels */
+    size_t first, n;
+    double total;
+};
+/* Adds the next point to the last group, or begins another. */
+void sf_querier_group_add(struct sf_querier_group *groups, size_t *n, uint32_t number, size_t at,
+                          double value);
+/* Largest total first; ties by labels. Gives how many are left of `n` under `limit` (0: all). */
+size_t sf_querier_group_sort(struct sf_querier_group *groups, size_t n, int64_t limit);
+/* One element of a list of labels. */
+void sf_querier_write_label(struct sf_message *m, uint32_t field, sf_str key, sf_str val);

@@ -1,0 +1,382 @@
+#include "serve/pyroscope/settings.h"
+
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/limits.h"
+#include "os/clock.h"
+#include "os/dir.h"
+#include "os/thread.h"
+#include "serve/connect.h"
+#include "wire/json.h"
+#include "wire/message_writer.h"
+
+enum { MAX_SETTINGS = 1000, BODY_MAX = 128 << 10, MAX_NAME = 256, MAX_VALUE = 64 << 10 };
+enum { FILE_MAX = 256 << 20 };
+static const char file_name[] = "settings", new_name[] = "settings.new";
+
+struct setting {
+    sf_str tenant, name, value; /* in one piece of memory, at `tenant` */
+    int64_t modified_ms;
+};
+
+struct sf_settings {
+    struct sf_dir *dir;
+    struct sf_mutex lock; /* guards the list; held while the file is replaced, so that the file is
+                           * always the list of one moment */
+    struct setting list[MAX_SETTINGS];
+    size_t n;
+};
+
+/* ---- the list ---- */
+
+static sf_str copy_to(char **at, sf_str text)
+{
+    sf_str out = {*at, text.len};
+    if (text.len)
+        memcpy(*at, text.p, text.len);
+    *at += text.len;
+    return out;
+}
+
+static bool make(const struct setting *from, struct setting *out)
+{
+    char *p = sf_heap_new(from->tenant.len + from->name.len + from->value.len + 1);
+    if (!p)
+        return false;
+    out->tenant = copy_to(&p, from->tenant);
+    out->name = copy_to(&p, from->name);
+    out->value = copy_to(&p, from->value);
+    out->modified_ms = from->modified_ms;
+    return true;
+}
+
+static void drop(struct setting *s)
+{
+    sf_heap_free((char *)s->tenant.p);
+    *s = (struct setting){0};
+}
+
+static size_t find(const struct sf_settings *s, sf_str tenant, sf_str name)
+{
+    size_t i = 0;
+    while (i < s->n && !(sf_str_eq(s->list[i].tenant, tenant) && sf_str_eq(s->list[i].name, name)))
+        i++;
+    return i;
+}
+
+/* ---- the file ---- */
+
+static void write_line(struct sf_buf *out, const struct setting *s)
+{
+    struct sf_json_writer w = sf_json_writer_init(out);
+    sf_json_write_object(&w);
+    sf_json_write_key_str(&w, SF_STR("tenant"), s->tenant);
+    sf_json_write_key_str(&w, SF_STR("name"), s->name);
+    sf_json_write_key_str(&w, SF_STR("value"), s->value);
+    sf_json_write_key(&w, SF_STR("modifiedAt"));
+    sf_json_write_i64(&w, s->modified_ms);
+    sf_json_write_object_end(&w);
+    sf_buf_add_u8(out, '\n');
+}
+
+static enum sf_err save(struct sf_settings *s, struct sf_why *why)
+{
+    struct sf_file file = SF_FILE_NONE;
+    struct sf_buf text = {0};
+    enum sf_err err;
+    for (size_t i = 0; i < s->n; i++)
+        write_line(&text, &s->list[i]);
+    err = sf_buf_ok(&text) ? sf_dir_create(s->dir, new_name, &file, why)
+                           : sf_fail(why, SF_ERR_NOMEM, "settings: no memory");
+    if (!err && text.len)
+        err = sf_file_write_at(&file, 0, text.p, text.len, why);
+    if (!err)
+        err = sf_file_sync(&file, why);
+    sf_file_close(&file);
+    if (!err)
+        err = sf_dir_rename(s->dir, new_name, file_name, why);
+    if (!err)
+        err = sf_dir_sync(s->dir, ".", why);
+    sf_buf_done(&text);
+    return err;
+}
+
+static bool read_line(struct sf_json *j, struct setting *out)
+{
+    sf_str key;
+    if (!sf_json_object(j))
+        return false;
+    while (sf_json_key(j, &key)) {
+        if (sf_str_eq(key, SF_STR("tenant")))
+            out->tenant = sf_json_str(j);
+        else if (sf_str_eq(key, SF_STR("name")))
+            out->name = sf_json_str(j);
+        else if (sf_str_eq(key, SF_STR("value")))
+            out->value = sf_json_str(j);
+        else if (sf_str_eq(key, SF_STR("modifiedAt")))
+            out->modified_ms = sf_json_i64(j);
+        else
+            sf_json_skip(j);
+    }
+    return sf_json_ok(j) && out->tenant.len && out->name.len;
+}
+
+static enum sf_err load(struct sf_settings *s, sf_str text, struct sf_arena *req,
+                        struct sf_why *why)
+{
+    sf_str line;
+    while (sf_str_split_next(&text, '\n', &line)) {
+        struct setting one = {0};
+        struct sf_arena scratch = *req;
+        struct sf_json j;
+        if (line.len == 0)
+            continue;
+        sf_json_init(&j, line, &scratch);
+        if (!read_line(&j, &one) || s->n == MAX_SETTINGS)
+            return sf_fail(why, SF_ERR_CORRUPT,
+                           "settings: line %zu of the file cannot be read; move it away to start "
+                           "without settings",
+                           s->n + 1);
+        if (!make(&one, &s->list[s->n]))
+            return sf_fail(why, SF_ERR_NOMEM, "settings: no memory");
+        s->n++;
+    }
+    return SF_OK;
+}
+
+enum sf_err sf_settings_open(struct sf_dir *dir, struct sf_settings **out, struct sf_why *why)
+{
+    struct sf_settings *s = sf_heap_new(sizeof(*s));
+    struct sf_file file = SF_FILE_NONE;
+    struct sf_buf text = {.max = FILE_MAX};
+    struct sf_arena req = {0};
+    enum sf_err err;
+    if (!s)
+        return sf_fail(why, SF_ERR_NOMEM, "settings: no memory");
+    sf_mutex_init(&s->lock);
+    s->dir = dir;
+    err = sf_dir_open_read(dir, file_name, &file, why);
+    if (!err)
+        err = sf_file_read_all(&file, FILE_MAX, &text, why);
+    else if (err == SF_ERR_NOT_FOUND)
+        err = SF_OK;
+    sf_file_close(&file);
+    if (!err && text.len)
+        err = sf_arena_init(&req, (size_t)FILE_MAX) ? load(s, sf_buf_str(&text), &req, why)
+                                                    : sf_fail(why, SF_ERR_NOMEM, "no memory");
+    sf_arena_done(&req);
+    sf_buf_done(&text);
+    if (err)
+        sf_settings_close(s);
+    else
+        *out = s;
+    return err;
+}
+
+void sf_settings_close(struct sf_settings *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->n; i++)
+        drop(&s->list[i]);
+    sf_mutex_done(&s->lock);
+    sf_heap_free(s);
+}
+
+/* ---- the calls ---- */
+
+static void read_setting_json(struct sf_json *j, struct setting *out)
+{
+    sf_str key;
+    if (!sf_json_object(j))
+        return;
+    while (sf_json_key(j, &key)) {
+        if (sf_str_eq(key, SF_STR("name")))
+            out->name = sf_json_str(j);
+        else if (sf_str_eq(key, SF_STR("value")))
+            out->value = sf_json_str(j);
+        else if (sf_str_eq(key, SF_STR("setting")))
+            read_setting_json(j, out);
+        else
+            sf_json_skip(j);
+    }
+}
+
+/* Set has the setting as field 1, Delete only its name there. */
+static void read_setting_pb(struct sf_pb *pb, bool is_inside, struct setting *out)
+{
+    while (sf_pb_next(pb)) {
+        if (pb->field == 1 && !is_inside) {
+            struct sf_pb part = sf_pb_msg(pb);
+            read_setting_pb(&part, true, out);
+            sf_pb_join(pb, &part);
+        } else if (pb->field == 1) {
+            out->name = sf_pb_str(pb);
+        } else if (pb->field == 2) {
+            out->value = sf_pb_str(pb);
+        } else {
+            sf_pb_skip(pb);
+        }
+    }
+}
+
+static enum sf_err read_setting(struct sf_call *call, struct sf_arena *req, bool is_delete,
+                                struct setting *out, struct sf_why *why)
+{
+    struct sf_json *j = sf_arena_new(req, sizeof(*j));
+    struct sf_pb pb;
+    sf_str body;
+    enum sf_err err = j ? sf_connect_body(call, BODY_MAX, req, &body, why)
+                        : sf_fail(why, SF_ERR_LIMIT, "settings: no room");
+    if (err)
+        return err;
+    if (sf_connect_is_json(call)) {
+        sf_json_init(j, body, req);
+        read_setting_json(j, out);
+        err = sf_json_why(j, "request", why);
+    } else {
+        pb = sf_pb_init(sf_str_bytes(body));
+        read_setting_pb(&pb, is_delete, out);
+        err = sf_pb_why(&pb, "request", why);
+    }
+    if (!err && (out->name.len == 0 || out->name.len > MAX_NAME || out->value.len > MAX_VALUE))
+        err = sf_fail(why, SF_ERR_INPUT,
+                      "a setting has a name of 1 to %d bytes and a value of at "
+                      "most %d",
+                      MAX_NAME, MAX_VALUE);
+    out->tenant = call->tenant;
+    return err;
+}
+
+static void write_setting(struct sf_message *m, const struct setting *s)
+{
+    sf_message_str(m, 1, "name", s->name);
+    sf_message_str(m, 2, "value", s->value);
+    sf_message_i64(m, 3, "modifiedAt", s->modified_ms);
+}
+
+static bool finish(struct sf_call *call, struct sf_message *m, enum sf_err err,
+                   const struct sf_why *why)
+{
+    sf_message_close(m);
+    if (!err && !sf_buf_ok(m->out))
+        err = SF_ERR_NOMEM;
+    if (err)
+        return sf_call_fail(call, err, why);
+    sf_connect_ok(call);
+    return true;
+}
+
+bool sf_settings_get(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
+{
+    struct sf_settings *s = call->service->settings;
+    struct sf_message m = sf_message_init(&call->response->body, sf_connect_is_json(call));
+    bool has_any = false;
+    if (!sf_connect_admit(call))
+        return true;
+    sf_message_open(&m);
+    sf_mutex_lock(&s->lock);
+    for (size_t i = 0; i < s->n; i++) {
+        size_t mark;
+        if (!sf_str_eq(s->list[i].tenant, call->tenant))
+            continue;
+        if (!has_any)
+            sf_message_list(&m, "settings");
+        has_any = true;
+        mark = sf_message_item(&m, 1);
+        write_setting(&m, &s->list[i]);
+        sf_message_end(&m, mark);
+    }
+    sf_mutex_unlock(&s->lock);
+    if (has_any)
+        sf_message_list_end(&m);
+    return finish(call, &m, SF_OK, NULL);
+}
+
+/* As it was when the file cannot be written: what is in memory is what is on the disk. */
+static enum sf_err put(struct sf_settings *s, const struct setting *one, struct sf_why *why)
+{
+    struct setting fresh, before = {0};
+    size_t at = find(s, one->tenant, one->name);
+    enum sf_err err;
+    if (at == MAX_SETTINGS)
+        return sf_fail(why, SF_ERR_LIMIT, "settings: there are %d already", MAX_SETTINGS);
+    if (!make(one, &fresh))
+        return sf_fail(why, SF_ERR_NOMEM, "settings: no memory");
+    if (at < s->n)
+        before = s->list[at];
+    else
+        s->n++;
+    s->list[at] = fresh;
+    err = save(s, why);
+    if (!err) {
+        drop(&before);
+        return SF_OK;
+    }
+    drop(&s->list[at]);
+    if (before.tenant.p)
+        s->list[at] = before;
+    else
+        s->n--;
+    return err;
+}
+
+bool sf_settings_set(struct sf_call *call, struct sf_worker *worker)
+{
+    struct sf_message m = sf_message_init(&call->response->body, sf_connect_is_json(call));
+    struct setting one = {.modified_ms = sf_clock_wall_ns() / 1000000};
+    struct sf_why why = {0};
+    size_t mark;
+    enum sf_err err;
+    if (!sf_connect_admit(call))
+        return true;
+    err = read_setting(call, &worker->arena, false, &one, &why);
+    if (!err) {
+        sf_mutex_lock(&call->service->settings->lock);
+        err = put(call->service->settings, &one, &why);
+        sf_mutex_unlock(&call->service->settings->lock);
+    }
+    sf_message_open(&m);
+    mark = sf_message_begin(&m, 1, "setting");
+    write_setting(&m, &one);
+    sf_message_end(&m, mark);
+    return finish(call, &m, err, &why);
+}
+
+static enum sf_err take_out(struct sf_settings *s, sf_str tenant, sf_str name, struct sf_why *why)
+{
+    size_t at = find(s, tenant, name);
+    struct setting before;
+    enum sf_err err;
+    if (at == s->n)
+        return SF_OK; /* gone already is fine */
+    before = s->list[at];
+    s->list[at] = s->list[--s->n];
+    err = save(s, why);
+    if (!err) {
+        drop(&before);
+        return SF_OK;
+    }
+    s->list[s->n++] = s->list[at];
+    s->list[at] = before;
+    return err;
+}
+
+bool sf_settings_delete(struct sf_call *call, struct sf_worker *worker)
+{
+    struct sf_message m = sf_message_init(&call->response->body, sf_connect_is_json(call));
+    struct setting one = {0};
+    struct sf_why why = {0};
+    enum sf_err err;
+    if (!sf_connect_admit(call))
+        return true;
+    err = read_setting(call, &worker->arena, true, &one, &why);
+    if (!err) {
+        sf_mutex_lock(&call->service->settings->lock);
+        err = take_out(call->service->settings, one.tenant, one.name, &why);
+        sf_mutex_unlock(&call->service->settings->lock);
+    }
+    sf_message_open(&m);
+    return finish(call, &m, err, &why);
+}

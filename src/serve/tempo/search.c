@@ -1,0 +1,143 @@
+#include "serve/tempo/search.h"
+
+#include <stdio.h>
+
+#include "exec/search.h"
+#include "query/query_parse.h"
+#include "render/search_result.h"
+#include "serve/tempo/search_ask.h"
+#include "serve/tempo/stream.h"
+#include "serve/tenant.h"
+
+/* What a search tells while it runs: the traces it found since the last time. */
+struct progress {
+    struct sf_stream stream;
+    uint32_t n_told;
+};
+
+static bool wants_progress(void *arg)
+{
+    struct progress *p = arg;
+    return sf_stream_is_due(&p->stream);
+}
+
+static void on_progress(void *arg, const struct sf_search_result *so_far)
+{
+    struct progress *p = arg;
+    struct sf_search_result fresh = *so_far;
+    uint32_t n_written;
+    fresh.traces = so_far->n_traces ? so_far->traces + p->n_told : NULL;
+    fresh.n_traces = so_far->n_traces - p->n_told;
+    n_written = sf_search_result_pb_part(&fresh, 0, SF_STREAM_MESSAGE_LEN, &p->stream.message);
+    if (sf_stream_tell(&p->stream))
+        p->n_told += n_written;
+}
+
+static enum sf_err run(struct sf_call *call, struct sf_worker *worker,
+                       const struct sf_search_ask *a, struct progress *progress,
+                       struct sf_search_result *out, struct sf_why *why)
+{
+    uint32_t tenants[SF_TENANTS_MAX];
+    struct sf_query_ctx q = {0};
+    struct sf_arena scratch = {0};
+    struct sf_search search = {.from_ns = a->from_ns,
+                               .to_ns = a->to_ns,
+                               .limit = (uint32_t)a->limit,
+                               .spans_per_set = (uint32_t)a->spans_per_set,
+                               .scratch = &scratch,
+                               .wants_progress = progress ? wants_progress : NULL,
+                               .on_progress = on_progress,
+                               .progress_arg = progress};
+    enum sf_err err = sf_call_query(call, worker, tenants, &q, why);
+    if (err)
+        return err;
+    err = sf_query_parse(sf_buf_str(&a->query), q.req, &search.query, NULL, why);
+    if (err) {
+        sf_why_prefix(why, "invalid TraceQL query");
+        return SF_ERR_INPUT;
+    }
+    if (q.n_tenants == 0)
+        return SF_OK; /* a tenant nobody ever wrote for */
+    if (!sf_arena_init(&scratch, call->service->query_memory_len))
+        return sf_fail(why, SF_ERR_NOMEM, "no memory for the query");
+    err = sf_search_run(atomic_load(&call->service->store), &search, &q, out, why);
+    sf_arena_done(&scratch);
+    return err;
+}
+
+/* The caller's own limit, or the one of who named none: that older traces may match is said too. */
+static void note_limit(struct sf_call *call, uint64_t limit, const struct sf_search_result *result)
+{
+    char text[80];
+    if (result->n_traces < limit)
+        return;
+    snprintf(text, sizeof(text), "the newest %u traces are given; older ones may match too",
+             result->n_traces);
+    sf_response_header(call->response, "x-spanflame-limit", sf_str_from(text));
+}
+
+bool sf_search_handle(struct sf_call *call, struct sf_worker *worker)
+{
+    struct sf_search_ask a = {0};
+    struct sf_search_result result = {0};
+    struct sf_why why = {0};
+    uint64_t limit;
+    size_t at;
+    enum sf_err err = sf_search_ask_params(call->request, &a, &why);
+    if (!err)
+        err = run(call, worker, &a, NULL, &result, &why);
+    limit = a.limit;
+    sf_search_ask_done(&a);
+    if (err)
+        return sf_call_fail(call, err, &why);
+    if (sf_str_find(sf_request_header(call->request, SF_STR("accept")),
+                    SF_STR("application/protobuf"), &at)) {
+        sf_call_ok(call, "application/protobuf");
+        sf_search_result_pb(&result, &call->response->body);
+    } else {
+        sf_call_ok(call, "application/json");
+        sf_search_result_json(&result, &call->response->body);
+    }
+    /* The strict parser of clients takes no field of ours: what was cut is said in a header. */
+    if (result.is_partial)
+        sf_response_header(call->response, "x-spanflame-partial", result.note);
+    note_limit(call, limit, &result);
+    err = call->response->body.err;
+    if (err) {
+        sf_fail(&why, err, "the answer does not fit a query's memory");
+        return sf_call_fail(call, err, &why);
+    }
+    return true;
+}
+
+bool sf_search_stream(struct sf_call *call, struct sf_worker *worker)
+{
+    struct sf_search_ask a = {0};
+    struct sf_search_result result = {0};
+    struct progress p = {.stream = {.call = call}};
+    struct sf_why why = {0};
+    sf_bytes message;
+    uint64_t limit;
+    uint32_t at = 0;
+    enum sf_err err = sf_stream_request(call, &worker->arena, &message, &why);
+    sf_stream_begin(&p.stream);
+    if (!err)
+        err = sf_search_ask_message(message, &a, &why);
+    if (!err)
+        err = run(call, worker, &a, &p, &result, &why);
+    limit = a.limit;
+    sf_search_ask_done(&a);
+    if (err) {
+        sf_buf_done(&p.stream.message);
+        return sf_call_fail(call, err, &why);
+    }
+    if (result.is_partial)
+        sf_stream_note_partial(&p.stream, result.note);
+    if (!p.stream.has_told)
+        note_limit(call, limit, &result);
+    do {
+        at = sf_search_result_pb_part(&result, at, SF_STREAM_MESSAGE_LEN, &p.stream.message);
+        sf_stream_add_last(&p.stream, &p.stream.message);
+    } while (at < result.n_traces);
+    return sf_stream_finish(&p.stream);
+}
