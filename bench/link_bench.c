@@ -22,7 +22,7 @@
 #include "exec/trace_hot.h"
 #include "exec/trace_rows.h"
 #include "model/process.h"
-#include "store/local/compact.h"
+#include "store/local/write/compact.h"
 #include "support/store_rig.h"
 
 enum {

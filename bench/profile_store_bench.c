@@ -16,7 +16,7 @@
 #include "block/profile_block.h"
 #include "block/section.h"
 #include "decode/profile_format.h"
-#include "store/local/compact.h"
+#include "store/local/write/compact.h"
 #include "support/profile_wire.h"
 #include "support/store_rig.h"
 

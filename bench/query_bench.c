@@ -20,7 +20,7 @@
 #include "exec/search.h"
 #include "exec/tags.h"
 #include "query/query_parse.h"
-#include "store/local/compact.h"
+#include "store/local/write/compact.h"
 #include "support/store_rig.h"
 
 enum { PER_BATCH = 200, WAVE = 250, ROUNDS = 5 };

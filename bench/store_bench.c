@@ -16,7 +16,7 @@
 
 #include "base/hash.h"
 #include "model/batch_codec.h"
-#include "store/local/compact.h"
+#include "store/local/write/compact.h"
 #include "support/store_rig.h"
 
 enum { PER_BATCH = 200, WAVE = 250 }; /* batches made at a time, outside the measurement */

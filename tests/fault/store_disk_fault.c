@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "store/local/compact.h"
+#include "store/local/write/compact.h"
 #include "support/faultfs/faultfs.h"
 #include "support/store_rig.h"
 

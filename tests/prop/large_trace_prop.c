@@ -7,7 +7,7 @@
 #include "exec/search.h"
 #include "exec/trace.h"
 #include "query/query_parse.h"
-#include "store/local/compact.h"
+#include "store/local/write/compact.h"
 #include "support/store_rig.h"
 
 enum { N_SPANS = 100000, N_SENT = 2000, N_SERVICES = 20, N_WIDE = 50 };

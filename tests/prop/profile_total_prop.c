@@ -6,7 +6,7 @@
 #include "render/otlp_profile.h"
 #include "render/pprof.h"
 #include "render/speedscope.h"
-#include "store/local/compact.h"
+#include "store/local/write/compact.h"
 #include "support/profile_make.h"
 #include "support/profile_rig.h"
 #include "support/profile_same.h"

@@ -2,8 +2,8 @@
  * random over memtables, parts, level-0 and level-1 blocks, closed and opened in between. */
 #include "test.h"
 
-#include "store/local/compact.h"
-#include "store/local/seal.h"
+#include "store/local/write/compact.h"
+#include "store/local/write/seal.h"
 #include "support/store_rig.h"
 
 enum { MAX_ROWS = 20000, N_TENANTS = 3 };

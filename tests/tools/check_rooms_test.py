@@ -10,7 +10,7 @@ TOOL = os.path.join(os.environ["SOURCE_ROOT"], "tools", "check_rooms.py")
 CASES = [
     ("a room sees those to its right", "src/store/store.c",
      '#include "store/store.h"\n#include "wal/wal.h"\n#include "base/err.h"\n#include <stdio.h>\n', None),
-    ("a folder below a room is that room", "src/store/local/flush.c",
+    ("a folder below a room is that room", "src/store/local/write/flush.c",
      '#include "block/block.h"\n#include "store/store.h"\n', None),
     ("an include to the left is found", "src/block/block.c",
      '#include "base/err.h"\n\n#include "store/store.h"\n',

@@ -5,13 +5,13 @@
 #include "os/dir.h"
 #include "os/thread.h"
 #include "store/local/budget.h"
-#include "store/local/catalogue.h"
-#include "store/local/doubt.h"
-#include "store/local/duplicates.h"
-#include "store/local/memtable.h"
+#include "store/local/files/catalogue.h"
+#include "store/local/read/stretch.h"
 #include "store/local/run.h"
 #include "store/local/snapshot.h"
-#include "store/local/stretch.h"
+#include "store/local/write/doubt.h"
+#include "store/local/write/duplicates.h"
+#include "store/local/write/memtable.h"
 #include "store/store.h"
 
 struct sf_wal;

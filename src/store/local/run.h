@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "os/thread.h"
 #include "store/local/budget.h"
-#include "store/local/catalogue.h"
+#include "store/local/files/catalogue.h"
 
 struct sf_dir;
 struct sf_span_block_reader;

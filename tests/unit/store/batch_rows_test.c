@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "store/local/batch_rows.h"
+#include "store/local/write/batch_rows.h"
 #include "support/batch_make.h"
 
 static const int64_t RECV_NS = INT64_C(1763200000000000000);

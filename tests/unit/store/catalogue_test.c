@@ -3,8 +3,8 @@
 #include <sqlite3.h>
 
 #include "base/heap.h"
-#include "store/local/catalogue.h"
-#include "store/local/row_sum.h"
+#include "store/local/files/catalogue.h"
+#include "store/local/files/row_sum.h"
 #include "support/store_rig.h"
 
 static const struct sf_catalogue_meta BEGINNING = {

@@ -1,7 +1,7 @@
 #include "test.h"
 
-#include "store/local/compact.h"
-#include "store/local/seal.h"
+#include "store/local/write/compact.h"
+#include "store/local/write/seal.h"
 #include "support/store_rig.h"
 
 static const uint64_t START_NS = UINT64_C(1763200800) * 1000000000; /* a full hour */

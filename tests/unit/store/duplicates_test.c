@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "store/local/duplicates.h"
+#include "store/local/write/duplicates.h"
 
 static const int64_t S = INT64_C(1000000000), T0 = INT64_C(1763200000) * INT64_C(1000000000);
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "store/local/compact.h"
+#include "store/local/write/compact.h"
 #include "support/store_rig.h"
 
 static const uint64_t START_NS = UINT64_C(1763200000) * 1000000000;

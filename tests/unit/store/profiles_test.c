@@ -1,8 +1,8 @@
 #include "test.h"
 
 #include "flame/batch_tree.h"
-#include "store/local/compact.h"
-#include "store/local/retain.h"
+#include "store/local/write/compact.h"
+#include "store/local/write/retain.h"
 #include "support/profile_lines.h"
 #include "support/profile_make.h"
 #include "support/store_rig.h"

@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "store/local/compact.h"
+#include "store/local/write/compact.h"
 #include "support/store_rig.h"
 
 static const int64_t HOUR = SF_NS_PER_HOUR;

@@ -1,4 +1,4 @@
-#include "store/local/rows_flush.h"
+#include "store/local/write/rows_flush.h"
 
 #include "support/store_rig.h"
 #include "test.h"

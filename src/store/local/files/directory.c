@@ -1,0 +1,227 @@
+#include "store/local/files/directory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/heap.h"
+#include "base/text.h"
+
+static const char *const folders[] = {"wal",     "spans", "prof", "verdict",
+                                      "symbols", "spool", "tmp",  "orphan"};
+enum { N_FOLDERS = sizeof(folders) / sizeof(folders[0]), LOCK_LEN = 128 };
+
+/* LOCK is two lines: "pid 1234", "store 0123...". */
+static size_t read_lock_text(const struct sf_file *lock, char out[LOCK_LEN])
+{
+    size_t len = 0;
+    if (sf_file_read_some(lock, 0, out, LOCK_LEN - 1, &len, NULL))
+        len = 0;
+    out[len] = 0;
+    return len;
+}
+
+enum sf_err sf_directory_lock(struct sf_dir *dir, struct sf_file *out, struct sf_why *why)
+{
+    struct sf_file lock = SF_FILE_NONE;
+    char text[LOCK_LEN];
+    unsigned pid = 0;
+    enum sf_err err = sf_dir_open_append(dir, "LOCK", &lock, why);
+    if (err)
+        return err;
+    err = sf_file_lock(&lock, why);
+    if (err == SF_ERR_BUSY) {
+        read_lock_text(&lock, text);
+        (void)sscanf(text, "pid %u", &pid);
+        sf_fail(why, err,
+                "%s is in use by another server (process %u): stop that one or choose another "
+                "directory",
+                sf_dir_path(dir), pid);
+    }
+    if (err)
+        sf_file_close(&lock);
+    else
+        *out = sf_file_take(&lock);
+    return err;
+}
+
+bool sf_directory_read_uuid(const struct sf_file *lock, uint8_t out[16])
+{
+    char text[LOCK_LEN];
+    size_t at;
+    sf_str all = {text, read_lock_text(lock, text)};
+    if (!sf_str_find(all, SF_STR("store "), &at))
+        return false;
+    return sf_hex_decode(sf_str_part(all, at + 6, 32), out, 16);
+}
+
+enum sf_err sf_directory_write_lock(const struct sf_file *lock, const uint8_t uuid[16],
+                                    struct sf_why *why)
+{
+    char text[LOCK_LEN], hex[33];
+    int len;
+    enum sf_err err;
+    sf_hex_encode(uuid, 16, hex);
+    hex[32] = 0;
+    len = snprintf(text, sizeof(text), "pid %u\nstore %s\n", sf_thread_pid(), hex);
+    err = sf_file_write_at(lock, 0, text, (size_t)len, why);
+    if (!err)
+        err = sf_file_truncate(lock, (uint64_t)len, why);
+    return err ? err : sf_file_sync(lock, why);
+}
+
+struct emptying {
+    struct sf_dir *dir;
+    const char *folder;
+};
+
+static bool delete_entry(void *arg, const char *entry, bool is_dir)
+{
+    const struct emptying *e = arg;
+    char path[400];
+    if (!is_dir && snprintf(path, sizeof(path), "%s/%s", e->folder, entry) < (int)sizeof(path))
+        sf_dir_unlink(e->dir, path, NULL);
+    return true;
+}
+
+enum sf_err sf_directory_prepare(struct sf_dir *dir, struct sf_why *why)
+{
+    struct emptying tmp = {dir, "tmp"}, spool = {dir, "spool"};
+    enum sf_err err = SF_OK;
+    for (unsigned i = 0; !err && i < N_FOLDERS; i++)
+        err = sf_dir_make(dir, folders[i], why);
+    if (!err)
+        err = sf_dir_list(dir, "tmp", delete_entry, &tmp, why);
+    if (!err)
+        err = sf_dir_list(dir, "spool", delete_entry, &spool, why);
+    return err ? err : sf_dir_sync(dir, ".", why);
+}
+
+/* ---- block files ---- */
+
+struct walk {
+    struct sf_dir *dir;
+    bool (*see)(void *arg, const char *path, uint64_t id);
+    void *arg;
+    const char *folder;
+    char day[32];
+    enum sf_err err;
+    struct sf_why *why;
+};
+
+static bool id_of(const char *entry, uint64_t *out)
+{
+    uint64_t id = 0;
+    size_t i;
+    for (i = 0; i < 16; i++) {
+        int digit = sf_hex_digit(entry[i]);
+        if (digit < 0)
+            return false;
+        id = id << 4 | (uint64_t)digit;
+    }
+    *out = id;
+    return sf_str_eq(sf_str_from(entry + 16), SF_STR(".sfs")) ||
+           sf_str_eq(sf_str_from(entry + 16), SF_STR(".sfp"));
+}
+
+static bool see_file(void *arg, const char *entry, bool is_dir)
+{
+    struct walk *w = arg;
+    char path[64];
+    uint64_t id;
+    if (is_dir || !id_of(entry, &id))
+        return true;
+    snprintf(path, sizeof(path), "%.8s/%.10s/%.20s", w->folder, w->day, entry);
+    return w->see(w->arg, path, id);
+}
+
+static bool see_day(void *arg, const char *entry, bool is_dir)
+{
+    struct walk *w = arg;
+    char path[64];
+    if (!is_dir || sf_str_from(entry).len != 10)
+        return true;
+    snprintf(w->day, sizeof(w->day), "%.10s", entry);
+    snprintf(path, sizeof(path), "%.8s/%.10s", w->folder, entry);
+    w->err = sf_dir_list(w->dir, path, see_file, w, w->why);
+    return !w->err;
+}
+
+enum sf_err sf_directory_blocks(struct sf_dir *dir,
+                                bool (*see)(void *arg, const char *path, uint64_t id), void *arg,
+                                struct sf_why *why)
+{
+    static const char *const kinds[] = {"spans", "prof"};
+    struct walk w = {.dir = dir, .see = see, .arg = arg, .why = why};
+    enum sf_err err = SF_OK;
+    for (size_t i = 0; !err && !w.err && i < 2; i++) {
+        w.folder = kinds[i];
+        if (sf_dir_exists(dir, kinds[i]))
+            err = sf_dir_list(dir, kinds[i], see_day, &w, why);
+    }
+    return err ? err : w.err;
+}
+
+/* ---- orphans ---- */
+
+enum sf_err sf_directory_orphan(struct sf_dir *dir, const char *path, int64_t now_ns,
+                                struct sf_why *why)
+{
+    char to[128];
+    sf_str rest = sf_str_from(path), name = rest;
+    while (sf_str_split_next(&rest, '/', &name)) {
+        /* the last part */
+    }
+    snprintf(to, sizeof(to), "orphan/%lld-%.*s", (long long)(now_ns / SF_NS_PER_S),
+             SF_STR_ARG(name));
+    return sf_dir_rename(dir, path, to, why);
+}
+
+struct sweep {
+    struct sf_dir *dir;
+    int64_t before_s;
+    uint64_t n_left;
+};
+
+static bool sweep_entry(void *arg, const char *entry, bool is_dir)
+{
+    struct sweep *s = arg;
+    sf_str rest = sf_str_from(entry), head;
+    int64_t since_s;
+    char path[400];
+    if (is_dir || !sf_str_split_next(&rest, '-', &head) || !sf_str_to_i64(head, &since_s))
+        return true; /* not ours */
+    if (since_s >= s->before_s ||
+        snprintf(path, sizeof(path), "orphan/%s", entry) >= (int)sizeof(path)) {
+        s->n_left++;
+        return true;
+    }
+    sf_dir_unlink(s->dir, path, NULL);
+    return true;
+}
+
+enum sf_err sf_directory_sweep(struct sf_dir *dir, int64_t now_ns, int64_t age_ns, uint64_t *out_n,
+                               struct sf_why *why)
+{
+    struct sweep s = {.dir = dir, .before_s = (now_ns - age_ns) / SF_NS_PER_S};
+    enum sf_err err = sf_dir_list(dir, "orphan", sweep_entry, &s, why);
+    if (!err && out_n)
+        *out_n = s.n_left;
+    return err;
+}
+
+static bool see_orphan(void *arg, const char *entry, bool is_dir)
+{
+    uint64_t *largest = arg, id;
+    sf_str rest = sf_str_from(entry), head;
+    if (!is_dir && sf_str_split_next(&rest, '-', &head) && rest.len == 20 && id_of(rest.p, &id) &&
+        id > *largest)
+        *largest = id;
+    return true;
+}
+
+uint64_t sf_directory_orphan_id(struct sf_dir *dir)
+{
+    uint64_t largest = 0;
+    (void)sf_dir_list(dir, "orphan", see_orphan, &largest, NULL);
+    return largest;
+}

@@ -1,0 +1,160 @@
+#include "store/local/profiles/profile_mem.h"
+
+#include "base/heap.h"
+#include "base/limits.h"
+
+/* Tables of one batch while it is mapped: reserved, not touched. */
+static const size_t SCRATCH_CAP = (size_t)256 << 20;
+
+struct sf_profile_mem *sf_profile_mem_new(struct sf_budget *budget)
+{
+    struct sf_profile_mem *m = sf_heap_new(sizeof(*m));
+    if (!m)
+        return NULL;
+    if (!sf_arena_init(&m->scratch, SCRATCH_CAP)) {
+        sf_heap_free(m);
+        return NULL;
+    }
+    atomic_init(&m->refs, 1);
+    m->budget = budget;
+    sf_mutex_init(&m->lock);
+    return m;
+}
+
+struct sf_profile_mem *sf_profile_mem_ref(struct sf_profile_mem *m)
+{
+    atomic_fetch_add(&m->refs, 1);
+    return m;
+}
+
+void sf_profile_mem_unref(struct sf_profile_mem *m)
+{
+    if (!m || atomic_fetch_sub(&m->refs, 1) != 1)
+        return;
+    for (uint32_t i = 0; i < m->n_sets; i++)
+        sf_profile_set_free(m->sets[i]);
+    sf_budget_sub(m->budget, SF_LINE_PROFILES, m->counted_len);
+    sf_dict_done(&m->keys);
+    sf_heap_free(m->sets);
+    sf_heap_free(m->marks);
+    sf_heap_free(m->is_touched);
+    sf_heap_free(m->touched);
+    sf_arena_done(&m->scratch);
+    sf_mutex_done(&m->lock);
+    sf_heap_free(m);
+}
+
+static bool grow(struct sf_profile_mem *m)
+{
+    uint32_t cap = m->cap_sets ? m->cap_sets * 2 : 32;
+    struct sf_profile_set **sets;
+    struct sf_profile_mark *marks;
+    bool *is_touched;
+    uint32_t *touched;
+    if (m->n_sets < m->cap_sets)
+        return true;
+    sets = sf_heap_grow(m->sets, cap, sizeof(struct sf_profile_set *));
+    m->sets = sets ? sets : m->sets;
+    marks = sf_heap_grow(m->marks, cap, sizeof(*marks));
+    m->marks = marks ? marks : m->marks;
+    is_touched = sf_heap_grow(m->is_touched, cap, sizeof(*is_touched));
+    m->is_touched = is_touched ? is_touched : m->is_touched;
+    touched = sf_heap_grow(m->touched, cap, sizeof(*touched));
+    m->touched = touched ? touched : m->touched;
+    if (!sets || !marks || !is_touched || !touched)
+        return false;
+    m->cap_sets = cap;
+    return true;
+}
+
+/* The set of a service, made when there is none; marked when this request touches it first. */
+static struct sf_profile_set *find_set(struct sf_profile_mem *m, uint32_t tenant, sf_str service,
+                                       struct sf_arena scratch)
+{
+    char *key = sf_arena_raw(&scratch, service.len + sizeof(tenant), 16);
+    uint32_t place;
+    if (!key || !grow(m))
+        return NULL;
+    memcpy(key, &tenant, sizeof(tenant));
+    if (service.len)
+        memcpy(key + sizeof(tenant), service.p, service.len);
+    if (!sf_dict_add(&m->keys, (sf_str){key, service.len + sizeof(tenant)}, &place))
+        return NULL;
+    if (place >= m->n_sets || !m->sets[place]) {
+        struct sf_profile_set *fresh = sf_profile_set_new(tenant, service);
+        if (place == m->n_sets) { /* also without memory: a key has its place */
+            m->sets[m->n_sets] = NULL;
+            m->is_touched[m->n_sets++] = false;
+        }
+        if (!fresh)
+            return NULL;
+        m->sets[place] = fresh;
+    }
+    if (!m->is_touched[place]) {
+        m->is_touched[place] = true;
+        m->marks[place] = sf_profile_set_mark(m->sets[place]);
+        m->touched[m->n_touched++] = place;
+    }
+    return m->sets[place];
+}
+
+static bool is_new_service(const struct sf_profile_batch *p, uint32_t series)
+{
+    for (uint32_t i = 0; i < series; i++) {
+        if (sf_str_eq(p->series[i].service, p->series[series].service))
+            return false;
+    }
+    return true;
+}
+
+enum sf_err sf_profile_mem_add(struct sf_profile_mem *m, const struct sf_batch *b,
+                               const struct sf_profile_index *index, struct sf_why *why)
+{
+    const struct sf_profile_batch *p = b->profiles;
+    struct sf_profile_map map;
+    struct sf_arena scratch;
+    enum sf_err err = SF_OK;
+    sf_str last = SF_STR_NONE;
+    sf_arena_reset(&m->scratch);
+    scratch = m->scratch;
+    if (!sf_profile_map_init(&map, p, &scratch))
+        return sf_fail(why, SF_ERR_LIMIT, "store: a profile's tables do not fit their memory");
+    for (uint32_t i = 0; !err && i < p->n_series; i++) {
+        struct sf_profile_set *s;
+        /* Series of one service mostly follow each other. */
+        if (i && sf_str_eq(p->series[i].service, last))
+            continue;
+        last = p->series[i].service;
+        if (i && !is_new_service(p, i))
+            continue;
+        s = find_set(m, b->log.tenant, last, scratch);
+        err = s ? sf_profile_set_add(s, &map, p, index, scratch, why)
+                : sf_fail(why, SF_ERR_NOMEM, "store: no memory for profiles");
+    }
+    return err;
+}
+
+void sf_profile_mem_undo(struct sf_profile_mem *m)
+{
+    for (uint32_t i = 0; i < m->n_touched; i++) {
+        uint32_t place = m->touched[i];
+        sf_profile_set_undo(m->sets[place], m->marks[place]);
+    }
+    sf_profile_mem_keep(m);
+}
+
+void sf_profile_mem_keep(struct sf_profile_mem *m)
+{
+    size_t len = 0;
+    for (uint32_t i = 0; i < m->n_touched; i++) {
+        uint32_t place = m->touched[i];
+        const struct sf_profile_set *s = m->sets[place];
+        len += sf_profile_set_memory(s);
+        len -= s->counted_len;
+        m->sets[place]->counted_len = sf_profile_set_memory(s);
+        m->is_touched[place] = false;
+    }
+    m->n_touched = 0;
+    m->counted_len += len;
+    sf_budget_add(m->budget, SF_LINE_PROFILES, len); /* sets never shrink */
+}

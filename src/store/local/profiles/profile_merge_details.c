@@ -1,0 +1,148 @@
+/* Detail rows of a merge. Those of an input lie in the order of process, thread and start, so they
+ * are merged as streams with one granule of each input in memory: a day of one busy process is
+ * millions of rows. */
+#include "base/heap.h"
+#include "store/local/profiles/profile_merging.h"
+
+struct stream { /* the rows of one input that belong to the process in hand */
+    const struct sf_merge_part *p;
+    uint32_t own;     /* the process, as granules of the input say it */
+    uint32_t granule; /* the next one */
+    struct sf_profile_detail *rows;
+    uint32_t n, at;
+};
+
+struct details {
+    struct sf_service_merge *s;
+    struct sf_profile_block_writer *to;
+    uint32_t process;
+    struct stream *streams;
+    uint32_t n_streams;
+};
+
+static bool is_of_output(const struct sf_service_merge *s, const struct sf_merge_part *p,
+                         int64_t start_ns)
+{
+    int64_t window = sf_profile_merge_window(s->w, start_ns);
+    uint32_t at = 0;
+    while (at + 1 < p->n_windows && p->windows[at + 1] <= window)
+        at++;
+    return p->n_windows && p->windows[at] == s->o->window;
+}
+
+/* Reads on until a granule has rows for us, or none is left. */
+static enum sf_err fill(const struct details *d, struct stream *x, struct sf_why *why)
+{
+    const struct sf_merge_part *p = x->p;
+    struct sf_service_merge *s = d->s;
+    enum sf_err err = SF_OK;
+    x->n = x->at = 0;
+    while (!err && x->n == 0 && x->granule < p->places.n_granules) {
+        const struct sf_profile_granule *g = &p->places.granules[x->granule++];
+        struct sf_arena tmp = s->w->arena;
+        const struct sf_profile_detail *rows;
+        uint32_t n = 0;
+        if (x->own < g->first_process || x->own > g->last_process)
+            continue;
+        err = sf_profile_block_granule(p->in->reader, p->service, &p->places, x->granule - 1, &tmp,
+                                       &rows, &n, why);
+        for (uint32_t i = 0; !err && i < n; i++) {
+            if ((rows[i].process == SF_NONE ? 0 : rows[i].process + 1) != x->own ||
+                !is_of_output(s, p, rows[i].start_ns) ||
+                sf_profile_merge_hides(s->w, p->in, s->t.tenant, s->t.service, rows[i].trace_id,
+                                       rows[i].start_ns))
+                continue;
+            x->rows[x->n] = rows[i];
+            x->rows[x->n].process = d->process;
+            x->rows[x->n].series = p->series_map[rows[i].series];
+            x->rows[x->n++].node = p->node_map[rows[i].node];
+        }
+    }
+    return sf_profile_merge_blame(p->in, err, why);
+}
+
+static const struct sf_profile_detail *head_of(const struct stream *x)
+{
+    return x->at < x->n ? &x->rows[x->at] : NULL;
+}
+
+/* The stream whose next row is the least, and the one after it; NULL: none. */
+static struct stream *least(const struct details *d, const struct stream **out_next)
+{
+    struct stream *best = NULL;
+    const struct stream *next = NULL;
+    for (uint32_t i = 0; i < d->n_streams; i++) {
+        struct stream *x = &d->streams[i];
+        if (!head_of(x))
+            continue;
+        if (!best || sf_profile_detail_cmp(head_of(x), head_of(best)) < 0) {
+            next = best;
+            best = x;
+        } else if (!next || sf_profile_detail_cmp(head_of(x), head_of(next)) < 0) {
+            next = x;
+        }
+    }
+    *out_next = next;
+    return best;
+}
+
+static enum sf_err write_process(struct details *d, struct sf_why *why)
+{
+    const struct stream *next;
+    struct stream *x;
+    enum sf_err err = SF_OK;
+    for (uint32_t i = 0; !err && i < d->n_streams; i++)
+        err = fill(d, &d->streams[i], why);
+    while (!err && (x = least(d, &next))) {
+        uint32_t from = x->at++;
+        /* Inputs are hours that follow each other, so runs are long. */
+        while (x->at < x->n && (!next || sf_profile_detail_cmp(head_of(x), head_of(next)) <= 0))
+            x->at++;
+        err = sf_profile_block_writer_detail(d->to, x->rows + from, x->at - from, why);
+        if (!err && x->at == x->n)
+            err = fill(d, x, why);
+    }
+    return err;
+}
+
+/* A stream for each input that knows the process. */
+static void open_streams(struct details *d)
+{
+    d->n_streams = 0;
+    for (uint32_t i = 0; i < d->s->n_parts; i++) {
+        const struct sf_merge_part *p = &d->s->parts[i];
+        uint32_t own = 0, n_own = p->in->services[p->service].n_processes;
+        struct stream *x = &d->streams[d->n_streams];
+        while (d->process != SF_NONE && own < n_own && p->process_map[own] != d->process)
+            own++;
+        if (d->process != SF_NONE && own == n_own)
+            continue;
+        x->p = p;
+        x->own = d->process == SF_NONE ? 0 : own + 1;
+        x->granule = 0;
+        d->n_streams++;
+    }
+}
+
+enum sf_err sf_service_merge_details(struct sf_service_merge *s, struct sf_profile_block_writer *to,
+                                     struct sf_why *why)
+{
+    struct details d = {.s = s, .to = to, .process = SF_NONE};
+    enum sf_err err = SF_OK;
+    d.streams = sf_heap_new_n((size_t)s->n_parts + 1, sizeof(*d.streams));
+    for (uint32_t i = 0; d.streams && !err && i < s->n_parts; i++) {
+        d.streams[i].rows = sf_heap_new_n(SF_PROFILE_GRANULE_ROWS, sizeof(*d.streams[i].rows));
+        err = d.streams[i].rows ? SF_OK : sf_profile_merge_no_memory(why);
+    }
+    if (!d.streams)
+        err = sf_profile_merge_no_memory(why);
+    for (uint32_t i = 0; !err && i <= s->t.n_processes; i++) {
+        d.process = i ? i - 1 : SF_NONE;
+        open_streams(&d);
+        err = write_process(&d, why);
+    }
+    for (uint32_t i = 0; d.streams && i < s->n_parts; i++)
+        sf_heap_free(d.streams[i].rows);
+    sf_heap_free(d.streams);
+    return err;
+}

@@ -1,0 +1,77 @@
+/* profile_merging.h - one merge of profiles in progress; shared by the files that do its parts.
+ *
+ * Windows are hours or days of the profiles' index times. A detail row goes where its profile most
+ * likely went: into the last window of its service and block that does not begin after it, else
+ * into the first one. So each row is written once, wherever a sender's clock put it. */
+#pragma once
+#include "block/profile_block_reader.h"
+#include "block/profile_block_writer.h"
+#include "block/profile_set.h"
+#include "store/local/profiles/profile_merge.h"
+
+struct sf_merge_output {
+    uint32_t tenant; /* 0: several */
+    int64_t window;
+};
+
+struct sf_merge_input {
+    struct sf_run *run;
+    const struct sf_profile_block_reader *reader;
+    const struct sf_profile_service *services;
+    uint32_t n_services, at;
+};
+
+struct sf_profile_merging {
+    struct sf_local *l;
+    const struct sf_merge *m;
+    struct sf_merge_input *inputs;
+    size_t n_entered;
+    struct sf_merge_output *outputs;
+    size_t n_outputs, cap_outputs;
+    struct sf_arena arena;
+    size_t counted_len;
+    struct sf_merged done;
+};
+
+struct sf_merge_part { /* what one input has of the service in hand */
+    const struct sf_merge_input *in;
+    uint32_t service;
+    const struct sf_profile_series *series;
+    const struct sf_process *processes;
+    const struct sf_profile_row *rows;
+    struct sf_profile_places places;
+    uint32_t *node_map, *series_map, *process_map;
+    uint32_t *row_map; /* or SF_NONE: not in this output */
+    int64_t *windows;  /* of its rows, rising, without repeats */
+    uint32_t n_windows;
+};
+
+struct sf_merge_ref; /* a chunk that goes into the slot of a row */
+
+struct sf_service_merge {
+    struct sf_profile_merging *w;
+    const struct sf_merge_output *o;
+    struct sf_merge_part *parts;
+    uint32_t n_parts;
+    struct sf_profile_set *set;
+    struct sf_profile_tables t;
+    struct sf_profile_row *rows;
+    struct sf_merge_ref *refs;
+    uint32_t n_refs;
+};
+
+enum sf_err sf_profile_merge_no_memory(struct sf_why *why);
+enum sf_err sf_profile_merge_no_room(struct sf_why *why);
+int64_t sf_profile_merge_window(const struct sf_profile_merging *w, int64_t index_ns);
+/* Does an erasure hide it? */
+bool sf_profile_merge_hides(const struct sf_profile_merging *w, const struct sf_merge_input *in,
+                            uint32_t tenant, sf_str service, sf_trace_id trace, int64_t at_ns);
+/* A damaged input is taken out of use, so that the next merge does without it. */
+enum sf_err sf_profile_merge_blame(const struct sf_merge_input *in, enum sf_err err,
+                                   const struct sf_why *why);
+
+/* Everything of one service into the output; nothing when it has no profile there. */
+enum sf_err sf_service_merge_write(struct sf_service_merge *s, struct sf_profile_block_writer *to,
+                                   struct sf_why *why);
+enum sf_err sf_service_merge_details(struct sf_service_merge *s, struct sf_profile_block_writer *to,
+                                     struct sf_why *why);

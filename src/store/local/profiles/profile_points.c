@@ -1,0 +1,208 @@
+/* profile_points.c - sums of profiles over time: totals only, no stacks. */
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/heap.h"
+#include "base/num.h"
+#include "block/dict.h"
+#include "store/local/profiles/profile_query.h"
+#include "store/local/profiles/profile_read.h"
+
+struct summing {
+    const struct sf_prof_query *query;
+    struct sf_profile_select select;
+    const sf_str *keys;
+    size_t n_keys;
+    int64_t step_ns;
+    struct sf_dict groups; /* values, each with its length in front */
+    struct sf_prof_point *points;
+    uint32_t n, cap;
+};
+
+static const sf_trace_id NO_TRACE = {{0}};
+
+static enum sf_err no_memory(struct sf_why *why)
+{
+    return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a time series");
+}
+
+static bool group_of(struct summing *x, const struct sf_profile_series *s, struct sf_buf *key,
+                     uint32_t *out)
+{
+    sf_buf_reset(key);
+    for (size_t i = 0; i < x->n_keys; i++) {
+        sf_str val = sf_profile_label(s, x->keys[i]);
+        sf_buf_add_u32le(key, (uint32_t)val.len);
+        sf_buf_add_str(key, val);
+    }
+    return sf_buf_ok(key) && sf_dict_add(&x->groups, sf_buf_str(key), out);
+}
+
+/* Steps end at from, from + step, ...: a profile counts where its time lies in (end - step, end].
+ */
+static int64_t step_of(const struct summing *x, int64_t time_ns)
+{
+    int64_t from = x->query->from_ns, since = sf_sub_sat_i64(time_ns, from);
+    if (x->step_ns <= 0)
+        return time_ns;
+    if (since <= 0)
+        return from;
+    return from + (since + x->step_ns - 1) / x->step_ns * x->step_ns;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct sf_prof_point *x = a, *y = b;
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+static uint32_t settle(struct sf_prof_point *list, uint32_t n, bool is_joining)
+{
+    uint32_t n_out = 0;
+    if (n)
+        qsort(list, n, sizeof(*list), by_time);
+    for (uint32_t i = 0; i < n; i++) {
+        struct sf_prof_point *last = n_out ? &list[n_out - 1] : NULL;
+        if (!is_joining || !last || by_time(last, &list[i]) != 0) {
+            list[n_out++] = list[i];
+            continue;
+        }
+        last->value = sf_add_sat_i64(last->value, list[i].value);
+        last->n_samples += list[i].n_samples;
+        last->n_profiles += list[i].n_profiles;
+        if (list[i].id_value > last->id_value) {
+            last->id = list[i].id;
+            last->id_value = list[i].id_value;
+            last->id_ns = list[i].id_ns;
+        }
+    }
+    return n_out;
+}
+
+static bool make_room(struct summing *x)
+{
+    struct sf_prof_point *more;
+    uint32_t cap;
+    if (x->n < x->cap)
+        return true;
+    x->n = settle(x->points, x->n, x->step_ns > 0);
+    if (x->cap && x->n <= x->cap / 2)
+        return true;
+    cap = x->cap ? x->cap * 2 : 1024;
+    if (cap > 1u << 22)
+        return false;
+    more = sf_heap_grow(x->points, cap, sizeof(*more));
+    if (!more)
+        return false;
+    x->points = more;
+    x->cap = cap;
+    return true;
+}
+
+static bool is_asked(const struct summing *x, const struct sf_profile_source *s,
+                     const struct sf_profile_row *row)
+{
+    const struct sf_prof_query *q = x->query;
+    if ((q->from_ns || q->to_ns) && (row->time_ns < q->from_ns || row->time_ns > q->to_ns))
+        return false;
+    return !(s->series[row->series].flags & SF_PROFILE_REQUEST) &&
+           !sf_profile_source_hides(s, NO_TRACE, row->time_ns);
+}
+
+static enum sf_err see(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
+                       struct sf_why *why)
+{
+    struct summing *x = arg;
+    struct sf_buf key = {0};
+    uint32_t *groups = sf_arena_new_n(&w->scratch, (size_t)s->n_series + 1, sizeof(*groups));
+    enum sf_err err = groups ? sf_profile_source_rows(w, s, why) : no_memory(why);
+    for (uint32_t i = 0; !err && i < s->n_series; i++) {
+        groups[i] = SF_NONE;
+        if (sf_profile_select_is(&x->select, &s->series[i]) &&
+            !group_of(x, &s->series[i], &key, &groups[i]))
+            err = no_memory(why);
+    }
+    for (uint32_t i = 0; !err && i < s->n_rows; i++) {
+        const struct sf_profile_row *row = &s->rows[i];
+        if (groups[row->series] == SF_NONE || !is_asked(x, s, row))
+            continue;
+        if (!make_room(x)) {
+            err = sf_fail(why, SF_ERR_LIMIT, "query: too many points; ask for longer steps");
+            break;
+        }
+        x->points[x->n++] = (struct sf_prof_point){
+            .group = groups[row->series],
+            .time_ns = step_of(x, row->time_ns),
+            .value = row->total,
+            .n_samples = row->n_samples,
+            .n_profiles = 1,
+            .id = sf_profile_row_id(s->service, &s->series[row->series], row),
+            .id_value = row->total,
+            .id_ns = row->time_ns,
+        };
+    }
+    sf_buf_done(&key);
+    return err;
+}
+
+/* Group keys as labels; a label that a group has not is left out. */
+static bool take_groups(const struct summing *x, struct sf_arena *req, struct sf_label_sets *out)
+{
+    struct sf_label *labels = sf_arena_new_n(req, x->groups.n * x->n_keys + 1, sizeof(*labels));
+    uint32_t *ends = sf_arena_new_n(req, (size_t)x->groups.n + 1, sizeof(*ends)), n = 0;
+    if (!labels || !ends)
+        return false;
+    for (uint32_t i = 0; i < x->groups.n; i++) {
+        sf_str key = sf_dict_get(&x->groups, i);
+        for (size_t k = 0; k < x->n_keys; k++) {
+            uint32_t len = sf_load_u32le(key.p);
+            labels[n].key = x->keys[k];
+            if (len && !sf_arena_copy(req, sf_str_part(key, 4, len), &labels[n].val))
+                return false;
+            n += len > 0;
+            key = sf_str_from_at(key, 4 + (size_t)len);
+        }
+        ends[i] = n;
+    }
+    *out = (struct sf_label_sets){labels, ends, x->groups.n};
+    return true;
+}
+
+enum sf_err sf_local_prof_points(struct sf_store *store, const struct sf_prof_query *query,
+                                 const sf_str *keys, size_t n_keys, int64_t step_ns,
+                                 struct sf_query_ctx *q, struct sf_prof_points *out,
+                                 struct sf_why *why)
+{
+    struct summing x = {.query = query, .keys = keys, .n_keys = n_keys, .step_ns = step_ns};
+    struct sf_profile_walk w = {.l = (struct sf_local *)store,
+                                .q = q,
+                                .select = &x.select,
+                                .from_ns = query->from_ns,
+                                .to_ns = query->to_ns};
+    struct sf_prof_points answer = {0};
+    struct sf_prof_point *points = NULL;
+    enum sf_err err = sf_profile_select_init(&x.select, query->type, query->match, query->n_match,
+                                             why);
+    if (err)
+        return err;
+    err = sf_profile_walk_run(&w, see, &x, why);
+    if (!err) {
+        x.n = settle(x.points, x.n, step_ns > 0);
+        points = sf_arena_new_n(q->req, (size_t)x.n + 1, sizeof(*points));
+        if (!points || !take_groups(&x, q->req, &answer.groups))
+            err = sf_fail(why, SF_ERR_LIMIT, "query: the time series does not fit its memory");
+    }
+    if (!err) {
+        if (x.n)
+            memcpy(points, x.points, x.n * sizeof(*points));
+        answer.points = points;
+        answer.n_points = x.n;
+        *out = answer;
+    }
+    sf_heap_free(x.points);
+    sf_dict_done(&x.groups);
+    sf_profile_select_done(&x.select);
+    return err;
+}

@@ -1,0 +1,252 @@
+#include "store/local/profiles/profile_read.h"
+
+#include "base/heap.h"
+#include "os/clock.h"
+
+#define SCRATCH_CAP ((size_t)1 << 30) /* address space; what is used is held to the budget */
+
+struct seen { /* one moment of the store */
+    struct sf_profile_mem **mems;
+    size_t n_mems;
+    struct sf_snapshot *blocks, *erased;
+};
+
+typedef enum sf_err see_fn(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
+                           struct sf_why *why);
+
+static bool take(struct sf_local *l, struct seen *s)
+{
+    size_t n = 1;
+    sf_mutex_lock(&l->prof_lock);
+    for (const struct sf_profile_mem *m = l->flushing; m; m = m->next)
+        n++;
+    s->mems = sf_heap_new_n(n, sizeof(struct sf_profile_mem *));
+    if (s->mems) {
+        for (struct sf_profile_mem *m = l->flushing; m; m = m->next)
+            s->mems[s->n_mems++] = sf_profile_mem_ref(m);
+        s->mems[s->n_mems++] = sf_profile_mem_ref(l->prof);
+        s->blocks = sf_snapshot_take(&l->prof_snapshots);
+    }
+    sf_mutex_unlock(&l->prof_lock);
+    if (s->mems)
+        s->erased = sf_snapshot_take(&l->snapshots);
+    return s->mems != NULL;
+}
+
+static void give_back(struct seen *s)
+{
+    for (size_t i = 0; i < s->n_mems; i++)
+        sf_profile_mem_unref(s->mems[i]);
+    sf_heap_free(s->mems);
+    sf_snapshot_unref(s->blocks);
+    sf_snapshot_unref(s->erased);
+}
+
+static bool is_asked_tenant(const struct sf_query_ctx *q, uint32_t tenant)
+{
+    for (size_t i = 0; i < q->n_tenants; i++) {
+        if (q->tenants[i] == tenant)
+            return true;
+    }
+    return false;
+}
+
+static bool may_overlap(const struct sf_profile_walk *w, int64_t min_ns, int64_t max_ns)
+{
+    return (w->from_ns == 0 && w->to_ns == 0) || (min_ns <= w->to_ns && max_ns >= w->from_ns);
+}
+
+static bool is_asked(const struct sf_profile_walk *w, uint32_t tenant, sf_str service)
+{
+    return is_asked_tenant(w->q, tenant) &&
+           (!w->select || w->select->service.len == 0 || sf_str_eq(w->select->service, service));
+}
+
+enum sf_err sf_profile_walk_check(struct sf_profile_walk *w, struct sf_why *why)
+{
+    struct sf_query_ctx *q = w->q;
+    if (q->cancel && atomic_load_explicit(q->cancel, memory_order_relaxed))
+        return sf_fail(why, SF_ERR_CANCELLED, "query: the caller went away");
+    if (q->deadline_ns && sf_clock_mono_ns() > q->deadline_ns)
+        return sf_fail(why, SF_ERR_DEADLINE, "query: took too long");
+    return sf_budget_query(&w->l->budget, &w->counted_len, sf_arena_used(&w->scratch), why);
+}
+
+static enum sf_err no_room(struct sf_why *why)
+{
+    return sf_fail(why, SF_ERR_LIMIT, "query: a service's profiles do not fit its memory");
+}
+
+static enum sf_err see_mem(struct sf_profile_walk *w, struct sf_profile_mem *m, see_fn *see,
+                           void *arg, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    sf_mutex_lock(&m->lock);
+    for (uint32_t i = 0; !err && i < m->n_sets; i++) {
+        const struct sf_profile_set *set = m->sets[i];
+        struct sf_profile_source s = {.set = set};
+        if (!set || set->n_rows == 0 || !is_asked(w, set->tenant, set->service) ||
+            !may_overlap(w, set->ts_min_ns, set->ts_max_ns))
+            continue;
+        sf_arena_reset(&w->scratch);
+        s.tenant = set->tenant;
+        s.service = set->service;
+        if (!sf_profile_set_series(set, &w->scratch, &s.series, &s.n_series) ||
+            !sf_profile_set_processes(set, &w->scratch, &s.processes, &s.n_processes))
+            err = no_room(why);
+        if (!err)
+            err = see(arg, w, &s, why);
+        if (!err)
+            err = sf_profile_walk_check(w, why);
+    }
+    sf_mutex_unlock(&m->lock);
+    return err;
+}
+
+static enum sf_err see_services(struct sf_profile_walk *w, struct sf_run *run,
+                                const struct sf_profile_block_reader *reader,
+                                const struct sf_tombstones *tombstones, see_fn *see, void *arg,
+                                struct sf_why *why)
+{
+    uint32_t n;
+    const struct sf_profile_service *services = sf_profile_block_services(reader, &n);
+    enum sf_err err = SF_OK;
+    for (uint32_t i = 0; !err && i < n; i++) {
+        struct sf_profile_source s = {.reader = reader,
+                                      .number = i,
+                                      .tenant = services[i].tenant,
+                                      .service = services[i].name,
+                                      .block_id = run->row.id,
+                                      .n_series = services[i].n_series,
+                                      .n_processes = services[i].n_processes,
+                                      .tombstones = tombstones};
+        if (!is_asked(w, s.tenant, s.service) ||
+            !may_overlap(w, services[i].ts_min_ns, services[i].ts_max_ns))
+            continue;
+        sf_arena_reset(&w->scratch);
+        err = sf_profile_block_series(reader, i, &w->scratch, &s.series, &s.processes, why);
+        if (!err)
+            err = see(arg, w, &s, why);
+        if (!err)
+            err = sf_profile_walk_check(w, why);
+        w->q->stats.n_rows += services[i].n_entries;
+    }
+    return err;
+}
+
+static enum sf_err see_block(struct sf_profile_walk *w, struct sf_run *run,
+                             const struct sf_snapshot *erased, see_fn *see, void *arg,
+                             struct sf_why *why)
+{
+    const struct sf_profile_block_reader *reader;
+    const struct sf_tombstones *tombstones = NULL;
+    enum sf_err err;
+    if (!may_overlap(w, run->row.ts_min_ns, run->row.ts_max_ns) ||
+        (run->row.tenant && !is_asked_tenant(w->q, run->row.tenant))) {
+        w->q->stats.n_skipped++;
+        return SF_OK;
+    }
+    if (sf_tombstones_touch(erased->tombstones, run->row.id, run->row.tenant, run->row.ts_min_ns,
+                            run->row.ts_max_ns))
+        tombstones = erased->tombstones;
+    err = sf_run_enter_profiles(run, &reader, why);
+    if (!err) {
+        w->q->stats.n_blocks++;
+        err = see_services(w, run, reader, tombstones, see, arg, why);
+        if (err == SF_ERR_CORRUPT)
+            sf_run_quarantine(run, why ? why->text : "damaged");
+        sf_run_leave(run);
+    }
+    if (err == SF_ERR_CORRUPT) {
+        w->q->is_exact = false;
+        err = SF_OK;
+    }
+    return err;
+}
+
+enum sf_err sf_profile_walk_run(struct sf_profile_walk *w, see_fn *see, void *arg,
+                                struct sf_why *why)
+{
+    struct seen s = {0};
+    enum sf_err err = SF_OK;
+    if (!sf_arena_init(&w->scratch, SCRATCH_CAP) || !take(w->l, &s)) {
+        sf_arena_done(&w->scratch);
+        return sf_fail(why, SF_ERR_NOMEM, "query: no memory to read profiles");
+    }
+    w->q->is_exact = true;
+    for (size_t i = 0; !err && i < s.blocks->n; i++)
+        err = see_block(w, s.blocks->runs[i], s.erased, see, arg, why);
+    for (size_t i = 0; !err && i < s.n_mems; i++)
+        err = see_mem(w, s.mems[i], see, arg, why);
+    give_back(&s);
+    sf_arena_done(&w->scratch);
+    sf_budget_query(&w->l->budget, &w->counted_len, 0, NULL);
+    return err;
+}
+
+enum sf_err sf_profile_source_rows(struct sf_profile_walk *w, struct sf_profile_source *s,
+                                   struct sf_why *why)
+{
+    uint32_t n;
+    if (s->rows)
+        return SF_OK;
+    if (s->set) {
+        s->rows = s->set->rows;
+        s->n_rows = s->set->n_rows;
+        return SF_OK;
+    }
+    s->n_rows = sf_profile_block_services(s->reader, &n)[s->number].n_rows;
+    return sf_profile_block_rows(s->reader, s->number, &w->scratch, &s->rows, why);
+}
+
+enum sf_err sf_profile_source_symbols(struct sf_profile_walk *w, struct sf_profile_source *s,
+                                      struct sf_why *why)
+{
+    if (s->symbols.nodes)
+        return SF_OK;
+    if (s->set)
+        return sf_profile_set_symbols(s->set, &w->scratch, &s->symbols) ? SF_OK : no_room(why);
+    return sf_profile_block_symbols(s->reader, s->number, &w->scratch, &s->symbols, why);
+}
+
+enum sf_err sf_profile_source_places(struct sf_profile_walk *w, struct sf_profile_source *s,
+                                     struct sf_why *why)
+{
+    return s->places.chunks
+               ? SF_OK
+               : sf_profile_block_places(s->reader, s->number, &w->scratch, &s->places, why);
+}
+
+bool sf_profile_source_hides(const struct sf_profile_source *s, sf_trace_id trace, int64_t at_ns)
+{
+    return s->tombstones && sf_tombstones_hide(s->tombstones, s->block_id, s->tenant, trace,
+                                               s->service, at_ns < 0 ? 0 : (uint64_t)at_ns);
+}
+
+enum sf_err sf_profile_walk_no_room(struct sf_why *why)
+{
+    return sf_fail(why, SF_ERR_LIMIT, "query: the answer does not fit its memory");
+}
+
+static bool is_single(const struct sf_prof_query *query, const struct sf_profile_source *s,
+                      const struct sf_profile_row *row)
+{
+    sf_profile_id id = sf_profile_row_id(s->service, &s->series[row->series], row);
+    if (query->n_profiles == 0)
+        return true;
+    for (size_t i = 0; i < query->n_profiles; i++) {
+        if (memcmp(&query->profiles[i], &id, sizeof(id)) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool sf_profile_source_is_asked(const struct sf_prof_query *query,
+                                const struct sf_profile_source *s, const struct sf_profile_row *row)
+{
+    static const sf_trace_id NO_TRACE = {{0}};
+    int64_t end_ns = sf_add_sat_i64(row->time_ns, row->duration_ns);
+    bool is_in = (query->from_ns == 0 && query->to_ns == 0) ||
+                 (row->time_ns <= query->to_ns && end_ns >= query->from_ns);
+    return is_in && is_single(query, s, row) && !sf_profile_source_hides(s, NO_TRACE, row->time_ns);
+}

@@ -1,0 +1,59 @@
+/* profile_read.h - all profiles of some tenants, wherever they are: in memory and in blocks.
+ *
+ * A query walks sources, one service of one memory or block each, and takes from each what it
+ * needs. What a source gives lives in the walk's scratch until the next source; its size is counted
+ * as the query's. */
+#pragma once
+#include "block/profile_block_reader.h"
+#include "store/local/engine.h"
+#include "store/local/profiles/profile_mem.h"
+#include "store/local/profiles/profile_select.h"
+
+struct sf_profile_source {
+    uint32_t tenant;
+    sf_str service;
+    const struct sf_profile_set *set; /* in memory, its lock held; or */
+    const struct sf_profile_block_reader *reader;
+    uint32_t number; /* of the service in the block */
+    uint64_t block_id;
+    const struct sf_tombstones *tombstones; /* NULL: none touches it */
+    const struct sf_profile_series *series;
+    const struct sf_process *processes;
+    const struct sf_profile_row *rows;
+    struct sf_profile_symbols symbols;
+    struct sf_profile_places places; /* of a block */
+    uint32_t n_series, n_processes, n_rows;
+};
+
+struct sf_profile_walk {
+    struct sf_local *l;
+    struct sf_query_ctx *q;
+    const struct sf_profile_select *select; /* services and series; may be NULL */
+    int64_t from_ns, to_ns;                 /* sources that may overlap; 0 and 0: all */
+    struct sf_arena scratch;
+    size_t counted_len;
+};
+
+/* Calls `see` for each source with its series loaded. Damaged blocks are quarantined, skipped, and
+ * make the answer inexact. */
+enum sf_err sf_profile_walk_run(struct sf_profile_walk *w,
+                                enum sf_err (*see)(void *arg, struct sf_profile_walk *w,
+                                                   struct sf_profile_source *s, struct sf_why *why),
+                                void *arg, struct sf_why *why);
+
+/* Loads more of a source into the walk's scratch. */
+enum sf_err sf_profile_source_rows(struct sf_profile_walk *w, struct sf_profile_source *s,
+                                   struct sf_why *why);
+enum sf_err sf_profile_source_symbols(struct sf_profile_walk *w, struct sf_profile_source *s,
+                                      struct sf_why *why);
+enum sf_err sf_profile_source_places(struct sf_profile_walk *w, struct sf_profile_source *s,
+                                     struct sf_why *why);
+/* Is it hidden by an erasure? */
+bool sf_profile_source_hides(const struct sf_profile_source *s, sf_trace_id trace, int64_t at_ns);
+/* Tells the budget, and asks whether the query may go on. */
+enum sf_err sf_profile_walk_check(struct sf_profile_walk *w, struct sf_why *why);
+enum sf_err sf_profile_walk_no_room(struct sf_why *why); /* LIMIT */
+/* Is the profile in the time, among those asked for by their ids, and not erased? */
+bool sf_profile_source_is_asked(const struct sf_prof_query *query,
+                                const struct sf_profile_source *s,
+                                const struct sf_profile_row *row);

@@ -1,0 +1,176 @@
+/* profile_rows.c - single samples, each with what is known of it. */
+#include "base/heap.h"
+#include "model/process.h"
+#include "store/local/profiles/profile_details.h"
+#include "store/local/profiles/profile_query.h"
+#include "store/local/profiles/profile_series.h"
+#include "store/local/profiles/profile_tree.h"
+
+enum { MAX_TREE_LEN = 64 << 20 };
+
+struct detailing {
+    const struct sf_detail_query *query;
+    struct sf_profile_select select;
+    struct sf_tree_builder builder;
+    struct sf_profile_tree tree;
+    const struct sf_profile_source *s;
+    struct sf_arena *req;
+    struct sf_series *series;
+    uint32_t n_series, cap_series, first_series;
+    uint32_t *series_map;
+    struct sf_profile_detail *rows;
+    uint64_t *processes;
+    uint32_t n, cap;
+};
+
+static bool see_row(void *arg, const struct sf_profile_detail *d)
+{
+    struct detailing *x = arg;
+    if (x->n == x->cap) {
+        uint32_t cap = x->cap ? x->cap * 2 : 1024;
+        struct sf_profile_detail *rows = sf_heap_grow(x->rows, cap, sizeof(*rows));
+        uint64_t *processes;
+        x->rows = rows ? rows : x->rows;
+        processes = rows ? sf_heap_grow(x->processes, cap, sizeof(*processes)) : NULL;
+        x->processes = processes ? processes : x->processes;
+        if (!processes || cap > 1u << 22)
+            return false;
+        x->cap = cap;
+    }
+    x->processes[x->n] = d->process == SF_NONE
+                             ? 0
+                             : sf_process_hash(x->s->service, x->s->processes[d->process].key);
+    x->rows[x->n] = *d;
+    x->rows[x->n].series = x->series_map[d->series];
+    x->rows[x->n].node = sf_profile_tree_node(&x->tree, d->node);
+    sf_tree_builder_add(&x->builder, x->rows[x->n].node, d->value, 1);
+    x->n++;
+    return true;
+}
+
+static bool map_series(struct detailing *x, const struct sf_profile_source *s, const bool *is_asked,
+                       struct sf_arena *scratch)
+{
+    x->series_map = sf_arena_new_n(scratch, (size_t)s->n_series + 1, sizeof(uint32_t));
+    if (!x->series_map)
+        return false;
+    for (uint32_t i = 0; i < s->n_series; i++) {
+        struct sf_series one = {0};
+        uint32_t at = 0;
+        if (!is_asked[i])
+            continue;
+        one.service = s->service;
+        one.type = s->series[i].type;
+        one.labels = s->series[i].labels;
+        one.n_labels = s->series[i].n_labels;
+        while (at < x->n_series && sf_profile_series_cmp(&x->series[at], &one) != 0)
+            at++;
+        x->series_map[i] = at;
+        if (at < x->n_series)
+            continue;
+        if (x->n_series == x->cap_series) {
+            uint32_t cap = x->cap_series ? x->cap_series * 2 : 64;
+            struct sf_series *more = sf_heap_grow(x->series, cap, sizeof(*more));
+            if (!more)
+                return false;
+            x->series = more;
+            x->cap_series = cap;
+        }
+        x->series[at] = (struct sf_series){0};
+        if (!sf_profile_series_copy(x->req, s->service, &s->series[i], &x->series[at]))
+            return false;
+        x->n_series++;
+    }
+    return true;
+}
+
+static enum sf_err begin_rows(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
+                              const bool *is_series, struct sf_why *why)
+{
+    struct detailing *x = arg;
+    enum sf_err err = sf_profile_source_symbols(w, s, why);
+    x->s = s;
+    if (!err && (!sf_profile_tree_init(&x->tree, &x->builder, &s->symbols, &w->scratch) ||
+                 !map_series(x, s, is_series, &w->scratch)))
+        err = sf_profile_walk_no_room(why);
+    return err;
+}
+
+static enum sf_err see_details(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
+                               struct sf_why *why)
+{
+    struct detailing *x = arg;
+    struct sf_profile_see see = {begin_rows, see_row, x, NULL, NULL, NULL};
+    return sf_profile_details_ask(w, s, &x->select, x->query, &see, why);
+}
+
+static bool take_rows(const struct detailing *x, struct sf_arena *req, struct sf_detail_rows *out)
+{
+    size_t n = (size_t)x->n + 1;
+    uint64_t *process = sf_arena_new_n(req, n, 8), *thread = sf_arena_new_n(req, n, 8);
+    int64_t *start = sf_arena_new_n(req, n, 8), *length = sf_arena_new_n(req, n, 8);
+    int64_t *value = sf_arena_new_n(req, n, 8);
+    uint8_t *state = sf_arena_new_n(req, n, 1);
+    bool *has_time = sf_arena_new_n(req, n, sizeof(*has_time));
+    bool *is_lent = sf_arena_new_n(req, n, sizeof(*is_lent));
+    uint32_t *series = sf_arena_new_n(req, n, 4), *node = sf_arena_new_n(req, n, 4);
+    sf_span_id *span = sf_arena_new_n(req, n, sizeof(*span));
+    sf_trace_id *trace = sf_arena_new_n(req, n, sizeof(*trace));
+    if (!process || !thread || !start || !length || !value || !state || !has_time || !series ||
+        !node || !span || !trace || !is_lent)
+        return false;
+    for (uint32_t i = 0; i < x->n; i++) {
+        const struct sf_profile_detail *d = &x->rows[i];
+        process[i] = x->processes[i];
+        thread[i] = d->thread;
+        start[i] = d->start_ns;
+        length[i] = d->length_ns;
+        value[i] = d->value;
+        state[i] = d->state;
+        has_time[i] = d->has_time;
+        is_lent[i] = d->is_lent;
+        series[i] = d->series;
+        node[i] = d->node;
+        span[i] = d->span_id;
+        trace[i] = d->trace_id;
+    }
+    *out = (struct sf_detail_rows){x->n, process, thread, start, length,   state,  series,
+                                   node, value,   span,   trace, has_time, is_lent};
+    return true;
+}
+
+enum sf_err sf_local_detail_list(struct sf_store *store, const struct sf_detail_query *query,
+                                 struct sf_query_ctx *q, struct sf_detail_list *out,
+                                 struct sf_why *why)
+{
+    struct detailing x = {.query = query, .req = q->req};
+    struct sf_profile_walk w = {.l = (struct sf_local *)store, .q = q, .select = &x.select};
+    struct sf_detail_list list = {0};
+    struct sf_series *series;
+    enum sf_err err = sf_profile_select_init(&x.select, query->type, query->match, query->n_match,
+                                             why);
+    if (err)
+        return err;
+    sf_profile_details_range(&w, query);
+    sf_tree_builder_init(&x.builder, q->req, MAX_TREE_LEN, SF_TREE_COPIES);
+    err = sf_profile_walk_run(&w, see_details, &x, why);
+    if (!err)
+        err = sf_tree_builder_take(&x.builder, SF_STR_NONE, &list.tree, why);
+    if (!err) {
+        series = sf_arena_new_n(q->req, (size_t)x.n_series + 1, sizeof(*series));
+        if (!series || !take_rows(&x, q->req, &list.rows))
+            err = sf_profile_walk_no_room(why);
+        else if (x.n_series)
+            memcpy(series, x.series, x.n_series * sizeof(*series));
+        list.series = series;
+        list.n_series = x.n_series;
+    }
+    if (!err)
+        *out = list;
+    sf_tree_builder_done(&x.builder);
+    sf_profile_select_done(&x.select);
+    sf_heap_free(x.rows);
+    sf_heap_free(x.processes);
+    sf_heap_free(x.series);
+    return err;
+}

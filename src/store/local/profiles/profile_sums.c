@@ -1,0 +1,176 @@
+/* profile_sums.c - what detail rows come to, span by span.
+ *
+ * A row costs one look at its node, and those of a span that lie together one in the table of
+ * spans. Rows lie in no order of spans, so the table is a hash; it is on the heap and stops growing
+ * at MAX_SPANS. */
+#include "base/hash.h"
+#include "base/heap.h"
+#include "base/num.h"
+#include "store/local/profiles/profile_details.h"
+#include "store/local/profiles/profile_frames.h"
+#include "store/local/profiles/profile_query.h"
+
+enum { MAX_SPANS = 1 << 20, FIRST_SLOTS = 1 << 12 };
+
+struct slot { /* the id is here too: a look at it needs no look at the span */
+    sf_span_id id;
+    uint32_t place; /* + 1; 0: empty */
+};
+
+struct summing {
+    const struct sf_detail_query *query;
+    const struct sf_frame_test *test;
+    struct sf_profile_select select;
+    const bool *is_node; /* of the source at hand: its stack has such a frame; NULL: all do */
+    sf_str service;      /* likewise, in the answer's memory */
+    struct sf_span_cost *spans;
+    struct slot *slots;
+    uint32_t n, cap, n_slots;
+    bool is_cut, is_full;
+};
+
+/* ---- the table ---- */
+
+static uint32_t slot_of(const struct summing *x, sf_span_id id)
+{
+    uint32_t at = (uint32_t)(sf_hash_mix(1, id) & (x->n_slots - 1));
+    while (x->slots[at].place && x->slots[at].id != id)
+        at = (at + 1) & (x->n_slots - 1);
+    return at;
+}
+
+/* At most half full, so that a look is short. */
+static bool grow(struct summing *x)
+{
+    uint32_t n_slots = x->n_slots ? x->n_slots * 2 : FIRST_SLOTS;
+    struct sf_span_cost *spans = sf_heap_grow(x->spans, n_slots / 2, sizeof(*spans));
+    struct slot *slots = sf_heap_new_n(n_slots, sizeof(*slots));
+    x->spans = spans ? spans : x->spans;
+    if (!spans || !slots) {
+        sf_heap_free(slots);
+        return false;
+    }
+    sf_heap_free(x->slots);
+    x->slots = slots;
+    x->n_slots = n_slots;
+    x->cap = n_slots / 2;
+    for (uint32_t i = 0; i < x->n; i++)
+        x->slots[slot_of(x, x->spans[i].id)] = (struct slot){x->spans[i].id, i + 1};
+    return true;
+}
+
+static struct sf_span_cost *cost_of(struct summing *x, sf_span_id id)
+{
+    if (x->n == x->cap && x->n < MAX_SPANS && !grow(x)) {
+        x->is_full = true;
+        return NULL;
+    }
+    uint32_t slot = slot_of(x, id);
+    if (x->slots[slot].place)
+        return &x->spans[x->slots[slot].place - 1];
+    if (x->n == x->cap) {
+        x->is_cut = true;
+        return NULL;
+    }
+    x->spans[x->n] = (struct sf_span_cost){.id = id, .service = x->service, .start_ns = INT64_MAX};
+    x->slots[slot] = (struct slot){id, ++x->n};
+    return &x->spans[x->n - 1];
+}
+
+/* ---- rows ---- */
+
+static bool see_row(void *arg, const struct sf_profile_detail *d)
+{
+    struct summing *x = arg;
+    if (d->span_id == 0 || d->is_lent || (x->is_node && !x->is_node[d->node]))
+        return true;
+    struct sf_span_cost *c = cost_of(x, d->span_id);
+    if (!c)
+        return !x->is_full;
+    c->value = sf_add_sat_i64(c->value, d->value);
+    c->n_samples++;
+    c->start_ns = d->start_ns < c->start_ns ? d->start_ns : c->start_ns;
+    if (sf_trace_id_is_zero(c->trace))
+        c->trace = d->trace_id;
+    return true;
+}
+
+/* Rows of a run are of one span: they are summed before it is looked up. */
+static bool see_columns(void *arg, const bool *is_series, const struct sf_profile_columns *c)
+{
+    struct summing *x = arg;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < c->n_runs; i++) {
+        const struct sf_profile_run *run = &c->runs[i];
+        uint32_t end = at + run->n;
+        struct sf_span_cost sum = {.start_ns = INT64_MAX};
+        for (; at < end; at++) {
+            if ((x->is_node && !x->is_node[c->node[at]]) || !is_series[c->series[at]] ||
+                (c->flags[at] & SF_PROFILE_LENT))
+                continue;
+            sum.value = sf_add_sat_i64(sum.value, c->value[at]);
+            sum.n_samples++;
+            sum.start_ns = c->start_ns[at] < sum.start_ns ? c->start_ns[at] : sum.start_ns;
+        }
+        struct sf_span_cost *to = run->span_id && sum.n_samples ? cost_of(x, run->span_id) : NULL;
+        if (x->is_full)
+            return false;
+        if (!to)
+            continue;
+        to->value = sf_add_sat_i64(to->value, sum.value);
+        to->n_samples += sum.n_samples;
+        to->start_ns = sum.start_ns < to->start_ns ? sum.start_ns : to->start_ns;
+        if (sf_trace_id_is_zero(to->trace))
+            to->trace = run->trace_id;
+    }
+    return true;
+}
+
+static enum sf_err begin(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
+                         const bool *is_series, struct sf_why *why)
+{
+    struct summing *x = arg;
+    (void)is_series;
+    if (!sf_arena_copy(w->q->req, s->service, &x->service))
+        return sf_fail(why, SF_ERR_LIMIT, "query: its memory is full");
+    if (!x->test)
+        return SF_OK;
+    return sf_profile_frames_find(w, s, x->test, &x->is_node, why);
+}
+
+static enum sf_err see_source(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
+                              struct sf_why *why)
+{
+    struct summing *x = arg;
+    struct sf_profile_see see = {begin, see_row, x, see_columns, NULL, &x->is_node};
+    return sf_profile_details_ask(w, s, &x->select, x->query, &see, why);
+}
+
+enum sf_err sf_local_detail_sums(struct sf_store *store, const struct sf_detail_query *query,
+                                 const struct sf_frame_test *test, struct sf_query_ctx *q,
+                                 struct sf_span_costs *out, struct sf_why *why)
+{
+    struct summing x = {.query = query, .test = test};
+    struct sf_profile_walk w = {.l = (struct sf_local *)store, .q = q, .select = &x.select};
+    struct sf_span_cost *list;
+    enum sf_err err = sf_profile_select_init(&x.select, query->type, query->match, query->n_match,
+                                             why);
+    if (err)
+        return err;
+    sf_profile_details_range(&w, query);
+    err = sf_profile_walk_run(&w, see_source, &x, why);
+    if (err && x.is_full)
+        err = sf_fail(why, SF_ERR_NOMEM, "query: no memory for the sums of spans");
+    list = err ? NULL : sf_arena_raw(q->req, (x.n + 1u) * sizeof(*list), 16);
+    if (!err && !list)
+        err = sf_fail(why, SF_ERR_LIMIT, "query: %u spans do not fit its memory", x.n);
+    if (!err) {
+        if (x.n)
+            memcpy(list, x.spans, x.n * sizeof(*list));
+        *out = (struct sf_span_costs){list, x.n, x.is_cut};
+    }
+    sf_heap_free(x.spans);
+    sf_heap_free(x.slots);
+    sf_profile_select_done(&x.select);
+    return err;
+}

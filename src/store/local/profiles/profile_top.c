@@ -1,0 +1,319 @@
+/* profile_top.c - the spans whose detail rows come to most, of however many there are.
+ *
+ * Rows lie in no order of spans, and a function may have run in millions of them. So what is found
+ * is written down as (span, value), in parts by a hash of the span, and summed one part after the
+ * other in a table that stays in the cache; of the sums only the dearest are kept. When the room
+ * for that is full, the upper half of the parts is dropped and left to another walk: the answer is
+ * exact and its memory bounded, and only its time grows. What else is told of a span (trace, start,
+ * samples) is read at the end, of the few that are in the answer. */
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/heap.h"
+#include "base/num.h"
+#include "store/local/profiles/profile_details.h"
+#include "store/local/profiles/profile_frames.h"
+#include "store/local/profiles/profile_query.h"
+
+enum { PARTS = 256, PIECE_ROWS = 255 };
+struct piece { /* of a part: a page of memory */
+    struct piece *next;
+    uint64_t n;
+    struct sf_profile_cost rows[PIECE_ROWS];
+};
+
+struct topping {
+    const struct sf_detail_query *query;
+    const struct sf_frame_test *test;
+    struct sf_profile_select select;
+    const bool *is_node; /* of the source at hand; NULL: all */
+    struct sf_arena rows;
+    struct piece *parts[PARTS], *spare;
+    unsigned from, to; /* parts of this walk */
+    struct sf_profile_cost *table;
+    size_t n_table;
+    struct sf_profile_cost *heap; /* the dearest so far, the cheapest of them first */
+    uint32_t n, limit;
+    uint64_t n_found;
+    int64_t value;
+    size_t counted_len;
+};
+
+/* ---- what is found ---- */
+
+static void drop_parts(struct topping *x, unsigned from, unsigned to)
+{
+    for (unsigned i = from; i < to; i++) {
+        while (x->parts[i]) {
+            struct piece *p = x->parts[i];
+            x->parts[i] = p->next;
+            p->next = x->spare;
+            x->spare = p;
+        }
+    }
+}
+
+/* NULL: not even one part fits. */
+static struct piece *new_piece(struct topping *x)
+{
+    struct piece *p = x->spare ? NULL : sf_arena_raw(&x->rows, sizeof(*p), 64);
+    while (!p && !x->spare && x->to - x->from > 1) {
+        unsigned half = x->from + (x->to - x->from) / 2;
+        drop_parts(x, half, x->to);
+        x->to = half;
+    }
+    if (!p && x->spare) {
+        p = x->spare;
+        x->spare = p->next;
+    }
+    if (p)
+        p->n = 0;
+    return p;
+}
+
+static uint64_t hash_of(sf_span_id id)
+{
+    return sf_hash_mix(1, id);
+}
+
+static bool add(struct topping *x, sf_span_id id, int64_t value)
+{
+    unsigned part = (unsigned)(hash_of(id) >> 56);
+    if (part < x->from || part >= x->to)
+        return true;
+    struct piece *p = x->parts[part];
+    if (!p || p->n == PIECE_ROWS) {
+        p = new_piece(x);
+        if (!p)
+            return false;
+        p->next = x->parts[part];
+        x->parts[part] = p;
+        if (part >= x->to) { /* it was among those just dropped */
+            drop_parts(x, part, part + 1);
+            return true;
+        }
+    }
+    p->rows[p->n++] = (struct sf_profile_cost){id, value};
+    return true;
+}
+
+static bool see_row(void *arg, const struct sf_profile_detail *d)
+{
+    struct topping *x = arg;
+    return d->span_id == 0 || d->is_lent || (x->is_node && !x->is_node[d->node]) ||
+           add(x, d->span_id, d->value);
+}
+
+static bool see_columns(void *arg, const bool *is_series, const struct sf_profile_columns *c)
+{
+    struct topping *x = arg;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < c->n_runs; i++) {
+        const struct sf_profile_run *run = &c->runs[i];
+        bool has_any = false;
+        int64_t sum = 0;
+        for (uint32_t end = at + run->n; at < end; at++) {
+            if ((x->is_node && !x->is_node[c->node[at]]) || !is_series[c->series[at]] ||
+                (c->flags[at] & SF_PROFILE_LENT))
+                continue;
+            sum = sf_add_sat_i64(sum, c->value[at]);
+            has_any = true;
+        }
+        if (has_any && run->span_id && !add(x, run->span_id, sum))
+            return false;
+    }
+    return true;
+}
+
+static bool see_costs(void *arg, const struct sf_profile_cost *costs, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!add(arg, costs[i].span_id, costs[i].value))
+            return false;
+    return true;
+}
+
+static enum sf_err begin(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
+                         const bool *is_series, struct sf_why *why)
+{
+    struct topping *x = arg;
+    (void)is_series;
+    return x->test ? sf_profile_frames_find(w, s, x->test, &x->is_node, why) : SF_OK;
+}
+
+static enum sf_err see_source(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
+                              struct sf_why *why)
+{
+    struct topping *x = arg;
+    struct sf_profile_see see = {begin, see_row, x, see_columns, see_costs, &x->is_node};
+    /* Counted as the query's; it goes on with less when there is none left. */
+    (void)sf_budget_query(&w->l->budget, &x->counted_len, sf_arena_used(&x->rows), NULL);
+    return sf_profile_details_ask(w, s, &x->select, x->query, &see, why);
+}
+
+/* ---- sums ---- */
+
+static bool is_dearer(const struct sf_profile_cost *x, const struct sf_profile_cost *y)
+{
+    return x->value != y->value ? x->value > y->value : x->span_id < y->span_id;
+}
+
+/* Most spans do not get past the cheapest of those that are kept. */
+static void offer(struct topping *x, const struct sf_profile_cost *c)
+{
+    struct sf_profile_cost *heap = x->heap;
+    uint32_t at = 0;
+    x->n_found++;
+    x->value = sf_add_sat_i64(x->value, c->value);
+    if (x->n < x->limit) {
+        for (at = x->n++; at > 0 && is_dearer(&heap[(at - 1) / 2], c); at = (at - 1) / 2)
+            heap[at] = heap[(at - 1) / 2];
+        heap[at] = *c;
+        return;
+    }
+    if (x->n == 0 || !is_dearer(c, &heap[0]))
+        return;
+    for (uint32_t child = 1; child < x->n; child = 2 * at + 1) {
+        if (child + 1 < x->n && is_dearer(&heap[child], &heap[child + 1]))
+            child++;
+        if (!is_dearer(c, &heap[child]))
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = *c;
+}
+
+/* At most half full; no span is 0. */
+static bool make_table(struct topping *x, const struct piece *part)
+{
+    size_t n = 0, n_table = 64;
+    for (const struct piece *p = part; p; p = p->next)
+        n += p->n;
+    while (n_table < 2 * n)
+        n_table *= 2;
+    if (n_table > x->n_table) {
+        struct sf_profile_cost *table = sf_heap_grow(x->table, n_table, sizeof(*table));
+        if (!table)
+            return false;
+        x->table = table;
+    }
+    x->n_table = n_table > x->n_table ? n_table : x->n_table;
+    memset(x->table, 0, x->n_table * sizeof(*x->table));
+    return true;
+}
+
+static bool sum_part(struct topping *x, const struct piece *part)
+{
+    if (!part)
+        return true;
+    if (!make_table(x, part))
+        return false;
+    size_t mask = x->n_table - 1;
+    for (const struct piece *p = part; p; p = p->next) {
+        for (uint64_t i = 0; i < p->n; i++) {
+            size_t at = hash_of(p->rows[i].span_id) & mask;
+            while (x->table[at].span_id && x->table[at].span_id != p->rows[i].span_id)
+                at = (at + 1) & mask;
+            x->table[at].span_id = p->rows[i].span_id;
+            x->table[at].value = sf_add_sat_i64(x->table[at].value, p->rows[i].value);
+        }
+    }
+    for (size_t i = 0; i <= mask; i++)
+        if (x->table[i].span_id)
+            offer(x, &x->table[i]);
+    return true;
+}
+
+static enum sf_err no_memory(struct sf_why *why)
+{
+    return sf_fail(why, SF_ERR_NOMEM, "query: no memory for the sums of spans");
+}
+
+static enum sf_err walk_parts(struct topping *x, struct sf_profile_walk *w, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    for (x->from = 0; !err && x->from < PARTS; x->from = x->to) {
+        x->to = PARTS;
+        err = sf_profile_walk_run(w, see_source, x, why);
+        for (unsigned i = x->from; !err && i < x->to; i++)
+            if (!sum_part(x, x->parts[i]))
+                err = no_memory(why);
+        drop_parts(x, x->from, x->to);
+    }
+    return err;
+}
+
+/* ---- the answer ---- */
+
+static int by_id(const void *a, const void *b)
+{
+    sf_span_id x = *(const sf_span_id *)a, y = *(const sf_span_id *)b;
+    return (x > y) - (x < y);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const struct sf_span_cost *x = a, *y = b;
+    if (x->value != y->value)
+        return x->value > y->value ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* All that is known of those in the heap. */
+static enum sf_err look_up(const struct topping *x, struct sf_store *store, struct sf_query_ctx *q,
+                           struct sf_span_top *out, struct sf_why *why)
+{
+    struct sf_detail_query ask = *x->query;
+    struct sf_span_costs costs = {0};
+    sf_span_id *ids = sf_arena_new_n(q->req, x->n + 1u, sizeof(*ids));
+    struct sf_span_cost *list;
+    enum sf_err err = SF_OK;
+    if (!ids)
+        return sf_profile_walk_no_room(why);
+    for (uint32_t i = 0; i < x->n; i++)
+        ids[i] = x->heap[i].span_id;
+    qsort(ids, x->n, sizeof(*ids), by_id);
+    ask.span_ids = ids;
+    ask.n_spans = x->n;
+    if (x->n)
+        err = sf_local_detail_sums(store, &ask, x->test, q, &costs, why);
+    if (err)
+        return err;
+    list = sf_arena_new_n(q->req, costs.n + 1u, sizeof(*list));
+    if (!list)
+        return sf_profile_walk_no_room(why);
+    if (costs.n) {
+        memcpy(list, costs.list, costs.n * sizeof(*list));
+        qsort(list, costs.n, sizeof(*list), by_value);
+    }
+    *out = (struct sf_span_top){list, costs.n, x->n_found, x->value};
+    return SF_OK;
+}
+
+enum sf_err sf_local_detail_top(struct sf_store *store, const struct sf_detail_query *query,
+                                const struct sf_frame_test *test, uint32_t limit,
+                                struct sf_query_ctx *q, struct sf_span_top *out, struct sf_why *why)
+{
+    struct topping x = {.query = query, .test = test, .limit = limit};
+    struct sf_profile_walk w = {.l = (struct sf_local *)store, .q = q, .select = &x.select};
+    enum sf_err err = sf_profile_select_init(&x.select, query->type, query->match, query->n_match,
+                                             why);
+    if (err)
+        return err;
+    x.heap = sf_arena_new_n(q->req, limit + 1u, sizeof(*x.heap));
+    if (!x.heap)
+        err = sf_profile_walk_no_room(why);
+    else if (!sf_arena_init(&x.rows, w.l->tune.top_len))
+        err = no_memory(why);
+    sf_profile_details_range(&w, query);
+    if (!err)
+        err = walk_parts(&x, &w, why);
+    sf_arena_done(&x.rows);
+    (void)sf_budget_query(&w.l->budget, &x.counted_len, 0, NULL);
+    if (!err)
+        err = look_up(&x, store, q, out, why);
+    sf_heap_free(x.table);
+    sf_profile_select_done(&x.select);
+    return err;
+}

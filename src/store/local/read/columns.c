@@ -1,0 +1,371 @@
+/* columns.c - granules as they are, but for traces that may lie in several places.
+ *
+ * Of those a span may be there twice. Their rows are left out (is_in) when their granules come by,
+ * their ids are noted, and in the end each is read once, without repeats. */
+#include "store/local/read/columns.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/num.h"
+#include "store/local/read/column_read.h"
+#include "store/local/read/copies.h"
+#include "store/local/read/look.h"
+#include "store/local/read/trace_read.h"
+
+enum { SCRATCH_CAP = 256 << 20, MAX_NOTED = 1 << 22 };
+
+struct unit { /* a granule to show */
+    int64_t key_ns;
+    size_t place; /* of its run in the snapshot */
+    uint32_t granule;
+};
+
+struct noted { /* a trace to read in the end */
+    sf_trace_id id;
+    uint32_t tenant;
+};
+
+struct cursor {
+    struct sf_column_cursor base;
+    struct sf_local *l;
+    struct sf_query_ctx *q;
+    struct sf_look look;          /* while it is opened */
+    struct sf_snapshot *snapshot; /* the trace reader's */
+    struct sf_parted parted;
+    struct sf_column_read show;
+    struct sf_arena scratch;
+    struct unit *units;
+    size_t n_units, units_cap, unit;
+
+    struct noted *noted;
+    uint32_t n_noted, noted_cap, at_noted;
+    uint32_t *slots; /* open addressing: place + 1 */
+    uint32_t n_slots;
+
+    struct sf_key *keys;
+    size_t n_keys;
+    struct sf_trace_read read;
+    struct sf_span_columns whole; /* rows of the trace in hand */
+    uint32_t at;                  /* next row of it */
+    uint32_t firsts[2];
+    uint64_t n_shown;
+};
+
+/* ---- which granules ---- */
+
+static enum sf_err add_unit(struct cursor *c, struct unit u, struct sf_why *why)
+{
+    if (c->n_units == c->units_cap) {
+        size_t cap = c->units_cap ? c->units_cap * 2 : 256;
+        struct unit *more = sf_heap_grow(c->units, cap, sizeof(*more));
+        if (!more)
+            return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a list of granules");
+        c->units = more;
+        c->units_cap = cap;
+    }
+    c->units[c->n_units++] = u;
+    return SF_OK;
+}
+
+static enum sf_err add_run(void *arg, size_t place, bool *out_is_done, struct sf_why *why)
+{
+    struct cursor *c = arg;
+    struct sf_run *run = c->snapshot->runs[place];
+    const struct sf_span_block_reader *reader;
+    enum sf_err err = sf_run_enter(run, &reader, why);
+    if (err)
+        return err;
+    *out_is_done = false;
+    c->q->stats.n_blocks++;
+    for (uint32_t g = 0; !err && g < sf_span_block_granules(reader); g++) {
+        const struct sf_granule_info *info = sf_span_block_granule(reader, g);
+        bool may = false;
+        if (sf_query_has_tenant(c->q, info->tenant) &&
+            sf_look_overlaps(&c->look, info->ts_min_ns, info->ts_max_ns))
+            err = sf_look_may_match(&c->look, reader, g, c->scratch, &may, why);
+        if (!err && may)
+            err = add_unit(c, (struct unit){info->ts_max_ns, place, g}, why);
+        else
+            c->q->stats.n_skipped++;
+    }
+    sf_run_leave(run);
+    return err;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct unit *x = a, *y = b;
+    if (x->key_ns != y->key_ns)
+        return x->key_ns > y->key_ns ? -1 : 1;
+    if (x->place != y->place)
+        return x->place > y->place ? -1 : 1;
+    return (x->granule > y->granule) - (x->granule < y->granule);
+}
+
+/* ---- traces in parts ---- */
+
+static bool grow_noted(struct cursor *c)
+{
+    uint32_t cap = c->noted_cap ? c->noted_cap * 2 : 256, n_slots = cap * 2;
+    struct noted *more = sf_heap_grow(c->noted, cap, sizeof(*more));
+    uint32_t *slots;
+    if (!more)
+        return false;
+    c->noted = more;
+    slots = sf_heap_new_n(n_slots, sizeof(*slots));
+    if (!slots)
+        return false;
+    sf_heap_free(c->slots);
+    c->slots = slots;
+    c->n_slots = n_slots;
+    c->noted_cap = cap;
+    for (uint32_t i = 0; i < c->n_noted; i++) {
+        uint32_t at = (uint32_t)sf_trace_id_hash(more[i].id, more[i].tenant) & (n_slots - 1);
+        while (slots[at])
+            at = (at + 1) & (n_slots - 1);
+        slots[at] = i + 1;
+    }
+    return true;
+}
+
+static enum sf_err note(struct cursor *c, uint32_t tenant, sf_trace_id id, struct sf_why *why)
+{
+    uint32_t at;
+    if (c->n_noted == c->noted_cap) {
+        if (c->n_noted >= MAX_NOTED)
+            return sf_fail(
+                why, SF_ERR_LIMIT,
+                "query: more than %d traces lie in several blocks; narrow the time range",
+                MAX_NOTED);
+        if (!grow_noted(c))
+            return sf_fail(why, SF_ERR_NOMEM, "query: no memory for traces in several blocks");
+    }
+    at = (uint32_t)sf_trace_id_hash(id, tenant) & (c->n_slots - 1);
+    for (; c->slots[at]; at = (at + 1) & (c->n_slots - 1)) {
+        const struct noted *n = &c->noted[c->slots[at] - 1];
+        if (n->tenant == tenant && sf_trace_id_eq(n->id, id))
+            return SF_OK;
+    }
+    c->noted[c->n_noted] = (struct noted){id, tenant};
+    c->slots[at] = ++c->n_noted;
+    return SF_OK;
+}
+
+/* Takes the rows of traces in parts out of what is shown. */
+static enum sf_err set_aside(struct cursor *c, struct sf_why *why)
+{
+    struct sf_span_columns *rows = &c->show.base;
+    uint8_t *is_in;
+    enum sf_err err;
+    if (!memchr(rows->is_parted, 1, rows->n_traces))
+        return SF_OK;
+    err = rows->add(rows, SF_COL_TRACES, why);
+    is_in = err ? NULL : sf_arena_raw(rows->scratch, rows->rows.n_rows, 1);
+    if (!is_in)
+        return err ? err : sf_fail(why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+    if (rows->rows.is_in)
+        memcpy(is_in, rows->rows.is_in, rows->rows.n_rows);
+    else
+        memset(is_in, 1, rows->rows.n_rows);
+    for (uint32_t t = 0; !err && t < rows->n_traces; t++) {
+        if (!rows->is_parted[t])
+            continue;
+        memset(is_in + rows->firsts[t], 0, rows->firsts[t + 1] - rows->firsts[t]);
+        err = note(c, rows->rows.tenant, rows->trace_ids[t], why);
+    }
+    rows->rows.is_in = is_in;
+    return err;
+}
+
+/* ---- rows of a trace that was put together ---- */
+
+static enum sf_err add_nothing(struct sf_span_columns *s, uint32_t columns, struct sf_why *why)
+{
+    (void)s, (void)columns, (void)why; /* all that may be asked for is there */
+    return SF_OK;
+}
+
+static enum sf_err find_value(struct sf_span_columns *s, const struct sf_key *key,
+                              struct sf_value_column *out, struct sf_why *why)
+{
+    const struct cursor *c = (const struct cursor *)((const char *)s -
+                                                     offsetof(struct cursor, whole));
+    for (size_t i = 0; i < c->n_keys; i++) {
+        if (c->keys[i].scope == key->scope && sf_str_eq(c->keys[i].name, key->name)) {
+            *out = s->rows.want[i];
+            return SF_OK;
+        }
+    }
+    return sf_fail(why, SF_ERR_INPUT, "query: an attribute that was not announced");
+}
+
+static enum sf_err show_whole(struct cursor *c, struct sf_why *why)
+{
+    struct sf_span_columns *w = &c->whole;
+    uint64_t *durations;
+    enum sf_err err = sf_trace_read_emit(&c->read, c->at, &w->rows, why);
+    if (err)
+        return err;
+    c->at += w->rows.n_rows;
+    c->scratch.at = 0;
+    durations = sf_arena_raw(&c->scratch, w->rows.n_rows * sizeof(*durations), 16);
+    if (!durations)
+        return sf_fail(why, SF_ERR_LIMIT, "query: no memory to look at a trace");
+    for (uint32_t i = 0; i < w->rows.n_rows; i++) {
+        uint64_t start = w->rows.start_ns[i], end = w->rows.end_ns[i];
+        uint64_t ns = end > start ? end - start : 0;
+        durations[i] = ns > (uint64_t)INT64_MAX ? (uint64_t)INT64_MAX : ns;
+    }
+    w->rows.duration_ns = durations;
+    c->firsts[1] = w->rows.n_rows;
+    w->trace_ids = w->rows.trace_id;
+    w->tables = ++c->n_shown * 2 + 1; /* odd: never a run's address */
+    return SF_OK;
+}
+
+static void leave_out(struct cursor *c)
+{
+    if (c->base.n_left_out++ == 0)
+        c->base.left_out = c->read.id;
+    c->read.n_rows = 0;
+}
+
+/* *out false: none is left. */
+static enum sf_err next_whole(struct cursor *c, bool *out, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    *out = false;
+    while (!err) {
+        if (c->at < c->read.n_rows) {
+            err = show_whole(c, why);
+            *out = err == SF_OK;
+        } else if (c->at_noted == c->n_noted) {
+            return SF_OK;
+        } else {
+            const struct noted *n = &c->noted[c->at_noted++];
+            c->at = 0;
+            sf_trace_read_reset(&c->read);
+            err = sf_trace_read_load(&c->read, n->tenant, n->id, 0, 0, why);
+        }
+        if (*out)
+            return SF_OK;
+        if (err == SF_ERR_LIMIT) {
+            leave_out(c);
+            err = SF_OK;
+        }
+    }
+    return err;
+}
+
+/* ---- the cursor ---- */
+
+static enum sf_err next_granule(struct cursor *c, struct sf_why *why)
+{
+    const struct unit *u = &c->units[c->unit++];
+    enum sf_err err = sf_query_check(c->q, why);
+    if (!err)
+        err = sf_column_read_open(&c->show, c->snapshot, u->place, u->granule, &c->parted, why);
+    return err ? err : set_aside(c, why);
+}
+
+static struct sf_span_columns *cursor_next(struct sf_column_cursor *base)
+{
+    struct cursor *c = (struct cursor *)base;
+    bool has = false;
+    while (!c->base.err && c->unit < c->n_units) {
+        struct sf_run *run = c->snapshot->runs[c->units[c->unit].place];
+        if (atomic_load(&run->is_bad)) {
+            c->q->is_exact = false;
+            c->unit++;
+            continue;
+        }
+        c->base.err = next_granule(c, &c->base.why);
+        if (!c->base.err)
+            return &c->show.base;
+        if (sf_query_skips(c->q, run, c->base.err, &c->base.why))
+            c->base.err = SF_OK;
+    }
+    sf_column_read_close(&c->show);
+    if (!c->base.err)
+        c->base.err = next_whole(c, &has, &c->base.why);
+    return has && !c->base.err ? &c->whole : NULL;
+}
+
+static void cursor_close(struct sf_column_cursor *base)
+{
+    struct cursor *c = (struct cursor *)base;
+    if (!c)
+        return;
+    sf_column_read_done(&c->show);
+    sf_trace_read_done(&c->read);
+    sf_parted_done(&c->parted);
+    sf_arena_done(&c->scratch);
+    sf_heap_free(c->units);
+    sf_heap_free(c->noted);
+    sf_heap_free(c->slots);
+    sf_heap_free(c->keys);
+    sf_heap_free(c);
+}
+
+static enum sf_err open_cursor(struct cursor *c, const struct sf_span_query *query,
+                               struct sf_why *why)
+{
+    uint32_t columns = query->columns | SF_COL_TIMES;
+    enum sf_err err;
+    c->keys = sf_heap_new_n(query->n_want + 1, sizeof(*c->keys));
+    if (!c->keys || !sf_arena_init(&c->scratch, SCRATCH_CAP))
+        return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a cursor");
+    if (query->n_want)
+        memcpy(c->keys, query->want_keys, query->n_want * sizeof(*c->keys));
+    c->n_keys = query->n_want;
+    c->whole = (struct sf_span_columns){
+        .n_traces = 1, .scratch = &c->scratch, .add = add_nothing, .value = find_value};
+    c->whole.firsts = c->firsts;
+    sf_column_read_init(&c->show, c->l, c->q);
+    c->snapshot = sf_snapshot_take(&c->l->snapshots);
+    err = sf_trace_read_init(&c->read, c->l, c->snapshot, c->q, columns, c->keys, c->n_keys, why);
+    if (!err)
+        err = sf_parted_find(&c->parted, c->snapshot, query->from_ns, query->to_ns, c->q,
+                             c->scratch, why);
+    if (!err)
+        err = sf_copies_keep(&c->parted, c->snapshot, c->l, c->q, why);
+    c->look = (struct sf_look){.q = c->q,
+                               .from_ns = query->from_ns,
+                               .to_ns = query->to_ns,
+                               .conds = query->conds,
+                               .n_conds = query->n_conds,
+                               .is_all = query->is_all};
+    if (!err)
+        err = sf_look_at_runs(&c->look, c->snapshot, false, add_run, c, why);
+    if (!err && c->n_units)
+        qsort(c->units, c->n_units, sizeof(*c->units), newest_first);
+    return err;
+}
+
+enum sf_err sf_local_span_columns(struct sf_store *s, const struct sf_span_query *query,
+                                  struct sf_query_ctx *q, struct sf_column_cursor **out,
+                                  struct sf_why *why)
+{
+    struct sf_local *l = (struct sf_local *)s;
+    struct cursor *c;
+    void *memory;
+    enum sf_err err;
+
+    err = sf_query_open(l, q, true, sizeof(*c), &memory, why);
+    if (err)
+        return err;
+    c = memory;
+    c->base = (struct sf_column_cursor){.next = cursor_next, .close = cursor_close};
+    c->l = l;
+    c->q = q;
+    err = open_cursor(c, query, why);
+    if (err) {
+        cursor_close(&c->base);
+        return err;
+    }
+    *out = &c->base;
+    return SF_OK;
+}

@@ -1,0 +1,204 @@
+#include "store/local/read/copies.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/heap.h"
+#include "store/local/read/column_read.h"
+#include "store/local/read/granules.h"
+
+enum {
+    LEAST_TRACES = 256,
+    MAX_SPANS = 1 << 21
+}; /* a whole trace costs as much as 200 spans here */
+
+struct set { /* of hashes; 0 is none */
+    uint64_t *slots;
+    size_t n, cap;
+};
+
+struct piece {      /* of a trace, in one run */
+    uint64_t trace; /* its hash */
+    size_t place;   /* of the run in the snapshot */
+    uint64_t number;
+};
+
+struct search {
+    struct sf_parted *p;
+    const struct sf_snapshot *s;
+    struct sf_column_read show;
+    struct set spans, doubled; /* doubled: traces */
+    struct piece *pieces;
+    size_t n_pieces, pieces_cap;
+    bool is_too_many;
+};
+
+static bool put(struct set *s, uint64_t hash, bool *out_was_there);
+
+static bool grow(struct set *s)
+{
+    struct set more = {.cap = s->cap ? s->cap * 2 : 4096};
+    bool was;
+    more.slots = sf_heap_new_n(more.cap, sizeof(*more.slots));
+    if (!more.slots)
+        return false;
+    for (size_t i = 0; i < s->cap; i++) {
+        if (s->slots[i])
+            (void)put(&more, s->slots[i], &was);
+    }
+    sf_heap_free(s->slots);
+    *s = more;
+    return true;
+}
+
+static bool put(struct set *s, uint64_t hash, bool *out_was_there)
+{
+    size_t at;
+    hash = hash ? hash : 1;
+    if (s->n * 2 >= s->cap && !grow(s))
+        return false;
+    for (at = hash & (s->cap - 1); s->slots[at]; at = (at + 1) & (s->cap - 1)) {
+        if (s->slots[at] == hash) {
+            *out_was_there = true;
+            return true;
+        }
+    }
+    s->slots[at] = hash;
+    s->n++;
+    *out_was_there = false;
+    return true;
+}
+
+static bool has(const struct set *s, uint64_t hash)
+{
+    hash = hash ? hash : 1;
+    for (size_t at = hash & (s->cap - 1); s->cap && s->slots[at]; at = (at + 1) & (s->cap - 1)) {
+        if (s->slots[at] == hash)
+            return true;
+    }
+    return false;
+}
+
+static enum sf_err no_memory(struct sf_why *why)
+{
+    return sf_fail(why, SF_ERR_NOMEM, "query: no memory to find spans that are there twice");
+}
+
+static enum sf_err add_piece(struct search *s, struct piece piece, struct sf_why *why)
+{
+    if (s->n_pieces == s->pieces_cap) {
+        size_t cap = s->pieces_cap ? s->pieces_cap * 2 : 1024;
+        struct piece *more = sf_heap_grow(s->pieces, cap, sizeof(*more));
+        if (!more)
+            return no_memory(why);
+        s->pieces = more;
+        s->pieces_cap = cap;
+    }
+    s->pieces[s->n_pieces++] = piece;
+    return SF_OK;
+}
+
+static enum sf_err add_trace(struct search *s, uint32_t t, size_t place, struct sf_why *why)
+{
+    const struct sf_span_columns *c = &s->show.base;
+    uint64_t trace = sf_trace_id_hash(c->trace_ids[t], c->rows.tenant);
+    struct piece piece = {trace, place, s->show.view.info->first_trace + t};
+    bool was;
+    for (uint32_t i = c->firsts[t]; i < c->firsts[t + 1]; i++) {
+        if (!put(&s->spans, sf_hash_mix(sf_hash_mix(trace, c->rows.span_id[i]), c->rows.kind[i]),
+                 &was) ||
+            (was && !put(&s->doubled, trace, &was)))
+            return no_memory(why);
+    }
+    s->is_too_many = s->spans.n > MAX_SPANS;
+    return add_piece(s, piece, why);
+}
+
+static bool has_parted(const struct search *s, size_t place, const struct sf_granule_info *info)
+{
+    for (uint32_t t = 0; t < info->n_traces; t++) {
+        if (sf_parted_has(s->p, place, info->first_trace + t))
+            return true;
+    }
+    return false;
+}
+
+static enum sf_err add_granule(struct search *s, size_t place, uint32_t granule, struct sf_why *why)
+{
+    struct sf_span_columns *c = &s->show.base;
+    enum sf_err err = sf_column_read_open(&s->show, s->s, place, granule, NULL, why);
+    if (!err)
+        err = c->add(c, SF_COL_IDS | SF_COL_KIND, why);
+    for (uint32_t t = 0; !err && t < c->n_traces && !s->is_too_many; t++) {
+        if (sf_parted_has(s->p, place, s->show.view.info->first_trace + t))
+            err = add_trace(s, t, place, why);
+    }
+    return err;
+}
+
+static enum sf_err add_run(struct search *s, size_t place, struct sf_query_ctx *q,
+                           struct sf_why *why)
+{
+    struct sf_run *run = s->s->runs[place];
+    const struct sf_span_block_reader *reader;
+    enum sf_err err = sf_run_enter(run, &reader, why);
+    if (err)
+        return err;
+    for (uint32_t g = 0; !err && g < sf_span_block_granules(reader) && !s->is_too_many; g++) {
+        if (!has_parted(s, place, sf_span_block_granule(reader, g)))
+            continue;
+        err = sf_query_check(q, why);
+        if (!err)
+            err = add_granule(s, place, g, why);
+    }
+    sf_column_read_close(&s->show);
+    sf_run_leave(run);
+    return err;
+}
+
+/* Are there so many that reading each of them whole would take long? */
+static bool is_worth(const struct sf_parted *p)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < p->n && n < LEAST_TRACES; i++) {
+        for (size_t at = 0; p->bits[i] && at < p->lens[i] && n < LEAST_TRACES; at++)
+            n += (uint64_t)__builtin_popcount(p->bits[i][at]);
+    }
+    return n >= LEAST_TRACES;
+}
+
+static void forget_singles(struct search *s)
+{
+    for (size_t i = 0; i < s->n_pieces; i++) {
+        const struct piece *piece = &s->pieces[i];
+        if (!has(&s->doubled, piece->trace))
+            s->p->bits[piece->place][piece->number / 8] &= (uint8_t) ~(1u << piece->number % 8);
+    }
+}
+
+enum sf_err sf_copies_keep(struct sf_parted *p, const struct sf_snapshot *s, struct sf_local *l,
+                           struct sf_query_ctx *q, struct sf_why *why)
+{
+    struct search search = {.p = p, .s = s};
+    enum sf_err err = SF_OK;
+    bool is_whole = true;
+    if (!is_worth(p))
+        return SF_OK;
+    sf_column_read_init(&search.show, l, q);
+    for (size_t i = 0; !err && i < p->n && !search.is_too_many; i++) {
+        if (!p->bits[i])
+            continue;
+        err = add_run(&search, i, q, why);
+        if (err && sf_query_skips(q, s->runs[i], err, why)) {
+            err = SF_OK;
+            is_whole = false; /* what it holds is not known: all stay as they are */
+        }
+    }
+    if (!err && is_whole && !search.is_too_many)
+        forget_singles(&search);
+    sf_column_read_done(&search.show);
+    sf_heap_free(search.spans.slots);
+    sf_heap_free(search.doubled.slots);
+    sf_heap_free(search.pieces);
+    return err;
+}

@@ -1,0 +1,11 @@
+/* copies.h - of the traces in several runs, which have a span twice?
+ *
+ * Two writers fill two memtables, so that nearly every recent trace is in parts; but a span is
+ * there twice only when it was sent twice. Who looks at spans one by one needs to know no more. */
+#pragma once
+#include "store/local/read/parted.h"
+
+/* Takes the traces without any copy out of `p`, when there are so many of them that it pays and
+ * few enough to remember their spans; otherwise `p` stays as it is. */
+enum sf_err sf_copies_keep(struct sf_parted *p, const struct sf_snapshot *s, struct sf_local *l,
+                           struct sf_query_ctx *q, struct sf_why *why);

@@ -1,0 +1,205 @@
+/* A block that lies wholly inside the range and that no tombstone touches answers from its
+ * sketches; of the others the rows that start in the range are counted. A span that was sent twice
+ * counts twice until its copies meet in a merge. */
+#include "store/local/read/operations.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/heap.h"
+#include "base/num.h"
+#include "store/local/read/look.h"
+#include "store/local/write/seal.h"
+
+struct sums {
+    struct sf_local *l;
+    struct sf_query_ctx *q;
+    struct sf_snapshot *snapshot;
+    struct sf_granules granules;
+    struct sf_look look;
+    struct sf_operation_row **rows; /* in the request's arena; sorted at the end */
+    uint32_t n, cap;
+    uint32_t *slots;
+    uint32_t n_slots;
+};
+
+static bool grow(struct sums *s)
+{
+    uint32_t n_slots = s->n_slots ? s->n_slots * 2 : 512;
+    struct sf_operation_row **rows = sf_heap_grow(s->rows, n_slots / 2,
+                                                  sizeof(struct sf_operation_row *));
+    uint32_t *slots;
+    if (!rows)
+        return false;
+    s->rows = rows;
+    slots = sf_heap_new_n(n_slots, sizeof(*slots));
+    if (!slots)
+        return false;
+    sf_heap_free(s->slots);
+    s->slots = slots;
+    s->n_slots = n_slots;
+    s->cap = n_slots / 2;
+    for (uint32_t i = 0; i < s->n; i++) {
+        uint64_t hash = sf_hash_mix(sf_hash_str(rows[i]->service), sf_hash_str(rows[i]->name));
+        uint32_t at = (uint32_t)hash & (n_slots - 1);
+        while (slots[at])
+            at = (at + 1) & (n_slots - 1);
+        slots[at] = i + 1;
+    }
+    return true;
+}
+
+static enum sf_err find(struct sums *s, sf_str service, sf_str name, struct sf_operation_row **out,
+                        struct sf_why *why)
+{
+    uint64_t hash = sf_hash_mix(sf_hash_str(service), sf_hash_str(name));
+    struct sf_operation_row *row;
+    uint32_t at;
+    if (s->n == s->cap && !grow(s))
+        return sf_fail(why, SF_ERR_NOMEM, "query: no memory for operations");
+    at = (uint32_t)hash & (s->n_slots - 1);
+    for (; s->slots[at]; at = (at + 1) & (s->n_slots - 1)) {
+        row = s->rows[s->slots[at] - 1];
+        if (sf_str_eq(row->service, service) && sf_str_eq(row->name, name)) {
+            *out = row;
+            return SF_OK;
+        }
+    }
+    row = sf_arena_new(s->q->req, sizeof(*row));
+    if (!row || !sf_arena_copy(s->q->req, service, &row->service) ||
+        !sf_arena_copy(s->q->req, name, &row->name))
+        return sf_fail(why, SF_ERR_LIMIT, "query: more operations than fit into memory");
+    s->rows[s->n++] = row;
+    s->slots[at] = s->n;
+    *out = row;
+    return SF_OK;
+}
+
+static enum sf_err add_sketches(struct sums *s, const struct sf_span_block_reader *reader,
+                                struct sf_why *why)
+{
+    uint32_t n;
+    const struct sf_block_operation *list = sf_span_block_operations(reader, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct sf_operation_row *row;
+        enum sf_err err;
+        if (!sf_query_has_tenant(s->q, list[i].tenant))
+            continue;
+        err = find(s, list[i].service, list[i].name, &row, why);
+        if (err)
+            return err;
+        row->n_spans += list[i].n_spans;
+        row->n_errors += list[i].n_errors;
+        row->sum_ns += list[i].sum_ns;
+        for (unsigned k = 0; k < SF_SKETCH_BUCKETS; k++)
+            row->buckets[k] += list[i].buckets[k];
+    }
+    return SF_OK;
+}
+
+static bool is_counted(const struct sums *s, uint64_t start_ns)
+{
+    return (s->look.from_ns == 0 && s->look.to_ns == 0) ||
+           (start_ns <= (uint64_t)INT64_MAX &&
+            sf_look_overlaps(&s->look, (int64_t)start_ns, (int64_t)start_ns));
+}
+
+static enum sf_err add_granule(struct sums *s, struct sf_run *run, uint32_t granule,
+                               struct sf_why *why)
+{
+    uint32_t columns = SF_COL_TIMES | SF_COL_KIND | SF_COL_NAME | SF_COL_RESOURCE;
+    const struct sf_span_rows *rows;
+    enum sf_err err = sf_granules_get(&s->granules, run, granule, columns, &rows, why);
+    for (uint32_t i = 0; !err && i < rows->n_rows; i++) {
+        sf_str service = rows->resources[rows->resource[i]].service;
+        struct sf_operation_row *row;
+        uint64_t ns = rows->end_ns[i] > rows->start_ns[i] ? rows->end_ns[i] - rows->start_ns[i] : 0;
+        if (!is_counted(s, rows->start_ns[i]) ||
+            sf_tombstones_hide(s->snapshot->tombstones, run->row.id, rows->tenant,
+                               rows->trace_id[i], service, rows->start_ns[i]))
+            continue;
+        err = find(s, service, rows->name.dict[rows->name.code[i]], &row, why);
+        if (err)
+            return err;
+        row->n_spans++;
+        row->n_errors += rows->status[i] == SF_STATUS_ERROR;
+        row->sum_ns = sf_add_sat_u64(row->sum_ns, ns);
+        row->buckets[sf_sketch_bucket(ns)]++;
+    }
+    return err;
+}
+
+static enum sf_err add_rows(struct sums *s, struct sf_run *run,
+                            const struct sf_span_block_reader *reader, struct sf_why *why)
+{
+    uint32_t n = sf_span_block_granules(reader);
+    enum sf_err err = SF_OK;
+    for (uint32_t g = 0; !err && g < n; g++) {
+        const struct sf_granule_info *info = sf_span_block_granule(reader, g);
+        if (sf_query_has_tenant(s->q, info->tenant) &&
+            sf_look_overlaps(&s->look, info->ts_min_ns, info->ts_max_ns))
+            err = add_granule(s, run, g, why);
+    }
+    return err;
+}
+
+static enum sf_err add_run(void *arg, size_t place, bool *out_is_done, struct sf_why *why)
+{
+    struct sums *s = arg;
+    struct sf_run *run = s->snapshot->runs[place];
+    const struct sf_span_block_reader *reader;
+    bool is_inside = (s->look.from_ns == 0 && s->look.to_ns == 0) ||
+                     (run->row.ts_min_ns >= s->look.from_ns && run->row.ts_max_ns <= s->look.to_ns);
+    bool is_touched = sf_tombstones_touch(s->snapshot->tombstones, run->row.id, run->row.tenant,
+                                          run->row.ts_min_ns, run->row.ts_max_ns);
+    enum sf_err err = sf_run_enter(run, &reader, why);
+    if (err)
+        return err;
+    *out_is_done = false;
+    s->q->stats.n_blocks++;
+    err = is_inside && !is_touched ? add_sketches(s, reader, why) : add_rows(s, run, reader, why);
+    sf_run_leave(run);
+    return err;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct sf_operation_row *x = a, *y = b;
+    int c = sf_str_cmp(x->service, y->service);
+    return c ? c : sf_str_cmp(x->name, y->name);
+}
+
+enum sf_err sf_local_operations(struct sf_store *store, int64_t from_ns, int64_t to_ns,
+                                struct sf_query_ctx *q, struct sf_operation_rows *out,
+                                struct sf_why *why)
+{
+    struct sf_local *l = (struct sf_local *)store;
+    struct sums s = {.l = l, .q = q, .look = {.q = q, .from_ns = from_ns, .to_ns = to_ns}};
+    struct sf_operation_row *rows = NULL;
+    enum sf_err err;
+
+    q->is_exact = true;
+    err = sf_seal_for_reader(l, q, why);
+    if (err)
+        return err;
+    s.snapshot = sf_snapshot_take(&l->snapshots);
+    sf_granules_init(&s.granules, l, q, NULL, 0);
+    err = sf_look_at_runs(&s.look, s.snapshot, false, add_run, &s, why);
+    if (!err) {
+        rows = sf_arena_new_n(q->req, s.n + 1, sizeof(*rows));
+        if (!rows)
+            err = sf_fail(why, SF_ERR_LIMIT, "query: more operations than fit into memory");
+    }
+    for (uint32_t i = 0; !err && i < s.n; i++)
+        rows[i] = *s.rows[i];
+    if (!err) {
+        if (s.n)
+            qsort(rows, s.n, sizeof(*rows), by_name);
+        *out = (struct sf_operation_rows){rows, s.n};
+    }
+    sf_granules_done(&s.granules);
+    sf_snapshot_unref(s.snapshot);
+    sf_heap_free(s.rows);
+    sf_heap_free(s.slots);
+    return err;
+}

@@ -1,0 +1,768 @@
+#include "store/local/read/scan.h"
+
+#include "base/heap.h"
+#include "base/num.h"
+#include "block/span_block_reader.h"
+#include "store/local/read/column_read.h"
+#include "store/local/read/conds.h"
+#include "store/local/read/look.h"
+#include "store/local/read/trace_read.h"
+
+enum {
+    MAX_CANDIDATES = 1 << 20,
+    NO_GRANULE = -1,
+    MANY_LOADS = 64 /* traces looked up; beyond, knowing which lie in one place only pays */
+};
+
+struct unit { /* something to look at: a run, or one granule of it */
+    int64_t key_ns;
+    struct sf_run *run; /* borrowed from the snapshot */
+    size_t place;       /* of the run there */
+    int64_t granule;    /* NO_GRANULE: the run as a whole */
+};
+
+struct spot { /* where a trace was seen */
+    struct sf_trace_place at;
+    size_t run;     /* place in the snapshot */
+    uint64_t trace; /* number in the run */
+    bool is_known;  /* and it begins and ends in that granule */
+};
+
+struct candidate { /* a trace with a match */
+    struct spot spot;
+    sf_trace_id id;
+    uint32_t tenant;
+    int64_t start_ns; /* of what was seen; of all of it when exact */
+    bool is_exact, is_used;
+    uint32_t next; /* of the same bucket, or of the free list: place + 1 */
+};
+
+struct cursor {
+    struct sf_span_cursor base;
+    struct sf_local *l;
+    struct sf_query_ctx *q;
+    struct sf_arena args; /* copies of the query's conditions and keys */
+    struct sf_conds conds;
+    struct sf_look where;
+    const struct sf_key *keys;
+    size_t n_keys, n_want;
+    uint32_t *tenants;
+    size_t n_tenants;
+    bool has_whole_traces, is_newest_first;
+    uint32_t columns, limit;
+    struct sf_span_judge judge; /* instead of the conditions, when it is there */
+
+    struct sf_column_read show; /* the granule being judged */
+    struct sf_parted parted;    /* when the judge wants to know, or many traces are loaded */
+    bool has_parted;
+    bool is_far_known; /* traces in runs that `parted` did not ask are candidates already */
+    uint32_t n_loads;
+    struct sf_trace_read read; /* of the trace being delivered */
+    struct sf_granules look;   /* of the granule being searched */
+    struct sf_arena scratch;
+    uint32_t at, n_delivered;
+    bool is_delivering, is_complete; /* oldest first: all candidates are exact */
+
+    struct unit *units; /* heap */
+    size_t n_units, units_cap;
+    struct candidate *cands;
+    uint32_t n_cands, cands_cap, free_cand;
+    uint32_t *heap; /* places of candidates */
+    uint32_t n_heap;
+    uint32_t *buckets;
+    uint32_t n_buckets;
+    size_t counted_len;
+};
+
+/* ---- units ---- */
+
+/* Should a be taken before b? */
+static bool unit_before(const struct cursor *c, const struct unit *a, const struct unit *b)
+{
+    return c->is_newest_first ? a->key_ns > b->key_ns : a->key_ns < b->key_ns;
+}
+
+static enum sf_err push_unit(struct cursor *c, struct unit u, struct sf_why *why)
+{
+    size_t i = c->n_units;
+    if (c->n_units == c->units_cap) {
+        size_t cap = c->units_cap ? c->units_cap * 2 : 64;
+        struct unit *more = sf_heap_grow(c->units, cap, sizeof(*more));
+        if (!more)
+            return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a list of granules");
+        c->units = more;
+        c->units_cap = cap;
+    }
+    c->n_units++;
+    for (; i > 0 && unit_before(c, &u, &c->units[(i - 1) / 2]); i = (i - 1) / 2)
+        c->units[i] = c->units[(i - 1) / 2];
+    c->units[i] = u;
+    return SF_OK;
+}
+
+static struct unit pop_unit(struct cursor *c)
+{
+    struct unit top = c->units[0], last = c->units[--c->n_units];
+    size_t i = 0;
+    for (;;) {
+        size_t k = 2 * i + 1;
+        if (k >= c->n_units)
+            break;
+        if (k + 1 < c->n_units && unit_before(c, &c->units[k + 1], &c->units[k]))
+            k++;
+        if (!unit_before(c, &c->units[k], &last))
+            break;
+        c->units[i] = c->units[k];
+        i = k;
+    }
+    c->units[i] = last;
+    return top;
+}
+
+/* ---- candidates ---- */
+
+static bool cand_before(const struct cursor *c, uint32_t a, uint32_t b)
+{
+    const struct candidate *x = &c->cands[a], *y = &c->cands[b];
+    int id;
+    if (x->start_ns != y->start_ns)
+        return c->is_newest_first ? x->start_ns > y->start_ns : x->start_ns < y->start_ns;
+    id = sf_trace_id_cmp(x->id, y->id);
+    return id ? id < 0 : x->tenant < y->tenant;
+}
+
+static void sift_up(struct cursor *c, uint32_t i)
+{
+    uint32_t cand = c->heap[i];
+    for (; i > 0 && cand_before(c, cand, c->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        c->heap[i] = c->heap[(i - 1) / 2];
+    c->heap[i] = cand;
+}
+
+static void sift_down(struct cursor *c, uint32_t i)
+{
+    uint32_t cand = c->heap[i];
+    for (;;) {
+        uint32_t k = 2 * i + 1;
+        if (k >= c->n_heap)
+            break;
+        if (k + 1 < c->n_heap && cand_before(c, c->heap[k + 1], c->heap[k]))
+            k++;
+        if (!cand_before(c, c->heap[k], cand))
+            break;
+        c->heap[i] = c->heap[k];
+        i = k;
+    }
+    c->heap[i] = cand;
+}
+
+static uint32_t *bucket_of(const struct cursor *c, uint32_t tenant, sf_trace_id id)
+{
+    return &c->buckets[sf_trace_id_hash(id, tenant) & (c->n_buckets - 1)];
+}
+
+static enum sf_err grow_cands(struct cursor *c, struct sf_why *why)
+{
+    uint32_t cap = c->cands_cap ? c->cands_cap * 2 : 256;
+    struct candidate *cands;
+    uint32_t *heap, *buckets;
+    if (cap > MAX_CANDIDATES)
+        return sf_fail(why, SF_ERR_LIMIT,
+                       "query: more than %d traces match; narrow the time range or set a limit",
+                       MAX_CANDIDATES / 2);
+    cands = sf_heap_grow(c->cands, cap, sizeof(*cands));
+    if (cands)
+        c->cands = cands;
+    heap = sf_heap_grow(c->heap, cap, sizeof(*heap));
+    if (heap)
+        c->heap = heap;
+    buckets = sf_heap_new_n(cap * 2, sizeof(*buckets));
+    if (!cands || !heap || !buckets) {
+        sf_heap_free(buckets);
+        return sf_fail(why, SF_ERR_NOMEM, "query: no memory for the traces found");
+    }
+    sf_heap_free(c->buckets);
+    c->buckets = buckets;
+    c->n_buckets = cap * 2;
+    c->cands_cap = cap;
+    for (uint32_t i = 0; i < c->n_cands; i++) {
+        uint32_t *bucket;
+        if (!c->cands[i].is_used)
+            continue;
+        bucket = bucket_of(c, c->cands[i].tenant, c->cands[i].id);
+        c->cands[i].next = *bucket;
+        *bucket = i + 1;
+    }
+    return SF_OK;
+}
+
+/* The trace was seen with a span that starts at `start_ns`. */
+static enum sf_err add_candidate(struct cursor *c, uint32_t tenant, sf_trace_id id,
+                                 int64_t start_ns, struct spot spot, struct sf_why *why)
+{
+    uint32_t at = c->n_buckets ? *bucket_of(c, tenant, id) : 0, *bucket;
+    while (at && !(c->cands[at - 1].tenant == tenant && sf_trace_id_eq(c->cands[at - 1].id, id)))
+        at = c->cands[at - 1].next;
+    if (at)
+        return SF_OK; /* that it began earlier shows when it is put together */
+    if (c->free_cand == 0 && c->n_cands == c->cands_cap) {
+        enum sf_err err = grow_cands(c, why);
+        if (err)
+            return err;
+    }
+    if (c->free_cand) {
+        at = c->free_cand - 1;
+        c->free_cand = c->cands[at].next;
+    } else {
+        at = c->n_cands++;
+    }
+    bucket = bucket_of(c, tenant, id);
+    c->cands[at] = (struct candidate){.spot = spot,
+                                      .id = id,
+                                      .tenant = tenant,
+                                      .start_ns = start_ns,
+                                      .is_used = true,
+                                      .next = *bucket};
+    *bucket = at + 1;
+    c->heap[c->n_heap++] = at;
+    sift_up(c, c->n_heap - 1);
+    return SF_OK;
+}
+
+static void drop_top(struct cursor *c)
+{
+    uint32_t at = c->heap[0];
+    uint32_t *link = bucket_of(c, c->cands[at].tenant, c->cands[at].id);
+    while (*link != at + 1)
+        link = &c->cands[*link - 1].next;
+    *link = c->cands[at].next;
+    c->cands[at] = (struct candidate){.next = c->free_cand};
+    c->free_cand = at + 1;
+    c->heap[0] = c->heap[--c->n_heap];
+    if (c->n_heap)
+        sift_down(c, 0);
+}
+
+/* ---- looking ---- */
+
+static bool is_in_range(const struct cursor *c, int64_t min_ns, int64_t max_ns)
+{
+    return sf_look_overlaps(&c->where, min_ns, max_ns);
+}
+
+static bool has_tenant(const struct cursor *c, uint32_t tenant)
+{
+    for (size_t i = 0; i < c->n_tenants; i++) {
+        if (c->tenants[i] == tenant)
+            return true;
+    }
+    return false;
+}
+
+/* A trace over several granules is in range when one of them is: what is looked for may lie in
+ * another. */
+static bool granule_is_in_range(const struct cursor *c, const struct sf_span_block_reader *reader,
+                                uint32_t granule)
+{
+    uint32_t n = sf_span_block_granules(reader), first = granule, end = granule + 1;
+    int64_t min_ns = INT64_MAX, max_ns = INT64_MIN;
+    while (first > 0 && sf_span_block_granule(reader, first)->is_continuation)
+        first--;
+    while (end < n && sf_span_block_granule(reader, end)->is_continuation)
+        end++;
+    for (uint32_t g = first; g < end; g++) {
+        const struct sf_granule_info *info = sf_span_block_granule(reader, g);
+        min_ns = info->ts_min_ns < min_ns ? info->ts_min_ns : min_ns;
+        max_ns = info->ts_max_ns > max_ns ? info->ts_max_ns : max_ns;
+    }
+    return is_in_range(c, min_ns, max_ns);
+}
+
+static enum sf_err expand_run(struct cursor *c, const struct unit *whole, struct sf_why *why)
+{
+    struct sf_run *run = whole->run;
+    const struct sf_span_block_reader *reader;
+    uint32_t n;
+    enum sf_err err = sf_run_enter(run, &reader, why);
+    if (err)
+        return err;
+    c->q->stats.n_blocks++;
+    n = sf_span_block_granules(reader);
+    for (uint32_t g = 0; !err && g < n; g++) {
+        const struct sf_granule_info *info = sf_span_block_granule(reader, g);
+        struct unit u = {c->is_newest_first ? info->ts_max_ns : info->ts_min_ns, run, whole->place,
+                         g};
+        bool may = false;
+        if (has_tenant(c, info->tenant) && granule_is_in_range(c, reader, g))
+            err = sf_look_may_match(&c->where, reader, g, c->scratch, &may, why);
+        if (!err && may)
+            err = push_unit(c, u, why);
+        else
+            c->q->stats.n_skipped++;
+    }
+    sf_run_leave(run);
+    return err;
+}
+
+static int64_t clamp_start(uint64_t start_ns, int64_t min_ns, int64_t max_ns)
+{
+    int64_t at = start_ns > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)start_ns;
+    return at < min_ns ? min_ns : at > max_ns ? max_ns : at;
+}
+
+static struct spot spot_of(const struct cursor *c, const struct unit *u, uint32_t t)
+{
+    const struct sf_span_columns *rows = &c->show.base;
+    const struct sf_granule_info *info = c->show.view.info;
+    uint32_t granule = (uint32_t)u->granule, next = granule + 1;
+    bool goes_on = t + 1 == rows->n_traces && next < sf_span_block_granules(c->show.view.r) &&
+                   sf_span_block_granule(c->show.view.r, next)->is_continuation;
+    return (struct spot){.at = {granule, rows->firsts[t], rows->firsts[t + 1] - rows->firsts[t]},
+                         .run = u->place,
+                         .trace = info->first_trace + t,
+                         .is_known = !goes_on && !(t == 0 && info->is_continuation)};
+}
+
+static enum sf_err add_hits(struct cursor *c, const struct unit *u, const uint8_t *hits,
+                            struct sf_why *why)
+{
+    const struct sf_run *run = u->run;
+    struct sf_span_columns *rows = &c->show.base;
+    const struct sf_granule_info *info = c->show.view.info;
+    int64_t max_ns = info->ts_max_ns < run->row.ts_max_ns ? info->ts_max_ns : run->row.ts_max_ns;
+    enum sf_err err = rows->add(rows, SF_COL_TRACES | SF_COL_START, why);
+    for (uint32_t t = 0; !err && t < rows->n_traces; t++) {
+        uint64_t first_ns = UINT64_MAX;
+        int64_t start_ns;
+        if (!hits[t])
+            continue;
+        for (uint32_t i = rows->firsts[t]; i < rows->firsts[t + 1]; i++)
+            first_ns = rows->rows.start_ns[i] < first_ns ? rows->rows.start_ns[i] : first_ns;
+        start_ns = clamp_start(first_ns, info->ts_min_ns, max_ns);
+        if (is_in_range(c, start_ns, INT64_MAX)) /* the granule reaches back far enough */
+            err = add_candidate(c, rows->rows.tenant, rows->trace_ids[t], start_ns,
+                                spot_of(c, u, t), why);
+    }
+    return err;
+}
+
+static enum sf_err judge_granule(struct cursor *c, const struct unit *u, struct sf_why *why)
+{
+    struct sf_span_columns *rows = &c->show.base;
+    uint8_t *hits;
+    enum sf_err err = sf_column_read_open(&c->show, c->read.snapshot, u->place,
+                                          (uint32_t)u->granule,
+                                          c->judge.wants_parts ? &c->parted : NULL, why);
+    if (err)
+        return err;
+    hits = sf_arena_raw(rows->scratch, rows->n_traces, 1);
+    if (!hits)
+        return sf_fail(why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+    memset(hits, 1, rows->n_traces);
+    err = c->judge.judge(c->judge.arg, rows, hits, why);
+    if (!err && memchr(hits, 1, rows->n_traces))
+        err = add_hits(c, u, hits, why);
+    sf_column_read_close(&c->show);
+    return err;
+}
+
+static enum sf_err look_at(struct cursor *c, const struct unit *u, struct sf_why *why)
+{
+    const struct sf_tombstones *tombstones = c->read.snapshot->tombstones;
+    bool has_tombstones = sf_tombstones_touch(tombstones, u->run->row.id, u->run->row.tenant,
+                                              u->run->row.ts_min_ns, u->run->row.ts_max_ns);
+    const struct sf_span_block_reader *reader;
+    struct sf_granule_info info;
+    const struct sf_span_rows *rows;
+    uint8_t *hits;
+    enum sf_err err = sf_run_enter(u->run, &reader, why);
+    if (err)
+        return err;
+    info = *sf_span_block_granule(reader, (uint32_t)u->granule);
+    if (info.ts_max_ns > u->run->row.ts_max_ns)
+        info.ts_max_ns = u->run->row.ts_max_ns;
+    sf_run_leave(u->run);
+    err = sf_granules_get(&c->look, u->run, (uint32_t)u->granule,
+                          c->conds.columns | (has_tombstones ? SF_COL_RESOURCE : 0), &rows, why);
+    if (err)
+        return err;
+    c->scratch.at = 0;
+    hits = sf_arena_raw(&c->scratch, rows->n_rows + 1, 1);
+    if (!hits || !sf_conds_judge(&c->conds, rows, 0, rows->n_rows, c->scratch, hits))
+        return sf_fail(why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+    for (uint32_t i = 0; !err && i < rows->n_rows; i++) {
+        if (!hits[i] ||
+            (has_tombstones &&
+             sf_tombstones_hide(tombstones, u->run->row.id, rows->tenant, rows->trace_id[i],
+                                rows->resources[rows->resource[i]].service, rows->start_ns[i])))
+            continue;
+        err = add_candidate(c, rows->tenant, rows->trace_id[i],
+                            clamp_start(rows->start_ns[i], info.ts_min_ns, info.ts_max_ns),
+                            (struct spot){0}, why);
+        while (i + 1 < rows->n_rows && hits[i + 1] &&
+               sf_trace_id_eq(rows->trace_id[i], rows->trace_id[i + 1]) &&
+               rows->start_ns[i + 1] >= rows->start_ns[i] && !has_tombstones)
+            i++; /* the trace is known, and with an earlier span */
+    }
+    c->scratch.at = 0;
+    return err;
+}
+
+/* Looks at everything that could hold something that comes before the first candidate. */
+static enum sf_err look_ahead(struct cursor *c, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    while (!err && c->n_units) {
+        struct unit u;
+        if (c->is_newest_first && c->n_heap && c->units[0].key_ns < c->cands[c->heap[0]].start_ns)
+            break;
+        u = pop_unit(c);
+        err = sf_query_check(c->q, why);
+        if (err)
+            break;
+        if (atomic_load(&u.run->is_bad)) {
+            c->q->is_exact = false;
+            continue;
+        }
+        if (u.granule == NO_GRANULE)
+            err = expand_run(c, &u, why);
+        else
+            err = c->judge.judge ? judge_granule(c, &u, why) : look_at(c, &u, why);
+        if (err && sf_query_skips(c->q, u.run, err, why))
+            err = SF_OK;
+    }
+    return err;
+}
+
+/* ---- delivering ---- */
+
+static int64_t start_of(const struct cursor *c)
+{
+    int64_t first = INT64_MAX;
+    for (uint32_t i = 0; i < c->read.n_rows; i++) {
+        const struct sf_trace_source *s = &c->read.sources[c->read.rows[i].source];
+        int64_t at = clamp_start(c->read.rows[i].start_ns, s->ts_min_ns, s->ts_max_ns);
+        first = at < first ? at : first;
+    }
+    return first;
+}
+
+static enum sf_err find_parted(struct cursor *c, struct sf_why *why)
+{
+    c->has_parted = true;
+    return sf_parted_find(&c->parted, c->read.snapshot, c->where.from_ns, c->where.to_ns, c->q,
+                          c->scratch, why);
+}
+
+static enum sf_err load(struct cursor *c, const struct candidate *cand, struct sf_why *why)
+{
+    const struct spot *spot = &cand->spot;
+    enum sf_err err = SF_OK;
+    sf_trace_read_reset(&c->read);
+    if (!c->has_parted && c->is_far_known && ++c->n_loads == MANY_LOADS)
+        err = find_parted(c, why);
+    if (err)
+        return err;
+    if (c->has_parted && c->is_far_known && spot->is_known &&
+        !sf_parted_has(&c->parted, spot->run, spot->trace) &&
+        !atomic_load(&c->read.snapshot->runs[spot->run]->is_bad))
+        return sf_trace_read_load_at(&c->read, cand->tenant, cand->id,
+                                     c->read.snapshot->runs[spot->run], spot->at, why);
+    return sf_trace_read_load(&c->read, cand->tenant, cand->id, 0, 0, why);
+}
+
+static void leave_out(struct cursor *c, sf_trace_id id)
+{
+    if (c->base.n_left_out++ == 0)
+        c->base.left_out = id;
+}
+
+/* Only the matching rows of the trace. */
+static enum sf_err keep_matches(struct cursor *c, struct sf_why *why)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < c->read.n_rows; i++) {
+        const struct sf_span_rows *rows;
+        uint32_t row;
+        uint8_t hit = 0;
+        enum sf_err err = sf_trace_read_peek(&c->read, i, c->conds.columns, &rows, &row, why);
+        if (err)
+            return err;
+        if (!sf_conds_judge(&c->conds, rows, row, row + 1, c->scratch, &hit))
+            return sf_fail(why, SF_ERR_LIMIT, "query: no memory to look at a trace");
+        if (hit)
+            c->read.rows[kept++] = c->read.rows[i];
+    }
+    c->read.n_rows = kept;
+    return SF_OK;
+}
+
+/* Oldest first: a trace's start is known only when all of it is, so all are put together once. */
+static enum sf_err complete_all(struct cursor *c, struct sf_why *why)
+{
+    for (uint32_t i = 0; i < c->n_heap; i++) {
+        struct candidate *cand = &c->cands[c->heap[i]];
+        enum sf_err err = load(c, cand, why);
+        if (err == SF_ERR_LIMIT) /* known when its turn comes */
+            continue;
+        if (err)
+            return err;
+        cand->start_ns = start_of(c);
+        cand->is_exact = true;
+    }
+    for (uint32_t i = c->n_heap / 2; i > 0; i--)
+        sift_down(c, i - 1);
+    c->is_complete = true;
+    return SF_OK;
+}
+
+/* Makes the next trace ready; *out_found false at the end. */
+static enum sf_err next_trace(struct cursor *c, bool *out_found, struct sf_why *why)
+{
+    *out_found = false;
+    if (c->limit && c->n_delivered == c->limit)
+        return SF_OK;
+    for (;;) {
+        struct candidate *top;
+        int64_t start_ns;
+        enum sf_err err = look_ahead(c, why);
+        if (!err && !c->is_newest_first && !c->is_complete)
+            err = complete_all(c, why);
+        if (err || c->n_heap == 0)
+            return err;
+        top = &c->cands[c->heap[0]];
+        err = load(c, top, why);
+        if (err == SF_ERR_LIMIT) {
+            leave_out(c, top->id);
+            drop_top(c);
+            continue;
+        }
+        if (err)
+            return err;
+        start_ns = start_of(c);
+        if (!top->is_exact && c->read.n_rows && start_ns != top->start_ns) {
+            top->start_ns = start_ns; /* it began before what was seen of it: back in line */
+            top->is_exact = true;
+            sift_down(c, 0);
+            continue;
+        }
+        drop_top(c);
+        if (!c->has_whole_traces)
+            err = keep_matches(c, why);
+        if (err)
+            return err;
+        if (c->read.n_rows) {
+            c->n_delivered++;
+            *out_found = true;
+            return SF_OK;
+        }
+    }
+}
+
+static bool cursor_next(struct sf_span_cursor *base, struct sf_span_rows *out)
+{
+    struct cursor *c = (struct cursor *)base;
+    if (c->base.err)
+        return false;
+    for (;;) {
+        if (!c->is_delivering || c->at >= c->read.n_rows) {
+            c->base.err = next_trace(c, &c->is_delivering, &c->base.why);
+            c->at = 0;
+            if (c->base.err || !c->is_delivering)
+                return false;
+        }
+        c->base.err = sf_trace_read_emit(&c->read, c->at, out, &c->base.why);
+        if (c->base.err != SF_ERR_LIMIT)
+            break;
+        c->base.err = SF_OK;
+        leave_out(c, c->read.id);
+        if (c->at) {
+            c->base.cut = c->read.id;
+            c->base.has_cut = true;
+        }
+        c->at = c->read.n_rows;
+    }
+    if (c->base.err)
+        return false;
+    c->at += out->n_rows;
+    return true;
+}
+
+static void cursor_close(struct sf_span_cursor *base)
+{
+    struct cursor *c = (struct cursor *)base;
+    if (!c)
+        return;
+    sf_granules_done(&c->look);
+    sf_column_read_done(&c->show);
+    sf_parted_done(&c->parted);
+    sf_trace_read_done(&c->read);
+    sf_arena_done(&c->args);
+    sf_arena_done(&c->scratch);
+    sf_heap_free(c->tenants);
+    sf_heap_free(c->units);
+    sf_heap_free(c->cands);
+    sf_heap_free(c->heap);
+    sf_heap_free(c->buckets);
+    sf_heap_free(c);
+}
+
+/* ---- open ---- */
+
+static bool copy_conds(struct cursor *c, const struct sf_span_query *query)
+{
+    struct sf_cond *list = sf_arena_new_n(&c->args, query->n_conds + 1, sizeof(*list));
+    if (!list)
+        return false;
+    for (size_t i = 0; i < query->n_conds; i++) {
+        struct sf_value *vals = sf_arena_new_n(&c->args, query->conds[i].n_vals + 1, sizeof(*vals));
+        list[i] = query->conds[i];
+        if (!vals || !sf_arena_copy(&c->args, list[i].key, &list[i].key))
+            return false;
+        for (uint32_t k = 0; k < list[i].n_vals; k++) {
+            vals[k] = list[i].vals[k];
+            if ((vals[k].type == SF_VALUE_STR || vals[k].type >= SF_VALUE_BYTES) &&
+                !sf_arena_copy(&c->args, vals[k].str, &vals[k].str))
+                return false;
+        }
+        list[i].vals = vals;
+    }
+    c->conds.list = list;
+    c->conds.n = query->n_conds;
+    return true;
+}
+
+static bool copy_query(struct cursor *c, const struct sf_span_query *query)
+{
+    struct sf_key *keys;
+    uint32_t *want;
+    if (!copy_conds(c, query))
+        return false;
+    keys = sf_arena_new_n(&c->args, query->n_want + query->n_conds + 1, sizeof(*keys));
+    want = sf_arena_new_n(&c->args, query->n_conds + 1, sizeof(*want));
+    if (!keys || !want)
+        return false;
+    for (size_t i = 0; i < query->n_want; i++) {
+        keys[i] = query->want_keys[i];
+        if (!sf_arena_copy(&c->args, keys[i].name, &keys[i].name))
+            return false;
+    }
+    c->conds.is_all = query->is_all;
+    c->conds.from_ns = query->from_ns;
+    c->conds.to_ns = query->to_ns;
+    c->conds.process = query->process;
+    c->n_keys = sf_conds_prepare(&c->conds, keys, query->n_want, want);
+    c->where = (struct sf_look){.q = c->q,
+                                .from_ns = query->from_ns,
+                                .to_ns = query->to_ns,
+                                .conds = c->conds.list,
+                                .n_conds = c->conds.n,
+                                .is_all = c->conds.is_all};
+    c->keys = keys;
+    c->n_want = query->n_want;
+    c->has_whole_traces = query->has_whole_traces;
+    c->is_newest_first = query->is_newest_first;
+    c->columns = query->columns;
+    c->limit = query->limit_traces;
+    if (query->judge) {
+        c->judge = *query->judge;
+        c->n_keys = c->n_want; /* the conditions' keys are not read */
+        c->conds.columns = 0;
+    }
+    return true;
+}
+
+static enum sf_err push_runs(struct cursor *c, struct sf_why *why)
+{
+    const struct sf_snapshot *s = c->read.snapshot;
+    enum sf_err err = SF_OK;
+    for (size_t i = 0; !err && i < s->n; i++) {
+        const struct sf_block_row *row = &s->runs[i]->row;
+        if ((row->tenant && !has_tenant(c, row->tenant)) ||
+            !is_in_range(c, row->ts_min_ns, row->ts_max_ns))
+            continue;
+        /* As a whole it may speak of any moment: the granules know better. The newest ones are
+         * opened first, the others when the search gets there. */
+        err = push_unit(c,
+                        (struct unit){c->is_newest_first ? row->ts_max_ns : row->ts_min_ns,
+                                      s->runs[i], i, NO_GRANULE},
+                        why);
+    }
+    return err;
+}
+
+static enum sf_err add_one_stretched(void *arg, const struct sf_stretched *t, int64_t start_ns,
+                                     struct sf_why *why)
+{
+    return add_candidate(arg, t->tenant, t->id, start_ns, (struct spot){0}, why);
+}
+
+/* Are there no runs but those in range? Then all of them are asked which traces they share. */
+static bool is_everywhere(const struct cursor *c)
+{
+    const struct sf_snapshot *s = c->read.snapshot;
+    for (size_t i = 0; i < s->n; i++) {
+        if (!is_in_range(c, s->runs[i]->row.ts_min_ns, s->runs[i]->row.ts_max_ns))
+            return false;
+    }
+    return true;
+}
+
+/* Traces that reach into the range, and so far out of it that what they are asked for may lie where
+ * nobody looks. */
+static enum sf_err add_stretched(struct cursor *c, struct sf_why *why)
+{
+    enum sf_err err;
+    c->is_far_known = true;
+    if (c->where.from_ns == 0 && (c->where.to_ns == 0 || c->where.to_ns == INT64_MAX))
+        return SF_OK; /* it looks everywhere */
+    err = sf_stretch_for_query(c->l, c->read.snapshot, c->q, &c->is_far_known, why);
+    c->is_far_known = c->is_far_known || is_everywhere(c);
+    c->q->may_miss_far = c->q->may_miss_far || !c->is_far_known;
+    return err ? err
+               : sf_stretch_each(c->l, c->read.snapshot, c->q, c->where.from_ns, c->where.to_ns,
+                                 add_one_stretched, c, why);
+}
+
+enum sf_err sf_local_span_scan(struct sf_store *s, const struct sf_span_query *query,
+                               struct sf_query_ctx *q, struct sf_span_cursor **out,
+                               struct sf_why *why)
+{
+    struct sf_local *l = (struct sf_local *)s;
+    struct cursor *c;
+    void *memory;
+    enum sf_err err;
+
+    err = sf_query_open(l, q, true, sizeof(*c), &memory, why);
+    if (err)
+        return err;
+    c = memory;
+    c->base = (struct sf_span_cursor){.next = cursor_next, .close = cursor_close};
+    c->l = l;
+    c->q = q;
+    c->tenants = sf_heap_new_n(q->n_tenants, sizeof(*c->tenants));
+    if (!c->tenants || !sf_arena_init(&c->args, 64 << 20) ||
+        !sf_arena_init(&c->scratch, 256 << 20) || !copy_query(c, query)) {
+        cursor_close(&c->base);
+        return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a cursor");
+    }
+    memcpy(c->tenants, q->tenants, q->n_tenants * sizeof(*c->tenants));
+    c->n_tenants = q->n_tenants;
+    err = sf_trace_read_init(&c->read, l, sf_snapshot_take(&l->snapshots), q,
+                             c->columns | c->conds.columns, c->keys, c->n_keys, why);
+    if (!err && c->judge.judge)
+        err = add_stretched(c, why);
+    c->read.n_want = c->n_want;
+    sf_granules_init(&c->look, l, q, c->keys, c->n_keys);
+    sf_column_read_init(&c->show, l, q);
+    if (!err && c->judge.wants_parts)
+        err = find_parted(c, why);
+    if (!err)
+        err = push_runs(c, why);
+    if (err) {
+        cursor_close(&c->base);
+        return err;
+    }
+    *out = &c->base;
+    return SF_OK;
+}

@@ -1,0 +1,411 @@
+/* A block's table of keys answers at once when nothing narrows the question: no condition, no
+ * tombstone that may hide rows of it, all values listed. Otherwise its rows are read. */
+#include "store/local/read/tags.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/heap.h"
+#include "base/num.h"
+#include "store/local/read/conds.h"
+#include "store/local/read/look.h"
+#include "store/local/write/seal.h"
+
+enum { SET_CAP = 128 << 20, FIRST_SLOTS = 1024 };
+
+struct cursor {
+    struct sf_str_cursor base;
+    struct sf_arena arena; /* of the values */
+    struct entry {
+        struct sf_value val;
+        uint64_t n; /* rows; taking a block's table back may wrap it for a moment */
+    } * entries;
+    uint32_t n, cap, at;
+    uint32_t *slots; /* open addressing: place + 1 */
+    uint32_t n_slots;
+};
+
+struct search {
+    struct sf_local *l;
+    const struct sf_tag_query *query;
+    struct sf_query_ctx *q;
+    struct cursor *c;
+    struct sf_snapshot *snapshot;
+    struct sf_granules granules;
+    struct sf_conds conds;
+    struct sf_look look;
+    bool is_filling;    /* what tables left out, as long as there is not enough */
+    uint32_t fill_from; /* entries from here on are not from tables */
+    size_t value_key;   /* of the wanted attributes: the one whose values are asked */
+    struct sf_arena scratch;
+};
+
+/* ---- the set ---- */
+
+static uint64_t hash_of(struct sf_value v)
+{
+    switch (v.type) {
+    case SF_VALUE_NONE:
+    case SF_VALUE_EMPTY: return (uint64_t)v.type;
+    case SF_VALUE_BOOL: return sf_hash_mix((uint64_t)v.type, v.is_true);
+    case SF_VALUE_INT: return sf_hash_mix((uint64_t)v.type, (uint64_t)v.i64);
+    case SF_VALUE_DOUBLE: return sf_hash_mix((uint64_t)v.type, sf_load_u64le(&v.f64));
+    default: return sf_hash_mix((uint64_t)v.type, sf_hash_str(v.str));
+    }
+}
+
+static bool set_grow(struct cursor *c)
+{
+    uint32_t n_slots = c->n_slots ? c->n_slots * 2 : FIRST_SLOTS;
+    struct entry *entries = sf_heap_grow(c->entries, n_slots / 2, sizeof(*entries));
+    uint32_t *slots;
+    if (!entries)
+        return false;
+    c->entries = entries;
+    slots = sf_heap_new_n(n_slots, sizeof(*slots));
+    if (!slots)
+        return false;
+    sf_heap_free(c->slots);
+    c->slots = slots;
+    c->n_slots = n_slots;
+    c->cap = n_slots / 2;
+    for (uint32_t i = 0; i < c->n; i++) {
+        uint32_t at = (uint32_t)hash_of(c->entries[i].val) & (n_slots - 1);
+        while (slots[at])
+            at = (at + 1) & (n_slots - 1);
+        slots[at] = i + 1;
+    }
+    return true;
+}
+
+static bool is_full(const struct search *s)
+{
+    return (s->query->limit && s->c->n >= s->query->limit) ||
+           (s->is_filling && s->c->n >= s->query->enough);
+}
+
+static enum sf_err set_add(struct search *s, struct sf_value v, uint64_t n, struct sf_why *why)
+{
+    struct cursor *c = s->c;
+    uint32_t at;
+    if (is_full(s))
+        return SF_OK;
+    if (c->n == c->cap && !set_grow(c))
+        return sf_fail(why, SF_ERR_NOMEM, "query: no memory for tags");
+    at = (uint32_t)hash_of(v) & (c->n_slots - 1);
+    for (; c->slots[at]; at = (at + 1) & (c->n_slots - 1)) {
+        struct entry *e = &c->entries[c->slots[at] - 1];
+        if (sf_value_eq(e->val, v)) {
+            if (!s->is_filling || c->slots[at] > s->fill_from) /* else a table counted it */
+                e->n += n;
+            return SF_OK;
+        }
+    }
+    if ((v.type == SF_VALUE_STR || v.type >= SF_VALUE_BYTES) &&
+        !sf_arena_copy(&c->arena, v.str, &v.str))
+        return sf_fail(why, SF_ERR_LIMIT, "query: too many tag values; narrow the time range");
+    c->entries[c->n++] = (struct entry){v, n};
+    c->slots[at] = c->n;
+    return SF_OK;
+}
+
+static bool wants_names(const struct search *s)
+{
+    return s->query->name.len == 0;
+}
+
+static bool wants_scope(const struct search *s, enum sf_attr_scope scope)
+{
+    return s->query->scope == SF_SCOPE_ANY || s->query->scope == scope;
+}
+
+/* ---- from tables ---- */
+
+static enum sf_err add_key(struct search *s, const struct sf_block_key *k, uint64_t sign,
+                           struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    if (wants_names(s))
+        return set_add(s, (struct sf_value){.type = SF_VALUE_STR, .str = k->name},
+                       sign * k->n_spans, why);
+    for (uint32_t i = 0; !err && i < k->n_top; i++)
+        err = set_add(s, k->top[i], sign * k->top_counts[i], why);
+    return err;
+}
+
+/* *out_is_whole false: the rows must be asked as well, and count again what the tables counted: it
+ * is taken back with a `sign` of -1. */
+static enum sf_err ask_tables(struct search *s, const struct sf_span_block_reader *reader,
+                              uint64_t sign, bool *out_is_whole, struct sf_why *why)
+{
+    uint32_t n;
+    const struct sf_block_key *keys = sf_span_block_keys(reader, &n);
+    enum sf_err err = SF_OK;
+    *out_is_whole = true;
+    for (uint32_t i = 0; !err && i < n; i++) {
+        const struct sf_block_key *k = &keys[i];
+        if (!sf_query_has_tenant(s->q, k->tenant) || !wants_scope(s, k->scope))
+            continue;
+        if (k->name.len == 0) { /* names without a column of their own */
+            *out_is_whole = false;
+            continue;
+        }
+        if (!wants_names(s) && !sf_str_eq(k->name, s->query->name))
+            continue;
+        err = add_key(s, k, sign, why);
+        *out_is_whole = *out_is_whole && (wants_names(s) || k->is_complete);
+    }
+    return err;
+}
+
+/* ---- from rows ---- */
+
+static enum sf_err add_attrs(struct search *s, struct sf_attrs attrs, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    for (uint32_t i = 0; !err && i < attrs.n; i++) {
+        const struct sf_attr *a = &attrs.list[i];
+        if (wants_names(s))
+            err = set_add(s, (struct sf_value){.type = SF_VALUE_STR, .str = a->key}, 1, why);
+        else if (sf_str_eq(a->key, s->query->name))
+            err = set_add(s, a->val, 1, why);
+    }
+    return err;
+}
+
+static enum sf_err add_row(struct search *s, const struct sf_span_rows *rows, uint32_t i,
+                           struct sf_why *why)
+{
+    const struct sf_span *span = &rows->spans[i];
+    enum sf_err err = SF_OK;
+    if (wants_scope(s, SF_SCOPE_SPAN))
+        err = add_attrs(s, span->attrs, why);
+    if (!err && wants_scope(s, SF_SCOPE_RESOURCE))
+        err = add_attrs(s, rows->resources[rows->resource[i]].attrs, why);
+    if (!err && wants_scope(s, SF_SCOPE_INSTRUMENTATION))
+        err = add_attrs(s, rows->scopes[rows->scope[i]].attrs, why);
+    for (uint32_t k = 0; !err && k < span->n_events && wants_scope(s, SF_SCOPE_EVENT); k++)
+        err = add_attrs(s, span->events[k].attrs, why);
+    for (uint32_t k = 0; !err && k < span->n_links && wants_scope(s, SF_SCOPE_LINK); k++)
+        err = add_attrs(s, span->links[k].attrs, why);
+    return err;
+}
+
+static enum sf_err ask_granule(struct search *s, struct sf_run *run, uint32_t granule,
+                               struct sf_why *why)
+{
+    uint32_t columns = s->conds.columns | SF_COL_TIMES | SF_COL_RESOURCE | SF_COL_SCOPE |
+                       SF_COL_ATTRS | SF_COL_EVENTS | SF_COL_LINKS;
+    const struct sf_span_rows *rows;
+    uint8_t *hits;
+    enum sf_err err = sf_granules_get(&s->granules, run, granule, columns, &rows, why);
+    if (err)
+        return err;
+    s->scratch.at = 0;
+    hits = sf_arena_raw(&s->scratch, rows->n_rows + 1, 1);
+    if (!hits || !sf_conds_judge(&s->conds, rows, 0, rows->n_rows, s->scratch, hits))
+        return sf_fail(why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+    for (uint32_t i = 0; !err && i < rows->n_rows && !is_full(s); i++) {
+        if (hits[i] && !sf_tombstones_hide(
+                           s->snapshot->tombstones, run->row.id, rows->tenant, rows->trace_id[i],
+                           rows->resources[rows->resource[i]].service, rows->start_ns[i]))
+            err = add_row(s, rows, i, why);
+    }
+    s->scratch.at = 0;
+    return err;
+}
+
+/* Attributes that a row has once: their column says it all. */
+static bool can_count(const struct search *s)
+{
+    return !wants_names(s) &&
+           (s->query->scope == SF_SCOPE_SPAN || s->query->scope == SF_SCOPE_RESOURCE ||
+            s->query->scope == SF_SCOPE_INSTRUMENTATION);
+}
+
+/* One column instead of whole rows, each value once with the number of its rows. */
+static enum sf_err count_granule(struct search *s, struct sf_run *run, uint32_t granule,
+                                 struct sf_why *why)
+{
+    const struct sf_span_rows *rows;
+    const struct sf_value_column *column;
+    uint8_t *hits;
+    uint32_t *counts;
+    enum sf_err err = sf_granules_get(
+        &s->granules, run, granule, s->conds.columns | SF_COL_TIMES | SF_COL_RESOURCE, &rows, why);
+    if (err)
+        return err;
+    column = &rows->want[s->value_key];
+    s->scratch.at = 0;
+    hits = sf_arena_raw(&s->scratch, rows->n_rows + 1, 1);
+    counts = sf_arena_new_n(&s->scratch, (size_t)column->n_vals + 1, sizeof(*counts));
+    if (!hits || !counts || !sf_conds_judge(&s->conds, rows, 0, rows->n_rows, s->scratch, hits))
+        return sf_fail(why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+    for (uint32_t i = 0; i < rows->n_rows; i++) {
+        if (hits[i] && column->code[i] != SF_NONE &&
+            !sf_tombstones_hide(s->snapshot->tombstones, run->row.id, rows->tenant,
+                                rows->trace_id[i], rows->resources[rows->resource[i]].service,
+                                rows->start_ns[i]))
+            counts[column->code[i]]++;
+    }
+    for (uint32_t i = 0; !err && i < column->n_vals && !is_full(s); i++) {
+        if (counts[i])
+            err = set_add(s, column->vals[i], counts[i], why);
+    }
+    s->scratch.at = 0;
+    return err;
+}
+
+static enum sf_err ask_rows(struct search *s, struct sf_run *run,
+                            const struct sf_span_block_reader *reader, struct sf_why *why)
+{
+    uint32_t n = sf_span_block_granules(reader);
+    enum sf_err err = SF_OK;
+    for (uint32_t g = 0; !err && g < n && !is_full(s); g++) {
+        const struct sf_granule_info *info = sf_span_block_granule(reader, g);
+        bool may = false;
+        if (sf_query_has_tenant(s->q, info->tenant) &&
+            sf_look_overlaps(&s->look, info->ts_min_ns, info->ts_max_ns))
+            err = sf_look_may_match(&s->look, reader, g, s->scratch, &may, why);
+        if (!err && may)
+            err = can_count(s) ? count_granule(s, run, g, why) : ask_granule(s, run, g, why);
+    }
+    return err;
+}
+
+static enum sf_err ask_run(void *arg, size_t place, bool *out_is_done, struct sf_why *why)
+{
+    struct search *s = arg;
+    struct sf_run *run = s->snapshot->runs[place];
+    const struct sf_span_block_reader *reader;
+    bool is_whole = false, has_tables;
+    enum sf_err err = sf_run_enter(run, &reader, why);
+    if (err)
+        return err;
+    s->q->stats.n_blocks++;
+    has_tables = s->query->n_conds == 0 &&
+                 !sf_tombstones_touch(s->snapshot->tombstones, run->row.id, run->row.tenant,
+                                      run->row.ts_min_ns, run->row.ts_max_ns);
+    if (has_tables)
+        err = ask_tables(s, reader, 1, &is_whole, why);
+    if (!err && has_tables && !is_whole && s->query->enough) {
+        /* The tables know the frequent ones; of the others any will do, until there are enough. */
+        s->is_filling = true;
+        s->fill_from = s->c->n;
+        if (!is_full(s))
+            err = ask_rows(s, run, reader, why);
+        s->c->base.has_more = s->c->base.has_more || is_full(s);
+        s->is_filling = false;
+    } else if (!err && !is_whole && !is_full(s)) {
+        if (has_tables)
+            err = ask_tables(s, reader, UINT64_MAX, &is_whole, why);
+        if (!err)
+            err = ask_rows(s, run, reader, why);
+    }
+    sf_run_leave(run);
+    *out_is_done = is_full(s);
+    return err;
+}
+
+/* ---- the cursor ---- */
+
+/* Signed zeros and what is no number have no order as numbers. */
+static int compare_bits(double a, double b)
+{
+    uint64_t x, y;
+    memcpy(&x, &a, sizeof(x));
+    memcpy(&y, &b, sizeof(y));
+    return x < y ? -1 : x > y;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const struct sf_value *x = &((const struct entry *)a)->val,
+                          *y = &((const struct entry *)b)->val;
+    if (x->type != y->type)
+        return x->type < y->type ? -1 : 1;
+    switch (x->type) {
+    case SF_VALUE_NONE:
+    case SF_VALUE_EMPTY: return 0;
+    case SF_VALUE_BOOL: return (int)x->is_true - (int)y->is_true;
+    case SF_VALUE_INT: return x->i64 < y->i64 ? -1 : x->i64 > y->i64;
+    case SF_VALUE_DOUBLE:
+        if (x->f64 < y->f64 || x->f64 > y->f64)
+            return x->f64 < y->f64 ? -1 : 1;
+        return compare_bits(x->f64, y->f64);
+    default: return sf_str_cmp(x->str, y->str);
+    }
+}
+
+static bool cursor_next(struct sf_str_cursor *base, struct sf_value *out)
+{
+    struct cursor *c = (struct cursor *)base;
+    if (c->at >= c->n)
+        return false;
+    c->base.n = c->entries[c->at].n;
+    *out = c->entries[c->at++].val;
+    return true;
+}
+
+static void cursor_close(struct sf_str_cursor *base)
+{
+    struct cursor *c = (struct cursor *)base;
+    if (!c)
+        return;
+    sf_arena_done(&c->arena);
+    sf_heap_free(c->entries);
+    sf_heap_free(c->slots);
+    sf_heap_free(c);
+}
+
+enum sf_err sf_local_span_tags(struct sf_store *store, const struct sf_tag_query *query,
+                               struct sf_query_ctx *q, struct sf_str_cursor **out,
+                               struct sf_why *why)
+{
+    struct sf_local *l = (struct sf_local *)store;
+    struct search s = {.l = l, .query = query, .q = q};
+    struct sf_key *keys = sf_heap_new_n(query->n_conds + 2, sizeof(*keys));
+    uint32_t *want = sf_heap_new_n(query->n_conds + 1, sizeof(*want));
+    enum sf_err err = sf_seal_for_reader(l, q, why);
+
+    q->is_exact = true;
+    s.c = sf_heap_new(sizeof(*s.c));
+    if (!err && (!keys || !want || !s.c || !sf_arena_init(&s.c->arena, SET_CAP) ||
+                 !sf_arena_init(&s.scratch, SET_CAP)))
+        err = sf_fail(why, SF_ERR_NOMEM, "query: no memory for tags");
+    if (!err) {
+        size_t n_keys;
+        s.c->base = (struct sf_str_cursor){.next = cursor_next, .close = cursor_close};
+        s.conds = (struct sf_conds){.list = query->conds,
+                                    .n = query->n_conds,
+                                    .is_all = true,
+                                    .from_ns = query->from_ns,
+                                    .to_ns = query->to_ns};
+        n_keys = sf_conds_prepare(&s.conds, keys, 0, want);
+        s.value_key = n_keys;
+        if (can_count(&s))
+            keys[n_keys++] = (struct sf_key){query->scope, query->name};
+        s.look = (struct sf_look){.q = q,
+                                  .from_ns = query->from_ns,
+                                  .to_ns = query->to_ns,
+                                  .conds = query->conds,
+                                  .n_conds = query->n_conds,
+                                  .is_all = true};
+        s.snapshot = sf_snapshot_take(&l->snapshots);
+        sf_granules_init(&s.granules, l, q, keys, n_keys);
+        err = sf_look_at_runs(&s.look, s.snapshot, true, ask_run, &s, why);
+        if (s.c->n)
+            qsort(s.c->entries, s.c->n, sizeof(*s.c->entries), by_value);
+    }
+    sf_granules_done(&s.granules);
+    sf_snapshot_unref(s.snapshot);
+    sf_arena_done(&s.scratch);
+    sf_heap_free(keys);
+    sf_heap_free(want);
+    if (err) {
+        cursor_close(s.c ? &s.c->base : NULL);
+        return err;
+    }
+    *out = &s.c->base;
+    return SF_OK;
+}

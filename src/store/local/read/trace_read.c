@@ -1,0 +1,753 @@
+#include "store/local/read/trace_read.h"
+
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "base/num.h"
+#include "block/span_block_reader.h"
+
+enum { KEEP_CAP = 256 << 20, BATCH_CAP = 1 << 30 };
+
+enum sf_err sf_trace_read_init(struct sf_trace_read *t, struct sf_local *l,
+                               struct sf_snapshot *snapshot, struct sf_query_ctx *q,
+                               uint32_t columns, const struct sf_key *want_keys, size_t n_want,
+                               struct sf_why *why)
+{
+    *t = (struct sf_trace_read){
+        .l = l, .snapshot = snapshot, .q = q, .columns = columns, .n_want = n_want};
+    sf_granules_init(&t->granules, l, q, want_keys, n_want);
+    if (sf_arena_init(&t->keep, KEEP_CAP) && sf_arena_init(&t->batch, BATCH_CAP))
+        return SF_OK;
+    return sf_fail(why, SF_ERR_NOMEM, "query: no memory to read a trace");
+}
+
+void sf_trace_read_done(struct sf_trace_read *t)
+{
+    if (!t->l)
+        return;
+    (void)sf_budget_query(&t->l->budget, &t->counted_len, 0, NULL);
+    sf_granules_done(&t->granules);
+    sf_arena_done(&t->keep);
+    sf_arena_done(&t->batch);
+    sf_snapshot_unref(t->snapshot);
+    *t = (struct sf_trace_read){0};
+}
+
+void sf_trace_read_reset(struct sf_trace_read *t)
+{
+    t->keep.at = 0;
+    t->rows = NULL;
+    t->sources = NULL;
+    t->fresh = NULL;
+    t->n_rows = t->rows_cap = t->n_sources = t->sources_cap = t->n_fresh = t->fresh_cap = 0;
+}
+
+static enum sf_err too_large(struct sf_why *why)
+{
+    return sf_fail(why, SF_ERR_LIMIT, "query: the trace is too large to be put together");
+}
+
+static bool add_row(struct sf_trace_read *t, struct sf_trace_row row)
+{
+    if (t->n_rows == t->rows_cap) {
+        uint32_t cap = t->rows_cap ? t->rows_cap * 2 : 256;
+        struct sf_trace_row *more = sf_arena_grow(&t->keep, t->rows, t->rows_cap * sizeof(*more),
+                                                  cap * sizeof(*more));
+        if (!more)
+            return false;
+        t->rows = more;
+        t->rows_cap = cap;
+    }
+    t->rows[t->n_rows++] = row;
+    return true;
+}
+
+static bool add_source(struct sf_trace_read *t, struct sf_trace_source source)
+{
+    if (t->n_sources == t->sources_cap) {
+        uint32_t cap = t->sources_cap ? t->sources_cap * 2 : 8;
+        struct sf_trace_source *more = sf_arena_grow(
+            &t->keep, t->sources, t->sources_cap * sizeof(*more), cap * sizeof(*more));
+        if (!more)
+            return false;
+        t->sources = more;
+        t->sources_cap = cap;
+    }
+    t->sources[t->n_sources++] = source;
+    return true;
+}
+
+/* ---- deep copies: rows leave granules and memtables before those go ---- */
+
+static bool copy_value(struct sf_arena *a, struct sf_value *v)
+{
+    switch (v->type) {
+    case SF_VALUE_STR:
+    case SF_VALUE_BYTES:
+    case SF_VALUE_ARRAY:
+    case SF_VALUE_KVLIST: return sf_arena_copy(a, v->str, &v->str);
+    default: return true;
+    }
+}
+
+static bool copy_attrs(struct sf_arena *a, struct sf_attrs *attrs)
+{
+    struct sf_attr *list;
+    if (attrs->n == 0) {
+        attrs->list = NULL;
+        return true;
+    }
+    list = sf_arena_raw(a, attrs->n * sizeof(*list), 16);
+    if (!list)
+        return false;
+    for (uint32_t i = 0; i < attrs->n; i++) {
+        list[i] = attrs->list[i];
+        if (!sf_arena_copy(a, list[i].key, &list[i].key) || !copy_value(a, &list[i].val))
+            return false;
+    }
+    attrs->list = list;
+    return true;
+}
+
+static bool copy_span(struct sf_arena *a, struct sf_span *s)
+{
+    struct sf_event *events = sf_arena_raw(a, (s->n_events + 1) * sizeof(*events), 16);
+    struct sf_link *links = sf_arena_raw(a, (s->n_links + 1) * sizeof(*links), 16);
+    bool ok = events && links && sf_arena_copy(a, s->name, &s->name) &&
+              sf_arena_copy(a, s->status_msg, &s->status_msg) &&
+              sf_arena_copy(a, s->trace_state, &s->trace_state) && copy_attrs(a, &s->attrs);
+    for (uint32_t i = 0; ok && i < s->n_events; i++) {
+        events[i] = s->events[i];
+        ok = sf_arena_copy(a, events[i].name, &events[i].name) && copy_attrs(a, &events[i].attrs);
+    }
+    for (uint32_t i = 0; ok && i < s->n_links; i++) {
+        links[i] = s->links[i];
+        ok = sf_arena_copy(a, links[i].trace_state, &links[i].trace_state) &&
+             copy_attrs(a, &links[i].attrs);
+    }
+    s->events = s->n_events ? events : NULL;
+    s->links = s->n_links ? links : NULL;
+    return ok;
+}
+
+static bool copy_resource(struct sf_arena *a, struct sf_resource *r)
+{
+    return copy_attrs(a, &r->attrs) && sf_arena_copy(a, r->schema_url, &r->schema_url) &&
+           sf_arena_copy(a, r->service, &r->service);
+}
+
+static bool copy_scope(struct sf_arena *a, struct sf_scope *s)
+{
+    return copy_attrs(a, &s->attrs) && sf_arena_copy(a, s->name, &s->name) &&
+           sf_arena_copy(a, s->version, &s->version) &&
+           sf_arena_copy(a, s->schema_url, &s->schema_url);
+}
+
+/* ---- memtables ---- */
+
+static bool grow_fresh(struct sf_trace_read *t)
+{
+    uint32_t cap = t->fresh_cap ? t->fresh_cap * 2 : 64;
+    size_t old = t->fresh_cap;
+    struct sf_span *spans = sf_arena_grow(&t->keep, t->fresh, old * sizeof(*spans),
+                                          cap * sizeof(*spans));
+    struct sf_resource *res = sf_arena_grow(&t->keep, t->fresh_resources, old * sizeof(*res),
+                                            cap * sizeof(*res));
+    struct sf_scope *scopes = sf_arena_grow(&t->keep, t->fresh_scopes, old * sizeof(*scopes),
+                                            cap * sizeof(*scopes));
+    if (!spans || !res || !scopes)
+        return false;
+    t->fresh = spans;
+    t->fresh_resources = res;
+    t->fresh_scopes = scopes;
+    t->fresh_cap = cap;
+    return true;
+}
+
+static bool copy_fresh(struct sf_trace_read *t, const struct sf_rowset *rows, size_t i)
+{
+    struct sf_span *s;
+    uint32_t at = t->n_fresh;
+    if (at == t->fresh_cap && !grow_fresh(t))
+        return false;
+    s = &t->fresh[at];
+    if (!sf_rowset_get(rows, i, &t->keep, s) || !copy_span(&t->keep, s) ||
+        !sf_rowset_get_resource(rows, s->resource, &t->keep, &t->fresh_resources[at]) ||
+        !copy_resource(&t->keep, &t->fresh_resources[at]) ||
+        !sf_rowset_get_scope(rows, s->scope, &t->keep, &t->fresh_scopes[at]) ||
+        !copy_scope(&t->keep, &t->fresh_scopes[at]))
+        return false;
+    t->n_fresh++;
+    return true;
+}
+
+static bool find_fresh(struct sf_trace_read *t, const struct sf_body *body, uint64_t hash)
+{
+    const struct sf_rowset *rows = &body->rows;
+    if (!sf_body_may_have(body, hash))
+        return true;
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        const struct sf_mem_row *row = &rows->rows[i];
+        if (row->hash == hash && row->tenant == t->tenant && sf_trace_id_eq(row->trace_id, t->id) &&
+            !copy_fresh(t, rows, i))
+            return false;
+    }
+    return true;
+}
+
+enum sf_err sf_trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
+                                struct sf_why *why)
+{
+    uint64_t hash = sf_trace_id_hash(id, tenant);
+    t->tenant = tenant;
+    t->id = id;
+    for (unsigned i = 0; i < t->l->n_memtables; i++) {
+        struct sf_memtable *m = &t->l->memtables[i];
+        bool ok;
+        sf_mutex_lock(&m->lock);
+        ok = find_fresh(t, m->active, hash);
+        for (struct sf_body *b = m->cut; ok && b; b = b->next)
+            ok = find_fresh(t, b, hash);
+        sf_mutex_unlock(&m->lock);
+        if (!ok)
+            return too_large(why);
+    }
+    return SF_OK;
+}
+
+/* ---- parts and blocks ---- */
+
+/* Rows of the source, those from source->from on. */
+static enum sf_err source_rows(struct sf_trace_read *t, const struct sf_trace_source *source,
+                               uint32_t columns, const struct sf_span_rows **out,
+                               struct sf_why *why)
+{
+    if (t->has_parts)
+        return sf_granules_part(&t->granules, source->run, source->granule, source->from,
+                                source->to, columns, out, why);
+    return sf_granules_get(&t->granules, source->run, source->granule, columns, out, why);
+}
+
+/* The rows of the trace in one granule. */
+static enum sf_err add_granule(struct sf_trace_read *t, struct sf_run *run,
+                               const struct sf_granule_info *info, struct sf_trace_place place,
+                               bool is_long, struct sf_why *why)
+{
+    /* A trace over several granules is listed from two columns and read again when emitted; the
+     * usual trace is read once with everything. */
+    uint32_t columns = (is_long ? 0 : t->columns) | SF_COL_TIMES | SF_COL_KIND;
+    bool has_tombstones = sf_tombstones_touch(t->snapshot->tombstones, run->row.id, t->tenant,
+                                              run->row.ts_min_ns, run->row.ts_max_ns);
+    struct sf_trace_source source = {
+        .run = run,
+        .granule = place.granule,
+        .to = info->n_rows,
+        .ts_min_ns = info->ts_min_ns,
+        .ts_max_ns = info->ts_max_ns < run->row.ts_max_ns ? info->ts_max_ns : run->row.ts_max_ns};
+    const struct sf_span_rows *rows;
+    enum sf_err err;
+
+    if (has_tombstones)
+        columns |= SF_COL_RESOURCE;
+    if (t->has_parts) {
+        source.from = place.row;
+        source.to = place.row + place.n_rows;
+    }
+    err = source_rows(t, &source, columns, &rows, why);
+    if (err)
+        return err;
+    if (!add_source(t, source))
+        return too_large(why);
+    for (uint32_t i = 0; i < place.n_rows; i++) {
+        uint32_t at = place.row + i - source.from;
+        struct sf_trace_row one = {
+            .start_ns = rows->start_ns[at],
+            .end_ns = rows->end_ns[at],
+            .span_id = rows->span_id[at],
+            .kind = rows->kind[at],
+            .n_attrs = rows->spans ? rows->spans[at].attrs.n : 0,
+            .source = t->n_sources - 1,
+            .row = place.row + i,
+        };
+        if (has_tombstones &&
+            sf_tombstones_hide(t->snapshot->tombstones, run->row.id, t->tenant, t->id,
+                               rows->resources[rows->resource[at]].service, one.start_ns))
+            continue;
+        if (!add_row(t, one))
+            return too_large(why);
+    }
+    return SF_OK;
+}
+
+static enum sf_err add_run(struct sf_trace_read *t, struct sf_run *run, struct sf_why *why)
+{
+    const struct sf_span_block_reader *reader;
+    struct sf_trace_place place = {0};
+    uint32_t n_granules;
+    bool is_found = false, is_long;
+    enum sf_err err = sf_run_enter(run, &reader, why);
+    if (err)
+        return err;
+    t->q->stats.n_blocks++;
+    t->batch.at = 0;
+    err = sf_span_block_find_trace(reader, t->tenant, t->id, t->batch, &is_found, &place, why);
+    if (!err && !is_found)
+        t->q->stats.n_skipped++;
+    n_granules = sf_span_block_granules(reader);
+    is_long = is_found && place.granule + 1 < n_granules &&
+              sf_span_block_granule(reader, place.granule + 1)->is_continuation;
+    while (!err && is_found) {
+        err = add_granule(t, run, sf_span_block_granule(reader, place.granule), place, is_long,
+                          why);
+        place.row = 0;
+        place.granule++;
+        is_found = place.granule < n_granules &&
+                   sf_span_block_granule(reader, place.granule)->is_continuation;
+        place.n_rows = is_found ? sf_span_block_granule(reader, place.granule)->n_rows : 0;
+    }
+    sf_run_leave(run);
+    return err;
+}
+
+static int by_identity(const void *a, const void *b)
+{
+    const struct sf_trace_row *x = a, *y = b;
+    if (x->span_id != y->span_id)
+        return x->span_id < y->span_id ? -1 : 1;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    if (x->source != y->source)
+        return x->source < y->source ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct sf_trace_row *x = a, *y = b;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return by_identity(a, b);
+}
+
+static void drop_repeats(struct sf_trace_read *t)
+{
+    uint32_t kept = t->n_rows ? 1 : 0;
+    if (t->n_rows > 1)
+        qsort(t->rows, t->n_rows, sizeof(*t->rows), by_identity);
+    for (uint32_t i = 1; i < t->n_rows; i++) {
+        struct sf_trace_row *last = &t->rows[kept - 1], *row = &t->rows[i];
+        struct sf_span x = {.end_ns = last->end_ns, .attrs = {.n = last->n_attrs}};
+        struct sf_span y = {.end_ns = row->end_ns, .attrs = {.n = row->n_attrs}};
+        if (last->span_id != row->span_id || last->kind != row->kind)
+            t->rows[kept++] = *row;
+        else if (sf_span_is_better(&x, &y))
+            *last = *row;
+    }
+    t->n_rows = kept;
+    if (kept > 1)
+        qsort(t->rows, kept, sizeof(*t->rows), by_start);
+}
+
+static bool may_overlap(const struct sf_run *run, int64_t from_ns, int64_t to_ns)
+{
+    return (from_ns == 0 && to_ns == 0) ||
+           (run->row.ts_min_ns <= to_ns && run->row.ts_max_ns >= from_ns);
+}
+
+static enum sf_err count_memory(struct sf_trace_read *t, struct sf_why *why)
+{
+    return sf_budget_query(&t->l->budget, &t->counted_len, t->keep.at + t->batch.at, why);
+}
+
+enum sf_err sf_trace_read_load(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
+                               int64_t from_ns, int64_t to_ns, struct sf_why *why)
+{
+    struct sf_snapshot *s = t->snapshot;
+    struct sf_why own;
+    enum sf_err err = SF_OK;
+
+    if (!why)
+        why = &own;
+    t->tenant = tenant;
+    t->id = id;
+    for (size_t i = 0; !err && i < s->n; i++) {
+        struct sf_run *run = s->runs[i];
+        if ((run->row.tenant && run->row.tenant != tenant) || !may_overlap(run, from_ns, to_ns))
+            continue;
+        if (atomic_load(&run->is_bad)) {
+            t->q->is_exact = false;
+            continue;
+        }
+        err = add_run(t, run, why);
+        if (err && sf_query_skips(t->q, run, err, why))
+            err = SF_OK;
+        if (!err)
+            err = count_memory(t, why);
+    }
+    /* Copies from memtables come last: an equal copy in a part is kept before them. */
+    if (!err && t->n_fresh && !add_source(t, (struct sf_trace_source){.ts_max_ns = INT64_MAX}))
+        err = too_large(why);
+    for (uint32_t i = 0; !err && i < t->n_fresh; i++) {
+        const struct sf_span *f = &t->fresh[i];
+        struct sf_trace_row row = {.start_ns = f->start_ns,
+                                   .end_ns = f->end_ns,
+                                   .span_id = f->span_id,
+                                   .kind = f->kind,
+                                   .n_attrs = f->attrs.n,
+                                   .source = t->n_sources - 1,
+                                   .row = i};
+        if (!add_row(t, row))
+            err = too_large(why);
+    }
+    if (!err)
+        drop_repeats(t);
+    return err ? err : count_memory(t, why);
+}
+
+enum sf_err sf_trace_read_load_at(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
+                                  struct sf_run *run, struct sf_trace_place place,
+                                  struct sf_why *why)
+{
+    const struct sf_span_block_reader *reader;
+    struct sf_why own;
+    enum sf_err err;
+
+    why = why ? why : &own;
+    t->tenant = tenant;
+    t->id = id;
+    err = sf_run_enter(run, &reader, why);
+    if (!err) {
+        err = add_granule(t, run, sf_span_block_granule(reader, place.granule), place, false, why);
+        sf_run_leave(run);
+    }
+    if (err && sf_query_skips(t->q, run, err, why))
+        err = SF_OK;
+    if (!err)
+        drop_repeats(t);
+    return err ? err : count_memory(t, why);
+}
+
+/* ---- emit ---- */
+
+struct emit { /* the batch being filled */
+    uint32_t n;
+    struct sf_span *spans;
+    struct sf_value_column *want;
+    struct sf_resource *resources;
+    struct sf_scope *scopes;
+    const struct sf_resource **seen_resources; /* what resources[i] is a copy of */
+    const struct sf_scope **seen_scopes;
+    uint32_t n_resources, n_scopes;
+};
+
+static bool place_resource(struct sf_trace_read *t, struct emit *e, const struct sf_resource *r,
+                           uint32_t *out)
+{
+    uint32_t i = e->n_resources;
+    while (i > 0 && e->seen_resources[i - 1] != r)
+        i--;
+    if (i == 0) {
+        e->resources[e->n_resources] = *r;
+        e->seen_resources[e->n_resources] = r;
+        if (!copy_resource(&t->batch, &e->resources[e->n_resources]))
+            return false;
+        i = ++e->n_resources;
+    }
+    *out = i - 1;
+    return true;
+}
+
+static bool place_scope(struct sf_trace_read *t, struct emit *e, const struct sf_scope *s,
+                        uint32_t *out)
+{
+    uint32_t i = e->n_scopes;
+    while (i > 0 && e->seen_scopes[i - 1] != s)
+        i--;
+    if (i == 0) {
+        e->scopes[e->n_scopes] = *s;
+        e->seen_scopes[e->n_scopes] = s;
+        if (!copy_scope(&t->batch, &e->scopes[e->n_scopes]))
+            return false;
+        i = ++e->n_scopes;
+    }
+    *out = i - 1;
+    return true;
+}
+
+static bool emit_want(struct sf_trace_read *t, struct emit *e, const struct sf_span_rows *rows,
+                      uint32_t row, uint32_t to)
+{
+    for (size_t k = 0; k < t->n_want; k++) {
+        const struct sf_value_column *from = &rows->want[k];
+        uint32_t *code = (uint32_t *)(uintptr_t)e->want[k].code;
+        struct sf_value *vals = (struct sf_value *)(uintptr_t)e->want[k].vals;
+        code[to] = SF_NONE;
+        if (from->code[row] == SF_NONE)
+            continue;
+        code[to] = to;
+        vals[to] = from->vals[from->code[row]];
+        if (!copy_value(&t->batch, &vals[to]))
+            return false;
+    }
+    return true;
+}
+
+static bool emit_row(struct sf_trace_read *t, struct emit *e, const struct sf_span_rows *rows,
+                     uint32_t row, uint32_t to)
+{
+    struct sf_span *s = &e->spans[to];
+    *s = sf_span_rows_get(rows, row);
+    if (rows->resource && !place_resource(t, e, &rows->resources[s->resource], &s->resource))
+        return false;
+    if (rows->scope && !place_scope(t, e, &rows->scopes[s->scope], &s->scope))
+        return false;
+    return copy_span(&t->batch, s) && emit_want(t, e, rows, row, to);
+}
+
+static bool emit_fresh(struct sf_trace_read *t, struct emit *e, uint32_t row, uint32_t to)
+{
+    e->spans[to] = t->fresh[row]; /* the copies live as long as the trace is loaded */
+    return place_resource(t, e, &t->fresh_resources[row], &e->spans[to].resource) &&
+           place_scope(t, e, &t->fresh_scopes[row], &e->spans[to].scope);
+}
+
+static bool prepare(struct sf_trace_read *t, struct emit *e, uint32_t n)
+{
+    struct sf_arena *a = &t->batch;
+    *e = (struct emit){.n = n};
+    e->spans = sf_arena_new_n(a, n, sizeof(*e->spans));
+    e->resources = sf_arena_raw(a, n * sizeof(*e->resources), 16);
+    e->scopes = sf_arena_raw(a, n * sizeof(*e->scopes), 16);
+    e->seen_resources = sf_arena_raw(a, n * sizeof(*e->seen_resources), 16);
+    e->seen_scopes = sf_arena_raw(a, n * sizeof(*e->seen_scopes), 16);
+    e->want = sf_arena_new_n(a, t->n_want, sizeof(*e->want));
+    if (!e->spans || !e->resources || !e->scopes || !e->seen_resources || !e->seen_scopes ||
+        !e->want)
+        return false;
+    for (size_t k = 0; k < t->n_want; k++) {
+        e->want[k].code = sf_arena_raw(a, n * sizeof(uint32_t), 16);
+        e->want[k].vals = sf_arena_new_n(a, n, sizeof(struct sf_value));
+        e->want[k].n_vals = n;
+        if (!e->want[k].code || !e->want[k].vals)
+            return false;
+    }
+    return true;
+}
+
+/* Rows of one source at a time: a granule that does not stay decoded is decoded once a batch. */
+static enum sf_err fill(struct sf_trace_read *t, struct emit *e, uint32_t at, struct sf_why *why)
+{
+    uint8_t *is_done = sf_arena_new(&t->batch, e->n);
+    if (!is_done)
+        return too_large(why);
+    for (uint32_t i = 0; i < e->n; i++) {
+        uint32_t source = t->rows[at + i].source;
+        const struct sf_trace_source *from = &t->sources[source];
+        const struct sf_span_rows *rows = NULL;
+        if (is_done[i])
+            continue;
+        if (from->run) {
+            enum sf_err err = source_rows(t, from, t->columns, &rows, why);
+            if (err)
+                return err;
+        }
+        for (uint32_t k = i; k < e->n; k++) {
+            uint32_t row = t->rows[at + k].row - from->from;
+            if (t->rows[at + k].source != source)
+                continue;
+            is_done[k] = 1;
+            if (rows ? !emit_row(t, e, rows, row, k) : !emit_fresh(t, e, row, k))
+                return too_large(why);
+        }
+    }
+    return SF_OK;
+}
+
+static bool make_columns(struct sf_trace_read *t, const struct emit *e, struct sf_span_rows *out)
+{
+    struct sf_arena *a = &t->batch;
+    uint32_t n = e->n;
+    sf_trace_id *trace_id = sf_arena_raw(a, n * sizeof(*trace_id), 16);
+    sf_span_id *span_id = sf_arena_raw(a, n * sizeof(*span_id), 16);
+    sf_span_id *parent_id = sf_arena_raw(a, n * sizeof(*parent_id), 16);
+    uint64_t *start_ns = sf_arena_raw(a, n * sizeof(*start_ns), 16);
+    uint64_t *end_ns = sf_arena_raw(a, n * sizeof(*end_ns), 16);
+    uint8_t *kind = sf_arena_raw(a, n, 16), *status = sf_arena_raw(a, n, 16);
+    uint32_t *resource = sf_arena_raw(a, n * sizeof(*resource), 16);
+    uint32_t *scope = sf_arena_raw(a, n * sizeof(*scope), 16);
+    uint32_t *own = sf_arena_raw(a, n * sizeof(*own), 16);
+    sf_str *names = sf_arena_raw(a, n * sizeof(*names), 16);
+    sf_str *msgs = sf_arena_raw(a, n * sizeof(*msgs), 16);
+
+    if (!trace_id || !span_id || !parent_id || !start_ns || !end_ns || !kind || !status ||
+        !resource || !scope || !own || !names || !msgs)
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct sf_span *s = &e->spans[i];
+        trace_id[i] = s->trace_id;
+        span_id[i] = s->span_id;
+        parent_id[i] = s->parent_id;
+        start_ns[i] = s->start_ns;
+        end_ns[i] = s->end_ns;
+        kind[i] = s->kind;
+        status[i] = s->status;
+        resource[i] = s->resource;
+        scope[i] = s->scope;
+        names[i] = s->name;
+        msgs[i] = s->status_msg;
+        own[i] = i;
+    }
+    *out = (struct sf_span_rows){.n_rows = n,
+                                 .tenant = t->tenant,
+                                 .trace_id = trace_id,
+                                 .span_id = span_id,
+                                 .want = e->want};
+    if (t->columns & SF_COL_PARENT)
+        out->parent_id = parent_id;
+    if (t->columns & SF_COL_TIMES) {
+        out->start_ns = start_ns;
+        out->end_ns = end_ns;
+    }
+    if (t->columns & SF_COL_KIND) {
+        out->kind = kind;
+        out->status = status;
+    }
+    if (t->columns & SF_COL_NAME)
+        out->name = (struct sf_str_column){own, names, n};
+    if (t->columns & SF_COL_STATUS_MSG)
+        out->status_msg = (struct sf_str_column){own, msgs, n};
+    if (t->columns & SF_COL_RESOURCE) {
+        out->resource = resource;
+        out->resources = e->resources;
+        out->n_resources = e->n_resources;
+    }
+    if (t->columns & SF_COL_SCOPE) {
+        out->scope = scope;
+        out->scopes = e->scopes;
+        out->n_scopes = e->n_scopes;
+    }
+    if (t->columns & (SF_COL_ATTRS | SF_COL_EVENTS | SF_COL_LINKS | SF_COL_REST))
+        out->spans = e->spans;
+    return true;
+}
+
+enum sf_err sf_trace_read_emit(struct sf_trace_read *t, uint32_t at, struct sf_span_rows *out,
+                               struct sf_why *why)
+{
+    uint32_t n = t->n_rows - at < SF_ROWS_MAX ? t->n_rows - at : SF_ROWS_MAX;
+    struct emit e;
+    enum sf_err err;
+
+    sf_arena_reset(&t->batch);
+    if (!prepare(t, &e, n))
+        return too_large(why);
+    err = fill(t, &e, at, why);
+    if (!err && !make_columns(t, &e, out))
+        err = too_large(why);
+    return err ? err : count_memory(t, why);
+}
+
+enum sf_err sf_trace_read_peek(struct sf_trace_read *t, uint32_t i, uint32_t columns,
+                               const struct sf_span_rows **out, uint32_t *out_row,
+                               struct sf_why *why)
+{
+    const struct sf_trace_source *from = &t->sources[t->rows[i].source];
+    *out_row = t->rows[i].row - from->from;
+    return source_rows(t, from, columns, out, why);
+}
+
+/* ---- the cursor of trace_get ---- */
+
+struct cursor {
+    struct sf_span_cursor base;
+    struct sf_trace_read read;
+    struct sf_local *l;
+    uint32_t *tenants; /* copied: the caller's list may go */
+    size_t n_tenants, tenant;
+    sf_trace_id id;
+    int64_t from_ns, to_ns;
+    uint32_t at;
+};
+
+/* The trace of the next tenant who has one of that id. */
+static enum sf_err load_next(struct cursor *c, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    c->at = 0;
+    c->read.n_rows = 0;
+    while (!err && c->read.n_rows == 0 && c->tenant < c->n_tenants) {
+        uint32_t tenant = c->tenants[c->tenant++];
+        sf_trace_read_reset(&c->read);
+        sf_granules_done(&c->read.granules);
+        sf_granules_init(&c->read.granules, c->l, c->read.q, NULL, 0);
+        sf_snapshot_unref(c->read.snapshot);
+        c->read.snapshot = NULL;
+        /* Memtables before the snapshot: rows that move between the two are seen twice, which the
+         * removal of repeats forgives, and never not at all. */
+        err = sf_trace_read_fresh(&c->read, tenant, c->id, why);
+        if (err)
+            return err;
+        c->read.snapshot = sf_snapshot_take(&c->l->snapshots);
+        err = sf_trace_read_load(&c->read, tenant, c->id, c->from_ns, c->to_ns, why);
+    }
+    return err;
+}
+
+static bool cursor_next(struct sf_span_cursor *base, struct sf_span_rows *out)
+{
+    struct cursor *c = (struct cursor *)base;
+    if (!c->base.err && c->at >= c->read.n_rows)
+        c->base.err = load_next(c, &c->base.why);
+    if (c->base.err || c->at >= c->read.n_rows)
+        return false;
+    c->base.err = sf_trace_read_emit(&c->read, c->at, out, &c->base.why);
+    if (c->base.err)
+        return false;
+    c->at += out->n_rows;
+    return true;
+}
+
+static void cursor_close(struct sf_span_cursor *base)
+{
+    struct cursor *c = (struct cursor *)base;
+    if (!c)
+        return;
+    sf_trace_read_done(&c->read);
+    sf_heap_free(c->tenants);
+    sf_heap_free(c);
+}
+
+enum sf_err sf_local_trace_get(struct sf_store *s, sf_trace_id id, int64_t from_ns, int64_t to_ns,
+                               struct sf_query_ctx *q, struct sf_span_cursor **out,
+                               struct sf_why *why)
+{
+    struct sf_local *l = (struct sf_local *)s;
+    struct cursor *c;
+    void *memory;
+    enum sf_err err;
+
+    err = sf_query_open(l, q, false, sizeof(*c), &memory, why);
+    if (err)
+        return err;
+    c = memory;
+    c->base = (struct sf_span_cursor){.next = cursor_next, .close = cursor_close};
+    c->l = l;
+    c->id = id;
+    c->from_ns = from_ns;
+    c->to_ns = to_ns;
+    c->tenants = sf_heap_new_n(q->n_tenants, sizeof(*c->tenants));
+    err = c->tenants ? sf_trace_read_init(&c->read, l, NULL, q, SF_COL_ALL, NULL, 0, why)
+                     : sf_fail(why, SF_ERR_NOMEM, "query: no memory for a cursor");
+    if (!err) {
+        memcpy(c->tenants, q->tenants, q->n_tenants * sizeof(*c->tenants));
+        c->n_tenants = q->n_tenants;
+        c->read.has_parts = true;
+        err = load_next(c, why);
+    }
+    if (err) {
+        cursor_close(&c->base);
+        return err;
+    }
+    *out = &c->base;
+    return SF_OK;
+}

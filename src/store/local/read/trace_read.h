@@ -1,0 +1,78 @@
+/* trace_read.h - one trace put together from wherever its pieces are.
+ *
+ * load() finds the rows in memtables (on request), parts and blocks, drops hidden and repeated ones
+ * and orders them by start, holding some 50 bytes a row; emit() then copies them out, a batch at a
+ * time, so that a trace of a million spans needs no more memory than its list. */
+#pragma once
+#include "block/span_block_reader.h"
+#include "store/local/read/granules.h"
+
+struct sf_trace_row {
+    uint64_t start_ns, end_ns;
+    sf_span_id span_id;
+    uint32_t source, row;
+    uint32_t n_attrs;
+    uint8_t kind;
+};
+
+struct sf_trace_source { /* a granule, or (run NULL) the copies from memtables */
+    struct sf_run *run;  /* borrowed from the snapshot */
+    uint32_t granule;
+    uint32_t from, to;            /* rows of the granule that are read */
+    int64_t ts_min_ns, ts_max_ns; /* of the granule */
+};
+
+struct sf_trace_read {
+    struct sf_local *l;
+    struct sf_snapshot *snapshot; /* owned */
+    struct sf_query_ctx *q;
+    uint32_t columns;
+    size_t n_want;
+    bool has_parts; /* of granules the trace's rows alone are read: few traces are asked for */
+    struct sf_granules granules;
+    struct sf_arena keep;  /* of the trace loaded now */
+    struct sf_arena batch; /* of the rows emitted last */
+    sf_trace_id id;
+    uint32_t tenant;
+    struct sf_trace_row *rows;
+    uint32_t n_rows, rows_cap;
+    struct sf_trace_source *sources;
+    uint32_t n_sources, sources_cap;
+    struct sf_span *fresh; /* from memtables, with their tables */
+    struct sf_resource *fresh_resources;
+    struct sf_scope *fresh_scopes;
+    uint32_t n_fresh, fresh_cap;
+    size_t counted_len;
+};
+
+/* Takes the snapshot. `columns` and `want_keys` are what emit() gives; loading reads more when it
+ * must. want_keys is borrowed. */
+enum sf_err sf_trace_read_init(struct sf_trace_read *t, struct sf_local *l,
+                               struct sf_snapshot *snapshot, struct sf_query_ctx *q,
+                               uint32_t columns, const struct sf_key *want_keys, size_t n_want,
+                               struct sf_why *why);
+void sf_trace_read_done(struct sf_trace_read *t); /* a zeroed one is fine */
+
+/* Copies the trace's rows out of the memtables; before load(), and before its snapshot is taken. */
+enum sf_err sf_trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
+                                struct sf_why *why);
+/* Everything else. Only blocks that may overlap [from, to] are asked (0 and 0: all). */
+enum sf_err sf_trace_read_load(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
+                               int64_t from_ns, int64_t to_ns, struct sf_why *why);
+/* The same for a trace that lies in one granule of one run and nowhere else. */
+enum sf_err sf_trace_read_load_at(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
+                                  struct sf_run *run, struct sf_trace_place place,
+                                  struct sf_why *why);
+/* Forgets the trace. */
+void sf_trace_read_reset(struct sf_trace_read *t);
+/* Up to SF_ROWS_MAX rows from place `at` on; borrowed until the next call. */
+enum sf_err sf_trace_read_emit(struct sf_trace_read *t, uint32_t at, struct sf_span_rows *out,
+                               struct sf_why *why);
+/* Row `i` as it lies in its granule, for looking at; false for rows from memtables. */
+enum sf_err sf_trace_read_peek(struct sf_trace_read *t, uint32_t i, uint32_t columns,
+                               const struct sf_span_rows **out, uint32_t *out_row,
+                               struct sf_why *why);
+
+enum sf_err sf_local_trace_get(struct sf_store *s, sf_trace_id id, int64_t from_ns, int64_t to_ns,
+                               struct sf_query_ctx *q, struct sf_span_cursor **out,
+                               struct sf_why *why);

@@ -1,0 +1,455 @@
+#include "store/local/write/compact.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "base/limits.h"
+#include "os/clock.h"
+#include "store/local/profiles/profile_age.h"
+#include "store/local/profiles/profile_merge.h"
+#include "store/local/write/erase.h"
+#include "store/local/write/merge.h"
+#include "store/local/write/pressure.h"
+#include "store/local/write/retain.h"
+
+enum { TICK_MS = 1000, MAX_INPUTS = 64, REMERGE_BLOCKS = 4 };
+static const uint64_t MAX_JOB_ROWS = 4u << 20;
+static const uint64_t MAX_DAY_LEN = (uint64_t)256 << 20; /* of profile blocks merged into one */
+static const int64_t DAY_DELAY_NS = 2 * SF_NS_PER_HOUR;  /* after its end: late ones are in */
+
+/* ---- choosing ---- */
+
+struct candidate {
+    struct sf_run *run;
+    int64_t hour;
+};
+
+static int by_hour(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+    if (x->run->row.level != y->run->row.level)
+        return x->run->row.level < y->run->row.level ? -1 : 1;
+    if (x->run->row.level && x->run->row.tenant != y->run->row.tenant)
+        return x->run->row.tenant < y->run->row.tenant ? -1 : 1;
+    if (x->hour != y->hour)
+        return x->hour < y->hour ? -1 : 1;
+    return x->run->row.id < y->run->row.id ? -1 : x->run->row.id > y->run->row.id;
+}
+
+static bool same_job(const struct candidate *x, const struct candidate *y)
+{
+    return x->run->row.level == y->run->row.level && x->hour == y->hour &&
+           (x->run->row.level == 0 || x->run->row.tenant == y->run->row.tenant);
+}
+
+/* The hour in which most of a level-0 block lies is that of its newest rows: late ones are few. */
+static int64_t hour_of(const struct sf_run *run)
+{
+    int64_t at = run->row.level ? run->row.ts_min_ns : run->row.ts_max_ns;
+    int64_t last = (run->row.day + 1) * SF_NS_PER_DAY - 1;
+    return sf_local_hour_of(at < last ? at : last);
+}
+
+static bool is_closed(const struct sf_local *l, int64_t hour)
+{
+    return (hour + 1) * SF_NS_PER_HOUR + l->tune.closed_delay_ns <= sf_local_wall_ns(l);
+}
+
+/* How many of [at, end) one job takes; 0: not due. */
+static size_t job_size(const struct sf_local *l, const struct candidate *list, size_t at,
+                       size_t end)
+{
+    size_t n = 0;
+    uint64_t rows = 0;
+    while (at + n < end && n < MAX_INPUTS) {
+        rows += list[at + n].run->row.n_rows;
+        if (n && rows > MAX_JOB_ROWS)
+            break;
+        n++;
+    }
+    if (list[at].run->row.level == 0)
+        return end - at >= l->tune.compact_blocks || is_closed(l, list[at].hour) ? n : 0;
+    return n >= REMERGE_BLOCKS && is_closed(l, list[at].hour) ? n : 0;
+}
+
+/* The next job as references; 0: nothing is due. */
+static size_t choose(struct sf_local *l, struct candidate *list, size_t n, bool is_newest_first,
+                     size_t *out_at)
+{
+    size_t best = 0, best_at = 0;
+    for (size_t from = 0, to; from < n; from = to) {
+        size_t size;
+        for (to = from + 1; to < n && same_job(&list[from], &list[to]); to++) {
+            /* the whole hour */
+        }
+        size = job_size(l, list, from, to);
+        if (size == 0 || (best && list[from].run->row.level > list[best_at].run->row.level))
+            continue;
+        if (!best || is_newest_first) { /* hours rise, so the last one found is the newest */
+            best = size;
+            best_at = from;
+        }
+    }
+    *out_at = best_at;
+    return best;
+}
+
+static int by_day(const void *a, const void *b)
+{
+    const struct sf_block_row *x = &((const struct candidate *)a)->run->row,
+                              *y = &((const struct candidate *)b)->run->row;
+    if (x->tenant != y->tenant)
+        return x->tenant < y->tenant ? -1 : 1;
+    if (x->day != y->day)
+        return x->day < y->day ? -1 : 1;
+    if (x->ts_min_ns != y->ts_min_ns)
+        return x->ts_min_ns < y->ts_min_ns ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* A day of profiles that is over: its hours share their stacks, so one block of them is smaller and
+ * its flame graphs need one look at the symbols. The first two or more that fit together; 0: none.
+ */
+static size_t choose_day(const struct sf_local *l, struct candidate *list, size_t n, size_t *out_at)
+{
+    size_t n_closed = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct sf_block_row *row = &list[i].run->row;
+        if (row->level == 1 && (row->day + 1) * SF_NS_PER_DAY + DAY_DELAY_NS <= sf_local_wall_ns(l))
+            list[n_closed++] = list[i];
+    }
+    if (n_closed)
+        qsort(list, n_closed, sizeof(*list), by_day);
+    for (size_t from = 0; from < n_closed; from++) {
+        const struct sf_block_row *first = &list[from].run->row;
+        uint64_t len = 0;
+        size_t size = 0;
+        while (from + size < n_closed && size < MAX_INPUTS &&
+               list[from + size].run->row.tenant == first->tenant &&
+               list[from + size].run->row.day == first->day &&
+               len + list[from + size].run->row.len <= MAX_DAY_LEN)
+            len += list[from + size++].run->row.len;
+        if (size > 1) {
+            *out_at = from;
+            return size;
+        }
+    }
+    return 0;
+}
+
+/* ---- merging ---- */
+
+/* The runs of one kind out of a list; how many. */
+static size_t pick(struct sf_run *const *from, size_t n, uint8_t kind, struct sf_run **to)
+{
+    size_t n_to = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (from[i]->row.kind == kind)
+            to[n_to++] = from[i];
+    }
+    return n_to;
+}
+
+struct shown { /* lists for one commit */
+    struct sf_run **blocks, **in[2], **out[2];
+    size_t n_blocks, n_in[2], n_out[2];
+    struct sf_snapshot *rooms[2];
+    uint64_t *dead;
+};
+static const uint8_t KINDS[] = {SF_BLOCK_SPANS, SF_BLOCK_PROFILES};
+
+static bool prepare(struct sf_local *l, const struct sf_merged *merged,
+                    struct sf_run *const *inputs, size_t n_inputs, struct shown *s)
+{
+    s->dead = sf_heap_new_n(n_inputs + 1, sizeof(*s->dead));
+    s->blocks = sf_heap_new_n(merged->n + 1, sizeof(struct sf_run *));
+    for (size_t i = 0; s->blocks && i < merged->n; i++) {
+        s->blocks[i] = sf_run_new_block(&l->runs, &merged->rows[i]);
+        if (!s->blocks[i])
+            return false;
+        s->n_blocks++;
+    }
+    if (!s->dead || !s->blocks)
+        return false;
+    for (size_t i = 0; i < n_inputs; i++)
+        s->dead[i] = inputs[i]->row.id;
+    for (size_t k = 0; k < 2; k++) {
+        s->in[k] = sf_heap_new_n(merged->n + 1, sizeof(struct sf_run *));
+        s->out[k] = sf_heap_new_n(n_inputs + 1, sizeof(struct sf_run *));
+        if (!s->in[k] || !s->out[k])
+            return false;
+        s->n_in[k] = pick(s->blocks, merged->n, KINDS[k], s->in[k]);
+        s->n_out[k] = pick(inputs, n_inputs, KINDS[k], s->out[k]);
+        s->rooms[k] = sf_snapshot_prepare(sf_local_snapshots(l, KINDS[k]), s->n_in[k]);
+        if (!s->rooms[k])
+            return false;
+    }
+    return true;
+}
+
+/* New blocks live and old ones dead, in the catalogue and then for readers. */
+static enum sf_err commit(struct sf_local *l, const struct sf_merged *merged,
+                          struct sf_run *const *inputs, size_t n_inputs, struct sf_why *why)
+{
+    struct sf_catalogue_change entry = {.add = merged->rows, .n_add = merged->n};
+    struct shown s = {0};
+    enum sf_err err = prepare(l, merged, inputs, n_inputs, &s)
+                          ? SF_OK
+                          : sf_fail(why, SF_ERR_NOMEM, "compact: no memory for %zu blocks",
+                                    merged->n);
+    entry.dead_ids = s.dead;
+    entry.n_dead = n_inputs;
+    sf_mutex_lock(&l->number_lock);
+    entry.next_block = l->next_block;
+    entry.next_flush = l->next_flush;
+    sf_mutex_unlock(&l->number_lock);
+    if (!err)
+        err = sf_catalogue_commit(l->catalogue, &entry, why);
+    for (size_t i = 0; !err && i < n_inputs; i++)
+        atomic_store(&inputs[i]->is_dead, true);
+    if (!err)
+        sf_runs_inherit(inputs, n_inputs, s.blocks, s.n_blocks);
+    for (size_t k = 0; k < 2; k++) {
+        struct sf_snapshot_change change = {
+            .out = s.out[k], .n_out = s.n_out[k], .in = s.in[k], .n_in = s.n_in[k]};
+        if (err || s.n_in[k] + s.n_out[k] == 0)
+            sf_snapshot_unref(s.rooms[k]);
+        else
+            sf_snapshot_apply(sf_local_snapshots(l, KINDS[k]), &change, s.rooms[k]);
+        sf_heap_free(s.in[k]);
+        sf_heap_free(s.out[k]);
+    }
+    for (size_t i = 0; err && i < s.n_blocks; i++)
+        sf_run_unref(s.blocks[i]);
+    sf_heap_free(s.dead);
+    sf_heap_free(s.blocks);
+    return err;
+}
+
+static enum sf_err merge_runs(struct sf_local *l, struct sf_run *const *inputs, size_t n,
+                              enum sf_merge_split split, uint8_t level, struct sf_why *why)
+{
+    struct sf_snapshot *s = sf_snapshot_take(&l->snapshots), *now;
+    struct sf_merge merge = {
+        .inputs = inputs,
+        .n_inputs = n,
+        .tombstones = s->tombstones,
+        .split = split,
+        .level = level,
+        .lsn_lo = UINT64_MAX,
+        .has_sources = true,
+    };
+    struct sf_profile_ages ages = sf_profile_ages_now(l);
+    struct sf_merged merged = {0};
+    enum sf_err err;
+
+    merge.coarse_before_ns = ages.coarse_before_ns;
+    merge.has_no_details = true;
+    for (size_t i = 0; i < n; i++) {
+        if (inputs[i]->row.ts_max_ns >= ages.detail_before_ns)
+            merge.has_no_details = false;
+        if (inputs[i]->row.lsn_lo < merge.lsn_lo)
+            merge.lsn_lo = inputs[i]->row.lsn_lo;
+        if (inputs[i]->row.lsn_hi > merge.lsn_hi)
+            merge.lsn_hi = inputs[i]->row.lsn_hi;
+    }
+    err = inputs[0]->row.kind == SF_BLOCK_PROFILES ? sf_profile_merge_run(l, &merge, &merged, why)
+                                                   : sf_merge_run(l, &merge, &merged, why);
+    if (!err) {
+        /* An erasure that came meanwhile does not reach blocks numbered after it: do it over. None
+         * may come between this look and the commit. */
+        sf_mutex_lock(&l->erase_lock);
+        now = sf_snapshot_take(&l->snapshots);
+        if (now->erase_version != s->erase_version)
+            err = sf_fail(why, SF_ERR_BUSY, "compact: an erasure came in between");
+        else
+            err = commit(l, &merged, inputs, n, why);
+        sf_snapshot_unref(now);
+        sf_mutex_unlock(&l->erase_lock);
+    }
+    if (err)
+        sf_doubt_keep(l, &merged);
+    else
+        atomic_fetch_add(&l->n_repeats, merged.n_repeats);
+    sf_merged_done(&merged);
+    sf_snapshot_unref(s);
+    return err;
+}
+
+enum sf_err sf_compact_rewrite(struct sf_local *l, struct sf_run *run, struct sf_why *why)
+{
+    static const enum sf_merge_split splits[] = {SF_SPLIT_DAY, SF_SPLIT_HOUR, SF_SPLIT_TENANT_DAY};
+    unsigned level = run->row.level < 2 ? run->row.level : 2;
+    return merge_runs(l, &run, 1, splits[level], run->row.level, why);
+}
+
+/* Hours first: a day is merged when all of them are. */
+static enum sf_err compact_day(struct sf_local *l, const struct sf_snapshot *s,
+                               struct candidate *list, bool *out_did_work, struct sf_why *why)
+{
+    struct sf_run *inputs[MAX_INPUTS];
+    size_t n = 0, at = 0, size;
+    enum sf_err err = SF_OK;
+    for (size_t i = 0; i < s->n; i++) {
+        if (!sf_run_is_part(s->runs[i]) && !atomic_load(&s->runs[i]->is_bad))
+            list[n++] = (struct candidate){s->runs[i], 0};
+    }
+    size = choose_day(l, list, n, &at);
+    for (size_t i = 0; i < size; i++)
+        inputs[i] = list[at + i].run;
+    if (size)
+        err = merge_runs(l, inputs, size, SF_SPLIT_TENANT_DAY, 2, why);
+    *out_did_work = size && err == SF_OK;
+    return err;
+}
+
+static enum sf_err compact_kind(struct sf_local *l, uint8_t kind, bool *out_did_work,
+                                struct sf_why *why)
+{
+    struct sf_snapshot *s = sf_snapshot_take(sf_local_snapshots(l, kind));
+    struct candidate *list = sf_heap_new_n(s->n + 1, sizeof(*list));
+    struct sf_run *inputs[MAX_INPUTS];
+    size_t n = 0, at = 0, size, n_level0 = 0;
+    enum sf_err err = SF_OK;
+
+    *out_did_work = false;
+    if (!list) {
+        sf_snapshot_unref(s);
+        return sf_fail(why, SF_ERR_NOMEM, "compact: no memory for a list of %zu blocks", s->n);
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        struct sf_run *run = s->runs[i];
+        if (sf_run_is_part(run) || atomic_load(&run->is_bad) || run->row.level > 1)
+            continue;
+        n_level0 += run->row.level == 0;
+        if (run->row.level == 1 &&
+            (run->row.n_rows >= l->tune.block_rows / 2 || atomic_load(&run->is_alone)))
+            continue; /* large enough */
+        list[n++] = (struct candidate){run, hour_of(run)};
+    }
+    sf_thread_set_nice(n_level0 > l->tune.hurry_blocks ? 0 : 10);
+    if (n)
+        qsort(list, n, sizeof(*list), by_hour);
+    size = choose(l, list, n, n_level0 > l->tune.hurry_blocks, &at);
+    for (size_t i = 0; i < size; i++)
+        inputs[i] = list[at + i].run;
+    if (size && kind == SF_BLOCK_SPANS)
+        size = sf_merge_take(l, inputs, size);
+    if (size == 1 && inputs[0]->row.level == 1) { /* merging it with itself would never end */
+        atomic_store(&inputs[0]->is_alone, true);
+        *out_did_work = true;
+    } else if (size) {
+        err = merge_runs(l, inputs, size, SF_SPLIT_HOUR, 1, why);
+        *out_did_work = err == SF_OK;
+    } else if (kind == SF_BLOCK_PROFILES) {
+        err = compact_day(l, s, list, out_did_work, why);
+    }
+    sf_heap_free(list);
+    sf_snapshot_unref(s);
+    return err;
+}
+
+enum sf_err sf_compact_step(struct sf_local *l, bool *out_did_work, struct sf_why *why)
+{
+    bool did_spans = false, did_profiles = false;
+    enum sf_err err = compact_kind(l, SF_BLOCK_SPANS, &did_spans, why);
+    if (!err)
+        err = compact_kind(l, SF_BLOCK_PROFILES, &did_profiles, why);
+    *out_did_work = did_spans || did_profiles;
+    return err;
+}
+
+/* ---- removal ---- */
+
+enum sf_err sf_compact_remove(struct sf_local *l, struct sf_run *const *runs, size_t n,
+                              struct sf_why *why)
+{
+    struct sf_merged none = {0};
+    return n ? commit(l, &none, runs, n, why) : SF_OK;
+}
+
+enum sf_err sf_compact_bury(struct sf_local *l, struct sf_why *why)
+{
+    struct sf_run *dead = sf_runs_take_dead(&l->runs);
+    enum sf_err err = SF_OK;
+    while (dead) {
+        struct sf_run *next = dead->next_dead;
+        char day[32];
+        /* A file that cannot be deleted now is deleted at the next start: its row says dead. */
+        enum sf_err one = sf_dir_unlink(l->dir, dead->row.path, why);
+        if (!one)
+            one = sf_catalogue_forget(l->catalogue, dead->row.id, why);
+        sf_local_day_dir(dead->row.kind, dead->row.day, day);
+        if (sf_local_day_of(sf_local_wall_ns(l)) != dead->row.day)
+            (void)sf_dir_remove(l->dir, day, NULL); /* only when it is empty */
+        err = err ? err : one;
+        sf_run_bury(dead);
+        dead = next;
+    }
+    return err;
+}
+
+struct search {
+    const struct sf_tombstone *t;
+    bool is_found;
+};
+
+static bool see_dead(void *arg, const struct sf_block_row *row)
+{
+    struct search *s = arg;
+    if (row->state == SF_BLOCK_DEAD &&
+        sf_tombstone_touches(s->t, row->id, row->tenant, row->ts_min_ns, row->ts_max_ns))
+        s->is_found = true;
+    return !s->is_found;
+}
+
+bool sf_compact_is_buried(struct sf_local *l, const struct sf_tombstone *t)
+{
+    struct search s = {.t = t};
+    return !sf_catalogue_blocks(l->catalogue, see_dead, &s, NULL) && !s.is_found;
+}
+
+/* ---- the thread ---- */
+
+/* A merge that fails (often for want of room) must not keep retention from making room: every step
+ * is tried, the first fault is the one that is told. */
+enum sf_err sf_compact_all(struct sf_local *l, struct sf_why *why)
+{
+    bool did_work = true;
+    uint64_t n_left = 0;
+    enum sf_err err = SF_OK, one;
+    sf_mutex_lock(&l->merge_lock);
+    while (!err && did_work && !atomic_load(&l->is_stopping))
+        err = sf_compact_step(l, &did_work, why);
+    one = sf_retain_work(l, err ? NULL : why); /* first: it moves the clock by which orphans age */
+    err = err ? err : one;
+    one = sf_profile_age_work(l, err ? NULL : why);
+    err = err ? err : one;
+    one = sf_erase_work(l, &n_left, err ? NULL : why);
+    err = err ? err : one;
+    one = sf_compact_bury(l, err ? NULL : why);
+    err = err ? err : one;
+    sf_mutex_unlock(&l->merge_lock);
+    one = sf_stretch_work(l, err ? NULL : why);
+    return err ? err : one;
+}
+
+void sf_compact_loop(void *local)
+{
+    struct sf_local *l = local;
+    while (!atomic_load(&l->is_stopping)) {
+        struct sf_why why;
+        enum sf_err err;
+        sf_mutex_lock(&l->wake_lock);
+        if (!l->must_compact && !atomic_load(&l->is_stopping))
+            sf_signal_wait_until(&l->wake_compact, &l->wake_lock,
+                                 sf_clock_mono_ns() + TICK_MS * (SF_NS_PER_S / 1000));
+        l->must_compact = false;
+        sf_mutex_unlock(&l->wake_lock);
+        if (atomic_load(&l->is_stopping))
+            break;
+        err = sf_compact_all(l, &why);
+        sf_pressure_compacted(l, err, &why);
+    }
+}

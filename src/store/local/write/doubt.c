@@ -1,0 +1,55 @@
+#include "store/local/write/doubt.h"
+
+#include <stdio.h>
+
+#include "base/heap.h"
+#include "store/local/write/merge.h"
+
+/* With the lock held. */
+static bool make_room(struct sf_doubt *d, size_t n)
+{
+    char(*more)[64];
+    if (d->n + n <= d->cap)
+        return true;
+    more = sf_heap_grow(d->paths, d->n + n, sizeof(*more));
+    if (!more)
+        return false;
+    d->paths = more;
+    d->cap = d->n + n;
+    return true;
+}
+
+void sf_doubt_keep(struct sf_local *l, struct sf_merged *m)
+{
+    struct sf_doubt *d = &l->doubt;
+    sf_mutex_lock(&d->lock);
+    if (m->n && make_room(d, m->n)) {
+        for (size_t i = 0; i < m->n; i++)
+            snprintf(d->paths[d->n++], sizeof(d->paths[0]), "%s", m->rows[i].path);
+    }
+    sf_mutex_unlock(&d->lock);
+    sf_merged_done(m);
+}
+
+/* Any commit does; the clock of retention may be written as often as one likes. */
+static enum sf_err commit_something(struct sf_local *l, struct sf_why *why)
+{
+    int64_t now_ns;
+    sf_mutex_lock(&l->rule_lock);
+    now_ns = l->now_ns;
+    sf_mutex_unlock(&l->rule_lock);
+    return sf_catalogue_set_now(l->catalogue, now_ns, why);
+}
+
+enum sf_err sf_doubt_settle(struct sf_local *l, struct sf_why *why)
+{
+    struct sf_doubt *d = &l->doubt;
+    enum sf_err err = SF_OK;
+    sf_mutex_lock(&d->lock);
+    if (d->n)
+        err = commit_something(l, why);
+    for (; !err && d->n; d->n--)
+        (void)sf_dir_unlink(l->dir, d->paths[d->n - 1], NULL); /* else the next start moves it */
+    sf_mutex_unlock(&d->lock);
+    return err;
+}

@@ -1,0 +1,23 @@
+/* doubt.h - blocks whose commit failed, and which the catalogue may name all the same.
+ *
+ * A commit that ends with an error may have reached the file before the error came: a server
+ * killed then finds the blocks named and the log let go. So their files stay until a later commit
+ * has gone well, which leaves nothing of the failed one; until then no further block is written. */
+#pragma once
+#include "base/err.h"
+#include "os/thread.h"
+
+struct sf_local;  /* store/local/engine.h */
+struct sf_merged; /* store/local/write/merge.h */
+
+struct sf_doubt {
+    struct sf_mutex lock; /* guards the list; held while it is settled, which is rare */
+    char (*paths)[64];
+    size_t n, cap;
+};
+
+/* Takes the files of outputs that were not committed. Without memory to remember them they stay:
+ * the next start finds them. */
+void sf_doubt_keep(struct sf_local *l, struct sf_merged *m);
+/* Deletes what is kept once the catalogue can be written. Fails when it cannot. */
+enum sf_err sf_doubt_settle(struct sf_local *l, struct sf_why *why);

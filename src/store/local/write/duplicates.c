@@ -1,0 +1,285 @@
+/* Two tables of (hash, second): the newer one takes what comes, both are asked. When the newer has
+ * lived ten minutes, or is full, it becomes the older one and the older one is emptied. So an entry
+ * lives ten to twenty minutes (its own second decides), and forgetting costs nothing per entry. */
+#include "store/local/write/duplicates.h"
+
+#include "base/heap.h"
+#include "os/thread.h"
+
+enum { LIFE_S = 600, FIRST_CAP = 1024 };
+
+enum state { FREE, PENDING, DURABLE, GONE };
+
+struct entry {
+    uint64_t hash;
+    uint32_t seen_s;
+    uint32_t state;
+};
+
+struct table {
+    struct entry *entries; /* open addressing */
+    size_t cap, n;
+    uint32_t since_s;
+};
+
+struct waiting { /* repeats of a request whose sync runs */
+    uint64_t hash;
+    struct sf_dup_waiter *waiter;
+};
+
+struct sf_duplicates {
+    struct sf_mutex lock; /* guards all below */
+    struct table young, old;
+    size_t max_entries; /* of one table */
+    struct waiting *waits;
+    size_t n_waits, waits_cap;
+    uint64_t *fresh; /* since the last flush */
+    size_t n_fresh, fresh_cap;
+    uint64_t n_dropped;
+};
+
+struct sf_duplicates *sf_duplicates_new(size_t cap_len)
+{
+    struct sf_duplicates *d = sf_heap_new(sizeof(*d));
+    if (!d)
+        return NULL;
+    sf_mutex_init(&d->lock);
+    d->max_entries = FIRST_CAP;
+    /* Two tables and, while one grows, its copy; each at most three quarters full. */
+    while (d->max_entries * 2 * sizeof(struct entry) * 3 <= cap_len)
+        d->max_entries *= 2;
+    return d;
+}
+
+void sf_duplicates_free(struct sf_duplicates *d)
+{
+    if (!d)
+        return;
+    sf_heap_free(d->young.entries);
+    sf_heap_free(d->old.entries);
+    sf_heap_free(d->waits);
+    sf_heap_free(d->fresh);
+    sf_mutex_done(&d->lock);
+    sf_heap_free(d);
+}
+
+static struct entry *table_find(struct table *t, uint64_t hash)
+{
+    if (!t->cap)
+        return NULL;
+    for (size_t at = hash & (t->cap - 1); t->entries[at].state != FREE;
+         at = (at + 1) & (t->cap - 1)) {
+        if (t->entries[at].hash == hash && t->entries[at].state != GONE)
+            return &t->entries[at];
+    }
+    return NULL;
+}
+
+static void table_put(struct table *t, struct entry e)
+{
+    size_t at = e.hash & (t->cap - 1);
+    while (t->entries[at].state != FREE)
+        at = (at + 1) & (t->cap - 1);
+    t->entries[at] = e;
+    t->n++;
+}
+
+static bool table_grow(struct table *t)
+{
+    struct table bigger = {.cap = t->cap ? t->cap * 2 : FIRST_CAP, .since_s = t->since_s};
+    bigger.entries = sf_heap_new_n(bigger.cap, sizeof(*bigger.entries));
+    if (!bigger.entries)
+        return false;
+    for (size_t i = 0; i < t->cap; i++) {
+        if (t->entries[i].state == PENDING || t->entries[i].state == DURABLE)
+            table_put(&bigger, t->entries[i]);
+    }
+    sf_heap_free(t->entries);
+    *t = bigger;
+    return true;
+}
+
+static void turn(struct sf_duplicates *d, uint32_t now_s)
+{
+    sf_heap_free(d->old.entries);
+    d->old = d->young;
+    d->young = (struct table){.since_s = now_s};
+}
+
+static uint32_t second(int64_t ns)
+{
+    return ns > 0 ? (uint32_t)(ns / 1000000000) : 0;
+}
+
+static bool add(struct sf_duplicates *d, uint64_t hash, int64_t seen_ns, int64_t now_ns,
+                enum state state)
+{
+    uint32_t now_s = second(now_ns);
+    if (d->young.n == 0)
+        d->young.since_s = now_s;
+    if (now_s > d->young.since_s && now_s - d->young.since_s > LIFE_S)
+        turn(d, now_s);
+    if ((d->young.n + 1) * 4 > d->young.cap * 3) {
+        if (d->young.cap >= d->max_entries) {
+            d->n_dropped += d->old.n;
+            turn(d, now_s);
+        }
+        if (!table_grow(&d->young))
+            return false;
+    }
+    table_put(&d->young, (struct entry){hash, second(seen_ns), state});
+    return true;
+}
+
+static struct entry *find(struct sf_duplicates *d, uint64_t hash)
+{
+    struct entry *e = table_find(&d->young, hash);
+    return e ? e : table_find(&d->old, hash);
+}
+
+static bool keep_fresh(struct sf_duplicates *d, uint64_t hash)
+{
+    if (d->n_fresh == d->fresh_cap) {
+        size_t cap = d->fresh_cap ? d->fresh_cap * 2 : 256;
+        uint64_t *more = sf_heap_grow(d->fresh, cap, sizeof(*more));
+        if (!more)
+            return false;
+        d->fresh = more;
+        d->fresh_cap = cap;
+    }
+    d->fresh[d->n_fresh++] = hash;
+    return true;
+}
+
+/* A block must not say that it holds a request that failed: the retry would be dropped. */
+static void forget_fresh(struct sf_duplicates *d, uint64_t hash)
+{
+    for (size_t i = d->n_fresh; i > 0; i--) {
+        if (d->fresh[i - 1] == hash) {
+            d->fresh[i - 1] = d->fresh[--d->n_fresh];
+            return;
+        }
+    }
+}
+
+static bool keep_waiter(struct sf_duplicates *d, uint64_t hash, struct sf_dup_waiter *waiter)
+{
+    if (d->n_waits == d->waits_cap) {
+        size_t cap = d->waits_cap ? d->waits_cap * 2 : 16;
+        struct waiting *more = sf_heap_grow(d->waits, cap, sizeof(*more));
+        if (!more)
+            return false;
+        d->waits = more;
+        d->waits_cap = cap;
+    }
+    d->waits[d->n_waits++] = (struct waiting){hash, waiter};
+    return true;
+}
+
+enum sf_err sf_duplicates_begin(struct sf_duplicates *d, uint64_t hash, int64_t now_ns,
+                                struct sf_dup_waiter *waiter, enum sf_dup_answer *out)
+{
+    enum sf_err err = SF_OK;
+    uint32_t now_s = second(now_ns);
+    struct entry *e;
+
+    sf_mutex_lock(&d->lock);
+    e = find(d, hash);
+    if (e && e->state == PENDING) {
+        if (keep_waiter(d, hash, waiter))
+            *out = SF_DUP_WAITS;
+        else
+            err = SF_ERR_NOMEM;
+    } else if (e && (now_s < e->seen_s || now_s - e->seen_s <= LIFE_S)) {
+        *out = SF_DUP_DURABLE;
+    } else {
+        if (e)
+            e->state = GONE; /* the same request again, long after: new */
+        if (!keep_fresh(d, hash)) {
+            err = SF_ERR_NOMEM;
+        } else if (!add(d, hash, now_ns, now_ns, PENDING)) {
+            d->n_fresh--;
+            err = SF_ERR_NOMEM;
+        } else {
+            *out = SF_DUP_NEW;
+        }
+    }
+    sf_mutex_unlock(&d->lock);
+    return err;
+}
+
+struct sf_dup_waiter *sf_duplicates_end(struct sf_duplicates *d, uint64_t hash, bool is_durable)
+{
+    struct sf_dup_waiter *all = NULL;
+    struct entry *e;
+    sf_mutex_lock(&d->lock);
+    e = find(d, hash);
+    if (e && e->state == PENDING)
+        e->state = is_durable ? DURABLE : GONE;
+    if (!is_durable)
+        forget_fresh(d, hash);
+    for (size_t i = 0; i < d->n_waits;) {
+        if (d->waits[i].hash != hash) {
+            i++;
+            continue;
+        }
+        d->waits[i].waiter->next = all;
+        all = d->waits[i].waiter;
+        d->waits[i] = d->waits[--d->n_waits];
+    }
+    sf_mutex_unlock(&d->lock);
+    return all;
+}
+
+bool sf_duplicates_know(struct sf_duplicates *d, uint64_t hash, int64_t seen_ns, int64_t now_ns,
+                        bool is_for_flush)
+{
+    bool ok = true;
+    sf_mutex_lock(&d->lock);
+    if (is_for_flush)
+        ok = keep_fresh(d, hash);
+    if (ok && !find(d, hash) && second(now_ns) <= second(seen_ns) + (uint32_t)LIFE_S)
+        ok = add(d, hash, seen_ns, now_ns, DURABLE);
+    sf_mutex_unlock(&d->lock);
+    return ok;
+}
+
+void sf_duplicates_take(struct sf_duplicates *d, uint64_t **out, size_t *out_n)
+{
+    sf_mutex_lock(&d->lock);
+    *out = d->fresh;
+    *out_n = d->n_fresh;
+    d->fresh = NULL;
+    d->n_fresh = d->fresh_cap = 0;
+    sf_mutex_unlock(&d->lock);
+}
+
+void sf_duplicates_give_back(struct sf_duplicates *d, uint64_t *hashes, size_t n)
+{
+    sf_mutex_lock(&d->lock);
+    for (size_t i = 0; i < n; i++) {
+        if (!keep_fresh(d, hashes[i]))
+            d->n_dropped++;
+    }
+    sf_mutex_unlock(&d->lock);
+    sf_heap_free(hashes);
+}
+
+size_t sf_duplicates_len(struct sf_duplicates *d)
+{
+    size_t len;
+    sf_mutex_lock(&d->lock);
+    len = (d->young.cap + d->old.cap) * sizeof(struct entry) + d->fresh_cap * sizeof(uint64_t) +
+          d->waits_cap * sizeof(struct waiting);
+    sf_mutex_unlock(&d->lock);
+    return len;
+}
+
+uint64_t sf_duplicates_n_dropped(struct sf_duplicates *d)
+{
+    uint64_t n;
+    sf_mutex_lock(&d->lock);
+    n = d->n_dropped;
+    sf_mutex_unlock(&d->lock);
+    return n;
+}

@@ -1,0 +1,240 @@
+#include "store/local/write/memtable.h"
+
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/limits.h"
+
+/* Reserved, not touched: a batch always fits whole behind what is there, so that a memtable is cut
+ * only between batches. */
+enum { ROWS_CAP = (1 << 20) + (1 << 16), DATA_CAP = 256 << 20, MAX_SPARE = 2 };
+
+struct sf_body *sf_body_new(void)
+{
+    struct sf_body *b = sf_heap_new(sizeof(*b));
+    if (b && !sf_rowset_init(&b->rows, ROWS_CAP, DATA_CAP)) {
+        sf_heap_free(b);
+        return NULL;
+    }
+    return b;
+}
+
+void sf_body_free(struct sf_body *b)
+{
+    if (!b)
+        return;
+    sf_rowset_done(&b->rows);
+    sf_heap_free(b);
+}
+
+static uint64_t trace_bit(uint64_t hash, size_t *out_word)
+{
+    size_t at = (size_t)(hash >> 20) % SF_BODY_TRACE_BITS;
+    *out_word = at / 64;
+    return UINT64_C(1) << (at % 64);
+}
+
+void sf_body_note(struct sf_body *b, size_t first)
+{
+    for (size_t i = first; i < b->rows.n_rows; i++) {
+        size_t word;
+        uint64_t bit = trace_bit(b->rows.rows[i].hash, &word);
+        b->traces[word] |= bit;
+    }
+}
+
+bool sf_body_may_have(const struct sf_body *b, uint64_t hash)
+{
+    size_t word;
+    uint64_t bit = trace_bit(hash, &word);
+    return (b->traces[word] & bit) != 0;
+}
+
+bool sf_memtable_init(struct sf_memtable *m, struct sf_budget *budget)
+{
+    *m = (struct sf_memtable){.active = sf_body_new(), .budget = budget};
+    if (!m->active)
+        return false;
+    sf_mutex_init(&m->lock);
+    return true;
+}
+
+static void free_list(struct sf_body *b)
+{
+    while (b) {
+        struct sf_body *next = b->next;
+        sf_body_free(b);
+        b = next;
+    }
+}
+
+void sf_memtable_done(struct sf_memtable *m)
+{
+    if (!m->active)
+        return;
+    free_list(m->cut);
+    free_list(m->spare);
+    sf_body_free(m->active);
+    sf_mutex_done(&m->lock);
+    *m = (struct sf_memtable){0};
+}
+
+void sf_memtable_count(struct sf_memtable *m, struct sf_body *b)
+{
+    size_t len = b->rows.n_rows ? sf_rowset_len(&b->rows) : 0;
+    if (len > b->counted_len)
+        sf_budget_add(m->budget, SF_LINE_MEMTABLES, len - b->counted_len);
+    else
+        sf_budget_sub(m->budget, SF_LINE_MEMTABLES, b->counted_len - len);
+    b->counted_len = len;
+}
+
+/* An empty body; NULL: no memory. The caller holds the lock. */
+static struct sf_body *take_fresh(struct sf_memtable *m)
+{
+    struct sf_body *b = m->spare;
+    if (!b)
+        return sf_body_new();
+    m->spare = b->next;
+    m->n_spare--;
+    b->next = NULL;
+    return b;
+}
+
+struct sf_body *sf_memtable_cut(struct sf_memtable *m, int64_t now_mono_ns)
+{
+    struct sf_body *cut = NULL, *fresh = NULL;
+    sf_mutex_lock(&m->lock);
+    if (m->active->rows.n_rows) {
+        fresh = take_fresh(m);
+        if (fresh) {
+            cut = m->active;
+            fresh->gen = cut->gen;
+            cut->is_busy = true;
+            cut->next = m->cut;
+            m->cut = cut;
+            m->active = fresh;
+            m->cut_mono_ns = now_mono_ns;
+        }
+    }
+    sf_mutex_unlock(&m->lock);
+    return cut;
+}
+
+/* Out of the list and empty. Gives it back when nobody needs its memory. The caller holds the lock.
+ */
+static struct sf_body *retire(struct sf_memtable *m, struct sf_body *body)
+{
+    struct sf_body **at;
+    for (at = &m->cut; *at && *at != body; at = &(*at)->next) {
+        /* find it */
+    }
+    if (*at)
+        *at = body->next;
+    sf_rowset_reset(&body->rows);
+    body->next = NULL;
+    body->is_busy = body->is_flushing = false;
+    body->part = NULL;
+    body->first_mono_ns = 0;
+    memset(body->traces, 0, sizeof(body->traces));
+    sf_memtable_count(m, body);
+    if (m->n_spare == MAX_SPARE)
+        return body;
+    body->next = m->spare;
+    m->spare = body;
+    m->n_spare++;
+    return NULL;
+}
+
+void sf_memtable_sealed(struct sf_memtable *m, struct sf_body *body, struct sf_run *part)
+{
+    sf_mutex_lock(&m->lock);
+    if (body->is_flushing) { /* the flush lets go of both */
+        body->part = part;
+        body->is_busy = false;
+        body = NULL;
+    } else {
+        body = retire(m, body);
+    }
+    sf_mutex_unlock(&m->lock);
+    sf_body_free(body);
+}
+
+void sf_memtable_not_sealed(struct sf_memtable *m, struct sf_body *body)
+{
+    sf_mutex_lock(&m->lock);
+    body->is_busy = false;
+    sf_mutex_unlock(&m->lock);
+}
+
+struct sf_body *sf_memtable_claim(struct sf_memtable *m, uint64_t max_gen, bool *out_is_busy)
+{
+    struct sf_body *b;
+    *out_is_busy = false;
+    sf_mutex_lock(&m->lock);
+    for (b = m->cut; b; b = b->next) {
+        if (b->gen > max_gen || b->part)
+            continue;
+        if (!b->is_busy)
+            break;
+        *out_is_busy = true;
+    }
+    if (b)
+        b->is_busy = true;
+    sf_mutex_unlock(&m->lock);
+    return b;
+}
+
+struct sf_body *sf_memtable_claim_flush(struct sf_memtable *m, uint64_t max_gen, bool *out_is_busy)
+{
+    struct sf_body *b;
+    *out_is_busy = false;
+    sf_mutex_lock(&m->lock);
+    for (b = m->cut; b; b = b->next) {
+        if (b->gen > max_gen || b->is_flushing)
+            continue;
+        if (!b->is_busy)
+            break;
+        *out_is_busy = true;
+    }
+    if (b)
+        b->is_flushing = true;
+    sf_mutex_unlock(&m->lock);
+    return b;
+}
+
+bool sf_memtable_hold(struct sf_memtable *m, struct sf_body *body)
+{
+    bool is_free;
+    sf_mutex_lock(&m->lock);
+    is_free = !body->is_busy;
+    body->is_busy = true;
+    sf_mutex_unlock(&m->lock);
+    return is_free;
+}
+
+void sf_memtable_flushed(struct sf_memtable *m, struct sf_body *body)
+{
+    sf_mutex_lock(&m->lock);
+    body = retire(m, body);
+    sf_mutex_unlock(&m->lock);
+    sf_body_free(body);
+}
+
+void sf_memtable_not_flushed(struct sf_memtable *m, struct sf_body *body)
+{
+    sf_mutex_lock(&m->lock);
+    body->is_flushing = false;
+    body = body->part ? retire(m, body) : NULL; /* its part stays */
+    sf_mutex_unlock(&m->lock);
+    sf_body_free(body);
+}
+
+size_t sf_memtable_len(struct sf_memtable *m)
+{
+    size_t len;
+    sf_mutex_lock(&m->lock);
+    len = m->active->counted_len;
+    sf_mutex_unlock(&m->lock);
+    return len;
+}

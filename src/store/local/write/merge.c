@@ -1,0 +1,753 @@
+/* Two passes. The first reads only ids and times of all inputs and notes 40 bytes per piece (the
+ * rows of one trace in one granule that fall into one window). Sorted by window, tenant and hash,
+ * pieces of a trace meet and learn its first start; sorted again by that start they are in output
+ * order, and the outputs can be counted, which every header needs to know before the first byte.
+ *
+ * The second pass walks the pieces in chunks of some ten thousand rows. For each chunk every
+ * granule that holds a piece is decoded once and the rows wanted are copied into a rowset, which is
+ * then written like a memtable. Memory is one decoded granule and one rowset, however wide the
+ * inputs overlap; the price is that a granule is decoded once per chunk that needs it: once or
+ * twice when blocks follow each other in time, more often for the parts of a flush, which overlap.
+ *
+ * Two traces whose 64-bit hashes collide only end up in the same chunk: the rowset compares ids. */
+#include "store/local/write/merge.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "base/limits.h"
+#include "base/num.h"
+#include "block/granule_copy.h"
+#include "block/span_block_reader.h"
+#include "store/local/write/block_file.h"
+
+enum {
+    ARENA_CAP = 1 << 30, /* address space, not memory */
+    MAX_INPUTS = UINT16_MAX,
+    FIRST_ROWS = 30000, /* of the first chunk: what a row takes is not known yet */
+};
+static const int64_t DUP_LIFE_NS = 600 * SF_NS_PER_S;
+
+struct piece {
+    uint64_t hash;
+    int64_t first_ns; /* of the piece, then of the trace */
+    int32_t window;
+    uint32_t tenant;
+    uint32_t granule;
+    uint16_t input, row, n, n_visible;
+};
+
+struct output {
+    size_t first, n; /* pieces */
+    uint64_t n_rows;
+    int32_t window;
+    uint32_t tenant; /* 0: several */
+};
+
+struct work {
+    struct sf_local *l;
+    const struct sf_merge *m;
+    const struct sf_span_block_reader **readers;
+    size_t n_entered;
+    uint32_t **res_maps, **scope_maps; /* per input: block code to place in the rowset */
+    struct piece *pieces;
+    size_t n_pieces, pieces_cap;
+    struct output *outputs;
+    size_t n_outputs, outputs_cap;
+    struct sf_arena granule, scratch;
+    struct sf_rowset rows;
+    uint32_t chunk_rows;
+    size_t rows_max; /* bytes that the rowset may hold */
+    size_t counted_len;
+    struct sf_merged done;
+};
+
+/* A row's end as retention sees it: the run knows how far ends were believed. */
+static int64_t index_end(const struct sf_run *r, uint64_t end_ns, int64_t index_ns)
+{
+    int64_t end = end_ns > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)end_ns;
+    if (end > r->row.ts_max_ns)
+        end = r->row.ts_max_ns;
+    return end > index_ns ? end : index_ns;
+}
+
+static int32_t window_of(const struct work *w, int64_t index_ns)
+{
+    int64_t n = w->m->split == SF_SPLIT_DAY ? sf_local_day_of(index_ns)
+                                            : sf_local_hour_of(index_ns);
+    return n > INT32_MAX ? INT32_MAX : n < INT32_MIN ? INT32_MIN : (int32_t)n;
+}
+
+static void count_memory(struct work *w)
+{
+    size_t len = w->pieces_cap * sizeof(*w->pieces) + w->granule.at + sf_rowset_len(&w->rows);
+    if (len > w->counted_len)
+        sf_budget_add(&w->l->budget, SF_LINE_MERGE, len - w->counted_len);
+    else
+        sf_budget_sub(&w->l->budget, SF_LINE_MERGE, w->counted_len - len);
+    w->counted_len = len;
+}
+
+/* Room for what one more input is likely to need, and no more: pieces are the largest thing held.
+ */
+static enum sf_err reserve_pieces(struct work *w, uint64_t n, struct sf_why *why)
+{
+    size_t cap = w->n_pieces + (size_t)n;
+    struct piece *more;
+    if (cap <= w->pieces_cap)
+        return SF_OK;
+    more = sf_heap_grow(w->pieces, cap, sizeof(*more));
+    if (!more)
+        return sf_fail(why, SF_ERR_NOMEM, "store: no memory to merge %zu traces", cap);
+    w->pieces = more;
+    w->pieces_cap = cap;
+    return SF_OK;
+}
+
+/* Empties without giving memory back to the kernel: the next granule needs it at once. */
+static void rewind_arena(struct sf_arena *a)
+{
+    a->at = 0;
+}
+
+static enum sf_err add_piece(struct work *w, const struct piece *p, struct sf_why *why)
+{
+    if (w->n_pieces == w->pieces_cap) {
+        enum sf_err err = reserve_pieces(w, w->n_pieces / 8 + 1024, why);
+        if (err)
+            return err;
+    }
+    w->pieces[w->n_pieces++] = *p;
+    return SF_OK;
+}
+
+/* ---- pass 1 ---- */
+
+struct slice { /* rows [from, to) of a granule: one trace */
+    const struct sf_span_rows *rows;
+    const int64_t *index_ns;
+    const struct sf_run *run;
+    uint32_t from, to;
+    bool has_tombstones;
+};
+
+static bool is_hidden(const struct work *w, const struct sf_run *run,
+                      const struct sf_span_rows *rows, uint32_t i)
+{
+    return sf_tombstones_hide(w->m->tombstones, run->row.id, rows->tenant, rows->trace_id[i],
+                              rows->resources[rows->resource[i]].service, rows->start_ns[i]);
+}
+
+/* Rows of the slice in one window; `p->window` says which. */
+static void measure(struct work *w, const struct slice *s, struct piece *p)
+{
+    p->first_ns = INT64_MAX;
+    p->n_visible = 0;
+    for (uint32_t i = s->from; i < s->to; i++) {
+        int64_t index_ns = s->index_ns[i];
+        if (window_of(w, index_ns) != p->window)
+            continue;
+        if (s->has_tombstones && is_hidden(w, s->run, s->rows, i)) {
+            w->done.n_hidden++;
+            continue;
+        }
+        p->n_visible++;
+        if (index_ns < p->first_ns)
+            p->first_ns = index_ns;
+    }
+}
+
+static int compare_windows(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static enum sf_err add_slice(struct work *w, const struct slice *s, struct piece p,
+                             struct sf_why *why)
+{
+    uint32_t n = s->to - s->from;
+    int32_t *windows = sf_arena_raw(&w->granule, n * sizeof(*windows), 16);
+    enum sf_err err = SF_OK;
+    bool is_one = true;
+
+    if (!windows)
+        return sf_fail(why, SF_ERR_LIMIT, "store: no memory to merge a trace of %u rows", n);
+    for (uint32_t i = 0; i < n; i++) {
+        windows[i] = window_of(w, s->index_ns[s->from + i]);
+        is_one = is_one && windows[i] == windows[0];
+    }
+    if (!is_one)
+        qsort(windows, n, sizeof(*windows), compare_windows);
+    for (uint32_t i = 0; !err && i < n; i++) {
+        if (i && windows[i] == windows[i - 1]) {
+            if (is_one)
+                break;
+            continue;
+        }
+        p.window = windows[i];
+        measure(w, s, &p);
+        if (p.n_visible)
+            err = add_piece(w, &p, why);
+    }
+    return err;
+}
+
+static enum sf_err note_granule(struct work *w, uint16_t input, uint32_t granule,
+                                struct sf_why *why)
+{
+    const struct sf_run *run = w->m->inputs[input];
+    struct slice s = {.run = run};
+    struct sf_granule_view view;
+    uint32_t columns = SF_COL_TRACES | SF_COL_START;
+    enum sf_err err;
+
+    s.has_tombstones = sf_tombstones_touch(w->m->tombstones, run->row.id, run->row.tenant,
+                                           run->row.ts_min_ns, run->row.ts_max_ns);
+    if (s.has_tombstones)
+        columns |= SF_COL_IDS | SF_COL_RESOURCE;
+    rewind_arena(&w->granule);
+    view = sf_granule_view_init(w->readers[input], granule, &w->granule);
+    err = sf_granule_view_add(&view, columns, why);
+    if (!err)
+        err = sf_granule_view_index(&view, &s.index_ns, why);
+    s.rows = &view.rows;
+    for (uint32_t t = 0; !err && t < view.info->n_traces; t++) {
+        struct piece p = {.tenant = view.info->tenant, .granule = granule, .input = input};
+        s.from = view.firsts[t];
+        s.to = view.firsts[t + 1];
+        p.hash = sf_trace_id_hash(view.trace_ids[t], view.info->tenant);
+        p.row = sf_u16(s.from);
+        p.n = sf_u16(s.to - s.from);
+        err = add_slice(w, &s, p, why);
+    }
+    return err;
+}
+
+static enum sf_err note_all(struct work *w, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    for (size_t i = 0; !err && i < w->m->n_inputs; i++) {
+        uint32_t n_granules = sf_span_block_granules(w->readers[i]);
+        err = reserve_pieces(w, sf_span_block_info(w->readers[i])->n_traces, why);
+        for (uint32_t g = 0; !err && g < n_granules; g++) {
+            err = note_granule(w, (uint16_t)i, g, why);
+            if (!err && atomic_load(&w->l->is_stopping) && w->m->level > 0)
+                err = sf_fail(why, SF_ERR_CANCELLED, "store: stopping");
+        }
+        if (err == SF_ERR_CORRUPT)
+            sf_run_quarantine(w->m->inputs[i], why ? why->text : "damaged");
+        count_memory(w);
+    }
+    return err;
+}
+
+/* ---- plan ---- */
+
+static int by_place(const struct piece *x, const struct piece *y)
+{
+    if (x->window != y->window)
+        return x->window < y->window ? -1 : 1;
+    if (x->tenant != y->tenant)
+        return x->tenant < y->tenant ? -1 : 1;
+    return 0;
+}
+
+static int by_hash(const void *a, const void *b)
+{
+    const struct piece *x = a, *y = b;
+    int place = by_place(x, y);
+    return place ? place : x->hash < y->hash ? -1 : x->hash > y->hash;
+}
+
+static int by_first(const void *a, const void *b)
+{
+    const struct piece *x = a, *y = b;
+    int place = by_place(x, y);
+    if (place)
+        return place;
+    if (x->first_ns != y->first_ns)
+        return x->first_ns < y->first_ns ? -1 : 1;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    if (x->input != y->input)
+        return x->input < y->input ? -1 : 1;
+    return x->granule < y->granule ? -1 : x->granule > y->granule;
+}
+
+static int by_source(const void *a, const void *b)
+{
+    const struct piece *x = a, *y = b;
+    if (x->input != y->input)
+        return x->input < y->input ? -1 : 1;
+    if (x->granule != y->granule)
+        return x->granule < y->granule ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static bool same_trace(const struct piece *x, const struct piece *y)
+{
+    return by_place(x, y) == 0 && x->hash == y->hash;
+}
+
+static void join_traces(struct work *w)
+{
+    if (w->n_pieces == 0)
+        return;
+    qsort(w->pieces, w->n_pieces, sizeof(*w->pieces), by_hash);
+    for (size_t from = 0, to; from < w->n_pieces; from = to) {
+        int64_t first_ns = INT64_MAX;
+        for (to = from; to < w->n_pieces && same_trace(&w->pieces[from], &w->pieces[to]); to++) {
+            if (w->pieces[to].first_ns < first_ns)
+                first_ns = w->pieces[to].first_ns;
+        }
+        for (size_t i = from; i < to; i++)
+            w->pieces[i].first_ns = first_ns;
+    }
+    qsort(w->pieces, w->n_pieces, sizeof(*w->pieces), by_first);
+}
+
+static enum sf_err add_output(struct work *w, size_t first, struct sf_why *why)
+{
+    if (w->n_outputs == w->outputs_cap) {
+        size_t cap = w->outputs_cap ? w->outputs_cap * 2 : 8;
+        struct output *more = sf_heap_grow(w->outputs, cap, sizeof(*more));
+        if (!more)
+            return sf_fail(why, SF_ERR_NOMEM, "store: no memory to merge into %zu blocks", cap);
+        w->outputs = more;
+        w->outputs_cap = cap;
+    }
+    w->outputs[w->n_outputs++] = (struct output){
+        .first = first, .window = w->pieces[first].window, .tenant = w->pieces[first].tenant};
+    return SF_OK;
+}
+
+static enum sf_err plan_outputs(struct work *w, struct sf_why *why)
+{
+    for (size_t i = 0; i < w->n_pieces; i++) {
+        const struct piece *p = &w->pieces[i];
+        struct output *o = w->n_outputs ? &w->outputs[w->n_outputs - 1] : NULL;
+        bool is_new = !o || o->window != p->window ||
+                      (w->m->split == SF_SPLIT_HOUR && o->tenant != p->tenant) ||
+                      (o->n_rows >= w->l->tune.block_rows && !same_trace(p, &w->pieces[i - 1]));
+        if (is_new) {
+            enum sf_err err = add_output(w, i, why);
+            if (err)
+                return err;
+            o = &w->outputs[w->n_outputs - 1];
+        }
+        if (o->tenant != p->tenant)
+            o->tenant = 0;
+        o->n++;
+        o->n_rows += p->n_visible;
+    }
+    if (w->n_outputs > UINT16_MAX)
+        return sf_fail(why, SF_ERR_LIMIT, "store: one merge would make %zu blocks", w->n_outputs);
+    return SF_OK;
+}
+
+/* ---- pass 2 ---- */
+
+static enum sf_err place_of(struct work *w, uint16_t input, const struct sf_span_rows *rows,
+                            uint32_t i, struct sf_why *why)
+{
+    uint32_t *res = &w->res_maps[input][rows->resource[i]];
+    uint32_t *scope = &w->scope_maps[input][rows->scope[i]];
+    enum sf_err err = SF_OK;
+    if (*res == SF_NONE)
+        err = sf_rowset_resource(&w->rows, rows->tenant, &rows->resources[rows->resource[i]], res,
+                                 why);
+    if (!err && *scope == SF_NONE)
+        err = sf_rowset_scope(&w->rows, rows->tenant, &rows->scopes[rows->scope[i]], scope, why);
+    return err;
+}
+
+static enum sf_err copy_piece(struct work *w, const struct piece *p, struct sf_granule_copy *copy,
+                              struct sf_why *why)
+{
+    const struct sf_run *run = w->m->inputs[p->input];
+    const struct sf_span_rows *rows = sf_granule_copy_rows(copy);
+    const int64_t *index_ns = sf_granule_copy_index(copy);
+    const uint32_t *res_map = w->res_maps[p->input], *scope_map = w->scope_maps[p->input];
+    bool has_tombstones = w->m->tombstones != NULL;
+    enum sf_err err = SF_OK;
+
+    if ((uint32_t)p->row + p->n > rows->n_rows)
+        return sf_fail(why, SF_ERR_CORRUPT, "block %s changed while it was read", run->row.path);
+    for (uint32_t i = p->row; !err && i < (uint32_t)p->row + p->n; i++) {
+        if (window_of(w, index_ns[i]) != p->window)
+            continue;
+        if (has_tombstones && is_hidden(w, run, rows, i))
+            continue;
+        err = place_of(w, p->input, rows, i, why);
+        if (!err)
+            err = sf_granule_copy_row(copy, i, res_map[rows->resource[i]],
+                                      scope_map[rows->scope[i]],
+                                      index_end(run, rows->end_ns[i], index_ns[i]), why);
+    }
+    return err;
+}
+
+static void forget_places(struct work *w, uint16_t input)
+{
+    uint32_t n;
+    sf_span_block_resources(w->readers[input], &n);
+    memset(w->res_maps[input], 0xff, n * sizeof(uint32_t));
+    sf_span_block_scopes(w->readers[input], &n);
+    memset(w->scope_maps[input], 0xff, n * sizeof(uint32_t));
+}
+
+/* Copies the rows of pieces [first, first + n) into the rowset, granule by granule, until they do
+ * not fit: then not all of them are there. Re-orders the pieces: who comes next does not look back.
+ */
+static enum sf_err gather(struct work *w, size_t first, size_t n, bool *out_fits,
+                          struct sf_why *why)
+{
+    struct piece *pieces = w->pieces + first;
+    struct sf_granule_copy *copy = NULL;
+    enum sf_err err = SF_OK;
+
+    *out_fits = true;
+    sf_rowset_reset(&w->rows);
+    qsort(pieces, n, sizeof(*pieces), by_source);
+    for (size_t i = 0; !err && *out_fits && i < n; i++) {
+        const struct piece *p = &pieces[i];
+        bool is_new_input = i == 0 || p->input != p[-1].input;
+        if (is_new_input)
+            forget_places(w, p->input);
+        if (is_new_input || p->granule != p[-1].granule) {
+            rewind_arena(&w->granule);
+            err = sf_granule_copy_open(w->readers[p->input], p->granule, &w->rows, &w->granule,
+                                       &copy, why);
+            count_memory(w);
+        }
+        if (!err)
+            err = copy_piece(w, p, copy, why);
+        if (err == SF_ERR_CORRUPT)
+            sf_run_quarantine(w->m->inputs[p->input], why ? why->text : "damaged");
+        *out_fits = n == 1 || sf_rowset_len(&w->rows) <= w->rows_max;
+    }
+    count_memory(w);
+    return err;
+}
+
+/* How many pieces from `at` make the next chunk: whole traces, or a cut of one that alone is too
+ * large to be held (then its repeats in different cuts are not seen as such). */
+static size_t next_chunk(const struct work *w, size_t at, size_t end)
+{
+    uint64_t n_rows = 0;
+    size_t to = at, last_whole = at;
+    while (to < end) {
+        if (to > at && !same_trace(&w->pieces[to], &w->pieces[to - 1])) {
+            last_whole = to;
+            if (n_rows >= w->chunk_rows)
+                break;
+        }
+        n_rows += w->pieces[to].n_visible;
+        to++;
+        if (n_rows >= 4 * (uint64_t)w->chunk_rows)
+            break;
+    }
+    if (to == end || last_whole == to)
+        return to - at;
+    return (last_whole > at ? last_whole : to) - at;
+}
+
+/* How many pieces come next. What is left of a trace that the chunk before was cut in (`rest`)
+ * comes alone, so that it stays the newest one. */
+static size_t choose_chunk(const struct work *w, size_t at, size_t end, const struct piece *rest)
+{
+    size_t n = next_chunk(w, at, end), same = 0;
+    while (rest && same < n && same_trace(rest, &w->pieces[at + same]))
+        same++;
+    return same ? same : n;
+}
+
+/* At most `n` pieces from `at`: whole traces, unless the first one alone is more. */
+static size_t shorten(const struct work *w, size_t at, size_t n)
+{
+    size_t whole = n;
+    while (whole > 0 && same_trace(&w->pieces[at + whole - 1], &w->pieces[at + whole]))
+        whole--;
+    return whole ? whole : n;
+}
+
+/* Gathers the next chunk, a smaller one when it is more than the line allows: one piece always is
+ * taken. Says how many pieces that was, and the last of them. */
+static enum sf_err gather_chunk(struct work *w, size_t at, size_t end, const struct piece *rest,
+                                size_t *out_n, struct piece *out_last, struct sf_why *why)
+{
+    size_t n = choose_chunk(w, at, end, rest);
+    bool fits = false;
+    for (;;) {
+        enum sf_err err;
+        *out_n = n;
+        *out_last = w->pieces[at + n - 1];
+        err = gather(w, at, n, &fits, why);
+        if (err || fits)
+            return err;
+        qsort(w->pieces + at, n, sizeof(*w->pieces), by_first);
+        n = shorten(w, at, n / 2);
+    }
+}
+
+/* Holds the next chunk to the line. */
+static void adapt_chunk(struct work *w)
+{
+    size_t per_row, fits;
+    if (w->rows.n_rows == 0 || w->l->tune.merge_rows)
+        return;
+    per_row = sf_rowset_len(&w->rows) / w->rows.n_rows + 1;
+    fits = w->rows_max / per_row;
+    w->chunk_rows = fits < 64 ? 64 : fits > 200000 ? 200000 : (uint32_t)fits;
+}
+
+static enum sf_err write_rows(struct work *w, const struct output *o,
+                              struct sf_span_block_writer *writer, struct sf_block_row *row,
+                              struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    size_t at = o->first, end = o->first + o->n;
+    struct piece rest = {0}; /* the trace that the chunk before was cut in */
+    bool is_cut = false;
+
+    while (!err && at < end) {
+        struct piece last;
+        size_t n;
+        err = gather_chunk(w, at, end, is_cut ? &rest : NULL, &n, &last, why);
+        if (err)
+            break;
+        is_cut = at + n < end && same_trace(&last, &w->pieces[at + n]);
+        rest = last;
+        rewind_arena(&w->scratch);
+        err = sf_rowset_write(&w->rows, writer, w->scratch, &w->done.n_repeats, why);
+        if (w->rows.first_index_ns < row->ts_min_ns)
+            row->ts_min_ns = w->rows.first_index_ns;
+        if (w->rows.last_ns > row->ts_max_ns)
+            row->ts_max_ns = w->rows.last_ns;
+        at += n;
+        adapt_chunk(w);
+        if (!err && atomic_load(&w->l->is_stopping) && w->m->level > 0)
+            err = sf_fail(why, SF_ERR_CANCELLED, "store: stopping");
+    }
+    return err;
+}
+
+struct filling { /* the rows of one output on their way into its file */
+    struct work *w;
+    const struct output *o;
+};
+
+static enum sf_err fill(void *arg, struct sf_span_block_writer *writer, struct sf_block_row *row,
+                        struct sf_why *why)
+{
+    struct filling *f = arg;
+    return write_rows(f->w, f->o, writer, row, why);
+}
+
+static enum sf_err write_output(struct work *w, size_t number, uint64_t first_id, uint64_t flush_no,
+                                const uint64_t *dups, size_t n_dups, const uint64_t *sources,
+                                struct sf_why *why)
+{
+    const struct output *o = &w->outputs[number];
+    struct filling filling = {w, o};
+    struct sf_block_file file = {
+        .row =
+            {
+                .id = first_id + number,
+                .tenant = o->tenant,
+                .level = w->m->level,
+                .day = w->m->split == SF_SPLIT_DAY ? o->window
+                                                   : sf_local_day_of(o->window * SF_NS_PER_HOUR),
+                .lsn_lo = w->m->lsn_lo,
+                .lsn_hi = w->m->lsn_hi,
+                .flush_no = flush_no,
+            },
+        .n_siblings = sf_u16(w->n_outputs + w->m->n_more),
+        .sibling = sf_u16(number),
+        .dup_hashes = dups,
+        .n_dup_hashes = number == 0 ? n_dups : 0,
+        .source_ids = sources,
+        .n_source_ids = sources ? w->m->n_inputs : 0,
+        .fill = fill,
+        .arg = &filling,
+    };
+    enum sf_err err = sf_block_file_write(w->l, &file, why);
+    if (!err)
+        w->done.rows[w->done.n++] = file.row;
+    return err;
+}
+
+/* Request hashes of inputs young enough to matter move on with the rows. */
+static enum sf_err collect_dups(const struct work *w, uint64_t **out, size_t *out_n,
+                                struct sf_why *why)
+{
+    int64_t since = sf_local_wall_ns(w->l) - DUP_LIFE_NS;
+    size_t n = w->m->n_dup_hashes, at = 0;
+    uint64_t *all;
+    for (size_t i = 0; i < w->m->n_inputs; i++) {
+        size_t more = 0;
+        if (w->m->inputs[i]->row.created_ns >= since)
+            sf_span_block_dup_hashes(w->readers[i], &more);
+        n += more;
+    }
+    all = sf_heap_new_n(n ? n : 1, sizeof(*all));
+    if (!all)
+        return sf_fail(why, SF_ERR_NOMEM, "store: no memory for %zu request hashes", n);
+    if (w->m->n_dup_hashes)
+        memcpy(all, w->m->dup_hashes, w->m->n_dup_hashes * sizeof(*all));
+    at = w->m->n_dup_hashes;
+    for (size_t i = 0; i < w->m->n_inputs; i++) {
+        size_t more = 0;
+        const uint64_t *hashes = NULL;
+        if (w->m->inputs[i]->row.created_ns >= since)
+            hashes = sf_span_block_dup_hashes(w->readers[i], &more);
+        if (more)
+            memcpy(all + at, hashes, more * sizeof(*all));
+        at += more;
+    }
+    *out = all;
+    *out_n = n;
+    return SF_OK;
+}
+
+static enum sf_err write_all(struct work *w, struct sf_why *why)
+{
+    uint64_t first_id, flush_no, *dups = NULL, *sources = NULL;
+    size_t n_dups = 0;
+    enum sf_err err = collect_dups(w, &dups, &n_dups, why);
+
+    if (!err && w->m->has_sources) {
+        sources = sf_heap_new_n(w->m->n_inputs, sizeof(*sources));
+        if (!sources)
+            err = sf_fail(why, SF_ERR_NOMEM, "store: no memory for a merge's sources");
+        for (size_t i = 0; !err && i < w->m->n_inputs; i++)
+            sources[i] = w->m->inputs[i]->row.id;
+    }
+    if (!err) {
+        w->done.rows = sf_heap_new_n(w->n_outputs ? w->n_outputs : 1, sizeof(*w->done.rows));
+        if (!w->done.rows)
+            err = sf_fail(why, SF_ERR_NOMEM, "store: no memory for a merge's result");
+    }
+    sf_mutex_lock(&w->l->number_lock);
+    first_id = w->l->next_block;
+    flush_no = w->l->next_flush;
+    w->l->next_block += w->n_outputs + w->m->n_more;
+    w->l->next_flush++;
+    sf_mutex_unlock(&w->l->number_lock);
+    w->done.next_id = first_id + w->n_outputs;
+    w->done.flush_no = flush_no;
+    for (size_t i = 0; !err && i < w->n_outputs; i++)
+        err = write_output(w, i, first_id, flush_no, dups, n_dups, sources, why);
+    sf_heap_free(dups);
+    sf_heap_free(sources);
+    return err;
+}
+
+static enum sf_err enter_all(struct work *w, struct sf_why *why)
+{
+    size_t n = w->m->n_inputs;
+    SF_ASSERT(n <= MAX_INPUTS);
+    w->readers = sf_heap_new_n(n + 1, sizeof(*w->readers));
+    w->res_maps = sf_heap_new_n(n + 1, sizeof(*w->res_maps));
+    w->scope_maps = sf_heap_new_n(n + 1, sizeof(*w->scope_maps));
+    if (!w->readers || !w->res_maps || !w->scope_maps)
+        return sf_fail(why, SF_ERR_NOMEM, "store: no memory to merge %zu blocks", n);
+    for (; w->n_entered < n; w->n_entered++) {
+        size_t i = w->n_entered;
+        uint32_t n_res, n_scopes;
+        enum sf_err err = sf_run_enter(w->m->inputs[i], &w->readers[i], why);
+        if (err)
+            return err;
+        sf_span_block_resources(w->readers[i], &n_res);
+        sf_span_block_scopes(w->readers[i], &n_scopes);
+        w->res_maps[i] = sf_heap_new_n(n_res + 1, sizeof(uint32_t));
+        w->scope_maps[i] = sf_heap_new_n(n_scopes + 1, sizeof(uint32_t));
+        if (!w->res_maps[i] || !w->scope_maps[i]) {
+            w->n_entered++;
+            return sf_fail(why, SF_ERR_NOMEM, "store: no memory to merge %zu blocks", n);
+        }
+    }
+    return SF_OK;
+}
+
+static void work_done(struct work *w)
+{
+    for (size_t i = 0; i < w->n_entered; i++) {
+        sf_run_leave(w->m->inputs[i]);
+        sf_heap_free(w->res_maps[i]);
+        sf_heap_free(w->scope_maps[i]);
+    }
+    sf_budget_sub(&w->l->budget, SF_LINE_MERGE, w->counted_len);
+    sf_heap_free(w->readers);
+    sf_heap_free(w->res_maps);
+    sf_heap_free(w->scope_maps);
+    sf_heap_free(w->pieces);
+    sf_heap_free(w->outputs);
+    sf_rowset_done(&w->rows);
+    sf_arena_done(&w->granule);
+    sf_arena_done(&w->scratch);
+}
+
+enum sf_err sf_merge_run(struct sf_local *l, const struct sf_merge *merge, struct sf_merged *out,
+                         struct sf_why *why)
+{
+    struct work w = {.l = l, .m = merge};
+    enum sf_err err = sf_doubt_settle(l, why);
+
+    if (err)
+        return err;
+    w.chunk_rows = l->tune.merge_rows ? l->tune.merge_rows : FIRST_ROWS;
+    w.rows_max = l->budget.cap[SF_LINE_MERGE] / 2;
+    if (!sf_arena_init(&w.granule, ARENA_CAP) || !sf_arena_init(&w.scratch, ARENA_CAP) ||
+        !sf_rowset_init(&w.rows, 1 << 21, ARENA_CAP))
+        err = sf_fail(why, SF_ERR_NOMEM, "store: no memory to merge");
+    if (!err)
+        err = enter_all(&w, why);
+    if (!err)
+        err = note_all(&w, why);
+    if (!err) {
+        join_traces(&w);
+        err = plan_outputs(&w, why);
+    }
+    if (!err)
+        err = write_all(&w, why);
+    if (err)
+        sf_merged_discard(l, &w.done);
+    else
+        *out = w.done;
+    work_done(&w);
+    return err;
+}
+
+size_t sf_merge_take(struct sf_local *l, struct sf_run *const *inputs, size_t n)
+{
+    size_t max = l->budget.cap[SF_LINE_MERGE] / 2 / sizeof(struct piece), taken = 0;
+    uint64_t n_pieces = 0;
+    while (taken < n) {
+        const struct sf_span_block_reader *reader;
+        if (sf_run_enter(inputs[taken], &reader, NULL))
+            break; /* the merge will say why */
+        n_pieces += sf_span_block_info(reader)->n_traces;
+        sf_run_leave(inputs[taken]);
+        if (taken && n_pieces > max)
+            break;
+        taken++;
+    }
+    return taken ? taken : 1;
+}
+
+void sf_merged_done(struct sf_merged *m)
+{
+    sf_heap_free(m->rows);
+    *m = (struct sf_merged){0};
+}
+
+void sf_merged_discard(struct sf_local *l, struct sf_merged *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        sf_dir_unlink(l->dir, m->rows[i].path, NULL);
+    sf_merged_done(m);
+}

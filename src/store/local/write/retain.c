@@ -1,0 +1,168 @@
+/* Retention has its own clock. It follows the wall clock as long as that is at most an hour ahead
+ * of where monotonic time says it should be, never goes back, and stops when the wall clock is
+ * further ahead: a jump, or a long time switched off, and no machine can tell which. It goes on
+ * when the clock returns, when the operator sets the rule anew, or when for an hour the spans that
+ * came in agreed with the wall clock. */
+#include "store/local/write/retain.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "base/num.h"
+#include "store/local/files/directory.h"
+#include "store/local/write/compact.h"
+#include "wal/wal.h"
+
+static const int64_t AHEAD_NS = SF_NS_PER_HOUR, SAVE_NS = 60 * SF_NS_PER_S;
+
+/* With rule_lock held. */
+static void trust_wall(struct sf_local *l, int64_t wall_ns, int64_t mono_ns)
+{
+    if (wall_ns > l->now_ns)
+        l->now_ns = wall_ns;
+    l->now_mono_ns = mono_ns;
+    l->is_clock_ahead = false;
+    l->agree_ns = 0;
+}
+
+/* Do incoming spans say the same as the wall clock? */
+static bool spans_agree_for_an_hour(struct sf_local *l, int64_t wall_ns, int64_t mono_ns)
+{
+    int64_t start_ns = atomic_exchange(&l->last_start_ns, 0);
+    if (start_ns == 0)
+        return false; /* nobody spoke */
+    if (start_ns < wall_ns - AHEAD_NS || start_ns > wall_ns + AHEAD_NS) {
+        l->agree_ns = 0;
+        return false;
+    }
+    if (l->agree_ns == 0)
+        l->agree_ns = mono_ns;
+    return mono_ns - l->agree_ns >= SF_NS_PER_HOUR;
+}
+
+/* True: `*out_now` may be used to remove by age. */
+static bool move_clock(struct sf_local *l, int64_t *out_now)
+{
+    int64_t wall_ns = sf_local_wall_ns(l), mono_ns = sf_local_mono_ns(l);
+    int64_t believed_ns = sf_add_sat_i64(l->now_ns, mono_ns - l->now_mono_ns);
+    bool was_ahead = l->is_clock_ahead;
+    if (wall_ns <= believed_ns) {
+        if (wall_ns > l->now_ns)
+            l->now_ns = wall_ns;
+        l->now_mono_ns = mono_ns;
+        l->is_clock_ahead = false;
+        l->agree_ns = 0;
+    } else if (wall_ns - believed_ns <= AHEAD_NS || spans_agree_for_an_hour(l, wall_ns, mono_ns)) {
+        trust_wall(l, wall_ns, mono_ns);
+    } else {
+        l->is_clock_ahead = true;
+    }
+    *out_now = l->now_ns;
+    if (l->is_clock_ahead && !was_ahead)
+        sf_local_notice(l,
+                        "store: the clock is %" PRId64 " h ahead of where it was: removal by age "
+                        "pauses until it returns, is confirmed, or an hour of spans agrees",
+                        (wall_ns - believed_ns) / SF_NS_PER_HOUR);
+    return !l->is_clock_ahead;
+}
+
+static int by_end(const void *a, const void *b)
+{
+    const struct sf_run *x = *(struct sf_run *const *)a, *y = *(struct sf_run *const *)b;
+    if (x->row.ts_max_ns != y->row.ts_max_ns)
+        return x->row.ts_max_ns < y->row.ts_max_ns ? -1 : 1;
+    return x->row.id < y->row.id ? -1 : x->row.id > y->row.id;
+}
+
+/* The blocks, oldest first: how many of them have to go? */
+static size_t count_expired(struct sf_local *l, struct sf_run **blocks, size_t n,
+                            const struct sf_retention *rule, bool may_age, int64_t now_ns)
+{
+    struct sf_wal_stats wal;
+    uint64_t len = 0;
+    size_t n_out = 0;
+    sf_wal_stats(l->wal, &wal);
+    len = wal.len;
+    for (size_t i = 0; i < n; i++)
+        len += blocks[i]->row.len;
+    for (size_t i = 0; i < n; i++) {
+        struct sf_run *run = blocks[i];
+        int64_t age_ns = run->row.kind == SF_BLOCK_PROFILES ? rule->profiles_ns : rule->spans_ns;
+        bool is_old = may_age && age_ns > 0 && run->row.ts_max_ns < now_ns - age_ns;
+        if (!is_old && (rule->max_len == 0 || len <= rule->max_len))
+            continue;
+        len -= run->row.len;
+        blocks[i] = blocks[n_out]; /* what goes comes to the front; the rest is not looked at */
+        blocks[n_out++] = run;
+    }
+    return n_out;
+}
+
+enum sf_err sf_retain_work(struct sf_local *l, struct sf_why *why)
+{
+    struct sf_retention rule;
+    struct sf_snapshot *s, *profiles;
+    struct sf_run **blocks;
+    size_t n = 0, n_out;
+    int64_t now_ns;
+    bool may_age;
+    enum sf_err err = SF_OK;
+
+    sf_mutex_lock(&l->rule_lock);
+    rule = l->retention;
+    may_age = move_clock(l, &now_ns);
+    sf_mutex_unlock(&l->rule_lock);
+    if (now_ns - l->saved_now_ns >= SAVE_NS) {
+        err = sf_catalogue_set_now(l->catalogue, now_ns, why);
+        if (err)
+            return err;
+        l->saved_now_ns = now_ns;
+    }
+    s = sf_snapshot_take(&l->snapshots);
+    profiles = sf_snapshot_take(&l->prof_snapshots);
+    blocks = sf_heap_new_n(s->n + profiles->n + 1, sizeof(struct sf_run *));
+    if (!blocks) {
+        sf_snapshot_unref(profiles);
+        sf_snapshot_unref(s);
+        return sf_fail(why, SF_ERR_NOMEM, "retain: no memory for a list of blocks");
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        if (!sf_run_is_part(s->runs[i]))
+            blocks[n++] = s->runs[i];
+    }
+    for (size_t i = 0; i < profiles->n; i++)
+        blocks[n++] = profiles->runs[i];
+    if (n)
+        qsort(blocks, n, sizeof(*blocks), by_end);
+    n_out = count_expired(l, blocks, n, &rule, may_age, now_ns);
+    err = sf_compact_remove(l, blocks, n_out, why);
+    sf_heap_free(blocks);
+    sf_snapshot_unref(profiles);
+    sf_snapshot_unref(s);
+    if (!err)
+        err = sf_directory_sweep(l->dir, now_ns, l->tune.orphan_age_ns, NULL, why);
+    return err;
+}
+
+int64_t sf_retain_now(struct sf_local *l)
+{
+    int64_t now_ns;
+    sf_mutex_lock(&l->rule_lock);
+    now_ns = l->now_ns;
+    sf_mutex_unlock(&l->rule_lock);
+    return now_ns;
+}
+
+enum sf_err sf_local_retain(struct sf_store *store, const struct sf_retention *rule,
+                            struct sf_why *why)
+{
+    struct sf_local *l = (struct sf_local *)store;
+    (void)why;
+    sf_mutex_lock(&l->rule_lock);
+    l->retention = *rule;
+    trust_wall(l, sf_local_wall_ns(l), sf_local_mono_ns(l));
+    sf_mutex_unlock(&l->rule_lock);
+    sf_local_wake_compact(l);
+    return SF_OK;
+}

@@ -1,0 +1,31 @@
+/* rows_flush.h - memtables become one level-0 block, without being parts in between.
+ *
+ * Parts exist for those who search. While nobody does, encoding rows into one and decoding it again
+ * for the block would be most of what a span costs after it is durable. The rows stay findable, and
+ * may be sealed by somebody who comes meanwhile: then the part leaves with them. One flush at a
+ * time. */
+#pragma once
+#include "store/local/write/merge.h"
+
+struct sf_rows_flush {
+    struct sf_rows_taken {
+        struct sf_memtable *m;
+        struct sf_body *body;
+    } * list;
+    size_t n;
+};
+
+/* Claims all rows of generations up to `gen`. NOMEM claims none. */
+enum sf_err sf_rows_flush_take(struct sf_local *l, uint64_t gen, struct sf_rows_flush *out,
+                               struct sf_why *why);
+/* Do they make one block? Else they have to be sealed, and the parts merged. */
+bool sf_rows_flush_is_one_block(const struct sf_local *l, const struct sf_rows_flush *f);
+/* The block of a flush as sf_merge_run() would make it, of the rows instead of `m->inputs`. */
+enum sf_err sf_rows_flush_write(struct sf_local *l, const struct sf_rows_flush *f,
+                                const struct sf_merge *m, struct sf_merged *out,
+                                struct sf_why *why);
+/* The block is committed: nobody seals the rows any more, and `parts` gets those that somebody did
+ * seal (as many as there were bodies at most). Show the block, then call sf_rows_flush_end(). */
+size_t sf_rows_flush_hold(struct sf_rows_flush *f, struct sf_run **parts);
+/* Lets go of the rows: for good when their block is shown. Twice is fine. */
+void sf_rows_flush_end(struct sf_rows_flush *f, bool is_shown);

@@ -1,0 +1,164 @@
+#include "store/local/write/seal.h"
+
+#include "block/span_block_writer.h"
+#include "store/local/read/granules.h"
+
+enum { SCRATCH_CAP = 1 << 30 }; /* address space */
+static const int64_t READERS_STAY_NS = 10 * SF_NS_PER_S;
+
+enum sf_err sf_seal_rows(struct sf_local *l, const struct sf_rowset *rows, uint64_t gen,
+                         struct sf_run **out, struct sf_why *why)
+{
+    struct sf_span_block_options options = {.info = {.created_ns = sf_local_wall_ns(l)}};
+    struct sf_span_block_writer *w = NULL;
+    struct sf_buf bytes = {0};
+    struct sf_arena scratch = {0};
+    uint64_t len, n_repeats = 0;
+    enum sf_err err;
+
+    *out = NULL;
+    if (rows->n_rows == 0)
+        return SF_OK;
+    options.info.tenant = sf_rowset_tenant(rows);
+    memcpy(options.info.store_uuid, l->uuid, 16);
+    if (!sf_arena_init(&scratch, SCRATCH_CAP))
+        return sf_fail(why, SF_ERR_NOMEM, "store: no memory to seal %zu rows", rows->n_rows);
+    err = sf_span_block_writer_new(&options, &w, why);
+    if (!err)
+        err = sf_rowset_write(rows, w, scratch, &n_repeats, why);
+    if (!err)
+        err = sf_span_block_writer_finish(w, &len, NULL, &bytes, why);
+    if (!err)
+        err = sf_run_new_part(&l->runs, &bytes, gen, rows->first_index_ns, rows->last_ns, out, why);
+    if (!err)
+        atomic_fetch_add_explicit(&l->n_repeats, n_repeats, memory_order_relaxed);
+    sf_span_block_writer_free(w);
+    sf_buf_done(&bytes);
+    sf_arena_done(&scratch);
+    return err;
+}
+
+enum sf_err sf_seal_body(struct sf_local *l, struct sf_memtable *m, struct sf_body *body,
+                         struct sf_why *why)
+{
+    struct sf_run *part;
+    enum sf_err err = sf_seal_rows(l, &body->rows, body->gen, &part, why);
+    if (!err && part) {
+        struct sf_snapshot_change change = {.in = &part, .n_in = 1};
+        err = sf_snapshot_change(&l->snapshots, &change, why);
+        if (err)
+            sf_run_unref(part);
+    }
+    if (err)
+        sf_memtable_not_sealed(m, body);
+    else
+        sf_memtable_sealed(m, body, part); /* only now: the rows were always somewhere */
+    return err;
+}
+
+static bool is_due(struct sf_memtable *m, int64_t now_ns, int64_t age_ns, int64_t gap_ns)
+{
+    bool is;
+    sf_mutex_lock(&m->lock);
+    is = m->active->first_mono_ns && now_ns - m->active->first_mono_ns >= age_ns &&
+         (m->cut_mono_ns == 0 || now_ns - m->cut_mono_ns >= gap_ns);
+    sf_mutex_unlock(&m->lock);
+    return is;
+}
+
+enum sf_err sf_seal_all(struct sf_local *l, int64_t age_ns, int64_t gap_ns, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    int64_t now_ns = sf_local_mono_ns(l);
+    for (unsigned i = 0; !err && i < l->n_memtables; i++) {
+        struct sf_memtable *m = &l->memtables[i];
+        struct sf_body *body;
+        bool is_busy;
+        sf_rwlock_share(&l->gate);
+        while (!err && (body = sf_memtable_claim(m, UINT64_MAX, &is_busy)))
+            err = sf_seal_body(l, m, body, why); /* left by somebody who had no memory */
+        body = !err && is_due(m, now_ns, age_ns, gap_ns) ? sf_memtable_cut(m, now_ns) : NULL;
+        if (body)
+            err = sf_seal_body(l, m, body, why);
+        sf_rwlock_release(&l->gate);
+    }
+    return err;
+}
+
+static bool is_left(struct sf_memtable *m)
+{
+    bool is;
+    sf_mutex_lock(&m->lock);
+    is = m->cut != NULL;
+    sf_mutex_unlock(&m->lock);
+    return is;
+}
+
+static bool any_is_due(struct sf_local *l)
+{
+    int64_t now_ns = sf_local_mono_ns(l);
+    for (unsigned i = 0; i < l->n_memtables; i++) {
+        struct sf_memtable *m = &l->memtables[i];
+        if (is_due(m, now_ns, 0, l->tune.seal_gap_ns) || is_left(m))
+            return true;
+    }
+    return false;
+}
+
+static enum sf_err ask_thread(struct sf_local *l, const struct sf_query_ctx *q, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    uint64_t mine;
+    sf_mutex_lock(&l->wake_lock);
+    mine = ++l->n_seals_asked;
+    sf_signal_one(&l->wake_seal);
+    while (!err && l->n_seals_done < mine && !atomic_load(&l->is_stopping))
+        err = sf_query_wait(q, &l->sealed, &l->wake_lock, why);
+    if (!err && l->seal_err) {
+        err = l->seal_err;
+        if (why)
+            *why = l->seal_why;
+    }
+    sf_mutex_unlock(&l->wake_lock);
+    return err;
+}
+
+enum sf_err sf_seal_for_reader(struct sf_local *l, const struct sf_query_ctx *q, struct sf_why *why)
+{
+    atomic_store_explicit(&l->read_mono_ns, sf_local_mono_ns(l), memory_order_relaxed);
+    if (!any_is_due(l))
+        return SF_OK;
+    return l->seal_thread.is_running ? ask_thread(l, q, why)
+                                     : sf_seal_all(l, 0, l->tune.seal_gap_ns, why);
+}
+
+void sf_seal_loop(void *local)
+{
+    struct sf_local *l = local;
+    sf_mutex_lock(&l->wake_lock);
+    while (!atomic_load(&l->is_stopping)) {
+        uint64_t asked = l->n_seals_asked;
+        struct sf_why why;
+        enum sf_err err;
+        if (asked == l->n_seals_done) {
+            sf_signal_wait(&l->wake_seal, &l->wake_lock);
+            continue;
+        }
+        sf_mutex_unlock(&l->wake_lock);
+        err = sf_seal_all(l, 0, l->tune.seal_gap_ns, &why);
+        sf_mutex_lock(&l->wake_lock);
+        l->n_seals_done = asked;
+        l->seal_err = err;
+        if (err)
+            l->seal_why = why;
+        sf_signal_all(&l->sealed);
+    }
+    sf_signal_all(&l->sealed);
+    sf_mutex_unlock(&l->wake_lock);
+}
+
+bool sf_seal_is_wanted(struct sf_local *l)
+{
+    int64_t at_ns = atomic_load_explicit(&l->read_mono_ns, memory_order_relaxed);
+    return at_ns && sf_local_mono_ns(l) - at_ns < READERS_STAY_NS;
+}
