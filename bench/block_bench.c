@@ -12,10 +12,10 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
-#include "block/encoding.h"
-#include "block/granule_copy.h"
-#include "block/reader.h"
-#include "block/span_block_writer.h"
+#include "block/format/encoding.h"
+#include "block/span/granule_copy.h"
+#include "block/span/reader.h"
+#include "block/span/span_block_writer.h"
 
 enum { SERVICES = 20, PODS = 5, OPERATIONS = 200, MEAN_TRACE = 9 };
 enum { SLICE = 24000, TENANT = 1 }; /* rows held at once: a memtable, a merge's chunk */

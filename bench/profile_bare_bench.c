@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "block/dict.h"
+#include "block/format/dict.h"
 #include "os/clock.h"
 #include "support/profile_wire.h"
 #include "wire/deflate.h"

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "block/profile_block.h"
-#include "block/section.h"
+#include "block/format/section.h"
+#include "block/profile/profile_block.h"
 #include "decode/profile_format.h"
 #include "store/local/write/compact.h"
 #include "support/profile_wire.h"

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "block/span_block_reader.h"
+#include "block/span/span_block_reader.h"
 #include "exec/metrics.h"
 #include "exec/search.h"
 #include "exec/tags.h"

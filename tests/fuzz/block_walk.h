@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/invariant.h"
-#include "block/granule_view.h"
-#include "block/reader.h"
+#include "block/span/granule_view.h"
+#include "block/span/reader.h"
 
 static inline void walk_hear(void *arg, const char *sentence)
 {

@@ -4,7 +4,7 @@
 #include "base/heap.h"
 #include "base/invariant.h"
 #include "base/num.h"
-#include "block/fuse.h"
+#include "block/format/fuse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -4,8 +4,8 @@
 
 #include "base/invariant.h"
 #include "base/num.h"
-#include "block/encoding.h"
-#include "block/planes.h"
+#include "block/format/encoding.h"
+#include "block/format/planes.h"
 
 static void check_numbers(uint8_t enc, sf_bytes raw, uint32_t n)
 {

@@ -1,8 +1,8 @@
 /* profile_section_fuzz.c - one section from nowhere in a block of profiles that is otherwise whole.
  * Built once for each section; SECTION says which, WITHOUT which one older blocks do not have. The
  * section's first owner gets the input. */
-#include "block/profile_block_writer.h"
-#include "block/profile_set.h"
+#include "block/profile/profile_block_writer.h"
+#include "block/profile/profile_set.h"
 #include "profile_walk.h"
 #include "support/profile_base.h"
 

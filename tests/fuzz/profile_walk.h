@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/invariant.h"
-#include "block/profile_block_reader.h"
-#include "block/profile_reader.h"
+#include "block/profile/profile_block_reader.h"
+#include "block/profile/profile_reader.h"
 
 static inline void walk_say(void *arg, const char *sentence)
 {

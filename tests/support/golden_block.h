@@ -3,7 +3,7 @@
 #pragma once
 #include <stdlib.h>
 
-#include "block/span_block_writer.h"
+#include "block/span/span_block_writer.h"
 
 static inline void golden_ok(enum sf_err err)
 {

@@ -4,9 +4,9 @@
 
 #include "base/hash.h"
 #include "base/invariant.h"
-#include "block/profile_block_writer.h"
-#include "block/profile_set.h"
-#include "block/section.h"
+#include "block/format/section.h"
+#include "block/profile/profile_block_writer.h"
+#include "block/profile/profile_set.h"
 #include "support/profile_make.h"
 
 struct profile_base { /* a block, and where its table begins */

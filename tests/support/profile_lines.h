@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "block/profile_block_reader.h"
+#include "block/profile/profile_block_reader.h"
 #include "model/profile.h"
 
 struct profile_line {

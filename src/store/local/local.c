@@ -9,8 +9,8 @@
 
 #include "base/heap.h"
 #include "base/limits.h"
-#include "block/profile_block_reader.h"
-#include "block/span_block_reader.h"
+#include "block/profile/profile_block_reader.h"
+#include "block/span/span_block_reader.h"
 #include "os/clock.h"
 #include "os/random.h"
 #include "store/local/files/directory.h"

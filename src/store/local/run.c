@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "block/profile_block_reader.h"
-#include "block/span_block_reader.h"
+#include "block/profile/profile_block_reader.h"
+#include "block/span/span_block_reader.h"
 #include "os/dir.h"
 
 void sf_runs_init(struct sf_runs *rs, struct sf_dir *dir, struct sf_budget *budget)

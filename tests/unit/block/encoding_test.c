@@ -1,7 +1,7 @@
 #include "test.h"
 
-#include "block/dict.h"
-#include "block/encoding.h"
+#include "block/format/dict.h"
+#include "block/format/encoding.h"
 
 /* Encodes texts (separated by '|'), checks how, and that they come back. */
 static void check(const char *all, uint8_t want)

@@ -2,7 +2,7 @@
 
 #include "base/hash.h"
 #include "base/heap.h"
-#include "block/fuse.h"
+#include "block/format/fuse.h"
 
 TEST(fuse, says_yes_to_every_key_and_seldom_to_others)
 {

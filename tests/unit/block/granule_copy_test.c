@@ -1,4 +1,4 @@
-#include "block/granule_copy.h"
+#include "block/span/granule_copy.h"
 
 #include "random_block.h"
 

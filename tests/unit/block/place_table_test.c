@@ -2,7 +2,7 @@
 
 #include "base/hash.h"
 #include "base/heap.h"
-#include "block/place_table.h"
+#include "block/format/place_table.h"
 
 /* A list of numbers, each once. */
 struct numbers {

@@ -1,7 +1,7 @@
 #include "test.h"
 
 #include "base/num.h"
-#include "block/planes.h"
+#include "block/format/planes.h"
 
 static void round_trip(const uint64_t *vals, size_t n, unsigned want_width, uint64_t want_divisor)
 {

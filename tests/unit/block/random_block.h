@@ -2,7 +2,7 @@
 #pragma once
 #include "test.h"
 
-#include "block/reader.h"
+#include "block/span/reader.h"
 #include "random_spans.h"
 
 static inline struct sf_arena make_arena(void)

@@ -4,8 +4,8 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
-#include "block/span_block_reader.h"
-#include "block/span_block_writer.h"
+#include "block/span/span_block_reader.h"
+#include "block/span/span_block_writer.h"
 
 struct dice {
     uint64_t seed;

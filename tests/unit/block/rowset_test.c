@@ -1,4 +1,4 @@
-#include "block/rowset.h"
+#include "block/rows/rowset.h"
 
 #include <stdio.h>
 

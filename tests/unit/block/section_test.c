@@ -2,8 +2,8 @@
 
 #include "base/hash.h"
 #include "base/num.h"
-#include "block/chunk.h"
-#include "block/section.h"
+#include "block/format/chunk.h"
+#include "block/format/section.h"
 
 TEST(section, header_comes_back_and_another_format_is_unsupported)
 {

@@ -1,4 +1,4 @@
-#include "block/granule_view.h"
+#include "block/span/granule_view.h"
 #include "random_block.h"
 
 TEST(span_block_search, finds_every_trace_and_every_span)

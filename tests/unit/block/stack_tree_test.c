@@ -1,7 +1,7 @@
 #include "test.h"
 
 #include "base/heap.h"
-#include "block/stack_tree.h"
+#include "block/profile/stack_tree.h"
 
 static uint32_t add(struct sf_stack_tree *t, const uint32_t *locations, uint32_t n)
 {

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "block/profile_block_reader.h"
-#include "block/span_block_reader.h"
+#include "block/profile/profile_block_reader.h"
+#include "block/span/span_block_reader.h"
 #include "store/local/files/directory.h"
 #include "store/local/files/fsck_copies.h"
 #include "store/local/local.h"

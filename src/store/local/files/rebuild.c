@@ -18,8 +18,8 @@
 
 #include "base/heap.h"
 #include "base/num.h"
-#include "block/profile_block_reader.h"
-#include "block/span_block_reader.h"
+#include "block/profile/profile_block_reader.h"
+#include "block/span/span_block_reader.h"
 #include "store/local/files/directory.h"
 
 struct found {

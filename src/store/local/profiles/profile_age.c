@@ -4,7 +4,7 @@
 #include "store/local/profiles/profile_age.h"
 
 #include "base/num.h"
-#include "block/profile_block_reader.h"
+#include "block/profile/profile_block_reader.h"
 #include "store/local/write/compact.h"
 
 #define ARENA_CAP ((size_t)1 << 30) /* address space; only what is used counts */

@@ -7,7 +7,7 @@
 #pragma once
 #include <stdatomic.h>
 
-#include "block/profile_set.h"
+#include "block/profile/profile_set.h"
 #include "model/batch.h"
 #include "os/thread.h"
 #include "store/local/budget.h"

@@ -4,9 +4,9 @@
  * likely went: into the last window of its service and block that does not begin after it, else
  * into the first one. So each row is written once, wherever a sender's clock put it. */
 #pragma once
-#include "block/profile_block_reader.h"
-#include "block/profile_block_writer.h"
-#include "block/profile_set.h"
+#include "block/profile/profile_block_reader.h"
+#include "block/profile/profile_block_writer.h"
+#include "block/profile/profile_set.h"
 #include "store/local/profiles/profile_merge.h"
 
 struct sf_merge_output {

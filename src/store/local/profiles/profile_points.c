@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "base/heap.h"
 #include "base/num.h"
-#include "block/dict.h"
+#include "block/format/dict.h"
 #include "store/local/profiles/profile_query.h"
 #include "store/local/profiles/profile_read.h"
 

@@ -4,7 +4,7 @@
  * needs. What a source gives lives in the walk's scratch until the next source; its size is counted
  * as the query's. */
 #pragma once
-#include "block/profile_block_reader.h"
+#include "block/profile/profile_block_reader.h"
 #include "store/local/engine.h"
 #include "store/local/profiles/profile_mem.h"
 #include "store/local/profiles/profile_select.h"

@@ -1,6 +1,6 @@
 /* profile_select.h - which series a query means: a profile type and matchers of labels. */
 #pragma once
-#include "block/profile_block.h"
+#include "block/profile/profile_block.h"
 #include "store/store.h"
 
 struct sf_regex;

@@ -1,6 +1,6 @@
 /* profile_series.h - a block's series as answers have it. */
 #pragma once
-#include "block/profile_block.h"
+#include "block/profile/profile_block.h"
 #include "store/store.h"
 
 /* By service, type and labels. */

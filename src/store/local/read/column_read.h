@@ -1,6 +1,6 @@
 /* column_read.h - one granule at a time, its columns read as they are asked for. */
 #pragma once
-#include "block/granule_view.h"
+#include "block/span/granule_view.h"
 #include "model/span_columns.h"
 #include "store/local/engine.h"
 #include "store/local/read/parted.h"

@@ -2,7 +2,7 @@
 
 #include "base/heap.h"
 #include "base/limits.h"
-#include "block/granule_view.h"
+#include "block/span/granule_view.h"
 #include "os/clock.h"
 #include "store/local/write/seal.h"
 

@@ -1,6 +1,6 @@
 /* look.h - where a query has to look: which runs of a snapshot, which granules of a run. */
 #pragma once
-#include "block/span_block_reader.h"
+#include "block/span/span_block_reader.h"
 #include "store/local/read/granules.h"
 
 struct sf_look {

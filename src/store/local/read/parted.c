@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "block/span_block_reader.h"
+#include "block/span/span_block_reader.h"
 #include "store/local/read/granules.h"
 
 enum { CHUNK = 511 * 4, MAX_GROUP = 256 }; /* entries: a few pages; traces of one hash */

@@ -2,7 +2,7 @@
 
 #include "base/heap.h"
 #include "base/num.h"
-#include "block/span_block_reader.h"
+#include "block/span/span_block_reader.h"
 #include "store/local/read/column_read.h"
 #include "store/local/read/conds.h"
 #include "store/local/read/look.h"

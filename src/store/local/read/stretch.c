@@ -5,8 +5,8 @@
 
 #include "base/heap.h"
 #include "base/limits.h"
-#include "block/fuse.h"
-#include "block/span_block_reader.h"
+#include "block/format/fuse.h"
+#include "block/span/span_block_reader.h"
 #include "store/local/read/column_read.h"
 #include "store/local/read/granules.h"
 

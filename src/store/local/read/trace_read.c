@@ -4,7 +4,7 @@
 
 #include "base/heap.h"
 #include "base/num.h"
-#include "block/span_block_reader.h"
+#include "block/span/span_block_reader.h"
 
 enum { KEEP_CAP = 256 << 20, BATCH_CAP = 1 << 30 };
 

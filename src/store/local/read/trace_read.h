@@ -4,7 +4,7 @@
  * and orders them by start, holding some 50 bytes a row; emit() then copies them out, a batch at a
  * time, so that a trace of a million spans needs no more memory than its list. */
 #pragma once
-#include "block/span_block_reader.h"
+#include "block/span/span_block_reader.h"
 #include "store/local/read/granules.h"
 
 struct sf_trace_row {

@@ -1,6 +1,6 @@
 /* batch_rows.h - a decoded batch into a rowset, and when its rows count as having happened. */
 #pragma once
-#include "block/rowset.h"
+#include "block/rows/rowset.h"
 
 /* A whole batch received at `recv_ns`; the index time rule needs the retention (0: no limit). On
  * failure the rowset is as before. */

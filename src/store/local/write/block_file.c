@@ -1,6 +1,6 @@
 #include "store/local/write/block_file.h"
 
-#include "block/span_block_writer.h"
+#include "block/span/span_block_writer.h"
 
 enum sf_err sf_block_file_publish(struct sf_local *l, const struct sf_block_row *row,
                                   const char *tmp, struct sf_why *why)

@@ -5,7 +5,7 @@
  * does not change any more: while a flush writes its rows, somebody who searches may seal it. All
  * under the memtable's mutex. */
 #pragma once
-#include "block/rowset.h"
+#include "block/rows/rowset.h"
 #include "os/thread.h"
 #include "store/local/budget.h"
 

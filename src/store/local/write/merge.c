@@ -19,8 +19,8 @@
 #include "base/heap.h"
 #include "base/limits.h"
 #include "base/num.h"
-#include "block/granule_copy.h"
-#include "block/span_block_reader.h"
+#include "block/span/granule_copy.h"
+#include "block/span/span_block_reader.h"
 #include "store/local/write/block_file.h"
 
 enum {

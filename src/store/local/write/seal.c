@@ -1,6 +1,6 @@
 #include "store/local/write/seal.h"
 
-#include "block/span_block_writer.h"
+#include "block/span/span_block_writer.h"
 #include "store/local/read/granules.h"
 
 enum { SCRATCH_CAP = 1 << 30 }; /* address space */

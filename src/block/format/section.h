@@ -1,0 +1,65 @@
+/* section.h - the container: header, section table, tail, and sections that are read by pages.
+ *
+ *   header 128 B | column chunks | sections | section table | tail 64 B
+ *
+ * A file without a valid tail is not a block. */
+#pragma once
+#include "base/buf.h"
+#include "block/span/span_block.h"
+
+#define SF_BLOCK_FORMAT      1
+#define SF_BLOCK_OF_SPANS    'S' /* the letter in the magic numbers */
+#define SF_BLOCK_OF_PROFILES 'P'
+#define SF_BLOCK_HEADER_LEN  128
+#define SF_BLOCK_TAIL_LEN    64
+#define SF_SECTION_LEN       40 /* one entry of the section table */
+
+enum sf_section_id { /* numbers are part of the format */
+                     SF_SECTION_STR = 1,
+                     SF_SECTION_RES,
+                     SF_SECTION_SCOPE,
+                     SF_SECTION_KEY,
+                     SF_SECTION_SVC,
+                     SF_SECTION_GRAN,
+                     SF_SECTION_TIDX,
+                     SF_SECTION_TFLT,
+                     SF_SECTION_SFLT,
+                     SF_SECTION_AFLT,
+                     SF_SECTION_DUP,
+                     SF_SECTION_SRC,
+                     SF_SECTIONS
+};
+
+struct sf_section {
+    uint16_t id, codec;
+    uint32_t owner;
+    uint64_t off, stored_len, raw_len, checksum;
+};
+
+struct sf_block_tail {
+    uint64_t table_off, table_len, table_checksum, file_len, block_id;
+};
+
+const char *sf_section_name(uint16_t id);
+
+void sf_block_header_encode(char kind, const struct sf_span_block_info *info,
+                            uint8_t out[SF_BLOCK_HEADER_LEN]);
+/* CORRUPT, or UNSUPPORTED for another format number. `is_trusted` skips checksums, for fuzzing. */
+enum sf_err sf_block_header_decode(char kind, const uint8_t p[SF_BLOCK_HEADER_LEN], bool is_trusted,
+                                   struct sf_span_block_info *out, struct sf_why *why);
+void sf_block_tail_encode(char kind, const struct sf_block_tail *t, uint8_t out[SF_BLOCK_TAIL_LEN]);
+enum sf_err sf_block_tail_decode(char kind, const uint8_t p[SF_BLOCK_TAIL_LEN], bool is_trusted,
+                                 struct sf_block_tail *out, struct sf_why *why);
+void sf_section_encode(struct sf_buf *out, const struct sf_section *s);
+struct sf_section sf_section_decode(const uint8_t p[SF_SECTION_LEN]);
+
+/* Sections that are searched in place are stored in pages with a checksum each, so that a search
+ * reads and checks a few of them and not the whole: 4,088 bytes, then XXH3 seeded with the page's
+ * number. The last page may be shorter. */
+#define SF_PAGE_LEN      4096
+#define SF_PAGE_DATA_LEN 4088
+
+void sf_pages_encode(struct sf_buf *out, sf_bytes data);
+/* Bytes of content in `stored_len` bytes of pages; false: cannot be. */
+bool sf_pages_data_len(uint64_t stored_len, uint64_t *out);
+bool sf_page_is_intact(const uint8_t *page, size_t len, uint64_t page_no);

@@ -1,0 +1,132 @@
+/* profile_block.h - the words that writer, reader and memory of profiles share. The format's essay
+ * is in profile_block_writer.c and docs/format-profile-block.md.
+ *
+ * Everything of one service of one tenant lies together: its symbols, its stack tree, its series,
+ * its profiles and their samples. Queries and merges look at one service at a time, so their memory
+ * is that of one service. */
+#pragma once
+#include "block/span/span_block.h"
+#include "model/profile.h"
+
+#define SF_PROFILE_SLOT_NS (INT64_C(600) * 1000000000) /* a rollup is ten minutes */
+
+enum {
+    SF_PROFILE_GRANULE_ROWS = 4096, /* detail rows decoded at once */
+    SF_PROFILE_INDEX_ROWS = 1024,   /* ids of one piece of an index */
+    SF_PROFILE_INDEX_MAX = 8192,    /* what pieces had once */
+};
+
+/* Codes are places in the lists beside them; every one was checked when it was read. */
+struct sf_profile_function {
+    uint32_t name, system_name, file; /* strings */
+    uint32_t start_line;
+};
+
+struct sf_profile_module { /* a mapping without its addresses: those differ in every process */
+    uint32_t file, build_id;
+};
+
+struct sf_profile_location {
+    uint64_t addr;
+    uint32_t module; /* or SF_NONE */
+    uint32_t first_line, n_lines;
+    uint32_t kind; /* enum sf_frame_kind */
+};
+
+struct sf_profile_node { /* parent < own place; node 0 is the root, without a location */
+    uint32_t parent, location;
+};
+
+struct sf_profile_symbols {
+    const sf_str *strings;
+    const struct sf_profile_function *functions;
+    const struct sf_profile_module *modules;
+    const struct sf_profile_location *locations;
+    const struct sf_line *lines; /* innermost first */
+    const struct sf_profile_node *nodes;
+    uint32_t n_strings, n_functions, n_modules, n_locations, n_lines, n_nodes;
+};
+
+enum sf_profile_flag { /* of a series; numbers are part of the format */
+                       SF_PROFILE_REQUEST = 1,
+                       SF_PROFILE_DIFF = 2,
+                       SF_PROFILE_FLAGS = 3
+};
+
+struct sf_profile_series {
+    struct sf_profile_type type;
+    const struct sf_label *labels;
+    uint32_t n_labels;
+    uint8_t flags;
+};
+
+struct sf_profile_row {       /* one profile: a point of its series */
+    uint32_t series, process; /* process or SF_NONE */
+    int64_t time_ns, duration_ns;
+    int64_t index_ns; /* by which it is found and kept: its time, when that can be */
+    int64_t period, total;
+    uint64_t n_samples;
+    sf_profile_id id; /* zero: derived */
+};
+
+struct sf_profile_entry { /* a stack of a profile */
+    uint32_t node, row;
+    int64_t value;
+};
+
+struct sf_profile_detail { /* a sample with an id or a time of its own */
+    sf_trace_id trace_id;
+    sf_span_id span_id;
+    uint64_t thread;
+    int64_t start_ns, length_ns, value;
+    uint32_t process, series, node;
+    uint8_t state;
+    bool has_time; /* otherwise start and length are its profile's */
+    bool is_lent;  /* see struct sf_sample */
+};
+
+/* Of a detail row: state << 1, has_time, and this. */
+enum { SF_PROFILE_LENT = 0x80 };
+/* Of a granule in STX: what all its rows have, and whether one is lent. */
+enum { SF_PROFILE_ONE_SERIES = 1, SF_PROFILE_ONE_VALUE = 2, SF_PROFILE_ANY_LENT = 4 };
+/* A run of its rows in a byte: the most rows that fit; how far back no longer fits. */
+enum { SF_PROFILE_RUN_ROWS = 7, SF_PROFILE_RUN_BACK = 31 };
+_Static_assert(SF_PROFILE_GRANULE_ROWS <= 4096, "a place is a byte and four bits");
+_Static_assert(SF_STATES <= SF_PROFILE_LENT / 2, "a state, a truth value and a flag in a byte");
+
+struct sf_profile_service { /* of the directory */
+    uint32_t tenant;
+    sf_str name;
+    int64_t ts_min_ns, ts_max_ns; /* index time; largest end */
+    uint32_t n_series, n_processes, n_rows, n_nodes;
+    uint64_t n_entries, n_details;
+};
+
+/* Bits of a place in the list of a granule's nodes beyond its lowest byte. */
+static inline unsigned sf_profile_high_bits(uint32_t n_nodes)
+{
+    return n_nodes <= 256 ? 0 : n_nodes <= 512 ? 1 : n_nodes <= 1024 ? 2 : 4;
+}
+
+/* Slots of ten minutes since 1970. */
+static inline int64_t sf_profile_slot(int64_t index_ns)
+{
+    return index_ns / SF_PROFILE_SLOT_NS - (index_ns % SF_PROFILE_SLOT_NS < 0);
+}
+
+enum sf_profile_section { /* numbers are part of the format */
+                          SF_PROFILE_DIR = 1,
+                          SF_PROFILE_SYM,
+                          SF_PROFILE_SER,
+                          SF_PROFILE_PTS,
+                          SF_PROFILE_IDX,
+                          SF_PROFILE_CHK,
+                          SF_PROFILE_DET,
+                          SF_PROFILE_SPX,
+                          SF_PROFILE_TRX,
+                          SF_PROFILE_DUP,
+                          SF_PROFILE_SRC,
+                          SF_PROFILE_STX,
+                          SF_PROFILE_SECTIONS
+};
+const char *sf_profile_section_name(uint16_t id);

@@ -1,0 +1,194 @@
+/* Detail rows in granules, and the index of the ids in them. */
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "base/num.h"
+#include "block/profile/profile_writer.h"
+
+static bool add_tag(struct sf_profile_tags *tags, sf_trace_id id, uint32_t granule)
+{
+    if (tags->n && tags->list[tags->n - 1].granule == granule &&
+        sf_trace_id_eq(tags->list[tags->n - 1].id, id))
+        return true;
+    if (tags->n == tags->cap) {
+        size_t cap = tags->cap ? tags->cap * 2 : 256;
+        struct sf_profile_tag *more = sf_heap_grow(tags->list, cap, sizeof(*more));
+        if (!more)
+            return false;
+        tags->list = more;
+        tags->cap = cap;
+    }
+    tags->list[tags->n++] = (struct sf_profile_tag){id, granule};
+    return true;
+}
+
+static sf_trace_id id_of_span(sf_span_id id)
+{
+    sf_trace_id out = {{0}};
+    sf_store_u64be(out.b, id);
+    return out;
+}
+
+static bool is_same_as_before(const struct sf_profile_detail *d)
+{
+    return d->span_id == d[-1].span_id && sf_trace_id_eq(d->trace_id, d[-1].trace_id);
+}
+
+/* What the indexes of ids need to know of the granule. */
+static bool add_tags(struct sf_profile_block_writer *w, uint32_t granule)
+{
+    const struct sf_profile_detail *d = w->pending;
+    for (uint32_t i = 0; i < w->n_pending; i++) {
+        if (i && is_same_as_before(&d[i]))
+            continue;
+        if (d[i].span_id && !add_tag(&w->spans, id_of_span(d[i].span_id), granule))
+            return false;
+        if (!sf_trace_id_is_zero(d[i].trace_id) && !add_tag(&w->traces, d[i].trace_id, granule))
+            return false;
+    }
+    return true;
+}
+
+static int64_t ms_of(int64_t ns)
+{
+    return ns / 1000000 - (ns % 1000000 < 0);
+}
+
+/* What has nothing to do with stacks, one column after the other: process and thread as runs,
+ * starts as steps in milliseconds. */
+static void encode_columns(struct sf_profile_block_writer *w)
+{
+    const struct sf_profile_detail *d = w->pending;
+    struct sf_buf *out = &w->raw;
+    uint32_t n = w->n_pending;
+    int64_t before = 0;
+    for (uint32_t i = 0, k; i < n; i = k) {
+        for (k = i + 1; k < n && d[k].process == d[i].process && d[k].thread == d[i].thread; k++) {
+            /* a run of one thread */
+        }
+        sf_buf_add_varint(out, k - i);
+        sf_buf_add_varint(out, d[i].process == SF_NONE ? 0 : (uint64_t)d[i].process + 1);
+        sf_buf_add_u64le(out, d[i].thread);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        sf_profile_put_signed(out, ms_of(d[i].start_ns) - before);
+        before = ms_of(d[i].start_ns);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        sf_buf_add_varint(out, (uint64_t)ms_of(d[i].length_ns));
+    for (uint32_t i = 0; i < n; i++)
+        sf_buf_add_u8(
+            out, (uint8_t)(d[i].state << 1 | d[i].has_time | (d[i].is_lent ? SF_PROFILE_LENT : 0)));
+}
+
+enum sf_err sf_profile_writer_close_granule(struct sf_profile_block_writer *w, struct sf_why *why)
+{
+    uint32_t granule = w->n_granules - w->first_granule;
+    int64_t from = INT64_MAX, to = INT64_MIN;
+    struct sf_buf *x = &w->index_granules;
+    enum sf_err err;
+    if (w->n_pending == 0)
+        return SF_OK;
+    for (uint32_t i = 0; i < w->n_pending; i++) {
+        int64_t start = w->pending[i].start_ns;
+        int64_t end = sf_add_sat_i64(start, w->pending[i].length_ns);
+        from = start < from ? start : from;
+        to = end > to ? end : to;
+    }
+    sf_buf_reset(&w->raw);
+    if (!add_tags(w, granule))
+        return sf_profile_writer_no_memory(w, why);
+    sf_profile_writer_stacks(w, &w->raw);
+    sf_profile_writer_ids(w, &w->raw);
+    err = sf_profile_writer_quick_section(w, SF_PROFILE_STX, w->n_granules, &w->raw, why);
+    if (err)
+        return err;
+    sf_buf_reset(&w->raw);
+    encode_columns(w);
+    sf_buf_add_varint(x, w->n_pending);
+    sf_buf_add_varint(x,
+                      w->pending[0].process == SF_NONE ? 0 : (uint64_t)w->pending[0].process + 1);
+    sf_buf_add_varint(x, w->pending[w->n_pending - 1].process == SF_NONE
+                             ? 0
+                             : (uint64_t)w->pending[w->n_pending - 1].process + 1);
+    sf_profile_put_signed(x, ms_of(from));
+    sf_profile_put_signed(x, ms_of(to));
+    if (!sf_buf_ok(x))
+        return sf_profile_writer_no_memory(w, why);
+    err = sf_profile_writer_section(w, SF_PROFILE_DET, w->n_granules, &w->raw, why);
+    w->n_granules++;
+    w->n_own_granules++;
+    w->n_details += w->n_pending;
+    w->n_pending = 0;
+    return err;
+}
+
+enum sf_err sf_profile_block_writer_detail(struct sf_profile_block_writer *w,
+                                           const struct sf_profile_detail *rows, size_t n,
+                                           struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    for (size_t i = 0; !err && i < n; i++) {
+        w->pending[w->n_pending++] = rows[i];
+        if (w->n_pending == SF_PROFILE_GRANULE_ROWS)
+            err = sf_profile_writer_close_granule(w, why);
+    }
+    return err;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct sf_profile_tag *x = a, *y = b;
+    int order = sf_trace_id_cmp(x->id, y->id);
+    if (order)
+        return order;
+    return x->granule < y->granule ? -1 : x->granule > y->granule;
+}
+
+/* Ids in pieces: the ids back to back, then the granules of each. A look for an id reads a whole
+ * piece, and good ids do not compress: small pieces (bench/link_bench.c). */
+enum sf_err sf_profile_writer_index(struct sf_profile_block_writer *w, uint16_t section,
+                                    struct sf_profile_tags *tags, size_t id_len,
+                                    uint32_t *io_n_pieces, struct sf_buf *pieces, uint32_t *out_n,
+                                    struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    size_t at = 0;
+    *out_n = 0;
+    if (tags->n)
+        qsort(tags->list, tags->n, sizeof(*tags->list), by_id);
+    while (!err && at < tags->n) {
+        struct sf_buf granules = {0};
+        size_t first = at;
+        uint32_t n = 0;
+        sf_buf_reset(&w->raw);
+        while (at < tags->n && n < SF_PROFILE_INDEX_ROWS) {
+            size_t end = at, n_granules = 0;
+            uint32_t before = 0;
+            for (; end < tags->n && sf_trace_id_eq(tags->list[end].id, tags->list[at].id); end++)
+                n_granules += end == at || tags->list[end].granule != tags->list[end - 1].granule;
+            sf_buf_add(&w->raw, tags->list[at].id.b, id_len);
+            sf_buf_add_varint(&granules, n_granules);
+            for (; at < end; at++) {
+                bool is_repeat = at > first && at && n_granules &&
+                                 sf_trace_id_eq(tags->list[at].id, tags->list[at - 1].id) &&
+                                 tags->list[at].granule == tags->list[at - 1].granule;
+                if (is_repeat)
+                    continue;
+                sf_buf_add_varint(&granules, tags->list[at].granule - before);
+                before = tags->list[at].granule;
+            }
+            n++;
+        }
+        sf_buf_add_varint(pieces, n);
+        sf_buf_add(pieces, tags->list[first].id.b, id_len);
+        sf_buf_add(&w->raw, granules.p, granules.len);
+        err = !sf_buf_ok(&granules) || !sf_buf_ok(pieces)
+                  ? sf_profile_writer_no_memory(w, why)
+                  : sf_profile_writer_quick_section(w, section, *io_n_pieces, &w->raw, why);
+        sf_buf_done(&granules);
+        (*io_n_pieces)++;
+        (*out_n)++;
+    }
+    return err;
+}

@@ -1,0 +1,145 @@
+#include "block/profile/profile_intern.h"
+
+#include "base/hash.h"
+#include "base/heap.h"
+
+/* Modules are read back from their dictionary as a list. */
+_Static_assert(sizeof(struct sf_profile_module) == 8, "no padding in a key");
+
+enum sf_err sf_profile_set_no_memory(struct sf_why *why)
+{
+    return sf_fail(why, SF_ERR_NOMEM, "store: no memory for profiles");
+}
+
+bool sf_profile_more(void **list, uint32_t n, uint32_t *cap, size_t size)
+{
+    void *grown;
+    uint32_t want = *cap ? *cap + *cap / 2 : 64;
+    if (n < *cap)
+        return true;
+    if (*cap > UINT32_MAX / 2)
+        return false;
+    grown = sf_heap_grow(*list, want, size);
+    if (!grown)
+        return false;
+    *list = grown;
+    *cap = want;
+    return true;
+}
+
+/* Most functions have no linker name, and many no file. */
+static bool add_string(struct sf_profile_set *s, sf_str text, uint32_t *out)
+{
+    *out = 0;
+    return text.len == 0 || sf_dict_add(&s->strings, text, out);
+}
+
+bool sf_profile_set_function(struct sf_profile_set *s, const struct sf_function *f, uint32_t *out)
+{
+    struct sf_profile_function key = {.start_line = f->start_line};
+    struct sf_place_look look;
+    uint64_t hash;
+    if (!add_string(s, f->name, &key.name) || !add_string(s, f->system_name, &key.system_name) ||
+        !add_string(s, f->file, &key.file) ||
+        !sf_profile_more((void **)&s->functions, s->n_functions, &s->cap_functions, sizeof(key)) ||
+        !sf_place_table_more(&s->function_at))
+        return false;
+    hash = sf_hash_mix((uint64_t)key.name << 32 | key.file,
+                       (uint64_t)key.system_name << 32 | key.start_line);
+    look = sf_place_look(&s->function_at, hash);
+    while (sf_place_next(&look, out)) {
+        const struct sf_profile_function *have = &s->functions[*out];
+        if (have->name == key.name && have->file == key.file &&
+            have->system_name == key.system_name && have->start_line == key.start_line)
+            return true;
+    }
+    *out = s->n_functions;
+    s->functions[s->n_functions] = key;
+    sf_place_keep(&s->function_at, &look, s->n_functions++);
+    return true;
+}
+
+static uint64_t hash_location(const struct sf_profile_location *l, const struct sf_line *lines)
+{
+    uint64_t hash = sf_hash_mix((uint64_t)l->module << 32 | l->kind, l->addr);
+    for (uint32_t i = 0; i < l->n_lines; i++)
+        hash = sf_hash_mix(hash, (uint64_t)lines[i].function << 32 | lines[i].line);
+    return hash;
+}
+
+static bool is_location(const struct sf_profile_set *s, uint32_t place,
+                        const struct sf_profile_location *l, const struct sf_line *lines)
+{
+    const struct sf_profile_location *have = &s->locations[place];
+    const struct sf_line *have_lines = s->lines + have->first_line;
+    if (have->addr != l->addr || have->module != l->module || have->kind != l->kind ||
+        have->n_lines != l->n_lines)
+        return false;
+    for (uint32_t i = 0; i < l->n_lines; i++) {
+        if (have_lines[i].function != lines[i].function || have_lines[i].line != lines[i].line)
+            return false;
+    }
+    return true;
+}
+
+bool sf_profile_set_location(struct sf_profile_set *s, const struct sf_profile_location *l,
+                             const struct sf_line *lines, uint32_t *out)
+{
+    struct sf_place_look look;
+    if (!sf_place_table_more(&s->location_at))
+        return false;
+    look = sf_place_look(&s->location_at, hash_location(l, lines));
+    while (sf_place_next(&look, out)) {
+        if (is_location(s, *out, l, lines))
+            return true;
+    }
+    if (!sf_profile_more((void **)&s->locations, s->n_locations, &s->cap_locations,
+                         sizeof(*s->locations)))
+        return false;
+    *out = s->n_locations;
+    s->locations[*out] = *l;
+    s->locations[*out].first_line = s->n_lines;
+    for (uint32_t i = 0; i < l->n_lines; i++) {
+        if (!sf_profile_more((void **)&s->lines, s->n_lines + i, &s->cap_lines, sizeof(*s->lines)))
+            return false;
+        s->lines[s->n_lines + i] = lines[i];
+    }
+    s->n_lines += l->n_lines;
+    s->n_locations++;
+    sf_place_keep(&s->location_at, &look, *out);
+    return true;
+}
+
+static bool add_text(struct sf_profile_set *s, struct sf_buf *key, sf_str text)
+{
+    uint32_t place;
+    if (!sf_dict_add(&s->strings, text, &place))
+        return false;
+    sf_buf_add_u32le(key, place);
+    return true;
+}
+
+bool sf_profile_set_one_series(struct sf_profile_set *s, const struct sf_profile_series *from,
+                               struct sf_buf *key, uint32_t *out)
+{
+    const sf_str parts[] = {from->type.name, from->type.sample_type, from->type.sample_unit,
+                            from->type.period_type, from->type.period_unit};
+    sf_buf_reset(key);
+    sf_buf_add_u32le(key, from->flags);
+    for (size_t i = 0; i < 5; i++) {
+        if (!add_text(s, key, parts[i]))
+            return false;
+    }
+    for (uint32_t i = 0; i < from->n_labels; i++) {
+        if (!add_text(s, key, from->labels[i].key) || !add_text(s, key, from->labels[i].val))
+            return false;
+    }
+    return sf_buf_ok(key) && sf_dict_add(&s->series, sf_buf_str(key), out);
+}
+
+bool sf_profile_set_process(struct sf_profile_set *s, const struct sf_process *p, uint32_t *out)
+{
+    uint32_t key[2] = {0, p->is_guess};
+    return sf_dict_add(&s->strings, p->key, &key[0]) &&
+           sf_dict_add(&s->processes, sf_profile_key(key, sizeof(key)), out);
+}

@@ -1,0 +1,59 @@
+/* profile_reader.h - what the files that read blocks of profiles share. Private to this room. */
+#pragma once
+#include "block/format/cursor.h"
+#include "block/format/section.h"
+#include "block/profile/profile_block_reader.h"
+#include "os/file.h"
+
+struct sf_profile_block_reader {
+    struct sf_file file;
+    struct sf_buf memory;
+    uint64_t len;
+    bool is_trusted;
+    struct sf_span_block_info info;
+    struct sf_arena tables;
+    struct sf_section *sections; /* sorted by id and owner */
+    uint32_t n_sections;
+    struct sf_profile_service *services;
+    uint32_t n_services;
+    const uint64_t *dups, *sources;
+    size_t n_dups, n_sources;
+};
+
+enum sf_err sf_profile_section(const struct sf_profile_block_reader *r, uint16_t id, uint32_t owner,
+                               struct sf_arena *req, sf_bytes *out, struct sf_why *why);
+enum sf_err sf_profile_damaged(const struct sf_profile_block_reader *r, uint16_t id,
+                               struct sf_why *why);
+enum sf_err sf_profile_no_room(struct sf_why *why);
+bool sf_profile_has_section(const struct sf_profile_block_reader *r, uint16_t id, uint32_t owner);
+
+static inline int64_t sf_profile_next_signed(struct sf_cursor *c)
+{
+    uint64_t v = sf_cursor_varint(c);
+    return (int64_t)(v >> 1 ^ (0 - (v & 1)));
+}
+/* A stored value times the divisor; what does not fit was not written by us. */
+int64_t sf_profile_next_value(struct sf_cursor *c, uint64_t divisor);
+uint64_t sf_profile_next_divisor(struct sf_cursor *c);
+/* What STX says of a granule; the cursors are at their parts. */
+struct sf_profile_stacks {
+    struct sf_cursor rest;     /* what follows the codes */
+    const uint8_t *low, *high; /* of the codes */
+    uint32_t n_rows, n_nodes;
+    uint32_t series, n_series; /* the one of all rows; of the service */
+    int64_t value;             /* of all rows */
+    uint64_t divisor;
+    unsigned n_bits; /* of a code in `high` */
+    uint8_t flags;
+};
+/* The list of nodes goes to `nodes`; those of it that `is_node` says are marked in `is_code`, and
+ * counted. Either may be NULL; they are as long as a granule. False: damaged. */
+bool sf_profile_stacks_open(sf_bytes raw, uint32_t n_rows, const struct sf_profile_service *me,
+                            const bool *is_node, uint32_t *nodes, bool *is_code,
+                            uint32_t *out_n_marked, struct sf_profile_stacks *out);
+/* Of all rows, in their order: `nodes` is the list. Moves s->rest to the ids. False: damaged. */
+bool sf_profile_stacks_columns(struct sf_profile_stacks *s, const uint32_t *nodes, uint32_t *node,
+                               uint32_t *series, int64_t *value);
+/* Whose they are, `runs` for as many as there are rows. False: damaged. */
+bool sf_profile_stacks_runs(const struct sf_profile_stacks *s, struct sf_profile_run *runs,
+                            uint32_t *out_n);

@@ -1,0 +1,292 @@
+#include "block/profile/profile_set.h"
+
+#include "base/heap.h"
+#include "base/num.h"
+#include "block/profile/profile_intern.h"
+
+static const int64_t AHEAD_NS = INT64_C(3600) * 1000000000;
+
+struct sf_profile_set *sf_profile_set_new(uint32_t tenant, sf_str service)
+{
+    struct sf_profile_set *s = sf_heap_new(sizeof(*s) + service.len + 1);
+    if (!s)
+        return NULL;
+    s->tenant = tenant;
+    if (service.len)
+        memcpy(s + 1, service.p, service.len);
+    s->service = (sf_str){(const char *)(s + 1), service.len};
+    s->ts_min_ns = INT64_MAX;
+    s->ts_max_ns = INT64_MIN;
+    if (!sf_stack_tree_init(&s->tree) || !sf_dict_add(&s->strings, SF_STR_NONE, &(uint32_t){0})) {
+        sf_profile_set_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+void sf_profile_set_free(struct sf_profile_set *s)
+{
+    if (!s)
+        return;
+    sf_dict_done(&s->strings);
+    sf_dict_done(&s->modules);
+    sf_place_table_done(&s->function_at);
+    sf_place_table_done(&s->location_at);
+    sf_stack_tree_done(&s->tree);
+    sf_dict_done(&s->series);
+    sf_dict_done(&s->processes);
+    sf_heap_free(s->functions);
+    sf_heap_free(s->locations);
+    sf_heap_free(s->lines);
+    sf_heap_free(s->rows);
+    sf_heap_free(s->entries);
+    sf_heap_free(s->details);
+    sf_heap_free(s);
+}
+
+size_t sf_profile_set_memory(const struct sf_profile_set *s)
+{
+    return sizeof(*s) + sf_dict_memory(&s->strings) + sf_dict_memory(&s->modules) +
+           sf_place_table_memory(&s->function_at) + sf_place_table_memory(&s->location_at) +
+           sf_stack_tree_memory(&s->tree) + sf_dict_memory(&s->series) +
+           sf_dict_memory(&s->processes) + s->cap_functions * sizeof(*s->functions) +
+           s->cap_locations * sizeof(*s->locations) + s->cap_lines * sizeof(*s->lines) +
+           s->cap_rows * sizeof(*s->rows) + s->cap_entries * sizeof(*s->entries) +
+           s->cap_details * sizeof(*s->details);
+}
+
+enum { FUNCTIONS, MAPPINGS, LOCATIONS, STACKS };
+
+bool sf_profile_map_init(struct sf_profile_map *m, const struct sf_profile_batch *b,
+                         struct sf_arena *scratch)
+{
+    const uint32_t n[4] = {b->n_functions, b->n_mappings, b->n_locations, b->n_stacks};
+    *m = (struct sf_profile_map){0};
+    for (int i = 0; i < 4; i++) {
+        m->stamps[i] = sf_arena_new_n(scratch, (size_t)n[i] + 1, sizeof(uint32_t));
+        m->places[i] = sf_arena_new_n(scratch, (size_t)n[i] + 1, sizeof(uint32_t));
+        if (!m->stamps[i] || !m->places[i])
+            return false;
+    }
+    return true;
+}
+
+struct adding {
+    struct sf_profile_set *s;
+    struct sf_profile_map *m;
+    const struct sf_profile_batch *b;
+    struct sf_buf key;
+    struct sf_line *lines; /* of one location; grows */
+    uint32_t cap_lines;
+    uint32_t *stack; /* of one sample; grows */
+    uint32_t cap_stack;
+};
+
+static bool is_mapped(struct sf_profile_map *m, int which, uint32_t i, uint32_t *out)
+{
+    *out = m->places[which][i];
+    return m->stamps[which][i] == m->stamp;
+}
+
+static void map(struct sf_profile_map *m, int which, uint32_t i, uint32_t place)
+{
+    m->stamps[which][i] = m->stamp;
+    m->places[which][i] = place;
+}
+
+static bool map_function(struct adding *a, uint32_t i, uint32_t *out)
+{
+    if (is_mapped(a->m, FUNCTIONS, i, out))
+        return true;
+    if (!sf_profile_set_function(a->s, &a->b->functions[i], out))
+        return false;
+    map(a->m, FUNCTIONS, i, *out);
+    return true;
+}
+
+static bool map_mapping(struct adding *a, uint32_t i, uint32_t *out)
+{
+    struct sf_profile_module key;
+    if (i == SF_NONE) {
+        *out = SF_NONE;
+        return true;
+    }
+    if (is_mapped(a->m, MAPPINGS, i, out))
+        return true;
+    if (!sf_dict_add(&a->s->strings, a->b->mappings[i].file, &key.file) ||
+        !sf_dict_add(&a->s->strings, a->b->mappings[i].build_id, &key.build_id) ||
+        !sf_dict_add(&a->s->modules, sf_profile_key(&key, sizeof(key)), out))
+        return false;
+    map(a->m, MAPPINGS, i, *out);
+    return true;
+}
+
+static bool map_location(struct adding *a, uint32_t i, uint32_t *out)
+{
+    const struct sf_location *from = &a->b->locations[i];
+    struct sf_profile_location l = {
+        .addr = from->addr, .n_lines = from->n_lines, .kind = from->kind};
+    if (is_mapped(a->m, LOCATIONS, i, out))
+        return true;
+    if (!map_mapping(a, from->mapping, &l.module))
+        return false;
+    for (uint32_t k = 0; k < from->n_lines; k++) {
+        if (!sf_profile_more((void **)&a->lines, k, &a->cap_lines, sizeof(*a->lines)) ||
+            !map_function(a, from->lines[k].function, &a->lines[k].function))
+            return false;
+        a->lines[k].line = from->lines[k].line;
+    }
+    if (!sf_profile_set_location(a->s, &l, a->lines, out))
+        return false;
+    map(a->m, LOCATIONS, i, *out);
+    return true;
+}
+
+static bool map_stack(struct adding *a, uint32_t i, uint32_t *out)
+{
+    const struct sf_stack *from = &a->b->stacks[i];
+    if (is_mapped(a->m, STACKS, i, out))
+        return true;
+    while (a->cap_stack < from->n) {
+        if (!sf_profile_more((void **)&a->stack, a->cap_stack, &a->cap_stack, sizeof(*a->stack)))
+            return false;
+    }
+    for (uint32_t k = 0; k < from->n; k++) {
+        if (!is_mapped(a->m, LOCATIONS, from->locations[k], &a->stack[k]) &&
+            !map_location(a, from->locations[k], &a->stack[k]))
+            return false;
+    }
+    if (!sf_stack_tree_add_stack(&a->s->tree, a->stack, from->n, out))
+        return false;
+    map(a->m, STACKS, i, *out);
+    return true;
+}
+
+int64_t sf_profile_index_ns(const struct sf_profile_index *x, int64_t time_ns)
+{
+    bool is_ahead = time_ns > sf_add_sat_i64(x->recv_ns, AHEAD_NS);
+    bool is_old = x->retention_ns > 0 && time_ns < sf_sub_sat_i64(x->recv_ns, x->retention_ns);
+    return is_ahead || is_old ? x->recv_ns : time_ns;
+}
+
+struct sf_profile_row *sf_profile_set_more_rows(struct sf_profile_set *s)
+{
+    if (!sf_profile_more((void **)&s->rows, s->n_rows, &s->cap_rows, sizeof(*s->rows)))
+        return NULL;
+    return &s->rows[s->n_rows++];
+}
+
+static bool add_row(struct adding *a, const struct sf_series *from,
+                    const struct sf_profile_index *index, uint32_t *out)
+{
+    struct sf_profile_set *s = a->s;
+    struct sf_profile_series series = {
+        .type = from->type,
+        .labels = from->labels,
+        .n_labels = from->n_labels,
+        .flags = (uint8_t)((from->is_request ? SF_PROFILE_REQUEST : 0) |
+                           (from->is_diff ? SF_PROFILE_DIFF : 0))};
+    struct sf_profile_row row = {.process = SF_NONE,
+                                 .time_ns = from->time_ns,
+                                 .duration_ns = from->duration_ns < 0 ? 0 : from->duration_ns,
+                                 .index_ns = sf_profile_index_ns(index, from->time_ns),
+                                 .period = from->period,
+                                 .id = from->id};
+    struct sf_profile_row *to;
+    int64_t end_ns = sf_add_sat_i64(row.index_ns, row.duration_ns),
+            latest_ns = sf_add_sat_i64(index->recv_ns, AHEAD_NS);
+    if (!sf_profile_set_one_series(s, &series, &a->key, &row.series))
+        return false;
+    if (from->process != SF_NONE &&
+        !sf_profile_set_process(s, &a->b->processes[from->process], &row.process))
+        return false;
+    to = sf_profile_set_more_rows(s);
+    if (!to)
+        return false;
+    *to = row;
+    *out = s->n_rows - 1;
+    if (row.index_ns < s->ts_min_ns)
+        s->ts_min_ns = row.index_ns;
+    if (end_ns > latest_ns)
+        end_ns = latest_ns;
+    if (end_ns > s->ts_max_ns)
+        s->ts_max_ns = end_ns;
+    return true;
+}
+
+/* What a block keeps of a detail row's time; so answers are the same before and after a flush. */
+static int64_t whole_ms(int64_t ns)
+{
+    return ns < 0 ? 0 : ns - ns % 1000000;
+}
+
+static bool add_sample(struct adding *a, const struct sf_sample *p, uint32_t row)
+{
+    struct sf_profile_set *s = a->s;
+    struct sf_profile_row *r = &s->rows[row];
+    bool is_detail = p->span_id || p->has_time || !sf_trace_id_is_zero(p->trace_id);
+    uint32_t node;
+    if (!map_stack(a, p->stack, &node) ||
+        !sf_profile_more((void **)&s->entries, s->n_entries, &s->cap_entries, sizeof(*s->entries)))
+        return false;
+    s->entries[s->n_entries++] = (struct sf_profile_entry){node, row, p->value};
+    r->total = sf_add_sat_i64(r->total, p->value);
+    r->n_samples += p->count;
+    if (!is_detail)
+        return true;
+    if (!sf_profile_more((void **)&s->details, s->n_details, &s->cap_details, sizeof(*s->details)))
+        return false;
+    s->details[s->n_details++] = (struct sf_profile_detail){
+        .trace_id = p->trace_id,
+        .span_id = p->span_id,
+        .thread = p->thread,
+        .start_ns = whole_ms(p->has_time ? p->start_ns : r->time_ns),
+        .length_ns = whole_ms(p->has_time ? p->length_ns : r->duration_ns),
+        .value = p->value,
+        .process = r->process,
+        .series = row,
+        .node = node,
+        .state = p->state,
+        .has_time = p->has_time,
+        .is_lent = p->is_lent,
+    };
+    return true;
+}
+
+enum sf_err sf_profile_set_add(struct sf_profile_set *s, struct sf_profile_map *m,
+                               const struct sf_profile_batch *b,
+                               const struct sf_profile_index *index, struct sf_arena scratch,
+                               struct sf_why *why)
+{
+    struct adding a = {.s = s, .m = m, .b = b};
+    uint32_t *rows = sf_arena_raw(&scratch, ((size_t)b->n_series + 1) * sizeof(*rows), 16);
+    bool is_ok = rows != NULL;
+    if (!rows)
+        return sf_fail(why, SF_ERR_LIMIT, "store: a profile with too many series");
+    m->stamp++;
+    for (uint32_t i = 0; is_ok && i < b->n_series; i++) {
+        rows[i] = SF_NONE;
+        if (sf_str_eq(b->series[i].service, s->service))
+            is_ok = add_row(&a, &b->series[i], index, &rows[i]);
+    }
+    for (uint32_t i = 0; is_ok && i < b->n_samples; i++) {
+        if (rows[b->samples[i].series] != SF_NONE)
+            is_ok = add_sample(&a, &b->samples[i], rows[b->samples[i].series]);
+    }
+    sf_buf_done(&a.key);
+    sf_heap_free(a.lines);
+    sf_heap_free(a.stack);
+    return is_ok ? SF_OK : sf_profile_set_no_memory(why);
+}
+
+struct sf_profile_mark sf_profile_set_mark(const struct sf_profile_set *s)
+{
+    return (struct sf_profile_mark){s->n_rows, s->n_entries, s->n_details};
+}
+
+void sf_profile_set_undo(struct sf_profile_set *s, struct sf_profile_mark mark)
+{
+    s->n_rows = mark.n_rows;
+    s->n_entries = mark.n_entries;
+    s->n_details = mark.n_details;
+}

@@ -1,0 +1,85 @@
+/* profile_set.h - the profiles of one service in memory: what was taken in since the last flush, or
+ * what a merge gathers.
+ *
+ * Strings, functions, modules, locations, stacks, series and processes are interned; samples are
+ * appended. Samples and profiles that were added last can be taken back by a mark; what was
+ * interned for them stays, which harms nobody. One thread at a time. */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "block/format/dict.h"
+#include "block/profile/profile_block.h"
+#include "block/profile/stack_tree.h"
+
+struct sf_profile_set {
+    uint32_t tenant;
+    sf_str service;
+    struct sf_dict strings, modules, series, processes; /* the first string is the empty one */
+    struct sf_place_table function_at, location_at;
+    struct sf_stack_tree tree;
+    struct sf_profile_function *functions;
+    struct sf_profile_location *locations;
+    struct sf_line *lines;
+    uint32_t n_functions, cap_functions, n_locations, cap_locations, n_lines, cap_lines;
+    struct sf_profile_row *rows;
+    struct sf_profile_entry *entries;
+    struct sf_profile_detail *details; /* `series` is the place of their row here */
+    uint32_t n_rows, cap_rows;
+    uint32_t n_entries, cap_entries, n_details, cap_details;
+    int64_t ts_min_ns, ts_max_ns; /* of index times and ends; not taken back */
+    size_t counted_len;           /* the owner's: what its budget knows of */
+};
+
+struct sf_profile_mark {
+    uint32_t n_rows, n_entries, n_details;
+};
+
+struct sf_profile_set *sf_profile_set_new(uint32_t tenant, sf_str service); /* NULL: no memory */
+void sf_profile_set_free(struct sf_profile_set *s);                         /* NULL is fine */
+size_t sf_profile_set_memory(const struct sf_profile_set *s);
+
+/* What of a batch is known to the set: of the batch's tables, which places they have here. One for
+ * all services of a batch. */
+struct sf_profile_map {
+    uint32_t *stamps[4], *places[4]; /* functions, mappings, locations, stacks */
+    uint32_t stamp;
+};
+bool sf_profile_map_init(struct sf_profile_map *m, const struct sf_profile_batch *b,
+                         struct sf_arena *scratch); /* false: no room */
+
+struct sf_profile_index { /* what decides a profile's index time */
+    int64_t recv_ns, retention_ns;
+};
+int64_t sf_profile_index_ns(const struct sf_profile_index *x, int64_t time_ns);
+
+/* Adds what the batch holds of this set's service. On failure (NOMEM, LIMIT) the caller takes back
+ * what is there by its mark. */
+enum sf_err sf_profile_set_add(struct sf_profile_set *s, struct sf_profile_map *map,
+                               const struct sf_profile_batch *b,
+                               const struct sf_profile_index *index, struct sf_arena scratch,
+                               struct sf_why *why);
+struct sf_profile_mark sf_profile_set_mark(const struct sf_profile_set *s);
+void sf_profile_set_undo(struct sf_profile_set *s, struct sf_profile_mark mark);
+
+/* The tables as lists; strings and lists live in `req` or borrow from the set until it grows.
+ * False: `req` is full. */
+bool sf_profile_set_symbols(const struct sf_profile_set *s, struct sf_arena *req,
+                            struct sf_profile_symbols *out);
+bool sf_profile_set_series(const struct sf_profile_set *s, struct sf_arena *req,
+                           const struct sf_profile_series **out, uint32_t *out_n);
+bool sf_profile_set_processes(const struct sf_profile_set *s, struct sf_arena *req,
+                              const struct sf_process **out, uint32_t *out_n);
+
+/* ---- merging: what another set's tables are here ---- */
+
+/* out_nodes has room for all nodes of `from`; likewise the others. NOMEM. */
+enum sf_err sf_profile_set_join_symbols(struct sf_profile_set *s,
+                                        const struct sf_profile_symbols *from, uint32_t *out_nodes,
+                                        struct sf_arena scratch, struct sf_why *why);
+enum sf_err sf_profile_set_join_series(struct sf_profile_set *s,
+                                       const struct sf_profile_series *from, uint32_t n,
+                                       uint32_t *out, struct sf_why *why);
+enum sf_err sf_profile_set_join_processes(struct sf_profile_set *s, const struct sf_process *from,
+                                          uint32_t n, uint32_t *out, struct sf_why *why);
+/* Room for one more at the end; NULL: no memory. */
+struct sf_profile_row *sf_profile_set_more_rows(struct sf_profile_set *s);

@@ -1,0 +1,239 @@
+/* profile_set_write.c - a service's profiles out of memory into a block: put in order first. */
+#include <stdlib.h>
+
+#include "base/heap.h"
+#include "base/num.h"
+#include "block/profile/profile_block_writer.h"
+#include "block/profile/profile_set.h"
+
+enum { ROLLUP_ROWS = 4 }; /* profiles in a slot that make a rollup worth its bytes */
+
+struct order { /* a row and where it goes */
+    const struct sf_profile_row *row;
+    uint32_t from;
+};
+
+struct work {
+    const struct sf_profile_set *s;
+    struct sf_arena arena;
+    struct sf_profile_tables t;
+    uint32_t *to; /* new place of each row, or SF_NONE */
+    struct sf_profile_row *rows;
+    uint32_t *entries, *details; /* places in the set, in order: a few bytes each, not a copy */
+    uint32_t n_entries, n_details;
+};
+
+static int by_series(const void *a, const void *b)
+{
+    const struct order *x = a, *y = b;
+    if (x->row->series != y->row->series)
+        return x->row->series < y->row->series ? -1 : 1;
+    if (x->row->index_ns != y->row->index_ns)
+        return x->row->index_ns < y->row->index_ns ? -1 : 1;
+    return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static int compare_u32(uint32_t x, uint32_t y)
+{
+    return x < y ? -1 : x > y;
+}
+
+/* Rows are in the order of series and time, so that of two entries the order of their slots is that
+ * of their rows. */
+static int by_place(const void *a, const void *b, void *work)
+{
+    const struct work *w = work;
+    const struct sf_profile_entry *x = &w->s->entries[*(const uint32_t *)a],
+                                  *y = &w->s->entries[*(const uint32_t *)b];
+    uint32_t row_x = w->to[x->row], row_y = w->to[y->row];
+    const struct sf_profile_row *r = w->rows;
+    if (row_x != row_y &&
+        (r[row_x].series != r[row_y].series ||
+         sf_profile_slot(r[row_x].index_ns) != sf_profile_slot(r[row_y].index_ns)))
+        return compare_u32(row_x, row_y);
+    return x->node != y->node ? compare_u32(x->node, y->node) : compare_u32(row_x, row_y);
+}
+
+static int by_thread(const void *a, const void *b, void *work)
+{
+    const struct work *w = work;
+    return sf_profile_detail_cmp(&w->s->details[*(const uint32_t *)a],
+                                 &w->s->details[*(const uint32_t *)b]);
+}
+
+int sf_profile_detail_cmp(const struct sf_profile_detail *x, const struct sf_profile_detail *y)
+{
+    if (x->process != y->process) /* none, which is SF_NONE, comes first */
+        return compare_u32(x->process + 1, y->process + 1);
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    if (x->span_id != y->span_id)
+        return x->span_id < y->span_id ? -1 : 1;
+    return compare_u32(x->node, y->node);
+}
+
+static bool order_rows(struct work *w, int64_t from_ns, int64_t to_ns)
+{
+    const struct sf_profile_set *s = w->s;
+    struct order *order = sf_heap_new_n((size_t)s->n_rows + 1, sizeof(*order));
+    uint32_t n = 0;
+    w->to = sf_heap_new_n((size_t)s->n_rows + 1, sizeof(*w->to));
+    w->rows = sf_heap_new_n((size_t)s->n_rows + 1, sizeof(*w->rows));
+    if (!order || !w->to || !w->rows) {
+        sf_heap_free(order);
+        return false;
+    }
+    for (uint32_t i = 0; i < s->n_rows; i++) {
+        w->to[i] = SF_NONE;
+        if (s->rows[i].index_ns >= from_ns && s->rows[i].index_ns < to_ns)
+            order[n++] = (struct order){&s->rows[i], i};
+    }
+    if (n)
+        qsort(order, n, sizeof(*order), by_series);
+    for (uint32_t i = 0; i < n; i++) {
+        w->rows[i] = *order[i].row;
+        w->to[order[i].from] = i;
+    }
+    w->t.n_rows = n;
+    sf_heap_free(order);
+    return true;
+}
+
+static bool order_samples(struct work *w)
+{
+    const struct sf_profile_set *s = w->s;
+    w->entries = sf_heap_new_n((size_t)s->n_entries + 1, sizeof(*w->entries));
+    w->details = sf_heap_new_n((size_t)s->n_details + 1, sizeof(*w->details));
+    if (!w->entries || !w->details)
+        return false;
+    for (uint32_t i = 0; i < s->n_entries; i++) {
+        if (w->to[s->entries[i].row] != SF_NONE)
+            w->entries[w->n_entries++] = i;
+    }
+    for (uint32_t i = 0; i < s->n_details; i++) {
+        if (w->to[s->details[i].series] != SF_NONE)
+            w->details[w->n_details++] = i;
+    }
+    if (w->n_entries)
+        qsort_r(w->entries, w->n_entries, sizeof(*w->entries), by_place, w);
+    if (w->n_details)
+        qsort_r(w->details, w->n_details, sizeof(*w->details), by_thread, w);
+    return true;
+}
+
+size_t sf_profile_entries_join(struct sf_profile_entry *e, size_t n, bool is_rollup)
+{
+    size_t n_out = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct sf_profile_entry *last = n_out ? &e[n_out - 1] : NULL;
+        if (last && last->node == e[i].node && (is_rollup || last->row == e[i].row))
+            last->value = sf_add_sat_i64(last->value, e[i].value);
+        else
+            e[n_out++] = e[i];
+    }
+    return n_out;
+}
+
+enum sf_err sf_profile_block_writer_slot(struct sf_profile_block_writer *to,
+                                         const struct sf_profile_row *rows, uint32_t first_row,
+                                         uint32_t n_rows, bool is_coarse,
+                                         struct sf_profile_entry *e, size_t n, struct sf_why *why)
+{
+    uint32_t series = rows[first_row].series;
+    enum sf_err err = SF_OK;
+    if (!is_coarse) {
+        n = sf_profile_entries_join(e, n, false);
+        err = sf_profile_block_writer_chunk(to, series, first_row, n_rows, false, e, n, why);
+    }
+    if (err || (!is_coarse && n_rows < ROLLUP_ROWS))
+        return err;
+    n = sf_profile_entries_join(e, n, true);
+    return sf_profile_block_writer_chunk(to, series, first_row, n_rows, true, e, n, why);
+}
+
+uint32_t sf_profile_slot_end(const struct sf_profile_row *rows, uint32_t n_rows, uint32_t first_row)
+{
+    uint32_t end = first_row + 1;
+    while (end < n_rows && rows[end].series == rows[first_row].series &&
+           sf_profile_slot(rows[end].index_ns) == sf_profile_slot(rows[first_row].index_ns))
+        end++;
+    return end;
+}
+
+static enum sf_err write_chunks(struct work *w, struct sf_profile_block_writer *to,
+                                struct sf_why *why)
+{
+    struct sf_profile_entry *out = NULL;
+    enum sf_err err = SF_OK;
+    size_t cap = 0;
+    uint32_t at = 0;
+    for (uint32_t row = 0, end; !err && row < w->t.n_rows; row = end) {
+        size_t n = 0;
+        end = sf_profile_slot_end(w->rows, w->t.n_rows, row);
+        for (; at < w->n_entries; at++, n++) {
+            const struct sf_profile_entry *e = &w->s->entries[w->entries[at]];
+            if (w->to[e->row] >= end)
+                break;
+            if (n == cap) {
+                size_t want = cap ? cap * 2 : 1024;
+                struct sf_profile_entry *more = sf_heap_grow(out, want, sizeof(*out));
+                if (!more) {
+                    sf_heap_free(out);
+                    return sf_fail(why, SF_ERR_NOMEM, "block: no memory for samples");
+                }
+                out = more;
+                cap = want;
+            }
+            out[n] = (struct sf_profile_entry){e->node, w->to[e->row], e->value};
+        }
+        if (n) /* profiles without samples have no chunk */
+            err = sf_profile_block_writer_slot(to, w->rows, row, end - row, false, out, n, why);
+    }
+    sf_heap_free(out);
+    return err;
+}
+
+static enum sf_err write_details(struct work *w, struct sf_profile_block_writer *to,
+                                 struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    for (uint32_t i = 0; !err && i < w->n_details; i++) {
+        struct sf_profile_detail d = w->s->details[w->details[i]];
+        d.series = w->s->rows[d.series].series;
+        err = sf_profile_block_writer_detail(to, &d, 1, why);
+    }
+    return err;
+}
+
+enum sf_err sf_profile_block_writer_set(struct sf_profile_block_writer *to,
+                                        const struct sf_profile_set *s, int64_t from_ns,
+                                        int64_t to_ns, struct sf_why *why)
+{
+    struct work w = {.s = s, .t = {.tenant = s->tenant, .service = s->service}};
+    enum sf_err err = SF_OK;
+    if (!sf_arena_init(&w.arena, (size_t)1 << 30) || !order_rows(&w, from_ns, to_ns))
+        err = sf_fail(why, SF_ERR_NOMEM, "block: no memory to write a service");
+    if (!err && w.t.n_rows) {
+        if (!order_samples(&w) || !sf_profile_set_symbols(s, &w.arena, &w.t.symbols) ||
+            !sf_profile_set_series(s, &w.arena, &w.t.series, &w.t.n_series) ||
+            !sf_profile_set_processes(s, &w.arena, &w.t.processes, &w.t.n_processes))
+            err = sf_fail(why, SF_ERR_NOMEM, "block: no memory to write a service");
+        w.t.rows = w.rows;
+        if (!err)
+            err = sf_profile_block_writer_begin(to, &w.t, why);
+        if (!err)
+            err = write_chunks(&w, to, why);
+        if (!err)
+            err = write_details(&w, to, why);
+        if (!err)
+            err = sf_profile_block_writer_end(to, why);
+    }
+    sf_arena_done(&w.arena);
+    sf_heap_free(w.to);
+    sf_heap_free(w.rows);
+    sf_heap_free(w.entries);
+    sf_heap_free(w.details);
+    return err;
+}

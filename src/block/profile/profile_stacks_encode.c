@@ -1,0 +1,203 @@
+/* profile_stacks_encode.c - the stacks of a granule's rows, and whose they are: what a search for a
+ * function reads, and nothing else (docs/format-profile-block.md).
+ *
+ * The granule's nodes come first, so that most searches end there. Rows name theirs by its place in
+ * that list, in whole bytes and a few bits apart, which takes no more room than compressed numbers
+ * would and can be looked through as it is. Threads that serve requests in turns have short runs of
+ * rows of few spans: a span is named once, and then by how long ago it was named. */
+#include "base/hash.h"
+#include "base/num.h"
+#include "block/profile/profile_writer.h"
+
+/* Places of the pending rows by node, those of one node in order: sorted byte by byte, as many
+ * bytes as the largest node has. */
+static const uint16_t *sort_rows(struct sf_profile_block_writer *w)
+{
+    const struct sf_profile_detail *d = w->pending;
+    uint16_t *from = w->by_stack[0], *to = w->by_stack[1];
+    uint32_t largest = 0;
+    for (uint32_t i = 0; i < w->n_pending; i++) {
+        from[i] = (uint16_t)i;
+        largest = d[i].node > largest ? d[i].node : largest;
+    }
+    for (unsigned shift = 0; shift < 32 && largest >> shift; shift += 8) {
+        uint32_t at[257] = {0};
+        uint16_t *other = from;
+        for (uint32_t i = 0; i < w->n_pending; i++)
+            at[(d[i].node >> shift & 255) + 1]++;
+        for (unsigned i = 1; i < 257; i++)
+            at[i] += at[i - 1];
+        for (uint32_t i = 0; i < w->n_pending; i++)
+            to[at[d[from[i]].node >> shift & 255]++] = from[i];
+        from = to;
+        to = other;
+    }
+    return from;
+}
+
+static uint8_t flags_of(const struct sf_profile_detail *d, uint32_t n, uint64_t *divisor)
+{
+    bool is_one_series = true, is_one_value = true, has_lent = false;
+    *divisor = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        is_one_series = is_one_series && d[i].series == d[0].series;
+        is_one_value = is_one_value && d[i].value == d[0].value;
+        has_lent = has_lent || d[i].is_lent;
+        if (*divisor != 1)
+            *divisor = sf_profile_gcd(*divisor, sf_profile_size_of(d[i].value));
+    }
+    if (*divisor == 0 || *divisor > INT64_MAX)
+        *divisor = 1;
+    return (uint8_t)((is_one_series ? SF_PROFILE_ONE_SERIES : 0) |
+                     (is_one_value ? SF_PROFILE_ONE_VALUE : 0) |
+                     (has_lent ? SF_PROFILE_ANY_LENT : 0));
+}
+
+/* Nodes as steps; the place of each row's node in the list is left in `codes`. */
+static uint32_t encode_nodes(struct sf_profile_block_writer *w, uint16_t *codes, struct sf_buf *out)
+{
+    const struct sf_profile_detail *d = w->pending;
+    const uint16_t *order = sort_rows(w);
+    struct sf_buf *steps = &w->steps;
+    uint32_t n_nodes = 0, node = 0;
+    sf_buf_reset(steps);
+    for (uint32_t i = 0; i < w->n_pending; i++) {
+        if (i == 0 || d[order[i]].node != node) {
+            sf_buf_add_varint(steps, d[order[i]].node - node);
+            node = d[order[i]].node;
+            n_nodes++;
+        }
+        codes[order[i]] = (uint16_t)(n_nodes - 1);
+    }
+    sf_buf_add_varint(out, n_nodes);
+    sf_buf_add(out, steps->p, steps->len);
+    if (!sf_buf_ok(steps))
+        out->err = SF_ERR_NOMEM;
+    return n_nodes;
+}
+
+static void encode_codes(const uint16_t *codes, uint32_t n, uint32_t n_nodes, struct sf_buf *out)
+{
+    unsigned n_bits = sf_profile_high_bits(n_nodes), shift = 0;
+    uint32_t byte = 0;
+    for (uint32_t i = 0; i < n; i++)
+        sf_buf_add_u8(out, (uint8_t)codes[i]);
+    for (uint32_t i = 0; n_bits && i < n; i++) {
+        byte |= (uint32_t)(codes[i] >> 8) << shift;
+        shift += n_bits;
+        if (shift == 8 || i + 1 == n) {
+            sf_buf_add_u8(out, (uint8_t)byte);
+            byte = shift = 0;
+        }
+    }
+}
+
+void sf_profile_writer_stacks(struct sf_profile_block_writer *w, struct sf_buf *out)
+{
+    const struct sf_profile_detail *d = w->pending;
+    uint16_t codes[SF_PROFILE_GRANULE_ROWS];
+    uint32_t n = w->n_pending;
+    uint64_t divisor;
+    uint8_t flags = flags_of(d, n, &divisor);
+    sf_buf_add_u8(out, flags);
+    if (flags & SF_PROFILE_ONE_SERIES)
+        sf_buf_add_varint(out, d[0].series);
+    if (flags & SF_PROFILE_ONE_VALUE)
+        sf_profile_put_signed(out, d[0].value);
+    else
+        sf_buf_add_varint(out, divisor);
+    encode_codes(codes, n, encode_nodes(w, codes, out), out);
+    for (uint32_t i = 0; !(flags & SF_PROFILE_ONE_SERIES) && i < n; i++)
+        sf_buf_add_varint(out, d[i].series);
+    for (uint32_t i = 0; !(flags & SF_PROFILE_ONE_VALUE) && i < n; i++)
+        sf_profile_put_signed(out, d[i].value / (int64_t)divisor);
+}
+
+/* ---- ids ---- */
+
+static uint64_t hash_ids(const struct sf_profile_detail *d)
+{
+    return sf_hash_mix(sf_hash_mix(d->span_id, sf_load_u64le(d->trace_id.b)),
+                       sf_load_u64le(d->trace_id.b + 8));
+}
+
+/* The place of the row's ids in the granule's list; new ones are added to it. */
+static uint32_t place_of(struct sf_profile_block_writer *w, uint32_t row, uint32_t *io_n)
+{
+    enum { MASK = 2 * SF_PROFILE_GRANULE_ROWS - 1 };
+    const struct sf_profile_detail *d = w->pending;
+    uint32_t at = (uint32_t)(hash_ids(&d[row]) & MASK);
+    for (; w->id_slots[at]; at = (at + 1) & MASK) {
+        uint32_t place = w->id_slots[at] - 1u;
+        const struct sf_profile_detail *first = &d[w->id_rows[place]];
+        if (first->span_id == d[row].span_id && sf_trace_id_eq(first->trace_id, d[row].trace_id))
+            return place;
+    }
+    w->id_rows[*io_n] = row;
+    w->id_slots[at] = (uint16_t)(*io_n + 1);
+    return (*io_n)++;
+}
+
+/* A run: how many rows, and of whom: 0 the next of the list, k the k-th before that. Both in a byte
+ * when they fit, three bits and five; where one is full, a varint has it. */
+static void put_run(struct sf_buf *out, uint32_t n, uint32_t back)
+{
+    bool is_long = n > SF_PROFILE_RUN_ROWS, is_far = back >= SF_PROFILE_RUN_BACK;
+    sf_buf_add_u8(out, (uint8_t)((is_long ? 0 : n) << 5 | (is_far ? SF_PROFILE_RUN_BACK : back)));
+    if (is_long)
+        sf_buf_add_varint(out, n);
+    if (is_far)
+        sf_buf_add_varint(out, back);
+}
+
+static uint32_t encode_runs(struct sf_profile_block_writer *w, struct sf_buf *out)
+{
+    const struct sf_profile_detail *d = w->pending;
+    uint32_t n_ids = 0;
+    memset(w->id_slots, 0, sizeof(w->id_slots));
+    for (uint32_t i = 0, k; i < w->n_pending; i = k) {
+        uint32_t n_before = n_ids, place = place_of(w, i, &n_ids);
+        for (k = i + 1; k < w->n_pending && d[k].span_id == d[i].span_id &&
+                        sf_trace_id_eq(d[k].trace_id, d[i].trace_id);
+             k++) {
+            /* rows of one span */
+        }
+        put_run(out, k - i, place == n_before ? 0 : n_before - place);
+    }
+    return n_ids;
+}
+
+/* Of each of the list its trace: 0 and the id, or k for the k-th last of those given so. */
+static void encode_traces(const struct sf_profile_block_writer *w, uint32_t n, struct sf_buf *out)
+{
+    enum { LOOK_BACK = 16 };
+    sf_trace_id given[LOOK_BACK];
+    uint32_t n_given = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sf_trace_id id = w->pending[w->id_rows[i]].trace_id;
+        uint32_t back = 1;
+        while (back <= n_given && back <= LOOK_BACK &&
+               !sf_trace_id_eq(given[(n_given - back) % LOOK_BACK], id))
+            back++;
+        bool is_given = back <= n_given && back <= LOOK_BACK;
+        sf_buf_add_u8(out, is_given ? (uint8_t)back : 0);
+        if (is_given)
+            continue;
+        sf_buf_add(out, id.b, 16);
+        given[n_given++ % LOOK_BACK] = id;
+    }
+}
+
+void sf_profile_writer_ids(struct sf_profile_block_writer *w, struct sf_buf *out)
+{
+    struct sf_buf *runs = &w->runs;
+    sf_buf_reset(runs);
+    uint32_t n = encode_runs(w, runs);
+    sf_buf_add_varint(out, n);
+    for (uint32_t i = 0; i < n; i++)
+        sf_buf_add_u64le(out, w->pending[w->id_rows[i]].span_id);
+    sf_buf_add(out, runs->p, runs->len);
+    encode_traces(w, n, out);
+    if (!sf_buf_ok(runs))
+        out->err = SF_ERR_NOMEM;
+}

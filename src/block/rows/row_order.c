@@ -1,0 +1,192 @@
+#include "block/rows/row_order.h"
+
+#include <stdlib.h>
+
+enum { SMALL = 24 }; /* rows of a trace up to which comparing all with all is the fastest */
+
+static int by_start(const void *a, const void *b, void *arg)
+{
+    uint32_t ia = *(const uint32_t *)a, ib = *(const uint32_t *)b;
+    const struct sf_mem_row *x = sf_rowsets_row(arg, ia), *y = sf_rowsets_row(arg, ib);
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return ia < ib ? -1 : ia > ib;
+}
+
+static int by_identity(const void *a, const void *b, void *arg)
+{
+    uint32_t ia = *(const uint32_t *)a, ib = *(const uint32_t *)b;
+    const struct sf_mem_row *x = sf_rowsets_row(arg, ia), *y = sf_rowsets_row(arg, ib);
+    if (x->span_id != y->span_id)
+        return x->span_id < y->span_id ? -1 : 1;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    return ia < ib ? -1 : ia > ib;
+}
+
+static int by_trace(const void *a, const void *b, void *arg)
+{
+    const struct sf_row_group *x = a, *y = b;
+    if (x->tenant != y->tenant)
+        return x->tenant < y->tenant ? -1 : 1;
+    if (x->first_ns != y->first_ns)
+        return x->first_ns < y->first_ns ? -1 : 1;
+    return sf_trace_id_cmp(sf_rowsets_row(arg, x->any_row)->trace_id,
+                           sf_rowsets_row(arg, y->any_row)->trace_id);
+}
+
+static bool same_trace(const struct sf_mem_row *a, const struct sf_mem_row *b)
+{
+    return a->hash == b->hash && a->tenant == b->tenant && sf_trace_id_eq(a->trace_id, b->trace_id);
+}
+
+struct seeker { /* while rows look for their traces */
+    struct sf_row_order *o;
+    uint32_t *slots, mask; /* trace + 1 by hash, 0 free */
+    uint32_t *of_row;      /* the trace of each row, in order */
+    size_t n;
+};
+
+static void find_group(struct seeker *k, uint32_t ref, const struct sf_mem_row *row)
+{
+    struct sf_row_order *o = k->o;
+    uint32_t at = (uint32_t)(row->hash >> 7) & k->mask;
+    struct sf_row_group *g;
+    while (k->slots[at] &&
+           !same_trace(row, sf_rowsets_row(o->sets, o->groups[k->slots[at] - 1].any_row)))
+        at = (at + 1) & k->mask;
+    if (!k->slots[at]) {
+        o->groups[o->n_groups] = (struct sf_row_group){
+            .first_ns = INT64_MAX, .tenant = row->tenant, .any_row = ref};
+        k->slots[at] = ++o->n_groups;
+    }
+    g = &o->groups[k->slots[at] - 1];
+    k->of_row[k->n++] = k->slots[at] - 1;
+    g->n++;
+    if (row->index_ns < g->first_ns)
+        g->first_ns = row->index_ns;
+}
+
+/* Gives every row its trace: `of_row`, and the traces in order of appearance. */
+static bool find_groups(struct sf_row_order *o, size_t n_sets, size_t n_rows, uint32_t *of_row,
+                        struct sf_arena scratch)
+{
+    struct seeker k = {.o = o, .of_row = of_row, .mask = 15};
+    while (k.mask < 2 * n_rows)
+        k.mask = k.mask * 2 + 1;
+    k.slots = sf_arena_new_n(&scratch, k.mask + (size_t)1, sizeof(*k.slots));
+    if (!k.slots)
+        return false;
+    for (uint32_t set = 0; set < n_sets; set++) {
+        const struct sf_rowset *r = o->sets[set];
+        for (uint32_t i = 0; i < r->n_rows; i++)
+            find_group(&k, set << SF_ROW_PLACE_BITS | i, &r->rows[i]);
+    }
+    return true;
+}
+
+bool sf_row_order_init(struct sf_row_order *o, const struct sf_rowset *const *sets, size_t n_sets,
+                       struct sf_arena *req)
+{
+    size_t n = 0;
+    uint32_t at = 0, *of_row;
+    struct sf_arena scratch;
+
+    for (size_t i = 0; i < n_sets; i++)
+        n += sets[i]->n_rows;
+    *o = (struct sf_row_order){.sets = sets};
+    o->groups = sf_arena_raw(req, n * sizeof(*o->groups), 16);
+    o->rows = sf_arena_raw(req, n * sizeof(*o->rows), 16);
+    scratch = *req;
+    of_row = sf_arena_raw(&scratch, n * sizeof(*of_row), 16);
+    if (!of_row || !o->groups || !o->rows || !find_groups(o, n_sets, n, of_row, scratch))
+        return false;
+    for (uint32_t g = 0; g < o->n_groups; g++) {
+        o->groups[g].at = at;
+        at += o->groups[g].n;
+    }
+    for (uint32_t set = 0; set < n_sets; set++) {
+        for (uint32_t i = 0; i < sets[set]->n_rows; i++)
+            o->rows[o->groups[*of_row++].at++] = set << SF_ROW_PLACE_BITS | i;
+    }
+    for (uint32_t g = 0; g < o->n_groups; g++)
+        o->groups[g].at -= o->groups[g].n;
+    if (n)
+        qsort_r(o->groups, o->n_groups, sizeof(*o->groups), by_trace, (void *)(uintptr_t)sets);
+    return true;
+}
+
+static bool row_is_better(const struct sf_mem_row *a, const struct sf_mem_row *b)
+{
+    struct sf_span x = {.end_ns = a->end_ns, .attrs = {.n = a->n_attrs}};
+    struct sf_span y = {.end_ns = b->end_ns, .attrs = {.n = b->n_attrs}};
+    return sf_span_is_better(&x, &y);
+}
+
+static bool same_span(const struct sf_mem_row *a, const struct sf_mem_row *b)
+{
+    return a->span_id == b->span_id && a->kind == b->kind;
+}
+
+/* Of each span that came more than once keeps the better copy; returns how many rows are left. */
+static uint32_t drop_repeats(const struct sf_rowset *const *sets, uint32_t *rows, uint32_t n)
+{
+    uint32_t kept = 1;
+    qsort_r(rows, n, sizeof(*rows), by_identity, (void *)(uintptr_t)sets);
+    for (uint32_t i = 1; i < n; i++) {
+        const struct sf_mem_row *last = sf_rowsets_row(sets, rows[kept - 1]),
+                                *row = sf_rowsets_row(sets, rows[i]);
+        if (!same_span(last, row))
+            rows[kept++] = rows[i];
+        else if (row_is_better(last, row))
+            rows[kept - 1] = rows[i];
+    }
+    return kept;
+}
+
+static uint32_t drop_few_repeats(const struct sf_rowset *const *sets, uint32_t *rows, uint32_t n)
+{
+    sf_span_id ids[SMALL];
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct sf_mem_row *row = sf_rowsets_row(sets, rows[i]);
+        uint32_t k = 0;
+        while (k < kept &&
+               !(ids[k] == row->span_id && same_span(sf_rowsets_row(sets, rows[k]), row)))
+            k++;
+        if (k == kept) {
+            ids[kept] = row->span_id;
+            rows[kept++] = rows[i];
+        } else if (row_is_better(sf_rowsets_row(sets, rows[k]), row)) {
+            rows[k] = rows[i];
+        }
+    }
+    return kept;
+}
+
+static void sort_few(const struct sf_rowset *const *sets, uint32_t *rows, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++) {
+        uint32_t row = rows[i], k = i;
+        while (k > 0 && by_start(&row, &rows[k - 1], (void *)(uintptr_t)sets) < 0) {
+            rows[k] = rows[k - 1];
+            k--;
+        }
+        rows[k] = row;
+    }
+}
+
+uint32_t *sf_row_order_trace(struct sf_row_order *o, uint32_t group, uint32_t *out_n)
+{
+    uint32_t *rows = o->rows + o->groups[group].at, n = o->groups[group].n;
+
+    if (n <= SMALL) {
+        n = drop_few_repeats(o->sets, rows, n);
+        sort_few(o->sets, rows, n);
+    } else {
+        n = drop_repeats(o->sets, rows, n);
+        qsort_r(rows, n, sizeof(*rows), by_start, (void *)(uintptr_t)o->sets);
+    }
+    *out_n = n;
+    return rows;
+}

@@ -1,0 +1,22 @@
+/* row_order.h - the order in which the rows of rowsets go into a block: by tenant, traces by first
+ * start, rows by start, of repeated spans the better copy alone. */
+#pragma once
+#include "block/rows/rowset.h"
+
+struct sf_row_group { /* one trace */
+    int64_t first_ns;
+    uint32_t tenant, any_row, n, at;
+};
+
+struct sf_row_order {
+    const struct sf_rowset *const *sets; /* borrowed */
+    struct sf_row_group *groups;
+    uint32_t n_groups;
+    uint32_t *rows; /* as sf_rowsets_row() takes them, trace by trace */
+};
+
+/* Groups the rows; both lists live in `req`. False: it is full. */
+bool sf_row_order_init(struct sf_row_order *o, const struct sf_rowset *const *sets, size_t n_sets,
+                       struct sf_arena *req);
+/* The rows of a group, without repeats and in order; ask once per group. */
+uint32_t *sf_row_order_trace(struct sf_row_order *o, uint32_t group, uint32_t *out_n);

@@ -1,0 +1,272 @@
+/* filter_probe.c - ask a filter or the trace index, reading a page or three. */
+#include "block/format/encoding.h"
+#include "block/format/fuse.h"
+#include "block/span/reader.h"
+
+enum sf_err sf_reader_probe(const struct sf_span_block_reader *r, uint16_t section, uint64_t base,
+                            uint64_t len, uint64_t hash, struct sf_arena scratch, bool *out,
+                            struct sf_why *why)
+{
+    uint8_t head[SF_FUSE_HEAD_LEN], want, sum = 0;
+    struct sf_fuse f;
+    uint64_t off[3];
+    enum sf_err err = sf_reader_paged(r, section, base, head, sizeof(head), scratch, why);
+
+    if (err)
+        return err;
+    if (!sf_fuse_parse(head, len, &f))
+        return sf_fail(why, SF_ERR_CORRUPT, "block: section %s: not a filter",
+                       sf_section_name(section));
+    switch (sf_fuse_places(&f, hash, off, &want)) {
+    case SF_FUSE_NO: *out = false; return SF_OK;
+    case SF_FUSE_YES: *out = true; return SF_OK;
+    default: break;
+    }
+    for (int i = 0; i < 3; i++) {
+        uint8_t byte;
+        err = sf_reader_paged(r, section, base + off[i], &byte, 1, scratch, why);
+        if (err)
+            return err;
+        sum ^= byte;
+    }
+    *out = sum == want;
+    return SF_OK;
+}
+
+enum sf_err sf_reader_group(const struct sf_span_block_reader *r, uint16_t section,
+                            uint32_t granule, struct sf_arena scratch, uint64_t *out_off,
+                            uint64_t *out_len, struct sf_why *why)
+{
+    uint8_t raw[SF_BLOCK_GROUP_REC_LEN];
+    uint32_t low = 0, high;
+    enum sf_err err;
+
+    *out_len = 0;
+    if (!r->sections[section].id)
+        return SF_OK;
+    err = sf_reader_paged(r, section, 0, raw, 8, scratch, why);
+    if (err)
+        return err;
+    high = sf_load_u32le(raw);
+    while (low < high) { /* groups are in the order of their granules */
+        uint32_t mid = low + (high - low) / 2, first, n;
+        err = sf_reader_paged(r, section, 8 + (uint64_t)mid * sizeof(raw), raw, sizeof(raw),
+                              scratch, why);
+        if (err)
+            return err;
+        first = sf_load_u32le(raw);
+        n = sf_load_u32le(raw + 4);
+        if (granule < first) {
+            high = mid;
+        } else if (granule - first >= n) {
+            low = mid + 1;
+        } else {
+            *out_off = sf_load_u64le(raw + 8);
+            *out_len = sf_load_u64le(raw + 16);
+            return SF_OK;
+        }
+    }
+    return SF_OK;
+}
+
+/* ---- traces ---- */
+
+/* First pair whose hash is not below `key`. Hashes are spread evenly, so the place is guessed from
+ * the value; the guess is checked like any other step. */
+static enum sf_err lower_bound(const struct sf_span_block_reader *r, uint32_t key, uint64_t n,
+                               struct sf_arena scratch, uint64_t *out, struct sf_why *why)
+{
+    uint64_t low = 0, high = n;
+    unsigned steps = 0;
+
+    while (low < high) {
+        uint64_t mid = low + (high - low) / 2;
+        uint8_t raw[8];
+        enum sf_err err;
+        if (steps++ == 0)
+            mid = key * n >> 32;
+        else if (steps == 2) /* one page to the other side of the first guess */
+            mid = low == 0 ? (high > 256 ? high - 256 : mid) : (low + 256 < high ? low + 256 : mid);
+        err = sf_reader_paged(r, SF_SECTION_TIDX, mid * 8, raw, sizeof(raw), scratch, why);
+        if (err)
+            return err;
+        if (sf_load_u32le(raw) < key)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    *out = low;
+    return SF_OK;
+}
+
+static uint32_t granule_of_trace(const struct sf_span_block_reader *r, uint64_t trace)
+{
+    uint32_t low = 0, high = r->n_granules;
+
+    /* The last granule that begins at or before it; then back to where the trace begins. */
+    while (low + 1 < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (r->granules[mid].first_trace <= trace)
+            low = mid;
+        else
+            high = mid;
+    }
+    while (low > 0 && r->granules[low].is_continuation && r->granules[low].first_trace == trace)
+        low--;
+    return low;
+}
+
+/* Is trace number `trace` the one with this id? Then its granule and first row. */
+static enum sf_err check_trace(const struct sf_span_block_reader *r, uint64_t trace,
+                               uint32_t tenant, sf_trace_id id, struct sf_arena scratch,
+                               bool *out_found, struct sf_trace_place *out, struct sf_why *why)
+{
+    uint32_t granule = granule_of_trace(r, trace), place, row = 0;
+    const struct sf_granule_info *g = &r->granules[granule];
+    struct sf_granule_ctx c = {r, granule, g->n_rows, g->tenant, &scratch, why};
+    const uint8_t *ids;
+    const uint32_t *rows;
+    enum sf_err err;
+
+    *out_found = false;
+    place = (uint32_t)(trace - g->first_trace);
+    if (g->tenant != tenant)
+        return SF_OK;
+    if (place >= g->n_traces)
+        return sf_fail(why, SF_ERR_CORRUPT, "block: section TIDX: a trace that does not exist");
+    err = sf_column_fixed(&c, SF_BLOCK_TRACE_ID, SF_ENC_FIX16, g->n_traces, &ids);
+    if (err || memcmp(ids + (size_t)place * 16, id.b, 16) != 0)
+        return err;
+    err = sf_granule_trace_rows(&c, &rows);
+    if (err)
+        return err;
+    for (uint32_t t = 0; t < place; t++)
+        row += rows[t];
+    *out_found = true;
+    *out = (struct sf_trace_place){granule, row, rows[place]};
+    return SF_OK;
+}
+
+enum sf_err sf_span_block_trace_filter(const struct sf_span_block_reader *r, struct sf_arena *req,
+                                       sf_bytes *out, struct sf_why *why)
+{
+    size_t len = (size_t)r->sections[SF_SECTION_TFLT].raw_len;
+    uint8_t *bytes = sf_arena_raw(req, len, 16);
+    struct sf_fuse head;
+    enum sf_err err;
+    if (!bytes)
+        return sf_fail(why, SF_ERR_LIMIT, "block: no memory for a filter of %zu bytes", len);
+    err = sf_reader_paged(r, SF_SECTION_TFLT, 0, bytes, len, *req, why);
+    if (!err && (len < SF_FUSE_HEAD_LEN || !sf_fuse_parse(bytes, len, &head)))
+        err = sf_fail(why, SF_ERR_CORRUPT, "block: section TFLT: not a filter");
+    if (!err)
+        *out = (sf_bytes){bytes, len};
+    return err;
+}
+
+enum sf_err sf_span_block_trace_index(const struct sf_span_block_reader *r, uint64_t first,
+                                      uint32_t n, struct sf_arena scratch, uint64_t *out,
+                                      struct sf_why *why)
+{
+    uint8_t *raw = (uint8_t *)out;
+    enum sf_err err = sf_reader_paged(r, SF_SECTION_TIDX, first * 8, raw, (size_t)n * 8, scratch,
+                                      why);
+    for (uint32_t i = 0; !err && i < n; i++) {
+        uint32_t hash = sf_load_u32le(raw + (size_t)i * 8);
+        uint32_t trace = sf_load_u32le(raw + (size_t)i * 8 + 4);
+        if (trace >= r->info.n_traces)
+            err = sf_fail(why, SF_ERR_CORRUPT, "block: section TIDX: a trace that does not exist");
+        out[i] = (uint64_t)hash << 32 | trace;
+    }
+    return err;
+}
+
+enum sf_err sf_span_block_find_trace(const struct sf_span_block_reader *r, uint32_t tenant,
+                                     sf_trace_id id, struct sf_arena scratch, bool *out_found,
+                                     struct sf_trace_place *out, struct sf_why *why)
+{
+    uint64_t hash = sf_trace_id_hash(id, tenant), n = r->sections[SF_SECTION_TIDX].raw_len / 8, at;
+    bool may_be;
+    enum sf_err err;
+
+    *out_found = false;
+    if (r->info.tenant && tenant != r->info.tenant)
+        return SF_OK;
+    if (r->sections[SF_SECTION_TIDX].raw_len != r->info.n_traces * 8)
+        return sf_fail(why, SF_ERR_CORRUPT, "block: section TIDX: not one entry per trace");
+    err = sf_reader_probe(r, SF_SECTION_TFLT, 0, r->sections[SF_SECTION_TFLT].raw_len, hash,
+                          scratch, &may_be, why);
+    if (err || !may_be)
+        return err;
+    err = lower_bound(r, (uint32_t)(hash >> 32), n, scratch, &at, why);
+    for (; !err && at < n; at++) {
+        uint8_t pair[8];
+        err = sf_reader_paged(r, SF_SECTION_TIDX, at * 8, pair, sizeof(pair), scratch, why);
+        if (err || sf_load_u32le(pair) != hash >> 32)
+            break;
+        if (sf_load_u32le(pair + 4) >= r->info.n_traces)
+            return sf_fail(why, SF_ERR_CORRUPT, "block: section TIDX: a trace that does not exist");
+        err = check_trace(r, sf_load_u32le(pair + 4), tenant, id, scratch, out_found, out, why);
+        if (err || *out_found)
+            break;
+    }
+    return err;
+}
+
+/* ---- span ids ---- */
+
+static enum sf_err look_for_span(const struct sf_span_block_reader *r, uint32_t granule,
+                                 sf_span_id id, struct sf_arena scratch, bool *out_found,
+                                 sf_trace_id *out_trace, struct sf_why *why)
+{
+    const struct sf_granule_info *g = &r->granules[granule];
+    struct sf_granule_ctx c = {r, granule, g->n_rows, g->tenant, &scratch, why};
+    const uint8_t *ids, *traces;
+    const uint32_t *rows;
+    uint32_t row = 0, end = 0;
+    enum sf_err err = sf_column_fixed(&c, SF_BLOCK_SPAN_ID, SF_ENC_FIX8, g->n_rows, &ids);
+
+    if (err)
+        return err;
+    while (row < g->n_rows && sf_load_u64le(ids + (size_t)row * 8) != id)
+        row++;
+    if (row == g->n_rows)
+        return SF_OK;
+    err = sf_granule_trace_rows(&c, &rows);
+    if (!err)
+        err = sf_column_fixed(&c, SF_BLOCK_TRACE_ID, SF_ENC_FIX16, g->n_traces, &traces);
+    if (err)
+        return err;
+    for (uint32_t t = 0; t < g->n_traces; t++) {
+        end += rows[t];
+        if (row < end) {
+            memcpy(out_trace->b, traces + (size_t)t * 16, 16);
+            *out_found = true;
+            break;
+        }
+    }
+    return SF_OK;
+}
+
+enum sf_err sf_span_block_find_span(const struct sf_span_block_reader *r, uint32_t tenant,
+                                    sf_span_id id, struct sf_arena scratch, bool *out_found,
+                                    sf_trace_id *out_trace, struct sf_why *why)
+{
+    uint64_t hash = sf_block_span_hash(tenant, id), off = 0, len = 0, known = UINT64_MAX;
+    bool may_be = true;
+    enum sf_err err = SF_OK;
+
+    *out_found = false;
+    for (uint32_t g = 0; g < r->n_granules && !*out_found && !err; g++) {
+        if (r->granules[g].tenant != tenant)
+            continue;
+        err = sf_reader_group(r, SF_SECTION_SFLT, g, scratch, &off, &len, why);
+        if (!err && len && off != known) {
+            known = off;
+            err = sf_reader_probe(r, SF_SECTION_SFLT, off, len, hash, scratch, &may_be, why);
+        }
+        if (!err && (may_be || !len))
+            err = look_for_span(r, g, id, scratch, out_found, out_trace, why);
+    }
+    return err;
+}

@@ -1,0 +1,154 @@
+/* filter_stage.c - the sections that say "not here": filters of attribute values, span ids and
+ * trace ids, and the sorted index of traces. */
+#include "base/hash.h"
+#include "base/heap.h"
+#include "block/format/fuse.h"
+#include "block/span/writer.h"
+
+enum { AHEAD = 16 }; /* hashes on their way into the set at once */
+
+static void put_hash(struct sf_hash_set *s, uint64_t hash)
+{
+    size_t at = hash & (s->n_slots - 1);
+    while (s->slots[at] && s->slots[at] != hash)
+        at = (at + 1) & (s->n_slots - 1);
+    if (!s->slots[at]) {
+        s->slots[at] = hash;
+        s->n++;
+    }
+}
+
+/* Room for `n` more, half of it empty. */
+static bool reserve_hashes(struct sf_hash_set *s, size_t n)
+{
+    struct sf_hash_set bigger = {.n_slots = s->n_slots ? s->n_slots : 4096};
+
+    while ((s->n + n) * 2 > bigger.n_slots)
+        bigger.n_slots *= 2;
+    if (bigger.n_slots == s->n_slots)
+        return true;
+    bigger.slots = sf_heap_new_n(bigger.n_slots, sizeof(*bigger.slots));
+    if (!bigger.slots)
+        return false;
+    for (size_t i = 0; i < s->n_slots; i++) {
+        if (s->slots[i])
+            put_hash(&bigger, s->slots[i]);
+    }
+    sf_heap_free(s->slots);
+    *s = bigger;
+    return true;
+}
+
+/* Slots lie scattered: each is asked for well before it is looked at. */
+bool sf_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash, const uint64_t *hashes,
+                         uint32_t n)
+{
+    uint64_t mixed[AHEAD];
+
+    if (!reserve_hashes(s, n))
+        return false;
+    for (uint32_t i = 0; i < n + AHEAD; i++) {
+        if (i >= AHEAD)
+            put_hash(s, mixed[i % AHEAD]);
+        if (i < n) {
+            uint64_t hash = sf_hash_mix(key_hash, hashes[i]);
+            /* 0 marks a free slot; probes ask for 1 as well, see the reader */
+            mixed[i % AHEAD] = hash ? hash : 1;
+            __builtin_prefetch(&s->slots[mixed[i % AHEAD] & (s->n_slots - 1)]);
+        }
+    }
+    return true;
+}
+
+void sf_hash_set_done(struct sf_hash_set *s)
+{
+    sf_heap_free(s->slots);
+    *s = (struct sf_hash_set){0};
+}
+
+static bool add_filter(struct sf_span_block_writer *w, struct sf_buf *groups,
+                       struct sf_buf *filters, uint64_t *hashes, size_t n)
+{
+    size_t start = filters->len;
+    enum sf_err err = sf_fuse_build(filters, hashes, n);
+
+    if (err)
+        return sf_writer_fail(w, err);
+    sf_buf_add_u32le(groups, w->group_first);
+    sf_buf_add_u32le(groups, w->n_granules - w->group_first);
+    sf_buf_add_u64le(groups, start);
+    sf_buf_add_u64le(groups, filters->len - start);
+    return sf_buf_ok(groups) || sf_writer_fail(w, groups->err);
+}
+
+bool sf_writer_close_group(struct sf_span_block_writer *w)
+{
+    struct sf_hash_set *set = &w->attr_set;
+    size_t n = 0;
+
+    if (!w->has_filters || w->group_first == w->n_granules)
+        return true;
+    for (size_t i = 0; i < set->n_slots; i++) {
+        if (set->slots[i])
+            set->slots[n++] = set->slots[i];
+    }
+    if (!add_filter(w, &w->attr_groups, &w->attr_filters, set->slots, n) ||
+        !add_filter(w, &w->span_groups, &w->span_filters, (uint64_t *)(void *)w->span_hashes.p,
+                    w->span_hashes.len / 8))
+        return false;
+    if (set->n_slots)
+        memset(set->slots, 0, set->n_slots * sizeof(*set->slots));
+    set->n = 0;
+    sf_buf_reset(&w->span_hashes);
+    w->group_first = w->n_granules;
+    w->group_rows = 0;
+    w->n_groups++;
+    return true;
+}
+
+void sf_filter_groups_encode(const struct sf_buf *groups, const struct sf_buf *filters,
+                             uint32_t n_groups, struct sf_buf *out)
+{
+    uint64_t base = 8 + (uint64_t)n_groups * SF_BLOCK_GROUP_REC_LEN;
+    sf_buf_add_u32le(out, n_groups);
+    sf_buf_add_u32le(out, 0);
+    for (uint32_t i = 0; i < n_groups; i++) {
+        const uint8_t *rec = groups->p + (size_t)i * SF_BLOCK_GROUP_REC_LEN;
+        sf_buf_add(out, rec, 8);
+        sf_buf_add_u64le(out, sf_load_u64le(rec + 8) + base);
+        sf_buf_add(out, rec + 16, 8);
+    }
+    sf_buf_add(out, filters->p, filters->len);
+}
+
+/* Pairs (high half of the hash, number of the trace), sorted; four passes of a byte each. */
+bool sf_trace_index_encode(const uint64_t *hashes, size_t n, struct sf_buf *out)
+{
+    uint64_t *from = sf_heap_new_n(n, sizeof(*from)), *to = sf_heap_new_n(n, sizeof(*to));
+    bool is_ok = from && to;
+
+    for (size_t i = 0; is_ok && i < n; i++)
+        from[i] = (hashes[i] & 0xffffffff00000000u) | i;
+    for (unsigned shift = 32; is_ok && shift < 64; shift += 8) {
+        size_t starts[256] = {0}, sum = 0;
+        uint64_t *swap = from;
+        for (size_t i = 0; i < n; i++)
+            starts[from[i] >> shift & 255]++;
+        for (int b = 0; b < 256; b++) {
+            size_t here = starts[b];
+            starts[b] = sum;
+            sum += here;
+        }
+        for (size_t i = 0; i < n; i++)
+            to[starts[from[i] >> shift & 255]++] = from[i];
+        from = to;
+        to = swap;
+    }
+    for (size_t i = 0; is_ok && i < n; i++) {
+        sf_buf_add_u32le(out, (uint32_t)(from[i] >> 32));
+        sf_buf_add_u32le(out, (uint32_t)from[i]);
+    }
+    sf_heap_free(from);
+    sf_heap_free(to);
+    return is_ok && sf_buf_ok(out);
+}

@@ -1,0 +1,166 @@
+/* reader.h - what the files of the span block reader share; nobody else but tests includes it. */
+#pragma once
+#include "base/num.h"
+#include "block/format/chunk.h"
+#include "block/format/section.h"
+#include "block/span/layout.h"
+#include "block/span/span_block_reader.h"
+#include "os/file.h"
+
+struct sf_typed_key { /* place k has column 64 + k */
+    uint32_t tenant;
+    uint8_t scope, type; /* type NONE: attributes without a column of their own */
+    sf_str name;
+    uint64_t n_spans;
+    const struct sf_value *top;
+    const uint32_t *top_counts;
+    uint32_t n_top;
+    bool is_complete;
+};
+
+struct sf_granule_place { /* where a granule's share of GRAN begins */
+    uint32_t first_chunk, n_chunks, first_hash, n_hashes, first_run, n_runs;
+};
+
+struct sf_span_block_reader {
+    struct sf_file file;    /* or: */
+    struct sf_buf memory;   /* a block in memory */
+    uint64_t len, data_end; /* chunks and sections lie below data_end */
+    bool is_trusted;        /* fuzzing: checksums are not looked at */
+    struct sf_span_block_info info;
+    struct sf_section sections[SF_SECTIONS]; /* by id; id 0: absent */
+    struct sf_arena tables;                  /* everything below lives there */
+    const sf_str *strings;
+    uint32_t n_strings;
+    const struct sf_resource *resources;
+    const uint32_t *resource_tenants;
+    uint32_t n_resources;
+    const struct sf_scope *scopes;
+    uint32_t n_scopes;
+    const struct sf_typed_key *typed;
+    const uint32_t *by_name; /* places in `typed`, by tenant, scope, name and type */
+    uint32_t n_typed;
+    const struct sf_block_key *keys;
+    uint32_t n_keys;
+    const struct sf_block_operation *ops;
+    uint32_t n_ops;
+    const struct sf_granule_info *granules;
+    const struct sf_granule_place *places;
+    uint32_t n_granules;
+    const uint8_t *descs, *hashes, *runs; /* of GRAN, as stored */
+    const uint64_t *dups, *sources;
+    size_t n_dups, n_sources;
+};
+
+/* Opens without looking at checksums, so that a fuzzer gets past them. */
+enum sf_err sf_span_block_open_trusted(struct sf_buf *bytes, struct sf_span_block_reader **out,
+                                       struct sf_why *why);
+
+/* span_block_reader.c: bytes */
+enum sf_err sf_reader_bytes(const struct sf_span_block_reader *r, uint64_t off, size_t len,
+                            struct sf_arena *req, const uint8_t **out, struct sf_why *why);
+/* The raw content of a section that is read whole. */
+enum sf_err sf_reader_section(const struct sf_span_block_reader *r, uint16_t id,
+                              struct sf_arena *req, sf_bytes *out, struct sf_why *why);
+/* `len` bytes from `off` of a section stored in pages. */
+enum sf_err sf_reader_paged(const struct sf_span_block_reader *r, uint16_t id, uint64_t off,
+                            void *to, size_t len, struct sf_arena scratch, struct sf_why *why);
+/* Chunk descriptors of a column in a granule: 0, 1, or 2 (codes, then their dictionary). */
+unsigned sf_reader_descs(const struct sf_span_block_reader *r, uint32_t granule, uint32_t column,
+                         struct sf_chunk_desc out[2]);
+struct sf_chunk_desc sf_reader_desc(const struct sf_span_block_reader *r, uint32_t place);
+uint32_t sf_chunk_n_hashes(const struct sf_chunk_desc *d);
+enum sf_err sf_reader_chunk(const struct sf_span_block_reader *r, uint32_t granule,
+                            const struct sf_chunk_desc *d, struct sf_arena *req, sf_bytes *out,
+                            struct sf_why *why);
+enum sf_err sf_reader_corrupt(const struct sf_span_block_reader *r, uint32_t granule,
+                              uint32_t column, struct sf_why *why);
+enum sf_err sf_reader_limit(struct sf_why *why);
+
+/* table_decode.c */
+enum sf_err sf_reader_tables(struct sf_span_block_reader *r, struct sf_why *why);
+
+/* A typed key's place range in by_name for (tenant, scope, name). */
+void sf_reader_find_keys(const struct sf_span_block_reader *r, uint32_t tenant, uint8_t scope,
+                         sf_str name, uint32_t *out_first, uint32_t *out_n);
+
+/* granule_column.c: columns of one granule */
+struct sf_granule_ctx {
+    const struct sf_span_block_reader *r;
+    uint32_t granule, n_rows, tenant;
+    struct sf_arena *req;
+    struct sf_why *why;
+};
+
+struct sf_shape_column {  /* item i has keys [ends[code[i] - 1], ends[code[i]]) */
+    const uint32_t *code; /* NULL: all are shape 0 */
+    const uint32_t *ends, *keys;
+    uint32_t n_shapes, n_items;
+};
+
+struct sf_values { /* values of one key: occurrence i is vals[code[i]] */
+    const struct sf_value *vals;
+    const struct sf_attr *packed; /* instead, for a key of type NONE */
+    const uint32_t *code;         /* NULL: i itself, or 0 when n_vals is 1 */
+    uint32_t n_vals, n;
+};
+
+/* NULL when the column is absent: all zero. */
+enum sf_err sf_column_numbers(struct sf_granule_ctx *c, uint32_t column, uint32_t n,
+                              const uint64_t **out);
+enum sf_err sf_column_u32s(struct sf_granule_ctx *c, uint32_t column, uint32_t n, uint32_t limit,
+                           const uint32_t **out);
+enum sf_err sf_column_fixed(struct sf_granule_ctx *c, uint32_t column, uint8_t encoding, uint32_t n,
+                            const uint8_t **out);
+enum sf_err sf_column_texts(struct sf_granule_ctx *c, uint32_t column, uint32_t n,
+                            struct sf_str_column *out);
+enum sf_err sf_column_shapes(struct sf_granule_ctx *c, uint32_t column, uint8_t scope, uint32_t n,
+                             struct sf_shape_column *out);
+enum sf_err sf_column_values(struct sf_granule_ctx *c, uint32_t key, uint32_t n,
+                             struct sf_values *out);
+/* How often each key occurs: n_typed counters in the arena. */
+enum sf_err sf_shapes_count(struct sf_granule_ctx *c, const struct sf_shape_column *s,
+                            struct sf_arena *req, uint32_t **out);
+static inline uint32_t sf_shape_start(const struct sf_shape_column *s, uint32_t shape)
+{
+    return shape ? s->ends[shape - 1] : 0;
+}
+static inline uint32_t sf_values_at(const struct sf_values *v, uint32_t i)
+{
+    return v->code ? v->code[i] : v->n_vals == 1 ? 0 : i;
+}
+
+/* granule_spans.c: attributes, events and links into whole rows, those of [from, to): the first of
+ * `out` is row `from` */
+enum sf_err sf_granule_spans(struct sf_granule_ctx *c, uint32_t columns, const uint64_t *start_ns,
+                             uint32_t from, uint32_t to, const struct sf_span **out);
+/* granule_want.c: single attributes */
+enum sf_err sf_granule_want(struct sf_granule_ctx *c, const struct sf_key *keys, size_t n,
+                            const struct sf_value_column **out);
+enum sf_err sf_granule_starts(struct sf_granule_ctx *c, const uint32_t *trace_rows,
+                              const uint64_t **out);
+enum sf_err sf_granule_trace_rows(struct sf_granule_ctx *c, const uint32_t **out);
+/* granule_reader.c: the columns every row has */
+enum sf_err sf_granule_traces(struct sf_granule_ctx *c, const uint32_t *trace_rows,
+                              const sf_trace_id **out_ids, const uint32_t **out_firsts);
+enum sf_err sf_granule_ids(struct sf_granule_ctx *c, const sf_trace_id *trace_ids,
+                           const uint32_t *trace_rows, struct sf_span_rows *out);
+enum sf_err sf_granule_parents(struct sf_granule_ctx *c, const uint32_t *trace_rows,
+                               struct sf_span_rows *out);
+enum sf_err sf_granule_ends(struct sf_granule_ctx *c, struct sf_span_rows *out);
+enum sf_err sf_granule_kinds(struct sf_granule_ctx *c, struct sf_span_rows *out);
+enum sf_err sf_granule_codes(struct sf_granule_ctx *c, uint32_t columns, struct sf_span_rows *out);
+
+/* granule_match.c: 32-bit hashes of a column's distinct values; NULL: not kept, ask AFLT */
+const uint8_t *sf_reader_hashes(const struct sf_span_block_reader *r, uint32_t granule,
+                                uint32_t column, uint32_t *out_n);
+bool sf_hashes_have(const uint8_t *hashes, uint32_t n, uint64_t hash);
+
+/* filter_probe.c */
+enum sf_err sf_reader_probe(const struct sf_span_block_reader *r, uint16_t section, uint64_t base,
+                            uint64_t len, uint64_t hash, struct sf_arena scratch, bool *out,
+                            struct sf_why *why);
+/* The filter of the group that holds `granule`. out_len 0: there is none. */
+enum sf_err sf_reader_group(const struct sf_span_block_reader *r, uint16_t section,
+                            uint32_t granule, struct sf_arena scratch, uint64_t *out_off,
+                            uint64_t *out_len, struct sf_why *why);

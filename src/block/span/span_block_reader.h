@@ -1,0 +1,108 @@
+/* span_block_reader.h - read one immutable span block, from a file or from memory.
+ *
+ * A reader checks header, tail and section table once. Granules are read with pread and decoded
+ * into the caller's arena; nothing is mapped, so a bad disk is an error code and not a signal.
+ * After open a reader never changes: threads may share it. */
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "block/span/span_block.h"
+#include "model/select.h"
+
+struct sf_file;
+struct sf_span_block_reader;
+
+/* Takes the file on success. Fails with IO, CORRUPT or UNSUPPORTED (format number); `why` names the
+ * section. The small sections (tables, granule directory) are read here, filters and columns not.
+ */
+enum sf_err sf_span_block_open(struct sf_file *file, struct sf_span_block_reader **out,
+                               struct sf_why *why);
+/* Reads a block that lies in memory; the bytes are taken. */
+enum sf_err sf_span_block_open_memory(struct sf_buf *bytes, struct sf_span_block_reader **out,
+                                      struct sf_why *why);
+void sf_span_block_close(struct sf_span_block_reader *r); /* NULL is fine */
+
+const struct sf_span_block_info *sf_span_block_info(const struct sf_span_block_reader *r);
+uint64_t sf_span_block_len(const struct sf_span_block_reader *r);  /* bytes of the block */
+size_t sf_span_block_memory(const struct sf_span_block_reader *r); /* bytes the open reader holds */
+uint32_t sf_span_block_granules(const struct sf_span_block_reader *r);
+const struct sf_granule_info *sf_span_block_granule(const struct sf_span_block_reader *r,
+                                                    uint32_t granule);
+/* The block's tables: row columns `resource` and `scope` are places in them. Borrowed until close.
+ */
+const struct sf_resource *sf_span_block_resources(const struct sf_span_block_reader *r,
+                                                  uint32_t *out_n);
+uint32_t sf_span_block_resource_tenant(const struct sf_span_block_reader *r, uint32_t resource);
+const struct sf_scope *sf_span_block_scopes(const struct sf_span_block_reader *r, uint32_t *out_n);
+
+/* Where a trace lies: its first granule, and its rows there. */
+struct sf_trace_place {
+    uint32_t granule, row, n_rows;
+};
+/* Does the block hold this trace? A filter answers most misses with one probe. */
+enum sf_err sf_span_block_find_trace(const struct sf_span_block_reader *r, uint32_t tenant,
+                                     sf_trace_id id, struct sf_arena scratch, bool *out_found,
+                                     struct sf_trace_place *out, struct sf_why *why);
+/* The filter itself (fuse.h), for who has many traces to ask for; in `req`. */
+enum sf_err sf_span_block_trace_filter(const struct sf_span_block_reader *r, struct sf_arena *req,
+                                       sf_bytes *out, struct sf_why *why);
+/* `n` entries of the sorted index of traces from place `first` on (n_traces of the block in all):
+ * high half of sf_trace_id_hash() << 32 | number of the trace in the block. */
+enum sf_err sf_span_block_trace_index(const struct sf_span_block_reader *r, uint64_t first,
+                                      uint32_t n, struct sf_arena scratch, uint64_t *out,
+                                      struct sf_why *why);
+/* Same for a span id alone (section SFLT, then columns). */
+enum sf_err sf_span_block_find_span(const struct sf_span_block_reader *r, uint32_t tenant,
+                                    sf_span_id id, struct sf_arena scratch, bool *out_found,
+                                    sf_trace_id *out_trace, struct sf_why *why);
+
+/* Can this granule hold a row for which all conditions are true? False is certain; true is a guess
+ * from zone maps, dictionary hashes and attribute filters. */
+enum sf_err sf_span_block_may_match(const struct sf_span_block_reader *r, uint32_t granule,
+                                    uint32_t tenant, const struct sf_cond *conds, size_t n_conds,
+                                    struct sf_arena scratch, bool *out, struct sf_why *why);
+/* Decodes columns of a whole granule into `req`. `rows->n_rows` may exceed SF_ROWS_MAX here. */
+enum sf_err sf_span_block_read(const struct sf_span_block_reader *r, uint32_t granule,
+                               uint32_t columns, const struct sf_key *want_keys, size_t n_want,
+                               struct sf_arena *req, struct sf_span_rows *out, struct sf_why *why);
+
+/* Index times of a granule's rows, as the writer was given them (a merge hands them on). */
+enum sf_err sf_span_block_index_times(const struct sf_span_block_reader *r, uint32_t granule,
+                                      struct sf_arena *req, const int64_t **out,
+                                      struct sf_why *why);
+
+/* Attribute names with scope, type and counts, from section KEY, no columns touched. */
+struct sf_block_key {
+    uint32_t tenant;
+    enum sf_attr_scope scope;
+    sf_str name;
+    uint32_t types;             /* bit set of enum sf_value_type */
+    uint64_t n_spans;           /* rows having it */
+    const struct sf_value *top; /* most frequent values */
+    const uint32_t *top_counts;
+    uint32_t n_top;
+    bool is_complete; /* `top` holds every value that occurs */
+};
+const struct sf_block_key *sf_span_block_keys(const struct sf_span_block_reader *r,
+                                              uint32_t *out_n);
+
+/* Per tenant, service and operation, from section SVC. Buckets as in store.h. */
+struct sf_block_operation {
+    uint32_t tenant;
+    sf_str service, name;
+    uint64_t n_spans, n_errors, sum_ns;
+    uint32_t buckets[SF_SKETCH_BUCKETS];
+};
+const struct sf_block_operation *sf_span_block_operations(const struct sf_span_block_reader *r,
+                                                          uint32_t *out_n);
+
+/* Request hashes (DUP) and replaced blocks (SRC); borrowed until close. */
+const uint64_t *sf_span_block_dup_hashes(const struct sf_span_block_reader *r, size_t *out_n);
+const uint64_t *sf_span_block_sources(const struct sf_span_block_reader *r, size_t *out_n);
+
+/* Every checksum, every column of every granule, every index against the rows; `say` gets one plain
+ * sentence per finding. */
+enum sf_err sf_span_block_verify(const struct sf_span_block_reader *r, struct sf_arena scratch,
+                                 void (*say)(void *arg, const char *sentence), void *arg,
+                                 uint64_t *out_n_faults, struct sf_why *why);

@@ -1,0 +1,45 @@
+/* span_block_writer.h - spans into one immutable columnar block, in memory (a part) or in a file.
+ *
+ * Traces are added in the order they shall have (by tenant, then first start); granules are cut at
+ * trace boundaries. Add, finish, done. One thread at a time. */
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+#include "block/span/span_block.h"
+
+struct sf_file;
+struct sf_span_block_writer;
+
+struct sf_span_block_options {
+    struct sf_span_block_info info; /* rows, traces and times are counted by the writer */
+    bool is_compressed;             /* zstd 1; a part in memory is not */
+    const struct sf_file *file;     /* borrowed: written as granules fill; NULL: into memory */
+    const uint64_t *dup_hashes;     /* section DUP; borrowed until finish */
+    size_t n_dup_hashes;
+    const uint64_t *source_ids; /* section SRC: blocks this one replaces; borrowed until finish */
+    size_t n_source_ids;
+};
+
+enum sf_err sf_span_block_writer_new(const struct sf_span_block_options *options,
+                                     struct sf_span_block_writer **out, struct sf_why *why);
+/* Interns a resource or scope of a tenant and gives its code in this block; equal ones share it.
+ * Content is copied. */
+enum sf_err sf_span_block_writer_resource(struct sf_span_block_writer *w, uint32_t tenant,
+                                          const struct sf_resource *r, uint32_t *out_code,
+                                          struct sf_why *why);
+enum sf_err sf_span_block_writer_scope(struct sf_span_block_writer *w, uint32_t tenant,
+                                       const struct sf_scope *s, uint32_t *out_code,
+                                       struct sf_why *why);
+/* One trace, or a further slice of the newest one (at most SF_LIMIT_GRANULE_ROWS rows a call).
+ * `spans[i].resource` and `.scope` are codes of this block; all trace ids equal; content is copied.
+ * `index_ns[i]` is the index time of span i. */
+enum sf_err sf_span_block_writer_trace(struct sf_span_block_writer *w, uint32_t tenant,
+                                       const struct sf_span *spans, const int64_t *index_ns,
+                                       uint32_t n_spans, struct sf_why *why);
+/* Writes sections and tail (not synced). `out_len` is the block's size; `out_info` the final header
+ * (may be NULL). For a block in memory `out_memory` takes its bytes; otherwise NULL. */
+enum sf_err sf_span_block_writer_finish(struct sf_span_block_writer *w, uint64_t *out_len,
+                                        struct sf_span_block_info *out_info,
+                                        struct sf_buf *out_memory, struct sf_why *why);
+size_t sf_span_block_writer_memory(const struct sf_span_block_writer *w); /* bytes held now */
+void sf_span_block_writer_free(struct sf_span_block_writer *w);           /* NULL is fine */
