@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "decode/otlp_trace.h"
+#include "decode/otlp/otlp_trace.h"
 #include "model/batch_codec.h"
 #include "os/clock.h"
 #include "support/otlp_make.h"

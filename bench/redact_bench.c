@@ -5,7 +5,7 @@
  * is the fastest of the runs and the spread of all of them. */
 #include <stdio.h>
 
-#include "decode/otlp_trace.h"
+#include "decode/otlp/otlp_trace.h"
 #include "intake/redact.h"
 #include "os/clock.h"
 #include "support/otlp_make.h"

@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "base/num.h"
 #include "cli/answer.h"
-#include "decode/otlp_trace.h"
+#include "decode/otlp/otlp_trace.h"
 #include "intake/redact.h"
 #include "os/file.h"
 #include "wire/inflate.h"

@@ -8,7 +8,7 @@
 #include "cli/query_text.h"
 #include "cli/search_ask.h"
 #include "cli/trace_notes.h"
-#include "decode/otlp_trace.h"
+#include "decode/otlp/otlp_trace.h"
 #include "exec/span_clocks.h"
 #include "link/critical_path.h"
 #include "os/terminal.h"

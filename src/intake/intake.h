@@ -5,7 +5,7 @@
  * otherwise. What must not be kept never reaches the disk, the log included. */
 #pragma once
 #include "base/err.h"
-#include "decode/otlp_trace.h"
+#include "decode/otlp/otlp_trace.h"
 #include "model/batch.h"
 
 struct sf_redactor; /* intake/redact.h; NULL: nothing is redacted */

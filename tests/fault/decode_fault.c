@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "base/heap.h"
-#include "decode/otlp_trace.h"
+#include "decode/otlp/otlp_trace.h"
 #include "model/batch_codec.h"
 #include "support/batch_make.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/invariant.h"
 #include "base/limits.h"
-#include "decode/otlp_trace.h"
+#include "decode/otlp/otlp_trace.h"
 #include "model/batch_codec.h"
 #include "model/value_list.h"
 #include "support/otlp_make.h"

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
-#include "decode/otlp_trace.h"
+#include "decode/otlp/otlp_trace.h"
 #include "model/value_list.h"
 
 static struct sf_arena req;

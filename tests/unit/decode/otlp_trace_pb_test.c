@@ -4,7 +4,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "decode/otlp_trace.h"
+#include "decode/otlp/otlp_trace.h"
 #include "wire/pb_writer.h"
 
 static struct sf_arena req;

@@ -1,0 +1,162 @@
+/* Constants of a chunk. Checkpoints stand among the events, each pointing back to the one before;
+ * the newest comes first here, so of two definitions of a key the first one seen counts. Where a
+ * constant stands is all that is noted: most of them nobody asks for. */
+#include "base/hash.h"
+#include "decode/jfr/jfr.h"
+
+enum { MAX_CONSTANTS = 1 << 20, MAX_HOPS = 100000, MAX_TEXT_HOPS = 4 };
+
+struct sf_jfr_cursor sf_jfr_cursor_at(const struct sf_jfr *r, uint64_t off)
+{
+    return (struct sf_jfr_cursor){
+        .at = r->chunk + off, .end = r->chunk + r->h.size, .is_plain = !(r->h.flags & 1)};
+}
+
+static uint32_t slot_of(const struct sf_jfr *r, uint8_t pool, int64_t key)
+{
+    uint64_t hash = ((uint64_t)key ^ (uint64_t)pool << 57) * 0x9e3779b97f4a7c15u;
+    uint32_t at = (uint32_t)(hash >> 32) & (r->n_slots - 1);
+    while (r->constants[at].pool && (r->constants[at].key != key || r->constants[at].pool != pool))
+        at = (at + 1) & (r->n_slots - 1);
+    return at;
+}
+
+static bool grow(struct sf_jfr *r)
+{
+    struct sf_jfr_constant *old = r->constants;
+    uint32_t n_old = r->n_slots, n_slots = n_old ? n_old * 2 : 4096;
+    struct sf_jfr_constant *slots = sf_jfr_new(r, n_slots, sizeof(*slots));
+    if (!slots)
+        return false;
+    r->constants = slots;
+    r->n_slots = n_slots;
+    for (uint32_t i = 0; i < n_old; i++) {
+        if (old[i].pool)
+            slots[slot_of(r, old[i].pool, old[i].key)] = old[i];
+    }
+    return true;
+}
+
+struct sf_jfr_constant *sf_jfr_constant_find(const struct sf_jfr *r, enum sf_jfr_pool_kind pool,
+                                             int64_t key)
+{
+    uint32_t at;
+    if (!r->n_slots)
+        return NULL;
+    at = slot_of(r, (uint8_t)pool, key);
+    return r->constants[at].pool ? &r->constants[at] : NULL;
+}
+
+static void add(struct sf_jfr *r, struct sf_jfr_cursor *c, uint8_t pool, int64_t key)
+{
+    uint32_t at;
+    if (r->n_constants == MAX_CONSTANTS) {
+        sf_jfr_fault(c, c->at, "more constants than a chunk may have");
+        return;
+    }
+    if (r->n_constants >= r->n_slots / 2 && !grow(r))
+        return;
+    at = slot_of(r, pool, key);
+    if (r->constants[at].pool)
+        return; /* a newer one is there */
+    r->constants[at] = (struct sf_jfr_constant){
+        .key = key, .off = (uint32_t)(c->at - r->chunk), .pool = pool};
+    r->n_constants++;
+}
+
+static void read_pool(struct sf_jfr *r, struct sf_jfr_cursor *c)
+{
+    const uint8_t *from = c->at;
+    const struct sf_jfr_class *k = sf_jfr_class_at(r, (uint64_t)sf_jfr_long(c));
+    uint32_t n = sf_jfr_count(c, 1);
+    if (!k) {
+        sf_jfr_fault(c, from, "constants of a class that is not there");
+        return;
+    }
+    while (n-- > 0 && !c->fault && !r->b->is_full) {
+        int64_t key = sf_jfr_long(c);
+        if (k->pool && !c->fault)
+            add(r, c, k->pool, key);
+        sf_jfr_value_skip(r, c, k);
+    }
+}
+
+/* Gives the offset of the one before, or 0. */
+static uint64_t read_checkpoint(struct sf_jfr *r, struct sf_jfr_cursor *c, uint64_t off)
+{
+    const uint8_t *from = c->at;
+    int32_t size = sf_jfr_int(c);
+    int64_t ticks, delta;
+    uint32_t n;
+    if (size <= 0 || (size_t)size > (size_t)(c->end - from)) {
+        sf_jfr_fault(c, from, "a checkpoint is larger than the room for it");
+        return 0;
+    }
+    c->end = from + size;
+    if (sf_jfr_long(c) != 1)
+        sf_jfr_fault(c, from, "no checkpoint where one should be");
+    ticks = sf_jfr_long(c);
+    sf_jfr_long(c); /* duration */
+    delta = sf_jfr_long(c);
+    sf_jfr_byte(c); /* what it is for */
+    n = sf_jfr_count(c, 2);
+    while (n-- > 0 && !c->fault && !r->b->is_full)
+        read_pool(r, c);
+    if (off == r->h.pool_off)
+        r->last_ticks = ticks;
+    if (c->fault || delta == 0)
+        return 0;
+    /* Backwards only: what would go in circles stops here. */
+    if (delta > 0 || (uint64_t) - (delta + 1) + 1 > off - SF_JFR_HEADER_LEN) {
+        sf_jfr_fault(c, from, "a checkpoint points to none before it");
+        return 0;
+    }
+    return off - (uint64_t)-delta;
+}
+
+bool sf_jfr_pools_read(struct sf_jfr *r, struct sf_jfr_cursor *c)
+{
+    uint64_t off = r->h.pool_off, end = r->h.size;
+    for (unsigned hops = 0; off && !c->fault && !r->b->is_full; hops++) {
+        *c = sf_jfr_cursor_at(r, off);
+        c->end = r->chunk + end; /* none reaches into the next: every byte is read once */
+        end = off;
+        if (hops == MAX_HOPS)
+            sf_jfr_fault(c, c->at, "more checkpoints than a chunk may have");
+        else
+            off = read_checkpoint(r, c, off);
+    }
+    return !c->fault && !r->b->is_full;
+}
+
+/* --- texts --- */
+
+sf_str sf_jfr_text_of(struct sf_jfr *r, const struct sf_jfr_text *first, struct sf_arena *a)
+{
+    struct sf_jfr_text t = *first;
+    sf_str out = SF_STR_NONE;
+    for (int hops = 0; t.encoding == SF_JFR_POOL && hops < MAX_TEXT_HOPS; hops++) {
+        const struct sf_jfr_constant *k = sf_jfr_constant_find(r, SF_JFR_P_STRING, t.key);
+        struct sf_jfr_cursor c;
+        if (!k)
+            return out;
+        c = sf_jfr_cursor_at(r, k->off);
+        sf_jfr_text_read(&c, &t);
+    }
+    if (!sf_jfr_text_str(&t, a, &out))
+        r->b->is_full = true;
+    return out;
+}
+
+sf_str sf_jfr_pool_text(struct sf_jfr *r, enum sf_jfr_pool_kind pool, int64_t key)
+{
+    const struct sf_jfr_constant *k = sf_jfr_constant_find(r, pool, key);
+    const struct sf_jfr_class *cls = k ? r->pool_class[pool] : NULL;
+    struct sf_jfr_values v;
+    struct sf_jfr_cursor c;
+    if (!cls)
+        return SF_STR_NONE;
+    c = sf_jfr_cursor_at(r, k->off);
+    sf_jfr_values_read(r, &c, cls, &v, NULL);
+    return sf_jfr_text_of(r, &v.name, &r->scratch);
+}

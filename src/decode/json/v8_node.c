@@ -1,0 +1,281 @@
+#include "decode/json/v8_node.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+void sf_v8_nodes_init(struct sf_v8_nodes *n, struct sf_profile_build *b)
+{
+    *n = (struct sf_v8_nodes){.b = b};
+}
+
+/* What a node says about its function; in the old form the node itself holds these. */
+struct call_frame {
+    sf_str function, url;
+    double line, column; /* from 0; -1: none */
+};
+
+/* True: the key was one of a call frame's. */
+static bool take_frame_key(struct sf_json *j, sf_str key, struct call_frame *f)
+{
+    if (sf_str_eq(key, SF_STR("functionName")))
+        f->function = sf_json_str(j);
+    else if (sf_str_eq(key, SF_STR("url")))
+        f->url = sf_json_str(j);
+    else if (sf_str_eq(key, SF_STR("lineNumber")))
+        f->line = sf_json_f64(j);
+    else if (sf_str_eq(key, SF_STR("columnNumber")))
+        f->column = sf_json_f64(j);
+    else
+        return false;
+    return true;
+}
+
+static void read_call_frame(struct sf_json *j, struct call_frame *f)
+{
+    sf_str key;
+    if (!sf_json_object(j))
+        return;
+    while (sf_json_key(j, &key)) {
+        if (!take_frame_key(j, key, f))
+            sf_json_skip(j);
+    }
+}
+
+static uint32_t line_of(double v) /* from 1; 0: none */
+{
+    return v >= 0 && v < 4e9 ? (uint32_t)v + 1 : 0;
+}
+
+/* Ids and sizes are whole numbers, but written by programs that only know doubles. */
+static int64_t read_whole(struct sf_json *j)
+{
+    double v = sf_json_f64(j);
+    if (!isfinite(v) || v < -9e15 || v > 9e15) {
+        sf_json_fault(j, "a number out of range");
+        return 0;
+    }
+    return (int64_t)v;
+}
+
+static void finish_frame(struct sf_v8_nodes *n, struct sf_v8_node *node, const struct call_frame *f)
+{
+    struct sf_function fn = {.name = f->function, .file = f->url, .start_line = line_of(f->line)};
+    node->is_idle = sf_str_eq(f->function, SF_STR("(idle)"));
+    node->is_gc = sf_str_eq(f->function, SF_STR("(garbage collector)"));
+    node->location = SF_NONE;
+    if (sf_str_eq(f->function, SF_STR("(root)")))
+        return;
+    if (!fn.name.len && fn.file.len && fn.start_line) {
+        if (!sf_arena_print(n->b->a, &fn.name, "(anonymous:L#%" PRIu32 ":C#%" PRIu32 ")",
+                            fn.start_line, line_of(f->column)))
+            n->b->is_full = true;
+    } else if (!fn.name.len) {
+        fn.name = SF_STR("(anonymous)");
+    }
+    node->location = sf_profile_build_frame(n->b, &fn, 0, SF_FRAME_V8);
+}
+
+static struct sf_v8_node *add_node(struct sf_v8_nodes *n)
+{
+    struct sf_v8_node *node = sf_profile_list_more(n->b, &n->list, sizeof(*node));
+    if (!node)
+        return NULL;
+    *node = (struct sf_v8_node){.parent = SF_NONE, .location = SF_NONE};
+    n->list.n++;
+    return node;
+}
+
+static void read_child_ids(struct sf_v8_nodes *n, struct sf_json *j)
+{
+    if (!sf_json_array(j))
+        return;
+    while (sf_json_item(j)) {
+        struct sf_v8_edge *e = sf_profile_list_more(n->b, &n->edges, sizeof(*e));
+        int64_t id = read_whole(j);
+        if (!e)
+            continue;
+        *e = (struct sf_v8_edge){n->list.n - 1, (uint64_t)id};
+        n->edges.n++;
+    }
+}
+
+/* True: the key was one of a node's, children aside. */
+static bool take_node_key(struct sf_json *j, sf_str key, struct sf_v8_node *node,
+                          struct call_frame *f)
+{
+    if (sf_str_eq(key, SF_STR("id")))
+        node->id = (uint64_t)read_whole(j);
+    else if (sf_str_eq(key, SF_STR("parent")))
+        node->parent_id = (uint64_t)read_whole(j);
+    else if (sf_str_eq(key, SF_STR("hitCount")))
+        node->hits = read_whole(j);
+    else if (sf_str_eq(key, SF_STR("selfSize")))
+        node->self_size = read_whole(j);
+    else if (sf_str_eq(key, SF_STR("callFrame")))
+        read_call_frame(j, f);
+    else
+        return take_frame_key(j, key, f);
+    return true;
+}
+
+void sf_v8_nodes_read_list(struct sf_v8_nodes *n, struct sf_json *j)
+{
+    sf_str key;
+    if (!sf_json_array(j))
+        return;
+    while (sf_json_item(j)) {
+        struct call_frame f = {.line = -1, .column = -1};
+        struct sf_v8_node *node = add_node(n), read = {0};
+        if (!node)
+            return;
+        if (!sf_json_object(j))
+            continue;
+        read = *node;
+        while (sf_json_key(j, &key)) {
+            if (sf_str_eq(key, SF_STR("children")))
+                read_child_ids(n, j);
+            else if (!take_node_key(j, key, &read, &f))
+                sf_json_skip(j);
+        }
+        *node = read;
+        finish_frame(n, node, &f);
+    }
+}
+
+struct open_node { /* of a nested tree */
+    uint32_t place;
+    struct call_frame frame;
+};
+
+/* Without recursion: after a child's object ends we stand in its parent's list again. */
+void sf_v8_nodes_read_tree(struct sf_v8_nodes *n, struct sf_json *j)
+{
+    struct open_node *open = sf_profile_new(n->b, SF_LIMIT_JSON_DEPTH, sizeof(*open));
+    uint32_t n_open = 0;
+    bool is_new = true; /* an object is at hand */
+    sf_str key;
+
+    while (open && !n->b->is_full && sf_json_ok(j)) {
+        if (is_new) {
+            struct sf_v8_node *node = add_node(n);
+            if (!node || !sf_json_object(j))
+                return;
+            if (n_open)
+                node->parent = open[n_open - 1].place;
+            open[n_open++] = (struct open_node){n->list.n - 1, {.line = -1, .column = -1}};
+            is_new = false;
+        } else if (!sf_json_key(j, &key)) {
+            n_open--;
+            if (sf_json_ok(j))
+                finish_frame(n, sf_v8_node_at(n, open[n_open].place), &open[n_open].frame);
+            if (!n_open)
+                return;
+            is_new = sf_json_item(j); /* a brother, or back among the parent's keys */
+        } else if (sf_str_eq(key, SF_STR("children"))) {
+            is_new = sf_json_array(j) && sf_json_item(j);
+        } else if (!take_node_key(j, key, sf_v8_node_at(n, open[n_open - 1].place),
+                                  &open[n_open - 1].frame)) {
+            sf_json_skip(j);
+        }
+    }
+}
+
+uint32_t sf_v8_nodes_find(const struct sf_v8_nodes *n, uint64_t id)
+{
+    return sf_id_map_find(&n->ids, id);
+}
+
+static void link_nodes(struct sf_v8_nodes *n)
+{
+    const struct sf_v8_edge *edges = n->edges.items;
+    for (uint32_t i = 0; i < n->list.n; i++) {
+        struct sf_v8_node *node = sf_v8_node_at(n, i);
+        if (node->parent_id && node->parent == SF_NONE)
+            node->parent = sf_v8_nodes_find(n, node->parent_id);
+    }
+    for (uint32_t i = 0; i < n->edges.n; i++) {
+        uint32_t child = sf_v8_nodes_find(n, edges[i].child);
+        if (child != SF_NONE && sf_v8_node_at(n, child)->parent == SF_NONE)
+            sf_v8_node_at(n, child)->parent = edges[i].parent;
+    }
+}
+
+/* Depths, by walking up to a node whose depth is known and down again. */
+static bool measure(struct sf_v8_nodes *n, uint32_t *chain)
+{
+    for (uint32_t i = 0; i < n->list.n; i++)
+        sf_v8_node_at(n, i)->depth = SF_NONE;
+    for (uint32_t i = 0; i < n->list.n; i++) {
+        uint32_t at = i, len = 0;
+        while (at != SF_NONE && sf_v8_node_at(n, at)->depth == SF_NONE) {
+            if (len == n->list.n)
+                return false;
+            chain[len++] = at;
+            at = sf_v8_node_at(n, at)->parent;
+        }
+        while (len) {
+            struct sf_v8_node *node = sf_v8_node_at(n, chain[--len]);
+            const struct sf_v8_node *up = at == SF_NONE ? NULL : sf_v8_node_at(n, at);
+            node->depth = up ? up->depth + 1 : 0;
+            node->top = up && node->depth > SF_PROFILE_ROOT_FRAMES ? up->top : chain[len];
+            at = chain[len];
+        }
+    }
+    return true;
+}
+
+enum sf_err sf_v8_nodes_close(struct sf_v8_nodes *n)
+{
+    struct sf_profile_build *b = n->b;
+    uint32_t *chain;
+    if (!sf_id_map_init(&n->ids, b, n->list.n))
+        return SF_OK; /* the builder says so in the end */
+    for (uint32_t i = 0; i < n->list.n; i++)
+        sf_id_map_add(&n->ids, sf_v8_node_at(n, i)->id, i);
+    b->drops.n_frames += sf_id_map_close(&n->ids, b);
+    chain = sf_profile_new(b, n->list.n + 1u, sizeof(*chain));
+    n->path = sf_profile_new(b, b->max_frames + SF_PROFILE_ROOT_FRAMES + 2u, sizeof(*n->path));
+    if (b->is_full)
+        return SF_OK;
+    link_nodes(n);
+    if (!measure(n, chain))
+        return sf_fail(b->why, SF_ERR_INPUT, "V8 profile: its nodes are each other's parents");
+    return SF_OK;
+}
+
+/* Of a deep one the middle is left out: more than fits is all that the cutting needs to know. */
+uint32_t sf_v8_nodes_stack(struct sf_v8_nodes *n, uint32_t place)
+{
+    uint32_t len = 0, at = place, top = sf_v8_node_at(n, place)->top;
+    while (at != SF_NONE) {
+        const struct sf_v8_node *node = sf_v8_node_at(n, at);
+        if (node->location != SF_NONE)
+            n->path[len++] = node->location;
+        at = node->parent;
+        if (len == n->b->max_frames && at != SF_NONE &&
+            sf_v8_node_at(n, at)->depth > SF_PROFILE_ROOT_FRAMES)
+            at = top;
+    }
+    return sf_profile_build_stack(n->b, n->path, len);
+}
+
+bool sf_v8_has_keys(sf_str bytes, const sf_str *keys, size_t n)
+{
+    struct sf_json j;
+    sf_str key;
+    size_t found = 0;
+    bool seen[8] = {0};
+    sf_json_init(&j, bytes, NULL);
+    if (sf_json_peek(&j) != SF_JSON_OBJECT || !sf_json_object(&j))
+        return false;
+    while (found < n && sf_json_key(&j, &key)) {
+        for (size_t i = 0; i < n && i < 8; i++) {
+            if (!seen[i] && sf_str_eq(keys[i], key)) {
+                seen[i] = true;
+                found++;
+            }
+        }
+        sf_json_skip(&j);
+    }
+    return found == n;
+}

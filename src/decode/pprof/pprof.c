@@ -1,0 +1,311 @@
+/* pprof: one protobuf message, everything in it by number.
+ *
+ * The order of fields is free (the Go runtime writes its strings last, others between the samples),
+ * so the top level is walked once per kind of thing: counts and scalars, strings, functions and
+ * mappings, locations, samples. Stepping over a message is two numbers, which is cheaper than
+ * remembering where they all were.
+ *
+ * Element-wise mistakes are common in the wild (a location that is not there, a wrong number of
+ * values) and cost the frame or the sample; a broken message costs the profile. Two profiles one
+ * behind the other are one valid message with colliding ids: the repeated time gives them away. */
+#include "decode/pprof/pprof.h"
+
+#include <inttypes.h>
+
+#include "decode/frame_kind.h"
+#include "decode/profile_type.h"
+
+sf_str sf_pprof_str(struct sf_pprof *p, int64_t at, uint64_t *counter, const char *what)
+{
+    if (at == 0)
+        return SF_STR_NONE;
+    if (at > 0 && at < p->n_strings)
+        return p->strings[at];
+    sf_profile_build_drop(p->b, counter, "pprof: %s is string %" PRId64 ", of %" PRIu32, what, at,
+                          p->n_strings);
+    return SF_STR("(unknown)");
+}
+
+static struct sf_pprof_value_type read_value_type(struct sf_pb *pb)
+{
+    struct sf_pprof_value_type vt = {0};
+    struct sf_pb m = sf_pb_msg(pb);
+    while (sf_pb_next(&m)) {
+        switch (m.field) {
+        case 1: vt.type = sf_pb_i64(&m); break;
+        case 2: vt.unit = sf_pb_i64(&m); break;
+        default: sf_pb_skip(&m); break;
+        }
+    }
+    sf_pb_join(pb, &m);
+    return vt;
+}
+
+static enum sf_err read_counts(struct sf_pprof *p)
+{
+    struct sf_pb pb = sf_pprof_top(p);
+    while (sf_pb_next(&pb)) {
+        switch (pb.tag) {
+        case SF_PB_TAG(1, SF_PB_LEN):
+            if (p->n_types == SF_LIMIT_SAMPLE_TYPES)
+                return sf_fail(p->b->why, SF_ERR_LIMIT, "pprof: more than %d sample types",
+                               SF_LIMIT_SAMPLE_TYPES);
+            p->types[p->n_types++] = read_value_type(&pb);
+            continue;
+        case SF_PB_TAG(9, SF_PB_VARINT):
+            p->time_ns = sf_pb_i64(&pb);
+            p->n_times++;
+            continue;
+        case SF_PB_TAG(10, SF_PB_VARINT): p->duration_ns = sf_pb_i64(&pb); continue;
+        case SF_PB_TAG(11, SF_PB_LEN): p->period_type = read_value_type(&pb); continue;
+        case SF_PB_TAG(12, SF_PB_VARINT): p->period = sf_pb_i64(&pb); continue;
+        case SF_PB_TAG(2, SF_PB_LEN): p->n_samples++; break;
+        case SF_PB_TAG(3, SF_PB_LEN): p->n_mappings++; break;
+        case SF_PB_TAG(4, SF_PB_LEN): p->n_locations++; break;
+        case SF_PB_TAG(5, SF_PB_LEN): p->n_functions++; break;
+        case SF_PB_TAG(6, SF_PB_LEN): p->n_strings++; break;
+        default: break;
+        }
+        sf_pb_skip(&pb);
+    }
+    if (!sf_pb_ok(&pb))
+        return sf_pb_why(&pb, "pprof", p->b->why);
+    if (p->n_times > 1)
+        return sf_fail(p->b->why, SF_ERR_INPUT,
+                       "pprof: %" PRIu32 " profiles one behind the other, send them apart",
+                       p->n_times);
+    if (p->n_samples && !p->n_strings)
+        return sf_fail(p->b->why, SF_ERR_INPUT, "pprof: no string table");
+    if (p->n_samples && !p->n_types)
+        return sf_fail(p->b->why, SF_ERR_INPUT, "pprof: no sample types");
+    if (p->n_samples > SF_LIMIT_SAMPLES)
+        return sf_fail(p->b->why, SF_ERR_LIMIT, "pprof: %" PRIu32 " samples, more than %u",
+                       p->n_samples, SF_LIMIT_SAMPLES);
+    return SF_OK;
+}
+
+static void read_strings(struct sf_pprof *p)
+{
+    struct sf_pb pb = sf_pprof_top(p);
+    uint32_t n = 0;
+    p->strings = sf_profile_new(p->b, p->n_strings + 1u, sizeof(*p->strings));
+    if (!p->strings)
+        return;
+    while (sf_pb_next(&pb)) {
+        if (pb.tag == SF_PB_TAG(6, SF_PB_LEN))
+            p->strings[n++] = sf_profile_clean(p->b, sf_pb_str(&pb));
+        else
+            sf_pb_skip(&pb);
+    }
+}
+
+/* Old clients of Python and Ruby wrote microseconds where nanoseconds belong, which lands in 1970.
+ */
+static void fix_times(struct sf_pprof *p)
+{
+    const int64_t year = 365 * INT64_C(86400000000000);
+    if (p->time_ns > 0 && p->time_ns < year) {
+        p->time_ns = p->time_ns > year / 100 ? p->time_ns * 1000 : 0;
+        if (p->duration_ns > 0 && p->duration_ns < INT64_MAX / 1000)
+            p->duration_ns *= 1000;
+    }
+    if (p->time_ns < 0)
+        p->time_ns = 0;
+    if (p->duration_ns < 0)
+        p->duration_ns = 0;
+}
+
+static bool is_event_count(const struct sf_pprof *p, uint32_t t)
+{
+    sf_str name = p->type_names[t];
+    return sf_str_eq(p->type_units[t], SF_STR("count")) &&
+           (sf_str_eq(name, SF_STR("samples")) || sf_str_eq(name, SF_STR("sample")) ||
+            sf_str_eq(name, SF_STR("contentions")));
+}
+
+/* "samples, count" alone with a period of time says CPU time in two numbers; people and clients ask
+ * for it as one. */
+static void derive_time(struct sf_pprof *p, struct sf_profile_what what)
+{
+    int64_t unit_ns = sf_profile_unit_ns(p->period_unit);
+    if (p->n_types != 1 || p->count_type != 0 || p->period <= 0 || !unit_ns ||
+        p->period > INT64_MAX / unit_ns)
+        return;
+    p->derived_ns = p->period * unit_ns;
+    what.type.sample_type = p->period_name.len ? p->period_name : SF_STR("cpu");
+    what.type.sample_unit = SF_STR("nanoseconds");
+    what.type.period_type = what.type.sample_type;
+    what.type.period_unit = SF_STR("nanoseconds");
+    what.period = p->derived_ns;
+    p->derived = sf_profile_build_what(p->b, &what, false);
+}
+
+static void name_types(struct sf_pprof *p)
+{
+    struct sf_profile_build *b = p->b;
+    struct sf_profile_what what;
+
+    for (uint32_t t = 0; t < p->n_types; t++) {
+        sf_str type = sf_pprof_str(p, p->types[t].type, &b->drops.n_labels, "a sample type");
+        sf_str unit = sf_pprof_str(p, p->types[t].unit, &b->drops.n_labels, "a unit");
+        if (!sf_profile_sample_type_of(type, b->a, &p->type_names[t]))
+            b->is_full = true;
+        p->type_units[t] = sf_profile_unit_of(unit);
+        if (p->count_type == SF_NONE && is_event_count(p, t))
+            p->count_type = t;
+    }
+    p->period_name = sf_pprof_str(p, p->period_type.type, &b->drops.n_labels, "the period type");
+    p->period_unit = sf_profile_unit_of(
+        sf_pprof_str(p, p->period_type.unit, &b->drops.n_labels, "the period unit"));
+    for (uint32_t t = 0; t < p->n_types; t++) {
+        what = (struct sf_profile_what){
+            .type = {.name = sf_profile_name_of(p->type_names, p->n_types,
+                                                b->hint->sample_type_config),
+                     .sample_type = p->type_names[t],
+                     .sample_unit = p->type_units[t],
+                     .period_type = p->period_name,
+                     .period_unit = p->period_unit},
+            .time_ns = p->time_ns,
+            .duration_ns = p->duration_ns,
+            .period = p->period,
+            .is_cumulative = b->hint->is_scrape && !p->duration_ns &&
+                             sf_profile_is_total(p->type_names[t]),
+        };
+        if (p->is_before)
+            continue; /* the later one's are used */
+        p->whats[t] = sf_profile_build_what(b, &what, p->n_types == 1);
+        if (t == 0)
+            derive_time(p, what);
+    }
+}
+
+/* Behind the counts. */
+static enum sf_err read_content(struct sf_pprof *p)
+{
+    enum sf_err err;
+    sf_profile_build_expect_symbols(p->b, p->n_functions, p->n_locations, p->n_samples);
+    sf_profile_build_expect(p->b, (uint64_t)p->n_samples * p->n_types);
+    err = sf_pprof_read_functions(p);
+    if (!err && !p->b->is_full)
+        err = sf_pprof_read_locations(p);
+    if (!err && !p->b->is_full)
+        err = sf_pprof_read_samples(p);
+    return err;
+}
+
+static enum sf_err read_head(struct sf_pprof *p)
+{
+    enum sf_err err = read_counts(p);
+    if (!err)
+        fix_times(p);
+    return err;
+}
+
+static void read_names(struct sf_pprof *p)
+{
+    read_strings(p);
+    if (!p->b->is_full)
+        name_types(p);
+}
+
+static struct sf_pprof *new_reader(struct sf_profile_build *b, sf_str bytes)
+{
+    struct sf_pprof *p = sf_profile_new(b, 1, sizeof(*p));
+    if (!p)
+        return NULL;
+    p->b = b;
+    p->body = sf_str_bytes(bytes);
+    p->derived = p->count_type = SF_NONE;
+    p->spy_kind = sf_frame_kind_of_spy(b->hint->spy);
+    return p;
+}
+
+/* Where the later one has each sample type of `p`. */
+static void match_types(struct sf_pprof *p, const struct sf_pprof *after)
+{
+    for (uint32_t t = 0; t < p->n_types; t++) {
+        p->delta_types[t] = SF_NONE;
+        for (uint32_t u = 0; u < after->n_types; u++) {
+            if (sf_str_eq(p->type_names[t], after->type_names[u]) &&
+                sf_str_eq(p->type_units[t], after->type_units[u]))
+                p->delta_types[t] = u;
+        }
+    }
+}
+
+/* What happened between two dumps of one process. */
+static enum sf_err decode_pair(struct sf_profile_build *b, sf_str bytes)
+{
+    struct sf_pprof_delta delta;
+    struct sf_pprof *after = new_reader(b, bytes), *before = new_reader(b, b->hint->prev);
+    enum sf_err err;
+
+    if (!after || !before)
+        return SF_OK; /* finish says so */
+    sf_pprof_delta_init(&delta, b);
+    after->delta = before->delta = &delta;
+    before->is_before = true;
+    err = read_head(before);
+    if (!err)
+        read_names(before);
+    if (err)
+        goto before_failed;
+    err = read_head(after);
+    if (err)
+        return err;
+    if (before->time_ns > 0 && after->time_ns > before->time_ns)
+        after->duration_ns = after->time_ns - before->time_ns;
+    read_names(after);
+    if (b->is_full)
+        return SF_OK;
+    match_types(before, after);
+    match_types(after, after);
+    err = read_content(before);
+    if (err)
+        goto before_failed;
+    err = b->is_full ? SF_OK : read_content(after);
+    if (!err && !b->is_full)
+        sf_pprof_delta_finish(&delta, after->whats);
+    return err;
+
+before_failed:
+    if (b->why)
+        sf_why_prefix(b->why, "prev_profile");
+    return err;
+}
+
+static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+{
+    struct sf_pprof *p;
+    enum sf_err err;
+    if (b->hint->prev.len)
+        return decode_pair(b, bytes);
+    p = new_reader(b, bytes);
+    if (!p)
+        return SF_OK; /* finish says so */
+    err = read_head(p);
+    if (err)
+        return err;
+    read_names(p);
+    return b->is_full ? SF_OK : read_content(p);
+}
+
+static bool is_pprof(sf_str bytes)
+{
+    struct sf_pb pb = sf_pb_init(sf_str_bytes(bytes));
+    bool has_type = false, has_string = false;
+    while (sf_pb_next(&pb)) {
+        has_type |= pb.tag == SF_PB_TAG(1, SF_PB_LEN);
+        has_string |= pb.tag == SF_PB_TAG(6, SF_PB_LEN);
+        sf_pb_skip(&pb);
+    }
+    /* Cut off at the end it is still one, and worth a sentence that says where. */
+    return has_type && has_string && (sf_pb_ok(&pb) || pb.fault_off > bytes.len / 2);
+}
+
+const struct sf_profile_format sf_pprof_format = {
+    .name = "pprof",
+    .also = "",
+    .is = is_pprof,
+    .decode = decode,
+};

@@ -1,0 +1,191 @@
+/* Samples of a pprof, and what their labels say. */
+#include <inttypes.h>
+
+#include "base/hash.h"
+#include "decode/pprof/pprof.h"
+#include "decode/profile_type.h"
+
+struct sample_read {
+    int64_t values[SF_LIMIT_SAMPLE_TYPES];
+    uint32_t n_values;
+    struct sf_label labels[SF_LIMIT_SAMPLE_LABELS];
+    uint32_t n_labels;
+    struct sf_profile_ids ids;
+    uint64_t nums; /* hash of the numeric labels: buckets of equal stacks differ in them */
+};
+
+static void read_label(struct sf_pprof *p, struct sf_pb *pb, struct sample_read *s)
+{
+    int64_t key_at = 0, str = 0, num = 0;
+    sf_str key, val;
+    struct sf_pb msg = sf_pb_msg(pb);
+    while (sf_pb_next(&msg)) {
+        switch (msg.field) {
+        case 1: key_at = sf_pb_i64(&msg); break;
+        case 2: str = sf_pb_i64(&msg); break;
+        case 3: num = sf_pb_i64(&msg); break;
+        default: sf_pb_skip(&msg); break;
+        }
+    }
+    if (!sf_pb_join(pb, &msg))
+        return;
+    key = sf_pprof_str(p, key_at, &p->b->drops.n_labels, "a label's key");
+    if (!key.len)
+        return;
+    if (!str) {
+        sf_profile_ids_take_num(&s->ids, key, num);
+        s->nums += sf_hash_mix((uint64_t)key_at + 1, (uint64_t)num); /* in any order */
+        return;
+    }
+    val = sf_pprof_str(p, str, &p->b->drops.n_labels, "a label's value");
+    if (sf_profile_ids_take_str(&s->ids, key, val) || !val.len || sf_str_starts(key, SF_STR("__")))
+        return;
+    if (s->n_labels == SF_LIMIT_SAMPLE_LABELS) {
+        sf_profile_build_drop(p->b, &p->b->drops.n_labels, "pprof: more than %d labels on a sample",
+                              SF_LIMIT_SAMPLE_LABELS);
+        return;
+    }
+    s->labels[s->n_labels++] = (struct sf_label){key, val};
+}
+
+static void push_location(struct sf_pprof *p, uint64_t id)
+{
+    uint32_t at = sf_id_map_find(&p->locations, id), place, *to;
+    if (at == SF_NONE) {
+        sf_profile_build_drop(p->b, &p->b->drops.n_frames,
+                              "pprof: location %" PRIu64 " is not in the profile", id);
+        return;
+    }
+    place = p->locations.places[at];
+    if (place == SF_NONE)
+        return; /* neither name nor address: nothing is lost */
+    to = sf_profile_list_more(p->b, &p->stack, sizeof(*to));
+    if (!to)
+        return;
+    *to = place;
+    p->stack.n++;
+}
+
+static bool read_sample(struct sf_pprof *p, struct sf_pb *pb, struct sample_read *s)
+{
+    struct sf_pb msg = sf_pb_msg(pb), run;
+    uint64_t v;
+    s->n_values = s->n_labels = 0;
+    s->nums = 0;
+    s->ids = (struct sf_profile_ids){0};
+    p->stack.n = 0;
+    while (sf_pb_next(&msg) && !p->b->is_full) {
+        switch (msg.field) {
+        case 1:
+            run = sf_pb_run(&msg);
+            while (sf_pb_run_varint(&run, &v) && !p->b->is_full)
+                push_location(p, v);
+            sf_pb_join(&msg, &run);
+            break;
+        case 2:
+            run = sf_pb_run(&msg);
+            while (sf_pb_run_varint(&run, &v)) {
+                if (s->n_values < p->n_types)
+                    s->values[s->n_values] = (int64_t)v;
+                s->n_values += s->n_values <= p->n_types;
+            }
+            sf_pb_join(&msg, &run);
+            break;
+        case 3: read_label(p, &msg, s); break;
+        default: sf_pb_skip(&msg); break;
+        }
+    }
+    return sf_pb_join(pb, &msg);
+}
+
+static uint32_t clamp_count(int64_t n)
+{
+    return n < 1 ? 1 : n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
+/* Events behind value `t` of a sample. */
+static uint32_t count_of(const struct sf_pprof *p, const struct sample_read *s, uint32_t t)
+{
+    bool is_time = sf_profile_unit_ns(p->type_units[t]) != 0;
+    if (p->count_type != SF_NONE && (is_time || t == p->count_type))
+        return clamp_count(s->values[p->count_type]);
+    if (is_time && p->period > 0 && sf_str_eq(p->type_units[t], p->period_unit))
+        return clamp_count(s->values[t] / p->period);
+    return 1;
+}
+
+/* Of a pair only sums since process start are subtracted; gauges are the later one's. True: it is
+ * taken care of. */
+static bool add_to_delta(struct sf_pprof *p, const struct sample_read *s, uint32_t set, uint32_t t,
+                         const struct sf_sample *sample)
+{
+    if (!p->delta)
+        return false;
+    if (p->delta_types[t] != SF_NONE && sf_profile_is_total(p->type_names[t]))
+        sf_pprof_delta_add(
+            p->delta, &(struct sf_pprof_delta_key){set, sample->stack, p->delta_types[t], s->nums},
+            p->is_before, sample);
+    else if (!p->is_before)
+        return false;
+    return true;
+}
+
+static void add_derived(struct sf_pprof *p, const struct sample_read *s, uint32_t set,
+                        struct sf_sample *out)
+{
+    if (p->derived == SF_NONE || p->is_before)
+        return;
+    if (__builtin_mul_overflow(s->values[0], p->derived_ns, &out->value))
+        out->value = s->values[0] < 0 ? INT64_MIN : INT64_MAX;
+    out->series = sf_profile_build_series(p->b, set, p->derived);
+    out->count = clamp_count(s->values[0]);
+    sf_profile_build_sample(p->b, &p->b->me, out);
+}
+
+static void add_sample(struct sf_pprof *p, const struct sample_read *s)
+{
+    struct sf_profile_build *b = p->b;
+    struct sf_sample out = {.stack = sf_profile_build_stack(b, p->stack.items, p->stack.n)};
+    uint32_t set = sf_profile_build_set(b, &b->me, s->labels, s->n_labels);
+
+    sf_profile_ids_put(&s->ids, &out);
+    for (uint32_t t = 0; t < p->n_types && sf_profile_build_ok(b); t++) {
+        if (!s->values[t])
+            continue;
+        out.value = s->values[t];
+        out.count = count_of(p, s, t);
+        if (add_to_delta(p, s, set, t, &out))
+            continue;
+        out.series = sf_profile_build_series(b, set, p->whats[t]);
+        sf_profile_build_sample(b, &b->me, &out);
+    }
+    add_derived(p, s, set, &out);
+}
+
+enum sf_err sf_pprof_read_samples(struct sf_pprof *p)
+{
+    struct sf_pb pb = sf_pprof_top(p);
+    struct sf_profile_build *b = p->b;
+    struct sample_read *s = sf_profile_new(b, 1, sizeof(*s));
+    uint32_t n = 0;
+
+    while (s && sf_pb_next(&pb) && sf_profile_build_ok(b)) {
+        size_t off = (size_t)(pb.at - p->body.p);
+        if (pb.tag != SF_PB_TAG(2, SF_PB_LEN)) {
+            sf_pb_skip(&pb);
+            continue;
+        }
+        if (!read_sample(p, &pb, s))
+            break;
+        if (s->n_values == p->n_types)
+            add_sample(p, s);
+        else
+            sf_profile_build_drop(b, &b->drops.n_samples,
+                                  "pprof: sample %" PRIu32 " at byte %zu has %s%" PRIu32
+                                  " values, the profile %" PRIu32 " sample types",
+                                  n, off, s->n_values > p->n_types ? "more than " : "",
+                                  s->n_values > p->n_types ? p->n_types : s->n_values, p->n_types);
+        n++;
+    }
+    return sf_pb_why(&pb, "pprof", b->why);
+}

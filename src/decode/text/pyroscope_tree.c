@@ -1,0 +1,189 @@
+/* Two forms in which old Pyroscope clients send stacks, one layout, depth first:
+ *
+ *     node := name length (varint), name, value (varint), number of children (varint), children
+ *
+ * In a tree a name is one frame. In a trie the names along a path are glued together and the result
+ * is split at semicolons: a node may end inside a name, even inside a character. There is neither
+ * magic nor length, so both are only read when named, and bytes left over or missing are errors. */
+#include <inttypes.h>
+
+#include "base/limits.h"
+#include "decode/text/stack_text.h"
+
+enum { MIN_NODE_LEN = 3 };
+
+struct level {
+    uint64_t n_left; /* children to come */
+    size_t path_len; /* of this node: frames, or characters */
+};
+
+struct tree {
+    struct sf_stack_text text;
+    const char *what;
+    const uint8_t *start, *at, *end;
+    struct sf_profile_list levels; /* open nodes */
+    struct sf_profile_list path;   /* locations */
+    struct sf_buf chars;           /* of a trie: the path's characters */
+    uint64_t work;
+    const char *fault;
+};
+
+static uint64_t read_varint(struct tree *t)
+{
+    uint64_t v = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        uint8_t c;
+        if (t->at == t->end) {
+            t->fault = "ends inside a node";
+            return 0;
+        }
+        c = *t->at++;
+        v |= (uint64_t)(c & 0x7f) << shift;
+        if (c < 0x80) {
+            if (shift == 63 && c > 1)
+                break;
+            return v;
+        }
+    }
+    t->fault = "has a number of more than 64 bits";
+    return 0;
+}
+
+struct node {
+    sf_str name;
+    int64_t value;
+    uint64_t n_children;
+};
+
+static bool read_node(struct tree *t, struct node *out)
+{
+    uint64_t len = read_varint(t), value;
+    if (!t->fault && len > (size_t)(t->end - t->at))
+        t->fault = "has a name longer than what is left";
+    if (t->fault)
+        return false;
+    out->name = (sf_str){(const char *)t->at, (size_t)len};
+    t->at += len;
+    value = read_varint(t);
+    out->n_children = read_varint(t);
+    if (!t->fault && value > INT64_MAX)
+        t->fault = "has a value of more than 63 bits";
+    if (!t->fault && out->n_children > (size_t)(t->end - t->at) / MIN_NODE_LEN)
+        t->fault = "has more children than bytes left";
+    out->value = (int64_t)value;
+    return !t->fault;
+}
+
+static bool open_level(struct tree *t, const struct node *n, size_t path_len)
+{
+    struct level *to = sf_profile_list_more(t->text.b, &t->levels, sizeof(*to));
+    if (!to)
+        return false;
+    *to = (struct level){n->n_children, path_len};
+    t->levels.n++;
+    return true;
+}
+
+static void visit_tree(struct tree *t, const struct node *n, size_t path_len)
+{
+    bool is_root = t->levels.n == 0 && !n->name.len;
+    t->path.n = (uint32_t)path_len;
+    if (!is_root) {
+        uint32_t *to = sf_profile_list_more(t->text.b, &t->path, sizeof(*to));
+        if (!to)
+            return;
+        *to = sf_stack_text_frame(&t->text, n->name);
+        t->path.n += *to != SF_NONE;
+    }
+    if (n->value)
+        sf_stack_text_add_path(&t->text, t->path.items, t->path.n, n->value);
+    open_level(t, n, t->path.n);
+}
+
+/* Names live in the batch, so what a path spells is copied for every value; a trie that spells much
+ * more than it holds ends at a limit. */
+static void visit_trie(struct tree *t, const struct node *n, size_t path_len)
+{
+    t->chars.len = path_len;
+    sf_buf_add_str(&t->chars, n->name);
+    if (t->chars.err)
+        return;
+    if (n->value && t->chars.len) {
+        sf_str key = sf_profile_copy(t->text.b, sf_buf_str(&t->chars));
+        t->work += key.len;
+        sf_stack_text_add(&t->text, key, n->value);
+    }
+    open_level(t, n, t->chars.len);
+}
+
+static bool can_go_on(const struct tree *t)
+{
+    return sf_profile_build_ok(t->text.b) && !t->fault && !t->chars.err &&
+           t->work <= SF_LIMIT_TRIE_WORK;
+}
+
+static void walk(struct tree *t, void (*visit)(struct tree *, const struct node *, size_t))
+{
+    struct node n;
+    if (t->at == t->end || !read_node(t, &n))
+        return;
+    visit(t, &n, 0);
+    while (t->levels.n && can_go_on(t)) {
+        struct level *top = (struct level *)t->levels.items + t->levels.n - 1;
+        if (!top->n_left) {
+            t->levels.n--;
+            continue;
+        }
+        top->n_left--;
+        if (read_node(t, &n))
+            visit(t, &n, top->path_len);
+    }
+    if (can_go_on(t) && t->at < t->end)
+        t->fault = "goes on behind its last node";
+}
+
+static enum sf_err decode(struct sf_profile_build *b, sf_str bytes, bool is_trie)
+{
+    sf_bytes body = sf_str_bytes(bytes);
+    struct tree t = {.what = is_trie ? "trie" : "tree",
+                     .start = body.p,
+                     .at = body.p,
+                     .end = body.len ? body.p + body.len : body.p, /* of nothing: NULL */
+                     .chars = {.max = SF_LIMIT_LINE_LEN}};
+    enum sf_err err = sf_stack_text_init(&t.text, b);
+    if (err)
+        return err;
+    walk(&t, is_trie ? visit_trie : visit_tree);
+    if (t.chars.err == SF_ERR_NOMEM)
+        err = sf_fail(b->why, SF_ERR_NOMEM, "trie: no memory for a path");
+    else if (t.chars.err || t.work > SF_LIMIT_TRIE_WORK)
+        err = sf_fail(b->why, SF_ERR_LIMIT, "trie: its paths are too long, at byte %zu",
+                      (size_t)(t.at - t.start));
+    else if (t.fault)
+        err = sf_fail(b->why, SF_ERR_INPUT, "%s: %s, at byte %zu", t.what, t.fault,
+                      (size_t)(t.at - t.start));
+    sf_buf_done(&t.chars);
+    return err;
+}
+
+static enum sf_err decode_tree(struct sf_profile_build *b, sf_str bytes)
+{
+    return decode(b, bytes, false);
+}
+
+static enum sf_err decode_trie(struct sf_profile_build *b, sf_str bytes)
+{
+    return decode(b, bytes, true);
+}
+
+const struct sf_profile_format sf_tree_format = {
+    .name = "tree",
+    .also = "",
+    .decode = decode_tree,
+};
+
+const struct sf_profile_format sf_trie_format = {
+    .name = "trie",
+    .also = "",
+    .decode = decode_trie,
+};
