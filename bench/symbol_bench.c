@@ -14,7 +14,7 @@
 #include "collect/lib/symbol_cache.h"
 #include "collect/symbol/elf_symbols.h"
 #include "collect/symbol/module_symbols.h"
-#include "wire/demangle.h"
+#include "symbol/demangle.h"
 
 enum { RUNS = 5, MAX = 4000, NAMES = 20000 };
 

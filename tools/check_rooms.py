@@ -2,10 +2,10 @@
 """check_rooms.py [ROOT] - includes point to the right, and a few names stay out.
 
   app > [serve cli] > exec > [intake store link render meter]
-      > [listen decode query flame wal block symbol] > [os model wire http] > base
+      > [listen decode query flame wal block symbol] > [os model wire http regex] > base
 
 A room sees itself and everything to its right; rooms in one bracket do not see each other. `link`
-is pure: it sees model, flame and base only. collect/ sees itself, base, wire and http, and src/
+is pure: it sees model, flame and base only. collect/ sees itself, base, wire, http and symbol, and src/
 never sees collect/. Every finding is one line, file:line: what and which rule; exit status 1.
 """
 import os
@@ -18,11 +18,11 @@ ORDER = [
     ["exec"],
     ["intake", "store", "link", "render", "meter"],
     ["listen", "decode", "query", "flame", "wal", "block", "symbol"],
-    ["os", "model", "wire", "http"],
+    ["os", "model", "wire", "http", "regex"],
     ["base"],
 ]
 ONLY = {"link": {"model", "flame", "base"}}
-COLLECT_SEES = {"base", "wire", "http"}
+COLLECT_SEES = {"base", "wire", "http", "symbol"}
 
 RANK = {room: i for i, bracket in enumerate(ORDER) for room in bracket}
 
@@ -81,7 +81,7 @@ def include_fault(path, quote, target):
         return "includes name the room, not a way to it"
     if parts[0] == "collect":
         if to[0] in RANK and to[0] not in COLLECT_SEES and len(to) > 1:
-            return "collect sees base, wire, http and itself only"
+            return "collect sees base, wire, http, symbol and itself only"
         return None
     room = parts[1] if len(parts) > 2 else None
     if room not in RANK:

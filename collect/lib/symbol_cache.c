@@ -1,6 +1,6 @@
 #include "collect/lib/symbol_cache.h"
 
-#include "wire/demangle.h"
+#include "symbol/demangle.h"
 
 struct place {
     uint32_t at, len;

@@ -2,7 +2,7 @@
 #pragma once
 #include "exec/eval.h"
 #include "exec/eval_attr.h"
-#include "wire/regex.h"
+#include "regex/regex.h"
 
 struct sf_eval {
     struct sf_regex **patterns; /* by expression number; NULL where there is none */

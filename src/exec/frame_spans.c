@@ -8,7 +8,7 @@
 #include "exec/profile.h"
 #include "exec/trace.h"
 #include "flame/batch_tree.h"
-#include "wire/regex.h"
+#include "regex/regex.h"
 
 struct work {
     struct sf_store *store;

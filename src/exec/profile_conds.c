@@ -8,7 +8,7 @@
 #include "exec/profile.h"
 #include "flame/batch_tree.h"
 #include "link/span_tree.h"
-#include "wire/regex.h"
+#include "regex/regex.h"
 
 enum { MAX_TABLES = 16 }; /* each is a walk over the samples of the time asked for */
 

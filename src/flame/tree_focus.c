@@ -2,7 +2,7 @@
 
 #include "flame/frame_name.h"
 #include "flame/tree_map.h"
-#include "wire/regex.h"
+#include "regex/regex.h"
 
 /* ---- which frames ---- */
 

@@ -6,7 +6,7 @@
 #include "intake/redact.h"
 #include "intake/redact_shape.h"
 #include "intake/redact_words.h"
-#include "wire/regex.h"
+#include "regex/regex.h"
 
 enum { SF_REDACT_CACHE = 4096, SF_REDACT_MAX_HITS = 64 };
 

@@ -2,7 +2,7 @@
  * other TraceQL servers; dashboards match on them. */
 #include "query/attr_text.h"
 #include "query/parser.h"
-#include "wire/regex.h"
+#include "regex/regex.h"
 
 bool sf_type_is_number(enum sf_static_type t)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/demangle.h"
+#include "symbol/demangle.h"
 
 static void must(bool what)
 {

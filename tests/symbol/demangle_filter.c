@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "wire/demangle.h"
+#include "symbol/demangle.h"
 
 int main(void)
 {

@@ -28,7 +28,7 @@ CASES = [
     ("collect does not call the program's malloc", "collect/lib/span.c", "void *p = malloc(8);\n",
      "collect/lib/span.c:1: malloc() is banned: use base/heap.h"),
     ("collect does not see store", "collect/send/send.c", '#include "store/store.h"\n',
-     "collect/send/send.c:1: includes \"store/store.h\": collect sees base, wire, http and itself only"),
+     "collect/send/send.c:1: includes \"store/store.h\": collect sees base, wire, http, symbol and itself only"),
     ("a way up is found", "src/wal/wal.c", '#include "../base/err.h"\n',
      "src/wal/wal.c:1: includes \"../base/err.h\": includes name the room"),
     ("a bare name is found", "src/wal/wal.c", '#include "wal.h"\n',

@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "base/heap.h"
 #include "base/num.h"
-#include "wire/regex.h"
+#include "regex/regex.h"
 
 unsigned sf_profile_type_split(sf_str id, sf_str parts[5])
 {

@@ -1,5 +1,5 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
-#include "wire/regex.h"
+#include "regex/regex.h"
 
 #include <pcre2.h>
 #include <stdatomic.h>
@@ -8,9 +8,9 @@
 #include "base/buf.h"
 #include "base/heap.h"
 #include "base/text.h"
-#include "wire/regex_program.h"
-#include "wire/regex_syntax.h"
-#include "wire/regex_tree.h"
+#include "regex/regex_program.h"
+#include "regex/regex_syntax.h"
+#include "regex/regex_tree.h"
 
 enum { MATCH_LIMIT = 100000, HEAP_LIMIT_KIB = 1024 };
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "wire/demangle.h"
-#include "wire/rust_name.h"
+#include "symbol/demangle.h"
+#include "symbol/rust_name.h"
 
 static bool is_hash(sf_str s)
 {

@@ -1,5 +1,5 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
-#include "wire/regex_program.h"
+#include "regex/regex_program.h"
 
 #include <pcre2.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "base/heap.h"
 #include "base/invariant.h"
 #include "base/text.h"
-#include "wire/regex_syntax.h"
-#include "wire/regex_tree.h"
+#include "regex/regex_syntax.h"
+#include "regex/regex_tree.h"
 
 enum {
     FORK = SF_REGEX_OPS, /* on with both */

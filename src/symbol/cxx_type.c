@@ -1,5 +1,5 @@
 /* Types of the Itanium C++ ABI. */
-#include "wire/cxx_tree.h"
+#include "symbol/cxx_tree.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
-#include "wire/regex_syntax.h"
+#include "regex/regex_syntax.h"
 
 #include <string.h>
 
 #include "base/text.h"
-#include "wire/regex.h"
+#include "regex/regex.h"
 
 enum { MAX_PATTERN_LEN = 16 * 1024 };
 

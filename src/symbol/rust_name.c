@@ -1,14 +1,14 @@
 /* Rust's v0 mangling: a prefix grammar of paths, types and constants. A back reference "B<n>_" is
  * the byte offset of a part written before; it is read again, so a short name can ask for very much
  * text. Depth, steps and length end that. */
-#include "wire/rust_name.h"
+#include "symbol/rust_name.h"
 
 #include <string.h>
 
 #include "base/num.h"
 #include "base/text.h"
-#include "wire/demangle.h"
-#include "wire/punycode.h"
+#include "symbol/demangle.h"
+#include "symbol/punycode.h"
 
 enum { MAX_DEPTH = 96, MAX_STEPS = 1 << 16 };
 

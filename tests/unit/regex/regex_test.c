@@ -2,8 +2,8 @@
 
 #include "base/buf.h"
 #include "base/heap.h"
-#include "wire/regex.h"
-#include "wire/regex_program.h"
+#include "regex/regex.h"
+#include "regex/regex_program.h"
 
 static struct sf_why why;
 

@@ -1,4 +1,4 @@
-#include "wire/demangle.h"
+#include "symbol/demangle.h"
 
 #include "test.h"
 

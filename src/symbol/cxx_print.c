@@ -1,10 +1,10 @@
 /* A C++ name's tree as text, in the words binutils uses. A type stands on both sides of what it
  * declares - "void (*" and ")(int)" - so it is printed in two halves. */
-#include "wire/cxx_tree.h"
+#include "symbol/cxx_tree.h"
 
 #include <string.h>
 
-#include "wire/demangle.h"
+#include "symbol/demangle.h"
 
 struct printer {
     const struct sf_cxx *x;

@@ -1,8 +1,8 @@
-#include "wire/demangle.h"
+#include "symbol/demangle.h"
 
 #include "base/heap.h"
-#include "wire/cxx_tree.h"
-#include "wire/rust_name.h"
+#include "symbol/cxx_tree.h"
+#include "symbol/rust_name.h"
 
 struct sf_demangler {
     struct sf_cxx cxx;

@@ -1,5 +1,5 @@
 /* Expressions of the Itanium C++ ABI, as they stand in template arguments, and operators' names. */
-#include "wire/cxx_tree.h"
+#include "symbol/cxx_tree.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
-#include "wire/regex_tree.h"
+#include "regex/regex_tree.h"
 
 #include <string.h>
 
 #include "base/heap.h"
 #include "base/text.h"
-#include "wire/regex_syntax.h"
+#include "regex/regex_syntax.h"
 
 enum { MAX_SIZE = 100000, NONE = 0 };
 

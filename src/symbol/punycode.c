@@ -1,4 +1,4 @@
-#include "wire/punycode.h"
+#include "symbol/punycode.h"
 
 #include <string.h>
 

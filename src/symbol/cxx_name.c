@@ -1,6 +1,6 @@
 /* Names of the Itanium C++ ABI: encodings, nested and local names, template arguments, and the
  * numbers that refer back to parts already read. */
-#include "wire/cxx_tree.h"
+#include "symbol/cxx_tree.h"
 
 #include <string.h>
 
