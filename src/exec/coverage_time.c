@@ -5,6 +5,7 @@
 
 #include "exec/no_room.h"
 #include "exec/profile.h"
+#include "exec/profile_types.h"
 #include "flame/batch_tree.h"
 
 enum { MAX_TYPES = 64, MAX_GAPS = 100 };

@@ -5,6 +5,7 @@
 #include "exec/compare.h"
 #include "exec/no_room.h"
 #include "exec/profile.h"
+#include "exec/profile_types.h"
 #include "flame/batch_tree.h"
 #include "flame/tree_group.h"
 #include "link/share_cut.h"

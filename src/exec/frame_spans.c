@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "exec/no_room.h"
 #include "exec/profile.h"
+#include "exec/profile_types.h"
 #include "exec/trace.h"
 #include "flame/batch_tree.h"
 #include "regex/regex.h"

@@ -6,6 +6,7 @@
 
 #include "exec/link_spans.h"
 #include "exec/profile_names.h"
+#include "exec/ran_on.h"
 
 enum {
     KEEP_SPANS = 1 << 16,
@@ -63,7 +64,8 @@ void sf_link_keep_add(struct sf_link_keep *k, const struct sf_trace_view *v, str
         return;
     for (uint32_t i = 0; i < v->n_spans; i++)
         n_resources = v->spans[i].resource < n_resources ? n_resources : v->spans[i].resource + 1;
-    const uint64_t *processes = sf_link_processes(v->resources, n_resources, tmp, &t.is_by_service);
+    const uint64_t *processes = sf_ran_on_processes(v->resources, n_resources, tmp,
+                                                    &t.is_by_service);
     if (!processes)
         return;
     for (uint32_t i = 0; i < v->n_spans; i++) {
@@ -74,7 +76,7 @@ void sf_link_keep_add(struct sf_link_keep *k, const struct sf_trace_view *v, str
                                     .start_ns = s->start_ns,
                                     .end_ns = s->end_ns,
                                     .process = processes[s->resource],
-                                    .thread = sf_link_thread(s),
+                                    .thread = sf_ran_on_thread(s),
                                     .profile = sf_profile_names_given(s)};
         if (!add_name(k, v->resources[s->resource].service, &to->service))
             return;

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "exec/no_room.h"
 #include "exec/profile_names.h"
-#include "model/process.h"
+#include "exec/ran_on.h"
 
 bool sf_link_spans_init(struct sf_link_spans *l, uint32_t cap, struct sf_arena *req)
 {
@@ -17,34 +17,6 @@ bool sf_link_spans_init(struct sf_link_spans *l, uint32_t cap, struct sf_arena *
     l->services = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->services), 16);
     l->profiles = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->profiles), 16);
     return l->spans && l->origins && l->services && l->profiles;
-}
-
-uint64_t sf_link_thread(const struct sf_span *s)
-{
-    struct sf_value id = sf_attrs_get(s->attrs, SF_STR("thread.id"));
-    struct sf_value name = sf_attrs_get(s->attrs, SF_STR("thread.name"));
-    if (id.type == SF_VALUE_INT && id.i64 > 0)
-        return (uint64_t)id.i64;
-    /* A sample whose thread has a name only stands under the name's hash. */
-    return name.type == SF_VALUE_STR && name.str.len ? sf_hash_str(name.str) : 0;
-}
-
-/* Known to the writing side as hash of service and key. A key that is a guess names nobody: the
- * span then stands for its service, as do samples that name none. */
-uint64_t *sf_link_processes(const struct sf_resource *resources, uint32_t n, struct sf_arena *tmp,
-                            bool *is_guess)
-{
-    uint64_t *processes = sf_arena_new_n(tmp, n + 1u, sizeof(*processes));
-    for (uint32_t i = 0; processes && i < n; i++) {
-        const struct sf_resource *r = &resources[i];
-        sf_str key;
-        bool is_no_key;
-        if (!sf_process_key(r->attrs, SF_STR_NONE, SF_STR_NONE, tmp, &key, &is_no_key))
-            return NULL;
-        processes[i] = sf_process_hash(r->service, is_no_key ? SF_STR_NONE : key);
-        *is_guess = *is_guess || is_no_key;
-    }
-    return processes;
 }
 
 static bool add_process(struct sf_link_spans *l, uint64_t process)
@@ -128,14 +100,14 @@ static sf_str *take_resources(struct sf_link_spans *l, const struct sf_span_batc
 bool sf_link_spans_add(struct sf_link_spans *l, const struct sf_trace *trace)
 {
     const struct sf_span_batch *b = &trace->spans;
-    uint64_t *processes = sf_link_processes(b->resources, b->n_resources, l->req,
-                                            &l->is_by_service);
+    uint64_t *processes = sf_ran_on_processes(b->resources, b->n_resources, l->req,
+                                              &l->is_by_service);
     sf_str *names = processes && b->n_spans <= l->cap - l->n
                         ? take_resources(l, b, processes, NULL, l->req)
                         : NULL;
     for (uint32_t i = 0; names && i < b->n_spans; i++) {
         const struct sf_span *s = &b->spans[i];
-        add_span(l, s, (struct sf_span_origin){processes[s->resource], sf_link_thread(s)},
+        add_span(l, s, (struct sf_span_origin){processes[s->resource], sf_ran_on_thread(s)},
                  names[s->resource], sf_profile_names_given(s), false);
     }
     return names != NULL;
@@ -154,7 +126,7 @@ bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *tra
                              struct sf_arena *tmp)
 {
     const struct sf_span_batch *b = &trace->spans;
-    uint64_t *processes = sf_link_processes(b->resources, b->n_resources, tmp, &l->is_by_service);
+    uint64_t *processes = sf_ran_on_processes(b->resources, b->n_resources, tmp, &l->is_by_service);
     bool *is_kept = sf_arena_new_n(tmp, b->n_resources + 1u, sizeof(*is_kept));
     uint32_t n = 0;
     if (!processes || !is_kept)
@@ -171,7 +143,7 @@ bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *tra
     for (uint32_t i = 0; names && i < b->n_spans; i++) {
         const struct sf_span *s = &b->spans[i];
         if (is_kept[s->resource])
-            add_span(l, s, (struct sf_span_origin){processes[s->resource], sf_link_thread(s)},
+            add_span(l, s, (struct sf_span_origin){processes[s->resource], sf_ran_on_thread(s)},
                      names[s->resource], sf_profile_names_given(s), true);
     }
     return names != NULL;

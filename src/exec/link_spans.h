@@ -41,11 +41,6 @@ bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *tra
 bool sf_link_spans_add_kept(struct sf_link_spans *l, const struct sf_link_keep *keep,
                             const struct sf_kept_trace *trace, const struct sf_set_span *asked,
                             uint32_t n_asked, struct sf_arena *tmp);
-/* The thread it says it ran on; 0: it says none. */
-uint64_t sf_link_thread(const struct sf_span *s);
-/* Where each resource runs, in `tmp`; NULL: it is full. `is_guess` is set when one does not say. */
-uint64_t *sf_link_processes(const struct sf_resource *resources, uint32_t n, struct sf_arena *tmp,
-                            bool *is_guess);
 /* When all are there: sorts. */
 void sf_link_spans_end(struct sf_link_spans *l);
 bool sf_link_spans_has_process(const struct sf_link_spans *l, uint64_t process);

@@ -28,7 +28,3 @@ enum sf_err sf_profile_functions(struct sf_store *store, const struct sf_prof_qu
 enum sf_err sf_profile_type_of(struct sf_store *store, const struct sf_prof_query *query,
                                struct sf_query_ctx *q, struct sf_profile_type *out,
                                struct sf_why *why);
-/* The types of series, each once, as sf_batch_choose() takes them. */
-struct sf_batch_type; /* flame/batch_tree.h */
-enum sf_err sf_profile_types(const struct sf_prof_list *list, struct sf_arena *req,
-                             const struct sf_batch_type **out, uint32_t *out_n, struct sf_why *why);

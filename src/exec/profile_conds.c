@@ -3,9 +3,9 @@
 
 #include "base/hash.h"
 #include "base/num.h"
-#include "exec/link_spans.h"
 #include "exec/no_room.h"
-#include "exec/profile.h"
+#include "exec/profile_types.h"
+#include "exec/ran_on.h"
 #include "flame/batch_tree.h"
 #include "link/span_tree.h"
 #include "regex/regex.h"
@@ -435,7 +435,7 @@ static enum sf_err build_tree(const struct apply *a, struct sf_span_tree *out, s
     bool is_guess = false;
     for (uint32_t i = 0; i < v->n_spans; i++)
         n_resources = v->spans[i].resource < n_resources ? n_resources : v->spans[i].resource + 1;
-    const uint64_t *processes = sf_link_processes(v->resources, n_resources, a->req, &is_guess);
+    const uint64_t *processes = sf_ran_on_processes(v->resources, n_resources, a->req, &is_guess);
     if (!origins || !processes)
         return sf_exec_no_room(why);
     for (uint32_t i = 0; i < v->n_spans; i++)

@@ -3,6 +3,7 @@
 
 #include "exec/link_spans.h"
 #include "exec/no_room.h"
+#include "exec/ran_on.h"
 
 enum { MAX_ROWS = 32 };
 
@@ -91,7 +92,7 @@ enum sf_err sf_span_clocks_make(const struct sf_span_batch *b, struct sf_arena *
 {
     bool is_guess = false;
     struct sf_clock_fix fix;
-    uint64_t *processes = sf_link_processes(b->resources, b->n_resources, req, &is_guess);
+    uint64_t *processes = sf_ran_on_processes(b->resources, b->n_resources, req, &is_guess);
     struct sf_span_origin *origins = sf_arena_new_n(req, b->n_spans + 1u, sizeof(*origins));
     if (!processes || !origins)
         return sf_exec_no_room(why);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "exec/profile.h"
+#include "exec/profile_types.h"
 #include "flame/batch_tree.h"
 #include "serve/pyroscope/querier_work.h"
 

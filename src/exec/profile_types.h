@@ -1,0 +1,8 @@
+/* profile_types.h - which profile types some series have. */
+#pragma once
+#include "flame/batch_tree.h"
+#include "store/store.h"
+
+/* The types of series, each once, as sf_batch_choose() takes them. */
+enum sf_err sf_profile_types(const struct sf_prof_list *list, struct sf_arena *req,
+                             const struct sf_batch_type **out, uint32_t *out_n, struct sf_why *why);
