@@ -13,14 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/cohort.h"
-#include "exec/compare.h"
-#include "exec/frame_spans.h"
-#include "exec/span_ledger.h"
-#include "exec/span_profile.h"
-#include "exec/trace_flame.h"
-#include "exec/trace_hot.h"
-#include "exec/trace_rows.h"
+#include "join/cohort.h"
+#include "join/compare.h"
+#include "join/frame_spans.h"
+#include "join/span_ledger.h"
+#include "join/span_profile.h"
+#include "join/trace_flame.h"
+#include "join/trace_hot.h"
+#include "join/trace_rows.h"
 #include "model/process.h"
 #include "store/local/write/compact.h"
 #include "support/store_rig.h"

@@ -9,7 +9,7 @@
 #include "cli/search_ask.h"
 #include "cli/trace_notes.h"
 #include "decode/otlp/otlp_trace.h"
-#include "exec/span_clocks.h"
+#include "join/span_clocks.h"
 #include "link/critical_path.h"
 #include "os/terminal.h"
 #include "render/waterfall.h"

@@ -1,6 +1,6 @@
 #include "serve/own/cohort.h"
 
-#include "exec/cohort.h"
+#include "join/cohort.h"
 #include "os/clock.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"

@@ -1,6 +1,6 @@
 #include "serve/own/compare.h"
 
-#include "exec/compare.h"
+#include "join/compare.h"
 #include "os/clock.h"
 #include "serve/params.h"
 #include "serve/tenant.h"

@@ -1,6 +1,6 @@
 #include "serve/own/coverage.h"
 
-#include "exec/coverage.h"
+#include "join/coverage.h"
 #include "os/clock.h"
 #include "serve/own/own_form.h"
 #include "serve/own/span_path.h"

@@ -1,7 +1,7 @@
 #include "serve/own/findings.h"
 
-#include "exec/findings.h"
-#include "exec/span_find.h"
+#include "join/findings.h"
+#include "join/span_find.h"
 #include "os/clock.h"
 #include "serve/params.h"
 #include "serve/tenant.h"

@@ -1,6 +1,6 @@
 #include "serve/own/frame_spans.h"
 
-#include "exec/frame_spans.h"
+#include "join/frame_spans.h"
 #include "os/clock.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "exec/profile.h"
+#include "join/profile.h"
 #include "os/clock.h"
 #include "query/label_selector.h"
 #include "serve/params.h"

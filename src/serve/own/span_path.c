@@ -1,6 +1,6 @@
 #include "serve/own/span_path.h"
 
-#include "exec/span_find.h"
+#include "join/span_find.h"
 #include "serve/params.h"
 
 static enum sf_err find_trace(struct sf_call *call, struct sf_query_ctx *q, sf_span_id span,

@@ -1,8 +1,8 @@
 #include "serve/own/spans.h"
 
-#include "exec/span_ledger.h"
-#include "exec/span_profile.h"
-#include "exec/trace_flame.h"
+#include "join/span_ledger.h"
+#include "join/span_profile.h"
+#include "join/trace_flame.h"
 #include "serve/own/own_form.h"
 #include "serve/own/span_path.h"
 #include "serve/params.h"

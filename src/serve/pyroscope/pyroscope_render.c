@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "exec/profile.h"
 #include "flame/flamebearer.h"
 #include "flame/tree_cut.h"
+#include "join/profile.h"
 #include "os/clock.h"
 #include "query/label_selector.h"
 #include "render/dot.h"

@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-#include "exec/profile.h"
 #include "exec/profile_types.h"
 #include "flame/batch_tree.h"
+#include "join/profile.h"
 #include "serve/pyroscope/querier_work.h"
 
 static int by_text(const void *a, const void *b)

@@ -1,10 +1,10 @@
 /* querier_tree.c - the methods of QuerierService whose answer is a tree of stacks. */
-#include "exec/profile.h"
-#include "exec/spans_profile.h"
 #include "flame/flamebearer.h"
 #include "flame/tree_cut.h"
 #include "flame/tree_group.h"
 #include "flame/tree_site.h"
+#include "join/profile.h"
+#include "join/spans_profile.h"
 #include "render/dot.h"
 #include "render/pprof.h"
 #include "render/pyroscope_tree.h"

@@ -1,9 +1,9 @@
 #include "serve/tempo/traces.h"
 
 #include "exec/trace.h"
-#include "exec/trace_hot.h"
-#include "exec/trace_profile_ids.h"
-#include "exec/trace_rows.h"
+#include "join/trace_hot.h"
+#include "join/trace_profile_ids.h"
+#include "join/trace_rows.h"
 #include "render/otlp_trace.h"
 #include "render/trace_json.h"
 #include "serve/jaeger/jaeger.h"

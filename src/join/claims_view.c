@@ -1,0 +1,103 @@
+/* claims_view.c - what spans claimed, as a tree and by grade. */
+#include "join/claims_view.h"
+
+#include <stdlib.h>
+
+#include "exec/no_room.h"
+#include "flame/tree_builder.h"
+
+#define MAX_TREE_LEN ((size_t)64 << 20)
+
+enum sf_err sf_claims_view_tree(const struct sf_link_set *set, const struct sf_attribution *a,
+                                struct sf_arena *req, struct sf_tree *out,
+                                const uint32_t **out_nodes, struct sf_why *why)
+{
+    struct sf_tree_builder b;
+    uint32_t *nodes = sf_arena_new_n(req, set->stacks.n_nodes + 1u, sizeof(*nodes));
+    uint32_t *frames = sf_arena_new_n(req, set->stacks.n_frames + 1u, sizeof(*frames));
+    int64_t *self = sf_arena_new_n(req, set->stacks.n_nodes + 1u, sizeof(*self));
+    bool *is_used = sf_arena_new_n(req, set->stacks.n_nodes + 1u, sizeof(*is_used));
+    if (!nodes || !frames || !self || !is_used)
+        return sf_exec_no_room(why);
+    for (uint32_t i = 0; i < a->n_claims; i++) {
+        uint32_t node = set->samples[a->claims[i].sample].node;
+        self[node] += a->claims[i].value;
+        is_used[node] = true;
+    }
+    for (uint32_t i = set->stacks.n_nodes; i-- > 1;) /* a used node needs its parents */
+        if (is_used[i])
+            is_used[set->stacks.nodes[i].parent] = true;
+    sf_tree_builder_init(&b, req, MAX_TREE_LEN, SF_TREE_BORROWS);
+    for (uint32_t i = 1; i < set->stacks.n_nodes; i++) {
+        const struct sf_tree_node *n = &set->stacks.nodes[i];
+        if (!is_used[i])
+            continue;
+        uint32_t frame = sf_tree_builder_frame(&b, &set->stacks.frames[n->frame]);
+        nodes[i] = sf_tree_builder_child(&b, nodes[n->parent], frame);
+        sf_tree_builder_add(&b, nodes[i], self[i], 0);
+    }
+    enum sf_err err = sf_tree_builder_take(&b, set->type.sample_unit, out, why);
+    sf_tree_builder_done(&b);
+    if (!err && out_nodes)
+        *out_nodes = nodes;
+    return err;
+}
+
+enum sf_grade_row sf_claims_view_row(enum sf_grade grade)
+{
+    static const enum sf_grade_row rows[] = {[SF_GRADE_EXACT] = SF_GRADE_ROW_EXACT,
+                                             [SF_GRADE_INHERITED] = SF_GRADE_ROW_INHERITED,
+                                             [SF_GRADE_SHARED] = SF_GRADE_ROW_SHARED,
+                                             [SF_GRADE_WINDOW] = SF_GRADE_ROW_WINDOW};
+    return rows[grade];
+}
+
+void sf_claims_view_grades(const struct sf_attribution *a, const bool *is_asked,
+                           struct sf_grades *out)
+{
+    uint32_t last = SF_NONE;
+    *out = (struct sf_grades){0};
+    for (uint32_t i = 0; i < a->n_claims; i++) {
+        const struct sf_claim *c = &a->claims[i];
+        enum sf_grade_row row = c->grade == SF_GRADE_EXACT && !is_asked[c->span]
+                                    ? SF_GRADE_ROW_SUBTREE
+                                    : sf_claims_view_row((enum sf_grade)c->grade);
+        out->rows[row].value += c->value;
+        out->rows[row].n_samples += c->sample != last; /* shared by several of its spans */
+        out->n_samples += c->sample != last;
+        last = c->sample;
+    }
+}
+
+double sf_claims_view_looks(const struct sf_link_set *set, int64_t value, uint64_t n_samples)
+{
+    const struct sf_profile_type *t = &set->type;
+    bool is_counted = set->period > 0 && sf_str_eq(t->period_unit, t->sample_unit) &&
+                      sf_str_eq(t->period_type, t->sample_type);
+    double looks = is_counted ? (double)value / (double)set->period : 0;
+    return looks > (double)n_samples ? looks : (double)n_samples;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+uint32_t sf_claims_view_threads(const struct sf_link_set *set, const struct sf_attribution *a,
+                                struct sf_arena *req)
+{
+    uint64_t *threads = sf_arena_new_n(req, a->n_claims + 1u, sizeof(*threads));
+    uint32_t n = 0, n_threads = 0;
+    for (uint32_t i = 0; threads && i < a->n_claims; i++) {
+        uint64_t thread = set->samples[a->claims[i].sample].thread;
+        if (thread != 0 && (n == 0 || threads[n - 1] != thread)) /* neighbours share theirs */
+            threads[n++] = thread;
+    }
+    if (!threads)
+        return 0;
+    qsort(threads, n, sizeof(*threads), by_size);
+    for (uint32_t i = 0; i < n; i++)
+        n_threads += i == 0 || threads[i] != threads[i - 1];
+    return n_threads > 1 ? n_threads : 1;
+}

@@ -1,0 +1,22 @@
+/* claims_view.h - what spans claimed, as a tree and by grade. */
+#pragma once
+#include "join/link_set.h"
+#include "render/grades.h"
+
+/* One tree of all claims, with their samples' stacks. In `req`. `out_nodes` (or NULL): the place in
+ * it of each node of set->stacks that a claim needs. */
+enum sf_err sf_claims_view_tree(const struct sf_link_set *set, const struct sf_attribution *a,
+                                struct sf_arena *req, struct sf_tree *out,
+                                const uint32_t **out_nodes, struct sf_why *why);
+/* The row a claim of that grade is counted in, of a span that was asked for itself. */
+enum sf_grade_row sf_claims_view_row(enum sf_grade grade);
+/* By grade. Exact claims of spans that were not asked for themselves (they are below one that was)
+ * are "subtree". A sample that several spans share counts once. */
+void sf_claims_view_grades(const struct sf_attribution *a, const bool *is_asked,
+                           struct sf_grades *out);
+/* How often the profiler looked: profiles that add up equal stacks send one sample for several
+ * looks, each worth a period. At least the samples themselves. */
+double sf_claims_view_looks(const struct sf_link_set *set, int64_t value, uint64_t n_samples);
+/* Threads that the samples of the claims name; at least one. 0: no memory. */
+uint32_t sf_claims_view_threads(const struct sf_link_set *set, const struct sf_attribution *a,
+                                struct sf_arena *req);

@@ -1,0 +1,203 @@
+/* cohort.c - the code of all spans a query picks, as one flame graph. */
+#include "join/cohort.h"
+
+#include <math.h>
+
+#include "exec/no_room.h"
+#include "flame/batch_tree.h"
+#include "flame/tree_builder.h"
+#include "join/claims_view.h"
+#include "join/cohort_set.h"
+#include "join/span_profile.h"
+#include "join/time_part.h"
+#include "link/share_cut.h"
+#include "link/trust.h"
+
+#define MAX_TREE_LEN ((size_t)64 << 20)
+/* A part of them is looked at: twice as many are enough to draw it from. */
+enum { COHORT_TRACES = 2 * SF_COHORT_SPANS };
+#define ALONE_TIME 0.6 /* of what is left, for spans one by one */
+
+struct work {
+    struct sf_store *store;
+    const struct sf_cohort_want *want;
+    struct sf_query_ctx *q;
+    struct sf_span_set set;
+    struct sf_link_keep keep; /* of its traces */
+    struct sf_cohort_view out;
+};
+
+/* ---- samples that carry ids: all spans at once ---- */
+
+static enum sf_err merge_claims(struct work *w, struct sf_cohort_set *c, struct sf_why *why)
+{
+    uint32_t n = c->link.tree.n_spans;
+    bool *is_asked = sf_arena_new_n(w->q->req, n + 1u, sizeof(*is_asked));
+    bool *is_covered = sf_arena_new_n(w->q->req, n + 1u, sizeof(*is_covered));
+    struct sf_claim *kept = sf_arena_new_n(w->q->req, c->claims.n_claims + 1u, sizeof(*kept));
+    struct sf_attribution a = c->claims;
+    if (!is_asked || !is_covered || !kept)
+        return sf_exec_no_room(why);
+    sf_cohort_set_cover(c, w->want->is_self, is_asked, is_covered);
+    a.n_claims = 0;
+    for (uint32_t i = 0; i < c->claims.n_claims; i++)
+        if (is_covered[c->claims.claims[i].span])
+            kept[a.n_claims++] = c->claims.claims[i];
+    a.claims = kept;
+    sf_claims_view_grades(&a, is_asked, &w->out.grades);
+    for (uint32_t i = 0; i < c->n; i++)
+        w->out.n_sampled += c->costs.n_samples[i] > 0;
+    return sf_claims_view_tree(&c->link, &a, w->q->req, &w->out.view.tree, NULL, why);
+}
+
+/* ---- samples without: each span by itself ---- */
+
+static enum sf_err merge_alone(struct work *w, struct sf_why *why)
+{
+    struct sf_tree_builder b;
+    enum sf_err err = SF_OK;
+    int64_t until_ns = sf_time_part(w->q, ALONE_TIME);
+    sf_tree_builder_init(&b, w->q->req, MAX_TREE_LEN, SF_TREE_COPIES);
+    w->out.grades = (struct sf_grades){0};
+    for (uint32_t i = 0; !err && i < w->set.n; i++) {
+        if (i > 0 && sf_time_part_is_over(until_ns)) {
+            w->set.n = i; /* in order of trace ids: of all times */
+            w->set.note = SF_SPAN_SET_TIME_UP;
+            break;
+        }
+        struct sf_query_ctx q = *w->q;
+        struct sf_span_profile p;
+        struct sf_span_profile_want ask = {.trace = w->set.spans[i].trace,
+                                           .span = w->set.spans[i].id,
+                                           .type = w->out.type,
+                                           .is_self = w->want->is_self};
+        sf_arena_reset(w->want->scratch);
+        q.req = w->want->scratch;
+        err = sf_span_profile_make(w->store, &ask, &q, &p, why);
+        w->q->stats = q.stats;
+        if (err == SF_ERR_NOT_FOUND) {
+            err = SF_OK; /* its service has no such profiles, or it was erased meanwhile */
+            continue;
+        }
+        if (err || p.n_samples == 0)
+            continue;
+        sf_tree_builder_add_tree(&b, &p.view.tree);
+        w->out.n_sampled++;
+        w->out.grades.n_samples += p.n_samples;
+        for (uint32_t k = 0; k < SF_GRADE_ROWS; k++) {
+            w->out.grades.rows[k].n_samples += p.grades.rows[k].n_samples;
+            w->out.grades.rows[k].value += p.grades.rows[k].value;
+        }
+        if (w->out.reason.len == 0 && !sf_arena_copy(w->q->req, p.reason, &w->out.reason))
+            err = sf_exec_no_room(why);
+    }
+    if (!err)
+        err = sf_tree_builder_take(&b, w->out.view.type.sample_unit, &w->out.view.tree, why);
+    sf_tree_builder_done(&b);
+    return err;
+}
+
+/* ---- the answer ---- */
+
+/* What rounding takes from one bar it gives to the next: the total is the mean. */
+static enum sf_err divide(struct work *w, struct sf_why *why)
+{
+    struct sf_tree *t = &w->out.view.tree;
+    struct sf_tree_node *nodes = sf_arena_new_n(w->q->req, t->n_nodes + 1u, sizeof(*nodes));
+    int64_t mean = w->out.n_spans ? llround((double)t->total / (double)w->out.n_spans) : 0;
+    struct sf_share_cut cut = {.value = mean};
+    if (!nodes)
+        return sf_exec_no_room(why);
+    if (w->want->is_sum || t->total <= 0)
+        return SF_OK;
+    for (uint32_t i = 0; i < t->n_nodes; i++) {
+        nodes[i] = t->nodes[i];
+        nodes[i].self = sf_share_cut_next(&cut, (double)t->nodes[i].self / (double)t->total);
+    }
+    t->nodes = nodes;
+    t->total = mean;
+    return SF_OK;
+}
+
+static void explain(struct work *w)
+{
+    struct sf_cohort_view *c = &w->out;
+    if (c->n_found == 0)
+        c->reason = SF_STR("no spans match the query in this time");
+    else if (c->n_types == 0)
+        c->reason = SF_STR("none of these spans' services sent profiles around this time");
+    else if (c->n_sampled == 0)
+        c->reason = SF_STR("these spans' services send profiles, but none of this type while the "
+                           "spans ran");
+    c->trust = sf_trust_name(sf_trust_of(c->grades.n_samples));
+}
+
+static enum sf_err look(struct work *w, struct sf_why *why)
+{
+    struct sf_cohort_set *c = sf_arena_new(w->q->req, sizeof(*c));
+    struct sf_link_many many = {.spans = w->set.spans,
+                                .n = w->set.n,
+                                .type = w->want->type,
+                                .kept = &w->keep,
+                                .scratch = w->want->scratch};
+    enum sf_err err = c ? sf_cohort_set_load(w->store, &many, w->want->is_self, w->q, c, why)
+                        : sf_exec_no_room(why);
+    if (err)
+        return err;
+    w->out.types = c->link.types;
+    w->out.n_types = c->link.n_types;
+    w->out.view.type = c->link.type;
+    w->out.view.period = c->link.period;
+    if (c->link.n_types > 0 && !sf_profile_type_print(&c->link.type, w->q->req, &w->out.type))
+        return sf_exec_no_room(why);
+    err = merge_claims(w, c, why);
+    w->set.n = c->n;
+    if (err || w->out.n_sampled > 0 || c->link.n_types == 0)
+        return err;
+    return sf_span_set_thin(&w->set, SF_COHORT_ALONE, w->q->req) ? merge_alone(w, why)
+                                                                 : sf_exec_no_room(why);
+}
+
+enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *want,
+                           struct sf_query_ctx *q, struct sf_cohort_view *out, struct sf_why *why)
+{
+    struct work w = {.store = store, .want = want, .q = q};
+    struct sf_span_set_want ask = {.query = want->query,
+                                   .from_ns = want->from_ns,
+                                   .to_ns = want->to_ns,
+                                   .limit_traces = COHORT_TRACES,
+                                   .scratch = want->scratch,
+                                   .keep = &w.keep};
+    if (!sf_link_keep_init(&w.keep, COHORT_TRACES, q->req))
+        return sf_exec_no_room(why);
+    enum sf_err err = sf_span_set_find(store, &ask, q, &w.set, why);
+    if (err)
+        return err;
+    sf_link_keep_end(&w.keep);
+    w.out.query = want->query;
+    w.out.is_self = want->is_self;
+    w.out.is_sum = want->is_sum;
+    sf_span_set_sort(&w.set);
+    w.out.n_found = sf_span_set_found(&w.set);
+    w.out.is_estimate = w.set.one_of > 1;
+    if (!sf_span_set_thin(&w.set, SF_COHORT_SPANS, q->req))
+        return sf_exec_no_room(why);
+    if (w.set.n > 0)
+        err = look(&w, why);
+    if (err)
+        return err;
+    w.out.n_spans = w.set.n;
+    struct sf_set_cut cut = sf_span_set_cut(&w.set, w.out.n_found, w.out.n_spans);
+    w.out.is_sample = sf_set_cut_is_sample(&cut);
+    if (!sf_set_cut_note(&cut, "", q->req, &w.out.note))
+        return sf_exec_no_room(why);
+    for (uint32_t i = 0; i < w.set.n; i++)
+        w.out.mean_duration_ns += (double)w.set.spans[i].duration_ns / w.set.n;
+    w.out.mean_value = w.set.n ? (double)w.out.view.tree.total / w.set.n : 0;
+    w.out.view.tree.n_samples = w.out.grades.n_samples;
+    explain(&w);
+    err = divide(&w, why);
+    if (!err)
+        *out = w.out;
+    return err;
+}

@@ -1,0 +1,18 @@
+/* cohort.h - the code of all spans a query picks, as one flame graph. */
+#pragma once
+#include "join/span_set.h"
+#include "render/cohort.h"
+
+struct sf_cohort_want {
+    sf_str query, type;
+    int64_t from_ns, to_ns;
+    bool is_self;             /* without the spans' children */
+    bool is_sum;              /* sums, not means per span */
+    struct sf_arena *scratch; /* for one thing at a time; reset */
+};
+
+/* Lives in q->req. INPUT: a bad query. NOT_FOUND: a type nobody has. No spans, no samples: an empty
+ * tree and a reason. A sample that several spans of the set could claim, since one is below the
+ * other, counts once. */
+enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *want,
+                           struct sf_query_ctx *q, struct sf_cohort_view *out, struct sf_why *why);

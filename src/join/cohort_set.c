@@ -1,0 +1,47 @@
+/* cohort_set.c - spans of many traces joined with their samples at once, and what each spent. */
+#include "join/cohort_set.h"
+
+#include "exec/no_room.h"
+
+enum sf_err sf_cohort_set_load(struct sf_store *store, const struct sf_link_many *many,
+                               bool is_self, struct sf_query_ctx *q, struct sf_cohort_set *out,
+                               struct sf_why *why)
+{
+    uint32_t *members = sf_arena_new_n(q->req, many->n + 1u, sizeof(*members));
+    enum sf_err err = members ? sf_link_set_load_many(store, many, q, &out->link, &out->n, why)
+                              : sf_exec_no_room(why);
+    if (err)
+        return err;
+    struct sf_attribution_input in = {.samples = out->link.samples,
+                                      .n_samples = out->link.n_samples};
+    struct sf_member_input costs = {.spans = &out->link.tree,
+                                    .claims = &out->claims,
+                                    .samples = out->link.samples,
+                                    .stacks = &out->link.stacks,
+                                    .functions = &out->functions,
+                                    .members = members,
+                                    .n_members = out->n,
+                                    .is_self = is_self};
+    for (uint32_t i = 0; i < out->n; i++)
+        members[i] = sf_span_tree_find(&out->link.tree, many->spans[i].trace, many->spans[i].id);
+    out->members = members;
+    err = sf_attribute(&out->link.index, &in, q->req, &out->claims, why);
+    if (!err)
+        err = sf_frame_functions_make(&out->link.stacks, q->req, &out->functions, why);
+    return err ? err : sf_member_costs_make(&costs, q->req, &out->costs, why);
+}
+
+void sf_cohort_set_cover(const struct sf_cohort_set *c, bool is_self, bool *is_asked,
+                         bool *is_covered)
+{
+    const struct sf_span_tree *t = &c->link.tree;
+    for (uint32_t i = 0; i < c->n; i++)
+        if (c->members[i] != SF_NOBODY)
+            is_asked[c->members[i]] = true;
+    for (uint32_t i = 0; i < t->n_spans; i++) {
+        uint32_t at = i;
+        while (!is_self && !is_asked[at] && t->places[at].depth > 0)
+            at = t->places[at].parent;
+        is_covered[i] = is_asked[at];
+    }
+}

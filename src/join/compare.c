@@ -1,0 +1,468 @@
+/* compare.c - what one set of spans does more of than another, per request. */
+#include "join/compare.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "exec/no_room.h"
+#include "flame/batch_tree.h"
+#include "flame/tree_builder.h"
+#include "flame/tree_group.h"
+#include "flame/tree_top.h"
+#include "join/cohort_set.h"
+#include "join/span_profile.h"
+#include "join/time_part.h"
+#include "link/cohort.h"
+#include "query/attr_text.h"
+
+/* Of a query for one side: what is left of them when a side is full again. */
+enum { SIDE_TRACES = 2 * SF_COHORT_SPANS };
+#define MAX_NAMES_LEN ((size_t)32 << 20)
+
+struct side {
+    struct sf_span_set set; /* found, then kept */
+    uint64_t n_found;
+    struct sf_cohort_cost *costs;
+    uint32_t cap_costs;
+    struct sf_cohort cohort;
+    struct sf_cohort_when *when; /* of its spans */
+    struct sf_comparison_side view;
+};
+
+struct work {
+    struct sf_store *store;
+    const struct sf_compare_want *want;
+    struct sf_query_ctx *q;
+    struct side left, right;
+    struct sf_link_keep keep; /* of the traces of both */
+    const sf_str *functions;  /* by place */
+    uint32_t n_functions;
+    struct sf_tree_builder names; /* the same where spans are asked for one by one */
+    struct sf_comparison out;
+};
+
+/* ---- the two sets ---- */
+
+static int by_duration(const void *a, const void *b)
+{
+    const struct sf_set_span *x = a, *y = b;
+    if (x->duration_ns != y->duration_ns)
+        return x->duration_ns < y->duration_ns ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static enum sf_err find(struct work *w, sf_str query, uint32_t limit_traces,
+                        struct sf_span_set *out, struct sf_why *why)
+{
+    struct sf_span_set_want ask = {.query = query,
+                                   .from_ns = w->want->from_ns,
+                                   .to_ns = w->want->to_ns,
+                                   .limit_traces = limit_traces,
+                                   .scratch = w->want->scratch,
+                                   .keep = &w->keep};
+    enum sf_err err = sf_span_set_find(w->store, &ask, w->q, out, why);
+    if (err)
+        return err;
+    sf_span_set_sort(out);
+    return SF_OK;
+}
+
+static enum sf_err split(struct work *w, struct sf_why *why)
+{
+    struct sf_span_set all;
+    enum sf_err err = find(w, w->want->query, SF_SPAN_SET_TRACES, &all, why);
+    if (err)
+        return err;
+    if (all.n > 0)
+        qsort(all.spans, all.n, sizeof(*all.spans), by_duration);
+    uint32_t at = (uint32_t)((double)all.n * w->want->split);
+    uint64_t bound_ns = at < all.n ? all.spans[at].duration_ns : 0;
+    w->left.set = w->right.set = all; /* how they were found is the same of both */
+    w->left.set.n = at;
+    w->right.set.spans += at;
+    w->right.set.n -= at;
+    w->left.n_found = (uint64_t)((double)sf_span_set_found(&all) * w->want->split);
+    w->right.n_found = sf_span_set_found(&all) - w->left.n_found;
+    double percent = w->want->split * 100;
+    char bound[32] = "";
+    if (all.n > 0)
+        snprintf(bound, sizeof(bound), " (%.3g ms)", (double)bound_ns / 1e6);
+    if (!sf_arena_print(w->q->req, &w->left.view.words, "fast: below p%g%s of %.*s", percent, bound,
+                        SF_STR_ARG(w->want->query)) ||
+        !sf_arena_print(w->q->req, &w->right.view.words, "slow: from p%g%s on", percent, bound))
+        return sf_exec_no_room(why);
+    return SF_OK;
+}
+
+static enum sf_err find_both(struct work *w, sf_str left, sf_str right, struct sf_why *why)
+{
+    enum sf_err err = find(w, left, SIDE_TRACES, &w->left.set, why);
+    w->left.view.words = left;
+    w->right.view.words = right;
+    if (!err)
+        err = find(w, right, SIDE_TRACES, &w->right.set, why);
+    w->left.n_found = sf_span_set_found(&w->left.set);
+    w->right.n_found = sf_span_set_found(&w->right.set);
+    return err;
+}
+
+static enum sf_err find_errors(struct work *w, struct sf_why *why)
+{
+    sf_str ok, error;
+    if (!sf_arena_print(w->q->req, &ok, "%.*s | { status != error }", SF_STR_ARG(w->want->query)) ||
+        !sf_arena_print(w->q->req, &error, "%.*s | { status = error }", SF_STR_ARG(w->want->query)))
+        return sf_exec_no_room(why);
+    return find_both(w, ok, error, why);
+}
+
+/* The value may have been sent as text or as a number: either will do. Status and kind are written
+ * without quotes. */
+static bool add_value(struct work *w, sf_str value, sf_str *out)
+{
+    struct sf_buf text = {0};
+    sf_str by = w->want->by;
+    double number;
+    bool is_word = sf_str_eq(by, SF_STR("status")) || sf_str_eq(by, SF_STR("kind"));
+    bool is_bare = is_word || sf_str_to_f64(value, &number) || sf_str_eq(value, SF_STR("true")) ||
+                   sf_str_eq(value, SF_STR("false"));
+    sf_buf_print(&text, "%.*s | { ", SF_STR_ARG(w->want->query));
+    if (!is_word) {
+        sf_buf_print(&text, "%.*s = ", SF_STR_ARG(by));
+        sf_static_text((struct sf_static){SF_TYPE_STRING, {.str = value}}, &text);
+        sf_buf_add_str(&text, is_bare ? SF_STR(" || ") : SF_STR_NONE);
+    }
+    if (is_bare)
+        sf_buf_print(&text, "%.*s = %.*s", SF_STR_ARG(by), SF_STR_ARG(value));
+    sf_buf_add_str(&text, SF_STR(" }"));
+    bool is_kept = sf_buf_ok(&text) && sf_arena_copy(w->q->req, sf_buf_str(&text), out);
+    sf_buf_done(&text);
+    return is_kept;
+}
+
+static enum sf_err find_values(struct work *w, struct sf_why *why)
+{
+    sf_str left, right;
+    if (!add_value(w, w->want->left, &left) || !add_value(w, w->want->right, &right))
+        return sf_exec_no_room(why);
+    return find_both(w, left, right, why);
+}
+
+static enum sf_err find_sets(struct work *w, struct sf_why *why)
+{
+    const struct sf_compare_want *want = w->want;
+    return want->query.len == 0 ? find_both(w, want->left, want->right, why)
+           : want->by.len > 0   ? find_values(w, why)
+           : want->is_by_error  ? find_errors(w, why)
+                                : split(w, why);
+}
+
+/* ---- all spans at once: where samples carry ids ---- */
+
+struct both { /* spans of both sides in the order of traces */
+    struct sf_set_span *spans;
+    bool *is_right;
+    uint32_t n;
+};
+
+/* Each side is sorted by trace when it is thinned. */
+static bool join(struct work *w, struct both *out)
+{
+    const struct sf_span_set *l = &w->left.set, *r = &w->right.set;
+    uint32_t i = 0, k = 0;
+    out->spans = sf_arena_new_n(w->q->req, l->n + r->n + 1u, sizeof(*out->spans));
+    out->is_right = sf_arena_new_n(w->q->req, l->n + r->n + 1u, sizeof(*out->is_right));
+    if (!out->spans || !out->is_right)
+        return false;
+    while (i < l->n || k < r->n) {
+        bool is_right = i == l->n ||
+                        (k < r->n && sf_trace_id_cmp(r->spans[k].trace, l->spans[i].trace) < 0);
+        out->is_right[out->n] = is_right;
+        out->spans[out->n++] = is_right ? r->spans[k++] : l->spans[i++];
+    }
+    return true;
+}
+
+/* The place of its costs. */
+static uint32_t add_span(struct side *s, const struct sf_set_span *span)
+{
+    s->when[s->cohort.n_spans] = (struct sf_cohort_when){sf_trace_id_hash(span->trace, 0),
+                                                         span->start_ns};
+    s->view.mean_duration_ns += (double)span->duration_ns;
+    return s->cohort.n_spans++;
+}
+
+static void deal(struct work *w, const struct both *b, const struct sf_cohort_set *c)
+{
+    for (uint32_t i = 0; i < c->n; i++) {
+        struct side *s = b->is_right[i] ? &w->right : &w->left;
+        uint32_t place = add_span(s, &b->spans[i]);
+        s->view.mean_value += (double)c->costs.totals[i];
+        s->view.n_sampled += c->costs.n_samples[i] > 0;
+        for (uint32_t k = c->costs.first[i]; k < c->costs.first[i + 1]; k++)
+            s->costs[s->cohort.n_costs++] = (struct sf_cohort_cost){place, c->costs.costs[k].frame,
+                                                                    c->costs.costs[k].value};
+    }
+}
+
+static enum sf_err look_at_once(struct work *w, struct sf_why *why)
+{
+    struct sf_cohort_set *c = sf_arena_new(w->q->req, sizeof(*c));
+    struct both b = {0};
+    if (!c || !sf_span_set_thin(&w->left.set, SF_COHORT_SPANS, w->q->req) ||
+        !sf_span_set_thin(&w->right.set, SF_COHORT_SPANS, w->q->req))
+        return sf_exec_no_room(why);
+    sf_span_set_sort(&w->left.set);
+    sf_span_set_sort(&w->right.set);
+    w->left.when = sf_arena_new_n(w->q->req, w->left.set.n + 1u, sizeof(*w->left.when));
+    w->right.when = sf_arena_new_n(w->q->req, w->right.set.n + 1u, sizeof(*w->right.when));
+    if (!w->left.when || !w->right.when || !join(w, &b))
+        return sf_exec_no_room(why);
+    if (b.n == 0)
+        return SF_OK;
+    struct sf_link_many many = {.spans = b.spans,
+                                .n = b.n,
+                                .type = w->want->type,
+                                .kept = &w->keep,
+                                .scratch = w->want->scratch};
+    enum sf_err err = sf_cohort_set_load(w->store, &many, false, w->q, c, why);
+    if (err)
+        return err;
+    w->left.costs = sf_arena_new_n(w->q->req, c->costs.n_costs + 1u, sizeof(*w->left.costs));
+    w->right.costs = sf_arena_new_n(w->q->req, c->costs.n_costs + 1u, sizeof(*w->left.costs));
+    if (!w->left.costs || !w->right.costs ||
+        (c->link.n_types > 0 && !sf_profile_type_print(&c->link.type, w->q->req, &w->out.type)))
+        return sf_exec_no_room(why);
+    w->left.cap_costs = w->right.cap_costs = c->costs.n_costs + 1u;
+    w->out.unit = c->link.type.sample_unit;
+    w->functions = c->functions.names;
+    w->n_functions = c->functions.n;
+    deal(w, &b, c);
+    return SF_OK;
+}
+
+/* ---- one by one: where they do not ---- */
+
+static bool add_cost(struct work *w, struct side *s, uint32_t span, uint32_t frame, double value)
+{
+    if (s->cohort.n_costs == s->cap_costs) {
+        uint32_t cap = s->cap_costs ? s->cap_costs * 2 : 1024;
+        struct sf_cohort_cost *grown = sf_arena_grow(
+            w->q->req, s->costs, s->cap_costs * sizeof(*s->costs), cap * sizeof(*s->costs));
+        if (!grown)
+            return false;
+        s->costs = grown;
+        s->cap_costs = cap;
+    }
+    s->costs[s->cohort.n_costs++] = (struct sf_cohort_cost){span, frame, value};
+    return true;
+}
+
+static enum sf_err add_profile(struct work *w, struct side *s, uint32_t span,
+                               const struct sf_span_profile *p, struct sf_arena *req,
+                               struct sf_why *why)
+{
+    struct sf_tree tree;
+    const struct sf_top_row *rows;
+    uint32_t n;
+    enum sf_err err = sf_tree_group(
+        &p->view.tree, (struct sf_tree_grouping){SF_GROUP_FUNCTION, false}, req, &tree, why);
+    if (!err)
+        err = sf_tree_top(&tree, SF_TOP_BY_SELF, req, &rows, &n, why);
+    for (uint32_t i = 0; !err && i < n; i++) {
+        struct sf_frame f = {.function = tree.frames[rows[i].frame].function};
+        uint32_t frame = rows[i].self > 0 ? sf_tree_builder_frame(&w->names, &f) : SF_NONE;
+        if (frame != SF_NONE && !add_cost(w, s, span, frame, (double)rows[i].self))
+            err = sf_exec_no_room(why);
+    }
+    return err;
+}
+
+static enum sf_err look_at(struct work *w, struct side *s, const struct sf_set_span *span,
+                           struct sf_why *why)
+{
+    struct sf_query_ctx q = *w->q;
+    struct sf_span_profile p;
+    struct sf_span_profile_want ask = {.trace = span->trace, .span = span->id, .type = w->out.type};
+    sf_arena_reset(w->want->scratch);
+    q.req = w->want->scratch;
+    uint32_t place = add_span(s, span);
+    enum sf_err err = sf_span_profile_make(w->store, &ask, &q, &p, why);
+    w->q->stats = q.stats;
+    if (err == SF_ERR_NOT_FOUND)
+        return SF_OK; /* its service has no such profiles, or it was erased meanwhile */
+    if (err || p.n_samples == 0)
+        return err;
+    s->view.n_sampled++;
+    s->view.mean_value += (double)p.view.tree.total;
+    return add_profile(w, s, place, &p, q.req, why);
+}
+
+static enum sf_err look_at_side(struct work *w, struct side *s, double part_of_time,
+                                struct sf_why *why)
+{
+    int64_t until_ns = sf_time_part(w->q, part_of_time);
+    enum sf_err err = sf_span_set_thin(&s->set, SF_COHORT_ALONE, w->q->req) ? SF_OK
+                                                                            : sf_exec_no_room(why);
+    s->cohort = (struct sf_cohort){0};
+    s->view = (struct sf_comparison_side){.words = s->view.words};
+    for (uint32_t i = 0; !err && i < s->set.n; i++) {
+        if (i > 0 && sf_time_part_is_over(until_ns)) {
+            s->set.note = SF_SPAN_SET_TIME_UP;
+            break;
+        }
+        err = look_at(w, s, &s->set.spans[i], why);
+    }
+    return err;
+}
+
+static enum sf_err look_one_by_one(struct work *w, struct sf_why *why)
+{
+    enum sf_err err = look_at_side(w, &w->left, 0.3, why);
+    if (!err)
+        err = look_at_side(w, &w->right, 0.45, why); /* as long as the left one */
+    if (!err && w->names.err)
+        err = sf_exec_no_room(why);
+    sf_str *names = sf_arena_new_n(w->q->req, w->names.n_frames + 1u, sizeof(*names));
+    if (!err && !names)
+        err = sf_exec_no_room(why);
+    for (uint32_t i = 0; !err && i < w->names.n_frames; i++)
+        names[i] = w->names.frames[i].function;
+    w->functions = names;
+    w->n_functions = w->names.n_frames;
+    return err;
+}
+
+static void sum_up(struct side *s)
+{
+    s->cohort.costs = s->costs;
+    s->cohort.when = s->when;
+    s->view.n_found = s->n_found;
+    s->view.is_estimate = s->set.one_of > 1;
+    s->view.n_spans = s->cohort.n_spans;
+    if (s->cohort.n_spans > 0) {
+        s->view.mean_duration_ns /= s->cohort.n_spans;
+        s->view.mean_value /= s->cohort.n_spans;
+    }
+}
+
+static enum sf_err look(struct work *w, struct sf_why *why)
+{
+    enum sf_err err = look_at_once(w, why);
+    if (!err && w->left.view.n_sampled + w->right.view.n_sampled == 0 && w->out.type.len > 0)
+        err = look_one_by_one(w, why);
+    sum_up(&w->left);
+    sum_up(&w->right);
+    return err;
+}
+
+/* ---- the answer ---- */
+
+static bool note_sample(struct work *w)
+{
+    struct side *sides[] = {&w->left, &w->right};
+    const char *names[] = {"left: ", "right: "};
+    sf_str notes[2] = {SF_STR_NONE, SF_STR_NONE};
+    for (size_t i = 0; i < 2; i++) {
+        struct side *s = sides[i];
+        struct sf_set_cut cut = sf_span_set_cut(&s->set, s->n_found, s->cohort.n_spans);
+        w->out.is_sample = w->out.is_sample || sf_set_cut_is_sample(&cut);
+        if (!sf_set_cut_note(&cut, names[i], w->q->req, &notes[i]))
+            return false;
+    }
+    return sf_arena_print(w->q->req, &w->out.note, "%.*s%s%.*s", SF_STR_ARG(notes[0]),
+                          notes[0].len && notes[1].len ? "; " : "", SF_STR_ARG(notes[1]));
+}
+
+/* The right side takes longer, and what was sampled of it does not say why. */
+static bool explain_wait(struct work *w)
+{
+    const struct sf_comparison_side *l = &w->left.view, *r = &w->right.view;
+    double longer_ns = r->mean_duration_ns - l->mean_duration_ns;
+    bool is_time = sf_str_eq(w->out.unit, SF_STR("nanoseconds"));
+    if (!is_time || longer_ns < 0.2 * l->mean_duration_ns ||
+        r->mean_value - l->mean_value > 0.2 * longer_ns)
+        return true;
+    return sf_arena_print(w->q->req, &w->out.reason,
+                          "no difference is significant: right spans take %.3g ms longer, but not "
+                          "in what this type of profile sees. They may wait: spanflame ledger SPAN "
+                          "says for what, and types of wall clock, lock or off-CPU time compare it",
+                          longer_ns / 1e6);
+}
+
+static bool explain(struct work *w, const struct sf_cohort_result *r)
+{
+    uint64_t left = w->left.n_found, right = w->right.n_found;
+    sf_str *reason = &w->out.reason;
+    if (left == 0 && right == 0)
+        *reason = SF_STR("no spans match in this time: nothing to compare");
+    else if (left == 0 || right == 0)
+        *reason = left == 0 ? SF_STR("no spans match on the left: nothing to compare with")
+                            : SF_STR("no spans match on the right: nothing to compare");
+    else if (w->out.type.len == 0)
+        *reason = SF_STR("none of these spans' services sent profiles around this time");
+    else if (w->left.view.n_sampled == 0 && w->right.view.n_sampled == 0)
+        *reason = SF_STR("these spans' services send profiles, but none of this type while the "
+                         "spans ran: nothing to compare");
+    else if (w->left.view.n_sampled == 0 || w->right.view.n_sampled == 0)
+        *reason = w->left.view.n_sampled == 0
+                      ? SF_STR("no span on the left has samples: nothing to compare with")
+                      : SF_STR("no span on the right has samples: nothing to compare");
+    else if (r->is_too_small)
+        *reason = SF_STR("a side has under eight spans: no difference can be significant");
+    else if (r->n_significant == 0) {
+        *reason = SF_STR("no difference is significant");
+        return explain_wait(w);
+    }
+    return true;
+}
+
+static enum sf_err give_rows(struct work *w, const struct sf_cohort_result *r, struct sf_why *why)
+{
+    /* Everything differs from nothing. */
+    bool has_both = w->left.view.n_sampled > 0 && w->right.view.n_sampled > 0;
+    uint32_t n = has_both ? r->n_rows : 0;
+    struct sf_comparison_row *rows = sf_arena_new_n(w->q->req, n + 1u, sizeof(*rows));
+    if (!rows || !note_sample(w) || !explain(w, r))
+        return sf_exec_no_room(why);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct sf_cohort_row *from = &r->rows[i];
+        rows[i] = (struct sf_comparison_row){.function = w->functions[from->frame],
+                                             .left = from->left,
+                                             .right = from->right,
+                                             .delta = from->delta,
+                                             .low = from->low,
+                                             .high = from->high,
+                                             .n_left = from->n_left,
+                                             .n_right = from->n_right,
+                                             .is_significant = from->is_significant};
+    }
+    w->out.rows = rows;
+    w->out.n_rows = n;
+    w->out.n_significant = has_both ? r->n_significant : 0;
+    w->out.left = w->left.view;
+    w->out.right = w->right.view;
+    return SF_OK;
+}
+
+enum sf_err sf_compare_make(struct sf_store *store, const struct sf_compare_want *want,
+                            struct sf_query_ctx *q, struct sf_comparison *out, struct sf_why *why)
+{
+    struct work w = {.store = store, .want = want, .q = q};
+    struct sf_cohort_result result;
+    enum sf_err err = sf_link_keep_init(&w.keep, SF_SPAN_SET_TRACES, q->req) ? find_sets(&w, why)
+                                                                             : sf_exec_no_room(why);
+    if (err)
+        return err;
+    sf_link_keep_end(&w.keep);
+    sf_tree_builder_init(&w.names, q->req, MAX_NAMES_LEN, SF_TREE_COPIES);
+    err = look(&w, why);
+    if (!err)
+        err = sf_cohort_compare(&w.left.cohort, &w.right.cohort, w.n_functions, 1, q->req, &result,
+                                why);
+    if (!err)
+        err = give_rows(&w, &result, why);
+    sf_tree_builder_done(&w.names);
+    if (!err)
+        *out = w.out;
+    return err;
+}

@@ -1,0 +1,380 @@
+/* coverage.c - how well a service's traces and profiles are joined. */
+#include "join/coverage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "exec/no_room.h"
+#include "exec/services.h"
+#include "flame/batch_tree.h"
+#include "join/claims_view.h"
+#include "join/cohort_set.h"
+#include "join/coverage_time.h"
+#include "join/link_spans.h"
+#include "join/span_profile.h"
+#include "link/clock_skew.h"
+#include "link/coverage_hint.h"
+
+enum { LOOKED_AT = 200, CLOCK_TRACES = 50, MAX_CALLERS = 32, MAX_CALLS = 4096 };
+#define S_NS      INT64_C(1000000000)
+#define WINDOW_NS (300 * S_NS) /* of samples that are looked at one by one */
+#define AROUND_NS (600 * S_NS) /* a span */
+
+struct caller {
+    sf_str service;
+    int64_t offsets[MAX_CALLS / MAX_CALLERS];
+    uint32_t n;       /* of those that are kept */
+    uint64_t n_calls; /* contradictions */
+};
+
+struct work {
+    struct sf_store *store;
+    const struct sf_coverage_want *want;
+    struct sf_query_ctx *q;
+    struct sf_coverage out;
+    struct sf_span_set spans; /* looked at */
+    bool is_by_service;
+    double self_ns; /* of all spans looked at */
+    struct caller *callers;
+    uint32_t n_callers;
+};
+
+/* ---- spans and their samples ---- */
+
+static enum sf_err find_spans(struct work *w, struct sf_why *why)
+{
+    struct sf_services services = {0};
+    struct sf_span_set_want ask = {.from_ns = w->out.from_ns,
+                                   .to_ns = w->out.until_ns,
+                                   .limit_traces = LOOKED_AT,
+                                   .is_newest = true,
+                                   .scratch = w->want->scratch};
+    if (!sf_span_set_of_service(w->out.service, w->q->req, &ask.query))
+        return sf_exec_no_room(why);
+    enum sf_err err = sf_services_get(w->store, w->out.from_ns, w->out.until_ns, w->out.service,
+                                      w->q, &services, why);
+    for (uint32_t i = 0; !err && i < services.n; i++)
+        w->out.n_spans += services.list[i].sum.n_spans;
+    if (!err && !w->want->has_span)
+        err = sf_span_set_find(w->store, &ask, w->q, &w->spans, why);
+    if (err)
+        return err;
+    sf_span_set_sort(&w->spans);
+    return sf_span_set_thin(&w->spans, LOOKED_AT, w->q->req) ? SF_OK : sf_exec_no_room(why);
+}
+
+static enum sf_err join(struct work *w, struct sf_why *why)
+{
+    struct sf_cohort_set *c = sf_arena_new(w->q->req, sizeof(*c));
+    struct sf_link_many many = {.spans = w->spans.spans,
+                                .n = w->spans.n,
+                                .type = w->want->type,
+                                .scratch = w->want->scratch};
+    if (w->spans.n == 0)
+        return SF_OK;
+    enum sf_err err = c ? sf_cohort_set_load(w->store, &many, true, w->q, c, why)
+                        : sf_exec_no_room(why);
+    if (err)
+        return err;
+    bool *is_asked = sf_arena_new_n(w->q->req, c->link.tree.n_spans + 1u, sizeof(*is_asked));
+    bool has_type = c->link.n_types > 0;
+    if (!is_asked || (has_type && !sf_profile_type_print(&c->link.type, w->q->req, &w->out.type)))
+        return sf_exec_no_room(why);
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (c->members[i] == SF_NOBODY)
+            continue;
+        is_asked[c->members[i]] = true;
+        w->self_ns += (double)c->link.tree.places[c->members[i]].self_ns;
+        w->out.n_sampled += c->costs.n_samples[i] > 0;
+        w->out.n_looked_at++;
+    }
+    sf_claims_view_grades(&c->claims, is_asked, &w->out.grades);
+    w->out.received = sf_claims_view_looks(&c->link, sf_grades_value(&w->out.grades),
+                                           w->out.grades.n_samples);
+    w->is_by_service = c->link.is_by_service;
+    if (c->link.period > 0 && sf_str_eq(c->link.type.period_unit, SF_STR("nanoseconds")))
+        w->out.expected = w->self_ns / (double)c->link.period;
+    return SF_OK;
+}
+
+/* One span by itself: also what its process did meanwhile is asked for. */
+static enum sf_err join_span(struct work *w, struct sf_why *why)
+{
+    struct sf_span_profile p;
+    struct sf_span_profile_want ask = {
+        .trace = w->want->trace, .span = w->want->span, .type = w->want->type, .is_self = true};
+    enum sf_err err = sf_span_profile_make(w->store, &ask, w->q, &p, why);
+    if (err)
+        return err;
+    if (p.n_types > 0 && !sf_profile_type_print(&p.view.type, w->q->req, &w->out.type))
+        return sf_exec_no_room(why);
+    w->out.service = p.service;
+    w->out.span = p.name;
+    w->out.grades = p.grades;
+    w->out.n_looked_at = 1;
+    w->out.n_sampled = p.n_samples > 0;
+    w->out.expected = p.most_samples;
+    w->out.received = p.looks;
+    w->out.from_ns = p.view.time_ns > AROUND_NS ? p.view.time_ns - AROUND_NS : 1;
+    w->out.until_ns = sf_add_sat_i64(p.view.time_ns, sf_add_sat_i64(p.view.duration_ns, AROUND_NS));
+    w->spans.spans = sf_arena_new(w->q->req, sizeof(*w->spans.spans));
+    if (!w->spans.spans)
+        return sf_exec_no_room(why);
+    w->spans.spans[w->spans.n++] = (struct sf_set_span){w->want->trace, w->want->span,
+                                                        (uint64_t)p.view.time_ns, p.duration_ns};
+    return SF_OK;
+}
+
+/* ---- samples one by one: do they name spans, have they names? ---- */
+
+static int64_t sum_tagged(const struct sf_detail_list *list, int64_t *all)
+{
+    int64_t tagged = 0;
+    for (uint32_t i = 0; i < list->rows.n_rows; i++) {
+        *all = sf_add_sat_i64(*all, list->rows.value[i]);
+        if (list->rows.span_id[i] != 0)
+            tagged = sf_add_sat_i64(tagged, list->rows.value[i]);
+    }
+    return tagged;
+}
+
+static enum sf_err find_shares(struct work *w, struct sf_why *why)
+{
+    struct sf_matcher match = {SF_STR("service_name"), SF_OP_EQ, w->out.service};
+    struct sf_prof_query ask = {.type = w->out.type,
+                                .match = &match,
+                                .n_match = 1,
+                                .from_ns = w->out.from_ns,
+                                .to_ns = w->out.until_ns};
+    struct sf_prof_points points;
+    const struct sf_tree *tree;
+    struct sf_detail_list list;
+    int64_t all = 0, named = 0;
+    w->out.tagged_share = w->out.symbolised_share = -1;
+    if (w->out.type.len == 0)
+        return SF_OK;
+    enum sf_err err = w->store->ops->prof_points(w->store, &ask, NULL, 0, 0, w->q, &points, why);
+    if (err)
+        return err;
+    if (points.n_points > 0) { /* the newest minutes speak for the rest */
+        int64_t last_ns = points.points[points.n_points - 1].time_ns;
+        ask.from_ns = last_ns - WINDOW_NS > ask.from_ns ? last_ns - WINDOW_NS : ask.from_ns;
+    }
+    struct sf_query_ctx q = *w->q;
+    sf_arena_reset(w->want->scratch);
+    q.req = w->want->scratch;
+    err = w->store->ops->prof_merge(w->store, &ask, &q, &tree, why);
+    if (err)
+        return err;
+    for (uint32_t i = 1; i < tree->n_nodes; i++)
+        if (tree->frames[tree->nodes[i].frame].function.len > 0)
+            named = sf_add_sat_i64(named, tree->nodes[i].self);
+    if (tree->total > 0)
+        w->out.symbolised_share = (double)named / (double)tree->total;
+    int64_t total = tree->total;
+    struct sf_detail_query rows = {.type = ask.type,
+                                   .match = &match,
+                                   .n_match = 1,
+                                   .from_ns = ask.from_ns,
+                                   .to_ns = ask.to_ns};
+    sf_arena_reset(w->want->scratch);
+    err = w->store->ops->detail_list(w->store, &rows, &q, &list, why);
+    w->q->stats = q.stats;
+    if (err == SF_ERR_LIMIT) { /* more than can be looked at: the spans' own samples speak for it */
+        w->out.tagged_share = w->out.grades.n_samples > 0;
+        return SF_OK;
+    }
+    if (err)
+        return err;
+    int64_t tagged = sum_tagged(&list, &all);
+    all = all > total ? all : total;
+    if (all > 0)
+        w->out.tagged_share = (double)tagged / (double)all;
+    return SF_OK;
+}
+
+/* ---- clocks, and the language ---- */
+
+static struct caller *caller_of(struct work *w, sf_str service)
+{
+    for (uint32_t i = 0; i < w->n_callers; i++)
+        if (sf_str_eq(w->callers[i].service, service))
+            return &w->callers[i];
+    if (w->n_callers == MAX_CALLERS ||
+        !sf_arena_copy(w->q->req, service, &w->callers[w->n_callers].service))
+        return NULL;
+    return &w->callers[w->n_callers++];
+}
+
+static void note_skew(struct work *w, const struct sf_link_spans *spans,
+                      const struct sf_clock_skew *s)
+{
+    struct caller *c = sf_str_eq(spans->services[s->child], w->out.service)
+                           ? caller_of(w, spans->services[s->parent])
+                           : NULL;
+    if (!c)
+        return;
+    c->n_calls++;
+    if (c->n < MAX_CALLS / MAX_CALLERS)
+        c->offsets[c->n++] = s->offset_ns;
+}
+
+static bool find_language(struct work *w, const struct sf_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->spans.n_resources; i++) {
+        const struct sf_resource *r = &trace->spans.resources[i];
+        sf_str language = sf_attrs_str(r->attrs, SF_STR("telemetry.sdk.language"));
+        if (language.len > 0 && sf_str_eq(r->service, w->out.service))
+            return sf_arena_copy(w->q->req, language, &w->out.language);
+    }
+    return true;
+}
+
+static enum sf_err look_at_trace(struct work *w, const struct sf_set_span *s, struct sf_why *why)
+{
+    struct sf_query_ctx q = *w->q;
+    struct sf_trace trace;
+    struct sf_link_spans spans;
+    struct sf_span_tree tree;
+    const struct sf_clock_skew *skews;
+    uint32_t n = 0, n_calls = 0;
+    sf_arena_reset(w->want->scratch);
+    q.req = w->want->scratch;
+    enum sf_err err = sf_link_spans_load(w->store, s->trace, &q, &trace, &spans, &tree, why);
+    w->q->stats = q.stats;
+    if (!err && w->out.language.len == 0 && !find_language(w, &trace))
+        err = sf_exec_no_room(why);
+    if (!err)
+        err = sf_clock_skew_find(&tree, q.req, &skews, &n, &n_calls, why);
+    for (uint32_t i = 0; !err && i < n; i++)
+        note_skew(w, &spans, &skews[i]);
+    w->out.n_calls += n_calls;
+    return err;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static enum sf_err look_at_clocks(struct work *w, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    uint32_t n_traces = 0;
+    w->callers = sf_arena_new_n(w->q->req, MAX_CALLERS, sizeof(*w->callers));
+    struct sf_coverage_skew *skews = sf_arena_new_n(w->q->req, MAX_CALLERS, sizeof(*skews));
+    if (!w->callers || !skews)
+        return sf_exec_no_room(why);
+    for (uint32_t i = 0; !err && i < w->spans.n && n_traces < CLOCK_TRACES; i++) {
+        if (i > 0 && sf_trace_id_eq(w->spans.spans[i].trace, w->spans.spans[i - 1].trace))
+            continue;
+        n_traces++;
+        err = look_at_trace(w, &w->spans.spans[i], why);
+    }
+    for (uint32_t i = 0; !err && i < w->n_callers; i++) {
+        struct caller *c = &w->callers[i];
+        qsort(c->offsets, c->n, sizeof(*c->offsets), by_size);
+        skews[w->out.n_skews++] = (struct sf_coverage_skew){c->service, c->n_calls,
+                                                            c->offsets[c->n / 2]};
+    }
+    w->out.skews = skews;
+    return err;
+}
+
+/* ---- what is missing ---- */
+
+/* The names in a line to add become those of this service and server. */
+static bool fill_in(struct work *w, const char *line, sf_str *out)
+{
+    struct sf_buf text = {0};
+    sf_str rest = sf_str_from(line);
+    const struct {
+        sf_str name, val;
+    } names[] = {{SF_STR("SERVICE"), w->out.service}, {SF_STR("SERVER"), w->want->server}};
+    while (rest.len > 0) {
+        size_t n = 0;
+        for (size_t i = 0; i < 2 && n == 0; i++) {
+            bool is_here = rest.len >= names[i].name.len &&
+                           memcmp(rest.p, names[i].name.p, names[i].name.len) == 0;
+            /* PYROSCOPE_SERVER_ADDRESS is a word of its own. */
+            if (is_here && !(rest.len > names[i].name.len && rest.p[names[i].name.len] == '_')) {
+                sf_buf_add_str(&text, names[i].val);
+                n = names[i].name.len;
+            }
+        }
+        if (n == 0)
+            sf_buf_add_u8(&text, (uint8_t)rest.p[0]);
+        rest = sf_str_from_at(rest, n ? n : 1);
+    }
+    bool is_kept = sf_buf_ok(&text) && sf_arena_copy(w->q->req, sf_buf_str(&text), out);
+    sf_buf_done(&text);
+    return is_kept;
+}
+
+static enum sf_err say_missing(struct work *w, struct sf_why *why)
+{
+    struct sf_coverage *c = &w->out;
+    struct sf_coverage_missing *list = sf_arena_new_n(w->q->req, SF_MISSINGS, sizeof(*list));
+    bool has_gaps = false;
+    for (uint32_t i = 0; i < c->n_types; i++)
+        has_gaps = has_gaps || c->types[i].n_gaps > 0;
+    const bool is_missing[SF_MISSINGS] = {
+        [SF_MISSING_PROFILES] = c->n_types == 0,
+        [SF_MISSING_SPANS] = c->n_spans == 0 && c->n_looked_at == 0,
+        [SF_MISSING_SPAN_IDS] = c->n_types > 0 && c->tagged_share < 0.01,
+        [SF_MISSING_PROCESS] = w->is_by_service && c->n_types > 0 && c->tagged_share < 0.5,
+        [SF_MISSING_SYMBOLS] = c->symbolised_share >= 0 &&
+                               c->symbolised_share<0.9, [SF_MISSING_RATE] = c->n_types> 0 &&
+                               c->tagged_share > 0 && c->expected > 0 &&
+                               c->expected<(double)c->n_looked_at, [SF_MISSING_TIME] = has_gaps,
+                                           [SF_MISSING_CLOCK] = c->n_skews> 0,
+    };
+    if (!list)
+        return sf_exec_no_room(why);
+    for (int i = 0; i < SF_MISSINGS; i++) {
+        struct sf_coverage_hint hint = sf_coverage_hint_of((enum sf_missing)i, c->language);
+        struct sf_coverage_missing *m = &list[c->n_missing];
+        if (!is_missing[i])
+            continue;
+        m->kind = hint.kind;
+        m->sentence = hint.sentence;
+        for (int k = 0; k < 2; k++)
+            if (hint.lines[k] && !fill_in(w, hint.lines[k], &m->lines[k]))
+                return sf_exec_no_room(why);
+        c->n_missing++;
+    }
+    c->missing = list;
+    return SF_OK;
+}
+
+enum sf_err sf_coverage_make(struct sf_store *store, const struct sf_coverage_want *want,
+                             struct sf_query_ctx *q, struct sf_coverage *out, struct sf_why *why)
+{
+    struct work w = {.store = store, .want = want, .q = q};
+    enum sf_err err = SF_OK;
+    w.out.service = want->service;
+    w.out.from_ns = want->from_ns;
+    w.out.until_ns = want->until_ns;
+    if (want->has_span)
+        err = join_span(&w, why);
+    if (!err)
+        err = find_spans(&w, why);
+    if (!err)
+        err = sf_coverage_time_make(store, w.out.service, w.out.from_ns, w.out.until_ns, q, &w.out,
+                                    why);
+    if (!err && !want->has_span)
+        err = join(&w, why);
+    if (!err && w.out.type.len == 0 && w.out.n_types > 0)
+        w.out.type = w.out.types[0].type; /* without spans nobody chose one */
+    if (!err)
+        err = find_shares(&w, why);
+    if (!err)
+        err = look_at_clocks(&w, why);
+    if (!err)
+        err = say_missing(&w, why);
+    if (!err)
+        *out = w.out;
+    return err;
+}

@@ -1,0 +1,103 @@
+/* coverage_time.c - a service's profiles over time. */
+#include "join/coverage_time.h"
+
+#include <stdlib.h>
+
+#include "exec/no_room.h"
+#include "exec/profile_types.h"
+#include "flame/batch_tree.h"
+#include "join/profile.h"
+
+enum { MAX_TYPES = 64, MAX_GAPS = 100 };
+#define S_NS INT64_C(1000000000)
+
+static int by_size(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Instances send side by side, each at its own pace: the usual distance says how dense they are
+ * together, and a minute without any is nothing yet. */
+static bool find_gaps(const struct sf_prof_points *p, struct sf_arena *req,
+                      struct sf_coverage_type *out)
+{
+    struct sf_coverage_gap *gaps = sf_arena_new_n(req, MAX_GAPS, sizeof(*gaps));
+    int64_t *distances = sf_arena_new_n(req, p->n_points + 1u, sizeof(*distances));
+    if (!gaps || !distances)
+        return false;
+    for (uint32_t i = 1; i < p->n_points; i++)
+        distances[i - 1] = p->points[i].time_ns - p->points[i - 1].time_ns;
+    if (p->n_points > 1) {
+        qsort(distances, p->n_points - 1, sizeof(*distances), by_size);
+        out->spacing_ns = (uint64_t)distances[(p->n_points - 1) / 2];
+    }
+    int64_t most_ns = 3 * (int64_t)out->spacing_ns;
+    most_ns = most_ns > 60 * S_NS ? most_ns : 60 * S_NS;
+    for (uint32_t i = 1; i < p->n_points; i++) {
+        int64_t distance_ns = p->points[i].time_ns - p->points[i - 1].time_ns;
+        if (distance_ns <= most_ns)
+            continue;
+        out->gap_ns += (uint64_t)distance_ns;
+        if (out->n_gaps < MAX_GAPS)
+            gaps[out->n_gaps++] = (struct sf_coverage_gap){p->points[i - 1].time_ns,
+                                                           p->points[i].time_ns};
+    }
+    out->gaps = gaps;
+    return true;
+}
+
+static enum sf_err look_at_type(struct sf_store *store, const struct sf_prof_query *ask,
+                                struct sf_query_ctx *q, struct sf_coverage_type *out,
+                                struct sf_why *why)
+{
+    struct sf_prof_points points;
+    enum sf_err err = store->ops->prof_points(store, ask, NULL, 0, 0, q, &points, why);
+    if (err)
+        return err;
+    for (uint32_t i = 0; i < points.n_points; i++) {
+        out->n_profiles += points.points[i].n_profiles;
+        out->n_samples += points.points[i].n_samples;
+    }
+    return find_gaps(&points, q->req, out) ? SF_OK : sf_exec_no_room(why);
+}
+
+static double rate_of(const struct sf_prof_list *list, const struct sf_profile_type *type)
+{
+    for (uint32_t i = 0; i < list->n; i++)
+        if (sf_profile_type_eq(&list->series[i].type, type) && list->series[i].period > 0 &&
+            sf_str_eq(type->period_unit, SF_STR("nanoseconds")))
+            return 1e9 / (double)list->series[i].period;
+    return 0;
+}
+
+enum sf_err sf_coverage_time_make(struct sf_store *store, sf_str service, int64_t from_ns,
+                                  int64_t until_ns, struct sf_query_ctx *q, struct sf_coverage *out,
+                                  struct sf_why *why)
+{
+    struct sf_matcher match = {SF_STR("service_name"), SF_OP_EQ, service};
+    struct sf_prof_query ask = {
+        .match = &match, .n_match = 1, .from_ns = from_ns, .to_ns = until_ns};
+    const struct sf_batch_type *types;
+    struct sf_prof_list list;
+    uint32_t n = 0;
+    enum sf_err err = store->ops->prof_list(store, &ask, q, &list, why);
+    if (!err)
+        err = sf_profile_types(&list, q->req, &types, &n, why);
+    if (err)
+        return err;
+    n = n < MAX_TYPES ? n : MAX_TYPES;
+    struct sf_coverage_type *rows = sf_arena_new_n(q->req, n + 1u, sizeof(*rows));
+    if (!rows)
+        return sf_exec_no_room(why);
+    for (uint32_t i = 0; !err && i < n; i++) {
+        if (!sf_profile_type_print(&types[i].type, q->req, &rows[i].type))
+            return sf_exec_no_room(why);
+        rows[i].rate_hz = rate_of(&list, &types[i].type);
+        ask.type = rows[i].type;
+        err = look_at_type(store, &ask, q, &rows[i], why);
+    }
+    out->types = rows;
+    out->n_types = n;
+    return err;
+}

@@ -1,0 +1,277 @@
+/* findings.c - what stands out in a span, a trace, a cohort or a service over time. */
+#include "join/findings.h"
+
+#include "exec/no_room.h"
+#include "flame/batch_tree.h"
+#include "flame/tree_group.h"
+#include "join/cohort.h"
+#include "join/findings_diff.h"
+#include "join/findings_requests.h"
+#include "join/link_spans.h"
+#include "join/span_profile.h"
+#include "join/trace_flame.h"
+
+struct work {
+    struct sf_store *store;
+    const struct sf_findings_want *want;
+    struct sf_query_ctx *q;
+    struct sf_tree tree; /* grouped by function */
+    struct sf_profile_type type;
+    sf_str of, reason;
+    uint64_t n_samples;
+    struct sf_finding_list in_code, in_spans;
+    const struct sf_span *spans; /* what the places of in_spans mean */
+    struct sf_requests_findings in_requests;
+};
+
+static enum sf_err group(struct work *w, const struct sf_tree *tree, sf_str of, struct sf_why *why)
+{
+    if (!sf_arena_print(w->q->req, &w->of, "the %s of %.*s", sf_findings_kind_of_time(&w->type),
+                        SF_STR_ARG(of)))
+        return sf_exec_no_room(why);
+    return sf_tree_group(tree, (struct sf_tree_grouping){SF_GROUP_FUNCTION, false}, w->q->req,
+                         &w->tree, why);
+}
+
+/* Equal calls made by the span, or by one below it. */
+static enum sf_err find_loops_below(struct work *w, struct sf_why *why)
+{
+    struct sf_link_spans spans;
+    struct sf_span_tree tree;
+    struct sf_trace trace;
+    struct sf_finding_list all;
+    enum sf_err err = sf_link_spans_load(w->store, w->want->trace, w->q, &trace, &spans, &tree,
+                                         why);
+    if (!err)
+        err = sf_findings_of_spans(&tree, &w->want->limits, w->q->req, &all, why);
+    if (err)
+        return err;
+    uint32_t span = sf_span_tree_find(&tree, w->want->trace, w->want->span), n = 0;
+    struct sf_finding *kept = sf_arena_new_n(w->q->req, all.n + 1u, sizeof(*kept));
+    if (!kept)
+        return sf_exec_no_room(why);
+    for (uint32_t i = 0; i < all.n; i++)
+        if (sf_span_tree_is_below(&tree, all.items[i].span, span))
+            kept[n++] = all.items[i];
+    w->in_spans = (struct sf_finding_list){kept, n};
+    w->spans = spans.spans;
+    return SF_OK;
+}
+
+static enum sf_err of_span(struct work *w, struct sf_why *why)
+{
+    struct sf_span_profile_want ask = {
+        .trace = w->want->trace, .span = w->want->span, .type = w->want->type};
+    struct sf_span_profile p;
+    enum sf_err err = sf_span_profile_make(w->store, &ask, w->q, &p, why);
+    if (err)
+        return err;
+    w->type = p.view.type;
+    w->n_samples = p.n_samples;
+    w->reason = p.n_samples ? SF_STR_NONE : p.reason;
+    err = find_loops_below(w, why);
+    return err ? err : group(w, &p.view.tree, p.name, why);
+}
+
+/* Code of the whole request, without the bars that stand for services and spans; and its spans. */
+static enum sf_err of_trace(struct work *w, struct sf_why *why)
+{
+    struct sf_link_want ask = {.type = w->want->type};
+    struct sf_link_set *set = sf_arena_new(w->q->req, sizeof(*set));
+    enum sf_err err = set ? sf_link_set_load(w->store, w->want->trace, &ask, w->q, set, why)
+                          : sf_exec_no_room(why);
+    if (err)
+        return err;
+    w->type = set->type;
+    w->n_samples = set->n_samples;
+    w->spans = set->spans;
+    if (set->n_samples == 0)
+        w->reason = SF_STR("no samples carry ids of this trace: only its spans were looked at");
+    err = sf_findings_of_spans(&set->tree, &w->want->limits, w->q->req, &w->in_spans, why);
+    if (err)
+        return err;
+    struct sf_tree_node *nodes = sf_arena_new_n(w->q->req, set->stacks.n_nodes, sizeof(*nodes));
+    if (!nodes)
+        return sf_exec_no_room(why);
+    struct sf_tree sums = set->stacks;
+    for (uint32_t i = 0; i < sums.n_nodes; i++) {
+        nodes[i] = sums.nodes[i];
+        nodes[i].self = 0;
+    }
+    sums.total = 0;
+    for (uint32_t i = 0; i < set->n_samples; i++) {
+        nodes[set->samples[i].node].self += set->samples[i].value;
+        sums.total += set->samples[i].value;
+    }
+    sums.nodes = nodes;
+    return group(w, &sums, SF_STR("this trace"), why);
+}
+
+/* ---- many requests ---- */
+
+static enum sf_err look_at_requests(struct work *w, sf_str query, struct sf_why *why)
+{
+    struct sf_requests_want ask = {.query = query,
+                                   .type = w->want->type,
+                                   .service = w->want->service,
+                                   .of = w->of,
+                                   .from_ns = w->want->from_ns,
+                                   .to_ns = w->want->until_ns,
+                                   .limits = &w->want->limits,
+                                   .scratch = w->want->scratch};
+    return sf_findings_requests(w->store, &ask, w->q, &w->in_requests, why);
+}
+
+static enum sf_err of_query(struct work *w, struct sf_why *why)
+{
+    struct sf_cohort_want ask = {.query = w->want->query,
+                                 .type = w->want->type,
+                                 .from_ns = w->want->from_ns,
+                                 .to_ns = w->want->until_ns,
+                                 .scratch = w->want->scratch};
+    struct sf_cohort_view c;
+    enum sf_err err = sf_cohort_make(w->store, &ask, w->q, &c, why);
+    if (err)
+        return err;
+    w->type = c.view.type;
+    w->n_samples = c.grades.n_samples;
+    w->reason = c.reason;
+    err = group(w, &c.view.tree, w->want->query, why);
+    return err ? err : look_at_requests(w, w->want->query, why);
+}
+
+static enum sf_err of_service(struct work *w, struct sf_why *why)
+{
+    sf_str query;
+    struct sf_matcher service = {SF_STR("service_name"), SF_OP_EQ, w->want->service};
+    struct sf_prof_query ask = {
+        .match = &service, .n_match = 1, .from_ns = w->want->from_ns, .to_ns = w->want->until_ns};
+    struct sf_prof_list list;
+    const struct sf_tree *tree;
+    struct sf_batch_type *types;
+    uint32_t chosen = 0;
+    enum sf_err err = w->store->ops->prof_list(w->store, &ask, w->q, &list, why);
+    if (err)
+        return err;
+    if (list.n == 0) {
+        if (!sf_arena_print(w->q->req, &w->reason, "no profiles from %.*s in this time",
+                            SF_STR_ARG(w->want->service)))
+            return sf_exec_no_room(why);
+        w->of = w->want->service;
+        return SF_OK;
+    }
+    types = sf_arena_new_n(w->q->req, list.n, sizeof(*types));
+    if (!types)
+        return sf_exec_no_room(why);
+    for (uint32_t i = 0; i < list.n; i++)
+        types[i] = (struct sf_batch_type){.type = list.series[i].type};
+    err = sf_batch_choose(types, list.n, w->want->type, &chosen, why);
+    if (err)
+        return err;
+    w->type = types[chosen].type;
+    if (!sf_profile_type_print(&w->type, w->q->req, &ask.type))
+        return sf_exec_no_room(why);
+    err = w->store->ops->prof_merge(w->store, &ask, w->q, &tree, why);
+    if (err)
+        return err;
+    w->n_samples = tree->n_samples;
+    err = group(w, tree, w->want->service, why);
+    if (!err && !sf_span_set_of_service(w->want->service, w->q->req, &query))
+        err = sf_exec_no_room(why);
+    return err ? err : look_at_requests(w, query, why);
+}
+
+static enum sf_err of_diff(struct work *w, struct sf_why *why)
+{
+    struct sf_findings_diff d;
+    enum sf_err err = w->want->left.len > 0
+                          ? sf_findings_diff_queries(w->store, w->want, w->q, &d, why)
+                          : sf_findings_diff_selectors(w->store, w->want, w->q, &d, why);
+    if (err)
+        return err;
+    w->type = d.type;
+    w->of = d.of;
+    w->reason = d.reason;
+    w->n_samples = d.n_samples;
+    w->in_code = d.list;
+    return SF_OK;
+}
+
+static enum sf_err of_code(struct work *w, enum sf_err (*look)(struct work *, struct sf_why *),
+                           struct sf_why *why)
+{
+    enum sf_err err = look(w, why);
+    return err ? err
+               : sf_findings_of_tree(&w->tree, w->of, &w->want->limits, w->q->req, &w->in_code,
+                                     why);
+}
+
+/* ---- the answer ---- */
+
+static struct sf_finding_view view_of(const struct work *w, const struct sf_finding *f)
+{
+    bool is_span = f->kind == SF_FINDING_SPANS;
+    return (struct sf_finding_view){.kind = sf_finding_kind_name(f->kind),
+                                    .action = sf_finding_action(f->kind),
+                                    .subject = f->subject,
+                                    .path = f->path,
+                                    .sentence = f->sentence,
+                                    .unit = is_span ? SF_STR("nanoseconds") : w->type.sample_unit,
+                                    .share = f->share,
+                                    .value = f->value,
+                                    .count = f->count,
+                                    .trace = w->want->trace,
+                                    .span = w->want->span};
+}
+
+/* Largest share first; equal ones stay as they were, and there are few. */
+static void sort_views(struct sf_finding_view *items, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++) {
+        struct sf_finding_view one = items[i];
+        uint32_t at = i;
+        for (; at > 0 && items[at - 1].share < one.share; at--)
+            items[at] = items[at - 1];
+        items[at] = one;
+    }
+}
+
+static enum sf_err collect(struct work *w, struct sf_findings_view *out, struct sf_why *why)
+{
+    const struct sf_finding_list *again = &w->in_requests.again, *loops = &w->in_requests.loops;
+    uint32_t cap = w->in_code.n + w->in_spans.n + again->n + loops->n + 1u, n = 0;
+    struct sf_finding_view *items = sf_arena_new_n(w->q->req, cap, sizeof(*items));
+    if (!items)
+        return sf_exec_no_room(why);
+    for (uint32_t i = 0; i < w->in_code.n; i++)
+        items[n++] = view_of(w, &w->in_code.items[i]);
+    for (uint32_t i = 0; i < again->n; i++)
+        items[n++] = view_of(w, &again->items[i]);
+    for (uint32_t i = 0; i < w->in_spans.n; i++) {
+        items[n] = view_of(w, &w->in_spans.items[i]);
+        items[n++].span = w->spans[w->in_spans.items[i].span].span_id;
+    }
+    for (uint32_t i = 0; i < loops->n; i++) {
+        items[n] = view_of(w, &loops->items[i]);
+        items[n].trace = w->in_requests.ids[i].trace;
+        items[n++].span = w->in_requests.ids[i].span;
+    }
+    sort_views(items, n);
+    *out = (struct sf_findings_view){w->of, items, n, w->n_samples, w->reason};
+    return SF_OK;
+}
+
+enum sf_err sf_findings_make(struct sf_store *store, const struct sf_findings_want *want,
+                             struct sf_query_ctx *q, struct sf_findings_view *out,
+                             struct sf_why *why)
+{
+    struct work w = {.store = store, .want = want, .q = q};
+    bool has_trace = !sf_trace_id_is_zero(want->trace);
+    bool has_two = want->left.len > 0 || want->baseline.len > 0;
+    enum sf_err err = has_two               ? of_diff(&w, why)
+                      : want->query.len > 0 ? of_code(&w, of_query, why)
+                      : !has_trace          ? of_code(&w, of_service, why)
+                      : want->span != 0     ? of_code(&w, of_span, why)
+                                            : of_code(&w, of_trace, why);
+    return err ? err : collect(&w, out, why);
+}

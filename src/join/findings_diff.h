@@ -1,0 +1,21 @@
+/* findings_diff.h - what one side does more of than the other, in sentences. */
+#pragma once
+#include "join/findings.h"
+
+struct sf_findings_diff {
+    struct sf_finding_list list;
+    struct sf_profile_type type;
+    sf_str of, reason;
+    uint64_t n_samples; /* of both sides */
+};
+
+/* Two queries: per span, functions only where the comparison calls them different. In q->req. */
+enum sf_err sf_findings_diff_queries(struct sf_store *store, const struct sf_findings_want *want,
+                                     struct sf_query_ctx *q, struct sf_findings_diff *out,
+                                     struct sf_why *why);
+/* Two selectors: by shares of each side, as profiles of different length compare. */
+enum sf_err sf_findings_diff_selectors(struct sf_store *store, const struct sf_findings_want *want,
+                                       struct sf_query_ctx *q, struct sf_findings_diff *out,
+                                       struct sf_why *why);
+/* "CPU time", "bytes": what a profile of this type is made of. */
+const char *sf_findings_kind_of_time(const struct sf_profile_type *type);

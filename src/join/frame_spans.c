@@ -1,0 +1,224 @@
+/* frame_spans.c - from a function to the spans that ran it. */
+#include "join/frame_spans.h"
+
+#include <stdlib.h>
+
+#include "base/num.h"
+#include "exec/no_room.h"
+#include "exec/profile_types.h"
+#include "exec/trace.h"
+#include "flame/batch_tree.h"
+#include "join/profile.h"
+#include "regex/regex.h"
+
+struct work {
+    struct sf_store *store;
+    const struct sf_frame_spans_want *want;
+    struct sf_query_ctx *q;
+    struct sf_regex *regex;
+    struct sf_regex_scratch *scratch;
+    struct sf_matcher match;
+    struct sf_frame_spans out;
+    struct sf_frame_span *list;
+};
+
+static bool is_function(void *arg, sf_str name)
+{
+    const struct work *w = arg;
+    return w->regex ? sf_regex_match(w->regex, name, w->scratch) == SF_REGEX_FOUND
+                    : sf_str_eq(name, w->want->function);
+}
+
+static enum sf_err choose_type(struct work *w, struct sf_why *why)
+{
+    struct sf_prof_query ask = {.match = &w->match,
+                                .n_match = w->want->service.len > 0,
+                                .from_ns = w->want->from_ns,
+                                .to_ns = w->want->to_ns};
+    const struct sf_batch_type *types;
+    struct sf_prof_list list;
+    uint32_t n = 0, at = 0;
+    enum sf_err err = w->store->ops->prof_list(w->store, &ask, w->q, &list, why);
+    if (!err)
+        err = sf_profile_types(&list, w->q->req, &types, &n, why);
+    if (err || n == 0)
+        return err;
+    err = sf_batch_choose(types, n, w->want->type, &at, why);
+    if (!err && !sf_profile_type_print(&types[at].type, w->q->req, &w->out.type))
+        err = sf_exec_no_room(why);
+    w->out.unit = types[at].type.sample_unit;
+    return err;
+}
+
+static struct sf_detail_query detail_of(const struct work *w)
+{
+    return (struct sf_detail_query){.type = w->out.type,
+                                    .match = &w->match,
+                                    .n_match = w->want->service.len > 0,
+                                    .from_ns = w->want->from_ns,
+                                    .to_ns = w->want->to_ns};
+}
+
+/* The first `limit` by value: the rest is only counted. */
+static enum sf_err find_first(struct work *w, struct sf_why *why)
+{
+    struct sf_detail_query ask = detail_of(w);
+    struct sf_frame_test test = {is_function, w};
+    struct sf_span_top top;
+    bool is_any = w->want->function.len == 0 && !w->regex;
+    enum sf_err err = w->store->ops->detail_top(w->store, &ask, is_any ? NULL : &test,
+                                                w->want->limit, w->q, &top, why);
+    if (err)
+        return err;
+    w->list = sf_arena_new_n(w->q->req, top.n + 1u, sizeof(*w->list));
+    if (!w->list)
+        return sf_exec_no_room(why);
+    for (uint32_t i = 0; i < top.n; i++) {
+        const struct sf_span_cost *c = &top.list[i];
+        w->list[i] = (struct sf_frame_span){.id = c->id,
+                                            .trace = c->trace,
+                                            .service = c->service,
+                                            .value = c->value,
+                                            .n_samples = c->n_samples,
+                                            .start_ns = c->start_ns > 0 ? (uint64_t)c->start_ns
+                                                                        : 0};
+    }
+    w->out.value = top.value;
+    w->out.n_found = top.n_found;
+    w->out.n = top.n;
+    w->out.list = w->list;
+    return SF_OK;
+}
+
+/* ---- what else is known of those ---- */
+
+static int by_id(const void *a, const void *b)
+{
+    sf_span_id x = *(const sf_span_id *)a, y = *(const sf_span_id *)b;
+    return (x > y) - (x < y);
+}
+
+static enum sf_err find_shares(struct work *w, struct sf_why *why)
+{
+    struct sf_detail_query ask = detail_of(w);
+    sf_span_id *ids = sf_arena_new_n(w->q->req, w->out.n + 1u, sizeof(*ids));
+    struct sf_span_costs costs;
+    if (!ids)
+        return sf_exec_no_room(why);
+    for (uint32_t i = 0; i < w->out.n; i++)
+        ids[i] = w->list[i].id;
+    qsort(ids, w->out.n, sizeof(*ids), by_id);
+    ask.span_ids = ids;
+    ask.n_spans = w->out.n;
+    enum sf_err err = w->store->ops->detail_sums(w->store, &ask, NULL, w->q, &costs, why);
+    for (uint32_t i = 0; !err && i < costs.n; i++)
+        for (uint32_t k = 0; k < w->out.n; k++)
+            if (w->list[k].id == costs.list[i].id && costs.list[i].value > 0)
+                w->list[k].share = (double)w->list[k].value / (double)costs.list[i].value;
+    return err;
+}
+
+static bool fill_in(struct work *w, struct sf_frame_span *f, const struct sf_span *s,
+                    sf_str service)
+{
+    f->trace = s->trace_id;
+    f->start_ns = s->start_ns;
+    f->duration_ns = sf_span_duration_ns(s);
+    return sf_arena_copy(w->q->req, s->name, &f->name) &&
+           sf_arena_copy(w->q->req, service, &f->service);
+}
+
+/* Rows that say their trace lead to it at once. */
+static enum sf_err ask_trace(struct work *w, struct sf_frame_span *f, struct sf_why *why)
+{
+    struct sf_trace trace;
+    enum sf_err err = sf_trace_get(w->store, f->trace, 0, 0, w->q, &trace, why);
+    for (uint32_t i = 0; !err && i < trace.spans.n_spans; i++) {
+        const struct sf_span *s = &trace.spans.spans[i];
+        if (s->span_id != f->id)
+            continue;
+        if (!fill_in(w, f, s, trace.spans.resources[s->resource].service))
+            err = sf_exec_no_room(why);
+    }
+    return err;
+}
+
+/* The others are looked for in one scan of the time around. */
+static enum sf_err scan(struct work *w, struct sf_why *why)
+{
+    struct sf_span_query ask = {.from_ns = w->want->from_ns,
+                                .to_ns = w->want->to_ns,
+                                .is_all = true,
+                                .columns = SF_COL_TIMES | SF_COL_NAME | SF_COL_RESOURCE};
+    struct sf_span_cursor *cursor;
+    struct sf_span_rows rows;
+    enum sf_err err = w->store->ops->span_scan(w->store, &ask, w->q, &cursor, why);
+    if (err)
+        return err;
+    while (!err && cursor->next(cursor, &rows)) {
+        for (uint32_t i = 0; !err && i < rows.n_rows; i++) {
+            for (uint32_t k = 0; k < w->out.n; k++) {
+                struct sf_span s;
+                if (w->list[k].id != rows.span_id[i] || w->list[k].name.len > 0)
+                    continue;
+                s = sf_span_rows_get(&rows, i);
+                if (!fill_in(w, &w->list[k], &s, rows.resources[rows.resource[i]].service))
+                    err = sf_exec_no_room(why);
+            }
+        }
+    }
+    if (!err && cursor->err)
+        err = sf_fail(why, cursor->err, "%s", cursor->why.text);
+    cursor->close(cursor);
+    return err;
+}
+
+static enum sf_err find_traces(struct work *w, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    bool needs_scan = false;
+    for (uint32_t i = 0; !err && i < w->out.n; i++) {
+        if (sf_trace_id_is_zero(w->list[i].trace))
+            needs_scan = true;
+        else
+            err = ask_trace(w, &w->list[i], why);
+    }
+    return err || !needs_scan ? err : scan(w, why);
+}
+
+static void explain(struct work *w)
+{
+    if (w->out.type.len == 0)
+        w->out.reason = SF_STR("no profiles in this time");
+    else if (w->out.n == 0)
+        w->out.reason = SF_STR("no sample with such a function carries a span's id in this time: "
+                               "it did not run, or its profiler does not tag samples with spans");
+}
+
+enum sf_err sf_frame_spans_find(struct sf_store *store, const struct sf_frame_spans_want *want,
+                                struct sf_query_ctx *q, struct sf_frame_spans *out,
+                                struct sf_why *why)
+{
+    struct work w = {.store = store, .want = want, .q = q};
+    enum sf_err err = SF_OK;
+    w.match = (struct sf_matcher){SF_STR("service_name"), SF_OP_EQ, want->service};
+    w.out.function = want->pattern.len > 0 ? want->pattern : want->function;
+    if (want->pattern.len > 0) {
+        w.scratch = sf_regex_scratch_new();
+        err = w.scratch ? sf_regex_new_whole(want->pattern, &w.regex, why) : sf_exec_no_room(why);
+    }
+    if (!err)
+        err = choose_type(&w, why);
+    if (!err && w.out.type.len > 0)
+        err = find_first(&w, why);
+    sf_regex_free(w.regex);
+    sf_regex_scratch_free(w.scratch);
+    if (!err && w.out.n > 0)
+        err = find_shares(&w, why);
+    if (!err && w.out.n > 0)
+        err = find_traces(&w, why);
+    explain(&w);
+    if (!err)
+        *out = w.out;
+    return err;
+}

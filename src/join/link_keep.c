@@ -1,0 +1,122 @@
+/* link_keep.c - of the traces a search finds, what the link will need of them. */
+#include "join/link_keep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/ran_on.h"
+#include "join/link_spans.h"
+#include "join/profile_names.h"
+
+enum {
+    KEEP_SPANS = 1 << 16,
+    TRACE_SPANS = 1000 /* of one trace: shared ids are looked for pair by pair */
+};
+
+bool sf_link_keep_init(struct sf_link_keep *k, uint32_t cap_traces, struct sf_arena *req)
+{
+    *k = (struct sf_link_keep){.req = req, .cap_traces = cap_traces, .cap = KEEP_SPANS};
+    /* Not zeroed: of a large room only what is used is touched. */
+    k->traces = sf_arena_raw(req, ((size_t)cap_traces + 1) * sizeof(*k->traces), 16);
+    k->spans = sf_arena_raw(req, (size_t)KEEP_SPANS * sizeof(*k->spans), 16);
+    return k->traces && k->spans;
+}
+
+/* Such ids are told apart when a trace is put together for good. */
+static bool has_shared_ids(const struct sf_trace_view *v)
+{
+    for (uint32_t i = 0; i < v->n_spans; i++)
+        for (uint32_t m = 0; v->spans[i].kind == SF_KIND_SERVER && m < v->n_spans; m++)
+            if (m != i && v->spans[m].span_id == v->spans[i].span_id)
+                return true;
+    return false;
+}
+
+static bool add_name(struct sf_link_keep *k, sf_str name, sf_str *out)
+{
+    for (uint32_t i = 0; i < k->n_names; i++) {
+        if (sf_str_eq(k->names[i], name)) {
+            *out = k->names[i];
+            return true;
+        }
+    }
+    if (k->n_names == k->cap_names) {
+        uint32_t cap = k->cap_names ? k->cap_names * 2 : 16;
+        sf_str *grown = sf_arena_grow(k->req, k->names, k->cap_names * sizeof(*grown),
+                                      cap * sizeof(*grown));
+        if (!grown)
+            return false;
+        k->names = grown;
+        k->cap_names = cap;
+    }
+    if (!sf_arena_copy(k->req, name, out))
+        return false;
+    k->names[k->n_names++] = *out;
+    return true;
+}
+
+void sf_link_keep_add(struct sf_link_keep *k, const struct sf_trace_view *v, struct sf_arena *tmp)
+{
+    struct sf_kept_trace t = {.id = v->id, .start_ns = v->start_ns, .first = k->n};
+    uint32_t n_resources = 0;
+    if (k->n_traces == k->cap_traces || v->n_spans > TRACE_SPANS || v->n_spans > k->cap - k->n ||
+        has_shared_ids(v))
+        return;
+    for (uint32_t i = 0; i < v->n_spans; i++)
+        n_resources = v->spans[i].resource < n_resources ? n_resources : v->spans[i].resource + 1;
+    const uint64_t *processes = sf_ran_on_processes(v->resources, n_resources, tmp,
+                                                    &t.is_by_service);
+    if (!processes)
+        return;
+    for (uint32_t i = 0; i < v->n_spans; i++) {
+        const struct sf_span *s = &v->spans[i];
+        struct sf_kept_span *to = &k->spans[k->n + t.n++];
+        *to = (struct sf_kept_span){.id = s->span_id,
+                                    .parent_id = s->parent_id,
+                                    .start_ns = s->start_ns,
+                                    .end_ns = s->end_ns,
+                                    .process = processes[s->resource],
+                                    .thread = sf_ran_on_thread(s),
+                                    .profile = sf_profile_names_given(s)};
+        if (!add_name(k, v->resources[s->resource].service, &to->service))
+            return;
+    }
+    k->n += t.n;
+    k->traces[k->n_traces++] = t;
+}
+
+void sf_link_keep_sift(struct sf_link_keep *k, uint32_t first,
+                       bool (*is_wanted)(void *arg, uint64_t start_ns), void *arg)
+{
+    uint32_t n_traces = first, n = first < k->n_traces ? k->traces[first].first : k->n;
+    for (uint32_t i = first; i < k->n_traces; i++) {
+        struct sf_kept_trace t = k->traces[i];
+        if (!is_wanted(arg, t.start_ns))
+            continue;
+        memmove(&k->spans[n], &k->spans[t.first], t.n * sizeof(*k->spans));
+        t.first = n;
+        n += t.n;
+        k->traces[n_traces++] = t;
+    }
+    k->n_traces = n_traces;
+    k->n = n;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct sf_kept_trace *x = a, *y = b;
+    return sf_trace_id_cmp(x->id, y->id);
+}
+
+void sf_link_keep_end(struct sf_link_keep *k)
+{
+    if (k->n_traces > 0)
+        qsort(k->traces, k->n_traces, sizeof(*k->traces), by_id);
+}
+
+const struct sf_kept_trace *sf_link_keep_find(const struct sf_link_keep *k, sf_trace_id id)
+{
+    struct sf_kept_trace key = {.id = id};
+    return k && k->n_traces > 0 ? bsearch(&key, k->traces, k->n_traces, sizeof(*k->traces), by_id)
+                                : NULL;
+}

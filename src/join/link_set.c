@@ -1,0 +1,547 @@
+/* link_set.c - a trace and the samples its spans may claim, ready for the link. */
+#include "join/link_set.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/no_room.h"
+#include "flame/batch_tree.h"
+#include "flame/tree_builder.h"
+#include "join/link_others.h"
+#include "join/link_spans.h"
+#include "join/profile_names.h"
+#include "model/process.h"
+
+#define AROUND_NS  (900 * 1000000000LL) /* profiles come in pieces of up to minutes, and late */
+#define MAX_MANY   50000                /* spans of all traces of a set together */
+#define MAX_STACKS ((size_t)64 << 20)   /* of tables while trees are joined */
+
+struct load {
+    struct sf_store *store;
+    struct sf_query_ctx *q;
+    const struct sf_link_want *want;
+    struct sf_link_set set;
+    struct sf_link_spans spans;
+    int64_t from_ns, to_ns; /* of the spans, and around them */
+    struct sf_tree_builder stacks;
+    struct sf_link_sample *samples;
+    uint32_t n_samples, cap_samples;
+    sf_str type;                   /* whole id of the one chosen */
+    struct sf_profile_names names; /* ids that spans give their profiles */
+    bool is_one_trace;
+};
+
+/* ---- spans ---- */
+
+static enum sf_err find_span(struct load *l, struct sf_why *why)
+{
+    char id[17];
+    l->set.span = SF_NOBODY;
+    if (l->want->span == 0)
+        return SF_OK;
+    for (uint32_t i = 0; i < l->set.n_own; i++)
+        if (l->spans.spans[i].span_id == l->want->span && l->set.span == SF_NOBODY)
+            l->set.span = i;
+    sf_span_id_render(l->want->span, id);
+    return l->set.span != SF_NOBODY
+               ? SF_OK
+               : sf_fail(why, SF_ERR_NOT_FOUND, "the trace has no span %s", id);
+}
+
+/* ---- types ---- */
+
+static bool is_service(const struct load *l, sf_str service)
+{
+    return l->set.span == SF_NOBODY ? sf_link_spans_has_service(&l->spans, service)
+                                    : sf_str_eq(l->spans.services[l->set.span], service);
+}
+
+/* Of the services it is about, in the order of the list, without repeats. */
+static uint32_t list_types(const struct load *l, const struct sf_prof_list *list,
+                           struct sf_batch_type *types)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < list->n; i++) {
+        const struct sf_series *s = &list->series[i];
+        uint32_t k = 0;
+        if (!is_service(l, s->service))
+            continue;
+        while (k < n && !sf_profile_type_eq(&types[k].type, &s->type))
+            k++;
+        if (k == n)
+            types[n++] = (struct sf_batch_type){.type = s->type, .period = s->period};
+    }
+    return n;
+}
+
+static enum sf_err choose_type(struct load *l, struct sf_why *why)
+{
+    struct sf_prof_query ask = {.from_ns = l->from_ns, .to_ns = l->to_ns};
+    struct sf_prof_list list;
+    enum sf_err err = l->store->ops->prof_list(l->store, &ask, l->q, &list, why);
+    if (err || list.n == 0)
+        return err;
+    struct sf_batch_type *types = sf_arena_new_n(l->q->req, list.n, sizeof(*types));
+    sf_str *names = sf_arena_new_n(l->q->req, list.n, sizeof(*names));
+    uint32_t chosen = 0;
+    if (!types || !names)
+        return sf_exec_no_room(why);
+    uint32_t n = list_types(l, &list, types);
+    for (uint32_t i = 0; i < n; i++)
+        if (!sf_profile_type_print(&types[i].type, l->q->req, &names[i]))
+            return sf_exec_no_room(why);
+    l->set.types = names;
+    l->set.n_types = n;
+    if (n == 0)
+        return SF_OK;
+    err = sf_batch_choose(types, n, l->want->type, &chosen, why);
+    if (err)
+        return err;
+    l->set.type = types[chosen].type;
+    l->set.period = types[chosen].period;
+    l->type = names[chosen];
+    return SF_OK;
+}
+
+/* ---- samples ---- */
+
+static bool add_sample(struct load *l, const struct sf_link_sample *s)
+{
+    if (l->n_samples == l->cap_samples) {
+        uint32_t cap = l->cap_samples ? l->cap_samples * 2 : 1024;
+        struct sf_link_sample *grown = cap < l->cap_samples
+                                           ? NULL
+                                           : sf_arena_grow(l->q->req, l->samples,
+                                                           l->cap_samples * sizeof(*l->samples),
+                                                           cap * sizeof(*l->samples));
+        if (!grown)
+            return false;
+        l->samples = grown;
+        l->cap_samples = cap;
+    }
+    l->samples[l->n_samples++] = *s;
+    return true;
+}
+
+/* Where the span has no process of its own, neither has the sample. */
+static uint64_t process_of(const struct load *l, uint64_t process, sf_str service)
+{
+    return process != 0 && sf_link_spans_has_process(&l->spans, process)
+               ? process
+               : sf_process_hash(service, SF_STR_NONE);
+}
+
+static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, bool is_untagged,
+                            struct sf_why *why)
+{
+    uint32_t *nodes = sf_arena_new_n(l->q->req, list->tree.n_nodes + 1u, sizeof(*nodes));
+    if (!nodes)
+        return sf_exec_no_room(why);
+    sf_tree_builder_shape(&l->stacks, &list->tree, nodes);
+    for (uint32_t i = 0; i < list->rows.n_rows; i++) {
+        const struct sf_detail_rows *r = &list->rows;
+        struct sf_link_sample s = {
+            .trace_id = r->trace_id[i],
+            .span_id = sf_profile_names_span(&l->names, r->span_id[i]),
+            .process = process_of(l, r->process[i], list->series[r->series[i]].service),
+            .thread = r->thread[i],
+            .start_ns = r->start_ns[i],
+            .length_ns = r->length_ns[i],
+            .value = r->value[i],
+            .node = nodes[r->node[i]],
+            .series = r->series[i],
+            .state = r->state[i],
+            .has_time = r->has_time[i],
+            .is_lent = r->is_lent[i]};
+        if (!(is_untagged && s.span_id != 0) && !add_sample(l, &s))
+            return sf_exec_no_room(why);
+    }
+    return SF_OK;
+}
+
+static int order_ids(const void *a, const void *b)
+{
+    sf_span_id x = *(const sf_span_id *)a, y = *(const sf_span_id *)b;
+    return (x > y) - (x < y);
+}
+
+/* Rows that name one of the spans, and rows that name only a trace. */
+static enum sf_err add_tagged(struct load *l, const sf_trace_id *traces, uint32_t n_traces,
+                              struct sf_why *why)
+{
+    bool has_names = sf_profile_names_find(l->spans.spans, l->spans.profiles, l->set.n_own,
+                                           l->q->req, &l->names);
+    uint32_t n_ids = l->set.n_own + l->names.n;
+    sf_span_id *ids = sf_arena_new_n(l->q->req, n_ids + 1u, sizeof(*ids));
+    struct sf_detail_query ask = {.type = l->type,
+                                  .span_ids = ids,
+                                  .n_spans = n_ids,
+                                  .trace_ids = traces,
+                                  .n_traces = n_traces,
+                                  .has_trace_rows = true,
+                                  .from_ns = l->from_ns,
+                                  .to_ns = l->to_ns};
+    struct sf_detail_list list;
+    if (!ids || !has_names)
+        return sf_exec_no_room(why);
+    for (uint32_t i = 0; i < l->set.n_own; i++)
+        ids[i] = l->spans.spans[i].span_id;
+    for (uint32_t i = 0; i < l->names.n; i++)
+        ids[l->set.n_own + i] = l->names.list[i].name;
+    qsort(ids, n_ids, sizeof(*ids), order_ids);
+    enum sf_err err = l->store->ops->detail_list(l->store, &ask, l->q, &list, why);
+    return err ? err : add_rows(l, &list, false, why);
+}
+
+/* The ids of the spans that ran in the process of the one asked about, in order. NULL: no memory.
+ */
+static sf_span_id *ids_beside(const struct load *l, uint32_t *out_n)
+{
+    sf_span_id *ids = sf_arena_new_n(l->q->req, l->set.n_own + 1u, sizeof(*ids));
+    uint32_t n = 0;
+    for (uint32_t i = 0; ids && i < l->set.n_own; i++)
+        if (l->spans.origins[i].process == l->spans.origins[l->set.span].process)
+            ids[n++] = l->spans.spans[i].span_id;
+    if (ids)
+        qsort(ids, n, sizeof(*ids), order_ids);
+    *out_n = n;
+    return ids;
+}
+
+/* Does anything found so far speak of the span that is asked about? Its process is enough: a tagged
+ * process that has nothing for the span says that there is nothing. Traces and profiles of one
+ * process may come from two SDKs that name it differently; a sample that names a span of it is of
+ * that process all the same. */
+static bool is_answered(const struct load *l)
+{
+    uint32_t n_ids;
+    if (l->set.span == SF_NOBODY)
+        return true;
+    if (l->n_samples == 0)
+        return false;
+    const sf_span_id *ids = ids_beside(l, &n_ids);
+    for (uint32_t i = 0; ids && i < l->n_samples; i++) {
+        const struct sf_link_sample *s = &l->samples[i];
+        if (s->process == l->spans.origins[l->set.span].process ||
+            (s->span_id != 0 && bsearch(&s->span_id, ids, n_ids, sizeof(*ids), order_ids)))
+            return true;
+    }
+    return false;
+}
+
+static uint32_t count_tagged(const struct sf_detail_list *list)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < list->rows.n_rows; i++)
+        n += list->rows.span_id[i] != 0;
+    return n;
+}
+
+/* Samples that name other spans are theirs. A process that tags most of what it sends and has
+ * nothing for this span did nothing for it that was sampled; the rest is its background work. */
+static enum sf_err add_untagged(struct load *l, struct sf_why *why)
+{
+    const struct sf_span *s = &l->spans.spans[l->set.span];
+    struct sf_detail_query ask = {.type = l->type,
+                                  .process = l->spans.origins[l->set.span].process,
+                                  .from_ns = (int64_t)s->start_ns,
+                                  .to_ns = (int64_t)s->end_ns};
+    struct sf_detail_list list;
+    enum sf_err err = l->store->ops->detail_list(l->store, &ask, l->q, &list, why);
+    uint32_t before = l->n_samples;
+    if (err)
+        return err;
+    l->set.n_elsewhere = count_tagged(&list);
+    if (l->set.n_elsewhere * 2ull >= list.rows.n_rows && list.rows.n_rows > 0)
+        l->set.source = SF_LINK_IDS;
+    else
+        err = add_rows(l, &list, true, why);
+    if (!err && l->n_samples > before)
+        l->set.source = SF_LINK_PROCESS;
+    return err;
+}
+
+/* What the profiles that overlap the span cover: from the last one that began before it to the
+ * first that began after it. Points carry no lengths, but profiles follow each other. */
+static enum sf_err find_window(struct load *l, struct sf_prof_query ask, int64_t *from_ns,
+                               int64_t *to_ns, struct sf_why *why)
+{
+    struct sf_prof_points points;
+    ask.from_ns = l->from_ns;
+    ask.to_ns = l->to_ns;
+    enum sf_err err = l->store->ops->prof_points(l->store, &ask, NULL, 0, 0, l->q, &points, why);
+    int64_t before_ns = INT64_MIN, after_ns = INT64_MAX;
+    for (uint32_t i = 0; !err && i < points.n_points; i++) {
+        int64_t at_ns = points.points[i].time_ns;
+        if (at_ns <= *from_ns && at_ns > before_ns)
+            before_ns = at_ns;
+        if (at_ns >= *to_ns && at_ns < after_ns)
+            after_ns = at_ns;
+    }
+    if (before_ns != INT64_MIN)
+        *from_ns = before_ns;
+    if (after_ns != INT64_MAX)
+        *to_ns = after_ns;
+    else
+        *to_ns += *from_ns < *to_ns ? 0 : 1; /* never empty */
+    return err;
+}
+
+/* Does most of what the service did around the span name some span? Per-request uploads do too but
+ * are not in the aggregate, so a service that is profiled without ids keeps its estimate. */
+static enum sf_err find_tagged(struct load *l, struct sf_prof_query ask, int64_t total,
+                               bool *out_is_most, struct sf_why *why)
+{
+    struct sf_detail_query query = {.type = ask.type,
+                                    .match = ask.match,
+                                    .n_match = ask.n_match,
+                                    .from_ns = ask.from_ns,
+                                    .to_ns = ask.to_ns};
+    struct sf_span_costs costs;
+    double sum = 0;
+    enum sf_err err = l->store->ops->detail_sums(l->store, &query, NULL, l->q, &costs, why);
+    *out_is_most = false;
+    if (err)
+        return err;
+    for (uint32_t i = 0; i < costs.n; i++)
+        sum += (double)costs.list[i].value;
+    *out_is_most = sum * 2 >= (double)total;
+    return SF_OK;
+}
+
+/* Every stack of the service around the span as one sample that covers that window. */
+static enum sf_err add_aggregate(struct load *l, struct sf_why *why)
+{
+    const struct sf_span *s = &l->spans.spans[l->set.span];
+    struct sf_matcher service = {SF_STR("service_name"), SF_OP_EQ, l->spans.services[l->set.span]};
+    struct sf_prof_query ask = {.type = l->type,
+                                .match = &service,
+                                .n_match = 1,
+                                .from_ns = (int64_t)s->start_ns,
+                                .to_ns = (int64_t)s->end_ns};
+    int64_t from_ns = ask.from_ns, to_ns = ask.to_ns;
+    const struct sf_tree *tree;
+    bool is_tagged;
+    enum sf_err err = l->store->ops->prof_merge(l->store, &ask, l->q, &tree, why);
+    if (!err)
+        err = find_window(l, ask, &from_ns, &to_ns, why);
+    if (err || tree->total == 0)
+        return err;
+    ask.from_ns = from_ns;
+    ask.to_ns = to_ns;
+    err = find_tagged(l, ask, tree->total, &is_tagged, why);
+    if (err || is_tagged) {
+        l->set.source = SF_LINK_IDS;
+        return err;
+    }
+    uint32_t *nodes = sf_arena_new_n(l->q->req, tree->n_nodes + 1u, sizeof(*nodes));
+    if (!nodes)
+        return sf_exec_no_room(why);
+    sf_tree_builder_shape(&l->stacks, tree, nodes);
+    l->set.source = SF_LINK_AGGREGATE;
+    l->set.window_from_ns = from_ns;
+    l->set.window_to_ns = to_ns;
+    for (uint32_t i = 1; i < tree->n_nodes; i++) {
+        struct sf_link_sample sample = {.process = l->spans.origins[l->set.span].process,
+                                        .start_ns = from_ns,
+                                        .length_ns = to_ns - from_ns,
+                                        .value = tree->nodes[i].self,
+                                        .node = nodes[i]};
+        if (tree->nodes[i].self != 0 && !add_sample(l, &sample))
+            return sf_exec_no_room(why);
+    }
+    return SF_OK;
+}
+
+/* Work without ids is shared with the other requests of the process: they must be there. */
+static enum sf_err add_others(struct load *l, struct sf_why *why)
+{
+    struct sf_link_others others = {.service = l->spans.services[l->set.span],
+                                    .is_by_service = l->set.is_by_service,
+                                    .process = l->spans.origins[l->set.span].process,
+                                    .not_trace = l->spans.spans[0].trace_id,
+                                    .from_ns = (int64_t)l->spans.spans[l->set.span].start_ns,
+                                    .to_ns = (int64_t)l->spans.spans[l->set.span].end_ns};
+    if (l->set.source == SF_LINK_AGGREGATE) {
+        others.from_ns = l->set.window_from_ns;
+        others.to_ns = l->set.window_to_ns;
+    }
+    uint32_t n_own = l->set.n_own;
+    enum sf_err err = sf_link_others_load(l->store, l->q, &others, why);
+    if (err || others.n == 0)
+        return err;
+    struct sf_span *spans = sf_arena_new_n(l->q->req, n_own + others.n, sizeof(*spans));
+    struct sf_span_origin *origins = sf_arena_new_n(l->q->req, n_own + others.n, sizeof(*origins));
+    sf_str *services = sf_arena_new_n(l->q->req, n_own + others.n, sizeof(*services));
+    if (!spans || !origins || !services)
+        return sf_exec_no_room(why);
+    memcpy(spans, l->spans.spans, n_own * sizeof(*spans));
+    memcpy(origins, l->spans.origins, n_own * sizeof(*origins));
+    memcpy(services, l->spans.services, n_own * sizeof(*services));
+    for (uint32_t i = 0; i < others.n; i++) {
+        spans[n_own + i] = others.spans[i];
+        origins[n_own + i] = (struct sf_span_origin){others.process, 0};
+        services[n_own + i] = others.service;
+    }
+    l->spans.spans = spans;
+    l->spans.origins = origins;
+    l->spans.services = services;
+    l->set.index.n_trees = 0;
+    l->set.is_partial = l->set.is_partial || others.is_partial;
+    l->set.tree.n_spans = n_own + others.n;
+    return SF_OK;
+}
+
+static enum sf_err add_samples(struct load *l, const sf_trace_id *traces, uint32_t n_traces,
+                               struct sf_why *why)
+{
+    enum sf_err err = add_tagged(l, traces, n_traces, why);
+    if (!err && l->n_samples > 0)
+        l->set.source = SF_LINK_IDS;
+    if (err || is_answered(l))
+        return err;
+    l->set.source = SF_LINK_NOTHING; /* for this span */
+    err = add_untagged(l, why);
+    if (!err && l->set.source == SF_LINK_NOTHING)
+        err = add_aggregate(l, why);
+    if (!err && (l->set.source == SF_LINK_PROCESS || l->set.source == SF_LINK_AGGREGATE))
+        err = add_others(l, why);
+    return err;
+}
+
+/* ---- all of it ---- */
+
+static enum sf_err finish(struct load *l, struct sf_why *why)
+{
+    uint32_t n_spans = l->set.tree.n_spans;
+    enum sf_err err = sf_tree_builder_take(&l->stacks, l->set.type.sample_unit, &l->set.stacks,
+                                           why);
+    if (!err)
+        err = sf_span_tree_build(l->spans.spans, l->spans.origins, n_spans, l->q->req, &l->set.tree,
+                                 why);
+    /* What was read for a set of many traces is inside processes: clocks have no part in it. */
+    if (!err && l->is_one_trace)
+        err = sf_clock_fix_make(&l->set.tree, l->q->req, &l->set.clocks, why);
+    l->set.spans = l->spans.spans;
+    l->set.services = l->spans.services;
+    l->set.samples = l->samples;
+    l->set.n_samples = l->n_samples;
+    return err;
+}
+
+/* With all spans there: their samples. */
+static enum sf_err load(struct load *l, const sf_trace_id *traces, uint32_t n_traces,
+                        struct sf_link_set *out, struct sf_why *why)
+{
+    enum sf_err err;
+    sf_link_spans_end(&l->spans);
+    l->set.n_own = l->set.tree.n_spans = l->spans.n;
+    l->set.is_by_service = l->spans.is_by_service;
+    l->from_ns = l->spans.from_ns > AROUND_NS ? l->spans.from_ns - AROUND_NS : 0;
+    l->to_ns = l->spans.to_ns < INT64_MAX - AROUND_NS ? l->spans.to_ns + AROUND_NS : INT64_MAX;
+    sf_tree_builder_init(&l->stacks, l->q->req, MAX_STACKS, SF_TREE_BORROWS);
+    err = find_span(l, why);
+    if (!err)
+        err = choose_type(l, why);
+    if (!err && l->type.len > 0)
+        err = add_samples(l, traces, n_traces, why);
+    if (!err)
+        err = finish(l, why);
+    sf_tree_builder_done(&l->stacks);
+    if (err)
+        return err;
+    *out = l->set;
+    /* The index points to the tree it was built over: that must be the caller's. */
+    return sf_local_index_build(&out->tree, l->q->req, &out->index, why);
+}
+
+enum sf_err sf_link_set_load(struct sf_store *store, sf_trace_id trace,
+                             const struct sf_link_want *want, struct sf_query_ctx *q,
+                             struct sf_link_set *out, struct sf_why *why)
+{
+    struct load l = {.store = store, .q = q, .want = want};
+    struct sf_trace whole = {0};
+    char id[33];
+    enum sf_err err = SF_OK;
+    if (want->whole)
+        whole = *want->whole;
+    else
+        err = sf_trace_get(store, trace, 0, 0, q, &whole, why);
+    sf_trace_id_render(trace, id);
+    if (!err && whole.spans.n_spans == 0)
+        err = sf_fail(why, SF_ERR_NOT_FOUND, "no such trace: %s", id);
+    if (!err && (!sf_link_spans_init(&l.spans, whole.spans.n_spans, q->req) ||
+                 !sf_link_spans_add(&l.spans, &whole)))
+        err = sf_exec_no_room(why);
+    if (err)
+        return err;
+    l.set.is_partial = whole.is_partial;
+    l.is_one_trace = true;
+    return load(&l, &trace, 1, out, why);
+}
+
+/* ---- of many traces ---- */
+
+static int64_t hint_ns(uint64_t ns, int64_t add_ns)
+{
+    int64_t at_ns = ns < INT64_MAX - (uint64_t)AROUND_NS ? (int64_t)ns : INT64_MAX - AROUND_NS;
+    return at_ns + add_ns > 1 ? at_ns + add_ns : 1;
+}
+
+/* One trace after the other, each in the scratch; its ids are kept. */
+static enum sf_err gather(struct load *l, const struct sf_link_many *many, sf_trace_id *traces,
+                          uint32_t *n_traces, uint32_t *n_read, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    for (uint32_t at = 0, end; !err && at < many->n; at = end) {
+        const struct sf_set_span *s = &many->spans[at];
+        struct sf_query_ctx q = *l->q;
+        struct sf_trace whole = {0};
+        for (end = at + 1; end < many->n && sf_trace_id_eq(many->spans[end].trace, s->trace);)
+            end++;
+        sf_arena_reset(many->scratch);
+        const struct sf_kept_trace *kept = sf_link_keep_find(many->kept, s->trace);
+        if (kept &&
+            !sf_link_spans_add_kept(&l->spans, many->kept, kept, s, end - at, many->scratch)) {
+            l->set.is_partial = true;
+            return SF_OK;
+        }
+        if (kept) {
+            traces[(*n_traces)++] = s->trace;
+            *n_read = end;
+            continue;
+        }
+        q.req = many->scratch;
+        err = sf_trace_get(l->store, s->trace, hint_ns(s->start_ns, -AROUND_NS),
+                           hint_ns(s->start_ns + s->duration_ns, AROUND_NS), &q, &whole, why);
+        l->q->stats = q.stats;
+        l->q->is_exact = q.is_exact;
+        if (!err && !sf_link_spans_add_asked(&l->spans, &whole, s, end - at, many->scratch)) {
+            l->set.is_partial = true; /* what is there is answered */
+            return SF_OK;
+        }
+        if (!err) {
+            traces[(*n_traces)++] = s->trace;
+            *n_read = end;
+        }
+    }
+    return err;
+}
+
+enum sf_err sf_link_set_load_many(struct sf_store *store, const struct sf_link_many *many,
+                                  struct sf_query_ctx *q, struct sf_link_set *out,
+                                  uint32_t *out_read, struct sf_why *why)
+{
+    struct sf_link_want want = {.type = many->type};
+    struct load l = {.store = store, .q = q, .want = &want};
+    sf_trace_id *traces = sf_arena_new_n(q->req, many->n + 1u, sizeof(*traces));
+    uint32_t n_traces = 0, n_read = 0;
+    if (!traces || !sf_link_spans_init(&l.spans, MAX_MANY, q->req))
+        return sf_exec_no_room(why);
+    enum sf_err err = gather(&l, many, traces, &n_traces, &n_read, why);
+    if (!err)
+        err = load(&l, traces, n_traces, out, why);
+    if (!err)
+        *out_read = n_read;
+    return err;
+}

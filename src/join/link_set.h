@@ -1,0 +1,69 @@
+/* link_set.h - a trace and the samples its spans may claim, ready for the link.
+ *
+ * Three ways lead from a span to samples, tried in this order for each service: rows that carry
+ * the ids of the trace or its spans; rows of the span's process without ids but with a time; the
+ * service's aggregate around the span. The later ones are asked only when the earlier had nothing
+ * for the span that was asked about, since they need the other requests of that process too. */
+#pragma once
+#include "exec/trace.h"
+#include "join/span_set.h"
+#include "link/attribution.h"
+#include "link/clock_fix.h"
+#include "model/tree.h"
+
+struct sf_link_want {
+    sf_span_id span; /* the one it is about; 0: all of the trace */
+    sf_str type;     /* as people write it ("cpu", "inuse_space", a whole id); empty: CPU first */
+    const struct sf_trace *whole; /* the trace, if it is there already; it must stay */
+};
+
+enum sf_link_source { /* where the samples came from */
+                      SF_LINK_NOTHING,
+                      SF_LINK_IDS,
+                      SF_LINK_PROCESS,  /* timed rows without ids */
+                      SF_LINK_AGGREGATE /* profiles without ids and times */
+};
+
+struct sf_link_set {
+    const struct sf_span *spans; /* of the trace; then, with PROCESS and AGGREGATE, of others */
+    const sf_str *services;      /* of each span */
+    struct sf_span_tree tree;
+    struct sf_local_index index;
+    uint32_t n_own; /* spans of the trace itself; the rest are others of the process */
+    uint32_t span;  /* place of the one it is about, or SF_NOBODY */
+    struct sf_tree stacks;
+    const struct sf_link_sample *samples;
+    uint32_t n_samples;
+    struct sf_profile_type type; /* chosen; empty when there is none */
+    int64_t period;              /* of its series; 0: unknown */
+    const sf_str *types;         /* whole ids of all types the services have then */
+    uint32_t n_types;
+    enum sf_link_source source;
+    uint64_t n_elsewhere; /* samples of the process meanwhile that name spans of other traces */
+    int64_t window_from_ns, window_to_ns; /* AGGREGATE: what its profiles cover */
+    struct sf_clock_fix clocks;           /* of one trace: the tree is on one clock */
+    bool is_by_service; /* processes of the two sides do not match: joined by service */
+    bool is_partial;    /* the trace did not fit, or the other requests did not */
+};
+
+/* Lives in q->req. NOT_FOUND: no such trace or span; a type nobody has names what there is. A span
+ * without any samples is OK with none. */
+enum sf_err sf_link_set_load(struct sf_store *store, sf_trace_id trace,
+                             const struct sf_link_want *want, struct sf_query_ctx *q,
+                             struct sf_link_set *out, struct sf_why *why);
+
+struct sf_link_many {
+    const struct sf_set_span *spans; /* sorted by trace */
+    uint32_t n;
+    sf_str type;                     /* as above */
+    const struct sf_link_keep *kept; /* of their traces, by the search that found them; or NULL */
+    struct sf_arena *scratch;        /* for one trace at a time; reset */
+};
+
+/* The same for spans of many traces, with one look at the samples for all: `out` holds what ran in
+ * their processes for the same requests (names and attributes left out), `out_read` of the spans
+ * were read before the room for those was full (then is_partial). Only samples that carry ids are
+ * asked for: what a process did meanwhile would need all its other requests for each span. */
+enum sf_err sf_link_set_load_many(struct sf_store *store, const struct sf_link_many *many,
+                                  struct sf_query_ctx *q, struct sf_link_set *out,
+                                  uint32_t *out_read, struct sf_why *why);

@@ -1,0 +1,238 @@
+/* link_spans.c - the spans the link works on, with where each of them ran. */
+#include "join/link_spans.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "exec/no_room.h"
+#include "exec/ran_on.h"
+#include "join/profile_names.h"
+
+bool sf_link_spans_init(struct sf_link_spans *l, uint32_t cap, struct sf_arena *req)
+{
+    *l = (struct sf_link_spans){.req = req, .cap = cap, .from_ns = INT64_MAX};
+    /* Not zeroed: of a large room only what is used is touched. */
+    l->spans = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->spans), 16);
+    l->origins = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->origins), 16);
+    l->services = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->services), 16);
+    l->profiles = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->profiles), 16);
+    return l->spans && l->origins && l->services && l->profiles;
+}
+
+static bool add_process(struct sf_link_spans *l, uint64_t process)
+{
+    for (uint32_t i = l->n_processes; i-- > 0;) /* newest first: neighbours share theirs */
+        if (l->processes[i] == process)
+            return true;
+    if (l->n_processes == l->cap_processes) {
+        uint32_t cap = l->cap_processes ? l->cap_processes * 2 : 16;
+        uint64_t *grown = sf_arena_grow(l->req, l->processes, l->cap_processes * sizeof(*grown),
+                                        cap * sizeof(*grown));
+        if (!grown)
+            return false;
+        l->processes = grown;
+        l->cap_processes = cap;
+    }
+    l->processes[l->n_processes++] = process;
+    return true;
+}
+
+/* The service as it is known here; added, and copied when asked to, when it is new. */
+static bool add_name(struct sf_link_spans *l, sf_str name, bool is_copied, sf_str *out)
+{
+    for (uint32_t i = 0; i < l->n_names; i++) {
+        if (sf_str_eq(l->names[i], name)) {
+            *out = l->names[i];
+            return true;
+        }
+    }
+    if (l->n_names == l->cap_names) {
+        uint32_t cap = l->cap_names ? l->cap_names * 2 : 16;
+        sf_str *grown = sf_arena_grow(l->req, l->names, l->cap_names * sizeof(*grown),
+                                      cap * sizeof(*grown));
+        if (!grown)
+            return false;
+        l->names = grown;
+        l->cap_names = cap;
+    }
+    *out = name;
+    if (is_copied && !sf_arena_copy(l->req, name, out))
+        return false;
+    l->names[l->n_names++] = *out;
+    return true;
+}
+
+static void add_span(struct sf_link_spans *l, const struct sf_span *s, struct sf_span_origin origin,
+                     sf_str service, sf_span_id profile, bool is_bare)
+{
+    int64_t start_ns = s->start_ns < INT64_MAX ? (int64_t)s->start_ns : INT64_MAX;
+    int64_t end_ns = s->end_ns < INT64_MAX ? (int64_t)s->end_ns : INT64_MAX;
+    if (is_bare)
+        l->spans[l->n] = (struct sf_span){.trace_id = s->trace_id,
+                                          .span_id = s->span_id,
+                                          .parent_id = s->parent_id,
+                                          .start_ns = s->start_ns,
+                                          .end_ns = s->end_ns};
+    else
+        l->spans[l->n] = *s;
+    l->origins[l->n] = origin;
+    l->profiles[l->n] = profile;
+    l->services[l->n++] = service;
+    l->from_ns = start_ns < l->from_ns ? start_ns : l->from_ns;
+    l->to_ns = end_ns > l->to_ns ? end_ns : l->to_ns;
+}
+
+/* Services and processes of the resources that are kept. */
+static sf_str *take_resources(struct sf_link_spans *l, const struct sf_span_batch *b,
+                              const uint64_t *processes, const bool *is_kept, struct sf_arena *tmp)
+{
+    sf_str *names = sf_arena_new_n(tmp, b->n_resources + 1u, sizeof(*names));
+    for (uint32_t i = 0; names && i < b->n_resources; i++) {
+        if (is_kept && !is_kept[i])
+            continue;
+        if (!add_name(l, b->resources[i].service, is_kept != NULL, &names[i]) ||
+            !add_process(l, processes[i]))
+            return NULL;
+    }
+    return names;
+}
+
+bool sf_link_spans_add(struct sf_link_spans *l, const struct sf_trace *trace)
+{
+    const struct sf_span_batch *b = &trace->spans;
+    uint64_t *processes = sf_ran_on_processes(b->resources, b->n_resources, l->req,
+                                              &l->is_by_service);
+    sf_str *names = processes && b->n_spans <= l->cap - l->n
+                        ? take_resources(l, b, processes, NULL, l->req)
+                        : NULL;
+    for (uint32_t i = 0; names && i < b->n_spans; i++) {
+        const struct sf_span *s = &b->spans[i];
+        add_span(l, s, (struct sf_span_origin){processes[s->resource], sf_ran_on_thread(s)},
+                 names[s->resource], sf_profile_names_given(s), false);
+    }
+    return names != NULL;
+}
+
+static bool is_asked(const struct sf_set_span *asked, uint32_t n_asked, sf_span_id id)
+{
+    for (uint32_t i = 0; i < n_asked; i++)
+        if (asked[i].id == id)
+            return true;
+    return false;
+}
+
+bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *trace,
+                             const struct sf_set_span *asked, uint32_t n_asked,
+                             struct sf_arena *tmp)
+{
+    const struct sf_span_batch *b = &trace->spans;
+    uint64_t *processes = sf_ran_on_processes(b->resources, b->n_resources, tmp, &l->is_by_service);
+    bool *is_kept = sf_arena_new_n(tmp, b->n_resources + 1u, sizeof(*is_kept));
+    uint32_t n = 0;
+    if (!processes || !is_kept)
+        return false;
+    for (uint32_t i = 0; i < b->n_spans; i++)
+        if (is_asked(asked, n_asked, b->spans[i].span_id))
+            is_kept[b->spans[i].resource] = true;
+    for (uint32_t i = 0; i < b->n_resources; i++) /* one process may say itself in several ways */
+        for (uint32_t k = 0; k < b->n_resources && !is_kept[i]; k++)
+            is_kept[i] = is_kept[k] && processes[k] == processes[i];
+    for (uint32_t i = 0; i < b->n_spans; i++)
+        n += is_kept[b->spans[i].resource];
+    sf_str *names = n <= l->cap - l->n ? take_resources(l, b, processes, is_kept, tmp) : NULL;
+    for (uint32_t i = 0; names && i < b->n_spans; i++) {
+        const struct sf_span *s = &b->spans[i];
+        if (is_kept[s->resource])
+            add_span(l, s, (struct sf_span_origin){processes[s->resource], sf_ran_on_thread(s)},
+                     names[s->resource], sf_profile_names_given(s), true);
+    }
+    return names != NULL;
+}
+
+/* A span of the trace that was asked for and ran there. */
+static bool has_asked(const struct sf_kept_span *spans, uint32_t n, const bool *is_member,
+                      uint64_t process)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (is_member[i] && spans[i].process == process)
+            return true;
+    return false;
+}
+
+bool sf_link_spans_add_kept(struct sf_link_spans *l, const struct sf_link_keep *keep,
+                            const struct sf_kept_trace *trace, const struct sf_set_span *asked,
+                            uint32_t n_asked, struct sf_arena *tmp)
+{
+    const struct sf_kept_span *spans = &keep->spans[trace->first];
+    bool *is_member = sf_arena_new_n(tmp, 2u * trace->n + 1, sizeof(*is_member));
+    bool *is_kept = is_member ? is_member + trace->n : NULL;
+    uint32_t n = 0;
+    sf_str name;
+    if (!is_member)
+        return false;
+    for (uint32_t i = 0; i < trace->n; i++)
+        is_member[i] = is_asked(asked, n_asked, spans[i].id);
+    for (uint32_t i = 0; i < trace->n; i++) {
+        /* Neighbours mostly ran in one process. */
+        is_kept[i] = i > 0 && spans[i].process == spans[i - 1].process
+                         ? is_kept[i - 1]
+                         : has_asked(spans, trace->n, is_member, spans[i].process);
+        n += is_kept[i];
+    }
+    if (n > l->cap - l->n)
+        return false;
+    for (uint32_t i = 0; i < trace->n; i++)
+        if (is_kept[i] &&
+            (!add_name(l, spans[i].service, false, &name) || !add_process(l, spans[i].process)))
+            return false;
+    for (uint32_t i = 0; i < trace->n; i++) {
+        const struct sf_kept_span *s = &spans[i];
+        struct sf_span bare = {.trace_id = trace->id,
+                               .span_id = s->id,
+                               .parent_id = s->parent_id,
+                               .start_ns = s->start_ns,
+                               .end_ns = s->end_ns};
+        if (is_kept[i])
+            add_span(l, &bare, (struct sf_span_origin){s->process, s->thread}, s->service,
+                     s->profile, true);
+    }
+    l->is_by_service = l->is_by_service || trace->is_by_service;
+    return true;
+}
+
+static int order_u64(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void sf_link_spans_end(struct sf_link_spans *l)
+{
+    if (l->n_processes > 0)
+        qsort(l->processes, l->n_processes, sizeof(*l->processes), order_u64);
+}
+
+bool sf_link_spans_has_process(const struct sf_link_spans *l, uint64_t process)
+{
+    return l->n_processes > 0 && bsearch(&process, l->processes, l->n_processes,
+                                         sizeof(*l->processes), order_u64) != NULL;
+}
+
+bool sf_link_spans_has_service(const struct sf_link_spans *l, sf_str service)
+{
+    for (uint32_t i = 0; i < l->n_names; i++)
+        if (sf_str_eq(l->names[i], service))
+            return true;
+    return false;
+}
+
+enum sf_err sf_link_spans_load(struct sf_store *store, sf_trace_id id, struct sf_query_ctx *q,
+                               struct sf_trace *out_trace, struct sf_link_spans *out,
+                               struct sf_span_tree *out_tree, struct sf_why *why)
+{
+    enum sf_err err = sf_trace_get(store, id, 0, 0, q, out_trace, why);
+    if (!err && (!sf_link_spans_init(out, out_trace->spans.n_spans, q->req) ||
+                 !sf_link_spans_add(out, out_trace)))
+        err = sf_exec_no_room(why);
+    return err ? err : sf_span_tree_build(out->spans, out->origins, out->n, q->req, out_tree, why);
+}

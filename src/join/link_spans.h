@@ -1,0 +1,47 @@
+/* link_spans.h - the spans the link works on, with where each of them ran.
+ *
+ * Either all of one trace as they are, or of many traces only what a set of spans needs: those that
+ * ran in the same process and request as one of the set, without names and attributes. Spans of
+ * other processes change nothing there: what counts is the tree inside a process. */
+#pragma once
+#include "exec/trace.h"
+#include "join/link_keep.h"
+#include "join/span_set.h"
+#include "link/span_tree.h"
+
+struct sf_link_spans {
+    struct sf_arena *req;
+    struct sf_span *spans;
+    struct sf_span_origin *origins; /* beside the spans */
+    sf_str *services;               /* beside the spans */
+    sf_span_id *profiles;           /* likewise: sf_profile_names_given */
+    uint32_t n, cap;
+    sf_str *names; /* the services, each once */
+    uint32_t n_names, cap_names;
+    uint64_t *processes; /* each once; sorted when all are there */
+    uint32_t n_processes, cap_processes;
+    int64_t from_ns, to_ns; /* of all of them together */
+    bool is_by_service; /* some do not say which process they ran in: they stand for the service */
+};
+
+/* Room for `cap` spans in `req`. False: it is full. */
+bool sf_link_spans_init(struct sf_link_spans *l, uint32_t cap, struct sf_arena *req);
+/* All spans of the trace; strings are borrowed from it. False: no room. */
+bool sf_link_spans_add(struct sf_link_spans *l, const struct sf_trace *trace);
+/* All of one trace out of the store, and who is whose parent. In q->req. */
+enum sf_err sf_link_spans_load(struct sf_store *store, sf_trace_id id, struct sf_query_ctx *q,
+                               struct sf_trace *out_trace, struct sf_link_spans *out,
+                               struct sf_span_tree *out_tree, struct sf_why *why);
+/* What those of the set that are in this trace need; nothing is borrowed. `tmp` is used up a
+ * little. False: no room, and none of them was added. */
+bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *trace,
+                             const struct sf_set_span *asked, uint32_t n_asked,
+                             struct sf_arena *tmp);
+/* The same of a trace that a search has kept. False: no room, and none of them was added. */
+bool sf_link_spans_add_kept(struct sf_link_spans *l, const struct sf_link_keep *keep,
+                            const struct sf_kept_trace *trace, const struct sf_set_span *asked,
+                            uint32_t n_asked, struct sf_arena *tmp);
+/* When all are there: sorts. */
+void sf_link_spans_end(struct sf_link_spans *l);
+bool sf_link_spans_has_process(const struct sf_link_spans *l, uint64_t process);
+bool sf_link_spans_has_service(const struct sf_link_spans *l, sf_str service);

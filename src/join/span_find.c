@@ -1,0 +1,92 @@
+/* span_find.c - the trace of a span of which only the id is known.
+ *
+ * Blocks are ordered by trace: nothing leads from a span's id to its rows. Detail rows of samples
+ * do lead from it, and often carry the trace too; so they are asked first, and a scan of the span
+ * id column is what remains. */
+#include "join/span_find.h"
+
+#include "exec/trace.h"
+
+struct found {
+    sf_trace_id traces[4];
+    uint32_t n;
+};
+
+static void add(struct found *f, sf_trace_id trace)
+{
+    for (uint32_t i = 0; i < f->n; i++)
+        if (sf_trace_id_eq(f->traces[i], trace))
+            return;
+    if (f->n < 4)
+        f->traces[f->n++] = trace;
+}
+
+/* A trace that a sample names is believed only when the span is there. */
+static enum sf_err ask_samples(struct sf_store *store, sf_span_id span, struct sf_query_ctx *q,
+                               struct found *out, struct sf_why *why)
+{
+    struct sf_detail_query ask = {.span_ids = &span, .n_spans = 1};
+    struct sf_detail_list list;
+    struct found named = {0};
+    enum sf_err err = store->ops->detail_list(store, &ask, q, &list, why);
+    for (uint32_t i = 0; !err && i < list.rows.n_rows; i++)
+        if (!sf_trace_id_is_zero(list.rows.trace_id[i]))
+            add(&named, list.rows.trace_id[i]);
+    for (uint32_t i = 0; !err && i < named.n; i++) {
+        struct sf_trace trace;
+        err = sf_trace_get(store, named.traces[i], 0, 0, q, &trace, why);
+        for (uint32_t k = 0; !err && k < trace.spans.n_spans; k++)
+            if (trace.spans.spans[k].span_id == span)
+                add(out, named.traces[i]);
+    }
+    return err;
+}
+
+static enum sf_err scan(struct sf_store *store, sf_span_id span, int64_t from_ns, int64_t to_ns,
+                        struct sf_query_ctx *q, struct found *out, struct sf_why *why)
+{
+    struct sf_span_query ask = {.from_ns = from_ns,
+                                .to_ns = to_ns ? to_ns : INT64_MAX,
+                                .is_all = true,
+                                .is_newest_first = true};
+    struct sf_span_cursor *cursor;
+    struct sf_span_rows rows;
+    enum sf_err err = store->ops->span_scan(store, &ask, q, &cursor, why);
+    if (err)
+        return err;
+    while (cursor->next(cursor, &rows))
+        for (uint32_t i = 0; i < rows.n_rows; i++)
+            if (rows.span_id[i] == span)
+                add(out, rows.trace_id[i]);
+    if (cursor->err)
+        err = sf_fail(why, cursor->err, "%s", cursor->why.text);
+    cursor->close(cursor);
+    return err;
+}
+
+enum sf_err sf_span_find(struct sf_store *store, sf_span_id span, int64_t from_ns, int64_t to_ns,
+                         struct sf_arena *scratch, struct sf_query_ctx *q, sf_trace_id *out,
+                         struct sf_why *why)
+{
+    struct sf_query_ctx inner = *q;
+    struct found f = {0};
+    char id[17], first[33], second[33];
+    sf_arena_reset(scratch);
+    inner.req = scratch;
+    enum sf_err err = ask_samples(store, span, &inner, &f, why);
+    if (!err && f.n == 0)
+        err = scan(store, span, from_ns, to_ns, &inner, &f, why);
+    q->stats = inner.stats;
+    sf_span_id_render(span, id);
+    if (!err && f.n == 0)
+        err = sf_fail(why, SF_ERR_NOT_FOUND, "no span %s here", id);
+    if (!err && f.n > 1) {
+        sf_trace_id_render(f.traces[0], first);
+        sf_trace_id_render(f.traces[1], second);
+        err = sf_fail(why, SF_ERR_INPUT, "span %s is in several traces: %s, %s%s", id, first,
+                      second, f.n > 2 ? ", ..." : "");
+    }
+    if (!err)
+        *out = f.traces[0];
+    return err;
+}

@@ -1,0 +1,448 @@
+/* span_ledger.c - where a span's time went, from every profile that knows something of it.
+ *
+ * Profiles of time speak of the ledger in four voices: off-CPU waits with a state, wall clock
+ * samples with a state or a telling stack, CPU samples, and lock or block profiles. A wall clock
+ * profile sees what the CPU profile sees too, so it is heard only when the process sends no waits
+ * and then alone; everything else adds up. Waits for locks may be among the off-CPU waits or beside
+ * them: those that say when they were lie on the same time and count once, the others are left out
+ * where there are off-CPU waits. */
+#include "join/span_ledger.h"
+
+#include "exec/no_room.h"
+#include "flame/batch_tree.h"
+#include "flame/tree_builder.h"
+#include "join/claims_view.h"
+#include "join/span_clocks.h"
+#include "join/span_profile.h"
+#include "link/leaf_state.h"
+#include "link/ledger_stacks.h"
+#include "link/trust.h"
+
+enum { ROW_NS = 1000000 };
+#define MAX_STACKS ((size_t)64 << 20) /* of tables while trees of several types are joined */
+enum voice { VOICE_NONE, VOICE_CPU, VOICE_OFF_CPU, VOICE_LOCK, VOICE_BLOCK, VOICE_WALL, VOICES };
+
+struct hearing {
+    struct sf_query_ctx *q;
+    bool has_waits; /* off-CPU ones */
+    struct sf_ledger_sample *samples;
+    struct origin { /* beside the samples */
+        uint32_t node;
+        uint8_t grade;
+    } * origins;
+    uint32_t n, cap;
+    struct sf_tree_builder *stacks; /* of all types together; NULL: nobody asks for stacks */
+};
+
+static bool has_word(sf_str text, const char *word)
+{
+    size_t at;
+    return sf_str_find(text, sf_str_from(word), &at);
+}
+
+/* Only types in nanoseconds are time; the id's parts are name:sample_type:unit:... */
+static enum voice voice_of(sf_str type)
+{
+    if (!has_word(type, ":nanoseconds"))
+        return VOICE_NONE;
+    if (has_word(type, "off_cpu") || has_word(type, "offcpu") || has_word(type, "off-cpu"))
+        return VOICE_OFF_CPU;
+    if (has_word(type, "wall"))
+        return VOICE_WALL;
+    if (has_word(type, "mutex"))
+        return VOICE_LOCK;
+    if (has_word(type, "block") || has_word(type, "park"))
+        return VOICE_BLOCK;
+    return has_word(type, ":cpu:nanoseconds") ? VOICE_CPU : VOICE_NONE;
+}
+
+static enum sf_ledger_part part_of(enum voice voice, uint8_t state, uint8_t leaf)
+{
+    uint8_t said = state != SF_STATE_UNKNOWN ? state : leaf;
+    switch (voice) {
+    case VOICE_CPU: return leaf == SF_STATE_GC || state == SF_STATE_GC ? SF_PART_GC : SF_PART_CPU;
+    case VOICE_LOCK: return SF_PART_LOCK;
+    case VOICE_OFF_CPU:
+    case VOICE_BLOCK: /* it did not run, whatever its stack looks like */
+        return said == SF_STATE_RUNNING ? (voice == VOICE_BLOCK ? SF_PART_LOCK : SF_PART_UNKNOWN)
+                                        : sf_ledger_part_of((enum sf_sample_state)said);
+    case VOICE_WALL: return sf_ledger_part_of((enum sf_sample_state)said);
+    default: return SF_PART_UNKNOWN;
+    }
+}
+
+static bool add(struct hearing *h, const struct sf_ledger_sample *s, struct origin from)
+{
+    if (h->n == h->cap) {
+        uint32_t cap = h->cap ? h->cap * 2 : 256;
+        if (cap < h->cap)
+            return false;
+        struct sf_ledger_sample *samples = sf_arena_grow(
+            h->q->req, h->samples, h->cap * sizeof(*samples), cap * sizeof(*samples));
+        struct origin *origins = sf_arena_grow(h->q->req, h->origins, h->cap * sizeof(*origins),
+                                               cap * sizeof(*origins));
+        if (!samples || !origins)
+            return false;
+        h->samples = samples;
+        h->origins = origins;
+        h->cap = cap;
+    }
+    h->origins[h->n] = from;
+    h->samples[h->n++] = *s;
+    return true;
+}
+
+/* Rows begin at whole milliseconds: a wait that seems to begin just before its span began with it.
+ */
+static int64_t within(const struct sf_span_place *place, int64_t start_ns)
+{
+    int64_t span_ns = place->start_ns < INT64_MAX ? (int64_t)place->start_ns : INT64_MAX;
+    return start_ns < span_ns && start_ns > span_ns - ROW_NS ? span_ns : start_ns;
+}
+
+static enum sf_err hear(struct hearing *h, struct sf_link_set *set, enum voice voice,
+                        struct sf_why *why)
+{
+    bool *wanted = sf_arena_new_n(h->q->req, set->tree.n_spans + 1u, sizeof(*wanted));
+    const uint8_t *leaves = sf_leaf_states(&set->stacks, h->q->req);
+    struct sf_attribution_input in = {
+        .samples = set->samples, .n_samples = set->n_samples, .is_wanted = wanted};
+    const struct sf_span_place *place = &set->tree.places[set->span];
+    struct sf_attribution a;
+    uint32_t *nodes = sf_arena_new_n(h->q->req, set->stacks.n_nodes + 1u, sizeof(*nodes));
+    if (!wanted || !leaves || !nodes)
+        return sf_exec_no_room(why);
+    if (h->stacks)
+        sf_tree_builder_shape(h->stacks, &set->stacks, nodes);
+    wanted[set->span] = true;
+    enum sf_err err = sf_attribute(&set->index, &in, h->q->req, &a, why);
+    for (uint32_t i = 0; !err && i < a.n_claims; i++) {
+        const struct sf_link_sample *p = &set->samples[a.claims[i].sample];
+        bool is_lock = voice == VOICE_LOCK || voice == VOICE_BLOCK;
+        bool is_wait = voice == VOICE_OFF_CPU || (is_lock && p->has_time);
+        if (h->has_waits && is_lock && !p->has_time)
+            continue;
+        /* The row's length is in whole milliseconds, its value is the wait itself. */
+        struct sf_ledger_sample s = {.thread = p->thread,
+                                     .start_ns = is_wait ? within(place, p->start_ns) : p->start_ns,
+                                     .length_ns = is_wait ? a.claims[i].value : 0,
+                                     .worth_ns = a.claims[i].value,
+                                     .part = (uint8_t)part_of(voice, p->state, leaves[p->node]),
+                                     .has_time = p->has_time,
+                                     .is_measured = is_wait && p->has_time};
+        if (!add(h, &s, (struct origin){nodes[p->node], a.claims[i].grade}))
+            err = sf_exec_no_room(why);
+    }
+    return err;
+}
+
+/* The set of a type: the first one is there already. */
+static enum sf_err load_type(struct hearing *h, struct sf_store *store, sf_trace_id trace,
+                             const struct sf_link_want *want, struct sf_link_set *first,
+                             struct sf_link_set **out, struct sf_why *why)
+{
+    sf_str chosen;
+    if (!sf_profile_type_print(&first->type, h->q->req, &chosen))
+        return sf_exec_no_room(why);
+    *out = sf_str_eq(chosen, want->type) ? first : sf_arena_new(h->q->req, sizeof(**out));
+    if (*out == first)
+        return SF_OK;
+    return *out ? sf_link_set_load(store, trace, want, h->q, *out, why) : sf_exec_no_room(why);
+}
+
+static enum sf_err hear_all(struct hearing *h, struct sf_store *store, sf_trace_id trace,
+                            const struct sf_link_want *about, struct sf_link_set *first,
+                            struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    for (uint32_t i = 0; i < first->n_types; i++)
+        h->has_waits = h->has_waits || voice_of(first->types[i]) == VOICE_OFF_CPU;
+    bool has_wall = false;
+    for (uint32_t i = 0; i < first->n_types; i++)
+        has_wall = has_wall || (!h->has_waits && voice_of(first->types[i]) == VOICE_WALL);
+    for (uint32_t i = 0; !err && i < first->n_types; i++) {
+        enum voice voice = voice_of(first->types[i]);
+        struct sf_link_want want = {
+            .span = about->span, .type = first->types[i], .whole = about->whole};
+        struct sf_link_set *set = NULL;
+        if (voice == VOICE_NONE || (has_wall && voice != VOICE_WALL) ||
+            (!has_wall && voice == VOICE_WALL))
+            continue;
+        err = load_type(h, store, trace, &want, first, &set, why);
+        if (!err)
+            err = hear(h, set, voice, why);
+    }
+    return err;
+}
+
+/* Its own children may be drawn; what is unknown has nothing to show. */
+static bool has_stacks(const struct hearing *h, const struct sf_ledger *l, enum sf_ledger_part part)
+{
+    if (l->ns[part] == 0 || part == SF_PART_UNKNOWN)
+        return false;
+    for (uint32_t i = 0; i < h->n; i++)
+        if (sf_ledger_stacks_has(l, &h->samples[i], part))
+            return true;
+    return part == SF_PART_CHILD || part == SF_PART_REMOTE;
+}
+
+static void fill(const struct hearing *h, const struct sf_ledger *l, struct sf_ledger_view *v)
+{
+    v->duration_ns = l->duration_ns;
+    v->other_cpu_ns = l->other_cpu_ns;
+    v->n_samples = l->n_samples;
+    for (v->n_parts = 0; v->n_parts < SF_PARTS; v->n_parts++) {
+        enum sf_ledger_part part = (enum sf_ledger_part)v->n_parts;
+        v->parts[part].name = sf_ledger_part_name(part);
+        v->parts[part].words = sf_ledger_part_words(part);
+        v->parts[part].source = sf_ledger_source_name((enum sf_ledger_source)l->sources[part]);
+        v->parts[part].ns = l->ns[part];
+        v->parts[part].has_stacks = has_stacks(h, l, part);
+    }
+}
+
+static bool explain(const struct sf_link_set *set, const struct sf_ledger *l,
+                    struct sf_ledger_view *v, struct sf_arena *req)
+{
+    if (l->duration_ns == 0 || l->ns[SF_PART_UNKNOWN] * 10 <= l->duration_ns)
+        return true;
+    if (set->n_types == 0)
+        return sf_arena_print(req, &v->reason,
+                              "unknown is large: no profiles from %.*s around this time",
+                              SF_STR_ARG(v->service));
+    if (l->n_samples == 0)
+        return sf_arena_print(req, &v->reason,
+                              "unknown is large: no sample of %.*s fell into this span",
+                              SF_STR_ARG(v->service));
+    return sf_arena_print(
+        req, &v->reason,
+        "unknown is large: what %.*s sends tells %s; wall clock or off-CPU profiles would tell "
+        "the waits",
+        SF_STR_ARG(v->service), l->ns[SF_PART_CPU] > 0 ? "time on the CPU" : "little of its time");
+}
+
+/* ---- what spans carry themselves ---- */
+
+/* One of collect/lib/span_cost.h. */
+struct figure {
+    sf_str key;
+    enum sf_ledger_part part;
+};
+
+/* A wait that it does not name, it had none of if it says the sum of waits. */
+static int64_t carried(const struct sf_span *s, const struct figure *f)
+{
+    struct sf_value v = sf_attrs_get(s->attrs, f->key);
+    if (v.type == SF_VALUE_INT && v.i64 >= 0)
+        return v.i64;
+    bool is_none = f->part >= SF_PART_LOCK &&
+                   sf_attrs_get(s->attrs, SF_STR("thread.wait_ns")).type == SF_VALUE_INT;
+    return is_none ? 0 : SF_LEDGER_UNSAID;
+}
+
+/* A span's figure includes that of its children on the same thread, which is theirs. A child there
+ * that says nothing leaves nothing certain. */
+static int64_t own_of(const struct sf_link_set *set, const struct figure *f)
+{
+    const struct sf_span_tree *t = &set->tree;
+    const struct sf_span_place *me = &t->places[set->span];
+    int64_t own = carried(&set->spans[set->span], f);
+    for (uint32_t i = t->first[set->span]; own >= 0 && i < t->first[set->span + 1]; i++) {
+        uint32_t child = t->children[i];
+        int64_t theirs = carried(&set->spans[child], f);
+        if (!sf_span_tree_is_local(t, set->span, child) ||
+            (me->thread && t->places[child].thread && t->places[child].thread != me->thread))
+            continue;
+        if (theirs < 0)
+            return SF_LEDGER_UNSAID;
+        own = own > theirs ? own - theirs : 0;
+    }
+    return own;
+}
+
+static struct sf_ledger_exact exact_of(const struct sf_link_set *set)
+{
+    static const struct figure figures[] = {
+        {SF_STR("thread.cpu_time_ns"), SF_PART_CPU},
+        {SF_STR("thread.run_queue_ns"), SF_PART_RUN_QUEUE},
+        {SF_STR("thread.wait.lock_ns"), SF_PART_LOCK},
+        {SF_STR("thread.wait.condition_ns"), SF_PART_LOCK},
+        {SF_STR("thread.wait.disk_ns"), SF_PART_DISK},
+        {SF_STR("thread.wait.network_ns"), SF_PART_NET},
+        {SF_STR("thread.wait.io_ns"), SF_PART_IO},
+        {SF_STR("thread.wait.poll_ns"), SF_PART_IO},
+        {SF_STR("thread.wait.sleep_ns"), SF_PART_SLEEP},
+    };
+    struct sf_ledger_exact exact = sf_ledger_unsaid;
+    for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++) {
+        int64_t *ns = &exact.ns[figures[i].part], own = own_of(set, &figures[i]);
+        if (own >= 0)
+            *ns = *ns >= 0 ? sf_add_sat_i64(*ns, own) : own;
+    }
+    return exact;
+}
+
+/* ---- the answers ---- */
+
+static enum sf_err divide(struct hearing *h, struct sf_store *store, sf_trace_id trace,
+                          sf_span_id span, struct sf_link_set **out_set, struct sf_ledger *out,
+                          struct sf_why *why)
+{
+    struct sf_query_ctx *q = h->q;
+    struct sf_trace *whole = sf_arena_new(q->req, sizeof(*whole));
+    struct sf_link_set *set = sf_arena_new(q->req, sizeof(*set));
+    struct sf_link_want want = {.span = span, .whole = whole};
+    enum sf_err err = set && whole ? sf_trace_get(store, trace, 0, 0, q, whole, why)
+                                   : sf_exec_no_room(why);
+    if (!err)
+        err = sf_link_set_load(store, trace, &want, q, set, why);
+    if (!err)
+        err = hear_all(h, store, trace, &want, set, why);
+    if (err)
+        return err;
+    struct sf_ledger_exact exact = exact_of(set);
+    *out_set = set;
+    return sf_ledger_make(&set->tree, set->span, h->samples, h->n, &exact, q->req, out, why);
+}
+
+enum sf_err sf_span_ledger_make(struct sf_store *store, sf_trace_id trace, sf_span_id span,
+                                struct sf_query_ctx *q, struct sf_ledger_view *out,
+                                struct sf_why *why)
+{
+    struct hearing h = {.q = q};
+    struct sf_link_set *set;
+    struct sf_ledger_view v = {.trace = trace, .span = span};
+    struct sf_ledger ledger;
+    enum sf_err err = divide(&h, store, trace, span, &set, &ledger, why);
+    if (err)
+        return err;
+    v.service = set->services[set->span];
+    v.name = set->spans[set->span].name;
+    v.is_partial = set->is_partial;
+    fill(&h, &ledger, &v);
+    if (!explain(set, &ledger, &v, q->req) ||
+        !sf_span_clocks_of(&set->tree, &set->clocks, set->services, set->span, q->req, &v.clocks))
+        return sf_exec_no_room(why);
+    *out = v;
+    return SF_OK;
+}
+
+/* ---- one part ---- */
+
+static enum sf_err parse_part(sf_str word, enum sf_ledger_part *out, struct sf_why *why)
+{
+    for (int i = 0; i < SF_PARTS; i++) {
+        if (sf_str_eq(word, sf_str_from(sf_ledger_part_name((enum sf_ledger_part)i)))) {
+            *out = (enum sf_ledger_part)i;
+            return SF_OK;
+        }
+    }
+    return sf_fail(why, SF_ERR_INPUT,
+                   "part is cpu, gc, run_queue, lock, disk, net, io, sleep, child, remote or "
+                   "unknown, not '%.*s'",
+                   SF_STR_ARG(sf_str_part(word, 0, 40)));
+}
+
+static bool explain_part(const struct sf_ledger *l, const struct sf_ledger_stacks *made,
+                         enum sf_ledger_part part, struct sf_span_profile *p, struct sf_arena *req)
+{
+    const char *words = sf_ledger_part_words(part);
+    if (l->ns[part] == 0)
+        return sf_arena_print(req, &p->reason, "none of this span's time is known as: %s", words);
+    if (part == SF_PART_UNKNOWN)
+        return sf_arena_print(req, &p->reason,
+                              "nothing explains this time; the ledger says what would");
+    if (made->rest_ns == 0)
+        return true;
+    return sf_arena_print(
+        req, &p->reason, "%.3g ms of it have no stack: %s", (double)made->rest_ns / 1e6,
+        l->sources[part] == SF_SOURCE_EXACT ? "the span itself carries the figure, samples saw less"
+                                            : "what was measured came without one");
+}
+
+static void count_grades(const struct hearing *h, const struct sf_ledger *l,
+                         enum sf_ledger_part part, struct sf_grades *out)
+{
+    for (uint32_t i = 0; i < h->n; i++) {
+        if (!sf_ledger_stacks_has(l, &h->samples[i], part))
+            continue;
+        enum sf_grade_row row = sf_claims_view_row((enum sf_grade)h->origins[i].grade);
+        out->rows[row].n_samples++;
+        out->rows[row].value += h->samples[i].worth_ns;
+        out->n_samples++;
+    }
+}
+
+static enum sf_err draw(struct hearing *h, const struct sf_link_set *set, const struct sf_ledger *l,
+                        enum sf_ledger_part part, struct sf_span_profile *p, struct sf_why *why)
+{
+    struct sf_tree stacks;
+    struct sf_ledger_stacks made;
+    uint32_t *nodes = sf_arena_new_n(h->q->req, h->n + 1u, sizeof(*nodes));
+    if (!nodes)
+        return sf_exec_no_room(why);
+    enum sf_err err = sf_tree_builder_take(h->stacks, SF_STR("nanoseconds"), &stacks, why);
+    if (err)
+        return err;
+    for (uint32_t i = 0; i < h->n; i++)
+        nodes[i] = h->origins[i].node;
+    struct sf_ledger_stacks_input in = {.spans = &set->tree,
+                                        .span = set->span,
+                                        .ledger = l,
+                                        .samples = h->samples,
+                                        .nodes = nodes,
+                                        .n_samples = h->n,
+                                        .stacks = &stacks,
+                                        .part = part};
+    err = sf_ledger_stacks_make(&in, h->q->req, &made, why);
+    if (err)
+        return err;
+    count_grades(h, l, part, &p->grades);
+    p->n_samples = p->grades.n_samples;
+    p->looks = (double)p->n_samples;
+    p->n_threads = 1; /* the span's own */
+    p->view.tree = made.tree;
+    p->view.tree.n_samples = p->n_samples;
+    if (!explain_part(l, &made, part, p, h->q->req))
+        return sf_exec_no_room(why);
+    return sf_span_profile_find_top(p, h->q->req, why);
+}
+
+enum sf_err sf_span_ledger_profile(struct sf_store *store, sf_trace_id trace, sf_span_id span,
+                                   sf_str part, struct sf_query_ctx *q, struct sf_span_profile *out,
+                                   struct sf_why *why)
+{
+    struct sf_tree_builder stacks;
+    struct hearing h = {.q = q, .stacks = &stacks};
+    struct sf_link_set *set;
+    struct sf_ledger ledger;
+    enum sf_ledger_part which = SF_PART_UNKNOWN;
+    enum sf_err err = parse_part(part, &which, why);
+    if (err)
+        return err;
+    sf_tree_builder_init(&stacks, q->req, MAX_STACKS, SF_TREE_BORROWS);
+    err = divide(&h, store, trace, span, &set, &ledger, why);
+    if (!err) {
+        struct sf_span_profile p = {.trace = trace, .span = span, .is_self = true};
+        p.part = sf_str_from(sf_ledger_part_name(which));
+        p.view.service = p.service = set->services[set->span];
+        p.name = set->spans[set->span].name;
+        p.duration_ns = ledger.duration_ns;
+        p.view.time_ns = (int64_t)set->spans[set->span].start_ns;
+        p.view.duration_ns = (int64_t)ledger.duration_ns;
+        p.view.type = (struct sf_profile_type){
+            .name = SF_STR("ledger"), .sample_type = p.part, .sample_unit = SF_STR("nanoseconds")};
+        p.types = set->types;
+        p.n_types = set->n_types;
+        p.is_partial = set->is_partial;
+        err = draw(&h, set, &ledger, which, &p, why);
+        p.trust = sf_trust_name(sf_trust_of(p.n_samples));
+        if (!err && !sf_span_clocks_of(&set->tree, &set->clocks, set->services, set->span, q->req,
+                                       &p.clocks))
+            err = sf_exec_no_room(why);
+        if (!err)
+            *out = p;
+    }
+    sf_tree_builder_done(&stacks);
+    return err;
+}

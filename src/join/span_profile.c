@@ -1,0 +1,160 @@
+/* span_profile.c - the flame graph of one span, with how far it can be believed. */
+#include "join/span_profile.h"
+
+#include "exec/no_room.h"
+#include "flame/tree_group.h"
+#include "flame/tree_top.h"
+#include "join/claims_view.h"
+#include "join/span_clocks.h"
+#include "join/span_moments.h"
+#include "link/trust.h"
+
+/* The span, and unless only itself is wanted all below it in its process. */
+static bool *mark_wanted(const struct sf_link_set *set, bool is_self, struct sf_arena *req)
+{
+    bool *wanted = sf_arena_new_n(req, set->tree.n_spans + 1u, sizeof(*wanted));
+    if (!wanted)
+        return NULL;
+    for (uint32_t i = 0; i < set->n_own; i++)
+        wanted[i] = i == set->span ||
+                    (!is_self && sf_span_tree_is_local(&set->tree, i, set->span) &&
+                     sf_span_tree_is_below(&set->tree, i, set->span));
+    return wanted;
+}
+
+enum sf_err sf_span_profile_find_top(struct sf_span_profile *p, struct sf_arena *req,
+                                     struct sf_why *why)
+{
+    const struct sf_top_row *rows;
+    struct sf_tree by_function;
+    uint32_t n;
+    enum sf_err err = sf_tree_group(
+        &p->view.tree, (struct sf_tree_grouping){SF_GROUP_FUNCTION, false}, req, &by_function, why);
+    if (!err)
+        err = sf_tree_top(&by_function, SF_TOP_BY_SELF, req, &rows, &n, why);
+    if (err || p->view.tree.total <= 0)
+        return err;
+    for (uint32_t i = 0; i < n && p->n_shares < SF_SPAN_SHARES && rows[i].self > 0; i++) {
+        double share = (double)rows[i].self / (double)p->view.tree.total;
+        struct sf_interval in = sf_trust_share(share * p->looks, p->looks);
+        p->shares[p->n_shares++] = (struct sf_span_share){
+            by_function.frames[rows[i].frame].function, share, in.low, in.high};
+    }
+    return SF_OK;
+}
+
+/* ---- the reason, in words ---- */
+
+static bool explain(const struct sf_link_set *set, const struct sf_attribution *a,
+                    struct sf_span_profile *p, struct sf_arena *req)
+{
+    sf_str service = p->service;
+    if (set->n_types == 0)
+        return sf_arena_print(req, &p->reason,
+                              "no profiles from %.*s around this time: point its profiler at this "
+                              "server, or upload a profile of it",
+                              SF_STR_ARG(service));
+    if (p->n_samples == 0 && set->source == SF_LINK_NOTHING)
+        return sf_arena_print(req, &p->reason,
+                              "%.*s sends profiles, but none of this type while the span ran: "
+                              "ask for another type, or let its profiler run all the time",
+                              SF_STR_ARG(service));
+    if (p->n_samples == 0)
+        return sf_arena_print(
+            req, &p->reason,
+            "no sample of %.*s fell into this span%s: it is short for the sampling rate, or it "
+            "waited; %llu samples belong to other spans. Look at many spans like it together "
+            "(spanflame flame --q), or sample more often",
+            SF_STR_ARG(service), p->most_samples < 1 ? " (less than one was to be expected)" : "",
+            (unsigned long long)(set->n_samples - a->n_samples[SF_GRADE_NONE] + set->n_elsewhere));
+    if (set->source == SF_LINK_PROCESS || set->source == SF_LINK_AGGREGATE)
+        return sf_arena_print(
+            req, &p->reason,
+            "profiles from %.*s carry no span ids: its SDK does not tag them; showing what the "
+            "%s did during this span, shared among the requests it worked on. "
+            "spanflame coverage has the lines that tag them",
+            SF_STR_ARG(service), set->is_by_service ? "service" : "process");
+    if (p->grades.rows[SF_GRADE_ROW_WINDOW].n_samples > 0)
+        return sf_arena_print(
+            req, &p->reason,
+            "a profile uploaded for this request holds threads of %.*s that nothing ties to it: "
+            "what they did meanwhile is an estimate",
+            SF_STR_ARG(service));
+    if (p->grades.rows[SF_GRADE_ROW_SHARED].n_samples > 0)
+        return sf_arena_print(
+            req, &p->reason,
+            "%.*s tags samples with the request's first span and no time: each span gets its "
+            "share by self time, an estimate; spanflame coverage has the lines that tag every span",
+            SF_STR_ARG(service));
+    return true;
+}
+
+/* Few samples are worth little even when they are exact. */
+static bool warn_of_few(struct sf_span_profile *p, struct sf_arena *req)
+{
+    if (p->n_samples == 0 || sf_trust_of((uint64_t)p->looks) != SF_TRUST_THIN)
+        return true;
+    return sf_arena_print(
+        req, &p->reason,
+        "%.*s%s%.0f sample%s %s few, so shares are rough: look at many spans like "
+        "it together (spanflame flame --q), or sample more often",
+        SF_STR_ARG(p->reason), p->reason.len > 0 ? ". " : "", p->looks, p->looks < 1.5 ? "" : "s",
+        p->looks < 1.5 ? "is" : "are");
+}
+
+enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_profile_want *want,
+                                 struct sf_query_ctx *q, struct sf_span_profile *out,
+                                 struct sf_why *why)
+{
+    struct sf_link_want ask = {.span = want->span, .type = want->type};
+    struct sf_link_set *set = sf_arena_new(q->req, sizeof(*set));
+    struct sf_span_profile p = {.trace = want->trace, .span = want->span, .is_self = want->is_self};
+    struct sf_attribution a;
+    const uint32_t *nodes;
+    enum sf_err err = set ? sf_link_set_load(store, want->trace, &ask, q, set, why)
+                          : sf_exec_no_room(why);
+    if (err)
+        return err;
+    struct sf_attribution_input in = {.samples = set->samples,
+                                      .n_samples = set->n_samples,
+                                      .is_wanted = mark_wanted(set, want->is_self, q->req)};
+    bool *asked = sf_arena_new_n(q->req, set->tree.n_spans + 1u, sizeof(*asked));
+    if (!in.is_wanted || !asked)
+        return sf_exec_no_room(why);
+    asked[set->span] = true;
+    err = sf_attribute(&set->index, &in, q->req, &a, why);
+    if (!err)
+        err = sf_claims_view_tree(set, &a, q->req, &p.view.tree, &nodes, why);
+    if (!err && want->has_timeline)
+        err = sf_span_moments_make(set, &a, nodes, q->req, &p, why);
+    if (err)
+        return err;
+    p.n_threads = sf_claims_view_threads(set, &a, q->req);
+    if (p.n_threads == 0)
+        return sf_exec_no_room(why);
+    sf_claims_view_grades(&a, asked, &p.grades);
+    p.n_samples = p.grades.n_samples;
+    p.view.tree.n_samples = p.n_samples;
+    p.view.type = set->type;
+    p.view.service = p.service = set->services[set->span];
+    p.name = set->spans[set->span].name;
+    p.duration_ns = sf_span_duration_ns(&set->spans[set->span]);
+    p.view.time_ns = (int64_t)set->spans[set->span].start_ns;
+    p.view.duration_ns = (int64_t)p.duration_ns;
+    p.view.period = set->period;
+    if (sf_str_eq(set->type.period_unit, SF_STR("nanoseconds")))
+        p.most_samples = sf_trust_most(p.duration_ns, (double)set->period, p.n_threads);
+    p.looks = sf_claims_view_looks(set, p.view.tree.total, p.n_samples);
+    p.trust = sf_trust_name(sf_trust_of((uint64_t)p.looks));
+    p.types = set->types;
+    p.n_types = set->n_types;
+    p.is_partial = set->is_partial;
+    err = sf_span_profile_find_top(&p, q->req, why);
+    if (!err &&
+        (!explain(set, &a, &p, q->req) || !warn_of_few(&p, q->req) ||
+         !sf_span_clocks_of(&set->tree, &set->clocks, set->services, set->span, q->req, &p.clocks)))
+        err = sf_exec_no_room(why);
+    if (!err)
+        *out = p;
+    return err;
+}

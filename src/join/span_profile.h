@@ -1,0 +1,21 @@
+/* span_profile.h - the flame graph of one span, with how far it can be believed. */
+#pragma once
+#include "join/link_set.h"
+#include "render/span_profile.h"
+
+struct sf_span_profile_want {
+    sf_trace_id trace;
+    sf_span_id span;
+    sf_str type;
+    bool is_self;      /* without spans below it */
+    bool has_timeline; /* the samples one by one as well */
+};
+
+/* Lives in q->req. NOT_FOUND: no such trace, span or type. No samples: an empty tree and a reason.
+ */
+enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_profile_want *want,
+                                 struct sf_query_ctx *q, struct sf_span_profile *out,
+                                 struct sf_why *why);
+/* Fills in the largest function and the interval of its share. */
+enum sf_err sf_span_profile_find_top(struct sf_span_profile *p, struct sf_arena *req,
+                                     struct sf_why *why);

@@ -1,0 +1,59 @@
+/* span_set.h - the spans a TraceQL query picks, as a plain list. */
+#pragma once
+#include "exec/search.h"
+#include "join/link_keep.h"
+
+#define SF_SPAN_SET_TRACES 5000 /* at most; that there are more is said */
+
+struct sf_set_span {
+    sf_trace_id trace;
+    sf_span_id id;
+    uint64_t start_ns, duration_ns;
+};
+
+struct sf_span_set {
+    struct sf_set_span *spans; /* newest traces first */
+    uint32_t n;
+    uint64_t n_cut; /* spans of the same traces that match too: a trace has too many */
+    double one_of;  /* one trace in about so many was taken; 1: all of them */
+    sf_str note;    /* why else there are not all of those; empty: they are */
+};
+
+/* Where samples carry no ids each span is asked for by itself, and only so long. */
+#define SF_SPAN_SET_TIME_UP                                                                      \
+    SF_STR("samples carry no ids, so that each span is asked for by itself: time was up before " \
+           "more were; ask for less time, or for a type that is tagged")
+
+/* How much of what matches was looked at. */
+struct sf_set_cut {
+    uint64_t n_found, n_used;
+    bool is_estimate; /* n_found is: not all traces were looked at */
+    sf_str note;      /* what else is missing, and why */
+};
+
+struct sf_span_set_want {
+    sf_str query;
+    int64_t from_ns, to_ns;
+    uint32_t limit_traces;
+    bool is_newest;            /* the newest of them; otherwise an even part of all that match */
+    struct sf_arena *scratch;  /* for the search; reset */
+    struct sf_link_keep *keep; /* gets what it can of the traces found; NULL: not needed */
+};
+
+/* Lives in q->req. INPUT: a bad query, with its column. */
+enum sf_err sf_span_set_find(struct sf_store *store, const struct sf_span_set_want *want,
+                             struct sf_query_ctx *q, struct sf_span_set *out, struct sf_why *why);
+/* The query for all spans of a service. False: no room in `req`. */
+bool sf_span_set_of_service(sf_str service, struct sf_arena *req, sf_str *out_query);
+/* By trace and span id, each span once. */
+void sf_span_set_sort(struct sf_span_set *set);
+/* How many spans match: counted, or from the part that was taken. */
+uint64_t sf_span_set_found(const struct sf_span_set *set);
+struct sf_set_cut sf_span_set_cut(const struct sf_span_set *set, uint64_t n_found, uint64_t n_used);
+/* Was only a part of them looked at? */
+bool sf_set_cut_is_sample(const struct sf_set_cut *c);
+/* Says so in a sentence, in `req`; empty: all were. `of` is "left: " or nothing. False: no room. */
+bool sf_set_cut_note(const struct sf_set_cut *c, const char *of, struct sf_arena *req, sf_str *out);
+/* Keeps `most` of them, evenly and the same ones whenever it is asked, in their order. False: no
+ * room in `req`. */
+bool sf_span_set_thin(struct sf_span_set *set, uint32_t most, struct sf_arena *req);

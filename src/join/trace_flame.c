@@ -1,0 +1,111 @@
+/* trace_flame.c - a whole request as one flame graph, out of the store. */
+#include "join/trace_flame.h"
+
+#include "exec/no_room.h"
+#include "join/claims_view.h"
+#include "join/span_clocks.h"
+#include "link/critical_path.h"
+#include "link/trace_flame.h"
+#include "link/trust.h"
+
+static const char *const words[] = {"samples", "wall", "critical-path"};
+
+enum sf_err sf_trace_flame_parse(sf_str word, enum sf_trace_flame_by *out, struct sf_why *why)
+{
+    for (int i = 0; i < 3; i++) {
+        if ((word.len == 0 && i == 0) || sf_str_eq(word, sf_str_from(words[i]))) {
+            *out = (enum sf_trace_flame_by)i;
+            return SF_OK;
+        }
+    }
+    return sf_fail(why, SF_ERR_INPUT, "by is samples, wall or critical-path, not '%.*s'",
+                   SF_STR_ARG(word));
+}
+
+static enum sf_err weigh(const struct sf_link_set *set, enum sf_trace_flame_by by,
+                         struct sf_arena *req, const uint64_t **out, struct sf_why *why)
+{
+    struct sf_critical_path path;
+    enum sf_err err;
+    *out = NULL;
+    if (by == SF_TRACE_FLAME_SAMPLES)
+        return SF_OK;
+    if (by == SF_TRACE_FLAME_CRITICAL) {
+        err = sf_critical_path_find(&set->tree, req, &path, why);
+        if (!err)
+            *out = path.critical_ns;
+        return err;
+    }
+    uint64_t *weights = sf_arena_new_n(req, set->n_own + 1u, sizeof(*weights));
+    if (!weights)
+        return sf_exec_no_room(why);
+    for (uint32_t i = 0; i < set->n_own; i++)
+        weights[i] = set->tree.places[i].self_ns;
+    *out = weights;
+    return SF_OK;
+}
+
+static bool count_spans(const struct sf_link_set *set, const struct sf_attribution *a,
+                        struct sf_arena *req, struct sf_trace_flame_view *v)
+{
+    bool *has = sf_arena_new_n(req, set->n_own + 1u, sizeof(*has));
+    if (!has)
+        return false;
+    for (uint32_t i = 0; i < a->n_claims; i++)
+        has[a->claims[i].span] = true;
+    sf_claims_view_grades(a, has, &v->grades); /* every claim is of its own span: none is subtree */
+    for (uint32_t i = 0; i < set->n_own; i++)
+        v->n_sampled += has[i];
+    v->n_spans = set->n_own;
+    v->n_samples = set->n_samples - a->n_samples[SF_GRADE_NONE];
+    if (set->n_types == 0)
+        v->reason = SF_STR("none of these services sent profiles around this time: point their "
+                           "profilers at this server");
+    else if (a->n_claims == 0)
+        v->reason = SF_STR("profiles of this type carry no ids of this trace: open a span to see "
+                           "what its process did meanwhile; spanflame coverage has the lines that "
+                           "tag samples");
+    return true;
+}
+
+enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_str type,
+                                enum sf_trace_flame_by by, struct sf_query_ctx *q,
+                                struct sf_trace_flame_view *out, struct sf_why *why)
+{
+    struct sf_link_want want = {.type = type};
+    struct sf_link_set *set = sf_arena_new(q->req, sizeof(*set));
+    struct sf_trace_flame_view v = {.trace = trace, .by = words[by]};
+    struct sf_attribution a;
+    enum sf_err err = set ? sf_link_set_load(store, trace, &want, q, set, why)
+                          : sf_exec_no_room(why);
+    if (err)
+        return err;
+    struct sf_attribution_input in = {.samples = set->samples, .n_samples = set->n_samples};
+    struct sf_trace_flame_input draw = {
+        .spans = &set->tree,
+        .services = set->services,
+        .stacks = &set->stacks,
+        .samples = set->samples,
+        .claims = &a,
+        .is_time = sf_str_eq(set->type.sample_unit, SF_STR("nanoseconds"))};
+    err = sf_attribute(&set->index, &in, q->req, &a, why);
+    if (!err)
+        err = weigh(set, by, q->req, &draw.weights_ns, why);
+    if (!err)
+        err = sf_trace_flame(&draw, q->req, &v.view.tree, why);
+    if (!err && (!count_spans(set, &a, q->req, &v) ||
+                 !sf_span_clocks_say(&set->clocks, set->services, q->req, &v.clocks)))
+        err = sf_exec_no_room(why);
+    if (err)
+        return err;
+    v.view.tree.n_samples = v.n_samples;
+    v.trust = sf_trust_name(
+        sf_trust_of((uint64_t)sf_claims_view_looks(set, sf_grades_value(&v.grades), v.n_samples)));
+    v.view.type = set->type;
+    v.view.period = set->period;
+    v.types = set->types;
+    v.n_types = set->n_types;
+    v.is_partial = set->is_partial;
+    *out = v;
+    return SF_OK;
+}

@@ -1,0 +1,18 @@
+/* trace_flame.h - a whole request as one flame graph, out of the store. */
+#pragma once
+#include "join/link_set.h"
+#include "render/trace_flame.h"
+
+enum sf_trace_flame_by {
+    SF_TRACE_FLAME_SAMPLES,
+    SF_TRACE_FLAME_WALL,    /* each span's own time */
+    SF_TRACE_FLAME_CRITICAL /* each span's own time on the critical path */
+};
+
+/* "samples", "wall", "critical-path"; empty is samples. INPUT names the words there are. */
+enum sf_err sf_trace_flame_parse(sf_str word, enum sf_trace_flame_by *out, struct sf_why *why);
+
+/* Lives in q->req. NOT_FOUND: no such trace or type. */
+enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_str type,
+                                enum sf_trace_flame_by by, struct sf_query_ctx *q,
+                                struct sf_trace_flame_view *out, struct sf_why *why);

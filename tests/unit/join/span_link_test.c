@@ -1,0 +1,431 @@
+/* A span's flame graph and ledger out of a real store, by each of the ways samples are sent. */
+#include "join/findings.h"
+#include "join/span_ledger.h"
+#include "join/span_profile.h"
+#include "join/trace_flame.h"
+
+#include "support/store_profile.h"
+#include "test.h"
+
+enum { MS = 1000000 };
+static const int64_t NOW_NS = INT64_C(1763200000) * 1000000000;
+static int64_t now_ns(void)
+{
+    return NOW_NS;
+}
+
+static struct store_rig rig;
+static const sf_trace_id TRACE = {{1, 2, 3}};
+
+/* checkout 0..100 ms > pay 40..80 ms, both in shop's one process; thread 5. */
+static void begin(void)
+{
+    store_rig_init(&rig);
+    rig.config.tuning.wall_ns = now_ns;
+    assert_ok(store_rig_open(&rig));
+    struct sf_attr where[] = {
+        {SF_STR("service.instance.id"), {.type = SF_VALUE_STR, .str = SF_STR("shop-1")}},
+        {SF_STR("service.name"), {.type = SF_VALUE_STR, .str = SF_STR("shop")}}};
+    struct sf_attr thread[] = {{SF_STR("thread.id"), {.type = SF_VALUE_INT, .i64 = 5}}};
+    struct sf_resource resource = {.attrs = {where, 2}, .service = SF_STR("shop")};
+    struct sf_scope scope = {0};
+    struct sf_span spans[] = {{.trace_id = TRACE,
+                               .span_id = 1,
+                               .start_ns = (uint64_t)NOW_NS,
+                               .end_ns = (uint64_t)NOW_NS + 100 * MS,
+                               .name = SF_STR("checkout"),
+                               .attrs = {thread, 1}},
+                              {.trace_id = TRACE,
+                               .span_id = 2,
+                               .parent_id = 1,
+                               .start_ns = (uint64_t)NOW_NS + 40 * MS,
+                               .end_ns = (uint64_t)NOW_NS + 80 * MS,
+                               .name = SF_STR("pay"),
+                               .attrs = {thread, 1}}};
+    struct sf_span_batch batch = {&resource, &scope, spans, 1, 1, 2};
+    assert_ok(store_put_batch(&rig, 0, store_batch(&rig, 1, &batch, 11, NOW_NS)));
+}
+
+static void end(void)
+{
+    store_rig_done(&rig);
+}
+
+/* One profile of shop: stacks are main > function. */
+static void put_profile(const char *name, const char *type, sf_str instance,
+                        const struct store_sample *puts, uint32_t n)
+{
+    struct store_profile p = {.service = "shop",
+                              .instance = instance,
+                              .name = name,
+                              .type = type,
+                              .unit = "nanoseconds",
+                              .time_ns = NOW_NS};
+    assert_ok(store_put_profile(&rig, &p, puts, n));
+}
+
+static struct sf_span_profile profile(sf_span_id span, bool is_self)
+{
+    struct sf_span_profile_want want = {.trace = TRACE, .span = span, .is_self = is_self};
+    struct sf_span_profile p;
+    struct sf_why why = {0};
+    if (sf_span_profile_make(rig.store, &want, &rig.q, &p, &why))
+        fail_msg("%s", why.text);
+    return p;
+}
+
+static int64_t self_of(const struct sf_span_profile *p, const char *function)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 1; i < p->view.tree.n_nodes; i++)
+        if (sf_str_eq(p->view.tree.frames[p->view.tree.nodes[i].frame].function,
+                      sf_str_from(function)))
+            sum += p->view.tree.nodes[i].self;
+    return sum;
+}
+
+static uint64_t graded(const struct sf_span_profile *p, const char *name)
+{
+    static const char *const names[] = {"exact", "subtree", "inherited", "shared", "window"};
+    for (uint32_t i = 0; i < SF_GRADE_ROWS; i++)
+        if (strcmp(names[i], name) == 0)
+            return p->grades.rows[i].n_samples;
+    fail_msg("no grade %s", name);
+    return 0;
+}
+
+static struct store_sample at(const char *function, sf_span_id span, int64_t ms, int64_t value_ms)
+{
+    return (struct store_sample){function,
+                                 {.trace_id = span ? TRACE : (sf_trace_id){{0}},
+                                  .span_id = span,
+                                  .thread = 5,
+                                  .start_ns = NOW_NS + ms * MS,
+                                  .value = value_ms * MS,
+                                  .has_time = true,
+                                  .state = SF_STATE_RUNNING}};
+}
+
+TEST(span_link, takes_samples_that_name_their_span)
+{
+    struct store_sample puts[] = {at("sum", 1, 10, 30), at("sign", 2, 50, 20),
+                                  at("sign", 2, 60, 10)};
+    begin();
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 3);
+    struct sf_span_profile p = profile(1, false);
+    assert_int_equal(p.view.tree.total, 60 * MS);
+    assert_int_equal(self_of(&p, "sign"), 30 * MS);
+    assert_int_equal(graded(&p, "exact"), 1);
+    assert_int_equal(graded(&p, "subtree"), 2);
+    size_t few;
+    assert_true(sf_str_find(p.reason, SF_STR("few, so shares are rough"), &few));
+    p = profile(1, true);
+    assert_int_equal(p.view.tree.total, 30 * MS);
+    assert_str(p.shares[0].function, "sum");
+    p = profile(2, false);
+    assert_int_equal(p.view.tree.total, 30 * MS);
+    assert_str(p.service, "shop");
+    assert_string_equal(p.trust, "thin");
+    end();
+}
+
+TEST(span_link, tells_its_samples_in_the_order_of_time)
+{
+    struct store_sample puts[] = {at("sign", 2, 60, 10), at("sum", 1, 10, 30),
+                                  at("sign", 2, 50, 20), at("sum", 1, 0, 5)};
+    struct sf_span_profile_want want = {.trace = TRACE, .span = 1, .has_timeline = true};
+    struct sf_span_profile p;
+    struct sf_why why = {0};
+    struct sf_buf json = {0};
+    begin();
+    puts[2].sample.thread = 6;
+    puts[3].sample.has_time = false;
+    puts[3].sample.start_ns = 0;
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 4);
+    assert_ok(sf_span_profile_make(rig.store, &want, &rig.q, &p, &why));
+    assert_int_equal(p.n_moments, 3); /* one has no time of its own */
+    const struct sf_tree *t = &p.view.tree;
+    static const int64_t ms[] = {10, 50, 60}, values[] = {30, 20, 10};
+    static const char *const functions[] = {"sum", "sign", "sign"};
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(p.moments[i].start_ns, ms[i] * MS);
+        assert_int_equal(p.moments[i].value, values[i] * MS);
+        assert_true(sf_str_eq(t->frames[t->nodes[p.moments[i].node].frame].function,
+                              sf_str_from(functions[i])));
+    }
+    assert_int_equal(p.moments[0].thread, p.moments[2].thread);
+    assert_int_not_equal(p.moments[0].thread, p.moments[1].thread);
+    assert_ok(sf_span_profile_json(&p, &json, &why));
+    size_t place;
+    assert_true(
+        sf_str_find(sf_buf_str(&json), SF_STR("\"timeline\":[[10000000,0,30000000,"), &place));
+    sf_buf_done(&json);
+    p = profile(1, false); /* only when asked */
+    assert_ok(sf_span_profile_json(&p, &json, &why));
+    assert_false(sf_str_find(sf_buf_str(&json), SF_STR("timeline"), &place));
+    sf_buf_done(&json);
+    end();
+}
+
+TEST(span_link, gives_a_local_roots_samples_to_the_child_that_ran)
+{
+    struct store_sample puts[] = {at("sum", 1, 10, 30), at("sign", 1, 50, 20)};
+    begin();
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 2);
+    struct sf_span_profile p = profile(2, false);
+    assert_int_equal(p.view.tree.total, 20 * MS);
+    assert_int_equal(graded(&p, "inherited"), 1);
+    end();
+}
+
+TEST(span_link, shares_a_local_roots_untimed_samples)
+{
+    struct store_sample put = at("sum", 1, 0, 100);
+    begin();
+    put.sample.has_time = false;
+    put.sample.start_ns = 0;
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), &put, 1);
+    struct sf_span_profile p = profile(2, false);
+    assert_int_equal(p.view.tree.total, 40 * MS); /* 40 of 100 ms */
+    assert_int_equal(graded(&p, "shared"), 1);
+    assert_true(p.reason.len > 0);
+    p = profile(1, true);
+    assert_int_equal(p.view.tree.total, 60 * MS);
+    end();
+}
+
+TEST(span_link, falls_to_the_process_when_nothing_is_tagged)
+{
+    struct store_sample puts[] = {at("sign", 0, 50, 20), at("idle", 0, 500, 20)};
+    begin();
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 2);
+    struct sf_span_profile p = profile(2, false);
+    assert_int_equal(p.view.tree.total, 20 * MS);
+    assert_int_equal(graded(&p, "window"), 1);
+    size_t found;
+    assert_true(sf_str_find(p.reason, SF_STR("carry no span ids"), &found));
+    end();
+}
+
+/* Two SDKs in one process: the tracer gives it a name, the profiler another one or none. */
+TEST(span_link, takes_tagged_samples_of_a_process_by_another_name)
+{
+    struct store_sample puts[] = {at("sum", 1, 10, 30), at("elsewhere", 0, 20, 10)};
+    begin();
+    put_profile("process_cpu", "cpu", SF_STR("instance=of-the-profiler"), puts, 2);
+    struct sf_span_profile p = profile(1, false);
+    assert_int_equal(p.view.tree.total, 30 * MS);
+    assert_int_equal(self_of(&p, "elsewhere"), 0);
+    assert_int_equal(graded(&p, "window"), 0);
+    end();
+}
+
+TEST(span_link, falls_to_the_aggregate_when_nothing_has_a_time)
+{
+    struct store_sample put = at("sum", 0, 0, 50);
+    begin();
+    put.sample.has_time = false;
+    put.sample.start_ns = 0;
+    put.sample.thread = 0;
+    put_profile("process_cpu", "cpu", SF_STR_NONE, &put, 1);
+    struct sf_span_profile p = profile(2, false);
+    assert_true(p.view.tree.total > 0 && p.view.tree.total <= 50 * MS);
+    assert_int_equal(graded(&p, "window"), 1);
+    end();
+}
+
+static struct store_sample of_another_request(struct store_sample put)
+{
+    put.sample.trace_id.b[0] = 77;
+    put.sample.span_id = 777;
+    return put;
+}
+
+/* A request that was never sampled among requests that were: theirs is not shown as its own. */
+TEST(span_link, leaves_other_requests_samples_to_them)
+{
+    struct store_sample puts[] = {of_another_request(at("busy", 0, 20, 30)),
+                                  of_another_request(at("busy", 0, 60, 30)),
+                                  at("background", 0, 50, 10)};
+    size_t found;
+    begin();
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 3);
+    struct sf_span_profile p = profile(1, false);
+    assert_int_equal(p.view.tree.total, 0);
+    assert_int_equal(graded(&p, "window"), 0);
+    assert_true(sf_str_find(p.reason, SF_STR("no sample of shop fell into this span"), &found));
+    assert_true(sf_str_find(p.reason, SF_STR("2 samples belong to other spans"), &found));
+    end();
+}
+
+TEST(span_link, leaves_other_requests_untimed_samples_to_them)
+{
+    struct store_sample put = of_another_request(at("busy", 0, 0, 50));
+    size_t found;
+    begin();
+    put.sample.has_time = false;
+    put.sample.start_ns = 0;
+    put.sample.thread = 0;
+    put_profile("process_cpu", "cpu", SF_STR("instance=of-the-profiler"), &put, 1);
+    struct sf_span_profile p = profile(2, false);
+    assert_int_equal(p.view.tree.total, 0);
+    assert_true(sf_str_find(p.reason, SF_STR("no sample of shop fell into this span"), &found));
+    end();
+}
+
+TEST(span_link, says_why_there_is_nothing)
+{
+    struct sf_span_profile_want want = {.trace = TRACE, .span = 9};
+    struct sf_span_profile p;
+    struct sf_why why = {0};
+    size_t found;
+    begin();
+    p = profile(1, false);
+    assert_int_equal(p.view.tree.total, 0);
+    assert_true(sf_str_find(p.reason, SF_STR("no profiles from shop"), &found));
+    assert_err(sf_span_profile_make(rig.store, &want, &rig.q, &p, &why), SF_ERR_NOT_FOUND);
+    assert_string_equal(why.text, "the trace has no span 0000000000000009");
+    want.trace.b[0] = 99;
+    assert_err(sf_span_profile_make(rig.store, &want, &rig.q, &p, &why), SF_ERR_NOT_FOUND);
+    end();
+}
+
+static struct sf_ledger_view ledger(sf_span_id span)
+{
+    struct sf_ledger_view v;
+    struct sf_why why = {0};
+    uint64_t sum = 0;
+    if (sf_span_ledger_make(rig.store, TRACE, span, &rig.q, &v, &why))
+        fail_msg("%s", why.text);
+    for (uint32_t i = 0; i < v.n_parts; i++)
+        sum += v.parts[i].ns;
+    assert_int_equal(sum, v.duration_ns);
+    return v;
+}
+
+static uint64_t part(const struct sf_ledger_view *v, const char *name)
+{
+    for (uint32_t i = 0; i < v->n_parts; i++)
+        if (strcmp(v->parts[i].name, name) == 0)
+            return v->parts[i].ns;
+    fail_msg("no part %s", name);
+    return 0;
+}
+
+TEST(span_link, accounts_for_a_span_with_cpu_and_waits)
+{
+    struct store_sample cpu[] = {at("sum", 1, 5, 10), at("sum", 1, 15, 10), at("sign", 2, 45, 10)};
+    struct store_sample waits[] = {at("pthread_mutex_lock", 1, 20, 15),
+                                   at("epoll_wait", 1, 85, 10)};
+    begin();
+    for (int i = 0; i < 2; i++) {
+        waits[i].sample.state = SF_STATE_UNKNOWN;
+        waits[i].sample.length_ns = waits[i].sample.value;
+    }
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), cpu, 3);
+    put_profile("off_cpu", "time", SF_STR("instance=shop-1"), waits, 2);
+    struct sf_ledger_view v = ledger(1);
+    assert_int_equal(v.duration_ns, 100 * MS);
+    assert_int_equal(part(&v, "cpu"), 20 * MS);
+    assert_int_equal(part(&v, "lock"), 15 * MS);
+    assert_int_equal(part(&v, "net"), 10 * MS);
+    assert_int_equal(part(&v, "child"), 40 * MS);
+    assert_int_equal(part(&v, "unknown"), 15 * MS);
+    v = ledger(2);
+    assert_int_equal(part(&v, "cpu"), 10 * MS);
+    assert_int_equal(part(&v, "unknown"), 30 * MS);
+    assert_true(v.reason.len > 0);
+    end();
+}
+
+/* A library that tells its lock waits apart from the others, an outside profiler that sees both,
+ * and a runtime that only sums its lock waits up. */
+TEST(span_link, counts_a_wait_for_a_lock_once)
+{
+    struct store_sample waits[] = {at("recv", 1, 10, 10), at("futex", 1, 80, 10)};
+    struct store_sample locks[] = {at("lock", 1, 80, 10), at("lock", 1, 25, 5),
+                                   at("lock", 1, 0, 7)};
+    begin();
+    waits[0].sample.state = SF_STATE_NET;
+    waits[1].sample.state = SF_STATE_LOCK;
+    for (int i = 0; i < 2; i++) {
+        waits[i].sample.length_ns = waits[i].sample.value;
+        locks[i].sample.length_ns = locks[i].sample.value;
+    }
+    locks[2].sample.has_time = false;
+    put_profile("off_cpu", "time", SF_STR("instance=shop-1"), waits, 2);
+    put_profile("mutex", "delay", SF_STR("instance=shop-1"), locks, 3);
+    struct sf_ledger_view v = ledger(1);
+    assert_int_equal(part(&v, "net"), 10 * MS);
+    assert_int_equal(part(&v, "lock"), 15 * MS);
+    end();
+}
+
+TEST(span_link, keeps_its_answer_over_a_flush)
+{
+    struct store_sample puts[] = {at("sum", 1, 10, 30), at("sign", 2, 50, 20)};
+    begin();
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 2);
+    assert_ok(sf_store_local_ops.flush(rig.store, NULL));
+    struct sf_span_profile p = profile(1, false);
+    assert_int_equal(p.view.tree.total, 50 * MS);
+    assert_int_equal(self_of(&p, "sign"), 20 * MS);
+    end();
+}
+
+TEST(span_link, draws_the_whole_trace_by_each_weight)
+{
+    struct store_sample puts[] = {at("sum", 1, 10, 30), at("sign", 2, 50, 20)};
+    struct sf_trace_flame_view v;
+    struct sf_why why = {0};
+    const int64_t totals[] = {50 * MS, 100 * MS, 100 * MS};
+    begin();
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 2);
+    for (int by = 0; by < 3; by++) {
+        assert_ok(sf_trace_flame_make(rig.store, TRACE, SF_STR("cpu"), (enum sf_trace_flame_by)by,
+                                      &rig.q, &v, &why));
+        assert_int_equal(v.view.tree.total, totals[by]);
+        assert_int_equal(v.n_spans, 2);
+        assert_int_equal(v.n_sampled, 2);
+        assert_int_equal(v.view.tree.frames[0].kind, SF_FRAME_SERVICE);
+    }
+    enum sf_trace_flame_by by;
+    assert_err(sf_trace_flame_parse(SF_STR("cost"), &by, &why), SF_ERR_INPUT);
+    assert_string_equal(why.text, "by is samples, wall or critical-path, not 'cost'");
+    end();
+}
+
+TEST(span_link, finds_what_stands_out_in_span_trace_and_service)
+{
+    struct store_sample puts[] = {at("regex.match", 1, 10, 30), at("sign", 2, 50, 10)};
+    struct sf_arena scratch = {0};
+    struct sf_findings_want want = {.trace = TRACE, .span = 1, .limits = SF_FINDING_LIMITS};
+    struct sf_findings_view v;
+    struct sf_why why = {0};
+    begin();
+    assert_true(sf_arena_init(&scratch, 64 << 20));
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 2);
+    assert_ok(sf_findings_make(rig.store, &want, &rig.q, &v, &why));
+    assert_true(v.n >= 2);
+    assert_str(v.items[0].subject, "regex.match");
+    assert_str(v.items[0].sentence, "regex.match alone takes 75 % of the CPU time of checkout, in "
+                                    "main > regex.match: optimise that function");
+    assert_str(v.items[0].path, "main > regex.match");
+    want.span = 0;
+    assert_ok(sf_findings_make(rig.store, &want, &rig.q, &v, &why));
+    assert_str(v.of, "the CPU time of this trace");
+    assert_str(v.items[0].subject, "regex.match");
+    want = (struct sf_findings_want){.service = SF_STR("shop"),
+                                     .from_ns = NOW_NS - 1000 * (int64_t)MS,
+                                     .until_ns = NOW_NS + 1000 * (int64_t)MS,
+                                     .limits = SF_FINDING_LIMITS,
+                                     .scratch = &scratch};
+    assert_ok(sf_findings_make(rig.store, &want, &rig.q, &v, &why));
+    assert_str(v.items[0].subject, "regex.match");
+    want.service = SF_STR("nobody");
+    assert_ok(sf_findings_make(rig.store, &want, &rig.q, &v, &why));
+    assert_int_equal(v.n, 0);
+    assert_str(v.reason, "no profiles from nobody in this time");
+    sf_arena_done(&scratch);
+    end();
+}
