@@ -4,7 +4,7 @@
 #include "cli/args.h"
 #include "cli/client.h"
 #include "flame/batch_tree.h"
-#include "render/profile_view.h"
+#include "model/answer/profile_view.h"
 
 struct sf_profile_flags { /* zero: the default */
     const char *type;     /* --type */

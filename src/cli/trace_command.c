@@ -12,6 +12,7 @@
 #include "join/span_clocks.h"
 #include "link/critical_path.h"
 #include "os/terminal.h"
+#include "render/clocks.h"
 #include "render/waterfall.h"
 #include "wire/pb.h"
 

@@ -1,6 +1,6 @@
 /* services.h - what ran in a range of time: calls, errors, quantiles per service and operation. */
 #pragma once
-#include "render/services_json.h"
+#include "model/answer/services.h"
 #include "store/store.h"
 
 /* The duration below which the share `q` of all spans lie; inside a bucket durations are taken to

@@ -1,7 +1,7 @@
 /* claims_view.h - what spans claimed, as a tree and by grade. */
 #pragma once
 #include "join/link_set.h"
-#include "render/grades.h"
+#include "model/answer/grades.h"
 
 /* One tree of all claims, with their samples' stacks. In `req`. `out_nodes` (or NULL): the place in
  * it of each node of set->stacks that a claim needs. */

@@ -1,7 +1,7 @@
 /* cohort.h - the code of all spans a query picks, as one flame graph. */
 #pragma once
 #include "join/span_set.h"
-#include "render/cohort.h"
+#include "model/answer/cohort.h"
 
 struct sf_cohort_want {
     sf_str query, type;

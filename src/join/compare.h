@@ -6,7 +6,7 @@
  * by self value. */
 #pragma once
 #include "join/span_set.h"
-#include "render/comparison.h"
+#include "model/answer/comparison.h"
 
 struct sf_compare_want {
     sf_str left, right; /* queries; with `by` values of that attribute */

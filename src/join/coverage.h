@@ -2,7 +2,7 @@
  * which link is missing. */
 #pragma once
 #include "join/span_set.h"
-#include "render/coverage.h"
+#include "model/answer/coverage.h"
 
 struct sf_coverage_want {
     sf_str service; /* or */

@@ -1,7 +1,7 @@
 /* coverage_time.h - a service's profiles over time: how many, how often, and when there were none.
  */
 #pragma once
-#include "render/coverage.h"
+#include "model/answer/coverage.h"
 #include "store/store.h"
 
 /* Fills in `types`: each that the service has in that time. In q->req. */

@@ -3,8 +3,8 @@
 #pragma once
 #include "join/link_set.h"
 #include "link/findings.h"
+#include "model/answer/findings.h"
 #include "query/label_selector.h"
-#include "render/findings.h"
 
 struct sf_findings_want { /* one of: */
     sf_trace_id trace;    /* with `span` of that span alone */

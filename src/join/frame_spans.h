@@ -1,7 +1,7 @@
 /* frame_spans.h - from a function to the spans that ran it; without one, from a service and a time
  * to the spans behind what its profiles show there. */
 #pragma once
-#include "render/frame_spans.h"
+#include "model/answer/frame_spans.h"
 #include "store/store.h"
 
 struct sf_frame_spans_want {

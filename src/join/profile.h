@@ -1,6 +1,6 @@
 /* profile.h - one flame graph: which type, which spans, and the merge. */
 #pragma once
-#include "render/profile_view.h"
+#include "model/answer/profile_view.h"
 #include "store/store.h"
 
 struct sf_profile_ask {

@@ -1,8 +1,8 @@
 /* span_clocks.h - the spans of a trace on one clock, and what was done for that. */
 #pragma once
 #include "link/clock_fix.h"
+#include "model/answer/clocks.h"
 #include "model/span.h"
-#include "render/clocks.h"
 
 /* The tree of a trace's spans, on one clock. Both live in `req`. LIMIT: it is full. */
 enum sf_err sf_span_clocks_make(const struct sf_span_batch *b, struct sf_arena *req,

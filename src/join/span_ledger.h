@@ -1,8 +1,8 @@
 /* span_ledger.h - where a span's time went, from every profile that knows something of it. */
 #pragma once
 #include "join/link_set.h"
-#include "render/ledger.h"
-#include "render/span_profile.h"
+#include "model/answer/ledger.h"
+#include "model/answer/span_profile.h"
 
 /* Lives in q->req. NOT_FOUND: no such trace or span. */
 enum sf_err sf_span_ledger_make(struct sf_store *store, sf_trace_id trace, sf_span_id span,

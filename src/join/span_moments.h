@@ -1,7 +1,7 @@
 /* span_moments.h - the samples of a span one by one, in the order they were taken. */
 #pragma once
 #include "join/link_set.h"
-#include "render/span_profile.h"
+#include "model/answer/span_profile.h"
 
 /* Of those claims whose samples have a time of their own; `nodes` leads from the set's stacks to
  * the profile's tree. In `req`. */

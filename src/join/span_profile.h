@@ -1,7 +1,7 @@
 /* span_profile.h - the flame graph of one span, with how far it can be believed. */
 #pragma once
 #include "join/link_set.h"
-#include "render/span_profile.h"
+#include "model/answer/span_profile.h"
 
 struct sf_span_profile_want {
     sf_trace_id trace;

@@ -1,7 +1,7 @@
 /* trace_flame.h - a whole request as one flame graph, out of the store. */
 #pragma once
 #include "join/link_set.h"
-#include "render/trace_flame.h"
+#include "model/answer/trace_flame.h"
 
 enum sf_trace_flame_by {
     SF_TRACE_FLAME_SAMPLES,

@@ -1,7 +1,7 @@
 /* trace_hot.h - beside every span of a trace, the function its own samples are mostly in. */
 #pragma once
 #include "exec/trace.h"
-#include "render/trace_json.h"
+#include "model/answer/trace_rows.h"
 
 /* Fills in `hot` of the rows that were made from `trace`. Only samples that carry an id of the
  * trace speak here: what a whole process did meanwhile would need all its other requests. No

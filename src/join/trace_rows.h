@@ -1,7 +1,7 @@
 /* trace_rows.h - a trace laid out as a waterfall draws it, with its critical path. */
 #pragma once
 #include "exec/trace.h"
-#include "render/trace_json.h"
+#include "model/answer/trace_rows.h"
 
 /* Lives in `req`, borrows from `trace`. LIMIT: the arena is full. */
 enum sf_err sf_trace_rows_make(sf_trace_id id, const struct sf_trace *trace, struct sf_arena *req,

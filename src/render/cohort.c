@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "render/grades.h"
 #include "render/profile_json.h"
 #include "render/units.h"
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "render/grades.h"
 #include "render/units.h"
 
 /* ---- JSON ---- */

@@ -1,54 +1,7 @@
 /* coverage.h - how well a service's traces and profiles are joined, as JSON and text. */
 #pragma once
 #include "base/buf.h"
-#include "render/grades.h"
-
-struct sf_coverage_gap {
-    int64_t from_ns, until_ns;
-};
-
-struct sf_coverage_type {
-    sf_str type;
-    uint64_t n_profiles, n_samples;
-    double rate_hz;      /* at which it samples, as its period says; 0: it does not */
-    uint64_t spacing_ns; /* usual time between two profiles; 0: unknown */
-    const struct sf_coverage_gap *gaps; /* no profiles for more than three times that */
-    uint32_t n_gaps;
-    uint64_t gap_ns; /* all of them together */
-};
-
-struct sf_coverage_skew {
-    sf_str caller; /* service */
-    uint64_t n_calls;
-    int64_t offset_ns; /* what this service's clock is ahead of the caller's; the median */
-};
-
-struct sf_coverage_missing {
-    const char *kind, *sentence;
-    sf_str lines[2]; /* empty: none */
-};
-
-struct sf_coverage {
-    sf_str service, language;
-    sf_str span; /* of one span: its name; empty: the service */
-    int64_t from_ns, until_ns;
-    uint64_t n_spans; /* of the service in that time */
-    const struct sf_coverage_type *types;
-    uint32_t n_types;
-    /* What follows is of one profile type and of some spans that were looked at. */
-    sf_str type;
-    uint64_t n_looked_at, n_sampled;
-    double expected; /* samples that their own time allows one thread; 0: unknown */
-    double received; /* a sample that stands for several looks counts as those */
-    struct sf_grades grades;
-    double tagged_share;     /* of the samples' value, with a span's id; -1: no samples */
-    double symbolised_share; /* of the samples' value, with a name; -1: no samples */
-    const struct sf_coverage_skew *skews;
-    uint32_t n_skews;
-    uint64_t n_calls; /* from other services that were looked at */
-    const struct sf_coverage_missing *missing;
-    uint32_t n_missing;
-};
+#include "model/answer/coverage.h"
 
 void sf_coverage_json(const struct sf_coverage *c, struct sf_buf *out);
 void sf_coverage_text(const struct sf_coverage *c, struct sf_buf *out);

@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "flame/tree_diff.h"
 #include "flame/tree_order.h"
-#include "render/profile_view.h"
+#include "model/answer/profile_view.h"
 
 struct sf_diff_text {
     const struct sf_profile_view *left, *right; /* names and types; trees are in `diff` */

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "render/profile_view.h"
+#include "model/answer/profile_view.h"
 
 /* Of a tree grouped by function; the `max_nodes` functions with the largest totals. A function
  * counts once in each stack, however often it is on it. Nothing at all without values. */

@@ -1,26 +1,7 @@
 /* findings.h - what stands out, as JSON and as text. */
 #pragma once
 #include "base/buf.h"
-#include "model/ids.h"
-
-struct sf_finding_view {
-    const char *kind;   /* "hot_function" */
-    const char *action; /* "optimise that function" */
-    sf_str subject, path, sentence, unit;
-    double share;
-    int64_t value;
-    uint32_t count;
-    sf_trace_id trace; /* of the span, or an example; zero: none */
-    sf_span_id span;   /* 0: none */
-};
-
-struct sf_findings_view {
-    sf_str of; /* "CPU time of shop": what the shares are of */
-    const struct sf_finding_view *items;
-    uint32_t n;
-    uint64_t n_samples;
-    sf_str reason; /* why there is nothing to look at; empty: well */
-};
+#include "model/answer/findings.h"
 
 void sf_findings_json(const struct sf_findings_view *v, struct sf_buf *out);
 void sf_findings_text(const struct sf_findings_view *v, struct sf_buf *out);

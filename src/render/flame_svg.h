@@ -6,7 +6,7 @@
  * replaced, the rest is escaped; no name is part of the script. */
 #pragma once
 #include "base/err.h"
-#include "render/profile_view.h"
+#include "model/answer/profile_view.h"
 
 /* The tree is grouped: frames have names. Bars thinner than a tenth of a pixel are left out, with
  * what is under them. INPUT: negative values, which have no width. */

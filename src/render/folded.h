@@ -1,7 +1,7 @@
 /* folded.h - "root;...;leaf VALUE" lines, which every flame graph tool reads. */
 #pragma once
 #include "base/err.h"
-#include "render/profile_view.h"
+#include "model/answer/profile_view.h"
 
 /* Stacks by name, one line for each with a value of its own. A ';' or line break inside a name
  * becomes ':' or a blank; samples without any frame are "(no stack)". The tree is grouped: frames

@@ -1,27 +1,7 @@
 /* frame_spans.h - the spans that ran a function, most expensive first, as JSON and text. */
 #pragma once
 #include "base/buf.h"
-#include "model/ids.h"
-
-struct sf_frame_span {
-    sf_trace_id trace; /* zero: not found, its spans are gone or on their way */
-    sf_span_id id;
-    sf_str service, name;
-    uint64_t start_ns, duration_ns;
-    int64_t value; /* of samples with the function in their stack */
-    double share;  /* of all the span's own samples */
-    uint64_t n_samples;
-};
-
-struct sf_frame_spans {
-    sf_str function; /* or the pattern; empty: any code */
-    sf_str type, unit;
-    uint64_t n_found; /* spans with such samples; `list` has the first of them */
-    int64_t value;    /* of all of them together */
-    const struct sf_frame_span *list;
-    uint32_t n;
-    sf_str note, reason;
-};
+#include "model/answer/frame_spans.h"
 
 void sf_frame_spans_json(const struct sf_frame_spans *f, struct sf_buf *out);
 void sf_frame_spans_text(const struct sf_frame_spans *f, struct sf_buf *out);

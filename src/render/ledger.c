@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "render/clocks.h"
 #include "render/units.h"
 #include "wire/json_writer.h"
 

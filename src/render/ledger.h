@@ -1,30 +1,7 @@
 /* ledger.h - where a span's time went, as JSON and as text. */
 #pragma once
 #include "base/buf.h"
-#include "model/ids.h"
-#include "render/clocks.h"
-
-enum { SF_LEDGER_VIEW_PARTS = 16 };
-
-struct sf_ledger_view {
-    sf_trace_id trace;
-    sf_span_id span;
-    sf_str service, name;
-    uint64_t duration_ns;
-    struct {
-        const char *name;   /* "run_queue" */
-        const char *words;  /* "waiting for a CPU" */
-        const char *source; /* "samples" */
-        uint64_t ns;
-        bool has_stacks;           /* it can be opened as a flame graph */
-    } parts[SF_LEDGER_VIEW_PARTS]; /* sum: duration_ns */
-    uint32_t n_parts;
-    uint64_t other_cpu_ns; /* of other threads that worked for the span */
-    uint64_t n_samples;
-    sf_str reason; /* why much is unknown, and what to change; empty: well */
-    bool is_partial;
-    struct sf_clocks_view clocks; /* that were corrected for it */
-};
+#include "model/answer/ledger.h"
 
 void sf_ledger_json(const struct sf_ledger_view *v, struct sf_buf *out);
 /* A bar for each part that has time, largest first. */

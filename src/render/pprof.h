@@ -2,7 +2,7 @@
  * files where they are known, addresses with their build id where they are not. */
 #pragma once
 #include "base/err.h"
-#include "render/profile_view.h"
+#include "model/answer/profile_view.h"
 #include "wire/message_writer.h"
 
 /* Plain protobuf; who writes a file compresses it. Series labels become labels of every sample. */

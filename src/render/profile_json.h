@@ -2,7 +2,7 @@
 #pragma once
 #include "base/err.h"
 #include "flame/flamebearer.h"
-#include "render/profile_view.h"
+#include "model/answer/profile_view.h"
 #include "wire/json_writer.h"
 
 /* Frames once, nodes as [parent, frame, self], parents first; node 0 is the root, its frame -1. */

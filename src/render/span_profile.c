@@ -1,6 +1,8 @@
 /* span_profile.c - the flame graph of a span and what is known of its worth. */
 #include "render/span_profile.h"
 
+#include "render/clocks.h"
+#include "render/grades.h"
 #include "render/profile_json.h"
 #include "render/units.h"
 #include "wire/json_writer.h"

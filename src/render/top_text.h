@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "flame/tree_order.h"
 #include "flame/tree_top.h"
-#include "render/profile_view.h"
+#include "model/answer/profile_view.h"
 
 struct sf_top_text {
     const struct sf_profile_view *view; /* tree grouped: frames have names */

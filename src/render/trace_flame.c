@@ -1,6 +1,8 @@
 /* trace_flame.c - a whole request as one flame graph, as JSON. */
 #include "render/trace_flame.h"
 
+#include "render/clocks.h"
+#include "render/grades.h"
 #include "render/profile_json.h"
 #include "render/units.h"
 

@@ -1,6 +1,7 @@
 #include "render/trace_json.h"
 
 #include "base/num.h"
+#include "render/clocks.h"
 #include "render/otlp_value.h"
 #include "wire/json_writer.h"
 

@@ -2,37 +2,6 @@
  * critical path. docs/api.md describes it. */
 #pragma once
 #include "base/buf.h"
-#include "model/span.h"
-#include "render/clocks.h"
-
-struct sf_trace_stretch {
-    uint64_t start_ns, end_ns;
-};
-
-struct sf_trace_row {
-    const struct sf_span *span;
-    uint32_t depth;
-    int64_t shift_ns;     /* brings its times to the clock of the trace's first span */
-    bool is_critical;     /* it or something below it was waited for */
-    uint64_t critical_ns; /* its own time on the path */
-    const struct sf_trace_stretch *stretches;
-    uint32_t n_stretches;
-    sf_str hot; /* the function its own samples are mostly in; empty: it has none */
-    int64_t hot_value;
-    double hot_share;         /* of the value of its own samples */
-    double hot_low, hot_high; /* its 95 % interval */
-    uint64_t n_samples;
-};
-
-struct sf_trace_rows {
-    sf_trace_id trace_id;
-    const struct sf_span_batch *spans; /* whose resources and scopes the rows name */
-    const struct sf_trace_row *rows;   /* parents before children, siblings by start */
-    uint32_t n_rows;
-    uint64_t start_ns, end_ns, critical_ns;
-    bool is_partial, is_exact;
-    struct sf_clocks_view clocks; /* that were corrected */
-    sf_str hot_type, hot_unit;    /* of what `hot` is made from; empty: no profiles */
-};
+#include "model/answer/trace_rows.h"
 
 void sf_trace_json(const struct sf_trace_rows *t, struct sf_buf *out);

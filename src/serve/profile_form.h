@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "render/profile_view.h"
+#include "model/answer/profile_view.h"
 
 struct sf_profile_form {
     const char *name, *content_type;

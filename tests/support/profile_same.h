@@ -7,7 +7,7 @@
 #include "flame/batch_tree.h"
 #include "flame/tree_group.h"
 #include "render/folded.h"
-#include "render/profile_view.h"
+#include "model/answer/profile_view.h"
 
 /* Stacks by the names of their functions, each once, with a zero at the end. */
 static inline void profile_same_stacks(const struct sf_tree *t, struct sf_arena *req,

@@ -2,6 +2,7 @@
 
 #include "join/cohort.h"
 #include "os/clock.h"
+#include "render/cohort.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"
 #include "serve/tenant.h"

@@ -2,6 +2,7 @@
 
 #include "join/compare.h"
 #include "os/clock.h"
+#include "render/comparison.h"
 #include "serve/params.h"
 #include "serve/tenant.h"
 

@@ -2,6 +2,7 @@
 
 #include "join/coverage.h"
 #include "os/clock.h"
+#include "render/coverage.h"
 #include "serve/own/own_form.h"
 #include "serve/own/span_path.h"
 #include "serve/params.h"

@@ -3,6 +3,7 @@
 #include "join/findings.h"
 #include "join/span_find.h"
 #include "os/clock.h"
+#include "render/findings.h"
 #include "serve/params.h"
 #include "serve/tenant.h"
 

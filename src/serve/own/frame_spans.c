@@ -2,6 +2,7 @@
 
 #include "join/frame_spans.h"
 #include "os/clock.h"
+#include "render/frame_spans.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"
 #include "serve/tenant.h"

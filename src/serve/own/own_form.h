@@ -1,7 +1,7 @@
 /* own_form.h - `format` of calls that answer with a profile and words around it: our JSON, text for
  * a terminal, or the profile alone in any form it can be given out in. */
 #pragma once
-#include "render/profile_view.h"
+#include "model/answer/profile_view.h"
 #include "serve/call.h"
 
 bool sf_own_form_is_json(sf_str format); /* also when nothing was asked for */

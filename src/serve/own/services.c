@@ -2,6 +2,7 @@
 
 #include "exec/services.h"
 #include "os/clock.h"
+#include "render/services_json.h"
 #include "serve/params.h"
 #include "serve/tenant.h"
 

@@ -5,6 +5,7 @@
 #include "join/compare.h"
 #include "join/time_part.h"
 
+#include "render/cohort.h"
 #include "support/store_profile.h"
 #include "test.h"
 

@@ -4,6 +4,7 @@
 #include "join/span_profile.h"
 #include "join/trace_flame.h"
 
+#include "render/span_profile.h"
 #include "support/store_profile.h"
 #include "test.h"
 

@@ -1,0 +1,23 @@
+/* cohort.h - answer: the code of a set of spans as one flame graph. */
+#pragma once
+#include "base/err.h"
+#include "model/answer/grades.h"
+#include "model/answer/profile_view.h"
+
+struct sf_cohort_view {
+    sf_str query, type;
+    bool is_self;     /* without the spans' children */
+    bool is_sum;      /* values are sums; otherwise means per span */
+    uint64_t n_found; /* spans the query found */
+    bool is_estimate; /* n_found is: there were too many to count */
+    uint64_t n_spans; /* looked at */
+    bool is_sample;   /* not all that match were: `note` says how they were chosen */
+    uint64_t n_sampled;
+    struct sf_grades grades;
+    const char *trust;
+    double mean_duration_ns, mean_value;
+    sf_str note, reason;
+    const sf_str *types;
+    uint32_t n_types;
+    struct sf_profile_view view;
+};

@@ -1,0 +1,48 @@
+/* span_profile.h - answer: the flame graph of a span and how far it can be believed. */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/answer/clocks.h"
+#include "model/answer/grades.h"
+#include "model/answer/profile_view.h"
+#include "model/ids.h"
+
+struct sf_span_moment { /* one sample that has a time of its own */
+    int64_t start_ns;   /* after the span's start; samples of spans below may lie around it */
+    int64_t length_ns;  /* 0: a moment */
+    int64_t value;
+    uint32_t node;   /* its stack, in the profile's tree */
+    uint32_t thread; /* numbered from 0 */
+};
+
+struct sf_span_share { /* of a function by itself, with its 95 % interval */
+    sf_str function;
+    double share, low, high;
+};
+enum { SF_SPAN_SHARES = 10 };
+
+struct sf_span_profile {
+    sf_trace_id trace;
+    sf_span_id span;
+    sf_str service, name;
+    uint64_t duration_ns;
+    bool is_self; /* this span only; otherwise with its children in this process */
+    sf_str part;  /* of its ledger: "lock"; empty: all of it */
+    struct sf_profile_view view;
+    struct sf_grades grades;
+    uint64_t n_samples;
+    double looks;        /* of the profiler, where a sample stands for several */
+    uint32_t n_threads;  /* that the samples name; at least one */
+    double most_samples; /* that the span could have had on them; 0: unknown */
+    const char *trust;   /* "good" */
+    struct sf_span_share shares[SF_SPAN_SHARES]; /* the largest ones */
+    uint32_t n_shares;
+    sf_str reason;       /* why there is little or nothing, and what to change; empty: well */
+    const sf_str *types; /* all it could be asked for */
+    uint32_t n_types;
+    bool is_partial;
+    struct sf_clocks_view clocks; /* that were corrected for it */
+    bool has_timeline;
+    const struct sf_span_moment *moments; /* by time */
+    uint32_t n_moments;
+};

@@ -1,0 +1,22 @@
+/* trace_flame.h - answer: a whole request as one flame graph. */
+#pragma once
+#include "base/err.h"
+#include "model/answer/clocks.h"
+#include "model/answer/grades.h"
+#include "model/answer/profile_view.h"
+#include "model/ids.h"
+
+struct sf_trace_flame_view {
+    sf_trace_id trace;
+    const char *by;              /* "samples", "wall", "critical-path" */
+    uint32_t n_spans, n_sampled; /* spans; of them, with samples of their own */
+    uint64_t n_samples;
+    struct sf_grades grades;
+    const char *trust; /* "good" */
+    struct sf_profile_view view;
+    sf_str reason; /* why there are no samples; empty: well */
+    const sf_str *types;
+    uint32_t n_types;
+    bool is_partial;
+    struct sf_clocks_view clocks; /* that were corrected */
+};
