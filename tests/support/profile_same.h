@@ -6,8 +6,8 @@
 #include "decode/profile_format.h"
 #include "flame/batch_tree.h"
 #include "flame/tree_group.h"
-#include "render/folded.h"
 #include "model/answer/profile_view.h"
+#include "render/folded.h"
 
 /* Stacks by the names of their functions, each once, with a zero at the end. */
 static inline void profile_same_stacks(const struct sf_tree *t, struct sf_arena *req,
