@@ -1,7 +1,8 @@
 /* test.h - a test is a sentence: TEST(block_writer, refuses_rows_out_of_order) { ... }
  *
- * Each test registers itself; unit_main.c runs them all and prints TAP. An argument on the command
- * line picks the tests whose name contains it. */
+ * Each test registers itself; unit_main.c runs them all and prints TAP. A program holds the tests
+ * of many files, and an argument on the command line picks some of them: `block_unit fuse` runs
+ * those of fuse_test.c; a word that names no file picks the tests whose name contains it. */
 #pragma once
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +13,8 @@
 
 #include <cmocka.h>
 
-void test_register(const char *name, void (*run)(void **state));
+/* `file` is the path of the source. */
+void test_register(const char *file, const char *name, void (*run)(void **state));
 
 /* CHECK_SCALE: how much of the long work this run wants; 1 unless told. */
 unsigned test_scaled(unsigned n); /* n times the scale, at least 1 */
@@ -20,11 +22,16 @@ unsigned test_scaled(unsigned n); /* n times the scale, at least 1 */
  * lie at regular distances all have their turn. */
 size_t test_stride(void);
 
+/* Ends the test as skipped. The comment printed just before is the reason. */
+__attribute__((noreturn)) void test_skip(void);
+#undef skip /* cmocka's says "not ok" */
+#define skip() test_skip()
+
 #define TEST(noun, sentence)                                                    \
     static void noun##_##sentence(void **state);                                \
     __attribute__((constructor)) static void register_##noun##_##sentence(void) \
     {                                                                           \
-        test_register(#noun " " #sentence, noun##_##sentence);                  \
+        test_register(__BASE_FILE__, #noun " " #sentence, noun##_##sentence);   \
     }                                                                           \
     static void noun##_##sentence(__attribute__((unused)) void **state)
 

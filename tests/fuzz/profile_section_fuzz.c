@@ -1,14 +1,10 @@
 /* profile_section_fuzz.c - one section from nowhere in a block of profiles that is otherwise whole.
- * Built once for each section; SECTION says which, WITHOUT which one older blocks do not have. The
- * section's first owner gets the input. */
+ * Built once for each section; SECTION says which, WITHOUT which one older blocks do not have (0:
+ * none). The section's first owner gets the input. */
 #include "block/profile/profile_block_writer.h"
 #include "block/profile/profile_set.h"
 #include "profile_walk.h"
 #include "support/profile_base.h"
-
-#ifndef WITHOUT
-#define WITHOUT 0 /* with the section, none of its owner's is left out */
-#endif
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

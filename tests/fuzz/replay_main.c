@@ -1,15 +1,17 @@
-/* replay_main.c - runs a fuzz target over every file of its corpus and prints TAP.
+/* replay_main.c NOUN CORPUS - runs one of the program's fuzz targets over every file of its corpus
+ * and prints TAP.
  *
  * The corpus is what past runs taught: a target that lost its corpus proves nothing, so a missing
  * or empty folder is a failure and not a pass. The name is printed before the run: when a
  * sanitizer ends the process, the last line says which input it was. */
 #include <dirent.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "replay.h"
+
+uint16_t replay_section, replay_without;
 
 static int is_input(const struct dirent *entry)
 {
@@ -17,7 +19,7 @@ static int is_input(const struct dirent *entry)
 }
 
 /* Returns false when the file cannot be read. */
-static int run_file(const char *dir, const char *name)
+static int run_file(const struct replay_target *target, const char *dir, const char *name)
 {
     char path[4096];
     uint8_t *data = NULL;
@@ -36,7 +38,7 @@ static int run_file(const char *dir, const char *name)
     data = malloc(size ? (size_t)size : 1);
     if (!data || fread(data, 1, (size_t)size, file) != (size_t)size)
         goto done;
-    LLVMFuzzerTestOneInput(data, (size_t)size);
+    target->run(data, (size_t)size);
     ok = 1;
 done:
     free(data);
@@ -44,14 +46,22 @@ done:
     return ok;
 }
 
-int main(int argc, char **argv)
+static const struct replay_target *find_target(const char *noun)
+{
+    const struct replay_target *target = replay_targets;
+    while (target->noun && strcmp(target->noun, noun) != 0)
+        target++;
+    return target->noun ? target : NULL;
+}
+
+static int run_corpus(const struct replay_target *target, const char *dir)
 {
     struct dirent **entries = NULL;
     int failed = 0;
-    int n = argc == 2 ? scandir(argv[1], &entries, is_input, alphasort) : -1;
+    int n = scandir(dir, &entries, is_input, alphasort);
 
     if (n <= 0) {
-        printf("1..1\nnot ok 1 - corpus %s is missing or empty\n", argc == 2 ? argv[1] : "(none)");
+        printf("1..1\nnot ok 1 - corpus %s is missing or empty\n", dir);
         free(entries);
         return 1;
     }
@@ -59,7 +69,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < n; i++) {
         printf("# %s\n", entries[i]->d_name);
         fflush(stdout);
-        if (run_file(argv[1], entries[i]->d_name)) {
+        if (run_file(target, dir, entries[i]->d_name)) {
             printf("ok %d - %s\n", i + 1, entries[i]->d_name);
         } else {
             printf("not ok %d - %s cannot be read\n", i + 1, entries[i]->d_name);
@@ -69,4 +79,17 @@ int main(int argc, char **argv)
     }
     free(entries);
     return failed;
+}
+
+int main(int argc, char **argv)
+{
+    const struct replay_target *target = argc == 3 ? find_target(argv[1]) : NULL;
+
+    if (!target) {
+        printf("1..1\nnot ok 1 - replay NOUN CORPUS: there is no such noun\n");
+        return 1;
+    }
+    replay_section = target->section;
+    replay_without = target->without;
+    return run_corpus(target, argv[2]);
 }

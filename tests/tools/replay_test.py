@@ -14,7 +14,7 @@ def run(files):
         for name, content in files.items():
             with open(os.path.join(corpus, name), "wb") as f:
                 f.write(content)
-        done = subprocess.run([PROGRAM, corpus], capture_output=True, text=True, check=False)
+        done = subprocess.run([PROGRAM, "trial", corpus], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout
 
 
@@ -28,7 +28,12 @@ def test_an_empty_corpus_fails():
 
 
 def test_a_missing_corpus_fails():
-    done = subprocess.run([PROGRAM, "/nonexistent"], capture_output=True, text=True, check=False)
+    done = subprocess.run([PROGRAM, "trial", "/nonexistent"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "not ok 1" in done.stdout, done.stdout
+
+
+def test_a_target_that_is_not_there_fails():
+    done = subprocess.run([PROGRAM, "other", "/"], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "not ok 1" in done.stdout, done.stdout
 
 
