@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""Data directories written by earlier commits (tests/data): read as they are, merged, rewritten; the same answers each time.
+
+By hand: `old_data_flow.py --update inferred` writes the golden answers of that sort anew, for a commit that says why they
+changed; `--add` writes those of questions that are new. Nothing writes an exact one twice."""
+import argparse
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+for name, fallback in (("SOURCE_ROOT", ROOT), ("BUILD_ROOT", ROOT + "/build"), ("SPANFLAME", ROOT + "/build/spanflame")):
+    os.environ.setdefault(name, fallback)
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(ROOT, "tests")]
+import old_data  # noqa: E402
+from pprof_make import pprof  # noqa: E402
+from server import JSON, PROGRAM, Server, tap  # noqa: E402
+from support.faultfs import faultfs  # noqa: E402
+
+FOLDER = os.path.join(os.environ["SOURCE_ROOT"], "tests", "data", "old_1")
+# Nothing goes and nothing becomes coarser, whatever the clock says.
+CONFIG = """tenancy: {enabled: true}
+retention: {spans: 0, profiles: 0, full_resolution: 0, detail: 0, max_bytes: 0, min_free: 1MB}
+store: {flush_interval: 10m}
+"""
+HOUR = 3600
+QUESTIONS = old_data.questions()
+home = tempfile.TemporaryDirectory(prefix="spanflame-old-")
+
+
+# ---- directories and servers ----
+
+def unpack(to):
+    """Slots of the log are mostly zeros, which become holes."""
+    with tarfile.open(os.path.join(FOLDER, "data.tar.xz")) as tar:
+        for member in tar:
+            path = os.path.join(to, member.name)
+            if member.isdir():
+                os.makedirs(path, 0o700)
+                continue
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as out, tar.extractfile(member) as content:
+                while piece := content.read(1 << 20):
+                    if piece.count(0) == len(piece):
+                        out.seek(len(piece), os.SEEK_CUR)
+                    else:
+                        out.write(piece)
+                out.truncate(member.size)
+
+
+def copied(name):
+    """The directory as it was written, to do with as one likes."""
+    first, own = os.path.join(home.name, "first"), os.path.join(home.name, name)
+    if not os.path.exists(first):
+        unpack(first)
+    subprocess.run(["cp", "-a", "--sparse=always", os.path.join(first, "data"), own], check=True)
+    return own
+
+
+class Old:
+    """`with Old(data, hours) as old`: a server on the directory, so many hours after it was made."""
+
+    def __init__(self, data, hours=0.0, is_frozen=False):
+        self.data, self.hours, self.is_frozen = data, hours, is_frozen
+
+    def __enter__(self):
+        self.faults = faultfs.Control(os.path.join(home.name, "faults"), old_data.SHIM)
+        self.faults.set_clock(old_data.MADE + self.hours * HOUR - time.time())
+        if self.is_frozen:  # no file can be renamed to be a block: what is read is what was written
+            self.faults.arm(faultfs.RENAME, errno.EIO, path=".sf")
+        self.server = Server(CONFIG, data=self.data, env=self.faults.env()).start()
+        return self
+
+    def __exit__(self, *_):
+        if not self.is_frozen and self.server.process.poll() is None:
+            assert self.server.stop() == 0, self.server.log()
+        self.server.__exit__()
+        self.faults.close()
+
+    def wait(self, what, is_so):
+        for _ in range(1200):
+            if is_so(old_data.blocks(self.data)):
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"{what}: {old_data.blocks(self.data)}\n{self.server.log()}")
+
+    def flush(self):
+        assert self.server.post("/api/v1/flush", b"", headers={"X-Scope-OrgID": old_data.A}).status == 200
+
+
+# ---- golden answers ----
+
+def golden_path(question):
+    return os.path.join(FOLDER, "golden", question.sort, question.name.split("-")[0] + ".json")
+
+
+def read_golden():
+    out = {}
+    for question in QUESTIONS:
+        path = golden_path(question)
+        if path not in out and os.path.exists(path):
+            with open(path, encoding="utf-8") as f:
+                out[path] = json.load(f)
+        out.setdefault(path, {})
+    return out
+
+
+def differences(server, sorts=("exact", "inferred")):
+    golden, out = read_golden(), []
+    for question in (q for q in QUESTIONS if q.sort in sorts):
+        want = golden[golden_path(question)].get(question.name)
+        if want is None:
+            out.append(f"{question.sort}/{question.name}: there is no golden answer; --add writes it")
+            continue
+        told = old_data.difference(want, question.ask(server))
+        if told:
+            out.append(f"{question.sort}/{question.name}{told}")
+    return out
+
+
+def check(server, when):
+    found = differences(server)
+    more = f"\n... and {len(found) - 20} others" if len(found) > 20 else ""
+    assert not found, f"{when}: {len(found)} of {len(QUESTIONS)} answers are not the old ones:\n" + "\n".join(found[:20]) + more
+
+
+def write_golden(may_write):
+    golden = read_golden()
+    with Old(copied("golden"), is_frozen=True) as old:
+        for question in QUESTIONS:
+            answers = golden[golden_path(question)]
+            if may_write(question, question.name in answers):
+                answers[question.name] = question.ask(old.server)
+    asked = {(golden_path(q), q.name) for q in QUESTIONS}
+    for path, answers in golden.items():
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        kept = {k: v for k, v in answers.items() if "/exact/" in path or (path, k) in asked}
+        with open(path, "w", encoding="utf-8") as f:
+            lines = ",\n".join(f"{json.dumps(k)}: {json.dumps(kept[k], sort_keys=True, ensure_ascii=False)}" for k in sorted(kept))
+            f.write("{\n" + lines + "\n}\n")
+
+
+# ---- tests ----
+
+data = None
+
+
+def fsck(where):
+    done = subprocess.run([PROGRAM, "fsck", where], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "as it should be" in done.stdout, (done.returncode, done.stdout, done.stderr)
+
+
+def test_every_golden_answer_is_asked_for():
+    asked = {(golden_path(q), q.name) for q in QUESTIONS}
+    for folder, _, names in os.walk(os.path.join(FOLDER, "golden")):
+        for name in names:
+            path = os.path.join(folder, name)
+            with open(path, encoding="utf-8") as f:
+                for key in json.load(f):
+                    assert (path, key) in asked, f"nobody asks for {key} of {path} any more"
+
+
+def test_fsck_finds_nothing_in_it():
+    global data
+    data = copied("copy")
+    fsck(data)
+
+
+def test_blocks_and_log_as_they_were_written():
+    before = old_data.blocks(data)
+    assert {(b.kind, b.level) for b in before} == {("spans", 0), ("spans", 1), ("prof", 0), ("prof", 1), ("prof", 2)}, before
+    with Old(data, is_frozen=True) as old:
+        check(old.server, "as written")
+        assert old_data.blocks(data) == before, old_data.blocks(data)
+
+
+def test_without_the_catalogue():
+    own = copied("rebuilt")
+    os.unlink(os.path.join(own, "meta.db"))
+    with Old(own, is_frozen=True) as old:
+        found = differences(old.server, ("exact",))
+        assert not found, "\n".join(found[:20])
+    shutil.rmtree(own)
+
+
+def test_after_a_flush_and_merges():
+    before, hour = old_data.blocks(data), old_data.Place("hour", old_data.A)
+    # The next day: level 0 becomes hours, profiles of hours become days; three small blocks of an hour and a fourth become one.
+    due = {b.path for b in before if b.level == 0 or (b.kind == "prof" and b.level == 1)}
+    small = {b.path for b in before if b.kind == "spans" and b.level == 1 and "2026-11-12" in b.path}
+    headers = {"X-Scope-OrgID": old_data.A}
+    with Old(data, hours=30) as old:
+        spans = [{"trace_id": b"\x5d" * 16, "span_id": b"\x5d" * 8, "name": "scratch", "service": "scratch", "start": hour.base, "end": hour.base + 1}]
+        old.server.send(spans, headers=headers)
+        answer = old.server.post("/api/v1/profile?service=scratch", pprof({"main;scratch": 1}, when=hour.base), headers=headers)
+        assert answer.status == 200, answer.text
+        old.flush()
+
+        def is_merged(found):
+            left = {b.path for b in found}
+            return not [b for b in found if b.level == 0] and not due & left and len(small & left) <= len(small) - 3
+        old.wait("merges", is_merged)
+        old.wait("the erasure", lambda _: os.path.getsize(os.path.join(data, "erase.log")) == 0)
+    with Old(data, hours=31) as old:
+        check(old.server, "merged, after a restart")
+
+
+def test_after_every_block_was_rewritten():
+    before = {b.path for b in old_data.blocks(data)}
+    with Old(data, hours=32) as old:
+        for tenant in (old_data.A, old_data.B):
+            answer = old.server.post("/api/v1/erase", json.dumps({"service": "scratch"}), JSON, headers={"X-Scope-OrgID": tenant})
+            assert answer.status == 200, answer.text
+        old.wait("the erasure", lambda _: os.path.getsize(os.path.join(data, "erase.log")) == 0)
+        kept = [b for b in old_data.blocks(data) if b.path in before]
+        assert not kept, kept
+        check(old.server, "rewritten")
+    fsck(data)
+
+
+def test_a_file_that_is_lost_is_noticed():
+    """Of the test itself: OLD_DATA_EVERY_FILE=1 tries each block."""
+    found = [b.path for b in old_data.blocks(copied("whole"))]
+    for i, victim in enumerate((found if os.environ.get("OLD_DATA_EVERY_FILE") else [found[0], found[-1]]) + ["wal/0000.wal"]):
+        lost = copied(f"lost-{i}")
+        os.unlink(os.path.join(lost, victim))
+        with Old(lost, is_frozen=True) as old:
+            told = differences(old.server, ("exact",))
+        print(f"# without {victim} {len(told)} exact answers differ")
+        assert told, f"nothing depends on {victim}"
+        shutil.rmtree(lost)
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--update", choices=["inferred"])
+    options.add_argument("--add", action="store_true")
+    chosen = options.parse_args()
+    if chosen.add:
+        write_golden(lambda question, is_there: not is_there)
+    elif chosen.update:
+        write_golden(lambda question, is_there: question.sort == chosen.update)
+    else:
+        tap.run(sys.modules[__name__])
