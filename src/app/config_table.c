@@ -41,7 +41,7 @@ const struct sf_config_key sf_config_keys[] = {
     {"tenancy.enabled", SF_CONFIG_BOOL, AT(has_tenancy), "false", NULL, 0, 0,
      "X-Scope-OrgID selects a tenant; off: everything belongs to one"},
     {"other_signals", SF_CONFIG_CHOICE, AT(other_signals), "discard", "discard|reject", 0, 0,
-     "OTLP metrics and logs: accept, count and drop them, or answer that they are not supported"},
+     "OTLP metrics and logs, which are not stored: discard them and say how many, or refuse them"},
 
     {"limits.connections", SF_CONFIG_COUNT, AT(limits.connections), "4096", NULL, 16, 1000000,
      "open connections"},

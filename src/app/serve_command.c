@@ -107,6 +107,10 @@ static int serve(const struct sf_config *config, struct sf_log *log)
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     for (size_t i = 0; i < config->warnings.n; i++)
         sf_log_print(log, SF_SAY_WARN, "config: %s", config->warnings.items[i]);
+    if (config->other_signals == SF_OTHER_SIGNALS_DISCARD)
+        sf_log_print(log, SF_SAY_INFO,
+                     "server: traces and profiles are stored; OTLP metrics and logs are accepted, "
+                     "counted and discarded (other_signals: reject refuses them)");
     if (sf_server_start(config, log, &server, &why)) {
         sf_log_print(log, SF_SAY_ERROR, "%s", why.text);
         return 1;

@@ -9,6 +9,7 @@ struct sf_call;
 enum sf_route_class {
     SF_CLASS_INLINE,  /* answered on the loop: no waiting, no store */
     SF_CLASS_INGEST,  /* needs an ingest thread and a store that takes writes */
+    SF_CLASS_DISCARD, /* needs an ingest thread to read the body, and no store */
     SF_CLASS_QUERY,   /* needs a query thread and a store */
     SF_CLASS_CONTROL, /* its own thread: must answer when everything else is busy */
 };

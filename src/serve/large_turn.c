@@ -81,6 +81,34 @@ void sf_large_turn_pass(struct sf_call *call)
     } while (next && !is_resumed(next));
 }
 
+static size_t max_len_of(const struct sf_call *call)
+{
+    size_t whole_len = call->service->intake.max_inflated_len
+                           ? call->service->intake.max_inflated_len
+                           : (size_t)SF_LIMIT_INFLATED_LEN;
+    bool is_small = !call->has_large_turn && whole_len > SF_LIMIT_LARGE_BODY_LEN;
+    return is_small ? (size_t)SF_LIMIT_LARGE_BODY_LEN : whole_len;
+}
+
+enum sf_large_turn sf_large_turn_run(struct sf_call *call,
+                                     enum sf_err (*attempt)(void *arg, size_t max_len,
+                                                            struct sf_why *why),
+                                     void *arg, enum sf_err *out_err, struct sf_why *why)
+{
+    bool is_large = call->has_large_turn ||
+                    sf_exchange_body(call->ex)->len > SF_LIMIT_LARGE_BODY_LEN;
+    enum sf_large_turn turn = is_large ? sf_large_turn_take(call) : SF_LARGE_TURN_MINE;
+    if (turn != SF_LARGE_TURN_MINE)
+        return turn;
+    *out_err = attempt(arg, max_len_of(call), why);
+    if (*out_err != SF_ERR_LIMIT || call->has_large_turn)
+        return turn;
+    turn = sf_large_turn_take(call);
+    if (turn == SF_LARGE_TURN_MINE)
+        *out_err = attempt(arg, max_len_of(call), why);
+    return turn;
+}
+
 size_t sf_large_turn_parked(struct sf_service *s)
 {
     size_t n;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/err.h"
 #include "os/thread.h"
 
 struct sf_call;
@@ -28,4 +29,11 @@ enum sf_large_turn {
 /* A call that has the turn already is told so. */
 enum sf_large_turn sf_large_turn_take(struct sf_call *call);
 void sf_large_turn_pass(struct sf_call *call); /* one without it: nothing happens */
+/* Runs `attempt` on a body: at once while it is small; in its turn when it is large on the wire, or
+ * when LIMIT shows that it is large inflated, and then a second time. `max_len` is what the body
+ * may hold inflated. MINE: *out_err is what the attempt gave; the caller passes the turn on. */
+enum sf_large_turn sf_large_turn_run(struct sf_call *call,
+                                     enum sf_err (*attempt)(void *arg, size_t max_len,
+                                                            struct sf_why *why),
+                                     void *arg, enum sf_err *out_err, struct sf_why *why);
 size_t sf_large_turn_parked(struct sf_service *s);

@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "serve/grpc_web.h"
+#include "serve/plain_body.h"
 #include "serve/tenant.h"
 
 struct bodies { /* as sent, and without its content encoding */
@@ -18,54 +19,31 @@ sf_str sf_profile_take_peer(const struct sf_call *call)
     return len ? sf_str_part(text, 0, len - 1) : text;
 }
 
-static enum sf_err read_body(struct sf_call *call, struct sf_buf *out, struct sf_why *why)
-{
-    const struct sf_exchange_body *body = sf_exchange_body(call->ex);
-    size_t got = 0;
-    uint8_t *p = sf_buf_take(out, (size_t)body->len);
-    enum sf_err err;
-    if (body->len == 0)
-        return SF_OK;
-    if (!p)
-        return sf_fail(why, SF_ERR_NOMEM, "no memory for a body of %llu bytes",
-                       (unsigned long long)body->len);
-    err = sf_exchange_body_read(call->ex, 0, p, (size_t)body->len, &got, why);
-    if (!err && got < body->len)
-        err = sf_fail(why, SF_ERR_IO, "a spooled body ended early");
-    return err;
-}
-
 /* Some clients set a content encoding for what is gzip anyway: honour both, the header and what
  * lies below it. */
 static enum sf_err unwrap(struct sf_profile_take *t, struct bodies *b, struct sf_why *why)
 {
     enum sf_coding coding = t->call->request->coding;
-    enum sf_inflate_kind kind;
     enum sf_err err = SF_OK;
     t->body = sf_buf_str(&b->wire);
     if (t->call->form == SF_FORM_GRPC_WEB)
         err = sf_grpc_web_message(t->call->request, &t->body, &coding, why);
-    if (err || coding == SF_CODING_NONE || t->body.len == 0)
-        return err;
-    kind = coding == SF_CODING_GZIP   ? SF_INFLATE_GZIP
-           : coding == SF_CODING_ZSTD ? SF_INFLATE_ZSTD
-                                      : SF_INFLATE_ZLIB;
-    if (coding == SF_CODING_OTHER)
-        return sf_fail(why, SF_ERR_UNSUPPORTED,
-                       "this content encoding is not read here; use gzip, zstd, deflate or none");
-    err = sf_inflate_bytes(sf_intake_tools_inflate(t->worker->tools), kind, sf_str_bytes(t->body),
-                           t->upload.max_len, &b->plain, why);
-    if (!err)
-        t->body = sf_buf_str(&b->plain);
-    return err;
+    return err ? err
+               : sf_plain_body_inflate(t->worker, coding, t->upload.max_len, &b->plain, &t->body,
+                                       why);
 }
 
-static enum sf_err attempt(struct sf_profile_take *t, struct bodies *b, sf_profile_door *door,
-                           struct sf_why *why)
+struct trial {
+    struct sf_profile_take *t;
+    struct bodies *b;
+    sf_profile_door *door;
+};
+
+static enum sf_err attempt(void *arg, size_t max_len, struct sf_why *why)
 {
+    struct trial *trial = arg;
+    struct sf_profile_take *t = trial->t;
     const struct sf_service *s = t->call->service;
-    size_t whole_len = s->intake.max_inflated_len ? s->intake.max_inflated_len
-                                                  : (size_t)SF_LIMIT_INFLATED_LEN;
     enum sf_err err;
     sf_profile_upload_done(&t->upload);
     t->upload = (struct sf_profile_upload){.config = &s->intake,
@@ -73,39 +51,15 @@ static enum sf_err attempt(struct sf_profile_take *t, struct bodies *b, sf_profi
                                            .cap = s->series_cap,
                                            .tenant = t->upload.tenant,
                                            .recv_ns = t->call->request->recv_ns,
-                                           .max_len = whole_len};
+                                           .max_len = max_len};
     t->is_malformed = false;
-    if (!t->call->has_large_turn && whole_len > SF_LIMIT_LARGE_BODY_LEN)
-        t->upload.max_len = SF_LIMIT_LARGE_BODY_LEN;
     sf_arena_reset(&t->worker->arena);
-    sf_buf_reset(&b->wire);
-    sf_buf_reset(&b->plain);
-    err = read_body(t->call, &b->wire, why);
+    sf_buf_reset(&trial->b->wire);
+    sf_buf_reset(&trial->b->plain);
+    err = sf_plain_body_read(t->call, &trial->b->wire, why);
     if (!err)
-        err = unwrap(t, b, why);
-    return err ? err : door(t, why);
-}
-
-static enum sf_large_turn attempt_in_turn(struct sf_profile_take *t, struct bodies *b,
-                                          sf_profile_door *door, enum sf_err *out_err,
-                                          struct sf_why *why)
-{
-    struct sf_call *call = t->call;
-    bool is_large = call->has_large_turn ||
-                    sf_exchange_body(call->ex)->len > SF_LIMIT_LARGE_BODY_LEN;
-    enum sf_large_turn turn = is_large ? sf_large_turn_take(call) : SF_LARGE_TURN_MINE;
-    bool was_tried_small;
-    if (turn != SF_LARGE_TURN_MINE)
-        return turn;
-    was_tried_small = !call->has_large_turn;
-    *out_err = attempt(t, b, door, why);
-    if (*out_err == SF_ERR_LIMIT && was_tried_small) {
-        turn = sf_large_turn_take(call);
-        if (turn != SF_LARGE_TURN_MINE)
-            return turn;
-        *out_err = attempt(t, b, door, why);
-    }
-    return turn;
+        err = unwrap(t, trial->b, why);
+    return err ? err : trial->door(t, why);
 }
 
 static void count(const struct sf_profile_take *t)
@@ -162,6 +116,7 @@ bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker, sf_prof
     struct sf_store *store = atomic_load(&call->service->store);
     struct sf_profile_take t = {.call = call, .worker = worker};
     struct bodies b = {0};
+    struct trial trial = {&t, &b, door};
     struct sf_why why = {0};
     uint32_t tenants[SF_TENANTS_MAX] = {0};
     size_t n = 0;
@@ -170,7 +125,7 @@ bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker, sf_prof
     enum sf_err err = sf_tenant_find(store, call->tenant, true, tenants, &n, &why);
     t.upload.tenant = tenants[0];
     if (!err)
-        turn = attempt_in_turn(&t, &b, door, &err, &why);
+        turn = sf_large_turn_run(call, attempt, &trial, &err, &why);
     if (turn == SF_LARGE_TURN_PARKED) {
         is_filled = false;
     } else if (turn == SF_LARGE_TURN_MINE && err) {

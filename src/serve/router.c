@@ -275,7 +275,8 @@ static bool admit_tenant(struct sf_call *call)
 static struct sf_queue *queue_of(struct sf_service *s, enum sf_route_class class)
 {
     switch (class) {
-    case SF_CLASS_INGEST: return s->ingest;
+    case SF_CLASS_INGEST:
+    case SF_CLASS_DISCARD: return s->ingest;
     case SF_CLASS_QUERY: return s->query;
     case SF_CLASS_CONTROL: return s->control;
     default: return NULL;
@@ -285,7 +286,7 @@ static struct sf_queue *queue_of(struct sf_service *s, enum sf_route_class class
 static bool refuse_full_queue(struct sf_call *call)
 {
     return refuse(call, SF_COUNT_REJECT_QUEUE_FULL, sf_status_overloaded,
-                  call->route->class == SF_CLASS_INGEST
+                  queue_of(call->service, call->route->class) == call->service->ingest
                       ? "too many requests are waiting to be decoded; send it again"
                       : "job queue full");
 }
@@ -296,6 +297,8 @@ static bool admit_work(struct sf_call *call)
     enum sf_route_class class = call->route->class;
     struct sf_store *store = atomic_load(&s->store);
     char room[200];
+    if (class == SF_CLASS_DISCARD)
+        return sf_queue_depth(s->ingest) < SF_LIMIT_INGEST_QUEUE || refuse_full_queue(call);
     if (class != SF_CLASS_INGEST && class != SF_CLASS_QUERY)
         return true;
     const char *unready = sf_service_unready(s, room);

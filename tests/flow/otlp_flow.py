@@ -211,6 +211,40 @@ def test_other_signals_are_accepted_counted_and_said_once():
         assert server.log().count(f"OTLP {signal} are accepted and discarded") == 1
 
 
+def test_the_answer_says_how_many_points_and_records_were_discarded_and_why():
+    points = b"".join(field(5, b"".join(field(1, b"\x11" + bytes(8)) for _ in range(n))) for n in (2, 3))
+    bodies = {"metrics": field(1, field(2, field(2, points))),
+              "logs": field(1, field(2, b"".join(field(2, field(5, field(1, b"x"))) for _ in range(5))))}
+    as_json = {"metrics": {"resourceMetrics": [{"scopeMetrics": [{"metrics": [{"sum": {"dataPoints": [{}] * 5}}]}]}]},
+               "logs": {"resourceLogs": [{"scopeLogs": [{"logRecords": [{}] * 5}]}]}}
+    names = {"metrics": "rejectedDataPoints", "logs": "rejectedLogRecords"}
+    for signal, body in bodies.items():
+        sentence = f"spanflame stores traces and profiles; {signal} are discarded"
+        want = field(1, b"\x08\x05" + field(2, sentence.encode()))
+        before = server.metric(f'spanflame_other_signals_total{{signal="{signal}"}}')
+        for packed, headers in ((body, {}), (gzip.compress(body), {"Content-Encoding": "gzip"})):
+            answer = server.post(f"/v1/{signal}", packed, headers=headers)
+            assert (answer.status, answer.body) == (200, want), (answer.status, answer.body)
+        answer = server.post(f"/v1/{signal}", json.dumps(as_json[signal]).encode(), JSON)
+        assert answer.status == 200 and json.loads(answer.body) == {
+            "partialSuccess": {names[signal]: "5", "errorMessage": sentence}}, answer.body
+        method = f"/opentelemetry.proto.collector.{signal}.v1.{signal.capitalize()}Service/Export"
+        code, said, _, answered = server.grpc(method, body)
+        assert (code, answered) == (0, want), (code, said, answered)
+        assert server.post(f"/v1/{signal}", body[:-1]).status == 400
+        assert server.post(f"/v1/{signal}", b"{", JSON).status == 400
+        bomb = server.post(f"/v1/{signal}", gzip.compress(bytes(200 << 20), 9), headers={"Content-Encoding": "gzip"})
+        assert bomb.status == 413, bomb.status
+        large = field(1, field(2, b"".join(field(2, bytes(3) + bytes(1 << 20)) for _ in range(12))))
+        if signal == "logs":  # more than one small body may hold, in its turn
+            for packed, headers in ((large, {}), (gzip.compress(large, 1), {"Content-Encoding": "gzip"})):
+                answer = server.post("/v1/logs", packed, headers=headers)
+                assert (answer.status, answer.body[3:5]) == (200, b"\x0c\x12"), (answer.status, answer.body)
+        assert server.metric(f'spanflame_other_signals_total{{signal="{signal}"}}') > before
+    assert server.log().count("server: traces and profiles are stored; OTLP metrics and logs are accepted, counted "
+                              "and discarded") == 1, server.log()
+
+
 def test_a_repeated_request_is_stored_once():
     spans = two_spans()
     body = export_request(spans)

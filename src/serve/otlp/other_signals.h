@@ -1,6 +1,6 @@
-/* other_signals.h - OTLP signals this server does not keep. SDKs that send everything to one
- * endpoint must stay quiet: metrics and logs are taken, counted and dropped, or refused when the
- * operator wants to know. */
+/* other_signals.h - OTLP signals this server does not keep. Senders that send everything to one
+ * endpoint must not fail: metrics and logs are taken, counted and dropped, and the answer says how
+ * many items were left out and why; or they are refused when the operator wants that. */
 #pragma once
 #include "serve/call.h"
 

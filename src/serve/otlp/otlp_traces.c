@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "os/clock.h"
+#include "serve/otlp/otlp_partial.h"
+#include "serve/plain_body.h"
 #include "serve/tenant.h"
-#include "wire/json_writer.h"
-#include "wire/pb_writer.h"
 
 /* ---- the answer ---- */
 
@@ -46,28 +46,8 @@ static void explain(const struct sf_otlp_rejects *r, struct sf_buf *out)
 void sf_otlp_traces_answer(const struct sf_otlp_rejects *rejects, bool is_json, struct sf_buf *out)
 {
     struct sf_buf message = {0};
-    struct sf_json_writer w = sf_json_writer_init(out);
     explain(rejects, &message);
-    if (is_json)
-        sf_json_write_object(&w);
-    if (message.len && is_json) {
-        sf_json_write_key(&w, SF_STR("partialSuccess"));
-        sf_json_write_object(&w);
-        if (rejects->n_rejected) {
-            sf_json_write_key(&w, SF_STR("rejectedSpans"));
-            sf_json_write_u64_text(&w, rejects->n_rejected);
-        }
-        sf_json_write_key_str(&w, SF_STR("errorMessage"), sf_buf_str(&message));
-        sf_json_write_object_end(&w);
-    } else if (message.len) {
-        size_t mark = sf_pb_write_begin(out, 1);
-        if (rejects->n_rejected)
-            sf_pb_write_u64(out, 1, rejects->n_rejected);
-        sf_pb_write_str(out, 2, sf_buf_str(&message));
-        sf_pb_write_end(out, mark);
-    }
-    if (is_json)
-        sf_json_write_object_end(&w);
+    sf_otlp_partial_write("rejectedSpans", rejects->n_rejected, sf_buf_str(&message), is_json, out);
     sf_buf_done(&message);
 }
 
@@ -75,21 +55,10 @@ void sf_otlp_traces_answer(const struct sf_otlp_rejects *rejects, bool is_json, 
 
 static enum sf_err read_body(struct sf_call *call, struct sf_buf *out, struct sf_why *why)
 {
-    const struct sf_exchange_body *body = sf_exchange_body(call->ex);
-    size_t got = 0;
     /* A plain body is never needed again; a compressed one may turn out to be large. */
     if (call->request->coding == SF_CODING_NONE && sf_exchange_body_take(call->ex, out))
         return SF_OK;
-    uint8_t *p = sf_buf_take(out, (size_t)body->len);
-    if (!p && body->len)
-        return sf_fail(why, SF_ERR_NOMEM, "no memory for a body of %llu bytes",
-                       (unsigned long long)body->len);
-    if (body->len == 0)
-        return SF_OK;
-    enum sf_err err = sf_exchange_body_read(call->ex, 0, p, (size_t)body->len, &got, why);
-    if (!err && got < body->len)
-        err = sf_fail(why, SF_ERR_IO, "a spooled body ended early");
-    return err;
+    return sf_plain_body_read(call, out, why);
 }
 
 /* ---- the numbers ---- */

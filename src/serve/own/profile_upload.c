@@ -1,5 +1,6 @@
 #include "serve/own/profile_upload.h"
 
+#include "serve/otlp/otlp_partial.h"
 #include "serve/params.h"
 #include "serve/profile_take.h"
 #include "wire/json_writer.h"
@@ -181,34 +182,8 @@ static enum sf_err otlp_door(struct sf_profile_take *t, struct sf_why *why)
 
 static void otlp_answer(struct sf_profile_take *t)
 {
-    struct sf_call *call = t->call;
-    struct sf_buf *out = &call->response->body;
     const struct sf_profile_drops *d = &t->upload.drops;
-    bool is_json = call->form == SF_FORM_OTLP_JSON;
-    struct sf_json_writer w = sf_json_writer_init(out);
-    sf_call_ok(call, call->form == SF_FORM_GRPC ? "application/grpc"
-                     : is_json                  ? "application/json"
-                                                : "application/x-protobuf");
-    if (is_json)
-        sf_json_write_object(&w);
-    if (d->first[0] && is_json) {
-        sf_json_write_key(&w, SF_STR("partialSuccess"));
-        sf_json_write_object(&w);
-        if (d->n_parts) {
-            sf_json_write_key(&w, SF_STR("rejectedProfiles"));
-            sf_json_write_u64_text(&w, d->n_parts);
-        }
-        sf_json_write_key_str(&w, SF_STR("errorMessage"), sf_str_from(d->first));
-        sf_json_write_object_end(&w);
-    } else if (d->first[0]) {
-        size_t mark = sf_pb_write_begin(out, 1);
-        if (d->n_parts)
-            sf_pb_write_u64(out, 1, d->n_parts);
-        sf_pb_write_str(out, 2, sf_str_from(d->first));
-        sf_pb_write_end(out, mark);
-    }
-    if (is_json)
-        sf_json_write_object_end(&w);
+    sf_otlp_partial_answer(t->call, "rejectedProfiles", d->n_parts, sf_str_from(d->first));
 }
 
 bool sf_profile_upload_otlp(struct sf_call *call, struct sf_worker *worker)

@@ -107,6 +107,25 @@ TEST(router, suggests_the_path_that_was_meant)
     free_service(s);
 }
 
+/* What is thrown away needs no store; the sender must not repeat it because there is none. */
+TEST(router, takes_signals_that_are_discarded_whatever_the_store_says)
+{
+    struct sf_service *s = new_service();
+    struct sf_request metrics = request(SF_METHOD_POST, "/v1/metrics");
+    struct sf_request traces = request(SF_METHOD_POST, "/v1/traces");
+    pressure = SF_PRESSURE_REFUSE;
+    assert_int_not_equal(admit(s, &traces), 0);
+    assert_int_equal(admit(s, &metrics), 0);
+    atomic_store(&s->store, NULL);
+    atomic_store(&s->state, SF_SERVICE_STARTING);
+    assert_int_equal(admit(s, &traces), 503);
+    assert_int_equal(admit(s, &metrics), 0);
+    for (uintptr_t i = 1; !sf_queue_give(s->ingest, (void *)i) && i < SF_LIMIT_INGEST_QUEUE;)
+        i++;
+    assert_int_equal(admit(s, &metrics), 429);
+    free_service(s);
+}
+
 TEST(router, answers_a_wrong_method_with_those_that_work)
 {
     struct sf_service *s = new_service();
