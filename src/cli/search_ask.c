@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "base/list.h"
 #include "query/attr_text.h"
 #include "wire/json.h"
 
@@ -265,16 +266,7 @@ static void read_rows(struct reader *r, struct sf_search_rows *out)
     while (sf_json_item(&r->j) && !r->is_full) {
         struct sf_search_row row = {0};
         row.cells = sf_arena_new_n(r->req, r->n_columns + 1u, sizeof(*row.cells));
-        if (out->n == cap) {
-            uint32_t more = cap ? cap * 2 : 64;
-            struct sf_search_row *list = sf_arena_grow(r->req, out->list, cap * sizeof(*list),
-                                                       more * sizeof(*list));
-            if (list)
-                out->list = list;
-            r->is_full = !list;
-            cap = more;
-        }
-        r->is_full = r->is_full || !row.cells;
+        r->is_full = !row.cells || !sf_list_room_in(r->req, &out->list, out->n, &cap, 64);
         if (r->is_full)
             return;
         read_row(r, &row);

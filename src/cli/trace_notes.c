@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/list.h"
 #include "render/units.h"
 #include "wire/json.h"
 
@@ -34,15 +35,8 @@ static bool add(struct sf_trace_notes *notes, sf_span_id span, const struct hot 
 {
     struct sf_buf text = {.max = 4096};
     sf_str kept;
-    if (notes->n == notes->cap) {
-        uint32_t cap = notes->cap ? notes->cap * 2 : 64;
-        struct sf_trace_note *grown = sf_arena_grow(
-            req, notes->list, notes->cap * sizeof(*notes->list), cap * sizeof(*notes->list));
-        if (!grown)
-            return false;
-        notes->list = grown;
-        notes->cap = cap;
-    }
+    if (!sf_list_room_in(req, &notes->list, notes->n, &notes->cap, 64))
+        return false;
     sf_units_text(&text, hot->function, 40);
     sf_buf_add_u8(&text, ' ');
     sf_units_amount(&text, hot->value, unit);

@@ -7,6 +7,7 @@
  *
  * Strings are kept as given: what does not outlive the decoding is copied by the decoder first. */
 #pragma once
+#include "base/list.h"
 #include "decode/profile_format.h"
 #include "decode/profile_label.h"
 
@@ -81,8 +82,10 @@ bool sf_profile_list_grow(struct sf_profile_build *b, struct sf_profile_list *l,
 static inline void *sf_profile_list_more(struct sf_profile_build *b, struct sf_profile_list *l,
                                          size_t size)
 {
-    if (l->n == l->cap && !sf_profile_list_grow(b, l, size, l->cap ? l->cap * 2 : 64))
+    if (!sf_list_arena_u32(b->a, &l->items, l->n, &l->cap, size, 64, SF_LIST_MAX)) {
+        b->is_full = true;
         return NULL;
+    }
     return (uint8_t *)l->items + l->n * size;
 }
 static inline void *sf_profile_new(struct sf_profile_build *b, size_t n, size_t size)

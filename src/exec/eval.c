@@ -3,6 +3,7 @@
  * A spanset is a byte per span of the trace (1: in it) while stages work on it; structural
  * operators are then one pass over the tree in each direction, whatever the trace looks like. */
 #include "exec/eval.h"
+#include "base/list.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -244,18 +245,8 @@ static enum sf_err split(struct run *r, const struct sf_stage *st, const struct 
         while (at < out->n && !same_group(out->list[at].attrs[out->list[at].n_attrs - 1].val, key))
             at++;
         if (at == out->n) {
-            struct set *longer;
-            if (at == *cap) {
-                uint32_t more = *cap ? *cap * 2 : 8;
-                longer = more > MAX_SETS ? NULL : sf_arena_new_n(r->req, more, sizeof(*longer));
-                if (!longer)
-                    return no_room(r);
-                if (out->n)
-                    memcpy(longer, out->list, out->n * sizeof(*longer));
-                out->list = longer;
-                *cap = more;
-            }
-            if (!keep_text(r, &key) || !new_set(r, &out->list[at]))
+            if (!sf_list_room_in_max(r->req, &out->list, at, cap, 8, MAX_SETS) ||
+                !keep_text(r, &key) || !new_set(r, &out->list[at]))
                 return no_room(r);
             out->list[at].attrs = in->attrs;
             out->list[at].n_attrs = in->n_attrs;

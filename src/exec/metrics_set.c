@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/list.h"
 #include "exec/static_value.h"
 #include "query/attr_text.h"
 
@@ -24,22 +25,6 @@ static bool copy_attr(struct sf_arena *req, const struct sf_attr *a, struct sf_a
            (a->val.type != SF_VALUE_STR || sf_arena_copy(req, a->val.str, &out->val.str));
 }
 
-static bool grow(struct sf_metrics_set *set)
-{
-    uint32_t more = set->cap ? set->cap * 2 : 64;
-    struct sf_metric_series *longer;
-    if (set->n < set->cap)
-        return true;
-    longer = sf_arena_new_n(set->req, more, sizeof(*longer));
-    if (!longer)
-        return false;
-    if (set->n)
-        memcpy(longer, set->list, set->n * sizeof(*longer));
-    set->list = longer;
-    set->cap = more;
-    return true;
-}
-
 struct sf_metric_series *sf_metrics_set_add(struct sf_metrics_set *set, struct sf_attrs labels,
                                             struct sf_attr more)
 {
@@ -52,7 +37,7 @@ struct sf_metric_series *sf_metrics_set_add(struct sf_metrics_set *set, struct s
         has_room = copy_attr(set->req, &labels.list[n], &list[n]);
     if (has_room && more.key.len)
         has_room = copy_attr(set->req, &more, &list[n++]);
-    if (!has_room || !grow(set)) {
+    if (!has_room || !sf_list_room_in(set->req, &set->list, set->n, &set->cap, 64)) {
         set->req->at = mark;
         set->is_cut = true;
         return NULL;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/list.h"
 
 enum { PAGE_CELLS = 16, FIRST_SLOTS = 256 };
 
@@ -33,22 +34,6 @@ static bool grow_index(struct sf_metrics_table *t)
     return true;
 }
 
-static bool grow_series(struct sf_metrics_table *t)
-{
-    uint32_t more = t->cap_series ? t->cap_series * 2 : 64;
-    struct sf_table_series **longer;
-    if (t->n_series < t->cap_series)
-        return true;
-    longer = sf_arena_new_n(t->req, more, sizeof(*longer));
-    if (!longer)
-        return false;
-    if (t->n_series)
-        memcpy(longer, t->series, t->n_series * sizeof(*longer));
-    t->series = longer;
-    t->cap_series = more;
-    return true;
-}
-
 static struct sf_table_series *add_series(struct sf_metrics_table *t, sf_str key, uint64_t hash)
 {
     struct sf_table_series *s;
@@ -56,7 +41,8 @@ static struct sf_table_series *add_series(struct sf_metrics_table *t, sf_str key
     if (t->is_full)
         return NULL;
     s = sf_arena_new(t->req, sizeof(*s));
-    if (!s || !sf_arena_copy(t->req, key, &s->key) || !grow_series(t) || !grow_index(t)) {
+    if (!s || !sf_arena_copy(t->req, key, &s->key) ||
+        !sf_list_room_in(t->req, &t->series, t->n_series, &t->cap_series, 64) || !grow_index(t)) {
         t->is_full = true;
         return NULL;
     }

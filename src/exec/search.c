@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/list.h"
 #include "base/num.h"
 #include "exec/eval.h"
 #include "exec/eval_attr.h"
@@ -147,13 +148,8 @@ static bool count_services(struct run *r, const struct sf_trace_view *v, struct 
         while (at < n && !sf_str_eq(list[at].name, name))
             at++;
         if (at == n) {
-            if (n == cap) {
-                uint32_t more = cap ? cap * 2 : 8;
-                list = sf_arena_grow(r->q->req, list, cap * sizeof(*list), more * sizeof(*list));
-                if (!list)
-                    return false;
-                cap = more;
-            }
+            if (!sf_list_room_in(r->q->req, &list, n, &cap, 8))
+                return false;
             list[n] = (struct sf_found_service){0};
             if (!sf_arena_copy(r->q->req, name, &list[n].name))
                 return false;
@@ -191,16 +187,8 @@ static bool find_trace(struct run *r, const struct sf_trace_view *v, const struc
     }
     if (!count_services(r, v, &t))
         return false;
-    if (r->n == r->cap) {
-        uint32_t more = r->cap ? r->cap * 2 : 32;
-        struct sf_found_trace *longer = sf_arena_new_n(r->q->req, more, sizeof(*longer));
-        if (!longer)
-            return false;
-        if (r->n)
-            memcpy(longer, r->traces, r->n * sizeof(*longer));
-        r->traces = longer;
-        r->cap = more;
-    }
+    if (!sf_list_room_in(r->q->req, &r->traces, r->n, &r->cap, 32))
+        return false;
     r->traces[r->n++] = t;
     return true;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/list.h"
 #include "base/num.h"
 #include "exec/span_copy.h"
 
@@ -24,19 +25,6 @@ struct gather {
     uint32_t last_resource, last_resource_to, last_scope, last_scope_to;
 };
 
-static bool grow(struct sf_arena *req, void **list, uint32_t n, uint32_t *cap, size_t size)
-{
-    if (n < *cap)
-        return true;
-    uint32_t more = *cap ? *cap * 2 : 16;
-    void *to = sf_arena_grow(req, *list, *cap * size, more * size);
-    if (!to)
-        return false;
-    *list = to;
-    *cap = more;
-    return true;
-}
-
 static bool place_resource(struct gather *g, const struct sf_resource *in, uint32_t *out)
 {
     uint64_t hash = sf_resource_hash(in);
@@ -47,8 +35,8 @@ static bool place_resource(struct gather *g, const struct sf_resource *in, uint3
         }
     }
     uint32_t cap = g->cap_resources;
-    if (!grow(g->req, (void **)&g->resource_hashes, g->n_resources, &cap, sizeof(hash)) ||
-        !grow(g->req, (void **)&g->resources, g->n_resources, &g->cap_resources, sizeof(*in)) ||
+    if (!sf_list_room_in(g->req, &g->resource_hashes, g->n_resources, &cap, 16) ||
+        !sf_list_room_in(g->req, &g->resources, g->n_resources, &g->cap_resources, 16) ||
         !sf_resource_copy(g->req, in, &g->resources[g->n_resources]))
         return false;
     g->resource_hashes[g->n_resources] = hash;
@@ -66,8 +54,8 @@ static bool place_scope(struct gather *g, const struct sf_scope *in, uint32_t *o
         }
     }
     uint32_t cap = g->cap_scopes;
-    if (!grow(g->req, (void **)&g->scope_hashes, g->n_scopes, &cap, sizeof(hash)) ||
-        !grow(g->req, (void **)&g->scopes, g->n_scopes, &g->cap_scopes, sizeof(*in)) ||
+    if (!sf_list_room_in(g->req, &g->scope_hashes, g->n_scopes, &cap, 16) ||
+        !sf_list_room_in(g->req, &g->scopes, g->n_scopes, &g->cap_scopes, 16) ||
         !sf_scope_copy(g->req, in, &g->scopes[g->n_scopes]))
         return false;
     g->scope_hashes[g->n_scopes] = hash;

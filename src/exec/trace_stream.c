@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "exec/span_copy.h"
 
 static const struct sf_scope no_scope;
@@ -82,23 +83,6 @@ struct carry {
     uint32_t n_scopes, cap_scopes;
 };
 
-static bool grow(struct sf_arena *req, void *list, uint32_t n, uint32_t *cap, size_t size)
-{
-    void **p = list;
-    uint32_t more = *cap ? *cap * 2 : 64;
-    void *longer;
-    if (n < *cap)
-        return true;
-    longer = sf_arena_new_n(req, more, size);
-    if (!longer)
-        return false;
-    if (n)
-        memcpy(longer, *p, n * size);
-    *p = longer;
-    *cap = more;
-    return true;
-}
-
 static bool carry_resource(struct sf_arena *req, struct carry *c, const struct sf_resource *r,
                            uint32_t *out)
 {
@@ -108,7 +92,7 @@ static bool carry_resource(struct sf_arena *req, struct carry *c, const struct s
             return true;
         }
     }
-    if (!grow(req, &c->resources, c->n_resources, &c->cap_resources, sizeof(*r)) ||
+    if (!sf_list_room_in(req, &c->resources, c->n_resources, &c->cap_resources, 64) ||
         !sf_resource_copy(req, r, &c->resources[c->n_resources]))
         return false;
     *out = c->n_resources++;
@@ -124,7 +108,7 @@ static bool carry_scope(struct sf_arena *req, struct carry *c, const struct sf_s
             return true;
         }
     }
-    if (!grow(req, &c->scopes, c->n_scopes, &c->cap_scopes, sizeof(*s)) ||
+    if (!sf_list_room_in(req, &c->scopes, c->n_scopes, &c->cap_scopes, 64) ||
         !sf_scope_copy(req, s, &c->scopes[c->n_scopes]))
         return false;
     *out = c->n_scopes++;

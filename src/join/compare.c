@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/list.h"
 #include "exec/no_room.h"
 #include "flame/batch_tree.h"
 #include "flame/tree_builder.h"
@@ -244,15 +245,8 @@ static enum sf_err look_at_once(struct work *w, struct sf_why *why)
 
 static bool add_cost(struct work *w, struct side *s, uint32_t span, uint32_t frame, double value)
 {
-    if (s->cohort.n_costs == s->cap_costs) {
-        uint32_t cap = s->cap_costs ? s->cap_costs * 2 : 1024;
-        struct sf_cohort_cost *grown = sf_arena_grow(
-            w->q->req, s->costs, s->cap_costs * sizeof(*s->costs), cap * sizeof(*s->costs));
-        if (!grown)
-            return false;
-        s->costs = grown;
-        s->cap_costs = cap;
-    }
+    if (!sf_list_room_in(w->q->req, &s->costs, s->cohort.n_costs, &s->cap_costs, 1024))
+        return false;
     s->costs[s->cohort.n_costs++] = (struct sf_cohort_cost){span, frame, value};
     return true;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "exec/ran_on.h"
 #include "join/link_spans.h"
 #include "join/profile_names.h"
@@ -40,15 +41,8 @@ static bool add_name(struct sf_link_keep *k, sf_str name, sf_str *out)
             return true;
         }
     }
-    if (k->n_names == k->cap_names) {
-        uint32_t cap = k->cap_names ? k->cap_names * 2 : 16;
-        sf_str *grown = sf_arena_grow(k->req, k->names, k->cap_names * sizeof(*grown),
-                                      cap * sizeof(*grown));
-        if (!grown)
-            return false;
-        k->names = grown;
-        k->cap_names = cap;
-    }
+    if (!sf_list_room_in(k->req, &k->names, k->n_names, &k->cap_names, 16))
+        return false;
     if (!sf_arena_copy(k->req, name, out))
         return false;
     k->names[k->n_names++] = *out;

@@ -1,5 +1,6 @@
 /* link_set.c - a trace and the samples its spans may claim, ready for the link. */
 #include "join/link_set.h"
+#include "base/list.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -107,18 +108,8 @@ static enum sf_err choose_type(struct load *l, struct sf_why *why)
 
 static bool add_sample(struct load *l, const struct sf_link_sample *s)
 {
-    if (l->n_samples == l->cap_samples) {
-        uint32_t cap = l->cap_samples ? l->cap_samples * 2 : 1024;
-        struct sf_link_sample *grown = cap < l->cap_samples
-                                           ? NULL
-                                           : sf_arena_grow(l->q->req, l->samples,
-                                                           l->cap_samples * sizeof(*l->samples),
-                                                           cap * sizeof(*l->samples));
-        if (!grown)
-            return false;
-        l->samples = grown;
-        l->cap_samples = cap;
-    }
+    if (!sf_list_room_in(l->q->req, &l->samples, l->n_samples, &l->cap_samples, 1024))
+        return false;
     l->samples[l->n_samples++] = *s;
     return true;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/list.h"
 #include "exec/no_room.h"
 #include "exec/ran_on.h"
 #include "join/profile_names.h"
@@ -24,15 +25,8 @@ static bool add_process(struct sf_link_spans *l, uint64_t process)
     for (uint32_t i = l->n_processes; i-- > 0;) /* newest first: neighbours share theirs */
         if (l->processes[i] == process)
             return true;
-    if (l->n_processes == l->cap_processes) {
-        uint32_t cap = l->cap_processes ? l->cap_processes * 2 : 16;
-        uint64_t *grown = sf_arena_grow(l->req, l->processes, l->cap_processes * sizeof(*grown),
-                                        cap * sizeof(*grown));
-        if (!grown)
-            return false;
-        l->processes = grown;
-        l->cap_processes = cap;
-    }
+    if (!sf_list_room_in(l->req, &l->processes, l->n_processes, &l->cap_processes, 16))
+        return false;
     l->processes[l->n_processes++] = process;
     return true;
 }
@@ -46,15 +40,8 @@ static bool add_name(struct sf_link_spans *l, sf_str name, bool is_copied, sf_st
             return true;
         }
     }
-    if (l->n_names == l->cap_names) {
-        uint32_t cap = l->cap_names ? l->cap_names * 2 : 16;
-        sf_str *grown = sf_arena_grow(l->req, l->names, l->cap_names * sizeof(*grown),
-                                      cap * sizeof(*grown));
-        if (!grown)
-            return false;
-        l->names = grown;
-        l->cap_names = cap;
-    }
+    if (!sf_list_room_in(l->req, &l->names, l->n_names, &l->cap_names, 16))
+        return false;
     *out = name;
     if (is_copied && !sf_arena_copy(l->req, name, out))
         return false;

@@ -7,6 +7,7 @@
  * them: those that say when they were lie on the same time and count once, the others are left out
  * where there are off-CPU waits. */
 #include "join/span_ledger.h"
+#include "base/list.h"
 
 #include "exec/no_room.h"
 #include "flame/batch_tree.h"
@@ -73,20 +74,10 @@ static enum sf_ledger_part part_of(enum voice voice, uint8_t state, uint8_t leaf
 
 static bool add(struct hearing *h, const struct sf_ledger_sample *s, struct origin from)
 {
-    if (h->n == h->cap) {
-        uint32_t cap = h->cap ? h->cap * 2 : 256;
-        if (cap < h->cap)
-            return false;
-        struct sf_ledger_sample *samples = sf_arena_grow(
-            h->q->req, h->samples, h->cap * sizeof(*samples), cap * sizeof(*samples));
-        struct origin *origins = sf_arena_grow(h->q->req, h->origins, h->cap * sizeof(*origins),
-                                               cap * sizeof(*origins));
-        if (!samples || !origins)
-            return false;
-        h->samples = samples;
-        h->origins = origins;
-        h->cap = cap;
-    }
+    uint32_t cap = h->cap;
+    if (!sf_list_room_in(h->q->req, &h->samples, h->n, &cap, 256) ||
+        !sf_list_room_in(h->q->req, &h->origins, h->n, &h->cap, 256))
+        return false;
     h->origins[h->n] = from;
     h->samples[h->n++] = *s;
     return true;

@@ -1,5 +1,6 @@
 /* attribution.c - which sample belongs to which span, and how surely. */
 #include "link/attribution.h"
+#include "base/list.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,19 +65,9 @@ static void claim(struct work *w, uint32_t sample, uint32_t span, int64_t value,
 {
     if (w->is_full || (w->in->is_wanted && !w->in->is_wanted[span]))
         return;
-    if (w->n_claims == w->cap_claims) {
-        uint32_t cap = w->cap_claims ? w->cap_claims * 2 : 256;
-        struct sf_claim *grown = cap < w->cap_claims
-                                     ? NULL
-                                     : sf_arena_grow(w->req, w->claims,
-                                                     w->cap_claims * sizeof(*w->claims),
-                                                     cap * sizeof(*w->claims));
-        if (!grown) {
-            w->is_full = true;
-            return;
-        }
-        w->claims = grown;
-        w->cap_claims = cap;
+    if (!sf_list_room_in(w->req, &w->claims, w->n_claims, &w->cap_claims, 256)) {
+        w->is_full = true;
+        return;
     }
     w->claims[w->n_claims++] = (struct sf_claim){sample, span, value, (uint8_t)grade};
 }

@@ -5,23 +5,16 @@
  * its fields' content, so a circle of such would have no end: those are looked for, and the chunk
  * is refused. Everything that takes no bytes is struck out, so that work is bounded by bytes. */
 #include "base/hash.h"
+#include "base/list.h"
 #include "decode/jfr/jfr.h"
 
 enum { MAX_STRINGS = 262144, MAX_CLASSES = 16384, MAX_FIELDS = 1024, MAX_DEPTH = 16 };
 
 void *sf_jfr_list_more(struct sf_jfr *r, struct sf_profile_list *l, size_t size)
 {
-    if (l->n == l->cap) {
-        uint32_t cap = l->cap ? l->cap * 2 : 64;
-        void *items = cap > UINT32_MAX / 2
-                          ? NULL
-                          : sf_arena_grow(&r->scratch, l->items, l->cap * size, cap * size);
-        if (!items) {
-            r->b->is_full = true;
-            return NULL;
-        }
-        l->items = items;
-        l->cap = cap;
+    if (!sf_list_arena_u32(&r->scratch, &l->items, l->n, &l->cap, size, 64, SF_LIST_MAX)) {
+        r->b->is_full = true;
+        return NULL;
     }
     return (uint8_t *)l->items + l->n * size;
 }

@@ -1,24 +1,17 @@
 #include "decode/otlp/otlp_attrs.h"
 
 #include "base/limits.h"
+#include "base/list.h"
 #include "base/text.h"
 #include "model/value_list.h"
 
 void *sf_otlp_list_more(struct sf_otlp_request *rq, void *list, uint32_t n, uint32_t *cap,
                         size_t size, uint32_t first_cap)
 {
-    uint32_t more;
-    void *p;
-    if (n < *cap)
+    if (sf_list_arena_u32(rq->req, &list, n, cap, size, first_cap, SF_LIST_MAX))
         return list;
-    more = *cap ? *cap * 2 : first_cap; /* lists are bounded far below 2^31 */
-    p = sf_arena_grow(rq->req, list, *cap * size, more * size);
-    if (!p) {
-        rq->is_arena_full = true;
-        return NULL;
-    }
-    *cap = more;
-    return p;
+    rq->is_arena_full = true;
+    return NULL;
 }
 
 static sf_str cut_text(sf_str s, size_t max, uint64_t *counter)

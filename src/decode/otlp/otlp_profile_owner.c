@@ -45,17 +45,11 @@ void sf_otlp_resource_read(struct sf_otlp_reader *r, struct sf_pb *pb, uint32_t 
                                   "otlp: more than %d attributes on a resource", SF_LIMIT_ATTRS);
             continue;
         }
-        to = list.n == list.cap ? sf_arena_grow(r->b->a, list.items, list.n * sizeof(*to),
-                                                (list.n * (size_t)2 + 16) * sizeof(*to))
-                                : list.items;
-        if (!to) {
-            r->b->is_full = true;
+        to = sf_profile_list_more(r->b, &list, sizeof(*to));
+        if (!to)
             break;
-        }
-        if (list.n == list.cap)
-            list.cap = list.n * 2 + 16;
-        list.items = to;
-        to[list.n++] = a;
+        *to = a;
+        list.n++;
     }
     r->resource = (struct sf_attrs){list.items, list.n};
     sf_pb_join(pb, &msg);
