@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/list.h"
 #include "base/text.h"
 #include "os/file.h"
 #include "os/random.h"
@@ -95,14 +96,8 @@ static enum sf_err add_entry(struct table *t, struct entry entry, struct sf_why 
 {
     if (t->n == MAX_TOKENS)
         return sf_fail(why, SF_ERR_LIMIT, "more than %d tokens", MAX_TOKENS);
-    if (t->n == t->cap) {
-        size_t cap = t->cap ? t->cap * 2 : 16;
-        struct entry *more = sf_heap_grow(t->entries, cap, sizeof(*more));
-        if (!more)
-            return sf_fail(why, SF_ERR_NOMEM, "no memory for tokens");
-        t->entries = more;
-        t->cap = cap;
-    }
+    if (!sf_list_room(&t->entries, t->n, &t->cap, 16))
+        return sf_fail(why, SF_ERR_NOMEM, "no memory for tokens");
     t->entries[t->n++] = entry;
     return SF_OK;
 }

@@ -11,6 +11,7 @@
 #include "base/heap.h"
 #include "base/invariant.h"
 #include "base/limits.h"
+#include "base/list.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "meter/dimension.h"
@@ -198,15 +199,8 @@ static bool add_to_bucket(struct sf_span_tally *t, struct sf_arena *req,
             b = &t->buckets[at - 1];
     }
     if (!b) {
-        if (t->n_buckets == t->cap_buckets) {
-            uint32_t cap = t->cap_buckets ? t->cap_buckets * 2 : 128;
-            struct sf_span_tally_bucket *more = sf_arena_grow(
-                req, t->buckets, t->cap_buckets * sizeof(*more), cap * sizeof(*more));
-            if (!more)
-                return false;
-            t->buckets = more;
-            t->cap_buckets = cap;
-        }
+        if (!sf_list_room_in(req, &t->buckets, t->n_buckets, &t->cap_buckets, 128))
+            return false;
         b = &t->buckets[t->n_buckets++];
         *b = (struct sf_span_tally_bucket){.bucket = bucket, .next = row->first_bucket};
         row->first_bucket = t->n_buckets;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/list.h"
 #include "base/text.h"
 #include "regex/regex_syntax.h"
 
@@ -25,15 +26,9 @@ static bool has_more(const struct parser *r)
 
 static uint32_t add_node(struct parser *r, struct sf_regex_node n)
 {
-    if (r->tree.n_nodes == r->tree.nodes_cap) {
-        uint32_t cap = r->tree.nodes_cap ? r->tree.nodes_cap * 2 : 64;
-        struct sf_regex_node *more = sf_heap_grow(r->tree.nodes, cap, sizeof(*more));
-        if (!more) {
-            r->tree.has_no_memory = true;
-            return NONE;
-        }
-        r->tree.nodes = more;
-        r->tree.nodes_cap = cap;
+    if (!sf_list_room(&r->tree.nodes, r->tree.n_nodes, &r->tree.nodes_cap, 64)) {
+        r->tree.has_no_memory = true;
+        return NONE;
     }
     if (r->tree.n_nodes == 0)
         r->tree.nodes[r->tree.n_nodes++] = (struct sf_regex_node){0};
@@ -55,15 +50,9 @@ static uint32_t add_class(struct parser *r, size_t at, size_t len, struct flags 
             memcmp(r->p.p + r->tree.classes[i].at, r->p.p + at, len) != 0))
         i++;
     if (i == r->tree.n_classes) {
-        if (r->tree.n_classes == r->tree.classes_cap) {
-            uint32_t cap = r->tree.classes_cap ? r->tree.classes_cap * 2 : 16;
-            struct sf_regex_class *more = sf_heap_grow(r->tree.classes, cap, sizeof(*more));
-            if (!more) {
-                r->tree.has_no_memory = true;
-                return NONE;
-            }
-            r->tree.classes = more;
-            r->tree.classes_cap = cap;
+        if (!sf_list_room(&r->tree.classes, r->tree.n_classes, &r->tree.classes_cap, 16)) {
+            r->tree.has_no_memory = true;
+            return NONE;
         }
         r->tree.classes[r->tree.n_classes++] = (struct sf_regex_class){
             .at = at, .len = len, .is_caseless = f.is_caseless};

@@ -12,6 +12,7 @@
 
 #include "base/heap.h"
 #include "base/limits.h"
+#include "base/list.h"
 #include "os/clock.h"
 #include "wal/scan.h"
 #include "wal/wal_state.h"
@@ -57,14 +58,8 @@ static enum sf_err give_batch(struct replay *r, uint64_t lsn, const struct sf_lo
 
 static enum sf_err keep_piece(struct replay *r, const struct sf_logged *l)
 {
-    if (r->n_pieces == r->cap) {
-        size_t cap = r->cap ? r->cap * 2 : 8;
-        struct sf_logged *grown = sf_heap_grow(r->pieces, cap, sizeof(*grown));
-        if (!grown)
-            return SF_ERR_NOMEM;
-        r->pieces = grown;
-        r->cap = cap;
-    }
+    if (!sf_list_room(&r->pieces, r->n_pieces, &r->cap, 8))
+        return SF_ERR_NOMEM;
     r->bytes.max = SF_LIMIT_LOGGED_BATCH_LEN;
     sf_buf_add(&r->bytes, l->meta.p, l->meta.len);
     sf_buf_add(&r->bytes, l->body.p, l->body.len);

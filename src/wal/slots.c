@@ -6,6 +6,7 @@
 
 #include "base/heap.h"
 #include "base/invariant.h"
+#include "base/list.h"
 #include "base/num.h"
 #include "base/str.h"
 #include "os/clock.h"
@@ -48,15 +49,9 @@ static bool note_name(void *arg, const char *entry, bool is_dir)
     if (digits.len < 4 || (digits.len > 4 && digits.p[0] == '0') ||
         !sf_str_to_u64(digits, &number) || number > 99999999)
         return true;
-    if (f->n == f->cap) {
-        size_t cap = f->cap ? f->cap * 2 : 16;
-        struct sf_wal_found *grown = sf_heap_grow(f->found, cap, sizeof(*grown));
-        if (!grown) {
-            f->err = SF_ERR_NOMEM;
-            return false;
-        }
-        f->found = grown;
-        f->cap = cap;
+    if (!sf_list_room(&f->found, f->n, &f->cap, 16)) {
+        f->err = SF_ERR_NOMEM;
+        return false;
     }
     f->found[f->n++] = (struct sf_wal_found){.number = (uint32_t)number};
     return true;

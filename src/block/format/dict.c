@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/heap.h"
+#include "base/list.h"
 
 enum { FIRST_SLOTS = 32, KEEP_SLOTS = 4096, KEEP_LEN = 1 << 16 };
 
@@ -64,20 +65,9 @@ static bool grow_slots(struct sf_dict *d)
 
 static bool grow_entries(struct sf_dict *d)
 {
-    uint32_t cap = d->cap ? d->cap * 2 : 16;
-    uint32_t *ends = sf_heap_grow(d->ends, cap, sizeof(*ends));
-    uint64_t *hashes;
-    if (!ends || !sf_buf_reserve(&d->bytes, 1)) {
-        d->ends = ends ? ends : d->ends;
-        return false;
-    }
-    d->ends = ends;
-    hashes = sf_heap_grow(d->hashes, cap, sizeof(*hashes));
-    if (!hashes)
-        return false;
-    d->hashes = hashes;
-    d->cap = cap;
-    return true;
+    uint32_t cap = d->cap;
+    return sf_list_room(&d->ends, d->n, &cap, 16) && sf_buf_reserve(&d->bytes, 1) &&
+           sf_list_room(&d->hashes, d->n, &d->cap, 16);
 }
 
 static bool look(const struct sf_dict *d, sf_str s, uint64_t hash, uint32_t *out_at,

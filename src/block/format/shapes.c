@@ -4,19 +4,9 @@
 
 #include "base/hash.h"
 #include "base/heap.h"
+#include "base/list.h"
 
 enum { MAX_KEPT_SLOTS = 65536 }; /* more are given back by a reset */
-
-static bool grow_nodes(struct sf_shapes *s)
-{
-    uint32_t cap = s->cap ? s->cap * 2 : 256;
-    struct sf_shape_node *nodes = sf_heap_grow(s->nodes, cap, sizeof(*nodes));
-    if (!nodes)
-        return false;
-    s->nodes = nodes;
-    s->cap = cap;
-    return true;
-}
 
 static uint32_t slot_at(const struct sf_shapes *s, uint64_t edge)
 {
@@ -48,7 +38,7 @@ bool sf_shapes_reset(struct sf_shapes *s)
 {
     if (s->n_slots > MAX_KEPT_SLOTS)
         sf_shapes_done(s);
-    if (s->cap < SF_ROOTS && !grow_nodes(s))
+    if (s->cap < SF_ROOTS && !sf_list_room(&s->nodes, s->cap, &s->cap, 256))
         return false;
     if (s->n_slots == 0 && !grow_slots(s))
         return false;
@@ -84,7 +74,7 @@ bool sf_shapes_step(struct sf_shapes *s, uint32_t parent, uint32_t key, uint32_t
         *out = child;
         return true;
     }
-    if ((s->n * 2 >= s->n_slots && !grow_slots(s)) || (s->n == s->cap && !grow_nodes(s)))
+    if ((s->n * 2 >= s->n_slots && !grow_slots(s)) || !sf_list_room(&s->nodes, s->n, &s->cap, 256))
         return false;
     s->slots[slot_at(s, edge)] = (struct sf_shape_slot){edge, s->n};
     s->nodes[s->n] = (struct sf_shape_node){

@@ -1,7 +1,7 @@
 /* Detail rows in granules, and the index of the ids in them. */
 #include <stdlib.h>
 
-#include "base/heap.h"
+#include "base/list.h"
 #include "base/num.h"
 #include "block/profile/profile_writer.h"
 
@@ -10,14 +10,8 @@ static bool add_tag(struct sf_profile_tags *tags, sf_trace_id id, uint32_t granu
     if (tags->n && tags->list[tags->n - 1].granule == granule &&
         sf_trace_id_eq(tags->list[tags->n - 1].id, id))
         return true;
-    if (tags->n == tags->cap) {
-        size_t cap = tags->cap ? tags->cap * 2 : 256;
-        struct sf_profile_tag *more = sf_heap_grow(tags->list, cap, sizeof(*more));
-        if (!more)
-            return false;
-        tags->list = more;
-        tags->cap = cap;
-    }
+    if (!sf_list_room(&tags->list, tags->n, &tags->cap, 256))
+        return false;
     tags->list[tags->n++] = (struct sf_profile_tag){id, granule};
     return true;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "base/list.h"
 #include "base/num.h"
 #include "block/profile/profile_block_writer.h"
 #include "block/profile/profile_set.h"
@@ -176,15 +177,9 @@ static enum sf_err write_chunks(struct work *w, struct sf_profile_block_writer *
             const struct sf_profile_entry *e = &w->s->entries[w->entries[at]];
             if (w->to[e->row] >= end)
                 break;
-            if (n == cap) {
-                size_t want = cap ? cap * 2 : 1024;
-                struct sf_profile_entry *more = sf_heap_grow(out, want, sizeof(*out));
-                if (!more) {
-                    sf_heap_free(out);
-                    return sf_fail(why, SF_ERR_NOMEM, "block: no memory for samples");
-                }
-                out = more;
-                cap = want;
+            if (!sf_list_room(&out, n, &cap, 1024)) {
+                sf_heap_free(out);
+                return sf_fail(why, SF_ERR_NOMEM, "block: no memory for samples");
             }
             out[n] = (struct sf_profile_entry){e->node, w->to[e->row], e->value};
         }

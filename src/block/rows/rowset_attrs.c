@@ -3,7 +3,7 @@
  * Nearly every span has the keys of one before it. So a key's string is not hashed: it is compared
  * with those that came next in the same place before, and the walk yields the shape as well. */
 #include "base/hash.h"
-#include "base/heap.h"
+#include "base/list.h"
 #include "block/format/overflow.h"
 #include "block/rows/rowset_words.h"
 
@@ -69,17 +69,6 @@ enum sf_err sf_rowset_value_code(struct sf_rowset *r, struct sf_row_key *k, sf_s
 
 /* ---- keys ---- */
 
-static bool grow_keys(struct sf_rowset *r)
-{
-    uint32_t cap = r->key_cap ? r->key_cap * 2 : 64;
-    struct sf_row_key *keys = sf_heap_grow(r->keys, cap, sizeof(*keys));
-    if (!keys)
-        return false;
-    r->keys = keys;
-    r->key_cap = cap;
-    return true;
-}
-
 enum sf_err sf_rowset_key(struct sf_rowset *r, uint32_t root, uint8_t type, sf_str name,
                           uint32_t *out)
 {
@@ -102,7 +91,7 @@ enum sf_err sf_rowset_key(struct sf_rowset *r, uint32_t root, uint8_t type, sf_s
     }
     if (!has_text_room(r, sf_buf_str(b)))
         return SF_ERR_LIMIT;
-    if (r->n_keys == r->key_cap && !grow_keys(r))
+    if (!sf_list_room(&r->keys, r->n_keys, &r->key_cap, 64))
         return SF_ERR_NOMEM;
     if (!sf_dict_add(&r->key_ids, sf_buf_str(b), &key))
         return SF_ERR_NOMEM;

@@ -1,7 +1,7 @@
 /* granule_encode.c - the open granule becomes chunks: one per column, described in GRAN. */
 #include <stdlib.h>
 
-#include "base/heap.h"
+#include "base/list.h"
 #include "block/format/encoding.h"
 #include "block/format/planes.h"
 #include "block/span/writer.h"
@@ -495,14 +495,8 @@ static bool find_operation(struct sf_span_block_writer *w, uint32_t tenant, uint
     }
     if (!sf_dict_add(&w->strings, name, &id[2]))
         return false;
-    if (w->n_ops == w->op_cap) {
-        uint32_t cap = w->op_cap ? w->op_cap * 2 : 64;
-        struct sf_operation_stage *ops = sf_heap_grow(w->ops, cap, sizeof(*ops));
-        if (!ops)
-            return false;
-        w->ops = ops;
-        w->op_cap = cap;
-    }
+    if (!sf_list_room(&w->ops, w->n_ops, &w->op_cap, 64))
+        return false;
     if (!sf_dict_add(&w->op_ids, (sf_str){(const char *)id, sizeof(id)}, &code))
         return false;
     SF_ASSERT(code == w->n_ops);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "base/list.h"
 #include "block/span/writer.h"
 
 enum {
@@ -22,18 +23,9 @@ void sf_key_stage_done(struct sf_key_stage *k)
 
 static bool grow_keys(struct sf_span_block_writer *w)
 {
-    uint32_t cap = w->key_cap ? w->key_cap * 2 : 64;
-    struct sf_key_stage *keys = sf_heap_grow(w->keys, cap, sizeof(*keys));
-    uint32_t *active;
-    if (!keys)
-        return false;
-    w->keys = keys;
-    active = sf_heap_grow(w->active_keys, cap, sizeof(*active));
-    if (!active)
-        return false;
-    w->active_keys = active;
-    w->key_cap = cap;
-    return true;
+    uint32_t cap = w->key_cap;
+    return sf_list_room(&w->keys, w->n_keys, &cap, 64) &&
+           sf_list_room(&w->active_keys, w->n_keys, &w->key_cap, 64);
 }
 
 enum sf_err sf_writer_key(struct sf_span_block_writer *w, uint32_t tenant, uint8_t scope,
@@ -134,14 +126,8 @@ bool sf_writer_count_value(struct sf_span_block_writer *w, struct sf_key_stage *
     n = k->top.n;
     if (!sf_dict_add(&k->top, bytes, &code))
         return sf_writer_fail(w, SF_ERR_NOMEM);
-    if (code == n && n == k->top_cap) {
-        uint32_t cap = n ? n * 2 : 16;
-        uint32_t *counts = sf_heap_grow(k->top_counts, cap, sizeof(*counts));
-        if (!counts)
-            return sf_writer_fail(w, SF_ERR_NOMEM);
-        k->top_counts = counts;
-        k->top_cap = cap;
-    }
+    if (code == n && !sf_list_room(&k->top_counts, n, &k->top_cap, 16))
+        return sf_writer_fail(w, SF_ERR_NOMEM);
     k->top_counts[code] = code == n ? count : k->top_counts[code] + count;
     return true;
 }

@@ -1,5 +1,5 @@
 /* row_stage.c - rows of a rowset go into the columns of the open granule. */
-#include "base/heap.h"
+#include "base/list.h"
 #include "block/format/overflow.h"
 #include "block/rows/row_maps.h"
 #include "block/rows/rowset_words.h"
@@ -58,20 +58,9 @@ static inline bool add_text(struct stage *s, enum sf_row_text column, struct sf_
 
 static bool grow_values(struct sf_span_block_writer *w, struct sf_key_stage *k, bool is_text)
 {
-    uint32_t cap = k->cap ? k->cap * 2 : 64;
-    if (is_text) {
-        uint32_t *codes = sf_heap_grow(k->codes, cap, sizeof(*codes));
-        if (!codes)
-            return sf_writer_fail(w, SF_ERR_NOMEM);
-        k->codes = codes;
-    } else {
-        uint64_t *nums = sf_heap_grow(k->nums, cap, sizeof(*nums));
-        if (!nums)
-            return sf_writer_fail(w, SF_ERR_NOMEM);
-        k->nums = nums;
-    }
-    k->cap = cap;
-    return true;
+    bool has_room = is_text ? sf_list_room(&k->codes, k->n, &k->cap, 64)
+                            : sf_list_room(&k->nums, k->n, &k->cap, 64);
+    return has_room || sf_writer_fail(w, SF_ERR_NOMEM);
 }
 
 /* The block has no column for this key: one text says all. */

@@ -35,6 +35,7 @@
 #include "block/span/span_block_writer.h"
 
 #include "base/heap.h"
+#include "base/list.h"
 #include "block/format/fuse.h"
 #include "block/format/section.h"
 #include "block/rows/row_maps.h"
@@ -166,15 +167,7 @@ static bool keep_record(struct sf_span_block_writer *w, struct sf_dict *records,
 {
     uint32_t n = records->n;
 
-    if (n == *cap) {
-        uint32_t bigger = n ? n * 2 : 16;
-        struct sf_resource_stage *grown = sf_heap_grow(*stages, bigger, sizeof(*grown));
-        if (!grown)
-            return false;
-        *stages = grown;
-        *cap = bigger;
-    }
-    if (!sf_dict_add(records, sf_buf_str(&w->raw), out_code))
+    if (!sf_list_room(stages, n, cap, 16) || !sf_dict_add(records, sf_buf_str(&w->raw), out_code))
         return false;
     if (*out_code == n)
         (*stages)[n] = (struct sf_resource_stage){.tenant = tenant, .service = service};

@@ -9,6 +9,7 @@
 
 #include "base/heap.h"
 #include "base/limits.h"
+#include "base/list.h"
 #include "block/profile/profile_block_reader.h"
 #include "block/span/span_block_reader.h"
 #include "os/clock.h"
@@ -254,27 +255,15 @@ static bool load_row(void *arg, const struct sf_block_row *row)
     if (row->kind != SF_BLOCK_SPANS && row->kind != SF_BLOCK_PROFILES)
         return true;
     if (row->state == SF_BLOCK_DEAD) {
-        if (load->n_dead == load->dead_cap) {
-            size_t cap = load->dead_cap ? load->dead_cap * 2 : 16;
-            struct sf_block_row *more = sf_heap_grow(load->dead, cap, sizeof(*more));
-            load->is_full = !more;
-            if (!more)
-                return false;
-            load->dead = more;
-            load->dead_cap = cap;
-        }
+        load->is_full = !sf_list_room(&load->dead, load->n_dead, &load->dead_cap, 16);
+        if (load->is_full)
+            return false;
         load->dead[load->n_dead++] = *row;
         return true;
     }
-    if (load->n == load->cap) {
-        size_t cap = load->cap ? load->cap * 2 : 64;
-        struct sf_run **more = sf_heap_grow(load->runs, cap, sizeof(struct sf_run *));
-        load->is_full = !more;
-        if (!more)
-            return false;
-        load->runs = more;
-        load->cap = cap;
-    }
+    load->is_full = !sf_list_room(&load->runs, load->n, &load->cap, 64);
+    if (load->is_full)
+        return false;
     load->runs[load->n] = sf_run_new_block(&load->l->runs, row);
     load->is_full = !load->runs[load->n];
     load->n += !load->is_full;
@@ -298,15 +287,9 @@ static bool see_file(void *arg, const char *path, uint64_t id)
         if (s->load->runs[i]->row.id == id)
             return true;
     }
-    if (s->n == s->cap) {
-        size_t cap = s->cap ? s->cap * 2 : 16;
-        char(*more)[64] = sf_heap_grow(s->paths, cap, sizeof(*more));
-        s->is_full = !more;
-        if (!more)
-            return false;
-        s->paths = more;
-        s->cap = cap;
-    }
+    s->is_full = !sf_list_room(&s->paths, s->n, &s->cap, 16);
+    if (s->is_full)
+        return false;
     snprintf(s->paths[s->n++], 64, "%s", path);
     return true;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/list.h"
 #include "block/profile/profile_block_reader.h"
 #include "block/span/span_block_reader.h"
 #include "store/local/files/directory.h"
@@ -42,15 +43,9 @@ static void fault(struct check *c, const char *format, ...)
 static bool see_row(void *arg, const struct sf_block_row *row)
 {
     struct check *c = arg;
-    if (c->n == c->cap) {
-        size_t cap = c->cap ? c->cap * 2 : 64;
-        struct sf_block_row *more = sf_heap_grow(c->rows, cap, sizeof(*more));
-        if (!more) {
-            c->err = SF_ERR_NOMEM;
-            return false;
-        }
-        c->rows = more;
-        c->cap = cap;
+    if (!sf_list_room(&c->rows, c->n, &c->cap, 64)) {
+        c->err = SF_ERR_NOMEM;
+        return false;
     }
     c->rows[c->n++] = *row;
     return true;

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "base/list.h"
 #include "base/num.h"
 #include "block/profile/profile_block_reader.h"
 #include "block/span/span_block_reader.h"
@@ -115,14 +116,8 @@ static bool fill_row(struct search *s, const char *path, const struct opened *o,
 
 static bool add_found(struct search *s, const struct found *f)
 {
-    if (s->n == s->cap) {
-        size_t cap = s->cap ? s->cap * 2 : 64;
-        struct found *more = sf_heap_grow(s->list, cap, sizeof(*more));
-        if (!more)
-            return false;
-        s->list = more;
-        s->cap = cap;
-    }
+    if (!sf_list_room(&s->list, s->n, &s->cap, 64))
+        return false;
     s->list[s->n++] = *f;
     return true;
 }

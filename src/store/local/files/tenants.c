@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/heap.h"
 #include "base/limits.h"
+#include "base/list.h"
 #include "os/dir.h"
 #include "os/thread.h"
 #include "store/local/files/catalogue.h"
@@ -33,14 +34,8 @@ struct sf_tenants {
 static bool remember(struct sf_tenants *t, uint32_t id, sf_str name)
 {
     char *copy;
-    if (t->n == t->cap) {
-        size_t cap = t->cap ? t->cap * 2 : 16;
-        struct tenant *more = sf_heap_grow(t->list, cap, sizeof(*more));
-        if (!more)
-            return false;
-        t->list = more;
-        t->cap = cap;
-    }
+    if (!sf_list_room(&t->list, t->n, &t->cap, 16))
+        return false;
     copy = sf_heap_new(name.len + 1);
     if (!copy)
         return false;

@@ -2,6 +2,7 @@
 
 #include "base/heap.h"
 #include "base/limits.h"
+#include "base/list.h"
 
 /* Tables of one batch while it is mapped: reserved, not touched. */
 static const size_t SCRATCH_CAP = (size_t)256 << 20;
@@ -46,25 +47,11 @@ void sf_profile_mem_unref(struct sf_profile_mem *m)
 
 static bool grow(struct sf_profile_mem *m)
 {
-    uint32_t cap = m->cap_sets ? m->cap_sets * 2 : 32;
-    struct sf_profile_set **sets;
-    struct sf_profile_mark *marks;
-    bool *is_touched;
-    uint32_t *touched;
-    if (m->n_sets < m->cap_sets)
-        return true;
-    sets = sf_heap_grow(m->sets, cap, sizeof(struct sf_profile_set *));
-    m->sets = sets ? sets : m->sets;
-    marks = sf_heap_grow(m->marks, cap, sizeof(*marks));
-    m->marks = marks ? marks : m->marks;
-    is_touched = sf_heap_grow(m->is_touched, cap, sizeof(*is_touched));
-    m->is_touched = is_touched ? is_touched : m->is_touched;
-    touched = sf_heap_grow(m->touched, cap, sizeof(*touched));
-    m->touched = touched ? touched : m->touched;
-    if (!sets || !marks || !is_touched || !touched)
-        return false;
-    m->cap_sets = cap;
-    return true;
+    uint32_t sets = m->cap_sets, marks = sets, is_touched = sets;
+    return sf_list_room(&m->sets, m->n_sets, &sets, 32) &&
+           sf_list_room(&m->marks, m->n_sets, &marks, 32) &&
+           sf_list_room(&m->is_touched, m->n_sets, &is_touched, 32) &&
+           sf_list_room(&m->touched, m->n_sets, &m->cap_sets, 32);
 }
 
 /* The set of a service, made when there is none; marked when this request touches it first. */

@@ -1,4 +1,5 @@
 #include "base/heap.h"
+#include "base/list.h"
 #include "base/num.h"
 #include "store/local/profiles/profile_merging.h"
 #include "store/local/write/block_file.h"
@@ -45,14 +46,8 @@ static bool note_output(struct sf_profile_merging *w, uint32_t tenant, int64_t w
         if (w->outputs[i].tenant == tenant && w->outputs[i].window == window)
             return true;
     }
-    if (w->n_outputs == w->cap_outputs) {
-        size_t cap = w->cap_outputs ? w->cap_outputs * 2 : 16;
-        struct sf_merge_output *more = sf_heap_grow(w->outputs, cap, sizeof(*more));
-        if (!more)
-            return false;
-        w->outputs = more;
-        w->cap_outputs = cap;
-    }
+    if (!sf_list_room(&w->outputs, w->n_outputs, &w->cap_outputs, 16))
+        return false;
     w->outputs[w->n_outputs++] = (struct sf_merge_output){tenant, window};
     return true;
 }

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/heap.h"
+#include "base/list.h"
 #include "base/num.h"
 #include "block/format/dict.h"
 #include "store/local/profiles/profile_query.h"
@@ -81,24 +82,16 @@ static uint32_t settle(struct sf_prof_point *list, uint32_t n, bool is_joining)
     return n_out;
 }
 
+enum { MAX_POINTS = 1 << 22 };
+
 static bool make_room(struct summing *x)
 {
-    struct sf_prof_point *more;
-    uint32_t cap;
     if (x->n < x->cap)
         return true;
     x->n = settle(x->points, x->n, x->step_ns > 0);
     if (x->cap && x->n <= x->cap / 2)
         return true;
-    cap = x->cap ? x->cap * 2 : 1024;
-    if (cap > 1u << 22)
-        return false;
-    more = sf_heap_grow(x->points, cap, sizeof(*more));
-    if (!more)
-        return false;
-    x->points = more;
-    x->cap = cap;
-    return true;
+    return sf_list_room_max(&x->points, x->cap, &x->cap, 1024, MAX_POINTS);
 }
 
 static bool is_asked(const struct summing *x, const struct sf_profile_source *s,

@@ -1,5 +1,6 @@
 /* profile_rows.c - single samples, each with what is known of it. */
 #include "base/heap.h"
+#include "base/list.h"
 #include "model/process.h"
 #include "store/local/profiles/profile_details.h"
 #include "store/local/profiles/profile_query.h"
@@ -23,20 +24,15 @@ struct detailing {
     uint32_t n, cap;
 };
 
+enum { MAX_ROWS = 1 << 22 };
+
 static bool see_row(void *arg, const struct sf_profile_detail *d)
 {
     struct detailing *x = arg;
-    if (x->n == x->cap) {
-        uint32_t cap = x->cap ? x->cap * 2 : 1024;
-        struct sf_profile_detail *rows = sf_heap_grow(x->rows, cap, sizeof(*rows));
-        uint64_t *processes;
-        x->rows = rows ? rows : x->rows;
-        processes = rows ? sf_heap_grow(x->processes, cap, sizeof(*processes)) : NULL;
-        x->processes = processes ? processes : x->processes;
-        if (!processes || cap > 1u << 22)
-            return false;
-        x->cap = cap;
-    }
+    uint32_t cap = x->cap;
+    if (!sf_list_room_max(&x->rows, x->n, &cap, 1024, MAX_ROWS) ||
+        !sf_list_room_max(&x->processes, x->n, &x->cap, 1024, MAX_ROWS))
+        return false;
     x->processes[x->n] = d->process == SF_NONE
                              ? 0
                              : sf_process_hash(x->s->service, x->s->processes[d->process].key);
@@ -68,14 +64,8 @@ static bool map_series(struct detailing *x, const struct sf_profile_source *s, c
         x->series_map[i] = at;
         if (at < x->n_series)
             continue;
-        if (x->n_series == x->cap_series) {
-            uint32_t cap = x->cap_series ? x->cap_series * 2 : 64;
-            struct sf_series *more = sf_heap_grow(x->series, cap, sizeof(*more));
-            if (!more)
-                return false;
-            x->series = more;
-            x->cap_series = cap;
-        }
+        if (!sf_list_room(&x->series, x->n_series, &x->cap_series, 64))
+            return false;
         x->series[at] = (struct sf_series){0};
         if (!sf_profile_series_copy(x->req, s->service, &s->series[i], &x->series[at]))
             return false;

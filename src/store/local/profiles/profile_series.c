@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "base/list.h"
 #include "store/local/profiles/profile_query.h"
 #include "store/local/profiles/profile_read.h"
 
@@ -92,14 +93,8 @@ static enum sf_err see_list(void *arg, struct sf_profile_walk *w, struct sf_prof
             continue;
         if (l->n == l->cap) {
             l->n = settle(l->list, l->n); /* most are in several blocks */
-            if (l->n > l->cap / 2 || l->cap == 0) {
-                uint32_t cap = l->cap ? l->cap * 2 : 256;
-                struct sf_series *more = sf_heap_grow(l->list, cap, sizeof(*more));
-                if (!more)
-                    return sf_fail(why, SF_ERR_NOMEM, "query: no memory for series");
-                l->list = more;
-                l->cap = cap;
-            }
+            if ((l->n > l->cap / 2 || l->cap == 0) && !sf_list_room(&l->list, l->cap, &l->cap, 256))
+                return sf_fail(why, SF_ERR_NOMEM, "query: no memory for series");
         }
         l->list[l->n] = (struct sf_series){0};
         if (!sf_profile_series_copy(w->q->req, s->service, &s->series[place], &l->list[l->n]))

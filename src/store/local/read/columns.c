@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/list.h"
 #include "base/num.h"
 #include "store/local/read/column_read.h"
 #include "store/local/read/copies.h"
@@ -58,14 +59,8 @@ struct cursor {
 
 static enum sf_err add_unit(struct cursor *c, struct unit u, struct sf_why *why)
 {
-    if (c->n_units == c->units_cap) {
-        size_t cap = c->units_cap ? c->units_cap * 2 : 256;
-        struct unit *more = sf_heap_grow(c->units, cap, sizeof(*more));
-        if (!more)
-            return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a list of granules");
-        c->units = more;
-        c->units_cap = cap;
-    }
+    if (!sf_list_room(&c->units, c->n_units, &c->units_cap, 256))
+        return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a list of granules");
     c->units[c->n_units++] = u;
     return SF_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/heap.h"
+#include "base/list.h"
 #include "store/local/read/column_read.h"
 #include "store/local/read/granules.h"
 
@@ -86,14 +87,8 @@ static enum sf_err no_memory(struct sf_why *why)
 
 static enum sf_err add_piece(struct search *s, struct piece piece, struct sf_why *why)
 {
-    if (s->n_pieces == s->pieces_cap) {
-        size_t cap = s->pieces_cap ? s->pieces_cap * 2 : 1024;
-        struct piece *more = sf_heap_grow(s->pieces, cap, sizeof(*more));
-        if (!more)
-            return no_memory(why);
-        s->pieces = more;
-        s->pieces_cap = cap;
-    }
+    if (!sf_list_room(&s->pieces, s->n_pieces, &s->pieces_cap, 1024))
+        return no_memory(why);
     s->pieces[s->n_pieces++] = piece;
     return SF_OK;
 }

@@ -1,6 +1,7 @@
 #include "store/local/read/scan.h"
 
 #include "base/heap.h"
+#include "base/list.h"
 #include "base/num.h"
 #include "block/span/span_block_reader.h"
 #include "store/local/read/column_read.h"
@@ -85,14 +86,8 @@ static bool unit_before(const struct cursor *c, const struct unit *a, const stru
 static enum sf_err push_unit(struct cursor *c, struct unit u, struct sf_why *why)
 {
     size_t i = c->n_units;
-    if (c->n_units == c->units_cap) {
-        size_t cap = c->units_cap ? c->units_cap * 2 : 64;
-        struct unit *more = sf_heap_grow(c->units, cap, sizeof(*more));
-        if (!more)
-            return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a list of granules");
-        c->units = more;
-        c->units_cap = cap;
-    }
+    if (!sf_list_room(&c->units, c->n_units, &c->units_cap, 64))
+        return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a list of granules");
     c->n_units++;
     for (; i > 0 && unit_before(c, &u, &c->units[(i - 1) / 2]); i = (i - 1) / 2)
         c->units[i] = c->units[(i - 1) / 2];

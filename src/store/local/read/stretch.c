@@ -5,6 +5,7 @@
 
 #include "base/heap.h"
 #include "base/limits.h"
+#include "base/list.h"
 #include "block/format/fuse.h"
 #include "block/span/span_block_reader.h"
 #include "store/local/read/column_read.h"
@@ -104,14 +105,8 @@ static enum sf_err list_granule(struct work *w, size_t place, uint32_t granule)
             sf_trace_id_hash(c->trace_ids[t], c->rows.tenant),
             {c->trace_ids[t], c->rows.tenant, INT64_MAX, INT64_MIN, INT64_MAX, INT64_MIN},
             false};
-        if (w->n == w->cap) {
-            size_t cap = w->cap ? w->cap * 2 : 4096;
-            struct piece *more = sf_heap_grow(w->list, cap, sizeof(*more));
-            if (!more)
-                return no_memory(w->why);
-            w->list = more;
-            w->cap = cap;
-        }
+        if (!sf_list_room(&w->list, w->n, &w->cap, 4096))
+            return no_memory(w->why);
         widen_rows(&p.t, &c->rows, c->firsts[t], c->firsts[t + 1], w->show.view.info,
                    w->s->runs[place]);
         w->min_ns = p.t.min_ns < w->min_ns ? p.t.min_ns : w->min_ns;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "base/list.h"
 #include "base/num.h"
 #include "block/span/span_block_reader.h"
 
@@ -49,30 +50,16 @@ static enum sf_err too_large(struct sf_why *why)
 
 static bool add_row(struct sf_trace_read *t, struct sf_trace_row row)
 {
-    if (t->n_rows == t->rows_cap) {
-        uint32_t cap = t->rows_cap ? t->rows_cap * 2 : 256;
-        struct sf_trace_row *more = sf_arena_grow(&t->keep, t->rows, t->rows_cap * sizeof(*more),
-                                                  cap * sizeof(*more));
-        if (!more)
-            return false;
-        t->rows = more;
-        t->rows_cap = cap;
-    }
+    if (!sf_list_room_in(&t->keep, &t->rows, t->n_rows, &t->rows_cap, 256))
+        return false;
     t->rows[t->n_rows++] = row;
     return true;
 }
 
 static bool add_source(struct sf_trace_read *t, struct sf_trace_source source)
 {
-    if (t->n_sources == t->sources_cap) {
-        uint32_t cap = t->sources_cap ? t->sources_cap * 2 : 8;
-        struct sf_trace_source *more = sf_arena_grow(
-            &t->keep, t->sources, t->sources_cap * sizeof(*more), cap * sizeof(*more));
-        if (!more)
-            return false;
-        t->sources = more;
-        t->sources_cap = cap;
-    }
+    if (!sf_list_room_in(&t->keep, &t->sources, t->n_sources, &t->sources_cap, 8))
+        return false;
     t->sources[t->n_sources++] = source;
     return true;
 }
@@ -147,21 +134,10 @@ static bool copy_scope(struct sf_arena *a, struct sf_scope *s)
 
 static bool grow_fresh(struct sf_trace_read *t)
 {
-    uint32_t cap = t->fresh_cap ? t->fresh_cap * 2 : 64;
-    size_t old = t->fresh_cap;
-    struct sf_span *spans = sf_arena_grow(&t->keep, t->fresh, old * sizeof(*spans),
-                                          cap * sizeof(*spans));
-    struct sf_resource *res = sf_arena_grow(&t->keep, t->fresh_resources, old * sizeof(*res),
-                                            cap * sizeof(*res));
-    struct sf_scope *scopes = sf_arena_grow(&t->keep, t->fresh_scopes, old * sizeof(*scopes),
-                                            cap * sizeof(*scopes));
-    if (!spans || !res || !scopes)
-        return false;
-    t->fresh = spans;
-    t->fresh_resources = res;
-    t->fresh_scopes = scopes;
-    t->fresh_cap = cap;
-    return true;
+    uint32_t spans = t->fresh_cap, resources = spans;
+    return sf_list_room_in(&t->keep, &t->fresh, t->n_fresh, &spans, 64) &&
+           sf_list_room_in(&t->keep, &t->fresh_resources, t->n_fresh, &resources, 64) &&
+           sf_list_room_in(&t->keep, &t->fresh_scopes, t->n_fresh, &t->fresh_cap, 64);
 }
 
 static bool copy_fresh(struct sf_trace_read *t, const struct sf_rowset *rows, size_t i)

@@ -9,6 +9,7 @@
 
 #include "base/heap.h"
 #include "base/invariant.h"
+#include "base/list.h"
 #include "os/clock.h"
 #include "store/local/profiles/profile_mem.h"
 #include "store/local/write/batch_rows.h"
@@ -242,15 +243,9 @@ static enum sf_err seal_part(struct sf_local *l, struct parts *ps, struct sf_why
     enum sf_err err = sf_seal_rows(l, &ps->body->rows, l->gen, &part, why);
     if (err || !part)
         return err;
-    if (ps->n == ps->cap) {
-        size_t cap = ps->cap ? ps->cap * 2 : 8;
-        struct sf_run **more = sf_heap_grow(ps->list, cap, sizeof(struct sf_run *));
-        if (!more) {
-            sf_run_unref(part);
-            return sf_fail(why, SF_ERR_NOMEM, "store: no memory for a large request");
-        }
-        ps->list = more;
-        ps->cap = cap;
+    if (!sf_list_room(&ps->list, ps->n, &ps->cap, 8)) {
+        sf_run_unref(part);
+        return sf_fail(why, SF_ERR_NOMEM, "store: no memory for a large request");
     }
     ps->list[ps->n++] = part;
     sf_rowset_reset(&ps->body->rows);

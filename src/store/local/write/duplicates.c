@@ -4,6 +4,7 @@
 #include "store/local/write/duplicates.h"
 
 #include "base/heap.h"
+#include "base/list.h"
 #include "os/thread.h"
 
 enum { LIFE_S = 600, FIRST_CAP = 1024 };
@@ -139,14 +140,8 @@ static struct entry *find(struct sf_duplicates *d, uint64_t hash)
 
 static bool keep_fresh(struct sf_duplicates *d, uint64_t hash)
 {
-    if (d->n_fresh == d->fresh_cap) {
-        size_t cap = d->fresh_cap ? d->fresh_cap * 2 : 256;
-        uint64_t *more = sf_heap_grow(d->fresh, cap, sizeof(*more));
-        if (!more)
-            return false;
-        d->fresh = more;
-        d->fresh_cap = cap;
-    }
+    if (!sf_list_room(&d->fresh, d->n_fresh, &d->fresh_cap, 256))
+        return false;
     d->fresh[d->n_fresh++] = hash;
     return true;
 }
@@ -164,14 +159,8 @@ static void forget_fresh(struct sf_duplicates *d, uint64_t hash)
 
 static bool keep_waiter(struct sf_duplicates *d, uint64_t hash, struct sf_dup_waiter *waiter)
 {
-    if (d->n_waits == d->waits_cap) {
-        size_t cap = d->waits_cap ? d->waits_cap * 2 : 16;
-        struct waiting *more = sf_heap_grow(d->waits, cap, sizeof(*more));
-        if (!more)
-            return false;
-        d->waits = more;
-        d->waits_cap = cap;
-    }
+    if (!sf_list_room(&d->waits, d->n_waits, &d->waits_cap, 16))
+        return false;
     d->waits[d->n_waits++] = (struct waiting){hash, waiter};
     return true;
 }

@@ -18,6 +18,7 @@
 
 #include "base/heap.h"
 #include "base/limits.h"
+#include "base/list.h"
 #include "base/num.h"
 #include "block/span/granule_copy.h"
 #include "block/span/span_block_reader.h"
@@ -311,14 +312,9 @@ static void join_traces(struct work *w)
 
 static enum sf_err add_output(struct work *w, size_t first, struct sf_why *why)
 {
-    if (w->n_outputs == w->outputs_cap) {
-        size_t cap = w->outputs_cap ? w->outputs_cap * 2 : 8;
-        struct output *more = sf_heap_grow(w->outputs, cap, sizeof(*more));
-        if (!more)
-            return sf_fail(why, SF_ERR_NOMEM, "store: no memory to merge into %zu blocks", cap);
-        w->outputs = more;
-        w->outputs_cap = cap;
-    }
+    if (!sf_list_room(&w->outputs, w->n_outputs, &w->outputs_cap, 8))
+        return sf_fail(why, SF_ERR_NOMEM, "store: no memory to merge into %zu blocks",
+                       w->n_outputs + 1);
     w->outputs[w->n_outputs++] = (struct output){
         .first = first, .window = w->pieces[first].window, .tenant = w->pieces[first].tenant};
     return SF_OK;
