@@ -221,6 +221,12 @@ static bool link_value(const struct sf_query_attr *a, const struct sf_span *s, u
     return see_value(sf_attrs_get(l->attrs, a->name), out);
 }
 
+bool sf_eval_is_always_there(const struct sf_query_attr *a)
+{
+    return a->intrinsic != SF_INTRINSIC_NONE && !is_many(a) &&
+           !sf_intrinsic_is_profile(a->intrinsic);
+}
+
 bool sf_eval_values_next(struct sf_eval_values *out, const struct sf_query_attr *a,
                          const struct sf_trace_view *v, uint32_t span)
 {

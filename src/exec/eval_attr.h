@@ -17,6 +17,8 @@ struct sf_eval_values { /* zero it, then step */
     char text[SF_EVAL_TEXT_LEN]; /* where ids are written */
 };
 
+/* Every span has it, perhaps empty. Not events, links and profiles. */
+bool sf_eval_is_always_there(const struct sf_query_attr *a);
 /* The next value that is there: one for most attributes, one per event or link for theirs. */
 bool sf_eval_values_next(struct sf_eval_values *out, const struct sf_query_attr *a,
                          const struct sf_trace_view *v, uint32_t span);

@@ -62,12 +62,14 @@ static bool pair_holds(struct sf_eval *e, const struct sf_expr *x, const struct 
     return wants_all;
 }
 
+/* A span's and a trace's own fields are there even when they are empty: the name, the parent of a
+ * root, the root of a trace that has none. */
 static bool exists(struct sf_eval *e, const struct sf_expr *x, const struct sf_trace_view *v,
                    uint32_t span)
 {
     struct sf_eval_values values = {0};
     if (x->kind == SF_EXPR_ATTR)
-        return sf_eval_values_next(&values, &x->attr, v, span);
+        return sf_eval_is_always_there(&x->attr) || sf_eval_values_next(&values, &x->attr, v, span);
     return sf_eval_expr(e, x, v, span).type != SF_TYPE_NIL;
 }
 

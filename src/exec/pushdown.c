@@ -77,7 +77,8 @@ static void add_comparison(struct list *l, const struct sf_expr *e)
     if (c.scope == SF_SCOPE_INTRINSIC && !intrinsic_key(attr->attr.intrinsic, &c.key))
         return;
     if (lit->literal.type == SF_TYPE_NIL) {
-        if (e->op != SF_EXPR_NE || c.scope == SF_SCOPE_INTRINSIC)
+        if (e->op != SF_EXPR_NE || c.scope == SF_SCOPE_INTRINSIC ||
+            (c.scope == SF_SCOPE_RESOURCE && sf_str_eq(c.key, SF_STR("service.name"))))
             return;
         c.op = SF_OP_EXISTS;
     } else if (cond_op(e->op, is_mirrored, &c.op)) {

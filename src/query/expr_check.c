@@ -31,19 +31,14 @@ static bool check_nil(struct sf_parser *p, const struct sf_expr *e)
                        "illegal operation for the given types: nil takes = and != only");
         return false;
     }
-    if (!sf_expr_has_attr(other)) {
-        sf_parser_fail(p, SF_ERR_INPUT, e->place, "nil can only be compared with an attribute");
-        return false;
-    }
-    if (other->kind != SF_EXPR_ATTR)
-        return true;
-    if (sf_intrinsic_is_profile(a->intrinsic))
+    if (e->op == SF_EXPR_NE || other->kind != SF_EXPR_ATTR || sf_intrinsic_is_profile(a->intrinsic))
         return true;
     if (a->intrinsic != SF_INTRINSIC_NONE ||
         (a->scope == SF_SCOPE_RESOURCE && sf_str_eq(a->name, SF_STR("service.name")))) {
         text = sf_query_attr_text(a, p->req);
         sf_parser_fail(p, SF_ERR_INPUT, e->place,
-                       "%.*s = nil is not valid because every span has it", SF_STR_ARG(text));
+                       "%.*s = nil is not valid because every span has it; != nil is",
+                       SF_STR_ARG(text));
         return false;
     }
     return true;

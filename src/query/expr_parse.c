@@ -203,6 +203,18 @@ static bool literal_in_hand(const struct sf_parser *p, struct sf_static *out)
     return false;
 }
 
+bool sf_parser_plain_literal(struct sf_parser *p, struct sf_static *out)
+{
+    struct sf_static lit = {0};
+    if (!literal_in_hand(p, &lit)) {
+        sf_parser_unexpected(p, "a value");
+        return false;
+    }
+    sf_parser_next(p);
+    *out = lit;
+    return !p->err;
+}
+
 bool sf_parser_literal(struct sf_parser *p, struct sf_static *out)
 {
     bool is_negative = sf_parser_take_sign(p, "-");
@@ -231,7 +243,9 @@ static struct sf_expr *new_expr(struct sf_parser *p, enum sf_expr_kind kind, str
 static enum sf_static_type type_of_attr(const struct sf_query_attr *a)
 {
     switch (a->intrinsic) {
-    case SF_INTRINSIC_NONE: return SF_TYPE_UNKNOWN;
+    case SF_INTRINSIC_NONE:
+    case SF_INTRINSIC_SCOPE_NAME: /* compared with a number they match nothing */
+    case SF_INTRINSIC_SCOPE_VERSION: return SF_TYPE_UNKNOWN;
     case SF_INTRINSIC_DURATION:
     case SF_INTRINSIC_TRACE_DURATION:
     case SF_INTRINSIC_EVENT_TIME:
@@ -339,6 +353,21 @@ static const struct sf_expr *parse_primary(struct sf_parser *p)
     return e;
 }
 
+static bool is_nil(const struct sf_expr *e)
+{
+    return e->kind == SF_EXPR_LITERAL && e->literal.type == SF_TYPE_NIL;
+}
+
+/* What two literals come to. nil with nil is false either way; any other literal is not nil. */
+static struct sf_static fold(enum sf_expr_op op, const struct sf_expr *left,
+                             const struct sf_expr *right)
+{
+    if (is_nil(left) || is_nil(right))
+        return (struct sf_static){SF_TYPE_BOOL,
+                                  {.is_true = is_nil(left) != is_nil(right) && op == SF_EXPR_NE}};
+    return sf_static_binary(op, left->literal, right->literal);
+}
+
 static const struct sf_expr *make_binary(struct sf_parser *p, const struct binary *b,
                                          const struct sf_expr *left, const struct sf_expr *right)
 {
@@ -353,7 +382,7 @@ static const struct sf_expr *make_binary(struct sf_parser *p, const struct binar
     e->type = type_of_binary(e);
     if (left->kind == SF_EXPR_LITERAL && right->kind == SF_EXPR_LITERAL && b->op != SF_EXPR_MATCH &&
         b->op != SF_EXPR_NO_MATCH) {
-        struct sf_static folded = sf_static_binary(b->op, left->literal, right->literal);
+        struct sf_static folded = fold(b->op, left, right);
         /* 1 / 0 has no value, which is not the word nil: it stays what it is. */
         if (folded.type != SF_TYPE_NIL) {
             e->kind = SF_EXPR_LITERAL;

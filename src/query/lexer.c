@@ -265,16 +265,18 @@ static enum sf_err read_name(struct sf_lexer *l, sf_str *out, struct sf_why *why
 {
     struct sf_buf name = {0};
     size_t start = l->at;
+    bool is_quoted = false; /* "" is a name that nothing has */
     while (l->at < l->text.len && !ends_name(peek(l, 0))) {
         if (peek(l, 0) != '"') {
             sf_buf_add_u8(&name, (uint8_t)l->text.p[l->at++]);
             continue;
         }
+        is_quoted = true;
         l->at++;
         while (peek(l, 0) != '"') {
             size_t off = l->at;
             char c = peek(l, 0);
-            if (l->at >= l->text.len || c == '\n') {
+            if (l->at >= l->text.len) {
                 sf_buf_done(&name);
                 return fault(l, start, why, "quoted attribute name is not closed, expecting \"");
             }
@@ -287,11 +289,11 @@ static enum sf_err read_name(struct sf_lexer *l, sf_str *out, struct sf_why *why
                 l->at++;
             }
             sf_buf_add_u8(&name, (uint8_t)c);
-            l->at++;
+            step(l); /* line breaks are part of the name */
         }
         l->at++;
     }
-    if (name.len == 0) {
+    if (name.len == 0 && !is_quoted) {
         sf_buf_done(&name);
         return fault(l, start, why,
                      "syntax error: unexpected end of attribute, expecting its name");

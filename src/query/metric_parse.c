@@ -2,6 +2,7 @@
 #include "query/metric_parse.h"
 
 #include "query/attr_text.h"
+#include "query/const_parse.h"
 #include "query/expr_fold.h"
 #include "query/stage_parse.h"
 
@@ -158,13 +159,8 @@ static bool parse_second(struct sf_parser *p, struct sf_second *s)
     if (sf_parser_comparison(p, &s->cmp)) {
         s->kind = SF_SECOND_CMP;
         sf_parser_next(p);
-        if (!sf_parser_literal(p, &v))
+        if (!sf_parser_constant(p, &v))
             return false;
-        if (!sf_type_is_number(v.type)) {
-            sf_parser_fail(p, SF_ERR_INPUT, place, "a series is compared with a number, not a %s",
-                           sf_static_type_name(v.type));
-            return false;
-        }
         s->value = v.type == SF_TYPE_DURATION ? (double)v.i64 / 1e9 : sf_static_number(v);
         return true;
     }

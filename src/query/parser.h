@@ -42,6 +42,7 @@ bool sf_parser_attr(struct sf_parser *p,
 bool sf_parser_is_attr(const struct sf_parser *p); /* one is in hand */
 bool sf_parser_literal(struct sf_parser *p,
                        struct sf_static *out); /* one literal, perhaps signed */
+bool sf_parser_plain_literal(struct sf_parser *p, struct sf_static *out); /* without a sign */
 
 /* expr_check.c: types. Each says false with a fault. */
 bool sf_parser_check_filter(struct sf_parser *p, const struct sf_expr *e);

@@ -6,6 +6,7 @@
 #include "query/pipeline_parse.h"
 #include "base/invariant.h"
 #include "query/attr_text.h"
+#include "query/const_parse.h"
 #include "query/expr_fold.h"
 #include "query/metric_parse.h"
 #include "query/parser.h"
@@ -79,6 +80,10 @@ static bool parse_stages(struct sf_parser *p, struct stages *s, struct operand *
             o = parse_operand(p, 2);
             if (p->err)
                 return false;
+            if (o.kind == NUMBER && s->n == 0 && sf_parser_is_sign(p, ")")) {
+                *out = o;
+                return true;
+            }
             if (o.kind == NUMBER && !sf_parser_mirrored_filter(p, o.number, stage))
                 return false;
             if (o.kind == METRICS) {
@@ -110,7 +115,7 @@ static struct operand parse_whole(struct sf_parser *p)
     struct operand out = {.place = p->token.place};
     struct stages *s = sf_parser_new(p, sizeof(*s));
     struct sf_spanset *leaf;
-    if (!s || !parse_stages(p, s, &out) || out.kind == METRICS)
+    if (!s || !parse_stages(p, s, &out) || out.kind != SPANSET)
         return out;
     if (s->n == 1 && s->list[0].kind == SF_STAGE_SPANSET) {
         out.spanset = s->list[0].spanset;
@@ -237,6 +242,25 @@ static void unexpected_stage(struct sf_parser *p)
                                   N_OF(words));
 }
 
+static struct operand parse_primary(struct sf_parser *p);
+
+/* Of numbers only: 0 - ({ } | rate()) is how a series is negated. */
+static struct operand parse_negative(struct sf_parser *p, struct sf_place place)
+{
+    struct operand out = {.place = place};
+    if (sf_parser_enter(p)) {
+        out = parse_primary(p);
+        sf_parser_leave(p);
+    }
+    if (!p->err && out.kind != NUMBER)
+        sf_parser_fail(p, SF_ERR_INPUT, place,
+                       "syntax error: unexpected -, expecting a number behind it");
+    out.place = place;
+    if (out.kind == NUMBER)
+        out.number = sf_static_unary(SF_EXPR_NEG, out.number);
+    return out;
+}
+
 static struct operand parse_primary(struct sf_parser *p)
 {
     struct operand out = {.place = p->token.place};
@@ -248,12 +272,13 @@ static struct operand parse_primary(struct sf_parser *p)
             sf_parser_need_sign(p, ")");
         return out;
     }
-    if (p->token.kind == SF_TOKEN_INT || p->token.kind == SF_TOKEN_FLOAT ||
-        p->token.kind == SF_TOKEN_DURATION || sf_parser_is_sign(p, "-")) {
+    if (sf_parser_is_number(p)) {
         out.kind = NUMBER;
-        sf_parser_literal(p, &out.number);
+        sf_parser_plain_literal(p, &out.number);
         return out;
     }
+    if (sf_parser_take_sign(p, "-"))
+        return parse_negative(p, out.place);
     unexpected_stage(p);
     return out;
 }
@@ -283,6 +308,11 @@ static struct operand combine_metrics(struct sf_parser *p, enum sf_expr_op op,
 {
     struct operand out = {.kind = METRICS, .place = l->place};
     struct sf_metrics *m;
+    if (l->kind == NUMBER && r->kind == NUMBER) {
+        out.kind = NUMBER;
+        sf_parser_fold(p, op, r->place, l->number, r->number, &out.number);
+        return out;
+    }
     if ((l->kind != METRICS && r->kind != METRICS) || l->kind == SPANSET || r->kind == SPANSET) {
         sf_parser_fail(p, SF_ERR_INPUT, l->place,
                        "syntax error: arithmetic takes metrics queries in parentheses and numbers");
@@ -371,7 +401,7 @@ static bool parse_hints(struct sf_parser *p, struct sf_query *q)
         }
         list[n].name = p->token.text;
         sf_parser_next(p);
-        if (!sf_parser_need_sign(p, "=") || !sf_parser_literal(p, &list[n].val))
+        if (!sf_parser_need_sign(p, "=") || !sf_parser_plain_literal(p, &list[n].val))
             return false;
         n++;
     } while (sf_parser_take_sign(p, ","));
@@ -418,11 +448,15 @@ void sf_parser_query(struct sf_parser *p, struct sf_query *q)
         if (!sf_parser_seconds(p, m))
             return;
         q->metrics = m;
+    } else if (o.kind == NUMBER) {
+        sf_parser_unexpected(p, "a comparison with an aggregate such as count()");
     } else {
         q->pipeline = pipeline_of(p, o.spanset);
     }
-    if (sf_parser_is_word(p, "with") && !parse_hints(p, q))
-        return;
+    while (!p->err && sf_parser_is_word(p, "with")) { /* the last one counts */
+        if (!parse_hints(p, q))
+            return;
+    }
     if (!p->err && p->token.kind != SF_TOKEN_END)
         sf_parser_unexpected(p, "the end of the query, | and a stage, or with(...)");
 }

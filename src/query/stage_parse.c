@@ -3,6 +3,7 @@
 #include "query/stage_parse.h"
 
 #include "query/attr_text.h"
+#include "query/const_parse.h"
 
 enum { MAX_LIST = 64 };
 #define N_OF(list) (sizeof(list) / sizeof((list)[0]))
@@ -109,7 +110,7 @@ static bool refuse_scalar_arithmetic(struct sf_parser *p)
     return false;
 }
 
-/* aggregate cmp literal */
+/* aggregate cmp constant */
 static bool parse_scalar_filter(struct sf_parser *p, struct sf_stage *s)
 {
     if (!parse_aggregate(p, s) || refuse_scalar_arithmetic(p))
@@ -119,15 +120,7 @@ static bool parse_scalar_filter(struct sf_parser *p, struct sf_stage *s)
         return false;
     }
     sf_parser_next(p);
-    if (!sf_parser_literal(p, &s->literal))
-        return false;
-    if (!sf_type_is_number(s->literal.type)) {
-        sf_parser_fail(p, SF_ERR_INPUT, s->place,
-                       "scalar filter rhs of type %s not yet supported: expecting a number",
-                       sf_static_type_name(s->literal.type));
-        return false;
-    }
-    return !refuse_scalar_arithmetic(p);
+    return sf_parser_constant(p, &s->literal) && !refuse_scalar_arithmetic(p);
 }
 
 bool sf_parser_mirrored_filter(struct sf_parser *p, struct sf_static literal, struct sf_stage *s)

@@ -69,9 +69,18 @@ static void print_literal(struct sf_static v, struct sf_buf *out)
         sf_static_text(v, out);
 }
 
+/* What series and aggregates are compared with has no words such as minInt. */
+static void print_constant(struct sf_static v, struct sf_buf *out)
+{
+    if (v.type == SF_TYPE_INT && v.i64 == INT64_MIN)
+        say(out, "(-9223372036854775807 - 1)");
+    else
+        print_literal(v, out);
+}
+
 static void print_number(double v, struct sf_buf *out)
 {
-    sf_static_text((struct sf_static){SF_TYPE_FLOAT, {.f64 = v}}, out);
+    print_constant((struct sf_static){SF_TYPE_FLOAT, {.f64 = v}}, out);
 }
 
 /* ---- expressions ---- */
@@ -190,7 +199,7 @@ static void print_stage(const struct sf_stage *s, struct sf_buf *out)
         if (s->expr)
             print_expr(s->expr, out);
         sf_buf_print(out, ") %s ", sf_expr_op_text(s->cmp));
-        print_literal(s->literal, out);
+        print_constant(s->literal, out);
         break;
     }
 }

@@ -485,12 +485,30 @@ static bool is_nil_literal(const struct sf_expr *x)
     return x->kind == SF_EXPR_LITERAL && x->literal.type == SF_TYPE_NIL;
 }
 
+/* Some fields every span has, whatever they hold: the parser refuses = nil on them. */
+static bool is_always_there(const struct sf_expr *x)
+{
+    if (x->kind != SF_EXPR_ATTR)
+        return false;
+    switch (x->attr.intrinsic) {
+    case SF_INTRINSIC_NONE:
+        return x->attr.scope == SF_SCOPE_RESOURCE &&
+               sf_str_eq(x->attr.name, SF_STR("service.name"));
+    case SF_INTRINSIC_EVENT_NAME:
+    case SF_INTRINSIC_EVENT_TIME:
+    case SF_INTRINSIC_LINK_TRACE_ID:
+    case SF_INTRINSIC_LINK_SPAN_ID: return false;
+    default: return !sf_intrinsic_is_profile(x->attr.intrinsic);
+    }
+}
+
 static bool comparison(const struct sf_expr *x, const struct slow_trace *t, uint32_t span,
                        struct sf_arena *req)
 {
     struct slow_items l = items_of(x->left, t, span, req), r = items_of(x->right, t, span, req);
     if (is_nil_literal(x->left) || is_nil_literal(x->right))
-        return (l.n + r.n > 0) == (x->op == SF_EXPR_NE);
+        return (l.n + r.n > 0 || is_always_there(x->left) || is_always_there(x->right)) ==
+               (x->op == SF_EXPR_NE);
     if (x->op <= SF_EXPR_GE && (is_trace_id(x->left) || is_trace_id(x->right))) {
         strip_zeros(l);
         strip_zeros(r);

@@ -294,8 +294,13 @@ static void ask_comparison(struct traceql_ask *a)
     struct sf_buf head = a->out, attr = {0};
     struct sf_static like;
     switch (below(a, 12)) {
-    case 0: /* nil */
-        if (one_in(a, 4)) {
+    case 0:                 /* nil */
+        if (one_in(a, 4)) { /* every field may be compared so, some not with = */
+            ask_attr(a);
+            say(a, " != nil");
+        } else if (one_in(a, 20)) {
+            say(a, one_in(a, 2) ? "nil = nil" : "nil != nil");
+        } else if (one_in(a, 4)) {
             sf_buf_print(&a->out, "nil %s ", one_in(a, 2) ? "=" : "!=");
             ask_attribute(a);
         } else {
@@ -419,7 +424,9 @@ static void ask_aggregate(struct traceql_ask *a)
 {
     static const char *const functions[] = {"min", "max", "sum", "avg"},
                              *const signs[] = {"=", "!=", "<", "<=", ">", ">="},
-                             *const values[] = {"0", "1", "2", "100", "1.5", "50ms", "1s", "-1"};
+                             *const values[] = {"0",     "1",           "2",       "100",
+                                                "1.5",   "50ms",        "1s",      "-1",
+                                                "7 / 2", "2 * (1 + 1)", "-(50ms)", "3 - 2.5"};
     bool is_mirrored;
     if (one_in(a, 3)) {
         sf_buf_print(&a->out, "count() %s %u", PICK(a, signs), (unsigned)below(a, 6));
@@ -547,10 +554,9 @@ static void ask_metric(struct traceql_ask *a, bool can_compare)
 
 static void ask_seconds(struct traceql_ask *a)
 {
-    static const char *const signs[] = {"=", "!=", "<", "<=", ">", ">="}, *const values[] = {
-                                                                              "0",  "1",
-                                                                              "2",  "0.01",
-                                                                              "-1", "100ms"};
+    static const char *const signs[] = {"=", "!=", "<", "<=", ">", ">="},
+                             *const values[] = {"0",  "1",     "2",     "0.01",
+                                                "-1", "100ms", "1 / 2", "2 * (3 - 2)"};
     while (one_in(a, 3)) {
         if (one_in(a, 2))
             sf_buf_print(&a->out, " | %s(%u)", one_in(a, 2) ? "topk" : "bottomk",
@@ -574,7 +580,9 @@ static void ask_counted(struct traceql_ask *a, bool can_compare)
 
 void traceql_ask_metrics(struct traceql_ask *a)
 {
-    static const char *const ops[] = {" + ", " - ", " * ", " / "};
+    static const char *const ops[] = {" + ", " - ", " * ", " / "}, *const constants[] = {
+                                                                       "0",  "1",       "3",
+                                                                       "-2", "(1 + 2)", "5 / 2.0"};
     sf_buf_reset(&a->out);
     if (one_in(a, 5)) {
         uint64_t n = below(a, 2) + 1;
@@ -590,7 +598,7 @@ void traceql_ask_metrics(struct traceql_ask *a)
             say(a, PICK(a, ops));
         }
         if (one_in(a, 4))
-            sf_buf_print(&a->out, "%s%u", PICK(a, ops), (unsigned)below(a, 4));
+            sf_buf_print(&a->out, "%s%s", PICK(a, ops), PICK(a, constants));
         ask_seconds(a);
         return;
     }

@@ -81,7 +81,7 @@ static const char *const mistakes[] = {
     "{ name + \"x\" = \"y\" }",
     "{ !name }",
     "{ name = nil }",
-    "{ nil = nil }",
+    "{ nil }",
     /* patterns */
     "{ name =~ \"\\d+\" }",
     "{ name =~ \"(\" }",

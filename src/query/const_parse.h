@@ -1,0 +1,17 @@
+/* const_parse.h - constants computed while parsing: what aggregates and series are compared with.
+ */
+#pragma once
+#include "query/parser.h"
+
+struct sf_const_sign {
+    const char *sign;
+    enum sf_expr_op op;
+};
+
+/* `5`, `-(2 + 1) * 3`, `10s`. False with a fault. */
+bool sf_parser_constant(struct sf_parser *p, struct sf_static *out);
+/* One operation on two constants. False with a fault at `place`: division of an integer by zero,
+ * arithmetic with durations. `out` may be one of the operands. */
+bool sf_parser_fold(struct sf_parser *p, enum sf_expr_op op, struct sf_place place,
+                    struct sf_static a, struct sf_static b, struct sf_static *out);
+bool sf_parser_is_number(const struct sf_parser *p); /* a number or duration is in hand */
