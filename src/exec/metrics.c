@@ -88,7 +88,24 @@ static enum sf_err count(struct run *r, const struct sf_metrics *m, struct sf_me
     return SF_OK;
 }
 
-static enum sf_err evaluate(struct run *r, const struct sf_metrics *m, struct sf_metrics_set *out)
+/* An ungrouped rate or count that met no span is zero as an operand, not missing: errors divided by
+ * requests is 0 while nothing fails. */
+static void add_zeros(const struct sf_metrics *m, struct sf_metrics_set *set)
+{
+    bool is_counted = m->kind == SF_METRICS_QUERY && m->metric.n_by == 0 &&
+                      (m->metric.fn == SF_FN_RATE || m->metric.fn == SF_FN_COUNT);
+    struct sf_attr name = {SF_STR("__name__"), {.type = SF_VALUE_STR}};
+    struct sf_metric_series *s;
+    if (!is_counted || set->n || set->is_cut)
+        return;
+    name.val.str = sf_str_from(m->metric.fn == SF_FN_RATE ? "rate" : "count_over_time");
+    s = sf_metrics_set_add(set, (struct sf_attrs){0}, name);
+    for (uint32_t i = 0; s && i < set->n_steps; i++)
+        s->values[i] = 0;
+}
+
+static enum sf_err evaluate(struct run *r, const struct sf_metrics *m, bool is_operand,
+                            struct sf_metrics_set *out)
 {
     enum sf_err err = SF_OK;
     *out = (struct sf_metrics_set){.req = r->q->req, .n_steps = r->ask->window.n_steps};
@@ -99,13 +116,15 @@ static enum sf_err evaluate(struct run *r, const struct sf_metrics *m, struct sf
     }
     if (m->kind == SF_METRICS_BINARY) {
         struct sf_metrics_set left, right;
-        err = evaluate(r, m->left, &left);
+        err = evaluate(r, m->left, true, &left);
         if (!err)
-            err = evaluate(r, m->right, &right);
+            err = evaluate(r, m->right, true, &right);
         if (!err)
             err = sf_metrics_set_combine(m->op, &left, &right, out, r->why);
     } else {
         err = count(r, m, out);
+        if (!err && is_operand)
+            add_zeros(m, out);
     }
     for (uint32_t i = 0; !err && i < m->n_seconds; i++)
         err = sf_metrics_set_second(out, &m->seconds[i], r->why);
@@ -215,7 +234,7 @@ static enum sf_err run_all(struct run *r, struct sf_metrics_set *set)
         sf_eval_set_profiles(r->eval, profiles);
         if (text.len)
             note(r->result, text);
-        err = evaluate(r, r->ask->query->metrics, set);
+        err = evaluate(r, r->ask->query->metrics, false, set);
     }
     sf_eval_free(r->eval);
     sf_arena_done(&r->table);

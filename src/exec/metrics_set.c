@@ -117,14 +117,14 @@ void sf_metrics_set_sort(struct sf_metrics_set *set)
 
 struct ranked {
     double value;
-    uint32_t series; /* sorted by label: the lower one wins a tie */
+    uint32_t series; /* sorted by label: topk keeps the first of equal ones, bottomk the last */
 };
 
 static int compare_up(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;
     int c = compare_numbers(x->value, y->value);
-    return c ? c : (x->series > y->series) - (x->series < y->series);
+    return c ? c : (y->series > x->series) - (y->series < x->series);
 }
 
 static int compare_down(const void *a, const void *b)
@@ -352,24 +352,27 @@ static bool combine_pairs(enum sf_expr_op op, struct sf_metrics_set *l, struct s
     return true;
 }
 
-static bool combine_number(enum sf_expr_op op, struct sf_metrics_set *l, struct sf_metrics_set *r,
+static double with_number(enum sf_expr_op op, const struct sf_metrics_set *l,
+                          const struct sf_metrics_set *r, double value)
+{
+    return l->is_number ? apply(op, l->number, value) : apply(op, value, r->number);
+}
+
+/* Every sample of every series; labels stay, also the name. */
+static void combine_number(enum sf_expr_op op, struct sf_metrics_set *l, struct sf_metrics_set *r,
                            struct sf_metrics_set *out)
 {
     struct sf_metrics_set *set = l->is_number ? r : l;
     for (uint32_t i = 0; i < set->n; i++) {
         struct sf_metric_series *s = &set->list[i];
         for (uint32_t k = 0; k < set->n_steps; k++)
-            s->values[k] = l->is_number ? apply(op, l->number, s->values[k])
-                                        : apply(op, s->values[k], r->number);
-        s->labels = without_name(out->req, s->labels);
-        if (!s->labels.list)
-            return false;
-        forget_values(s);
+            s->values[k] = with_number(op, l, r, s->values[k]);
+        for (uint32_t k = 0; k < s->n_exemplars; k++)
+            s->exemplars[k].value = with_number(op, l, r, s->exemplars[k].value);
     }
     out->list = set->list;
     out->n = set->n;
     out->cap = set->cap;
-    return true;
 }
 
 enum sf_err sf_metrics_set_combine(enum sf_expr_op op, struct sf_metrics_set *l,
@@ -385,7 +388,7 @@ enum sf_err sf_metrics_set_combine(enum sf_expr_op op, struct sf_metrics_set *l,
         return SF_OK;
     }
     if (l->is_number || r->is_number) {
-        has_room = combine_number(op, l, r, out);
+        combine_number(op, l, r, out);
     } else if (is_lone(l) != is_lone(r)) {
         has_room = combine_lone(op, l, r, is_lone(l), out);
     } else {

@@ -343,7 +343,7 @@ static bool is_better(const struct slow_series_set *set, const struct sf_second 
     double x = set->list[a].values[step], y = set->list[b].values[step];
     if (x != y)
         return s->kind == SF_SECOND_TOPK ? x > y : x < y;
-    return a < b;
+    return s->kind == SF_SECOND_TOPK ? a < b : a > b;
 }
 
 static void second(struct slow_series_set *set, const struct sf_second *s, struct sf_arena *req)
@@ -420,7 +420,7 @@ static void add_pair(struct slow_series_set *out, const struct sf_metrics *m,
         slow_series_label(s, SF_STR("__name__"), name);
     }
     for (uint32_t i = 0; i < like->n_labels; i++) {
-        if (&like->labels[i] != name_of(like))
+        if (!l || !r || &like->labels[i] != name_of(like))
             slow_series_label(s, like->labels[i].key, like->labels[i].val);
     }
     for (uint32_t i = 0; i < out->n_steps; i++)
@@ -453,8 +453,40 @@ static struct slow_series_set combine(const struct sf_metrics *m, const struct s
     return out;
 }
 
+/* An ungrouped rate or count of nothing is zero here. */
+static void fill_operand(const struct sf_metrics *m, struct slow_series_set *set,
+                         struct sf_arena *req)
+{
+    struct slow_series *s;
+    if (set->n || m->metric.n_by || (m->metric.fn != SF_FN_RATE && m->metric.fn != SF_FN_COUNT))
+        return;
+    s = slow_series_add(set, req);
+    slow_series_label(s, SF_STR("__name__"),
+                      (struct sf_value){.type = SF_VALUE_STR,
+                                        .str = m->metric.fn == SF_FN_RATE
+                                                   ? SF_STR("rate")
+                                                   : SF_STR("count_over_time")});
+    for (uint32_t i = 0; i < set->n_steps; i++)
+        s->values[i] = 0;
+}
+
+static struct slow_series_set answer(const struct slow_traces *traces, const struct sf_metrics *m,
+                                     struct slow_window w, bool is_operand, struct sf_arena *req);
+
+static struct slow_series_set operand(const struct slow_traces *traces, const struct sf_metrics *m,
+                                      struct slow_window w, struct sf_arena *req)
+{
+    return answer(traces, m, w, true, req);
+}
+
 struct slow_series_set slow_metrics(const struct slow_traces *traces, const struct sf_metrics *m,
                                     struct slow_window w, struct sf_arena *req)
+{
+    return answer(traces, m, w, false, req);
+}
+
+static struct slow_series_set answer(const struct slow_traces *traces, const struct sf_metrics *m,
+                                     struct slow_window w, bool is_operand, struct sf_arena *req)
 {
     struct slow_series_set set = {0};
     if (m->kind == SF_METRICS_NUMBER) {
@@ -466,9 +498,11 @@ struct slow_series_set slow_metrics(const struct slow_traces *traces, const stru
         set = query(traces, m, w, req);
         if (m->metric.fn == SF_FN_COMPARE)
             return set;
+        if (is_operand)
+            fill_operand(m, &set, req);
     } else {
-        struct slow_series_set l = slow_metrics(traces, m->left, w, req),
-                               r = slow_metrics(traces, m->right, w, req);
+        struct slow_series_set l = operand(traces, m->left, w, req),
+                               r = operand(traces, m->right, w, req);
         set = combine(m, &l, &r, req);
     }
     settle(&set);
