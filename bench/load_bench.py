@@ -49,7 +49,8 @@ class Server:
 
     def get(self, path, method="GET"):
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", method=method,
-                                         data=b"" if method == "POST" else None)
+                                         data=b"" if method == "POST" else None,
+                                         headers={"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=120) as answer:
             return answer.read().decode()
 

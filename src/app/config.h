@@ -75,7 +75,7 @@ struct sf_config {
         const char *token_file, *header; /* NULL: none */
         bool allow_public_without_auth;
     } auth;
-    struct sf_config_list cors_origins;
+    struct sf_config_list hosts, cors_origins;
     bool has_tenancy;
     uint32_t other_signals; /* enum sf_other_signals */
     struct sf_config_limits limits;

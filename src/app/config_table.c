@@ -36,6 +36,9 @@ const struct sf_config_key sf_config_keys[] = {
      "a further header that may carry the token, such as X-Api-Key"},
     {"auth.allow_public_without_auth", SF_CONFIG_BOOL, AT(auth.allow_public_without_auth), "false",
      NULL, 0, 0, "let anybody who can reach a public address read and write"},
+    {"server.hosts", SF_CONFIG_LIST, AT(hosts), "", NULL, 0, 0,
+     "names the server is called by, besides addresses, localhost, names without dots and the "
+     "machine's own: spanflame.example.com, *.example.com or * for any; asked only without tokens"},
     {"cors.origins", SF_CONFIG_LIST, AT(cors_origins), "", NULL, 0, 0,
      "origins whose pages may call the server, such as https://app.example; none by default"},
     {"tenancy.enabled", SF_CONFIG_BOOL, AT(has_tenancy), "false", NULL, 0, 0,

@@ -15,6 +15,7 @@
 #include "listen/listener.h"
 #include "os/clock.h"
 #include "os/dir.h"
+#include "os/own_names.h"
 #include "serve/pyroscope/settings.h"
 #include "serve/router.h"
 #include "store/local/local.h"
@@ -36,8 +37,8 @@ struct sf_server {
     char auth_header[64];     /* lower case */
     struct sf_dir *dir;
     struct sf_listener *listener;
-    struct sf_buf addresses, spool_path;      /* terminated; the listener borrows the latter */
-    struct sf_buf config_text, defaults_text; /* the service borrows them */
+    struct sf_buf addresses, spool_path; /* terminated; the listener borrows the latter */
+    struct sf_buf config_text, defaults_text, own_names; /* the service borrows them */
     struct worker *workers;
     size_t n_workers;
     unsigned n_ingest, n_query;
@@ -287,6 +288,14 @@ static void render_defaults(struct sf_buf *out)
     sf_config_free(c);
 }
 
+/* The machine's names, and those it was told to listen on. */
+static void list_own_names(struct sf_server *s)
+{
+    sf_own_names_add(&s->own_names);
+    for (size_t i = 0; i < s->config->n_addresses; i++)
+        sf_buf_print(&s->own_names, " %s", s->config->addresses[i].host);
+}
+
 static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
 {
     const struct sf_config *c = s->config;
@@ -324,6 +333,10 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
     v->has_tenancy = c->has_tenancy;
     v->rejects_other_signals = c->other_signals == SF_OTHER_SIGNALS_REJECT;
     v->has_span_metrics = c->metrics.has_span_metrics;
+    list_own_names(s);
+    v->own_names = sf_buf_str(&s->own_names);
+    v->hosts = c->hosts.items;
+    v->n_hosts = c->hosts.n;
     v->cors_origins = c->cors_origins.items;
     v->n_cors_origins = c->cors_origins.n;
     v->memory_len = c->memory_len;
@@ -411,6 +424,7 @@ void sf_server_free(struct sf_server *s)
     sf_buf_done(&s->addresses);
     sf_buf_done(&s->spool_path);
     sf_buf_done(&s->config_text);
+    sf_buf_done(&s->own_names);
     sf_buf_done(&s->defaults_text);
     sf_mutex_done(&s->mutex);
     sf_heap_free(s);

@@ -25,6 +25,7 @@ struct sf_route {
     bool has_tenant;
     /* True: the answer is filled. False: sf_call_finish() was or will be called by the handler. */
     bool (*handle)(struct sf_call *call, struct sf_worker *worker);
+    bool needs_json; /* wants application/json, which no form of a page can send */
 };
 
 struct sf_call {

@@ -1,6 +1,6 @@
 #include "serve/cors.h"
 
-static bool is_listed(const struct sf_service *s, sf_str origin)
+bool sf_cors_has(const struct sf_service *s, sf_str origin)
 {
     for (size_t i = 0; i < s->n_cors_origins; i++) {
         sf_str listed = sf_str_from(s->cors_origins[i]);
@@ -14,7 +14,7 @@ bool sf_cors_allow(const struct sf_service *s, const struct sf_request *r,
                    struct sf_response *response)
 {
     sf_str origin = sf_request_header(r, SF_STR("origin"));
-    if (s->n_cors_origins == 0 || origin.len == 0 || !is_listed(s, origin))
+    if (s->n_cors_origins == 0 || origin.len == 0 || !sf_cors_has(s, origin))
         return false;
     sf_response_header(response, "access-control-allow-origin", origin);
     sf_response_header(response, "vary", SF_STR("Origin"));

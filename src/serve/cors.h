@@ -3,6 +3,8 @@
 #include "http/message.h"
 #include "serve/service.h"
 
+/* Is this origin listed? */
+bool sf_cors_has(const struct sf_service *s, sf_str origin);
 /* Adds the headers a listed origin needs. False: no origin was named or it is not listed. */
 bool sf_cors_allow(const struct sf_service *s, const struct sf_request *r,
                    struct sf_response *response);

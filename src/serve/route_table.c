@@ -31,35 +31,42 @@
 /* clang-format off */
 /* One line each: what may be asked, by whom, on which threads, and who answers. */
 
+#define ROUTE(m, p, s, c, grpc, otlp, tenant, handler) \
+    {.method = m, .path = p, .scope = s, .class = c, .is_grpc = grpc, .is_otlp = otlp, \
+     .has_tenant = tenant, .handle = handler}
 #define READ(path, handler) \
-    {SF_METHOD_GET, path, SF_MAY_READ, SF_CLASS_QUERY, false, false, true, handler}
+    ROUTE(SF_METHOD_GET, path, SF_MAY_READ, SF_CLASS_QUERY, false, false, true, handler)
 #define WRITE(path, handler) \
-    {SF_METHOD_POST, path, SF_MAY_WRITE, SF_CLASS_INGEST, false, false, true, handler}
+    ROUTE(SF_METHOD_POST, path, SF_MAY_WRITE, SF_CLASS_INGEST, false, false, true, handler)
 #define OTLP(path, handler) \
-    {SF_METHOD_POST, path, SF_MAY_WRITE, SF_CLASS_INGEST, false, true, true, handler}
+    ROUTE(SF_METHOD_POST, path, SF_MAY_WRITE, SF_CLASS_INGEST, false, true, true, handler)
 #define OTLP_GRPC(name, handler) \
-    {SF_METHOD_POST, SF_OTLP_PACKAGE name, SF_MAY_WRITE, SF_CLASS_INGEST, true, true, true, handler}
+    ROUTE(SF_METHOD_POST, SF_OTLP_PACKAGE name, SF_MAY_WRITE, SF_CLASS_INGEST, true, true, true, handler)
 #define TEMPO(name, handler) \
-    {SF_METHOD_POST, SF_TEMPO_PACKAGE name, SF_MAY_READ, SF_CLASS_QUERY, true, false, true, handler}
+    ROUTE(SF_METHOD_POST, SF_TEMPO_PACKAGE name, SF_MAY_READ, SF_CLASS_QUERY, true, false, true, handler)
 /* Connect, and gRPC. */
 #define CONNECT(path, scope, handler) \
-    {SF_METHOD_POST, path, scope, SF_CLASS_QUERY, false, false, true, handler}, \
-    {SF_METHOD_POST, path, scope, SF_CLASS_QUERY, true, false, true, handler}
+    ROUTE(SF_METHOD_POST, path, scope, SF_CLASS_QUERY, false, false, true, handler), \
+    ROUTE(SF_METHOD_POST, path, scope, SF_CLASS_QUERY, true, false, true, handler)
 #define QUERIER(name, handler) CONNECT(SF_QUERIER_PACKAGE name, SF_MAY_READ, handler)
+/* Our own calls that change something. */
+#define CHANGE(m, p, tenant, json, handler) \
+    {.method = m, .path = p, .scope = SF_MAY_ADMIN, .class = SF_CLASS_QUERY, .has_tenant = tenant, \
+     .handle = handler, .needs_json = json}
 /* clang-format on */
 
 const struct sf_route sf_routes[] = {
     /* method, path, scope, class, is_grpc, is_otlp, has_tenant, handler */
     OTLP("/v1/traces", sf_otlp_traces_export),
     OTLP_GRPC("trace.v1.TraceService/Export", sf_otlp_traces_export),
-    {SF_METHOD_POST, "/v1/metrics", SF_MAY_WRITE, SF_CLASS_DISCARD, false, true, false,
-     sf_other_signals_metrics},
-    {SF_METHOD_POST, SF_OTLP_PACKAGE "metrics.v1.MetricsService/Export", SF_MAY_WRITE,
-     SF_CLASS_DISCARD, true, true, false, sf_other_signals_metrics},
-    {SF_METHOD_POST, "/v1/logs", SF_MAY_WRITE, SF_CLASS_DISCARD, false, true, false,
-     sf_other_signals_logs},
-    {SF_METHOD_POST, SF_OTLP_PACKAGE "logs.v1.LogsService/Export", SF_MAY_WRITE, SF_CLASS_DISCARD,
-     true, true, false, sf_other_signals_logs},
+    ROUTE(SF_METHOD_POST, "/v1/metrics", SF_MAY_WRITE, SF_CLASS_DISCARD, false, true, false,
+          sf_other_signals_metrics),
+    ROUTE(SF_METHOD_POST, SF_OTLP_PACKAGE "metrics.v1.MetricsService/Export", SF_MAY_WRITE,
+          SF_CLASS_DISCARD, true, true, false, sf_other_signals_metrics),
+    ROUTE(SF_METHOD_POST, "/v1/logs", SF_MAY_WRITE, SF_CLASS_DISCARD, false, true, false,
+          sf_other_signals_logs),
+    ROUTE(SF_METHOD_POST, SF_OTLP_PACKAGE "logs.v1.LogsService/Export", SF_MAY_WRITE,
+          SF_CLASS_DISCARD, true, true, false, sf_other_signals_logs),
     OTLP("/v1development/profiles", sf_profile_upload_otlp),
     OTLP("/v1experimental/profiles", sf_profile_upload_otlp),
     OTLP("/v1/profiles", sf_profile_upload_otlp),
@@ -71,8 +78,8 @@ const struct sf_route sf_routes[] = {
     WRITE("/ingest", sf_ingest_handle),
     WRITE("/pyroscope/ingest", sf_ingest_handle),
     WRITE("/push.v1.PusherService/Push", sf_push_handle),
-    {SF_METHOD_POST, "/push.v1.PusherService/Push", SF_MAY_WRITE, SF_CLASS_INGEST, true, false,
-     true, sf_push_handle},
+    ROUTE(SF_METHOD_POST, "/push.v1.PusherService/Push", SF_MAY_WRITE, SF_CLASS_INGEST, true, false,
+          true, sf_push_handle),
     QUERIER("ProfileTypes", sf_querier_types),
     QUERIER("LabelNames", sf_querier_label_names),
     QUERIER("LabelValues", sf_querier_label_values),
@@ -95,8 +102,8 @@ const struct sf_route sf_routes[] = {
     READ("/pyroscope/render", sf_pyroscope_render),
     READ("/pyroscope/render-diff", sf_pyroscope_render_diff),
     READ("/pyroscope/label-values", sf_pyroscope_label_values),
-    {SF_METHOD_GET, "/api/v1/status/buildinfo", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
-     sf_pyroscope_self_buildinfo},
+    ROUTE(SF_METHOD_GET, "/api/v1/status/buildinfo", SF_MAY_READ, SF_CLASS_INLINE, false, false,
+          false, sf_pyroscope_self_buildinfo),
     READ("/api/traces/{}", sf_traces_v1),
     READ("/api/v2/traces/{}", sf_traces_v2),
     READ("/api/v1/trace/{}", sf_traces_own),
@@ -143,42 +150,39 @@ const struct sf_route sf_routes[] = {
     READ("/api/v1/spans/{*}/coverage", sf_coverage_span),
     READ("/api/v1/spans/{*}/ledger", sf_spans_ledger),
     READ("/api/v1/services", sf_services_list),
-    {SF_METHOD_POST, "/api/v1/erase", SF_MAY_ADMIN, SF_CLASS_QUERY, false, false, true,
-     sf_erase_matching},
-    {SF_METHOD_DELETE, "/api/v1/erase", SF_MAY_ADMIN, SF_CLASS_QUERY, false, false, true,
-     sf_erase_matching},
-    {SF_METHOD_POST, "/api/v1/flush", SF_MAY_ADMIN, SF_CLASS_QUERY, false, false, false,
-     sf_erase_flush},
-    {SF_METHOD_GET, "/", 0, SF_CLASS_INLINE, false, false, false, sf_page_index},
-    {SF_METHOD_GET, "/assets/{}", 0, SF_CLASS_INLINE, false, false, false, sf_page_asset},
-    {SF_METHOD_GET, "/ready", 0, SF_CLASS_CONTROL, false, false, false, sf_self_ready},
-    {SF_METHOD_GET, "/metrics", SF_MAY_READ, SF_CLASS_CONTROL, false, false, false,
-     sf_self_metrics},
-    {SF_METHOD_GET, "/api/echo", 0, SF_CLASS_INLINE, false, false, false, sf_self_echo},
-    {SF_METHOD_GET, "/api/status/buildinfo", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
-     sf_self_buildinfo},
-    {SF_METHOD_GET, "/debug/pprof/profile", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
-     sf_self_profile_cpu},
-    {SF_METHOD_GET, "/debug/pprof/heap", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
-     sf_self_profile_heap},
-    {SF_METHOD_GET, "/status", SF_MAY_READ, SF_CLASS_CONTROL, false, false, false,
-     sf_status_pages_all},
-    {SF_METHOD_GET, "/status/version", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
-     sf_status_pages_version},
-    {SF_METHOD_GET, "/status/services", SF_MAY_READ, SF_CLASS_CONTROL, false, false, false,
-     sf_status_pages_services},
-    {SF_METHOD_GET, "/status/endpoints", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
-     sf_status_pages_endpoints},
-    {SF_METHOD_GET, "/status/config", SF_MAY_ADMIN, SF_CLASS_INLINE, false, false, false,
-     sf_status_pages_config},
-    {SF_METHOD_GET, "/status/runtime_config", SF_MAY_ADMIN, SF_CLASS_INLINE, false, false, false,
-     sf_status_pages_overrides},
-    {SF_METHOD_GET, "/status/overrides", SF_MAY_ADMIN, SF_CLASS_INLINE, false, false, false,
-     sf_status_pages_overrides},
-    {SF_METHOD_GET, "/status/overrides/{}", SF_MAY_ADMIN, SF_CLASS_INLINE, false, false, false,
-     sf_status_pages_overrides},
-    {SF_METHOD_GET, "/status/usage-stats", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
-     sf_status_pages_usage},
+    CHANGE(SF_METHOD_POST, "/api/v1/erase", true, true, sf_erase_matching),
+    CHANGE(SF_METHOD_DELETE, "/api/v1/erase", true, false, sf_erase_matching),
+    CHANGE(SF_METHOD_POST, "/api/v1/flush", false, true, sf_erase_flush),
+    ROUTE(SF_METHOD_GET, "/", 0, SF_CLASS_INLINE, false, false, false, sf_page_index),
+    ROUTE(SF_METHOD_GET, "/assets/{}", 0, SF_CLASS_INLINE, false, false, false, sf_page_asset),
+    ROUTE(SF_METHOD_GET, "/ready", 0, SF_CLASS_CONTROL, false, false, false, sf_self_ready),
+    ROUTE(SF_METHOD_GET, "/metrics", SF_MAY_READ, SF_CLASS_CONTROL, false, false, false,
+          sf_self_metrics),
+    ROUTE(SF_METHOD_GET, "/api/echo", 0, SF_CLASS_INLINE, false, false, false, sf_self_echo),
+    ROUTE(SF_METHOD_GET, "/api/status/buildinfo", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
+          sf_self_buildinfo),
+    ROUTE(SF_METHOD_GET, "/debug/pprof/profile", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
+          sf_self_profile_cpu),
+    ROUTE(SF_METHOD_GET, "/debug/pprof/heap", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
+          sf_self_profile_heap),
+    ROUTE(SF_METHOD_GET, "/status", SF_MAY_READ, SF_CLASS_CONTROL, false, false, false,
+          sf_status_pages_all),
+    ROUTE(SF_METHOD_GET, "/status/version", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
+          sf_status_pages_version),
+    ROUTE(SF_METHOD_GET, "/status/services", SF_MAY_READ, SF_CLASS_CONTROL, false, false, false,
+          sf_status_pages_services),
+    ROUTE(SF_METHOD_GET, "/status/endpoints", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
+          sf_status_pages_endpoints),
+    ROUTE(SF_METHOD_GET, "/status/config", SF_MAY_ADMIN, SF_CLASS_INLINE, false, false, false,
+          sf_status_pages_config),
+    ROUTE(SF_METHOD_GET, "/status/runtime_config", SF_MAY_ADMIN, SF_CLASS_INLINE, false, false,
+          false, sf_status_pages_overrides),
+    ROUTE(SF_METHOD_GET, "/status/overrides", SF_MAY_ADMIN, SF_CLASS_INLINE, false, false, false,
+          sf_status_pages_overrides),
+    ROUTE(SF_METHOD_GET, "/status/overrides/{}", SF_MAY_ADMIN, SF_CLASS_INLINE, false, false, false,
+          sf_status_pages_overrides),
+    ROUTE(SF_METHOD_GET, "/status/usage-stats", SF_MAY_READ, SF_CLASS_INLINE, false, false, false,
+          sf_status_pages_usage),
 };
 const size_t sf_n_routes = sizeof(sf_routes) / sizeof(sf_routes[0]);
 _Static_assert(sizeof(sf_routes) / sizeof(sf_routes[0]) < (size_t)SF_COUNTERS_ROUTES,

@@ -8,6 +8,7 @@
 #include "serve/auth.h"
 #include "serve/cors.h"
 #include "serve/grpc_web.h"
+#include "serve/origin.h"
 #include "serve/otlp/other_signals.h"
 #include "serve/own/self.h"
 #include "serve/pyroscope/pyroscope_self.h"
@@ -191,6 +192,24 @@ static bool refuse_path(struct sf_call *call)
                   nearest ? nearest : "");
 }
 
+/* A second between two: strangers must not fill the log. */
+static bool may_warn(struct sf_service *s)
+{
+    int64_t now_ns = sf_clock_mono_ns(), last_ns = atomic_load(&s->warned_ns);
+    return (last_ns == 0 || now_ns - last_ns > 1000000000) &&
+           atomic_compare_exchange_strong(&s->warned_ns, &last_ns, now_ns);
+}
+
+/* Without the port: the same peer again is the same line, which the log counts. */
+static sf_str host_of(const char *peer)
+{
+    sf_str text = sf_str_from(peer ? peer : "?");
+    size_t len = text.len;
+    while (len && text.p[len - 1] != ':')
+        len--;
+    return len ? sf_str_part(text, 0, len - 1) : text;
+}
+
 /* ---- the questions, in order ---- */
 
 static bool admit_path(struct sf_call *call)
@@ -217,9 +236,49 @@ static bool admit_path(struct sf_call *call)
     return true;
 }
 
+/* Where no token is asked for, a browser's word is all that stands between a page of anybody and
+ * the data. A token a page cannot know; behind TLS the certificate has settled the name. */
+static bool admit_host(struct sf_call *call)
+{
+    struct sf_service *s = call->service;
+    const struct sf_request *r = call->request;
+    if (s->auth.scopes || r->is_tls || sf_origin_is_our_host(s, r))
+        return true;
+    struct match m = find_route(r);
+    sf_str host = sf_str_part(r->authority, 0, 100);
+    call->form = m.route ? form_of_route(r, m.route)
+                         : form_of(r, sf_str_starts(r->path, SF_STR("/v1")));
+    if (may_warn(s))
+        sf_service_say(s, SF_SAY_WARN,
+                       "serve: refused a request for the host %.*s; if that is this server, add "
+                       "it to server.hosts peer=%.*s",
+                       SF_STR_ARG(host), SF_STR_ARG(host_of(r->peer)));
+    return refuse(call, SF_COUNT_REJECT_DENIED, sf_status_misdirected,
+                  "this server does not go by the name %.*s; if it does, add the name to "
+                  "server.hosts in its configuration",
+                  SF_STR_ARG(host));
+}
+
+/* A page may be shown and linked to from everywhere; what changes or reads data may not be asked
+ * for by somebody else's page, whatever credentials the browser adds. */
+static bool admit_page(struct sf_call *call)
+{
+    if (call->route->scope == 0 || !sf_origin_is_foreign(call->service, call->request))
+        return true;
+    sf_str origin = sf_request_header(call->request, SF_STR("origin"));
+    return refuse(call, SF_COUNT_REJECT_DENIED, sf_status_denied,
+                  "a page of another origin (%.*s) asks for this; if it may, add its origin to "
+                  "cors.origins in the configuration",
+                  SF_STR_ARG(origin.len ? sf_str_part(origin, 0, 100) : SF_STR("not named")));
+}
+
 static bool admit_body_kind(struct sf_call *call)
 {
     const struct sf_request *r = call->request;
+    if (call->route->needs_json && !sf_str_ieq(r->content_type, SF_STR("application/json")))
+        return refuse(call, SF_COUNT_REJECT_CONTENT_TYPE, sf_status_content_type,
+                      "this call changes data: send it with content-type application/json, also "
+                      "when there is no body");
     if (!call->route->is_otlp)
         return true;
     if (call->form == SF_FORM_TEXT)
@@ -331,8 +390,8 @@ bool sf_router_admit(struct sf_service *service, const struct sf_request *reques
     call->request = request;
     call->response = response;
     call->started_ns = sf_clock_mono_ns();
-    return admit_path(call) && admit_caller(call) && admit_body_kind(call) && admit_tenant(call) &&
-           admit_work(call);
+    return admit_host(call) && admit_path(call) && admit_page(call) && admit_caller(call) &&
+           admit_body_kind(call) && admit_tenant(call) && admit_work(call);
 }
 
 /* ---- the listener's hooks ---- */
@@ -361,24 +420,6 @@ void sf_router_on_request(void *arg, struct sf_exchange *ex)
         refuse_full_queue(call);
         sf_call_finish(call);
     }
-}
-
-/* A second between two: strangers must not fill the log. */
-static bool may_warn(struct sf_service *s)
-{
-    int64_t now_ns = sf_clock_mono_ns(), last_ns = atomic_load(&s->warned_ns);
-    return (last_ns == 0 || now_ns - last_ns > 1000000000) &&
-           atomic_compare_exchange_strong(&s->warned_ns, &last_ns, now_ns);
-}
-
-/* Without the port: the same peer again is the same line, which the log counts. */
-static sf_str host_of(const char *peer)
-{
-    sf_str text = sf_str_from(peer ? peer : "?");
-    size_t len = text.len;
-    while (len && text.p[len - 1] != ':')
-        len--;
-    return len ? sf_str_part(text, 0, len - 1) : text;
 }
 
 void sf_router_on_fault(void *arg, enum sf_listen_fault kind, const char *reason, const char *peer)

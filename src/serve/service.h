@@ -49,6 +49,9 @@ struct sf_service {
     uint32_t max_frames;              /* of one stack; 0: SF_LIMIT_STACK_DEPTH */
     struct sf_finding_limits finding_limits;
     bool has_tenancy, rejects_other_signals, has_span_metrics;
+    const char *const *hosts; /* further names we answer to; "*" is any */
+    size_t n_hosts;
+    sf_str own_names; /* the machine's, blanks between them */
     const char *const *cors_origins;
     size_t n_cors_origins;
     uint64_t memory_len, query_memory_len;

@@ -25,6 +25,8 @@ static const struct sf_outcome table[SF_ERR_N] = {
 
 const struct sf_outcome sf_status_unauthenticated = {401, SF_GRPC_UNAUTHENTICATED, 0};
 const struct sf_outcome sf_status_denied = {403, SF_GRPC_PERMISSION_DENIED, 0};
+/* Another status would let a client try the same again. */
+const struct sf_outcome sf_status_misdirected = {421, SF_GRPC_PERMISSION_DENIED, 0};
 const struct sf_outcome sf_status_no_route = {404, SF_GRPC_UNIMPLEMENTED, 0};
 const struct sf_outcome sf_status_bad_method = {405, SF_GRPC_UNIMPLEMENTED, 0};
 const struct sf_outcome sf_status_content_type = {415, SF_GRPC_UNIMPLEMENTED, 0};

@@ -131,7 +131,7 @@ def flush_outages(tap, rng):
         def begin(house):
             house.control.arm(calls, error=error, mode=mode, path=house.data + path)
             client = house.server.client()
-            status = client.call("POST", "/api/v1/flush")[0]
+            status = client.call("POST", "/api/v1/flush", headers={"Content-Type": "application/json"})[0]
             client.close()
             tap.check(status >= 500, "a flush that fails says so", str(status))
         return begin

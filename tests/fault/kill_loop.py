@@ -134,7 +134,7 @@ class Disturber(threading.Thread):
             while not self.stop.wait(self.rng.uniform(0.01, 0.08)):
                 choice = self.rng.random()
                 if choice < 0.6:
-                    status, _, answer = client.call("POST", "/api/v1/flush")
+                    status, _, answer = client.call("POST", "/api/v1/flush", headers={"Content-Type": "application/json"})
                     if status not in (200, 429, 503):
                         raise AssertionError(f"flush: {status} {answer[:200]!r}")
                 elif choice < 0.88:
@@ -340,7 +340,7 @@ class Loop:
             return
         self.resend()
         client = self.server.client()
-        client.call("POST", "/api/v1/flush")
+        client.call("POST", "/api/v1/flush", headers={"Content-Type": "application/json"})
         self.check(self.rng.sample(list(self.acked), min(3000, len(self.acked))))
         self.check_profiles(list(self.profiles))
         now = int(time.time())

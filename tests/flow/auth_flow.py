@@ -55,8 +55,8 @@ def test_scopes_are_kept_apart():
     path = "/api/traces/" + span["trace_id"].hex()
     assert server.get(path, token=writer).status == 403
     assert server.get(path, token=reader).status == 200
-    assert server.post("/api/v1/flush", b"", token=writer).status == 403
-    assert server.post("/api/v1/flush", b"", token=admin).status == 200
+    assert server.post("/api/v1/flush", b"", "application/json", token=writer).status == 403
+    assert server.post("/api/v1/flush", b"", "application/json", token=admin).status == 200
     assert server.get("/status", token=reader).status == 200
     assert server.get("/status/config", token=reader).status == 403
     assert server.get("/status/config", token=admin).status == 200

@@ -33,7 +33,7 @@ def test_a_directory_in_use_is_left_alone():
 
 
 def test_a_good_directory_is_good():
-    assert server.post("/api/v1/flush", b"").status == 200
+    assert server.post("/api/v1/flush", b"", "application/json").status == 200
     assert server.stop() == 0
     before = digest()
     result = fsck()

@@ -115,7 +115,7 @@ def test_extrapolation_counts_spans_as_often_as_their_samplers_say():
             assert list(share.values()) == [11 / 16], share
             compared = told("{ } | compare({ status = error })" + on)
             assert compared[("selection", "cart")] == 9 and compared[("baseline_total", "nil")] == 5, compared
-            assert s.post("/api/v1/flush", b"").status == 200
+            assert s.post("/api/v1/flush", b"", "application/json").status == 200
 
 
 tap.run(sys.modules[__name__])

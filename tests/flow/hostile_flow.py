@@ -334,7 +334,7 @@ def test_absurd_times_are_kept_or_refused_and_never_break_reading():
             trace = os.urandom(16)
             spans = [make_span(trace, start=a, end=b, name=f"{a}-{b}") for a, b in times]
             n, text = partial(server.post("/v1/traces", export_request(spans)))
-            assert server.post("/api/v1/flush", b"").status == 200
+            assert server.post("/api/v1/flush", b"", "application/json").status == 200
             for path in ("/api/traces/", "/api/v2/traces/", "/api/v1/trace/"):
                 assert server.get(path + trace.hex()).status == 200, path
             kept = span_ids(server.get("/api/traces/" + trace.hex()))
@@ -670,7 +670,7 @@ def test_after_all_this_the_server_is_well():
     assert highest <= MEMORY_LEN, highest
     span = make_span()
     server.send([span])
-    assert server.post("/api/v1/flush", b"").status == 200
+    assert server.post("/api/v1/flush", b"", "application/json").status == 200
     assert span_ids(server.get("/api/traces/" + span["trace_id"].hex())) == [span["span_id"]]
     log_len = os.path.getsize(server.log_path)
     assert log_len < 1 << 20, f"{log_len} bytes of log: a flood fills the disk"

@@ -38,7 +38,7 @@ def send_all():
         answer = server.post("/v1/traces", body, JSON)
         assert answer.status == 200 and "reject" not in answer.text, answer.text
         if at % (PIECE * 6) == 0:
-            assert server.post("/api/v1/flush", b"").status == 200
+            assert server.post("/api/v1/flush", b"", "application/json").status == 200
 
 
 def get(path, headers=None, **params):
@@ -112,7 +112,7 @@ def test_every_door_shows_all_of_a_trace_of_a_hundred_thousand_spans():
 
 
 def test_and_so_when_it_lies_on_disk():
-    assert server.post("/api/v1/flush", b"").status == 200
+    assert server.post("/api/v1/flush", b"", "application/json").status == 200
     check_everything()
     check_counts_and_streams()
 

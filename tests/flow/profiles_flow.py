@@ -247,7 +247,7 @@ def test_nothing_acknowledged_is_lost_or_doubled_by_kill_9():
                 assert s.post("/api/v1/profile?service=kill", body).status == 200
                 total += value
             if cycle == 2:
-                assert s.post("/api/v1/flush", b"").status == 200
+                assert s.post("/api/v1/flush", b"", "application/json").status == 200
             s.stop(signal.SIGKILL)
             s.start()
             answer = s.get("/api/v1/profile?app=kill&format=folded")

@@ -197,7 +197,7 @@ def test_a_service_is_erased_without_touching_others():
 def test_everything_is_there_after_a_flush():
     spans = story()
     server.send(spans)
-    assert server.post("/api/v1/flush", b"").status == 200
+    assert server.post("/api/v1/flush", b"", "application/json").status == 200
     assert len(span_ids(server.get("/api/traces/" + spans[0]["trace_id"].hex()))) == 3
 
 

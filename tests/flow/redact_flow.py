@@ -203,7 +203,7 @@ def story(config=""):
         traces += send_by_every_door(s)
         s.stop(signal.SIGKILL)
         s.start()
-        assert s.post("/api/v1/flush", b"").status == 200
+        assert s.post("/api/v1/flush", b"", "application/json").status == 200
         nowhere(s, "in blocks")
         redacted(s, traces)
         assert s.stop() == 0

@@ -86,7 +86,7 @@ def test_events_of_a_recording_that_carry_the_environment_never_reach_the_disk()
     with Server() as s:
         assert send_in_two(s, "/api/v1/profile?service=jvm", body, len(body) - 1000, look) == 200
         assert_nowhere(s, secrets)  # it is in the log now
-        assert s.post("/api/v1/flush", b"").status == 200
+        assert s.post("/api/v1/flush", b"", "application/json").status == 200
         assert_nowhere(s, secrets)  # and in blocks
         answer = s.get("/api/v1/profile?service=jvm&type=cpu&format=folded&from=0")
         assert answer.status == 200 and answer.text, answer.text[:300]

@@ -46,7 +46,7 @@ def settle():
 
 def send_all():
     send("old", "yesterday", {"old.key": "old"}, age_s=40 * 3600)
-    assert server.post("/api/v1/flush", b"").status == 200  # the range is one of whole blocks
+    assert server.post("/api/v1/flush", b"", "application/json").status == 200  # the range is one of whole blocks
     for _ in range(3):
         send("cart", "GET /cart", {"http.status_code": 200, "region": "eu", "slash/name": "s"})
     root = send("cart", "POST /cart", {"http.status_code": 500, "region": "us", "ratio": 0.5, "retry": True,
@@ -177,7 +177,7 @@ def test_spans_in_memory_are_completed():
 
 
 def test_spans_in_a_block_are_completed():
-    assert server.post("/api/v1/flush", b"").status == 200
+    assert server.post("/api/v1/flush", b"", "application/json").status == 200
     check_all()
 
 
@@ -250,7 +250,7 @@ def test_many_values_are_cut_to_a_million_bytes_and_it_is_said():
         found = json.loads(answer.body)["tagValues"]
         assert found[0]["value"] == "often" and 4000 < len(found) < 5001, (found[0], len(found))
         assert sum(len(v["value"]) for v in found) <= 1000000 and "x-spanflame-partial" in answer.headers
-        assert server.post("/api/v1/flush", b"").status == 200
+        assert server.post("/api/v1/flush", b"", "application/json").status == 200
 
 
 if __name__ == "__main__":

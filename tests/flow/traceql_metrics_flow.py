@@ -57,7 +57,7 @@ def test_worked_queries_count_spans_in_memory():
 
 
 def test_worked_queries_count_spans_in_a_block():
-    assert server.post("/api/v1/flush", b"").status == 200
+    assert server.post("/api/v1/flush", b"", "application/json").status == 200
     check_all()
 
 

@@ -14,7 +14,7 @@ const tests = [];
 export const test = (name, body) => tests.push({ name, body });
 export const browser = await chromium.launch({
   executablePath: story.browser,
-  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", ...(story.args ?? [])],
 });
 
 /** A fresh tab. What goes wrong in it or leaves the host is a failure of its test. */

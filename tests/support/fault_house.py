@@ -57,7 +57,7 @@ class House:
 
     def flush(self):
         client = self.server.client()
-        status, _, body = client.call("POST", "/api/v1/flush")
+        status, _, body = client.call("POST", "/api/v1/flush", headers={"Content-Type": "application/json"})
         client.close()
         if status != 200:
             raise AssertionError(f"flush: {status} {body[:200]!r}")

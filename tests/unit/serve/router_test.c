@@ -386,3 +386,51 @@ TEST(router, shapes_the_listeners_refusals_as_its_own)
     sf_response_done(&response);
     response = (struct sf_response){0};
 }
+
+TEST(router, answers_only_to_names_nobody_else_can_own)
+{
+    static const char *const listed[] = {"a.example", "*.corp.example"};
+    static const struct {
+        const char *authority;
+        bool is_ours;
+    } cases[] = {
+        {"", true},
+        {"10.0.0.1:80", true},
+        {"10.0.0.1.:80", false},
+        {"10.0.0.256", false},
+        {"[fe80::1%25eth0]:4040", true},
+        {"[::1].evil.example", false},
+        {"[::1", false},
+        {"localhost", true},
+        {"localhost.", true},
+        {"x.localhost:1", true},
+        {"xlocalhost.", false},
+        {"notlocalhost", true},
+        {"compose_name:4318", true},
+        {"ai.", false},
+        {"a b", false},
+        {"host.own.example", true},
+        {"HOST.own.example:1", true},
+        {"own.example", false},
+        {"a.example:443", true},
+        {"b.a.example", false},
+        {"x.corp.example.", true},
+        {".corp.example", false},
+        {"corp.example", false},
+        {":80", false},
+        {"user@10.0.0.1", false},
+    };
+    struct sf_service *s = new_service();
+    s->hosts = listed;
+    s->n_hosts = 2;
+    s->own_names = SF_STR("host host.own.example");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct sf_request r = request(SF_METHOD_GET, "/api/v1/services");
+        r.authority = sf_str_from(cases[i].authority);
+        if (admit(s, &r) != (cases[i].is_ours ? 0 : 421))
+            fail_msg("%s: %d", cases[i].authority, response.status);
+        r.is_tls = true; /* the certificate has settled it */
+        assert_int_equal(admit(s, &r), 0);
+    }
+    free_service(s);
+}

@@ -1,0 +1,110 @@
+#include "serve/origin.h"
+
+#include <string.h>
+
+#include "serve/cors.h"
+
+/* ---- the name we are called by ---- */
+
+static bool has_only(sf_str s, const char *allowed)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.p[i];
+        bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!is_word && (c == '\0' || !strchr(allowed, c)))
+            return false;
+    }
+    return s.len > 0;
+}
+
+/* "[::1]:4318" is "[::1]", "web:80" is "web". */
+static sf_str without_port(sf_str authority)
+{
+    size_t at;
+    if (authority.len && authority.p[0] == '[') {
+        if (!sf_str_find_char(authority, ']', &at))
+            return SF_STR_NONE;
+        sf_str port = sf_str_from_at(authority, at + 1);
+        return port.len == 0 || port.p[0] == ':' ? sf_str_part(authority, 0, at + 1) : SF_STR_NONE;
+    }
+    return sf_str_find_char(authority, ':', &at) ? sf_str_part(authority, 0, at) : authority;
+}
+
+/* No name ends in a label of digits, so nobody can own one that looks like this. */
+static bool is_ipv4(sf_str host)
+{
+    unsigned n = 0;
+    sf_str part;
+    while (sf_str_split_next(&host, '.', &part)) {
+        uint64_t number;
+        if (!sf_str_to_u64(part, &number) || number > 255)
+            return false;
+        n++;
+    }
+    return n == 4;
+}
+
+static bool is_ipv6(sf_str host)
+{
+    return host.len > 2 && host.p[0] == '[' && has_only(sf_str_part(host, 1, host.len - 2), ":.%");
+}
+
+static bool is_listed(const struct sf_service *s, sf_str host)
+{
+    sf_str rest = s->own_names, name;
+    while (sf_str_split_next(&rest, ' ', &name)) {
+        if (name.len && sf_str_ieq(name, host))
+            return true;
+    }
+    for (size_t i = 0; i < s->n_hosts; i++) {
+        sf_str listed = sf_str_from(s->hosts[i]);
+        if (sf_str_eq(listed, SF_STR("*")) || sf_str_ieq(listed, host))
+            return true;
+        if (sf_str_starts(listed, SF_STR("*.")) && host.len >= listed.len &&
+            sf_str_ieq(sf_str_from_at(listed, 1), sf_str_from_at(host, host.len - listed.len + 1)))
+            return true;
+    }
+    return false;
+}
+
+bool sf_origin_is_our_host(const struct sf_service *s, const struct sf_request *r)
+{
+    sf_str host = without_port(r->authority);
+    size_t at;
+    if (r->authority.len == 0) /* HTTP/1.0; no browser does that */
+        return true;
+    if (is_ipv4(host) || is_ipv6(host))
+        return true;
+    /* A dot at the end makes a name absolute: a top-level domain is somebody's. */
+    bool is_absolute = host.len > 1 && host.p[host.len - 1] == '.';
+    if (is_absolute)
+        host.len--;
+    if (sf_str_ieq(host, SF_STR("localhost")) ||
+        (host.len > 10 && sf_str_ieq(sf_str_from_at(host, host.len - 10), SF_STR(".localhost"))))
+        return has_only(host, "-_.");
+    if (!is_absolute && !sf_str_find_char(host, '.', &at) && has_only(host, "-_"))
+        return true;
+    return is_listed(s, host);
+}
+
+/* ---- whose page it is ---- */
+
+/* "https://web:80" is of the authority "web:80". Which scheme it was only a proxy in front of us
+ * knows. */
+static bool is_own_origin(const struct sf_request *r, sf_str origin)
+{
+    size_t at;
+    return sf_str_find(origin, SF_STR("://"), &at) &&
+           sf_str_ieq(sf_str_from_at(origin, at + 3), r->authority);
+}
+
+bool sf_origin_is_foreign(const struct sf_service *s, const struct sf_request *r)
+{
+    sf_str site = sf_request_header(r, SF_STR("sec-fetch-site"));
+    sf_str origin = sf_request_header(r, SF_STR("origin"));
+    if (sf_str_eq(site, SF_STR("same-origin")) || sf_str_eq(site, SF_STR("none")))
+        return false; /* a page of ours, or the address bar; scripts cannot set this header */
+    if (origin.len && sf_cors_has(s, origin))
+        return false;
+    return site.len > 0 || (origin.len > 0 && !is_own_origin(r, origin));
+}
