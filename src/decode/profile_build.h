@@ -61,11 +61,14 @@ struct sf_profile_build {
     struct sf_profile_drops drops;
 };
 
+struct sf_json_shape; /* json/json_shape.h */
+
 /* A format: a line in the table of profile_format.c. */
 struct sf_profile_format {
     const char *name;
     const char *also;         /* other names, separated by commas */
-    bool (*is)(sf_str bytes); /* looks; NULL: only when named */
+    bool (*is)(sf_str bytes); /* looks; NULL, and none for JSON: only when named */
+    bool (*is_json)(const struct sf_json_shape *shape); /* of JSON: by its keys */
     enum sf_err (*decode)(struct sf_profile_build *b, sf_str bytes);
 };
 

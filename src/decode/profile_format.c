@@ -1,7 +1,9 @@
 #include "decode/profile_format.h"
 
 #include "base/limits.h"
+#include "decode/json/json_shape.h"
 #include "decode/profile_build.h"
+#include "decode/profile_guess.h"
 
 /* In the order they are tried: what begins with a magic number first, then JSON, then text, and
  * pprof last, because almost any bytes begin like a protobuf message. */
@@ -14,8 +16,9 @@
     X(otlp_json) \
     X(tree) \
     X(trie) \
-    X(lines) \
+    X(perf_script) \
     X(folded) \
+    X(lines) \
     X(otlp) \
     X(pprof)
 /* clang-format on */
@@ -38,51 +41,38 @@ static bool is_named(const struct sf_profile_format *f, sf_str name)
     return false;
 }
 
-static const struct sf_profile_format *find(sf_str bytes, sf_str name)
+/* Looked up by name, or by what the bytes look like; JSON is read once for all its formats, and
+ * `shape` tells afterwards whether it was any. */
+static const struct sf_profile_format *find(sf_str bytes, sf_str name, struct sf_json_shape *shape)
 {
+    bool is_json = false;
+    shape->text = SF_STR_NONE;
+    if (!name.len)
+        is_json = sf_json_shape_read(shape, bytes);
     for (size_t i = 0; i < N_FORMATS; i++) {
         const struct sf_profile_format *f = formats[i];
-        if (name.len ? is_named(f, name) : f->is && f->is(bytes))
+        if (name.len ? is_named(f, name)
+                     : (f->is && f->is(bytes)) || (is_json && f->is_json && f->is_json(shape)))
             return f;
     }
+    if (!is_json)
+        shape->text = SF_STR_NONE;
     return NULL;
 }
 
 const char *sf_profile_format_find(sf_str bytes)
 {
-    const struct sf_profile_format *f = find(bytes, SF_STR_NONE);
+    struct sf_json_shape shape;
+    const struct sf_profile_format *f = find(bytes, SF_STR_NONE, &shape);
     return f ? f->name : NULL;
-}
-
-/* Formats somebody may well send and we do not read: said by name instead of "unknown". */
-static enum sf_err fail_unknown(sf_str bytes, struct sf_why *why)
-{
-    static const struct {
-        sf_str start;
-        const char *name;
-    } others[] = {
-        {SF_STR("\x44\x54\x69\x4a"), "a jitdump"},
-        {SF_STR("\x4a\x69\x54\x44"), "a jitdump"},
-        {SF_STR("heap profile:"), "a legacy heap profile in text"},
-        {SF_STR("--- "), "a legacy profile in text"},
-        {SF_STR("PERFILE2"), "a perf.data file (send the output of perf script | stackcollapse)"},
-        {SF_STR("{\"snapshot\":"), "a heap snapshot of V8, a graph of objects and no profile"},
-        {SF_STR("\x1f\x8b"), "gzip inside gzip"},
-        {SF_STR("\x28\xb5\x2f\xfd"), "zstd inside a compressed body"},
-    };
-    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
-        if (sf_str_starts(bytes, others[i].start))
-            return sf_fail(why, SF_ERR_UNSUPPORTED, "profile: this is %s, which is not read",
-                           others[i].name);
-    }
-    return sf_fail(why, SF_ERR_INPUT, "profile: %zu bytes in no format we know", bytes.len);
 }
 
 enum sf_err sf_profile_decode(sf_str bytes, const struct sf_profile_hint *hint, struct sf_arena *a,
                               struct sf_profile_batch *out, struct sf_why *why)
 {
     sf_str name = hint ? hint->format : SF_STR_NONE;
-    const struct sf_profile_format *f = find(bytes, name);
+    struct sf_json_shape shape;
+    const struct sf_profile_format *f = find(bytes, name, &shape);
     struct sf_profile_build b;
     enum sf_err err;
 
@@ -90,7 +80,7 @@ enum sf_err sf_profile_decode(sf_str bytes, const struct sf_profile_hint *hint, 
         return sf_fail(why, SF_ERR_UNSUPPORTED, "profile: no format is called \"%.*s\"",
                        SF_STR_ARG(name));
     if (!f)
-        return fail_unknown(bytes, why);
+        return sf_profile_guess_fail(bytes, shape.text.len ? &shape : NULL, why);
     sf_profile_build_init(&b, hint, a, why);
     err = f->decode(&b, bytes);
     return err ? err : sf_profile_build_finish(&b, out);
@@ -114,6 +104,7 @@ enum sf_err sf_profile_decode_inside(struct sf_profile_build *b, sf_str format, 
 {
     const struct sf_profile_format *f = NULL;
     struct sf_why inner = {0}, *outer = b->why;
+    struct sf_json_shape shape;
     uint32_t n_samples = b->samples.n;
     enum sf_err err;
 
@@ -123,7 +114,7 @@ enum sf_err sf_profile_decode_inside(struct sf_profile_build *b, sf_str format, 
     b->why = &inner;
     err = unwrap_inside(b, &bytes);
     if (!err)
-        f = find(bytes, format.len ? format : SF_STR_NONE);
+        f = find(bytes, format.len ? format : SF_STR_NONE, &shape);
     if (!err && !f)
         err = sf_fail(&inner, SF_ERR_UNSUPPORTED, "\"%.*s\" is not read", SF_STR_ARG(format));
     if (!err)

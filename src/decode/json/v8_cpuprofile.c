@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "decode/json/json_shape.h"
 #include "decode/json/v8_node.h"
 
 #define MAX_US INT64_C(4000000000000000) /* 127 years */
@@ -266,16 +267,18 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     return SF_OK;
 }
 
-static bool is_cpuprofile(sf_str bytes)
+static bool is_cpuprofile(const struct sf_json_shape *s)
 {
-    static const sf_str now[] = {SF_STR("nodes"), SF_STR("startTime"), SF_STR("endTime")},
-                        old[] = {SF_STR("head"), SF_STR("samples"), SF_STR("timestamps")};
-    return sf_v8_has_keys(bytes, now, 3) || sf_v8_has_keys(bytes, old, 3);
+    if (sf_json_shape_has(s, "", "nodes"))
+        return (sf_json_shape_has(s, "", "startTime") && sf_json_shape_has(s, "", "endTime")) ||
+               (sf_json_shape_has(s, "", "samples") && sf_json_shape_has(s, "", "timeDeltas"));
+    return sf_json_shape_has(s, "", "head") && sf_json_shape_has(s, "", "samples") &&
+           sf_json_shape_has(s, "", "timestamps");
 }
 
 const struct sf_profile_format sf_cpuprofile_format = {
     .name = "cpuprofile",
     .also = "",
-    .is = is_cpuprofile,
+    .is_json = is_cpuprofile,
     .decode = decode,
 };

@@ -1,6 +1,7 @@
 /* V8's sampling heap profile (.heapprofile): a tree of call frames, nested, each with the bytes
  * that are still in use of what it allocated. The list "samples" beside it is only good for an
  * order: it names nodes that are not in the tree and sums to something else. */
+#include "decode/json/json_shape.h"
 #include "decode/json/v8_node.h"
 
 static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
@@ -47,32 +48,14 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
 }
 
 /* "head" alone is the old form of a CPU profile too: its nodes have no sizes. */
-static bool is_heapprofile(sf_str bytes)
+static bool is_heapprofile(const struct sf_json_shape *s)
 {
-    struct sf_json j;
-    sf_str key;
-    sf_json_init(&j, bytes, NULL);
-    if (sf_json_peek(&j) != SF_JSON_OBJECT || !sf_json_object(&j))
-        return false;
-    while (sf_json_key(&j, &key)) {
-        if (sf_str_eq(key, SF_STR("head")) && sf_json_peek(&j) == SF_JSON_OBJECT) {
-            if (!sf_json_object(&j))
-                return false;
-            while (sf_json_key(&j, &key)) {
-                if (sf_str_eq(key, SF_STR("selfSize")))
-                    return true;
-                sf_json_skip(&j);
-            }
-            return false;
-        }
-        sf_json_skip(&j);
-    }
-    return false;
+    return sf_json_shape_has(s, "head", "selfSize");
 }
 
 const struct sf_profile_format sf_heapprofile_format = {
     .name = "heapprofile",
     .also = "",
-    .is = is_heapprofile,
+    .is_json = is_heapprofile,
     .decode = decode,
 };

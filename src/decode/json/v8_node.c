@@ -258,24 +258,3 @@ uint32_t sf_v8_nodes_stack(struct sf_v8_nodes *n, uint32_t place)
     }
     return sf_profile_build_stack(n->b, n->path, len);
 }
-
-bool sf_v8_has_keys(sf_str bytes, const sf_str *keys, size_t n)
-{
-    struct sf_json j;
-    sf_str key;
-    size_t found = 0;
-    bool seen[8] = {0};
-    sf_json_init(&j, bytes, NULL);
-    if (sf_json_peek(&j) != SF_JSON_OBJECT || !sf_json_object(&j))
-        return false;
-    while (found < n && sf_json_key(&j, &key)) {
-        for (size_t i = 0; i < n && i < 8; i++) {
-            if (!seen[i] && sf_str_eq(keys[i], key)) {
-                seen[i] = true;
-                found++;
-            }
-        }
-        sf_json_skip(&j);
-    }
-    return found == n;
-}

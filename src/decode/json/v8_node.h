@@ -43,6 +43,3 @@ enum sf_err sf_v8_nodes_close(struct sf_v8_nodes *n);
 /* Place by id, or SF_NONE. */
 uint32_t sf_v8_nodes_find(const struct sf_v8_nodes *n, uint64_t id);
 uint32_t sf_v8_nodes_stack(struct sf_v8_nodes *n, uint32_t place);
-
-/* Does the text hold an object with all of these keys? Reads the top level only. */
-bool sf_v8_has_keys(sf_str bytes, const sf_str *keys, size_t n);

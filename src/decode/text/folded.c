@@ -149,6 +149,28 @@ static bool is_folded(sf_str bytes)
     return n_good && n_good >= n_bad;
 }
 
+/* Text without counts, nearly all of whose lines have semicolons inside and none at the end (as
+ * source code has). */
+static bool is_lines(sf_str bytes)
+{
+    sf_str rest = sf_str_part(bytes, 0, SF_LIMIT_LINE_LEN), line;
+    size_t n = 0, n_stacks = 0, at;
+    while (n < 200 && sf_str_split_next(&rest, '\n', &line)) {
+        line = sf_str_trim(line);
+        for (size_t i = 0; i < line.len; i++) {
+            if ((unsigned char)line.p[i] < ' ' && line.p[i] != '\t')
+                return false;
+        }
+        if (!line.len)
+            continue;
+        if (line.p[0] == '{' || line.p[0] == '<' || line.p[0] == '#' || line.p[line.len - 1] == ';')
+            return false;
+        n++;
+        n_stacks += sf_str_find_char(line, ';', &at) && at;
+    }
+    return n && n_stacks >= n - n / 10;
+}
+
 const struct sf_profile_format sf_folded_format = {
     .name = "folded",
     .also = "collapsed,groups",
@@ -157,7 +179,8 @@ const struct sf_profile_format sf_folded_format = {
 };
 
 const struct sf_profile_format sf_lines_format = {
-    .name = "lines", /* any text is that: only when named */
+    .name = "lines",
     .also = "",
+    .is = is_lines,
     .decode = decode_lines,
 };

@@ -4,7 +4,9 @@
  *
  * In a tree a name is one frame. In a trie the names along a path are glued together and the result
  * is split at semicolons: a node may end inside a name, even inside a character. There is neither
- * magic nor length, so both are only read when named, and bytes left over or missing are errors. */
+ * magic nor length: bytes left over or missing are errors. A bare file is taken for one of them
+ * when it is nodes from its first byte to its last, under a root without a name, and all names are
+ * text; for a trie when a name holds a semicolon. */
 #include <inttypes.h>
 
 #include "base/limits.h"
@@ -176,14 +178,51 @@ static enum sf_err decode_trie(struct sf_profile_build *b, sf_str bytes)
     return decode(b, bytes, true);
 }
 
+/* Nodes to the last byte, whose names are text? Counts those with a semicolon. */
+static bool is_nodes(sf_str bytes, size_t *out_n_glued)
+{
+    sf_bytes body = sf_str_bytes(bytes);
+    struct tree t = {.start = body.p, .at = body.p, .end = body.p + body.len};
+    uint64_t n_open = 1, n_nodes = 0; /* nodes to come: no levels are needed for that */
+    bool has_value = false;
+    struct node n;
+    *out_n_glued = 0;
+    while (n_open && read_node(&t, &n)) {
+        n_open += n.n_children - 1;
+        if (n_open > (size_t)(t.end - t.at) / MIN_NODE_LEN || (n_nodes++ == 0 && n.name.len))
+            return false;
+        has_value |= n.value > 0;
+        for (size_t i = 0; i < n.name.len; i++) {
+            if ((unsigned char)n.name.p[i] < ' ')
+                return false;
+        }
+        *out_n_glued += sf_str_find_char(n.name, ';', &(size_t){0});
+    }
+    return !t.fault && !n_open && t.at == t.end && n_nodes > 1 && has_value;
+}
+
+static bool is_tree(sf_str bytes)
+{
+    size_t n_glued;
+    return bytes.len && !bytes.p[0] && is_nodes(bytes, &n_glued) && !n_glued;
+}
+
+static bool is_trie(sf_str bytes)
+{
+    size_t n_glued;
+    return bytes.len && !bytes.p[0] && is_nodes(bytes, &n_glued) && n_glued;
+}
+
 const struct sf_profile_format sf_tree_format = {
     .name = "tree",
     .also = "",
+    .is = is_tree,
     .decode = decode_tree,
 };
 
 const struct sf_profile_format sf_trie_format = {
     .name = "trie",
     .also = "",
+    .is = is_trie,
     .decode = decode_trie,
 };

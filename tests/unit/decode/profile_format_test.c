@@ -96,3 +96,50 @@ TEST(profile_format, one_layer_of_gzip_or_zstd_is_taken_off)
     sf_buf_done(&out);
     profile_rig_done(&rig);
 }
+
+TEST(profile_format, an_error_says_what_the_file_looks_like_and_what_is_read)
+{
+    static const struct {
+        const char *text, *says;
+    } files[] = {
+        {"", "there is nothing: 0 bytes"},
+        {" \n\n", "nothing but blanks"},
+        {"{\"nodes\":[{\"id\":1}],\"samples\":[1]}", "JSON with `nodes` and no `timeDeltas`."},
+        {"{\"nodes\":[{\"id\":1}],\"samples\":[1", "JSON with `nodes`, cut short at byte 32"},
+        {"{\"shared\":{},\"profiles\":[]}", "JSON with `shared`, `profiles` and no `$schema`"},
+        {"{\"apiVersion\":1,\"kind\":2}", "JSON with `apiVersion`, `kind`."},
+        {"[{\"x\":1},{\"y\":2}]", "a JSON array of objects with `x`, `y`"},
+        {"{\"snapshot\":{}}", "a V8 heap snapshot"},
+        {"{}", "JSON without any key"},
+        {"hello\nworld", "text that begins \"hello\""},
+        {"\x01\x02\x03", "3 bytes of binary data that begin 01 02 03"},
+        {"\x7f"
+         "ELF\x02",
+         "a program is not read"},
+    };
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+        rig.hint = (struct sf_profile_hint){0};
+        assert_true(profile_decode_text(&rig, sf_str_from(files[i].text)) != SF_OK);
+        if (!strstr(rig.why.text, files[i].says) || !strstr(rig.why.text, "Read: JFR, pprof") ||
+            !strstr(rig.why.text, "folded"))
+            fail_msg("\"%s\": %s", files[i].text, rig.why.text);
+    }
+    profile_rig_done(&rig);
+}
+
+TEST(profile_format, bare_trees_tries_and_lines_are_told_by_content)
+{
+    static const char tree[] = "\0\0\1\1a\0\2\1b\1\0\1c\2";
+    static const char trie[] = "\0\0\1\3a;b\0\2\1c\1\0\1d\2";
+    rig.hint = (struct sf_profile_hint){0};
+    assert_ok(profile_decode_text(&rig, (sf_str){tree, sizeof(tree)}));
+    assert_int_equal(profile_value(&rig, "samples:count", "a;c"), 2);
+    assert_ok(profile_decode_text(&rig, (sf_str){trie, sizeof(trie)}));
+    assert_int_equal(profile_value(&rig, "samples:count", "a;bd"), 2);
+    assert_true(profile_decode_text(&rig, (sf_str){tree, sizeof(tree) - 1}) != SF_OK);
+    assert_true(profile_decode_text(&rig, SF_STR("\0\0\0")) != SF_OK);
+    assert_ok(profile_decode_text(&rig, SF_STR("main;a b\nmain;c\nmain;a b\n")));
+    assert_int_equal(profile_value(&rig, "samples:count", "main;a b"), 2);
+    assert_true(profile_decode_text(&rig, SF_STR("int a;\nint b;\n")) != SF_OK);
+    profile_rig_done(&rig);
+}

@@ -1,0 +1,88 @@
+#include "decode/json/json_shape.h"
+
+#include "wire/json.h"
+
+enum { N_ELEMENTS = 256 }; /* of an array: the metadata in front of a trace is a few dozen */
+
+static bool has(const struct sf_json_shape *s, sf_str outer, sf_str key)
+{
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (sf_str_eq(s->keys[i].key, key) && sf_str_eq(s->keys[i].outer, outer))
+            return true;
+    }
+    return false;
+}
+
+static void note(struct sf_json_shape *s, sf_str outer, sf_str key)
+{
+    if (s->n == SF_JSON_SHAPE_KEYS || has(s, outer, key))
+        return;
+    s->keys[s->n].outer = outer;
+    s->keys[s->n++].key = key;
+}
+
+/* Objects whose own keys tell more than that they are there. */
+static bool is_opened(sf_str key)
+{
+    return sf_str_eq(key, SF_STR("head")) || sf_str_eq(key, SF_STR("profile")) ||
+           sf_str_eq(key, SF_STR("meta"));
+}
+
+static void read_object(struct sf_json_shape *s, struct sf_json *j, sf_str outer)
+{
+    sf_str key;
+    if (!sf_json_object(j))
+        return;
+    while (sf_json_key(j, &key)) {
+        note(s, outer, key);
+        if (!outer.len && is_opened(key) && sf_json_peek(j) == SF_JSON_OBJECT) {
+            sf_str inner;
+            if (!sf_json_object(j))
+                break;
+            while (sf_json_key(j, &inner)) {
+                note(s, key, inner);
+                sf_json_skip(j);
+            }
+        } else {
+            sf_json_skip(j);
+        }
+    }
+}
+
+static void read_array(struct sf_json_shape *s, struct sf_json *j)
+{
+    if (!sf_json_array(j))
+        return;
+    for (unsigned i = 0; i < N_ELEMENTS && sf_json_item(j); i++) {
+        if (sf_json_peek(j) == SF_JSON_OBJECT)
+            read_object(s, j, SF_STR("[]"));
+        else
+            sf_json_skip(j);
+    }
+}
+
+bool sf_json_shape_read(struct sf_json_shape *s, sf_str text)
+{
+    struct sf_json j;
+    enum sf_json_type type;
+    s->n = 0;
+    s->text = text;
+    sf_json_init(&j, text, NULL);
+    type = sf_json_peek(&j);
+    if (type != SF_JSON_OBJECT && type != SF_JSON_ARRAY)
+        return false;
+    s->is_array = type == SF_JSON_ARRAY;
+    if (s->is_array)
+        read_array(s, &j);
+    else
+        read_object(s, &j, SF_STR_NONE);
+    s->fault = j.fault;
+    s->fault_off = j.fault_off;
+    s->is_cut = j.fault && j.fault_off == text.len;
+    return true;
+}
+
+bool sf_json_shape_has(const struct sf_json_shape *s, const char *outer, const char *key)
+{
+    return has(s, sf_str_from(outer), sf_str_from(key));
+}
