@@ -484,6 +484,16 @@ static enum sf_err load_profiles(struct run *r, struct sf_store *store)
     return err;
 }
 
+/* The spans that a metrics query counts. NULL: there are two queries, each with its own. */
+static const struct sf_pipeline *counted_by(const struct sf_metrics *m)
+{
+    if (m->kind != SF_METRICS_BINARY)
+        return m->pipeline; /* NULL of a number */
+    if (m->left->kind == SF_METRICS_NUMBER)
+        return counted_by(m->right);
+    return m->right->kind == SF_METRICS_NUMBER ? counted_by(m->left) : NULL;
+}
+
 enum sf_err sf_search_run(struct sf_store *store, const struct sf_search *search,
                           struct sf_query_ctx *q, struct sf_search_result *out, struct sf_why *why)
 {
@@ -493,9 +503,11 @@ enum sf_err sf_search_run(struct sf_store *store, const struct sf_search *search
     enum sf_err err;
 
     r.pipeline = search->query->pipeline ? search->query->pipeline
-                                         : search->query->metrics->pipeline;
+                                         : counted_by(search->query->metrics);
     if (!r.pipeline)
-        return sf_fail(why, SF_ERR_INPUT, "arithmetic between metrics cannot be searched");
+        return sf_fail(why, SF_ERR_INPUT,
+                       "math expressions not supported: arithmetic between two metrics queries has "
+                       "no spans of its own to search");
     show(&r);
     err = sf_eval_new(search->query, &r.eval, why);
     if (!err)

@@ -94,6 +94,21 @@ def test_selected_values_come_with_the_spans():
                       "nestedSetLeft": {"intValue": "3"}, "exception.message": {"stringValue": "disk full"}}, values
 
 
+def test_comments_and_empty_fields_are_read_over_http():
+    everything = found(search("{ }"))
+    assert everything
+    for query in ("{ true } // the end", "// first\n{ /* inside */ }",
+                  "{ name != nil && rootName != nil && statusMessage != nil && span:parentID != nil && kind != nil }"):
+        assert found(search(query)) == everything, query
+    assert not found(search("{ nil = nil }")) and not found(search("{ nil != nil }"))
+
+
+def test_a_metrics_query_with_numbers_finds_the_spans_it_counts():
+    assert found(search("100 * ({ status = error } | rate()) / 2")) == found(search("{ status = error }"))
+    answer = search("({ } | rate()) / ({ } | rate())")
+    assert answer.status == 400 and "math expressions not supported" in answer.text, answer.text
+
+
 def test_bad_and_hostile_requests_are_refused_in_words():
     for query, params, words in [("{ .a == 4 }", {}, "invalid TraceQL query: parse error at line 1, col 7"),
                                  ("{}", {"limit": 0}, "must be a positive number"),
