@@ -456,6 +456,8 @@ void sf_profile_build_sample(struct sf_profile_build *b, const struct sf_profile
         ((struct series_item *)b->series.items)[s->series].s.is_diff = true;
     if (!to->thread && !to->thread_name.len) {
         to->thread = owner->ids.thread;
+        to->runtime_thread = owner->ids.runtime_thread;
+        to->is_kernel_thread = owner->ids.is_kernel_thread;
         to->thread_name = owner->ids.thread_name;
     }
     if (to->thread_name.len && !to->thread)

@@ -4,6 +4,8 @@
 
 #include "base/hash.h"
 
+enum { MAX_KERNEL_ID = 1 << 22 };
+
 enum sf_label_role sf_label_role_of(sf_str key)
 {
     static const struct {
@@ -69,8 +71,17 @@ static uint8_t state_of(sf_str word)
     return SF_STATE_UNKNOWN;
 }
 
+/* The kernel gives no numbers beyond its largest pid_max; Python's identifiers are addresses. */
+static void take_thread(struct sf_profile_ids *ids, uint64_t id)
+{
+    ids->thread = id;
+    ids->is_kernel_thread = id > 0 && id <= MAX_KERNEL_ID;
+    ids->runtime_thread = id > MAX_KERNEL_ID ? id : 0;
+}
+
 bool sf_profile_ids_take_str(struct sf_profile_ids *ids, sf_str key, sf_str val)
 {
+    uint64_t thread;
     switch (sf_label_role_of(key)) {
     case SF_LABEL_SERIES: return false;
     case SF_LABEL_SPAN_ID: ids->span_id = span_id_of(key, val); break;
@@ -80,7 +91,9 @@ bool sf_profile_ids_take_str(struct sf_profile_ids *ids, sf_str key, sf_str val)
             ids->trace_id = (sf_trace_id){0};
         break;
     case SF_LABEL_THREAD_ID:
-        if (!sf_str_to_u64(val, &ids->thread))
+        if (sf_str_to_u64(val, &thread))
+            take_thread(ids, thread);
+        else
             ids->thread = sf_hash_str(val);
         break;
     case SF_LABEL_THREAD_NAME: ids->thread_name = val; break;
@@ -99,7 +112,7 @@ bool sf_profile_ids_take_num(struct sf_profile_ids *ids, sf_str key, int64_t val
     switch (sf_label_role_of(key)) {
     case SF_LABEL_SPAN_ID: ids->span_id = (sf_span_id)val; break;
     case SF_LABEL_ROOT_SPAN_ID: ids->root_span_id = (sf_span_id)val; break;
-    case SF_LABEL_THREAD_ID: ids->thread = (uint64_t)val; break;
+    case SF_LABEL_THREAD_ID: take_thread(ids, (uint64_t)val); break;
     case SF_LABEL_END_NS: ids->end_ns = val; break;
     case SF_LABEL_TRACE_ID:
     case SF_LABEL_THREAD_NAME:
@@ -120,10 +133,13 @@ void sf_profile_ids_put(const struct sf_profile_ids *ids, struct sf_sample *s)
         s->span_id = ids->root_span_id;
     if (ids->thread_name.len)
         s->thread_name = ids->thread_name;
-    if (ids->thread)
+    if (ids->thread) {
         s->thread = ids->thread;
-    else if (ids->thread_name.len)
+        s->runtime_thread = ids->runtime_thread;
+        s->is_kernel_thread = ids->is_kernel_thread;
+    } else if (ids->thread_name.len) {
         s->thread = sf_hash_str(ids->thread_name);
+    }
     if (ids->state)
         s->state = ids->state;
     if (ids->end_ns > 0) {

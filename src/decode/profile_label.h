@@ -24,9 +24,11 @@ struct sf_profile_ids { /* what the labels of one sample say about it */
     sf_span_id span_id;
     sf_span_id root_span_id;
     uint64_t thread;
+    uint64_t runtime_thread;
     sf_str thread_name;
     int64_t end_ns;
     uint8_t state; /* enum sf_sample_state */
+    bool is_kernel_thread;
 };
 
 /* Text: 16 and 32 hexadecimal digits, or a decimal number under Datadog's keys; anything else is

@@ -199,12 +199,11 @@ enum sf_err sf_get_begin(struct sf_decoder *d, sf_bytes in, uint8_t version, str
                          struct sf_why *why)
 {
     const uint8_t *p = in.p ? in.p : (const uint8_t *)"";
-    uint8_t given;
     *d = (struct sf_decoder){.at = p, .end = p + in.len, .start = p, .req = req};
-    given = sf_get_u8(d);
-    if (!d->fault && given != version)
-        return sf_fail(why, SF_ERR_UNSUPPORTED, "batch: version %u, this server reads %u", given,
-                       version);
+    d->version = sf_get_u8(d);
+    if (!d->fault && (d->version == 0 || d->version > version))
+        return sf_fail(why, SF_ERR_UNSUPPORTED, "batch: version %u, this server reads up to %u",
+                       d->version, version);
     d->max_strings = sf_load_u32le(sf_get_raw(d, 4));
     if (d->max_strings > (size_t)(d->end - d->at) / 2)
         sf_get_fail(d, "a count of more than there is");

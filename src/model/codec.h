@@ -39,12 +39,13 @@ struct sf_decoder {
     struct sf_arena *req;
     sf_str *strings; /* by number, less one */
     uint32_t n_strings, max_strings;
+    uint8_t version; /* as given */
     const char *fault;
     size_t fault_off;
     bool is_arena_full;
 };
 
-/* UNSUPPORTED: another version. Every other fault waits for sf_get_end(). */
+/* UNSUPPORTED: a version after this one. Every other fault waits for sf_get_end(). */
 enum sf_err sf_get_begin(struct sf_decoder *d, sf_bytes in, uint8_t version, struct sf_arena *req,
                          struct sf_why *why);
 /* Everything read, nothing left? CORRUPT with the byte offset, LIMIT when `req` was too small. */

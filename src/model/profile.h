@@ -91,12 +91,14 @@ struct sf_sample {
     /* What the sender gave beyond that; zero when it did not. Any of them makes a detail row. */
     sf_trace_id trace_id;
     sf_span_id span_id;
-    uint64_t thread; /* OS thread id, or a hash of the thread's name */
+    uint64_t thread;         /* the kernel's number, or a number or hash of its own; 0: not known */
+    uint64_t runtime_thread; /* the language's own number, such as Java's; 0: not known */
     sf_str thread_name;
     int64_t start_ns;  /* 0: no time of its own */
     int64_t length_ns; /* 0: a moment */
     uint8_t state;     /* enum sf_sample_state */
     bool has_time;
+    bool is_kernel_thread; /* `thread` is the kernel's number */
     /* Its ids are those of the whole upload, which holds several threads, and nothing in it says
      * that this one worked for them. */
     bool is_lent;
@@ -119,6 +121,15 @@ struct sf_series {
 struct sf_process {      /* the instance a span and a sample share */
     sf_str service, key; /* key: what identifies the instance, see model/process.h */
     bool is_guess;       /* only the sender's address: joins fall to service level and say so */
+};
+
+/* What is known of a thread of a process beside the number that its samples carry. A number that is
+ * neither the kernel's nor the runtime's is of rows that were kept without a table of threads, or a
+ * hash of the name. */
+struct sf_sampled_thread {
+    uint64_t thread;                /* as in struct sf_sample */
+    uint64_t kernel_id, runtime_id; /* 0: not known */
+    sf_str name;
 };
 
 struct sf_profile_drops { /* what a decoder left out or cut, for the answer to the sender */

@@ -1,4 +1,4 @@
-/* The normalised form of a profile batch, version 1. Numbers and strings as in model/codec.h; zz is
+/* The normalised form of a profile batch, version 2. Numbers and strings as in model/codec.h; zz is
  * zigzag; a place that may be SF_NONE is written plus one, 0 is none.
  *
  *     batch    := u8 version | u32le n_strings | n_mappings n_functions n_locations n_stacks
@@ -11,11 +11,15 @@
  *     process  := service:string key:string u8 is_guess
  *     series   := service:string type:5 strings n_labels (key:string val:string)*
  *                 process + 1, zz time, zz duration, zz period, id:16 bytes,
- *                 u8 is_request | is_cumulative << 1
+ *                 u8 is_request | is_cumulative << 1 | is_diff << 2
  *     sample   := u8 flags, zz(series - previous), zz(stack - previous), zz value,
  *                 count if COUNT; trace_id:16 bytes if TRACE; span_id:u64le if SPAN;
- *                 thread:u64le and thread_name:string if THREAD; zz(start - previous start) and
+ *                 thread:u64le, u8 is_kernel_thread, runtime_thread and thread_name:string if
+ *                 THREAD; zz(start - previous start) and
  *                 zz length if TIME; u8 state if STATE; LENT alone says is_lent
+ *
+ * Version 1 had no is_kernel_thread, runtime_thread and is_diff; it is read as long as logs may
+ * hold it.
  *
  * Most samples of a profile differ from the one before in stack and value only: four bytes or so
  * before compression. Valid if and only if every count fits what is left, every place is in its
@@ -27,7 +31,7 @@
 #include "base/num.h"
 #include "model/codec.h"
 
-enum { VERSION = 1, STEP_MAX = 5 /* bytes of a step between places */ };
+enum { VERSION = 2, STEP_MAX = 5 /* bytes of a step between places */ };
 enum { /* of a sample */
        HAS_COUNT = 1 << 0,
        HAS_TRACE = 1 << 1,
@@ -114,7 +118,8 @@ static void put_series(struct sf_encoder *e, const struct sf_series *s)
     sf_put_zigzag(e->out, s->duration_ns);
     sf_put_zigzag(e->out, s->period);
     sf_buf_add(e->out, s->id.b, sizeof(s->id.b));
-    sf_buf_add_u8(e->out, (uint8_t)((s->is_request ? 1 : 0) | (s->is_cumulative ? 2 : 0)));
+    sf_buf_add_u8(e->out, (uint8_t)((s->is_request ? 1 : 0) | (s->is_cumulative ? 2 : 0) |
+                                    (s->is_diff ? 4 : 0)));
 }
 
 static uint8_t flags_of(const struct sf_sample *s)
@@ -150,6 +155,8 @@ static void put_samples(struct sf_encoder *e, const struct sf_profile_batch *b)
             sf_buf_add_u64le(e->out, s->span_id);
         if (flags & HAS_THREAD) {
             sf_buf_add_u64le(e->out, s->thread);
+            sf_buf_add_u8(e->out, s->is_kernel_thread);
+            sf_buf_add_varint(e->out, s->runtime_thread);
             sf_put_str(e, s->thread_name);
         }
         if (flags & HAS_TIME) {
@@ -311,10 +318,11 @@ static void get_series(struct sf_decoder *d, const struct sf_profile_batch *b, s
     s->period = sf_get_zigzag(d);
     memcpy(s->id.b, sf_get_raw(d, sizeof(s->id.b)), sizeof(s->id.b));
     flags = sf_get_u8(d);
-    if (flags > 3)
+    if (flags > (d->version > 1 ? 7 : 3))
         sf_get_fail(d, "unknown flags of a series");
     s->is_request = flags & 1;
     s->is_cumulative = flags & 2;
+    s->is_diff = flags & 4;
 }
 
 static void get_sample(struct sf_decoder *d, const struct sf_profile_batch *b,
@@ -333,6 +341,8 @@ static void get_sample(struct sf_decoder *d, const struct sf_profile_batch *b,
         s->span_id = sf_get_u64le(d);
     if (flags & HAS_THREAD) {
         s->thread = sf_get_u64le(d);
+        s->is_kernel_thread = d->version > 1 && get_bool(d);
+        s->runtime_thread = d->version > 1 ? sf_get_varint(d) : 0;
         s->thread_name = sf_get_str(d);
     }
     if (flags & HAS_TIME) {

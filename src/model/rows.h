@@ -82,6 +82,12 @@ struct sf_detail_rows { /* nodes are places in the cursor's tree */
     const sf_trace_id *trace_id; /* zero: none */
     const bool *has_time;        /* otherwise start and length are its profile's */
     const bool *is_lent;         /* see struct sf_sample */
+    const bool *is_coarse;       /* start and length were cut to whole milliseconds when kept */
+};
+
+struct sf_detail_thread {
+    uint64_t process; /* as in the rows */
+    struct sf_sampled_thread t;
 };
 
 struct sf_point { /* of a time series */

@@ -195,6 +195,10 @@ struct sf_detail_list { /* in q->req; ordered by process, thread and start withi
     struct sf_tree tree; /* what the rows' nodes mean; its values are the rows' sums */
     const struct sf_series *series;
     uint32_t n_series;
+    /* All that is known of the threads of processes that have a row here; sorted by process and
+     * thread, each once. */
+    const struct sf_detail_thread *threads;
+    uint32_t n_threads;
 };
 
 struct sf_span_cost { /* what a span's rows come to */

@@ -60,6 +60,11 @@ struct sf_profile_series {
     uint8_t flags;
 };
 
+struct sf_profile_thread {
+    uint32_t process; /* or SF_NONE */
+    struct sf_sampled_thread t;
+};
+
 struct sf_profile_row {       /* one profile: a point of its series */
     uint32_t series, process; /* process or SF_NONE */
     int64_t time_ns, duration_ns;
@@ -81,8 +86,9 @@ struct sf_profile_detail { /* a sample with an id or a time of its own */
     int64_t start_ns, length_ns, value;
     uint32_t process, series, node;
     uint8_t state;
-    bool has_time; /* otherwise start and length are its profile's */
-    bool is_lent;  /* see struct sf_sample */
+    bool has_time;  /* otherwise start and length are its profile's */
+    bool is_lent;   /* see struct sf_sample */
+    bool is_coarse; /* start and length are whole milliseconds: so they were kept */
 };
 
 /* Of a detail row: state << 1, has_time, and this. */

@@ -176,6 +176,7 @@ static void decode_times(struct sf_cursor *c, struct sf_profile_detail *d, uint3
             length = 0;
         }
         d[i].length_ns = (int64_t)length * 1000000;
+        d[i].is_coarse = true;
     }
 }
 

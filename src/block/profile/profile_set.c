@@ -32,10 +32,12 @@ void sf_profile_set_free(struct sf_profile_set *s)
     sf_dict_done(&s->modules);
     sf_place_table_done(&s->function_at);
     sf_place_table_done(&s->location_at);
+    sf_place_table_done(&s->thread_at);
     sf_stack_tree_done(&s->tree);
     sf_dict_done(&s->series);
     sf_dict_done(&s->processes);
     sf_heap_free(s->functions);
+    sf_heap_free(s->threads);
     sf_heap_free(s->locations);
     sf_heap_free(s->lines);
     sf_heap_free(s->rows);
@@ -51,6 +53,7 @@ size_t sf_profile_set_memory(const struct sf_profile_set *s)
            sf_stack_tree_memory(&s->tree) + sf_dict_memory(&s->series) +
            sf_dict_memory(&s->processes) + s->cap_functions * sizeof(*s->functions) +
            s->cap_locations * sizeof(*s->locations) + s->cap_lines * sizeof(*s->lines) +
+           sf_place_table_memory(&s->thread_at) + s->cap_threads * sizeof(*s->threads) +
            s->cap_rows * sizeof(*s->rows) + s->cap_entries * sizeof(*s->entries) +
            s->cap_details * sizeof(*s->details);
 }
@@ -234,7 +237,9 @@ static bool add_sample(struct adding *a, const struct sf_sample *p, uint32_t row
     r->n_samples += p->count;
     if (!is_detail)
         return true;
-    if (!sf_profile_more((void **)&s->details, s->n_details, &s->cap_details, sizeof(*s->details)))
+    if (!sf_profile_more((void **)&s->details, s->n_details, &s->cap_details,
+                         sizeof(*s->details)) ||
+        !sf_profile_set_thread(s, r->process, p))
         return false;
     s->details[s->n_details++] = (struct sf_profile_detail){
         .trace_id = p->trace_id,
@@ -249,6 +254,7 @@ static bool add_sample(struct adding *a, const struct sf_sample *p, uint32_t row
         .state = p->state,
         .has_time = p->has_time,
         .is_lent = p->is_lent,
+        .is_coarse = true,
     };
     return true;
 }

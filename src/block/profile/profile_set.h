@@ -11,11 +11,19 @@
 #include "block/profile/profile_block.h"
 #include "block/profile/stack_tree.h"
 
+struct sf_profile_set_thread {
+    uint64_t thread, runtime_id;
+    uint32_t process, name; /* or SF_NONE; a string */
+    bool is_kernel;
+};
+
 struct sf_profile_set {
     uint32_t tenant;
     sf_str service;
     struct sf_dict strings, modules, series, processes; /* the first string is the empty one */
-    struct sf_place_table function_at, location_at;
+    struct sf_place_table function_at, location_at, thread_at;
+    struct sf_profile_set_thread *threads; /* of details, in the order they came */
+    uint32_t n_threads, cap_threads, last_thread;
     struct sf_stack_tree tree;
     struct sf_profile_function *functions;
     struct sf_profile_location *locations;
@@ -69,6 +77,9 @@ bool sf_profile_set_series(const struct sf_profile_set *s, struct sf_arena *req,
                            const struct sf_profile_series **out, uint32_t *out_n);
 bool sf_profile_set_processes(const struct sf_profile_set *s, struct sf_arena *req,
                               const struct sf_process **out, uint32_t *out_n);
+/* Sorted by process (none first) and thread. */
+bool sf_profile_set_threads(const struct sf_profile_set *s, struct sf_arena *req,
+                            const struct sf_profile_thread **out, uint32_t *out_n);
 
 /* ---- merging: what another set's tables are here ---- */
 
@@ -81,5 +92,9 @@ enum sf_err sf_profile_set_join_series(struct sf_profile_set *s,
                                        uint32_t *out, struct sf_why *why);
 enum sf_err sf_profile_set_join_processes(struct sf_profile_set *s, const struct sf_process *from,
                                           uint32_t n, uint32_t *out, struct sf_why *why);
+/* `processes` says which place each of theirs has here. */
+enum sf_err sf_profile_set_join_threads(struct sf_profile_set *s,
+                                        const struct sf_profile_thread *from, uint32_t n,
+                                        const uint32_t *processes, struct sf_why *why);
 /* Room for one more at the end; NULL: no memory. */
 struct sf_profile_row *sf_profile_set_more_rows(struct sf_profile_set *s);

@@ -162,7 +162,8 @@ struct sf_jfr_setting_set { /* of one kind of writer; later chunks inherit it */
 };
 
 struct sf_jfr_thread {
-    uint64_t id;
+    uint64_t id, java_id;
+    bool is_kernel; /* the id is the kernel's */
     sf_str name;
 };
 

@@ -141,6 +141,8 @@ static void open_event(struct event *e)
     set_time(e);
     if (t.id || t.name.len) {
         e->s.thread = t.id;
+        e->s.is_kernel_thread = t.is_kernel;
+        e->s.runtime_thread = t.java_id;
         e->s.thread_name = t.name;
     }
     e->s.stack = sf_jfr_stack_of(r, e->v->v[SF_JFR_STACK]);

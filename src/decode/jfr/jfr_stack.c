@@ -225,6 +225,8 @@ struct sf_jfr_thread sf_jfr_thread_of(struct sf_jfr *r, int64_t key)
         t.name = sf_jfr_text_of(r, &v.value, r->b->a);
     t.name = sf_profile_clean(r->b, t.name);
     t.id = (uint64_t)v.v[SF_JFR_OS_ID];
+    t.is_kernel = t.id != 0;
+    t.java_id = v.v[SF_JFR_JAVA_ID] > 0 ? (uint64_t)v.v[SF_JFR_JAVA_ID] : 0;
     if (!t.id && v.v[SF_JFR_JAVA_ID]) /* a virtual thread has no other */
         t.id = sf_hash_mix(0x6a666972, (uint64_t)v.v[SF_JFR_JAVA_ID]);
     if (!t.name.len && t.id &&

@@ -64,7 +64,7 @@ TEST(batch_codec, names_a_version_it_does_not_know)
     encode(&b);
     b.p[0] = 2;
     assert_err(decode(&b, &got, &why), SF_ERR_UNSUPPORTED);
-    assert_string_equal(why.text, "batch: version 2, this server reads 1");
+    assert_string_equal(why.text, "batch: version 2, this server reads up to 1");
     sf_buf_done(&b);
 }
 

@@ -217,6 +217,16 @@ enum sf_err sf_profile_source_places(struct sf_profile_walk *w, struct sf_profil
                : sf_profile_block_places(s->reader, s->number, &w->scratch, &s->places, why);
 }
 
+/* Blocks keep none yet. */
+enum sf_err sf_profile_source_threads(struct sf_profile_walk *w, struct sf_profile_source *s,
+                                      struct sf_why *why)
+{
+    if (s->threads || !s->set)
+        return SF_OK;
+    return sf_profile_set_threads(s->set, &w->scratch, &s->threads, &s->n_threads) ? SF_OK
+                                                                                   : no_room(why);
+}
+
 bool sf_profile_source_hides(const struct sf_profile_source *s, sf_trace_id trace, int64_t at_ns)
 {
     return s->tombstones && sf_tombstones_hide(s->tombstones, s->block_id, s->tenant, trace,

@@ -21,8 +21,9 @@ struct sf_profile_source {
     const struct sf_process *processes;
     const struct sf_profile_row *rows;
     struct sf_profile_symbols symbols;
-    struct sf_profile_places places; /* of a block */
-    uint32_t n_series, n_processes, n_rows;
+    struct sf_profile_places places;         /* of a block */
+    const struct sf_profile_thread *threads; /* sorted by process and thread */
+    uint32_t n_series, n_processes, n_rows, n_threads;
 };
 
 struct sf_profile_walk {
@@ -48,6 +49,8 @@ enum sf_err sf_profile_source_symbols(struct sf_profile_walk *w, struct sf_profi
                                       struct sf_why *why);
 enum sf_err sf_profile_source_places(struct sf_profile_walk *w, struct sf_profile_source *s,
                                      struct sf_why *why);
+enum sf_err sf_profile_source_threads(struct sf_profile_walk *w, struct sf_profile_source *s,
+                                      struct sf_why *why);
 /* Is it hidden by an erasure? */
 bool sf_profile_source_hides(const struct sf_profile_source *s, sf_trace_id trace, int64_t at_ns);
 /* Tells the budget, and asks whether the query may go on. */

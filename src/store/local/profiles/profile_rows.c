@@ -1,4 +1,6 @@
 /* profile_rows.c - single samples, each with what is known of it. */
+#include <stdlib.h>
+
 #include "base/heap.h"
 #include "base/list.h"
 #include "model/process.h"
@@ -22,6 +24,9 @@ struct detailing {
     struct sf_profile_detail *rows;
     uint64_t *processes;
     uint32_t n, cap;
+    bool *has_rows; /* of the source in hand: by process, that of none last */
+    struct sf_detail_thread *threads;
+    uint32_t n_threads, cap_threads;
 };
 
 enum { MAX_ROWS = 1 << 22 };
@@ -36,6 +41,8 @@ static bool see_row(void *arg, const struct sf_profile_detail *d)
     x->processes[x->n] = d->process == SF_NONE
                              ? 0
                              : sf_process_hash(x->s->service, x->s->processes[d->process].key);
+    if (x->has_rows)
+        x->has_rows[d->process == SF_NONE ? x->s->n_processes : d->process] = true;
     x->rows[x->n] = *d;
     x->rows[x->n].series = x->series_map[d->series];
     x->rows[x->n].node = sf_profile_tree_node(&x->tree, d->node);
@@ -80,10 +87,82 @@ static enum sf_err begin_rows(void *arg, struct sf_profile_walk *w, struct sf_pr
     struct detailing *x = arg;
     enum sf_err err = sf_profile_source_symbols(w, s, why);
     x->s = s;
-    if (!err && (!sf_profile_tree_init(&x->tree, &x->builder, &s->symbols, &w->scratch) ||
-                 !map_series(x, s, is_series, &w->scratch)))
+    x->has_rows = sf_arena_new_n(&w->scratch, (size_t)s->n_processes + 1, sizeof(*x->has_rows));
+    if (!err &&
+        (!x->has_rows || !sf_profile_tree_init(&x->tree, &x->builder, &s->symbols, &w->scratch) ||
+         !map_series(x, s, is_series, &w->scratch)))
         err = sf_profile_walk_no_room(why);
     return err;
+}
+
+/* ---- threads ---- */
+
+static bool add_thread(struct detailing *x, const struct sf_profile_thread *from)
+{
+    uint64_t process = from->process == SF_NONE
+                           ? 0
+                           : sf_process_hash(x->s->service, x->s->processes[from->process].key);
+    struct sf_detail_thread *to;
+    if (x->n_threads == x->cap_threads) {
+        uint32_t cap = x->cap_threads ? x->cap_threads * 2 : 64;
+        to = sf_heap_grow(x->threads, cap, sizeof(*to));
+        if (!to)
+            return false;
+        x->threads = to;
+        x->cap_threads = cap;
+    }
+    to = &x->threads[x->n_threads];
+    *to = (struct sf_detail_thread){process, from->t};
+    if (!sf_arena_copy(x->req, from->t.name, &to->t.name))
+        return false;
+    x->n_threads++;
+    return true;
+}
+
+static enum sf_err add_threads(struct detailing *x, struct sf_profile_walk *w,
+                               struct sf_profile_source *s, struct sf_why *why)
+{
+    enum sf_err err = sf_profile_source_threads(w, s, why);
+    for (uint32_t i = 0; !err && i < s->n_threads; i++) {
+        uint32_t process = s->threads[i].process;
+        if (x->has_rows[process == SF_NONE ? s->n_processes : process] &&
+            !add_thread(x, &s->threads[i]))
+            err = sf_profile_walk_no_room(why);
+    }
+    return err;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+    const struct sf_detail_thread *x = a, *y = b;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return x->t.thread < y->t.thread ? -1 : x->t.thread > y->t.thread;
+}
+
+/* What several sources know of one thread, together. */
+static bool take_threads(struct detailing *x, struct sf_arena *req, struct sf_detail_list *list)
+{
+    uint32_t n = 0;
+    if (x->n_threads)
+        qsort(x->threads, x->n_threads, sizeof(*x->threads), by_thread);
+    for (uint32_t i = 0; i < x->n_threads; i++) {
+        struct sf_detail_thread *last = n ? &x->threads[n - 1] : NULL;
+        const struct sf_sampled_thread *t = &x->threads[i].t;
+        if (!last || by_thread(last, &x->threads[i]) != 0) {
+            x->threads[n++] = x->threads[i];
+            continue;
+        }
+        last->t.kernel_id = t->kernel_id ? t->kernel_id : last->t.kernel_id;
+        last->t.runtime_id = t->runtime_id ? t->runtime_id : last->t.runtime_id;
+        last->t.name = t->name.len ? t->name : last->t.name;
+    }
+    struct sf_detail_thread *out = sf_arena_new_n(req, n + 1u, sizeof(*out));
+    if (out && n)
+        memcpy(out, x->threads, n * sizeof(*out));
+    list->threads = out;
+    list->n_threads = n;
+    return out != NULL;
 }
 
 static enum sf_err see_details(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
@@ -91,7 +170,9 @@ static enum sf_err see_details(void *arg, struct sf_profile_walk *w, struct sf_p
 {
     struct detailing *x = arg;
     struct sf_profile_see see = {begin_rows, see_row, x, NULL, NULL, NULL};
-    return sf_profile_details_ask(w, s, &x->select, x->query, &see, why);
+    x->has_rows = NULL;
+    enum sf_err err = sf_profile_details_ask(w, s, &x->select, x->query, &see, why);
+    return err || !x->has_rows ? err : add_threads(x, w, s, why);
 }
 
 static bool take_rows(const struct detailing *x, struct sf_arena *req, struct sf_detail_rows *out)
@@ -103,11 +184,12 @@ static bool take_rows(const struct detailing *x, struct sf_arena *req, struct sf
     uint8_t *state = sf_arena_new_n(req, n, 1);
     bool *has_time = sf_arena_new_n(req, n, sizeof(*has_time));
     bool *is_lent = sf_arena_new_n(req, n, sizeof(*is_lent));
+    bool *is_coarse = sf_arena_new_n(req, n, sizeof(*is_coarse));
     uint32_t *series = sf_arena_new_n(req, n, 4), *node = sf_arena_new_n(req, n, 4);
     sf_span_id *span = sf_arena_new_n(req, n, sizeof(*span));
     sf_trace_id *trace = sf_arena_new_n(req, n, sizeof(*trace));
     if (!process || !thread || !start || !length || !value || !state || !has_time || !series ||
-        !node || !span || !trace || !is_lent)
+        !node || !span || !trace || !is_lent || !is_coarse)
         return false;
     for (uint32_t i = 0; i < x->n; i++) {
         const struct sf_profile_detail *d = &x->rows[i];
@@ -119,13 +201,14 @@ static bool take_rows(const struct detailing *x, struct sf_arena *req, struct sf
         state[i] = d->state;
         has_time[i] = d->has_time;
         is_lent[i] = d->is_lent;
+        is_coarse[i] = d->is_coarse;
         series[i] = d->series;
         node[i] = d->node;
         span[i] = d->span_id;
         trace[i] = d->trace_id;
     }
-    *out = (struct sf_detail_rows){x->n, process, thread, start, length,   state,  series,
-                                   node, value,   span,   trace, has_time, is_lent};
+    *out = (struct sf_detail_rows){x->n, process, thread, start, length,   state,   series,
+                                   node, value,   span,   trace, has_time, is_lent, is_coarse};
     return true;
 }
 
@@ -148,7 +231,7 @@ enum sf_err sf_local_detail_list(struct sf_store *store, const struct sf_detail_
         err = sf_tree_builder_take(&x.builder, SF_STR_NONE, &list.tree, why);
     if (!err) {
         series = sf_arena_new_n(q->req, (size_t)x.n_series + 1, sizeof(*series));
-        if (!series || !take_rows(&x, q->req, &list.rows))
+        if (!series || !take_rows(&x, q->req, &list.rows) || !take_threads(&x, q->req, &list))
             err = sf_profile_walk_no_room(why);
         else if (x.n_series)
             memcpy(series, x.series, x.n_series * sizeof(*series));
@@ -161,6 +244,7 @@ enum sf_err sf_local_detail_list(struct sf_store *store, const struct sf_detail_
     sf_profile_select_done(&x.select);
     sf_heap_free(x.rows);
     sf_heap_free(x.processes);
+    sf_heap_free(x.threads);
     sf_heap_free(x.series);
     return err;
 }

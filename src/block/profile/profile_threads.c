@@ -1,0 +1,100 @@
+/* profile_threads.c - the threads of a service's processes: what is known of each beside the number
+ * its samples carry. */
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "block/profile/profile_intern.h"
+
+static bool is_thread(const struct sf_profile_set *s, uint32_t place, uint32_t process,
+                      uint64_t thread)
+{
+    return s->threads[place].process == process && s->threads[place].thread == thread;
+}
+
+/* The place of the thread, which is new when it was not there. */
+static bool find(struct sf_profile_set *s, uint32_t process, uint64_t thread, uint32_t *out)
+{
+    struct sf_place_look look;
+    if (s->n_threads && is_thread(s, s->last_thread, process, thread)) {
+        *out = s->last_thread;
+        return true;
+    }
+    if (!sf_place_table_more(&s->thread_at) ||
+        !sf_profile_more((void **)&s->threads, s->n_threads, &s->cap_threads, sizeof(*s->threads)))
+        return false;
+    look = sf_place_look(&s->thread_at, sf_hash_mix(process, thread));
+    while (sf_place_next(&look, out)) {
+        if (is_thread(s, *out, process, thread)) {
+            s->last_thread = *out;
+            return true;
+        }
+    }
+    *out = s->last_thread = s->n_threads;
+    s->threads[s->n_threads] = (struct sf_profile_set_thread){.thread = thread, .process = process};
+    sf_place_keep(&s->thread_at, &look, s->n_threads++);
+    return true;
+}
+
+/* What is said later counts: threads are renamed, and numbers used again. */
+static bool learn(struct sf_profile_set *s, uint32_t place, bool is_kernel, uint64_t runtime_id,
+                  sf_str name)
+{
+    struct sf_profile_set_thread *t = &s->threads[place];
+    t->is_kernel = t->is_kernel || is_kernel;
+    if (runtime_id)
+        t->runtime_id = runtime_id;
+    return name.len == 0 || sf_dict_is(&s->strings, t->name, name) ||
+           sf_dict_add(&s->strings, name, &t->name);
+}
+
+bool sf_profile_set_thread(struct sf_profile_set *s, uint32_t process, const struct sf_sample *p)
+{
+    uint32_t place;
+    return p->thread == 0 ||
+           (find(s, process, p->thread, &place) &&
+            learn(s, place, p->is_kernel_thread, p->runtime_thread, p->thread_name));
+}
+
+enum sf_err sf_profile_set_join_threads(struct sf_profile_set *s,
+                                        const struct sf_profile_thread *from, uint32_t n,
+                                        const uint32_t *processes, struct sf_why *why)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const struct sf_sampled_thread *t = &from[i].t;
+        uint32_t process = from[i].process == SF_NONE ? SF_NONE : processes[from[i].process];
+        uint32_t place;
+        if (!find(s, process, t->thread, &place) ||
+            !learn(s, place, t->kernel_id != 0, t->runtime_id, t->name))
+            return sf_profile_set_no_memory(why);
+    }
+    return SF_OK;
+}
+
+int sf_profile_thread_cmp(const void *a, const void *b)
+{
+    const struct sf_profile_thread *x = a, *y = b;
+    if (x->process != y->process) /* none, which is SF_NONE, comes first */
+        return x->process + 1 < y->process + 1 ? -1 : 1;
+    return x->t.thread < y->t.thread ? -1 : x->t.thread > y->t.thread;
+}
+
+bool sf_profile_set_threads(const struct sf_profile_set *s, struct sf_arena *req,
+                            const struct sf_profile_thread **out, uint32_t *out_n)
+{
+    struct sf_profile_thread *list = sf_arena_new_n(req, (size_t)s->n_threads + 1, sizeof(*list));
+    if (!list)
+        return false;
+    for (uint32_t i = 0; i < s->n_threads; i++) {
+        const struct sf_profile_set_thread *t = &s->threads[i];
+        list[i] = (struct sf_profile_thread){t->process,
+                                             {.thread = t->thread,
+                                              .kernel_id = t->is_kernel ? t->thread : 0,
+                                              .runtime_id = t->runtime_id,
+                                              .name = sf_dict_get(&s->strings, t->name)}};
+    }
+    if (s->n_threads)
+        qsort(list, s->n_threads, sizeof(*list), sf_profile_thread_cmp);
+    *out = list;
+    *out_n = s->n_threads;
+    return true;
+}
