@@ -20,41 +20,31 @@ struct sf_arena;
 /* On the heap: freed with sf_heap_free(). */
 #define sf_list_room(list, n, cap, first) sf_list_room_max(list, n, cap, first, SF_LIST_MAX)
 #define sf_list_room_max(list, n, cap, first, max) \
-    (_Generic((cap), uint32_t *                    \
-              : sf_list_heap_u32, size_t *         \
-              : sf_list_heap_size)(list, n, cap, sizeof(**(list)), first, max))
-/* In an arena: grows in place when nothing came behind it, else the old array stays there unused.
- */
+    sf_list_room_heap(list, sizeof(**(list)), n, cap, sizeof(*(cap)), first, max)
+/* In an arena: in place when nothing came behind it, else the old array stays there unused. */
 #define sf_list_room_in(req, list, n, cap, first) \
     sf_list_room_in_max(req, list, n, cap, first, SF_LIST_MAX)
 #define sf_list_room_in_max(req, list, n, cap, first, max) \
-    (_Generic((cap), uint32_t *                            \
-              : sf_list_arena_u32, size_t *                \
-              : sf_list_arena_size)(req, list, n, cap, sizeof(**(list)), first, max))
+    sf_list_room_arena(req, list, sizeof(**(list)), n, cap, sizeof(*(cap)), first, max)
 
-/* What the words above stand for; `list` is the address of the pointer. */
-bool sf_list_grow(struct sf_arena *req, void *list, size_t *cap, size_t size, size_t first,
-                  size_t max); /* without an arena: on the heap */
-bool sf_list_grow_u32(struct sf_arena *req, void *list, uint32_t *cap, size_t size, size_t first,
-                      size_t max);
+/* What these stand for, for lists whose items have no type: `list` is the address of the pointer,
+ * `size` that of an item, `cap_size` that of the capacity. */
+bool sf_list_grow(struct sf_arena *req, void *list, size_t size, void *cap, size_t cap_size,
+                  size_t first, size_t max); /* without an arena: on the heap */
 
-static inline bool sf_list_heap_size(void *list, size_t n, size_t *cap, size_t size, size_t first,
-                                     size_t max)
+static inline size_t sf_list_cap(const void *cap, size_t cap_size)
 {
-    return n < *cap || sf_list_grow(NULL, list, cap, size, first, max);
+    return cap_size == sizeof(uint32_t) ? *(const uint32_t *)cap : *(const size_t *)cap;
 }
-static inline bool sf_list_heap_u32(void *list, uint32_t n, uint32_t *cap, size_t size,
-                                    size_t first, size_t max)
+static inline bool sf_list_room_heap(void *list, size_t size, size_t n, void *cap, size_t cap_size,
+                                     size_t first, size_t max)
 {
-    return n < *cap || sf_list_grow_u32(NULL, list, cap, size, first, max);
+    return n < sf_list_cap(cap, cap_size) ||
+           sf_list_grow(NULL, list, size, cap, cap_size, first, max);
 }
-static inline bool sf_list_arena_size(struct sf_arena *req, void *list, size_t n, size_t *cap,
-                                      size_t size, size_t first, size_t max)
+static inline bool sf_list_room_arena(struct sf_arena *req, void *list, size_t size, size_t n,
+                                      void *cap, size_t cap_size, size_t first, size_t max)
 {
-    return n < *cap || (req && sf_list_grow(req, list, cap, size, first, max));
-}
-static inline bool sf_list_arena_u32(struct sf_arena *req, void *list, uint32_t n, uint32_t *cap,
-                                     size_t size, size_t first, size_t max)
-{
-    return n < *cap || (req && sf_list_grow_u32(req, list, cap, size, first, max));
+    return n < sf_list_cap(cap, cap_size) ||
+           (req && sf_list_grow(req, list, size, cap, cap_size, first, max));
 }

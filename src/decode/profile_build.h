@@ -85,7 +85,8 @@ bool sf_profile_list_grow(struct sf_profile_build *b, struct sf_profile_list *l,
 static inline void *sf_profile_list_more(struct sf_profile_build *b, struct sf_profile_list *l,
                                          size_t size)
 {
-    if (!sf_list_arena_u32(b->a, &l->items, l->n, &l->cap, size, 64, SF_LIST_MAX)) {
+    if (!sf_list_room_arena(b->a, &l->items, size, l->n, &l->cap, sizeof(l->cap), 64,
+                            SF_LIST_MAX)) {
         b->is_full = true;
         return NULL;
     }

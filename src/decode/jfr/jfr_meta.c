@@ -12,7 +12,8 @@ enum { MAX_STRINGS = 262144, MAX_CLASSES = 16384, MAX_FIELDS = 1024, MAX_DEPTH =
 
 void *sf_jfr_list_more(struct sf_jfr *r, struct sf_profile_list *l, size_t size)
 {
-    if (!sf_list_arena_u32(&r->scratch, &l->items, l->n, &l->cap, size, 64, SF_LIST_MAX)) {
+    if (!sf_list_room_arena(&r->scratch, &l->items, size, l->n, &l->cap, sizeof(l->cap), 64,
+                            SF_LIST_MAX)) {
         r->b->is_full = true;
         return NULL;
     }

@@ -8,7 +8,7 @@
 void *sf_otlp_list_more(struct sf_otlp_request *rq, void *list, uint32_t n, uint32_t *cap,
                         size_t size, uint32_t first_cap)
 {
-    if (sf_list_arena_u32(rq->req, &list, n, cap, size, first_cap, SF_LIST_MAX))
+    if (sf_list_room_arena(rq->req, &list, size, n, cap, sizeof(*cap), first_cap, SF_LIST_MAX))
         return list;
     rq->is_arena_full = true;
     return NULL;
