@@ -6,6 +6,7 @@
  * line for each thread that asks: a span on a known thread is on the lines of that thread and of
  * askers who do not know theirs; one that does not say is on all. */
 #include "link/local_index.h"
+#include "base/heap_queue.h"
 
 #include <stdlib.h>
 
@@ -148,40 +149,15 @@ static int order_changes(const void *a, const void *b)
     return (x->span > y->span) - (x->span < y->span);
 }
 
-static bool is_deeper(const struct sf_span_place *places, uint32_t a, uint32_t b)
+static bool is_deeper(const void *arg, const void *a, const void *b)
 {
-    if (places[a].depth != places[b].depth)
-        return places[a].depth > places[b].depth;
-    if (places[a].start_ns != places[b].start_ns)
-        return places[a].start_ns > places[b].start_ns;
-    return a < b;
-}
-
-static void heap_push(const struct sf_span_place *places, uint32_t *heap, uint32_t n, uint32_t span)
-{
-    uint32_t at = n;
-    while (at > 0 && is_deeper(places, span, heap[(at - 1) / 2])) {
-        heap[at] = heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    heap[at] = span;
-}
-
-static void heap_pop(const struct sf_span_place *places, uint32_t *heap, uint32_t n)
-{
-    uint32_t last = heap[n - 1], at = 0;
-    for (;;) {
-        uint32_t child = 2 * at + 1;
-        if (child >= n - 1)
-            break;
-        if (child + 1 < n - 1 && is_deeper(places, heap[child + 1], heap[child]))
-            child++;
-        if (!is_deeper(places, heap[child], last))
-            break;
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = last;
+    const struct sf_span_place *places = arg;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    if (places[x].depth != places[y].depth)
+        return places[x].depth > places[y].depth;
+    if (places[x].start_ns != places[y].start_ns)
+        return places[x].start_ns > places[y].start_ns;
+    return x < y;
 }
 
 static uint32_t list_changes(const struct sf_local_index *x, const struct sf_local_tree *tree,
@@ -215,10 +191,12 @@ static struct sf_deepest_line *make_line(struct sf_local_index *x, struct sf_loc
     for (uint32_t i = 0; i < n;) {
         uint64_t at_ns = changes[i].at_ns;
         for (; i < n && changes[i].at_ns == at_ns; i++)
-            if (changes[i].is_start)
-                heap_push(places, heap, n_heap++, changes[i].span);
+            if (changes[i].is_start) {
+                heap[n_heap] = changes[i].span;
+                sf_heap_queue_rise(heap, n_heap++, sizeof(*heap), is_deeper, places);
+            }
         while (n_heap > 0 && places[heap[0]].end_ns <= at_ns)
-            heap_pop(places, heap, n_heap--);
+            sf_heap_queue_pop(heap, n_heap--, sizeof(*heap), is_deeper, places);
         uint32_t top = n_heap > 0 ? heap[0] : SF_NOBODY;
         if (n_steps == 0 || steps[n_steps - 1].span != top)
             steps[n_steps++] = (struct step){at_ns, top};

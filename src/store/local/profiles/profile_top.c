@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/heap.h"
+#include "base/heap_queue.h"
 #include "base/num.h"
 #include "store/local/profiles/profile_details.h"
 #include "store/local/profiles/profile_frames.h"
@@ -158,30 +159,25 @@ static bool is_dearer(const struct sf_profile_cost *x, const struct sf_profile_c
     return x->value != y->value ? x->value > y->value : x->span_id < y->span_id;
 }
 
+/* The cheapest leads the queue. */
+static bool is_cheaper(const void *arg, const void *a, const void *b)
+{
+    (void)arg;
+    return is_dearer(b, a);
+}
+
 /* Most spans do not get past the cheapest of those that are kept. */
 static void offer(struct topping *x, const struct sf_profile_cost *c)
 {
-    struct sf_profile_cost *heap = x->heap;
-    uint32_t at = 0;
     x->n_found++;
     x->value = sf_add_sat_i64(x->value, c->value);
     if (x->n < x->limit) {
-        for (at = x->n++; at > 0 && is_dearer(&heap[(at - 1) / 2], c); at = (at - 1) / 2)
-            heap[at] = heap[(at - 1) / 2];
-        heap[at] = *c;
-        return;
+        x->heap[x->n] = *c;
+        sf_heap_queue_rise(x->heap, x->n++, sizeof(*c), is_cheaper, NULL);
+    } else if (x->n && is_dearer(c, &x->heap[0])) {
+        x->heap[0] = *c;
+        sf_heap_queue_sink(x->heap, x->n, 0, sizeof(*c), is_cheaper, NULL);
     }
-    if (x->n == 0 || !is_dearer(c, &heap[0]))
-        return;
-    for (uint32_t child = 1; child < x->n; child = 2 * at + 1) {
-        if (child + 1 < x->n && is_dearer(&heap[child], &heap[child + 1]))
-            child++;
-        if (!is_dearer(c, &heap[child]))
-            break;
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = *c;
 }
 
 /* At most half full; no span is 0. */

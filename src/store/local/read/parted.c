@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/heap_queue.h"
 #include "block/span/span_block_reader.h"
 #include "store/local/read/granules.h"
 
@@ -57,21 +58,10 @@ static enum sf_err fill(struct merge *m, struct stream *s, bool *out_has, struct
     return err;
 }
 
-static void sift_down(struct merge *m, size_t i)
+static bool is_earlier(const void *arg, const void *a, const void *b)
 {
-    struct stream *s = m->heap[i];
-    for (;;) {
-        size_t k = 2 * i + 1;
-        if (k >= m->n_heap)
-            break;
-        if (k + 1 < m->n_heap && hash_of(m->heap[k + 1]) < hash_of(m->heap[k]))
-            k++;
-        if (hash_of(m->heap[k]) >= hash_of(s))
-            break;
-        m->heap[i] = m->heap[k];
-        i = k;
-    }
-    m->heap[i] = s;
+    (void)arg;
+    return hash_of(*(struct stream *const *)a) < hash_of(*(struct stream *const *)b);
 }
 
 /* ---- groups of one hash ---- */
@@ -108,18 +98,18 @@ static void add_entry(struct merge *m, const struct stream *s)
 static enum sf_err merge_all(struct merge *m, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
-    for (size_t i = m->n_heap / 2; i > 0; i--)
-        sift_down(m, i - 1);
+    struct stream *s;
+    sf_heap_queue_make(m->heap, m->n_heap, sizeof(s), is_earlier, NULL);
     while (!err && m->n_heap) {
-        struct stream *s = m->heap[0];
         bool has = true;
+        s = m->heap[0];
         add_entry(m, s);
         if (++s->at == s->n_chunk)
             err = fill(m, s, &has, why);
-        if (!has)
-            m->heap[0] = m->heap[--m->n_heap];
-        if (m->n_heap)
-            sift_down(m, 0);
+        if (has)
+            sf_heap_queue_sink(m->heap, m->n_heap, 0, sizeof(s), is_earlier, NULL);
+        else
+            sf_heap_queue_pop(m->heap, m->n_heap--, sizeof(s), is_earlier, NULL);
     }
     end_group(m);
     return err;

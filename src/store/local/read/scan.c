@@ -1,6 +1,7 @@
 #include "store/local/read/scan.h"
 
 #include "base/heap.h"
+#include "base/heap_queue.h"
 #include "base/list.h"
 #include "base/num.h"
 #include "block/span/span_block_reader.h"
@@ -78,47 +79,36 @@ struct cursor {
 /* ---- units ---- */
 
 /* Should a be taken before b? */
-static bool unit_before(const struct cursor *c, const struct unit *a, const struct unit *b)
+static bool unit_before(const void *arg, const void *a, const void *b)
 {
-    return c->is_newest_first ? a->key_ns > b->key_ns : a->key_ns < b->key_ns;
+    const struct cursor *c = arg;
+    const struct unit *x = a, *y = b;
+    return c->is_newest_first ? x->key_ns > y->key_ns : x->key_ns < y->key_ns;
 }
 
 static enum sf_err push_unit(struct cursor *c, struct unit u, struct sf_why *why)
 {
-    size_t i = c->n_units;
     if (!sf_list_room(&c->units, c->n_units, &c->units_cap, 64))
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a list of granules");
-    c->n_units++;
-    for (; i > 0 && unit_before(c, &u, &c->units[(i - 1) / 2]); i = (i - 1) / 2)
-        c->units[i] = c->units[(i - 1) / 2];
-    c->units[i] = u;
+    c->units[c->n_units] = u;
+    sf_heap_queue_rise(c->units, c->n_units++, sizeof(u), unit_before, c);
     return SF_OK;
 }
 
 static struct unit pop_unit(struct cursor *c)
 {
-    struct unit top = c->units[0], last = c->units[--c->n_units];
-    size_t i = 0;
-    for (;;) {
-        size_t k = 2 * i + 1;
-        if (k >= c->n_units)
-            break;
-        if (k + 1 < c->n_units && unit_before(c, &c->units[k + 1], &c->units[k]))
-            k++;
-        if (!unit_before(c, &c->units[k], &last))
-            break;
-        c->units[i] = c->units[k];
-        i = k;
-    }
-    c->units[i] = last;
+    struct unit top = c->units[0];
+    sf_heap_queue_pop(c->units, c->n_units--, sizeof(top), unit_before, c);
     return top;
 }
 
 /* ---- candidates ---- */
 
-static bool cand_before(const struct cursor *c, uint32_t a, uint32_t b)
+static bool cand_before(const void *arg, const void *a, const void *b)
 {
-    const struct candidate *x = &c->cands[a], *y = &c->cands[b];
+    const struct cursor *c = arg;
+    const struct candidate *x = &c->cands[*(const uint32_t *)a];
+    const struct candidate *y = &c->cands[*(const uint32_t *)b];
     int id;
     if (x->start_ns != y->start_ns)
         return c->is_newest_first ? x->start_ns > y->start_ns : x->start_ns < y->start_ns;
@@ -126,29 +116,10 @@ static bool cand_before(const struct cursor *c, uint32_t a, uint32_t b)
     return id ? id < 0 : x->tenant < y->tenant;
 }
 
-static void sift_up(struct cursor *c, uint32_t i)
+/* The first candidate was changed: others may go before it. */
+static void sink_top(struct cursor *c)
 {
-    uint32_t cand = c->heap[i];
-    for (; i > 0 && cand_before(c, cand, c->heap[(i - 1) / 2]); i = (i - 1) / 2)
-        c->heap[i] = c->heap[(i - 1) / 2];
-    c->heap[i] = cand;
-}
-
-static void sift_down(struct cursor *c, uint32_t i)
-{
-    uint32_t cand = c->heap[i];
-    for (;;) {
-        uint32_t k = 2 * i + 1;
-        if (k >= c->n_heap)
-            break;
-        if (k + 1 < c->n_heap && cand_before(c, c->heap[k + 1], c->heap[k]))
-            k++;
-        if (!cand_before(c, c->heap[k], cand))
-            break;
-        c->heap[i] = c->heap[k];
-        i = k;
-    }
-    c->heap[i] = cand;
+    sf_heap_queue_sink(c->heap, c->n_heap, 0, sizeof(*c->heap), cand_before, c);
 }
 
 static uint32_t *bucket_of(const struct cursor *c, uint32_t tenant, sf_trace_id id)
@@ -219,8 +190,8 @@ static enum sf_err add_candidate(struct cursor *c, uint32_t tenant, sf_trace_id 
                                       .is_used = true,
                                       .next = *bucket};
     *bucket = at + 1;
-    c->heap[c->n_heap++] = at;
-    sift_up(c, c->n_heap - 1);
+    c->heap[c->n_heap] = at;
+    sf_heap_queue_rise(c->heap, c->n_heap++, sizeof(at), cand_before, c);
     return SF_OK;
 }
 
@@ -233,9 +204,7 @@ static void drop_top(struct cursor *c)
     *link = c->cands[at].next;
     c->cands[at] = (struct candidate){.next = c->free_cand};
     c->free_cand = at + 1;
-    c->heap[0] = c->heap[--c->n_heap];
-    if (c->n_heap)
-        sift_down(c, 0);
+    sf_heap_queue_pop(c->heap, c->n_heap--, sizeof(at), cand_before, c);
 }
 
 /* ---- looking ---- */
@@ -505,8 +474,7 @@ static enum sf_err complete_all(struct cursor *c, struct sf_why *why)
         cand->start_ns = start_of(c);
         cand->is_exact = true;
     }
-    for (uint32_t i = c->n_heap / 2; i > 0; i--)
-        sift_down(c, i - 1);
+    sf_heap_queue_make(c->heap, c->n_heap, sizeof(*c->heap), cand_before, c);
     c->is_complete = true;
     return SF_OK;
 }
@@ -538,7 +506,7 @@ static enum sf_err next_trace(struct cursor *c, bool *out_found, struct sf_why *
         if (!top->is_exact && c->read.n_rows && start_ns != top->start_ns) {
             top->start_ns = start_ns; /* it began before what was seen of it: back in line */
             top->is_exact = true;
-            sift_down(c, 0);
+            sink_top(c);
             continue;
         }
         drop_top(c);

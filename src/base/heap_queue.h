@@ -1,0 +1,64 @@
+/* heap_queue.h - a queue that gives the first in order, not in time: a binary heap in a plain array
+ * of the owner, who counts the items. The first one is always items[0].
+ *
+ * `before(arg, a, b)` says whether item a leaves before item b; equal ones leave in any order. All
+ * are inline, so that a comparison costs no call. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/invariant.h"
+
+enum { SF_HEAP_QUEUE_ITEM_LEN = 64 }; /* bytes of an item, at most */
+
+typedef bool sf_heap_queue_before(const void *arg, const void *a, const void *b);
+
+/* items[i] may belong closer to the front. */
+static inline void sf_heap_queue_rise(void *items, size_t i, size_t size,
+                                      sf_heap_queue_before *before, const void *arg)
+{
+    char *at = items, item[SF_HEAP_QUEUE_ITEM_LEN];
+    SF_ASSERT(size <= sizeof(item));
+    memcpy(item, at + i * size, size);
+    for (; i > 0 && before(arg, item, at + (i - 1) / 2 * size); i = (i - 1) / 2)
+        memcpy(at + i * size, at + (i - 1) / 2 * size, size);
+    memcpy(at + i * size, item, size);
+}
+
+/* items[i], of `n`, may belong further back: it was changed, or is new there. */
+static inline void sf_heap_queue_sink(void *items, size_t n, size_t i, size_t size,
+                                      sf_heap_queue_before *before, const void *arg)
+{
+    char *at = items, item[SF_HEAP_QUEUE_ITEM_LEN];
+    size_t next;
+    SF_ASSERT(size <= sizeof(item) && i < n);
+    memcpy(item, at + i * size, size);
+    for (; (next = 2 * i + 1) < n; i = next) {
+        if (next + 1 < n && before(arg, at + (next + 1) * size, at + next * size))
+            next++;
+        if (!before(arg, at + next * size, item))
+            break;
+        memcpy(at + i * size, at + next * size, size);
+    }
+    memcpy(at + i * size, item, size);
+}
+
+/* `n` items in any order become a queue. */
+static inline void sf_heap_queue_make(void *items, size_t n, size_t size,
+                                      sf_heap_queue_before *before, const void *arg)
+{
+    for (size_t i = n / 2; i > 0; i--)
+        sf_heap_queue_sink(items, n, i - 1, size, before, arg);
+}
+
+/* The first of `n`, at least one, leaves; n - 1 stay. Whoever wants it has read items[0] before. */
+static inline void sf_heap_queue_pop(void *items, size_t n, size_t size,
+                                     sf_heap_queue_before *before, const void *arg)
+{
+    SF_ASSERT(n > 0);
+    if (n == 1)
+        return;
+    memcpy(items, (char *)items + (n - 1) * size, size);
+    sf_heap_queue_sink(items, n - 1, 0, size, before, arg);
+}
