@@ -11,6 +11,8 @@
 #define SF_LIMIT_HEADERS     128         /* fields of one request */
 #define SF_LIMIT_TARGET_LEN \
     (400 * 1024) /* path and query of one request: a query text, every byte of it escaped */
+#define SF_LIMIT_PARAM_LEN \
+    (128 * 1024) /* one query parameter, decoded: as long as a query text may be */
 #define SF_LIMIT_BODY_LEN     (64u << 20) /* (conf) a body on the wire, OTLP's recommended limit */
 #define SF_LIMIT_INFLATED_LEN (64u << 20) /* (conf) a body inflated: compression bombs */
 #define SF_LIMIT_BODY_MEMORY_LEN \

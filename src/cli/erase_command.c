@@ -8,6 +8,7 @@
 #include "cli/client.h"
 #include "model/ids.h"
 #include "os/terminal.h"
+#include "wire/json.h"
 #include "wire/json_writer.h"
 
 struct what {
@@ -16,7 +17,7 @@ struct what {
     bool is_all;
 };
 
-static void write_request(const struct what *w, struct sf_buf *out)
+static void write_request(const struct what *w, bool is_dry_run, struct sf_buf *out)
 {
     struct sf_json_writer j = sf_json_writer_init(out);
     sf_json_write_object(&j);
@@ -37,6 +38,10 @@ static void write_request(const struct what *w, struct sf_buf *out)
         sf_json_write_key(&j, SF_STR("all"));
         sf_json_write_bool(&j, true);
     }
+    if (is_dry_run) {
+        sf_json_write_key(&j, SF_STR("dry_run"));
+        sf_json_write_bool(&j, true);
+    }
     sf_json_write_object_end(&j);
 }
 
@@ -54,21 +59,134 @@ static void describe(const struct what *w, FILE *to)
         fprintf(to, " until %s", w->until);
 }
 
-static bool is_confirmed(const struct what *w)
+/* What the server says of it: "1234 spans and 5 profiles", about or exactly. */
+struct counted {
+    uint64_t n_spans, n_profiles, n_samples;
+    bool is_exact, is_known;
+};
+
+static struct counted read_answer(const struct sf_buf *answer)
+{
+    struct counted c = {0};
+    struct sf_json j;
+    sf_str key;
+    sf_json_init(&j, sf_buf_str(answer), NULL);
+    if (!sf_json_object(&j))
+        return c;
+    while (sf_json_key(&j, &key)) {
+        if (sf_str_eq(key, SF_STR("spans"))) {
+            c.n_spans = sf_json_u64(&j);
+            c.is_known = true;
+        } else if (sf_str_eq(key, SF_STR("profiles")))
+            c.n_profiles = sf_json_u64(&j);
+        else if (sf_str_eq(key, SF_STR("samples")))
+            c.n_samples = sf_json_u64(&j);
+        else if (sf_str_eq(key, SF_STR("isExact")))
+            c.is_exact = sf_json_bool(&j);
+        else
+            sf_json_skip(&j);
+    }
+    c.is_known = c.is_known && sf_json_end(&j);
+    return c;
+}
+
+static void print_counted(const struct counted *c, FILE *to)
+{
+    if (!c->is_known) {
+        fprintf(to, "an uncounted number of spans and profiles");
+        return;
+    }
+    fprintf(to, "%s%llu span%s, %llu profile%s, %llu sample%s", c->is_exact ? "" : "about ",
+            (unsigned long long)c->n_spans, c->n_spans == 1 ? "" : "s",
+            (unsigned long long)c->n_profiles, c->n_profiles == 1 ? "" : "s",
+            (unsigned long long)c->n_samples, c->n_samples == 1 ? "" : "s");
+}
+
+static enum sf_err ask(const struct sf_client *client, const struct what *w, bool is_dry_run,
+                       struct sf_buf *answer, struct sf_why *why)
+{
+    struct sf_buf request = {0};
+    write_request(w, is_dry_run, &request);
+    enum sf_err err = sf_buf_ok(&request)
+                          ? sf_client_post(client, "/api/v1/erase", "application/json",
+                                           sf_buf_bytes(&request), answer, why)
+                          : sf_fail(why, SF_ERR_NOMEM, "no memory");
+    sf_buf_done(&request);
+    return err;
+}
+
+static bool is_confirmed(const struct what *w, const struct counted *c)
 {
     char line[16] = "";
     fprintf(stderr, "Erase ");
     describe(w, stderr);
+    fprintf(stderr, ": ");
+    print_counted(c, stderr);
     fprintf(stderr, "? This cannot be undone. [y/N] ");
     return fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y');
+}
+
+static const char *find_fault(const struct what *w)
+{
+    sf_trace_id id;
+    for (size_t i = 0; i < w->args->n_words; i++) {
+        if (!sf_trace_id_parse(sf_str_from(w->args->words[i]), &id))
+            return "a trace id is 1 to 32 hexadecimal digits";
+    }
+    /* Unset variables of a script must not widen it. */
+    if (w->service && !w->service[0])
+        return "--service is empty";
+    if ((w->from && !w->from[0]) || (w->until && !w->until[0]))
+        return "--from and --until want a time, not nothing";
+    if ((w->args->n_words > 0) + (w->service != NULL) + w->is_all > 1)
+        return "say one of: trace ids, --service, --all";
+    if (!w->args->n_words && !w->service && !w->is_all)
+        return w->from || w->until ? "a range alone is everything in it: say --all as well, or "
+                                     "trace ids or --service"
+                                   : "say what: trace ids, --service, or --all";
+    return NULL;
+}
+
+static int run(const struct sf_client *client, const struct what *w, bool is_sure, bool is_dry_run,
+               bool is_json)
+{
+    struct sf_buf answer = {0};
+    struct sf_why why = {0};
+    enum sf_err err = SF_OK;
+    if (!is_sure && !is_dry_run) {
+        err = ask(client, w, true, &answer, &why);
+        struct counted found = err ? (struct counted){0} : read_answer(&answer);
+        sf_buf_done(&answer);
+        answer = (struct sf_buf){0};
+        if (!err && !is_confirmed(w, &found)) {
+            fprintf(stderr, "Nothing was erased.\n");
+            return 1;
+        }
+    }
+    if (!err)
+        err = ask(client, w, is_dry_run, &answer, &why);
+    if (!err && is_json)
+        return sf_answer_write(&answer);
+    struct counted c = err ? (struct counted){0} : read_answer(&answer);
+    sf_buf_done(&answer);
+    if (err)
+        return sf_answer_fault("erase", &why);
+    printf(is_dry_run ? "Would erase " : "Erased ");
+    describe(w, stdout);
+    printf(": ");
+    print_counted(&c, stdout);
+    printf(is_dry_run
+               ? ". Nothing was erased.\n"
+               : ". Hidden from now on; the bytes leave the disk as blocks are rewritten.\n");
+    return 0;
 }
 
 int sf_erase_run(int argc, char **argv)
 {
     struct sf_client client = {0};
     struct what w = {0};
-    bool is_sure = false;
-    const char *output = NULL;
+    bool is_sure = false, is_dry_run = false;
+    const char *output = NULL, *fault;
     enum sf_output form;
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
@@ -77,26 +195,25 @@ int sf_erase_run(int argc, char **argv)
          "only from here on: unix seconds, RFC 3339 or now-15m"},
         {"until", SF_FLAG_STR, &w.until, "TIME", "only up to here"},
         {"all", SF_FLAG_BOOL, &w.is_all, NULL, "everything of the tenant"},
+        {"dry-run", SF_FLAG_BOOL, &is_dry_run, NULL, "only count what would go"},
         {"yes", SF_FLAG_BOOL, &is_sure, NULL, "do not ask"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
         .command = "erase",
-        .usage = "TRACE-ID... | --service NAME | --from TIME --until TIME | --all",
+        .usage = "TRACE-ID... | --service NAME | --all [--from TIME] [--until TIME] [--dry-run]",
         .summary =
             "Erase traces, a service or a time range: hidden at once, gone from disk soon after.",
         .details = "Needs a token with scope admin where tokens are in use. A time range narrows "
-                   "the other forms.",
+                   "each of the forms; everything in a range is --all with the range. On a "
+                   "terminal the command counts what would go and asks; elsewhere it needs --yes.",
         .examples = "spanflame erase 5b8efff798038103d269b633813fc60c\n"
+                    "spanflame erase --service checkout --dry-run\n"
                     "spanflame erase --service checkout --from 2026-01-01T00:00:00Z --until "
                     "2026-01-02T00:00:00Z --yes",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
     };
-    struct sf_buf request = {0}, answer = {0};
-    struct sf_why why = {0};
-    sf_trace_id id;
-    enum sf_err err;
 
     switch (sf_args_parse(&args, argc, argv)) {
     case SF_ARGS_DONE: return 0;
@@ -107,31 +224,10 @@ int sf_erase_run(int argc, char **argv)
     if (form == SF_OUTPUT_BAD)
         return 2;
     w.args = &args;
-    for (size_t i = 0; i < args.n_words; i++) {
-        if (!sf_trace_id_parse(sf_str_from(args.words[i]), &id))
-            return sf_answer_usage("erase", "a trace id is 1 to 32 hexadecimal digits");
-    }
-    if (!args.n_words && !w.service && !w.from && !w.until && !w.is_all)
-        return sf_answer_usage("erase",
-                               "say what: trace ids, --service, --from and --until, or --all");
-    if (!is_sure && sf_terminal_is(STDIN_FILENO) && !is_confirmed(&w)) {
-        fprintf(stderr, "Nothing was erased.\n");
-        return 1;
-    }
-    if (!is_sure && !sf_terminal_is(STDIN_FILENO))
+    fault = find_fault(&w);
+    if (fault)
+        return sf_answer_usage("erase", fault);
+    if (!is_sure && !is_dry_run && !sf_terminal_is(STDIN_FILENO))
         return sf_answer_usage("erase", "without a terminal to ask on, --yes is needed");
-    write_request(&w, &request);
-    err = sf_buf_ok(&request) ? sf_client_post(&client, "/api/v1/erase", "application/json",
-                                               sf_buf_bytes(&request), &answer, &why)
-                              : sf_fail(&why, SF_ERR_NOMEM, "no memory");
-    sf_buf_done(&request);
-    if (!err && form == SF_OUTPUT_JSON)
-        return sf_answer_write(&answer);
-    sf_buf_done(&answer);
-    if (err)
-        return sf_answer_fault("erase", &why);
-    printf("Erased ");
-    describe(&w, stdout);
-    printf(". Hidden from now on; the bytes leave the disk as blocks are rewritten.\n");
-    return 0;
+    return run(&client, &w, is_sure, is_dry_run, form == SF_OUTPUT_JSON);
 }

@@ -11,8 +11,7 @@ sf_str sf_request_header(const struct sf_request *r, sf_str name)
     return SF_STR_NONE;
 }
 
-/* Percent- and plus-decodes; false for a broken escape. */
-static bool decode_form(sf_str in, struct sf_buf *out)
+bool sf_request_decode(sf_str in, struct sf_buf *out)
 {
     for (size_t i = 0; i < in.len; i++) {
         int hi, lo;
@@ -44,10 +43,10 @@ bool sf_request_param(const struct sf_request *r, sf_str name, struct sf_buf *ou
         (void)sf_str_find_char(pair, '=', &at);
         val = sf_str_from_at(pair, at + 1);
         sf_buf_reset(out);
-        if (!decode_form(sf_str_part(pair, 0, at), out) || !sf_str_eq(sf_buf_str(out), name))
+        if (!sf_request_decode(sf_str_part(pair, 0, at), out) || !sf_str_eq(sf_buf_str(out), name))
             continue;
         sf_buf_reset(out);
-        return decode_form(val, out);
+        return sf_request_decode(val, out);
     }
     sf_buf_reset(out);
     return false;
@@ -63,8 +62,8 @@ bool sf_request_param_next(sf_str *rest, struct sf_buf *name, struct sf_buf *val
         (void)sf_str_find_char(pair, '=', &at);
         sf_buf_reset(name);
         sf_buf_reset(val);
-        if (decode_form(sf_str_part(pair, 0, at), name) &&
-            decode_form(sf_str_from_at(pair, at + 1), val))
+        if (sf_request_decode(sf_str_part(pair, 0, at), name) &&
+            sf_request_decode(sf_str_from_at(pair, at + 1), val))
             return true;
     }
     return false;

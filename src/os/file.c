@@ -151,9 +151,9 @@ enum sf_err sf_file_open_path(const char *path, struct sf_file *out, struct sf_w
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        enum sf_err err = errno == ENOENT                     ? SF_ERR_NOT_FOUND
-                          : errno == EACCES || errno == EPERM ? SF_ERR_DENIED
-                                                              : SF_ERR_IO;
+        enum sf_err err = errno == ENOENT || errno == ENAMETOOLONG ? SF_ERR_NOT_FOUND
+                          : errno == EACCES || errno == EPERM      ? SF_ERR_DENIED
+                                                                   : SF_ERR_IO;
         return sf_fail(why, err, "cannot open %s: %s", path, strerror(errno));
     }
     *out = (struct sf_file){fd + 1};

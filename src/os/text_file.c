@@ -35,9 +35,9 @@ enum sf_err sf_text_file_read(const char *path, size_t max_len, struct sf_buf *o
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return sf_fail(why,
-                       errno == ENOENT   ? SF_ERR_NOT_FOUND
-                       : errno == EACCES ? SF_ERR_DENIED
-                                         : SF_ERR_IO,
+                       errno == ENOENT || errno == ENAMETOOLONG ? SF_ERR_NOT_FOUND
+                       : errno == EACCES                        ? SF_ERR_DENIED
+                                                                : SF_ERR_IO,
                        "open %s: %s", path, strerror(errno));
     err = read_all(fd, path, max_len, out, why);
     close(fd);

@@ -11,12 +11,14 @@
 #include "regex/regex_program.h"
 #include "regex/regex_syntax.h"
 #include "regex/regex_tree.h"
+#include "regex/word_list.h"
 
 enum { MATCH_LIMIT = 100000, HEAP_LIMIT_KIB = 1024 };
 
 struct sf_regex {
     pcre2_code *code;
-    sf_str pattern; /* of whole patterns: for a program */
+    struct sf_word_list *words; /* of long whole patterns: instead of code */
+    sf_str pattern;             /* of whole patterns: for a program */
     uint64_t number;
 };
 
@@ -118,11 +120,19 @@ static enum sf_err check_size(sf_str pattern, struct sf_why *why)
                  : SF_OK;
 }
 
+/* Longer than a pattern may be, and yet simple. */
+static bool is_long_list(sf_str pattern)
+{
+    return pattern.len > SF_REGEX_MAX_LEN && sf_word_list_is(pattern);
+}
+
 /* By itself, not inside what anchors it: a class left open would swallow that, and the fault be
  * told of a text nobody wrote. */
 enum sf_err sf_regex_check_whole(sf_str pattern, struct sf_why *why)
 {
     struct sf_regex *re = NULL;
+    if (is_long_list(pattern))
+        return SF_OK;
     enum sf_err err = sf_regex_check(pattern, why);
     if (!err)
         err = compile(pattern, pattern, whole, 0, &re, why);
@@ -145,8 +155,23 @@ static bool keep_pattern(struct sf_regex *re, sf_str pattern)
     return true;
 }
 
+static enum sf_err new_list(sf_str pattern, struct sf_regex **out, struct sf_why *why)
+{
+    struct sf_regex *re = sf_heap_new(sizeof(*re));
+    if (re)
+        re->words = sf_word_list_new(pattern);
+    if (!re || !re->words) {
+        sf_heap_free(re);
+        return sf_fail(why, SF_ERR_NOMEM, "regular expression: no memory");
+    }
+    *out = re;
+    return SF_OK;
+}
+
 enum sf_err sf_regex_new_whole(sf_str pattern, struct sf_regex **out, struct sf_why *why)
 {
+    if (is_long_list(pattern))
+        return new_list(pattern, out, why);
     struct sf_buf anchored = {0};
     struct sf_regex *re = NULL;
     enum sf_err err = sf_regex_check_whole(pattern, why);
@@ -174,6 +199,7 @@ void sf_regex_free(struct sf_regex *re)
 {
     if (re) {
         pcre2_code_free(re->code);
+        sf_word_list_free(re->words);
         sf_heap_free((void *)(uintptr_t)re->pattern.p);
         sf_heap_free(re);
     }
@@ -281,6 +307,8 @@ enum sf_regex_result sf_regex_match(const struct sf_regex *re, sf_str text,
 {
     const struct slow *slow = scratch->slow ? find_slow(scratch, re) : NULL;
     int found;
+    if (re->words)
+        return sf_word_list_has(re->words, text) ? SF_REGEX_FOUND : SF_REGEX_NONE;
     /* Bytes that are no character match nothing, and all of the text must be matched. (PCRE2 can
      * look at such texts itself, but its machine code then misses matches: /\\S*x/ on "äx".) */
     if (!sf_utf8_is_valid(text))

@@ -22,7 +22,8 @@ enum sf_err sf_regex_check_whole(sf_str pattern, struct sf_why *why);
 enum sf_err sf_regex_new(sf_str pattern, bool is_caseless, struct sf_regex **out,
                          struct sf_why *why);
 /* For queries: matches whole texts only, by characters instead of bytes (bytes that are not UTF-8
- * match nothing), '.' takes newlines too. Ask it with sf_regex_match(). */
+ * match nothing), '.' takes newlines too. Words with bars between them (a|b|c) may be of any
+ * length, other patterns have 16 KiB. Ask it with sf_regex_match(). */
 enum sf_err sf_regex_new_whole(sf_str pattern, struct sf_regex **out, struct sf_why *why);
 void sf_regex_free(struct sf_regex *re); /* NULL is fine */
 

@@ -5,8 +5,6 @@
 #include "base/text.h"
 #include "regex/regex.h"
 
-enum { MAX_PATTERN_LEN = 16 * 1024 };
-
 enum sf_err sf_regex_refuse(sf_str pattern, size_t at, const char *what, struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_INPUT, "regular expression /%.*s/: %s at character %zu",
@@ -166,9 +164,9 @@ enum sf_err sf_regex_check(sf_str p, struct sf_why *why)
     size_t i = 0, depth = 0;
     bool was_repeat = false;
 
-    if (p.len > MAX_PATTERN_LEN)
+    if (p.len > SF_REGEX_MAX_LEN)
         return sf_fail(why, SF_ERR_LIMIT, "regular expression: longer than %d characters",
-                       MAX_PATTERN_LEN);
+                       SF_REGEX_MAX_LEN);
     while (i < p.len) {
         size_t step = 1;
         bool is_repeat = false;

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-enum { SF_REGEX_MAX_REPEAT = 1000, SF_REGEX_UNBOUNDED = -1 };
+enum { SF_REGEX_MAX_REPEAT = 1000, SF_REGEX_UNBOUNDED = -1, SF_REGEX_MAX_LEN = 16 * 1024 };
 
 /* INPUT with the pattern, the fault and where. */
 enum sf_err sf_regex_refuse(sf_str pattern, size_t at, const char *what, struct sf_why *why);

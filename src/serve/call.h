@@ -25,6 +25,11 @@ struct sf_route {
     bool has_tenant;
     /* True: the answer is filled. False: sf_call_finish() was or will be called by the handler. */
     bool (*handle)(struct sf_call *call, struct sf_worker *worker);
+    /* Query parameters it knows, blanks between them, a star behind those that may come several
+     * times. NULL: a call in the shape of others, who decide. */
+    const char *params;
+    bool is_loose;   /* parameters that are unknown or empty are passed over: what people copied
+                      * from elsewhere works */
     bool needs_json; /* wants application/json, which no form of a page can send */
 };
 

@@ -6,12 +6,10 @@
 
 #define NS 1000000000LL
 
-enum { VALUE_LEN = 4096 };
-
 static enum sf_err read_time(const struct sf_request *r, const char *name, int64_t now_ns,
                              int64_t *out_ns, struct sf_why *why)
 {
-    struct sf_buf val = {.max = VALUE_LEN};
+    struct sf_buf val = {.max = SF_LIMIT_PARAM_LEN};
     enum sf_err err = SF_OK;
     if (sf_request_param(r, sf_str_from(name), &val) && val.len > 0 &&
         !sf_time_text_parse(sf_buf_str(&val), now_ns, out_ns))
@@ -68,7 +66,7 @@ static enum sf_err refuse_order(int64_t start_s, int64_t end_s, struct sf_why *w
 enum sf_err sf_params_start_end(const struct sf_request *r, int64_t *out_from_ns,
                                 int64_t *out_to_ns, struct sf_why *why)
 {
-    struct sf_buf start = {.max = VALUE_LEN}, end = {.max = VALUE_LEN};
+    struct sf_buf start = {.max = SF_LIMIT_PARAM_LEN}, end = {.max = SF_LIMIT_PARAM_LEN};
     enum sf_err err = SF_OK;
     uint64_t start_s = 0, end_s = 0;
     bool has_start = sf_request_param(r, SF_STR("start"), &start) && start.len;
@@ -122,7 +120,7 @@ bool sf_params_parse_duration(sf_str text, int64_t *out_ns)
 enum sf_err sf_params_duration(const struct sf_request *r, sf_str name, int64_t *out_ns,
                                struct sf_why *why)
 {
-    struct sf_buf text = {.max = VALUE_LEN};
+    struct sf_buf text = {.max = SF_LIMIT_PARAM_LEN};
     enum sf_err err = SF_OK;
     if (sf_request_param(r, name, &text) && text.len &&
         !sf_params_parse_duration(sf_buf_str(&text), out_ns))
@@ -135,7 +133,7 @@ enum sf_err sf_params_duration(const struct sf_request *r, sf_str name, int64_t 
 enum sf_err sf_params_count(const struct sf_request *r, sf_str name, uint64_t *out,
                             struct sf_why *why)
 {
-    struct sf_buf text = {.max = VALUE_LEN};
+    struct sf_buf text = {.max = SF_LIMIT_PARAM_LEN};
     enum sf_err err = SF_OK;
     if (sf_request_param(r, name, &text) && text.len && !sf_str_to_u64(sf_buf_str(&text), out))
         err = sf_fail(why, SF_ERR_INPUT, "invalid %.*s: %.*s is not a number", SF_STR_ARG(name),
@@ -146,7 +144,7 @@ enum sf_err sf_params_count(const struct sf_request *r, sf_str name, uint64_t *o
 
 sf_str sf_params_word(const struct sf_request *r, const char *name, struct sf_arena *req)
 {
-    struct sf_buf text = {.max = SF_LIMIT_TARGET_LEN};
+    struct sf_buf text = {.max = SF_LIMIT_PARAM_LEN};
     sf_str out = SF_STR_NONE;
     if (sf_request_param(r, sf_str_from(name), &text))
         (void)sf_arena_copy(req, sf_buf_str(&text), &out);
@@ -156,12 +154,11 @@ sf_str sf_params_word(const struct sf_request *r, const char *name, struct sf_ar
 
 enum sf_err sf_params_bool(const struct sf_request *r, sf_str name, bool *out, struct sf_why *why)
 {
-    struct sf_buf text = {.max = SF_LIMIT_TARGET_LEN};
+    struct sf_buf text = {.max = SF_LIMIT_PARAM_LEN};
     enum sf_err err = SF_OK;
     bool is_given = sf_request_param(r, name, &text);
     sf_str word = sf_buf_str(&text);
-    if (is_given &&
-        (word.len == 0 || sf_str_eq(word, SF_STR("true")) || sf_str_eq(word, SF_STR("1"))))
+    if (is_given && (sf_str_eq(word, SF_STR("true")) || sf_str_eq(word, SF_STR("1"))))
         *out = true;
     else if (is_given && !sf_str_eq(word, SF_STR("false")) && !sf_str_eq(word, SF_STR("0")))
         err = sf_fail(why, SF_ERR_INPUT, "%.*s is true or false", SF_STR_ARG(name));

@@ -24,5 +24,5 @@ sf_str sf_params_word(const struct sf_request *r, const char *name, struct sf_ar
 /* A number; untouched when it is not given. */
 enum sf_err sf_params_count(const struct sf_request *r, sf_str name, uint64_t *out,
                             struct sf_why *why);
-/* "true", "1" or nothing behind the name; "false", "0". Untouched when it is not given. */
+/* "true" or "1"; "false" or "0". Untouched when it is not given. */
 enum sf_err sf_params_bool(const struct sf_request *r, sf_str name, bool *out, struct sf_why *why);

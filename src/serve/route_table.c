@@ -49,10 +49,19 @@
     ROUTE(SF_METHOD_POST, path, scope, SF_CLASS_QUERY, false, false, true, handler), \
     ROUTE(SF_METHOD_POST, path, scope, SF_CLASS_QUERY, true, false, true, handler)
 #define QUERIER(name, handler) CONNECT(SF_QUERIER_PACKAGE name, SF_MAY_READ, handler)
-/* Our own calls that change something. */
-#define CHANGE(m, p, tenant, json, handler) \
+/* Our own calls, with the parameters they know. */
+#define OWN(p, handler, names) \
+    {.method = SF_METHOD_GET, .path = p, .scope = SF_MAY_READ, .class = SF_CLASS_QUERY, \
+     .has_tenant = true, .handle = handler, .params = names}
+/* The same for those whose addresses people copy from elsewhere. */
+#define LOOSE(m, p, s, c, handler, names) \
+    {.method = m, .path = p, .scope = s, .class = c, .has_tenant = true, .handle = handler, \
+     .params = names, .is_loose = true}
+/* Those that change something. */
+#define CHANGE(m, p, tenant, json, handler, names) \
     {.method = m, .path = p, .scope = SF_MAY_ADMIN, .class = SF_CLASS_QUERY, .has_tenant = tenant, \
-     .handle = handler, .needs_json = json}
+     .handle = handler, .params = names, .needs_json = json}
+#define ERASE_PARAMS "trace traces service from until all dry_run"
 /* clang-format on */
 
 const struct sf_route sf_routes[] = {
@@ -73,8 +82,10 @@ const struct sf_route sf_routes[] = {
     OTLP_GRPC("profiles.v1development.ProfilesService/Export", sf_profile_upload_otlp),
     OTLP_GRPC("profiles.v1experimental.ProfilesService/Export", sf_profile_upload_otlp),
     OTLP_GRPC("profiles.v1.ProfilesService/Export", sf_profile_upload_otlp),
-    WRITE("/api/v1/profile", sf_profile_upload_own),
-    READ("/api/v1/profile", sf_profile_read_handle),
+    LOOSE(SF_METHOD_POST, "/api/v1/profile", SF_MAY_WRITE, SF_CLASS_INGEST, sf_profile_upload_own,
+          "service app type label* format trace_id span_id profile_id sample_rate from until"),
+    LOOSE(SF_METHOD_GET, "/api/v1/profile", SF_MAY_READ, SF_CLASS_QUERY, sf_profile_read_handle,
+          "service app selector call_site* type span_id trace_id format max_nodes from until"),
     WRITE("/ingest", sf_ingest_handle),
     WRITE("/pyroscope/ingest", sf_ingest_handle),
     WRITE("/push.v1.PusherService/Push", sf_push_handle),
@@ -106,7 +117,7 @@ const struct sf_route sf_routes[] = {
           false, sf_pyroscope_self_buildinfo),
     READ("/api/traces/{}", sf_traces_v1),
     READ("/api/v2/traces/{}", sf_traces_v2),
-    READ("/api/v1/trace/{}", sf_traces_own),
+    OWN("/api/v1/trace/{}", sf_traces_own, "type start end"),
     READ("/api/search", sf_search_handle),
     READ("/api/search/tags", sf_tags_handle_names_v1),
     READ("/api/v2/search/tags", sf_tags_handle_names_v2),
@@ -140,19 +151,22 @@ const struct sf_route sf_routes[] = {
     READ("/api/v3/traces/{}", sf_jaeger_v3_trace),
     READ("/jaeger/api/v3/traces/{}", sf_jaeger_v3_trace),
     READ("/jaeger/api/traces/{}", sf_jaeger_trace),
-    READ("/api/v1/cohort", sf_cohort_handle),
-    READ("/api/v1/compare", sf_compare_handle),
-    READ("/api/v1/coverage", sf_coverage_handle),
-    READ("/api/v1/findings", sf_findings_handle),
-    READ("/api/v1/frames/spans", sf_frame_spans_handle),
-    READ("/api/v1/traces/{}/flame", sf_spans_trace_flame),
-    READ("/api/v1/spans/{*}/profile", sf_spans_profile),
-    READ("/api/v1/spans/{*}/coverage", sf_coverage_span),
-    READ("/api/v1/spans/{*}/ledger", sf_spans_ledger),
-    READ("/api/v1/services", sf_services_list),
-    CHANGE(SF_METHOD_POST, "/api/v1/erase", true, true, sf_erase_matching),
-    CHANGE(SF_METHOD_DELETE, "/api/v1/erase", true, false, sf_erase_matching),
-    CHANGE(SF_METHOD_POST, "/api/v1/flush", false, true, sf_erase_flush),
+    OWN("/api/v1/cohort", sf_cohort_handle, "q per type self from until format"),
+    OWN("/api/v1/compare", sf_compare_handle, "q split left right by type from until format"),
+    OWN("/api/v1/coverage", sf_coverage_handle, "service type from until format"),
+    OWN("/api/v1/findings", sf_findings_handle,
+        "service trace span q left right baseline comparison type from until format leaf "
+        "stack_depth repeated callers equal_spans gc lock theme"),
+    OWN("/api/v1/frames/spans", sf_frame_spans_handle,
+        "function pattern service type limit from until format"),
+    OWN("/api/v1/traces/{}/flame", sf_spans_trace_flame, "by type format"),
+    OWN("/api/v1/spans/{*}/profile", sf_spans_profile, "self timeline part type format"),
+    OWN("/api/v1/spans/{*}/coverage", sf_coverage_span, "type format"),
+    OWN("/api/v1/spans/{*}/ledger", sf_spans_ledger, "format"),
+    OWN("/api/v1/services", sf_services_list, "service from until"),
+    CHANGE(SF_METHOD_POST, "/api/v1/erase", true, true, sf_erase_matching, ERASE_PARAMS),
+    CHANGE(SF_METHOD_DELETE, "/api/v1/erase", true, false, sf_erase_matching, ERASE_PARAMS),
+    CHANGE(SF_METHOD_POST, "/api/v1/flush", false, true, sf_erase_flush, ""),
     ROUTE(SF_METHOD_GET, "/", 0, SF_CLASS_INLINE, false, false, false, sf_page_index),
     ROUTE(SF_METHOD_GET, "/assets/{}", 0, SF_CLASS_INLINE, false, false, false, sf_page_asset),
     ROUTE(SF_METHOD_GET, "/ready", 0, SF_CLASS_CONTROL, false, false, false, sf_self_ready),

@@ -11,6 +11,7 @@
 #include "serve/origin.h"
 #include "serve/otlp/other_signals.h"
 #include "serve/own/self.h"
+#include "serve/param_check.h"
 #include "serve/pyroscope/pyroscope_self.h"
 #include "serve/route_table.h"
 #include "serve/tenant.h"
@@ -316,6 +317,16 @@ static bool admit_caller(struct sf_call *call)
                             : "a token is needed: send Authorization: Bearer TOKEN");
 }
 
+static bool admit_params(struct sf_call *call)
+{
+    static const struct sf_outcome too_long = {414, SF_GRPC_INVALID_ARGUMENT, 0};
+    struct sf_why why;
+    enum sf_err err = sf_param_check(call->request, call->route, &why);
+    return !err ||
+           refuse(call, err == SF_ERR_LIMIT ? SF_COUNT_REJECT_TOO_LARGE : SF_COUNT_REJECT_MALFORMED,
+                  err == SF_ERR_LIMIT ? too_long : sf_status_of(err), "%s", why.text);
+}
+
 static bool admit_tenant(struct sf_call *call)
 {
     struct sf_why why;
@@ -391,7 +402,7 @@ bool sf_router_admit(struct sf_service *service, const struct sf_request *reques
     call->response = response;
     call->started_ns = sf_clock_mono_ns();
     return admit_host(call) && admit_path(call) && admit_page(call) && admit_caller(call) &&
-           admit_body_kind(call) && admit_tenant(call) && admit_work(call);
+           admit_body_kind(call) && admit_params(call) && admit_tenant(call) && admit_work(call);
 }
 
 /* ---- the listener's hooks ---- */

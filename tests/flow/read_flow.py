@@ -164,7 +164,7 @@ def test_erased_traces_are_gone_at_once():
     keep, drop = make_span(), make_span()
     server.send([keep, drop])
     answer = server.post("/api/v1/erase", json.dumps({"traces": [drop["trace_id"].hex()]}), "application/json")
-    assert (answer.status, answer.body) == (200, b'{"erased":true}\n'), answer.text
+    assert answer.status == 200 and json.loads(answer.body)["erased"], answer.text
     assert server.get("/api/traces/" + drop["trace_id"].hex()).status == 404
     assert span_ids(server.get("/api/traces/" + keep["trace_id"].hex())) == [keep["span_id"]]
 
@@ -178,7 +178,7 @@ def test_erase_answers_in_json_when_asked():
     drop = make_span()
     server.send([drop])
     done = erase_command(drop["trace_id"].hex(), "--output", "json")
-    assert done.returncode == 0 and json.loads(done.stdout) == {"erased": True}, done
+    assert done.returncode == 0 and json.loads(done.stdout)["spans"] == 1, done
     assert server.get("/api/traces/" + drop["trace_id"].hex()).status == 404
     assert erase_command("--all", "--output", "csv").returncode == 2
 

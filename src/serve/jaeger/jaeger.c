@@ -181,7 +181,7 @@ static enum sf_err add_operations(struct sf_call *call, struct query *x,
 static bool list_operations(struct sf_call *call, struct sf_worker *worker, bool is_v3)
 {
     struct query x = {0};
-    struct operations_ask ask = {{.max = SF_LIMIT_TARGET_LEN}, {.max = 64}};
+    struct operations_ask ask = {{.max = SF_LIMIT_PARAM_LEN}, {.max = SF_LIMIT_PARAM_LEN}};
     struct sf_jaeger_answer a = {0};
     enum sf_err err;
     (void)sf_request_param(call->request, SF_STR("service"), &ask.service);

@@ -222,7 +222,7 @@ static enum sf_err read_one(struct sf_jaeger_ask *a, enum meaning meaning, sf_st
 enum sf_err sf_jaeger_ask_params(const struct sf_request *r, bool is_v3, struct sf_arena *req,
                                  struct sf_jaeger_ask *out, struct sf_why *why)
 {
-    struct sf_buf name = {.max = 256}, val = {.max = SF_LIMIT_QUERY_LEN};
+    struct sf_buf name = {.max = SF_LIMIT_PARAM_LEN}, val = {.max = SF_LIMIT_QUERY_LEN};
     sf_str rest = r->query, kept;
     bool has_service = false;
     enum sf_err err = SF_OK;

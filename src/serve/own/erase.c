@@ -2,10 +2,13 @@
 
 #include <stdio.h>
 
+#include "base/text.h"
+#include "exec/erase_count.h"
 #include "os/clock.h"
 #include "serve/params.h"
 #include "serve/tenant.h"
 #include "wire/json.h"
+#include "wire/json_writer.h"
 #include "wire/time_text.h"
 
 enum { MAX_TRACES = 10000, MAX_BODY_LEN = 1 << 20 };
@@ -36,7 +39,7 @@ static enum sf_err read_time(struct sf_json *j, int64_t now_ns, int64_t *out_ns,
                    : sf_fail(why, SF_ERR_INPUT, "%s is no time", text);
     }
     sf_str text = sf_json_str(j);
-    if (!sf_json_ok(j) || text.len == 0 || sf_time_text_parse(text, now_ns, out_ns))
+    if (!sf_json_ok(j) || sf_time_text_parse(text, now_ns, out_ns))
         return SF_OK;
     return sf_fail(why, SF_ERR_INPUT, "%.*s is no time; use unix seconds, RFC 3339 or now-15m",
                    SF_STR_ARG(sf_str_part(text, 0, 60)));
@@ -53,7 +56,30 @@ static enum sf_err read_traces(struct sf_json *j, struct sf_erase_request *e, st
         if (sf_json_ok(j))
             err = add_trace(e, id, req, why);
     }
+    if (!err && sf_json_ok(j) && e->which.n_traces == 0)
+        err = sf_fail(why, SF_ERR_INPUT, "traces is empty: name the traces");
     return err;
+}
+
+static enum sf_err read_service(struct sf_json *j, struct sf_erase_request *e, struct sf_why *why)
+{
+    e->which.service = sf_json_str(j);
+    return sf_json_ok(j) && e->which.service.len == 0
+               ? sf_fail(why, SF_ERR_INPUT, "service is empty: name the service")
+               : SF_OK;
+}
+
+/* Its place among the words we know; their number when it is none. */
+enum word { TRACES, SERVICE, FROM, UNTIL, ALL, DRY_RUN, N_WORDS };
+
+static enum word word_of(sf_str key)
+{
+    static const char *const words[N_WORDS] = {"traces", "service", "from",
+                                               "until",  "all",     "dry_run"};
+    enum word w = TRACES;
+    while (w < N_WORDS && !sf_str_eq(key, sf_str_from(words[w])))
+        w++;
+    return w;
 }
 
 enum sf_err sf_erase_parse_json(sf_str body, int64_t now_ns, struct sf_arena *req,
@@ -62,25 +88,31 @@ enum sf_err sf_erase_parse_json(sf_str body, int64_t now_ns, struct sf_arena *re
     struct sf_json j;
     struct sf_erase_request e = {0};
     enum sf_err err = SF_OK;
+    unsigned seen = 0;
     sf_str key;
     sf_json_init(&j, body, req);
     if (!sf_json_object(&j) && sf_json_ok(&j))
         return sf_fail(why, SF_ERR_INPUT, "the body must be a JSON object");
     while (!err && sf_json_key(&j, &key)) {
-        if (sf_str_eq(key, SF_STR("traces")))
-            err = read_traces(&j, &e, req, why);
-        else if (sf_str_eq(key, SF_STR("service")))
-            e.which.service = sf_json_str(&j);
-        else if (sf_str_eq(key, SF_STR("from")))
-            err = read_time(&j, now_ns, &e.which.from_ns, why);
-        else if (sf_str_eq(key, SF_STR("until")))
-            err = read_time(&j, now_ns, &e.which.to_ns, why);
-        else if (sf_str_eq(key, SF_STR("all")))
-            e.is_all = sf_json_bool(&j);
-        else /* an unknown word may have been meant to narrow: never erase more than was meant */
+        enum word w = word_of(key);
+        if (w == N_WORDS) /* it may have been meant to narrow: never erase more than was meant */
             return sf_fail(why, SF_ERR_INPUT,
-                           "unknown key %.*s; known are traces, service, from, until, all",
+                           "unknown key %.*s; known are traces, service, from, until, all, dry_run",
                            SF_STR_ARG(sf_str_part(key, 0, 60)));
+        if (seen & 1u << w)
+            return sf_fail(why, SF_ERR_INPUT, "%.*s is there more than once", SF_STR_ARG(key));
+        seen |= 1u << w;
+        if (sf_json_peek(&j) == SF_JSON_NULL)
+            return sf_fail(why, SF_ERR_INPUT, "%.*s is null; leave it out, or give it",
+                           SF_STR_ARG(key));
+        switch (w) {
+        case TRACES: err = read_traces(&j, &e, req, why); break;
+        case SERVICE: err = read_service(&j, &e, why); break;
+        case FROM: err = read_time(&j, now_ns, &e.which.from_ns, why); break;
+        case UNTIL: err = read_time(&j, now_ns, &e.which.to_ns, why); break;
+        case ALL: e.is_all = sf_json_bool(&j); break;
+        default: e.is_dry_run = sf_json_bool(&j); break;
+        }
     }
     if (!err && sf_json_end(&j))
         *out = e;
@@ -97,22 +129,29 @@ static enum sf_err param_time(const struct sf_request *r, const char *name, int6
                    SF_STR_ARG(sf_str_part(sf_buf_str(room), 0, 60)));
 }
 
+/* The router has settled that each is known, there once, not empty and well written. */
 enum sf_err sf_erase_parse_params(const struct sf_request *r, int64_t now_ns, struct sf_arena *req,
                                   struct sf_erase_request *out, struct sf_why *why)
 {
-    struct sf_buf room = {.max = SF_LIMIT_TARGET_LEN};
+    struct sf_buf room = {.max = SF_LIMIT_PARAM_LEN};
     struct sf_erase_request e = {0};
     enum sf_err err = SF_OK;
     if (sf_request_param(r, SF_STR("service"), &room) &&
         !sf_arena_copy(req, sf_buf_str(&room), &e.which.service))
-        err = SF_ERR_LIMIT;
+        err = sf_fail(why, SF_ERR_LIMIT, "no memory for the parameters");
     if (!err)
         err = param_time(r, "from", now_ns, &room, &e.which.from_ns, why);
     if (!err)
         err = param_time(r, "until", now_ns, &room, &e.which.to_ns, why);
-    if (!err && sf_request_param(r, SF_STR("all"), &room))
-        e.is_all = sf_str_eq(sf_buf_str(&room), SF_STR("true"));
-    if (!err && sf_request_param(r, SF_STR("trace"), &room)) {
+    if (!err)
+        err = sf_params_bool(r, SF_STR("all"), &e.is_all, why);
+    if (!err)
+        err = sf_params_bool(r, SF_STR("dry_run"), &e.is_dry_run, why);
+    if (!err && sf_request_param(r, SF_STR("trace"), &room) &&
+        sf_request_param(r, SF_STR("traces"), &room))
+        err = sf_fail(why, SF_ERR_INPUT, "give trace or traces, not both");
+    if (!err && (sf_request_param(r, SF_STR("traces"), &room) ||
+                 sf_request_param(r, SF_STR("trace"), &room))) {
         sf_str rest = sf_buf_str(&room), id;
         while (!err && sf_str_split_next(&rest, ',', &id))
             err = add_trace(&e, id, req, why);
@@ -130,9 +169,11 @@ enum sf_err sf_erase_check(struct sf_erase_request *e, struct sf_why *why)
     int n = (w->n_traces > 0) + (w->service.len > 0) + e->is_all;
     if (n > 1)
         return sf_fail(why, SF_ERR_INPUT, "name traces, or a service, or all: only one of them");
-    if (n == 0 && !has_range)
+    if (n == 0)
         return sf_fail(why, SF_ERR_INPUT,
-                       "nothing to erase was named: give traces, service, a range or all");
+                       has_range ? "a range alone is everything in it: say all as well, or name "
+                                   "traces or a service"
+                                 : "nothing to erase was named: give traces, service or all");
     if (has_range && w->to_ns == 0)
         w->to_ns = INT64_MAX;
     if (has_range && w->from_ns >= w->to_ns)
@@ -148,6 +189,8 @@ static enum sf_err parse(struct sf_call *call, struct sf_worker *worker, struct 
     int64_t now_ns = sf_clock_wall_ns();
     if (body->len == 0)
         return sf_erase_parse_params(call->request, now_ns, &worker->arena, e, why);
+    if (call->request->query.len)
+        return sf_fail(why, SF_ERR_INPUT, "give a body or query parameters, not both");
     if (call->request->coding != SF_CODING_NONE)
         return sf_fail(why, SF_ERR_UNSUPPORTED, "send this body without content-encoding");
     if (body->is_spooled || body->len > MAX_BODY_LEN)
@@ -155,28 +198,89 @@ static enum sf_err parse(struct sf_call *call, struct sf_worker *worker, struct 
     return sf_erase_parse_json(sf_bytes_str(body->memory), now_ns, &worker->arena, e, why);
 }
 
+/* Who took what away, for whoever asks later: what, from when to when, how much, on whose word. */
+static void say_erased(struct sf_call *call, const struct sf_erase_request *e,
+                       const struct sf_erase_count *count)
+{
+    const struct sf_selector *w = &e->which;
+    struct sf_buf what = {0}, range = {0};
+    char hex[33] = "";
+    if (w->what == SF_SELECT_TRACES) {
+        sf_hex_encode(w->trace_ids[0].b, sizeof(w->trace_ids[0].b), hex);
+        sf_buf_print(&what, w->n_traces > 1 ? "trace:%.32s and %u more" : "trace:%.32s", hex,
+                     w->n_traces - 1);
+    } else if (w->what == SF_SELECT_SERVICE) {
+        sf_buf_print(&what, "service:%.*s", SF_STR_ARG(sf_str_part(w->service, 0, 40)));
+    } else {
+        sf_buf_print(&what, "all");
+    }
+    if (w->from_ns)
+        sf_time_text_add(&range, (uint64_t)w->from_ns);
+    sf_buf_print(&range, "..");
+    if (w->to_ns && w->to_ns != INT64_MAX)
+        sf_time_text_add(&range, (uint64_t)w->to_ns);
+    sf_service_say(call->service, SF_SAY_INFO,
+                   "serve: erase by=%s peer=%s tenant=%.*s what=%.*s range=%.*s spans=%llu "
+                   "profiles=%llu",
+                   "-", call->request->peer, SF_STR_ARG(sf_str_part(call->tenant, 0, 40)),
+                   SF_STR_ARG(sf_buf_str(&what)), SF_STR_ARG(sf_buf_str(&range)),
+                   (unsigned long long)count->n_spans, (unsigned long long)count->n_profiles);
+    sf_buf_done(&what);
+    sf_buf_done(&range);
+}
+
+static void write_answer(struct sf_call *call, const struct sf_erase_request *e,
+                         const struct sf_erase_count *count, const struct sf_why *uncounted)
+{
+    struct sf_json_writer j = sf_json_writer_init(&call->response->body);
+    sf_call_ok(call, "application/json");
+    sf_json_write_object(&j);
+    sf_json_write_key(&j, SF_STR("erased"));
+    sf_json_write_bool(&j, !e->is_dry_run);
+    sf_json_write_key(&j, SF_STR("dryRun"));
+    sf_json_write_bool(&j, e->is_dry_run);
+    if (uncounted->text[0]) {
+        sf_json_write_key_str(&j, SF_STR("note"), sf_str_from(uncounted->text));
+    } else {
+        sf_json_write_key_u64(&j, SF_STR("spans"), count->n_spans);
+        sf_json_write_key_u64(&j, SF_STR("profiles"), count->n_profiles);
+        sf_json_write_key_u64(&j, SF_STR("samples"), count->n_samples);
+        sf_json_write_key(&j, SF_STR("isExact"));
+        sf_json_write_bool(&j, count->is_exact);
+    }
+    sf_json_write_object_end(&j);
+    sf_buf_add_u8(&call->response->body, '\n');
+}
+
 bool sf_erase_matching(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_store *store = atomic_load(&call->service->store);
     struct sf_erase_request e = {0};
-    struct sf_why why = {0};
+    struct sf_erase_count count = {0};
+    struct sf_why why = {0}, uncounted = {0};
+    struct sf_query_ctx q;
     uint32_t tenants[SF_TENANTS_MAX];
-    size_t n = 0;
     enum sf_err err = parse(call, worker, &e, &why);
     if (!err)
         err = sf_erase_check(&e, &why);
     if (!err)
-        err = sf_tenant_find(store, call->tenant, false, tenants, &n, &why);
-    if (!err && n > 0) {
-        sf_service_say(call->service, SF_SAY_INFO,
-                       "serve: erase tenant=%.*s traces=%u service=%.*s", SF_STR_ARG(call->tenant),
-                       e.which.n_traces, SF_STR_ARG(sf_str_part(e.which.service, 0, 60)));
-        err = store->ops->erase(store, tenants[0], &e.which, &why);
+        err = sf_call_query(call, worker, tenants, &q, &why);
+    if (!err) {
+        err = sf_erase_count(store, &e.which, &q, &count, &uncounted);
+        /* Too much to count is no reason to keep it. */
+        if (!e.is_dry_run && (err == SF_ERR_LIMIT || err == SF_ERR_DEADLINE))
+            err = SF_OK;
+        else
+            why = err ? uncounted : why;
+    }
+    if (!err && !e.is_dry_run) {
+        say_erased(call, &e, &count);
+        if (q.n_tenants > 0)
+            err = store->ops->erase(store, tenants[0], &e.which, &why);
     }
     if (err)
         return sf_call_fail(call, err, &why);
-    sf_call_ok(call, "application/json");
-    sf_buf_add_str(&call->response->body, SF_STR("{\"erased\":true}\n"));
+    write_answer(call, &e, &count, &uncounted);
     return true;
 }
 

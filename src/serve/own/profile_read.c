@@ -19,7 +19,7 @@ struct asked {
 
 static bool param(const struct sf_request *r, const char *name, struct sf_arena *req, sf_str *out)
 {
-    struct sf_buf val = {.max = 4096};
+    struct sf_buf val = {.max = SF_LIMIT_PARAM_LEN};
     bool has = sf_request_param(r, sf_str_from(name), &val) && val.len &&
                sf_arena_copy(req, sf_buf_str(&val), out);
     sf_buf_done(&val);
@@ -51,7 +51,7 @@ static enum sf_err read_selector(sf_str text, struct sf_arena *req, struct sf_pr
 static enum sf_err read_sites(const struct sf_request *r, struct sf_arena *req,
                               struct sf_profile_ask *ask, struct sf_why *why)
 {
-    struct sf_buf name = {.max = 64}, val = {.max = SF_LIMIT_TARGET_LEN};
+    struct sf_buf name = {.max = SF_LIMIT_PARAM_LEN}, val = {.max = SF_LIMIT_PARAM_LEN};
     sf_str rest = r->query;
     sf_str *sites = NULL;
     size_t n = 0;

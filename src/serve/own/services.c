@@ -11,7 +11,7 @@ bool sf_services_list(struct sf_call *call, struct sf_worker *worker)
     uint32_t tenants[SF_TENANTS_MAX];
     struct sf_query_ctx q;
     struct sf_services services = {.is_exact = true};
-    struct sf_buf service = {.max = SF_LIMIT_TARGET_LEN};
+    struct sf_buf service = {.max = SF_LIMIT_PARAM_LEN};
     struct sf_why why = {0};
     int64_t hour_ns = (int64_t)3600 * 1000000000;
     enum sf_err err = sf_params_range(call->request, sf_clock_wall_ns(), hour_ns, &services.from_ns,

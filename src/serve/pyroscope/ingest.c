@@ -156,7 +156,7 @@ struct asked {
 static enum sf_err read_parameters(const struct sf_request *r, struct sf_arena *req,
                                    struct asked *a, struct sf_why *why)
 {
-    struct sf_buf name = {.max = 4096}, val = {.max = 65536};
+    struct sf_buf name = {.max = SF_LIMIT_PARAM_LEN}, val = {.max = SF_LIMIT_PARAM_LEN};
     sf_str rest = r->query;
     enum sf_err err = SF_OK;
     while (!err && sf_request_param_next(&rest, &name, &val)) {

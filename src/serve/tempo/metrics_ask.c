@@ -6,8 +6,6 @@
 #include "wire/pb.h"
 #include "wire/time_text.h"
 
-enum { VALUE_LEN = 4096 };
-
 static const int64_t DEFAULT_RANGE_NS = 3600 * 1000000000LL;
 
 void sf_metrics_ask_done(struct sf_metrics_params *a)
@@ -41,7 +39,7 @@ static enum sf_err settle(struct sf_metrics_params *a, struct times t, bool is_i
 static enum sf_err read_time(const struct sf_request *r, sf_str name, int64_t *out_ns,
                              struct sf_why *why)
 {
-    struct sf_buf text = {.max = VALUE_LEN};
+    struct sf_buf text = {.max = SF_LIMIT_PARAM_LEN};
     enum sf_err err = SF_OK;
     if (sf_request_param(r, name, &text) && text.len &&
         !sf_time_text_parse(sf_buf_str(&text), sf_clock_wall_ns(), out_ns))

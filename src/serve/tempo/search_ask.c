@@ -53,7 +53,7 @@ static enum sf_err settle_query(struct sf_search_ask *a, const struct sf_legacy_
 static enum sf_err read_since(const struct sf_request *r, struct sf_search_ask *a,
                               struct sf_why *why)
 {
-    struct sf_buf text = {.max = 64}, ago = {0};
+    struct sf_buf text = {.max = SF_LIMIT_PARAM_LEN}, ago = {0};
     enum sf_err err = SF_OK;
     if (sf_request_param(r, SF_STR("since"), &text) && text.len) {
         sf_buf_print(&ago, "now-%.*s", SF_STR_ARG(sf_buf_str(&text)));

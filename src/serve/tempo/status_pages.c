@@ -117,7 +117,7 @@ static enum mode mode_of(struct sf_call *call)
 {
     static const sf_str words[] = {
         [MODE_ALL] = SF_STR_NONE, [MODE_DIFF] = {"diff", 4}, [MODE_DEFAULTS] = {"defaults", 8}};
-    struct sf_buf text = {.max = 64};
+    struct sf_buf text = {.max = SF_LIMIT_PARAM_LEN};
     enum mode mode = MODE_ALL;
     (void)sf_request_param(call->request, SF_STR("mode"), &text);
     while (mode < MODE_UNKNOWN && !sf_str_eq(sf_buf_str(&text), words[mode]))

@@ -90,7 +90,7 @@ static enum sf_err settle(struct sf_tags_ask *a, sf_str tag, sf_str query, struc
 static enum sf_err read_scope(const struct sf_request *r, enum sf_attr_scope *out,
                               struct sf_why *why)
 {
-    struct sf_buf text = {.max = 256};
+    struct sf_buf text = {.max = SF_LIMIT_PARAM_LEN};
     enum sf_err err;
     (void)sf_request_param(r, SF_STR("scope"), &text);
     err = settle_scope(sf_buf_str(&text), out, why);

@@ -359,3 +359,31 @@ TEST(regex, a_long_walk_asks_whether_to_go_on)
     sf_regex_free(re);
     sf_regex_scratch_free(scratch);
 }
+
+TEST(regex, takes_long_lists_of_words)
+{
+    struct sf_regex_scratch *scratch = sf_regex_scratch_new();
+    struct sf_regex *re = NULL;
+    struct sf_buf pattern = {0};
+    assert_non_null(scratch);
+    for (int i = 5000; i > 0; i--)
+        sf_buf_print(&pattern, "pod-%05d\\.a|", i);
+    sf_buf_print(&pattern, "\xc3\xa4|last\\|one");
+    assert_ok(sf_regex_check_whole(sf_buf_str(&pattern), &why));
+    assert_ok(sf_regex_new_whole(sf_buf_str(&pattern), &re, &why));
+    static const struct {
+        const char *text;
+        bool is_in;
+    } cases[] = {{"pod-00001.a", true},  {"pod-05000.a", true}, {"pod-05001.a", false},
+                 {"pod-00001xa", false}, {"pod-00001.", false}, {"", false},
+                 {"\xc3\xa4", true},     {"last|one", true},    {"last", false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(sf_regex_match(re, sf_str_from(cases[i].text), scratch),
+                         cases[i].is_in ? SF_REGEX_FOUND : SF_REGEX_NONE);
+    sf_regex_free(re);
+    re = NULL;
+    sf_buf_print(&pattern, "|x*"); /* no word: the bound holds */
+    assert_err(sf_regex_new_whole(sf_buf_str(&pattern), &re, &why), SF_ERR_LIMIT);
+    sf_buf_done(&pattern);
+    sf_regex_scratch_free(scratch);
+}

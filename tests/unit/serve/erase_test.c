@@ -26,7 +26,7 @@ TEST(erase, understands_traces_services_and_ranges)
     assert_str(e.which.service, "web");
     assert_int_equal(e.which.from_ns, 1700000000000000000);
     assert_int_equal(e.which.to_ns, 1700000100000000000);
-    assert_ok(parse("{\"from\":1700000000}", &e));
+    assert_ok(parse("{\"all\":true,\"from\":1700000000}", &e));
     assert_int_equal(e.which.what, SF_SELECT_ALL);
     assert_true(e.which.to_ns > e.which.from_ns);
     assert_ok(parse("{\"all\":true}", &e));
@@ -41,6 +41,12 @@ TEST(erase, never_takes_more_than_was_meant)
     assert_err(parse("", &e), SF_ERR_INPUT);
     assert_err(parse("{\"all\":false}", &e), SF_ERR_INPUT);
     assert_err(parse("{\"traces\":[]}", &e), SF_ERR_INPUT);
+    assert_err(parse("{\"from\":1700000000}", &e), SF_ERR_INPUT);
+    assert_err(parse("{\"traces\":[],\"from\":1700000000}", &e), SF_ERR_INPUT);
+    assert_err(parse("{\"service\":null,\"from\":1700000000}", &e), SF_ERR_INPUT);
+    assert_err(parse("{\"service\":\"\",\"all\":true}", &e), SF_ERR_INPUT);
+    assert_err(parse("{\"all\":null}", &e), SF_ERR_INPUT);
+    assert_err(parse("{\"all\":true,\"all\":true}", &e), SF_ERR_INPUT);
     assert_err(parse("{\"traces\":[\"xyz\"]}", &e), SF_ERR_INPUT);
     assert_err(parse("{\"traces\":[\"1\"],\"service\":\"web\"}", &e), SF_ERR_INPUT);
     assert_err(parse("{\"servcie\":\"web\",\"from\":5}", &e), SF_ERR_INPUT);
@@ -63,6 +69,12 @@ TEST(erase, takes_the_same_words_as_parameters)
     r.query = SF_STR("service=my%20web");
     assert_ok(sf_erase_parse_params(&r, 0, &req, &e, &why));
     assert_str(e.which.service, "my web");
+    r.query = SF_STR("traces=0a&dry_run=true");
+    assert_ok(sf_erase_parse_params(&r, 0, &req, &e, &why));
+    assert_int_equal(e.which.n_traces, 1);
+    assert_true(e.is_dry_run);
+    r.query = SF_STR("all=");
+    assert_err(sf_erase_parse_params(&r, 0, &req, &e, &why), SF_ERR_INPUT);
     r.query = SF_STR("service=web&from=soon");
     assert_err(sf_erase_parse_params(&r, 0, &req, &e, &why), SF_ERR_INPUT);
     sf_arena_done(&req);

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Parameters that are misspelt, empty, repeated, broken or long never widen what is asked for or erased."""
+import json
+import os
+import pty
+import subprocess
+import sys
+import urllib.parse
+
+sys.path.insert(0, os.path.dirname(__file__))
+from server import JSON, PROGRAM, Server, make_span, tap  # noqa: E402
+
+server = Server().start()
+spans = {name: make_span(service=name) for name in ("shop", "bank")}
+server.send(list(spans.values()))
+for service in spans:
+    answer = server.post(f"/api/v1/profile?service={service}&type=cpu&label=pod=p1", b"main;work 7\n", "text/plain")
+    assert answer.status == 200, answer.text
+SHOP, BANK = (spans[name]["trace_id"].hex() for name in ("shop", "bank"))
+
+
+def is_there(*traces):
+    for trace in traces:
+        assert server.get("/api/traces/" + trace).status == 200, trace
+
+
+def erase(ask, status=200):
+    """A body when it is bytes or a dict, else parameters."""
+    if isinstance(ask, str):
+        answer = server.post("/api/v1/erase?" + ask, b"", JSON)
+    else:
+        answer = server.post("/api/v1/erase", ask if isinstance(ask, bytes) else json.dumps(ask), JSON)
+    assert answer.status == status, (ask, answer.status, answer.text)
+    return answer.text if status != 200 else json.loads(answer.body)
+
+
+def test_the_slips_as_first_seen():
+    span = "&from=now-1h&until=now"
+    for ask, word in (("traces=" + span, "traces"), ("Service=shop" + span, "Service"), ("service=" + span, "service"),
+                      ({"service": None, "from": "now-1h"}, "service"), ({"traces": [], "from": "now-1h"}, "traces"),
+                      ("service" + span, "service"), ("service=shop&service=bank", "service"),
+                      ("service=%zz" + span, "service"), ("all=" + span, "all"), ("from=now-1h", "all"),
+                      ("until=now", "all"), ({"from": "now-1h", "until": "now"}, "all"), ({"all": False}, "all"),
+                      ({"all": None, "from": 5}, "all"), ({"service": ""}, "service"), (b"{}", "all"),
+                      (b'{"service":"shop","service":"bank"}', "service"), ({"service": "shop", "all": True}, "only one"),
+                      ({"service": ["shop"]}, "service"), ({"from": "", "all": True}, "time"), ({"all": "yes"}, "all"),
+                      ("traces=" + SHOP + "," + span, "traceID"), ("trace=1&traces=2", "not both"),
+                      ("service=shop&frm=now", "from"), ("", "all")):
+        text = erase(ask, 400)
+        assert word in text, (ask, text)
+    answer = server.post("/api/v1/erase?service=shop", json.dumps({"all": True}), JSON)
+    assert answer.status == 400 and "not both" in answer.text, answer.text
+    is_there(SHOP, BANK)
+
+
+def test_a_dry_run_counts_and_erases_nothing():
+    for ask in ({"service": "shop", "dry_run": True}, "service=shop&dry_run=true"):
+        answer = erase(ask)
+        assert answer == {"erased": False, "dryRun": True, "spans": 1, "profiles": 1, "samples": 1, "isExact": True}, answer
+    answer = erase({"traces": [SHOP, SHOP, BANK], "dry_run": True})
+    assert (answer["spans"], answer["erased"]) == (2, False), answer
+    assert erase("all=true&dry_run=true")["spans"] == 2
+    assert erase("all=true&from=now-1h&until=now-30m&dry_run=1")["spans"] == 0
+    is_there(SHOP, BANK)
+
+
+def test_the_answer_and_the_log_say_what_went():
+    gone = make_span(service="gone")
+    server.send([gone])
+    answer = erase("service=gone&from=now-1h&until=now")
+    assert (answer["erased"], answer["dryRun"], answer["spans"], answer["profiles"]) == (True, False, 1, 0), answer
+    assert server.get("/api/traces/" + gone["trace_id"].hex()).status == 404
+    line = [text for text in server.log().splitlines() if "erase" in text][-1]
+    for word in ("service:gone", "range=20", "127.0.0.1", "single-tenant", "spans=1"):
+        assert word in line, (word, line)
+    is_there(SHOP, BANK)
+
+
+def command(*args, typed=None):
+    """The command; with `typed`, on a terminal where that is typed."""
+    full = [PROGRAM, "erase", *args, "--server", f"http://127.0.0.1:{server.port}"]
+    if typed is None:
+        done = subprocess.run(full, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60, check=False)
+    else:
+        ours, theirs = pty.openpty()
+        os.write(ours, typed.encode())
+        done = subprocess.run(full, capture_output=True, text=True, stdin=theirs, timeout=60, check=False)
+        os.close(ours)
+        os.close(theirs)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_the_command_counts_asks_and_refuses_slips():
+    code, said = command("--service", "shop", "--dry-run")
+    assert code == 0 and "Would erase everything of service shop: 1 span, 1 profile, 1 sample" in said, said
+    code, said = command("--service", "shop", typed="n\n")
+    assert code == 1 and "1 span, 1 profile" in said and "Nothing was erased" in said, said
+    for args, word in ((["--service", "", "--yes"], "empty"), (["--from", "now-1h", "--yes"], "--all"),
+                       (["--from", "", "--all", "--yes"], "--from"), (["--service", "shop", "--all", "--yes"], "one of"),
+                       (["--yes"], "say what"), (["--service", "shop"], "--yes")):
+        code, said = command(*args)
+        assert code == 2 and word in said, (args, said)
+    is_there(SHOP, BANK)
+    gone = make_span(service="asked")
+    server.send([gone])
+    code, said = command("--service", "asked", typed="y\n")
+    assert code == 0 and "Erased everything of service asked: 1 span, 0 profiles" in said, said
+    assert server.get("/api/traces/" + gone["trace_id"].hex()).status == 404
+
+
+OWN = ["/api/v1/services?", "/api/v1/coverage?service=shop&", "/api/v1/findings?service=shop&",
+       "/api/v1/frames/spans?service=shop&", "/api/v1/cohort?q=%7B%7D&", "/api/v1/compare?q=%7B%7D&",
+       f"/api/v1/trace/{SHOP}?", f"/api/v1/traces/{SHOP}/flame?",
+       f"/api/v1/spans/{SHOP}/{spans['shop']['span_id'].hex()}/profile?",
+       f"/api/v1/spans/{SHOP}/{spans['shop']['span_id'].hex()}/coverage?",
+       f"/api/v1/spans/{SHOP}/{spans['shop']['span_id'].hex()}/ledger?"]
+
+
+def test_own_calls_know_their_parameters():
+    for path in OWN:
+        known = server.get(path.rstrip("?&"))
+        assert known.status == 200, (path, known.text)
+        word = "type" if "services" not in path and "ledger" not in path else \
+            "from" if "services" in path else "format"
+        for more, want in (("Service=shop", "Service"), ("nonsense=1", "nonsense"), (f"{word}=", word), (word, word),
+                           (f"{word}=1&{word}=1", word), (f"{word}=%zz", word), (f"{word}=%4", word), ("%zz=1", "%zz")):
+            answer = server.get(path + more)
+            assert answer.status == 400 and want in answer.text, (path + more, answer.status, answer.text)
+    assert server.post("/api/v1/flush?all=1", b"", JSON).status == 400
+    assert "did you mean service" in server.get("/api/v1/services?servce=shop").text
+
+
+def test_calls_in_the_shapes_of_others_take_what_those_take():
+    for path in ("/api/search?q=%7B%7D&nonsense=1&spss=", f"/api/traces/{SHOP}?mode=blocks&start=&end=",
+                 "/api/v2/search/tags?orgid=1", "/pyroscope/render?query=process_cpu:cpu:nanoseconds:cpu:nanoseconds%7B%7D&from=now-1h&until=now&format=json&x=&x=",
+                 "/api/services?x=1", "/api/traces?service=shop&x=", "/metrics?x=1", "/api/status/buildinfo?x",
+                 "/api/v1/profile?app=shop&span_id=&format=flamegraph&utm_source=an-article&trace_id="):
+        answer = server.get(path)
+        assert answer.status in (200, 404) and (answer.status == 200 or "traceID" not in answer.text), (path, answer.text)
+    # Our own names are not guessed at even there.
+    for more, word in (("app=shop&app=bank", "app"), ("selector=%zz", "selector")):
+        answer = server.get("/api/v1/profile?" + more)
+        assert answer.status == 400 and word in answer.text, (more, answer.text)
+    assert server.get("/api/v1/profile?app=shop&call_site=main&call_site=work").status == 200
+
+
+def flame(selector, status=200):
+    answer = server.get("/api/v1/profile?format=folded&selector=" + urllib.parse.quote(selector))
+    assert answer.status == status, (len(selector), answer.status, answer.text[:300])
+    return answer.text
+
+
+def test_a_long_selector_is_obeyed():
+    """300 pod names: the answer was every service's flame graph, with 200."""
+    def pods(n, last):
+        return 'shop{pod=~"' + "|".join([f"checkout-7d9f8c6b5-{i:05}" for i in range(n)] + [last]) + '"}'
+    assert flame(pods(300, "p1")) == "main;work 7\n"
+    assert "main;work" not in server.get("/api/v1/profile?format=folded&selector=" +
+                                         urllib.parse.quote(pods(300, "p2"))).text
+    assert flame(pods(5000, "p1")) == "main;work 7\n", "some 128,000 bytes"
+    assert "selector" in flame(pods(5500, "p1"), 414)
+    code = subprocess.run([PROGRAM, "flame", pods(3000, "p1"), "--server", f"http://127.0.0.1:{server.port}"],
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert code.returncode == 0 and "work" in code.stdout, (code.stdout[:200], code.stderr[:300])
+
+
+def test_too_long_is_said_with_the_name():
+    long = "9" * 5000
+    for path, word in (("/api/v1/services?from=", "from"), ("/api/v1/services?until=", "until"),
+                       ("/api/v1/profile?app=shop&span_id=", "span"), ("/api/v1/profile?app=shop&max_nodes=", "max_nodes"),
+                       ("/api/v1/profile?app=shop&trace_id=", "trace"), ("/api/v1/profile?app=shop&format=", "format"),
+                       ("/api/search?q=%7B%7D&limit=", "limit"), ("/api/search?q=%7B%7D&start=1&end=", "end"),
+                       ("/api/search?q=%7B%7D&minDuration=", "minDuration"), ("/api/search?since=", "since"),
+                       ("/api/metrics/query_range?q=%7B%7D%7Crate()&step=", "step"),
+                       ("/api/v2/search/tags?scope=", "scope"), ("/api/v1/frames/spans?service=shop&limit=", "limit"),
+                       ("/pyroscope/render?query=process_cpu&max-nodes=", "max-nodes"),
+                       ("/api/dependencies?endTs=", "endTs"), ("/api/traces?service=shop&limit=", "limit"),
+                       ("/status/config?mode=", "mode")):
+        answer = server.get(path + long)
+        assert answer.status == 400 and word.lower() in answer.text.lower(), (path, answer.status, answer.text[:300])
+        answer = server.get(path + "9" * 140000)
+        assert answer.status == 414 and word in answer.text, (path, answer.status, answer.text[:300])
+    assert json.loads(server.get("/api/v1/services?service=" + "x" * 5000).body)["services"] == []
+    assert server.post("/ingest?format=folded&name=" + "x" * 140000, b"a 1\n", "text/plain").status == 414
+
+
+tap.run(sys.modules[__name__])
