@@ -289,25 +289,7 @@ static enum sf_err look_at_clocks(struct work *w, struct sf_why *why)
 static bool fill_in(struct work *w, const char *line, sf_str *out)
 {
     struct sf_buf text = {0};
-    sf_str rest = sf_str_from(line);
-    const struct {
-        sf_str name, val;
-    } names[] = {{SF_STR("SERVICE"), w->out.service}, {SF_STR("SERVER"), w->want->server}};
-    while (rest.len > 0) {
-        size_t n = 0;
-        for (size_t i = 0; i < 2 && n == 0; i++) {
-            bool is_here = rest.len >= names[i].name.len &&
-                           memcmp(rest.p, names[i].name.p, names[i].name.len) == 0;
-            /* PYROSCOPE_SERVER_ADDRESS is a word of its own. */
-            if (is_here && !(rest.len > names[i].name.len && rest.p[names[i].name.len] == '_')) {
-                sf_buf_add_str(&text, names[i].val);
-                n = names[i].name.len;
-            }
-        }
-        if (n == 0)
-            sf_buf_add_u8(&text, (uint8_t)rest.p[0]);
-        rest = sf_str_from_at(rest, n ? n : 1);
-    }
+    sf_coverage_hint_fill(line, w->out.service, w->want->server, &text);
     bool is_kept = sf_buf_ok(&text) && sf_arena_copy(w->q->req, sf_buf_str(&text), out);
     sf_buf_done(&text);
     return is_kept;

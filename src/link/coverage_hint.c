@@ -4,6 +4,23 @@
  * speaks their protocol. */
 #include "link/coverage_hint.h"
 
+#include <string.h>
+
+#include "base/text.h"
+
+/* SERVICE@KIND stands for the service's name as it must be written there, SERVER for our address. A
+ * name comes from telemetry: whoever sends it must not have a say in what a pasted line does. */
+enum kind {
+    WORD,  /* of a shell */
+    URL,   /* a part of an address */
+    TEXT,  /* between double quotes in Go, Python, Rust and C */
+    RUBY,  /* likewise, where # begins code */
+    JS,    /* between single quotes */
+    QUERY, /* between double quotes of TraceQL between single quotes of a shell */
+    KINDS
+};
+static const char *const kind_names[KINDS] = {"word", "url", "text", "ruby", "js", "query"};
+
 struct language {
     sf_str name;
     const char *profiles[2], *span_ids[2], *spans[2];
@@ -12,35 +29,36 @@ struct language {
 static const struct language languages[] = {
     {SF_STR("go"),
      {"import \"github.com/grafana/pyroscope-go\"",
-      "pyroscope.Start(pyroscope.Config{ApplicationName: \"SERVICE\", ServerAddress: \"SERVER\"})"},
+      "pyroscope.Start(pyroscope.Config{ApplicationName: \"SERVICE@text\", ServerAddress: "
+      "\"SERVER\"})"},
      {"import otelpyroscope \"github.com/grafana/otel-profiling-go\"",
       "otel.SetTracerProvider(otelpyroscope.NewTracerProvider(tracerProvider))"},
      {"exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(\"SERVER\"))",
       "otel.SetTracerProvider(trace.NewTracerProvider(trace.WithBatcher(exporter)))"}},
     {SF_STR("java"),
-     {"PYROSCOPE_APPLICATION_NAME=SERVICE PYROSCOPE_SERVER_ADDRESS=SERVER",
+     {"PYROSCOPE_APPLICATION_NAME=SERVICE@word PYROSCOPE_SERVER_ADDRESS=SERVER",
       "java -javaagent:pyroscope.jar ..."},
      {"OTEL_PYROSCOPE_START_PROFILING=true PYROSCOPE_SERVER_ADDRESS=SERVER",
       "java -javaagent:opentelemetry-javaagent.jar "
       "-Dotel.javaagent.extensions=pyroscope-otel.jar ..."},
-     {"OTEL_SERVICE_NAME=SERVICE OTEL_EXPORTER_OTLP_ENDPOINT=SERVER",
+     {"OTEL_SERVICE_NAME=SERVICE@word OTEL_EXPORTER_OTLP_ENDPOINT=SERVER",
       "java -javaagent:opentelemetry-javaagent.jar ..."}},
     {SF_STR("python"),
      {"import pyroscope",
-      "pyroscope.configure(application_name=\"SERVICE\", server_address=\"SERVER\")"},
+      "pyroscope.configure(application_name=\"SERVICE@text\", server_address=\"SERVER\")"},
      {"from pyroscope.otel import PyroscopeSpanProcessor",
       "tracer_provider.add_span_processor(PyroscopeSpanProcessor())"},
-     {"OTEL_SERVICE_NAME=SERVICE OTEL_EXPORTER_OTLP_ENDPOINT=SERVER",
+     {"OTEL_SERVICE_NAME=SERVICE@word OTEL_EXPORTER_OTLP_ENDPOINT=SERVER",
       "opentelemetry-instrument python app.py"}},
     {SF_STR("ruby"),
-     {"require \"pyroscope\"", "Pyroscope.configure { |c| c.application_name = \"SERVICE\"; "
+     {"require \"pyroscope\"", "Pyroscope.configure { |c| c.application_name = \"SERVICE@ruby\"; "
                                "c.server_address = \"SERVER\" }"},
      {"require \"pyroscope/otel\"",
-      "c.add_span_processor Pyroscope::Otel::SpanProcessor.new(\"SERVICE\", \"SERVER\")"},
+      "c.add_span_processor Pyroscope::Otel::SpanProcessor.new(\"SERVICE@ruby\", \"SERVER\")"},
      {"require \"opentelemetry/exporter/otlp\"",
-      "OpenTelemetry::SDK.configure { |c| c.service_name = \"SERVICE\"; c.use_all }"}},
+      "OpenTelemetry::SDK.configure { |c| c.service_name = \"SERVICE@ruby\"; c.use_all }"}},
     {SF_STR("dotnet"),
-     {"PYROSCOPE_APPLICATION_NAME=SERVICE PYROSCOPE_SERVER_ADDRESS=SERVER "
+     {"PYROSCOPE_APPLICATION_NAME=SERVICE@word PYROSCOPE_SERVER_ADDRESS=SERVER "
       "PYROSCOPE_PROFILING_ENABLED=1",
       "CORECLR_ENABLE_PROFILING=1 CORECLR_PROFILER={BD1A650D-AC5D-4896-B64F-D6FA25D6B26A} "
       "CORECLR_PROFILER_PATH=Pyroscope.Profiler.Native.so "
@@ -52,13 +70,13 @@ static const struct language languages[] = {
       "builder.Services.AddOpenTelemetry().WithTracing(b => b.AddOtlpExporter());"}},
     {SF_STR("nodejs"),
      {"const Pyroscope = require('@pyroscope/nodejs');",
-      "Pyroscope.init({ serverAddress: 'SERVER', appName: 'SERVICE' }); Pyroscope.start();"},
+      "Pyroscope.init({ serverAddress: 'SERVER', appName: 'SERVICE@js' }); Pyroscope.start();"},
      {"const id = trace.getActiveSpan().spanContext().spanId;",
       "Pyroscope.wrapWithLabels({ span_id: id }, () => handle(request));"},
-     {"OTEL_SERVICE_NAME=SERVICE OTEL_EXPORTER_OTLP_ENDPOINT=SERVER",
+     {"OTEL_SERVICE_NAME=SERVICE@word OTEL_EXPORTER_OTLP_ENDPOINT=SERVER",
       "node --require @opentelemetry/auto-instrumentations-node/register app.js"}},
     {SF_STR("rust"),
-     {"let agent = PyroscopeAgent::builder(\"SERVER\", \"SERVICE\")",
+     {"let agent = PyroscopeAgent::builder(\"SERVER\", \"SERVICE@text\")",
       "    .backend(pprof_backend(PprofConfig::new().sample_rate(100))).build()?.start()?;"},
      {"let (add_tag, remove_tag) = agent.tag_wrapper();",
       "add_tag(\"span_id\".into(), span.span_context().span_id().to_string())?;"},
@@ -66,19 +84,19 @@ static const struct language languages[] = {
       "global::set_tracer_provider(SdkTracerProvider::builder()"
       ".with_batch_exporter(exporter).build());"}},
     {SF_STR("c"),
-     {"sf_start(\"SERVICE\"); /* spanflame.h, and OTEL_EXPORTER_OTLP_ENDPOINT=SERVER */",
+     {"sf_start(\"SERVICE@text\"); /* spanflame.h, and OTEL_EXPORTER_OTLP_ENDPOINT=SERVER */",
       "sf_profiling_start(SF_PROFILE_CPU | SF_PROFILE_WALL | SF_PROFILE_MUTEX | "
       "SF_PROFILE_BLOCK);"},
      {"sf_span s = sf_span_start(\"GET /cart\"); /* samples of this thread now name it */",
       "sf_context_set(trace_id, span_id); /* where spans are made by another library */"},
-     {"sf_start(\"SERVICE\"); /* spanflame.h, and OTEL_EXPORTER_OTLP_ENDPOINT=SERVER */",
+     {"sf_start(\"SERVICE@text\"); /* spanflame.h, and OTEL_EXPORTER_OTLP_ENDPOINT=SERVER */",
       "sf_span s = sf_span_start(\"GET /cart\"); /* and sf_span_end(s) after the work */"}},
     {SF_STR(""), /* any: must be last */
      {"spanflame record -- PROGRAM",
-      "curl --data-binary @profile 'SERVER/api/v1/profile?service=SERVICE'"},
+      "curl --data-binary @profile 'SERVER/api/v1/profile?service=SERVICE@url'"},
      {"label each sample with span_id=<16 hexadecimal digits of the active span>",
-      "curl --data-binary @profile 'SERVER/api/v1/profile?service=SERVICE&span_id=ID'"},
-     {"OTEL_SERVICE_NAME=SERVICE", "OTEL_EXPORTER_OTLP_ENDPOINT=SERVER"}},
+      "curl --data-binary @profile 'SERVER/api/v1/profile?service=SERVICE@url&span_id=ID'"},
+     {"OTEL_SERVICE_NAME=SERVICE@word", "OTEL_EXPORTER_OTLP_ENDPOINT=SERVER"}},
 };
 
 static const struct language *find(sf_str name)
@@ -116,7 +134,7 @@ struct sf_coverage_hint sf_coverage_hint_of(enum sf_missing what, sf_str languag
         [SF_MISSING_RATE] = {"low_rate",
                              "most spans are shorter than the time between two samples: look at "
                              "many of them together (a cohort), or sample more often",
-                             {"spanflame flame --q '{ resource.service.name = \"SERVICE\" }'",
+                             {"spanflame flame --q '{ resource.service.name = \"SERVICE@query\" }'",
                               NULL}},
         [SF_MISSING_TIME] = {"gaps",
                              "profiles were missing for some of the time: the profiler stopped, or "
@@ -137,4 +155,96 @@ struct sf_coverage_hint sf_coverage_hint_of(enum sf_missing what, sf_str languag
     hint.lines[0] = lines[0];
     hint.lines[1] = lines[1];
     return hint;
+}
+
+/* ---- filling in ---- */
+
+static bool is_plain(uint32_t c, const char *more)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c > 0 && c < 0x80 && strchr(more, (int)c));
+}
+
+/* Nobody sees these, or they make others look like something else. */
+static bool is_unseen(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || (c >= 0x200b && c <= 0x200f) ||
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x2069) || c == 0xfeff;
+}
+
+static void add_escaped(struct sf_buf *out, enum kind kind, sf_str one, uint32_t c)
+{
+    switch (kind) {
+    case WORD:
+    case QUERY:
+        if (c == '\'')
+            sf_buf_add_str(out, SF_STR("'\\''"));
+        else if (kind == QUERY && (c == '"' || c == '\\'))
+            sf_buf_print(out, "\\%c", (int)c);
+        else
+            sf_buf_add_str(out, one);
+        break;
+    case URL:
+        for (size_t i = 0; i < one.len; i++)
+            sf_buf_print(out, is_plain(c, "-._~") ? "%c" : "%%%02X", (uint8_t)one.p[i]);
+        break;
+    default: {
+        bool is_special = c == '\\' || (kind == JS ? c == '\'' : c == '"') ||
+                          (kind == RUBY && c == '#');
+        if (is_special)
+            sf_buf_add_u8(out, '\\');
+        sf_buf_add_str(out, one);
+    }
+    }
+}
+
+static void add_name(struct sf_buf *out, enum kind kind, sf_str name)
+{
+    bool is_bare = name.len > 0;
+    for (size_t i = 0; i < name.len; i++)
+        is_bare = is_bare && is_plain((uint8_t)name.p[i], "-._/:@%+,");
+    if (kind == WORD && !is_bare)
+        sf_buf_add_u8(out, '\'');
+    for (size_t at = 0; at < name.len;) {
+        uint32_t c = 0;
+        sf_str rest = sf_str_from_at(name, at);
+        size_t len = sf_utf8_char_len(rest, &c);
+        if (len == 0 || (kind != URL && is_unseen(c)))
+            sf_buf_add_u8(out, '?');
+        else
+            add_escaped(out, kind, sf_str_part(rest, 0, len), c);
+        at += len ? len : 1;
+    }
+    if (kind == WORD && !is_bare)
+        sf_buf_add_u8(out, '\'');
+}
+
+/* The kind behind "SERVICE", and how long its name is; KINDS when it is none. */
+static enum kind kind_at(sf_str rest, size_t *out_len)
+{
+    enum kind k = WORD;
+    while (k < KINDS && !sf_str_starts(rest, sf_str_from(kind_names[k])))
+        k++;
+    *out_len = k < KINDS ? strlen(kind_names[k]) : 0;
+    return k;
+}
+
+void sf_coverage_hint_fill(const char *line, sf_str service, sf_str server, struct sf_buf *out)
+{
+    sf_str rest = sf_str_from(line);
+    while (rest.len > 0) {
+        size_t len = 1, word_len;
+        if (sf_str_starts(rest, SF_STR("SERVICE@"))) {
+            enum kind kind = kind_at(sf_str_from_at(rest, 8), &word_len);
+            if (kind < KINDS)
+                add_name(out, kind, service);
+            len = 8 + word_len;
+        } else if (sf_str_starts(rest, SF_STR("SERVER")) && !(rest.len > 6 && rest.p[6] == '_')) {
+            sf_buf_add_str(out, server); /* PYROSCOPE_SERVER_ADDRESS is a word of its own */
+            len = 6;
+        } else {
+            sf_buf_add_u8(out, (uint8_t)rest.p[0]);
+        }
+        rest = sf_str_from_at(rest, len);
+    }
 }

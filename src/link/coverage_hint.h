@@ -2,6 +2,7 @@
  */
 #pragma once
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/str.h"
 
 enum sf_missing {
@@ -19,9 +20,12 @@ enum sf_missing {
 struct sf_coverage_hint {
     const char *kind;     /* "no_span_ids" */
     const char *sentence; /* what is missing and what that costs */
-    const char *lines[2]; /* to add; NULL: none. SERVICE and SERVER stand for names */
+    const char *lines[2]; /* to add; NULL: none. Names are put in by sf_coverage_hint_fill() */
 };
 
 /* `language` as telemetry.sdk.language says it: go, java, python, nodejs, ruby, dotnet, rust, c,
  * cpp; anything else gets lines that hold for any program. */
 struct sf_coverage_hint sf_coverage_hint_of(enum sf_missing what, sf_str language);
+/* A line with the service's name and the server's address in it, the name escaped for the place it
+ * stands in (shell, URL, source text); `server` must be harmless by itself. */
+void sf_coverage_hint_fill(const char *line, sf_str service, sf_str server, struct sf_buf *out);

@@ -5,6 +5,7 @@ import gzip
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.parse
 
@@ -147,6 +148,28 @@ def test_profiles_without_spans():
     send("spanless", {"main;work": 90 * MS})
     told = server.json("/api/v1/coverage?service=spanless")
     assert "no_spans" in [m["kind"] for m in told["missing"]] and told["types"][0]["profiles"] == 1, told
+
+
+def test_a_pasted_line_runs_nothing_of_its_service():
+    """A service of that name ran a command when the line was pasted."""
+    with tempfile.TemporaryDirectory() as home:
+        for tool in ("curl", "spanflame", "java", "node", "opentelemetry-instrument", "echo", "PROGRAM"):
+            with open(os.path.join(home, tool), "w", encoding="utf-8") as f:
+                f.write("#!/bin/sh\nexit 0\n")
+            os.chmod(f.name, 0o755)
+        for i, name in enumerate(("x'; touch y; echo '", "x$(touch y)`touch y`", "x\ntouch y\n", "x\" ; touch y; \"", "x' & touch y #")):
+            for language in ("", "java", "python", "nodejs"):
+                service = f"{i}{language}{name}"
+                server.send([make_span(service=service, ago_ms=1000, resource={"telemetry.sdk.language": language})])
+                query = "/api/v1/coverage?service=" + urllib.parse.quote(service)
+                for _ in range(600):
+                    if told := [m for m in server.json(query)["missing"] if m["kind"] == "no_profiles"]:
+                        break
+                    time.sleep(0.1)
+                pasted = "\n".join(told[0]["lines"])
+                subprocess.run(["/bin/sh", "-c", pasted], cwd=home, env={"PATH": home + ":/bin:/usr/bin"}, capture_output=True,
+                               timeout=20, check=False)
+                assert not os.path.exists(os.path.join(home, "y")), pasted
 
 
 tap.run(sys.modules[__name__])

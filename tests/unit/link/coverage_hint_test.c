@@ -73,3 +73,56 @@ TEST(coverage_hint, names_what_is_missing)
                                     sf_coverage_hint_of((enum sf_missing)other, SF_STR("go")).kind);
     }
 }
+
+/* A line of the language and kind that holds `word`, filled in. */
+static sf_str fill(const char *language, enum sf_missing what, const char *word, const char *name,
+                   struct sf_buf *out)
+{
+    struct sf_coverage_hint h = sf_coverage_hint_of(what, sf_str_from(language));
+    const char *line = has(h.lines[0], word) ? h.lines[0] : h.lines[1];
+    sf_buf_reset(out);
+    sf_coverage_hint_fill(line, sf_str_from(name), SF_STR("http://s:1"), out);
+    return sf_buf_str(out);
+}
+
+TEST(coverage_hint, a_name_cannot_leave_its_place)
+{
+    struct sf_buf out = {0};
+    const char *evil = "x'; touch y; echo '";
+    assert_str(fill("", SF_MISSING_PROFILES, "curl", evil, &out),
+               "curl --data-binary @profile "
+               "'http://s:1/api/v1/profile?service=x%27%3B%20touch%20y%3B%20echo%20%27'");
+    assert_str(fill("", SF_MISSING_SPANS, "OTEL_SERVICE_NAME", evil, &out),
+               "OTEL_SERVICE_NAME='x'\\''; touch y; echo '\\'''");
+    assert_str(fill("", SF_MISSING_SPANS, "OTEL_SERVICE_NAME", "$(id)\n`id`", &out),
+               "OTEL_SERVICE_NAME='$(id)?`id`'");
+    assert_str(fill("", SF_MISSING_SPANS, "OTEL_SERVICE_NAME", "", &out), "OTEL_SERVICE_NAME=''");
+    assert_str(fill("", SF_MISSING_RATE, "flame", "a\" || '$(id)'\\", &out),
+               "spanflame flame --q '{ resource.service.name = \"a\\\" || "
+               "'\\''$(id)'\\''\\\\\" }'");
+    assert_str(fill("go", SF_MISSING_PROFILES, "pyroscope.Start", "a\"+b(\\", &out),
+               "pyroscope.Start(pyroscope.Config{ApplicationName: \"a\\\"+b(\\\\\", ServerAddress: "
+               "\"http://s:1\"})");
+    assert_str(
+        fill("ruby", SF_MISSING_SPANS, "service_name", "#{`id`}\"", &out),
+        "OpenTelemetry::SDK.configure { |c| c.service_name = \"\\#{`id`}\\\"\"; c.use_all }");
+    assert_str(fill("nodejs", SF_MISSING_PROFILES, "appName", "a' + b\xe2\x80\xa8'", &out),
+               "Pyroscope.init({ serverAddress: 'http://s:1', appName: 'a\\' + b?\\'' }); "
+               "Pyroscope.start();");
+    /* Bytes that are no text, and characters that turn the line around. */
+    assert_str(fill("", SF_MISSING_SPANS, "OTEL_SERVICE_NAME", "a\xff\xe2\x80\xae.b", &out),
+               "OTEL_SERVICE_NAME='a??.b'");
+    sf_buf_done(&out);
+}
+
+TEST(coverage_hint, plain_names_stay_plain)
+{
+    struct sf_buf out = {0};
+    assert_str(
+        fill("java", SF_MISSING_PROFILES, "PYROSCOPE_APPLICATION_NAME", "shop-eu/cart.v2", &out),
+        "PYROSCOPE_APPLICATION_NAME=shop-eu/cart.v2 PYROSCOPE_SERVER_ADDRESS=http://s:1");
+    assert_str(fill("python", SF_MISSING_PROFILES, "application_name", "caf\xc3\xa9", &out),
+               "pyroscope.configure(application_name=\"caf\xc3\xa9\", "
+               "server_address=\"http://s:1\")");
+    sf_buf_done(&out);
+}
