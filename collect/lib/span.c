@@ -126,6 +126,7 @@ static void begin(struct sf_thread *t, struct sf_span_slot *slot, sf_str name,
     slot->dropped_attrs = slot->dropped_events = slot->dropped_links = 0;
     slot->key_mask = 0;
     slot->under = p.under;
+    slot->tid = t->tid;
     slot->tracestate = p.tracestate ? copy_text(p.tracestate) : NULL;
     set_record(t, slot, &p);
     slot->is_recording = sf_sampler_keeps(&sf_library.settings.sampler, slot->record,
@@ -215,7 +216,9 @@ static bool queue(struct sf_span_slot *slot)
 static void finish(struct sf_span_slot *slot, uint64_t end_unix_ns)
 {
     struct sf_buf *b = &slot->body;
-    b->max = SF_SPAN_BODY_MAX + 1024; /* the end always has room */
+    b->max = SF_SPAN_BODY_MAX + 1024;                 /* the end always has room */
+    if (!sf_span_attr_has(slot, SF_STR("thread.id"))) /* the program may know better */
+        sf_attr_write_int(b, 9, SF_STR("thread.id"), slot->tid);
     if (sf_library.settings.cost_items)
         sf_span_cost_write(&slot->cost, sf_library.settings.cost_items, sf_thread_self.tid,
                            slot->record + 16, b);

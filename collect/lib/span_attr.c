@@ -77,6 +77,20 @@ static void remove_key(struct sf_span_slot *slot, sf_str key)
     }
 }
 
+bool sf_span_attr_has(const struct sf_span_slot *slot, sf_str key)
+{
+    struct sf_pb pb = sf_pb_init(sf_buf_bytes(&slot->body));
+    if (!(slot->key_mask & key_bit(key)))
+        return false;
+    while (sf_pb_next(&pb)) {
+        if (pb.tag != SF_PB_TAG(9, SF_PB_LEN))
+            sf_pb_skip(&pb);
+        else if (sf_str_eq(key_of(sf_pb_bytes(&pb)), key))
+            return true;
+    }
+    return false;
+}
+
 static void set(sf_span s, const sf_attr *attr, sf_str text)
 {
     struct sf_thread *t = &sf_thread_self;

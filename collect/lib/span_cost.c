@@ -182,7 +182,6 @@ void sf_span_cost_write(const struct sf_span_cost *c, unsigned items, uint32_t t
     if (items & SF_COST_CPU) /* before the others cost some themselves */
         now.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     read_now(&now, items & ~(unsigned)SF_COST_CPU);
-    sf_attr_write_int(span, ATTRIBUTES, SF_STR("thread.id"), tid);
     if (items & SF_COST_CPU)
         write(span, SF_STR("thread.cpu_time_ns"), c->cpu_ns, now.cpu_ns);
     if (items & SF_COST_RUN_QUEUE)

@@ -30,6 +30,7 @@ struct sf_span_slot {
     int64_t start_mono_ns; /* 0: the caller brought his own clock */
     int64_t start_unix_ns;
     sf_span under;
+    uint32_t tid;     /* of the thread that started it */
     char *tracestate; /* heap, or NULL */
     struct sf_span_cost cost;
     struct sf_buf body; /* the Span message so far; its memory stays with the slot */

@@ -72,13 +72,19 @@ def spans_of(service, n):
     return found
 
 
+def thread_of(span):
+    return next(int(a["value"]["intValue"]) for a in span["attributes"] if a["key"] == "thread.id")
+
+
 def test_nested_spans_arrive_with_what_they_carry():
     said = tell("nest", "nested", OTEL_RESOURCE_ATTRIBUTES="team=shop")
     assert said.startswith("queued 2 sent 2 dropped 0 lost 0"), said
     spans = spans_of("nested", 2)
     outer, inner = spans["outer"][0], spans["inner"][0]
     assert inner["parentSpanId"] == outer["spanId"] and inner["traceId"] == outer["traceId"]
-    assert outer["attributes"] == [{"key": "http.route", "value": {"stringValue": "/cart"}}], outer
+    own = {a["key"]: a["value"] for a in outer["attributes"]}
+    assert set(own) == {"http.route", "thread.id"} and own["http.route"] == {"stringValue": "/cart"}, outer
+    assert thread_of(outer) == thread_of(inner) > 0, spans
     assert inner["events"][0]["name"] == "cache miss" and inner["status"]["message"] == "no such item", inner
     assert outer["resource"]["team"] == {"stringValue": "shop"}, outer["resource"]
     assert outer["resource"]["service.instance.id"]["stringValue"], outer["resource"]
@@ -90,6 +96,9 @@ def test_spans_move_between_threads_and_end_there():
     root = spans["root"][0]["spanId"]
     assert len(spans["job"]) == 8 and {s["parentSpanId"] for s in spans["job"]} == {root}
     assert {s["parentSpanId"] for s in spans["in the worker"]} == {s["spanId"] for s in spans["job"]}
+    # Jobs start on the root's thread and end on a worker's: their thread is the one that started them.
+    assert {thread_of(s) for s in spans["job"]} == {thread_of(spans["root"][0])}, spans
+    assert thread_of(spans["root"][0]) not in {thread_of(s) for s in spans["in the worker"]}, spans
 
 
 def test_forked_children_send_their_own_and_no_others():
@@ -154,7 +163,7 @@ def test_the_cpp_wrapper_ends_spans_with_their_scopes():
         tell(None, service, program=program)
         spans = spans_of(service, 3)
         outer = spans["outer"][0]
-        assert outer["kind"] == "SPAN_KIND_SERVER" and len(outer["attributes"]) == 4, outer
+        assert outer["kind"] == "SPAN_KIND_SERVER" and len(outer["attributes"]) == 5, outer
         assert spans["throws"][0]["status"]["code"] == "STATUS_CODE_ERROR"
         assert spans["on a thread"][0]["parentSpanId"] == outer["spanId"]
 

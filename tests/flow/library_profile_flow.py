@@ -167,6 +167,7 @@ def test_memory_and_samples_are_on_the_span_when_asked_for():
     assert child["pyroscope.profile.id"] != span and "runtime.heap_alloc" not in child, child
     assert "thread.cpu_time_ns" not in outer, outer
     bare = attributes_of(tell("memory", "holds", SPANFLAME_PROFILES="cpu,heap")["held"][0].split()[0])
+    assert bare["held"].pop("thread.id") > 0, bare
     assert not any(key.startswith(("thread.", "runtime.", "profile.")) for key in bare["held"]), bare
 
 

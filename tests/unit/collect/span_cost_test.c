@@ -45,11 +45,11 @@ TEST(span_cost, is_written_for_the_thread_that_started_it_only)
     sf_span_cost_write(&c, SF_COST_CPU | SF_COST_FAULTS, tid + 1, id, &span);
     assert_int_equal(span.len, 0);
     sf_span_cost_write(&c, SF_COST_CPU | SF_COST_FAULTS, tid, id, &span);
-    assert_int_equal(n_attrs(&span), 4); /* the thread, its time, two kinds of faults */
+    assert_int_equal(n_attrs(&span), 3); /* its time, two kinds of faults */
     sf_buf_reset(&span);
     sf_span_cost_begin(&c, 511, tid, true);
     sf_span_cost_write(&c, 511, tid, id, &span);
-    assert_int_equal(n_attrs(&span), 10); /* no profiler is on: nothing of them */
+    assert_int_equal(n_attrs(&span), 9); /* no profiler is on: nothing of them */
     assert_int_equal(errno, 33);
     sf_buf_done(&span);
 }
@@ -69,6 +69,6 @@ TEST(span_cost, counts_the_run_queue_when_the_thread_was_switched)
     assert_true(later.run_queue_ns >= first.run_queue_ns);
     assert_true(later.switches[0] >= first.switches[0] + 50);
     sf_span_cost_write(&first, SF_COST_RUN_QUEUE, tid, id, &span);
-    assert_int_equal(n_attrs(&span), 2);
+    assert_int_equal(n_attrs(&span), 1);
     sf_buf_done(&span);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -212,7 +213,7 @@ TEST(span, arrives_with_all_it_carries)
     assert_int_equal(got->kind, SF_KIND_SERVER);
     assert_int_equal(got->status, SF_STATUS_ERROR);
     assert_string_equal(got->message, "broken");
-    assert_int_equal(got->n_attrs, 5);
+    assert_int_equal(got->n_attrs, 6);
     assert_int_equal(got->dropped, 1);
     assert_string_equal(got->attrs[0][1], "b");
     assert_string_equal(got->attrs[1][1], "-5");
@@ -220,9 +221,23 @@ TEST(span, arrives_with_all_it_carries)
     assert_string_equal(got->attrs[3][1], "true");
     assert_string_equal(got->attrs[4][0], "bad?");
     assert_string_equal(got->attrs[4][1], "?(z");
+    assert_string_equal(got->attrs[5][0], "thread.id");
+    assert_int_equal(strtol(got->attrs[5][1], NULL, 10), syscall(SYS_gettid));
     assert_int_equal(got->n_events, 1);
     assert_int_equal(got->n_links, 1);
     assert_true(got->start_ns > 0 && got->end_ns >= got->start_ns);
+}
+
+TEST(span, leaves_a_thread_that_the_program_names)
+{
+    sf_span s;
+    begin();
+    s = sf_span_start("coroutine");
+    sf_span_set_int(s, "thread.id", 7);
+    sf_span_end(s);
+    receive();
+    assert_int_equal(find("coroutine")->n_attrs, 1);
+    assert_string_equal(find("coroutine")->attrs[0][1], "7");
 }
 
 TEST(span, nests_and_comes_back_to_what_was_under_it)
@@ -377,7 +392,7 @@ TEST(span, does_not_grow_without_bound)
         sf_span_event(s, "e");
     sf_span_end(s);
     receive();
-    assert_in_range(find("big")->n_attrs, 3, 4);
+    assert_in_range(find("big")->n_attrs, 4, 5);
     assert_in_range(find("big")->dropped, 3, 4);
     sf_counters_read(&c);
     assert_true(c.attrs_dropped >= 3);
