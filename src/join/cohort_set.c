@@ -12,8 +12,6 @@ enum sf_err sf_cohort_set_load(struct sf_store *store, const struct sf_link_many
                               : sf_exec_no_room(why);
     if (err)
         return err;
-    struct sf_attribution_input in = {.samples = out->link.samples,
-                                      .n_samples = out->link.n_samples};
     struct sf_member_input costs = {.spans = &out->link.tree,
                                     .claims = &out->claims,
                                     .samples = out->link.samples,
@@ -25,7 +23,7 @@ enum sf_err sf_cohort_set_load(struct sf_store *store, const struct sf_link_many
     for (uint32_t i = 0; i < out->n; i++)
         members[i] = sf_span_tree_find(&out->link.tree, many->spans[i].trace, many->spans[i].id);
     out->members = members;
-    err = sf_attribute(&out->link.index, &in, q->req, &out->claims, why);
+    err = sf_link_set_attribute(&out->link, NULL, q->req, &out->claims, why);
     if (!err)
         err = sf_frame_functions_make(&out->link.stacks, q->req, &out->functions, why);
     return err ? err : sf_member_costs_make(&costs, q->req, &out->costs, why);

@@ -65,13 +65,15 @@ void sf_link_keep_add(struct sf_link_keep *k, const struct sf_trace_view *v, str
     for (uint32_t i = 0; i < v->n_spans; i++) {
         const struct sf_span *s = &v->spans[i];
         struct sf_kept_span *to = &k->spans[k->n + t.n++];
-        *to = (struct sf_kept_span){.id = s->span_id,
-                                    .parent_id = s->parent_id,
-                                    .start_ns = s->start_ns,
-                                    .end_ns = s->end_ns,
-                                    .process = processes[s->resource],
-                                    .thread = sf_ran_on_thread(s),
-                                    .profile = sf_profile_names_given(s)};
+        *to = (struct sf_kept_span){
+            .id = s->span_id,
+            .parent_id = s->parent_id,
+            .start_ns = s->start_ns,
+            .end_ns = s->end_ns,
+            .process = processes[s->resource],
+            .thread = sf_ran_on_thread(s),
+            .profile = sf_profile_names_given(s),
+            .tags = (uint8_t)sf_span_tags_of(s, &v->resources[s->resource])};
         if (!add_name(k, v->resources[s->resource].service, &to->service))
             return;
     }

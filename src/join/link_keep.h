@@ -13,6 +13,7 @@ struct sf_kept_span {
     uint64_t process;   /* sf_process_hash */
     uint64_t thread;    /* 0: unknown */
     sf_span_id profile; /* sf_profile_names_given */
+    uint8_t tags;       /* enum sf_span_tags */
     sf_str service;
 };
 

@@ -14,6 +14,7 @@
 #include "model/process.h"
 
 #define AROUND_NS  (900 * 1000000000LL) /* profiles come in pieces of up to minutes, and late */
+#define SLACK_NS   1000000              /* rows of older blocks begin at whole milliseconds */
 #define MAX_MANY   50000                /* spans of all traces of a set together */
 #define MAX_STACKS ((size_t)64 << 20)   /* of tables while trees are joined */
 
@@ -402,6 +403,34 @@ static enum sf_err add_samples(struct load *l, const sf_trace_id *traces, uint32
 
 /* ---- all of it ---- */
 
+static int order_processes(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Root spans that name themselves say nothing of the spans below them. */
+static enum sf_err find_exact(struct load *l, struct sf_why *why)
+{
+    uint64_t *list = sf_arena_new_n(l->q->req, l->spans.n_processes + 1u, sizeof(*list));
+    uint32_t n = 0;
+    if (!list)
+        return sf_exec_no_room(why);
+    for (uint32_t i = 0; i < l->set.n_own; i++) {
+        const struct sf_span_place *p = &l->set.tree.places[i];
+        bool is_exact = l->spans.tags[i] == SF_SPAN_TAGS_ALL ||
+                        (l->spans.tags[i] == SF_SPAN_TAGS_SELF && p->depth > 0);
+        if (!is_exact || p->process == 0 ||
+            (n > 0 && bsearch(&p->process, list, n, sizeof(*list), order_processes)))
+            continue;
+        list[n++] = p->process;
+        qsort(list, n, sizeof(*list), order_processes);
+    }
+    l->set.exact_processes = list;
+    l->set.n_exact = n;
+    return SF_OK;
+}
+
 static enum sf_err finish(struct load *l, struct sf_why *why)
 {
     uint32_t n_spans = l->set.tree.n_spans;
@@ -413,6 +442,8 @@ static enum sf_err finish(struct load *l, struct sf_why *why)
     /* What was read for a set of many traces is inside processes: clocks have no part in it. */
     if (!err && l->is_one_trace)
         err = sf_clock_fix_make(&l->set.tree, l->q->req, &l->set.clocks, why);
+    if (!err)
+        err = find_exact(l, why);
     l->set.spans = l->spans.spans;
     l->set.services = l->spans.services;
     l->set.samples = l->samples;
@@ -469,6 +500,19 @@ enum sf_err sf_link_set_load(struct sf_store *store, sf_trace_id trace,
     l.set.is_partial = whole.is_partial;
     l.is_one_trace = true;
     return load(&l, &trace, 1, out, why);
+}
+
+enum sf_err sf_link_set_attribute(struct sf_link_set *set, const bool *is_wanted,
+                                  struct sf_arena *req, struct sf_attribution *out,
+                                  struct sf_why *why)
+{
+    struct sf_attribution_input in = {.samples = set->samples,
+                                      .n_samples = set->n_samples,
+                                      .is_wanted = is_wanted,
+                                      .exact_processes = set->exact_processes,
+                                      .n_exact = set->n_exact,
+                                      .slack_ns = SLACK_NS};
+    return sf_attribute(&set->index, &in, req, out, why);
 }
 
 /* ---- of many traces ---- */

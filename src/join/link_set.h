@@ -39,6 +39,8 @@ struct sf_link_set {
     const sf_str *types;         /* whole ids of all types the services have then */
     uint32_t n_types;
     enum sf_link_source source;
+    const uint64_t *exact_processes; /* sorted: their senders say that they tag every span */
+    uint32_t n_exact;
     uint64_t n_elsewhere; /* samples of the process meanwhile that name spans of other traces */
     int64_t window_from_ns, window_to_ns; /* AGGREGATE: what its profiles cover */
     struct sf_clock_fix clocks;           /* of one trace: the tree is on one clock */
@@ -51,6 +53,11 @@ struct sf_link_set {
 enum sf_err sf_link_set_load(struct sf_store *store, sf_trace_id trace,
                              const struct sf_link_want *want, struct sf_query_ctx *q,
                              struct sf_link_set *out, struct sf_why *why);
+
+/* Who claims which of its samples; of spans that are `wanted` (NULL: of all). */
+enum sf_err sf_link_set_attribute(struct sf_link_set *set, const bool *is_wanted,
+                                  struct sf_arena *req, struct sf_attribution *out,
+                                  struct sf_why *why);
 
 struct sf_link_many {
     const struct sf_set_span *spans; /* sorted by trace */

@@ -17,7 +17,8 @@ bool sf_link_spans_init(struct sf_link_spans *l, uint32_t cap, struct sf_arena *
     l->origins = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->origins), 16);
     l->services = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->services), 16);
     l->profiles = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->profiles), 16);
-    return l->spans && l->origins && l->services && l->profiles;
+    l->tags = sf_arena_raw(req, (size_t)cap + 1, 16);
+    return l->spans && l->origins && l->services && l->profiles && l->tags;
 }
 
 static bool add_process(struct sf_link_spans *l, uint64_t process)
@@ -50,7 +51,7 @@ static bool add_name(struct sf_link_spans *l, sf_str name, bool is_copied, sf_st
 }
 
 static void add_span(struct sf_link_spans *l, const struct sf_span *s, struct sf_span_origin origin,
-                     sf_str service, sf_span_id profile, bool is_bare)
+                     sf_str service, sf_span_id profile, uint8_t tags, bool is_bare)
 {
     int64_t start_ns = s->start_ns < INT64_MAX ? (int64_t)s->start_ns : INT64_MAX;
     int64_t end_ns = s->end_ns < INT64_MAX ? (int64_t)s->end_ns : INT64_MAX;
@@ -64,6 +65,7 @@ static void add_span(struct sf_link_spans *l, const struct sf_span *s, struct sf
         l->spans[l->n] = *s;
     l->origins[l->n] = origin;
     l->profiles[l->n] = profile;
+    l->tags[l->n] = tags;
     l->services[l->n++] = service;
     l->from_ns = start_ns < l->from_ns ? start_ns : l->from_ns;
     l->to_ns = end_ns > l->to_ns ? end_ns : l->to_ns;
@@ -95,7 +97,8 @@ bool sf_link_spans_add(struct sf_link_spans *l, const struct sf_trace *trace)
     for (uint32_t i = 0; names && i < b->n_spans; i++) {
         const struct sf_span *s = &b->spans[i];
         add_span(l, s, (struct sf_span_origin){processes[s->resource], sf_ran_on_thread(s)},
-                 names[s->resource], sf_profile_names_given(s), false);
+                 names[s->resource], sf_profile_names_given(s),
+                 (uint8_t)sf_span_tags_of(s, &b->resources[s->resource]), false);
     }
     return names != NULL;
 }
@@ -131,7 +134,8 @@ bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *tra
         const struct sf_span *s = &b->spans[i];
         if (is_kept[s->resource])
             add_span(l, s, (struct sf_span_origin){processes[s->resource], sf_ran_on_thread(s)},
-                     names[s->resource], sf_profile_names_given(s), true);
+                     names[s->resource], sf_profile_names_given(s),
+                     (uint8_t)sf_span_tags_of(s, &b->resources[s->resource]), true);
     }
     return names != NULL;
 }
@@ -181,7 +185,7 @@ bool sf_link_spans_add_kept(struct sf_link_spans *l, const struct sf_link_keep *
                                .end_ns = s->end_ns};
         if (is_kept[i])
             add_span(l, &bare, (struct sf_span_origin){s->process, s->thread}, s->service,
-                     s->profile, true);
+                     s->profile, s->tags, true);
     }
     l->is_by_service = l->is_by_service || trace->is_by_service;
     return true;

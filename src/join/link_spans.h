@@ -15,6 +15,7 @@ struct sf_link_spans {
     struct sf_span_origin *origins; /* beside the spans */
     sf_str *services;               /* beside the spans */
     sf_span_id *profiles;           /* likewise: sf_profile_names_given */
+    uint8_t *tags;                  /* likewise: enum sf_span_tags */
     uint32_t n, cap;
     sf_str *names; /* the services, each once */
     uint32_t n_names, cap_names;

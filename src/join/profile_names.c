@@ -39,6 +39,19 @@ sf_span_id sf_profile_names_given(const struct sf_span *s)
     return 0;
 }
 
+/* The C library tags whatever it samples. */
+enum sf_span_tags sf_span_tags_of(const struct sf_span *s, const struct sf_resource *resource)
+{
+    sf_str sdk = sf_attrs_str(resource->attrs, SF_STR("telemetry.sdk.name"));
+    sf_str own = sf_attrs_str(s->attrs, SF_STR("pyroscope.profile.id"));
+    sf_span_id id = 0;
+    if (sf_str_eq(sdk, SF_STR("spanflame")))
+        return SF_SPAN_TAGS_ALL;
+    return own.len > 0 && sf_span_id_parse(own, &id) && id != 0 && id == s->span_id
+               ? SF_SPAN_TAGS_SELF
+               : SF_SPAN_TAGS_NOTHING;
+}
+
 bool sf_profile_names_find(const struct sf_span *spans, const sf_span_id *profiles,
                            uint32_t n_spans, struct sf_arena *req, struct sf_profile_names *out)
 {

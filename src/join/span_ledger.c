@@ -1,11 +1,12 @@
 /* span_ledger.c - where a span's time went, from every profile that knows something of it.
  *
  * Profiles of time speak of the ledger in four voices: off-CPU waits with a state, wall clock
- * samples with a state or a telling stack, CPU samples, and lock or block profiles. A wall clock
- * profile sees what the CPU profile sees too, so it is heard only when the process sends no waits
- * and then alone; everything else adds up. Waits for locks may be among the off-CPU waits or beside
- * them: those that say when they were lie on the same time and count once, the others are left out
- * where there are off-CPU waits. */
+ * samples with a state or a telling stack, CPU samples, and lock or block profiles. Which of them
+ * there are is asked of the samples of this span, not of the service: another process of it, or
+ * another hour, may be profiled differently. A wall clock profile sees what all others see too: it
+ * fills what they leave unknown, and says of the CPU only what no CPU profile says. Waits for locks
+ * may be among the off-CPU waits or beside them: those that say when they were lie on the same time
+ * and count once, the others are left out where off-CPU waits or wall clock samples tell them. */
 #include "join/span_ledger.h"
 #include "base/list.h"
 
@@ -25,7 +26,7 @@ enum voice { VOICE_NONE, VOICE_CPU, VOICE_OFF_CPU, VOICE_LOCK, VOICE_BLOCK, VOIC
 
 struct hearing {
     struct sf_query_ctx *q;
-    bool has_waits; /* off-CPU ones */
+    bool has[VOICES]; /* samples that are certain to be of this span */
     struct sf_ledger_sample *samples;
     struct origin { /* beside the samples */
         uint32_t node;
@@ -91,40 +92,65 @@ static int64_t within(const struct sf_span_place *place, int64_t start_ns)
     return start_ns < span_ns && start_ns > span_ns - ROW_NS ? span_ns : start_ns;
 }
 
-static enum sf_err hear(struct hearing *h, struct sf_link_set *set, enum voice voice,
-                        struct sf_why *why)
+struct heard { /* one type of profile */
+    struct sf_link_set *set;
+    enum voice voice;
+    struct sf_attribution claims; /* of the span */
+};
+
+static bool is_lock(enum voice voice)
 {
-    bool *wanted = sf_arena_new_n(h->q->req, set->tree.n_spans + 1u, sizeof(*wanted));
+    return voice == VOICE_LOCK || voice == VOICE_BLOCK;
+}
+
+/* What of this voice counts, given the others. */
+static bool is_heard(const struct hearing *h, enum voice voice, const struct sf_link_sample *p,
+                     enum sf_ledger_part part)
+{
+    bool is_cpu = part == SF_PART_CPU || part == SF_PART_GC;
+    if (is_lock(voice))
+        return p->has_time || !(h->has[VOICE_OFF_CPU] || h->has[VOICE_WALL]);
+    if (voice != VOICE_WALL)
+        return true;
+    if (is_cpu)
+        return !h->has[VOICE_CPU];
+    return p->has_time || part == SF_PART_RUN_QUEUE || !h->has[VOICE_OFF_CPU];
+}
+
+static enum sf_err hear(struct hearing *h, const struct heard *from, struct sf_why *why)
+{
+    const struct sf_link_set *set = from->set;
     const uint8_t *leaves = sf_leaf_states(&set->stacks, h->q->req);
-    struct sf_attribution_input in = {
-        .samples = set->samples, .n_samples = set->n_samples, .is_wanted = wanted};
     const struct sf_span_place *place = &set->tree.places[set->span];
-    struct sf_attribution a;
     uint32_t *nodes = sf_arena_new_n(h->q->req, set->stacks.n_nodes + 1u, sizeof(*nodes));
-    if (!wanted || !leaves || !nodes)
+    if (!leaves || !nodes)
         return sf_exec_no_room(why);
     if (h->stacks)
         sf_tree_builder_shape(h->stacks, &set->stacks, nodes);
-    wanted[set->span] = true;
-    enum sf_err err = sf_attribute(&set->index, &in, h->q->req, &a, why);
-    for (uint32_t i = 0; !err && i < a.n_claims; i++) {
-        const struct sf_link_sample *p = &set->samples[a.claims[i].sample];
-        bool is_lock = voice == VOICE_LOCK || voice == VOICE_BLOCK;
-        bool is_wait = voice == VOICE_OFF_CPU || (is_lock && p->has_time);
-        if (h->has_waits && is_lock && !p->has_time)
+    for (uint32_t i = 0; i < from->claims.n_claims; i++) {
+        const struct sf_claim *c = &from->claims.claims[i];
+        const struct sf_link_sample *p = &set->samples[c->sample];
+        enum sf_ledger_part part = part_of(from->voice, p->state, leaves[p->node]);
+        bool is_wait = (from->voice == VOICE_OFF_CPU || is_lock(from->voice)) && p->has_time;
+        if (!is_heard(h, from->voice, p, part))
             continue;
         /* The row's length is in whole milliseconds, its value is the wait itself. */
         struct sf_ledger_sample s = {.thread = p->thread,
                                      .start_ns = is_wait ? within(place, p->start_ns) : p->start_ns,
-                                     .length_ns = is_wait ? a.claims[i].value : 0,
-                                     .worth_ns = a.claims[i].value,
-                                     .part = (uint8_t)part_of(voice, p->state, leaves[p->node]),
+                                     .length_ns = is_wait ? c->value : 0,
+                                     .worth_ns = c->value,
+                                     .part = (uint8_t)part,
+                                     .grade = c->grade,
                                      .has_time = p->has_time,
-                                     .is_measured = is_wait && p->has_time};
-        if (!add(h, &s, (struct origin){nodes[p->node], a.claims[i].grade}))
-            err = sf_exec_no_room(why);
+                                     .is_measured = is_wait && c->is_whole,
+                                     .is_shared = !c->is_whole,
+                                     .is_filler = from->voice == VOICE_WALL,
+                                     .names_span = p->span_id != 0 &&
+                                                   p->span_id == set->spans[set->span].span_id};
+        if (!add(h, &s, (struct origin){nodes[p->node], c->grade}))
+            return sf_exec_no_room(why);
     }
-    return err;
+    return SF_OK;
 }
 
 /* The set of a type: the first one is there already. */
@@ -141,28 +167,53 @@ static enum sf_err load_type(struct hearing *h, struct sf_store *store, sf_trace
     return *out ? sf_link_set_load(store, trace, want, h->q, *out, why) : sf_exec_no_room(why);
 }
 
+static enum sf_err claim(struct hearing *h, struct heard *to, struct sf_why *why)
+{
+    struct sf_link_set *set = to->set;
+    bool *wanted = sf_arena_new_n(h->q->req, set->tree.n_spans + 1u, sizeof(*wanted));
+    if (!wanted)
+        return sf_exec_no_room(why);
+    wanted[set->span] = true;
+    return sf_link_set_attribute(set, wanted, h->q->req, &to->claims, why);
+}
+
+/* Tied to the span by an id, or by the thread it names. */
+static bool has_certain(const struct heard *from)
+{
+    const struct sf_link_set *set = from->set;
+    uint64_t thread = set->tree.places[set->span].thread;
+    for (uint32_t i = 0; i < from->claims.n_claims; i++) {
+        const struct sf_claim *c = &from->claims.claims[i];
+        if (c->grade == SF_GRADE_EXACT || c->grade == SF_GRADE_INHERITED ||
+            (thread != 0 && set->samples[c->sample].thread == thread))
+            return true;
+    }
+    return false;
+}
+
 static enum sf_err hear_all(struct hearing *h, struct sf_store *store, sf_trace_id trace,
                             const struct sf_link_want *about, struct sf_link_set *first,
                             struct sf_why *why)
 {
-    enum sf_err err = SF_OK;
-    for (uint32_t i = 0; i < first->n_types; i++)
-        h->has_waits = h->has_waits || voice_of(first->types[i]) == VOICE_OFF_CPU;
-    bool has_wall = false;
-    for (uint32_t i = 0; i < first->n_types; i++)
-        has_wall = has_wall || (!h->has_waits && voice_of(first->types[i]) == VOICE_WALL);
+    struct heard *all = sf_arena_new_n(h->q->req, first->n_types + 1u, sizeof(*all));
+    uint32_t n = 0;
+    enum sf_err err = all ? SF_OK : sf_exec_no_room(why);
     for (uint32_t i = 0; !err && i < first->n_types; i++) {
-        enum voice voice = voice_of(first->types[i]);
         struct sf_link_want want = {
             .span = about->span, .type = first->types[i], .whole = about->whole};
-        struct sf_link_set *set = NULL;
-        if (voice == VOICE_NONE || (has_wall && voice != VOICE_WALL) ||
-            (!has_wall && voice == VOICE_WALL))
+        struct heard *to = &all[n];
+        to->voice = voice_of(first->types[i]);
+        if (to->voice == VOICE_NONE)
             continue;
-        err = load_type(h, store, trace, &want, first, &set, why);
+        err = load_type(h, store, trace, &want, first, &to->set, why);
         if (!err)
-            err = hear(h, set, voice, why);
+            err = claim(h, to, why);
+        if (!err)
+            h->has[to->voice] = has_certain(to) || h->has[to->voice];
+        n++;
     }
+    for (uint32_t i = 0; !err && i < n; i++)
+        err = hear(h, &all[i], why);
     return err;
 }
 
@@ -172,7 +223,7 @@ static bool has_stacks(const struct hearing *h, const struct sf_ledger *l, enum 
     if (l->ns[part] == 0 || part == SF_PART_UNKNOWN)
         return false;
     for (uint32_t i = 0; i < h->n; i++)
-        if (sf_ledger_stacks_has(l, &h->samples[i], part))
+        if (sf_ledger_stacks_has(l, h->samples, i, part))
             return true;
     return part == SF_PART_CHILD || part == SF_PART_REMOTE;
 }
@@ -182,29 +233,57 @@ static void fill(const struct hearing *h, const struct sf_ledger *l, struct sf_l
     v->duration_ns = l->duration_ns;
     v->other_cpu_ns = l->other_cpu_ns;
     v->n_samples = l->n_samples;
+    v->n_apart = l->n_apart;
     for (v->n_parts = 0; v->n_parts < SF_PARTS; v->n_parts++) {
         enum sf_ledger_part part = (enum sf_ledger_part)v->n_parts;
         v->parts[part].name = sf_ledger_part_name(part);
         v->parts[part].words = sf_ledger_part_words(part);
         v->parts[part].source = sf_ledger_source_name((enum sf_ledger_source)l->sources[part]);
         v->parts[part].ns = l->ns[part];
+        v->parts[part].cut_ns = l->cut_ns[part];
+        v->parts[part].apart_ns = l->apart_ns[part];
         v->parts[part].has_stacks = has_stacks(h, l, part);
     }
+}
+
+static bool sends(const struct sf_link_set *set, enum voice voice)
+{
+    for (uint32_t i = 0; i < set->n_types; i++)
+        if (voice_of(set->types[i]) == voice)
+            return true;
+    return false;
 }
 
 static bool explain(const struct sf_link_set *set, const struct sf_ledger *l,
                     struct sf_ledger_view *v, struct sf_arena *req)
 {
+    bool sends_wall = sends(set, VOICE_WALL), sends_off = sends(set, VOICE_OFF_CPU);
     if (l->duration_ns == 0 || l->ns[SF_PART_UNKNOWN] * 10 <= l->duration_ns)
         return true;
     if (set->n_types == 0)
         return sf_arena_print(req, &v->reason,
                               "unknown is large: no profiles from %.*s around this time",
                               SF_STR_ARG(v->service));
+    if (l->n_samples == 0 && l->n_apart > 0)
+        return sf_arena_print(
+            req, &v->reason,
+            "unknown is large: the profiles of %.*s carry neither this span's id nor its thread, "
+            "so what the process did meanwhile is listed apart and not counted; spanflame coverage "
+            "has the lines that tag samples",
+            SF_STR_ARG(v->service));
     if (l->n_samples == 0)
         return sf_arena_print(req, &v->reason,
                               "unknown is large: no sample of %.*s fell into this span",
                               SF_STR_ARG(v->service));
+    if (sends_wall || sends_off)
+        return sf_arena_print(
+            req, &v->reason,
+            "unknown is large: %.*s sends %s profiles, but none of their samples explains this "
+            "time of this span",
+            SF_STR_ARG(v->service),
+            !sends_off    ? "wall clock"
+            : !sends_wall ? "off-CPU"
+                          : "wall clock and off-CPU");
     return sf_arena_print(
         req, &v->reason,
         "unknown is large: what %.*s sends tells %s; wall clock or off-CPU profiles would tell "
@@ -355,7 +434,7 @@ static void count_grades(const struct hearing *h, const struct sf_ledger *l,
                          enum sf_ledger_part part, struct sf_grades *out)
 {
     for (uint32_t i = 0; i < h->n; i++) {
-        if (!sf_ledger_stacks_has(l, &h->samples[i], part))
+        if (!sf_ledger_stacks_has(l, h->samples, i, part))
             continue;
         enum sf_grade_row row = sf_claims_view_row((enum sf_grade)h->origins[i].grade);
         out->rows[row].n_samples++;

@@ -115,14 +115,12 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
                           : sf_exec_no_room(why);
     if (err)
         return err;
-    struct sf_attribution_input in = {.samples = set->samples,
-                                      .n_samples = set->n_samples,
-                                      .is_wanted = mark_wanted(set, want->is_self, q->req)};
+    const bool *is_wanted = mark_wanted(set, want->is_self, q->req);
     bool *asked = sf_arena_new_n(q->req, set->tree.n_spans + 1u, sizeof(*asked));
-    if (!in.is_wanted || !asked)
+    if (!is_wanted || !asked)
         return sf_exec_no_room(why);
     asked[set->span] = true;
-    err = sf_attribute(&set->index, &in, q->req, &a, why);
+    err = sf_link_set_attribute(set, is_wanted, q->req, &a, why);
     if (!err)
         err = sf_claims_view_tree(set, &a, q->req, &p.view.tree, &nodes, why);
     if (!err && want->has_timeline)

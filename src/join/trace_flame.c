@@ -80,7 +80,6 @@ enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_st
                           : sf_exec_no_room(why);
     if (err)
         return err;
-    struct sf_attribution_input in = {.samples = set->samples, .n_samples = set->n_samples};
     struct sf_trace_flame_input draw = {
         .spans = &set->tree,
         .services = set->services,
@@ -88,7 +87,7 @@ enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_st
         .samples = set->samples,
         .claims = &a,
         .is_time = sf_str_eq(set->type.sample_unit, SF_STR("nanoseconds"))};
-    err = sf_attribute(&set->index, &in, q->req, &a, why);
+    err = sf_link_set_attribute(set, NULL, q->req, &a, why);
     if (!err)
         err = weigh(set, by, q->req, &draw.weights_ns, why);
     if (!err)

@@ -8,12 +8,11 @@
 #include "link/hottest.h"
 #include "link/trust.h"
 
-static enum sf_err find(const struct sf_link_set *set, struct sf_local_index *index,
-                        struct sf_arena *req, const struct sf_hot **out, struct sf_why *why)
+static enum sf_err find(struct sf_link_set *set, struct sf_arena *req, const struct sf_hot **out,
+                        struct sf_why *why)
 {
-    struct sf_attribution_input in = {.samples = set->samples, .n_samples = set->n_samples};
     struct sf_attribution a;
-    enum sf_err err = sf_attribute(index, &in, req, &a, why);
+    enum sf_err err = sf_link_set_attribute(set, NULL, req, &a, why);
     return err ? err : sf_hottest(&set->stacks, set->samples, &a, set->n_own, req, out, why);
 }
 
@@ -29,7 +28,7 @@ enum sf_err sf_trace_hot_find(struct sf_store *store, const struct sf_trace *tra
     enum sf_err err = set && with ? sf_link_set_load(store, rows->trace_id, &want, q, set, why)
                                   : sf_exec_no_room(why);
     if (!err && set->n_samples > 0)
-        err = find(set, &set->index, q->req, &hots, why);
+        err = find(set, q->req, &hots, why);
     if (!err && hots && !sf_profile_type_print(&set->type, q->req, &rows->hot_type))
         err = sf_exec_no_room(why);
     if (err == SF_ERR_LIMIT)

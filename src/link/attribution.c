@@ -60,8 +60,8 @@ static bool find_exact(struct work *w)
 
 /* ---- claims ---- */
 
-static void claim(struct work *w, uint32_t sample, uint32_t span, int64_t value,
-                  enum sf_grade grade)
+static void claim_part(struct work *w, uint32_t sample, uint32_t span, int64_t value,
+                       enum sf_grade grade, bool is_whole)
 {
     if (w->is_full || (w->in->is_wanted && !w->in->is_wanted[span]))
         return;
@@ -69,7 +69,12 @@ static void claim(struct work *w, uint32_t sample, uint32_t span, int64_t value,
         w->is_full = true;
         return;
     }
-    w->claims[w->n_claims++] = (struct sf_claim){sample, span, value, (uint8_t)grade};
+    w->claims[w->n_claims++] = (struct sf_claim){sample, span, value, (uint8_t)grade, is_whole};
+}
+
+static void claim(struct work *w, uint32_t sample, uint32_t span, enum sf_grade grade)
+{
+    claim_part(w, sample, span, w->in->samples[sample].value, grade, true);
 }
 
 static void count(struct work *w, const struct sf_link_sample *s, enum sf_grade grade)
@@ -93,15 +98,30 @@ static uint64_t moment_of(const struct sf_link_sample *s)
     return s->start_ns < 0 ? 0 : (uint64_t)s->start_ns + (uint64_t)half;
 }
 
+/* Did the span run while the sample was taken? A sample with a length (a wait) has to touch it. */
+static bool is_inside(const struct work *w, const struct sf_link_sample *s, uint32_t span)
+{
+    const struct sf_span_place *p = &w->t->places[span];
+    uint64_t slack_ns = w->in->slack_ns;
+    uint64_t from_ns = s->start_ns < 0 ? 0 : (uint64_t)s->start_ns;
+    uint64_t to_ns = from_ns + (s->length_ns > 0 ? (uint64_t)s->length_ns : 0);
+    uint64_t first_ns = p->start_ns > slack_ns ? p->start_ns - slack_ns : 0;
+    uint64_t last_ns = p->end_ns < UINT64_MAX - slack_ns ? p->end_ns + slack_ns : UINT64_MAX;
+    return to_ns >= first_ns && from_ns < (last_ns > first_ns ? last_ns : first_ns + 1);
+}
+
 static void claim_in_tree(struct work *w, uint32_t i, uint32_t tagged)
 {
     const struct sf_link_sample *s = &w->in->samples[i];
     uint32_t span = sf_local_index_deepest(w->x, w->x->tree_of[tagged], s->thread, moment_of(s),
                                            &w->is_full);
-    /* Outside every span of the tree it still carries its id: late work of that request. */
-    enum sf_grade grade = span == SF_NOBODY || span == tagged ? SF_GRADE_EXACT : SF_GRADE_INHERITED;
-    claim(w, i, span == SF_NOBODY ? tagged : span, s->value, grade);
-    count(w, s, grade);
+    if (span == SF_NOBODY && !is_inside(w, s, tagged)) {
+        leave(w, s, SF_UNCLAIMED_OUTSIDE);
+        return;
+    }
+    /* The root runs, and no span of the tree is on the sample's thread: work for the root. */
+    claim(w, i, span == SF_NOBODY ? tagged : span, SF_GRADE_INHERITED);
+    count(w, s, SF_GRADE_INHERITED);
 }
 
 static bool is_candidate(const struct sf_local_tree *tree, const struct sf_link_sample *s)
@@ -139,8 +159,9 @@ static uint32_t walk_active(struct work *w, const struct sf_link_sample *s, stru
             continue;
         n++;
         if (c)
-            claim(w, i, span,
-                  n == n_parts ? sf_share_cut_rest(c) : sf_share_cut_next(c, 1.0 / n_parts), grade);
+            claim_part(w, i, span,
+                       n == n_parts ? sf_share_cut_rest(c) : sf_share_cut_next(c, 1.0 / n_parts),
+                       grade, n_parts == 1);
     }
     return n;
 }
@@ -204,7 +225,7 @@ static double weigh_run(const struct work *w, const struct sf_link_sample *s,
 }
 
 static void share_run(struct work *w, uint32_t i, struct sf_local_run run, bool is_windowed,
-                      double sum, uint32_t last, enum sf_grade grade)
+                      double sum, uint32_t n, uint32_t last, enum sf_grade grade)
 {
     const struct sf_link_sample *s = &w->in->samples[i];
     struct sf_share_cut c = {s->value, 0, 0};
@@ -215,9 +236,9 @@ static void share_run(struct work *w, uint32_t i, struct sf_local_run run, bool 
             double weight = weight_of(&w->t->places[span], s, is_windowed);
             if (weight <= 0)
                 continue;
-            claim(w, i, span,
-                  span == last ? sf_share_cut_rest(&c) : sf_share_cut_next(&c, weight / sum),
-                  grade);
+            claim_part(w, i, span,
+                       span == last ? sf_share_cut_rest(&c) : sf_share_cut_next(&c, weight / sum),
+                       grade, n == 1);
         }
     }
 }
@@ -233,15 +254,14 @@ static void claim_by_self(struct work *w, uint32_t i, struct sf_local_run run, u
         leave(w, s, SF_UNCLAIMED_TIME);
         return;
     }
-    enum sf_grade grade = !has_id                    ? SF_GRADE_WINDOW
-                          : n > 1                    ? SF_GRADE_SHARED
-                          : tagged == SF_NOBODY      ? SF_GRADE_INHERITED
-                          : n == 0 || last == tagged ? SF_GRADE_EXACT
-                                                     : SF_GRADE_SHARED;
+    enum sf_grade grade = !has_id                                           ? SF_GRADE_WINDOW
+                          : n > 1                                           ? SF_GRADE_SHARED
+                          : tagged == SF_NOBODY || n == 0 || last == tagged ? SF_GRADE_INHERITED
+                                                                            : SF_GRADE_SHARED;
     if (n == 0)
-        claim(w, i, tagged, s->value, grade);
+        claim(w, i, tagged, grade);
     else
-        share_run(w, i, run, !has_id, sum, last, grade);
+        share_run(w, i, run, !has_id, sum, n, last, grade);
     count(w, s, grade);
 }
 
@@ -252,7 +272,11 @@ static void take_tagged(struct work *w, uint32_t i, uint32_t span)
     const struct sf_link_sample *s = &w->in->samples[i];
     const struct sf_span_place *p = &w->t->places[span];
     if (p->depth > 0 || !p->is_local_parent || has_u64(w->exact, w->n_exact, p->process)) {
-        claim(w, i, span, s->value, SF_GRADE_EXACT);
+        if (s->has_time && !is_inside(w, s, span)) {
+            leave(w, s, SF_UNCLAIMED_OUTSIDE);
+            return;
+        }
+        claim(w, i, span, SF_GRADE_EXACT);
         count(w, s, SF_GRADE_EXACT);
         return;
     }

@@ -5,9 +5,10 @@
  * several; nothing is lost between siblings and nothing counted twice. The rules, by what a sample
  * says of itself:
  *
- *   a span's id, from a process that tags every span      that span                       exact
+ *   a span's id, from a process that tags every span,     that span                       exact
+ *   or of a span without children in its process
  *   a local root's id and a time                          the deepest span of the tree    inherited
- *                                                         at that moment
+ *                                                         at that moment, be it the root
  *   a local root's id, no time                            all spans of the tree, by       shared
  *                                                         self time
  *   a trace's id alone                                    the trees of that trace in inherited,
@@ -21,8 +22,12 @@
  * request's where a span of the request, or the file itself, ties the thread to it; the rest is
  * what the process did meanwhile: window.
  *
+ * A sample with a time that names a span belongs to it only while the span ran: what a thread does
+ * after the span has ended, with the id still set, belongs to no span.
+ *
  * A process tags every span when one of its samples names a span below a local root, or the caller
- * knows; until then a local root's id is taken for "this request". */
+ * knows; until then a local root's id is taken for "this request", and such a sample is never
+ * better than inherited, not even for the root. */
 #pragma once
 #include "link/local_index.h"
 
@@ -39,6 +44,7 @@ enum sf_unclaimed {                       /* why nobody's */
                     SF_UNCLAIMED_SPAN,    /* names a span that is not among these */
                     SF_UNCLAIMED_PROCESS, /* no span ran in its process */
                     SF_UNCLAIMED_TIME,    /* no span was active then */
+                    SF_UNCLAIMED_OUTSIDE, /* names a span that did not run then */
                     SF_UNCLAIMED_REASONS
 };
 
@@ -59,6 +65,7 @@ struct sf_claim {
     uint32_t sample, span;
     int64_t value;
     uint8_t grade;
+    bool is_whole; /* the span was the only candidate */
 };
 
 struct sf_attribution {
@@ -75,6 +82,7 @@ struct sf_attribution_input {
     const bool *is_wanted;           /* per span: keep its claims; NULL: keep all */
     const uint64_t *exact_processes; /* sorted: known to tag every span */
     uint32_t n_exact;
+    uint64_t slack_ns; /* clocks of sampler and tracer, and rows' times, are apart by up to this */
 };
 
 /* LIMIT: the arena is full. */

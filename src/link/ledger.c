@@ -35,35 +35,138 @@ struct work {
     uint32_t n_edges;
     struct piece *pieces;
     uint32_t n_pieces;
+    uint64_t *threads; /* that it was on at some time; sorted */
+    uint32_t n_threads;
     struct sf_ledger l;
 };
 
 /* ---- whose thread ---- */
 
-/* The span's, else the one the samples spend most time on. Boyer and Moore's vote, by worth: a
- * thread with a majority wins in one pass, without one any leader will do. */
-static uint64_t find_thread(const struct work *w, const struct sf_ledger_sample *samples,
-                            uint32_t n)
+static bool names_span(const struct sf_ledger_sample *s)
 {
-    uint64_t leader = w->place->thread;
-    int64_t lead_ns = 0;
-    for (uint32_t i = 0; w->place->thread == 0 && i < n; i++) {
-        int64_t worth_ns = samples[i].worth_ns > 0 ? samples[i].worth_ns : 0;
-        if (samples[i].thread == 0)
-            continue;
-        if (samples[i].thread == leader) {
-            lead_ns += worth_ns;
-        } else if ((lead_ns -= worth_ns) < 0) {
-            leader = samples[i].thread;
-            lead_ns = -lead_ns;
-        }
-    }
-    return leader;
+    return s->grade == SF_GRADE_EXACT || s->names_span;
 }
 
-static bool is_own(const struct work *w, const struct sf_ledger_sample *s)
+/* A moment stands for the time around it. */
+static bool tie_of(const struct sf_ledger_sample *s, struct sf_thread_tie *out)
 {
-    return s->thread == 0 || w->l.thread == 0 || s->thread == w->l.thread;
+    if (!names_span(s) || s->thread == 0 || !s->has_time || s->start_ns < 0)
+        return false;
+    uint64_t start_ns = (uint64_t)s->start_ns;
+    uint64_t len_ns = s->length_ns > 0  ? (uint64_t)s->length_ns
+                      : s->worth_ns > 0 ? (uint64_t)s->worth_ns
+                                        : 1;
+    if (s->length_ns <= 0)
+        start_ns -= start_ns < len_ns / 2 ? start_ns : len_ns / 2;
+    *out = (struct sf_thread_tie){s->thread, start_ns, start_ns + len_ns};
+    return true;
+}
+
+/* Samples without a time tell the thread when they agree on one. */
+static uint64_t find_untimed(const struct sf_ledger_sample *samples, uint32_t n, uint64_t own)
+{
+    uint64_t thread = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct sf_ledger_sample *s = &samples[i];
+        if (!names_span(s) || s->thread == 0 || s->thread == own)
+            continue;
+        if (thread != 0 && s->thread != thread)
+            return own;
+        thread = s->thread;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (names_span(&samples[i]) && samples[i].thread == own && own != 0)
+            return own;
+    return thread != 0 ? thread : own;
+}
+
+static int order_threads(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static enum sf_err find_threads(struct work *w, const struct sf_ledger_sample *samples, uint32_t n,
+                                struct sf_arena *req, struct sf_why *why)
+{
+    struct sf_thread_tie *ties = sf_arena_new_n(req, n + 1u, sizeof(*ties));
+    uint64_t own = w->place->thread;
+    uint32_t n_ties = 0;
+    if (!ties)
+        return sf_fail(why, SF_ERR_LIMIT, "ledger: no memory for %u samples", n);
+    for (uint32_t i = 0; i < n; i++)
+        n_ties += tie_of(&samples[i], &ties[n_ties]);
+    if (n_ties == 0)
+        own = find_untimed(samples, n, own);
+    enum sf_err err = sf_thread_line_make(w->place->start_ns, w->place->end_ns, own, ties, n_ties,
+                                          req, &w->l.threads, why);
+    if (err)
+        return err;
+    w->n_threads = w->l.threads.n;
+    w->threads = sf_arena_new_n(req, w->n_threads, sizeof(*w->threads));
+    if (!w->threads)
+        return sf_fail(why, SF_ERR_LIMIT, "ledger: no memory for %u samples", n);
+    for (uint32_t i = 0; i < w->n_threads; i++)
+        w->threads[i] = w->l.threads.pieces[i].thread;
+    qsort(w->threads, w->n_threads, sizeof(*w->threads), order_threads);
+    return SF_OK;
+}
+
+/* The middle of what of the sample lies in the span. */
+static const struct sf_thread_piece *piece_of(const struct work *w,
+                                              const struct sf_ledger_sample *s)
+{
+    uint64_t from_ns = s->start_ns < 0 || !s->has_time ? w->place->start_ns : (uint64_t)s->start_ns;
+    uint64_t to_ns = from_ns + (s->length_ns > 0 ? (uint64_t)s->length_ns : 0);
+    from_ns = from_ns > w->place->start_ns ? from_ns : w->place->start_ns;
+    to_ns = to_ns < w->place->end_ns ? to_ns : w->place->end_ns;
+    return sf_thread_line_at(&w->l.threads,
+                             to_ns > from_ns ? from_ns + (to_ns - from_ns) / 2 : from_ns);
+}
+
+static bool has_thread(const struct work *w, uint64_t thread)
+{
+    return bsearch(&thread, w->threads, w->n_threads, sizeof(*w->threads), order_threads) != NULL;
+}
+
+static enum sf_ledger_role role_of(const struct work *w, const struct sf_ledger_sample *s)
+{
+    uint64_t thread = piece_of(w, s)->thread;
+    bool is_sure = s->grade == SF_GRADE_EXACT || s->grade == SF_GRADE_INHERITED;
+    bool is_cpu = s->part == SF_PART_CPU || s->part == SF_PART_GC;
+    bool is_same = s->thread == thread || (!s->has_time && has_thread(w, s->thread));
+    if (thread != 0 && s->thread != 0 && is_same)
+        return SF_LEDGER_OWN;
+    if (thread != 0 && s->thread != 0)
+        return is_sure ? SF_LEDGER_BESIDE : SF_LEDGER_APART;
+    if (is_sure)
+        return SF_LEDGER_OWN;
+    return is_cpu && s->has_time && !s->is_shared ? SF_LEDGER_ESTIMATE : SF_LEDGER_APART;
+}
+
+static bool is_in(const struct work *w, uint32_t sample)
+{
+    return w->l.roles[sample] <= SF_LEDGER_ESTIMATE;
+}
+
+static bool find_roles(struct work *w, const struct sf_ledger_sample *samples, uint32_t n,
+                       struct sf_arena *req)
+{
+    uint8_t *roles = sf_arena_new_n(req, n + 1u, sizeof(*roles));
+    for (uint32_t i = 0; roles && i < n; i++) {
+        const struct sf_ledger_sample *s = &samples[i];
+        uint64_t worth_ns = s->worth_ns > 0 ? (uint64_t)s->worth_ns : 0;
+        roles[i] = (uint8_t)role_of(w, s);
+        w->l.n_samples += roles[i] <= SF_LEDGER_ESTIMATE;
+        w->l.n_others += roles[i] == SF_LEDGER_BESIDE;
+        w->l.n_apart += roles[i] == SF_LEDGER_APART;
+        if (roles[i] == SF_LEDGER_BESIDE && s->part == SF_PART_CPU)
+            w->l.other_cpu_ns = sf_add_sat_u64(w->l.other_cpu_ns, worth_ns);
+        if (roles[i] == SF_LEDGER_APART && s->part < SF_PARTS)
+            w->l.apart_ns[s->part] = sf_add_sat_u64(w->l.apart_ns[s->part], worth_ns);
+    }
+    w->l.roles = roles;
+    return roles != NULL;
 }
 
 /* ---- stretches ---- */
@@ -86,15 +189,26 @@ static bool is_stretch(const struct sf_ledger_sample *s)
     return s->is_measured && s->has_time && s->length_ns > 0 && s->start_ns >= 0;
 }
 
+/* What of it lies where the span was on its thread. */
+static void add_wait(struct work *w, const struct sf_ledger_sample *s)
+{
+    const struct sf_thread_piece *on = piece_of(w, s);
+    uint64_t from_ns = (uint64_t)s->start_ns, to_ns = from_ns + (uint64_t)s->length_ns;
+    if (s->thread != 0 && on->thread == s->thread) {
+        from_ns = from_ns > on->start_ns ? from_ns : on->start_ns;
+        to_ns = to_ns < on->end_ns ? to_ns : on->end_ns;
+    }
+    add_stretch(w, from_ns, to_ns, s->part, SF_SOURCE_MEASURED);
+}
+
 static void add_measured(struct work *w, const struct sf_ledger_sample *samples, uint32_t n,
                          const struct sf_ledger_exact *exact)
 {
     for (uint32_t i = 0; i < n; i++) {
         const struct sf_ledger_sample *s = &samples[i];
         bool is_replaced = s->part < FIRST_WAIT && exact->ns[s->part] >= 0;
-        if (is_stretch(s) && is_own(w, s) && !is_replaced && s->part < SF_PART_CHILD)
-            add_stretch(w, (uint64_t)s->start_ns, (uint64_t)s->start_ns + (uint64_t)s->length_ns,
-                        s->part, SF_SOURCE_MEASURED);
+        if (is_stretch(s) && is_in(w, i) && !is_replaced && s->part < SF_PART_CHILD)
+            add_wait(w, s);
     }
 }
 
@@ -165,6 +279,7 @@ static void set_exact(struct work *w, enum sf_ledger_part part, int64_t want_ns)
     uint64_t left_ns = (uint64_t)want_ns;
     for (int from = SF_PART_UNKNOWN; from > (int)part && left_ns > 0; from--)
         left_ns -= move(w, (enum sf_ledger_part)from, part, left_ns);
+    w->l.cut_ns[part] += left_ns;
     w->l.sources[part] = SF_SOURCE_EXACT;
 }
 
@@ -180,6 +295,7 @@ static void set_exact_wait(struct work *w, enum sf_ledger_part part, int64_t wan
         move(w, part, SF_PART_UNKNOWN, had - want);
     for (int from = SF_PART_UNKNOWN; from >= SF_PART_CHILD && w->l.ns[part] < want; from--)
         move(w, (enum sf_ledger_part)from, part, want - w->l.ns[part]);
+    w->l.cut_ns[part] += want - w->l.ns[part];
     w->l.sources[part] = SF_SOURCE_EXACT;
 }
 
@@ -196,7 +312,8 @@ static enum sf_ledger_part part_at(const struct work *w, uint64_t at_ns)
     return low == 0 ? SF_PART_UNKNOWN : (enum sf_ledger_part)w->pieces[low - 1].part;
 }
 
-static void add_moment(struct work *w, const struct sf_ledger_sample *s)
+static void add_moment(struct work *w, const struct sf_ledger_sample *s,
+                       enum sf_ledger_source source)
 {
     enum sf_ledger_part part = (enum sf_ledger_part)s->part, from = SF_PART_UNKNOWN;
     if (part >= SF_PART_CHILD || s->worth_ns <= 0)
@@ -207,15 +324,16 @@ static void add_moment(struct work *w, const struct sf_ledger_sample *s)
         if (at_ns >= w->place->start_ns && at_ns < w->place->end_ns)
             from = part_at(w, at_ns);
     }
-    if (from <= part)
+    if (from <= part || (s->is_filler && from < SF_PART_CHILD))
         return; /* known already */
     uint64_t left_ns = (uint64_t)s->worth_ns;
     left_ns -= move(w, from, part, left_ns);
     /* A stretch shorter than the period: the rest belongs to what lies around it. */
     if (left_ns > 0 && from != SF_PART_UNKNOWN)
-        move(w, SF_PART_UNKNOWN, part, left_ns);
-    if (w->l.sources[part] < SF_SOURCE_SAMPLES)
-        w->l.sources[part] = SF_SOURCE_SAMPLES;
+        left_ns -= move(w, SF_PART_UNKNOWN, part, left_ns);
+    w->l.cut_ns[part] = sf_add_sat_u64(w->l.cut_ns[part], left_ns);
+    if (w->l.sources[part] < source)
+        w->l.sources[part] = (uint8_t)source;
 }
 
 static void add_moments(struct work *w, const struct sf_ledger_sample *samples, uint32_t n,
@@ -224,21 +342,9 @@ static void add_moments(struct work *w, const struct sf_ledger_sample *samples, 
     for (uint32_t i = 0; i < n; i++) {
         const struct sf_ledger_sample *s = &samples[i];
         bool is_exact = s->part < SF_PARTS && w->l.sources[s->part] == SF_SOURCE_EXACT;
-        if (is_own(w, s) && !is_stretch(s) && s->has_time == has_time && !is_exact)
-            add_moment(w, s);
-    }
-}
-
-static void count(struct work *w, const struct sf_ledger_sample *samples, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        if (is_own(w, &samples[i])) {
-            w->l.n_samples++;
-            continue;
-        }
-        w->l.n_others++;
-        if (samples[i].part == SF_PART_CPU && samples[i].worth_ns > 0)
-            w->l.other_cpu_ns += (uint64_t)samples[i].worth_ns;
+        if (is_in(w, i) && !is_stretch(s) && s->has_time == has_time && !is_exact)
+            add_moment(w, s,
+                       w->l.roles[i] == SF_LEDGER_OWN ? SF_SOURCE_SAMPLES : SF_SOURCE_ESTIMATE);
     }
 }
 
@@ -254,8 +360,11 @@ enum sf_err sf_ledger_make(const struct sf_span_tree *tree, uint32_t span,
     if (!w.edges || !w.pieces)
         return sf_fail(why, SF_ERR_LIMIT, "ledger: no memory for %u samples", n_samples);
     w.l.duration_ns = w.place->end_ns - w.place->start_ns;
-    w.l.thread = find_thread(&w, samples, n_samples);
-    count(&w, samples, n_samples);
+    enum sf_err err = find_threads(&w, samples, n_samples, req, why);
+    if (err)
+        return err;
+    if (!find_roles(&w, samples, n_samples, req))
+        return sf_fail(why, SF_ERR_LIMIT, "ledger: no memory for %u samples", n_samples);
     add_measured(&w, samples, n_samples, exact);
     add_children(&w);
     tile(&w);
@@ -311,6 +420,7 @@ const char *sf_ledger_part_words(enum sf_ledger_part part)
 
 const char *sf_ledger_source_name(enum sf_ledger_source source)
 {
-    static const char *const names[] = {"none", "spans", "samples", "measured", "exact"};
+    static const char *const names[] = {"none",    "spans",    "estimate",
+                                        "samples", "measured", "exact"};
     return names[source];
 }

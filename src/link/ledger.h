@@ -1,13 +1,27 @@
 /* ledger.h - where a span's time went, to the last nanosecond.
  *
- * The ledger follows the span's own thread. Stretches of known meaning are laid on the span's time:
- * measured waits, child spans here and elsewhere; where several lie on each other the first of
- * enum sf_ledger_part wins. Samples that stand for a moment then move their worth of time from what
- * lay at that moment to what they saw. Samples without a time explain what nothing else did. Exact
- * figures the span carries come before all samples of the same thing. The parts always add up to
- * the span's duration: what nothing explains is unknown, and is not spread over the rest. */
+ * The ledger follows the span's own thread, decided instant by instant (link/thread_line.h).
+ * A sample enters it by these rules:
+ *
+ *   the span's thread then is known, and is the sample's         enters
+ *   it is known, and is not the sample's                         work beside it where the sample
+ *                                                                names the request, else apart
+ *   it is unknown, or the sample's is: the sample names the      enters
+ *   span, or the request and a moment with one candidate
+ *   ...: it is CPU time at a moment with one candidate           enters, as an estimate
+ *   ...: all else (shares of a profile, waits of any thread      apart
+ *   of the process)
+ *
+ * What is apart is listed beside the ledger and is no part of it. Stretches of known meaning are
+ * laid on the span's time: measured waits, child spans here and elsewhere; where several lie on
+ * each other the first of enum sf_ledger_part wins. Samples that stand for a moment then move their
+ * worth of time from what lay at that moment to what they saw. Samples without a time explain what
+ * nothing else did. Exact figures the span carries come before all samples of the same thing. The
+ * parts always add up to the span's duration: what nothing explains is unknown, and is not spread
+ * over the rest. */
 #pragma once
-#include "link/span_tree.h"
+#include "link/attribution.h"
+#include "link/thread_line.h"
 #include "model/profile.h"
 
 enum sf_ledger_part { /* in order of precedence */
@@ -28,18 +42,30 @@ enum sf_ledger_part { /* in order of precedence */
 enum sf_ledger_source { /* of a part, best one seen */
                         SF_SOURCE_NONE,
                         SF_SOURCE_SPANS,
+                        SF_SOURCE_ESTIMATE, /* samples that name neither span nor thread */
                         SF_SOURCE_SAMPLES,
                         SF_SOURCE_MEASURED, /* waits with a beginning and an end */
                         SF_SOURCE_EXACT     /* the span carries the figure */
 };
 
 struct sf_ledger_sample { /* of the span itself, not of its children */
-    uint64_t thread;      /* 0: unknown, taken for the span's own */
+    uint64_t thread;      /* 0: unknown */
     int64_t start_ns;
     int64_t length_ns; /* > 0 and is_measured: it was in `part` from start to start + length */
     int64_t worth_ns;  /* time it stands for: period, or length */
     uint8_t part;      /* enum sf_ledger_part: CPU to SLEEP */
+    uint8_t grade;     /* enum sf_grade: how it came to the span */
     bool has_time, is_measured;
+    bool is_filler;  /* says of the time only what nothing else did (and no child spans) */
+    bool is_shared;  /* other spans have a part of it, too */
+    bool names_span; /* it carries the span's id, whatever its grade */
+};
+
+enum sf_ledger_role {                     /* of a sample */
+                      SF_LEDGER_OWN,      /* it is in the ledger */
+                      SF_LEDGER_ESTIMATE, /* likewise, as an estimate */
+                      SF_LEDGER_BESIDE,   /* work for the request on another thread */
+                      SF_LEDGER_APART     /* nothing ties it to the span */
 };
 
 struct sf_ledger_exact {           /* of the span's thread, without children */
@@ -52,10 +78,14 @@ struct sf_ledger {
     uint64_t ns[SF_PARTS]; /* sum: duration_ns */
     uint8_t sources[SF_PARTS];
     uint64_t duration_ns;
-    uint64_t thread;       /* followed; 0: no sample and no span said */
-    uint64_t other_cpu_ns; /* of further threads that worked for the span */
-    uint32_t n_samples;    /* on the thread that was followed */
-    uint32_t n_others;     /* of other threads */
+    uint64_t cut_ns[SF_PARTS];   /* of samples or figures of that part, had no room in the span */
+    uint64_t apart_ns[SF_PARTS]; /* of samples that nothing ties to the span */
+    uint64_t other_cpu_ns;       /* of further threads that worked for the span */
+    uint32_t n_samples;          /* in the ledger */
+    uint32_t n_others;           /* of other threads */
+    uint32_t n_apart;
+    const uint8_t *roles; /* enum sf_ledger_role of each sample */
+    struct sf_thread_line threads;
 };
 
 /* LIMIT: the arena is full. */

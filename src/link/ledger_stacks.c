@@ -15,11 +15,10 @@ struct work {
     double sum;
 };
 
-bool sf_ledger_stacks_has(const struct sf_ledger *l, const struct sf_ledger_sample *s,
-                          enum sf_ledger_part part)
+bool sf_ledger_stacks_has(const struct sf_ledger *l, const struct sf_ledger_sample *samples,
+                          uint32_t i, enum sf_ledger_part part)
 {
-    return s->part == part && s->worth_ns > 0 &&
-           (s->thread == 0 || l->thread == 0 || s->thread == l->thread);
+    return samples[i].part == part && samples[i].worth_ns > 0 && l->roles[i] <= SF_LEDGER_ESTIMATE;
 }
 
 static int64_t clip(const struct work *w, uint64_t start_ns, uint64_t end_ns)
@@ -30,9 +29,10 @@ static int64_t clip(const struct work *w, uint64_t start_ns, uint64_t end_ns)
     return ns < INT64_MAX ? (int64_t)ns : INT64_MAX;
 }
 
-static int64_t weigh(const struct work *w, const struct sf_ledger_sample *s)
+static int64_t weigh(const struct work *w, uint32_t i)
 {
-    if (!sf_ledger_stacks_has(w->in->ledger, s, w->in->part))
+    const struct sf_ledger_sample *s = &w->in->samples[i];
+    if (!sf_ledger_stacks_has(w->in->ledger, w->in->samples, i, w->in->part))
         return 0;
     if (!s->is_measured || !s->has_time || s->length_ns <= 0 || s->start_ns < 0)
         return s->worth_ns;
@@ -110,7 +110,7 @@ enum sf_err sf_ledger_stacks_make(const struct sf_ledger_stacks_input *in, struc
     if (!is_used || !w.nodes || !w.weights)
         return sf_fail(why, SF_ERR_LIMIT, "ledger: no memory for %u samples", in->n_samples);
     for (uint32_t i = 0; i < in->n_samples; i++)
-        w.sum += (double)(w.weights[i] = weigh(&w, &in->samples[i]));
+        w.sum += (double)(w.weights[i] = weigh(&w, i));
     for (uint32_t k = 0; k < n_children; k++) {
         const uint32_t child = t->children[t->first[in->span] + k];
         const int64_t shift_ns = sf_span_tree_shift_ns(t, child, in->span);

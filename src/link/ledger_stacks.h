@@ -24,9 +24,9 @@ struct sf_ledger_stacks {
     uint64_t rest_ns;    /* of it without a stack */
 };
 
-/* Does the sample speak of that part, on the thread that was followed? */
-bool sf_ledger_stacks_has(const struct sf_ledger *l, const struct sf_ledger_sample *s,
-                          enum sf_ledger_part part);
+/* Is sample `i` one of those that part of the ledger was made of? */
+bool sf_ledger_stacks_has(const struct sf_ledger *l, const struct sf_ledger_sample *samples,
+                          uint32_t i, enum sf_ledger_part part);
 /* In `req`; strings are borrowed. LIMIT: it is full. */
 enum sf_err sf_ledger_stacks_make(const struct sf_ledger_stacks_input *in, struct sf_arena *req,
                                   struct sf_ledger_stacks *out, struct sf_why *why);

@@ -35,6 +35,8 @@ void sf_ledger_json(const struct sf_ledger_view *v, struct sf_buf *out)
         sf_json_write_key(&w, SF_STR("share"));
         sf_json_write_f64(&w, share_of(v, v->parts[i].ns));
         sf_json_write_key_str(&w, SF_STR("source"), sf_str_from(v->parts[i].source));
+        sf_json_write_key_u64(&w, SF_STR("cutNs"), v->parts[i].cut_ns);
+        sf_json_write_key_u64(&w, SF_STR("apartNs"), v->parts[i].apart_ns);
         sf_json_write_key(&w, SF_STR("profile"));
         if (v->parts[i].has_stacks) {
             snprintf(path, sizeof(path), "/api/v1/spans/%s/%s/profile?part=%s", trace, span,
@@ -48,6 +50,7 @@ void sf_ledger_json(const struct sf_ledger_view *v, struct sf_buf *out)
     sf_json_write_array_end(&w);
     sf_json_write_key_u64(&w, SF_STR("otherCpuNs"), v->other_cpu_ns);
     sf_json_write_key_u64(&w, SF_STR("samples"), v->n_samples);
+    sf_json_write_key_u64(&w, SF_STR("apartSamples"), v->n_apart);
     sf_json_write_key_str(&w, SF_STR("reason"), v->reason);
     sf_json_write_key(&w, SF_STR("isPartial"));
     sf_json_write_bool(&w, v->is_partial);
@@ -87,8 +90,11 @@ static void add_line(const struct sf_ledger_view *v, uint32_t part, uint32_t bar
 {
     struct sf_buf cell = {.max = 256};
     double share = share_of(v, v->parts[part].ns);
+    bool is_estimate = sf_str_eq(sf_str_from(v->parts[part].source), SF_STR("estimate"));
     sf_buf_print(&cell, "%s", v->parts[part].words);
     add_padded(out, &cell, WORDS, false);
+    if (is_estimate)
+        sf_buf_add_u8(&cell, '~');
     sf_units_duration(&cell, v->parts[part].ns);
     add_padded(out, &cell, AMOUNT, true);
     sf_units_percent(&cell, share);
@@ -98,6 +104,40 @@ static void add_line(const struct sf_ledger_view *v, uint32_t part, uint32_t bar
         sf_buf_add_str(out, SF_STR("="));
     sf_buf_add_str(out, SF_STR("\n"));
     sf_buf_done(&cell);
+}
+
+/* A millionth of the span is rounding. */
+static bool is_cut(const struct sf_ledger_view *v, uint32_t part)
+{
+    return v->parts[part].cut_ns > v->duration_ns / 1000000;
+}
+
+static void add_cuts(const struct sf_ledger_view *v, struct sf_buf *out)
+{
+    for (uint32_t i = 0; i < v->n_parts; i++) {
+        if (!is_cut(v, i))
+            continue;
+        sf_buf_print(out, "cut to fit the span: %s, ", v->parts[i].words);
+        sf_units_duration(out, v->parts[i].cut_ns);
+        sf_buf_add_str(out, SF_STR(" more was measured\n"));
+    }
+}
+
+static void add_apart(const struct sf_ledger_view *v, struct sf_buf *out)
+{
+    if (v->n_apart == 0)
+        return;
+    sf_buf_print(out, "not counted, %llu sample%s of the process not tied to this span:",
+                 (unsigned long long)v->n_apart, v->n_apart == 1 ? "" : "s");
+    const char *sep = " ";
+    for (uint32_t i = 0; i < v->n_parts; i++) {
+        if (v->parts[i].apart_ns == 0)
+            continue;
+        sf_buf_print(out, "%s%s ~", sep, v->parts[i].words);
+        sf_units_duration(out, v->parts[i].apart_ns);
+        sep = ", ";
+    }
+    sf_buf_add_str(out, SF_STR("\n"));
 }
 
 void sf_ledger_text(const struct sf_ledger_view *v, uint32_t columns, struct sf_buf *out)
@@ -121,6 +161,8 @@ void sf_ledger_text(const struct sf_ledger_view *v, uint32_t columns, struct sf_
         sf_units_duration(out, v->other_cpu_ns);
         sf_buf_add_str(out, SF_STR("\n"));
     }
+    add_cuts(v, out);
+    add_apart(v, out);
     sf_clocks_words(&v->clocks, out);
     if (v->reason.len > 0) {
         sf_units_prose(out, v->reason, 0, 0);

@@ -193,7 +193,7 @@ static void slow_untimed(struct slow *s, const struct sf_link_sample *p, uint32_
         weights[tagged] = 1;
     uint32_t n = spread(s, weights);
     s->grade = tagged == SF_NOBODY             ? grade_of_trace(has_id, n)
-               : n == 1 && weights[tagged] > 0 ? SF_GRADE_EXACT
+               : n == 1 && weights[tagged] > 0 ? SF_GRADE_INHERITED
                                                : SF_GRADE_SHARED;
 }
 
@@ -213,15 +213,20 @@ static void slow_share(struct slow *s, const struct sf_link_sample *p)
     uint32_t span = sf_span_tree_find(s->t, p->trace_id, p->span_id);
     const struct sf_span_place *at = &s->t->places[span];
     uint32_t down = SF_NOBODY;
-    bool is_root = at->depth == 0 && !slow_is_exact(s, at->process) && at->process != 0;
+    bool is_root = at->depth == 0 && at->is_local_parent && !slow_is_exact(s, at->process) &&
+                   at->process != 0;
     if (is_root && !p->has_time) {
         slow_untimed(s, p, span);
         return;
     }
     if (is_root)
         down = slow_deepest(s, span, p);
+    uint64_t from = (uint64_t)p->start_ns, to = from + (uint64_t)p->length_ns;
+    bool is_while = to >= at->start_ns && (from < at->end_ns || from == at->start_ns);
+    if (down == SF_NOBODY && p->has_time && !is_while)
+        return; /* nobody's */
     s->shares[down == SF_NOBODY ? span : down] = 1;
-    s->grade = down == SF_NOBODY || down == span ? SF_GRADE_EXACT : SF_GRADE_INHERITED;
+    s->grade = is_root ? SF_GRADE_INHERITED : SF_GRADE_EXACT;
 }
 
 /* ---- the comparison ---- */

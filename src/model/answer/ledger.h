@@ -15,12 +15,15 @@ struct sf_ledger_view {
         const char *words;  /* "waiting for a CPU" */
         const char *source; /* "samples" */
         uint64_t ns;
+        uint64_t cut_ns;           /* more was measured or sampled, and had no room in the span */
+        uint64_t apart_ns;         /* seen in the process meanwhile, not tied to the span */
         bool has_stacks;           /* it can be opened as a flame graph */
     } parts[SF_LEDGER_VIEW_PARTS]; /* sum: duration_ns */
     uint32_t n_parts;
     uint64_t other_cpu_ns; /* of other threads that worked for the span */
-    uint64_t n_samples;
-    sf_str reason; /* why much is unknown, and what to change; empty: well */
+    uint64_t n_samples;    /* in the parts */
+    uint64_t n_apart;      /* not in them */
+    sf_str reason;         /* why much is unknown, and what to change; empty: well */
     bool is_partial;
     struct sf_clocks_view clocks; /* that were corrected for it */
 };

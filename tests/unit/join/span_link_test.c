@@ -19,7 +19,7 @@ static struct store_rig rig;
 static const sf_trace_id TRACE = {{1, 2, 3}};
 
 /* checkout 0..100 ms > pay 40..80 ms, both in shop's one process; thread 5. */
-static void begin(void)
+static void begin_with(int64_t thread_id)
 {
     store_rig_init(&rig);
     rig.config.tuning.wall_ns = now_ns;
@@ -27,7 +27,7 @@ static void begin(void)
     struct sf_attr where[] = {
         {SF_STR("service.instance.id"), {.type = SF_VALUE_STR, .str = SF_STR("shop-1")}},
         {SF_STR("service.name"), {.type = SF_VALUE_STR, .str = SF_STR("shop")}}};
-    struct sf_attr thread[] = {{SF_STR("thread.id"), {.type = SF_VALUE_INT, .i64 = 5}}};
+    struct sf_attr thread[] = {{SF_STR("thread.id"), {.type = SF_VALUE_INT, .i64 = thread_id}}};
     struct sf_resource resource = {.attrs = {where, 2}, .service = SF_STR("shop")};
     struct sf_scope scope = {0};
     struct sf_span spans[] = {{.trace_id = TRACE,
@@ -45,6 +45,11 @@ static void begin(void)
                                .attrs = {thread, 1}}};
     struct sf_span_batch batch = {&resource, &scope, spans, 1, 1, 2};
     assert_ok(store_put_batch(&rig, 0, store_batch(&rig, 1, &batch, 11, NOW_NS)));
+}
+
+static void begin(void)
+{
+    begin_with(5);
 }
 
 static void end(void)
@@ -359,6 +364,51 @@ TEST(span_link, counts_a_wait_for_a_lock_once)
     struct sf_ledger_view v = ledger(1);
     assert_int_equal(part(&v, "net"), 10 * MS);
     assert_int_equal(part(&v, "lock"), 15 * MS);
+    end();
+}
+
+/* A pool's idle threads wait on their queue without any id while the span burns CPU. */
+TEST(span_link, leaves_waits_of_idle_threads_apart)
+{
+    struct store_sample cpu[] = {at("sum", 1, 5, 10), at("sum", 1, 25, 10)};
+    struct store_sample idle[4];
+    begin_with(0);
+    for (int i = 0; i < 4; i++) {
+        idle[i] = at("pthread_cond_wait", 0, 1 + i, 90);
+        idle[i].sample.thread = 11 + (uint64_t)i;
+        idle[i].sample.length_ns = 90 * MS;
+        idle[i].sample.state = SF_STATE_LOCK;
+    }
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), cpu, 2);
+    put_profile("off_cpu", "off_cpu", SF_STR("instance=shop-1"), idle, 4);
+    struct sf_ledger_view v = ledger(1);
+    assert_int_equal(part(&v, "lock"), 0);
+    assert_int_equal(part(&v, "cpu"), 20 * MS);
+    end();
+}
+
+/* The run queue is seen by wall clock samples alone, also beside off-CPU waits. */
+TEST(span_link, fills_with_wall_samples_what_waits_leave_unknown)
+{
+    struct store_sample cpu[] = {at("sum", 1, 5, 10)};
+    struct store_sample waits[] = {at("pthread_mutex_lock", 1, 10, 10)};
+    struct store_sample wall[] = {at("sum", 1, 6, 10), at("pthread_mutex_lock", 1, 15, 10),
+                                  at("sum", 1, 25, 10), at("sum", 1, 35, 10)};
+    size_t place;
+    begin();
+    waits[0].sample.length_ns = 10 * MS;
+    waits[0].sample.state = wall[1].sample.state = SF_STATE_LOCK;
+    wall[2].sample.state = wall[3].sample.state = SF_STATE_RUN_QUEUE;
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), cpu, 1);
+    put_profile("off_cpu", "off_cpu", SF_STR("instance=shop-1"), waits, 1);
+    put_profile("wall", "wall", SF_STR("instance=shop-1"), wall, 4);
+    struct sf_ledger_view v = ledger(1);
+    assert_int_equal(part(&v, "cpu"), 10 * MS);
+    assert_int_equal(part(&v, "lock"), 10 * MS);
+    assert_int_equal(part(&v, "run_queue"), 20 * MS);
+    assert_int_equal(part(&v, "child"), 40 * MS);
+    assert_int_equal(part(&v, "unknown"), 20 * MS);
+    assert_false(sf_str_find(v.reason, SF_STR("would tell"), &place)); /* both are being sent */
     end();
 }
 

@@ -133,18 +133,52 @@ TEST(attribution, goes_by_thread_when_both_know_it)
     one(with_threads,
         (struct sf_link_sample){
             .span_id = 2, .thread = 80, .start_ns = 50, .value = 10, .has_time = true});
-    assert_claim(0, CHECKOUT, 10, SF_GRADE_EXACT); /* pay runs on thread 81 */
+    assert_claim(0, CHECKOUT, 10, SF_GRADE_INHERITED); /* pay runs on thread 81 */
     one(with_threads,
         (struct sf_link_sample){
             .span_id = 2, .thread = 81, .start_ns = 50, .value = 10, .has_time = true});
     assert_claim(0, PAY, 10, SF_GRADE_INHERITED);
 }
 
-TEST(attribution, keeps_late_work_with_the_span_it_names)
+/* Many SDKs tag the request's first span only: its own code is as sure as its children's. */
+TEST(attribution, calls_a_local_roots_own_code_inherited)
 {
     one(without_threads,
-        (struct sf_link_sample){.span_id = 2, .value = 10, .start_ns = 95, .has_time = true});
-    assert_claim(0, CHECKOUT, 10, SF_GRADE_EXACT);
+        (struct sf_link_sample){.span_id = 2, .value = 10, .start_ns = 15, .has_time = true});
+    assert_claim(0, CHECKOUT, 10, SF_GRADE_INHERITED);
+    assert_true(a.claims[0].is_whole);
+    struct sf_link_sample s = {
+        .span_id = 2, .value = 10, .start_ns = 15, .thread = 99, .has_time = true};
+    one(with_threads, s); /* on a thread of no span: of the request, and no child */
+    assert_claim(0, CHECKOUT, 10, SF_GRADE_INHERITED);
+}
+
+TEST(attribution, calls_the_only_span_of_a_process_exact)
+{
+    one(without_threads,
+        (struct sf_link_sample){.span_id = 1, .value = 10, .start_ns = 15, .has_time = true});
+    assert_claim(0, GATEWAY, 10, SF_GRADE_EXACT);
+}
+
+TEST(attribution, leaves_what_names_a_span_that_did_not_run_then)
+{
+    struct sf_link_sample late[] = {
+        {.span_id = 2, .value = 10, .start_ns = 95, .has_time = true},
+        {.span_id = 1, .value = 10, .start_ns = 105, .has_time = true},
+        {.span_id = 3, .value = 10, .start_ns = 45, .has_time = true},
+        {.span_id = 3, .value = 10, .start_ns = 5, .length_ns = 10, .has_time = true}};
+    for (int i = 0; i < 4; i++) {
+        one(without_threads, late[i]);
+        assert_int_equal(a.n_claims, 0);
+        assert_int_equal(a.n_unclaimed[SF_UNCLAIMED_OUTSIDE], 1);
+        assert_int_equal(a.values[SF_GRADE_NONE], 10);
+        struct sf_attribution_input in = {.samples = &late[i], .n_samples = 1, .slack_ns = 6};
+        attribute(spans, without_threads, N_SPANS, &in); /* clocks are that far apart */
+        assert_int_equal(a.n_claims, 1);
+    }
+    late[3].length_ns = 16; /* a wait that lasts into it */
+    one(without_threads, late[3]);
+    assert_claim(0, VALIDATE, 10, SF_GRADE_EXACT);
 }
 
 TEST(attribution, shares_a_local_roots_untimed_samples_by_self_time)
@@ -268,7 +302,7 @@ TEST(attribution, gives_a_root_without_any_time_its_samples)
     struct sf_attribution_input in = {.samples = &sample, .n_samples = 1};
     attribute(list, NULL, 2, &in);
     assert_int_equal(a.n_claims, 1);
-    assert_claim(0, 0, 7, SF_GRADE_EXACT);
+    assert_claim(0, 0, 7, SF_GRADE_INHERITED);
 }
 
 TEST(attribution, says_when_memory_runs_out)

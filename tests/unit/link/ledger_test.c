@@ -180,8 +180,8 @@ TEST(ledger, hears_samples_of_waits_where_the_exact_figure_is_none)
 
 TEST(ledger, lists_other_threads_apart)
 {
-    struct sf_ledger_sample s[] = {moment(SF_PART_CPU, 5, 10), moment(SF_PART_CPU, 15, 10),
-                                   moment(SF_PART_LOCK, 15, 10)};
+    struct sf_ledger_sample s[] = {moment(SF_PART_CPU, 5, 10), moment(SF_PART_CPU, 7, 10),
+                                   moment(SF_PART_LOCK, 7, 10)};
     s[1].thread = 6;
     s[2].thread = 6;
     struct sf_ledger l = ledger_of(5, 1, s, 3, &sf_ledger_unsaid);
@@ -191,15 +191,150 @@ TEST(ledger, lists_other_threads_apart)
     assert_int_equal(l.n_others, 2);
 }
 
-TEST(ledger, follows_the_thread_with_most_time_when_the_span_names_none)
+TEST(ledger, takes_no_vote_among_threads)
 {
-    struct sf_ledger_sample s[] = {moment(SF_PART_CPU, 5, 10), moment(SF_PART_CPU, 15, 10),
-                                   moment(SF_PART_CPU, 25, 10)};
-    s[0].thread = 6;
+    struct sf_ledger_sample s[] = {moment(SF_PART_CPU, 25, 10), wait_for(SF_PART_LOCK, 0, 100),
+                                   wait_for(SF_PART_LOCK, 0, 100)};
+    s[1].thread = 6; /* idle threads of a pool, without ids */
+    s[2].thread = 7;
+    s[1].grade = s[2].grade = SF_GRADE_WINDOW;
     struct sf_ledger l = ledger_of(0, 1, s, 3, &sf_ledger_unsaid);
-    assert_int_equal(l.thread, 5);
-    assert_int_equal(l.ns[SF_PART_CPU], 20);
-    assert_int_equal(l.other_cpu_ns, 10);
+    assert_int_equal(l.ns[SF_PART_CPU], 10);
+    assert_int_equal(l.ns[SF_PART_LOCK], 0);
+    assert_int_equal(l.apart_ns[SF_PART_LOCK], 200);
+    assert_int_equal(l.n_apart, 2);
+    assert_int_equal(l.n_samples, 1);
+}
+
+/* Block profiles on: the pool's idle threads wait without ids all the while, the request burns CPU
+ * and waits for a CPU. */
+TEST(ledger, leaves_the_waits_of_idle_threads_out)
+{
+    struct sf_ledger_sample s[30];
+    uint32_t n = 0;
+    for (int i = 0; i < 4; i++)
+        s[n++] = moment(SF_PART_CPU, 5 + 25 * i, 4);
+    for (int i = 0; i < 8; i++)
+        s[n++] = moment(SF_PART_RUN_QUEUE, 2 + 12 * i, 10);
+    for (int i = 0; i < 8; i++) {
+        s[n] = wait_for(SF_PART_LOCK, 0, 100);
+        s[n].thread = 10 + (uint64_t)i;
+        s[n].is_shared = i % 2;
+        s[n++].grade = i % 2 ? SF_GRADE_WINDOW : SF_GRADE_SHARED;
+    }
+    for (uint64_t thread = 0; thread <= 5; thread += 5) { /* the span says its thread, or not */
+        struct sf_ledger l = ledger_of(thread, 1, s, n, &sf_ledger_unsaid);
+        assert_int_equal(l.ns[SF_PART_LOCK], 0);
+        assert_int_equal(l.ns[SF_PART_CPU], 16);
+        assert_int_equal(l.ns[SF_PART_RUN_QUEUE], 80);
+        assert_int_equal(l.apart_ns[SF_PART_LOCK], 800);
+    }
+}
+
+/* Go's profiles: CPU tagged and without times or threads, mutex and block of the whole process. */
+TEST(ledger, does_not_spread_a_process_profile_over_its_spans)
+{
+    struct sf_ledger_sample s[] = {
+        {.worth_ns = 60, .part = SF_PART_CPU},
+        {.worth_ns = 90, .part = SF_PART_LOCK, .grade = SF_GRADE_WINDOW, .is_shared = true},
+        {.worth_ns = 90, .part = SF_PART_LOCK, .grade = SF_GRADE_WINDOW},
+        {.worth_ns = 30, .part = SF_PART_CPU, .grade = SF_GRADE_SHARED, .is_shared = true}};
+    struct sf_ledger l = ledger_of(0, 1, s, 4, &sf_ledger_unsaid);
+    assert_int_equal(l.ns[SF_PART_CPU], 60);
+    assert_int_equal(l.ns[SF_PART_LOCK], 0);
+    assert_int_equal(l.ns[SF_PART_UNKNOWN], 40);
+    assert_int_equal(l.apart_ns[SF_PART_LOCK], 180);
+    assert_int_equal(l.apart_ns[SF_PART_CPU], 30);
+}
+
+/* JFR: execution samples carry ids, parked threads of the executor do not. */
+TEST(ledger, sees_a_busy_loop_beside_parked_threads)
+{
+    struct sf_ledger_sample s[13];
+    for (int i = 0; i < 10; i++)
+        s[i] = moment(SF_PART_CPU, 5 + 10 * i, 10);
+    for (int i = 10; i < 13; i++) {
+        s[i] = wait_for(SF_PART_LOCK, -1000, 2000);
+        s[i].thread = (uint64_t)i + 40;
+        s[i].grade = SF_GRADE_WINDOW;
+    }
+    struct sf_ledger l = ledger_of(0, 1, s, 13, &sf_ledger_unsaid);
+    assert_int_equal(l.ns[SF_PART_CPU], 100);
+    assert_int_equal(l.ns[SF_PART_LOCK], 0);
+}
+
+TEST(ledger, takes_unnamed_waits_of_the_spans_own_thread)
+{
+    struct sf_ledger_sample s[] = {moment(SF_PART_CPU, 5, 10), wait_for(SF_PART_LOCK, 20, 50)};
+    s[1].grade = SF_GRADE_WINDOW;
+    assert_int_equal(ledger_of(0, 1, s, 2, &sf_ledger_unsaid).ns[SF_PART_LOCK], 30);
+    assert_int_equal(ledger_of(5, 1, s + 1, 1, &sf_ledger_unsaid).ns[SF_PART_LOCK], 30);
+    assert_int_equal(ledger_of(0, 1, s + 1, 1, &sf_ledger_unsaid).ns[SF_PART_LOCK], 0);
+}
+
+TEST(ledger, estimates_cpu_where_the_span_was_the_only_candidate)
+{
+    struct sf_ledger_sample s[] = {moment(SF_PART_CPU, 5, 10), moment(SF_PART_CPU, 25, 10),
+                                   moment(SF_PART_SLEEP, 45, 10)};
+    s[0].grade = s[1].grade = s[2].grade = SF_GRADE_WINDOW;
+    s[1].is_shared = true;
+    struct sf_ledger l = ledger_of(0, 1, s, 3, &sf_ledger_unsaid);
+    assert_int_equal(l.ns[SF_PART_CPU], 10);
+    assert_int_equal(l.ns[SF_PART_SLEEP], 0);
+    assert_string_equal(sf_ledger_source_name(l.sources[SF_PART_CPU]), "estimate");
+    s[0].grade = SF_GRADE_INHERITED; /* names the request, and a time with one candidate */
+    s[2].grade = SF_GRADE_INHERITED;
+    l = ledger_of(0, 1, s, 3, &sf_ledger_unsaid);
+    assert_int_equal(l.ns[SF_PART_CPU], 10);
+    assert_int_equal(l.ns[SF_PART_SLEEP], 10);
+    assert_string_equal(sf_ledger_source_name(l.sources[SF_PART_CPU]), "samples");
+}
+
+TEST(ledger, follows_a_span_that_is_handed_over)
+{
+    struct sf_ledger_sample s[] = {moment(SF_PART_CPU, 5, 10),     moment(SF_PART_CPU, 15, 10),
+                                   moment(SF_PART_CPU, 65, 10),    moment(SF_PART_CPU, 75, 10),
+                                   wait_for(SF_PART_LOCK, 20, 35), wait_for(SF_PART_DISK, 80, 95),
+                                   wait_for(SF_PART_SLEEP, 0, 30), wait_for(SF_PART_NET, 50, 100)};
+    s[2].thread = s[3].thread = 6; /* from about 40 on */
+    s[4].grade = s[5].grade = s[6].grade = s[7].grade = SF_GRADE_WINDOW;
+    s[5].thread = 6;
+    s[6].thread = 6; /* it was not the span's yet */
+    s[7].thread = 5; /* not any more */
+    for (uint64_t thread = 0; thread <= 5; thread += 5) {
+        struct sf_ledger l = ledger_of(thread, 1, s, 8, &sf_ledger_unsaid);
+        assert_int_equal(l.ns[SF_PART_CPU], 40);
+        assert_int_equal(l.ns[SF_PART_LOCK], 15);
+        assert_int_equal(l.ns[SF_PART_DISK], 15);
+        assert_int_equal(l.ns[SF_PART_SLEEP], 0);
+        assert_int_equal(l.ns[SF_PART_NET], 0);
+        assert_int_equal(l.other_cpu_ns, 0);
+    }
+}
+
+TEST(ledger, says_what_had_no_room)
+{
+    struct sf_ledger_sample s[] = {moment(SF_PART_CPU, 50, 130), moment(SF_PART_CPU, 60, 5)};
+    struct sf_ledger_exact exact = sf_ledger_unsaid;
+    struct sf_ledger l = ledger_of(5, 1, s, 2, &exact);
+    assert_int_equal(l.ns[SF_PART_CPU], 100);
+    assert_int_equal(l.cut_ns[SF_PART_CPU], 35);
+    exact.ns[SF_PART_CPU] = 90;
+    exact.ns[SF_PART_DISK] = 30;
+    l = ledger_of(5, 1, s, 2, &exact);
+    assert_int_equal(l.ns[SF_PART_DISK], 10);
+    assert_int_equal(l.cut_ns[SF_PART_DISK], 20);
+    assert_int_equal(l.cut_ns[SF_PART_CPU], 0);
+}
+
+TEST(ledger, lets_a_filler_say_only_what_nothing_else_did)
+{
+    struct sf_ledger_sample s[] = {wait_for(SF_PART_SLEEP, 0, 50), moment(SF_PART_LOCK, 20, 10),
+                                   moment(SF_PART_LOCK, 70, 10)};
+    s[1].is_filler = s[2].is_filler = true;
+    struct sf_ledger l = ledger_of(5, 1, s, 3, &sf_ledger_unsaid);
+    assert_int_equal(l.ns[SF_PART_SLEEP], 50);
+    assert_int_equal(l.ns[SF_PART_LOCK], 10);
 }
 
 TEST(ledger, copes_with_spans_without_time_and_absurd_samples)

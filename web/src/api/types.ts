@@ -159,12 +159,15 @@ export interface LedgerPart {
   ns: number;
   share: number;
   source: string;
+  cutNs: number;
+  apartNs: number;
   profile: string | null;
 }
 export interface Ledger {
   durationNs: number;
   parts: LedgerPart[];
   otherCpuNs: number;
+  apartSamples: number;
   samples: number;
   reason: string;
   isPartial: boolean;

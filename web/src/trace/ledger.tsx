@@ -20,10 +20,26 @@ export function partColor(part: string): string {
   return COLORS[part] ?? "#999";
 }
 
+/** An estimate is marked with ~; time that had no room in the span is named. */
+function amount(p: LedgerPart): string {
+  return (p.source === "estimate" ? "~" : "") + duration(p.ns);
+}
+
+function cutWords(p: LedgerPart): string {
+  return p.cutNs > 0 ? `; cut to fit the span, ${duration(p.cutNs)} more was measured` : "";
+}
+
+function apartWords(ledger: Ledger): string {
+  return ledger.parts
+    .filter((p) => p.apartNs > 0)
+    .map((p) => `${p.words} ~${duration(p.apartNs)}`)
+    .join(", ");
+}
+
 export function ledgerWords(parts: readonly LedgerPart[]): string {
   return parts
     .filter((p) => p.ns > 0)
-    .map((p) => `${p.words} ${duration(p.ns)} (${percent(p.share)})`)
+    .map((p) => `${p.words} ${amount(p)} (${percent(p.share)})`)
     .join(", ");
 }
 
@@ -34,7 +50,7 @@ export function LedgerBar(props: { ledger: Ledger; part?: string; onPart?: (part
     <div class="ledger">
       <div class="ledger-bar" role="img" aria-label={`Where the time went: ${ledgerWords(parts)}`}>
         {parts.map((p) => (
-          <span key={p.part} style={{ width: `${String(p.share * 100)}%`, background: partColor(p.part) }} title={`${p.words}: ${duration(p.ns)}, ${percent(p.share)} (${p.source})`} />
+          <span key={p.part} style={{ width: `${String(p.share * 100)}%`, background: partColor(p.part) }} title={`${p.words}: ${amount(p)}, ${percent(p.share)} (${p.source}${cutWords(p)})`} />
         ))}
       </div>
       <ul class="ledger-words">
@@ -48,10 +64,11 @@ export function LedgerBar(props: { ledger: Ledger; part?: string; onPart?: (part
             ) : (
               p.words
             )}{" "}
-            <b>{duration(p.ns)}</b> <span class="faint">{percent(p.share)}</span>
+            <b>{amount(p)}</b> <span class="faint">{percent(p.share)}</span>
           </li>
         ))}
         {props.ledger.otherCpuNs > 0 && <li class="faint">other threads burnt {duration(props.ledger.otherCpuNs)} for it</li>}
+        {apartWords(props.ledger) !== "" && <li class="faint">not counted, of the process and not tied to this span: {apartWords(props.ledger)}</li>}
       </ul>
       {props.ledger.reason !== "" && <p class="note">{visible(props.ledger.reason)}</p>}
     </div>
