@@ -1,10 +1,12 @@
-"""The room check finds each kind of fault in a small tree, on its line, and nothing else."""
+"""The room check finds each kind of fault in a small tree, on its line, and nothing else; the pages say what it says."""
 import os
+import re
 import subprocess
 import sys
 import tempfile
 
-TOOL = os.path.join(os.environ["SOURCE_ROOT"], "tools", "check_rooms.py")
+ROOT = os.environ["SOURCE_ROOT"]
+TOOL = os.path.join(ROOT, "tools", "check_rooms.py")
 
 # A sentence, the file, its text, and what the check must say (None: nothing).
 CASES = [
@@ -63,8 +65,27 @@ def run(path, text):
         return done.returncode, done.stdout.splitlines()
 
 
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as f:
+        return f.read()
+
+
+def pages():
+    """What the pages say of the rooms is what the check says, and no folder is left out."""
+    order = re.search(r"  app > .*?base\n", read("tools/check_rooms.py"), re.S).group(0)
+    order = [line.strip() for line in order.splitlines()]
+    for page in ("docs/architecture.md", "CONTRIBUTING.md"):
+        shown = re.search(r"^app > .*?base\n", read(page), re.S | re.M).group(0)
+        yield f"{page} shows the order of the rooms", [line.strip() for line in shown.splitlines()] == order
+    rows = set(re.findall(r"^\| `([\w/]+)` \|", read("docs/architecture.md"), re.M))
+    folders = {name for name in os.listdir(os.path.join(ROOT, "src")) if "." not in name}
+    folders |= {"collect/" + name for name in os.listdir(os.path.join(ROOT, "collect")) if "." not in name}
+    yield "docs/architecture.md has a row for every folder", folders <= rows and len(folders) > 25
+
+
 def main():
-    print(f"1..{len(CASES)}")
+    page_results = list(pages())
+    print(f"1..{len(CASES) + len(page_results)}")
     for i, (sentence, path, text, want) in enumerate(CASES, 1):
         status, lines = run(path, text)
         if want is None:
@@ -76,6 +97,8 @@ def main():
             print(f"# wanted {want!r}, status {status}")
             for line in lines:
                 print(f"# {line}")
+    for i, (sentence, good) in enumerate(page_results, len(CASES) + 1):
+        print(f"{'ok' if good else 'not ok'} {i} - {sentence}")
 
 
 main()
