@@ -171,7 +171,7 @@ int main(int argc, char **argv)
     if (fsync(fd) != 0 || sf_dir_open(path, SF_DIR_CREATE, &config.dir, &why) ||
         sf_wal_open(&config, &wal, &why) || sf_wal_replay(wal, ignore, NULL, NULL, &why))
         die("the log cannot be opened");
-    sf_mutex_init(&crowd.lock);
+    sf_mutex_init(&crowd.lock, SF_LOCK_APART);
     sf_signal_init(&crowd.changed);
     sf_clock_sleep_ms(500); /* its spare slots get ready */
 

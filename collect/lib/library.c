@@ -31,7 +31,8 @@ enum { MAX_OVERRIDES = 32, EXIT_MS = 3000 };
 
 struct sf_library sf_library = {.epoch = 1};
 
-static struct sf_lock lock; /* guards start and stop, the overrides, the problem */
+static struct sf_lock lock; /* guards start and stop, the overrides, the problem; held while the
+                             * settings are read; before the exporters' locks */
 static struct {
     char *name, *val;
 } overrides[MAX_OVERRIDES];

@@ -18,7 +18,7 @@
 
 enum { PATH_CAP = SF_PROFILE_PATH_CAP };
 
-static struct sf_lock lock; /* guards the path */
+static struct sf_lock lock; /* guards the path; takes nothing */
 static char cpu_path[PATH_CAP];
 
 static int told(enum sf_err err, const struct sf_why *why)

@@ -51,7 +51,7 @@ struct sf_profiled_thread {
 
 struct sf_profiled_threads {
     _Atomic(struct sf_profiled_thread *) blocks[SF_PROFILED_MAX];
-    struct sf_lock lock; /* guards which block is whose */
+    struct sf_lock lock; /* guards which block is whose; takes nothing */
     atomic_uint n;       /* blocks made */
     atomic_uint n_armed;
     /* For threads that join by themselves: 0, nobody may; else this time's number. */

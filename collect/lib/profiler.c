@@ -33,7 +33,7 @@ struct wish {
 atomic_uint sf_profiler_kinds;
 
 static struct {
-    struct sf_lock lock; /* guards the wish and the thread's life */
+    struct sf_lock lock; /* guards the wish and the thread's life; held while that starts */
     struct wish *wish;   /* one at a time */
     bool is_alive;
     struct sf_bell bell, done;

@@ -5,7 +5,7 @@
 _Atomic(struct sf_span_slot *) sf_span_pool_chunks[SF_POOL_CHUNKS];
 atomic_uint sf_span_pool_n_chunks;
 static atomic_uint_fast64_t free_head; /* tag << 32 | index + 1 */
-static struct sf_lock grow_lock;       /* guards the chunks */
+static struct sf_lock grow_lock;       /* guards the chunks; takes nothing, maps memory */
 
 static void push(struct sf_span_slot *slot)
 {

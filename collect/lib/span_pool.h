@@ -19,7 +19,7 @@ struct sf_span_slot {
     atomic_uint gen;
     uint32_t index;
     atomic_uint next;    /* index + 1 of the next free one */
-    struct sf_lock lock; /* guards what follows while the span lives */
+    struct sf_lock lock; /* guards what follows while the span lives; the first of all */
     uint32_t epoch;      /* the process it began in: a forked child does not send its parent's */
     bool is_recording;
     uint8_t status;

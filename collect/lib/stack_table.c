@@ -13,7 +13,7 @@ struct entry {
 };
 
 struct sf_stack_table {
-    struct sf_lock lock; /* guards everything */
+    struct sf_lock lock; /* guards everything; takes nothing */
     uint32_t n, n_words;
     uint64_t lost;
     uint32_t slots[SLOTS];

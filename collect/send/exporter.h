@@ -43,7 +43,7 @@ struct sf_exporter {
     void (*write_resource)(struct sf_buf *out);
     void (*write_scope)(struct sf_buf *out);
     void (*say)(const char *problem); /* for the program's ears; any thread */
-    struct sf_lock start_lock;        /* guards is_running */
+    struct sf_lock start_lock;        /* guards is_running; held while the thread starts */
     atomic_bool is_running;
     struct sf_bell work, done;        /* to the thread; from it, after each batch */
     atomic_uint flushes, flushed;     /* asked for, reached */

@@ -23,7 +23,7 @@ struct sf_outbox_piece {
 };
 
 struct sf_outbox {       /* a zeroed one is empty; set `max` */
-    struct sf_lock lock; /* guards the list */
+    struct sf_lock lock; /* guards the list; before the heap's */
     struct sf_outbox_piece *first, *last;
     size_t max;                /* bytes of memory, whole pieces */
     atomic_uint_fast64_t held; /* bytes of memory, queued and taken */

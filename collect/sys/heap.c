@@ -39,7 +39,8 @@ struct head {
 };
 _Static_assert(sizeof(struct head) == HEAD_LEN, "the caller's bytes are 16-aligned");
 
-static struct sf_lock lock; /* guards the lists and the piece */
+/* Guards the lists and the piece; held while memory is mapped; the last of all. */
+static struct sf_lock lock;
 static struct head *lists[N_CLASSES];
 static uint8_t *piece;
 static size_t piece_left;

@@ -1,7 +1,11 @@
 /* lock.h - a futex lock and a bell, for code that is a guest in somebody's process.
  *
  * Not pthread mutexes: a program may interpose those, and so will we. Held for a few hundred
- * nanoseconds at most and never across a call that may wait. errno is kept. */
+ * nanoseconds at most; the few that are held across a system call say so. errno is kept.
+ *
+ * The order in which they may be taken together, outermost first: a span's own, the library's, an
+ * exporter's start, its outbox, the span pool's, the stack table's, the heap's. The others are
+ * taken with no other but the heap's. A signal handler only tries. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>

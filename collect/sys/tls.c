@@ -25,7 +25,7 @@ enum {
 #define INIT_NO_ATEXIT ((uint64_t)0x80000)
 
 static struct {
-    struct sf_lock lock; /* guards the loading */
+    struct sf_lock lock; /* guards the loading, held across it; the exporters' threads only */
     bool is_tried;
     atomic_bool is_over; /* the program's end has cleaned it up */
     void (*before_end)(void);

@@ -26,7 +26,7 @@ struct sf_log {
     int fd;
     bool is_human, has_color;
     enum sf_say_level level;
-    struct sf_mutex mutex; /* guards repeats */
+    struct sf_mutex mutex; /* guards repeats; takes nothing */
     struct repeat repeats[N_REPEATS];
 };
 
@@ -39,7 +39,7 @@ struct sf_log *sf_log_new(int fd, bool is_human, bool has_color, enum sf_say_lev
     l->is_human = is_human;
     l->has_color = has_color;
     l->level = level;
-    sf_mutex_init(&l->mutex);
+    sf_mutex_init(&l->mutex, SF_LOCK_APP_LOG);
     return l;
 }
 

@@ -45,7 +45,7 @@ struct sf_server {
 
     struct sf_thread opener;
     struct sf_store *store; /* owned; the service's pointer is a view of it */
-    struct sf_mutex mutex;  /* guards what follows */
+    struct sf_mutex mutex;  /* guards what follows; takes nothing */
     bool is_open;
     enum sf_err open_err;
     struct sf_why open_why;
@@ -363,7 +363,7 @@ enum sf_err sf_server_start(const struct sf_config *config, struct sf_log *log,
         return sf_fail(why, SF_ERR_NOMEM, "server: no memory");
     s->config = config;
     s->log = log;
-    sf_mutex_init(&s->mutex);
+    sf_mutex_init(&s->mutex, SF_LOCK_APP_SERVER);
     unsigned cores = sf_thread_cores();
     s->n_ingest = cores < MAX_WORKERS ? cores : MAX_WORKERS;
     s->n_query = s->n_ingest > 1 ? s->n_ingest - 1 : 1;

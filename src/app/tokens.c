@@ -27,7 +27,7 @@ struct table {
 
 struct sf_tokens {
     char *path;
-    struct sf_mutex mutex; /* guards table */
+    struct sf_mutex mutex; /* guards table; takes nothing */
     struct table table;
 };
 
@@ -152,7 +152,7 @@ enum sf_err sf_tokens_open(const char *path, struct sf_tokens **out, struct sf_w
 
     if (!t)
         return sf_fail(why, SF_ERR_NOMEM, "no memory for tokens");
-    sf_mutex_init(&t->mutex);
+    sf_mutex_init(&t->mutex, SF_LOCK_APP_TOKENS);
     t->path = sf_heap_new(len + 1);
     if (t->path) {
         memcpy(t->path, path, len);

@@ -38,7 +38,7 @@ unsigned sf_profile_url_seconds(sf_str url)
 
 struct countdown {
     struct sf_thread thread;
-    struct sf_mutex lock; /* guards is_over */
+    struct sf_mutex lock; /* guards is_over; held while the line is written */
     struct sf_signal woken;
     bool is_over;
     int64_t end_ns;
@@ -64,7 +64,7 @@ static void count_down(void *arg)
 
 static void start_countdown(struct countdown *c, const char *host, unsigned seconds)
 {
-    sf_mutex_init(&c->lock);
+    sf_mutex_init(&c->lock, SF_LOCK_APART);
     sf_signal_init(&c->woken);
     c->host = host;
     c->end_ns = sf_clock_mono_ns() + seconds * S_NS;

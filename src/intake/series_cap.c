@@ -21,7 +21,7 @@ struct slot {
 
 struct sf_series_cap {
     uint32_t max;
-    struct sf_mutex lock; /* guards all below */
+    struct sf_mutex lock; /* guards all below; takes nothing */
     struct slot *slots;
     uint32_t n_used;
     int64_t since_ns;
@@ -33,7 +33,7 @@ struct sf_series_cap *sf_series_cap_new(uint32_t max)
     if (!c)
         return NULL;
     c->max = max ? max : SF_LIMIT_SERIES;
-    sf_mutex_init(&c->lock);
+    sf_mutex_init(&c->lock, SF_LOCK_INTAKE_SERIES);
     c->slots = sf_heap_new_n(SLOTS, sizeof(*c->slots));
     if (!c->slots) {
         sf_series_cap_free(c);

@@ -169,7 +169,7 @@ static struct sf_exchange *make_exchange(struct sf_loop *loop)
     }
     ex = sf_heap_new(sizeof(*ex));
     if (ex) {
-        sf_mutex_init(&ex->mutex);
+        sf_mutex_init(&ex->mutex, SF_LOCK_LISTEN_EXCHANGE);
         sf_signal_init(&ex->room);
     }
     return ex;

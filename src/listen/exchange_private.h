@@ -43,7 +43,7 @@ struct sf_exchange {
     int64_t begin_ns, progress_ns; /* monotonic: first byte; last byte in or out */
 
     /* between the application's thread and the loop's */
-    struct sf_mutex mutex; /* guards the four below */
+    struct sf_mutex mutex; /* guards the four below; takes nothing */
     struct sf_signal room;
     struct sf_buf queue;         /* streamed and not taken by the loop */
     size_t queued_len;           /* streamed and not sent yet */

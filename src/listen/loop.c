@@ -319,7 +319,7 @@ enum sf_err sf_loop_init(struct sf_loop *loop, struct sf_listen_shared *shared, 
     *loop = (struct sf_loop){.shared = shared, .drain_ms_asked = -1};
     loop->given_tail = &loop->given;
     loop->local_tail = &loop->local;
-    sf_mutex_init(&loop->mutex);
+    sf_mutex_init(&loop->mutex, SF_LOCK_LISTEN_LOOP);
     loop->doors = sf_heap_new_n(n_doors, sizeof(*loop->doors));
     loop->read_buf = sf_heap_new(SF_LOOP_READ_LEN);
     loop->tls_buf = sf_heap_new(SF_LOOP_READ_LEN);

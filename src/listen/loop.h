@@ -60,7 +60,9 @@ struct sf_loop {
     atomic_bool is_waiting;      /* some connection waits for the body budget */
     uint8_t *read_buf, *tls_buf; /* SF_LOOP_READ_LEN each */
 
-    struct sf_mutex mutex; /* guards the three below and the list marks of exchanges */
+    /* Guards the three below and the list marks of exchanges. Held while the loop is woken (a write
+     * to its descriptor), so that it cannot end in between; takes nothing. */
+    struct sf_mutex mutex;
     struct sf_exchange *given, **given_tail;
     int64_t drain_ms_asked; /* -1: not asked */
 };

@@ -32,7 +32,7 @@ struct tenant_row {
 struct sf_counters {
     atomic_uint_fast64_t counts[SF_COUNTS];
     struct route_counts routes[SF_COUNTERS_ROUTES];
-    struct sf_mutex mutex; /* guards what follows */
+    struct sf_mutex mutex; /* guards what follows; takes nothing */
     struct tenant_row *tenants;
     size_t n_tenants;
 };
@@ -47,7 +47,7 @@ struct sf_counters *sf_counters_new(void)
         sf_heap_free(c);
         return NULL;
     }
-    sf_mutex_init(&c->mutex);
+    sf_mutex_init(&c->mutex, SF_LOCK_METER_COUNTERS);
     return c;
 }
 

@@ -22,7 +22,7 @@ struct counts {
 struct sf_service_graph {
     struct sf_service_graph_config config;
     char labels[SF_GRAPH_SIDES][SF_DIMENSIONS][SF_DIMENSION_LABEL_LEN];
-    struct sf_mutex mutex; /* guards what follows */
+    struct sf_mutex mutex; /* guards what follows; takes nothing */
     struct sf_graph_wait wait;
     struct sf_graph_table table;
     struct counts counts;
@@ -60,7 +60,7 @@ struct sf_service_graph *sf_service_graph_new(const struct sf_service_graph_conf
         sf_heap_free(g);
         return NULL;
     }
-    sf_mutex_init(&g->mutex);
+    sf_mutex_init(&g->mutex, SF_LOCK_METER_GRAPH);
     return g;
 }
 

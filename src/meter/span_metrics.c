@@ -113,7 +113,7 @@ struct series {
 struct sf_span_metrics {
     struct sf_span_metrics_config config;
     char labels[SF_DIMENSIONS][SF_DIMENSION_LABEL_LEN]; /* of the dimensions */
-    struct sf_mutex mutex;                              /* guards what follows */
+    struct sf_mutex mutex;                              /* guards what follows; takes nothing */
     struct series *list;
     uint32_t *slots; /* place + 1 */
     uint32_t n, n_slots;
@@ -318,7 +318,7 @@ struct sf_span_metrics *sf_span_metrics_new(const struct sf_span_metrics_config 
         sf_heap_free(m);
         return NULL;
     }
-    sf_mutex_init(&m->mutex);
+    sf_mutex_init(&m->mutex, SF_LOCK_METER_SPANS);
     return m;
 }
 

@@ -23,7 +23,7 @@ struct target {
 
 struct sf_target_info {
     uint32_t n_cap;
-    struct sf_mutex mutex; /* guards what follows */
+    struct sf_mutex mutex; /* guards what follows; takes nothing */
     struct target *list;
     uint32_t n;
     uint64_t n_over;
@@ -40,7 +40,7 @@ struct sf_target_info *sf_target_info_new(uint32_t max_targets)
         sf_heap_free(t);
         return NULL;
     }
-    sf_mutex_init(&t->mutex);
+    sf_mutex_init(&t->mutex, SF_LOCK_METER_TARGETS);
     return t;
 }
 

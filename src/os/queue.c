@@ -4,7 +4,7 @@
 #include "os/thread.h"
 
 struct sf_queue {
-    struct sf_mutex lock; /* guards all below */
+    struct sf_mutex lock; /* guards all below; takes nothing */
     struct sf_signal has_items;
     size_t cap, head, n;
     bool is_closed;
@@ -17,7 +17,7 @@ struct sf_queue *sf_queue_new(size_t cap)
     if (!q)
         return NULL;
     q->cap = cap;
-    sf_mutex_init(&q->lock);
+    sf_mutex_init(&q->lock, SF_LOCK_OS_QUEUE);
     sf_signal_init(&q->has_items);
     return q;
 }

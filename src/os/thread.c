@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -85,9 +86,51 @@ unsigned sf_thread_pid(void)
     return (unsigned)getpid();
 }
 
-void sf_mutex_init(struct sf_mutex *m)
+/* ---- the order of locks ---- */
+
+#ifdef SF_LOCK_ORDER
+static _Thread_local struct sf_locks_held held;
+
+/* Before waiting for it. */
+static void check_order(enum sf_lock_rank rank)
+{
+    enum sf_lock_rank broken = sf_lock_order_breaks(&held, rank);
+    if (broken == SF_LOCK_ANY)
+        return;
+    fprintf(stderr, "locks out of order: \"%s\" is taken while \"%s\" is held\n",
+            sf_lock_order_name(rank), sf_lock_order_name(broken));
+    SF_ASSERT(!"locks are taken in the order of os/lock_order.h");
+}
+
+static void note_taken(enum sf_lock_rank rank)
+{
+    sf_lock_order_add(&held, rank);
+}
+
+static void note_given(enum sf_lock_rank rank)
+{
+    sf_lock_order_remove(&held, rank);
+}
+#else
+static void check_order(__attribute__((unused)) enum sf_lock_rank rank)
+{
+}
+
+static void note_taken(__attribute__((unused)) enum sf_lock_rank rank)
+{
+}
+
+static void note_given(__attribute__((unused)) enum sf_lock_rank rank)
+{
+}
+#endif
+
+/* ---- locks ---- */
+
+void sf_mutex_init(struct sf_mutex *m, enum sf_lock_rank rank)
 {
     SF_ASSERT(pthread_mutex_init(&m->m, NULL) == 0);
+    m->rank = rank;
 }
 
 void sf_mutex_done(struct sf_mutex *m)
@@ -97,11 +140,22 @@ void sf_mutex_done(struct sf_mutex *m)
 
 void sf_mutex_lock(struct sf_mutex *m)
 {
+    check_order(m->rank);
     SF_ASSERT(pthread_mutex_lock(&m->m) == 0);
+    note_taken(m->rank);
+}
+
+bool sf_mutex_try(struct sf_mutex *m)
+{
+    if (pthread_mutex_trylock(&m->m) != 0)
+        return false;
+    note_taken(m->rank);
+    return true;
 }
 
 void sf_mutex_unlock(struct sf_mutex *m)
 {
+    note_given(m->rank);
     SF_ASSERT(pthread_mutex_unlock(&m->m) == 0);
 }
 
@@ -140,13 +194,14 @@ void sf_signal_all(struct sf_signal *s)
     pthread_cond_broadcast(&s->c);
 }
 
-void sf_rwlock_init(struct sf_rwlock *l)
+void sf_rwlock_init(struct sf_rwlock *l, enum sf_lock_rank rank)
 {
     pthread_rwlockattr_t attr;
     pthread_rwlockattr_init(&attr);
     /* The default lets a steady stream of readers keep a writer waiting for ever. */
     pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
     SF_ASSERT(pthread_rwlock_init(&l->l, &attr) == 0);
+    l->rank = rank;
     pthread_rwlockattr_destroy(&attr);
 }
 
@@ -157,15 +212,20 @@ void sf_rwlock_done(struct sf_rwlock *l)
 
 void sf_rwlock_share(struct sf_rwlock *l)
 {
+    check_order(l->rank);
     SF_ASSERT(pthread_rwlock_rdlock(&l->l) == 0);
+    note_taken(l->rank);
 }
 
 void sf_rwlock_exclude(struct sf_rwlock *l)
 {
+    check_order(l->rank);
     SF_ASSERT(pthread_rwlock_wrlock(&l->l) == 0);
+    note_taken(l->rank);
 }
 
 void sf_rwlock_release(struct sf_rwlock *l)
 {
+    note_given(l->rank);
     SF_ASSERT(pthread_rwlock_unlock(&l->l) == 0);
 }

@@ -1,13 +1,14 @@
 /* thread.h - threads, locks and waiting.
  *
- * A mutex sits next to what it guards; one lock at a time, none held across a system call or a
- * callback. */
+ * A mutex sits next to what it guards and has a place in the one order of os/lock_order.h. None is
+ * held across a system call or a callback, but for those whose comment says so and why. */
 #pragma once
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
+#include "os/lock_order.h"
 
 struct sf_thread {
     pthread_t handle;
@@ -29,21 +30,20 @@ unsigned sf_thread_pid(void);             /* the process they all belong to */
 
 struct sf_mutex {
     pthread_mutex_t m;
+    enum sf_lock_rank rank;
 };
 struct sf_signal { /* something to wait for; always with the mutex that guards it */
     pthread_cond_t c;
 };
 struct sf_rwlock { /* many share or one excludes; who excludes is not starved by those who share */
     pthread_rwlock_t l;
+    enum sf_lock_rank rank;
 };
-#define SF_MUTEX_INIT             \
-    {                             \
-        PTHREAD_MUTEX_INITIALIZER \
-    }
 
-void sf_mutex_init(struct sf_mutex *m);
+void sf_mutex_init(struct sf_mutex *m, enum sf_lock_rank rank);
 void sf_mutex_done(struct sf_mutex *m);
 void sf_mutex_lock(struct sf_mutex *m);
+bool sf_mutex_try(struct sf_mutex *m); /* false: another thread has it; out of order is fine */
 void sf_mutex_unlock(struct sf_mutex *m);
 void sf_signal_init(struct sf_signal *s);
 void sf_signal_done(struct sf_signal *s);
@@ -53,7 +53,7 @@ bool sf_signal_wait_until(struct sf_signal *s, struct sf_mutex *m, int64_t deadl
 void sf_signal_one(struct sf_signal *s);
 void sf_signal_all(struct sf_signal *s);
 
-void sf_rwlock_init(struct sf_rwlock *l);
+void sf_rwlock_init(struct sf_rwlock *l, enum sf_lock_rank rank);
 void sf_rwlock_done(struct sf_rwlock *l);
 void sf_rwlock_share(struct sf_rwlock *l); /* not twice by one thread */
 void sf_rwlock_exclude(struct sf_rwlock *l);

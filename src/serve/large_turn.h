@@ -14,7 +14,7 @@ struct sf_call;
 struct sf_service;
 
 struct sf_large_turns {
-    struct sf_mutex mutex; /* guards all below */
+    struct sf_mutex mutex; /* guards all below; takes nothing */
     bool is_taken;
     struct sf_call *first, *last; /* parked, oldest first */
     size_t n_parked;

@@ -8,7 +8,7 @@
 enum sf_err sf_service_init(struct sf_service *s, struct sf_why *why)
 {
     s->finding_limits = SF_FINDING_LIMITS;
-    sf_mutex_init(&s->large.mutex);
+    sf_mutex_init(&s->large.mutex, SF_LOCK_SERVE_LARGE);
     sf_self_profile_init(&s->self_profile);
     s->ingest = sf_queue_new(SF_LIMIT_INGEST_QUEUE);
     s->query = sf_queue_new(SF_LIMIT_QUERY_QUEUE);

@@ -334,7 +334,7 @@ enum sf_err sf_wal_open(const struct sf_wal_config *config, struct sf_wal **out,
         w->config.queue_len = SF_LIMIT_BODIES_LEN;
     w->ckpt_lsn = config->ckpt_lsn;
     w->next_lsn = config->ckpt_lsn + 1;
-    sf_mutex_init(&w->lock);
+    sf_mutex_init(&w->lock, SF_LOCK_WAL);
     sf_signal_init(&w->wake);
     sf_signal_init(&w->rolled);
     segment_len = segment_len / SF_WAL_PAGE * SF_WAL_PAGE;

@@ -170,7 +170,7 @@ enum sf_err sf_wal_slots_init(struct sf_wal_slots *s, struct sf_dir *dir, uint64
                                .ckpt_lsn = ckpt_lsn,
                                .next_sequence = 1,
                                .slots = slots};
-    sf_mutex_init(&s->lock);
+    sf_mutex_init(&s->lock, SF_LOCK_WAL_SLOTS);
     sf_signal_init(&s->changed);
     return SF_OK;
 }

@@ -66,7 +66,7 @@ enum sf_err sf_wal_slots_find(struct sf_dir *dir, struct sf_wal_found **out, siz
 struct sf_wal_slots {
     struct sf_dir *dir;
     uint64_t segment_len;
-    struct sf_mutex lock; /* guards all below */
+    struct sf_mutex lock; /* guards all below; takes nothing */
     struct sf_signal changed;
     struct sf_wal_slot *slots; /* SF_WAL_MAX_SLOTS of them, so that pointers stay */
     size_t n_slots;

@@ -15,7 +15,9 @@ struct sf_wal {
     size_t n_found;
     uint64_t pending_len;
 
-    struct sf_mutex lock; /* guards all up to the next comment */
+    /* Guards all up to the next comment. Taken under the lock of a memtable; takes nothing. Not
+     * held while the disk works or an entry's `done` is called. */
+    struct sf_mutex lock;
     struct sf_signal wake, rolled;
     struct sf_wal_entry *in_head, *in_tail; /* appended, not yet seen by the committer */
     uint64_t next_lsn, synced_lsn, ckpt_lsn;

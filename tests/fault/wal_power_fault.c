@@ -39,7 +39,7 @@ struct event {
 
 static struct event events[MAX_EVENTS];
 static size_t n_events;
-static struct sf_mutex events_lock = SF_MUTEX_INIT;
+static struct sf_mutex events_lock = {PTHREAD_MUTEX_INITIALIZER, SF_LOCK_APART};
 static char root[256];
 
 static void add_event(struct event e)

@@ -100,7 +100,7 @@ static inline void store_rig_init_in(struct store_rig *r, const char *base)
 {
     memset(r, 0, sizeof(*r));
     snprintf(r->path, sizeof(r->path), "%s/sf_store.XXXXXX", base);
-    sf_mutex_init(&r->lock);
+    sf_mutex_init(&r->lock, SF_LOCK_APART);
     sf_signal_init(&r->done);
     if (!mkdtemp(r->path) || !sf_arena_init(&r->arena, (size_t)2 << 30))
         abort();

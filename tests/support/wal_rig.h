@@ -52,7 +52,7 @@ static inline void rig_init(struct rig *r, const char *path)
     snprintf(r->path, sizeof(r->path), "%s", path);
     r->segment_len = 256 << 10;
     r->seen = calloc(RIG_MAX_BATCHES, 1);
-    sf_mutex_init(&r->lock);
+    sf_mutex_init(&r->lock, SF_LOCK_APART);
     sf_signal_init(&r->finished);
     if (!r->seen || sf_dir_open(r->path, SF_DIR_CREATE, &r->dir, &r->why))
         abort();

@@ -15,7 +15,7 @@ static const int64_t S_NS = INT64_C(1000000000);
 void sf_self_profile_init(struct sf_self_profile *p)
 {
     *p = (struct sf_self_profile){0};
-    sf_mutex_init(&p->mutex);
+    sf_mutex_init(&p->mutex, SF_LOCK_SERVE_SELF_PROFILE);
 }
 
 void sf_self_profile_join(struct sf_self_profile *p)

@@ -9,9 +9,9 @@ struct sf_call;
 struct sf_worker;
 
 struct sf_self_profile {
-    struct sf_mutex mutex; /* guards the two below */
+    struct sf_mutex mutex; /* guards is_busy; takes nothing */
     bool is_busy;
-    struct sf_thread thread; /* the last one */
+    struct sf_thread thread; /* the last one; of the call that set is_busy, like all below */
     struct sf_call *call;    /* the thread's, while it is busy */
     int64_t length_ns;       /* likewise; 0: memory */
     unsigned rate_hz;        /* likewise */

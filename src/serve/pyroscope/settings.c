@@ -154,7 +154,7 @@ enum sf_err sf_settings_open(struct sf_dir *dir, struct sf_settings **out, struc
     enum sf_err err;
     if (!s)
         return sf_fail(why, SF_ERR_NOMEM, "settings: no memory");
-    sf_mutex_init(&s->lock);
+    sf_mutex_init(&s->lock, SF_LOCK_SERVE_SETTINGS);
     s->dir = dir;
     err = sf_dir_open_read(dir, file_name, &file, why);
     if (!err)

@@ -27,7 +27,7 @@ struct sf_budget {
     size_t cap[SF_LINES];
 };
 
-/* Cuts the lines out of the server's whole budget in the proportions of docs/limits.md. */
+/* Cuts the lines out of the server's whole budget in the proportions of docs/architecture.md. */
 void sf_budget_init(struct sf_budget *b, size_t memory_len);
 void sf_budget_add(struct sf_budget *b, enum sf_budget_line line, size_t len);
 void sf_budget_sub(struct sf_budget *b, enum sf_budget_line line, size_t len);

@@ -41,34 +41,43 @@ struct sf_local {
 
     /* The gate between appends and a generation switch. Held shared while a batch gets its LSN and
      * its rows their place (and while a memtable is sealed), exclusively for the moment in which
-     * the generation changes: so every LSN up to the one read there is in what the flush takes. */
+     * the generation changes: so every LSN up to the one read there is in what the flush takes.
+     * Taken after flush_lock, before the locks of memtables and profiles. Who shares it waits for
+     * no thread: a switch that waits keeps further appends out. */
     struct sf_rwlock gate;
     uint64_t gen; /* guarded by gate */
     struct sf_memtable *memtables;
     unsigned n_memtables;
     atomic_llong read_mono_ns; /* when somebody last searched; 0: never */
 
-    struct sf_mutex prof_lock;       /* guards the two below, and that they and prof_snapshots are
-                                      * seen together */
+    /* Guards the two below, and that they and prof_snapshots are seen together. Taken under the
+     * gate and by a flush; before the locks of snapshots and runs. */
+    struct sf_mutex prof_lock;
     struct sf_profile_mem *prof;     /* where profiles are added; changes only behind the gate */
     struct sf_profile_mem *flushing; /* a list: taken by flushes that have not ended well yet */
 
-    struct sf_mutex flush_lock; /* one flush at a time; held throughout, on purpose */
-    struct sf_mutex merge_lock; /* one merge, retention or erasure pass at a time; likewise */
+    /* One flush at a time, and flushed_mono_ns. Held throughout, on purpose, across all its file
+     * calls. Taken after merge_lock (an erasure flushes) and before the gate. */
+    struct sf_mutex flush_lock;
+    /* One merge, retention or erasure pass at a time. Held throughout likewise; the first of all.
+     */
+    struct sf_mutex merge_lock;
 
-    struct sf_mutex erase_lock; /* one change of the tombstones at a time, and none while a merge
-                                 * commits */
-    int64_t erase_retry_ns;     /* the compact thread's own */
+    /* One change of the tombstones at a time, and none while a merge commits; so it is held across
+     * the commit. Taken after merge_lock, never with flush_lock; before snapshots, catalogue,
+     * runs and number_lock. */
+    struct sf_mutex erase_lock;
+    int64_t erase_retry_ns; /* the compact thread's own */
     uint64_t n_erasures_left;
 
     struct sf_doubt doubt;
 
-    struct sf_mutex number_lock; /* guards the four below */
+    struct sf_mutex number_lock; /* guards the four below; takes nothing */
     uint64_t next_block, next_flush;
     uint64_t ckpt_lsn;
     uint64_t next_erasure;
 
-    struct sf_mutex rule_lock; /* guards retention and its clock */
+    struct sf_mutex rule_lock; /* guards retention and its clock; takes nothing: appends need it */
     struct sf_retention retention;
     int64_t now_ns;       /* retention's idea of now */
     int64_t now_mono_ns;  /* when it was right */
@@ -80,11 +89,11 @@ struct sf_local {
 
     /* Arenas that granules were decoded into, with their pages: faulting them in anew costs more
      * than decoding does. */
-    struct sf_mutex pool_lock; /* guards the two below */
+    struct sf_mutex pool_lock; /* guards the two below; takes nothing */
     struct sf_arena pool[2];
     unsigned n_pool;
 
-    struct sf_mutex state_lock; /* guards the reasons */
+    struct sf_mutex state_lock; /* guards the reasons; takes nothing */
     char refuse_reason[160], degraded_reason[160], merge_reason[160];
     atomic_int pressure; /* enum sf_pressure, apart from what the log says */
     atomic_bool is_flush_failing, is_disk_full;
@@ -98,7 +107,7 @@ struct sf_local {
 
     /* Threads. */
     struct sf_thread flush_thread, compact_thread, seal_thread;
-    struct sf_mutex wake_lock; /* guards the ten below */
+    struct sf_mutex wake_lock; /* guards the ten below; takes nothing */
     struct sf_signal wake_flush, wake_compact, wake_seal, sealed;
     bool must_flush, must_compact;
     uint64_t n_seals_asked, n_seals_done;

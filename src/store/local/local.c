@@ -156,17 +156,17 @@ static void fill_tuning(struct sf_local *l)
 
 static void init_locks(struct sf_local *l)
 {
-    sf_rwlock_init(&l->gate);
-    sf_mutex_init(&l->prof_lock);
-    sf_mutex_init(&l->flush_lock);
-    sf_mutex_init(&l->merge_lock);
-    sf_mutex_init(&l->erase_lock);
-    sf_mutex_init(&l->doubt.lock);
-    sf_mutex_init(&l->number_lock);
-    sf_mutex_init(&l->rule_lock);
-    sf_mutex_init(&l->state_lock);
-    sf_mutex_init(&l->pool_lock);
-    sf_mutex_init(&l->wake_lock);
+    sf_rwlock_init(&l->gate, SF_LOCK_STORE_GATE);
+    sf_mutex_init(&l->prof_lock, SF_LOCK_STORE_PROFILE_LIST);
+    sf_mutex_init(&l->flush_lock, SF_LOCK_STORE_FLUSH);
+    sf_mutex_init(&l->merge_lock, SF_LOCK_STORE_MERGE);
+    sf_mutex_init(&l->erase_lock, SF_LOCK_STORE_ERASE);
+    sf_mutex_init(&l->doubt.lock, SF_LOCK_STORE_DOUBT);
+    sf_mutex_init(&l->number_lock, SF_LOCK_STORE_NUMBER);
+    sf_mutex_init(&l->rule_lock, SF_LOCK_STORE_RULE);
+    sf_mutex_init(&l->state_lock, SF_LOCK_STORE_STATE);
+    sf_mutex_init(&l->pool_lock, SF_LOCK_STORE_POOL);
+    sf_mutex_init(&l->wake_lock, SF_LOCK_STORE_WAKE);
     sf_stretches_init(&l->stretches);
     sf_signal_init(&l->wake_flush);
     sf_signal_init(&l->wake_compact);
@@ -540,14 +540,18 @@ static void local_close(struct sf_store *s)
 {
     struct sf_local *l = (struct sf_local *)s;
     struct sf_why why;
+    int64_t now_ns;
+    bool is_newer;
     if (!l)
         return;
     if (sf_flush_run(l, &why)) /* nothing is lost: the log has it */
         sf_local_notice(l, "store: close: %s", why.text);
     sf_mutex_lock(&l->rule_lock);
-    if (l->now_ns > l->saved_now_ns)
-        (void)sf_catalogue_set_now(l->catalogue, l->now_ns, NULL);
+    now_ns = l->now_ns;
+    is_newer = now_ns > l->saved_now_ns;
     sf_mutex_unlock(&l->rule_lock);
+    if (is_newer)
+        (void)sf_catalogue_set_now(l->catalogue, now_ns, NULL);
     free_all(l);
 }
 

@@ -12,7 +12,7 @@
 void sf_runs_init(struct sf_runs *rs, struct sf_dir *dir, struct sf_budget *budget)
 {
     *rs = (struct sf_runs){.dir = dir, .budget = budget};
-    sf_mutex_init(&rs->lock);
+    sf_mutex_init(&rs->lock, SF_LOCK_STORE_RUNS);
 }
 
 void sf_runs_done(struct sf_runs *rs)
@@ -29,7 +29,7 @@ static struct sf_run *new_run(struct sf_runs *rs)
         return NULL;
     atomic_init(&r->refs, 1);
     r->home = rs;
-    sf_mutex_init(&r->lock);
+    sf_mutex_init(&r->lock, SF_LOCK_STORE_RUN);
     return r;
 }
 
@@ -176,7 +176,7 @@ static void make_room(struct sf_runs *rs)
         size_t len = 0;
         sf_mutex_lock(&rs->lock);
         for (struct sf_run *r = rs->open; r; r = r->next_open) {
-            if (pthread_mutex_trylock(&r->lock.m) != 0)
+            if (!sf_mutex_try(&r->lock))
                 continue; /* in use this moment */
             if (r->n_users == 0 && (r->reader || r->profiles) &&
                 (!oldest || r->used_at < oldest->used_at)) {

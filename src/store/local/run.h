@@ -27,15 +27,17 @@ struct sf_run {
     atomic_bool is_compared; /* with all runs before it: stretch.h */
     atomic_bool is_aged;     /* profiles: has no more to lose by its age, or cannot */
     atomic_bool is_alone;    /* has too many traces to be merged with others once more */
-    struct sf_mutex lock;    /* guards the five below; held while the file is opened, so that only
-                              * readers of this very block wait */
+    /* Guards the four below. Held while the file is opened, so that only readers of this very block
+     * wait; takes nothing. With sf_runs.lock held it is only tried. */
+    struct sf_mutex lock;
     struct sf_span_block_reader *reader;      /* of spans, or */
     struct sf_profile_block_reader *profiles; /* of profiles */
     unsigned n_users;
     size_t reader_len;
+    /* The rest is guarded by sf_runs.lock. */
     uint64_t used_at;
-    struct sf_run *next_open, *prev_open; /* list of open readers; guarded by sf_runs.lock */
-    struct sf_run *next_dead;             /* likewise */
+    struct sf_run *next_open, *prev_open; /* list of open readers */
+    struct sf_run *next_dead;
     bool is_listed;
 };
 
@@ -45,7 +47,8 @@ struct sf_runs { /* what all runs of one store share */
     void (*notice)(void *arg, const char *sentence);
     void *notice_arg;
     uint8_t uuid[16];
-    struct sf_mutex lock; /* guards the lists */
+    struct sf_mutex
+        lock; /* guards all below but the last; tries the lock of a run, takes nothing */
     struct sf_run *open;
     struct sf_run *dead;
     uint64_t tick;

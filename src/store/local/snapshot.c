@@ -18,7 +18,7 @@ static struct sf_snapshot *new_snapshot(size_t cap)
 bool sf_snapshots_init(struct sf_snapshots *ss)
 {
     *ss = (struct sf_snapshots){.now = new_snapshot(0)};
-    sf_mutex_init(&ss->lock);
+    sf_mutex_init(&ss->lock, SF_LOCK_STORE_SNAPSHOT);
     return ss->now;
 }
 

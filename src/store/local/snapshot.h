@@ -17,7 +17,7 @@ struct sf_snapshot {
 };
 
 struct sf_snapshots {
-    struct sf_mutex lock; /* guards now */
+    struct sf_mutex lock; /* guards now; takes nothing */
     struct sf_snapshot *now;
 };
 

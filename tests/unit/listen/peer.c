@@ -171,7 +171,7 @@ void peer_start_with(struct peer_server *s, struct sf_listen_config *config)
 
     (void)signal(SIGPIPE, SIG_IGN);
     *s = (struct peer_server){0};
-    sf_mutex_init(&s->mutex);
+    sf_mutex_init(&s->mutex, SF_LOCK_APART);
     sf_signal_init(&s->changed);
     config->hooks = (struct sf_listen_hooks){
         .on_headers = on_headers, .on_request = on_request, .on_fault = on_fault, .arg = s};

@@ -122,6 +122,32 @@ TEST(retain, does_not_believe_a_clock_that_jumps)
     store_rig_done(&r);
 }
 
+static struct sf_local *said_by;
+static bool was_rule_free;
+
+static void try_rule(void *arg, const char *sentence)
+{
+    store_notice(arg, sentence);
+    was_rule_free = said_by && sf_mutex_try(&said_by->rule_lock);
+    if (was_rule_free)
+        sf_mutex_unlock(&said_by->rule_lock);
+}
+
+/* Writing a line of the log may take as long as its reader likes; every append needs the rule. */
+TEST(retain, speaks_of_the_clock_without_holding_the_rule)
+{
+    struct store_rig r;
+    open_at(&r, 24 * HOUR);
+    said_by = store_rig_local(&r);
+    said_by->config.notice = try_rule;
+    wall_ns += 48 * HOUR;
+    work(&r);
+    assert_non_null(strstr(r.last_notice, "clock"));
+    assert_true(was_rule_free);
+    said_by = NULL;
+    store_rig_done(&r);
+}
+
 TEST(retain, believes_the_clock_when_an_hour_of_spans_agrees)
 {
     struct store_rig r;

@@ -13,8 +13,9 @@
 enum { FORMAT = 2, BUSY_MS = 5000 };
 
 struct sf_catalogue {
-    /* Serialises use of the one connection. Held across SQLite's system calls on purpose: there is
-     * one writer, and who reads the catalogue waits for it or reads too early. */
+    /* Guards the one connection. Held across SQLite's system calls on purpose: there is one writer,
+     * and a reader that did not wait for it would read too early. Takes nothing, nor do the
+     * callbacks of the lists. */
     struct sf_mutex lock;
     sqlite3 *db;
 };
@@ -216,7 +217,7 @@ enum sf_err sf_catalogue_open(struct sf_dir *dir, bool is_read_only, struct sf_c
     struct sf_catalogue *c = sf_heap_new(sizeof(*c));
     if (!c)
         return sf_fail(why, SF_ERR_NOMEM, "catalogue: no memory");
-    sf_mutex_init(&c->lock);
+    sf_mutex_init(&c->lock, SF_LOCK_STORE_CATALOGUE);
     snprintf(path, sizeof(path), "%s/meta.db", sf_dir_path(dir));
 
     err = is_read_only ? open_readable(c, dir, path, why) : open_writable(c, path, why);

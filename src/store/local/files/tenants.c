@@ -23,8 +23,9 @@ struct tenant {
 struct sf_tenants {
     struct sf_dir *dir;
     struct sf_catalogue *catalogue;
-    struct sf_mutex lock; /* guards the list; held while a new tenant is made durable, because the
-                           * second who asks for it must not get ahead of the disk */
+    /* Guards all below. Held while a new tenant is made durable, because the second who asks for it
+     * must not get ahead of the disk; so before the catalogue's. */
+    struct sf_mutex lock;
     struct tenant *list;
     size_t n, cap;
     uint32_t next;
@@ -160,7 +161,7 @@ enum sf_err sf_tenants_open(struct sf_dir *dir, struct sf_catalogue *catalogue,
     t->dir = dir;
     t->catalogue = catalogue;
     t->next = 1;
-    sf_mutex_init(&t->lock);
+    sf_mutex_init(&t->lock, SF_LOCK_STORE_TENANTS);
     err = sf_catalogue_tenants(catalogue, see_tenant, t, why);
     if (!err && t->err)
         err = sf_fail(why, t->err, "tenants: no memory");

@@ -18,7 +18,7 @@ struct sf_profile_mem *sf_profile_mem_new(struct sf_budget *budget)
     }
     atomic_init(&m->refs, 1);
     m->budget = budget;
-    sf_mutex_init(&m->lock);
+    sf_mutex_init(&m->lock, SF_LOCK_STORE_PROFILES);
     return m;
 }
 

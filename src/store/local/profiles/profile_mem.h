@@ -17,8 +17,10 @@ struct sf_profile_mem {
     struct sf_budget *budget;
     uint64_t gen;                /* the generation whose flush takes it */
     struct sf_profile_mem *next; /* in the list of those being flushed */
-    struct sf_mutex lock;        /* guards all below */
-    struct sf_dict keys;         /* tenant and service of sets[i] */
+    /* Guards all below. Taken under the gate by appends, alone by queries; before rule_lock and the
+     * log's lock. */
+    struct sf_mutex lock;
+    struct sf_dict keys; /* tenant and service of sets[i] */
     struct sf_profile_set **sets;
     struct sf_profile_mark *marks; /* of sets that the batch in hand touched */
     bool *is_touched;

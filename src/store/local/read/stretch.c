@@ -41,7 +41,7 @@ struct work {
 
 void sf_stretches_init(struct sf_stretches *s)
 {
-    sf_mutex_init(&s->lock);
+    sf_mutex_init(&s->lock, SF_LOCK_STORE_STRETCH);
     sf_signal_init(&s->is_idle);
 }
 

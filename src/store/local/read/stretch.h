@@ -23,7 +23,7 @@ struct sf_stretched {
 };
 
 struct sf_stretches {
-    struct sf_mutex lock;      /* guards the list */
+    struct sf_mutex lock;      /* guards all below; takes nothing, nor does the `see` of each */
     struct sf_stretched *list; /* by tenant and id */
     size_t n;
     bool is_full;             /* there were more than it holds */

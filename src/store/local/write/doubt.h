@@ -11,7 +11,9 @@ struct sf_local;  /* store/local/engine.h */
 struct sf_merged; /* store/local/write/merge.h */
 
 struct sf_doubt {
-    struct sf_mutex lock; /* guards the list; held while it is settled, which is rare */
+    /* Guards the list. Held while it is settled, across a commit and the deletions, which is rare.
+     * Taken after merge_lock or flush_lock; before rule_lock and the catalogue's. */
+    struct sf_mutex lock;
     char (*paths)[64];
     size_t n, cap;
 };

@@ -29,7 +29,7 @@ struct waiting { /* repeats of a request whose sync runs */
 };
 
 struct sf_duplicates {
-    struct sf_mutex lock; /* guards all below */
+    struct sf_mutex lock; /* guards all below; taken under the gate, takes nothing */
     struct table young, old;
     size_t max_entries; /* of one table */
     struct waiting *waits;
@@ -44,7 +44,7 @@ struct sf_duplicates *sf_duplicates_new(size_t cap_len)
     struct sf_duplicates *d = sf_heap_new(sizeof(*d));
     if (!d)
         return NULL;
-    sf_mutex_init(&d->lock);
+    sf_mutex_init(&d->lock, SF_LOCK_STORE_DUPLICATES);
     d->max_entries = FIRST_CAP;
     /* Two tables and, while one grows, its copy; each at most three quarters full. */
     while (d->max_entries * 2 * sizeof(struct entry) * 3 <= cap_len)

@@ -55,7 +55,7 @@ bool sf_memtable_init(struct sf_memtable *m, struct sf_budget *budget)
     *m = (struct sf_memtable){.active = sf_body_new(), .budget = budget};
     if (!m->active)
         return false;
-    sf_mutex_init(&m->lock);
+    sf_mutex_init(&m->lock, SF_LOCK_STORE_MEMTABLE);
     return true;
 }
 

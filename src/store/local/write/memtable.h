@@ -26,7 +26,9 @@ struct sf_body { /* rows on their way to a part or a block */
 };
 
 struct sf_memtable {
-    struct sf_mutex lock;   /* guards all below */
+    /* Guards all below. Taken under the gate by appends and seals, alone by queries; before
+     * rule_lock and the log's lock. */
+    struct sf_mutex lock;
     struct sf_body *active; /* never NULL after init */
     struct sf_body *cut;    /* no part or block of them published yet */
     struct sf_body *spare;  /* empty ones with their memory */

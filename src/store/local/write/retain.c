@@ -41,8 +41,9 @@ static bool spans_agree_for_an_hour(struct sf_local *l, int64_t wall_ns, int64_t
     return mono_ns - l->agree_ns >= SF_NS_PER_HOUR;
 }
 
-/* True: `*out_now` may be used to remove by age. */
-static bool move_clock(struct sf_local *l, int64_t *out_now)
+/* With rule_lock held. True: `*out_now` may be used to remove by age. `*out_ahead_ns` is what the
+ * operator should know: how far the wall clock has just been found ahead; 0: nothing is new. */
+static bool move_clock(struct sf_local *l, int64_t *out_now, int64_t *out_ahead_ns)
 {
     int64_t wall_ns = sf_local_wall_ns(l), mono_ns = sf_local_mono_ns(l);
     int64_t believed_ns = sf_add_sat_i64(l->now_ns, mono_ns - l->now_mono_ns);
@@ -59,12 +60,36 @@ static bool move_clock(struct sf_local *l, int64_t *out_now)
         l->is_clock_ahead = true;
     }
     *out_now = l->now_ns;
-    if (l->is_clock_ahead && !was_ahead)
+    *out_ahead_ns = l->is_clock_ahead && !was_ahead ? wall_ns - believed_ns : 0;
+    return !l->is_clock_ahead;
+}
+
+/* Follows the wall clock and writes down from time to time where it is. */
+static enum sf_err keep_clock(struct sf_local *l, struct sf_retention *rule, bool *out_may_age,
+                              int64_t *out_now, struct sf_why *why)
+{
+    int64_t ahead_ns;
+    bool is_due;
+    enum sf_err err;
+    sf_mutex_lock(&l->rule_lock);
+    *rule = l->retention;
+    *out_may_age = move_clock(l, out_now, &ahead_ns);
+    is_due = *out_now - l->saved_now_ns >= SAVE_NS;
+    sf_mutex_unlock(&l->rule_lock);
+    if (ahead_ns)
         sf_local_notice(l,
                         "store: the clock is %" PRId64 " h ahead of where it was: removal by age "
                         "pauses until it returns, is confirmed, or an hour of spans agrees",
-                        (wall_ns - believed_ns) / SF_NS_PER_HOUR);
-    return !l->is_clock_ahead;
+                        ahead_ns / SF_NS_PER_HOUR);
+    if (!is_due)
+        return SF_OK;
+    err = sf_catalogue_set_now(l->catalogue, *out_now, why);
+    if (err)
+        return err;
+    sf_mutex_lock(&l->rule_lock);
+    l->saved_now_ns = *out_now;
+    sf_mutex_unlock(&l->rule_lock);
+    return SF_OK;
 }
 
 static int by_end(const void *a, const void *b)
@@ -107,18 +132,10 @@ enum sf_err sf_retain_work(struct sf_local *l, struct sf_why *why)
     size_t n = 0, n_out;
     int64_t now_ns;
     bool may_age;
-    enum sf_err err = SF_OK;
+    enum sf_err err = keep_clock(l, &rule, &may_age, &now_ns, why);
 
-    sf_mutex_lock(&l->rule_lock);
-    rule = l->retention;
-    may_age = move_clock(l, &now_ns);
-    sf_mutex_unlock(&l->rule_lock);
-    if (now_ns - l->saved_now_ns >= SAVE_NS) {
-        err = sf_catalogue_set_now(l->catalogue, now_ns, why);
-        if (err)
-            return err;
-        l->saved_now_ns = now_ns;
-    }
+    if (err)
+        return err;
     s = sf_snapshot_take(&l->snapshots);
     profiles = sf_snapshot_take(&l->prof_snapshots);
     blocks = sf_heap_new_n(s->n + profiles->n + 1, sizeof(struct sf_run *));

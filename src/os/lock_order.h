@@ -1,0 +1,75 @@
+/* lock_order.h - every lock of the server, in the order in which they may be taken together.
+ *
+ * A thread that holds a lock takes only locks that stand below it in this list, and never two of
+ * one line. Then no circle of threads can wait for each other. A lock that is only tried may be
+ * taken in any order: whoever tries does not wait.
+ *
+ * Builds with a sanitizer check each lock as it is taken (os/thread.c) and stop the program at the
+ * first one out of order, whether or not another thread is in its way. docs/architecture.md says
+ * what each lock guards and which of them are held across a system call, and why. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The order of the store follows from what its threads do: the compact thread holds MERGE while it
+ * flushes (FLUSH), a flush waits for appends at the GATE, an append fills a memtable (MEMTABLE,
+ * PROFILES) while it queues the record (WAL). What stands from RULE on is held for a few
+ * instructions. */
+#define SF_LOCK_RANKS(X)                                                                    \
+    X(STORE_MERGE, "store/local: one merge, retention or erasure pass at a time")           \
+    X(STORE_FLUSH, "store/local: one flush at a time")                                      \
+    X(STORE_ERASE, "store/local: one change of the tombstones at a time")                   \
+    X(STORE_GATE, "store/local: the generation; shared by appends, excluded by its switch") \
+    X(STORE_MEMTABLE, "store/local: rows of one writer")                                    \
+    X(STORE_PROFILES, "store/local: profiles since the last flush")                         \
+    X(STORE_PROFILE_LIST, "store/local: which profiles are in memory and which in blocks")  \
+    X(STORE_DOUBT, "store/local: files whose commit is not known")                          \
+    X(STORE_TENANTS, "store/local: names and numbers of tenants")                           \
+    X(STORE_SNAPSHOT, "store/local: the pointer to what there is to read")                  \
+    X(STORE_STRETCH, "store/local: traces longer than a search looks around")               \
+    X(STORE_DUPLICATES, "store/local: requests seen lately")                                \
+    X(STORE_CATALOGUE, "store/local: the connection to SQLite")                             \
+    X(STORE_RUNS, "store/local: lists of open and of dead blocks")                          \
+    X(STORE_RUN, "store/local: the reader of one block")                                    \
+    X(STORE_RULE, "store/local: the retention rule and its clock")                          \
+    X(STORE_NUMBER, "store/local: next numbers of blocks, flushes and erasures")            \
+    X(STORE_STATE, "store/local: why writes are refused")                                   \
+    X(STORE_POOL, "store/local: arenas of decoded granules")                                \
+    X(STORE_WAKE, "store/local: what its threads are asked for")                            \
+    X(WAL, "wal: queue and counters of the log")                                            \
+    X(WAL_SLOTS, "wal: states of the log's files")                                          \
+    X(INTAKE_SERIES, "intake: label sets of each service")                                  \
+    X(METER_COUNTERS, "meter: counters by tenant")                                          \
+    X(METER_SPANS, "meter: series made of spans")                                           \
+    X(METER_GRAPH, "meter: the service graph")                                              \
+    X(METER_TARGETS, "meter: resources that send")                                          \
+    X(SERVE_LARGE, "serve: the turn of large bodies")                                       \
+    X(SERVE_SELF_PROFILE, "serve: the profile of the server that is being taken")           \
+    X(SERVE_SETTINGS, "serve: settings that readers keep")                                  \
+    X(LISTEN_EXCHANGE, "listen: what one answer streams")                                   \
+    X(LISTEN_LOOP, "listen: what other threads hand to a loop")                             \
+    X(OS_QUEUE, "os: items of one queue")                                                   \
+    X(APP_TOKENS, "app: the table of tokens")                                               \
+    X(APP_SERVER, "app: whether the store is open")                                         \
+    X(APP_LOG, "app: faults said lately")                                                   \
+    X(APART, "cli, tests and benchmarks: taken alone")
+
+#define SF_LOCK_RANK(name, what) SF_LOCK_##name,
+enum sf_lock_rank {
+    SF_LOCK_ANY, /* initialised by zeros: not checked */
+    SF_LOCK_RANKS(SF_LOCK_RANK) SF_LOCKS
+};
+#undef SF_LOCK_RANK
+
+enum { SF_LOCKS_HELD = 16 }; /* by one thread; far more than the order is deep in use */
+
+struct sf_locks_held { /* of one thread, as taken */
+    uint8_t n;
+    uint8_t ranks[SF_LOCKS_HELD];
+};
+
+/* Which held lock forbids to wait for one of `rank`; SF_LOCK_ANY: none does. */
+enum sf_lock_rank sf_lock_order_breaks(const struct sf_locks_held *h, enum sf_lock_rank rank);
+void sf_lock_order_add(struct sf_locks_held *h, enum sf_lock_rank rank);
+void sf_lock_order_remove(struct sf_locks_held *h, enum sf_lock_rank rank); /* in any order */
+const char *sf_lock_order_name(enum sf_lock_rank rank);                     /* borrowed for ever */
