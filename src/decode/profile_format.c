@@ -13,6 +13,7 @@
     X(cpuprofile) \
     X(heapprofile) \
     X(speedscope) \
+    X(trace_event) \
     X(otlp_json) \
     X(tree) \
     X(trie) \

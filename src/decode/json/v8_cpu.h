@@ -1,0 +1,28 @@
+/* v8_cpu.h - V8's CPU profile: a call tree, the node that ran at each sample, and the time between
+ * samples. A .cpuprofile is one; a Chrome trace holds several, each in many pieces. Private to this
+ * room. */
+#pragma once
+#include "decode/json/v8_node.h"
+#include "decode/sample_clock.h"
+
+struct sf_v8_cpu {
+    struct sf_profile_build *b;
+    struct sf_v8_nodes nodes;
+    struct sf_profile_list ids, deltas, stamps; /* of int64_t */
+    int64_t start_us, end_us;
+    uint32_t cpu, wall; /* series */
+    int64_t anchor_ns;  /* Unix time of start_us; 0: unknown */
+    /* Set by the caller where the file knows them. */
+    struct sf_sample_clock clock; /* of all profiles of a trace; none: the upload began with this */
+    uint64_t thread;
+    sf_str thread_name;
+    struct sf_label labels[1];
+    uint32_t n_labels;
+};
+
+void sf_v8_cpu_init(struct sf_v8_cpu *p, struct sf_profile_build *b);
+/* The value of `key` at hand, appended to what is there; false: not one of a profile's keys, and
+ * not read. Faults stick in `j`. */
+bool sf_v8_cpu_take(struct sf_v8_cpu *p, struct sf_json *j, sf_str key);
+/* Samples into the batch. INPUT: links in a circle, or not as many times as samples. */
+enum sf_err sf_v8_cpu_finish(struct sf_v8_cpu *p);

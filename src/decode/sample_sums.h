@@ -1,0 +1,13 @@
+/* sample_sums.h - samples without a moment of their own, added up per series, stack, thread and
+ * state: a trace of a million calls of the same stacks needs no million samples. Those with a
+ * moment are kept one by one. Private to this room. */
+#pragma once
+#include "decode/profile_build.h"
+
+struct sf_sample_sums {
+    struct sf_profile_build *b;
+    struct sf_profile_table at;
+    struct sf_profile_list places; /* of samples in the builder */
+};
+
+void sf_sample_sums_add(struct sf_sample_sums *t, const struct sf_sample *s);
