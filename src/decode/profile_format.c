@@ -14,6 +14,7 @@
     X(heapprofile) \
     X(speedscope) \
     X(trace_event) \
+    X(gecko) \
     X(otlp_json) \
     X(tree) \
     X(trie) \

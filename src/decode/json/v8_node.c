@@ -200,61 +200,30 @@ static void link_nodes(struct sf_v8_nodes *n)
     }
 }
 
-/* Depths, by walking up to a node whose depth is known and down again. */
-static bool measure(struct sf_v8_nodes *n, uint32_t *chain)
-{
-    for (uint32_t i = 0; i < n->list.n; i++)
-        sf_v8_node_at(n, i)->depth = SF_NONE;
-    for (uint32_t i = 0; i < n->list.n; i++) {
-        uint32_t at = i, len = 0;
-        while (at != SF_NONE && sf_v8_node_at(n, at)->depth == SF_NONE) {
-            if (len == n->list.n)
-                return false;
-            chain[len++] = at;
-            at = sf_v8_node_at(n, at)->parent;
-        }
-        while (len) {
-            struct sf_v8_node *node = sf_v8_node_at(n, chain[--len]);
-            const struct sf_v8_node *up = at == SF_NONE ? NULL : sf_v8_node_at(n, at);
-            node->depth = up ? up->depth + 1 : 0;
-            node->top = up && node->depth > SF_PROFILE_ROOT_FRAMES ? up->top : chain[len];
-            at = chain[len];
-        }
-    }
-    return true;
-}
-
 enum sf_err sf_v8_nodes_close(struct sf_v8_nodes *n)
 {
     struct sf_profile_build *b = n->b;
-    uint32_t *chain;
     if (!sf_id_map_init(&n->ids, b, n->list.n))
         return SF_OK; /* the builder says so in the end */
     for (uint32_t i = 0; i < n->list.n; i++)
         sf_id_map_add(&n->ids, sf_v8_node_at(n, i)->id, i);
     b->drops.n_frames += sf_id_map_close(&n->ids, b);
-    chain = sf_profile_new(b, n->list.n + 1u, sizeof(*chain));
-    n->path = sf_profile_new(b, b->max_frames + SF_PROFILE_ROOT_FRAMES + 2u, sizeof(*n->path));
     if (b->is_full)
         return SF_OK;
     link_nodes(n);
-    if (!measure(n, chain))
+    if (!sf_link_tree_init(&n->tree, b, n->list.n))
+        return SF_OK;
+    for (uint32_t i = 0; i < n->list.n; i++) {
+        n->tree.links[i].parent = sf_v8_node_at(n, i)->parent;
+        n->tree.links[i].location = sf_v8_node_at(n, i)->location;
+    }
+    sf_link_tree_close(&n->tree);
+    if (n->tree.n_bad)
         return sf_fail(b->why, SF_ERR_INPUT, "V8 profile: its nodes are each other's parents");
     return SF_OK;
 }
 
-/* Of a deep one the middle is left out: more than fits is all that the cutting needs to know. */
 uint32_t sf_v8_nodes_stack(struct sf_v8_nodes *n, uint32_t place)
 {
-    uint32_t len = 0, at = place, top = sf_v8_node_at(n, place)->top;
-    while (at != SF_NONE) {
-        const struct sf_v8_node *node = sf_v8_node_at(n, at);
-        if (node->location != SF_NONE)
-            n->path[len++] = node->location;
-        at = node->parent;
-        if (len == n->b->max_frames && at != SF_NONE &&
-            sf_v8_node_at(n, at)->depth > SF_PROFILE_ROOT_FRAMES)
-            at = top;
-    }
-    return sf_profile_build_stack(n->b, n->path, len);
+    return sf_link_tree_stack(&n->tree, place);
 }

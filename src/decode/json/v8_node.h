@@ -2,6 +2,7 @@
  * Private to this room. */
 #pragma once
 #include "decode/id_map.h"
+#include "decode/link_tree.h"
 #include "decode/profile_build.h"
 #include "wire/json.h"
 
@@ -9,9 +10,7 @@ struct sf_v8_node {
     uint64_t id;
     uint64_t parent_id; /* 0: not given */
     uint32_t parent;    /* place, or SF_NONE */
-    uint32_t depth;     /* of the root: 0 */
-    uint32_t top; /* the ancestor (or itself) at the depth where a cut stack's root part ends */
-    uint32_t location; /* SF_NONE for "(root)" */
+    uint32_t location;  /* SF_NONE for "(root)" */
     int64_t hits, self_size;
     bool is_idle, is_gc;
 };
@@ -26,7 +25,7 @@ struct sf_v8_nodes {
     struct sf_profile_list list; /* of struct sf_v8_node */
     struct sf_profile_list edges;
     struct sf_id_map ids;
-    uint32_t *path; /* scratch */
+    struct sf_link_tree tree;
 };
 
 void sf_v8_nodes_init(struct sf_v8_nodes *n, struct sf_profile_build *b);
