@@ -10,6 +10,7 @@
 /* clang-format off */
 #define FORMATS(X) \
     X(jfr) \
+    X(legacy_cpu) \
     X(cpuprofile) \
     X(heapprofile) \
     X(speedscope) \
@@ -18,6 +19,7 @@
     X(otlp_json) \
     X(tree) \
     X(trie) \
+    X(legacy_text) \
     X(perf_script) \
     X(folded) \
     X(lines) \

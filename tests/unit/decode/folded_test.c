@@ -68,7 +68,8 @@ TEST(folded, is_recognised_and_not_taken_for_protobuf)
 {
     assert_string_equal(sf_profile_format_find(SF_STR("\n\na;b 3\n")), "folded");
     assert_null(sf_profile_format_find(SF_STR("just a letter\nwithout counts\n")));
-    assert_null(sf_profile_format_find(SF_STR("heap profile: 1: 2 [3: 4] @ heap/1\n")));
+    assert_string_equal(sf_profile_format_find(SF_STR("heap profile: 1: 2 [3: 4] @ heap/1\n")),
+                        "pprof-legacy");
 }
 
 TEST(folded, lines_count_one_each)

@@ -1,0 +1,31 @@
+/* legacy.h - what pprof's formats from before protobuf have in common: addresses, the memory map
+ * behind the samples that says which files they lie in, and names where a writer knew them. Private
+ * to this room. */
+#pragma once
+#include "decode/id_map.h"
+#include "decode/profile_build.h"
+
+enum { SF_LEGACY_TYPES = 4 };
+
+struct sf_legacy {
+    struct sf_profile_build *b;
+    struct sf_profile_list maps;  /* ranges of addresses, sorted */
+    struct sf_profile_list names; /* of Java's: addresses with names */
+    struct sf_profile_list stack; /* locations, leaf first */
+    uint32_t series[SF_LEGACY_TYPES];
+    uint32_t n_types;
+};
+
+void sf_legacy_init(struct sf_legacy *l, struct sf_profile_build *b);
+/* The text behind the samples: /proc/self/maps in any of its spellings, or "0xADDR name
+ * (file:line)" per line. */
+void sf_legacy_read_map(struct sf_legacy *l, sf_str text);
+/* Sample types "type/unit", and the period. */
+void sf_legacy_types(struct sf_legacy *l, const char *const *types, uint32_t n, int64_t period,
+                     int64_t duration_ns);
+/* An address onto the stack; `is_return`: of a call, so the instruction is the one before. */
+void sf_legacy_push(struct sf_legacy *l, uint64_t addr, bool is_return);
+void sf_legacy_push_name(struct sf_legacy *l, sf_str name, sf_str file, uint32_t line);
+/* The stack with a value of each type, and empties it. */
+void sf_legacy_add(struct sf_legacy *l, const int64_t *values, uint64_t thread, sf_str thread_name);
+bool sf_legacy_hex(sf_str text, uint64_t *out); /* "0x1f" or "1f" */

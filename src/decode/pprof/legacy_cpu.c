@@ -1,0 +1,125 @@
+/* gperftools' CPU profile: machine words of 4 or 8 bytes, of either endianness,
+ *
+ *     0, 3, 0 (1: Java), period in microseconds, 0
+ *     { count, depth, depth addresses }*
+ *     0, 1, 0
+ *
+ * and behind it /proc/self/maps as text, or Java's addresses with names. The leaf is where the
+ * program was; the others are where calls return to. A second address that is the leaf's own again
+ * comes from the signal's frame and is left out. */
+#include <inttypes.h>
+
+#include "base/limits.h"
+#include "base/num.h"
+#include "decode/pprof/legacy.h"
+
+enum { HEADER_WORDS = 5 };
+
+struct words {
+    const uint8_t *p;
+    size_t n, at; /* words */
+    unsigned size;
+    bool is_big;
+};
+
+static uint64_t word_at(const struct words *w, size_t i)
+{
+    const uint8_t *p = w->p + i * w->size;
+    if (w->size == 4)
+        return w->is_big ? sf_load_u32be(p) : sf_load_u32le(p);
+    return w->is_big ? sf_load_u64be(p) : sf_load_u64le(p);
+}
+
+static bool is_header(const struct words *w)
+{
+    return w->n >= HEADER_WORDS && word_at(w, 0) == 0 && word_at(w, 1) == 3 && word_at(w, 2) <= 1 &&
+           word_at(w, 3) > 0 && word_at(w, 3) < 1u << 31 && word_at(w, 4) == 0;
+}
+
+static bool find_words(sf_str bytes, struct words *out)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        struct words w = {.p = sf_str_bytes(bytes).p, .size = i < 2 ? 8 : 4, .is_big = i % 2};
+        w.n = bytes.len / w.size;
+        if (is_header(&w)) {
+            *out = w;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where the samples end: behind "0, 1, 0". False: they do not. */
+static bool find_end(const struct words *w, size_t *out)
+{
+    size_t at = HEADER_WORDS;
+    while (w->n - at >= 2) {
+        uint64_t count = word_at(w, at), depth = word_at(w, at + 1);
+        if (depth > w->n - at - 2)
+            return false;
+        if (count == 0 && depth == 1 && word_at(w, at + 2) == 0) {
+            *out = at + 3;
+            return true;
+        }
+        if (depth == 0)
+            return false;
+        at += 2 + (size_t)depth;
+    }
+    return false;
+}
+
+static void add_sample(struct sf_legacy *l, const struct words *w, size_t at, int64_t period_ns,
+                       bool is_java)
+{
+    uint64_t count = word_at(w, at), depth = word_at(w, at + 1), leaf = word_at(w, at + 2);
+    int64_t values[2];
+    values[0] = count < INT64_MAX ? (int64_t)count : INT64_MAX;
+    values[1] = sf_mul_sat_i64(values[0], period_ns);
+    for (uint64_t i = 0; i < depth; i++) {
+        uint64_t addr = word_at(w, at + 2 + (size_t)i);
+        if (i == 1 && !is_java && addr == leaf + 1)
+            continue;
+        if (sf_profile_build_is_cut(l->b, (size_t)i, (size_t)depth))
+            continue;
+        sf_legacy_push(l, addr, i > 0 && !is_java);
+    }
+    sf_legacy_add(l, values, 0, SF_STR_NONE);
+}
+
+static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
+{
+    static const char *const types[] = {"samples/count", "cpu/nanoseconds"};
+    struct words w;
+    struct sf_legacy l;
+    size_t end;
+    bool is_java;
+    int64_t period_ns;
+    if (!find_words(bytes, &w))
+        return sf_fail(b->why, SF_ERR_INPUT, "legacy CPU profile: its header is not one");
+    if (!find_end(&w, &end))
+        return sf_fail(b->why, SF_ERR_INPUT,
+                       "legacy CPU profile: cut short, its samples do not end, in %zu bytes",
+                       bytes.len);
+    is_java = word_at(&w, 2) == 1;
+    period_ns = (int64_t)word_at(&w, 3) * 1000;
+    sf_legacy_init(&l, b);
+    sf_legacy_read_map(&l, sf_str_from_at(bytes, end * w.size));
+    sf_legacy_types(&l, types, 2, period_ns, 0);
+    for (size_t at = HEADER_WORDS; at + 3 < end && sf_profile_build_ok(b);
+         at += 2 + (size_t)word_at(&w, at + 1))
+        add_sample(&l, &w, at, period_ns, is_java);
+    return SF_OK;
+}
+
+static bool is_cpu(sf_str bytes)
+{
+    struct words w;
+    return find_words(bytes, &w);
+}
+
+const struct sf_profile_format sf_legacy_cpu_format = {
+    .name = "pprof-legacy-cpu",
+    .also = "",
+    .is = is_cpu,
+    .decode = decode,
+};
