@@ -131,6 +131,7 @@ static enum sf_err draw(const struct sf_span_batch *b, const struct sf_trace_not
     w.rows = rows;
     w.marks = marks;
     w.n_marks = path.n_stretches;
+    w.n_unwaited = path.n_unwaited;
     sf_waterfall_render(&w, out);
     sf_clocks_words(&clocks, out);
     return SF_OK;

@@ -36,13 +36,8 @@ static enum sf_err weigh(const struct sf_link_set *set, enum sf_trace_flame_by b
             *out = path.critical_ns;
         return err;
     }
-    uint64_t *weights = sf_arena_new_n(req, set->n_own + 1u, sizeof(*weights));
-    if (!weights)
-        return sf_exec_no_room(why);
-    for (uint32_t i = 0; i < set->n_own; i++)
-        weights[i] = set->tree.places[i].self_ns;
-    *out = weights;
-    return SF_OK;
+    *out = sf_span_tree_own_ns(&set->tree, req); /* a wait for a remote child is the child's time */
+    return *out ? SF_OK : sf_exec_no_room(why);
 }
 
 static bool count_spans(const struct sf_link_set *set, const struct sf_attribution *a,

@@ -93,6 +93,7 @@ static bool give_stretches(const struct sf_critical_path *path, uint32_t n_spans
         total += row->n_stretches;
         row->critical_ns = path->critical_ns[i];
         row->is_critical = path->is_on_path[i];
+        row->is_unwaited = path->is_unwaited[i];
     }
     for (uint32_t i = 0; i < path->n_stretches; i++) {
         const struct sf_path_stretch *s = &path->stretches[i];
@@ -130,6 +131,9 @@ enum sf_err sf_trace_rows_make(sf_trace_id id, const struct sf_trace *trace, str
                               .n_rows = b->n_spans,
                               .start_ns = b->n_spans ? UINT64_MAX : 0,
                               .critical_ns = path.total_ns,
+                              .gap_ns = path.gap_ns,
+                              .outside_ns = path.outside_ns,
+                              .n_unwaited = path.n_unwaited,
                               .clocks = clocks,
                               .is_partial = trace->is_partial,
                               .is_exact = true};

@@ -1,24 +1,34 @@
 /* critical_path.c - which time, if removed, would have made the trace shorter.
  *
- * Each span's children are kept as one run of an array, ordered by end. The walk is a stack of
- * (span, moment): pop the newest, look for the child that ended last at or before the moment, give
- * the stretch after its end to the span, push the span again at the child's start and the child at
- * its end. Stretches come out from last to first and are turned round at the end. Every step
- * either emits, pushes a child seen for the first time, or ends a span: linear in spans. */
+ * Who waits for a span is the nearest ancestor that does not end before it. Those ancestors form a
+ * chain of growing ends, and a second pointer per span that skips ahead on it makes the search
+ * logarithmic: a deep trace must not cost the square of its depth.
+ *
+ * The spans that one waits for are one run of an array, ordered by end. The walk is a stack of
+ * (span, from, at). A step looks at the run's last one: if it ended after `at` it goes to the
+ * span's list of those still running, whose head is the one that ended first; otherwise what lies
+ * between its end and `at` is the head's, or the span's own, and then it is followed. Time only
+ * runs back, so that what has been passed is never looked at again. Stretches come out from last to
+ * first and are turned round at the end; their edges are starts and ends of spans. */
 #include "link/critical_path.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+enum { FREE_STEPS = 1 << 20, STEPS_PER_SPAN = 64 };
 
 struct walk {
     const struct sf_span_tree *tree;
     uint32_t n_spans;
     uint32_t *parents;
-    uint32_t *children;
-    const uint32_t *first_child; /* run i is children[first_child[i] .. first_child[i + 1]) */
-    uint32_t *next_child;        /* how much of the run is still to be looked at, from its end */
+    uint32_t *waiters; /* per span: who waits for it; n_spans: the common root; or SF_NOBODY */
+    uint32_t *waited;  /* those that are waited for, by end */
+    uint32_t *first;   /* run i is waited[first[i] .. first[i + 1]) */
+    uint32_t *next;    /* how much of the run is still to be looked at, from its end */
+    uint32_t *running; /* head of the list of those that ended later, or SF_NOBODY */
+    uint32_t *links;   /* of that list */
     struct sf_path_stretch *stretches;
     uint32_t n_stretches, cap_stretches;
+    uint64_t n_steps;
     struct sf_arena *req;
 };
 
@@ -28,7 +38,58 @@ struct frame {
     uint64_t at_ns;   /* walked back to here */
 };
 
-/* ---- children by their ends ---- */
+static uint64_t start_of(const struct walk *w, uint32_t span)
+{
+    return sf_span_tree_start_ns(w->tree, span);
+}
+
+static uint64_t end_of(const struct walk *w, uint32_t span)
+{
+    return sf_span_tree_end_ns(w->tree, span);
+}
+
+/* ---- who waits for whom ---- */
+
+/* `jumps` leads to some waiter further up, `depths` counts waiters. */
+static uint32_t find_waiter(const struct walk *w, const uint32_t *jumps, uint32_t span)
+{
+    uint32_t up = w->tree->places[span].parent;
+    uint64_t end_ns = end_of(w, span);
+    while (up != SF_NOBODY && end_of(w, up) < end_ns) {
+        bool is_far = jumps[up] != SF_NOBODY && end_of(w, jumps[up]) < end_ns;
+        up = is_far ? jumps[up] : w->waiters[up];
+    }
+    return up;
+}
+
+/* From the roots down, so that what is above a span is known before it. */
+static bool find_waiters(struct walk *w)
+{
+    const struct sf_span_tree *t = w->tree;
+    uint32_t n = w->n_spans, n_todo = 0;
+    uint32_t *todo = sf_arena_new_n(w->req, n + 1u, sizeof(*todo));
+    uint32_t *jumps = sf_arena_new_n(w->req, n + 1u, sizeof(*jumps));
+    uint32_t *depths = sf_arena_new_n(w->req, n + 1u, sizeof(*depths));
+    if (!todo || !jumps || !depths)
+        return false;
+    for (uint32_t k = t->first[n]; k < t->first[n + 1]; k++)
+        todo[n_todo++] = t->children[k];
+    while (n_todo > 0) {
+        uint32_t i = todo[--n_todo], by = find_waiter(w, jumps, i);
+        w->parents[i] = t->places[i].parent;
+        w->waiters[i] = by;
+        depths[i] = by == SF_NOBODY ? 0 : depths[by] + 1;
+        jumps[i] = by;
+        if (by != SF_NOBODY && jumps[by] != SF_NOBODY && jumps[jumps[by]] != SF_NOBODY &&
+            depths[by] - depths[jumps[by]] == depths[jumps[by]] - depths[jumps[jumps[by]]])
+            jumps[i] = jumps[jumps[by]];
+        for (uint32_t k = t->first[i]; k < t->first[i + 1]; k++)
+            todo[n_todo++] = t->children[k];
+    }
+    for (uint32_t k = t->first[n]; k < t->first[n + 1]; k++)
+        w->waiters[t->children[k]] = n;
+    return true;
+}
 
 static int order_by_end(const void *a, const void *b, void *arg)
 {
@@ -44,23 +105,30 @@ static int order_by_end(const void *a, const void *b, void *arg)
     return (i > j) - (i < j);
 }
 
-static bool find_children(struct walk *w)
+static bool make_runs(struct walk *w)
 {
-    const struct sf_span_tree *tree = w->tree;
     uint32_t n = w->n_spans;
-    w->first_child = tree->first;
-    w->children = sf_arena_new_n(w->req, n + 1u, sizeof(*w->children));
-    w->next_child = sf_arena_new_n(w->req, n + 1u, sizeof(*w->next_child));
-    if (!w->children || !w->next_child)
+    w->waited = sf_arena_new_n(w->req, n + 1u, sizeof(*w->waited));
+    w->first = sf_arena_new_n(w->req, n + 3u, sizeof(*w->first));
+    w->next = sf_arena_new_n(w->req, n + 1u, sizeof(*w->next));
+    w->running = sf_arena_new_n(w->req, n + 1u, sizeof(*w->running));
+    w->links = sf_arena_new_n(w->req, n + 1u, sizeof(*w->links));
+    if (!w->waited || !w->first || !w->next || !w->running || !w->links)
         return false;
-    memcpy(w->children, tree->children, n * sizeof(*w->children));
     for (uint32_t i = 0; i < n; i++)
-        w->parents[i] = tree->places[i].parent;
+        if (w->waiters[i] != SF_NOBODY)
+            w->first[w->waiters[i] + 1]++;
     for (uint32_t i = 0; i <= n; i++) {
-        w->next_child[i] = w->first_child[i + 1]; /* at each run's end */
-        qsort_r(w->children + w->first_child[i], w->first_child[i + 1] - w->first_child[i],
-                sizeof(*w->children), order_by_end, (void *)(uintptr_t)tree);
+        w->first[i + 1] += w->first[i];
+        w->next[i] = w->first[i];
+        w->running[i] = SF_NOBODY;
     }
+    for (uint32_t i = 0; i < n; i++)
+        if (w->waiters[i] != SF_NOBODY)
+            w->waited[w->next[w->waiters[i]]++] = i;
+    for (uint32_t i = 0; i <= n; i++) /* `next` is at each run's end now */
+        qsort_r(w->waited + w->first[i], w->first[i + 1] - w->first[i], sizeof(*w->waited),
+                order_by_end, (void *)(uintptr_t)w->tree);
     return true;
 }
 
@@ -76,16 +144,58 @@ static bool add_stretch(struct walk *w, uint32_t span, uint64_t start_ns, uint64
     return true;
 }
 
-/* The child that ended last at or before `at_ns`; one that runs on was not waited for. */
-static uint32_t take_child(struct walk *w, uint32_t span, uint64_t from_ns, uint64_t at_ns)
+/* Moves those that ended after `at_ns` to the list of running ones; then the last of the rest. */
+static uint32_t find_ended(struct walk *w, uint32_t span, uint64_t from_ns, uint64_t at_ns)
 {
-    while (w->next_child[span] > w->first_child[span]) {
-        uint32_t child = w->children[--w->next_child[span]];
-        uint64_t end_ns = sf_span_tree_end_ns(w->tree, child);
-        if (end_ns <= at_ns && end_ns > from_ns)
-            return child;
+    while (w->next[span] > w->first[span]) {
+        uint32_t one = w->waited[w->next[span] - 1];
+        uint64_t start_ns = start_of(w, one), end_ns = end_of(w, one);
+        if (end_ns <= at_ns && start_ns < end_ns)
+            return end_ns > from_ns ? one : SF_NOBODY;
+        w->next[span]--;
+        if (start_ns < at_ns && start_ns < end_ns) {
+            w->links[one] = w->running[span];
+            w->running[span] = one;
+        }
     }
     return SF_NOBODY;
+}
+
+static uint32_t find_running(struct walk *w, uint32_t span, uint64_t at_ns)
+{
+    while (w->running[span] != SF_NOBODY && start_of(w, w->running[span]) >= at_ns)
+        w->running[span] = w->links[w->running[span]];
+    return w->running[span];
+}
+
+/* One step of the newest frame: *out_next is what is to be looked into, if anything. */
+static bool step(struct walk *w, struct frame *top, struct frame *out_next)
+{
+    uint32_t ended = find_ended(w, top->span, top->from_ns, top->at_ns);
+    uint64_t low_ns = ended == SF_NOBODY ? top->from_ns : end_of(w, ended);
+    uint32_t into = ended;
+    out_next->span = SF_NOBODY;
+    if (low_ns == top->at_ns) {
+        low_ns = start_of(w, ended) > top->from_ns ? start_of(w, ended) : top->from_ns;
+        w->next[top->span]--;
+        if (start_of(w, ended) < low_ns) { /* it still runs where the span is looked at again */
+            w->links[ended] = w->running[top->span];
+            w->running[top->span] = ended;
+        }
+    } else {
+        into = find_running(w, top->span, top->at_ns);
+        if (into != SF_NOBODY && start_of(w, into) > low_ns)
+            low_ns = start_of(w, into);
+    }
+    uint64_t high_ns = top->at_ns;
+    top->at_ns = low_ns;
+    if (into == SF_NOBODY)
+        return add_stretch(w, top->span, low_ns, high_ns);
+    /* Long chains below one that is passed often: its time is not looked into for ever. */
+    if (++w->n_steps > FREE_STEPS + (uint64_t)w->n_spans * STEPS_PER_SPAN)
+        return add_stretch(w, into, low_ns, high_ns);
+    *out_next = (struct frame){into, low_ns, high_ns};
+    return true;
 }
 
 static bool walk_back(struct walk *w, uint64_t from_ns, uint64_t to_ns)
@@ -96,21 +206,15 @@ static bool walk_back(struct walk *w, uint64_t from_ns, uint64_t to_ns)
         return false;
     stack[depth++] = (struct frame){w->n_spans, from_ns, to_ns};
     while (depth > 0) {
-        struct frame *top = &stack[depth - 1];
-        uint32_t child = take_child(w, top->span, top->from_ns, top->at_ns);
-        if (child == SF_NOBODY) {
-            if (!add_stretch(w, top->span, top->from_ns, top->at_ns))
-                return false;
+        struct frame next;
+        if (stack[depth - 1].at_ns <= stack[depth - 1].from_ns) {
             depth--;
             continue;
         }
-        uint64_t start_ns = sf_span_tree_start_ns(w->tree, child);
-        uint64_t end_ns = sf_span_tree_end_ns(w->tree, child);
-        start_ns = start_ns > top->from_ns ? start_ns : top->from_ns;
-        if (!add_stretch(w, top->span, end_ns, top->at_ns))
+        if (!step(w, &stack[depth - 1], &next))
             return false;
-        top->at_ns = start_ns;
-        stack[depth++] = (struct frame){child, start_ns, end_ns};
+        if (next.span != SF_NOBODY)
+            stack[depth++] = next;
     }
     return true;
 }
@@ -128,19 +232,43 @@ static bool summarise(struct walk *w, struct sf_critical_path *out)
 {
     uint64_t *critical_ns = sf_arena_new_n(w->req, w->n_spans + 1u, sizeof(*critical_ns));
     bool *is_on_path = sf_arena_new_n(w->req, w->n_spans + 1u, sizeof(*is_on_path));
-    uint64_t total_ns = 0;
-    if (!critical_ns || !is_on_path)
+    bool *is_unwaited = sf_arena_new_n(w->req, w->n_spans + 1u, sizeof(*is_unwaited));
+    if (!critical_ns || !is_on_path || !is_unwaited)
         return false;
+    *out = (struct sf_critical_path){.stretches = w->stretches,
+                                     .n_stretches = w->n_stretches,
+                                     .critical_ns = critical_ns,
+                                     .is_on_path = is_on_path,
+                                     .is_unwaited = is_unwaited,
+                                     .parents = w->parents};
     for (uint32_t i = 0; i < w->n_stretches; i++) {
         const struct sf_path_stretch *s = &w->stretches[i];
         critical_ns[s->span] += s->end_ns - s->start_ns;
-        total_ns += s->end_ns - s->start_ns;
+        out->total_ns += s->end_ns - s->start_ns;
         for (uint32_t up = s->span; up != SF_NOBODY && !is_on_path[up]; up = w->parents[up])
             is_on_path[up] = true;
     }
-    *out = (struct sf_critical_path){w->stretches, w->n_stretches, critical_ns,
-                                     is_on_path,   w->parents,     total_ns};
+    for (uint32_t i = 0; i < w->n_spans; i++) {
+        is_unwaited[i] = w->waiters[i] == SF_NOBODY;
+        out->n_unwaited += is_unwaited[i];
+    }
     return true;
+}
+
+struct extent {
+    uint64_t from_ns, to_ns;
+};
+
+static struct extent extent_of(const struct walk *w, bool is_roots)
+{
+    struct extent e = {UINT64_MAX, 0};
+    for (uint32_t i = 0; i < w->n_spans; i++) {
+        if (is_roots && w->tree->places[i].parent != SF_NOBODY)
+            continue;
+        e.from_ns = start_of(w, i) < e.from_ns ? start_of(w, i) : e.from_ns;
+        e.to_ns = end_of(w, i) > e.to_ns ? end_of(w, i) : e.to_ns;
+    }
+    return w->n_spans > 0 ? e : (struct extent){0, 0};
 }
 
 enum sf_err sf_critical_path_find(const struct sf_span_tree *tree, struct sf_arena *req,
@@ -148,21 +276,18 @@ enum sf_err sf_critical_path_find(const struct sf_span_tree *tree, struct sf_are
 {
     uint32_t n_spans = tree->n_spans;
     struct walk w = {.tree = tree, .n_spans = n_spans, .req = req};
-    uint64_t from_ns = UINT64_MAX, to_ns = 0;
-    for (uint32_t i = 0; i < n_spans; i++) {
-        uint64_t start_ns = sf_span_tree_start_ns(tree, i), end_ns = sf_span_tree_end_ns(tree, i);
-        from_ns = start_ns < from_ns ? start_ns : from_ns;
-        to_ns = end_ns > to_ns ? end_ns : to_ns;
-    }
-    /* A child cuts its parent's stretch in two: one more per span, and one per span to begin. */
+    struct extent roots = extent_of(&w, true), all = extent_of(&w, false);
     w.cap_stretches = n_spans < UINT32_MAX / 2 - 1 ? 2 * n_spans + 1 : UINT32_MAX;
     w.stretches = sf_arena_new_n(req, w.cap_stretches, sizeof(*w.stretches));
     w.parents = sf_arena_new_n(req, n_spans + 1u, sizeof(*w.parents));
-    if (!w.stretches || !w.parents || !find_children(&w) ||
-        !walk_back(&w, n_spans ? from_ns : 0, to_ns))
+    w.waiters = sf_arena_new_n(req, n_spans + 1u, sizeof(*w.waiters));
+    if (!w.stretches || !w.parents || !w.waiters || !find_waiters(&w) || !make_runs(&w) ||
+        !walk_back(&w, roots.from_ns, roots.to_ns))
         return sf_fail(why, SF_ERR_LIMIT, "critical path: no memory for %u spans", n_spans);
     turn_round(w.stretches, w.n_stretches);
     if (!summarise(&w, out))
         return sf_fail(why, SF_ERR_LIMIT, "critical path: no memory for %u spans", n_spans);
+    out->gap_ns = roots.to_ns - roots.from_ns - out->total_ns;
+    out->outside_ns = (all.to_ns - all.from_ns) - (roots.to_ns - roots.from_ns);
     return SF_OK;
 }

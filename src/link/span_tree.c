@@ -197,3 +197,35 @@ bool sf_span_tree_is_below(const struct sf_span_tree *t, uint32_t span, uint32_t
         span = t->places[span].parent;
     return span == above;
 }
+
+struct cover {
+    uint64_t start_ns, end_ns;
+};
+
+static int order_covers(const void *a, const void *b)
+{
+    const struct cover *x = a, *y = b;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+const uint64_t *sf_span_tree_own_ns(const struct sf_span_tree *t, struct sf_arena *req)
+{
+    uint64_t *own_ns = sf_arena_new_n(req, t->n_spans + 1u, sizeof(*own_ns));
+    struct cover *covers = sf_arena_new_n(req, t->n_spans + 1u, sizeof(*covers));
+    for (uint32_t i = 0; own_ns && covers && i < t->n_spans; i++) {
+        uint64_t at_ns = sf_span_tree_start_ns(t, i), end_ns = sf_span_tree_end_ns(t, i);
+        uint32_t n = 0;
+        for (uint32_t k = t->first[i]; k < t->first[i + 1]; k++)
+            covers[n++] = (struct cover){sf_span_tree_start_ns(t, t->children[k]),
+                                         sf_span_tree_end_ns(t, t->children[k])};
+        if (n > 1) /* by start, as they were sent: another clock may order them differently */
+            qsort(covers, n, sizeof(*covers), order_covers);
+        for (uint32_t k = 0; k < n; k++) {
+            uint64_t from_ns = covers[k].start_ns < end_ns ? covers[k].start_ns : end_ns;
+            own_ns[i] += from_ns > at_ns ? from_ns - at_ns : 0;
+            at_ns = covers[k].end_ns > at_ns ? covers[k].end_ns : at_ns;
+        }
+        own_ns[i] += end_ns > at_ns ? end_ns - at_ns : 0;
+    }
+    return covers ? own_ns : NULL;
+}

@@ -50,6 +50,9 @@ enum sf_err sf_span_tree_build(const struct sf_span *spans, const struct sf_span
 
 /* The first span with that id in that trace (a zero trace id: in any), or SF_NOBODY. */
 uint32_t sf_span_tree_find(const struct sf_span_tree *t, sf_trace_id trace, sf_span_id id);
+/* By span: its time outside all children, here and elsewhere, on one clock. In `req`; NULL: it is
+ * full. */
+const uint64_t *sf_span_tree_own_ns(const struct sf_span_tree *t, struct sf_arena *req);
 /* Is `span` below `above` or the same, going through any process? */
 bool sf_span_tree_is_below(const struct sf_span_tree *t, uint32_t span, uint32_t above);
 static inline bool sf_span_tree_is_local(const struct sf_span_tree *t, uint32_t a, uint32_t b)

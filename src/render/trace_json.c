@@ -148,6 +148,8 @@ static void span(struct sf_json_writer *w, const struct sf_trace_rows *t,
     }
     yes_no(w, SF_STR("isCritical"), row->is_critical);
     sf_json_write_key_u64(w, SF_STR("criticalNs"), row->critical_ns);
+    if (row->is_unwaited)
+        yes_no(w, SF_STR("isNotWaitedFor"), true);
     stretches(w, row, t->start_ns);
     hottest(w, row);
     sf_json_write_key_u64(w, SF_STR("resource"), s->resource);
@@ -167,6 +169,9 @@ void sf_trace_json(const struct sf_trace_rows *t, struct sf_buf *out)
     u64_text(&w, SF_STR("endTimeUnixNano"), t->end_ns);
     sf_json_write_key_u64(&w, SF_STR("durationNs"), t->end_ns - t->start_ns);
     sf_json_write_key_u64(&w, SF_STR("criticalNs"), t->critical_ns);
+    sf_json_write_key_u64(&w, SF_STR("gapNs"), t->gap_ns);
+    sf_json_write_key_u64(&w, SF_STR("outsideNs"), t->outside_ns);
+    sf_json_write_key_u64(&w, SF_STR("notWaitedFor"), t->n_unwaited);
     yes_no(&w, SF_STR("isPartial"), t->is_partial);
     yes_no(&w, SF_STR("isExact"), t->is_exact);
     sf_json_write_key(&w, SF_STR("clocks"));

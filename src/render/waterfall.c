@@ -187,6 +187,9 @@ static void add_heading(const struct sf_waterfall *w, uint64_t n_errors, struct 
     if (gmtime_r(&s, &utc) && strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &utc))
         sf_buf_print(out, "\nstarted %s.%03d UTC   # critical path   = rest of the span   ! error",
                      when, (int)(w->start_ns / 1000000 % 1000));
+    if (w->n_unwaited)
+        sf_buf_print(out, "\n%u span%s not waited for: longer than everything above", w->n_unwaited,
+                     w->n_unwaited == 1 ? "" : "s");
     sf_buf_add_str(out, SF_STR("\n\n"));
 }
 

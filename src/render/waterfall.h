@@ -28,6 +28,7 @@ struct sf_waterfall {
     uint32_t n_rows;
     const struct sf_waterfall_mark *marks; /* sorted by row */
     uint32_t n_marks;
+    uint32_t n_unwaited; /* spans that outlive everything above them */
     uint64_t start_ns, end_ns;
     uint32_t columns; /* of the terminal; at least 40 are used */
     bool has_color;

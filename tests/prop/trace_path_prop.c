@@ -152,40 +152,58 @@ struct slow {
     uint64_t ns[MAX_SPANS];
 };
 
-/* The rule as it is told: of what is left of a span's time, from its end backwards, the child that
- * ended last was being waited for; the rest is the span's own. */
+/* The nearest one above that does not end before it; the common root waits for all roots. */
+static uint32_t slow_waiter(const struct slow *s, uint32_t span)
+{
+    uint32_t up = s->t->places[span].parent;
+    if (up == SF_NOBODY)
+        return s->t->n_spans;
+    while (up != SF_NOBODY && sf_span_tree_end_ns(s->t, up) < sf_span_tree_end_ns(s->t, span))
+        up = s->t->places[up].parent;
+    return up;
+}
+
+/* Is a better than b: the later end, or with `is_first` the earlier one? */
+static bool is_before(const struct slow *s, uint32_t a, uint32_t b, bool is_first)
+{
+    uint64_t end_a = sf_span_tree_end_ns(s->t, a), end_b = sf_span_tree_end_ns(s->t, b);
+    uint64_t start_a = sf_span_tree_start_ns(s->t, a), start_b = sf_span_tree_start_ns(s->t, b);
+    bool is_later = end_a != end_b ? end_a > end_b : start_a != start_b ? start_a < start_b : a > b;
+    return is_later != is_first;
+}
+
+/* The rule as it is told: of what is left of a span's time, from its end backwards, the one it
+ * waits for that ended last; between those, one that still runs; else the time is the span's own.
+ */
 static void slow_walk(struct slow *s, uint32_t span, uint64_t from, uint64_t to, uint32_t depth)
 {
-    bool is_done[MAX_SPANS] = {false};
     uint64_t at = to;
     assert_true(depth <= MAX_SPANS + 1);
-    for (;;) {
-        uint32_t best = SF_NOBODY;
+    while (at > from) {
+        uint32_t ended = SF_NOBODY, running = SF_NOBODY;
         for (uint32_t i = 0; i < s->t->n_spans; i++) {
             uint64_t end = sf_span_tree_end_ns(s->t, i), start = sf_span_tree_start_ns(s->t, i);
-            uint32_t up = s->t->places[i].parent == SF_NOBODY ? s->t->n_spans
-                                                              : s->t->places[i].parent;
-            if (up != span || is_done[i] || end > at || end <= from)
+            if (slow_waiter(s, i) != span || start >= end || start >= at || end <= from)
                 continue;
-            bool is_later = best == SF_NOBODY || end > sf_span_tree_end_ns(s->t, best) ||
-                            (end == sf_span_tree_end_ns(s->t, best) &&
-                             start <= sf_span_tree_start_ns(s->t, best));
-            if (is_later && !(best != SF_NOBODY && end == sf_span_tree_end_ns(s->t, best) &&
-                              start == sf_span_tree_start_ns(s->t, best) && i < best))
-                best = i;
+            if (end <= at && (ended == SF_NOBODY || is_before(s, i, ended, false)))
+                ended = i;
+            if (end > at && (running == SF_NOBODY || is_before(s, i, running, true)))
+                running = i;
         }
-        if (best == SF_NOBODY)
-            break;
-        uint64_t start = sf_span_tree_start_ns(s->t, best), end = sf_span_tree_end_ns(s->t, best);
-        start = start > from ? start : from;
-        if (span < s->t->n_spans)
-            s->ns[span] += at - end;
-        is_done[best] = true;
-        slow_walk(s, best, start, end, depth + 1);
-        at = start;
+        uint32_t into = ended;
+        uint64_t low = ended == SF_NOBODY ? from : sf_span_tree_end_ns(s->t, ended);
+        if (low < at)
+            into = running;
+        if (into != SF_NOBODY) {
+            uint64_t start = sf_span_tree_start_ns(s->t, into);
+            uint64_t least = low < at ? low : from;
+            low = start > least ? start : least;
+            slow_walk(s, into, low, at, depth + 1);
+        } else if (span < s->t->n_spans) {
+            s->ns[span] += at - low;
+        }
+        at = low;
     }
-    if (span < s->t->n_spans)
-        s->ns[span] += at - from;
 }
 
 TEST(trace_path, walks_the_critical_path_like_slow_obvious_code)
@@ -197,13 +215,20 @@ TEST(trace_path, walks_the_critical_path_like_slow_obvious_code)
         struct sf_span_tree t;
         struct sf_clock_fix fix;
         struct sf_critical_path p;
-        uint64_t from = UINT64_MAX, to = 0, sum = 0;
+        uint64_t from = UINT64_MAX, to = 0, sum = 0, first = UINT64_MAX, last = 0;
+        uint32_t n_unwaited = 0;
         make_spans(&w, true);
         build(&w, &req, &t, &fix);
         struct slow slow = {.t = &t};
         for (uint32_t i = 0; i < t.n_spans; i++) {
-            from = sf_span_tree_start_ns(&t, i) < from ? sf_span_tree_start_ns(&t, i) : from;
-            to = sf_span_tree_end_ns(&t, i) > to ? sf_span_tree_end_ns(&t, i) : to;
+            uint64_t start = sf_span_tree_start_ns(&t, i), end = sf_span_tree_end_ns(&t, i);
+            first = start < first ? start : first;
+            last = end > last ? end : last;
+            n_unwaited += slow_waiter(&slow, i) == SF_NOBODY;
+            if (t.places[i].parent != SF_NOBODY)
+                continue;
+            from = start < from ? start : from;
+            to = end > to ? end : to;
         }
         assert_ok(sf_critical_path_find(&t, &req, &p, NULL));
         slow_walk(&slow, t.n_spans, from, to, 0);
@@ -212,7 +237,14 @@ TEST(trace_path, walks_the_critical_path_like_slow_obvious_code)
             sum += slow.ns[i];
         }
         assert_int_equal(p.total_ns, sum);
-        assert_true(sum <= to - from);
+        assert_int_equal(p.n_unwaited, n_unwaited);
+        /* One root: every instant of it, once. Several: but for the gaps between them. */
+        assert_int_equal(p.total_ns + p.gap_ns, to - from);
+        assert_int_equal(p.total_ns + p.gap_ns + p.outside_ns, last - first);
+        if (t.first[t.n_spans + 1] - t.first[t.n_spans] == 1)
+            assert_int_equal(p.gap_ns, 0);
+        for (uint32_t i = 0; i < p.n_stretches; i++) /* and never two at once */
+            assert_true(i == 0 || p.stretches[i - 1].end_ns <= p.stretches[i].start_ns);
         sf_arena_reset(&req);
     }
     sf_arena_done(&req);
@@ -268,6 +300,21 @@ static void check_flame(const struct world *w, const struct sf_span_tree *t,
     assert_int_equal(graph->total, total);
 }
 
+/* Nanosecond by nanosecond: what of a span no child of it covers. */
+static uint64_t slow_own(const struct sf_span_tree *t, uint32_t span)
+{
+    uint64_t n = 0;
+    for (uint64_t at = sf_span_tree_start_ns(t, span); at < sf_span_tree_end_ns(t, span); at++) {
+        bool is_covered = false;
+        for (uint32_t i = 0; i < t->n_spans; i++)
+            is_covered = is_covered ||
+                         (t->places[i].parent == span && sf_span_tree_start_ns(t, i) <= at &&
+                          at < sf_span_tree_end_ns(t, i));
+        n += !is_covered;
+    }
+    return n;
+}
+
 TEST(trace_path, draws_a_trace_whose_total_is_the_sum_of_its_spans)
 {
     struct sf_arena req;
@@ -289,8 +336,12 @@ TEST(trace_path, draws_a_trace_whose_total_is_the_sum_of_its_spans)
         assert_ok(sf_local_index_build(&t, &req, &index, NULL));
         assert_ok(sf_attribute(&index, &in, &req, &a, NULL));
         assert_ok(sf_critical_path_find(&t, &req, &p, NULL));
-        for (uint32_t i = 0; i < t.n_spans; i++)
-            self_ns[i] = t.places[i].self_ns;
+        const uint64_t *own_ns = sf_span_tree_own_ns(&t, &req);
+        assert_non_null(own_ns);
+        for (uint32_t i = 0; i < t.n_spans; i++) {
+            self_ns[i] = own_ns[i];
+            assert_int_equal(own_ns[i], slow_own(&t, i));
+        }
         const uint64_t *const weights[] = {NULL, self_ns, p.critical_ns};
         for (int by = 0; by < 3; by++) {
             struct sf_trace_flame_input draw = {.spans = &t,

@@ -12,6 +12,7 @@ struct sf_trace_row {
     uint32_t depth;
     int64_t shift_ns;     /* brings its times to the clock of the trace's first span */
     bool is_critical;     /* it or something below it was waited for */
+    bool is_unwaited;     /* it outlives everything above it: not waited for */
     uint64_t critical_ns; /* its own time on the path */
     const struct sf_trace_stretch *stretches;
     uint32_t n_stretches;
@@ -28,6 +29,8 @@ struct sf_trace_rows {
     const struct sf_trace_row *rows;   /* parents before children, siblings by start */
     uint32_t n_rows;
     uint64_t start_ns, end_ns, critical_ns;
+    uint64_t gap_ns, outside_ns; /* between roots; before and after all of them */
+    uint32_t n_unwaited;
     bool is_partial, is_exact;
     struct sf_clocks_view clocks; /* that were corrected */
     sf_str hot_type, hot_unit;    /* of what `hot` is made from; empty: no profiles */

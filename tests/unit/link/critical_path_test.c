@@ -1,5 +1,7 @@
 #include "link/critical_path.h"
 
+#include <stdlib.h>
+
 #include "test.h"
 
 /* Times in the tests are small numbers: the walk knows no units. */
@@ -79,6 +81,74 @@ TEST(critical_path, leaves_out_a_child_its_parent_did_not_wait_for)
     assert_int_equal(p.p.critical_ns[1], 10);
     assert_int_equal(p.p.total_ns, 50);
     sf_arena_done(&p.req);
+}
+
+TEST(critical_path, lists_what_outlives_everything_above_it)
+{
+    struct sf_span spans[] = {span(1, 0, 0, 50), span(2, 1, 10, 20), span(3, 2, 12, 90),
+                              span(4, 3, 15, 18)};
+    struct path p = find(spans, 4);
+    assert_int_equal(p.p.n_unwaited, 1);
+    assert_true(p.p.is_unwaited[2]);
+    assert_false(p.p.is_unwaited[3]); /* that is waited for, by one that is not */
+    assert_false(p.p.is_on_path[3]);
+    assert_int_equal(p.p.outside_ns, 40);
+    assert_int_equal(p.p.gap_ns, 0);
+    sf_arena_done(&p.req);
+}
+
+TEST(critical_path, lets_an_ancestor_wait_for_what_outlives_its_parent)
+{
+    struct sf_span spans[] = {span(1, 0, 0, 100), span(2, 1, 5, 40), span(3, 2, 30, 90)};
+    struct path p = find(spans, 3);
+    assert_int_equal(p.p.n_stretches, 4);
+    assert_stretch(&p, 0, 0, 0, 5);
+    assert_stretch(&p, 1, 1, 5, 30);
+    assert_stretch(&p, 2, 2, 30, 90);
+    assert_stretch(&p, 3, 0, 90, 100);
+    sf_arena_done(&p.req);
+}
+
+TEST(critical_path, gives_covered_time_to_the_sibling_that_covers_it)
+{
+    struct sf_span spans[] = {span(1, 0, 0, 100), span(2, 1, 0, 60), span(3, 1, 40, 100)};
+    struct path p = find(spans, 3);
+    assert_int_equal(p.p.critical_ns[0], 0);
+    assert_int_equal(p.p.critical_ns[1], 40);
+    assert_int_equal(p.p.critical_ns[2], 60);
+    sf_arena_done(&p.req);
+}
+
+TEST(critical_path, follows_a_chain_of_calls_beside_a_long_one)
+{
+    struct sf_span spans[] = {span(1, 0, 0, 100), span(2, 1, 0, 95),  span(3, 1, 1, 30),
+                              span(4, 1, 31, 60), span(5, 1, 61, 99), span(6, 2, 55, 62)};
+    struct path p = find(spans, 6);
+    assert_int_equal(p.p.critical_ns[0], 1); /* 99 to 100 */
+    assert_int_equal(p.p.critical_ns[2], 29);
+    assert_int_equal(p.p.critical_ns[3], 29);
+    assert_int_equal(p.p.critical_ns[4], 38);
+    assert_int_equal(p.p.critical_ns[1], 2); /* 0 to 1 and 30 to 31 */
+    assert_int_equal(p.p.critical_ns[5], 1); /* of 60 to 61 */
+    assert_int_equal(p.p.total_ns, 100);
+    sf_arena_done(&p.req);
+}
+
+/* A chain of n calls below one that is passed n times is n * n steps to look into. */
+TEST(critical_path, is_found_in_bounded_time)
+{
+    enum { N = 20000 };
+    struct sf_span *spans = calloc(2 * N + 1, sizeof(*spans));
+    assert_non_null(spans);
+    spans[0] = span(1, 0, 0, 1000000);
+    for (uint32_t i = 1; i <= N; i++) {
+        spans[i] = span(i + 1, i, 0, 999999);
+        spans[N + i] = span(N + i + 1, 1, 10 * i, 10 * i + 5);
+    }
+    struct path p = find(spans, 2 * N + 1);
+    assert_int_equal(p.p.total_ns, 1000000);
+    sf_arena_done(&p.req);
+    free(spans);
 }
 
 TEST(critical_path, marks_ancestors_without_time_of_their_own)

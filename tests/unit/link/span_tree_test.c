@@ -66,6 +66,22 @@ TEST(span_tree, counts_time_in_remote_children_as_its_own)
     assert_int_equal(t.places[0].self_ns, 100);
 }
 
+TEST(span_tree, knows_a_spans_time_outside_all_its_children)
+{
+    struct sf_arena a;
+    struct sf_span_tree t;
+    struct sf_span list[] = {{.span_id = 1, .start_ns = 0, .end_ns = 100},
+                             {.span_id = 2, .parent_id = 1, .start_ns = 10, .end_ns = 30},
+                             {.span_id = 3, .parent_id = 1, .start_ns = 20, .end_ns = 50},
+                             {.span_id = 4, .parent_id = 1, .start_ns = 90, .end_ns = 120}};
+    const struct sf_span_origin origins[] = {{1, 0}, {1, 0}, {2, 0}, {2, 0}};
+    assert_true(sf_arena_init(&a, 1 << 20));
+    assert_ok(sf_span_tree_build(list, origins, 4, &a, &t, NULL));
+    assert_int_equal(t.places[0].self_ns, 80);
+    assert_int_equal(sf_span_tree_own_ns(&t, &a)[0], 50); /* remote ones are no time of its own */
+    sf_arena_done(&a);
+}
+
 TEST(span_tree, cuts_loops_and_backward_spans)
 {
     struct sf_span spans[] = {span(1, 2, 50, 40), span(2, 1, 0, 100), span(3, 3, 0, 5)};
