@@ -8,7 +8,7 @@ DEMO_ARGS ?=
 CHECK_SCALE ?= 1
 SOAK_SECONDS ?= 300
 
-.PHONY: all demo check bench soak fuzz fmt install clean help
+.PHONY: all demo check check-all bench soak fuzz fmt install clean help
 .DEFAULT_GOAL := all
 
 all: ## install what is missing, build build/spanflame and build/collect/libspanflame
@@ -19,9 +19,13 @@ all: ## install what is missing, build build/spanflame and build/collect/libspan
 demo: all ## start a server and a shop with planted problems, and find them (DEMO_ARGS=--once: and exit)
 	@build/spanflame demo $(DEMO_ARGS)
 
-check: ## everything that must hold: format, rooms, static checks, tests, sanitizers, flows
+check: ## what must hold, in 15 minutes: format, rooms, tests, sanitizers, flows; static checks of what changed
 	@tools/deps build test page
 	@CHECK_SCALE=$(CHECK_SCALE) tools/check
+
+check-all: ## all of it, in hours: valgrind, all static checks, long properties, kill cycles, clients, soak
+	@tools/deps build test page
+	@CHECK_SCALE=$(CHECK_SCALE) tools/check --all
 
 bench: ## one question per program; BENCH=noun picks one
 	@tools/deps build
@@ -48,4 +52,4 @@ clean: ## remove what was built
 	rm -rf build build-asan build-tsan build-fuzz .cache
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16

@@ -33,6 +33,7 @@ CPPCHECK = [
     # compilers shift signed numbers arithmetically.
     "--suppress=autoVariables", "--suppress=invalidPrintfArgType_sint", "--suppress=shiftTooManyBitsSigned",
 ]
+LAST_COMMITS = 10
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
 
@@ -142,6 +143,48 @@ def verdict(path, entry, constants):
         f.write(findings)
     os.rename(f.name, known)
     return findings, False
+
+
+def git(*args):
+    done = subprocess.run(["git", *args], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else ""
+
+
+def base_commit():
+    """What the tree is compared with: where this branch left main or, on main itself, LAST_COMMITS before the newest.
+    Nothing when the clone has no commit before the newest."""
+    head = git("rev-parse", "HEAD").strip()
+    for main in ("origin/main", "main"):
+        base = git("merge-base", "HEAD", main).strip()
+        if base and base != head:
+            return base
+    known = git("rev-list", "--first-parent", f"--max-count={LAST_COMMITS + 1}", "HEAD").split()
+    return known[-1] if len(known) > 1 else ""
+
+
+def changed_lines(base):
+    """{path of a C file: lines that changed since `base`}. A header's lines count for the .c of its name; what only
+    moved has none."""
+    found = {}
+    rows = [line.split("\t") for line in git("diff", "--numstat", "-M", "--diff-filter=d", base).splitlines()]
+    rows += [[read(os.path.join(ROOT, path)).count(b"\n"), "0", path]
+             for path in git("ls-files", "-o", "--exclude-standard").splitlines()]
+    for added, removed, path in rows:
+        path = re.sub(r"\{.* => (.*)\}", r"\1", path).replace("//", "/").split(" => ")[-1]
+        stem, kind = os.path.splitext(path)
+        if kind in (".c", ".h") and added != "-" and int(added) + int(removed) > 0:
+            path = os.path.join(ROOT, stem + ".c")
+            found[path] = found.get(path, 0) + int(added) + int(removed)
+    return found
+
+
+def most_changed(most):
+    """The files that changed most, at most so many, and how many others changed."""
+    base = base_commit()
+    changed = changed_lines(base) if base else {}
+    known = commands()
+    files = sorted((p for p in changed if p in known), key=lambda p: (-changed[p], p))
+    return files[:most], max(0, len(files) - most)
 
 
 def main(argv):

@@ -380,7 +380,7 @@ TEST(wal_power, loses_nothing_that_was_acknowledged)
     struct rig r;
     uint64_t random = 7;
     size_t n_cuts = 0;
-    record_story(1, test_scaled(45));
+    record_story(1, 20 + test_scaled(25));
     rig_init_temporary(&r);
     r.segment_len = SLOT_LEN;
     acked = (struct acked){0};

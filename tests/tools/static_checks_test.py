@@ -75,4 +75,43 @@ def test_code_that_does_not_compile_is_a_finding():
     assert Tree("int twice(int x) { return y; }\n").run()[0] == 1
 
 
+def numbers(root, most, commits):
+    """(names of the files that are looked at, how many more changed) by the tool in `root`."""
+    program = (f"import static_checks as s; s.LAST_COMMITS = {commits}; files, more = s.most_changed({most}); "
+               "print([f.split('/')[-1] for f in files], more)")
+    done = subprocess.run([sys.executable, "-B", "-c", program], cwd=os.path.join(root, "tools"), capture_output=True,
+                          text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_the_short_form_looks_at_what_changed_most():
+    tree = Tree(FINE)
+
+    def git(*args):
+        subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@localhost", "-c", "init.defaultBranch=main",
+                        *args], cwd=tree.root, check=True, capture_output=True)
+
+    def entry(name):
+        return {"directory": os.path.join(tree.root, "build"), "file": f"../src/base/{name}.c", "command": "cc"}
+    tree.write("build/compile_commands.json", json.dumps([entry(name) for name in ("noun", "verb", "word", "new")]))
+    git("init")
+    git("commit", "--allow-empty", "-m", "root")
+    for name in ("verb", "word"):
+        tree.write(f"src/base/{name}.c", f"int {name};\n" * 9)
+    git("add", "src")
+    git("commit", "-m", "all")
+    assert numbers(tree.root, 9, 1) == "['verb.c', 'word.c', 'noun.c'] 0", numbers(tree.root, 9, 1)
+    git("mv", "src/base/word.c", "src/base/moved.c")
+    tree.write("src/base/noun.h", "#pragma once\nint twice(int x);\n")
+    git("add", "src")
+    git("commit", "-m", "a move, and a header")
+    assert numbers(tree.root, 9, 1) == "['noun.c'] 0", numbers(tree.root, 9, 1)  # what only moved is as it was
+    tree.write("src/base/verb.c", "int verb;\n" * 3)  # not committed yet
+    tree.write("src/base/new.c", "int new;\n" * 2)
+    assert numbers(tree.root, 2, 1) == "['verb.c', 'new.c'] 1", numbers(tree.root, 2, 1)
+    git("checkout", "-b", "side")
+    git("commit", "-a", "-m", "on a branch, what it has over main")
+    assert numbers(tree.root, 9, 1) == "['verb.c', 'new.c'] 0", numbers(tree.root, 9, 1)
+
+
 tap.run(sys.modules[__name__])
