@@ -21,6 +21,33 @@ const char *sf_section_name(uint16_t id)
     return id < SF_SECTIONS ? NAMES[id] : "?";
 }
 
+uint16_t sf_block_format(char kind)
+{
+    return kind == SF_BLOCK_OF_SPANS ? SF_SPAN_BLOCK_FORMAT : SF_PROFILE_BLOCK_FORMAT;
+}
+
+static bool is_known(char kind, uint16_t format)
+{
+    return format > 0 && format <= sf_block_format(kind);
+}
+
+static enum sf_err refuse(const char *where, char kind, uint16_t format, struct sf_why *why)
+{
+    return sf_fail(why, SF_ERR_UNSUPPORTED,
+                   "%s: format %u of a %s block, this version reads up to %u", where, format,
+                   kind_name(kind), sf_block_format(kind));
+}
+
+bool sf_block_header_is_newer(const uint8_t p[SF_BLOCK_HEADER_LEN], uint16_t *out_format)
+{
+    char kind = (char)p[2], magic[8];
+    put_magic(kind, magic);
+    *out_format = sf_load_u16le(p + 4);
+    return (kind == SF_BLOCK_OF_SPANS || kind == SF_BLOCK_OF_PROFILES) &&
+           memcmp(p, magic, 4) == 0 && sf_load_u64le(p + 120) == sf_hash(p, 120) &&
+           *out_format > sf_block_format(kind);
+}
+
 void sf_block_header_encode(char kind, const struct sf_span_block_info *info,
                             uint8_t out[SF_BLOCK_HEADER_LEN])
 {
@@ -28,7 +55,7 @@ void sf_block_header_encode(char kind, const struct sf_span_block_info *info,
     put_magic(kind, magic);
     memset(out, 0, SF_BLOCK_HEADER_LEN);
     memcpy(out, magic, 4);
-    sf_store_u16le(out + 4, SF_BLOCK_FORMAT);
+    sf_store_u16le(out + 4, sf_block_format(kind));
     out[6] = info->level;
     sf_store_u64le(out + 8, info->block_id);
     memcpy(out + 16, info->store_uuid, 16);
@@ -50,6 +77,7 @@ enum sf_err sf_block_header_decode(char kind, const uint8_t p[SF_BLOCK_HEADER_LE
                                    struct sf_span_block_info *out, struct sf_why *why)
 {
     struct sf_span_block_info info = {
+        .format = sf_load_u16le(p + 4),
         .level = p[6],
         .block_id = sf_load_u64le(p + 8),
         .ts_min_ns = (int64_t)sf_load_u64le(p + 32),
@@ -72,9 +100,8 @@ enum sf_err sf_block_header_decode(char kind, const uint8_t p[SF_BLOCK_HEADER_LE
     /* The checksum comes first: a flipped bit in the format number is damage, not a new format. */
     if (!is_trusted && sf_load_u64le(p + 120) != sf_hash(p, 120))
         return sf_fail(why, SF_ERR_CORRUPT, "header: checksum differs");
-    if (sf_load_u16le(p + 4) != SF_BLOCK_FORMAT)
-        return sf_fail(why, SF_ERR_UNSUPPORTED, "header: format %u, this version reads %u",
-                       sf_load_u16le(p + 4), SF_BLOCK_FORMAT);
+    if (!is_known(kind, info.format))
+        return refuse("header", kind, info.format, why);
     if (p[7])
         return sf_fail(why, SF_ERR_UNSUPPORTED, "header: flags %u, this version knows none", p[7]);
     for (int i = 104; i < 120; i++) {
@@ -96,7 +123,7 @@ void sf_block_tail_encode(char kind, const struct sf_block_tail *t, uint8_t out[
     sf_store_u64le(out + 16, t->table_checksum);
     sf_store_u64le(out + 24, t->file_len);
     sf_store_u64le(out + 32, t->block_id);
-    sf_store_u16le(out + 40, SF_BLOCK_FORMAT);
+    sf_store_u16le(out + 40, sf_block_format(kind));
     sf_store_u64le(out + 48, sf_hash(out, 48));
     memcpy(out + 56, magic, sizeof(magic));
 }
@@ -110,10 +137,10 @@ enum sf_err sf_block_tail_decode(char kind, const uint8_t p[SF_BLOCK_TAIL_LEN], 
         return sf_fail(why, SF_ERR_CORRUPT, "tail: missing, the file was cut or never finished");
     if (!is_trusted && sf_load_u64le(p + 48) != sf_hash(p, 48))
         return sf_fail(why, SF_ERR_CORRUPT, "tail: checksum differs");
-    if (sf_load_u16le(p + 40) != SF_BLOCK_FORMAT)
-        return sf_fail(why, SF_ERR_UNSUPPORTED, "tail: format %u, this version reads %u",
-                       sf_load_u16le(p + 40), SF_BLOCK_FORMAT);
+    if (!is_known(kind, sf_load_u16le(p + 40)))
+        return refuse("tail", kind, sf_load_u16le(p + 40), why);
     *out = (struct sf_block_tail){
+        .format = sf_load_u16le(p + 40),
         .table_off = sf_load_u64le(p),
         .table_len = sf_load_u64le(p + 8),
         .table_checksum = sf_load_u64le(p + 16),

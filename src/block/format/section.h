@@ -7,7 +7,6 @@
 #include "base/buf.h"
 #include "block/span/span_block.h"
 
-#define SF_BLOCK_FORMAT      1
 #define SF_BLOCK_OF_SPANS    'S' /* the letter in the magic numbers */
 #define SF_BLOCK_OF_PROFILES 'P'
 #define SF_BLOCK_HEADER_LEN  128
@@ -37,19 +36,27 @@ struct sf_section {
 };
 
 struct sf_block_tail {
+    uint16_t format; /* decoded */
     uint64_t table_off, table_len, table_checksum, file_len, block_id;
 };
 
 const char *sf_section_name(uint16_t id);
 
+/* The format that blocks of a kind are written in; this one and those before are read. */
+enum { SF_SPAN_BLOCK_FORMAT = 1, SF_PROFILE_BLOCK_FORMAT = 2 };
+uint16_t sf_block_format(char kind);
+
 void sf_block_header_encode(char kind, const struct sf_span_block_info *info,
                             uint8_t out[SF_BLOCK_HEADER_LEN]);
-/* CORRUPT, or UNSUPPORTED for another format number. `is_trusted` skips checksums, for fuzzing. */
+/* CORRUPT, or UNSUPPORTED for a later format. `is_trusted` skips checksums, for fuzzing. */
 enum sf_err sf_block_header_decode(char kind, const uint8_t p[SF_BLOCK_HEADER_LEN], bool is_trusted,
                                    struct sf_span_block_info *out, struct sf_why *why);
 void sf_block_tail_encode(char kind, const struct sf_block_tail *t, uint8_t out[SF_BLOCK_TAIL_LEN]);
 enum sf_err sf_block_tail_decode(char kind, const uint8_t p[SF_BLOCK_TAIL_LEN], bool is_trusted,
                                  struct sf_block_tail *out, struct sf_why *why);
+/* Is it the intact header of a block of either kind, of a format that is not read here? For who
+ * must not touch what a later version wrote. */
+bool sf_block_header_is_newer(const uint8_t p[SF_BLOCK_HEADER_LEN], uint16_t *out_format);
 void sf_section_encode(struct sf_buf *out, const struct sf_section *s);
 struct sf_section sf_section_decode(const uint8_t p[SF_SECTION_LEN]);
 

@@ -5,6 +5,7 @@
  * its profiles and their samples. Queries and merges look at one service at a time, so their memory
  * is that of one service. */
 #pragma once
+#include "base/num.h"
 #include "block/span/span_block.h"
 #include "model/profile.h"
 
@@ -65,6 +66,8 @@ struct sf_profile_thread {
     struct sf_sampled_thread t;
 };
 
+int sf_profile_thread_cmp(const void *a, const void *b); /* process (none first), then thread */
+
 struct sf_profile_row {       /* one profile: a point of its series */
     uint32_t series, process; /* process or SF_NONE */
     int64_t time_ns, duration_ns;
@@ -91,14 +94,14 @@ struct sf_profile_detail { /* a sample with an id or a time of its own */
     bool is_coarse; /* start and length are whole milliseconds: so they were kept */
 };
 
-/* Of a detail row: state << 1, has_time, and this. */
-enum { SF_PROFILE_LENT = 0x80 };
+/* Of a detail row: state << 1, has_time, and these. */
+enum { SF_PROFILE_COARSE = 0x40, SF_PROFILE_LENT = 0x80 };
 /* Of a granule in STX: what all its rows have, and whether one is lent. */
 enum { SF_PROFILE_ONE_SERIES = 1, SF_PROFILE_ONE_VALUE = 2, SF_PROFILE_ANY_LENT = 4 };
 /* A run of its rows in a byte: the most rows that fit; how far back no longer fits. */
 enum { SF_PROFILE_RUN_ROWS = 7, SF_PROFILE_RUN_BACK = 31 };
 _Static_assert(SF_PROFILE_GRANULE_ROWS <= 4096, "a place is a byte and four bits");
-_Static_assert(SF_STATES <= SF_PROFILE_LENT / 2, "a state, a truth value and a flag in a byte");
+_Static_assert(SF_STATES <= SF_PROFILE_COARSE / 2, "a state, a truth value and flags in a byte");
 
 struct sf_profile_service { /* of the directory */
     uint32_t tenant;
@@ -112,6 +115,13 @@ struct sf_profile_service { /* of the directory */
 static inline unsigned sf_profile_high_bits(uint32_t n_nodes)
 {
     return n_nodes <= 256 ? 0 : n_nodes <= 512 ? 1 : n_nodes <= 1024 ? 2 : 4;
+}
+
+/* Where a detail row may end: cut to whole milliseconds, start and length are each up to one short.
+ */
+static inline int64_t sf_profile_detail_end(const struct sf_profile_detail *d)
+{
+    return sf_add_sat_i64(d->start_ns, sf_add_sat_i64(d->length_ns, d->is_coarse ? 1999999 : 0));
 }
 
 /* Slots of ten minutes since 1970. */
@@ -133,6 +143,7 @@ enum sf_profile_section { /* numbers are part of the format */
                           SF_PROFILE_DUP,
                           SF_PROFILE_SRC,
                           SF_PROFILE_STX,
+                          SF_PROFILE_THR, /* since format 2 */
                           SF_PROFILE_SECTIONS
 };
 const char *sf_profile_section_name(uint16_t id);

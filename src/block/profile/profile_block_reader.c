@@ -262,7 +262,8 @@ static enum sf_err read_frame(struct sf_profile_block_reader *r, struct sf_why *
         err = sf_block_header_decode(SF_BLOCK_OF_PROFILES, header, r->is_trusted, &r->info, why);
     if (!err)
         err = sf_block_tail_decode(SF_BLOCK_OF_PROFILES, raw_tail, r->is_trusted, &tail, why);
-    if (!err && (tail.file_len != r->len || tail.block_id != r->info.block_id))
+    if (!err && (tail.file_len != r->len || tail.block_id != r->info.block_id ||
+                 tail.format != r->info.format))
         err = sf_fail(why, SF_ERR_CORRUPT, "tail: belongs to another file");
     if (!err)
         err = read_table(r, &tail, why);

@@ -45,6 +45,12 @@ enum sf_err sf_profile_block_rows(const struct sf_profile_block_reader *r, uint3
                                   struct sf_arena *req, const struct sf_profile_row **out,
                                   struct sf_why *why);
 
+/* What is known of the threads of its detail rows, sorted by process (none first) and thread; none
+ * of a block of format 1. */
+enum sf_err sf_profile_block_threads(const struct sf_profile_block_reader *r, uint32_t service,
+                                     struct sf_arena *req, const struct sf_profile_thread **out,
+                                     uint32_t *out_n, struct sf_why *why);
+
 struct sf_profile_chunk { /* samples of a series' rows [first_row, first_row + n_rows) */
     uint32_t series, first_row, n_rows, section;
     uint64_t n_entries, off, len;
@@ -115,7 +121,7 @@ struct sf_profile_columns {
     uint32_t n_runs, n;
     const int64_t *start_ns, *value;
     const uint32_t *series, *node;
-    const uint8_t *flags; /* state << 1, has_time, SF_PROFILE_LENT */
+    const uint8_t *flags; /* state << 1, has_time, SF_PROFILE_COARSE (since format 2), _LENT */
 };
 enum sf_err sf_profile_block_columns(const struct sf_profile_block_reader *r, uint32_t service,
                                      const struct sf_profile_places *places, uint32_t granule,

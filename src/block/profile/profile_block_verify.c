@@ -148,13 +148,18 @@ static enum sf_err check_service(struct check *c, uint32_t service, struct sf_ar
 {
     struct sf_profile_symbols symbols;
     const struct sf_profile_series *series;
+    const struct sf_profile_thread *threads;
     const struct sf_profile_row *rows;
     struct sf_profile_places places;
     struct sf_arena tmp = scratch;
+    uint32_t n_threads;
     enum sf_err err = sf_profile_block_symbols(c->r, service, &tmp, &symbols, why);
     tmp = scratch;
     if (!err)
         err = sf_profile_block_series(c->r, service, &tmp, &series, NULL, why);
+    tmp = scratch;
+    if (!err)
+        err = sf_profile_block_threads(c->r, service, &tmp, &threads, &n_threads, why);
     tmp = scratch;
     if (!err)
         err = sf_profile_block_rows(c->r, service, &tmp, &rows, why);

@@ -13,6 +13,7 @@
  *   SPX   span ids, sorted, each with the granules it is in; TRX the same of traces
  *   SYM   strings, functions, modules, locations and the stack tree
  *   SER   series and processes
+ *   THR   threads of the detail rows: their numbers and names
  *   PTS   profiles: time, length, total, process. Time series never read anything else.
  *   IDX   where the chunks, granules and index pieces of the service are
  *
@@ -55,8 +56,9 @@ enum sf_err sf_profile_writer_no_memory(struct sf_profile_block_writer *w, struc
 
 const char *sf_profile_section_name(uint16_t id)
 {
-    static const char *const NAMES[SF_PROFILE_SECTIONS] = {
-        "?", "DIR", "SYM", "SER", "PTS", "IDX", "CHK", "DET", "SPX", "TRX", "DUP", "SRC", "STX"};
+    static const char *const NAMES[SF_PROFILE_SECTIONS] = {"?",   "DIR", "SYM", "SER", "PTS",
+                                                           "IDX", "CHK", "DET", "SPX", "TRX",
+                                                           "DUP", "SRC", "STX", "THR"};
     return id < SF_PROFILE_SECTIONS ? NAMES[id] : "?";
 }
 
@@ -101,6 +103,7 @@ void sf_profile_block_writer_free(struct sf_profile_block_writer *w)
     sf_heap_free(w->spans.list);
     sf_heap_free(w->traces.list);
     sf_heap_free(w->pending);
+    sf_heap_free(w->is_thread);
     sf_heap_free(w);
 }
 
@@ -165,7 +168,10 @@ enum sf_err sf_profile_block_writer_begin(struct sf_profile_block_writer *w,
                                           struct sf_why *why)
 {
     SF_ASSERT(!w->t && !w->err);
-    (void)why;
+    sf_heap_free(w->is_thread);
+    w->is_thread = sf_heap_new_n((size_t)tables->n_threads + 1, sizeof(*w->is_thread));
+    if (!w->is_thread)
+        return sf_profile_writer_no_memory(w, why);
     w->t = tables;
     w->n_chunks = w->n_own_granules = 0;
     w->fine_row = SF_NONE;

@@ -31,7 +31,8 @@ struct sf_profile_tables {
     const struct sf_profile_series *series;
     const struct sf_process *processes;
     const struct sf_profile_row *rows;
-    uint32_t n_series, n_processes, n_rows;
+    const struct sf_profile_thread *threads; /* sorted; those without rows are left out */
+    uint32_t n_series, n_processes, n_rows, n_threads;
 };
 
 enum sf_err sf_profile_block_writer_new(const struct sf_profile_block_options *options,

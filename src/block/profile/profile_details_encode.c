@@ -3,6 +3,7 @@
 
 #include "base/list.h"
 #include "base/num.h"
+#include "block/format/planes.h"
 #include "block/profile/profile_writer.h"
 
 static bool add_tag(struct sf_profile_tags *tags, sf_trace_id id, uint32_t granule)
@@ -48,8 +49,25 @@ static int64_t ms_of(int64_t ns)
     return ns / 1000000 - (ns % 1000000 < 0);
 }
 
-/* What has nothing to do with stacks, one column after the other: process and thread as runs,
- * starts as steps in milliseconds. */
+static int64_t us_of(int64_t ns)
+{
+    return ns / 1000 - (ns % 1000 < 0);
+}
+
+static void mark_thread(struct sf_profile_block_writer *w, const struct sf_profile_detail *d)
+{
+    struct sf_profile_thread key = {.process = d->process, .t = {.thread = d->thread}};
+    const struct sf_profile_thread *found = w->t->n_threads == 0
+                                                ? NULL
+                                                : bsearch(&key, w->t->threads, w->t->n_threads,
+                                                          sizeof(key), sf_profile_thread_cmp);
+    if (found)
+        w->is_thread[found - w->t->threads] = true;
+}
+
+/* What has nothing to do with stacks, one column after the other: process and thread as runs with
+ * the first start of each; starts as steps, and lengths, in microseconds: numbers of two or three
+ * bytes of which the low ones are noise, so byte by byte. */
 static void encode_columns(struct sf_profile_block_writer *w)
 {
     const struct sf_profile_detail *d = w->pending;
@@ -62,17 +80,22 @@ static void encode_columns(struct sf_profile_block_writer *w)
         }
         sf_buf_add_varint(out, k - i);
         sf_buf_add_varint(out, d[i].process == SF_NONE ? 0 : (uint64_t)d[i].process + 1);
-        sf_buf_add_u64le(out, d[i].thread);
+        sf_buf_add_varint(out, d[i].thread);
+        sf_profile_put_signed(out, us_of(d[i].start_ns) - before);
+        before = us_of(d[i].start_ns);
+        w->column[i] = 0;
+        for (uint32_t at = i + 1; at < k; at++)
+            w->column[at] = (uint64_t)(us_of(d[at].start_ns) - us_of(d[at - 1].start_ns));
+        mark_thread(w, &d[i]);
     }
-    for (uint32_t i = 0; i < n; i++) {
-        sf_profile_put_signed(out, ms_of(d[i].start_ns) - before);
-        before = ms_of(d[i].start_ns);
-    }
+    sf_planes_encode(out, w->column, n);
     for (uint32_t i = 0; i < n; i++)
-        sf_buf_add_varint(out, (uint64_t)ms_of(d[i].length_ns));
+        w->column[i] = (uint64_t)us_of(d[i].length_ns);
+    sf_planes_encode(out, w->column, n);
     for (uint32_t i = 0; i < n; i++)
-        sf_buf_add_u8(
-            out, (uint8_t)(d[i].state << 1 | d[i].has_time | (d[i].is_lent ? SF_PROFILE_LENT : 0)));
+        sf_buf_add_u8(out, (uint8_t)(d[i].state << 1 | d[i].has_time |
+                                     (d[i].is_coarse ? SF_PROFILE_COARSE : 0) |
+                                     (d[i].is_lent ? SF_PROFILE_LENT : 0)));
 }
 
 enum sf_err sf_profile_writer_close_granule(struct sf_profile_block_writer *w, struct sf_why *why)
@@ -85,7 +108,7 @@ enum sf_err sf_profile_writer_close_granule(struct sf_profile_block_writer *w, s
         return SF_OK;
     for (uint32_t i = 0; i < w->n_pending; i++) {
         int64_t start = w->pending[i].start_ns;
-        int64_t end = sf_add_sat_i64(start, w->pending[i].length_ns);
+        int64_t end = sf_profile_detail_end(&w->pending[i]);
         from = start < from ? start : from;
         to = end > to ? end : to;
     }

@@ -21,5 +21,4 @@ bool sf_profile_set_one_series(struct sf_profile_set *s, const struct sf_profile
 bool sf_profile_set_process(struct sf_profile_set *s, const struct sf_process *p, uint32_t *out);
 /* What a sample says of its thread; nothing when it names none. */
 bool sf_profile_set_thread(struct sf_profile_set *s, uint32_t process, const struct sf_sample *p);
-int sf_profile_thread_cmp(const void *a, const void *b); /* of struct sf_profile_thread */
 enum sf_err sf_profile_set_no_memory(struct sf_why *why);

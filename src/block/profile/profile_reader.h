@@ -1,6 +1,7 @@
 /* profile_reader.h - what the files that read blocks of profiles share. Private to this room. */
 #pragma once
 #include "block/format/cursor.h"
+#include "block/format/planes.h"
 #include "block/format/section.h"
 #include "block/profile/profile_block_reader.h"
 #include "os/file.h"
@@ -35,6 +36,19 @@ static inline int64_t sf_profile_next_signed(struct sf_cursor *c)
 /* A stored value times the divisor; what does not fit was not written by us. */
 int64_t sf_profile_next_value(struct sf_cursor *c, uint64_t divisor);
 uint64_t sf_profile_next_divisor(struct sf_cursor *c);
+/* What DET says of a granule since format 2; `runs` is at its first run. */
+struct sf_profile_times {
+    struct sf_cursor runs;
+    uint32_t n_rows;
+    struct sf_planes steps, lengths;
+    const uint8_t *flags; /* of each row */
+};
+/* Nothing is left behind it. False: damaged. */
+bool sf_profile_times_open(sf_bytes raw, uint32_t n_rows, uint32_t n_processes,
+                           struct sf_profile_times *out);
+/* Threads, times and states of `d`. False: damaged. */
+bool sf_profile_times_rows(const struct sf_profile_times *t, struct sf_profile_detail *d);
+bool sf_profile_times_starts(const struct sf_profile_times *t, int64_t *start_ns);
 /* What STX says of a granule; the cursors are at their parts. */
 struct sf_profile_stacks {
     struct sf_cursor rest;     /* what follows the codes */

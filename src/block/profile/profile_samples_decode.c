@@ -263,6 +263,15 @@ enum sf_err sf_profile_block_granule(const struct sf_profile_block_reader *r, ui
         err = sf_profile_section(r, SF_PROFILE_DET, owner, &tmp, &raw, why);
     if (err)
         return err;
+    if (r->info.format > 1) {
+        struct sf_profile_times t;
+        if (!has_stacks || !sf_profile_times_open(raw, n, me->n_processes, &t) ||
+            !sf_profile_times_rows(&t, d))
+            return sf_profile_damaged(r, SF_PROFILE_DET, why);
+        *out = d;
+        *out_n = n;
+        return SF_OK;
+    }
     c = sf_cursor_of(raw);
     if (!has_stacks)
         decode_ids(&c, d, n);
@@ -279,6 +288,16 @@ enum sf_err sf_profile_block_granule(const struct sf_profile_block_reader *r, ui
 }
 
 /* ---- details by column ---- */
+
+static bool decode_starts_only(sf_bytes raw, uint32_t n, uint32_t n_processes, int64_t *start_ns,
+                               const uint8_t **out_flags)
+{
+    struct sf_profile_times t;
+    if (!sf_profile_times_open(raw, n, n_processes, &t) || !sf_profile_times_starts(&t, start_ns))
+        return false;
+    *out_flags = t.flags;
+    return true;
+}
 
 /* Of n rows there are at most as many runs. */
 static uint32_t decode_runs(struct sf_cursor *c, struct sf_profile_run *runs, uint32_t n)
@@ -439,7 +458,10 @@ enum sf_err sf_profile_block_columns(const struct sf_profile_block_reader *r, ui
         err = sf_profile_section(r, SF_PROFILE_DET, owner, req, &raw, why);
     if (!err && !to.is_empty) {
         struct sf_cursor c = sf_cursor_of(raw);
-        if (has_stacks)
+        if (r->info.format > 1)
+            c.is_bad = !has_stacks ||
+                       !decode_starts_only(raw, n, me->n_processes, to.start_ns, &flags);
+        else if (has_stacks)
             decode_times_only(&c, n, &to, &flags);
         else
             decode_all(&c, n, me, is_node, &to, &flags);

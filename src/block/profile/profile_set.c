@@ -218,9 +218,9 @@ static bool add_row(struct adding *a, const struct sf_series *from,
 }
 
 /* What a block keeps of a detail row's time; so answers are the same before and after a flush. */
-static int64_t whole_ms(int64_t ns)
+static int64_t whole_us(int64_t ns)
 {
-    return ns < 0 ? 0 : ns - ns % 1000000;
+    return ns < 0 ? 0 : ns - ns % 1000;
 }
 
 static bool add_sample(struct adding *a, const struct sf_sample *p, uint32_t row)
@@ -245,8 +245,8 @@ static bool add_sample(struct adding *a, const struct sf_sample *p, uint32_t row
         .trace_id = p->trace_id,
         .span_id = p->span_id,
         .thread = p->thread,
-        .start_ns = whole_ms(p->has_time ? p->start_ns : r->time_ns),
-        .length_ns = whole_ms(p->has_time ? p->length_ns : r->duration_ns),
+        .start_ns = whole_us(p->has_time ? p->start_ns : r->time_ns),
+        .length_ns = whole_us(p->has_time ? p->length_ns : r->duration_ns),
         .value = p->value,
         .process = r->process,
         .series = row,
@@ -254,7 +254,6 @@ static bool add_sample(struct adding *a, const struct sf_sample *p, uint32_t row
         .state = p->state,
         .has_time = p->has_time,
         .is_lent = p->is_lent,
-        .is_coarse = true,
     };
     return true;
 }

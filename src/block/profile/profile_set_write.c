@@ -213,7 +213,8 @@ enum sf_err sf_profile_block_writer_set(struct sf_profile_block_writer *to,
     if (!err && w.t.n_rows) {
         if (!order_samples(&w) || !sf_profile_set_symbols(s, &w.arena, &w.t.symbols) ||
             !sf_profile_set_series(s, &w.arena, &w.t.series, &w.t.n_series) ||
-            !sf_profile_set_processes(s, &w.arena, &w.t.processes, &w.t.n_processes))
+            !sf_profile_set_processes(s, &w.arena, &w.t.processes, &w.t.n_processes) ||
+            !sf_profile_set_threads(s, &w.arena, &w.t.threads, &w.t.n_threads))
             err = sf_fail(why, SF_ERR_NOMEM, "block: no memory to write a service");
         w.t.rows = w.rows;
         if (!err)

@@ -226,6 +226,52 @@ enum sf_err sf_profile_block_series(const struct sf_profile_block_reader *r, uin
     return SF_OK;
 }
 
+/* ---- threads ---- */
+
+static struct sf_profile_thread next_thread(struct sf_cursor *c, uint32_t n_processes)
+{
+    struct sf_profile_thread t = {.process = next_or_none(c, n_processes)};
+    uint8_t is_kernel;
+    t.t.thread = sf_cursor_varint(c);
+    is_kernel = sf_cursor_u8(c);
+    t.t.kernel_id = is_kernel ? t.t.thread : 0;
+    t.t.runtime_id = sf_cursor_varint(c);
+    t.t.name = sf_cursor_str(c);
+    c->is_bad = c->is_bad || is_kernel > 1;
+    return t;
+}
+
+enum sf_err sf_profile_block_threads(const struct sf_profile_block_reader *r, uint32_t service,
+                                     struct sf_arena *req, const struct sf_profile_thread **out,
+                                     uint32_t *out_n, struct sf_why *why)
+{
+    struct sf_profile_thread *list;
+    struct sf_cursor c;
+    sf_bytes raw;
+    uint32_t n;
+    *out = NULL;
+    *out_n = 0;
+    if (!sf_profile_has_section(r, SF_PROFILE_THR, service))
+        return SF_OK;
+    enum sf_err err = sf_profile_section(r, SF_PROFILE_THR, service, req, &raw, why);
+    if (err)
+        return err;
+    c = sf_cursor_of(raw);
+    n = next_count(&c, 5);
+    list = sf_arena_new_n(req, (size_t)n + 1, sizeof(*list));
+    if (!list)
+        return sf_profile_no_room(why);
+    for (uint32_t i = 0; i < n && !c.is_bad; i++) {
+        list[i] = next_thread(&c, r->services[service].n_processes);
+        c.is_bad = c.is_bad || (i && sf_profile_thread_cmp(&list[i - 1], &list[i]) >= 0);
+    }
+    if (c.is_bad || sf_cursor_left(&c))
+        return sf_profile_damaged(r, SF_PROFILE_THR, why);
+    *out = list;
+    *out_n = n;
+    return SF_OK;
+}
+
 /* ---- profiles ---- */
 
 enum sf_err sf_profile_block_rows(const struct sf_profile_block_reader *r, uint32_t service,
@@ -312,8 +358,10 @@ static int64_t ns_of(int64_t ms)
 }
 
 static bool decode_granules(struct sf_cursor *c, const struct sf_profile_service *me,
-                            struct sf_arena *req, struct sf_profile_places *out)
+                            bool is_coarse, struct sf_arena *req, struct sf_profile_places *out)
 {
+    /* Times in the index are cut; in format 1 so are those of the rows, start and length. */
+    int64_t cut_ns = is_coarse ? 1999999 : 999999;
     struct sf_profile_granule *list;
     out->n_granules = next_count(c, 5);
     out->first_granule = sf_cursor_varint32(c);
@@ -325,7 +373,7 @@ static bool decode_granules(struct sf_cursor *c, const struct sf_profile_service
         list[i].first_process = sf_cursor_varint32(c);
         list[i].last_process = sf_cursor_varint32(c);
         list[i].from_ns = ns_of(next_signed(c));
-        list[i].to_ns = sf_add_sat_i64(ns_of(next_signed(c)), 999999);
+        list[i].to_ns = sf_add_sat_i64(ns_of(next_signed(c)), cut_ns);
         c->is_bad = c->is_bad || list[i].n_rows == 0 || list[i].n_rows > SF_PROFILE_GRANULE_ROWS ||
                     list[i].last_process > me->n_processes;
     }
@@ -366,7 +414,8 @@ enum sf_err sf_profile_block_places(const struct sf_profile_block_reader *r, uin
     if (err)
         return err;
     c = sf_cursor_of(raw);
-    if (!decode_chunks(&c, me, req, &p) || (!c.is_bad && !decode_granules(&c, me, req, &p)) ||
+    if (!decode_chunks(&c, me, req, &p) ||
+        (!c.is_bad && !decode_granules(&c, me, r->info.format == 1, req, &p)) ||
         (!c.is_bad && !decode_pieces(&c, 8, req, &p.spans, &p.n_spans, &p.first_span)) ||
         (!c.is_bad && !decode_pieces(&c, 16, req, &p.traces, &p.n_traces, &p.first_trace)))
         return sf_profile_no_room(why);

@@ -87,6 +87,24 @@ static void encode_rows(const struct sf_profile_tables *t, struct sf_buf *out)
     }
 }
 
+static void encode_threads(const struct sf_profile_block_writer *w, struct sf_buf *out)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < w->t->n_threads; i++)
+        n += w->is_thread[i];
+    sf_buf_add_varint(out, n);
+    for (uint32_t i = 0; i < w->t->n_threads; i++) {
+        const struct sf_profile_thread *t = &w->t->threads[i];
+        if (!w->is_thread[i])
+            continue;
+        sf_buf_add_varint(out, t->process == SF_NONE ? 0 : (uint64_t)t->process + 1);
+        sf_buf_add_varint(out, t->t.thread);
+        sf_buf_add_u8(out, t->t.kernel_id != 0);
+        sf_buf_add_varint(out, t->t.runtime_id);
+        sf_profile_put_text(out, t->t.name);
+    }
+}
+
 enum sf_err sf_profile_writer_tables(struct sf_profile_block_writer *w, struct sf_why *why)
 {
     enum sf_err err;
@@ -98,6 +116,13 @@ enum sf_err sf_profile_writer_tables(struct sf_profile_block_writer *w, struct s
     sf_buf_reset(&w->raw);
     encode_series(w->t, &w->raw);
     err = sf_profile_writer_section(w, SF_PROFILE_SER, w->n_services, &w->raw, why);
+    if (err)
+        return err;
+    sf_buf_reset(&w->raw);
+    encode_threads(w, &w->raw);
+    err = w->n_own_granules == 0
+              ? SF_OK
+              : sf_profile_writer_section(w, SF_PROFILE_THR, w->n_services, &w->raw, why);
     if (err)
         return err;
     sf_buf_reset(&w->raw);

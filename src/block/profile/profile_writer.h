@@ -32,6 +32,8 @@ struct sf_profile_block_writer {
     struct sf_profile_detail *pending; /* rows of a granule that is not full */
     uint32_t n_pending;
     struct sf_buf steps, runs; /* of a granule, while it is encoded */
+    uint64_t column[SF_PROFILE_GRANULE_ROWS];
+    bool *is_thread; /* of the service's threads: has rows */
     uint16_t by_stack[2][SF_PROFILE_GRANULE_ROWS];
     uint16_t
         id_slots[2 * SF_PROFILE_GRANULE_ROWS]; /* a table of its ids; 0: empty, else place + 1 */

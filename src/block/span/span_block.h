@@ -5,6 +5,7 @@
 
 struct sf_span_block_info { /* of the header; what the catalogue keeps too */
     uint64_t block_id;
+    uint16_t format; /* as read; a writer writes its own */
     uint8_t level;
     uint32_t tenant; /* 0: several (level 0 only) */
     uint8_t store_uuid[16];

@@ -457,9 +457,13 @@ static enum sf_err open_steps(struct sf_local *l, struct sf_why *why)
     if (!err)
         err = sf_directory_lock(l->dir, &l->lock_file, why);
     if (!err)
+        err = sf_directory_refuse_newer(l->dir, why);
+    if (!err)
         err = sf_directory_prepare(l->dir, why);
     if (!err)
         err = open_catalogue(l, &is_new, why);
+    if (!err)
+        err = sf_directory_clear(l->dir, why);
     if (!err)
         err = sf_tenants_open(l->dir, l->catalogue, &l->tenants, why);
     if (!err)

@@ -10,7 +10,7 @@
 #include "os/thread.h"
 #include "store/local/files/row_sum.h"
 
-enum { FORMAT = 2, BUSY_MS = 5000 };
+enum { FORMAT = 3, BUSY_MS = 5000 };
 
 struct sf_catalogue {
     /* Guards the one connection. Held across SQLite's system calls on purpose: there is one writer,
@@ -43,6 +43,11 @@ static const char upgrade[] =
     "UPDATE tenant SET sum = row_sum(" SF_SUM_TENANT ");"
     "UPDATE block SET sum = row_sum(" SF_SUM_BLOCK ");"
     "UPDATE erase SET sum = row_sum(" SF_SUM_ERASE "); COMMIT;";
+
+/* Format 2 had blocks of profiles and logged profiles of their first formats only: an earlier
+ * server would take later ones for damaged. */
+static const char mark_as_3[] =
+    "UPDATE meta SET v = 3, sum = row_sum('format', 3) WHERE k = 'format' AND v = 2;";
 
 static enum sf_err err_of(int code)
 {
@@ -225,6 +230,8 @@ enum sf_err sf_catalogue_open(struct sf_dir *dir, bool is_read_only, struct sf_c
         err = run(c, upgrade, why);
     if (!err && !is_read_only)
         err = check(c, why);
+    if (!err && !is_read_only)
+        err = run(c, mark_as_3, why);
     if (!err)
         *out_is_new = !has_uuid(c, why, &err);
     if (err == SF_ERR_CORRUPT && !is_read_only) {

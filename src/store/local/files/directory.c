@@ -5,6 +5,7 @@
 
 #include "base/heap.h"
 #include "base/text.h"
+#include "block/format/section.h"
 
 static const char *const folders[] = {"wal",     "spans", "prof", "verdict",
                                       "symbols", "spool", "tmp",  "orphan"};
@@ -85,12 +86,16 @@ static bool delete_entry(void *arg, const char *entry, bool is_dir)
 
 enum sf_err sf_directory_prepare(struct sf_dir *dir, struct sf_why *why)
 {
-    struct emptying tmp = {dir, "tmp"}, spool = {dir, "spool"};
     enum sf_err err = SF_OK;
     for (unsigned i = 0; !err && i < N_FOLDERS; i++)
         err = sf_dir_make(dir, folders[i], why);
-    if (!err)
-        err = sf_dir_list(dir, "tmp", delete_entry, &tmp, why);
+    return err ? err : sf_dir_sync(dir, ".", why);
+}
+
+enum sf_err sf_directory_clear(struct sf_dir *dir, struct sf_why *why)
+{
+    struct emptying tmp = {dir, "tmp"}, spool = {dir, "spool"};
+    enum sf_err err = sf_dir_list(dir, "tmp", delete_entry, &tmp, why);
     if (!err)
         err = sf_dir_list(dir, "spool", delete_entry, &spool, why);
     return err ? err : sf_dir_sync(dir, ".", why);
@@ -159,6 +164,46 @@ enum sf_err sf_directory_blocks(struct sf_dir *dir,
             err = sf_dir_list(dir, kinds[i], see_day, &w, why);
     }
     return err ? err : w.err;
+}
+
+/* ---- of a later version ---- */
+
+struct headers {
+    struct sf_dir *dir;
+    uint16_t format; /* found; 0: none */
+    char path[64];
+};
+
+/* What cannot be read now is not judged: it is looked at again when it is opened. */
+static bool see_header(void *arg, const char *path, uint64_t id)
+{
+    struct headers *h = arg;
+    struct sf_file file = SF_FILE_NONE;
+    uint8_t header[SF_BLOCK_HEADER_LEN];
+    size_t len = 0;
+    uint16_t format;
+    (void)id;
+    if (sf_dir_open_read(h->dir, path, &file, NULL))
+        return true;
+    if (!sf_file_read_some(&file, 0, header, sizeof(header), &len, NULL) && len == sizeof(header) &&
+        sf_block_header_is_newer(header, &format)) {
+        h->format = format;
+        snprintf(h->path, sizeof(h->path), "%s", path);
+    }
+    sf_file_close(&file);
+    return h->format == 0;
+}
+
+enum sf_err sf_directory_refuse_newer(struct sf_dir *dir, struct sf_why *why)
+{
+    struct headers h = {.dir = dir};
+    enum sf_err err = sf_directory_blocks(dir, see_header, &h, why);
+    if (!err && h.format)
+        err = sf_fail(why, SF_ERR_UNSUPPORTED,
+                      "store: %s is of format %u, which a later version wrote; this one does not "
+                      "touch the directory",
+                      h.path, h.format);
+    return err;
 }
 
 /* ---- orphans ---- */

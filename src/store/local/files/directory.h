@@ -17,8 +17,13 @@ enum sf_err sf_directory_lock(struct sf_dir *dir, struct sf_file *out, struct sf
 bool sf_directory_read_uuid(const struct sf_file *lock, uint8_t out[16]);
 enum sf_err sf_directory_write_lock(const struct sf_file *lock, const uint8_t uuid[16],
                                     struct sf_why *why);
-/* Makes the folders, empties tmp/ and spool/. */
+/* UNSUPPORTED when a block is of a format that a later version writes: nobody may touch the
+ * directory then. Reads the header of every block. */
+enum sf_err sf_directory_refuse_newer(struct sf_dir *dir, struct sf_why *why);
+/* Makes the folders. */
 enum sf_err sf_directory_prepare(struct sf_dir *dir, struct sf_why *why);
+/* Empties tmp/ and spool/. */
+enum sf_err sf_directory_clear(struct sf_dir *dir, struct sf_why *why);
 
 /* Calls `see` with the path of every block file: spans/DAY/ID.sfs. */
 enum sf_err sf_directory_blocks(struct sf_dir *dir,

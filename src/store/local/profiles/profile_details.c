@@ -72,7 +72,7 @@ static bool is_wanted(const struct sf_profile_source *s, const struct sf_profile
                       const struct sf_profile_detail *d)
 {
     bool has_ids = want->n_spans || want->n_traces;
-    int64_t end_ns = sf_add_sat_i64(d->start_ns, d->length_ns);
+    int64_t end_ns = sf_profile_detail_end(d);
     if (!want->is_series[d->series])
         return false;
     if ((want->from_ns || want->to_ns) && (d->start_ns > want->to_ns || end_ns < want->from_ns))

@@ -44,6 +44,20 @@ static bool find_windows(const struct sf_profile_merging *w, struct sf_merge_par
     return true;
 }
 
+static enum sf_err join_threads(struct sf_service_merge *s, const struct sf_merge_part *p,
+                                struct sf_why *why)
+{
+    struct sf_arena tmp = s->w->arena;
+    const struct sf_profile_thread *threads;
+    uint32_t n;
+    enum sf_err err = s->w->m->has_no_details ? SF_OK
+                                              : sf_profile_block_threads(p->in->reader, p->service,
+                                                                         &tmp, &threads, &n, why);
+    if (err || s->w->m->has_no_details)
+        return sf_profile_merge_blame(p->in, err, why);
+    return sf_profile_set_join_threads(s->set, threads, n, p->process_map, why);
+}
+
 /* Reads one input's tables of the service and finds their places in the union. */
 static enum sf_err join_part(struct sf_service_merge *s, struct sf_merge_part *p,
                              struct sf_why *why)
@@ -76,7 +90,7 @@ static enum sf_err join_part(struct sf_service_merge *s, struct sf_merge_part *p
     if (!err)
         err = sf_profile_set_join_processes(s->set, p->processes, me->n_processes, p->process_map,
                                             why);
-    return err;
+    return err ? err : join_threads(s, p, why);
 }
 
 static int by_series(const void *a, const void *b)
@@ -271,7 +285,8 @@ enum sf_err sf_service_merge_write(struct sf_service_merge *s, struct sf_profile
         return err;
     if (!sf_profile_set_symbols(s->set, &s->w->arena, &s->t.symbols) ||
         !sf_profile_set_series(s->set, &s->w->arena, &s->t.series, &s->t.n_series) ||
-        !sf_profile_set_processes(s->set, &s->w->arena, &s->t.processes, &s->t.n_processes))
+        !sf_profile_set_processes(s->set, &s->w->arena, &s->t.processes, &s->t.n_processes) ||
+        !sf_profile_set_threads(s->set, &s->w->arena, &s->t.threads, &s->t.n_threads))
         return sf_profile_merge_no_room(why);
     err = sf_profile_block_writer_begin(to, &s->t, why);
     if (!err)

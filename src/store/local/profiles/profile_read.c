@@ -217,12 +217,14 @@ enum sf_err sf_profile_source_places(struct sf_profile_walk *w, struct sf_profil
                : sf_profile_block_places(s->reader, s->number, &w->scratch, &s->places, why);
 }
 
-/* Blocks keep none yet. */
 enum sf_err sf_profile_source_threads(struct sf_profile_walk *w, struct sf_profile_source *s,
                                       struct sf_why *why)
 {
-    if (s->threads || !s->set)
+    if (s->threads)
         return SF_OK;
+    if (!s->set)
+        return sf_profile_block_threads(s->reader, s->number, &w->scratch, &s->threads,
+                                        &s->n_threads, why);
     return sf_profile_set_threads(s->set, &w->scratch, &s->threads, &s->n_threads) ? SF_OK
                                                                                    : no_room(why);
 }

@@ -515,7 +515,7 @@ static enum sf_err see_batch(void *arg, uint64_t lsn, const struct sf_logged *pi
     for (size_t i = 0; i < n_pieces && !err; i++) {
         r->done_len += pieces[i].body.len + pieces[i].meta.len + 40;
         err = replay_piece(l, &r->parts, &pieces[i], true, &r->n_spans, &own);
-        if (err == SF_ERR_INPUT || err == SF_ERR_CORRUPT || err == SF_ERR_UNSUPPORTED) {
+        if (err == SF_ERR_INPUT || err == SF_ERR_CORRUPT) {
             /* It was accepted once, so this is our mistake or our disk's. Not starting would lose
              * everything behind it: say so and go on. */
             sf_local_notice(l, "store: replay: record %" PRIu64 " skipped: %s", lsn + i, own.text);
