@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/invariant.h"
 #include "base/limits.h"
+#include "base/num.h"
 #include "base/text.h"
 #include "model/process.h"
 
@@ -235,6 +236,73 @@ static uint32_t add_process(struct sf_profile_build *b, sf_str service, struct s
     return sf_profile_table_keep(b, &b->process_at, slot, &b->processes, &p, sizeof(p));
 }
 
+/* Senders without a resource say in labels which instance they are; labels may have their dots
+ * replaced. Earlier lines of one attribute count more. */
+static const struct {
+    const char *label, *attr;
+} process_labels[] = {
+    {"service.instance.id", "service.instance.id"},
+    {"service_instance_id", "service.instance.id"},
+    {"instance", "service.instance.id"},
+    {"container.id", "container.id"},
+    {"container_id", "container.id"},
+    {"host.id", "host.id"},
+    {"host_id", "host.id"},
+    {"host.name", "host.name"},
+    {"host_name", "host.name"},
+    {"k8s.pod.uid", "k8s.pod.uid"},
+    {"k8s_pod_uid", "k8s.pod.uid"},
+    {"k8s.pod.name", "k8s.pod.name"},
+    {"k8s_pod_name", "k8s.pod.name"},
+    {"pod", "k8s.pod.name"},
+    {"process.pid", "process.pid"},
+    {"process_pid", "process.pid"},
+};
+
+static sf_str label_of(const struct sf_label *labels, uint32_t n, sf_str key)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (sf_str_eq(labels[i].key, key))
+            return labels[i].val;
+    return SF_STR_NONE;
+}
+
+/* The resource with what the labels say beside it; what the resource says itself counts. */
+static struct sf_attrs process_attrs(struct sf_profile_build *b, struct sf_attrs resource,
+                                     const struct sf_label *labels, uint32_t n_labels)
+{
+    enum { N = sizeof(process_labels) / sizeof(process_labels[0]) };
+    const struct sf_profile_hint *hint = b->hint;
+    struct sf_attr *all;
+    struct sf_attrs out;
+    if (n_labels == 0 && hint->n_labels == 0)
+        return resource;
+    all = sf_profile_new(b, (size_t)resource.n + N, sizeof(*all));
+    if (!all)
+        return resource;
+    if (resource.n)
+        memcpy(all, resource.list, resource.n * sizeof(*all));
+    out = (struct sf_attrs){all, resource.n};
+    for (size_t i = 0; i < N; i++) {
+        sf_str key = sf_str_from(process_labels[i].attr),
+               name = sf_str_from(process_labels[i].label);
+        sf_str val = label_of(labels, n_labels, name);
+        struct sf_value to = {.type = SF_VALUE_STR};
+        if (val.len == 0)
+            val = label_of(hint->labels, hint->n_labels, name);
+        if (val.len == 0 || sf_attrs_get(out, key).type != SF_VALUE_NONE)
+            continue;
+        to.str = val;
+        if (sf_str_eq(key, SF_STR("process.pid"))) {
+            to = (struct sf_value){.type = SF_VALUE_INT};
+            if (!sf_str_to_i64(val, &to.i64) || to.i64 <= 0)
+                continue;
+        }
+        all[out.n++] = (struct sf_attr){key, to};
+    }
+    return out;
+}
+
 void sf_profile_build_owner(struct sf_profile_build *b, struct sf_attrs resource,
                             const struct sf_label *labels, uint32_t n_labels,
                             struct sf_profile_owner *out)
@@ -266,7 +334,7 @@ void sf_profile_build_owner(struct sf_profile_build *b, struct sf_attrs resource
     all[n++] = (struct sf_label){SF_STR("service_name"), o.service};
     o.n_labels = sf_labels_sort(all, n);
     o.labels = all;
-    o.process = add_process(b, o.service, resource, session);
+    o.process = add_process(b, o.service, process_attrs(b, resource, labels, n_labels), session);
     if (!sf_trace_id_is_zero(hint->trace_id))
         o.ids.trace_id = hint->trace_id;
     if (hint->span_id)
@@ -360,6 +428,25 @@ static void put_part(sf_str *to, sf_str part)
         *to = part;
 }
 
+static int64_t overlap(int64_t from, int64_t to, int64_t start, int64_t length)
+{
+    int64_t first = start > from ? start : from, end = sf_add_sat_i64(start, length);
+    int64_t last = end < to ? end : to;
+    return last > first ? last - first : 0;
+}
+
+/* Some senders stamp the end (Node's wall profiles, Go's heap, mutex and block profiles): where the
+ * upload says from when until when it is, its time is the end if so it lies more in there. */
+static void set_start(const struct sf_profile_hint *hint, struct sf_profile_what *w)
+{
+    int64_t before = sf_sub_sat_i64(w->time_ns, w->duration_ns);
+    if (hint->from_ns == 0 || hint->until_ns <= hint->from_ns || w->duration_ns <= 0 || before <= 0)
+        return;
+    if (overlap(hint->from_ns, hint->until_ns, before, w->duration_ns) >
+        overlap(hint->from_ns, hint->until_ns, w->time_ns, w->duration_ns))
+        w->time_ns = before;
+}
+
 uint32_t sf_profile_build_what(struct sf_profile_build *b, const struct sf_profile_what *what,
                                bool is_only)
 {
@@ -378,6 +465,7 @@ uint32_t sf_profile_build_what(struct sf_profile_build *b, const struct sf_profi
         to->time_ns = b->hint->from_ns ? b->hint->from_ns : b->hint->now_ns;
     if (!to->duration_ns && b->hint->from_ns && b->hint->until_ns > b->hint->from_ns)
         to->duration_ns = b->hint->until_ns - b->hint->from_ns;
+    set_start(b->hint, to);
     if (!memcmp(&to->id, &(sf_profile_id){0}, sizeof(to->id)))
         to->id = b->hint->profile_id;
     return b->whats.n++;
