@@ -190,7 +190,8 @@ static bool is_asked(void *arg, sf_str function)
 static enum sf_err ask(struct load *l, sf_str type, const struct sf_frame_test *test,
                        struct sf_span_costs *out, struct sf_why *why)
 {
-    struct sf_detail_query query = {.type = type, .from_ns = l->from_ns, .to_ns = l->to_ns};
+    struct sf_detail_query query = {
+        .type = type, .from_ns = l->from_ns, .to_ns = l->to_ns, .select = SF_PROF_OVERLAP};
     struct sf_query_ctx q = *l->q;
     sf_arena_reset(l->scratch);
     q.req = l->scratch;
@@ -263,7 +264,8 @@ struct choice { /* of a service: the one type that stands for the family */
 static enum sf_err choose(struct load *l, const struct family *f, struct choice **out,
                           uint32_t *out_n, struct sf_why *why)
 {
-    struct sf_prof_query query = {.from_ns = l->from_ns, .to_ns = l->to_ns};
+    struct sf_prof_query query = {
+        .from_ns = l->from_ns, .to_ns = l->to_ns, .select = SF_PROF_OVERLAP};
     struct sf_prof_list list;
     uint32_t n = 0;
     enum sf_err err = l->store->ops->prof_list(l->store, &query, l->q, &list, why);

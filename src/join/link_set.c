@@ -78,7 +78,8 @@ static uint32_t list_types(const struct load *l, const struct sf_prof_list *list
 
 static enum sf_err choose_type(struct load *l, struct sf_why *why)
 {
-    struct sf_prof_query ask = {.from_ns = l->from_ns, .to_ns = l->to_ns};
+    struct sf_prof_query ask = {
+        .from_ns = l->from_ns, .to_ns = l->to_ns, .select = SF_PROF_OVERLAP};
     struct sf_prof_list list;
     enum sf_err err = l->store->ops->prof_list(l->store, &ask, l->q, &list, why);
     if (err || list.n == 0)
@@ -172,7 +173,8 @@ static enum sf_err add_tagged(struct load *l, const sf_trace_id *traces, uint32_
                                   .n_traces = n_traces,
                                   .has_trace_rows = true,
                                   .from_ns = l->from_ns,
-                                  .to_ns = l->to_ns};
+                                  .to_ns = l->to_ns,
+                                  .select = SF_PROF_OVERLAP};
     struct sf_detail_list list;
     if (!ids || !has_names)
         return sf_exec_no_room(why);
@@ -237,7 +239,8 @@ static enum sf_err add_untagged(struct load *l, struct sf_why *why)
     struct sf_detail_query ask = {.type = l->type,
                                   .process = l->spans.origins[l->set.span].process,
                                   .from_ns = (int64_t)s->start_ns,
-                                  .to_ns = (int64_t)s->end_ns};
+                                  .to_ns = (int64_t)s->end_ns,
+                                  .select = SF_PROF_OVERLAP};
     struct sf_detail_list list;
     enum sf_err err = l->store->ops->detail_list(l->store, &ask, l->q, &list, why);
     uint32_t before = l->n_samples;

@@ -35,7 +35,7 @@ static bool add(struct sf_span *s, struct sf_arena *req)
 
 static struct sf_prof_query around(const struct sf_span_batch *b)
 {
-    struct sf_prof_query ask = {.from_ns = INT64_MAX, .to_ns = 1};
+    struct sf_prof_query ask = {.from_ns = INT64_MAX, .to_ns = 1, .select = SF_PROF_OVERLAP};
     for (uint32_t i = 0; i < b->n_spans; i++) {
         const struct sf_span *s = &b->spans[i];
         int64_t start_ns = s->start_ns < INT64_MAX ? (int64_t)s->start_ns : INT64_MAX;

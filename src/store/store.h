@@ -133,12 +133,24 @@ struct sf_tag_query {
     uint32_t enough; /* so many of the most frequent ones will do when that saves reading rows */
 };
 
+/* Which profiles and rows belong to [from, to). */
+enum sf_prof_select {
+    /* Those that start there: what tiles a range sums to it, in every call. Of slots of which only
+     * the sum is left, those whose slot starts there. */
+    SF_PROF_RANGE,
+    /* Those whose [start, start + length] touches it: for the link, which takes a part of each. */
+    SF_PROF_OVERLAP
+};
+
 struct sf_prof_query {
     sf_str type; /* five-part id; three-part ids match any period type; empty: any */
     const struct sf_matcher
         *match; /* all of them; labels named __type__ and so on are the type's */
     size_t n_match;
-    int64_t from_ns, to_ns; /* profiles whose [time, time + duration] overlaps; 0 and 0: all */
+    int64_t from_ns, to_ns; /* 0 and 0: all */
+    enum sf_prof_select select;
+    int64_t grid_ns;  /* of points: steps are counted from here; 0: from `from_ns` */
+    uint64_t process; /* sf_process_hash: only its profiles; 0: of any */
     /* With ids: only the detail rows of these spans or traces, wherever they were sent from;
      * without: the aggregate, which has no profiles that were uploaded for single requests. */
     const sf_span_id *span_ids; /* sorted */
@@ -157,7 +169,11 @@ struct sf_prof_list {               /* in q->req */
 
 struct sf_prof_point {
     uint32_t group;
-    int64_t time_ns; /* the end of the step it is in; a single profile's time without steps */
+    /* The end of the step it is in, of the last that ends before `to_ns` at the latest; a single
+     * profile's start without steps, */
+    int64_t time_ns;
+    int64_t duration_ns; /* and its length; the longest of a step */
+    uint64_t process;    /* and whose it is: sf_process_hash, 0: not said */
     int64_t value;
     uint64_t n_samples, n_profiles;
     sf_profile_id id; /* of the largest profile in the step, and */
@@ -187,7 +203,8 @@ struct sf_detail_query {
     uint64_t process;       /* sf_process_hash; 0 = any */
     bool has_untagged;      /* also rows of `process` without a span id */
     bool has_trace_rows;    /* also rows of the traces without a span id */
-    int64_t from_ns, to_ns; /* rows that overlap; 0 and 0: all */
+    int64_t from_ns, to_ns; /* 0 and 0: all */
+    enum sf_prof_select select;
 };
 
 struct sf_detail_list { /* in q->req; ordered by process, thread and start within a block */

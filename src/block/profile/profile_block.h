@@ -109,6 +109,7 @@ struct sf_profile_service { /* of the directory */
     int64_t ts_min_ns, ts_max_ns; /* index time; largest end */
     uint32_t n_series, n_processes, n_rows, n_nodes;
     uint64_t n_entries, n_details;
+    uint32_t n_alone; /* slots of which only the sum is left; SF_NONE: format 1 does not say */
 };
 
 /* Bits of a place in the list of a granule's nodes beyond its lowest byte. */

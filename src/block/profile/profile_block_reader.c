@@ -215,6 +215,7 @@ static enum sf_err read_directory(struct sf_profile_block_reader *r, struct sf_w
         s->n_nodes = sf_cursor_varint32(&c);
         s->n_entries = sf_cursor_varint(&c);
         s->n_details = sf_cursor_varint(&c);
+        s->n_alone = r->info.format > 1 ? sf_cursor_varint32(&c) : SF_NONE;
     }
     if (c.is_bad || sf_cursor_left(&c))
         return sf_profile_damaged(r, SF_PROFILE_DIR, why);

@@ -173,7 +173,7 @@ enum sf_err sf_profile_block_writer_begin(struct sf_profile_block_writer *w,
     if (!w->is_thread)
         return sf_profile_writer_no_memory(w, why);
     w->t = tables;
-    w->n_chunks = w->n_own_granules = 0;
+    w->n_chunks = w->n_own_granules = w->n_alone = 0;
     w->fine_row = SF_NONE;
     w->first_granule = w->n_granules;
     w->n_entries = w->n_details = 0;
@@ -253,6 +253,7 @@ enum sf_err sf_profile_block_writer_chunk(struct sf_profile_block_writer *w, uin
     w->n_chunks++;
     if (!is_rollup || w->fine_row != first_row)
         w->n_entries += n;
+    w->n_alone += is_rollup && w->fine_row != first_row;
     w->fine_row = is_rollup ? SF_NONE : first_row;
     return w->chunks.len >= CHUNKS_LEN ? close_chunks(w, why) : SF_OK;
 }
@@ -294,6 +295,7 @@ static void add_to_directory(struct sf_profile_block_writer *w)
     sf_buf_add_varint(out, t->symbols.n_nodes);
     sf_buf_add_varint(out, w->n_entries);
     sf_buf_add_varint(out, w->n_details);
+    sf_buf_add_varint(out, w->n_alone);
 }
 
 static enum sf_err add_places(struct sf_profile_block_writer *w, const struct sf_buf *spans,

@@ -24,7 +24,7 @@ struct sf_profile_block_writer {
     uint32_t n_services, n_chunk_sections, n_granules, n_span_pieces, n_trace_pieces;
     /* of the service in hand */
     const struct sf_profile_tables *t;
-    uint32_t n_chunks, n_own_granules, first_granule;
+    uint32_t n_chunks, n_own_granules, first_granule, n_alone;
     uint32_t fine_row; /* the first one of the last chunk that is no rollup, or SF_NONE */
     uint64_t n_entries, n_details;
     int64_t ts_min_ns, ts_max_ns;

@@ -159,8 +159,7 @@ static enum sf_err ask_points(struct work *x, const struct sf_prof_query *query,
                               const struct timeline *t, sf_str key, struct sf_prof_points *out)
 {
     struct sf_prof_query q = *query;
-    /* One step earlier: the first point has what came in the step before it. */
-    q.from_ns = (t->start_s - t->step_s) * S_NS;
+    q.grid_ns = t->start_s * S_NS;
     return x->store->ops->prof_points(x->store, &q, &key, key.len ? 1 : 0, t->step_s * S_NS, &x->q,
                                       out, &x->why);
 }
@@ -180,7 +179,7 @@ static enum sf_err write_times(struct work *x, const struct sf_prof_query *query
     uint64_t *samples;
     enum sf_err err;
     t.start_s = query->from_ns / S_NS / t.step_s * t.step_s;
-    t.n = (size_t)((query->to_ns / S_NS / t.step_s * t.step_s - t.start_s) / t.step_s + 1);
+    t.n = (size_t)(((query->to_ns - 1) / S_NS / t.step_s * t.step_s - t.start_s) / t.step_s + 1);
     samples = sf_arena_new_n(x->req, t.n, sizeof(*samples));
     if (!samples)
         return no_room(x);

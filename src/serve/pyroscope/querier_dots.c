@@ -170,7 +170,15 @@ static size_t keep_largest(struct sf_querier_dot *list, size_t n)
     return n_out;
 }
 
-enum sf_err sf_querier_dots_of_steps(struct sf_querier_work *x, int64_t from_ns, int64_t step_ns,
+int64_t sf_querier_step_end(const struct sf_querier_work *x, int64_t time_ns, int64_t step_ns)
+{
+    int64_t from = x->query.from_ns, since = sf_sub_sat_i64(time_ns, from);
+    int64_t most = x->query.to_ns > from ? (x->query.to_ns - 1 - from) / step_ns : 0;
+    int64_t steps = since <= 0 ? 0 : since / step_ns + (since % step_ns > 0);
+    return from + (steps < most ? steps : most) * step_ns;
+}
+
+enum sf_err sf_querier_dots_of_steps(struct sf_querier_work *x, int64_t step_ns,
                                      const struct sf_label_sets *groups,
                                      struct sf_querier_dot_list *out)
 {
@@ -183,9 +191,8 @@ enum sf_err sf_querier_dots_of_steps(struct sf_querier_work *x, int64_t from_ns,
             own[i]++;
     for (size_t i = 0; i < out->n; i++) {
         struct sf_querier_dot *d = &out->list[i];
-        int64_t since = sf_sub_sat_i64(d->time_ns, from_ns);
         d->group = own[d->group];
-        d->slot_ns = since <= 0 ? from_ns : from_ns + (since + step_ns - 1) / step_ns * step_ns;
+        d->slot_ns = sf_querier_step_end(x, d->time_ns, step_ns);
     }
     if (out->n)
         qsort(out->list, out->n, sizeof(*out->list), by_step);

@@ -18,9 +18,10 @@ struct sf_querier_dot_list {
 
 /* One dot for each span and time, ordered by group and time. Samples without an id are none. */
 enum sf_err sf_querier_dots_find(struct sf_querier_work *x, struct sf_querier_dot_list *out);
-/* The span with the most in each step of `step_ns` since `from_ns`, in the numbering of `groups`.
- */
-enum sf_err sf_querier_dots_of_steps(struct sf_querier_work *x, int64_t from_ns, int64_t step_ns,
+/* Where the step ends that a time lies in, as points of a time series have it. */
+int64_t sf_querier_step_end(const struct sf_querier_work *x, int64_t time_ns, int64_t step_ns);
+/* The span with the most in each step, in the numbering of `groups`. */
+enum sf_err sf_querier_dots_of_steps(struct sf_querier_work *x, int64_t step_ns,
                                      const struct sf_label_sets *groups,
                                      struct sf_querier_dot_list *out);
 /* That of one step; NULL: no span has samples there. */

@@ -77,16 +77,12 @@ static int by_slot(const void *a, const void *b)
 
 static void settle(const struct sf_querier_work *x, struct map *map)
 {
-    int64_t from = x->query.from_ns, step = (int64_t)(x->ask->step_s * 1000 + 0.5) * 1000000;
-    int64_t last = from + (x->query.to_ns - from) / step * step;
+    int64_t step_ns = (int64_t)(x->ask->step_s * 1000 + 0.5) * 1000000;
     map->min = INT64_MAX;
     map->max = INT64_MIN;
     for (size_t i = 0; i < map->n; i++) {
         struct sf_querier_dot *d = &map->dots[i];
-        int64_t since = sf_sub_sat_i64(d->time_ns, from);
-        d->slot_ns = since <= 0 ? from : from + (since - 1) / step * step + step;
-        if (d->slot_ns > last)
-            d->slot_ns = last;
+        d->slot_ns = sf_querier_step_end(x, d->time_ns, step_ns);
         if (d->value < map->min)
             map->min = d->value;
         if (d->value > map->max)

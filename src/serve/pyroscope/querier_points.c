@@ -151,22 +151,19 @@ static enum sf_err answer_points(struct sf_querier_work *x)
     struct sf_querier_dot_list spans = {0};
     struct sf_querier_group *groups;
     size_t n = 0;
-    int64_t step_ns, last_ns = x->query.to_ns;
+    int64_t step_ns;
     bool has_exemplars = x->ask->exemplars == SF_QUERIER_EXEMPLARS_PROFILES;
     bool has_spans = x->ask->exemplars == SF_QUERIER_EXEMPLARS_SPANS;
     enum sf_err err = check(x);
     if (err)
         return err;
     step_ns = (int64_t)(x->ask->step_s * 1000 + 0.5) * 1000000;
-    /* The store counts steps from the first time: one step earlier, so that the first point has
-     * its whole step. What lies exactly there belongs to the point before and is left out below. */
-    x->query.from_ns = sf_sub_sat_i64(x->query.from_ns, step_ns);
     err = x->store->ops->prof_points(x->store, &x->query, x->ask->keys, x->ask->n_keys, step_ns,
                                      &x->q, &points, &x->why);
     if (!err && has_exemplars)
         err = find_owners(x, step_ns, &owners);
     if (!err && has_spans)
-        err = sf_querier_dots_of_steps(x, x->query.from_ns, step_ns, &points.groups, &spans);
+        err = sf_querier_dots_of_steps(x, step_ns, &points.groups, &spans);
     if (err)
         return err;
     groups = sf_arena_new_n(x->req, (size_t)points.groups.n_sets + 1, sizeof(*groups));
@@ -174,8 +171,6 @@ static enum sf_err answer_points(struct sf_querier_work *x)
         return sf_querier_no_room(x);
     for (uint32_t i = 0; i < points.n_points; i++) {
         const struct sf_prof_point *p = &points.points[i];
-        if (p->time_ns == x->query.from_ns || p->time_ns > last_ns)
-            continue;
         sf_querier_group_add(groups, &n, p->group, i, (double)p->value);
     }
     if (n == 0)

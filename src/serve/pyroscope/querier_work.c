@@ -44,7 +44,7 @@ static enum sf_err set_range(const struct sf_querier_ask *a, enum sf_querier_tim
     if (a->start_ms > a->end_ms || a->start_ms < 0 || a->end_ms > most)
         return sf_fail(why, SF_ERR_INPUT, "the start of the time range lies after its end");
     query->from_ns = a->start_ms * 1000000;
-    query->to_ns = a->end_ms * 1000000 + 999999;
+    query->to_ns = (a->end_ms + 1) * 1000000; /* the end is part of the range */
     return SF_OK;
 }
 

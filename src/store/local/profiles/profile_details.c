@@ -68,14 +68,20 @@ static bool is_process(const struct sf_profile_source *s, const struct sf_profil
            sf_process_hash(s->service, s->processes[process].key) == want->process;
 }
 
+static bool is_in_time(const struct sf_profile_want *want, const struct sf_profile_detail *d)
+{
+    return want->select == SF_PROF_RANGE
+               ? d->start_ns >= want->from_ns && d->start_ns < want->to_ns
+               : d->start_ns <= want->to_ns && sf_profile_detail_end(d) >= want->from_ns;
+}
+
 static bool is_wanted(const struct sf_profile_source *s, const struct sf_profile_want *want,
                       const struct sf_profile_detail *d)
 {
     bool has_ids = want->n_spans || want->n_traces;
-    int64_t end_ns = sf_profile_detail_end(d);
     if (!want->is_series[d->series])
         return false;
-    if ((want->from_ns || want->to_ns) && (d->start_ns > want->to_ns || end_ns < want->from_ns))
+    if ((want->from_ns || want->to_ns) && !is_in_time(want, d))
         return false;
     if (want->has_trace_rows && d->span_id == 0 && has_trace(want, d->trace_id))
         return true;
@@ -146,7 +152,7 @@ static bool is_all_meant(const struct sf_profile_source *s, const struct sf_prof
 {
     return want->n_spans == 0 && want->n_traces == 0 && want->process == 0 && !s->tombstones &&
            ((want->from_ns == 0 && want->to_ns == 0) ||
-            (g->from_ns >= want->from_ns && g->to_ns <= want->to_ns));
+            (g->from_ns >= want->from_ns && g->to_ns < want->to_ns));
 }
 
 static enum sf_err read_columns(const struct giving *g, uint32_t granule, struct sf_arena tmp,
@@ -277,6 +283,7 @@ enum sf_err sf_profile_details_ask(struct sf_profile_walk *w, struct sf_profile_
                                    .has_trace_rows = query->has_trace_rows,
                                    .from_ns = query->from_ns,
                                    .to_ns = query->to_ns,
+                                   .select = query->select,
                                    .is_series = is_asked};
     if (!is_asked || !make_bits(&want, &w->scratch))
         return sf_profile_walk_no_room(why);
@@ -285,10 +292,10 @@ enum sf_err sf_profile_details_ask(struct sf_profile_walk *w, struct sf_profile_
     return sf_profile_details_each(w, s, &want, see, why);
 }
 
-void sf_profile_details_range(struct sf_profile_walk *w, const struct sf_detail_query *query)
+void sf_profile_details_range(struct sf_profile_walk *w, int64_t from_ns, int64_t to_ns)
 {
-    if (query->from_ns == 0 && query->to_ns == 0)
+    if (from_ns == 0 && to_ns == 0)
         return;
-    w->from_ns = query->from_ns > SLACK_NS ? query->from_ns - SLACK_NS : 1;
-    w->to_ns = sf_add_sat_i64(query->to_ns, SLACK_NS);
+    w->from_ns = from_ns > SLACK_NS ? from_ns - SLACK_NS : 1;
+    w->to_ns = sf_add_sat_i64(to_ns, SLACK_NS);
 }

@@ -12,6 +12,7 @@ struct sf_profile_want { /* of detail rows; see struct sf_detail_query */
     uint64_t process;
     bool has_untagged, has_trace_rows;
     int64_t from_ns, to_ns;
+    enum sf_prof_select select;
     const bool *is_series; /* of the source: asked for */
 };
 
@@ -43,4 +44,4 @@ enum sf_err sf_profile_details_ask(struct sf_profile_walk *w, struct sf_profile_
                                    const struct sf_detail_query *query,
                                    const struct sf_profile_see *see, struct sf_why *why);
 /* The sources that may have such rows: those of the time and somewhat around it. */
-void sf_profile_details_range(struct sf_profile_walk *w, const struct sf_detail_query *query);
+void sf_profile_details_range(struct sf_profile_walk *w, int64_t from_ns, int64_t to_ns);

@@ -128,7 +128,7 @@ static enum sf_err merge_aggregate(struct merging *m, struct sf_profile_walk *w,
         return sf_profile_walk_no_room(why);
     for (uint32_t i = 0; i < s->n_rows; i++) {
         m->is_row[i] = m->is_series[s->rows[i].series] &&
-                       sf_profile_source_is_asked(m->query, s, &s->rows[i]);
+                       sf_profile_source_is_asked(m->query, w->q, s, i);
         has_any = has_any || m->is_row[i];
         n_samples += m->is_row[i] ? s->rows[i].n_samples : 0;
     }
@@ -185,6 +185,8 @@ static enum sf_err merge_details(struct merging *m, struct sf_profile_walk *w,
                                    .n_traces = m->query->n_traces,
                                    .from_ns = m->query->from_ns,
                                    .to_ns = m->query->to_ns,
+                                   .select = m->query->select,
+                                   .process = m->query->process,
                                    .is_series = m->is_series};
     struct sf_profile_see see = {begin_details, see_detail, m, NULL, NULL, NULL};
     return sf_profile_details_each(w, s, &want, &see, why);
@@ -213,11 +215,7 @@ enum sf_err sf_local_prof_merge(struct sf_store *store, const struct sf_prof_que
                                 struct sf_why *why)
 {
     struct merging m = {.query = query};
-    struct sf_profile_walk w = {.l = (struct sf_local *)store,
-                                .q = q,
-                                .select = &m.select,
-                                .from_ns = query->from_ns,
-                                .to_ns = query->to_ns};
+    struct sf_profile_walk w = {.l = (struct sf_local *)store, .q = q, .select = &m.select};
     struct sf_tree *tree = sf_arena_new(q->req, sizeof(*tree));
     enum sf_err err = tree ? sf_profile_select_init(&m.select, query->type, query->match,
                                                     query->n_match, why)
@@ -226,6 +224,9 @@ enum sf_err sf_local_prof_merge(struct sf_store *store, const struct sf_prof_que
         return err;
     sf_tree_builder_init(&m.builder, q->req, MAX_TREE_LEN, SF_TREE_COPIES);
     sf_tree_builder_init(&m.lent, q->req, MAX_TREE_LEN, SF_TREE_COPIES);
+    sf_profile_walk_range(&w, query);
+    if (query->n_spans || query->n_traces)
+        sf_profile_details_range(&w, query->from_ns, query->to_ns);
     err = sf_profile_walk_run(&w, see_merge, &m, why);
     bool is_lent = m.n_own == 0 && m.n_lent > 0;
     if (!err)

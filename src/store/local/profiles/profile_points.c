@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "base/num.h"
 #include "block/format/dict.h"
+#include "model/process.h"
 #include "store/local/profiles/profile_query.h"
 #include "store/local/profiles/profile_read.h"
 
@@ -19,8 +20,6 @@ struct summing {
     struct sf_prof_point *points;
     uint32_t n, cap;
 };
-
-static const sf_trace_id NO_TRACE = {{0}};
 
 static enum sf_err no_memory(struct sf_why *why)
 {
@@ -39,16 +38,20 @@ static bool group_of(struct summing *x, const struct sf_profile_series *s, struc
     return sf_buf_ok(key) && sf_dict_add(&x->groups, sf_buf_str(key), out);
 }
 
-/* Steps end at from, from + step, ...: a profile counts where its time lies in (end - step, end].
- */
-static int64_t step_of(const struct summing *x, int64_t time_ns)
+/* Steps end at from, from + step, ...: a profile counts where its start lies in (end - step, end].
+ * What comes after the last end in the range counts there, so that all points are the range. */
+static int64_t step_of(const struct summing *x, int64_t start_ns)
 {
-    int64_t from = x->query->from_ns, since = sf_sub_sat_i64(time_ns, from);
+    const struct sf_prof_query *q = x->query;
+    int64_t from = q->grid_ns ? q->grid_ns : q->from_ns, since = sf_sub_sat_i64(start_ns, from);
+    int64_t steps, most;
     if (x->step_ns <= 0)
-        return time_ns;
+        return start_ns;
     if (since <= 0)
         return from;
-    return from + (since + x->step_ns - 1) / x->step_ns * x->step_ns;
+    steps = since / x->step_ns + (since % x->step_ns > 0);
+    most = q->to_ns > from ? (q->to_ns - 1 - from) / x->step_ns : steps;
+    return from + (steps < most ? steps : most) * x->step_ns;
 }
 
 static int by_time(const void *a, const void *b)
@@ -73,6 +76,10 @@ static uint32_t settle(struct sf_prof_point *list, uint32_t n, bool is_joining)
         last->value = sf_add_sat_i64(last->value, list[i].value);
         last->n_samples += list[i].n_samples;
         last->n_profiles += list[i].n_profiles;
+        if (list[i].duration_ns > last->duration_ns)
+            last->duration_ns = list[i].duration_ns;
+        if (list[i].process != last->process)
+            last->process = 0;
         if (list[i].id_value > last->id_value) {
             last->id = list[i].id;
             last->id_value = list[i].id_value;
@@ -94,16 +101,6 @@ static bool make_room(struct summing *x)
     return sf_list_room_max(&x->points, x->cap, &x->cap, 1024, MAX_POINTS);
 }
 
-static bool is_asked(const struct summing *x, const struct sf_profile_source *s,
-                     const struct sf_profile_row *row)
-{
-    const struct sf_prof_query *q = x->query;
-    if ((q->from_ns || q->to_ns) && (row->time_ns < q->from_ns || row->time_ns > q->to_ns))
-        return false;
-    return !(s->series[row->series].flags & SF_PROFILE_REQUEST) &&
-           !sf_profile_source_hides(s, NO_TRACE, row->time_ns);
-}
-
 static enum sf_err see(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
                        struct sf_why *why)
 {
@@ -119,7 +116,8 @@ static enum sf_err see(void *arg, struct sf_profile_walk *w, struct sf_profile_s
     }
     for (uint32_t i = 0; !err && i < s->n_rows; i++) {
         const struct sf_profile_row *row = &s->rows[i];
-        if (groups[row->series] == SF_NONE || !is_asked(x, s, row))
+        if (groups[row->series] == SF_NONE || s->series[row->series].flags & SF_PROFILE_REQUEST ||
+            !sf_profile_source_is_asked(x->query, w->q, s, i))
             continue;
         if (!make_room(x)) {
             err = sf_fail(why, SF_ERR_LIMIT, "query: too many points; ask for longer steps");
@@ -127,7 +125,11 @@ static enum sf_err see(void *arg, struct sf_profile_walk *w, struct sf_profile_s
         }
         x->points[x->n++] = (struct sf_prof_point){
             .group = groups[row->series],
-            .time_ns = step_of(x, row->time_ns),
+            .time_ns = step_of(x, sf_profile_source_start(s, i)),
+            .duration_ns = row->duration_ns,
+            .process = row->process == SF_NONE
+                           ? 0
+                           : sf_process_hash(s->service, s->processes[row->process].key),
             .value = row->total,
             .n_samples = row->n_samples,
             .n_profiles = 1,
@@ -169,17 +171,14 @@ enum sf_err sf_local_prof_points(struct sf_store *store, const struct sf_prof_qu
                                  struct sf_why *why)
 {
     struct summing x = {.query = query, .keys = keys, .n_keys = n_keys, .step_ns = step_ns};
-    struct sf_profile_walk w = {.l = (struct sf_local *)store,
-                                .q = q,
-                                .select = &x.select,
-                                .from_ns = query->from_ns,
-                                .to_ns = query->to_ns};
+    struct sf_profile_walk w = {.l = (struct sf_local *)store, .q = q, .select = &x.select};
     struct sf_prof_points answer = {0};
     struct sf_prof_point *points = NULL;
     enum sf_err err = sf_profile_select_init(&x.select, query->type, query->match, query->n_match,
                                              why);
     if (err)
         return err;
+    sf_profile_walk_range(&w, query);
     err = sf_profile_walk_run(&w, see, &x, why);
     if (!err) {
         x.n = settle(x.points, x.n, step_ns > 0);

@@ -1,6 +1,8 @@
 #include "store/local/profiles/profile_read.h"
 
 #include "base/heap.h"
+#include "base/num.h"
+#include "model/process.h"
 #include "os/clock.h"
 
 #define SCRATCH_CAP ((size_t)1 << 30) /* address space; what is used is held to the budget */
@@ -184,6 +186,26 @@ enum sf_err sf_profile_walk_run(struct sf_profile_walk *w, see_fn *see, void *ar
     return err;
 }
 
+/* Profiles of which only the sum of their slot is left belong where the slot starts. */
+static enum sf_err find_starts(struct sf_profile_walk *w, struct sf_profile_source *s,
+                               struct sf_why *why)
+{
+    int64_t *starts = sf_arena_new_n(&w->scratch, (size_t)s->n_rows + 1, sizeof(*starts));
+    enum sf_err err = starts ? sf_profile_source_places(w, s, why) : no_room(why);
+    if (err)
+        return err;
+    for (uint32_t i = 0; i < s->n_rows; i++)
+        starts[i] = s->rows[i].time_ns;
+    for (uint32_t i = 0; i < s->places.n_chunks; i++) {
+        const struct sf_profile_chunk *c = &s->places.chunks[i];
+        int64_t slot = sf_profile_slot(s->rows[c->first_row].index_ns);
+        for (uint32_t k = 0; k < c->n_rows && sf_profile_chunk_is_alone(&s->places, i); k++)
+            starts[c->first_row + k] = sf_mul_sat_i64(slot, SF_PROFILE_SLOT_NS);
+    }
+    s->starts = starts;
+    return SF_OK;
+}
+
 enum sf_err sf_profile_source_rows(struct sf_profile_walk *w, struct sf_profile_source *s,
                                    struct sf_why *why)
 {
@@ -196,7 +218,9 @@ enum sf_err sf_profile_source_rows(struct sf_profile_walk *w, struct sf_profile_
         return SF_OK;
     }
     s->n_rows = sf_profile_block_services(s->reader, &n)[s->number].n_rows;
-    return sf_profile_block_rows(s->reader, s->number, &w->scratch, &s->rows, why);
+    enum sf_err err = sf_profile_block_rows(s->reader, s->number, &w->scratch, &s->rows, why);
+    bool has_alone = sf_profile_block_services(s->reader, &n)[s->number].n_alone != 0;
+    return err || !has_alone ? err : find_starts(w, s, why);
 }
 
 enum sf_err sf_profile_source_symbols(struct sf_profile_walk *w, struct sf_profile_source *s,
@@ -253,12 +277,46 @@ static bool is_single(const struct sf_prof_query *query, const struct sf_profile
     return false;
 }
 
-bool sf_profile_source_is_asked(const struct sf_prof_query *query,
-                                const struct sf_profile_source *s, const struct sf_profile_row *row)
+static bool is_in_range(const struct sf_prof_query *query, int64_t start_ns)
+{
+    return start_ns >= query->from_ns && start_ns < query->to_ns;
+}
+
+static bool is_in_time(const struct sf_prof_query *query, struct sf_query_ctx *q,
+                       const struct sf_profile_source *s, uint32_t row)
+{
+    int64_t time_ns = s->rows[row].time_ns, start_ns = sf_profile_source_start(s, row);
+    if (query->from_ns == 0 && query->to_ns == 0)
+        return true;
+    if (query->select == SF_PROF_OVERLAP)
+        return time_ns <= query->to_ns &&
+               sf_add_sat_i64(time_ns, s->rows[row].duration_ns) >= query->from_ns;
+    if (is_in_range(query, start_ns) != is_in_range(query, time_ns))
+        q->is_exact = false;
+    return is_in_range(query, start_ns);
+}
+
+static bool is_of_process(const struct sf_prof_query *query, const struct sf_profile_source *s,
+                          uint32_t process)
+{
+    return query->process == 0 ||
+           (process != SF_NONE &&
+            sf_process_hash(s->service, s->processes[process].key) == query->process);
+}
+
+bool sf_profile_source_is_asked(const struct sf_prof_query *query, struct sf_query_ctx *q,
+                                const struct sf_profile_source *s, uint32_t row)
 {
     static const sf_trace_id NO_TRACE = {{0}};
-    int64_t end_ns = sf_add_sat_i64(row->time_ns, row->duration_ns);
-    bool is_in = (query->from_ns == 0 && query->to_ns == 0) ||
-                 (row->time_ns <= query->to_ns && end_ns >= query->from_ns);
-    return is_in && is_single(query, s, row) && !sf_profile_source_hides(s, NO_TRACE, row->time_ns);
+    const struct sf_profile_row *r = &s->rows[row];
+    return is_in_time(query, q, s, row) && is_of_process(query, s, r->process) &&
+           is_single(query, s, r) && !sf_profile_source_hides(s, NO_TRACE, r->time_ns);
+}
+
+void sf_profile_walk_range(struct sf_profile_walk *w, const struct sf_prof_query *query)
+{
+    w->from_ns = query->from_ns;
+    w->to_ns = query->to_ns;
+    if (query->select == SF_PROF_RANGE && (w->from_ns || w->to_ns)) /* a slot's start is earlier */
+        w->to_ns = sf_add_sat_i64(w->to_ns, SF_PROFILE_SLOT_NS);
 }

@@ -20,6 +20,7 @@ struct sf_profile_source {
     const struct sf_profile_series *series;
     const struct sf_process *processes;
     const struct sf_profile_row *rows;
+    const int64_t *starts; /* of rows: where they belong; NULL: at their times */
     struct sf_profile_symbols symbols;
     struct sf_profile_places places;         /* of a block */
     const struct sf_profile_thread *threads; /* sorted by process and thread */
@@ -42,6 +43,12 @@ enum sf_err sf_profile_walk_run(struct sf_profile_walk *w,
                                                    struct sf_profile_source *s, struct sf_why *why),
                                 void *arg, struct sf_why *why);
 
+/* Where a profile of the source belongs. */
+static inline int64_t sf_profile_source_start(const struct sf_profile_source *s, uint32_t row)
+{
+    return s->starts ? s->starts[row] : s->rows[row].time_ns;
+}
+
 /* Loads more of a source into the walk's scratch. */
 enum sf_err sf_profile_source_rows(struct sf_profile_walk *w, struct sf_profile_source *s,
                                    struct sf_why *why);
@@ -56,7 +63,9 @@ bool sf_profile_source_hides(const struct sf_profile_source *s, sf_trace_id trac
 /* Tells the budget, and asks whether the query may go on. */
 enum sf_err sf_profile_walk_check(struct sf_profile_walk *w, struct sf_why *why);
 enum sf_err sf_profile_walk_no_room(struct sf_why *why); /* LIMIT */
-/* Is the profile in the time, among those asked for by their ids, and not erased? */
-bool sf_profile_source_is_asked(const struct sf_prof_query *query,
-                                const struct sf_profile_source *s,
-                                const struct sf_profile_row *row);
+/* Is the profile in the time, of the process, among those asked for by their ids, and not erased?
+ * The answer is not exact when only the sum of a slot is left that the time cuts. */
+bool sf_profile_source_is_asked(const struct sf_prof_query *query, struct sf_query_ctx *q,
+                                const struct sf_profile_source *s, uint32_t row);
+/* Sources that may have profiles of the query. */
+void sf_profile_walk_range(struct sf_profile_walk *w, const struct sf_prof_query *query);

@@ -224,7 +224,7 @@ enum sf_err sf_local_detail_list(struct sf_store *store, const struct sf_detail_
                                              why);
     if (err)
         return err;
-    sf_profile_details_range(&w, query);
+    sf_profile_details_range(&w, query->from_ns, query->to_ns);
     sf_tree_builder_init(&x.builder, q->req, MAX_TREE_LEN, SF_TREE_COPIES);
     err = sf_profile_walk_run(&w, see_details, &x, why);
     if (!err)

@@ -86,7 +86,7 @@ static enum sf_err see_list(void *arg, struct sf_profile_walk *w, struct sf_prof
     enum sf_err err = is_seen ? sf_profile_source_rows(w, s, why) : sf_profile_walk_no_room(why);
     for (uint32_t i = 0; !err && i < s->n_rows; i++) {
         uint32_t place = s->rows[i].series;
-        if (is_seen[place] || !sf_profile_source_is_asked(l->query, s, &s->rows[i]))
+        if (is_seen[place] || !sf_profile_source_is_asked(l->query, w->q, s, i))
             continue;
         is_seen[place] = true;
         if (!sf_profile_select_is(&l->select, &s->series[place]))
@@ -108,16 +108,13 @@ enum sf_err sf_local_prof_list(struct sf_store *store, const struct sf_prof_quer
                                struct sf_query_ctx *q, struct sf_prof_list *out, struct sf_why *why)
 {
     struct listing l = {.query = query};
-    struct sf_profile_walk w = {.l = (struct sf_local *)store,
-                                .q = q,
-                                .select = &l.select,
-                                .from_ns = query->from_ns,
-                                .to_ns = query->to_ns};
+    struct sf_profile_walk w = {.l = (struct sf_local *)store, .q = q, .select = &l.select};
     struct sf_series *list = NULL;
     enum sf_err err = sf_profile_select_init(&l.select, query->type, query->match, query->n_match,
                                              why);
     if (err)
         return err;
+    sf_profile_walk_range(&w, query);
     err = sf_profile_walk_run(&w, see_list, &l, why);
     if (!err) {
         l.n = settle(l.list, l.n);

@@ -157,7 +157,7 @@ enum sf_err sf_local_detail_sums(struct sf_store *store, const struct sf_detail_
                                              why);
     if (err)
         return err;
-    sf_profile_details_range(&w, query);
+    sf_profile_details_range(&w, query->from_ns, query->to_ns);
     err = sf_profile_walk_run(&w, see_source, &x, why);
     if (err && x.is_full)
         err = sf_fail(why, SF_ERR_NOMEM, "query: no memory for the sums of spans");

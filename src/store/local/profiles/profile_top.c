@@ -302,7 +302,7 @@ enum sf_err sf_local_detail_top(struct sf_store *store, const struct sf_detail_q
         err = sf_profile_walk_no_room(why);
     else if (!sf_arena_init(&x.rows, w.l->tune.top_len))
         err = no_memory(why);
-    sf_profile_details_range(&w, query);
+    sf_profile_details_range(&w, query->from_ns, query->to_ns);
     if (!err)
         err = walk_parts(&x, &w, why);
     sf_arena_done(&x.rows);
