@@ -24,10 +24,15 @@ static bool find_gaps(const struct sf_prof_points *p, struct sf_arena *req,
 {
     struct sf_coverage_gap *gaps = sf_arena_new_n(req, MAX_GAPS, sizeof(*gaps));
     int64_t *distances = sf_arena_new_n(req, p->n_points + 1u, sizeof(*distances));
-    if (!gaps || !distances)
+    int64_t *times = sf_arena_new_n(req, p->n_points + 1u, sizeof(*times));
+    if (!gaps || !distances || !times)
         return false;
+    for (uint32_t i = 0; i < p->n_points;
+         i++) /* their own, also where only sums of slots are left */
+        times[i] = p->points[i].id_ns;
+    qsort(times, p->n_points, sizeof(*times), by_size);
     for (uint32_t i = 1; i < p->n_points; i++)
-        distances[i - 1] = p->points[i].time_ns - p->points[i - 1].time_ns;
+        distances[i - 1] = times[i] - times[i - 1];
     if (p->n_points > 1) {
         qsort(distances, p->n_points - 1, sizeof(*distances), by_size);
         out->spacing_ns = (uint64_t)distances[(p->n_points - 1) / 2];
@@ -35,13 +40,12 @@ static bool find_gaps(const struct sf_prof_points *p, struct sf_arena *req,
     int64_t most_ns = 3 * (int64_t)out->spacing_ns;
     most_ns = most_ns > 60 * S_NS ? most_ns : 60 * S_NS;
     for (uint32_t i = 1; i < p->n_points; i++) {
-        int64_t distance_ns = p->points[i].time_ns - p->points[i - 1].time_ns;
+        int64_t distance_ns = times[i] - times[i - 1];
         if (distance_ns <= most_ns)
             continue;
         out->gap_ns += (uint64_t)distance_ns;
         if (out->n_gaps < MAX_GAPS)
-            gaps[out->n_gaps++] = (struct sf_coverage_gap){p->points[i - 1].time_ns,
-                                                           p->points[i].time_ns};
+            gaps[out->n_gaps++] = (struct sf_coverage_gap){times[i - 1], times[i]};
     }
     out->gaps = gaps;
     return true;

@@ -1,6 +1,7 @@
 /* link_set.c - a trace and the samples its spans may claim, ready for the link. */
 #include "join/link_set.h"
 #include "base/list.h"
+#include "base/num.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "flame/tree_builder.h"
 #include "join/link_others.h"
 #include "join/link_spans.h"
+#include "join/link_window.h"
 #include "join/profile_names.h"
 #include "model/process.h"
 
@@ -17,6 +19,15 @@
 #define SLACK_NS   1000000              /* rows of older blocks begin at whole milliseconds */
 #define MAX_MANY   50000                /* spans of all traces of a set together */
 #define MAX_STACKS ((size_t)64 << 20)   /* of tables while trees are joined */
+
+enum { MAX_SHARERS = 64 }; /* processes of a service in one trace that share a sample */
+
+struct of_trace { /* the processes of a service in a trace: the last that was asked for */
+    sf_trace_id trace;
+    sf_str service;
+    uint64_t processes[MAX_SHARERS];
+    uint32_t n;
+};
 
 struct load {
     struct sf_store *store;
@@ -30,6 +41,8 @@ struct load {
     uint32_t n_samples, cap_samples;
     sf_str type;                   /* whole id of the one chosen */
     struct sf_profile_names names; /* ids that spans give their profiles */
+    struct of_trace of_trace;
+    struct sf_link_windows windows; /* of profiles without ids */
     bool is_one_trace;
 };
 
@@ -119,9 +132,30 @@ static bool add_sample(struct load *l, const struct sf_link_sample *s)
 /* Where the span has no process of its own, neither has the sample. */
 static uint64_t process_of(const struct load *l, uint64_t process, sf_str service)
 {
-    return process != 0 && sf_link_spans_has_process(&l->spans, process)
-               ? process
-               : sf_process_hash(service, SF_STR_NONE);
+    uint64_t known = sf_link_spans_process(&l->spans, process);
+    return known ? known : sf_process_hash(service, SF_STR_NONE);
+}
+
+/* What was sent under a trace's id is that trace's, whatever it calls its process: that of the
+ * service in the trace. Of several it may be each, and nobody knows when: the sample is shared. */
+static bool add_of_trace(struct load *l, struct sf_link_sample s, sf_str service)
+{
+    struct of_trace *t = &l->of_trace;
+    int64_t value = s.value;
+    if (t->service.p != service.p || !sf_trace_id_eq(t->trace, s.trace_id)) {
+        t->n = sf_link_spans_of_trace(&l->spans, s.trace_id, service, t->processes, MAX_SHARERS);
+        t->trace = s.trace_id;
+        t->service = service;
+    }
+    for (uint32_t i = 0; i < t->n; i++) {
+        s.process = t->processes[i];
+        s.value = value / t->n + (i < value % t->n) - (value < 0 && i < -(value % t->n));
+        s.has_time = s.has_time && t->n == 1;
+        l->set.is_by_service = l->set.is_by_service || t->n > 1;
+        if (!add_sample(l, &s))
+            return false;
+    }
+    return t->n > 0 || add_sample(l, &s);
 }
 
 static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, bool is_untagged,
@@ -146,7 +180,18 @@ static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, b
             .state = r->state[i],
             .has_time = r->has_time[i],
             .is_lent = r->is_lent[i]};
-        if (!(is_untagged && s.span_id != 0) && !add_sample(l, &s))
+        bool is_of_trace = s.span_id == 0 && !sf_trace_id_is_zero(s.trace_id) &&
+                           sf_link_spans_process(&l->spans, r->process[i]) == 0;
+        if (is_untagged && s.span_id != 0)
+            continue;
+        if (is_untagged && l->windows.by == SF_LINK_BY_SERVICE)
+            s.process = l->spans.origins[l->set.span].process;
+        else if (is_of_trace) {
+            if (!add_of_trace(l, s, list->series[r->series[i]].service))
+                return sf_exec_no_room(why);
+            continue;
+        }
+        if (!add_sample(l, &s))
             return sf_exec_no_room(why);
     }
     return SF_OK;
@@ -236,8 +281,11 @@ static uint32_t count_tagged(const struct sf_detail_list *list)
 static enum sf_err add_untagged(struct load *l, struct sf_why *why)
 {
     const struct sf_span *s = &l->spans.spans[l->set.span];
+    struct sf_matcher service = {SF_STR("service_name"), SF_OP_EQ, l->spans.services[l->set.span]};
     struct sf_detail_query ask = {.type = l->type,
-                                  .process = l->spans.origins[l->set.span].process,
+                                  .match = &service,
+                                  .n_match = 1,
+                                  .process = l->windows.process,
                                   .from_ns = (int64_t)s->start_ns,
                                   .to_ns = (int64_t)s->end_ns,
                                   .select = SF_PROF_OVERLAP};
@@ -256,29 +304,22 @@ static enum sf_err add_untagged(struct load *l, struct sf_why *why)
     return err;
 }
 
-/* What the profiles that overlap the span cover: from the last one that began before it to the
- * first that began after it. Points carry no lengths, but profiles follow each other. */
-static enum sf_err find_window(struct load *l, struct sf_prof_query ask, int64_t *from_ns,
-                               int64_t *to_ns, struct sf_why *why)
+static enum sf_err find_windows(struct load *l, struct sf_why *why)
 {
-    struct sf_prof_points points;
-    ask.from_ns = l->from_ns;
-    ask.to_ns = l->to_ns;
-    enum sf_err err = l->store->ops->prof_points(l->store, &ask, NULL, 0, 0, l->q, &points, why);
-    int64_t before_ns = INT64_MIN, after_ns = INT64_MAX;
-    for (uint32_t i = 0; !err && i < points.n_points; i++) {
-        int64_t at_ns = points.points[i].time_ns;
-        if (at_ns <= *from_ns && at_ns > before_ns)
-            before_ns = at_ns;
-        if (at_ns >= *to_ns && at_ns < after_ns)
-            after_ns = at_ns;
-    }
-    if (before_ns != INT64_MIN)
-        *from_ns = before_ns;
-    if (after_ns != INT64_MAX)
-        *to_ns = after_ns;
-    else
-        *to_ns += *from_ns < *to_ns ? 0 : 1; /* never empty */
+    const struct sf_span *s = &l->spans.spans[l->set.span];
+    struct sf_link_window_ask ask = {.type = l->type,
+                                     .service = l->spans.services[l->set.span],
+                                     .process = l->spans.origins[l->set.span].process,
+                                     .from_ns = l->from_ns,
+                                     .to_ns = l->to_ns,
+                                     .start_ns = (int64_t)s->start_ns,
+                                     .end_ns = (int64_t)s->end_ns,
+                                     .spans = &l->spans};
+    enum sf_err err = sf_link_windows_find(l->store, &ask, l->q, &l->windows, why);
+    if (!err)
+        l->set.is_by_service = l->windows.by == SF_LINK_BY_SERVICE;
+    if (!err)
+        l->set.is_of_others = l->windows.by == SF_LINK_BY_NOBODY;
     return err;
 }
 
@@ -304,48 +345,65 @@ static enum sf_err find_tagged(struct load *l, struct sf_prof_query ask, int64_t
     return SF_OK;
 }
 
-/* Every stack of the service around the span as one sample that covers that window. */
-static enum sf_err add_aggregate(struct load *l, struct sf_why *why)
+/* Every stack of the profiles that start in a window as one sample that covers it. */
+static enum sf_err add_window(struct load *l, const struct sf_link_window *w,
+                              const struct sf_tree *tree, struct sf_why *why)
 {
-    const struct sf_span *s = &l->spans.spans[l->set.span];
-    struct sf_matcher service = {SF_STR("service_name"), SF_OP_EQ, l->spans.services[l->set.span]};
-    struct sf_prof_query ask = {.type = l->type,
-                                .match = &service,
-                                .n_match = 1,
-                                .from_ns = (int64_t)s->start_ns,
-                                .to_ns = (int64_t)s->end_ns};
-    int64_t from_ns = ask.from_ns, to_ns = ask.to_ns;
-    const struct sf_tree *tree;
-    bool is_tagged;
-    enum sf_err err = l->store->ops->prof_merge(l->store, &ask, l->q, &tree, why);
-    if (!err)
-        err = find_window(l, ask, &from_ns, &to_ns, why);
-    if (err || tree->total == 0)
-        return err;
-    ask.from_ns = from_ns;
-    ask.to_ns = to_ns;
-    err = find_tagged(l, ask, tree->total, &is_tagged, why);
-    if (err || is_tagged) {
-        l->set.source = SF_LINK_IDS;
-        return err;
-    }
     uint32_t *nodes = sf_arena_new_n(l->q->req, tree->n_nodes + 1u, sizeof(*nodes));
     if (!nodes)
         return sf_exec_no_room(why);
     sf_tree_builder_shape(&l->stacks, tree, nodes);
-    l->set.source = SF_LINK_AGGREGATE;
-    l->set.window_from_ns = from_ns;
-    l->set.window_to_ns = to_ns;
     for (uint32_t i = 1; i < tree->n_nodes; i++) {
         struct sf_link_sample sample = {.process = l->spans.origins[l->set.span].process,
-                                        .start_ns = from_ns,
-                                        .length_ns = to_ns - from_ns,
+                                        .start_ns = w->from_ns,
+                                        .length_ns = w->to_ns - w->from_ns,
                                         .value = tree->nodes[i].self,
                                         .node = nodes[i]};
         if (tree->nodes[i].self != 0 && !add_sample(l, &sample))
             return sf_exec_no_room(why);
     }
     return SF_OK;
+}
+
+/* Each profile covers its own length: it is shared by all that ran in its process then, so a span
+ * gets its part of each that covers it. */
+static enum sf_err add_aggregate(struct load *l, struct sf_why *why)
+{
+    struct sf_matcher service = {SF_STR("service_name"), SF_OP_EQ, l->spans.services[l->set.span]};
+    const struct sf_link_windows *ws = &l->windows;
+    const struct sf_tree **trees = sf_arena_new_n(l->q->req, ws->n + 1u, sizeof(*trees));
+    int64_t from_ns = INT64_MAX, to_ns = INT64_MIN, total = 0;
+    enum sf_err err = trees ? SF_OK : sf_exec_no_room(why);
+    bool is_tagged;
+    for (uint32_t i = 0; !err && i < ws->n; i++) {
+        const struct sf_link_window *w = &ws->list[i];
+        struct sf_prof_query ask = {.type = l->type,
+                                    .match = &service,
+                                    .n_match = 1,
+                                    .from_ns = w->from_ns,
+                                    .to_ns = ws->is_joined ? w->to_ns : w->from_ns + 1,
+                                    .process = ws->process};
+        err = l->store->ops->prof_merge(l->store, &ask, l->q, &trees[i], why);
+        total = err ? total : sf_add_sat_i64(total, trees[i]->total);
+        from_ns = w->from_ns < from_ns ? w->from_ns : from_ns;
+        to_ns = w->to_ns > to_ns ? w->to_ns : to_ns;
+    }
+    if (err || total == 0)
+        return err;
+    struct sf_prof_query all = {
+        .type = l->type, .match = &service, .n_match = 1, .from_ns = from_ns, .to_ns = to_ns};
+    err = find_tagged(l, all, total, &is_tagged, why);
+    if (err || is_tagged) {
+        l->set.source = SF_LINK_IDS;
+        return err;
+    }
+    l->set.source = SF_LINK_AGGREGATE;
+    l->set.window_from_ns = from_ns;
+    l->set.window_to_ns = to_ns;
+    l->set.is_partial = l->set.is_partial || ws->is_joined;
+    for (uint32_t i = 0; !err && i < ws->n; i++)
+        err = add_window(l, &ws->list[i], trees[i], why);
+    return err;
 }
 
 /* Work without ids is shared with the other requests of the process: they must be there. */
@@ -396,7 +454,9 @@ static enum sf_err add_samples(struct load *l, const sf_trace_id *traces, uint32
     if (err || is_answered(l))
         return err;
     l->set.source = SF_LINK_NOTHING; /* for this span */
-    err = add_untagged(l, why);
+    err = find_windows(l, why);
+    if (!err && l->windows.by != SF_LINK_BY_NOBODY)
+        err = add_untagged(l, why);
     if (!err && l->set.source == SF_LINK_NOTHING)
         err = add_aggregate(l, why);
     if (!err && (l->set.source == SF_LINK_PROCESS || l->set.source == SF_LINK_AGGREGATE))

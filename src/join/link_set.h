@@ -44,6 +44,7 @@ struct sf_link_set {
     uint64_t n_elsewhere; /* samples of the process meanwhile that name spans of other traces */
     int64_t window_from_ns, window_to_ns; /* AGGREGATE: what its profiles cover */
     struct sf_clock_fix clocks;           /* of one trace: the tree is on one clock */
+    bool is_of_others;  /* profiles name their processes as the span does, and not its own */
     bool is_by_service; /* processes of the two sides do not match: joined by service */
     bool is_partial;    /* the trace did not fit, or the other requests did not */
 };

@@ -8,6 +8,7 @@
 #include "exec/no_room.h"
 #include "exec/ran_on.h"
 #include "join/profile_names.h"
+#include "model/process.h"
 
 bool sf_link_spans_init(struct sf_link_spans *l, uint32_t cap, struct sf_arena *req)
 {
@@ -71,6 +72,28 @@ static void add_span(struct sf_link_spans *l, const struct sf_span *s, struct sf
     l->to_ns = end_ns > l->to_ns ? end_ns : l->to_ns;
 }
 
+static bool add_aliases(struct sf_link_spans *l, const struct sf_resource *r, uint64_t process,
+                        struct sf_arena *tmp)
+{
+    struct sf_process_names names;
+    if (!sf_process_names_of(r->service, r->attrs, tmp, &names))
+        return false;
+    for (unsigned kind = 0; kind < SF_PROCESS_KINDS; kind++) {
+        uint32_t at = l->n_aliases;
+        if (names.hashes[kind] == 0)
+            continue;
+        while (at > 0 && l->aliases[at - 1].name != names.hashes[kind])
+            at--;
+        if (at > 0)
+            continue;
+        if (!sf_list_room_in(l->req, &l->aliases, l->n_aliases, &l->cap_aliases, 16))
+            return false;
+        l->aliases[l->n_aliases++] = (struct sf_link_alias){names.hashes[kind], process,
+                                                            (uint8_t)kind};
+    }
+    return true;
+}
+
 /* Services and processes of the resources that are kept. */
 static sf_str *take_resources(struct sf_link_spans *l, const struct sf_span_batch *b,
                               const uint64_t *processes, const bool *is_kept, struct sf_arena *tmp)
@@ -80,7 +103,7 @@ static sf_str *take_resources(struct sf_link_spans *l, const struct sf_span_batc
         if (is_kept && !is_kept[i])
             continue;
         if (!add_name(l, b->resources[i].service, is_kept != NULL, &names[i]) ||
-            !add_process(l, processes[i]))
+            !add_process(l, processes[i]) || !add_aliases(l, &b->resources[i], processes[i], tmp))
             return NULL;
     }
     return names;
@@ -197,8 +220,43 @@ static int order_u64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static int order_aliases(const void *a, const void *b)
+{
+    const struct sf_link_alias *x = a, *y = b;
+    return (x->name > y->name) - (x->name < y->name);
+}
+
+uint64_t sf_link_spans_process(const struct sf_link_spans *l, uint64_t name)
+{
+    struct sf_link_alias key = {.name = name};
+    const struct sf_link_alias *found = NULL;
+    if (name != 0 && sf_link_spans_has_process(l, name))
+        return name;
+    if (name != 0 && l->n_aliases > 0)
+        found = bsearch(&key, l->aliases, l->n_aliases, sizeof(key), order_aliases);
+    return found ? found->process : 0;
+}
+
+uint32_t sf_link_spans_of_trace(const struct sf_link_spans *l, sf_trace_id trace, sf_str service,
+                                uint64_t *out, uint32_t cap)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < l->n && n < cap; i++) {
+        uint32_t k = 0;
+        if (!sf_trace_id_eq(l->spans[i].trace_id, trace) || !sf_str_eq(l->services[i], service))
+            continue;
+        while (k < n && out[k] != l->origins[i].process)
+            k++;
+        if (k == n)
+            out[n++] = l->origins[i].process;
+    }
+    return n;
+}
+
 void sf_link_spans_end(struct sf_link_spans *l)
 {
+    if (l->n_aliases > 0)
+        qsort(l->aliases, l->n_aliases, sizeof(*l->aliases), order_aliases);
     if (l->n_processes > 0)
         qsort(l->processes, l->n_processes, sizeof(*l->processes), order_u64);
 }

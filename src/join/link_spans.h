@@ -9,6 +9,11 @@
 #include "join/span_set.h"
 #include "link/span_tree.h"
 
+struct sf_link_alias { /* a name under which profiles may know a process */
+    uint64_t name, process;
+    uint8_t kind; /* enum sf_process_kind */
+};
+
 struct sf_link_spans {
     struct sf_arena *req;
     struct sf_span *spans;
@@ -21,6 +26,8 @@ struct sf_link_spans {
     uint32_t n_names, cap_names;
     uint64_t *processes; /* each once; sorted when all are there */
     uint32_t n_processes, cap_processes;
+    struct sf_link_alias *aliases; /* sorted by name likewise; none of traces that were kept */
+    uint32_t n_aliases, cap_aliases;
     int64_t from_ns, to_ns; /* of all of them together */
     bool is_by_service; /* some do not say which process they ran in: they stand for the service */
 };
@@ -45,4 +52,9 @@ bool sf_link_spans_add_kept(struct sf_link_spans *l, const struct sf_link_keep *
 /* When all are there: sorts. */
 void sf_link_spans_end(struct sf_link_spans *l);
 bool sf_link_spans_has_process(const struct sf_link_spans *l, uint64_t process);
+/* The process of the spans that a profile calls so; 0: none. */
+uint64_t sf_link_spans_process(const struct sf_link_spans *l, uint64_t name);
+/* The processes in which spans of the trace and service ran: up to `cap` of them. */
+uint32_t sf_link_spans_of_trace(const struct sf_link_spans *l, sf_trace_id trace, sf_str service,
+                                uint64_t *out, uint32_t cap);
 bool sf_link_spans_has_service(const struct sf_link_spans *l, sf_str service);

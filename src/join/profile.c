@@ -9,8 +9,11 @@
 #include "flame/tree_cut.h"
 #include "flame/tree_group.h"
 #include "flame/tree_site.h"
+#include "join/span_find.h"
+#include "join/span_profile.h"
 
 enum { CANDIDATES = 9, MAX_MATCHERS = 64 };
+#define SCRATCH_CAP ((size_t)256 << 20) /* address space; what is used is a trace or less */
 
 static enum sf_err no_room(struct sf_why *why)
 {
@@ -210,6 +213,54 @@ static enum sf_err merge(struct sf_store *store, const struct sf_profile_ask *as
     return sf_fail(why, SF_ERR_NOT_FOUND, "%s has no samples of %.*s", whose, SF_STR_ARG(meant));
 }
 
+/* A span whose id no sample carries: what the link gives it, as its own page has it. NOT_FOUND with
+ * `why` as it was when there is no such span, or nothing for it. */
+static enum sf_err ask_link(struct sf_store *store, const struct sf_profile_ask *ask,
+                            struct sf_query_ctx *q, struct sf_profile_view *out, struct sf_why *why)
+{
+    struct sf_span_profile_want want = {.trace = ask->trace_id, .type = ask->type};
+    struct sf_arena scratch = {0};
+    struct sf_span_profile p;
+    struct sf_why own = {0};
+    enum sf_err err = SF_OK;
+    if (ask->span_id.len != 16 || !sf_span_id_parse(ask->span_id, &want.span) ||
+        !sf_arena_init(&scratch, SCRATCH_CAP))
+        return SF_ERR_NOT_FOUND;
+    if (!ask->has_trace)
+        err = sf_span_find(store, want.span, ask->from_ns, ask->until_ns, &scratch, q, &want.trace,
+                           &own);
+    sf_arena_done(&scratch);
+    if (!err)
+        err = sf_span_profile_make(store, &want, q, &p, &own);
+    if (err == SF_ERR_NOT_FOUND)
+        return err;
+    if (err)
+        return sf_fail(why, err, "%s", own.text);
+    if (ask->service.len && !sf_str_eq(ask->service, p.service))
+        return sf_fail(why, SF_ERR_NOT_FOUND, "span %.*s belongs to %.*s, not to %.*s",
+                       SF_STR_ARG(ask->span_id), SF_STR_ARG(sf_str_part(p.service, 0, 80)),
+                       SF_STR_ARG(sf_str_part(ask->service, 0, 80)));
+    if (p.n_samples == 0)
+        return sf_fail(why, SF_ERR_NOT_FOUND, "%.*s", SF_STR_ARG(sf_str_part(p.reason, 0, 400)));
+    q->is_exact = false; /* none of it names the span */
+    *out = p.view;
+    return SF_OK;
+}
+
+static enum sf_err shape(const struct sf_profile_ask *ask, struct sf_query_ctx *q,
+                         struct sf_profile_view *io, struct sf_why *why)
+{
+    struct sf_tree whole = io->tree;
+    enum sf_err err = SF_OK;
+    if (ask->n_sites)
+        err = sf_tree_call_site(&whole, ask->sites, ask->n_sites, q->req, &io->tree, why);
+    if (!err && ask->max_nodes) {
+        whole = io->tree;
+        err = sf_tree_cut(&whole, ask->max_nodes, q->req, &io->tree, why);
+    }
+    return err;
+}
+
 enum sf_err sf_profile_get(struct sf_store *store, const struct sf_profile_ask *ask,
                            struct sf_query_ctx *q, struct sf_profile_view *out, struct sf_why *why)
 {
@@ -228,6 +279,14 @@ enum sf_err sf_profile_get(struct sf_store *store, const struct sf_profile_ask *
         match[query.n_match++] = ask->match[i];
     if (ask->span_id.len) {
         err = find_span(store, ask, q, &span, why);
+        if (err == SF_ERR_NOT_FOUND && ask->n_match == 0) {
+            err = ask_link(store, ask, q, &view, why);
+            if (!err)
+                err = shape(ask, q, &view, why);
+            if (!err)
+                *out = view;
+            return err;
+        }
         query.span_ids = &span;
         query.n_spans = 1;
     }
@@ -239,12 +298,8 @@ enum sf_err sf_profile_get(struct sf_store *store, const struct sf_profile_ask *
         err = merge(store, ask, &query, q, &view.type, &tree, why);
     if (!err)
         view.tree = *tree;
-    if (!err && ask->n_sites)
-        err = sf_tree_call_site(tree, ask->sites, ask->n_sites, q->req, &view.tree, why);
-    if (!err && ask->max_nodes) {
-        struct sf_tree whole = view.tree;
-        err = sf_tree_cut(&whole, ask->max_nodes, q->req, &view.tree, why);
-    }
+    if (!err)
+        err = shape(ask, q, &view, why);
     view.time_ns = ask->from_ns;
     view.duration_ns = ask->until_ns - ask->from_ns;
     if (!err)

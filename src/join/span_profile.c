@@ -54,6 +54,11 @@ static bool explain(const struct sf_link_set *set, const struct sf_attribution *
                               "no profiles from %.*s around this time: point its profiler at this "
                               "server, or upload a profile of it",
                               SF_STR_ARG(service));
+    if (p->n_samples == 0 && set->is_of_others)
+        return sf_arena_print(req, &p->reason,
+                              "profiles from %.*s in this time are of other processes: none names "
+                              "the one that this span ran in",
+                              SF_STR_ARG(service));
     if (p->n_samples == 0 && set->source == SF_LINK_NOTHING)
         return sf_arena_print(req, &p->reason,
                               "%.*s sends profiles, but none of this type while the span ran: "

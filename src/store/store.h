@@ -172,8 +172,10 @@ struct sf_prof_point {
     /* The end of the step it is in, of the last that ends before `to_ns` at the latest; a single
      * profile's start without steps, */
     int64_t time_ns;
-    int64_t duration_ns; /* and its length; the longest of a step */
-    uint64_t process;    /* and whose it is: sf_process_hash, 0: not said */
+    int64_t duration_ns;  /* and its length; the longest of a step */
+    uint64_t process;     /* and whose it is: sf_process_hash, 0: not said */
+    uint8_t process_kind; /* enum sf_process_kind of its key */
+    bool is_slot;         /* all there is left is the sum of the slot that begins here */
     int64_t value;
     uint64_t n_samples, n_profiles;
     sf_profile_id id; /* of the largest profile in the step, and */

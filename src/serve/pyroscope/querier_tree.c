@@ -136,7 +136,8 @@ static enum sf_err answer_graph(struct sf_querier_work *x, const struct sf_tree 
 /* With lines and files. Nothing at all when there are no samples. */
 static enum sf_err write_profile(struct sf_querier_work *x)
 {
-    struct sf_profile_view view = {.time_ns = x->query.to_ns,
+    struct sf_profile_view view = {.time_ns = x->query.to_ns -
+                                              1, /* the end, which is part of the range */
                                    .duration_ns = x->query.to_ns - x->query.from_ns};
     struct sf_tree whole;
     enum sf_err err = merge(x, x->ask, &x->query, &whole);

@@ -80,6 +80,7 @@ static uint32_t settle(struct sf_prof_point *list, uint32_t n, bool is_joining)
             last->duration_ns = list[i].duration_ns;
         if (list[i].process != last->process)
             last->process = 0;
+        last->is_slot = last->is_slot || list[i].is_slot;
         if (list[i].id_value > last->id_value) {
             last->id = list[i].id;
             last->id_value = list[i].id_value;
@@ -99,6 +100,31 @@ static bool make_room(struct summing *x)
     if (x->cap && x->n <= x->cap / 2)
         return true;
     return sf_list_room_max(&x->points, x->cap, &x->cap, 1024, MAX_POINTS);
+}
+
+static struct sf_prof_point point_of(const struct summing *x, const struct sf_profile_source *s,
+                                     uint32_t i, uint32_t group)
+{
+    const struct sf_profile_row *row = &s->rows[i];
+    const struct sf_process *process = row->process == SF_NONE ? NULL : &s->processes[row->process];
+    struct sf_prof_point p = {
+        .group = group,
+        .time_ns = step_of(x, sf_profile_source_start(s, i)),
+        .duration_ns = row->duration_ns,
+        .process = process ? sf_process_hash(s->service, process->key) : 0,
+        .value = row->total,
+        .n_samples = row->n_samples,
+        .n_profiles = 1,
+        .id = sf_profile_row_id(s->service, &s->series[row->series], row),
+        .id_value = row->total,
+        .id_ns = row->time_ns,
+        .is_slot = s->starts && s->is_alone[i],
+    };
+    if (process)
+        p.process_kind = (uint8_t)sf_process_kind_of(process->key, process->is_guess);
+    if (p.is_slot)
+        p.duration_ns = SF_PROFILE_SLOT_NS;
+    return p;
 }
 
 static enum sf_err see(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
@@ -123,20 +149,7 @@ static enum sf_err see(void *arg, struct sf_profile_walk *w, struct sf_profile_s
             err = sf_fail(why, SF_ERR_LIMIT, "query: too many points; ask for longer steps");
             break;
         }
-        x->points[x->n++] = (struct sf_prof_point){
-            .group = groups[row->series],
-            .time_ns = step_of(x, sf_profile_source_start(s, i)),
-            .duration_ns = row->duration_ns,
-            .process = row->process == SF_NONE
-                           ? 0
-                           : sf_process_hash(s->service, s->processes[row->process].key),
-            .value = row->total,
-            .n_samples = row->n_samples,
-            .n_profiles = 1,
-            .id = sf_profile_row_id(s->service, &s->series[row->series], row),
-            .id_value = row->total,
-            .id_ns = row->time_ns,
-        };
+        x->points[x->n++] = point_of(x, s, i, groups[row->series]);
     }
     sf_buf_done(&key);
     return err;

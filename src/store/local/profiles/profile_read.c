@@ -191,7 +191,8 @@ static enum sf_err find_starts(struct sf_profile_walk *w, struct sf_profile_sour
                                struct sf_why *why)
 {
     int64_t *starts = sf_arena_new_n(&w->scratch, (size_t)s->n_rows + 1, sizeof(*starts));
-    enum sf_err err = starts ? sf_profile_source_places(w, s, why) : no_room(why);
+    bool *is_alone = sf_arena_new_n(&w->scratch, (size_t)s->n_rows + 1, sizeof(*is_alone));
+    enum sf_err err = starts && is_alone ? sf_profile_source_places(w, s, why) : no_room(why);
     if (err)
         return err;
     for (uint32_t i = 0; i < s->n_rows; i++)
@@ -199,10 +200,13 @@ static enum sf_err find_starts(struct sf_profile_walk *w, struct sf_profile_sour
     for (uint32_t i = 0; i < s->places.n_chunks; i++) {
         const struct sf_profile_chunk *c = &s->places.chunks[i];
         int64_t slot = sf_profile_slot(s->rows[c->first_row].index_ns);
-        for (uint32_t k = 0; k < c->n_rows && sf_profile_chunk_is_alone(&s->places, i); k++)
+        for (uint32_t k = 0; k < c->n_rows && sf_profile_chunk_is_alone(&s->places, i); k++) {
             starts[c->first_row + k] = sf_mul_sat_i64(slot, SF_PROFILE_SLOT_NS);
+            is_alone[c->first_row + k] = true;
+        }
     }
     s->starts = starts;
+    s->is_alone = is_alone;
     return SF_OK;
 }
 

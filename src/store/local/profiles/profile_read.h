@@ -21,6 +21,7 @@ struct sf_profile_source {
     const struct sf_process *processes;
     const struct sf_profile_row *rows;
     const int64_t *starts; /* of rows: where they belong; NULL: at their times */
+    const bool *is_alone;  /* beside starts: only the sum of its slot is left */
     struct sf_profile_symbols symbols;
     struct sf_profile_places places;         /* of a block */
     const struct sf_profile_thread *threads; /* sorted by process and thread */

@@ -1,0 +1,108 @@
+/* link_window.c - whose profiles may be a span's that none of them names, and what each covers. */
+#include "join/link_window.h"
+
+#include <stdlib.h>
+
+#include "exec/no_room.h"
+
+enum { MAX_WINDOWS = 64 }; /* each is asked for alone; a longer span is an average anyway */
+
+/* Is there a profile of the process, and if not, of others that are named like it? */
+static void find_process(const struct sf_link_window_ask *ask, const struct sf_prof_points *points,
+                         struct sf_link_windows *out)
+{
+    bool has_other = false, has_name = false;
+    for (uint32_t k = 0; k < ask->spans->n_aliases; k++) {
+        const struct sf_link_alias *a = &ask->spans->aliases[k];
+        if (a->process != ask->process)
+            continue;
+        has_name = true;
+        for (uint32_t i = 0; i < points->n_points; i++) {
+            const struct sf_prof_point *p = &points->points[i];
+            if (p->is_slot || p->process_kind != a->kind)
+                continue;
+            has_other = true;
+            if (p->process == a->name) {
+                out->by = SF_LINK_BY_PROCESS;
+                out->process = a->name;
+                return;
+            }
+        }
+    }
+    out->by = has_name && has_other ? SF_LINK_BY_NOBODY : SF_LINK_BY_SERVICE;
+}
+
+static bool covers(const struct sf_link_window_ask *ask, int64_t from_ns, int64_t to_ns)
+{
+    return from_ns <= ask->end_ns && (to_ns > ask->start_ns || from_ns >= ask->start_ns);
+}
+
+/* Profiles that start together are one window, as long as the longest: so it is the same window for
+ * every span. Points are in the order of their times. */
+static uint32_t add_windows(const struct sf_link_window_ask *ask,
+                            const struct sf_prof_points *points, const struct sf_link_windows *by,
+                            struct sf_link_window *list)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0, end; i < points->n_points; i = end) {
+        const struct sf_prof_point *first = &points->points[i];
+        struct sf_link_window w = {first->time_ns, first->time_ns, false};
+        bool has_any = false;
+        for (end = i; end < points->n_points && points->points[end].time_ns == first->time_ns;
+             end++) {
+            const struct sf_prof_point *p = &points->points[end];
+            int64_t to_ns = p->time_ns + (p->duration_ns > 0 ? p->duration_ns : 1);
+            if (by->by == SF_LINK_BY_PROCESS && !p->is_slot && p->process != by->process)
+                continue;
+            has_any = true;
+            w.is_slot = w.is_slot || p->is_slot;
+            w.to_ns = to_ns > w.to_ns ? to_ns : w.to_ns;
+        }
+        if (has_any && covers(ask, w.from_ns, w.to_ns))
+            list[n++] = w;
+    }
+    return n;
+}
+
+static uint32_t join_windows(struct sf_link_window *list, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++) {
+        list[0].to_ns = list[i].to_ns > list[0].to_ns ? list[i].to_ns : list[0].to_ns;
+        list[0].is_slot = list[0].is_slot || list[i].is_slot;
+    }
+    return 1;
+}
+
+enum sf_err sf_link_windows_find(struct sf_store *store, const struct sf_link_window_ask *ask,
+                                 struct sf_query_ctx *q, struct sf_link_windows *out,
+                                 struct sf_why *why)
+{
+    struct sf_matcher service = {SF_STR("service_name"), SF_OP_EQ, ask->service};
+    struct sf_prof_query query = {.type = ask->type,
+                                  .match = &service,
+                                  .n_match = 1,
+                                  .from_ns = ask->from_ns,
+                                  .to_ns = ask->to_ns,
+                                  .select = SF_PROF_OVERLAP};
+    struct sf_link_windows w = {0};
+    struct sf_prof_points points;
+    enum sf_err err = store->ops->prof_points(store, &query, NULL, 0, 0, q, &points, why);
+    struct sf_link_window *list = err ? NULL
+                                      : sf_arena_new_n(q->req, points.n_points + 1u, sizeof(*list));
+    if (!list)
+        return err ? err : sf_exec_no_room(why);
+    find_process(ask, &points, &w);
+    w.list = list;
+    if (w.by != SF_LINK_BY_NOBODY)
+        w.n = add_windows(ask, &points, &w, list);
+    w.is_joined = w.n > MAX_WINDOWS;
+    if (w.is_joined)
+        w.n = join_windows(list, w.n);
+    for (uint32_t i = 0; i < w.n; i++)
+        if (list[i].is_slot) /* who of the service it was is not kept */
+            w.by = SF_LINK_BY_SERVICE;
+    if (w.by == SF_LINK_BY_SERVICE)
+        w.process = 0;
+    *out = w;
+    return SF_OK;
+}
