@@ -350,8 +350,9 @@ def of_profiles(out):
         for place in places:
             key = f"{place}-{tenant}"
             for name, what in (("cpu", CPU), ("heap", "memory:inuse_space:bytes"), ("cycles", "gpu_cycles:gpu_cycles:cycles"), ("objects", "memory:alloc_objects:count")):
-                out.append(Question("exact", f"merge-{name}-{key}", *querier("SelectMergeStacktraces", place, profileTypeID=what, labelSelector='{service_name="shop"}'),
-                                    tenant=tenant))
+                path, body = querier("SelectMergeStacktraces", place, profileTypeID=what, labelSelector='{service_name="shop"}')
+                body["end"] -= 1  # it is part of the range, and the next sum of ten minutes begins there
+                out.append(Question("exact", f"merge-{name}-{key}", path, body, tenant=tenant))
             path = "/api/v1/profile?app=shop&type=cpu&from={}&until={}&format=".format(*range_of(place))
             out.append(Question("exact", f"profile-folded-{key}", path + "folded", tenant=tenant))
     for place in PLACES:

@@ -90,7 +90,8 @@ class Old:
         raise AssertionError(f"{what}: {old_data.blocks(self.data)}\n{self.server.log()}")
 
     def flush(self):
-        assert self.server.post("/api/v1/flush", b"", headers={"X-Scope-OrgID": old_data.A}).status == 200
+        answer = self.server.post("/api/v1/flush", b"", JSON, headers={"X-Scope-OrgID": old_data.A})
+        assert answer.status == 200, answer.text
 
 
 # ---- golden answers ----

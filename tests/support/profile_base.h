@@ -51,9 +51,18 @@ static inline void profile_base_make(struct profile_base *b)
     sf_arena_done(&a);
 }
 
-/* The block with other bytes in the first section of its kind, and without that of kind `without`
- * (0: none) of the same owner. Sections before the table stay where they are; the new one follows
- * them. NULL: as it is. */
+/* Header, tail and directory as format 1 had them. */
+static inline void profile_base_date_back(struct sf_buf *out, uint8_t tail[SF_BLOCK_TAIL_LEN])
+{
+    sf_store_u16le(out->p + 4, 1);
+    sf_store_u64le(out->p + 120, sf_hash(out->p, 120));
+    sf_store_u16le(tail + 40, 1);
+    sf_store_u64le(tail + 48, sf_hash(tail, 48));
+}
+
+/* The block with other bytes in the first section of its kind. Sections before the table stay where
+ * they are; the new one follows them. NULL: as it is. With `without` (0: nothing) it is of format
+ * 1, which had no THR, and at first had no section of that kind either. */
 static inline void profile_base_put(const struct profile_base *b, uint16_t section,
                                     uint16_t without, const sf_bytes *content, struct sf_buf *out)
 {
@@ -63,8 +72,12 @@ static inline void profile_base_put(const struct profile_base *b, uint16_t secti
     sf_buf_add(out, b->bytes.p, (size_t)b->tail.table_off);
     for (uint64_t at = 0; at < b->tail.table_len; at += SF_SECTION_LEN) {
         struct sf_section s = sf_section_decode(b->bytes.p + b->tail.table_off + at);
-        if (content && s.id == without && s.owner == 0)
+        if (content && without && (s.id == without || s.id == SF_PROFILE_THR))
             continue;
+        if (content && without && s.id == SF_PROFILE_DIR) {
+            s.raw_len = --s.stored_len; /* how many sums are alone was not said: none here */
+            s.checksum = sf_hash(b->bytes.p + s.off, s.stored_len);
+        }
         if (s.id == section && s.owner == 0 && content) {
             s.off = out->len;
             s.raw_len = s.stored_len = content->len;
@@ -79,6 +92,8 @@ static inline void profile_base_put(const struct profile_base *b, uint16_t secti
     tail.table_len = table.len;
     tail.table_checksum = sf_hash(table.p, table.len);
     sf_block_tail_encode(SF_BLOCK_OF_PROFILES, &tail, raw);
+    if (content && without)
+        profile_base_date_back(out, raw);
     sf_buf_add(out, table.p, table.len);
     sf_buf_add(out, raw, sizeof(raw));
     SF_ASSERT(sf_buf_ok(out) && sf_buf_ok(&table));

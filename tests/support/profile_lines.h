@@ -109,8 +109,8 @@ static inline void profile_lines_of_batch(struct profile_lines *l, const struct 
         sf_trace_id_render(p->trace_id, trace);
         if (is_detail)
             sf_buf_print(&text, "%s %" PRIx64 " %" PRIx64 " %" PRId64 " %" PRId64 " %d/%d ", trace,
-                         p->span_id, p->thread, (p->has_time ? p->start_ns : s->time_ns) / 1000000,
-                         (p->has_time ? p->length_ns : s->duration_ns) / 1000000, p->state,
+                         p->span_id, p->thread, (p->has_time ? p->start_ns : s->time_ns) / 1000,
+                         (p->has_time ? p->length_ns : s->duration_ns) / 1000, p->state,
                          p->is_lent);
         else
             sf_buf_print(&text, "%" PRId64 "+%" PRId64 " ", s->time_ns, s->duration_ns);
@@ -200,8 +200,8 @@ static inline void profile_lines_of_block(struct profile_lines *l,
                 profile_lines_series(&text, services[i].name, &s->type, s->labels, s->n_labels);
                 sf_trace_id_render(d[m].trace_id, trace);
                 sf_buf_print(&text, "%s %" PRIx64 " %" PRIx64 " %" PRId64 " %" PRId64 " %d/%d ",
-                             trace, d[m].span_id, d[m].thread, d[m].start_ns / 1000000,
-                             d[m].length_ns / 1000000, d[m].state, d[m].is_lent);
+                             trace, d[m].span_id, d[m].thread, d[m].start_ns / 1000,
+                             d[m].length_ns / 1000, d[m].state, d[m].is_lent);
                 profile_lines_stack(&text, &y, d[m].node);
                 profile_lines_add(l, &text, d[m].value);
             }

@@ -12,6 +12,7 @@ struct store_profile {
     sf_str instance; /* of the process, as its key is written; empty: not said */
     const char *name, *type, *unit;
     int64_t time_ns;
+    int64_t duration_ns; /* 0: a second */
 };
 
 enum { STORE_PROFILE_SAMPLES = 128 };
@@ -38,7 +39,7 @@ static inline enum sf_err store_put_profile(struct store_rig *rig, const struct 
                                .n_labels = 1,
                                .process = is->instance.len ? 0 : SF_NONE,
                                .time_ns = is->time_ns,
-                               .duration_ns = 1000 * ms,
+                               .duration_ns = is->duration_ns ? is->duration_ns : 1000 * ms,
                                .period = 10 * ms};
     if (n > STORE_PROFILE_SAMPLES)
         return SF_ERR_LIMIT;

@@ -240,6 +240,148 @@ TEST(span_link, falls_to_the_aggregate_when_nothing_has_a_time)
     end();
 }
 
+/* A request of one span in an instance of shop. */
+static void put_request(uint8_t number, const char *instance, int64_t start_ms, int64_t ms)
+{
+    struct sf_attr where[] = {
+        {SF_STR("service.instance.id"), {.type = SF_VALUE_STR, .str = sf_str_from(instance)}},
+        {SF_STR("k8s.pod.name"), {.type = SF_VALUE_STR, .str = sf_str_from(instance)}},
+        {SF_STR("service.name"), {.type = SF_VALUE_STR, .str = SF_STR("shop")}}};
+    struct sf_resource resource = {.attrs = {where, 3}, .service = SF_STR("shop")};
+    struct sf_scope scope = {0};
+    struct sf_span span = {.trace_id = {{9, number}},
+                           .span_id = 100 + number,
+                           .start_ns = (uint64_t)(NOW_NS + start_ms * MS),
+                           .end_ns = (uint64_t)(NOW_NS + (start_ms + ms) * MS),
+                           .name = SF_STR("order")};
+    struct sf_span_batch batch = {&resource, &scope, &span, 1, 1, 1};
+    assert_ok(store_put_batch(&rig, 0, store_batch(&rig, 1, &batch, 200u + number, NOW_NS)));
+}
+
+static struct sf_span_profile request_profile(uint8_t number)
+{
+    struct sf_span_profile_want want = {.trace = {{9, number}}, .span = 100 + number};
+    struct sf_span_profile p;
+    struct sf_why why = {0};
+    if (sf_span_profile_make(rig.store, &want, &rig.q, &p, &why))
+        fail_msg("%s", why.text);
+    return p;
+}
+
+static void put_untimed(const char *function, sf_str instance, int64_t start_ms, int64_t length_ms,
+                        int64_t value_ms)
+{
+    struct store_sample put = {function, {.value = value_ms * MS}};
+    struct store_profile p = {.service = "shop",
+                              .instance = instance,
+                              .name = "process_cpu",
+                              .type = "cpu",
+                              .unit = "nanoseconds",
+                              .time_ns = NOW_NS + start_ms * MS,
+                              .duration_ns = length_ms * MS};
+    assert_ok(store_put_profile(&rig, &p, &put, 1));
+}
+
+static void begin_empty(void)
+{
+    store_rig_init(&rig);
+    rig.config.tuning.wall_ns = now_ns;
+    assert_ok(store_rig_open(&rig));
+}
+
+/* What a process did in ten seconds is shared by the ten requests in them, each charged once,
+ * whether or not the next profile is there. */
+TEST(span_link, shares_a_profile_among_all_requests_it_covers)
+{
+    begin_empty();
+    for (uint8_t i = 0; i < 10; i++)
+        put_request(i, "shop-1", 100 + i * 900, 500);
+    put_untimed("sum", SF_STR("instance=shop-1"), 0, 10000, 1000);
+    for (int round = 0; round < 3; round++) {
+        for (uint8_t i = 0; i < 10; i++) {
+            struct sf_span_profile p = request_profile(i);
+            assert_int_equal(p.view.tree.total, 100 * MS);
+            assert_int_equal(graded(&p, "window"), 1);
+        }
+        if (round == 0)
+            put_untimed("later", SF_STR("instance=shop-1"), 10000, 10000, 1000);
+        else
+            assert_ok(rig.store->ops->flush(rig.store, &rig.why));
+    }
+    end();
+}
+
+/* A request over the end of one profile and the beginning of the next has its part of both. */
+TEST(span_link, takes_a_part_of_each_profile_that_covers_it)
+{
+    begin_empty();
+    put_request(0, "shop-1", 9000, 2000);
+    put_request(1, "shop-1", 1000, 3000);
+    put_untimed("first", SF_STR("instance=shop-1"), 0, 10000, 400);
+    put_untimed("second", SF_STR("instance=shop-1"), 10000, 10000, 300);
+    struct sf_span_profile p = request_profile(0);
+    assert_int_equal(self_of(&p, "first"), 100 * MS); /* one of four seconds */
+    assert_int_equal(self_of(&p, "second"), 300 * MS);
+    p = request_profile(1);
+    assert_int_equal(self_of(&p, "first"), 300 * MS);
+    assert_int_equal(self_of(&p, "second"), 0);
+    end();
+}
+
+TEST(span_link, never_mixes_replicas)
+{
+    size_t found;
+    begin_empty();
+    put_request(0, "shop-1", 0, 1000);
+    put_request(1, "shop-2", 0, 1000);
+    put_request(2, "shop-3", 0, 1000);
+    put_untimed("one", SF_STR("instance=shop-1"), 0, 10000, 100);
+    put_untimed("two", SF_STR("pod=shop-2"), 0, 10000, 200); /* by another of its names */
+    struct sf_span_profile p = request_profile(0);
+    assert_int_equal(p.view.tree.total, 100 * MS);
+    assert_int_equal(self_of(&p, "one"), 100 * MS);
+    assert_true(sf_str_find(p.reason, SF_STR("what the process did"), &found));
+    p = request_profile(1);
+    assert_int_equal(p.view.tree.total, 200 * MS);
+    assert_int_equal(self_of(&p, "two"), 200 * MS);
+    p = request_profile(2);
+    assert_int_equal(p.view.tree.total, 0);
+    assert_true(sf_str_find(p.reason, SF_STR("are of other processes"), &found));
+    end();
+}
+
+/* Where profiles do not name the process as spans do, the service is what is known. */
+TEST(span_link, says_service_when_processes_cannot_be_compared)
+{
+    size_t found;
+    begin_empty();
+    put_request(0, "shop-1", 0, 1000);
+    put_request(1, "shop-2", 0, 1000);
+    put_untimed("one", SF_STR("session=a"), 0, 10000, 100);
+    for (uint8_t i = 0; i < 2; i++) {
+        struct sf_span_profile p = request_profile(i);
+        assert_int_equal(p.view.tree.total, 50 * MS);
+        assert_true(sf_str_find(p.reason, SF_STR("what the service did"), &found));
+    }
+    end();
+}
+
+/* A file uploaded under a trace's id needs no process to be found. */
+TEST(span_link, takes_what_was_sent_under_the_traces_id)
+{
+    struct store_sample put = at("sum", 0, 10, 30);
+    put.sample.trace_id = TRACE;
+    put.sample.thread = 0;
+    begin();
+    put_profile("process_cpu", "cpu", SF_STR_NONE, &put, 1);
+    struct sf_span_profile p = profile(1, false);
+    assert_int_equal(self_of(&p, "sum"), 30 * MS);
+    put_profile("process_cpu", "cpu", SF_STR("session=x"), &put, 1);
+    p = profile(1, false);
+    assert_int_equal(self_of(&p, "sum"), 60 * MS);
+    end();
+}
+
 static struct store_sample of_another_request(struct store_sample put)
 {
     put.sample.trace_id.b[0] = 77;
@@ -272,7 +414,7 @@ TEST(span_link, leaves_other_requests_untimed_samples_to_them)
     put.sample.has_time = false;
     put.sample.start_ns = 0;
     put.sample.thread = 0;
-    put_profile("process_cpu", "cpu", SF_STR("instance=of-the-profiler"), &put, 1);
+    put_profile("process_cpu", "cpu", SF_STR("session=of-the-profiler"), &put, 1);
     struct sf_span_profile p = profile(2, false);
     assert_int_equal(p.view.tree.total, 0);
     assert_true(sf_str_find(p.reason, SF_STR("no sample of shop fell into this span"), &found));

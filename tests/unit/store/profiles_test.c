@@ -1,6 +1,12 @@
 #include "test.h"
 
+#include <fcntl.h>
+
+#include "base/hash.h"
+#include "base/num.h"
+#include "block/format/section.h"
 #include "flame/batch_tree.h"
+#include "store/local/files/directory.h"
 #include "store/local/write/compact.h"
 #include "store/local/write/retain.h"
 #include "support/profile_lines.h"
@@ -628,6 +634,102 @@ TEST(profiles, give_time_series_that_add_up)
     assert_true(list.n >= 6);
     for (uint32_t i = 1; i < list.n; i++)
         assert_true(sf_str_cmp(list.series[i - 1].service, list.series[i].service) <= 0);
+    done(&r);
+}
+
+struct redating {
+    struct rig *r;
+    uint16_t format;
+    uint32_t n;
+};
+
+static bool redate(void *arg, const char *path, uint64_t id)
+{
+    struct redating *x = arg;
+    char whole[300];
+    uint8_t header[SF_BLOCK_HEADER_LEN];
+    (void)id;
+    if (strncmp(path, "prof/", 5) != 0)
+        return true;
+    snprintf(whole, sizeof(whole), "%s/%s", x->r->r.path, path);
+    int fd = open(whole, O_RDWR | O_CLOEXEC);
+    assert_int_equal(pread(fd, header, sizeof(header), 0), sizeof(header));
+    sf_store_u16le(header + 4, x->format);
+    sf_store_u64le(header + 120, sf_hash(header, 120));
+    assert_int_equal(pwrite(fd, header, sizeof(header), 0), sizeof(header));
+    close(fd);
+    x->n++;
+    return true;
+}
+
+TEST(profiles, of_a_later_format_are_left_alone)
+{
+    struct rig r;
+    struct redating x = {.r = &r, .format = SF_PROFILE_BLOCK_FORMAT + 1};
+    init(&r);
+    send(&r, 9);
+    assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
+    store_rig_close(&r.r);
+    assert_ok(sf_directory_blocks(r.r.dir, redate, &x, &r.r.why));
+    assert_true(x.n > 0);
+    assert_err(store_rig_open(&r.r), SF_ERR_UNSUPPORTED);
+    assert_non_null(strstr(r.r.why.text, "a later version wrote"));
+    assert_err(store_rig_open(&r.r), SF_ERR_UNSUPPORTED); /* nothing was moved away */
+    x.format--;
+    assert_ok(sf_directory_blocks(r.r.dir, redate, &x, &r.r.why));
+    assert_ok(store_rig_open(&r.r));
+    for (uint32_t i = 0; i < 3; i++)
+        check_service(&r, i, &r.cpu[i]);
+    done(&r);
+}
+
+static int64_t sum_of(struct rig *r, int64_t from_ns, int64_t to_ns)
+{
+    struct sf_prof_query query = {.type = SF_STR("process_cpu:cpu:nanoseconds:cpu:nanoseconds"),
+                                  .from_ns = from_ns,
+                                  .to_ns = to_ns};
+    struct sf_prof_points points;
+    const struct sf_tree *tree;
+    struct sf_arena tmp = r->a;
+    uint32_t tenant = 1;
+    struct sf_query_ctx q = {.tenants = &tenant, .n_tenants = 1, .req = &tmp};
+    int64_t sum = 0;
+    assert_ok(r->r.store->ops->prof_merge(r->r.store, &query, &q, &tree, &r->r.why));
+    assert_ok(r->r.store->ops->prof_points(r->r.store, &query, NULL, 0, 7 * SF_NS_PER_S, &q,
+                                           &points, &r->r.why));
+    for (uint32_t i = 0; i < points.n_points; i++) {
+        sum += points.points[i].value;
+        assert_true(points.points[i].time_ns < to_ns);
+    }
+    assert_int_equal(sum, tree->total); /* a series is its range, as a flame graph is */
+    return tree->total;
+}
+
+/* Ten-second profiles in windows of any length: each counts once, also as sums of ten minutes. */
+TEST(profiles, add_up_over_adjacent_windows)
+{
+    static const int64_t seconds[] = {10, 60, 300, 13};
+    struct rig r;
+    int64_t from_ns, to_ns, whole;
+    init(&r);
+    r.r.config.retention.full_resolution_ns = 2 * SF_NS_PER_HOUR;
+    reopen(&r);
+    from_ns = now_ns - 3 * SF_NS_PER_S;
+    send(&r, 120);
+    assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
+    to_ns = now_ns + SF_NS_PER_S;
+    for (int round = 0; round < 2; round++) {
+        whole = sum_of(&r, 1, to_ns);
+        assert_true(whole > 0);
+        for (int k = 0; k < 4; k++) {
+            int64_t step = seconds[k] * SF_NS_PER_S, sum = 0;
+            for (int64_t at = from_ns - 600 * SF_NS_PER_S; at < to_ns; at += step)
+                sum += sum_of(&r, at, at + step);
+            assert_int_equal(sum, whole);
+        }
+        now_ns += 5 * SF_NS_PER_HOUR;
+        compact(&r);
+    }
     done(&r);
 }
 
