@@ -84,13 +84,33 @@ def test_time_series_add_up():
     assert len(ask("SelectSeries", profileTypeID=CPU, labelSelector="{}", groupBy=["env"], step=15, limit=1)["series"]) == 1
 
 
-def test_a_point_has_the_step_before_it():
-    at = NOW - 60 * 10**9  # the first profile's time; the next is 10 s later
-    for start_ns, first in ((at, 30000000), (at + 1 * 10**9, 30000000), (at + 10 * 10**9, 40000000)):
-        start = start_ns // 10**6 + 1
+def test_a_profile_belongs_where_it_starts():
+    at = (NOW - 60 * 10**9) // 10**6  # the first profile's time; the next is 10 s later
+    for start, first in ((at, 30000000), (at + 10000, 40000000)):
         points = ask("SelectSeries", profileTypeID=CPU, start=start, end=start + 1, step=10)["series"][0]["points"]
         assert points == [{"value": first, "timestamp": str(start)}], (points, first)
-    assert ask("SelectSeries", profileTypeID=CPU, start=at // 10**6 - 5000, end=at // 10**6 - 4000, step=1) == {}
+    # What began before the range is another range's, and the end is part of it.
+    assert ask("SelectSeries", profileTypeID=CPU, start=at + 1, end=at + 9999, step=10) == {}
+    assert ask("SelectSeries", profileTypeID=CPU, start=at - 5000, end=at, step=10)["series"][0]["points"][0]["value"] == 30000000
+
+
+def test_adjacent_ranges_add_up():
+    query = CPU + '{service_name="shop"}'
+    for step in (10, 13, 60, 300):
+        sums = dict.fromkeys(("merge", "series", "diff", "render", "timeline", "own"), 0)
+        begin = NOW // 10**9 - 120
+        for at in range(begin, NOW // 10**9 + 60, step):
+            own = {"start": at * 1000, "end": (at + step) * 1000 - 1, "profileTypeID": CPU, "labelSelector": '{service_name="shop"}'}
+            sums["merge"] += int(ask("SelectMergeStacktraces", **own)["flamegraph"].get("total", 0))
+            series = ask("SelectSeries", **own, step=4).get("series", [])
+            sums["series"] += sum(p["value"] for s in series for p in s["points"])
+            sums["diff"] += int(ask("Diff", left=own, right=own)["flamegraph"].get("leftTicks", 0))
+            told = json.loads(get("/pyroscope/render", query=query, **{"from": at * 1000, "until": (at + step) * 1000}).body)
+            sums["render"] += told["flamebearer"]["numTicks"]
+            sums["timeline"] += sum(told["timeline"]["samples"])
+            told = get("/api/v1/profile", app="shop", type="cpu", format="folded", **{"from": at, "until": at + step})
+            sums["own"] += sum(int(line.rsplit(" ", 1)[1]) for line in told.text.splitlines()) if told.status == 200 else 0
+        assert set(sums.values()) == {330000000}, (step, sums)
 
 
 def test_exemplars_are_single_profiles_that_can_be_asked_for():
@@ -139,7 +159,7 @@ def test_a_merged_profile_is_pprof():
     assert status == 0 and message == answer.body
     again = server.post("/api/v1/profile?service=merged", answer.body)  # what was given out can be sent in
     assert again.status == 200, again.text
-    assert get("/api/v1/profile", app="merged", format="folded", until=NOW // 10**9 + 7200).text == "main;fast 210000000\nmain;slow 120000000\n"
+    assert get("/api/v1/profile", app="merged", format="folded", until=NOW // 10**9 + 3600).text == "main;fast 210000000\nmain;slow 120000000\n"
     nested = ask("SelectMergeStacktraces", profileTypeID=CPU, labelSelector='{service_name="shop"}',
                  format="PROFILE_FORMAT_PPROF")
     assert functions(nested["pprof"]["profile"]) == want
@@ -169,7 +189,7 @@ def test_other_forms_of_a_tree():
 
 def test_two_ranges_compare():
     sides = {"left": {"profileTypeID": CPU, "labelSelector": '{service_name="shop"}', "start": RANGE["start"], "end": MIDDLE},
-             "right": {"profile_typeID": CPU, "label_selector": '{service_name="shop"}', "start": MIDDLE + 1000,
+             "right": {"profile_typeID": CPU, "label_selector": '{service_name="shop"}', "start": MIDDLE + 1,
                        "end": RANGE["end"]}}
     flame = ask("Diff", **sides)["flamegraph"]
     assert (flame["leftTicks"], flame["rightTicks"], flame["total"]) == ("120000000", "210000000", "330000000"), flame
@@ -196,7 +216,7 @@ def test_the_older_interface_draws_and_compares():
     dot = get("/pyroscope/render", query=query, format="dot", **params)
     assert dot.text.startswith("digraph"), dot.text
     told = get("/pyroscope/render-diff", leftQuery=query, leftFrom=params["from"], leftUntil=MIDDLE, rightQuery=query,
-               rightFrom=MIDDLE + 1000, rightUntil=params["until"])
+               rightFrom=MIDDLE + 1, rightUntil=params["until"])
     told = json.loads(told.body)
     assert (told["leftTicks"], told["rightTicks"]) == (120000000, 210000000) and told["metadata"]["format"] == "double"
     assert json.loads(get("/pyroscope/label-values", label="__name__").body) == [CPU]
