@@ -58,6 +58,20 @@ for language, protocols in (("go", ("grpc", "http/protobuf")), ("python", ("grpc
             make_test(language, protocol, compression)
 
 
+def test_python_takes_the_answer_to_metrics_and_logs_for_a_success():
+    python = toolchain.client("python")[0]
+    script = os.path.join(os.path.dirname(__file__), "python", "other_signals.py")
+    for protocol in ("grpc", "http/protobuf"):
+        before = [server.metric(f'spanflame_other_signals_total{{signal="{signal}"}}') for signal in ("metrics", "logs")]
+        done = subprocess.run([python, script, protocol], capture_output=True, text=True, timeout=60, check=False,
+                              env=story.environment("shop-python", f"http://127.0.0.1:{server.port}", protocol, "gzip"))
+        assert done.returncode == 0, done.stderr + done.stdout
+        results = json.loads(done.stdout)
+        assert set(results["metrics"] + results["logs"]) == {"SUCCESS"} and len(results["logs"]) == 3, results
+        after = [server.metric(f'spanflame_other_signals_total{{signal="{signal}"}}') for signal in ("metrics", "logs")]
+        assert [a - b for a, b in zip(after, before)] == [len(results["metrics"]), 3], (before, after, results)  # once each
+
+
 def test_nothing_was_refused_cut_or_redacted():
     if not n_run:
         raise tap.Skip("no client could be run")
