@@ -392,7 +392,7 @@ TEST(wal_power, loses_nothing_that_was_acknowledged)
         n_cuts += check_cuts(&r, i, 1, &random);
     }
     printf("# %zu events, %zu images, %u batches\n", n_events, n_cuts, acked.n);
-    assert_true(n_cuts > 300);
+    assert_true(n_cuts > test_scaled(300));
     forget_everything();
     rig_done(&r);
 }
