@@ -1,18 +1,7 @@
-/* ran_on.c - where a span ran: its process and its thread. */
+/* ran_on.c - where a span ran: its process. */
 #include "exec/ran_on.h"
 
-#include "base/hash.h"
 #include "model/process.h"
-
-uint64_t sf_ran_on_thread(const struct sf_span *s)
-{
-    struct sf_value id = sf_attrs_get(s->attrs, SF_STR("thread.id"));
-    struct sf_value name = sf_attrs_get(s->attrs, SF_STR("thread.name"));
-    if (id.type == SF_VALUE_INT && id.i64 > 0)
-        return (uint64_t)id.i64;
-    /* A sample whose thread has a name only stands under the name's hash. */
-    return name.type == SF_VALUE_STR && name.str.len ? sf_hash_str(name.str) : 0;
-}
 
 /* Known to the writing side as hash of service and key. A key that is a guess names nobody: the
  * span then stands for its service, as do samples that name none. */

@@ -35,7 +35,8 @@ struct work {
     struct sf_coverage out;
     struct sf_span_set spans; /* looked at */
     bool is_by_service;
-    double self_ns; /* of all spans looked at */
+    bool has_strange_threads; /* of spans, that no sample has */
+    double self_ns;           /* of all spans looked at */
     struct caller *callers;
     uint32_t n_callers;
 };
@@ -93,6 +94,7 @@ static enum sf_err join(struct work *w, struct sf_why *why)
     w->out.received = sf_claims_view_looks(&c->link, sf_grades_value(&w->out.grades),
                                            w->out.grades.n_samples);
     w->is_by_service = c->link.is_by_service;
+    w->has_strange_threads = c->link.n_thread_ignored > 0;
     if (c->link.period > 0 && sf_str_eq(c->link.type.period_unit, SF_STR("nanoseconds")))
         w->out.expected = w->self_ns / (double)c->link.period;
     return SF_OK;
@@ -312,6 +314,7 @@ static enum sf_err say_missing(struct work *w, struct sf_why *why)
                                c->tagged_share > 0 && c->expected > 0 &&
                                c->expected<(double)c->n_looked_at, [SF_MISSING_TIME] = has_gaps,
                                            [SF_MISSING_CLOCK] = c->n_skews> 0,
+        [SF_MISSING_THREADS] = w->has_strange_threads,
     };
     if (!list)
         return sf_exec_no_room(why);

@@ -71,7 +71,7 @@ void sf_link_keep_add(struct sf_link_keep *k, const struct sf_trace_view *v, str
             .start_ns = s->start_ns,
             .end_ns = s->end_ns,
             .process = processes[s->resource],
-            .thread = sf_ran_on_thread(s),
+            .thread = sf_span_thread_of(s, &v->resources[s->resource]),
             .profile = sf_profile_names_given(s),
             .tags = (uint8_t)sf_span_tags_of(s, &v->resources[s->resource])};
         if (!add_name(k, v->resources[s->resource].service, &to->service))

@@ -6,12 +6,13 @@
  * kept, and are read again by who needs them. */
 #pragma once
 #include "exec/trace_view.h"
+#include "link/thread_table.h"
 
 struct sf_kept_span {
     sf_span_id id, parent_id;
     uint64_t start_ns, end_ns;
-    uint64_t process;   /* sf_process_hash */
-    uint64_t thread;    /* 0: unknown */
+    uint64_t process; /* sf_process_hash */
+    struct sf_span_thread thread;
     sf_span_id profile; /* sf_profile_names_given */
     uint8_t tags;       /* enum sf_span_tags */
     sf_str service;

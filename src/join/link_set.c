@@ -11,6 +11,7 @@
 #include "flame/tree_builder.h"
 #include "join/link_others.h"
 #include "join/link_spans.h"
+#include "join/link_threads.h"
 #include "join/link_window.h"
 #include "join/profile_names.h"
 #include "model/process.h"
@@ -43,6 +44,11 @@ struct load {
     struct sf_profile_names names; /* ids that spans give their profiles */
     struct of_trace of_trace;
     struct sf_link_windows windows; /* of profiles without ids */
+    struct sf_link_threads threads;
+    struct sf_place_of_id { /* by id */
+        sf_span_id id;
+        uint32_t span;
+    } * ids;
     bool is_one_trace;
 };
 
@@ -136,9 +142,38 @@ static uint64_t process_of(const struct load *l, uint64_t process, sf_str servic
     return known ? known : sf_process_hash(service, SF_STR_NONE);
 }
 
+static int order_places(const void *a, const void *b)
+{
+    const struct sf_place_of_id *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static bool index_ids(struct load *l)
+{
+    l->ids = sf_arena_new_n(l->q->req, l->set.n_own + 1u, sizeof(*l->ids));
+    for (uint32_t i = 0; l->ids && i < l->set.n_own; i++)
+        l->ids[i] = (struct sf_place_of_id){l->spans.spans[i].span_id, i};
+    if (l->ids && l->set.n_own > 0)
+        qsort(l->ids, l->set.n_own, sizeof(*l->ids), order_places);
+    return l->ids != NULL;
+}
+
+/* A sample that names a span is of the span's process. */
+static bool add_thread(struct load *l, const struct sf_link_sample *s, uint64_t raw)
+{
+    struct sf_place_of_id key = {.id = s->span_id};
+    const struct sf_place_of_id *found = s->span_id != 0 && l->set.n_own > 0
+                                             ? bsearch(&key, l->ids, l->set.n_own, sizeof(key),
+                                                       order_places)
+                                             : NULL;
+    return sf_link_threads_add_row(&l->threads, raw,
+                                   found ? l->spans.origins[found->span].process : s->process,
+                                   found != NULL, s->thread);
+}
+
 /* What was sent under a trace's id is that trace's, whatever it calls its process: that of the
  * service in the trace. Of several it may be each, and nobody knows when: the sample is shared. */
-static bool add_of_trace(struct load *l, struct sf_link_sample s, sf_str service)
+static bool add_of_trace(struct load *l, struct sf_link_sample s, sf_str service, uint64_t raw)
 {
     struct of_trace *t = &l->of_trace;
     int64_t value = s.value;
@@ -152,10 +187,10 @@ static bool add_of_trace(struct load *l, struct sf_link_sample s, sf_str service
         s.value = value / t->n + (i < value % t->n) - (value < 0 && i < -(value % t->n));
         s.has_time = s.has_time && t->n == 1;
         l->set.is_by_service = l->set.is_by_service || t->n > 1;
-        if (!add_sample(l, &s))
+        if (!add_sample(l, &s) || !add_thread(l, &s, raw))
             return false;
     }
-    return t->n > 0 || add_sample(l, &s);
+    return t->n > 0 || (add_sample(l, &s) && add_thread(l, &s, raw));
 }
 
 static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, bool is_untagged,
@@ -182,19 +217,18 @@ static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, b
             .is_lent = r->is_lent[i]};
         bool is_of_trace = s.span_id == 0 && !sf_trace_id_is_zero(s.trace_id) &&
                            sf_link_spans_process(&l->spans, r->process[i]) == 0;
-        if (is_untagged && s.span_id != 0)
-            continue;
-        if (is_untagged && l->windows.by == SF_LINK_BY_SERVICE)
+        bool is_elsewhere = is_untagged && s.span_id != 0;
+        if (is_untagged && !is_elsewhere && l->windows.by == SF_LINK_BY_SERVICE) {
             s.process = l->spans.origins[l->set.span].process;
-        else if (is_of_trace) {
-            if (!add_of_trace(l, s, list->series[r->series[i]].service))
+        } else if (is_of_trace && !is_elsewhere) {
+            if (!add_of_trace(l, s, list->series[r->series[i]].service, r->process[i]))
                 return sf_exec_no_room(why);
             continue;
         }
-        if (!add_sample(l, &s))
+        if (!add_thread(l, &s, r->process[i]) || (!is_elsewhere && !add_sample(l, &s)))
             return sf_exec_no_room(why);
     }
-    return SF_OK;
+    return sf_link_threads_add_known(&l->threads, list) ? SF_OK : sf_exec_no_room(why);
 }
 
 static int order_ids(const void *a, const void *b)
@@ -497,6 +531,9 @@ static enum sf_err find_exact(struct load *l, struct sf_why *why)
 static enum sf_err finish(struct load *l, struct sf_why *why)
 {
     uint32_t n_spans = l->set.tree.n_spans;
+    if (!sf_link_threads_set(&l->threads, &l->spans, l->set.n_own, &l->set.n_thread_ignored))
+        return sf_exec_no_room(why);
+    l->set.threads = l->spans.threads;
     enum sf_err err = sf_tree_builder_take(&l->stacks, l->set.type.sample_unit, &l->set.stacks,
                                            why);
     if (!err)
@@ -522,6 +559,9 @@ static enum sf_err load(struct load *l, const sf_trace_id *traces, uint32_t n_tr
     sf_link_spans_end(&l->spans);
     l->set.n_own = l->set.tree.n_spans = l->spans.n;
     l->set.is_by_service = l->spans.is_by_service;
+    l->threads.req = l->q->req;
+    if (!index_ids(l))
+        return sf_exec_no_room(why);
     l->from_ns = l->spans.from_ns > AROUND_NS ? l->spans.from_ns - AROUND_NS : 0;
     l->to_ns = l->spans.to_ns < INT64_MAX - AROUND_NS ? l->spans.to_ns + AROUND_NS : INT64_MAX;
     sf_tree_builder_init(&l->stacks, l->q->req, MAX_STACKS, SF_TREE_BORROWS);

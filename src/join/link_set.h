@@ -41,6 +41,8 @@ struct sf_link_set {
     enum sf_link_source source;
     const uint64_t *exact_processes; /* sorted: their senders say that they tag every span */
     uint32_t n_exact;
+    const struct sf_span_thread *threads; /* of each span of the trace: what it says */
+    uint32_t n_thread_ignored; /* spans whose threads and their samples' are numbered differently */
     uint64_t n_elsewhere; /* samples of the process meanwhile that name spans of other traces */
     int64_t window_from_ns, window_to_ns; /* AGGREGATE: what its profiles cover */
     struct sf_clock_fix clocks;           /* of one trace: the tree is on one clock */

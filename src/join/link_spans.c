@@ -19,7 +19,8 @@ bool sf_link_spans_init(struct sf_link_spans *l, uint32_t cap, struct sf_arena *
     l->services = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->services), 16);
     l->profiles = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->profiles), 16);
     l->tags = sf_arena_raw(req, (size_t)cap + 1, 16);
-    return l->spans && l->origins && l->services && l->profiles && l->tags;
+    l->threads = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->threads), 16);
+    return l->spans && l->origins && l->services && l->profiles && l->tags && l->threads;
 }
 
 static bool add_process(struct sf_link_spans *l, uint64_t process)
@@ -51,8 +52,9 @@ static bool add_name(struct sf_link_spans *l, sf_str name, bool is_copied, sf_st
     return true;
 }
 
-static void add_span(struct sf_link_spans *l, const struct sf_span *s, struct sf_span_origin origin,
-                     sf_str service, sf_span_id profile, uint8_t tags, bool is_bare)
+static void add_span(struct sf_link_spans *l, const struct sf_span *s, uint64_t process,
+                     struct sf_span_thread thread, sf_str service, sf_span_id profile, uint8_t tags,
+                     bool is_bare)
 {
     int64_t start_ns = s->start_ns < INT64_MAX ? (int64_t)s->start_ns : INT64_MAX;
     int64_t end_ns = s->end_ns < INT64_MAX ? (int64_t)s->end_ns : INT64_MAX;
@@ -64,7 +66,8 @@ static void add_span(struct sf_link_spans *l, const struct sf_span *s, struct sf
                                           .end_ns = s->end_ns};
     else
         l->spans[l->n] = *s;
-    l->origins[l->n] = origin;
+    l->origins[l->n] = (struct sf_span_origin){.process = process};
+    l->threads[l->n] = thread;
     l->profiles[l->n] = profile;
     l->tags[l->n] = tags;
     l->services[l->n++] = service;
@@ -119,7 +122,7 @@ bool sf_link_spans_add(struct sf_link_spans *l, const struct sf_trace *trace)
                         : NULL;
     for (uint32_t i = 0; names && i < b->n_spans; i++) {
         const struct sf_span *s = &b->spans[i];
-        add_span(l, s, (struct sf_span_origin){processes[s->resource], sf_ran_on_thread(s)},
+        add_span(l, s, processes[s->resource], sf_span_thread_of(s, &b->resources[s->resource]),
                  names[s->resource], sf_profile_names_given(s),
                  (uint8_t)sf_span_tags_of(s, &b->resources[s->resource]), false);
     }
@@ -156,7 +159,7 @@ bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *tra
     for (uint32_t i = 0; names && i < b->n_spans; i++) {
         const struct sf_span *s = &b->spans[i];
         if (is_kept[s->resource])
-            add_span(l, s, (struct sf_span_origin){processes[s->resource], sf_ran_on_thread(s)},
+            add_span(l, s, processes[s->resource], sf_span_thread_of(s, &b->resources[s->resource]),
                      names[s->resource], sf_profile_names_given(s),
                      (uint8_t)sf_span_tags_of(s, &b->resources[s->resource]), true);
     }
@@ -207,8 +210,7 @@ bool sf_link_spans_add_kept(struct sf_link_spans *l, const struct sf_link_keep *
                                .start_ns = s->start_ns,
                                .end_ns = s->end_ns};
         if (is_kept[i])
-            add_span(l, &bare, (struct sf_span_origin){s->process, s->thread}, s->service,
-                     s->profile, s->tags, true);
+            add_span(l, &bare, s->process, s->thread, s->service, s->profile, s->tags, true);
     }
     l->is_by_service = l->is_by_service || trace->is_by_service;
     return true;

@@ -8,6 +8,7 @@
 #include "join/link_keep.h"
 #include "join/span_set.h"
 #include "link/span_tree.h"
+#include "link/thread_table.h"
 
 struct sf_link_alias { /* a name under which profiles may know a process */
     uint64_t name, process;
@@ -17,7 +18,8 @@ struct sf_link_alias { /* a name under which profiles may know a process */
 struct sf_link_spans {
     struct sf_arena *req;
     struct sf_span *spans;
-    struct sf_span_origin *origins; /* beside the spans */
+    struct sf_span_origin *origins; /* beside the spans; threads: when their samples are known */
+    struct sf_span_thread *threads; /* beside the spans: what they say */
     sf_str *services;               /* beside the spans */
     sf_span_id *profiles;           /* likewise: sf_profile_names_given */
     uint8_t *tags;                  /* likewise: enum sf_span_tags */

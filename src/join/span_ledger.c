@@ -315,13 +315,12 @@ static int64_t carried(const struct sf_span *s, const struct figure *f)
 static int64_t own_of(const struct sf_link_set *set, const struct figure *f)
 {
     const struct sf_span_tree *t = &set->tree;
-    const struct sf_span_place *me = &t->places[set->span];
     int64_t own = carried(&set->spans[set->span], f);
     for (uint32_t i = t->first[set->span]; own >= 0 && i < t->first[set->span + 1]; i++) {
         uint32_t child = t->children[i];
         int64_t theirs = carried(&set->spans[child], f);
         if (!sf_span_tree_is_local(t, set->span, child) ||
-            (me->thread && t->places[child].thread && t->places[child].thread != me->thread))
+            sf_span_thread_differs(&set->threads[set->span], &set->threads[child]))
             continue;
         if (theirs < 0)
             return SF_LEDGER_UNSAID;

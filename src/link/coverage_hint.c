@@ -145,6 +145,12 @@ struct sf_coverage_hint sf_coverage_hint_of(enum sf_missing what, sf_str languag
                               "traces are drawn corrected, by estimates; samples are joined inside "
                               "a process and are right all the same",
                               {"run chrony or ntpd on both hosts", NULL}},
+        [SF_MISSING_THREADS] = {"no_threads",
+                                "no thread that a span names is among those of the samples: "
+                                "threads are ignored, and samples are joined by time alone",
+                                {"send the kernel's thread number as the span's thread.id; for "
+                                 "Java, profile with JFR, which has Java's number too",
+                                 NULL}},
     };
     struct sf_coverage_hint hint = hints[what];
     const struct language *l = find(language);

@@ -14,6 +14,7 @@ enum sf_missing {
     SF_MISSING_RATE,     /* spans are too short for the sampling rate */
     SF_MISSING_TIME,     /* there are gaps between profiles */
     SF_MISSING_CLOCK,    /* clocks contradict each other */
+    SF_MISSING_THREADS,  /* spans and samples number threads differently */
     SF_MISSINGS
 };
 

@@ -19,16 +19,17 @@ static struct store_rig rig;
 static const sf_trace_id TRACE = {{1, 2, 3}};
 
 /* checkout 0..100 ms > pay 40..80 ms, both in shop's one process; thread 5. */
-static void begin_with(int64_t thread_id)
+static void begin_in(const char *language, int64_t thread_id)
 {
     store_rig_init(&rig);
     rig.config.tuning.wall_ns = now_ns;
     assert_ok(store_rig_open(&rig));
     struct sf_attr where[] = {
         {SF_STR("service.instance.id"), {.type = SF_VALUE_STR, .str = SF_STR("shop-1")}},
-        {SF_STR("service.name"), {.type = SF_VALUE_STR, .str = SF_STR("shop")}}};
+        {SF_STR("service.name"), {.type = SF_VALUE_STR, .str = SF_STR("shop")}},
+        {SF_STR("telemetry.sdk.language"), {.type = SF_VALUE_STR, .str = sf_str_from(language)}}};
     struct sf_attr thread[] = {{SF_STR("thread.id"), {.type = SF_VALUE_INT, .i64 = thread_id}}};
-    struct sf_resource resource = {.attrs = {where, 2}, .service = SF_STR("shop")};
+    struct sf_resource resource = {.attrs = {where, 3}, .service = SF_STR("shop")};
     struct sf_scope scope = {0};
     struct sf_span spans[] = {{.trace_id = TRACE,
                                .span_id = 1,
@@ -45,6 +46,11 @@ static void begin_with(int64_t thread_id)
                                .attrs = {thread, 1}}};
     struct sf_span_batch batch = {&resource, &scope, spans, 1, 1, 2};
     assert_ok(store_put_batch(&rig, 0, store_batch(&rig, 1, &batch, 11, NOW_NS)));
+}
+
+static void begin_with(int64_t thread_id)
+{
+    begin_in("c", thread_id);
 }
 
 static void begin(void)
@@ -526,6 +532,64 @@ TEST(span_link, leaves_waits_of_idle_threads_apart)
     struct sf_ledger_view v = ledger(1);
     assert_int_equal(part(&v, "lock"), 0);
     assert_int_equal(part(&v, "cpu"), 20 * MS);
+    end();
+}
+
+/* Java's agents as they come: spans have Java's thread numbers and an instance, samples the
+ * kernel's too and no instance, and only the request's first span is named. */
+TEST(span_link, finds_javas_threads_by_javas_numbers)
+{
+    struct store_sample puts[] = {at("sum", 1, 10, 10), at("sum", 1, 20, 10), at("sign", 1, 50, 10),
+                                  at("sign", 1, 60, 10), at("gc", 0, 55, 10)};
+    struct store_sample park[] = {at("park", 0, 85, 10), at("park", 0, 2, 90)};
+    begin_in("java", 31);
+    for (int i = 0; i < 5; i++) {
+        puts[i].sample.thread = i < 4 ? 4001 : 4009;
+        puts[i].sample.runtime_thread = i < 4 ? 31 : 0;
+        puts[i].sample.is_kernel_thread = true;
+        puts[i].sample.thread_name = SF_STR("http-1");
+    }
+    for (int i = 0; i < 2; i++) {
+        park[i].sample.thread = i == 0 ? 4001 : 4005;
+        park[i].sample.runtime_thread = i == 0 ? 31 : 35;
+        park[i].sample.is_kernel_thread = true;
+        park[i].sample.length_ns = park[i].sample.value;
+        park[i].sample.state = SF_STATE_LOCK;
+    }
+    put_profile("process_cpu", "cpu", SF_STR("session=7"), puts, 5);
+    put_profile("off_cpu", "time", SF_STR("instance=shop-1"), park, 2);
+    struct sf_span_profile p = profile(2, false);
+    assert_int_equal(self_of(&p, "sign"), 20 * MS);
+    assert_int_equal(graded(&p, "inherited"), 2);
+    p = profile(1, true); /* its children's code is not its own */
+    assert_int_equal(self_of(&p, "sign"), 0);
+    assert_int_equal(self_of(&p, "sum"), 20 * MS);
+    assert_int_equal(graded(&p, "exact"), 0);
+    struct sf_ledger_view v = ledger(2);
+    assert_int_equal(part(&v, "cpu"), 20 * MS);
+    assert_int_equal(v.other_cpu_ns, 0);
+    v = ledger(1);
+    assert_int_equal(part(&v, "cpu"), 20 * MS);
+    assert_int_equal(part(&v, "lock"), 10 * MS); /* on its thread, without any id */
+    end();
+}
+
+/* Spans and samples that number threads differently: time decides. */
+TEST(span_link, ignores_threads_that_are_numbered_differently)
+{
+    struct store_sample puts[] = {at("sum", 1, 10, 10), at("sign", 1, 50, 10)};
+    struct sf_link_want want = {.span = 1};
+    struct sf_link_set *set;
+    struct sf_why why = {0};
+    begin_in("dotnet", 3);
+    puts[0].sample.thread = puts[1].sample.thread = 4001;
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 2);
+    struct sf_span_profile p = profile(2, false);
+    assert_int_equal(self_of(&p, "sign"), 10 * MS);
+    assert_int_equal(graded(&p, "inherited"), 1);
+    set = sf_arena_new(rig.q.req, sizeof(*set));
+    assert_ok(sf_link_set_load(rig.store, TRACE, &want, &rig.q, set, &why));
+    assert_int_equal(set->n_thread_ignored, 2);
     end();
 }
 
