@@ -2,12 +2,13 @@
 
 #include <string.h>
 
+#include "base/amount.h"
 #include "base/num.h"
 #include "base/str.h"
+#include "base/time_unit.h"
 #include "collect/lib/sample_ring.h"
 
-#define SECOND_NS ((uint64_t)1000000000)
-#define HEAP      (1u << SF_SAMPLES_ALLOC | 1u << SF_SAMPLES_INUSE)
+#define HEAP (1u << SF_SAMPLES_ALLOC | 1u << SF_SAMPLES_INUSE)
 
 static const struct word {
     const char *word;
@@ -63,30 +64,18 @@ bool sf_profile_words_parse(const char *list, unsigned *kinds)
     return true;
 }
 
-/* A number and a unit: "512KB", "10s", "100". Without one, `plain`. False: neither. */
-static bool amount(sf_str text, uint64_t plain, uint64_t *out)
+/* A number and a unit: "512KB", "100Hz", "100". False: neither. */
+static bool amount(sf_str text, uint64_t *out)
 {
     static const struct {
         const char *unit;
         uint64_t factor;
     } units[] = {
-        {"ns", 1},
-        {"us", 1000},
-        {"ms", 1000000},
-        {"s", SECOND_NS},
-        {"m", 60 * SECOND_NS},
-        {"h", 3600 * SECOND_NS},
-        {"B", 1},
-        {"KB", 1 << 10},
-        {"KiB", 1 << 10},
-        {"MB", 1 << 20},
-        {"MiB", 1 << 20},
-        {"GB", 1 << 30},
-        {"GiB", 1 << 30},
-        {"Hz", 1},
+        {"B", 1},         {"KB", 1 << 10}, {"KiB", 1 << 10}, {"MB", 1 << 20},
+        {"MiB", 1 << 20}, {"GB", 1 << 30}, {"GiB", 1 << 30}, {"Hz", 1},
     };
     size_t n = 0;
-    uint64_t number, factor = plain;
+    uint64_t number, factor = 1;
     bool is_known;
     while (n < text.len && text.p[n] >= '0' && text.p[n] <= '9')
         n++;
@@ -107,15 +96,35 @@ struct reader {
     void *arg;
 };
 
-static uint64_t read_amount(struct reader *r, const char *name, uint64_t plain, uint64_t otherwise,
-                            uint64_t least, uint64_t most)
+static uint64_t read_amount(struct reader *r, const char *name, uint64_t otherwise, uint64_t least,
+                            uint64_t most)
 {
     const char *text = name ? r->get(name) : NULL;
     uint64_t v;
     if (!text || !*text)
         return otherwise;
-    if (amount(sf_str_trim(sf_str_from(text)), plain, &v) && v >= least && v <= most)
+    if (amount(sf_str_trim(sf_str_from(text)), &v) && v >= least && v <= most)
         return v;
+    r->doubt(r->arg, name, text);
+    return otherwise;
+}
+
+/* Without a unit: seconds. */
+static int64_t read_duration(struct reader *r, const char *name, int64_t otherwise, int64_t least,
+                             int64_t most)
+{
+    const char *text = r->get(name);
+    sf_str trimmed = sf_str_trim(sf_str_from(text ? text : ""));
+    uint64_t seconds;
+    int64_t ns = -1;
+    if (!trimmed.len)
+        return otherwise;
+    if (sf_str_to_u64(trimmed, &seconds))
+        ns = seconds <= INT64_MAX / SF_NS_PER_S ? (int64_t)(seconds * SF_NS_PER_S) : -1;
+    else if (sf_duration_parse(trimmed, SF_DURATION_BLANKS, &ns, NULL))
+        ns = -1;
+    if (ns >= least && ns <= most)
+        return ns;
     r->doubt(r->arg, name, text);
     return otherwise;
 }
@@ -155,16 +164,16 @@ void sf_profiling_settings_read(struct sf_profiling_settings *s, sf_settings_get
     }
     s->kinds = kinds;
     s->is_default = !is_said;
-    s->periods[SF_SAMPLES_CPU] = SECOND_NS / read_amount(&r, words[0].rate, 1, 100, 1, 1000);
-    s->periods[SF_SAMPLES_WALL] = SECOND_NS / read_amount(&r, words[1].rate, 1, 20, 1, 1000);
-    s->periods[SF_SAMPLES_ALLOC] = read_amount(&r, words[2].rate, 1, 512 << 10, 1, 1 << 30);
+    s->periods[SF_SAMPLES_CPU] = SF_NS_PER_S / read_amount(&r, words[0].rate, 100, 1, 1000);
+    s->periods[SF_SAMPLES_WALL] = SF_NS_PER_S / read_amount(&r, words[1].rate, 20, 1, 1000);
+    s->periods[SF_SAMPLES_ALLOC] = read_amount(&r, words[2].rate, 512 << 10, 1, 1 << 30);
     s->periods[SF_SAMPLES_INUSE] = s->periods[SF_SAMPLES_ALLOC];
     s->periods[SF_SAMPLES_MUTEX] = 1;
-    s->window_ns = (int64_t)read_amount(&r, "SPANFLAME_PROFILING_UPLOAD_INTERVAL", SECOND_NS,
-                                        10 * SECOND_NS, SECOND_NS / 10, 3600 * SECOND_NS);
-    s->max_len = read_amount(&r, "SPANFLAME_PROFILING_MAX_PROFILE_SIZE", 1, 10 << 20, 64 << 10,
+    s->window_ns = read_duration(&r, "SPANFLAME_PROFILING_UPLOAD_INTERVAL", 10 * SF_NS_PER_S,
+                                 SF_NS_PER_S / 10, SF_NS_PER_HOUR);
+    s->max_len = read_amount(&r, "SPANFLAME_PROFILING_MAX_PROFILE_SIZE", 10 << 20, 64 << 10,
                              64 << 20);
-    s->max_depth = (uint16_t)read_amount(&r, "SPANFLAME_PROFILING_MAX_STACK_DEPTH", 1,
+    s->max_depth = (uint16_t)read_amount(&r, "SPANFLAME_PROFILING_MAX_STACK_DEPTH",
                                          SF_SAMPLE_FRAMES, 1, 1024);
     if (s->max_depth > SF_SAMPLE_FRAMES)
         s->max_depth = SF_SAMPLE_FRAMES;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/amount.h"
 #include "base/num.h"
 #include "base/text.h"
 
@@ -184,22 +185,23 @@ static enum sf_err set_number(struct sf_config *c, const struct sf_config_key *k
     int64_t ns = 0;
     bool is_read = false;
     const char *what = "";
+    struct sf_why reason = {""};
     enum sf_err err;
 
     if (key->type == SF_CONFIG_COUNT) {
         is_read = sf_str_to_u64(text, &value);
         what = "a whole number";
     } else if (key->type == SF_CONFIG_SIZE) {
-        is_read = sf_parse_size(text, &value);
+        is_read = sf_size_parse(text, &value, &reason) == SF_OK;
         what = "a size such as 512KB, 64MiB or 50GB";
     } else {
-        is_read = sf_parse_duration(text, &ns);
+        is_read = sf_duration_parse(text, SF_DURATION_PLAIN, &ns, &reason) == SF_OK;
         value = (uint64_t)ns;
         what = "a duration such as 500ms, 1h30m or 7d";
     }
     if (!is_read)
-        return sf_config_fail(c, at, why, "%s wants %s, not \"%.*s\"", key->path, what,
-                              SF_STR_ARG(text));
+        return sf_config_fail(c, at, why, "%s wants %s, not \"%.*s\"%s%s", key->path, what,
+                              SF_STR_ARG(text), reason.text[0] ? ": " : "", reason.text);
     err = check_bounds(c, key, value, text, at, why);
     if (err)
         return err;

@@ -4,149 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/amount.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/manual.h"
 #include "os/terminal.h"
 
 enum { HELP_WIDTH = 80, HELP_WIDTH_MAX = 100, HELP_WIDTH_MIN = 40, MAX_NAMES = 128 };
-
-/* ---- numbers with units ---- */
-
-struct unit {
-    const char *name;
-    uint64_t factor;
-};
-
-static const struct unit time_units[] = {
-    {"ns", 1},           {"us", 1000},         {"\xc2\xb5s", 1000},
-    {"\xce\xbcs", 1000}, {"ms", 1000000},      {"s", 1000000000},
-    {"m", 60000000000},  {"h", 3600000000000}, {"d", 86400000000000},
-};
-
-static const struct unit size_units[] = {
-    {"b", 1},
-    {"k", 1000},
-    {"kb", 1000},
-    {"kib", 1024},
-    {"m", 1000000},
-    {"mb", 1000000},
-    {"mib", 1ull << 20},
-    {"g", 1000000000},
-    {"gb", 1000000000},
-    {"gib", 1ull << 30},
-    {"t", 1000000000000},
-    {"tb", 1000000000000},
-    {"tib", 1ull << 40},
-    {"pb", 1000000000000000},
-    {"pib", 1ull << 50},
-};
-
-/* Digits with at most one point, at the front of *text. The value is whole + part / scale. */
-struct quantity {
-    uint64_t whole, part, scale;
-};
-
-static bool take_quantity(sf_str *text, struct quantity *out)
-{
-    size_t at = 0, n_digits = 0;
-    bool is_part = false;
-
-    *out = (struct quantity){.scale = 1};
-    for (; at < text->len; at++) {
-        char c = text->p[at];
-        if (c == '.' && !is_part && n_digits) {
-            is_part = true;
-            continue;
-        }
-        if (c < '0' || c > '9')
-            break;
-        n_digits++;
-        if (!is_part) {
-            if (__builtin_mul_overflow(out->whole, 10u, &out->whole) ||
-                __builtin_add_overflow(out->whole, (uint64_t)(c - '0'), &out->whole))
-                return false;
-        } else if (out->scale < 1000000000) { /* further digits are below a nanosecond or byte */
-            out->part = out->part * 10 + (uint64_t)(c - '0');
-            out->scale *= 10;
-        }
-    }
-    if (n_digits == 0 || text->p[at - 1] == '.')
-        return false;
-    *text = sf_str_from_at(*text, at);
-    return true;
-}
-
-static bool multiply(struct quantity q, uint64_t factor, uint64_t *out)
-{
-    uint64_t whole, whole_of_part = factor / q.scale * q.part, rest;
-    if (__builtin_mul_overflow(q.whole, factor, &whole))
-        return false;
-    rest = factor % q.scale * q.part / q.scale; /* both below 10^9 */
-    return !__builtin_add_overflow(whole, whole_of_part + rest, out);
-}
-
-static sf_str take_letters(sf_str *text)
-{
-    size_t at = 0;
-    sf_str letters;
-    while (at < text->len && text->p[at] != '.' && (text->p[at] < '0' || text->p[at] > '9'))
-        at++;
-    letters = sf_str_part(*text, 0, at);
-    *text = sf_str_from_at(*text, at);
-    return letters;
-}
-
-bool sf_parse_duration(sf_str text, int64_t *out_ns)
-{
-    uint64_t sum = 0;
-
-    if (sf_str_eq(text, SF_STR("0"))) {
-        *out_ns = 0;
-        return true;
-    }
-    if (text.len == 0)
-        return false;
-    while (text.len) {
-        struct quantity q;
-        const struct unit *unit = NULL;
-        uint64_t ns;
-        sf_str name;
-        if (!take_quantity(&text, &q))
-            return false;
-        name = take_letters(&text);
-        for (size_t i = 0; i < sizeof(time_units) / sizeof(time_units[0]); i++) {
-            if (sf_str_eq(name, sf_str_from(time_units[i].name)))
-                unit = &time_units[i];
-        }
-        if (!unit || !multiply(q, unit->factor, &ns) || __builtin_add_overflow(sum, ns, &sum))
-            return false;
-    }
-    if (sum > INT64_MAX)
-        return false;
-    *out_ns = (int64_t)sum;
-    return true;
-}
-
-bool sf_parse_size(sf_str text, uint64_t *out_len)
-{
-    struct quantity q;
-
-    if (!take_quantity(&text, &q))
-        return false;
-    text = sf_str_trim(text); /* "512 KB" is how people write it */
-    if (text.len == 0) {
-        if (q.scale != 1)
-            return false;
-        *out_len = q.whole;
-        return true;
-    }
-    for (size_t i = 0; i < sizeof(size_units) / sizeof(size_units[0]); i++) {
-        if (sf_str_ieq(text, sf_str_from(size_units[i].name)))
-            return multiply(q, size_units[i].factor, out_len);
-    }
-    return false;
-}
 
 /* ---- --help ---- */
 
@@ -325,6 +189,7 @@ static bool set_bool(const struct sf_flag *flag, sf_str text)
 static enum sf_args_result set_flag(const struct sf_args *args, const struct sf_flag *flag,
                                     const char *value)
 {
+    struct sf_why why;
     sf_str text = sf_str_from(value);
     struct sf_flag_list *list;
 
@@ -345,14 +210,14 @@ static enum sf_args_result set_flag(const struct sf_args *args, const struct sf_
             return bad(args, "--%s wants a whole number, not \"%s\"", flag->name, value);
         break;
     case SF_FLAG_DURATION:
-        if (!sf_parse_duration(text, flag->to))
-            return bad(args, "--%s wants a duration such as 500ms, 1h30m or 7d, not \"%s\"",
-                       flag->name, value);
+        if (sf_duration_parse(text, SF_DURATION_PLAIN, flag->to, &why))
+            return bad(args, "--%s wants a duration such as 500ms, 1h30m or 7d, not \"%s\": %s",
+                       flag->name, value, why.text);
         break;
     case SF_FLAG_SIZE:
-        if (!sf_parse_size(text, flag->to))
-            return bad(args, "--%s wants a size such as 512KB, 64MiB or 50GB, not \"%s\"",
-                       flag->name, value);
+        if (sf_size_parse(text, flag->to, &why))
+            return bad(args, "--%s wants a size such as 512KB, 64MiB or 50GB, not \"%s\": %s",
+                       flag->name, value, why.text);
         break;
     }
     return SF_ARGS_RUN;

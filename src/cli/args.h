@@ -54,6 +54,3 @@ enum sf_args_result {
 enum sf_args_result sf_args_parse(struct sf_args *args, int argc, char **argv);
 /* What --help prints, at most `width` columns wide where words allow it. */
 void sf_args_help(const struct sf_args *args, size_t width, struct sf_buf *out);
-/* ns us ms s m h d, also together and with a point: 1h30m, 1.5s; a bare 0 is fine. */
-bool sf_parse_duration(sf_str text, int64_t *out_ns);
-bool sf_parse_size(sf_str text, uint64_t *out_len);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/amount.h"
 #include "cli/answer.h"
 #include "cli/ask.h"
 #include "decode/profile_format.h"
@@ -128,7 +129,7 @@ bool sf_profile_time_range(const char *text, int64_t now_ns, int64_t *out_from_n
             !sf_time_text_parse(sf_str_from_at(all, dots + 2), now_ns, &until_ns))
             return false;
     } else {
-        if (!sf_parse_duration(all, &length_ns) || length_ns <= 0)
+        if (sf_duration_parse(all, SF_DURATION_PLAIN, &length_ns, NULL) || length_ns <= 0)
             return false;
         from_ns = now_ns > length_ns ? now_ns - length_ns : 0;
     }

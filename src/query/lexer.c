@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/amount.h"
 #include "base/buf.h"
 #include "base/text.h"
 
@@ -174,56 +175,11 @@ static enum sf_err read_raw(struct sf_lexer *l, sf_str *out, struct sf_why *why)
 
 /* ---- numbers and durations ---- */
 
-struct unit {
-    const char *name;
-    double ns;
-};
-
-static const struct unit units[] = {
-    /* Longer names first where one begins another. */
-    {"ns", 1},      {"us", 1e3},     {"\xc2\xb5s", 1e3}, {"\xce\xbcs", 1e3},
-    {"ms", 1e6},    {"s", 1e9},      {"m", 60e9},        {"h", 3600e9},
-    {"d", 86400e9}, {"w", 604800e9}, {"y", 31536000e9},
-};
-
-static const struct unit *find_unit(sf_str text)
-{
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (sf_str_starts(text, sf_str_from(units[i].name)))
-            return &units[i];
-    }
-    return NULL;
-}
-
-/* "1d12h", "1.5s", ".24h": numbers directly followed by units, to the end. */
-static bool parse_duration(sf_str text, int64_t *out)
-{
-    double sum = 0;
-    while (text.len) {
-        size_t n = 0;
-        const struct unit *unit;
-        double value;
-        while (n < text.len && (is_digit(text.p[n]) || text.p[n] == '.'))
-            n++;
-        if (n == 0 || !sf_str_to_f64((sf_str){text.p, n}, &value))
-            return false;
-        text = sf_str_from_at(text, n);
-        unit = find_unit(text);
-        if (!unit)
-            return false;
-        text = sf_str_from_at(text, strlen(unit->name));
-        sum += value * unit->ns;
-    }
-    if (sum > 9.2e18)
-        return false;
-    *out = (int64_t)llround(sum);
-    return true;
-}
-
 static enum sf_err read_number(struct sf_lexer *l, struct sf_token *t, struct sf_why *why)
 {
     size_t start = l->at;
     bool is_float = false, has_letters = false;
+    struct sf_why wrong;
     while (is_digit(peek(l, 0)) || peek(l, 0) == '.' || is_letter(peek(l, 0))) {
         char c = peek(l, 0);
         is_float |= c == '.';
@@ -240,10 +196,10 @@ static enum sf_err read_number(struct sf_lexer *l, struct sf_token *t, struct sf
     t->text = sf_str_part(l->text, start, l->at - start);
     if (has_letters) {
         t->kind = SF_TOKEN_DURATION;
-        return parse_duration(t->text, &t->i64)
-                   ? SF_OK
-                   : fault(l, start, why,
-                           "not a number or duration such as 5, 1.5, 100ms or 1h30m");
+        if (!sf_duration_parse(t->text, SF_DURATION_YEARS | SF_DURATION_POINTS, &t->i64, &wrong))
+            return SF_OK;
+        sf_why_prefix(&wrong, "not a number or duration such as 5, 1.5, 100ms or 1h30m");
+        return fault(l, start, why, wrong.text);
     }
     if (is_float) {
         t->kind = SF_TOKEN_FLOAT;

@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include "base/amount.h"
 #include "base/num.h"
 
 #define NS 1000000000LL
@@ -21,33 +22,6 @@ static bool scale_unix(uint64_t v, int64_t *out_ns)
     if (ns > INT64_MAX)
         return false;
     *out_ns = (int64_t)ns;
-    return true;
-}
-
-/* "15m", "1h30m", "7d" behind now- */
-static bool parse_ago(sf_str text, int64_t *out_ns)
-{
-    int64_t sum = 0;
-    if (text.len == 0)
-        return false;
-    while (text.len > 0) {
-        size_t n = 0;
-        uint64_t v;
-        while (n < text.len && text.p[n] >= '0' && text.p[n] <= '9')
-            n++;
-        if (n == 0 || n == text.len || !sf_str_to_u64(sf_str_part(text, 0, n), &v) || v > 1000000)
-            return false;
-        int64_t unit = text.p[n] == 's'   ? NS
-                       : text.p[n] == 'm' ? 60 * NS
-                       : text.p[n] == 'h' ? 3600 * NS
-                       : text.p[n] == 'd' ? 86400 * NS
-                                          : 0;
-        if (unit == 0)
-            return false;
-        sum = sf_add_sat_i64(sum, (int64_t)v * unit);
-        text = sf_str_from_at(text, n + 1);
-    }
-    *out_ns = sum;
     return true;
 }
 
@@ -103,7 +77,7 @@ bool sf_time_text_parse(sf_str text, int64_t now_ns, int64_t *out_ns)
         return true;
     }
     if (sf_str_starts(text, SF_STR("now-"))) {
-        if (!parse_ago(sf_str_from_at(text, 4), &ago_ns))
+        if (sf_duration_parse(sf_str_from_at(text, 4), SF_DURATION_PLAIN, &ago_ns, NULL))
             return false;
         *out_ns = now_ns > ago_ns ? now_ns - ago_ns : 0;
         return true;

@@ -130,12 +130,13 @@ TEST(config, names_the_line_and_the_nearest_key)
 TEST(config, refuses_wrong_types_in_words)
 {
     assert_refused("memory: lots\n", "f.yaml:1: memory wants a size such as 512KB, 64MiB or 50GB, "
-                                     "not \"lots\"");
+                                     "not \"lots\": it does not begin with a number");
     assert_refused("memory: 1MB\n", "f.yaml:1: memory: 1MB is too little; the least is 64MiB");
     assert_refused("limits: {header_timeout: 2d}\n",
                    "f.yaml:1: limits.header_timeout: 2d is too much; the most is 1h");
     assert_refused("retention: {spans: 7}\n", "f.yaml:1: retention.spans wants a duration such as "
-                                              "500ms, 1h30m or 7d, not \"7\"");
+                                              "500ms, 1h30m or 7d, not \"7\": a number has no unit "
+                                              "(ns, us, ms, s, m, h, d)");
     assert_refused("retention:\n  spans: [7d]\n",
                    "f.yaml:2: retention.spans wants one value, not a list");
     assert_refused("retention: 7d\n",
@@ -262,7 +263,7 @@ TEST(config, names_the_variable_or_flag_in_a_mistake)
     struct sf_config *c = NULL;
     assert_err(sf_config_load(&in, &c, &why), SF_ERR_INPUT);
     assert_string_equal(why.text, "SPANFLAME_MEMORY: memory wants a size such as 512KB, 64MiB or "
-                                  "50GB, not \"lots\"");
+                                  "50GB, not \"lots\": it does not begin with a number");
     in = (struct sf_config_inputs){.flags = &flag, .n_flags = 1};
     assert_err(sf_config_load(&in, &c, &why), SF_ERR_INPUT);
     assert_string_equal(why.text,

@@ -3,58 +3,6 @@
 #include "base/num.h"
 #include "cli/args.h"
 
-static int64_t duration(const char *text)
-{
-    int64_t ns = -1;
-    return sf_parse_duration(sf_str_from(text), &ns) ? ns : -1;
-}
-
-static uint64_t size(const char *text)
-{
-    uint64_t len = 0;
-    return sf_parse_size(sf_str_from(text), &len) ? len : UINT64_MAX;
-}
-
-TEST(args, reads_durations_alone_and_together)
-{
-    assert_int_equal(duration("0"), 0);
-    assert_int_equal(duration("17ns"), 17);
-    assert_int_equal(duration("3us"), 3000);
-    assert_int_equal(duration("3\xc2\xb5s"), 3000);
-    assert_int_equal(duration("500ms"), 500000000);
-    assert_int_equal(duration("1h30m"), 5400000000000);
-    assert_int_equal(duration("1.5s"), 1500000000);
-    assert_int_equal(duration("0.25d"), 21600000000000);
-    assert_int_equal(duration("7d"), 604800000000000);
-}
-
-TEST(args, refuses_durations_without_unit_or_sense)
-{
-    static const char *const wrong[] = {"",    "5",   "s",   "1h30",   "-1s",           "1.s",
-                                        ".5s", "1 s", "1hh", "1.2.3s", "100000000000d", "1S"};
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        if (duration(wrong[i]) != -1)
-            fail_msg("\"%s\" passed for a duration", wrong[i]);
-    }
-    assert_int_equal(duration("18446744073709551616ns"), -1);
-}
-
-TEST(args, reads_sizes_by_thousands_and_by_1024)
-{
-    assert_true(size("64") == 64);
-    assert_true(size("512KB") == 512000);
-    assert_true(size("512 kb") == 512000);
-    assert_true(size("1KiB") == 1024);
-    assert_true(size("1.5GiB") == 3u << 29);
-    assert_true(size("50GB") == 50000000000u);
-    assert_true(size("2T") == 2000000000000u);
-    assert_true(size("1.5") == UINT64_MAX);
-    assert_true(size("GB") == UINT64_MAX);
-    assert_true(size("1XB") == UINT64_MAX);
-    assert_true(size("20000PB") == UINT64_MAX);
-    assert_true(size("-1") == UINT64_MAX);
-}
-
 struct asked {
     bool is_loud, is_safe;
     const char *server;

@@ -26,6 +26,8 @@ TEST(time_text, takes_times_in_every_unit_people_paste)
     assert_int_equal(time_of(SF_STR("now")), now_ns);
     assert_int_equal(time_of(SF_STR("now-1h30m")), now_ns - 5400 * NS);
     assert_int_equal(time_of(SF_STR("now-7d")), now_ns - 7 * 86400 * NS);
+    assert_int_equal(time_of(SF_STR("now-2592000s")), now_ns - 30 * 86400 * NS);
+    assert_int_equal(time_of(SF_STR("now-1.5h")), now_ns - 5400 * NS);
 }
 
 TEST(time_text, refuses_what_is_no_time)

@@ -1,0 +1,177 @@
+#include "base/amount.h"
+
+#include <stdbool.h>
+
+#include "base/time_unit.h"
+
+struct unit {
+    const char *name;
+    uint64_t factor;
+};
+
+static const struct unit time_units[] = {
+    {"ns", 1},
+    {"us", SF_NS_PER_US},
+    {"\xc2\xb5s", SF_NS_PER_US}, /* the micro sign */
+    {"\xce\xbcs", SF_NS_PER_US}, /* the Greek letter */
+    {"ms", SF_NS_PER_MS},
+    {"s", SF_NS_PER_S},
+    {"m", SF_NS_PER_MIN},
+    {"h", SF_NS_PER_HOUR},
+    {"d", SF_NS_PER_DAY},
+    {"w", 7 * SF_NS_PER_DAY},
+    {"y", 365 * SF_NS_PER_DAY},
+};
+enum { N_TIME_UNITS = sizeof(time_units) / sizeof(time_units[0]), N_YEARS = 2 };
+
+static const struct unit size_units[] = {
+    {"b", 1},
+    {"k", 1000},
+    {"kb", 1000},
+    {"kib", 1024},
+    {"m", 1000000},
+    {"mb", 1000000},
+    {"mib", 1ull << 20},
+    {"g", 1000000000},
+    {"gb", 1000000000},
+    {"gib", 1ull << 30},
+    {"t", 1000000000000},
+    {"tb", 1000000000000},
+    {"tib", 1ull << 40},
+    {"pb", 1000000000000000},
+    {"pib", 1ull << 50},
+};
+
+/* Digits with at most one point. The value is whole + part / scale. */
+struct quantity {
+    uint64_t whole, part, scale;
+    bool has_point;
+};
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Reads the number at the front of *text and moves *text behind it. NULL, or what is wrong. */
+static const char *take_quantity(sf_str *text, bool may_end_at_point, struct quantity *out)
+{
+    const uint64_t max_scale = 1000000000000000000; /* further digits are below a nanosecond */
+    size_t at = 0, n_digits = 0;
+
+    *out = (struct quantity){.scale = 1};
+    for (; at < text->len && (is_digit(text->p[at]) || text->p[at] == '.'); at++) {
+        uint64_t digit = (uint64_t)(text->p[at] - '0');
+        if (text->p[at] == '.') {
+            if (out->has_point || (!n_digits && !may_end_at_point))
+                return "a number has digits around one point";
+            out->has_point = true;
+            continue;
+        }
+        n_digits++;
+        if (!out->has_point) {
+            if (__builtin_mul_overflow(out->whole, 10u, &out->whole) ||
+                __builtin_add_overflow(out->whole, digit, &out->whole))
+                return "the number is too large";
+        } else if (out->scale < max_scale) {
+            out->part = out->part * 10 + digit;
+            out->scale *= 10;
+        }
+    }
+    if (n_digits == 0)
+        return at ? "a number has digits around one point" : "it does not begin with a number";
+    if (text->p[at - 1] == '.' && !may_end_at_point)
+        return "a number has digits around one point";
+    *text = sf_str_from_at(*text, at);
+    return NULL;
+}
+
+static bool multiply(struct quantity q, uint64_t factor, uint64_t *out)
+{
+    uint64_t whole;
+    unsigned __int128 part = (unsigned __int128)factor * q.part / q.scale; /* below the factor */
+    return !__builtin_mul_overflow(q.whole, factor, &whole) &&
+           !__builtin_add_overflow(whole, (uint64_t)part, out);
+}
+
+static enum sf_err no_unit(sf_str name, const char *known, struct sf_why *why)
+{
+    if (name.len == 0)
+        return sf_fail(why, SF_ERR_INPUT, "a number has no unit (%s)", known);
+    return sf_fail(why, SF_ERR_INPUT, "\"%.*s\" is no unit (%s)",
+                   SF_STR_ARG(sf_str_part(name, 0, 20)), known);
+}
+
+static sf_str take_unit(sf_str *text, bool may_begin_blank)
+{
+    size_t at = 0;
+    sf_str name;
+    while (at < text->len && text->p[at] != '.' && !is_digit(text->p[at]))
+        at++;
+    name = sf_str_part(*text, 0, at);
+    *text = sf_str_from_at(*text, at);
+    return may_begin_blank ? sf_str_trim(name) : name;
+}
+
+enum sf_err sf_duration_parse(sf_str text, unsigned form, int64_t *out_ns, struct sf_why *why)
+{
+    size_t n_units = form & SF_DURATION_YEARS ? N_TIME_UNITS : N_TIME_UNITS - N_YEARS;
+    uint64_t sum = 0;
+
+    if (sf_str_eq(text, SF_STR("0"))) {
+        *out_ns = 0;
+        return SF_OK;
+    }
+    if (text.len == 0)
+        return sf_fail(why, SF_ERR_INPUT, "nothing is given");
+    while (text.len) {
+        struct quantity q;
+        const char *wrong = take_quantity(&text, form & SF_DURATION_POINTS, &q);
+        const struct unit *unit = NULL;
+        uint64_t ns;
+        sf_str name;
+        if (wrong)
+            return sf_fail(why, SF_ERR_INPUT, "%s", wrong);
+        name = take_unit(&text, form & SF_DURATION_BLANKS);
+        for (size_t i = 0; i < n_units; i++) {
+            if (sf_str_eq(name, sf_str_from(time_units[i].name)))
+                unit = &time_units[i];
+        }
+        if (!unit)
+            return no_unit(name,
+                           form & SF_DURATION_YEARS ? "ns, us, ms, s, m, h, d, w, y"
+                                                    : "ns, us, ms, s, m, h, d",
+                           why);
+        if (!multiply(q, unit->factor, &ns) || __builtin_add_overflow(sum, ns, &sum) ||
+            sum > INT64_MAX)
+            return sf_fail(why, SF_ERR_INPUT, "it is longer than 292 years");
+    }
+    *out_ns = (int64_t)sum;
+    return SF_OK;
+}
+
+enum sf_err sf_size_parse(sf_str text, uint64_t *out_len, struct sf_why *why)
+{
+    struct quantity q;
+    const char *wrong = take_quantity(&text, false, &q);
+
+    if (wrong)
+        return sf_fail(why, SF_ERR_INPUT, "%s", wrong);
+    text = sf_str_trim(text); /* "512 KB" is how people write it */
+    if (text.len == 0) {
+        if (q.has_point)
+            return sf_fail(why, SF_ERR_INPUT, "a part of a byte is no size");
+        *out_len = q.whole;
+        return SF_OK;
+    }
+    for (size_t i = 0; i < sizeof(size_units) / sizeof(size_units[0]); i++) {
+        uint64_t len;
+        if (!sf_str_ieq(text, sf_str_from(size_units[i].name)))
+            continue;
+        if (!multiply(q, size_units[i].factor, &len))
+            return sf_fail(why, SF_ERR_INPUT, "it is more than 64 bits can count");
+        *out_len = len;
+        return SF_OK;
+    }
+    return no_unit(text, "B, KB, KiB, MB, MiB, GB, GiB, ...", why);
+}

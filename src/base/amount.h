@@ -1,0 +1,25 @@
+/* amount.h - durations and sizes as people write them: a number and a unit.
+ *
+ * Fails with INPUT; `why` says what is wrong with the text, and leaves it to the caller to say
+ * where it stands. */
+#pragma once
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+/* What a place accepts beyond "1h30m", "1.5s", "500ms" and a bare "0". */
+enum sf_duration_form {
+    SF_DURATION_PLAIN = 0,
+    SF_DURATION_YEARS = 1,  /* weeks (w) and years of 365 days (y) */
+    SF_DURATION_POINTS = 2, /* no digit on one side of the point: ".5s", "1.s" */
+    SF_DURATION_BLANKS = 4, /* blanks before a unit: "10 s" */
+};
+
+/* One or more numbers, each with its unit: ns, us, ms, s, m, h or d. At most 292 years; what is
+ * below a nanosecond is cut. `form` is made of the bits above. */
+enum sf_err sf_duration_parse(sf_str text, unsigned form, int64_t *out_ns, struct sf_why *why);
+
+/* A number and one unit, in either case: B, K or KB (1000), KiB (1024), and so for M, G, T, P; no
+ * unit: bytes. Blanks before the unit are fine. */
+enum sf_err sf_size_parse(sf_str text, uint64_t *out_len, struct sf_why *why);
