@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/time_unit.h"
 #include "block/format/section.h"
 #include "block/profile/profile_block.h"
 #include "decode/profile_format.h"

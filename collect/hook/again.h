@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "base/time_unit.h"
 #include "collect/lib/cpu_profiler.h"
 #include "collect/sys/clock.h"
 
@@ -52,18 +53,18 @@ static inline int64_t sf_again_left_ns(const struct sf_again *a)
 static inline struct timespec sf_again_left(const struct sf_again *a)
 {
     int64_t left = sf_again_left_ns(a);
-    return (struct timespec){(time_t)(left / 1000000000), (long)(left % 1000000000)};
+    return (struct timespec){(time_t)(left / SF_NS_PER_S), (long)(left % SF_NS_PER_S)};
 }
 
 static inline int64_t sf_again_ns_of(const struct timespec *t)
 {
     if (!t || t->tv_sec < 0 || t->tv_sec > 1000000000 || t->tv_nsec < 0)
         return 0;
-    return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
+    return (int64_t)t->tv_sec * SF_NS_PER_S + t->tv_nsec;
 }
 
 /* Milliseconds as poll takes them, rounded up. */
 static inline int sf_again_left_ms(const struct sf_again *a)
 {
-    return (int)((sf_again_left_ns(a) + 999999) / 1000000);
+    return (int)((sf_again_left_ns(a) + 999999) / SF_NS_PER_MS);
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/time_unit.h"
 #include "collect/hook/block_hook.h"
 
 #define V    "GLIBC_2.2.5"
@@ -66,7 +67,7 @@ static int again_usleep(useconds_t us)
 SF_BLOCKING_AGAIN_IN(unsigned, sleep, V, NAP, (unsigned s), (s))
 static unsigned again_sleep(unsigned s)
 {
-    struct sf_again again = sf_again_begin((int64_t)s * 1000000000);
+    struct sf_again again = sf_again_begin((int64_t)s * SF_NS_PER_S);
     unsigned left = next_sleep(s);
     while (s && sf_again_wants(&again)) {
         struct timespec rest = sf_again_left(&again);

@@ -6,6 +6,7 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 
+#include "base/time_unit.h"
 #include "collect/hook/block_hook.h"
 
 #define V    "GLIBC_2.2.5"
@@ -52,7 +53,7 @@ SF_BLOCKING_IN(int, getaddrinfo, V, NET,
 
 /* A call that ends by its time: taken up for what is left of it. */
 #define SF_AGAIN_MS(begin_ms, first, next)                                                 \
-    struct sf_again again = sf_again_begin((int64_t)(begin_ms)*1000000);                   \
+    struct sf_again again = sf_again_begin((int64_t)(begin_ms)*SF_NS_PER_MS);              \
     int result = first;                                                                    \
     while (SF_RARELY(result == -1) && errno == EINTR && sf_again_wants(&again)) {          \
         int left = (begin_ms) > 0 && again.end_ns ? sf_again_left_ms(&again) : (begin_ms); \

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include "base/time_unit.h"
 #include "collect/lib/profiled_thread.h"
 #include "collect/lib/sample_take.h"
 #include "collect/sys/clock.h"
@@ -229,7 +230,7 @@ enum sf_err sf_cpu_profiler_begin(uint64_t period_ns, struct sf_why *why)
         return SF_ERR_IO;
     if (p.n_users++)
         return SF_OK;
-    p.period_ns = period_ns ? period_ns : 1000000000 / SF_DEFAULT_HZ;
+    p.period_ns = period_ns ? period_ns : SF_NS_PER_S / SF_DEFAULT_HZ;
     atomic_store_explicit(&p.is_on, true, memory_order_release);
     sf_profiled_threads_update(&p.threads, p.signals, p.period_ns, drain, NULL);
     if (!sf_profiled_threads_n(&p.threads))

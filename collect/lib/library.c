@@ -10,6 +10,7 @@
 
 #include "base/heap.h"
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "collect/lib/config_file.h"
 #include "collect/lib/process_context.h"
 #include "collect/lib/profile_file.h"
@@ -24,8 +25,6 @@
 #include "collect/sys/thread.h"
 #include "collect/sys/tls.h"
 #include "wire/pb_writer.h"
-
-#define MS_NS ((int64_t)1000000)
 
 enum { MAX_OVERRIDES = 32, EXIT_MS = 3000 };
 
@@ -380,7 +379,8 @@ static bool flush(int64_t timeout_ns, bool is_ending)
     int64_t end_ns = sf_clock_mono_ns() + timeout_ns, left_ns;
     bool ok = sf_exporter_flush(&sf_library.exporter, timeout_ns, is_ending);
     left_ns = end_ns - sf_clock_mono_ns();
-    return sf_profile_upload_flush(left_ns > MS_NS ? left_ns : MS_NS, is_ending) && ok;
+    return sf_profile_upload_flush(left_ns > SF_NS_PER_MS ? left_ns : SF_NS_PER_MS, is_ending) &&
+           ok;
 }
 
 int sf_flush(unsigned timeout_ms)
@@ -390,7 +390,7 @@ int sf_flush(unsigned timeout_ms)
     bool ok;
     if (!sf_library_enter(t))
         return -1;
-    ok = !is_read || flush(timeout_ms * MS_NS, false);
+    ok = !is_read || flush(timeout_ms * SF_NS_PER_MS, false);
     sf_library_leave(t);
     errno = saved;
     return ok ? 0 : -1;
@@ -404,7 +404,7 @@ void sf_stop(void)
         return;
     if (atomic_exchange(&sf_library.is_on, false)) {
         sf_profile_upload_stop(~0u);
-        flush(EXIT_MS * MS_NS, true);
+        flush(EXIT_MS * SF_NS_PER_MS, true);
     }
     sf_library_leave(t);
     errno = saved;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "base/time_unit.h"
 #include "collect/sys/clock.h"
 #include "collect/sys/tasks.h"
 #include "collect/sys/thread.h"
@@ -106,12 +107,12 @@ static uint64_t vary(struct sf_gap_chance *c, uint64_t period_ns)
 
 static uint64_t ns_of(struct timespec t)
 {
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+    return (uint64_t)t.tv_sec * SF_NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
 static struct timespec timespec_of(uint64_t ns)
 {
-    return (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+    return (struct timespec){(time_t)(ns / SF_NS_PER_S), (long)(ns % SF_NS_PER_S)};
 }
 
 static clockid_t cpu_clock_of(uint32_t tid)

@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/time_unit.h"
 #include "collect/lib/attr_write.h"
 #include "collect/lib/span_cost.h"
 #include "wire/pb_writer.h"
-
-#define MS_NS ((int64_t)1000000)
 
 struct reader {
     struct sf_settings *s;
@@ -240,10 +239,10 @@ static enum sf_err read_exporter(struct reader *r, const struct signal *g, struc
     x->is_off = sf_str_eq(exporters, SF_STR("none"));
     if (exporters.len && !x->is_off && !sf_str_eq(exporters, SF_STR("otlp")))
         doubt(r, name, exporters);
-    x->timeout_ns = MS_NS * (int64_t)number(r, "OTEL_EXPORTER_OTLP_TIMEOUT",
-                                            value_for(r, g, "TIMEOUT"), 10000, 600000);
-    x->delay_ns = MS_NS * (int64_t)number(r, "OTEL_BSP_SCHEDULE_DELAY",
-                                          value(r, "OTEL_BSP_SCHEDULE_DELAY"), 5000, 600000);
+    x->timeout_ns = SF_NS_PER_MS * (int64_t)number(r, "OTEL_EXPORTER_OTLP_TIMEOUT",
+                                                   value_for(r, g, "TIMEOUT"), 10000, 600000);
+    x->delay_ns = SF_NS_PER_MS * (int64_t)number(r, "OTEL_BSP_SCHEDULE_DELAY",
+                                                 value(r, "OTEL_BSP_SCHEDULE_DELAY"), 5000, 600000);
     read_headers(r, g);
     return read_endpoint(r, g, why);
 }

@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "base/text.h"
+#include "base/time_unit.h"
 #include "collect/lib/attr_write.h"
 #include "collect/lib/cpu_profiler.h"
 #include "collect/lib/heap_profiler.h"
@@ -47,7 +48,7 @@ static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec t = {0};
     clock_gettime(clock, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+    return (uint64_t)t.tv_sec * SF_NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
 /* Opening a file costs ten times what the count of switches does, and a thread that was not

@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/time_unit.h"
+
 static int64_t read_ns(clockid_t id)
 {
     struct timespec t = {0};
@@ -15,7 +17,7 @@ static int64_t read_ns(clockid_t id)
 #else
     clock_gettime(id, &t);
 #endif
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    return (int64_t)t.tv_sec * SF_NS_PER_S + t.tv_nsec;
 }
 
 int64_t sf_clock_mono_ns(void)

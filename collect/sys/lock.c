@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/time_unit.h"
+
 static void futex_wait(atomic_uint *word, unsigned expected, const struct timespec *timeout)
 {
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, timeout, NULL, 0);
@@ -56,7 +58,7 @@ void sf_bell_ring(struct sf_bell *b)
 
 void sf_bell_wait(struct sf_bell *b, unsigned heard, int64_t timeout_ns)
 {
-    struct timespec t = {timeout_ns / 1000000000, timeout_ns % 1000000000};
+    struct timespec t = {timeout_ns / SF_NS_PER_S, timeout_ns % SF_NS_PER_S};
     int saved = errno;
     if (timeout_ns > 0)
         futex_wait(&b->rings, heard, &t); /* returns at once when it was rung meanwhile */

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/time_unit.h"
 #include "collect/sys/clock.h"
 
 enum { MAX_ADDRESSES = 8 };
@@ -47,7 +48,7 @@ static enum sf_err wait_for(const struct sf_peer *p, short events, int64_t deadl
                             const char *doing, struct sf_why *why)
 {
     for (;;) {
-        int64_t left_ms = (deadline_ns - sf_clock_mono_ns()) / 1000000;
+        int64_t left_ms = (deadline_ns - sf_clock_mono_ns()) / SF_NS_PER_MS;
         struct pollfd pf = {.fd = p->fd, .events = events};
         int n;
         if (left_ms <= 0)

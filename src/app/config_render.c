@@ -2,14 +2,20 @@
 #include <string.h>
 
 #include "app/config.h"
+#include "base/time_unit.h"
 
 static void add_duration(struct sf_buf *out, uint64_t ns)
 {
     static const struct {
         const char *name;
         uint64_t ns;
-    } units[] = {{"d", 86400000000000}, {"h", 3600000000000}, {"m", 60000000000}, {"s", 1000000000},
-                 {"ms", 1000000},       {"us", 1000},         {"ns", 1}};
+    } units[] = {{"d", SF_NS_PER_DAY},
+                 {"h", SF_NS_PER_HOUR},
+                 {"m", SF_NS_PER_MIN},
+                 {"s", SF_NS_PER_S},
+                 {"ms", SF_NS_PER_MS},
+                 {"us", SF_NS_PER_US},
+                 {"ns", 1}};
     if (ns == 0)
         sf_buf_add_u8(out, '0');
     for (size_t i = 0; ns && i < sizeof(units) / sizeof(units[0]); i++) {

@@ -1,14 +1,13 @@
 #include <stddef.h>
 
 #include "app/config.h"
+#include "base/time_unit.h"
 
 #define AT(field) offsetof(struct sf_config, field)
-#define NS        1000000000ull
 #define KIB       1024ull
 #define MIB       (1024 * KIB)
 #define GIB       (1024 * MIB)
-#define DAY       (86400 * NS)
-#define YEARS     (36500 * DAY)
+#define YEARS     (36500 * SF_NS_PER_DAY)
 
 /* In the order a reader of the example file meets them; keys of one section stand together. The
  * defaults of limits equal base/limits.h, which a test compares. Keys that neither the server nor
@@ -53,13 +52,13 @@ const struct sf_config_key sf_config_keys[] = {
     {"limits.inflated", SF_CONFIG_SIZE, AT(limits.inflated_len), "64MiB", NULL, 64 * KIB, GIB,
      "one request body after decompression"},
     {"limits.header_timeout", SF_CONFIG_DURATION, AT(limits.header_timeout_ns), "10s", NULL,
-     NS / 10, 3600 * NS, "until a request's headers are complete"},
-    {"limits.body_timeout", SF_CONFIG_DURATION, AT(limits.body_timeout_ns), "60s", NULL, NS / 10,
-     3600 * NS, "without a byte of its body, or of its answer being read"},
-    {"limits.idle_timeout", SF_CONFIG_DURATION, AT(limits.idle_timeout_ns), "5m", NULL, NS / 10,
-     DAY, "a connection without a request"},
-    {"limits.total_timeout", SF_CONFIG_DURATION, AT(limits.total_timeout_ns), "5m", NULL, NS / 10,
-     DAY, "one request from first byte to answer"},
+     SF_NS_PER_S / 10, SF_NS_PER_HOUR, "until a request's headers are complete"},
+    {"limits.body_timeout", SF_CONFIG_DURATION, AT(limits.body_timeout_ns), "60s", NULL,
+     SF_NS_PER_S / 10, SF_NS_PER_HOUR, "without a byte of its body, or of its answer being read"},
+    {"limits.idle_timeout", SF_CONFIG_DURATION, AT(limits.idle_timeout_ns), "5m", NULL,
+     SF_NS_PER_S / 10, SF_NS_PER_DAY, "a connection without a request"},
+    {"limits.total_timeout", SF_CONFIG_DURATION, AT(limits.total_timeout_ns), "5m", NULL,
+     SF_NS_PER_S / 10, SF_NS_PER_DAY, "one request from first byte to answer"},
     {"limits.attributes", SF_CONFIG_COUNT, AT(limits.attrs), "1024", NULL, 1, 65536,
      "attributes of one span, event, link or resource; the rest is dropped and counted"},
     {"limits.value", SF_CONFIG_SIZE, AT(limits.value_len), "64KiB", NULL, 16, 16 * MIB,
@@ -70,8 +69,8 @@ const struct sf_config_key sf_config_keys[] = {
      "profile label sets of one service"},
     {"limits.query_memory", SF_CONFIG_SIZE, AT(limits.query_memory_len), "64MiB", NULL, MIB,
      64 * GIB, "memory of one query"},
-    {"limits.query_time", SF_CONFIG_DURATION, AT(limits.query_ns), "30s", NULL, NS / 100, DAY,
-     "time of one query"},
+    {"limits.query_time", SF_CONFIG_DURATION, AT(limits.query_ns), "30s", NULL, SF_NS_PER_S / 100,
+     SF_NS_PER_DAY, "time of one query"},
 
     {"redact.enabled", SF_CONFIG_BOOL, AT(redact.is_enabled), "true", NULL, 0, 0,
      "replace secrets before anything is written, the log included"},
@@ -106,8 +105,9 @@ const struct sf_config_key sf_config_keys[] = {
      "size at which the oldest data goes; 0: no limit"},
     {"retention.min_free", SF_CONFIG_SIZE, AT(retention.min_free_len), "0", NULL, 0, 0,
      "free disk space below which writes are refused; 0: 2 GB or 5 %, whichever is more"},
-    {"store.flush_interval", SF_CONFIG_DURATION, AT(store.flush_interval_ns), "60s", NULL, NS,
-     600 * NS, "how long data may wait in memory (and log) before it becomes a block"},
+    {"store.flush_interval", SF_CONFIG_DURATION, AT(store.flush_interval_ns), "60s", NULL,
+     SF_NS_PER_S, 600 * SF_NS_PER_S,
+     "how long data may wait in memory (and log) before it becomes a block"},
     {"store.flush_log", SF_CONFIG_SIZE, AT(store.flush_log_len), "256MB", NULL, 64 * MIB, 16 * GIB,
      "log size at which it becomes a block earlier"},
 
@@ -128,7 +128,8 @@ const struct sf_config_key sf_config_keys[] = {
     {"metrics.service_graph.max_series", SF_CONFIG_COUNT, AT(metrics.graph_max_series), "1000",
      NULL, 10, 100000, "edges kept; further ones are counted together"},
     {"metrics.service_graph.wait", SF_CONFIG_DURATION, AT(metrics.graph_wait_ns), "10s", NULL,
-     NS / 10, 600 * NS, "how long a span waits for the other side of its request"},
+     SF_NS_PER_S / 10, 600 * SF_NS_PER_S,
+     "how long a span waits for the other side of its request"},
     {"metrics.service_graph.max_items", SF_CONFIG_COUNT, AT(metrics.graph_max_items), "10000", NULL,
      10, 1000000, "spans that may wait at a time"},
     {"metrics.target_info.enabled", SF_CONFIG_BOOL, AT(metrics.has_target_info), "false", NULL, 0,
@@ -170,7 +171,7 @@ const struct sf_config_key sf_config_keys[] = {
     {"profiling.threads.enabled", SF_CONFIG_BOOL, AT(profiling.has_threads), "false", NULL, 0, 0,
      "collectors count threads by stack and state"},
     {"profiling.conditional.slow_request_threshold", SF_CONFIG_DURATION,
-     AT(profiling.slow_request_ns), "1s", NULL, 0, DAY,
+     AT(profiling.slow_request_ns), "1s", NULL, 0, SF_NS_PER_DAY,
      "keep the samples of requests that took this long"},
     {"profiling.conditional.cpu_threshold_percent", SF_CONFIG_PERCENT,
      AT(profiling.cpu_threshold_per_10000), "80%", NULL, 0, 0,
@@ -184,7 +185,7 @@ const struct sf_config_key sf_config_keys[] = {
     {"profiling.max_profile_size", SF_CONFIG_SIZE, AT(profiling.max_profile_len), "10MB", NULL,
      64 * KIB, 64 * MIB, "one profile a collector sends"},
     {"profiling.upload_interval", SF_CONFIG_DURATION, AT(profiling.upload_interval_ns), "10s", NULL,
-     NS, 3600 * NS, "how often it sends"},
+     SF_NS_PER_S, SF_NS_PER_HOUR, "how often it sends"},
     {"profiling.adaptive.enabled", SF_CONFIG_BOOL, AT(profiling.is_adaptive), "false", NULL, 0, 0,
      "lower the sampling rate above the thresholds below"},
     {"profiling.adaptive.base_rate", SF_CONFIG_COUNT, AT(profiling.adaptive_base_rate), "100", NULL,
@@ -196,7 +197,7 @@ const struct sf_config_key sf_config_keys[] = {
     {"profiling.adaptive.memory_threshold", SF_CONFIG_SIZE, AT(profiling.adaptive_memory_len),
      "512MB", NULL, 0, 0, "threshold: memory of the process"},
     {"profiling.adaptive.interval", SF_CONFIG_DURATION, AT(profiling.adaptive_interval_ns), "10s",
-     NULL, NS / 10, 3600 * NS, "time between two decisions about the rate"},
+     NULL, SF_NS_PER_S / 10, SF_NS_PER_HOUR, "time between two decisions about the rate"},
     {"profiling.load_shedding.enabled", SF_CONFIG_BOOL, AT(profiling.has_shedding), "true", NULL, 0,
      0, "stop sampling while the machine is overloaded"},
     {"profiling.load_shedding.cpu_threshold", SF_CONFIG_PERCENT,

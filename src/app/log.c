@@ -8,11 +8,12 @@
 
 #include "base/hash.h"
 #include "base/heap.h"
+#include "base/time_unit.h"
 #include "os/clock.h"
 #include "os/terminal.h"
 
 enum { N_REPEATS = 32 };
-#define REPEAT_NS ((int64_t)30 * 1000000000)
+#define REPEAT_NS (30 * SF_NS_PER_S)
 
 struct repeat { /* a fault said a short while ago */
     uint64_t hash;
@@ -69,8 +70,8 @@ static void add_quoted(struct sf_buf *out, const char *text)
 void sf_log_render(bool is_human, bool has_color, int64_t wall_ns, enum sf_say_level level,
                    const char *sentence, struct sf_buf *out)
 {
-    time_t s = (time_t)(wall_ns / 1000000000);
-    int ms = (int)(wall_ns / 1000000 % 1000);
+    time_t s = (time_t)(wall_ns / SF_NS_PER_S);
+    int ms = (int)(wall_ns / SF_NS_PER_MS % 1000);
     char time_text[40];
     struct tm tm;
     if (is_human) {

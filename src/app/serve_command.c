@@ -11,6 +11,7 @@
 #include "app/log.h"
 #include "app/server.h"
 #include "app/version.h"
+#include "base/time_unit.h"
 #include "os/clock.h"
 #include "os/terminal.h"
 #include "os/thread.h"
@@ -29,7 +30,7 @@ static sigset_t handled_signals(void)
 static int next_signal(unsigned ms)
 {
     sigset_t set = handled_signals();
-    struct timespec wait = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    struct timespec wait = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * SF_NS_PER_MS};
     int sig = sigtimedwait(&set, NULL, &wait);
     return sig > 0 ? sig : 0;
 }
@@ -93,7 +94,7 @@ static int watch(struct sf_server *server, struct sf_log *log, const struct sf_c
         is_ready = true;
         sf_log_print(log, SF_SAY_INFO, "spanflame %s is ready: %s data=%s (%lld ms)", sf_version(),
                      sf_server_addresses(server), config->data_dir,
-                     (long long)((sf_clock_mono_ns() - started_ns) / 1000000));
+                     (long long)((sf_clock_mono_ns() - started_ns) / SF_NS_PER_MS));
     }
 }
 

@@ -9,6 +9,7 @@
 #include "app/version.h"
 #include "base/heap.h"
 #include "base/limits.h"
+#include "base/time_unit.h"
 #include "intake/intake.h"
 #include "intake/redact.h"
 #include "intake/series_cap.h"
@@ -214,10 +215,10 @@ static enum sf_err start_listener(struct sf_server *s, struct sf_why *why)
         .n_loops = cores > 4 ? cores / 4 : 1,
         .limits = {.connections = (unsigned)limits->connections,
                    .body_len = limits->body_len,
-                   .header_timeout_ms = (unsigned)(limits->header_timeout_ns / 1000000),
-                   .body_timeout_ms = (unsigned)(limits->body_timeout_ns / 1000000),
-                   .idle_timeout_ms = (unsigned)(limits->idle_timeout_ns / 1000000),
-                   .total_timeout_ms = (unsigned)(limits->total_timeout_ns / 1000000)},
+                   .header_timeout_ms = (unsigned)(limits->header_timeout_ns / SF_NS_PER_MS),
+                   .body_timeout_ms = (unsigned)(limits->body_timeout_ns / SF_NS_PER_MS),
+                   .idle_timeout_ms = (unsigned)(limits->idle_timeout_ns / SF_NS_PER_MS),
+                   .total_timeout_ms = (unsigned)(limits->total_timeout_ns / SF_NS_PER_MS)},
         .spool_path = (const char *)s->spool_path.p,
         .hooks = {sf_router_on_headers, sf_router_on_request, sf_router_on_fault,
                   sf_router_on_refuse, &s->service}};

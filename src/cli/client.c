@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/time_unit.h"
 #include "os/dir.h"
 #include "os/file.h"
 #include "os/text_file.h"
@@ -119,7 +120,7 @@ static void set_up(CURL *curl, const struct sf_client *c, const char *url,
                    struct curl_slist *headers, char *detail, const sf_bytes *body,
                    struct sf_buf *answer)
 {
-    int64_t timeout_ns = c->timeout_ns ? c->timeout_ns : 30000000000;
+    int64_t timeout_ns = c->timeout_ns ? c->timeout_ns : 30 * SF_NS_PER_S;
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, detail);
@@ -128,7 +129,7 @@ static void set_up(CURL *curl, const struct sf_client *c, const char *url,
     curl_easy_setopt(curl, CURLOPT_ACCEPT_ENCODING, "gzip");
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)(timeout_ns / 1000000));
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)(timeout_ns / SF_NS_PER_MS));
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "spanflame-cli");
     if (c->ca_file)
         curl_easy_setopt(curl, CURLOPT_CAINFO, c->ca_file);

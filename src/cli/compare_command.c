@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "base/time_unit.h"
 #include "cli/ask.h"
 
 int sf_compare_run(int argc, char **argv)
@@ -9,7 +10,7 @@ int sf_compare_run(int argc, char **argv)
     struct sf_client client = {0};
     const char *output = NULL, *query = NULL, *at = NULL, *left = NULL, *right = NULL, *type = NULL,
                *errors = NULL, *query_by = NULL, *by = NULL;
-    int64_t since_ns = 3600000000000;
+    int64_t since_ns = SF_NS_PER_HOUR;
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
         {"slow-vs-fast", SF_FLAG_STR, &query, "QUERY",
@@ -58,7 +59,7 @@ int sf_compare_run(int argc, char **argv)
         return sf_answer_usage("compare",
                                "give --slow-vs-fast QUERY, --errors-vs-ok QUERY, --left QUERY and "
                                "--right QUERY, or --q, --by, --left and --right");
-    sf_buf_print(&path, "/api/v1/compare?from=now-%" PRId64 "s", since_ns / 1000000000);
+    sf_buf_print(&path, "/api/v1/compare?from=now-%" PRId64 "s", since_ns / SF_NS_PER_S);
     sf_ask_param(&path, "q", query ? query : errors ? errors : query_by);
     sf_ask_param(&path, "split", errors ? "errors" : at);
     sf_ask_param(&path, "by", by);

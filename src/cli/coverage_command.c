@@ -2,13 +2,14 @@
 
 #include <inttypes.h>
 
+#include "base/time_unit.h"
 #include "cli/ask.h"
 
 int sf_coverage_run(int argc, char **argv)
 {
     struct sf_client client = {0};
     const char *output = NULL, *trace = NULL, *span = NULL, *type = NULL, *service = NULL;
-    int64_t since_ns = 3600000000000;
+    int64_t since_ns = SF_NS_PER_HOUR;
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
         {"service", SF_FLAG_STR, &service, "NAME", "the same as SERVICE"},
@@ -44,7 +45,7 @@ int sf_coverage_run(int argc, char **argv)
     if (span) {
         sf_ask_span(&path, trace, span, "coverage?");
     } else {
-        sf_buf_print(&path, "/api/v1/coverage?from=now-%" PRId64 "s", since_ns / 1000000000);
+        sf_buf_print(&path, "/api/v1/coverage?from=now-%" PRId64 "s", since_ns / SF_NS_PER_S);
         sf_ask_param(&path, "service", service);
     }
     sf_ask_param(&path, "type", type);

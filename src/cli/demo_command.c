@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/time_unit.h"
 #include "cli/answer.h"
 #include "cli/client.h"
 #include "cli/demo_shop.h"
@@ -76,7 +77,7 @@ static enum sf_err start_server(struct demo *d, struct sf_why *why)
 
 static enum sf_err wait_until_ready(struct demo *d, struct sf_why *why)
 {
-    struct sf_client client = {.server = d->server, .timeout_ns = 1000000000};
+    struct sf_client client = {.server = d->server, .timeout_ns = SF_NS_PER_S};
     struct sf_buf answer = {0};
     enum sf_err err = SF_ERR_DEADLINE;
     int code;

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/time_unit.h"
 #include "cli/ask.h"
 
 struct asked {
@@ -43,7 +44,7 @@ static int ask(const struct asked *a)
         return sf_answer_usage("findings",
                                "name one of: SERVICE, --span, --trace, --q, --left with --right, "
                                "--baseline with --comparison");
-    sf_buf_print(&path, "/api/v1/findings?from=now-%" PRId64 "s", a->since_ns / 1000000000);
+    sf_buf_print(&path, "/api/v1/findings?from=now-%" PRId64 "s", a->since_ns / SF_NS_PER_S);
     sf_ask_param(&path, "service", a->service);
     sf_ask_param(&path, "trace", a->trace);
     sf_ask_param(&path, "span", a->span);
@@ -66,7 +67,7 @@ static int ask(const struct asked *a)
 
 int sf_findings_run(int argc, char **argv)
 {
-    struct asked a = {.since_ns = 3600000000000};
+    struct asked a = {.since_ns = SF_NS_PER_HOUR};
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(a.client),
         {"service", SF_FLAG_STR, &a.service, "NAME", "the same as SERVICE"},

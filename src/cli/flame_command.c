@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/time_unit.h"
 #include "cli/answer.h"
 #include "cli/ask.h"
 #include "cli/profile_source.h"
@@ -132,7 +133,7 @@ static int ask_cohort(const struct asked *a)
     if (a->span || a->trace || a->by || a->part)
         return sf_answer_usage("flame",
                                "--q picks spans itself: leave out --span, --trace, --by, --part");
-    sf_buf_print(&path, "/api/v1/cohort?from=now-%" PRId64 "s", a->since_ns / 1000000000);
+    sf_buf_print(&path, "/api/v1/cohort?from=now-%" PRId64 "s", a->since_ns / SF_NS_PER_S);
     sf_ask_param(&path, "q", a->query);
     sf_ask_param(&path, "type", a->profile.type);
     sf_ask_param(&path, "self", a->is_self ? "true" : NULL);
@@ -141,7 +142,7 @@ static int ask_cohort(const struct asked *a)
 
 int sf_flame_run(int argc, char **argv)
 {
-    struct asked a = {.min_share = 0.01, .since_ns = 3600000000000};
+    struct asked a = {.min_share = 0.01, .since_ns = SF_NS_PER_HOUR};
     struct sf_flag flags[] = {
         SF_PROFILE_FLAGS(a.profile),
         {"order", SF_FLAG_STR, &a.order, "ORDER",

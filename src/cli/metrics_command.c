@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/time_unit.h"
 #include "cli/answer.h"
 #include "cli/client.h"
 #include "cli/query_text.h"
@@ -14,8 +15,6 @@
 #include "os/terminal.h"
 #include "render/chart.h"
 #include "wire/json.h"
-
-#define S_NS 1000000000LL
 
 enum { ARENA_LEN = 1 << 30, /* address space only */ MAX_LINES = 40 };
 
@@ -112,8 +111,8 @@ static void read_sample(struct sf_json *j, const struct sf_metrics_window *w, do
         else
             sf_json_skip(j);
     }
-    if (at_ms > 0 && at_ms < INT64_MAX / 1000000 &&
-        sf_metrics_window_place(w, (uint64_t)at_ms * 1000000, &step))
+    if (at_ms > 0 && at_ms < INT64_MAX / SF_NS_PER_MS &&
+        sf_metrics_window_place(w, (uint64_t)at_ms * SF_NS_PER_MS, &step))
         values[step] = value;
 }
 
@@ -188,10 +187,10 @@ static int64_t choose_step(int64_t len_ns, size_t width)
                                       600, 900, 1800, 3600, 7200, 10800, 21600, 86400};
     int64_t n_columns = sf_chart_columns(width);
     for (size_t i = 0; i < sizeof(units_s) / sizeof(units_s[0]); i++) {
-        if (len_ns / (units_s[i] * S_NS) + 2 <= n_columns)
-            return units_s[i] * S_NS;
+        if (len_ns / (units_s[i] * SF_NS_PER_S) + 2 <= n_columns)
+            return units_s[i] * SF_NS_PER_S;
     }
-    return 86400 * S_NS;
+    return SF_NS_PER_DAY;
 }
 
 static enum sf_err ask(const struct sf_client *client, sf_str query, int64_t from_ns,

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/amount.h"
+#include "base/time_unit.h"
 #include "cli/answer.h"
 #include "cli/ask.h"
 #include "decode/profile_format.h"
@@ -19,7 +20,6 @@
 enum { MAX_SECONDS = 3600, WAIT_MORE_S = 30 };
 #define MAX_FILE_LEN ((size_t)1 << 30)
 #define ARENA_LEN    ((size_t)8 << 30) /* reserved, not used */
-#define S_NS         INT64_C(1000000000)
 
 /* ---- a URL, with a countdown ---- */
 
@@ -51,13 +51,14 @@ static void count_down(void *arg)
     struct countdown *c = arg;
     sf_mutex_lock(&c->lock);
     while (!c->is_over) {
-        int64_t now_ns = sf_clock_mono_ns(), left = (c->end_ns - now_ns + S_NS - 1) / S_NS;
+        int64_t now_ns = sf_clock_mono_ns(),
+                left = (c->end_ns - now_ns + SF_NS_PER_S - 1) / SF_NS_PER_S;
         if (left > 0)
             fprintf(stderr, "\r%s: profiling, %lld s left \033[K", c->host, (long long)left);
         else
             fprintf(stderr, "\r%s: waiting for the profile \033[K", c->host);
         fflush(stderr);
-        sf_signal_wait_until(&c->woken, &c->lock, now_ns + S_NS);
+        sf_signal_wait_until(&c->woken, &c->lock, now_ns + SF_NS_PER_S);
     }
     sf_mutex_unlock(&c->lock);
     fprintf(stderr, "\r\033[K");
@@ -68,7 +69,7 @@ static void start_countdown(struct countdown *c, const char *host, unsigned seco
     sf_mutex_init(&c->lock, SF_LOCK_APART);
     sf_signal_init(&c->woken);
     c->host = host;
-    c->end_ns = sf_clock_mono_ns() + seconds * S_NS;
+    c->end_ns = sf_clock_mono_ns() + seconds * SF_NS_PER_S;
     if (seconds && sf_terminal_is(STDERR_FILENO)) /* without it the fetch goes on all the same */
         sf_thread_start(&c->thread, "countdown", 0, count_down, c, NULL);
 }
@@ -94,7 +95,7 @@ static enum sf_err fetch(const char *url, struct sf_buf *out, struct sf_why *why
     enum sf_err err;
     snprintf(host, sizeof(host), "%.*s", path ? (int)(path - url) : 290, url);
     client.server = host;
-    client.timeout_ns = (seconds + WAIT_MORE_S) * S_NS;
+    client.timeout_ns = (seconds + WAIT_MORE_S) * SF_NS_PER_S;
     start_countdown(&c, host, seconds);
     err = sf_client_get(&client, path ? path : "/", NULL, out, why);
     end_countdown(&c);

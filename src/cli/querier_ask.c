@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/time_unit.h"
 #include "cli/profile_source.h"
 #include "os/clock.h"
 
@@ -19,9 +20,9 @@ enum sf_err sf_querier_question_begin(struct sf_querier_question *q, struct sf_a
     q->w = sf_json_writer_init(&q->body);
     sf_json_write_object(&q->w);
     sf_json_write_key(&q->w, SF_STR("start"));
-    sf_json_write_i64_text(&q->w, q->from_ns / 1000000);
+    sf_json_write_i64_text(&q->w, q->from_ns / SF_NS_PER_MS);
     sf_json_write_key(&q->w, SF_STR("end"));
-    sf_json_write_i64_text(&q->w, q->until_ns / 1000000);
+    sf_json_write_i64_text(&q->w, q->until_ns / SF_NS_PER_MS);
     return SF_OK;
 }
 

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/list.h"
+#include "base/time_unit.h"
 #include "query/attr_text.h"
 #include "wire/json.h"
 
@@ -225,7 +226,7 @@ static void add_trace_fields(struct reader *r, struct sf_search_row *row)
         case SF_INTRINSIC_ROOT_NAME: row->cells[i] = row->root_name; break;
         case SF_INTRINSIC_ROOT_SERVICE: row->cells[i] = row->root_service; break;
         case SF_INTRINSIC_TRACE_DURATION:
-            sf_duration_text((int64_t)row->duration_ms * 1000000, &r->text);
+            sf_duration_text((int64_t)row->duration_ms * SF_NS_PER_MS, &r->text);
             keep(r, sf_buf_str(&r->text), &row->cells[i]);
             break;
         default: break;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "base/time_unit.h"
 #include "cli/answer.h"
 #include "cli/query_text.h"
 #include "cli/search_ask.h"
@@ -127,7 +128,7 @@ static void add_row(struct sf_buf *out, const struct layout *l, const struct col
     struct sf_buf cell = {0};
     sf_time_text_add(out, row->start_ns);
     if (row->duration_ms)
-        sf_units_duration(&cell, row->duration_ms * 1000000);
+        sf_units_duration(&cell, row->duration_ms * SF_NS_PER_MS);
     else
         sf_buf_add_str(&cell, SF_STR("< 1 ms"));
     add_right(out, &cell, DURATION_COLUMNS);
@@ -243,8 +244,8 @@ static const char *read_times(const struct flags *f, struct sf_search_ask *ask)
     if (fault)
         return fault;
     /* The server takes whole seconds: a range never loses what lies at its ends. */
-    ask->from_s = from_ns / 1000000000;
-    ask->to_s = until_ns / 1000000000 + 1;
+    ask->from_s = from_ns / SF_NS_PER_S;
+    ask->to_s = until_ns / SF_NS_PER_S + 1;
     return NULL;
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "base/time_unit.h"
 #include "cli/answer.h"
 #include "cli/profile_source.h"
 #include "cli/querier_ask.h"
@@ -142,7 +143,7 @@ static void read_points(struct sf_json *j, const struct sf_chart *c, double scal
             else
                 sf_json_skip(j);
         }
-        step = (at_ms - c->first_ns / 1000000) / (c->step_ns / 1000000);
+        step = (at_ms - c->first_ns / SF_NS_PER_MS) / (c->step_ns / SF_NS_PER_MS);
         if (step >= 0 && step < c->n_steps)
             values[step] = value * scale;
     }
@@ -223,10 +224,10 @@ static enum sf_err set_steps(const struct asked *a, struct sf_querier_question *
     int64_t step_ns = a->step_ns, s;
     if (!sf_profile_time_range(a->range, sf_clock_wall_ns(), &q->from_ns, &q->until_ns))
         return sf_profile_bad_range(a->range, why);
-    s = (q->until_ns - q->from_ns) / 1000000000;
+    s = (q->until_ns - q->from_ns) / SF_NS_PER_S;
     if (step_ns == 0) {
         s = (s + columns - 1) / columns;
-        step_ns = (s < MIN_STEP_S ? MIN_STEP_S : s) * 1000000000;
+        step_ns = (s < MIN_STEP_S ? MIN_STEP_S : s) * SF_NS_PER_S;
     }
     if ((q->until_ns - q->from_ns) / step_ns > MAX_STEPS)
         return sf_fail(why, SF_ERR_INPUT, "more than %d steps; choose a longer --step", MAX_STEPS);

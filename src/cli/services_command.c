@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "base/time_unit.h"
 #include "cli/answer.h"
 #include "cli/client.h"
 #include "os/terminal.h"
@@ -152,7 +153,7 @@ int sf_services_run(int argc, char **argv)
 {
     struct sf_client client = {0};
     const char *output = NULL, *service = NULL;
-    int64_t since_ns = 3600000000000;
+    int64_t since_ns = SF_NS_PER_HOUR;
     bool has_operations = false;
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
@@ -185,7 +186,7 @@ int sf_services_run(int argc, char **argv)
     form = sf_answer_output("services", output, false);
     if (form == SF_OUTPUT_BAD)
         return 2;
-    sf_buf_print(&path, "/api/v1/services?from=now-%" PRId64 "s", since_ns / 1000000000);
+    sf_buf_print(&path, "/api/v1/services?from=now-%" PRId64 "s", since_ns / SF_NS_PER_S);
     if (service) {
         sf_buf_add_str(&path, SF_STR("&service="));
         sf_client_encode(&path, sf_str_from(service));

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "base/time_unit.h"
 #include "cli/ask.h"
 
 int sf_spans_with_run(int argc, char **argv)
@@ -9,7 +10,7 @@ int sf_spans_with_run(int argc, char **argv)
     struct sf_client client = {0};
     const char *output = NULL, *service = NULL, *type = NULL;
     bool is_pattern = false;
-    int64_t since_ns = 3600000000000;
+    int64_t since_ns = SF_NS_PER_HOUR;
     uint64_t limit = 20;
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
@@ -41,7 +42,7 @@ int sf_spans_with_run(int argc, char **argv)
     if (args.n_words != 1)
         return sf_answer_usage("spans-with", "name one function");
     sf_buf_print(&path, "/api/v1/frames/spans?from=now-%" PRId64 "s&limit=%" PRIu64,
-                 since_ns / 1000000000, limit);
+                 since_ns / SF_NS_PER_S, limit);
     sf_ask_param(&path, is_pattern ? "pattern" : "function", args.words[0]);
     sf_ask_param(&path, "service", service);
     sf_ask_param(&path, "type", type);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "base/time_unit.h"
 #include "cli/answer.h"
 #include "cli/client.h"
 #include "os/clock.h"
@@ -148,7 +149,7 @@ static bool check_name(const char *name)
 
 static void make_path(const struct asked *a, struct sf_buf *out)
 {
-    int64_t now_s = sf_clock_wall_ns() / 1000000000;
+    int64_t now_s = sf_clock_wall_ns() / SF_NS_PER_S;
     if (a->name) {
         sf_buf_add_str(out, SF_STR("/api/v2/search/tag/"));
         sf_client_encode(out, sf_str_from(a->name));
@@ -157,8 +158,8 @@ static void make_path(const struct asked *a, struct sf_buf *out)
         sf_buf_add_str(out, SF_STR("/api/v2/search/tags"));
     }
     sf_buf_print(out, "?start=%" PRId64 "&end=%" PRId64 "&limit=%" PRIu64,
-                 now_s > a->since_ns / 1000000000 ? now_s - a->since_ns / 1000000000 : 0, now_s + 1,
-                 a->limit);
+                 now_s > a->since_ns / SF_NS_PER_S ? now_s - a->since_ns / SF_NS_PER_S : 0,
+                 now_s + 1, a->limit);
     if (a->scope) {
         sf_buf_add_str(out, SF_STR("&scope="));
         sf_client_encode(out, sf_str_from(a->scope));

@@ -1,13 +1,13 @@
 #include "cli/time_range.h"
 
+#include "base/time_unit.h"
 #include "wire/time_text.h"
-
-static const int64_t HOUR_NS = 3600000000000;
 
 const char *sf_time_range_read(const struct sf_time_range *range, int64_t now_ns,
                                int64_t *out_from_ns, int64_t *out_until_ns)
 {
-    int64_t from_ns = now_ns - (range->since_ns ? range->since_ns : HOUR_NS), until_ns = now_ns;
+    int64_t from_ns = now_ns - (range->since_ns ? range->since_ns : SF_NS_PER_HOUR),
+            until_ns = now_ns;
     if ((range->from || range->until) && range->since_ns)
         return "give --since, or --from and --until, not both";
     if (range->until && !range->from)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "cli/ask.h"
 #include "cli/profile_source.h"
 #include "os/terminal.h"
@@ -87,7 +88,7 @@ static int show_cohort(struct asked *a)
     const char *word;
     int code;
     sf_buf_print(&path, "/api/v1/cohort?format=pprof&from=now-%" PRId64 "s",
-                 a->since_ns / 1000000000);
+                 a->since_ns / SF_NS_PER_S);
     sf_ask_param(&path, "q", a->query);
     sf_ask_param(&path, "type", a->profile.type);
     sf_buf_add_u8(&path, 0);
@@ -101,7 +102,7 @@ static int show_cohort(struct asked *a)
 
 int sf_top_run(int argc, char **argv)
 {
-    struct asked a = {.limit = 20, .min_share = 0.01, .since_ns = 3600000000000};
+    struct asked a = {.limit = 20, .min_share = 0.01, .since_ns = SF_NS_PER_HOUR};
     struct sf_flag flags[] = {
         SF_PROFILE_FLAGS(a.profile),
         {"tree", SF_FLAG_BOOL, &a.is_tree, NULL, "callees nested below their caller"},

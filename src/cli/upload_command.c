@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "cli/answer.h"
 #include "cli/ask.h"
 #include "cli/profile_source.h"
@@ -195,7 +196,7 @@ static bool make_path(struct asked *a)
 
 int sf_upload_run(int argc, char **argv)
 {
-    struct asked a = {.client = {.timeout_ns = INT64_C(300) * 1000000000}};
+    struct asked a = {.client = {.timeout_ns = 5 * SF_NS_PER_MIN}};
     struct sf_flag flags[] = {
         {"service", SF_FLAG_STR, &a.service, "NAME",
          "whose profile it is, where the file does not say"},

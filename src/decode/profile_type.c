@@ -1,5 +1,6 @@
 #include "decode/profile_type.h"
 
+#include "base/time_unit.h"
 #include "wire/json.h"
 
 sf_str sf_profile_unit_of(sf_str unit)
@@ -45,8 +46,8 @@ int64_t sf_profile_unit_ns(sf_str unit)
     if (sf_str_eq(unit, SF_STR("microseconds")))
         return 1000;
     if (sf_str_eq(unit, SF_STR("milliseconds")))
-        return 1000000;
-    return sf_str_eq(unit, SF_STR("seconds")) ? 1000000000 : 0;
+        return SF_NS_PER_MS;
+    return sf_str_eq(unit, SF_STR("seconds")) ? SF_NS_PER_S : 0;
 }
 
 static sf_str default_display(sf_str type)

@@ -4,18 +4,18 @@
 
 #include "base/limits.h"
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "query/attr_text.h"
-
-#define S_NS 1000000000LL
 
 enum { DEFAULT_STEPS = 240 };
 
 int64_t sf_metrics_default_step(int64_t len_ns)
 {
-    static const int64_t units[] = {3600 * S_NS, 300 * S_NS, 60 * S_NS, 15 * S_NS, 5 * S_NS, S_NS};
+    static const int64_t units[] = {SF_NS_PER_HOUR,   5 * SF_NS_PER_MIN, SF_NS_PER_MIN,
+                                    15 * SF_NS_PER_S, 5 * SF_NS_PER_S,   SF_NS_PER_S};
     int64_t step_ns = len_ns / DEFAULT_STEPS;
-    if (len_ns < 60 * S_NS) {
-        const int64_t unit = S_NS / 20;
+    if (len_ns < SF_NS_PER_MIN) {
+        const int64_t unit = SF_NS_PER_S / 20;
         step_ns = (step_ns + unit / 2) / unit * unit;
         return step_ns > 0 ? step_ns : unit;
     }
@@ -23,14 +23,14 @@ int64_t sf_metrics_default_step(int64_t len_ns)
         if (step_ns >= units[i])
             return step_ns / units[i] * units[i];
     }
-    return S_NS;
+    return SF_NS_PER_S;
 }
 
 static enum sf_err check_range(int64_t from_ns, int64_t to_ns, struct sf_why *why)
 {
     if (from_ns < 0 || to_ns <= from_ns)
         return sf_fail(why, SF_ERR_INPUT, "end must be greater than start");
-    if (to_ns - from_ns > SF_LIMIT_METRICS_RANGE_S * S_NS)
+    if (to_ns - from_ns > SF_LIMIT_METRICS_RANGE_S * SF_NS_PER_S)
         return sf_fail(why, SF_ERR_INPUT,
                        "metrics query time range exceeds the maximum allowed duration of %dh0m0s",
                        SF_LIMIT_METRICS_RANGE_S / 3600);
@@ -62,7 +62,7 @@ enum sf_err sf_metrics_window_range(int64_t from_ns, int64_t to_ns, int64_t step
     if (step_ns == 0)
         step_ns = sf_metrics_default_step(len_ns);
     /* A longer step than any range would only make the edges wrap. */
-    if (step_ns <= 0 || step_ns > SF_LIMIT_METRICS_RANGE_S * S_NS)
+    if (step_ns <= 0 || step_ns > SF_LIMIT_METRICS_RANGE_S * SF_NS_PER_S)
         return sf_fail(why, SF_ERR_INPUT, "step must be between 1ns and %dh0m0s",
                        SF_LIMIT_METRICS_RANGE_S / 3600);
     if (len_ns / step_ns > SF_LIMIT_METRICS_STEPS)

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "exec/no_room.h"
 #include "exec/profile_types.h"
 #include "exec/ran_on.h"
@@ -249,8 +250,8 @@ static int64_t scale_of(sf_str unit, bool is_bytes)
         return sf_str_eq(unit, SF_STR("bytes"));
     return sf_str_eq(unit, SF_STR("nanoseconds"))    ? 1
            : sf_str_eq(unit, SF_STR("microseconds")) ? 1000
-           : sf_str_eq(unit, SF_STR("milliseconds")) ? 1000000
-           : sf_str_eq(unit, SF_STR("seconds"))      ? 1000000000
+           : sf_str_eq(unit, SF_STR("milliseconds")) ? SF_NS_PER_MS
+           : sf_str_eq(unit, SF_STR("seconds"))      ? SF_NS_PER_S
                                                      : 0;
 }
 

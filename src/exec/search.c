@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/list.h"
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "exec/eval.h"
 #include "exec/eval_attr.h"
 #include "exec/profile_conds.h"
@@ -16,8 +17,6 @@
 #include "exec/trace_judge.h"
 #include "exec/trace_stream.h"
 #include "query/attr_text.h"
-
-#define S_NS INT64_C(1000000000)
 
 struct run {
     const struct sf_search *search;
@@ -397,13 +396,14 @@ static enum sf_err walk(struct run *r, struct sf_trace_stream *stream, struct sf
 /* The store wants what it is asked for and the time on one span; of a trace they may lie on two. */
 static int64_t earlier(int64_t ns)
 {
-    return ns > SF_LIMIT_SEARCH_SLACK_S * S_NS ? ns - SF_LIMIT_SEARCH_SLACK_S * S_NS : 0;
+    return ns > SF_LIMIT_SEARCH_SLACK_S * SF_NS_PER_S ? ns - SF_LIMIT_SEARCH_SLACK_S * SF_NS_PER_S
+                                                      : 0;
 }
 
 static int64_t later(int64_t ns)
 {
-    return ns && ns < INT64_MAX - SF_LIMIT_SEARCH_SLACK_S * S_NS
-               ? ns + SF_LIMIT_SEARCH_SLACK_S * S_NS
+    return ns && ns < INT64_MAX - SF_LIMIT_SEARCH_SLACK_S * SF_NS_PER_S
+               ? ns + SF_LIMIT_SEARCH_SLACK_S * SF_NS_PER_S
                : INT64_MAX;
 }
 

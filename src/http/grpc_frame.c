@@ -4,6 +4,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
+#include "base/time_unit.h"
 
 static enum sf_grpc_event read_prefix(struct sf_grpc_reader *r, sf_bytes *in)
 {
@@ -81,12 +82,8 @@ bool sf_grpc_timeout_parse(sf_str text, int64_t *out_ns)
     static const struct {
         char unit;
         int64_t ns;
-    } units[] = {{'n', 1},
-                 {'u', 1000},
-                 {'m', 1000000},
-                 {'S', 1000000000},
-                 {'M', 60 * 1000000000ll},
-                 {'H', 3600 * 1000000000ll}};
+    } units[] = {{'n', 1},           {'u', 1000},          {'m', SF_NS_PER_MS},
+                 {'S', SF_NS_PER_S}, {'M', SF_NS_PER_MIN}, {'H', SF_NS_PER_HOUR}};
     uint64_t n;
 
     if (text.len < 2 || text.len > 9 || !sf_str_to_u64(sf_str_part(text, 0, text.len - 1), &n))

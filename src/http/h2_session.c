@@ -6,6 +6,7 @@
 
 #include "base/heap.h"
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "http/grpc_frame.h"
 #include "http/h1_writer.h"
 
@@ -20,7 +21,7 @@ enum {
     IGNORED_LEN_MAX = 256 * 1024, /* of a refused body, before its stream is reset */
     HEADERS_MAX = SF_RESPONSE_HEADERS_MAX + 12
 };
-static const int64_t FLOOD_WINDOW_NS = 10 * 1000000000ll;
+static const int64_t FLOOD_WINDOW_NS = 10 * SF_NS_PER_S;
 
 /* What the peer did in the current ten seconds. */
 struct flood {

@@ -6,12 +6,13 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "intake/intake.h"
 #include "intake/redact.h"
 #include "intake/series_cap.h"
 #include "model/profile_codec.h"
 
-static const int64_t AHEAD_NS = INT64_C(3600) * 1000000000;
+static const int64_t AHEAD_NS = SF_NS_PER_HOUR;
 
 static enum sf_err full(struct sf_why *why)
 {

@@ -9,10 +9,10 @@
 #include "base/hash.h"
 #include "base/heap.h"
 #include "base/limits.h"
+#include "base/time_unit.h"
 #include "os/thread.h"
 
 enum { SLOTS = 1 << 18, MAX_USED = SLOTS / 4 * 3 };
-static const int64_t HOUR_NS = INT64_C(3600) * 1000000000;
 
 struct slot {
     uint64_t hash; /* 0: free */
@@ -127,7 +127,7 @@ bool sf_series_cap_admit(struct sf_series_cap *c, uint32_t tenant, struct sf_ser
 
     *out_is_folded = false;
     sf_mutex_lock(&c->lock);
-    if (c->n_used + SF_LIMIT_LABELS + 2 > MAX_USED || now_ns - c->since_ns >= HOUR_NS) {
+    if (c->n_used + SF_LIMIT_LABELS + 2 > MAX_USED || now_ns - c->since_ns >= SF_NS_PER_HOUR) {
         memset(c->slots, 0, SLOTS * sizeof(*c->slots));
         c->n_used = 0;
         c->since_ns = now_ns;

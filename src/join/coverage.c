@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "exec/no_room.h"
 #include "exec/services.h"
 #include "flame/batch_tree.h"
@@ -17,9 +18,8 @@
 #include "link/coverage_hint.h"
 
 enum { LOOKED_AT = 200, CLOCK_TRACES = 50, MAX_CALLERS = 32, MAX_CALLS = 4096 };
-#define S_NS      INT64_C(1000000000)
-#define WINDOW_NS (300 * S_NS) /* of samples that are looked at one by one */
-#define AROUND_NS (600 * S_NS) /* a span */
+#define WINDOW_NS (5 * SF_NS_PER_MIN) /* of samples that are looked at one by one */
+#define AROUND_NS (600 * SF_NS_PER_S) /* a span */
 
 struct caller {
     sf_str service;

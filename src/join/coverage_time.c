@@ -1,5 +1,6 @@
 /* coverage_time.c - a service's profiles over time. */
 #include "join/coverage_time.h"
+#include "base/time_unit.h"
 
 #include <stdlib.h>
 
@@ -9,7 +10,6 @@
 #include "join/profile.h"
 
 enum { MAX_TYPES = 64, MAX_GAPS = 100 };
-#define S_NS INT64_C(1000000000)
 
 static int by_size(const void *a, const void *b)
 {
@@ -38,7 +38,7 @@ static bool find_gaps(const struct sf_prof_points *p, struct sf_arena *req,
         out->spacing_ns = (uint64_t)distances[(p->n_points - 1) / 2];
     }
     int64_t most_ns = 3 * (int64_t)out->spacing_ns;
-    most_ns = most_ns > 60 * S_NS ? most_ns : 60 * S_NS;
+    most_ns = most_ns > SF_NS_PER_MIN ? most_ns : SF_NS_PER_MIN;
     for (uint32_t i = 1; i < p->n_points; i++) {
         int64_t distance_ns = times[i] - times[i - 1];
         if (distance_ns <= most_ns)

@@ -2,6 +2,7 @@
 #include "join/link_set.h"
 #include "base/list.h"
 #include "base/num.h"
+#include "base/time_unit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +17,10 @@
 #include "join/profile_names.h"
 #include "model/process.h"
 
-#define AROUND_NS  (900 * 1000000000LL) /* profiles come in pieces of up to minutes, and late */
-#define SLACK_NS   1000000              /* rows of older blocks begin at whole milliseconds */
-#define MAX_MANY   50000                /* spans of all traces of a set together */
-#define MAX_STACKS ((size_t)64 << 20)   /* of tables while trees are joined */
+#define AROUND_NS  (900 * SF_NS_PER_S) /* profiles come in pieces of up to minutes, and late */
+#define SLACK_NS   SF_NS_PER_MS        /* rows of older blocks begin at whole milliseconds */
+#define MAX_MANY   50000               /* spans of all traces of a set together */
+#define MAX_STACKS ((size_t)64 << 20)  /* of tables while trees are joined */
 
 enum { MAX_SHARERS = 64 }; /* processes of a service in one trace that share a sample */
 

@@ -2,7 +2,9 @@
 
 #include <string.h>
 
-#define AROUND_NS (900 * INT64_C(1000000000)) /* profiles come in pieces of minutes, and late */
+#include "base/time_unit.h"
+
+#define AROUND_NS (900 * SF_NS_PER_S) /* profiles come in pieces of minutes, and late */
 
 static bool *find_services(const struct sf_prof_list *list, const struct sf_span_batch *b,
                            struct sf_arena *req)

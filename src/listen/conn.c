@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/time_unit.h"
 #include "os/clock.h"
 
 enum {
@@ -21,7 +22,7 @@ static const char H2_PREFACE[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 static int64_t ms(unsigned n)
 {
-    return (int64_t)n * 1000000;
+    return (int64_t)n * SF_NS_PER_MS;
 }
 
 /* --- closing --- */

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/time_unit.h"
 #include "http/h1_writer.h"
 #include "listen/conn.h"
 #include "os/clock.h"
@@ -8,7 +9,7 @@ enum { IGNORED_LEN_MAX = 64 * 1024 }; /* of a refused body, read so that the con
 
 static int64_t ms(unsigned n)
 {
-    return (int64_t)n * 1000000;
+    return (int64_t)n * SF_NS_PER_MS;
 }
 
 void sf_conn_h1_begin(struct sf_conn *c)
@@ -50,7 +51,7 @@ void sf_conn_h1_refuse(struct sf_conn *c, int status, const char *reason, unsign
     }
     sf_h1_write_head(&c->out, &(struct sf_h1_answer){.response = &r,
                                                      .body_len = r.body.len,
-                                                     .now_s = sf_clock_wall_ns() / 1000000000});
+                                                     .now_s = sf_clock_wall_ns() / SF_NS_PER_S});
     if (!is_head)
         sf_buf_add(&c->out, r.body.p, r.body.len);
     sf_response_done(&r);
@@ -73,7 +74,7 @@ static void write_head(struct sf_conn *c, struct sf_exchange *ex, enum sf_h1_bod
                                                      .keeps_alive = c->keeps_alive,
                                                      .is_1_0 = c->h1.is_1_0,
                                                      .is_gzip = ex->is_gzip,
-                                                     .now_s = sf_clock_wall_ns() / 1000000000});
+                                                     .now_s = sf_clock_wall_ns() / SF_NS_PER_S});
     ex->is_answering = true;
     ex->progress_ns = c->loop->now_ns;
 }

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/time_unit.h"
 #include "http/h1_writer.h"
 #include "listen/conn.h"
 #include "os/clock.h"
@@ -9,7 +10,7 @@ enum { REFUSED_BODY_MS = 2000 }; /* for the rest of a refused body to come */
 
 static int64_t ms(unsigned n)
 {
-    return (int64_t)n * 1000000;
+    return (int64_t)n * SF_NS_PER_MS;
 }
 
 /* --- answers --- */
@@ -51,7 +52,7 @@ static bool begin_answer(struct sf_exchange *ex, bool has_body, bool has_len)
         .has_body = has_body,
         .has_len = has_len,
         .body_len = ex->response.body.len,
-        .now_s = sf_clock_wall_ns() / 1000000000,
+        .now_s = sf_clock_wall_ns() / SF_NS_PER_S,
     };
 
     ex->is_answering = true;
@@ -374,7 +375,7 @@ static void deadline_passed(struct sf_conn *c, struct sf_h2_stream *s, struct sf
     struct sf_h2_answer a = {.response = &r, .is_grpc = ex->request.is_grpc, .has_len = true};
     bool is_begun = ex->is_answering;
 
-    a.now_s = sf_clock_wall_ns() / 1000000000;
+    a.now_s = sf_clock_wall_ns() / SF_NS_PER_S;
     (void)snprintf(r.grpc_message, sizeof(r.grpc_message), "the request took too long");
     sf_loop_fault(c->loop, SF_FAULT_TIMEOUT, r.grpc_message, c->peer);
     s->user = NULL;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/time_unit.h"
 #include "http/h1_writer.h"
 #include "listen/conn.h"
 #include "listen/exchange_private.h"
@@ -292,7 +293,7 @@ void sf_exchange_charge_head(struct sf_exchange *ex, size_t line_len)
 void sf_exchange_stamp(struct sf_exchange *ex)
 {
     struct sf_request *r = &ex->request;
-    int64_t timeout_ns = (int64_t)ex->loop->shared->limits.total_timeout_ms * 1000000;
+    int64_t timeout_ns = (int64_t)ex->loop->shared->limits.total_timeout_ms * SF_NS_PER_MS;
     int64_t asked_ns;
 
     sf_exchange_charge_head(ex, 0);

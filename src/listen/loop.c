@@ -5,11 +5,12 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "base/time_unit.h"
 #include "listen/conn.h"
 #include "os/clock.h"
 
 /* Who takes nothing for so long is not reading; a peer at the end of a slow line is faster. */
-static const int64_t STALLED_NS = 200 * 1000000;
+static const int64_t STALLED_NS = 200 * SF_NS_PER_MS;
 
 static _Thread_local const struct sf_loop *mine; /* the loop this thread runs */
 
@@ -230,7 +231,7 @@ static void begin_drain(struct sf_loop *loop, int64_t drain_ms)
 {
     loop->is_draining = true;
     loop->drain_from_ns = loop->now_ns;
-    loop->drain_until_ns = loop->now_ns + drain_ms * 1000000;
+    loop->drain_until_ns = loop->now_ns + drain_ms * SF_NS_PER_MS;
     close_doors(loop);
     drain_conns(loop, false);
 }

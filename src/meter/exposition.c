@@ -6,6 +6,7 @@
 
 #include "base/invariant.h"
 #include "base/text.h"
+#include "base/time_unit.h"
 
 enum { MAX_LABELS = 24, MAX_VALUE_LEN = 2048 };
 
@@ -110,7 +111,8 @@ static void add_exemplar(struct sf_buf *out, const struct sf_exemplar *x)
     char hex[33];
     sf_trace_id_render(x->trace_id, hex);
     sf_buf_print(out, " # {traceID=\"%s\"} %.9g %lld.%03lld", hex, x->value_s,
-                 (long long)(x->time_ns / 1000000000), (long long)(x->time_ns / 1000000 % 1000));
+                 (long long)(x->time_ns / SF_NS_PER_S),
+                 (long long)(x->time_ns / SF_NS_PER_MS % 1000));
 }
 
 static void add_bucket(struct sf_exposition *e, const struct sf_metric_label *labels,

@@ -6,6 +6,7 @@
 
 #include "base/heap.h"
 #include "base/limits.h"
+#include "base/time_unit.h"
 #include "meter/dimension.h"
 #include "meter/graph_series.h"
 #include "meter/graph_wait.h"
@@ -50,9 +51,9 @@ struct sf_service_graph *sf_service_graph_new(const struct sf_service_graph_conf
     struct sf_service_graph_config *c = &g->config;
     c->max_series = c->max_series ? c->max_series : SF_LIMIT_METER_EDGES;
     c->max_waiting = c->max_waiting ? c->max_waiting : SF_LIMIT_METER_WAITING;
-    c->wait_ns = c->wait_ns ? c->wait_ns : (int64_t)SF_LIMIT_METER_WAIT_MS * 1000000;
-    c->stale_ns = c->stale_ns ? c->stale_ns : (int64_t)SF_LIMIT_METER_STALE_MS * 1000000;
-    c->slack_ns = c->slack_ns ? c->slack_ns : (int64_t)SF_LIMIT_METER_SLACK_MS * 1000000;
+    c->wait_ns = c->wait_ns ? c->wait_ns : (int64_t)SF_LIMIT_METER_WAIT_MS * SF_NS_PER_MS;
+    c->stale_ns = c->stale_ns ? c->stale_ns : (int64_t)SF_LIMIT_METER_STALE_MS * SF_NS_PER_MS;
+    c->slack_ns = c->slack_ns ? c->slack_ns : (int64_t)SF_LIMIT_METER_SLACK_MS * SF_NS_PER_MS;
     name_labels(g);
     if (!sf_graph_table_init(&g->table, c->max_series) ||
         !sf_graph_wait_init(&g->wait, c->max_waiting, SF_LIMIT_METER_WAITING_NAMES_LEN)) {

@@ -14,6 +14,7 @@
 #include "base/list.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "base/time_unit.h"
 #include "meter/dimension.h"
 #include "meter/slack.h"
 #include "meter/target_info.h"
@@ -304,9 +305,9 @@ struct sf_span_metrics *sf_span_metrics_new(const struct sf_span_metrics_config 
     if (!m->config.max_series)
         m->config.max_series = SF_LIMIT_METER_SERIES;
     if (!m->config.stale_ns)
-        m->config.stale_ns = (int64_t)SF_LIMIT_METER_STALE_MS * 1000000;
+        m->config.stale_ns = (int64_t)SF_LIMIT_METER_STALE_MS * SF_NS_PER_MS;
     if (!m->config.slack_ns)
-        m->config.slack_ns = (int64_t)SF_LIMIT_METER_SLACK_MS * 1000000;
+        m->config.slack_ns = (int64_t)SF_LIMIT_METER_SLACK_MS * SF_NS_PER_MS;
     name_labels(m);
     for (m->n_slots = 16; m->n_slots < m->config.max_series * 2; m->n_slots *= 2)
         continue;

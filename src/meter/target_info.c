@@ -5,14 +5,15 @@
 #include "base/hash.h"
 #include "base/heap.h"
 #include "base/limits.h"
+#include "base/time_unit.h"
 #include "meter/dimension.h"
 #include "meter/slack.h"
 #include "os/thread.h"
 
 enum { MAX_LABELS = 64, MAX_TEXT_LEN = 8192 };
 
-static const int64_t stale_ns = (int64_t)SF_LIMIT_METER_STALE_MS * 1000000;
-static const int64_t slack_ns = (int64_t)SF_LIMIT_METER_SLACK_MS * 1000000;
+static const int64_t stale_ns = (int64_t)SF_LIMIT_METER_STALE_MS * SF_NS_PER_MS;
+static const int64_t slack_ns = (int64_t)SF_LIMIT_METER_SLACK_MS * SF_NS_PER_MS;
 
 struct target {
     char *text; /* tenant, then labels; heap */

@@ -11,6 +11,7 @@
 
 #include "base/heap.h"
 #include "base/invariant.h"
+#include "base/time_unit.h"
 
 struct start {
     void (*run)(void *arg);
@@ -180,7 +181,7 @@ void sf_signal_wait(struct sf_signal *s, struct sf_mutex *m)
 
 bool sf_signal_wait_until(struct sf_signal *s, struct sf_mutex *m, int64_t deadline_ns)
 {
-    struct timespec t = {.tv_sec = deadline_ns / 1000000000, .tv_nsec = deadline_ns % 1000000000};
+    struct timespec t = {.tv_sec = deadline_ns / SF_NS_PER_S, .tv_nsec = deadline_ns % SF_NS_PER_S};
     return pthread_cond_timedwait(&s->c, &m->m, &t) == 0;
 }
 

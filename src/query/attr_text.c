@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/time_unit.h"
 #include "model/span.h"
 
 const char *sf_intrinsic_name(enum sf_intrinsic i)
@@ -87,7 +88,7 @@ static void add_fraction(struct sf_buf *out, uint64_t ns, uint64_t unit, const c
     uint64_t rest = ns % unit;
     sf_buf_print(out, "%" PRIu64, ns / unit);
     if (rest) {
-        int width = unit == 1000000000 ? 9 : unit == 1000000 ? 6 : 3;
+        int width = unit == SF_NS_PER_S ? 9 : unit == SF_NS_PER_MS ? 6 : 3;
         len = snprintf(digits, sizeof(digits), "%0*" PRIu64, width, rest);
         while (len > 1 && digits[len - 1] == '0')
             len--;
@@ -105,17 +106,17 @@ void sf_duration_text(int64_t ns, struct sf_buf *out)
         sf_buf_add_str(out, SF_STR("0s"));
     } else if (left < 1000) {
         sf_buf_print(out, "%" PRIu64 "ns", left);
-    } else if (left < 1000000) {
+    } else if (left < SF_NS_PER_MS) {
         add_fraction(out, left, 1000, "\xc2\xb5s");
-    } else if (left < 1000000000) {
-        add_fraction(out, left, 1000000, "ms");
+    } else if (left < SF_NS_PER_S) {
+        add_fraction(out, left, SF_NS_PER_MS, "ms");
     } else {
-        uint64_t hours = left / 3600000000000u, minutes = left / 60000000000u % 60;
+        uint64_t hours = left / SF_NS_PER_HOUR, minutes = left / SF_NS_PER_MIN % 60;
         if (hours)
             sf_buf_print(out, "%" PRIu64 "h", hours);
         if (hours || minutes)
             sf_buf_print(out, "%" PRIu64 "m", minutes);
-        add_fraction(out, left % 60000000000u, 1000000000, "s");
+        add_fraction(out, left % SF_NS_PER_MIN, SF_NS_PER_S, "s");
     }
 }
 

@@ -2,11 +2,12 @@
 
 #include <math.h>
 
+#include "base/time_unit.h"
 #include "render/inspected.h"
 #include "render/otlp_value.h"
 #include "wire/pb_writer.h"
 
-enum { NS_PER_MS = 1000000, PARTIAL = 1 };
+enum { PARTIAL = 1 };
 
 static struct sf_inspected inspected(const struct sf_metrics_result *r)
 {
@@ -16,7 +17,7 @@ static struct sf_inspected inspected(const struct sf_metrics_result *r)
 
 static int64_t sample_ms(const struct sf_metrics_result *r, uint32_t step)
 {
-    return (r->from_ns + (int64_t)(step + 1) * r->step_ns) / NS_PER_MS;
+    return (r->from_ns + (int64_t)(step + 1) * r->step_ns) / SF_NS_PER_MS;
 }
 
 static bool has_value(double v)
@@ -54,7 +55,7 @@ static void json_exemplars(struct sf_json_writer *w, const struct sf_metric_seri
         sf_json_write_object(w);
         json_labels(w, s->exemplars[i].labels);
         json_value(w, s->exemplars[i].value);
-        json_time(w, s->exemplars[i].time_ns / NS_PER_MS);
+        json_time(w, s->exemplars[i].time_ns / SF_NS_PER_MS);
         sf_json_write_object_end(w);
     }
     sf_json_write_array_end(w);
@@ -133,7 +134,7 @@ static void pb_exemplar(struct sf_buf *out, const struct sf_metric_exemplar *e)
     size_t mark = sf_pb_write_begin(out, 4);
     sf_otlp_attrs_pb(out, 1, e->labels);
     sf_pb_write_double(out, 2, e->value);
-    sf_pb_write_i64(out, 3, e->time_ns / NS_PER_MS);
+    sf_pb_write_i64(out, 3, e->time_ns / SF_NS_PER_MS);
     sf_pb_write_end(out, mark);
 }
 

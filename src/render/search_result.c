@@ -1,5 +1,6 @@
 #include "render/search_result.h"
 
+#include "base/time_unit.h"
 #include "render/inspected.h"
 #include "render/otlp_value.h"
 #include "wire/json_writer.h"
@@ -18,7 +19,7 @@ sf_str sf_search_trace_id(sf_trace_id id, char text[33])
 
 static uint32_t duration_ms(const struct sf_found_trace *t)
 {
-    uint64_t ms = t->duration_ns / 1000000;
+    uint64_t ms = t->duration_ns / SF_NS_PER_MS;
     return ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
 }
 

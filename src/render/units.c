@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/time_unit.h"
 
 /* Three significant digits, without the zeros nobody needs: 1.25, 12.5, 125. */
 static void add_scaled(struct sf_buf *out, double v, const char *unit)
@@ -23,7 +24,7 @@ static void add_scaled(struct sf_buf *out, double v, const char *unit)
 
 void sf_units_duration(struct sf_buf *out, uint64_t ns)
 {
-    uint64_t s = ns / 1000000000;
+    uint64_t s = ns / SF_NS_PER_S;
     if (ns < 1000)
         sf_buf_print(out, "%" PRIu64 " ns", ns);
     else if (ns < 999500)
@@ -86,10 +87,14 @@ void sf_units_amount(struct sf_buf *out, int64_t value, sf_str unit)
     static const struct {
         sf_str name;
         uint64_t ns;
-    } times[] = {{{"nanoseconds", 11}, 1},        {{"ns", 2}, 1},
-                 {{"microseconds", 12}, 1000},    {{"us", 2}, 1000},
-                 {{"milliseconds", 12}, 1000000}, {{"ms", 2}, 1000000},
-                 {{"seconds", 7}, 1000000000},    {{"s", 1}, 1000000000}};
+    } times[] = {{{"nanoseconds", 11}, 1},
+                 {{"ns", 2}, 1},
+                 {{"microseconds", 12}, 1000},
+                 {{"us", 2}, 1000},
+                 {{"milliseconds", 12}, SF_NS_PER_MS},
+                 {{"ms", 2}, SF_NS_PER_MS},
+                 {{"seconds", 7}, SF_NS_PER_S},
+                 {{"s", 1}, SF_NS_PER_S}};
     uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
     if (value == 0) {
         sf_buf_add_u8(out, '0'); /* of anything */

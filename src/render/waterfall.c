@@ -6,6 +6,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
+#include "base/time_unit.h"
 #include "render/units.h"
 
 /* What a line is made of, left to right. */
@@ -173,7 +174,7 @@ static void add_row(const struct sf_waterfall *w, const struct layout *l, uint32
 static void add_heading(const struct sf_waterfall *w, uint64_t n_errors, struct sf_buf *out)
 {
     char id[33], when[32];
-    time_t s = (time_t)(w->start_ns / 1000000000);
+    time_t s = (time_t)(w->start_ns / SF_NS_PER_S);
     struct tm utc;
     sf_trace_id_render(w->trace_id, id);
     sf_buf_print(out, "trace %s  ", id);
@@ -186,7 +187,7 @@ static void add_heading(const struct sf_waterfall *w, uint64_t n_errors, struct 
     }
     if (gmtime_r(&s, &utc) && strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &utc))
         sf_buf_print(out, "\nstarted %s.%03d UTC   # critical path   = rest of the span   ! error",
-                     when, (int)(w->start_ns / 1000000 % 1000));
+                     when, (int)(w->start_ns / SF_NS_PER_MS % 1000));
     if (w->n_unwaited)
         sf_buf_print(out, "\n%u span%s not waited for: longer than everything above", w->n_unwaited,
                      w->n_unwaited == 1 ? "" : "s");

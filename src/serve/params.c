@@ -1,10 +1,9 @@
 #include "serve/params.h"
 
 #include "base/text.h"
+#include "base/time_unit.h"
 #include "query/lexer.h"
 #include "wire/time_text.h"
-
-#define NS 1000000000LL
 
 static enum sf_err read_time(const struct sf_request *r, const char *name, int64_t now_ns,
                              int64_t *out_ns, struct sf_why *why)
@@ -85,8 +84,8 @@ enum sf_err sf_params_start_end(const struct sf_request *r, int64_t *out_from_ns
     sf_buf_done(&end);
     if (err)
         return err;
-    *out_from_ns = (int64_t)start_s * NS;
-    *out_to_ns = (int64_t)end_s * NS;
+    *out_from_ns = (int64_t)start_s * SF_NS_PER_S;
+    *out_to_ns = (int64_t)end_s * SF_NS_PER_S;
     return SF_OK;
 }
 
@@ -94,7 +93,8 @@ enum sf_err sf_params_check_range(int64_t from_ns, int64_t to_ns, struct sf_why 
 {
     if (!from_ns != !to_ns)
         return sf_fail(why, SF_ERR_INPUT, "%s", only_one);
-    return to_ns && from_ns >= to_ns ? refuse_order(from_ns / NS, to_ns / NS, why) : SF_OK;
+    return to_ns && from_ns >= to_ns ? refuse_order(from_ns / SF_NS_PER_S, to_ns / SF_NS_PER_S, why)
+                                     : SF_OK;
 }
 
 bool sf_params_parse_duration(sf_str text, int64_t *out_ns)
@@ -107,9 +107,9 @@ bool sf_params_parse_duration(sf_str text, int64_t *out_ns)
         return false;
     if (token.kind == SF_TOKEN_DURATION) {
         *out_ns = token.i64;
-    } else if (token.kind == SF_TOKEN_INT && token.i64 <= INT64_MAX / NS) {
-        *out_ns = token.i64 * NS;
-    } else if (token.kind == SF_TOKEN_FLOAT && token.f64 < (double)(INT64_MAX / NS)) {
+    } else if (token.kind == SF_TOKEN_INT && token.i64 <= INT64_MAX / SF_NS_PER_S) {
+        *out_ns = token.i64 * SF_NS_PER_S;
+    } else if (token.kind == SF_TOKEN_FLOAT && token.f64 < (double)(INT64_MAX / SF_NS_PER_S)) {
         *out_ns = (int64_t)(token.f64 * 1e9);
     } else {
         return false;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/time_unit.h"
 #include "os/clock.h"
 #include "os/random.h"
 #include "serve/auth.h"
@@ -197,7 +198,7 @@ static bool refuse_path(struct sf_call *call)
 static bool may_warn(struct sf_service *s)
 {
     int64_t now_ns = sf_clock_mono_ns(), last_ns = atomic_load(&s->warned_ns);
-    return (last_ns == 0 || now_ns - last_ns > 1000000000) &&
+    return (last_ns == 0 || now_ns - last_ns > SF_NS_PER_S) &&
            atomic_compare_exchange_strong(&s->warned_ns, &last_ns, now_ns);
 }
 

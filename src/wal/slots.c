@@ -9,6 +9,7 @@
 #include "base/list.h"
 #include "base/num.h"
 #include "base/str.h"
+#include "base/time_unit.h"
 #include "os/clock.h"
 
 /* Free slots beyond these are deleted: a burst must not keep its disk space for ever. Five cover
@@ -356,7 +357,7 @@ static void prepare_loop(void *arg)
         } else if (is_asked || sf_clock_mono_ns() >= retry_ns) {
             prepare_slot(s);
             if (s->try_err)
-                retry_ns = sf_clock_mono_ns() + 1000000000;
+                retry_ns = sf_clock_mono_ns() + SF_NS_PER_S;
         } else {
             sf_signal_wait_until(&s->changed, &s->lock, retry_ns);
         }

@@ -19,6 +19,7 @@
 #include "base/invariant.h"
 #include "base/limits.h"
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "os/clock.h"
 #include "wal/record.h"
 #include "wal/wal_state.h"
@@ -301,7 +302,7 @@ static void note_success(struct sf_wal *w)
     sf_mutex_unlock(&w->lock);
     if (was_failed)
         sf_wal_notice(w, "wal: writing again after %lld ms",
-                      (long long)((sf_clock_mono_ns() - w->failed_since_ns) / 1000000));
+                      (long long)((sf_clock_mono_ns() - w->failed_since_ns) / SF_NS_PER_MS));
 }
 
 /* Moves the queue to the work. True while there is something to do. */
@@ -329,7 +330,7 @@ static bool take_work(struct sf_wal *w, bool *out_is_closing, bool *out_wants_ro
 
 static void wait_delay(struct sf_wal *w, unsigned delay_ms)
 {
-    int64_t until_ns = sf_clock_mono_ns() + (int64_t)delay_ms * 1000000;
+    int64_t until_ns = sf_clock_mono_ns() + (int64_t)delay_ms * SF_NS_PER_MS;
     sf_mutex_lock(&w->lock);
     while (!w->is_closing && sf_clock_mono_ns() < until_ns)
         sf_signal_wait_until(&w->wake, &w->lock, until_ns);

@@ -4,15 +4,14 @@
 
 #include "base/amount.h"
 #include "base/num.h"
-
-#define NS 1000000000LL
+#include "base/time_unit.h"
 
 /* A number of unix time in whatever unit: seconds have 10 digits until 2286, milliseconds 13. */
 static bool scale_unix(uint64_t v, int64_t *out_ns)
 {
     uint64_t ns;
     if (v < 100000000000u)
-        ns = v * (uint64_t)NS;
+        ns = v * (uint64_t)SF_NS_PER_S;
     else if (v < 100000000000000u)
         ns = v * 1000000u;
     else if (v < 100000000000000000u)
@@ -52,7 +51,7 @@ static bool parse_rfc3339(sf_str t, int64_t *out_ns)
     tm.tm_mon = month - 1;
     size_t at = 19;
     if (t.p[at] == '.') {
-        int64_t unit = NS / 10;
+        int64_t unit = SF_NS_PER_S / 10;
         for (at++; at < t.len && t.p[at] >= '0' && t.p[at] <= '9'; at++, unit /= 10)
             frac_ns += (t.p[at] - '0') * unit;
     }
@@ -63,7 +62,7 @@ static bool parse_rfc3339(sf_str t, int64_t *out_ns)
         zone_s = (zone.p[0] == '-' ? -1 : 1) * (zone_h * 3600LL + zone_m * 60LL);
     else if (!sf_str_ieq(zone, SF_STR("z")))
         return false;
-    *out_ns = ((int64_t)timegm(&tm) - zone_s) * NS + frac_ns;
+    *out_ns = ((int64_t)timegm(&tm) - zone_s) * SF_NS_PER_S + frac_ns;
     return true;
 }
 
@@ -95,10 +94,10 @@ bool sf_time_text_parse(sf_str text, int64_t now_ns, int64_t *out_ns)
 
 void sf_time_text_add(struct sf_buf *out, uint64_t unix_ns)
 {
-    time_t s = (time_t)(unix_ns / (uint64_t)NS);
+    time_t s = (time_t)(unix_ns / (uint64_t)SF_NS_PER_S);
     struct tm tm = {0};
     gmtime_r(&s, &tm); /* 64 bits of nanoseconds end in 2554: always a date */
     sf_buf_print(out, "%04d-%02d-%02d %02d:%02d:%02d.%03u", tm.tm_year + 1900, tm.tm_mon + 1,
                  tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
-                 (unsigned)(unix_ns / 1000000 % 1000));
+                 (unsigned)(unix_ns / SF_NS_PER_MS % 1000));
 }

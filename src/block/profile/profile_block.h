@@ -6,10 +6,11 @@
  * is that of one service. */
 #pragma once
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "block/span/span_block.h"
 #include "model/profile.h"
 
-#define SF_PROFILE_SLOT_NS (INT64_C(600) * 1000000000) /* a rollup is ten minutes */
+#define SF_PROFILE_SLOT_NS (600 * SF_NS_PER_S) /* a rollup is ten minutes */
 
 enum {
     SF_PROFILE_GRANULE_ROWS = 4096, /* detail rows decoded at once */

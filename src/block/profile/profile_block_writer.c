@@ -42,6 +42,7 @@
 #include "base/heap.h"
 #include "base/invariant.h"
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "block/format/section.h"
 #include "block/profile/profile_writer.h"
 #include "os/file.h"
@@ -262,7 +263,7 @@ enum sf_err sf_profile_block_writer_chunk(struct sf_profile_block_writer *w, uin
 
 static void measure(struct sf_profile_block_writer *w)
 {
-    int64_t latest = sf_add_sat_i64(w->options.info.created_ns, INT64_C(3600) * 1000000000);
+    int64_t latest = sf_add_sat_i64(w->options.info.created_ns, SF_NS_PER_HOUR);
     for (uint32_t i = 0; i < w->t->n_rows; i++) {
         const struct sf_profile_row *r = &w->t->rows[i];
         int64_t end = sf_add_sat_i64(r->index_ns, r->duration_ns);

@@ -3,6 +3,7 @@
 
 #include "base/list.h"
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "block/format/planes.h"
 #include "block/profile/profile_writer.h"
 
@@ -46,7 +47,7 @@ static bool add_tags(struct sf_profile_block_writer *w, uint32_t granule)
 
 static int64_t ms_of(int64_t ns)
 {
-    return ns / 1000000 - (ns % 1000000 < 0);
+    return ns / SF_NS_PER_MS - (ns % SF_NS_PER_MS < 0);
 }
 
 static int64_t us_of(int64_t ns)

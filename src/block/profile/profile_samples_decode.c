@@ -1,4 +1,5 @@
 /* profile_samples_decode.c - chunks, detail granules and indexes of ids, checked. */
+#include "base/time_unit.h"
 #include "block/profile/profile_reader.h"
 
 int64_t sf_profile_next_value(struct sf_cursor *c, uint64_t divisor)
@@ -166,16 +167,16 @@ static void decode_times(struct sf_cursor *c, struct sf_profile_detail *d, uint3
     int64_t ms = 0;
     for (uint32_t i = 0; i < n; i++) {
         ms = sf_add_sat_i64(ms, sf_profile_next_signed(c));
-        if (__builtin_mul_overflow(ms, INT64_C(1000000), &d[i].start_ns))
+        if (__builtin_mul_overflow(ms, SF_NS_PER_MS, &d[i].start_ns))
             c->is_bad = true;
     }
     for (uint32_t i = 0; i < n; i++) {
         uint64_t length = sf_cursor_varint(c);
-        if (length > INT64_MAX / 1000000) {
+        if (length > INT64_MAX / SF_NS_PER_MS) {
             c->is_bad = true;
             length = 0;
         }
-        d[i].length_ns = (int64_t)length * 1000000;
+        d[i].length_ns = (int64_t)length * SF_NS_PER_MS;
         d[i].is_coarse = true;
     }
 }
@@ -345,7 +346,7 @@ static void decode_starts(struct sf_cursor *c, int64_t *start_ns, uint32_t n)
     int64_t ms = 0;
     for (uint32_t i = 0; i < n; i++) {
         ms = sf_add_sat_i64(ms, sf_profile_next_signed(c));
-        if (__builtin_mul_overflow(ms, INT64_C(1000000), &start_ns[i]))
+        if (__builtin_mul_overflow(ms, SF_NS_PER_MS, &start_ns[i]))
             c->is_bad = true;
     }
 }

@@ -2,9 +2,10 @@
 
 #include "base/heap.h"
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "block/profile/profile_intern.h"
 
-static const int64_t AHEAD_NS = INT64_C(3600) * 1000000000;
+static const int64_t AHEAD_NS = SF_NS_PER_HOUR;
 
 struct sf_profile_set *sf_profile_set_new(uint32_t tenant, sf_str service)
 {

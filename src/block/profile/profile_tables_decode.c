@@ -1,4 +1,5 @@
 /* profile_tables_decode.c - symbols, series, profiles and places of one service, checked. */
+#include "base/time_unit.h"
 #include "block/format/cursor.h"
 #include "block/profile/profile_reader.h"
 
@@ -352,7 +353,7 @@ static bool decode_chunks(struct sf_cursor *c, const struct sf_profile_service *
 static int64_t ns_of(int64_t ms)
 {
     int64_t ns;
-    if (__builtin_mul_overflow(ms, INT64_C(1000000), &ns))
+    if (__builtin_mul_overflow(ms, SF_NS_PER_MS, &ns))
         return ms < 0 ? INT64_MIN : INT64_MAX;
     return ns;
 }

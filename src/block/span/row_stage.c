@@ -1,5 +1,6 @@
 /* row_stage.c - rows of a rowset go into the columns of the open granule. */
 #include "base/list.h"
+#include "base/time_unit.h"
 #include "block/format/overflow.h"
 #include "block/rows/row_maps.h"
 #include "block/rows/rowset_words.h"
@@ -10,7 +11,6 @@ enum {
     ROW_LEN = 256, /* what a row, an event or a link takes when decoded, about */
     ATTR_LEN = 48, /* what an attribute takes, besides a new text */
 };
-static const int64_t HOUR_NS = 3600 * (int64_t)1000000000;
 
 struct stage { /* a row on its way */
     struct sf_span_block_writer *w;
@@ -193,7 +193,7 @@ static bool add_links(struct stage *s, uint32_t *out_n)
 static int64_t end_of(const struct sf_span_block_writer *w, int64_t index_ns, uint64_t duration)
 {
     int64_t end = sf_add_sat_i64(index_ns, duration > INT64_MAX ? INT64_MAX : (int64_t)duration);
-    int64_t limit = sf_add_sat_i64(w->info.created_ns, HOUR_NS);
+    int64_t limit = sf_add_sat_i64(w->info.created_ns, SF_NS_PER_HOUR);
     if (w->info.created_ns <= 0 || end <= limit)
         return end;
     return index_ns > limit ? index_ns : limit;

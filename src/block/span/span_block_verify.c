@@ -5,11 +5,10 @@
  * one damaged granule does not hide the next. */
 #include <stdio.h>
 
+#include "base/time_unit.h"
 #include "block/format/encoding.h"
 #include "block/format/fuse.h"
 #include "block/span/reader.h"
-
-static const int64_t HOUR_NS = 3600 * (int64_t)1000000000;
 
 struct verify {
     const struct sf_span_block_reader *r;
@@ -151,7 +150,7 @@ static const char *row_fault(const struct verify *v, uint32_t granule,
     struct sf_span s = sf_span_rows_get(rows, i);
     uint64_t duration = sf_span_duration_ns(&s);
     int64_t end = sf_add_sat_i64(index_ns, duration > INT64_MAX ? INT64_MAX : (int64_t)duration);
-    int64_t limit = sf_add_sat_i64(v->r->info.created_ns, HOUR_NS);
+    int64_t limit = sf_add_sat_i64(v->r->info.created_ns, SF_NS_PER_HOUR);
 
     if (index_ns < g->ts_min_ns || index_ns > g->ts_max_ns ||
         (end > g->ts_max_ns && (v->r->info.created_ns <= 0 || end <= limit)))

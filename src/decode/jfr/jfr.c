@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "base/heap.h"
+#include "base/time_unit.h"
 
 enum { MAX_CHUNKS = 1024, SCRATCH_KEPT_LEN = 1 << 20, PAGE_LEN = 4096 };
 
@@ -108,7 +109,7 @@ static void calibrate(struct sf_jfr *r, int64_t last_ticks)
 static void calibrate_by_events(struct sf_jfr *r)
 {
     double end = ((double)r->max_ticks - (double)r->h.start_ticks) * r->ns_per_tick;
-    if (r->h.duration_ns > 1000000000 && end > 1.05 * (double)r->h.duration_ns &&
+    if (r->h.duration_ns > SF_NS_PER_S && end > 1.05 * (double)r->h.duration_ns &&
         end < 100 * (double)r->h.duration_ns)
         calibrate(r, r->max_ticks);
 }

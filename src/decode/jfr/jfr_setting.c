@@ -1,5 +1,6 @@
 /* Settings of a recording, which say what one sample stands for. async-profiler writes them into
  * its first chunk only, so they are kept from chunk to chunk, apart from those of the JDK's. */
+#include "base/time_unit.h"
 #include "decode/jfr/jfr.h"
 
 enum { CLOCK_NS = 10000000, WALL_NS = 50000000, JDK_NS = 20000000 };
@@ -10,7 +11,11 @@ static int64_t ns_of_text(sf_str text)
     static const struct {
         const char *unit;
         int64_t ns;
-    } units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"m", 60000000000}};
+    } units[] = {{"ns", 1},
+                 {"us", SF_NS_PER_US},
+                 {"ms", SF_NS_PER_MS},
+                 {"s", SF_NS_PER_S},
+                 {"m", SF_NS_PER_MIN}};
     size_t at = 0;
     uint64_t n;
     sf_str unit;
@@ -124,7 +129,7 @@ int64_t sf_jfr_interval_of(const struct sf_jfr *r)
         return s->period_ns;
     /* Nothing recorded: what the upload says, or what a JVM does by itself. */
     if (hint->has_sample_rate && hint->sample_rate && hint->sample_rate <= 1000000000)
-        return 1000000000 / (int64_t)hint->sample_rate;
+        return SF_NS_PER_S / (int64_t)hint->sample_rate;
     return r->is_native_c ? CLOCK_NS : JDK_NS;
 }
 

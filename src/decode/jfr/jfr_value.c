@@ -1,4 +1,5 @@
 /* Values of events and constants, by the field lists of their classes. */
+#include "base/time_unit.h"
 #include "decode/jfr/jfr.h"
 
 static void skip_kind(const struct sf_jfr *r, struct sf_jfr_cursor *c, uint8_t kind, uint32_t cls)
@@ -173,7 +174,9 @@ bool sf_jfr_steps_make(struct sf_jfr *r, struct sf_jfr_class *k)
 
 static int64_t in_ns(const struct sf_jfr *r, int64_t v, uint8_t unit)
 {
-    int64_t out, by = unit == SF_JFR_US ? 1000 : unit == SF_JFR_MS ? 1000000 : 1000000000;
+    int64_t out, by = unit == SF_JFR_US   ? SF_NS_PER_US
+                      : unit == SF_JFR_MS ? SF_NS_PER_MS
+                                          : SF_NS_PER_S;
     double ns;
     if (unit <= SF_JFR_NO_UNIT || unit == SF_JFR_NS)
         return v;

@@ -18,6 +18,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "base/time_unit.h"
 #include "decode/frame_kind.h"
 #include "decode/perf/perf_event.h"
 #include "decode/sample_clock.h"
@@ -87,7 +88,7 @@ static bool time_of(sf_str word, int64_t *out_ns)
         return false;
     for (; n < 9; n++)
         part *= 10;
-    *out_ns = (int64_t)(s * 1000000000 + part);
+    *out_ns = (int64_t)(s * SF_NS_PER_S + part);
     return true;
 }
 

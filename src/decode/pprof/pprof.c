@@ -9,6 +9,7 @@
  * values) and cost the frame or the sample; a broken message costs the profile. Two profiles one
  * behind the other are one valid message with colliding ids: the repeated time gives them away. */
 #include "decode/pprof/pprof.h"
+#include "base/time_unit.h"
 
 #include <inttypes.h>
 
@@ -103,7 +104,7 @@ static void read_strings(struct sf_pprof *p)
  */
 static void fix_times(struct sf_pprof *p)
 {
-    const int64_t year = 365 * INT64_C(86400000000000);
+    const int64_t year = 365 * SF_NS_PER_DAY;
     if (p->time_ns > 0 && p->time_ns < year) {
         p->time_ns = p->time_ns > year / 100 ? p->time_ns * 1000 : 0;
         if (p->duration_ns > 0 && p->duration_ns < INT64_MAX / 1000)

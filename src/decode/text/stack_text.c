@@ -1,5 +1,6 @@
 #include "decode/text/stack_text.h"
 
+#include "base/time_unit.h"
 #include "decode/frame_kind.h"
 #include "decode/profile_type.h"
 
@@ -17,7 +18,7 @@ enum sf_err sf_stack_text_init(struct sf_stack_text *t, struct sf_profile_build 
         return sf_fail(b->why, SF_ERR_INPUT, "profile: \"%.*s\" is no type of profile we know",
                        SF_STR_ARG(word));
     if (is_time)
-        t->factor = what.period = 1000000000 / (int64_t)hint->sample_rate;
+        t->factor = what.period = SF_NS_PER_S / (int64_t)hint->sample_rate;
     if (t->factor == 0)
         t->factor = what.period = 1;
     t->series = sf_profile_build_series(b, sf_profile_build_set(b, &b->me, NULL, 0),

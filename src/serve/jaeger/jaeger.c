@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/time_unit.h"
 #include "exec/dependencies.h"
 #include "exec/search.h"
 #include "exec/tags.h"
@@ -387,8 +388,9 @@ bool sf_jaeger_v3_trace(struct sf_call *call, struct sf_worker *worker)
 static enum sf_err read_dependencies_ask(const struct sf_request *r, int64_t *out_from_ns,
                                          int64_t *out_to_ns, struct sf_why *why)
 {
-    const int64_t MS_NS = 1000000, MAX_MS = INT64_MAX / MS_NS;
-    uint64_t end_ms = (uint64_t)(sf_clock_wall_ns() / MS_NS), lookback_ms = 24 * 3600 * 1000;
+    const int64_t MAX_MS = INT64_MAX / SF_NS_PER_MS;
+    uint64_t end_ms = (uint64_t)(sf_clock_wall_ns() / SF_NS_PER_MS),
+             lookback_ms = SF_NS_PER_DAY / SF_NS_PER_MS;
     enum sf_err err = sf_params_count(r, SF_STR("endTs"), &end_ms, why);
     if (!err)
         err = sf_params_count(r, SF_STR("lookback"), &lookback_ms, why);
@@ -396,8 +398,8 @@ static enum sf_err read_dependencies_ask(const struct sf_request *r, int64_t *ou
         err = sf_fail(why, SF_ERR_INPUT, "endTs and lookback are milliseconds above 0");
     if (err)
         return err;
-    *out_to_ns = (int64_t)end_ms * MS_NS;
-    *out_from_ns = lookback_ms < end_ms ? (int64_t)(end_ms - lookback_ms) * MS_NS : 0;
+    *out_to_ns = (int64_t)end_ms * SF_NS_PER_MS;
+    *out_from_ns = lookback_ms < end_ms ? (int64_t)(end_ms - lookback_ms) * SF_NS_PER_MS : 0;
     return SF_OK;
 }
 

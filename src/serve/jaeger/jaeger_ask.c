@@ -1,6 +1,7 @@
 #include "serve/jaeger/jaeger_ask.h"
 
 #include "base/limits.h"
+#include "base/time_unit.h"
 #include "os/clock.h"
 #include "serve/params.h"
 #include "serve/query_text.h"
@@ -9,7 +10,7 @@
 
 enum { DEFAULT_LIMIT = 100, MAX_LIMIT = 10000, MAX_TAGS = 100 };
 
-static const int64_t LOOKBACK_NS = 48 * 3600 * 1000000000LL;
+static const int64_t LOOKBACK_NS = 48 * SF_NS_PER_HOUR;
 
 void sf_jaeger_ask_done(struct sf_jaeger_ask *a)
 {

@@ -1,5 +1,6 @@
 #include "serve/own/cohort.h"
 
+#include "base/time_unit.h"
 #include "join/cohort.h"
 #include "os/clock.h"
 #include "render/cohort.h"
@@ -10,7 +11,6 @@
 static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
                              struct sf_cohort_want *want, struct sf_why *why)
 {
-    const int64_t hour_ns = INT64_C(3600) * 1000000000;
     sf_str per = sf_params_word(r, "per", req);
     enum sf_err err;
     want->query = sf_params_word(r, "q", req);
@@ -23,7 +23,8 @@ static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
                        SF_STR_ARG(sf_str_part(per, 0, 40)));
     err = sf_params_bool(r, SF_STR("self"), &want->is_self, why);
     return err ? err
-               : sf_params_range(r, sf_clock_wall_ns(), hour_ns, &want->from_ns, &want->to_ns, why);
+               : sf_params_range(r, sf_clock_wall_ns(), SF_NS_PER_HOUR, &want->from_ns,
+                                 &want->to_ns, why);
 }
 
 static enum sf_err answer(struct sf_call *call, struct sf_cohort_view *view, sf_str format,

@@ -1,5 +1,6 @@
 #include "serve/own/compare.h"
 
+#include "base/time_unit.h"
 #include "join/compare.h"
 #include "os/clock.h"
 #include "render/comparison.h"
@@ -23,7 +24,6 @@ static enum sf_err read_split(sf_str text, double *out, struct sf_why *why)
 static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
                              struct sf_compare_want *want, struct sf_why *why)
 {
-    const int64_t hour_ns = INT64_C(3600) * 1000000000;
     sf_str at = sf_params_word(r, "split", req);
     want->query = sf_params_word(r, "q", req);
     want->left = sf_params_word(r, "left", req);
@@ -41,7 +41,8 @@ static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
                        "give two queries, left= and right=, or one, q=, with split=p95");
     enum sf_err err = want->is_by_error ? SF_OK : read_split(at, &want->split, why);
     return err ? err
-               : sf_params_range(r, sf_clock_wall_ns(), hour_ns, &want->from_ns, &want->to_ns, why);
+               : sf_params_range(r, sf_clock_wall_ns(), SF_NS_PER_HOUR, &want->from_ns,
+                                 &want->to_ns, why);
 }
 
 bool sf_compare_handle(struct sf_call *call, struct sf_worker *worker)

@@ -1,5 +1,6 @@
 #include "serve/own/coverage.h"
 
+#include "base/time_unit.h"
 #include "join/coverage.h"
 #include "os/clock.h"
 #include "render/coverage.h"
@@ -51,7 +52,6 @@ static bool answer(struct sf_call *call, struct sf_coverage_want want, struct sf
 
 bool sf_coverage_handle(struct sf_call *call, struct sf_worker *worker)
 {
-    const int64_t hour_ns = INT64_C(3600) * 1000000000;
     uint32_t tenants[SF_TENANTS_MAX];
     struct sf_query_ctx q;
     struct sf_coverage_want want = {0};
@@ -62,7 +62,7 @@ bool sf_coverage_handle(struct sf_call *call, struct sf_worker *worker)
     if (!err && want.service.len == 0)
         err = sf_fail(&why, SF_ERR_INPUT, "ask for service=NAME");
     if (!err)
-        err = sf_params_range(call->request, sf_clock_wall_ns(), hour_ns, &want.from_ns,
+        err = sf_params_range(call->request, sf_clock_wall_ns(), SF_NS_PER_HOUR, &want.from_ns,
                               &want.until_ns, &why);
     return err ? sf_call_fail(call, err, &why) : answer(call, want, &q);
 }

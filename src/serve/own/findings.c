@@ -1,5 +1,6 @@
 #include "serve/own/findings.h"
 
+#include "base/time_unit.h"
 #include "join/findings.h"
 #include "join/span_find.h"
 #include "os/clock.h"
@@ -87,7 +88,6 @@ static enum sf_err read_selectors(struct sf_arena *req, struct sf_findings_want 
 static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
                              struct sf_findings_want *want, struct sf_why *why)
 {
-    const int64_t hour_ns = INT64_C(3600) * 1000000000;
     sf_str trace = sf_params_word(r, "trace", req), span = sf_params_word(r, "span", req);
     want->service = sf_params_word(r, "service", req);
     want->query = sf_params_word(r, "q", req);
@@ -113,8 +113,8 @@ static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
         err = sf_params_trace_id(trace, &want->trace, why);
     return err || trace.len > 0 || span.len > 0
                ? err
-               : sf_params_range(r, sf_clock_wall_ns(), hour_ns, &want->from_ns, &want->until_ns,
-                                 why);
+               : sf_params_range(r, sf_clock_wall_ns(), SF_NS_PER_HOUR, &want->from_ns,
+                                 &want->until_ns, why);
 }
 
 static enum sf_err make(struct sf_call *call, struct sf_findings_want *want, struct sf_query_ctx *q,

@@ -1,5 +1,6 @@
 #include "serve/own/frame_spans.h"
 
+#include "base/time_unit.h"
 #include "join/frame_spans.h"
 #include "os/clock.h"
 #include "render/frame_spans.h"
@@ -12,7 +13,6 @@ enum { LIMIT = 20, MAX_LIMIT = 1000 };
 static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
                              struct sf_frame_spans_want *want, struct sf_why *why)
 {
-    const int64_t hour_ns = INT64_C(3600) * 1000000000;
     uint64_t limit = LIMIT;
     enum sf_err err = sf_params_count(r, SF_STR("limit"), &limit, why);
     want->function = sf_params_word(r, "function", req);
@@ -28,7 +28,8 @@ static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
         return sf_fail(why, SF_ERR_INPUT, "give function= or pattern=, not both");
     if (want->function.len + want->pattern.len + want->service.len == 0)
         return sf_fail(why, SF_ERR_INPUT, "give function=NAME, pattern=REGEX or service=NAME");
-    return sf_params_range(r, sf_clock_wall_ns(), hour_ns, &want->from_ns, &want->to_ns, why);
+    return sf_params_range(r, sf_clock_wall_ns(), SF_NS_PER_HOUR, &want->from_ns, &want->to_ns,
+                           why);
 }
 
 bool sf_frame_spans_handle(struct sf_call *call, struct sf_worker *worker)

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/time_unit.h"
 #include "join/profile.h"
 #include "os/clock.h"
 #include "query/label_selector.h"
@@ -76,7 +77,6 @@ static enum sf_err read_sites(const struct sf_request *r, struct sf_arena *req,
 static enum sf_err read_parameters(const struct sf_request *r, struct sf_arena *req,
                                    struct asked *a, struct sf_why *why)
 {
-    const int64_t hour_ns = INT64_C(3600) * 1000000000;
     sf_str text;
     uint64_t max_nodes = 0;
     enum sf_err err = SF_OK;
@@ -103,8 +103,8 @@ static enum sf_err read_parameters(const struct sf_request *r, struct sf_arena *
         !param(r, "until", req, &text))
         return SF_OK; /* an id is found wherever it is */
     return err ? err
-               : sf_params_range(r, sf_clock_wall_ns(), hour_ns, &a->ask.from_ns, &a->ask.until_ns,
-                                 why);
+               : sf_params_range(r, sf_clock_wall_ns(), SF_NS_PER_HOUR, &a->ask.from_ns,
+                                 &a->ask.until_ns, why);
 }
 
 static bool wants_page(const struct sf_request *r)

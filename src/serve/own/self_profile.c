@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/limits.h"
+#include "base/time_unit.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/own_profiler.h"
@@ -10,7 +11,6 @@
 #include "serve/params.h"
 
 enum { STEP_MS = 50, DEFAULT_S = 30, DEFAULT_HZ = 100, MAX_HZ = 1000, MAX_LEN = 64 << 20 };
-static const int64_t S_NS = INT64_C(1000000000);
 
 void sf_self_profile_init(struct sf_self_profile *p)
 {
@@ -150,7 +150,7 @@ bool sf_self_profile_cpu(struct sf_call *call, __attribute__((unused)) struct sf
         err = sf_fail(&why, SF_ERR_INPUT, "rate: 1 to %d samples a second", MAX_HZ);
     if (err)
         return sf_call_fail(call, err, &why);
-    return begin(call, (int64_t)seconds * S_NS, (unsigned)rate);
+    return begin(call, (int64_t)seconds * SF_NS_PER_S, (unsigned)rate);
 }
 
 bool sf_self_profile_heap(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)

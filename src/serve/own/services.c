@@ -1,5 +1,6 @@
 #include "serve/own/services.h"
 
+#include "base/time_unit.h"
 #include "exec/services.h"
 #include "os/clock.h"
 #include "render/services_json.h"
@@ -13,9 +14,8 @@ bool sf_services_list(struct sf_call *call, struct sf_worker *worker)
     struct sf_services services = {.is_exact = true};
     struct sf_buf service = {.max = SF_LIMIT_PARAM_LEN};
     struct sf_why why = {0};
-    int64_t hour_ns = (int64_t)3600 * 1000000000;
-    enum sf_err err = sf_params_range(call->request, sf_clock_wall_ns(), hour_ns, &services.from_ns,
-                                      &services.until_ns, &why);
+    enum sf_err err = sf_params_range(call->request, sf_clock_wall_ns(), SF_NS_PER_HOUR,
+                                      &services.from_ns, &services.until_ns, &why);
     if (!err)
         err = sf_call_query(call, worker, tenants, &q, &why);
     sf_request_param(call->request, SF_STR("service"), &service);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/time_unit.h"
 #include "decode/profile_type.h"
 #include "http/multipart.h"
 #include "serve/profile_take.h"
@@ -105,7 +106,7 @@ static int64_t offset_ns(sf_str text)
     text = sf_str_from_at(text, n);
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
         if (sf_str_starts(text, sf_str_from(units[i].unit)))
-            return (int64_t)count * units[i].s * 1000000000;
+            return (int64_t)count * units[i].s * SF_NS_PER_S;
     }
     return 0;
 }
@@ -136,13 +137,13 @@ int64_t sf_ingest_time(sf_str text, int64_t now_ns)
     }
     if (n == 8 && is_day((sf_str){digits, n}, &day_ns))
         return day_ns;
-    if (n == 13 && v < INT64_MAX / 1000000)
-        return (int64_t)v * 1000000;
+    if (n == 13 && v < INT64_MAX / SF_NS_PER_MS)
+        return (int64_t)v * SF_NS_PER_MS;
     if (n == 16 && v < INT64_MAX / 1000)
         return (int64_t)v * 1000;
     if (n == 19 && v <= INT64_MAX)
         return (int64_t)v;
-    return v < INT64_MAX / 1000000000 ? (int64_t)v * 1000000000 : now_ns;
+    return v < INT64_MAX / SF_NS_PER_S ? (int64_t)v * SF_NS_PER_S : now_ns;
 }
 
 /* ---- what was asked ---- */

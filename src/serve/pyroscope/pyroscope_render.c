@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/time_unit.h"
 #include "flame/flamebearer.h"
 #include "flame/tree_cut.h"
 #include "join/profile.h"
@@ -16,7 +17,6 @@
 #include "serve/tenant.h"
 
 enum { DEFAULT_NODES = 8192, MAX_NODES = 1 << 20, DOT_NODES = 100, MAX_GROUPS = 1000 };
-#define S_NS INT64_C(1000000000)
 
 struct work {
     struct sf_call *call;
@@ -148,7 +148,7 @@ static void add_points(const struct timeline *t, const struct sf_prof_points *po
 {
     for (uint32_t i = 0; i < points->n_points; i++) {
         const struct sf_prof_point *p = &points->points[i];
-        int64_t at = p->time_ns / S_NS - t->start_s;
+        int64_t at = p->time_ns / SF_NS_PER_S - t->start_s;
         int64_t value = is_average && p->n_profiles ? p->value / (int64_t)p->n_profiles : p->value;
         if (p->group == group && at >= 0 && (size_t)(at / t->step_s) < t->n && value > 0)
             samples[at / t->step_s] = (uint64_t)value;
@@ -159,9 +159,9 @@ static enum sf_err ask_points(struct work *x, const struct sf_prof_query *query,
                               const struct timeline *t, sf_str key, struct sf_prof_points *out)
 {
     struct sf_prof_query q = *query;
-    q.grid_ns = t->start_s * S_NS;
-    return x->store->ops->prof_points(x->store, &q, &key, key.len ? 1 : 0, t->step_s * S_NS, &x->q,
-                                      out, &x->why);
+    q.grid_ns = t->start_s * SF_NS_PER_S;
+    return x->store->ops->prof_points(x->store, &q, &key, key.len ? 1 : 0, t->step_s * SF_NS_PER_S,
+                                      &x->q, out, &x->why);
 }
 
 static enum sf_err no_room(struct work *x)
@@ -173,13 +173,14 @@ static enum sf_err no_room(struct work *x)
 static enum sf_err write_times(struct work *x, const struct sf_prof_query *query, sf_str key,
                                bool is_average, struct sf_buf *out)
 {
-    struct timeline t = {.step_s = step_s_of((query->to_ns - query->from_ns) / S_NS)};
+    struct timeline t = {.step_s = step_s_of((query->to_ns - query->from_ns) / SF_NS_PER_S)};
     struct sf_json_writer w = sf_json_writer_init(out);
     struct sf_prof_points points;
     uint64_t *samples;
     enum sf_err err;
-    t.start_s = query->from_ns / S_NS / t.step_s * t.step_s;
-    t.n = (size_t)(((query->to_ns - 1) / S_NS / t.step_s * t.step_s - t.start_s) / t.step_s + 1);
+    t.start_s = query->from_ns / SF_NS_PER_S / t.step_s * t.step_s;
+    t.n = (size_t)(((query->to_ns - 1) / SF_NS_PER_S / t.step_s * t.step_s - t.start_s) / t.step_s +
+                   1);
     samples = sf_arena_new_n(x->req, t.n, sizeof(*samples));
     if (!samples)
         return no_room(x);

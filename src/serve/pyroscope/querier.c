@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/time_unit.h"
 #include "exec/profile_types.h"
 #include "flame/batch_tree.h"
 #include "join/profile.h"
@@ -206,10 +207,9 @@ static enum sf_err answer_series(struct sf_querier_work *x)
 static enum sf_err answer_stats(struct sf_querier_work *x)
 {
     const struct sf_prof_query every = {0};
-    const int64_t minute_ns = INT64_C(60) * 1000000000;
     struct sf_prof_points points;
     struct sf_prof_list list;
-    enum sf_err err = x->store->ops->prof_points(x->store, &every, NULL, 0, minute_ns, &x->q,
+    enum sf_err err = x->store->ops->prof_points(x->store, &every, NULL, 0, SF_NS_PER_MIN, &x->q,
                                                  &points, &x->why);
     if (!err && points.n_points == 0)
         err = list_series(x, &list);
@@ -217,9 +217,9 @@ static enum sf_err answer_stats(struct sf_querier_work *x)
         return err;
     sf_message_bool(&x->m, 1, "dataIngested", true);
     if (points.n_points) {
-        sf_message_i64(&x->m, 2, "oldestProfileTime", points.points[0].id_ns / 1000000);
+        sf_message_i64(&x->m, 2, "oldestProfileTime", points.points[0].id_ns / SF_NS_PER_MS);
         sf_message_i64(&x->m, 3, "newestProfileTime",
-                       points.points[points.n_points - 1].id_ns / 1000000);
+                       points.points[points.n_points - 1].id_ns / SF_NS_PER_MS);
     }
     return SF_OK;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/num.h"
+#include "base/time_unit.h"
 
 struct naming { /* groups of the series that details belong to */
     struct sf_label *labels;
@@ -106,7 +107,7 @@ void sf_querier_write_dot(struct sf_message *m, const struct sf_querier_dot *d)
 {
     char uuid[37], span[17], trace[33];
     size_t mark = sf_message_item(m, 4);
-    sf_message_i64(m, 1, "timestamp", d->time_ns / 1000000);
+    sf_message_i64(m, 1, "timestamp", d->time_ns / SF_NS_PER_MS);
     if (d->span) {
         sf_span_id_render(d->span, span);
         sf_message_str(m, 3, "spanId", sf_str_from(span));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "serve/pyroscope/querier.h"
 #include "serve/pyroscope/querier_dots.h"
 #include "serve/pyroscope/querier_work.h"
@@ -77,7 +78,7 @@ static int by_slot(const void *a, const void *b)
 
 static void settle(const struct sf_querier_work *x, struct map *map)
 {
-    int64_t step_ns = (int64_t)(x->ask->step_s * 1000 + 0.5) * 1000000;
+    int64_t step_ns = (int64_t)(x->ask->step_s * 1000 + 0.5) * SF_NS_PER_MS;
     map->min = INT64_MAX;
     map->max = INT64_MIN;
     for (size_t i = 0; i < map->n; i++) {
@@ -117,7 +118,7 @@ static void write_slot(struct sf_message *m, const struct map *map,
         if (!largest[row] || dots[i].value > largest[row]->value)
             largest[row] = &dots[i];
     }
-    sf_message_i64(m, 1, "timestamp", dots[0].slot_ns / 1000000);
+    sf_message_i64(m, 1, "timestamp", dots[0].slot_ns / SF_NS_PER_MS);
     sf_message_doubles(m, 2, "yMin", bounds, ROWS);
     sf_message_numbers(m, 3, "counts", counts, ROWS, false);
     if (map->has_exemplars) {

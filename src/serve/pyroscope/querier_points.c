@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "serve/pyroscope/querier.h"
 #include "serve/pyroscope/querier_dots.h"
 #include "serve/pyroscope/querier_work.h"
@@ -82,7 +83,7 @@ static void write_exemplar(struct sf_message *m, const struct owners *owners,
     sf_profile_uuid_render(p->id, uuid);
     sf_message_list(m, "exemplars");
     mark = sf_message_item(m, 4);
-    sf_message_i64(m, 1, "timestamp", p->id_ns / 1000000);
+    sf_message_i64(m, 1, "timestamp", p->id_ns / SF_NS_PER_MS);
     sf_message_str(m, 2, "profileId", sf_str_from(uuid));
     sf_message_i64(m, 4, "value", p->id_value);
     if (owner)
@@ -118,7 +119,7 @@ static void write_group(struct sf_querier_work *x, const struct sf_prof_points *
         if (x->ask->aggregation == 1 && p->n_profiles)
             value /= (double)p->n_profiles;
         sf_message_f64(&x->m, 1, "value", value);
-        sf_message_i64(&x->m, 2, "timestamp", p->time_ns / 1000000);
+        sf_message_i64(&x->m, 2, "timestamp", p->time_ns / SF_NS_PER_MS);
         if (owners)
             write_exemplar(&x->m, owners, p);
         if (spans)
@@ -157,7 +158,7 @@ static enum sf_err answer_points(struct sf_querier_work *x)
     enum sf_err err = check(x);
     if (err)
         return err;
-    step_ns = (int64_t)(x->ask->step_s * 1000 + 0.5) * 1000000;
+    step_ns = (int64_t)(x->ask->step_s * 1000 + 0.5) * SF_NS_PER_MS;
     err = x->store->ops->prof_points(x->store, &x->query, x->ask->keys, x->ask->n_keys, step_ns,
                                      &x->q, &points, &x->why);
     if (!err && has_exemplars)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "base/time_unit.h"
 #include "flame/batch_tree.h"
 #include "os/clock.h"
 #include "serve/connect.h"
@@ -31,20 +32,20 @@ static int by_trace(const void *a, const void *b)
 static enum sf_err set_range(const struct sf_querier_ask *a, enum sf_querier_times times,
                              struct sf_prof_query *query, struct sf_why *why)
 {
-    const int64_t most = INT64_MAX / 1000000 - 1;
+    const int64_t most = INT64_MAX / SF_NS_PER_MS - 1;
     if (times == SF_QUERIER_TIMES_NONE)
         return SF_OK;
     if (a->start_ms == 0 && a->end_ms == 0 && times == SF_QUERIER_TIMES_OPTIONAL) {
         query->to_ns = sf_clock_wall_ns();
-        query->from_ns = query->to_ns - INT64_C(3600) * 1000000000;
+        query->from_ns = query->to_ns - SF_NS_PER_HOUR;
         return SF_OK;
     }
     if (a->start_ms == 0 || a->end_ms == 0)
         return sf_fail(why, SF_ERR_INPUT, "missing time range in the query");
     if (a->start_ms > a->end_ms || a->start_ms < 0 || a->end_ms > most)
         return sf_fail(why, SF_ERR_INPUT, "the start of the time range lies after its end");
-    query->from_ns = a->start_ms * 1000000;
-    query->to_ns = (a->end_ms + 1) * 1000000; /* the end is part of the range */
+    query->from_ns = a->start_ms * SF_NS_PER_MS;
+    query->to_ns = (a->end_ms + 1) * SF_NS_PER_MS; /* the end is part of the range */
     return SF_OK;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/heap.h"
 #include "base/limits.h"
+#include "base/time_unit.h"
 #include "os/clock.h"
 #include "os/dir.h"
 #include "os/thread.h"
@@ -325,7 +326,7 @@ static enum sf_err put(struct sf_settings *s, const struct setting *one, struct 
 bool sf_settings_set(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_message m = sf_message_init(&call->response->body, sf_connect_is_json(call));
-    struct setting one = {.modified_ms = sf_clock_wall_ns() / 1000000};
+    struct setting one = {.modified_ms = sf_clock_wall_ns() / SF_NS_PER_MS};
     struct sf_why why = {0};
     size_t mark;
     enum sf_err err;

@@ -1,12 +1,13 @@
 #include "serve/tempo/metrics_ask.h"
 
 #include "base/limits.h"
+#include "base/time_unit.h"
 #include "os/clock.h"
 #include "serve/params.h"
 #include "wire/pb.h"
 #include "wire/time_text.h"
 
-static const int64_t DEFAULT_RANGE_NS = 3600 * 1000000000LL;
+static const int64_t DEFAULT_RANGE_NS = SF_NS_PER_HOUR;
 
 void sf_metrics_ask_done(struct sf_metrics_params *a)
 {

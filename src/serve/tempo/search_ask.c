@@ -1,6 +1,7 @@
 #include "serve/tempo/search_ask.h"
 
 #include "base/limits.h"
+#include "base/time_unit.h"
 #include "os/clock.h"
 #include "serve/params.h"
 #include "serve/tempo/legacy_tags.h"
@@ -8,8 +9,6 @@
 #include "wire/time_text.h"
 
 enum { DEFAULT_LIMIT = 20, MAX_LIMIT = 262144, DEFAULT_SPSS = 3, MAX_SPSS = 100 };
-
-static const int64_t S_NS = 1000000000LL;
 
 void sf_search_ask_done(struct sf_search_ask *a)
 {
@@ -140,11 +139,11 @@ static enum sf_err read_fields(struct sf_pb *pb, struct sf_search_ask *a,
     while (!err && sf_pb_next(pb)) {
         switch (pb->tag) {
         case SF_PB_TAG(1, SF_PB_LEN): err = read_pair(pb, legacy, why); break;
-        case SF_PB_TAG(2, SF_PB_VARINT): legacy->min_ns = sf_pb_u32(pb) * (S_NS / 1000); break;
-        case SF_PB_TAG(3, SF_PB_VARINT): legacy->max_ns = sf_pb_u32(pb) * (S_NS / 1000); break;
+        case SF_PB_TAG(2, SF_PB_VARINT): legacy->min_ns = sf_pb_u32(pb) * SF_NS_PER_MS; break;
+        case SF_PB_TAG(3, SF_PB_VARINT): legacy->max_ns = sf_pb_u32(pb) * SF_NS_PER_MS; break;
         case SF_PB_TAG(4, SF_PB_VARINT): a->limit = sf_pb_u32(pb); break;
-        case SF_PB_TAG(5, SF_PB_VARINT): a->from_ns = sf_pb_u32(pb) * S_NS; break;
-        case SF_PB_TAG(6, SF_PB_VARINT): a->to_ns = sf_pb_u32(pb) * S_NS; break;
+        case SF_PB_TAG(5, SF_PB_VARINT): a->from_ns = sf_pb_u32(pb) * SF_NS_PER_S; break;
+        case SF_PB_TAG(6, SF_PB_VARINT): a->to_ns = sf_pb_u32(pb) * SF_NS_PER_S; break;
         case SF_PB_TAG(8, SF_PB_LEN):
             sf_buf_reset(&a->query);
             sf_buf_add_str(&a->query, sf_pb_str(pb));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/time_unit.h"
 #include "http/grpc_frame.h"
 #include "os/clock.h"
 #include "wire/inflate.h"
@@ -10,7 +11,7 @@
 /* A query, a tag or two and a few numbers. */
 enum { REQUEST_LEN = 2 * SF_LIMIT_QUERY_LEN };
 
-static const int64_t UPDATE_NS = 500 * 1000000LL;
+static const int64_t UPDATE_NS = 500 * SF_NS_PER_MS;
 
 /* ---- the request ---- */
 

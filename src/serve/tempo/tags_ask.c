@@ -1,13 +1,13 @@
 #include "serve/tempo/tags_ask.h"
 
 #include "base/limits.h"
+#include "base/time_unit.h"
 #include "os/clock.h"
 #include "query/query_parse.h"
 #include "serve/params.h"
 #include "wire/pb.h"
 
-#define S_NS             1000000000LL
-#define DEFAULT_RANGE_NS (24 * 3600 * S_NS)
+#define DEFAULT_RANGE_NS SF_NS_PER_DAY
 
 bool sf_tags_is_names(enum sf_tags_form form)
 {
@@ -154,8 +154,8 @@ enum sf_err sf_tags_ask_message(sf_bytes message, struct sf_arena *req, struct s
         err = settle_scope(m.first, &out->scope, why);
     if (err)
         return err;
-    out->tags.from_ns = (int64_t)m.from_s * S_NS;
-    out->tags.to_ns = (int64_t)m.to_s * S_NS;
+    out->tags.from_ns = (int64_t)m.from_s * SF_NS_PER_S;
+    out->tags.to_ns = (int64_t)m.to_s * SF_NS_PER_S;
     out->tags.limit = m.limit;
     err = sf_params_check_range(out->tags.from_ns, out->tags.to_ns, why);
     return err ? err : settle(out, is_names ? SF_STR_NONE : m.first, m.query, req, why);

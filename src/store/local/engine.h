@@ -18,10 +18,6 @@ struct sf_wal;
 struct sf_profile_mem;
 struct sf_tenants;
 
-#define SF_NS_PER_S    INT64_C(1000000000)
-#define SF_NS_PER_HOUR (3600 * SF_NS_PER_S)
-#define SF_NS_PER_DAY  (24 * SF_NS_PER_HOUR)
-
 struct sf_local {
     struct sf_store base;
     struct sf_store_config config; /* tuning with its defaults filled in */

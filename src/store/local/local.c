@@ -10,6 +10,7 @@
 #include "base/heap.h"
 #include "base/limits.h"
 #include "base/list.h"
+#include "base/time_unit.h"
 #include "block/profile/profile_block_reader.h"
 #include "block/span/span_block_reader.h"
 #include "os/clock.h"
@@ -131,7 +132,7 @@ static void fill_tuning(struct sf_local *l)
     struct sf_store_tuning *t = &l->tune;
     size_t per_writer = l->budget.cap[SF_LINE_MEMTABLES] / (l->n_memtables ? l->n_memtables : 1);
 #define DEFAULT(field, value) t->field = t->field ? t->field : (value)
-    DEFAULT(flush_interval_ns, 60 * SF_NS_PER_S);
+    DEFAULT(flush_interval_ns, SF_NS_PER_MIN);
     DEFAULT(flush_wal_len, UINT64_C(256) << 20);
     DEFAULT(flush_parts_len, l->budget.cap[SF_LINE_PARTS] / 8 * 5);
     DEFAULT(flush_rows_len,

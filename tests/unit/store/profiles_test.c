@@ -1,9 +1,8 @@
 #include "test.h"
 
-#include <fcntl.h>
-
 #include "base/hash.h"
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "block/format/section.h"
 #include "flame/batch_tree.h"
 #include "store/local/files/directory.h"
@@ -12,6 +11,7 @@
 #include "support/profile_lines.h"
 #include "support/profile_make.h"
 #include "support/store_rig.h"
+#include <fcntl.h>
 
 static const int64_t NOW_NS = INT64_C(1763200000) * 1000000000;
 static int64_t now_ns;

@@ -1,5 +1,6 @@
 #include "test.h"
 
+#include "base/time_unit.h"
 #include "store/local/write/compact.h"
 #include "support/store_rig.h"
 

@@ -1,5 +1,6 @@
 #include "store/local/write/rows_flush.h"
 
+#include "base/time_unit.h"
 #include "support/store_rig.h"
 #include "test.h"
 

@@ -1,5 +1,6 @@
 #include "test.h"
 
+#include "base/time_unit.h"
 #include "support/store_rig.h"
 
 /* Writers, readers, flush, compaction and an erasure at once. Each writer looks for what it just

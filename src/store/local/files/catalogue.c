@@ -5,6 +5,7 @@
 
 #include "base/heap.h"
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "os/clock.h"
 #include "os/dir.h"
 #include "os/thread.h"
@@ -207,7 +208,7 @@ static enum sf_err set_aside(struct sf_dir *dir, struct sf_why *why)
         char from[32], to[64];
         snprintf(from, sizeof(from), "meta.db%s", ends[i]);
         snprintf(to, sizeof(to), "orphan/%lld-meta.db%s",
-                 (long long)(sf_clock_wall_ns() / 1000000000), ends[i]);
+                 (long long)(sf_clock_wall_ns() / SF_NS_PER_S), ends[i]);
         if (sf_dir_exists(dir, from))
             err = sf_dir_rename(dir, from, to, why);
     }

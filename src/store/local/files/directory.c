@@ -5,6 +5,7 @@
 
 #include "base/heap.h"
 #include "base/text.h"
+#include "base/time_unit.h"
 #include "block/format/section.h"
 
 static const char *const folders[] = {"wal",     "spans", "prof", "verdict",

@@ -19,6 +19,7 @@
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "block/profile/profile_block_reader.h"
 #include "block/span/span_block_reader.h"
 #include "store/local/files/directory.h"

@@ -5,10 +5,11 @@
 
 #include "base/hash.h"
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "model/process.h"
 
 /* Rows may lie this far outside the times of their profiles: some senders stamp the end. */
-#define SLACK_NS (900 * INT64_C(1000000000))
+#define SLACK_NS (900 * SF_NS_PER_S)
 
 static int by_span(const void *a, const void *b)
 {

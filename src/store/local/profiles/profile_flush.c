@@ -4,6 +4,7 @@
 
 #include "base/heap.h"
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "block/profile/profile_block_writer.h"
 #include "store/local/profiles/profile_mem.h"
 #include "store/local/write/block_file.h"

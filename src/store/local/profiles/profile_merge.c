@@ -1,6 +1,7 @@
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "store/local/profiles/profile_merging.h"
 #include "store/local/write/block_file.h"
 

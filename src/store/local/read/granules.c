@@ -2,6 +2,7 @@
 
 #include "base/heap.h"
 #include "base/limits.h"
+#include "base/time_unit.h"
 #include "block/span/granule_view.h"
 #include "os/clock.h"
 #include "store/local/write/seal.h"
@@ -11,7 +12,7 @@ enum {
     POOL_LEN = 24 << 20, /* pages an arena in the pool keeps */
 };
 #define ALL_ROWS UINT32_MAX
-#define CHECK_NS (10 * SF_NS_PER_S / 1000)
+#define CHECK_NS (10 * SF_NS_PER_MS)
 
 void sf_granules_init(struct sf_granules *g, struct sf_local *l, struct sf_query_ctx *q,
                       const struct sf_key *want_keys, size_t n_want)

@@ -4,6 +4,7 @@
  * trace may be called parted that is not, never the other way round. Runs further away than any
  * trace is long (SF_PARTED_GAP_NS) are not asked. */
 #pragma once
+#include "base/time_unit.h"
 #include "store/local/engine.h"
 
 #define SF_PARTED_GAP_NS SF_NS_PER_HOUR

@@ -6,6 +6,7 @@
 #include "base/heap.h"
 #include "base/limits.h"
 #include "base/list.h"
+#include "base/time_unit.h"
 #include "block/format/fuse.h"
 #include "block/span/span_block_reader.h"
 #include "store/local/read/column_read.h"

@@ -3,13 +3,12 @@
 #include "base/heap.h"
 #include "base/invariant.h"
 #include "base/num.h"
-
-static const int64_t HOUR_NS = 3600 * INT64_C(1000000000);
+#include "base/time_unit.h"
 
 int64_t sf_batch_rows_index(uint64_t start_ns, int64_t recv_ns, int64_t retention_ns)
 {
     int64_t earliest = retention_ns > 0 && retention_ns < recv_ns ? recv_ns - retention_ns : 0;
-    int64_t latest = sf_add_sat_i64(recv_ns, HOUR_NS);
+    int64_t latest = sf_add_sat_i64(recv_ns, SF_NS_PER_HOUR);
     if (start_ns > (uint64_t)INT64_MAX || (int64_t)start_ns < earliest ||
         (int64_t)start_ns > latest || start_ns == 0)
         return recv_ns;
@@ -18,7 +17,7 @@ int64_t sf_batch_rows_index(uint64_t start_ns, int64_t recv_ns, int64_t retentio
 
 int64_t sf_batch_rows_end(uint64_t end_ns, int64_t index_ns, int64_t recv_ns)
 {
-    int64_t latest = sf_add_sat_i64(recv_ns, HOUR_NS);
+    int64_t latest = sf_add_sat_i64(recv_ns, SF_NS_PER_HOUR);
     int64_t end = end_ns > (uint64_t)latest ? latest : (int64_t)end_ns;
     return end > index_ns ? end : index_ns;
 }

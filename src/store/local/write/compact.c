@@ -5,6 +5,7 @@
 
 #include "base/heap.h"
 #include "base/limits.h"
+#include "base/time_unit.h"
 #include "os/clock.h"
 #include "store/local/profiles/profile_age.h"
 #include "store/local/profiles/profile_merge.h"
@@ -444,7 +445,7 @@ void sf_compact_loop(void *local)
         sf_mutex_lock(&l->wake_lock);
         if (!l->must_compact && !atomic_load(&l->is_stopping))
             sf_signal_wait_until(&l->wake_compact, &l->wake_lock,
-                                 sf_clock_mono_ns() + TICK_MS * (SF_NS_PER_S / 1000));
+                                 sf_clock_mono_ns() + TICK_MS * SF_NS_PER_MS);
         l->must_compact = false;
         sf_mutex_unlock(&l->wake_lock);
         if (atomic_load(&l->is_stopping))

@@ -5,6 +5,7 @@
 
 #include "base/heap.h"
 #include "base/list.h"
+#include "base/time_unit.h"
 #include "os/thread.h"
 
 enum { LIFE_S = 600, FIRST_CAP = 1024 };
@@ -109,7 +110,7 @@ static void turn(struct sf_duplicates *d, uint32_t now_s)
 
 static uint32_t second(int64_t ns)
 {
-    return ns > 0 ? (uint32_t)(ns / 1000000000) : 0;
+    return ns > 0 ? (uint32_t)(ns / SF_NS_PER_S) : 0;
 }
 
 static bool add(struct sf_duplicates *d, uint64_t hash, int64_t seen_ns, int64_t now_ns,

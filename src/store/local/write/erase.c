@@ -9,6 +9,7 @@
 #include "base/heap.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "base/time_unit.h"
 #include "block/profile/profile_block_reader.h"
 #include "block/span/span_block_reader.h"
 #include "os/clock.h"

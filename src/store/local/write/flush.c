@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/heap.h"
+#include "base/time_unit.h"
 #include "os/clock.h"
 #include "store/local/profiles/profile_flush.h"
 #include "store/local/write/merge.h"
@@ -362,7 +363,7 @@ void sf_flush_loop(void *local)
         sf_mutex_lock(&l->wake_lock);
         if (!l->must_flush && !atomic_load(&l->is_stopping))
             sf_signal_wait_until(&l->wake_flush, &l->wake_lock,
-                                 sf_clock_mono_ns() + TICK_MS * (SF_NS_PER_S / 1000));
+                                 sf_clock_mono_ns() + TICK_MS * SF_NS_PER_MS);
         l->must_flush = false;
         sf_mutex_unlock(&l->wake_lock);
         if (atomic_load(&l->is_stopping))

@@ -20,6 +20,7 @@
 #include "base/limits.h"
 #include "base/list.h"
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "block/span/granule_copy.h"
 #include "block/span/span_block_reader.h"
 #include "store/local/write/block_file.h"

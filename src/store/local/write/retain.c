@@ -10,11 +10,12 @@
 
 #include "base/heap.h"
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "store/local/files/directory.h"
 #include "store/local/write/compact.h"
 #include "wal/wal.h"
 
-static const int64_t AHEAD_NS = SF_NS_PER_HOUR, SAVE_NS = 60 * SF_NS_PER_S;
+static const int64_t AHEAD_NS = SF_NS_PER_HOUR, SAVE_NS = SF_NS_PER_MIN;
 
 /* With rule_lock held. */
 static void trust_wall(struct sf_local *l, int64_t wall_ns, int64_t mono_ns)

@@ -1,5 +1,6 @@
 #include "store/local/write/seal.h"
 
+#include "base/time_unit.h"
 #include "block/span/span_block_writer.h"
 #include "store/local/read/granules.h"
 
