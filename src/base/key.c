@@ -1,0 +1,49 @@
+#include "base/key.h"
+
+#include <errno.h>
+#include <sys/random.h>
+
+#include "base/invariant.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+uint64_t sf_key_secret[24];
+
+static_assert(sizeof(sf_key_secret) >= XXH3_SECRET_SIZE_MIN, "XXH3 asks for a longer secret");
+
+uint64_t sf_key(const void *p, size_t len)
+{
+    return XXH3_64bits_withSecret(p, len, sf_key_secret, sizeof(sf_key_secret));
+}
+
+/* The two multipliers are odd and use all their bits: a product with a small one would leave the
+ * high half of the hash, which chooses the place, nearly empty. */
+static void settle(void)
+{
+    sf_key_secret[1] |= 1 | UINT64_C(1) << 63;
+    sf_key_secret[3] |= 1 | UINT64_C(1) << 63;
+}
+
+void sf_key_fix(uint64_t seed)
+{
+    for (size_t i = 0; i < sizeof(sf_key_secret) / sizeof(*sf_key_secret); i++) {
+        uint64_t x = seed += 0x9e3779b97f4a7c15u;
+        x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+        x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+        sf_key_secret[i] = x ^ x >> 31;
+    }
+    settle();
+}
+
+__attribute__((constructor)) static void choose_secret(void)
+{
+    uint8_t *at = (uint8_t *)sf_key_secret, *end = at + sizeof(sf_key_secret);
+    while (at < end) {
+        ssize_t got = getrandom(at, (size_t)(end - at), 0);
+        /* Without flags it waits for entropy and fails only for a bad pointer or a signal. */
+        SF_ASSERT(got > 0 || errno == EINTR);
+        at += got > 0 ? got : 0;
+    }
+    settle();
+}

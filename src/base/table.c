@@ -1,0 +1,108 @@
+#include "base/table.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/heap.h"
+
+enum { FIRST_SLOTS = 32 };
+
+_Thread_local uint64_t sf_table_steps;
+
+static uint64_t *new_slots(const struct sf_table *t, uint32_t n)
+{
+    return t->arena ? sf_arena_new_n(t->arena, n, sizeof(*t->slots))
+                    : sf_heap_new_n(n, sizeof(*t->slots));
+}
+
+static void free_slots(struct sf_table *t)
+{
+    if (!t->arena)
+        sf_heap_free(t->slots);
+}
+
+void sf_table_done(struct sf_table *t)
+{
+    free_slots(t);
+    *t = (struct sf_table){.arena = t->arena};
+}
+
+static void put(uint64_t *slots, uint32_t n_slots, uint64_t slot)
+{
+    /* Only the high half of each hash is at hand: it is what slots are chosen by. */
+    uint32_t at = (uint32_t)(slot >> 32) & (n_slots - 1);
+    while (slots[at])
+        at = (at + 1) & (n_slots - 1);
+    slots[at] = slot;
+}
+
+bool sf_table_grow(struct sf_table *t)
+{
+    uint32_t n = t->n_slots ? t->n_slots * 2 : FIRST_SLOTS;
+    uint64_t *slots = t->n_slots > UINT32_MAX / 4 ? NULL : new_slots(t, n);
+    if (!slots)
+        return false;
+    for (uint32_t i = 0; i < t->n_slots; i++) {
+        if (t->slots[i])
+            put(slots, n, t->slots[i]);
+    }
+    free_slots(t);
+    t->slots = slots;
+    t->n_slots = t->cap = n;
+    return true;
+}
+
+bool sf_table_reset(struct sf_table *t, uint32_t n)
+{
+    uint32_t n_slots = FIRST_SLOTS;
+    while (n_slots / 4 * 3 < n) {
+        if (n_slots > UINT32_MAX / 4)
+            return false;
+        n_slots *= 2;
+    }
+    if (n_slots > t->cap) {
+        uint64_t *slots = new_slots(t, n_slots);
+        if (!slots)
+            return false;
+        free_slots(t);
+        t->slots = slots;
+        t->cap = n_slots;
+    } else {
+        memset(t->slots, 0, n_slots * sizeof(*t->slots));
+    }
+    t->n_slots = n_slots;
+    t->n = 0;
+    return true;
+}
+
+void sf_table_clear(struct sf_table *t)
+{
+    if (t->n)
+        memset(t->slots, 0, t->n_slots * sizeof(*t->slots));
+    t->n = 0;
+}
+
+/* Frees slot `at`: entries behind it move up to where a look-up expects them. */
+static void drop(struct sf_table *t, uint32_t at)
+{
+    uint32_t mask = t->n_slots - 1;
+    for (uint32_t next = (at + 1) & mask; t->slots[next]; next = (next + 1) & mask) {
+        uint32_t home = (uint32_t)(t->slots[next] >> 32) & mask;
+        if (((next - home) & mask) >= ((next - at) & mask)) {
+            t->slots[at] = t->slots[next];
+            at = next;
+        }
+    }
+    t->slots[at] = 0;
+    t->n--;
+}
+
+void sf_table_cut(struct sf_table *t, uint32_t n)
+{
+    for (uint32_t i = 0; i < t->n_slots;) {
+        if (t->slots[i] && (uint32_t)t->slots[i] > n)
+            drop(t, i); /* another may have come here */
+        else
+            i++;
+    }
+}
