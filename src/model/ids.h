@@ -4,7 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/str.h"
+#include "base/key.h"
+#include "base/num.h"
 
 typedef struct sf_trace_id {
     uint8_t b[16];
@@ -26,6 +27,11 @@ static inline bool sf_trace_id_eq(sf_trace_id a, sf_trace_id b)
 static inline int sf_trace_id_cmp(sf_trace_id a, sf_trace_id b)
 {
     return memcmp(a.b, b.b, sizeof(a.b));
+}
+/* For a table in memory. */
+static inline uint64_t sf_trace_id_key(sf_trace_id id, uint32_t tenant)
+{
+    return sf_key_mix(sf_key_u64(sf_load_u64le(id.b)) + tenant, sf_load_u64le(id.b + 8));
 }
 bool sf_trace_id_is_zero(sf_trace_id id);
 uint64_t sf_trace_id_hash(sf_trace_id id, uint32_t tenant); /* what every filter and index hashes */

@@ -6,14 +6,14 @@
 #pragma once
 #include "base/buf.h"
 #include "base/num.h"
+#include "base/table.h"
 
 struct sf_dict {
     struct sf_buf bytes;
     uint32_t *ends;   /* entry i is bytes [ends[i - 1], ends[i]) */
-    uint64_t *hashes; /* sf_hash of each entry */
+    uint64_t *hashes; /* sf_key of each entry: one dictionary adds from another without hashing */
     uint32_t n, cap;
-    uint64_t *slots; /* high half of the hash, then code + 1; 0: free */
-    uint32_t n_slots;
+    struct sf_table at;
     uint32_t last; /* code given last: neighbours are often equal */
     bool is_frozen;
 };
@@ -28,6 +28,7 @@ bool sf_dict_add(struct sf_dict *d, sf_str s, uint32_t *out_code);
  * is true when `s` is the entry given last; else hash and prefetch; then add with the hash. */
 static inline bool sf_dict_is_last(const struct sf_dict *d, sf_str s);
 static inline void sf_dict_prefetch(const struct sf_dict *d, uint64_t hash);
+/* `hash` is sf_key of it. */
 bool sf_dict_add_hashed(struct sf_dict *d, sf_str s, uint64_t hash, uint32_t *out_code);
 bool sf_dict_find(const struct sf_dict *d, sf_str s, uint32_t *out_code);
 /* To be asked now and then, with how many strings were looked up: freezes when it is time. */
@@ -72,6 +73,5 @@ static inline bool sf_dict_is_last(const struct sf_dict *d, sf_str s)
 }
 static inline void sf_dict_prefetch(const struct sf_dict *d, uint64_t hash)
 {
-    if (d->n_slots)
-        __builtin_prefetch(&d->slots[(uint32_t)hash & (d->n_slots - 1)]);
+    sf_table_prefetch(&d->at, hash);
 }

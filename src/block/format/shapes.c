@@ -2,81 +2,69 @@
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/heap.h"
 #include "base/list.h"
 
-enum { MAX_KEPT_SLOTS = 65536 }; /* more are given back by a reset */
+enum { FIRST = 256, MAX_KEPT_SLOTS = 65536 }; /* more are given back by a reset */
 
-static uint32_t slot_at(const struct sf_shapes *s, uint64_t edge)
+/* The node below `parent`, or 0; else `look` is where a new one is kept. */
+static uint32_t find(const struct sf_shapes *s, uint32_t parent, uint32_t key,
+                     struct sf_table_look *look)
 {
-    uint32_t at = (uint32_t)sf_hash_mix(0, edge) & (s->n_slots - 1);
-    while (s->slots[at].child && s->slots[at].edge != edge)
-        at = (at + 1) & (s->n_slots - 1);
-    return at;
-}
-
-static bool grow_slots(struct sf_shapes *s)
-{
-    struct sf_shape_slot *old = s->slots, *slots;
-    uint32_t n_old = s->n_slots, n_slots = n_old ? n_old * 4 : 512;
-
-    slots = sf_heap_new_n(n_slots, sizeof(*slots));
-    if (!slots)
-        return false;
-    s->slots = slots;
-    s->n_slots = n_slots;
-    for (uint32_t i = 0; i < n_old; i++) {
-        if (old[i].child)
-            slots[slot_at(s, old[i].edge)] = old[i];
+    uint32_t node;
+    *look = sf_table_look(&s->at, sf_key_u64((uint64_t)parent << 32 | key));
+    while (sf_table_next(look, &node)) {
+        if (s->nodes[node].parent == parent && s->nodes[node].key == key)
+            return node;
     }
-    sf_heap_free(old);
-    return true;
+    return 0;
 }
 
 bool sf_shapes_reset(struct sf_shapes *s)
 {
-    if (s->n_slots > MAX_KEPT_SLOTS)
+    if (s->at.n_slots > MAX_KEPT_SLOTS)
         sf_shapes_done(s);
     if (s->cap < SF_ROOTS && !sf_list_room(&s->nodes, s->cap, &s->cap, 256))
         return false;
-    if (s->n_slots == 0 && !grow_slots(s))
+    if (s->at.n_slots == 0 && !sf_table_reset(&s->at, FIRST))
         return false;
     memset(s->nodes, 0, SF_ROOTS * sizeof(*s->nodes));
     s->n = SF_ROOTS;
-    memset(s->slots, 0, s->n_slots * sizeof(*s->slots));
+    sf_table_clear(&s->at);
     return true;
 }
 
 void sf_shapes_done(struct sf_shapes *s)
 {
     sf_heap_free(s->nodes);
-    sf_heap_free(s->slots);
+    sf_table_done(&s->at);
     *s = (struct sf_shapes){0};
 }
 
 size_t sf_shapes_memory(const struct sf_shapes *s)
 {
-    return s->cap * sizeof(*s->nodes) + s->n_slots * sizeof(*s->slots);
+    return s->cap * sizeof(*s->nodes) + sf_table_memory(&s->at);
 }
 
 uint32_t sf_shapes_find(const struct sf_shapes *s, uint32_t parent, uint32_t key)
 {
-    return s->slots[slot_at(s, (uint64_t)parent << 32 | key)].child;
+    struct sf_table_look look;
+    return find(s, parent, key, &look);
 }
 
 bool sf_shapes_step(struct sf_shapes *s, uint32_t parent, uint32_t key, uint32_t *out)
 {
-    uint64_t edge = (uint64_t)parent << 32 | key;
-    uint32_t child = sf_shapes_find(s, parent, key);
+    struct sf_table_look look;
+    uint32_t child;
 
+    if (!sf_table_more(&s->at) || !sf_list_room(&s->nodes, s->n, &s->cap, 256))
+        return false;
+    child = find(s, parent, key, &look);
     if (child) {
         *out = child;
         return true;
     }
-    if ((s->n * 2 >= s->n_slots && !grow_slots(s)) || !sf_list_room(&s->nodes, s->n, &s->cap, 256))
-        return false;
-    s->slots[slot_at(s, edge)] = (struct sf_shape_slot){edge, s->n};
+    sf_table_keep(&s->at, &look, s->n);
     s->nodes[s->n] = (struct sf_shape_node){
         .parent = parent,
         .key = key,

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/table.h"
+
 enum {
     SF_ROOT_SPAN,
     SF_ROOT_EVENT,
@@ -26,11 +28,7 @@ struct sf_shape_node {
 struct sf_shapes {
     struct sf_shape_node *nodes;
     uint32_t n, cap;
-    struct sf_shape_slot {
-        uint64_t edge; /* node << 32 | key */
-        uint32_t child;
-    } * slots;
-    uint32_t n_slots;
+    struct sf_table at; /* nodes, by parent and key */
 };
 
 bool sf_shapes_reset(struct sf_shapes *s); /* the roots alone; false: no memory */

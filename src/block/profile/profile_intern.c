@@ -1,6 +1,5 @@
 #include "block/profile/profile_intern.h"
 
-#include "base/hash.h"
 #include "base/heap.h"
 
 /* Modules are read back from their dictionary as a list. */
@@ -37,17 +36,17 @@ static bool add_string(struct sf_profile_set *s, sf_str text, uint32_t *out)
 bool sf_profile_set_function(struct sf_profile_set *s, const struct sf_function *f, uint32_t *out)
 {
     struct sf_profile_function key = {.start_line = f->start_line};
-    struct sf_place_look look;
+    struct sf_table_look look;
     uint64_t hash;
     if (!add_string(s, f->name, &key.name) || !add_string(s, f->system_name, &key.system_name) ||
         !add_string(s, f->file, &key.file) ||
         !sf_profile_more((void **)&s->functions, s->n_functions, &s->cap_functions, sizeof(key)) ||
-        !sf_place_table_more(&s->function_at))
+        !sf_table_more(&s->function_at))
         return false;
-    hash = sf_hash_mix((uint64_t)key.name << 32 | key.file,
-                       (uint64_t)key.system_name << 32 | key.start_line);
-    look = sf_place_look(&s->function_at, hash);
-    while (sf_place_next(&look, out)) {
+    hash = sf_key_mix(sf_key_u64((uint64_t)key.name << 32 | key.file),
+                      (uint64_t)key.system_name << 32 | key.start_line);
+    look = sf_table_look(&s->function_at, hash);
+    while (sf_table_next(&look, out)) {
         const struct sf_profile_function *have = &s->functions[*out];
         if (have->name == key.name && have->file == key.file &&
             have->system_name == key.system_name && have->start_line == key.start_line)
@@ -55,15 +54,15 @@ bool sf_profile_set_function(struct sf_profile_set *s, const struct sf_function 
     }
     *out = s->n_functions;
     s->functions[s->n_functions] = key;
-    sf_place_keep(&s->function_at, &look, s->n_functions++);
+    sf_table_keep(&s->function_at, &look, s->n_functions++);
     return true;
 }
 
 static uint64_t hash_location(const struct sf_profile_location *l, const struct sf_line *lines)
 {
-    uint64_t hash = sf_hash_mix((uint64_t)l->module << 32 | l->kind, l->addr);
+    uint64_t hash = sf_key_mix(sf_key_u64((uint64_t)l->module << 32 | l->kind), l->addr);
     for (uint32_t i = 0; i < l->n_lines; i++)
-        hash = sf_hash_mix(hash, (uint64_t)lines[i].function << 32 | lines[i].line);
+        hash = sf_key_mix(hash, (uint64_t)lines[i].function << 32 | lines[i].line);
     return hash;
 }
 
@@ -85,11 +84,11 @@ static bool is_location(const struct sf_profile_set *s, uint32_t place,
 bool sf_profile_set_location(struct sf_profile_set *s, const struct sf_profile_location *l,
                              const struct sf_line *lines, uint32_t *out)
 {
-    struct sf_place_look look;
-    if (!sf_place_table_more(&s->location_at))
+    struct sf_table_look look;
+    if (!sf_table_more(&s->location_at))
         return false;
-    look = sf_place_look(&s->location_at, hash_location(l, lines));
-    while (sf_place_next(&look, out)) {
+    look = sf_table_look(&s->location_at, hash_location(l, lines));
+    while (sf_table_next(&look, out)) {
         if (is_location(s, *out, l, lines))
             return true;
     }
@@ -106,7 +105,7 @@ bool sf_profile_set_location(struct sf_profile_set *s, const struct sf_profile_l
     }
     s->n_lines += l->n_lines;
     s->n_locations++;
-    sf_place_keep(&s->location_at, &look, *out);
+    sf_table_keep(&s->location_at, &look, *out);
     return true;
 }
 

@@ -31,9 +31,9 @@ void sf_profile_set_free(struct sf_profile_set *s)
         return;
     sf_dict_done(&s->strings);
     sf_dict_done(&s->modules);
-    sf_place_table_done(&s->function_at);
-    sf_place_table_done(&s->location_at);
-    sf_place_table_done(&s->thread_at);
+    sf_table_done(&s->function_at);
+    sf_table_done(&s->location_at);
+    sf_table_done(&s->thread_at);
     sf_stack_tree_done(&s->tree);
     sf_dict_done(&s->series);
     sf_dict_done(&s->processes);
@@ -50,11 +50,11 @@ void sf_profile_set_free(struct sf_profile_set *s)
 size_t sf_profile_set_memory(const struct sf_profile_set *s)
 {
     return sizeof(*s) + sf_dict_memory(&s->strings) + sf_dict_memory(&s->modules) +
-           sf_place_table_memory(&s->function_at) + sf_place_table_memory(&s->location_at) +
+           sf_table_memory(&s->function_at) + sf_table_memory(&s->location_at) +
            sf_stack_tree_memory(&s->tree) + sf_dict_memory(&s->series) +
            sf_dict_memory(&s->processes) + s->cap_functions * sizeof(*s->functions) +
            s->cap_locations * sizeof(*s->locations) + s->cap_lines * sizeof(*s->lines) +
-           sf_place_table_memory(&s->thread_at) + s->cap_threads * sizeof(*s->threads) +
+           sf_table_memory(&s->thread_at) + s->cap_threads * sizeof(*s->threads) +
            s->cap_rows * sizeof(*s->rows) + s->cap_entries * sizeof(*s->entries) +
            s->cap_details * sizeof(*s->details);
 }

@@ -21,7 +21,7 @@ struct sf_profile_set {
     uint32_t tenant;
     sf_str service;
     struct sf_dict strings, modules, series, processes; /* the first string is the empty one */
-    struct sf_place_table function_at, location_at, thread_at;
+    struct sf_table function_at, location_at, thread_at;
     struct sf_profile_set_thread *threads; /* of details, in the order they came */
     uint32_t n_threads, cap_threads, last_thread;
     struct sf_stack_tree tree;

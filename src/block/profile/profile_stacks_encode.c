@@ -5,7 +5,6 @@
  * that list, in whole bytes and a few bits apart, which takes no more room than compressed numbers
  * would and can be looked through as it is. Threads that serve requests in turns have short runs of
  * rows of few spans: a span is named once, and then by how long ago it was named. */
-#include "base/hash.h"
 #include "base/num.h"
 #include "block/profile/profile_writer.h"
 
@@ -117,8 +116,7 @@ void sf_profile_writer_stacks(struct sf_profile_block_writer *w, struct sf_buf *
 
 static uint64_t hash_ids(const struct sf_profile_detail *d)
 {
-    return sf_hash_mix(sf_hash_mix(d->span_id, sf_load_u64le(d->trace_id.b)),
-                       sf_load_u64le(d->trace_id.b + 8));
+    return sf_key_mix(sf_key_u64(d->span_id), sf_trace_id_key(d->trace_id, 0));
 }
 
 /* The place of the row's ids in the granule's list; new ones are added to it. */

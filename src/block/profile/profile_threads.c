@@ -2,7 +2,7 @@
  * its samples carry. */
 #include <stdlib.h>
 
-#include "base/hash.h"
+#include "base/table.h"
 #include "block/profile/profile_intern.h"
 
 static bool is_thread(const struct sf_profile_set *s, uint32_t place, uint32_t process,
@@ -14,16 +14,16 @@ static bool is_thread(const struct sf_profile_set *s, uint32_t place, uint32_t p
 /* The place of the thread, which is new when it was not there. */
 static bool find(struct sf_profile_set *s, uint32_t process, uint64_t thread, uint32_t *out)
 {
-    struct sf_place_look look;
+    struct sf_table_look look;
     if (s->n_threads && is_thread(s, s->last_thread, process, thread)) {
         *out = s->last_thread;
         return true;
     }
-    if (!sf_place_table_more(&s->thread_at) ||
+    if (!sf_table_more(&s->thread_at) ||
         !sf_profile_more((void **)&s->threads, s->n_threads, &s->cap_threads, sizeof(*s->threads)))
         return false;
-    look = sf_place_look(&s->thread_at, sf_hash_mix(process, thread));
-    while (sf_place_next(&look, out)) {
+    look = sf_table_look(&s->thread_at, sf_key_mix(sf_key_u64(process), thread));
+    while (sf_table_next(&look, out)) {
         if (is_thread(s, *out, process, thread)) {
             s->last_thread = *out;
             return true;
@@ -31,7 +31,7 @@ static bool find(struct sf_profile_set *s, uint32_t process, uint64_t thread, ui
     }
     *out = s->last_thread = s->n_threads;
     s->threads[s->n_threads] = (struct sf_profile_set_thread){.thread = thread, .process = process};
-    sf_place_keep(&s->thread_at, &look, s->n_threads++);
+    sf_table_keep(&s->thread_at, &look, s->n_threads++);
     return true;
 }
 

@@ -1,19 +1,16 @@
 #include "block/profile/stack_tree.h"
 
-#include "base/hash.h"
 #include "base/heap.h"
 
-enum { FIRST_NODES = 64, FIRST_SLOTS = 128, STEP = 16 };
+enum { FIRST_NODES = 64, STEP = 16 };
 
 bool sf_stack_tree_init(struct sf_stack_tree *t)
 {
     *t = (struct sf_stack_tree){0};
     t->nodes = sf_heap_new_n(FIRST_NODES, sizeof(*t->nodes));
-    t->slots = sf_heap_new_n(FIRST_SLOTS, sizeof(*t->slots));
-    if (!t->nodes || !t->slots || !sf_place_table_grow(&t->stacks))
+    if (!t->nodes || !sf_table_grow(&t->at) || !sf_table_grow(&t->stacks))
         return false;
     t->cap = FIRST_NODES;
-    t->n_slots = FIRST_SLOTS;
     t->nodes[0] = (struct sf_profile_node){0, SF_NONE};
     t->n = 1;
     return true;
@@ -22,44 +19,14 @@ bool sf_stack_tree_init(struct sf_stack_tree *t)
 void sf_stack_tree_done(struct sf_stack_tree *t)
 {
     sf_heap_free(t->nodes);
-    sf_heap_free(t->slots);
-    sf_place_table_done(&t->stacks);
+    sf_table_done(&t->at);
+    sf_table_done(&t->stacks);
     *t = (struct sf_stack_tree){0};
 }
 
 size_t sf_stack_tree_memory(const struct sf_stack_tree *t)
 {
-    return t->cap * sizeof(*t->nodes) + t->n_slots * sizeof(*t->slots) +
-           sf_place_table_memory(&t->stacks);
-}
-
-/* Locations of a caller are neighbours more often than not: both numbers must reach the low bits.
- */
-static uint32_t slot_of(const struct sf_stack_tree *t, uint32_t parent, uint32_t location)
-{
-    uint64_t h = ((uint64_t)parent << 32 | location) * 0x9e3779b97f4a7c15u;
-    h = (h ^ h >> 32) * 0xd6e8feb86659fd93u;
-    return (uint32_t)(h >> 32) & (t->n_slots - 1);
-}
-
-static bool grow_slots(struct sf_stack_tree *t)
-{
-    struct sf_stack_tree wide = *t;
-    if (t->n_slots > UINT32_MAX / 4)
-        return false;
-    wide.n_slots = t->n_slots * 2;
-    wide.slots = sf_heap_new_n(wide.n_slots, sizeof(*wide.slots));
-    if (!wide.slots)
-        return false;
-    for (uint32_t i = 1; i < t->n; i++) {
-        uint32_t at = slot_of(&wide, t->nodes[i].parent, t->nodes[i].location);
-        while (wide.slots[at])
-            at = (at + 1) & (wide.n_slots - 1);
-        wide.slots[at] = i;
-    }
-    sf_heap_free(t->slots);
-    *t = wide;
-    return true;
+    return t->cap * sizeof(*t->nodes) + sf_table_memory(&t->at) + sf_table_memory(&t->stacks);
 }
 
 static bool grow_nodes(struct sf_stack_tree *t)
@@ -78,24 +45,18 @@ static bool grow_nodes(struct sf_stack_tree *t)
 
 bool sf_stack_tree_add(struct sf_stack_tree *t, uint32_t parent, uint32_t location, uint32_t *out)
 {
-    uint32_t at = slot_of(t, parent, location);
-    for (; t->slots[at]; at = (at + 1) & (t->n_slots - 1)) {
-        const struct sf_profile_node *have = &t->nodes[t->slots[at]];
-        if (have->parent == parent && have->location == location) {
-            *out = t->slots[at];
+    struct sf_table_look look;
+    if (!sf_table_more(&t->at))
+        return false;
+    look = sf_table_look(&t->at, sf_key_u64((uint64_t)parent << 32 | location));
+    while (sf_table_next(&look, out)) {
+        if (t->nodes[*out].parent == parent && t->nodes[*out].location == location)
             return true;
-        }
-    }
-    if (t->n >= t->n_slots / 4 * 3) {
-        if (!grow_slots(t))
-            return false;
-        for (at = slot_of(t, parent, location); t->slots[at];)
-            at = (at + 1) & (t->n_slots - 1);
     }
     if (t->n == t->cap && !grow_nodes(t))
         return false;
     t->nodes[t->n] = (struct sf_profile_node){parent, location};
-    t->slots[at] = t->n;
+    sf_table_keep(&t->at, &look, t->n);
     *out = t->n++;
     return true;
 }
@@ -114,10 +75,10 @@ static bool is_stack(const struct sf_stack_tree *t, uint32_t node, const uint32_
 
 /* The leaf of these locations; else the look that found none. */
 static bool find_stack(const struct sf_stack_tree *t, uint64_t hash, const uint32_t *locations,
-                       uint32_t n, struct sf_place_look *look, uint32_t *out)
+                       uint32_t n, struct sf_table_look *look, uint32_t *out)
 {
-    *look = sf_place_look(&t->stacks, hash);
-    while (sf_place_next(look, out)) {
+    *look = sf_table_look(&t->stacks, hash);
+    while (sf_table_next(look, out)) {
         if (is_stack(t, *out, locations, n))
             return true;
     }
@@ -127,12 +88,12 @@ static bool find_stack(const struct sf_stack_tree *t, uint64_t hash, const uint3
 static bool keep_stack(struct sf_stack_tree *t, uint64_t hash, const uint32_t *locations,
                        uint32_t n, uint32_t node)
 {
-    struct sf_place_look look;
+    struct sf_table_look look;
     uint32_t have;
-    if (!sf_place_table_more(&t->stacks))
+    if (!sf_table_more(&t->stacks))
         return false;
     if (!find_stack(t, hash, locations, n, &look, &have))
-        sf_place_keep(&t->stacks, &look, node);
+        sf_table_keep(&t->stacks, &look, node);
     return true;
 }
 
@@ -144,8 +105,8 @@ static bool add_frames(struct sf_stack_tree *t, const uint32_t *locations, uint3
     uint32_t node = 0, n_known = (n - 1) / STEP * STEP;
     for (; n_known; n_known -= STEP) {
         const uint32_t *callers = locations + (n - n_known);
-        struct sf_place_look look;
-        if (find_stack(t, sf_hash(callers, n_known * sizeof(*callers)), callers, n_known, &look,
+        struct sf_table_look look;
+        if (find_stack(t, sf_key(callers, n_known * sizeof(*callers)), callers, n_known, &look,
                        &node))
             break;
         node = 0;
@@ -155,7 +116,7 @@ static bool add_frames(struct sf_stack_tree *t, const uint32_t *locations, uint3
         if (!sf_stack_tree_add(t, node, *callers, &node))
             return false;
         if ((i + 1) % STEP == 0 && i + 1 < n &&
-            !keep_stack(t, sf_hash(callers, (i + 1) * sizeof(*callers)), callers, i + 1, node))
+            !keep_stack(t, sf_key(callers, (i + 1) * sizeof(*callers)), callers, i + 1, node))
             return false;
     }
     *out = node;
@@ -165,8 +126,8 @@ static bool add_frames(struct sf_stack_tree *t, const uint32_t *locations, uint3
 bool sf_stack_tree_add_stack(struct sf_stack_tree *t, const uint32_t *locations, uint32_t n,
                              uint32_t *out)
 {
-    uint64_t hash = sf_hash(locations, n * sizeof(*locations));
-    struct sf_place_look look;
+    uint64_t hash = sf_key(locations, n * sizeof(*locations));
+    struct sf_table_look look;
     *out = 0;
     if (n == 0 || find_stack(t, hash, locations, n, &look, out))
         return true;

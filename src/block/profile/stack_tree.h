@@ -6,15 +6,14 @@
  * known, and then one look and a walk up the tree to be sure do for a look per frame. */
 #pragma once
 #include "base/buf.h"
-#include "block/format/place_table.h"
+#include "base/table.h"
 #include "block/profile/profile_block.h"
 
 struct sf_stack_tree {
     struct sf_profile_node *nodes; /* the first is the root */
     uint32_t n, cap;
-    uint32_t *slots; /* a node; 0: free, since the root is never looked for */
-    uint32_t n_slots;
-    struct sf_place_table stacks; /* their leaves */
+    struct sf_table at;     /* nodes, by parent and location */
+    struct sf_table stacks; /* their leaves */
 };
 
 bool sf_stack_tree_init(struct sf_stack_tree *t); /* false: no memory; then done is fine */

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/table.h"
+
 enum { SMALL = 24 }; /* rows of a trace up to which comparing all with all is the fastest */
 
 static int by_start(const void *a, const void *b, void *arg)
@@ -37,31 +39,38 @@ static int by_trace(const void *a, const void *b, void *arg)
 
 static bool same_trace(const struct sf_mem_row *a, const struct sf_mem_row *b)
 {
-    return a->hash == b->hash && a->tenant == b->tenant && sf_trace_id_eq(a->trace_id, b->trace_id);
+    return a->tenant == b->tenant && sf_trace_id_eq(a->trace_id, b->trace_id);
 }
 
 struct seeker { /* while rows look for their traces */
     struct sf_row_order *o;
-    uint32_t *slots, mask; /* trace + 1 by hash, 0 free */
-    uint32_t *of_row;      /* the trace of each row, in order */
+    struct sf_table at; /* of groups */
+    uint32_t *of_row;   /* the trace of each row, in order */
     size_t n;
 };
 
-static void find_group(struct seeker *k, uint32_t ref, const struct sf_mem_row *row)
+/* The place of the row's trace among the groups; a new one is added. Room is there. */
+static uint32_t place_of(struct seeker *k, uint32_t ref, const struct sf_mem_row *row)
 {
     struct sf_row_order *o = k->o;
-    uint32_t at = (uint32_t)(row->hash >> 7) & k->mask;
-    struct sf_row_group *g;
-    while (k->slots[at] &&
-           !same_trace(row, sf_rowsets_row(o->sets, o->groups[k->slots[at] - 1].any_row)))
-        at = (at + 1) & k->mask;
-    if (!k->slots[at]) {
-        o->groups[o->n_groups] = (struct sf_row_group){
-            .first_ns = INT64_MAX, .tenant = row->tenant, .any_row = ref};
-        k->slots[at] = ++o->n_groups;
+    struct sf_table_look look = sf_table_look(&k->at, sf_trace_id_key(row->trace_id, row->tenant));
+    uint32_t at;
+    while (sf_table_next(&look, &at)) {
+        if (same_trace(row, sf_rowsets_row(o->sets, o->groups[at].any_row)))
+            return at;
     }
-    g = &o->groups[k->slots[at] - 1];
-    k->of_row[k->n++] = k->slots[at] - 1;
+    at = o->n_groups++;
+    o->groups[at] = (struct sf_row_group){
+        .first_ns = INT64_MAX, .tenant = row->tenant, .any_row = ref};
+    sf_table_keep(&k->at, &look, at);
+    return at;
+}
+
+static void find_group(struct seeker *k, uint32_t ref, const struct sf_mem_row *row)
+{
+    uint32_t at = place_of(k, ref, row);
+    struct sf_row_group *g = &k->o->groups[at];
+    k->of_row[k->n++] = at;
     g->n++;
     if (row->index_ns < g->first_ns)
         g->first_ns = row->index_ns;
@@ -71,11 +80,8 @@ static void find_group(struct seeker *k, uint32_t ref, const struct sf_mem_row *
 static bool find_groups(struct sf_row_order *o, size_t n_sets, size_t n_rows, uint32_t *of_row,
                         struct sf_arena scratch)
 {
-    struct seeker k = {.o = o, .of_row = of_row, .mask = 15};
-    while (k.mask < 2 * n_rows)
-        k.mask = k.mask * 2 + 1;
-    k.slots = sf_arena_new_n(&scratch, k.mask + (size_t)1, sizeof(*k.slots));
-    if (!k.slots)
+    struct seeker k = {.o = o, .of_row = of_row, .at = {.arena = &scratch}};
+    if (!sf_table_reset(&k.at, sf_u32(n_rows)))
         return false;
     for (uint32_t set = 0; set < n_sets; set++) {
         const struct sf_rowset *r = o->sets[set];

@@ -1,6 +1,5 @@
 #include "block/rows/rowset.h"
 
-#include "base/hash.h"
 #include "base/heap.h"
 #include "block/rows/rowset_words.h"
 
@@ -28,7 +27,7 @@ bool sf_rowset_init(struct sf_rowset *r, size_t rows_cap, size_t data_cap)
 static void table_done(struct sf_mem_table *t)
 {
     sf_heap_free(t->refs);
-    sf_heap_free(t->slots);
+    sf_table_done(&t->at);
     *t = (struct sf_mem_table){0};
 }
 
@@ -57,12 +56,11 @@ void sf_rowset_done(struct sf_rowset *r)
 
 static void table_reset(struct sf_mem_table *t)
 {
-    if (t->n_slots > KEEP_SLOTS) {
+    if (t->at.n_slots > KEEP_SLOTS) {
         table_done(t);
         return;
     }
-    if (t->slots)
-        memset(t->slots, 0, t->n_slots * sizeof(*t->slots));
+    sf_table_clear(&t->at);
     t->n = 0;
 }
 
@@ -91,7 +89,7 @@ void sf_rowset_reset(struct sf_rowset *r)
 
 static size_t table_len(const struct sf_mem_table *t)
 {
-    return t->n * sizeof(*t->refs) + t->n_slots * sizeof(*t->slots);
+    return t->n * sizeof(*t->refs) + sf_table_memory(&t->at);
 }
 
 size_t sf_rowset_len(const struct sf_rowset *r)
@@ -118,22 +116,12 @@ struct sf_rowset_mark sf_rowset_mark(const struct sf_rowset *r)
 
 /* ---- tables: resources, scopes ---- */
 
-static void table_place(struct sf_mem_table *t, uint32_t place)
-{
-    uint32_t at = (uint32_t)t->refs[place].hash & (t->n_slots - 1);
-    while (t->slots[at])
-        at = (at + 1) & (t->n_slots - 1);
-    t->slots[at] = place + 1;
-}
-
 static void table_undo(struct sf_mem_table *t, uint32_t n)
 {
     if (n == t->n)
         return;
     t->n = n;
-    memset(t->slots, 0, t->n_slots * sizeof(*t->slots));
-    for (uint32_t i = 0; i < n; i++)
-        table_place(t, i);
+    sf_table_cut(&t->at, n);
 }
 
 void sf_rowset_undo(struct sf_rowset *r, struct sf_rowset_mark to)
@@ -153,36 +141,26 @@ void sf_rowset_undo(struct sf_rowset *r, struct sf_rowset_mark to)
 static bool table_grow(struct sf_mem_table *t)
 {
     uint32_t cap = t->cap ? t->cap * 2 : 64;
-    uint32_t *slots;
     struct sf_mem_ref *refs = sf_heap_grow(t->refs, cap, sizeof(*refs));
     if (!refs)
         return false;
     t->refs = refs;
-    slots = sf_heap_new_n(cap * 2, sizeof(*slots));
-    if (!slots)
-        return false;
-    sf_heap_free(t->slots);
-    t->slots = slots;
-    t->n_slots = cap * 2;
     t->cap = cap;
-    for (uint32_t i = 0; i < t->n; i++)
-        table_place(t, i);
     return true;
 }
 
+/* The place of an equal one; else `look` is where a new one is kept. */
 static bool table_find(const struct sf_rowset *r, const struct sf_mem_table *t,
-                       const struct sf_mem_ref *like, uint32_t *out)
+                       const struct sf_mem_ref *like, struct sf_table_look *look, uint32_t *out)
 {
-    if (!t->n_slots)
-        return false;
-    for (uint32_t at = (uint32_t)like->hash & (t->n_slots - 1); t->slots[at];
-         at = (at + 1) & (t->n_slots - 1)) {
-        const struct sf_mem_ref *ref = &t->refs[t->slots[at] - 1];
-        if (ref->hash == like->hash && ref->tenant == like->tenant && ref->len == like->len &&
-            memcmp(r->words + ref->off, r->words + like->off, like->len * sizeof(*r->words)) == 0) {
-            *out = t->slots[at] - 1;
+    const uint32_t *words = r->words + like->off;
+    size_t len = like->len * sizeof(*words);
+    *look = sf_table_look(&t->at, sf_key_mix(sf_key(words, len), like->tenant));
+    while (sf_table_next(look, out)) {
+        const struct sf_mem_ref *ref = &t->refs[*out];
+        if (ref->tenant == like->tenant && ref->len == like->len &&
+            memcmp(r->words + ref->off, words, len) == 0)
             return true;
-        }
     }
     return false;
 }
@@ -205,16 +183,18 @@ static enum sf_err settle(struct sf_rowset *r, struct sf_mem_table *t, uint32_t 
                           uint32_t *out)
 {
     struct sf_mem_ref ref = {.tenant = tenant, .off = sf_u32(off), .len = sf_u32(r->n_words - off)};
+    struct sf_table_look look;
 
-    ref.hash = sf_hash_seeded(r->words + off, ref.len * sizeof(*r->words), tenant);
-    if (table_find(r, t, &ref, out)) {
+    if (!sf_table_more(&t->at))
+        return SF_ERR_NOMEM;
+    if (table_find(r, t, &ref, &look, out)) {
         r->n_words = off;
         return SF_OK;
     }
     if (t->n == t->cap && !table_grow(t))
         return SF_ERR_NOMEM;
     t->refs[t->n] = ref;
-    table_place(t, t->n);
+    sf_table_keep(&t->at, &look, t->n);
     *out = t->n++;
     return SF_OK;
 }

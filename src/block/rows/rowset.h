@@ -36,15 +36,13 @@ struct sf_mem_row {
 };
 
 struct sf_mem_ref { /* a resource or scope, in words */
-    uint64_t hash;
     uint32_t tenant, off, len;
 };
 
 struct sf_mem_table { /* the distinct resources (or scopes), by place */
     struct sf_mem_ref *refs;
     uint32_t n, cap;
-    uint32_t *slots; /* open addressing: place + 1, 0 free */
-    uint32_t n_slots;
+    struct sf_table at;
 };
 
 struct sf_row_key {              /* one attribute name of one root and type; type NONE: overflow */

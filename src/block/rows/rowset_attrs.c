@@ -2,7 +2,6 @@
  *
  * Nearly every span has the keys of one before it. So a key's string is not hashed: it is compared
  * with those that came next in the same place before, and the walk yields the shape as well. */
-#include "base/hash.h"
 #include "base/list.h"
 #include "block/format/overflow.h"
 #include "block/rows/rowset_words.h"
@@ -154,7 +153,7 @@ static void look_ahead(const struct sf_rowset *r, const struct sf_attr *a, struc
         p->code = k->texts.last;
         return;
     }
-    p->hash = sf_hash_str(a->val.str);
+    p->hash = sf_key_str(a->val.str);
     sf_dict_prefetch(&k->texts, p->hash);
 }
 
@@ -173,7 +172,7 @@ static enum sf_err put_value(struct sf_rowset *r, const struct sf_attr *a, const
         sf_overflow_pack(&r->pack, a);
         if (!sf_buf_ok(&r->pack))
             return SF_ERR_NOMEM;
-        err = sf_rowset_value_code(r, k, sf_buf_str(&r->pack), sf_hash_str(sf_buf_str(&r->pack)),
+        err = sf_rowset_value_code(r, k, sf_buf_str(&r->pack), sf_key_str(sf_buf_str(&r->pack)),
                                    &code);
         break;
     default:

@@ -7,42 +7,46 @@
 
 enum { AHEAD = 16 }; /* hashes on their way into the set at once */
 
+/* Room is there. */
 static void put_hash(struct sf_hash_set *s, uint64_t hash)
 {
-    size_t at = hash & (s->n_slots - 1);
-    while (s->slots[at] && s->slots[at] != hash)
-        at = (at + 1) & (s->n_slots - 1);
-    if (!s->slots[at]) {
-        s->slots[at] = hash;
-        s->n++;
+    struct sf_table_look look = sf_table_look(&s->at, sf_key_u64(hash));
+    uint32_t at;
+    while (sf_table_next(&look, &at)) {
+        if (s->hashes[at] == hash)
+            return;
     }
+    sf_table_keep(&s->at, &look, s->n);
+    s->hashes[s->n++] = hash;
 }
 
-/* Room for `n` more, half of it empty. */
-static bool reserve_hashes(struct sf_hash_set *s, size_t n)
+static bool reserve_hashes(struct sf_hash_set *s, uint32_t n)
 {
-    struct sf_hash_set bigger = {.n_slots = s->n_slots ? s->n_slots : 4096};
-
-    while ((s->n + n) * 2 > bigger.n_slots)
-        bigger.n_slots *= 2;
-    if (bigger.n_slots == s->n_slots)
-        return true;
-    bigger.slots = sf_heap_new_n(bigger.n_slots, sizeof(*bigger.slots));
-    if (!bigger.slots)
-        return false;
-    for (size_t i = 0; i < s->n_slots; i++) {
-        if (s->slots[i])
-            put_hash(&bigger, s->slots[i]);
+    if (s->cap - s->n < n) {
+        uint32_t cap = s->cap ? s->cap : 2048;
+        uint64_t *hashes;
+        while (cap - s->n < n) {
+            if (cap > UINT32_MAX / 2)
+                return false;
+            cap *= 2;
+        }
+        hashes = sf_heap_grow(s->hashes, cap, sizeof(*hashes));
+        if (!hashes)
+            return false;
+        s->hashes = hashes;
+        s->cap = cap;
     }
-    sf_heap_free(s->slots);
-    *s = bigger;
+    while (s->at.n_slots / 4 * 3 < s->n + n) {
+        if (!sf_table_grow(&s->at))
+            return false;
+    }
     return true;
 }
 
 /* Slots lie scattered: each is asked for well before it is looked at. */
-bool sf_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash, const uint64_t *hashes,
-                         uint32_t n)
+bool sf_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash, const struct sf_dict *d)
 {
+    uint32_t n = d->n;
     uint64_t mixed[AHEAD];
 
     if (!reserve_hashes(s, n))
@@ -51,10 +55,10 @@ bool sf_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash, const uint64_
         if (i >= AHEAD)
             put_hash(s, mixed[i % AHEAD]);
         if (i < n) {
-            uint64_t hash = sf_hash_mix(key_hash, hashes[i]);
-            /* 0 marks a free slot; probes ask for 1 as well, see the reader */
+            uint64_t hash = sf_hash_mix(key_hash, sf_hash_str(sf_dict_get(d, i)));
+            /* 0 stands for none; probes ask for 1 as well, see the reader */
             mixed[i % AHEAD] = hash ? hash : 1;
-            __builtin_prefetch(&s->slots[mixed[i % AHEAD] & (s->n_slots - 1)]);
+            sf_table_prefetch(&s->at, sf_key_u64(mixed[i % AHEAD]));
         }
     }
     return true;
@@ -62,7 +66,8 @@ bool sf_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash, const uint64_
 
 void sf_hash_set_done(struct sf_hash_set *s)
 {
-    sf_heap_free(s->slots);
+    sf_heap_free(s->hashes);
+    sf_table_done(&s->at);
     *s = (struct sf_hash_set){0};
 }
 
@@ -84,20 +89,14 @@ static bool add_filter(struct sf_span_block_writer *w, struct sf_buf *groups,
 bool sf_writer_close_group(struct sf_span_block_writer *w)
 {
     struct sf_hash_set *set = &w->attr_set;
-    size_t n = 0;
 
     if (!w->has_filters || w->group_first == w->n_granules)
         return true;
-    for (size_t i = 0; i < set->n_slots; i++) {
-        if (set->slots[i])
-            set->slots[n++] = set->slots[i];
-    }
-    if (!add_filter(w, &w->attr_groups, &w->attr_filters, set->slots, n) ||
+    if (!add_filter(w, &w->attr_groups, &w->attr_filters, set->hashes, set->n) ||
         !add_filter(w, &w->span_groups, &w->span_filters, (uint64_t *)(void *)w->span_hashes.p,
                     w->span_hashes.len / 8))
         return false;
-    if (set->n_slots)
-        memset(set->slots, 0, set->n_slots * sizeof(*set->slots));
+    sf_table_clear(&set->at);
     set->n = 0;
     sf_buf_reset(&w->span_hashes);
     w->group_first = w->n_granules;

@@ -291,7 +291,7 @@ static enum sf_err put_packed(struct sf_rowset *to, struct key_source *k, uint32
     if (!sf_buf_ok(&to->pack))
         return SF_ERR_NOMEM;
     err = sf_rowset_value_code(to, &to->keys[k->key], sf_buf_str(&to->pack),
-                               sf_hash_str(sf_buf_str(&to->pack)), &code);
+                               sf_key_str(sf_buf_str(&to->pack)), &code);
     if (!err)
         sf_rowset_put(to, code);
     return err;
@@ -336,7 +336,7 @@ static inline void look_ahead(const struct sf_rowset *to, struct key_source *k, 
     p->at = sf_values_at(&k->vals, k->at++);
     if (!k->is_text || (k->codes && k->codes[p->at] != SF_NONE))
         return;
-    p->hash = sf_hash_str(k->vals.vals[p->at].str);
+    p->hash = sf_key_str(k->vals.vals[p->at].str);
     sf_dict_prefetch(&to->keys[k->key].texts, p->hash);
 }
 

@@ -104,11 +104,11 @@ static bool emit_codes(struct sf_span_block_writer *w, uint16_t column, const ui
     return end(w, start, column, enc, n, cardinality, true);
 }
 
-static void keep_hashes(struct sf_span_block_writer *w, const uint64_t *hashes, uint32_t n)
+static void keep_hashes(struct sf_span_block_writer *w, const struct sf_dict *d)
 {
-    for (uint32_t i = 0; i < n; i++)
-        sf_buf_add_u32le(&w->hashes, (uint32_t)hashes[i]);
-    w->n_hashes_here += n;
+    for (uint32_t i = 0; i < d->n; i++)
+        sf_buf_add_u32le(&w->hashes, (uint32_t)sf_hash_str(sf_dict_get(d, i)));
+    w->n_hashes_here += d->n;
 }
 
 /* Texts: one value, a dictionary, or one by one. `key_hash` is what the attribute filter knows the
@@ -126,11 +126,10 @@ static bool emit_texts(struct sf_span_block_writer *w, uint16_t column, const st
         return true;
     if (d->n == 1) {
         if (is_small)
-            keep_hashes(w, d->hashes, 1);
+            keep_hashes(w, d);
         return emit_bytes(w, column, SF_ENC_CONST, n, is_small, d->bytes.p, d->bytes.len, true);
     }
-    if (key_hash && !is_small && w->has_filters &&
-        !sf_hash_set_add_all(&w->attr_set, key_hash, d->hashes, d->n))
+    if (key_hash && !is_small && w->has_filters && !sf_hash_set_add_all(&w->attr_set, key_hash, d))
         return sf_writer_fail(w, SF_ERR_NOMEM);
     if (d->n > n - n / 4 && !is_small) {
         list.order = d->n == n ? NULL : codes;
@@ -139,7 +138,7 @@ static bool emit_texts(struct sf_span_block_writer *w, uint16_t column, const st
         return false;
     }
     if (is_small)
-        keep_hashes(w, d->hashes, d->n);
+        keep_hashes(w, d);
     b = begin(w, &start);
     enc = sf_encode_strings(b, &list, &w->nums);
     return end(w, start, column, enc, list.n, is_small ? d->n : 0, enc != SF_ENC_UUID);
@@ -159,7 +158,7 @@ static bool find_distinct(struct small *s, const uint64_t *vals, uint32_t n, uin
     memset(s->slots, 0, sizeof(s->slots));
     s->n = 0;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t at = (uint32_t)(vals[i] * 0x9e3779b97f4a7c15u >> 54);
+        uint32_t at = (uint32_t)(sf_key_u64(vals[i]) >> 54);
         while (s->slots[at] && s->vals[s->slots[at] - 1] != vals[i])
             at = (at + 1) & 1023;
         if (!s->slots[at]) {

@@ -4,7 +4,6 @@
 
 enum {
     ROWS = SF_LIMIT_GRANULE_ROWS,
-    PARENT_SLOTS = 4 * ROWS, /* at most a quarter full */
 };
 
 /* The arrays of a granule are cut from one allocation, which costs what is touched. */
@@ -43,8 +42,7 @@ bool sf_granule_stage_init(struct sf_granule_stage *g)
     g->kinds_col = cut(&at, ROWS, 1);
     g->status_col = cut(&at, ROWS, 1);
     g->parents = cut(&at, ROWS, 1);
-    g->parent_slots = sf_heap_new_n(PARENT_SLOTS, sizeof(*g->parent_slots));
-    return g->parent_slots != NULL;
+    return sf_table_reset(&g->row_at, ROWS);
 }
 
 static void bufs_of(struct sf_granule_stage *g, struct sf_buf *out[12])
@@ -68,7 +66,7 @@ void sf_granule_stage_done(struct sf_granule_stage *g)
     sf_dict_done(&g->event_name_dict);
     sf_dict_done(&g->link_state_dict);
     sf_heap_free(g->memory);
-    sf_heap_free(g->parent_slots);
+    sf_table_done(&g->row_at);
     *g = (struct sf_granule_stage){0};
 }
 

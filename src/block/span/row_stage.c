@@ -282,12 +282,16 @@ static bool add_row(struct stage *s, const struct sf_mem_row *from)
 
 /* ---- parents ---- */
 
-static uint32_t find_slot(const struct sf_granule_stage *g, uint32_t mask, uint64_t id)
+/* The row of a span id, or SF_NONE; `look` is where a new one is kept. */
+static uint32_t find_row(const struct sf_granule_stage *g, uint64_t id, struct sf_table_look *look)
 {
-    uint32_t at = (uint32_t)(id * 0x9e3779b97f4a7c15u >> 40) & mask;
-    while (g->parent_slots[at] && g->span_ids[g->parent_slots[at] - 1] != id)
-        at = (at + 1) & mask;
-    return at;
+    uint32_t row;
+    *look = sf_table_look(&g->row_at, sf_key_u64(id));
+    while (sf_table_next(look, &row)) {
+        if (g->span_ids[row] == id)
+            return row;
+    }
+    return SF_NONE;
 }
 
 /* Parents of rows [first, n_rows) as row numbers of their trace in this granule, which starts at
@@ -295,29 +299,27 @@ static uint32_t find_slot(const struct sf_granule_stage *g, uint32_t mask, uint6
 static bool link_parents(struct sf_granule_stage *g, uint32_t start, uint32_t first,
                          const struct sf_row_maps *maps, const uint32_t *rows)
 {
-    uint32_t n = g->n_rows - start, mask = 15;
+    struct sf_table_look look;
 
-    while (mask < 2 * n)
-        mask = mask * 2 + 1;
-    memset(g->parent_slots, 0, (mask + 1) * sizeof(*g->parent_slots));
+    if (!sf_table_reset(&g->row_at, g->n_rows - start))
+        return false;
     for (uint32_t row = start; row < g->n_rows; row++) {
-        uint32_t at = find_slot(g, mask, g->span_ids[row]);
-        if (!g->parent_slots[at])
-            g->parent_slots[at] = row + 1;
+        if (find_row(g, g->span_ids[row], &look) == SF_NONE)
+            sf_table_keep(&g->row_at, &look, row);
     }
     for (uint32_t row = first; row < g->n_rows; row++) {
         sf_span_id parent = sf_row_maps_row(maps, rows[row - first])->parent_id;
-        uint32_t slot = parent ? g->parent_slots[find_slot(g, mask, parent)] : 0;
+        uint32_t at = parent ? find_row(g, parent, &look) : SF_NONE;
         if (!parent) {
             g->parents[row] = 0;
-        } else if (!slot) {
+        } else if (at == SF_NONE) {
             g->parents[row] = SF_BLOCK_PARENT_FOREIGN;
             sf_buf_add_u64le(&g->parent_ids, parent);
-        } else if (slot - start <= SF_BLOCK_PARENT_MAX) {
-            g->parents[row] = (uint8_t)(slot - start);
+        } else if (at - start + 1 <= SF_BLOCK_PARENT_MAX) {
+            g->parents[row] = (uint8_t)(at - start + 1);
         } else {
             g->parents[row] = SF_BLOCK_PARENT_WIDE;
-            sf_buf_add_u32le(&g->parent_rows, slot - start - 1);
+            sf_buf_add_u32le(&g->parent_rows, at - start);
         }
     }
     return sf_buf_ok(&g->parent_ids) && sf_buf_ok(&g->parent_rows);

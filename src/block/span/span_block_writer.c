@@ -151,7 +151,8 @@ size_t sf_span_block_writer_memory(const struct sf_span_block_writer *w)
     sum += w->key_cap * (sizeof(*w->keys) + sizeof(*w->active_keys));
     sum += (w->resource_cap + w->scope_cap) * sizeof(*w->resource_stages);
     sum += sf_shapes_memory(&w->shapes);
-    sum += w->op_cap * sizeof(*w->ops) + w->attr_set.n_slots * sizeof(*w->attr_set.slots);
+    sum += w->op_cap * sizeof(*w->ops) + w->attr_set.cap * sizeof(*w->attr_set.hashes) +
+           sf_table_memory(&w->attr_set.at);
     sum += sf_dict_memory(&w->strings) + sf_dict_memory(&w->resources) +
            sf_dict_memory(&w->scopes) + sf_dict_memory(&w->key_ids) + sf_dict_memory(&w->op_ids);
     return sum + w->out.cap + w->raw.cap + w->nums.cap + w->codes.cap + w->granules.cap +

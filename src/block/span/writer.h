@@ -42,8 +42,9 @@ struct sf_resource_stage {
 };
 
 struct sf_hash_set {
-    uint64_t *slots; /* 0: free */
-    size_t n, n_slots;
+    uint64_t *hashes; /* in order of appearance: the file is the same in each run */
+    uint32_t n, cap;
+    struct sf_table at;
 };
 
 /* A granule decoded has to fit the memory of one query: it ends before this many bytes, and no new
@@ -80,7 +81,7 @@ struct sf_granule_stage {
     struct sf_buf link_trace_ids, link_span_ids, link_states, link_shapes, link_dropped, link_flags;
     uint32_t n_links_all, any_link_dropped, any_link_flags;
     struct sf_dict link_state_dict;
-    uint32_t *parent_slots; /* row + 1 by span id, for the newest trace */
+    struct sf_table row_at; /* rows by span id, for the newest trace */
     void *memory;
 };
 
@@ -168,9 +169,8 @@ void sf_table_encode_operations(const struct sf_span_block_writer *w, struct sf_
 void sf_table_encode_granules(const struct sf_span_block_writer *w, struct sf_buf *out);
 
 /* filter_stage.c: filters of groups of granules */
-/* Adds the hashes, each mixed into that of the key. */
-bool sf_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash, const uint64_t *hashes,
-                         uint32_t n);
+/* Adds the hashes of all entries, each mixed into that of the key. */
+bool sf_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash, const struct sf_dict *d);
 void sf_hash_set_done(struct sf_hash_set *s);
 bool sf_writer_close_group(struct sf_span_block_writer *w);
 void sf_filter_groups_encode(const struct sf_buf *groups, const struct sf_buf *filters,
