@@ -48,10 +48,11 @@ static enum sf_err find_loops_below(struct work *w, struct sf_why *why)
         return err;
     uint32_t span = sf_span_tree_find(&tree, w->want->trace, w->want->span), n = 0;
     struct sf_finding *kept = sf_arena_new_n(w->q->req, all.n + 1u, sizeof(*kept));
-    if (!kept)
+    const bool *is_below = sf_span_tree_mark_below(&tree, span, w->q->req);
+    if (!kept || !is_below)
         return sf_exec_no_room(why);
     for (uint32_t i = 0; i < all.n; i++)
-        if (sf_span_tree_is_below(&tree, all.items[i].span, span))
+        if (is_below[all.items[i].span])
             kept[n++] = all.items[i];
     w->in_spans = (struct sf_finding_list){kept, n};
     w->spans = spans.spans;

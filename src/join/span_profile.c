@@ -12,13 +12,12 @@
 /* The span, and unless only itself is wanted all below it in its process. */
 static bool *mark_wanted(const struct sf_link_set *set, bool is_self, struct sf_arena *req)
 {
-    bool *wanted = sf_arena_new_n(req, set->tree.n_spans + 1u, sizeof(*wanted));
-    if (!wanted)
-        return NULL;
-    for (uint32_t i = 0; i < set->n_own; i++)
-        wanted[i] = i == set->span ||
-                    (!is_self && sf_span_tree_is_local(&set->tree, i, set->span) &&
-                     sf_span_tree_is_below(&set->tree, i, set->span));
+    bool *wanted = sf_span_tree_mark_below(&set->tree, set->span, req);
+    for (uint32_t i = 0; wanted && i < set->tree.n_spans; i++) {
+        bool is_local = i < set->n_own && sf_span_tree_is_local(&set->tree, i, set->span);
+        if (i != set->span && (is_self || !is_local))
+            wanted[i] = false;
+    }
     return wanted;
 }
 

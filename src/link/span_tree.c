@@ -3,48 +3,77 @@
 
 #include <stdlib.h>
 
-#include "base/hash.h"
+#include "base/table.h"
 
 struct build {
     const struct sf_span *spans;
     uint32_t n;
     struct sf_span_place *places;
-    uint32_t *children, *first, *slots;
-    uint32_t n_slots;
+    uint32_t *children, *first;
+    struct sf_table at, any_at;
     struct sf_arena *req;
 };
 
-static uint64_t slot_of(sf_span_id id, uint32_t n_slots)
+static uint64_t key_of(sf_trace_id trace, sf_span_id id)
 {
-    return sf_hash_mix(0, id) & (n_slots - 1);
+    return sf_key_mix(sf_trace_id_key(trace, 0), id);
+}
+
+static bool is_span(const struct sf_span *s, sf_trace_id trace, sf_span_id id)
+{
+    return s->span_id == id && sf_trace_id_eq(s->trace_id, trace);
+}
+
+/* A client and a server may share an id, and a trace that is read as it came may have more copies:
+ * two are enough to find one that is not the span that asks. Of the spans of all traces that have
+ * one id the first is kept: traces that were sent with equal ids must not make a long list. */
+static void keep_ids(struct build *b, uint32_t i)
+{
+    const struct sf_span *s = &b->spans[i];
+    struct sf_table_look look = sf_table_look(&b->at, key_of(s->trace_id, s->span_id));
+    uint32_t other, n_same = 0;
+    while (n_same < 2 && sf_table_next(&look, &other))
+        n_same += is_span(&b->spans[other], s->trace_id, s->span_id);
+    if (n_same < 2)
+        sf_table_keep(&b->at, &look, i);
+    if (n_same > 0)
+        return;
+    look = sf_table_look(&b->any_at, sf_key_u64(s->span_id));
+    while (sf_table_next(&look, &other)) {
+        if (b->spans[other].span_id == s->span_id)
+            return;
+    }
+    sf_table_keep(&b->any_at, &look, i);
 }
 
 static bool index_ids(struct build *b)
 {
-    b->n_slots = 16;
-    while (b->n_slots < (uint64_t)b->n * 2 && b->n_slots < 1u << 31)
-        b->n_slots *= 2;
-    b->slots = sf_arena_new_n(b->req, b->n_slots, sizeof(*b->slots));
-    if (!b->slots)
+    if (!sf_table_reset(&b->at, b->n) || !sf_table_reset(&b->any_at, b->n))
         return false;
-    for (uint32_t i = 0; i < b->n; i++) {
-        uint64_t at = slot_of(b->spans[i].span_id, b->n_slots);
-        while (b->slots[at])
-            at = (at + 1) & (b->n_slots - 1);
-        b->slots[at] = i + 1;
-    }
+    for (uint32_t i = 0; i < b->n; i++)
+        keep_ids(b, i);
     return true;
 }
 
-static uint32_t find_other(const struct sf_span *spans, const uint32_t *slots, uint32_t n_slots,
+static uint32_t find_other(const struct sf_span *spans, const struct sf_table *ids,
                            sf_trace_id trace, sf_span_id id, uint32_t not_this)
 {
-    bool is_any = sf_trace_id_is_zero(trace);
-    for (uint64_t at = slot_of(id, n_slots); slots[at]; at = (at + 1) & (n_slots - 1)) {
-        uint32_t i = slots[at] - 1;
-        if (spans[i].span_id == id && i != not_this &&
-            (is_any || sf_trace_id_eq(spans[i].trace_id, trace)))
-            return i;
+    struct sf_table_look look = sf_table_look(ids, key_of(trace, id));
+    uint32_t at;
+    while (sf_table_next(&look, &at)) {
+        if (at != not_this && is_span(&spans[at], trace, id))
+            return at;
+    }
+    return SF_NOBODY;
+}
+
+static uint32_t find_in_any(const struct sf_span_tree *t, sf_span_id id)
+{
+    struct sf_table_look look = sf_table_look(&t->any_at, sf_key_u64(id));
+    uint32_t at;
+    while (sf_table_next(&look, &at)) {
+        if (t->spans[at].span_id == id)
+            return at;
     }
     return SF_NOBODY;
 }
@@ -55,9 +84,9 @@ static void find_parents(struct build *b)
 {
     for (uint32_t i = 0; i < b->n; i++) {
         const struct sf_span *s = &b->spans[i];
-        b->places[i].parent = s->parent_id == 0 ? SF_NOBODY
-                                                : find_other(b->spans, b->slots, b->n_slots,
-                                                             s->trace_id, s->parent_id, i);
+        b->places[i].parent = s->parent_id == 0
+                                  ? SF_NOBODY
+                                  : find_other(b->spans, &b->at, s->trace_id, s->parent_id, i);
     }
 }
 
@@ -164,7 +193,8 @@ enum sf_err sf_span_tree_build(const struct sf_span *spans, const struct sf_span
                                uint32_t n_spans, struct sf_arena *req, struct sf_span_tree *out,
                                struct sf_why *why)
 {
-    struct build b = {.spans = spans, .n = n_spans, .req = req};
+    struct build b = {
+        .spans = spans, .n = n_spans, .req = req, .at = {.arena = req}, .any_at = {.arena = req}};
     b.places = sf_arena_new_n(req, n_spans + 1u, sizeof(*b.places));
     if (!b.places || !index_ids(&b))
         goto full;
@@ -179,8 +209,13 @@ enum sf_err sf_span_tree_build(const struct sf_span *spans, const struct sf_span
     if (!cut_loops(&b) || !find_children(&b) || !find_local_roots(&b))
         goto full;
     measure_self(&b);
-    *out = (struct sf_span_tree){spans,   b.places, b.children, b.first,
-                                 b.slots, n_spans,  b.n_slots,  NULL};
+    *out = (struct sf_span_tree){.spans = spans,
+                                 .places = b.places,
+                                 .children = b.children,
+                                 .first = b.first,
+                                 .at = b.at,
+                                 .any_at = b.any_at,
+                                 .n_spans = n_spans};
     return SF_OK;
 full:
     return sf_fail(why, SF_ERR_LIMIT, "link: no memory for %u spans", n_spans);
@@ -188,14 +223,30 @@ full:
 
 uint32_t sf_span_tree_find(const struct sf_span_tree *t, sf_trace_id trace, sf_span_id id)
 {
-    return id == 0 ? SF_NOBODY : find_other(t->spans, t->slots, t->n_slots, trace, id, SF_NOBODY);
+    if (id == 0 || t->n_spans == 0)
+        return SF_NOBODY;
+    return sf_trace_id_is_zero(trace) ? find_in_any(t, id)
+                                      : find_other(t->spans, &t->at, trace, id, SF_NOBODY);
 }
 
-bool sf_span_tree_is_below(const struct sf_span_tree *t, uint32_t span, uint32_t above)
+bool *sf_span_tree_mark_below(const struct sf_span_tree *t, uint32_t above, struct sf_arena *req)
 {
-    while (span != SF_NOBODY && span != above)
-        span = t->places[span].parent;
-    return span == above;
+    bool *marks = sf_arena_new_n(req, t->n_spans + 1u, sizeof(*marks));
+    struct sf_arena scratch;
+    uint32_t *todo, n_todo = 0;
+    if (!marks || above == SF_NOBODY)
+        return marks;
+    scratch = *req;
+    todo = sf_arena_raw(&scratch, t->n_spans * sizeof(*todo), sizeof(*todo));
+    if (!todo)
+        return NULL;
+    for (todo[n_todo++] = above; n_todo > 0;) {
+        uint32_t i = todo[--n_todo];
+        marks[i] = true;
+        for (uint32_t k = t->first[i]; k < t->first[i + 1]; k++)
+            todo[n_todo++] = t->children[k];
+    }
+    return marks;
 }
 
 struct cover {

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/num.h"
+#include "base/table.h"
 #include "model/span.h"
 
 #define SF_NOBODY UINT32_MAX
@@ -31,8 +32,8 @@ struct sf_span_tree {
     const struct sf_span_place *places; /* one for each span */
     const uint32_t *children;           /* by start; run i is [first[i], first[i + 1]) */
     const uint32_t *first;              /* n_spans + 1 runs: the last holds the roots */
-    const uint32_t *slots;              /* hash table of span ids; place + 1 */
-    uint32_t n_spans, n_slots;
+    struct sf_table at, any_at;         /* by trace and span id; by span id alone */
+    uint32_t n_spans;
     /* By span: what brings its times to the clock of the first root. NULL: clocks agree, or nobody
      * asked (link/clock_fix.h). */
     const int64_t *shifts_ns;
@@ -53,8 +54,10 @@ uint32_t sf_span_tree_find(const struct sf_span_tree *t, sf_trace_id trace, sf_s
 /* By span: its time outside all children, here and elsewhere, on one clock. In `req`; NULL: it is
  * full. */
 const uint64_t *sf_span_tree_own_ns(const struct sf_span_tree *t, struct sf_arena *req);
-/* Is `span` below `above` or the same, going through any process? */
-bool sf_span_tree_is_below(const struct sf_span_tree *t, uint32_t span, uint32_t above);
+/* For each span: is it below `above` or the same, going through any process? One walk for all of
+ * them: asking span by span takes a chain of parents the square of its length. NULL: the arena is
+ * full. */
+bool *sf_span_tree_mark_below(const struct sf_span_tree *t, uint32_t above, struct sf_arena *req);
 static inline bool sf_span_tree_is_local(const struct sf_span_tree *t, uint32_t a, uint32_t b)
 {
     return t->places[a].process != 0 && t->places[a].process == t->places[b].process;

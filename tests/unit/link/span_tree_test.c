@@ -1,5 +1,7 @@
 #include "link/span_tree.h"
 
+#include "base/hash.h"
+
 #include "test.h"
 
 static struct sf_span span(sf_span_id id, sf_span_id parent, uint64_t start, uint64_t end)
@@ -103,8 +105,54 @@ TEST(span_tree, keeps_traces_apart)
     assert_int_equal(t.places[2].parent, 1);
     assert_int_equal(sf_span_tree_find(&t, spans[0].trace_id, 1), 0);
     assert_int_equal(sf_span_tree_find(&t, spans[0].trace_id, 2), SF_NOBODY);
-    assert_true(sf_span_tree_is_below(&t, 2, 1));
-    assert_false(sf_span_tree_is_below(&t, 1, 2));
+    assert_int_equal(sf_span_tree_find(&t, (sf_trace_id){{0}}, 1), 0);
+}
+
+TEST(span_tree, marks_what_is_below_a_span)
+{
+    struct sf_span spans[] = {span(1, 0, 0, 9), span(2, 1, 0, 9), span(3, 1, 0, 9),
+                              span(4, 2, 0, 9), span(5, 4, 0, 9), span(6, 0, 0, 9)};
+    struct sf_span_tree t = build(spans, NULL, 6);
+    static const bool BELOW_2[] = {false, true, false, true, true, false};
+    assert_memory_equal(sf_span_tree_mark_below(&t, 1, &req), BELOW_2, sizeof(BELOW_2));
+    assert_false(sf_span_tree_mark_below(&t, SF_NOBODY, &req)[0]);
+}
+
+enum { MANY = 20000 };
+
+static uint64_t steps_of(struct sf_span *spans)
+{
+    uint64_t before = sf_table_steps;
+    struct sf_span_tree t = build(spans, NULL, MANY);
+    for (uint32_t i = 1; i < MANY; i++)
+        assert_true(t.places[i].parent != SF_NOBODY);
+    return sf_table_steps - before;
+}
+
+/* A chain of spans; in the first the ids are random, in the second a hash that everybody can
+ * compute puts them all into 64 places. In the third all traces have the same ids. */
+TEST(span_tree, costs_the_same_for_ids_that_were_made_to_collide)
+{
+    static struct sf_span spans[3][MANY];
+    uint64_t steps[3];
+    for (uint32_t kind = 0; kind < 3; kind++) {
+        uint64_t id = 1;
+        for (uint32_t i = 0; i < MANY; i++, id++) {
+            while (kind == 1 && (sf_hash_mix(0, id) >> 32 & 0x3fff) >= 64)
+                id++;
+            spans[kind][i] = span(kind == 2 ? i % 2 + 1 : id, i ? spans[kind][i - 1].span_id : 0, i,
+                                  MANY);
+            sf_store_u32le(spans[kind][i].trace_id.b, kind == 2 ? i / 2 + 1 : 1);
+        }
+        for (uint32_t i = 0; kind == 2 && i < MANY; i++)
+            spans[kind][i].parent_id = spans[kind][i ^ 1].span_id;
+    }
+    for (uint32_t kind = 0; kind < 2; kind++)
+        steps[kind] = steps_of(spans[kind]);
+    assert_true(steps[1] < 2 * steps[0]);
+    steps[2] = sf_table_steps;
+    (void)build(spans[2], NULL, MANY);
+    assert_true(sf_table_steps - steps[2] < 10 * MANY);
 }
 
 TEST(span_tree, says_when_memory_runs_out)
