@@ -1,7 +1,5 @@
 #include "decode/id_map.h"
 
-#include "base/hash.h"
-
 bool sf_id_map_init(struct sf_id_map *m, struct sf_profile_build *b, uint32_t cap)
 {
     *m = (struct sf_id_map){.cap = cap};
@@ -18,42 +16,44 @@ void sf_id_map_add(struct sf_id_map *m, uint64_t id, uint32_t place)
     m->places[m->n++] = place;
 }
 
-static uint32_t slot_of(const struct sf_id_map *m, uint64_t id)
+/* The position of the id, or SF_NONE; else `look` is where a new one is kept. */
+static uint32_t find(const struct sf_id_map *m, uint64_t id, struct sf_table_look *look)
 {
-    uint32_t at = (uint32_t)sf_hash_mix(0, id) & (m->n_slots - 1);
-    while (m->slots[at] && m->ids[m->slots[at] - 1] != id)
-        at = (at + 1) & (m->n_slots - 1);
-    return at;
+    uint32_t at;
+    *look = sf_table_look(&m->at, sf_key_u64(id));
+    while (sf_table_next(look, &at)) {
+        if (m->ids[at] == id)
+            return at;
+    }
+    return SF_NONE;
 }
 
 uint32_t sf_id_map_close(struct sf_id_map *m, struct sf_profile_build *b)
 {
-    uint32_t n_slots = 16, n_doubles = 0, n_dense = 0;
+    uint32_t n_doubles = 0, n_dense = 0;
     while (n_dense < m->n && m->ids[n_dense] == (uint64_t)n_dense + 1)
         n_dense++;
     if (n_dense == m->n)
         return 0;
-    while (n_slots / 2 < m->n)
-        n_slots *= 2;
-    m->slots = sf_profile_new(b, n_slots, sizeof(*m->slots));
-    if (!m->slots)
+    m->at.arena = b->a;
+    if (!sf_table_reset(&m->at, m->n)) {
+        b->is_full = true;
         return 0;
-    m->n_slots = n_slots;
+    }
     for (uint32_t i = 0; i < m->n; i++) {
-        uint32_t at = slot_of(m, m->ids[i]);
-        if (m->slots[at])
+        struct sf_table_look look;
+        if (find(m, m->ids[i], &look) != SF_NONE)
             n_doubles++;
         else
-            m->slots[at] = i + 1;
+            sf_table_keep(&m->at, &look, i);
     }
     return n_doubles;
 }
 
 uint32_t sf_id_map_find(const struct sf_id_map *m, uint64_t id)
 {
-    if (m->slots) {
-        uint32_t at = m->slots[slot_of(m, id)];
-        return at ? at - 1 : SF_NONE;
-    }
+    struct sf_table_look look;
+    if (m->at.n_slots)
+        return find(m, id, &look);
     return id - 1 < m->n ? (uint32_t)(id - 1) : SF_NONE; /* 0 wraps to the far end */
 }

@@ -1,14 +1,14 @@
 /* id_map.h - a format's own 64-bit ids to places. Ids are usually 1, 2, 3, ..., which needs no
  * table; others are hashed. Private to this room. */
 #pragma once
+#include "base/table.h"
 #include "decode/profile_build.h"
 
 struct sf_id_map {
     uint64_t *ids;
     uint32_t *places; /* beside ids */
     uint32_t n, cap;
-    uint32_t *slots; /* positions + 1, when the ids are not dense */
-    uint32_t n_slots;
+    struct sf_table at; /* positions, when the ids are not dense */
 };
 
 /* Room for `cap` ids. False: the arena is full. */

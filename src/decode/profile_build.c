@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/invariant.h"
+#include "base/key.h"
 #include "base/limits.h"
 #include "base/num.h"
 #include "base/text.h"
@@ -19,7 +20,7 @@ struct label_set {
 
 static uint64_t mix_str(uint64_t hash, sf_str s)
 {
-    return sf_hash_mix(hash, sf_hash_str(s));
+    return sf_key_mix(hash, sf_key_str(s));
 }
 
 static sf_str cut_name(struct sf_profile_build *b, sf_str name)
@@ -48,7 +49,7 @@ uint32_t sf_profile_build_mapping(struct sf_profile_build *b, const struct sf_ma
     uint64_t hash;
     k.file = cut_name(b, k.file);
     k.build_id = cut_name(b, k.build_id);
-    hash = sf_hash_mix(mix_str(sf_hash_str(k.file), k.build_id), k.start ^ k.file_off << 1);
+    hash = sf_key_mix(mix_str(sf_key_str(k.file), k.build_id), k.start ^ k.file_off << 1);
     slot = sf_profile_table_find(b, &b->mapping_at, hash, is_mapping, &k);
     if (!slot || slot->place)
         return slot ? slot->place - 1 : SF_NONE;
@@ -70,7 +71,7 @@ uint32_t sf_profile_build_function(struct sf_profile_build *b, const struct sf_f
     k.system_name = cut_name(b, k.system_name);
     k.file = cut_name(b, k.file);
     slot = sf_profile_table_find(b, &b->function_at,
-                                 sf_hash_mix(mix_str(sf_hash_str(k.name), k.file), k.start_line),
+                                 sf_key_mix(mix_str(sf_key_str(k.name), k.file), k.start_line),
                                  is_function, &k);
     if (!slot || slot->place)
         return slot ? slot->place - 1 : SF_NONE;
@@ -88,10 +89,10 @@ static bool is_location(const struct sf_profile_build *b, uint32_t place, const 
 uint32_t sf_profile_build_location(struct sf_profile_build *b, const struct sf_location *l)
 {
     struct sf_location k = *l;
-    uint64_t hash = sf_hash_mix(l->mapping * 31u + l->kind, l->addr);
+    uint64_t hash = sf_key_mix(sf_key_u64((uint64_t)l->mapping << 8 | l->kind), l->addr);
     struct sf_profile_slot *slot;
     if (k.n_lines)
-        hash = sf_hash_mix(hash, sf_hash(l->lines, l->n_lines * sizeof(*l->lines)));
+        hash = sf_key_mix(hash, sf_key(l->lines, l->n_lines * sizeof(*l->lines)));
     slot = sf_profile_table_find(b, &b->location_at, hash, is_location, &k);
     if (!slot || slot->place)
         return slot ? slot->place - 1 : SF_NONE;
@@ -178,7 +179,7 @@ uint32_t sf_profile_build_stack(struct sf_profile_build *b, const uint32_t *loca
     struct sf_profile_slot *slot;
     if (n > b->max_frames && !cut_stack(b, &k))
         return SF_NONE;
-    slot = sf_profile_table_find(b, &b->stack_at, sf_hash(k.locations, k.n * sizeof(uint32_t)),
+    slot = sf_profile_table_find(b, &b->stack_at, sf_key(k.locations, k.n * sizeof(uint32_t)),
                                  is_stack, &k);
     if (!slot || slot->place)
         return slot ? slot->place - 1 : SF_NONE;
@@ -229,8 +230,8 @@ static uint32_t add_process(struct sf_profile_build *b, sf_str service, struct s
         b->is_full = true;
         return SF_NONE;
     }
-    slot = sf_profile_table_find(b, &b->process_at, mix_str(sf_hash_str(p.key), service),
-                                 is_process, &p);
+    slot = sf_profile_table_find(b, &b->process_at, mix_str(sf_key_str(p.key), service), is_process,
+                                 &p);
     if (!slot || slot->place)
         return slot ? slot->place - 1 : SF_NONE;
     return sf_profile_table_keep(b, &b->process_at, slot, &b->processes, &p, sizeof(p));
@@ -497,7 +498,8 @@ uint32_t sf_profile_build_series(struct sf_profile_build *b, uint32_t set, uint3
 
     if (set == SF_NONE || what == SF_NONE)
         return SF_NONE;
-    slot = sf_profile_table_find(b, &b->series_at, sf_hash_mix(set + 1, what), is_series, &key);
+    slot = sf_profile_table_find(b, &b->series_at, sf_key_mix(sf_key_u64(set + 1), what), is_series,
+                                 &key);
     if (!slot || slot->place)
         return slot ? slot->place - 1 : SF_NONE;
     ls = (const struct label_set *)b->sets.items + set;

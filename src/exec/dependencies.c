@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/key.h"
 #include "exec/trace_stream.h"
 
 enum { MAX_PAIRS = 10000, N_SLOTS = 32768 };
@@ -18,7 +18,7 @@ struct run {
 
 static void count(struct run *r, sf_str parent, sf_str child)
 {
-    uint64_t hash = sf_hash_str(parent) * 31 + sf_hash_str(child);
+    uint64_t hash = sf_key_mix(sf_key_str(parent), sf_key_str(child));
     uint32_t at = (uint32_t)hash & (N_SLOTS - 1);
     struct sf_dependency *d;
     for (; r->slots[at]; at = (at + 1) & (N_SLOTS - 1)) {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/key.h"
 #include "base/list.h"
 
 enum { PAGE_CELLS = 16, FIRST_SLOTS = 256 };
@@ -71,12 +71,12 @@ static struct sf_table_series *find_series(const struct sf_metrics_table *t, sf_
 
 struct sf_table_series *sf_metrics_table_find(const struct sf_metrics_table *t, sf_str key)
 {
-    return find_series(t, key, sf_hash_str(key));
+    return find_series(t, key, sf_key_str(key));
 }
 
 struct sf_table_series *sf_metrics_table_series(struct sf_metrics_table *t, sf_str key)
 {
-    uint64_t hash = sf_hash_str(key);
+    uint64_t hash = sf_key_str(key);
     struct sf_table_series *s = find_series(t, key, hash);
     return s ? s : add_series(t, key, hash);
 }
@@ -90,7 +90,7 @@ static uint64_t page_key(const struct sf_table_series *s, uint32_t page_no)
 
 static uint32_t find_page(const struct sf_table_slot *pages, uint32_t cap, uint64_t key)
 {
-    uint32_t at = (uint32_t)sf_hash_mix(0, key) & (cap - 1);
+    uint32_t at = (uint32_t)sf_key_u64(key) & (cap - 1);
     while (pages[at].page && pages[at].key != key)
         at = (at + 1) & (cap - 1);
     return at;

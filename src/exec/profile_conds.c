@@ -1,7 +1,7 @@
 /* profile_conds.c - the samples behind a query's conditions on profiles, by span. */
 #include "exec/profile_conds.h"
 
-#include "base/hash.h"
+#include "base/key.h"
 #include "base/num.h"
 #include "base/time_unit.h"
 #include "exec/no_room.h"
@@ -128,7 +128,7 @@ static void want_metrics(struct load *l, const struct sf_metrics *m)
 
 static uint32_t slot_of(const struct table *t, sf_span_id id)
 {
-    uint32_t at = (uint32_t)(sf_hash_mix(1, id) & (t->n_slots - 1));
+    uint32_t at = (uint32_t)(sf_key_u64(id) & (t->n_slots - 1));
     while (t->ids[at] != 0 && t->ids[at] != id)
         at = (at + 1) & (t->n_slots - 1);
     return at;

@@ -110,29 +110,28 @@ bool sf_scope_is_same(const struct sf_scope *a, const struct sf_scope *b)
            is_same_attrs(a->attrs, b->attrs);
 }
 
-static uint64_t attrs_hash(struct sf_attrs attrs)
+static uint64_t attrs_key(struct sf_attrs attrs)
 {
-    uint64_t hash = attrs.n;
+    uint64_t hash = sf_key_u64(attrs.n);
     for (uint32_t i = 0; i < attrs.n; i++) {
         const struct sf_value *v = &attrs.list[i].val;
-        hash = sf_hash_mix(hash, sf_hash_str(attrs.list[i].key));
-        hash = sf_hash_mix(hash, (uint64_t)v->type);
+        hash = sf_key_mix(hash, sf_key_str(attrs.list[i].key));
+        hash = sf_key_mix(hash, (uint64_t)v->type);
         /* The other types are left to the comparison: these tell processes apart. */
         if (v->type == SF_VALUE_STR)
-            hash = sf_hash_mix(hash, sf_hash_str(v->str));
+            hash = sf_key_mix(hash, sf_key_str(v->str));
         else if (v->type == SF_VALUE_INT)
-            hash = sf_hash_mix(hash, (uint64_t)v->i64);
+            hash = sf_key_mix(hash, (uint64_t)v->i64);
     }
     return hash;
 }
 
-uint64_t sf_resource_hash(const struct sf_resource *r)
+uint64_t sf_resource_key(const struct sf_resource *r)
 {
-    return sf_hash_mix(attrs_hash(r->attrs), sf_hash_str(r->schema_url));
+    return sf_key_mix(attrs_key(r->attrs), sf_key_str(r->schema_url));
 }
 
-uint64_t sf_scope_hash(const struct sf_scope *s)
+uint64_t sf_scope_key(const struct sf_scope *s)
 {
-    return sf_hash_mix(sf_hash_mix(attrs_hash(s->attrs), sf_hash_str(s->name)),
-                       sf_hash_str(s->version));
+    return sf_key_mix(sf_key_mix(attrs_key(s->attrs), sf_key_str(s->name)), sf_key_str(s->version));
 }

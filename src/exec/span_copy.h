@@ -12,5 +12,5 @@ bool sf_scope_copy(struct sf_arena *req, const struct sf_scope *s, struct sf_sco
 /* Same content, for joining what several blocks tell of one process. */
 bool sf_resource_is_same(const struct sf_resource *a, const struct sf_resource *b);
 bool sf_scope_is_same(const struct sf_scope *a, const struct sf_scope *b);
-uint64_t sf_resource_hash(const struct sf_resource *r); /* same content, same hash */
-uint64_t sf_scope_hash(const struct sf_scope *s);
+uint64_t sf_resource_key(const struct sf_resource *r); /* same content, same hash */
+uint64_t sf_scope_key(const struct sf_scope *s);

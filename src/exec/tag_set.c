@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/key.h"
 
 enum { FIRST_SLOTS = 256 };
 
 static uint32_t *slot_of(const struct sf_tag_set *s, enum sf_tag_type type, sf_str text)
 {
-    uint32_t at = (uint32_t)sf_hash_mix((uint64_t)type, sf_hash_str(text)) & (s->n_slots - 1);
+    uint32_t at = (uint32_t)sf_key_mix(sf_key_str(text), (uint64_t)type) & (s->n_slots - 1);
     for (; s->slots[at]; at = (at + 1) & (s->n_slots - 1)) {
         const struct sf_tag_value *v = &s->list[s->slots[at] - 1];
         if (v->type == type && sf_str_eq(v->text, text))

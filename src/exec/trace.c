@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/list.h"
 #include "base/num.h"
+#include "base/table.h"
 #include "exec/span_copy.h"
 
 /* ---- collecting ---- */
@@ -17,7 +18,7 @@ struct gather {
     struct sf_span *spans; /* the last one first */
     struct sf_resource *resources;
     struct sf_scope *scopes;
-    uint64_t *resource_hashes, *scope_hashes;
+    struct sf_table resource_at, scope_at;
     uint32_t n_spans, n_resources, n_scopes;
     uint32_t cap_resources, cap_scopes;
     /* Rows name resources by place in lists that change from batch to batch; consecutive rows
@@ -25,40 +26,39 @@ struct gather {
     uint32_t last_resource, last_resource_to, last_scope, last_scope_to;
 };
 
+/* The place of an equal one; a new one is copied. */
 static bool place_resource(struct gather *g, const struct sf_resource *in, uint32_t *out)
 {
-    uint64_t hash = sf_resource_hash(in);
-    for (uint32_t i = 0; i < g->n_resources; i++) {
-        if (g->resource_hashes[i] == hash && sf_resource_is_same(&g->resources[i], in)) {
-            *out = i;
+    struct sf_table_look look;
+    if (!sf_table_more(&g->resource_at))
+        return false;
+    look = sf_table_look(&g->resource_at, sf_resource_key(in));
+    while (sf_table_next(&look, out)) {
+        if (sf_resource_is_same(&g->resources[*out], in))
             return true;
-        }
     }
-    uint32_t cap = g->cap_resources;
-    if (!sf_list_room_in(g->req, &g->resource_hashes, g->n_resources, &cap, 16) ||
-        !sf_list_room_in(g->req, &g->resources, g->n_resources, &g->cap_resources, 16) ||
+    if (!sf_list_room_in(g->req, &g->resources, g->n_resources, &g->cap_resources, 16) ||
         !sf_resource_copy(g->req, in, &g->resources[g->n_resources]))
         return false;
-    g->resource_hashes[g->n_resources] = hash;
+    sf_table_keep(&g->resource_at, &look, g->n_resources);
     *out = g->n_resources++;
     return true;
 }
 
 static bool place_scope(struct gather *g, const struct sf_scope *in, uint32_t *out)
 {
-    uint64_t hash = sf_scope_hash(in);
-    for (uint32_t i = 0; i < g->n_scopes; i++) {
-        if (g->scope_hashes[i] == hash && sf_scope_is_same(&g->scopes[i], in)) {
-            *out = i;
+    struct sf_table_look look;
+    if (!sf_table_more(&g->scope_at))
+        return false;
+    look = sf_table_look(&g->scope_at, sf_scope_key(in));
+    while (sf_table_next(&look, out)) {
+        if (sf_scope_is_same(&g->scopes[*out], in))
             return true;
-        }
     }
-    uint32_t cap = g->cap_scopes;
-    if (!sf_list_room_in(g->req, &g->scope_hashes, g->n_scopes, &cap, 16) ||
-        !sf_list_room_in(g->req, &g->scopes, g->n_scopes, &g->cap_scopes, 16) ||
+    if (!sf_list_room_in(g->req, &g->scopes, g->n_scopes, &g->cap_scopes, 16) ||
         !sf_scope_copy(g->req, in, &g->scopes[g->n_scopes]))
         return false;
-    g->scope_hashes[g->n_scopes] = hash;
+    sf_table_keep(&g->scope_at, &look, g->n_scopes);
     *out = g->n_scopes++;
     return true;
 }
@@ -111,7 +111,10 @@ enum sf_err sf_trace_get(struct sf_store *store, sf_trace_id id, int64_t from_ns
     struct sf_span_cursor *cursor = NULL;
     struct sf_span_rows rows;
     size_t left = q->req->cap - q->req->at;
-    struct gather g = {.req = q->req, .stop_len = q->req->at + left / 4 * 3};
+    struct gather g = {.req = q->req,
+                       .stop_len = q->req->at + left / 4 * 3,
+                       .resource_at = {.arena = q->req},
+                       .scope_at = {.arena = q->req}};
     bool is_partial = false;
     enum sf_err err = store->ops->trace_get(store, id, from_ns, to_ns, q, &cursor, why);
     if (err)
@@ -136,40 +139,25 @@ enum sf_err sf_trace_get(struct sf_store *store, sf_trace_id id, int64_t from_ns
 
 /* ---- one copy of each span ---- */
 
-static uint64_t id_hash(sf_span_id id, uint8_t kind)
-{
-    return sf_hash_mix(sf_hash_mix(0, id), kind);
-}
-
-static uint32_t *new_slots(struct sf_arena *req, uint32_t n_spans, uint32_t *out_n)
-{
-    uint32_t n = 16;
-    while (n / 2 < n_spans)
-        n *= 2;
-    *out_n = n;
-    return sf_arena_new_n(req, n, sizeof(uint32_t));
-}
-
 /* Keeps the better copy of each (span id, kind); returns how many are left. */
 static bool merge_duplicates(struct sf_span *spans, uint32_t *n_spans, struct sf_arena scratch)
 {
-    uint32_t n_slots, n_kept = 0;
-    uint32_t *slots = new_slots(&scratch, *n_spans, &n_slots);
-    if (!slots)
+    struct sf_table kept = {.arena = &scratch};
+    uint32_t n_kept = 0;
+    if (!sf_table_reset(&kept, *n_spans))
         return false;
     for (uint32_t i = 0; i < *n_spans; i++) {
-        uint64_t at = id_hash(spans[i].span_id, spans[i].kind) & (n_slots - 1);
+        struct sf_table_look look = sf_table_look(
+            &kept, sf_key_mix(sf_key_u64(spans[i].span_id), spans[i].kind));
         struct sf_span *same = NULL;
-        for (; slots[at]; at = (at + 1) & (n_slots - 1)) {
-            struct sf_span *s = &spans[slots[at] - 1];
-            if (s->span_id == spans[i].span_id && s->kind == spans[i].kind) {
-                same = s;
-                break;
-            }
+        uint32_t at;
+        while (!same && sf_table_next(&look, &at)) {
+            if (spans[at].span_id == spans[i].span_id && spans[at].kind == spans[i].kind)
+                same = &spans[at];
         }
         if (!same) {
-            spans[n_kept] = spans[i];
-            slots[at] = ++n_kept;
+            sf_table_keep(&kept, &look, n_kept);
+            spans[n_kept++] = spans[i];
         } else if (sf_span_is_better(same, &spans[i])) {
             *same = spans[i];
         }
@@ -183,26 +171,26 @@ static bool merge_duplicates(struct sf_span *spans, uint32_t *n_spans, struct sf
 struct repair {
     struct sf_span *spans;
     uint32_t n_spans;
-    uint32_t *slots; /* by span id: place + 1 */
-    uint32_t n_slots;
+    struct sf_table at; /* by span id: as many of one id as there are kinds */
 };
 
 static struct sf_span *find_kind(struct repair *r, sf_span_id id, uint8_t kind)
 {
-    for (uint64_t at = id_hash(id, 0) & (r->n_slots - 1); r->slots[at];
-         at = (at + 1) & (r->n_slots - 1)) {
-        struct sf_span *s = &r->spans[r->slots[at] - 1];
-        if (s->span_id == id && s->kind == kind)
-            return s;
+    struct sf_table_look look = sf_table_look(&r->at, sf_key_u64(id));
+    uint32_t at;
+    while (sf_table_next(&look, &at)) {
+        if (r->spans[at].span_id == id && r->spans[at].kind == kind)
+            return &r->spans[at];
     }
     return NULL;
 }
 
 static bool is_taken(struct repair *r, sf_span_id id)
 {
-    for (uint64_t at = id_hash(id, 0) & (r->n_slots - 1); r->slots[at];
-         at = (at + 1) & (r->n_slots - 1)) {
-        if (r->spans[r->slots[at] - 1].span_id == id)
+    struct sf_table_look look = sf_table_look(&r->at, sf_key_u64(id));
+    uint32_t at;
+    while (sf_table_next(&look, &at)) {
+        if (r->spans[at].span_id == id)
             return true;
     }
     return false;
@@ -220,16 +208,17 @@ static sf_span_id fresh_id(struct repair *r, sf_span_id shared)
 static bool repair_shared_ids(struct sf_span *spans, uint32_t n_spans, struct sf_arena scratch,
                               uint64_t *out_n_repaired)
 {
-    struct repair r = {.spans = spans, .n_spans = n_spans};
+    struct repair r = {.spans = spans, .n_spans = n_spans, .at = {.arena = &scratch}};
     sf_span_id *fresh = sf_arena_new_n(&scratch, n_spans, sizeof(*fresh));
-    r.slots = new_slots(&scratch, n_spans, &r.n_slots);
-    if (!r.slots || !fresh)
+    if (!fresh || !sf_table_reset(&r.at, n_spans))
         return false;
     for (uint32_t i = 0; i < n_spans; i++) {
-        uint64_t at = id_hash(spans[i].span_id, 0) & (r.n_slots - 1);
-        while (r.slots[at])
-            at = (at + 1) & (r.n_slots - 1);
-        r.slots[at] = i + 1;
+        struct sf_table_look look = sf_table_look(&r.at, sf_key_u64(spans[i].span_id));
+        uint32_t other;
+        while (sf_table_next(&look, &other)) {
+            /* to the end */
+        }
+        sf_table_keep(&r.at, &look, i);
     }
     for (uint32_t i = 0; i < n_spans; i++) {
         if (spans[i].kind == SF_KIND_SERVER && find_kind(&r, spans[i].span_id, SF_KIND_CLIENT)) {

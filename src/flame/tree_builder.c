@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/heap.h"
+#include "base/key.h"
 #include "base/num.h"
 
 enum { FIRST_FRAMES = 64, FIRST_NODES = 256 };
@@ -82,12 +82,12 @@ static bool grow_slots(struct sf_tree_builder *b, uint32_t **slots, uint32_t *n_
 
 static uint64_t hash_frame(const struct sf_frame *f)
 {
-    uint64_t hash = sf_hash_str(f->function);
-    hash = sf_hash_mix(hash, sf_hash_str(f->file));
-    hash = sf_hash_mix(hash, sf_hash_str(f->module));
-    hash = sf_hash_mix(hash, sf_hash_str(f->build_id));
-    hash = sf_hash_mix(hash, f->file_off);
-    return sf_hash_mix(hash, (uint64_t)f->line << 8 | f->kind);
+    uint64_t hash = sf_key_str(f->function);
+    hash = sf_key_mix(hash, sf_key_str(f->file));
+    hash = sf_key_mix(hash, sf_key_str(f->module));
+    hash = sf_key_mix(hash, sf_key_str(f->build_id));
+    hash = sf_key_mix(hash, f->file_off);
+    return sf_key_mix(hash, (uint64_t)f->line << 8 | f->kind);
 }
 
 static uint64_t frame_hash_at(const struct sf_tree_builder *b, uint32_t place)
@@ -155,8 +155,7 @@ uint32_t sf_tree_builder_frame(struct sf_tree_builder *b, const struct sf_frame 
 
 static uint64_t hash_node(uint32_t parent, uint32_t frame)
 {
-    uint64_t hash = ((uint64_t)parent << 32 | frame) * 0x9e3779b97f4a7c15u;
-    return hash ^ hash >> 32;
+    return sf_key_u64((uint64_t)parent << 32 | frame);
 }
 
 static uint64_t node_hash_at(const struct sf_tree_builder *b, uint32_t place)

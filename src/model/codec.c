@@ -1,7 +1,7 @@
 #include "model/codec.h"
 
-#include "base/hash.h"
 #include "base/heap.h"
+#include "base/key.h"
 #include "base/num.h"
 
 /* ---- write ---- */
@@ -41,7 +41,7 @@ static bool grow_table(struct sf_encoder *e)
 
 void sf_put_str(struct sf_encoder *e, sf_str s)
 {
-    uint32_t hash = (uint32_t)sf_hash_str(s), at;
+    uint32_t hash = (uint32_t)sf_key_str(s), at;
 
     if (!sf_buf_ok(e->out) || (e->n_strings >= e->n_slots / 2 && !grow_table(e)))
         return;

@@ -1,7 +1,7 @@
 /* Constants of a chunk. Checkpoints stand among the events, each pointing back to the one before;
  * the newest comes first here, so of two definitions of a key the first one seen counts. Where a
  * constant stands is all that is noted: most of them nobody asks for. */
-#include "base/hash.h"
+#include "base/key.h"
 #include "decode/jfr/jfr.h"
 
 enum { MAX_CONSTANTS = 1 << 20, MAX_HOPS = 100000, MAX_TEXT_HOPS = 4 };
@@ -14,7 +14,7 @@ struct sf_jfr_cursor sf_jfr_cursor_at(const struct sf_jfr *r, uint64_t off)
 
 static uint32_t slot_of(const struct sf_jfr *r, uint8_t pool, int64_t key)
 {
-    uint64_t hash = ((uint64_t)key ^ (uint64_t)pool << 57) * 0x9e3779b97f4a7c15u;
+    uint64_t hash = sf_key_mix(sf_key_u64(pool), (uint64_t)key);
     uint32_t at = (uint32_t)(hash >> 32) & (r->n_slots - 1);
     while (r->constants[at].pool && (r->constants[at].key != key || r->constants[at].pool != pool))
         at = (at + 1) & (r->n_slots - 1);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/hash.h"
+#include "base/key.h"
 #include "decode/jfr/jfr.h"
 #include "decode/jfr/jfr_name.h"
 
@@ -135,7 +136,7 @@ static uint32_t make_frame(struct sf_jfr *r, int64_t method, int32_t line, enum 
 
 static uint32_t frame_of(struct sf_jfr *r, int64_t method, int32_t line, int64_t type)
 {
-    uint64_t hash = sf_hash_mix((uint64_t)method * 31 + (uint64_t)type, (uint32_t)line);
+    uint64_t hash = sf_key_mix(sf_key_u64((uint64_t)method) + (uint64_t)type, (uint32_t)line);
     struct sf_jfr_frame_cache *f = &r->frames[hash & (SF_JFR_FRAME_CACHE - 1)];
     if (f->place && f->method == method && f->line == line && f->type == type)
         return f->place - 1;

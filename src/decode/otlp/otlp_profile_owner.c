@@ -1,5 +1,5 @@
 /* Who was measured: the resource, its scope, and on some profilers' samples the process. */
-#include "base/hash.h"
+#include "base/key.h"
 #include "decode/otlp/otlp_profile.h"
 
 struct owner_item {
@@ -117,7 +117,7 @@ const struct sf_profile_owner *sf_otlp_owner(struct sf_otlp_reader *r, const uin
                                              uint32_t n)
 {
     struct owner_key key = {r, {.resource = r->n_resources, .attrs = attrs, .n = n}};
-    uint64_t hash = sf_hash_mix(r->n_resources, n ? sf_hash(attrs, n * sizeof(*attrs)) : 0);
+    uint64_t hash = sf_key_mix(n ? sf_key(attrs, n * sizeof(*attrs)) : 0, r->n_resources);
     struct sf_profile_slot *slot = sf_profile_table_find(r->b, &r->owner_at, hash, is_owner, &key);
     if (!slot)
         return NULL;

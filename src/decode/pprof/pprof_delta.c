@@ -1,6 +1,6 @@
 #include "decode/pprof/pprof_delta.h"
 
-#include "base/hash.h"
+#include "base/key.h"
 #include "base/num.h"
 
 struct sum {
@@ -17,7 +17,7 @@ void sf_pprof_delta_init(struct sf_pprof_delta *d, struct sf_profile_build *b)
 static uint32_t *slot_of(const struct sf_pprof_delta *d, const struct sf_pprof_delta_key *k)
 {
     const struct sum *sums = d->sums.items;
-    uint64_t hash = sf_hash_mix(sf_hash_mix(k->stack, (uint64_t)k->set << 32 | k->type), k->nums);
+    uint64_t hash = sf_key_mix(sf_key_u64((uint64_t)k->set << 32 | k->type) + k->stack, k->nums);
     uint32_t at = (uint32_t)hash & (d->n_slots - 1);
     for (; d->slots[at]; at = (at + 1) & (d->n_slots - 1)) {
         const struct sf_pprof_delta_key *o = &sums[d->slots[at] - 1].key;

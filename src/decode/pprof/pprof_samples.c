@@ -1,7 +1,7 @@
 /* Samples of a pprof, and what their labels say. */
 #include <inttypes.h>
 
-#include "base/hash.h"
+#include "base/key.h"
 #include "decode/pprof/pprof.h"
 #include "decode/profile_type.h"
 
@@ -34,7 +34,7 @@ static void read_label(struct sf_pprof *p, struct sf_pb *pb, struct sample_read 
         return;
     if (!str) {
         sf_profile_ids_take_num(&s->ids, key, num);
-        s->nums += sf_hash_mix((uint64_t)key_at + 1, (uint64_t)num); /* in any order */
+        s->nums += sf_key_mix(sf_key_u64((uint64_t)key_at + 1), (uint64_t)num); /* in any order */
         return;
     }
     val = sf_pprof_str(p, str, &p->b->drops.n_labels, "a label's value");
