@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/heap.h"
+#include "base/key.h"
 #include "base/limits.h"
 #include "base/time_unit.h"
 #include "os/thread.h"
@@ -75,20 +75,19 @@ static uint64_t not_zero(uint64_t hash)
 
 static uint64_t hash_service(uint32_t tenant, sf_str service)
 {
-    return not_zero(sf_hash_mix(sf_hash_str(service), tenant));
+    return not_zero(sf_key_mix(sf_key_str(service), tenant));
 }
 
 static uint64_t hash_label(uint64_t service, const struct sf_label *l)
 {
-    return not_zero(
-        sf_hash_mix(sf_hash_mix(service + 1, sf_hash_str(l->key)), sf_hash_str(l->val)));
+    return not_zero(sf_key_mix(sf_key_mix(service + 1, sf_key_str(l->key)), sf_key_str(l->val)));
 }
 
 static uint64_t hash_set(uint64_t service, const struct sf_label *labels, uint32_t n)
 {
     uint64_t hash = service + 2;
     for (uint32_t i = 0; i < n; i++)
-        hash = sf_hash_mix(hash, hash_label(service, &labels[i]));
+        hash = sf_key_mix(hash, hash_label(service, &labels[i]));
     return not_zero(hash);
 }
 

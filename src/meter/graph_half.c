@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/key.h"
 #include "base/limits.h"
 #include "meter/dimension.h"
 #include "meter/slack.h"
@@ -158,7 +158,7 @@ static bool add_span(struct sf_graph_tally *t, const struct sf_span *s, sf_str n
     judge(s, &half, room);
     if (!sf_buf_ok(room) || !sf_arena_copy(req, sf_buf_str(room), &half.peer))
         return false;
-    half.peer_hash = sf_hash_str(half.peer);
+    half.peer_hash = sf_key_str(half.peer);
     struct sf_graph_half *place = new_half(t, req);
     if (place)
         *place = half;
@@ -186,7 +186,7 @@ bool sf_graph_tally_add(struct sf_graph_tally *t, const struct sf_span_batch *ba
             resource = s->resource;
             is_ok = make_node(&batch->resources[resource], dimensions, n_dimensions, &room, req,
                               &node);
-            node_hash = sf_hash_str(node);
+            node_hash = sf_key_str(node);
         }
         if (is_ok && node.len)
             is_ok = add_span(t, s, node, node_hash, &room, req);

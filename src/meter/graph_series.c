@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/heap.h"
+#include "base/key.h"
 
 bool sf_graph_table_init(struct sf_graph_table *t, uint32_t n_cap)
 {
@@ -28,8 +28,8 @@ void sf_graph_table_done(struct sf_graph_table *t)
 
 static uint64_t edge_hash(const struct sf_graph_edge *e)
 {
-    uint64_t hash = sf_hash_mix(sf_hash_mix(e->client_hash, e->server_hash), e->type);
-    return e->tenant.len ? sf_hash_mix(hash, sf_hash_str(e->tenant)) : hash;
+    uint64_t hash = sf_key_mix(sf_key_mix(e->client_hash, e->server_hash), e->type);
+    return e->tenant.len ? sf_key_mix(hash, sf_key_str(e->tenant)) : hash;
 }
 
 static bool edge_eq(const struct sf_graph_edge *a, const struct sf_graph_edge *b)

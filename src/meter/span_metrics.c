@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/heap.h"
 #include "base/invariant.h"
+#include "base/key.h"
 #include "base/limits.h"
 #include "base/list.h"
 #include "base/num.h"
@@ -132,8 +132,8 @@ static sf_str cut(sf_str s)
 
 static uint64_t key_hash(uint64_t service_hash, sf_str name, uint8_t kind, uint8_t status)
 {
-    return sf_hash_mix(sf_hash_mix(service_hash, sf_hash_str(name)),
-                       (uint64_t)kind << 8 | (uint64_t)status);
+    return sf_key_mix(sf_key_mix(service_hash, sf_key_str(name)),
+                      (uint64_t)kind << 8 | (uint64_t)status);
 }
 
 static bool tally_row_is(const struct sf_span_tally_row *r, uint64_t hash, sf_str service,
@@ -239,7 +239,7 @@ static bool tally_span(const struct sf_span_metrics *m, const struct sf_span_bat
         find_dimensions(m, &batch->resources[s->resource], s, dims);
         if (!sf_buf_ok(dims))
             return false;
-        hash = sf_hash_mix(hash, sf_hash_str(sf_buf_str(dims)));
+        hash = sf_key_mix(hash, sf_key_str(sf_buf_str(dims)));
     }
     struct sf_span_tally_row *row = find_row(t, req, hash, service, sf_buf_str(dims), s);
     return row && add_to_bucket(t, req, row, s, now_ns);
@@ -263,7 +263,7 @@ bool sf_span_tally_add(const struct sf_span_metrics *m, const struct sf_span_bat
         if (s->resource != resource) { /* senders group by resource: mostly the same one */
             resource = s->resource;
             service = cut(batch->resources[resource].service);
-            service_hash = sf_hash_str(service);
+            service_hash = sf_key_str(service);
         }
         is_ok = tally_span(m, batch, s, service, service_hash, now_ns, &dims, req, t);
     }
@@ -397,7 +397,7 @@ static struct series *add_series(struct sf_span_metrics *m, sf_str tenant, uint6
 static struct series *find_series(struct sf_span_metrics *m, sf_str tenant,
                                   const struct sf_span_tally_row *row)
 {
-    uint64_t hash = sf_hash_mix(row->hash, sf_hash_str(tenant));
+    uint64_t hash = sf_key_mix(row->hash, sf_key_str(tenant));
     for (uint64_t at = hash & (m->n_slots - 1); m->slots[at]; at = (at + 1) & (m->n_slots - 1)) {
         struct series *s = &m->list[m->slots[at] - 1];
         if (s->hash == hash && s->kind == row->kind && s->status == row->status &&

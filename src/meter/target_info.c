@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/heap.h"
+#include "base/key.h"
 #include "base/limits.h"
 #include "base/time_unit.h"
 #include "meter/dimension.h"
@@ -143,7 +143,7 @@ static bool add_resource(struct sf_target_tally *tally, struct sf_attrs resource
     struct sf_target *target = sf_arena_new(req, sizeof(*target));
     if (!target || !sf_arena_copy(req, sf_buf_str(room), &target->labels))
         return false;
-    target->hash = sf_hash_str(target->labels);
+    target->hash = sf_key_str(target->labels);
     target->next = tally->first;
     tally->first = target;
     tally->n++;

@@ -1,6 +1,6 @@
 #include "render/string_table.h"
 
-#include "base/hash.h"
+#include "base/key.h"
 
 enum { FIRST = 256 };
 
@@ -12,7 +12,7 @@ void sf_string_table_init(struct sf_string_table *t, struct sf_arena *req)
 
 static uint32_t slot_of(const struct sf_string_table *t, sf_str s)
 {
-    uint32_t at = (uint32_t)sf_hash_str(s) & (t->n_slots - 1);
+    uint32_t at = (uint32_t)sf_key_str(s) & (t->n_slots - 1);
     while (t->slots[at] && !sf_str_eq(t->list[t->slots[at] - 1], s))
         at = (at + 1) & (t->n_slots - 1);
     return at;

@@ -3,8 +3,8 @@
  * A row costs one look at its node, and those of a span that lie together one in the table of
  * spans. Rows lie in no order of spans, so the table is a hash; it is on the heap and stops growing
  * at MAX_SPANS. */
-#include "base/hash.h"
 #include "base/heap.h"
+#include "base/key.h"
 #include "base/num.h"
 #include "store/local/profiles/profile_details.h"
 #include "store/local/profiles/profile_frames.h"
@@ -33,7 +33,7 @@ struct summing {
 
 static uint32_t slot_of(const struct summing *x, sf_span_id id)
 {
-    uint32_t at = (uint32_t)(sf_hash_mix(1, id) & (x->n_slots - 1));
+    uint32_t at = (uint32_t)(sf_key_u64(id) & (x->n_slots - 1));
     while (x->slots[at].place && x->slots[at].id != id)
         at = (at + 1) & (x->n_slots - 1);
     return at;

@@ -8,9 +8,9 @@
  * samples) is read at the end, of the few that are in the answer. */
 #include <stdlib.h>
 
-#include "base/hash.h"
 #include "base/heap.h"
 #include "base/heap_queue.h"
+#include "base/key.h"
 #include "base/num.h"
 #include "store/local/profiles/profile_details.h"
 #include "store/local/profiles/profile_frames.h"
@@ -74,7 +74,7 @@ static struct piece *new_piece(struct topping *x)
 
 static uint64_t hash_of(sf_span_id id)
 {
-    return sf_hash_mix(1, id);
+    return sf_key_u64(id);
 }
 
 static bool add(struct topping *x, sf_span_id id, int64_t value)

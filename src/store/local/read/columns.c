@@ -118,7 +118,7 @@ static bool grow_noted(struct cursor *c)
     c->n_slots = n_slots;
     c->noted_cap = cap;
     for (uint32_t i = 0; i < c->n_noted; i++) {
-        uint32_t at = (uint32_t)sf_trace_id_hash(more[i].id, more[i].tenant) & (n_slots - 1);
+        uint32_t at = (uint32_t)sf_trace_id_key(more[i].id, more[i].tenant) & (n_slots - 1);
         while (slots[at])
             at = (at + 1) & (n_slots - 1);
         slots[at] = i + 1;
@@ -138,7 +138,7 @@ static enum sf_err note(struct cursor *c, uint32_t tenant, sf_trace_id id, struc
         if (!grow_noted(c))
             return sf_fail(why, SF_ERR_NOMEM, "query: no memory for traces in several blocks");
     }
-    at = (uint32_t)sf_trace_id_hash(id, tenant) & (c->n_slots - 1);
+    at = (uint32_t)sf_trace_id_key(id, tenant) & (c->n_slots - 1);
     for (; c->slots[at]; at = (at + 1) & (c->n_slots - 1)) {
         const struct noted *n = &c->noted[c->slots[at] - 1];
         if (n->tenant == tenant && sf_trace_id_eq(n->id, id))

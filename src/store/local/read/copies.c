@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/heap.h"
+#include "base/key.h"
 #include "base/list.h"
 #include "store/local/read/column_read.h"
 #include "store/local/read/granules.h"
@@ -13,13 +13,13 @@ enum {
     MAX_SPANS = 1 << 21
 }; /* a whole trace costs as much as 200 spans here */
 
-struct set { /* of hashes; 0 is none */
+struct set { /* of hashes of keys; 0 is none */
     uint64_t *slots;
     size_t n, cap;
 };
 
 struct piece {      /* of a trace, in one run */
-    uint64_t trace; /* its hash */
+    uint64_t trace; /* its key */
     size_t place;   /* of the run in the snapshot */
     uint64_t number;
 };
@@ -96,11 +96,11 @@ static enum sf_err add_piece(struct search *s, struct piece piece, struct sf_why
 static enum sf_err add_trace(struct search *s, uint32_t t, size_t place, struct sf_why *why)
 {
     const struct sf_span_columns *c = &s->show.base;
-    uint64_t trace = sf_trace_id_hash(c->trace_ids[t], c->rows.tenant);
+    uint64_t trace = sf_trace_id_key(c->trace_ids[t], c->rows.tenant);
     struct piece piece = {trace, place, s->show.view.info->first_trace + t};
     bool was;
     for (uint32_t i = c->firsts[t]; i < c->firsts[t + 1]; i++) {
-        if (!put(&s->spans, sf_hash_mix(sf_hash_mix(trace, c->rows.span_id[i]), c->rows.kind[i]),
+        if (!put(&s->spans, sf_key_mix(sf_key_mix(trace, c->rows.span_id[i]), c->rows.kind[i]),
                  &was) ||
             (was && !put(&s->doubled, trace, &was)))
             return no_memory(why);

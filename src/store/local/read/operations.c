@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-#include "base/hash.h"
 #include "base/heap.h"
+#include "base/key.h"
 #include "base/num.h"
 #include "store/local/read/look.h"
 #include "store/local/write/seal.h"
@@ -40,7 +40,7 @@ static bool grow(struct sums *s)
     s->n_slots = n_slots;
     s->cap = n_slots / 2;
     for (uint32_t i = 0; i < s->n; i++) {
-        uint64_t hash = sf_hash_mix(sf_hash_str(rows[i]->service), sf_hash_str(rows[i]->name));
+        uint64_t hash = sf_key_mix(sf_key_str(rows[i]->service), sf_key_str(rows[i]->name));
         uint32_t at = (uint32_t)hash & (n_slots - 1);
         while (slots[at])
             at = (at + 1) & (n_slots - 1);
@@ -52,7 +52,7 @@ static bool grow(struct sums *s)
 static enum sf_err find(struct sums *s, sf_str service, sf_str name, struct sf_operation_row **out,
                         struct sf_why *why)
 {
-    uint64_t hash = sf_hash_mix(sf_hash_str(service), sf_hash_str(name));
+    uint64_t hash = sf_key_mix(sf_key_str(service), sf_key_str(name));
     struct sf_operation_row *row;
     uint32_t at;
     if (s->n == s->cap && !grow(s))

@@ -124,7 +124,7 @@ static void sink_top(struct cursor *c)
 
 static uint32_t *bucket_of(const struct cursor *c, uint32_t tenant, sf_trace_id id)
 {
-    return &c->buckets[sf_trace_id_hash(id, tenant) & (c->n_buckets - 1)];
+    return &c->buckets[sf_trace_id_key(id, tenant) & (c->n_buckets - 1)];
 }
 
 static enum sf_err grow_cands(struct cursor *c, struct sf_why *why)

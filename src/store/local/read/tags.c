@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "base/hash.h"
 #include "base/heap.h"
+#include "base/key.h"
 #include "base/num.h"
 #include "store/local/read/conds.h"
 #include "store/local/read/look.h"
@@ -46,11 +46,11 @@ static uint64_t hash_of(struct sf_value v)
 {
     switch (v.type) {
     case SF_VALUE_NONE:
-    case SF_VALUE_EMPTY: return (uint64_t)v.type;
-    case SF_VALUE_BOOL: return sf_hash_mix((uint64_t)v.type, v.is_true);
-    case SF_VALUE_INT: return sf_hash_mix((uint64_t)v.type, (uint64_t)v.i64);
-    case SF_VALUE_DOUBLE: return sf_hash_mix((uint64_t)v.type, sf_load_u64le(&v.f64));
-    default: return sf_hash_mix((uint64_t)v.type, sf_hash_str(v.str));
+    case SF_VALUE_EMPTY: return sf_key_u64((uint64_t)v.type);
+    case SF_VALUE_BOOL: return sf_key_mix(sf_key_u64((uint64_t)v.type), v.is_true);
+    case SF_VALUE_INT: return sf_key_mix(sf_key_u64((uint64_t)v.type), (uint64_t)v.i64);
+    case SF_VALUE_DOUBLE: return sf_key_mix(sf_key_u64((uint64_t)v.type), sf_load_u64le(&v.f64));
+    default: return sf_key_mix(sf_key_u64((uint64_t)v.type), sf_key_str(v.str));
     }
 }
 

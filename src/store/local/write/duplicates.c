@@ -4,6 +4,7 @@
 #include "store/local/write/duplicates.h"
 
 #include "base/heap.h"
+#include "base/key.h"
 #include "base/list.h"
 #include "base/time_unit.h"
 #include "os/thread.h"
@@ -69,7 +70,7 @@ static struct entry *table_find(struct table *t, uint64_t hash)
 {
     if (!t->cap)
         return NULL;
-    for (size_t at = hash & (t->cap - 1); t->entries[at].state != FREE;
+    for (size_t at = sf_key_u64(hash) & (t->cap - 1); t->entries[at].state != FREE;
          at = (at + 1) & (t->cap - 1)) {
         if (t->entries[at].hash == hash && t->entries[at].state != GONE)
             return &t->entries[at];
@@ -79,7 +80,7 @@ static struct entry *table_find(struct table *t, uint64_t hash)
 
 static void table_put(struct table *t, struct entry e)
 {
-    size_t at = e.hash & (t->cap - 1);
+    size_t at = sf_key_u64(e.hash) & (t->cap - 1);
     while (t->entries[at].state != FREE)
         at = (at + 1) & (t->cap - 1);
     t->entries[at] = e;
