@@ -10,7 +10,7 @@
 
 uint64_t sf_key_secret[24];
 
-static_assert(sizeof(sf_key_secret) >= XXH3_SECRET_SIZE_MIN, "XXH3 asks for a longer secret");
+_Static_assert(sizeof(sf_key_secret) >= XXH3_SECRET_SIZE_MIN, "XXH3 asks for a longer secret");
 
 uint64_t sf_key(const void *p, size_t len)
 {

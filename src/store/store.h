@@ -321,7 +321,7 @@ struct sf_store_stats {
     uint64_t disk_free_len;
     int64_t oldest_ns, newest_ns; /* of what is kept; 0 when empty */
     enum sf_pressure pressure;
-    char reason[160]; /* why writes are refused, or why the store is degraded; empty when well */
+    char reason[224]; /* why writes are refused, or why the store is degraded; empty when well */
     bool is_degraded;
 };
 

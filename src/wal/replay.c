@@ -118,6 +118,9 @@ static void note_gap(struct replay *r, uint64_t from, uint64_t to)
     if (from <= ckpt_lsn)
         from = ckpt_lsn + 1;
     if (from < to) {
+        if (!r->stats.n_lost_lsn)
+            r->stats.first_lost_lsn = from;
+        r->stats.last_lost_lsn = to - 1;
         r->stats.n_lost_lsn += to - from;
         sf_wal_notice(r->w, "wal: records %llu to %llu are damaged and lost",
                       (unsigned long long)from, (unsigned long long)(to - 1));
@@ -220,7 +223,7 @@ static bool is_ours(const struct sf_wal *w, const struct sf_wal_found *f)
 
 static bool is_segment(const struct sf_wal *w, const struct sf_wal_found *f)
 {
-    return (f->state == SF_WAL_SEGMENT_OK || f->state == SF_WAL_SEGMENT_REPAIRED) && is_ours(w, f);
+    return sf_wal_segment_is_known(f->state) && is_ours(w, f);
 }
 
 /* Slots without records of ours: spare, or beyond use. */
@@ -243,9 +246,62 @@ static void add_other(struct replay *r, const struct sf_wal_found *f)
         what = "belongs to another store; it is left alone";
     r->stats.n_bad_segments++;
     sf_wal_notice(r->w, "wal: slot %s %s", name, what);
-    if (f->err || f->state == SF_WAL_SEGMENT_OK || f->state == SF_WAL_SEGMENT_REPAIRED ||
+    if (f->err || sf_wal_segment_is_known(f->state) ||
         sf_wal_slots_set_aside(r->w->config.dir, f->number))
         sf_wal_slots_add(&r->w->slots, f, SF_WAL_SLOT_BAD, 0);
+}
+
+static void tell_tail(void *arg, enum sf_wal_tail_finding what, uint32_t slot, uint64_t from,
+                      uint64_t to)
+{
+    struct sf_wal *w = arg;
+    char name[SF_WAL_NAME_LEN];
+    sf_wal_slot_name(slot, name);
+    if (what == SF_WAL_TAIL_RESTORED) {
+        sf_wal_notice(
+            w, "wal: slot %s has lost its header; the one in " SF_WAL_TAIL_NAME " is used", name);
+        return;
+    }
+    w->n_missing++;
+    sf_wal_notice(w, "wal: slot %s is missing; it held records %llu to %llu", name,
+                  (unsigned long long)from, (unsigned long long)(to - 1));
+}
+
+/* Holds what was found against what must be there. */
+static void read_tail(struct sf_wal *w)
+{
+    struct sf_why why;
+    enum sf_err err = sf_wal_tail_read(w->config.dir, &w->tail, &why);
+    if (err == SF_ERR_NOT_FOUND) {
+        sf_wal_slots_suspect(w->config.dir, w->found, w->n_found);
+        return;
+    }
+    if (err) {
+        sf_wal_notice(w, "wal: %s: whether the log is whole cannot be told", why.text);
+        w->tail = (struct sf_wal_tail){0};
+        return;
+    }
+    w->has_tail = memcmp(w->tail.store_uuid, w->config.store_uuid, 16) == 0;
+    if (!w->has_tail)
+        sf_wal_notice(w, "wal: " SF_WAL_TAIL_NAME " belongs to another store; it is not used");
+    else
+        sf_wal_tail_compare(&w->tail, w->config.ckpt_lsn, w->found, w->n_found, tell_tail, w);
+}
+
+/* Records that were synced and that no segment has any more, at the end of the log. */
+static void check_end(struct replay *r)
+{
+    const struct sf_wal_tail *t = &r->w->tail;
+    r->stats.n_bad_segments += r->w->n_missing;
+    for (uint32_t i = 0; r->w->has_tail && i < t->n_segments; i++) {
+        if (t->segments[i].segment.sequence >= r->w->slots.next_sequence)
+            r->w->slots.next_sequence = t->segments[i].segment.sequence + 1;
+    }
+    if (r->w->has_tail && t->synced_lsn >= r->next_lsn) {
+        note_gap(r, r->next_lsn, t->synced_lsn + 1);
+        r->next_lsn = t->synced_lsn + 1;
+        r->stats.is_torn = false; /* not a write that was cut short: it had been synced */
+    }
 }
 
 /* The smallest first LSN of a segment after `at`. */
@@ -303,6 +359,7 @@ enum sf_err sf_wal_replay(struct sf_wal *w,
     err = replay_all(&r);
     if (err)
         goto done;
+    check_end(&r);
     if (r.stats.is_torn)
         sf_wal_notice(w, "wal: the log ends in an unfinished record, %llu; it is dropped",
                       (unsigned long long)r.next_lsn);
@@ -349,6 +406,8 @@ enum sf_err sf_wal_open(const struct sf_wal_config *config, struct sf_wal **out,
         sf_wal_slots_tidy(config->dir);
         err = sf_wal_slots_find(config->dir, &w->found, &w->n_found, why);
     }
+    if (!err)
+        read_tail(w);
     if (!err)
         err = sf_wal_slots_init(&w->slots, config->dir, segment_len, config->ckpt_lsn, why);
     if (err)

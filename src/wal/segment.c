@@ -8,22 +8,28 @@
 enum { HEADER_LEN = 64, COPY_OFF = SF_WAL_PAGE / 2 };
 static const uint8_t magic[8] = "SFWAL\0\0";
 
+void sf_wal_segment_encode_header(const struct sf_wal_segment *s, uint8_t out[HEADER_LEN])
+{
+    memset(out, 0, HEADER_LEN);
+    memcpy(out, magic, sizeof(magic));
+    sf_store_u64le(out + 8, s->sequence);
+    sf_store_u64le(out + 16, s->first_lsn);
+    sf_store_u64le(out + 24, (uint64_t)s->created_ns);
+    memcpy(out + 32, s->store_uuid, sizeof(s->store_uuid));
+    sf_store_u16le(out + 48, SF_WAL_FORMAT);
+    sf_store_u32le(out + 52, s->n_pages);
+    sf_store_u64le(out + 56, sf_hash(out, 56));
+}
+
 void sf_wal_segment_encode(struct sf_wal_segment *s, uint8_t page[SF_WAL_PAGE])
 {
     memset(page, 0, SF_WAL_PAGE);
-    memcpy(page, magic, sizeof(magic));
-    sf_store_u64le(page + 8, s->sequence);
-    sf_store_u64le(page + 16, s->first_lsn);
-    sf_store_u64le(page + 24, (uint64_t)s->created_ns);
-    memcpy(page + 32, s->store_uuid, sizeof(s->store_uuid));
-    sf_store_u16le(page + 48, SF_WAL_FORMAT);
-    sf_store_u32le(page + 52, s->n_pages);
-    s->seed = sf_hash(page, 56);
-    sf_store_u64le(page + 56, s->seed);
+    sf_wal_segment_encode_header(s, page);
+    s->seed = sf_load_u64le(page + 56);
     memcpy(page + COPY_OFF, page, HEADER_LEN);
 }
 
-static bool decode_copy(const uint8_t *at, struct sf_wal_segment *out)
+bool sf_wal_segment_decode_header(const uint8_t at[HEADER_LEN], struct sf_wal_segment *out)
 {
     uint64_t seed = sf_load_u64le(at + 56);
     if (memcmp(at, magic, sizeof(magic)) != 0 || seed != sf_hash(at, 56))
@@ -52,8 +58,8 @@ enum sf_wal_segment_state sf_wal_segment_decode(const uint8_t page[SF_WAL_PAGE],
                                                 struct sf_wal_segment *out)
 {
     struct sf_wal_segment copy = {0};
-    bool has_first = decode_copy(page, out);
-    bool has_copy = decode_copy(page + COPY_OFF, has_first ? &copy : out);
+    bool has_first = sf_wal_segment_decode_header(page, out);
+    bool has_copy = sf_wal_segment_decode_header(page + COPY_OFF, has_first ? &copy : out);
 
     if (has_first && has_copy) {
         /* Different lives: power failed between the sectors when the slot was used again. Nothing

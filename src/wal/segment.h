@@ -36,15 +36,24 @@ struct sf_wal_segment {
 enum sf_wal_segment_state {
     SF_WAL_SEGMENT_OK,
     SF_WAL_SEGMENT_REPAIRED, /* one of the two copies is damaged */
+    SF_WAL_SEGMENT_RESTORED, /* neither is there; the log's tail knows it (wal/tail.h) */
     SF_WAL_SEGMENT_EMPTY,    /* zeros: prepared, never used, or scrubbed */
     SF_WAL_SEGMENT_DAMAGED,  /* neither copy checks out, or a format we do not know */
 };
 
+/* The 64 bytes alone. */
+void sf_wal_segment_encode_header(const struct sf_wal_segment *s, uint8_t out[64]);
+bool sf_wal_segment_decode_header(const uint8_t at[64], struct sf_wal_segment *out);
 /* Fills the whole page. */
 void sf_wal_segment_encode(struct sf_wal_segment *s, uint8_t page[SF_WAL_PAGE]);
 /* `out` is set for OK and REPAIRED only. */
 enum sf_wal_segment_state sf_wal_segment_decode(const uint8_t page[SF_WAL_PAGE],
                                                 struct sf_wal_segment *out);
+
+static inline bool sf_wal_segment_is_known(enum sf_wal_segment_state state)
+{
+    return state <= SF_WAL_SEGMENT_RESTORED;
+}
 
 static inline uint64_t sf_wal_page_up(uint64_t off)
 {

@@ -136,6 +136,30 @@ static int by_sequence(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
+void sf_wal_slots_suspect(struct sf_dir *dir, struct sf_wal_found *found, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint8_t page[SF_WAL_PAGE] = {0};
+        char name[SF_WAL_NAME_LEN];
+        struct sf_file file = SF_FILE_NONE;
+        size_t got = 0;
+        if (found[i].state != SF_WAL_SEGMENT_EMPTY || found[i].is_cut)
+            continue;
+        sf_wal_slot_name(found[i].number, name);
+        if (!sf_dir_open_read(dir, name, &file, NULL) &&
+            !sf_file_read_some(&file, SF_WAL_PAGE, page, sizeof(page), &got, NULL) &&
+            memcmp(page, zeros, sizeof(page)) != 0)
+            found[i].state = SF_WAL_SEGMENT_DAMAGED;
+        sf_file_close(&file);
+    }
+}
+
+void sf_wal_found_sort(struct sf_wal_found *found, size_t n)
+{
+    if (n)
+        qsort(found, n, sizeof(*found), by_sequence);
+}
+
 enum sf_err sf_wal_slots_find(struct sf_dir *dir, struct sf_wal_found **out, size_t *out_n,
                               struct sf_why *why)
 {
@@ -151,8 +175,7 @@ enum sf_err sf_wal_slots_find(struct sf_dir *dir, struct sf_wal_found **out, siz
     }
     for (size_t i = 0; i < f.n; i++)
         read_header(dir, &f.found[i]);
-    if (f.n)
-        qsort(f.found, f.n, sizeof(*f.found), by_sequence);
+    sf_wal_found_sort(f.found, f.n);
     *out = f.found;
     *out_n = f.n;
     return SF_OK;
@@ -564,6 +587,38 @@ uint64_t sf_wal_slots_oldest_lsn(struct sf_wal_slots *s)
     }
     sf_mutex_unlock(&s->lock);
     return oldest;
+}
+
+static bool is_needed(const struct sf_wal_slots *s, const struct sf_wal_slot *slot)
+{
+    if (slot->state == SF_WAL_SLOT_HELD || slot->state == SF_WAL_SLOT_BAD)
+        return slot->segment.first_lsn && slot->last_lsn > s->ckpt_lsn;
+    return slot->state == SF_WAL_SLOT_ACTIVE && slot->segment.first_lsn;
+}
+
+size_t sf_wal_slots_needed(struct sf_wal_slots *s, const struct sf_wal_slot **out, size_t cap)
+{
+    size_t n = 0;
+    sf_mutex_lock(&s->lock);
+    for (size_t i = 0; i < s->n_slots; i++) {
+        const struct sf_wal_slot *slot = &s->slots[i];
+        size_t at = n;
+        if (!is_needed(s, slot))
+            continue;
+        for (; at > 0 && out[at - 1]->segment.sequence > slot->segment.sequence; at--) {
+            /* its place in the order */
+        }
+        if (n == cap) { /* the oldest goes */
+            if (at == 0)
+                continue;
+            memmove(out, out + 1, --at * sizeof(*out));
+        } else {
+            memmove(out + at + 1, out + at, (n++ - at) * sizeof(*out));
+        }
+        out[at] = slot;
+    }
+    sf_mutex_unlock(&s->lock);
+    return n;
 }
 
 void sf_wal_slots_count(struct sf_wal_slots *s, uint64_t *out_len, uint64_t *out_n_used,

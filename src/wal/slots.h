@@ -63,6 +63,11 @@ void sf_wal_slots_tidy(struct sf_dir *dir);
 enum sf_err sf_wal_slots_find(struct sf_dir *dir, struct sf_wal_found **out, size_t *out_n,
                               struct sf_why *why);
 
+/* Without a tail: a slot with records behind an empty header counts as damaged, and is not written
+ * again. */
+void sf_wal_slots_suspect(struct sf_dir *dir, struct sf_wal_found *found, size_t n);
+void sf_wal_found_sort(struct sf_wal_found *found, size_t n);
+
 struct sf_wal_slots {
     struct sf_dir *dir;
     uint64_t segment_len;
@@ -100,5 +105,7 @@ void sf_wal_slots_checkpoint(struct sf_wal_slots *s, uint64_t lsn);
 /* Writes zeros over every free slot that held records, and waits for those being deleted. */
 enum sf_err sf_wal_slots_scrub(struct sf_wal_slots *s, struct sf_why *why);
 uint64_t sf_wal_slots_oldest_lsn(struct sf_wal_slots *s);
+/* The newest of the slots that the checkpoint has not passed, at most `cap`, by sequence. */
+size_t sf_wal_slots_needed(struct sf_wal_slots *s, const struct sf_wal_slot **out, size_t cap);
 void sf_wal_slots_count(struct sf_wal_slots *s, uint64_t *out_len, uint64_t *out_n_used,
                         uint64_t *out_n_free);

@@ -5,6 +5,7 @@
 #include "base/heap.h"
 #include "wal/scan.h"
 #include "wal/slots.h"
+#include "wal/tail.h"
 #include "wal/wal.h"
 
 struct verify {
@@ -38,7 +39,7 @@ static void find_gap(struct verify *v, const char *name, uint64_t from, uint64_t
 
 static bool has_segment(const struct sf_wal_found *f)
 {
-    return f->state == SF_WAL_SEGMENT_OK || f->state == SF_WAL_SEGMENT_REPAIRED;
+    return sf_wal_segment_is_known(f->state);
 }
 
 static enum sf_err scan_records(struct verify *v, const char *name, struct sf_wal_scan *scan,
@@ -132,6 +133,61 @@ static enum sf_err verify_found(struct verify *v, const struct sf_wal_found *fou
     return err;
 }
 
+static void tell_tail(void *arg, enum sf_wal_tail_finding what, uint32_t slot, uint64_t from,
+                      uint64_t to)
+{
+    char name[SF_WAL_NAME_LEN];
+    sf_wal_slot_name(slot, name);
+    if (what == SF_WAL_TAIL_RESTORED)
+        find(arg, true, "%s: its header is lost; the one in " SF_WAL_TAIL_NAME " is used", name);
+    else
+        find(arg, true, "%s: is missing; it held records %llu to %llu", name,
+             (unsigned long long)from, (unsigned long long)(to - 1));
+}
+
+/* Of another store than the slots: what a copied folder may have. */
+static bool is_of_slots(const struct sf_wal_tail *t, const struct sf_wal_found *found, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (has_segment(&found[i]))
+            return memcmp(t->store_uuid, found[i].segment.store_uuid, 16) == 0;
+    }
+    return true;
+}
+
+static bool read_tail(struct verify *v, struct sf_wal_tail *t, struct sf_wal_found *found, size_t n)
+{
+    struct sf_why why;
+    enum sf_err err = sf_wal_tail_read(v->dir, t, &why);
+    if (err == SF_ERR_NOT_FOUND) {
+        sf_wal_slots_suspect(v->dir, found, n);
+        return false;
+    }
+    if (err) {
+        find(v, true, "%s", why.text);
+        return false;
+    }
+    if (!is_of_slots(t, found, n)) {
+        find(v, true, SF_WAL_TAIL_NAME ": belongs to another store than the slots");
+        return false;
+    }
+    sf_wal_tail_compare(t, v->ckpt_lsn, found, n, tell_tail, v);
+    return true;
+}
+
+/* Of the last segment, in which the end of the log must be. */
+static const char *last_name(const struct sf_wal_found *found, size_t n, char out[SF_WAL_NAME_LEN])
+{
+    memcpy(out, "wal", 4);
+    for (size_t i = n; i > 0; i--) {
+        if (has_segment(&found[i - 1])) {
+            sf_wal_slot_name(found[i - 1].number, out);
+            break;
+        }
+    }
+    return out;
+}
+
 enum sf_err sf_wal_verify(struct sf_dir *dir, uint64_t ckpt_lsn,
                           void (*say)(void *arg, const char *sentence), void *arg,
                           uint64_t *out_n_faults, struct sf_why *why)
@@ -139,10 +195,17 @@ enum sf_err sf_wal_verify(struct sf_dir *dir, uint64_t ckpt_lsn,
     struct verify v = {
         .dir = dir, .ckpt_lsn = ckpt_lsn, .next_lsn = ckpt_lsn + 1, .say = say, .arg = arg};
     struct sf_wal_found *found = NULL;
+    struct sf_wal_tail tail;
+    char name[SF_WAL_NAME_LEN];
     size_t n = 0;
+    bool has_tail = false;
     enum sf_err err = sf_wal_slots_find(dir, &found, &n, why);
     if (!err)
+        has_tail = read_tail(&v, &tail, found, n);
+    if (!err)
         err = verify_found(&v, found, n, why);
+    if (!err && has_tail && tail.synced_lsn >= v.next_lsn)
+        find_gap(&v, last_name(found, n, name), v.next_lsn, tail.synced_lsn + 1);
     if (!err)
         *out_n_faults = v.n_faults;
     sf_heap_free(found);

@@ -247,6 +247,36 @@ static enum sf_err take_segment(struct sf_wal *w, struct sf_why *why)
     return sf_wal_slots_take(&w->slots, &w->active, why);
 }
 
+/* What the log holds now, written down outside of it. */
+static enum sf_err write_tail(struct sf_wal *w, bool is_synced, struct sf_why *why)
+{
+    if (!sf_file_is_open(&w->tail.file))
+        return SF_OK;
+    w->tail.synced_lsn = w->at_lsn - 1;
+    return sf_wal_tail_write(&w->tail, is_synced, why);
+}
+
+/* After a group. A failure costs no record: it is said once. */
+static void note_synced(struct sf_wal *w)
+{
+    struct sf_why why;
+    enum sf_err err = write_tail(w, false, &why);
+    if (err && !w->tail.is_failed)
+        sf_wal_notice(w, "wal: %s: damage to the log would go unnoticed", why.text);
+    w->tail.is_failed = err;
+}
+
+/* Before the first group of a segment: its header is known elsewhere before a record is in it. */
+static void write_segments(struct sf_wal *w)
+{
+    const struct sf_wal_slot *slots[SF_WAL_TAIL_SEGMENTS];
+    size_t n = sf_wal_slots_needed(&w->slots, slots, SF_WAL_TAIL_SEGMENTS);
+    for (size_t i = 0; i < n; i++)
+        w->tail.segments[i] = (struct sf_wal_tail_segment){slots[i]->number, slots[i]->segment};
+    w->tail.n_segments = (uint32_t)n;
+    (void)write_tail(w, true, NULL); /* a disk that fails is said by the group that follows */
+}
+
 /* Writes one group of the work, or, after a failure with no work left, an empty segment: the probe
  * that tells whether the disk is back. */
 static enum sf_err commit_group(struct sf_wal *w, struct sf_why *why)
@@ -264,6 +294,8 @@ static enum sf_err commit_group(struct sf_wal *w, struct sf_why *why)
         n_records = build_group(w);
         SF_ASSERT(n_records); /* append refused what no segment can hold */
     }
+    if (!w->active_off)
+        write_segments(w);
     err = write_pen(w, why);
     if (err) {
         sf_wal_slots_quarantine(&w->slots, w->active, w->at_lsn - 1);
@@ -273,6 +305,7 @@ static enum sf_err commit_group(struct sf_wal *w, struct sf_why *why)
     }
     w->active_off += w->pen->len;
     w->at_lsn += n_records;
+    note_synced(w);
     complete(w, w->at_lsn - 1, SF_OK, NULL);
     return SF_OK;
 }
@@ -384,12 +417,15 @@ static void commit_loop(void *arg)
         delay_ms = delay_ms * 2 < MAX_DELAY_MS ? delay_ms * 2 : MAX_DELAY_MS;
     }
     leave_segment(w);
+    if (w->tail.n_segments)
+        (void)write_tail(w, true, NULL);
 }
 
 /* --- the doors --- */
 
 enum sf_err sf_wal_begin(struct sf_wal *w, uint64_t next_lsn, struct sf_why *why)
 {
+    struct sf_why tail_why;
     enum sf_err err;
     w->next_lsn = next_lsn;
     w->at_lsn = next_lsn;
@@ -397,6 +433,10 @@ enum sf_err sf_wal_begin(struct sf_wal *w, uint64_t next_lsn, struct sf_why *why
     w->pen = sf_heap_new(sizeof(*w->pen));
     if (!w->pen)
         return sf_fail(why, SF_ERR_NOMEM, "wal: no memory for the writer");
+    w->tail.n_segments = 0;
+    memcpy(w->tail.store_uuid, w->config.store_uuid, sizeof(w->tail.store_uuid));
+    if (sf_wal_tail_open(&w->tail, w->config.dir, &tail_why))
+        sf_wal_notice(w, "wal: %s: damage to the log would go unnoticed", tail_why.text);
     err = sf_wal_slots_start(&w->slots, why);
     if (!err)
         err = sf_thread_start(&w->thread, "wal", 0, commit_loop, w, why);
@@ -527,6 +567,7 @@ void sf_wal_close(struct sf_wal *w)
     sf_signal_all(&w->rolled);
     sf_mutex_unlock(&w->lock);
     sf_thread_join(&w->thread);
+    sf_wal_tail_close(&w->tail);
     sf_wal_slots_done(&w->slots);
     sf_signal_done(&w->wake);
     sf_signal_done(&w->rolled);

@@ -53,9 +53,10 @@ enum sf_err sf_wal_open(const struct sf_wal_config *config, struct sf_wal **out,
 
 struct sf_wal_replay_stats {
     uint64_t n_records, n_batches, len;
-    uint64_t n_lost_lsn;     /* gaps before the last segment: corruption, not a torn tail */
+    uint64_t n_lost_lsn; /* records that had been synced and are gone: damage, not a torn tail */
+    uint64_t first_lost_lsn, last_lost_lsn;
     uint64_t n_dropped;      /* batches without their LAST record, or without their first */
-    uint64_t n_bad_segments; /* header unreadable, or of another store: their records are lost */
+    uint64_t n_bad_segments; /* missing, unreadable, or of another store: their records are lost */
     uint64_t n_bad_pages;    /* the device could not read them */
     bool is_torn;            /* the log ends in a record that does not check out: what the crash
                               * cut short, or damage to the very last group */

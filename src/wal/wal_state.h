@@ -1,6 +1,7 @@
 /* wal_state.h - the log's own state, shared by the files of this room and by nobody else. */
 #pragma once
 #include "wal/slots.h"
+#include "wal/tail.h"
 #include "wal/wal.h"
 
 struct sf_wal_pen; /* wal.c: where a group is put together */
@@ -14,6 +15,8 @@ struct sf_wal {
     struct sf_wal_found *found;
     size_t n_found;
     uint64_t pending_len;
+    uint64_t n_missing; /* slots that the tail knows and that are not there */
+    bool has_tail;      /* it was there, and of this store */
 
     /* Guards all up to the next comment. Taken under the lock of a memtable; takes nothing. Not
      * held while the disk works or an entry's `done` is called. */
@@ -36,6 +39,7 @@ struct sf_wal {
     uint64_t active_off; /* 0: its header is not written yet */
     struct sf_wal_pen *pen;
     int64_t failed_since_ns;
+    struct sf_wal_tail tail; /* before the committer starts: what was found at open */
 };
 
 /* After replay: the committer starts, the first append gets `next_lsn`. */

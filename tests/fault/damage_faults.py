@@ -34,7 +34,14 @@ def used_end(path):
         return len(f.read().rstrip(b"\0"))
 
 
-SECOND_COPIES = ("meta.db", "LOCK", "tenants.log", "erase.log")  # nothing may be gone with one of them
+def zero_part(path, start, end):
+    """Bytes [start, end) become zeros: what a device or a file system leaves that has lost them."""
+    with open(path, "r+b") as f:
+        f.seek(start)
+        f.write(bytes(end - start))
+
+
+SECOND_COPIES = ("meta.db", "LOCK", "tenants.log", "erase.log", "wal.tail")  # nothing may be gone with one of them
 
 
 class Case:
@@ -46,7 +53,7 @@ class Case:
 
     def must_be_named(self, old, new):
         """Not what nobody reads: room between SQLite's rows, the process number of a server that is gone."""
-        if self.kind == "block":
+        if self.kind == "block" or self.what.startswith(("nothing", "zeros")):
             return True
         if self.kind == "LOCK":
             return re.findall(rb"store [0-9a-f]{32}", old) != re.findall(rb"store [0-9a-f]{32}", new)
@@ -73,7 +80,20 @@ def damage_cases(data, rng):
         size = os.path.getsize(os.path.join(data, name))
         for keep in (0, size // 2, size - 1):
             cases.append(Case(kind, name, f"all but {keep} bytes", lambda path, k=keep: os.truncate(path, k)))
+    cases += log_cases(data, kinds["log slot"])
     return cases
+
+
+def log_cases(data, slots):
+    """What nothing inside the log can show: the slot in use is gone, its first page is, or its second half."""
+    live = max(slots, key=lambda name: os.path.getmtime(os.path.join(data, name)))
+    end = used_end(os.path.join(data, live))
+    middle = (4096 + (end - 4096) // 2) // 4096 * 4096
+    return [
+        Case("log slot", live, "nothing left", os.unlink),
+        Case("log slot", live, "zeros in the first page", lambda path: zero_part(path, 0, 4096)),
+        Case("log slot", live, "zeros in the second half", lambda path: zero_part(path, middle, os.path.getsize(path))),
+    ]
 
 
 def read(path):
@@ -108,6 +128,10 @@ def server_on(house, case, erased):
                for word in ("damaged", "lost", "quarantined", "unfinished", "corrupt", "cannot be read"))
     if missing and case.kind in SECOND_COPIES:
         faults.append(f"{len(missing)} spans are gone with it; /ready: {text}")
+    if missing and case.kind == "log slot" and not (told and "records lost" in text):
+        faults.append(f"{len(missing)} spans are missing and /ready does not say so: {text}")
+    if missing and "first page" in case.what:
+        faults.append(f"{len(missing)} spans are gone with a header that wal.tail knows")
     if missing and not (told or said):
         faults.append(f"{len(missing)} spans are missing and nobody says so; /ready: {text}")
     if not house.send():
@@ -124,7 +148,7 @@ def one_case(house, pristine, case, erased, counts):
     fault, is_named = fsck_of(house, case)
     counts["named"] += is_named
     faults = [fault] if fault else []
-    if not is_named and case.must_be_named(read(os.path.join(pristine, case.name)), read(path)):
+    if not is_named and case.must_be_named(read(os.path.join(pristine, case.name)), read(path) if os.path.exists(path) else b""):
         faults.append("fsck does not name it")
     open(house.server.log_path, "w", encoding="utf-8").close()
     if house.server.start():
@@ -132,7 +156,7 @@ def one_case(house, pristine, case, erased, counts):
             more, is_gone = server_on(house, case, erased)
             faults += more
             counts["gone"] += is_gone
-            if is_gone and not is_named and case.kind != "log slot":
+            if is_gone and not is_named:
                 faults.append("something is gone and fsck had no word for it")
         except (rig.Gone, AssertionError) as e:
             faults.append(str(e))
@@ -170,7 +194,7 @@ def damage(tap, rng):
         tap.say(f"{len(cases)} damaged directories of {len({c.kind for c in cases})} kinds of files: {counts['named']} named by "
                 f"fsck, in {counts['gone']} something was gone")
         tap.check(not failures, "damage: no crash, nothing wrong, nothing silently lost", "\n".join(failures[:12]))
-        tap.check({"block", "log slot", "meta.db", "LOCK", "tenants.log"} <= {c.kind for c in cases},
+        tap.check({"block", "log slot", "meta.db", "LOCK", "tenants.log", "wal.tail"} <= {c.kind for c in cases},
                   "damage: enough kinds of files", str({c.kind for c in cases}))
     finally:
         house.close()

@@ -253,14 +253,16 @@ static void watch_failed(const struct faultfs_event *e)
 TEST(wal_fault, never_writes_again_where_a_sync_failed)
 {
     struct rig r;
+    char slots[300];
     rig_init_temporary(&r);
+    snprintf(slots, sizeof(slots), "%s/wal/", r.path);
     assert_ok(rig_open(&r));
     sf_clock_sleep_ms(50); /* slots are ready: from here on only the committer writes */
     failed_path[0] = 0;
     n_writes_after = 0;
     is_gone = false;
     faultfs_record(watch_failed);
-    faultfs_arm(FAULTFS_SYNC, FAULTFS_FAIL, EIO, 1, 1, r.path);
+    faultfs_arm(FAULTFS_SYNC, FAULTFS_FAIL, EIO, 1, 1, slots);
     for (uint32_t i = 0; i < 20; i++)
         assert_ok(put_patiently(&r, i));
     assert_int_equal(faultfs_control()->n_failed, 1);

@@ -14,6 +14,7 @@
 #include "support/wal_rig.h"
 
 enum { PAGE = 4096, SLOT_LEN = 48 << 10, N_PAGES = SLOT_LEN / PAGE, MAX_NAMES = 64 };
+enum { TAIL = MAX_NAMES - 1 }; /* wal.tail, as if it were a slot */
 enum { MAX_EVENTS = 60000, MAX_FILES = 1024 };
 
 enum kind {
@@ -23,6 +24,7 @@ enum kind {
     EV_NAME, /* .new becomes .wal */
     EV_UNLINK,
     EV_DIR_SYNC,
+    EV_TAIL_NAME, /* the name of wal.tail is on disk */
     EV_ACK,
     EV_CKPT,
     EV_QUIET /* the log says that no slot is being made or deleted */
@@ -55,7 +57,12 @@ static bool is_slot(const char *path, unsigned *out_number, bool *out_is_new)
 {
     const char *at = strstr(path, "/wal/");
     char ending[5] = "";
-    if (!at || sscanf(at, "/wal/%4u.%4s", out_number, ending) != 2 || *out_number >= MAX_NAMES)
+    if (strstr(path, "/wal.tail")) {
+        *out_number = TAIL;
+        *out_is_new = false;
+        return true;
+    }
+    if (!at || sscanf(at, "/wal/%4u.%4s", out_number, ending) != 2 || *out_number >= TAIL)
         return false;
     *out_is_new = strcmp(ending, "new") == 0;
     return true;
@@ -70,6 +77,8 @@ static void see(const struct faultfs_event *e)
     if (!is_slot(e->path, &out.number, &out.is_new)) {
         if (e->call == FAULTFS_SYNC && strcmp(e->path + root_len, "/wal") == 0)
             add_event((struct event){.kind = EV_DIR_SYNC});
+        if (e->call == FAULTFS_SYNC && e->path[root_len] == 0)
+            add_event((struct event){.kind = EV_TAIL_NAME});
         return;
     }
     switch (e->call) {
@@ -81,7 +90,14 @@ static void see(const struct faultfs_event *e)
         memcpy(out.bytes, e->bytes, e->len);
         break;
     case FAULTFS_SYNC: out.kind = EV_SYNC; break;
-    case FAULTFS_OPEN: out.kind = EV_CREATE; break;
+    case FAULTFS_OPEN:
+        out.kind = EV_CREATE;
+        if (out.number == TAIL) { /* has its name at once */
+            out.is_new = true;
+            add_event(out);
+            out.kind = EV_NAME;
+        }
+        break;
     /* cppcheck-suppress memleak ; it takes the next case for a part of the first */
     case FAULTFS_TRUNCATE: return; /* of what was just created */
     case FAULTFS_UNLINK: out.kind = EV_UNLINK; break;
@@ -165,14 +181,18 @@ static void apply(const struct event *e)
             n->now = NULL;
         break;
     case EV_DIR_SYNC:
-        for (size_t i = 0; i < MAX_NAMES; i++) {
+        for (size_t i = 0; i < TAIL; i++) {
             names[i].safe = names[i].now;
             names[i].was_absent = false;
         }
         break;
+    case EV_TAIL_NAME:
+        names[TAIL].safe = names[TAIL].now;
+        names[TAIL].was_absent = false;
+        break;
     case EV_QUIET:
         /* It takes what they held for gone: none of it may come back. */
-        for (size_t i = 0; i < MAX_NAMES; i++)
+        for (size_t i = 0; i < TAIL; i++)
             assert_ptr_equal(names[i].safe, names[i].now);
         break;
     case EV_ACK:
@@ -221,7 +241,10 @@ static void write_image(const struct rig *r, enum how how, uint64_t *random)
             if (f->is_dirty[p] && toss(how, random))
                 memcpy(bytes + p * PAGE, f->now + p * PAGE, PAGE);
         }
-        rig_slot_path(r, i, path, sizeof(path));
+        if (i == TAIL)
+            snprintf(path, sizeof(path), "%s/wal.tail", r->path);
+        else
+            rig_slot_path(r, i, path, sizeof(path));
         fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
         assert_true(fd >= 0);
         assert_int_equal(pwrite(fd, bytes, len, 0), len);

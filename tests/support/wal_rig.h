@@ -230,7 +230,7 @@ static inline void rig_slot_path(const struct rig *r, unsigned number, char *out
     snprintf(out, len, "%s/wal/%04u.wal", r->path, number);
 }
 
-static inline void rig_clear(struct rig *r) /* deletes the slots */
+static inline void rig_clear(struct rig *r) /* deletes the slots and the tail */
 {
     char folder[300], path[600];
     struct dirent *e;
@@ -245,6 +245,8 @@ static inline void rig_clear(struct rig *r) /* deletes the slots */
     if (list)
         closedir(list);
     rmdir(folder);
+    snprintf(path, sizeof(path), "%s/wal.tail", r->path);
+    unlink(path);
 }
 
 static inline void rig_done(struct rig *r)

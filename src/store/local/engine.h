@@ -90,7 +90,7 @@ struct sf_local {
     unsigned n_pool;
 
     struct sf_mutex state_lock; /* guards the reasons; takes nothing */
-    char refuse_reason[160], degraded_reason[160], merge_reason[160];
+    char refuse_reason[160], degraded_reason[224], merge_reason[160];
     atomic_int pressure; /* enum sf_pressure, apart from what the log says */
     atomic_bool is_flush_failing, is_disk_full;
 

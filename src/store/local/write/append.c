@@ -536,6 +536,14 @@ static enum sf_err see_batch(void *arg, uint64_t lsn, const struct sf_logged *pi
     return err;
 }
 
+static void name_lost(struct sf_local *l, const struct sf_wal_replay_stats *stats)
+{
+    size_t at = strlen(l->degraded_reason);
+    snprintf(l->degraded_reason + at, sizeof(l->degraded_reason) - at,
+             " (between records %" PRIu64 " and %" PRIu64 ")", stats->first_lost_lsn,
+             stats->last_lost_lsn);
+}
+
 /* Damage that replay met stays visible until the next start: in the log and in readiness. */
 static void tell_damage(struct sf_local *l, const struct sf_wal_replay_stats *stats)
 {
@@ -545,6 +553,8 @@ static void tell_damage(struct sf_local *l, const struct sf_wal_replay_stats *st
              "the log was damaged: %" PRIu64 " records lost, %" PRIu64 " segments and %" PRIu64
              " pages unreadable when it was replayed",
              stats->n_lost_lsn, stats->n_bad_segments, stats->n_bad_pages);
+    if (stats->n_lost_lsn)
+        name_lost(l, stats);
     sf_local_notice(l, "store: %s", l->degraded_reason);
 }
 
