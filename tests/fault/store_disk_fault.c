@@ -198,3 +198,58 @@ TEST(store_disk, survives_closing_on_a_failing_disk)
 {
     every_way("close", do_close);
 }
+
+/* ---- an erasure while a merge runs ---- */
+
+static struct store_rig *erasing; /* until the erasure has come */
+
+/* After the first output of the merge is on disk, before the second is begun. */
+static void erase_tenant_2(const struct faultfs_event *e)
+{
+    struct sf_selector which = {.what = SF_SELECT_ALL};
+    struct store_rig *r = erasing;
+    if (!r || e->call != FAULTFS_SYNC || !strstr(e->path, "/tmp/"))
+        return;
+    erasing = NULL; /* the erasure syncs too */
+    must(r->store->ops->erase(r->store, 2, &which, &r->why), r);
+}
+
+static uint32_t count_of_tenant(struct store_rig *r, uint32_t tenant)
+{
+    r->tenant = tenant;
+    return count_all(r);
+}
+
+TEST(store_disk, does_a_merge_over_that_an_erasure_came_into)
+{
+    struct store_rig r;
+    struct sf_otlp_make make;
+    struct sf_span_batch b;
+    store_rig_init(&r);
+    r.config.tuning.compact_blocks = 4;
+    sf_otlp_make_init(&make, 1, START_NS);
+    assert_ok(store_rig_open(&r));
+    for (int i = 0; i < 4; i++) {
+        for (uint32_t tenant = 1; tenant <= 2; tenant++) {
+            sf_otlp_make_batch(&make, N_SPANS, &r.arena, &b);
+            assert_ok(store_put(&r, 0, tenant, &b, 0));
+        }
+        assert_ok(do_flush(&r));
+    }
+    assert_int_equal(count_of_tenant(&r, 2), 4 * N_SPANS);
+    erasing = &r;
+    faultfs_record(erase_tenant_2);
+    (void)do_merge(&r); /* may say that it has to be done over */
+    faultfs_record(NULL);
+    assert_null(erasing); /* it came while the merge ran */
+    assert_int_equal(count_of_tenant(&r, 2), 0);
+    for (int i = 0; i < 5; i++)
+        (void)do_merge(&r);
+    assert_int_equal(count_of_tenant(&r, 2), 0);
+    assert_int_equal(count_of_tenant(&r, 1), 4 * N_SPANS);
+    store_rig_close(&r);
+    assert_ok(store_rig_open(&r));
+    assert_int_equal(count_of_tenant(&r, 2), 0);
+    assert_int_equal(count_of_tenant(&r, 1), 4 * N_SPANS);
+    store_rig_done(&r);
+}

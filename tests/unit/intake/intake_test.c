@@ -1,5 +1,6 @@
 #include "test.h"
 
+#include "base/hash.h"
 #include "base/heap.h"
 #include "base/limits.h"
 #include "intake/intake.h"
@@ -487,6 +488,49 @@ TEST(intake, cuts_a_large_request_into_pieces)
         sf_batch_free(got.batch);
     }
     sf_redactor_free(r);
+}
+
+/* Spans so long that a piece does not fit a record and is halved, more than once. */
+TEST(intake, halves_a_piece_that_is_too_long_and_keeps_both_halves)
+{
+    enum { N = 1000, TEXT_LEN = 30000 };
+    static struct sf_span spans[N];
+    static char text[N * TEXT_LEN];
+    static struct sf_attr attrs[N];
+    struct sf_resource res = {.service = SF_STR("shop")};
+    struct sf_scope scope = {0};
+    struct sf_span_batch batch = {&res, &scope, spans, 1, 1, N};
+    struct sf_buf body = {0};
+    struct sf_intake_result got;
+    uint32_t n_seen[N] = {0}, n_pieces = 0;
+
+    for (size_t i = 0; i < sizeof(text); i++) /* hardly compresses */
+        text[i] = (char)('!' + (sf_hash_mix(7, i) >> 20) % 90);
+    for (uint32_t i = 0; i < N; i++) {
+        attrs[i] = (struct sf_attr){SF_STR("text"),
+                                    {.type = SF_VALUE_STR, .str = {text + i * TEXT_LEN, TEXT_LEN}}};
+        spans[i] = (struct sf_span){.trace_id = {{1}},
+                                    .span_id = i + 1,
+                                    .name = SF_STR("op"),
+                                    .start_ns = 1,
+                                    .end_ns = 2,
+                                    .attrs = {&attrs[i], 1}};
+    }
+    sf_otlp_make_pb(&batch, &body);
+    got = take(NULL, SF_LOG_OTLP_TRACES_PB, 0, &body);
+    assert_int_equal(got.n_spans, N);
+    for (struct sf_batch *b = got.batch; b; b = b->next, n_pieces++) {
+        struct sf_batch *again = NULL;
+        assert_ok(sf_intake_replay(&b->log, &again, &why));
+        for (uint32_t i = 0; i < again->spans->n_spans; i++)
+            n_seen[again->spans->spans[i].span_id - 1]++;
+        sf_batch_free(again);
+    }
+    assert_true(n_pieces > 1);
+    for (uint32_t i = 0; i < N; i++)
+        assert_int_equal(n_seen[i], 1);
+    sf_batch_free(got.batch);
+    sf_buf_done(&body);
 }
 
 TEST(intake, replays_only_what_is_whole)

@@ -1,5 +1,6 @@
 #include "listen/listener.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -213,6 +214,39 @@ TEST(conn_h1, answers_garbage_with_a_status_and_the_end)
     assert_int_equal(peer_stats(&s).n_bad_framing, 5);
     assert_int_equal(atomic_load(&s.n_faults), 5);
     sf_buf_done(&left);
+    peer_stop(&s);
+}
+
+/* A client that still sends when the refusal is on its way must be able to read it: bytes that
+ * nobody reads make the kernel answer with a reset, which throws the answer away. */
+static bool survives_sending_on(uint16_t port)
+{
+    static char rest[64 << 10];
+    struct pollfd p = {.fd = peer_connect(port), .events = 0};
+    struct sf_buf left = {0};
+    bool is_reset;
+    peer_send(p.fd, SF_STR("POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\nabc"));
+    peer_expect(p.fd, &left, 413, NULL);
+    is_reset = !peer_is_closed(p.fd, 2000); /* its side ends */
+    for (int i = 0; i < 4 && !is_reset; i++) {
+        is_reset = !peer_try_send(p.fd, rest, sizeof(rest)) ||
+                   (poll(&p, 1, 20) > 0 && p.revents & POLLERR);
+    }
+    (void)close(p.fd);
+    sf_buf_done(&left);
+    return !is_reset;
+}
+
+TEST(conn_h1, reads_on_after_a_refusal_so_that_it_arrives)
+{
+    struct sf_listen_limits limits = {.body_len = 1000};
+    struct peer_server s;
+    bool is_well = false;
+    peer_start(&s, &limits, NULL);
+    /* It reads on for a second; a machine that was busy for longer gets further tries. */
+    for (int i = 0; i < 3 && !is_well; i++)
+        is_well = survives_sending_on(s.port);
+    assert_true(is_well);
     peer_stop(&s);
 }
 

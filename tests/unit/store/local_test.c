@@ -42,6 +42,31 @@ TEST(local, shows_a_trace_at_once_after_the_acknowledgement)
     store_rig_done(&r);
 }
 
+/* The log refuses what no segment of it can hold; the rows are in memory by then. */
+TEST(local, takes_rows_back_that_the_log_refuses)
+{
+    struct store_rig r;
+    struct sf_otlp_make m;
+    struct sf_span_batch small, large;
+    store_rig_init(&r);
+    r.config.tuning.segment_len = 64 << 10;
+    sf_otlp_make_init(&m, 1, START_NS);
+    assert_ok(store_rig_open(&r));
+    make(&r, &m, 20, &small);
+    make(&r, &m, 1000, &large);
+    for (int i = 0; i < 2; i++) { /* into an empty memtable, and behind rows of others */
+        assert_int_equal(store_put(&r, 0, 1, &large, 0), SF_ERR_LIMIT);
+        assert_int_equal(count_found(&r, 1, &large), 0);
+        if (i == 0)
+            assert_ok(store_put(&r, 0, 1, &small, 0));
+        assert_int_equal(count_found(&r, 1, &small), 20);
+    }
+    assert_ok(r.store->ops->flush(r.store, &r.why));
+    assert_int_equal(count_found(&r, 1, &large), 0);
+    assert_int_equal(count_found(&r, 1, &small), 20);
+    store_rig_done(&r);
+}
+
 TEST(local, keeps_everything_over_flush_and_reopening)
 {
     struct store_rig r;
