@@ -80,6 +80,11 @@ def pages():
     rows = set(re.findall(r"^\| `([\w/]+)` \|", read("docs/architecture.md"), re.M))
     folders = {name for name in os.listdir(os.path.join(ROOT, "src")) if "." not in name}
     folders |= {"collect/" + name for name in os.listdir(os.path.join(ROOT, "collect")) if "." not in name}
+    for page, number in (("format-store", r"format \((\d+)\)"), ("format-log", r"Format number (\d+)"),
+                         ("format-span-block", r"format (\d+)"), ("format-profile-block", r"format (\d+)")):
+        row = re.search(r"^\| [^|]*\| \[%s.md\]\([^|]*\|[^|]*\| (\d+)" % page, read("docs/architecture.md"), re.M)
+        yield f"docs/architecture.md has the number of docs/{page}.md", \
+            row and row[1] == re.search(number, read(f"docs/{page}.md"))[1]
     yield "docs/architecture.md has a row for every folder", folders <= rows and len(folders) > 25
 
 
