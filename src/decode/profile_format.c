@@ -10,6 +10,7 @@
 /* clang-format off */
 #define FORMATS(X) \
     X(jfr) \
+    X(perf_data) \
     X(legacy_cpu) \
     X(cpuprofile) \
     X(heapprofile) \

@@ -22,6 +22,7 @@
 #include "decode/frame_kind.h"
 #include "decode/perf/perf_event.h"
 #include "decode/sample_clock.h"
+#include "decode/text_word.h"
 
 struct header { /* of a sample */
     sf_str comm, event, rest;
@@ -45,30 +46,12 @@ struct script {
 
 /* --- header lines --- */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-/* The next word of `*rest`, which is cut; false at the end. */
-static bool next_word(sf_str *rest, sf_str *out)
-{
-    size_t at = 0, end;
-    while (at < rest->len && is_blank(rest->p[at]))
-        at++;
-    for (end = at; end < rest->len && !is_blank(rest->p[end]);)
-        end++;
-    *out = sf_str_part(*rest, at, end - at);
-    *rest = sf_str_from_at(*rest, end);
-    return out->len > 0;
-}
-
 static bool last_word(sf_str *rest, sf_str *out)
 {
     size_t at, end = rest->len;
-    while (end && is_blank(rest->p[end - 1]))
+    while (end && sf_text_is_blank(rest->p[end - 1]))
         end--;
-    for (at = end; at && !is_blank(rest->p[at - 1]);)
+    for (at = end; at && !sf_text_is_blank(rest->p[at - 1]);)
         at--;
     *out = sf_str_part(*rest, at, end - at);
     rest->len = at;
@@ -130,11 +113,11 @@ static void take_left(sf_str left, struct header *h)
 static bool take_right(sf_str right, struct header *h)
 {
     sf_str word;
-    if (!next_word(&right, &word))
+    if (!sf_text_word(&right, &word))
         return h->has_time; /* -F without the event */
     if (sf_str_to_u64(word, &h->period)) {
         h->has_period = true;
-        if (!next_word(&right, &word))
+        if (!sf_text_word(&right, &word))
             return h->has_time;
     }
     if (word.len < 2 || word.p[word.len - 1] != ':')
@@ -150,7 +133,7 @@ static bool find_event(sf_str line, struct header *h)
     sf_str rest = line, word, left = {line.p, 0};
     bool was_number = false;
     uint64_t n;
-    while (next_word(&rest, &word)) {
+    while (sf_text_word(&rest, &word)) {
         size_t at = (size_t)(word.p - line.p);
         if (was_number && word.len > 1 && word.p[word.len - 1] == ':') {
             sf_str before = left, period;
@@ -177,7 +160,7 @@ static bool header_of(sf_str line, struct header *out)
 {
     struct header h = {0};
     sf_str rest = line, word;
-    for (unsigned i = 0; i < 64 && next_word(&rest, &word); i++) {
+    for (unsigned i = 0; i < 64 && sf_text_word(&rest, &word); i++) {
         if (!time_of(word, &h.time_ns))
             continue;
         h.has_time = true;
@@ -223,7 +206,7 @@ static void take_module(sf_str *text, sf_str *out)
         if (!open)
             break;
     }
-    if (open || (at && !is_blank(text->p[at - 1])))
+    if (open || (at && !sf_text_is_blank(text->p[at - 1])))
         return;
     *out = sf_str_part(*text, at + 1, text->len - at - 2);
     *text = sf_str_trim(sf_str_part(*text, 0, at));
@@ -242,7 +225,7 @@ static void strip_offset(sf_str *s)
 static bool frame_of(sf_str line, struct frame *out)
 {
     sf_str text = sf_str_trim(line), rest = text, word;
-    if (!next_word(&rest, &word))
+    if (!sf_text_word(&rest, &word))
         return false;
     if (is_hex(word))
         text = sf_str_trim(rest);
@@ -414,7 +397,7 @@ static sf_str root_name(struct script *s, sf_str comm)
         return comm;
     to = sf_profile_new(s->b, comm.len, 1);
     for (size_t i = 0; to && i < comm.len; i++)
-        to[i] = is_blank(comm.p[i]) ? '_' : comm.p[i];
+        to[i] = sf_text_is_blank(comm.p[i]) ? '_' : comm.p[i];
     return to ? (sf_str){to, comm.len} : SF_STR_NONE;
 }
 
@@ -460,7 +443,7 @@ static bool open_sample(struct script *s, sf_str line)
         s->has_clock = true;
     }
     rest = h.rest;
-    if (next_word(&rest, &word) && is_hex(word) && frame_of(h.rest, &f) && f.module.len) {
+    if (sf_text_word(&rest, &word) && is_hex(word) && frame_of(h.rest, &f) && f.module.len) {
         add_frame(s, &f); /* no call graph: the whole sample is this line */
         close_sample(s);
     }
@@ -470,7 +453,7 @@ static bool open_sample(struct script *s, sf_str line)
 static void take_line(struct script *s, sf_str line)
 {
     struct frame f;
-    bool is_indented = is_blank(line.p[0]);
+    bool is_indented = sf_text_is_blank(line.p[0]);
     if (s->is_open && is_indented) {
         if (s->frames.n > SF_LIMIT_FRAMES * 4) {
             s->b->drops.n_frames++;
@@ -534,7 +517,7 @@ static bool is_perf_script(sf_str bytes)
         }
         if (line.p[0] == '#')
             continue;
-        if (is_open && is_blank(line.p[0]) && frame_of(line, &f) && f.module.len)
+        if (is_open && sf_text_is_blank(line.p[0]) && frame_of(line, &f) && f.module.len)
             return true;
         is_open = header_of(line, &h);
         if (is_open && h.has_time && h.event.len && frame_of(h.rest, &f) && f.module.len)

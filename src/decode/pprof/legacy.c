@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "decode/frame_kind.h"
 #include "decode/profile_type.h"
+#include "decode/text_word.h"
 
 enum { MAX_MAPS = 65536 };
 
@@ -41,19 +42,6 @@ bool sf_legacy_hex(sf_str text, uint64_t *out)
     return true;
 }
 
-static bool next_word(sf_str *rest, sf_str *out)
-{
-    *rest = sf_str_trim(*rest);
-    for (size_t i = 0; i <= rest->len; i++) {
-        if (i == rest->len || rest->p[i] == ' ' || rest->p[i] == '\t') {
-            *out = sf_str_part(*rest, 0, i);
-            *rest = sf_str_from_at(*rest, i);
-            return i > 0;
-        }
-    }
-    return false;
-}
-
 /* "start-end r-xp off dev inode file", "start-end: file" or "start-end file". Only code is looked
  * up. */
 static bool take_range(struct sf_legacy *l, sf_str line)
@@ -61,7 +49,7 @@ static bool take_range(struct sf_legacy *l, sf_str line)
     struct range r = {0}, *to;
     sf_str rest = line, word, more;
     size_t dash;
-    if (!next_word(&rest, &word))
+    if (!sf_text_word(&rest, &word))
         return false;
     if (sf_str_ends(word, SF_STR(":")))
         word.len--;
@@ -70,13 +58,13 @@ static bool take_range(struct sf_legacy *l, sf_str line)
         !sf_legacy_hex(sf_str_from_at(word, dash + 1), &r.limit) || r.limit <= r.start)
         return false;
     more = rest;
-    if (next_word(&more, &word) && word.len == 4 && (word.p[0] == 'r' || word.p[0] == '-')) {
+    if (sf_text_word(&more, &word) && word.len == 4 && (word.p[0] == 'r' || word.p[0] == '-')) {
         if (word.p[2] != 'x')
             return true;
-        if (next_word(&more, &word))
+        if (sf_text_word(&more, &word))
             sf_legacy_hex(word, &r.off);
-        next_word(&more, &word); /* device */
-        next_word(&more, &word); /* inode */
+        sf_text_word(&more, &word); /* device */
+        sf_text_word(&more, &word); /* inode */
         rest = more;
     }
     r.file = sf_str_trim(rest);
@@ -97,7 +85,7 @@ static void take_name(struct sf_legacy *l, sf_str line)
     sf_str rest = line, word, where;
     size_t open, colon;
     uint64_t number;
-    if (!next_word(&rest, &word) || !sf_str_starts(word, SF_STR("0x")) ||
+    if (!sf_text_word(&rest, &word) || !sf_str_starts(word, SF_STR("0x")) ||
         !sf_legacy_hex(word, &n.addr))
         return;
     n.name = sf_str_trim(rest);
@@ -149,26 +137,31 @@ void sf_legacy_read_map(struct sf_legacy *l, sf_str text)
         qsort(l->names.items, l->names.n, sizeof(struct name), by_addr);
 }
 
-void sf_legacy_types(struct sf_legacy *l, const char *const *types, uint32_t n, int64_t period,
-                     int64_t duration_ns)
+static void split_type(const char *both, sf_str *type, sf_str *unit)
 {
-    sf_str names[SF_LEGACY_TYPES], units[SF_LEGACY_TYPES];
+    size_t slash = 0;
+    sf_str_find_char(sf_str_from(both), '/', &slash);
+    *type = sf_str_part(sf_str_from(both), 0, slash);
+    *unit = sf_str_from_at(sf_str_from(both), slash + 1);
+}
+
+void sf_legacy_types(struct sf_legacy *l, const char *const *types, uint32_t n,
+                     const struct sf_legacy_period *period)
+{
+    sf_str names[SF_LEGACY_TYPES], units[SF_LEGACY_TYPES], period_type, period_unit;
     uint32_t set = sf_profile_build_set(l->b, &l->b->me, NULL, 0);
-    struct sf_profile_what what = {.period = period, .duration_ns = duration_ns};
-    for (uint32_t i = 0; i < n; i++) {
-        sf_str both = sf_str_from(types[i]);
-        size_t slash = 0;
-        sf_str_find_char(both, '/', &slash);
-        names[i] = sf_str_part(both, 0, slash);
-        units[i] = sf_str_from_at(both, slash + 1);
-    }
+    struct sf_profile_what what = {.period = period->period, .duration_ns = period->duration_ns};
+    split_type(period->type, &period_type, &period_unit);
+    for (uint32_t i = 0; i < n; i++)
+        split_type(types[i], &names[i], &units[i]);
     for (uint32_t i = 0; i < n; i++) {
         what.type = (struct sf_profile_type){sf_profile_name_of(names, n, SF_STR_NONE), names[i],
-                                             units[i], names[n - 1], units[n - 1]};
+                                             units[i], period_type, period_unit};
         l->series[i] = sf_profile_build_series(l->b, set,
                                                sf_profile_build_what(l->b, &what, n == 1));
     }
     l->n_types = n;
+    l->has_count = period->has_count;
 }
 
 static const struct range *find_range(const struct sf_legacy *l, uint64_t addr)
@@ -232,7 +225,7 @@ void sf_legacy_add(struct sf_legacy *l, const int64_t *values, uint64_t thread, 
     struct sf_sample s = {.thread = thread, .thread_name = thread_name};
     s.stack = sf_profile_build_stack(l->b, l->stack.items, l->stack.n);
     l->stack.n = 0;
-    s.count = values[0] > 0 && values[0] <= UINT32_MAX ? (uint32_t)values[0] : 1;
+    s.count = l->has_count && values[0] > 0 && values[0] <= UINT32_MAX ? (uint32_t)values[0] : 1;
     for (uint32_t i = 0; i < l->n_types; i++) {
         s.series = l->series[i];
         s.value = values[i];

@@ -14,15 +14,22 @@ struct sf_legacy {
     struct sf_profile_list stack; /* locations, leaf first */
     uint32_t series[SF_LEGACY_TYPES];
     uint32_t n_types;
+    bool has_count;
 };
 
 void sf_legacy_init(struct sf_legacy *l, struct sf_profile_build *b);
 /* The text behind the samples: /proc/self/maps in any of its spellings, or "0xADDR name
  * (file:line)" per line. */
 void sf_legacy_read_map(struct sf_legacy *l, sf_str text);
-/* Sample types "type/unit", and the period. */
-void sf_legacy_types(struct sf_legacy *l, const char *const *types, uint32_t n, int64_t period,
-                     int64_t duration_ns);
+/* Sample types "type/unit", and the period with its own. The first type counts events when
+ * `has_count`. */
+struct sf_legacy_period {
+    const char *type; /* "space/bytes" */
+    int64_t period, duration_ns;
+    bool has_count;
+};
+void sf_legacy_types(struct sf_legacy *l, const char *const *types, uint32_t n,
+                     const struct sf_legacy_period *period);
 /* An address onto the stack; `is_return`: of a call, so the instruction is the one before. */
 void sf_legacy_push(struct sf_legacy *l, uint64_t addr, bool is_return);
 void sf_legacy_push_name(struct sf_legacy *l, sf_str name, sf_str file, uint32_t line);

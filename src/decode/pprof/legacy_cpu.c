@@ -104,7 +104,8 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     period_ns = (int64_t)word_at(&w, 3) * 1000;
     sf_legacy_init(&l, b);
     sf_legacy_read_map(&l, sf_str_from_at(bytes, end * w.size));
-    sf_legacy_types(&l, types, 2, period_ns, 0);
+    sf_legacy_types(&l, types, 2,
+                    &(struct sf_legacy_period){"cpu/nanoseconds", period_ns, 0, true});
     for (size_t at = HEADER_WORDS; at + 3 < end && sf_profile_build_ok(b);
          at += 2 + (size_t)word_at(&w, at + 1))
         add_sample(&l, &w, at, period_ns, is_java);

@@ -16,6 +16,7 @@
 #include "base/limits.h"
 #include "base/num.h"
 #include "decode/pprof/legacy.h"
+#include "decode/text_word.h"
 
 enum kind { HEAP, CONTENTION, JAVA_HEAP, COUNT, THREAD };
 
@@ -34,19 +35,6 @@ struct reader {
     sf_str thread_name;
     uint64_t thread, n_line;
 };
-
-static bool next_word(sf_str *rest, sf_str *out)
-{
-    *rest = sf_str_trim(*rest);
-    for (size_t i = 0; i <= rest->len; i++) {
-        if (i == rest->len || rest->p[i] == ' ' || rest->p[i] == '\t') {
-            *out = sf_str_part(*rest, 0, i);
-            *rest = sf_str_from_at(*rest, i);
-            return i > 0;
-        }
-    }
-    return false;
-}
 
 /* --- headers --- */
 
@@ -126,25 +114,27 @@ static void open_types(struct reader *r)
                              *const plain[] = {"inuse_objects/count", "inuse_space/bytes"},
                              *const contention[] = {"contentions/count", "delay/nanoseconds"},
                              *const threads[] = {"thread/count"};
+    struct sf_legacy_period space = {"space/bytes", (int64_t)r->rate, 0, false},
+                            contentions = {"contentions/count", (int64_t)r->period, r->duration_ns,
+                                           true},
+                            one = {"thread/count", 1, 0, true};
     sf_str own = SF_STR_NONE;
     const char *count[1];
     switch (r->kind) {
     case HEAP:
         if (r->has_alloc)
-            sf_legacy_types(&r->l, heap, 4, (int64_t)r->rate, 0);
+            sf_legacy_types(&r->l, heap, 4, &space);
         else
-            sf_legacy_types(&r->l, plain, 2, (int64_t)r->rate, 0);
+            sf_legacy_types(&r->l, plain, 2, &space);
         return;
-    case JAVA_HEAP: sf_legacy_types(&r->l, plain, 2, (int64_t)r->rate, 0); return;
-    case CONTENTION:
-        sf_legacy_types(&r->l, contention, 2, (int64_t)r->period, r->duration_ns);
-        return;
-    case THREAD: sf_legacy_types(&r->l, threads, 1, 1, 0); return;
+    case JAVA_HEAP: sf_legacy_types(&r->l, plain, 2, &space); return;
+    case CONTENTION: sf_legacy_types(&r->l, contention, 2, &contentions); return;
+    case THREAD: sf_legacy_types(&r->l, threads, 1, &one); return;
     case COUNT:
         if (!sf_arena_print(r->b->a, &own, "%.*s/count", SF_STR_ARG(r->type)))
             r->b->is_full = true;
-        count[0] = own.p ? own.p : "samples/count";
-        sf_legacy_types(&r->l, count, 1, 1, 0);
+        count[0] = one.type = own.p ? own.p : "samples/count";
+        sf_legacy_types(&r->l, count, 1, &one);
         return;
     }
 }
@@ -212,7 +202,7 @@ static void push_addresses(struct reader *r)
 {
     sf_str rest = r->addrs, word;
     uint64_t addr, n = 0;
-    while (next_word(&rest, &word) && !r->b->is_full) {
+    while (sf_text_word(&rest, &word) && !r->b->is_full) {
         if (!sf_legacy_hex(word, &addr))
             r->b->drops.n_frames++;
         else if (n++ < 4 * SF_LIMIT_FRAMES)
@@ -237,7 +227,7 @@ static void take_comment(struct reader *r, sf_str line)
     sf_str rest = sf_str_from_at(line, 1), word, name, file;
     uint64_t addr, n = 0;
     size_t at;
-    if (!r->is_open || !next_word(&rest, &word) || !sf_str_starts(word, SF_STR("0x")) ||
+    if (!r->is_open || !sf_text_word(&rest, &word) || !sf_str_starts(word, SF_STR("0x")) ||
         !sf_legacy_hex(word, &addr))
         return;
     rest = sf_str_trim(rest);
@@ -322,7 +312,7 @@ static void take_thread_line(struct reader *r, sf_str line)
     }
     if (!r->is_open)
         return;
-    while (next_word(&rest, &word)) {
+    while (sf_text_word(&rest, &word)) {
         if (sf_str_ends(word, SF_STR(":")))
             word.len--;
         if (sf_str_starts(word, SF_STR("0x")) && sf_legacy_hex(word, &addr) &&
