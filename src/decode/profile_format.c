@@ -12,15 +12,23 @@
     X(jfr) \
     X(perf_data) \
     X(legacy_cpu) \
+    X(mojo) \
     X(cpuprofile) \
     X(heapprofile) \
     X(speedscope) \
     X(trace_event) \
     X(gecko) \
+    X(stackprof) \
     X(otlp_json) \
     X(tree) \
     X(trie) \
     X(legacy_text) \
+    X(pprof_raw) \
+    X(pprof_traces) \
+    X(async_text) \
+    X(async_html) \
+    X(flame_svg) \
+    X(austin) \
     X(perf_script) \
     X(folded) \
     X(lines) \
