@@ -51,8 +51,11 @@ static enum sf_err draw(const struct kind *kind, sf_str bytes, struct sf_arena *
     const struct sf_batch_type *types;
     struct sf_tree tree, grouped;
     struct sf_flame_text_rest rest;
-    struct sf_flame_text f = {&grouped, SF_TREE_BY_TOTAL, sf_terminal_width(STDERR_FILENO, WIDTH),
-                              0.02, sf_terminal_has_color(STDERR_FILENO)};
+    struct sf_flame_text f = {.tree = &grouped,
+                              .order = SF_TREE_BY_TOTAL,
+                              .columns = sf_terminal_width(STDERR_FILENO, WIDTH),
+                              .min_share = 0.02,
+                              .has_color = sf_terminal_has_color(STDERR_FILENO)};
     uint32_t n, which;
     enum sf_err err = sf_profile_decode(bytes, NULL, a, &batch, why);
     if (!err)

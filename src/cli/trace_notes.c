@@ -11,6 +11,7 @@ struct hot {
     sf_str function;
     int64_t value;
     double share;
+    int64_t n_few; /* samples, too few for the rest */
 };
 
 static void read_hot(struct sf_json *j, struct hot *hot)
@@ -37,11 +38,15 @@ static bool add(struct sf_trace_notes *notes, sf_span_id span, const struct hot 
     sf_str kept;
     if (!sf_list_room_in(req, &notes->list, notes->n, &notes->cap, 64))
         return false;
-    sf_units_text(&text, hot->function, 40);
-    sf_buf_add_u8(&text, ' ');
-    sf_units_amount(&text, hot->value, unit);
-    sf_buf_add_str(&text, SF_STR(", "));
-    sf_units_percent(&text, hot->share);
+    if (hot->function.len > 0) {
+        sf_units_text(&text, hot->function, 40);
+        sf_buf_add_u8(&text, ' ');
+        sf_units_amount(&text, hot->value, unit);
+        sf_buf_add_str(&text, SF_STR(", "));
+        sf_units_percent(&text, hot->share);
+    } else {
+        sf_buf_print(&text, "%lld sample%s", (long long)hot->n_few, hot->n_few == 1 ? "" : "s");
+    }
     bool is_kept = sf_buf_ok(&text) && sf_arena_copy(req, sf_buf_str(&text), &kept);
     if (is_kept)
         notes->list[notes->n++] = (struct sf_trace_note){span, kept};
@@ -62,10 +67,13 @@ static bool read_span(struct sf_json *j, sf_str unit, struct sf_arena *req,
             (void)sf_span_id_parse(sf_json_str(j), &span);
         else if (sf_str_eq(key, SF_STR("hot")))
             read_hot(j, &hot);
+        else if (sf_str_eq(key, SF_STR("fewSamples")))
+            hot.n_few = sf_json_i64(j);
         else
             sf_json_skip(j);
     }
-    return span == 0 || hot.function.len == 0 || add(out, span, &hot, unit, req);
+    return span == 0 || (hot.function.len == 0 && hot.n_few <= 0) ||
+           add(out, span, &hot, unit, req);
 }
 
 static bool read_spans(struct sf_json *j, sf_str unit, struct sf_arena *req,

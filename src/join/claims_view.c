@@ -5,6 +5,7 @@
 
 #include "exec/no_room.h"
 #include "flame/tree_builder.h"
+#include "link/trust.h"
 
 #define MAX_TREE_LEN ((size_t)64 << 20)
 
@@ -69,12 +70,24 @@ void sf_claims_view_grades(const struct sf_attribution *a, const bool *is_asked,
     }
 }
 
-double sf_claims_view_looks(const struct sf_link_set *set, int64_t value, uint64_t n_samples)
+/* Each sample stands for a period of what it measures. */
+static bool is_counted(const struct sf_link_set *set)
 {
     const struct sf_profile_type *t = &set->type;
-    bool is_counted = set->period > 0 && sf_str_eq(t->period_unit, t->sample_unit) &&
-                      sf_str_eq(t->period_type, t->sample_type);
-    double looks = is_counted ? (double)value / (double)set->period : 0;
+    return set->period > 0 && sf_str_eq(t->period_unit, t->sample_unit) &&
+           sf_str_eq(t->period_type, t->sample_type);
+}
+
+bool sf_claims_view_is_few(const struct sf_link_set *set, double looks)
+{
+    sf_str of = set->type.sample_type;
+    return looks < SF_TRUST_FEW && is_counted(set) &&
+           (sf_str_eq(of, SF_STR("cpu")) || sf_str_eq(of, SF_STR("wall")));
+}
+
+double sf_claims_view_looks(const struct sf_link_set *set, int64_t value, uint64_t n_samples)
+{
+    double looks = is_counted(set) ? (double)value / (double)set->period : 0;
     return looks > (double)n_samples ? looks : (double)n_samples;
 }
 

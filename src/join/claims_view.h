@@ -17,6 +17,9 @@ void sf_claims_view_grades(const struct sf_attribution *a, const bool *is_asked,
 /* How often the profiler looked: profiles that add up equal stacks send one sample for several
  * looks, each worth a period. At least the samples themselves. */
 double sf_claims_view_looks(const struct sf_link_set *set, int64_t value, uint64_t n_samples);
+/* Too few looks of a profiler of time to say more than how many there were. What was measured
+ * (allocations, waits) is never that. */
+bool sf_claims_view_is_few(const struct sf_link_set *set, double looks);
 /* Threads that the samples of the claims name; at least one. 0: no memory. */
 uint32_t sf_claims_view_threads(const struct sf_link_set *set, const struct sf_attribution *a,
                                 struct sf_arena *req);

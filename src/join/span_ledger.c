@@ -15,6 +15,7 @@
 #include "flame/tree_builder.h"
 #include "join/claims_view.h"
 #include "join/span_clocks.h"
+#include "join/span_figures.h"
 #include "join/span_profile.h"
 #include "link/leaf_state.h"
 #include "link/ledger_stacks.h"
@@ -291,66 +292,6 @@ static bool explain(const struct sf_link_set *set, const struct sf_ledger *l,
         SF_STR_ARG(v->service), l->ns[SF_PART_CPU] > 0 ? "time on the CPU" : "little of its time");
 }
 
-/* ---- what spans carry themselves ---- */
-
-/* One of collect/lib/span_cost.h. */
-struct figure {
-    sf_str key;
-    enum sf_ledger_part part;
-};
-
-/* A wait that it does not name, it had none of if it says the sum of waits. */
-static int64_t carried(const struct sf_span *s, const struct figure *f)
-{
-    struct sf_value v = sf_attrs_get(s->attrs, f->key);
-    if (v.type == SF_VALUE_INT && v.i64 >= 0)
-        return v.i64;
-    bool is_none = f->part >= SF_PART_LOCK &&
-                   sf_attrs_get(s->attrs, SF_STR("thread.wait_ns")).type == SF_VALUE_INT;
-    return is_none ? 0 : SF_LEDGER_UNSAID;
-}
-
-/* A span's figure includes that of its children on the same thread, which is theirs. A child there
- * that says nothing leaves nothing certain. */
-static int64_t own_of(const struct sf_link_set *set, const struct figure *f)
-{
-    const struct sf_span_tree *t = &set->tree;
-    int64_t own = carried(&set->spans[set->span], f);
-    for (uint32_t i = t->first[set->span]; own >= 0 && i < t->first[set->span + 1]; i++) {
-        uint32_t child = t->children[i];
-        int64_t theirs = carried(&set->spans[child], f);
-        if (!sf_span_tree_is_local(t, set->span, child) ||
-            sf_span_thread_differs(&set->threads[set->span], &set->threads[child]))
-            continue;
-        if (theirs < 0)
-            return SF_LEDGER_UNSAID;
-        own = own > theirs ? own - theirs : 0;
-    }
-    return own;
-}
-
-static struct sf_ledger_exact exact_of(const struct sf_link_set *set)
-{
-    static const struct figure figures[] = {
-        {SF_STR("thread.cpu_time_ns"), SF_PART_CPU},
-        {SF_STR("thread.run_queue_ns"), SF_PART_RUN_QUEUE},
-        {SF_STR("thread.wait.lock_ns"), SF_PART_LOCK},
-        {SF_STR("thread.wait.condition_ns"), SF_PART_LOCK},
-        {SF_STR("thread.wait.disk_ns"), SF_PART_DISK},
-        {SF_STR("thread.wait.network_ns"), SF_PART_NET},
-        {SF_STR("thread.wait.io_ns"), SF_PART_IO},
-        {SF_STR("thread.wait.poll_ns"), SF_PART_IO},
-        {SF_STR("thread.wait.sleep_ns"), SF_PART_SLEEP},
-    };
-    struct sf_ledger_exact exact = sf_ledger_unsaid;
-    for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++) {
-        int64_t *ns = &exact.ns[figures[i].part], own = own_of(set, &figures[i]);
-        if (own >= 0)
-            *ns = *ns >= 0 ? sf_add_sat_i64(*ns, own) : own;
-    }
-    return exact;
-}
-
 /* ---- the answers ---- */
 
 static enum sf_err divide(struct hearing *h, struct sf_store *store, sf_trace_id trace,
@@ -369,7 +310,7 @@ static enum sf_err divide(struct hearing *h, struct sf_store *store, sf_trace_id
         err = hear_all(h, store, trace, &want, set, why);
     if (err)
         return err;
-    struct sf_ledger_exact exact = exact_of(set);
+    struct sf_ledger_exact exact = sf_span_figures_of(set, set->span);
     *out_set = set;
     return sf_ledger_make(&set->tree, set->span, h->samples, h->n, &exact, q->req, out, why);
 }
@@ -442,6 +383,22 @@ static void count_grades(const struct hearing *h, const struct sf_ledger *l,
     }
 }
 
+/* As in the span's flame graph: where it says its CPU time, enough samples stand for all of it. */
+static bool is_scaled(const struct hearing *h, const struct sf_link_set *set,
+                      const struct sf_ledger *l, enum sf_ledger_part part)
+{
+    int64_t sum_ns = 0;
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < h->n; i++) {
+        if (!sf_ledger_stacks_has(l, h->samples, i, part))
+            continue;
+        sum_ns = sf_add_sat_i64(sum_ns, h->samples[i].worth_ns);
+        n++;
+    }
+    return part == SF_PART_CPU && l->sources[part] == SF_SOURCE_EXACT &&
+           sf_claims_view_looks(set, sum_ns, n) >= SF_TRUST_FEW;
+}
+
 static enum sf_err draw(struct hearing *h, const struct sf_link_set *set, const struct sf_ledger *l,
                         enum sf_ledger_part part, struct sf_span_profile *p, struct sf_why *why)
 {
@@ -462,7 +419,8 @@ static enum sf_err draw(struct hearing *h, const struct sf_link_set *set, const 
                                         .nodes = nodes,
                                         .n_samples = h->n,
                                         .stacks = &stacks,
-                                        .part = part};
+                                        .part = part,
+                                        .is_scaled = is_scaled(h, set, l, part)};
     err = sf_ledger_stacks_make(&in, h->q->req, &made, why);
     if (err)
         return err;

@@ -4,6 +4,7 @@
 #include "exec/no_room.h"
 #include "flame/tree_group.h"
 #include "flame/tree_top.h"
+#include "join/claims_fit.h"
 #include "join/claims_view.h"
 #include "join/span_clocks.h"
 #include "join/span_moments.h"
@@ -31,7 +32,7 @@ enum sf_err sf_span_profile_find_top(struct sf_span_profile *p, struct sf_arena 
         &p->view.tree, (struct sf_tree_grouping){SF_GROUP_FUNCTION, false}, req, &by_function, why);
     if (!err)
         err = sf_tree_top(&by_function, SF_TOP_BY_SELF, req, &rows, &n, why);
-    if (err || p->view.tree.total <= 0)
+    if (err || p->view.tree.total <= 0 || p->view.is_few)
         return err;
     for (uint32_t i = 0; i < n && p->n_shares < SF_SPAN_SHARES && rows[i].self > 0; i++) {
         double share = (double)rows[i].self / (double)p->view.tree.total;
@@ -98,12 +99,29 @@ static bool warn_of_few(struct sf_span_profile *p, struct sf_arena *req)
 {
     if (p->n_samples == 0 || sf_trust_of((uint64_t)p->looks) != SF_TRUST_THIN)
         return true;
+    if (p->view.is_few)
+        return sf_arena_print(
+            req, &p->reason,
+            "%.*s%s%.0f sample%s %s too few for times and shares: look at many spans like it "
+            "together (spanflame flame --q), or sample more often",
+            SF_STR_ARG(p->reason), p->reason.len > 0 ? ". " : "", p->looks,
+            p->looks < 1.5 ? "" : "s", p->looks < 1.5 ? "is" : "are");
     return sf_arena_print(
         req, &p->reason,
         "%.*s%s%.0f sample%s %s few, so shares are rough: look at many spans like "
         "it together (spanflame flame --q), or sample more often",
         SF_STR_ARG(p->reason), p->reason.len > 0 ? ". " : "", p->looks, p->looks < 1.5 ? "" : "s",
         p->looks < 1.5 ? "is" : "are");
+}
+
+static bool say_cut(int64_t cut, struct sf_span_profile *p, struct sf_arena *req)
+{
+    if (cut <= 0)
+        return true;
+    return sf_arena_print(req, &p->reason,
+                          "%.*s%scut to fit: the samples stand for %.3g ms more than the spans "
+                          "lasted on the threads they name",
+                          SF_STR_ARG(p->reason), p->reason.len > 0 ? ". " : "", (double)cut / 1e6);
 }
 
 enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_profile_want *want,
@@ -114,6 +132,7 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     struct sf_link_set *set = sf_arena_new(q->req, sizeof(*set));
     struct sf_span_profile p = {.trace = want->trace, .span = want->span, .is_self = want->is_self};
     struct sf_attribution a;
+    int64_t cut = 0, seen = 0; /* the samples' value as sent */
     const uint32_t *nodes;
     enum sf_err err = set ? sf_link_set_load(store, want->trace, &ask, q, set, why)
                           : sf_exec_no_room(why);
@@ -125,6 +144,10 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
         return sf_exec_no_room(why);
     asked[set->span] = true;
     err = sf_link_set_attribute(set, is_wanted, q->req, &a, why);
+    for (uint32_t i = 0; !err && i < a.n_claims; i++)
+        seen = sf_add_sat_i64(seen, a.claims[i].value);
+    if (!err)
+        err = sf_claims_fit(set, &a, set->span, q->req, &cut, why);
     if (!err)
         err = sf_claims_view_tree(set, &a, q->req, &p.view.tree, &nodes, why);
     if (!err && want->has_timeline)
@@ -146,14 +169,15 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     p.view.period = set->period;
     if (sf_str_eq(set->type.period_unit, SF_STR("nanoseconds")))
         p.most_samples = sf_trust_most(p.duration_ns, (double)set->period, p.n_threads);
-    p.looks = sf_claims_view_looks(set, p.view.tree.total, p.n_samples);
+    p.looks = sf_claims_view_looks(set, seen, p.n_samples);
+    p.view.is_few = p.n_samples > 0 && sf_claims_view_is_few(set, p.looks);
     p.trust = sf_trust_name(sf_trust_of((uint64_t)p.looks));
     p.types = set->types;
     p.n_types = set->n_types;
     p.is_partial = set->is_partial;
     err = sf_span_profile_find_top(&p, q->req, why);
     if (!err &&
-        (!explain(set, &a, &p, q->req) || !warn_of_few(&p, q->req) ||
+        (!explain(set, &a, &p, q->req) || !warn_of_few(&p, q->req) || !say_cut(cut, &p, q->req) ||
          !sf_span_clocks_of(&set->tree, &set->clocks, set->services, set->span, q->req, &p.clocks)))
         err = sf_exec_no_room(why);
     if (!err)

@@ -3,6 +3,7 @@
 
 #include "exec/no_room.h"
 #include "flame/batch_tree.h"
+#include "join/claims_fit.h"
 #include "join/claims_view.h"
 #include "join/link_set.h"
 #include "link/hottest.h"
@@ -12,7 +13,10 @@ static enum sf_err find(struct sf_link_set *set, struct sf_arena *req, const str
                         struct sf_why *why)
 {
     struct sf_attribution a;
+    int64_t cut;
     enum sf_err err = sf_link_set_attribute(set, NULL, req, &a, why);
+    if (!err)
+        err = sf_claims_fit(set, &a, SF_NOBODY, req, &cut, why);
     return err ? err : sf_hottest(&set->stacks, set->samples, &a, set->n_own, req, out, why);
 }
 
@@ -38,10 +42,12 @@ enum sf_err sf_trace_hot_find(struct sf_store *store, const struct sf_trace *tra
     for (uint32_t i = 0; i < rows->n_rows; i++) {
         const struct sf_hot *hot = &hots[rows->rows[i].span - trace->spans.spans];
         with[i] = rows->rows[i];
+        with[i].n_samples = hot->n_samples;
+        if (sf_claims_view_is_few(set, sf_claims_view_looks(set, hot->all, hot->n_samples)))
+            continue; /* how many there are is all that is known */
         with[i].hot = hot->function;
         with[i].hot_value = hot->value;
         with[i].hot_share = hot->all > 0 ? (double)hot->value / (double)hot->all : 0;
-        with[i].n_samples = hot->n_samples;
         double looks = sf_claims_view_looks(set, hot->all, hot->n_samples);
         struct sf_interval in = sf_trust_share(with[i].hot_share * looks, looks);
         with[i].hot_low = in.low;

@@ -75,7 +75,8 @@ static void fill(struct work *w, struct sf_ledger_stacks *out)
     uint64_t whole_ns = w->in->ledger->ns[w->in->part];
     int64_t whole = whole_ns < INT64_MAX ? (int64_t)whole_ns : INT64_MAX;
     struct sf_share_cut cut = {.value = whole};
-    double divide_by = w->sum > (double)whole ? w->sum : (double)whole;
+    bool is_cut = w->sum > (double)whole || (w->in->is_scaled && w->sum > 0);
+    double divide_by = is_cut ? w->sum : (double)whole;
     for (uint32_t i = 0; i < w->in->n_samples; i++) {
         if (w->weights[i] <= 0 || divide_by <= 0)
             continue;

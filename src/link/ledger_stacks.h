@@ -17,6 +17,7 @@ struct sf_ledger_stacks_input {
     uint32_t n_samples;
     const struct sf_tree *stacks;
     enum sf_ledger_part part;
+    bool is_scaled; /* where they weigh less, too: enough samples stand for a figure of the span */
 };
 
 struct sf_ledger_stacks {

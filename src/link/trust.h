@@ -14,6 +14,9 @@ struct sf_interval sf_trust_share(double n_hits, double n_samples);
 /* The most samples a span can have: its length at that rate on that many threads at once. */
 double sf_trust_most(uint64_t duration_ns, double period_ns, uint32_t n_threads);
 
+/* Below this many samples neither times nor functions are said, only how many there are. */
+enum { SF_TRUST_FEW = 5 };
+
 enum sf_trust {
     SF_TRUST_NONE, /* no samples at all */
     SF_TRUST_THIN, /* under 30: shapes are chance */

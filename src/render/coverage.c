@@ -139,7 +139,9 @@ static void add_link(struct sf_buf *out, const struct sf_coverage *c)
         return;
     sf_buf_print(out, "spans       %llu looked at, %llu with samples",
                  (unsigned long long)c->n_looked_at, (unsigned long long)c->n_sampled);
-    if (c->expected > 0)
+    if (c->expected > 0 && c->received > c->expected) /* on several threads at once */
+        sf_buf_print(out, ": %.0f samples", c->received);
+    else if (c->expected > 0)
         sf_buf_print(out, ": %.0f samples of at most about %.0f a thread", c->received,
                      c->expected);
     sf_grades_words(&c->grades, out);

@@ -53,7 +53,7 @@ static bool is_hot(const struct drawing *d, uint32_t place)
 static void choose_marks(struct drawing *d)
 {
     const struct sf_tree *t = d->f->tree;
-    while (d->n_marked < MARKS) {
+    while (d->n_marked < MARKS && !d->f->has_no_marks) {
         uint32_t best = 0;
         for (uint32_t i = 1; i < t->n_nodes; i++) {
             uint32_t place = d->order.places[i];

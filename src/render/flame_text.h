@@ -19,6 +19,7 @@ struct sf_flame_text {
     size_t columns;   /* of the terminal; at least 40 are used */
     double min_share; /* frames below this share of the view are not drawn; 0.01 is 1 % */
     bool has_color;
+    bool has_no_marks; /* too few samples to call a path hot */
 };
 
 struct sf_flame_text_rest { /* what was not drawn */

@@ -60,6 +60,8 @@ static void write_worth(struct sf_json_writer *w, const struct sf_span_profile *
     sf_json_write_key_u64(w, SF_STR("samples"), p->n_samples);
     sf_json_write_key(w, SF_STR("looks"));
     sf_json_write_f64(w, p->looks);
+    sf_json_write_key(w, SF_STR("isFew"));
+    sf_json_write_bool(w, p->view.is_few);
     sf_json_write_key_u64(w, SF_STR("threads"), p->n_threads);
     sf_json_write_key(w, SF_STR("mostSamples"));
     sf_json_write_f64(w, p->most_samples);
@@ -118,11 +120,15 @@ void sf_span_profile_words(const struct sf_span_profile *p, struct sf_buf *out)
                        p->is_self ? SF_STR("  this span only, ") : SF_STR("  with children, "));
     sf_units_duration(out, p->duration_ns);
     sf_buf_add_str(out, SF_STR("\n"));
-    sf_units_amount(out, p->view.tree.total, p->view.tree.unit);
-    sf_buf_print(out, " in %llu samples", (unsigned long long)p->n_samples);
+    if (!p->view.is_few) {
+        sf_units_amount(out, p->view.tree.total, p->view.tree.unit);
+        sf_buf_add_str(out, SF_STR(" in "));
+    }
+    sf_buf_print(out, "%llu sample%s", (unsigned long long)p->n_samples,
+                 p->n_samples == 1 ? "" : "s");
     if (p->looks > (double)p->n_samples)
         sf_buf_print(out, ", %.0f looks", p->looks);
-    if (p->most_samples >= 1)
+    if (p->most_samples >= 1 && p->most_samples >= p->looks)
         sf_buf_print(out, " of at most about %.0f", p->most_samples);
     if (p->n_threads > 1)
         sf_buf_print(out, " on %u threads", p->n_threads);

@@ -107,6 +107,8 @@ static void stretches(struct sf_json_writer *w, const struct sf_trace_row *row, 
 
 static void hottest(struct sf_json_writer *w, const struct sf_trace_row *row)
 {
+    if (row->hot.len == 0 && row->n_samples > 0) /* too few for more than their number */
+        sf_json_write_key_u64(w, SF_STR("fewSamples"), row->n_samples);
     if (row->hot.len == 0)
         return;
     sf_json_write_key(w, SF_STR("hot"));

@@ -25,8 +25,11 @@ static enum sf_err group(struct sf_profile_view *v, struct sf_arena *req, struct
 static enum sf_err draw_text(const struct sf_profile_view *v, struct sf_arena *req,
                              struct sf_buf *out, struct sf_why *why)
 {
-    struct sf_flame_text f = {
-        .tree = &v->tree, .order = SF_TREE_BY_TOTAL, .columns = COLUMNS, .min_share = 0.01};
+    struct sf_flame_text f = {.tree = &v->tree,
+                              .order = SF_TREE_BY_TOTAL,
+                              .columns = COLUMNS,
+                              .min_share = 0.01,
+                              .has_no_marks = v->is_few};
     struct sf_flame_text_rest rest = {0};
     enum sf_err err = sf_flame_text_render(&f, *req, out, &rest, why);
     if (!err && rest.n_hidden)

@@ -38,7 +38,7 @@ def send(service, stacks, **more):
 server.send([span(ROOT, "GET /cart", "gateway", 0, 100, kind=2), span(CALL, "call shop", "gateway", 10, 90, ROOT, 3),
              span(OWN, "order.calculate_totals", "shop", 320, 380, CALL, 2, attributes={"http.route": "/cart"}),
              span(CHILD, "pay", "shop", 330, 350, OWN)])
-send("shop", {("main;rules;regex.match", OWN): 20, ("main;sum", OWN): 10, ("main;sign", CHILD): 15, ("main;idle", ""): 5})
+send("shop", {("main;rules;regex.match", OWN): 20, ("main;sum", OWN): 10, ("main;sign", CHILD): 15, ("main;idle", ""): 5}, period=2 * MS)
 send("shop", {("main;rules;lock", OWN): 8}, sample_type="mutex")
 crowd, stacks = [], {}
 for n in range(40):

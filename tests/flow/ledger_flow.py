@@ -95,7 +95,7 @@ def test_the_command_draws_a_part():
                               text=True, timeout=60)
         return done.returncode, done.stdout, done.stderr
     code, out, err = run("--span", span, "--trace", trace, "--part", "lock")
-    assert code == 0 and 'its part "lock" of 100 ms' in out and "12 ms in 1 samples, 1 exact" in out, (code, out, err)
+    assert code == 0 and 'its part "lock" of 100 ms' in out and "12 ms in 1 sample, 1 exact" in out, (code, out, err)
     assert "pthread_mutex_lock" in out, out
     code, out, err = run("--span", span, "--trace", trace, "--part", "disk")
     assert code == 0 and "none of this span's time is known as: disk I/O" in out, (code, out, err)

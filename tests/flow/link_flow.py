@@ -80,7 +80,7 @@ def test_what_may_be_expected_grows_with_the_threads():
     assert answer["threads"] == 2 and answer["mostSamples"] == 16, answer  # 80 ms at 100 Hz, twice
     assert answer["looks"] == 80 and answer["trust"] == "fair" and "few" not in answer["reason"], answer
     text = server.get(f"/api/v1/spans/{trace}/{own}/profile?format=text").text
-    assert "in 2 samples, 80 looks of at most about 16 on 2 threads" in text and "work by itself: 100 %, with 95 % certainty 95 to 100 %" in text, text
+    assert "160 ms in 2 samples, 80 looks on 2 threads" in text and "cut to fit" in text and "work by itself: 100 %, with 95 % certainty 95 to 100 %" in text, text
 
 
 def test_every_type_has_its_unit_and_none_is_mixed():
@@ -93,7 +93,10 @@ def test_every_type_has_its_unit_and_none_is_mixed():
     for i, (kind, unit) in enumerate(types.items()):
         answer = server.json(f"/api/v1/spans/{trace}/{own}/profile?type={kind}")
         assert answer["profile"]["unit"] == unit and f":{kind}:{unit}:" in answer["profile"]["type"], (kind, answer["profile"])
-        assert total(answer["profile"]) == 1000 + i and answer["top"]["function"] == f"in_{kind}", (kind, answer["profile"])
+        # One look of a profiler of time says nothing of where the time went; what was measured does.
+        top = "" if answer["isFew"] else f"in_{kind}"
+        assert answer["isFew"] == (kind in ("cpu", "wall")), (kind, answer)
+        assert total(answer["profile"]) == 1000 + i and answer["top"]["function"] == top, (kind, answer["profile"])
         assert len(answer["types"]) == len(types), answer["types"]
     text = server.get(f"/api/v1/spans/{trace}/{own}/profile?type=alloc_space&format=text").text
     assert "1 KB" in text and " s in" not in text, text
@@ -138,15 +141,15 @@ def test_a_profile_that_a_span_names_is_its_own():
         service = f"named-{i}"
         server.send([{"trace_id": trace, "span_id": own, "name": "pay", "service": service, "start": now, "end": now + 100 * MS,
                       "attributes": {key: value.format(name)}}])
-        body = pprof({("main;mine", (("profile_id", name),)): 30 * MS, ("main;theirs", (("profile_id", "f" * 16),)): 50 * MS})
+        body = pprof({("main;mine", (("profile_id", name),)): 60 * MS, ("main;theirs", (("profile_id", "f" * 16),)): 50 * MS})
         assert server.post("/api/v1/profile?service=" + service, body).status == 200
         answer = server.json(f"/api/v1/spans/{trace.hex()}/{own.hex()}/profile")
-        assert answer["grades"]["exact"] == {"samples": 1, "value": 30 * MS} and answer["top"]["function"] == "mine", (key, answer)
+        assert answer["grades"]["exact"] == {"samples": 1, "value": 60 * MS} and answer["top"]["function"] == "mine", (key, answer)
     # An upload under the trace's id alone is found whatever its file is called.
     now, trace, own = time.time_ns() - 200 * MS, os.urandom(16), os.urandom(8)
     server.send([{"trace_id": trace, "span_id": own, "name": "pay", "service": "filed", "start": now, "end": now + 100 * MS,
                   "attributes": {"profile.file": "request profile.pb.gz"}}])
-    assert server.post(f"/api/v1/profile?service=filed&trace_id={trace.hex()}", pprof({"main;mine": 30 * MS})).status == 200
+    assert server.post(f"/api/v1/profile?service=filed&trace_id={trace.hex()}", pprof({"main;mine": 60 * MS})).status == 200
     answer = server.json(f"/api/v1/spans/{trace.hex()}/{own.hex()}/profile")
     assert answer["samples"] == 1 and answer["top"]["function"] == "mine", answer
 
@@ -212,7 +215,7 @@ def test_a_trace_is_one_flame_graph():
 
 def test_a_spans_profile_comes_in_every_form():
     trace, own, _ = request("forms")
-    send("forms", tagged({"main;rules;regex.match": 30 * MS, "main;sum": 10 * MS}, own))
+    send("forms", tagged({"main;rules;regex.match": 30 * MS, "main;sum": 20 * MS}, own))
     path = f"/api/v1/spans/{trace}/{own}/profile?format="
     assert "main;rules;regex.match 30000000" in server.get(path + "folded").text
     assert "HOT PATH" in server.get(path + "flamegraph").text
@@ -237,19 +240,19 @@ def test_findings_name_the_function():
 
 def test_a_trace_shows_each_spans_hottest_function():
     trace, own, child = request("hottest")
-    send("hottest", {**tagged({"main;rules;regex.match": 30 * MS, "main;sum": 10 * MS}, own),
+    send("hottest", {**tagged({"main;rules;regex.match": 30 * MS, "main;sum": 20 * MS}, own),
                      **tagged({"main;sign": 20 * MS}, child)})
     answer = server.json(f"/api/v1/trace/{trace}")
     hot = {s["spanId"]: s.get("hot") for s in answer["spans"]}
-    assert 0.2 < hot[own].pop("shareLow") < 0.75 < hot[own].pop("shareHigh") < 1, hot
-    assert hot[own] == {"function": "regex.match", "value": 30 * MS, "share": 0.75, "samples": 2}, hot
-    assert hot[child]["function"] == "sign" and hot[child]["share"] == 1, hot
-    assert sorted(k is None for k in hot.values()) == [False, False, True], hot
+    assert 0.2 < hot[own].pop("shareLow") < 0.6 < hot[own].pop("shareHigh") < 1, hot
+    assert hot[own] == {"function": "regex.match", "value": 30 * MS, "share": 0.6, "samples": 2}, hot
+    # Two samples of 10 ms are too few to say where the child's time went.
+    assert hot[child] is None and {s.get("fewSamples") for s in answer["spans"]} == {None, 1}, answer
     assert answer["hotUnit"] == "nanoseconds" and ":cpu:" in answer["hotType"], answer["hotType"]
     assert server.get(f"/api/v1/trace/{trace}?type=inuse_space").status == 404
     os.environ["COLUMNS"] = "120"
     code, out, err = run("trace", trace)
-    assert code == 0 and "regex.match 30 ms, 75 %" in out, (code, out, err)
+    assert code == 0 and "regex.match 30 ms, 60 %" in out and "  1 sample" in out, (code, out, err)
     untold = request("untold")[0]
     assert "hotType" not in server.json(f"/api/v1/trace/{untold}")
 

@@ -133,7 +133,8 @@ TEST(span_link, takes_samples_that_name_their_span)
     assert_true(sf_str_find(p.reason, SF_STR("few, so shares are rough"), &few));
     p = profile(1, true);
     assert_int_equal(p.view.tree.total, 30 * MS);
-    assert_str(p.shares[0].function, "sum");
+    assert_int_equal(p.n_shares, 0); /* of three samples */
+    assert_true(p.view.is_few);
     p = profile(2, false);
     assert_int_equal(p.view.tree.total, 30 * MS);
     assert_str(p.service, "shop");
@@ -512,6 +513,25 @@ TEST(span_link, counts_a_wait_for_a_lock_once)
     struct sf_ledger_view v = ledger(1);
     assert_int_equal(part(&v, "net"), 10 * MS);
     assert_int_equal(part(&v, "lock"), 15 * MS);
+    end();
+}
+
+/* 40 ms of samples in a child of 40 ms on one thread: a profiler that looks late counts too much.
+ */
+TEST(span_link, gives_a_span_no_more_than_it_lasted)
+{
+    struct store_sample puts[8];
+    size_t place;
+    begin();
+    for (int i = 0; i < 8; i++)
+        puts[i] = at("sign", 2, 41 + 4 * i, 10);
+    put_profile("process_cpu", "cpu", SF_STR("instance=shop-1"), puts, 8);
+    struct sf_span_profile p = profile(2, false);
+    assert_int_equal(p.view.tree.total, 40 * MS);
+    assert_true(sf_str_find(p.reason, SF_STR("cut to fit"), &place));
+    assert_int_equal(p.n_samples, 8);
+    struct sf_ledger_view v = ledger(2);
+    assert_int_equal(part(&v, "cpu"), 40 * MS);
     end();
 }
 

@@ -11,6 +11,7 @@ static struct sf_arena req;
 static struct sf_tree_builder b;
 static struct sf_ledger_sample samples[8];
 static uint32_t nodes[8], n;
+static bool is_scaled;
 static struct sf_ledger_exact exact;
 
 /* A span of 100 ms with a child here (60 to 70 ms) and one elsewhere (70 to 90 ms). */
@@ -66,7 +67,8 @@ static int64_t ms_of(enum sf_ledger_part part, const char *name)
                                         .nodes = nodes,
                                         .n_samples = n,
                                         .stacks = &stacks,
-                                        .part = part};
+                                        .part = part,
+                                        .is_scaled = is_scaled};
     assert_ok(sf_ledger_stacks_make(&in, &req, &out, NULL));
     for (uint32_t i = 0; i < out.tree.n_nodes; i++) {
         sum += out.tree.nodes[i].self;
@@ -127,6 +129,19 @@ TEST(ledger_stacks, name_what_has_no_stack)
     sf_tree_builder_done(&b);
 }
 
+TEST(ledger_stacks, stand_for_the_spans_figure_when_they_are_enough)
+{
+    begin();
+    exact.ns[SF_PART_CPU] = 50 * MS;
+    put("main;work", SF_PART_CPU, -1, 15);
+    put("main;rest", SF_PART_CPU, -1, 5);
+    is_scaled = true;
+    assert_int_equal(ms_of(SF_PART_CPU, "work"), 37); /* 37.5 */
+    assert_int_equal(ms_of(SF_PART_CPU, "(without a stack)"), 0);
+    is_scaled = false;
+    sf_tree_builder_done(&b);
+}
+
 TEST(ledger_stacks, follow_the_spans_thread)
 {
     begin();
@@ -158,7 +173,8 @@ TEST(ledger_stacks, say_when_memory_runs_out)
     assert_ok(sf_span_tree_build(spans, origins, 3, &req, &tree, NULL));
     assert_ok(sf_ledger_make(&tree, 0, samples, n, &exact, &req, &l, NULL));
     assert_ok(sf_tree_builder_take(&b, SF_STR("ns"), &stacks, NULL));
-    struct sf_ledger_stacks_input in = {&tree, 0, &l, samples, nodes, n, &stacks, SF_PART_LOCK};
+    struct sf_ledger_stacks_input in = {&tree, 0,       &l,           samples, nodes,
+                                        n,     &stacks, SF_PART_LOCK, false};
     struct sf_arena small;
     for (size_t cap = 16; cap < 1024; cap += 16) {
         assert_true(sf_arena_init(&small, 65536));

@@ -78,6 +78,8 @@ export interface Span {
   events: SpanEvent[];
   links: SpanLink[];
   hot?: Hot;
+  /** Samples of its own, too few to say where its time went */
+  fewSamples?: number;
 }
 /** A service whose clock contradicted its caller's, and was corrected. */
 export interface Clock {

@@ -166,6 +166,7 @@ const SpanRow = memo(function SpanRow(props: RowProps) {
         <Bar span={span} trace={trace} zoom={props.zoom} gaps={gaps} ledger={props.ledger} onProfile={props.onProfile} onGap={props.onGap} />
       </div>
       <div class="span-hot" role="gridcell">
+        {span.fewSamples !== undefined && <span class="faint">{span.fewSamples === 1 ? "1 sample" : `${String(span.fewSamples)} samples`}</span>}
         {hot && (
           <span title={`${visible(hot.function)}: ${value(hot.value, trace.hotUnit ?? "")}, ${percent(hot.share)} of this span's own ${String(hot.samples)} samples`}>
             <Name text={hot.function} class="mono" /> <span class="faint">{value(hot.value, trace.hotUnit ?? "")}, {percent(hot.share)}</span>

@@ -1,0 +1,15 @@
+/* claims_fit.h - what a span's samples come to, no more than there was.
+ *
+ * A sample stands for the time between two looks of the profiler, which may be longer than the
+ * span. Where a span carries the CPU time its thread used, its CPU samples on that thread are
+ * scaled to it: down always, up when there are enough of them to stand for the rest. Elsewhere they
+ * are cut in proportion where they exceed the span's duration times the threads they name. So flame
+ * graph, ledger and waterfall give one number, and none that the span had no room for. */
+#pragma once
+#include "join/link_set.h"
+
+/* Replaces a->claims by fitted ones, in `req`, for types of CPU or wall time. With `whole`, a span
+ * above all others that claim (or SF_NOBODY), all together fit that one, too. *out_cut: what was
+ * cut of spans without a figure. */
+enum sf_err sf_claims_fit(const struct sf_link_set *set, struct sf_attribution *a, uint32_t whole,
+                          struct sf_arena *req, int64_t *out_cut, struct sf_why *why);
