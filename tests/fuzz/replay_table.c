@@ -1,5 +1,4 @@
-/* replay_table.c - every fuzz target of this folder, as its meson.build lists them in
- * REPLAY_TARGETS. */
+/* replay_table.c - the fuzz targets of one program, as meson.build lists them in REPLAY_TARGETS. */
 #include "replay.h"
 
 #include "block/format/section.h"
