@@ -312,6 +312,50 @@ TEST(pprof, without_a_time_of_its_own_the_uploads_counts)
     assert_int_equal(rig.got.series[0].duration_ns, 4000);
 }
 
+/* Node stamps the end of its wall profiles: from and until say which it is. */
+TEST(pprof, a_time_that_is_the_end_is_moved_to_the_start)
+{
+    static const int64_t S = 1000000000, AT = INT64_C(1700000100) * 1000000000;
+    static const struct {
+        int64_t from_s, until_s, start_s;
+    } cases[] = {{100, 110, 100}, {90, 100, 90}, {89, 101, 90}, {0, 0, 100}, {99, 111, 100}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        simple();
+        sf_pb_write_i64(&b, 9, AT);
+        sf_pb_write_i64(&b, 10, 10 * S);
+        add_strings();
+        if (cases[i].from_s) {
+            rig.hint.from_ns = (INT64_C(1700000000) + cases[i].from_s) * S;
+            rig.hint.until_ns = (INT64_C(1700000000) + cases[i].until_s) * S;
+        }
+        assert_ok(decode());
+        assert_int_equal(rig.got.series[0].time_ns, (INT64_C(1700000000) + cases[i].start_s) * S);
+        assert_int_equal(rig.got.series[0].duration_ns, 10 * S);
+    }
+}
+
+TEST(pprof, labels_of_the_upload_name_the_instance)
+{
+    static const struct {
+        const char *key, *val, *want;
+    } cases[] = {{"service_instance_id", "a", "instance=a"},
+                 {"instance", "h:80", "instance=h:80"},
+                 {"pod", "shop-1", "pod=shop-1"},
+                 {"k8s_pod_name", "p", "pod=p"},
+                 {"service.instance.id", "b", "instance=b"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct sf_label label = {sf_str_from(cases[i].key), sf_str_from(cases[i].val)};
+        simple();
+        add_strings();
+        rig.hint = (struct sf_profile_hint){
+            .labels = &label, .n_labels = 1, .peer = SF_STR("127.0.0.1")};
+        assert_ok(decode());
+        assert_true(sf_str_eq(rig.got.processes[rig.got.series[0].process].key,
+                              sf_str_from(cases[i].want)));
+        assert_false(rig.got.processes[rig.got.series[0].process].is_guess);
+    }
+}
+
 TEST(pprof, functions_without_ids_belong_to_locations_by_position)
 {
     size_t m;
