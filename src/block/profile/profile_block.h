@@ -97,6 +97,9 @@ struct sf_profile_detail { /* a sample with an id or a time of its own */
 
 /* Of a detail row: state << 1, has_time, and these. */
 enum { SF_PROFILE_COARSE = 0x40, SF_PROFILE_LENT = 0x80 };
+/* What DET begins with when its rows are waits: lengths are the values, steps begin where the row
+ * before ended. Other granules begin with the rows of a run, which are never none. */
+enum { SF_PROFILE_WAITS_MARK = 0, SF_PROFILE_WAITS = 1 };
 /* Of a granule in STX: what all its rows have, and whether one is lent. */
 enum { SF_PROFILE_ONE_SERIES = 1, SF_PROFILE_ONE_VALUE = 2, SF_PROFILE_ANY_LENT = 4 };
 /* A run of its rows in a byte: the most rows that fit; how far back no longer fits. */

@@ -66,6 +66,17 @@ static void mark_thread(struct sf_profile_block_writer *w, const struct sf_profi
         w->is_thread[found - w->t->threads] = true;
 }
 
+/* Is every row as long as its value says, as waits are? */
+static bool are_waits(const struct sf_profile_block_writer *w)
+{
+    for (uint32_t i = 0; i < w->n_pending; i++) {
+        const struct sf_profile_detail *d = &w->pending[i];
+        if (d->value < 0 || us_of(d->value) != us_of(d->length_ns))
+            return false;
+    }
+    return true;
+}
+
 /* What has nothing to do with stacks, one column after the other: process and thread as runs with
  * the first start of each; starts as steps, and lengths, in microseconds: numbers of two or three
  * bytes of which the low ones are noise, so byte by byte. */
@@ -75,6 +86,11 @@ static void encode_columns(struct sf_profile_block_writer *w)
     struct sf_buf *out = &w->raw;
     uint32_t n = w->n_pending;
     int64_t before = 0;
+    bool is_waits = are_waits(w);
+    if (is_waits) {
+        sf_buf_add_u8(out, SF_PROFILE_WAITS_MARK);
+        sf_buf_add_u8(out, SF_PROFILE_WAITS);
+    }
     for (uint32_t i = 0, k; i < n; i = k) {
         for (k = i + 1; k < n && d[k].process == d[i].process && d[k].thread == d[i].thread; k++) {
             /* a run of one thread */
@@ -86,13 +102,15 @@ static void encode_columns(struct sf_profile_block_writer *w)
         before = us_of(d[i].start_ns);
         w->column[i] = 0;
         for (uint32_t at = i + 1; at < k; at++)
-            w->column[at] = (uint64_t)(us_of(d[at].start_ns) - us_of(d[at - 1].start_ns));
+            w->column[at] = (uint64_t)(us_of(d[at].start_ns) - us_of(d[at - 1].start_ns) -
+                                       (is_waits ? us_of(d[at - 1].length_ns) : 0));
         mark_thread(w, &d[i]);
     }
     sf_planes_encode(out, w->column, n);
     for (uint32_t i = 0; i < n; i++)
         w->column[i] = (uint64_t)us_of(d[i].length_ns);
-    sf_planes_encode(out, w->column, n);
+    if (!is_waits)
+        sf_planes_encode(out, w->column, n);
     for (uint32_t i = 0; i < n; i++)
         sf_buf_add_u8(out, (uint8_t)(d[i].state << 1 | d[i].has_time |
                                      (d[i].is_coarse ? SF_PROFILE_COARSE : 0) |

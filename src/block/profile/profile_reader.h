@@ -42,13 +42,15 @@ struct sf_profile_times {
     uint32_t n_rows;
     struct sf_planes steps, lengths;
     const uint8_t *flags; /* of each row */
+    bool is_waits;        /* lengths are the rows' values */
 };
 /* Nothing is left behind it. False: damaged. */
 bool sf_profile_times_open(sf_bytes raw, uint32_t n_rows, uint32_t n_processes,
                            struct sf_profile_times *out);
-/* Threads, times and states of `d`. False: damaged. */
+/* Threads, times and states of `d`, whose values are there. False: damaged. */
 bool sf_profile_times_rows(const struct sf_profile_times *t, struct sf_profile_detail *d);
-bool sf_profile_times_starts(const struct sf_profile_times *t, int64_t *start_ns);
+bool sf_profile_times_starts(const struct sf_profile_times *t, const int64_t *values,
+                             int64_t *start_ns);
 /* What STX says of a granule; the cursors are at their parts. */
 struct sf_profile_stacks {
     struct sf_cursor rest;     /* what follows the codes */

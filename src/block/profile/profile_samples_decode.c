@@ -290,11 +290,12 @@ enum sf_err sf_profile_block_granule(const struct sf_profile_block_reader *r, ui
 
 /* ---- details by column ---- */
 
-static bool decode_starts_only(sf_bytes raw, uint32_t n, uint32_t n_processes, int64_t *start_ns,
-                               const uint8_t **out_flags)
+static bool decode_starts_only(sf_bytes raw, uint32_t n, uint32_t n_processes,
+                               const int64_t *values, int64_t *start_ns, const uint8_t **out_flags)
 {
     struct sf_profile_times t;
-    if (!sf_profile_times_open(raw, n, n_processes, &t) || !sf_profile_times_starts(&t, start_ns))
+    if (!sf_profile_times_open(raw, n, n_processes, &t) ||
+        !sf_profile_times_starts(&t, values, start_ns))
         return false;
     *out_flags = t.flags;
     return true;
@@ -461,7 +462,7 @@ enum sf_err sf_profile_block_columns(const struct sf_profile_block_reader *r, ui
         struct sf_cursor c = sf_cursor_of(raw);
         if (r->info.format > 1)
             c.is_bad = !has_stacks ||
-                       !decode_starts_only(raw, n, me->n_processes, to.start_ns, &flags);
+                       !decode_starts_only(raw, n, me->n_processes, to.value, to.start_ns, &flags);
         else if (has_stacks)
             decode_times_only(&c, n, &to, &flags);
         else

@@ -31,35 +31,44 @@ bool sf_profile_times_open(sf_bytes raw, uint32_t n_rows, uint32_t n_processes,
                            struct sf_profile_times *out)
 {
     struct sf_profile_times t = {.runs = sf_cursor_of(raw), .n_rows = n_rows};
+    if (raw.len > 0 && raw.p[0] == SF_PROFILE_WAITS_MARK) {
+        (void)sf_cursor_u8(&t.runs);
+        t.is_waits = sf_cursor_u8(&t.runs) == SF_PROFILE_WAITS;
+        if (!t.is_waits)
+            return false;
+    }
     struct sf_cursor c = t.runs;
     struct run run = {0};
     for (uint32_t at = 0; at < n_rows; at += run.n)
         if (!next_run(&c, n_rows - at, n_processes, &run))
             return false;
     if (n_rows > SF_PROFILE_GRANULE_ROWS || !next_planes(&c, n_rows, &t.steps) ||
-        !next_planes(&c, n_rows, &t.lengths))
+        (!t.is_waits && !next_planes(&c, n_rows, &t.lengths)))
         return false;
     t.flags = sf_cursor_take(&c, n_rows);
     *out = t;
     return t.flags && sf_cursor_left(&c) == 0;
 }
 
-/* Steps are those from the row before; the first of a run has none. */
-static bool add_steps(const struct run *run, const uint64_t *steps, int64_t *start_ns)
+/* Steps are those from the row before, or from its end: then they may go back. The first of a run
+ * has none. */
+static bool add_steps(const struct run *run, const uint64_t *steps, const int64_t *values,
+                      int64_t *start_ns)
 {
-    uint64_t since_us = 0;
-    int64_t us;
+    int64_t us = run->first_us;
     for (uint32_t i = 0; i < run->n; i++) {
-        if (i && __builtin_add_overflow(since_us, steps[i], &since_us))
+        if (i && ((!values && steps[i] > INT64_MAX) ||
+                  __builtin_add_overflow(us, (int64_t)steps[i], &us) ||
+                  (values && __builtin_add_overflow(us, values[i - 1] / 1000, &us))))
             return false;
-        if (since_us > INT64_MAX || __builtin_add_overflow(run->first_us, (int64_t)since_us, &us) ||
-            __builtin_mul_overflow(us, INT64_C(1000), &start_ns[i]))
+        if (__builtin_mul_overflow(us, INT64_C(1000), &start_ns[i]))
             return false;
     }
     return true;
 }
 
-bool sf_profile_times_starts(const struct sf_profile_times *t, int64_t *start_ns)
+bool sf_profile_times_starts(const struct sf_profile_times *t, const int64_t *values,
+                             int64_t *start_ns)
 {
     uint64_t steps[SF_PROFILE_GRANULE_ROWS];
     struct sf_cursor c = t->runs;
@@ -67,7 +76,7 @@ bool sf_profile_times_starts(const struct sf_profile_times *t, int64_t *start_ns
     sf_planes_decode(&t->steps, t->n_rows, steps);
     for (uint32_t at = 0; at < t->n_rows; at += run.n)
         if (!next_run(&c, t->n_rows - at, UINT32_MAX, &run) ||
-            !add_steps(&run, steps + at, start_ns + at))
+            !add_steps(&run, steps + at, t->is_waits ? values + at : NULL, start_ns + at))
             return false;
     return true;
 }
@@ -89,12 +98,17 @@ static bool set_states(const struct sf_profile_times *t, struct sf_profile_detai
 bool sf_profile_times_rows(const struct sf_profile_times *t, struct sf_profile_detail *d)
 {
     uint64_t lengths[SF_PROFILE_GRANULE_ROWS];
-    int64_t starts[SF_PROFILE_GRANULE_ROWS];
+    int64_t starts[SF_PROFILE_GRANULE_ROWS], values[SF_PROFILE_GRANULE_ROWS];
     struct sf_cursor c = t->runs;
     struct run run = {0};
-    if (!sf_profile_times_starts(t, starts) || !set_states(t, d))
+    for (uint32_t i = 0; i < t->n_rows; i++)
+        values[i] = d[i].value;
+    if (!sf_profile_times_starts(t, values, starts) || !set_states(t, d))
         return false;
-    sf_planes_decode(&t->lengths, t->n_rows, lengths);
+    if (!t->is_waits)
+        sf_planes_decode(&t->lengths, t->n_rows, lengths);
+    for (uint32_t i = 0; t->is_waits && i < t->n_rows; i++)
+        lengths[i] = values[i] < 0 ? UINT64_MAX : (uint64_t)values[i] / 1000;
     for (uint32_t i = 0, end = 0; i < t->n_rows; i++) {
         if (i == end) {
             if (!next_run(&c, t->n_rows - i, UINT32_MAX, &run))

@@ -407,7 +407,7 @@ TEST(profile_block, reads_granules_from_before_stacks_lay_apart)
 }
 
 /* Kernel's and runtime's numbers and names of threads; times in microseconds. */
-TEST(profile_block, keeps_threads_and_microseconds)
+static void check_threads(bool is_waits)
 {
     struct sf_label label = {SF_STR("service_name"), SF_STR("shop")};
     struct sf_process processes[] = {{SF_STR("shop"), SF_STR("instance=1"), false},
@@ -442,15 +442,17 @@ TEST(profile_block, keeps_threads_and_microseconds)
     struct sf_profile_block_reader *reader;
     const struct sf_profile_thread *threads;
     const struct sf_profile_detail *rows;
+    struct sf_profile_columns columns;
     struct sf_profile_places places;
     uint32_t n, n_rows;
     init(&r);
     series[1] = series[0];
     series[1].process = 0;
     for (int i = 0; i < 5; i++) {
-        samples[i].value = samples[i].count = 1;
+        samples[i].count = 1;
         samples[i].has_time = true;
-        samples[i].length_ns = 1700 * (i + 1);
+        samples[i].length_ns = 2000000 + 1700 * (i + 1); /* beyond the start of the next */
+        samples[i].value = is_waits ? samples[i].length_ns : 1;
     }
     r.sets[0] = sf_profile_set_new(1, SF_STR("shop"));
     r.sets[1] = sf_profile_set_new(1, SF_STR("tea"));
@@ -474,12 +476,25 @@ TEST(profile_block, keeps_threads_and_microseconds)
     assert_ok(sf_profile_block_granule(reader, 0, &places, 0, &r.a, &rows, &n_rows, &why));
     assert_int_equal(n_rows, 5);
     assert_int_equal(rows[1].start_ns, NOW_NS + 1234000);
-    assert_int_equal(rows[1].length_ns, 1000);
+    assert_int_equal(rows[1].length_ns, 2001000);
     assert_int_equal(rows[2].start_ns, NOW_NS + 2300000);
-    assert_int_equal(rows[2].length_ns, 3000);
+    assert_int_equal(rows[2].length_ns, 2003000);
     assert_false(rows[1].is_coarse);
+    assert_ok(sf_profile_block_columns(reader, 0, &places, 0, NULL, &r.a, &columns, &why));
+    compare_columns(&columns, rows, n_rows);
     sf_profile_block_close(reader);
     done(&r);
+}
+
+TEST(profile_block, keeps_threads_and_microseconds)
+{
+    check_threads(false);
+}
+
+/* Their lengths are kept once, as values. */
+TEST(profile_block, keeps_waits_as_they_were)
+{
+    check_threads(true);
 }
 
 TEST(profile_block, finds_the_granules_of_a_span_and_a_trace)
