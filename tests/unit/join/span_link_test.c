@@ -373,6 +373,53 @@ TEST(span_link, says_service_when_processes_cannot_be_compared)
     end();
 }
 
+static uint64_t below(uint64_t *rng, uint64_t n)
+{
+    *rng = *rng * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (*rng >> 33) % n;
+}
+
+/* Random worlds of two instances: what all requests get of the profiles, and what the profiles get
+ * that no request ran in, is what came in. Profiles begin apart and leave gaps. */
+TEST(span_link, gives_out_every_profile_once)
+{
+    enum { REQUESTS = 24, PROFILES = 4, WORLDS = 6 };
+    for (uint64_t rng = 1; rng <= WORLDS; rng++) {
+        struct {
+            int64_t start, end;
+            unsigned instance;
+        } r[REQUESTS];
+        uint64_t dice = rng;
+        int64_t came = 0, nobody = 0, got = 0;
+        begin_empty();
+        for (uint8_t i = 0; i < REQUESTS; i++) {
+            r[i].instance = (unsigned)below(&dice, 2);
+            r[i].start = (int64_t)below(&dice, 40000);
+            r[i].end = r[i].start + 1 + (int64_t)below(&dice, 4000);
+            put_request(i, r[i].instance ? "shop-2" : "shop-1", r[i].start, r[i].end - r[i].start);
+        }
+        for (unsigned k = 0; k < 2; k++) {
+            for (int64_t n = 0, at = (int64_t)below(&dice, 3000); n < PROFILES; n++) {
+                int64_t length = 2000 + (int64_t)below(&dice, 9000), value = 1 + (int64_t)n * 70;
+                bool has_any = false;
+                for (unsigned i = 0; i < REQUESTS; i++)
+                    has_any = has_any ||
+                              (r[i].instance == k && r[i].start < at + length && r[i].end > at);
+                put_untimed("work", k ? SF_STR("instance=shop-2") : SF_STR("instance=shop-1"), at,
+                            length, value);
+                came += value * MS;
+                nobody += has_any ? 0 : value * MS;
+                at += length + (int64_t)below(&dice, 2000);
+            }
+        }
+        for (uint8_t i = 0; i < REQUESTS; i++)
+            got += request_profile(i).view.tree.total;
+        /* Each answer rounds to whole nanoseconds by itself. */
+        assert_true(llabs(came - nobody - got) <= REQUESTS * 2 * PROFILES);
+        end();
+    }
+}
+
 /* A file uploaded under a trace's id needs no process to be found. */
 TEST(span_link, takes_what_was_sent_under_the_traces_id)
 {
