@@ -133,10 +133,22 @@ static bool find_family(const struct sf_batch_type *types, uint32_t n, const str
     return false;
 }
 
+/* Every profiler that counts its samples has a type "samples": it is CPU time's where the period
+ * is. */
+static bool is_meant(const struct sf_batch_type *t)
+{
+    return !sf_str_eq(t->type.sample_type, SF_STR("samples")) ||
+           sf_str_eq(t->type.period_type, SF_STR("cpu")) || is_time(t);
+}
+
 static uint32_t choose_first(const struct sf_batch_type *types, uint32_t n)
 {
     static const size_t looked_at[] = {0, 1, 2, 3, 5}; /* cpu, wall, offcpu, heap, alloc */
     uint32_t at;
+    for (size_t i = 0; i < sizeof(looked_at) / sizeof(looked_at[0]); i++) {
+        if (find_family(types, n, &families[looked_at[i]], &at) && is_meant(&types[at]))
+            return at;
+    }
     for (size_t i = 0; i < sizeof(looked_at) / sizeof(looked_at[0]); i++) {
         if (find_family(types, n, &families[looked_at[i]], &at))
             return at;

@@ -116,6 +116,15 @@ static uint32_t count_callers(const struct work *w, uint32_t frame, uint8_t *see
     return n;
 }
 
+/* Nobody can optimise a collector's loop or the runtime's interruption of a goroutine: the
+ * collector is a finding of its own. */
+static bool is_runtimes(const struct work *w, uint32_t frame)
+{
+    const struct sf_leaf_rule *rule = sf_leaf_rule_of(&w->t->frames[frame]);
+    return (rule && rule->weight == SF_LEAF_GLUE) ||
+           w->states[heaviest(w, frame, true)] == SF_STATE_GC;
+}
+
 static void find_functions(struct work *w, struct sf_why *why, enum sf_err *err)
 {
     const struct sf_top_row *rows;
@@ -129,6 +138,8 @@ static void find_functions(struct work *w, struct sf_why *why, enum sf_err *err)
             share_of(w, rows[i].total) < w->limits->repeat)
             break; /* by total: nothing further down has a share that counts */
         double self = share_of(w, rows[i].self), total = share_of(w, rows[i].total);
+        if (is_runtimes(w, rows[i].frame))
+            continue;
         if (self >= w->limits->leaf && self > 0) {
             struct sf_finding f = {.kind = SF_FINDING_LEAF,
                                    .share = self,

@@ -3,6 +3,7 @@
 
 #include "link/claims_by_span.h"
 #include "link/frame_functions.h"
+#include "link/leaf_state.h"
 
 struct work {
     const struct sf_tree *stacks;
@@ -10,6 +11,7 @@ struct work {
     const struct sf_attribution *claims;
     struct sf_claims_by_span by_span;
     struct sf_frame_functions functions;
+    bool *is_glue;     /* by frame: says nothing of what the code does */
     int64_t *sums;     /* by function, of the span at hand */
     uint32_t *touched; /* functions with a sum; zeroed after each span */
 };
@@ -26,6 +28,9 @@ static struct sf_hot find(struct work *w, uint32_t span)
         hot.n_samples++;
         if (node == 0 || c->value == 0)
             continue;
+        while (w->is_glue[w->stacks->nodes[node].frame] && w->stacks->nodes[node].parent != 0)
+            node =
+                w->stacks->nodes[node].parent; /* what it interrupted, or entered the kernel for */
         uint32_t f = w->functions.of[w->stacks->nodes[node].frame];
         if (w->sums[f] == 0)
             w->touched[n_touched++] = f;
@@ -52,12 +57,18 @@ enum sf_err sf_hottest(const struct sf_tree *stacks, const struct sf_link_sample
     enum sf_err err = sf_frame_functions_make(stacks, req, &w.functions, why);
     if (err)
         return err;
+    w.is_glue = sf_arena_new_n(req, stacks->n_frames + 1u, sizeof(*w.is_glue));
     w.sums = sf_arena_new_n(req, w.functions.n + 1u, sizeof(*w.sums));
     /* A sum may come back to zero on its way and be touched again: one place for each claim. */
     w.touched = sf_arena_new_n(req, claims->n_claims + 1u, sizeof(*w.touched));
-    if (!hots || !w.sums || !w.touched || !sf_claims_by_span_make(claims, n_spans, req, &w.by_span))
+    if (!hots || !w.sums || !w.is_glue || !w.touched ||
+        !sf_claims_by_span_make(claims, n_spans, req, &w.by_span))
         return sf_fail(why, SF_ERR_LIMIT, "no memory for the hottest functions of %u spans",
                        n_spans);
+    for (uint32_t i = 0; i < stacks->n_frames; i++) {
+        const struct sf_leaf_rule *rule = sf_leaf_rule_of(&stacks->frames[i]);
+        w.is_glue[i] = rule && rule->weight == SF_LEAF_GLUE;
+    }
     for (uint32_t i = 0; i < n_spans; i++)
         hots[i] = find(&w, i);
     *out = hots;

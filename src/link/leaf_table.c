@@ -199,6 +199,8 @@ const struct sf_leaf_rule sf_leaf_rules[] = {
     GLUE(GO, BEGINS, "runtime.gopark", "runtime.goparkunlock"),
     GLUE(GO, BEGINS, "runtime.goready", "runtime.goready"),
     GLUE(GO, BEGINS, "runtime.mcall", "runtime.mcall"),
+    GLUE(GO, BEGINS, "runtime.asyncPreempt", "runtime.asyncPreempt2"),
+    GLUE(GO, BEGINS, "runtime.morestack", "runtime.morestack_noctxt"),
 
     /* ---- Java, Kotlin, Scala ---- */
     GC(JVM, BEGINS, "G1", "G1ParTask::work"),

@@ -7,16 +7,18 @@
 
 #include <math.h>
 
+#include "base/num.h"
 #include "flame/tree_cut.h"
 #include "render/units.h"
 
-enum { MARKS = 5, MIN_COLUMNS = 40, BAR_FRAME = 8, INDENT = 2 };
+enum { MARKS = 5, MIN_COLUMNS = 40, BAR_FRAME = 8, INDENT = 2, LOOP_STEPS = 1 << 22 };
 static const double mark_share = 0.10;
 static const sf_str mark_text = {"<-- HOT PATH", 12};
 
 struct drawing {
     const struct sf_flame_text *f;
     const int64_t *totals;
+    int64_t *selves; /* in the function itself; of one that calls itself, at its outermost frame */
     struct sf_tree_order order;
     uint32_t marked[MARKS];
     uint32_t n_marked;
@@ -42,11 +44,28 @@ static bool is_marked(const struct drawing *d, uint32_t place)
     return false;
 }
 
+/* A function that calls itself has its time spread over the depths of the stack: each may be small
+ * where all together are not. */
+static void gather_selves(struct drawing *d)
+{
+    const struct sf_tree *t = d->f->tree;
+    uint32_t n_steps = 0;
+    for (uint32_t i = 1; i < t->n_nodes; i++) {
+        uint32_t outermost = i;
+        for (uint32_t up = t->nodes[i].parent;
+             t->nodes[i].self != 0 && up != 0 && n_steps < LOOP_STEPS;
+             up = t->nodes[up].parent, n_steps++)
+            if (t->nodes[up].frame == t->nodes[i].frame)
+                outermost = up;
+        d->selves[outermost] = sf_add_sat_i64(d->selves[outermost], t->nodes[i].self);
+    }
+}
+
 static bool is_hot(const struct drawing *d, uint32_t place)
 {
     const struct sf_tree *t = d->f->tree;
     uint8_t kind = place > 0 ? t->frames[t->nodes[place].frame].kind : SF_FRAME_MARKER;
-    return kind < SF_FRAME_MARKER && share_of(d, t->nodes[place].self) >= mark_share;
+    return kind < SF_FRAME_MARKER && share_of(d, d->selves[place]) >= mark_share;
 }
 
 /* The largest of the hot ones; of equals the one that is read first. */
@@ -58,7 +77,7 @@ static void choose_marks(struct drawing *d)
         for (uint32_t i = 1; i < t->n_nodes; i++) {
             uint32_t place = d->order.places[i];
             if (is_hot(d, place) && !is_marked(d, place) &&
-                (best == 0 || t->nodes[place].self > t->nodes[best].self))
+                (best == 0 || d->selves[place] > d->selves[best]))
                 best = place;
         }
         if (best == 0)
@@ -212,6 +231,10 @@ enum sf_err sf_flame_text_render(const struct sf_flame_text *f, struct sf_arena 
     if (err)
         return err;
     d.totals = totals;
+    d.selves = sf_arena_new_n(&scratch, f->tree->n_nodes + 1u, sizeof(*d.selves));
+    if (!d.selves)
+        return sf_fail(why, SF_ERR_LIMIT, "flame graph: no memory for %u frames", f->tree->n_nodes);
+    gather_selves(&d);
     choose_marks(&d);
     lay_out(&d);
     draw(&d, NULL, &first); /* how deep it gets */

@@ -35,6 +35,13 @@ TEST(batch_tree, finds_the_type_somebody_means)
     assert_int_equal(choose(cpu, 2, "process_cpu:samples:count:cpu:nanoseconds"), 0);
     assert_int_equal(choose(cpu, 2, "process_cpu:cpu:bytes"), -1);
     assert_int_equal(choose(cpu, 2, "heap"), -1);
+    /* Wall clock alone: its time, not the number of its samples. */
+    struct sf_batch_type wall[2] = {{.type = {SF_STR("wall"), SF_STR("samples"), SF_STR("count"),
+                                              SF_STR("wall"), SF_STR("nanoseconds")}},
+                                    {.type = {SF_STR("wall"), SF_STR("wall"), SF_STR("nanoseconds"),
+                                              SF_STR("wall"), SF_STR("nanoseconds")}}};
+    assert_int_equal(choose(wall, 2, ""), 1);
+    assert_int_equal(choose(wall, 1, ""), 0);
     assert_int_equal(choose(heap, 4, ""), 3);
     assert_int_equal(choose(heap, 4, "heap"), 3);
     assert_int_equal(choose(heap, 4, "alloc"), 1);

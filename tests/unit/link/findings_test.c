@@ -85,6 +85,21 @@ TEST(findings, name_the_function_that_dominates)
     assert_string_equal(sf_finding_kind_name(list.items[0].kind), "hot_function");
 }
 
+TEST(findings, do_not_advise_to_optimise_the_runtime)
+{
+    begin();
+    stack("main;serve;runtime.asyncPreempt", 40);
+    stack("runtime.gcBgMarkWorker;runtime.gcDrain;runtime.scanobject", 40);
+    stack("main;serve;a", 5);
+    stack("main;serve;b", 5);
+    stack("main;serve;c", 5);
+    stack("main;serve;d", 5);
+    struct sf_finding_list list = findings();
+    for (uint32_t i = 0; i < list.n; i++)
+        assert_string_not_equal(sf_finding_kind_name(list.items[i].kind), "hot_function");
+    assert_true(list.n > 0); /* the collector's share */
+}
+
 TEST(findings, shorten_long_paths_to_their_end)
 {
     begin();

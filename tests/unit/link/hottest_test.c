@@ -3,14 +3,15 @@
 #include "test.h"
 
 /* Two places in one function are one function; the child's samples are its own. */
-static const struct sf_frame frames[] = {{.function = SF_STR("main"), .line = 1},
-                                         {.function = SF_STR("sum"), .line = 7},
-                                         {.function = SF_STR("sum"), .line = 9},
-                                         {.function = SF_STR("sign"), .line = 3}};
-static const struct sf_tree_node nodes[] = {{0}, {0, 0, 0}, {1, 1, 0}, {1, 2, 0}, {1, 3, 0}};
+static const struct sf_frame frames[] = {
+    {.function = SF_STR("main"), .line = 1},       {.function = SF_STR("sum"), .line = 7},
+    {.function = SF_STR("sum"), .line = 9},        {.function = SF_STR("sign"), .line = 3},
+    {.function = SF_STR("runtime.asyncPreempt2")}, {.function = SF_STR("runtime.asyncPreempt")}};
+static const struct sf_tree_node nodes[] = {{0},       {0, 0, 0}, {1, 1, 0}, {1, 2, 0},
+                                            {1, 3, 0}, {2, 5, 0}, {5, 4, 0}};
 static const struct sf_tree stacks = {
-    .frames = frames, .nodes = nodes, .n_frames = 4, .n_nodes = 5};
-enum { MAIN = 1, SUM7, SUM9, SIGN };
+    .frames = frames, .nodes = nodes, .n_frames = 6, .n_nodes = 7};
+enum { MAIN = 1, SUM7, SUM9, SIGN, PREEMPT, PREEMPT2 };
 
 static struct sf_arena req;
 
@@ -51,6 +52,16 @@ TEST(hottest, sums_a_functions_lines_and_leaves_children_to_themselves)
     assert_int_equal(hot[1].n_samples, 3);
     assert_true(sf_str_eq(hot[2].function, SF_STR("sign")));
     assert_int_equal(hot[2].value, 50);
+    sf_arena_done(&req);
+}
+
+TEST(hottest, is_what_was_interrupted_and_not_the_interruption)
+{
+    const struct sf_link_sample samples[] = {{.span_id = 3, .value = 5, .node = PREEMPT2},
+                                             {.span_id = 3, .value = 4, .node = SIGN}};
+    const struct sf_hot *hot = hottest(samples, 2);
+    assert_true(sf_str_eq(hot[2].function, SF_STR("sum")));
+    assert_int_equal(hot[2].value, 5);
     sf_arena_done(&req);
 }
 

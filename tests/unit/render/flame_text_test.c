@@ -70,6 +70,16 @@ TEST(flame_text, marks_at_most_five_frames_with_a_tenth_of_the_view_in_themselve
     draw(&t, 100, 0, &out);
     sf_buf_add_u8(&out, 0);
     assert_int_equal(count((char *)out.p, "<-- HOT PATH"), 1);
+    /* walk calls itself: 8 % at each depth, half of it all. */
+    t = folded_tree(SF_STR("main;walk 8\nmain;walk;visit;walk 8\nmain;walk;visit;walk;walk 8\n"
+                           "main;walk;walk 8\nmain;walk;walk;walk 8\nmain;walk;walk;walk;walk 8\n"
+                           "main;a 9\nmain;b 9\nmain;c 9\nmain;d 9\nmain;e 9\nmain;f 7\n"),
+                    SF_STR("count"), &req);
+    draw(&t, 100, 0, &out);
+    sf_buf_add_u8(&out, 0);
+    assert_int_equal(count((char *)out.p, "<-- HOT PATH"), 1);
+    assert_non_null(strstr(strstr((char *)out.p, "\n  walk "), "<-- HOT PATH"));
+    assert_null(strstr(strstr((char *)out.p, "\n    "), "<-- HOT PATH"));
     sf_buf_done(&out);
     sf_arena_done(&req);
 }
