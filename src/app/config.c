@@ -115,13 +115,6 @@ static void variable_of(const struct sf_config_key *key, char *to, size_t cap)
     }
 }
 
-void sf_config_render_variable(const struct sf_config_key *key, struct sf_buf *out)
-{
-    char name[VARIABLE_LEN];
-    variable_of(key, name, sizeof(name));
-    sf_buf_add_str(out, sf_str_from(name));
-}
-
 /* At most MAX_WARNINGS; further ones are left out. The sentence lives in the arena. */
 static enum sf_err warn(struct sf_config *c, sf_str sentence, struct sf_why *why)
 {

@@ -196,8 +196,6 @@ extern const size_t sf_config_n_keys;
 /* The effective value as one would write it, and where it came from ("spanflame.yaml:12"). */
 void sf_config_render_value(const struct sf_config *c, size_t index, struct sf_buf *out);
 void sf_config_render_origin(const struct sf_config *c, size_t index, struct sf_buf *out);
-/* SPANFLAME_RETENTION_SPANS. */
-void sf_config_render_variable(const struct sf_config_key *key, struct sf_buf *out);
 void sf_config_render_example(struct sf_buf *out); /* deploy/spanflame.yaml */
 /* One line per key: path, value, where it came from. */
 void sf_config_render_effective(const struct sf_config *c, struct sf_buf *out);

@@ -155,9 +155,12 @@ static void read_note(CURL *curl, struct sf_client_answer *out)
         (void)sf_str_to_u64(sf_str_from(header->value), &out->n_samples);
 }
 
-enum sf_err sf_client_call(const struct sf_client *c, const char *path, const char *accept,
-                           const char *content_type, const sf_bytes *body,
-                           struct sf_client_answer *out, struct sf_why *why)
+/* GET when `body` is NULL, else POST with `content_type`. `path` begins with '/' and is already
+ * encoded. Any HTTP status is SF_OK; failing to get one is IO with a sentence that names the server
+ * and what to do about it. */
+static enum sf_err client_call(const struct sf_client *c, const char *path, const char *accept,
+                               const char *content_type, const sf_bytes *body,
+                               struct sf_client_answer *out, struct sf_why *why)
 {
     char detail[CURL_ERROR_SIZE] = "";
     struct curl_slist *headers = NULL;
@@ -233,7 +236,7 @@ enum sf_err sf_client_get(const struct sf_client *c, const char *path, const cha
                           struct sf_buf *out, struct sf_why *why)
 {
     struct sf_client_answer answer = {0};
-    enum sf_err err = sf_client_call(c, path, accept, NULL, NULL, &answer, why);
+    enum sf_err err = client_call(c, path, accept, NULL, NULL, &answer, why);
     return err ? err : finish(c, &answer, out, why);
 }
 
@@ -242,7 +245,7 @@ enum sf_err sf_client_ask(const struct sf_client *c, const char *path, const cha
 {
     struct sf_client_answer answer = {0};
     struct sf_buf body = {0};
-    enum sf_err err = sf_client_call(c, path, accept, NULL, NULL, &answer, why);
+    enum sf_err err = client_call(c, path, accept, NULL, NULL, &answer, why);
     if (!err)
         err = finish(c, &answer, &body, why);
     if (err)
@@ -256,7 +259,7 @@ enum sf_err sf_client_post(const struct sf_client *c, const char *path, const ch
                            sf_bytes body, struct sf_buf *out, struct sf_why *why)
 {
     struct sf_client_answer answer = {0};
-    enum sf_err err = sf_client_call(c, path, NULL, content_type, &body, &answer, why);
+    enum sf_err err = client_call(c, path, NULL, content_type, &body, &answer, why);
     return err ? err : finish(c, &answer, out, why);
 }
 
@@ -289,8 +292,8 @@ enum sf_err sf_client_connect(const struct sf_client *c, const char *path, sf_st
 {
     struct sf_client_answer answer = {0};
     sf_bytes body = sf_str_bytes(json);
-    enum sf_err err = sf_client_call(c, path, "application/json; allow-utf8-labelnames=true",
-                                     "application/json", &body, &answer, why);
+    enum sf_err err = client_call(c, path, "application/json; allow-utf8-labelnames=true",
+                                  "application/json", &body, &answer, why);
     if (!err && answer.status >= 400)
         keep_message(&answer.body);
     return err ? err : finish(c, &answer, out, why);

@@ -37,12 +37,6 @@ struct sf_client_answer {
     uint64_t n_samples; /* behind a profile; 0: not told */
 };
 
-/* GET when `body` is NULL, else POST with `content_type`. `path` begins with '/' and is already
- * encoded. Any HTTP status is SF_OK; failing to get one is IO with a sentence that names the server
- * and what to do about it. */
-enum sf_err sf_client_call(const struct sf_client *c, const char *path, const char *accept,
-                           const char *content_type, const sf_bytes *body,
-                           struct sf_client_answer *out, struct sf_why *why);
 /* The same, and a status other than 2xx is an error too: the server's own words. 404 is NOT_FOUND,
  * 401 and 403 DENIED, 4xx INPUT, 5xx IO. */
 enum sf_err sf_client_get(const struct sf_client *c, const char *path, const char *accept,

@@ -80,8 +80,6 @@ void sf_profile_build_init(struct sf_profile_build *b, const struct sf_profile_h
                            struct sf_arena *a, struct sf_why *why);
 
 /* A list in the arena with room for one more; NULL: full. */
-bool sf_profile_list_grow(struct sf_profile_build *b, struct sf_profile_list *l, size_t size,
-                          uint32_t cap);
 static inline void *sf_profile_list_more(struct sf_profile_build *b, struct sf_profile_list *l,
                                          size_t size)
 {

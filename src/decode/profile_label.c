@@ -6,7 +6,7 @@
 
 enum { MAX_KERNEL_ID = 1 << 22 };
 
-enum sf_label_role sf_label_role_of(sf_str key)
+static enum sf_label_role label_role_of(sf_str key)
 {
     static const struct {
         sf_str key;
@@ -82,7 +82,7 @@ static void take_thread(struct sf_profile_ids *ids, uint64_t id)
 bool sf_profile_ids_take_str(struct sf_profile_ids *ids, sf_str key, sf_str val)
 {
     uint64_t thread;
-    switch (sf_label_role_of(key)) {
+    switch (label_role_of(key)) {
     case SF_LABEL_SERIES: return false;
     case SF_LABEL_SPAN_ID: ids->span_id = span_id_of(key, val); break;
     case SF_LABEL_ROOT_SPAN_ID: ids->root_span_id = span_id_of(key, val); break;
@@ -109,7 +109,7 @@ bool sf_profile_ids_take_str(struct sf_profile_ids *ids, sf_str key, sf_str val)
 
 bool sf_profile_ids_take_num(struct sf_profile_ids *ids, sf_str key, int64_t val)
 {
-    switch (sf_label_role_of(key)) {
+    switch (label_role_of(key)) {
     case SF_LABEL_SPAN_ID: ids->span_id = (sf_span_id)val; break;
     case SF_LABEL_ROOT_SPAN_ID: ids->root_span_id = (sf_span_id)val; break;
     case SF_LABEL_THREAD_ID: take_thread(ids, (uint64_t)val); break;

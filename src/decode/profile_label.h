@@ -17,8 +17,6 @@ enum sf_label_role {
     SF_LABEL_HIDDEN  /* of high cardinality, and said elsewhere */
 };
 
-enum sf_label_role sf_label_role_of(sf_str key);
-
 struct sf_profile_ids { /* what the labels of one sample say about it */
     sf_trace_id trace_id;
     sf_span_id span_id;

@@ -3,8 +3,8 @@
 #include "base/limits.h"
 #include "decode/profile_build.h"
 
-bool sf_profile_list_grow(struct sf_profile_build *b, struct sf_profile_list *l, size_t size,
-                          uint32_t cap)
+static bool profile_list_grow(struct sf_profile_build *b, struct sf_profile_list *l, size_t size,
+                              uint32_t cap)
 {
     void *items = cap > UINT32_MAX / 2 ? NULL
                                        : sf_arena_grow(b->a, l->items, l->cap * size, cap * size);
@@ -111,7 +111,7 @@ static void expect(struct sf_profile_build *b, struct sf_profile_table *t,
     if (b->is_full || t->cap || l->cap || (b->a->cap - b->a->at) / 4 < (size_t)cap * 64)
         return;
     if (resize(b, t, cap) && n)
-        sf_profile_list_grow(b, l, size, n);
+        profile_list_grow(b, l, size, n);
 }
 
 void sf_profile_build_expect_symbols(struct sf_profile_build *b, uint32_t n_functions,

@@ -33,7 +33,6 @@ struct sf_column_filter {
     const struct sf_expr *expr;
     struct sf_row_needs needs;
     struct sf_arena *req;
-    bool is_exact;
     /* attribute op literal: no need for the evaluator's detours */
     bool is_simple, is_mirrored;
     struct sf_static literal;
@@ -87,7 +86,6 @@ static struct sf_column_filter *new_filter(struct sf_eval *eval, const struct sf
     f->eval = eval;
     f->expr = expr;
     f->req = req;
-    f->is_exact = true;
     return f;
 }
 
@@ -97,7 +95,6 @@ static void insert(struct sf_column_filter *f, struct sf_column_filter *part)
     for (; i > 0 && f->parts[i - 1]->kind > part->kind; i--)
         f->parts[i] = f->parts[i - 1];
     f->parts[i] = part;
-    f->is_exact = f->is_exact && part->is_exact;
 }
 
 /* The parts of a chain of the same operator become parts of one filter. */
@@ -130,14 +127,8 @@ struct sf_column_filter *sf_column_filter_new(struct sf_eval *eval, const struct
     f->kind = kind_of(&f->needs);
     if (sf_eval_profiles(eval) && sf_profile_conds_is_needed(expr))
         f->kind = PROFILE;
-    f->is_exact = f->kind != UNKNOWN && f->kind != PROFILE;
     find_simple(f);
     return f;
-}
-
-bool sf_column_filter_is_exact(const struct sf_column_filter *f)
-{
-    return f->is_exact;
 }
 
 /* ---- one value ---- */

@@ -2,7 +2,7 @@
  *
  * Of an AND the part that reads least comes first, and the others see only the rows it left; a
  * column is not read when no row is left. What a row alone cannot answer (its tree, events, links)
- * counts as true: then the filter is not exact. */
+ * counts as true. */
 #pragma once
 #include "exec/column_batch.h"
 #include "exec/eval.h"
@@ -13,7 +13,6 @@ struct sf_column_filter;
  * query must outlive it. NULL: no room. */
 struct sf_column_filter *sf_column_filter_new(struct sf_eval *eval, const struct sf_expr *expr,
                                               struct sf_arena *req);
-bool sf_column_filter_is_exact(const struct sf_column_filter *f);
 /* Takes the rows that do not match out of `mask`, a byte per row. */
 enum sf_err sf_column_filter_run(struct sf_column_filter *f, struct sf_column_batch *b,
                                  uint8_t *mask, struct sf_why *why);

@@ -422,6 +422,8 @@ static enum sf_err run_pipeline(struct run *r, const struct sf_pipeline *p, stru
 
 /* ---- the whole ---- */
 
+static bool eval_needs_tree(const struct sf_pipeline *p);
+
 static bool spanset_needs_tree(const struct sf_spanset *s)
 {
     if (!s)
@@ -429,11 +431,11 @@ static bool spanset_needs_tree(const struct sf_spanset *s)
     if (s->op == SF_SPANSET_FILTER)
         return sf_eval_expr_needs_tree(s->filter);
     if (s->op == SF_SPANSET_PIPELINE)
-        return sf_eval_needs_tree(s->pipeline);
+        return eval_needs_tree(s->pipeline);
     return s->op >= SF_SPANSET_CHILD || spanset_needs_tree(s->left) || spanset_needs_tree(s->right);
 }
 
-bool sf_eval_needs_tree(const struct sf_pipeline *p)
+static bool eval_needs_tree(const struct sf_pipeline *p)
 {
     for (uint32_t i = 0; i < p->n_stages; i++) {
         if (spanset_needs_tree(p->stages[i].spanset) || sf_eval_expr_needs_tree(p->stages[i].expr))
@@ -480,7 +482,7 @@ enum sf_err sf_eval_pipeline(struct sf_eval *e, const struct sf_pipeline *pipeli
     enum sf_err err;
     if (e->asked != pipeline) {
         e->asked = pipeline;
-        e->asked_needs_tree = sf_eval_needs_tree(pipeline);
+        e->asked_needs_tree = eval_needs_tree(pipeline);
     }
     if (e->asked_needs_tree && !v->left) {
         err = sf_trace_view_link(v, req, why);

@@ -55,5 +55,4 @@ struct sf_static sf_eval_expr(struct sf_eval *e, const struct sf_expr *x,
                               const struct sf_trace_view *v, uint32_t span);
 enum sf_err sf_eval_fault(const struct sf_eval *e, struct sf_why *why);
 /* Does evaluating it need parents, children or nested-set numbers? */
-bool sf_eval_needs_tree(const struct sf_pipeline *pipeline);
 bool sf_eval_expr_needs_tree(const struct sf_expr *expr);

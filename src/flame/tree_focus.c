@@ -32,8 +32,9 @@ static enum sf_err match_all(const struct sf_tree *t, const struct sf_regex *re,
     return err;
 }
 
-enum sf_err sf_tree_match(const struct sf_tree *t, sf_str pattern, struct sf_arena *req,
-                          const bool **out, struct sf_why *why)
+/* Which frames match: out[i] is frame i's. In `req`. */
+static enum sf_err tree_match(const struct sf_tree *t, sf_str pattern, struct sf_arena *req,
+                              const bool **out, struct sf_why *why)
 {
     struct sf_regex *re = NULL;
     bool *found = sf_arena_new_n(req, (size_t)t->n_frames + 1, sizeof(*found));
@@ -111,9 +112,9 @@ static enum sf_err apply(const struct sf_tree *t, enum filter_kind kind, sf_str 
 {
     struct sf_tree_map m = {0};
     struct sf_arena scratch = *req;
-    const bool *is_match;
+    const bool *is_match = NULL;
     struct choice *nodes = sf_arena_new_n(&scratch, t->n_nodes, sizeof(*nodes));
-    enum sf_err err = nodes ? sf_tree_match(t, pattern, &scratch, &is_match, why)
+    enum sf_err err = nodes ? tree_match(t, pattern, &scratch, &is_match, why)
                             : sf_fail(why, SF_ERR_LIMIT, "flame graph: no room to filter");
     if (err)
         return err;

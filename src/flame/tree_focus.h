@@ -18,9 +18,6 @@ struct sf_tree_filter { /* empty: not asked for */
 enum sf_err sf_tree_filter(const struct sf_tree *t, const struct sf_tree_filter *filter,
                            struct sf_arena *req, struct sf_tree *out, struct sf_why *why);
 
-/* Which frames match: out[i] is frame i's. In `req`. */
-enum sf_err sf_tree_match(const struct sf_tree *t, sf_str pattern, struct sf_arena *req,
-                          const bool **out, struct sf_why *why);
 /* Which frames are called exactly so. */
 enum sf_err sf_tree_match_name(const struct sf_tree *t, sf_str name, struct sf_arena *req,
                                const bool **out, struct sf_why *why);

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <time.h>
 
-const char *sf_http_reason(int status)
+/* "Not Found"; "" when unknown. */
+static const char *http_reason(int status)
 {
     switch (status) {
     case 100: return "Continue";
@@ -105,7 +106,7 @@ void sf_h1_write_head(struct sf_buf *out, const struct sf_h1_answer *a)
     char date[SF_HTTP_DATE_LEN + 1];
 
     sf_http_date(a->now_s, date);
-    sf_buf_print(out, "HTTP/1.1 %d %s\r\ndate: %s\r\n", r->status, sf_http_reason(r->status), date);
+    sf_buf_print(out, "HTTP/1.1 %d %s\r\ndate: %s\r\n", r->status, http_reason(r->status), date);
     if (r->content_type)
         add_header(out, SF_STR("content-type"), sf_str_from(r->content_type));
     add_framing(out, a);

@@ -22,7 +22,6 @@ void sf_h1_write_chunk(struct sf_buf *out, sf_bytes piece); /* nothing when the 
 void sf_h1_write_last_chunk(struct sf_buf *out);
 void sf_h1_write_continue(struct sf_buf *out); /* 100 Continue */
 
-const char *sf_http_reason(int status); /* "Not Found"; "" when unknown; constant */
 /* Whether answers of that status may have a body at all. */
 bool sf_http_has_body(int status);
 enum { SF_HTTP_DATE_LEN = 29 };

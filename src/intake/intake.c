@@ -72,7 +72,9 @@ static enum sf_err no_memory(struct sf_why *why)
     return sf_fail(why, SF_ERR_NOMEM, "intake: no memory");
 }
 
-bool sf_intake_has_unseen(const struct sf_otlp_rejects *r)
+/* Is the body as received never to be logged, because it says more than the batch made of it? With
+ * redaction on, text nobody looked at must not reach the disk either. */
+static bool intake_has_unseen(const struct sf_otlp_rejects *r)
 {
     return r->n_rejected || r->n_unseen || r->n_cut_attrs || r->n_cut_values || r->n_cut_keys ||
            r->n_cut_names || r->n_cut_events || r->n_cut_links;
@@ -256,7 +258,7 @@ static enum sf_err choose_form(struct work *w, struct sf_batch *b, struct sf_why
      * it came while secrets are looked for. */
     bool must_change = w->result.n_redacted || rq->body->len > SF_LIMIT_LOGGED_BODY_LEN ||
                        (w->config->redactor && (rq->kind == SF_LOG_OTLP_TRACES_JSON ||
-                                                sf_intake_has_unseen(&w->result.rejects)));
+                                                intake_has_unseen(&w->result.rejects)));
     enum sf_err err;
 
     if (must_change) {

@@ -48,10 +48,6 @@ enum sf_err sf_intake_traces(const struct sf_intake_config *config,
                              const struct sf_intake_request *request, struct sf_intake_result *out,
                              struct sf_why *why);
 
-/* Is the body as received never to be logged, because it says more than the batch made of it? With
- * redaction on, text nobody looked at must not reach the disk either. */
-bool sf_intake_has_unseen(const struct sf_otlp_rejects *rejects);
-
 /* Compresses `plain` into the batch's body and makes that what is logged: kind, tenant and receive
  * time from `log`. LIMIT: longer than a record. */
 enum sf_err sf_intake_log(struct sf_intake_tools *tools, const struct sf_logged *log,

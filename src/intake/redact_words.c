@@ -23,7 +23,8 @@ static char lower(char c)
     return is_upper(c) ? (char)(c + 32) : c;
 }
 
-bool sf_words_next(sf_str text, size_t *at, sf_str *out)
+/* The next word part at or after *at; false at the end. *at moves behind it. */
+static bool words_next(sf_str text, size_t *at, sf_str *out)
 {
     size_t i = *at, start;
 
@@ -53,7 +54,7 @@ bool sf_word_init(struct sf_word *out, sf_str text)
     sf_str part;
 
     *out = (struct sf_word){0};
-    while (sf_words_next(text, &at, &part)) {
+    while (words_next(text, &at, &part)) {
         if (out->n_parts == SF_WORDS_MAX_PARTS || part.len > SF_WORDS_MAX_LEN - len)
             return false;
         out->parts[out->n_parts++] = (sf_str){out->joined + len, part.len};
@@ -83,7 +84,7 @@ static enum sf_word_found find_from(const struct sf_word *w, sf_str text, size_t
     enum sf_word_found found = SF_WORD_NONE;
     sf_str part;
     for (size_t i = 0; i < w->n_parts; i++) {
-        if (!sf_words_next(text, &at, &part))
+        if (!words_next(text, &at, &part))
             return SF_WORD_NONE;
         found = compare(part, w->parts[i]);
         if (found == SF_WORD_NONE || (found == SF_WORD_PLURAL && i + 1 < w->n_parts))
@@ -96,7 +97,7 @@ enum sf_word_found sf_word_find(const struct sf_word *w, sf_str text)
 {
     size_t at = 0, next = 0;
     sf_str part;
-    while (sf_words_next(text, &next, &part)) {
+    while (words_next(text, &next, &part)) {
         enum sf_word_found found = find_from(w, text, at);
         if (found == SF_WORD_NONE && w->n_parts > 1)
             found = compare(part, w->whole);

@@ -7,9 +7,6 @@
 
 #include "base/str.h"
 
-/* The next word part at or after *at; false at the end. *at moves behind it. */
-bool sf_words_next(sf_str text, size_t *at, sf_str *out);
-
 enum { SF_WORDS_MAX_PARTS = 8, SF_WORDS_MAX_LEN = 64 };
 struct sf_word {                   /* one or more parts, lower case: "api key" */
     char joined[SF_WORDS_MAX_LEN]; /* the parts without a gap: "apikey" is found, too */

@@ -228,11 +228,13 @@ static int order_aliases(const void *a, const void *b)
     return (x->name > y->name) - (x->name < y->name);
 }
 
+static bool link_spans_has_process(const struct sf_link_spans *l, uint64_t process);
+
 uint64_t sf_link_spans_process(const struct sf_link_spans *l, uint64_t name)
 {
     struct sf_link_alias key = {.name = name};
     const struct sf_link_alias *found = NULL;
-    if (name != 0 && sf_link_spans_has_process(l, name))
+    if (name != 0 && link_spans_has_process(l, name))
         return name;
     if (name != 0 && l->n_aliases > 0)
         found = bsearch(&key, l->aliases, l->n_aliases, sizeof(key), order_aliases);
@@ -263,7 +265,7 @@ void sf_link_spans_end(struct sf_link_spans *l)
         qsort(l->processes, l->n_processes, sizeof(*l->processes), order_u64);
 }
 
-bool sf_link_spans_has_process(const struct sf_link_spans *l, uint64_t process)
+static bool link_spans_has_process(const struct sf_link_spans *l, uint64_t process)
 {
     return l->n_processes > 0 && bsearch(&process, l->processes, l->n_processes,
                                          sizeof(*l->processes), order_u64) != NULL;

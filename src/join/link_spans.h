@@ -53,7 +53,6 @@ bool sf_link_spans_add_kept(struct sf_link_spans *l, const struct sf_link_keep *
                             uint32_t n_asked, struct sf_arena *tmp);
 /* When all are there: sorts. */
 void sf_link_spans_end(struct sf_link_spans *l);
-bool sf_link_spans_has_process(const struct sf_link_spans *l, uint64_t process);
 /* The process of the spans that a profile calls so; 0: none. */
 uint64_t sf_link_spans_process(const struct sf_link_spans *l, uint64_t name);
 /* The processes in which spans of the trace and service ran: up to `cap` of them. */

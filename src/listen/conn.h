@@ -72,7 +72,6 @@ uint8_t *sf_conn_h1_room(struct sf_conn *c, size_t *out_len);
 void sf_conn_h1_eof(struct sf_conn *c);
 void sf_conn_h1_fill(struct sf_conn *c, struct sf_buf *out, size_t max);
 bool sf_conn_h1_has_output(const struct sf_conn *c);
-void sf_conn_h1_resume(struct sf_conn *c);                         /* goes on with early bytes */
 void sf_conn_h1_answer(struct sf_conn *c, struct sf_exchange *ex); /* finished, or streamed more */
 void sf_conn_h1_tick(struct sf_conn *c);
 /* Answers without an exchange and closes afterwards. */

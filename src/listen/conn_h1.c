@@ -134,6 +134,8 @@ bool sf_conn_h1_has_output(const struct sf_conn *c)
     return c->out.len || c->body_at < c->body.len;
 }
 
+static void conn_h1_resume(struct sf_conn *c); /* goes on with early bytes */
+
 /* The answer has left. The exchange stays only while the rest of a refused body comes. */
 static void answer_is_out(struct sf_conn *c)
 {
@@ -143,7 +145,7 @@ static void answer_is_out(struct sf_conn *c)
     } else if (c->ex && c->ex->is_whole) {
         sf_exchange_free(c->ex);
         c->ex = NULL;
-        sf_conn_h1_resume(c);
+        conn_h1_resume(c);
     }
 }
 
@@ -297,7 +299,7 @@ uint8_t *sf_conn_h1_room(struct sf_conn *c, size_t *out_len)
     return sf_body_room(&c->ex->body, left, out_len);
 }
 
-void sf_conn_h1_resume(struct sf_conn *c)
+static void conn_h1_resume(struct sf_conn *c)
 {
     struct sf_buf early = c->early;
 

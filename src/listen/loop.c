@@ -14,7 +14,8 @@ static const int64_t STALLED_NS = 200 * SF_NS_PER_MS;
 
 static _Thread_local const struct sf_loop *mine; /* the loop this thread runs */
 
-bool sf_loop_is_mine(const struct sf_loop *loop)
+/* Does the calling thread run it? */
+static bool loop_is_mine(const struct sf_loop *loop)
 {
     return mine == loop;
 }
@@ -52,7 +53,7 @@ void sf_loop_give(struct sf_loop *loop, struct sf_exchange *ex, bool is_finished
 {
     bool is_first;
 
-    if (sf_loop_is_mine(loop)) {
+    if (loop_is_mine(loop)) {
         /* No wake-up needed: the callback that is running settles before it ends. */
         sf_mutex_lock(&loop->mutex);
         list_locally(loop, ex, is_finished);

@@ -80,7 +80,6 @@ void sf_loop_done(struct sf_loop *loop); /* not running; a zeroed one is fine */
 
 /* Any thread: the exchange was finished or has streamed something. */
 void sf_loop_give(struct sf_loop *loop, struct sf_exchange *ex, bool is_finished);
-bool sf_loop_is_mine(const struct sf_loop *loop); /* the calling thread runs it */
 /* The budget may have room again: wakes every loop that waits for it. */
 void sf_loop_budget_freed(struct sf_loop *loop);
 /* Too much waits to be read by peers: closes those that have been at it longest. */

@@ -109,12 +109,3 @@ void sf_queue_close(struct sf_queue *q)
     sf_signal_all(&q->has_items);
     sf_mutex_unlock(&q->lock);
 }
-
-bool sf_queue_is_closed(struct sf_queue *q)
-{
-    bool is_closed;
-    sf_mutex_lock(&q->lock);
-    is_closed = q->is_closed;
-    sf_mutex_unlock(&q->lock);
-    return is_closed;
-}

@@ -21,4 +21,3 @@ void *sf_queue_take_until(struct sf_queue *q, int64_t deadline_ns);
 size_t sf_queue_take_many(struct sf_queue *q, void **out, size_t max);
 size_t sf_queue_depth(struct sf_queue *q);
 void sf_queue_close(struct sf_queue *q); /* no more gives; takers drain, then get NULL */
-bool sf_queue_is_closed(struct sf_queue *q);

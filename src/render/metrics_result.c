@@ -182,13 +182,3 @@ uint32_t sf_metrics_result_pb_part(const struct sf_metrics_result *r, bool is_in
     pb_rest(out, r);
     return sf_buf_ok(out) ? from : r->n_series;
 }
-
-void sf_metrics_range_pb(const struct sf_metrics_result *r, struct sf_buf *out)
-{
-    sf_metrics_result_pb_part(r, false, 0, SIZE_MAX, out);
-}
-
-void sf_metrics_instant_pb(const struct sf_metrics_result *r, struct sf_buf *out)
-{
-    sf_metrics_result_pb_part(r, true, 0, SIZE_MAX, out);
-}

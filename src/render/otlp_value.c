@@ -70,6 +70,8 @@ static void list_json(struct sf_json_writer *w, struct sf_pb *pb, bool is_kvlist
     sf_json_write_object_end(w);
 }
 
+static void otlp_value_json(struct sf_json_writer *w, const struct sf_value *v);
+
 /* An AnyValue message inside a list. Depth was bounded when it was decoded; of several set fields
  * the last counts, as protobuf says. */
 static void any_value_json(struct sf_json_writer *w, struct sf_pb *pb)
@@ -101,10 +103,11 @@ static void any_value_json(struct sf_json_writer *w, struct sf_pb *pb)
         default: sf_pb_skip(pb); break;
         }
     }
-    sf_otlp_value_json(w, &v);
+    otlp_value_json(w, &v);
 }
 
-void sf_otlp_value_json(struct sf_json_writer *w, const struct sf_value *v)
+/* {"stringValue":"x"}; {} for an empty value. 64-bit integers are strings, bytes base64. */
+static void otlp_value_json(struct sf_json_writer *w, const struct sf_value *v)
 {
     struct sf_pb pb;
     sf_json_write_object(w);
@@ -145,7 +148,7 @@ void sf_otlp_attrs_json(struct sf_json_writer *w, struct sf_attrs attrs)
         sf_json_write_object(w);
         sf_json_write_key_str(w, SF_STR("key"), attrs.list[i].key);
         sf_json_write_key(w, SF_STR("value"));
-        sf_otlp_value_json(w, &attrs.list[i].val);
+        otlp_value_json(w, &attrs.list[i].val);
         sf_json_write_object_end(w);
     }
     sf_json_write_array_end(w);

@@ -4,8 +4,6 @@
 #include "model/value.h"
 #include "wire/json_writer.h"
 
-/* {"stringValue":"x"}; {} for an empty value. 64-bit integers are strings, bytes base64. */
-void sf_otlp_value_json(struct sf_json_writer *w, const struct sf_value *v);
 /* [{"key":"k","value":{…}}] */
 void sf_otlp_attrs_json(struct sf_json_writer *w, struct sf_attrs attrs);
 /* Each attribute as a KeyValue in `field`. */

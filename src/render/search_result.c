@@ -8,7 +8,8 @@
 
 static const sf_str no_root = {"<root span not yet received>", 28};
 
-sf_str sf_search_trace_id(sf_trace_id id, char text[33])
+/* "4c1f09...": hexadecimal without leading zeros. */
+static sf_str search_trace_id(sf_trace_id id, char text[33])
 {
     size_t zeros = 0;
     sf_trace_id_render(id, text);
@@ -79,7 +80,7 @@ static void json_trace(struct sf_json_writer *w, const struct sf_found_trace *t)
 {
     char id[33];
     sf_json_write_object(w);
-    sf_json_write_key_str(w, SF_STR("traceID"), sf_search_trace_id(t->id, id));
+    sf_json_write_key_str(w, SF_STR("traceID"), search_trace_id(t->id, id));
     sf_json_write_key_str(w, SF_STR("rootServiceName"), t->has_root ? t->root_service : no_root);
     if (t->has_root)
         sf_json_write_key_str(w, SF_STR("rootTraceName"), t->root_name);
@@ -161,7 +162,7 @@ static void pb_trace(struct sf_buf *out, const struct sf_found_trace *t)
 {
     char id[33];
     size_t mark = sf_pb_write_begin(out, 1);
-    sf_pb_write_str(out, 1, sf_search_trace_id(t->id, id));
+    sf_pb_write_str(out, 1, search_trace_id(t->id, id));
     sf_pb_write_str(out, 2, t->has_root ? t->root_service : no_root);
     if (t->has_root)
         sf_pb_write_str(out, 3, t->root_name);

@@ -11,5 +11,3 @@ void sf_search_result_pb(const struct sf_search_result *r, struct sf_buf *out);
  * bytes. Gives the number to go on with; all are written when it is n_traces. */
 uint32_t sf_search_result_pb_part(const struct sf_search_result *r, uint32_t from, size_t max_len,
                                   struct sf_buf *out);
-/* "4c1f09...": hexadecimal without leading zeros. */
-sf_str sf_search_trace_id(sf_trace_id id, char text[33]);

@@ -2,7 +2,9 @@
 
 #include "base/text.h"
 
-bool sf_auth_token(const struct sf_request *r, sf_str header, struct sf_buf *room, sf_str *out)
+/* The token of `Authorization: Bearer`, of HTTP basic (as password) or of the further header; in
+ * `room` when it had to be decoded. False: there is none. */
+static bool auth_token(const struct sf_request *r, sf_str header, struct sf_buf *room, sf_str *out)
 {
     sf_str auth = sf_request_header(r, SF_STR("authorization"));
     size_t at;
@@ -37,7 +39,7 @@ unsigned sf_auth_scopes(const struct sf_service *s, const struct sf_request *r, 
     *out_has_token = false;
     if (!s->auth.scopes)
         return SF_MAY_READ | SF_MAY_WRITE | SF_MAY_ADMIN;
-    if (sf_auth_token(r, s->auth.header, &room, &token)) {
+    if (auth_token(r, s->auth.header, &room, &token)) {
         *out_has_token = true;
         scopes = s->auth.scopes(s->auth.arg, token);
     }

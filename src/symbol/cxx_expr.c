@@ -21,11 +21,11 @@ const struct sf_cxx_op sf_cxx_ops[] = {
     {"sz", 1, "sizeof "},   {"at", 1, "alignof "}, {"az", 1, "alignof "}, {"nx", 1, "noexcept"},
     {"te", 1, "typeid "},   {"ti", 1, "typeid "},  {"tw", 1, "throw "},
 };
-const unsigned sf_cxx_n_ops = sizeof(sf_cxx_ops) / sizeof(sf_cxx_ops[0]);
+static const unsigned cxx_n_ops = sizeof(sf_cxx_ops) / sizeof(sf_cxx_ops[0]);
 
 static bool find_op(struct sf_cxx *x, uint16_t *op)
 {
-    for (unsigned i = 0; i < sf_cxx_n_ops; i++) {
+    for (unsigned i = 0; i < cxx_n_ops; i++) {
         if (sf_cxx_eat2(x, sf_cxx_ops[i].code)) {
             *op = (uint16_t)i;
             return true;
@@ -86,7 +86,7 @@ uint16_t sf_cxx_read_literal(struct sf_cxx *x)
     return sf_cxx_eat(x, 'E') ? n : sf_cxx_fault(x);
 }
 
-uint16_t sf_cxx_read_exprs(struct sf_cxx *x, char end)
+static uint16_t cxx_read_exprs(struct sf_cxx *x, char end)
 {
     uint16_t list = 0, tail = 0;
     while (!sf_cxx_eat(x, end) && !x->has_failed)
@@ -189,7 +189,7 @@ static uint16_t read_cast(struct sf_cxx *x)
     uint16_t type = sf_cxx_read_type(x), n;
     if (!sf_cxx_eat(x, '_'))
         return sf_cxx_node(x, SF_CXX_CAST, type, sf_cxx_read_expr(x));
-    n = sf_cxx_node(x, SF_CXX_CAST, type, sf_cxx_read_exprs(x, 'E'));
+    n = sf_cxx_node(x, SF_CXX_CAST, type, cxx_read_exprs(x, 'E'));
     x->nodes[n].flags = SF_CXX_IS_LIST;
     return n;
 }
@@ -222,11 +222,11 @@ static uint16_t read_fold(struct sf_cxx *x)
 static uint16_t read_new(struct sf_cxx *x)
 {
     uint16_t n, type;
-    sf_cxx_read_exprs(x, '_'); /* placement */
+    cxx_read_exprs(x, '_'); /* placement */
     type = sf_cxx_read_type(x);
     n = sf_cxx_node(x, SF_CXX_NEW, type, 0);
     if (sf_cxx_eat2(x, "pi"))
-        x->nodes[n].b = sf_cxx_read_exprs(x, 'E');
+        x->nodes[n].b = cxx_read_exprs(x, 'E');
     else if (!sf_cxx_eat(x, 'E'))
         return sf_cxx_fault(x);
     return n;
@@ -251,7 +251,7 @@ static uint16_t read_operation(struct sf_cxx *x)
     uint16_t op, a, b, n;
     if (sf_cxx_eat2(x, "cl")) {
         a = sf_cxx_read_expr(x);
-        return sf_cxx_node(x, SF_CXX_CALL, a, sf_cxx_read_exprs(x, 'E'));
+        return sf_cxx_node(x, SF_CXX_CALL, a, cxx_read_exprs(x, 'E'));
     }
     if (sf_cxx_eat2(x, "nw") || sf_cxx_eat2(x, "na"))
         return read_new(x);
@@ -315,10 +315,10 @@ static uint16_t read_any(struct sf_cxx *x)
         return read_cast(x);
     if (sf_cxx_eat2(x, "tl")) {
         uint16_t type = sf_cxx_read_type(x);
-        return sf_cxx_node(x, SF_CXX_BRACES, type, sf_cxx_read_exprs(x, 'E'));
+        return sf_cxx_node(x, SF_CXX_BRACES, type, cxx_read_exprs(x, 'E'));
     }
     if (sf_cxx_eat2(x, "il"))
-        return sf_cxx_node(x, SF_CXX_BRACES, 0, sf_cxx_read_exprs(x, 'E'));
+        return sf_cxx_node(x, SF_CXX_BRACES, 0, cxx_read_exprs(x, 'E'));
     if (sf_cxx_eat2(x, "sc"))
         return read_named_cast(x, "static_cast");
     if (sf_cxx_eat2(x, "dc"))

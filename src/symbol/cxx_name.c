@@ -84,7 +84,8 @@ bool sf_cxx_number(struct sf_cxx *x, uint32_t *out)
     return true;
 }
 
-bool sf_cxx_sequence(struct sf_cxx *x, uint32_t *out)
+/* "_" is 0, "0_" is 1; base 36. */
+static bool cxx_sequence(struct sf_cxx *x, uint32_t *out)
 {
     uint32_t v = 0;
     if (sf_cxx_eat(x, '_')) {
@@ -478,7 +479,7 @@ uint16_t sf_cxx_read_substitution(struct sf_cxx *x)
         }
         return n;
     }
-    if (!sf_cxx_sequence(x, &number) || number >= x->n_subs)
+    if (!cxx_sequence(x, &number) || number >= x->n_subs)
         return sf_cxx_fault(x);
     return x->subs[number];
 }
@@ -583,7 +584,7 @@ static uint16_t read_reference_temporary(struct sf_cxx *x)
 {
     uint16_t of = sf_cxx_read_name(x, false, NULL), n;
     uint32_t number = 0;
-    if (x->at < x->end && !sf_cxx_sequence(x, &number))
+    if (x->at < x->end && !cxx_sequence(x, &number))
         return sf_cxx_fault(x);
     n = special(x, "reference temporary #", of);
     x->nodes[n].number = number;

@@ -108,7 +108,6 @@ struct sf_cxx_op {
     const char *text;
 };
 extern const struct sf_cxx_op sf_cxx_ops[];
-extern const unsigned sf_cxx_n_ops;
 
 /* ---- shared by the files that read: each returns its node, 0 after a fault ---- */
 
@@ -135,8 +134,7 @@ uint16_t sf_cxx_append(struct sf_cxx *x, uint16_t *list, uint16_t *tail, uint16_
 void sf_cxx_remember(struct sf_cxx *x, uint16_t node);
 bool sf_cxx_enter(struct sf_cxx *x); /* one deeper; false: too deep. leave in any case */
 void sf_cxx_leave(struct sf_cxx *x);
-bool sf_cxx_number(struct sf_cxx *x, uint32_t *out);   /* digits */
-bool sf_cxx_sequence(struct sf_cxx *x, uint32_t *out); /* "_" is 0, "0_" is 1, base 36 */
+bool sf_cxx_number(struct sf_cxx *x, uint32_t *out); /* digits */
 
 uint16_t sf_cxx_read_encoding(struct sf_cxx *x, bool is_top);
 uint16_t sf_cxx_read_name(struct sf_cxx *x, bool is_tagged, uint8_t *flags);
@@ -152,7 +150,6 @@ uint16_t sf_cxx_read_decltype(struct sf_cxx *x);
 uint8_t sf_cxx_read_cv(struct sf_cxx *x);
 uint16_t sf_cxx_read_expr(struct sf_cxx *x);
 uint16_t sf_cxx_read_literal(struct sf_cxx *x);
-uint16_t sf_cxx_read_exprs(struct sf_cxx *x, char end);
 uint16_t sf_cxx_read_operator(struct sf_cxx *x);
 
 /* ---- the two ends ---- */

@@ -5,14 +5,14 @@
 
 #include "base/heap.h"
 
-void *sf_zmem_new(size_t size)
+static void *zmem_new(size_t size)
 {
     return sf_heap_grow(NULL, size, 1); /* not zeroed: contexts are tens of kilobytes */
 }
 
 static void install(void)
 {
-    libdeflate_set_memory_allocator(sf_zmem_new, sf_heap_free);
+    libdeflate_set_memory_allocator(zmem_new, sf_heap_free);
 }
 
 void sf_zmem_libdeflate(void)
@@ -36,5 +36,5 @@ void sf_zmem_any_free(void *opaque, void *p)
 void *sf_zmem_zstd_new(void *opaque, size_t size)
 {
     (void)opaque;
-    return sf_zmem_new(size);
+    return zmem_new(size);
 }

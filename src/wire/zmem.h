@@ -3,8 +3,7 @@
 #pragma once
 #include <stddef.h>
 
-void *sf_zmem_new(size_t size); /* not NULL-tolerant libraries get NULL and report it */
-void sf_zmem_libdeflate(void);  /* before the first libdeflate context; any thread, any number */
+void sf_zmem_libdeflate(void); /* before the first libdeflate context; any thread, any number */
 /* The signatures zlib and zstd want. */
 void *sf_zmem_zlib_new(void *opaque, unsigned n, unsigned size);
 void sf_zmem_any_free(void *opaque, void *p);

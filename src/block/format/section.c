@@ -21,21 +21,21 @@ const char *sf_section_name(uint16_t id)
     return id < SF_SECTIONS ? NAMES[id] : "?";
 }
 
-uint16_t sf_block_format(char kind)
+static uint16_t block_format(char kind)
 {
     return kind == SF_BLOCK_OF_SPANS ? SF_SPAN_BLOCK_FORMAT : SF_PROFILE_BLOCK_FORMAT;
 }
 
 static bool is_known(char kind, uint16_t format)
 {
-    return format > 0 && format <= sf_block_format(kind);
+    return format > 0 && format <= block_format(kind);
 }
 
 static enum sf_err refuse(const char *where, char kind, uint16_t format, struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_UNSUPPORTED,
                    "%s: format %u of a %s block, this version reads up to %u", where, format,
-                   kind_name(kind), sf_block_format(kind));
+                   kind_name(kind), block_format(kind));
 }
 
 bool sf_block_header_is_newer(const uint8_t p[SF_BLOCK_HEADER_LEN], uint16_t *out_format)
@@ -45,7 +45,7 @@ bool sf_block_header_is_newer(const uint8_t p[SF_BLOCK_HEADER_LEN], uint16_t *ou
     *out_format = sf_load_u16le(p + 4);
     return (kind == SF_BLOCK_OF_SPANS || kind == SF_BLOCK_OF_PROFILES) &&
            memcmp(p, magic, 4) == 0 && sf_load_u64le(p + 120) == sf_hash(p, 120) &&
-           *out_format > sf_block_format(kind);
+           *out_format > block_format(kind);
 }
 
 void sf_block_header_encode(char kind, const struct sf_span_block_info *info,
@@ -55,7 +55,7 @@ void sf_block_header_encode(char kind, const struct sf_span_block_info *info,
     put_magic(kind, magic);
     memset(out, 0, SF_BLOCK_HEADER_LEN);
     memcpy(out, magic, 4);
-    sf_store_u16le(out + 4, sf_block_format(kind));
+    sf_store_u16le(out + 4, block_format(kind));
     out[6] = info->level;
     sf_store_u64le(out + 8, info->block_id);
     memcpy(out + 16, info->store_uuid, 16);
@@ -123,7 +123,7 @@ void sf_block_tail_encode(char kind, const struct sf_block_tail *t, uint8_t out[
     sf_store_u64le(out + 16, t->table_checksum);
     sf_store_u64le(out + 24, t->file_len);
     sf_store_u64le(out + 32, t->block_id);
-    sf_store_u16le(out + 40, sf_block_format(kind));
+    sf_store_u16le(out + 40, block_format(kind));
     sf_store_u64le(out + 48, sf_hash(out, 48));
     memcpy(out + 56, magic, sizeof(magic));
 }

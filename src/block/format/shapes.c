@@ -46,12 +46,6 @@ size_t sf_shapes_memory(const struct sf_shapes *s)
     return s->cap * sizeof(*s->nodes) + sf_table_memory(&s->at);
 }
 
-uint32_t sf_shapes_find(const struct sf_shapes *s, uint32_t parent, uint32_t key)
-{
-    struct sf_table_look look;
-    return find(s, parent, key, &look);
-}
-
 bool sf_shapes_step(struct sf_shapes *s, uint32_t parent, uint32_t key, uint32_t *out)
 {
     struct sf_table_look look;

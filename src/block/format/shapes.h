@@ -34,8 +34,6 @@ struct sf_shapes {
 bool sf_shapes_reset(struct sf_shapes *s); /* the roots alone; false: no memory */
 void sf_shapes_done(struct sf_shapes *s);  /* a zeroed one is fine */
 size_t sf_shapes_memory(const struct sf_shapes *s);
-/* The node below `parent` for one more key; 0: there is none. */
-uint32_t sf_shapes_find(const struct sf_shapes *s, uint32_t parent, uint32_t key);
 /* The same, made when there is none. False: no memory. */
 bool sf_shapes_step(struct sf_shapes *s, uint32_t parent, uint32_t key, uint32_t *out);
 /* The keys of a node, in order, into `out` of n_keys places. */

@@ -56,8 +56,6 @@ enum sf_err sf_profile_block_writer_slot(struct sf_profile_block_writer *to,
 /* The end of the rows that share series and slot with `first_row`. */
 uint32_t sf_profile_slot_end(const struct sf_profile_row *rows, uint32_t n_rows,
                              uint32_t first_row);
-/* Adds up equal pairs (of a rollup: equal nodes) of sorted entries in place. */
-size_t sf_profile_entries_join(struct sf_profile_entry *entries, size_t n, bool is_rollup);
 int sf_profile_detail_cmp(const struct sf_profile_detail *x,
                           const struct sf_profile_detail *y); /* the order of details */
 enum sf_err sf_profile_block_writer_detail(struct sf_profile_block_writer *w,

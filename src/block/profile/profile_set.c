@@ -166,14 +166,15 @@ static bool map_stack(struct adding *a, uint32_t i, uint32_t *out)
     return true;
 }
 
-int64_t sf_profile_index_ns(const struct sf_profile_index *x, int64_t time_ns)
+static int64_t profile_index_ns(const struct sf_profile_index *x, int64_t time_ns)
 {
     bool is_ahead = time_ns > sf_add_sat_i64(x->recv_ns, AHEAD_NS);
     bool is_old = x->retention_ns > 0 && time_ns < sf_sub_sat_i64(x->recv_ns, x->retention_ns);
     return is_ahead || is_old ? x->recv_ns : time_ns;
 }
 
-struct sf_profile_row *sf_profile_set_more_rows(struct sf_profile_set *s)
+/* Room for one more at the end; NULL: no memory. */
+static struct sf_profile_row *profile_set_more_rows(struct sf_profile_set *s)
 {
     if (!sf_profile_more((void **)&s->rows, s->n_rows, &s->cap_rows, sizeof(*s->rows)))
         return NULL;
@@ -193,7 +194,7 @@ static bool add_row(struct adding *a, const struct sf_series *from,
     struct sf_profile_row row = {.process = SF_NONE,
                                  .time_ns = from->time_ns,
                                  .duration_ns = from->duration_ns < 0 ? 0 : from->duration_ns,
-                                 .index_ns = sf_profile_index_ns(index, from->time_ns),
+                                 .index_ns = profile_index_ns(index, from->time_ns),
                                  .period = from->period,
                                  .id = from->id};
     struct sf_profile_row *to;
@@ -204,7 +205,7 @@ static bool add_row(struct adding *a, const struct sf_series *from,
     if (from->process != SF_NONE &&
         !sf_profile_set_process(s, &a->b->processes[from->process], &row.process))
         return false;
-    to = sf_profile_set_more_rows(s);
+    to = profile_set_more_rows(s);
     if (!to)
         return false;
     *to = row;

@@ -58,7 +58,6 @@ bool sf_profile_map_init(struct sf_profile_map *m, const struct sf_profile_batch
 struct sf_profile_index { /* what decides a profile's index time */
     int64_t recv_ns, retention_ns;
 };
-int64_t sf_profile_index_ns(const struct sf_profile_index *x, int64_t time_ns);
 
 /* Adds what the batch holds of this set's service. On failure (NOMEM, LIMIT) the caller takes back
  * what is there by its mark. */
@@ -96,5 +95,3 @@ enum sf_err sf_profile_set_join_processes(struct sf_profile_set *s, const struct
 enum sf_err sf_profile_set_join_threads(struct sf_profile_set *s,
                                         const struct sf_profile_thread *from, uint32_t n,
                                         const uint32_t *processes, struct sf_why *why);
-/* Room for one more at the end; NULL: no memory. */
-struct sf_profile_row *sf_profile_set_more_rows(struct sf_profile_set *s);

@@ -124,7 +124,8 @@ static bool order_samples(struct work *w)
     return true;
 }
 
-size_t sf_profile_entries_join(struct sf_profile_entry *e, size_t n, bool is_rollup)
+/* Adds up equal pairs (of a rollup: equal nodes) of sorted entries in place. */
+static size_t profile_entries_join(struct sf_profile_entry *e, size_t n, bool is_rollup)
 {
     size_t n_out = 0;
     for (size_t i = 0; i < n; i++) {
@@ -145,12 +146,12 @@ enum sf_err sf_profile_block_writer_slot(struct sf_profile_block_writer *to,
     uint32_t series = rows[first_row].series;
     enum sf_err err = SF_OK;
     if (!is_coarse) {
-        n = sf_profile_entries_join(e, n, false);
+        n = profile_entries_join(e, n, false);
         err = sf_profile_block_writer_chunk(to, series, first_row, n_rows, false, e, n, why);
     }
     if (err || (!is_coarse && n_rows < ROLLUP_ROWS))
         return err;
-    n = sf_profile_entries_join(e, n, true);
+    n = profile_entries_join(e, n, true);
     return sf_profile_block_writer_chunk(to, series, first_row, n_rows, true, e, n, why);
 }
 

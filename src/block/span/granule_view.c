@@ -60,6 +60,8 @@ static enum sf_err add_traces(struct sf_granule_view *v, struct sf_granule_ctx *
 
 static enum sf_err add_columns(struct sf_granule_view *v, uint32_t wanted, struct sf_why *why);
 
+static bool granule_view_has_strays(const struct sf_granule_view *v);
+
 /* Without absurd clocks the stored difference is the duration, and the starts need not be read. */
 static enum sf_err add_durations(struct sf_granule_view *v, struct sf_granule_ctx *c)
 {
@@ -73,7 +75,7 @@ static enum sf_err add_durations(struct sf_granule_view *v, struct sf_granule_ct
     durations = (uint64_t *)(uintptr_t)stored; /* our own array */
     for (uint32_t i = 0; i < c->n_rows; i++)
         high |= durations[i];
-    if (high > (uint64_t)INT64_MAX || sf_granule_view_has_strays(v)) {
+    if (high > (uint64_t)INT64_MAX || granule_view_has_strays(v)) {
         if (!v->rows.start_ns)
             err = add_columns(v, SF_COL_START, c->why);
         for (uint32_t i = 0; !err && i < c->n_rows; i++) {
@@ -122,8 +124,9 @@ enum sf_err sf_granule_view_add(struct sf_granule_view *v, uint32_t columns, str
     return err;
 }
 
-enum sf_err sf_granule_view_want(struct sf_granule_view *v, const struct sf_key *keys, size_t n,
-                                 struct sf_why *why)
+/* rows.want: one column for each key. */
+static enum sf_err granule_view_want(struct sf_granule_view *v, const struct sf_key *keys, size_t n,
+                                     struct sf_why *why)
 {
     struct sf_granule_ctx c = ctx_of(v, why);
     return n ? sf_granule_want(&c, keys, n, &v->rows.want) : SF_OK;
@@ -149,7 +152,7 @@ enum sf_err sf_granule_view_part(struct sf_granule_view *v, uint32_t columns,
     struct sf_span_rows part;
     struct sf_value_column *want;
     if (!err)
-        err = sf_granule_view_want(v, keys, n_keys, why);
+        err = granule_view_want(v, keys, n_keys, why);
     if (err)
         return err;
     part = sf_span_rows_slice(&v->rows, from, to - from);
@@ -168,7 +171,8 @@ enum sf_err sf_granule_view_part(struct sf_granule_view *v, uint32_t columns,
     return err;
 }
 
-bool sf_granule_view_has_strays(const struct sf_granule_view *v)
+/* May rows lie outside the times of the granule? Those of senders with absurd clocks do. */
+static bool granule_view_has_strays(const struct sf_granule_view *v)
 {
     struct sf_chunk_desc d[2];
     return sf_reader_descs(v->r, v->granule, SF_BLOCK_INDEX, d) > 0;
@@ -210,7 +214,7 @@ enum sf_err sf_span_block_read(const struct sf_span_block_reader *r, uint32_t gr
     struct sf_granule_view v = sf_granule_view_init(r, granule, req);
     enum sf_err err = sf_granule_view_add(&v, columns | SF_COL_IDS, why);
     if (!err)
-        err = sf_granule_view_want(&v, want_keys, n_want, why);
+        err = granule_view_want(&v, want_keys, n_want, why);
     if (err)
         return err;
     *out = v.rows;

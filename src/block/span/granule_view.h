@@ -22,9 +22,6 @@ struct sf_granule_view sf_granule_view_init(const struct sf_span_block_reader *r
                                             struct sf_arena *req);
 /* Reads the columns (enum sf_column) that are not there. */
 enum sf_err sf_granule_view_add(struct sf_granule_view *v, uint32_t columns, struct sf_why *why);
-/* rows.want: one column for each key. */
-enum sf_err sf_granule_view_want(struct sf_granule_view *v, const struct sf_key *keys, size_t n,
-                                 struct sf_why *why);
 /* One more attribute, which rows.want does not show. */
 enum sf_err sf_granule_view_value(struct sf_granule_view *v, const struct sf_key *key,
                                   struct sf_value_column *out, struct sf_why *why);
@@ -36,5 +33,3 @@ enum sf_err sf_granule_view_part(struct sf_granule_view *v, uint32_t columns,
 /* Index times of all rows. */
 enum sf_err sf_granule_view_index(struct sf_granule_view *v, const int64_t **out,
                                   struct sf_why *why);
-/* May rows lie outside the times of the granule? Those of senders with absurd clocks do. */
-bool sf_granule_view_has_strays(const struct sf_granule_view *v);

@@ -114,7 +114,7 @@ struct sf_span *sf_otlp_build_span(struct sf_otlp_build *b)
     return &spans[b->n_spans];
 }
 
-void sf_otlp_build_keep(struct sf_otlp_build *b)
+static void otlp_build_keep(struct sf_otlp_build *b)
 {
     struct sf_span *s = &b->spans[b->n_spans];
     if (b->resource_slot == SF_OTLP_NO_SLOT) {
@@ -140,7 +140,10 @@ void sf_otlp_build_keep(struct sf_otlp_build *b)
     b->n_spans++;
 }
 
-void sf_otlp_build_reject(struct sf_otlp_build *b, uint64_t *counter, const char *format, ...)
+/* Leaves it out, and counts it under `counter` with its place and this sentence. */
+__attribute__((format(printf, 3, 4))) static void otlp_build_reject(struct sf_otlp_build *b,
+                                                                    uint64_t *counter,
+                                                                    const char *format, ...)
 {
     struct sf_otlp_rejects *rejects = b->rq.rejects;
     struct sf_why text;
@@ -172,27 +175,27 @@ void sf_otlp_build_check_ids(struct sf_otlp_build *b, struct sf_span *s,
 {
     struct sf_otlp_rejects *rejects = b->rq.rejects;
     if (ids->not_hex) {
-        sf_otlp_build_reject(
-            b, *ids->not_hex == 't' ? &rejects->n_bad_trace_id : &rejects->n_bad_span_id,
-            "%s is not hexadecimal", ids->not_hex);
+        otlp_build_reject(b,
+                          *ids->not_hex == 't' ? &rejects->n_bad_trace_id : &rejects->n_bad_span_id,
+                          "%s is not hexadecimal", ids->not_hex);
     } else if (ids->trace_id.len != sizeof(s->trace_id.b)) {
-        sf_otlp_build_reject(b, &rejects->n_bad_trace_id, "trace id of %zu bytes, 16 are needed",
-                             ids->trace_id.len);
+        otlp_build_reject(b, &rejects->n_bad_trace_id, "trace id of %zu bytes, 16 are needed",
+                          ids->trace_id.len);
     } else if (is_zero(ids->trace_id)) {
-        sf_otlp_build_reject(b, &rejects->n_bad_trace_id, "trace id is all zero");
+        otlp_build_reject(b, &rejects->n_bad_trace_id, "trace id is all zero");
     } else if (ids->span_id.len != 8) {
-        sf_otlp_build_reject(b, &rejects->n_bad_span_id, "span id of %zu bytes, 8 are needed",
-                             ids->span_id.len);
+        otlp_build_reject(b, &rejects->n_bad_span_id, "span id of %zu bytes, 8 are needed",
+                          ids->span_id.len);
     } else if (is_zero(ids->span_id)) {
-        sf_otlp_build_reject(b, &rejects->n_bad_span_id, "span id is all zero");
+        otlp_build_reject(b, &rejects->n_bad_span_id, "span id is all zero");
     } else if (ids->parent_id.len && ids->parent_id.len != 8) {
-        sf_otlp_build_reject(b, &rejects->n_bad_span_id,
-                             "parent span id of %zu bytes, 8 are needed", ids->parent_id.len);
+        otlp_build_reject(b, &rejects->n_bad_span_id, "parent span id of %zu bytes, 8 are needed",
+                          ids->parent_id.len);
     } else {
         memcpy(s->trace_id.b, ids->trace_id.p, sizeof(s->trace_id.b));
         s->span_id = sf_load_u64be(ids->span_id.p);
         s->parent_id = ids->parent_id.len ? sf_load_u64be(ids->parent_id.p) : 0;
-        sf_otlp_build_keep(b);
+        otlp_build_keep(b);
     }
 }
 

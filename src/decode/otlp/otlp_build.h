@@ -55,11 +55,6 @@ static inline void sf_otlp_build_set_decoder(struct sf_otlp_build *b, void *deco
 
 /* A zeroed span to decode into, or NULL (see err). */
 struct sf_span *sf_otlp_build_span(struct sf_otlp_build *b);
-/* Keeps it. */
-void sf_otlp_build_keep(struct sf_otlp_build *b);
-/* Leaves it out, and counts it under `counter` with its place and this sentence. */
-void sf_otlp_build_reject(struct sf_otlp_build *b, uint64_t *counter, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 /* The arena ran full. True: a piece was given away, there is room again and resource and scope were
  * read once more. False: see err. */
 bool sf_otlp_build_give(struct sf_otlp_build *b);

@@ -84,14 +84,3 @@ size_t sf_budget_cap(const struct sf_budget *b)
         sum += b->cap[i];
     return sum;
 }
-
-const char *sf_budget_name(enum sf_budget_line line)
-{
-    static const char *const names[SF_LINES] = {
-        [SF_LINE_MEMTABLES] = "memtables",   [SF_LINE_PARTS] = "parts",
-        [SF_LINE_DUPLICATES] = "duplicates", [SF_LINE_MERGE] = "merge",
-        [SF_LINE_QUERIES] = "queries",       [SF_LINE_READERS] = "readers",
-        [SF_LINE_PROFILES] = "profiles",
-    };
-    return names[line];
-}

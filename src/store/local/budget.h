@@ -41,4 +41,3 @@ size_t sf_budget_most(const struct sf_budget *b, enum sf_budget_line line);
 bool sf_budget_is_over(const struct sf_budget *b, enum sf_budget_line line);
 size_t sf_budget_sum(const struct sf_budget *b);
 size_t sf_budget_cap(const struct sf_budget *b);
-const char *sf_budget_name(enum sf_budget_line line); /* "memtables"; borrowed for ever */

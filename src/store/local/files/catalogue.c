@@ -445,24 +445,6 @@ enum sf_err sf_catalogue_begin(struct sf_catalogue *c, const struct sf_catalogue
     return transact(c, write_beginning, &b, why);
 }
 
-struct state_change {
-    uint64_t id;
-    enum sf_block_state state;
-};
-
-static enum sf_err apply_state(struct sf_catalogue *c, const void *arg, struct sf_why *why)
-{
-    const struct state_change *change = arg;
-    return change_state(c, change->id, change->state, why);
-}
-
-enum sf_err sf_catalogue_set_state(struct sf_catalogue *c, uint64_t id, enum sf_block_state state,
-                                   struct sf_why *why)
-{
-    struct state_change change = {id, state};
-    return transact(c, apply_state, &change, why);
-}
-
 static enum sf_err apply_forget(struct sf_catalogue *c, const void *arg, struct sf_why *why)
 {
     sqlite3_stmt *s;

@@ -63,8 +63,6 @@ struct sf_catalogue_change {
 };
 enum sf_err sf_catalogue_commit(struct sf_catalogue *c, const struct sf_catalogue_change *change,
                                 struct sf_why *why);
-enum sf_err sf_catalogue_set_state(struct sf_catalogue *c, uint64_t id, enum sf_block_state state,
-                                   struct sf_why *why);
 enum sf_err sf_catalogue_forget(struct sf_catalogue *c, uint64_t id, struct sf_why *why);
 enum sf_err sf_catalogue_set_now(struct sf_catalogue *c, int64_t retention_now_ns,
                                  struct sf_why *why);

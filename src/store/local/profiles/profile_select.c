@@ -7,7 +7,8 @@
 #include "base/num.h"
 #include "regex/regex.h"
 
-unsigned sf_profile_type_split(sf_str id, sf_str parts[5])
+/* "a:b:c" or "a:b:c:d:e" into parts; 0: neither. */
+static unsigned profile_type_split(sf_str id, sf_str parts[5])
 {
     sf_str rest = id, part;
     unsigned n = 0;
@@ -24,7 +25,7 @@ unsigned sf_profile_type_split(sf_str id, sf_str parts[5])
     return n == 3 || n == 5 ? n : 0;
 }
 
-bool sf_profile_type_is(const sf_str parts[5], unsigned n, const struct sf_profile_type *type)
+static bool profile_type_is(const sf_str parts[5], unsigned n, const struct sf_profile_type *type)
 {
     const sf_str own[] = {type->name, type->sample_type, type->sample_unit, type->period_type,
                           type->period_unit};
@@ -52,7 +53,7 @@ enum sf_err sf_profile_select_init(struct sf_profile_select *s, sf_str type,
     enum sf_err err = SF_OK;
     *s = (struct sf_profile_select){.match = match, .n_match = n_match};
     if (type.len) {
-        s->n_type = sf_profile_type_split(type, s->type);
+        s->n_type = profile_type_split(type, s->type);
         if (!s->n_type)
             return sf_fail(why, SF_ERR_INPUT,
                            "profile type \"%.*s\": three or five parts with colons between",
@@ -114,8 +115,8 @@ static bool type_text_is(const struct sf_profile_select *s, size_t i,
     char text[512];
     int len;
     if (!is_pattern(m)) {
-        unsigned n = sf_profile_type_split(m->val, parts);
-        return (n && sf_profile_type_is(parts, n, type)) == (m->op == SF_OP_EQ);
+        unsigned n = profile_type_split(m->val, parts);
+        return (n && profile_type_is(parts, n, type)) == (m->op == SF_OP_EQ);
     }
     len = snprintf(text, sizeof(text), "%.*s:%.*s:%.*s:%.*s:%.*s", SF_STR_ARG(type->name),
                    SF_STR_ARG(type->sample_type), SF_STR_ARG(type->sample_unit),
@@ -128,7 +129,7 @@ static bool type_text_is(const struct sf_profile_select *s, size_t i,
 
 bool sf_profile_select_is(const struct sf_profile_select *s, const struct sf_profile_series *series)
 {
-    if (s->n_type && !sf_profile_type_is(s->type, s->n_type, &series->type))
+    if (s->n_type && !profile_type_is(s->type, s->n_type, &series->type))
         return false;
     for (size_t i = 0; i < s->n_match; i++) {
         const struct sf_matcher *m = &s->match[i];

@@ -33,6 +33,3 @@ sf_str sf_profile_label(const struct sf_profile_series *series, sf_str key);
 /* A profile's own id, or what is derived: series hash and time. */
 sf_profile_id sf_profile_row_id(sf_str service, const struct sf_profile_series *series,
                                 const struct sf_profile_row *row);
-bool sf_profile_type_is(const sf_str parts[5], unsigned n, const struct sf_profile_type *type);
-/* "a:b:c" or "a:b:c:d:e" into parts; 0: neither. */
-unsigned sf_profile_type_split(sf_str id, sf_str parts[5]);

@@ -5,7 +5,8 @@ bool sf_look_overlaps(const struct sf_look *l, int64_t min_ns, int64_t max_ns)
     return (l->from_ns == 0 && l->to_ns == 0) || (min_ns <= l->to_ns && max_ns >= l->from_ns);
 }
 
-bool sf_look_wants_run(const struct sf_look *l, const struct sf_run *run)
+/* Is there anything to see for the query's tenants, in its range? */
+static bool look_wants_run(const struct sf_look *l, const struct sf_run *run)
 {
     return sf_query_has_tenant(l->q, run->row.tenant) &&
            sf_look_overlaps(l, run->row.ts_min_ns, run->row.ts_max_ns);
@@ -49,7 +50,7 @@ enum sf_err sf_look_at_runs(const struct sf_look *l, const struct sf_snapshot *s
     why = why ? why : &own;
     for (size_t i = 0; !err && !is_done && i < s->n; i++) {
         size_t place = is_newest_first ? s->n - 1 - i : i;
-        if (sf_look_wants_run(l, s->runs[place]))
+        if (look_wants_run(l, s->runs[place]))
             err = look_at_run(l, s->runs[place], place, see, arg, &is_done, why);
     }
     return err;

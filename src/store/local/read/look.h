@@ -12,8 +12,6 @@ struct sf_look {
 };
 
 bool sf_look_overlaps(const struct sf_look *l, int64_t min_ns, int64_t max_ns);
-/* Is there anything to see for the query's tenants, in its range? */
-bool sf_look_wants_run(const struct sf_look *l, const struct sf_run *run);
 /* Can the granule hold a row that satisfies the conditions? Times and tenant are not asked. */
 enum sf_err sf_look_may_match(const struct sf_look *l, const struct sf_span_block_reader *reader,
                               uint32_t granule, struct sf_arena scratch, bool *out,

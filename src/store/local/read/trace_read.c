@@ -171,8 +171,9 @@ static bool find_fresh(struct sf_trace_read *t, const struct sf_body *body, uint
     return true;
 }
 
-enum sf_err sf_trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
-                                struct sf_why *why)
+/* Copies the trace's rows out of the memtables; before load(), and before its snapshot is taken. */
+static enum sf_err trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
+                                    struct sf_why *why)
 {
     uint64_t hash = sf_trace_id_hash(id, tenant);
     t->tenant = tenant;
@@ -660,7 +661,7 @@ static enum sf_err load_next(struct cursor *c, struct sf_why *why)
         c->read.snapshot = NULL;
         /* Memtables before the snapshot: rows that move between the two are seen twice, which the
          * removal of repeats forgives, and never not at all. */
-        err = sf_trace_read_fresh(&c->read, tenant, c->id, why);
+        err = trace_read_fresh(&c->read, tenant, c->id, why);
         if (err)
             return err;
         c->read.snapshot = sf_snapshot_take(&c->l->snapshots);

@@ -53,9 +53,6 @@ enum sf_err sf_trace_read_init(struct sf_trace_read *t, struct sf_local *l,
                                struct sf_why *why);
 void sf_trace_read_done(struct sf_trace_read *t); /* a zeroed one is fine */
 
-/* Copies the trace's rows out of the memtables; before load(), and before its snapshot is taken. */
-enum sf_err sf_trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
-                                struct sf_why *why);
 /* Everything else. Only blocks that may overlap [from, to] are asked (0 and 0: all). */
 enum sf_err sf_trace_read_load(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
                                int64_t from_ns, int64_t to_ns, struct sf_why *why);

@@ -351,7 +351,8 @@ static enum sf_err compact_kind(struct sf_local *l, uint8_t kind, bool *out_did_
     return err;
 }
 
-enum sf_err sf_compact_step(struct sf_local *l, bool *out_did_work, struct sf_why *why)
+/* One merge, if any is due. The caller holds merge_lock. */
+static enum sf_err compact_step(struct sf_local *l, bool *out_did_work, struct sf_why *why)
 {
     bool did_spans = false, did_profiles = false;
     enum sf_err err = compact_kind(l, SF_BLOCK_SPANS, &did_spans, why);
@@ -422,7 +423,7 @@ enum sf_err sf_compact_all(struct sf_local *l, struct sf_why *why)
     enum sf_err err = SF_OK, one;
     sf_mutex_lock(&l->merge_lock);
     while (!err && did_work && !atomic_load(&l->is_stopping))
-        err = sf_compact_step(l, &did_work, why);
+        err = compact_step(l, &did_work, why);
     one = sf_retain_work(l, err ? NULL : why); /* first: it moves the clock by which orphans age */
     err = err ? err : one;
     one = sf_profile_age_work(l, err ? NULL : why);

@@ -8,8 +8,6 @@
 #pragma once
 #include "store/local/engine.h"
 
-/* One merge, if any is due. The caller holds merge_lock. */
-enum sf_err sf_compact_step(struct sf_local *l, bool *out_did_work, struct sf_why *why);
 /* Rewrites one block without what tombstones hide. The caller holds merge_lock. */
 enum sf_err sf_compact_rewrite(struct sf_local *l, struct sf_run *run, struct sf_why *why);
 /* Deletes the files of dead blocks that nobody reads any more, then their catalogue rows. */

@@ -340,7 +340,8 @@ bool sf_flush_rows_are_due(const struct sf_local *l)
            parts + sf_budget_used(&l->budget, SF_LINE_MEMTABLES) >= l->tune.flush_rows_len;
 }
 
-bool sf_flush_is_due(struct sf_local *l)
+/* Has enough come together? */
+static bool flush_is_due(struct sf_local *l)
 {
     if (sf_flush_profiles_are_due(l))
         return true;
@@ -372,7 +373,7 @@ void sf_flush_loop(void *local)
         if (sf_seal_is_wanted(l) && sf_seal_all(l, l->tune.seal_age_ns, 0, &why))
             sf_local_notice(l, "store: seal: %s", why.text);
         sf_mutex_lock(&l->flush_lock);
-        is_due = sf_flush_is_due(l);
+        is_due = flush_is_due(l);
         sf_mutex_unlock(&l->flush_lock);
         sf_pressure_update(l);
         /* A flush that somebody else asked for may have failed: it is ours to try again. Who woke

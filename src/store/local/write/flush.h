@@ -11,8 +11,6 @@
 enum sf_err sf_flush_run(struct sf_local *l, struct sf_why *why);
 /* Same while replaying: all records up to `lsn` are in the parts. */
 enum sf_err sf_flush_replayed(struct sf_local *l, uint64_t lsn, struct sf_why *why);
-/* Has enough come together? */
-bool sf_flush_is_due(struct sf_local *l);
 /* Have enough rows come together? */
 bool sf_flush_rows_are_due(const struct sf_local *l);
 /* Have enough profiles come together? */

@@ -229,12 +229,3 @@ void sf_memtable_not_flushed(struct sf_memtable *m, struct sf_body *body)
     sf_mutex_unlock(&m->lock);
     sf_body_free(body);
 }
-
-size_t sf_memtable_len(struct sf_memtable *m)
-{
-    size_t len;
-    sf_mutex_lock(&m->lock);
-    len = m->active->counted_len;
-    sf_mutex_unlock(&m->lock);
-    return len;
-}

@@ -68,6 +68,5 @@ bool sf_memtable_hold(struct sf_memtable *m, struct sf_body *body);
 void sf_memtable_flushed(struct sf_memtable *m, struct sf_body *body);
 /* No block was made: as if it had never been claimed. */
 void sf_memtable_not_flushed(struct sf_memtable *m, struct sf_body *body);
-size_t sf_memtable_len(struct sf_memtable *m);
 /* Tells the budget what the active body holds now. The caller holds the lock. */
 void sf_memtable_count(struct sf_memtable *m, struct sf_body *b);
