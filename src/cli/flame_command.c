@@ -169,8 +169,11 @@ int sf_flame_run(int argc, char **argv)
                  "--q QUERY",
         .summary = "Draw a flame graph of a profile in the terminal.",
         .details =
-            "FILE is a profile in any format that is known: pprof, JFR, OTLP, folded text, V8 "
-            ".cpuprofile and .heapprofile; compressed or not; - is "
+            "FILE is a profile in any format that is known by its content: pprof (protobuf, "
+            "legacy, "
+            "-raw, -traces), JFR, OTLP, perf.data and perf script, V8 .cpuprofile and "
+            ".heapprofile, Chrome and Firefox profiles, trace events, speedscope, stackprof, "
+            "Austin, py-spy, async-profiler, Pyroscope and folded stacks; compressed or not; - is "
             "standard input. A URL is fetched, with a countdown while it is being measured. No "
             "server is needed for these. SELECTOR names series of a server: a service, and labels "
             "in braces, with or without quotes. With --span, --trace or --q a server is asked "
@@ -179,7 +182,7 @@ int sf_flame_run(int argc, char **argv)
             "<-- HOT PATH: those with at least 10 % of the view in themselves.",
         .examples = "spanflame flame cpu.pb.gz\n"
                     "spanflame flame 'http://localhost:6060/debug/pprof/profile?seconds=30'\n"
-                    "perf script | stackcollapse-perf.pl | spanflame flame -\n"
+                    "perf script | spanflame flame -\n"
                     "spanflame flame 'order-service{env=prod}' --time-range 15m\n"
                     "spanflame flame heap.pb.gz --type inuse_space --focus json\n"
                     "spanflame flame --span eee19b7ec3c1b174\n"

@@ -19,7 +19,7 @@ struct sf_profile_flags { /* zero: the default */
 #define SF_PROFILE_FLAGS(f)                                                                      \
     {"type", SF_FLAG_STR, &(f).type, "TYPE", "what is measured: cpu, alloc_space, inuse_space"}, \
         {"input", SF_FLAG_STR, &(f).input, "FORMAT",                                             \
-         "where content does not tell: tree, trie, lines"},                                      \
+         "where content does not tell: trie, lines, folded, ..."},                               \
         {"group-by", SF_FLAG_STR, &(f).group, "WHAT",                                            \
          "function (default), line, file, package or module"},                                   \
         {"focus", SF_FLAG_STR, &(f).focus, "REGEX", "only stacks with such a frame"},            \

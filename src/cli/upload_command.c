@@ -205,7 +205,7 @@ int sf_upload_run(int argc, char **argv)
         {"span-id", SF_FLAG_STR, &a.span, "ID", "and the span"},
         {"label", SF_FLAG_LIST, &a.labels, "KEY=VALUE", "a label of the series; repeatable"},
         {"input", SF_FLAG_STR, &a.format, "FORMAT",
-         "where content does not tell: tree, trie, lines"},
+         "where content does not tell: trie, lines, folded, ..."},
         {"output", SF_FLAG_STR, &a.output, "FORM",
          "text or json, a line for each file (default text)"},
         SF_CLIENT_FLAGS(a.client),

@@ -101,5 +101,6 @@ bool sf_profile_upload_is_dated(sf_str bytes)
     sf_str name = sf_str_from(sf_profile_format_find(bytes));
     return sf_str_starts(bytes, SF_STR("\x1f\x8b")) ||
            sf_str_starts(bytes, SF_STR("\x28\xb5\x2f\xfd")) || sf_str_eq(name, SF_STR("pprof")) ||
-           sf_str_eq(name, SF_STR("jfr")) || sf_str_starts(name, SF_STR("otlp"));
+           sf_str_eq(name, SF_STR("jfr")) || sf_str_eq(name, SF_STR("gecko")) ||
+           sf_str_starts(name, SF_STR("otlp"));
 }

@@ -17,7 +17,7 @@
 #include "decode/profile_type.h"
 #include "decode/sample_clock.h"
 
-enum { MAX_LEVELS = 3, MAX_THREADS = 4096 };
+enum { MAX_LEVELS = 3, MAX_THREADS = 4096, MAX_LIBS = 1024 /* each frame looks through them */ };
 
 struct thread {
     sf_str name, process, pid, samples;
@@ -127,7 +127,7 @@ static void read_libs(struct reader *r, struct sf_json *outer, struct profile *p
     sf_json_init(j, text, r->b->a);
     if (sf_json_peek(j) != SF_JSON_ARRAY || !sf_json_array(j))
         return;
-    while (sf_json_item(j) && p->libs.n < MAX_THREADS) {
+    while (sf_json_item(j) && p->libs.n < MAX_LIBS) {
         struct sf_gecko_lib lib = {0}, *to;
         double v;
         if (sf_json_peek(j) != SF_JSON_OBJECT || !sf_json_object(j)) {
@@ -347,9 +347,8 @@ static struct sf_gecko_stacks *stacks_of(struct reader *r, const struct thread *
         if (!p->stacks.is_read)
             sf_gecko_stacks_read(&p->stacks, &r->j, &p->shared);
         own->strings = p->stacks.strings;
+        own->sources = p->stacks.sources;
     }
-    if (!texts.sources.len)
-        texts.sources = p->shared.sources;
     if (sf_json_ok(&r->j))
         sf_gecko_stacks_read(own, &r->j, &texts);
     return own;

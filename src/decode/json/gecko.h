@@ -30,6 +30,7 @@ struct sf_gecko_texts { /* JSON of the tables of a thread, or of those its profi
 struct sf_gecko_stacks { /* a thread's, or those that all threads share */
     struct sf_profile_build *b;
     struct sf_profile_list strings; /* of sf_str */
+    struct sf_gecko_column sources; /* files; shared like the strings */
     struct sf_profile_list *libs;   /* of struct sf_gecko_lib */
     struct sf_link_tree tree;
     uint32_t *made; /* by stack: its place in the batch, or SF_NONE */

@@ -210,8 +210,7 @@ static uint32_t take_place(sf_str *name, sf_str *file)
 }
 
 struct tables {
-    struct sf_gecko_column stacks[N_STACK], frames[N_FRAME], funcs[N_FUNC], resources[1],
-        sources[1];
+    struct sf_gecko_column stacks[N_STACK], frames[N_FRAME], funcs[N_FUNC], resources[1];
 };
 
 static uint32_t raw_location(struct sf_gecko_stacks *s, sf_str name, double line)
@@ -239,9 +238,9 @@ static uint32_t processed_location(struct sf_gecko_stacks *s, const struct table
     if (!f.name.len)
         f.name = SF_STR("(unknown)");
     f.file = string_at(s, sf_gecko_place(&t->funcs[FUNC_FILE], func, n));
-    source = sf_gecko_place(&t->funcs[FUNC_SOURCE], func, t->sources[0].list.n);
+    source = sf_gecko_place(&t->funcs[FUNC_SOURCE], func, s->sources.list.n);
     if (!f.file.len && source != SF_NONE)
-        f.file = string_at(s, sf_gecko_place(&t->sources[0], source, n));
+        f.file = string_at(s, sf_gecko_place(&s->sources, source, n));
     resource = sf_gecko_place(&t->funcs[FUNC_RESOURCE], func, t->resources[0].list.n);
     if (!is_js && resource != SF_NONE)
         module = string_at(s, sf_gecko_place(&t->resources[0], resource, n));
@@ -311,7 +310,6 @@ void sf_gecko_stacks_read(struct sf_gecko_stacks *s, struct sf_json *j,
                   {.name = "source"},
                   {.name = "lineNumber"}},
         .resources = {{.name = "name"}},
-        .sources = {{.name = "filename"}},
     };
     const struct {
         sf_str text;
@@ -321,9 +319,10 @@ void sf_gecko_stacks_read(struct sf_gecko_stacks *s, struct sf_json *j,
                {texts->frames, t.frames, N_FRAME},
                {texts->funcs, t.funcs, N_FUNC},
                {texts->resources, t.resources, 1},
-               {texts->sources, t.sources, 1}};
+               {texts->sources, &s->sources, 1}};
     const uint32_t *locations;
     uint32_t n_frames;
+    s->sources.name = "filename";
     if (!s->strings.n)
         read_strings(s, j, texts->strings);
     for (size_t i = 0; i < 5 && sf_json_ok(j) && !s->b->is_full; i++)

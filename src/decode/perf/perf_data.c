@@ -55,6 +55,8 @@ enum {
     FEATURE_BUILD_ID = 2,
     FEATURE_EVENT_DESC = 12,
     MAX_FEATURES = 256,
+    MAX_ATTRS = 256,
+    MAX_IDS = 65536, /* sorted again with every attribute of a pipe */
 };
 
 #define CONTEXT_MAX    ((uint64_t)-4095) /* addresses above it say whose code follows */
@@ -176,7 +178,7 @@ static sf_str name_of(uint32_t type, uint64_t config)
 
 static void add_ids(struct data *d, struct cursor *c, uint64_t n, uint32_t attr)
 {
-    for (uint64_t i = 0; i < n && !c->is_short; i++) {
+    for (uint64_t i = 0; i < n && !c->is_short && d->ids.n < MAX_IDS; i++) {
         uint64_t id = take_u64(c);
         struct event_id *to = sf_profile_list_more(d->b, &d->ids, sizeof(*to));
         if (!to || c->is_short)
@@ -214,7 +216,7 @@ static enum sf_err read_attrs(struct data *d)
              len = sf_load_u64le(d->file.p + 32);
     struct cursor all = part(d, off, len);
     if (all.is_short || attr_len < MIN_ATTR_LEN + 16 || attr_len > 4096 ||
-        len / attr_len > SF_LIMIT_SAMPLE_TYPES * 64)
+        len / attr_len > MAX_ATTRS)
         return sf_fail(d->b->why, SF_ERR_INPUT,
                        "perf.data: its attributes (%" PRIu64 " bytes at byte %" PRIu64
                        ") are not in the file or no attributes",
@@ -598,13 +600,13 @@ static void take_attr(struct data *d, struct cursor c)
 {
     uint32_t len = c.end - c.at >= 8 ? sf_load_u32le(c.at + 4) : 0;
     struct cursor ids = c;
-    if (len < MIN_ATTR_LEN || len > (size_t)(c.end - c.at) ||
-        d->attrs.n == SF_LIMIT_SAMPLE_TYPES * 64 ||
+    if (len < MIN_ATTR_LEN || len > (size_t)(c.end - c.at) || d->attrs.n == MAX_ATTRS ||
         !add_attr(d, (struct cursor){c.at, c.at + len, false}))
         return;
     skip(&ids, len);
     add_ids(d, &ids, (uint64_t)(ids.end - ids.at) / 8, d->attrs.n - 1);
-    qsort(d->ids.items, d->ids.n, sizeof(struct event_id), by_id);
+    if (d->ids.n)
+        qsort(d->ids.items, d->ids.n, sizeof(struct event_id), by_id);
 }
 
 static enum sf_err walk(struct data *d, size_t from, size_t end)

@@ -24,6 +24,8 @@
 #include "decode/sample_clock.h"
 #include "decode/text_word.h"
 
+enum { MAX_ARROWS = 64 }; /* inlined calls in one line */
+
 struct header { /* of a sample */
     sf_str comm, event, rest;
     uint64_t tid, period;
@@ -339,6 +341,19 @@ static void push(struct script *s, sf_str name, sf_str module, enum sf_frame_kin
     s->frames.n += *to != SF_NONE;
 }
 
+/* Where "->" stands last, which is not "operator->". */
+static bool last_arrow(sf_str text, size_t *out)
+{
+    sf_str call = SF_STR("operator");
+    for (size_t i = text.len; i > 2; i--) {
+        if (text.p[i - 1] != '>' || text.p[i - 2] != '-')
+            continue;
+        *out = i - 2;
+        return !sf_str_ends(sf_str_part(text, 0, i - 2), call);
+    }
+    return false;
+}
+
 static void add_frame(struct script *s, const struct frame *f)
 {
     enum sf_frame_kind kind = kind_of(s, f);
@@ -357,13 +372,9 @@ static void add_frame(struct script *s, const struct frame *f)
         return;
     }
     /* "a->b": b was inlined into a, or called by it in a place that left no frame. */
-    while (!sf_str_find(rest, SF_STR("operator->"), &at) && sf_str_find(rest, SF_STR("->"), &at) &&
-           at) {
-        size_t last = at, next;
-        while (sf_str_find(sf_str_from_at(rest, last + 2), SF_STR("->"), &next))
-            last += 2 + next;
-        push(s, tidy(s, sf_str_from_at(rest, last + 2)), module, kind);
-        rest.len = last;
+    for (unsigned n = 0; n < MAX_ARROWS && last_arrow(rest, &at); n++) {
+        push(s, tidy(s, sf_str_from_at(rest, at + 2)), module, kind);
+        rest.len = at;
     }
     name = tidy(s, rest);
     push(s, name.len ? name : f->symbol, module, kind);

@@ -21,8 +21,7 @@
 #include "decode/text/stack_text.h"
 
 struct bar {
-    uint32_t location;
-    int64_t width, inner; /* of those on top of it */
+    int64_t width, inner; /* inner: of those on top of it */
 };
 
 struct reader {
@@ -114,21 +113,14 @@ static void read_names(struct reader *r, sf_str text)
 
 static void close_bars(struct reader *r, uint32_t level)
 {
-    struct bar *bars = r->bars.items;
+    const struct bar *bars = r->bars.items;
+    const uint32_t *path = r->path.items; /* beside them, with "all" at its root */
     while (r->bars.n > level && sf_profile_build_ok(r->b)) {
         const struct bar *top = &bars[r->bars.n - 1];
-        uint32_t *path;
-        r->path.n = 0;
-        for (uint32_t i = 1; i < r->bars.n; i++) { /* without "all" */
-            path = sf_profile_list_more(r->b, &r->path, sizeof(*path));
-            if (!path)
-                return;
-            *path = bars[i].location;
-            r->path.n++;
-        }
-        if (top->width > top->inner && r->path.n)
-            sf_stack_text_add_path(&r->text, r->path.items, r->path.n, top->width - top->inner);
+        if (top->width > top->inner && r->path.n > 1)
+            sf_stack_text_add_path(&r->text, path + 1, r->path.n - 1, top->width - top->inner);
         r->bars.n--;
+        r->path.n--;
     }
 }
 
@@ -147,6 +139,7 @@ static enum sf_frame_kind kind_of(const struct reader *r, int64_t type)
 static void open_bar(struct reader *r, int64_t level, int64_t width, sf_str name, int64_t type)
 {
     struct bar *to;
+    uint32_t *path;
     struct sf_function f = {.name = name.len ? name : SF_STR("(unknown)")};
     if (level < 0 || level > (int64_t)r->bars.n || level > 4 * SF_LIMIT_FRAMES || width < 0) {
         r->fault = "a bar without one below it";
@@ -154,12 +147,14 @@ static void open_bar(struct reader *r, int64_t level, int64_t width, sf_str name
     }
     close_bars(r, (uint32_t)level);
     to = sf_profile_list_more(r->b, &r->bars, sizeof(*to));
-    if (!to)
+    path = sf_profile_list_more(r->b, &r->path, sizeof(*path));
+    if (!to || !path || !sf_profile_build_ok(r->b))
         return;
     *to = (struct bar){.width = width};
-    to->location = sf_profile_build_frame(r->b, &f, 0, kind_of(r, type));
-    if (to->location == SF_NONE)
+    *path = sf_profile_build_frame(r->b, &f, 0, kind_of(r, type));
+    if (*path == SF_NONE)
         return;
+    r->path.n++;
     if (level)
         ((struct bar *)r->bars.items)[level - 1].inner += width;
     r->bars.n++;

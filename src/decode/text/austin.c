@@ -99,9 +99,9 @@ void sf_austin_add(struct sf_austin *a, const struct sf_austin_value *v)
 /* "file:function:line", of newer versions with three more numbers; ":GC:" and such have no file. */
 static void take_frame(struct sf_austin *a, sf_str text)
 {
-    sf_str parts[8], rest = text, one;
+    sf_str head;
     uint64_t line = 0, n;
-    unsigned n_parts = 0, n_numbers = 0;
+    unsigned n_numbers = 0;
     size_t at = text.len;
     while (at && n_numbers < 4) { /* numbers at the end */
         size_t colon = at;
@@ -113,16 +113,16 @@ static void take_frame(struct sf_austin *a, sf_str text)
         n_numbers++;
         at = colon - 1;
     }
-    rest = sf_str_part(text, 0, at);
-    while (n_parts < 8 && sf_str_split_next(&rest, ':', &one))
-        parts[n_parts++] = one;
+    head = sf_str_part(text, 0, at);
+    for (at = head.len; at && head.p[at - 1] != ':';)
+        at--;
     if (text.len > 2 && text.p[0] == ':')
         sf_austin_frame(a, SF_STR_NONE, sf_str_part(text, 1, text.len - 2), 0);
-    else if (n_parts < 2)
-        sf_austin_frame(a, SF_STR_NONE, sf_str_part(text, 0, at), 0);
+    else if (!at)
+        sf_austin_frame(a, SF_STR_NONE, head, 0);
     else /* a file's name may hold colons, a function's does not */
-        sf_austin_frame(a, sf_str_part(text, 0, (size_t)(parts[n_parts - 1].p - text.p) - 1),
-                        parts[n_parts - 1], line < INT32_MAX ? (uint32_t)line : 0);
+        sf_austin_frame(a, sf_str_part(head, 0, at - 1), sf_str_from_at(head, at),
+                        line < INT32_MAX ? (uint32_t)line : 0);
 }
 
 static uint64_t thread_of(sf_str text)

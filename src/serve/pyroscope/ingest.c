@@ -293,7 +293,8 @@ static bool is_type(const struct sf_profile_take *t, sf_str what)
 
 static enum sf_err door(struct sf_profile_take *t, struct sf_why *why)
 {
-    static const sf_str texts[] = {SF_STR("trie"), SF_STR("tree"), SF_STR("lines")};
+    static const sf_str texts[] = {SF_STR("trie"), SF_STR("tree"), SF_STR("lines"),
+                                   SF_STR("folded")};
     struct asked a = {0};
     struct sf_profile_hint h;
     bool is_multipart = is_type(t, SF_STR("multipart/form-data"));
@@ -308,13 +309,17 @@ static enum sf_err door(struct sf_profile_take *t, struct sf_why *why)
         a.format = SF_STR("tree");
     is_jfr = sf_str_eq(a.format, SF_STR("jfr"));
     is_pprof = sf_str_eq(a.format, SF_STR("pprof"));
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 3; i++) /* "folded" is what an old client says of anything */
         is_text = is_text || sf_str_eq(a.format, texts[i]);
     if (!is_text && !is_jfr && !is_pprof && !is_multipart) {
         /* Folded by default; what is clearly another format is taken for what it is. */
         sf_str found = sf_str_from(sf_profile_format_find(t->body));
-        is_text = !found.len || sf_str_eq(found, SF_STR("folded"));
+        is_text = !found.len;
         h.format = is_text ? SF_STR("folded") : SF_STR_NONE;
+        for (size_t i = 0; i < 4; i++) {
+            if (sf_str_eq(found, texts[i]))
+                is_text = true, h.format = texts[i];
+        }
         if (sf_str_starts(t->body, SF_STR("\x1f\x8b")))
             is_text = false, h.format = SF_STR_NONE;
     } else if (!is_multipart || is_text || is_pprof) {

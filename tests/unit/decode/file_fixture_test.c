@@ -174,3 +174,45 @@ TEST(file_fixture, perf_folds_as_its_own_script_does)
     sf_buf_done(&text);
     profile_rig_done(&rig);
 }
+
+TEST(file_fixture, hostile_files_end_with_a_sentence_or_what_is_good_in_them)
+{
+    static const struct {
+        const char *file;
+        enum sf_err err;
+        const char *says; /* of the error, or of the first drop */
+    } files[] = {
+        {"hostile/gecko-stack-cycle.json", SF_ERR_INPUT, "circle"},
+        {"hostile/trace-event-parent-cycle.json", SF_ERR_INPUT, "each other's parents"},
+        {"hostile/json-bracket-bomb.json", SF_ERR_INPUT, "a JSON array, broken at byte"},
+        {"hostile/heapprofile-depth-bomb.heapprofile.gz", SF_ERR_INPUT, "nested too deep"},
+        {"hostile/cpuprofile-children-cycle.cpuprofile", SF_OK, ""}, /* the first parent counts */
+        {"hostile/cpuprofile-length-mismatch.cpuprofile", SF_ERR_INPUT, "3 samples and 1 times"},
+        {"hostile/cpuprofile-unknown-node.cpuprofile", SF_OK, "node 42"},
+        {"hostile/cpuprofile-negative-deltas.cpuprofile", SF_OK, ""},
+        {"hostile/json-invalid-utf8-and-lone-surrogate.cpuprofile", SF_OK, ""},
+        {"hostile/speedscope-frame-equals-length.speedscope.json", SF_OK, "not there"},
+        {"hostile/speedscope-close-without-open.speedscope.json", SF_ERR_INPUT, "innermost"},
+        {"hostile/collapsed-odd-lines.txt", SF_OK, "no usable count"},
+        {"hostile/perfscript-odd.txt", SF_OK, ""},
+        {"hostile/pyroscope-tree-name-length-max.bin", SF_ERR_INPUT, "no format we know"},
+        {"hostile/pyroscope-tree-children-huge.bin", SF_ERR_INPUT, "no format we know"},
+        {"hostile/pyroscope-trie-truncated.bin", SF_ERR_INPUT, "no format we know"},
+        {"hostile/jitdump-record-size-zero.dump", SF_ERR_UNSUPPORTED, "a jitdump"},
+        {"hostile/jitdump-debug-count-huge.dump", SF_ERR_UNSUPPORTED, "a jitdump"},
+        {"hostile/perf-map-odd.map", SF_ERR_INPUT, "no format we know"},
+        {"speedscope/incomplete-trace.json", SF_OK, ""},
+        {"speedscope/out-of-order-events.json", SF_ERR_INPUT, "innermost"},
+        {"perf-map/jdk17-perf.map", SF_ERR_INPUT, "text that begins"},
+    };
+    for (size_t i = 0; profile_has_fixtures() && i < sizeof(files) / sizeof(*files); i++) {
+        enum sf_err err;
+        const char *said;
+        rig.hint = (struct sf_profile_hint){0};
+        err = profile_decode_fixture(&rig, files[i].file);
+        said = err ? rig.why.text : rig.got.drops.first;
+        if (err != files[i].err || !strstr(said, files[i].says))
+            fail_msg("%s: %s, \"%s\"", files[i].file, sf_err_name(err), said);
+    }
+    profile_rig_done(&rig);
+}
