@@ -2,6 +2,7 @@
 #include "join/trace_flame.h"
 
 #include "exec/no_room.h"
+#include "join/claims_fit.h"
 #include "join/claims_view.h"
 #include "join/span_clocks.h"
 #include "link/critical_path.h"
@@ -82,7 +83,10 @@ enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_st
         .samples = set->samples,
         .claims = &a,
         .is_time = sf_str_eq(set->type.sample_unit, SF_STR("nanoseconds"))};
+    int64_t cut;
     err = sf_link_set_attribute(set, NULL, q->req, &a, why);
+    if (!err)
+        err = sf_claims_fit(set, &a, SF_NOBODY, q->req, &cut, why);
     if (!err)
         err = weigh(set, by, q->req, &draw.weights_ns, why);
     if (!err)
