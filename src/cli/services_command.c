@@ -15,7 +15,7 @@ enum { ARENA_LEN = 64 << 20 };
 
 struct row {
     sf_str name;
-    uint64_t n_spans, n_errors, p50_ns, p95_ns, p99_ns;
+    uint64_t n_errors, p50_ns, p95_ns, p99_ns;
     double rate, error_share;
 };
 
@@ -60,9 +60,10 @@ struct table { /* what is being written */
     uint32_t n_services;
 };
 
-/* One service or operation; the rows of its operations wait in `below` until its own row is out. */
+/* One service or operation; the rows of its operations wait in `below` until its own row is out.
+ * `requests` gets the figures of the spans by which requests enter it. */
 static void read_entry(struct sf_json *j, const struct table *t, size_t indent, struct row *r,
-                       struct sf_buf *below)
+                       struct row *requests, struct sf_buf *below)
 {
     sf_str key;
     if (!sf_json_object(j))
@@ -70,8 +71,8 @@ static void read_entry(struct sf_json *j, const struct table *t, size_t indent, 
     while (sf_json_key(j, &key)) {
         if (sf_str_eq(key, SF_STR("service")) || sf_str_eq(key, SF_STR("operation"))) {
             r->name = sf_json_str(j);
-        } else if (sf_str_eq(key, SF_STR("spans"))) {
-            r->n_spans = sf_json_u64(j);
+        } else if (requests && sf_str_eq(key, SF_STR("requests"))) {
+            read_entry(j, t, indent, requests, NULL, NULL);
         } else if (sf_str_eq(key, SF_STR("errors"))) {
             r->n_errors = sf_json_u64(j);
         } else if (sf_str_eq(key, SF_STR("ratePerSecond"))) {
@@ -88,7 +89,7 @@ static void read_entry(struct sf_json *j, const struct table *t, size_t indent, 
             if (sf_json_array(j)) {
                 while (sf_json_item(j)) {
                     struct row operation = {0};
-                    read_entry(j, t, indent + 2, &operation, NULL);
+                    read_entry(j, t, indent + 2, &operation, NULL, NULL);
                     add_row(below, &operation, indent + 2, t->name_columns, t->has_color);
                 }
             }
@@ -104,10 +105,11 @@ static void read_services(struct sf_json *j, struct table *t)
     if (!sf_json_array(j))
         return;
     while (sf_json_item(j)) {
-        struct row service = {0};
+        struct row spans = {0}, requests = {0};
         sf_buf_reset(&below);
-        read_entry(j, t, 0, &service, &below);
-        add_row(t->out, &service, 0, t->name_columns, t->has_color);
+        read_entry(j, t, 0, &spans, &requests, &below);
+        requests.name = spans.name;
+        add_row(t->out, &requests, 0, t->name_columns, t->has_color);
         if (t->has_operations)
             sf_buf_add_str(t->out, sf_buf_str(&below));
         t->n_services++;
@@ -131,7 +133,7 @@ static enum sf_err show(sf_str body, bool has_operations, struct sf_buf *out, st
     t.name_columns = columns > 120 ? 70 : columns > 72 ? columns - 50 : 22;
     sf_units_text(out, SF_STR("service"), t.name_columns);
     sf_units_pad(out, t.name_columns - 7);
-    sf_buf_print(out, "%10s%8s%10s%10s%10s\n", "rate", "errors", "p50", "p95", "p99");
+    sf_buf_print(out, "%10s%8s%10s%10s%10s\n", "requests", "errors", "p50", "p95", "p99");
     sf_json_init(&j, body, &req);
     if (sf_json_object(&j)) {
         while (sf_json_key(&j, &key)) {
@@ -142,6 +144,10 @@ static enum sf_err show(sf_str body, bool has_operations, struct sf_buf *out, st
         }
     }
     err = sf_json_why(&j, "the server's answer", why);
+    if (!err && t.n_services && has_operations)
+        sf_buf_add_str(out,
+                       SF_STR("(of a service: requests that enter it; of an operation: all its "
+                              "spans)\n"));
     if (!err && t.n_services == 0)
         sf_buf_add_str(out, SF_STR("(no spans in this time; widen it with --since 24h, or send "
                                    "some: see the README)\n"));

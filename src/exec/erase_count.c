@@ -79,7 +79,7 @@ static enum sf_err count_spans(struct sf_store *store, const struct sf_selector 
         store, which->from_ns, which->to_ns ? which->to_ns : INT64_MAX, q, &rows, why);
     for (uint32_t i = 0; i < rows.n && !err; i++) {
         if (which->what == SF_SELECT_ALL || sf_str_eq(rows.rows[i].service, which->service))
-            c->n_spans += rows.rows[i].n_spans;
+            c->n_spans += rows.rows[i].all.n_spans;
     }
     c->is_exact = q->is_exact;
     return err;

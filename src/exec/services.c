@@ -30,24 +30,39 @@ struct sums {
     uint64_t n_spans, n_errors, sum_ns, buckets[SF_SKETCH_BUCKETS];
 };
 
-static void add_row(struct sums *s, const struct sf_operation_row *row)
+static void add_count(struct sums *s, const struct sf_call_count *c)
 {
-    s->n_spans += row->n_spans;
-    s->n_errors += row->n_errors;
-    s->sum_ns += row->sum_ns;
+    s->n_spans += c->n_spans;
+    s->n_errors += c->n_errors;
+    s->sum_ns += c->sum_ns;
     for (size_t i = 0; i < SF_SKETCH_BUCKETS; i++)
-        s->buckets[i] += row->buckets[i];
+        s->buckets[i] += c->buckets[i];
 }
 
-static struct sf_call_stats stats_of(const struct sums *s, sf_str name)
+struct calls {
+    struct sums all, entries;
+};
+
+static void add_row(struct calls *c, const struct sf_operation_row *row)
 {
-    return (struct sf_call_stats){.name = name,
-                                  .n_spans = s->n_spans,
+    add_count(&c->all, &row->all);
+    add_count(&c->entries, &row->entries);
+}
+
+static struct sf_span_stats span_stats(const struct sums *s)
+{
+    return (struct sf_span_stats){.n = s->n_spans,
                                   .n_errors = s->n_errors,
                                   .mean_ns = s->n_spans ? s->sum_ns / s->n_spans : 0,
                                   .p50_ns = sf_sketch_quantile(s->buckets, 0.5),
                                   .p95_ns = sf_sketch_quantile(s->buckets, 0.95),
                                   .p99_ns = sf_sketch_quantile(s->buckets, 0.99)};
+}
+
+static struct sf_call_stats stats_of(const struct calls *c, sf_str name)
+{
+    return (struct sf_call_stats){
+        .name = name, .spans = span_stats(&c->all), .requests = span_stats(&c->entries)};
 }
 
 enum sf_err sf_services_sum(const struct sf_operation_rows *rows, sf_str service,
@@ -62,11 +77,11 @@ enum sf_err sf_services_sum(const struct sf_operation_rows *rows, sf_str service
     for (uint32_t i = 0; i < rows->n;) {
         sf_str name = rows->rows[i].service;
         bool is_wanted = service.len == 0 || sf_str_eq(service, name);
-        struct sums all = {0};
+        struct calls all = {0};
         struct sf_service_stats *s = &list[n];
         s->operations = &ops[n_ops];
         for (; i < rows->n && sf_str_eq(rows->rows[i].service, name); i++) {
-            struct sums one = {0};
+            struct calls one = {0};
             if (!is_wanted)
                 continue;
             add_row(&one, &rows->rows[i]);

@@ -271,7 +271,7 @@ static enum sf_err ask_operations(struct run *r)
                                                 r->tags->to_ns ? r->tags->to_ns : INT64_MAX, r->q,
                                                 &rows, r->why);
     for (uint32_t i = 0; !err && i < rows.n; i++)
-        sf_tag_set_add(&r->sets[0], SF_TAG_STRING, rows.rows[i].name, rows.rows[i].n_spans);
+        sf_tag_set_add(&r->sets[0], SF_TAG_STRING, rows.rows[i].name, rows.rows[i].all.n_spans);
     r->is_damaged = !r->q->is_exact;
     return err;
 }

@@ -56,7 +56,7 @@ static enum sf_err find_spans(struct work *w, struct sf_why *why)
     enum sf_err err = sf_services_get(w->store, w->out.from_ns, w->out.until_ns, w->out.service,
                                       w->q, &services, why);
     for (uint32_t i = 0; !err && i < services.n; i++)
-        w->out.n_spans += services.list[i].sum.n_spans;
+        w->out.n_spans += services.list[i].sum.spans.n;
     if (!err && !w->want->has_span)
         err = sf_span_set_find(w->store, &ask, w->q, &w->spans, why);
     if (err)

@@ -100,6 +100,11 @@ struct sf_point { /* of a time series */
  * ends at 1000 * 2^(i / 4) ns) to an hour; the last one is open. */
 #define SF_SKETCH_BUCKETS 128
 
+struct sf_call_count { /* of some spans */
+    uint64_t n_spans, n_errors, sum_ns;
+    uint32_t buckets[SF_SKETCH_BUCKETS];
+};
+
 struct sf_label_sets {
     const struct sf_label *labels; /* all sets back to back */
     const uint32_t *ends;          /* set i is [ends[i - 1], ends[i]) */

@@ -78,6 +78,14 @@ static inline uint64_t sf_span_duration_ns(const struct sf_span *s)
 {
     return s->end_ns > s->start_ns ? s->end_ns - s->start_ns : 0;
 }
+
+/* Does a request enter a service here? Spans that serve or consume, roots, and spans whose sender
+ * says that their parent is remote (OTLP's flags: bit 8 says that bit 9 counts). */
+static inline bool sf_span_is_entry(uint8_t kind, bool is_root, uint32_t flags)
+{
+    return is_root || kind == SF_KIND_SERVER || kind == SF_KIND_CONSUMER ||
+           (flags & 0x300) == 0x300;
+}
 const char *sf_span_kind_name(uint8_t kind); /* "SPAN_KIND_SERVER" */
 const char *sf_status_name(uint8_t status);  /* "STATUS_CODE_ERROR" */
 

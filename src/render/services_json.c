@@ -2,20 +2,31 @@
 
 #include "wire/json_writer.h"
 
-static void numbers(struct sf_json_writer *w, sf_str key, const struct sf_call_stats *c,
-                    double seconds)
+static void stats(struct sf_json_writer *w, const char *count_key, const struct sf_span_stats *c,
+                  double seconds)
 {
-    sf_json_write_key_str(w, key, c->name);
-    sf_json_write_key_u64(w, SF_STR("spans"), c->n_spans);
+    sf_json_write_key_u64(w, sf_str_from(count_key), c->n);
     sf_json_write_key_u64(w, SF_STR("errors"), c->n_errors);
     sf_json_write_key(w, SF_STR("ratePerSecond"));
-    sf_json_write_f64(w, (double)c->n_spans / seconds);
+    sf_json_write_f64(w, (double)c->n / seconds);
     sf_json_write_key(w, SF_STR("errorShare"));
-    sf_json_write_f64(w, c->n_spans ? (double)c->n_errors / (double)c->n_spans : 0);
+    sf_json_write_f64(w, c->n ? (double)c->n_errors / (double)c->n : 0);
     sf_json_write_key_u64(w, SF_STR("meanNs"), c->mean_ns);
     sf_json_write_key_u64(w, SF_STR("p50Ns"), c->p50_ns);
     sf_json_write_key_u64(w, SF_STR("p95Ns"), c->p95_ns);
     sf_json_write_key_u64(w, SF_STR("p99Ns"), c->p99_ns);
+}
+
+/* The figures of all spans stand beside the name, those of requests in an object of their own. */
+static void numbers(struct sf_json_writer *w, sf_str key, const struct sf_call_stats *c,
+                    double seconds)
+{
+    sf_json_write_key_str(w, key, c->name);
+    stats(w, "spans", &c->spans, seconds);
+    sf_json_write_key(w, SF_STR("requests"));
+    sf_json_write_object(w);
+    stats(w, "count", &c->requests, seconds);
+    sf_json_write_object_end(w);
 }
 
 static void service(struct sf_json_writer *w, const struct sf_service_stats *s, double seconds)

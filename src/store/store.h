@@ -293,8 +293,8 @@ struct sf_point_cursor { /* ordered by group and time */
 
 struct sf_operation_row {
     sf_str service, name;
-    uint64_t n_spans, n_errors, sum_ns;
-    uint32_t buckets[SF_SKETCH_BUCKETS];
+    struct sf_call_count all;
+    struct sf_call_count entries; /* of those, the spans by which requests enter the service */
 };
 
 struct sf_operation_rows {

@@ -70,7 +70,7 @@ static inline uint64_t walk_tables(const struct sf_span_block_reader *r)
                    (keys[i].top[k].type == SF_VALUE_STR ? walk_text(keys[i].top[k].str) : 0);
     }
     for (uint32_t i = 0; i < n_ops; i++)
-        sum += walk_text(ops[i].service) + walk_text(ops[i].name) + ops[i].buckets[0];
+        sum += walk_text(ops[i].service) + walk_text(ops[i].name) + ops[i].all.buckets[0];
     for (size_t i = 0; i < n_dups; i++)
         sum += dups[i];
     for (size_t i = 0; i < n_sources; i++)

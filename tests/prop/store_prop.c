@@ -383,7 +383,7 @@ static void compare_operations(struct model *m)
     r->tenant = tenant;
     assert_ok(r->store->ops->operations(r->store, from, to, &r->q, &ops, &r->why));
     for (uint32_t i = 0; i < ops.n; i++) {
-        uint64_t n = 0, n_errors = 0, sum_ns = 0, n_buckets = 0;
+        uint64_t n = 0, n_errors = 0, sum_ns = 0, n_buckets = 0, n_entries = 0, entry_ns = 0;
         for (uint32_t k = 0; k < m->n; k++) {
             const struct model_row *row = &m->rows[k];
             int64_t start = (int64_t)row->span.start_ns;
@@ -394,13 +394,21 @@ static void compare_operations(struct model *m)
             n++;
             n_errors += row->span.status == SF_STATUS_ERROR;
             sum_ns += sf_span_duration_ns(&row->span);
+            if (row->span.parent_id == 0 || row->span.kind == SF_KIND_SERVER ||
+                row->span.kind == SF_KIND_CONSUMER ||
+                ((row->span.flags >> 8) & 1 && (row->span.flags >> 9) & 1)) {
+                n_entries++;
+                entry_ns += sf_span_duration_ns(&row->span);
+            }
         }
         for (unsigned k = 0; k < SF_SKETCH_BUCKETS; k++)
-            n_buckets += ops.rows[i].buckets[k];
-        assert_int_equal(ops.rows[i].n_spans, n);
-        assert_int_equal(ops.rows[i].n_errors, n_errors);
-        assert_int_equal(ops.rows[i].sum_ns, sum_ns);
+            n_buckets += ops.rows[i].all.buckets[k];
+        assert_int_equal(ops.rows[i].all.n_spans, n);
+        assert_int_equal(ops.rows[i].all.n_errors, n_errors);
+        assert_int_equal(ops.rows[i].all.sum_ns, sum_ns);
         assert_int_equal(n_buckets, n);
+        assert_int_equal(ops.rows[i].entries.n_spans, n_entries);
+        assert_int_equal(ops.rows[i].entries.sum_ns, entry_ns);
         sum += n;
     }
     for (uint32_t k = 0; k < m->n; k++) {

@@ -17,7 +17,7 @@ const char *sf_section_name(uint16_t id)
 {
     static const char *const NAMES[SF_SECTIONS] = {"?",    "STR",  "RES",  "SCOPE", "KEY",
                                                    "SVC",  "GRAN", "TIDX", "TFLT",  "SFLT",
-                                                   "AFLT", "DUP",  "SRC"};
+                                                   "AFLT", "DUP",  "SRC",  "ENTRY"};
     return id < SF_SECTIONS ? NAMES[id] : "?";
 }
 

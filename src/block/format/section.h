@@ -26,6 +26,7 @@ enum sf_section_id { /* numbers are part of the format */
                      SF_SECTION_AFLT,
                      SF_SECTION_DUP,
                      SF_SECTION_SRC,
+                     SF_SECTION_ENTRY,
                      SF_SECTIONS
 };
 
@@ -43,7 +44,7 @@ struct sf_block_tail {
 const char *sf_section_name(uint16_t id);
 
 /* The format that blocks of a kind are written in; this one and those before are read. */
-enum { SF_SPAN_BLOCK_FORMAT = 1, SF_PROFILE_BLOCK_FORMAT = 2 };
+enum { SF_SPAN_BLOCK_FORMAT = 2, SF_PROFILE_BLOCK_FORMAT = 2 };
 
 void sf_block_header_encode(char kind, const struct sf_span_block_info *info,
                             uint8_t out[SF_BLOCK_HEADER_LEN]);

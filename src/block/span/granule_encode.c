@@ -505,6 +505,27 @@ static bool find_operation(struct sf_span_block_writer *w, uint32_t tenant, uint
     return true;
 }
 
+static void count_call(struct sf_call_count *c, bool is_error, uint64_t duration_ns)
+{
+    c->n_spans++;
+    c->n_errors += is_error;
+    c->sum_ns = sf_add_sat_u64(c->sum_ns, duration_ns);
+    c->buckets[sf_sketch_bucket(duration_ns)]++;
+}
+
+static bool count_entry(struct sf_span_block_writer *w, uint32_t op, bool is_error,
+                        uint64_t duration_ns)
+{
+    if (!w->ops[op].entry_plus_1) {
+        if (!sf_list_room(&w->entries, w->n_entries, &w->entry_cap, 16))
+            return sf_writer_fail(w, SF_ERR_NOMEM);
+        w->entries[w->n_entries] = (struct sf_entry_stage){.op = op};
+        w->ops[op].entry_plus_1 = ++w->n_entries;
+    }
+    count_call(&w->entries[w->ops[op].entry_plus_1 - 1].count, is_error, duration_ns);
+    return true;
+}
+
 static bool count_operations(struct sf_span_block_writer *w)
 {
     struct sf_granule_stage *g = &w->g;
@@ -522,18 +543,17 @@ static bool count_operations(struct sf_span_block_writer *w)
         uint32_t service = w->resource_stages[g->resources[i]].service;
         uint64_t start_ns = g->starts[i], end_ns = start_ns + g->durations[i];
         uint64_t duration = end_ns > start_ns ? end_ns - start_ns : 0;
-        struct sf_operation_stage *op;
+        bool is_error = g->status_col[i] == SF_STATUS_ERROR;
         if (s->service_plus_1 != service + 1) {
             if (!find_operation(w, g->tenant, service, sf_dict_get(&g->name_dict, g->names[i]),
                                 &s->op))
                 return sf_writer_fail(w, SF_ERR_NOMEM);
             s->service_plus_1 = service + 1;
         }
-        op = &w->ops[s->op];
-        op->n_spans++;
-        op->n_errors += g->status_col[i] == SF_STATUS_ERROR;
-        op->sum_ns = sf_add_sat_u64(op->sum_ns, duration);
-        op->buckets[sf_sketch_bucket(duration)]++;
+        count_call(&w->ops[s->op].all, is_error, duration);
+        if (sf_span_is_entry(g->kinds_col[i], g->parents[i] == 0, g->flags[i]) &&
+            !count_entry(w, s->op, is_error, duration))
+            return false;
     }
     return true;
 }

@@ -44,6 +44,8 @@ struct sf_span_block_reader {
     uint32_t n_keys;
     const struct sf_block_operation *ops;
     uint32_t n_ops;
+    struct sf_block_entry *entries;
+    uint32_t n_entries;
     const struct sf_granule_info *granules;
     const struct sf_granule_place *places;
     uint32_t n_granules;

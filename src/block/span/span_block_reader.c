@@ -286,7 +286,7 @@ static enum sf_err reserve_tables(struct sf_span_block_reader *r, struct sf_why 
 {
     static const uint16_t TABLES[] = {SF_SECTION_STR, SF_SECTION_RES, SF_SECTION_SCOPE,
                                       SF_SECTION_KEY, SF_SECTION_SVC, SF_SECTION_GRAN,
-                                      SF_SECTION_DUP, SF_SECTION_SRC};
+                                      SF_SECTION_DUP, SF_SECTION_SRC, SF_SECTION_ENTRY};
     uint64_t sum = 1 << 20;
 
     for (size_t i = 0; i < sizeof(TABLES) / sizeof(*TABLES); i++) {
@@ -426,6 +426,14 @@ const struct sf_block_operation *sf_span_block_operations(const struct sf_span_b
 {
     *out_n = r->n_ops;
     return r->ops;
+}
+
+bool sf_span_block_entries(const struct sf_span_block_reader *r, const struct sf_block_entry **out,
+                           uint32_t *out_n)
+{
+    *out = r->entries;
+    *out_n = r->n_entries;
+    return r->sections[SF_SECTION_ENTRY].id != 0;
 }
 
 const uint64_t *sf_span_block_dup_hashes(const struct sf_span_block_reader *r, size_t *out_n)

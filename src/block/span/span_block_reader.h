@@ -91,11 +91,19 @@ const struct sf_block_key *sf_span_block_keys(const struct sf_span_block_reader 
 struct sf_block_operation {
     uint32_t tenant;
     sf_str service, name;
-    uint64_t n_spans, n_errors, sum_ns;
-    uint32_t buckets[SF_SKETCH_BUCKETS];
+    struct sf_call_count all;
 };
 const struct sf_block_operation *sf_span_block_operations(const struct sf_span_block_reader *r,
                                                           uint32_t *out_n);
+
+/* Of those, the spans by which requests enter (section ENTRY), in the same order. False: the block
+ * is older than that section and does not know. */
+struct sf_block_entry {
+    uint32_t op; /* place in the list of operations */
+    struct sf_call_count count;
+};
+bool sf_span_block_entries(const struct sf_span_block_reader *r, const struct sf_block_entry **out,
+                           uint32_t *out_n);
 
 /* Request hashes (DUP) and replaced blocks (SRC); borrowed until close. */
 const uint64_t *sf_span_block_dup_hashes(const struct sf_span_block_reader *r, size_t *out_n);

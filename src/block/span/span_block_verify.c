@@ -19,7 +19,7 @@ struct verify {
     enum sf_err err;  /* not the block's fault: the walk cannot go on */
     sf_bytes traces;  /* content of TFLT; empty when it cannot be read */
     uint32_t *halves; /* per trace: high half of its hash */
-    uint64_t n_spans, n_errors;
+    uint64_t n_spans, n_errors, n_entries;
 };
 
 __attribute__((format(printf, 2, 3))) static void find(struct verify *v, const char *format, ...)
@@ -296,6 +296,7 @@ static void check_granule(struct verify *v, uint32_t granule)
     for (uint32_t i = 0; i < rows.n_rows; i++) {
         const char *fault = row_fault(v, granule, &rows, i, index[i]);
         v->n_errors += rows.status[i] == SF_STATUS_ERROR;
+        v->n_entries += sf_span_is_entry(rows.kind[i], rows.parent_id[i] == 0, rows.spans[i].flags);
         if (fault) {
             find(v, "granule %u: row %u %s", granule, i, fault);
             break;
@@ -312,13 +313,18 @@ static void check_granule(struct verify *v, uint32_t granule)
 static void check_totals(struct verify *v)
 {
     const struct sf_span_block_reader *r = v->r;
-    uint64_t n_spans = 0, n_errors = 0;
+    uint64_t n_spans = 0, n_errors = 0, n_entries = 0;
     int64_t ts_min = INT64_MAX, ts_max = INT64_MIN;
 
     for (uint32_t i = 0; i < r->n_ops; i++) {
-        n_spans += r->ops[i].n_spans;
-        n_errors += r->ops[i].n_errors;
+        n_spans += r->ops[i].all.n_spans;
+        n_errors += r->ops[i].all.n_errors;
     }
+    for (uint32_t i = 0; i < r->n_entries; i++)
+        n_entries += r->entries[i].count.n_spans;
+    if (r->sections[SF_SECTION_ENTRY].id && n_entries != v->n_entries)
+        find(v, "section ENTRY: counts %llu spans, the rows have %llu",
+             (unsigned long long)n_entries, (unsigned long long)v->n_entries);
     if (n_spans != v->n_spans || n_errors != v->n_errors)
         find(v, "section SVC: counts %llu spans and %llu errors, the rows are %llu and %llu",
              (unsigned long long)n_spans, (unsigned long long)n_errors,

@@ -122,6 +122,7 @@ void sf_span_block_writer_free(struct sf_span_block_writer *w)
     sf_heap_free(w->own);
     sf_arena_done(&w->own_maps);
     sf_heap_free(w->ops);
+    sf_heap_free(w->entries);
     sf_dict_done(&w->strings);
     sf_dict_done(&w->resources);
     sf_dict_done(&w->scopes);
@@ -151,6 +152,7 @@ size_t sf_span_block_writer_memory(const struct sf_span_block_writer *w)
     sum += w->key_cap * (sizeof(*w->keys) + sizeof(*w->active_keys));
     sum += (w->resource_cap + w->scope_cap) * sizeof(*w->resource_stages);
     sum += sf_shapes_memory(&w->shapes);
+    sum += w->entry_cap * sizeof(*w->entries);
     sum += w->op_cap * sizeof(*w->ops) + w->attr_set.cap * sizeof(*w->attr_set.hashes) +
            sf_table_memory(&w->attr_set.at);
     sum += sf_dict_memory(&w->strings) + sf_dict_memory(&w->resources) +
@@ -390,6 +392,10 @@ static bool add_tables(struct sf_span_block_writer *w, struct sf_buf *table, str
     sf_buf_reset(tmp);
     sf_table_encode_operations(w, tmp);
     if (!add_section(w, table, SF_SECTION_SVC, tmp, false))
+        return false;
+    sf_buf_reset(tmp);
+    sf_table_encode_entries(w, tmp);
+    if (!add_section(w, table, SF_SECTION_ENTRY, tmp, false))
         return false;
     sf_buf_reset(tmp);
     sf_table_encode_granules(w, tmp);

@@ -360,6 +360,49 @@ static enum sf_err read_keys(struct sf_span_block_reader *r, struct sf_why *why)
 
 /* ---- operations ---- */
 
+static bool read_count(struct sf_cursor *c, struct sf_call_count *out)
+{
+    uint8_t n_buckets;
+    out->n_spans = sf_cursor_varint(c);
+    out->n_errors = sf_cursor_varint(c);
+    out->sum_ns = sf_cursor_varint(c);
+    n_buckets = sf_cursor_u8(c);
+    for (uint8_t b = 0; b < n_buckets && !c->is_bad; b++) {
+        uint8_t at = sf_cursor_u8(c);
+        if (at >= SF_SKETCH_BUCKETS)
+            return false;
+        out->buckets[at] = sf_cursor_varint32(c);
+    }
+    return true;
+}
+
+static enum sf_err read_entries(struct sf_span_block_reader *r, sf_bytes raw, struct sf_why *why)
+{
+    struct sf_cursor c = sf_cursor_of(raw);
+    uint32_t n = sf_cursor_u32(&c);
+    struct sf_block_entry *list;
+
+    if (c.is_bad || n > r->n_ops || n > sf_cursor_left(&c) / 5)
+        return damaged(SF_SECTION_ENTRY, "more records than operations", why);
+    list = sf_arena_new_n(&r->tables, n, sizeof(*list));
+    if (!list)
+        return no_room(why);
+    for (uint32_t i = 0; i < n && !c.is_bad; i++) {
+        list[i].op = sf_cursor_varint32(&c);
+        if (list[i].op >= r->n_ops || (i && list[i].op <= list[i - 1].op))
+            return damaged(SF_SECTION_ENTRY, "operations out of order", why);
+        if (!read_count(&c, &list[i].count))
+            return damaged(SF_SECTION_ENTRY, "a bucket that does not exist", why);
+        if (list[i].count.n_spans > r->ops[list[i].op].all.n_spans)
+            return damaged(SF_SECTION_ENTRY, "more entries than spans", why);
+    }
+    if (c.is_bad || sf_cursor_left(&c))
+        return damaged(SF_SECTION_ENTRY, "records do not fit", why);
+    r->entries = list;
+    r->n_entries = n;
+    return SF_OK;
+}
+
 static enum sf_err read_operations(struct sf_span_block_reader *r, sf_bytes raw, struct sf_why *why)
 {
     struct sf_cursor c = sf_cursor_of(raw);
@@ -373,20 +416,11 @@ static enum sf_err read_operations(struct sf_span_block_reader *r, sf_bytes raw,
         return no_room(why);
     for (uint32_t i = 0; i < n && !c.is_bad; i++) {
         struct sf_block_operation *op = &list[i];
-        uint8_t n_buckets;
         op->tenant = sf_cursor_varint32(&c);
         op->service = get_string(r, &c);
         op->name = get_string(r, &c);
-        op->n_spans = sf_cursor_varint(&c);
-        op->n_errors = sf_cursor_varint(&c);
-        op->sum_ns = sf_cursor_varint(&c);
-        n_buckets = sf_cursor_u8(&c);
-        for (uint8_t b = 0; b < n_buckets && !c.is_bad; b++) {
-            uint8_t at = sf_cursor_u8(&c);
-            if (at >= SF_SKETCH_BUCKETS)
-                return damaged(SF_SECTION_SVC, "a bucket that does not exist", why);
-            op->buckets[at] = sf_cursor_varint32(&c);
-        }
+        if (!read_count(&c, &op->all))
+            return damaged(SF_SECTION_SVC, "a bucket that does not exist", why);
     }
     if (c.is_bad || sf_cursor_left(&c))
         return damaged(SF_SECTION_SVC, "records do not fit", why);
@@ -581,6 +615,8 @@ enum sf_err sf_reader_tables(struct sf_span_block_reader *r, struct sf_why *why)
         err = read_keys(r, why);
     if (!err)
         err = read_table(r, SF_SECTION_SVC, read_operations, why);
+    if (!err && r->sections[SF_SECTION_ENTRY].id)
+        err = read_table(r, SF_SECTION_ENTRY, read_entries, why);
     if (!err)
         err = read_granules(r, why);
     if (!err)

@@ -189,27 +189,43 @@ bool sf_table_encode_keys(struct sf_span_block_writer *w, struct sf_buf *out)
 
 /* ---- operations, granules ---- */
 
+static void encode_count(const struct sf_call_count *c, struct sf_buf *out)
+{
+    uint8_t n_buckets = 0;
+    sf_buf_add_varint(out, c->n_spans);
+    sf_buf_add_varint(out, c->n_errors);
+    sf_buf_add_varint(out, c->sum_ns);
+    for (int b = 0; b < SF_SKETCH_BUCKETS; b++)
+        n_buckets = (uint8_t)(n_buckets + (c->buckets[b] != 0));
+    sf_buf_add_u8(out, n_buckets);
+    for (int b = 0; b < SF_SKETCH_BUCKETS; b++) {
+        if (c->buckets[b]) {
+            sf_buf_add_u8(out, (uint8_t)b);
+            sf_buf_add_varint(out, c->buckets[b]);
+        }
+    }
+}
+
 void sf_table_encode_operations(const struct sf_span_block_writer *w, struct sf_buf *out)
 {
     sf_buf_add_u32le(out, w->n_ops);
     for (uint32_t i = 0; i < w->n_ops; i++) {
         const struct sf_operation_stage *op = &w->ops[i];
-        uint8_t n_buckets = 0;
         sf_buf_add_varint(out, op->tenant);
         sf_buf_add_varint(out, op->service);
         sf_buf_add_varint(out, op->name);
-        sf_buf_add_varint(out, op->n_spans);
-        sf_buf_add_varint(out, op->n_errors);
-        sf_buf_add_varint(out, op->sum_ns);
-        for (int b = 0; b < SF_SKETCH_BUCKETS; b++)
-            n_buckets = (uint8_t)(n_buckets + (op->buckets[b] != 0));
-        sf_buf_add_u8(out, n_buckets);
-        for (int b = 0; b < SF_SKETCH_BUCKETS; b++) {
-            if (op->buckets[b]) {
-                sf_buf_add_u8(out, (uint8_t)b);
-                sf_buf_add_varint(out, op->buckets[b]);
-            }
-        }
+        encode_count(&op->all, out);
+    }
+}
+
+void sf_table_encode_entries(const struct sf_span_block_writer *w, struct sf_buf *out)
+{
+    sf_buf_add_u32le(out, w->n_entries);
+    for (uint32_t i = 0; i < w->n_ops; i++) { /* in the order of the operations */
+        if (!w->ops[i].entry_plus_1)
+            continue;
+        sf_buf_add_varint(out, i);
+        encode_count(&w->entries[w->ops[i].entry_plus_1 - 1].count, out);
     }
 }
 

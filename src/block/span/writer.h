@@ -31,8 +31,13 @@ struct sf_key_stage {      /* one attribute name of one scope and type */
 
 struct sf_operation_stage {
     uint32_t tenant, service, name; /* codes in `strings` */
-    uint64_t n_spans, n_errors, sum_ns;
-    uint32_t buckets[SF_SKETCH_BUCKETS];
+    struct sf_call_count all;
+    uint32_t entry_plus_1; /* its place in `entries`; 0: no request entered by it */
+};
+
+struct sf_entry_stage { /* of the spans of an operation by which requests enter */
+    uint32_t op;
+    struct sf_call_count count;
 };
 
 struct sf_resource_stage {
@@ -108,6 +113,8 @@ struct sf_span_block_writer {
     uint64_t shape_stamp;
     struct sf_operation_stage *ops;
     uint32_t n_ops, op_cap;
+    struct sf_entry_stage *entries;
+    uint32_t n_entries, entry_cap;
     struct sf_dict op_ids;
 
     struct sf_granule_stage g;
@@ -166,6 +173,7 @@ void sf_table_encode_strings(const struct sf_span_block_writer *w, struct sf_buf
 void sf_table_encode_records(const struct sf_dict *records, struct sf_buf *out);
 bool sf_table_encode_keys(struct sf_span_block_writer *w, struct sf_buf *out);
 void sf_table_encode_operations(const struct sf_span_block_writer *w, struct sf_buf *out);
+void sf_table_encode_entries(const struct sf_span_block_writer *w, struct sf_buf *out);
 void sf_table_encode_granules(const struct sf_span_block_writer *w, struct sf_buf *out);
 
 /* filter_stage.c: filters of groups of granules */

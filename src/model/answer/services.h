@@ -2,9 +2,14 @@
 #pragma once
 #include "base/str.h"
 
+struct sf_span_stats {
+    uint64_t n, n_errors, mean_ns, p50_ns, p95_ns, p99_ns;
+};
+
 struct sf_call_stats {
     sf_str name; /* of the service or the operation */
-    uint64_t n_spans, n_errors, mean_ns, p50_ns, p95_ns, p99_ns;
+    struct sf_span_stats spans;
+    struct sf_span_stats requests; /* spans by which requests enter the service */
 };
 
 struct sf_service_stats {

@@ -75,9 +75,9 @@ TEST(span_block_format, of_another_format_is_not_guessed_at)
     struct sf_span_block_reader *r;
     struct sf_why why;
 
-    sf_store_u16le(bytes.p + 4, 2);
+    sf_store_u16le(bytes.p + 4, 3);
     sf_store_u64le(bytes.p + 120, sf_hash(bytes.p, 120));
     assert_err(sf_span_block_open_memory(&bytes, &r, &why), SF_ERR_UNSUPPORTED);
-    assert_non_null(strstr(why.text, "format 2"));
+    assert_non_null(strstr(why.text, "format 3"));
     sf_buf_done(&bytes);
 }

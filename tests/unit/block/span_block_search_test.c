@@ -369,11 +369,11 @@ TEST(span_block_search, counts_keys_and_operations)
     assert_int_equal(n, 2);
     assert_str(ops[0].service, "shop");
     assert_str(ops[0].name, "even");
-    assert_int_equal(ops[0].n_spans, 10000);
-    assert_int_equal(ops[0].n_errors, 2000);
-    assert_int_equal(ops[0].buckets[0], 200); /* no time at all */
-    assert_int_equal(ops[0].buckets[4], 200); /* 2 us, which is where it ends */
-    assert_int_equal(ops[0].sum_ns, 200 * 2450000);
+    assert_int_equal(ops[0].all.n_spans, 10000);
+    assert_int_equal(ops[0].all.n_errors, 2000);
+    assert_int_equal(ops[0].all.buckets[0], 200); /* no time at all */
+    assert_int_equal(ops[0].all.buckets[4], 200); /* 2 us, which is where it ends */
+    assert_int_equal(ops[0].all.sum_ns, 200 * 2450000);
     sf_span_block_close(r);
     sf_arena_done(&a);
 }

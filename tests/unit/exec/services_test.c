@@ -34,29 +34,28 @@ TEST(services, sum_operations_into_their_service)
     struct sf_operation_row rows[] = {
         {.service = SF_STR("api"),
          .name = SF_STR("GET"),
-         .n_spans = 10,
-         .n_errors = 1,
-         .sum_ns = 1000},
+         .all = {.n_spans = 10, .n_errors = 1, .sum_ns = 1000},
+         .entries = {.n_spans = 4, .n_errors = 1, .sum_ns = 800}},
         {.service = SF_STR("api"),
          .name = SF_STR("PUT"),
-         .n_spans = 30,
-         .n_errors = 3,
-         .sum_ns = 7000},
-        {.service = SF_STR("db"), .name = SF_STR("SELECT"), .n_spans = 5, .sum_ns = 500}};
+         .all = {.n_spans = 30, .n_errors = 3, .sum_ns = 7000}},
+        {.service = SF_STR("db"), .name = SF_STR("SELECT"), .all = {.n_spans = 5, .sum_ns = 500}}};
     struct sf_operation_rows in = {rows, 3};
     struct sf_services out = {0};
     struct sf_arena req;
-    rows[0].buckets[10] = 10;
-    rows[1].buckets[20] = 30;
+    rows[0].all.buckets[10] = 10;
+    rows[1].all.buckets[20] = 30;
     assert_true(sf_arena_init(&req, 1 << 20));
     assert_ok(sf_services_sum(&in, SF_STR_NONE, &req, &out, NULL));
     assert_int_equal(out.n, 2);
     assert_str(out.list[0].sum.name, "api");
-    assert_int_equal(out.list[0].sum.n_spans, 40);
-    assert_int_equal(out.list[0].sum.n_errors, 4);
-    assert_int_equal(out.list[0].sum.mean_ns, 200);
+    assert_int_equal(out.list[0].sum.spans.n, 40);
+    assert_int_equal(out.list[0].sum.spans.n_errors, 4);
+    assert_int_equal(out.list[0].sum.requests.n, 4);
+    assert_int_equal(out.list[0].sum.requests.mean_ns, 200);
+    assert_int_equal(out.list[0].sum.spans.mean_ns, 200);
     assert_int_equal(out.list[0].n_operations, 2);
-    assert_true(out.list[0].sum.p50_ns > 26900 && out.list[0].sum.p50_ns <= 32000);
+    assert_true(out.list[0].sum.spans.p50_ns > 26900 && out.list[0].sum.spans.p50_ns <= 32000);
     assert_str(out.list[1].operations[0].name, "SELECT");
     assert_ok(sf_services_sum(&in, SF_STR("db"), &req, &out, NULL));
     assert_int_equal(out.n, 1);

@@ -36,8 +36,10 @@ TEST(trace_json, is_flat_and_marks_the_critical_path)
 
 TEST(services_json, has_rates_over_the_range)
 {
-    static const struct sf_call_stats ops[] = {{{"GET /", 5}, 120, 6, 10, 20, 30, 40}};
-    static const struct sf_service_stats list[] = {{{{"web", 3}, 120, 6, 10, 20, 30, 40}, ops, 1}};
+    static const struct sf_call_stats ops[] = {
+        {{"GET /", 5}, {120, 6, 10, 20, 30, 40}, {60, 3, 5, 6, 7, 8}}};
+    static const struct sf_service_stats list[] = {
+        {{{"web", 3}, {120, 6, 10, 20, 30, 40}, {60, 3, 5, 6, 7, 8}}, ops, 1}};
     struct sf_services s = {.from_ns = 0, .until_ns = 60000000000, .list = list, .n = 1};
     struct sf_buf out = {0};
     sf_services_json(&s, &out);
@@ -45,8 +47,11 @@ TEST(services_json, has_rates_over_the_range)
                "{\"fromUnixNano\":\"0\",\"untilUnixNano\":\"60000000000\",\"isExact\":false,"
                "\"services\":[{\"service\":\"web\",\"spans\":120,\"errors\":6,\"ratePerSecond\":2,"
                "\"errorShare\":0.05,\"meanNs\":10,\"p50Ns\":20,\"p95Ns\":30,\"p99Ns\":40,"
+               "\"requests\":{\"count\":60,\"errors\":3,\"ratePerSecond\":1,\"errorShare\":0.05,"
+               "\"meanNs\":5,\"p50Ns\":6,\"p95Ns\":7,\"p99Ns\":8},"
                "\"operations\":[{\"operation\":\"GET /\",\"spans\":120,\"errors\":6,"
                "\"ratePerSecond\":2,\"errorShare\":0.05,\"meanNs\":10,\"p50Ns\":20,\"p95Ns\":30,"
-               "\"p99Ns\":40}]}]}");
+               "\"p99Ns\":40,\"requests\":{\"count\":60,\"errors\":3,\"ratePerSecond\":1,"
+               "\"errorShare\":0.05,\"meanNs\":5,\"p50Ns\":6,\"p95Ns\":7,\"p99Ns\":8}}]}]}");
     sf_buf_done(&out);
 }

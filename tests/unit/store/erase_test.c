@@ -66,7 +66,7 @@ static uint64_t count_operations(struct store_rig *r)
     uint64_t n = 0;
     assert_ok(r->store->ops->operations(r->store, 0, 0, &r->q, &rows, &r->why));
     for (uint32_t i = 0; i < rows.n; i++)
-        n += rows.rows[i].n_spans;
+        n += rows.rows[i].all.n_spans;
     return n;
 }
 

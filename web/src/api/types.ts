@@ -1,7 +1,6 @@
 // The shapes of docs/api.md that the page reads.
 
-export interface Red {
-  spans: number;
+export interface SpanFigures {
   errors: number;
   ratePerSecond: number;
   errorShare: number;
@@ -9,6 +8,11 @@ export interface Red {
   p50Ns: number;
   p95Ns: number;
   p99Ns: number;
+}
+/** Figures of all spans, and of those by which requests enter the service. */
+export interface Red extends SpanFigures {
+  spans: number;
+  requests: SpanFigures & { count: number };
 }
 export interface Operation extends Red {
   operation: string;

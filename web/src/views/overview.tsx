@@ -55,17 +55,21 @@ function columns(range: Range, costs: ReadonlyMap<string, Cost> | undefined): Co
         </ViewLink>
       ),
     },
-    { key: "rate", title: "Requests", isNumber: true, by: (s) => s.ratePerSecond, cell: (s) => rate(s.ratePerSecond), hint: "spans per second" },
+    { key: "rate", title: "Requests", isNumber: true, by: (s) => s.requests.ratePerSecond, cell: (s) => rate(s.requests.ratePerSecond), hint: "requests that enter the service, per second" },
     {
       key: "errors",
       title: "Errors",
       isNumber: true,
-      by: (s) => s.errorShare,
-      cell: (s) => <span class={s.errors > 0 ? "bad" : undefined} title={`${count(s.errors)} of ${count(s.spans)} spans`}>{percent(s.errorShare)}</span>,
+      by: (s) => s.requests.errorShare,
+      cell: (s) => (
+        <span class={s.requests.errors > 0 ? "bad" : undefined} title={`${count(s.requests.errors)} of ${count(s.requests.count)} requests`}>
+          {percent(s.requests.errorShare)}
+        </span>
+      ),
     },
-    { key: "p50", title: "p50", isNumber: true, by: (s) => s.p50Ns, cell: (s) => duration(s.p50Ns) },
-    { key: "p95", title: "p95", isNumber: true, by: (s) => s.p95Ns, cell: (s) => duration(s.p95Ns) },
-    { key: "p99", title: "p99", isNumber: true, by: (s) => s.p99Ns, cell: (s) => duration(s.p99Ns) },
+    { key: "p50", title: "p50", isNumber: true, by: (s) => s.requests.p50Ns, cell: (s) => duration(s.requests.p50Ns) },
+    { key: "p95", title: "p95", isNumber: true, by: (s) => s.requests.p95Ns, cell: (s) => duration(s.requests.p95Ns) },
+    { key: "p99", title: "p99", isNumber: true, by: (s) => s.requests.p99Ns, cell: (s) => duration(s.requests.p99Ns) },
     {
       key: "cpu",
       title: "CPU",

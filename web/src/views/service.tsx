@@ -41,7 +41,7 @@ function Charts(props: { inner: string; range: Range }) {
 function columns(service: string): Column<Operation>[] {
   return [
     { key: "name", title: "Operation", by: (o) => o.operation, cell: (o) => <ViewLink to={{ view: "service", service, operation: o.operation }}><Name text={o.operation} /></ViewLink> },
-    { key: "rate", title: "Requests", isNumber: true, by: (o) => o.ratePerSecond, cell: (o) => rate(o.ratePerSecond) },
+    { key: "rate", title: "Spans", isNumber: true, by: (o) => o.ratePerSecond, cell: (o) => rate(o.ratePerSecond) },
     { key: "errors", title: "Errors", isNumber: true, by: (o) => o.errorShare, cell: (o) => <span class={o.errors > 0 ? "bad" : undefined} title={`${count(o.errors)} of ${count(o.spans)}`}>{percent(o.errorShare)}</span> },
     { key: "p50", title: "p50", isNumber: true, by: (o) => o.p50Ns, cell: (o) => duration(o.p50Ns) },
     { key: "p95", title: "p95", isNumber: true, by: (o) => o.p95Ns, cell: (o) => duration(o.p95Ns) },

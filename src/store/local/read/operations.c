@@ -75,26 +75,53 @@ static enum sf_err find(struct sums *s, sf_str service, sf_str name, struct sf_o
     return SF_OK;
 }
 
+static void add_count(struct sf_call_count *to, const struct sf_call_count *from)
+{
+    to->n_spans += from->n_spans;
+    to->n_errors += from->n_errors;
+    to->sum_ns = sf_add_sat_u64(to->sum_ns, from->sum_ns);
+    for (unsigned k = 0; k < SF_SKETCH_BUCKETS; k++)
+        to->buckets[k] += from->buckets[k];
+}
+
 static enum sf_err add_sketches(struct sums *s, const struct sf_span_block_reader *reader,
                                 struct sf_why *why)
 {
-    uint32_t n;
+    uint32_t n, n_entries, at = 0;
     const struct sf_block_operation *list = sf_span_block_operations(reader, &n);
+    const struct sf_block_entry *entries;
+    sf_span_block_entries(reader, &entries, &n_entries);
     for (uint32_t i = 0; i < n; i++) {
         struct sf_operation_row *row;
         enum sf_err err;
+        while (at < n_entries && entries[at].op < i)
+            at++;
         if (!sf_query_has_tenant(s->q, list[i].tenant))
             continue;
         err = find(s, list[i].service, list[i].name, &row, why);
         if (err)
             return err;
-        row->n_spans += list[i].n_spans;
-        row->n_errors += list[i].n_errors;
-        row->sum_ns += list[i].sum_ns;
-        for (unsigned k = 0; k < SF_SKETCH_BUCKETS; k++)
-            row->buckets[k] += list[i].buckets[k];
+        add_count(&row->all, &list[i].all);
+        if (at < n_entries && entries[at].op == i)
+            add_count(&row->entries, &entries[at].count);
     }
     return SF_OK;
+}
+
+/* A block of before entries were counted says nothing of them: its rows do. */
+static bool has_entries(const struct sf_span_block_reader *reader)
+{
+    const struct sf_block_entry *entries;
+    uint32_t n;
+    return sf_span_block_entries(reader, &entries, &n);
+}
+
+static void count_span(struct sf_call_count *c, bool is_error, uint64_t duration_ns)
+{
+    c->n_spans++;
+    c->n_errors += is_error;
+    c->sum_ns = sf_add_sat_u64(c->sum_ns, duration_ns);
+    c->buckets[sf_sketch_bucket(duration_ns)]++;
 }
 
 static bool is_counted(const struct sums *s, uint64_t start_ns)
@@ -107,7 +134,8 @@ static bool is_counted(const struct sums *s, uint64_t start_ns)
 static enum sf_err add_granule(struct sums *s, struct sf_run *run, uint32_t granule,
                                struct sf_why *why)
 {
-    uint32_t columns = SF_COL_TIMES | SF_COL_KIND | SF_COL_NAME | SF_COL_RESOURCE;
+    uint32_t columns = SF_COL_TIMES | SF_COL_KIND | SF_COL_NAME | SF_COL_RESOURCE | SF_COL_PARENT |
+                       SF_COL_REST;
     const struct sf_span_rows *rows;
     enum sf_err err = sf_granules_get(&s->granules, run, granule, columns, &rows, why);
     for (uint32_t i = 0; !err && i < rows->n_rows; i++) {
@@ -121,10 +149,9 @@ static enum sf_err add_granule(struct sums *s, struct sf_run *run, uint32_t gran
         err = find(s, service, rows->name.dict[rows->name.code[i]], &row, why);
         if (err)
             return err;
-        row->n_spans++;
-        row->n_errors += rows->status[i] == SF_STATUS_ERROR;
-        row->sum_ns = sf_add_sat_u64(row->sum_ns, ns);
-        row->buckets[sf_sketch_bucket(ns)]++;
+        count_span(&row->all, rows->status[i] == SF_STATUS_ERROR, ns);
+        if (sf_span_is_entry(rows->kind[i], rows->parent_id[i] == 0, rows->spans[i].flags))
+            count_span(&row->entries, rows->status[i] == SF_STATUS_ERROR, ns);
     }
     return err;
 }
@@ -157,7 +184,8 @@ static enum sf_err add_run(void *arg, size_t place, bool *out_is_done, struct sf
         return err;
     *out_is_done = false;
     s->q->stats.n_blocks++;
-    err = is_inside && !is_touched ? add_sketches(s, reader, why) : add_rows(s, run, reader, why);
+    err = is_inside && !is_touched && has_entries(reader) ? add_sketches(s, reader, why)
+                                                          : add_rows(s, run, reader, why);
     sf_run_leave(run);
     return err;
 }
