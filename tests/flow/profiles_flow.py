@@ -46,6 +46,24 @@ def test_our_own_door_takes_folded_text():
     assert folded("text", type="alloc_space") == {"main;a": 6, "main;b": 10}
 
 
+def test_files_of_other_tools_are_told_by_content():
+    perf = b"app 7/8 [001] 5.000001: 250000 cpu-clock:u: \n\t 7f00 work+0x10 (/bin/app)\n\t 7f10 main (/bin/app)\n\n"
+    trace = b'[{"ph":"B","pid":1,"tid":2,"ts":0,"name":"a"},{"ph":"X","pid":1,"tid":2,"ts":1,"dur":2,"name":"b"}'
+    for service, body, kind, want in (("perf", perf, "process_cpu:cpu", {"app;main;work": 250000}),
+                                      ("chrome", trace, "wall:wall", {"a": 1000, "a;b": 2000})):
+        answer = server.post(f"/api/v1/profile?service={service}", body, "application/octet-stream")
+        assert answer.status == 200, answer.text
+        assert folded(service, type=kind) == want, service
+    tree = b"\0\0\1\1a\0\2\1b\1\0\1c\2\0"  # bare: a;b 1, a;c 2
+    answer = server.post("/ingest?name=bare.alloc_space%7B%7D", tree, "application/octet-stream")
+    assert answer.status == 200, (answer.status, answer.text)
+    assert folded("bare", type="alloc_space") == {"a;b": 1, "a;c": 2}
+    for body, look in ((b'{"nodes":[{"id":1}],"samples":[1]}', "JSON with `nodes` and no `timeDeltas`"),
+                       (b'{"traceEvents":[', "trace: "), (b"hello", 'text that begins "hello"')):
+        answer = server.post("/api/v1/profile?service=none", body, "application/octet-stream")
+        assert answer.status == 400 and look in answer.text, answer.text
+
+
 def test_a_very_deep_stack_is_cut_in_the_middle_and_marked():
     def send(depth):
         text = ";".join(f"f{i}" for i in range(depth)) + " 4\n"
