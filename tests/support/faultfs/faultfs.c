@@ -28,6 +28,7 @@
 static struct faultfs_control own;
 static struct faultfs_control *control = &own;
 static void (*_Atomic recorder)(const struct faultfs_event *e);
+static _Atomic bool records_reads;
 
 /* --- the control block --- */
 
@@ -80,7 +81,14 @@ void faultfs_arm(uint32_t calls, enum faultfs_mode mode, int error, uint64_t fir
 
 void faultfs_record(void (*see)(const struct faultfs_event *e))
 {
+    records_reads = false;
     recorder = see;
+}
+
+void faultfs_record_reads(void (*see)(const struct faultfs_event *e))
+{
+    recorder = see;
+    records_reads = true;
 }
 
 /* --- which file, and is it its turn --- */
@@ -258,7 +266,10 @@ static ssize_t do_read(int fd, const struct iovec *v, int n, int64_t off)
         (void)has_failed(true);
         return -1;
     }
-    return vector_call(SYS_preadv, fd, v, n, off);
+    ssize_t got = vector_call(SYS_preadv, fd, v, n, off);
+    if (got > 0 && records_reads)
+        record_fd(FAULTFS_READ, fd, off < 0 ? 0 : (uint64_t)off, NULL, (size_t)got);
+    return got;
 }
 
 #define ONE(p, len) (&(struct iovec){(void *)(uintptr_t)(p), (len)})

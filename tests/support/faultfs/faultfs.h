@@ -75,4 +75,5 @@ struct faultfs_event {
     const void *bytes;      /* WRITE: one event for each piece */
     size_t len;
 };
-void faultfs_record(void (*see)(const struct faultfs_event *e)); /* NULL: stop */
+void faultfs_record(void (*see)(const struct faultfs_event *e));       /* NULL: stop */
+void faultfs_record_reads(void (*see)(const struct faultfs_event *e)); /* READ as well */
