@@ -60,7 +60,7 @@ enum sf_err sf_budget_query(struct sf_budget *b, size_t *io_counted, size_t len,
         return SF_OK;
     return sf_fail(why, SF_ERR_LIMIT,
                    "query: holds %zu KB and all queries may hold %zu KB together; narrow the time "
-                   "range or raise memory",
+                   "range, or raise the setting \"memory\"",
                    len >> 10, b->cap[SF_LINE_QUERIES] >> 10);
 }
 

@@ -154,6 +154,46 @@ TEST(local, says_what_it_does_not_do)
     store_rig_done(&r);
 }
 
+/* A resource of 7 KB under 12,000 spans that no flush has seen: once, and not once per span. */
+TEST(local, reads_a_large_trace_from_memory_with_its_resource_once)
+{
+    enum { N = 12000, PIECE = 1000, N_ATTRS = 40, LEN = 100 };
+    struct store_rig r;
+    static struct sf_attr attrs[N_ATTRS];
+    static char keys[N_ATTRS][32], text[LEN + N_ATTRS];
+    static struct sf_span spans[PIECE];
+    struct sf_resource res = {.attrs = {attrs, N_ATTRS}, .service = SF_STR("shop")};
+    struct sf_scope scope = {.name = SF_STR("lib")};
+    struct sf_span_batch b = {&res, &scope, spans, 1, 1, PIECE};
+    sf_trace_id id = {{1, 2, 3}};
+    struct store_answer a;
+
+    memset(text, 'x', sizeof(text));
+    for (int i = 0; i < N_ATTRS; i++) {
+        snprintf(keys[i], sizeof(keys[i]), "k8s.label.%d", i);
+        attrs[i] = (struct sf_attr){sf_str_from(keys[i]),
+                                    {.type = SF_VALUE_STR, .str = {text + i, LEN}}};
+    }
+    store_rig_init(&r);
+    assert_ok(store_rig_open(&r));
+    for (uint32_t at = 0; at < N; at += PIECE) {
+        for (uint32_t i = 0; i < PIECE; i++)
+            spans[i] = (struct sf_span){.trace_id = id,
+                                        .span_id = at + i + 1,
+                                        .name = SF_STR("op"),
+                                        .start_ns = START_NS + i,
+                                        .end_ns = START_NS + i + 1};
+        assert_ok(store_put(&r, at / PIECE % 2, 1, &b, 0));
+    }
+    a = store_trace(&r, 1, id);
+    assert_ok(a.err);
+    assert_int_equal(a.n, N);
+    for (uint32_t i = 0; i < N; i += 97)
+        assert_int_equal(a.resources[i].attrs.n, N_ATTRS);
+    assert_true(sf_budget_most(&store_rig_local(&r)->budget, SF_LINE_QUERIES) < 16 << 20);
+    store_rig_done(&r);
+}
+
 TEST(local, numbers_tenants_and_never_mixes_them)
 {
     struct store_rig r;

@@ -6,8 +6,12 @@
 #include "base/list.h"
 #include "base/num.h"
 #include "block/span/span_block_reader.h"
+#include "store/local/write/seal.h"
 
 enum { KEEP_CAP = 256 << 20, BATCH_CAP = 1 << 30 };
+/* Rows that are copied out of memtables. Of a larger trace the memtables are sealed first: parts
+ * are read granule by granule, and share their resources. */
+enum { FRESH_MAX = 2048 };
 
 enum sf_err sf_trace_read_init(struct sf_trace_read *t, struct sf_local *l,
                                struct sf_snapshot *snapshot, struct sf_query_ctx *q,
@@ -41,6 +45,9 @@ void sf_trace_read_reset(struct sf_trace_read *t)
     t->sources = NULL;
     t->fresh = NULL;
     t->n_rows = t->rows_cap = t->n_sources = t->sources_cap = t->n_fresh = t->fresh_cap = 0;
+    t->fresh_resources = NULL;
+    t->fresh_scopes = NULL;
+    t->n_fresh_resources = t->fresh_resources_cap = t->n_fresh_scopes = t->fresh_scopes_cap = 0;
 }
 
 static enum sf_err too_large(struct sf_why *why)
@@ -132,26 +139,63 @@ static bool copy_scope(struct sf_arena *a, struct sf_scope *s)
 
 /* ---- memtables ---- */
 
-static bool grow_fresh(struct sf_trace_read *t)
+/* Of one memtable: what its resources and scopes are among the copies, place + 1. */
+struct fresh_map {
+    uint32_t *resources, *scopes;
+};
+
+static bool copy_fresh_resource(struct sf_trace_read *t, struct fresh_map *m,
+                                const struct sf_rowset *rows, uint32_t place, uint32_t *out)
 {
-    uint32_t spans = t->fresh_cap, resources = spans;
-    return sf_list_room_in(&t->keep, &t->fresh, t->n_fresh, &spans, 64) &&
-           sf_list_room_in(&t->keep, &t->fresh_resources, t->n_fresh, &resources, 64) &&
-           sf_list_room_in(&t->keep, &t->fresh_scopes, t->n_fresh, &t->fresh_cap, 64);
+    if (!m->resources)
+        m->resources = sf_arena_new_n(&t->keep, rows->resources.n, sizeof(*m->resources));
+    if (!m->resources)
+        return false;
+    if (!m->resources[place]) {
+        struct sf_resource *to;
+        if (!sf_list_room_in(&t->keep, &t->fresh_resources, t->n_fresh_resources,
+                             &t->fresh_resources_cap, 16))
+            return false;
+        to = &t->fresh_resources[t->n_fresh_resources];
+        if (!sf_rowset_get_resource(rows, place, &t->keep, to) || !copy_resource(&t->keep, to))
+            return false;
+        m->resources[place] = ++t->n_fresh_resources;
+    }
+    *out = m->resources[place] - 1;
+    return true;
 }
 
-static bool copy_fresh(struct sf_trace_read *t, const struct sf_rowset *rows, size_t i)
+static bool copy_fresh_scope(struct sf_trace_read *t, struct fresh_map *m,
+                             const struct sf_rowset *rows, uint32_t place, uint32_t *out)
+{
+    if (!m->scopes)
+        m->scopes = sf_arena_new_n(&t->keep, rows->scopes.n, sizeof(*m->scopes));
+    if (!m->scopes)
+        return false;
+    if (!m->scopes[place]) {
+        struct sf_scope *to;
+        if (!sf_list_room_in(&t->keep, &t->fresh_scopes, t->n_fresh_scopes, &t->fresh_scopes_cap,
+                             16))
+            return false;
+        to = &t->fresh_scopes[t->n_fresh_scopes];
+        if (!sf_rowset_get_scope(rows, place, &t->keep, to) || !copy_scope(&t->keep, to))
+            return false;
+        m->scopes[place] = ++t->n_fresh_scopes;
+    }
+    *out = m->scopes[place] - 1;
+    return true;
+}
+
+static bool copy_fresh(struct sf_trace_read *t, struct fresh_map *m, const struct sf_rowset *rows,
+                       size_t i)
 {
     struct sf_span *s;
-    uint32_t at = t->n_fresh;
-    if (at == t->fresh_cap && !grow_fresh(t))
+    if (!sf_list_room_in(&t->keep, &t->fresh, t->n_fresh, &t->fresh_cap, 64))
         return false;
-    s = &t->fresh[at];
+    s = &t->fresh[t->n_fresh];
     if (!sf_rowset_get(rows, i, &t->keep, s) || !copy_span(&t->keep, s) ||
-        !sf_rowset_get_resource(rows, s->resource, &t->keep, &t->fresh_resources[at]) ||
-        !copy_resource(&t->keep, &t->fresh_resources[at]) ||
-        !sf_rowset_get_scope(rows, s->scope, &t->keep, &t->fresh_scopes[at]) ||
-        !copy_scope(&t->keep, &t->fresh_scopes[at]))
+        !copy_fresh_resource(t, m, rows, s->resource, &s->resource) ||
+        !copy_fresh_scope(t, m, rows, s->scope, &s->scope))
         return false;
     t->n_fresh++;
     return true;
@@ -160,25 +204,33 @@ static bool copy_fresh(struct sf_trace_read *t, const struct sf_rowset *rows, si
 static bool find_fresh(struct sf_trace_read *t, const struct sf_body *body, uint64_t hash)
 {
     const struct sf_rowset *rows = &body->rows;
+    struct fresh_map m = {0};
     if (!sf_body_may_have(body, hash))
         return true;
-    for (size_t i = 0; i < rows->n_rows; i++) {
+    for (size_t i = 0; i < rows->n_rows && !t->has_many; i++) {
         const struct sf_mem_row *row = &rows->rows[i];
-        if (row->hash == hash && row->tenant == t->tenant && sf_trace_id_eq(row->trace_id, t->id) &&
-            !copy_fresh(t, rows, i))
+        if (row->hash != hash || row->tenant != t->tenant || !sf_trace_id_eq(row->trace_id, t->id))
+            continue;
+        if (t->n_fresh >= t->fresh_max) {
+            t->has_many = true;
+            return true;
+        }
+        if (!copy_fresh(t, &m, rows, i))
             return false;
     }
     return true;
 }
 
-/* Copies the trace's rows out of the memtables; before load(), and before its snapshot is taken. */
-static enum sf_err trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
-                                    struct sf_why *why)
+/* At most `max` rows; has_many: there are more. */
+static enum sf_err read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
+                              uint32_t max, struct sf_why *why)
 {
     uint64_t hash = sf_trace_id_hash(id, tenant);
     t->tenant = tenant;
     t->id = id;
-    for (unsigned i = 0; i < t->l->n_memtables; i++) {
+    t->fresh_max = max;
+    t->has_many = false;
+    for (unsigned i = 0; i < t->l->n_memtables && !t->has_many; i++) {
         struct sf_memtable *m = &t->l->memtables[i];
         bool ok;
         sf_mutex_lock(&m->lock);
@@ -190,6 +242,19 @@ static enum sf_err trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf
             return too_large(why);
     }
     return SF_OK;
+}
+
+/* Copies the trace's rows out of the memtables, or has these sealed when it has many; before
+ * load(), and before its snapshot is taken. */
+static enum sf_err trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
+                                    struct sf_why *why)
+{
+    enum sf_err err = read_fresh(t, tenant, id, FRESH_MAX, why);
+    if (err || !t->has_many)
+        return err;
+    sf_trace_read_reset(t);
+    err = sf_seal_for_reader(t->l, t->q, why);
+    return err ? err : read_fresh(t, tenant, id, UINT32_MAX, why); /* what came since */
 }
 
 /* ---- parts and blocks ---- */
@@ -483,9 +548,10 @@ static bool emit_row(struct sf_trace_read *t, struct emit *e, const struct sf_sp
 
 static bool emit_fresh(struct sf_trace_read *t, struct emit *e, uint32_t row, uint32_t to)
 {
-    e->spans[to] = t->fresh[row]; /* the copies live as long as the trace is loaded */
-    return place_resource(t, e, &t->fresh_resources[row], &e->spans[to].resource) &&
-           place_scope(t, e, &t->fresh_scopes[row], &e->spans[to].scope);
+    struct sf_span *s = &e->spans[to];
+    *s = t->fresh[row]; /* the copies live as long as the trace is loaded */
+    return place_resource(t, e, &t->fresh_resources[s->resource], &s->resource) &&
+           place_scope(t, e, &t->fresh_scopes[s->scope], &s->scope);
 }
 
 static bool prepare(struct sf_trace_read *t, struct emit *e, uint32_t n)

@@ -38,10 +38,13 @@ struct sf_trace_read {
     uint32_t n_rows, rows_cap;
     struct sf_trace_source *sources;
     uint32_t n_sources, sources_cap;
-    struct sf_span *fresh; /* from memtables, with their tables */
-    struct sf_resource *fresh_resources;
+    struct sf_span *fresh;               /* from memtables, with their tables */
+    struct sf_resource *fresh_resources; /* each once for each memtable */
     struct sf_scope *fresh_scopes;
-    uint32_t n_fresh, fresh_cap;
+    uint32_t n_fresh, fresh_cap, n_fresh_resources, fresh_resources_cap, n_fresh_scopes,
+        fresh_scopes_cap;
+    uint32_t fresh_max; /* rows to be copied from memtables */
+    bool has_many;      /* there are more than that */
     size_t counted_len;
 };
 
