@@ -16,6 +16,7 @@
 #include "listen/listener.h"
 #include "os/clock.h"
 #include "os/dir.h"
+#include "os/memory.h"
 #include "os/own_names.h"
 #include "serve/pyroscope/settings.h"
 #include "serve/router.h"
@@ -356,6 +357,23 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
     return SF_OK;
 }
 
+/* The budget counts what the server asks for; the kernel counts sockets and its cache too. */
+enum { GROUP_SLACK_LEN = 32 << 20 };
+
+static void check_limit(const struct sf_server *s)
+{
+    uint64_t limit = sf_memory_limit_len(), need = s->config->memory_len + GROUP_SLACK_LEN;
+    if (limit < need)
+        sf_log_print(
+            s->log, SF_SAY_WARN,
+            "server: memory is %llu MiB and the control group allows %llu MiB, of which "
+            "%d are for the kernel: the process may be killed; set memory to %llu MiB or "
+            "less, or raise the limit of the group",
+            (unsigned long long)(s->config->memory_len >> 20), (unsigned long long)(limit >> 20),
+            GROUP_SLACK_LEN >> 20,
+            (unsigned long long)(limit > GROUP_SLACK_LEN ? (limit - GROUP_SLACK_LEN) >> 20 : 0));
+}
+
 enum sf_err sf_server_start(const struct sf_config *config, struct sf_log *log,
                             struct sf_server **out, struct sf_why *why)
 {
@@ -365,6 +383,8 @@ enum sf_err sf_server_start(const struct sf_config *config, struct sf_log *log,
     s->config = config;
     s->log = log;
     sf_mutex_init(&s->mutex, SF_LOCK_APP_SERVER);
+    sf_memory_tune();
+    check_limit(s);
     unsigned cores = sf_thread_cores();
     s->n_ingest = cores < MAX_WORKERS ? cores : MAX_WORKERS;
     s->n_query = s->n_ingest > 1 ? s->n_ingest - 1 : 1;

@@ -1,6 +1,7 @@
 #include "serve/large_turn.h"
 
 #include "base/limits.h"
+#include "os/memory.h"
 #include "serve/call.h"
 
 static void refuse(struct sf_call *call)
@@ -76,6 +77,7 @@ void sf_large_turn_pass(struct sf_call *call)
     if (!call->has_large_turn)
         return;
     call->has_large_turn = false;
+    sf_memory_give_back(); /* before the next one takes as much again */
     do {
         next = take_parked(t);
     } while (next && !is_resumed(next));
