@@ -97,7 +97,9 @@ void sf_wal_tail_close(struct sf_wal_tail *t)
     sf_file_close(&t->file);
 }
 
-bool sf_wal_tail_range(const struct sf_wal_tail *t, uint32_t i, uint64_t ckpt_lsn,
+/* The records that segment `i` must hold above the checkpoint: [*out_from, *out_to). False: none.
+ */
+static bool find_range(const struct sf_wal_tail *t, uint32_t i, uint64_t ckpt_lsn,
                        uint64_t *out_from, uint64_t *out_to)
 {
     uint64_t from = t->segments[i].segment.first_lsn, to = t->synced_lsn + 1;
@@ -131,7 +133,7 @@ void sf_wal_tail_compare(const struct sf_wal_tail *t, uint64_t ckpt_lsn, struct 
         const struct sf_wal_tail_segment *want = &t->segments[i];
         struct sf_wal_found *f = find_slot(found, n_found, want->number);
         uint64_t from, to;
-        if (!sf_wal_tail_range(t, i, ckpt_lsn, &from, &to) || (f && f->err))
+        if (!find_range(t, i, ckpt_lsn, &from, &to) || (f && f->err))
             continue;
         if (f && (f->state == SF_WAL_SEGMENT_EMPTY || f->state == SF_WAL_SEGMENT_DAMAGED)) {
             f->segment = want->segment;

@@ -46,11 +46,6 @@ enum sf_err sf_wal_tail_open(struct sf_wal_tail *t, struct sf_dir *dir, struct s
 enum sf_err sf_wal_tail_write(struct sf_wal_tail *t, bool is_synced, struct sf_why *why);
 void sf_wal_tail_close(struct sf_wal_tail *t); /* a zeroed one is fine */
 
-/* The records that segment `i` must hold above the checkpoint: [*out_from, *out_to). False: none.
- */
-bool sf_wal_tail_range(const struct sf_wal_tail *t, uint32_t i, uint64_t ckpt_lsn,
-                       uint64_t *out_from, uint64_t *out_to);
-
 enum sf_wal_tail_finding {
     SF_WAL_TAIL_RESTORED, /* the slot's header is gone; the one written down is used */
     SF_WAL_TAIL_MISSING,  /* no such slot, or it belongs to another segment */
