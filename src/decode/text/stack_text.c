@@ -29,9 +29,12 @@ enum sf_err sf_stack_text_init(struct sf_stack_text *t, struct sf_profile_build 
 /* "_[k]" at the end: whose code it is, as perf's and async-profiler's folders write it. */
 static enum sf_frame_kind take_suffix(sf_str *name)
 {
-    const char *end = name->p + name->len;
+    const char *end;
     enum sf_frame_kind kind;
-    if (name->len < 5 || end[-4] != '_' || end[-3] != '[' || end[-1] != ']')
+    if (name->len < 5)
+        return SF_FRAME_UNKNOWN;
+    end = name->p + name->len;
+    if (end[-4] != '_' || end[-3] != '[' || end[-1] != ']')
         return SF_FRAME_UNKNOWN;
     switch (end[-2]) {
     case 'k': kind = SF_FRAME_KERNEL; break;
