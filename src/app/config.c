@@ -247,6 +247,21 @@ static enum sf_err check_whole(struct sf_config *c, struct sf_why *why)
     if (c->auth.header && !is_header_name(sf_str_from(c->auth.header)))
         return sf_config_fail(c, origin_at(c, "auth.header"), why,
                               "auth.header: \"%s\" is not the name of a header", c->auth.header);
+    const char *const proxy_headers[] = {c->auth.user_header, c->auth.groups_header};
+    for (size_t i = 0; i < 2; i++) {
+        if (proxy_headers[i] && !is_header_name(sf_str_from(proxy_headers[i])))
+            return sf_config_fail(c, origin_at(c, "auth.proxy.user_header"), why,
+                                  "auth.proxy: \"%s\" is not the name of a header",
+                                  proxy_headers[i]);
+    }
+    if (c->auth.user_header && (c->auth.proxy_peers.n == 0 || !c->auth.users_file))
+        return sf_config_fail(c, origin_at(c, "auth.proxy.user_header"), why,
+                              "auth.proxy.user_header needs auth.proxy.peers (whom to believe) and "
+                              "auth.proxy.users_file (who may do what)");
+    if (!c->auth.user_header &&
+        (c->auth.groups_header || c->auth.proxy_peers.n || c->auth.users_file))
+        return sf_config_fail(c, origin_at(c, "auth.proxy.user_header"), why,
+                              "auth.proxy needs user_header: the header that names the user");
     if (c->redact.is_enabled && c->redact.replace == SF_REDACT_HASH && !c->redact.hash_key_file)
         return sf_config_fail(c, origin_at(c, "redact.replace"), why,
                               "redact.replace: hash needs a key; add  hash_key_file: FILE  (make "

@@ -72,7 +72,9 @@ struct sf_config {
     const char *data_dir;
     uint64_t memory_len;
     struct {
-        const char *token_file, *header; /* NULL: none */
+        const char *token_file, *header;                      /* NULL: none */
+        const char *user_header, *groups_header, *users_file; /* of a proxy; NULL: none */
+        struct sf_config_list proxy_peers;
         bool allow_public_without_auth;
     } auth;
     struct sf_config_list hosts, cors_origins;

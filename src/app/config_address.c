@@ -78,7 +78,7 @@ bool sf_config_is_public(const char *host)
 
 enum sf_err sf_config_check_public(const struct sf_config *c, struct sf_why *why)
 {
-    if (c->auth.token_file || c->auth.allow_public_without_auth)
+    if (c->auth.token_file || c->auth.user_header || c->auth.allow_public_without_auth)
         return SF_OK;
     for (size_t i = 0; i < c->n_addresses; i++) {
         const struct sf_listen_address *a = &c->addresses[i];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/port_owner.h"
+#include "app/proxy_users.h"
 #include "app/tokens.h"
 #include "app/version.h"
 #include "base/heap.h"
@@ -35,8 +36,9 @@ struct sf_server {
     struct sf_log *log;
     struct sf_service service;
     struct sf_redactor *redactor;
-    struct sf_tokens *tokens; /* NULL: none are asked for */
-    char auth_header[64];     /* lower case */
+    struct sf_tokens *tokens;                                 /* NULL: none are asked for */
+    struct sf_proxy_users *users;                             /* likewise */
+    char auth_header[65], user_header[65], groups_header[65]; /* lower case */
     struct sf_dir *dir;
     struct sf_listener *listener;
     struct sf_buf addresses, spool_path; /* terminated; the listener borrows the latter */
@@ -237,9 +239,16 @@ static enum sf_err start_listener(struct sf_server *s, struct sf_why *why)
 
 /* ---- start and end ---- */
 
+static sf_str lower(const char *name, char room[65])
+{
+    size_t len = 0;
+    for (; name && name[len] && len < 64; len++)
+        room[len] = (char)tolower((unsigned char)name[len]);
+    return (sf_str){room, len};
+}
+
 static enum sf_err open_tokens(struct sf_server *s, struct sf_why *why)
 {
-    const char *header = s->config->auth.header;
     if (!s->config->auth.token_file)
         return SF_OK;
     enum sf_err err = sf_tokens_open(s->config->auth.token_file, &s->tokens, why);
@@ -253,16 +262,32 @@ static enum sf_err open_tokens(struct sf_server *s, struct sf_why *why)
                      "server: %s holds no token, so every request is refused; spanflame token new "
                      "makes one, SIGHUP reads the file again",
                      s->config->auth.token_file);
-    for (size_t i = 0; header && header[i] && i < sizeof(s->auth_header) - 1; i++)
-        s->auth_header[i] = (char)tolower((unsigned char)header[i]);
-    s->service.auth = (struct sf_service_auth){
-        .scopes = sf_tokens_scopes, .arg = s->tokens, .header = sf_str_from(s->auth_header)};
+    s->service.auth.token = sf_tokens_grant;
+    s->service.auth.token_arg = s->tokens;
+    s->service.auth.header = lower(s->config->auth.header, s->auth_header);
+    return SF_OK;
+}
+
+static enum sf_err open_users(struct sf_server *s, struct sf_why *why)
+{
+    const struct sf_config *c = s->config;
+    if (!c->auth.user_header)
+        return SF_OK;
+    enum sf_err err = sf_proxy_users_open(c, &s->users, why);
+    if (err)
+        return err;
+    s->service.auth.user = sf_proxy_users_grant;
+    s->service.auth.is_proxy = sf_proxy_users_is_proxy;
+    s->service.auth.user_arg = s->users;
+    s->service.auth.user_header = lower(c->auth.user_header, s->user_header);
+    s->service.auth.groups_header = lower(c->auth.groups_header, s->groups_header);
     return SF_OK;
 }
 
 enum sf_err sf_server_reload(struct sf_server *s, struct sf_why *why)
 {
-    return s->tokens ? sf_tokens_reload(s->tokens, why) : SF_OK;
+    enum sf_err err = s->users ? sf_proxy_users_reload(s->users, why) : SF_OK;
+    return !err && s->tokens ? sf_tokens_reload(s->tokens, why) : err;
 }
 
 /* What else is made of spans as they go by, where wanted. */
@@ -311,6 +336,8 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
         err = sf_config_redactor(c, &s->redactor, why);
     if (!err)
         err = open_tokens(s, why);
+    if (!err)
+        err = open_users(s, why);
     if (!err)
         err = sf_settings_open(s->dir, &v->settings, why);
     if (err)
@@ -441,6 +468,7 @@ void sf_server_free(struct sf_server *s)
     sf_service_done(&s->service);
     sf_redactor_free(s->redactor);
     sf_tokens_close(s->tokens);
+    sf_proxy_users_close(s->users);
     sf_dir_close(s->dir);
     sf_buf_done(&s->addresses);
     sf_buf_done(&s->spool_path);

@@ -8,30 +8,33 @@
 #include "cli/args.h"
 #include "wire/json_writer.h"
 
-static void write_json(const char *name, const char *scopes, sf_str token, sf_str line,
-                       struct sf_buf *out)
+static void write_json(const char *name, const char *scopes, const char *tenants, sf_str token,
+                       sf_str line, struct sf_buf *out)
 {
     struct sf_json_writer j = sf_json_writer_init(out);
     sf_json_write_object(&j);
     sf_json_write_key_str(&j, SF_STR("name"), sf_str_from(name));
     sf_json_write_key_str(&j, SF_STR("scopes"), sf_str_from(scopes));
+    if (tenants)
+        sf_json_write_key_str(&j, SF_STR("tenants"), sf_str_from(tenants));
     sf_json_write_key_str(&j, SF_STR("token"), token);
     sf_json_write_key_str(&j, SF_STR("line"), line);
     sf_json_write_object_end(&j);
     sf_buf_add_u8(out, '\n');
 }
 
-static int print_new(const char *name, const char *scope_text, unsigned scopes, bool is_json)
+static int print_new(const char *name, const char *scope_text, unsigned scopes, const char *tenants,
+                     bool is_json)
 {
     struct sf_buf token = {0}, line = {0}, out = {0};
     struct sf_why why;
     int result = 0;
 
-    if (sf_tokens_make(sf_str_from(name), scopes, &token, &line, &why)) {
+    if (sf_tokens_make(sf_str_from(name), scopes, sf_str_from(tenants), &token, &line, &why)) {
         result = sf_answer_fault("token", &why);
     } else {
         if (is_json)
-            write_json(name, scope_text, sf_buf_str(&token), sf_buf_str(&line), &out);
+            write_json(name, scope_text, tenants, sf_buf_str(&token), sf_buf_str(&line), &out);
         else
             sf_buf_print(&out,
                          "# The token. It is shown this once; send it as  Authorization: Bearer "
@@ -49,23 +52,27 @@ static int print_new(const char *name, const char *scope_text, unsigned scopes, 
 
 int sf_token_run(int argc, char **argv)
 {
-    const char *name = NULL, *scope_text = "read,write", *output = NULL;
+    const char *name = NULL, *scope_text = "read,write", *tenants = NULL, *output = NULL;
+    struct sf_why why;
     enum sf_output form;
     struct sf_flag flags[] = {
         {"name", SF_FLAG_STR, &name, "NAME", "whose token it is, for the operator's eyes"},
         {"scopes", SF_FLAG_STR, &scope_text, "LIST",
          "what it may do: read, write, admin, with commas between them (read,write)"},
+        {"tenants", SF_FLAG_STR, &tenants, "LIST",
+         "the only tenants it may name, with commas between them (all)"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
         .command = "token",
-        .usage = "new --name NAME [--scopes LIST]",
+        .usage = "new --name NAME [--scopes LIST] [--tenants LIST]",
         .summary = "Makes a token for a server that asks for one.",
         .details =
             "Prints the token once and the line to add to the token file. The file keeps "
             "only a hash: a lost token cannot be read back, make a new one. A running server "
             "reads the file again on SIGHUP.",
-        .examples = "spanflame token new --name ci --scopes write",
+        .examples = "spanflame token new --name ci --scopes write\n"
+                    "spanflame token new --name red-team --scopes read --tenants red",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
     };
@@ -89,8 +96,13 @@ int sf_token_run(int argc, char **argv)
                 scope_text);
         return 2;
     }
+    if (tenants && (!tenants[0] || sf_tokens_check_tenants(sf_str_from(tenants), &why))) {
+        fprintf(stderr, "spanflame token: --tenants wants names such as red,blue%s%s\n",
+                tenants[0] ? ": " : "", tenants[0] ? why.text : "");
+        return 2;
+    }
     form = sf_answer_output("token", output, false);
     if (form == SF_OUTPUT_BAD)
         return 2;
-    return print_new(name, scope_text, scopes, form == SF_OUTPUT_JSON);
+    return print_new(name, scope_text, scopes, tenants, form == SF_OUTPUT_JSON);
 }

@@ -2,6 +2,8 @@
 
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/heap.h"
@@ -11,15 +13,18 @@
 #include "os/random.h"
 #include "os/thread.h"
 #include "serve/service.h"
+#include "serve/tenant.h"
 
 enum { FILE_MAX_LEN = 1 << 20, MAX_TOKENS = 10000, TOKEN_MAX_LEN = 4096, SECRET_LEN = 32 };
 
 struct entry {
     uint8_t hash[SHA256_DIGEST_LENGTH];
     unsigned scopes;
+    sf_str name, tenants; /* of the table's text */
 };
 
 struct table {
+    struct sf_buf text; /* the file */
     struct entry *entries;
     size_t n, cap;
     bool is_shared;
@@ -69,27 +74,48 @@ bool sf_tokens_is_name(sf_str name)
     return name.len > 0 && name.len <= 64;
 }
 
+enum sf_err sf_tokens_check_tenants(sf_str tenants, struct sf_why *why)
+{
+    sf_str name;
+    while (sf_str_split_next(&tenants, ',', &name)) {
+        enum sf_err err = sf_tenant_check_name(name, why);
+        if (err)
+            return err;
+    }
+    return SF_OK;
+}
+
 static enum sf_err parse_line(sf_str line, struct entry *out, struct sf_why *why)
 {
-    sf_str name, scopes, rest = line;
+    sf_str scopes, hash, rest = line;
+    size_t at;
 
-    if (!sf_str_split_next(&rest, ':', &name) || !sf_str_split_next(&rest, ':', &scopes) ||
+    if (!sf_str_split_next(&rest, ':', &out->name) || !sf_str_split_next(&rest, ':', &scopes) ||
         rest.len == 0)
         return sf_fail(why, SF_ERR_INPUT,
-                       "a line is name:scopes:hash; spanflame token new makes such lines");
-    if (!sf_tokens_is_name(name))
+                       "a line is name:scopes:hash or name:scopes:hash:tenants; spanflame token "
+                       "new makes such lines");
+    if (!sf_tokens_is_name(out->name))
         return sf_fail(why, SF_ERR_INPUT, "a name is 1 to 64 letters, digits, dots or dashes");
     if (!sf_tokens_parse_scopes(scopes, &out->scopes))
         return sf_fail(why, SF_ERR_INPUT,
                        "\"%.*s\" are no scopes: write read, write or admin, with "
                        "commas between them",
                        SF_STR_ARG(sf_str_part(scopes, 0, 40)));
-    if (!sf_hex_decode(sf_str_trim(rest), out->hash, sizeof(out->hash)))
+    bool has_tenants = sf_str_find_char(rest, ':', &at);
+    hash = has_tenants ? sf_str_part(rest, 0, at) : rest;
+    if (!sf_hex_decode(sf_str_trim(hash), out->hash, sizeof(out->hash)))
         return sf_fail(why, SF_ERR_INPUT,
                        "the hash of %.*s is not the 64 digits of a SHA-256; "
                        "spanflame token new makes such lines",
-                       SF_STR_ARG(name));
-    return SF_OK;
+                       SF_STR_ARG(out->name));
+    if (!has_tenants)
+        return SF_OK;
+    out->tenants = sf_str_from_at(rest, at + 1);
+    /* A colon and nothing behind it is a list somebody forgot, not a token for all tenants. */
+    return out->tenants.len ? sf_tokens_check_tenants(out->tenants, why)
+                            : sf_fail(why, SF_ERR_INPUT, "the list of tenants of %.*s is empty",
+                                      SF_STR_ARG(out->name));
 }
 
 static enum sf_err add_entry(struct table *t, struct entry entry, struct sf_why *why)
@@ -106,7 +132,7 @@ static enum sf_err parse_file(sf_str text, struct table *out, struct sf_why *why
 {
     sf_str line;
     for (unsigned number = 1; sf_str_split_next(&text, '\n', &line); number++) {
-        struct entry entry;
+        struct entry entry = {0};
         enum sf_err err;
         line = sf_str_trim(line);
         if (line.len == 0 || line.p[0] == '#')
@@ -123,21 +149,46 @@ static enum sf_err parse_file(sf_str text, struct table *out, struct sf_why *why
     return SF_OK;
 }
 
+static int by_hash(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    return memcmp(x->hash, y->hash, sizeof(x->hash));
+}
+
+/* Which of two lines would count? */
+static enum sf_err refuse_doubles(struct table *t, struct sf_why *why)
+{
+    if (t->n)
+        qsort(t->entries, t->n, sizeof(*t->entries), by_hash);
+    for (size_t i = 1; i < t->n; i++) {
+        if (by_hash(&t->entries[i - 1], &t->entries[i]) == 0)
+            return sf_fail(why, SF_ERR_INPUT, "%.*s and %.*s are the same token",
+                           SF_STR_ARG(t->entries[i - 1].name), SF_STR_ARG(t->entries[i].name));
+    }
+    return SF_OK;
+}
+
+static void free_table(struct table *t)
+{
+    sf_heap_free(t->entries);
+    sf_buf_done(&t->text);
+}
+
 static enum sf_err read_table(const char *path, struct table *out, struct sf_why *why)
 {
     struct sf_file file = SF_FILE_NONE;
-    struct sf_buf text = {0};
     enum sf_err err = sf_file_open_path(path, &file, why);
 
     if (err)
         return err;
     out->is_shared = sf_file_is_shared(&file);
-    err = sf_file_read_all(&file, FILE_MAX_LEN, &text, why);
+    err = sf_file_read_all(&file, FILE_MAX_LEN, &out->text, why);
     if (!err)
-        err = parse_file(sf_buf_str(&text), out, why);
+        err = parse_file(sf_buf_str(&out->text), out, why);
+    if (!err)
+        err = refuse_doubles(out, why);
     if (err && why)
         sf_why_prefix(why, "%s", path);
-    sf_buf_done(&text);
     sf_file_close(&file);
     return err;
 }
@@ -173,7 +224,7 @@ void sf_tokens_close(struct sf_tokens *t)
     if (t) {
         sf_mutex_done(&t->mutex);
         sf_heap_free(t->path);
-        sf_heap_free(t->table.entries);
+        free_table(&t->table);
         sf_heap_free(t);
     }
 }
@@ -184,14 +235,14 @@ enum sf_err sf_tokens_reload(struct sf_tokens *t, struct sf_why *why)
     enum sf_err err = read_table(t->path, &table, why);
 
     if (err) {
-        sf_heap_free(table.entries);
+        free_table(&table);
         return err;
     }
     sf_mutex_lock(&t->mutex);
     old = t->table;
     t->table = table;
     sf_mutex_unlock(&t->mutex);
-    sf_heap_free(old.entries);
+    free_table(&old);
     return SF_OK;
 }
 
@@ -213,29 +264,35 @@ bool sf_tokens_is_shared(struct sf_tokens *t)
     return is_shared;
 }
 
-unsigned sf_tokens_scopes(void *arg, sf_str token)
+bool sf_tokens_grant(void *arg, sf_str token, struct sf_grant *out)
 {
     struct sf_tokens *t = arg;
     uint8_t hash[SHA256_DIGEST_LENGTH];
-    unsigned scopes = 0;
+    size_t found = 0; /* its place, counted from 1 */
 
     if (token.len == 0 || token.len > TOKEN_MAX_LEN)
-        return 0;
+        return false;
     SHA256((const unsigned char *)token.p, token.len, hash);
     sf_mutex_lock(&t->mutex);
     /* All of them, and no branch on the outcome: the time says nothing about which one it was. */
     for (size_t i = 0; i < t->table.n; i++) {
-        unsigned differs = (unsigned)CRYPTO_memcmp(hash, t->table.entries[i].hash, sizeof(hash)) !=
-                           0;
-        scopes |= t->table.entries[i].scopes & (differs - 1);
+        size_t differs = (size_t)(CRYPTO_memcmp(hash, t->table.entries[i].hash, sizeof(hash)) != 0);
+        found |= (i + 1) & (differs - 1);
+    }
+    if (found) {
+        const struct entry *e = &t->table.entries[found - 1];
+        (void)snprintf(out->name, sizeof(out->name), "%.*s", SF_STR_ARG(e->name));
+        sf_buf_add_str(&out->tenants, e->tenants);
+        /* Without its tenants a token would be one for all of them. */
+        out->scopes = sf_buf_ok(&out->tenants) ? e->scopes : 0;
     }
     sf_mutex_unlock(&t->mutex);
-    return scopes;
+    return out->scopes != 0;
 }
 
 /* ---- making one ---- */
 
-enum sf_err sf_tokens_make(sf_str name, unsigned scopes, struct sf_buf *out_token,
+enum sf_err sf_tokens_make(sf_str name, unsigned scopes, sf_str tenants, struct sf_buf *out_token,
                            struct sf_buf *out_line, struct sf_why *why)
 {
     uint8_t secret[SECRET_LEN], hash[SHA256_DIGEST_LENGTH];
@@ -262,6 +319,8 @@ enum sf_err sf_tokens_make(sf_str name, unsigned scopes, struct sf_buf *out_toke
             sf_buf_print(out_line, "%c%s", n++ ? ',' : ':', scope_names[i].name);
     }
     sf_buf_print(out_line, ":%.*s", (int)sizeof(hex), hex);
+    if (tenants.len)
+        sf_buf_print(out_line, ":%.*s", SF_STR_ARG(tenants));
     OPENSSL_cleanse(secret, sizeof(secret));
     if (!sf_buf_ok(out_token) || !sf_buf_ok(out_line))
         return sf_fail(why, SF_ERR_NOMEM, "no memory for a token");

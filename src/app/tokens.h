@@ -1,7 +1,8 @@
 /* tokens.h - who may call: a file of hashed tokens.
  *
- * One line per token, name:scopes:hash, scopes being any of read,write,admin with commas between
- * them, hash the SHA-256 of the token in hexadecimal. Empty lines and those that begin with # do
+ * One line per token, name:scopes:hash[:tenant,...], scopes being any of read,write,admin with
+ * commas between them, hash the SHA-256 of the token in hexadecimal, tenants the only ones it may
+ * name (without them: all). Empty lines and those that begin with # do
  * not count. The file holds no secret that opens anything, but says who exists: keep it private
  * anyway. Lookups may come from any thread, also during a reload. */
 #pragma once
@@ -9,6 +10,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
+struct sf_grant; /* serve/service.h */
 struct sf_tokens;
 
 /* NOT_FOUND, DENIED, IO (the file), INPUT (a line; `why` has its number), LIMIT, NOMEM. */
@@ -20,15 +22,17 @@ size_t sf_tokens_count(struct sf_tokens *t);
 /* Can others read the file? Something to warn about. */
 bool sf_tokens_is_shared(struct sf_tokens *t);
 
-/* SF_MAY_ bits of serve/service.h; 0: unknown. Takes the same time whichever token it is. `arg` is
- * the struct sf_tokens, untyped so that the function fits sf_service_auth.scopes. */
-unsigned sf_tokens_scopes(void *arg, sf_str token);
+/* False: unknown. Takes the same time whichever token it is. `arg` is the struct sf_tokens, untyped
+ * so that the function fits sf_service_auth.token. */
+bool sf_tokens_grant(void *arg, sf_str token, struct sf_grant *out);
 
 /* ---- making one ---- */
 
 /* "read,write" into bits; false: a word that is no scope. */
 bool sf_tokens_parse_scopes(sf_str text, unsigned *out);
 bool sf_tokens_is_name(sf_str name); /* letters, digits, dots, dashes, underscores; 1 to 64 */
-/* A new random token, and the line for the file (without newline). */
-enum sf_err sf_tokens_make(sf_str name, unsigned scopes, struct sf_buf *out_token,
+/* "red,blue": names that X-Scope-OrgID may hold. INPUT. */
+enum sf_err sf_tokens_check_tenants(sf_str tenants, struct sf_why *why);
+/* A new random token, and the line for the file (without newline). `tenants` may be empty: all. */
+enum sf_err sf_tokens_make(sf_str name, unsigned scopes, sf_str tenants, struct sf_buf *out_token,
                            struct sf_buf *out_line, struct sf_why *why);

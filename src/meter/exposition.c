@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/invariant.h"
 #include "base/text.h"
@@ -56,6 +57,21 @@ static void add_label_value(struct sf_buf *out, sf_str val)
     }
 }
 
+/* Numbers of one tenant are for those who may see it. */
+static bool is_shown(const struct sf_exposition *e, const struct sf_metric_label *labels,
+                     size_t n_labels)
+{
+    for (size_t i = 0; i < n_labels && e->tenants.len; i++) {
+        sf_str rest = e->tenants, one;
+        bool is_in = strcmp(labels[i].name, "tenant") != 0;
+        while (!is_in && sf_str_split_next(&rest, ',', &one))
+            is_in = sf_str_eq(one, labels[i].val);
+        if (!is_in)
+            return false;
+    }
+    return true;
+}
+
 static void add_name_and_labels(struct sf_exposition *e, const char *suffix,
                                 const struct sf_metric_label *labels, size_t n_labels,
                                 const char *le)
@@ -94,6 +110,8 @@ static void add_f64(struct sf_buf *out, double val)
 void sf_exposition_u64(struct sf_exposition *e, const struct sf_metric_label *labels,
                        size_t n_labels, uint64_t val)
 {
+    if (!is_shown(e, labels, n_labels))
+        return;
     add_name_and_labels(e, value_suffix(e), labels, n_labels, NULL);
     sf_buf_print(e->out, "%llu\n", (unsigned long long)val);
 }
@@ -101,6 +119,8 @@ void sf_exposition_u64(struct sf_exposition *e, const struct sf_metric_label *la
 void sf_exposition_f64(struct sf_exposition *e, const struct sf_metric_label *labels,
                        size_t n_labels, double val)
 {
+    if (!is_shown(e, labels, n_labels))
+        return;
     add_name_and_labels(e, value_suffix(e), labels, n_labels, NULL);
     add_f64(e->out, val);
     sf_buf_add_u8(e->out, '\n');
@@ -131,6 +151,8 @@ void sf_exposition_histogram(struct sf_exposition *e, const struct sf_metric_lab
                              const uint64_t *counts, double sum,
                              const struct sf_exemplar *exemplars)
 {
+    if (!is_shown(e, labels, n_labels))
+        return;
     SF_ASSERT(n_labels <= MAX_LABELS);
     uint64_t total = 0;
     for (size_t i = 0; i <= n_bounds; i++) {

@@ -33,6 +33,7 @@ struct sf_exposition {
     bool is_open_metrics;
     const char *family; /* the one being written; borrowed until the next */
     enum sf_metric_type type;
+    sf_str tenants; /* samples with the label tenant: only these, commas between; empty: all */
 };
 
 void sf_exposition_family(struct sf_exposition *e, const char *name, enum sf_metric_type type,

@@ -50,6 +50,7 @@
     X(LISTEN_LOOP, "listen: what other threads hand to a loop")                             \
     X(OS_QUEUE, "os: items of one queue")                                                   \
     X(APP_TOKENS, "app: the table of tokens")                                               \
+    X(APP_USERS, "app: rules for people signed in by a proxy")                              \
     X(APP_SERVER, "app: whether the store is open")                                         \
     X(APP_LOG, "app: faults said lately")                                                   \
     X(APART, "cli, tests and benchmarks: taken alone")

@@ -19,6 +19,9 @@ static bool is_special(char c)
 
 bool sf_word_list_is(sf_str pattern)
 {
+    size_t bar;
+    if (!sf_str_find_char(pattern, '|', &bar))
+        return false;
     for (size_t i = 0; i < pattern.len; i++) {
         if (pattern.p[i] == '\\') {
             i++;

@@ -10,7 +10,8 @@
 
 struct sf_word_list; /* opaque; never changes */
 
-/* Only words: no character with a meaning of its own but the bar and escaped punctuation? */
+/* Only words, two at least: no character with a meaning of its own but the bar and escaped
+ * punctuation? */
 bool sf_word_list_is(sf_str pattern);
 /* Of such a pattern. NULL: no memory. */
 struct sf_word_list *sf_word_list_new(sf_str pattern);

@@ -1,5 +1,7 @@
 #include "serve/auth.h"
 
+#include <stdio.h>
+
 #include "base/text.h"
 
 /* The token of `Authorization: Bearer`, of HTTP basic (as password) or of the further header; in
@@ -31,18 +33,82 @@ static bool auth_token(const struct sf_request *r, sf_str header, struct sf_buf 
     return out->len > 0;
 }
 
-unsigned sf_auth_scopes(const struct sf_service *s, const struct sf_request *r, bool *out_has_token)
+static bool is_asked(const struct sf_service *s)
+{
+    return s->auth.token || s->auth.user;
+}
+
+static unsigned count_headers(const struct sf_request *r, sf_str name)
+{
+    unsigned n = 0;
+    for (uint32_t i = 0; i < r->n_headers; i++)
+        n += sf_str_eq(r->headers[i].name, name);
+    return n;
+}
+
+bool sf_auth_is_signed_in(const struct sf_service *s, const struct sf_request *r)
+{
+    return s->auth.user && s->auth.is_proxy(s->auth.user_arg, r->peer) &&
+           sf_request_header(r, s->auth.user_header).len > 0;
+}
+
+/* A proxy replaces the header a client sent. One that adds to it would leave the client's word
+ * standing in front. */
+static enum sf_err grant_user(const struct sf_service *s, const struct sf_request *r,
+                              struct sf_grant *out, struct sf_why *why)
+{
+    sf_str user = sf_request_header(r, s->auth.user_header), groups = SF_STR_NONE;
+    if (s->auth.groups_header.len)
+        groups = sf_request_header(r, s->auth.groups_header);
+    if (count_headers(r, s->auth.user_header) > 1 ||
+        (s->auth.groups_header.len && count_headers(r, s->auth.groups_header) > 1))
+        return sf_fail(why, SF_ERR_DENIED,
+                       "the proxy's header is there more than once: it must replace what clients "
+                       "send, not add to it");
+    (void)snprintf(out->name, sizeof(out->name), "%.*s", SF_STR_ARG(sf_str_part(user, 0, 64)));
+    if (s->auth.user(s->auth.user_arg, user, groups, out))
+        return SF_OK;
+    return sf_fail(why, SF_ERR_DENIED,
+                   "you are signed in as %.*s, whom no line of auth.proxy.users_file names",
+                   SF_STR_ARG(sf_str_part(user, 0, 80)));
+}
+
+enum sf_err sf_auth_grant(const struct sf_service *s, const struct sf_request *r,
+                          struct sf_grant *out, struct sf_why *why)
 {
     struct sf_buf room = {.max = SF_LIMIT_HEADER_LEN};
+    enum sf_err err = SF_ERR_NOT_FOUND;
     sf_str token;
-    unsigned scopes = 0;
-    *out_has_token = false;
-    if (!s->auth.scopes)
-        return SF_MAY_READ | SF_MAY_WRITE | SF_MAY_ADMIN;
-    if (auth_token(r, s->auth.header, &room, &token)) {
-        *out_has_token = true;
-        scopes = s->auth.scopes(s->auth.arg, token);
+    if (!is_asked(s)) {
+        out->scopes = SF_MAY_READ | SF_MAY_WRITE | SF_MAY_ADMIN;
+        out->name[0] = '-';
+        return SF_OK;
     }
+    if (sf_auth_is_signed_in(s, r))
+        return grant_user(s, r, out, why);
+    if (!s->auth.token)
+        err = sf_fail(why, err, "sign in: this server is reached through a proxy that does it");
+    else if (!auth_token(r, s->auth.header, &room, &token))
+        err = sf_fail(why, err, "a token is needed: send Authorization: Bearer TOKEN");
+    else
+        err = s->auth.token(s->auth.token_arg, token, out) ? SF_OK
+                                                           : sf_fail(why, err, "unknown token");
     sf_buf_done(&room);
-    return scopes;
+    return err;
+}
+
+bool sf_auth_has_tenants(const struct sf_grant *g, sf_str header)
+{
+    sf_str name;
+    if (g->tenants.len == 0)
+        return true;
+    while (sf_str_split_next(&header, '|', &name)) {
+        sf_str rest = sf_buf_str(&g->tenants), one;
+        bool is_in = false;
+        while (!is_in && sf_str_split_next(&rest, ',', &one))
+            is_in = sf_str_eq(one, name);
+        if (!is_in)
+            return false;
+    }
+    return true;
 }

@@ -38,9 +38,11 @@ struct sf_call {
     struct sf_exchange *ex;
     const struct sf_request *request;
     struct sf_response *response;
-    const struct sf_route *route; /* NULL: none matched */
-    sf_str arg;                   /* what {} matched; borrowed from the request */
-    sf_str tenant;                /* checked header; "single-tenant" without tenancy */
+    const struct sf_route *route;             /* NULL: none matched */
+    sf_str arg;                               /* what {} matched; borrowed from the request */
+    sf_str tenant;                            /* checked header; "single-tenant" without tenancy */
+    char own_tenant[SF_LIMIT_TENANT_LEN + 1]; /* the caller's only one, when they named none */
+    char caller[66];                          /* whose word it is, for the log */
     enum sf_error_form form;
     int64_t started_ns; /* monotonic */
     uint64_t n_spans;   /* of an export, for the counters when it is durable */

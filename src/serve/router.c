@@ -239,12 +239,13 @@ static bool admit_path(struct sf_call *call)
 }
 
 /* Where no token is asked for, a browser's word is all that stands between a page of anybody and
- * the data. A token a page cannot know; behind TLS the certificate has settled the name. */
+ * the data; a page of a rebound name could also write a proxy's header. A token a page cannot know;
+ * behind TLS the certificate has settled the name. */
 static bool admit_host(struct sf_call *call)
 {
     struct sf_service *s = call->service;
     const struct sf_request *r = call->request;
-    if (s->auth.scopes || r->is_tls || sf_origin_is_our_host(s, r))
+    if ((s->auth.token && !sf_auth_is_signed_in(s, r)) || r->is_tls || sf_origin_is_our_host(s, r))
         return true;
     struct match m = find_route(r);
     sf_str host = sf_str_part(r->authority, 0, 100);
@@ -295,27 +296,36 @@ static bool admit_body_kind(struct sf_call *call)
     return true;
 }
 
-static bool admit_caller(struct sf_call *call)
+static const char *scope_name(unsigned scope)
 {
-    bool has_token;
-    if (call->route->scope == 0)
+    return scope == SF_MAY_READ ? "read" : scope == SF_MAY_WRITE ? "write" : "admin";
+}
+
+static bool admit_caller(struct sf_call *call, struct sf_grant *grant)
+{
+    const struct sf_route *route = call->route;
+    struct sf_why why;
+    if (route->scope == 0)
         return true;
-    unsigned scopes = sf_auth_scopes(call->service, call->request, &has_token);
-    if (scopes & call->route->scope)
-        return true;
-    if (scopes)
+    enum sf_err err = sf_auth_grant(call->service, call->request, grant, &why);
+    memcpy(call->caller, grant->name, sizeof(call->caller));
+    if (err == SF_ERR_NOT_FOUND) {
+        sf_response_header(call->response, "www-authenticate", SF_STR("Bearer"));
+        return refuse(call, SF_COUNT_REJECT_UNAUTHENTICATED, sf_status_unauthenticated, "%s",
+                      why.text);
+    }
+    if (err)
+        return refuse(call, SF_COUNT_REJECT_DENIED, sf_status_of(err), "%s", why.text);
+    if (!(grant->scopes & route->scope))
         return refuse(call, SF_COUNT_REJECT_DENIED, sf_status_denied,
                       "this token may not %s; use one with the scope %s",
-                      call->route->scope == SF_MAY_READ    ? "read"
-                      : call->route->scope == SF_MAY_WRITE ? "write"
-                                                           : "administer",
-                      call->route->scope == SF_MAY_READ    ? "read"
-                      : call->route->scope == SF_MAY_WRITE ? "write"
-                                                           : "admin");
-    sf_response_header(call->response, "www-authenticate", SF_STR("Bearer"));
-    return refuse(call, SF_COUNT_REJECT_UNAUTHENTICATED, sf_status_unauthenticated,
-                  has_token ? "unknown token"
-                            : "a token is needed: send Authorization: Bearer TOKEN");
+                      route->scope == SF_MAY_ADMIN ? "administer" : scope_name(route->scope),
+                      scope_name(route->scope));
+    if (route->scope == SF_MAY_ADMIN && !route->has_tenant && grant->tenants.len)
+        return refuse(call, SF_COUNT_REJECT_DENIED, sf_status_denied,
+                      "this call is about the whole server; use a token that is not bound to "
+                      "tenants");
+    return true;
 }
 
 static bool admit_params(struct sf_call *call)
@@ -328,19 +338,39 @@ static bool admit_params(struct sf_call *call)
                   err == SF_ERR_LIMIT ? too_long : sf_status_of(err), "%s", why.text);
 }
 
-static bool admit_tenant(struct sf_call *call)
+/* A token bound to one tenant need not say which. */
+static bool take_tenant(struct sf_call *call, const struct sf_grant *grant)
 {
-    struct sf_why why;
-    call->tenant = SF_STR("single-tenant");
-    if (!call->service->has_tenancy || !call->route->has_tenant)
-        return true;
     sf_str header = sf_request_header(call->request, SF_STR("x-scope-orgid"));
+    sf_str own = sf_buf_str(&grant->tenants);
+    size_t at;
+    struct sf_why why;
+    if (header.len == 0 && own.len > 0 && own.len < sizeof(call->own_tenant) &&
+        !sf_str_find_char(own, ',', &at)) {
+        memcpy(call->own_tenant, own.p, own.len);
+        header = (sf_str){call->own_tenant, own.len};
+    }
     if (header.len == 0)
         return refuse(call, SF_COUNT_REJECT_TENANT, sf_status_unauthenticated, "no org id");
     if (sf_tenant_check(header, call->route->scope == SF_MAY_READ, &why))
         return refuse(call, SF_COUNT_REJECT_TENANT, sf_status_of(SF_ERR_INPUT), "%s", why.text);
     call->tenant = header;
     return true;
+}
+
+static bool admit_tenant(struct sf_call *call, const struct sf_grant *grant)
+{
+    call->tenant = SF_STR("single-tenant");
+    if (!call->route->has_tenant || call->route->scope == 0)
+        return true;
+    if (call->service->has_tenancy && !take_tenant(call, grant))
+        return false;
+    if (sf_auth_has_tenants(grant, call->tenant))
+        return true;
+    return refuse(call, SF_COUNT_REJECT_TENANT, sf_status_denied,
+                  "this token is not of the tenant %.*s%s",
+                  SF_STR_ARG(sf_str_part(call->tenant, 0, 60)),
+                  call->service->has_tenancy ? "" : " (tenancy.enabled is off)");
 }
 
 static struct sf_queue *queue_of(struct sf_service *s, enum sf_route_class class)
@@ -402,8 +432,12 @@ bool sf_router_admit(struct sf_service *service, const struct sf_request *reques
     call->request = request;
     call->response = response;
     call->started_ns = sf_clock_mono_ns();
-    return admit_host(call) && admit_path(call) && admit_page(call) && admit_caller(call) &&
-           admit_body_kind(call) && admit_params(call) && admit_tenant(call) && admit_work(call);
+    struct sf_grant grant = {0};
+    bool is_in = admit_host(call) && admit_path(call) && admit_page(call) &&
+                 admit_caller(call, &grant) && admit_body_kind(call) && admit_params(call) &&
+                 admit_tenant(call, &grant) && admit_work(call);
+    sf_buf_done(&grant.tenants);
+    return is_in;
 }
 
 /* ---- the listener's hooks ---- */

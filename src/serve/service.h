@@ -28,12 +28,24 @@ enum sf_service_state {
     SF_SERVICE_STOPPING
 };
 
+/* What a caller may do. */
+struct sf_grant {
+    unsigned scopes; /* SF_MAY_ bits */
+    char name[66];   /* whose it is, for the log */
+    struct sf_buf
+        tenants; /* the only ones they may name, commas between them; empty: all. Owned. */
+};
+
 struct sf_service_auth {
-    /* What this token may do (SF_MAY_ bits), 0 when it is unknown. Any thread. NULL: no tokens are
-     * asked for. */
-    unsigned (*scopes)(void *arg, sf_str token);
-    void *arg;
+    /* False: nobody has this token. Any thread. NULL: no tokens are asked for. */
+    bool (*token)(void *arg, sf_str token, struct sf_grant *out);
+    void *token_arg;
     sf_str header; /* a further header that may carry the token, lower case; may be empty */
+    /* People signed in by a proxy in front of us. NULL: there is none. */
+    bool (*user)(void *arg, sf_str user, sf_str groups, struct sf_grant *out);
+    bool (*is_proxy)(void *arg, const char *peer);
+    void *user_arg;
+    sf_str user_header, groups_header; /* lower case; the second may be empty */
 };
 
 struct sf_service {

@@ -10,7 +10,7 @@ static bool is_allowed(char c)
            (c != '\0' && strchr("!-_.*'()", c));
 }
 
-static enum sf_err check_one(sf_str name, struct sf_why *why)
+enum sf_err sf_tenant_check_name(sf_str name, struct sf_why *why)
 {
     if (name.len == 0)
         return sf_fail(why, SF_ERR_INPUT, "X-Scope-OrgID: a tenant's name is empty");
@@ -34,7 +34,7 @@ enum sf_err sf_tenant_check(sf_str header, bool can_be_several, struct sf_why *w
     size_t n = 0;
     sf_str name;
     while (sf_str_split_next(&header, '|', &name)) {
-        enum sf_err err = check_one(name, why);
+        enum sf_err err = sf_tenant_check_name(name, why);
         if (err)
             return err;
         n++;

@@ -5,6 +5,8 @@
 
 enum { SF_TENANTS_MAX = 32 }; /* of one read, "a|b" */
 
+/* Is it the name of one tenant? INPUT. */
+enum sf_err sf_tenant_check_name(sf_str name, struct sf_why *why);
 /* Checks the header's words. `can_be_several` on reads. INPUT with a sentence. */
 enum sf_err sf_tenant_check(sf_str header, bool can_be_several, struct sf_why *why);
 /* The numbers of the tenants a checked header names, sorted, without repeats. A write makes its

@@ -12,9 +12,9 @@ sys.path.insert(0, os.path.dirname(__file__))
 from server import PROGRAM, TRACE_METHOD, Server, export_request, free_port, make_span, span_ids, tap  # noqa: E402
 
 
-def new_token(path, name, scopes):
+def new_token(path, name, scopes, *more):
     """Makes one with the program's own command, adds its line to the file; returns the token."""
-    done = subprocess.run([PROGRAM, "token", "new", "--name", name, "--scopes", scopes],
+    done = subprocess.run([PROGRAM, "token", "new", "--name", name, "--scopes", scopes, *more],
                           capture_output=True, text=True, check=True)
     token, line = [text for text in done.stdout.splitlines() if text and not text.startswith("#")]
     with open(path, "a", encoding="ascii") as f:
@@ -152,6 +152,70 @@ def test_tenants_do_not_see_each_other():
         assert span_ids(s.get(path, {"X-Scope-OrgID": "blue"})) == [blue["span_id"]]
         names = [s_["service"] for s_ in s.json("/api/v1/services", headers={"X-Scope-OrgID": "blue"})["services"]]
         assert names == ["web"], names
+
+
+def test_tokens_are_bound_to_tenants():
+    """One token read any tenant by changing X-Scope-OrgID."""
+    s = Server("tenancy:\n  enabled: true\nauth:\n  token_file: HOME/tokens\n")
+    tokens = os.path.join(s.home, "tokens")
+    red = new_token(tokens, "red", "read,write,admin", "--tenants", "red")
+    both = new_token(tokens, "both", "read", "--tenants", "red,blue")
+    boss = new_token(tokens, "boss", "read,write,admin")
+    with s:
+        trace = os.urandom(16)
+        ours, theirs = make_span(trace, service="red-shop"), make_span(trace, service="blue-shop")
+        path = "/api/traces/" + trace.hex()
+        assert s.post("/v1/traces", export_request([ours]), token=red).status == 200, "the header is implied"
+        assert s.post("/v1/traces", export_request([theirs]), headers={"X-Scope-OrgID": "blue"}, token=red).status == 403
+        assert s.post("/v1/traces", export_request([theirs]), headers={"X-Scope-OrgID": "blue"}, token=boss).status == 200
+        assert span_ids(s.get(path, token=red)) == [ours["span_id"]]
+        for header in ("blue", "red|blue", "RED"):
+            answer = s.get(path, {"X-Scope-OrgID": header}, token=red)
+            assert answer.status == 403 and "tenant" in answer.text, (header, answer.text)
+        assert s.get(path, token=both).status == 401
+        assert len(span_ids(s.get(path, {"X-Scope-OrgID": "red|blue"}, token=both))) == 2
+        assert s.post("/api/v1/erase", b'{"all":true}', "application/json", {"X-Scope-OrgID": "blue"}, token=red).status == 403
+        assert s.get("/status/config", token=red).status == 403
+        assert s.grpc(TRACE_METHOD, export_request([make_span()]),
+                      [f"authorization: Bearer {red}", "x-scope-orgid: blue"])[0] == 7
+        assert s.grpc(TRACE_METHOD, export_request([make_span()]), [f"authorization: Bearer {red}"])[0] == 0
+        mine, all_of_them = s.get("/metrics", token=red).text, s.get("/metrics", token=boss).text
+        assert 'tenant="red"' in mine and "blue" not in mine, [x for x in mine.splitlines() if "blue" in x]
+        assert 'tenant="red"' in all_of_them and 'tenant="blue"' in all_of_them
+        erased = s.post("/api/v1/erase", b'{"all":true}', "application/json", token=red)
+        assert erased.status == 200 and "by=red" in s.log(), erased.text
+        assert span_ids(s.get(path, {"X-Scope-OrgID": "blue"}, token=boss)) == [theirs["span_id"]]
+
+
+def test_people_signed_in_by_a_proxy():
+    users = {"X-Auth-Request-Email": "ann@example.com", "Host": "localhost"}
+    config = ("auth:\n  proxy:\n    user_header: X-Auth-Request-Email\n    groups_header: X-Auth-Request-Groups\n"
+              "    peers: [%s]\n    users_file: HOME/users\n")
+    for peers, status in (("127.0.0.1", 200), ("127.0.0.0/8", 200), ("10.0.0.0/8", 401)):
+        s = Server(config % peers)
+        with open(os.path.join(s.home, "users"), "w", encoding="utf-8") as f:
+            f.write("ann@example.com:read\n@sre:read,write,admin\n")
+        with s:
+            assert s.get("/api/v1/services").status == 401
+            assert s.get("/api/v1/services", {"Authorization": "Bearer x"}).status == 401
+            assert s.get("/api/v1/services", users).status == status
+            if status != 200:
+                continue
+            assert s.post("/v1/traces", b"", headers=users).status == 403
+            assert s.post("/v1/traces", b"", headers={**users, "X-Auth-Request-Groups": "dev,sre"}).status == 403, "first line"
+            eve = {"X-Auth-Request-Email": "eve@example.com"}
+            assert s.get("/api/v1/services", eve).status == 403
+            assert s.post("/v1/traces", b"", headers={**eve, "X-Auth-Request-Groups": "dev,sre"}).status == 200
+            assert s.get("/api/v1/services", {**users, "Host": "evil.example"}).status == 421, "a rebound name"
+            assert s.get("/api/v1/services", {**users, "Sec-Fetch-Site": "cross-site"}).status == 403
+            assert s.get("/", users).status == 200
+    for lines, word in (("user_header: X-User\n", "peers"), ("peers: [127.0.0.1]\n", "user_header")):
+        s = Server("auth:\n  proxy:\n    " + lines)
+        try:
+            s.start()
+            raise SystemExit("it started")
+        except AssertionError as e:
+            assert word in str(e), e
 
 
 def test_a_file_without_tokens_is_warned_about():

@@ -222,9 +222,10 @@ static void say_erased(struct sf_call *call, const struct sf_erase_request *e,
     sf_service_say(call->service, SF_SAY_INFO,
                    "serve: erase by=%s peer=%s tenant=%.*s what=%.*s range=%.*s spans=%llu "
                    "profiles=%llu",
-                   "-", call->request->peer, SF_STR_ARG(sf_str_part(call->tenant, 0, 40)),
-                   SF_STR_ARG(sf_buf_str(&what)), SF_STR_ARG(sf_buf_str(&range)),
-                   (unsigned long long)count->n_spans, (unsigned long long)count->n_profiles);
+                   call->caller[0] ? call->caller : "-", call->request->peer,
+                   SF_STR_ARG(sf_str_part(call->tenant, 0, 40)), SF_STR_ARG(sf_buf_str(&what)),
+                   SF_STR_ARG(sf_buf_str(&range)), (unsigned long long)count->n_spans,
+                   (unsigned long long)count->n_profiles);
     sf_buf_done(&what);
     sf_buf_done(&range);
 }

@@ -6,7 +6,8 @@
 /* Everything the page needs comes from here, and nothing else is ever loaded or asked. */
 #define POLICY                                                                              \
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " \
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "     \
+    "require-trusted-types-for 'script'; trusted-types 'none'"
 
 static const char without_page[] =
     "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Spanflame</title>\n"

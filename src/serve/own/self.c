@@ -3,6 +3,7 @@
 #include "listen/listener.h"
 #include "os/clock.h"
 #include "os/memory.h"
+#include "serve/auth.h"
 #include "wire/json_writer.h"
 
 #define TEXT "text/plain; charset=utf-8"
@@ -188,7 +189,10 @@ bool sf_self_metrics(struct sf_call *call, __attribute__((unused)) struct sf_wor
     struct sf_service *s = call->service;
     struct sf_store *store = atomic_load(&s->store);
     struct sf_store_stats stats = {0};
-    struct sf_exposition e = {.out = &call->response->body,
+    struct sf_grant grant = {0};
+    (void)sf_auth_grant(s, call->request, &grant, NULL); /* admitted already; whose are shown? */
+    struct sf_exposition e = {.tenants = sf_buf_str(&grant.tenants),
+                              .out = &call->response->body,
                               .is_open_metrics = sf_exposition_wants_open_metrics(
                                   sf_request_header(call->request, SF_STR("accept")))};
     if (store)
@@ -211,6 +215,7 @@ bool sf_self_metrics(struct sf_call *call, __attribute__((unused)) struct sf_wor
     if (s->target_info)
         sf_target_info_render(s->target_info, sf_clock_wall_ns(), &e);
     sf_exposition_end(&e);
+    sf_buf_done(&grant.tenants);
     if (call->response->body.err)
         return sf_call_fail(call, call->response->body.err, NULL);
     return true;

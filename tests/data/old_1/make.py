@@ -143,7 +143,7 @@ class Maker:
         assert answer.body == b"", answer.body
 
     def flush(self):
-        assert self.server.post("/api/v1/flush", b"", headers={"X-Scope-OrgID": A}).status == 200
+        assert self.server.post("/api/v1/flush", b"", "application/json", headers={"X-Scope-OrgID": A}).status == 200
 
     def wait(self, what, is_so):
         for _ in range(600):

@@ -29,6 +29,18 @@ static void with_file(const char *text)
     write_file(text);
 }
 
+static char tenants[64]; /* of the last one found */
+
+static unsigned scopes_of(struct sf_tokens *t, sf_str token)
+{
+    struct sf_grant g = {0};
+    bool is_known = sf_tokens_grant(t, token, &g);
+    assert_int_equal(is_known, g.scopes != 0);
+    snprintf(tenants, sizeof(tenants), "%.*s", SF_STR_ARG(sf_buf_str(&g.tenants)));
+    sf_buf_done(&g.tenants);
+    return g.scopes;
+}
+
 /* SHA-256 of "abc" and of "hello". */
 #define ABC   "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 #define HELLO "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
@@ -39,11 +51,11 @@ TEST(tokens, knows_tokens_by_their_hash)
     with_file("# people\n\nci:write:" ABC "\r\n  ops:read,admin:" HELLO "\n");
     assert_ok(sf_tokens_open(path, &t, &why));
     assert_int_equal(sf_tokens_count(t), 2);
-    assert_int_equal(sf_tokens_scopes(t, SF_STR("abc")), SF_MAY_WRITE);
-    assert_int_equal(sf_tokens_scopes(t, SF_STR("hello")), SF_MAY_READ | SF_MAY_ADMIN);
-    assert_int_equal(sf_tokens_scopes(t, SF_STR("abd")), 0);
-    assert_int_equal(sf_tokens_scopes(t, SF_STR_NONE), 0);
-    assert_int_equal(sf_tokens_scopes(t, SF_STR(ABC)), 0);
+    assert_int_equal(scopes_of(t, SF_STR("abc")), SF_MAY_WRITE);
+    assert_int_equal(scopes_of(t, SF_STR("hello")), SF_MAY_READ | SF_MAY_ADMIN);
+    assert_int_equal(scopes_of(t, SF_STR("abd")), 0);
+    assert_int_equal(scopes_of(t, SF_STR_NONE), 0);
+    assert_int_equal(scopes_of(t, SF_STR(ABC)), 0);
     sf_tokens_close(t);
     unlink(path);
 }
@@ -53,12 +65,17 @@ TEST(tokens, names_the_line_of_a_mistake)
     static const struct {
         const char *text, *sentence;
     } wrong[] = {
-        {"a\n", ":1: a line is name:scopes:hash; spanflame token new makes such lines"},
+        {"a\n", ":1: a line is name:scopes:hash or name:scopes:hash:tenants; spanflame token new "
+                "makes such lines"},
         {"\na b:read:" ABC "\n", ":2: a name is 1 to 64 letters, digits, dots or dashes"},
         {"a:reed:" ABC "\n", ":1: \"reed\" are no scopes: write read, write or admin, with commas "
                              "between them"},
         {"a:read:123\n", ":1: the hash of a is not the 64 digits of a SHA-256; spanflame token new "
                          "makes such lines"},
+        {"a:read:" ABC ":\n", ":1: the list of tenants of a is empty"},
+        {"a:read:" ABC ":red,,blue\n", ":1: X-Scope-OrgID: a tenant's name is empty"},
+        {"a:read:" ABC ":red|blue\n", ":1: X-Scope-OrgID: '|' is not allowed"},
+        {"a:read:" ABC "\nb:admin:" ABC ":red\n", ": a and b are the same token"},
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct sf_tokens *t = NULL;
@@ -81,11 +98,11 @@ TEST(tokens, keeps_the_old_ones_when_a_reload_fails)
     assert_ok(sf_tokens_open(path, &t, &why));
     write_file("nonsense\n");
     assert_err(sf_tokens_reload(t, &why), SF_ERR_INPUT);
-    assert_int_equal(sf_tokens_scopes(t, SF_STR("abc")), SF_MAY_WRITE);
+    assert_int_equal(scopes_of(t, SF_STR("abc")), SF_MAY_WRITE);
     write_file("ci:read:" HELLO "\n");
     assert_ok(sf_tokens_reload(t, &why));
-    assert_int_equal(sf_tokens_scopes(t, SF_STR("abc")), 0);
-    assert_int_equal(sf_tokens_scopes(t, SF_STR("hello")), SF_MAY_READ);
+    assert_int_equal(scopes_of(t, SF_STR("abc")), 0);
+    assert_int_equal(scopes_of(t, SF_STR("hello")), SF_MAY_READ);
     sf_tokens_close(t);
     unlink(path);
 }
@@ -108,17 +125,19 @@ TEST(tokens, makes_lines_it_understands)
 {
     struct sf_tokens *t = NULL;
     struct sf_buf token = {0}, line = {0}, other = {0}, ignored = {0};
-    assert_ok(sf_tokens_make(SF_STR("ci"), SF_MAY_READ | SF_MAY_WRITE, &token, &line, &why));
-    assert_ok(sf_tokens_make(SF_STR("ci"), SF_MAY_READ, &other, &ignored, &why));
+    assert_ok(sf_tokens_make(SF_STR("ci"), SF_MAY_READ | SF_MAY_WRITE, SF_STR("red,blue"), &token,
+                             &line, &why));
+    assert_ok(sf_tokens_make(SF_STR("ci"), SF_MAY_READ, SF_STR_NONE, &other, &ignored, &why));
     assert_false(sf_str_eq(sf_buf_str(&token), sf_buf_str(&other)));
     assert_true(sf_str_starts(sf_buf_str(&line), SF_STR("ci:read,write:")));
     assert_int_equal(token.len, 47);
     sf_buf_add_u8(&line, 0);
     with_file((const char *)line.p);
     assert_ok(sf_tokens_open(path, &t, &why));
-    assert_int_equal(sf_tokens_scopes(t, sf_buf_str(&token)), SF_MAY_READ | SF_MAY_WRITE);
-    assert_int_equal(sf_tokens_scopes(t, sf_buf_str(&other)), 0);
-    assert_err(sf_tokens_make(SF_STR("a:b"), 1, &token, &line, &why), SF_ERR_INPUT);
+    assert_int_equal(scopes_of(t, sf_buf_str(&token)), SF_MAY_READ | SF_MAY_WRITE);
+    assert_string_equal(tenants, "red,blue");
+    assert_int_equal(scopes_of(t, sf_buf_str(&other)), 0);
+    assert_err(sf_tokens_make(SF_STR("a:b"), 1, SF_STR_NONE, &token, &line, &why), SF_ERR_INPUT);
     sf_tokens_close(t);
     sf_buf_done(&token);
     sf_buf_done(&line);

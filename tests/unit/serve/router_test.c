@@ -1,5 +1,7 @@
 #include "serve/router.h"
 
+#include <stdio.h>
+
 #include "base/heap.h"
 #include "test.h"
 
@@ -13,13 +15,37 @@ static enum sf_pressure fake_pressure(__attribute__((unused)) struct sf_store *s
 static const struct sf_store_ops ops = {.name = "fake", .pressure = fake_pressure};
 static struct sf_store store = {&ops};
 
-static unsigned fake_scopes(__attribute__((unused)) void *arg, sf_str token)
+static bool fake_token(__attribute__((unused)) void *arg, sf_str token, struct sf_grant *out)
 {
-    if (sf_str_eq(token, SF_STR("reader")))
-        return SF_MAY_READ;
-    if (sf_str_eq(token, SF_STR("writer")))
-        return SF_MAY_WRITE;
-    return sf_str_eq(token, SF_STR("boss")) ? SF_MAY_READ | SF_MAY_WRITE | SF_MAY_ADMIN : 0;
+    static const struct {
+        const char *token;
+        unsigned scopes;
+        const char *tenants;
+    } known[] = {{"reader", SF_MAY_READ, ""},
+                 {"writer", SF_MAY_WRITE, ""},
+                 {"boss", SF_MAY_READ | SF_MAY_WRITE | SF_MAY_ADMIN, ""},
+                 {"red", SF_MAY_READ | SF_MAY_WRITE | SF_MAY_ADMIN, "red"},
+                 {"warm", SF_MAY_READ | SF_MAY_WRITE, "red,orange"}};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (sf_str_eq(token, sf_str_from(known[i].token))) {
+            out->scopes = known[i].scopes;
+            sf_buf_add_str(&out->tenants, sf_str_from(known[i].tenants));
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool fake_is_proxy(__attribute__((unused)) void *arg, const char *peer)
+{
+    return sf_str_starts(sf_str_from(peer), SF_STR("10.0.0.1:"));
+}
+
+static bool fake_user(__attribute__((unused)) void *arg, sf_str user, sf_str groups,
+                      struct sf_grant *out)
+{
+    out->scopes = SF_MAY_READ | (sf_str_eq(groups, SF_STR("sre")) ? SF_MAY_ADMIN : 0);
+    return sf_str_eq(user, SF_STR("ann"));
 }
 
 static struct sf_service *new_service(void)
@@ -181,7 +207,7 @@ TEST(router, knows_grpc_methods_and_refuses_others_as_unimplemented)
 TEST(router, asks_every_route_but_the_probes_for_a_token)
 {
     struct sf_service *s = new_service();
-    s->auth.scopes = fake_scopes;
+    s->auth.token = fake_token;
     struct sf_request r = request(SF_METHOD_GET, "/api/v1/services");
     assert_int_equal(admit(s, &r), 401);
     assert_true(has_header("www-authenticate", "Bearer"));
@@ -217,7 +243,7 @@ TEST(router, keeps_the_scopes_apart)
         {SF_METHOD_POST, "/api/v1/flush", "writer", 403},
     };
     struct sf_service *s = new_service();
-    s->auth.scopes = fake_scopes;
+    s->auth.token = fake_token;
     s->auth.header = SF_STR("x-api-key");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sf_request r = request(cases[i].method, cases[i].path);
@@ -231,7 +257,7 @@ TEST(router, keeps_the_scopes_apart)
 TEST(router, takes_a_token_as_basic_password)
 {
     struct sf_service *s = new_service();
-    s->auth.scopes = fake_scopes;
+    s->auth.token = fake_token;
     struct sf_request r = request(SF_METHOD_GET, "/metrics");
     header(&r, SF_STR("authorization"), SF_STR("Basic dXNlcjpyZWFkZXI=")); /* user:reader */
     assert_int_equal(admit(s, &r), 0);
@@ -432,5 +458,95 @@ TEST(router, answers_only_to_names_nobody_else_can_own)
         r.is_tls = true; /* the certificate has settled it */
         assert_int_equal(admit(s, &r), 0);
     }
+    free_service(s);
+}
+
+TEST(router, binds_tokens_to_tenants)
+{
+    static const struct {
+        const char *token, *header, *path;
+        enum sf_method method;
+        int want;
+        const char *tenant;
+    } cases[] = {
+        {"red", "red", "/api/v1/services", SF_METHOD_GET, 0, "red"},
+        {"red", "", "/api/v1/services", SF_METHOD_GET, 0, "red"},
+        {"red", "blue", "/api/v1/services", SF_METHOD_GET, 403, NULL},
+        {"red", "red|blue", "/api/v1/services", SF_METHOD_GET, 403, NULL},
+        {"red", "Red", "/api/v1/services", SF_METHOD_GET, 403, NULL},
+        {"red", "blue", "/v1/traces", SF_METHOD_POST, 403, NULL},
+        {"red", "", "/v1/traces", SF_METHOD_POST, 0, "red"},
+        {"red", "", "/api/v1/erase", SF_METHOD_POST, 0, "red"},
+        {"red", "blue", "/api/v1/erase", SF_METHOD_POST, 403, NULL},
+        {"red", "", "/api/v1/flush", SF_METHOD_POST, 403, NULL},
+        {"red", "", "/status/config", SF_METHOD_GET, 403, NULL},
+        {"boss", "", "/status/config", SF_METHOD_GET, 0, NULL},
+        {"warm", "", "/api/v1/services", SF_METHOD_GET, 401, NULL},
+        {"warm", "orange|red", "/api/v1/services", SF_METHOD_GET, 0, "orange|red"},
+        {"warm", "orange", "/v1/traces", SF_METHOD_POST, 0, "orange"},
+        {"reader", "anything", "/api/v1/services", SF_METHOD_GET, 0, "anything"},
+        {"reader", "", "/api/v1/services", SF_METHOD_GET, 401, NULL},
+    };
+    struct sf_service *s = new_service();
+    s->auth.token = fake_token;
+    s->auth.header = SF_STR("x-api-key");
+    s->has_tenancy = true;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct sf_request r = request(cases[i].method, cases[i].path);
+        header(&r, SF_STR("x-api-key"), sf_str_from(cases[i].token));
+        if (cases[i].header[0])
+            header(&r, SF_STR("x-scope-orgid"), sf_str_from(cases[i].header));
+        if (admit(s, &r) != cases[i].want)
+            fail_msg("%s as %s: %d", cases[i].path, cases[i].header, response.status);
+        if (cases[i].tenant)
+            assert_true(sf_str_eq(call.tenant, sf_str_from(cases[i].tenant)));
+    }
+    s->has_tenancy = false; /* whose is everything then? Not the red ones'. */
+    struct sf_request r = request(SF_METHOD_GET, "/api/v1/services");
+    header(&r, SF_STR("x-api-key"), SF_STR("red"));
+    assert_int_equal(admit(s, &r), 403);
+    free_service(s);
+}
+
+TEST(router, believes_only_the_proxy)
+{
+    static const struct {
+        const char *peer, *user, *second, *groups, *path;
+        int want;
+    } cases[] = {
+        {"10.0.0.1:5", "ann", "", "", "/api/v1/services", 0},
+        {"10.0.0.2:5", "ann", "", "", "/api/v1/services", 401},
+        {"10.0.0.1:5", "", "", "", "/api/v1/services", 401},
+        {"10.0.0.1:5", "eve", "", "", "/api/v1/services", 403},
+        {"10.0.0.1:5", "ann", "eve", "", "/api/v1/services", 403},
+        {"10.0.0.1:5", "ann", "ann", "", "/api/v1/services", 403},
+        {"10.0.0.1:5", "ann", "", "", "/status/config", 403},
+        {"10.0.0.1:5", "ann", "", "sre", "/status/config", 0},
+    };
+    struct sf_service *s = new_service();
+    s->auth.user = fake_user;
+    s->auth.is_proxy = fake_is_proxy;
+    s->auth.user_header = SF_STR("x-user");
+    s->auth.groups_header = SF_STR("x-groups");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct sf_request r = request(SF_METHOD_GET, cases[i].path);
+        snprintf(r.peer, sizeof(r.peer), "%s", cases[i].peer);
+        if (cases[i].user[0])
+            header(&r, SF_STR("x-user"), sf_str_from(cases[i].user));
+        if (cases[i].second[0])
+            header(&r, SF_STR("x-user"), sf_str_from(cases[i].second));
+        if (cases[i].groups[0])
+            header(&r, SF_STR("x-groups"), sf_str_from(cases[i].groups));
+        if (admit(s, &r) != cases[i].want)
+            fail_msg("%zu: %d", i, response.status);
+    }
+    /* A page of a rebound name can write the header, but not the name it is called by. */
+    struct sf_request r = request(SF_METHOD_GET, "/api/v1/services");
+    snprintf(r.peer, sizeof(r.peer), "10.0.0.1:5");
+    header(&r, SF_STR("x-user"), SF_STR("ann"));
+    r.authority = SF_STR("evil.example");
+    assert_int_equal(admit(s, &r), 421);
+    s->auth.token = fake_token;
+    assert_int_equal(admit(s, &r), 421);
     free_service(s);
 }

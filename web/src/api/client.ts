@@ -27,6 +27,11 @@ export function setCredentials(c: Credentials): void {
   sessionStorage.setItem(TENANT, c.tenant);
 }
 
+/** A token the server does not know is of no use to us, and may be one to others. */
+export function forgetToken(): void {
+  sessionStorage.removeItem(TOKEN);
+}
+
 export interface Answer<T> {
   readonly data: T;
   /** A limit or a damaged block cut the answer: which. */

@@ -1,7 +1,7 @@
 // One question of a view: asked again when its key changes, given up when the view goes away.
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, type Answer } from "./client";
+import { ApiError, forgetToken, type Answer } from "./client";
 import { needCredentials, onCredentials } from "./token";
 
 export interface Asked<T> {
@@ -49,7 +49,10 @@ export function useAsk<T>(key: string, ask: (signal: AbortSignal) => Promise<Ans
       .catch((e: unknown) => {
         if (stop.signal.aborted) return;
         const error = e instanceof ApiError ? e : new ApiError(0, e instanceof Error ? e.message : String(e), 0);
-        if (error.status === 401) needCredentials(error.message);
+        if (error.status === 401) {
+          if (error.message === "unknown token") forgetToken();
+          needCredentials(error.message);
+        }
         set((h) => ({ ...h, error, isLoading: false, isSlow: false }));
       })
       .finally(() => clearTimeout(slow));

@@ -2,10 +2,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { credentials, setCredentials } from "../api/client";
 import { haveCredentials, onNeed } from "../api/token";
 
-/** Shown when the server asks for a token or a tenant; both are kept until the tab is closed. */
+/** Shown when the server asks for a token or a tenant; both are kept until the tab is closed, in its own storage: no other
+ * origin, port or tab can read them. A cookie would go to every port of the host. */
 export function TokenPrompt() {
   const [sentence, setSentence] = useState("");
-  const [typed, setTyped] = useState(credentials());
+  const [typed, setTyped] = useState({ token: "", tenant: credentials().tenant });
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => onNeed(setSentence), []);
   useEffect(() => {
@@ -13,7 +14,9 @@ export function TokenPrompt() {
   }, [sentence]);
   const submit = (e: Event) => {
     e.preventDefault();
-    setCredentials(typed);
+    // Left empty, the token that is known stays; it is never put back into the document.
+    setCredentials({ token: typed.token === "" ? credentials().token : typed.token, tenant: typed.tenant });
+    setTyped({ ...typed, token: "" });
     dialog.current?.close();
     setSentence("");
     haveCredentials();
