@@ -107,8 +107,11 @@ void sf_h1_write_head(struct sf_buf *out, const struct sf_h1_answer *a)
 
     sf_http_date(a->now_s, date);
     sf_buf_print(out, "HTTP/1.1 %d %s\r\ndate: %s\r\n", r->status, http_reason(r->status), date);
-    if (r->content_type)
+    if (r->content_type) {
         add_header(out, SF_STR("content-type"), sf_str_from(r->content_type));
+        /* What strangers named must not become a page or a script. */
+        sf_buf_add_str(out, SF_STR("x-content-type-options: nosniff\r\n"));
+    }
     add_framing(out, a);
     if (a->is_gzip)
         sf_buf_add_str(out, SF_STR("content-encoding: gzip\r\nvary: accept-encoding\r\n"));

@@ -335,6 +335,8 @@ static void put_answer(struct fields *f, const struct sf_h2_answer *a)
     sf_http_date(a->now_s, date);
     if (!a->is_grpc) {
         put_field(f, SF_STR("date"), (sf_str){date, SF_HTTP_DATE_LEN});
+        if (r->content_type)
+            put_field(f, SF_STR("x-content-type-options"), SF_STR("nosniff"));
         if (a->has_len && sf_http_has_body(r->status))
             put_number(f, SF_STR("content-length"), a->body_len);
         if (a->is_gzip) {

@@ -97,6 +97,12 @@ enum sf_err sf_tls_context_new(const struct sf_listen_tls *files, struct sf_tls_
     (void)SSL_CTX_set_min_proto_version(c->ctx, TLS1_2_VERSION);
     (void)SSL_CTX_set_options(c->ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                           SSL_OP_CIPHER_SERVER_PREFERENCE);
+    /* Of TLS 1.2 only what keeps past traffic secret and is authenticated as a whole: neither RSA
+     * key exchange nor CBC. */
+    if (SSL_CTX_set_cipher_list(c->ctx, "ECDHE+AESGCM:ECDHE+CHACHA20") != 1) {
+        err = sf_fail(why, SF_ERR_UNSUPPORTED, "tls: this OpenSSL has no usable ciphers");
+        goto done;
+    }
     (void)SSL_CTX_set_mode(c->ctx, SSL_MODE_RELEASE_BUFFERS); /* idle connections stay small */
     SSL_CTX_set_alpn_select_cb(c->ctx, choose_protocol, NULL);
     err = load_files(c->ctx, files, why);

@@ -178,13 +178,15 @@ static bool check_key_value(struct reader *up, sf_str kv, unsigned depth)
     return r.fault ? fail(up, r.fault_at, r.fault) : true;
 }
 
+const char sf_value_list_too_deep[] = "a value is nested too deep";
+
 /* Recursion ends at SF_LIMIT_NESTING, so the stack it takes is known. */
 static bool check_list(struct reader *up, sf_str content, bool is_kvlist, unsigned depth)
 {
     struct reader r = reader_of(content);
     struct field f;
     if (depth > SF_LIMIT_NESTING)
-        return fail(up, r.at, "a value is nested too deep");
+        return fail(up, r.at, sf_value_list_too_deep);
     while (read_field(&r, &f)) {
         if (f.tag != TAG(1, LEN))
             continue;

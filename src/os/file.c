@@ -160,6 +160,20 @@ enum sf_err sf_file_open_path(const char *path, struct sf_file *out, struct sf_w
     return SF_OK;
 }
 
+enum sf_err sf_file_make_private(const char *path, struct sf_why *why)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    struct stat st;
+    if (fd < 0)
+        return sf_fail(why, SF_ERR_IO, "cannot open %s: %s", path, strerror(errno));
+    bool is_private = fstat(fd, &st) == 0 && ((st.st_mode & 0777) == 0600 || fchmod(fd, 0600) == 0);
+    int code = errno;
+    close(fd);
+    return is_private
+               ? SF_OK
+               : sf_fail(why, SF_ERR_IO, "cannot set the mode of %s: %s", path, strerror(code));
+}
+
 enum sf_err sf_file_read_all(const struct sf_file *f, size_t max_len, struct sf_buf *out,
                              struct sf_why *why)
 {

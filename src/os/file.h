@@ -47,6 +47,9 @@ enum sf_err sf_file_lock(const struct sf_file *f, struct sf_why *why);
 
 /* Opens a file by its path, as an operator names it. NOT_FOUND, DENIED, IO. */
 enum sf_err sf_file_open_path(const char *path, struct sf_file *out, struct sf_why *why);
+/* Makes the file when it is missing, and keeps others out of it (mode 0600): for libraries that
+ * open files by themselves. IO. */
+enum sf_err sf_file_make_private(const char *path, struct sf_why *why);
 /* Appends all of it (a pipe or /dev/stdin too) to `out`. LIMIT: longer than max_len. */
 /* A file that is memory, and a path by which this process may open it while it is open. */
 enum sf_err sf_file_memory(const char *name, struct sf_file *out, char *path, size_t path_len,

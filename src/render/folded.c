@@ -3,12 +3,17 @@
 #include <inttypes.h>
 
 #include "flame/tree_order.h"
+#include "render/units.h"
 
+/* One line is one stack: neither semicolons nor line ends, nor what turns a line around where it is
+ * shown. */
 static void add_name(struct sf_buf *out, sf_str name)
 {
-    for (size_t i = 0; i < name.len; i++) {
-        uint8_t c = (uint8_t)name.p[i];
-        sf_buf_add_u8(out, c == ';' ? ':' : c < 0x20 ? ' ' : c);
+    size_t from = out->len;
+    sf_units_plain(out, name);
+    for (size_t i = from; i < out->len; i++) {
+        if (out->p[i] == ';')
+            out->p[i] = ':';
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include "flame/frame_name.h"
 #include "flame/tree_order.h"
+#include "render/units.h"
 #include "wire/json_writer.h"
 
 static sf_str unit_of(sf_str unit)
@@ -18,7 +19,15 @@ static sf_str unit_of(sf_str unit)
     return SF_STR("none");
 }
 
-static bool write_frames(const struct sf_tree *t, struct sf_json_writer *w, struct sf_arena scratch)
+static void write_plain(struct sf_json_writer *w, sf_str key, sf_str text, struct sf_buf *room)
+{
+    sf_buf_reset(room);
+    sf_units_plain(room, text);
+    sf_json_write_key_str(w, key, sf_buf_str(room));
+}
+
+static bool write_frames(const struct sf_tree *t, struct sf_json_writer *w, struct sf_arena scratch,
+                         struct sf_buf *room)
 {
     sf_json_write_key(w, SF_STR("shared"));
     sf_json_write_object(w);
@@ -30,9 +39,9 @@ static bool write_frames(const struct sf_tree *t, struct sf_json_writer *w, stru
         if (!sf_frame_name(&t->frames[i], SF_GROUP_FUNCTION, &names, &name))
             return false;
         sf_json_write_object(w);
-        sf_json_write_key_str(w, SF_STR("name"), name);
+        write_plain(w, SF_STR("name"), name, room);
         if (t->frames[i].file.len)
-            sf_json_write_key_str(w, SF_STR("file"), t->frames[i].file);
+            write_plain(w, SF_STR("file"), t->frames[i].file, room);
         if (t->frames[i].line)
             sf_json_write_key_u64(w, SF_STR("line"), t->frames[i].line);
         sf_json_write_object_end(w);
@@ -74,6 +83,7 @@ enum sf_err sf_speedscope_render(const struct sf_profile_view *v, struct sf_aren
     struct sf_json_writer w = sf_json_writer_init(out);
     const struct sf_tree *t = &v->tree;
     struct sf_tree_order order;
+    struct sf_buf room = {0};
     uint32_t *path;
     int64_t *totals;
     enum sf_err err = sf_tree_totals(t, &scratch, &totals, why);
@@ -85,8 +95,10 @@ enum sf_err sf_speedscope_render(const struct sf_profile_view *v, struct sf_aren
     sf_json_write_object(&w);
     sf_json_write_key_str(&w, SF_STR("$schema"),
                           SF_STR("https://www.speedscope.app/file-format-schema.json"));
-    if (!path || !write_frames(t, &w, scratch))
+    if (!path || !write_frames(t, &w, scratch, &room)) {
+        sf_buf_done(&room);
         return sf_fail(why, SF_ERR_LIMIT, "speedscope: no memory");
+    }
     sf_json_write_key(&w, SF_STR("profiles"));
     sf_json_write_array(&w);
     sf_json_write_object(&w);
@@ -100,9 +112,13 @@ enum sf_err sf_speedscope_render(const struct sf_profile_view *v, struct sf_aren
     sf_json_write_object_end(&w);
     sf_json_write_array_end(&w);
     sf_json_write_key_u64(&w, SF_STR("activeProfileIndex"), 0);
-    sf_json_write_key_str(&w, SF_STR("name"), v->service);
+    write_plain(&w, SF_STR("name"), v->service, &room);
     sf_json_write_key_str(&w, SF_STR("exporter"), SF_STR("spanflame"));
     sf_json_write_object_end(&w);
     sf_buf_add_u8(out, '\n');
+    bool has_names = sf_buf_ok(&room);
+    sf_buf_done(&room);
+    if (!has_names)
+        return sf_fail(why, SF_ERR_NOMEM, "speedscope: no memory");
     return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "speedscope: no memory");
 }

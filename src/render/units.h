@@ -12,6 +12,9 @@ void sf_units_percent(struct sf_buf *out, double share);   /* 0.0312 is "3.1 %" 
 /* A value of a profile in its own unit: nanoseconds are a duration, bytes are bytes, everything
  * else is a count. */
 void sf_units_amount(struct sf_buf *out, int64_t value, sf_str unit);
+/* Text from telemetry for a file others open: what sf_units_text() replaces becomes '?', nothing is
+ * cut. */
+void sf_units_plain(struct sf_buf *out, sf_str text);
 /* Text from telemetry for a terminal: control characters, escapes and bidi overrides become '?',
  * bytes that are not UTF-8 too; at most `columns` wide, cut with an ellipsis. Returns the width. */
 size_t sf_units_text(struct sf_buf *out, sf_str text, size_t columns);

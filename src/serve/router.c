@@ -498,9 +498,10 @@ void sf_router_on_refuse(void *arg, const struct sf_request *request, struct sf_
     struct sf_outcome outcome = {response->status, grpc_of_http(response->status),
                                  response->retry_after_s};
     bool is_otlp = m.route ? m.route->is_otlp : sf_str_starts(request->path, SF_STR("/v1"));
-    sf_status_answer(response,
-                     m.route ? form_of_route(request, m.route) : form_of(request, is_otlp), outcome,
-                     reason);
+    enum sf_error_form form = m.route ? form_of_route(request, m.route) : form_of(request, is_otlp);
+    if (outcome.http == 413 && (form == SF_FORM_CONNECT || form == SF_FORM_GRPC_WEB))
+        outcome.grpc = SF_GRPC_INVALID_ARGUMENT; /* there "exhausted" is 429: come back later */
+    sf_status_answer(response, form, outcome, reason);
     if (outcome.http == 413) { /* others were counted when they reached us, or will be */
         sf_counters_add(s->counters, SF_COUNT_REJECT_TOO_LARGE, 1);
         sf_counters_request(s->counters, sf_router_place(m.route), sf_router_label(m.route), 413,

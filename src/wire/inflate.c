@@ -8,6 +8,7 @@
 #include "wire/inflate.h"
 
 #include <libdeflate.h>
+#include <string.h>
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -312,11 +313,40 @@ static enum sf_err zstd_fault(struct run *r, size_t status)
     }
 }
 
+/* The library, fed piece by piece, lets a frame pass that ends with an empty block before it has
+ * the size its header declares. Whole, it refuses such a frame; so do we. */
+struct frame {
+    uint8_t head[ZSTD_FRAMEHEADERSIZE_MAX];
+    size_t head_len;
+    uint64_t made_len;
+};
+
+static void see_frame(struct frame *f, const uint8_t *p, size_t len)
+{
+    size_t left = sizeof(f->head) - f->head_len;
+    if (len > left)
+        len = left;
+    if (len)
+        memcpy(f->head + f->head_len, p, len);
+    f->head_len += len;
+}
+
+/* It is complete: false when it declared another size. */
+static bool end_frame(struct frame *f)
+{
+    unsigned long long claimed = ZSTD_getFrameContentSize(f->head, f->head_len);
+    bool is_right = f->head_len == 0 || claimed == ZSTD_CONTENTSIZE_UNKNOWN ||
+                    claimed == ZSTD_CONTENTSIZE_ERROR || claimed == f->made_len;
+    *f = (struct frame){0};
+    return is_right;
+}
+
 static enum sf_err zstd_frames(struct run *r)
 {
     size_t status = 1; /* 0: a frame is complete */
     uint8_t spare[32];
     bool had_any = false;
+    struct frame frame = {0};
 
     for (;;) {
         ZSTD_outBuffer to = {0};
@@ -334,11 +364,15 @@ static enum sf_err zstd_frames(struct run *r)
         status = ZSTD_decompressStream(r->z->zstd, &to, &from);
         if (ZSTD_isError(status))
             return zstd_fault(r, status);
+        see_frame(&frame, r->piece.p, from.pos);
         consume(r, from.pos);
         if (p == spare && to.pos)
             return too_long(r);
         if (p != spare)
             r->out->len += to.pos;
+        frame.made_len += to.pos;
+        if (status == 0 && !end_frame(&frame))
+            return bad(r, "damaged");
         had_any |= from.pos > 0;
         if (r->is_ended && r->piece.len == 0 && to.pos == 0 && status != 0)
             return bad(r, "truncated");

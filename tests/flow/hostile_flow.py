@@ -369,7 +369,7 @@ def test_a_million_attributes_are_cut_and_counted():
         assert answer.status == 200, (answer.status, answer.text)
 
 
-def test_values_nested_a_hundred_deep_are_refused():
+def test_values_nested_a_hundred_deep_are_dropped():
     now = time.time_ns()
     with Meanwhile("deep values") as attack:
         for _ in attack.rounds():
@@ -379,7 +379,7 @@ def test_values_nested_a_hundred_deep_are_refused():
                     value = field(5, field(1, value))  # an array in an array
                 span = span_message(make_span()) + field(9, field(1, "deep") + field(2, value))
                 answer = server.post("/v1/traces", field(1, field(2, field(2, span))))
-                assert answer.status == 400 and "nest" in answer.text, (depth, answer.status, answer.text)
+                assert answer.status == 200 and b"attribute dropped" in answer.body, (depth, answer.status, answer.text)
                 text = '{"stringValue":"end"}'
                 for _ in range(depth):
                     text = '{"arrayValue":{"values":[' + text + "]}}"
@@ -387,7 +387,8 @@ def test_values_nested_a_hundred_deep_are_refused():
                         '"%d","endTimeUnixNano":"%d","attributes":[{"key":"deep","value":%s}]}]}]}]}'
                         % (os.urandom(16).hex(), os.urandom(8).hex(), now - 5, now, text))
                 answer = server.post("/v1/traces", body, JSON)
-                assert answer.status == 400 and ("nest" in answer.text or "deep" in answer.text), (depth, answer.status, answer.text)
+                want = (200, "attribute dropped") if depth == 100 else (400, "nested too deep")  # no JSON may be that deep
+                assert answer.status == want[0] and want[1] in answer.text, (depth, answer.status, answer.text)
             answer = server.post("/v1/traces", b"[" * 1000000, JSON)
             assert answer.status == 400, answer.status
 

@@ -72,6 +72,17 @@ void sf_otlp_attrs_add(struct sf_otlp_request *rq, struct sf_otlp_attrs *to, sf_
     add_attr(rq, to, key, val);
 }
 
+bool sf_otlp_attrs_drop_deep(struct sf_otlp_request *rq, struct sf_otlp_attrs *to)
+{
+    bool is_too_deep = rq->is_too_deep;
+    rq->is_too_deep = false;
+    if (is_too_deep) {
+        to->n_dropped++;
+        rq->rejects->n_cut_attrs++;
+    }
+    return is_too_deep;
+}
+
 uint32_t sf_otlp_add_dropped(uint32_t a, uint64_t b)
 {
     return b > UINT32_MAX - a ? UINT32_MAX : a + (uint32_t)b;
@@ -97,6 +108,10 @@ static void set_list(struct sf_otlp_request *rq, struct sf_pb *pb, struct sf_val
     char *joined;
 
     if (!sf_value_list_check(type, content, &off, &fault)) {
+        if (fault == sf_value_list_too_deep) {
+            rq->is_too_deep = true;
+            return;
+        }
         sf_pb_fault(pb, (const uint8_t *)content.p + off, fault);
         return;
     }
@@ -164,7 +179,7 @@ static void add_any_shape(struct sf_otlp_request *rq, struct sf_pb *kv, struct s
         default: sf_otlp_skip(rq, kv); break;
         }
     }
-    if (sf_pb_ok(kv))
+    if (!sf_otlp_attrs_drop_deep(rq, to) && sf_pb_ok(kv))
         sf_otlp_attrs_add(rq, to, key, val);
 }
 

@@ -16,6 +16,7 @@ struct sf_otlp_request {
     uint32_t max_attrs;
     size_t max_value_len;
     struct sf_otlp_rejects *rejects;
+    bool is_too_deep;      /* the value being read: its attribute is dropped and counted */
     bool is_arena_full;    /* sticks until the maker of the batch has dealt with it */
     struct sf_buf scratch; /* JSON: arrays and bytes on their way to the arena */
 };
@@ -46,6 +47,8 @@ size_t sf_otlp_key_find(const struct sf_otlp_key *names, size_t n, sf_str key);
 /* A finished attribute into the list, with its limits applied. */
 void sf_otlp_attrs_add(struct sf_otlp_request *rq, struct sf_otlp_attrs *to, sf_str key,
                        struct sf_value val);
+/* Was the value just read too deep? Then its attribute counts as dropped. */
+bool sf_otlp_attrs_drop_deep(struct sf_otlp_request *rq, struct sf_otlp_attrs *to);
 /* Gives unused room back and hands out the list; adds what was dropped to *dropped. */
 struct sf_attrs sf_otlp_attrs_close(struct sf_otlp_request *rq, struct sf_otlp_attrs *l,
                                     uint32_t *dropped);

@@ -77,7 +77,8 @@ static void write_list(struct sf_otlp_request *rq, struct sf_json *j, bool is_kv
     sf_str key;
 
     if (depth > SF_LIMIT_NESTING) {
-        sf_json_fault(j, "a value is nested too deep");
+        rq->is_too_deep = true;
+        sf_json_skip(j);
         return;
     }
     if (!sf_json_object(j))
@@ -207,7 +208,7 @@ void sf_otlp_attrs_read_json(struct sf_otlp_request *rq, struct sf_json *j,
             else
                 sf_json_skip(j);
         }
-        if (sf_json_ok(j))
+        if (!sf_otlp_attrs_drop_deep(rq, to) && sf_json_ok(j))
             sf_otlp_attrs_add(rq, to, name, val);
     }
 }

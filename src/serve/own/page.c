@@ -20,7 +20,6 @@ static const char without_page[] =
 static void protect(struct sf_response *r)
 {
     sf_response_header(r, "content-security-policy", SF_STR(POLICY));
-    sf_response_header(r, "x-content-type-options", SF_STR("nosniff"));
     sf_response_header(r, "referrer-policy", SF_STR("no-referrer"));
     sf_response_header(r, "cross-origin-opener-policy", SF_STR("same-origin"));
 }

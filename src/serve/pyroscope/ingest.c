@@ -279,10 +279,10 @@ static enum sf_err add_parts(struct sf_profile_take *t, struct sf_profile_hint *
     }
     if (!err && m.err)
         err = sf_fail(why, m.err, "%s", m.why.text);
-    if (!err && is_jfr && !profile.p)
-        err = sf_fail(why, SF_ERR_INPUT, "the part jfr is missing");
+    if (!err && !profile.p)
+        err = sf_fail(why, SF_ERR_INPUT, "the part %s is missing", is_jfr ? "jfr" : "profile");
     if (err || profile.len == 0)
-        return err; /* no profile at all: fine, and nothing to keep */
+        return err; /* an empty one: fine, and nothing to keep */
     return sf_profile_upload_add(&t->upload, profile, h, why);
 }
 

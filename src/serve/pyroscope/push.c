@@ -231,7 +231,7 @@ static void answer(struct sf_profile_take *t)
 static void refuse(struct sf_profile_take *t, enum sf_err err, const struct sf_why *why)
 {
     static const struct sf_outcome too_large = {400, SF_GRPC_INVALID_ARGUMENT, 0};
-    if (t->is_malformed && err == SF_ERR_LIMIT)
+    if (err == SF_ERR_LIMIT) /* a bomb among them */
         sf_call_refuse(t->call, SF_COUNT_REJECT_TOO_LARGE, too_large, why->text);
     else
         sf_call_fail(t->call, err, why);

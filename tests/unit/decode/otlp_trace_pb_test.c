@@ -416,15 +416,19 @@ static void nested(unsigned depth)
     end();
 }
 
-TEST(otlp_trace_pb, refuses_values_nested_too_deep)
+TEST(otlp_trace_pb, drops_values_nested_too_deep_and_keeps_the_rest)
 {
     nested(SF_LIMIT_NESTING);
     assert_ok(decode());
-    nested(SF_LIMIT_NESTING + 1);
-    assert_err(decode(), SF_ERR_INPUT);
-    assert_non_null(strstr(why.text, "nested too deep at byte"));
-    nested(100);
-    assert_err(decode(), SF_ERR_INPUT);
+    assert_int_equal(rejects.n_cut_attrs, 0);
+    for (unsigned depth = SF_LIMIT_NESTING + 1; depth <= 100; depth += 67) {
+        nested(depth);
+        assert_ok(decode());
+        assert_int_equal(rejects.n_cut_attrs, 1);
+        assert_int_equal(got.n_spans, 1);
+        assert_int_equal(got.spans[0].attrs.n, 0);
+        assert_int_equal(got.spans[0].dropped_attrs, 1);
+    }
 }
 
 TEST(otlp_trace_pb, a_million_attributes_cost_no_more_than_the_limit)

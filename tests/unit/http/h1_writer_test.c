@@ -20,7 +20,8 @@ TEST(h1_writer, writes_a_sized_answer)
                        &(struct sf_h1_answer){
                            .response = &r, .body_len = 2, .keeps_alive = true, .now_s = WHEN_S}),
                "HTTP/1.1 200 OK\r\ndate: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
-               "content-type: application/json\r\ncontent-length: 2\r\n\r\n");
+               "content-type: application/json\r\nx-content-type-options: "
+               "nosniff\r\ncontent-length: 2\r\n\r\n");
     sf_buf_done(&out);
 }
 

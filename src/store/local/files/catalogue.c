@@ -8,6 +8,7 @@
 #include "base/time_unit.h"
 #include "os/clock.h"
 #include "os/dir.h"
+#include "os/file.h"
 #include "os/thread.h"
 #include "store/local/files/row_sum.h"
 
@@ -139,9 +140,12 @@ static void make_uri(const char *path, const char *options, char *out, size_t ca
 
 static enum sf_err open_writable(struct sf_catalogue *c, const char *path, struct sf_why *why)
 {
+    /* SQLite would make it for all to read; files beside it get the mode it has. */
+    enum sf_err err = sf_file_make_private(path, why);
+    if (err)
+        return err;
     int code = sqlite3_open_v2(
         path, &c->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
-    enum sf_err err;
     if (code != SQLITE_OK)
         return fail_db(c, code, "open", why);
     sqlite3_busy_timeout(c->db, BUSY_MS);

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Smaller holes, each with the attack as first seen."""
+import gzip
+import json
+import os
+import stat
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(__file__))
+from pprof_make import pprof  # noqa: E402
+from server import JSON, Server, field, make_span, span_message, tap  # noqa: E402
+
+server = Server().start()
+PUSH = "/push.v1.PusherService/Push"
+
+
+def test_files_are_for_their_owner_only():
+    with Server() as s:
+        s.send([make_span()])
+        s.stop()
+        shared = os.path.join(s.data, "meta.db")
+        os.chmod(shared, 0o644)  # as servers before left it
+        s.start()
+        s.send([make_span()])
+        for folder, _, names in os.walk(s.data):
+            for name in names:
+                mode = stat.S_IMODE(os.stat(os.path.join(folder, name)).st_mode)
+                assert mode & 0o077 == 0, (name, oct(mode))
+
+
+def test_tls_12_without_rsa_key_exchange_and_cbc():
+    s = Server("listen:\n  - address: 127.0.0.1:PORT\n    tls: {cert: HOME/crt, key: HOME/key}\n", has_listen=False, wait=False)
+    s.config = s.config.replace("PORT", str(s.port))
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", s.home + "/key", "-out",
+                    s.home + "/crt", "-days", "2", "-subj", "/CN=localhost"], check=True, capture_output=True)
+    with s:
+        def speaks(ciphers, version="-tls1_2"):
+            for _ in range(100):
+                done = subprocess.run(["openssl", "s_client", version, "-connect", f"127.0.0.1:{s.port}",
+                                       *(["-cipher", ciphers] if ciphers else [])], input=b"", capture_output=True,
+                                      timeout=20, check=False)
+                if b"refused" not in done.stderr:
+                    return done.returncode == 0
+            raise AssertionError("no server")
+        assert speaks("ECDHE-RSA-AES128-GCM-SHA256") and speaks("ECDHE-RSA-CHACHA20-POLY1305")
+        assert speaks("", "-tls1_3")
+        for weak in ("AES128-GCM-SHA256", "AES256-SHA256", "AES128-SHA", "ECDHE-RSA-AES128-SHA256", "ECDHE-RSA-AES256-SHA"):
+            assert not speaks(weak + ":@SECLEVEL=0"), weak
+
+
+def test_no_answer_is_sniffed():
+    server.post("/api/v1/profile?service=sniffed&type=cpu", b"<script>alert(1)</script>;work 7\n", "text/plain")
+    for form in ("folded", "flamegraph", "json", "speedscope", "svg", "pprof", "dot", "otlp"):
+        answer = server.get(f"/api/v1/profile?app=sniffed&format={form}")
+        assert answer.headers["X-Content-Type-Options"] == "nosniff", (form, answer.status)
+    for path in ("/", "/ready", "/metrics", "/nothing", "/api/search?q=%7B", "/pyroscope/render?query=x&format=dot"):
+        assert server.get(path).headers["X-Content-Type-Options"] == "nosniff", path
+    code, head, _ = server.curl("--http2-prior-knowledge", path="/metrics")
+    assert code == 0 and "nosniff" in head, head
+
+
+def test_one_deep_attribute_costs_only_itself():
+    value = field(1, "end")
+    for _ in range(33):
+        value = field(5, field(1, value))
+    span = make_span()
+    body = span_message(span) + field(9, field(1, "deep") + field(2, value)) + field(9, field(1, "flat") + field(2, field(1, "kept")))
+    answer = server.post("/v1/traces", field(1, field(2, field(2, body))))
+    assert answer.status == 200 and b"1 attribute dropped" in answer.body, (answer.status, answer.text)
+    found = server.json("/api/v1/trace/" + span["trace_id"].hex())["spans"][0]
+    assert [a["key"] for a in found["attributes"]] == ["flat"], found
+
+
+def test_a_form_without_a_profile_is_told_so():
+    body = b'--x\r\nContent-Disposition: form-data; name="profil"; filename="p"\r\n\r\n' + pprof({("main;a", ()): 1}) + b"\r\n--x--\r\n"
+    answer = server.post("/ingest?name=form", body, "multipart/form-data; boundary=x")
+    assert answer.status == 422 and "profile is missing" in answer.text, (answer.status, answer.text)
+    answer = server.post("/ingest?name=form", body.replace(b'"profil"', b'"profile"'), "multipart/form-data; boundary=x")
+    assert answer.status == 200, answer.text
+
+
+def test_a_bomb_over_push_is_not_to_be_sent_again():
+    bomb = gzip.compress(bytes(80 << 20), 1)
+    for body, headers in ((bomb, {"Content-Encoding": "gzip"}),
+                          (field(1, field(2, field(1, bomb))), {})):
+        for _ in range(20):
+            answer = server.post(PUSH, body, "application/proto", headers)
+            if answer.status != 503:
+                break
+        assert answer.status == 400 and json.loads(answer.body)["code"] == "invalid_argument", (answer.status, answer.text)
+        assert "Retry-After" not in answer.headers
+    assert server.grpc(PUSH, field(1, field(2, field(1, bomb))))[0] == 3
+    answer = server.request("POST", PUSH, None, {"Content-Type": "application/proto", "Content-Length": str(65 << 20)})
+    assert answer.status == 400 and json.loads(answer.body)["code"] == "invalid_argument", (answer.status, answer.text)
+
+
+def test_exports_do_not_turn_lines_around():
+    name = "safe\u202eevil\u2066x\u200f\u061c"
+    answer = server.post("/api/v1/profile?service=bidi&type=cpu", f"{name};ende 7\n".encode(), "text/plain")
+    assert answer.status == 200, answer.text
+    for form in ("folded", "speedscope"):
+        text = server.get(f"/api/v1/profile?app=bidi&format={form}").text
+        assert "safe?evil?x??" in text, (form, text)
+        assert not any(c in text for c in "\u202e\u2066\u200f\u061c"), form
+
+
+def test_a_frame_shorter_than_it_says():
+    frame = bytes.fromhex("28b52ffd605817010000")
+    answer = server.post("/v1/traces", frame, JSON, {"Content-Encoding": "zstd"})
+    assert answer.status == 400 and "damaged" in answer.text, (answer.status, answer.text)
+
+
+tap.run(sys.modules[__name__])
