@@ -102,7 +102,8 @@ def skewed(ahead_ms):
     call = t.add("call", "gateway", 10, 90, root, CLIENT)
     serve = t.add("serve", "skewed", 20 + ahead_ms, 80 + ahead_ms, call)
     t.add("query", "skewed", 30 + ahead_ms, 70 + ahead_ms, serve, 1)
-    return t.send({"skewed": {("main;serve", serve): 20, ("main;query", t.spans[3]["span_id"]): 30}}), call, serve
+    stacks = {(f"main;step{i};query", t.spans[3]["span_id"]): 5 for i in range(6)}  # fewer name no hottest function
+    return t.send({"skewed": {("main;serve", serve): 20, **stacks}}), call, serve
 
 
 def test_a_clock_that_is_ahead_is_corrected_and_said():

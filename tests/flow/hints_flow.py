@@ -15,7 +15,7 @@ ALL = ["most_recent=true", "most_recent=false", "sample=true", "sample=0.1", "sp
        "trace_sample=true", "trace_sample=0.25", "exemplars=5", "exemplars=true", "exemplars=false", "extrapolate=true",
        "extrapolate=false", "job_size=100", "concurrent_blocks=7", "debug=true", "no_such_hint=1",
        # the wrong type is as good as no hint
-       "most_recent=1", 'sample="x"', "exemplars=`many`", "extrapolate=3s", "sample=-1", "exemplars=-5"]
+       "most_recent=1", 'sample="x"', "exemplars=`many`", "extrapolate=3s", "sample=7", "exemplars=1.5"]
 server = Server().start()
 send(server, SPANS)
 

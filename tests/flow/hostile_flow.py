@@ -510,7 +510,7 @@ def test_long_request_lines_that_never_end_are_held_to_the_memory_of_bodies():
     with connect() as conn:  # and room comes back
         conn.sendall(line + b" HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
         answer = rest_of(conn)
-        assert status_of(answer) == 400 and b"longer than 131072" in answer, answer[:300]
+        assert status_of(answer) == 414 and b"longer than 131072" in answer, answer[:300]
 
 
 # ---- HTTP/2 ----

@@ -92,7 +92,7 @@ def test_six_thousand_alternatives_are_just_a_long_query():
 # ---- regular expressions ----
 
 def test_giant_and_greedy_regular_expressions():
-    refused(search("{ name =~ `" + "a" * 100000 + "` }"), "invalid regex", "longer than 16384", "col 11")
+    refused(search("{ name =~ `.*" + "a" * 100000 + "` }"), "invalid regex", "longer than 16384", "col 11")
     refused(search("{ name =~ `((((a{100}){100}){100}){100})` }"), "invalid regex", "too large")
     refused(search("{ name =~ `a{1001}` }"), "repeats go up to 1,000")
     refused(search("{ name =~ `" + "(" * 5000 + ")" * 5000 + "` }"), "invalid regex")
