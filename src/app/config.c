@@ -18,11 +18,6 @@ void sf_config_free(struct sf_config *c)
     }
 }
 
-static enum sf_err no_memory(struct sf_why *why)
-{
-    return sf_fail(why, SF_ERR_NOMEM, "configuration: no memory");
-}
-
 /* Splits a list written in one line; blanks around commas do not count. */
 static enum sf_err set_split(struct sf_config *c, size_t key, sf_str text,
                              struct sf_config_origin at, struct sf_why *why)
@@ -53,14 +48,14 @@ static enum sf_err new_with_defaults(struct sf_config **out, struct sf_why *why)
     enum sf_err err = SF_OK;
 
     if (!c)
-        return no_memory(why);
+        return sf_no_memory(why, "the configuration");
     if (!sf_arena_init(&c->arena, ARENA_LEN)) {
         sf_heap_free(c);
-        return no_memory(why);
+        return sf_no_memory(why, "the configuration");
     }
     c->origins = sf_arena_new_n(&c->arena, sf_config_n_keys, sizeof(*c->origins));
     if (!c->origins)
-        err = no_memory(why);
+        err = sf_no_memory(why, "the configuration");
     for (size_t i = 0; !err && i < sf_config_n_keys; i++) {
         struct sf_config_origin at = {.name = sf_config_keys[i].path};
         if (sf_config_keys[i].type != SF_CONFIG_PART)
@@ -124,7 +119,7 @@ static enum sf_err warn(struct sf_config *c, sf_str sentence, struct sf_why *why
     if (!items)
         items = sf_arena_new_n(&c->arena, MAX_WARNINGS, sizeof(*items));
     if (!items)
-        return no_memory(why);
+        return sf_no_memory(why, "the configuration");
     items[c->warnings.n] = sentence.p;
     c->warnings = (struct sf_config_list){items, c->warnings.n + 1};
     return SF_OK;
@@ -144,7 +139,7 @@ static enum sf_err warn_variable(struct sf_config *c, sf_str name, struct sf_why
         if (!sf_arena_print(&c->arena, &sentence,
                             "the environment has %.*s, which is no setting; did you mean %s?",
                             SF_STR_ARG(name), known))
-            return no_memory(why);
+            return sf_no_memory(why, "the configuration");
         return warn(c, sentence, why);
     }
     return SF_OK;
@@ -292,7 +287,7 @@ static enum sf_err warn_missing(struct sf_config *c, struct sf_why *why)
                            SF_STR_ARG(sf_buf_str(&origin)), sf_config_keys[i].path))
             err = warn(c, sentence, why);
         else
-            err = no_memory(why);
+            err = sf_no_memory(why, "the configuration");
     }
     sf_buf_done(&origin);
     return err;

@@ -123,7 +123,7 @@ static enum sf_err add_entry(struct table *t, struct entry entry, struct sf_why 
     if (t->n == MAX_TOKENS)
         return sf_fail(why, SF_ERR_LIMIT, "more than %d tokens", MAX_TOKENS);
     if (!sf_list_room(&t->entries, t->n, &t->cap, 16))
-        return sf_fail(why, SF_ERR_NOMEM, "no memory for tokens");
+        return sf_no_memory(why, "tokens");
     t->entries[t->n++] = entry;
     return SF_OK;
 }
@@ -202,14 +202,14 @@ enum sf_err sf_tokens_open(const char *path, struct sf_tokens **out, struct sf_w
     enum sf_err err;
 
     if (!t)
-        return sf_fail(why, SF_ERR_NOMEM, "no memory for tokens");
+        return sf_no_memory(why, "tokens");
     sf_mutex_init(&t->mutex, SF_LOCK_APP_TOKENS);
     t->path = sf_heap_new(len + 1);
     if (t->path) {
         memcpy(t->path, path, len);
         err = read_table(path, &t->table, why);
     } else {
-        err = sf_fail(why, SF_ERR_NOMEM, "no memory for tokens");
+        err = sf_no_memory(why, "tokens");
     }
     if (err) {
         sf_tokens_close(t);
@@ -323,6 +323,6 @@ enum sf_err sf_tokens_make(sf_str name, unsigned scopes, sf_str tenants, struct 
         sf_buf_print(out_line, ":%.*s", SF_STR_ARG(tenants));
     OPENSSL_cleanse(secret, sizeof(secret));
     if (!sf_buf_ok(out_token) || !sf_buf_ok(out_line))
-        return sf_fail(why, SF_ERR_NOMEM, "no memory for a token");
+        return sf_no_memory(why, "a token");
     return SF_OK;
 }

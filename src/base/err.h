@@ -45,6 +45,17 @@ static inline enum sf_err sf_fail_is(enum sf_err err, enum sf_err said)
 #define sf_fail(why, err, ...) sf_fail_is(err, sf_fail(why, err, __VA_ARGS__))
 #endif
 
+/* The two ways to run out of memory. The heap has none: NOMEM, "no memory for WHAT". The arena of a
+ * request, which is bounded, is full: LIMIT, "WHAT does not fit its memory". */
+static inline enum sf_err sf_no_memory(struct sf_why *why, const char *what)
+{
+    return sf_fail(why, SF_ERR_NOMEM, "no memory for %s", what);
+}
+static inline enum sf_err sf_no_room(struct sf_why *why, const char *what)
+{
+    return sf_fail(why, SF_ERR_LIMIT, "%s does not fit its memory", what);
+}
+
 /* Puts "context: " in front of a sentence that is already there. */
 void sf_why_prefix(struct sf_why *why, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

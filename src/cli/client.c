@@ -51,7 +51,7 @@ static enum sf_err add_header(struct curl_slist **list, const char *name, sf_str
         longer = curl_slist_append(*list, (char *)line.p);
     sf_buf_done(&line);
     if (!longer)
-        return sf_fail(why, SF_ERR_NOMEM, "no memory for the request");
+        return sf_no_memory(why, "the request");
     *list = longer;
     return SF_OK;
 }
@@ -172,7 +172,7 @@ static enum sf_err client_call(const struct sf_client *c, const char *path, cons
     CURL *curl = curl_easy_init();
 
     if (!curl)
-        return sf_fail(why, SF_ERR_NOMEM, "no memory for the request");
+        return sf_no_memory(why, "the request");
     while (server.len && server.p[server.len - 1] == '/')
         server.len--;
     sf_buf_print(&url, "%.*s%s", SF_STR_ARG(server), path);
@@ -181,7 +181,7 @@ static enum sf_err client_call(const struct sf_client *c, const char *path, cons
     if (err)
         goto done;
     if (!sf_buf_ok(&url)) {
-        err = sf_fail(why, SF_ERR_NOMEM, "no memory for the request");
+        err = sf_no_memory(why, "the request");
         goto done;
     }
     set_up(curl, c, (char *)url.p, headers, detail, body, &answer);

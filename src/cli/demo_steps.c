@@ -194,13 +194,13 @@ static enum sf_err find_slowest(struct story *s, struct sf_why *why)
     size_t n = 0;
     bool has_memory = sf_arena_init(&req, 16 << 20) &&
                       (found = sf_arena_new_n(&req, N_ASKED, sizeof(*found)));
-    enum sf_err err = has_memory ? SF_OK : sf_fail(why, SF_ERR_NOMEM, "no memory for the slowest");
+    enum sf_err err = has_memory ? SF_OK : sf_no_memory(why, "the slowest");
 
     sf_buf_print(&path, "/api/search?limit=%d&spss=1&q=", N_ASKED);
     sf_client_encode(&path, SF_STR(TOTALS));
     sf_buf_add(&path, "", 1);
     if (!err && !sf_buf_ok(&path))
-        err = sf_fail(why, SF_ERR_NOMEM, "no memory for the slowest");
+        err = sf_no_memory(why, "the slowest");
     if (!err)
         err = sf_client_get(&client, (const char *)path.p, "application/json", &answer, why);
     if (!err) {

@@ -174,7 +174,7 @@ static enum sf_err read_answer(sf_str body, struct answer *a, struct sf_arena *r
         }
     }
     if (!has_room)
-        return sf_fail(why, SF_ERR_NOMEM, "no memory for the answer");
+        return sf_no_memory(why, "the answer");
     return sf_json_why(&j, "the server's answer", why);
 }
 
@@ -204,7 +204,7 @@ static enum sf_err ask(const struct sf_client *client, sf_str query, int64_t fro
     sf_client_encode(&path, query);
     sf_buf_add_u8(&path, 0);
     err = sf_buf_ok(&path) ? sf_client_get(client, (char *)path.p, "application/json", out, why)
-                           : sf_fail(why, SF_ERR_NOMEM, "no memory for the request");
+                           : sf_no_memory(why, "the request");
     sf_buf_done(&path);
     return err;
 }

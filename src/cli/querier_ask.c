@@ -47,7 +47,7 @@ enum sf_err sf_querier_question_ask(struct sf_querier_question *q, const char *m
     snprintf(path, sizeof(path), "/querier.v1.QuerierService/%s", method);
     sf_json_write_object_end(&q->w);
     err = sf_buf_ok(&q->body) ? sf_client_connect(q->client, path, sf_buf_str(&q->body), out, why)
-                              : sf_fail(why, SF_ERR_NOMEM, "no memory for the request");
+                              : sf_no_memory(why, "the request");
     sf_buf_done(&q->body);
     return err;
 }

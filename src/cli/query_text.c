@@ -30,7 +30,7 @@ enum sf_err sf_query_text_read(const char *word, struct sf_buf *out, struct sf_w
     }
     sf_buf_done(&file);
     if (!err && !sf_buf_ok(out))
-        err = sf_fail(why, SF_ERR_NOMEM, "no memory for the query");
+        err = sf_no_memory(why, "the query");
     if (!err && sf_str_trim(sf_buf_str(out)).len == 0)
         err = sf_fail(why, SF_ERR_INPUT, "the query is empty; {} matches every span");
     return err;

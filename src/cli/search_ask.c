@@ -22,7 +22,7 @@ enum sf_err sf_search_ask(const struct sf_client *client, const struct sf_search
     sf_client_encode(&path, ask->query);
     sf_buf_add_u8(&path, 0);
     err = sf_buf_ok(&path) ? sf_client_ask(client, (char *)path.p, "application/json", out, why)
-                           : sf_fail(why, SF_ERR_NOMEM, "no memory for the request");
+                           : sf_no_memory(why, "the request");
     sf_buf_done(&path);
     return err;
 }

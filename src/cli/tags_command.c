@@ -180,7 +180,7 @@ static int run(const struct sf_client *client, const struct asked *a, enum sf_ou
     make_path(a, &path);
     err = sf_buf_ok(&path)
               ? sf_client_ask(client, (char *)path.p, "application/json", &answer, &why)
-              : sf_fail(&why, SF_ERR_NOMEM, "no memory for the request");
+              : sf_no_memory(&why, "the request");
     if (!err && form == SF_OUTPUT_JSON) {
         sf_buf_add_str(&out, sf_buf_str(&answer.body));
         sf_buf_add_u8(&out, '\n');

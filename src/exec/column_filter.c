@@ -153,11 +153,6 @@ static bool value_holds(struct sf_column_filter *f, struct sf_column_batch *b, s
 
 /* ---- columns ---- */
 
-static enum sf_err no_room(struct sf_why *why)
-{
-    return sf_fail(why, SF_ERR_LIMIT, "query: no memory to look at a granule");
-}
-
 static uint8_t *new_verdicts(struct sf_column_batch *b, uint32_t n)
 {
     uint8_t *v = sf_arena_raw(b->cols->scratch, (size_t)n + 1, 1);
@@ -204,7 +199,7 @@ static enum sf_err run_table(struct sf_column_filter *f, struct sf_column_batch 
     if (err)
         return err;
     if (!keep_verdicts(f, b->cols->tables, is_scope ? rows->n_scopes : rows->n_resources))
-        return no_room(why);
+        return sf_no_room(why, "the query");
     place = is_scope ? rows->scope : rows->resource;
     for (uint32_t i = 0; i < rows->n_rows; i++) {
         uint8_t v = f->verdicts[place[i]];
@@ -236,7 +231,7 @@ static enum sf_err run_text(struct sf_column_filter *f, struct sf_column_batch *
         return err;
     verdicts = new_verdicts(b, texts->n_dict);
     if (!verdicts)
-        return no_room(why);
+        return sf_no_room(why, "the query");
     if (texts->n_dict < rows->n_rows / 8) {
         for (uint32_t k = 0; k < texts->n_dict; k++)
             verdicts[k] = text_verdict(f, b, texts->dict[k]);
@@ -422,7 +417,7 @@ static enum sf_err run_span(struct sf_column_filter *f, struct sf_column_batch *
         return err;
     verdicts = new_verdicts(b, column.n_vals + 1);
     if (!verdicts || (is_any && !keep_verdicts(f, b->cols->tables, rows->n_resources)))
-        return no_room(why);
+        return sf_no_room(why, "the query");
     if (!is_any && judge_values(f, b, &column, verdicts + 1)) {
         verdicts[0] = value_holds(f, b, none);
         for (uint32_t i = 0; i < rows->n_rows; i++)
@@ -515,7 +510,7 @@ static enum sf_err run_or(struct sf_column_filter *f, struct sf_column_batch *b,
             *one = sf_arena_raw(b->cols->scratch, n, 1);
     enum sf_err err = SF_OK;
     if (!left || !one)
-        return no_room(why);
+        return sf_no_room(why, "the query");
     memcpy(left, mask, n); /* rows that no part has taken */
     for (uint32_t i = 0; !err && i < f->n_parts && memchr(left, 1, n); i++) {
         memcpy(one, left, n);

@@ -87,7 +87,7 @@ enum sf_err sf_dependencies_get(struct sf_store *store, int64_t from_ns, int64_t
     r.list = sf_arena_new_n(q->req, MAX_PAIRS + 1, sizeof(*r.list));
     r.slots = sf_arena_new_n(q->req, N_SLOTS, sizeof(*r.slots));
     if (!r.list || !r.slots)
-        return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
+        return sf_no_room(why, "the query");
     err = store->ops->span_scan(store, &query, q, &stream.cursor, why);
     if (err)
         return err;

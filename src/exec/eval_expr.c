@@ -307,14 +307,14 @@ enum sf_err sf_eval_new(const struct sf_query *query, struct sf_eval **out, stru
     enum sf_err err;
     struct sf_eval *e = sf_heap_new(sizeof(*e));
     if (!e)
-        return sf_fail(why, SF_ERR_NOMEM, "no memory for the query");
+        return sf_no_memory(why, "the query");
     e->n = query->n_exprs;
     e->patterns = sf_heap_new_n(e->n ? e->n : 1, sizeof(struct sf_regex *));
     e->texts = sf_heap_new_n(e->n ? e->n : 1, sizeof(*e->texts));
     e->scratch = sf_regex_scratch_new();
     if (!e->patterns || !e->texts || !e->scratch) {
         sf_eval_free(e);
-        return sf_fail(why, SF_ERR_NOMEM, "no memory for the query");
+        return sf_no_memory(why, "the query");
     }
     err = compile_pipeline(e, query->pipeline, why);
     if (!err)

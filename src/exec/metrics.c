@@ -225,7 +225,7 @@ static enum sf_err run_all(struct run *r, struct sf_metrics_set *set)
     if (!err)
         sf_eval_watch(r->eval, r->q);
     if (!err && !sf_arena_init(&r->table, r->q->req->cap / 2))
-        err = sf_fail(r->why, SF_ERR_NOMEM, "no memory for the query");
+        err = sf_no_memory(r->why, "the query");
     if (!err)
         err = sf_profile_conds_load(r->store, r->ask->query, r->ask->window.from_ns,
                                     r->ask->window.to_ns, r->ask->scratch, r->q, &profiles, r->why);

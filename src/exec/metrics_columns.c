@@ -118,7 +118,7 @@ static enum sf_err prepare(struct run *r)
         r->ends[r->n_stages++] = r->n_filters;
     }
     if (!has_room)
-        return sf_fail(r->why, SF_ERR_LIMIT, "the query does not fit its memory");
+        return sf_no_room(r->why, "the query");
     for (uint32_t i = 0; i < m->n_by; i++)
         sf_row_needs_add(&r->by, &m->by[i]);
     if (sf_metrics_takes_attr(m->fn))
@@ -129,11 +129,6 @@ static enum sf_err prepare(struct run *r)
 }
 
 /* ---- rows that count ---- */
-
-static enum sf_err no_room(const struct run *r)
-{
-    return sf_fail(r->why, SF_ERR_LIMIT, "query: no memory to look at a granule");
-}
 
 /* Takes out what none of the stage's filters wants. */
 static enum sf_err filter_stage(struct run *r, uint32_t first, uint32_t end)
@@ -147,7 +142,7 @@ static enum sf_err filter_stage(struct run *r, uint32_t first, uint32_t end)
     left = sf_arena_raw(cols->scratch, n, 1);
     one = sf_arena_raw(cols->scratch, n, 1);
     if (!left || !one)
-        return no_room(r);
+        return sf_no_room(r->why, "the query");
     memcpy(left, r->mask, n);
     for (uint32_t i = first; !err && i < end; i++) {
         memcpy(one, left, n);
@@ -167,7 +162,7 @@ static enum sf_err filter_rows(struct run *r, bool *out_any)
     enum sf_err err = SF_OK;
     r->mask = sf_arena_raw(cols->scratch, n, 1);
     if (!r->mask)
-        return no_room(r);
+        return sf_no_room(r->why, "the query");
     if (cols->rows.is_in)
         memcpy(r->mask, cols->rows.is_in, n);
     else
@@ -432,7 +427,7 @@ enum sf_err sf_metrics_columns_run(struct sf_metrics_count *c, struct sf_store *
                                   .want_keys = keys};
     enum sf_err err;
     if (!r)
-        return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
+        return sf_no_room(why, "the query");
     r->c = c;
     r->why = why;
     err = prepare(r);

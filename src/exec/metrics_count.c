@@ -219,7 +219,7 @@ static enum sf_err prepare(struct sf_metrics_count *c, struct sf_why *why)
     for (uint32_t i = 0; i < m->n_by; i++) {
         c->by_keys[i] = sf_query_attr_text(&m->by[i], c->q->req);
         if (!c->by_keys[i].len)
-            return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
+            return sf_no_room(why, "the query");
         sf_touched_add(&c->exemplars.touched, &m->by[i]);
     }
     if (sf_metrics_takes_attr(m->fn))

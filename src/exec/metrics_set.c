@@ -11,11 +11,6 @@
 
 static const sf_str name_key = {"__name__", 8};
 
-static enum sf_err no_memory(struct sf_why *why)
-{
-    return sf_fail(why, SF_ERR_LIMIT, "the series do not fit the query's memory");
-}
-
 /* ---- series ---- */
 
 static bool copy_attr(struct sf_arena *req, const struct sf_attr *a, struct sf_attr *out)
@@ -138,7 +133,7 @@ static enum sf_err keep_k(struct sf_metrics_set *set, const struct sf_second *s,
 {
     struct ranked *list = sf_heap_new_n(set->n ? set->n : 1, sizeof(*list));
     if (!list)
-        return sf_fail(why, SF_ERR_NOMEM, "no memory for the query");
+        return sf_no_memory(why, "the query");
     sf_metrics_set_sort(set);
     for (uint32_t step = 0; step < set->n_steps; step++) {
         uint32_t n = 0;
@@ -395,7 +390,7 @@ enum sf_err sf_metrics_set_combine(enum sf_expr_op op, struct sf_metrics_set *l,
         has_room = combine_pairs(op, l, r, out);
     }
     if (!has_room)
-        return no_memory(why);
+        return sf_no_room(why, "the list of series");
     sf_metrics_set_drop_empty(out);
     return SF_OK;
 }

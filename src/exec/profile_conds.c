@@ -4,7 +4,6 @@
 #include "base/key.h"
 #include "base/num.h"
 #include "base/time_unit.h"
-#include "exec/no_room.h"
 #include "exec/profile_types.h"
 #include "exec/ran_on.h"
 #include "flame/batch_tree.h"
@@ -219,7 +218,7 @@ static enum sf_err load_frames(struct load *l, struct table *t, struct sf_why *w
                       "the pattern at col %u takes too long on a function's name; simplify it",
                       t->frame->right->place.column);
     if (!err && !make_room(t, costs.n, l->q->req))
-        err = sf_exec_no_room(why);
+        err = sf_no_room(why, "the query");
     for (uint32_t i = 0; !err && i < costs.n; i++)
         put(t, costs.list[i].id, 1);
     sf_regex_free(l->regex);
@@ -272,7 +271,7 @@ static enum sf_err choose(struct load *l, const struct family *f, struct choice 
     enum sf_err err = l->store->ops->prof_list(l->store, &query, l->q, &list, why);
     struct choice *choices = err ? NULL : sf_arena_new_n(l->q->req, list.n + 1u, sizeof(*choices));
     if (!choices)
-        return err ? err : sf_exec_no_room(why);
+        return err ? err : sf_no_room(why, "the query");
     for (uint32_t i = 0, end; !err && i < list.n; i = end) {
         const struct sf_batch_type *types;
         uint32_t n_types, at;
@@ -316,10 +315,10 @@ static enum sf_err load_family(struct load *l, struct table *t, struct sf_why *w
             choices[k].is_taken = choices[k].is_taken ||
                                   sf_profile_type_eq(&choices[k].type, &choices[i].type);
         if (!sf_profile_type_print(&choices[i].type, l->q->req, &type))
-            return sf_exec_no_room(why);
+            return sf_no_room(why, "the query");
         err = ask(l, type, NULL, &costs, why);
         if (!err && !make_room(t, costs.n, l->q->req))
-            err = sf_exec_no_room(why);
+            err = sf_no_room(why, "the query");
         for (uint32_t k = 0; !err && k < costs.n; k++)
             if (has_chosen(choices, n, costs.list[k].service, &choices[i].type))
                 put(t, costs.list[k].id, sf_mul_sat_i64(costs.list[k].value, scale));
@@ -349,7 +348,7 @@ enum sf_err sf_profile_conds_load(struct sf_store *store, const struct sf_query 
                        MAX_TABLES);
     l.matching = sf_regex_scratch_new();
     if (!l.matching)
-        return sf_fail(why, SF_ERR_NOMEM, "no memory for the query");
+        return sf_no_memory(why, "the query");
     for (uint32_t i = 0; !err && i < conds.n; i++)
         err = conds.tables[i].what == SF_INTRINSIC_PROFILE_FRAME
                   ? load_frames(&l, &conds.tables[i], why)
@@ -358,7 +357,7 @@ enum sf_err sf_profile_conds_load(struct sf_store *store, const struct sf_query 
     sf_arena_reset(scratch);
     struct sf_profile_conds *kept = err ? NULL : sf_arena_new(q->req, sizeof(*kept));
     if (!kept)
-        return err ? err : sf_exec_no_room(why);
+        return err ? err : sf_no_room(why, "the query");
     *kept = conds;
     *out = kept;
     return SF_OK;
@@ -440,7 +439,7 @@ static enum sf_err build_tree(const struct apply *a, struct sf_span_tree *out, s
         n_resources = v->spans[i].resource < n_resources ? n_resources : v->spans[i].resource + 1;
     const uint64_t *processes = sf_ran_on_processes(v->resources, n_resources, a->req, &is_guess);
     if (!origins || !processes)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < v->n_spans; i++)
         origins[i].process = processes[v->spans[i].resource];
     return sf_span_tree_build(v->spans, origins, v->n_spans, a->req, out, why);
@@ -485,7 +484,7 @@ enum sf_err sf_profile_conds_apply(const struct sf_profile_conds *c, struct sf_t
     struct sf_trace_profiles *p = sf_arena_new(req, sizeof(*p));
     struct sf_span_tree tree;
     if (!p)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     *p = (struct sf_trace_profiles){.conds = c, .n_spans = v->n_spans};
     v->profiles = p;
     if (!has_any(c, v))
@@ -493,7 +492,7 @@ enum sf_err sf_profile_conds_apply(const struct sf_profile_conds *c, struct sf_t
     a.has = sf_arena_new_n(req, (size_t)c->n * v->n_spans + 1, sizeof(*a.has));
     a.values = sf_arena_new_n(req, (size_t)c->n * v->n_spans + 1, sizeof(*a.values));
     if (!a.has || !a.values)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     enum sf_err err = build_tree(&a, &tree, why);
     if (err)
         return err;
@@ -507,7 +506,7 @@ enum sf_err sf_profile_conds_apply(const struct sf_profile_conds *c, struct sf_t
         }
     }
     if (!sum_up(&a, &tree))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     p->has = a.has;
     p->values = a.values;
     return SF_OK;

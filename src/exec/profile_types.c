@@ -1,15 +1,13 @@
 /* profile_types.c - which profile types some series have. */
 #include "exec/profile_types.h"
 
-#include "exec/no_room.h"
-
 enum sf_err sf_profile_types(const struct sf_prof_list *list, struct sf_arena *req,
                              const struct sf_batch_type **out, uint32_t *out_n, struct sf_why *why)
 {
     struct sf_batch_type *types = sf_arena_new_n(req, (size_t)list->n + 1, sizeof(*types));
     uint32_t n = 0;
     if (!types)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < list->n; i++) {
         uint32_t at = 0;
         while (at < n && !sf_profile_type_eq(&types[at].type, &list->series[i].type))

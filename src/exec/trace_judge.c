@@ -111,7 +111,7 @@ static enum sf_err look_at(struct look *l, const struct judge_node *n, uint8_t *
     if (n->filter) {
         uint8_t *mask = sf_arena_raw(c->scratch, c->rows.n_rows, 1);
         if (!mask)
-            return sf_fail(l->why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+            return sf_no_room(l->why, "the query");
         mark_rows(c, traces, mask);
         err = sf_column_filter_run(n->filter, &l->batch, mask, l->why);
         if (!err)
@@ -124,7 +124,7 @@ static enum sf_err look_at(struct look *l, const struct judge_node *n, uint8_t *
     }
     other = sf_arena_raw(c->scratch, c->n_traces, 1);
     if (!other)
-        return sf_fail(l->why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+        return sf_no_room(l->why, "the query");
     memcpy(other, traces, c->n_traces);
     err = look_at(l, n->left, traces);
     if (!err)
@@ -141,7 +141,7 @@ static enum sf_err judge_both(struct look *l, const struct judge_node *root, uin
     uint8_t *parted = sf_arena_raw(c->scratch, c->n_traces, 1);
     enum sf_err err = SF_OK;
     if (!parted)
-        return sf_fail(l->why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+        return sf_no_room(l->why, "the query");
     for (uint32_t t = 0; t < c->n_traces; t++) {
         parted[t] = traces[t] & c->is_parted[t];
         traces[t] &= !c->is_parted[t];
@@ -163,7 +163,7 @@ static enum sf_err judge_rows(struct look *l, const struct judge_node *root, uin
     uint8_t *mask = sf_arena_raw(c->scratch, c->rows.n_rows, 1);
     enum sf_err err;
     if (!mask)
-        return sf_fail(l->why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+        return sf_no_room(l->why, "the query");
     memset(mask, 1, c->rows.n_rows);
     err = sf_column_filter_run(root->filter, &l->batch, mask, l->why);
     if (err)
@@ -200,7 +200,7 @@ enum sf_err sf_trace_judge_init(struct sf_trace_judge *j, struct sf_eval *eval,
     *j = (struct sf_trace_judge){.eval = eval, .req = req};
     j->root = of_pipeline(&m, p);
     if (m.is_out || !j->root)
-        return sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
+        return sf_no_room(why, "the query");
     j->is_exact = p->n_stages == 1 && p->stages[0].kind == SF_STAGE_SPANSET &&
                   p->stages[0].spanset->op == SF_SPANSET_FILTER;
     if (j->root->is_any)

@@ -9,11 +9,6 @@
 #include "flame/tree_order.h"
 #include "flame/tree_top.h"
 
-static enum sf_err no_room(struct sf_why *why)
-{
-    return sf_fail(why, SF_ERR_LIMIT, "comparison: it does not fit the memory of one query");
-}
-
 static bool make_side(const struct sf_tree *shape, struct sf_arena *req, struct sf_tree_side *side)
 {
     side->self = sf_arena_new_n(req, shape->n_nodes, sizeof(*side->self));
@@ -63,7 +58,7 @@ enum sf_err sf_tree_diff(const struct sf_tree *left, const struct sf_tree *right
     left_places = sf_arena_new_n(req, left->n_nodes, sizeof(*left_places));
     right_places = sf_arena_new_n(req, right->n_nodes, sizeof(*right_places));
     if (!left_places || !right_places)
-        return no_room(why);
+        return sf_no_room(why, "the comparison");
     sf_tree_builder_init(&b, req, 0, SF_TREE_BORROWS);
     sf_tree_builder_shape(&b, left, left_places);
     sf_tree_builder_shape(&b, right, right_places);
@@ -72,14 +67,14 @@ enum sf_err sf_tree_diff(const struct sf_tree *left, const struct sf_tree *right
     if (err)
         return err;
     if (!make_side(&d.shape, req, &d.left) || !make_side(&d.shape, req, &d.right))
-        return no_room(why);
+        return sf_no_room(why, "the comparison");
     add_self(&d.left, left_places, left->n_nodes, left->nodes, NULL);
     add_self(&d.right, right_places, right->n_nodes, right->nodes, NULL);
     d.shape.is_cut = left->is_cut || right->is_cut;
     d.shape.is_saturated = left->is_saturated || right->is_saturated;
     d.shape.n_samples = sf_add_sat_u64(left->n_samples, right->n_samples);
     if (!finish(&d, req))
-        return no_room(why);
+        return sf_no_room(why, "the comparison");
     *out = d;
     return SF_OK;
 }
@@ -92,7 +87,7 @@ enum sf_err sf_tree_diff_cut(const struct sf_tree_diff *d, uint32_t max_nodes, s
     uint32_t *places = sf_arena_new_n(req, d->shape.n_nodes, sizeof(*places));
     enum sf_err err;
     if (!weights || !places)
-        return no_room(why);
+        return sf_no_room(why, "the comparison");
     for (uint32_t i = 0; i < d->shape.n_nodes; i++) {
         uint64_t l = sf_tree_magnitude(d->left.totals[i]),
                  r = sf_tree_magnitude(d->right.totals[i]);
@@ -102,11 +97,11 @@ enum sf_err sf_tree_diff_cut(const struct sf_tree_diff *d, uint32_t max_nodes, s
     if (err)
         return err;
     if (!make_side(&cut.shape, req, &cut.left) || !make_side(&cut.shape, req, &cut.right))
-        return no_room(why);
+        return sf_no_room(why, "the comparison");
     add_self(&cut.left, places, d->shape.n_nodes, NULL, d->left.self);
     add_self(&cut.right, places, d->shape.n_nodes, NULL, d->right.self);
     if (!finish(&cut, req))
-        return no_room(why);
+        return sf_no_room(why, "the comparison");
     *out = cut;
     return SF_OK;
 }
@@ -163,7 +158,7 @@ static enum sf_err one_side(const struct sf_tree *shape, const int64_t *self, st
     struct sf_tree_node *nodes = sf_arena_new_n(req, t.n_nodes, sizeof(*nodes));
     uint32_t n;
     if (!nodes)
-        return no_room(why);
+        return sf_no_room(why, "the comparison");
     for (uint32_t i = 0; i < t.n_nodes; i++) {
         nodes[i] = t.nodes[i];
         nodes[i].self = self[i];
@@ -181,7 +176,8 @@ enum sf_err sf_tree_diff_top(const struct sf_tree_diff *d, enum sf_diff_measure 
     const struct sf_top_row *left, *right;
     struct sorting s = {.d = d, .measure = measure};
     uint32_t *ranks;
-    enum sf_err err = rows ? sf_tree_frame_ranks(&d->shape, &scratch, &ranks, why) : no_room(why);
+    enum sf_err err = rows ? sf_tree_frame_ranks(&d->shape, &scratch, &ranks, why)
+                           : sf_no_room(why, "the comparison");
     if (!err)
         err = one_side(&d->shape, d->left.self, &scratch, &left, why);
     if (!err)

@@ -10,7 +10,7 @@ static enum sf_err match_all(const struct sf_tree *t, const struct sf_regex *re,
                              struct sf_arena *req, bool *found, struct sf_why *why)
 {
     struct sf_regex_scratch *scratch = sf_regex_scratch_new();
-    enum sf_err err = scratch ? SF_OK : sf_fail(why, SF_ERR_NOMEM, "no memory for a pattern");
+    enum sf_err err = scratch ? SF_OK : sf_no_memory(why, "a pattern");
     for (uint32_t i = 0; !err && i < t->n_frames; i++) {
         struct sf_arena names = *req; /* a name is needed only while it is looked at */
         size_t at, end;

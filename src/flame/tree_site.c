@@ -3,11 +3,6 @@
 #include "flame/frame_name.h"
 #include "flame/tree_map.h"
 
-static enum sf_err no_room(struct sf_why *why)
-{
-    return sf_fail(why, SF_ERR_LIMIT, "flame graph: no room to filter");
-}
-
 static bool is_called(const struct sf_frame *f, sf_str name, struct sf_arena scratch)
 {
     sf_str own;
@@ -49,7 +44,8 @@ enum sf_err sf_tree_call_site(const struct sf_tree *t, const sf_str *names, size
     struct sf_arena scratch = *req;
     struct met *nodes = sf_arena_new_n(&scratch, t->n_nodes, sizeof(*nodes));
     struct sf_tree_map m = {0};
-    enum sf_err err = nodes ? sf_tree_map_init(&m, t, req, why) : no_room(why);
+    enum sf_err err = nodes ? sf_tree_map_init(&m, t, req, why)
+                            : sf_no_room(why, "the flame graph");
     if (!err) {
         meet(t, names, n, scratch, nodes);
         for (uint32_t i = 1; i < t->n_nodes; i++) {
@@ -87,7 +83,7 @@ enum sf_err sf_tree_leaves(const struct sf_tree *t, uint32_t keep, bool is_flat,
     struct sf_arena scratch = *req;
     uint32_t *path = sf_arena_new_n(&scratch, t->n_nodes, sizeof(*path)); /* leaf first */
     struct sf_tree_map m = {0};
-    enum sf_err err = path ? sf_tree_map_init(&m, t, req, why) : no_room(why);
+    enum sf_err err = path ? sf_tree_map_init(&m, t, req, why) : sf_no_room(why, "the flame graph");
     for (uint32_t i = 1; !err && i < t->n_nodes; i++) {
         uint32_t n = 0;
         m.nodes[i] = SF_NONE;

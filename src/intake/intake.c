@@ -67,11 +67,6 @@ struct sf_inflate *sf_intake_tools_inflate(struct sf_intake_tools *t)
     return t->inflate;
 }
 
-static enum sf_err no_memory(struct sf_why *why)
-{
-    return sf_fail(why, SF_ERR_NOMEM, "intake: no memory");
-}
-
 /* Is the body as received never to be logged, because it says more than the batch made of it? With
  * redaction on, text nobody looked at must not reach the disk either. */
 static bool intake_has_unseen(const struct sf_otlp_rejects *r)
@@ -200,7 +195,7 @@ enum sf_err sf_intake_log(struct sf_intake_tools *tools, const struct sf_logged 
     if (plain.len > SF_LIMIT_LOGGED_BATCH_LEN)
         return sf_fail(why, SF_ERR_LIMIT, "intake: a batch of %zu bytes is too long", plain.len);
     if (!need_tools(&w))
-        return no_memory(why);
+        return sf_no_memory(why, "a request");
     err = sf_deflate_zstd(w.tools->deflate, ZSTD_PROFILE_LEVEL, false, plain, &b->body, why);
     if (!err && b->body.len > SF_LIMIT_RECORD_LEN - META_MAX)
         err = sf_fail(why, SF_ERR_LIMIT, "intake: a batch is longer than a log record");
@@ -222,7 +217,7 @@ static enum sf_err log_normalised(struct work *w, struct sf_batch *b,
     enum sf_err err = SF_OK;
 
     if (!need_tools(w))
-        return no_memory(why);
+        return sf_no_memory(why, "a request");
     sf_span_batch_encode(spans, &plain);
     if (!sf_buf_ok(&plain))
         err = sf_fail(why, plain.err, "intake: no memory to write a batch");
@@ -296,7 +291,7 @@ static enum sf_err take_whole(struct work *w, struct sf_why *why)
     enum sf_err err;
 
     if (!b)
-        return no_memory(why);
+        return sf_no_memory(why, "a request");
     spans = sf_arena_new(&b->arena, sizeof(*spans));
     SF_ASSERT(spans);
     err = decode_body((uint8_t)w->request->kind, w->plain, &w->config->limits, &b->arena, spans,
@@ -329,7 +324,7 @@ static enum sf_err add_piece(struct work *w, const struct sf_span_batch *spans, 
     enum sf_err err;
 
     if (!b)
-        return no_memory(why);
+        return sf_no_memory(why, "a request");
     err = log_normalised(w, b, spans, w->first ? 0 : w->dup_hash, why);
     if (err) {
         sf_batch_free(b);
@@ -392,7 +387,7 @@ static enum sf_err take_pieces(struct work *w, struct sf_why *why)
     w->result = (struct sf_intake_result){0};
     if (!sf_arena_init(&decoded, PIECE_ARENA_LEN) ||
         !sf_arena_init(&w->redacted, SF_LIMIT_ARENA_LEN)) {
-        err = no_memory(why);
+        err = sf_no_memory(why, "a request");
     } else {
         err = sf_otlp_trace_decode_pieces(w->plain, w->request->kind == SF_LOG_OTLP_TRACES_JSON,
                                           &w->config->limits, PIECE_SPANS, &decoded, see_piece, w,
@@ -429,7 +424,7 @@ enum sf_err sf_intake_traces(const struct sf_intake_config *config,
     if (!err && (request->coding != SF_LOG_PLAIN || request->is_zlib)) {
         err = need_tools(&w) ? inflate_bytes(w.tools, request->coding, request->is_zlib, w.plain,
                                              max_len, &w.inflated, why)
-                             : no_memory(why);
+                             : sf_no_memory(why, "a request");
         w.plain = sf_buf_bytes(&w.inflated);
     } else if (!err && w.plain.len > max_len) {
         err = sf_fail(why, SF_ERR_LIMIT, "the body is longer than %zu bytes", max_len);
@@ -456,13 +451,13 @@ static enum sf_err own_body(const struct sf_logged *rec, struct sf_batch *b, str
 
     if (rec->encoding == SF_LOG_PLAIN) {
         sf_buf_add(&b->plain, rec->body.p, rec->body.len);
-        return sf_buf_ok(&b->plain) ? SF_OK : no_memory(why);
+        return sf_buf_ok(&b->plain) ? SF_OK : sf_no_memory(why, "a request");
     }
     if (rec->encoding != SF_LOG_GZIP && rec->encoding != SF_LOG_ZSTD)
         return sf_fail(why, SF_ERR_CORRUPT, "replay: unknown encoding %u", rec->encoding);
     inflate = sf_inflate_new();
     if (!inflate)
-        return no_memory(why);
+        return sf_no_memory(why, "a request");
     err = sf_inflate_bytes(inflate,
                            rec->encoding == SF_LOG_GZIP ? SF_INFLATE_GZIP : SF_INFLATE_ZSTD,
                            rec->body, max_len, &b->plain, why);
@@ -519,7 +514,7 @@ enum sf_err sf_intake_replay(const struct sf_logged *rec, struct sf_batch **out,
         return sf_fail(why, SF_ERR_CORRUPT, "replay: unreadable parameters");
     b = sf_batch_new(SF_LIMIT_ARENA_LEN);
     if (!b)
-        return no_memory(why);
+        return sf_no_memory(why, "a request");
     err = replay_rows(rec, &limits, b, why);
     if (err) {
         sf_batch_free(b);

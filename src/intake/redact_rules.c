@@ -179,11 +179,6 @@ static bool add_rule(struct sf_redactor *r, const char *prefix, sf_str text, uin
     return true;
 }
 
-static enum sf_err no_memory(struct sf_why *why)
-{
-    return sf_fail(why, SF_ERR_NOMEM, "redact: no memory");
-}
-
 static bool is_builtin_word(const struct sf_redactor *r, const struct sf_word *w)
 {
     for (size_t i = 0; i < r->n_words && r->words[i].is_builtin; i++) {
@@ -198,7 +193,7 @@ static enum sf_err add_regex(struct sf_redactor *r, sf_str pattern, struct sf_wh
     struct sf_redact_regex *to = &r->regexes[r->n_regexes];
     enum sf_err err;
     if (!add_rule(r, "pattern: ", pattern, &to->rule))
-        return no_memory(why);
+        return sf_no_memory(why, "the rules of redaction");
     err = sf_regex_new(sf_str_part(pattern, 1, pattern.len - 2), true, &to->re, why);
     if (err) {
         if (why)
@@ -223,7 +218,7 @@ static enum sf_err add_pattern(struct sf_redactor *r, sf_str pattern, struct sf_
     if (is_builtin_word(r, &to->word))
         return SF_OK; /* it is looked for already */
     if (!add_rule(r, "pattern: ", pattern, &to->rule))
-        return no_memory(why);
+        return sf_no_memory(why, "the rules of redaction");
     r->n_words++;
     r->has_own_words = true;
     return SF_OK;
@@ -237,7 +232,7 @@ static enum sf_err add_builtin(struct sf_redactor *r, struct sf_why *why)
         SF_ASSERT(sf_word_init(&to->word, text));
         to->is_builtin = true;
         if (!add_rule(r, "word: ", text, &to->rule))
-            return no_memory(why);
+            return sf_no_memory(why, "the rules of redaction");
         r->n_words++;
     }
     return SF_OK;
@@ -251,7 +246,7 @@ static enum sf_err fill(struct sf_redactor *r, const struct sf_redact_config *co
 
     for (size_t i = 0; i < SF_SHAPES; i++) {
         if (!add_rule(r, shape_names[i], SF_STR_NONE, &rule))
-            return no_memory(why);
+            return sf_no_memory(why, "the rules of redaction");
     }
     if (config->has_builtin)
         err = add_builtin(r, why);
@@ -260,13 +255,13 @@ static enum sf_err fill(struct sf_redactor *r, const struct sf_redact_config *co
     for (size_t i = 0; !err && i < config->n_allow; i++) {
         r->allow[i] = copy_text("", sf_str_from(config->allow[i]));
         if (!r->allow[i])
-            return no_memory(why);
+            return sf_no_memory(why, "the rules of redaction");
         r->n_allow++;
     }
     if (!err && config->hash_key.len) {
         r->hash_key = (uint8_t *)copy_text("", sf_bytes_str(config->hash_key));
         if (!r->hash_key)
-            return no_memory(why);
+            return sf_no_memory(why, "the rules of redaction");
         r->hash_key_len = config->hash_key.len;
     }
     return err;
@@ -285,7 +280,7 @@ enum sf_err sf_redactor_new(const struct sf_redact_config *config, struct sf_red
         return sf_fail(why, SF_ERR_INPUT, "redact.hash_key_file: a key needs at least 16 bytes");
     r = sf_heap_new(sizeof(*r));
     if (!r)
-        return no_memory(why);
+        return sf_no_memory(why, "the rules of redaction");
     r->has_builtin = config->has_builtin;
     r->is_substring = config->is_substring;
     r->in_keys = config->in_keys;
@@ -298,7 +293,7 @@ enum sf_err sf_redactor_new(const struct sf_redact_config *config, struct sf_red
     r->rules = sf_heap_new_n(SF_SHAPES + N_BUILTIN_WORDS + n_patterns, sizeof(*r->rules));
     r->n_by_rule = sf_heap_new_n(SF_SHAPES + N_BUILTIN_WORDS + n_patterns, sizeof(*r->n_by_rule));
     if (!r->words || !r->regexes || !r->allow || !r->rules || !r->n_by_rule)
-        err = no_memory(why);
+        err = sf_no_memory(why, "the rules of redaction");
     else
         err = fill(r, config, why);
     if (!err) {

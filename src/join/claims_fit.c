@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/no_room.h"
 #include "join/claims_view.h"
 #include "join/span_figures.h"
 #include "link/claims_by_span.h"
@@ -134,7 +133,7 @@ enum sf_err sf_claims_fit(const struct sf_link_set *set, struct sf_attribution *
     f.claims = sf_arena_new_n(req, a->n_claims, sizeof(*f.claims));
     f.threads = sf_arena_new_n(req, a->n_claims, sizeof(*f.threads));
     if (!f.claims || !f.threads || !sf_claims_by_span_make(a, set->tree.n_spans, req, &f.by_span))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     memcpy(f.claims, a->claims, a->n_claims * sizeof(*f.claims));
     for (uint32_t i = 0; i < set->n_own; i++)
         if (f.by_span.first[i] < f.by_span.first[i + 1])

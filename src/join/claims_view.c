@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "exec/no_room.h"
 #include "flame/tree_builder.h"
 #include "link/trust.h"
 
@@ -19,7 +18,7 @@ enum sf_err sf_claims_view_tree(const struct sf_link_set *set, const struct sf_a
     int64_t *self = sf_arena_new_n(req, set->stacks.n_nodes + 1u, sizeof(*self));
     bool *is_used = sf_arena_new_n(req, set->stacks.n_nodes + 1u, sizeof(*is_used));
     if (!nodes || !frames || !self || !is_used)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < a->n_claims; i++) {
         uint32_t node = set->samples[a->claims[i].sample].node;
         self[node] += a->claims[i].value;

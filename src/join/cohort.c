@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "exec/no_room.h"
 #include "flame/batch_tree.h"
 #include "flame/tree_builder.h"
 #include "join/claims_view.h"
@@ -37,7 +36,7 @@ static enum sf_err merge_claims(struct work *w, struct sf_cohort_set *c, struct 
     struct sf_claim *kept = sf_arena_new_n(w->q->req, c->claims.n_claims + 1u, sizeof(*kept));
     struct sf_attribution a = c->claims;
     if (!is_asked || !is_covered || !kept)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     sf_cohort_set_cover(c, w->want->is_self, is_asked, is_covered);
     a.n_claims = 0;
     for (uint32_t i = 0; i < c->claims.n_claims; i++)
@@ -89,7 +88,7 @@ static enum sf_err merge_alone(struct work *w, struct sf_why *why)
             w->out.grades.rows[k].value += p.grades.rows[k].value;
         }
         if (w->out.reason.len == 0 && !sf_arena_copy(w->q->req, p.reason, &w->out.reason))
-            err = sf_exec_no_room(why);
+            err = sf_no_room(why, "the query");
     }
     if (!err)
         err = sf_tree_builder_take(&b, w->out.view.type.sample_unit, &w->out.view.tree, why);
@@ -107,7 +106,7 @@ static enum sf_err divide(struct work *w, struct sf_why *why)
     int64_t mean = w->out.n_spans ? llround((double)t->total / (double)w->out.n_spans) : 0;
     struct sf_share_cut cut = {.value = mean};
     if (!nodes)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     if (w->want->is_sum || t->total <= 0)
         return SF_OK;
     for (uint32_t i = 0; i < t->n_nodes; i++) {
@@ -141,7 +140,7 @@ static enum sf_err look(struct work *w, struct sf_why *why)
                                 .kept = &w->keep,
                                 .scratch = w->want->scratch};
     enum sf_err err = c ? sf_cohort_set_load(w->store, &many, w->want->is_self, w->q, c, why)
-                        : sf_exec_no_room(why);
+                        : sf_no_room(why, "the query");
     if (err)
         return err;
     w->out.types = c->link.types;
@@ -149,13 +148,13 @@ static enum sf_err look(struct work *w, struct sf_why *why)
     w->out.view.type = c->link.type;
     w->out.view.period = c->link.period;
     if (c->link.n_types > 0 && !sf_profile_type_print(&c->link.type, w->q->req, &w->out.type))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     err = merge_claims(w, c, why);
     w->set.n = c->n;
     if (err || w->out.n_sampled > 0 || c->link.n_types == 0)
         return err;
     return sf_span_set_thin(&w->set, SF_COHORT_ALONE, w->q->req) ? merge_alone(w, why)
-                                                                 : sf_exec_no_room(why);
+                                                                 : sf_no_room(why, "the query");
 }
 
 enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *want,
@@ -169,7 +168,7 @@ enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *
                                    .scratch = want->scratch,
                                    .keep = &w.keep};
     if (!sf_link_keep_init(&w.keep, COHORT_TRACES, q->req))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     enum sf_err err = sf_span_set_find(store, &ask, q, &w.set, why);
     if (err)
         return err;
@@ -181,7 +180,7 @@ enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *
     w.out.n_found = sf_span_set_found(&w.set);
     w.out.is_estimate = w.set.one_of > 1;
     if (!sf_span_set_thin(&w.set, SF_COHORT_SPANS, q->req))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     if (w.set.n > 0)
         err = look(&w, why);
     if (err)
@@ -190,7 +189,7 @@ enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *
     struct sf_set_cut cut = sf_span_set_cut(&w.set, w.out.n_found, w.out.n_spans);
     w.out.is_sample = sf_set_cut_is_sample(&cut);
     if (!sf_set_cut_note(&cut, "", q->req, &w.out.note))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < w.set.n; i++)
         w.out.mean_duration_ns += (double)w.set.spans[i].duration_ns / w.set.n;
     w.out.mean_value = w.set.n ? (double)w.out.view.tree.total / w.set.n : 0;

@@ -1,15 +1,13 @@
 /* cohort_set.c - spans of many traces joined with their samples at once, and what each spent. */
 #include "join/cohort_set.h"
 
-#include "exec/no_room.h"
-
 enum sf_err sf_cohort_set_load(struct sf_store *store, const struct sf_link_many *many,
                                bool is_self, struct sf_query_ctx *q, struct sf_cohort_set *out,
                                struct sf_why *why)
 {
     uint32_t *members = sf_arena_new_n(q->req, many->n + 1u, sizeof(*members));
     enum sf_err err = members ? sf_link_set_load_many(store, many, q, &out->link, &out->n, why)
-                              : sf_exec_no_room(why);
+                              : sf_no_room(why, "the query");
     if (err)
         return err;
     struct sf_member_input costs = {.spans = &out->link.tree,

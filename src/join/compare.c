@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/list.h"
-#include "exec/no_room.h"
 #include "flame/batch_tree.h"
 #include "flame/tree_builder.h"
 #include "flame/tree_group.h"
@@ -91,7 +90,7 @@ static enum sf_err split(struct work *w, struct sf_why *why)
     if (!sf_arena_print(w->q->req, &w->left.view.words, "fast: below p%g%s of %.*s", percent, bound,
                         SF_STR_ARG(w->want->query)) ||
         !sf_arena_print(w->q->req, &w->right.view.words, "slow: from p%g%s on", percent, bound))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     return SF_OK;
 }
 
@@ -112,7 +111,7 @@ static enum sf_err find_errors(struct work *w, struct sf_why *why)
     sf_str ok, error;
     if (!sf_arena_print(w->q->req, &ok, "%.*s | { status != error }", SF_STR_ARG(w->want->query)) ||
         !sf_arena_print(w->q->req, &error, "%.*s | { status = error }", SF_STR_ARG(w->want->query)))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     return find_both(w, ok, error, why);
 }
 
@@ -144,7 +143,7 @@ static enum sf_err find_values(struct work *w, struct sf_why *why)
 {
     sf_str left, right;
     if (!add_value(w, w->want->left, &left) || !add_value(w, w->want->right, &right))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     return find_both(w, left, right, why);
 }
 
@@ -211,13 +210,13 @@ static enum sf_err look_at_once(struct work *w, struct sf_why *why)
     struct both b = {0};
     if (!c || !sf_span_set_thin(&w->left.set, SF_COHORT_SPANS, w->q->req) ||
         !sf_span_set_thin(&w->right.set, SF_COHORT_SPANS, w->q->req))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     sf_span_set_sort(&w->left.set);
     sf_span_set_sort(&w->right.set);
     w->left.when = sf_arena_new_n(w->q->req, w->left.set.n + 1u, sizeof(*w->left.when));
     w->right.when = sf_arena_new_n(w->q->req, w->right.set.n + 1u, sizeof(*w->right.when));
     if (!w->left.when || !w->right.when || !join(w, &b))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     if (b.n == 0)
         return SF_OK;
     struct sf_link_many many = {.spans = b.spans,
@@ -232,7 +231,7 @@ static enum sf_err look_at_once(struct work *w, struct sf_why *why)
     w->right.costs = sf_arena_new_n(w->q->req, c->costs.n_costs + 1u, sizeof(*w->left.costs));
     if (!w->left.costs || !w->right.costs ||
         (c->link.n_types > 0 && !sf_profile_type_print(&c->link.type, w->q->req, &w->out.type)))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     w->left.cap_costs = w->right.cap_costs = c->costs.n_costs + 1u;
     w->out.unit = c->link.type.sample_unit;
     w->functions = c->functions.names;
@@ -266,7 +265,7 @@ static enum sf_err add_profile(struct work *w, struct side *s, uint32_t span,
         struct sf_frame f = {.function = tree.frames[rows[i].frame].function};
         uint32_t frame = rows[i].self > 0 ? sf_tree_builder_frame(&w->names, &f) : SF_NONE;
         if (frame != SF_NONE && !add_cost(w, s, span, frame, (double)rows[i].self))
-            err = sf_exec_no_room(why);
+            err = sf_no_room(why, "the query");
     }
     return err;
 }
@@ -295,8 +294,9 @@ static enum sf_err look_at_side(struct work *w, struct side *s, double part_of_t
                                 struct sf_why *why)
 {
     int64_t until_ns = sf_time_part(w->q, part_of_time);
-    enum sf_err err = sf_span_set_thin(&s->set, SF_COHORT_ALONE, w->q->req) ? SF_OK
-                                                                            : sf_exec_no_room(why);
+    enum sf_err err = sf_span_set_thin(&s->set, SF_COHORT_ALONE, w->q->req)
+                          ? SF_OK
+                          : sf_no_room(why, "the query");
     s->cohort = (struct sf_cohort){0};
     s->view = (struct sf_comparison_side){.words = s->view.words};
     for (uint32_t i = 0; !err && i < s->set.n; i++) {
@@ -315,10 +315,10 @@ static enum sf_err look_one_by_one(struct work *w, struct sf_why *why)
     if (!err)
         err = look_at_side(w, &w->right, 0.45, why); /* as long as the left one */
     if (!err && w->names.err)
-        err = sf_exec_no_room(why);
+        err = sf_no_room(why, "the query");
     sf_str *names = sf_arena_new_n(w->q->req, w->names.n_frames + 1u, sizeof(*names));
     if (!err && !names)
-        err = sf_exec_no_room(why);
+        err = sf_no_room(why, "the query");
     for (uint32_t i = 0; !err && i < w->names.n_frames; i++)
         names[i] = w->names.frames[i].function;
     w->functions = names;
@@ -417,7 +417,7 @@ static enum sf_err give_rows(struct work *w, const struct sf_cohort_result *r, s
     uint32_t n = has_both ? r->n_rows : 0;
     struct sf_comparison_row *rows = sf_arena_new_n(w->q->req, n + 1u, sizeof(*rows));
     if (!rows || !note_sample(w) || !explain(w, r))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < n; i++) {
         const struct sf_cohort_row *from = &r->rows[i];
         rows[i] = (struct sf_comparison_row){.function = w->functions[from->frame],
@@ -443,8 +443,9 @@ enum sf_err sf_compare_make(struct sf_store *store, const struct sf_compare_want
 {
     struct work w = {.store = store, .want = want, .q = q};
     struct sf_cohort_result result;
-    enum sf_err err = sf_link_keep_init(&w.keep, SF_SPAN_SET_TRACES, q->req) ? find_sets(&w, why)
-                                                                             : sf_exec_no_room(why);
+    enum sf_err err = sf_link_keep_init(&w.keep, SF_SPAN_SET_TRACES, q->req)
+                          ? find_sets(&w, why)
+                          : sf_no_room(why, "the query");
     if (err)
         return err;
     sf_link_keep_end(&w.keep);

@@ -6,7 +6,6 @@
 
 #include "base/num.h"
 #include "base/time_unit.h"
-#include "exec/no_room.h"
 #include "exec/services.h"
 #include "flame/batch_tree.h"
 #include "join/claims_view.h"
@@ -52,7 +51,7 @@ static enum sf_err find_spans(struct work *w, struct sf_why *why)
                                    .is_newest = true,
                                    .scratch = w->want->scratch};
     if (!sf_span_set_of_service(w->out.service, w->q->req, &ask.query))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     enum sf_err err = sf_services_get(w->store, w->out.from_ns, w->out.until_ns, w->out.service,
                                       w->q, &services, why);
     for (uint32_t i = 0; !err && i < services.n; i++)
@@ -62,7 +61,7 @@ static enum sf_err find_spans(struct work *w, struct sf_why *why)
     if (err)
         return err;
     sf_span_set_sort(&w->spans);
-    return sf_span_set_thin(&w->spans, LOOKED_AT, w->q->req) ? SF_OK : sf_exec_no_room(why);
+    return sf_span_set_thin(&w->spans, LOOKED_AT, w->q->req) ? SF_OK : sf_no_room(why, "the query");
 }
 
 static enum sf_err join(struct work *w, struct sf_why *why)
@@ -75,13 +74,13 @@ static enum sf_err join(struct work *w, struct sf_why *why)
     if (w->spans.n == 0)
         return SF_OK;
     enum sf_err err = c ? sf_cohort_set_load(w->store, &many, true, w->q, c, why)
-                        : sf_exec_no_room(why);
+                        : sf_no_room(why, "the query");
     if (err)
         return err;
     bool *is_asked = sf_arena_new_n(w->q->req, c->link.tree.n_spans + 1u, sizeof(*is_asked));
     bool has_type = c->link.n_types > 0;
     if (!is_asked || (has_type && !sf_profile_type_print(&c->link.type, w->q->req, &w->out.type)))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < c->n; i++) {
         if (c->members[i] == SF_NOBODY)
             continue;
@@ -110,7 +109,7 @@ static enum sf_err join_span(struct work *w, struct sf_why *why)
     if (err)
         return err;
     if (p.n_types > 0 && !sf_profile_type_print(&p.view.type, w->q->req, &w->out.type))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     w->out.service = p.service;
     w->out.span = p.name;
     w->out.grades = p.grades;
@@ -122,7 +121,7 @@ static enum sf_err join_span(struct work *w, struct sf_why *why)
     w->out.until_ns = sf_add_sat_i64(p.view.time_ns, sf_add_sat_i64(p.view.duration_ns, AROUND_NS));
     w->spans.spans = sf_arena_new(w->q->req, sizeof(*w->spans.spans));
     if (!w->spans.spans)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     w->spans.spans[w->spans.n++] = (struct sf_set_span){w->want->trace, w->want->span,
                                                         (uint64_t)p.view.time_ns, p.duration_ns};
     return SF_OK;
@@ -246,7 +245,7 @@ static enum sf_err look_at_trace(struct work *w, const struct sf_set_span *s, st
     enum sf_err err = sf_link_spans_load(w->store, s->trace, &q, &trace, &spans, &tree, why);
     w->q->stats = q.stats;
     if (!err && w->out.language.len == 0 && !find_language(w, &trace))
-        err = sf_exec_no_room(why);
+        err = sf_no_room(why, "the query");
     if (!err)
         err = sf_clock_skew_find(&tree, q.req, &skews, &n, &n_calls, why);
     for (uint32_t i = 0; !err && i < n; i++)
@@ -268,7 +267,7 @@ static enum sf_err look_at_clocks(struct work *w, struct sf_why *why)
     w->callers = sf_arena_new_n(w->q->req, MAX_CALLERS, sizeof(*w->callers));
     struct sf_coverage_skew *skews = sf_arena_new_n(w->q->req, MAX_CALLERS, sizeof(*skews));
     if (!w->callers || !skews)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; !err && i < w->spans.n && n_traces < CLOCK_TRACES; i++) {
         if (i > 0 && sf_trace_id_eq(w->spans.spans[i].trace, w->spans.spans[i - 1].trace))
             continue;
@@ -317,7 +316,7 @@ static enum sf_err say_missing(struct work *w, struct sf_why *why)
         [SF_MISSING_THREADS] = w->has_strange_threads,
     };
     if (!list)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     for (int i = 0; i < SF_MISSINGS; i++) {
         struct sf_coverage_hint hint = sf_coverage_hint_of((enum sf_missing)i, c->language);
         struct sf_coverage_missing *m = &list[c->n_missing];
@@ -327,7 +326,7 @@ static enum sf_err say_missing(struct work *w, struct sf_why *why)
         m->sentence = hint.sentence;
         for (int k = 0; k < 2; k++)
             if (hint.lines[k] && !fill_in(w, hint.lines[k], &m->lines[k]))
-                return sf_exec_no_room(why);
+                return sf_no_room(why, "the query");
         c->n_missing++;
     }
     c->missing = list;

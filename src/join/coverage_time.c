@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "exec/no_room.h"
 #include "exec/profile_types.h"
 #include "flame/batch_tree.h"
 #include "join/profile.h"
@@ -63,7 +62,7 @@ static enum sf_err look_at_type(struct sf_store *store, const struct sf_prof_que
         out->n_profiles += points.points[i].n_profiles;
         out->n_samples += points.points[i].n_samples;
     }
-    return find_gaps(&points, q->req, out) ? SF_OK : sf_exec_no_room(why);
+    return find_gaps(&points, q->req, out) ? SF_OK : sf_no_room(why, "the query");
 }
 
 static double rate_of(const struct sf_prof_list *list, const struct sf_profile_type *type)
@@ -93,10 +92,10 @@ enum sf_err sf_coverage_time_make(struct sf_store *store, sf_str service, int64_
     n = n < MAX_TYPES ? n : MAX_TYPES;
     struct sf_coverage_type *rows = sf_arena_new_n(q->req, n + 1u, sizeof(*rows));
     if (!rows)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; !err && i < n; i++) {
         if (!sf_profile_type_print(&types[i].type, q->req, &rows[i].type))
-            return sf_exec_no_room(why);
+            return sf_no_room(why, "the query");
         rows[i].rate_hz = rate_of(&list, &types[i].type);
         ask.type = rows[i].type;
         err = look_at_type(store, &ask, q, &rows[i], why);

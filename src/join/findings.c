@@ -1,7 +1,6 @@
 /* findings.c - what stands out in a span, a trace, a cohort or a service over time. */
 #include "join/findings.h"
 
-#include "exec/no_room.h"
 #include "flame/batch_tree.h"
 #include "flame/tree_group.h"
 #include "join/cohort.h"
@@ -28,7 +27,7 @@ static enum sf_err group(struct work *w, const struct sf_tree *tree, sf_str of, 
 {
     if (!sf_arena_print(w->q->req, &w->of, "the %s of %.*s", sf_findings_kind_of_time(&w->type),
                         SF_STR_ARG(of)))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     return sf_tree_group(tree, (struct sf_tree_grouping){SF_GROUP_FUNCTION, false}, w->q->req,
                          &w->tree, why);
 }
@@ -50,7 +49,7 @@ static enum sf_err find_loops_below(struct work *w, struct sf_why *why)
     struct sf_finding *kept = sf_arena_new_n(w->q->req, all.n + 1u, sizeof(*kept));
     const bool *is_below = sf_span_tree_mark_below(&tree, span, w->q->req);
     if (!kept || !is_below)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < all.n; i++)
         if (is_below[all.items[i].span])
             kept[n++] = all.items[i];
@@ -80,7 +79,7 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
     struct sf_link_want ask = {.type = w->want->type};
     struct sf_link_set *set = sf_arena_new(w->q->req, sizeof(*set));
     enum sf_err err = set ? sf_link_set_load(w->store, w->want->trace, &ask, w->q, set, why)
-                          : sf_exec_no_room(why);
+                          : sf_no_room(why, "the query");
     if (err)
         return err;
     w->type = set->type;
@@ -93,7 +92,7 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
         return err;
     struct sf_tree_node *nodes = sf_arena_new_n(w->q->req, set->stacks.n_nodes, sizeof(*nodes));
     if (!nodes)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     struct sf_tree sums = set->stacks;
     for (uint32_t i = 0; i < sums.n_nodes; i++) {
         nodes[i] = sums.nodes[i];
@@ -157,13 +156,13 @@ static enum sf_err of_service(struct work *w, struct sf_why *why)
     if (list.n == 0) {
         if (!sf_arena_print(w->q->req, &w->reason, "no profiles from %.*s in this time",
                             SF_STR_ARG(w->want->service)))
-            return sf_exec_no_room(why);
+            return sf_no_room(why, "the query");
         w->of = w->want->service;
         return SF_OK;
     }
     types = sf_arena_new_n(w->q->req, list.n, sizeof(*types));
     if (!types)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < list.n; i++)
         types[i] = (struct sf_batch_type){.type = list.series[i].type};
     err = sf_batch_choose(types, list.n, w->want->type, &chosen, why);
@@ -171,14 +170,14 @@ static enum sf_err of_service(struct work *w, struct sf_why *why)
         return err;
     w->type = types[chosen].type;
     if (!sf_profile_type_print(&w->type, w->q->req, &ask.type))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     err = w->store->ops->prof_merge(w->store, &ask, w->q, &tree, why);
     if (err)
         return err;
     w->n_samples = tree->n_samples;
     err = group(w, tree, w->want->service, why);
     if (!err && !sf_span_set_of_service(w->want->service, w->q->req, &query))
-        err = sf_exec_no_room(why);
+        err = sf_no_room(why, "the query");
     return err ? err : look_at_requests(w, query, why);
 }
 
@@ -243,7 +242,7 @@ static enum sf_err collect(struct work *w, struct sf_findings_view *out, struct 
     uint32_t cap = w->in_code.n + w->in_spans.n + again->n + loops->n + 1u, n = 0;
     struct sf_finding_view *items = sf_arena_new_n(w->q->req, cap, sizeof(*items));
     if (!items)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < w->in_code.n; i++)
         items[n++] = view_of(w, &w->in_code.items[i]);
     for (uint32_t i = 0; i < again->n; i++)

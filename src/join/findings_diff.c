@@ -1,7 +1,6 @@
 /* findings_diff.c - what one side does more of than the other, in sentences. */
 #include "join/findings_diff.h"
 
-#include "exec/no_room.h"
 #include "exec/profile_types.h"
 #include "flame/batch_tree.h"
 #include "flame/tree_group.h"
@@ -30,7 +29,7 @@ static enum sf_err find(const struct sf_tree sides[2], sf_str left, sf_str right
     enum sf_err err = SF_OK;
     if (!sf_arena_print(q->req, &out->of, "the %s of %.*s against %.*s",
                         sf_findings_kind_of_time(&out->type), SF_STR_ARG(right), SF_STR_ARG(left)))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     for (int i = 0; i < 2 && !err; i++)
         err = sf_tree_group(&sides[i], by_function, q->req, &grouped[i], why);
     if (!err)
@@ -63,7 +62,8 @@ static enum sf_err keep_significant(struct sf_store *store, const struct sf_find
     struct sf_comparison c;
     struct sf_finding *kept = sf_arena_new_n(q->req, out->list.n + 1u, sizeof(*kept));
     uint32_t n = 0;
-    enum sf_err err = kept ? sf_compare_make(store, &ask, q, &c, why) : sf_exec_no_room(why);
+    enum sf_err err = kept ? sf_compare_make(store, &ask, q, &c, why)
+                           : sf_no_room(why, "the query");
     if (err)
         return err;
     for (uint32_t i = 0; i < out->list.n && c.n_significant > 0; i++)
@@ -133,7 +133,7 @@ static enum sf_err scale(struct sf_tree *t, int64_t total, struct sf_arena *req,
     struct sf_tree_node *nodes = sf_arena_new_n(req, t->n_nodes + 1u, sizeof(*nodes));
     struct sf_share_cut cut = {.value = total};
     if (!nodes)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < t->n_nodes; i++) {
         nodes[i] = t->nodes[i];
         nodes[i].self = sf_share_cut_next(&cut, (double)t->nodes[i].self / (double)t->total);
@@ -153,7 +153,7 @@ enum sf_err sf_findings_diff_selectors(struct sf_store *store, const struct sf_f
     *out = (struct sf_findings_diff){0};
     enum sf_err err = choose_type(store, want, q, &out->type, why);
     if (!err && !sf_profile_type_print(&out->type, q->req, &ask.type))
-        err = sf_exec_no_room(why);
+        err = sf_no_room(why, "the query");
     for (int i = 0; i < 2 && !err; i++) {
         const struct sf_tree *tree;
         ask.match = match[i]->list;
@@ -169,7 +169,7 @@ enum sf_err sf_findings_diff_selectors(struct sf_store *store, const struct sf_f
                               "no profiles of %.*s in this time: nothing to compare with",
                               SF_STR_ARG(want->baseline))
                    ? SF_OK
-                   : sf_exec_no_room(why);
+                   : sf_no_room(why, "the query");
     if (!err && sides[1].total > 0)
         err = scale(&sides[0], sides[1].total, q->req, why);
     return err ? err : find(sides, want->baseline, want->comparison, want, q, out, why);

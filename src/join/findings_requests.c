@@ -1,7 +1,6 @@
 /* findings_requests.c - what stands out over many requests. */
 #include "join/findings_requests.h"
 
-#include "exec/no_room.h"
 #include "join/cohort_set.h"
 #include "join/link_spans.h"
 
@@ -44,7 +43,7 @@ static enum sf_err find_again(struct work *w, struct sf_finding_list *out, struc
     struct sf_link_many many = {
         .spans = w->set.spans, .n = w->set.n, .type = w->want->type, .scratch = w->want->scratch};
     enum sf_err err = c ? sf_cohort_set_load(w->store, &many, false, w->q, c, why)
-                        : sf_exec_no_room(why);
+                        : sf_no_room(why, "the query");
     if (err)
         return err;
     uint32_t n = c->link.tree.n_spans;
@@ -54,7 +53,7 @@ static enum sf_err find_again(struct work *w, struct sf_finding_list *out, struc
     struct sf_request_sample *list = sf_arena_new_n(w->q->req, c->claims.n_claims + 1u,
                                                     sizeof(*list));
     if (!is_asked || !is_covered || !requests || !list)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     bool is_time = sf_str_eq(c->link.type.period_unit, c->link.type.sample_unit);
     struct sf_request_samples in = {.stacks = &c->link.stacks,
                                     .functions = &c->functions,
@@ -133,7 +132,7 @@ static enum sf_err look_at_trace(struct work *w, const struct sf_set_span *s, st
     for (uint32_t i = 0; !err && i < list.n; i++)
         if (is_meant(w, &spans, &tree, list.items[i].span) &&
             !note_loop(w, &spans.spans[list.items[i].span], &list.items[i]))
-            err = sf_exec_no_room(why);
+            err = sf_no_room(why, "the query");
     return err;
 }
 
@@ -142,7 +141,7 @@ static enum sf_err give_loops(struct work *w, struct sf_requests_findings *out, 
     struct sf_finding *items = sf_arena_new_n(w->q->req, w->n_loops + 1u, sizeof(*items));
     struct sf_request_span *ids = sf_arena_new_n(w->q->req, w->n_loops + 1u, sizeof(*ids));
     if (!items || !ids)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < w->n_loops; i++) {
         const struct loop *l = &w->loops[i];
         items[i] = l->first;
@@ -156,7 +155,7 @@ static enum sf_err give_loops(struct work *w, struct sf_requests_findings *out, 
                             SF_STR_ARG(l->parent), SF_STR_ARG(items[i].subject), l->most,
                             items[i].share * 100, l->n_requests, w->n_traces,
                             SF_STR_ARG(items[i].path), sf_finding_action(items[i].kind)))
-            return sf_exec_no_room(why);
+            return sf_no_room(why, "the query");
     }
     out->loops = (struct sf_finding_list){items, w->n_loops};
     out->ids = ids;
@@ -168,7 +167,7 @@ static enum sf_err find_loops(struct work *w, struct sf_requests_findings *out, 
     enum sf_err err = SF_OK;
     w->loops = sf_arena_new_n(w->q->req, MAX_LOOPS, sizeof(*w->loops));
     if (!w->loops)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; !err && i < w->set.n && w->n_traces < LOOP_TRACES; i++) {
         if (i > 0 && sf_trace_id_eq(w->set.spans[i].trace, w->set.spans[i - 1].trace))
             continue;
@@ -195,7 +194,7 @@ enum sf_err sf_findings_requests(struct sf_store *store, const struct sf_request
         return err;
     sf_span_set_sort(&w.set);
     if (!sf_span_set_thin(&w.set, SF_COHORT_SPANS, q->req))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     err = find_loops(&w, out, why);
     return err ? err : find_again(&w, &out->again, why);
 }

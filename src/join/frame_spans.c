@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/num.h"
-#include "exec/no_room.h"
 #include "exec/profile_types.h"
 #include "exec/trace.h"
 #include "flame/batch_tree.h"
@@ -45,7 +44,7 @@ static enum sf_err choose_type(struct work *w, struct sf_why *why)
         return err;
     err = sf_batch_choose(types, n, w->want->type, &at, why);
     if (!err && !sf_profile_type_print(&types[at].type, w->q->req, &w->out.type))
-        err = sf_exec_no_room(why);
+        err = sf_no_room(why, "the query");
     w->out.unit = types[at].type.sample_unit;
     return err;
 }
@@ -72,7 +71,7 @@ static enum sf_err find_first(struct work *w, struct sf_why *why)
         return err;
     w->list = sf_arena_new_n(w->q->req, top.n + 1u, sizeof(*w->list));
     if (!w->list)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < top.n; i++) {
         const struct sf_span_cost *c = &top.list[i];
         w->list[i] = (struct sf_frame_span){.id = c->id,
@@ -104,7 +103,7 @@ static enum sf_err find_shares(struct work *w, struct sf_why *why)
     sf_span_id *ids = sf_arena_new_n(w->q->req, w->out.n + 1u, sizeof(*ids));
     struct sf_span_costs costs;
     if (!ids)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < w->out.n; i++)
         ids[i] = w->list[i].id;
     qsort(ids, w->out.n, sizeof(*ids), by_id);
@@ -138,7 +137,7 @@ static enum sf_err ask_trace(struct work *w, struct sf_frame_span *f, struct sf_
         if (s->span_id != f->id)
             continue;
         if (!fill_in(w, f, s, trace.spans.resources[s->resource].service))
-            err = sf_exec_no_room(why);
+            err = sf_no_room(why, "the query");
     }
     return err;
 }
@@ -163,7 +162,7 @@ static enum sf_err scan(struct work *w, struct sf_why *why)
                     continue;
                 s = sf_span_rows_get(&rows, i);
                 if (!fill_in(w, &w->list[k], &s, rows.resources[rows.resource[i]].service))
-                    err = sf_exec_no_room(why);
+                    err = sf_no_room(why, "the query");
             }
         }
     }
@@ -205,7 +204,8 @@ enum sf_err sf_frame_spans_find(struct sf_store *store, const struct sf_frame_sp
     w.out.function = want->pattern.len > 0 ? want->pattern : want->function;
     if (want->pattern.len > 0) {
         w.scratch = sf_regex_scratch_new();
-        err = w.scratch ? sf_regex_new_whole(want->pattern, &w.regex, why) : sf_exec_no_room(why);
+        err = w.scratch ? sf_regex_new_whole(want->pattern, &w.regex, why)
+                        : sf_no_room(why, "the query");
     }
     if (!err)
         err = choose_type(&w, why);

@@ -1,8 +1,6 @@
 /* link_others.c - what else a process worked on while a span ran. */
 #include "join/link_others.h"
 
-#include "exec/no_room.h"
-
 enum { MAX_OTHERS = 20000 }; /* active at once in one process: more are sampled away */
 
 static bool keep(struct sf_link_others *o, struct sf_span *list, const struct sf_span_rows *rows)
@@ -35,7 +33,7 @@ enum sf_err sf_link_others_load(struct sf_store *store, struct sf_query_ctx *q,
     struct sf_span_cursor *cursor;
     struct sf_span_rows rows;
     if (!list)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     enum sf_err err = store->ops->span_scan(store, &ask, q, &cursor, why);
     if (err)
         return err;

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/no_room.h"
 #include "flame/batch_tree.h"
 #include "flame/tree_builder.h"
 #include "join/link_others.h"
@@ -108,11 +107,11 @@ static enum sf_err choose_type(struct load *l, struct sf_why *why)
     sf_str *names = sf_arena_new_n(l->q->req, list.n, sizeof(*names));
     uint32_t chosen = 0;
     if (!types || !names)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     uint32_t n = list_types(l, &list, types);
     for (uint32_t i = 0; i < n; i++)
         if (!sf_profile_type_print(&types[i].type, l->q->req, &names[i]))
-            return sf_exec_no_room(why);
+            return sf_no_room(why, "the query");
     l->set.types = names;
     l->set.n_types = n;
     if (n == 0)
@@ -199,7 +198,7 @@ static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, b
 {
     uint32_t *nodes = sf_arena_new_n(l->q->req, list->tree.n_nodes + 1u, sizeof(*nodes));
     if (!nodes)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     sf_tree_builder_shape(&l->stacks, &list->tree, nodes);
     for (uint32_t i = 0; i < list->rows.n_rows; i++) {
         const struct sf_detail_rows *r = &list->rows;
@@ -223,13 +222,13 @@ static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, b
             s.process = l->spans.origins[l->set.span].process;
         } else if (is_of_trace && !is_elsewhere) {
             if (!add_of_trace(l, s, list->series[r->series[i]].service, r->process[i]))
-                return sf_exec_no_room(why);
+                return sf_no_room(why, "the query");
             continue;
         }
         if (!add_thread(l, &s, r->process[i]) || (!is_elsewhere && !add_sample(l, &s)))
-            return sf_exec_no_room(why);
+            return sf_no_room(why, "the query");
     }
-    return sf_link_threads_add_known(&l->threads, list) ? SF_OK : sf_exec_no_room(why);
+    return sf_link_threads_add_known(&l->threads, list) ? SF_OK : sf_no_room(why, "the query");
 }
 
 static int order_ids(const void *a, const void *b)
@@ -257,7 +256,7 @@ static enum sf_err add_tagged(struct load *l, const sf_trace_id *traces, uint32_
                                   .select = SF_PROF_OVERLAP};
     struct sf_detail_list list;
     if (!ids || !has_names)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < l->set.n_own; i++)
         ids[i] = l->spans.spans[i].span_id;
     for (uint32_t i = 0; i < l->names.n; i++)
@@ -386,7 +385,7 @@ static enum sf_err add_window(struct load *l, const struct sf_link_window *w,
 {
     uint32_t *nodes = sf_arena_new_n(l->q->req, tree->n_nodes + 1u, sizeof(*nodes));
     if (!nodes)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     sf_tree_builder_shape(&l->stacks, tree, nodes);
     for (uint32_t i = 1; i < tree->n_nodes; i++) {
         struct sf_link_sample sample = {.process = l->spans.origins[l->set.span].process,
@@ -395,7 +394,7 @@ static enum sf_err add_window(struct load *l, const struct sf_link_window *w,
                                         .value = tree->nodes[i].self,
                                         .node = nodes[i]};
         if (tree->nodes[i].self != 0 && !add_sample(l, &sample))
-            return sf_exec_no_room(why);
+            return sf_no_room(why, "the query");
     }
     return SF_OK;
 }
@@ -408,7 +407,7 @@ static enum sf_err add_aggregate(struct load *l, struct sf_why *why)
     const struct sf_link_windows *ws = &l->windows;
     const struct sf_tree **trees = sf_arena_new_n(l->q->req, ws->n + 1u, sizeof(*trees));
     int64_t from_ns = INT64_MAX, to_ns = INT64_MIN, total = 0;
-    enum sf_err err = trees ? SF_OK : sf_exec_no_room(why);
+    enum sf_err err = trees ? SF_OK : sf_no_room(why, "the query");
     bool is_tagged;
     for (uint32_t i = 0; !err && i < ws->n; i++) {
         const struct sf_link_window *w = &ws->list[i];
@@ -462,7 +461,7 @@ static enum sf_err add_others(struct load *l, struct sf_why *why)
     struct sf_span_origin *origins = sf_arena_new_n(l->q->req, n_own + others.n, sizeof(*origins));
     sf_str *services = sf_arena_new_n(l->q->req, n_own + others.n, sizeof(*services));
     if (!spans || !origins || !services)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     memcpy(spans, l->spans.spans, n_own * sizeof(*spans));
     memcpy(origins, l->spans.origins, n_own * sizeof(*origins));
     memcpy(services, l->spans.services, n_own * sizeof(*services));
@@ -513,7 +512,7 @@ static enum sf_err find_exact(struct load *l, struct sf_why *why)
     uint64_t *list = sf_arena_new_n(l->q->req, l->spans.n_processes + 1u, sizeof(*list));
     uint32_t n = 0;
     if (!list)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < l->set.n_own; i++) {
         const struct sf_span_place *p = &l->set.tree.places[i];
         bool is_exact = l->spans.tags[i] == SF_SPAN_TAGS_ALL ||
@@ -533,7 +532,7 @@ static enum sf_err finish(struct load *l, struct sf_why *why)
 {
     uint32_t n_spans = l->set.tree.n_spans;
     if (!sf_link_threads_set(&l->threads, &l->spans, l->set.n_own, &l->set.n_thread_ignored))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     l->set.threads = l->spans.threads;
     enum sf_err err = sf_tree_builder_take(&l->stacks, l->set.type.sample_unit, &l->set.stacks,
                                            why);
@@ -562,7 +561,7 @@ static enum sf_err load(struct load *l, const sf_trace_id *traces, uint32_t n_tr
     l->set.is_by_service = l->spans.is_by_service;
     l->threads.req = l->q->req;
     if (!index_ids(l))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     l->from_ns = l->spans.from_ns > AROUND_NS ? l->spans.from_ns - AROUND_NS : 0;
     l->to_ns = l->spans.to_ns < INT64_MAX - AROUND_NS ? l->spans.to_ns + AROUND_NS : INT64_MAX;
     sf_tree_builder_init(&l->stacks, l->q->req, MAX_STACKS, SF_TREE_BORROWS);
@@ -598,7 +597,7 @@ enum sf_err sf_link_set_load(struct sf_store *store, sf_trace_id trace,
         err = sf_fail(why, SF_ERR_NOT_FOUND, "no such trace: %s", id);
     if (!err && (!sf_link_spans_init(&l.spans, whole.spans.n_spans, q->req) ||
                  !sf_link_spans_add(&l.spans, &whole)))
-        err = sf_exec_no_room(why);
+        err = sf_no_room(why, "the query");
     if (err)
         return err;
     l.set.is_partial = whole.is_partial;
@@ -676,7 +675,7 @@ enum sf_err sf_link_set_load_many(struct sf_store *store, const struct sf_link_m
     sf_trace_id *traces = sf_arena_new_n(q->req, many->n + 1u, sizeof(*traces));
     uint32_t n_traces = 0, n_read = 0;
     if (!traces || !sf_link_spans_init(&l.spans, MAX_MANY, q->req))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     enum sf_err err = gather(&l, many, traces, &n_traces, &n_read, why);
     if (!err)
         err = load(&l, traces, n_traces, out, why);

@@ -5,7 +5,6 @@
 
 #include "base/hash.h"
 #include "base/list.h"
-#include "exec/no_room.h"
 #include "exec/ran_on.h"
 #include "join/profile_names.h"
 #include "model/process.h"
@@ -286,6 +285,6 @@ enum sf_err sf_link_spans_load(struct sf_store *store, sf_trace_id id, struct sf
     enum sf_err err = sf_trace_get(store, id, 0, 0, q, out_trace, why);
     if (!err && (!sf_link_spans_init(out, out_trace->spans.n_spans, q->req) ||
                  !sf_link_spans_add(out, out_trace)))
-        err = sf_exec_no_room(why);
+        err = sf_no_room(why, "the query");
     return err ? err : sf_span_tree_build(out->spans, out->origins, out->n, q->req, out_tree, why);
 }

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "exec/no_room.h"
-
 enum { MAX_WINDOWS = 64 }; /* each is asked for alone; a longer span is an average anyway */
 
 /* Is there a profile of the process, and if not, of others that are named like it? */
@@ -90,7 +88,7 @@ enum sf_err sf_link_windows_find(struct sf_store *store, const struct sf_link_wi
     struct sf_link_window *list = err ? NULL
                                       : sf_arena_new_n(q->req, points.n_points + 1u, sizeof(*list));
     if (!list)
-        return err ? err : sf_exec_no_room(why);
+        return err ? err : sf_no_room(why, "the query");
     find_process(ask, &points, &w);
     w.list = list;
     if (w.by != SF_LINK_BY_NOBODY)

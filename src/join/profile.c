@@ -15,11 +15,6 @@
 enum { CANDIDATES = 9, MAX_MATCHERS = 64 };
 #define SCRATCH_CAP ((size_t)256 << 20) /* address space; what is used is a trace or less */
 
-static enum sf_err no_room(struct sf_why *why)
-{
-    return sf_fail(why, SF_ERR_LIMIT, "query: the answer does not fit its memory");
-}
-
 /* ---- which span ---- */
 
 static enum sf_err check_id(sf_str text, struct sf_why *why)
@@ -98,7 +93,7 @@ static enum sf_err type_id(const struct sf_profile_type *type, struct sf_arena *
     enum sf_err err = SF_OK;
     sf_profile_type_add(&text, type);
     if (!sf_buf_ok(&text) || !sf_arena_copy(req, sf_buf_str(&text), out))
-        err = no_room(why);
+        err = sf_no_room(why, "the answer");
     sf_buf_done(&text);
     return err;
 }
@@ -271,7 +266,7 @@ enum sf_err sf_profile_get(struct sf_store *store, const struct sf_profile_ask *
     sf_span_id span = 0;
     enum sf_err err = SF_OK;
     if (!match || ask->n_match + 1 > MAX_MATCHERS)
-        return no_room(why);
+        return sf_no_room(why, "the answer");
     if (ask->service.len)
         match[query.n_match++] = (struct sf_matcher){SF_STR("service_name"), SF_OP_EQ,
                                                      ask->service};

@@ -1,7 +1,6 @@
 /* span_clocks.c - the spans of a trace on one clock, and what was done for that. */
 #include "join/span_clocks.h"
 
-#include "exec/no_room.h"
 #include "exec/ran_on.h"
 #include "join/link_spans.h"
 
@@ -83,7 +82,8 @@ static enum sf_err say(const struct sf_span_batch *b, const struct sf_clock_fix 
     sf_str *services = sf_arena_new_n(req, b->n_spans + 1u, sizeof(*services));
     for (uint32_t i = 0; services && i < b->n_spans; i++)
         services[i] = b->resources[b->spans[i].resource].service;
-    return services && sf_span_clocks_say(fix, services, req, out) ? SF_OK : sf_exec_no_room(why);
+    return services && sf_span_clocks_say(fix, services, req, out) ? SF_OK
+                                                                   : sf_no_room(why, "the query");
 }
 
 enum sf_err sf_span_clocks_make(const struct sf_span_batch *b, struct sf_arena *req,
@@ -95,7 +95,7 @@ enum sf_err sf_span_clocks_make(const struct sf_span_batch *b, struct sf_arena *
     uint64_t *processes = sf_ran_on_processes(b->resources, b->n_resources, req, &is_guess);
     struct sf_span_origin *origins = sf_arena_new_n(req, b->n_spans + 1u, sizeof(*origins));
     if (!processes || !origins)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < b->n_spans; i++)
         origins[i].process = processes[b->spans[i].resource];
     enum sf_err err = sf_span_tree_build(b->spans, origins, b->n_spans, req, out_tree, why);

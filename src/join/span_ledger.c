@@ -10,7 +10,6 @@
 #include "join/span_ledger.h"
 #include "base/list.h"
 
-#include "exec/no_room.h"
 #include "flame/batch_tree.h"
 #include "flame/tree_builder.h"
 #include "join/claims_view.h"
@@ -125,7 +124,7 @@ static enum sf_err hear(struct hearing *h, const struct heard *from, struct sf_w
     const struct sf_span_place *place = &set->tree.places[set->span];
     uint32_t *nodes = sf_arena_new_n(h->q->req, set->stacks.n_nodes + 1u, sizeof(*nodes));
     if (!leaves || !nodes)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     if (h->stacks)
         sf_tree_builder_shape(h->stacks, &set->stacks, nodes);
     for (uint32_t i = 0; i < from->claims.n_claims; i++) {
@@ -149,7 +148,7 @@ static enum sf_err hear(struct hearing *h, const struct heard *from, struct sf_w
                                      .names_span = p->span_id != 0 &&
                                                    p->span_id == set->spans[set->span].span_id};
         if (!add(h, &s, (struct origin){nodes[p->node], c->grade}))
-            return sf_exec_no_room(why);
+            return sf_no_room(why, "the query");
     }
     return SF_OK;
 }
@@ -161,11 +160,12 @@ static enum sf_err load_type(struct hearing *h, struct sf_store *store, sf_trace
 {
     sf_str chosen;
     if (!sf_profile_type_print(&first->type, h->q->req, &chosen))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     *out = sf_str_eq(chosen, want->type) ? first : sf_arena_new(h->q->req, sizeof(**out));
     if (*out == first)
         return SF_OK;
-    return *out ? sf_link_set_load(store, trace, want, h->q, *out, why) : sf_exec_no_room(why);
+    return *out ? sf_link_set_load(store, trace, want, h->q, *out, why)
+                : sf_no_room(why, "the query");
 }
 
 static enum sf_err claim(struct hearing *h, struct heard *to, struct sf_why *why)
@@ -173,7 +173,7 @@ static enum sf_err claim(struct hearing *h, struct heard *to, struct sf_why *why
     struct sf_link_set *set = to->set;
     bool *wanted = sf_arena_new_n(h->q->req, set->tree.n_spans + 1u, sizeof(*wanted));
     if (!wanted)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     wanted[set->span] = true;
     return sf_link_set_attribute(set, wanted, h->q->req, &to->claims, why);
 }
@@ -198,7 +198,7 @@ static enum sf_err hear_all(struct hearing *h, struct sf_store *store, sf_trace_
 {
     struct heard *all = sf_arena_new_n(h->q->req, first->n_types + 1u, sizeof(*all));
     uint32_t n = 0;
-    enum sf_err err = all ? SF_OK : sf_exec_no_room(why);
+    enum sf_err err = all ? SF_OK : sf_no_room(why, "the query");
     for (uint32_t i = 0; !err && i < first->n_types; i++) {
         struct sf_link_want want = {
             .span = about->span, .type = first->types[i], .whole = about->whole};
@@ -303,7 +303,7 @@ static enum sf_err divide(struct hearing *h, struct sf_store *store, sf_trace_id
     struct sf_link_set *set = sf_arena_new(q->req, sizeof(*set));
     struct sf_link_want want = {.span = span, .whole = whole};
     enum sf_err err = set && whole ? sf_trace_get(store, trace, 0, 0, q, whole, why)
-                                   : sf_exec_no_room(why);
+                                   : sf_no_room(why, "the query");
     if (!err)
         err = sf_link_set_load(store, trace, &want, q, set, why);
     if (!err)
@@ -332,7 +332,7 @@ enum sf_err sf_span_ledger_make(struct sf_store *store, sf_trace_id trace, sf_sp
     fill(&h, &ledger, &v);
     if (!explain(set, &ledger, &v, q->req) ||
         !sf_span_clocks_of(&set->tree, &set->clocks, set->services, set->span, q->req, &v.clocks))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     *out = v;
     return SF_OK;
 }
@@ -406,7 +406,7 @@ static enum sf_err draw(struct hearing *h, const struct sf_link_set *set, const 
     struct sf_ledger_stacks made;
     uint32_t *nodes = sf_arena_new_n(h->q->req, h->n + 1u, sizeof(*nodes));
     if (!nodes)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     enum sf_err err = sf_tree_builder_take(h->stacks, SF_STR("nanoseconds"), &stacks, why);
     if (err)
         return err;
@@ -431,7 +431,7 @@ static enum sf_err draw(struct hearing *h, const struct sf_link_set *set, const 
     p->view.tree = made.tree;
     p->view.tree.n_samples = p->n_samples;
     if (!explain_part(l, &made, part, p, h->q->req))
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     return sf_span_profile_find_top(p, h->q->req, why);
 }
 
@@ -466,7 +466,7 @@ enum sf_err sf_span_ledger_profile(struct sf_store *store, sf_trace_id trace, sf
         p.trust = sf_trust_name(sf_trust_of(p.n_samples));
         if (!err && !sf_span_clocks_of(&set->tree, &set->clocks, set->services, set->span, q->req,
                                        &p.clocks))
-            err = sf_exec_no_room(why);
+            err = sf_no_room(why, "the query");
         if (!err)
             *out = p;
     }

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "exec/no_room.h"
-
 struct moment {
     struct sf_span_moment m;
     uint64_t process, thread;
@@ -37,7 +35,7 @@ enum sf_err sf_span_moments_make(const struct sf_link_set *set, const struct sf_
     struct sf_span_moment *moments = sf_arena_new_n(req, a->n_claims + 1u, sizeof(*moments));
     uint32_t n = 0, thread = 0;
     if (!all || !moments)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < a->n_claims; i++) {
         const struct sf_link_sample *s = &set->samples[a->claims[i].sample];
         if (s->has_time)

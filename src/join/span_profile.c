@@ -1,7 +1,6 @@
 /* span_profile.c - the flame graph of one span, with how far it can be believed. */
 #include "join/span_profile.h"
 
-#include "exec/no_room.h"
 #include "flame/tree_group.h"
 #include "flame/tree_top.h"
 #include "join/claims_fit.h"
@@ -135,13 +134,13 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     int64_t cut = 0, seen = 0; /* the samples' value as sent */
     const uint32_t *nodes;
     enum sf_err err = set ? sf_link_set_load(store, want->trace, &ask, q, set, why)
-                          : sf_exec_no_room(why);
+                          : sf_no_room(why, "the query");
     if (err)
         return err;
     const bool *is_wanted = mark_wanted(set, want->is_self, q->req);
     bool *asked = sf_arena_new_n(q->req, set->tree.n_spans + 1u, sizeof(*asked));
     if (!is_wanted || !asked)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     asked[set->span] = true;
     err = sf_link_set_attribute(set, is_wanted, q->req, &a, why);
     for (uint32_t i = 0; !err && i < a.n_claims; i++)
@@ -156,7 +155,7 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
         return err;
     p.n_threads = sf_claims_view_threads(set, &a, q->req);
     if (p.n_threads == 0)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     sf_claims_view_grades(&a, asked, &p.grades);
     p.n_samples = p.grades.n_samples;
     p.view.tree.n_samples = p.n_samples;
@@ -179,7 +178,7 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     if (!err &&
         (!explain(set, &a, &p, q->req) || !warn_of_few(&p, q->req) || !say_cut(cut, &p, q->req) ||
          !sf_span_clocks_of(&set->tree, &set->clocks, set->services, set->span, q->req, &p.clocks)))
-        err = sf_exec_no_room(why);
+        err = sf_no_room(why, "the query");
     if (!err)
         *out = p;
     return err;

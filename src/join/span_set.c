@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/no_room.h"
 #include "join/time_sieve.h"
 #include "link/cohort.h"
 #include "query/attr_text.h"
@@ -144,7 +143,7 @@ enum sf_err sf_span_set_find(struct sf_store *store, const struct sf_span_set_wa
     g.traces = sf_arena_raw(q->req, ((size_t)want->limit_traces + 1) * sizeof(*g.traces), 16);
     g.spans = sf_arena_raw(q->req, MAX_SPANS * sizeof(*g.spans), 16);
     if (!g.traces || !g.spans)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     err = sf_search_run(store, &search, q, &found, why);
     if (err)
         return err;

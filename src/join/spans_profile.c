@@ -1,7 +1,6 @@
 /* spans_profile.c - some spans' code as one tree, for who knows nothing but their ids. */
 #include "join/spans_profile.h"
 
-#include "exec/no_room.h"
 #include "flame/tree_builder.h"
 #include "join/span_find.h"
 #include "join/span_profile.h"
@@ -49,7 +48,7 @@ enum sf_err sf_spans_profile_merge(struct sf_store *store, const struct sf_prof_
     if (query->n_spans > SF_SPANS_PROFILE_MAX)
         return store->ops->prof_merge(store, query, q, out, why);
     if (!tree)
-        return sf_exec_no_room(why);
+        return sf_no_room(why, "the query");
     sf_tree_builder_init(&b, q->req, MAX_TREE_LEN, SF_TREE_COPIES);
     for (size_t i = 0; !err && i < query->n_spans; i++) {
         struct sf_prof_query one = *query;

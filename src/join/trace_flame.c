@@ -1,7 +1,6 @@
 /* trace_flame.c - a whole request as one flame graph, out of the store. */
 #include "join/trace_flame.h"
 
-#include "exec/no_room.h"
 #include "join/claims_fit.h"
 #include "join/claims_view.h"
 #include "join/span_clocks.h"
@@ -38,7 +37,7 @@ static enum sf_err weigh(const struct sf_link_set *set, enum sf_trace_flame_by b
         return err;
     }
     *out = sf_span_tree_own_ns(&set->tree, req); /* a wait for a remote child is the child's time */
-    return *out ? SF_OK : sf_exec_no_room(why);
+    return *out ? SF_OK : sf_no_room(why, "the query");
 }
 
 static bool count_spans(const struct sf_link_set *set, const struct sf_attribution *a,
@@ -73,7 +72,7 @@ enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_st
     struct sf_trace_flame_view v = {.trace = trace, .by = words[by]};
     struct sf_attribution a;
     enum sf_err err = set ? sf_link_set_load(store, trace, &want, q, set, why)
-                          : sf_exec_no_room(why);
+                          : sf_no_room(why, "the query");
     if (err)
         return err;
     struct sf_trace_flame_input draw = {
@@ -93,7 +92,7 @@ enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_st
         err = sf_trace_flame(&draw, q->req, &v.view.tree, why);
     if (!err && (!count_spans(set, &a, q->req, &v) ||
                  !sf_span_clocks_say(&set->clocks, set->services, q->req, &v.clocks)))
-        err = sf_exec_no_room(why);
+        err = sf_no_room(why, "the query");
     if (err)
         return err;
     v.view.tree.n_samples = v.n_samples;

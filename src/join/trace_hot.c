@@ -1,7 +1,6 @@
 /* trace_hot.c - beside every span of a trace, the function its own samples are mostly in. */
 #include "join/trace_hot.h"
 
-#include "exec/no_room.h"
 #include "flame/batch_tree.h"
 #include "join/claims_fit.h"
 #include "join/claims_view.h"
@@ -30,11 +29,11 @@ enum sf_err sf_trace_hot_find(struct sf_store *store, const struct sf_trace *tra
     struct sf_trace_row *with = sf_arena_new_n(q->req, rows->n_rows + 1u, sizeof(*with));
     const struct sf_hot *hots = NULL;
     enum sf_err err = set && with ? sf_link_set_load(store, rows->trace_id, &want, q, set, why)
-                                  : sf_exec_no_room(why);
+                                  : sf_no_room(why, "the query");
     if (!err && set->n_samples > 0)
         err = find(set, q->req, &hots, why);
     if (!err && hots && !sf_profile_type_print(&set->type, q->req, &rows->hot_type))
-        err = sf_exec_no_room(why);
+        err = sf_no_room(why, "the query");
     if (err == SF_ERR_LIMIT)
         return SF_OK; /* the trace itself is more than nothing */
     if (err || !hots)

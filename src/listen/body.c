@@ -135,7 +135,7 @@ enum sf_err sf_body_add(struct sf_body *b, sf_bytes piece, struct sf_why *why)
     sf_buf_add(&b->memory, piece.p, piece.len);
     charge_memory(b);
     if (!sf_buf_ok(&b->memory))
-        return sf_fail(why, SF_ERR_NOMEM, "no memory for the request's body");
+        return sf_no_memory(why, "the request's body");
     b->len += piece.len;
     return SF_OK;
 }

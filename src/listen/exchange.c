@@ -101,7 +101,7 @@ static enum sf_err queue_message(struct sf_exchange *ex, struct sf_buf *message,
         return sf_fail(why, SF_ERR_BUSY, "the client reads too slowly");
     if (message->len > UINT32_MAX || !sf_buf_reserve(q, message->len + prefix_len)) {
         sf_buf_reset(q);
-        return sf_fail(why, SF_ERR_NOMEM, "no memory for a message");
+        return sf_no_memory(why, "a message");
     }
     if (prefix_len) {
         to = sf_buf_take(q, prefix_len);

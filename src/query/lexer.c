@@ -127,7 +127,7 @@ static enum sf_err keep(struct sf_lexer *l, struct sf_buf *text, sf_str *out, st
 {
     bool is_kept = sf_buf_ok(text) && sf_arena_copy(l->req, sf_buf_str(text), out);
     sf_buf_done(text);
-    return is_kept ? SF_OK : sf_fail(why, SF_ERR_LIMIT, "query: no room for its strings");
+    return is_kept ? SF_OK : sf_no_room(why, "the query");
 }
 
 static enum sf_err read_quoted(struct sf_lexer *l, sf_str *out, struct sf_why *why)

@@ -20,7 +20,7 @@ enum sf_err sf_query_parse(sf_str text, struct sf_arena *req, const struct sf_qu
     if (out_fault)
         *out_fault = (struct sf_query_fault){0};
     if (!q)
-        return sf_fail(why, SF_ERR_LIMIT, "query: no room for it");
+        return sf_no_room(why, "the query");
     if (text.len > SF_LIMIT_QUERY_LEN)
         return sf_fail(why, SF_ERR_LIMIT, "query of %zu bytes, at most %d are allowed", text.len,
                        SF_LIMIT_QUERY_LEN);

@@ -87,7 +87,7 @@ enum sf_err sf_dot_render(const struct sf_profile_view *v, uint32_t max_nodes,
     if (t->n_nodes <= 1)
         return SF_OK;
     if (!is_shown || !above || !edges)
-        return sf_fail(why, SF_ERR_LIMIT, "graph: no room");
+        return sf_no_room(why, "the answer");
     err = sf_tree_top(t, SF_TOP_BY_TOTAL, &scratch, &rows, &n, why);
     if (!err)
         err = sf_tree_totals(t, &scratch, &totals, why);

@@ -225,7 +225,7 @@ enum sf_err sf_flame_svg_render(const struct sf_profile_view *v, struct sf_arena
     }
     starts = sf_arena_new_n(&scratch, (size_t)order.max_depth + 2, sizeof(*starts));
     if (!starts)
-        return sf_fail(why, SF_ERR_LIMIT, "svg: no memory");
+        return sf_no_room(why, "the answer");
     p.totals = totals;
     if (totals[0] > 0)
         height += add_bars(&p, &order, starts, true) * ROW;

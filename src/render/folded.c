@@ -32,7 +32,7 @@ enum sf_err sf_folded_render(const struct sf_tree *t, struct sf_arena scratch, s
         return err;
     ends = sf_arena_new_n(&scratch, (size_t)order.max_depth + 1, sizeof(*ends));
     if (!ends)
-        return sf_fail(why, SF_ERR_LIMIT, "folded stacks: no memory");
+        return sf_no_room(why, "the answer");
     for (uint32_t i = 0; i < t->n_nodes && sf_buf_ok(&path); i++) {
         uint32_t place = order.places[i], depth = order.depths[i];
         int64_t self = t->nodes[place].self;

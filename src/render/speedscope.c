@@ -97,7 +97,7 @@ enum sf_err sf_speedscope_render(const struct sf_profile_view *v, struct sf_aren
                           SF_STR("https://www.speedscope.app/file-format-schema.json"));
     if (!path || !write_frames(t, &w, scratch, &room)) {
         sf_buf_done(&room);
-        return sf_fail(why, SF_ERR_LIMIT, "speedscope: no memory");
+        return sf_no_room(why, "the answer");
     }
     sf_json_write_key(&w, SF_STR("profiles"));
     sf_json_write_array(&w);

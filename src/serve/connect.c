@@ -55,7 +55,7 @@ enum sf_err sf_connect_body(struct sf_call *call, size_t max_len, struct sf_aren
                        "unknown content encoding: gzip, zstd, deflate and identity are read");
     p = sf_arena_raw(req, (size_t)body->len + 1, 1);
     if (!p)
-        return sf_fail(why, SF_ERR_LIMIT, "a question that does not fit its memory");
+        return sf_no_room(why, "a question");
     err = sf_exchange_body_read(call->ex, 0, p, (size_t)body->len, &got, why);
     *out = (sf_str){p, got};
     if (!err && call->form == SF_FORM_GRPC_WEB)
@@ -70,7 +70,7 @@ enum sf_err sf_connect_body(struct sf_call *call, size_t max_len, struct sf_aren
                                sf_str_bytes(*out), max_len, &plain, why)
             : sf_fail(why, SF_ERR_NOMEM, "no memory to inflate");
     if (!err && !sf_arena_copy(req, sf_buf_str(&plain), out))
-        err = sf_fail(why, SF_ERR_LIMIT, "a question that does not fit its memory");
+        err = sf_no_room(why, "a question");
     sf_inflate_free(z);
     sf_buf_done(&plain);
     return err;

@@ -299,7 +299,7 @@ static enum sf_err reserve_tables(struct sf_span_block_reader *r, struct sf_why 
     if (sum > MAX_TABLES_LEN)
         sum = MAX_TABLES_LEN;
     if (!sf_arena_init(&r->tables, (size_t)sum))
-        return sf_fail(why, SF_ERR_NOMEM, "no memory for tables");
+        return sf_no_memory(why, "tables");
     return SF_OK;
 }
 

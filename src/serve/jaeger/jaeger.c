@@ -29,7 +29,7 @@ static enum sf_err begin(struct sf_call *call, struct sf_worker *worker, struct 
 {
     enum sf_err err = sf_call_query(call, worker, x->tenants, &x->q, &x->why);
     if (!err && !sf_arena_init(&x->scratch, call->service->query_memory_len))
-        err = sf_fail(&x->why, SF_ERR_NOMEM, "no memory for the query");
+        err = sf_no_memory(&x->why, "the query");
     return err;
 }
 
@@ -62,7 +62,7 @@ static enum sf_err find_names(struct sf_call *call, struct query *x, struct sf_q
         return err;
     list = sf_arena_new_n(x->q.req, out->n_values, sizeof(*list));
     if (!list)
-        return sf_fail(&x->why, SF_ERR_LIMIT, "the answer does not fit a query's memory");
+        return sf_no_room(&x->why, "the answer");
     memcpy(list, out->values, out->n_values * sizeof(*list));
     qsort(list, out->n_values, sizeof(*list), compare_texts);
     out->values = list;

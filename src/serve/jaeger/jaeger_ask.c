@@ -239,7 +239,7 @@ enum sf_err sf_jaeger_ask_params(const struct sf_request *r, bool is_v3, struct 
             continue;
         err = sf_arena_copy(req, sf_buf_str(&val), &kept)
                   ? read_one(out, meaning, sf_buf_str(&name), kept, req, why)
-                  : sf_fail(why, SF_ERR_LIMIT, "the request does not fit the query's memory");
+                  : sf_no_room(why, "the request");
     }
     sf_buf_done(&name);
     sf_buf_done(&val);

@@ -53,7 +53,7 @@ bool sf_cohort_handle(struct sf_call *call, struct sf_worker *worker)
     if (!err)
         err = sf_call_check_data(&q, &why);
     if (!err && !sf_arena_init(&scratch, call->service->query_memory_len))
-        err = sf_fail(&why, SF_ERR_NOMEM, "no memory for the query");
+        err = sf_no_memory(&why, "the query");
     if (!err)
         err = sf_cohort_make(atomic_load(&call->service->store), &want, &q, &view, &why);
     sf_arena_done(&scratch);

@@ -31,7 +31,7 @@ static bool answer(struct sf_call *call, struct sf_coverage_want want, struct sf
     struct sf_why why = {0};
     enum sf_err err = sf_call_check_data(q, &why);
     if (!err && !sf_arena_init(&scratch, call->service->query_memory_len))
-        err = sf_fail(&why, SF_ERR_NOMEM, "no memory for the query");
+        err = sf_no_memory(&why, "the query");
     want.scratch = &scratch;
     want.type = sf_params_word(call->request, "type", q->req);
     want.server = server_name(call->request, q->req);

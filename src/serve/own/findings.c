@@ -139,7 +139,7 @@ bool sf_findings_handle(struct sf_call *call, struct sf_worker *worker)
     if (!err)
         err = read_want(call->request, q.req, &want, &why);
     if (!err && !sf_arena_init(&scratch, call->service->query_memory_len))
-        err = sf_fail(&why, SF_ERR_NOMEM, "no memory for the query");
+        err = sf_no_memory(&why, "the query");
     if (!err)
         err = make(call, &want, &q, &view, &why);
     sf_arena_done(&scratch);

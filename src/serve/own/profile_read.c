@@ -140,7 +140,7 @@ bool sf_profile_read_handle(struct sf_call *call, struct sf_worker *worker)
     if (!err)
         err = sf_profile_form_render(form, &view, &worker->arena, &call->response->body, &why);
     if (!err && !sf_buf_ok(&call->response->body))
-        err = sf_fail(&why, SF_ERR_NOMEM, "no memory for the answer");
+        err = sf_no_memory(&why, "the answer");
     if (err)
         return sf_call_fail(call, err, &why);
     sf_call_ok(call, form->content_type);

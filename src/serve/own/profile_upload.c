@@ -17,11 +17,6 @@ struct asked {
     struct sf_arena *req;
 };
 
-static enum sf_err no_room(struct sf_why *why)
-{
-    return sf_fail(why, SF_ERR_LIMIT, "the parameters do not fit their memory");
-}
-
 static enum sf_err read_type(struct asked *a, sf_str val, struct sf_why *why)
 {
     sf_str *parts[] = {&a->hint.type.name, &a->hint.type.sample_type, &a->hint.type.sample_unit,
@@ -106,7 +101,7 @@ static enum sf_err read_parameters(const struct sf_request *r, struct asked *a, 
         sf_str kept;
         err = sf_arena_copy(a->req, sf_buf_str(&val), &kept)
                   ? read_one(a, sf_buf_str(&name), kept, r->recv_ns, why)
-                  : no_room(why);
+                  : sf_no_room(why, "the request");
     }
     sf_buf_done(&name);
     sf_buf_done(&val);
@@ -118,7 +113,7 @@ static enum sf_err own_door(struct sf_profile_take *t, struct sf_why *why)
     struct asked *a = sf_arena_new(&t->worker->arena, sizeof(*a));
     enum sf_err err;
     if (!a)
-        return no_room(why);
+        return sf_no_room(why, "the request");
     a->req = &t->worker->arena;
     a->hint.labels = a->labels;
     a->hint.now_ns = t->call->request->recv_ns;

@@ -11,7 +11,7 @@ static enum sf_err find_trace(struct sf_call *call, struct sf_query_ctx *q, sf_s
     if (err)
         return err;
     if (!sf_arena_init(&scratch, call->service->query_memory_len))
-        return sf_fail(why, SF_ERR_NOMEM, "no memory for the query");
+        return sf_no_memory(why, "the query");
     err = sf_span_find(atomic_load(&call->service->store), span, 0, 0, &scratch, q, out, why);
     sf_arena_done(&scratch);
     return err;

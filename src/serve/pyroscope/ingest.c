@@ -163,7 +163,7 @@ static enum sf_err read_parameters(const struct sf_request *r, struct sf_arena *
     while (!err && sf_request_param_next(&rest, &name, &val)) {
         sf_str key = sf_buf_str(&name), kept;
         if (!sf_arena_copy(req, sf_buf_str(&val), &kept)) {
-            err = sf_fail(why, SF_ERR_LIMIT, "the parameters do not fit their memory");
+            err = sf_no_room(why, "the request");
         } else if (sf_str_eq(key, SF_STR("name"))) {
             err = sf_app_name_parse(kept, req, &a->app, why);
             a->has_name = true;
@@ -254,7 +254,7 @@ static enum sf_err unwrap_part(struct sf_profile_take *t, sf_str part, sf_str *o
     enum sf_err err = sf_profile_unwrap(sf_intake_tools_inflate(t->worker->tools), part,
                                         t->upload.max_len, &plain, &view, why);
     if (!err && !sf_arena_copy(&t->worker->arena, view, out))
-        err = sf_fail(why, SF_ERR_LIMIT, "a part does not fit its memory");
+        err = sf_no_room(why, "a part");
     sf_buf_done(&plain);
     return err;
 }

@@ -186,7 +186,7 @@ static enum sf_err read_json(struct sf_profile_take *t, struct series *s, struct
     enum sf_err err = SF_OK;
     sf_str key;
     if (!j)
-        return sf_fail(why, SF_ERR_LIMIT, "push: no room");
+        return sf_no_room(why, "the request");
     sf_json_init(j, t->body, &t->worker->arena);
     if (!sf_json_object(j))
         return sf_fail(why, SF_ERR_INPUT, "push: no JSON object");
@@ -211,7 +211,7 @@ static enum sf_err door(struct sf_profile_take *t, struct sf_why *why)
     struct series *s = sf_arena_new(&t->worker->arena, sizeof(*s));
     enum sf_err err;
     if (!s)
-        return sf_fail(why, SF_ERR_LIMIT, "push: no room");
+        return sf_no_room(why, "the request");
     t->upload.dup_hash = sf_intake_profiles_hash(t->upload.tenant, SF_STR("push"),
                                                  sf_str_bytes(t->body));
     err = sf_connect_is_json(t->call) ? read_json(t, s, why) : read_pb(t, s, why);

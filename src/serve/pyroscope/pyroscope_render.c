@@ -89,7 +89,7 @@ static enum sf_err begin(struct work *x, struct sf_worker *worker, uint32_t *ten
 static bool finish(struct work *x, enum sf_err err, const char *content_type)
 {
     if (!err && !sf_buf_ok(&x->call->response->body))
-        err = sf_fail(&x->why, SF_ERR_NOMEM, "no memory for the answer");
+        err = sf_no_memory(&x->why, "the answer");
     if (err)
         return sf_call_fail(x->call, err, &x->why);
     sf_call_ok(x->call, content_type);
@@ -164,11 +164,6 @@ static enum sf_err ask_points(struct work *x, const struct sf_prof_query *query,
                                       &x->q, out, &x->why);
 }
 
-static enum sf_err no_room(struct work *x)
-{
-    return sf_fail(&x->why, SF_ERR_LIMIT, "query: the answer does not fit its memory");
-}
-
 /* "timeline":{...},"groups":{...} */
 static enum sf_err write_times(struct work *x, const struct sf_prof_query *query, sf_str key,
                                bool is_average, struct sf_buf *out)
@@ -183,7 +178,7 @@ static enum sf_err write_times(struct work *x, const struct sf_prof_query *query
                    1);
     samples = sf_arena_new_n(x->req, t.n, sizeof(*samples));
     if (!samples)
-        return no_room(x);
+        return sf_no_room(&x->why, "the answer");
     err = ask_points(x, query, &t, SF_STR_NONE, &points);
     if (err)
         return err;
@@ -319,11 +314,11 @@ bool sf_pyroscope_label_values(struct sf_call *call, struct sf_worker *worker)
         label = SF_STR("__profile_type__"); /* what a name was when this call was made */
     if (!err) {
         values = sf_arena_new_n(x.req, (size_t)list.n + 1, sizeof(*values));
-        err = values ? SF_OK : no_room(&x);
+        err = values ? SF_OK : sf_no_room(&x.why, "the answer");
     }
     for (uint32_t i = 0; !err && i < list.n; i++) {
         if (!sf_querier_label(x.req, &list.series[i], label, &values[n]))
-            err = no_room(&x);
+            err = sf_no_room(&x.why, "the answer");
         else
             n += values[n].len > 0;
     }

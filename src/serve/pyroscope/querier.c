@@ -70,12 +70,12 @@ static enum sf_err answer_types(struct sf_querier_work *x)
         return err;
     sorted = sf_arena_new_n(x->req, n, sizeof(*sorted));
     if (!sorted)
-        return sf_querier_no_room(x);
+        return sf_no_room(&x->why, "the answer");
     for (uint32_t i = 0; i < n; i++) {
         struct sf_series one = {.type = types[i].type};
         sorted[i].type = &types[i].type;
         if (!sf_querier_label(x->req, &one, SF_STR("__profile_type__"), &sorted[i].id))
-            return sf_querier_no_room(x);
+            return sf_no_room(&x->why, "the answer");
     }
     qsort(sorted, n, sizeof(*sorted), by_type);
     sf_message_list(&x->m, "profileTypes");
@@ -107,7 +107,7 @@ static enum sf_err answer_names(struct sf_querier_work *x)
         cap += list.series[i].n_labels;
     names = sf_arena_new_n(x->req, cap, sizeof(*names));
     if (!names)
-        return sf_querier_no_room(x);
+        return sf_no_room(&x->why, "the answer");
     for (size_t i = 0; list.n && i < SF_QUERIER_OWN_NAMES; i++)
         names[n++] = sf_querier_own_names[i];
     for (uint32_t i = 0; i < list.n; i++) {
@@ -133,10 +133,10 @@ static enum sf_err answer_values(struct sf_querier_work *x)
         return err;
     values = sf_arena_new_n(x->req, (size_t)list.n + 1, sizeof(*values));
     if (!values)
-        return sf_querier_no_room(x);
+        return sf_no_room(&x->why, "the answer");
     for (uint32_t i = 0; i < list.n; i++) {
         if (!sf_querier_label(x->req, &list.series[i], x->ask->name, &values[n]))
-            return sf_querier_no_room(x);
+            return sf_no_room(&x->why, "the answer");
         n += values[n].len > 0;
     }
     write_texts(&x->m, values, n);
@@ -154,7 +154,7 @@ static enum sf_err render_set(struct sf_querier_work *x, const struct sf_series 
     for (size_t i = 0; !err && i < n_keys; i++) {
         sf_str key = x->ask->n_keys ? x->ask->keys[i] : sf_querier_own_names[i];
         if (!sf_querier_label(x->req, s, key, &val))
-            err = sf_querier_no_room(x);
+            err = sf_no_room(&x->why, "the answer");
         else if (val.len)
             sf_querier_write_label(&m, 1, key, val);
     }
@@ -163,7 +163,7 @@ static enum sf_err render_set(struct sf_querier_work *x, const struct sf_series 
             sf_querier_write_label(&m, 1, s->labels[i].key, s->labels[i].val);
     }
     if (!err && (!sf_buf_ok(&text) || !sf_arena_copy(x->req, sf_buf_str(&text), out)))
-        err = sf_querier_no_room(x);
+        err = sf_no_room(&x->why, "the answer");
     sf_buf_done(&text);
     return err;
 }
@@ -175,7 +175,7 @@ static enum sf_err answer_series(struct sf_querier_work *x)
     enum sf_err err = list_series(x, &list);
     if (!err) {
         sets = sf_arena_new_n(x->req, (size_t)list.n + 1, sizeof(*sets));
-        err = sets ? SF_OK : sf_querier_no_room(x);
+        err = sets ? SF_OK : sf_no_room(&x->why, "the answer");
     }
     for (uint32_t i = 0; !err && i < list.n; i++)
         err = render_set(x, &list.series[i], &sets[i]);

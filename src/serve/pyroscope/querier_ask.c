@@ -289,11 +289,6 @@ static struct sf_querier_ask *side_of(struct sf_querier_ask *a, enum slot slot,
     return *side;
 }
 
-static enum sf_err no_room(struct sf_why *why)
-{
-    return sf_fail(why, SF_ERR_LIMIT, "request: no room");
-}
-
 /* ---- protobuf ---- */
 
 static enum sf_err read_pb(enum sf_querier_method method, struct sf_pb *pb, struct sf_arena *req,
@@ -345,7 +340,8 @@ static enum sf_err read_message_pb(struct sf_pb *pb, enum slot slot, struct sf_a
         }
     } else {
         side = side_of(a, slot, req);
-        err = side ? read_pb(SF_QUERIER_STACKTRACES, &part, req, side, why) : no_room(why);
+        err = side ? read_pb(SF_QUERIER_STACKTRACES, &part, req, side, why)
+                   : sf_no_room(why, "the request");
     }
     sf_pb_join(pb, &part);
     return err;
@@ -426,7 +422,7 @@ static enum sf_err read_message_json(struct sf_json *j, enum slot slot, struct s
     sf_str key;
     if (slot == LEFT || slot == RIGHT) {
         side = side_of(a, slot, req);
-        return side ? read_json(j, req, side, why) : no_room(why);
+        return side ? read_json(j, req, side, why) : sf_no_room(why, "the request");
     }
     if (!sf_json_object(j))
         return SF_OK;
@@ -507,7 +503,7 @@ enum sf_err sf_querier_ask_read(enum sf_querier_method method, sf_str body, bool
         return SF_OK;
     j = sf_arena_new(req, sizeof(*j));
     if (!j)
-        return no_room(why);
+        return sf_no_room(why, "the request");
     sf_json_init(j, body, req);
     err = read_json(j, req, out, why);
     return err ? err : sf_json_why(j, "request", why);

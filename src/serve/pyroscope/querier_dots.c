@@ -31,14 +31,14 @@ static enum sf_err name_groups(struct sf_querier_work *x, const struct sf_detail
                                                 sizeof(*g.labels)),
                        .ends = sf_arena_new_n(x->req, (size_t)list->n_series + 1, sizeof(*g.ends))};
     if (!g.labels || !g.ends)
-        return sf_querier_no_room(x);
+        return sf_no_room(&x->why, "the answer");
     for (uint32_t i = 0; i < list->n_series; i++) {
         struct sf_label *labels = &g.labels[g.n_labels];
         uint32_t n = 0, set = 0;
         for (size_t k = 0; k < n_keys; k++) {
             labels[n].key = x->ask->keys[k];
             if (!sf_querier_label(x->req, &list->series[i], labels[n].key, &labels[n].val))
-                return sf_querier_no_room(x);
+                return sf_no_room(&x->why, "the answer");
             n += labels[n].val.len > 0;
         }
         while (set < g.n_sets && !is_same(&g, set, labels, n))
@@ -81,7 +81,7 @@ enum sf_err sf_querier_dots_find(struct sf_querier_work *x, struct sf_querier_do
     groups = sf_arena_new_n(x->req, (size_t)list.n_series + 1, sizeof(*groups));
     out->list = sf_arena_new_n(x->req, (size_t)list.rows.n_rows + 1, sizeof(*out->list));
     if (!groups || !out->list)
-        return sf_querier_no_room(x);
+        return sf_no_room(&x->why, "the answer");
     err = name_groups(x, &list, groups, &out->sets);
     for (uint32_t i = 0; !err && i < list.rows.n_rows; i++) {
         if (list.rows.span_id[i])
@@ -186,7 +186,7 @@ enum sf_err sf_querier_dots_of_steps(struct sf_querier_work *x, int64_t step_ns,
     enum sf_err err = sf_querier_dots_find(x, out);
     uint32_t *own = err ? NULL : sf_arena_new_n(x->req, (size_t)out->sets.n_sets + 1, sizeof(*own));
     if (err || !own)
-        return err ? err : sf_querier_no_room(x);
+        return err ? err : sf_no_room(&x->why, "the answer");
     for (uint32_t i = 0; i < out->sets.n_sets; i++)
         while (own[i] < groups->n_sets && !is_same_set(&out->sets, i, groups, own[i]))
             own[i]++;

@@ -46,7 +46,7 @@ static enum sf_err find_profiles(struct sf_querier_work *x, struct map *out)
         return err;
     out->dots = sf_arena_new_n(x->req, (size_t)points.n_points + 1, sizeof(*out->dots));
     if (!out->dots)
-        return sf_querier_no_room(x);
+        return sf_no_room(&x->why, "the answer");
     for (uint32_t i = 0; i < points.n_points; i++) {
         const struct sf_prof_point *p = &points.points[i];
         out->dots[out->n++] = (struct sf_querier_dot){
@@ -162,7 +162,7 @@ static enum sf_err answer_heatmap(struct sf_querier_work *x)
     settle(x, &map);
     groups = sf_arena_new_n(x->req, (size_t)map.sets.n_sets + 1, sizeof(*groups));
     if (!groups)
-        return sf_querier_no_room(x);
+        return sf_no_room(&x->why, "the answer");
     for (size_t i = 0; i < map.n; i++)
         sf_querier_group_add(groups, &n, map.dots[i].group, i, (double)map.dots[i].value);
     n = sf_querier_group_sort(groups, n, x->ask->limit);

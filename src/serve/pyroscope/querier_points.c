@@ -47,7 +47,7 @@ static enum sf_err find_owners(struct sf_querier_work *x, int64_t step_ns, struc
     struct sf_prof_list list;
     size_t n = 0;
     enum sf_err err = keys ? x->store->ops->prof_list(x->store, &x->query, &x->q, &list, &x->why)
-                           : sf_querier_no_room(x);
+                           : sf_no_room(&x->why, "the answer");
     for (uint32_t i = 0; !err && i < list.n; i++) {
         for (uint32_t k = 0; k < list.series[i].n_labels && n < SF_QUERIER_LIST; k++) {
             sf_str key = list.series[i].labels[k].key;
@@ -62,7 +62,7 @@ static enum sf_err find_owners(struct sf_querier_work *x, int64_t step_ns, struc
         return err;
     out->list = sf_arena_new_n(x->req, (size_t)points.n_points + 1, sizeof(*out->list));
     if (!out->list)
-        return sf_querier_no_room(x);
+        return sf_no_room(&x->why, "the answer");
     for (uint32_t i = 0; i < points.n_points; i++)
         out->list[out->n++] = (struct owner){points.points[i].id, points.points[i].group};
     if (out->n)
@@ -169,7 +169,7 @@ static enum sf_err answer_points(struct sf_querier_work *x)
         return err;
     groups = sf_arena_new_n(x->req, (size_t)points.groups.n_sets + 1, sizeof(*groups));
     if (!groups)
-        return sf_querier_no_room(x);
+        return sf_no_room(&x->why, "the answer");
     for (uint32_t i = 0; i < points.n_points; i++) {
         const struct sf_prof_point *p = &points.points[i];
         sf_querier_group_add(groups, &n, p->group, i, (double)p->value);

@@ -31,7 +31,7 @@ static enum sf_err merge_spans(struct sf_querier_work *x, const struct sf_prof_q
     struct sf_arena scratch = {0};
     enum sf_err err;
     if (!sf_arena_init(&scratch, x->call->service->query_memory_len))
-        return sf_fail(&x->why, SF_ERR_NOMEM, "no memory for the query");
+        return sf_no_memory(&x->why, "the query");
     err = sf_spans_profile_merge(x->store, query, &scratch, &x->q, out, &x->why);
     sf_arena_done(&scratch);
     return err;

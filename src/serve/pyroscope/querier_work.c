@@ -11,11 +11,6 @@
 
 enum { BODY_MAX = 1 << 20 };
 
-enum sf_err sf_querier_no_room(struct sf_querier_work *x)
-{
-    return sf_fail(&x->why, SF_ERR_LIMIT, "query: the answer does not fit its memory");
-}
-
 /* ---- the question ---- */
 
 static int by_span(const void *a, const void *b)
@@ -103,7 +98,7 @@ static enum sf_err give_id(struct sf_querier_work *x, sf_str body)
         write_async(&x->m, sf_buf_str(&id), false);
     bool is_ok = sf_buf_ok(&id);
     sf_buf_done(&id);
-    return is_ok ? SF_OK : sf_fail(&x->why, SF_ERR_NOMEM, "no memory for the answer");
+    return is_ok ? SF_OK : sf_no_memory(&x->why, "the answer");
 }
 
 /* Puts the question behind an id in place of the one that only names it. */
@@ -138,7 +133,8 @@ bool sf_querier_run(struct sf_call *call, struct sf_worker *worker, enum sf_quer
     if (!sf_connect_admit(call))
         return true;
     x.ask = sf_arena_new(x.req, sizeof(*x.ask));
-    err = x.ask ? sf_connect_body(call, BODY_MAX, x.req, &body, &x.why) : sf_querier_no_room(&x);
+    err = x.ask ? sf_connect_body(call, BODY_MAX, x.req, &body, &x.why)
+                : sf_no_room(&x.why, "the answer");
     if (!err)
         err = sf_querier_ask_read(method, body, x.m.is_json, x.req, x.ask, &x.why);
     if (!err && x.ask->request_id.len)
@@ -158,7 +154,7 @@ bool sf_querier_run(struct sf_call *call, struct sf_worker *worker, enum sf_quer
         sf_message_close(&x.m);
     }
     if (!err && !sf_buf_ok(x.m.out))
-        err = sf_fail(&x.why, SF_ERR_NOMEM, "no memory for the answer");
+        err = sf_no_memory(&x.why, "the answer");
     if (err)
         return sf_call_fail(call, err, &x.why);
     sf_connect_ok(call);

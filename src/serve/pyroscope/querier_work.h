@@ -31,7 +31,6 @@ bool sf_querier_run(struct sf_call *call, struct sf_worker *worker, enum sf_quer
 /* A question as the store takes it, with its times and ids. INPUT. */
 enum sf_err sf_querier_query(struct sf_querier_ask *ask, enum sf_querier_times times,
                              struct sf_prof_query *out, struct sf_why *why);
-enum sf_err sf_querier_no_room(struct sf_querier_work *x);
 
 /* A label's value, those made of the type included; empty: none. False: no room. */
 bool sf_querier_label(struct sf_arena *req, const struct sf_series *s, sf_str key, sf_str *out);

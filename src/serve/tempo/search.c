@@ -59,7 +59,7 @@ static enum sf_err run(struct sf_call *call, struct sf_worker *worker,
     if (q.n_tenants == 0)
         return SF_OK; /* a tenant nobody ever wrote for */
     if (!sf_arena_init(&scratch, call->service->query_memory_len))
-        return sf_fail(why, SF_ERR_NOMEM, "no memory for the query");
+        return sf_no_memory(why, "the query");
     err = sf_search_run(atomic_load(&call->service->store), &search, &q, out, why);
     sf_arena_done(&scratch);
     return err;

@@ -23,7 +23,7 @@ static enum sf_err inflate(enum sf_coding coding, sf_bytes in, struct sf_buf *ou
                                 : coding == SF_CODING_ZSTD ? SF_INFLATE_ZSTD
                                                            : SF_INFLATE_ZLIB;
     enum sf_err err = z ? sf_inflate_bytes(z, kind, in, REQUEST_LEN, out, why)
-                        : sf_fail(why, SF_ERR_NOMEM, "no memory for a request");
+                        : sf_no_memory(why, "a request");
     sf_inflate_free(z);
     return err;
 }
@@ -44,7 +44,7 @@ enum sf_err sf_stream_request(struct sf_call *call, struct sf_arena *req, sf_byt
     }
     err = inflate(coding, body->memory, &plain, why);
     if (!err && !sf_arena_copy(req, sf_buf_str(&plain), &kept))
-        err = sf_fail(why, SF_ERR_LIMIT, "the request does not fit the query's memory");
+        err = sf_no_room(why, "the request");
     sf_buf_done(&plain);
     if (!err)
         *out = sf_str_bytes(kept);

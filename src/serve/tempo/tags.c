@@ -25,7 +25,7 @@ static enum sf_err find(struct sf_call *call, const struct sf_tags_ask *a, struc
     if (q->n_tenants == 0)
         return SF_OK; /* a tenant nobody ever wrote for */
     if (!sf_arena_init(&scratch, call->service->query_memory_len))
-        return sf_fail(why, SF_ERR_NOMEM, "no memory for the query");
+        return sf_no_memory(why, "the query");
     tags.scratch = &scratch;
     err = sf_tags_is_names(a->form) ? sf_tags_names(store, &tags, a->scope, q, out, why)
                                     : sf_tags_values(store, &tags, &a->attr, q, out, why);

@@ -113,7 +113,7 @@ enum sf_err sf_tags_ask_params(const struct sf_request *r, sf_str tag, struct sf
     /* A query that is too long filters nothing, as one that nobody understands. */
     if (sf_request_param(r, SF_STR("q"), &text) && sf_buf_ok(&text) &&
         !sf_arena_copy(req, sf_buf_str(&text), &query))
-        err = sf_fail(why, SF_ERR_LIMIT, "the query does not fit its memory");
+        err = sf_no_room(why, "the query");
     sf_buf_done(&text);
     return err ? err : settle(out, tag, query, req, why);
 }

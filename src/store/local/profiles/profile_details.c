@@ -287,7 +287,7 @@ enum sf_err sf_profile_details_ask(struct sf_profile_walk *w, struct sf_profile_
                                    .select = query->select,
                                    .is_series = is_asked};
     if (!is_asked || !make_bits(&want, &w->scratch))
-        return sf_profile_walk_no_room(why);
+        return sf_no_room(why, "the answer");
     if (!sf_profile_select_series(select, s->series, s->n_series, true, is_asked))
         return SF_OK;
     return sf_profile_details_each(w, s, &want, see, why);

@@ -125,7 +125,7 @@ static enum sf_err merge_aggregate(struct merging *m, struct sf_profile_walk *w,
         return err;
     m->is_row = sf_arena_new_n(&w->scratch, (size_t)s->n_rows + 1, sizeof(*m->is_row));
     if (!m->is_row)
-        return sf_profile_walk_no_room(why);
+        return sf_no_room(why, "the answer");
     for (uint32_t i = 0; i < s->n_rows; i++) {
         m->is_row[i] = m->is_series[s->rows[i].series] &&
                        sf_profile_source_is_asked(m->query, w->q, s, i);
@@ -139,7 +139,7 @@ static enum sf_err merge_aggregate(struct merging *m, struct sf_profile_walk *w,
         return err;
     m->sums = sf_arena_new_n(&w->scratch, (size_t)s->symbols.n_nodes + 1, sizeof(*m->sums));
     if (!m->sums || !sf_profile_tree_init(&m->tree, &m->builder, &s->symbols, &w->scratch))
-        return sf_profile_walk_no_room(why);
+        return sf_no_room(why, "the answer");
     sf_tree_builder_add(&m->builder, 0, 0, n_samples);
     if (s->set)
         merge_set(m, s->set);
@@ -160,7 +160,7 @@ static enum sf_err begin_details(void *arg, struct sf_profile_walk *w, struct sf
     (void)is_series;
     if (!err && (!sf_profile_tree_init(&m->tree, &m->builder, &s->symbols, &w->scratch) ||
                  !sf_profile_tree_init(&m->lent_tree, &m->lent, &s->symbols, &w->scratch)))
-        err = sf_profile_walk_no_room(why);
+        err = sf_no_room(why, "the answer");
     return err;
 }
 
@@ -199,13 +199,13 @@ static enum sf_err see_merge(void *arg, struct sf_profile_walk *w, struct sf_pro
     bool has_ids = m->query->n_spans || m->query->n_traces;
     m->is_series = sf_arena_new_n(&w->scratch, (size_t)s->n_series + 1, sizeof(*m->is_series));
     if (!m->is_series)
-        return sf_profile_walk_no_room(why);
+        return sf_no_room(why, "the answer");
     if (!sf_profile_select_series(&m->select, s->series, s->n_series,
                                   has_ids || m->query->n_profiles, m->is_series))
         return SF_OK;
     for (uint32_t i = 0; m->unit.len == 0 && i < s->n_series; i++) {
         if (m->is_series[i] && !sf_arena_copy(w->q->req, s->series[i].type.sample_unit, &m->unit))
-            return sf_profile_walk_no_room(why);
+            return sf_no_room(why, "the answer");
     }
     return has_ids ? merge_details(m, w, s, why) : merge_aggregate(m, w, s, why);
 }
@@ -219,7 +219,7 @@ enum sf_err sf_local_prof_merge(struct sf_store *store, const struct sf_prof_que
     struct sf_tree *tree = sf_arena_new(q->req, sizeof(*tree));
     enum sf_err err = tree ? sf_profile_select_init(&m.select, query->type, query->match,
                                                     query->n_match, why)
-                           : sf_profile_walk_no_room(why);
+                           : sf_no_room(why, "the answer");
     if (err)
         return err;
     sf_tree_builder_init(&m.builder, q->req, MAX_TREE_LEN, SF_TREE_COPIES);

@@ -21,11 +21,6 @@ struct summing {
     uint32_t n, cap;
 };
 
-static enum sf_err no_memory(struct sf_why *why)
-{
-    return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a time series");
-}
-
 static bool group_of(struct summing *x, const struct sf_profile_series *s, struct sf_buf *key,
                      uint32_t *out)
 {
@@ -133,12 +128,13 @@ static enum sf_err see(void *arg, struct sf_profile_walk *w, struct sf_profile_s
     struct summing *x = arg;
     struct sf_buf key = {0};
     uint32_t *groups = sf_arena_new_n(&w->scratch, (size_t)s->n_series + 1, sizeof(*groups));
-    enum sf_err err = groups ? sf_profile_source_rows(w, s, why) : no_memory(why);
+    enum sf_err err = groups ? sf_profile_source_rows(w, s, why)
+                             : sf_no_memory(why, "a time series");
     for (uint32_t i = 0; !err && i < s->n_series; i++) {
         groups[i] = SF_NONE;
         if (sf_profile_select_is(&x->select, &s->series[i]) &&
             !group_of(x, &s->series[i], &key, &groups[i]))
-            err = no_memory(why);
+            err = sf_no_memory(why, "a time series");
     }
     for (uint32_t i = 0; !err && i < s->n_rows; i++) {
         const struct sf_profile_row *row = &s->rows[i];

@@ -74,11 +74,6 @@ enum sf_err sf_profile_walk_check(struct sf_profile_walk *w, struct sf_why *why)
     return sf_budget_query(&w->l->budget, &w->counted_len, sf_arena_used(&w->scratch), why);
 }
 
-static enum sf_err no_room(struct sf_why *why)
-{
-    return sf_fail(why, SF_ERR_LIMIT, "query: a service's profiles do not fit its memory");
-}
-
 static enum sf_err see_mem(struct sf_profile_walk *w, struct sf_profile_mem *m, see_fn *see,
                            void *arg, struct sf_why *why)
 {
@@ -95,7 +90,7 @@ static enum sf_err see_mem(struct sf_profile_walk *w, struct sf_profile_mem *m, 
         s.service = set->service;
         if (!sf_profile_set_series(set, &w->scratch, &s.series, &s.n_series) ||
             !sf_profile_set_processes(set, &w->scratch, &s.processes, &s.n_processes))
-            err = no_room(why);
+            err = sf_no_room(why, "the query");
         if (!err)
             err = see(arg, w, &s, why);
         if (!err)
@@ -192,7 +187,8 @@ static enum sf_err find_starts(struct sf_profile_walk *w, struct sf_profile_sour
 {
     int64_t *starts = sf_arena_new_n(&w->scratch, (size_t)s->n_rows + 1, sizeof(*starts));
     bool *is_alone = sf_arena_new_n(&w->scratch, (size_t)s->n_rows + 1, sizeof(*is_alone));
-    enum sf_err err = starts && is_alone ? sf_profile_source_places(w, s, why) : no_room(why);
+    enum sf_err err = starts && is_alone ? sf_profile_source_places(w, s, why)
+                                         : sf_no_room(why, "the query");
     if (err)
         return err;
     for (uint32_t i = 0; i < s->n_rows; i++)
@@ -233,7 +229,9 @@ enum sf_err sf_profile_source_symbols(struct sf_profile_walk *w, struct sf_profi
     if (s->symbols.nodes)
         return SF_OK;
     if (s->set)
-        return sf_profile_set_symbols(s->set, &w->scratch, &s->symbols) ? SF_OK : no_room(why);
+        return sf_profile_set_symbols(s->set, &w->scratch, &s->symbols)
+                   ? SF_OK
+                   : sf_no_room(why, "the query");
     return sf_profile_block_symbols(s->reader, s->number, &w->scratch, &s->symbols, why);
 }
 
@@ -253,19 +251,15 @@ enum sf_err sf_profile_source_threads(struct sf_profile_walk *w, struct sf_profi
     if (!s->set)
         return sf_profile_block_threads(s->reader, s->number, &w->scratch, &s->threads,
                                         &s->n_threads, why);
-    return sf_profile_set_threads(s->set, &w->scratch, &s->threads, &s->n_threads) ? SF_OK
-                                                                                   : no_room(why);
+    return sf_profile_set_threads(s->set, &w->scratch, &s->threads, &s->n_threads)
+               ? SF_OK
+               : sf_no_room(why, "the query");
 }
 
 bool sf_profile_source_hides(const struct sf_profile_source *s, sf_trace_id trace, int64_t at_ns)
 {
     return s->tombstones && sf_tombstones_hide(s->tombstones, s->block_id, s->tenant, trace,
                                                s->service, at_ns < 0 ? 0 : (uint64_t)at_ns);
-}
-
-enum sf_err sf_profile_walk_no_room(struct sf_why *why)
-{
-    return sf_fail(why, SF_ERR_LIMIT, "query: the answer does not fit its memory");
 }
 
 static bool is_single(const struct sf_prof_query *query, const struct sf_profile_source *s,

@@ -63,7 +63,6 @@ enum sf_err sf_profile_source_threads(struct sf_profile_walk *w, struct sf_profi
 bool sf_profile_source_hides(const struct sf_profile_source *s, sf_trace_id trace, int64_t at_ns);
 /* Tells the budget, and asks whether the query may go on. */
 enum sf_err sf_profile_walk_check(struct sf_profile_walk *w, struct sf_why *why);
-enum sf_err sf_profile_walk_no_room(struct sf_why *why); /* LIMIT */
 /* Is the profile in the time, of the process, among those asked for by their ids, and not erased?
  * The answer is not exact when only the sum of a slot is left that the time cuts. */
 bool sf_profile_source_is_asked(const struct sf_prof_query *query, struct sf_query_ctx *q,

@@ -91,7 +91,7 @@ static enum sf_err begin_rows(void *arg, struct sf_profile_walk *w, struct sf_pr
     if (!err &&
         (!x->has_rows || !sf_profile_tree_init(&x->tree, &x->builder, &s->symbols, &w->scratch) ||
          !map_series(x, s, is_series, &w->scratch)))
-        err = sf_profile_walk_no_room(why);
+        err = sf_no_room(why, "the answer");
     return err;
 }
 
@@ -127,7 +127,7 @@ static enum sf_err add_threads(struct detailing *x, struct sf_profile_walk *w,
         uint32_t process = s->threads[i].process;
         if (x->has_rows[process == SF_NONE ? s->n_processes : process] &&
             !add_thread(x, &s->threads[i]))
-            err = sf_profile_walk_no_room(why);
+            err = sf_no_room(why, "the answer");
     }
     return err;
 }
@@ -232,7 +232,7 @@ enum sf_err sf_local_detail_list(struct sf_store *store, const struct sf_detail_
     if (!err) {
         series = sf_arena_new_n(q->req, (size_t)x.n_series + 1, sizeof(*series));
         if (!series || !take_rows(&x, q->req, &list.rows) || !take_threads(&x, q->req, &list))
-            err = sf_profile_walk_no_room(why);
+            err = sf_no_room(why, "the answer");
         else if (x.n_series)
             memcpy(series, x.series, x.n_series * sizeof(*series));
         list.series = series;

@@ -83,7 +83,7 @@ static enum sf_err see_list(void *arg, struct sf_profile_walk *w, struct sf_prof
 {
     struct listing *l = arg;
     bool *is_seen = sf_arena_new_n(&w->scratch, (size_t)s->n_series + 1, sizeof(*is_seen));
-    enum sf_err err = is_seen ? sf_profile_source_rows(w, s, why) : sf_profile_walk_no_room(why);
+    enum sf_err err = is_seen ? sf_profile_source_rows(w, s, why) : sf_no_room(why, "the answer");
     for (uint32_t i = 0; !err && i < s->n_rows; i++) {
         uint32_t place = s->rows[i].series;
         if (is_seen[place] || !sf_profile_source_is_asked(l->query, w->q, s, i))
@@ -98,7 +98,7 @@ static enum sf_err see_list(void *arg, struct sf_profile_walk *w, struct sf_prof
         }
         l->list[l->n] = (struct sf_series){0};
         if (!sf_profile_series_copy(w->q->req, s->service, &s->series[place], &l->list[l->n]))
-            return sf_profile_walk_no_room(why);
+            return sf_no_room(why, "the answer");
         l->list[l->n++].period = s->rows[i].period;
     }
     return err;
@@ -119,7 +119,7 @@ enum sf_err sf_local_prof_list(struct sf_store *store, const struct sf_prof_quer
     if (!err) {
         l.n = settle(l.list, l.n);
         list = sf_arena_new_n(q->req, (size_t)l.n + 1, sizeof(*list));
-        err = list ? SF_OK : sf_profile_walk_no_room(why);
+        err = list ? SF_OK : sf_no_room(why, "the answer");
     }
     if (!err) {
         if (l.n)

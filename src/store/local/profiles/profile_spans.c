@@ -20,7 +20,7 @@ static enum sf_err note_span(struct finding *f, struct sf_profile_walk *w, sf_st
     f->list[f->n].id = id;
     return sf_arena_copy(w->q->req, service, &f->list[f->n++].service)
                ? SF_OK
-               : sf_profile_walk_no_room(why);
+               : sf_no_room(why, "the answer");
 }
 
 static enum sf_err see_spans(void *arg, struct sf_profile_walk *w, struct sf_profile_source *s,
@@ -31,7 +31,7 @@ static enum sf_err see_spans(void *arg, struct sf_profile_walk *w, struct sf_pro
     enum sf_err err = SF_OK;
     size_t n = 0;
     if (!ids)
-        return sf_profile_walk_no_room(why);
+        return sf_no_room(why, "the answer");
     for (uint32_t i = 0; !err && s->set && i < s->set->n_details; i++) {
         sf_span_id id = s->set->details[i].span_id;
         if (id && id >= f->low && id <= f->high)
@@ -56,7 +56,7 @@ enum sf_err sf_local_prof_spans(struct sf_store *store, sf_span_id low, sf_span_
     struct sf_profile_walk w = {.l = (struct sf_local *)store, .q = q};
     enum sf_err err;
     f.list = sf_arena_new_n(q->req, cap + 1, sizeof(*f.list));
-    err = f.list ? sf_profile_walk_run(&w, see_spans, &f, why) : sf_profile_walk_no_room(why);
+    err = f.list ? sf_profile_walk_run(&w, see_spans, &f, why) : sf_no_room(why, "the answer");
     if (!err) {
         *out = f.list;
         *out_n = f.n;

@@ -132,7 +132,7 @@ static enum sf_err begin(void *arg, struct sf_profile_walk *w, struct sf_profile
     struct summing *x = arg;
     (void)is_series;
     if (!sf_arena_copy(w->q->req, s->service, &x->service))
-        return sf_fail(why, SF_ERR_LIMIT, "query: its memory is full");
+        return sf_no_room(why, "the query");
     if (!x->test)
         return SF_OK;
     return sf_profile_frames_find(w, s, x->test, &x->is_node, why);

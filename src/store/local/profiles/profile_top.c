@@ -221,11 +221,6 @@ static bool sum_part(struct topping *x, const struct piece *part)
     return true;
 }
 
-static enum sf_err no_memory(struct sf_why *why)
-{
-    return sf_fail(why, SF_ERR_NOMEM, "query: no memory for the sums of spans");
-}
-
 static enum sf_err walk_parts(struct topping *x, struct sf_profile_walk *w, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
@@ -234,7 +229,7 @@ static enum sf_err walk_parts(struct topping *x, struct sf_profile_walk *w, stru
         err = sf_profile_walk_run(w, see_source, x, why);
         for (unsigned i = x->from; !err && i < x->to; i++)
             if (!sum_part(x, x->parts[i]))
-                err = no_memory(why);
+                err = sf_no_memory(why, "the sums of spans");
         drop_parts(x, x->from, x->to);
     }
     return err;
@@ -266,7 +261,7 @@ static enum sf_err look_up(const struct topping *x, struct sf_store *store, stru
     struct sf_span_cost *list;
     enum sf_err err = SF_OK;
     if (!ids)
-        return sf_profile_walk_no_room(why);
+        return sf_no_room(why, "the answer");
     for (uint32_t i = 0; i < x->n; i++)
         ids[i] = x->heap[i].span_id;
     qsort(ids, x->n, sizeof(*ids), by_id);
@@ -278,7 +273,7 @@ static enum sf_err look_up(const struct topping *x, struct sf_store *store, stru
         return err;
     list = sf_arena_new_n(q->req, costs.n + 1u, sizeof(*list));
     if (!list)
-        return sf_profile_walk_no_room(why);
+        return sf_no_room(why, "the answer");
     if (costs.n) {
         memcpy(list, costs.list, costs.n * sizeof(*list));
         qsort(list, costs.n, sizeof(*list), by_value);
@@ -299,9 +294,9 @@ enum sf_err sf_local_detail_top(struct sf_store *store, const struct sf_detail_q
         return err;
     x.heap = sf_arena_new_n(q->req, limit + 1u, sizeof(*x.heap));
     if (!x.heap)
-        err = sf_profile_walk_no_room(why);
+        err = sf_no_room(why, "the answer");
     else if (!sf_arena_init(&x.rows, w.l->tune.top_len))
-        err = no_memory(why);
+        err = sf_no_memory(why, "the sums of spans");
     sf_profile_details_range(&w, query->from_ns, query->to_ns);
     if (!err)
         err = walk_parts(&x, &w, why);

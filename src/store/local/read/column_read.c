@@ -88,7 +88,7 @@ static enum sf_err hide(struct sf_column_read *c, const struct sf_tombstones *to
         return err;
     is_in = sf_arena_raw(&c->arena, rows->n_rows, 1);
     if (!is_in)
-        return sf_fail(why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < rows->n_rows; i++)
         is_in[i] = !sf_tombstones_hide(tombstones, c->run->row.id, rows->tenant, rows->trace_id[i],
                                        rows->resources[rows->resource[i]].service,
@@ -105,7 +105,7 @@ static enum sf_err part(struct sf_column_read *c, const struct sf_parted *parted
     uint32_t n = info->n_traces, next = c->view.granule + 1;
     uint8_t *is_parted = sf_arena_raw(&c->arena, n, 1);
     if (!is_parted)
-        return sf_fail(why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+        return sf_no_room(why, "the query");
     for (uint32_t t = 0; t < n; t++)
         is_parted[t] = sf_parted_has(parted, run, info->first_trace + t);
     if (info->is_continuation)

@@ -160,7 +160,7 @@ static enum sf_err set_aside(struct cursor *c, struct sf_why *why)
     err = rows->add(rows, SF_COL_TRACES, why);
     is_in = err ? NULL : sf_arena_raw(rows->scratch, rows->rows.n_rows, 1);
     if (!is_in)
-        return err ? err : sf_fail(why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+        return err ? err : sf_no_room(why, "the query");
     if (rows->rows.is_in)
         memcpy(is_in, rows->rows.is_in, rows->rows.n_rows);
     else

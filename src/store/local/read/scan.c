@@ -321,7 +321,7 @@ static enum sf_err judge_granule(struct cursor *c, const struct unit *u, struct 
         return err;
     hits = sf_arena_raw(rows->scratch, rows->n_traces, 1);
     if (!hits)
-        return sf_fail(why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+        return sf_no_room(why, "the query");
     memset(hits, 1, rows->n_traces);
     err = c->judge.judge(c->judge.arg, rows, hits, why);
     if (!err && memchr(hits, 1, rows->n_traces))
@@ -353,7 +353,7 @@ static enum sf_err look_at(struct cursor *c, const struct unit *u, struct sf_why
     c->scratch.at = 0;
     hits = sf_arena_raw(&c->scratch, rows->n_rows + 1, 1);
     if (!hits || !sf_conds_judge(&c->conds, rows, 0, rows->n_rows, c->scratch, hits))
-        return sf_fail(why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; !err && i < rows->n_rows; i++) {
         if (!hits[i] ||
             (has_tombstones &&

@@ -204,7 +204,7 @@ static enum sf_err ask_granule(struct search *s, struct sf_run *run, uint32_t gr
     s->scratch.at = 0;
     hits = sf_arena_raw(&s->scratch, rows->n_rows + 1, 1);
     if (!hits || !sf_conds_judge(&s->conds, rows, 0, rows->n_rows, s->scratch, hits))
-        return sf_fail(why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; !err && i < rows->n_rows && !is_full(s); i++) {
         if (hits[i] && !sf_tombstones_hide(
                            s->snapshot->tombstones, run->row.id, rows->tenant, rows->trace_id[i],
@@ -240,7 +240,7 @@ static enum sf_err count_granule(struct search *s, struct sf_run *run, uint32_t 
     hits = sf_arena_raw(&s->scratch, rows->n_rows + 1, 1);
     counts = sf_arena_new_n(&s->scratch, (size_t)column->n_vals + 1, sizeof(*counts));
     if (!hits || !counts || !sf_conds_judge(&s->conds, rows, 0, rows->n_rows, s->scratch, hits))
-        return sf_fail(why, SF_ERR_LIMIT, "query: no memory to look at a granule");
+        return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < rows->n_rows; i++) {
         if (hits[i] && column->code[i] != SF_NONE &&
             !sf_tombstones_hide(s->snapshot->tombstones, run->row.id, rows->tenant,
