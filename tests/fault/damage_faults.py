@@ -69,7 +69,7 @@ def damage_cases(data, rng):
             kind = "block" if path.endswith(".sfs") else "log slot" if path.endswith(".wal") else os.path.basename(path)
             kinds.setdefault(kind, []).append(os.path.relpath(path, data))
     for kind, files in kinds.items():
-        for _ in range({"block": 12, "log slot": 12, "meta.db": 24}.get(kind, 4)):
+        for _ in range(max(3, int({"block": 12, "log slot": 12, "meta.db": 24}.get(kind, 4) * min(1, rig.scale())))):
             name = rng.choice(files)
             at = rng.randrange(used_end(os.path.join(data, name)))
             if kind == "meta.db":  # where there is something

@@ -149,7 +149,7 @@ static void run_all(const char *when, struct sweep way)
     sweep = mmap(NULL, sizeof(*sweep), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(sweep != MAP_FAILED);
     *sweep = way;
-    for (sweep->nth = 1; sweep->nth < 1000; sweep->nth++) {
+    for (sweep->nth = 1; sweep->nth < 1000; sweep->nth += test_stride()) {
         sweep->was_hit = false;
         if (!run_once(when))
             break;

@@ -199,13 +199,13 @@ static enum sf_err do_reopen(struct life *f)
     return err;
 }
 
-static void fail_at_every_n(enum sf_err (*step)(struct life *f), unsigned every)
+static void fail_at_every_n(enum sf_err (*step)(struct life *f))
 {
     struct life f;
     unsigned n_failed = 0;
     life_init(&f);
     append_some(&f, N_BATCHES);
-    for (uint64_t n = 1; n < 3000; n += every) {
+    for (uint64_t n = 1; n < 3000; n += test_stride()) {
         enum sf_err err;
         sf_heap_fail_after(n);
         err = step(&f);
@@ -228,7 +228,7 @@ static void fail_at_every_n(enum sf_err (*step)(struct life *f), unsigned every)
 
 TEST(store, survives_a_flush_without_memory)
 {
-    fail_at_every_n(do_flush, 1);
+    fail_at_every_n(do_flush);
 }
 
 /* Nobody searches in between, so nothing is sealed. */
@@ -238,7 +238,7 @@ TEST(store, survives_a_flush_of_memtables_without_memory)
     unsigned n_failed = 0;
     life_init(&f);
     append_some(&f, N_BATCHES);
-    for (uint64_t n = 1; n < 3000; n++) {
+    for (uint64_t n = 1; n < 3000; n += test_stride()) {
         enum sf_err err;
         sf_heap_fail_after(n);
         err = do_flush(&f);
@@ -248,7 +248,7 @@ TEST(store, survives_a_flush_of_memtables_without_memory)
         n_failed++;
         assert_ok(sf_compact_all(store_rig_local(&f.rig), &f.rig.why)); /* settles doubts */
     }
-    assert_true(n_failed > 30);
+    assert_true(n_failed > 30 / test_stride());
     assert_int_equal(sf_budget_most(&store_rig_local(&f.rig)->budget, SF_LINE_PARTS), 0);
     assert_int_equal(count_all(&f), f.n_acknowledged * N_SPANS);
     store_rig_close(&f.rig);
@@ -282,12 +282,12 @@ TEST(store, survives_a_merge_without_memory)
 
 TEST(store, survives_queries_without_memory)
 {
-    fail_at_every_n(do_scan, 1);
-    fail_at_every_n(do_judged_scan, 1);
-    fail_at_every_n(do_columns, 1);
-    fail_at_every_n(do_trace, 1);
-    fail_at_every_n(do_tags, 1);
-    fail_at_every_n(do_operations, 1);
+    fail_at_every_n(do_scan);
+    fail_at_every_n(do_judged_scan);
+    fail_at_every_n(do_columns);
+    fail_at_every_n(do_trace);
+    fail_at_every_n(do_tags);
+    fail_at_every_n(do_operations);
 }
 
 TEST(store, survives_appends_without_memory)

@@ -199,7 +199,7 @@ TEST(profile_total, is_the_same_for_profiles_made_by_chance)
     struct sf_profile_make make = {.rng = 11, .span_percent = 40};
     struct sf_arena a;
     assert_true(sf_arena_init(&a, (size_t)256 << 20));
-    for (uint32_t i = 0; i < 20; i++) {
+    for (uint32_t i = 0; i < 4 + test_scaled(16); i++) {
         struct sf_profile_batch p;
         char name[32];
         snprintf(name, sizeof(name), "profile %u", i);

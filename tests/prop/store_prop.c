@@ -516,12 +516,12 @@ static void run(uint64_t seed, bool has_repeats)
 
 TEST(store, answers_like_a_plain_list)
 {
-    for (uint64_t seed = 1; seed <= 3; seed++)
+    for (uint64_t seed = 1; seed <= test_scaled(3); seed++)
         run(seed, false);
 }
 
 TEST(store, answers_like_a_plain_list_when_spans_repeat)
 {
-    for (uint64_t seed = 11; seed <= 12; seed++)
+    for (uint64_t seed = 11; seed < 11 + test_scaled(2); seed++)
         run(seed, true);
 }

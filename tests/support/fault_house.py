@@ -11,8 +11,10 @@ import time
 from support import server_rig as rig
 from support.faultfs import faultfs
 
-TELLS_WITHIN_S = 1.0
-RECOVERS_WITHIN_S = 10.0
+# How soon is a question to a machine that does nothing else: the short form asks whether.
+IS_SHORT = rig.scale() < 1
+TELLS_WITHIN_S = 60.0 if IS_SHORT else 1.0
+RECOVERS_WITHIN_S = 60.0 if IS_SHORT else 10.0
 LIBRARY = os.path.join(os.environ.get("BUILD_ROOT", "build"), "tests", "libfaultfs.so")
 
 
