@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The demo: every planted problem is found where it was planted, with the figure that was planted; and with all
-switches off none of them is. One run each of `spanflame demo --once --keep`; the kept data is then asked.
+switches off none of them is. One run each of `spanflame demo --once --keep`; the kept data is then asked. With
+DEMO_RECORDED a recording of both is asked instead (tests/data/demo), with the clock of then: its answers do not depend
+on the machine, so what is a matter of chance in a run (three standard deviations of a share) is decided in a recording.
 
 In a sanitizer's build ($SANITIZER) malloc is the sanitizer's, so that the library sees no allocations. The thread
 sanitizer makes everything ten times as slow: what takes how long is not asked there. Nobody may report a fault."""
@@ -11,10 +13,13 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
 import urllib.parse
 
-sys.path.insert(0, os.path.dirname(__file__))
+sys.path[:0] = [os.path.dirname(__file__), os.path.join(os.environ["SOURCE_ROOT"], "tests")]
 from server import PROGRAM, Server, tap  # noqa: E402
+from support.faultfs import faultfs  # noqa: E402
 
 SANITIZER = os.environ.get("SANITIZER", "none")
 SECONDS = str(int(30 * max(1.0, float(os.environ.get("CHECK_SCALE", "1")))))
@@ -38,8 +43,23 @@ def run_demo(*flags):
     return done, home, Server(data=os.path.join(home, "data")).start()
 
 
+def recorded(home, name):
+    """A server on a copy of a recording, at the time it was made."""
+    folder = os.environ["DEMO_RECORDED"]
+    data = shutil.copytree(os.path.join(folder, name), os.path.join(home, name, "data"))
+    with open(os.path.join(folder, "made"), encoding="ascii") as f:
+        made = int(f.read())
+    clock = faultfs.Control(os.path.join(home, name, "clock"), os.path.join(os.environ["BUILD_ROOT"], "tests", "libfaultfs.so"))
+    clock.set_clock(made - time.time())
+    return Server(data=data, env=clock.env()).start()
+
+
 # DEMO_KEPT=PLANTED,CONTROL: look at what earlier runs have kept instead.
-if os.environ.get("DEMO_KEPT"):
+if os.environ.get("DEMO_RECORDED"):
+    copies = tempfile.TemporaryDirectory(prefix="spanflame-demo-")
+    shown, planted_home, control_home = None, *(os.path.join(copies.name, name) for name in ("planted", "control"))
+    planted, control = recorded(copies.name, "planted"), recorded(copies.name, "control")
+elif os.environ.get("DEMO_KEPT"):
     planted_home, control_home = os.environ["DEMO_KEPT"].split(",")
     shown, planted, control = None, *(Server(data=os.path.join(h, "data")).start() for h in (planted_home, control_home))
 else:
@@ -270,6 +290,8 @@ def test_nothing_is_left_behind_without_keep():
         shutil.rmtree(home)
 
 
+if os.environ.get("DEMO_RECORDED"):  # these look at programs that run
+    del test_no_sanitizer_complains, test_the_story_is_told_to_its_end
 try:
     tap.run(sys.modules[__name__])
 finally:
