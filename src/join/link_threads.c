@@ -1,5 +1,6 @@
 /* link_threads.c - the threads that spans say they ran on, as the numbers that samples carry. */
 #include "join/link_threads.h"
+#include "base/list.h"
 
 #include <stdlib.h>
 
@@ -9,15 +10,8 @@ bool sf_link_threads_add_row(struct sf_link_threads *t, uint64_t raw, uint64_t p
     const struct sf_process_pair *last = t->n_pairs > 0 ? &t->pairs[t->n_pairs - 1] : NULL;
     const struct sf_detail_thread *newest = t->n > 0 ? &t->list[t->n - 1] : NULL;
     if (!last || last->raw != raw || last->process != process || last->is_named != is_named) {
-        if (t->n_pairs == t->cap_pairs) {
-            uint32_t cap = t->cap_pairs ? t->cap_pairs * 2 : 64;
-            struct sf_process_pair *grown = sf_arena_grow(
-                t->req, t->pairs, t->cap_pairs * sizeof(*grown), cap * sizeof(*grown));
-            if (!grown)
-                return false;
-            t->pairs = grown;
-            t->cap_pairs = cap;
-        }
+        if (!sf_list_room_in(t->req, &t->pairs, t->n_pairs, &t->cap_pairs, 64))
+            return false;
         t->pairs[t->n_pairs++] = (struct sf_process_pair){raw, process, is_named};
     }
     if (thread == 0 || (newest && newest->process == raw && newest->t.thread == thread))
@@ -30,15 +24,8 @@ bool sf_link_threads_add_row(struct sf_link_threads *t, uint64_t raw, uint64_t p
 bool sf_link_threads_add_known(struct sf_link_threads *t, const struct sf_detail_list *list)
 {
     for (uint32_t i = 0; i < list->n_threads; i++) {
-        if (t->n == t->cap) {
-            uint32_t cap = t->cap ? t->cap * 2 : 64;
-            struct sf_detail_thread *grown = sf_arena_grow(t->req, t->list, t->cap * sizeof(*grown),
-                                                           cap * sizeof(*grown));
-            if (!grown)
-                return false;
-            t->list = grown;
-            t->cap = cap;
-        }
+        if (!sf_list_room_in(t->req, &t->list, t->n, &t->cap, 64))
+            return false;
         t->list[t->n++] = list->threads[i];
     }
     return true;

@@ -103,14 +103,8 @@ static bool add_thread(struct detailing *x, const struct sf_profile_thread *from
                            ? 0
                            : sf_process_hash(x->s->service, x->s->processes[from->process].key);
     struct sf_detail_thread *to;
-    if (x->n_threads == x->cap_threads) {
-        uint32_t cap = x->cap_threads ? x->cap_threads * 2 : 64;
-        to = sf_heap_grow(x->threads, cap, sizeof(*to));
-        if (!to)
-            return false;
-        x->threads = to;
-        x->cap_threads = cap;
-    }
+    if (!sf_list_room(&x->threads, x->n_threads, &x->cap_threads, 64))
+        return false;
     to = &x->threads[x->n_threads];
     *to = (struct sf_detail_thread){process, from->t};
     if (!sf_arena_copy(x->req, from->t.name, &to->t.name))
