@@ -15,6 +15,7 @@ HOME = library_home.folder("library-profile")
 ENV = library_home.clean_env()
 LIBRARY = os.path.join(BUILD, "collect")
 SERVER = Server().start()
+IS_ALONE = float(os.environ.get("CHECK_SCALE", "1")) >= 1  # the short form runs beside other tests
 
 
 def build(name):
@@ -108,7 +109,7 @@ def test_wall_time_shows_where_a_thread_waits_and_interrupts_nothing():
     assert wall["grades"]["exact"]["samples"] == wall["samples"], wall
     # On a busy machine the 0.5 s of CPU time last longer: what the thread waited for a CPU belongs to them.
     duration = wall["durationNs"] / 1e9
-    assert nap >= 1.2 and hot >= 0.35 and abs(nap + hot - duration) <= 0.15 * duration, (nap, hot, wall)
+    assert nap >= 1.2 and hot >= 0.35 and abs(nap + hot - duration) <= (0.15 if IS_ALONE else 0.5) * duration, (nap, hot, wall)
     trace, span = said["waits"][0].split()
     ledger = SERVER.json(f"/api/v1/spans/{trace}/{span}/ledger")
     parts = {part["part"]: part["ns"] / 1e9 for part in ledger["parts"]}
@@ -194,7 +195,7 @@ def test_waits_too_short_to_be_sampled_are_exact_on_the_span_and_in_its_ledger()
     outer, child = spans["naps"], spans["child"]
     # The hook's watch runs inside of the program's; what lies between the two is some instructions, or a turn of others.
     for ns, watched in ((child["thread.wait.sleep_ns"], inside), (outer["thread.wait.sleep_ns"], before + inside)):
-        assert 0.5 * watched < ns <= watched, (spans, said)
+        assert (0.5 * watched if IS_ALONE else 0) < ns <= watched, (spans, said)
     assert outer["thread.wait_ns"] == outer["thread.wait.sleep_ns"] and "thread.wait.disk_ns" not in outer, outer
     parts = {p["part"]: p for p in SERVER.json(f"/api/v1/spans/{trace}/{span}/ledger")["parts"]}
     own = outer["thread.wait.sleep_ns"] - child["thread.wait.sleep_ns"]
