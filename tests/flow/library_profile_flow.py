@@ -196,7 +196,10 @@ def test_waits_too_short_to_be_sampled_are_exact_on_the_span_and_in_its_ledger()
     # The hook's watch runs inside of the program's; what lies between the two is some instructions, or a turn of others.
     for ns, watched in ((child["thread.wait.sleep_ns"], inside), (outer["thread.wait.sleep_ns"], before + inside)):
         assert (0.5 * watched if IS_ALONE else 0) < ns <= watched, (spans, said)
-    assert outer["thread.wait_ns"] == outer["thread.wait.sleep_ns"] and "thread.wait.disk_ns" not in outer, outer
+    # It only sleeps; a page of it that was not in memory is waited for as a disk, on a machine that others use.
+    of_kinds = {k: v for k, v in outer.items() if k.startswith("thread.wait.")}
+    assert outer["thread.wait_ns"] == sum(of_kinds.values()), outer
+    assert set(of_kinds) <= {"thread.wait.sleep_ns", "thread.wait.disk_ns"}, outer
     parts = {p["part"]: p for p in SERVER.json(f"/api/v1/spans/{trace}/{span}/ledger")["parts"]}
     own = outer["thread.wait.sleep_ns"] - child["thread.wait.sleep_ns"]
     # Waiting for a CPU after the alarm is part of the hook's figure, and comes first in the ledger.
