@@ -58,18 +58,23 @@ static bool parse_signed(struct sf_parser *p, struct sf_static *out)
     return is_read;
 }
 
+struct sign {
+    const char *text;
+    enum sf_expr_op op;
+};
+
 /* One level of operators, from left to right. */
 static bool parse_chain(struct sf_parser *p,
                         bool (*operand)(struct sf_parser *, struct sf_static *),
-                        const struct sf_const_sign signs[2], struct sf_static *out)
+                        const struct sign signs[2], struct sf_static *out)
 {
     if (!operand(p, out))
         return false;
     for (;;) {
         struct sf_place place = p->token.place;
         struct sf_static right;
-        int which = sf_parser_is_sign(p, signs[0].sign)   ? 0
-                    : sf_parser_is_sign(p, signs[1].sign) ? 1
+        int which = sf_parser_is_sign(p, signs[0].text)   ? 0
+                    : sf_parser_is_sign(p, signs[1].text) ? 1
                                                           : -1;
         if (which < 0)
             return !p->err;
@@ -81,13 +86,13 @@ static bool parse_chain(struct sf_parser *p,
 
 static bool parse_product(struct sf_parser *p, struct sf_static *out)
 {
-    static const struct sf_const_sign signs[2] = {{"*", SF_EXPR_MUL}, {"/", SF_EXPR_DIV}};
+    static const struct sign signs[2] = {{"*", SF_EXPR_MUL}, {"/", SF_EXPR_DIV}};
     return parse_chain(p, parse_signed, signs, out);
 }
 
 static bool parse_sum(struct sf_parser *p, struct sf_static *out)
 {
-    static const struct sf_const_sign signs[2] = {{"+", SF_EXPR_ADD}, {"-", SF_EXPR_SUB}};
+    static const struct sign signs[2] = {{"+", SF_EXPR_ADD}, {"-", SF_EXPR_SUB}};
     return parse_chain(p, parse_product, signs, out);
 }
 

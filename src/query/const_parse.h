@@ -3,11 +3,6 @@
 #pragma once
 #include "query/parser.h"
 
-struct sf_const_sign {
-    const char *sign;
-    enum sf_expr_op op;
-};
-
 /* `5`, `-(2 + 1) * 3`, `10s`. False with a fault. */
 bool sf_parser_constant(struct sf_parser *p, struct sf_static *out);
 /* One operation on two constants. False with a fault at `place`: division of an integer by zero,

@@ -505,7 +505,7 @@ static bool find_operation(struct sf_span_block_writer *w, uint32_t tenant, uint
     return true;
 }
 
-static void count_call(struct sf_call_count *c, bool is_error, uint64_t duration_ns)
+void sf_call_count_span(struct sf_call_count *c, bool is_error, uint64_t duration_ns)
 {
     c->n_spans++;
     c->n_errors += is_error;
@@ -522,7 +522,7 @@ static bool count_entry(struct sf_span_block_writer *w, uint32_t op, bool is_err
         w->entries[w->n_entries] = (struct sf_entry_stage){.op = op};
         w->ops[op].entry_plus_1 = ++w->n_entries;
     }
-    count_call(&w->entries[w->ops[op].entry_plus_1 - 1].count, is_error, duration_ns);
+    sf_call_count_span(&w->entries[w->ops[op].entry_plus_1 - 1].count, is_error, duration_ns);
     return true;
 }
 
@@ -550,7 +550,7 @@ static bool count_operations(struct sf_span_block_writer *w)
                 return sf_writer_fail(w, SF_ERR_NOMEM);
             s->service_plus_1 = service + 1;
         }
-        count_call(&w->ops[s->op].all, is_error, duration);
+        sf_call_count_span(&w->ops[s->op].all, is_error, duration);
         if (sf_span_is_entry(g->kinds_col[i], g->parents[i] == 0, g->flags[i]) &&
             !count_entry(w, s->op, is_error, duration))
             return false;

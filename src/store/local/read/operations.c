@@ -116,14 +116,6 @@ static bool has_entries(const struct sf_span_block_reader *reader)
     return sf_span_block_entries(reader, &entries, &n);
 }
 
-static void count_span(struct sf_call_count *c, bool is_error, uint64_t duration_ns)
-{
-    c->n_spans++;
-    c->n_errors += is_error;
-    c->sum_ns = sf_add_sat_u64(c->sum_ns, duration_ns);
-    c->buckets[sf_sketch_bucket(duration_ns)]++;
-}
-
 static bool is_counted(const struct sums *s, uint64_t start_ns)
 {
     return (s->look.from_ns == 0 && s->look.to_ns == 0) ||
@@ -149,9 +141,9 @@ static enum sf_err add_granule(struct sums *s, struct sf_run *run, uint32_t gran
         err = find(s, service, rows->name.dict[rows->name.code[i]], &row, why);
         if (err)
             return err;
-        count_span(&row->all, rows->status[i] == SF_STATUS_ERROR, ns);
+        sf_call_count_span(&row->all, rows->status[i] == SF_STATUS_ERROR, ns);
         if (sf_span_is_entry(rows->kind[i], rows->parent_id[i] == 0, rows->spans[i].flags))
-            count_span(&row->entries, rows->status[i] == SF_STATUS_ERROR, ns);
+            sf_call_count_span(&row->entries, rows->status[i] == SF_STATUS_ERROR, ns);
     }
     return err;
 }
