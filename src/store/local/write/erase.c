@@ -118,6 +118,15 @@ static bool load_one(void *arg, uint64_t id, uint32_t tenant, sf_bytes selector,
     return true;
 }
 
+static bool is_known(const struct sf_tombstones *list, uint64_t id)
+{
+    for (size_t i = 0; i < sf_tombstones_n(list); i++) {
+        if (sf_tombstones_get(list, i)->id == id)
+            return true;
+    }
+    return false;
+}
+
 static enum sf_err load_line(struct loading *load, sf_str line)
 {
     uint64_t id, tenant, below, lsn, created;
@@ -126,6 +135,8 @@ static enum sf_err load_line(struct loading *load, sf_str line)
     if (!next_number(&line, &id) || !next_number(&line, &tenant) || tenant > UINT32_MAX ||
         !next_number(&line, &below) || !next_number(&line, &lsn) || !next_number(&line, &created))
         return sf_fail(load->why, SF_ERR_CORRUPT, "erase.log: a line cannot be read");
+    if (is_known(load->list, id))
+        return SF_OK;
     len = line.len / 2;
     raw = sf_heap_new(len + 1);
     if (!raw)
@@ -165,13 +176,16 @@ enum sf_err sf_erase_load(struct sf_local *l, bool is_rebuilt, struct sf_why *wh
 {
     struct loading load = {.l = l, .why = why};
     struct sf_snapshot_change change = {.has_tombstones = true};
-    enum sf_err err;
-    if (is_rebuilt)
-        err = load_log(&load);
-    else
-        err = sf_catalogue_erasures(l->catalogue, load_one, &load, why);
+    enum sf_err err = sf_catalogue_erasures(l->catalogue, load_one, &load, why);
     if (!err)
         err = load.err;
+    if (!err) {
+        err = load_log(&load);
+        if (err == SF_ERR_CORRUPT && !is_rebuilt) {
+            sf_local_notice(l, "store: %s; the catalogue's erasures count", why ? why->text : "");
+            err = SF_OK;
+        }
+    }
     if (!err) {
         change.tombstones = load.list;
         err = sf_snapshot_change(&l->snapshots, &change, why);

@@ -9,7 +9,9 @@
 
 enum sf_err sf_local_erase(struct sf_store *s, uint32_t tenant, const struct sf_selector *which,
                            struct sf_why *why);
-/* Loads tombstones at start; after a rebuild from erase.log. */
+/* Loads tombstones at start: the catalogue's, and those that only erase.log has because a rebuild
+ * of the catalogue was cut short. (Or because an end of an erasure was: then it ends once more.)
+ * A damaged erase.log stops only the start that rebuilds. */
 enum sf_err sf_erase_load(struct sf_local *l, bool is_rebuilt, struct sf_why *why);
 /* One pass over unfinished erasures; the caller holds merge_lock. `out_n_left` of them remain. */
 enum sf_err sf_erase_work(struct sf_local *l, uint64_t *out_n_left, struct sf_why *why);
