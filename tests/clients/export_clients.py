@@ -16,7 +16,7 @@ import tap  # noqa: E402
 import toolchain  # noqa: E402
 
 ROOT, PROGRAM = os.environ["SOURCE_ROOT"], os.environ["SPANFLAME"]
-FIXTURES = os.path.join(os.environ.get("SPANFLAME_FIXTURES", "/nowhere"), "profiles")
+FIXTURES = os.path.join(os.environ.get("SPANFLAME_FIXTURES") or os.environ["SOURCE_ROOT"] + "/tests/data", "profiles")
 folder = tempfile.TemporaryDirectory()
 
 FILES = sorted(glob.glob(f"{ROOT}/tests/corpus/*/minimal.jfr") + [f"{ROOT}/tests/golden/flame_text.folded"] +

@@ -1,8 +1,8 @@
 /* profile_rig.h - profile files read, unwrapped and decoded for unit tests, and their content as
  * text to compare.
  *
- * Shared fixtures lie beside the source tree (SPANFLAME_FIXTURES, or ../shared/fixtures); a machine
- * without them skips with one line. */
+ * The files are in tests/data/profiles, but for those whose licence keeps them out of the tree:
+ * SPANFLAME_FIXTURES names a folder that has them too. */
 #pragma once
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,17 +31,20 @@ static inline const char *profile_fixture_dir(void)
     if (given)
         snprintf(dir, sizeof(dir), "%s/profiles", given);
     else
-        snprintf(dir, sizeof(dir), "%s/../shared/fixtures/profiles", source ? source : ".");
+        snprintf(dir, sizeof(dir), "%s/tests/data/profiles", source ? source : ".");
     return dir;
 }
 
-/* Ends the test as skipped without them: what was not looked at does not count as passed. */
-static inline bool profile_has_fixtures(void)
+/* False for a file that is not in the tree because of its licence. */
+static inline bool profile_is_here(const char *name)
 {
-    if (access(profile_fixture_dir(), R_OK) == 0)
+    char path[2048];
+    snprintf(path, sizeof(path), "%s/%s", profile_fixture_dir(), name);
+    if (access(path, R_OK) == 0)
         return true;
-    printf("# no shared fixtures at %s\n", profile_fixture_dir());
-    skip();
+    if (getenv("SPANFLAME_FIXTURES"))
+        fail_msg("%s is not there", path);
+    printf("# %s is not in the tree\n", name);
     return false;
 }
 

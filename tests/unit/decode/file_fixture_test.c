@@ -90,9 +90,11 @@ static uint32_t count_of(const char *type)
 
 TEST(file_fixture, totals_and_counts_are_those_stated)
 {
-    for (size_t i = 0; profile_has_fixtures() && i < sizeof(facts) / sizeof(*facts); i++) {
+    for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
         const struct fact *f = &facts[i];
         sf_str plain;
+        if (!profile_is_here(f->file))
+            continue;
         rig.hint = (struct sf_profile_hint){0};
         profile_rig_init(&rig);
         assert_ok(profile_unwrap_fixture(&rig, f->file, &rig.file, &rig.plain, &plain));
@@ -142,12 +144,14 @@ TEST(file_fixture, perf_folds_as_its_own_script_does)
     static const char *const names[] = {"dd-stacks-01", "java-stacks-01", "js-stacks-01",
                                         "java-faults-01", "numa-stacks-01"};
     struct sf_buf text = {0};
-    for (size_t i = 0; profile_has_fixtures() && i < 5; i++) {
+    for (size_t i = 0; i < 5; i++) {
         char file[200];
         sf_str rest, line;
         int64_t all = 0, most = 0, ours = 0;
         rig.hint = (struct sf_profile_hint){0};
         snprintf(file, sizeof(file), "perf-script/perf-%s.txt", names[i]);
+        if (!profile_is_here(file))
+            skip();
         assert_ok(profile_decode_fixture(&rig, file));
         snprintf(file, sizeof(file), "perf-script/perf-%s.expected-collapsed-all.txt", names[i]);
         profile_read(file, &rig.prev_file);
@@ -205,7 +209,7 @@ TEST(file_fixture, hostile_files_end_with_a_sentence_or_what_is_good_in_them)
         {"speedscope/out-of-order-events.json", SF_ERR_INPUT, "innermost"},
         {"perf-map/jdk17-perf.map", SF_ERR_INPUT, "text that begins"},
     };
-    for (size_t i = 0; profile_has_fixtures() && i < sizeof(files) / sizeof(*files); i++) {
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
         enum sf_err err;
         const char *said;
         rig.hint = (struct sf_profile_hint){0};

@@ -136,8 +136,10 @@ TEST(folded, shared_files_hold_what_is_stated)
         {"collapsed/perf-vertx.txt.gz", 285, 69, 0},
         {"pyroscope-raw/checkout.groups.txt", 788, 33, 0},
     };
-    for (size_t i = 0; profile_has_fixtures() && i < sizeof(files) / sizeof(*files); i++) {
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
         uint32_t deepest = 0;
+        if (!profile_is_here(files[i].file))
+            continue;
         hint("");
         if (profile_decode_fixture(&rig, files[i].file))
             fail_msg("%s: %s", files[i].file, rig.why.text);
@@ -148,15 +150,13 @@ TEST(folded, shared_files_hold_what_is_stated)
             fail_msg("%s: total %" PRId64 ", depth %" PRIu32 ", %" PRIu64 " bad", files[i].file,
                      profile_sum(&rig, "samples:count"), deepest, rig.got.drops.n_parts);
     }
-    if (profile_has_fixtures()) {
-        hint("");
-        assert_ok(profile_decode_fixture(&rig, "hostile/collapsed-odd-lines.txt"));
-        assert_int_equal(profile_value(&rig, "samples:count", "main;a"), 1);
-        assert_int_equal(profile_value(&rig, "samples:count", "main;sp ace;f"), 4);
-        assert_int_equal(profile_value(&rig, "samples:count", "last;no;newline"), 9);
-        assert_int_equal(profile_value(&rig, "samples:count", "main;g"), 7);
-        assert_int_equal(profile_value(&rig, "samples:count", "main;e"), 3); /* 2.5, rounded */
-        assert_int_equal(rig.got.drops.n_parts, 3);
-    }
+    hint("");
+    assert_ok(profile_decode_fixture(&rig, "hostile/collapsed-odd-lines.txt"));
+    assert_int_equal(profile_value(&rig, "samples:count", "main;a"), 1);
+    assert_int_equal(profile_value(&rig, "samples:count", "main;sp ace;f"), 4);
+    assert_int_equal(profile_value(&rig, "samples:count", "last;no;newline"), 9);
+    assert_int_equal(profile_value(&rig, "samples:count", "main;g"), 7);
+    assert_int_equal(profile_value(&rig, "samples:count", "main;e"), 3); /* 2.5, rounded */
+    assert_int_equal(rig.got.drops.n_parts, 3);
     profile_rig_done(&rig);
 }

@@ -129,7 +129,7 @@ static void check_times(const struct fact *f)
 
 TEST(jfr_fixture, recordings_hold_what_is_stated)
 {
-    for (size_t i = 0; profile_has_fixtures() && i < sizeof(facts) / sizeof(*facts); i++) {
+    for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
         rig.hint = (struct sf_profile_hint){0};
         if (profile_decode_fixture(&rig, facts[i].file))
             fail_msg("%s: %s", facts[i].file, rig.why.text);
@@ -142,8 +142,6 @@ TEST(jfr_fixture, the_smallest_recording_reads_as_its_description_says)
 {
     const struct sf_sample *s;
     rig.hint = (struct sf_profile_hint){0};
-    if (!profile_has_fixtures())
-        return;
     assert_ok(profile_decode_fixture(&rig, "jfr/minimal.jfr"));
     assert_int_equal(profile_value(&rig, "cpu:nanoseconds", "shop.Cart.checkout;shop.Cart.total"),
                      20 * MS);
@@ -159,8 +157,6 @@ TEST(jfr_fixture, the_smallest_recording_reads_as_its_description_says)
 TEST(jfr_fixture, ids_mean_something_in_their_chunk_only)
 {
     rig.hint = (struct sf_profile_hint){0};
-    if (!profile_has_fixtures())
-        return;
     assert_ok(profile_decode_fixture(&rig, "jfr/synthetic-two-chunks-id-reuse.jfr"));
     assert_int_equal(profile_value(&rig, "cpu:nanoseconds", "shop.Cart.checkout;shop.Cart.total"),
                      20 * MS);
@@ -200,8 +196,6 @@ static uint32_t count_spans(const char *name)
 TEST(jfr_fixture, contexts_give_labels_and_span_ids)
 {
     bool has_label = false;
-    if (!profile_has_fixtures())
-        return;
     give_labels("jfr/new_spancontext.labels.gz");
     assert_ok(profile_decode_fixture(&rig, "jfr/new_spancontext.jfr.gz"));
     assert_int_equal(count_spans("process_cpu"), 2);
@@ -227,7 +221,7 @@ TEST(jfr_fixture, credentials_do_not_get_past)
     static const char *const files[] = {"jfr/jdk17-shop-3chunks.jfr.gz",
                                         "jfr/event-with-type-zero.jfr.gz",
                                         "jfr/cpool-uint64-constant-index.jfr.gz"};
-    for (size_t i = 0; profile_has_fixtures() && i < 3; i++) {
+    for (size_t i = 0; i < 3; i++) {
         rig.hint = (struct sf_profile_hint){0};
         assert_ok(profile_decode_fixture(&rig, files[i]));
         for (uint32_t k = 0; k < rig.got.n_functions; k++) {
@@ -261,7 +255,7 @@ TEST(jfr_fixture, hostile_files_do_what_they_should)
         {"hostile/jfr-unknown-string-encoding.jfr", SF_ERR_INPUT, 0, 0, "unknown encoding"},
         {"hostile/jfr-truncated.jfr", SF_ERR_INPUT, 0, 0, "cut off"},
     };
-    for (size_t i = 0; profile_has_fixtures() && i < sizeof(files) / sizeof(*files); i++) {
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
         const char *said;
         enum sf_err err;
         rig.hint = (struct sf_profile_hint){0};

@@ -142,7 +142,7 @@ static const struct fact facts[] = {
 
 TEST(pprof_fixture, totals_times_and_names_are_those_stated)
 {
-    for (size_t i = 0; profile_has_fixtures() && i < sizeof(facts) / sizeof(*facts); i++) {
+    for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
         const struct fact *f = &facts[i];
         rig.hint = (struct sf_profile_hint){0};
         if (profile_decode_fixture(&rig, f->file))
@@ -184,7 +184,7 @@ TEST(pprof_fixture, a_pair_of_dumps_gives_what_happened_between_them)
          1144928000,
          {{"contentions:count", 1}, {"delay:nanoseconds", 3950}}},
     };
-    for (size_t i = 0; profile_has_fixtures() && i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         profile_rig_init(&rig);
         rig.hint = (struct sf_profile_hint){0};
         assert_ok(profile_unwrap_fixture(&rig, pairs[i].before, &rig.prev_file, &rig.prev,
@@ -204,8 +204,6 @@ TEST(pprof_fixture, negative_values_are_kept_and_flagged)
 {
     uint32_t n = 0;
     rig.hint = (struct sf_profile_hint){0};
-    if (!profile_has_fixtures())
-        return;
     assert_ok(profile_decode_fixture(&rig, "pprof/go-heap-delta-negative.pb.gz"));
     for (uint32_t i = 0; i < rig.got.n_samples; i++)
         n += rig.got.samples[i].value < 0;
@@ -216,8 +214,6 @@ TEST(pprof_fixture, negative_values_are_kept_and_flagged)
 TEST(pprof_fixture, totals_of_a_scraped_endpoint_are_marked)
 {
     rig.hint = (struct sf_profile_hint){.is_scrape = true};
-    if (!profile_has_fixtures())
-        return;
     assert_ok(profile_decode_fixture(&rig, "pprof/go-allocs.pb.gz"));
     for (uint32_t i = 0; i < rig.got.n_series; i++)
         assert_int_equal(rig.got.series[i].is_cumulative,
@@ -232,8 +228,6 @@ TEST(pprof_fixture, threads_are_of_the_sample_and_labels_of_the_series)
 {
     bool has_label = false;
     rig.hint = (struct sf_profile_hint){.service = SF_STR("shop")};
-    if (!profile_has_fixtures())
-        return;
     assert_ok(profile_decode_fixture(&rig, "pprof/ebpf-thread-labels.pb.gz"));
     assert_int_equal(rig.got.n_series, 1);
     for (uint32_t i = 0; i < rig.got.n_samples; i++)
@@ -267,7 +261,7 @@ TEST(pprof_fixture, hostile_files_do_what_they_should)
         {"hostile/pprof-many-tiny-samples.pb.gz", SF_ERR_LIMIT, 0, "2000000 samples"},
         {"hostile/pprof-concatenated.pb", SF_ERR_INPUT, 0, "2 profiles"},
     };
-    for (size_t i = 0; profile_has_fixtures() && i < sizeof(files) / sizeof(*files); i++) {
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
         enum sf_err err;
         int64_t sum = 0;
         rig.hint = (struct sf_profile_hint){.format = SF_STR("pprof")};

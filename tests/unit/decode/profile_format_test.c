@@ -36,8 +36,10 @@ TEST(profile_format, shared_files_are_recognised_by_content)
         {"pyroscope-raw/checkout.groups.txt", "folded"},
         {"hostile/jfr-truncated.jfr", "jfr"},
     };
-    for (size_t i = 0; profile_has_fixtures() && i < sizeof(files) / sizeof(*files); i++)
-        expect_format(files[i][0], files[i][1]);
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+        if (profile_is_here(files[i][0]))
+            expect_format(files[i][0], files[i][1]);
+    }
 }
 
 TEST(profile_format, what_is_not_a_profile_is_none)
@@ -66,9 +68,9 @@ TEST(profile_format, every_file_of_every_kind_ends_well)
                                         "jitdump/node20-checkout.dump.gz",
                                         "perf-map/jdk17-perf.map",
                                         "hostile/json-bracket-bomb.json"};
-    for (size_t i = 0; profile_has_fixtures() && i < sizeof(files) / sizeof(*files); i++) {
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
         rig.hint = (struct sf_profile_hint){0};
-        if (profile_decode_fixture(&rig, files[i]))
+        if (profile_is_here(files[i]) && profile_decode_fixture(&rig, files[i]))
             assert_true(rig.why.text[0]);
     }
 }

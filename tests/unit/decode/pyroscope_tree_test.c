@@ -79,7 +79,7 @@ TEST(pyroscope_tree, shared_files_hold_what_is_stated)
         {"pyroscope-raw/checkout.trie.bin", "trie"},
         {"pyroscope-raw/checkout.lines.txt", "lines"},
     };
-    for (size_t i = 0; profile_has_fixtures() && i < 3; i++) {
+    for (size_t i = 0; i < 3; i++) {
         uint32_t deepest = 0;
         hint(files[i].format);
         assert_ok(profile_decode_fixture(&rig, files[i].file));
@@ -89,15 +89,12 @@ TEST(pyroscope_tree, shared_files_hold_what_is_stated)
         assert_int_equal(deepest, 33);
         assert_int_equal(rig.got.n_stacks, 32);
     }
-    if (profile_has_fixtures()) {
-        hint("tree");
-        assert_err(profile_decode_fixture(&rig, "hostile/pyroscope-tree-name-length-max.bin"),
-                   SF_ERR_INPUT);
-        assert_err(profile_decode_fixture(&rig, "hostile/pyroscope-tree-children-huge.bin"),
-                   SF_ERR_INPUT);
-        hint("trie");
-        assert_err(profile_decode_fixture(&rig, "hostile/pyroscope-trie-truncated.bin"),
-                   SF_ERR_INPUT);
-    }
+    hint("tree");
+    assert_err(profile_decode_fixture(&rig, "hostile/pyroscope-tree-name-length-max.bin"),
+               SF_ERR_INPUT);
+    assert_err(profile_decode_fixture(&rig, "hostile/pyroscope-tree-children-huge.bin"),
+               SF_ERR_INPUT);
+    hint("trie");
+    assert_err(profile_decode_fixture(&rig, "hostile/pyroscope-trie-truncated.bin"), SF_ERR_INPUT);
     profile_rig_done(&rig);
 }
