@@ -12,9 +12,9 @@
 
 #include "base/heap.h"
 #include "collect/lib/symbol_cache.h"
-#include "collect/symbol/elf_symbols.h"
-#include "collect/symbol/module_symbols.h"
 #include "symbol/demangle.h"
+#include "symbol/elf_symbols.h"
+#include "symbol/module_symbols.h"
 
 enum { RUNS = 5, MAX = 4000, NAMES = 20000 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "collect/lib/profile_table.h"
-#include "collect/symbol/module_symbols.h"
+#include "symbol/module_symbols.h"
 
 _Static_assert((int)SF_FRAME_LINES_MAX >= (int)SF_SYMBOL_LINES_MAX, "every line has its place");
 

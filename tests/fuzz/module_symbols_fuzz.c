@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/invariant.h"
-#include "collect/symbol/module_symbols.h"
+#include "symbol/module_symbols.h"
 
 enum { N = 256 };
 

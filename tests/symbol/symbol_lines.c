@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collect/symbol/module_symbols.h"
+#include "symbol/module_symbols.h"
 
 enum { MAX = 1 << 16 };
 

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "base/heap.h"
-#include "collect/symbol/elf_symbols.h"
 #include "collect/unwind/modules.h"
+#include "symbol/elf_symbols.h"
 
 __attribute__((noinline)) static int a_function_to_find(int n)
 {

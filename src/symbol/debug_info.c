@@ -1,0 +1,207 @@
+#include "symbol/debug_info.h"
+
+#include <elf.h>
+
+#include "base/heap.h"
+#include "symbol/dwarf_function.h"
+#include "symbol/dwarf_lines.h"
+#include "symbol/elf_inflate.h"
+
+static const sf_str section_names[SF_DEBUG_SECTIONS] = {
+    {".debug_info", 11}, {".debug_abbrev", 13},   {".debug_line", 11},
+    {".debug_str", 10},  {".debug_line_str", 15}, {".debug_str_offsets", 18},
+    {".debug_addr", 11}, {".debug_ranges", 13},   {".debug_rnglists", 15},
+};
+
+static sf_bytes *section_place(struct sf_dwarf *d, int which)
+{
+    sf_bytes *const places[SF_DEBUG_SECTIONS] = {&d->info, &d->abbrev,   &d->line,
+                                                 &d->str,  &d->line_str, &d->str_offsets,
+                                                 &d->addr, &d->ranges,   &d->rnglists};
+    return places[which];
+}
+
+static bool take_section(struct sf_debug_info *i, int which, const struct sf_elf_section *s,
+                         size_t *room)
+{
+    sf_bytes *to = section_place(&i->d, which);
+    struct sf_buf *plain = &i->inflated[which];
+    if (!(s->flags & SHF_COMPRESSED)) {
+        *to = s->bytes;
+        return true;
+    }
+    sf_buf_reset(plain);
+    if (!sf_elf_inflate(s, *room, plain))
+        return false;
+    *room -= plain->len;
+    *to = sf_buf_bytes(plain);
+    return true;
+}
+
+static uint64_t work_for(struct sf_debug_info *i)
+{
+    uint64_t len = 1 << 16;
+    for (int k = 0; k < SF_DEBUG_SECTIONS; k++)
+        len += section_place(&i->d, k)->len;
+    return len < SF_DWARF_WORK_MAX / SF_DWARF_WORK_PER_BYTE ? len * SF_DWARF_WORK_PER_BYTE
+                                                            : SF_DWARF_WORK_MAX;
+}
+
+/* A part of it that cannot be read would make the others say things that are not so. */
+bool sf_debug_info_init(struct sf_debug_info *i, const struct sf_elf_file *f)
+{
+    size_t room = SF_DEBUG_INFLATED_MAX;
+    *i = (struct sf_debug_info){0};
+    for (uint32_t at = 0; at < f->n_sections; at++) {
+        struct sf_elf_section s;
+        if (!sf_elf_file_section(f, at, &s) || s.type != SHT_PROGBITS)
+            continue;
+        for (int k = 0; k < SF_DEBUG_SECTIONS; k++) {
+            if (sf_str_eq(s.name, section_names[k]) && !take_section(i, k, &s, &room))
+                return false;
+        }
+    }
+    i->d.work_left = work_for(i);
+    return i->d.info.len && i->d.abbrev.len;
+}
+
+void sf_debug_info_done(struct sf_debug_info *i)
+{
+    sf_dwarf_units_done(&i->units);
+    sf_dwarf_line_table_done(&i->table);
+    sf_dwarf_calls_done(&i->calls);
+    sf_buf_done(&i->path);
+    for (int k = 0; k < SF_DEBUG_SECTIONS; k++)
+        sf_buf_done(&i->inflated[k]);
+}
+
+/* ---- one unit ---- */
+
+struct batch { /* the addresses of one unit, in order */
+    uint64_t *at;
+    uint32_t *query, *innermost;
+    struct sf_dwarf_place *places;
+    uint32_t n;
+};
+
+struct answer {
+    struct sf_symbol_line lines[SF_SYMBOL_LINES_MAX];
+    size_t file_off[SF_SYMBOL_LINES_MAX]; /* in `path`, which moves while it grows */
+    unsigned n;
+};
+
+static void add_place(struct sf_debug_info *i, struct answer *a, uint64_t file, uint32_t line)
+{
+    struct sf_symbol_line *l = &a->lines[a->n];
+    a->file_off[a->n] = i->path.len;
+    *l = (struct sf_symbol_line){.line = line};
+    if (sf_dwarf_line_table_file(&i->table, file, &i->path))
+        l->file.len = i->path.len - a->file_off[a->n];
+    a->n++;
+}
+
+static void name_last(struct sf_debug_info *i, struct answer *a, uint64_t entry_off)
+{
+    struct sf_dwarf_function f;
+    struct sf_symbol_line *l = &a->lines[a->n - 1];
+    sf_dwarf_function_read(&f, &i->units, &i->d, entry_off);
+    l->name = f.linkage_name.len ? f.linkage_name : f.name;
+    l->decl_line = f.decl_line;
+}
+
+/* The line table says where the innermost call is; each inlined one says where it was called, which
+ * is where the one around it is. */
+static bool build_answer(struct sf_debug_info *i, const struct batch *b, uint32_t at,
+                         struct answer *a)
+{
+    uint32_t call = b->innermost[at];
+    if (!call && !b->places[at].is_found)
+        return false;
+    a->n = 0;
+    sf_buf_reset(&i->path);
+    add_place(i, a, b->places[at].is_found ? b->places[at].file : UINT64_MAX, b->places[at].line);
+    while (call) {
+        const struct sf_dwarf_call *one = sf_dwarf_calls_get(&i->calls, call);
+        name_last(i, a, one->entry_off);
+        if (one->outer && a->n == SF_SYMBOL_LINES_MAX)
+            return false;
+        if (one->outer)
+            add_place(i, a, one->file, one->line);
+        call = one->outer;
+    }
+    for (unsigned k = 0; k < a->n && i->path.p; k++)
+        a->lines[k].file.p = (const char *)i->path.p + a->file_off[k];
+    return true;
+}
+
+static void find_in_unit(struct sf_debug_info *i, uint32_t unit, const struct batch *b,
+                         sf_debug_info_taker *take, void *arg)
+{
+    const struct sf_dwarf_loaded *in = sf_dwarf_units_load(&i->units, &i->d, unit);
+    struct answer a;
+    if (!in)
+        return;
+    if (!in->unit.has_lines || !sf_dwarf_line_table_read(&i->table, &i->d, &in->unit))
+        sf_dwarf_line_table_done(&i->table);
+    else
+        sf_dwarf_lines_find(&i->table, &i->d, b->at, b->n, b->places);
+    sf_dwarf_calls_find(&i->calls, &i->d, in, b->at, b->n, b->innermost);
+    for (uint32_t k = 0; k < b->n; k++) {
+        if (build_answer(i, b, k, &a))
+            take(arg, b->query[k], a.lines, a.n);
+    }
+}
+
+/* ---- all of them ---- */
+
+static bool batch_new(struct batch *b, uint32_t n)
+{
+    *b = (struct batch){.at = sf_heap_new_n(n, sizeof(*b->at)),
+                        .query = sf_heap_new_n(n, sizeof(*b->query)),
+                        .innermost = sf_heap_new_n(n, sizeof(*b->innermost)),
+                        .places = sf_heap_new_n(n, sizeof(*b->places))};
+    return b->at && b->query && b->innermost && b->places;
+}
+
+static void batch_free(struct batch *b)
+{
+    sf_heap_free(b->at);
+    sf_heap_free(b->query);
+    sf_heap_free(b->innermost);
+    sf_heap_free(b->places);
+}
+
+/* All of `unit`; they lie close to each other in most programs, but need not. */
+static void collect(struct batch *b, const uint64_t *at, uint32_t *owner, uint32_t n, uint32_t from)
+{
+    uint32_t unit = owner[from];
+    b->n = 0;
+    for (uint32_t i = from; i < n; i++) {
+        if (owner[i] != unit)
+            continue;
+        b->at[b->n] = at[i];
+        b->places[b->n] = (struct sf_dwarf_place){0};
+        b->query[b->n++] = i;
+        owner[i] = SF_DWARF_NO_UNIT;
+    }
+}
+
+void sf_debug_info_find(struct sf_debug_info *i, const uint64_t *at, uint32_t n,
+                        sf_debug_info_taker *take, void *arg)
+{
+    uint32_t *owner = sf_heap_new_n(n ? n : 1, sizeof(*owner));
+    struct batch b = {0};
+    if (owner && batch_new(&b, n ? n : 1)) {
+        sf_dwarf_units_scan(&i->units, &i->d, at, n, owner);
+        for (uint32_t k = 0; k < n; k++) {
+            uint32_t unit = owner[k];
+            if (unit == SF_DWARF_NO_UNIT)
+                continue;
+            collect(&b, at, owner, n, k);
+            find_in_unit(i, unit, &b, take, arg);
+            sf_dwarf_units_forget(&i->units);
+        }
+    }
+    batch_free(&b);
+    sf_heap_free(owner);
+}

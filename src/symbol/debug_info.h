@@ -1,0 +1,45 @@
+/* debug_info.h - addresses of one file to functions, files and lines, what was inlined among them,
+ * from its debug information (DWARF 2 to 5).
+ *
+ * Addresses come many at once. One look at the first entry of every unit tells which unit has
+ * which; only those are read, each once. One thread at a time; the file stays open meanwhile. */
+#pragma once
+#include "symbol/dwarf_calls.h"
+#include "symbol/dwarf_line_table.h"
+#include "symbol/dwarf_units.h"
+#include "symbol/elf_file.h"
+
+enum {
+    SF_SYMBOL_LINES_MAX = 64,        /* calls inlined into each other at one address */
+    SF_DEBUG_SECTIONS = 9,           /* that are read */
+    SF_DEBUG_INFLATED_MAX = 8 << 20, /* of a file's compressed sections, while it is read */
+};
+
+struct sf_symbol_line {
+    sf_str name;        /* as the linker knows it where that is known; may be empty */
+    sf_str file;        /* the whole path; empty: unknown */
+    uint32_t line;      /* 0: unknown */
+    uint32_t decl_line; /* where the function begins; 0: unknown */
+};
+
+struct sf_debug_info {
+    struct sf_dwarf d;
+    struct sf_dwarf_units units;
+    struct sf_dwarf_line_table table;
+    struct sf_dwarf_calls calls;
+    struct sf_buf path;                        /* of one answer */
+    struct sf_buf inflated[SF_DEBUG_SECTIONS]; /* those that are compressed in the file */
+};
+
+/* The innermost line first, the function itself last; all is borrowed until it returns. */
+typedef void sf_debug_info_taker(void *arg, uint32_t query, const struct sf_symbol_line *lines,
+                                 unsigned n);
+
+/* False: the file has none, or it is compressed in a way or to a size that is not read. Done is
+ * fine either way. */
+bool sf_debug_info_init(struct sf_debug_info *i, const struct sf_elf_file *f);
+void sf_debug_info_done(struct sf_debug_info *i);
+/* Gives `take` what is known of each of the `n` sorted addresses; of unknown ones nothing. The last
+ * line's name is empty where the symbol table knows it better or nobody does. */
+void sf_debug_info_find(struct sf_debug_info *i, const uint64_t *at, uint32_t n,
+                        sf_debug_info_taker *take, void *arg);

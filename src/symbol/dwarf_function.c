@@ -1,0 +1,57 @@
+#include "symbol/dwarf_function.h"
+
+#include "symbol/dwarf_names.h"
+
+enum { MAX_HOPS = 8 }; /* inlined copy, abstract function, declaration: three are real */
+
+static void take(struct sf_dwarf_function *f, const struct sf_dwarf *d,
+                 const struct sf_dwarf_unit *unit, uint16_t name, const struct sf_dwarf_value *v,
+                 uint64_t *next)
+{
+    switch (name) {
+    case SF_AT_NAME: f->name = f->name.len ? f->name : sf_dwarf_value_text(d, unit, v); break;
+    case SF_AT_LINKAGE_NAME:
+    case SF_AT_MIPS_LINKAGE_NAME:
+        if (!f->linkage_name.len)
+            f->linkage_name = sf_dwarf_value_text(d, unit, v);
+        break;
+    case SF_AT_DECL_LINE:
+        if (!f->decl_line && v->u <= UINT32_MAX)
+            f->decl_line = (uint32_t)v->u;
+        break;
+    case SF_AT_ABSTRACT_ORIGIN:
+    case SF_AT_SPECIFICATION: *next = v->kind == SF_DWARF_ENTRY ? v->u : 0; break;
+    default: break;
+    }
+}
+
+/* One entry. Where to read on; 0: nowhere. */
+static uint64_t read_one(struct sf_dwarf_function *f, const struct sf_dwarf_loaded *in,
+                         struct sf_dwarf *d, uint64_t entry_off)
+{
+    struct sf_dwarf_cursor c = sf_dwarf_cursor_at((sf_bytes){d->info.p, in->unit.end}, entry_off);
+    const struct sf_dwarf_abbrev *shape = sf_dwarf_abbrevs_find(&in->abbrevs, d, sf_dwarf_uleb(&c));
+    const struct sf_dwarf_attr *attrs;
+    uint64_t next = 0;
+    if (!shape)
+        return 0;
+    attrs = sf_dwarf_abbrevs_attrs(&in->abbrevs, shape);
+    for (uint32_t i = 0; i < shape->n_attrs && !c.is_bad && sf_dwarf_spend(d); i++) {
+        struct sf_dwarf_value v = sf_dwarf_value_read(&in->unit, &attrs[i], &c);
+        if (!c.is_bad)
+            take(f, d, &in->unit, attrs[i].name, &v, &next);
+    }
+    return next;
+}
+
+void sf_dwarf_function_read(struct sf_dwarf_function *f, struct sf_dwarf_units *units,
+                            struct sf_dwarf *d, uint64_t entry_off)
+{
+    *f = (struct sf_dwarf_function){0};
+    for (int hop = 0; hop < MAX_HOPS && entry_off; hop++) {
+        const struct sf_dwarf_loaded *in = sf_dwarf_units_load_of(units, d, entry_off);
+        if (!in)
+            return;
+        entry_off = read_one(f, in, d, entry_off);
+    }
+}

@@ -1,0 +1,91 @@
+#include "symbol/dwarf_unit.h"
+
+#include "symbol/dwarf_abbrevs.h"
+#include "symbol/dwarf_cursor.h"
+#include "symbol/dwarf_names.h"
+#include "symbol/dwarf_value.h"
+
+/* What stands between version and first entry, in the order of DWARF 5. */
+static void read_kind(struct sf_dwarf_unit *u, struct sf_dwarf_cursor *c)
+{
+    u->type = sf_dwarf_u8(c);
+    u->addr_size = sf_dwarf_u8(c);
+    u->abbrev_off = sf_dwarf_uint(c, u->off_size);
+    if (u->type == SF_UNIT_SKELETON || u->type == SF_UNIT_SPLIT_COMPILE)
+        sf_dwarf_skip(c, 8); /* the id of its other half */
+    else if (u->type == SF_UNIT_TYPE || u->type == SF_UNIT_SPLIT_TYPE)
+        sf_dwarf_skip(c, 8 + (uint64_t)u->off_size);
+}
+
+bool sf_dwarf_unit_read(struct sf_dwarf_unit *u, const struct sf_dwarf *d, uint64_t off,
+                        bool *is_known)
+{
+    struct sf_dwarf_cursor c = sf_dwarf_cursor_at(d->info, off), body;
+    *u = (struct sf_dwarf_unit){.off = off, .type = SF_UNIT_COMPILE};
+    body = sf_dwarf_part(&c, sf_dwarf_length(&c, &u->off_size));
+    if (c.is_bad)
+        return false;
+    u->end = (uint64_t)(c.at - d->info.p);
+    u->version = (uint16_t)sf_dwarf_uint(&body, 2);
+    *is_known = u->version >= 2 && u->version <= 5;
+    if (!*is_known)
+        return !body.is_bad;
+    if (u->version >= 5) {
+        read_kind(u, &body);
+    } else {
+        u->abbrev_off = sf_dwarf_uint(&body, u->off_size);
+        u->addr_size = sf_dwarf_u8(&body);
+    }
+    u->entry_off = body.is_bad ? 0 : (uint64_t)(body.at - d->info.p);
+    *is_known = u->type >= SF_UNIT_COMPILE && u->type <= SF_UNIT_SKELETON &&
+                u->type != SF_UNIT_TYPE && (u->addr_size == 8 || u->addr_size == 4);
+    return !body.is_bad;
+}
+
+struct root {
+    struct sf_dwarf_value name, folder;
+};
+
+static void take(struct sf_dwarf_unit *u, struct root *r, uint16_t name,
+                 const struct sf_dwarf_value *v)
+{
+    switch (name) {
+    case SF_AT_NAME: r->name = *v; break;
+    case SF_AT_COMP_DIR: r->folder = *v; break;
+    case SF_AT_STMT_LIST:
+        u->has_lines = v->kind == SF_DWARF_NUMBER;
+        u->lines_off = v->u;
+        break;
+    case SF_AT_STR_OFFSETS_BASE: u->str_offsets_base = v->u; break;
+    case SF_AT_ADDR_BASE:
+    case SF_AT_GNU_ADDR_BASE: u->addr_base = v->u; break;
+    case SF_AT_RNGLISTS_BASE: u->rnglists_base = v->u; break;
+    default: sf_dwarf_code_take(&u->code, name, v); break;
+    }
+}
+
+/* Values are made of others that may come after them: first all are read, then they are used. */
+bool sf_dwarf_unit_read_root(struct sf_dwarf_unit *u, struct sf_dwarf *d,
+                             struct sf_dwarf_abbrevs *scratch)
+{
+    struct sf_dwarf_cursor c = sf_dwarf_cursor_at((sf_bytes){d->info.p, u->end}, u->entry_off);
+    uint64_t code = sf_dwarf_uleb(&c);
+    const struct sf_dwarf_abbrev *shape;
+    const struct sf_dwarf_attr *attrs;
+    struct root r = {0};
+    if (c.is_bad || !code || !sf_dwarf_abbrevs_read(scratch, d, u, code))
+        return false;
+    shape = sf_dwarf_abbrevs_find(scratch, d, code);
+    if (!shape)
+        return false;
+    attrs = sf_dwarf_abbrevs_attrs(scratch, shape);
+    for (uint32_t i = 0; i < shape->n_attrs && !c.is_bad; i++) {
+        struct sf_dwarf_value v = sf_dwarf_value_read(u, &attrs[i], &c);
+        take(u, &r, attrs[i].name, &v);
+    }
+    u->name = sf_dwarf_value_text(d, u, &r.name);
+    u->folder = sf_dwarf_value_text(d, u, &r.folder);
+    if (!sf_dwarf_value_address(d, u, &u->code.low, &u->base))
+        u->base = 0;
+    return !c.is_bad;
+}

@@ -1,0 +1,33 @@
+/* elf_file.h - the sections of one ELF file, from disk or from memory.
+ *
+ * The file may be anybody's and is not trusted: every section is looked at against what the file
+ * has. Its bytes are to be asked for (file_pages.h) before they are read, but for a section's name.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "symbol/file_pages.h"
+
+struct sf_elf_section {
+    uint32_t type, link;
+    uint64_t flags;
+    sf_str name;
+    sf_bytes bytes; /* as they lie in the file */
+};
+
+struct sf_elf_file {
+    sf_bytes image;
+    struct sf_file_pages pages; /* closed: the image is memory */
+    uint64_t heads_off;         /* of the section headers */
+    uint32_t n_sections;
+    sf_bytes names;
+};
+
+/* False: no such file, or not a little-endian ELF file of 64 bits. */
+bool sf_elf_file_open(struct sf_elf_file *f, const char *path);
+bool sf_elf_file_init(struct sf_elf_file *f, sf_bytes image); /* borrowed until close */
+void sf_elf_file_close(struct sf_elf_file *f);                /* a zeroed one is fine */
+/* False: there is none of that number, or it does not lie in the file. */
+bool sf_elf_file_section(const struct sf_elf_file *f, uint32_t at, struct sf_elf_section *out);

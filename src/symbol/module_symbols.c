@@ -1,0 +1,131 @@
+#include "symbol/module_symbols.h"
+
+#include <string.h>
+
+#include "base/heap.h"
+#include "symbol/debug_file.h"
+#include "symbol/elf_symbols.h"
+
+struct asking {
+    const struct sf_elf_symbols *symbols;
+    const uint64_t *at;
+    bool *is_told;
+    sf_symbol_taker *take;
+    void *arg;
+};
+
+static bool is_mangled(sf_str s)
+{
+    return sf_str_starts(s, SF_STR("_Z")) || sf_str_starts(s, SF_STR("_R"));
+}
+
+/* The linker's name of a function that debug information has only the short name of is better: it
+ * says where the function belongs. So is the one that programs use of a function that its library
+ * calls "__GI___libc_malloc". Else theirs is: symbols are named after copies, too ("read.part.0").
+ */
+static bool is_better(sf_str symbol, sf_str theirs)
+{
+    if (!symbol.len || !theirs.len)
+        return symbol.len > 0;
+    if (is_mangled(symbol) || is_mangled(theirs))
+        return !is_mangled(theirs);
+    return sf_str_starts(theirs, SF_STR("__")) && symbol.p[0] != '_' &&
+           !memchr(symbol.p, '.', symbol.len);
+}
+
+static void take_lines(void *arg, uint32_t query, const struct sf_symbol_line *lines, unsigned n)
+{
+    struct asking *a = arg;
+    uint64_t start;
+    sf_str name = sf_elf_symbols_find(a->symbols, a->at[query], &start);
+    struct sf_symbol_line all[SF_SYMBOL_LINES_MAX], *last = &all[n - 1];
+    if (a->is_told[query])
+        return;
+    for (unsigned i = 0; i < n; i++)
+        all[i] = lines[i];
+    if (is_better(name, last->name))
+        last->name = name;
+    a->is_told[query] = true;
+    a->take(a->arg, query, all, last->name.len ? n : n - 1);
+}
+
+static void take_names(struct asking *a, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct sf_symbol_line line = {0};
+        uint64_t start;
+        if (a->is_told[i])
+            continue;
+        line.name = sf_elf_symbols_find(a->symbols, a->at[i], &start);
+        a->take(a->arg, i, &line, line.name.len > 0);
+        sf_file_pages_trim();
+    }
+}
+
+/* Debug information, and with it the full symbol table, may be in a file apart. */
+static bool open_info(struct sf_debug_info *info, const struct sf_elf_file *f, const char *path,
+                      struct sf_elf_file *apart)
+{
+    if (sf_debug_info_init(info, f))
+        return true;
+    sf_debug_info_done(info);
+    return path && sf_debug_file_open(apart, f, path, SF_DEBUG_ROOT) &&
+           sf_debug_info_init(info, apart);
+}
+
+static bool find(const struct sf_elf_file *f, const char *path, const uint64_t *at, uint32_t n,
+                 sf_symbol_taker *take, void *arg)
+{
+    struct sf_elf_symbols symbols;
+    struct sf_elf_file apart = {0};
+    struct sf_debug_info *info = sf_heap_new(sizeof(*info));
+    bool *is_told = sf_heap_new_n(n ? n : 1, sizeof(*is_told));
+    struct asking a = {&symbols, at, is_told, take, arg};
+    bool ok = info && is_told, has_info;
+    if (ok) {
+        has_info = open_info(info, f, path, &apart);
+        if (!sf_elf_symbols_read(&symbols, &apart, at, n))
+            sf_elf_symbols_read(&symbols, f, at, n);
+        if (has_info)
+            sf_debug_info_find(info, at, n, take_lines, &a);
+        take_names(&a, n);
+        sf_debug_info_done(info);
+        sf_elf_symbols_done(&symbols);
+        sf_elf_file_close(&apart);
+    }
+    sf_heap_free(info);
+    sf_heap_free(is_told);
+    return ok;
+}
+
+/* Of a longer id its beginning is known. */
+static bool open_same(struct sf_elf_file *f, const char *path, sf_bytes id, bool must_tell)
+{
+    sf_bytes theirs;
+    if (!sf_elf_file_open(f, path))
+        return false;
+    theirs = sf_elf_build_id(f);
+    if (!id.len || (!theirs.len && !must_tell) ||
+        (theirs.len >= id.len && !memcmp(theirs.p, id.p, id.len)))
+        return true;
+    sf_elf_file_close(f);
+    return false;
+}
+
+bool sf_module_symbols_find(const char *path, sf_bytes build_id, const uint64_t *at, uint32_t n,
+                            sf_symbol_taker *take, void *arg)
+{
+    struct sf_elf_file f;
+    bool ok = (open_same(&f, path, build_id, false) ||
+               (build_id.len && open_same(&f, "/proc/self/exe", build_id, true))) &&
+              find(&f, path, at, n, take, arg);
+    sf_elf_file_close(&f);
+    return ok;
+}
+
+bool sf_module_symbols_find_in(sf_bytes image, const uint64_t *at, uint32_t n,
+                               sf_symbol_taker *take, void *arg)
+{
+    struct sf_elf_file f;
+    return sf_elf_file_init(&f, image) && find(&f, NULL, at, n, take, arg);
+}

@@ -1,0 +1,18 @@
+/* module_symbols.h - what a file knows of addresses in it: debug information where it
+ * or a file apart from it has some, else its symbol table. Off the hot path; no file is trusted. */
+#pragma once
+#include "symbol/debug_info.h"
+
+/* The innermost line first, the function itself last; all is borrowed until it returns. `n` is 0
+ * when nobody knows. */
+typedef sf_debug_info_taker sf_symbol_taker;
+
+/* Calls `take` once for each of the `n` sorted addresses, as the file counts them, in any order. A
+ * file with another build id than `build_id` (empty: any will do) has taken the place of the one
+ * that runs: the program's own is still to be had from the system then. False: no such file, not
+ * ELF, or no memory; `take` was not called then. */
+bool sf_module_symbols_find(const char *path, sf_bytes build_id, const uint64_t *at, uint32_t n,
+                            sf_symbol_taker *take, void *arg);
+/* The same of a file that lies in memory. */
+bool sf_module_symbols_find_in(sf_bytes image, const uint64_t *at, uint32_t n,
+                               sf_symbol_taker *take, void *arg);
