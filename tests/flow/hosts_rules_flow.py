@@ -293,6 +293,8 @@ def test_stacks_are_whole_through_libc_libstdcpp_vdso_and_signals():
         seen.setdefault(planted, [0, 0])[not is_whole] += n
     for name in ("planted_vdso", "planted_compare", "planted_handler", "planted_thread"):
         whole, cut = seen.get(name, (0, 0))
+        # Timers count the thread's own CPU time, whatever else runs: about 20 samples. A stack is cut where a sample meets
+        # code that its tables describe wrongly. If that is one sample in 500, three of 20 are once in 100,000 runs.
         assert whole >= 5 and cut <= 0.1 * whole, seen
 
 

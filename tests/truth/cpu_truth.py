@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 """A profile of a program whose cost is planted says what was planted: shares, totals, and the span of each sample.
 
-CHECK_SCALE multiplies the run; at 6,000 samples the shares hold within 2 points, below within three standard errors."""
+CHECK_SCALE multiplies the run; at 6,000 samples the shares hold within 2 points, below within three standard errors.
+
+Real clocks and programs, so there is an error rate: a share is further off than three standard errors once in 370. There
+are seven shares with such a bound, so right code fails about once in 50 runs; the check repeats a failed test alone, at
+most twice, so that it fails for good once in 100,000. What is no share has bounds for what the machine does, not for chance."""
 import collections
 import math
 import os

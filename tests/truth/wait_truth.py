@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Profiles of a program whose waits are planted say what was planted: time waited at each site within 5 %, under the
-right name."""
+right name.
+
+Every wait is measured, none is sampled: there is no error by chance. The bounds are for what two clocks around the same
+call may differ by on a machine that runs nothing else."""
 import os
 import subprocess
 import sys

@@ -11,7 +11,10 @@
 
 enum { MOST = 4096, PERIOD_NS = 4000000, TURN_NS = 100000000, TURNS = 10, SIG = SIGURG };
 
-/* All of it is told in this thread's own CPU time, so other programs do not matter. */
+/* Real clocks of the kernel, so this is no unit test. All of it is told in this thread's own CPU
+ * time, so other programs hardly matter. Gaps are drawn from a fixed seed; what is left to chance
+ * is where the kernel delivers a signal late. The bounds on the sum leave room for one late draw in
+ * eight; how often that happens is the machine's. */
 static volatile int n_taken;
 static volatile uint64_t each_ns;
 static uint64_t at_ns[MOST], worth_ns[MOST];
