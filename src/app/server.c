@@ -24,11 +24,14 @@
 #include "store/local/local.h"
 
 enum { MAX_WORKERS = 256, DRAIN_MS = 10000 };
+/* A lane with two threads always has one for a second client. */
+enum { N_POINT = 2, MIN_QUERY = 2 };
 
 struct worker {
     struct sf_thread thread;
     struct sf_worker work;
-    struct sf_queue *queue;
+    struct sf_queue *queue; /* it takes from; NULL: */
+    struct sf_lane *lane;
 };
 
 struct sf_server {
@@ -123,39 +126,60 @@ static void work(void *arg)
 {
     struct worker *w = arg;
     struct sf_exchange *ex;
+    if (w->lane) {
+        while (sf_router_run_next(w->lane, &w->work)) {
+            /* the next */
+        }
+        return;
+    }
     while ((ex = sf_queue_take(w->queue)))
         sf_router_run(ex, &w->work);
 }
 
+struct kind { /* of workers */
+    const char *name;
+    int nice;
+    unsigned n;
+    struct sf_queue *queue;
+    struct sf_lane *lane;
+};
+
+static enum sf_err start_worker(struct sf_server *s, const struct kind *kind, unsigned number,
+                                struct sf_why *why)
+{
+    struct worker *w = &s->workers[s->n_workers];
+    char name[16];
+    snprintf(name, sizeof(name), "%s-%u", kind->name, number);
+    w->work.number = number;
+    w->queue = kind->queue;
+    w->lane = kind->lane;
+    if (!sf_arena_init(&w->work.arena, s->service.query_memory_len))
+        return sf_fail(why, SF_ERR_NOMEM, "server: no memory for thread %s", name);
+    s->n_workers++;
+    if (w->queue == s->service.ingest && !(w->work.tools = sf_intake_tools_new()))
+        return sf_fail(why, SF_ERR_NOMEM, "server: no memory for thread %s", name);
+    return sf_thread_start(&w->thread, name, kind->nice, work, w, why);
+}
+
 static enum sf_err start_workers(struct sf_server *s, struct sf_why *why)
 {
-    static const struct {
-        const char *name;
-        int nice;
-    } kinds[] = {{"ingest", 0}, {"query", SF_NICE_QUERIES}, {"control", 0}};
-    struct sf_queue *queues[] = {s->service.ingest, s->service.query, s->service.control};
-    unsigned counts[] = {s->n_ingest, s->n_query, 1};
-    s->workers = sf_heap_new_n(s->n_ingest + s->n_query + 1u, sizeof(*s->workers));
+    struct sf_service *v = &s->service;
+    const struct kind kinds[] = {
+        {.name = "ingest", .n = s->n_ingest, .queue = v->ingest},
+        {.name = "point", .nice = SF_NICE_POINTS, .n = N_POINT, .lane = v->point},
+        {.name = "query", .nice = SF_NICE_QUERIES, .n = s->n_query, .lane = v->query},
+        {.name = "control", .n = 1, .queue = v->control}};
+    enum sf_err err = SF_OK;
+    s->workers = sf_heap_new_n(s->n_ingest + N_POINT + s->n_query + 1u, sizeof(*s->workers));
     if (!s->workers)
         return sf_fail(why, SF_ERR_NOMEM, "server: no memory for threads");
-    for (size_t k = 0; k < 3; k++) {
-        for (unsigned i = 0; i < counts[k]; i++) {
-            struct worker *w = &s->workers[s->n_workers];
-            char name[16];
-            snprintf(name, sizeof(name), "%s-%u", kinds[k].name, i);
-            w->work.number = i;
-            w->queue = queues[k];
-            if (!sf_arena_init(&w->work.arena, s->service.query_memory_len))
-                return sf_fail(why, SF_ERR_NOMEM, "server: no memory for thread %s", name);
-            s->n_workers++;
-            if (w->queue == s->service.ingest && !(w->work.tools = sf_intake_tools_new()))
-                return sf_fail(why, SF_ERR_NOMEM, "server: no memory for thread %s", name);
-            enum sf_err err = sf_thread_start(&w->thread, name, kinds[k].nice, work, w, why);
-            if (err)
-                return err;
-        }
+    sf_lane_serve(v->point, N_POINT, v->query_ns);
+    sf_lane_serve(v->query, s->n_query, v->query_ns);
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+        for (unsigned i = 0; !err && i < kinds[k].n; i++)
+            err = start_worker(s, &kinds[k], i, why);
     }
-    return SF_OK;
+    return err;
 }
 
 /* ---- the listener ---- */
@@ -414,7 +438,7 @@ enum sf_err sf_server_start(const struct sf_config *config, struct sf_log *log,
     check_limit(s);
     unsigned cores = sf_thread_cores();
     s->n_ingest = cores < MAX_WORKERS ? cores : MAX_WORKERS;
-    s->n_query = s->n_ingest > 1 ? s->n_ingest - 1 : 1;
+    s->n_query = s->n_ingest > MIN_QUERY ? s->n_ingest - 1 : MIN_QUERY;
     enum sf_err err = sf_dir_open(config->data_dir, SF_DIR_CREATE, &s->dir, why);
     if (!err)
         err = fill_service(s, why);
@@ -441,8 +465,10 @@ void sf_server_stop(struct sf_server *s)
         sf_listener_drain(s->listener, DRAIN_MS);
     if (s->service.ingest)
         sf_queue_close(s->service.ingest);
+    if (s->service.point)
+        sf_lane_close(s->service.point);
     if (s->service.query)
-        sf_queue_close(s->service.query);
+        sf_lane_close(s->service.query);
     if (s->service.control)
         sf_queue_close(s->service.control);
     for (size_t i = 0; i < s->n_workers; i++)

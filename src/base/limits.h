@@ -79,8 +79,9 @@
 #define SF_LIMIT_METER_TARGETS           1000  /* resources shown by traces_target_info */
 
 /* --- requests waiting for a thread (serve) --- */
-#define SF_LIMIT_INGEST_QUEUE 512 /* bodies waiting to be decoded; above: 429 */
-#define SF_LIMIT_QUERY_QUEUE  256 /* queries waiting; above: 429 */
+#define SF_LIMIT_INGEST_QUEUE   512 /* bodies waiting to be decoded; above: 429 */
+#define SF_LIMIT_QUERY_QUEUE    256 /* queries waiting in a lane; above: 429 */
+#define SF_LIMIT_CLIENT_QUERIES 64  /* of them of one client; above: 429 */
 #define SF_LIMIT_LARGE_BODY_LEN \
     (8u << 20) /* bodies above it are decoded one at a time: memory for all threads at once */
 

@@ -43,6 +43,7 @@
     X(METER_SPANS, "meter: series made of spans")                                           \
     X(METER_GRAPH, "meter: the service graph")                                              \
     X(METER_TARGETS, "meter: resources that send")                                          \
+    X(SERVE_LANE, "serve: queries that wait for a thread")                                  \
     X(SERVE_LARGE, "serve: the turn of large bodies")                                       \
     X(SERVE_SELF_PROFILE, "serve: the profile of the server that is being taken")           \
     X(SERVE_SETTINGS, "serve: settings that readers keep")                                  \

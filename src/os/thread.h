@@ -18,6 +18,8 @@ struct sf_thread {
 /* Of threads that answer queries: whatever writes comes first. One that asks without a pause beside
  * a writer who uses all of a core gets a thirtieth of it; on an idle core it gets all. */
 enum { SF_NICE_QUERIES = 15 };
+/* Of threads that answer questions about one trace, span or name: they come before the others. */
+enum { SF_NICE_POINTS = 10 };
 
 /* Starts `run(arg)` with all signals but SIGPROF and SIGURG blocked. `name` (at most 15 characters)
  * shows in ps and top; `nice` 0-19 applies to this thread alone. */

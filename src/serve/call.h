@@ -1,6 +1,7 @@
 /* call.h - one request on its way through a handler. Lives in its exchange. */
 #pragma once
 #include "listen/exchange.h"
+#include "serve/lane.h"
 #include "serve/service.h"
 #include "serve/status.h"
 
@@ -10,7 +11,8 @@ enum sf_route_class {
     SF_CLASS_INLINE,  /* answered on the loop: no waiting, no store */
     SF_CLASS_INGEST,  /* needs an ingest thread and a store that takes writes */
     SF_CLASS_DISCARD, /* needs an ingest thread to read the body, and no store */
-    SF_CLASS_QUERY,   /* needs a query thread and a store */
+    SF_CLASS_POINT,   /* a question about one thing: needs a point thread and a store */
+    SF_CLASS_QUERY,   /* any other question: needs a query thread and a store */
     SF_CLASS_CONTROL, /* its own thread: must answer when everything else is busy */
 };
 
@@ -28,6 +30,8 @@ struct sf_route {
     /* Query parameters it knows, blanks between them, a star behind those that may come several
      * times. NULL: a call in the shape of others, who decide. */
     const char *params;
+    /* POINT: is this a question about many things after all? May be NULL. */
+    bool (*is_wide)(const struct sf_call *call);
     bool is_loose;   /* parameters that are unknown or empty are passed over: what people copied
                       * from elsewhere works */
     bool needs_json; /* wants application/json, which no form of a page can send */
@@ -47,8 +51,10 @@ struct sf_call {
     int64_t started_ns; /* monotonic */
     uint64_t n_spans;   /* of an export, for the counters when it is durable */
     struct sf_ticket ticket;
-    bool has_large_turn;         /* see serve/large_turn.h */
-    struct sf_call *next_parked; /* guarded by the turns' mutex */
+    bool has_large_turn;          /* see serve/large_turn.h */
+    struct sf_call *next_parked;  /* guarded by the turns' mutex */
+    struct sf_lane_client client; /* for its share of a lane */
+    struct sf_call *next_in_lane; /* guarded by the lane's lock */
 };
 _Static_assert(sizeof(struct sf_call) <= SF_EXCHANGE_USER_LEN, "a call fits its exchange");
 

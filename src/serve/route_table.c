@@ -28,6 +28,28 @@
 #include "serve/tempo/tags.h"
 #include "serve/tempo/traces.h"
 
+/* ---- questions that look like one about a single thing ---- */
+
+/* "{}" is what some clients write for no filter. */
+static bool has_filter(const struct sf_call *call)
+{
+    struct sf_buf text = {.max = SF_LIMIT_PARAM_LEN};
+    bool has = sf_request_param(call->request, SF_STR("q"), &text);
+    sf_str rest = sf_str_trim(sf_buf_str(&text));
+    if (rest.len >= 2 && rest.p[0] == '{' && rest.p[rest.len - 1] == '}')
+        rest = sf_str_trim(sf_str_part(rest, 1, rest.len - 2));
+    has = has && rest.len > 0;
+    sf_buf_done(&text);
+    return has;
+}
+
+/* A span without its trace has to be searched for. */
+static bool has_no_trace(const struct sf_call *call)
+{
+    size_t at;
+    return !sf_str_find_char(call->arg, '/', &at);
+}
+
 /* clang-format off */
 /* One line each: what may be asked, by whom, on which threads, and who answers. */
 
@@ -36,6 +58,12 @@
      .has_tenant = tenant, .handle = handler}
 #define READ(path, handler) \
     ROUTE(SF_METHOD_GET, path, SF_MAY_READ, SF_CLASS_QUERY, false, false, true, handler)
+#define POINT(path, handler) \
+    ROUTE(SF_METHOD_GET, path, SF_MAY_READ, SF_CLASS_POINT, false, false, true, handler)
+/* What there is to ask for; with a filter it is a search. */
+#define TAGS(p, handler) \
+    {.method = SF_METHOD_GET, .path = p, .scope = SF_MAY_READ, .class = SF_CLASS_POINT, \
+     .has_tenant = true, .handle = handler, .is_wide = has_filter}
 #define WRITE(path, handler) \
     ROUTE(SF_METHOD_POST, path, SF_MAY_WRITE, SF_CLASS_INGEST, false, false, true, handler)
 #define OTLP(path, handler) \
@@ -45,14 +73,21 @@
 #define TEMPO(name, handler) \
     ROUTE(SF_METHOD_POST, SF_TEMPO_PACKAGE name, SF_MAY_READ, SF_CLASS_QUERY, true, false, true, handler)
 /* Connect, and gRPC. */
-#define CONNECT(path, scope, handler) \
-    ROUTE(SF_METHOD_POST, path, scope, SF_CLASS_QUERY, false, false, true, handler), \
-    ROUTE(SF_METHOD_POST, path, scope, SF_CLASS_QUERY, true, false, true, handler)
-#define QUERIER(name, handler) CONNECT(SF_QUERIER_PACKAGE name, SF_MAY_READ, handler)
+#define CONNECT(path, scope, class, handler) \
+    ROUTE(SF_METHOD_POST, path, scope, class, false, false, true, handler), \
+    ROUTE(SF_METHOD_POST, path, scope, class, true, false, true, handler)
+#define QUERIER(name, handler) CONNECT(SF_QUERIER_PACKAGE name, SF_MAY_READ, SF_CLASS_QUERY, handler)
+#define QUERIER_POINT(name, handler) \
+    CONNECT(SF_QUERIER_PACKAGE name, SF_MAY_READ, SF_CLASS_POINT, handler)
 /* Our own calls, with the parameters they know. */
-#define OWN(p, handler, names) \
-    {.method = SF_METHOD_GET, .path = p, .scope = SF_MAY_READ, .class = SF_CLASS_QUERY, \
+#define OWN_OF(c, p, handler, names) \
+    {.method = SF_METHOD_GET, .path = p, .scope = SF_MAY_READ, .class = c, \
      .has_tenant = true, .handle = handler, .params = names}
+#define OWN(p, handler, names) OWN_OF(SF_CLASS_QUERY, p, handler, names)
+#define OWN_POINT(p, handler, names) OWN_OF(SF_CLASS_POINT, p, handler, names)
+#define OWN_SPAN(p, handler, names) \
+    {.method = SF_METHOD_GET, .path = p, .scope = SF_MAY_READ, .class = SF_CLASS_POINT, \
+     .has_tenant = true, .handle = handler, .params = names, .is_wide = has_no_trace}
 /* The same for those whose addresses people copy from elsewhere. */
 #define LOOSE(m, p, s, c, handler, names) \
     {.method = m, .path = p, .scope = s, .class = c, .has_tenant = true, .handle = handler, \
@@ -91,9 +126,9 @@ const struct sf_route sf_routes[] = {
     WRITE("/push.v1.PusherService/Push", sf_push_handle),
     ROUTE(SF_METHOD_POST, "/push.v1.PusherService/Push", SF_MAY_WRITE, SF_CLASS_INGEST, true, false,
           true, sf_push_handle),
-    QUERIER("ProfileTypes", sf_querier_types),
-    QUERIER("LabelNames", sf_querier_label_names),
-    QUERIER("LabelValues", sf_querier_label_values),
+    QUERIER_POINT("ProfileTypes", sf_querier_types),
+    QUERIER_POINT("LabelNames", sf_querier_label_names),
+    QUERIER_POINT("LabelValues", sf_querier_label_values),
     QUERIER("Series", sf_querier_series),
     QUERIER("SelectMergeStacktraces", sf_querier_stacktraces),
     QUERIER("SelectMergeSpanProfile", sf_querier_spans),
@@ -102,27 +137,28 @@ const struct sf_route sf_routes[] = {
     QUERIER("SelectHeatmap", sf_querier_heatmap),
     QUERIER("Diff", sf_querier_diff),
     QUERIER("AnalyzeQuery", sf_querier_analyze),
-    QUERIER("GetProfileStats", sf_querier_stats),
-    CONNECT("/settings.v1.SettingsService/Get", SF_MAY_READ, sf_settings_get),
-    CONNECT("/settings.v1.SettingsService/Set", SF_MAY_WRITE, sf_settings_set),
-    CONNECT("/settings.v1.SettingsService/Delete", SF_MAY_WRITE, sf_settings_delete),
-    CONNECT("/capabilities.v1.FeatureFlagsService/GetFeatureFlags", SF_MAY_READ,
+    QUERIER_POINT("GetProfileStats", sf_querier_stats),
+    CONNECT("/settings.v1.SettingsService/Get", SF_MAY_READ, SF_CLASS_POINT, sf_settings_get),
+    CONNECT("/settings.v1.SettingsService/Set", SF_MAY_WRITE, SF_CLASS_POINT, sf_settings_set),
+    CONNECT("/settings.v1.SettingsService/Delete", SF_MAY_WRITE, SF_CLASS_POINT,
+            sf_settings_delete),
+    CONNECT("/capabilities.v1.FeatureFlagsService/GetFeatureFlags", SF_MAY_READ, SF_CLASS_POINT,
             sf_pyroscope_self_features),
-    CONNECT("/version.v1.Version/Version", SF_MAY_READ, sf_pyroscope_self_version),
-    CONNECT("/grpc.health.v1.Health/Check", 0, sf_pyroscope_self_health),
+    CONNECT("/version.v1.Version/Version", SF_MAY_READ, SF_CLASS_POINT, sf_pyroscope_self_version),
+    CONNECT("/grpc.health.v1.Health/Check", 0, SF_CLASS_POINT, sf_pyroscope_self_health),
     READ("/pyroscope/render", sf_pyroscope_render),
     READ("/pyroscope/render-diff", sf_pyroscope_render_diff),
-    READ("/pyroscope/label-values", sf_pyroscope_label_values),
+    POINT("/pyroscope/label-values", sf_pyroscope_label_values),
     ROUTE(SF_METHOD_GET, "/api/v1/status/buildinfo", SF_MAY_READ, SF_CLASS_INLINE, false, false,
           false, sf_pyroscope_self_buildinfo),
-    READ("/api/traces/{}", sf_traces_v1),
-    READ("/api/v2/traces/{}", sf_traces_v2),
-    OWN("/api/v1/trace/{}", sf_traces_own, "type start end"),
+    POINT("/api/traces/{}", sf_traces_v1),
+    POINT("/api/v2/traces/{}", sf_traces_v2),
+    OWN_POINT("/api/v1/trace/{}", sf_traces_own, "type start end"),
     READ("/api/search", sf_search_handle),
-    READ("/api/search/tags", sf_tags_handle_names_v1),
-    READ("/api/v2/search/tags", sf_tags_handle_names_v2),
-    READ("/api/search/tag/{*}/values", sf_tags_handle_values_v1),
-    READ("/api/v2/search/tag/{*}/values", sf_tags_handle_values_v2),
+    TAGS("/api/search/tags", sf_tags_handle_names_v1),
+    TAGS("/api/v2/search/tags", sf_tags_handle_names_v2),
+    TAGS("/api/search/tag/{*}/values", sf_tags_handle_values_v1),
+    TAGS("/api/v2/search/tag/{*}/values", sf_tags_handle_values_v2),
     READ("/api/metrics/query_range", sf_metrics_query_range),
     READ("/api/metrics/query", sf_metrics_query_instant),
     TEMPO("Search", sf_search_stream),
@@ -148,9 +184,9 @@ const struct sf_route sf_routes[] = {
     READ("/jaeger/api/v3/operations", sf_jaeger_v3_operations),
     READ("/api/v3/traces", sf_jaeger_v3_traces),
     READ("/jaeger/api/v3/traces", sf_jaeger_v3_traces),
-    READ("/api/v3/traces/{}", sf_jaeger_v3_trace),
-    READ("/jaeger/api/v3/traces/{}", sf_jaeger_v3_trace),
-    READ("/jaeger/api/traces/{}", sf_jaeger_trace),
+    POINT("/api/v3/traces/{}", sf_jaeger_v3_trace),
+    POINT("/jaeger/api/v3/traces/{}", sf_jaeger_v3_trace),
+    POINT("/jaeger/api/traces/{}", sf_jaeger_trace),
     OWN("/api/v1/cohort", sf_cohort_handle, "q per type self from until format"),
     OWN("/api/v1/compare", sf_compare_handle, "q split left right by type from until format"),
     OWN("/api/v1/coverage", sf_coverage_handle, "service type from until format"),
@@ -159,10 +195,10 @@ const struct sf_route sf_routes[] = {
         "stack_depth repeated callers equal_spans gc lock theme"),
     OWN("/api/v1/frames/spans", sf_frame_spans_handle,
         "function pattern service type limit from until format"),
-    OWN("/api/v1/traces/{}/flame", sf_spans_trace_flame, "by type format"),
-    OWN("/api/v1/spans/{*}/profile", sf_spans_profile, "self timeline part type format"),
-    OWN("/api/v1/spans/{*}/coverage", sf_coverage_span, "type format"),
-    OWN("/api/v1/spans/{*}/ledger", sf_spans_ledger, "format"),
+    OWN_POINT("/api/v1/traces/{}/flame", sf_spans_trace_flame, "by type format"),
+    OWN_SPAN("/api/v1/spans/{*}/profile", sf_spans_profile, "self timeline part type format"),
+    OWN_SPAN("/api/v1/spans/{*}/coverage", sf_coverage_span, "type format"),
+    OWN_SPAN("/api/v1/spans/{*}/ledger", sf_spans_ledger, "format"),
     OWN("/api/v1/services", sf_services_list, "service from until"),
     CHANGE(SF_METHOD_POST, "/api/v1/erase", true, true, sf_erase_matching, ERASE_PARAMS),
     CHANGE(SF_METHOD_DELETE, "/api/v1/erase", true, false, sf_erase_matching, ERASE_PARAMS),

@@ -7,6 +7,7 @@
 #include "os/clock.h"
 #include "os/random.h"
 #include "serve/auth.h"
+#include "serve/caller_key.h"
 #include "serve/cors.h"
 #include "serve/grpc_web.h"
 #include "serve/origin.h"
@@ -378,7 +379,6 @@ static struct sf_queue *queue_of(struct sf_service *s, enum sf_route_class class
     switch (class) {
     case SF_CLASS_INGEST:
     case SF_CLASS_DISCARD: return s->ingest;
-    case SF_CLASS_QUERY: return s->query;
     case SF_CLASS_CONTROL: return s->control;
     default: return NULL;
     }
@@ -387,9 +387,19 @@ static struct sf_queue *queue_of(struct sf_service *s, enum sf_route_class class
 static bool refuse_full_queue(struct sf_call *call)
 {
     return refuse(call, SF_COUNT_REJECT_QUEUE_FULL, sf_status_overloaded,
-                  queue_of(call->service, call->route->class) == call->service->ingest
-                      ? "too many requests are waiting to be decoded; send it again"
-                      : "job queue full");
+                  "too many requests are waiting %s; send it again",
+                  call->route->class == SF_CLASS_CONTROL ? "for an answer" : "to be decoded");
+}
+
+static struct sf_lane *lane_of(const struct sf_call *call)
+{
+    switch (call->route->class) {
+    case SF_CLASS_POINT:
+        return call->route->is_wide && call->route->is_wide(call) ? call->service->query
+                                                                  : call->service->point;
+    case SF_CLASS_QUERY: return call->service->query;
+    default: return NULL;
+    }
 }
 
 static bool admit_work(struct sf_call *call)
@@ -400,7 +410,7 @@ static bool admit_work(struct sf_call *call)
     char room[200];
     if (class == SF_CLASS_DISCARD)
         return sf_queue_depth(s->ingest) < SF_LIMIT_INGEST_QUEUE || refuse_full_queue(call);
-    if (class != SF_CLASS_INGEST && class != SF_CLASS_QUERY)
+    if (class != SF_CLASS_INGEST && class != SF_CLASS_POINT && class != SF_CLASS_QUERY)
         return true;
     const char *unready = sf_service_unready(s, room);
     if (unready || !store)
@@ -456,11 +466,28 @@ bool sf_router_on_headers(void *arg, struct sf_exchange *ex)
     return false;
 }
 
+static void wait_in_lane(struct sf_lane *lane, struct sf_call *call)
+{
+    struct sf_outcome status = sf_status_overloaded;
+    struct sf_call *refused = call;
+    struct sf_why why;
+    call->client = sf_caller_key(call);
+    enum sf_err err = sf_lane_give(lane, call, &refused, &status.retry_after_s, &why);
+    if (!err)
+        return;
+    refuse(refused, SF_COUNT_REJECT_QUEUE_FULL, err == SF_ERR_BUSY ? status : sf_status_unavailable,
+           "%s", why.text);
+    sf_call_finish(refused);
+}
+
 void sf_router_on_request(void *arg, struct sf_exchange *ex)
 {
     struct sf_call *call = sf_exchange_user(ex);
+    struct sf_lane *lane = lane_of(call);
     struct sf_queue *queue = queue_of(arg, call->route->class);
-    if (!queue) {
+    if (lane) {
+        wait_in_lane(lane, call);
+    } else if (!queue) {
         sf_router_run(ex, NULL);
     } else if (sf_queue_give(queue, ex)) {
         refuse_full_queue(call);
@@ -516,4 +543,33 @@ void sf_router_run(struct sf_exchange *ex, struct sf_worker *worker)
         sf_arena_reset(&worker->arena);
     if (call->route->handle(call, worker))
         sf_call_finish(call);
+}
+
+/* False: nobody waits for the answer any more, or it would come too late; it is filled. */
+static bool is_in_time(struct sf_call *call)
+{
+    struct sf_why why;
+    int64_t deadline_ns = call->request->deadline_ns;
+    if (atomic_load(sf_exchange_cancel(call->ex)))
+        return !sf_call_fail(call, SF_ERR_CANCELLED, NULL);
+    if (deadline_ns <= 0 || sf_clock_mono_ns() < deadline_ns)
+        return true;
+    sf_fail(&why, SF_ERR_DEADLINE,
+            "the query waited for a thread until its time was over; ask again");
+    return !sf_call_fail(call, SF_ERR_DEADLINE, &why);
+}
+
+bool sf_router_run_next(struct sf_lane *lane, struct sf_worker *worker)
+{
+    struct sf_lane_client client;
+    struct sf_call *call = sf_lane_take(lane, &client);
+    if (!call)
+        return false;
+    int64_t begin_ns = sf_clock_mono_ns();
+    if (is_in_time(call))
+        sf_router_run(call->ex, worker);
+    else
+        sf_call_finish(call);
+    sf_lane_end(lane, client, sf_clock_mono_ns() - begin_ns);
+    return true;
 }

@@ -20,6 +20,8 @@ void sf_router_on_refuse(void *arg, const struct sf_request *request, struct sf_
                          const char *reason);
 /* A thread's work: one exchange taken from a queue, to its end. */
 void sf_router_run(struct sf_exchange *ex, struct sf_worker *worker);
+/* The same for the next call of a lane, which it waits for; false: the lane is closed. */
+bool sf_router_run_next(struct sf_lane *lane, struct sf_worker *worker);
 
 unsigned sf_router_place(const struct sf_route *route); /* for the counters; 0: no route */
 const char *sf_router_label(const struct sf_route *route);

@@ -11,10 +11,11 @@ enum sf_err sf_service_init(struct sf_service *s, struct sf_why *why)
     sf_mutex_init(&s->large.mutex, SF_LOCK_SERVE_LARGE);
     sf_self_profile_init(&s->self_profile);
     s->ingest = sf_queue_new(SF_LIMIT_INGEST_QUEUE);
-    s->query = sf_queue_new(SF_LIMIT_QUERY_QUEUE);
+    s->point = sf_lane_new(SF_LIMIT_QUERY_QUEUE, SF_LIMIT_CLIENT_QUERIES);
+    s->query = sf_lane_new(SF_LIMIT_QUERY_QUEUE, SF_LIMIT_CLIENT_QUERIES);
     s->control = sf_queue_new(SF_LIMIT_QUERY_QUEUE);
     s->counters = sf_counters_new();
-    if (!s->ingest || !s->query || !s->control || !s->counters)
+    if (!s->ingest || !s->point || !s->query || !s->control || !s->counters)
         return sf_fail(why, SF_ERR_NOMEM, "serve: no memory for queues and counters");
     return SF_OK;
 }
@@ -22,7 +23,8 @@ enum sf_err sf_service_init(struct sf_service *s, struct sf_why *why)
 void sf_service_done(struct sf_service *s)
 {
     sf_queue_free(s->ingest);
-    sf_queue_free(s->query);
+    sf_lane_free(s->point);
+    sf_lane_free(s->query);
     sf_queue_free(s->control);
     sf_counters_free(s->counters);
     sf_span_metrics_free(s->span_metrics);

@@ -10,6 +10,7 @@
 #include "meter/span_metrics.h"
 #include "meter/target_info.h"
 #include "os/queue.h"
+#include "serve/lane.h"
 #include "serve/large_turn.h"
 #include "serve/own/self_profile.h"
 #include "store/store.h"
@@ -72,7 +73,8 @@ struct sf_service {
     sf_str config_text;   /* what is in effect, for administrators */
     sf_str defaults_text; /* what would be without any configuration */
 
-    struct sf_queue *ingest, *query, *control; /* of struct sf_exchange */
+    struct sf_queue *ingest, *control; /* of struct sf_exchange */
+    struct sf_lane *point, *query;
     struct sf_counters *counters;
     struct sf_span_metrics *span_metrics;
     struct sf_service_graph *service_graph; /* NULL: switched off */

@@ -83,7 +83,8 @@ static void queues(struct sf_service *s, const struct sf_store_stats *stats,
                          "Requests or batches waiting, by queue.");
     labelled(e, "queue", "ingest", sf_queue_depth(s->ingest));
     labelled(e, "queue", "large", sf_large_turn_parked(s));
-    labelled(e, "queue", "query", sf_queue_depth(s->query));
+    labelled(e, "queue", "point", sf_lane_depth(s->point));
+    labelled(e, "queue", "query", sf_lane_depth(s->query));
     labelled(e, "queue", "control", sf_queue_depth(s->control));
     labelled(e, "queue", "log", stats->queue_depth);
 }

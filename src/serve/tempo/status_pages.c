@@ -16,10 +16,10 @@ static void add_part(struct sf_buf *out, const char *name, const char *state, co
     sf_buf_print(out, "%-10s %-10s%s%s\n", name, state, *detail ? " " : "", detail);
 }
 
-static void add_queue(struct sf_buf *out, const char *name, struct sf_queue *queue)
+static void add_queue(struct sf_buf *out, const char *name, size_t depth)
 {
     struct sf_buf detail = {0};
-    sf_buf_print(&detail, "%zu waiting", sf_queue_depth(queue));
+    sf_buf_print(&detail, "%zu waiting", depth);
     sf_buf_add_u8(&detail, 0);
     add_part(out, name, "Running", sf_buf_ok(&detail) ? (char *)detail.p : "");
     sf_buf_done(&detail);
@@ -48,8 +48,9 @@ static void add_services(struct sf_call *call)
     const char *unready = sf_service_unready(s, room);
     bool is_stopping = atomic_load(&s->state) == SF_SERVICE_STOPPING;
     add_part(out, "listener", is_stopping ? "Stopping" : "Running", "");
-    add_queue(out, "ingest", s->ingest);
-    add_queue(out, "query", s->query);
+    add_queue(out, "ingest", sf_queue_depth(s->ingest));
+    add_queue(out, "point", sf_lane_depth(s->point));
+    add_queue(out, "query", sf_lane_depth(s->query));
     if (store && !unready)
         add_store(out, store);
     else

@@ -11,9 +11,11 @@
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/num.h"
+#include "os/clock.h"
 #include "store/local/read/column_read.h"
 #include "store/local/read/copies.h"
 #include "store/local/read/look.h"
+#include "store/local/read/pace.h"
 #include "store/local/read/trace_read.h"
 
 enum { SCRATCH_CAP = 256 << 20, MAX_NOTED = 1 << 22 };
@@ -40,6 +42,7 @@ struct cursor {
     struct sf_arena scratch;
     struct unit *units;
     size_t n_units, units_cap, unit;
+    int64_t began_ns; /* monotonic: the first granule */
 
     struct noted *noted;
     uint32_t n_noted, noted_cap, at_noted;
@@ -259,8 +262,12 @@ static enum sf_err next_whole(struct cursor *c, bool *out, struct sf_why *why)
 
 static enum sf_err next_granule(struct cursor *c, struct sf_why *why)
 {
+    struct sf_pace pace = {c->began_ns, c->unit, c->n_units};
     const struct unit *u = &c->units[c->unit++];
+    int64_t now_ns = sf_clock_mono_ns();
     enum sf_err err = sf_query_check(c->q, why);
+    if (!err && sf_pace_is_hopeless(&pace, now_ns, c->q->deadline_ns))
+        err = sf_pace_fail(&pace, now_ns, c->q->deadline_ns, why);
     if (!err)
         err = sf_column_read_open(&c->show, c->snapshot, u->place, u->granule, &c->parted, why);
     return err ? err : set_aside(c, why);
@@ -337,6 +344,7 @@ static enum sf_err open_cursor(struct cursor *c, const struct sf_span_query *que
         err = sf_look_at_runs(&c->look, c->snapshot, false, add_run, c, why);
     if (!err && c->n_units)
         qsort(c->units, c->n_units, sizeof(*c->units), newest_first);
+    c->began_ns = sf_clock_mono_ns();
     return err;
 }
 

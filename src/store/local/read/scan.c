@@ -2,12 +2,15 @@
 
 #include "base/heap.h"
 #include "base/heap_queue.h"
+#include "base/limits.h"
 #include "base/list.h"
 #include "base/num.h"
 #include "block/span/span_block_reader.h"
+#include "os/clock.h"
 #include "store/local/read/column_read.h"
 #include "store/local/read/conds.h"
 #include "store/local/read/look.h"
+#include "store/local/read/pace.h"
 #include "store/local/read/trace_read.h"
 
 enum {
@@ -65,7 +68,9 @@ struct cursor {
     uint32_t at, n_delivered;
     bool is_delivering, is_complete; /* oldest first: all candidates are exact */
 
-    struct unit *units; /* heap */
+    struct sf_pace pace; /* of granules, and */
+    uint64_t n_unopened; /* about so many in runs that are not opened yet */
+    struct unit *units;  /* heap */
     size_t n_units, units_cap;
     struct candidate *cands;
     uint32_t n_cands, cands_cap, free_cand;
@@ -242,6 +247,11 @@ static bool granule_is_in_range(const struct cursor *c, const struct sf_span_blo
     return is_in_range(c, min_ns, max_ns);
 }
 
+static uint64_t granules_of(const struct sf_run *run)
+{
+    return run->row.n_rows / SF_LIMIT_GRANULE_ROWS + 1;
+}
+
 static enum sf_err expand_run(struct cursor *c, const struct unit *whole, struct sf_why *why)
 {
     struct sf_run *run = whole->run;
@@ -251,6 +261,7 @@ static enum sf_err expand_run(struct cursor *c, const struct unit *whole, struct
     if (err)
         return err;
     c->q->stats.n_blocks++;
+    c->n_unopened -= granules_of(run);
     n = sf_span_block_granules(reader);
     for (uint32_t g = 0; !err && g < n; g++) {
         const struct sf_granule_info *info = sf_span_block_granule(reader, g);
@@ -259,10 +270,12 @@ static enum sf_err expand_run(struct cursor *c, const struct unit *whole, struct
         bool may = false;
         if (has_tenant(c, info->tenant) && granule_is_in_range(c, reader, g))
             err = sf_look_may_match(&c->where, reader, g, c->scratch, &may, why);
-        if (!err && may)
+        if (!err && may) {
             err = push_unit(c, u, why);
-        else
+            c->pace.n_all++;
+        } else {
             c->q->stats.n_skipped++;
+        }
     }
     sf_run_leave(run);
     return err;
@@ -372,6 +385,56 @@ static enum sf_err look_at(struct cursor *c, const struct unit *u, struct sf_why
     return err;
 }
 
+/* Opens all runs: which granules are left is then known, and not guessed. */
+static enum sf_err expand_all(struct cursor *c, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    struct unit *runs = NULL;
+    size_t n = 0, cap = 0, n_kept = 0;
+    for (size_t i = 0; !err && i < c->n_units; i++) {
+        if (c->units[i].granule != NO_GRANULE)
+            continue;
+        if (sf_list_room(&runs, n, &cap, 64))
+            runs[n++] = c->units[i];
+        else
+            err = sf_fail(why, SF_ERR_NOMEM, "query: no memory for a list of blocks");
+    }
+    for (size_t i = 0; !err && i < c->n_units; i++) {
+        if (c->units[i].granule != NO_GRANULE)
+            c->units[n_kept++] = c->units[i];
+    }
+    if (!err) {
+        c->n_units = n_kept;
+        sf_heap_queue_make(c->units, n_kept, sizeof(*c->units), unit_before, c);
+    }
+    for (size_t i = 0; !err && i < n; i++) {
+        err = sf_query_check(c->q, why);
+        if (!err)
+            err = expand_run(c, &runs[i], why);
+        if (err && sf_query_skips(c->q, runs[i].run, err, why))
+            err = SF_OK;
+    }
+    sf_heap_free(runs);
+    return err;
+}
+
+/* A search that has found something goes on to its deadline: a part of the answer is worth it. */
+static enum sf_err check_pace(struct cursor *c, struct sf_why *why)
+{
+    int64_t now_ns = sf_clock_mono_ns();
+    bool has_found = c->n_heap || c->n_delivered;
+    struct sf_pace guess = c->pace;
+    enum sf_err err;
+    guess.n_all += c->n_unopened;
+    if (has_found || !sf_pace_is_hopeless(&guess, now_ns, c->q->deadline_ns))
+        return SF_OK;
+    err = expand_all(c, why);
+    now_ns = sf_clock_mono_ns();
+    if (!err && sf_pace_is_hopeless(&c->pace, now_ns, c->q->deadline_ns))
+        err = sf_pace_fail(&c->pace, now_ns, c->q->deadline_ns, why);
+    return err;
+}
+
 /* Looks at everything that could hold something that comes before the first candidate. */
 static enum sf_err look_ahead(struct cursor *c, struct sf_why *why)
 {
@@ -380,10 +443,12 @@ static enum sf_err look_ahead(struct cursor *c, struct sf_why *why)
         struct unit u;
         if (c->is_newest_first && c->n_heap && c->units[0].key_ns < c->cands[c->heap[0]].start_ns)
             break;
-        u = pop_unit(c);
         err = sf_query_check(c->q, why);
-        if (err)
+        if (!err)
+            err = check_pace(c, why);
+        if (err || !c->n_units)
             break;
+        u = pop_unit(c);
         if (atomic_load(&u.run->is_bad)) {
             c->q->is_exact = false;
             continue;
@@ -392,6 +457,7 @@ static enum sf_err look_ahead(struct cursor *c, struct sf_why *why)
             err = expand_run(c, &u, why);
         else
             err = c->judge.judge ? judge_granule(c, &u, why) : look_at(c, &u, why);
+        c->pace.n_done += u.granule != NO_GRANULE;
         if (err && sf_query_skips(c->q, u.run, err, why))
             err = SF_OK;
     }
@@ -650,7 +716,9 @@ static enum sf_err push_runs(struct cursor *c, struct sf_why *why)
                         (struct unit){c->is_newest_first ? row->ts_max_ns : row->ts_min_ns,
                                       s->runs[i], i, NO_GRANULE},
                         why);
+        c->n_unopened += granules_of(s->runs[i]);
     }
+    c->pace.began_ns = sf_clock_mono_ns();
     return err;
 }
 

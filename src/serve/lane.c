@@ -1,0 +1,324 @@
+#include "serve/lane.h"
+
+#include "base/heap.h"
+#include "base/time_unit.h"
+#include "os/thread.h"
+#include "serve/call.h"
+
+enum { MAX_AFTER_S = 60, MEAN_OF = 4 };
+
+struct party { /* a tenant, or a client of one */
+    uint64_t key;
+    uint32_t tenant; /* of a client: its place */
+    uint32_t n_waiting, n_running;
+    uint64_t served_at; /* the lane's count when it was last served, or came */
+    int64_t mean_ns;    /* of a client: what its calls took lately; 0: not known */
+    struct sf_call *first, *last;
+};
+
+struct sf_lane {
+    struct sf_mutex lock; /* guards all below; takes nothing */
+    struct sf_signal has_work;
+    size_t cap, client_cap, n;
+    uint32_t client_threads; /* of one client at once */
+    int64_t wait_ns;
+    uint64_t n_served;
+    bool is_closed;
+    /* Those that wait or run; others are free places, with a key of 0. */
+    struct party *tenants, *clients;
+    uint32_t n_tenants, n_clients, n_places;
+};
+
+enum { THREADS_MAX = 256 };
+
+struct sf_lane *sf_lane_new(size_t cap, size_t client_cap)
+{
+    struct sf_lane *l = sf_heap_new(sizeof(*l));
+    uint32_t n_places = (uint32_t)cap + THREADS_MAX;
+    if (!l)
+        return NULL;
+    l->cap = cap;
+    l->client_cap = client_cap;
+    l->client_threads = 1;
+    l->n_places = n_places;
+    l->tenants = sf_heap_new_n(n_places, sizeof(*l->tenants));
+    l->clients = sf_heap_new_n(n_places, sizeof(*l->clients));
+    sf_mutex_init(&l->lock, SF_LOCK_SERVE_LANE);
+    sf_signal_init(&l->has_work);
+    if (l->tenants && l->clients)
+        return l;
+    sf_lane_free(l);
+    return NULL;
+}
+
+void sf_lane_free(struct sf_lane *l)
+{
+    if (!l)
+        return;
+    sf_mutex_done(&l->lock);
+    sf_signal_done(&l->has_work);
+    sf_heap_free(l->tenants);
+    sf_heap_free(l->clients);
+    sf_heap_free(l);
+}
+
+void sf_lane_serve(struct sf_lane *l, unsigned n_threads, int64_t wait_ns)
+{
+    sf_mutex_lock(&l->lock);
+    l->client_threads = n_threads > 1 ? n_threads - 1 : 1;
+    l->wait_ns = wait_ns;
+    sf_mutex_unlock(&l->lock);
+}
+
+/* ---- who is here ---- */
+
+/* The party of that key, or a free place for it; NULL: there is none. */
+static struct party *place_party(struct sf_lane *l, struct party *list, uint32_t *n, uint64_t key,
+                                 uint32_t tenant)
+{
+    struct party *spare = NULL;
+    for (uint32_t i = 0; i < *n; i++) {
+        if (list[i].key == key && list[i].tenant == tenant)
+            return &list[i];
+        if (!list[i].key && !spare)
+            spare = &list[i];
+    }
+    if (!spare && *n < l->n_places)
+        spare = &list[(*n)++];
+    if (spare)
+        *spare = (struct party){.key = key, .tenant = tenant, .served_at = l->n_served};
+    return spare;
+}
+
+static uint64_t key_of(uint64_t hash)
+{
+    return hash ? hash : 1; /* 0 is a free place */
+}
+
+static struct party *client_of(struct sf_lane *l, struct sf_lane_client who)
+{
+    struct party *t = place_party(l, l->tenants, &l->n_tenants, key_of(who.tenant), 0);
+    uint32_t place = t ? (uint32_t)(t - l->tenants) : 0;
+    return t ? place_party(l, l->clients, &l->n_clients, key_of(who.client), place) : NULL;
+}
+
+static void count(struct sf_lane *l, struct party *c, int waiting, int running)
+{
+    struct party *t = &l->tenants[c->tenant];
+    c->n_waiting += (uint32_t)waiting;
+    t->n_waiting += (uint32_t)waiting;
+    c->n_running += (uint32_t)running;
+    t->n_running += (uint32_t)running;
+    l->n += (size_t)waiting;
+}
+
+static void forget_idle(struct sf_lane *l, struct party *c)
+{
+    struct party *t = &l->tenants[c->tenant];
+    if (!c->n_waiting && !c->n_running)
+        *c = (struct party){0};
+    if (!t->n_waiting && !t->n_running)
+        *t = (struct party){0};
+    while (l->n_clients && !l->clients[l->n_clients - 1].key)
+        l->n_clients--;
+    while (l->n_tenants && !l->tenants[l->n_tenants - 1].key)
+        l->n_tenants--;
+}
+
+/* ---- waiting ---- */
+
+static void append(struct party *c, struct sf_call *call)
+{
+    call->next_in_lane = NULL;
+    if (c->last)
+        c->last->next_in_lane = call;
+    else
+        c->first = call;
+    c->last = call;
+}
+
+static struct sf_call *cut_last(struct party *c)
+{
+    struct sf_call *last = c->last, *before = NULL;
+    for (struct sf_call *at = c->first; at != last; at = at->next_in_lane)
+        before = at;
+    c->last = before;
+    if (before)
+        before->next_in_lane = NULL;
+    else
+        c->first = NULL;
+    return last;
+}
+
+static struct party *longest(struct sf_lane *l)
+{
+    struct party *most = NULL;
+    for (uint32_t i = 0; i < l->n_clients; i++) {
+        if (!most || l->clients[i].n_waiting > most->n_waiting)
+            most = &l->clients[i];
+    }
+    return most;
+}
+
+static unsigned seconds_of(int64_t ns)
+{
+    int64_t s = (ns + SF_NS_PER_S - 1) / SF_NS_PER_S;
+    return s < 1 ? 1 : s > MAX_AFTER_S ? (unsigned)MAX_AFTER_S : (unsigned)s;
+}
+
+/* Until the client's own calls are done, if no other client came in between. */
+static int64_t least_wait_ns(const struct sf_lane *l, const struct party *c)
+{
+    return (int64_t)c->n_waiting * (c->mean_ns / (int64_t)l->client_threads);
+}
+
+static enum sf_err check_client(const struct sf_lane *l, const struct party *c, struct sf_why *why)
+{
+    int64_t wait_ns = least_wait_ns(l, c);
+    if (c->n_waiting >= l->client_cap)
+        return sf_fail(why, SF_ERR_BUSY,
+                       "%u queries of this client are waiting already; wait for their answers",
+                       c->n_waiting);
+    if (l->wait_ns && wait_ns > l->wait_ns)
+        return sf_fail(why, SF_ERR_BUSY,
+                       "%u queries of this client are waiting and each takes about %u s: this one "
+                       "could not begin within %u s; wait for their answers",
+                       c->n_waiting, seconds_of(c->mean_ns), seconds_of(l->wait_ns));
+    return SF_OK;
+}
+
+static enum sf_err make_room(struct sf_lane *l, const struct party *c, struct sf_call *call,
+                             struct sf_call **out_refused, struct sf_why *why)
+{
+    struct party *most = longest(l);
+    if (l->n < l->cap)
+        return SF_OK;
+    *out_refused = call;
+    if (most && most->n_waiting > c->n_waiting + 1) {
+        *out_refused = cut_last(most);
+        count(l, most, -1, 0);
+    }
+    return sf_fail(why, SF_ERR_BUSY, "too many queries are waiting; ask again");
+}
+
+static enum sf_err give(struct sf_lane *l, struct sf_call *call, struct sf_call **out_refused,
+                        unsigned *out_after_s, struct sf_why *why)
+{
+    struct party *c;
+    enum sf_err err;
+    if (l->is_closed)
+        return sf_fail(why, SF_ERR_CANCELLED, "stopping");
+    *out_refused = call;
+    *out_after_s = 1;
+    c = client_of(l, call->client);
+    if (!c)
+        return sf_fail(why, SF_ERR_BUSY, "too many queries are waiting; ask again");
+    err = check_client(l, c, why);
+    if (err) {
+        *out_after_s = seconds_of(least_wait_ns(l, c));
+        forget_idle(l, c);
+        return err;
+    }
+    err = make_room(l, c, call, out_refused, why);
+    if (!err || *out_refused != call) {
+        append(c, call);
+        count(l, c, 1, 0);
+        sf_signal_one(&l->has_work);
+    }
+    forget_idle(l, c);
+    return err;
+}
+
+enum sf_err sf_lane_give(struct sf_lane *l, struct sf_call *call, struct sf_call **out_refused,
+                         unsigned *out_after_s, struct sf_why *why)
+{
+    enum sf_err err;
+    sf_mutex_lock(&l->lock);
+    err = give(l, call, out_refused, out_after_s, why);
+    sf_mutex_unlock(&l->lock);
+    return err;
+}
+
+/* ---- taking ---- */
+
+static bool is_before(const struct party *a, const struct party *b)
+{
+    return a->n_running != b->n_running ? a->n_running < b->n_running : a->served_at < b->served_at;
+}
+
+static bool is_next(const struct sf_lane *l, const struct party *a, const struct party *b)
+{
+    return a->tenant == b->tenant ? is_before(a, b)
+                                  : is_before(&l->tenants[a->tenant], &l->tenants[b->tenant]);
+}
+
+/* NULL: none waits that may run. A closed lane empties as fast as it can. */
+static struct party *next_client(struct sf_lane *l)
+{
+    struct party *next = NULL;
+    for (uint32_t i = 0; i < l->n_clients; i++) {
+        struct party *c = &l->clients[i];
+        bool may_run = c->first && (l->is_closed || c->n_running < l->client_threads);
+        if (may_run && (!next || is_next(l, c, next)))
+            next = c;
+    }
+    return next;
+}
+
+static struct sf_call *take_first(struct sf_lane *l, struct party *c, struct sf_lane_client *out)
+{
+    struct sf_call *call = c->first;
+    c->first = call->next_in_lane;
+    if (!c->first)
+        c->last = NULL;
+    count(l, c, -1, 1);
+    c->served_at = l->tenants[c->tenant].served_at = ++l->n_served;
+    *out = call->client;
+    return call;
+}
+
+struct sf_call *sf_lane_take(struct sf_lane *l, struct sf_lane_client *out)
+{
+    struct party *c;
+    struct sf_call *call = NULL;
+    sf_mutex_lock(&l->lock);
+    while (!(c = next_client(l)) && !l->is_closed)
+        sf_signal_wait(&l->has_work, &l->lock);
+    if (c)
+        call = take_first(l, c, out);
+    sf_mutex_unlock(&l->lock);
+    return call;
+}
+
+void sf_lane_end(struct sf_lane *l, struct sf_lane_client client, int64_t ran_ns)
+{
+    struct party *c;
+    sf_mutex_lock(&l->lock);
+    c = client_of(l, client);
+    if (c && c->n_running) {
+        count(l, c, 0, -1);
+        c->mean_ns += c->mean_ns ? (ran_ns - c->mean_ns) / MEAN_OF : ran_ns;
+    }
+    if (c)
+        forget_idle(l, c);
+    if (l->n)
+        sf_signal_one(&l->has_work);
+    sf_mutex_unlock(&l->lock);
+}
+
+size_t sf_lane_depth(struct sf_lane *l)
+{
+    size_t n;
+    sf_mutex_lock(&l->lock);
+    n = l->n;
+    sf_mutex_unlock(&l->lock);
+    return n;
+}
+
+void sf_lane_close(struct sf_lane *l)
+{
+    sf_mutex_lock(&l->lock);
+    l->is_closed = true;
+    sf_signal_all(&l->has_work);
+    sf_mutex_unlock(&l->lock);
+}

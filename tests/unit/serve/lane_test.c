@@ -1,0 +1,193 @@
+#include "serve/lane.h"
+
+#include "base/limits.h"
+#include "base/time_unit.h"
+#include "os/thread.h"
+#include "serve/call.h"
+#include "test.h"
+
+static struct sf_call calls[80];
+static unsigned n_calls;
+
+static struct sf_call *call_of(uint64_t tenant, uint64_t client)
+{
+    struct sf_call *call = &calls[n_calls++];
+    *call = (struct sf_call){.client = {tenant, client}};
+    return call;
+}
+
+static struct sf_call *refused;
+static unsigned after_s;
+static struct sf_why why;
+
+static enum sf_err give(struct sf_lane *l, uint64_t tenant, uint64_t client)
+{
+    refused = NULL;
+    return sf_lane_give(l, call_of(tenant, client), &refused, &after_s, &why);
+}
+
+static struct sf_lane *new_lane(size_t cap, size_t client_cap, unsigned n_threads, int64_t wait_ns)
+{
+    struct sf_lane *l = sf_lane_new(cap, client_cap);
+    assert_non_null(l);
+    sf_lane_serve(l, n_threads, wait_ns);
+    n_calls = 0;
+    return l;
+}
+
+/* Runs the next call to its end; whose it was. */
+static uint64_t run(struct sf_lane *l)
+{
+    struct sf_lane_client who;
+    struct sf_call *call = sf_lane_take(l, &who);
+    assert_int_equal(call->client.client, who.client);
+    sf_lane_end(l, who, SF_NS_PER_S);
+    return who.client;
+}
+
+TEST(lane, serves_clients_in_turn_whatever_each_sends)
+{
+    struct sf_lane *l = new_lane(64, 32, 1, 0);
+    for (int i = 0; i < 10; i++)
+        assert_ok(give(l, 1, 7));
+    assert_ok(give(l, 1, 8));
+    assert_ok(give(l, 1, 9));
+    assert_int_equal(sf_lane_depth(l), 12);
+    assert_int_equal(run(l), 7);
+    assert_int_equal(run(l), 8);
+    assert_int_equal(run(l), 9);
+    assert_int_equal(run(l), 7);
+    assert_ok(give(l, 1, 8)); /* one after the other: no more than its turn */
+    assert_int_equal(run(l), 7);
+    assert_int_equal(run(l), 8);
+    while (sf_lane_depth(l))
+        assert_int_equal(run(l), 7);
+    sf_lane_free(l);
+}
+
+TEST(lane, serves_tenants_in_turn_however_many_clients_each_has)
+{
+    struct sf_lane *l = new_lane(64, 32, 1, 0);
+    static const uint64_t want[] = {11, 20, 12, 20, 13, 20};
+    for (uint64_t client = 11; client < 16; client++)
+        assert_ok(give(l, 1, client));
+    for (int i = 0; i < 3; i++)
+        assert_ok(give(l, 2, 20));
+    for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+        assert_int_equal(run(l), want[i]);
+    while (sf_lane_depth(l))
+        run(l);
+    sf_lane_free(l);
+}
+
+struct taker {
+    struct sf_lane *lane;
+    struct sf_call *got;
+    struct sf_lane_client who;
+};
+
+static void take(void *arg)
+{
+    struct taker *t = arg;
+    t->got = sf_lane_take(t->lane, &t->who);
+}
+
+TEST(lane, keeps_a_thread_free_for_the_next_client)
+{
+    struct sf_lane *l = new_lane(64, 32, 2, 0);
+    struct sf_lane_client first;
+    struct sf_thread thread = {0};
+    struct taker t = {.lane = l};
+    assert_ok(give(l, 1, 7));
+    assert_ok(give(l, 1, 7));
+    assert_ptr_equal(sf_lane_take(l, &first), &calls[0]);
+    assert_ok(sf_thread_start(&thread, "taker", 0, take, &t, &why));
+    assert_ok(give(l, 1, 8)); /* comes later, and the second thread is its */
+    sf_thread_join(&thread);
+    assert_ptr_equal(t.got, &calls[2]);
+    sf_lane_end(l, t.who, 1);
+    assert_int_equal(sf_lane_depth(l), 1);
+    sf_lane_end(l, first, 1);
+    assert_int_equal(run(l), 7);
+    sf_lane_free(l);
+}
+
+TEST(lane, refuses_what_one_client_sends_beyond_its_share)
+{
+    struct sf_lane *l = new_lane(64, 3, 1, 0);
+    for (int i = 0; i < 3; i++)
+        assert_ok(give(l, 1, 7));
+    assert_int_equal(give(l, 1, 7), SF_ERR_BUSY);
+    assert_ptr_equal(refused, &calls[3]);
+    assert_non_null(strstr(why.text, "3 queries of this client are waiting"));
+    assert_ok(give(l, 1, 8));
+    while (sf_lane_depth(l))
+        run(l);
+    sf_lane_free(l);
+}
+
+TEST(lane, makes_room_for_a_new_client_at_the_cost_of_the_one_with_most)
+{
+    struct sf_lane *l = new_lane(6, 6, 1, 0);
+    for (int i = 0; i < 5; i++)
+        assert_ok(give(l, 1, 7));
+    assert_ok(give(l, 1, 8));
+    assert_int_equal(give(l, 1, 9), SF_ERR_BUSY);
+    assert_ptr_equal(refused, &calls[4]); /* the newest of the five */
+    assert_int_equal(sf_lane_depth(l), 6);
+    assert_int_equal(give(l, 1, 7), SF_ERR_BUSY);
+    assert_ptr_equal(refused, &calls[7]); /* its own */
+    assert_int_equal(run(l), 7);
+    assert_int_equal(run(l), 8);
+    assert_int_equal(run(l), 9);
+    assert_int_equal(run(l), 7);
+    while (sf_lane_depth(l))
+        run(l);
+    sf_lane_free(l);
+}
+
+TEST(lane, says_at_once_when_a_call_could_not_begin_in_time)
+{
+    struct sf_lane *l = new_lane(64, 32, 1, 30 * SF_NS_PER_S);
+    struct sf_lane_client who;
+    for (int i = 0; i < 5; i++)
+        assert_ok(give(l, 1, 7)); /* nobody knows yet how long they take */
+    assert_non_null(sf_lane_take(l, &who));
+    sf_lane_end(l, who, 10 * SF_NS_PER_S);
+    assert_int_equal(give(l, 1, 7), SF_ERR_BUSY);
+    assert_int_equal(after_s, 40);
+    assert_non_null(strstr(why.text, "could not begin within 30 s"));
+    assert_ok(give(l, 1, 8)); /* another client waits for itself alone */
+    while (sf_lane_depth(l))
+        run(l);
+    assert_ok(give(l, 1, 7));
+    run(l);
+    sf_lane_free(l);
+}
+
+TEST(lane, empties_after_it_was_closed)
+{
+    struct sf_lane *l = new_lane(64, 32, 2, 0);
+    struct sf_lane_client who;
+    assert_ok(give(l, 1, 7));
+    assert_ok(give(l, 1, 7));
+    sf_lane_close(l);
+    assert_int_equal(give(l, 1, 7), SF_ERR_CANCELLED);
+    assert_non_null(sf_lane_take(l, &who));
+    assert_non_null(sf_lane_take(l, &who)); /* while the first still runs */
+    assert_null(sf_lane_take(l, &who));
+    sf_lane_end(l, who, 1);
+    sf_lane_end(l, who, 1);
+    sf_lane_free(l);
+}
+
+TEST(lane, forgets_clients_that_are_gone)
+{
+    struct sf_lane *l = new_lane(8, 8, 1, 0);
+    for (uint64_t client = 1; client < 5000; client++) { /* more than there are places */
+        n_calls = 0;
+        assert_ok(give(l, client, client));
+        assert_int_equal(run(l), client);
+    }
+    sf_lane_free(l);
+}
