@@ -8,7 +8,6 @@
 #include "flame/batch_tree.h"
 #include "flame/tree_cut.h"
 #include "flame/tree_group.h"
-#include "flame/tree_site.h"
 #include "join/span_find.h"
 #include "join/span_profile.h"
 
@@ -247,8 +246,8 @@ static enum sf_err shape(const struct sf_profile_ask *ask, struct sf_query_ctx *
 {
     struct sf_tree whole = io->tree;
     enum sf_err err = SF_OK;
-    if (ask->n_sites)
-        err = sf_tree_call_site(&whole, ask->sites, ask->n_sites, q->req, &io->tree, why);
+    if (ask->stacks)
+        err = sf_stack_filter_tree(ask->stacks, &whole, q->req, &io->tree, why);
     if (!err && ask->max_nodes) {
         whole = io->tree;
         err = sf_tree_cut(&whole, ask->max_nodes, q->req, &io->tree, why);

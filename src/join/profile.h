@@ -1,5 +1,6 @@
 /* profile.h - one flame graph: which type, which spans, and the merge. */
 #pragma once
+#include "flame/stack_filter.h"
 #include "model/answer/profile_view.h"
 #include "store/store.h"
 
@@ -11,10 +12,9 @@ struct sf_profile_ask {
     sf_trace_id trace_id;
     const struct sf_matcher *match; /* further labels */
     size_t n_match;
-    int64_t from_ns, until_ns; /* of the aggregate; with ids 0 and 0 mean all */
-    const sf_str *sites;       /* only stacks that begin with these functions, outermost first */
-    size_t n_sites;
-    uint32_t max_nodes; /* 0: all */
+    int64_t from_ns, until_ns;            /* of the aggregate; with ids 0 and 0 mean all */
+    const struct sf_stack_filter *stacks; /* only these; NULL: all */
+    uint32_t max_nodes;                   /* 0: all */
 };
 
 /* INPUT (an id that is none, one that several have), NOT_FOUND with the reason. In q->req. */

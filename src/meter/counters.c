@@ -183,6 +183,9 @@ static const struct line lines[] = {
     {SF_COUNT_OTHER_METRICS, "spanflame_other_signals", "signal", "metrics",
      "OTLP requests with signals this server does not keep."},
     {SF_COUNT_OTHER_LOGS, "spanflame_other_signals", "signal", "logs", NULL},
+    {SF_COUNT_UNKNOWN_PYROSCOPE, "spanflame_unknown_request_fields", "api", "pyroscope",
+     "Fields and parameters of queries that this server does not know and passed over, by API."},
+    {SF_COUNT_UNKNOWN_TEMPO, "spanflame_unknown_request_fields", "api", "tempo", NULL},
     {SF_COUNT_LISTEN_FAULTS, "spanflame_listen_faults", NULL, NULL,
      "Requests that never reached a route: bad framing, floods, timeouts."},
 };

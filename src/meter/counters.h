@@ -51,6 +51,9 @@ enum sf_count {
     /* requests with signals this server does not keep */
     SF_COUNT_OTHER_METRICS,
     SF_COUNT_OTHER_LOGS,
+    /* fields and parameters of queries that are not known here, by whose API it is */
+    SF_COUNT_UNKNOWN_PYROSCOPE,
+    SF_COUNT_UNKNOWN_TEMPO,
     SF_COUNT_LISTEN_FAULTS, /* requests that never reached a route */
     SF_COUNTS
 };

@@ -32,6 +32,11 @@ struct sf_route {
     const char *params;
     /* POINT: is this a question about many things after all? May be NULL. */
     bool (*is_wide)(const struct sf_call *call);
+    /* Of a call in the shape of others: the parameters it reads, as above; what else is there is
+     * passed over and counted. NULL: every name may be one. */
+    const char *reads;
+    /* Of such a call: parameters that change the answer where they are known, and are not here. */
+    const char *refuses;
     bool is_loose;   /* parameters that are unknown or empty are passed over: what people copied
                       * from elsewhere works */
     bool needs_json; /* wants application/json, which no form of a page can send */

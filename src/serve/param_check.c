@@ -53,10 +53,37 @@ static enum sf_err refuse_unknown(const struct known *known, sf_str name, struct
                    SF_STR_ARG(best < known->n ? known->names[best] : SF_STR_NONE));
 }
 
-static enum sf_err check_one(const struct sf_route *route, const struct known *known, sf_str pair,
-                             struct sf_buf *room, uint64_t *seen, struct sf_why *why)
+static size_t find_known(const struct known *known, sf_str name)
 {
-    size_t at = pair.len, place = 0;
+    size_t place = 0;
+    while (place < known->n && !sf_str_eq(known->names[place], name))
+        place++;
+    return place;
+}
+
+struct checking {
+    const struct sf_route *route;
+    struct known known, refused;
+    struct sf_buf room;
+    uint64_t seen, n_unknown;
+};
+
+/* Of a call in the shape of others. */
+static enum sf_err check_foreign(struct checking *x, sf_str name, bool is_name, struct sf_why *why)
+{
+    if (is_name && find_known(&x->refused, name) < x->refused.n)
+        return sf_fail(why, SF_ERR_UNSUPPORTED, "the parameter %.*s is not supported",
+                       SF_STR_ARG(sf_str_part(name, 0, 60)));
+    x->n_unknown += x->route->reads && !(is_name && find_known(&x->known, name) < x->known.n);
+    return SF_OK;
+}
+
+static enum sf_err check_one(struct checking *x, sf_str pair, struct sf_why *why)
+{
+    const struct sf_route *route = x->route;
+    const struct known *known = &x->known;
+    struct sf_buf *room = &x->room;
+    size_t at = pair.len, place;
     bool has_value = sf_str_find_char(pair, '=', &at);
     sf_str raw = sf_str_part(pair, 0, at), val = sf_str_from_at(pair, at + 1);
     sf_buf_reset(room);
@@ -66,15 +93,14 @@ static enum sf_err check_one(const struct sf_route *route, const struct known *k
         return sf_fail(why, SF_ERR_LIMIT, "the parameter %.*s is longer than %d bytes",
                        SF_STR_ARG(sf_str_part(name, 0, 60)), SF_LIMIT_PARAM_LEN);
     if (!route->params)
-        return SF_OK;
-    while (place < known->n && !(is_name && sf_str_eq(known->names[place], name)))
-        place++;
+        return check_foreign(x, name, is_name, why);
+    place = is_name ? find_known(known, name) : known->n;
     if (place == known->n)
         return route->is_loose ? SF_OK : refuse_unknown(known, name, why);
-    if ((*seen & UINT64_C(1) << place) && !known->can_repeat[place])
+    if ((x->seen & UINT64_C(1) << place) && !known->can_repeat[place])
         return sf_fail(why, SF_ERR_INPUT, "the parameter %.*s is there more than once",
                        SF_STR_ARG(name));
-    *seen |= UINT64_C(1) << place;
+    x->seen |= UINT64_C(1) << place;
     if (val.len == 0 && !route->is_loose)
         return sf_fail(why, SF_ERR_INPUT, "the parameter %.*s is empty%s; leave it out, or give it",
                        SF_STR_ARG(name), has_value ? "" : " (there is no =)");
@@ -86,21 +112,23 @@ static enum sf_err check_one(const struct sf_route *route, const struct known *k
 }
 
 enum sf_err sf_param_check(const struct sf_request *r, const struct sf_route *route,
-                           struct sf_why *why)
+                           uint64_t *out_n_unknown, struct sf_why *why)
 {
-    struct sf_buf room = {.max = SF_LIMIT_TARGET_LEN};
-    struct known known = {.n = 0};
+    struct checking x = {.route = route, .room = {.max = SF_LIMIT_TARGET_LEN}};
     enum sf_err err = SF_OK;
     sf_str rest = r->query, pair;
-    uint64_t seen = 0;
+    *out_n_unknown = 0;
     if (r->query.len == 0)
         return SF_OK;
-    if (route->params)
-        read_known(route->params, &known);
+    if (route->params || route->reads)
+        read_known(route->params ? route->params : route->reads, &x.known);
+    if (route->refuses)
+        read_known(route->refuses, &x.refused);
     while (!err && sf_str_split_next(&rest, '&', &pair)) {
         if (pair.len)
-            err = check_one(route, &known, pair, &room, &seen, why);
+            err = check_one(&x, pair, why);
     }
-    sf_buf_done(&room);
+    *out_n_unknown = x.n_unknown;
+    sf_buf_done(&x.room);
     return err;
 }

@@ -2,13 +2,14 @@
  *
  * A parameter that is dropped in silence widens what is asked for: a misspelt service is every
  * service. So our own calls name theirs, and whatever else is there is an error. Calls in the
- * shapes of others go on taking what those take. */
+ * shapes of others go on taking what those take: a parameter that would change the answer, and does
+ * not here, is an error there too, and unknown ones are counted. */
 #pragma once
 #include "base/err.h"
 #include "http/message.h"
 #include "serve/call.h"
 
 /* INPUT: unknown, empty, repeated or undecodable. LIMIT: longer than SF_LIMIT_PARAM_LEN, on any
- * call. `why` has the name. */
+ * call. UNSUPPORTED: one that the route refuses. `why` has the name. */
 enum sf_err sf_param_check(const struct sf_request *r, const struct sf_route *route,
-                           struct sf_why *why);
+                           uint64_t *out_n_unknown, struct sf_why *why);

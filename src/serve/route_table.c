@@ -61,9 +61,9 @@ static bool has_no_trace(const struct sf_call *call)
 #define POINT(path, handler) \
     ROUTE(SF_METHOD_GET, path, SF_MAY_READ, SF_CLASS_POINT, false, false, true, handler)
 /* What there is to ask for; with a filter it is a search. */
-#define TAGS(p, handler) \
+#define TAGS(p, handler, names) \
     {.method = SF_METHOD_GET, .path = p, .scope = SF_MAY_READ, .class = SF_CLASS_POINT, \
-     .has_tenant = true, .handle = handler, .is_wide = has_filter}
+     .has_tenant = true, .handle = handler, .reads = names, .is_wide = has_filter}
 #define WRITE(path, handler) \
     ROUTE(SF_METHOD_POST, path, SF_MAY_WRITE, SF_CLASS_INGEST, false, false, true, handler)
 #define OTLP(path, handler) \
@@ -72,6 +72,10 @@ static bool has_no_trace(const struct sf_call *call)
     ROUTE(SF_METHOD_POST, SF_OTLP_PACKAGE name, SF_MAY_WRITE, SF_CLASS_INGEST, true, true, true, handler)
 #define TEMPO(name, handler) \
     ROUTE(SF_METHOD_POST, SF_TEMPO_PACKAGE name, SF_MAY_READ, SF_CLASS_QUERY, true, false, true, handler)
+/* The same for calls in the shapes of others: parameters they read, and those they refuse. */
+#define ASK(p, c, handler, names, refused) \
+    {.method = SF_METHOD_GET, .path = p, .scope = SF_MAY_READ, .class = c, \
+     .has_tenant = true, .handle = handler, .reads = names, .refuses = refused}
 /* Connect, and gRPC. */
 #define CONNECT(path, scope, class, handler) \
     ROUTE(SF_METHOD_POST, path, scope, class, false, false, true, handler), \
@@ -96,6 +100,14 @@ static bool has_no_trace(const struct sf_call *call)
 #define CHANGE(m, p, tenant, json, handler, names) \
     {.method = m, .path = p, .scope = SF_MAY_ADMIN, .class = SF_CLASS_QUERY, .has_tenant = tenant, \
      .handle = handler, .params = names, .needs_json = json}
+/* Tempo's: which of its blocks are asked, and which part of a trace is answered. `mode` chooses
+ * between its old and its new data; one store has both, and answers in every mode. */
+#define BLOCK_PARAMS "blockStart blockEnd blockID"
+#define PART_PARAMS \
+    "q keep_hierarchy match_depth ancestor_depth span_pruning span_pruning_group_by " \
+    "span_pruning_min_spans span_pruning_max_parent_depth"
+#define TAGS_PARAMS "scope q start end limit maxStaleValues"
+#define METRICS_PARAMS "q query start end since step exemplars maxSeries mode"
 #define ERASE_PARAMS "trace traces service from until all dry_run"
 /* clang-format on */
 
@@ -120,7 +132,8 @@ const struct sf_route sf_routes[] = {
     LOOSE(SF_METHOD_POST, "/api/v1/profile", SF_MAY_WRITE, SF_CLASS_INGEST, sf_profile_upload_own,
           "service app type label* format trace_id span_id profile_id sample_rate from until"),
     LOOSE(SF_METHOD_GET, "/api/v1/profile", SF_MAY_READ, SF_CLASS_QUERY, sf_profile_read_handle,
-          "service app selector call_site* type span_id trace_id format max_nodes from until"),
+          "service app selector call_site* frame* not_frame* frame_regex* not_frame_regex* type "
+          "span_id trace_id format max_nodes from until"),
     WRITE("/ingest", sf_ingest_handle),
     WRITE("/pyroscope/ingest", sf_ingest_handle),
     WRITE("/push.v1.PusherService/Push", sf_push_handle),
@@ -146,21 +159,27 @@ const struct sf_route sf_routes[] = {
             sf_pyroscope_self_features),
     CONNECT("/version.v1.Version/Version", SF_MAY_READ, SF_CLASS_POINT, sf_pyroscope_self_version),
     CONNECT("/grpc.health.v1.Health/Check", 0, SF_CLASS_POINT, sf_pyroscope_self_health),
-    READ("/pyroscope/render", sf_pyroscope_render),
-    READ("/pyroscope/render-diff", sf_pyroscope_render_diff),
-    POINT("/pyroscope/label-values", sf_pyroscope_label_values),
+    ASK("/pyroscope/render", SF_CLASS_QUERY, sf_pyroscope_render,
+        "query from until max-nodes maxNodes groupBy aggregation format", NULL),
+    ASK("/pyroscope/render-diff", SF_CLASS_QUERY, sf_pyroscope_render_diff,
+        "leftQuery leftFrom leftUntil rightQuery rightFrom rightUntil max-nodes maxNodes", NULL),
+    ASK("/pyroscope/label-values", SF_CLASS_POINT, sf_pyroscope_label_values, "label from until",
+        NULL),
     ROUTE(SF_METHOD_GET, "/api/v1/status/buildinfo", SF_MAY_READ, SF_CLASS_INLINE, false, false,
           false, sf_pyroscope_self_buildinfo),
-    POINT("/api/traces/{}", sf_traces_v1),
-    POINT("/api/v2/traces/{}", sf_traces_v2),
+    ASK("/api/traces/{}", SF_CLASS_POINT, sf_traces_v1, "start end mode", BLOCK_PARAMS),
+    ASK("/api/v2/traces/{}", SF_CLASS_POINT, sf_traces_v2, "start end mode",
+        BLOCK_PARAMS " " PART_PARAMS),
     OWN_POINT("/api/v1/trace/{}", sf_traces_own, "type start end"),
     READ("/api/search", sf_search_handle),
-    TAGS("/api/search/tags", sf_tags_handle_names_v1),
-    TAGS("/api/v2/search/tags", sf_tags_handle_names_v2),
-    TAGS("/api/search/tag/{*}/values", sf_tags_handle_values_v1),
-    TAGS("/api/v2/search/tag/{*}/values", sf_tags_handle_values_v2),
-    READ("/api/metrics/query_range", sf_metrics_query_range),
-    READ("/api/metrics/query", sf_metrics_query_instant),
+    TAGS("/api/search/tags", sf_tags_handle_names_v1, TAGS_PARAMS),
+    TAGS("/api/v2/search/tags", sf_tags_handle_names_v2, TAGS_PARAMS),
+    TAGS("/api/search/tag/{*}/values", sf_tags_handle_values_v1, TAGS_PARAMS " tag"),
+    TAGS("/api/v2/search/tag/{*}/values", sf_tags_handle_values_v2, TAGS_PARAMS " tag"),
+    ASK("/api/metrics/query_range", SF_CLASS_QUERY, sf_metrics_query_range, METRICS_PARAMS,
+        BLOCK_PARAMS),
+    ASK("/api/metrics/query", SF_CLASS_QUERY, sf_metrics_query_instant, METRICS_PARAMS,
+        BLOCK_PARAMS),
     TEMPO("Search", sf_search_stream),
     TEMPO("SearchTags", sf_tags_stream_names_v1),
     TEMPO("SearchTagsV2", sf_tags_stream_names_v2),

@@ -332,11 +332,22 @@ static bool admit_caller(struct sf_call *call, struct sf_grant *grant)
 static bool admit_params(struct sf_call *call)
 {
     static const struct sf_outcome too_long = {414, SF_GRPC_INVALID_ARGUMENT, 0};
+    static const struct sf_outcome unsupported = {501, SF_GRPC_UNIMPLEMENTED, 0};
     struct sf_why why;
-    enum sf_err err = sf_param_check(call->request, call->route, &why);
+    uint64_t n_unknown;
+    enum sf_err err = sf_param_check(call->request, call->route, &n_unknown, &why);
+    if (n_unknown)
+        sf_counters_add(call->service->counters,
+                        sf_str_starts(sf_str_from(call->route->path), SF_STR("/pyroscope/"))
+                            ? SF_COUNT_UNKNOWN_PYROSCOPE
+                            : SF_COUNT_UNKNOWN_TEMPO,
+                        n_unknown);
     return !err ||
            refuse(call, err == SF_ERR_LIMIT ? SF_COUNT_REJECT_TOO_LARGE : SF_COUNT_REJECT_MALFORMED,
-                  err == SF_ERR_LIMIT ? too_long : sf_status_of(err), "%s", why.text);
+                  err == SF_ERR_LIMIT         ? too_long
+                  : err == SF_ERR_UNSUPPORTED ? unsupported
+                                              : sf_status_of(err),
+                  "%s", why.text);
 }
 
 /* A token bound to one tenant need not say which. */

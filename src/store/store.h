@@ -159,6 +159,7 @@ struct sf_prof_query {
     size_t n_traces;
     const sf_profile_id *profiles; /* optional: single profiles */
     size_t n_profiles;
+    const struct sf_stack_filter *stacks; /* of merges and points: only these stacks; NULL: all */
 };
 
 struct sf_prof_list {               /* in q->req */

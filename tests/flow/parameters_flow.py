@@ -8,7 +8,7 @@ import sys
 import urllib.parse
 
 sys.path.insert(0, os.path.dirname(__file__))
-from server import JSON, PROGRAM, Server, make_span, tap  # noqa: E402
+from server import JSON, PROGRAM, Server, field, make_span, tap  # noqa: E402
 
 server = Server().start()
 spans = {name: make_span(service=name) for name in ("shop", "bank")}
@@ -142,6 +142,30 @@ def test_calls_in_the_shapes_of_others_take_what_those_take():
         answer = server.get("/api/v1/profile?" + more)
         assert answer.status == 400 and word in answer.text, (more, answer.text)
     assert server.get("/api/v1/profile?app=shop&call_site=main&call_site=work").status == 200
+
+
+def unknown():
+    name = 'spanflame_unknown_request_fields_total{api="tempo"} '
+    return int(next(line for line in server.get("/metrics").text.splitlines() if line.startswith(name)).split()[-1])
+
+
+def test_tempos_fields_are_obeyed_refused_or_counted():
+    for path in (f"/api/v2/traces/{SHOP}?q=%7B%7D", f"/api/v2/traces/{SHOP}?span_pruning=true", f"/api/traces/{SHOP}?blockStart=0",
+                 "/api/metrics/query_range?q=%7B%7D%7Crate()&blockID=1"):
+        answer = server.get(path)
+        assert answer.status == 501 and "not supported" in answer.text, (path, answer.status, answer.text)
+    range_query = field(1, "{} | rate()")
+    for method, body, status in (("MetricsQueryRange", range_query + field(18, 1), 12), ("MetricsQueryRange", range_query + field(8, "id"), 12),
+                                 ("MetricsQueryRange", range_query + field(7, "recent") + field(19, "x"), 0),
+                                 ("Search", field(8, "{}") + field(11, "x"), 0), ("SearchTags", field(6, 5), 0)):
+        assert server.grpc("/tempopb.StreamingQuerier/" + method, body)[0] == status, (method, body)
+    before = unknown()
+    for path in (f"/api/v2/traces/{SHOP}?start=&ofNextYear=1", "/api/v2/search/tags?limit=10&x=1"):
+        assert server.get(path).status == 200, path
+    for method, body in (("Search", field(8, "{}") + field(99, "x")), ("MetricsQueryInstant", range_query + field(77, 1)),
+                         ("SearchTagValues", field(1, "name") + field(55, 2))):
+        assert server.grpc("/tempopb.StreamingQuerier/" + method, body)[0] == 0, method
+    assert unknown() == before + 5
 
 
 def flame(selector, status=200):

@@ -177,6 +177,97 @@ def test_stack_trace_selectors():
     assert all(len(s["locationId"]) == 1 for s in told["sample"])
 
 
+# Pyroscope's own cases: five stacks of 1, what a filter asks for, and the sum of what it leaves.
+FRAMES = ["root;a", "root;a;b", "root;b", "root;forbidden", "root;a;forbidden"]
+FILTERS = [(dict(includeFunctionNames=["a"]), 3), (dict(includeFunctionNames=["a", "b"]), 1),
+           (dict(excludeFunctionNames=["forbidden"]), 3), (dict(includeFunctionNames=["a"], excludeFunctionNames=["forbidden"]), 2),
+           (dict(includeFunctionNames=["missing"]), 0), (dict(includeFunctionNameRegexes=["^a$"]), 3),
+           (dict(excludeFunctionNameRegexes=["forbid"]), 3), (dict(includeFunctionNameRegexes=["^a$", "^b$"]), 1),
+           (dict(includeFunctionNames=["a"], includeFunctionNameRegexes=["^b$"]), 1), ({}, 5)]
+LISTS = ["includeFunctionNames", "excludeFunctionNames", "includeFunctionNameRegexes", "excludeFunctionNameRegexes"]
+
+
+def filtered(server, selector):
+    """The sums that all calls with this selector give, in JSON and in protobuf."""
+    body = dict(profileTypeID=CPU, labelSelector='{service_name="frames"}', stackTraceSelector=selector)
+    sums = [int(ask("SelectMergeStacktraces", **body)["flamegraph"].get("total", 0)),
+            sum(int(s["value"][0]) for s in ask("SelectMergeProfile", **body).get("sample", [])),
+            sum(p["value"] for s in ask("SelectSeries", **body, step=15).get("series", []) for p in s["points"])]
+    lists = b"".join(field(LISTS.index(k) + 1, v) for k, names in selector.get("frameFilter", {}).items() for v in names)
+    told = b"".join(field(1, field(1, s["name"])) for s in selector.get("callSite", [])) + field(3, lists)
+    head = field(1, CPU) + field(2, '{service_name="frames"}') + field(3, RANGE["start"]) + field(4, RANGE["end"])
+    answer = server.post(QUERIER + "SelectMergeStacktraces", head + field(7, told), "application/proto")
+    in_json = json.dumps({**RANGE, **body})
+    same = server.post(QUERIER + "SelectMergeStacktraces", in_json, JSON)
+    assert answer.status == same.status == 200, (answer.status, same.text)
+    names = json.loads(same.body)["flamegraph"]["names"][1:]
+    assert all(name.encode() in answer.body for name in names), (selector, answer.body)
+    assert not any(s.encode() in answer.body for s in {"a", "b", "forbidden", "root"} - set(names) if len(s) > 1)
+    return sums
+
+
+def test_frames_choose_whole_stacks_in_every_call():
+    assert server.post("/api/v1/profile?service=frames", pprof({s: 1 for s in FRAMES}, when=NOW - 20 * 10**9)).status == 200
+    for _ in range(2):  # in memory, and in a block
+        for lists, want in FILTERS:
+            assert filtered(server, {"frameFilter": lists}) == [want] * 3, lists
+        both = {"callSite": [{"name": "root"}, {"name": "a"}], "frameFilter": {"includeFunctionNames": ["b"]}}
+        assert filtered(server, both) == [1] * 3
+        assert filtered(server, {"callSite": [{"name": "root"}, {"name": "a"}]}) == [3] * 3
+        flame = ask("SelectMergeStacktraces", profileTypeID=CPU, labelSelector='{service_name="frames"}',
+                    stackTraceSelector={"frameFilter": {"includeFunctionNames": ["b"]}})["flamegraph"]
+        assert bars(flame)["root"][0] == 2, flame  # from the root on
+        assert server.post("/api/v1/flush", b"", JSON).status == 200
+    for name, kind in (("includeFunctionNameRegexes", "include"), ("excludeFunctionNameRegexes", "exclude")):
+        answer = server.post(QUERIER + "SelectSeries", json.dumps(dict(
+            RANGE, profileTypeID=CPU, step=15, stackTraceSelector={"frameFilter": {name: ["["]}})), JSON)
+        told = json.loads(answer.body)
+        assert answer.status == 400 and told["code"] == "invalid_argument", told
+        assert told["message"].startswith(f'invalid {kind} function name regex "[": '), told
+
+
+def test_our_own_call_chooses_stacks_by_frames_too():
+    def folded(**params):
+        answer = get("/api/v1/profile", app="frames", format="folded", **params)
+        assert answer.status == 200, answer.text
+        return answer.text.splitlines()
+    assert folded(frame="b") == ["root;a;b 1", "root;b 1"]
+    assert folded(not_frame="forbidden", frame="a") == ["root;a 1", "root;a;b 1"]
+    assert folded(frame_regex="forbid", not_frame_regex="^a$") == ["root;forbidden 1"]
+    assert folded(call_site="root", frame="b", not_frame="a") == ["root;b 1"]
+    bad = get("/api/v1/profile", app="frames", frame_regex="[")
+    assert bad.status == 400 and "regex" in bad.text, bad.text
+
+
+def test_a_span_selector_is_the_same_in_both_calls():
+    body = dict(profileTypeID=CPU, labelSelector="{}", spanSelector=[SPAN])
+    assert ask("SelectMergeStacktraces", **body) == ask("SelectMergeSpanProfile", **body)
+    told = ask("SelectMergeStacktraces", **body, stackTraceSelector={"frameFilter": {"excludeFunctionNames": ["slow"]}})
+    assert told["flamegraph"]["names"] == ["total"], told
+
+
+def unknown(api):
+    name = f'spanflame_unknown_request_fields_total{{api="{api}"}} '
+    return int(next(line for line in server.get("/metrics").text.splitlines() if line.startswith(name)).split()[-1])
+
+
+def test_fields_are_obeyed_refused_or_counted():
+    for method, body in (("SelectMergeStacktraces", {"format": "PROFILE_FORMAT_FUNCTIONS"}),
+                         ("SelectMergeStacktraces", {"format": "PROFILE_FORMAT_FUNCTION_TREE", "formatOptions": {}}),
+                         ("Diff", {"format": "PROFILE_FORMAT_FUNCTIONS"}), ("Diff", {"format": "PROFILE_FORMAT_DOT"}),
+                         ("SelectMergeSpanProfile", {"format": "PROFILE_FORMAT_PPROF", "spanSelector": [SPAN]}),
+                         ("SelectSeries", {"step": 15, "exemplarType": 7}),
+                         ("SelectSeries", {"step": 15, "stackTraceSelector": {"goPgo": {"keepLocations": 3}}})):
+        answer = server.post(QUERIER + method, json.dumps({**RANGE, "profileTypeID": CPU, **body}), JSON)
+        assert answer.status == 501 and json.loads(answer.body)["code"] == "unimplemented", (method, body, answer.text)
+    before = unknown("pyroscope")
+    ask("SelectSeries", profileTypeID=CPU, step=15, ofNextYear=[1, {"a": 2}], spanSelector=[SPAN])
+    body = field(1, RANGE["start"]) + field(2, RANGE["end"]) + field(77, "x")
+    assert server.post(QUERIER + "ProfileTypes", body, "application/proto").status == 200
+    get("/pyroscope/label-values", label="env", other=1)
+    assert unknown("pyroscope") == before + 4
+
+
 def test_other_forms_of_a_tree():
     told = ask("SelectMergeStacktraces", profileTypeID=CPU, labelSelector='{service_name="shop"}', format=2)
     assert base64.b64decode(told["tree"]).startswith(b"\x00\x00\x01\x04main\x00\x02"), told

@@ -16,6 +16,9 @@ enum { MAX_NODES = 1 << 20, MAX_SITES = 1024 };
 struct asked {
     struct sf_profile_ask ask;
     sf_str format;
+    sf_str *sites;
+    size_t n_sites, n_terms;
+    struct sf_stack_term terms[SF_STACK_TERMS];
 };
 
 static bool param(const struct sf_request *r, const char *name, struct sf_arena *req, sf_str *out)
@@ -48,29 +51,50 @@ static enum sf_err read_selector(sf_str text, struct sf_arena *req, struct sf_pr
     return SF_OK;
 }
 
-/* call_site=main&call_site=serve: functions from the outermost on. */
-static enum sf_err read_sites(const struct sf_request *r, struct sf_arena *req,
-                              struct sf_profile_ask *ask, struct sf_why *why)
+/* call_site=main&call_site=serve: functions from the outermost on; frame=parse and the like: what a
+ * stack holds. All of them in the order they are given. */
+static enum sf_err take_stack_param(sf_str name, sf_str val, struct asked *a, struct sf_arena *req,
+                                    struct sf_why *why)
+{
+    static const struct {
+        const char *name;
+        enum sf_stack_term_kind kind;
+    } kinds[] = {{"frame", SF_STACK_HAS},
+                 {"not_frame", SF_STACK_LACKS},
+                 {"frame_regex", SF_STACK_HAS_PATTERN},
+                 {"not_frame_regex", SF_STACK_LACKS_PATTERN}};
+    bool is_site = sf_str_eq(name, SF_STR("call_site"));
+    size_t kind = 0, n_kinds = sizeof(kinds) / sizeof(kinds[0]);
+    sf_str *to;
+    while (kind < n_kinds && !sf_str_eq(name, sf_str_from(kinds[kind].name)))
+        kind++;
+    if ((!is_site && kind == n_kinds) || val.len == 0)
+        return SF_OK;
+    if (is_site && a->n_sites == MAX_SITES)
+        return sf_fail(why, SF_ERR_INPUT, "more than %d times call_site", MAX_SITES);
+    if (!is_site && a->n_terms == SF_STACK_TERMS)
+        return sf_fail(why, SF_ERR_INPUT, "more than %d names and patterns of frames",
+                       SF_STACK_TERMS);
+    if (is_site && !a->sites)
+        a->sites = sf_arena_new_n(req, MAX_SITES, sizeof(*a->sites));
+    if (is_site && !a->sites)
+        return sf_no_room(why, "call_site");
+    to = is_site ? &a->sites[a->n_sites++] : &a->terms[a->n_terms].text;
+    if (!is_site)
+        a->terms[a->n_terms++].kind = kinds[kind].kind;
+    return sf_arena_copy(req, val, to) ? SF_OK : sf_no_room(why, "the name of a frame");
+}
+
+static enum sf_err read_stacks(const struct sf_request *r, struct sf_arena *req, struct asked *a,
+                               struct sf_why *why)
 {
     struct sf_buf name = {.max = SF_LIMIT_PARAM_LEN}, val = {.max = SF_LIMIT_PARAM_LEN};
     sf_str rest = r->query;
-    sf_str *sites = NULL;
-    size_t n = 0;
     enum sf_err err = SF_OK;
-    while (!err && sf_request_param_next(&rest, &name, &val)) {
-        if (!sf_str_eq(sf_buf_str(&name), SF_STR("call_site")))
-            continue;
-        if (!sites)
-            sites = sf_arena_new_n(req, MAX_SITES, sizeof(*sites));
-        if (n == MAX_SITES)
-            err = sf_fail(why, SF_ERR_INPUT, "more than %d times call_site", MAX_SITES);
-        else if (!sites || !sf_arena_copy(req, sf_buf_str(&val), &sites[n++]))
-            err = sf_fail(why, SF_ERR_LIMIT, "no room for call_site");
-    }
+    while (!err && sf_request_param_next(&rest, &name, &val))
+        err = take_stack_param(sf_buf_str(&name), sf_buf_str(&val), a, req, why);
     sf_buf_done(&name);
     sf_buf_done(&val);
-    ask->sites = sites;
-    ask->n_sites = n;
     return err;
 }
 
@@ -85,7 +109,7 @@ static enum sf_err read_parameters(const struct sf_request *r, struct sf_arena *
     if (param(r, "selector", req, &text))
         err = read_selector(text, req, &a->ask, why);
     if (!err)
-        err = read_sites(r, req, &a->ask, why);
+        err = read_stacks(r, req, a, why);
     (void)param(r, "type", req, &a->ask.type);
     (void)param(r, "span_id", req, &a->ask.span_id);
     a->format = SF_STR("flamegraph");
@@ -105,6 +129,14 @@ static enum sf_err read_parameters(const struct sf_request *r, struct sf_arena *
     return err ? err
                : sf_params_range(r, sf_clock_wall_ns(), SF_NS_PER_HOUR, &a->ask.from_ns,
                                  &a->ask.until_ns, why);
+}
+
+static enum sf_err make_filter(struct asked *a, struct sf_stack_filter **out, struct sf_why *why)
+{
+    struct sf_stack_ask ask = {a->sites, a->n_sites, a->terms, a->n_terms};
+    enum sf_err err = sf_stack_filter_new(&ask, out, why);
+    a->ask.stacks = err ? NULL : *out;
+    return err;
 }
 
 static bool wants_page(const struct sf_request *r)
@@ -128,15 +160,18 @@ bool sf_profile_read_handle(struct sf_call *call, struct sf_worker *worker)
     struct asked a = {0};
     struct sf_profile_view view;
     const struct sf_profile_form *form = NULL;
+    struct sf_stack_filter *stacks = NULL;
     struct sf_why why = {0};
     enum sf_err err = read_parameters(call->request, &worker->arena, &a, &why);
-    if (!err) {
+    if (!err)
         err = sf_profile_form_find(a.format, wants_page(call->request), &form, &why);
-    }
+    if (!err)
+        err = make_filter(&a, &stacks, &why);
     if (!err)
         err = sf_call_query(call, worker, tenants, &q, &why);
     if (!err)
         err = sf_profile_get(atomic_load(&call->service->store), &a.ask, &q, &view, &why);
+    sf_stack_filter_free(stacks);
     if (!err)
         err = sf_profile_form_render(form, &view, &worker->arena, &call->response->body, &why);
     if (!err && !sf_buf_ok(&call->response->body))

@@ -1,6 +1,7 @@
 #include "serve/pyroscope/querier_ask.h"
 
 #include "base/text.h"
+#include "serve/pyroscope/profile_uuid.h"
 #include "wire/json.h"
 #include "wire/pb.h"
 
@@ -145,54 +146,41 @@ static const struct {
 
 static const struct {
     enum slot slot;
-    const char *ending; /* of the word */
+    const char *name;
     int64_t number;
 } words[] = {
-    {FORMAT, "_FLAMEGRAPH", SF_QUERIER_FLAMEGRAPH},
-    {FORMAT, "_TREE", SF_QUERIER_TREE},
-    {FORMAT, "_DOT", SF_QUERIER_DOT},
-    {FORMAT, "_PPROF", SF_QUERIER_PPROF},
-    {EXEMPLARS, "_NONE", SF_QUERIER_EXEMPLARS_NONE},
-    {EXEMPLARS, "_INDIVIDUAL", SF_QUERIER_EXEMPLARS_PROFILES},
-    {EXEMPLARS, "_SPAN", SF_QUERIER_EXEMPLARS_SPANS},
-    {DOTS, "_INDIVIDUAL", SF_QUERIER_DOTS_PROFILES},
-    {DOTS, "_SPAN", SF_QUERIER_DOTS_SPANS},
-    {AVERAGE, "_AVERAGE", 1},
+    {FORMAT, "PROFILE_FORMAT_UNSPECIFIED", SF_QUERIER_ANY},
+    {FORMAT, "PROFILE_FORMAT_FLAMEGRAPH", SF_QUERIER_FLAMEGRAPH},
+    {FORMAT, "PROFILE_FORMAT_TREE", SF_QUERIER_TREE},
+    {FORMAT, "PROFILE_FORMAT_DOT", SF_QUERIER_DOT},
+    {FORMAT, "PROFILE_FORMAT_PPROF", SF_QUERIER_PPROF},
+    {EXEMPLARS, "EXEMPLAR_TYPE_UNSPECIFIED", SF_QUERIER_EXEMPLARS_DEFAULT},
+    {EXEMPLARS, "EXEMPLAR_TYPE_NONE", SF_QUERIER_EXEMPLARS_NONE},
+    {EXEMPLARS, "EXEMPLAR_TYPE_INDIVIDUAL", SF_QUERIER_EXEMPLARS_PROFILES},
+    {EXEMPLARS, "EXEMPLAR_TYPE_SPAN", SF_QUERIER_EXEMPLARS_SPANS},
+    {DOTS, "HEATMAP_QUERY_TYPE_UNSPECIFIED", SF_QUERIER_DOTS_DEFAULT},
+    {DOTS, "HEATMAP_QUERY_TYPE_INDIVIDUAL", SF_QUERIER_DOTS_PROFILES},
+    {DOTS, "HEATMAP_QUERY_TYPE_SPAN", SF_QUERIER_DOTS_SPANS},
+    {AVERAGE, "TIME_SERIES_AGGREGATION_TYPE_SUM", 0},
+    {AVERAGE, "TIME_SERIES_AGGREGATION_TYPE_AVERAGE", 1},
 };
 
-/* ---- profile ids ---- */
+/* Of newer clients: each asks for another answer than the one without it. They have no numbers yet
+ * that all servers agree on. */
+static const char *const refused[] = {"formatOptions", "format_options", "sandwichFunction",
+                                      "sandwich_function"};
 
-bool sf_profile_uuid_parse(sf_str text, sf_profile_id *out)
-{
-    sf_profile_id id;
-    size_t n = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        int digit = sf_hex_digit(text.p[i]);
-        if (text.p[i] == '-')
-            continue;
-        if (digit < 0 || n == 32)
-            return false;
-        id.b[n / 2] = (uint8_t)(n % 2 ? id.b[n / 2] | digit : digit << 4);
-        n++;
-    }
-    if (n != 32)
-        return false;
-    *out = id;
-    return true;
-}
-
-void sf_profile_uuid_render(sf_profile_id id, char out[37])
-{
-    static const char digits[] = "0123456789abcdef";
-    char *to = out;
-    for (size_t i = 0; i < 16; i++) {
-        if (i == 4 || i == 6 || i == 8 || i == 10)
-            *to++ = '-';
-        *to++ = digits[id.b[i] >> 4];
-        *to++ = digits[id.b[i] & 15];
-    }
-    *to = 0;
-}
+/* The lists of a frame filter, by field number. */
+static const struct {
+    const char *key, *other_key;
+    enum sf_stack_term_kind kind;
+} frame_lists[] = {
+    {"includeFunctionNames", "include_function_names", SF_STACK_HAS},
+    {"excludeFunctionNames", "exclude_function_names", SF_STACK_LACKS},
+    {"includeFunctionNameRegexes", "include_function_name_regexes", SF_STACK_HAS_PATTERN},
+    {"excludeFunctionNameRegexes", "exclude_function_name_regexes", SF_STACK_LACKS_PATTERN},
+};
+enum { FRAME_LISTS = sizeof(frame_lists) / sizeof(frame_lists[0]) };
 
 /* ---- values, however they were written ---- */
 
@@ -247,6 +235,16 @@ static enum sf_err put_site(struct sf_querier_ask *a, sf_str name, struct sf_why
     return SF_OK;
 }
 
+static enum sf_err put_frame(struct sf_querier_ask *a, enum sf_stack_term_kind kind, sf_str text,
+                             struct sf_why *why)
+{
+    if (a->n_frames == SF_STACK_TERMS)
+        return sf_fail(why, SF_ERR_LIMIT, "frame_filter: more than %d names and patterns",
+                       SF_STACK_TERMS);
+    a->frames[a->n_frames++] = (struct sf_stack_term){text, kind};
+    return SF_OK;
+}
+
 static void put_number(struct sf_querier_ask *a, enum slot slot, int64_t v)
 {
     switch (slot) {
@@ -262,12 +260,40 @@ static void put_number(struct sf_querier_ask *a, enum slot slot, int64_t v)
     }
 }
 
-static void put_word(struct sf_querier_ask *a, enum slot slot, sf_str text)
+static const char *name_of(enum slot slot)
+{
+    return slot == FORMAT      ? "format"
+           : slot == EXEMPLARS ? "exemplar_type"
+           : slot == DOTS      ? "query_type"
+                               : "aggregation";
+}
+
+/* A word that is not known asks for something that is not done here. Clients that can do without it
+ * ask again: they know a server without it by this error. */
+static enum sf_err put_word(struct sf_querier_ask *a, enum slot slot, sf_str text,
+                            struct sf_why *why)
 {
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (words[i].slot == slot && sf_str_ends(text, sf_str_from(words[i].ending)))
+        if (words[i].slot == slot && sf_str_eq(text, sf_str_from(words[i].name))) {
             put_number(a, slot, words[i].number);
+            return SF_OK;
+        }
     }
+    return sf_fail(why, SF_ERR_UNSUPPORTED, "%s: %.*s is not supported", name_of(slot),
+                   SF_STR_ARG(sf_str_part(text, 0, 60)));
+}
+
+static enum sf_err put_word_number(struct sf_querier_ask *a, enum slot slot, int64_t number,
+                                   struct sf_why *why)
+{
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (words[i].slot == slot && words[i].number == number) {
+            put_number(a, slot, number);
+            return SF_OK;
+        }
+    }
+    return sf_fail(why, SF_ERR_UNSUPPORTED, "%s: %lld is not supported", name_of(slot),
+                   (long long)number);
 }
 
 static bool is_text(enum slot slot)
@@ -294,28 +320,42 @@ static struct sf_querier_ask *side_of(struct sf_querier_ask *a, enum slot slot,
 static enum sf_err read_pb(enum sf_querier_method method, struct sf_pb *pb, struct sf_arena *req,
                            struct sf_querier_ask *a, struct sf_why *why);
 
+/* Part of a stack trace selector: call_site, go_pgo or frame_filter. */
+static enum sf_err read_site_part(struct sf_pb *part, uint32_t kind, struct sf_querier_ask *a,
+                                  struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    while (!err && sf_pb_next(part)) {
+        if (kind == 1 && part->field == 1) {
+            err = put_site(a, sf_pb_str(part), why);
+        } else if (kind == 2 && part->field == 1) {
+            a->keep_leaves = sf_pb_u32(part);
+        } else if (kind == 2 && part->field == 2) {
+            a->is_flat = sf_pb_bool(part);
+        } else if (kind == 3 && part->field >= 1 && part->field <= FRAME_LISTS) {
+            err = put_frame(a, frame_lists[part->field - 1].kind, sf_pb_str(part), why);
+        } else {
+            a->n_unknown++;
+            sf_pb_skip(part);
+        }
+    }
+    return err;
+}
+
 static enum sf_err read_site_pb(struct sf_pb *site, struct sf_querier_ask *a, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     while (!err && sf_pb_next(site)) {
+        uint32_t kind = site->field;
         struct sf_pb part;
-        if (site->field != 1 && site->field != 2) {
+        if (kind < 1 || kind > 3) {
+            a->n_unknown++;
             sf_pb_skip(site);
             continue;
         }
-        bool is_pgo = site->field == 2;
-        a->has_pgo |= is_pgo;
+        a->has_pgo |= kind == 2;
         part = sf_pb_msg(site);
-        while (!err && sf_pb_next(&part)) {
-            if (is_pgo && part.field == 1)
-                a->keep_leaves = sf_pb_u32(&part);
-            else if (is_pgo && part.field == 2)
-                a->is_flat = sf_pb_bool(&part);
-            else if (!is_pgo && part.field == 1)
-                err = put_site(a, sf_pb_str(&part), why);
-            else
-                sf_pb_skip(&part);
-        }
+        err = read_site_part(&part, kind, a, why);
         sf_pb_join(site, &part);
     }
     return err;
@@ -357,14 +397,17 @@ static enum sf_err read_pb(enum sf_querier_method method, struct sf_pb *pb, stru
             if (fields[i].method == method && fields[i].number == pb->field)
                 f = &fields[i];
         }
-        if (!f)
+        if (!f) {
+            a->n_unknown++;
             sf_pb_skip(pb);
-        else if (is_text(f->slot))
+        } else if (is_text(f->slot))
             err = put_text(a, f->slot, sf_pb_str(pb), req, why);
         else if (f->slot < FORMAT)
             err = read_message_pb(pb, f->slot, req, a, why);
         else if (f->slot == STEP)
             a->step_s = sf_pb_double(pb);
+        else if (is_word(f->slot))
+            err = put_word_number(a, f->slot, sf_pb_i64(pb), why);
         else
             put_number(a, f->slot, sf_pb_i64(pb));
     }
@@ -373,8 +416,14 @@ static enum sf_err read_pb(enum sf_querier_method method, struct sf_pb *pb, stru
 
 /* ---- JSON ---- */
 
-static enum sf_err read_json(struct sf_json *j, struct sf_arena *req, struct sf_querier_ask *a,
-                             struct sf_why *why);
+static enum sf_err read_json(enum sf_querier_method method, struct sf_json *j, struct sf_arena *req,
+                             struct sf_querier_ask *a, struct sf_why *why);
+
+static void skip_unknown(struct sf_json *j, struct sf_querier_ask *a)
+{
+    a->n_unknown++;
+    sf_json_skip(j);
+}
 
 static void read_pgo_json(struct sf_json *j, struct sf_querier_ask *a)
 {
@@ -389,8 +438,34 @@ static void read_pgo_json(struct sf_json *j, struct sf_querier_ask *a)
                  sf_str_eq(key, SF_STR("aggregate_callees")))
             a->is_flat = sf_json_bool(j);
         else
-            sf_json_skip(j);
+            skip_unknown(j, a);
     }
+}
+
+static enum sf_err read_frames_json(struct sf_json *j, struct sf_querier_ask *a, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    sf_str key;
+    if (!sf_json_object(j))
+        return SF_OK;
+    while (sf_json_key(j, &key)) {
+        size_t i = 0;
+        while (i < FRAME_LISTS && !sf_str_eq(key, sf_str_from(frame_lists[i].key)) &&
+               !sf_str_eq(key, sf_str_from(frame_lists[i].other_key)))
+            i++;
+        if (i == FRAME_LISTS) {
+            skip_unknown(j, a);
+        } else if (sf_json_peek(j) == SF_JSON_NULL) {
+            sf_json_skip(j);
+        } else if (sf_json_array(j)) {
+            while (sf_json_item(j)) {
+                sf_str text = sf_json_str(j);
+                if (!err)
+                    err = put_frame(a, frame_lists[i].kind, text, why);
+            }
+        }
+    }
+    return err;
 }
 
 static enum sf_err read_sites_json(struct sf_json *j, struct sf_querier_ask *a, struct sf_why *why)
@@ -404,7 +479,7 @@ static enum sf_err read_sites_json(struct sf_json *j, struct sf_querier_ask *a, 
             continue;
         while (sf_json_key(j, &key)) {
             if (!sf_str_eq(key, SF_STR("name")))
-                sf_json_skip(j);
+                skip_unknown(j, a);
             else if (!err)
                 err = put_site(a, sf_json_str(j), why);
             else
@@ -422,7 +497,8 @@ static enum sf_err read_message_json(struct sf_json *j, enum slot slot, struct s
     sf_str key;
     if (slot == LEFT || slot == RIGHT) {
         side = side_of(a, slot, req);
-        return side ? read_json(j, req, side, why) : sf_no_room(why, "the request");
+        return side ? read_json(SF_QUERIER_STACKTRACES, j, req, side, why)
+                    : sf_no_room(why, "the request");
     }
     if (!sf_json_object(j))
         return SF_OK;
@@ -440,8 +516,11 @@ static enum sf_err read_message_json(struct sf_json *j, enum slot slot, struct s
         else if (slot == SITE &&
                  (sf_str_eq(key, SF_STR("goPgo")) || sf_str_eq(key, SF_STR("go_pgo"))))
             read_pgo_json(j, a);
+        else if (slot == SITE &&
+                 (sf_str_eq(key, SF_STR("frameFilter")) || sf_str_eq(key, SF_STR("frame_filter"))))
+            err = read_frames_json(j, a, why);
         else
-            sf_json_skip(j);
+            skip_unknown(j, a);
     }
     return err;
 }
@@ -458,14 +537,35 @@ static enum sf_err read_value(struct sf_json *j, enum slot slot, struct sf_arena
     else if (slot == STEP)
         a->step_s = sf_json_f64(j);
     else if (is_word(slot) && sf_json_peek(j) == SF_JSON_STRING)
-        put_word(a, slot, sf_json_str(j));
+        return put_word(a, slot, sf_json_str(j), why);
+    else if (is_word(slot))
+        return put_word_number(a, slot, sf_json_i64(j), why);
     else
         put_number(a, slot, sf_json_i64(j));
     return SF_OK;
 }
 
-static enum sf_err read_json(struct sf_json *j, struct sf_arena *req, struct sf_querier_ask *a,
-                             struct sf_why *why)
+/* Names are the same in all methods; which of them a method has is in its fields. */
+static bool has_field(enum sf_querier_method method, enum slot slot)
+{
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        if (fields[i].method == method && fields[i].slot == slot)
+            return true;
+    }
+    return false;
+}
+
+static enum sf_err check_refused(sf_str key, struct sf_why *why)
+{
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        if (sf_str_eq(key, sf_str_from(refused[i])))
+            return sf_fail(why, SF_ERR_UNSUPPORTED, "%s is not supported", refused[i]);
+    }
+    return SF_OK;
+}
+
+static enum sf_err read_json(enum sf_querier_method method, struct sf_json *j, struct sf_arena *req,
+                             struct sf_querier_ask *a, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     sf_str key;
@@ -475,8 +575,12 @@ static enum sf_err read_json(struct sf_json *j, struct sf_arena *req, struct sf_
         size_t i = 0, n = sizeof(names) / sizeof(names[0]);
         while (i < n && !sf_str_eq(key, sf_str_from(names[i].key)))
             i++;
-        if (i == n) {
-            sf_json_skip(j);
+        /* A comparison has a format of its own in newer clients. */
+        bool is_known = i < n && (has_field(method, names[i].slot) ||
+                                  (method == SF_QUERIER_DIFF && names[i].slot == FORMAT));
+        if (!is_known) {
+            err = check_refused(key, why);
+            skip_unknown(j, a);
         } else if (sf_json_peek(j) == SF_JSON_ARRAY) {
             sf_json_array(j);
             while (!err && sf_json_item(j))
@@ -505,6 +609,6 @@ enum sf_err sf_querier_ask_read(enum sf_querier_method method, sf_str body, bool
     if (!j)
         return sf_no_room(why, "the request");
     sf_json_init(j, body, req);
-    err = read_json(j, req, out, why);
+    err = read_json(method, j, req, out, why);
     return err ? err : sf_json_why(j, "request", why);
 }

@@ -1,5 +1,6 @@
 /* querier_ask.h - the requests of querier.v1.QuerierService, from protobuf or JSON. */
 #pragma once
+#include "flame/stack_filter.h"
 #include "query/label_selector.h"
 #include "serve/call.h"
 
@@ -50,16 +51,17 @@ struct sf_querier_ask {
     int64_t format, exemplars, dots, aggregation;
     int64_t keep_leaves; /* go_pgo; 0: not asked for */
     bool has_pgo, is_flat;
-    bool is_async;     /* asks for an id to come back with */
-    sf_str request_id; /* comes back with it */
+    struct sf_stack_term frames[SF_STACK_TERMS]; /* frame_filter */
+    size_t n_frames;
+    uint64_t n_unknown; /* fields that no version of the protocol that is known here has */
+    bool is_async;      /* asks for an id to come back with */
+    sf_str request_id;  /* comes back with it */
     double step_s;
     struct sf_querier_ask *sides[2]; /* of a comparison; NULL: not given */
 };
 
-/* INPUT, LIMIT. In `req`. */
+/* INPUT, LIMIT; UNSUPPORTED: a field or a word is known, or not, and asks for what is not done
+ * here. In `req`. */
 enum sf_err sf_querier_ask_read(enum sf_querier_method method, sf_str body, bool is_json,
                                 struct sf_arena *req, struct sf_querier_ask *out,
                                 struct sf_why *why);
-/* "0af3c1d2-...": 32 hexadecimal digits with or without dashes. */
-bool sf_profile_uuid_parse(sf_str text, sf_profile_id *out);
-void sf_profile_uuid_render(sf_profile_id id, char out[37]);

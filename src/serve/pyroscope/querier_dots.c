@@ -4,6 +4,7 @@
 
 #include "base/num.h"
 #include "base/time_unit.h"
+#include "serve/pyroscope/profile_uuid.h"
 
 struct naming { /* groups of the series that details belong to */
     struct sf_label *labels;

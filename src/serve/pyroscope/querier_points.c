@@ -6,6 +6,7 @@
 
 #include "base/num.h"
 #include "base/time_unit.h"
+#include "serve/pyroscope/profile_uuid.h"
 #include "serve/pyroscope/querier.h"
 #include "serve/pyroscope/querier_dots.h"
 #include "serve/pyroscope/querier_work.h"
@@ -139,13 +140,16 @@ static enum sf_err check(struct sf_querier_work *x)
         return sf_fail(&x->why, SF_ERR_INPUT, "profile_typeID is missing");
     if (a->limit < 0)
         return sf_fail(&x->why, SF_ERR_INPUT, "limit is not negative");
-    if (a->n_sites || a->has_pgo)
-        return sf_fail(&x->why, SF_ERR_UNSUPPORTED,
-                       "a time series is made without stacks: leave stack_trace_selector out");
+    if (a->has_pgo)
+        return sf_fail(&x->why, SF_ERR_UNSUPPORTED, "a time series has no stacks to cut: go_pgo");
+    if ((a->n_sites || a->n_frames) && a->exemplars == SF_QUERIER_EXEMPLARS_SPANS)
+        return sf_fail(
+            &x->why, SF_ERR_UNSUPPORTED,
+            "exemplars of spans are of all their stacks: leave stack_trace_selector out");
     return SF_OK;
 }
 
-static enum sf_err answer_points(struct sf_querier_work *x)
+static enum sf_err write_points(struct sf_querier_work *x)
 {
     struct sf_prof_points points;
     struct owners owners = {0};
@@ -155,9 +159,7 @@ static enum sf_err answer_points(struct sf_querier_work *x)
     int64_t step_ns;
     bool has_exemplars = x->ask->exemplars == SF_QUERIER_EXEMPLARS_PROFILES;
     bool has_spans = x->ask->exemplars == SF_QUERIER_EXEMPLARS_SPANS;
-    enum sf_err err = check(x);
-    if (err)
-        return err;
+    enum sf_err err;
     step_ns = (int64_t)(x->ask->step_s * 1000 + 0.5) * SF_NS_PER_MS;
     err = x->store->ops->prof_points(x->store, &x->query, x->ask->keys, x->ask->n_keys, step_ns,
                                      &x->q, &points, &x->why);
@@ -183,6 +185,20 @@ static enum sf_err answer_points(struct sf_querier_work *x)
                     has_spans ? &spans : NULL);
     sf_message_list_end(&x->m);
     return SF_OK;
+}
+
+static enum sf_err answer_points(struct sf_querier_work *x)
+{
+    struct sf_stack_filter *stacks = NULL;
+    enum sf_err err = check(x);
+    if (!err)
+        err = sf_querier_stacks(x->ask, &stacks, &x->why);
+    x->query.stacks = stacks;
+    if (!err)
+        err = write_points(x);
+    x->query.stacks = NULL;
+    sf_stack_filter_free(stacks);
+    return err;
 }
 
 bool sf_querier_points(struct sf_call *call, struct sf_worker *worker)

@@ -2,7 +2,7 @@
 #include "flame/flamebearer.h"
 #include "flame/tree_cut.h"
 #include "flame/tree_group.h"
-#include "flame/tree_site.h"
+#include "flame/tree_leaves.h"
 #include "join/profile.h"
 #include "join/spans_profile.h"
 #include "render/dot.h"
@@ -37,23 +37,37 @@ static enum sf_err merge_spans(struct sf_querier_work *x, const struct sf_prof_q
     return err;
 }
 
+static enum sf_err merge_stacks(struct sf_querier_work *x, const struct sf_prof_query *query,
+                                struct sf_tree *out)
+{
+    bool is_linked = query->n_spans > 0 && query->n_traces == 0;
+    const struct sf_tree *tree;
+    enum sf_err err = is_linked ? merge_spans(x, query, &tree)
+                                : x->store->ops->prof_merge(x->store, query, &x->q, &tree, &x->why);
+    if (!err && query->stacks && is_linked)
+        return sf_stack_filter_tree(query->stacks, tree, x->req, out, &x->why);
+    if (!err)
+        *out = *tree;
+    return err;
+}
+
 static enum sf_err merge(struct sf_querier_work *x, const struct sf_querier_ask *a,
                          const struct sf_prof_query *query, struct sf_tree *out)
 {
-    const struct sf_tree *tree;
+    struct sf_prof_query filtered = *query;
+    struct sf_stack_filter *stacks = NULL;
     enum sf_err err = check(a, &x->why);
-    if (!err && query->n_spans > 0 && query->n_traces == 0)
-        err = merge_spans(x, query, &tree);
-    else if (!err)
-        err = x->store->ops->prof_merge(x->store, query, &x->q, &tree, &x->why);
-    if (err)
-        return err;
-    if (a->has_pgo)
-        return sf_tree_leaves(tree, (uint32_t)a->keep_leaves, a->is_flat, x->req, out, &x->why);
-    if (a->n_sites)
-        return sf_tree_call_site(tree, a->sites, a->n_sites, x->req, out, &x->why);
-    *out = *tree;
-    return SF_OK;
+    if (!err)
+        err = sf_querier_stacks(a, &stacks, &x->why);
+    filtered.stacks = stacks;
+    if (!err)
+        err = merge_stacks(x, &filtered, out);
+    sf_stack_filter_free(stacks);
+    if (!err && a->has_pgo) {
+        struct sf_tree whole = *out;
+        err = sf_tree_leaves(&whole, (uint32_t)a->keep_leaves, a->is_flat, x->req, out, &x->why);
+    }
+    return err;
 }
 
 static enum sf_err merge_functions(struct sf_querier_work *x, const struct sf_querier_ask *a,
@@ -182,6 +196,10 @@ static enum sf_err answer_spans(struct sf_querier_work *x)
     enum sf_err err;
     if (x->ask->n_spans == 0)
         return sf_fail(&x->why, SF_ERR_INPUT, "span_selector is missing");
+    if (x->ask->format > SF_QUERIER_TREE)
+        return sf_fail(&x->why, SF_ERR_UNSUPPORTED,
+                       "the answer of SelectMergeSpanProfile has no place for this format: ask "
+                       "SelectMergeStacktraces with span_selector");
     err = merge_functions(x, x->ask, &x->query, &grouped);
     if (err)
         return err;
@@ -196,11 +214,15 @@ static enum sf_err answer_diff(struct sf_querier_work *x)
     struct sf_flamebearer flame;
     uint32_t max_nodes = 0;
     enum sf_err err = SF_OK;
+    if (x->ask->format > SF_QUERIER_FLAMEGRAPH)
+        return sf_fail(&x->why, SF_ERR_UNSUPPORTED, "a comparison is a flame graph only");
     for (size_t i = 0; !err && i < 2; i++) {
         struct sf_querier_ask *side = x->ask->sides[i];
         struct sf_prof_query query;
         if (!side)
             return sf_fail(&x->why, SF_ERR_INPUT, "%s is missing", i ? "right" : "left");
+        if (side->is_async || side->request_id.len)
+            return sf_fail(&x->why, SF_ERR_UNSUPPORTED, "a comparison is not asynchronous");
         err = sf_querier_query(side, SF_QUERIER_TIMES_REQUIRED, &query, &x->why);
         if (!err)
             err = merge_functions(x, side, &query, &trees[i]);

@@ -69,6 +69,24 @@ enum sf_err sf_querier_query(struct sf_querier_ask *a, enum sf_querier_times tim
     return SF_OK;
 }
 
+enum sf_err sf_querier_stacks(const struct sf_querier_ask *a, struct sf_stack_filter **out,
+                              struct sf_why *why)
+{
+    struct sf_stack_ask ask = {.sites = a->sites,
+                               .n_sites = a->has_pgo ? 0 : a->n_sites, /* go_pgo replaces it */
+                               .terms = a->frames,
+                               .n_terms = a->n_frames};
+    return sf_stack_filter_new(&ask, out, why);
+}
+
+static void count_unknown(const struct sf_querier_work *x)
+{
+    uint64_t n = x->ask->n_unknown;
+    for (size_t i = 0; i < 2; i++)
+        n += x->ask->sides[i] ? x->ask->sides[i]->n_unknown : 0;
+    sf_counters_add(x->call->service->counters, SF_COUNT_UNKNOWN_PYROSCOPE, n);
+}
+
 /* ---- questions that are asked again ----
  *
  * A client may ask for an id and come back with it for the answer. The id is the question itself:
@@ -137,6 +155,8 @@ bool sf_querier_run(struct sf_call *call, struct sf_worker *worker, enum sf_quer
                 : sf_no_room(&x.why, "the answer");
     if (!err)
         err = sf_querier_ask_read(method, body, x.m.is_json, x.req, x.ask, &x.why);
+    if (x.ask)
+        count_unknown(&x);
     if (!err && x.ask->request_id.len)
         err = recall(&x, method);
     if (!err)

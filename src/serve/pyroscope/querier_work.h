@@ -32,6 +32,10 @@ bool sf_querier_run(struct sf_call *call, struct sf_worker *worker, enum sf_quer
 enum sf_err sf_querier_query(struct sf_querier_ask *ask, enum sf_querier_times times,
                              struct sf_prof_query *out, struct sf_why *why);
 
+/* The stacks a question means; NULL: all. The caller frees it, after the question. INPUT. */
+enum sf_err sf_querier_stacks(const struct sf_querier_ask *ask, struct sf_stack_filter **out,
+                              struct sf_why *why);
+
 /* A label's value, those made of the type included; empty: none. False: no room. */
 bool sf_querier_label(struct sf_arena *req, const struct sf_series *s, sf_str key, sf_str *out);
 /* The names of labels that are made of the type. */

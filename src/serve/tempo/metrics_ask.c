@@ -83,14 +83,50 @@ static int64_t time_of(uint64_t ns)
     return ns == 0 ? -1 : ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
 
+/* The fields of QueryRangeRequest that QueryInstantRequest lacks. Parts of Tempo use some to divide
+ * a query among themselves: answering them with the whole would count everything many times. */
+static enum sf_err read_range_field(struct sf_pb *pb, struct times *t,
+                                    struct sf_metrics_params *out, struct sf_why *why)
+{
+    switch (pb->tag) {
+    case SF_PB_TAG(4, SF_PB_VARINT): t->step_ns = time_of(sf_pb_u64(pb)); break;
+    case SF_PB_TAG(8, SF_PB_LEN):
+        return sf_pb_str(pb).len == 0
+                   ? SF_OK
+                   : sf_fail(why, SF_ERR_UNSUPPORTED,
+                             "blockID is not supported: there are no blocks of Tempo's here");
+    case SF_PB_TAG(16, SF_PB_VARINT): out->n_exemplars = sf_pb_u32(pb); break;
+    case SF_PB_TAG(17, SF_PB_VARINT): out->max_series = sf_pb_u32(pb); break;
+    case SF_PB_TAG(18, SF_PB_VARINT):
+        return !sf_pb_bool(pb) ? SF_OK
+                               : sf_fail(why, SF_ERR_UNSUPPORTED,
+                                         "instant is not supported: ask MetricsQueryInstant");
+    case SF_PB_TAG(7, SF_PB_LEN):    /* old data or new: one store has both */
+    case SF_PB_TAG(9, SF_PB_VARINT): /* where in the block that blockID names, and how it is laid */
+    case SF_PB_TAG(10, SF_PB_VARINT):
+    case SF_PB_TAG(11, SF_PB_LEN):
+    case SF_PB_TAG(13, SF_PB_VARINT):
+    case SF_PB_TAG(14, SF_PB_VARINT):
+    case SF_PB_TAG(15, SF_PB_LEN):
+    case SF_PB_TAG(19, SF_PB_LEN): /* how Tempo's engine rewrites the query; not its meaning */
+        sf_pb_skip(pb);
+        break;
+    default:
+        out->n_unknown++;
+        sf_pb_skip(pb);
+        break;
+    }
+    return SF_OK;
+}
+
 enum sf_err sf_metrics_ask_message(sf_bytes message, bool is_instant, struct sf_metrics_params *out,
                                    struct sf_why *why)
 {
     struct sf_pb pb = sf_pb_init(message);
     struct times t = {.from_ns = -1, .to_ns = -1, .since_ns = DEFAULT_RANGE_NS};
-    enum sf_err err;
+    enum sf_err err = SF_OK;
     out->query.max = SF_LIMIT_QUERY_LEN;
-    while (sf_pb_next(&pb)) {
+    while (!err && sf_pb_next(&pb)) {
         switch (pb.tag) {
         case SF_PB_TAG(1, SF_PB_LEN):
             sf_buf_reset(&out->query);
@@ -98,13 +134,18 @@ enum sf_err sf_metrics_ask_message(sf_bytes message, bool is_instant, struct sf_
             break;
         case SF_PB_TAG(2, SF_PB_VARINT): t.from_ns = time_of(sf_pb_u64(&pb)); break;
         case SF_PB_TAG(3, SF_PB_VARINT): t.to_ns = time_of(sf_pb_u64(&pb)); break;
-        case SF_PB_TAG(4, SF_PB_VARINT): t.step_ns = time_of(sf_pb_u64(&pb)); break;
-        case SF_PB_TAG(16, SF_PB_VARINT): out->n_exemplars = sf_pb_u32(&pb); break;
-        case SF_PB_TAG(17, SF_PB_VARINT): out->max_series = sf_pb_u32(&pb); break;
-        default: sf_pb_skip(&pb); break;
+        default:
+            if (!is_instant) {
+                err = read_range_field(&pb, &t, out, why);
+            } else {
+                out->n_unknown++;
+                sf_pb_skip(&pb);
+            }
+            break;
         }
     }
-    err = sf_pb_why(&pb, is_instant ? "QueryInstantRequest" : "QueryRangeRequest", why);
+    if (!err)
+        err = sf_pb_why(&pb, is_instant ? "QueryInstantRequest" : "QueryRangeRequest", why);
     if (err)
         return err;
     if (t.step_ns < 0)

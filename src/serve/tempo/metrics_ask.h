@@ -9,6 +9,7 @@ struct sf_metrics_params {
     struct sf_metrics_window window;
     uint64_t n_exemplars; /* 0: the default */
     uint64_t max_series;  /* 0: the server's */
+    uint64_t n_unknown;   /* fields of the message that are not known here */
 };
 
 /* INPUT with a sentence. Either way `out` has to be emptied. */

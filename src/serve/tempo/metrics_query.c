@@ -110,6 +110,7 @@ static bool stream(struct sf_call *call, struct sf_worker *worker, bool is_insta
     sf_stream_begin(&p.stream);
     if (!err)
         err = sf_metrics_ask_message(message, is_instant, &a, &why);
+    sf_counters_add(call->service->counters, SF_COUNT_UNKNOWN_TEMPO, a.n_unknown);
     if (!err)
         err = run(call, worker, &a, &p, &result, &why);
     sf_metrics_ask_done(&a);

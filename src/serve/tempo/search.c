@@ -123,6 +123,7 @@ bool sf_search_stream(struct sf_call *call, struct sf_worker *worker)
     sf_stream_begin(&p.stream);
     if (!err)
         err = sf_search_ask_message(message, &a, &why);
+    sf_counters_add(call->service->counters, SF_COUNT_UNKNOWN_TEMPO, a.n_unknown);
     if (!err)
         err = run(call, worker, &a, &p, &result, &why);
     limit = a.limit;

@@ -149,7 +149,14 @@ static enum sf_err read_fields(struct sf_pb *pb, struct sf_search_ask *a,
             sf_buf_add_str(&a->query, sf_pb_str(pb));
             break;
         case SF_PB_TAG(9, SF_PB_VARINT): a->spans_per_set = sf_pb_u32(pb); break;
-        default: sf_pb_skip(pb); break;
+        case SF_PB_TAG(10, SF_PB_LEN): /* which replicas to ask: there is one */
+        case SF_PB_TAG(11, SF_PB_LEN): /* how Tempo's engine rewrites the query; not its meaning */
+            sf_pb_skip(pb);
+            break;
+        default:
+            a->n_unknown++;
+            sf_pb_skip(pb);
+            break;
         }
     }
     return err ? err : sf_pb_why(pb, "SearchRequest", why);

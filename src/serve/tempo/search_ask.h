@@ -8,6 +8,7 @@ struct sf_search_ask {
     struct sf_buf query; /* TraceQL; owned */
     uint64_t limit, spans_per_set;
     int64_t from_ns, to_ns; /* 0 and 0: all time */
+    uint64_t n_unknown;     /* fields of the message that are not known here */
 };
 
 /* INPUT with a sentence clients know. Either way `out` has to be emptied. */

@@ -99,6 +99,7 @@ static bool stream(struct sf_call *call, struct sf_worker *worker, enum sf_tags_
         err = sf_stream_request(call, q.req, &message, &why);
     if (!err)
         err = sf_tags_ask_message(message, q.req, &a, &why);
+    sf_counters_add(call->service->counters, SF_COUNT_UNKNOWN_TEMPO, a.n_unknown);
     if (!err)
         err = find(call, &a, &q, &result, &why);
     if (err)

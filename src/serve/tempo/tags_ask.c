@@ -122,7 +122,7 @@ enum sf_err sf_tags_ask_params(const struct sf_request *r, sf_str tag, struct sf
 
 struct message {
     sf_str first, query; /* the scope or the tag; the filter */
-    uint64_t from_s, to_s, limit;
+    uint64_t from_s, to_s, limit, n_unknown;
 };
 
 /* SearchTagsRequest has its times and limit one number lower than SearchTagValuesRequest. */
@@ -138,7 +138,12 @@ static enum sf_err read_message(sf_bytes bytes, bool is_names, struct message *m
         case 4: m->from_s = sf_pb_u32(&pb); break;
         case 5: m->to_s = sf_pb_u32(&pb); break;
         case 6: m->limit = sf_pb_u32(&pb); break;
-        default: sf_pb_skip(&pb); break;
+        case 7: /* when to stop looking for values: ours are counted, not looked for */
+        case 8: /* which replicas to ask: there is one */ sf_pb_skip(&pb); break;
+        default:
+            m->n_unknown++;
+            sf_pb_skip(&pb);
+            break;
         }
     }
     return sf_pb_why(&pb, is_names ? "SearchTagsRequest" : "SearchTagValuesRequest", why);
@@ -150,6 +155,7 @@ enum sf_err sf_tags_ask_message(sf_bytes message, struct sf_arena *req, struct s
     struct message m = {0};
     bool is_names = sf_tags_is_names(out->form);
     enum sf_err err = read_message(message, is_names, &m, why);
+    out->n_unknown = m.n_unknown;
     if (!err && is_names)
         err = settle_scope(m.first, &out->scope, why);
     if (err)

@@ -10,6 +10,7 @@ struct sf_tags_ask { /* `form` set, the rest zero */
     enum sf_attr_scope scope;  /* of names */
     struct sf_query_attr attr; /* of values */
     struct sf_tags tags;       /* all but its scratch */
+    uint64_t n_unknown;        /* fields of the message that are not known here */
 };
 
 bool sf_tags_is_names(enum sf_tags_form form);

@@ -1,5 +1,6 @@
 #include "serve/pyroscope/querier_ask.h"
 
+#include "serve/pyroscope/profile_uuid.h"
 #include "test.h"
 #include "wire/pb_writer.h"
 
@@ -64,6 +65,61 @@ TEST(querier_ask, reads_the_sides_of_a_comparison_from_protobuf)
     assert_true(a->sides[1]->has_pgo && a->sides[1]->is_flat);
     assert_int_equal(a->sides[1]->keep_leaves, 5);
     sf_buf_done(&body);
+}
+
+TEST(querier_ask, reads_frame_filters_in_both_forms)
+{
+    const char *json =
+        "{\"stackTraceSelector\":{\"frameFilter\":{\"includeFunctionNames\":[\"a\","
+        "\"b\"],\"exclude_function_name_regexes\":[\"^c\"],\"includeFunctionNameRegexes\""
+        ":null}}}";
+    struct sf_buf body = {0};
+    struct sf_querier_ask *a = read_json(SF_QUERIER_POINTS, json, SF_OK);
+    size_t site, part;
+    assert_int_equal(a->n_frames, 3);
+    assert_int_equal(a->frames[1].kind, SF_STACK_HAS);
+    assert_str(a->frames[1].text, "b");
+    assert_int_equal(a->frames[2].kind, SF_STACK_LACKS_PATTERN);
+    assert_int_equal(a->n_unknown, 0);
+    site = sf_pb_write_begin(&body, 6); /* of SelectMergeProfile */
+    part = sf_pb_write_begin(&body, 3);
+    sf_pb_write_str(&body, 2, SF_STR("x"));
+    sf_pb_write_str(&body, 3, SF_STR("y"));
+    sf_pb_write_str(&body, 9, SF_STR("of another time"));
+    sf_pb_write_end(&body, part);
+    sf_pb_write_end(&body, site);
+    a = sf_arena_new(&req, sizeof(*a));
+    assert_ok(sf_querier_ask_read(SF_QUERIER_PROFILE, sf_buf_str(&body), false, &req, a, &why));
+    assert_int_equal(a->n_frames, 2);
+    assert_int_equal(a->frames[0].kind, SF_STACK_LACKS);
+    assert_int_equal(a->frames[1].kind, SF_STACK_HAS_PATTERN);
+    assert_int_equal(a->n_unknown, 1);
+    sf_buf_done(&body);
+}
+
+/* A field that changes the answer elsewhere is never passed over. */
+TEST(querier_ask, refuses_what_it_knows_and_does_not_do)
+{
+    struct sf_buf body = {0};
+    struct sf_querier_ask *a;
+    static const char *const words[] = {
+        "{\"format\":\"PROFILE_FORMAT_FUNCTION_TREE\"}",
+        "{\"format\":\"PROFILE_FORMAT_FUNCTIONS\"}", "{\"format\":9}",
+        "{\"formatOptions\":{\"functions\":{\"limit\":\"0\"}}}", "{\"sandwichFunction\":\"f\"}"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        read_json(SF_QUERIER_STACKTRACES, words[i], SF_ERR_UNSUPPORTED);
+    read_json(SF_QUERIER_POINTS, "{\"exemplarType\":\"EXEMPLAR_TYPE_OTHER\"}", SF_ERR_UNSUPPORTED);
+    read_json(SF_QUERIER_POINTS, "{\"aggregation\":7}", SF_ERR_UNSUPPORTED);
+    read_json(SF_QUERIER_HEATMAP, "{\"queryType\":\"x\"}", SF_ERR_UNSUPPORTED);
+    sf_pb_write_u64(&body, 6, 5);
+    a = sf_arena_new(&req, sizeof(*a));
+    assert_err(sf_querier_ask_read(SF_QUERIER_STACKTRACES, sf_buf_str(&body), false, &req, a, &why),
+               SF_ERR_UNSUPPORTED);
+    sf_buf_done(&body);
+    /* A field of another method is none of this one. */
+    a = read_json(SF_QUERIER_POINTS, "{\"spanSelector\":[\"0011223344556677\"],\"x\":1}", SF_OK);
+    assert_int_equal(a->n_spans, 0);
+    assert_int_equal(a->n_unknown, 2);
 }
 
 TEST(querier_ask, refuses_ids_that_are_none)

@@ -1,4 +1,4 @@
-/* profile_points.c - sums of profiles over time: totals only, no stacks. */
+/* profile_points.c - sums of profiles over time: of totals, or of the stacks that are meant. */
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -9,6 +9,7 @@
 #include "model/process.h"
 #include "store/local/profiles/profile_query.h"
 #include "store/local/profiles/profile_read.h"
+#include "store/local/profiles/profile_stacks.h"
 
 struct summing {
     const struct sf_prof_query *query;
@@ -98,7 +99,7 @@ static bool make_room(struct summing *x)
 }
 
 static struct sf_prof_point point_of(const struct summing *x, const struct sf_profile_source *s,
-                                     uint32_t i, uint32_t group)
+                                     uint32_t i, uint32_t group, int64_t value)
 {
     const struct sf_profile_row *row = &s->rows[i];
     const struct sf_process *process = row->process == SF_NONE ? NULL : &s->processes[row->process];
@@ -107,11 +108,11 @@ static struct sf_prof_point point_of(const struct summing *x, const struct sf_pr
         .time_ns = step_of(x, sf_profile_source_start(s, i)),
         .duration_ns = row->duration_ns,
         .process = process ? sf_process_hash(s->service, process->key) : 0,
-        .value = row->total,
+        .value = value,
         .n_samples = row->n_samples,
         .n_profiles = 1,
         .id = sf_profile_row_id(s->service, &s->series[row->series], row),
-        .id_value = row->total,
+        .id_value = value,
         .id_ns = row->time_ns,
         .is_slot = s->starts && s->is_alone[i],
     };
@@ -128,6 +129,7 @@ static enum sf_err see(void *arg, struct sf_profile_walk *w, struct sf_profile_s
     struct summing *x = arg;
     struct sf_buf key = {0};
     uint32_t *groups = sf_arena_new_n(&w->scratch, (size_t)s->n_series + 1, sizeof(*groups));
+    const int64_t *sums = NULL;
     enum sf_err err = groups ? sf_profile_source_rows(w, s, why)
                              : sf_no_memory(why, "a time series");
     for (uint32_t i = 0; !err && i < s->n_series; i++) {
@@ -136,8 +138,12 @@ static enum sf_err see(void *arg, struct sf_profile_walk *w, struct sf_profile_s
             !group_of(x, &s->series[i], &key, &groups[i]))
             err = sf_no_memory(why, "a time series");
     }
+    if (!err && x->query->stacks)
+        err = sf_profile_stacks_sum(w, s, x->query->stacks, groups, &sums, why);
     for (uint32_t i = 0; !err && i < s->n_rows; i++) {
         const struct sf_profile_row *row = &s->rows[i];
+        if (sums && sums[i] == 0)
+            continue; /* none of its stacks is meant */
         if (groups[row->series] == SF_NONE || s->series[row->series].flags & SF_PROFILE_REQUEST ||
             !sf_profile_source_is_asked(x->query, w->q, s, i))
             continue;
@@ -145,7 +151,7 @@ static enum sf_err see(void *arg, struct sf_profile_walk *w, struct sf_profile_s
             err = sf_fail(why, SF_ERR_LIMIT, "query: too many points; ask for longer steps");
             break;
         }
-        x->points[x->n++] = point_of(x, s, i, groups[row->series]);
+        x->points[x->n++] = point_of(x, s, i, groups[row->series], sums ? sums[i] : row->total);
     }
     sf_buf_done(&key);
     return err;

@@ -1,4 +1,4 @@
-#include "flame/tree_site.h"
+#include "flame/tree_leaves.h"
 
 #include "base/buf.h"
 #include "flame/tree_builder.h"
@@ -54,42 +54,7 @@ static void expect(const struct sf_tree *t, const char *want)
     sf_buf_done(&got);
 }
 
-static const struct stack stacks[] = {{{"main", "a", "x"}, 5, 0},
-                                      {{"main", "b", "x"}, 7, 0},
-                                      {{"main", "b"}, 2, 0},
-                                      {{"main"}, 1, 0},
-                                      {{"b", "main"}, 9, 0}};
-
-TEST(tree_site, keeps_whole_stacks_that_begin_so)
-{
-    const sf_str names[] = {SF_STR("main"), SF_STR("b")};
-    struct sf_tree t, out;
-    assert_true(sf_arena_init(&req, 1 << 20));
-    t = tree(stacks, 5);
-    assert_ok(sf_tree_call_site(&t, names, 2, &req, &out, NULL));
-    expect(&out, "main;b 2 main;b;x 7 ");
-    assert_int_equal(out.total, 9);
-    assert_int_equal(out.n_nodes, 4); /* no way that leads nowhere */
-    assert_ok(sf_tree_call_site(&t, names, 1, &req, &out, NULL));
-    assert_int_equal(out.total, 15);
-    assert_ok(sf_tree_call_site(&t, &names[1], 1, &req, &out, NULL));
-    expect(&out, "b;main 9 ");
-    sf_arena_done(&req);
-}
-
-TEST(tree_site, is_empty_where_nothing_begins_so)
-{
-    const sf_str names[] = {SF_STR("x")};
-    struct sf_tree t, out;
-    assert_true(sf_arena_init(&req, 1 << 20));
-    t = tree(stacks, 5);
-    assert_ok(sf_tree_call_site(&t, names, 1, &req, &out, NULL));
-    assert_int_equal(out.n_nodes, 1);
-    assert_int_equal(out.total, 0);
-    sf_arena_done(&req);
-}
-
-TEST(tree_site, keeps_the_ends_of_stacks)
+TEST(tree_leaves, keeps_the_ends_of_stacks)
 {
     static const struct stack lines[] = {
         {{"main", "a", "x"}, 5, 10}, {{"main", "b", "x"}, 7, 11}, {{"main"}, 1, 3}};
