@@ -30,7 +30,6 @@ static const char *name_of_other(sf_str bytes)
                 "7zXZ"),
          "xz"},
         {SF_STR("PERFFILE"), "a perf.data file of perf before 3.2"},
-        {SF_STR("2ELIFREP"), "a perf.data file of a big-endian machine"},
     };
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
         if (sf_str_starts(bytes, others[i].start))

@@ -38,6 +38,7 @@ struct run {
     sf_bytes piece;    /* not yet consumed */
     uint64_t consumed; /* bytes before `piece` */
     bool is_ended;     /* pull has nothing more */
+    bool is_open;      /* the end of the last frame may be missing */
     struct sf_buf *out;
     size_t out_from, max_len;
     struct sf_why *why;
@@ -375,7 +376,7 @@ static enum sf_err zstd_frames(struct run *r)
             return bad(r, "damaged");
         had_any |= from.pos > 0;
         if (r->is_ended && r->piece.len == 0 && to.pos == 0 && status != 0)
-            return bad(r, "truncated");
+            return r->is_open && had_any ? SF_OK : bad(r, "truncated");
     }
 }
 
@@ -426,15 +427,16 @@ static enum sf_err gzip_body(struct run *r)
 
 static enum sf_err inflate_run(struct run *r, enum sf_inflate_kind kind)
 {
-    static const char *const names[] = {"gzip", "deflate", "zstd"};
+    static const char *const names[] = {"gzip", "deflate", "zstd", "zstd"};
     enum sf_err err;
 
     if (!sf_buf_ok(r->out))
         return r->out->err;
     r->name = names[kind];
+    r->is_open = kind == SF_INFLATE_ZSTD_OPEN;
     r->out_from = r->out->len;
     err = kind == SF_INFLATE_GZIP   ? gzip_body(r)
-          : kind == SF_INFLATE_ZSTD ? zstd_body(r)
+          : kind != SF_INFLATE_ZLIB ? zstd_body(r)
                                     : zlib_or_raw(r);
     if (err) {
         r->out->len = r->out_from;

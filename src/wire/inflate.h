@@ -15,6 +15,7 @@ enum sf_inflate_kind {
     SF_INFLATE_GZIP,
     SF_INFLATE_ZLIB, /* "deflate": zlib-wrapped, or raw when the first bytes are no zlib header */
     SF_INFLATE_ZSTD,
+    SF_INFLATE_ZSTD_OPEN, /* the last frame may lack its end: what a writer flushed so far */
 };
 
 struct sf_inflate; /* opaque: the libraries' contexts */

@@ -1,4 +1,4 @@
-/* perf.data, as `perf record` writes it to a file or a pipe, little-endian:
+/* perf.data, as `perf record` writes it to a file or a pipe, in the byte order of its machine:
  *
  *     "PERFILE2", size of the header, size of an attribute, and where attributes, records and
  *     features are; of a pipe only the first two, and attributes come as records
@@ -7,13 +7,19 @@
  * by its event's attribute. Records of several CPUs are not in order of time, so they are sorted
  * first. Maps, forks and commands build up the address spaces in which the addresses of samples are
  * looked up: there are no symbols in the file, so a frame is a file, its build id and an offset.
- * Everything that is neither of these is stepped over. */
+ * Everything that is neither of these is stepped over.
+ *
+ * With `perf record -z` records lie in others as one stream of zstd, which is flushed with each of
+ * them and never ended; a record may begin in one piece and end in the next. On a big-endian
+ * machine the magic reads "2ELIFREP", and bits of words that hold flags count from the other end.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/limits.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "decode/perf/perf_cursor.h"
 #include "decode/perf/perf_event.h"
 #include "decode/perf/perf_maps.h"
 #include "decode/sample_clock.h"
@@ -53,6 +59,7 @@ enum {
     PIPE_HEADER_LEN = 16,
     MIN_ATTR_LEN = 48,
     FEATURE_BUILD_ID = 2,
+    FEATURE_HOSTNAME = 3,
     FEATURE_EVENT_DESC = 12,
     MAX_FEATURES = 256,
     MAX_ATTRS = 256,
@@ -77,7 +84,7 @@ struct event_id {
 
 struct record {
     uint64_t time;
-    size_t off;
+    const uint8_t *p;
     uint32_t order;
 };
 
@@ -92,62 +99,15 @@ struct data {
     struct sf_perf_maps maps;
     struct sf_perf_events events;
     struct sf_sample_clock clock;
-    bool has_clock;
+    struct sf_buf packed; /* the stream of compressed records */
+    bool has_clock, is_big;
 };
 
-/* --- bytes --- */
-
-struct cursor { /* of one record: what is not there reads as zero, and is_short sticks */
-    const uint8_t *at, *end;
-    bool is_short;
-};
-
-static uint64_t take_u64(struct cursor *c)
-{
-    uint64_t v;
-    if (c->end - c->at < 8) {
-        c->is_short = true;
-        return 0;
-    }
-    v = sf_load_u64le(c->at);
-    c->at += 8;
-    return v;
-}
-
-static uint32_t take_u32(struct cursor *c)
-{
-    uint32_t v;
-    if (c->end - c->at < 4) {
-        c->is_short = true;
-        return 0;
-    }
-    v = sf_load_u32le(c->at);
-    c->at += 4;
-    return v;
-}
-
-static void skip(struct cursor *c, uint64_t n)
-{
-    if (n > (uint64_t)(c->end - c->at))
-        c->is_short = true;
-    else
-        c->at += n;
-}
-
-/* Up to a zero byte, or all there is. */
-static sf_str take_text(struct cursor *c)
-{
-    const uint8_t *from = c->at;
-    while (c->at < c->end && *c->at)
-        c->at++;
-    return (sf_str){(const char *)from, (size_t)(c->at - from)};
-}
-
-static struct cursor part(const struct data *d, uint64_t off, uint64_t len)
+static struct sf_perf_cursor part(const struct data *d, uint64_t off, uint64_t len)
 {
     if (off > d->file.len || len > d->file.len - off)
-        return (struct cursor){d->file.p, d->file.p, true};
-    return (struct cursor){d->file.p + off, d->file.p + off + len, false};
+        return (struct sf_perf_cursor){d->file.p, d->file.p, true, d->is_big};
+    return (struct sf_perf_cursor){d->file.p + off, d->file.p + off + len, false, d->is_big};
 }
 
 /* --- events --- */
@@ -176,10 +136,10 @@ static sf_str name_of(uint32_t type, uint64_t config)
     return SF_STR("samples");
 }
 
-static void add_ids(struct data *d, struct cursor *c, uint64_t n, uint32_t attr)
+static void add_ids(struct data *d, struct sf_perf_cursor *c, uint64_t n, uint32_t attr)
 {
     for (uint64_t i = 0; i < n && !c->is_short && d->ids.n < MAX_IDS; i++) {
-        uint64_t id = take_u64(c);
+        uint64_t id = sf_perf_take_u64(c);
         struct event_id *to = sf_profile_list_more(d->b, &d->ids, sizeof(*to));
         if (!to || c->is_short)
             return;
@@ -188,19 +148,19 @@ static void add_ids(struct data *d, struct cursor *c, uint64_t n, uint32_t attr)
     }
 }
 
-static bool add_attr(struct data *d, struct cursor c)
+static bool add_attr(struct data *d, struct sf_perf_cursor c)
 {
     struct attr a = {0}, *to;
     uint64_t flags;
-    a.type = take_u32(&c);
-    take_u32(&c); /* size */
-    a.config = take_u64(&c);
-    a.period = take_u64(&c);
-    a.sample_type = take_u64(&c);
-    a.read_format = take_u64(&c);
-    flags = take_u64(&c);
-    a.is_freq = flags >> 10 & 1;
-    a.has_sample_id = flags >> 18 & 1;
+    a.type = sf_perf_take_u32(&c);
+    sf_perf_take_u32(&c); /* size */
+    a.config = sf_perf_take_u64(&c);
+    a.period = sf_perf_take_u64(&c);
+    a.sample_type = sf_perf_take_u64(&c);
+    a.read_format = sf_perf_take_u64(&c);
+    flags = sf_perf_take_u64(&c);
+    a.is_freq = flags >> (c.is_big ? 63 - 10 : 10) & 1;
+    a.has_sample_id = flags >> (c.is_big ? 63 - 18 : 18) & 1;
     a.name = name_of(a.type, a.config);
     to = c.is_short ? NULL : sf_profile_list_more(d->b, &d->attrs, sizeof(*to));
     if (!to)
@@ -212,9 +172,10 @@ static bool add_attr(struct data *d, struct cursor c)
 
 static enum sf_err read_attrs(struct data *d)
 {
-    uint64_t attr_len = sf_load_u64le(d->file.p + 16), off = sf_load_u64le(d->file.p + 24),
-             len = sf_load_u64le(d->file.p + 32);
-    struct cursor all = part(d, off, len);
+    uint64_t attr_len = sf_perf_u64(d->file.p + 16, d->is_big),
+             off = sf_perf_u64(d->file.p + 24, d->is_big),
+             len = sf_perf_u64(d->file.p + 32, d->is_big);
+    struct sf_perf_cursor all = part(d, off, len);
     if (all.is_short || attr_len < MIN_ATTR_LEN + 16 || attr_len > 4096 ||
         len / attr_len > MAX_ATTRS)
         return sf_fail(d->b->why, SF_ERR_INPUT,
@@ -222,9 +183,11 @@ static enum sf_err read_attrs(struct data *d)
                        ") are not in the file or no attributes",
                        len, off);
     for (; (uint64_t)(all.end - all.at) >= attr_len && !d->b->is_full; all.at += attr_len) {
-        struct cursor section = {all.at + attr_len - 16, all.at + attr_len, false}, ids;
-        uint64_t ids_off = take_u64(&section), ids_len = take_u64(&section);
-        if (!add_attr(d, (struct cursor){all.at, all.at + attr_len - 16, false}))
+        struct sf_perf_cursor section = {all.at + attr_len - 16, all.at + attr_len, false,
+                                         d->is_big},
+                              ids;
+        uint64_t ids_off = sf_perf_take_u64(&section), ids_len = sf_perf_take_u64(&section);
+        if (!add_attr(d, (struct sf_perf_cursor){all.at, all.at + attr_len - 16, false, d->is_big}))
             break;
         ids = part(d, ids_off, ids_len);
         if (!ids.is_short)
@@ -250,25 +213,25 @@ static const struct attr *attr_of(const struct data *d, uint64_t id)
 
 /* --- features --- */
 
-static void read_event_names(struct data *d, struct cursor c)
+static void read_event_names(struct data *d, struct sf_perf_cursor c)
 {
-    uint32_t n = take_u32(&c), attr_len = take_u32(&c);
+    uint32_t n = sf_perf_take_u32(&c), attr_len = sf_perf_take_u32(&c);
     for (uint32_t i = 0; i < n && i < d->attrs.n && !c.is_short; i++) {
         uint32_t n_ids, len;
-        struct cursor text;
+        struct sf_perf_cursor text;
         sf_str name;
-        skip(&c, attr_len);
-        n_ids = take_u32(&c);
-        len = take_u32(&c);
+        sf_perf_skip(&c, attr_len);
+        n_ids = sf_perf_take_u32(&c);
+        len = sf_perf_take_u32(&c);
         text = c;
-        skip(&c, len);
+        sf_perf_skip(&c, len);
         if (c.is_short)
             return;
         text.end = c.at;
-        name = take_text(&text);
+        name = sf_perf_take_text(&text);
         if (name.len)
             ((struct attr *)d->attrs.items)[i].name = name;
-        skip(&c, (uint64_t)n_ids * 8);
+        sf_perf_skip(&c, (uint64_t)n_ids * 8);
     }
 }
 
@@ -281,19 +244,19 @@ static sf_str hex_of(struct data *d, const uint8_t *p, size_t len)
     return (sf_str){to, 2 * len};
 }
 
-static void read_build_ids(struct data *d, struct cursor c)
+static void read_build_ids(struct data *d, struct sf_perf_cursor c)
 {
     while (c.end - c.at >= 36 && d->build_ids.n < 65536) {
-        uint16_t misc = sf_load_u16le(c.at + 4), size = sf_load_u16le(c.at + 6);
+        uint16_t misc = sf_perf_u16(c.at + 4, d->is_big), size = sf_perf_u16(c.at + 6, d->is_big);
         size_t len = misc >> 15 && c.at[32] && c.at[32] <= 20 ? c.at[32] : 20;
-        struct cursor name = {c.at + 36, c.at + size, false};
+        struct sf_perf_cursor name = {c.at + 36, c.at + size, false, d->is_big};
         struct build_id *to;
         if (size < 36 || size > c.end - c.at)
             return;
         to = sf_profile_list_more(d->b, &d->build_ids, sizeof(*to));
         if (!to)
             return;
-        *to = (struct build_id){take_text(&name), hex_of(d, c.at + 12, len)};
+        *to = (struct build_id){sf_perf_take_text(&name), hex_of(d, c.at + 12, len)};
         d->build_ids.n++;
         c.at += size;
     }
@@ -305,17 +268,30 @@ static int by_file(const void *x, const void *y)
     return sf_str_cmp(a->file, b->file);
 }
 
+/* Words of a long of the machine: on a big-endian one the first byte of each is the highest. */
+static bool has_feature(const struct data *d, unsigned i, unsigned word_len)
+{
+    unsigned byte = i / 8;
+    if (d->is_big)
+        byte = byte / word_len * word_len + word_len - 1 - byte % word_len;
+    return d->file.p[72 + byte] >> i % 8 & 1;
+}
+
 static void read_features(struct data *d)
 {
-    uint64_t at = sf_add_sat_u64(sf_load_u64le(d->file.p + 40), sf_load_u64le(d->file.p + 48));
+    /* Every perf says which host the file is from; its place tells the size of the words. */
+    bool is_short = !has_feature(d, FEATURE_HOSTNAME, 8) && has_feature(d, FEATURE_HOSTNAME, 4);
+    unsigned word_len = is_short ? 4 : 8;
+    uint64_t at = sf_add_sat_u64(sf_perf_u64(d->file.p + 40, d->is_big),
+                                 sf_perf_u64(d->file.p + 48, d->is_big));
     for (unsigned i = 0; i < MAX_FEATURES; i++) {
-        struct cursor section, content;
+        struct sf_perf_cursor section, content;
         uint64_t off, len;
-        if (!(d->file.p[72 + i / 8] >> i % 8 & 1))
+        if (!has_feature(d, i, word_len))
             continue;
         section = part(d, at, 16);
-        off = take_u64(&section);
-        len = take_u64(&section);
+        off = sf_perf_take_u64(&section);
+        len = sf_perf_take_u64(&section);
         if (section.is_short)
             return;
         at += 16;
@@ -340,7 +316,7 @@ static sf_str build_id_of(const struct data *d, sf_str file)
 /* --- records --- */
 
 /* The time of a record that is no sample stands in a trailer, counted from its end. */
-static uint64_t time_of_other(const struct data *d, struct cursor c)
+static uint64_t time_of_other(const struct data *d, struct sf_perf_cursor c)
 {
     const struct attr *a = d->attrs.items;
     size_t back = 8;
@@ -350,65 +326,65 @@ static uint64_t time_of_other(const struct data *d, struct cursor c)
     back += a->sample_type & HAS_STREAM ? 8 : 0;
     back += a->sample_type & HAS_CPU ? 8 : 0;
     back += a->sample_type & HAS_IDENTIFIER ? 8 : 0;
-    return (size_t)(c.end - c.at) < back ? 0 : sf_load_u64le(c.end - back);
+    return (size_t)(c.end - c.at) < back ? 0 : sf_perf_u64(c.end - back, d->is_big);
 }
 
 struct sample {
     const struct attr *attr;
     uint64_t ip, time, period;
     uint32_t pid, tid;
-    struct cursor chain; /* addresses */
+    struct sf_perf_cursor chain; /* addresses */
 };
 
-static void skip_read(struct cursor *c, uint64_t format)
+static void skip_read(struct sf_perf_cursor *c, uint64_t format)
 {
     uint64_t each = 1 + (format >> 2 & 1) + (format >> 4 & 1),
              once = (format & 1) + (format >> 1 & 1), n = 1;
     if (format >> 3 & 1)
-        n = take_u64(c);
+        n = sf_perf_take_u64(c);
     if (n > 1u << 16)
         c->is_short = true;
     else
-        skip(c, 8 * (once + n * each));
+        sf_perf_skip(c, 8 * (once + n * each));
 }
 
-static bool read_sample(const struct data *d, struct cursor c, struct sample *out)
+static bool read_sample(const struct data *d, struct sf_perf_cursor c, struct sample *out)
 {
     struct sample s = {.attr = d->attrs.items};
     uint64_t type = s.attr->sample_type, id = 0, n;
-    struct cursor again = c;
+    struct sf_perf_cursor again = c;
     if (type & HAS_IDENTIFIER) {
-        id = take_u64(&c);
+        id = sf_perf_take_u64(&c);
         s.attr = attr_of(d, id);
         type = s.attr->sample_type;
     } else if (type & HAS_ID) { /* behind fields that all events of a file have alike */
-        skip(&again, (type & HAS_IP ? 8u : 0) + (type & HAS_TID ? 8u : 0) +
-                         (type & HAS_TIME ? 8u : 0) + (type & HAS_ADDR ? 8u : 0));
-        s.attr = attr_of(d, take_u64(&again));
+        sf_perf_skip(&again, (type & HAS_IP ? 8u : 0) + (type & HAS_TID ? 8u : 0) +
+                                 (type & HAS_TIME ? 8u : 0) + (type & HAS_ADDR ? 8u : 0));
+        s.attr = attr_of(d, sf_perf_take_u64(&again));
         type = s.attr->sample_type;
     }
     if (type & HAS_IP)
-        s.ip = take_u64(&c);
+        s.ip = sf_perf_take_u64(&c);
     if (type & HAS_TID) {
-        s.pid = take_u32(&c);
-        s.tid = take_u32(&c);
+        s.pid = sf_perf_take_u32(&c);
+        s.tid = sf_perf_take_u32(&c);
     }
     if (type & HAS_TIME)
-        s.time = take_u64(&c);
-    skip(&c, (type & HAS_ADDR ? 8u : 0) + (type & HAS_ID ? 8u : 0) + (type & HAS_STREAM ? 8u : 0) +
-                 (type & HAS_CPU ? 8u : 0));
+        s.time = sf_perf_take_u64(&c);
+    sf_perf_skip(&c, (type & HAS_ADDR ? 8u : 0) + (type & HAS_ID ? 8u : 0) +
+                         (type & HAS_STREAM ? 8u : 0) + (type & HAS_CPU ? 8u : 0));
     if (type & HAS_PERIOD)
-        s.period = take_u64(&c);
+        s.period = sf_perf_take_u64(&c);
     else if (!s.attr->is_freq)
         s.period = s.attr->period;
     if (type & HAS_READ)
         skip_read(&c, s.attr->read_format);
-    s.chain = (struct cursor){c.at, c.at, false};
+    s.chain = (struct sf_perf_cursor){c.at, c.at, false, d->is_big};
     if (type & HAS_CALLCHAIN) {
-        n = take_u64(&c);
+        n = sf_perf_take_u64(&c);
         if (n > (uint64_t)(c.end - c.at) / 8)
             return false;
-        s.chain = (struct cursor){c.at, c.at + 8 * n, false};
+        s.chain = (struct sf_perf_cursor){c.at, c.at + 8 * n, false, d->is_big};
     }
     *out = s;
     return !c.is_short;
@@ -451,7 +427,7 @@ static void push_addr(struct data *d, uint32_t pid, uint64_t addr, bool is_kerne
     push(d, sf_profile_build_location(d->b, &l));
 }
 
-static void add_sample(struct data *d, struct cursor c, unsigned misc, size_t off)
+static void add_sample(struct data *d, struct sf_perf_cursor c, unsigned misc)
 {
     struct sample s;
     struct sf_sample out = {.count = 1};
@@ -459,14 +435,15 @@ static void add_sample(struct data *d, struct cursor c, unsigned misc, size_t of
     uint32_t process;
     if (!read_sample(d, c, &s)) {
         sf_profile_build_drop(d->b, &d->b->drops.n_samples,
-                              "perf.data: the sample at byte %zu is longer than its record", off);
+                              "perf.data: sample %" PRIu32 " is longer than its record",
+                              d->b->samples.n + 1);
         return;
     }
     d->frames.n = 0;
     if (s.chain.at == s.chain.end && s.ip)
         push_addr(d, s.pid, s.ip, is_kernel, false);
     while (s.chain.at < s.chain.end) {
-        uint64_t addr = take_u64(&s.chain);
+        uint64_t addr = sf_perf_take_u64(&s.chain);
         if (addr >= CONTEXT_MAX)
             is_kernel = addr == CONTEXT_KERNEL || (is_kernel && addr != CONTEXT_USER);
         else if (d->frames.n < 4 * SF_LIMIT_FRAMES)
@@ -500,21 +477,21 @@ static void add_sample(struct data *d, struct cursor c, unsigned misc, size_t of
     sf_profile_build_sample(d->b, &d->b->me, &out);
 }
 
-static void add_map(struct data *d, struct cursor c, bool is_2, unsigned misc)
+static void add_map(struct data *d, struct sf_perf_cursor c, bool is_2, unsigned misc)
 {
     struct sf_perf_map map = {0};
-    uint32_t pid = take_u32(&c);
+    uint32_t pid = sf_perf_take_u32(&c);
     uint64_t len;
-    take_u32(&c); /* thread */
-    map.start = take_u64(&c);
-    len = take_u64(&c);
-    map.off = take_u64(&c);
+    sf_perf_take_u32(&c); /* thread */
+    map.start = sf_perf_take_u64(&c);
+    len = sf_perf_take_u64(&c);
+    map.off = sf_perf_take_u64(&c);
     if (is_2) {
         if (misc & MISC_MMAP_BUILD_ID && c.end - c.at >= 24 && c.at[0] && c.at[0] <= 20)
             map.build_id = hex_of(d, c.at + 4, c.at[0]);
-        skip(&c, 32);
+        sf_perf_skip(&c, 32);
     }
-    map.file = take_text(&c);
+    map.file = sf_perf_take_text(&c);
     if (c.is_short || !map.file.len || !len || len > UINT64_MAX - map.start)
         return;
     map.limit = map.start + len;
@@ -524,10 +501,10 @@ static void add_map(struct data *d, struct cursor c, bool is_2, unsigned misc)
         &d->maps, (misc & MISC_CPUMODE) == MISC_KERNEL ? (uint32_t)SF_PERF_KERNEL_PID : pid, &map);
 }
 
-static void take_comm(struct data *d, struct cursor c, unsigned misc)
+static void take_comm(struct data *d, struct sf_perf_cursor c, unsigned misc)
 {
-    uint32_t pid = take_u32(&c), tid = take_u32(&c), place;
-    sf_str comm = take_text(&c);
+    uint32_t pid = sf_perf_take_u32(&c), tid = sf_perf_take_u32(&c), place;
+    sf_str comm = sf_perf_take_text(&c);
     if (c.is_short)
         return;
     if (misc & MISC_EXEC)
@@ -537,9 +514,10 @@ static void take_comm(struct data *d, struct cursor c, unsigned misc)
         sf_perf_maps_at(&d->maps, place)->comm = sf_profile_clean(d->b, comm);
 }
 
-static void take_fork(struct data *d, struct cursor c)
+static void take_fork(struct data *d, struct sf_perf_cursor c)
 {
-    uint32_t pid = take_u32(&c), parent = take_u32(&c), tid = take_u32(&c), from = take_u32(&c);
+    uint32_t pid = sf_perf_take_u32(&c), parent = sf_perf_take_u32(&c), tid = sf_perf_take_u32(&c),
+             from = sf_perf_take_u32(&c);
     uint32_t place;
     if (c.is_short)
         return;
@@ -556,14 +534,13 @@ static void take_fork(struct data *d, struct cursor c)
     }
 }
 
-static void take_record(struct data *d, size_t off)
+static void take_record(struct data *d, const uint8_t *p)
 {
-    const uint8_t *p = d->file.p + off;
-    uint32_t type = sf_load_u32le(p);
-    unsigned misc = sf_load_u16le(p + 4), size = sf_load_u16le(p + 6);
-    struct cursor c = {p + 8, p + size, false};
+    uint32_t type = sf_perf_u32(p, d->is_big);
+    unsigned misc = sf_perf_u16(p + 4, d->is_big), size = sf_perf_u16(p + 6, d->is_big);
+    struct sf_perf_cursor c = {p + 8, p + size, false, d->is_big};
     if (type == RECORD_SAMPLE)
-        add_sample(d, c, misc, off);
+        add_sample(d, c, misc);
     else if (type == RECORD_MMAP || type == RECORD_MMAP2)
         add_map(d, c, type == RECORD_MMAP2, misc);
     else if (type == RECORD_COMM)
@@ -578,7 +555,7 @@ static bool is_wanted(uint32_t type)
            type == RECORD_COMM || type == RECORD_FORK;
 }
 
-static void note_record(struct data *d, size_t off, uint32_t type, struct cursor c)
+static void note_record(struct data *d, const uint8_t *p, uint32_t type, struct sf_perf_cursor c)
 {
     struct record *to;
     struct sample s;
@@ -587,7 +564,7 @@ static void note_record(struct data *d, size_t off, uint32_t type, struct cursor
     to = sf_profile_list_more(d->b, &d->records, sizeof(*to));
     if (!to)
         return;
-    *to = (struct record){.off = off, .order = d->records.n};
+    *to = (struct record){.p = p, .order = d->records.n};
     if (type != RECORD_SAMPLE)
         to->time = time_of_other(d, c);
     else if (read_sample(d, c, &s))
@@ -596,52 +573,93 @@ static void note_record(struct data *d, size_t off, uint32_t type, struct cursor
 }
 
 /* "perf record -o -": the attribute of an event, with the ids it has. */
-static void take_attr(struct data *d, struct cursor c)
+static void take_attr(struct data *d, struct sf_perf_cursor c)
 {
-    uint32_t len = c.end - c.at >= 8 ? sf_load_u32le(c.at + 4) : 0;
-    struct cursor ids = c;
+    uint32_t len = c.end - c.at >= 8 ? sf_perf_u32(c.at + 4, d->is_big) : 0;
+    struct sf_perf_cursor ids = c;
     if (len < MIN_ATTR_LEN || len > (size_t)(c.end - c.at) || d->attrs.n == MAX_ATTRS ||
-        !add_attr(d, (struct cursor){c.at, c.at + len, false}))
+        !add_attr(d, (struct sf_perf_cursor){c.at, c.at + len, false, d->is_big}))
         return;
-    skip(&ids, len);
+    sf_perf_skip(&ids, len);
     add_ids(d, &ids, (uint64_t)(ids.end - ids.at) / 8, d->attrs.n - 1);
     if (d->ids.n)
         qsort(d->ids.items, d->ids.n, sizeof(struct event_id), by_id);
 }
 
-static enum sf_err walk(struct data *d, size_t from, size_t end)
+/* A piece of the stream; since perf 6.15 its length is said, because records are padded. */
+static void take_packed(struct data *d, struct sf_perf_cursor c, bool is_2)
 {
-    size_t at = from;
-    while (end - at >= 8 && !d->b->is_full) {
-        const uint8_t *p = d->file.p + at;
-        uint32_t type = sf_load_u32le(p);
-        size_t size = sf_load_u16le(p + 6);
-        struct cursor c;
-        if (size < 8 || size > end - at) {
+    uint64_t len = is_2 ? sf_perf_take_u64(&c) : (uint64_t)(c.end - c.at);
+    if (c.is_short || len > (uint64_t)(c.end - c.at))
+        sf_profile_build_drop(d->b, &d->b->drops.n_parts,
+                              "perf.data: a compressed record is longer than itself");
+    else
+        sf_buf_add(&d->packed, c.at, (size_t)len);
+}
+
+/* Records in a row: of the file, or of what was compressed in it. */
+static void walk(struct data *d, sf_bytes in, bool is_inside)
+{
+    const uint8_t *p = in.p, *end = in.p + in.len;
+    while (end - p >= 8 && !d->b->is_full) {
+        uint32_t type = sf_perf_u32(p, d->is_big);
+        size_t size = sf_perf_u16(p + 6, d->is_big);
+        struct sf_perf_cursor c;
+        if (size < 8 || size > (size_t)(end - p)) {
             sf_profile_build_drop(
                 d->b, &d->b->drops.n_parts,
-                "perf.data: the record at byte %zu does not fit, so it ends there", at);
+                "perf.data: the record at byte %zu%s does not fit, so it ends there",
+                is_inside ? (size_t)(p - in.p) : (size_t)(p - d->file.p),
+                is_inside ? " of the inflated ones" : "");
             break;
         }
-        if (type == RECORD_COMPRESSED || type == RECORD_COMPRESSED2)
-            return sf_fail(
-                d->b->why, SF_ERR_UNSUPPORTED,
-                "perf.data: its records are compressed (perf record -z); send the output "
-                "of perf script");
-        c = (struct cursor){p + 8, p + size, false};
+        c = (struct sf_perf_cursor){p + 8, p + size, false, d->is_big};
         if (type == RECORD_ATTR)
             take_attr(d, c);
         else if (is_wanted(type))
-            note_record(d, at, type, c);
-        at += size;
+            note_record(d, p, type, c);
+        else if ((type == RECORD_COMPRESSED || type == RECORD_COMPRESSED2) && !is_inside)
+            take_packed(d, c, type == RECORD_COMPRESSED2);
+        p += size;
         if (type == RECORD_AUXTRACE) { /* raw bytes follow it */
-            uint64_t more = take_u64(&c);
-            if (more > end - at)
+            uint64_t more = sf_perf_take_u64(&c);
+            if (more > (uint64_t)(end - p))
                 break;
-            at += (size_t)more;
+            p += more;
         }
     }
-    return SF_OK;
+}
+
+/* The compressed records, inflated to where the batch may point at them. */
+static enum sf_err walk_packed(struct data *d)
+{
+    struct sf_inflate *z = sf_inflate_new();
+    size_t most = d->packed.len < SIZE_MAX / SF_LIMIT_RATIO ? d->packed.len * SF_LIMIT_RATIO
+                                                            : SIZE_MAX;
+    struct sf_buf plain = {0};
+    enum sf_err err = z && sf_buf_ok(&d->packed)
+                          ? sf_inflate_bytes(z, SF_INFLATE_ZSTD_OPEN, sf_buf_bytes(&d->packed),
+                                             most < SF_LIMIT_INFLATED_LEN ? most
+                                                                          : SF_LIMIT_INFLATED_LEN,
+                                             &plain, d->b->why)
+                          : sf_fail(d->b->why, SF_ERR_NOMEM, "perf.data: no memory to inflate");
+    if (err == SF_ERR_INPUT || err == SF_ERR_LIMIT)
+        sf_why_prefix(d->b->why, "perf.data: compressed records");
+    if (!err)
+        walk(d, sf_str_bytes(sf_profile_copy(d->b, sf_buf_str(&plain))), true);
+    sf_buf_done(&plain);
+    sf_inflate_free(z);
+    return err;
+}
+
+static enum sf_err walk_all(struct data *d, size_t from, size_t end)
+{
+    enum sf_err err = SF_OK;
+    walk(d, (sf_bytes){d->file.p + from, end - from}, false);
+    if (d->packed.len && !d->b->is_full)
+        err = walk_packed(d);
+    sf_buf_done(&d->packed);
+    return err;
 }
 
 static int by_time(const void *x, const void *y)
@@ -654,10 +672,10 @@ static int by_time(const void *x, const void *y)
 
 static enum sf_err read_file(struct data *d)
 {
-    uint64_t head = d->file.len >= 16 ? sf_load_u64le(d->file.p + 8) : 0, off, len;
+    uint64_t head = d->file.len >= 16 ? sf_perf_u64(d->file.p + 8, d->is_big) : 0, off, len;
     enum sf_err err;
     if (head == PIPE_HEADER_LEN)
-        return walk(d, PIPE_HEADER_LEN, d->file.len);
+        return walk_all(d, PIPE_HEADER_LEN, d->file.len);
     if (head < HEADER_LEN || d->file.len < HEADER_LEN)
         return sf_fail(d->b->why, SF_ERR_INPUT, "perf.data: cut short, %zu bytes hold no header",
                        d->file.len);
@@ -666,8 +684,8 @@ static enum sf_err read_file(struct data *d)
         return err;
     if (d->ids.n)
         qsort(d->ids.items, d->ids.n, sizeof(struct event_id), by_id);
-    off = sf_load_u64le(d->file.p + 40);
-    len = sf_load_u64le(d->file.p + 48);
+    off = sf_perf_u64(d->file.p + 40, d->is_big);
+    len = sf_perf_u64(d->file.p + 48, d->is_big);
     if (off > d->file.len)
         return sf_fail(d->b->why, SF_ERR_INPUT,
                        "perf.data: cut short, its records would begin at byte %" PRIu64 " of %zu",
@@ -675,7 +693,7 @@ static enum sf_err read_file(struct data *d)
     read_features(d);
     if (!len || len > d->file.len - off) /* perf was killed, or the file was cut */
         len = d->file.len - off;
-    return walk(d, (size_t)off, (size_t)(off + len));
+    return walk_all(d, (size_t)off, (size_t)(off + len));
 }
 
 static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
@@ -686,6 +704,7 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
         return SF_OK; /* finish says so */
     d->b = d->maps.b = d->events.b = b;
     d->file = sf_str_bytes(bytes);
+    d->is_big = sf_str_starts(bytes, SF_STR("2ELIFREP"));
     err = read_file(d);
     if (err || b->is_full)
         return err;
@@ -694,13 +713,13 @@ static enum sf_err decode(struct sf_profile_build *b, sf_str bytes)
     if (d->records.n)
         qsort(d->records.items, d->records.n, sizeof(struct record), by_time);
     for (uint32_t i = 0; i < d->records.n && sf_profile_build_ok(b); i++)
-        take_record(d, ((const struct record *)d->records.items)[i].off);
+        take_record(d, ((const struct record *)d->records.items)[i].p);
     return SF_OK;
 }
 
 static bool is_perf_data(sf_str bytes)
 {
-    return sf_str_starts(bytes, SF_STR("PERFILE2"));
+    return sf_str_starts(bytes, SF_STR("PERFILE2")) || sf_str_starts(bytes, SF_STR("2ELIFREP"));
 }
 
 const struct sf_profile_format sf_perf_data_format = {

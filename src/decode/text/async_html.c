@@ -10,11 +10,16 @@
  * and a key is an index and 3 bits of type. In the list each name but the first begins with one
  * character that says how many characters it shares with the one before. A call tree is nested HTML
  * lists, each item with its share and its own samples. What a bar has more than those on top of it
- * is its own. */
+ * is its own.
+ *
+ * A reversed tree begins with the leaves, below which are their callers, and says how many samples
+ * go through an item, not how many are its own. What an item has more than those below it are the
+ * samples whose outermost frame it is, so the way to it, read backwards, is their whole stack. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "base/num.h"
 #include "base/text.h"
 #include "decode/sample_sums.h"
 #include "decode/text/entities.h"
@@ -29,7 +34,8 @@ struct reader {
     struct sf_stack_text text;
     struct sf_profile_list names; /* of sf_str */
     struct sf_profile_list bars;  /* open ones, by level */
-    struct sf_profile_list path;
+    struct sf_profile_list path, turned;
+    bool is_reversed;
     int64_t level, width; /* of the last one */
     bool is_new_types;
     const char *fault;
@@ -233,7 +239,48 @@ static bool last_number(sf_str text, int64_t *out)
     return end > at;
 }
 
-/* "<li><div>[1] 9.0% 10 self: 1.0% 2</div><span class="t1"> name</span>" */
+/* Of a reversed tree: `path` is leaf first. */
+static void close_items(struct reader *r, uint32_t level)
+{
+    const struct bar *bars = r->bars.items;
+    const uint32_t *path = r->path.items;
+    uint32_t n = r->bars.n;
+    while (n > level && sf_profile_build_ok(r->b)) {
+        const struct bar *top = &bars[--n];
+        r->turned.n = 0;
+        for (uint32_t i = n + 1; top->width > top->inner && i-- > 0;) {
+            uint32_t *to = sf_profile_list_more(r->b, &r->turned, sizeof(*to));
+            if (!to)
+                return;
+            *to = path[i];
+            r->turned.n++;
+        }
+        if (r->turned.n)
+            sf_stack_text_add_path(&r->text, r->turned.items, r->turned.n, top->width - top->inner);
+    }
+    r->bars.n = r->path.n = level;
+}
+
+static void take_reversed(struct reader *r, sf_str name, int64_t total, uint32_t level)
+{
+    struct bar *bar;
+    uint32_t *path;
+    close_items(r, level - 1);
+    bar = sf_profile_list_more(r->b, &r->bars, sizeof(*bar));
+    path = sf_profile_list_more(r->b, &r->path, sizeof(*path));
+    if (!bar || !path || !sf_profile_build_ok(r->b))
+        return;
+    *bar = (struct bar){.width = total};
+    *path = sf_stack_text_frame(&r->text, name);
+    if (*path == SF_NONE)
+        return;
+    r->path.n++;
+    if (r->bars.n)
+        bar[-1].inner = sf_add_sat_i64(bar[-1].inner, total);
+    r->bars.n++;
+}
+
+/* "<li><div>[1] 9.0% 10 self: 1.0% 2</div><span class="t1"> name</span>"; reversed without self. */
 static void take_item(struct reader *r, sf_str line, uint32_t level)
 {
     size_t div, end, open, close;
@@ -249,12 +296,17 @@ static void take_item(struct reader *r, sf_str line, uint32_t level)
         close < open)
         return;
     name = sf_entities_decode(r->b, sf_str_trim(sf_str_part(rest, open + 1, close - open - 1)));
-    if (!sf_str_find(numbers, SF_STR("self:"), &div)) {
-        r->fault = "a tree from the leaves (reversed) says nothing about whole stacks";
-        return;
-    }
     if (!last_number(numbers, &self) || level == 0 || level > r->path.n + 1) {
         r->fault = "an item without its numbers or outside of the tree";
+        return;
+    }
+    if (!sf_str_find(numbers, SF_STR("self:"), &div)) {
+        r->is_reversed = true;
+        take_reversed(r, name, self, level);
+        return;
+    }
+    if (r->is_reversed) {
+        r->fault = "an item with samples of its own in a reversed tree";
         return;
     }
     r->path.n = level - 1;
@@ -287,6 +339,8 @@ static void read_tree(struct reader *r, sf_str text)
         }
         r->fault_off = (size_t)(line.p - all.p);
     }
+    if (r->is_reversed && !r->fault)
+        close_items(r, 0);
 }
 
 /* --- the file --- */

@@ -3,14 +3,17 @@
  *     Samples:                                        File: server
  *     samples/count cpu/nanoseconds                   Type: cpu
  *              1   10000000: 1 2                      -----------+------------------
- *     Locations                                            10ms   main.work
- *          1: 0x40 M=1 main.work /a.go:12 s=10                    main.main (inline)
- *     Mappings                                        -----------+------------------
+ *                     span_id:[00f1a2b3c4d5e6f7]           10ms   main.work
+ *     Locations                                                   main.main (inline)
+ *          1: 0x40 M=1 main.work /a.go:12 s=10         -----------+------------------
+ *     Mappings
  *     1: 0x4/0x5/0x0 /bin/server
  *
  * On the left everything is said in numbers; locations stand behind the samples, so they are read
- * first, and lines below a location are calls that were inlined into it. On the right values were
- * rounded for people, and of several sample types only one is there. */
+ * first, and lines below a location are calls that were inlined into it. Labels stand in lines of
+ * their own below their sample, numbers behind texts; nothing is quoted, so a number without a unit
+ * is told from a text by the names that profilers give to numbers. On the right values were rounded
+ * for people, and of several sample types only one is there. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -34,6 +37,12 @@ struct reader {
     struct sf_profile_list locations, lines, mappings, stack; /* mappings: sf_str by id - 1 */
     struct sf_id_map ids;
     uint32_t series[SF_LIMIT_SAMPLE_TYPES], n_types;
+    uint32_t whats[SF_LIMIT_SAMPLE_TYPES]; /* of -raw */
+    int64_t values[SF_LIMIT_SAMPLE_TYPES]; /* of the sample that waits for its labels */
+    struct sf_label labels[SF_LIMIT_SAMPLE_LABELS];
+    uint32_t n_labels;
+    struct sf_profile_ids of_labels;
+    bool is_open;
     bool has_count; /* the first type is of events */
     int64_t period;
     sf_str period_type, period_unit;
@@ -196,7 +205,7 @@ static void take_types(struct reader *r, sf_str line)
 {
     sf_str rest = line, word, names[SF_LIMIT_SAMPLE_TYPES], units[SF_LIMIT_SAMPLE_TYPES];
     struct sf_profile_what what = {.period = r->period};
-    uint32_t n = 0, set = sf_profile_build_set(r->b, &r->b->me, NULL, 0);
+    uint32_t n = 0;
     while (n < SF_LIMIT_SAMPLE_TYPES && sf_text_word(&rest, &word)) {
         size_t slash, open;
         if (!sf_str_find_char(word, '/', &slash))
@@ -209,28 +218,40 @@ static void take_types(struct reader *r, sf_str line)
     for (uint32_t i = 0; i < n; i++) {
         what.type = (struct sf_profile_type){sf_profile_name_of(names, n, SF_STR_NONE), names[i],
                                              units[i], r->period_type, r->period_unit};
-        r->series[i] = sf_profile_build_series(r->b, set,
-                                               sf_profile_build_what(r->b, &what, n == 1));
+        r->whats[i] = sf_profile_build_what(r->b, &what, n == 1);
     }
     r->n_types = n;
     r->has_count = n && (sf_str_starts(names[0], SF_STR("sample")) ||
                          sf_str_eq(names[0], SF_STR("contentions")) || n == 1);
 }
 
-/* "  1   10000000: 1 2 3"; lines with other words are labels of the sample above. */
-static void take_sample(struct reader *r, sf_str line)
+static void close_sample(struct reader *r)
 {
-    int64_t values[SF_LIMIT_SAMPLE_TYPES];
-    sf_str rest, word;
-    struct sf_sample s = {0};
+    struct sf_sample s = {.count = 1};
+    uint32_t set;
+    if (!r->is_open)
+        return;
+    r->is_open = false;
+    set = sf_profile_build_set(r->b, &r->b->me, r->labels, r->n_labels);
+    s.stack = sf_profile_build_stack(r->b, r->stack.items, r->stack.n);
+    sf_profile_ids_put(&r->of_labels, &s);
+    if (r->has_count && r->values[0] > 0 && r->values[0] < UINT32_MAX)
+        s.count = (uint32_t)r->values[0];
+    for (uint32_t i = 0; i < r->n_types && sf_profile_build_ok(r->b); i++) {
+        s.series = sf_profile_build_series(r->b, set, r->whats[i]);
+        s.value = r->values[i];
+        sf_profile_build_sample(r->b, &r->b->me, &s);
+    }
+}
+
+/* "  1   10000000: 1 2 3" */
+static void open_sample(struct reader *r, sf_str line, size_t colon)
+{
+    sf_str rest = sf_str_part(line, 0, colon), word;
     uint32_t n = 0;
     uint64_t id;
-    size_t colon;
-    if (!sf_str_find_char(line, ':', &colon))
-        return;
-    rest = sf_str_part(line, 0, colon);
     while (n < r->n_types && sf_text_word(&rest, &word)) {
-        if (!sf_str_to_i64(word, &values[n++]))
+        if (!sf_str_to_i64(word, &r->values[n++]))
             return;
     }
     if (n != r->n_types || sf_text_word(&rest, &word)) {
@@ -240,7 +261,8 @@ static void take_sample(struct reader *r, sf_str line)
         return;
     }
     rest = sf_str_from_at(line, colon + 1);
-    r->stack.n = 0;
+    r->stack.n = r->n_labels = 0;
+    r->of_labels = (struct sf_profile_ids){0};
     while (sf_text_word(&rest, &word)) {
         uint32_t *to = sf_profile_list_more(r->b, &r->stack, sizeof(*to));
         uint32_t place = sf_str_to_u64(word, &id) ? sf_id_map_place(&r->ids, id) : SF_NONE;
@@ -251,13 +273,77 @@ static void take_sample(struct reader *r, sf_str line)
         *to = place;
         r->stack.n++;
     }
-    s.stack = sf_profile_build_stack(r->b, r->stack.items, r->stack.n);
-    s.count = r->has_count && values[0] > 0 && values[0] < UINT32_MAX ? (uint32_t)values[0] : 1;
-    for (uint32_t i = 0; i < n; i++) {
-        s.series = r->series[i];
-        s.value = values[i];
-        sf_profile_build_sample(r->b, &r->b->me, &s);
+    r->is_open = true;
+}
+
+/* "4096 bytes", or a number under a name that profilers give to numbers. */
+static bool is_number(sf_str key, sf_str val, int64_t *out)
+{
+    static const char *const names[] = {"bytes", "request", "alignment"};
+    sf_str rest = val, word, unit;
+    bool is_named = false;
+    if (!sf_text_word(&rest, &word) || !sf_str_to_i64(word, out))
+        return false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        is_named = is_named || sf_str_eq(key, sf_str_from(names[i]));
+    return is_named || (sf_text_word(&rest, &unit) && !sf_text_word(&rest, &word));
+}
+
+static void take_label(struct reader *r, sf_str key, sf_str val)
+{
+    int64_t number;
+    if (is_number(key, val, &number)) {
+        sf_profile_ids_take_num(&r->of_labels, key, number);
+        return;
     }
+    if (!key.len || !val.len || sf_profile_ids_take_str(&r->of_labels, key, val))
+        return;
+    if (r->n_labels == SF_LIMIT_SAMPLE_LABELS) {
+        sf_profile_build_drop(r->b, &r->b->drops.n_labels,
+                              "pprof -raw: more than %d labels on a sample",
+                              SF_LIMIT_SAMPLE_LABELS);
+        return;
+    }
+    r->labels[r->n_labels++] = (struct sf_label){key, sf_profile_clean(r->b, val)};
+}
+
+/* Where the value ends that `val` begins with: at the last bracket in front of the next label. */
+static size_t value_end(sf_str val)
+{
+    size_t last = val.len;
+    for (size_t i = 0; i < val.len; i++) {
+        bool is_end = val.p[i] == ']' && (i + 1 == val.len || val.p[i + 1] == ' ');
+        if (is_end)
+            last = i;
+        else if (last < val.len && sf_str_starts(sf_str_from_at(val, i), SF_STR(":[")))
+            return last;
+    }
+    return last;
+}
+
+/* "a b:[one value] c:[2]" */
+static void take_labels(struct reader *r, sf_str line)
+{
+    size_t open;
+    while (r->is_open && sf_str_find(line, SF_STR(":["), &open)) {
+        sf_str val = sf_str_from_at(line, open + 2);
+        size_t end = value_end(val);
+        take_label(r, sf_str_trim(sf_str_part(line, 0, open)), sf_str_part(val, 0, end));
+        line = sf_str_from_at(val, end + 1);
+    }
+}
+
+static void take_sample(struct reader *r, sf_str line)
+{
+    size_t colon;
+    if (!sf_str_find_char(line, ':', &colon))
+        return;
+    if (colon + 1 < line.len && line.p[colon + 1] == '[') {
+        take_labels(r, line);
+        return;
+    }
+    close_sample(r);
+    open_sample(r, line, colon);
 }
 
 static void take_head(struct reader *r, sf_str line)
@@ -275,23 +361,27 @@ static void take_head(struct reader *r, sf_str line)
 
 static enum sf_err decode_raw(struct sf_profile_build *b, sf_str bytes)
 {
-    struct reader r = {.b = b};
+    struct reader *r = sf_profile_new(b, 1, sizeof(*r));
     enum part part = HEAD;
     sf_str rest = bytes, line;
-    read_tables(&r, bytes);
+    if (!r)
+        return SF_OK; /* finish says so */
+    r->b = b;
+    read_tables(r, bytes);
     while (sf_profile_build_ok(b) && sf_str_split_next(&rest, '\n', &line)) {
-        r.n_line++;
+        r->n_line++;
         line = sf_str_trim(line);
         if (!line.len || line.len > SF_LIMIT_LINE_LEN || is_part(line, &part))
             continue;
         if (part == HEAD)
-            take_head(&r, line);
-        else if (part == SAMPLES && !r.n_types)
-            take_types(&r, line);
+            take_head(r, line);
+        else if (part == SAMPLES && !r->n_types)
+            take_types(r, line);
         else if (part == SAMPLES)
-            take_sample(&r, line);
+            take_sample(r, line);
     }
-    if (!r.n_types && sf_profile_build_ok(b))
+    close_sample(r);
+    if (!r->n_types && sf_profile_build_ok(b))
         return sf_fail(b->why, SF_ERR_INPUT, "pprof -raw: cut short, it has no sample types");
     return SF_OK;
 }

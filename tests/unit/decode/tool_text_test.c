@@ -34,6 +34,29 @@ TEST(tool_text, pprof_raw_has_locations_behind_its_samples)
     assert_non_null(strstr(rig.why.text, "cut short"));
 }
 
+TEST(tool_text, pprof_raw_has_labels_below_its_samples)
+{
+    decode("PeriodType: cpu nanoseconds\nSamples:\ncpu/nanoseconds\n"
+           "         20: 1 \n"
+           "                env:[a [b] c] pool id:[x:y] span_id:[00f1a2b3c4d5e6f7]\n"
+           "                bytes:[4096] wait:[7 seconds]\n"
+           "         30: 1 \n         40: 1 \n                env:[prod] \n"
+           "Locations\n     1: 0x10 M=1 f /a.go:5:0 s=1\nMappings\n1: 0x1/0x2/0x0 /bin/x\n",
+           "pprof-raw");
+    assert_int_equal(rig.got.n_samples, 3);
+    assert_int_equal(rig.got.n_series, 3);
+    assert_true(rig.got.samples[0].span_id == UINT64_C(0x00f1a2b3c4d5e6f7));
+    assert_true(rig.got.samples[1].span_id == 0);
+    const struct sf_series *first = &rig.got.series[rig.got.samples[0].series];
+    assert_int_equal(first->n_labels, 3); /* and the service */
+    assert_str(first->labels[0].key, "env");
+    assert_str(first->labels[0].val, "a [b] c");
+    assert_str(first->labels[1].key, "pool id");
+    assert_str(first->labels[1].val, "x:y");
+    assert_str(rig.got.series[rig.got.samples[2].series].labels[0].val, "prod");
+    assert_sum(&rig, "cpu:nanoseconds", 90);
+}
+
 TEST(tool_text, pprof_traces_are_values_with_units)
 {
     decode("File: server\nType: cpu\nDuration: 2s, Total samples = 1.76s (87.91%)\n"
@@ -98,6 +121,21 @@ TEST(tool_text, async_profiler_html_of_all_versions)
     assert_int_equal(profile_value(&rig, "samples:count", "a.<init>;k"), 2);
     assert_int_equal(profile_value(&rig, "samples:count", "a.<init>"), 4);
     assert_int_equal(profile_value(&rig, "samples:count", "main"), 1004);
+}
+
+/* Leaves first: k was called by a six times, of which a was called by main four times. */
+TEST(tool_text, async_profilers_reversed_trees_are_turned_round)
+{
+    decode("<!DOCTYPE html>\n<html>async-profiler\n<ul class=\"tree\">\n"
+           "<li><div>[1] 60.00% 6</div><span class=\"t1\"> k</span>\n"
+           "<ul>\n<li><div>[2] 60.00% 6</div><span class=\"t2\"> a</span>\n"
+           "<ul>\n<li><div>[3] 40.00% 4</div><span class=\"t2\"> main</span>\n</ul>\n</ul>\n"
+           "<li><div>[1] 40.00% 1,004</div><span class=\"t3\"> main</span>\n</ul>\n",
+           "async-profiler-html");
+    assert_int_equal(profile_value(&rig, "samples:count", "main;a;k"), 4);
+    assert_int_equal(profile_value(&rig, "samples:count", "a;k"), 2);
+    assert_int_equal(profile_value(&rig, "samples:count", "main"), 1004);
+    assert_sum(&rig, "samples:count", 1010);
 }
 
 TEST(tool_text, flame_graphs_as_svg_grow_up_or_down)
