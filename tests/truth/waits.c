@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,7 +154,7 @@ static int pipe_fds[2], sockets[2];
 static pthread_mutex_t cond_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static sem_t semaphore;
-static bool is_told;
+static int n_told; /* a late waiter finds several */
 static char byte;
 
 WAITS("block", wait_sleep, (const struct timespec *t), nanosleep(t, NULL))
@@ -206,7 +205,7 @@ static void feed_socket(void)
 static void feed_condition(void)
 {
     pthread_mutex_lock(&cond_mutex);
-    is_told = true;
+    n_told++;
     pthread_cond_signal(&cond);
     pthread_mutex_unlock(&cond_mutex);
 }
@@ -249,9 +248,9 @@ static long want_socket_read(void)
 static long want_condition(void)
 {
     pthread_mutex_lock(&cond_mutex);
-    while (!is_told)
+    while (n_told == 0)
         wait_condition();
-    is_told = false;
+    n_told--;
     pthread_mutex_unlock(&cond_mutex);
     return 0;
 }
