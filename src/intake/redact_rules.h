@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 
 #include "intake/redact.h"
-#include "intake/redact_shape.h"
-#include "intake/redact_words.h"
+#include "base/secret_shape.h"
+#include "base/secret_words.h"
 #include "regex/regex.h"
 
 enum { SF_REDACT_CACHE = 4096, SF_REDACT_MAX_HITS = 64 };

@@ -1,4 +1,4 @@
-#include "intake/redact_words.h"
+#include "base/secret_words.h"
 
 #include <string.h>
 

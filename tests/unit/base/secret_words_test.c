@@ -1,7 +1,7 @@
 #include "test.h"
 
 #include "base/err.h"
-#include "intake/redact_words.h"
+#include "base/secret_words.h"
 
 static enum sf_word_found find(const char *word, const char *text)
 {
@@ -17,7 +17,7 @@ static bool find_substring(const char *word, const char *text)
     return sf_word_find_substring(&w, sf_str_from(text));
 }
 
-TEST(redact_words, finds_a_word_part_however_it_is_joined)
+TEST(secret_words, finds_a_word_part_however_it_is_joined)
 {
     static const char *const with[] = {"token",       "auth_token",     "AuthToken",  "authToken",
                                        "AUTH_TOKEN",  "auth.token",     "x-token-id", "HTTPToken",
@@ -34,7 +34,7 @@ TEST(redact_words, finds_a_word_part_however_it_is_joined)
     }
 }
 
-TEST(redact_words, tells_plurals_apart)
+TEST(secret_words, tells_plurals_apart)
 {
     assert_int_equal(find("token", "authTokens"), SF_WORD_PLURAL);
     assert_int_equal(find("token", "gen_ai.usage.input_tokens"), SF_WORD_PLURAL);
@@ -42,7 +42,7 @@ TEST(redact_words, tells_plurals_apart)
     assert_int_equal(find("api key", "API_KEYs"), SF_WORD_PLURAL);
 }
 
-TEST(redact_words, finds_words_of_several_parts)
+TEST(secret_words, finds_words_of_several_parts)
 {
     assert_int_equal(find("api key", "x-api-key"), SF_WORD_ONE);
     assert_int_equal(find("api key", "apiKey"), SF_WORD_ONE);
@@ -52,7 +52,7 @@ TEST(redact_words, finds_words_of_several_parts)
     assert_int_equal(find("api key", "key api"), SF_WORD_NONE);
 }
 
-TEST(redact_words, finds_substrings_bluntly)
+TEST(secret_words, finds_substrings_bluntly)
 {
     assert_true(find_substring("token", "detokenize"));
     assert_true(find_substring("token", "TOKENIZE"));
@@ -62,7 +62,7 @@ TEST(redact_words, finds_substrings_bluntly)
     assert_false(find_substring("token", "tok"));
 }
 
-TEST(redact_words, refuses_what_is_no_word)
+TEST(secret_words, refuses_what_is_no_word)
 {
     struct sf_word w;
     assert_false(sf_word_init(&w, SF_STR("")));

@@ -1,5 +1,5 @@
-/* redact_shape.h - secrets known by their look: cards, keys, tokens, passwords in URLs and
- * name=value pairs. Private to redact*.c.
+/* secret_shape.h - secrets known by their look: cards, keys, tokens, passwords in URLs and
+ * name=value pairs.
  *
  * Nearly every text has none, and each is seen by the ingest path: sixteen bytes at a time and a
  * table over neighbouring bytes find the few places worth a second look. */

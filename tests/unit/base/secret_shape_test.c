@@ -1,7 +1,7 @@
 #include "test.h"
 
 #include "base/err.h"
-#include "intake/redact_shape.h"
+#include "base/secret_shape.h"
 
 static bool is_secret(const void *arg, sf_str name, bool is_number)
 {
@@ -35,7 +35,7 @@ static void assert_clean(const char *text)
                  text + hits[0].at, hits[0].shape);
 }
 
-TEST(redact_shape, finds_cards_with_and_without_gaps)
+TEST(secret_shape, finds_cards_with_and_without_gaps)
 {
     assert_hit("4111111111111111", SF_SHAPE_CARD, "4111111111111111");
     assert_hit("card 4111 1111 1111 1111.", SF_SHAPE_CARD, "4111 1111 1111 1111");
@@ -47,7 +47,7 @@ TEST(redact_shape, finds_cards_with_and_without_gaps)
     assert_true(sf_shape_is_card(4111111111111111));
 }
 
-TEST(redact_shape, leaves_other_numbers_alone)
+TEST(secret_shape, leaves_other_numbers_alone)
 {
     assert_clean("4111111111111112");                 /* checksum */
     assert_clean("1700000000000000000");              /* a time stamp */
@@ -60,7 +60,7 @@ TEST(redact_shape, leaves_other_numbers_alone)
     assert_false(sf_shape_is_card(42));
 }
 
-TEST(redact_shape, finds_keys_and_tokens)
+TEST(secret_shape, finds_keys_and_tokens)
 {
     assert_hit("id=AKIAIOSFODNN7EXAMPLE", SF_SHAPE_CLOUD_KEY, "AKIAIOSFODNN7EXAMPLE");
     assert_hit("AIzaSyA1234567890abcdefghijklmnopqrstuv", SF_SHAPE_CLOUD_KEY,
@@ -84,7 +84,7 @@ TEST(redact_shape, finds_keys_and_tokens)
                "-----BEGIN PRIVATE KEY-----\nMIIBcut off");
 }
 
-TEST(redact_shape, finds_passwords_in_urls)
+TEST(secret_shape, finds_passwords_in_urls)
 {
     assert_hit("postgres://app:hunter2@db:5432/x", SF_SHAPE_URL_PASSWORD, "hunter2");
     assert_hit("https://u:p@ss@host/", SF_SHAPE_URL_PASSWORD, "p@ss");
@@ -96,7 +96,7 @@ TEST(redact_shape, finds_passwords_in_urls)
     assert_clean("https://alice@host/");
 }
 
-TEST(redact_shape, finds_pairs_in_many_notations)
+TEST(secret_shape, finds_pairs_in_many_notations)
 {
     assert_hit("password=hunter2&a=b", SF_SHAPE_PAIR, "hunter2");
     assert_hit("{\"password\":\"hun\\\"ter2\"}", SF_SHAPE_PAIR, "hun\\\"ter2");
@@ -114,7 +114,7 @@ TEST(redact_shape, finds_pairs_in_many_notations)
     assert_clean("https://host/a?b=c:d");
 }
 
-TEST(redact_shape, leaves_everyday_text_alone)
+TEST(secret_shape, leaves_everyday_text_alone)
 {
     static const char *const clean[] = {"GET /api/v1/users/{id}",
                                         "SELECT a, b FROM orders WHERE id = $1 AND state = 'open'",
@@ -137,7 +137,7 @@ TEST(redact_shape, leaves_everyday_text_alone)
         assert_clean(clean[i]);
 }
 
-TEST(redact_shape, counts_what_does_not_fit)
+TEST(secret_shape, counts_what_does_not_fit)
 {
     struct sf_shape_hit hits[2];
     sf_str text = SF_STR("token=1 token=2 token=3");
@@ -145,7 +145,7 @@ TEST(redact_shape, counts_what_does_not_fit)
 }
 
 /* Every secret at every distance from the start, so that it meets each edge of the wide look. */
-TEST(redact_shape, overlooks_nothing_wherever_it_stands)
+TEST(secret_shape, overlooks_nothing_wherever_it_stands)
 {
     static const char *const secrets[] = {
         "4111111111111111",

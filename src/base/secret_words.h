@@ -1,6 +1,6 @@
-/* redact_words.h - the words of a key: split at anything that is no letter or digit and where
+/* secret_words.h - the words of a key: split at anything that is no letter or digit and where
  * camelCase begins a new word. auth_token, AuthToken and authTokens have the word "token";
- * tokenize has not. Private to redact*.c. */
+ * tokenize has not. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "intake/redact_shape.h"
+#include "base/secret_shape.h"
 
 #include <string.h>
 
