@@ -35,7 +35,8 @@ struct sf_config_limits {
 struct sf_config_redact {
     bool is_enabled, has_builtin;
     bool in_keys, in_values, in_names;
-    uint32_t match, replace; /* enum sf_redact_match, sf_redact_replace */
+    uint32_t match, replace;   /* enum sf_redact_match, sf_redact_replace */
+    uint32_t functions, files; /* enum sf_redact_code, intake/redact.h */
     struct sf_config_list patterns, allow;
     const char *hash_key_file; /* NULL: none */
 };

@@ -32,6 +32,8 @@ enum sf_err sf_config_redactor(const struct sf_config *c, struct sf_redactor **o
         .in_keys = wanted->in_keys,
         .in_values = wanted->in_values,
         .in_names = wanted->in_names,
+        .functions = (enum sf_redact_code)wanted->functions,
+        .files = (enum sf_redact_code)wanted->files,
         .patterns = wanted->patterns.items,
         .n_patterns = wanted->patterns.n,
         .allow = wanted->allow.items,

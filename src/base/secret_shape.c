@@ -2,90 +2,10 @@
 
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/num.h"
+#include "base/secret_args.h"
+#include "base/secret_scan.h"
 #include "base/text.h"
-
-struct scan {
-    sf_str text;
-    const struct sf_shape_names *names;
-    struct sf_shape_hit *out;
-    size_t n, max;
-};
-
-static void add_hit(struct scan *s, enum sf_shape shape, size_t at, size_t end)
-{
-    if (at >= end)
-        return;
-    if (s->n < s->max)
-        s->out[s->n] = (struct sf_shape_hit){at, end, shape};
-    s->n++;
-}
-
-/* ---- characters ---- */
-
-enum { ALNUM = 1, TOKEN68 = 2, BASE64URL = 4, NAME = 8, UPPER_DIGIT = 16, DIGIT = 32, END = 64 };
-
-static const uint8_t classes[256] = {
-    ['0' ... '9'] = ALNUM | TOKEN68 | BASE64URL | NAME | UPPER_DIGIT | DIGIT,
-    ['A' ... 'Z'] = ALNUM | TOKEN68 | BASE64URL | NAME | UPPER_DIGIT,
-    ['a' ... 'z'] = ALNUM | TOKEN68 | BASE64URL | NAME,
-    ['-'] = TOKEN68 | BASE64URL | NAME,
-    ['_'] = TOKEN68 | BASE64URL | NAME,
-    ['.'] = TOKEN68 | NAME,
-    ['~'] = TOKEN68,
-    ['+'] = TOKEN68,
-    ['/'] = TOKEN68,
-    ['='] = TOKEN68,
-    [' '] = END, /* what ends the value of a pair */
-    ['\t'] = END,
-    ['\r'] = END,
-    ['\n'] = END,
-    ['&'] = END,
-    [','] = END,
-    [';'] = END,
-    ['"'] = END,
-    ['\''] = END,
-};
-
-static inline uint8_t class_of(char c)
-{
-    return classes[(uint8_t)c];
-}
-
-static size_t run_of(sf_str text, size_t at, uint8_t wanted)
-{
-    size_t end = at;
-    while (end < text.len && (class_of(text.p[end]) & wanted))
-        end++;
-    return end;
-}
-
-static bool is_one_of(char c, const char *set)
-{
-    return c && strchr(set, c) != NULL;
-}
-
-static bool has_at(sf_str text, size_t at, const char *word)
-{
-    size_t len = strlen(word);
-    return at <= text.len && len <= text.len - at && memcmp(text.p + at, word, len) == 0;
-}
-
-/* `word` ends right before `end`, and no letter or digit stands before it. */
-static bool has_before(sf_str text, size_t end, const char *word)
-{
-    size_t len = strlen(word);
-    return len <= end && memcmp(text.p + end - len, word, len) == 0 &&
-           (len == end || !(class_of(text.p[end - len - 1]) & ALNUM));
-}
-
-static bool has_word_before(sf_str text, size_t end, const char *word)
-{
-    size_t len = strlen(word);
-    if (len > end || (len < end && (class_of(text.p[end - len - 1]) & ALNUM)))
-        return false;
-    return sf_str_ieq(sf_str_part(text, end - len, len), sf_str_from(word));
-}
 
 /* ---- cards ---- */
 
@@ -141,7 +61,7 @@ static bool is_card_char(char c)
 
 /* One group of digits after another from `start`, single blanks or dashes between them: is any
  * sequence that begins here a card? Returns the end of the card, or of the first group. */
-static size_t check_groups(struct scan *s, size_t start, size_t end)
+static size_t check_groups(struct sf_secret_scan *s, size_t start, size_t end)
 {
     sf_str t = s->text;
     uint8_t digits[20];
@@ -149,27 +69,27 @@ static size_t check_groups(struct scan *s, size_t start, size_t end)
 
     while (i < end) {
         size_t group = i;
-        for (; i < end && (class_of(t.p[i]) & DIGIT); i++) {
+        for (; i < end && (sf_scan_class(t.p[i]) & SF_CHAR_DIGIT); i++) {
             if (n == sizeof(digits))
-                return first_end ? first_end : run_of(t, start, DIGIT);
+                return first_end ? first_end : sf_scan_run(t, start, SF_CHAR_DIGIT);
             digits[n++] = (uint8_t)(t.p[i] - '0');
         }
         first_end = first_end ? first_end : i;
         if (i - group < 3)
             break; /* cards are written in groups of 3 to 6: 1 2 3 4 ... is a list */
-        if (!(i < t.len && (class_of(t.p[i]) & ALNUM)) && is_card(digits, n)) {
-            add_hit(s, SF_SHAPE_CARD, start, i);
+        if (!(i < t.len && (sf_scan_class(t.p[i]) & SF_CHAR_ALNUM)) && is_card(digits, n)) {
+            sf_scan_add(s, SF_SHAPE_CARD, start, i);
             return i;
         }
         i++; /* over one separator; a second one ends the sequence */
-        if (i >= end || !(class_of(t.p[i]) & DIGIT))
+        if (i >= end || !(sf_scan_class(t.p[i]) & SF_CHAR_DIGIT))
             break;
     }
     return first_end;
 }
 
 /* The run of digits, blanks and dashes around `at`. Returns its end. */
-static size_t check_card(struct scan *s, size_t at)
+static size_t check_card(struct sf_secret_scan *s, size_t at)
 {
     sf_str t = s->text;
     size_t start = at, end = at;
@@ -180,10 +100,10 @@ static size_t check_card(struct scan *s, size_t at)
         end++;
     if (end - start < 13)
         return end;
-    if (start > 0 && (class_of(t.p[start - 1]) & ALNUM))
-        start = run_of(t, start, DIGIT); /* the tail of an identifier is no number */
+    if (start > 0 && (sf_scan_class(t.p[start - 1]) & SF_CHAR_ALNUM))
+        start = sf_scan_run(t, start, SF_CHAR_DIGIT); /* the tail of an identifier is no number */
     for (size_t i = start; i < end;) {
-        if (class_of(t.p[i]) & DIGIT)
+        if (sf_scan_class(t.p[i]) & SF_CHAR_DIGIT)
             i = check_groups(s, i, end);
         else
             i++;
@@ -191,7 +111,7 @@ static size_t check_card(struct scan *s, size_t at)
     return end;
 }
 
-static void find_cards(struct scan *s)
+static void find_cards(struct sf_secret_scan *s)
 {
     sf_str t = s->text;
     /* 13 digits with a gap after every fourth: of every third character in them at most one in
@@ -206,133 +126,84 @@ static void find_cards(struct scan *s)
     }
 }
 
-/* ---- keys and tokens ---- */
+/* ---- passwords in SQL ---- */
 
-static void check_jwt(struct scan *s, size_t at) /* at the J of eyJ */
+static size_t before_blanks(sf_str t, size_t at)
 {
-    sf_str t = s->text;
-    size_t start, dot, end;
-    if (at < 2 || t.p[at - 2] != 'e')
-        return;
-    start = at - 2;
-    if (start > 0 && (class_of(t.p[start - 1]) & BASE64URL))
-        return;
-    dot = run_of(t, start, BASE64URL);
-    if (dot - start < 10 || dot >= t.len || t.p[dot] != '.')
-        return;
-    end = run_of(t, dot + 1, BASE64URL);
-    if (end - dot < 8)
-        return;
-    if (end < t.len && t.p[end] == '.')
-        end = run_of(t, end + 1, BASE64URL);
-    add_hit(s, SF_SHAPE_JWT, start, end);
+    while (at > 0 && (uint8_t)t.p[at - 1] <= ' ')
+        at--;
+    return at;
 }
 
-static void check_cloud_key(struct scan *s, size_t at) /* at the last letter of AKIA, AIza's z */
+/* Has a statement said IDENTIFIED shortly before `at`: IDENTIFIED BY, IDENTIFIED WITH plugin BY? */
+static bool is_identified(sf_str t, size_t at)
 {
-    sf_str t = s->text;
-    size_t end;
-    if (t.p[at] == 'A') {
-        if (!has_before(t, at + 1, "AKIA") && !has_before(t, at + 1, "ASIA") &&
-            !has_before(t, at + 1, "ABIA"))
-            return;
-        end = run_of(t, at + 1, UPPER_DIGIT);
-        if (end - at - 1 >= 16 && !(end < t.len && (class_of(t.p[end]) & ALNUM)))
-            add_hit(s, SF_SHAPE_CLOUD_KEY, at - 3, end);
-    } else if (has_before(t, at + 1, "AIz") && has_at(t, at + 1, "a")) {
-        end = run_of(t, at + 2, BASE64URL);
-        if (end - at >= 32)
-            add_hit(s, SF_SHAPE_CLOUD_KEY, at - 2, end);
+    size_t word_end = at;
+    for (int words = 0; words < 3; words++) {
+        word_end = before_blanks(t, word_end);
+        if (sf_scan_has_word_before(t, word_end, "identified"))
+            return true;
+        while (word_end > 0 && ((sf_scan_class(t.p[word_end - 1]) & SF_CHAR_NAME) ||
+                                sf_scan_is_one_of(t.p[word_end - 1], "'`\"")))
+            word_end--;
     }
+    return false;
 }
 
-static void check_private_key(struct scan *s, size_t at) /* at the B of -----BEGIN */
+/* "The user was identified by the driver" is none. */
+static bool is_statement(sf_str t)
 {
-    sf_str t = s->text;
-    sf_str head = sf_str_part(t, at, 64);
-    size_t found, end = t.len;
-    if (at < 5 || memcmp(t.p + at - 5, "-----", 5) != 0 || !has_at(t, at, "BEGIN ") ||
-        !sf_str_find(head, SF_STR("PRIVATE KEY"), &found))
-        return;
-    if (sf_str_find(sf_str_from_at(t, at), SF_STR("-----END "), &found)) {
-        size_t tail = at + found + 9, dashes;
-        if (sf_str_find(sf_str_from_at(t, tail), SF_STR("-----"), &dashes))
-            end = tail + dashes + 5;
-    }
-    add_hit(s, SF_SHAPE_PRIVATE_KEY, at - 5, end);
-}
-
-static bool is_basic(sf_str encoded)
-{
-    struct sf_buf plain = {.max = 4096};
-    bool has_colon = sf_base64_decode(&plain, encoded) && plain.len &&
-                     memchr(plain.p, ':', plain.len) != NULL;
-    has_colon = has_colon || plain.err != SF_OK; /* in doubt it is one */
-    sf_buf_done(&plain);
-    return has_colon;
-}
-
-static void check_auth_header(struct scan *s, size_t at) /* at the blank behind Bearer */
-{
-    sf_str t = s->text;
-    size_t start = at, end;
-    bool has_mark = false;
-
-    while (start < t.len && t.p[start] == ' ')
+    static const char *const verbs[] = {"create", "alter", "grant"};
+    size_t start = 0, end;
+    while (start < t.len && (uint8_t)t.p[start] <= ' ')
         start++;
-    end = run_of(t, start, TOKEN68);
-    if (end - start < 8)
-        return;
-    if (has_word_before(t, at, "bearer")) {
-        /* "bearer authentication" is prose; a token has digits or marks, or is long. */
-        for (size_t i = start; i < end; i++)
-            has_mark = has_mark || !(class_of(t.p[i]) & ALNUM) || (class_of(t.p[i]) & DIGIT);
-        if (has_mark || end - start >= 20)
-            add_hit(s, SF_SHAPE_AUTH_HEADER, start, end);
-    } else if (has_word_before(t, at, "basic") && is_basic(sf_str_part(t, start, end - start))) {
-        add_hit(s, SF_SHAPE_AUTH_HEADER, start, end);
+    end = sf_scan_run(t, start, SF_CHAR_ALNUM);
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+        if (sf_str_ieq(sf_str_part(t, start, end - start), sf_str_from(verbs[i])))
+            return true;
     }
+    return false;
 }
 
-static void check_token(struct scan *s, size_t at) /* at the last character of a prefix */
+/* `at` is behind BY or PASSWORD: blanks, then the secret, with quotes or without. */
+static void check_sql(struct sf_secret_scan *s, size_t at)
 {
-    static const struct {
-        const char *prefix;
-        size_t len, least;
-    } kinds[] = {
-#define KIND(prefix, least) {prefix, sizeof(prefix) - 1, least}
-        KIND("ghp_", 20),   KIND("gho_", 20),     KIND("ghu_", 20),        KIND("ghs_", 20),
-        KIND("ghr_", 20),   KIND("npm_", 30),     KIND("github_pat_", 20), KIND("hf_", 30),
-        KIND("shpat_", 24), KIND("sk_live_", 16), KIND("sk_test_", 16),    KIND("rk_live_", 16),
-        KIND("sft_", 30),   KIND("dop_v1_", 30),  KIND("glpat-", 16),      KIND("xoxb-", 10),
-        KIND("xoxa-", 10),  KIND("xoxp-", 10),    KIND("xoxr-", 10),       KIND("xoxs-", 10),
-        KIND("xoxe-", 10),  KIND("xapp-", 10),    KIND("sk-", 20),         KIND("pypi-", 30),
-#undef KIND
-    };
     sf_str t = s->text;
-    size_t end;
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        const char *prefix = kinds[i].prefix;
-        size_t len = kinds[i].len;
-        /* A dash or underscore follows most letters somewhere: compare two characters first. */
-        if (prefix[len - 1] != t.p[at] || prefix[len - 2] != t.p[at - 1] ||
-            !has_before(t, at + 1, prefix))
-            continue;
-        end = run_of(t, at + 1, BASE64URL);
-        if (end - at - 1 >= kinds[i].least)
-            add_hit(s, SF_SHAPE_TOKEN, at + 1 - len, end);
+    bool is_by = sf_scan_has_word_before(t, at, "by");
+    size_t start = at, end;
+
+    while (start < t.len && (uint8_t)t.p[start] <= ' ')
+        start++;
+    if (start >= t.len ||
+        (is_by ? !is_identified(t, at - 2)
+               : t.p[start] != '\'' || !sf_scan_has_word_before(t, at, "password")))
+        return;
+    if (sf_scan_has_at(t, start, "PASSWORD ") ||
+        sf_scan_has_at(t, start, "password ")) /* its hash, in MySQL 5 */
+        start += 9;
+    if (start < t.len && sf_scan_is_one_of(t.p[start], "'\"")) {
+        char quote = t.p[start];
+        end = sf_quoted_end(t, start + 1, quote, false);
+        while (end + 1 < t.len && t.p[end + 1] == quote) /* '' is one of it */
+            end = sf_quoted_end(t, end + 2, quote, false);
+        start++;
+    } else if (is_statement(t)) {
+        for (end = start; end < t.len && !(sf_scan_class(t.p[end]) & SF_CHAR_END);)
+            end++;
+    } else {
         return;
     }
+    sf_scan_add(s, SF_SHAPE_SQL, start, end);
 }
 
 /* ---- passwords in URLs ---- */
 
-static void check_url_password(struct scan *s, size_t at) /* at the @ */
+static void check_url_password(struct sf_secret_scan *s, size_t at) /* at the @ */
 {
     sf_str t = s->text;
     size_t start = at, colon = 0;
 
-    while (start > 0 && at - start < 512 && !is_one_of(t.p[start - 1], "/?# \t\r\n\"'<>")) {
+    while (start > 0 && at - start < 512 && !sf_scan_is_one_of(t.p[start - 1], "/?# \t\r\n\"'<>")) {
         start--;
         if (t.p[start] == ':')
             colon = start; /* the first one divides user and password */
@@ -340,9 +211,9 @@ static void check_url_password(struct scan *s, size_t at) /* at the @ */
     if (start < 2 || t.p[start - 1] != '/' || t.p[start - 2] != '/' || start == at)
         return;
     if (colon)
-        add_hit(s, SF_SHAPE_URL_PASSWORD, colon + 1, at);
+        sf_scan_add(s, SF_SHAPE_URL_PASSWORD, colon + 1, at);
     else if (at - start >= 20) /* nobody's name is so long: a token as user */
-        add_hit(s, SF_SHAPE_URL_PASSWORD, start, at);
+        sf_scan_add(s, SF_SHAPE_URL_PASSWORD, start, at);
 }
 
 /* ---- name=value ---- */
@@ -359,22 +230,25 @@ static bool is_header_line(sf_str name)
     return false;
 }
 
-/* The end of a quoted text. Inside an escaped one (JSON in a JSON string) \" ends it, otherwise a
- * backslash takes the next character with it. */
-static size_t quoted_end(sf_str t, size_t at, char quote, bool is_escaped)
+/* Pairs whose name alone says too little. */
+static void check_odd_pair(struct sf_secret_scan *s, sf_str name, size_t name_start, size_t start,
+                           size_t end)
 {
-    while (at < t.len && t.p[at] != quote) {
-        if (t.p[at] == '\\' && at + 1 < t.len) {
-            if (is_escaped && t.p[at + 1] == quote)
-                return at;
-            at++;
-        }
-        at++;
-    }
-    return at < t.len ? at : t.len;
+    sf_str t = s->text;
+    bool is_in_query = name_start > 0 && sf_scan_is_one_of(t.p[name_start - 1], "?&");
+    size_t token = sf_scan_run(t, start, SF_CHAR_BASE64URL);
+
+    /* Signed addresses of clouds: ...?Signature=, &sig= */
+    if (is_in_query && end - start >= 16 &&
+        (sf_str_ieq(name, SF_STR("signature")) || sf_str_ieq(name, SF_STR("sig"))))
+        sf_scan_add(s, SF_SHAPE_PAIR, start, end);
+    /* Telegram: /bot123456789:secret/ */
+    if (sf_str_starts(name, SF_STR("bot")) && name.len > 8 && token - start >= 30 &&
+        sf_scan_run(name, 3, SF_CHAR_DIGIT) == name.len)
+        sf_scan_add(s, SF_SHAPE_TOKEN, start, token);
 }
 
-static void check_pair(struct scan *s, size_t at) /* at = or : */
+static void check_pair(struct sf_secret_scan *s, size_t at) /* at = or : */
 {
     sf_str t = s->text;
     size_t name_end = at, name_start, start = at + 1, end;
@@ -383,54 +257,117 @@ static void check_pair(struct scan *s, size_t at) /* at = or : */
 
     if (t.p[at] == ':' && start < t.len && (t.p[start] == '/' || t.p[start] == ':'))
         return;
-    while (name_end > 0 && is_one_of(t.p[name_end - 1], " \"'\\]"))
+    while (name_end > 0 && sf_scan_is_one_of(t.p[name_end - 1], " \"'\\]"))
         name_end--;
     name_start = name_end;
-    while (name_start > 0 && name_end - name_start < 128 && (class_of(t.p[name_start - 1]) & NAME))
+    while (name_start > 0 && name_end - name_start < 128 &&
+           (sf_scan_class(t.p[name_start - 1]) & SF_CHAR_NAME))
         name_start--;
     name = sf_str_part(t, name_start, name_end - name_start);
-    while (start < t.len && is_one_of(t.p[start], " =>\\")) /* == and => assign, too */
+    while (start < t.len && sf_scan_is_one_of(t.p[start], " =>\\")) /* == and => assign, too */
         start++;
     if (name.len == 0 || start >= t.len)
         return;
     if (t.p[start] == '"' || t.p[start] == '\'') {
-        end = quoted_end(t, start + 1, t.p[start], t.p[start - 1] == '\\');
+        end = sf_quoted_end(t, start + 1, t.p[start], t.p[start - 1] == '\\');
         start++;
     } else if (is_header_line(name)) {
         for (end = start; end < t.len && t.p[end] != '\n' && t.p[end] != '\r' && t.p[end] != '"';)
             end++;
     } else {
-        for (end = start; end < t.len && !(class_of(t.p[end]) & END);)
+        for (end = start; end < t.len && !(sf_scan_class(t.p[end]) & SF_CHAR_END);)
             end++;
+        if (end < t.len && end > start && t.p[end - 1] == '(' && sf_scan_is_one_of(t.p[end], "'\""))
+            end = sf_quoted_end(t, end + 1, t.p[end], false); /* = PASSWORD('...') */
     }
     for (size_t i = start; i < end && is_number; i++)
-        is_number = (class_of(t.p[i]) & DIGIT) != 0;
+        is_number = (sf_scan_class(t.p[i]) & SF_CHAR_DIGIT) != 0;
     if (end > start && s->names->is_secret(s->names->arg, name, is_number))
-        add_hit(s, SF_SHAPE_PAIR, start, end);
+        sf_scan_add(s, SF_SHAPE_PAIR, start, end);
+    else if (s->names->has_shapes)
+        check_odd_pair(s, name, name_start, start, end);
+}
+
+/* ---- arguments ---- */
+
+static void find_args(struct sf_secret_scan *s)
+{
+    struct sf_secret_line line = {.text = s->text};
+    size_t at, end;
+    while (sf_secret_line_next(&line, s->names, &at, &end))
+        sf_scan_add(s, SF_SHAPE_ARG, at, end);
 }
 
 /* ---- the table over two bytes ---- */
 
-enum { AT = 1, PAIR = 2, JWT = 4, CLOUD = 8, PEM = 16, BLANK = 32, PREFIX = 64 };
-
-/* Bits of the checks a character may end, and of those its predecessor allows. */
-static const uint8_t here[256] = {
-    ['@'] = AT,    ['='] = PAIR, [':'] = PAIR,  ['J'] = JWT,    ['A'] = CLOUD,
-    ['z'] = CLOUD, ['B'] = PEM,  [' '] = BLANK, ['_'] = PREFIX, ['-'] = PREFIX};
-static const uint8_t before[256] = {
-    ['y'] = JWT,    ['I'] = CLOUD,  ['-'] = PEM,    ['r'] = BLANK | PREFIX, ['R'] = BLANK,
-    ['c'] = BLANK,  ['C'] = BLANK,  ['a'] = PREFIX, ['b'] = PREFIX,         ['e'] = PREFIX,
-    ['f'] = PREFIX, ['i'] = PREFIX, ['k'] = PREFIX, ['m'] = PREFIX,         ['o'] = PREFIX,
-    ['p'] = PREFIX, ['s'] = PREFIX, ['t'] = PREFIX, ['u'] = PREFIX,         ['1'] = PREFIX,
+enum {
+    AT = 1,
+    PAIR = 2,
+    JWT = 4,
+    CLOUD = 8,
+    PEM = 16,
+    BLANK = 32,
+    PREFIX = 64,
+    QUOTE = 128,
+    HOOK = 256,
+    ALWAYS = AT | PAIR
 };
 
-static inline uint8_t checks_at(const uint8_t *p)
+/* Bits of the checks a character may end, and of those its predecessor allows. */
+static const uint16_t here[256] = {
+    ['@'] = AT,     ['='] = PAIR,   [':'] = PAIR,   ['J'] = JWT,    ['A'] = CLOUD,  ['z'] = CLOUD,
+    ['B'] = PEM,    [' '] = BLANK,  ['\t'] = BLANK, ['\n'] = BLANK, ['\r'] = BLANK, ['_'] = PREFIX,
+    ['-'] = PREFIX, ['.'] = PREFIX, ['\''] = QUOTE, ['/'] = HOOK};
+static const uint16_t before[256] = {
+    ['y'] = JWT | BLANK | QUOTE,
+    ['Y'] = BLANK | QUOTE | PREFIX,
+    [' '] = QUOTE,
+    ['I'] = CLOUD,
+    ['-'] = PEM,
+    ['r'] = BLANK | PREFIX,
+    ['R'] = BLANK,
+    ['c'] = BLANK | PREFIX,
+    ['C'] = BLANK,
+    ['s'] = PREFIX | HOOK,
+    ['G'] = PREFIX,
+    ['a'] = PREFIX,
+    ['b'] = PREFIX,
+    ['d'] = PREFIX,
+    ['e'] = PREFIX,
+    ['f'] = PREFIX,
+    ['i'] = PREFIX,
+    ['k'] = PREFIX,
+    ['m'] = PREFIX,
+    ['o'] = PREFIX,
+    ['p'] = PREFIX,
+    ['t'] = PREFIX,
+    ['u'] = PREFIX,
+    ['1'] = PREFIX,
+};
+
+static inline uint16_t checks_at(const uint8_t *p)
 {
-    return here[p[0]] & (before[p[-1]] | AT | PAIR);
+    return here[p[0]] & (before[p[-1]] | ALWAYS);
 }
 
-static void check_at(struct scan *s, size_t at, uint8_t bits)
+/* A flag begins: a dash or two, before them the start, a blank or a quote, behind them a letter. */
+static inline bool is_flag_at(const uint8_t *p, size_t at)
 {
+    return p[at - 1] == '-' && p[at] >= '@' &&
+           (at < 2 || p[at - 2] <= ' ' || sf_scan_is_one_of((char)p[at - 2], "\"'-"));
+}
+
+static inline bool is_databricks_at(const uint8_t *p, size_t at)
+{
+    return p[at] == 'p' && at >= 2 && p[at - 1] == 'a' && p[at - 2] == 'd';
+}
+
+static void check_at(struct sf_secret_scan *s, size_t at)
+{
+    const uint8_t *p = (const uint8_t *)s->text.p;
+    uint16_t bits = checks_at(p + at);
+
+    s->has_args = s->has_args || is_flag_at(p, at);
     if (bits & PAIR)
         check_pair(s, at);
     if (!s->names->has_shapes)
@@ -438,15 +375,28 @@ static void check_at(struct scan *s, size_t at, uint8_t bits)
     if (bits & AT)
         check_url_password(s, at);
     if (bits & JWT)
-        check_jwt(s, at);
+        sf_token_check_jwt(s, at);
     if (bits & CLOUD)
-        check_cloud_key(s, at);
+        sf_token_check_cloud_key(s, at);
     if (bits & PEM)
-        check_private_key(s, at);
-    if (bits & BLANK)
-        check_auth_header(s, at);
-    if (bits & PREFIX)
-        check_token(s, at);
+        sf_token_check_private_key(s, at);
+    if (bits & BLANK) {
+        sf_token_check_auth_header(s, at);
+        if (sf_scan_has_word_before(s->text, at, "by"))
+            check_sql(s, at);
+    }
+    if (bits & QUOTE)
+        check_sql(s, before_blanks(s->text, at));
+    if (bits & PREFIX) {
+        sf_token_check_token(s, at);
+        sf_token_check_sendgrid(s, at);
+    }
+    if (bits & HOOK)
+        sf_token_check_discord(s, at);
+    if (p[at] == 'B' && p[at - 1] == '/')
+        sf_token_check_slack(s, at);
+    if (is_databricks_at(p, at))
+        sf_token_check_databricks(s, at);
 }
 
 /* ---- sixteen at a time ---- */
@@ -461,7 +411,7 @@ static inline wide load(const uint8_t *p)
     return v;
 }
 
-/* One bit for each lane that is not zero; lanes are all ones or all zeros. */
+/* The highest bit of each lane. */
 static inline uint32_t mask_of(wide v)
 {
 #ifdef __SSE2__
@@ -471,30 +421,46 @@ static inline uint32_t mask_of(wide v)
     uint64_t half[2];
     const uint64_t ones = 0x0101010101010101, gather = 0x0102040810204080;
     memcpy(half, &v, sizeof(half));
-    return (uint32_t)((half[0] & ones) * gather >> 56 | ((half[1] & ones) * gather >> 56) << 8);
+    half[0] = half[0] >> 7 & ones;
+    half[1] = half[1] >> 7 & ones;
+    return (uint32_t)(half[0] * gather >> 56 | (half[1] * gather >> 56) << 8);
 #endif
 }
 
-/* The checks of the table above for the 16 characters at p; two before them must be readable. Of
- * prefixes the last but two characters decide: gHp_, pAt-, nPm_, liVe_, teSt_, xoXb-, sFt_. */
-static inline wide checks_wide(const uint8_t *p)
+/* The checks of the table above for the 16 characters at p, in the highest bit of each lane; two
+ * before them must be readable. It may say too much, so that it is short: of prefixes the last but
+ * two characters decide (gHp_, pAt-, nPm_, liVe_, teSt_, xoXb-, sFt_, kEy-, hVs., Sg., webhooKs/,
+ * Dapi), a flag is a letter behind a dash behind something that is neither letter nor digit. */
+static inline __attribute__((always_inline)) wide checks_of(wide c, wide p1, wide p2)
 {
-    wide c = load(p), p1 = load(p - 1), p2 = load(p - 2), low = p1 | 0x20;
+    wide low = p1 | 0x20;
+    wide is_dash = (wide)(c == '-'), is_after_dash = (wide)(p1 == '-'),
+         v_before = (wide)(p2 == 'v');
     wide any = (wide)(c == '@') | (wide)(c == '=') | (wide)(c == ':');
     any |= (wide)(c == 'J') & (wide)(p1 == 'y');
     any |= (wide)(p1 == 'I') & ((wide)(c == 'A') | (wide)(c == 'z'));
-    any |= (wide)(c == 'B') & (wide)(p1 == '-');
-    any |= (wide)(c == ' ') & ((wide)(low == 'r') | (wide)(low == 'c'));
+    any |= (wide)(c == 'B') & (is_after_dash | (wide)(p1 == '/'));
+    any |= (wide)(c <= ' ') & ((wide)(low == 'r') | (wide)(low == 'c') | (wide)(low == 'y'));
+    any |= (wide)(c == '\'') & (wide)(p1 == ' ') & (wide)((p2 | 0x20) == 'd');
+    any |= is_after_dash & (wide)(p2 <= '-') & (c + c); /* letters have the last but one bit */
+    any |= (wide)(c == '/') & (wide)(p2 == 'k');
+    any |= (wide)(c == 'p') & (wide)(p2 == 'd');
+    any |= (wide)(c == '.') & (v_before | (wide)(p2 == 'S'));
     /* a and f need the t that follows them: ids in hexadecimal have both before a dash. */
-    any |= ((wide)(c == '_') | (wide)(c == '-')) &
-           ((wide)(p2 == 'h') | (wide)(p2 == 'p') | (wide)(p2 == 'v') | (wide)(p2 == 's') |
-            (wide)(p2 == 'x') | ((wide)(p1 == 't') & ((wide)(p2 == 'a') | (wide)(p2 == 'f'))));
+    any |= ((wide)(c == '_') | is_dash) &
+           ((wide)(p2 == 'h') | (wide)(p2 == 'p') | v_before | (wide)(p2 == 's') |
+            (wide)(p2 == 'x') | (wide)(p2 == 'E') |
+            ((wide)(p1 == 't') & ((wide)(p2 == 'a') | (wide)(p2 == 'f'))));
     return any;
 }
 
-static inline uint32_t card_mask(const uint8_t *p)
+static inline __attribute__((always_inline)) wide checks_wide(const uint8_t *p)
 {
-    wide c = load(p);
+    return checks_of(load(p), load(p - 1), load(p - 2));
+}
+
+static inline uint32_t card_mask(wide c)
+{
     return mask_of((wide)((c - '0') <= 9) | (wide)(c == ' ') | (wide)(c == '-'));
 }
 
@@ -505,20 +471,41 @@ static inline bool has_card_run(uint32_t w)
     return (twelve & w >> 12) != 0;
 }
 
+static inline wide wide_of(uint64_t low, uint64_t high)
+{
+    typedef uint64_t two __attribute__((vector_size(WIDE)));
+    return (wide)(two){low, high};
+}
+
+/* 4 to 17 characters, zeros around them, which begin nothing and end nothing that counts. Put
+ * together in registers: written to memory and read again at other places, they would be waited
+ * for. The 17th, if there is one, is left to a second look. */
 static unsigned look_short(const uint8_t *p, size_t len)
 {
-    unsigned found = 0, run = 0;
-    if (len < 4)
-        return 0;
-    for (size_t i = 1; i < len; i++)
-        found |= checks_at(p + i);
-    found = found ? SF_SHAPE_LOOK_CHECKS : 0;
-    for (size_t i = 0; len >= CARD_LEN && i < len; i++) {
-        run = is_card_char((char)p[i]) ? run + 1 : 0;
-        if (run >= CARD_LEN)
-            found |= SF_SHAPE_LOOK_CARDS;
+    uint64_t low, high = 0;
+    uint32_t found;
+    wide c;
+
+    if (len > WIDE) {
+        if (here[p[WIDE]] || is_card_char((char)p[WIDE]))
+            return SF_SHAPE_LOOK_CHECKS | SF_SHAPE_LOOK_CARDS;
+        len = WIDE;
     }
-    return found;
+    if (len >= 8) {
+        low = sf_load_u64le(p);
+        if (len > 8)
+            high = sf_load_u64le(p + len - 8) >> (WIDE - len) * 8;
+    } else if (len >= 4) {
+        low = sf_load_u32le(p) | (uint64_t)sf_load_u32le(p + len - 4) << (len - 4) * 8;
+    } else {
+        return 0;
+    }
+    c = wide_of(low, high);
+    found = mask_of(checks_of(c, wide_of(low << 8, high << 8 | low >> 56),
+                              wide_of(low << 16, high << 16 | low >> 48)));
+    found &= (1u << len) - 1;
+    return (found ? SF_SHAPE_LOOK_CHECKS : 0) |
+           (has_card_run(card_mask(c)) ? SF_SHAPE_LOOK_CARDS : 0);
 }
 
 unsigned sf_shape_look(sf_str text)
@@ -531,19 +518,19 @@ unsigned sf_shape_look(sf_str text)
 
     if (text.len < WIDE + 2)
         return look_short(p, text.len);
-    if (checks_at(p + 1))
+    if (checks_at(p + 1) || is_flag_at(p, 1))
         found |= SF_SHAPE_LOOK_CHECKS;
     /* Card characters of the 16 before: here only the first two of the text. */
     last = (uint32_t)is_card_char((char)p[0]) << 14 | (uint32_t)is_card_char((char)p[1]) << 15;
     for (; i + WIDE <= text.len; i += WIDE) {
-        uint32_t cards = card_mask(p + i);
+        uint32_t cards = card_mask(load(p + i));
         any |= checks_wide(p + i);
         if (has_card_run(last | cards << 16))
             found |= SF_SHAPE_LOOK_CARDS;
         last = cards;
     }
     if (i < text.len) { /* the rest, together with some characters seen before */
-        uint32_t cards = card_mask(p + text.len - WIDE) >> (WIDE - (text.len - i));
+        uint32_t cards = card_mask(load(p + text.len - WIDE)) >> (WIDE - (text.len - i));
         any |= checks_wide(p + text.len - WIDE);
         if (has_card_run(last | cards << 16))
             found |= SF_SHAPE_LOOK_CARDS;
@@ -555,31 +542,30 @@ unsigned sf_shape_look(sf_str text)
 
 /* ---- all of it ---- */
 
-static void check_all(struct scan *s)
+static void check_all(struct sf_secret_scan *s)
 {
     const uint8_t *p = (const uint8_t *)s->text.p;
     size_t len = s->text.len, i = 1;
 
-    for (; i < len && (i < 2 || len < WIDE + 2); i++) {
-        uint8_t bits = checks_at(p + i);
-        if (bits)
-            check_at(s, i, bits);
-    }
+    for (; i < len && (i < 2 || len < WIDE + 2); i++)
+        check_at(s, i);
     while (i < len) {
         size_t from = i + WIDE <= len ? i : len - WIDE;
         uint32_t mask = mask_of(checks_wide(p + from)) >> (i - from) << (i - from);
         for (; mask; mask &= mask - 1) {
             size_t at = from + (size_t)__builtin_ctz(mask);
-            check_at(s, at, checks_at(p + at));
+            check_at(s, at);
         }
         i = from + WIDE;
     }
+    if (s->has_args)
+        find_args(s);
 }
 
 size_t sf_shape_find(sf_str text, unsigned look, const struct sf_shape_names *names,
                      struct sf_shape_hit *out, size_t max)
 {
-    struct scan s = {.text = text, .names = names, .out = out, .max = max};
+    struct sf_secret_scan s = {.text = text, .names = names, .out = out, .max = max};
     if (look & SF_SHAPE_LOOK_CHECKS)
         check_all(&s);
     if ((look & SF_SHAPE_LOOK_CARDS) && names->has_shapes)

@@ -1,5 +1,5 @@
-/* secret_shape.h - secrets known by their look: cards, keys, tokens, passwords in URLs and
- * name=value pairs.
+/* secret_shape.h - secrets known by their look: cards, keys, tokens, passwords in URLs, SQL and
+ * arguments, name=value pairs.
  *
  * Nearly every text has none, and each is seen by the ingest path: sixteen bytes at a time and a
  * table over neighbouring bytes find the few places worth a second look. */
@@ -20,6 +20,9 @@ enum sf_shape {
     SF_SHAPE_URL_PASSWORD,
     SF_SHAPE_PAIR,    /* password=..., "token": ... */
     SF_SHAPE_UNKNOWN, /* bytes in an array or map that mean nothing to us */
+    SF_SHAPE_ARG,     /* --password X, mysql -pX, curl -u user:X */
+    SF_SHAPE_SQL,     /* IDENTIFIED BY 'X', PASSWORD 'X' */
+    SF_SHAPE_WEBHOOK, /* the last part of an address that anybody who knows it may post to */
     SF_SHAPES
 };
 

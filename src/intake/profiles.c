@@ -1,6 +1,5 @@
 #include "intake/profiles.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -25,116 +24,6 @@ static void *own_list(struct sf_arena *req, const void *list, size_t n, size_t s
     if (copy && n)
         memcpy(copy, list, n * size);
     return copy;
-}
-
-/* ---- redaction ---- */
-
-/* Functions and labels look like spans to the redactor: names are judged as span names, files and
- * linker names as free text, labels as attributes. */
-static bool pose_as_spans(const struct sf_profile_batch *p, struct sf_arena *req,
-                          struct sf_span_batch *out)
-{
-    uint32_t n = p->n_functions + p->n_mappings + p->n_series;
-    struct sf_span *spans = sf_arena_new_n(req, n ? n : 1, sizeof(*spans));
-    struct sf_span *s = spans;
-    if (!spans)
-        return false;
-    for (uint32_t i = 0; i < p->n_functions; i++, s++) {
-        s->name = p->functions[i].name;
-        s->status_msg = p->functions[i].file;
-        s->trace_state = p->functions[i].system_name;
-    }
-    for (uint32_t i = 0; i < p->n_mappings; i++, s++)
-        s->status_msg = p->mappings[i].file;
-    for (uint32_t i = 0; i < p->n_series; i++, s++) {
-        struct sf_attr *list = sf_arena_new_n(req, p->series[i].n_labels + 1, sizeof(*list));
-        if (!list)
-            return false;
-        for (uint32_t k = 0; k < p->series[i].n_labels; k++) {
-            list[k].key = p->series[i].labels[k].key;
-            list[k].val = (struct sf_value){.type = SF_VALUE_STR,
-                                            .str = p->series[i].labels[k].val};
-        }
-        s->attrs = (struct sf_attrs){list, p->series[i].n_labels};
-        s->name = p->series[i].service;
-    }
-    *out = (struct sf_span_batch){.spans = spans, .n_spans = n};
-    return true;
-}
-
-static int by_key(const void *a, const void *b)
-{
-    return sf_str_cmp(((const struct sf_label *)a)->key, ((const struct sf_label *)b)->key);
-}
-
-/* A key that was itself a secret is another one now, perhaps one that is there already. */
-static void sort_labels(struct sf_label *labels, uint32_t *io_n)
-{
-    uint32_t n = 0;
-    qsort(labels, *io_n, sizeof(*labels), by_key);
-    for (uint32_t i = 0; i < *io_n; i++) {
-        if (n == 0 || !sf_str_eq(labels[n - 1].key, labels[i].key))
-            labels[n++] = labels[i];
-    }
-    *io_n = n;
-}
-
-static bool take_labels(const struct sf_span *s, struct sf_arena *req, struct sf_series *to)
-{
-    struct sf_label *labels = sf_arena_new_n(req, s->attrs.n + 1, sizeof(*labels));
-    if (!labels)
-        return false;
-    for (uint32_t i = 0; i < s->attrs.n; i++) {
-        const struct sf_attr *a = &s->attrs.list[i];
-        labels[i].key = a->key;
-        labels[i].val = a->val.type == SF_VALUE_STR ? a->val.str : SF_STR("[REDACTED]");
-    }
-    to->n_labels = s->attrs.n;
-    sort_labels(labels, &to->n_labels);
-    to->labels = labels;
-    to->service = s->name;
-    return true;
-}
-
-static enum sf_err redact(const struct sf_redactor *r, struct sf_arena *req,
-                          struct sf_profile_batch *p, uint64_t *out_n, struct sf_why *why)
-{
-    struct sf_span_batch posed;
-    struct sf_function *functions;
-    struct sf_mapping *mappings;
-    struct sf_series *series;
-    const struct sf_span *s;
-    enum sf_err err;
-
-    *out_n = 0;
-    if (!r)
-        return SF_OK;
-    if (!pose_as_spans(p, req, &posed))
-        return full(why);
-    err = sf_redact_spans(r, &posed, req, NULL, &posed, out_n, why);
-    if (err || *out_n == 0)
-        return err;
-    functions = own_list(req, p->functions, p->n_functions, sizeof(*functions));
-    mappings = own_list(req, p->mappings, p->n_mappings, sizeof(*mappings));
-    series = own_list(req, p->series, p->n_series, sizeof(*series));
-    if (!functions || !mappings || !series)
-        return full(why);
-    s = posed.spans;
-    for (uint32_t i = 0; i < p->n_functions; i++, s++) {
-        functions[i].name = s->name;
-        functions[i].file = s->status_msg;
-        functions[i].system_name = s->trace_state;
-    }
-    for (uint32_t i = 0; i < p->n_mappings; i++, s++)
-        mappings[i].file = s->status_msg;
-    for (uint32_t i = 0; i < p->n_series; i++, s++) {
-        if (!take_labels(s, req, &series[i]))
-            return full(why);
-    }
-    p->functions = functions;
-    p->mappings = mappings;
-    p->series = series;
-    return SF_OK;
 }
 
 /* ---- labels and times ---- */
@@ -282,7 +171,8 @@ enum sf_err sf_intake_profiles(const struct sf_intake_profiles *how, struct sf_b
     if (!p)
         return full(why);
     *p = *b->profiles;
-    err = redact(how->redactor, &b->arena, p, &result.n_redacted, why);
+    if (how->redactor)
+        err = sf_redact_profiles(how->redactor, p, &b->arena, NULL, &result.n_redacted, why);
     if (!err)
         err = settle_series(how, &b->arena, p, &result, why);
     if (!err)

@@ -1,4 +1,4 @@
-/* redact.h - secrets out of spans before anything is written.
+/* redact.h - secrets out of spans and profiles before anything is written.
  *
  * A redactor is compiled once from the configuration and never changes (its cache of verdicts on
  * keys does, with relaxed atomics): threads share it. docs/redaction.md says what is looked for
@@ -6,17 +6,27 @@
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
+#include "model/profile.h"
 #include "model/span.h"
 
 struct sf_redactor;
+
+/* How one's own words are looked for in names of functions and in files. */
+enum sf_redact_code {
+    SF_REDACT_CODE_MATCH, /* as everywhere */
+    SF_REDACT_CODE_WORDS,
+    SF_REDACT_CODE_SUBSTRING,
+    SF_REDACT_CODE_NONE /* not at all; expressions and shapes still are */
+};
 
 struct sf_redact_config {
     bool has_builtin;                  /* the built-in words and shapes */
     bool is_substring;                 /* words match anywhere, not only as word parts */
     bool in_keys, in_values, in_names; /* where to look */
-    const char *const *patterns;       /* words, or /regular expressions/ */
-    size_t n_patterns;                 /* at most SF_REDACT_MAX_PATTERNS */
-    const char *const *allow;          /* keys that are left alone; '*' stands for anything */
+    enum sf_redact_code functions, files;
+    const char *const *patterns; /* words, or /regular expressions/ */
+    size_t n_patterns;           /* at most SF_REDACT_MAX_PATTERNS */
+    const char *const *allow;    /* keys that are left alone; '*' stands for anything */
     size_t n_allow;
     sf_bytes hash_key; /* not empty: [REDACTED:hash] instead of [REDACTED]; copied */
 };
@@ -30,7 +40,8 @@ void sf_redactor_free(struct sf_redactor *r); /* NULL is fine */
 /* One change, for those who want to watch (redact --dry-run). */
 struct sf_redact_change {
     const char *place;       /* "span.name", "span.attributes", "event.attributes", ... */
-    uint32_t resource, span; /* numbers in the batch; span is UINT32_MAX in resources and scopes */
+    uint32_t resource, span; /* numbers in the batch; span is UINT32_MAX in resources and scopes,
+                              * and in profiles a row of the table that the place names */
     sf_str key;              /* of the attribute; empty in names */
     sf_str before;           /* the secret itself: do not print it */
     const char *rule;
@@ -45,6 +56,15 @@ struct sf_redact_watch {
 enum sf_err sf_redact_spans(const struct sf_redactor *r, const struct sf_span_batch *in,
                             struct sf_arena *req, const struct sf_redact_watch *watch,
                             struct sf_span_batch *out, uint64_t *out_n, struct sf_why *why);
+
+/* The same for functions, files, labels, threads and processes of a profile. `io` is changed in
+ * place; its tables are new ones in `req` where anything in them changed. */
+enum sf_err sf_redact_profiles(const struct sf_redactor *r, struct sf_profile_batch *io,
+                               struct sf_arena *req, const struct sf_redact_watch *watch,
+                               uint64_t *out_n, struct sf_why *why);
+/* One key and value; what changed is in `req`. */
+enum sf_err sf_redact_attr(const struct sf_redactor *r, struct sf_arena *req, struct sf_attr *attr,
+                           uint64_t *out_n, struct sf_why *why);
 
 /* Changes since start by rule, for /metrics: i counts from 0; NULL: no such rule. */
 const char *sf_redactor_rule(const struct sf_redactor *r, size_t i, uint64_t *out_n);

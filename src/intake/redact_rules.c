@@ -6,52 +6,22 @@
 #include "base/hash.h"
 #include "base/heap.h"
 #include "base/num.h"
+#include "base/secret_names.h"
 #include "os/random.h"
 
-/* Keys with these words hold secrets. A word of several parts is also found written as one. */
-static const char *const builtin_words[] = {
-    "password",
-    "passwd",
-    "passphrase",
-    "pwd",
-    "secret",
-    "credential",
-    "token",
-    "authorization",
-    "cookie",
-    "api key",
-    "access key",
-    "private key",
-    "secret key",
-    "signing key",
-    "encryption key",
-    "account key",
-    "shared key",
-    "session key",
-    "auth key",
-    "auth token",
-    "access token",
-    "refresh token",
-    "session token",
-    "id token",
-    "api token",
-    "bearer token",
-    "client secret",
-    "connection string",
-    "card number",
-    "credit card",
-    "jwt",
-    "bearer",
-    "ssn",
-    "cvv",
-    "cvc",
-};
-enum { N_BUILTIN_WORDS = sizeof(builtin_words) / sizeof(builtin_words[0]) };
-
 static const char *const shape_names[SF_SHAPES] = {
-    "shape: card number",          "shape: cloud key",    "shape: JWT",
-    "shape: authorization header", "shape: private key",  "shape: token with prefix",
-    "shape: password in URL",      "shape: secret=value", "shape: unknown field",
+    "shape: card number",
+    "shape: cloud key",
+    "shape: JWT",
+    "shape: authorization header",
+    "shape: private key",
+    "shape: token with prefix",
+    "shape: password in URL",
+    "shape: secret=value",
+    "shape: unknown field",
+    "shape: argument",
+    "shape: SQL password",
+    "shape: webhook",
 };
 
 /* ---- verdicts on keys ---- */
@@ -90,17 +60,34 @@ static enum sf_word_found find_word(const struct sf_redactor *r, const struct sf
     return sf_word_find_substring(w, in) ? SF_WORD_ONE : SF_WORD_NONE;
 }
 
+enum sf_redact_verdict sf_redactor_key_words(const struct sf_redactor *r, sf_str key,
+                                             uint32_t *out_rule)
+{
+    enum sf_redact_verdict verdict = SF_VERDICT_CLEAN;
+    for (size_t i = 0; i < r->n_words; i++) {
+        enum sf_word_found found = find_word(r, &r->words[i].word, key);
+        if (found == SF_WORD_NONE)
+            continue;
+        *out_rule = r->words[i].rule;
+        if (found == SF_WORD_ONE || !r->words[i].is_builtin)
+            return SF_VERDICT_SECRET;
+        verdict = SF_VERDICT_SECRET_TEXT; /* unless another word says more */
+    }
+    return verdict;
+}
+
+/* A key that holds a pair or an argument: "password=hunter2". */
 static bool key_pair_is_secret(const void *arg, sf_str name, bool is_number)
 {
-    (void)arg, (void)name, (void)is_number;
-    return false; /* a key is no place for pairs: its words were looked at already */
+    uint32_t rule;
+    enum sf_redact_verdict verdict = sf_redactor_key_words(arg, name, &rule);
+    return verdict == SF_VERDICT_SECRET || (verdict == SF_VERDICT_SECRET_TEXT && !is_number);
 }
 
 static enum sf_redact_verdict judge(const struct sf_redactor *r, sf_str key,
                                     struct sf_regex_scratch *scratch, uint32_t *out_rule)
 {
-    static const struct sf_shape_names no_pairs = {key_pair_is_secret, NULL, true};
-    enum sf_redact_verdict verdict = SF_VERDICT_CLEAN;
+    struct sf_shape_names names = {key_pair_is_secret, r, r->has_builtin};
     struct sf_shape_hit hit;
     size_t at, end;
 
@@ -116,20 +103,11 @@ static enum sf_redact_verdict judge(const struct sf_redactor *r, sf_str key,
             return SF_VERDICT_REWRITE;
         }
     }
-    if (r->has_builtin && sf_shape_find(key, sf_shape_look(key), &no_pairs, &hit, 1)) {
+    if (sf_shape_find(key, sf_shape_look(key), &names, &hit, 1)) {
         *out_rule = (uint32_t)hit.shape;
         return SF_VERDICT_REWRITE;
     }
-    for (size_t i = 0; i < r->n_words; i++) {
-        enum sf_word_found found = find_word(r, &r->words[i].word, key);
-        if (found == SF_WORD_NONE)
-            continue;
-        *out_rule = r->words[i].rule;
-        if (found == SF_WORD_ONE || !r->words[i].is_builtin)
-            return SF_VERDICT_SECRET;
-        verdict = SF_VERDICT_SECRET_TEXT; /* unless another word says more */
-    }
-    return verdict;
+    return sf_redactor_key_words(r, key, out_rule);
 }
 
 enum sf_redact_verdict sf_redactor_key(const struct sf_redactor *r, sf_str key,
@@ -179,13 +157,14 @@ static bool add_rule(struct sf_redactor *r, const char *prefix, sf_str text, uin
     return true;
 }
 
-static bool is_builtin_word(const struct sf_redactor *r, const struct sf_word *w)
+static struct sf_redact_word *find_builtin_word(const struct sf_redactor *r,
+                                                const struct sf_word *w)
 {
     for (size_t i = 0; i < r->n_words && r->words[i].is_builtin; i++) {
         if (sf_str_eq(r->words[i].word.whole, w->whole))
-            return true;
+            return &r->words[i];
     }
-    return false;
+    return NULL;
 }
 
 static enum sf_err add_regex(struct sf_redactor *r, sf_str pattern, struct sf_why *why)
@@ -206,7 +185,7 @@ static enum sf_err add_regex(struct sf_redactor *r, sf_str pattern, struct sf_wh
 
 static enum sf_err add_pattern(struct sf_redactor *r, sf_str pattern, struct sf_why *why)
 {
-    struct sf_redact_word *to = &r->words[r->n_words];
+    struct sf_redact_word *to = &r->words[r->n_words], *builtin;
 
     if (pattern.len > 2 && pattern.p[0] == '/' && pattern.p[pattern.len - 1] == '/')
         return add_regex(r, pattern, why);
@@ -215,8 +194,11 @@ static enum sf_err add_pattern(struct sf_redactor *r, sf_str pattern, struct sf_
                        "redact.patterns: \"%.*s\" is no word of at most %d letters; write an "
                        "expression between slashes: /.../",
                        pattern.len > 60 ? 60 : (int)pattern.len, pattern.p, SF_WORDS_MAX_LEN);
-    if (is_builtin_word(r, &to->word))
-        return SF_OK; /* it is looked for already */
+    builtin = find_builtin_word(r, &to->word);
+    if (builtin) { /* it is looked for already, but in code */
+        builtin->is_listed = r->has_listed_words = true;
+        return SF_OK;
+    }
     if (!add_rule(r, "pattern: ", pattern, &to->rule))
         return sf_no_memory(why, "the rules of redaction");
     r->n_words++;
@@ -226,9 +208,9 @@ static enum sf_err add_pattern(struct sf_redactor *r, sf_str pattern, struct sf_
 
 static enum sf_err add_builtin(struct sf_redactor *r, struct sf_why *why)
 {
-    for (size_t i = 0; i < N_BUILTIN_WORDS; i++) {
+    for (size_t i = 0; i < SF_SECRET_NAMES; i++) {
         struct sf_redact_word *to = &r->words[r->n_words];
-        sf_str text = sf_str_from(builtin_words[i]);
+        sf_str text = sf_str_from(sf_secret_names[i]);
         SF_ASSERT(sf_word_init(&to->word, text));
         to->is_builtin = true;
         if (!add_rule(r, "word: ", text, &to->rule))
@@ -286,12 +268,14 @@ enum sf_err sf_redactor_new(const struct sf_redact_config *config, struct sf_red
     r->in_keys = config->in_keys;
     r->in_values = config->in_values;
     r->in_names = config->in_names;
+    r->functions = config->functions;
+    r->files = config->files;
     r->seed = sf_random_u64();
-    r->words = sf_heap_new_n(N_BUILTIN_WORDS + n_patterns + 1, sizeof(*r->words));
+    r->words = sf_heap_new_n(SF_SECRET_NAMES + n_patterns + 1, sizeof(*r->words));
     r->regexes = sf_heap_new_n(n_patterns + 1, sizeof(*r->regexes));
     r->allow = sf_heap_new_n(config->n_allow + 1, sizeof(*r->allow));
-    r->rules = sf_heap_new_n(SF_SHAPES + N_BUILTIN_WORDS + n_patterns, sizeof(*r->rules));
-    r->n_by_rule = sf_heap_new_n(SF_SHAPES + N_BUILTIN_WORDS + n_patterns, sizeof(*r->n_by_rule));
+    r->rules = sf_heap_new_n(SF_SHAPES + SF_SECRET_NAMES + n_patterns, sizeof(*r->rules));
+    r->n_by_rule = sf_heap_new_n(SF_SHAPES + SF_SECRET_NAMES + n_patterns, sizeof(*r->n_by_rule));
     if (!r->words || !r->regexes || !r->allow || !r->rules || !r->n_by_rule)
         err = sf_no_memory(why, "the rules of redaction");
     else

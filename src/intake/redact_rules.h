@@ -3,9 +3,9 @@
 #pragma once
 #include <stdatomic.h>
 
-#include "intake/redact.h"
 #include "base/secret_shape.h"
 #include "base/secret_words.h"
+#include "intake/redact.h"
 #include "regex/regex.h"
 
 enum { SF_REDACT_CACHE = 4096, SF_REDACT_MAX_HITS = 64 };
@@ -13,6 +13,7 @@ enum { SF_REDACT_CACHE = 4096, SF_REDACT_MAX_HITS = 64 };
 struct sf_redact_word {
     struct sf_word word;
     bool is_builtin; /* counts under a plural stay; values and names are not searched for it */
+    bool is_listed;  /* built in, and among the patterns as well */
     uint32_t rule;
 };
 
@@ -27,6 +28,8 @@ struct sf_redactor {
     struct sf_redact_regex *regexes;
     size_t n_words, n_regexes;
     bool has_own_words; /* any that values and names are searched for */
+    bool has_listed_words;
+    enum sf_redact_code functions, files;
     char **allow;
     size_t n_allow;
     uint8_t *hash_key;
@@ -52,6 +55,9 @@ enum sf_redact_verdict {
 /* `scratch` may be NULL when there are no expressions. */
 enum sf_redact_verdict sf_redactor_key(const struct sf_redactor *r, sf_str key,
                                        struct sf_regex_scratch *scratch);
+/* By its words alone. */
+enum sf_redact_verdict sf_redactor_key_words(const struct sf_redactor *r, sf_str key,
+                                             uint32_t *out_rule);
 /* The rule by which a key is secret; for counting and watching only. */
 uint32_t sf_redactor_key_rule(const struct sf_redactor *r, sf_str key,
                               struct sf_regex_scratch *scratch);

@@ -8,13 +8,13 @@
 #include "base/invariant.h"
 #include "intake/redact.h"
 
-enum { N_CONFIGS = 16, N_TEXTS = 8 };
+enum { N_CONFIGS = 64, N_TEXTS = 8 };
 static const char PLANTED[] = "hunter2hunter2";
 static const char CLOUD_KEY[] = "AKIAIOSFODNN7EXAMPLE";
 
 static const struct sf_redactor *redactor_of(unsigned choice)
 {
-    static const char *const OWN[] = {"internal", "/acct-[0-9]+/", "/(a|b)*c/"};
+    static const char *const OWN[] = {"internal", "/acct-[0-9]+/", "/(a|b)*c/", "password"};
     static const char *const ALLOW[] = {"page.token", "safe.*"};
     static struct sf_redactor *all[N_CONFIGS];
     struct sf_redact_config c = {.has_builtin = true,
@@ -23,7 +23,9 @@ static const struct sf_redactor *redactor_of(unsigned choice)
                                  .in_values = true,
                                  .in_names = true,
                                  .patterns = OWN,
-                                 .n_patterns = choice & 2 ? 3 : 0,
+                                 .n_patterns = choice & 2 ? 4 : 0,
+                                 .functions = (enum sf_redact_code)(choice >> 4),
+                                 .files = (enum sf_redact_code)(choice >> 4 ^ 1),
                                  .allow = ALLOW,
                                  .n_allow = choice & 4 ? 2 : 0};
     struct sf_why why;
@@ -130,6 +132,39 @@ static void check(const struct sf_redactor *r, sf_str all, sf_str with_key, stru
     SF_ASSERT(sum != 1); /* so that all of it is looked at */
 }
 
+/* The same texts as functions, files, labels and threads. */
+static void check_profile(const struct sf_redactor *r, sf_str all, struct sf_arena *req)
+{
+    struct texts t = cut_lines(all);
+    struct sf_function f = {t.at[0], t.at[1 % t.n], t.at[2 % t.n], 0};
+    struct sf_mapping m = {.file = t.at[3 % t.n]};
+    struct sf_label labels[] = {{SF_STR("password"), sf_str_from(PLANTED)},
+                                {t.at[4 % t.n], t.at[5 % t.n]}};
+    struct sf_series s = {.service = t.at[6 % t.n], .labels = labels, .n_labels = 2};
+    struct sf_process process = {.service = t.at[6 % t.n], .key = t.at[7 % t.n]};
+    struct sf_sample sample = {.thread_name = t.at[0]};
+    struct sf_profile_batch b = {.mappings = &m,
+                                 .functions = &f,
+                                 .processes = &process,
+                                 .series = &s,
+                                 .samples = &sample,
+                                 .n_mappings = 1,
+                                 .n_functions = 1,
+                                 .n_processes = 1,
+                                 .n_series = 1,
+                                 .n_samples = 1};
+    struct seen seen = {0};
+    struct sf_redact_watch watch = {see, &seen};
+    uint64_t n = 0;
+    if (sf_redact_profiles(r, &b, req, &watch, &n, NULL))
+        abort();
+    SF_ASSERT(n >= 1 && n == seen.n && s.labels == labels && f.name.p == t.at[0].p);
+    for (uint32_t i = 0; i < b.series[0].n_labels; i++) {
+        if (sf_str_eq(b.series[0].labels[i].key, SF_STR("password")))
+            SF_ASSERT(!holds(b.series[0].labels[i].val, PLANTED));
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -146,6 +181,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(with_key + len + 1, CLOUD_KEY, key_len);
     check(redactor_of(size ? data[0] % N_CONFIGS : 0), (sf_str){text, len},
           (sf_str){with_key, len + 1 + key_len}, &req);
+    check_profile(redactor_of(size ? data[0] % N_CONFIGS : 0), (sf_str){text, len}, &req);
     sf_arena_done(&req);
     free(with_key);
     free(text);

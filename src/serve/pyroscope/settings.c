@@ -5,6 +5,7 @@
 #include "base/heap.h"
 #include "base/limits.h"
 #include "base/time_unit.h"
+#include "intake/redact.h"
 #include "os/clock.h"
 #include "os/dir.h"
 #include "os/thread.h"
@@ -222,6 +223,23 @@ static void read_setting_pb(struct sf_pb *pb, bool is_inside, struct setting *ou
     }
 }
 
+/* A setting is written to the disk as spans are: without secrets. What is asked for by name is
+ * changed the same way, so that it is found. */
+static enum sf_err redact(struct sf_call *call, struct sf_arena *req, struct setting *one,
+                          struct sf_why *why)
+{
+    const struct sf_redactor *redactor = call->service->intake.redactor;
+    struct sf_attr attr = {one->name, {.type = SF_VALUE_STR, .str = one->value}};
+    uint64_t n = 0;
+    enum sf_err err = redactor ? sf_redact_attr(redactor, req, &attr, &n, why) : SF_OK;
+    if (err)
+        return err;
+    one->name = attr.key;
+    one->value = attr.val.str;
+    sf_counters_add(call->service->counters, SF_COUNT_REDACTIONS, n);
+    return SF_OK;
+}
+
 static enum sf_err read_setting(struct sf_call *call, struct sf_arena *req, bool is_delete,
                                 struct setting *out, struct sf_why *why)
 {
@@ -246,6 +264,8 @@ static enum sf_err read_setting(struct sf_call *call, struct sf_arena *req, bool
                       "a setting has a name of 1 to %d bytes and a value of at "
                       "most %d",
                       MAX_NAME, MAX_VALUE);
+    if (!err)
+        err = redact(call, req, out, why);
     out->tenant = call->tenant;
     return err;
 }

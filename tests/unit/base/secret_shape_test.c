@@ -114,6 +114,94 @@ TEST(secret_shape, finds_pairs_in_many_notations)
     assert_clean("https://host/a?b=c:d");
 }
 
+TEST(secret_shape, finds_arguments_of_commands)
+{
+    assert_hit("tool --password hunter2 run", SF_SHAPE_ARG, "hunter2");
+    assert_hit("--password hunter2", SF_SHAPE_ARG, "hunter2");
+    assert_hit("tool --token 'a b' -v", SF_SHAPE_ARG, "a b");
+    assert_hit("app -password hunter2", SF_SHAPE_ARG, "hunter2");
+    assert_hit("[\"tool\",\"--token\",\"abc\"]", SF_SHAPE_ARG, "abc");
+    assert_hit("mysql -uroot -phunter2 shop", SF_SHAPE_ARG, "hunter2");
+    assert_hit("/usr/bin/mysqldump -p'hun ter' x", SF_SHAPE_ARG, "'hun ter'");
+    assert_hit("docker exec -it db mysql -phunter", SF_SHAPE_ARG, "hunter");
+    assert_hit("sh -c \"mysql -phunter2 -e x\"", SF_SHAPE_ARG, "hunter2");
+    assert_hit("cd /; mysql -phunter2; ls", SF_SHAPE_ARG, "hunter2");
+    assert_hit("mysql -prod", SF_SHAPE_ARG, "rod"); /* that is what mysql takes it for */
+    assert_hit("sshpass -p hunter2 ssh h", SF_SHAPE_ARG, "hunter2");
+    assert_hit("redis-cli -h c -a hunter2 ping", SF_SHAPE_ARG, "hunter2");
+    assert_hit("docker login -u me -p hunter2 reg", SF_SHAPE_ARG, "hunter2");
+    assert_hit("curl -u alice:hunter2 http://h/", SF_SHAPE_ARG, "hunter2");
+    assert_hit("curl -ualice:hunter2 h", SF_SHAPE_ARG, "hunter2");
+    assert_hit("curl --user alice:hunter2 h", SF_SHAPE_ARG, "hunter2");
+    assert_hit("curl --user=alice:hunter2 h", SF_SHAPE_ARG, "hunter2");
+    assert_hit("curl -s -U p:hunter2 h", SF_SHAPE_ARG, "hunter2");
+}
+
+TEST(secret_shape, leaves_other_arguments_alone)
+{
+    assert_clean("find . -print -path x -prune");
+    assert_clean("gcc -pthread -pipe -o a a.c");
+    assert_clean("docker run -p 8080:80 nginx");
+    assert_clean("the mysql -prod cluster is down");
+    assert_clean("mysql -p shop"); /* it asks */
+    assert_clean("mysql -P 3306 -h db");
+    assert_clean("ps -u root");
+    assert_clean("curl -u alice http://h/");
+    assert_clean("chown -u a:b x");
+    assert_clean("tool --no-password --verbose");
+    assert_clean("tool --password --user x");
+    assert_clean("llm --tokens 100");
+    assert_clean("tool --password");
+    assert_clean("a - b -- c --- d -");
+    assert_clean("x -1 -p");
+}
+
+TEST(secret_shape, finds_passwords_in_sql)
+{
+    assert_hit("CREATE USER a IDENTIFIED BY 'hunter2'", SF_SHAPE_SQL, "hunter2");
+    assert_hit("alter user a identified by 'it''s'", SF_SHAPE_SQL, "it''s");
+    assert_hit("ALTER USER a IDENTIFIED BY \"hunter2\"", SF_SHAPE_SQL, "hunter2");
+    assert_hit("ALTER USER a IDENTIFIED BY hunter2;", SF_SHAPE_SQL, "hunter2");
+    assert_hit("IDENTIFIED BY\n   'hunter2'", SF_SHAPE_SQL, "hunter2");
+    assert_hit("IDENTIFIED WITH mysql_native_password BY 'hunter2'", SF_SHAPE_SQL, "hunter2");
+    assert_hit("IDENTIFIED WITH 'caching_sha2_password' BY 'hunter2'", SF_SHAPE_SQL, "hunter2");
+    assert_hit("CREATE ROLE a LOGIN PASSWORD 'hunter2'", SF_SHAPE_SQL, "hunter2");
+    assert_hit("SET PASSWORD = PASSWORD('hunter2')", SF_SHAPE_PAIR, "PASSWORD('hunter2");
+    assert_clean("SELECT a FROM b ORDER BY 'name'");
+    assert_clean("GROUP BY day HAVING x");
+    assert_clean("the user was identified by the driver as x");
+}
+
+TEST(secret_shape, finds_webhooks_signatures_and_more_tokens)
+{
+    assert_hit("https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX",
+               SF_SHAPE_WEBHOOK, "XXXXXXXXXXXXXXXXXXXXXXXX");
+    assert_hit("/services/T0000ABCD/B0000ABCD/abcdefghijklmnop", SF_SHAPE_WEBHOOK,
+               "abcdefghijklmnop");
+    assert_hit("https://discord.com/api/webhooks/123456789012345678/abcDEF_ghi-jklmnopqrst",
+               SF_SHAPE_WEBHOOK, "abcDEF_ghi-jklmnopqrst");
+    assert_hit("https://api.telegram.org/bot123456789:AAabcdefghijklmnopqrstuvwxyz01234/x",
+               SF_SHAPE_TOKEN, "AAabcdefghijklmnopqrstuvwxyz01234");
+    assert_hit("https://h/x?sv=1&sig=abcdefghijklmnop%3D&se=2", SF_SHAPE_PAIR,
+               "abcdefghijklmnop%3D");
+    assert_hit("https://h/x?Signature=abcdefghijklmnopq", SF_SHAPE_PAIR, "abcdefghijklmnopq");
+    assert_hit("hvs.CAESIabcdefghijklmnopqrst", SF_SHAPE_TOKEN, "hvs.CAESIabcdefghijklmnopqrst");
+    assert_hit("SG.abcdefghijklmnopqrstuv.abcdefghijklmnopqrstuvwxyz", SF_SHAPE_TOKEN,
+               "SG.abcdefghijklmnopqrstuv.abcdefghijklmnopqrstuvwxyz");
+    assert_hit("dapi0123456789abcdef0123456789abcdef", SF_SHAPE_TOKEN,
+               "dapi0123456789abcdef0123456789abcdef");
+    assert_hit("AGE-SECRET-KEY-1ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789ABCDEFGHIJKLM", SF_SHAPE_TOKEN,
+               "AGE-SECRET-KEY-1ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789ABCDEFGHIJKLM");
+    assert_clean("GET /api/services/T1/B2/x");
+    assert_clean("/webhooks/42/deliveries");
+    assert_clean("/orders/services/list");
+    assert_clean("MSG.example.SG.x");
+    assert_clean("ldap.dapi dapi0123");
+    assert_clean("hvs.x");
+    assert_clean("bot12:ok");
+    assert_clean("?sig=short&signature=");
+}
+
 TEST(secret_shape, leaves_everyday_text_alone)
 {
     static const char *const clean[] = {"GET /api/v1/users/{id}",
@@ -171,6 +259,16 @@ TEST(secret_shape, overlooks_nothing_wherever_it_stands)
         "x://u:hunter2@h",
         "token=hunter2",
         "AIzaSyA1234567890abcdefghijklmnopqrstuv",
+        "hvs.CAESIabcdefghijklmnopqrst",
+        "SG.abcdefghijklmnopqrstuv.abcdefghijklmnopqrstuvwxyz",
+        "dapi0123456789abcdef0123456789abcdef",
+        "AGE-SECRET-KEY-1ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789ABCDEFGHIJKLM",
+        "services/T0000ABCD/B0000ABCD/abcdefghijklmnop",
+        "webhooks/123456789012345678/abcdefghijklmnop",
+        " mysql -phunter2 ",
+        " --password hunter2 ",
+        "IDENTIFIED BY 'hunter2' ",
+        "PASSWORD 'hunter2' ",
     };
     for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
         for (size_t before = 0; before < 40; before++) {

@@ -376,6 +376,160 @@ TEST(redact, keeps_the_service_in_step_with_its_attribute)
     sf_redactor_free(r);
 }
 
+TEST(redact, hides_secrets_inside_keys)
+{
+    struct sf_redactor *r = new_redactor(usual);
+    struct sf_attr got = redact_one(r, "password=hunter2", str("x"));
+    assert_str(got.key, "password=[REDACTED]");
+    assert_str(got.val.str, "[REDACTED]"); /* the word is in the key as well */
+    got = redact_one(r, "run --password hunter2", str("x"));
+    assert_str(got.key, "run --password [REDACTED]");
+    got = redact_one(r, "at postgres://a:hunter2@h", str("x"));
+    assert_str(got.key, "at postgres://a:[REDACTED]@h");
+    assert_str(got.val.str, "x");
+    got = redact_one(r, "a=b", str("x"));
+    assert_str(got.key, "a=b");
+    got = redact_one(r, "tokens=15", str("x"));
+    assert_str(got.key, "tokens=15");
+    sf_redactor_free(r);
+}
+
+/* A flag of nothing but dashes is no name of a name of a name. */
+TEST(redact, survives_a_flag_without_end)
+{
+    struct sf_redactor *r = new_redactor(usual);
+    struct sf_buf text = {0};
+    struct sf_attr got;
+    for (int i = 0; i < 300000; i++)
+        sf_buf_add_u8(&text, '-');
+    sf_buf_add_str(&text, SF_STR("password x"));
+    sf_buf_add_u8(&text, 0);
+    got = redact_one(r, (const char *)text.p, str("x"));
+    assert_int_equal(got.val.type, SF_VALUE_STR);
+    sf_buf_done(&text);
+    sf_redactor_free(r);
+}
+
+static struct sf_value list_of(struct sf_buf *out, const char *const *items, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t mark = sf_pb_write_begin(out, 1);
+        sf_pb_write_str(out, 1, sf_str_from(items[i]));
+        sf_pb_write_end(out, mark);
+    }
+    return (struct sf_value){.type = SF_VALUE_ARRAY, .str = sf_buf_str(out)};
+}
+
+TEST(redact, knows_the_arguments_of_a_command_in_a_list)
+{
+    static const char *const SECRET[][4] = {{"/usr/bin/mysql", "-uroot", "-phunter2", "shop"},
+                                            {"tool", "--password", "hunter2", "-v"},
+                                            {"curl", "-u", "alice:hunter2", "http://h/"}};
+    static const char *const CLEAN[] = {"find", ".", "-print", "-path"};
+    struct sf_redactor *r = new_redactor(usual);
+    for (size_t i = 0; i < 3; i++) {
+        struct sf_buf list = {0};
+        struct sf_attr got = redact_one(r, "process.command_args", list_of(&list, SECRET[i], 4));
+        assert_null(memmem(got.val.str.p, got.val.str.len, "hunter2", 7));
+        assert_non_null(memmem(got.val.str.p, got.val.str.len, SECRET[i][0], strlen(SECRET[i][0])));
+        sf_buf_done(&list);
+    }
+    struct sf_buf list = {0};
+    struct sf_value val = list_of(&list, CLEAN, 4);
+    assert_ptr_equal(redact_one(r, "process.command_args", val).val.str.p, val.str.p);
+    sf_buf_done(&list);
+    sf_redactor_free(r);
+}
+
+static sf_str redact_function(const struct sf_redactor *r, const char *name, sf_str *file)
+{
+    struct sf_function f = {.name = sf_str_from(name), .file = *file};
+    struct sf_profile_batch b = {.functions = &f, .n_functions = 1};
+    uint64_t n;
+    if (!arena.base)
+        assert_true(sf_arena_init(&arena, 1 << 20));
+    sf_arena_reset(&arena);
+    assert_ok(sf_redact_profiles(r, &b, &arena, NULL, &n, &why));
+    *file = b.functions[0].file;
+    return b.functions[0].name;
+}
+
+static void assert_hidden(bool is_hidden, sf_str got, const char *was)
+{
+    if (!sf_str_eq(got, sf_str_from(is_hidden ? "[REDACTED]" : was)))
+        fail_msg("%s became \"%.*s\"", was, SF_STR_ARG(got));
+}
+
+TEST(redact, looks_for_words_in_code_as_it_was_chosen)
+{
+    static const char *const PATTERNS[] = {"acme", "password"};
+    static const struct {
+        enum sf_redact_code how;
+        bool is_part, is_word, is_listed;
+    } CASES[] = {{SF_REDACT_CODE_MATCH, false, true, false},
+                 {SF_REDACT_CODE_WORDS, false, true, true},
+                 {SF_REDACT_CODE_SUBSTRING, true, true, true},
+                 {SF_REDACT_CODE_NONE, false, false, false}};
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
+        struct sf_redact_config config = usual;
+        struct sf_redactor *r;
+        sf_str none = SF_STR_NONE, part = SF_STR("/src/acmecorp/a.c"),
+               word = SF_STR("/src/acme/a.c");
+        config.patterns = PATTERNS;
+        config.n_patterns = 2;
+        config.functions = config.files = CASES[i].how;
+        r = new_redactor(config);
+        assert_hidden(CASES[i].is_part, redact_function(r, "_ZN8acmecorp3runEv", &part),
+                      "_ZN8acmecorp3runEv");
+        assert_hidden(CASES[i].is_part, part, "/src/acmecorp/a.c");
+        assert_hidden(CASES[i].is_word, redact_function(r, "acme_run", &word), "acme_run");
+        assert_hidden(CASES[i].is_word, word, "/src/acme/a.c");
+        assert_hidden(CASES[i].is_listed, redact_function(r, "check_password", &none),
+                      "check_password");
+        assert_str(redact_function(r, "f(AKIAIOSFODNN7EXAMPLE)", &none), "f([REDACTED])");
+        sf_redactor_free(r);
+    }
+}
+
+TEST(redact, reaches_every_place_of_a_profile)
+{
+    struct sf_function f = {SF_STR("f(token=a1)"), SF_STR("s(token=a2)"), SF_STR("/x?token=a3"), 0};
+    struct sf_mapping m = {.file = SF_STR("/lib?token=a4")};
+    struct sf_label labels[] = {{SF_STR("password"), SF_STR("a5")},
+                                {SF_STR("token=a6"), SF_STR("a7")}};
+    struct sf_series s = {.service = SF_STR("shop token=a8"),
+                          .type = {.name = SF_STR("token=a9")},
+                          .labels = labels,
+                          .n_labels = 2};
+    struct sf_process process = {.service = SF_STR("shop token=b1"),
+                                 .key = SF_STR("instance=x token=b2")};
+    struct sf_sample samples[] = {{.thread_name = SF_STR("w token=b3")},
+                                  {.thread_name = SF_STR("w")}};
+    struct sf_profile_batch b = {&m, &f, NULL, NULL, &process, &s, samples, 1,
+                                 1,  0,  0,    1,    1,        2,  {0}};
+    struct sf_redactor *r = new_redactor(usual);
+    uint64_t n;
+    if (!arena.base)
+        assert_true(sf_arena_init(&arena, 1 << 20));
+    sf_arena_reset(&arena);
+    assert_ok(sf_redact_profiles(r, &b, &arena, NULL, &n, &why));
+    assert_int_equal(n, 12);
+    assert_str(b.functions[0].name, "f(token=[REDACTED]");
+    assert_str(b.functions[0].system_name, "s(token=[REDACTED]");
+    assert_str(b.functions[0].file, "/x?token=[REDACTED]");
+    assert_str(b.mappings[0].file, "/lib?token=[REDACTED]");
+    assert_str(b.series[0].labels[0].val, "[REDACTED]");
+    assert_str(b.series[0].labels[1].key, "token=[REDACTED]");
+    assert_str(b.series[0].service, "shop token=[REDACTED]");
+    assert_str(b.series[0].type.name, "token=[REDACTED]");
+    assert_str(b.processes[0].service, "shop token=[REDACTED]");
+    assert_str(b.processes[0].key, "instance=x token=[REDACTED]");
+    assert_str(b.samples[0].thread_name, "w token=[REDACTED]");
+    assert_str(b.samples[1].thread_name, "w");
+    assert_str(f.name, "f(token=a1)"); /* never in place */
+    sf_redactor_free(r);
+}
+
 TEST(redact, refuses_bad_patterns_in_words)
 {
     static const char *const bad[] = {"/a(?=b)/", "/a(b/", "...", "/x{2000}/"};

@@ -1,0 +1,290 @@
+#include "base/secret_args.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+enum expected { ANY, WHOLE, USER, OF_FLAG };
+enum { FLAG_MAX = 128 }; /* longer ones are no names */
+
+/* How programs take a password with one letter. A letter alone says nothing: find has -print, make
+ * -p, docker run -p 80:80. */
+enum form {
+    ATTACHED,  /* -pSECRET; "-p SECRET" asks for one, and SECRET is something else */
+    SEPARATE,  /* -a SECRET */
+    EITHER,    /* -pSECRET, -p SECRET */
+    USER_PASS, /* -u user:SECRET, -uuser:SECRET */
+};
+
+static const struct program {
+    const char *name, *subcommand;
+    char flag;
+    enum form form;
+} programs[] = {
+    {"mysql", NULL, 'p', ATTACHED},         {"mysqldump", NULL, 'p', ATTACHED},
+    {"mysqladmin", NULL, 'p', ATTACHED},    {"mysqlimport", NULL, 'p', ATTACHED},
+    {"mysqlcheck", NULL, 'p', ATTACHED},    {"mysqlshow", NULL, 'p', ATTACHED},
+    {"mysqlslap", NULL, 'p', ATTACHED},     {"mysqlpump", NULL, 'p', ATTACHED},
+    {"mysqlsh", NULL, 'p', ATTACHED},       {"mariadb", NULL, 'p', ATTACHED},
+    {"mariadb-dump", NULL, 'p', ATTACHED},  {"mariadb-admin", NULL, 'p', ATTACHED},
+    {"sshpass", NULL, 'p', EITHER},         {"mongo", NULL, 'p', SEPARATE},
+    {"mongosh", NULL, 'p', SEPARATE},       {"mongodump", NULL, 'p', SEPARATE},
+    {"mongorestore", NULL, 'p', SEPARATE},  {"redis-cli", NULL, 'a', SEPARATE},
+    {"mosquitto_pub", NULL, 'P', SEPARATE}, {"mosquitto_sub", NULL, 'P', SEPARATE},
+    {"ldapsearch", NULL, 'w', EITHER},      {"ldapmodify", NULL, 'w', EITHER},
+    {"ldapadd", NULL, 'w', EITHER},         {"sqlcmd", NULL, 'P', EITHER},
+    {"docker", "login", 'p', EITHER},       {"podman", "login", 'p', EITHER},
+    {"helm", "login", 'p', EITHER},         {"curl", NULL, 'u', USER_PASS},
+    {"curl", NULL, 'U', USER_PASS},         {"http", NULL, 'a', USER_PASS},
+    {"https", NULL, 'a', USER_PASS},        {"ab", NULL, 'A', USER_PASS},
+};
+enum { N_PROGRAMS = sizeof(programs) / sizeof(programs[0]) };
+
+/* What stands before the command that counts. */
+static const char *const wrappers[] = {"sudo", "exec",    "env",    "time", "nohup", "docker",
+                                       "sh",   "kubectl", "podman", "bash", "ssh",   "xargs"};
+
+static sf_str base_of(sf_str word)
+{
+    for (size_t i = word.len; i > 0; i--) {
+        if (word.p[i - 1] == '/')
+            return sf_str_from_at(word, i);
+    }
+    return word;
+}
+
+/* Place + 1 of the first entry with this name; 0: none. */
+static uint8_t find_program(sf_str word)
+{
+    sf_str name = base_of(word);
+    for (size_t i = 0; i < N_PROGRAMS; i++) {
+        if (sf_str_eq(name, sf_str_from(programs[i].name)))
+            return (uint8_t)(i + 1);
+    }
+    return 0;
+}
+
+static bool is_wrapper(sf_str word)
+{
+    sf_str name = base_of(word);
+    for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++) {
+        if (sf_str_eq(name, sf_str_from(wrappers[i])))
+            return true;
+    }
+    return false;
+}
+
+static bool is_digits(sf_str word)
+{
+    for (size_t i = 0; i < word.len; i++) {
+        if (word.p[i] < '0' || word.p[i] > '9')
+            return false;
+    }
+    return word.len > 0;
+}
+
+static bool is_letters(sf_str word)
+{
+    for (size_t i = 0; i < word.len; i++) {
+        if ((word.p[i] | 0x20) < 'a' || (word.p[i] | 0x20) > 'z')
+            return false;
+    }
+    return true;
+}
+
+/* user:SECRET; a user alone is asked for the rest. */
+static bool password_of_user(sf_str word, size_t from, size_t *at, size_t *end)
+{
+    size_t colon;
+    if (!sf_str_find_char(sf_str_from_at(word, from), ':', &colon))
+        return false;
+    *at = from + colon + 1;
+    *end = word.len;
+    return *at < *end;
+}
+
+static bool take_letter(struct sf_secret_args *a, const struct program *p, sf_str word, size_t *at,
+                        size_t *end)
+{
+    bool is_attached = word.len > 2;
+    if (p->subcommand && !a->has_subcommand)
+        return false;
+    /* "the mysql -prod cluster" is a sentence; mysql -prod on its own logs in with "rod". */
+    if (!a->is_command && is_attached && is_letters(sf_str_from_at(word, 2)))
+        return false;
+    if (p->form == USER_PASS && is_attached)
+        return password_of_user(word, 2, at, end);
+    if (p->form == USER_PASS) {
+        a->expected = USER;
+        return false;
+    }
+    if (!is_attached) {
+        a->expected = p->form == ATTACHED ? ANY : WHOLE;
+        return false;
+    }
+    if (p->form == SEPARATE)
+        return false;
+    *at = 2;
+    *end = word.len;
+    return true;
+}
+
+static bool is_user_flag(sf_str name)
+{
+    return sf_str_eq(name, SF_STR("user")) || sf_str_eq(name, SF_STR("proxy-user"));
+}
+
+static bool take_flag(struct sf_secret_args *a, sf_str word, const struct sf_shape_names *names,
+                      size_t *at, size_t *end)
+{
+    size_t dashes = word.p[1] == '-' ? 2 : 1, equal;
+    sf_str name = sf_str_from_at(word, dashes);
+    const struct program *p = a->program ? &programs[a->program - 1] : NULL;
+
+    a->is_wrapped = true;
+    if (dashes == 1 && p && names->has_shapes) {
+        for (; p < programs + N_PROGRAMS && !strcmp(p->name, programs[a->program - 1].name); p++) {
+            if (p->flag == word.p[1])
+                return take_letter(a, p, word, at, end);
+        }
+        p = &programs[a->program - 1];
+    }
+    if (sf_str_find_char(name, '=', &equal)) /* --password=X is a pair, which others find */
+        return p && p->form == USER_PASS && names->has_shapes &&
+               is_user_flag(sf_str_part(name, 0, equal)) &&
+               password_of_user(word, dashes + equal + 1, at, end);
+    if (p && p->form == USER_PASS && is_user_flag(name) && names->has_shapes)
+        a->expected = USER;
+    else if (name.len > 2 && name.len <= FLAG_MAX && name.p[0] != '-' &&
+             !sf_str_starts(name, SF_STR("no-")) && names->is_secret(names->arg, name, false)) {
+        a->expected = OF_FLAG;
+        a->flag = name;
+    }
+    return false;
+}
+
+static void take_word(struct sf_secret_args *a, sf_str word)
+{
+    uint8_t program = find_program(word);
+    const struct program *p = a->program ? &programs[a->program - 1] : NULL;
+    if (p && p->subcommand && sf_str_eq(word, sf_str_from(p->subcommand)))
+        a->has_subcommand = true;
+    if (program) {
+        a->program = program;
+        a->is_command = !a->has_seen_word || a->is_wrapped;
+        a->has_subcommand = false;
+    }
+    a->is_wrapped = a->is_wrapped || is_wrapper(word);
+    a->has_seen_word = true;
+}
+
+bool sf_secret_args_next(struct sf_secret_args *a, sf_str word, const struct sf_shape_names *names,
+                         size_t *at, size_t *end)
+{
+    enum expected expected = a->expected;
+    bool is_flag = word.len > 1 && word.p[0] == '-';
+
+    a->expected = ANY;
+    if (expected == USER && !is_flag)
+        return password_of_user(word, 0, at, end);
+    if (expected == WHOLE || (expected == OF_FLAG && !is_flag)) {
+        *at = 0;
+        *end = word.len;
+        return word.len > 0 &&
+               (expected == WHOLE || names->is_secret(names->arg, a->flag, is_digits(word)));
+    }
+    if (is_flag)
+        return take_flag(a, word, names, at, end);
+    take_word(a, word);
+    return false;
+}
+
+bool sf_secret_args_wants(const struct sf_secret_args *a)
+{
+    return a->expected != ANY;
+}
+
+void sf_secret_args_end(struct sf_secret_args *a)
+{
+    *a = (struct sf_secret_args){0};
+}
+
+/* ---- out of a text ---- */
+
+size_t sf_quoted_end(sf_str t, size_t at, char quote, bool is_escaped)
+{
+    while (at < t.len && t.p[at] != quote) {
+        if (t.p[at] == '\\' && at + 1 < t.len) {
+            if (is_escaped && t.p[at + 1] == quote)
+                return at;
+            at++;
+        }
+        at++;
+    }
+    return at < t.len ? at : t.len;
+}
+
+static bool is_one_of(char c, const char *set)
+{
+    return c && strchr(set, c) != NULL;
+}
+
+static bool is_blank(char c)
+{
+    return (uint8_t)c <= ' ';
+}
+
+/* One word of a command line at or after *at, without its quotes. A quote groups where a value is
+ * expected or a flag's value begins; elsewhere it only separates: sh -c "mysql -pX". */
+static bool next_word(sf_str t, size_t *at, struct sf_secret_args *args, sf_str *out)
+{
+    size_t i = *at, end;
+    while (i < t.len && (is_blank(t.p[i]) || is_one_of(t.p[i], ",[](){};|&$`\\\"'"))) {
+        if (is_one_of(t.p[i], ";|&"))
+            sf_secret_args_end(args);
+        if (is_one_of(t.p[i], "\"'") && sf_secret_args_wants(args) &&
+            sf_quoted_end(t, i + 1, t.p[i], false) < t.len) {
+            end = sf_quoted_end(t, i + 1, t.p[i], i > 0 && t.p[i - 1] == '\\');
+            *out = sf_str_part(t, i + 1, end - i - 1);
+            *at = end + 1;
+            return true;
+        }
+        i++;
+    }
+    for (end = i; end < t.len && !is_blank(t.p[end]); end++) {
+        size_t close;
+        if (!is_one_of(t.p[end], "\"'"))
+            continue;
+        if (t.p[i] != '-' || (end != i + 2 && t.p[end - 1] != '='))
+            break;
+        close = sf_quoted_end(t, end + 1, t.p[end], false);
+        if (close >= t.len)
+            break;
+        end = close;
+    }
+    *at = end < t.len && !is_blank(t.p[end]) ? end + 1 : end; /* over a quote that closes */
+    *out = sf_str_part(t, i, end - i);
+    while (out->len && is_one_of(out->p[out->len - 1], ";\\")) {
+        if (out->p[out->len - 1] == ';')
+            *at = i + out->len - 1; /* seen again: it ends the command */
+        out->len--;
+    }
+    if (i < t.len && out->len == 0)
+        *at = i + 1;
+    return i < t.len;
+}
+
+bool sf_secret_line_next(struct sf_secret_line *l, const struct sf_shape_names *names, size_t *at,
+                         size_t *end)
+{
+    sf_str word;
+    while (next_word(l->text, &l->next, &l->args, &word)) {
+        if (sf_secret_args_next(&l->args, word, names, at, end)) {
+            size_t from = (size_t)(word.p - l->text.p);
+            *at += from;
+            *end += from;
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,36 @@
+/* secret_args.h - secrets among the arguments of a command: --password X, mysql -pX,
+ * curl -u user:X. The words come one after another, out of a text or a list of arguments. */
+#pragma once
+#include "base/secret_shape.h"
+
+struct sf_secret_args {  /* a zeroed one has seen nothing */
+    sf_str flag;         /* --NAME, whose value is the next word */
+    uint8_t program;     /* place in the table of programs + 1; 0: none that is known */
+    uint8_t expected;    /* what the next word is, see the source */
+    bool is_command;     /* the program stands where a command does, not in a sentence */
+    bool is_wrapped;     /* flags or programs that start others came before */
+    bool has_subcommand; /* "login" of docker login */
+    bool has_seen_word;
+};
+
+/* Is [*at, *end) of `word` a secret? */
+bool sf_secret_args_next(struct sf_secret_args *a, sf_str word, const struct sf_shape_names *names,
+                         size_t *at, size_t *end);
+/* Does the next word belong to the one before it? */
+bool sf_secret_args_wants(const struct sf_secret_args *a);
+/* A new command begins: behind ; | && */
+void sf_secret_args_end(struct sf_secret_args *a);
+
+/* The same for a command line in one text. */
+struct sf_secret_line {
+    sf_str text;
+    size_t next; /* where the next word begins */
+    struct sf_secret_args args;
+};
+/* The next secret in it; false: no more. */
+bool sf_secret_line_next(struct sf_secret_line *l, const struct sf_shape_names *names, size_t *at,
+                         size_t *end);
+
+/* The end of a quoted text that begins at `at`. Inside an escaped one (JSON in a JSON string) \"
+ * ends it, otherwise a backslash takes the next character with it. */
+size_t sf_quoted_end(sf_str text, size_t at, char quote, bool is_escaped);
