@@ -8,16 +8,18 @@
 #include "base/num.h"
 #include "cli/answer.h"
 #include "decode/otlp/otlp_trace.h"
+#include "decode/profile_format.h"
 #include "intake/redact.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "wire/inflate.h"
 #include "wire/json_writer.h"
 
-enum { PIECE_SPANS = 16384, ARENA_LEN = 64 << 20 };
+enum { PIECE_SPANS = 16384 };
 
 struct run {
     const struct sf_redactor *redactor;
-    const struct sf_span_batch *piece; /* the one at hand */
+    const struct sf_span_batch *piece; /* the one at hand; NULL: a profile */
     struct sf_arena redacted;
     uint64_t n_spans, n_changed_spans, n_changes;
     uint32_t last_span; /* of the piece, that changed */
@@ -47,6 +49,8 @@ static void add_text(struct run *run, const struct sf_redact_change *change, con
     struct sf_buf *out = run->out;
     if (span_id)
         sf_buf_print(out, "span %s: ", span_id);
+    else if (!run->piece)
+        sf_buf_print(out, "row %u: ", change->span);
     else if (strncmp(change->place, "resource", 8) == 0)
         sf_buf_print(out, "resource %u: ", change->resource);
     sf_buf_print(out, "%s", change->place);
@@ -66,6 +70,8 @@ static void add_json(struct run *run, const struct sf_redact_change *change, con
     sf_json_write_object(j);
     if (span_id)
         sf_json_write_key_str(j, SF_STR("spanId"), sf_str_from(span_id));
+    else if (!run->piece)
+        sf_json_write_key_u64(j, SF_STR("row"), change->span);
     else if (strncmp(change->place, "resource", 8) == 0)
         sf_json_write_key_u64(j, SF_STR("resource"), change->resource);
     sf_json_write_key_str(j, SF_STR("place"), sf_str_from(change->place));
@@ -84,7 +90,7 @@ static void see_change(void *arg, const struct sf_redact_change *change)
     const char *span_id = NULL;
 
     run->n_changes++;
-    if (change->span != UINT32_MAX) {
+    if (run->piece && change->span != UINT32_MAX) {
         if (change->span != run->last_span)
             run->n_changed_spans++;
         run->last_span = change->span;
@@ -163,12 +169,76 @@ static void add_sums(struct run *run, const struct sf_otlp_rejects *rejects)
                      (unsigned long long)rejects->n_rejected, rejects->first);
 }
 
-static enum sf_err dry_run(const struct sf_config *config, const char *path, bool is_wanted_json,
-                           struct sf_buf *out, struct sf_why *why)
+static enum sf_err count_piece(void *arg, const struct sf_span_batch *piece, struct sf_why *why)
+{
+    (void)why;
+    *(uint64_t *)arg += piece->n_spans;
+    return SF_OK;
+}
+
+/* Spans or a profile? Both may be protobuf without a mark: it is spans if any can be read. */
+static bool is_traces(sf_str body, struct sf_arena *tmp)
+{
+    struct sf_otlp_limits limits = {SF_LIMIT_ATTRS, SF_LIMIT_VALUE_LEN};
+    struct sf_otlp_rejects rejects = {0};
+    uint64_t n = 0;
+    enum sf_err err = sf_otlp_trace_decode_pieces(sf_str_bytes(body), is_json(body), &limits,
+                                                  PIECE_SPANS, tmp, count_piece, &n, &rejects,
+                                                  NULL);
+    sf_arena_reset(tmp);
+    return !err && n > 0;
+}
+
+static enum sf_err see_traces(struct run *run, const struct sf_config *config, sf_str body,
+                              struct sf_arena *decoded, struct sf_why *why)
 {
     struct sf_otlp_limits limits = {(uint32_t)config->limits.attrs,
                                     (uint32_t)config->limits.value_len};
     struct sf_otlp_rejects rejects = {0};
+    enum sf_err err = sf_otlp_trace_decode_pieces(sf_str_bytes(body), is_json(body), &limits,
+                                                  PIECE_SPANS, decoded, see_piece, run, &rejects,
+                                                  why);
+    if (!err)
+        add_sums(run, &rejects);
+    return err;
+}
+
+static enum sf_err see_profile(struct run *run, sf_str format, sf_str body,
+                               struct sf_arena *decoded, struct sf_why *why)
+{
+    struct sf_profile_hint hint = {.format = format, .now_ns = sf_clock_wall_ns()};
+    struct sf_redact_watch watch = {see_change, run};
+    struct sf_profile_batch batch = {0};
+    const char *found = format.len ? NULL : sf_profile_format_find(body);
+    uint64_t n = 0;
+    enum sf_err err = sf_profile_decode(body, &hint, decoded, &batch, why);
+    if (!err)
+        err = sf_redact_profiles(run->redactor, &batch, &run->redacted, &watch, &n, why);
+    if (err)
+        return err;
+    if (found)
+        format = sf_str_from(found);
+    if (run->json) {
+        sf_json_write_array_end(run->json);
+        sf_json_write_key_str(run->json, SF_STR("format"), format);
+        sf_json_write_key_u64(run->json, SF_STR("functions"), batch.n_functions);
+        sf_json_write_key_u64(run->json, SF_STR("series"), batch.n_series);
+        sf_json_write_key_u64(run->json, SF_STR("samples"), batch.n_samples);
+        sf_json_write_object_end(run->json);
+        sf_buf_add_u8(run->out, '\n');
+        return SF_OK;
+    }
+    sf_buf_print(run->out,
+                 "%llu changes in a profile (%.*s) of %u functions, %u series, %u samples; nothing "
+                 "was written\n",
+                 (unsigned long long)run->n_changes, SF_STR_ARG(format), batch.n_functions,
+                 batch.n_series, batch.n_samples);
+    return SF_OK;
+}
+
+static enum sf_err dry_run(const struct sf_config *config, const char *path, const char *format,
+                           bool is_wanted_json, struct sf_buf *out, struct sf_why *why)
+{
     struct sf_redactor *redactor = NULL;
     struct sf_arena decoded = {0};
     struct sf_buf body = {0};
@@ -180,8 +250,8 @@ static enum sf_err dry_run(const struct sf_config *config, const char *path, boo
         err = sf_fail(why, SF_ERR_INPUT, "redact.enabled is false: nothing would change");
     if (!err)
         err = read_body(path, config->limits.inflated_len, &body, why);
-    if (!err &&
-        (!sf_arena_init(&decoded, ARENA_LEN) || !sf_arena_init(&run.redacted, SF_LIMIT_ARENA_LEN)))
+    if (!err && (!sf_arena_init(&decoded, SF_LIMIT_ARENA_LEN) ||
+                 !sf_arena_init(&run.redacted, SF_LIMIT_ARENA_LEN)))
         err = sf_fail(why, SF_ERR_NOMEM, "no memory");
     run.redactor = redactor;
     if (is_wanted_json) {
@@ -189,11 +259,11 @@ static enum sf_err dry_run(const struct sf_config *config, const char *path, boo
         sf_json_write_key(&json, SF_STR("changes"));
         sf_json_write_array(&json);
     }
-    if (!err)
-        err = sf_otlp_trace_decode_pieces(sf_buf_bytes(&body), is_json(sf_buf_str(&body)), &limits,
-                                          PIECE_SPANS, &decoded, see_piece, &run, &rejects, why);
-    if (!err)
-        add_sums(&run, &rejects);
+    if (!err && !format &&
+        (is_traces(sf_buf_str(&body), &decoded) || !sf_profile_format_find(sf_buf_str(&body))))
+        err = see_traces(&run, config, sf_buf_str(&body), &decoded, why);
+    else if (!err)
+        err = see_profile(&run, sf_str_from(format), sf_buf_str(&body), &decoded, why);
     sf_arena_done(&decoded);
     sf_arena_done(&run.redacted);
     sf_buf_done(&body);
@@ -204,24 +274,27 @@ static enum sf_err dry_run(const struct sf_config *config, const char *path, boo
 int sf_redact_run(int argc, char **argv)
 {
     bool is_dry_run = false;
-    const char *file = NULL, *output = NULL;
+    const char *file = NULL, *output = NULL, *format = NULL;
     enum sf_output form;
     struct sf_flag_list set = {0};
     struct sf_flag flags[] = {
         {"dry-run", SF_FLAG_BOOL, &is_dry_run, NULL, "show what would change; required"},
         {"config", SF_FLAG_STR, &file, "FILE", "YAML file with the redact: section to try"},
         {"set", SF_FLAG_LIST, &set, "KEY=VALUE", "any setting by its path; may be repeated"},
+        {"format", SF_FLAG_STR, &format, "NAME",
+         "a profile in this format (default: found by content)"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
         .command = "redact",
-        .usage = "--dry-run FILE [--config FILE] [--output text|json]",
-        .summary = "Shows what redaction would change in a file of OTLP traces.",
-        .details = "The file is an OTLP trace request, protobuf or JSON, plain, gzip or zstd. Each "
-                   "line is one change: the place, the rule and how long the secret is. Nothing is "
-                   "sent or written; the server redacts by the same rules before it writes "
-                   "anything.",
+        .usage = "--dry-run FILE [--config FILE] [--format NAME] [--output text|json]",
+        .summary = "Shows what redaction would change in a file of OTLP traces or a profile.",
+        .details = "The file is an OTLP trace request, protobuf or JSON, or a profile in any "
+                   "format that spanflame upload reads; plain, gzip or zstd. Each line is one "
+                   "change: the place, the rule and how long the secret is. Nothing is sent or "
+                   "written; the server redacts by the same rules before it writes anything.",
         .examples = "spanflame redact --dry-run traces.json\n"
+                    "spanflame redact --dry-run cpu.pprof --set redact.functions=substring\n"
                     "spanflame redact --dry-run traces.pb --config /etc/spanflame/spanflame.yaml\n"
                     "spanflame redact --dry-run traces.json --set redact.patterns=acme",
         .flags = flags,
@@ -251,7 +324,7 @@ int sf_redact_run(int argc, char **argv)
     config_flags.set = set;
     err = sf_config_flags_load(&config_flags, &config, &why);
     if (!err)
-        err = dry_run(config, args.words[0], form == SF_OUTPUT_JSON, &out, &why);
+        err = dry_run(config, args.words[0], format, form == SF_OUTPUT_JSON, &out, &why);
     sf_config_free(config);
     if (!err)
         return sf_answer_write(&out);

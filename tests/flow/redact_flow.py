@@ -20,9 +20,17 @@ def secret(shape="word"):
     """A text that occurs nowhere else. `word`: a secret only by its key; the others by their look."""
     core = f"Hunter{next(serial):04d}" + os.urandom(6).hex()
     text = {"word": core, "github": "ghp_" + core + "Zz" * 8, "aws": "AKIA7Q" + os.urandom(7).hex().upper(),
-            "pair": core, "url": core}[shape]
+            }.get(shape, core)
     planted.append(text)
-    return {"pair": f"login failed, password={text}; retry", "url": f"https://joe:{text}@db.example/x"}.get(shape, text)
+    return SHAPES.get(shape, "{}").format(text)
+
+
+SHAPES = {"pair": "login failed, password={}; retry", "url": "https://joe:{}@db.example/x",
+          "flag": "backup --password {} now", "mysql": "docker exec db mysql -uroot -p{} shop", "curl": "curl -s -u joe:{} https://h/",
+          "sql": "ALTER USER joe IDENTIFIED BY '{}'", "slack": "https://hooks.slack.com/services/T0000ABCD/B0000ABCD/{}",
+          "discord": "/api/webhooks/123456789012345678/{}", "signed": "https://b/x?X-Amz-Signature={}&y=1",
+          "vault": "hvs.{}", "sendgrid": "SG.abcdefghijklmnopqrstuv.{}", "pair key": "password={}"}
+MORE_SHAPES = [shape for shape in SHAPES if shape not in ("pair", "url", "pair key")]
 
 
 def kv(key, text):
@@ -37,6 +45,10 @@ def secret_attributes(number):
     out += b"".join(field(number, kv(key, secret(shape))) for key, shape in
                     (("note", "github"), ("who", "aws"), ("message", "pair"), ("peer", "url")))
     out += field(number, field(1, secret("github")) + field(2, field(1, "its key is the secret")))
+    out += field(number, kv(secret("pair key"), "a pair in the key"))
+    out += b"".join(field(number, kv("note." + shape, secret(shape))) for shape in MORE_SHAPES)
+    words = b"".join(field(1, field(1, word)) for word in ("mysql", "-uroot", "-p" + secret(), "--token", secret()))
+    out += field(number, field(1, "process.command_args") + field(2, field(5, words)))
     out += field(number, field(1, "list") + field(2, deep)) + field(number, field(1, "map") + field(2, in_map))
     raw = secret("github")
     out += field(number, field(1, "raw") + field(2, field(7, raw.encode())))
@@ -110,6 +122,12 @@ def send_by_every_door(s):
     assert code == 0 and header.startswith("HTTP/2 200"), (code, header)
     assert s.grpc(TRACE_METHOD, request(next(t)))[0] == 0
     assert s.grpc(TRACE_METHOD, gzip.compress(request(next(t))), ["grpc-encoding: gzip"], compressed=True)[0] == 0
+    stacks = f"main;login({secret('pair')});/srv/{secret('github')} 7\n"
+    ok(s.post(f"/ingest?name=shop%7Bpassword%3D{secret()}%2Cnote%3D{secret('github')}%7D&format=folded", stacks.encode(), "text/plain"))
+    ok(s.post("/settings.v1.SettingsService/Set", json.dumps({"setting": {"name": "auth_token", "value": secret()}}).encode(), JSON))
+    ok(s.post("/settings.v1.SettingsService/Set",
+              json.dumps({"setting": {"name": "view " + secret("pair"), "value": '{"a":"' + secret("flag") + '"}'}}).encode(), JSON))
+    ok(s.post("/settings.v1.SettingsService/Get", b"{}", JSON))
     # What is refused as a whole must not end up in a log either.
     for body, kind in ((request(os.urandom(16))[:-3], PB), (json_request(os.urandom(16))[:-9], JSON)):
         answer = s.post("/v1/traces", body, kind)
@@ -226,6 +244,41 @@ def test_the_same_search_finds_them_when_redaction_is_off():
         missed = [text for text in planted if not any(text.encode() in data for _, data in files)]
         print(f"# without redaction {len(planted) - len(missed)} of {len(planted)} are found in the files")
         assert len(missed) < len(planted) / 2, (len(missed), len(planted))
+
+
+CORPUS = os.path.join(os.path.dirname(__file__), "..", "corpus")
+# One folder a format, as the fuzzer has them; the tree of Pyroscope cannot be told from other bytes.
+FORMATS = {name: "" for name in ("async_html", "async_text", "austin", "flame_svg", "folded", "gecko", "jfr", "legacy_cpu",
+                                 "legacy_text", "mojo", "otlp_profile", "perf_data", "perf_script", "pprof", "pprof_raw",
+                                 "pprof_traces", "speedscope", "stackprof", "trace_event", "v8_cpuprofile", "v8_heapprofile")}
+FORMATS["pyroscope_tree"] = "tree"
+
+
+def dry_run(path, *more):
+    said = subprocess.run([os.environ["SPANFLAME"], "redact", "--dry-run", path, "--output", "json", *more],
+                          capture_output=True, check=False, timeout=60)
+    return json.loads(said.stdout) if said.returncode == 0 else None
+
+
+def test_a_dry_run_reads_every_profile_format():
+    for name, format in FORMATS.items():
+        folder = os.path.join(CORPUS, name)
+        answers = [dry_run(os.path.join(folder, file), *(["--format", format] if format else []))
+                   for file in sorted(os.listdir(folder))]
+        read = [a for a in answers if a and a.get("samples")]
+        print(f"# {name}: {len(read)} of {len(answers)}, as {sorted({a['format'] for a in read})}")
+        assert read, name
+
+
+def test_a_dry_run_shows_what_a_profile_would_lose():
+    with Server() as s:
+        path = os.path.join(s.home, "cpu.folded")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("main;acmecorp::check_password;login(token=abcdef123) 3\n")
+        assert [c["rule"] for c in dry_run(path)["changes"]] == ["shape: secret=value"]
+        loud = dry_run(path, "--set", "redact.patterns=acme", "--set", "redact.functions=substring")["changes"]
+        assert [c["place"] for c in loud if c["rule"] == "pattern: acme"] == ["function.name"], loud
+        assert not any("abcdef123" in json.dumps(c) for c in loud)
 
 
 tap.run(sys.modules[__name__])
