@@ -3,15 +3,14 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "collect/lib/redact.h"
 #include "wire/pb_writer.h"
 
 /* AnyValue{1: string, 2: bool, 3: int, 4: double}; KeyValue{1: key, 2: AnyValue}. */
 
-void sf_attr_write_text(struct sf_buf *out, uint32_t field, sf_str text, size_t max_len)
+static void write_plain(struct sf_buf *out, uint32_t field, sf_str text)
 {
     uint8_t *to;
-    if (text.len > max_len)
-        text.len = sf_utf8_cut(text, max_len);
     if (__builtin_expect(sf_utf8_is_valid(text), 1)) {
         sf_pb_write_str(out, field, text);
         return;
@@ -26,6 +25,15 @@ void sf_attr_write_text(struct sf_buf *out, uint32_t field, sf_str text, size_t 
             to[i] = '?';
         i += n ? n : 1;
     }
+}
+
+void sf_attr_write_text(struct sf_buf *out, uint32_t field, sf_str text, size_t max_len)
+{
+    struct sf_buf room = {0};
+    if (text.len > max_len)
+        text.len = sf_utf8_cut(text, max_len);
+    write_plain(out, field, sf_redact_text(text, &room));
+    sf_buf_done(&room);
 }
 
 static size_t begin(struct sf_buf *out, uint32_t field, sf_str key, size_t *value_mark)
@@ -45,8 +53,19 @@ static void end(struct sf_buf *out, size_t mark, size_t value_mark)
 void sf_attr_write_str(struct sf_buf *out, uint32_t field, sf_str key, sf_str val)
 {
     size_t value_mark, mark = begin(out, field, key, &value_mark);
+    if (__builtin_expect(sf_redact_key(key, false), 0) && val.len)
+        val = SF_REDACTED;
     sf_attr_write_text(out, 1, val, val.len);
     end(out, mark, value_mark);
+}
+
+/* A number under the name of a secret: a PIN, the number of a card. */
+static bool hide_number(struct sf_buf *out, uint32_t field, sf_str key)
+{
+    if (__builtin_expect(!sf_redact_key(key, true), 1))
+        return false;
+    sf_attr_write_str(out, field, key, SF_REDACTED);
+    return true;
 }
 
 void sf_attr_write_bool(struct sf_buf *out, uint32_t field, sf_str key, bool val)
@@ -58,14 +77,20 @@ void sf_attr_write_bool(struct sf_buf *out, uint32_t field, sf_str key, bool val
 
 void sf_attr_write_int(struct sf_buf *out, uint32_t field, sf_str key, int64_t val)
 {
-    size_t value_mark, mark = begin(out, field, key, &value_mark);
+    size_t value_mark, mark;
+    if (hide_number(out, field, key))
+        return;
+    mark = begin(out, field, key, &value_mark);
     sf_pb_write_i64(out, 3, val);
     end(out, mark, value_mark);
 }
 
 void sf_attr_write_double(struct sf_buf *out, uint32_t field, sf_str key, double val)
 {
-    size_t value_mark, mark = begin(out, field, key, &value_mark);
+    size_t value_mark, mark;
+    if (hide_number(out, field, key))
+        return;
+    mark = begin(out, field, key, &value_mark);
     sf_pb_write_double(out, 4, val);
     end(out, mark, value_mark);
 }

@@ -1,7 +1,7 @@
 /* attr_write.h - KeyValue messages of OTLP, as field `field` of whatever is being written.
  *
  * Text that is not UTF-8 would make other servers refuse the whole request: bytes that are none
- * become '?'. */
+ * become '?'. Secrets become [REDACTED], see redact.h. */
 #pragma once
 #include "base/buf.h"
 #include "spanflame.h"

@@ -65,7 +65,7 @@ static uint32_t attr(struct writer *w, sf_str key, sf_str val, int64_t num)
     sf_pb_write_u64(b, 1, key_id);
     any = sf_pb_write_begin(b, 2);
     if (val.len)
-        sf_pb_write_str(b, 1, val);
+        sf_attr_write_text(b, 1, val, val.len);
     else
         sf_pb_write_i64(b, 3, num);
     sf_pb_write_end(b, any);

@@ -11,6 +11,7 @@
 #include "collect/lib/frame_names.h"
 #include "collect/lib/heap_profiler.h"
 #include "collect/lib/name_table.h"
+#include "collect/lib/redact.h"
 #include "wire/pb_writer.h"
 
 struct writer {
@@ -24,8 +25,11 @@ static uint32_t text(struct writer *w, sf_str s)
 {
     bool is_new;
     uint32_t id = sf_name_table_id(&w->strings, sf_name_hash(s.p, s.len), 0, &is_new);
-    if (is_new)
-        sf_pb_write_str(w->out, 6, s);
+    if (is_new) {
+        struct sf_buf room = {0};
+        sf_pb_write_str(w->out, 6, sf_redact_text(s, &room));
+        sf_buf_done(&room);
+    }
     return id;
 }
 

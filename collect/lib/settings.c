@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/time_unit.h"
 #include "collect/lib/attr_write.h"
+#include "collect/lib/redact.h"
 #include "collect/lib/span_cost.h"
 #include "wire/pb_writer.h"
 
@@ -106,6 +107,16 @@ static bool next_pair(sf_str *rest, sf_str *key, struct sf_buf *val)
             return true;
     }
     return false;
+}
+
+/* First of all: what is read next is written already. */
+static void read_redaction(struct reader *r)
+{
+    sf_str v = value(r, "SPANFLAME_REDACT");
+    bool is_off = sf_str_ieq(v, SF_STR("off"));
+    if (v.len && !is_off && !sf_str_ieq(v, SF_STR("on")))
+        doubt(r, "SPANFLAME_REDACT", v);
+    sf_redact_set(!is_off);
 }
 
 static void read_resource(struct reader *r, const char *service)
@@ -282,6 +293,7 @@ enum sf_err sf_settings_read(struct sf_settings *s, const char *service, sf_sett
     *s = (struct sf_settings){.sampler = {.is_parent_based = true}};
     s->resource.max = s->headers.max = s->profile_headers.max = 64 * 1024;
     s->is_disabled = sf_str_ieq(value(&r, "OTEL_SDK_DISABLED"), SF_STR("true"));
+    read_redaction(&r);
     sampler = value(&r, "OTEL_TRACES_SAMPLER");
     arg = value(&r, "OTEL_TRACES_SAMPLER_ARG");
     if (sampler.len && !sf_sampler_parse(sampler, arg, &s->sampler))

@@ -97,7 +97,7 @@ static void write_beginning(struct sf_span_slot *slot, const struct parent *p, s
     sf_pb_write_bytes(b, 1, (sf_bytes){slot->record, 16});
     sf_pb_write_bytes(b, 2, (sf_bytes){slot->record + 16, 8});
     if (slot->tracestate)
-        sf_pb_write_str(b, 3, sf_str_from(slot->tracestate));
+        sf_attr_write_text(b, 3, sf_str_from(slot->tracestate), SF_TRACESTATE_CAP);
     if (p->span_id)
         sf_pb_write_bytes(b, 4, (sf_bytes){p->span_id, 8});
     sf_attr_write_text(b, 5, name, SF_SPAN_NAME_MAX);
