@@ -134,6 +134,10 @@ static enum sf_err draw(const struct sf_span_batch *b, const struct sf_trace_not
     w.n_unwaited = path.n_unwaited;
     sf_waterfall_render(&w, out);
     sf_clocks_words(&clocks, out);
+    if (notes->has_estimates)
+        sf_buf_add_str(out, SF_STR("\n~ estimate: spans share these samples, so no function of "
+                                   "theirs is known;\n  the first span of the service says what "
+                                   "is, with its children\n"));
     return SF_OK;
 }
 

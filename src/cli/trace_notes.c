@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/list.h"
+#include "render/known.h"
 #include "render/units.h"
 #include "wire/json.h"
 
@@ -11,7 +12,9 @@ struct hot {
     sf_str function;
     int64_t value;
     double share;
-    int64_t n_few; /* samples, too few for the rest */
+    int64_t n_few;       /* samples, too few for the rest */
+    int64_t n_estimated; /* samples that may be the span's */
+    bool is_below;       /* with the span's children */
 };
 
 static void read_hot(struct sf_json *j, struct hot *hot)
@@ -26,6 +29,8 @@ static void read_hot(struct sf_json *j, struct hot *hot)
             hot->value = sf_json_i64(j);
         else if (sf_str_eq(key, SF_STR("share")))
             hot->share = sf_json_f64(j);
+        else if (sf_str_eq(key, SF_STR("isWithChildren")))
+            hot->is_below = sf_json_bool(j);
         else
             sf_json_skip(j);
     }
@@ -44,6 +49,11 @@ static bool add(struct sf_trace_notes *notes, sf_span_id span, const struct hot 
         sf_units_amount(&text, hot->value, unit);
         sf_buf_add_str(&text, SF_STR(", "));
         sf_units_percent(&text, hot->share);
+        sf_buf_add_str(&text, hot->is_below ? SF_STR(" with children") : SF_STR_NONE);
+    } else if (hot->n_few == 0) {
+        notes->has_estimates = true;
+        sf_buf_print(&text, SF_ESTIMATE_MARK "%lld sample%s", (long long)hot->n_estimated,
+                     hot->n_estimated == 1 ? "" : "s");
     } else {
         sf_buf_print(&text, "%lld sample%s", (long long)hot->n_few, hot->n_few == 1 ? "" : "s");
     }
@@ -69,10 +79,12 @@ static bool read_span(struct sf_json *j, sf_str unit, struct sf_arena *req,
             read_hot(j, &hot);
         else if (sf_str_eq(key, SF_STR("fewSamples")))
             hot.n_few = sf_json_i64(j);
+        else if (sf_str_eq(key, SF_STR("estimatedSamples")))
+            hot.n_estimated = sf_json_i64(j);
         else
             sf_json_skip(j);
     }
-    return span == 0 || (hot.function.len == 0 && hot.n_few <= 0) ||
+    return span == 0 || (hot.function.len == 0 && hot.n_few <= 0 && hot.n_estimated <= 0) ||
            add(out, span, &hot, unit, req);
 }
 

@@ -13,6 +13,7 @@ struct sf_trace_note {
 struct sf_trace_notes {
     struct sf_trace_note *list; /* by span */
     uint32_t n, cap;
+    bool has_estimates; /* a note begins with "~" */
 };
 
 /* Asks the server. Whoever does not know (a Tempo, an older server) leaves them empty: the

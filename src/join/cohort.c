@@ -7,6 +7,7 @@
 #include "flame/tree_builder.h"
 #include "join/claims_view.h"
 #include "join/cohort_set.h"
+#include "join/known_level.h"
 #include "join/span_profile.h"
 #include "join/time_part.h"
 #include "link/share_cut.h"
@@ -34,7 +35,8 @@ static enum sf_err merge_claims(struct work *w, struct sf_cohort_set *c, struct 
     bool *is_asked = sf_arena_new_n(w->q->req, n + 1u, sizeof(*is_asked));
     bool *is_covered = sf_arena_new_n(w->q->req, n + 1u, sizeof(*is_covered));
     struct sf_claim *kept = sf_arena_new_n(w->q->req, c->claims.n_claims + 1u, sizeof(*kept));
-    struct sf_attribution a = c->claims;
+    struct sf_attribution a = c->claims, sure;
+    struct sf_known_claims known;
     if (!is_asked || !is_covered || !kept)
         return sf_no_room(why, "the query");
     sf_cohort_set_cover(c, w->want->is_self, is_asked, is_covered);
@@ -46,17 +48,23 @@ static enum sf_err merge_claims(struct work *w, struct sf_cohort_set *c, struct 
     sf_claims_view_grades(&a, is_asked, &w->out.grades);
     for (uint32_t i = 0; i < c->n; i++)
         w->out.n_sampled += c->costs.n_samples[i] > 0;
-    return sf_claims_view_tree(&c->link, &a, w->q->req, &w->out.view.tree, NULL, why);
+    if (!sf_known_claims_find(&c->link.tree, &a, is_covered, w->want->is_self, w->q->req, &known) ||
+        !sf_known_level_of(&c->link, &known, SF_NOBODY, w->q->req, &w->out.known) ||
+        !sf_known_claims_keep(&known, &a, w->q->req, &sure))
+        return sf_no_room(why, "the query");
+    enum sf_err err = sf_claims_view_tree(&c->link, &a, w->q->req, &w->out.view.tree, NULL, why);
+    return err ? err : sf_claims_view_tree(&c->link, &sure, w->q->req, &w->out.sure, NULL, why);
 }
 
 /* ---- samples without: each span by itself ---- */
 
 static enum sf_err merge_alone(struct work *w, struct sf_why *why)
 {
-    struct sf_tree_builder b;
+    struct sf_tree_builder b, sure;
     enum sf_err err = SF_OK;
     int64_t until_ns = sf_time_part(w->q, ALONE_TIME);
     sf_tree_builder_init(&b, w->q->req, MAX_TREE_LEN, SF_TREE_COPIES);
+    sf_tree_builder_init(&sure, w->q->req, MAX_TREE_LEN, SF_TREE_COPIES);
     w->out.grades = (struct sf_grades){0};
     for (uint32_t i = 0; !err && i < w->set.n; i++) {
         if (i > 0 && sf_time_part_is_over(until_ns)) {
@@ -69,7 +77,8 @@ static enum sf_err merge_alone(struct work *w, struct sf_why *why)
         struct sf_span_profile_want ask = {.trace = w->set.spans[i].trace,
                                            .span = w->set.spans[i].id,
                                            .type = w->out.type,
-                                           .is_self = w->want->is_self};
+                                           .is_self = w->want->is_self,
+                                           .is_member = true};
         sf_arena_reset(w->want->scratch);
         q.req = w->want->scratch;
         err = sf_span_profile_make(w->store, &ask, &q, &p, why);
@@ -81,6 +90,9 @@ static enum sf_err merge_alone(struct work *w, struct sf_why *why)
         if (err || p.n_samples == 0)
             continue;
         sf_tree_builder_add_tree(&b, &p.view.tree);
+        sf_tree_builder_add_tree(&sure, &p.sure);
+        w->out.known.n_samples += p.known.n_samples;
+        w->out.known.n_estimated += p.known.n_estimated;
         w->out.n_sampled++;
         w->out.grades.n_samples += p.n_samples;
         for (uint32_t k = 0; k < SF_GRADE_ROWS; k++) {
@@ -92,16 +104,18 @@ static enum sf_err merge_alone(struct work *w, struct sf_why *why)
     }
     if (!err)
         err = sf_tree_builder_take(&b, w->out.view.type.sample_unit, &w->out.view.tree, why);
+    if (!err)
+        err = sf_tree_builder_take(&sure, w->out.view.type.sample_unit, &w->out.sure, why);
     sf_tree_builder_done(&b);
+    sf_tree_builder_done(&sure);
     return err;
 }
 
 /* ---- the answer ---- */
 
 /* What rounding takes from one bar it gives to the next: the total is the mean. */
-static enum sf_err divide(struct work *w, struct sf_why *why)
+static enum sf_err divide(struct work *w, struct sf_tree *t, struct sf_why *why)
 {
-    struct sf_tree *t = &w->out.view.tree;
     struct sf_tree_node *nodes = sf_arena_new_n(w->q->req, t->n_nodes + 1u, sizeof(*nodes));
     int64_t mean = w->out.n_spans ? llround((double)t->total / (double)w->out.n_spans) : 0;
     struct sf_share_cut cut = {.value = mean};
@@ -118,7 +132,7 @@ static enum sf_err divide(struct work *w, struct sf_why *why)
     return SF_OK;
 }
 
-static void explain(struct work *w)
+static bool explain(struct work *w)
 {
     struct sf_cohort_view *c = &w->out;
     if (c->n_found == 0)
@@ -128,7 +142,18 @@ static void explain(struct work *w)
     else if (c->n_sampled == 0)
         c->reason = SF_STR("these spans' services send profiles, but none of this type while the "
                            "spans ran");
-    c->trust = sf_trust_name(sf_trust_of(c->grades.n_samples));
+    else if (c->known.n_estimated > 0 && c->reason.len == 0 &&
+             !sf_arena_print(w->q->req, &c->reason,
+                             "%llu of %llu samples are shared by spans of a request, and do not "
+                             "say which of them they are of: an estimate. Ask for its first span "
+                             "in this service, which is known to have them, or tag every span "
+                             "(spanflame coverage)",
+                             (unsigned long long)c->known.n_estimated,
+                             (unsigned long long)(c->known.n_estimated + c->known.n_samples)))
+        return false;
+    c->view.is_estimate = c->known.n_estimated > 0;
+    c->trust = sf_trust_name(sf_trust_of(c->known.n_samples));
+    return true;
 }
 
 static enum sf_err look(struct work *w, struct sf_why *why)
@@ -194,8 +219,10 @@ enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *
         w.out.mean_duration_ns += (double)w.set.spans[i].duration_ns / w.set.n;
     w.out.mean_value = w.set.n ? (double)w.out.view.tree.total / w.set.n : 0;
     w.out.view.tree.n_samples = w.out.grades.n_samples;
-    explain(&w);
-    err = divide(&w, why);
+    w.out.known.value = w.out.sure.total;
+    err = explain(&w) ? divide(&w, &w.out.view.tree, why) : sf_no_room(why, "the query");
+    if (!err)
+        err = divide(&w, &w.out.sure, why);
     if (!err)
         *out = w.out;
     return err;

@@ -38,6 +38,7 @@ struct work {
     const sf_str *functions;  /* by place */
     uint32_t n_functions;
     struct sf_tree_builder names; /* the same where spans are asked for one by one */
+    uint64_t n_estimated;         /* samples that may be of these spans: not compared */
     struct sf_comparison out;
 };
 
@@ -196,8 +197,10 @@ static void deal(struct work *w, const struct both *b, const struct sf_cohort_se
     for (uint32_t i = 0; i < c->n; i++) {
         struct side *s = b->is_right[i] ? &w->right : &w->left;
         uint32_t place = add_span(s, &b->spans[i]);
+        bool is_known = c->costs.n_known[i] > 0;
+        w->n_estimated += c->costs.n_samples[i] - c->costs.n_known[i];
         s->view.mean_value += (double)c->costs.totals[i];
-        s->view.n_sampled += c->costs.n_samples[i] > 0;
+        s->view.n_sampled += is_known;
         for (uint32_t k = c->costs.first[i]; k < c->costs.first[i + 1]; k++)
             s->costs[s->cohort.n_costs++] = (struct sf_cohort_cost){place, c->costs.costs[k].frame,
                                                                     c->costs.costs[k].value};
@@ -257,8 +260,8 @@ static enum sf_err add_profile(struct work *w, struct side *s, uint32_t span,
     struct sf_tree tree;
     const struct sf_top_row *rows;
     uint32_t n;
-    enum sf_err err = sf_tree_group(
-        &p->view.tree, (struct sf_tree_grouping){SF_GROUP_FUNCTION, false}, req, &tree, why);
+    enum sf_err err = sf_tree_group(&p->sure, (struct sf_tree_grouping){SF_GROUP_FUNCTION, false},
+                                    req, &tree, why);
     if (!err)
         err = sf_tree_top(&tree, SF_TOP_BY_SELF, req, &rows, &n, why);
     for (uint32_t i = 0; !err && i < n; i++) {
@@ -275,7 +278,8 @@ static enum sf_err look_at(struct work *w, struct side *s, const struct sf_set_s
 {
     struct sf_query_ctx q = *w->q;
     struct sf_span_profile p;
-    struct sf_span_profile_want ask = {.trace = span->trace, .span = span->id, .type = w->out.type};
+    struct sf_span_profile_want ask = {
+        .trace = span->trace, .span = span->id, .type = w->out.type, .is_member = true};
     sf_arena_reset(w->want->scratch);
     q.req = w->want->scratch;
     uint32_t place = add_span(s, span);
@@ -283,10 +287,11 @@ static enum sf_err look_at(struct work *w, struct side *s, const struct sf_set_s
     w->q->stats = q.stats;
     if (err == SF_ERR_NOT_FOUND)
         return SF_OK; /* its service has no such profiles, or it was erased meanwhile */
-    if (err || p.n_samples == 0)
+    w->n_estimated += err ? 0 : p.known.n_estimated;
+    if (err || p.known.n_samples == 0)
         return err;
     s->view.n_sampled++;
-    s->view.mean_value += (double)p.view.tree.total;
+    s->view.mean_value += (double)p.sure.total;
     return add_profile(w, s, place, &p, q.req, why);
 }
 
@@ -342,7 +347,8 @@ static void sum_up(struct side *s)
 static enum sf_err look(struct work *w, struct sf_why *why)
 {
     enum sf_err err = look_at_once(w, why);
-    if (!err && w->left.view.n_sampled + w->right.view.n_sampled == 0 && w->out.type.len > 0)
+    if (!err && w->left.view.n_sampled + w->right.view.n_sampled == 0 && w->n_estimated == 0 &&
+        w->out.type.len > 0)
         err = look_one_by_one(w, why);
     sum_up(&w->left);
     sum_up(&w->right);
@@ -394,6 +400,11 @@ static bool explain(struct work *w, const struct sf_cohort_result *r)
                             : SF_STR("no spans match on the right: nothing to compare");
     else if (w->out.type.len == 0)
         *reason = SF_STR("none of these spans' services sent profiles around this time");
+    else if (w->n_estimated > 0 && (w->left.view.n_sampled == 0 || w->right.view.n_sampled == 0))
+        *reason = SF_STR("samples do not say which of these spans they are of: their shares are "
+                         "estimates, and estimates are not compared. Compare the requests' first "
+                         "spans in this service, which are known to have them, or tag every span "
+                         "(spanflame coverage)");
     else if (w->left.view.n_sampled == 0 && w->right.view.n_sampled == 0)
         *reason = SF_STR("these spans' services send profiles, but none of this type while the "
                          "spans ran: nothing to compare");

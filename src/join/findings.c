@@ -1,11 +1,14 @@
 /* findings.c - what stands out in a span, a trace, a cohort or a service over time. */
 #include "join/findings.h"
 
+#include <string.h>
+
 #include "flame/batch_tree.h"
 #include "flame/tree_group.h"
 #include "join/cohort.h"
 #include "join/findings_diff.h"
 #include "join/findings_requests.h"
+#include "join/known_level.h"
 #include "join/link_spans.h"
 #include "join/span_profile.h"
 #include "join/trace_flame.h"
@@ -17,7 +20,7 @@ struct work {
     struct sf_tree tree; /* grouped by function */
     struct sf_profile_type type;
     sf_str of, reason;
-    uint64_t n_samples;
+    uint64_t n_samples, n_estimated; /* looked at; left out */
     struct sf_finding_list in_code, in_spans;
     const struct sf_span *spans; /* what the places of in_spans mean */
     struct sf_requests_findings in_requests;
@@ -58,6 +61,29 @@ static enum sf_err find_loops_below(struct work *w, struct sf_why *why)
     return SF_OK;
 }
 
+/* What is not known to be its own is left out, and that is said. */
+static bool say_estimated(struct work *w, const struct sf_known_view *k)
+{
+    char id[17];
+    if (!sf_arena_print(w->q->req, &w->reason,
+                        "%llu of %llu samples are shared with other spans by an estimate: they are "
+                        "left out",
+                        (unsigned long long)k->n_estimated,
+                        (unsigned long long)(k->n_estimated + k->n_samples)))
+        return false;
+    sf_span_id_render(k->span, id);
+    if (k->span != 0)
+        return sf_arena_print(w->q->req, &w->reason,
+                              "%.*s. Known is the span %.*s with its children: spanflame findings "
+                              "--span %s",
+                              SF_STR_ARG(w->reason), SF_STR_ARG(k->name), id);
+    if (k->service.len > 0)
+        return sf_arena_print(w->q->req, &w->reason,
+                              "%.*s. Known is what %.*s did in this time: ask for the service",
+                              SF_STR_ARG(w->reason), SF_STR_ARG(k->service));
+    return true;
+}
+
 static enum sf_err of_span(struct work *w, struct sf_why *why)
 {
     struct sf_span_profile_want ask = {
@@ -67,10 +93,13 @@ static enum sf_err of_span(struct work *w, struct sf_why *why)
     if (err)
         return err;
     w->type = p.view.type;
-    w->n_samples = p.n_samples;
+    w->n_samples = p.known.n_samples;
+    w->n_estimated = p.known.n_estimated;
     w->reason = p.n_samples ? SF_STR_NONE : p.reason;
+    if (p.known.n_estimated > 0 && !say_estimated(w, &p.known))
+        return sf_no_room(why, "the query");
     err = find_loops_below(w, why);
-    return err ? err : group(w, &p.view.tree, p.name, why);
+    return err ? err : group(w, &p.sure, p.name, why);
 }
 
 /* Code of the whole request, without the bars that stand for services and spans; and its spans. */
@@ -78,13 +107,29 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
 {
     struct sf_link_want ask = {.type = w->want->type};
     struct sf_link_set *set = sf_arena_new(w->q->req, sizeof(*set));
+    struct sf_attribution a;
+    struct sf_known_claims known;
+    struct sf_known_view level;
     enum sf_err err = set ? sf_link_set_load(w->store, w->want->trace, &ask, w->q, set, why)
                           : sf_no_room(why, "the query");
     if (err)
         return err;
+    bool *is_in = sf_arena_new_n(w->q->req, set->tree.n_spans + 1u, sizeof(*is_in));
+    if (!is_in)
+        return sf_no_room(why, "the query");
+    memset(is_in, true, set->tree.n_spans * sizeof(*is_in));
+    err = sf_link_set_attribute(set, NULL, w->q->req, &a, why);
+    if (!err && (!sf_known_claims_find(&set->tree, &a, is_in, false, w->q->req, &known) ||
+                 !sf_known_level_of(set, &known, SF_NOBODY, w->q->req, &level)))
+        err = sf_no_room(why, "the query");
+    if (err)
+        return err;
     w->type = set->type;
-    w->n_samples = set->n_samples;
+    w->n_samples = known.n_samples;
+    w->n_estimated = known.n_estimated;
     w->spans = set->spans;
+    if (known.n_estimated > 0 && !say_estimated(w, &level))
+        return sf_no_room(why, "the query");
     if (set->n_samples == 0)
         w->reason = SF_STR("no samples carry ids of this trace: only its spans were looked at");
     err = sf_findings_of_spans(&set->tree, &w->want->limits, w->q->req, &w->in_spans, why);
@@ -99,9 +144,11 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
         nodes[i].self = 0;
     }
     sums.total = 0;
-    for (uint32_t i = 0; i < set->n_samples; i++) {
-        nodes[set->samples[i].node].self += set->samples[i].value;
-        sums.total += set->samples[i].value;
+    for (uint32_t i = 0; i < a.n_claims; i++) {
+        if (!known.is_known[i])
+            continue;
+        nodes[set->samples[a.claims[i].sample].node].self += a.claims[i].value;
+        sums.total += a.claims[i].value;
     }
     sums.nodes = nodes;
     return group(w, &sums, SF_STR("this trace"), why);
@@ -134,9 +181,12 @@ static enum sf_err of_query(struct work *w, struct sf_why *why)
     if (err)
         return err;
     w->type = c.view.type;
-    w->n_samples = c.grades.n_samples;
+    w->n_samples = c.known.n_samples;
+    w->n_estimated = c.known.n_estimated;
     w->reason = c.reason;
-    err = group(w, &c.view.tree, w->want->query, why);
+    if (c.known.n_estimated > 0 && !say_estimated(w, &c.known))
+        return sf_no_room(why, "the query");
+    err = group(w, &c.sure, w->want->query, why);
     return err ? err : look_at_requests(w, w->want->query, why);
 }
 
@@ -193,6 +243,7 @@ static enum sf_err of_diff(struct work *w, struct sf_why *why)
     w->of = d.of;
     w->reason = d.reason;
     w->n_samples = d.n_samples;
+    w->n_estimated = d.n_estimated;
     w->in_code = d.list;
     return SF_OK;
 }
@@ -257,7 +308,7 @@ static enum sf_err collect(struct work *w, struct sf_findings_view *out, struct 
         items[n++].span = w->in_requests.ids[i].span;
     }
     sort_views(items, n);
-    *out = (struct sf_findings_view){w->of, items, n, w->n_samples, w->reason};
+    *out = (struct sf_findings_view){w->of, items, n, w->n_samples, w->n_estimated, w->reason};
     return SF_OK;
 }
 

@@ -94,8 +94,9 @@ enum sf_err sf_findings_diff_queries(struct sf_store *store, const struct sf_fin
     if (err)
         return err;
     out->type = sides[1].view.type;
-    out->n_samples = sides[0].grades.n_samples + sides[1].grades.n_samples;
-    const struct sf_tree trees[2] = {sides[0].view.tree, sides[1].view.tree};
+    out->n_samples = sides[0].known.n_samples + sides[1].known.n_samples;
+    out->n_estimated = sides[0].known.n_estimated + sides[1].known.n_estimated;
+    const struct sf_tree trees[2] = {sides[0].sure, sides[1].sure};
     err = find(trees, want->left, want->right, want, q, out, why);
     return err ? err : keep_significant(store, want, q, out, why);
 }

@@ -67,7 +67,10 @@ static enum sf_err find_again(struct work *w, struct sf_finding_list *out, struc
                              ? sf_str_eq(c->link.services[claim->span], w->want->service)
                              : is_covered[claim->span];
         const struct sf_link_sample *sample = &c->link.samples[claim->sample];
-        if (is_wanted)
+        bool is_known = w->want->service.len > 0
+                            ? claim->within != SF_NOBODY /* of the request, whichever span */
+                            : sf_claim_is_known_in(claim, is_covered, false);
+        if (is_wanted && is_known)
             list[in.n++] = (struct sf_request_sample){requests[claim->span], sample->node,
                                                       claim->value, sample->has_time};
     }

@@ -186,6 +186,7 @@ static bool add_of_trace(struct load *l, struct sf_link_sample s, sf_str service
         s.process = t->processes[i];
         s.value = value / t->n + (i < value % t->n) - (value < 0 && i < -(value % t->n));
         s.has_time = s.has_time && t->n == 1;
+        s.is_split = t->n > 1;
         l->set.is_by_service = l->set.is_by_service || t->n > 1;
         if (!add_sample(l, &s) || !add_thread(l, &s, raw))
             return false;

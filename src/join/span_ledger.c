@@ -31,6 +31,7 @@ struct hearing {
     struct origin { /* beside the samples */
         uint32_t node;
         uint8_t grade;
+        bool is_known;
     } * origins;
     uint32_t n, cap;
     struct sf_tree_builder *stacks; /* of all types together; NULL: nobody asks for stacks */
@@ -147,7 +148,7 @@ static enum sf_err hear(struct hearing *h, const struct heard *from, struct sf_w
                                      .is_filler = from->voice == VOICE_WALL,
                                      .names_span = p->span_id != 0 &&
                                                    p->span_id == set->spans[set->span].span_id};
-        if (!add(h, &s, (struct origin){nodes[p->node], c->grade}))
+        if (!add(h, &s, (struct origin){nodes[p->node], c->grade, c->is_known}))
             return sf_no_room(why, "the query");
     }
     return SF_OK;
@@ -371,8 +372,9 @@ static bool explain_part(const struct sf_ledger *l, const struct sf_ledger_stack
 }
 
 static void count_grades(const struct hearing *h, const struct sf_ledger *l,
-                         enum sf_ledger_part part, struct sf_grades *out)
+                         enum sf_ledger_part part, struct sf_span_profile *p)
 {
+    struct sf_grades *out = &p->grades;
     for (uint32_t i = 0; i < h->n; i++) {
         if (!sf_ledger_stacks_has(l, h->samples, i, part))
             continue;
@@ -380,6 +382,9 @@ static void count_grades(const struct hearing *h, const struct sf_ledger *l,
         out->rows[row].n_samples++;
         out->rows[row].value += h->samples[i].worth_ns;
         out->n_samples++;
+        p->known.n_samples += h->origins[i].is_known;
+        p->known.n_estimated += !h->origins[i].is_known;
+        p->known.value += h->origins[i].is_known ? h->samples[i].worth_ns : 0;
     }
 }
 
@@ -424,15 +429,19 @@ static enum sf_err draw(struct hearing *h, const struct sf_link_set *set, const 
     err = sf_ledger_stacks_make(&in, h->q->req, &made, why);
     if (err)
         return err;
-    count_grades(h, l, part, &p->grades);
+    count_grades(h, l, part, p);
+    p->view.is_estimate = p->known.n_estimated > 0;
     p->n_samples = p->grades.n_samples;
     p->looks = (double)p->n_samples;
     p->n_threads = 1; /* the span's own */
     p->view.tree = made.tree;
     p->view.tree.n_samples = p->n_samples;
+    p->sure_looks = p->looks;
+    if (!p->view.is_estimate)
+        p->sure = p->view.tree;
     if (!explain_part(l, &made, part, p, h->q->req))
         return sf_no_room(why, "the query");
-    return sf_span_profile_find_top(p, h->q->req, why);
+    return p->view.is_estimate ? SF_OK : sf_span_profile_find_top(p, h->q->req, why);
 }
 
 enum sf_err sf_span_ledger_profile(struct sf_store *store, sf_trace_id trace, sf_span_id span,

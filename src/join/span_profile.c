@@ -5,6 +5,7 @@
 #include "flame/tree_top.h"
 #include "join/claims_fit.h"
 #include "join/claims_view.h"
+#include "join/known_level.h"
 #include "join/span_clocks.h"
 #include "join/span_moments.h"
 #include "link/trust.h"
@@ -27,19 +28,34 @@ enum sf_err sf_span_profile_find_top(struct sf_span_profile *p, struct sf_arena 
     const struct sf_top_row *rows;
     struct sf_tree by_function;
     uint32_t n;
-    enum sf_err err = sf_tree_group(
-        &p->view.tree, (struct sf_tree_grouping){SF_GROUP_FUNCTION, false}, req, &by_function, why);
+    enum sf_err err = sf_tree_group(&p->sure, (struct sf_tree_grouping){SF_GROUP_FUNCTION, false},
+                                    req, &by_function, why);
     if (!err)
         err = sf_tree_top(&by_function, SF_TOP_BY_SELF, req, &rows, &n, why);
-    if (err || p->view.tree.total <= 0 || p->view.is_few)
+    if (err || p->sure.total <= 0 || p->view.is_few)
         return err;
     for (uint32_t i = 0; i < n && p->n_shares < SF_SPAN_SHARES && rows[i].self > 0; i++) {
-        double share = (double)rows[i].self / (double)p->view.tree.total;
-        struct sf_interval in = sf_trust_share(share * p->looks, p->looks);
+        double share = (double)rows[i].self / (double)p->sure.total;
+        struct sf_interval in = sf_trust_share(share * p->sure_looks, p->sure_looks);
         p->shares[p->n_shares++] = (struct sf_span_share){
             by_function.frames[rows[i].frame].function, share, in.low, in.high};
     }
     return SF_OK;
+}
+
+/* What the known claims come to, fitted like all of them. */
+static enum sf_err make_sure(const struct sf_link_set *set, const struct sf_attribution *a,
+                             const struct sf_known_claims *known, struct sf_span_profile *p,
+                             struct sf_arena *req, struct sf_why *why)
+{
+    struct sf_attribution sure;
+    p->view.is_estimate = known->n_estimated > 0;
+    p->sure = p->view.tree;
+    if (known->n_estimated == 0)
+        return SF_OK;
+    if (!sf_known_claims_keep(known, a, req, &sure))
+        return sf_no_room(why, "the query");
+    return sf_claims_view_tree(set, &sure, req, &p->sure, NULL, why);
 }
 
 /* ---- the reason, in words ---- */
@@ -133,6 +149,7 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     struct sf_attribution a;
     int64_t cut = 0, seen = 0; /* the samples' value as sent */
     const uint32_t *nodes;
+    struct sf_known_claims known;
     enum sf_err err = set ? sf_link_set_load(store, want->trace, &ask, q, set, why)
                           : sf_no_room(why, "the query");
     if (err)
@@ -145,10 +162,15 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     err = sf_link_set_attribute(set, is_wanted, q->req, &a, why);
     for (uint32_t i = 0; !err && i < a.n_claims; i++)
         seen = sf_add_sat_i64(seen, a.claims[i].value);
+    if (!err && (!sf_known_claims_find(&set->tree, &a, is_wanted, want->is_self, q->req, &known) ||
+                 !sf_known_level_of(set, &known, set->span, q->req, &p.known)))
+        err = sf_no_room(why, "the query");
     if (!err)
         err = sf_claims_fit(set, &a, set->span, q->req, &cut, why);
     if (!err)
         err = sf_claims_view_tree(set, &a, q->req, &p.view.tree, &nodes, why);
+    if (!err)
+        err = make_sure(set, &a, &known, &p, q->req, why);
     if (!err && want->has_timeline)
         err = sf_span_moments_make(set, &a, nodes, q->req, &p, why);
     if (err)
@@ -169,14 +191,17 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     if (sf_str_eq(set->type.period_unit, SF_STR("nanoseconds")))
         p.most_samples = sf_trust_most(p.duration_ns, (double)set->period, p.n_threads);
     p.looks = sf_claims_view_looks(set, seen, p.n_samples);
+    p.known.value = p.sure.total;
+    p.sure_looks = sf_claims_view_looks(set, known.value, known.n_samples);
     p.view.is_few = p.n_samples > 0 && sf_claims_view_is_few(set, p.looks);
-    p.trust = sf_trust_name(sf_trust_of((uint64_t)p.looks));
+    p.trust = sf_trust_name(sf_trust_of((uint64_t)p.sure_looks));
     p.types = set->types;
     p.n_types = set->n_types;
     p.is_partial = set->is_partial;
     err = sf_span_profile_find_top(&p, q->req, why);
     if (!err &&
         (!explain(set, &a, &p, q->req) || !warn_of_few(&p, q->req) || !say_cut(cut, &p, q->req) ||
+         (!want->is_member && !sf_known_level_say(&p.known, q->req, &p.reason)) ||
          !sf_span_clocks_of(&set->tree, &set->clocks, set->services, set->span, q->req, &p.clocks)))
         err = sf_no_room(why, "the query");
     if (!err)

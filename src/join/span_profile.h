@@ -9,6 +9,7 @@ struct sf_span_profile_want {
     sf_str type;
     bool is_self;      /* without spans below it */
     bool has_timeline; /* the samples one by one as well */
+    bool is_member;    /* of many: where more is known of it alone is not said */
 };
 
 /* Lives in q->req. NOT_FOUND: no such trace, span or type. No samples: an empty tree and a reason.

@@ -3,6 +3,7 @@
 
 #include "join/claims_fit.h"
 #include "join/claims_view.h"
+#include "join/known_level.h"
 #include "join/span_clocks.h"
 #include "link/critical_path.h"
 #include "link/trace_flame.h"
@@ -44,11 +45,17 @@ static bool count_spans(const struct sf_link_set *set, const struct sf_attributi
                         struct sf_arena *req, struct sf_trace_flame_view *v)
 {
     bool *has = sf_arena_new_n(req, set->n_own + 1u, sizeof(*has));
+    struct sf_known_claims known;
     if (!has)
         return false;
     for (uint32_t i = 0; i < a->n_claims; i++)
         has[a->claims[i].span] = true;
     sf_claims_view_grades(a, has, &v->grades); /* every claim is of its own span: none is subtree */
+    /* Drawn by span: each by itself. */
+    if (!sf_known_claims_find(&set->tree, a, has, true, req, &known) ||
+        !sf_known_level_of(set, &known, SF_NOBODY, req, &v->known))
+        return false;
+    v->view.is_estimate = known.n_estimated > 0;
     for (uint32_t i = 0; i < set->n_own; i++)
         v->n_sampled += has[i];
     v->n_spans = set->n_own;
@@ -60,7 +67,16 @@ static bool count_spans(const struct sf_link_set *set, const struct sf_attributi
         v->reason = SF_STR("profiles of this type carry no ids of this trace: open a span to see "
                            "what its process did meanwhile; spanflame coverage has the lines that "
                            "tag samples");
-    return true;
+    else if (known.n_estimated > 0 &&
+             !sf_arena_print(req, &v->reason,
+                             "%llu of %llu samples do not say which span they are of: how they are "
+                             "shared among the spans of a request is an estimate, what a service "
+                             "did for it is not. spanflame coverage has the lines that tag every "
+                             "span",
+                             (unsigned long long)known.n_estimated,
+                             (unsigned long long)(known.n_estimated + known.n_samples)))
+        return false;
+    return sf_known_level_say(&v->known, req, &v->reason);
 }
 
 enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_str type,
@@ -97,7 +113,7 @@ enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_st
         return err;
     v.view.tree.n_samples = v.n_samples;
     v.trust = sf_trust_name(
-        sf_trust_of((uint64_t)sf_claims_view_looks(set, sf_grades_value(&v.grades), v.n_samples)));
+        sf_trust_of((uint64_t)sf_claims_view_looks(set, v.known.value, v.known.n_samples)));
     v.view.type = set->type;
     v.view.period = set->period;
     v.types = set->types;

@@ -8,15 +8,75 @@
 #include "link/hottest.h"
 #include "link/trust.h"
 
-static enum sf_err find(struct sf_link_set *set, struct sf_arena *req, const struct sf_hot **out,
+struct hots {
+    const struct sf_hot *own;   /* by span: of its own samples */
+    const struct sf_hot *below; /* by local root: of all spans of its tree */
+    const uint32_t *within;     /* by span: what has its estimated samples, or SF_NOBODY */
+};
+
+/* The same claims as those of the local roots, which are known to have what their trees share. */
+static bool lift(const struct sf_link_set *set, const struct sf_attribution *a,
+                 struct sf_arena *req, struct sf_attribution *out, uint32_t *within)
+{
+    struct sf_claim *claims = sf_arena_new_n(req, a->n_claims + 1u, sizeof(*claims));
+    if (!claims)
+        return false;
+    for (uint32_t i = 0; i < set->n_own; i++)
+        within[i] = SF_NOBODY;
+    for (uint32_t i = 0; i < a->n_claims; i++) {
+        const struct sf_claim *c = &a->claims[i];
+        claims[i] = *c;
+        if (c->within == SF_NOBODY)
+            continue;
+        claims[i].span = set->tree.places[c->span].local_root;
+        claims[i].is_known = true;
+        if (!c->is_known)
+            within[c->span] = within[c->within] = c->within; /* which need not have a part itself */
+    }
+    *out = *a;
+    out->claims = claims;
+    return true;
+}
+
+static enum sf_err find(struct sf_link_set *set, struct sf_arena *req, struct hots *out,
                         struct sf_why *why)
 {
-    struct sf_attribution a;
+    struct sf_attribution a, lifted;
+    uint32_t *within = sf_arena_new_n(req, set->n_own + 1u, sizeof(*within));
     int64_t cut;
     enum sf_err err = sf_link_set_attribute(set, NULL, req, &a, why);
     if (!err)
         err = sf_claims_fit(set, &a, SF_NOBODY, req, &cut, why);
-    return err ? err : sf_hottest(&set->stacks, set->samples, &a, set->n_own, req, out, why);
+    if (!err && (!within || !lift(set, &a, req, &lifted, within)))
+        err = sf_no_room(why, "the query");
+    if (!err)
+        err = sf_hottest(&set->stacks, set->samples, &a, set->n_own, req, &out->own, why);
+    if (!err)
+        err = sf_hottest(&set->stacks, set->samples, &lifted, set->n_own, req, &out->below, why);
+    out->within = within;
+    return err;
+}
+
+static void give(const struct sf_link_set *set, const struct hots *hots, uint32_t span,
+                 struct sf_trace_row *row)
+{
+    const struct sf_hot *hot = &hots->own[span];
+    uint32_t within = hots->within[span];
+    row->n_estimated = hot->n_estimated;
+    row->known_id = within == SF_NOBODY ? 0 : set->spans[within].span_id;
+    row->is_hot_below = hot->n_samples == 0 && within == span;
+    if (row->is_hot_below)
+        hot = &hots->below[span]; /* of it alone nothing is known */
+    row->n_samples = hot->n_samples;
+    double looks = sf_claims_view_looks(set, hot->all, hot->n_samples);
+    if (hot->n_samples == 0 || sf_claims_view_is_few(set, looks))
+        return; /* how many there are is all that is known */
+    row->hot = hot->function;
+    row->hot_value = hot->value;
+    row->hot_share = hot->all > 0 ? (double)hot->value / (double)hot->all : 0;
+    struct sf_interval in = sf_trust_share(row->hot_share * looks, looks);
+    row->hot_low = in.low;
+    row->hot_high = in.high;
 }
 
 enum sf_err sf_trace_hot_find(struct sf_store *store, const struct sf_trace *trace, sf_str type,
@@ -27,30 +87,20 @@ enum sf_err sf_trace_hot_find(struct sf_store *store, const struct sf_trace *tra
     struct sf_link_set *set = sf_arena_new(q->req, sizeof(*set));
     /* A new list: the one that is there belongs to whoever made it. */
     struct sf_trace_row *with = sf_arena_new_n(q->req, rows->n_rows + 1u, sizeof(*with));
-    const struct sf_hot *hots = NULL;
+    struct hots hots = {0};
     enum sf_err err = set && with ? sf_link_set_load(store, rows->trace_id, &want, q, set, why)
                                   : sf_no_room(why, "the query");
     if (!err && set->n_samples > 0)
         err = find(set, q->req, &hots, why);
-    if (!err && hots && !sf_profile_type_print(&set->type, q->req, &rows->hot_type))
+    if (!err && hots.below && !sf_profile_type_print(&set->type, q->req, &rows->hot_type))
         err = sf_no_room(why, "the query");
     if (err == SF_ERR_LIMIT)
         return SF_OK; /* the trace itself is more than nothing */
-    if (err || !hots)
+    if (err || !hots.below)
         return err;
     for (uint32_t i = 0; i < rows->n_rows; i++) {
-        const struct sf_hot *hot = &hots[rows->rows[i].span - trace->spans.spans];
         with[i] = rows->rows[i];
-        with[i].n_samples = hot->n_samples;
-        if (sf_claims_view_is_few(set, sf_claims_view_looks(set, hot->all, hot->n_samples)))
-            continue; /* how many there are is all that is known */
-        with[i].hot = hot->function;
-        with[i].hot_value = hot->value;
-        with[i].hot_share = hot->all > 0 ? (double)hot->value / (double)hot->all : 0;
-        double looks = sf_claims_view_looks(set, hot->all, hot->n_samples);
-        struct sf_interval in = sf_trust_share(with[i].hot_share * looks, looks);
-        with[i].hot_low = in.low;
-        with[i].hot_high = in.high;
+        give(set, &hots, (uint32_t)(rows->rows[i].span - trace->spans.spans), &with[i]);
     }
     rows->rows = with;
     rows->hot_unit = set->type.sample_unit;

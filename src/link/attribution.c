@@ -61,20 +61,30 @@ static bool find_exact(struct work *w)
 /* ---- claims ---- */
 
 static void claim_part(struct work *w, uint32_t sample, uint32_t span, int64_t value,
-                       enum sf_grade grade, bool is_whole)
+                       enum sf_grade grade, bool is_whole, uint32_t within)
 {
+    const struct sf_link_sample *s = &w->in->samples[sample];
+    bool is_guess = grade == SF_GRADE_WINDOW && (!s->has_time || s->is_lent);
     if (w->is_full || (w->in->is_wanted && !w->in->is_wanted[span]))
         return;
     if (!sf_list_room_in(w->req, &w->claims, w->n_claims, &w->cap_claims, 256)) {
         w->is_full = true;
         return;
     }
-    w->claims[w->n_claims++] = (struct sf_claim){sample, span, value, (uint8_t)grade, is_whole};
+    within = is_guess || s->is_split ? SF_NOBODY : within;
+    w->claims[w->n_claims++] = (struct sf_claim){.sample = sample,
+                                                 .span = span,
+                                                 .value = value,
+                                                 .within = within,
+                                                 .grade = (uint8_t)grade,
+                                                 .is_whole = is_whole,
+                                                 .is_known = is_whole && within == span};
 }
 
-static void claim(struct work *w, uint32_t sample, uint32_t span, enum sf_grade grade)
+static void claim(struct work *w, uint32_t sample, uint32_t span, enum sf_grade grade,
+                  uint32_t within)
 {
-    claim_part(w, sample, span, w->in->samples[sample].value, grade, true);
+    claim_part(w, sample, span, w->in->samples[sample].value, grade, true, within);
 }
 
 static void count(struct work *w, const struct sf_link_sample *s, enum sf_grade grade)
@@ -113,14 +123,18 @@ static bool is_inside(const struct work *w, const struct sf_link_sample *s, uint
 static void claim_in_tree(struct work *w, uint32_t i, uint32_t tagged)
 {
     const struct sf_link_sample *s = &w->in->samples[i];
+    bool is_only;
     uint32_t span = sf_local_index_deepest(w->x, w->x->tree_of[tagged], s->thread, moment_of(s),
-                                           &w->is_full);
+                                           &is_only, &w->is_full);
     if (span == SF_NOBODY && !is_inside(w, s, tagged)) {
         leave(w, s, SF_UNCLAIMED_OUTSIDE);
         return;
     }
     /* The root runs, and no span of the tree is on the sample's thread: work for the root. */
-    claim(w, i, span == SF_NOBODY ? tagged : span, SF_GRADE_INHERITED);
+    if (span == SF_NOBODY)
+        claim(w, i, tagged, SF_GRADE_INHERITED, tagged);
+    else
+        claim(w, i, span, SF_GRADE_INHERITED, is_only ? span : w->t->places[span].local_root);
     count(w, s, SF_GRADE_INHERITED);
 }
 
@@ -154,14 +168,18 @@ static uint32_t walk_active(struct work *w, const struct sf_link_sample *s, stru
          k-- > run.from && w->x->trees[k].last_end_ns > at_ns;) {
         if (!is_candidate(&w->x->trees[k], s))
             continue;
-        uint32_t span = sf_local_index_deepest(w->x, k, s->thread, at_ns, &w->is_full);
+        bool is_only;
+        uint32_t span = sf_local_index_deepest(w->x, k, s->thread, at_ns, &is_only, &w->is_full);
         if (span == SF_NOBODY || (is_thread_only && w->t->places[span].thread != s->thread))
             continue;
         n++;
         if (c)
             claim_part(w, i, span,
                        n == n_parts ? sf_share_cut_rest(c) : sf_share_cut_next(c, 1.0 / n_parts),
-                       grade, n_parts == 1);
+                       grade, n_parts == 1,
+                       n_parts > 1 ? SF_NOBODY
+                       : is_only   ? span
+                                   : w->t->places[span].local_root);
     }
     return n;
 }
@@ -207,25 +225,37 @@ static double weight_of(const struct sf_span_place *p, const struct sf_link_samp
     return (double)p->self_ns * ((double)(to_ns - from_ns) / (double)(p->end_ns - p->start_ns));
 }
 
-static double weigh_run(const struct work *w, const struct sf_link_sample *s,
-                        struct sf_local_run run, bool is_windowed, uint32_t *n, uint32_t *last)
+struct weighed { /* spans that may have a sample */
+    double sum;
+    uint32_t n, last;
+    uint32_t within; /* that has them all: itself, or their root; SF_NOBODY: there are several */
+};
+
+static struct weighed weigh_run(const struct work *w, const struct sf_link_sample *s,
+                                struct sf_local_run run, bool is_windowed)
 {
-    double sum = 0;
+    struct weighed all = {.last = SF_NOBODY, .within = SF_NOBODY};
     for (uint32_t k = run.from; k < run.to; k++) {
         const struct sf_local_tree *tree = &w->x->trees[k];
         for (uint32_t m = 0; is_candidate(tree, s) && m < tree->n; m++) {
             uint32_t span = w->x->members[tree->first + m];
             double weight = weight_of(&w->t->places[span], s, is_windowed);
-            sum += weight;
-            *n += weight > 0;
-            *last = weight > 0 ? span : *last;
+            if (weight <= 0)
+                continue;
+            uint32_t root = w->t->places[span].local_root;
+            if (all.n++ == 0)
+                all.within = span;
+            else if (all.within != SF_NOBODY)
+                all.within = w->t->places[all.within].local_root == root ? root : SF_NOBODY;
+            all.sum += weight;
+            all.last = span;
         }
     }
-    return sum;
+    return all;
 }
 
 static void share_run(struct work *w, uint32_t i, struct sf_local_run run, bool is_windowed,
-                      double sum, uint32_t n, uint32_t last, enum sf_grade grade)
+                      const struct weighed *all, enum sf_grade grade)
 {
     const struct sf_link_sample *s = &w->in->samples[i];
     struct sf_share_cut c = {s->value, 0, 0};
@@ -237,8 +267,9 @@ static void share_run(struct work *w, uint32_t i, struct sf_local_run run, bool 
             if (weight <= 0)
                 continue;
             claim_part(w, i, span,
-                       span == last ? sf_share_cut_rest(&c) : sf_share_cut_next(&c, weight / sum),
-                       grade, n == 1);
+                       span == all->last ? sf_share_cut_rest(&c)
+                                         : sf_share_cut_next(&c, weight / all->sum),
+                       grade, all->n == 1, all->within);
         }
     }
 }
@@ -248,20 +279,21 @@ static void claim_by_self(struct work *w, uint32_t i, struct sf_local_run run, u
 {
     const struct sf_link_sample *s = &w->in->samples[i];
     bool has_id = is_sure && (tagged != SF_NOBODY || !sf_trace_id_is_zero(s->trace_id));
-    uint32_t n = 0, last = tagged;
-    double sum = weigh_run(w, s, run, !has_id, &n, &last);
-    if (n == 0 && tagged == SF_NOBODY) {
+    struct weighed all = weigh_run(w, s, run, !has_id);
+    if (all.n == 0 && tagged == SF_NOBODY) {
         leave(w, s, SF_UNCLAIMED_TIME);
         return;
     }
-    enum sf_grade grade = !has_id                                           ? SF_GRADE_WINDOW
-                          : n > 1                                           ? SF_GRADE_SHARED
-                          : tagged == SF_NOBODY || n == 0 || last == tagged ? SF_GRADE_INHERITED
-                                                                            : SF_GRADE_SHARED;
-    if (n == 0)
-        claim(w, i, tagged, grade);
+    bool is_one = all.n == 0 || (all.n == 1 && (tagged == SF_NOBODY || all.last == tagged));
+    enum sf_grade grade = !has_id                  ? SF_GRADE_WINDOW
+                          : is_one && !s->is_split ? SF_GRADE_INHERITED
+                                                   : SF_GRADE_SHARED;
+    if (tagged != SF_NOBODY)
+        all.within = tagged; /* that is what it says */
+    if (all.n == 0)
+        claim(w, i, tagged, grade, all.within);
     else
-        share_run(w, i, run, !has_id, sum, n, last, grade);
+        share_run(w, i, run, !has_id, &all, grade);
     count(w, s, grade);
 }
 
@@ -276,7 +308,7 @@ static void take_tagged(struct work *w, uint32_t i, uint32_t span)
             leave(w, s, SF_UNCLAIMED_OUTSIDE);
             return;
         }
-        claim(w, i, span, SF_GRADE_EXACT);
+        claim(w, i, span, SF_GRADE_EXACT, span);
         count(w, s, SF_GRADE_EXACT);
         return;
     }

@@ -25,6 +25,11 @@
  * A sample with a time that names a span belongs to it only while the span ran: what a thread does
  * after the span has ended, with the id still set, belongs to no span.
  *
+ * What is known and what is an estimate: a claim of a single candidate is known when an id led to
+ * it, or a moment at which nothing else ran. What spans of one tree share is known of the span that
+ * has all of them below it (for an SDK that tags local roots: the root), not of any by itself. What
+ * spans of several trees share, and what a profile without ids and times covers, is known of none.
+ *
  * A process tags every span when one of its samples names a span below a local root, or the caller
  * knows; until then a local root's id is taken for "this request", and such a sample is never
  * better than inherited, not even for the root. */
@@ -58,14 +63,18 @@ struct sf_link_sample {
     uint32_t series; /* as the caller numbers them */
     uint8_t state;   /* enum sf_sample_state */
     bool has_time;
-    bool is_lent; /* its ids are those of an upload that holds a whole process */
+    bool is_lent;  /* its ids are those of an upload that holds a whole process */
+    bool is_split; /* a part of one that may be of several processes */
 };
 
 struct sf_claim {
     uint32_t sample, span;
     int64_t value;
+    uint32_t within; /* the span that, with those below it, is known to have all of the sample:
+                        itself, or its local root; SF_NOBODY: none, the claim is an estimate */
     uint8_t grade;
     bool is_whole; /* the span was the only candidate */
+    bool is_known; /* the span itself is known to have all of it */
 };
 
 struct sf_attribution {
@@ -84,6 +93,13 @@ struct sf_attribution_input {
     uint32_t n_exact;
     uint64_t slack_ns; /* clocks of sampler and tracer, and rows' times, are apart by up to this */
 };
+
+/* Is the sample known to belong to these spans? `is_in` holds with a span all that is below it in
+ * its process, unless they are meant by themselves (`is_self`). */
+static inline bool sf_claim_is_known_in(const struct sf_claim *c, const bool *is_in, bool is_self)
+{
+    return c->is_known || (!is_self && c->within != SF_NOBODY && is_in[c->within]);
+}
 
 /* LIMIT: the arena is full. */
 enum sf_err sf_attribute(struct sf_local_index *index, const struct sf_attribution_input *in,

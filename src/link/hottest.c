@@ -20,12 +20,18 @@ struct work {
 static struct sf_hot find(struct work *w, uint32_t span)
 {
     struct sf_hot hot = {0};
-    uint32_t n_touched = 0, best = SF_NONE;
+    uint32_t n_touched = 0, best = SF_NONE, last = SF_NONE;
     for (uint32_t k = w->by_span.first[span]; k < w->by_span.first[span + 1]; k++) {
         const struct sf_claim *c = &w->claims->claims[w->by_span.claims[k]];
         uint32_t node = w->samples[c->sample].node;
+        bool is_new = c->sample != last; /* spans below may have parts of one */
+        last = c->sample;
+        if (!c->is_known) {
+            hot.n_estimated += is_new;
+            continue;
+        }
         hot.all += c->value;
-        hot.n_samples++;
+        hot.n_samples += is_new;
         if (node == 0 || c->value == 0)
             continue;
         while (w->is_glue[w->stacks->nodes[node].frame] && w->stacks->nodes[node].parent != 0)

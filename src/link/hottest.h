@@ -1,16 +1,18 @@
 /* hottest.h - the function each span spent most in.
  *
  * By what a span's own samples say, spans below it left out: in a waterfall each line then speaks
- * of itself, and a parent does not repeat its children. */
+ * of itself, and a parent does not repeat its children. Only what is known counts: estimates are
+ * counted apart. */
 #pragma once
 #include "link/attribution.h"
 #include "model/tree.h"
 
 struct sf_hot {
-    sf_str function;    /* empty: the span has no samples of its own */
-    int64_t value;      /* in the function itself, in the stacks' unit */
-    int64_t all;        /* of all the span's own samples */
-    uint64_t n_samples; /* of those */
+    sf_str function;      /* empty: no sample is known to be the span's own */
+    int64_t value;        /* in the function itself, in the stacks' unit */
+    int64_t all;          /* of all the span's own samples */
+    uint64_t n_samples;   /* of those */
+    uint64_t n_estimated; /* samples that may be its own */
 };
 
 /* One for each span, in `req`; names are borrowed from the stacks. One pass over the claims. LIMIT:

@@ -13,6 +13,7 @@
 struct step { /* from here on */
     uint64_t at_ns;
     uint32_t span;
+    bool is_only; /* all that runs is above it */
 };
 
 struct sf_deepest_line {
@@ -106,7 +107,7 @@ enum sf_err sf_local_index_build(const struct sf_span_tree *tree, struct sf_aren
     measure_trees(tree, trees, tree_of);
     qsort(trees, n_trees, sizeof(*trees), order_trees);
     place_members(tree, trees, n_trees, members, tree_of);
-    *out = (struct sf_local_index){tree, trees, n_trees, members, tree_of, req};
+    *out = (struct sf_local_index){tree, trees, n_trees, members, tree_of, NULL, req};
     return SF_OK;
 }
 
@@ -175,31 +176,67 @@ static uint32_t list_changes(const struct sf_local_index *x, const struct sf_loc
     return n;
 }
 
+/* Spans that run now, and of them those without children that do. More than one of these: which
+ * was worked on is a guess. */
+struct running {
+    const struct sf_span_tree *tree;
+    uint32_t *marks; /* per span: 0 does not run, else 1 + its children that do */
+    uint32_t n_ends;
+};
+
+static void note_start(struct running *r, uint32_t span)
+{
+    uint32_t up = r->tree->places[span].parent, n = 0;
+    for (uint32_t k = r->tree->first[span]; k < r->tree->first[span + 1]; k++)
+        n += r->marks[r->tree->children[k]] > 0; /* on a clock of its own: began before it */
+    r->marks[span] = 1 + n;
+    r->n_ends += n == 0;
+    if (up != SF_NOBODY && r->marks[up] > 0)
+        r->n_ends -= r->marks[up]++ == 1;
+}
+
+static void note_end(struct running *r, uint32_t span)
+{
+    uint32_t up = r->tree->places[span].parent;
+    r->n_ends -= r->marks[span] == 1;
+    r->marks[span] = 0;
+    if (up != SF_NOBODY && r->marks[up] > 0)
+        r->n_ends += --r->marks[up] == 1;
+}
+
 static struct sf_deepest_line *make_line(struct sf_local_index *x, struct sf_local_tree *tree,
                                          uint64_t thread)
 {
     const struct sf_span_place *places = x->tree->places;
     struct sf_deepest_line *line = sf_arena_new(x->req, sizeof(*line));
     struct step *steps = sf_arena_new_n(x->req, 2 * (size_t)tree->n + 1, sizeof(*steps));
+    if (!x->marks)
+        x->marks = sf_arena_new_n(x->req, x->tree->n_spans + 1u, sizeof(*x->marks));
     struct sf_arena scratch = *x->req; /* given back: what follows is dead on return */
     struct change *changes = sf_arena_new_n(&scratch, 2 * (size_t)tree->n + 1, sizeof(*changes));
     uint32_t *heap = sf_arena_new_n(&scratch, (size_t)tree->n + 1, sizeof(*heap));
     uint32_t n_heap = 0, n_steps = 0;
-    if (!line || !steps || !changes || !heap)
+    struct running running = {.tree = x->tree, .marks = x->marks};
+    if (!line || !steps || !changes || !heap || !x->marks)
         return NULL;
     uint32_t n = list_changes(x, tree, thread, changes);
     for (uint32_t i = 0; i < n;) {
         uint64_t at_ns = changes[i].at_ns;
-        for (; i < n && changes[i].at_ns == at_ns; i++)
-            if (changes[i].is_start) {
-                heap[n_heap] = changes[i].span;
-                sf_heap_queue_rise(heap, n_heap++, sizeof(*heap), is_deeper, places);
+        for (; i < n && changes[i].at_ns == at_ns; i++) {
+            if (!changes[i].is_start) {
+                note_end(&running, changes[i].span);
+                continue;
             }
+            note_start(&running, changes[i].span);
+            heap[n_heap] = changes[i].span;
+            sf_heap_queue_rise(heap, n_heap++, sizeof(*heap), is_deeper, places);
+        }
         while (n_heap > 0 && places[heap[0]].end_ns <= at_ns)
             sf_heap_queue_pop(heap, n_heap--, sizeof(*heap), is_deeper, places);
         uint32_t top = n_heap > 0 ? heap[0] : SF_NOBODY;
-        if (n_steps == 0 || steps[n_steps - 1].span != top)
-            steps[n_steps++] = (struct step){at_ns, top};
+        bool is_only = running.n_ends == 1;
+        if (n_steps == 0 || steps[n_steps - 1].span != top || steps[n_steps - 1].is_only != is_only)
+            steps[n_steps++] = (struct step){at_ns, top, is_only};
     }
     *line = (struct sf_deepest_line){tree->deepest, thread, steps, n_steps};
     tree->deepest = line;
@@ -215,16 +252,17 @@ static bool tree_knows_threads(const struct sf_local_index *x, const struct sf_l
 }
 
 uint32_t sf_local_index_deepest(struct sf_local_index *x, uint32_t tree_at, uint64_t thread,
-                                uint64_t at_ns, bool *is_full)
+                                uint64_t at_ns, bool *out_is_only, bool *is_full)
 {
     struct sf_local_tree *tree = &x->trees[tree_at];
     struct sf_deepest_line *line = tree->deepest;
+    *out_is_only = false;
     if (at_ns < tree->start_ns || at_ns >= tree->end_ns)
         return SF_NOBODY;
     while (line && line->thread != thread)
         line = line->next;
     if (!line && thread != 0 && !tree_knows_threads(x, tree))
-        return sf_local_index_deepest(x, tree_at, 0, at_ns, is_full);
+        return sf_local_index_deepest(x, tree_at, 0, at_ns, out_is_only, is_full);
     if (!line && !(line = make_line(x, tree, thread))) {
         *is_full = true;
         return SF_NOBODY;
@@ -237,5 +275,8 @@ uint32_t sf_local_index_deepest(struct sf_local_index *x, uint32_t tree_at, uint
         else
             high = mid;
     }
-    return low == 0 ? SF_NOBODY : line->steps[low - 1].span;
+    if (low == 0)
+        return SF_NOBODY;
+    *out_is_only = line->steps[low - 1].is_only;
+    return line->steps[low - 1].span;
 }

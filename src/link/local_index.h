@@ -23,6 +23,7 @@ struct sf_local_index {
     uint32_t n_trees;
     const uint32_t *members;
     const uint32_t *tree_of; /* per span: place of its local tree */
+    uint32_t *marks;         /* per span, all 0 between calls; made when first needed */
     struct sf_arena *req;
 };
 
@@ -37,6 +38,7 @@ struct sf_local_run sf_local_index_process(const struct sf_local_index *x, uint6
 
 /* The span of the tree that was deepest at that moment: what was being worked on. Spans that are
  * known to run on another thread than `thread` (0: unknown) do not count. Of equally deep ones the
- * youngest. SF_NOBODY when none was active, or memory ran out (*is_full). */
+ * youngest; *out_is_only: nothing but it and spans above it ran, so it is no guess. SF_NOBODY when
+ * none was active, or memory ran out (*is_full). */
 uint32_t sf_local_index_deepest(struct sf_local_index *x, uint32_t tree, uint64_t thread,
-                                uint64_t at_ns, bool *is_full);
+                                uint64_t at_ns, bool *out_is_only, bool *is_full);

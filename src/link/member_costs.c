@@ -10,7 +10,7 @@ struct work {
     struct sf_cohort_cost *costs;
     uint32_t n_costs, cap_costs;
     int64_t *totals;
-    uint64_t *n_samples;
+    uint64_t *n_samples, *n_known;
     uint32_t *first;
     int64_t *sums;     /* by function, of the member at hand */
     uint32_t *touched; /* functions that have been added to */
@@ -19,14 +19,24 @@ struct work {
     uint32_t *todo; /* spans still to be looked at below it */
 };
 
+/* Is the sample known to be that span's, or of one below it? What is shared is known of the local
+ * root that has all of it. */
+static bool is_known(const struct work *w, const struct sf_claim *c, uint32_t span)
+{
+    return c->is_known || (!w->in->is_self && c->within == span);
+}
+
 static void add_span(struct work *w, uint32_t member, uint32_t span)
 {
     const struct sf_member_input *in = w->in;
     for (uint32_t k = w->by_span.first[span]; k < w->by_span.first[span + 1]; k++) {
         const struct sf_claim *c = &in->claims->claims[w->by_span.claims[k]];
         uint32_t node = in->samples[c->sample].node;
-        w->totals[member] += c->value;
         w->n_samples[member]++;
+        if (!is_known(w, c, in->members[member]))
+            continue;
+        w->totals[member] += c->value;
+        w->n_known[member]++;
         if (node == 0)
             continue;
         uint32_t f = in->functions->of[in->stacks->nodes[node].frame];
@@ -82,13 +92,15 @@ enum sf_err sf_member_costs_make(const struct sf_member_input *in, struct sf_are
     bool has_room;
     w.totals = sf_arena_new_n(req, in->n_members + 1u, sizeof(*w.totals));
     w.n_samples = sf_arena_new_n(req, in->n_members + 1u, sizeof(*w.n_samples));
+    w.n_known = sf_arena_new_n(req, in->n_members + 1u, sizeof(*w.n_known));
     w.first = sf_arena_new_n(req, in->n_members + 1u, sizeof(*w.first));
     w.sums = sf_arena_new_n(req, in->functions->n + 1u, sizeof(*w.sums));
     w.touched = sf_arena_new_n(req, in->functions->n + 1u, sizeof(*w.touched));
     w.is_touched = sf_arena_new_n(req, in->functions->n + 1u, sizeof(*w.is_touched));
     w.todo = sf_arena_new_n(req, in->spans->n_spans + 1u, sizeof(*w.todo));
-    has_room = w.totals && w.n_samples && w.first && w.sums && w.touched && w.is_touched &&
-               w.todo && sf_claims_by_span_make(in->claims, in->spans->n_spans, req, &w.by_span);
+    has_room = w.totals && w.n_samples && w.n_known && w.first && w.sums && w.touched &&
+               w.is_touched && w.todo &&
+               sf_claims_by_span_make(in->claims, in->spans->n_spans, req, &w.by_span);
     for (uint32_t i = 0; i < in->n_members && has_room; i++) {
         walk(&w, i);
         has_room = give(&w, i);
@@ -96,6 +108,6 @@ enum sf_err sf_member_costs_make(const struct sf_member_input *in, struct sf_are
     }
     if (!has_room)
         return sf_fail(why, SF_ERR_LIMIT, "no memory for the costs of %u spans", in->n_members);
-    *out = (struct sf_member_costs){w.costs, w.n_costs, w.totals, w.n_samples, w.first};
+    *out = (struct sf_member_costs){w.costs, w.n_costs, w.totals, w.n_samples, w.n_known, w.first};
     return SF_OK;
 }

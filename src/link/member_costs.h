@@ -1,7 +1,7 @@
 /* member_costs.h - what each span of a set spent, function by function.
  *
- * A member's cost is what its own flame graph would show: its samples and those of all spans below
- * it in its process. Where members are nested, each of them has its own. */
+ * A member's cost is what is known of its own flame graph: its samples and those of all spans below
+ * it in its process, without estimates. Where members are nested, each of them has its own. */
 #pragma once
 #include "link/attribution.h"
 #include "link/cohort.h"
@@ -22,7 +22,8 @@ struct sf_member_costs {
     const struct sf_cohort_cost *costs; /* by member; frame is the number of a function */
     uint32_t n_costs;
     const int64_t *totals;     /* by member, stacks that end in nothing included */
-    const uint64_t *n_samples; /* by member */
+    const uint64_t *n_samples; /* by member, estimates included */
+    const uint64_t *n_known;   /* by member, without them: of its costs and total */
     const uint32_t *first;     /* member i's costs: [first[i], first[i + 1]) */
 };
 

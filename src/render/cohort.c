@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "render/grades.h"
+#include "render/known.h"
 #include "render/profile_json.h"
 #include "render/units.h"
 
@@ -35,6 +36,7 @@ enum sf_err sf_cohort_json(const struct sf_cohort_view *c, struct sf_buf *out, s
     write_f64(&w, "meanDurationNs", c->mean_duration_ns);
     write_f64(&w, "meanValue", c->mean_value);
     sf_grades_json(&c->grades, &w);
+    sf_known_json(&c->known, &w);
     sf_json_write_key_str(&w, SF_STR("note"), c->note);
     sf_json_write_key_str(&w, SF_STR("reason"), c->reason);
     sf_json_write_key(&w, SF_STR("types"));
@@ -58,11 +60,16 @@ void sf_cohort_words(const struct sf_cohort_view *c, struct sf_buf *out)
     sf_buf_print(out, " (%llu with samples), mean ", (unsigned long long)c->n_sampled);
     sf_units_duration(out, (uint64_t)llround(c->mean_duration_ns));
     sf_buf_add_str(out, SF_STR(", "));
+    sf_buf_add_str(out, c->view.is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
     sf_units_amount(out, llround(c->mean_value), c->view.tree.unit);
     sf_buf_print(out, " sampled\n%s in %llu samples", c->is_sum ? "sums" : "per span",
                  (unsigned long long)c->grades.n_samples);
     sf_grades_words(&c->grades, out);
-    sf_buf_print(out, " (%s)\n", c->trust);
+    if (c->view.is_estimate)
+        sf_buf_print(out, " (" SF_ESTIMATE_MARK " estimate; %llu known)\n",
+                     (unsigned long long)c->known.n_samples);
+    else
+        sf_buf_print(out, " (%s)\n", c->trust);
     if (c->note.len)
         sf_buf_print(out, "%.*s\n", SF_STR_ARG(c->note));
     if (c->reason.len > 0) {

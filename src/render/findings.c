@@ -10,6 +10,7 @@ void sf_findings_json(const struct sf_findings_view *v, struct sf_buf *out)
     sf_json_write_object(&w);
     sf_json_write_key_str(&w, SF_STR("of"), v->of);
     sf_json_write_key_u64(&w, SF_STR("samples"), v->n_samples);
+    sf_json_write_key_u64(&w, SF_STR("estimatedSamples"), v->n_estimated);
     sf_json_write_key_str(&w, SF_STR("reason"), v->reason);
     sf_json_write_key(&w, SF_STR("findings"));
     sf_json_write_array(&w);

@@ -9,6 +9,7 @@
 
 #include "base/num.h"
 #include "flame/tree_cut.h"
+#include "render/known.h"
 #include "render/units.h"
 
 enum { MARKS = 5, MIN_COLUMNS = 40, BAR_FRAME = 8, INDENT = 2, LOOP_STEPS = 1 << 22 };
@@ -88,9 +89,10 @@ static void choose_marks(struct drawing *d)
 
 /* ---- layout ---- */
 
-static void add_percent(struct sf_buf *out, double share)
+static void add_percent(const struct drawing *d, struct sf_buf *out, double share)
 {
     double percent = share * 100;
+    sf_buf_add_str(out, d->f->is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
     if (fabs(percent) >= 0.5 || percent == 0)
         sf_buf_print(out, "%.0f%%", percent);
     else
@@ -106,7 +108,7 @@ static size_t bar_width(const struct drawing *d, double share)
 {
     struct sf_buf percent = {0};
     size_t width;
-    add_percent(&percent, share);
+    add_percent(d, &percent, share);
     width = 2 * signs(d, share) + percent.len + 4;
     sf_buf_done(&percent);
     return width;
@@ -132,7 +134,7 @@ static void lay_out(struct drawing *d)
     size_t columns = d->f->columns > MIN_COLUMNS ? d->f->columns : MIN_COLUMNS;
     size_t bar = columns / 2;
     d->names = columns - bar - 1;
-    d->side = (bar - BAR_FRAME) / 2;
+    d->side = (bar - BAR_FRAME - d->f->is_estimate) / 2;
     while (d->side > 1 && !marks_fit(d, columns))
         d->side--;
     while (d->names > 8 && !marks_fit(d, columns)) /* a very narrow terminal */
@@ -181,7 +183,7 @@ static void add_line(const struct drawing *d, uint32_t place, uint32_t depth, st
     sf_buf_add_u8(out, '[');
     repeat(out, share < 0 ? '-' : '=', n);
     sf_buf_add_u8(out, ' ');
-    add_percent(out, share);
+    add_percent(d, out, share);
     sf_buf_add_u8(out, ' ');
     repeat(out, share < 0 ? '-' : '=', n);
     sf_buf_add_u8(out, ']');

@@ -20,6 +20,7 @@ struct sf_flame_text {
     double min_share; /* frames below this share of the view are not drawn; 0.01 is 1 % */
     bool has_color;
     bool has_no_marks; /* too few samples to call a path hot */
+    bool is_estimate;  /* every share is: it says so */
 };
 
 struct sf_flame_text_rest { /* what was not drawn */

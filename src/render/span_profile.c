@@ -3,6 +3,7 @@
 
 #include "render/clocks.h"
 #include "render/grades.h"
+#include "render/known.h"
 #include "render/profile_json.h"
 #include "render/units.h"
 #include "wire/json_writer.h"
@@ -67,6 +68,7 @@ static void write_worth(struct sf_json_writer *w, const struct sf_span_profile *
     sf_json_write_f64(w, p->most_samples);
     sf_json_write_key_str(w, SF_STR("trust"), sf_str_from(p->trust));
     sf_grades_json(&p->grades, w);
+    sf_known_json(&p->known, w);
     write_shares(w, p);
     sf_json_write_key_str(w, SF_STR("reason"), p->reason);
     sf_json_write_key(w, SF_STR("types"));
@@ -121,6 +123,7 @@ void sf_span_profile_words(const struct sf_span_profile *p, struct sf_buf *out)
     sf_units_duration(out, p->duration_ns);
     sf_buf_add_str(out, SF_STR("\n"));
     if (!p->view.is_few) {
+        sf_buf_add_str(out, p->view.is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
         sf_units_amount(out, p->view.tree.total, p->view.tree.unit);
         sf_buf_add_str(out, SF_STR(" in "));
     }
@@ -133,11 +136,16 @@ void sf_span_profile_words(const struct sf_span_profile *p, struct sf_buf *out)
     if (p->n_threads > 1)
         sf_buf_print(out, " on %u threads", p->n_threads);
     sf_grades_words(&p->grades, out);
-    sf_buf_print(out, " (%s)\n", p->trust);
+    if (p->view.is_estimate)
+        sf_buf_print(out, " (" SF_ESTIMATE_MARK " estimate; %llu known)\n",
+                     (unsigned long long)p->known.n_samples);
+    else
+        sf_buf_print(out, " (%s)\n", p->trust);
     if (p->n_shares > 0) {
         sf_units_text(out, p->shares[0].function, 60);
-        sf_buf_print(out, " by itself: %.0f %%, with 95 %% certainty %.0f to %.0f %%\n",
-                     100 * p->shares[0].share, 100 * p->shares[0].low, 100 * p->shares[0].high);
+        sf_buf_print(out, " by itself: %.0f %%%s, with 95 %% certainty %.0f to %.0f %%\n",
+                     100 * p->shares[0].share, p->view.is_estimate ? " of what is known" : "",
+                     100 * p->shares[0].low, 100 * p->shares[0].high);
     }
     sf_clocks_words(&p->clocks, out);
     if (p->reason.len > 0) {

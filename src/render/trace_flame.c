@@ -3,6 +3,7 @@
 
 #include "render/clocks.h"
 #include "render/grades.h"
+#include "render/known.h"
 #include "render/profile_json.h"
 #include "render/units.h"
 
@@ -20,6 +21,7 @@ enum sf_err sf_trace_flame_json(const struct sf_trace_flame_view *v, struct sf_b
     sf_json_write_key_u64(&w, SF_STR("samples"), v->n_samples);
     sf_json_write_key_str(&w, SF_STR("trust"), sf_str_from(v->trust));
     sf_grades_json(&v->grades, &w);
+    sf_known_json(&v->known, &w);
     sf_json_write_key(&w, SF_STR("isPartial"));
     sf_json_write_bool(&w, v->is_partial);
     sf_json_write_key_str(&w, SF_STR("reason"), v->reason);
@@ -45,7 +47,11 @@ void sf_trace_flame_words(const struct sf_trace_flame_view *v, struct sf_buf *ou
     sf_buf_print(out, ", %u of %u spans have samples (%llu", v->n_sampled, v->n_spans,
                  (unsigned long long)v->n_samples);
     sf_grades_words(&v->grades, out);
-    sf_buf_print(out, "; %s)\n", v->trust);
+    if (v->view.is_estimate)
+        sf_buf_print(out, "; " SF_ESTIMATE_MARK " estimate, %llu known)\n",
+                     (unsigned long long)v->known.n_samples);
+    else
+        sf_buf_print(out, "; %s)\n", v->trust);
     if (v->reason.len > 0) {
         sf_units_prose(out, v->reason, 0, 0);
         sf_buf_add_u8(out, '\n');

@@ -107,6 +107,10 @@ static void stretches(struct sf_json_writer *w, const struct sf_trace_row *row, 
 
 static void hottest(struct sf_json_writer *w, const struct sf_trace_row *row)
 {
+    if (row->n_estimated > 0) {
+        sf_json_write_key_u64(w, SF_STR("estimatedSamples"), row->n_estimated);
+        span_id(w, SF_STR("knownSpanId"), row->known_id);
+    }
     if (row->hot.len == 0 && row->n_samples > 0) /* too few for more than their number */
         sf_json_write_key_u64(w, SF_STR("fewSamples"), row->n_samples);
     if (row->hot.len == 0)
@@ -123,6 +127,8 @@ static void hottest(struct sf_json_writer *w, const struct sf_trace_row *row)
     sf_json_write_key(w, SF_STR("shareHigh"));
     sf_json_write_f64(w, row->hot_high);
     sf_json_write_key_u64(w, SF_STR("samples"), row->n_samples);
+    if (row->is_hot_below)
+        yes_no(w, SF_STR("isWithChildren"), true);
     sf_json_write_object_end(w);
 }
 

@@ -29,7 +29,8 @@ static enum sf_err draw_text(const struct sf_profile_view *v, struct sf_arena *r
                               .order = SF_TREE_BY_TOTAL,
                               .columns = COLUMNS,
                               .min_share = 0.01,
-                              .has_no_marks = v->is_few};
+                              .has_no_marks = v->is_few || v->is_estimate,
+                              .is_estimate = v->is_estimate};
     struct sf_flame_text_rest rest = {0};
     enum sf_err err = sf_flame_text_render(&f, *req, out, &rest, why);
     if (!err && rest.n_hidden)

@@ -67,7 +67,7 @@ ANSWERS = {
 }
 # Only in some answers; the page says when.
 SOMETIMES = {"clockShiftNs", "hot", "droppedAttributes", "low", "high", "traceId", "spanId", "span", "taggedShare",
-             "symbolisedShare"}
+             "symbolisedShare", "estimatedSamples", "knownSpanId", "isWithChildren", "of"}
 
 
 def wait_for_search():

@@ -214,8 +214,8 @@ def test_a_trace_is_one_flame_graph():
 
 
 def test_a_spans_profile_comes_in_every_form():
-    trace, own, _ = request("forms")
-    send("forms", tagged({"main;rules;regex.match": 30 * MS, "main;sum": 20 * MS}, own))
+    trace, own, child = request("forms")
+    send("forms", {**tagged({"main;rules;regex.match": 30 * MS, "main;sum": 20 * MS}, own), **tagged({"main;sign": 1 * MS}, child)})
     path = f"/api/v1/spans/{trace}/{own}/profile?format="
     assert "main;rules;regex.match 30000000" in server.get(path + "folded").text
     assert "HOT PATH" in server.get(path + "flamegraph").text

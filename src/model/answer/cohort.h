@@ -2,6 +2,7 @@
 #pragma once
 #include "base/err.h"
 #include "model/answer/grades.h"
+#include "model/answer/known.h"
 #include "model/answer/profile_view.h"
 
 struct sf_cohort_view {
@@ -14,7 +15,10 @@ struct sf_cohort_view {
     bool is_sample;   /* not all that match were: `note` says how they were chosen */
     uint64_t n_sampled;
     struct sf_grades grades;
-    const char *trust;
+    struct sf_known_view known; /* samples known to be of these spans; the rest is an estimate */
+    struct sf_tree sure;        /* the known samples alone, likewise per span: what conclusions are
+                                   drawn from */
+    const char *trust;          /* of the known samples */
     double mean_duration_ns, mean_value;
     sf_str note, reason;
     const sf_str *types;

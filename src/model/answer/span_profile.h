@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "model/answer/clocks.h"
 #include "model/answer/grades.h"
+#include "model/answer/known.h"
 #include "model/answer/profile_view.h"
 #include "model/ids.h"
 
@@ -29,13 +30,16 @@ struct sf_span_profile {
     bool is_self; /* this span only; otherwise with its children in this process */
     sf_str part;  /* of its ledger: "lock"; empty: all of it */
     struct sf_profile_view view;
+    struct sf_known_view known; /* what of it is; the rest is an estimate */
+    struct sf_tree sure;        /* the known samples alone: what conclusions are drawn from */
+    double sure_looks;          /* of the profiler, of the known samples */
     struct sf_grades grades;
     uint64_t n_samples;
     double looks;        /* of the profiler, where a sample stands for several */
     uint32_t n_threads;  /* that the samples name; at least one */
     double most_samples; /* that the span could have had on them; 0: unknown */
-    const char *trust;   /* "good" */
-    struct sf_span_share shares[SF_SPAN_SHARES]; /* the largest ones */
+    const char *trust;   /* "good": of the known samples */
+    struct sf_span_share shares[SF_SPAN_SHARES]; /* of the known samples; the largest ones */
     uint32_t n_shares;
     sf_str reason;       /* why there is little or nothing, and what to change; empty: well */
     const sf_str *types; /* all it could be asked for */

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "model/answer/clocks.h"
 #include "model/answer/grades.h"
+#include "model/answer/known.h"
 #include "model/answer/profile_view.h"
 #include "model/ids.h"
 
@@ -12,7 +13,8 @@ struct sf_trace_flame_view {
     uint32_t n_spans, n_sampled; /* spans; of them, with samples of their own */
     uint64_t n_samples;
     struct sf_grades grades;
-    const char *trust; /* "good" */
+    struct sf_known_view known; /* which samples are known to be of the span they are drawn in */
+    const char *trust;          /* "good": of those */
     struct sf_profile_view view;
     sf_str reason; /* why there are no samples; empty: well */
     const sf_str *types;

@@ -16,11 +16,14 @@ struct sf_trace_row {
     uint64_t critical_ns; /* its own time on the path */
     const struct sf_trace_stretch *stretches;
     uint32_t n_stretches;
-    sf_str hot; /* the function its own samples are mostly in; empty: it has none */
+    sf_str hot; /* the function its own samples are mostly in; empty: none is known */
     int64_t hot_value;
     double hot_share;         /* of the value of its own samples */
     double hot_low, hot_high; /* its 95 % interval */
-    uint64_t n_samples;
+    uint64_t n_samples;       /* known to be its own */
+    uint64_t n_estimated;     /* that may be its own */
+    sf_span_id known_id;      /* the span that has all of those, with what is below it; 0: none */
+    bool is_hot_below;        /* `hot` is of the samples of all spans below it too */
 };
 
 struct sf_trace_rows {

@@ -89,3 +89,14 @@ TEST(hottest, says_that_memory_is_out)
     assert_null(out);
     sf_arena_done(&small);
 }
+TEST(hottest, is_not_said_of_samples_that_spans_share)
+{
+    const struct sf_link_sample samples[] = {
+        {.span_id = 2, .value = 40, .node = SIGN, .length_ns = 100}};
+    const struct sf_hot *hot = hottest(samples, 1); /* the local root's id, without a time */
+    assert_int_equal(hot[1].function.len, 0);
+    assert_int_equal(hot[1].n_samples, 0);
+    assert_int_equal(hot[1].n_estimated, 1);
+    assert_int_equal(hot[2].n_estimated, 1);
+    sf_arena_done(&req);
+}

@@ -58,6 +58,8 @@ export interface Hot {
   value: number;
   share: number;
   samples: number;
+  /** Of the samples of all spans below it too */
+  isWithChildren?: boolean;
 }
 export interface Span {
   spanId: string;
@@ -84,6 +86,10 @@ export interface Span {
   hot?: Hot;
   /** Samples of its own, too few to say where its time went */
   fewSamples?: number;
+  /** Samples that may be its own: others share them */
+  estimatedSamples?: number;
+  /** The span that is known to have all of those, with its children; empty: none */
+  knownSpanId?: string;
 }
 /** A service whose clock contradicted its caller's, and was corrected. */
 export interface Clock {
@@ -135,6 +141,14 @@ export interface Profile {
   nodes: [number, number, number][];
 }
 
+/** What of an answer is known, and the smallest thing that is known to have the rest. */
+export interface Known {
+  samples: number;
+  estimatedSamples: number;
+  value: number;
+  of?: { service: string; spanId?: string; name?: string; fromUnixNano?: string; untilUnixNano?: string; command: string };
+}
+
 export type GradeName = "exact" | "subtree" | "inherited" | "shared" | "window";
 export interface SpanProfile {
   traceId: string;
@@ -150,6 +164,9 @@ export interface SpanProfile {
   mostSamples: number;
   trust: string;
   grades: Record<GradeName, { samples: number; value: number }>;
+  /** Some of its samples may belong to other spans */
+  isEstimate?: boolean;
+  known?: Known;
   top?: { function: string; shareLow: number; shareHigh: number };
   reason: string;
   types: string[];
@@ -184,6 +201,8 @@ export interface TraceFlame {
   spans: number;
   sampledSpans: number;
   samples: number;
+  isEstimate?: boolean;
+  known?: Known;
   isPartial: boolean;
   reason: string;
   clocks?: Clock[];

@@ -90,3 +90,6 @@ export function clock(ms: number, spanMs: number): string {
 export function nanoToMs(text: string): number {
   return Number(text.slice(0, -6) || "0") + Number(text.slice(-6)) / 1e6;
 }
+
+/** Stands before every figure that is an estimate, as in the program's text. */
+export const ESTIMATE = "~";

@@ -2,12 +2,13 @@
 
 import { useMemo, useState } from "preact/hooks";
 import { get } from "../api/client";
-import type { Coverage, GradeName, Ledger, Profile, Span, SpanProfile } from "../api/types";
+import type { Coverage, GradeName, Known, Ledger, Profile, Span, SpanProfile } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { FlameGraph } from "../flame/flame_graph";
 import { profileWithin, treeOf } from "../flame/tree";
 import { visible } from "../format/safe_text";
-import { count, duration, percent, value } from "../format/units";
+import { count, duration, ESTIMATE, percent, value } from "../format/units";
+import { ViewLink } from "../parts/link";
 import { AskedFrame, Empty } from "../parts/states";
 import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
@@ -40,9 +41,15 @@ function Grades(props: { p: SpanProfile }) {
   const unit = p.profile.unit;
   return (
     <p class="grades" role="note">
-      <span class={`trust ${p.trust}`} title="none, thin (under 30 looks of the profiler), fair (under 400) or good">
-        {p.trust}
-      </span>{" "}
+      {p.isEstimate === true ? (
+        <span class="trust none" title="Samples that other spans share: no intervals and no conclusions are made from them">
+          {ESTIMATE} estimate
+        </span>
+      ) : (
+        <span class={`trust ${p.trust}`} title="none, thin (under 30 looks of the profiler), fair (under 400) or good">
+          {p.trust}
+        </span>
+      )}{" "}
       <b>{count(p.samples)}</b> samples
       {(p.looks ?? 0) > p.samples && <span title="A sample of this profile adds up several looks of the profiler">, {count(Math.round(p.looks ?? 0))} looks</span>}
       {p.mostSamples > 0 && <span class="faint"> of at most {count(p.mostSamples)}{(p.threads ?? 1) > 1 ? ` on ${String(p.threads)} threads` : ""}</span>}
@@ -54,8 +61,27 @@ function Grades(props: { p: SpanProfile }) {
       {p.top && p.top.function !== "" && (
         <span class="faint top-share" title="95 % interval of the share of the largest function">
           {visible(p.top.function)} is {percent(p.top.shareLow)} to {percent(p.top.shareHigh)}
+          {p.isEstimate === true && " of what is known"}
         </span>
       )}
+    </p>
+  );
+}
+
+/** The smallest thing of which all of it is known. */
+function KnownOf(props: { traceId: string; known: Known | undefined }) {
+  const of = props.known?.of;
+  if (!of) return null;
+  if (of.spanId !== undefined)
+    return (
+      <p class="note known">
+        <ViewLink to={{ view: "trace", id: props.traceId, span: of.spanId, pane: "profile" }}>Show {visible(of.name ?? "")} with its children, which is known</ViewLink>
+      </p>
+    );
+  const ms = (ns: string | undefined) => String(Math.floor(Number(ns ?? "0") / 1e6));
+  return (
+    <p class="note known">
+      <ViewLink to={{ view: "profiles", service: of.service, from: ms(of.fromUnixNano), until: ms(of.untilUnixNano) }}>Show the profile of {visible(of.service)} in this time, which is known</ViewLink>
     </p>
   );
 }
@@ -143,7 +169,10 @@ function Tabs(props: { p: SpanProfile; isSelf: boolean; total: number }) {
           Self
         </button>
       </span>
-      <b>{value(props.total, p.profile.unit)}</b>
+      <b>
+        {p.isEstimate === true && ESTIMATE}
+        {value(props.total, p.profile.unit)}
+      </b>
     </div>
   );
 }
@@ -177,7 +206,8 @@ export function SpanProfilePane(props: { traceId: string; span: Span }) {
             <Grades p={p} />
             <Narrowed p={p} gap={gap} inGap={inGap} />
             {p.reason !== "" && total > 0 && <p class="note">{visible(p.reason)}</p>}
-            {(p.trust === "none" || p.trust === "thin" || p.grades.window.samples > 0) && <More traceId={traceId} span={span} />}
+            <KnownOf traceId={traceId} known={p.known} />
+            {(p.trust === "none" || p.trust === "thin" || p.isEstimate === true) && <More traceId={traceId} span={span} />}
             {p.isPartial && <p class="note warn">A limit cut this answer: there is more than is shown.</p>}
             {tree && total > 0 ? (
               <FlameGraph

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Ledger, Span, Trace } from "../api/types";
 import { serviceColor } from "../format/color";
 import { visible } from "../format/safe_text";
-import { duration, percent, value } from "../format/units";
+import { duration, ESTIMATE, percent, value } from "../format/units";
 import { memo } from "../parts/memo";
 import { Name } from "../parts/name";
 import { ledgerWords, partColor } from "./ledger";
@@ -70,7 +70,7 @@ function Bar(props: { span: Span; trace: Trace; zoom: Zoom; gaps: readonly Gap[]
         const x = Math.max(left(gap.startOffsetNs, trace, zoom), 0);
         const end = Math.min(left(gap.startOffsetNs + gap.durationNs, trace, zoom), 100);
         if (end <= x) return null;
-        const did = span.hot ? `its own samples are mostly in ${visible(span.hot.function)} (${percent(span.hot.share)})` : "click for what its own samples say";
+        const did = span.hot ? `${span.hot.isWithChildren === true ? "its and its children's" : "its own"} samples are mostly in ${visible(span.hot.function)} (${percent(span.hot.share)})` : "click for what its own samples say";
         return (
           <button
             type="button"
@@ -167,9 +167,15 @@ const SpanRow = memo(function SpanRow(props: RowProps) {
       </div>
       <div class="span-hot" role="gridcell">
         {span.fewSamples !== undefined && <span class="faint">{span.fewSamples === 1 ? "1 sample" : `${String(span.fewSamples)} samples`}</span>}
+        {!hot && span.fewSamples === undefined && span.estimatedSamples !== undefined && (
+          <span class="faint" title="An estimate: these samples are shared with other spans, so no function of this one is known">
+            {ESTIMATE}
+            {span.estimatedSamples === 1 ? "1 sample" : `${String(span.estimatedSamples)} samples`}
+          </span>
+        )}
         {hot && (
-          <span title={`${visible(hot.function)}: ${value(hot.value, trace.hotUnit ?? "")}, ${percent(hot.share)} of this span's own ${String(hot.samples)} samples`}>
-            <Name text={hot.function} class="mono" /> <span class="faint">{value(hot.value, trace.hotUnit ?? "")}, {percent(hot.share)}</span>
+          <span title={`${visible(hot.function)}: ${value(hot.value, trace.hotUnit ?? "")}, ${percent(hot.share)} of ${hot.isWithChildren === true ? "the" : "this span's own"} ${String(hot.samples)} samples${hot.isWithChildren === true ? " of this span and its children" : ""}`}>
+            <Name text={hot.function} class="mono" /> <span class="faint">{value(hot.value, trace.hotUnit ?? "")}, {percent(hot.share)}{hot.isWithChildren === true && " with children"}</span>
           </span>
         )}
       </div>

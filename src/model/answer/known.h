@@ -1,0 +1,14 @@
+/* known.h - answer: what of it is known, what is an estimate, and where more is known. */
+#pragma once
+#include "model/ids.h"
+
+struct sf_known_view {
+    uint64_t n_samples;   /* known to belong to what was asked for */
+    uint64_t n_estimated; /* that may: others share them, and nobody knows which part is whose */
+    int64_t value;        /* of the known ones */
+    /* The smallest thing that is known to have all of it; none when nothing is estimated. */
+    sf_span_id span;        /* with its children; 0: the service in this time */
+    sf_str name, service;   /* of that span; of the service */
+    int64_t from_ns, to_ns; /* of the service */
+    sf_str command;         /* that shows it; empty: none */
+};
