@@ -115,6 +115,7 @@ const struct sf_route sf_routes[] = {
     /* method, path, scope, class, is_grpc, is_otlp, has_tenant, handler */
     OTLP("/v1/traces", sf_otlp_traces_export),
     OTLP_GRPC("trace.v1.TraceService/Export", sf_otlp_traces_export),
+    WRITE("/api/v2/spans", sf_zipkin_spans_take),
     ROUTE(SF_METHOD_POST, "/v1/metrics", SF_MAY_WRITE, SF_CLASS_DISCARD, false, true, false,
           sf_other_signals_metrics),
     ROUTE(SF_METHOD_POST, SF_OTLP_PACKAGE "metrics.v1.MetricsService/Export", SF_MAY_WRITE,

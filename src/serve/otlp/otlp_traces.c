@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "decode/zipkin/zipkin.h"
 #include "os/clock.h"
 #include "serve/otlp/otlp_partial.h"
 #include "serve/plain_body.h"
@@ -153,6 +154,37 @@ static bool is_large(const struct sf_call *call)
     return call->has_large_turn || sf_exchange_body(call->ex)->len > SF_LIMIT_LARGE_BODY_LEN;
 }
 
+static bool is_json_type(sf_str type)
+{
+    return sf_str_ieq(type, SF_STR("application/json"));
+}
+
+static bool is_zipkin(const struct sf_call *call)
+{
+    return call->route->handle == sf_zipkin_spans_take;
+}
+
+/* A body of Zipkin's, as it was sent, becomes plain OTLP. */
+static enum sf_err translate(struct sf_call *call, struct sf_worker *worker, size_t max_len,
+                             struct sf_buf *body, struct sf_why *why)
+{
+    const struct sf_request *r = call->request;
+    struct sf_buf room = {0}, otlp = {.max = 2 * max_len};
+    sf_str plain = sf_buf_str(body);
+    enum sf_err err = sf_plain_body_inflate(worker, r->coding, max_len, &room, &plain, why);
+    if (!err)
+        err = sf_zipkin_to_otlp(sf_str_bytes(plain), is_json_type(r->content_type), r->recv_ns,
+                                &otlp, why);
+    sf_buf_done(&room);
+    if (err) {
+        sf_buf_done(&otlp);
+        return err;
+    }
+    sf_buf_done(body);
+    *body = otlp;
+    return SF_OK;
+}
+
 static enum sf_err take_in(struct sf_call *call, struct sf_worker *worker, uint32_t tenant,
                            struct sums *sums, struct sf_intake_result *out, struct sf_why *why)
 {
@@ -178,6 +210,14 @@ static enum sf_err take_in(struct sf_call *call, struct sf_worker *worker, uint3
     if (!call->has_large_turn && whole_len > SF_LIMIT_LARGE_BODY_LEN)
         config.max_inflated_len = SF_LIMIT_LARGE_BODY_LEN;
     enum sf_err err = read_body(call, &body, why);
+    if (!err && is_zipkin(call)) {
+        err = translate(call, worker, config.max_inflated_len ? config.max_inflated_len : whole_len,
+                        &body, why);
+        in.kind = SF_LOG_OTLP_TRACES_PB;
+        in.coding = SF_LOG_PLAIN;
+        in.is_zlib = false;
+        config.max_inflated_len = 0;
+    }
     if (!err)
         err = sf_intake_traces(&config, &in, out, why);
     sf_buf_done(&body);
@@ -244,6 +284,34 @@ static bool give_to_store(struct sf_call *call, struct sf_worker *worker, struct
     return sf_call_fail(call, err, &why);
 }
 
+static void answer(struct sf_call *call, const struct sf_otlp_rejects *rejects)
+{
+    bool is_json = call->form == SF_FORM_OTLP_JSON;
+    if (is_zipkin(call)) {
+        sf_call_ok(call, "text/plain");
+        call->response->status = 202;
+        return;
+    }
+    sf_call_ok(call, call->form == SF_FORM_GRPC ? "application/grpc"
+                     : is_json                  ? "application/json"
+                                                : "application/x-protobuf");
+    sf_otlp_traces_answer(rejects, is_json, &call->response->body);
+}
+
+bool sf_zipkin_spans_take(struct sf_call *call, struct sf_worker *worker)
+{
+    sf_str type = call->request->content_type;
+    struct sf_why why;
+    if (is_json_type(type) || sf_str_ieq(type, SF_STR("application/x-protobuf")))
+        return sf_otlp_traces_export(call, worker);
+    sf_fail(&why, SF_ERR_UNSUPPORTED,
+            "Zipkin: spans of version 2 as application/json or application/x-protobuf are read, "
+            "not %s%.*s",
+            type.len ? "" : "a body without a type", SF_STR_ARG(type));
+    sf_status_answer(call->response, call->form, sf_status_content_type, why.text);
+    return true;
+}
+
 bool sf_otlp_traces_export(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_store *store = atomic_load(&call->service->store);
@@ -264,11 +332,7 @@ bool sf_otlp_traces_export(struct sf_call *call, struct sf_worker *worker)
         return sf_call_fail(call, err, &why);
     }
     count_result(call, &result);
-    bool is_json = call->form == SF_FORM_OTLP_JSON;
-    sf_call_ok(call, call->form == SF_FORM_GRPC ? "application/grpc"
-                     : is_json                  ? "application/json"
-                                                : "application/x-protobuf");
-    sf_otlp_traces_answer(&result.rejects, is_json, &call->response->body);
+    answer(call, &result.rejects);
     if (!result.batch)
         return true;
     call->n_spans = result.n_spans;
