@@ -364,6 +364,7 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
         err = open_users(s, why);
     if (!err)
         err = sf_settings_open(s->dir, &v->settings, why);
+    v->adhoc = s->dir;
     if (err)
         return err;
     v->intake = (struct sf_intake_config){

@@ -64,7 +64,9 @@
 #define SF_LIMIT_LOGGED_BATCH_LEN (128u << 20) /* all records of one request; replay holds them */
 #define SF_LIMIT_SEGMENT_LEN      (64u << 20)  /* one log segment */
 #define SF_LIMIT_GRANULE_ROWS     16384        /* span rows decoded at once */
-#define SF_LIMIT_TENANT_LEN       150          /* bytes of a tenant name */
+#define SF_LIMIT_ADHOC_LEN        (16u << 20)  /* one ad hoc profile, as it was uploaded */
+#define SF_LIMIT_ADHOC_FILES      200 /* ad hoc profiles of a tenant; older ones make room */
+#define SF_LIMIT_TENANT_LEN       150 /* bytes of a tenant name */
 #define SF_LIMIT_MEMORY_LEN       (256u << 20) /* (conf) the server's memory */
 
 /* --- metrics from spans (meter) --- */

@@ -19,6 +19,7 @@
     X(trace_event) \
     X(gecko) \
     X(stackprof) \
+    X(flamebearer) \
     X(otlp_json) \
     X(tree) \
     X(trie) \

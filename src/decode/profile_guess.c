@@ -46,6 +46,7 @@ static const char *const json_formats[][4] = {
     {"threads", "meta", NULL},
     {"shared", "profiles", "$schema", NULL},
     {"frames", "mode", "samples", NULL},
+    {"flamebearer", "metadata", NULL},
     {"resourceProfiles", NULL},
 };
 

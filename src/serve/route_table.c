@@ -16,6 +16,7 @@
 #include "serve/own/self_profile.h"
 #include "serve/own/services.h"
 #include "serve/own/spans.h"
+#include "serve/pyroscope/adhoc.h"
 #include "serve/pyroscope/ingest.h"
 #include "serve/pyroscope/push.h"
 #include "serve/pyroscope/pyroscope_render.h"
@@ -100,6 +101,7 @@ static bool has_no_trace(const struct sf_call *call)
 #define CHANGE(m, p, tenant, json, handler, names) \
     {.method = m, .path = p, .scope = SF_MAY_ADMIN, .class = SF_CLASS_QUERY, .has_tenant = tenant, \
      .handle = handler, .params = names, .needs_json = json}
+#define ADHOC_PACKAGE "/adhocprofiles.v1.AdHocProfileService/"
 /* Tempo's: which of its blocks are asked, and which part of a trace is answered. `mode` chooses
  * between its old and its new data; one store has both, and answers in every mode. */
 #define BLOCK_PARAMS "blockStart blockEnd blockID"
@@ -158,6 +160,10 @@ const struct sf_route sf_routes[] = {
             sf_settings_delete),
     CONNECT("/capabilities.v1.FeatureFlagsService/GetFeatureFlags", SF_MAY_READ, SF_CLASS_POINT,
             sf_pyroscope_self_features),
+    CONNECT(ADHOC_PACKAGE "Upload", SF_MAY_WRITE, SF_CLASS_QUERY, sf_adhoc_upload),
+    CONNECT(ADHOC_PACKAGE "Get", SF_MAY_READ, SF_CLASS_QUERY, sf_adhoc_get),
+    CONNECT(ADHOC_PACKAGE "List", SF_MAY_READ, SF_CLASS_POINT, sf_adhoc_list),
+    CONNECT(ADHOC_PACKAGE "Diff", SF_MAY_READ, SF_CLASS_QUERY, sf_adhoc_diff),
     CONNECT("/version.v1.Version/Version", SF_MAY_READ, SF_CLASS_POINT, sf_pyroscope_self_version),
     CONNECT("/grpc.health.v1.Health/Check", 0, SF_CLASS_POINT, sf_pyroscope_self_health),
     ASK("/pyroscope/render", SF_CLASS_QUERY, sf_pyroscope_render,

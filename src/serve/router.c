@@ -174,7 +174,8 @@ static bool refuse_path(struct sf_call *call)
         if (!r->is_grpc)
             call->form = sf_grpc_web_is(r) ? SF_FORM_GRPC_WEB : SF_FORM_CONNECT;
         return refuse(call, SF_COUNT_REJECT_NO_ROUTE, unimplemented,
-                      "this server does not provide %.*s", SF_STR_ARG(sf_str_part(r->path, 0, 80)));
+                      "this server does not provide %.*s%s",
+                      SF_STR_ARG(sf_str_part(r->path, 0, 80)), sf_pyroscope_self_instead(r->path));
     }
     if (r->is_grpc)
         return refuse(call, SF_COUNT_REJECT_NO_ROUTE, sf_status_no_route,

@@ -59,6 +59,7 @@ struct sf_service {
     struct sf_service_auth auth;
     struct sf_series_cap *series_cap; /* label sets of each service */
     struct sf_settings *settings;     /* of readers; NULL in tests */
+    struct sf_dir *adhoc;             /* where ad hoc profiles are kept; NULL in tests */
     uint32_t max_frames;              /* of one stack; 0: SF_LIMIT_STACK_DEPTH */
     struct sf_finding_limits finding_limits;
     bool has_tenancy, rejects_other_signals, has_span_metrics;

@@ -329,6 +329,11 @@ def test_settings_are_kept():
     call("Set", {"setting": {"name": "other", "value": "x"}})
     call("Set", {"setting": {"name": "other", "value": "y"}})
     call("Set", {"setting": {"value": "nameless"}}, 400)
+    call("Set", {"setting": {"name": "other", "value": "late", "modifiedAt": "1000"}}, 409)
+    told = call("Set", {"setting": {"name": "timed", "value": "1", "modifiedAt": "1000"}})["setting"]
+    assert told["modifiedAt"] == "1000", told
+    assert call("Set", {"setting": {"name": "timed", "value": "2", "modifiedAt": 999}}, 409)["code"] == "already_exists"
+    call("Delete", {"name": "timed"})
     body = field(1, field(1, "third") + field(2, "z"))
     assert server.grpc("/settings.v1.SettingsService/Set", body)[0] == 0
     server.stop()
@@ -362,9 +367,11 @@ def test_a_question_can_be_asked_now_and_answered_later():
 
 
 def test_what_is_not_provided_is_said_so():
-    for path in (QUERIER + "NoSuchMethod", "/settings.v1.RecordingRulesService/ListRecordingRules",
-                 "/adhocprofiles.v1.AdHocProfileService/List", "/vcs.v1.VCSService/GithubApp"):
+    rules = ["/settings.v1.RecordingRulesService/" + word for word in ("GetRecordingRule", "ListRecordingRules",
+                                                                        "UpsertRecordingRule", "DeleteRecordingRule")]
+    for path in (QUERIER + "NoSuchMethod", *rules, "/adhocprofiles.v1.AdHocProfileService/Delete", "/vcs.v1.VCSService/GithubApp"):
         answer = server.post(path, "{}", JSON)
+        assert ("recording rules are not kept here" in answer.text) == (path in rules), answer.text
         assert answer.status == 501 and answer.getheader("content-type") == JSON, (path, answer.status, answer.text)
         assert json.loads(answer.body)["code"] == "unimplemented"
     assert server.grpc(QUERIER + "NoSuchMethod", b"")[0] == 12

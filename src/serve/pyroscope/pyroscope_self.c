@@ -101,3 +101,14 @@ bool sf_pyroscope_self_knows(sf_str path)
     }
     return false;
 }
+
+/* Pyroscope's pages show the sentence as it is. */
+const char *sf_pyroscope_self_instead(sf_str path)
+{
+    if (sf_str_starts(path, SF_STR("/settings.v1.RecordingRulesService/")))
+        return ": recording rules are not kept here; alert on the series of a panel in Grafana, or "
+               "record traces_spanmetrics_* in Prometheus";
+    if (sf_str_starts(path, SF_STR("/vcs.v1.VCSService/")))
+        return ": there are no links to source code here";
+    return "";
+}

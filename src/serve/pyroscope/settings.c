@@ -198,6 +198,8 @@ static void read_setting_json(struct sf_json *j, struct setting *out)
             out->name = sf_json_str(j);
         else if (sf_str_eq(key, SF_STR("value")))
             out->value = sf_json_str(j);
+        else if (sf_str_eq(key, SF_STR("modifiedAt")))
+            out->modified_ms = sf_json_i64(j);
         else if (sf_str_eq(key, SF_STR("setting")))
             read_setting_json(j, out);
         else
@@ -217,6 +219,8 @@ static void read_setting_pb(struct sf_pb *pb, bool is_inside, struct setting *ou
             out->name = sf_pb_str(pb);
         } else if (pb->field == 2) {
             out->value = sf_pb_str(pb);
+        } else if (pb->field == 3 && is_inside) {
+            out->modified_ms = sf_pb_i64(pb);
         } else {
             sf_pb_skip(pb);
         }
@@ -315,6 +319,13 @@ bool sf_settings_get(struct sf_call *call, __attribute__((unused)) struct sf_wor
     return finish(call, &m, SF_OK, NULL);
 }
 
+/* A page that was open for longer than another must not undo what that one wrote. */
+static bool is_newer(const struct sf_settings *s, const struct setting *one)
+{
+    size_t at = find(s, one->tenant, one->name);
+    return at == s->n || one->modified_ms >= s->list[at].modified_ms;
+}
+
 /* As it was when the file cannot be written: what is in memory is what is on the disk. */
 static enum sf_err put(struct sf_settings *s, const struct setting *one, struct sf_why *why)
 {
@@ -346,17 +357,28 @@ static enum sf_err put(struct sf_settings *s, const struct setting *one, struct 
 bool sf_settings_set(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_message m = sf_message_init(&call->response->body, sf_connect_is_json(call));
-    struct setting one = {.modified_ms = sf_clock_wall_ns() / SF_NS_PER_MS};
+    static const struct sf_outcome exists = {409, 6, 0}; /* already_exists */
+    struct setting one = {0};
     struct sf_why why = {0};
+    bool is_late = false;
     size_t mark;
     enum sf_err err;
     if (!sf_connect_admit(call))
         return true;
     err = read_setting(call, &worker->arena, false, &one, &why);
+    if (one.modified_ms <= 0)
+        one.modified_ms = sf_clock_wall_ns() / SF_NS_PER_MS;
     if (!err) {
         sf_mutex_lock(&call->service->settings->lock);
-        err = put(call->service->settings, &one, &why);
+        is_late = !is_newer(call->service->settings, &one);
+        if (!is_late)
+            err = put(call->service->settings, &one, &why);
         sf_mutex_unlock(&call->service->settings->lock);
+    }
+    if (is_late) {
+        sf_fail(&why, SF_ERR_INPUT, "failed to update %.*s: newer update already written",
+                SF_STR_ARG(sf_str_part(one.name, 0, 80)));
+        return sf_call_refuse(call, SF_COUNT_REJECT_MALFORMED, exists, why.text);
     }
     sf_message_open(&m);
     mark = sf_message_begin(&m, 1, "setting");

@@ -188,6 +188,36 @@ TEST(tool_text, austin_modes_and_both_forms)
     assert_err(profile_decode_text(&rig, SF_STR("MOJ\x07\x01")), SF_ERR_UNSUPPORTED);
 }
 
+TEST(tool_text, pyroscopes_flame_graphs_are_stacks_again)
+{
+    static const char one[] =
+        "{\"version\":1,\"flamebearer\":{\"names\":[\"total\",\"main\",\"work\",\"idle\"],"
+        "\"levels\":[[0,9,0,0],[0,9,1,1],[1,5,5,2,0,3,3,3,0,0,0,2],[6,3,0,2]]},\"metadata\":{"
+        "\"format\":\"single\",\"units\":\"samples\",\"name\":\"cpu\",\"sampleRate\":100}}";
+    decode(one, "flamebearer");
+    assert_int_equal(profile_value(&rig, "cpu:nanoseconds", "main;work"), 50000000);
+    assert_int_equal(profile_value(&rig, "cpu:nanoseconds", "main"), 10000000);
+    assert_sum(&rig, "process_cpu:cpu:nanoseconds", 90000000);
+    decode("{\"flamebearer\":{\"names\":[\"total\",\"a\"],\"levels\":[[0,9,2,0],[0,7,7,1]]},"
+           "\"metadata\":{\"units\":\"bytes\",\"name\":\"inuse_space\"}}",
+           "flamebearer");
+    assert_int_equal(profile_value(&rig, "inuse_space:bytes", "a"), 7);
+    assert_sum(&rig, "memory:inuse_space:bytes", 9);
+    assert_err(profile_decode_text(&rig, SF_STR("{\"flamebearer\":{\"names\":[\"total\",\"a\"],"
+                                                "\"levels\":[[0,9,0,0],[5,6,6,1]]}}")),
+               SF_ERR_INPUT);
+    assert_non_null(strstr(rig.why.text, "stands on none, in level 1"));
+    assert_err(
+        profile_decode_text(&rig, SF_STR("{\"flamebearer\":{\"names\":[\"total\"],\"levels\":"
+                                         "[[0,9,0,7]]}}")),
+        SF_ERR_INPUT);
+    assert_err(profile_decode_text(
+                   &rig, SF_STR("{\"flamebearer\":{},\"metadata\":{\"format\":\"double\"}}")),
+               SF_ERR_UNSUPPORTED);
+    rig.hint = (struct sf_profile_hint){0};
+    profile_try_small_arenas(&rig, sf_str_from(one), 40);
+}
+
 TEST(tool_text, stackprof_with_and_without_raw_stacks)
 {
     static const char raw[] =

@@ -1,0 +1,9 @@
+/* adhoc.h - adhocprofiles.v1.AdHocProfileService: a profile that is uploaded to be looked at, and
+ * compared with another; it never joins the store. */
+#pragma once
+#include "serve/call.h"
+
+bool sf_adhoc_upload(struct sf_call *call, struct sf_worker *worker);
+bool sf_adhoc_get(struct sf_call *call, struct sf_worker *worker);
+bool sf_adhoc_list(struct sf_call *call, struct sf_worker *worker);
+bool sf_adhoc_diff(struct sf_call *call, struct sf_worker *worker);

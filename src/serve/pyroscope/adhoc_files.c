@@ -1,0 +1,197 @@
+#include "serve/pyroscope/adhoc_files.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "os/random.h"
+
+static const char folder[] = "adhoc";
+static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"; /* of a ULID */
+enum { TIME_LEN = 10, ULID_LEN = 26, PATH_LEN = 16 + SF_LIMIT_TENANT_LEN + SF_ADHOC_ID_LEN };
+
+/* ---- names and ids ---- */
+
+static bool is_plain(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == '_';
+}
+
+void sf_adhoc_name(sf_str given, char out[SF_ADHOC_NAME_LEN + 1])
+{
+    size_t n = given.len < SF_ADHOC_NAME_LEN ? given.len : SF_ADHOC_NAME_LEN;
+    for (size_t i = 0; i < n; i++)
+        out[i] = given.p[i];
+    if (n == 0)
+        out[n++] = '_';
+    for (size_t i = 0; i < n; i++) {
+        if (!is_plain(out[i]))
+            out[i] = '_';
+    }
+    out[n] = 0;
+}
+
+static int digit_of(char c)
+{
+    for (int i = 0; i < 32; i++) {
+        if (digits[i] == c)
+            return i;
+    }
+    return -1;
+}
+
+enum sf_err sf_adhoc_id_parse(sf_str id, struct sf_adhoc_file *out, struct sf_why *why)
+{
+    struct sf_adhoc_file f = {.id = id, .name = sf_str_from_at(id, ULID_LEN + 1)};
+    bool is_id = id.len > ULID_LEN + 1 && id.len <= SF_ADHOC_ID_LEN && id.p[ULID_LEN] == '-';
+    for (size_t i = 0; i < id.len; i++) {
+        if (!is_plain(id.p[i])) /* Pyroscope's words */
+            return sf_fail(why, SF_ERR_INPUT,
+                           "id '%.*s' is invalid: can only contain [a-zA-Z0-9_-.]",
+                           SF_STR_ARG(sf_str_part(id, 0, 80)));
+    }
+    for (size_t i = 0; is_id && i < TIME_LEN; i++) {
+        is_id = digit_of(id.p[i]) >= 0 && (i > 0 || digit_of(id.p[i]) < 8); /* 48 bits */
+        f.uploaded_ms = is_id ? f.uploaded_ms << 5 | digit_of(id.p[i]) : 0;
+    }
+    if (!is_id)
+        return sf_fail(why, SF_ERR_NOT_FOUND, "profile %.*s not found",
+                       SF_STR_ARG(sf_str_part(id, 0, 80)));
+    *out = f;
+    return SF_OK;
+}
+
+static void make_id(const char *name, int64_t now_ms, char out[SF_ADHOC_ID_LEN + 1])
+{
+    uint8_t noise[ULID_LEN - TIME_LEN];
+    sf_random_fill(noise, sizeof(noise));
+    for (size_t i = 0; i < TIME_LEN; i++)
+        out[i] = digits[(uint64_t)now_ms >> 5 * (TIME_LEN - 1 - i) & 31];
+    for (size_t i = TIME_LEN; i < ULID_LEN; i++)
+        out[i] = digits[noise[i - TIME_LEN] & 31];
+    snprintf(out + ULID_LEN, SF_ADHOC_ID_LEN + 1 - ULID_LEN, "-%s", name);
+}
+
+static void path_of(sf_str tenant, sf_str id, char out[PATH_LEN])
+{
+    snprintf(out, PATH_LEN, "%s/%.*s@%.*s", folder, SF_STR_ARG(tenant), SF_STR_ARG(id));
+}
+
+/* ---- the folder ---- */
+
+struct listing {
+    sf_str tenant;
+    struct sf_arena *req;
+    struct sf_adhoc_file *files;
+    size_t n, cap;
+    bool is_full;
+};
+
+static bool see_entry(void *arg, const char *entry, bool is_dir)
+{
+    struct listing *l = arg;
+    sf_str all = sf_str_from(entry), id;
+    struct sf_adhoc_file f;
+    if (is_dir || !sf_str_starts(all, l->tenant) || all.len <= l->tenant.len ||
+        all.p[l->tenant.len] != '@' ||
+        sf_adhoc_id_parse(sf_str_from_at(all, l->tenant.len + 1), &f, NULL))
+        return true;
+    if (l->n == l->cap || !sf_arena_copy(l->req, f.id, &id)) {
+        l->is_full = true;
+        return false;
+    }
+    (void)sf_adhoc_id_parse(id, &l->files[l->n++], NULL);
+    return true;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    return -sf_str_cmp(((const struct sf_adhoc_file *)a)->id,
+                       ((const struct sf_adhoc_file *)b)->id);
+}
+
+enum sf_err sf_adhoc_files_list(struct sf_dir *dir, sf_str tenant, struct sf_arena *req,
+                                const struct sf_adhoc_file **out, size_t *out_n, struct sf_why *why)
+{
+    /* Uploads that come at once may leave a few more than there should be. */
+    struct listing l = {.tenant = tenant, .req = req, .cap = 2 * (size_t)SF_LIMIT_ADHOC_FILES};
+    enum sf_err err;
+    l.files = sf_arena_new_n(req, l.cap, sizeof(*l.files));
+    if (!l.files)
+        return sf_no_room(why, "the list");
+    err = sf_dir_list(dir, folder, see_entry, &l, why);
+    if (err == SF_ERR_NOT_FOUND) /* nothing was uploaded yet */
+        err = SF_OK;
+    if (!err && l.is_full)
+        err = sf_no_room(why, "the list");
+    if (err)
+        return err;
+    if (l.n)
+        qsort(l.files, l.n, sizeof(*l.files), newest_first);
+    *out = l.files;
+    *out_n = l.n;
+    return SF_OK;
+}
+
+static enum sf_err make_room(struct sf_dir *dir, sf_str tenant, struct sf_arena scratch,
+                             struct sf_why *why)
+{
+    const struct sf_adhoc_file *files;
+    char path[PATH_LEN];
+    size_t n;
+    enum sf_err err = sf_adhoc_files_list(dir, tenant, &scratch, &files, &n, why);
+    for (size_t i = SF_LIMIT_ADHOC_FILES; !err && i < n; i++) {
+        path_of(tenant, files[i].id, path);
+        err = sf_dir_unlink(dir, path, why);
+    }
+    return err;
+}
+
+enum sf_err sf_adhoc_files_add(struct sf_dir *dir, sf_str tenant, const char *name, int64_t now_ms,
+                               sf_bytes bytes, struct sf_arena *req, sf_str *out_id,
+                               struct sf_why *why)
+{
+    struct sf_file file = SF_FILE_NONE;
+    char id[SF_ADHOC_ID_LEN + 1], path[PATH_LEN], temporary[PATH_LEN];
+    enum sf_err err = sf_dir_make(dir, folder, why);
+    make_id(name, now_ms, id);
+    path_of(tenant, sf_str_from(id), path);
+    snprintf(temporary, sizeof(temporary), "%s/%.26s.new", folder, id); /* a name of no tenant */
+    if (!err)
+        err = sf_dir_create(dir, temporary, &file, why);
+    if (!err)
+        err = sf_file_write_at(&file, 0, bytes.p, bytes.len, why);
+    if (!err)
+        err = sf_file_sync(&file, why);
+    sf_file_close(&file);
+    if (!err)
+        err = sf_dir_rename(dir, temporary, path, why);
+    else
+        (void)sf_dir_unlink(dir, temporary, NULL);
+    if (!err)
+        err = sf_dir_sync(dir, folder, why);
+    if (!err)
+        err = make_room(dir, tenant, *req, why);
+    if (!err && !sf_arena_copy(req, sf_str_from(id), out_id))
+        err = sf_no_room(why, "the answer");
+    return err;
+}
+
+enum sf_err sf_adhoc_files_read(struct sf_dir *dir, sf_str tenant, sf_str id, struct sf_buf *out,
+                                struct sf_why *why)
+{
+    struct sf_file file = SF_FILE_NONE;
+    struct sf_adhoc_file f;
+    char path[PATH_LEN];
+    enum sf_err err = sf_adhoc_id_parse(id, &f, why);
+    if (err)
+        return err;
+    path_of(tenant, id, path);
+    err = sf_dir_open_read(dir, path, &file, why);
+    if (err == SF_ERR_NOT_FOUND)
+        return sf_fail(why, err, "profile %.*s not found", SF_STR_ARG(id));
+    if (!err)
+        err = sf_file_read_all(&file, SF_LIMIT_ADHOC_LEN, out, why);
+    sf_file_close(&file);
+    return err;
+}

@@ -1,0 +1,34 @@
+/* adhoc_files.h - profiles that somebody uploaded to look at: files in a folder of the data
+ * directory, beside the store and not part of it.
+ *
+ * A file is called TENANT@ID, and an id says when it was uploaded and what it was called: a ULID,
+ * a dash, the name. So the folder is the list, and nothing else is kept. Each tenant has the newest
+ * SF_LIMIT_ADHOC_FILES of its profiles; older ones make room. */
+#pragma once
+#include "base/arena.h"
+#include "base/limits.h"
+#include "os/dir.h"
+
+enum { SF_ADHOC_NAME_LEN = 60, SF_ADHOC_ID_LEN = 26 + 1 + SF_ADHOC_NAME_LEN };
+
+struct sf_adhoc_file {
+    sf_str id, name; /* in the arena of the list */
+    int64_t uploaded_ms;
+};
+
+/* Characters outside A-Z a-z 0-9 . - _ become _; cut to SF_ADHOC_NAME_LEN, never empty. */
+void sf_adhoc_name(sf_str given, char out[SF_ADHOC_NAME_LEN + 1]);
+/* The parts of an id. INPUT: it is none. */
+enum sf_err sf_adhoc_id_parse(sf_str id, struct sf_adhoc_file *out, struct sf_why *why);
+
+/* Writes the file and makes room. `name` is clean. FULL, IO. */
+enum sf_err sf_adhoc_files_add(struct sf_dir *dir, sf_str tenant, const char *name, int64_t now_ms,
+                               sf_bytes bytes, struct sf_arena *req, sf_str *out_id,
+                               struct sf_why *why);
+/* Appends its bytes to `out`. INPUT, NOT_FOUND, IO. */
+enum sf_err sf_adhoc_files_read(struct sf_dir *dir, sf_str tenant, sf_str id, struct sf_buf *out,
+                                struct sf_why *why);
+/* Of one tenant, newest first, in `req`. */
+enum sf_err sf_adhoc_files_list(struct sf_dir *dir, sf_str tenant, struct sf_arena *req,
+                                const struct sf_adhoc_file **out, size_t *out_n,
+                                struct sf_why *why);
