@@ -18,10 +18,10 @@ from pprof_make import otlp  # noqa: E402
 from server import Server, export_request, free_port, make_span, tap  # noqa: E402
 
 # name: exporter, settings; the Collector compresses by gzip unless told otherwise
-WAYS = {"grpc_as_it_comes": ("otlp", {}), "grpc_zstd": ("otlp", {"compression": "zstd"}),
-        "grpc_plain": ("otlp", {"compression": "none"}),
-        "http_as_it_comes": ("otlphttp", {}), "http_zstd": ("otlphttp", {"compression": "zstd"}),
-        "http_plain": ("otlphttp", {"compression": "none"}), "http_json": ("otlphttp", {"encoding": "json"})}
+WAYS = {"grpc_as_it_comes": ("otlp_grpc", {}), "grpc_zstd": ("otlp_grpc", {"compression": "zstd"}),
+        "grpc_plain": ("otlp_grpc", {"compression": "none"}),
+        "http_as_it_comes": ("otlp_http", {}), "http_zstd": ("otlp_http", {"compression": "zstd"}),
+        "http_plain": ("otlp_http", {"compression": "none"}), "http_json": ("otlp_http", {"encoding": "json"})}
 server = Server()
 ports = {}
 
@@ -38,7 +38,7 @@ def start():
         config["receivers"][f"otlp/{name}"] = {"protocols": {"http": {"endpoint": f"127.0.0.1:{ports[name]}"}}}
         there = f"127.0.0.1:{server.port}"
         config["exporters"][f"{kind}/{name}"] = dict(
-            {"endpoint": there if kind == "otlp" else f"http://{there}", "tls": {"insecure": True},
+            {"endpoint": there if kind == "otlp_grpc" else f"http://{there}", "tls": {"insecure": True},
              "retry_on_failure": {"initial_interval": "200ms", "max_interval": "1s"}}, **settings)
         config["service"]["pipelines"][f"traces/{name}"] = {
             "receivers": [f"otlp/{name}"], "processors": ["batch"], "exporters": [f"{kind}/{name}"]}
@@ -144,7 +144,7 @@ def running(name):
         f.write(text + "  telemetry:\n    metrics:\n      level: none\n")
     command = [*toolchain.client("collector"), *gates, "--config", path]
     done = subprocess.run([command[0], "validate", *command[1:]], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0 and "deprecated" not in done.stderr.lower(), done.stderr
     log = open(os.path.join(home, "log"), "w+", encoding="utf-8")
     process = subprocess.Popen(command, stdout=log, stderr=log)
     try:
@@ -153,6 +153,7 @@ def running(name):
             assert process.poll() is None, text_of(log)
             time.sleep(0.05)
         yield grpc, plain, log
+        assert "deprecated" not in text_of(log).lower(), text_of(log)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(30)
@@ -179,6 +180,20 @@ def passes(name, has_profiles):
 def test_the_example_for_traces_passes_them_on():
     must_run()
     passes("traces.yaml", False)
+
+
+def test_the_way_by_http_that_the_example_tells_is_valid():
+    must_run()
+    _, text = example("traces.yaml")
+    told = re.search(r"exporter (otlp_http/\S+) with endpoint (http://\S+)\.\s", text)
+    assert told, text
+    config = re.sub(r"exporters:\n(  .*\n)+", f"exporters:\n  {told[1]}:\n    endpoint: {told[2]}\n", text, count=1)
+    path = os.path.join(tempfile.mkdtemp(dir=server.home), "http.yaml")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(config.replace("[otlp_grpc/spanflame]", f"[{told[1]}]"))
+    done = subprocess.run([toolchain.client("collector")[0], "validate", "--config", path], capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert done.returncode == 0 and "deprecated" not in done.stderr.lower(), done.stderr
 
 
 def test_the_example_for_traces_and_profiles_passes_both_on():
