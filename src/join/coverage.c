@@ -10,11 +10,13 @@
 #include "flame/batch_tree.h"
 #include "join/claims_view.h"
 #include "join/cohort_set.h"
+#include "join/coverage_notes.h"
 #include "join/coverage_time.h"
 #include "join/link_spans.h"
 #include "join/span_profile.h"
 #include "link/clock_skew.h"
 #include "link/coverage_hint.h"
+#include "link/known_claims.h"
 
 enum { LOOKED_AT = 200, CLOCK_TRACES = 50, MAX_CALLERS = 32, MAX_CALLS = 4096 };
 #define WINDOW_NS (5 * SF_NS_PER_MIN) /* of samples that are looked at one by one */
@@ -35,6 +37,7 @@ struct work {
     struct sf_span_set spans; /* looked at */
     bool is_by_service;
     bool has_strange_threads; /* of spans, that no sample has */
+    bool has_untagged;        /* of a span: it was shown samples that name none */
     double self_ns;           /* of all spans looked at */
     struct caller *callers;
     uint32_t n_callers;
@@ -64,6 +67,21 @@ static enum sf_err find_spans(struct work *w, struct sf_why *why)
     return sf_span_set_thin(&w->spans, LOOKED_AT, w->q->req) ? SF_OK : sf_no_room(why, "the query");
 }
 
+/* How many times the profiler looked, as `received` counts: all numbers of an answer are of one
+ * kind. Whatever of it a part is, the parts sum to the whole. */
+static void count_samples(struct work *w, int64_t value, uint64_t n_samples,
+                          const struct sf_known_view *known)
+{
+    struct sf_coverage *c = &w->out;
+    double all = (double)value, sum = (double)n_samples;
+    bool is_by_value = all > 0 && c->received > sum; /* a row stands for several looks */
+    for (int i = 0; i < SF_GRADE_ROWS; i++)
+        c->counts[i] = is_by_value ? c->received * ((double)c->grades.rows[i].value / all)
+                                   : (double)c->grades.rows[i].n_samples;
+    c->known = is_by_value ? c->received * ((double)known->value / all) : (double)known->n_samples;
+    c->estimated = c->received - c->known > 0 ? c->received - c->known : 0;
+}
+
 static enum sf_err join(struct work *w, struct sf_why *why)
 {
     struct sf_cohort_set *c = sf_arena_new(w->q->req, sizeof(*c));
@@ -89,9 +107,24 @@ static enum sf_err join(struct work *w, struct sf_why *why)
         w->out.n_sampled += c->costs.n_samples[i] > 0;
         w->out.n_looked_at++;
     }
-    sf_claims_view_grades(&c->claims, is_asked, &w->out.grades);
+    struct sf_attribution own = c->claims;
+    struct sf_claim *kept = sf_arena_new_n(w->q->req, own.n_claims + 1u, sizeof(*kept));
+    struct sf_known_claims known;
+    struct sf_known_view view;
+    if (!kept)
+        return sf_no_room(why, "the query");
+    own.n_claims = 0;
+    for (uint32_t i = 0; i < c->claims.n_claims; i++)
+        if (is_asked[c->claims.claims[i].span])
+            kept[own.n_claims++] = c->claims.claims[i];
+    own.claims = kept;
+    if (!sf_known_claims_find(&c->link.tree, &own, is_asked, true, w->q->req, &known))
+        return sf_no_room(why, "the query");
+    sf_claims_view_grades(&own, is_asked, &w->out.grades);
     w->out.received = sf_claims_view_looks(&c->link, sf_grades_value(&w->out.grades),
                                            w->out.grades.n_samples);
+    view = (struct sf_known_view){.n_samples = known.n_samples, .value = known.value};
+    count_samples(w, known.all, w->out.grades.n_samples, &view);
     w->is_by_service = c->link.is_by_service;
     w->has_strange_threads = c->link.n_thread_ignored > 0;
     if (c->link.period > 0 && sf_str_eq(c->link.type.period_unit, SF_STR("nanoseconds")))
@@ -117,6 +150,10 @@ static enum sf_err join_span(struct work *w, struct sf_why *why)
     w->out.n_sampled = p.n_samples > 0;
     w->out.expected = p.most_samples;
     w->out.received = p.looks;
+    count_samples(w, sf_grades_value(&p.grades), p.n_samples, &p.known);
+    w->is_by_service = p.is_by_service;
+    w->has_strange_threads = p.has_strange_threads;
+    w->has_untagged = p.has_untagged;
     w->out.from_ns = p.view.time_ns > AROUND_NS ? p.view.time_ns - AROUND_NS : 1;
     w->out.until_ns = sf_add_sat_i64(p.view.time_ns, sf_add_sat_i64(p.view.duration_ns, AROUND_NS));
     w->spans.spans = sf_arena_new(w->q->req, sizeof(*w->spans.spans));
@@ -138,6 +175,17 @@ static int64_t sum_tagged(const struct sf_detail_list *list, int64_t *all)
             tagged = sf_add_sat_i64(tagged, list->rows.value[i]);
     }
     return tagged;
+}
+
+static enum sf_err sum_spans(struct work *w, const struct sf_detail_query *ask,
+                             struct sf_query_ctx *q, int64_t *out, struct sf_why *why)
+{
+    struct sf_span_costs costs;
+    sf_arena_reset(w->want->scratch);
+    enum sf_err err = w->store->ops->detail_sums(w->store, ask, NULL, q, &costs, why);
+    for (uint32_t i = 0; !err && i < costs.n; i++)
+        *out = sf_add_sat_i64(*out, costs.list[i].value);
+    return err;
 }
 
 static enum sf_err find_shares(struct work *w, struct sf_why *why)
@@ -181,14 +229,13 @@ static enum sf_err find_shares(struct work *w, struct sf_why *why)
                                    .to_ns = ask.to_ns};
     sf_arena_reset(w->want->scratch);
     err = w->store->ops->detail_list(w->store, &rows, &q, &list, why);
+    int64_t tagged = err ? 0 : sum_tagged(&list, &all);
+    if (err == SF_ERR_LIMIT) /* more than can be looked at one by one */
+        err = sum_spans(w, &rows, &q, &tagged, why);
     w->q->stats = q.stats;
-    if (err == SF_ERR_LIMIT) { /* more than can be looked at: the spans' own samples speak for it */
-        w->out.tagged_share = w->out.grades.n_samples > 0;
-        return SF_OK;
-    }
     if (err)
         return err;
-    int64_t tagged = sum_tagged(&list, &all);
+    all = all > tagged ? all : tagged;
     all = all > total ? all : total;
     if (all > 0)
         w->out.tagged_share = (double)tagged / (double)all;
@@ -296,31 +343,51 @@ static bool fill_in(struct work *w, const char *line, sf_str *out)
     return is_kept;
 }
 
+/* Below this share of the samples that a service's spans could have had, something is likely to be
+ * missing; below this many nothing can be said of it. */
+#define FEW_SHARE   0.05
+#define FEW_SAMPLES 20
+
+static bool is_missing(const struct work *w, enum sf_missing what)
+{
+    const struct sf_coverage *c = &w->out;
+    bool has_types = c->n_types > 0, has_gaps = false;
+    bool has_ids = c->tagged_share >= 0.01;
+    for (uint32_t i = 0; i < c->n_types; i++)
+        has_gaps = has_gaps || c->types[i].n_gaps > 0;
+    switch (what) {
+    case SF_MISSING_PROFILES: return !has_types;
+    case SF_MISSING_SPANS: return c->n_spans == 0 && c->n_looked_at == 0;
+    case SF_MISSING_SPAN_IDS: return has_types && !has_ids;
+    case SF_MISSING_SOME_IDS: return has_ids && (c->tagged_share < 0.5 || w->has_untagged);
+    case SF_MISSING_EVERY_SPAN:
+        return c->estimated > 0 &&
+               c->counts[SF_GRADE_ROW_SHARED] + c->counts[SF_GRADE_ROW_INHERITED] > 0;
+    case SF_MISSING_PROCESS: return w->is_by_service && has_types && c->tagged_share < 0.5;
+    case SF_MISSING_SYMBOLS: return c->symbolised_share >= 0 && c->symbolised_share < 0.9;
+    case SF_MISSING_SAMPLES:
+        return has_ids && c->expected >= FEW_SAMPLES && c->received < FEW_SHARE * c->expected;
+    case SF_MISSING_RATE:
+        return has_types && c->tagged_share > 0 && c->expected > 0 &&
+               c->expected < (double)c->n_looked_at;
+    case SF_MISSING_TIME: return has_gaps;
+    case SF_MISSING_CLOCK: return c->n_skews > 0;
+    case SF_MISSING_THREADS: return w->has_strange_threads;
+    case SF_MISSINGS: break;
+    }
+    return false;
+}
+
 static enum sf_err say_missing(struct work *w, struct sf_why *why)
 {
     struct sf_coverage *c = &w->out;
     struct sf_coverage_missing *list = sf_arena_new_n(w->q->req, SF_MISSINGS, sizeof(*list));
-    bool has_gaps = false;
-    for (uint32_t i = 0; i < c->n_types; i++)
-        has_gaps = has_gaps || c->types[i].n_gaps > 0;
-    const bool is_missing[SF_MISSINGS] = {
-        [SF_MISSING_PROFILES] = c->n_types == 0,
-        [SF_MISSING_SPANS] = c->n_spans == 0 && c->n_looked_at == 0,
-        [SF_MISSING_SPAN_IDS] = c->n_types > 0 && c->tagged_share < 0.01,
-        [SF_MISSING_PROCESS] = w->is_by_service && c->n_types > 0 && c->tagged_share < 0.5,
-        [SF_MISSING_SYMBOLS] = c->symbolised_share >= 0 &&
-                               c->symbolised_share<0.9, [SF_MISSING_RATE] = c->n_types> 0 &&
-                               c->tagged_share > 0 && c->expected > 0 &&
-                               c->expected<(double)c->n_looked_at, [SF_MISSING_TIME] = has_gaps,
-                                           [SF_MISSING_CLOCK] = c->n_skews> 0,
-        [SF_MISSING_THREADS] = w->has_strange_threads,
-    };
     if (!list)
         return sf_no_room(why, "the query");
     for (int i = 0; i < SF_MISSINGS; i++) {
         struct sf_coverage_hint hint = sf_coverage_hint_of((enum sf_missing)i, c->language);
         struct sf_coverage_missing *m = &list[c->n_missing];
-        if (!is_missing[i])
+        if (!is_missing(w, (enum sf_missing)i))
             continue;
         m->kind = hint.kind;
         m->sentence = hint.sentence;
@@ -358,6 +425,8 @@ enum sf_err sf_coverage_make(struct sf_store *store, const struct sf_coverage_wa
         err = look_at_clocks(&w, why);
     if (!err)
         err = say_missing(&w, why);
+    if (!err)
+        err = sf_coverage_notes_make(store, q, &w.out, why);
     if (!err)
         *out = w.out;
     return err;

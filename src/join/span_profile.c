@@ -198,6 +198,9 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     p.types = set->types;
     p.n_types = set->n_types;
     p.is_partial = set->is_partial;
+    p.is_by_service = set->is_by_service;
+    p.has_strange_threads = set->n_thread_ignored > 0;
+    p.has_untagged = set->source == SF_LINK_PROCESS || set->source == SF_LINK_AGGREGATE;
     err = sf_span_profile_find_top(&p, q->req, why);
     if (!err &&
         (!explain(set, &a, &p, q->req) || !warn_of_few(&p, q->req) || !say_cut(cut, &p, q->req) ||

@@ -23,7 +23,7 @@ static const char *const kind_names[KINDS] = {"word", "url", "text", "ruby", "js
 
 struct language {
     sf_str name;
-    const char *profiles[2], *span_ids[2], *spans[2];
+    const char *profiles[2], *span_ids[2], *every_span[2], *spans[2];
 };
 
 static const struct language languages[] = {
@@ -33,6 +33,8 @@ static const struct language languages[] = {
       "\"SERVER\"})"},
      {"import otelpyroscope \"github.com/grafana/otel-profiling-go\"",
       "otel.SetTracerProvider(otelpyroscope.NewTracerProvider(tracerProvider))"},
+     {"otel.SetTracerProvider(otelpyroscope.NewTracerProvider(tracerProvider,",
+      "    otelpyroscope.WithSpanIDLabelScope(otelpyroscope.ScopeAllSpans)))"},
      {"exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(\"SERVER\"))",
       "otel.SetTracerProvider(trace.NewTracerProvider(trace.WithBatcher(exporter)))"}},
     {SF_STR("java"),
@@ -41,6 +43,7 @@ static const struct language languages[] = {
      {"OTEL_PYROSCOPE_START_PROFILING=true PYROSCOPE_SERVER_ADDRESS=SERVER",
       "java -javaagent:opentelemetry-javaagent.jar "
       "-Dotel.javaagent.extensions=pyroscope-otel.jar ..."},
+     {"OTEL_PYROSCOPE_ROOT_SPAN_ONLY=false", NULL},
      {"OTEL_SERVICE_NAME=SERVICE@word OTEL_EXPORTER_OTLP_ENDPOINT=SERVER",
       "java -javaagent:opentelemetry-javaagent.jar ..."}},
     {SF_STR("python"),
@@ -48,6 +51,8 @@ static const struct language languages[] = {
       "pyroscope.configure(application_name=\"SERVICE@text\", server_address=\"SERVER\")"},
      {"from pyroscope.otel import PyroscopeSpanProcessor",
       "tracer_provider.add_span_processor(PyroscopeSpanProcessor())"},
+     {"pyroscope.remove_thread_tag(\"span_id\", outer)  # when a span becomes the current one",
+      "pyroscope.add_thread_tag(\"span_id\", inner)  # and the reverse when it ends"},
      {"OTEL_SERVICE_NAME=SERVICE@word OTEL_EXPORTER_OTLP_ENDPOINT=SERVER",
       "opentelemetry-instrument python app.py"}},
     {SF_STR("ruby"),
@@ -55,6 +60,7 @@ static const struct language languages[] = {
                                "c.server_address = \"SERVER\" }"},
      {"require \"pyroscope/otel\"",
       "c.add_span_processor Pyroscope::Otel::SpanProcessor.new(\"SERVICE@ruby\", \"SERVER\")"},
+     {"Pyroscope.tag_wrapper(\"span_id\" => span.context.hex_span_id) { work }", NULL},
      {"require \"opentelemetry/exporter/otlp\"",
       "OpenTelemetry::SDK.configure { |c| c.service_name = \"SERVICE@ruby\"; c.use_all }"}},
     {SF_STR("dotnet"),
@@ -66,6 +72,8 @@ static const struct language languages[] = {
      {"dotnet add package Pyroscope.OpenTelemetry",
       "builder.WithTracing(b => b.AddProcessor(new "
       "Pyroscope.OpenTelemetry.PyroscopeSpanProcessor()));"},
+     {"Profiler.Instance.SetSpanContext(spanId, traceIdHi, traceIdLo); // OnStart of a processor",
+      "// of your own (BaseProcessor<Activity>), and the same with the parent's ids in OnEnd"},
      {"dotnet add package OpenTelemetry.Exporter.OpenTelemetryProtocol",
       "builder.Services.AddOpenTelemetry().WithTracing(b => b.AddOtlpExporter());"}},
     {SF_STR("nodejs"),
@@ -73,6 +81,8 @@ static const struct language languages[] = {
       "Pyroscope.init({ serverAddress: 'SERVER', appName: 'SERVICE@js' }); Pyroscope.start();"},
      {"const id = trace.getActiveSpan().spanContext().spanId;",
       "Pyroscope.wrapWithLabels({ span_id: id }, () => handle(request));"},
+     {"const id = trace.getActiveSpan().spanContext().spanId; // inside each span",
+      "Pyroscope.wrapWithLabels({ span_id: id }, () => work());"},
      {"OTEL_SERVICE_NAME=SERVICE@word OTEL_EXPORTER_OTLP_ENDPOINT=SERVER",
       "node --require @opentelemetry/auto-instrumentations-node/register app.js"}},
     {SF_STR("rust"),
@@ -80,6 +90,8 @@ static const struct language languages[] = {
       "    .backend(pprof_backend(PprofConfig::new().sample_rate(100))).build()?.start()?;"},
      {"let (add_tag, remove_tag) = agent.tag_wrapper();",
       "add_tag(\"span_id\".into(), span.span_context().span_id().to_string())?;"},
+     {"remove_tag(\"span_id\".into(), outer)?; // when a span becomes the current one",
+      "add_tag(\"span_id\".into(), inner)?; // and the reverse when it ends"},
      {"let exporter = opentelemetry_otlp::SpanExporter::builder().with_http().build()?;",
       "global::set_tracer_provider(SdkTracerProvider::builder()"
       ".with_batch_exporter(exporter).build());"}},
@@ -89,6 +101,9 @@ static const struct language languages[] = {
       "SF_PROFILE_BLOCK);"},
      {"sf_span s = sf_span_start(\"GET /cart\"); /* samples of this thread now name it */",
       "sf_context_set(trace_id, span_id); /* where spans are made by another library */"},
+     {"sf_span s = sf_span_start(\"load rules\"); /* for each span, on the thread that does the "
+      "work */",
+      "sf_context_set(trace_id, span_id); /* where spans are made by another library */"},
      {"sf_start(\"SERVICE@text\"); /* spanflame.h, and OTEL_EXPORTER_OTLP_ENDPOINT=SERVER */",
       "sf_span s = sf_span_start(\"GET /cart\"); /* and sf_span_end(s) after the work */"}},
     {SF_STR(""), /* any: must be last */
@@ -96,6 +111,7 @@ static const struct language languages[] = {
       "curl --data-binary @profile 'SERVER/api/v1/profile?service=SERVICE@url'"},
      {"label each sample with span_id=<16 hexadecimal digits of the active span>",
       "curl --data-binary @profile 'SERVER/api/v1/profile?service=SERVICE@url&span_id=ID'"},
+     {"label each sample with span_id=<16 hexadecimal digits of the innermost active span>", NULL},
      {"OTEL_SERVICE_NAME=SERVICE@word", "OTEL_EXPORTER_OTLP_ENDPOINT=SERVER"}},
 };
 
@@ -122,6 +138,17 @@ struct sf_coverage_hint sf_coverage_hint_of(enum sf_missing what, sf_str languag
                                  "samples do not name spans: a span shows its share of what the "
                                  "process did meanwhile, an estimate",
                                  {NULL, NULL}},
+        [SF_MISSING_SOME_IDS] =
+            {"few_span_ids",
+             "a part of the samples names no span: work outside of any request, "
+             "or of spans that are not tagged; those show an estimate or too "
+             "little",
+             {NULL, NULL}},
+        [SF_MISSING_EVERY_SPAN] = {"root_span_ids",
+                                   "samples name the first span of a request, and not the span "
+                                   "they are of: what that span did with its children is known, "
+                                   "what each of them did is an estimate",
+                                   {NULL, NULL}},
         [SF_MISSING_PROCESS] = {"no_instance",
                                 "spans do not say which instance they ran in: they are joined with "
                                 "the profiles of the whole service",
@@ -131,6 +158,11 @@ struct sf_coverage_hint sf_coverage_hint_of(enum sf_missing what, sf_str languag
                                 "a part of the samples has addresses without names",
                                 {"build with debug information (-g) and do not strip it",
                                  "keep build ids: -Wl,--build-id"}},
+        [SF_MISSING_SAMPLES] = {"few_samples",
+                                "spans have less than 5 % of the samples that their time allows: "
+                                "they waited (spanflame ledger says for what), or samples of them "
+                                "did not come or do not name them",
+                                {NULL, NULL}},
         [SF_MISSING_RATE] = {"low_rate",
                              "most spans are shorter than the time between two samples: look at "
                              "many of them together (a cohort), or sample more often",
@@ -154,10 +186,15 @@ struct sf_coverage_hint sf_coverage_hint_of(enum sf_missing what, sf_str languag
     };
     struct sf_coverage_hint hint = hints[what];
     const struct language *l = find(language);
-    const char *const *lines = what == SF_MISSING_PROFILES   ? l->profiles
-                               : what == SF_MISSING_SPAN_IDS ? l->span_ids
-                               : what == SF_MISSING_SPANS    ? l->spans
-                                                             : hint.lines;
+    const char *const *lines = hint.lines;
+    switch (what) {
+    case SF_MISSING_PROFILES: lines = l->profiles; break;
+    case SF_MISSING_SPAN_IDS:
+    case SF_MISSING_SOME_IDS: lines = l->span_ids; break;
+    case SF_MISSING_EVERY_SPAN: lines = l->every_span; break;
+    case SF_MISSING_SPANS: lines = l->spans; break;
+    default: break;
+    }
     hint.lines[0] = lines[0];
     hint.lines[1] = lines[1];
     return hint;

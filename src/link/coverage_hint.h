@@ -6,15 +6,18 @@
 #include "base/str.h"
 
 enum sf_missing {
-    SF_MISSING_PROFILES, /* no profiles at all */
-    SF_MISSING_SPANS,    /* no spans at all */
-    SF_MISSING_SPAN_IDS, /* samples do not name spans */
-    SF_MISSING_PROCESS,  /* spans do not say which instance they ran in */
-    SF_MISSING_SYMBOLS,  /* addresses without names */
-    SF_MISSING_RATE,     /* spans are too short for the sampling rate */
-    SF_MISSING_TIME,     /* there are gaps between profiles */
-    SF_MISSING_CLOCK,    /* clocks contradict each other */
-    SF_MISSING_THREADS,  /* spans and samples number threads differently */
+    SF_MISSING_PROFILES,   /* no profiles at all */
+    SF_MISSING_SPANS,      /* no spans at all */
+    SF_MISSING_SPAN_IDS,   /* samples do not name spans */
+    SF_MISSING_SOME_IDS,   /* some do, and some do not */
+    SF_MISSING_EVERY_SPAN, /* they name the first span of a request, not the one they are of */
+    SF_MISSING_PROCESS,    /* spans do not say which instance they ran in */
+    SF_MISSING_SYMBOLS,    /* addresses without names */
+    SF_MISSING_SAMPLES,    /* spans have few of the samples that their time allows */
+    SF_MISSING_RATE,       /* spans are too short for the sampling rate */
+    SF_MISSING_TIME,       /* there are gaps between profiles */
+    SF_MISSING_CLOCK,      /* clocks contradict each other */
+    SF_MISSING_THREADS,    /* spans and samples number threads differently */
     SF_MISSINGS
 };
 

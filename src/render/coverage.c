@@ -47,6 +47,18 @@ static void write_types(struct sf_json_writer *w, const struct sf_coverage *c)
     sf_json_write_array_end(w);
 }
 
+/* In samples, as those received: a row of `grades` may stand for several. */
+static void write_counts(struct sf_json_writer *w, const struct sf_coverage *c)
+{
+    write_f64(w, "knownSamples", c->known);
+    write_f64(w, "estimatedSamples", c->estimated);
+    sf_json_write_key(w, SF_STR("receivedByGrade"));
+    sf_json_write_object(w);
+    for (uint32_t i = 0; i < SF_GRADE_ROWS; i++)
+        write_f64(w, sf_grades_name((enum sf_grade_row)i), c->counts[i]);
+    sf_json_write_object_end(w);
+}
+
 static void write_link(struct sf_json_writer *w, const struct sf_coverage *c)
 {
     sf_json_write_key(w, SF_STR("link"));
@@ -56,6 +68,7 @@ static void write_link(struct sf_json_writer *w, const struct sf_coverage *c)
     sf_json_write_key_u64(w, SF_STR("sampledSpans"), c->n_sampled);
     write_f64(w, "expectedSamples", c->expected);
     write_f64(w, "receivedSamples", c->received);
+    write_counts(w, c);
     sf_grades_json(&c->grades, w);
     if (c->tagged_share >= 0)
         write_f64(w, "taggedShare", c->tagged_share);
@@ -109,6 +122,15 @@ void sf_coverage_json(const struct sf_coverage *c, struct sf_buf *out)
         sf_json_write_object_end(&w);
     }
     sf_json_write_array_end(&w);
+    sf_json_write_key(&w, SF_STR("notes"));
+    sf_json_write_array(&w);
+    for (uint32_t i = 0; i < c->n_notes; i++) {
+        sf_json_write_object(&w);
+        sf_json_write_key_str(&w, SF_STR("kind"), sf_str_from(c->notes[i].kind));
+        sf_json_write_key_str(&w, SF_STR("sentence"), sf_str_from(c->notes[i].sentence));
+        sf_json_write_object_end(&w);
+    }
+    sf_json_write_array_end(&w);
     sf_json_write_object_end(&w);
 }
 
@@ -121,7 +143,7 @@ static void add_type(struct sf_buf *out, const struct sf_coverage_type *t)
     sf_buf_print(out, ": %llu profiles, %llu samples", (unsigned long long)t->n_profiles,
                  (unsigned long long)t->n_samples);
     if (t->rate_hz > 0)
-        sf_buf_print(out, ", %.3g a second", t->rate_hz);
+        sf_buf_print(out, ", %.4g a second", t->rate_hz);
     if (t->spacing_ns > 0) {
         sf_buf_add_str(out, SF_STR(", one every "));
         sf_units_duration(out, t->spacing_ns);
@@ -137,15 +159,20 @@ static void add_link(struct sf_buf *out, const struct sf_coverage *c)
 {
     if (c->n_looked_at == 0)
         return;
-    sf_buf_print(out, "spans       %llu looked at, %llu with samples",
+    sf_buf_print(out, "spans       %llu checked, %llu with samples",
                  (unsigned long long)c->n_looked_at, (unsigned long long)c->n_sampled);
     if (c->expected > 0 && c->received > c->expected) /* on several threads at once */
         sf_buf_print(out, ": %.0f samples", c->received);
     else if (c->expected > 0)
         sf_buf_print(out, ": %.0f samples of at most about %.0f a thread", c->received,
                      c->expected);
-    sf_grades_words(&c->grades, out);
+    for (uint32_t i = 0; i < SF_GRADE_ROWS; i++)
+        if (c->counts[i] >= 0.5)
+            sf_buf_print(out, ", %.0f %s", c->counts[i], sf_grades_name((enum sf_grade_row)i));
     sf_buf_add_u8(out, '\n');
+    if (c->received > 0)
+        sf_buf_print(out, "known       %.0f of %.0f samples are known to be of their span%s\n",
+                     c->known, c->received, c->estimated >= 0.5 ? "; the rest are estimates" : "");
     if (c->tagged_share >= 0) {
         sf_buf_add_str(out, SF_STR("tagged      "));
         sf_units_percent(out, c->tagged_share);
@@ -193,5 +220,10 @@ void sf_coverage_text(const struct sf_coverage *c, struct sf_buf *out)
             sf_units_text(out, c->missing[i].lines[k], 300);
             sf_buf_add_u8(out, '\n');
         }
+    }
+    for (uint32_t i = 0; i < c->n_notes; i++) {
+        sf_buf_add_str(out, i == 0 ? SF_STR("\nas its profiler measures\n  ") : SF_STR("  "));
+        sf_units_prose(out, sf_str_from(c->notes[i].sentence), 2, 2);
+        sf_buf_add_u8(out, '\n');
     }
 }

@@ -3,6 +3,11 @@
 static const char *const names[SF_GRADE_ROWS] = {"exact", "subtree", "inherited", "shared",
                                                  "window"};
 
+const char *sf_grades_name(enum sf_grade_row row)
+{
+    return names[row];
+}
+
 void sf_grades_json(const struct sf_grades *g, struct sf_json_writer *w)
 {
     sf_json_write_key(w, SF_STR("grades"));

@@ -75,6 +75,82 @@ def test_what_is_whole_lacks_nothing():
     assert missing == [] and told["span"] == "op" and told["link"]["receivedSamples"] == 9, told
 
 
+def family(service, tags, language="go", ms=200, **more):
+    """A request with two children, and samples that name what `tags` says: {stack: (span, ms)}, span 0 the root or None"""
+    root = make_span(ms=ms, ago_ms=2000, service=service, name="root", resource={"telemetry.sdk.language": language})
+    kids = [make_span(trace=root["trace_id"], parent=root["span_id"], ms=ms * 2 // 5, ago_ms=2000 - i * ms // 2, service=service,
+                      name=f"kid{i}", resource={"telemetry.sdk.language": language}) for i in (0, 1)]
+    spans = [root, *kids]
+    server.send(spans)
+    stacks = {(path, () if at is None else (("span_id", spans[at]["span_id"].hex()),)): n * MS for path, (at, n) in tags.items()}
+    answer = server.post(f"/api/v1/profile?service={service}", pprof(stacks, **more), "application/octet-stream")
+    assert answer.status == 200, answer.text
+    return spans
+
+
+def test_the_first_span_s_id_alone_is_not_every_span_s():
+    """As Go's SDK tags by default: all samples name a span, and none of them the span it is of."""
+    spans = family("roots", {"main;workA": (0, 100), "main;workC": (0, 50)})
+    for of in (None, spans[1]):
+        told, text, missing = ask("roots", of)
+        assert "root_span_ids" in missing and "nothing is missing" not in text, (told, text)
+        lines = {m["kind"]: m["lines"] for m in told["missing"]}["root_span_ids"]
+        assert "ScopeAllSpans" in "".join(lines), lines
+        link = told["link"]
+        assert link["knownSamples"] == 0 and abs(link["estimatedSamples"] - link["receivedSamples"]) < 1e-6, link
+        assert abs(sum(link["receivedByGrade"].values()) - link["receivedSamples"]) < 1e-6, link
+    told, text, _ = ask("roots")
+    assert "known       0 of 15 samples" in text and ", 15 shared" in text, text
+    # What sends people here is what they find here.
+    answer = server.json(f"/api/v1/spans/{spans[1]['trace_id'].hex()}/{spans[1]['span_id'].hex()}/profile")
+    assert "spanflame coverage has the lines that tag every span" in answer["reason"], answer["reason"]
+    # With its children, the root is known; each of them is not.
+    every = family("every", {"main;own": (0, 40), "main;workA": (1, 60), "main;workC": (2, 50)})
+    for of in (None, every[1]):
+        _, text, missing = ask("every", of)
+        assert "root_span_ids" not in missing and "few_span_ids" not in missing, (missing, text)
+
+
+def test_a_part_of_the_samples_that_names_spans_is_a_part():
+    """As Java's extension: after the first child ends the root's own samples name nothing."""
+    family("seventeen", {"main;a": (1, 17), "main;rest": (None, 83)}, language="java")
+    told, text, missing = ask("seventeen")
+    assert "few_span_ids" in missing and abs(told["link"]["taggedShare"] - 0.17) < 1e-9, told
+    assert "17 % of the samples name a span" in text, text
+
+
+def test_few_of_the_expected_samples():
+    family("sparse", {"main;a": (1, 10)}, ms=2000, period=MS)
+    told, text, missing = ask("sparse")
+    assert "few_samples" in missing and told["link"]["receivedSamples"] == 10, told
+    assert told["link"]["expectedSamples"] >= 2000 and "10 samples of at most about 2" in text, text
+    assert ", 1000 a second" in text, text
+
+
+def test_what_a_profiler_reports_otherwise():
+    for spy, period, kinds in (("pyspy", 10 * MS, ["python_cpu"]), ("gospy", 10 * MS, []), ("gospy", 2 * MS, ["above_tick"]),
+                               ("ebpfspy", MS, [])):
+        service = f"{spy}-{period // MS}"
+        op(service)
+        path = f"/ingest?name={service}&from={NOW // S - 20}&until={NOW // S - 10}&format=pprof&spyName={spy}"
+        answer = server.post(path, pprof({"main;work": 90 * MS}, period=period), "application/octet-stream")
+        assert answer.status == 200, answer.text
+        told, text, _ = ask(service)
+        assert [n["kind"] for n in told["notes"]] == kinds, (spy, told["notes"])
+        assert ("as its profiler measures" in text) == (kinds != []), text
+
+
+def test_threads_that_never_match_are_said_of_a_span_too():
+    span = make_span(ms=100, ago_ms=1000, service="numbers", name="op", attributes={"thread.id": 7},
+                     resource={"telemetry.sdk.language": "go"})
+    server.send([span])
+    tags = (("span_id", span["span_id"].hex()), ("thread_id", "1234"))
+    assert server.post("/api/v1/profile?service=numbers", pprof({("main;work", tags): 90 * MS})).status == 200
+    for of in (None, span):
+        _, text, missing = ask("numbers", of)
+        assert "no_threads" in missing and "threads are ignored" in " ".join(text.split()), (missing, text)
+
+
 def test_time_without_profiles_is_a_gap():
     span = op("gappy")
     for ago in (600, 590, 580, 570, 200, 190, 180):

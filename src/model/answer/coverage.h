@@ -27,6 +27,10 @@ struct sf_coverage_missing {
     sf_str lines[2]; /* empty: none */
 };
 
+struct sf_coverage_note { /* what a profiler reports otherwise than its type says */
+    const char *kind, *sentence;
+};
+
 struct sf_coverage {
     sf_str service, language;
     sf_str span; /* of one span: its name; empty: the service */
@@ -37,8 +41,10 @@ struct sf_coverage {
     /* What follows is of one profile type and of some spans that were looked at. */
     sf_str type;
     uint64_t n_looked_at, n_sampled;
-    double expected; /* samples that their own time allows one thread; 0: unknown */
-    double received; /* a sample that stands for several looks counts as those */
+    double expected;              /* samples that their own time allows one thread; 0: unknown */
+    double received;              /* a sample that stands for several looks counts as those */
+    double counts[SF_GRADE_ROWS]; /* the same by grade */
+    double known, estimated;      /* and by whether it is known to be that span's */
     struct sf_grades grades;
     double tagged_share;     /* of the samples' value, with a span's id; -1: no samples */
     double symbolised_share; /* of the samples' value, with a name; -1: no samples */
@@ -47,4 +53,6 @@ struct sf_coverage {
     uint64_t n_calls; /* from other services that were looked at */
     const struct sf_coverage_missing *missing;
     uint32_t n_missing;
+    const struct sf_coverage_note *notes;
+    uint32_t n_notes;
 };

@@ -45,6 +45,9 @@ struct sf_span_profile {
     const sf_str *types; /* all it could be asked for */
     uint32_t n_types;
     bool is_partial;
+    bool is_by_service;       /* joined with profiles of the whole service */
+    bool has_strange_threads; /* spans and samples number threads differently: they are ignored */
+    bool has_untagged;        /* some of it comes from profiles that name no span */
     struct sf_clocks_view clocks; /* that were corrected for it */
     bool has_timeline;
     const struct sf_span_moment *moments; /* by time */

@@ -272,6 +272,8 @@ export interface Coverage {
     sampledSpans: number;
     expectedSamples: number;
     receivedSamples: number;
+    knownSamples?: number;
+    estimatedSamples?: number;
     grades: Record<GradeName, { samples: number; value: number }>;
     taggedShare?: number;
     symbolisedShare?: number;
@@ -279,6 +281,8 @@ export interface Coverage {
   calls: number;
   skew: { caller: string; calls: number; offsetNs: number }[];
   missing: { kind: string; sentence: string; lines: string[] }[];
+  /** What its profiler reports otherwise than the type says */
+  notes?: { kind: string; sentence: string }[];
 }
 
 export interface FrameSpans {

@@ -62,6 +62,9 @@ function OfService(props: { service: string; range: Range }) {
               {c.link && c.link.expectedSamples > 0 && (
                 <Share words="samples received" share={Math.min(1, c.link.receivedSamples / c.link.expectedSamples)} hint={`${count(c.link.receivedSamples)} of ${count(c.link.expectedSamples)} that ${count(c.link.spans)} spans could have had`} />
               )}
+              {c.link?.knownSamples !== undefined && c.link.receivedSamples > 0 && (
+                <Share words="samples known to be of their span" share={Math.min(1, c.link.knownSamples / c.link.receivedSamples)} hint={`${count(c.link.knownSamples)} of ${count(c.link.receivedSamples)}; the rest are estimates`} />
+              )}
               {c.link && c.link.spans > 0 && <Share words="spans with samples" share={c.link.sampledSpans / c.link.spans} hint={`${count(c.link.sampledSpans)} of ${count(c.link.spans)} spans looked at`} />}
               <Share words="samples that name a span" share={c.link?.taggedShare} hint="of the newest five minutes" />
               <Share words="samples with names" share={c.link?.symbolisedShare} hint="of the newest five minutes" />
@@ -69,6 +72,11 @@ function OfService(props: { service: string; range: Range }) {
                 <Skew key={s.caller} s={s} />
               ))}
             </dl>
+            {(c.notes ?? []).map((n) => (
+              <p key={n.kind} class="note">
+                {visible(n.sentence)}
+              </p>
+            ))}
           </>
         )}
       </AskedFrame>
