@@ -26,8 +26,10 @@ int sf_spans_with_run(int argc, char **argv)
         .usage = "FUNCTION [--regex] [--service NAME] [--since 1h]",
         .summary = "List the spans that ran a function, most expensive first.",
         .details = "By samples that carry a span's id: time in them with the function anywhere in "
-                   "the stack, and its share of the span's samples. `spanflame trace` and "
-                   "`spanflame flame --span` go on from there.",
+                   "the stack, and its share of the span's samples. When no function has "
+                   "the whole name, those count that have it as a word of theirs: RegexMatch "
+                   "finds regexp.(*Regexp).RegexMatch. `spanflame trace` and `spanflame flame "
+                   "--span` go on from there.",
         .examples = "spanflame spans-with checkPriceRules\n"
                     "spanflame spans-with 'json.*' --regex --service order-service --since 15m",
         .flags = flags,

@@ -3,12 +3,15 @@
 
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/num.h"
 #include "exec/profile_types.h"
 #include "exec/trace.h"
 #include "flame/batch_tree.h"
 #include "join/profile.h"
 #include "regex/regex.h"
+
+enum { SHOWN_NAMES = 4 };
 
 struct work {
     struct sf_store *store;
@@ -19,13 +22,54 @@ struct work {
     struct sf_matcher match;
     struct sf_frame_spans out;
     struct sf_frame_span *list;
+    bool is_word; /* no name is the function: names that have it as a word */
+    sf_str names[SHOWN_NAMES];
+    uint32_t n_names; /* of those; one more than there is room for: others too */
 };
+
+static bool is_name_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$' || (c & 0x80);
+}
+
+/* "RegexMatch" in "regexp.(*Regexp).RegexMatch", and not in "RegexMatcher". */
+static bool has_word(sf_str name, sf_str word)
+{
+    size_t from = 0, at;
+    while (from <= name.len && sf_str_find(sf_str_from_at(name, from), word, &at)) {
+        size_t begin = from + at, end = begin + word.len;
+        if ((begin == 0 || !is_name_char(name.p[begin - 1])) &&
+            (end == name.len || !is_name_char(name.p[end])))
+            return true;
+        from = begin + 1;
+    }
+    return false;
+}
+
+static void note_name(struct work *w, sf_str name)
+{
+    for (uint32_t i = 0; i < w->n_names && i < SHOWN_NAMES; i++) {
+        if (sf_str_eq(w->names[i], name))
+            return;
+    }
+    if (w->n_names < SHOWN_NAMES && !sf_arena_copy(w->q->req, name, &w->names[w->n_names]))
+        return;
+    w->n_names += w->n_names <= SHOWN_NAMES;
+}
 
 static bool is_function(void *arg, sf_str name)
 {
-    const struct work *w = arg;
-    return w->regex ? sf_regex_match(w->regex, name, w->scratch) == SF_REGEX_FOUND
-                    : sf_str_eq(name, w->want->function);
+    struct work *w = arg;
+    bool is_found;
+    if (w->regex)
+        return sf_regex_match(w->regex, name, w->scratch) == SF_REGEX_FOUND;
+    if (!w->is_word)
+        return sf_str_eq(name, w->want->function);
+    is_found = has_word(name, w->want->function);
+    if (is_found)
+        note_name(w, name);
+    return is_found;
 }
 
 static enum sf_err choose_type(struct work *w, struct sf_why *why)
@@ -185,8 +229,24 @@ static enum sf_err find_traces(struct work *w, struct sf_why *why)
     return err || !needs_scan ? err : scan(w, why);
 }
 
+/* Whose spans these are, when nobody has the name that was asked for. */
+static void say_names(struct work *w, struct sf_why *text)
+{
+    struct sf_buf names = {.max = sizeof(text->text)};
+    for (uint32_t i = 0; i < w->n_names && i < SHOWN_NAMES; i++)
+        sf_buf_print(&names, "%s%.*s", i ? ", " : "", SF_STR_ARG(w->names[i]));
+    sf_fail(text, SF_ERR_NOT_FOUND, "no function is called %.*s; these spans ran %.*s%s",
+            SF_STR_ARG(w->want->function), SF_STR_ARG(sf_buf_str(&names)),
+            w->n_names > SHOWN_NAMES ? " and others" : "");
+    sf_buf_done(&names);
+    (void)sf_arena_copy(w->q->req, sf_str_from(text->text), &w->out.note);
+}
+
 static void explain(struct work *w)
 {
+    struct sf_why text;
+    if (w->is_word && w->out.n > 0)
+        say_names(w, &text);
     if (w->out.type.len == 0)
         w->out.reason = SF_STR("no profiles in this time");
     else if (w->out.n == 0)
@@ -211,6 +271,10 @@ enum sf_err sf_frame_spans_find(struct sf_store *store, const struct sf_frame_sp
         err = choose_type(&w, why);
     if (!err && w.out.type.len > 0)
         err = find_first(&w, why);
+    if (!err && w.out.type.len > 0 && w.out.n == 0 && want->function.len > 0) {
+        w.is_word = true;
+        err = find_first(&w, why);
+    }
     sf_regex_free(w.regex);
     sf_regex_scratch_free(w.scratch);
     if (!err && w.out.n > 0)

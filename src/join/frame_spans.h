@@ -5,7 +5,7 @@
 #include "store/store.h"
 
 struct sf_frame_spans_want {
-    sf_str function;      /* by its whole name; or */
+    sf_str function;      /* by its whole name, or when nobody has it as a word of one; or */
     sf_str pattern;       /* a regular expression that matches whole names; or neither */
     sf_str service, type; /* empty: any; as people write it, empty: CPU first */
     int64_t from_ns, to_ns;

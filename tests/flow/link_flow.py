@@ -540,6 +540,10 @@ def test_a_function_leads_to_its_spans():
         assert second["spanId"] == child and second["share"] == 1 and second["service"] == "reverse", second
     answer = server.json("/api/v1/frames/spans?service=reverse&limit=1")  # what a point of a series is made of
     assert answer["found"] == 2 and len(answer["spans"]) == 1 and answer["spans"][0]["value"] == 40 * MS, answer
+    answer = server.json("/api/v1/frames/spans?function=match&service=reverse")  # a word of its name is enough when none is called so
+    assert answer["found"] == 2 and answer["value"] == 35 * MS, answer
+    assert answer["note"] == "no function is called match; these spans ran rev.match", answer
+    assert server.json("/api/v1/frames/spans?function=matc")["spans"] == []
     answer = server.json("/api/v1/frames/spans?function=rev.never")
     assert answer["spans"] == [] and "did not run" in answer["reason"], answer
     code, out, err = run("spans-with", "rev.match")
