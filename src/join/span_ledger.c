@@ -1,226 +1,59 @@
-/* span_ledger.c - where a span's time went, from every profile that knows something of it.
- *
- * Profiles of time speak of the ledger in four voices: off-CPU waits with a state, wall clock
- * samples with a state or a telling stack, CPU samples, and lock or block profiles. Which of them
- * there are is asked of the samples of this span, not of the service: another process of it, or
- * another hour, may be profiled differently. A wall clock profile sees what all others see too: it
- * fills what they leave unknown, and says of the CPU only what no CPU profile says. Waits for locks
- * may be among the off-CPU waits or beside them: those that say when they were lie on the same time
- * and count once, the others are left out where off-CPU waits or wall clock samples tell them. */
+/* span_ledger.c - where a span's time went, from every profile that knows something of it
+ * (join/time_samples.h). */
 #include "join/span_ledger.h"
-#include "base/list.h"
 
 #include "flame/batch_tree.h"
-#include "flame/tree_builder.h"
 #include "join/claims_view.h"
 #include "join/span_clocks.h"
 #include "join/span_figures.h"
 #include "join/span_profile.h"
-#include "link/leaf_state.h"
+#include "join/time_samples.h"
 #include "link/ledger_stacks.h"
 #include "link/trust.h"
 
-enum { ROW_NS = 1000000 };
 #define MAX_STACKS ((size_t)64 << 20) /* of tables while trees of several types are joined */
-enum voice { VOICE_NONE, VOICE_CPU, VOICE_OFF_CPU, VOICE_LOCK, VOICE_BLOCK, VOICE_WALL, VOICES };
-
-struct hearing {
-    struct sf_query_ctx *q;
-    bool has[VOICES]; /* samples that are certain to be of this span */
-    struct sf_ledger_sample *samples;
-    struct origin { /* beside the samples */
-        uint32_t node;
-        uint8_t grade;
-        bool is_known;
-    } * origins;
-    uint32_t n, cap;
-    struct sf_tree_builder *stacks; /* of all types together; NULL: nobody asks for stacks */
-};
-
-static bool has_word(sf_str text, const char *word)
-{
-    size_t at;
-    return sf_str_find(text, sf_str_from(word), &at);
-}
-
-/* Only types in nanoseconds are time; the id's parts are name:sample_type:unit:... */
-static enum voice voice_of(sf_str type)
-{
-    if (!has_word(type, ":nanoseconds"))
-        return VOICE_NONE;
-    if (has_word(type, "off_cpu") || has_word(type, "offcpu") || has_word(type, "off-cpu"))
-        return VOICE_OFF_CPU;
-    if (has_word(type, "wall"))
-        return VOICE_WALL;
-    if (has_word(type, "mutex"))
-        return VOICE_LOCK;
-    if (has_word(type, "block") || has_word(type, "park"))
-        return VOICE_BLOCK;
-    return has_word(type, ":cpu:nanoseconds") ? VOICE_CPU : VOICE_NONE;
-}
-
-static enum sf_ledger_part part_of(enum voice voice, uint8_t state, uint8_t leaf)
-{
-    uint8_t said = state != SF_STATE_UNKNOWN ? state : leaf;
-    switch (voice) {
-    case VOICE_CPU: return leaf == SF_STATE_GC || state == SF_STATE_GC ? SF_PART_GC : SF_PART_CPU;
-    case VOICE_LOCK: return SF_PART_LOCK;
-    case VOICE_OFF_CPU:
-    case VOICE_BLOCK: /* it did not run, whatever its stack looks like */
-        return said == SF_STATE_RUNNING ? (voice == VOICE_BLOCK ? SF_PART_LOCK : SF_PART_UNKNOWN)
-                                        : sf_ledger_part_of((enum sf_sample_state)said);
-    case VOICE_WALL: return sf_ledger_part_of((enum sf_sample_state)said);
-    default: return SF_PART_UNKNOWN;
-    }
-}
-
-static bool add(struct hearing *h, const struct sf_ledger_sample *s, struct origin from)
-{
-    uint32_t cap = h->cap;
-    if (!sf_list_room_in(h->q->req, &h->samples, h->n, &cap, 256) ||
-        !sf_list_room_in(h->q->req, &h->origins, h->n, &h->cap, 256))
-        return false;
-    h->origins[h->n] = from;
-    h->samples[h->n++] = *s;
-    return true;
-}
-
-/* Rows begin at whole milliseconds: a wait that seems to begin just before its span began with it.
- */
-static int64_t within(const struct sf_span_place *place, int64_t start_ns)
-{
-    int64_t span_ns = place->start_ns < INT64_MAX ? (int64_t)place->start_ns : INT64_MAX;
-    return start_ns < span_ns && start_ns > span_ns - ROW_NS ? span_ns : start_ns;
-}
-
-struct heard { /* one type of profile */
-    struct sf_link_set *set;
-    enum voice voice;
-    struct sf_attribution claims; /* of the span */
-};
-
-static bool is_lock(enum voice voice)
-{
-    return voice == VOICE_LOCK || voice == VOICE_BLOCK;
-}
-
-/* What of this voice counts, given the others. */
-static bool is_heard(const struct hearing *h, enum voice voice, const struct sf_link_sample *p,
-                     enum sf_ledger_part part)
-{
-    bool is_cpu = part == SF_PART_CPU || part == SF_PART_GC;
-    if (is_lock(voice))
-        return p->has_time || !(h->has[VOICE_OFF_CPU] || h->has[VOICE_WALL]);
-    if (voice != VOICE_WALL)
-        return true;
-    if (is_cpu)
-        return !h->has[VOICE_CPU];
-    return p->has_time || part == SF_PART_RUN_QUEUE || !h->has[VOICE_OFF_CPU];
-}
-
-static enum sf_err hear(struct hearing *h, const struct heard *from, struct sf_why *why)
-{
-    const struct sf_link_set *set = from->set;
-    const uint8_t *leaves = sf_leaf_states(&set->stacks, h->q->req);
-    const struct sf_span_place *place = &set->tree.places[set->span];
-    uint32_t *nodes = sf_arena_new_n(h->q->req, set->stacks.n_nodes + 1u, sizeof(*nodes));
-    if (!leaves || !nodes)
-        return sf_no_room(why, "the query");
-    if (h->stacks)
-        sf_tree_builder_shape(h->stacks, &set->stacks, nodes);
-    for (uint32_t i = 0; i < from->claims.n_claims; i++) {
-        const struct sf_claim *c = &from->claims.claims[i];
-        const struct sf_link_sample *p = &set->samples[c->sample];
-        enum sf_ledger_part part = part_of(from->voice, p->state, leaves[p->node]);
-        bool is_wait = (from->voice == VOICE_OFF_CPU || is_lock(from->voice)) && p->has_time;
-        if (!is_heard(h, from->voice, p, part))
-            continue;
-        /* The row's length is in whole milliseconds, its value is the wait itself. */
-        struct sf_ledger_sample s = {.thread = p->thread,
-                                     .start_ns = is_wait ? within(place, p->start_ns) : p->start_ns,
-                                     .length_ns = is_wait ? c->value : 0,
-                                     .worth_ns = c->value,
-                                     .part = (uint8_t)part,
-                                     .grade = c->grade,
-                                     .has_time = p->has_time,
-                                     .is_measured = is_wait && c->is_whole,
-                                     .is_shared = !c->is_whole,
-                                     .is_filler = from->voice == VOICE_WALL,
-                                     .names_span = p->span_id != 0 &&
-                                                   p->span_id == set->spans[set->span].span_id};
-        if (!add(h, &s, (struct origin){nodes[p->node], c->grade, c->is_known}))
-            return sf_no_room(why, "the query");
-    }
-    return SF_OK;
-}
 
 /* The set of a type: the first one is there already. */
-static enum sf_err load_type(struct hearing *h, struct sf_store *store, sf_trace_id trace,
+static enum sf_err load_type(struct sf_store *store, sf_trace_id trace,
                              const struct sf_link_want *want, struct sf_link_set *first,
-                             struct sf_link_set **out, struct sf_why *why)
+                             struct sf_query_ctx *q, struct sf_link_set **out, struct sf_why *why)
 {
     sf_str chosen;
-    if (!sf_profile_type_print(&first->type, h->q->req, &chosen))
+    if (!sf_profile_type_print(&first->type, q->req, &chosen))
         return sf_no_room(why, "the query");
-    *out = sf_str_eq(chosen, want->type) ? first : sf_arena_new(h->q->req, sizeof(**out));
+    *out = sf_str_eq(chosen, want->type) ? first : sf_arena_new(q->req, sizeof(**out));
     if (*out == first)
         return SF_OK;
-    return *out ? sf_link_set_load(store, trace, want, h->q, *out, why)
-                : sf_no_room(why, "the query");
+    return *out ? sf_link_set_load(store, trace, want, q, *out, why) : sf_no_room(why, "the query");
 }
 
-static enum sf_err claim(struct hearing *h, struct heard *to, struct sf_why *why)
+static enum sf_err add_types(struct sf_time_samples *t, struct sf_store *store, sf_trace_id trace,
+                             const struct sf_link_want *about, struct sf_link_set *first,
+                             struct sf_query_ctx *q, struct sf_why *why)
 {
-    struct sf_link_set *set = to->set;
-    bool *wanted = sf_arena_new_n(h->q->req, set->tree.n_spans + 1u, sizeof(*wanted));
-    if (!wanted)
-        return sf_no_room(why, "the query");
-    wanted[set->span] = true;
-    return sf_link_set_attribute(set, wanted, h->q->req, &to->claims, why);
-}
-
-/* Tied to the span by an id, or by the thread it names. */
-static bool has_certain(const struct heard *from)
-{
-    const struct sf_link_set *set = from->set;
-    uint64_t thread = set->tree.places[set->span].thread;
-    for (uint32_t i = 0; i < from->claims.n_claims; i++) {
-        const struct sf_claim *c = &from->claims.claims[i];
-        if (c->grade == SF_GRADE_EXACT || c->grade == SF_GRADE_INHERITED ||
-            (thread != 0 && set->samples[c->sample].thread == thread))
-            return true;
-    }
-    return false;
-}
-
-static enum sf_err hear_all(struct hearing *h, struct sf_store *store, sf_trace_id trace,
-                            const struct sf_link_want *about, struct sf_link_set *first,
-                            struct sf_why *why)
-{
-    struct heard *all = sf_arena_new_n(h->q->req, first->n_types + 1u, sizeof(*all));
-    uint32_t n = 0;
-    enum sf_err err = all ? SF_OK : sf_no_room(why, "the query");
+    enum sf_err err = SF_OK;
     for (uint32_t i = 0; !err && i < first->n_types; i++) {
         struct sf_link_want want = {
             .span = about->span, .type = first->types[i], .whole = about->whole};
-        struct heard *to = &all[n];
-        to->voice = voice_of(first->types[i]);
-        if (to->voice == VOICE_NONE)
+        enum sf_time_kind kind = sf_time_kind_of(first->types[i]);
+        struct sf_link_set *set = NULL;
+        if (kind == SF_TIME_NONE)
             continue;
-        err = load_type(h, store, trace, &want, first, &to->set, why);
-        if (!err)
-            err = claim(h, to, why);
-        if (!err)
-            h->has[to->voice] = has_certain(to) || h->has[to->voice];
-        n++;
+        err = load_type(store, trace, &want, first, q, &set, why);
+        if (err)
+            break;
+        bool *wanted = sf_arena_new_n(q->req, set->tree.n_spans + 1u, sizeof(*wanted));
+        if (!wanted)
+            return sf_no_room(why, "the query");
+        wanted[set->span] = true;
+        err = sf_time_samples_add(t, set, kind, wanted, why);
     }
-    for (uint32_t i = 0; !err && i < n; i++)
-        err = hear(h, &all[i], why);
-    return err;
+    return err ? err : sf_time_samples_of(t, first->span, why);
 }
 
 /* Its own children may be drawn; what is unknown has nothing to show. */
-static bool has_stacks(const struct hearing *h, const struct sf_ledger *l, enum sf_ledger_part part)
+static bool has_stacks(const struct sf_time_samples *h, const struct sf_ledger *l,
+                       enum sf_ledger_part part)
 {
     if (l->ns[part] == 0 || part == SF_PART_UNKNOWN)
         return false;
@@ -230,7 +63,8 @@ static bool has_stacks(const struct hearing *h, const struct sf_ledger *l, enum 
     return part == SF_PART_CHILD || part == SF_PART_REMOTE;
 }
 
-static void fill(const struct hearing *h, const struct sf_ledger *l, struct sf_ledger_view *v)
+static void fill(const struct sf_time_samples *h, const struct sf_ledger *l,
+                 struct sf_ledger_view *v)
 {
     v->duration_ns = l->duration_ns;
     v->other_cpu_ns = l->other_cpu_ns;
@@ -248,10 +82,10 @@ static void fill(const struct hearing *h, const struct sf_ledger *l, struct sf_l
     }
 }
 
-static bool sends(const struct sf_link_set *set, enum voice voice)
+static bool sends(const struct sf_link_set *set, enum sf_time_kind kind)
 {
     for (uint32_t i = 0; i < set->n_types; i++)
-        if (voice_of(set->types[i]) == voice)
+        if (sf_time_kind_of(set->types[i]) == kind)
             return true;
     return false;
 }
@@ -259,7 +93,7 @@ static bool sends(const struct sf_link_set *set, enum voice voice)
 static bool explain(const struct sf_link_set *set, const struct sf_ledger *l,
                     struct sf_ledger_view *v, struct sf_arena *req)
 {
-    bool sends_wall = sends(set, VOICE_WALL), sends_off = sends(set, VOICE_OFF_CPU);
+    bool sends_wall = sends(set, SF_TIME_WALL), sends_off = sends(set, SF_TIME_OFF_CPU);
     if (l->duration_ns == 0 || l->ns[SF_PART_UNKNOWN] * 10 <= l->duration_ns)
         return true;
     if (set->n_types == 0)
@@ -295,11 +129,10 @@ static bool explain(const struct sf_link_set *set, const struct sf_ledger *l,
 
 /* ---- the answers ---- */
 
-static enum sf_err divide(struct hearing *h, struct sf_store *store, sf_trace_id trace,
-                          sf_span_id span, struct sf_link_set **out_set, struct sf_ledger *out,
-                          struct sf_why *why)
+static enum sf_err divide(struct sf_time_samples *h, struct sf_store *store, sf_trace_id trace,
+                          sf_span_id span, struct sf_query_ctx *q, struct sf_link_set **out_set,
+                          struct sf_ledger *out, struct sf_why *why)
 {
-    struct sf_query_ctx *q = h->q;
     struct sf_trace *whole = sf_arena_new(q->req, sizeof(*whole));
     struct sf_link_set *set = sf_arena_new(q->req, sizeof(*set));
     struct sf_link_want want = {.span = span, .whole = whole};
@@ -308,7 +141,7 @@ static enum sf_err divide(struct hearing *h, struct sf_store *store, sf_trace_id
     if (!err)
         err = sf_link_set_load(store, trace, &want, q, set, why);
     if (!err)
-        err = hear_all(h, store, trace, &want, set, why);
+        err = add_types(h, store, trace, &want, set, q, why);
     if (err)
         return err;
     struct sf_ledger_exact exact = sf_span_figures_of(set, set->span);
@@ -320,11 +153,11 @@ enum sf_err sf_span_ledger_make(struct sf_store *store, sf_trace_id trace, sf_sp
                                 struct sf_query_ctx *q, struct sf_ledger_view *out,
                                 struct sf_why *why)
 {
-    struct hearing h = {.q = q};
+    struct sf_time_samples h = {.req = q->req};
     struct sf_link_set *set;
     struct sf_ledger_view v = {.trace = trace, .span = span};
     struct sf_ledger ledger;
-    enum sf_err err = divide(&h, store, trace, span, &set, &ledger, why);
+    enum sf_err err = divide(&h, store, trace, span, q, &set, &ledger, why);
     if (err)
         return err;
     v.service = set->services[set->span];
@@ -371,7 +204,7 @@ static bool explain_part(const struct sf_ledger *l, const struct sf_ledger_stack
                                             : "what was measured came without one");
 }
 
-static void count_grades(const struct hearing *h, const struct sf_ledger *l,
+static void count_grades(const struct sf_time_samples *h, const struct sf_ledger *l,
                          enum sf_ledger_part part, struct sf_span_profile *p)
 {
     struct sf_grades *out = &p->grades;
@@ -389,7 +222,7 @@ static void count_grades(const struct hearing *h, const struct sf_ledger *l,
 }
 
 /* As in the span's flame graph: where it says its CPU time, enough samples stand for all of it. */
-static bool is_scaled(const struct hearing *h, const struct sf_link_set *set,
+static bool is_scaled(const struct sf_time_samples *h, const struct sf_link_set *set,
                       const struct sf_ledger *l, enum sf_ledger_part part)
 {
     int64_t sum_ns = 0;
@@ -404,12 +237,13 @@ static bool is_scaled(const struct hearing *h, const struct sf_link_set *set,
            sf_claims_view_looks(set, sum_ns, n) >= SF_TRUST_FEW;
 }
 
-static enum sf_err draw(struct hearing *h, const struct sf_link_set *set, const struct sf_ledger *l,
-                        enum sf_ledger_part part, struct sf_span_profile *p, struct sf_why *why)
+static enum sf_err draw(struct sf_time_samples *h, const struct sf_link_set *set,
+                        const struct sf_ledger *l, enum sf_ledger_part part,
+                        struct sf_span_profile *p, struct sf_why *why)
 {
     struct sf_tree stacks;
     struct sf_ledger_stacks made;
-    uint32_t *nodes = sf_arena_new_n(h->q->req, h->n + 1u, sizeof(*nodes));
+    uint32_t *nodes = sf_arena_new_n(h->req, h->n + 1u, sizeof(*nodes));
     if (!nodes)
         return sf_no_room(why, "the query");
     enum sf_err err = sf_tree_builder_take(h->stacks, SF_STR("nanoseconds"), &stacks, why);
@@ -426,7 +260,7 @@ static enum sf_err draw(struct hearing *h, const struct sf_link_set *set, const 
                                         .stacks = &stacks,
                                         .part = part,
                                         .is_scaled = is_scaled(h, set, l, part)};
-    err = sf_ledger_stacks_make(&in, h->q->req, &made, why);
+    err = sf_ledger_stacks_make(&in, h->req, &made, why);
     if (err)
         return err;
     count_grades(h, l, part, p);
@@ -439,9 +273,9 @@ static enum sf_err draw(struct hearing *h, const struct sf_link_set *set, const 
     p->sure_looks = p->looks;
     if (!p->view.is_estimate)
         p->sure = p->view.tree;
-    if (!explain_part(l, &made, part, p, h->q->req))
+    if (!explain_part(l, &made, part, p, h->req))
         return sf_no_room(why, "the query");
-    return p->view.is_estimate ? SF_OK : sf_span_profile_find_top(p, h->q->req, why);
+    return p->view.is_estimate ? SF_OK : sf_span_profile_find_top(p, h->req, why);
 }
 
 enum sf_err sf_span_ledger_profile(struct sf_store *store, sf_trace_id trace, sf_span_id span,
@@ -449,7 +283,7 @@ enum sf_err sf_span_ledger_profile(struct sf_store *store, sf_trace_id trace, sf
                                    struct sf_why *why)
 {
     struct sf_tree_builder stacks;
-    struct hearing h = {.q = q, .stacks = &stacks};
+    struct sf_time_samples h = {.req = q->req, .stacks = &stacks};
     struct sf_link_set *set;
     struct sf_ledger ledger;
     enum sf_ledger_part which = SF_PART_UNKNOWN;
@@ -457,7 +291,7 @@ enum sf_err sf_span_ledger_profile(struct sf_store *store, sf_trace_id trace, sf
     if (err)
         return err;
     sf_tree_builder_init(&stacks, q->req, MAX_STACKS, SF_TREE_BORROWS);
-    err = divide(&h, store, trace, span, &set, &ledger, why);
+    err = divide(&h, store, trace, span, q, &set, &ledger, why);
     if (!err) {
         struct sf_span_profile p = {.trace = trace, .span = span, .is_self = true};
         p.part = sf_str_from(sf_ledger_part_name(which));

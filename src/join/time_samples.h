@@ -1,0 +1,60 @@
+/* time_samples.h - the samples of all profile types that tell where a span's time went.
+ *
+ * Four kinds of profiles measure time: off-CPU waits with a state, wall clock samples with a state
+ * or a telling stack, CPU samples, and lock or block profiles. Which of them there are is asked of
+ * the samples of a span, not of the service: another process of it, or another hour, may be
+ * profiled differently. A wall clock profile covers what all others cover too: it fills what they
+ * leave unknown, and adds CPU time only where no CPU profile does. Waits for locks may be among the
+ * off-CPU waits or beside them: those that carry a time lie on the same time and count once, the
+ * others are left out where off-CPU waits or wall clock samples cover them. */
+#pragma once
+#include "flame/tree_builder.h"
+#include "join/link_set.h"
+#include "link/claims_by_span.h"
+#include "link/ledger.h"
+
+enum sf_time_kind {
+    SF_TIME_NONE,
+    SF_TIME_CPU,
+    SF_TIME_OFF_CPU,
+    SF_TIME_LOCK,
+    SF_TIME_BLOCK,
+    SF_TIME_WALL,
+    SF_TIME_KINDS
+};
+
+struct sf_time_type { /* one type of profile */
+    const struct sf_link_set *set;
+    enum sf_time_kind kind;
+    struct sf_attribution claims;
+    struct sf_claims_by_span by_span;
+    const uint8_t *leaves; /* by node: what its leaf frame says */
+    const uint32_t *nodes; /* by node: its place in `stacks` */
+};
+
+struct sf_time_origin { /* of a sample */
+    uint32_t node;      /* in `stacks`; 0 without them */
+    uint8_t grade;
+    bool is_known; /* to be the span's: no estimate */
+};
+
+struct sf_time_samples {
+    struct sf_arena *req;
+    struct sf_tree_builder *stacks; /* gets those of all types; NULL: they are not needed */
+    struct sf_time_type *types;
+    uint32_t n_types, cap_types;
+    bool is_known_only;   /* without samples that are estimates of their span */
+    uint64_t n_estimated; /* that were left out for that */
+    /* Of the span asked about last. */
+    struct sf_ledger_sample *samples;
+    struct sf_time_origin *origins; /* beside the samples */
+    uint32_t n, cap;
+};
+
+/* Types that are not time are NONE. `type` is a whole id: name:sample_type:unit:... */
+enum sf_time_kind sf_time_kind_of(sf_str type);
+/* Adds a type; `set` must stay. Samples are claimed for spans that are `wanted` (NULL: for all). */
+enum sf_err sf_time_samples_add(struct sf_time_samples *t, struct sf_link_set *set,
+                                enum sf_time_kind kind, const bool *is_wanted, struct sf_why *why);
+/* Finds those of one span, replacing the last one's. The sets must number their spans alike. */
+enum sf_err sf_time_samples_of(struct sf_time_samples *t, uint32_t span, struct sf_why *why);
