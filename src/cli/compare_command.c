@@ -20,8 +20,8 @@ int sf_compare_run(int argc, char **argv)
         {"q", SF_FLAG_STR, &query_by, "QUERY", "one TraceQL query, whose spans --by tells apart"},
         {"by", SF_FLAG_STR, &by, "ATTRIBUTE", "with --q: --left and --right are values of this"},
         {"split", SF_FLAG_STR, &at, "QUANTILE", "where slow begins (default p95)"},
-        {"left", SF_FLAG_STR, &left, "QUERY", "two queries: the spans compared with"},
-        {"right", SF_FLAG_STR, &right, "QUERY", "and those that are looked at"},
+        {"left", SF_FLAG_STR, &left, "QUERY", "two queries: the baseline"},
+        {"right", SF_FLAG_STR, &right, "QUERY", "and the spans that are compared with them"},
         {"type", SF_FLAG_STR, &type, "TYPE", "profile type: cpu, wall, alloc_space, ..."},
         {"since", SF_FLAG_DURATION, &since_ns, "TIME", "look back this long (default 1h)"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
@@ -30,12 +30,14 @@ int sf_compare_run(int argc, char **argv)
         .command = "compare",
         .usage = "--slow-vs-fast QUERY [--split p95] | --errors-vs-ok QUERY | --left QUERY "
                  "--right QUERY | --q QUERY --by ATTRIBUTE --left VALUE --right VALUE",
-        .summary = "Compare the code of two sets of spans, per span.",
-        .details = "A TraceQL query is a set of spans. For every function the mean per span of "
-                   "both sides is given; a difference is called significant only when it holds "
-                   "for all functions together at 95 %: stretches of time with their spans are "
-                   "drawn again and again, and chance differences do not survive that. \"At "
-                   "least\" and \"at most\" are the bounds of the difference.",
+        .summary = "Compare the time and the code of two sets of spans, per span.",
+        .details = "A TraceQL query is a set of spans. First the whole duration: the mean per span "
+                   "of both sides, divided into parts (on CPU, lock, child spans, unknown and so "
+                   "on) whose differences add up to the difference in duration, with the functions "
+                   "and child spans in each part. Then the functions of one type of profile. \"At "
+                   "least\" and \"at most\" are the 95 % confidence interval of a difference, "
+                   "corrected for all rows of a table (block bootstrap over time); a difference "
+                   "whose interval holds 0 is not significant. An estimate is marked with ~.",
         .examples = "spanflame compare --slow-vs-fast '{ name = \"order.calculate_totals\" }'\n"
                     "spanflame compare --errors-vs-ok '{ resource.service.name = \"shop\" }'\n"
                     "spanflame compare --q '{ name = \"GET /cart\" }' --by "

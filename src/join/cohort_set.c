@@ -1,12 +1,13 @@
 /* cohort_set.c - spans of many traces joined with their samples at once, and what each spent. */
 #include "join/cohort_set.h"
 
-enum sf_err sf_cohort_set_load(struct sf_store *store, const struct sf_link_many *many,
-                               bool is_self, struct sf_query_ctx *q, struct sf_cohort_set *out,
-                               struct sf_why *why)
+enum sf_err sf_cohort_set_load_gathered(struct sf_store *store, struct sf_link_gathered *g,
+                                        const struct sf_set_span *spans, sf_str type, bool is_self,
+                                        struct sf_query_ctx *q, struct sf_cohort_set *out,
+                                        struct sf_why *why)
 {
-    uint32_t *members = sf_arena_new_n(q->req, many->n + 1u, sizeof(*members));
-    enum sf_err err = members ? sf_link_set_load_many(store, many, q, &out->link, &out->n, why)
+    uint32_t *members = sf_arena_new_n(q->req, g->n_read + 1u, sizeof(*members));
+    enum sf_err err = members ? sf_link_set_load_gathered(store, g, type, q, &out->link, why)
                               : sf_no_room(why, "the query");
     if (err)
         return err;
@@ -16,15 +17,27 @@ enum sf_err sf_cohort_set_load(struct sf_store *store, const struct sf_link_many
                                     .stacks = &out->link.stacks,
                                     .functions = &out->functions,
                                     .members = members,
-                                    .n_members = out->n,
+                                    .n_members = g->n_read,
                                     .is_self = is_self};
-    for (uint32_t i = 0; i < out->n; i++)
-        members[i] = sf_span_tree_find(&out->link.tree, many->spans[i].trace, many->spans[i].id);
+    for (uint32_t i = 0; i < g->n_read; i++)
+        members[i] = sf_span_tree_find(&out->link.tree, spans[i].trace, spans[i].id);
+    out->n = g->n_read;
     out->members = members;
     err = sf_link_set_attribute(&out->link, NULL, q->req, &out->claims, why);
     if (!err)
         err = sf_frame_functions_make(&out->link.stacks, q->req, &out->functions, why);
     return err ? err : sf_member_costs_make(&costs, q->req, &out->costs, why);
+}
+
+enum sf_err sf_cohort_set_load(struct sf_store *store, const struct sf_link_many *many,
+                               bool is_self, struct sf_query_ctx *q, struct sf_cohort_set *out,
+                               struct sf_why *why)
+{
+    struct sf_link_gathered *g = sf_arena_new(q->req, sizeof(*g));
+    enum sf_err err = g ? sf_link_set_gather(store, many, q, g, why) : sf_no_room(why, "the query");
+    return err ? err
+               : sf_cohort_set_load_gathered(store, g, many->spans, many->type, is_self, q, out,
+                                             why);
 }
 
 void sf_cohort_set_cover(const struct sf_cohort_set *c, bool is_self, bool *is_asked,

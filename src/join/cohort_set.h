@@ -19,6 +19,11 @@ struct sf_cohort_set {
 enum sf_err sf_cohort_set_load(struct sf_store *store, const struct sf_link_many *many,
                                bool is_self, struct sf_query_ctx *q, struct sf_cohort_set *out,
                                struct sf_why *why);
+/* The same where what ran for the requests of `spans` was gathered before. */
+enum sf_err sf_cohort_set_load_gathered(struct sf_store *store, struct sf_link_gathered *g,
+                                        const struct sf_set_span *spans, sf_str type, bool is_self,
+                                        struct sf_query_ctx *q, struct sf_cohort_set *out,
+                                        struct sf_why *why);
 /* Which of its spans were asked for, and which of them or, unless `is_self`, what is below one of
  * them in its process. Both lists have a place for every span, all false. */
 void sf_cohort_set_cover(const struct sf_cohort_set *c, bool is_self, bool *is_asked,

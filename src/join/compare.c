@@ -10,6 +10,7 @@
 #include "flame/tree_group.h"
 #include "flame/tree_top.h"
 #include "join/cohort_set.h"
+#include "join/compare_time.h"
 #include "join/span_profile.h"
 #include "join/time_part.h"
 #include "link/cohort.h"
@@ -34,8 +35,10 @@ struct work {
     const struct sf_compare_want *want;
     struct sf_query_ctx *q;
     struct side left, right;
-    struct sf_link_keep keep; /* of the traces of both */
-    const sf_str *functions;  /* by place */
+    struct sf_link_keep keep;         /* of the traces of both */
+    struct sf_span_pair pair;         /* the spans of both, */
+    struct sf_link_gathered gathered; /* and what ran for their requests */
+    const sf_str *functions;          /* by place */
     uint32_t n_functions;
     struct sf_tree_builder names; /* the same where spans are asked for one by one */
     uint64_t n_estimated;         /* samples that may be of these spans: not compared */
@@ -159,30 +162,6 @@ static enum sf_err find_sets(struct work *w, struct sf_why *why)
 
 /* ---- all spans at once: where samples carry ids ---- */
 
-struct both { /* spans of both sides in the order of traces */
-    struct sf_set_span *spans;
-    bool *is_right;
-    uint32_t n;
-};
-
-/* Each side is sorted by trace when it is thinned. */
-static bool join(struct work *w, struct both *out)
-{
-    const struct sf_span_set *l = &w->left.set, *r = &w->right.set;
-    uint32_t i = 0, k = 0;
-    out->spans = sf_arena_new_n(w->q->req, l->n + r->n + 1u, sizeof(*out->spans));
-    out->is_right = sf_arena_new_n(w->q->req, l->n + r->n + 1u, sizeof(*out->is_right));
-    if (!out->spans || !out->is_right)
-        return false;
-    while (i < l->n || k < r->n) {
-        bool is_right = i == l->n ||
-                        (k < r->n && sf_trace_id_cmp(r->spans[k].trace, l->spans[i].trace) < 0);
-        out->is_right[out->n] = is_right;
-        out->spans[out->n++] = is_right ? r->spans[k++] : l->spans[i++];
-    }
-    return true;
-}
-
 /* The place of its costs. */
 static uint32_t add_span(struct side *s, const struct sf_set_span *span)
 {
@@ -192,7 +171,7 @@ static uint32_t add_span(struct side *s, const struct sf_set_span *span)
     return s->cohort.n_spans++;
 }
 
-static void deal(struct work *w, const struct both *b, const struct sf_cohort_set *c)
+static void deal(struct work *w, const struct sf_span_pair *b, const struct sf_cohort_set *c)
 {
     for (uint32_t i = 0; i < c->n; i++) {
         struct side *s = b->is_right[i] ? &w->right : &w->left;
@@ -210,7 +189,7 @@ static void deal(struct work *w, const struct both *b, const struct sf_cohort_se
 static enum sf_err look_at_once(struct work *w, struct sf_why *why)
 {
     struct sf_cohort_set *c = sf_arena_new(w->q->req, sizeof(*c));
-    struct both b = {0};
+    struct sf_span_pair *b = &w->pair;
     if (!c || !sf_span_set_thin(&w->left.set, SF_COHORT_SPANS, w->q->req) ||
         !sf_span_set_thin(&w->right.set, SF_COHORT_SPANS, w->q->req))
         return sf_no_room(why, "the query");
@@ -218,16 +197,20 @@ static enum sf_err look_at_once(struct work *w, struct sf_why *why)
     sf_span_set_sort(&w->right.set);
     w->left.when = sf_arena_new_n(w->q->req, w->left.set.n + 1u, sizeof(*w->left.when));
     w->right.when = sf_arena_new_n(w->q->req, w->right.set.n + 1u, sizeof(*w->right.when));
-    if (!w->left.when || !w->right.when || !join(w, &b))
+    if (!w->left.when || !w->right.when ||
+        !sf_span_pair_make(&w->left.set, &w->right.set, w->q->req, b))
         return sf_no_room(why, "the query");
-    if (b.n == 0)
+    if (b->n == 0)
         return SF_OK;
-    struct sf_link_many many = {.spans = b.spans,
-                                .n = b.n,
-                                .type = w->want->type,
+    struct sf_link_many many = {.spans = b->spans,
+                                .n = b->n,
                                 .kept = &w->keep,
-                                .scratch = w->want->scratch};
-    enum sf_err err = sf_cohort_set_load(w->store, &many, false, w->q, c, why);
+                                .scratch = w->want->scratch,
+                                .has_calls = true};
+    enum sf_err err = sf_link_set_gather(w->store, &many, w->q, &w->gathered, why);
+    if (!err)
+        err = sf_cohort_set_load_gathered(w->store, &w->gathered, b->spans, w->want->type, false,
+                                          w->q, c, why);
     if (err)
         return err;
     w->left.costs = sf_arena_new_n(w->q->req, c->costs.n_costs + 1u, sizeof(*w->left.costs));
@@ -239,7 +222,7 @@ static enum sf_err look_at_once(struct work *w, struct sf_why *why)
     w->out.unit = c->link.type.sample_unit;
     w->functions = c->functions.names;
     w->n_functions = c->functions.n;
-    deal(w, &b, c);
+    deal(w, b, c);
     return SF_OK;
 }
 
@@ -373,23 +356,8 @@ static bool note_sample(struct work *w)
                           notes[0].len && notes[1].len ? "; " : "", SF_STR_ARG(notes[1]));
 }
 
-/* The right side takes longer, and what was sampled of it does not say why. */
-static bool explain_wait(struct work *w)
-{
-    const struct sf_comparison_side *l = &w->left.view, *r = &w->right.view;
-    double longer_ns = r->mean_duration_ns - l->mean_duration_ns;
-    bool is_time = sf_str_eq(w->out.unit, SF_STR("nanoseconds"));
-    if (!is_time || longer_ns < 0.2 * l->mean_duration_ns ||
-        r->mean_value - l->mean_value > 0.2 * longer_ns)
-        return true;
-    return sf_arena_print(w->q->req, &w->out.reason,
-                          "no difference is significant: right spans take %.3g ms longer, but not "
-                          "in what this type of profile sees. They may wait: spanflame ledger SPAN "
-                          "says for what, and types of wall clock, lock or off-CPU time compare it",
-                          longer_ns / 1e6);
-}
-
-static bool explain(struct work *w, const struct sf_cohort_result *r)
+/* About the functions of this type; the parts of the duration have a reason of their own. */
+static void explain(struct work *w, const struct sf_cohort_result *r)
 {
     uint64_t left = w->left.n_found, right = w->right.n_found;
     sf_str *reason = &w->out.reason;
@@ -399,7 +367,8 @@ static bool explain(struct work *w, const struct sf_cohort_result *r)
         *reason = left == 0 ? SF_STR("no spans match on the left: nothing to compare with")
                             : SF_STR("no spans match on the right: nothing to compare");
     else if (w->out.type.len == 0)
-        *reason = SF_STR("none of these spans' services sent profiles around this time");
+        *reason = SF_STR("none of these spans' services sent profiles around this time: no "
+                         "functions to compare");
     else if (w->n_estimated > 0 && (w->left.view.n_sampled == 0 || w->right.view.n_sampled == 0))
         *reason = SF_STR("samples do not say which of these spans they are of: their shares are "
                          "estimates, and estimates are not compared. Compare the requests' first "
@@ -407,18 +376,15 @@ static bool explain(struct work *w, const struct sf_cohort_result *r)
                          "(spanflame coverage)");
     else if (w->left.view.n_sampled == 0 && w->right.view.n_sampled == 0)
         *reason = SF_STR("these spans' services send profiles, but none of this type while the "
-                         "spans ran: nothing to compare");
+                         "spans ran: no functions to compare");
     else if (w->left.view.n_sampled == 0 || w->right.view.n_sampled == 0)
         *reason = w->left.view.n_sampled == 0
-                      ? SF_STR("no span on the left has samples: nothing to compare with")
-                      : SF_STR("no span on the right has samples: nothing to compare");
+                      ? SF_STR("no span on the left has samples: no functions to compare with")
+                      : SF_STR("no span on the right has samples: no functions to compare");
     else if (r->is_too_small)
         *reason = SF_STR("a side has under eight spans: no difference can be significant");
-    else if (r->n_significant == 0) {
-        *reason = SF_STR("no difference is significant");
-        return explain_wait(w);
-    }
-    return true;
+    else if (r->n_significant == 0)
+        *reason = SF_STR("no function of this type differs significantly");
 }
 
 static enum sf_err give_rows(struct work *w, const struct sf_cohort_result *r, struct sf_why *why)
@@ -427,8 +393,9 @@ static enum sf_err give_rows(struct work *w, const struct sf_cohort_result *r, s
     bool has_both = w->left.view.n_sampled > 0 && w->right.view.n_sampled > 0;
     uint32_t n = has_both ? r->n_rows : 0;
     struct sf_comparison_row *rows = sf_arena_new_n(w->q->req, n + 1u, sizeof(*rows));
-    if (!rows || !note_sample(w) || !explain(w, r))
+    if (!rows || !note_sample(w))
         return sf_no_room(why, "the query");
+    explain(w, r);
     for (uint32_t i = 0; i < n; i++) {
         const struct sf_cohort_row *from = &r->rows[i];
         rows[i] = (struct sf_comparison_row){.function = w->functions[from->frame],
@@ -449,12 +416,27 @@ static enum sf_err give_rows(struct work *w, const struct sf_cohort_result *r, s
     return SF_OK;
 }
 
+/* Of the same spans. */
+static enum sf_err compare_time(struct work *w, struct sf_why *why)
+{
+    struct sf_compare_time_want want = {.left = &w->left.set,
+                                        .right = &w->right.set,
+                                        .keep = &w->keep,
+                                        .pair = &w->pair,
+                                        .gathered = &w->gathered,
+                                        .scratch = w->want->scratch};
+    w->left.set.n = w->left.cohort.n_spans;
+    w->right.set.n = w->right.cohort.n_spans;
+    return sf_compare_time_make(w->store, &want, w->q, &w->out.time, why);
+}
+
 enum sf_err sf_compare_make(struct sf_store *store, const struct sf_compare_want *want,
                             struct sf_query_ctx *q, struct sf_comparison *out, struct sf_why *why)
 {
     struct work w = {.store = store, .want = want, .q = q};
     struct sf_cohort_result result;
-    enum sf_err err = sf_link_keep_init(&w.keep, SF_SPAN_SET_TRACES, q->req)
+    enum sf_err err = sf_link_keep_init(&w.keep, SF_SPAN_SET_TRACES, q->req) &&
+                              sf_link_keep_figures(&w.keep)
                           ? find_sets(&w, why)
                           : sf_no_room(why, "the query");
     if (err)
@@ -467,6 +449,8 @@ enum sf_err sf_compare_make(struct sf_store *store, const struct sf_compare_want
                                 why);
     if (!err)
         err = give_rows(&w, &result, why);
+    if (!err)
+        err = compare_time(&w, why);
     sf_tree_builder_done(&w.names);
     if (!err)
         *out = w.out;

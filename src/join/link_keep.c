@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/list.h"
 #include "exec/ran_on.h"
 #include "join/link_spans.h"
 #include "join/profile_names.h"
 
 enum {
     KEEP_SPANS = 1 << 16,
+    KEEP_NAMES = 4096, /* of services and spans: names that hold ids have no end */
     TRACE_SPANS = 1000 /* of one trace: shared ids are looked for pair by pair */
 };
 
@@ -20,7 +20,31 @@ bool sf_link_keep_init(struct sf_link_keep *k, uint32_t cap_traces, struct sf_ar
     /* Not zeroed: of a large room only what is used is touched. */
     k->traces = sf_arena_raw(req, ((size_t)cap_traces + 1) * sizeof(*k->traces), 16);
     k->spans = sf_arena_raw(req, (size_t)KEEP_SPANS * sizeof(*k->spans), 16);
+    sf_name_list_init(&k->names, req);
     return k->traces && k->spans;
+}
+
+bool sf_link_keep_figures(struct sf_link_keep *k)
+{
+    k->figures = sf_arena_raw(k->req, (size_t)k->cap * sizeof(*k->figures), 16);
+    return k->figures != NULL;
+}
+
+struct sf_kept_span sf_kept_span_of(const struct sf_span *s, const struct sf_resource *r,
+                                    uint64_t process)
+{
+    return (struct sf_kept_span){.id = s->span_id,
+                                 .parent_id = s->parent_id,
+                                 .start_ns = s->start_ns,
+                                 .end_ns = s->end_ns,
+                                 .process = process,
+                                 .thread = sf_span_thread_of(s, r),
+                                 .profile = sf_profile_names_given(s),
+                                 .tags = (uint8_t)sf_span_tags_of(s, r),
+                                 .kind = s->kind,
+                                 .is_error = s->status == SF_STATUS_ERROR,
+                                 .service = r->service,
+                                 .name = s->name};
 }
 
 /* Such ids are told apart when a trace is put together for good. */
@@ -31,22 +55,6 @@ static bool has_shared_ids(const struct sf_trace_view *v)
             if (m != i && v->spans[m].span_id == v->spans[i].span_id)
                 return true;
     return false;
-}
-
-static bool add_name(struct sf_link_keep *k, sf_str name, sf_str *out)
-{
-    for (uint32_t i = 0; i < k->n_names; i++) {
-        if (sf_str_eq(k->names[i], name)) {
-            *out = k->names[i];
-            return true;
-        }
-    }
-    if (!sf_list_room_in(k->req, &k->names, k->n_names, &k->cap_names, 16))
-        return false;
-    if (!sf_arena_copy(k->req, name, out))
-        return false;
-    k->names[k->n_names++] = *out;
-    return true;
 }
 
 void sf_link_keep_add(struct sf_link_keep *k, const struct sf_trace_view *v, struct sf_arena *tmp)
@@ -65,17 +73,12 @@ void sf_link_keep_add(struct sf_link_keep *k, const struct sf_trace_view *v, str
     for (uint32_t i = 0; i < v->n_spans; i++) {
         const struct sf_span *s = &v->spans[i];
         struct sf_kept_span *to = &k->spans[k->n + t.n++];
-        *to = (struct sf_kept_span){
-            .id = s->span_id,
-            .parent_id = s->parent_id,
-            .start_ns = s->start_ns,
-            .end_ns = s->end_ns,
-            .process = processes[s->resource],
-            .thread = sf_span_thread_of(s, &v->resources[s->resource]),
-            .profile = sf_profile_names_given(s),
-            .tags = (uint8_t)sf_span_tags_of(s, &v->resources[s->resource])};
-        if (!add_name(k, v->resources[s->resource].service, &to->service))
+        *to = sf_kept_span_of(s, &v->resources[s->resource], processes[s->resource]);
+        if (!sf_name_list_add(&k->names, to->service, UINT32_MAX, &to->service) ||
+            !sf_name_list_add(&k->names, to->name, KEEP_NAMES, &to->name))
             return;
+        if (k->figures)
+            k->figures[to - k->spans] = sf_span_figures_read(s);
     }
     k->n += t.n;
     k->traces[k->n_traces++] = t;
@@ -90,6 +93,8 @@ void sf_link_keep_sift(struct sf_link_keep *k, uint32_t first,
         if (!is_wanted(arg, t.start_ns))
             continue;
         memmove(&k->spans[n], &k->spans[t.first], t.n * sizeof(*k->spans));
+        if (k->figures)
+            memmove(&k->figures[n], &k->figures[t.first], t.n * sizeof(*k->figures));
         t.first = n;
         n += t.n;
         k->traces[n_traces++] = t;

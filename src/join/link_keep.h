@@ -6,6 +6,8 @@
  * kept, and are read again by who needs them. */
 #pragma once
 #include "exec/trace_view.h"
+#include "join/name_list.h"
+#include "join/span_figures.h"
 #include "link/thread_table.h"
 
 struct sf_kept_span {
@@ -13,10 +15,16 @@ struct sf_kept_span {
     uint64_t start_ns, end_ns;
     uint64_t process; /* sf_process_hash */
     struct sf_span_thread thread;
-    sf_span_id profile; /* sf_profile_names_given */
-    uint8_t tags;       /* enum sf_span_tags */
-    sf_str service;
+    sf_span_id profile;   /* sf_profile_names_given */
+    uint8_t tags;         /* enum sf_span_tags */
+    uint8_t kind;         /* enum sf_span_kind */
+    bool is_error;        /* its status is */
+    sf_str service, name; /* the name is empty when there are too many different ones */
 };
+
+/* What the link needs of a span; strings are the span's. */
+struct sf_kept_span sf_kept_span_of(const struct sf_span *s, const struct sf_resource *r,
+                                    uint64_t process);
 
 struct sf_kept_trace {
     sf_trace_id id;
@@ -30,13 +38,15 @@ struct sf_link_keep {
     struct sf_kept_trace *traces; /* sorted by sf_link_keep_end() */
     uint32_t n_traces, cap_traces;
     struct sf_kept_span *spans;
+    struct sf_span_figures *figures; /* beside the spans; NULL: nobody asks */
     uint32_t n, cap;
-    sf_str *names; /* of services, each once */
-    uint32_t n_names, cap_names;
+    struct sf_name_list names;
 };
 
 /* Room for so many traces and what is usual of spans, in `req`. False: it is full. */
 bool sf_link_keep_init(struct sf_link_keep *k, uint32_t cap_traces, struct sf_arena *req);
+/* Before the first trace: the figures that spans carry are kept as well. False: no room. */
+bool sf_link_keep_figures(struct sf_link_keep *k);
 /* Keeps the trace if it can. Its times, parents, kinds, resources and attributes must be there;
  * `tmp` is used up a little. */
 void sf_link_keep_add(struct sf_link_keep *k, const struct sf_trace_view *v, struct sf_arena *tmp);

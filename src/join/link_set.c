@@ -244,11 +244,10 @@ static enum sf_err add_tagged(struct load *l, const sf_trace_id *traces, uint32_
 {
     bool has_names = sf_profile_names_find(l->spans.spans, l->spans.profiles, l->set.n_own,
                                            l->q->req, &l->names);
-    uint32_t n_ids = l->set.n_own + l->names.n;
-    sf_span_id *ids = sf_arena_new_n(l->q->req, n_ids + 1u, sizeof(*ids));
+    uint32_t n_ids = 0;
+    sf_span_id *ids = sf_arena_new_n(l->q->req, l->set.n_own + l->names.n + 1u, sizeof(*ids));
     struct sf_detail_query ask = {.type = l->type,
                                   .span_ids = ids,
-                                  .n_spans = n_ids,
                                   .trace_ids = traces,
                                   .n_traces = n_traces,
                                   .has_trace_rows = true,
@@ -259,9 +258,11 @@ static enum sf_err add_tagged(struct load *l, const sf_trace_id *traces, uint32_
     if (!ids || !has_names)
         return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < l->set.n_own; i++)
-        ids[i] = l->spans.spans[i].span_id;
+        if (!l->spans.is_call || !l->spans.is_call[i])
+            ids[n_ids++] = l->spans.spans[i].span_id;
     for (uint32_t i = 0; i < l->names.n; i++)
-        ids[l->set.n_own + i] = l->names.list[i].name;
+        ids[n_ids++] = l->names.list[i].name;
+    ask.n_spans = n_ids;
     qsort(ids, n_ids, sizeof(*ids), order_ids);
     enum sf_err err = l->store->ops->detail_list(l->store, &ask, l->q, &list, why);
     return err ? err : add_rows(l, &list, false, why);
@@ -535,13 +536,14 @@ static enum sf_err finish(struct load *l, struct sf_why *why)
     if (!sf_link_threads_set(&l->threads, &l->spans, l->set.n_own, &l->set.n_thread_ignored))
         return sf_no_room(why, "the query");
     l->set.threads = l->spans.threads;
+    l->set.figures = l->spans.figures;
     enum sf_err err = sf_tree_builder_take(&l->stacks, l->set.type.sample_unit, &l->set.stacks,
                                            why);
     if (!err)
         err = sf_span_tree_build(l->spans.spans, l->spans.origins, n_spans, l->q->req, &l->set.tree,
                                  why);
-    /* What was read for a set of many traces is inside processes: clocks have no part in it. */
-    if (!err && l->is_one_trace)
+    /* Inside processes clocks have no part in it; children elsewhere are compared. */
+    if (!err && (l->is_one_trace || l->spans.is_call))
         err = sf_clock_fix_make(&l->set.tree, l->q->req, &l->set.clocks, why);
     if (!err)
         err = find_exact(l, why);
@@ -667,20 +669,47 @@ static enum sf_err gather(struct load *l, const struct sf_link_many *many, sf_tr
     return err;
 }
 
-enum sf_err sf_link_set_load_many(struct sf_store *store, const struct sf_link_many *many,
-                                  struct sf_query_ctx *q, struct sf_link_set *out,
-                                  uint32_t *out_read, struct sf_why *why)
+/* Spans of the traces that were kept; of others nobody knows how many there are. */
+static uint32_t count_spans(const struct sf_link_many *many)
 {
-    struct sf_link_want want = {.type = many->type};
-    struct load l = {.store = store, .q = q, .want = &want};
+    uint64_t n = 0;
+    for (uint32_t at = 0, end; at < many->n && n < MAX_MANY; at = end) {
+        sf_trace_id trace = many->spans[at].trace;
+        const struct sf_kept_trace *kept = sf_link_keep_find(many->kept, trace);
+        for (end = at + 1; end < many->n && sf_trace_id_eq(many->spans[end].trace, trace);)
+            end++;
+        n += kept ? kept->n : MAX_MANY;
+    }
+    return n < MAX_MANY ? (uint32_t)n : MAX_MANY;
+}
+
+enum sf_err sf_link_set_gather(struct sf_store *store, const struct sf_link_many *many,
+                               struct sf_query_ctx *q, struct sf_link_gathered *out,
+                               struct sf_why *why)
+{
+    struct load l = {.store = store, .q = q};
     sf_trace_id *traces = sf_arena_new_n(q->req, many->n + 1u, sizeof(*traces));
-    uint32_t n_traces = 0, n_read = 0;
-    if (!traces || !sf_link_spans_init(&l.spans, MAX_MANY, q->req))
+    struct sf_link_gathered g = {.traces = traces};
+    if (!traces || !sf_link_spans_init(&l.spans, count_spans(many), q->req) ||
+        (many->has_calls && !sf_link_spans_with_calls(&l.spans)))
         return sf_no_room(why, "the query");
-    enum sf_err err = gather(&l, many, traces, &n_traces, &n_read, why);
-    if (!err)
-        err = load(&l, traces, n_traces, out, why);
-    if (!err)
-        *out_read = n_read;
-    return err;
+    enum sf_err err = gather(&l, many, traces, &g.n_traces, &g.n_read, why);
+    if (err)
+        return err;
+    g.spans = l.spans;
+    g.is_partial = l.set.is_partial;
+    *out = g;
+    return SF_OK;
+}
+
+enum sf_err sf_link_set_load_gathered(struct sf_store *store, struct sf_link_gathered *g,
+                                      sf_str type, struct sf_query_ctx *q, struct sf_link_set *out,
+                                      struct sf_why *why)
+{
+    struct sf_link_want want = {.type = type};
+    struct load l = {.store = store, .q = q, .want = &want, .spans = g->spans};
+    l.set.is_partial = g->is_partial;
+    for (uint32_t i = 0; i < g->spans.n; i++)
+        g->spans.origins[i].thread = 0; /* of the last load */
+    return load(&l, g->traces, g->n_traces, out, why);
 }

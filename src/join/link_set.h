@@ -6,6 +6,7 @@
  * for the span that was asked about, since they need the other requests of that process too. */
 #pragma once
 #include "exec/trace.h"
+#include "join/link_spans.h"
 #include "join/span_set.h"
 #include "link/attribution.h"
 #include "link/clock_fix.h"
@@ -41,6 +42,8 @@ struct sf_link_set {
     enum sf_link_source source;
     const uint64_t *exact_processes; /* sorted: their senders say that they tag every span */
     uint32_t n_exact;
+    const struct sf_span_figures
+        *figures; /* of each span of the trace; NULL: its attributes are there */
     const struct sf_span_thread *threads; /* of each span of the trace: what it says */
     uint32_t n_thread_ignored; /* spans whose threads and their samples' are numbered differently */
     uint64_t n_elsewhere; /* samples of the process meanwhile that name spans of other traces */
@@ -68,12 +71,25 @@ struct sf_link_many {
     sf_str type;                     /* as above */
     const struct sf_link_keep *kept; /* of their traces, by the search that found them; or NULL */
     struct sf_arena *scratch;        /* for one trace at a time; reset */
+    bool has_calls;                  /* with their children in other processes, and figures */
 };
 
-/* The same for spans of many traces, with one look at the samples for all: `out` holds what ran in
- * their processes for the same requests (names and attributes left out), `out_read` of the spans
- * were read before the room for those was full (then is_partial). Only samples that carry ids are
- * asked for: what a process did meanwhile would need all its other requests for each span. */
-enum sf_err sf_link_set_load_many(struct sf_store *store, const struct sf_link_many *many,
-                                  struct sf_query_ctx *q, struct sf_link_set *out,
-                                  uint32_t *out_read, struct sf_why *why);
+struct sf_link_gathered { /* what was read of them */
+    struct sf_link_spans spans;
+    const sf_trace_id *traces;
+    uint32_t n_traces;
+    uint32_t n_read; /* of the spans asked for: the room was full */
+    bool is_partial;
+};
+
+/* Reads what ran in the processes of the spans for the same requests (names and attributes left
+ * out). In q->req. */
+enum sf_err sf_link_set_gather(struct sf_store *store, const struct sf_link_many *many,
+                               struct sf_query_ctx *q, struct sf_link_gathered *out,
+                               struct sf_why *why);
+/* Their samples of one type, with one look for all of them. In q->req; `g` must stay, and another
+ * load may follow: spans have the same places in each. Only samples that carry ids are asked for:
+ * what a process did meanwhile would need all its other requests for each span. */
+enum sf_err sf_link_set_load_gathered(struct sf_store *store, struct sf_link_gathered *g,
+                                      sf_str type, struct sf_query_ctx *q, struct sf_link_set *out,
+                                      struct sf_why *why);

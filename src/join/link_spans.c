@@ -9,6 +9,8 @@
 #include "join/profile_names.h"
 #include "model/process.h"
 
+enum { MAX_NAMES = 4096 }; /* of children: names that hold ids have no end */
+
 bool sf_link_spans_init(struct sf_link_spans *l, uint32_t cap, struct sf_arena *req)
 {
     *l = (struct sf_link_spans){.req = req, .cap = cap, .from_ns = INT64_MAX};
@@ -20,6 +22,14 @@ bool sf_link_spans_init(struct sf_link_spans *l, uint32_t cap, struct sf_arena *
     l->tags = sf_arena_raw(req, (size_t)cap + 1, 16);
     l->threads = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->threads), 16);
     return l->spans && l->origins && l->services && l->profiles && l->tags && l->threads;
+}
+
+bool sf_link_spans_with_calls(struct sf_link_spans *l)
+{
+    l->figures = sf_arena_raw(l->req, ((size_t)l->cap + 1) * sizeof(*l->figures), 16);
+    l->is_call = sf_arena_raw(l->req, ((size_t)l->cap + 1) * sizeof(*l->is_call), 16);
+    sf_name_list_init(&l->callees, l->req);
+    return l->figures && l->is_call;
 }
 
 static bool add_process(struct sf_link_spans *l, uint64_t process)
@@ -51,27 +61,62 @@ static bool add_name(struct sf_link_spans *l, sf_str name, bool is_copied, sf_st
     return true;
 }
 
-static void add_span(struct sf_link_spans *l, const struct sf_span *s, uint64_t process,
-                     struct sf_span_thread thread, sf_str service, sf_span_id profile, uint8_t tags,
-                     bool is_bare)
+static struct sf_span_figures unsaid(void)
+{
+    struct sf_span_figures f;
+    for (size_t i = 0; i < SF_SPAN_FIGURES; i++)
+        f.ns[i] = SF_LEDGER_UNSAID;
+    return f;
+}
+
+static void add_span(struct sf_link_spans *l, const struct sf_span *s, const struct sf_kept_span *k,
+                     const struct sf_span_figures *figures)
 {
     int64_t start_ns = s->start_ns < INT64_MAX ? (int64_t)s->start_ns : INT64_MAX;
     int64_t end_ns = s->end_ns < INT64_MAX ? (int64_t)s->end_ns : INT64_MAX;
-    if (is_bare)
-        l->spans[l->n] = (struct sf_span){.trace_id = s->trace_id,
-                                          .span_id = s->span_id,
-                                          .parent_id = s->parent_id,
-                                          .start_ns = s->start_ns,
-                                          .end_ns = s->end_ns};
-    else
-        l->spans[l->n] = *s;
-    l->origins[l->n] = (struct sf_span_origin){.process = process};
-    l->threads[l->n] = thread;
-    l->profiles[l->n] = profile;
-    l->tags[l->n] = tags;
-    l->services[l->n++] = service;
+    l->spans[l->n] = *s;
+    l->origins[l->n] = (struct sf_span_origin){.process = k->process};
+    l->threads[l->n] = k->thread;
+    l->profiles[l->n] = k->profile;
+    l->tags[l->n] = k->tags;
+    if (l->figures)
+        l->figures[l->n] = figures ? *figures : unsaid();
+    if (l->is_call)
+        l->is_call[l->n] = false;
+    l->services[l->n++] = k->service;
     l->from_ns = start_ns < l->from_ns ? start_ns : l->from_ns;
     l->to_ns = end_ns > l->to_ns ? end_ns : l->to_ns;
+}
+
+/* Without attributes, and with a name only where it tells children apart. */
+static bool add_bare(struct sf_link_spans *l, sf_trace_id trace, const struct sf_kept_span *k,
+                     const struct sf_span_figures *figures)
+{
+    struct sf_span bare = {.trace_id = trace,
+                           .span_id = k->id,
+                           .parent_id = k->parent_id,
+                           .start_ns = k->start_ns,
+                           .end_ns = k->end_ns,
+                           .kind = k->kind,
+                           .status = k->is_error ? SF_STATUS_ERROR : SF_STATUS_UNSET};
+    if (l->is_call && !sf_name_list_add(&l->callees, k->name, MAX_NAMES, &bare.name))
+        return false;
+    add_span(l, &bare, k, figures);
+    return true;
+}
+
+/* A child in another process: times and names, no more. Its process and service take no part in
+ * what is asked of profiles. */
+static bool add_call(struct sf_link_spans *l, sf_trace_id trace, struct sf_kept_span k)
+{
+    int64_t from_ns = l->from_ns, to_ns = l->to_ns;
+    if (!sf_name_list_add(&l->callees, k.service, MAX_NAMES, &k.service) ||
+        !add_bare(l, trace, &k, NULL))
+        return false;
+    l->is_call[l->n - 1] = true;
+    l->from_ns = from_ns;
+    l->to_ns = to_ns;
+    return true;
 }
 
 static bool add_aliases(struct sf_link_spans *l, const struct sf_resource *r, uint64_t process,
@@ -121,9 +166,10 @@ bool sf_link_spans_add(struct sf_link_spans *l, const struct sf_trace *trace)
                         : NULL;
     for (uint32_t i = 0; names && i < b->n_spans; i++) {
         const struct sf_span *s = &b->spans[i];
-        add_span(l, s, processes[s->resource], sf_span_thread_of(s, &b->resources[s->resource]),
-                 names[s->resource], sf_profile_names_given(s),
-                 (uint8_t)sf_span_tags_of(s, &b->resources[s->resource]), false);
+        struct sf_kept_span k = sf_kept_span_of(s, &b->resources[s->resource],
+                                                processes[s->resource]);
+        k.service = names[s->resource];
+        add_span(l, s, &k, NULL);
     }
     return names != NULL;
 }
@@ -143,7 +189,7 @@ bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *tra
     const struct sf_span_batch *b = &trace->spans;
     uint64_t *processes = sf_ran_on_processes(b->resources, b->n_resources, tmp, &l->is_by_service);
     bool *is_kept = sf_arena_new_n(tmp, b->n_resources + 1u, sizeof(*is_kept));
-    uint32_t n = 0;
+    uint32_t n = 0, before = l->n;
     if (!processes || !is_kept)
         return false;
     for (uint32_t i = 0; i < b->n_spans; i++)
@@ -153,15 +199,26 @@ bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *tra
         for (uint32_t k = 0; k < b->n_resources && !is_kept[i]; k++)
             is_kept[i] = is_kept[k] && processes[k] == processes[i];
     for (uint32_t i = 0; i < b->n_spans; i++)
-        n += is_kept[b->spans[i].resource];
+        n += is_kept[b->spans[i].resource] ||
+             (l->is_call && is_asked(asked, n_asked, b->spans[i].parent_id));
     sf_str *names = n <= l->cap - l->n ? take_resources(l, b, processes, is_kept, tmp) : NULL;
     for (uint32_t i = 0; names && i < b->n_spans; i++) {
         const struct sf_span *s = &b->spans[i];
-        if (is_kept[s->resource])
-            add_span(l, s, processes[s->resource], sf_span_thread_of(s, &b->resources[s->resource]),
-                     names[s->resource], sf_profile_names_given(s),
-                     (uint8_t)sf_span_tags_of(s, &b->resources[s->resource]), true);
+        struct sf_kept_span k = sf_kept_span_of(s, &b->resources[s->resource],
+                                                processes[s->resource]);
+        struct sf_span_figures figures;
+        if (l->figures)
+            figures = sf_span_figures_read(s);
+        if (is_kept[s->resource]) {
+            k.service = names[s->resource];
+            if (!add_bare(l, s->trace_id, &k, &figures))
+                names = NULL;
+        } else if (l->is_call && is_asked(asked, n_asked, s->parent_id) &&
+                   !add_call(l, s->trace_id, k)) {
+            names = NULL;
+        }
     }
+    l->n = names ? l->n : before;
     return names != NULL;
 }
 
@@ -182,7 +239,7 @@ bool sf_link_spans_add_kept(struct sf_link_spans *l, const struct sf_link_keep *
     const struct sf_kept_span *spans = &keep->spans[trace->first];
     bool *is_member = sf_arena_new_n(tmp, 2u * trace->n + 1, sizeof(*is_member));
     bool *is_kept = is_member ? is_member + trace->n : NULL;
-    uint32_t n = 0;
+    uint32_t n = 0, before = l->n;
     sf_str name;
     if (!is_member)
         return false;
@@ -193,7 +250,7 @@ bool sf_link_spans_add_kept(struct sf_link_spans *l, const struct sf_link_keep *
         is_kept[i] = i > 0 && spans[i].process == spans[i - 1].process
                          ? is_kept[i - 1]
                          : has_asked(spans, trace->n, is_member, spans[i].process);
-        n += is_kept[i];
+        n += is_kept[i] || (l->is_call && is_asked(asked, n_asked, spans[i].parent_id));
     }
     if (n > l->cap - l->n)
         return false;
@@ -202,14 +259,14 @@ bool sf_link_spans_add_kept(struct sf_link_spans *l, const struct sf_link_keep *
             (!add_name(l, spans[i].service, false, &name) || !add_process(l, spans[i].process)))
             return false;
     for (uint32_t i = 0; i < trace->n; i++) {
-        const struct sf_kept_span *s = &spans[i];
-        struct sf_span bare = {.trace_id = trace->id,
-                               .span_id = s->id,
-                               .parent_id = s->parent_id,
-                               .start_ns = s->start_ns,
-                               .end_ns = s->end_ns};
-        if (is_kept[i])
-            add_span(l, &bare, s->process, s->thread, s->service, s->profile, s->tags, true);
+        const struct sf_span_figures *figures = keep->figures ? &keep->figures[trace->first + i]
+                                                              : NULL;
+        if (is_kept[i] ? !add_bare(l, trace->id, &spans[i], figures)
+                       : l->is_call && is_asked(asked, n_asked, spans[i].parent_id) &&
+                             !add_call(l, trace->id, spans[i])) {
+            l->n = before;
+            return false;
+        }
     }
     l->is_by_service = l->is_by_service || trace->is_by_service;
     return true;
@@ -246,7 +303,8 @@ uint32_t sf_link_spans_of_trace(const struct sf_link_spans *l, sf_trace_id trace
     uint32_t n = 0;
     for (uint32_t i = 0; i < l->n && n < cap; i++) {
         uint32_t k = 0;
-        if (!sf_trace_id_eq(l->spans[i].trace_id, trace) || !sf_str_eq(l->services[i], service))
+        if ((l->is_call && l->is_call[i]) || !sf_trace_id_eq(l->spans[i].trace_id, trace) ||
+            !sf_str_eq(l->services[i], service))
             continue;
         while (k < n && out[k] != l->origins[i].process)
             k++;

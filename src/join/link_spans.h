@@ -18,11 +18,14 @@ struct sf_link_alias { /* a name under which profiles may know a process */
 struct sf_link_spans {
     struct sf_arena *req;
     struct sf_span *spans;
-    struct sf_span_origin *origins; /* beside the spans; threads: when their samples are known */
-    struct sf_span_thread *threads; /* beside the spans: what they say */
-    sf_str *services;               /* beside the spans */
-    sf_span_id *profiles;           /* likewise: sf_profile_names_given */
-    uint8_t *tags;                  /* likewise: enum sf_span_tags */
+    struct sf_span_origin *origins;  /* beside the spans; threads: when their samples are known */
+    struct sf_span_thread *threads;  /* beside the spans: what they say */
+    sf_str *services;                /* beside the spans */
+    sf_span_id *profiles;            /* likewise: sf_profile_names_given */
+    uint8_t *tags;                   /* likewise: enum sf_span_tags */
+    struct sf_span_figures *figures; /* likewise; NULL: nobody asks */
+    bool *is_call; /* likewise: a child in another process, whose samples nobody asks for; NULL:
+                      none is */
     uint32_t n, cap;
     sf_str *names; /* the services, each once */
     uint32_t n_names, cap_names;
@@ -30,12 +33,16 @@ struct sf_link_spans {
     uint32_t n_processes, cap_processes;
     struct sf_link_alias *aliases; /* sorted by name likewise; none of traces that were kept */
     uint32_t n_aliases, cap_aliases;
-    int64_t from_ns, to_ns; /* of all of them together */
+    int64_t from_ns, to_ns;      /* of all of them together */
+    struct sf_name_list callees; /* with_calls: names of children and of services elsewhere */
     bool is_by_service; /* some do not say which process they ran in: they stand for the service */
 };
 
 /* Room for `cap` spans in `req`. False: it is full. */
 bool sf_link_spans_init(struct sf_link_spans *l, uint32_t cap, struct sf_arena *req);
+/* Before the first is added: of a set of spans their children in other processes are kept too, and
+ * the names of children and the figures that spans carry. False: no room. */
+bool sf_link_spans_with_calls(struct sf_link_spans *l);
 /* All spans of the trace; strings are borrowed from it. False: no room. */
 bool sf_link_spans_add(struct sf_link_spans *l, const struct sf_trace *trace);
 /* All of one trace out of the store, and who is whose parent. In q->req. */

@@ -29,6 +29,79 @@ static void write_side(struct sf_json_writer *w, const char *key,
     sf_json_write_object_end(w);
 }
 
+static void write_bool(struct sf_json_writer *w, const char *key, bool v)
+{
+    sf_json_write_key(w, sf_str_from(key));
+    sf_json_write_bool(w, v);
+}
+
+/* Members of the object at hand. Without bounds too few spans have it. */
+static void write_row(struct sf_json_writer *w, const struct sf_comparison_row *r)
+{
+    write_f64(w, "left", r->left);
+    write_f64(w, "right", r->right);
+    write_f64(w, "delta", r->delta);
+    if (isfinite(r->low) && isfinite(r->high)) {
+        write_f64(w, "low", r->low);
+        write_f64(w, "high", r->high);
+    }
+    sf_json_write_key_u64(w, SF_STR("leftSpans"), r->n_left);
+    sf_json_write_key_u64(w, SF_STR("rightSpans"), r->n_right);
+    write_bool(w, "isSignificant", r->is_significant);
+}
+
+static void write_functions(struct sf_json_writer *w, const struct sf_comparison_row *rows,
+                            uint32_t n)
+{
+    sf_json_write_key(w, SF_STR("functions"));
+    sf_json_write_array(w);
+    for (uint32_t i = 0; i < n; i++) {
+        sf_json_write_object(w);
+        sf_json_write_key_str(w, SF_STR("function"), rows[i].function);
+        write_row(w, &rows[i]);
+        sf_json_write_object_end(w);
+    }
+    sf_json_write_array_end(w);
+}
+
+static void write_part(struct sf_json_writer *w, const struct sf_comparison_time *t,
+                       const struct sf_comparison_part *p)
+{
+    sf_json_write_object(w);
+    sf_json_write_key_str(w, SF_STR("part"), sf_str_from(p->name));
+    sf_json_write_key_str(w, SF_STR("words"), sf_str_from(p->words));
+    write_row(w, &p->row);
+    write_f64(w, "share", t->duration.delta != 0 ? p->row.delta / t->duration.delta : 0);
+    write_bool(w, "isEstimate", p->is_estimate);
+    write_functions(w, p->items, p->n_items);
+    sf_json_write_key_u64(w, SF_STR("moreFunctions"), p->n_more);
+    write_f64(w, "restLeft", p->rest_left);
+    write_f64(w, "restRight", p->rest_right);
+    sf_json_write_object_end(w);
+}
+
+static void write_time(struct sf_json_writer *w, const struct sf_comparison_time *t)
+{
+    sf_json_write_key(w, SF_STR("time"));
+    sf_json_write_object(w);
+    sf_json_write_key_str(w, SF_STR("summary"), t->summary);
+    sf_json_write_key_u64(w, SF_STR("leftSpans"), t->n_left);
+    sf_json_write_key_u64(w, SF_STR("rightSpans"), t->n_right);
+    sf_json_write_key_u64(w, SF_STR("samples"), t->n_samples);
+    write_f64(w, "confidence", 0.95);
+    sf_json_write_key(w, SF_STR("duration"));
+    sf_json_write_object(w);
+    write_row(w, &t->duration);
+    sf_json_write_object_end(w);
+    sf_json_write_key(w, SF_STR("parts"));
+    sf_json_write_array(w);
+    for (uint32_t i = 0; i < t->n_parts; i++)
+        write_part(w, t, &t->parts[i]);
+    sf_json_write_array_end(w);
+    sf_json_write_key_str(w, SF_STR("reason"), t->reason);
+    sf_json_write_object_end(w);
+}
+
 void sf_comparison_json(const struct sf_comparison *c, struct sf_buf *out)
 {
     struct sf_json_writer w = sf_json_writer_init(out);
@@ -38,47 +111,36 @@ void sf_comparison_json(const struct sf_comparison *c, struct sf_buf *out)
     write_side(&w, "left", &c->left);
     write_side(&w, "right", &c->right);
     sf_json_write_key_u64(&w, SF_STR("significant"), c->n_significant);
-    sf_json_write_key(&w, SF_STR("isSample"));
-    sf_json_write_bool(&w, c->is_sample);
+    write_bool(&w, "isSample", c->is_sample);
     sf_json_write_key_str(&w, SF_STR("note"), c->note);
     sf_json_write_key_str(&w, SF_STR("reason"), c->reason);
-    sf_json_write_key(&w, SF_STR("functions"));
-    sf_json_write_array(&w);
-    for (uint32_t i = 0; i < c->n_rows; i++) {
-        const struct sf_comparison_row *r = &c->rows[i];
-        sf_json_write_object(&w);
-        sf_json_write_key_str(&w, SF_STR("function"), r->function);
-        write_f64(&w, "left", r->left);
-        write_f64(&w, "right", r->right);
-        write_f64(&w, "delta", r->delta);
-        if (isfinite(r->low) && isfinite(r->high)) {
-            write_f64(&w, "low", r->low);
-            write_f64(&w, "high", r->high);
-        }
-        sf_json_write_key_u64(&w, SF_STR("leftSpans"), r->n_left);
-        sf_json_write_key_u64(&w, SF_STR("rightSpans"), r->n_right);
-        sf_json_write_key(&w, SF_STR("isSignificant"));
-        sf_json_write_bool(&w, r->is_significant);
-        sf_json_write_object_end(&w);
-    }
-    sf_json_write_array_end(&w);
+    write_functions(&w, c->rows, c->n_rows);
+    write_time(&w, &c->time);
     sf_json_write_object_end(&w);
 }
 
 /* ---- text ---- */
 
-enum { NAME = 34, NUMBER = 11, MAX_ROWS = 20 };
+enum { NAME = 34, NUMBER = 11, MAX_ROWS = 20, PART_ROWS = 5 };
 
-static void add_amount(struct sf_buf *out, double value, sf_str unit, bool has_sign)
+static void add_cell(struct sf_buf *out, struct sf_buf *cell)
+{
+    size_t width = sf_utf8_width(sf_buf_str(cell));
+    sf_units_pad(out, width < NUMBER ? NUMBER - width : 1);
+    sf_buf_add_str(out, sf_buf_str(cell));
+    sf_buf_done(cell);
+}
+
+/* `sign` is '+' for differences, '~' for estimates, 0 for all else. */
+static void add_amount(struct sf_buf *out, double value, sf_str unit, char sign)
 {
     struct sf_buf cell = {.max = 256};
-    if (has_sign)
+    if (sign == '~')
+        sf_buf_add_u8(&cell, '~');
+    if (sign == '+' || value < 0)
         sf_buf_add_u8(&cell, value < 0 ? '-' : '+');
-    sf_units_amount(&cell, llround(has_sign ? fabs(value) : value), unit);
-    size_t width = sf_utf8_width(sf_buf_str(&cell));
-    sf_units_pad(out, width < NUMBER ? NUMBER - width : 1);
-    sf_buf_add_str(out, sf_buf_str(&cell));
-    sf_buf_done(&cell);
+    sf_units_amount(&cell, llround(fabs(value)), unit);
+    add_cell(out, &cell);
 }
 
 static void add_side(struct sf_buf *out, const char *name, const struct sf_comparison *c,
@@ -86,46 +148,102 @@ static void add_side(struct sf_buf *out, const char *name, const struct sf_compa
 {
     sf_buf_print(out, "%-6s %llu spans", name, (unsigned long long)s->n_spans);
     if (s->n_found > s->n_spans)
-        sf_buf_print(out, " of %s%llu", s->is_estimate ? "about " : "",
-                     (unsigned long long)s->n_found);
+        sf_buf_print(out, " of %s%llu", s->is_estimate ? "~" : "", (unsigned long long)s->n_found);
     sf_buf_print(out, " (%llu with samples), mean ", (unsigned long long)s->n_sampled);
     sf_units_duration(out, (uint64_t)llround(s->mean_duration_ns));
-    sf_buf_add_str(out, SF_STR(", "));
-    sf_units_amount(out, llround(s->mean_value), c->unit);
-    sf_buf_add_str(out, SF_STR(" sampled: "));
+    if (c->type.len > 0) {
+        sf_buf_add_str(out, SF_STR(", "));
+        sf_units_amount(out, llround(s->mean_value), c->unit);
+        sf_buf_add_str(out, SF_STR(" sampled"));
+    }
+    sf_buf_add_str(out, SF_STR(": "));
     sf_units_text(out, s->words, 120);
     sf_buf_add_u8(out, '\n');
 }
 
-void sf_comparison_text(const struct sf_comparison *c, struct sf_buf *out)
+static void add_header(struct sf_buf *out, const char *title)
 {
-    add_side(out, "left", c, &c->left);
-    add_side(out, "right", c, &c->right);
-    for (uint32_t i = 0; i < c->n_rows && i < MAX_ROWS; i++) {
-        const struct sf_comparison_row *r = &c->rows[i];
-        if (i == 0)
-            sf_buf_print(out, "\n%-*s%*s%*s%*s%*s%*s\n", NAME, "per span", NUMBER, "left", NUMBER,
-                         "right", NUMBER, "difference", NUMBER, "at least", NUMBER, "at most");
-        size_t width = sf_units_text(out, r->function, NAME - 1);
-        sf_units_pad(out, NAME - width);
-        add_amount(out, r->left, c->unit, false);
-        add_amount(out, r->right, c->unit, false);
-        add_amount(out, r->delta, c->unit, true);
-        bool has_bounds = isfinite(r->low) && isfinite(r->high);
-        if (has_bounds) {
-            add_amount(out, r->low, c->unit, true);
-            add_amount(out, r->high, c->unit, true);
-        }
-        sf_buf_add_str(out, r->is_significant ? SF_STR("\n")
-                            : has_bounds      ? SF_STR("  not significant\n")
-                                              : SF_STR("  too few spans to tell\n"));
+    sf_buf_print(out, "\n%-*s%*s%*s%*s%*s%*s\n", NAME, title, NUMBER, "left", NUMBER, "right",
+                 NUMBER, "difference", NUMBER, "at least", NUMBER, "at most");
+}
+
+static void add_row(struct sf_buf *out, size_t indent, sf_str name,
+                    const struct sf_comparison_row *r, sf_str unit, bool is_estimate)
+{
+    bool has_bounds = isfinite(r->low) && isfinite(r->high);
+    sf_units_pad(out, indent);
+    size_t width = sf_units_text(out, name, NAME - 1 - indent) + indent;
+    sf_units_pad(out, NAME - width);
+    add_amount(out, r->left, unit, is_estimate ? '~' : 0);
+    add_amount(out, r->right, unit, is_estimate ? '~' : 0);
+    add_amount(out, r->delta, unit, '+');
+    if (has_bounds) {
+        add_amount(out, r->low, unit, '+');
+        add_amount(out, r->high, unit, '+');
     }
+    sf_buf_add_str(out, r->is_significant ? SF_STR("\n")
+                        : has_bounds      ? SF_STR("  not significant\n")
+                                          : SF_STR("  too few spans to tell\n"));
+}
+
+static void add_part(struct sf_buf *out, const struct sf_comparison_part *p, sf_str unit)
+{
+    uint32_t n = p->n_items < PART_ROWS ? p->n_items : PART_ROWS;
+    uint32_t n_more = p->n_items - n + p->n_more;
+    add_row(out, 2, sf_str_from(p->words), &p->row, unit, p->is_estimate);
+    for (uint32_t i = 0; i < n; i++)
+        add_row(out, 4, p->items[i].function, &p->items[i], unit, p->is_estimate);
+    if (n_more > 0)
+        sf_buf_print(out, "    ... and %u more\n", n_more);
+}
+
+static void add_prose(struct sf_buf *out, sf_str text)
+{
+    if (text.len == 0)
+        return;
+    sf_units_prose(out, text, 0, 0);
+    sf_buf_add_u8(out, '\n');
+}
+
+static void add_time(struct sf_buf *out, const struct sf_comparison *c)
+{
+    const struct sf_comparison_time *t = &c->time;
+    sf_str unit = SF_STR("nanoseconds");
+    if (t->n_parts > 0) {
+        add_header(out, "time per span");
+        add_row(out, 0, SF_STR("duration"), &t->duration, unit, false);
+        for (uint32_t i = 0; i < t->n_parts; i++)
+            add_part(out, &t->parts[i], unit);
+    }
+    if (t->n_left < c->left.n_spans || t->n_right < c->right.n_spans)
+        sf_buf_print(out, "parts of the duration: of %llu spans on the left, %llu on the right\n",
+                     (unsigned long long)t->n_left, (unsigned long long)t->n_right);
+    add_prose(out, t->reason);
+}
+
+static void add_functions(struct sf_buf *out, const struct sf_comparison *c)
+{
+    struct sf_buf title = {.max = 256};
+    sf_buf_print(&title, "%.*s per span", SF_STR_ARG(sf_str_part(c->type, 0, NAME - 10)));
+    sf_buf_add_u8(&title, 0);
+    for (uint32_t i = 0; i < c->n_rows && i < MAX_ROWS; i++) {
+        if (i == 0)
+            add_header(out, (const char *)title.p);
+        add_row(out, 0, c->rows[i].function, &c->rows[i], c->unit, false);
+    }
+    sf_buf_done(&title);
     if (c->n_rows > MAX_ROWS)
         sf_buf_print(out, "... and %u more; --output json has all\n", c->n_rows - MAX_ROWS);
+}
+
+void sf_comparison_text(const struct sf_comparison *c, struct sf_buf *out)
+{
+    add_prose(out, c->time.summary);
+    add_side(out, "left", c, &c->left);
+    add_side(out, "right", c, &c->right);
+    add_time(out, c);
+    add_functions(out, c);
     if (c->note.len)
         sf_buf_print(out, "%.*s\n", SF_STR_ARG(c->note));
-    if (c->reason.len > 0) {
-        sf_units_prose(out, c->reason, 0, 0);
-        sf_buf_add_u8(out, '\n');
-    }
+    add_prose(out, c->reason);
 }

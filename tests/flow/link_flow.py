@@ -280,6 +280,18 @@ def wait_for(service, n):
     raise AssertionError(f"{service}: {n} traces never came")
 
 
+def check_parts(answer):
+    """The parts are the whole duration, on both sides, and so are their differences."""
+    time_ = answer["time"]
+    for side in ("left", "right"):
+        assert time_[f"{side}Spans"] == answer[side]["spans"], time_
+        mean = answer[side]["meanDurationNs"]
+        assert abs(sum(p[side] for p in time_["parts"]) - mean) < 1e-6 * mean, (side, time_)
+        assert all(p[side] > -1 for p in time_["parts"]), (side, time_)
+        assert abs(time_["duration"][side] - mean) < 1e-6 * mean, (side, time_)
+    assert abs(sum(p["delta"] for p in time_["parts"]) - time_["duration"]["delta"]) < 10, time_
+
+
 def test_slow_spans_are_told_from_fast_ones():
     crowd("cohort", 90, False)
     crowd("cohort", 10, True)
@@ -291,6 +303,10 @@ def test_slow_spans_are_told_from_fast_ones():
     assert first["function"] == "applyLegacyTax" and first["isSignificant"], answer
     assert first["leftSpans"] == 0 and first["rightSpans"] == 10
     assert 180 * MS < first["delta"] < 190 * MS and first["low"] < first["delta"] < first["high"]
+    check_parts(answer)
+    part = answer["time"]["parts"][0]
+    assert part["part"] == "cpu" and part["isSignificant"] and not part["isEstimate"], answer["time"]
+    assert part["functions"][0]["function"] == "applyLegacyTax" and part["functions"][0]["isSignificant"], part
     others = [f for f in answer["functions"] if f["function"] == "tax"]
     assert not others[0]["isSignificant"], others
     code, out, err = run("compare", "--slow-vs-fast", '{ resource.service.name = "cohort" }', "--split", "p90")
@@ -304,7 +320,8 @@ def test_equal_sets_are_not_told_apart():
     wait_for("twins2", 60)
     left, right = (urllib.parse.quote('{ resource.service.name = "%s" }' % s) for s in ("twins", "twins2"))
     answer = server.json(f"/api/v1/compare?left={left}&right={right}")
-    assert answer["significant"] == 0 and answer["reason"] == "no difference is significant", answer
+    assert answer["significant"] == 0 and answer["reason"] == "no function of this type differs significantly", answer
+    check_parts(answer)
     for path, words in (("q=%7B", "TraceQL"), ("left=%7B%7D", "two queries"), ("q=%7B%7D&split=95", "quantile"),
                         ("", "two queries")):
         answer = server.get("/api/v1/compare?" + path)
@@ -322,12 +339,22 @@ def test_sides_with_nothing_are_named():
                          (f"left={none}&right={some}", "no spans match on the left: nothing to compare with"),
                          (f"q={some}&split=errors", "no spans match on the right: nothing to compare"),
                          (f"q={some}&by=span.nothing&left=a&right=b", "no spans match in this time: nothing to compare"),
-                         (f"left={some}&right={bare}", "no span on the right has samples: nothing to compare"),
-                         (f"q={bare}", "none of these spans' services sent profiles around this time")):
+                         (f"left={some}&right={bare}", "no span on the right has samples: no functions to compare"),
+                         (f"q={bare}", "none of these spans' services sent profiles around this time: no functions to compare")):
         answer = server.json("/api/v1/compare?" + path)
         assert answer["reason"] == reason, (path, answer["reason"])
         # Everything differs from nothing: no list of that.
         assert answer["functions"] == [] and answer["significant"] == 0, (path, answer["functions"])
+    # Durations compare without any profile, and the answer says that there is none.
+    answer = server.json(f"/api/v1/compare?left={some}&right={bare}")
+    check_parts(answer)
+    answer = server.json(f"/api/v1/compare?split=p50&q={bare}")
+    check_parts(answer)
+    assert [p["part"] for p in answer["time"]["parts"]] == ["unknown"], answer["time"]
+    assert answer["time"]["reason"].startswith("no profiles of time from these spans' services"), answer["time"]["reason"]
+    code, out, err = run("compare", "--slow-vs-fast", '{ resource.service.name = "unprofiled" }', "--split", "p50")
+    text = " ".join(out.split())
+    assert code == 0 and "no profiles of time" in text and "differ" in text and "duration" in text, (code, out, err)
     code, out, err = run("compare", "--slow-vs-fast", '{ name = "nobody" }')
     assert code == 0 and "no spans match" in out and "0 ms" not in out, (code, out, err)
     code, out, err = run("top", "--q", '{ name = "nobody" }')
@@ -344,10 +371,15 @@ def test_slow_spans_that_only_wait_are_told_apart_from_those_that_work():
     send("waits", stacks)
     wait_for("waits", 80)
     answer = server.json("/api/v1/compare?split=p75&q=" + urllib.parse.quote('{ resource.service.name = "waits" }'))
-    assert answer["significant"] == 0 and answer["reason"].startswith("no difference is significant: right spans take 280 ms"), answer
-    assert "spanflame ledger" in answer["reason"], answer["reason"]
+    assert answer["significant"] == 0, answer
+    # Nothing of the difference is on the CPU, and none of it is said to be.
+    check_parts(answer)
+    assert answer["time"]["summary"].startswith("right spans take 280 ms more (95 % interval "), answer["time"]["summary"]
+    first = answer["time"]["parts"][0]
+    assert first["part"] == "unknown" and first["isSignificant"] and first["share"] > 0.9, answer["time"]
+    assert "Wall clock or off-CPU profiles" in answer["time"]["reason"], answer["time"]["reason"]
     code, out, err = run("compare", "--slow-vs-fast", '{ resource.service.name = "waits" }', "--split", "p75")
-    assert code == 0 and "at least" in out and "They may wait" in " ".join(out.split()), (code, out, err)
+    assert code == 0 and "at least" in out and "unknown +28" in " ".join(out.split()), (code, out, err)
 
 
 def test_a_query_is_one_flame_graph_per_span():

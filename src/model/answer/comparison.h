@@ -6,25 +6,49 @@ struct sf_comparison_side {
     sf_str words;       /* "duration < p95 (12 ms)", or the query */
     uint64_t n_found;   /* spans the query found */
     bool is_estimate;   /* n_found is: there were too many to count */
-    uint64_t n_spans;   /* looked at: the rest was left out, evenly */
+    uint64_t n_spans;   /* compared: the rest was left out, evenly */
     uint64_t n_sampled; /* of those, with samples */
     double mean_duration_ns;
     double mean_value; /* per span, in the profile's unit */
 };
 
 struct sf_comparison_row {
-    sf_str function;
+    sf_str function;                      /* or a child span, or nothing */
     double left, right, delta, low, high; /* per span */
     uint32_t n_left, n_right;             /* spans that have it */
     bool is_significant;
 };
 
+enum { SF_COMPARISON_PARTS = 16, SF_COMPARISON_ITEMS = 50 };
+
+struct sf_comparison_part { /* of the duration */
+    const char *name;       /* "run_queue" */
+    const char *words;      /* "waiting for a CPU" */
+    struct sf_comparison_row row;
+    bool is_estimate; /* of some spans it is made of samples that name neither span nor thread */
+    const struct sf_comparison_row *items; /* functions, or child spans; ordered as rows are */
+    uint32_t n_items;                      /* at most SF_COMPARISON_ITEMS */
+    uint32_t n_more;                       /* that were left out */
+    double rest_left, rest_right;          /* of the part, with no function or child */
+};
+
+struct sf_comparison_time {   /* the whole duration */
+    uint64_t n_left, n_right; /* spans it is made of */
+    struct sf_comparison_row duration;
+    struct sf_comparison_part parts[SF_COMPARISON_PARTS]; /* sum: duration; by size of difference */
+    uint32_t n_parts;
+    uint64_t n_samples; /* in the parts */
+    sf_str summary;     /* the difference in one sentence; empty: nothing to compare */
+    sf_str reason;      /* why much is unknown, or why there are no parts; empty: well */
+};
+
 struct sf_comparison {
     sf_str type, unit;
     struct sf_comparison_side left, right;
+    struct sf_comparison_time time;
     const struct sf_comparison_row *rows; /* significant first, then by size of the difference */
     uint32_t n_rows, n_significant;
-    bool is_sample; /* not all that match were looked at, on a side or both */
+    bool is_sample; /* not all that match were compared, on a side or both */
     sf_str note;    /* what was left out; empty: nothing */
     sf_str reason;  /* why nothing can be said; empty: well */
 };

@@ -219,8 +219,7 @@ export interface CompareSide {
   meanDurationNs: number;
   meanValue: number;
 }
-export interface ComparedFunction {
-  function: string;
+export interface ComparedFigure {
   left: number;
   right: number;
   delta: number;
@@ -229,6 +228,23 @@ export interface ComparedFunction {
   leftSpans: number;
   rightSpans: number;
   isSignificant: boolean;
+}
+export interface ComparedFunction extends ComparedFigure {
+  function: string;
+}
+export interface ComparedPart extends ComparedFigure {
+  part: string;
+  words: string;
+  share: number;
+  isEstimate: boolean;
+  functions: ComparedFunction[];
+  moreFunctions: number;
+}
+export interface ComparedTime {
+  summary: string;
+  duration: ComparedFigure;
+  parts: ComparedPart[];
+  reason: string;
 }
 export interface Comparison {
   type: string;
@@ -239,6 +255,7 @@ export interface Comparison {
   note: string;
   reason: string;
   functions: ComparedFunction[];
+  time: ComparedTime;
 }
 
 export interface Finding {

@@ -47,7 +47,8 @@ export function SortTable<T>(props: {
       return x < y ? -sign : x > y ? sign : 0;
     });
   }, [props.rows, props.columns, sort]);
-  const max = props.max ?? 500;
+  const [isWhole, setWhole] = useState(false);
+  const max = isWhole ? sorted.length : (props.max ?? 500);
   return (
     <>
       <table aria-label={props.label}>
@@ -88,7 +89,14 @@ export function SortTable<T>(props: {
           ))}
         </tbody>
       </table>
-      {sorted.length > max && <p class="note">The first {max} of {sorted.length} rows.</p>}
+      {sorted.length > max && (
+        <p class="note">
+          The first {max} of {sorted.length} rows.{" "}
+          <button type="button" class="plain" onClick={() => setWhole(true)}>
+            Show all
+          </button>
+        </p>
+      )}
     </>
   );
 }

@@ -14,6 +14,7 @@ import { AskedFrame } from "../parts/states";
 import { asked, type Range } from "../state/range";
 import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
+import { TimeParts } from "./compare_time";
 
 interface Cohort {
   spans: number;
@@ -36,7 +37,7 @@ function Side(props: { title: string; side: CompareSide; unit: string }) {
       <dl class="facts">
         <dt>spans</dt>
         <dd>
-          {count(side.spans)} <span class="faint">of {side.isFoundEstimate ? "about " : ""}
+          {count(side.spans)} <span class="faint">of {side.isFoundEstimate ? "~" : ""}
             {count(side.found)} found, {count(side.sampledSpans)} with samples</span>
         </dd>
         <dt>duration</dt>
@@ -46,6 +47,10 @@ function Side(props: { title: string; side: CompareSide; unit: string }) {
       </dl>
     </div>
   );
+}
+
+function capital(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 function columns(unit: string): Column<ComparedFunction>[] {
@@ -60,16 +65,8 @@ function columns(unit: string): Column<ComparedFunction>[] {
       isNumber: true,
       cell: (f) => (f.low === undefined || f.high === undefined ? <span class="faint">too few spans</span> : `${value(f.low, unit)} to ${value(f.high, unit)}`),
     },
-    { key: "sure", title: "", cell: (f) => (f.isSignificant ? <span class="tag">significant</span> : <span class="faint">may be chance</span>) },
+    { key: "sure", title: "", cell: (f) => (f.isSignificant ? <span class="tag">significant</span> : <span class="faint">not significant</span>) },
   ];
-}
-
-function sentence(c: Comparison): string {
-  const first = c.functions.find((f) => f.isSignificant && f.delta > 0);
-  if (!first) return "Nothing differs by more than chance.";
-  const more = c.right.meanValue - c.left.meanValue;
-  const share = more > 0 ? Math.min(1, first.delta / more) : 0;
-  return `${visible(first.function)} takes ${value(first.delta, c.unit)} more per span${share > 0 ? `: ${String(Math.round(share * 100))} % of the difference` : ""}.`;
 }
 
 /** Two cohorts over one another. */
@@ -147,16 +144,18 @@ export function Compare(props: { range: Range }) {
         <AskedFrame asked={answer}>
           {(c) => (
             <>
-              <p class="answer">{sentence(c)}</p>
+              {c.time.summary !== "" && <p class="answer">{visible(capital(c.time.summary))}.</p>}
               {c.note !== "" && <p class="note">{visible(c.note)}</p>}
               {c.reason !== "" && <p class="note warn">{visible(c.reason)}</p>}
               <div class="cards">
                 <Side title="Baseline" side={c.left} unit={c.unit} />
                 <Side title="Comparison" side={c.right} unit={c.unit} />
               </div>
-              <div class="panel table-part">
+              <TimeParts time={c.time} />
+              {c.functions.length > 0 && <div class="panel table-part">
+                <h2>{c.type === "" ? "Functions" : `Functions by ${visible(c.type.split(":")[1] ?? c.type)}`}</h2>
                 <SortTable label="Functions that differ" columns={columns(c.unit)} rows={c.functions} rowKey={(f) => f.function} max={50} stateKey="sort" />
-              </div>
+              </div>}
               {sides && (
                 <div class="panel graph-part">
                   <DiffGraph left={sides.left} right={sides.right} range={props.range} type={url["type"]} />

@@ -1,0 +1,228 @@
+/* set_breakdown.c - where the time of each span of a set went, part by part and by what code. */
+#include "join/set_breakdown.h"
+
+#include "base/buf.h"
+#include "base/list.h"
+#include "flame/batch_tree.h"
+#include "flame/tree_builder.h"
+#include "join/name_list.h"
+#include "join/time_samples.h"
+#include "link/frame_functions.h"
+
+enum { MAX_CHILD_NAMES = 4096 };
+#define MAX_STACKS ((size_t)64 << 20) /* of tables while trees of several types are joined */
+
+struct work {
+    struct sf_store *store;
+    struct sf_link_gathered *g;
+    const struct sf_set_span *spans;
+    struct sf_query_ctx *q;
+    struct sf_link_set *first; /* of the first type: its tree has all spans */
+    uint32_t *members;         /* places in the tree, or SF_NOBODY */
+    bool *is_wanted;           /* by place */
+    struct sf_time_samples times;
+    struct sf_tree_builder builder;
+    struct sf_tree stacks;
+    struct sf_frame_functions functions;
+    uint32_t *child_items; /* by place */
+    double *sums;          /* by part and item, of the span at hand */
+    uint32_t *touched;     /* those that are not 0 */
+    struct sf_set_breakdown out;
+};
+
+/* ---- what is known of all of them ---- */
+
+static bool find_members(struct work *w)
+{
+    const struct sf_span_tree *t = &w->first->tree;
+    w->members = sf_arena_new_n(w->q->req, w->g->n_read + 1u, sizeof(*w->members));
+    w->is_wanted = sf_arena_new_n(w->q->req, t->n_spans + 1u, sizeof(*w->is_wanted));
+    if (!w->members || !w->is_wanted)
+        return false;
+    for (uint32_t i = 0; i < w->g->n_read; i++) {
+        w->members[i] = sf_span_tree_find(t, w->spans[i].trace, w->spans[i].id);
+        if (w->members[i] != SF_NOBODY)
+            w->is_wanted[w->members[i]] = true;
+    }
+    return true;
+}
+
+static enum sf_err add_type(struct work *w, sf_str type, sf_str chosen, struct sf_why *why)
+{
+    enum sf_time_kind kind = sf_time_kind_of(type);
+    struct sf_link_set *set = w->first;
+    if (kind == SF_TIME_NONE)
+        return SF_OK;
+    w->out.n_types++;
+    if (!sf_str_eq(type, chosen)) {
+        set = sf_arena_new(w->q->req, sizeof(*set));
+        if (!set)
+            return sf_no_room(why, "the query");
+        enum sf_err err = sf_link_set_load_gathered(w->store, w->g, type, w->q, set, why);
+        if (err)
+            return err;
+    }
+    return sf_time_samples_add(&w->times, set, kind, w->is_wanted, why);
+}
+
+static enum sf_err load(struct work *w, struct sf_why *why)
+{
+    sf_str chosen = SF_STR_NONE;
+    w->first = sf_arena_new(w->q->req, sizeof(*w->first));
+    if (!w->first)
+        return sf_no_room(why, "the query");
+    enum sf_err err = sf_link_set_load_gathered(w->store, w->g, SF_STR_NONE, w->q, w->first, why);
+    if (err)
+        return err;
+    if (!find_members(w) ||
+        (w->first->n_types > 0 && !sf_profile_type_print(&w->first->type, w->q->req, &chosen)))
+        return sf_no_room(why, "the query");
+    for (uint32_t i = 0; !err && i < w->first->n_types; i++)
+        err = add_type(w, w->first->types[i], chosen, why);
+    if (!err)
+        err = sf_tree_builder_take(&w->builder, SF_STR("nanoseconds"), &w->stacks, why);
+    return err ? err : sf_frame_functions_make(&w->stacks, w->q->req, &w->functions, why);
+}
+
+/* ---- names ---- */
+
+/* A child here by its name, one elsewhere with its service. */
+static bool name_children(struct work *w, struct sf_name_list *names, struct sf_buf *text)
+{
+    const struct sf_link_set *set = w->first;
+    for (uint32_t i = 0; i < set->tree.n_spans; i++) {
+        uint32_t parent = set->tree.places[i].parent;
+        w->child_items[i] = SF_NOBODY;
+        if (parent == SF_NOBODY || !w->is_wanted[parent] || set->spans[i].name.len == 0)
+            continue;
+        sf_buf_reset(text);
+        if (!sf_span_tree_is_local(&set->tree, i, parent) && set->services[i].len > 0)
+            sf_buf_print(text, "%.*s: ", SF_STR_ARG(set->services[i]));
+        sf_buf_add_str(text, set->spans[i].name);
+        if (!sf_buf_ok(text) ||
+            !sf_name_list_place(names, sf_buf_str(text), MAX_CHILD_NAMES, &w->child_items[i]))
+            return false;
+        if (w->child_items[i] != SF_NOBODY)
+            w->child_items[i] += w->functions.n;
+    }
+    return true;
+}
+
+static bool name_items(struct work *w)
+{
+    struct sf_name_list names;
+    struct sf_buf text = {0};
+    sf_name_list_init(&names, w->q->req);
+    w->child_items = sf_arena_new_n(w->q->req, w->first->tree.n_spans + 1u,
+                                    sizeof(*w->child_items));
+    bool is_ok = w->child_items && name_children(w, &names, &text);
+    sf_buf_done(&text);
+    if (!is_ok)
+        return false;
+    w->out.n_items = w->functions.n + names.n;
+    w->out.items = sf_arena_new_n(w->q->req, w->out.n_items + 1u, sizeof(*w->out.items));
+    size_t n = (size_t)w->out.n_items * SF_PARTS;
+    w->sums = sf_arena_new_n(w->q->req, n + 1, sizeof(*w->sums));
+    w->touched = sf_arena_new_n(w->q->req, n + 1, sizeof(*w->touched));
+    if (!w->out.items || !w->sums || !w->touched)
+        return false;
+    for (uint32_t i = 0; i < w->functions.n; i++)
+        w->out.items[i] = w->functions.names[i];
+    for (uint32_t i = 0; i < names.n; i++)
+        w->out.items[w->functions.n + i] = names.names[i];
+    return true;
+}
+
+/* ---- span by span ---- */
+
+static bool add_costs(struct work *w, uint32_t span, const struct sf_ledger_cost *costs, uint32_t n)
+{
+    uint32_t n_touched = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = costs[i].part * w->out.n_items + costs[i].item;
+        if (w->sums[at] == 0)
+            w->touched[n_touched++] = at;
+        w->sums[at] += costs[i].ns;
+    }
+    for (uint32_t i = 0; i < n_touched; i++) {
+        uint32_t at = w->touched[i];
+        if (!sf_list_room_in(w->q->req, &w->out.costs, w->out.n_costs, &w->out.cap_costs, 1024))
+            return false;
+        w->out.costs[w->out.n_costs++] = (struct sf_set_breakdown_cost){
+            span, at / w->out.n_items, at % w->out.n_items, w->sums[at]};
+        w->sums[at] = 0;
+    }
+    return true;
+}
+
+static const uint32_t *items_of(const struct work *w, struct sf_arena *tmp)
+{
+    uint32_t *items = sf_arena_new_n(tmp, w->times.n + 1u, sizeof(*items));
+    for (uint32_t i = 0; items && i < w->times.n; i++) {
+        uint32_t node = w->times.origins[i].node;
+        items[i] = node == 0 ? SF_NOBODY : w->functions.of[w->stacks.nodes[node].frame];
+    }
+    return items;
+}
+
+static enum sf_err divide(struct work *w, uint32_t i, struct sf_arena tmp, struct sf_why *why)
+{
+    const struct sf_span_tree *tree = &w->first->tree;
+    uint32_t span = w->members[i];
+    struct sf_ledger ledger;
+    w->out.parts[i].ns[SF_PART_UNKNOWN] = (double)w->spans[i].duration_ns;
+    if (span == SF_NOBODY)
+        return SF_OK;
+    enum sf_err err = sf_time_samples_of(&w->times, span, why);
+    if (err)
+        return err;
+    uint32_t n_children = tree->first[span + 1] - tree->first[span];
+    struct sf_ledger_exact exact = sf_span_figures_of(w->first, span);
+    struct sf_ledger_cost *costs = sf_arena_new_n(&tmp, (size_t)w->times.n + n_children + 1,
+                                                  sizeof(*costs));
+    const uint32_t *items = items_of(w, &tmp);
+    if (!costs || !items)
+        return sf_no_room(why, "the query");
+    err = sf_ledger_make(tree, span, w->times.samples, w->times.n, &exact, &tmp, &ledger, why);
+    if (err)
+        return err;
+    struct sf_ledger_costs_input in = {.spans = tree,
+                                       .span = span,
+                                       .ledger = &ledger,
+                                       .samples = w->times.samples,
+                                       .items = items,
+                                       .n_samples = w->times.n,
+                                       .child_items = w->child_items};
+    sf_ledger_costs_parts(&ledger, &w->out.parts[i]);
+    for (int part = 0; part < SF_PARTS; part++)
+        if (ledger.sources[part] == SF_SOURCE_ESTIMATE)
+            w->out.estimates[i] |= (uint16_t)(1u << part);
+    w->out.n_samples += ledger.n_samples;
+    return add_costs(w, i, costs, sf_ledger_costs_items(&in, costs)) ? SF_OK
+                                                                     : sf_no_room(why, "the query");
+}
+
+enum sf_err sf_set_breakdown_make(struct sf_store *store, struct sf_link_gathered *g,
+                                  const struct sf_set_span *spans, struct sf_arena scratch,
+                                  struct sf_query_ctx *q, struct sf_set_breakdown *out,
+                                  struct sf_why *why)
+{
+    struct work w = {.store = store, .g = g, .spans = spans, .q = q};
+    _Static_assert(SF_PARTS <= 16, "a bit for each part");
+    w.times = (struct sf_time_samples){.req = q->req, .stacks = &w.builder, .is_known_only = true};
+    w.out.parts = sf_arena_new_n(q->req, g->n_read + 1u, sizeof(*w.out.parts));
+    w.out.estimates = sf_arena_new_n(q->req, g->n_read + 1u, sizeof(*w.out.estimates));
+    if (!w.out.parts || !w.out.estimates)
+        return sf_no_room(why, "the query");
+    sf_tree_builder_init(&w.builder, q->req, MAX_STACKS, SF_TREE_BORROWS);
+    enum sf_err err = load(&w, why);
+    sf_tree_builder_done(&w.builder);
+    if (!err && !name_items(&w))
+        err = sf_no_room(why, "the query");
+    for (uint32_t i = 0; !err && i < g->n_read; i++)
+        err = divide(&w, i, scratch, why);
+    w.out.n_estimated = w.times.n_estimated;
+    if (!err)
+        *out = w.out;
+    return err;
+}
