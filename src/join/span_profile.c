@@ -166,6 +166,8 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
                  !sf_known_level_of(set, &known, set->span, q->req, &p.known)))
         err = sf_no_room(why, "the query");
     if (!err)
+        sf_claims_view_grades(&a, asked, &p.as_sent);
+    if (!err)
         err = sf_claims_fit(set, &a, set->span, q->req, &cut, why);
     if (!err)
         err = sf_claims_view_tree(set, &a, q->req, &p.view.tree, &nodes, why);

@@ -61,6 +61,7 @@ ANSWERS = {
     "cohort": (f"cohort?q={TAX}&{RANGE}", "/api/v1/cohort"),
     "compare": (f"compare?q={TAX}&split=p75&{RANGE}", "/api/v1/compare"),
     "coverage": (f"coverage?service=shop&{RANGE}", "/api/v1/coverage"),
+    "balance": (f"balance?service=shop&instance=shop-1&{RANGE}", "/api/v1/balance"),
     "findings": (f"findings?trace={TRACE}&span={OWN}", "/api/v1/findings"),
     "frames-spans": (f"frames/spans?function=applyLegacyTax&limit=2&{RANGE}", "/api/v1/frames/spans"),
     "services": (f"services?service=shop&{RANGE}", "/api/v1/services"),

@@ -34,6 +34,7 @@ struct sf_span_profile {
     struct sf_tree sure;        /* the known samples alone: what conclusions are drawn from */
     double sure_looks;          /* of the profiler, of the known samples */
     struct sf_grades grades;
+    struct sf_grades as_sent; /* before samples were cut to fit, or scaled to a measured figure */
     uint64_t n_samples;
     double looks;        /* of the profiler, where a sample stands for several */
     uint32_t n_threads;  /* that the samples name; at least one */

@@ -1,0 +1,208 @@
+/* balance.c - what of a service's samples its spans got, and what no span got. */
+#include "join/balance.h"
+
+#include "base/num.h"
+#include "exec/profile_types.h"
+#include "flame/batch_tree.h"
+#include "join/span_profile.h"
+#include "join/time_part.h"
+#include "model/process.h"
+#include "query/attr_text.h"
+
+#define SPANS_TIME 0.8 /* of what is left, for spans one by one */
+
+struct work {
+    struct sf_store *store;
+    const struct sf_balance_want *want;
+    struct sf_query_ctx *q;
+    struct sf_matcher match;
+    uint64_t process; /* 0: of all */
+    struct sf_span_set spans;
+    struct sf_balance out;
+};
+
+static enum sf_err find_process(struct work *w, struct sf_why *why)
+{
+    struct sf_attr attr = {.key = SF_STR("service.instance.id"),
+                           .val = {.type = SF_VALUE_STR, .str = w->want->instance}};
+    struct sf_process_names names;
+    if (w->want->instance.len == 0)
+        return SF_OK;
+    if (!sf_process_names_of(w->want->service, (struct sf_attrs){&attr, 1}, w->q->req, &names))
+        return sf_no_room(why, "the query");
+    w->process = names.hashes[SF_PROCESS_INSTANCE];
+    return SF_OK;
+}
+
+/* ---- what came ---- */
+
+static enum sf_err choose_type(struct work *w, struct sf_prof_query *ask, struct sf_why *why)
+{
+    const struct sf_batch_type *types;
+    struct sf_prof_list list;
+    uint32_t n = 0, chosen = 0;
+    enum sf_err err = w->store->ops->prof_list(w->store, ask, w->q, &list, why);
+    if (!err)
+        err = sf_profile_types(&list, w->q->req, &types, &n, why);
+    if (err || n == 0)
+        return err;
+    err = sf_batch_choose(types, n, w->want->type, &chosen, why);
+    if (!err && !sf_profile_type_print(&types[chosen].type, w->q->req, &w->out.type))
+        err = sf_no_room(why, "the query");
+    if (!err)
+        w->out.unit = types[chosen].type.sample_unit;
+    ask->type = w->out.type;
+    return err;
+}
+
+/* Profiles that were uploaded for one request are not in the aggregate. */
+static enum sf_err add_lent(struct work *w, struct sf_query_ctx *q, struct sf_why *why)
+{
+    struct sf_detail_query ask = {.type = w->out.type,
+                                  .match = &w->match,
+                                  .n_match = 1,
+                                  .process = w->process,
+                                  .from_ns = w->want->from_ns,
+                                  .to_ns = w->want->until_ns};
+    struct sf_detail_list list;
+    sf_arena_reset(w->want->scratch);
+    enum sf_err err = w->store->ops->detail_list(w->store, &ask, q, &list, why);
+    for (uint32_t i = 0; !err && i < list.rows.n_rows; i++)
+        if (list.rows.is_lent[i])
+            w->out.received = sf_add_sat_i64(w->out.received, list.rows.value[i]);
+    return err;
+}
+
+static enum sf_err sum_received(struct work *w, struct sf_why *why)
+{
+    struct sf_prof_query ask = {.match = &w->match,
+                                .n_match = 1,
+                                .from_ns = w->want->from_ns,
+                                .to_ns = w->want->until_ns,
+                                .process = w->process};
+    const struct sf_tree *tree;
+    struct sf_query_ctx q = *w->q;
+    enum sf_err err = choose_type(w, &ask, why);
+    if (err || w->out.type.len == 0)
+        return err;
+    sf_arena_reset(w->want->scratch);
+    q.req = w->want->scratch;
+    err = w->store->ops->prof_merge(w->store, &ask, &q, &tree, why);
+    if (!err)
+        w->out.received = tree->total;
+    if (!err)
+        err = add_lent(w, &q, why);
+    w->q->stats = q.stats;
+    return err;
+}
+
+/* ---- what spans got ---- */
+
+static bool make_query(struct work *w, sf_str *out)
+{
+    struct sf_buf text = {0};
+    sf_str instance = w->want->instance;
+    sf_buf_add_str(&text, SF_STR("{ resource.service.name = "));
+    sf_static_text((struct sf_static){SF_TYPE_STRING, {.str = w->want->service}}, &text);
+    if (instance.len > 0) {
+        sf_buf_add_str(&text, SF_STR(" && resource.service.instance.id = "));
+        sf_static_text((struct sf_static){SF_TYPE_STRING, {.str = instance}}, &text);
+    }
+    sf_buf_add_str(&text, SF_STR(" }"));
+    bool is_kept = sf_buf_ok(&text) && sf_arena_copy(w->q->req, sf_buf_str(&text), out);
+    sf_buf_done(&text);
+    return is_kept;
+}
+
+static enum sf_err find_spans(struct work *w, struct sf_why *why)
+{
+    struct sf_span_set_want ask = {.from_ns = w->want->from_ns,
+                                   .to_ns = w->want->until_ns,
+                                   .limit_traces = SF_BALANCE_SPANS,
+                                   .scratch = w->want->scratch};
+    if (!make_query(w, &ask.query))
+        return sf_no_room(why, "the query");
+    enum sf_err err = sf_span_set_find(w->store, &ask, w->q, &w->spans, why);
+    if (err)
+        return err;
+    sf_span_set_sort(&w->spans);
+    uint32_t n = 0; /* traces are found whole */
+    for (uint32_t i = 0; i < w->spans.n; i++) {
+        const struct sf_set_span *s = &w->spans.spans[i];
+        if (s->start_ns >= (uint64_t)w->want->from_ns && s->start_ns < (uint64_t)w->want->until_ns)
+            w->spans.spans[n++] = *s;
+    }
+    w->out.has_rest = w->spans.one_of <= 1 && w->spans.n_cut == 0 && w->spans.note.len == 0 &&
+                      n <= SF_BALANCE_SPANS;
+    w->spans.n = n;
+    w->out.n_spans = n;
+    return SF_OK;
+}
+
+static enum sf_err ask_span(struct work *w, const struct sf_set_span *s, struct sf_why *why)
+{
+    struct sf_query_ctx q = *w->q;
+    struct sf_span_profile p;
+    struct sf_span_profile_want ask = {
+        .trace = s->trace, .span = s->id, .type = w->out.type, .is_self = true};
+    sf_arena_reset(w->want->scratch);
+    q.req = w->want->scratch;
+    enum sf_err err = sf_span_profile_make(w->store, &ask, &q, &p, why);
+    w->q->stats = q.stats;
+    if (err == SF_ERR_NOT_FOUND)
+        return SF_OK; /* no profile of the type is near it, or it was erased meanwhile */
+    if (err)
+        return err;
+    for (int i = 0; i < SF_GRADE_ROWS; i++) {
+        w->out.grades.rows[i].n_samples += p.as_sent.rows[i].n_samples;
+        w->out.grades.rows[i].value = sf_add_sat_i64(w->out.grades.rows[i].value,
+                                                     p.as_sent.rows[i].value);
+    }
+    w->out.grades.n_samples += p.as_sent.n_samples;
+    w->out.has_rest = w->out.has_rest && !p.is_partial;
+    return SF_OK;
+}
+
+static enum sf_err ask_spans(struct work *w, struct sf_why *why)
+{
+    int64_t until_ns = sf_time_part(w->q, SPANS_TIME);
+    enum sf_err err = SF_OK;
+    for (uint32_t i = 0; !err && w->out.has_rest && i < w->spans.n; i++) {
+        if (i > 0 && sf_time_part_is_over(until_ns))
+            w->out.has_rest = false;
+        else
+            err = ask_span(w, &w->spans.spans[i], why);
+    }
+    return err;
+}
+
+enum sf_err sf_balance_make(struct sf_store *store, const struct sf_balance_want *want,
+                            struct sf_query_ctx *q, struct sf_balance *out, struct sf_why *why)
+{
+    struct work w = {.store = store,
+                     .want = want,
+                     .q = q,
+                     .match = {SF_STR("service_name"), SF_OP_EQ, want->service},
+                     .out = {.service = want->service,
+                             .instance = want->instance,
+                             .from_ns = want->from_ns,
+                             .until_ns = want->until_ns}};
+    enum sf_err err = find_process(&w, why);
+    if (!err)
+        err = sum_received(&w, why);
+    if (!err)
+        err = find_spans(&w, why);
+    if (!err && w.out.type.len > 0)
+        err = ask_spans(&w, why);
+    if (err)
+        return err;
+    if (w.out.has_rest)
+        w.out.rest = w.out.received - sf_grades_value(&w.out.grades);
+    else if (!sf_arena_print(q->req, &w.out.reason,
+                             "more spans than can be asked one by one in a query's time (at most "
+                             "%d): ask for a shorter time",
+                             SF_BALANCE_SPANS))
+        return sf_no_room(why, "the query");
+    *out = w.out;
+    return SF_OK;
+}
