@@ -1,47 +1,124 @@
-/* link_others.c - what else a process worked on while a span ran. */
+/* link_others.c - what else a process worked on while a span ran.
+ *
+ * A span that runs then may have an ancestor that does not: work that was handed over outlives what
+ * began it. Without the ancestor it would count as a request of its own. So where a span began
+ * earlier and its parent is not there, the earlier time is looked at, too, for spans of the same
+ * traces. */
 #include "join/link_others.h"
 
-enum { MAX_OTHERS = 20000 }; /* active at once in one process: more are sampled away */
+#include <stdlib.h>
 
-static bool keep(struct sf_link_others *o, struct sf_span *list, const struct sf_span_rows *rows)
+enum {
+    MAX_OTHERS = 20000, /* active at once in one process: more are sampled away */
+    MAX_STEPS = 4       /* back in time, from spans to the ancestors of their ancestors */
+};
+
+struct load {
+    struct sf_link_others *others;
+    struct sf_span *list;
+    int64_t from_ns;           /* at first the one asked for, then earlier */
+    const sf_trace_id *traces; /* sorted: of these the earlier ones are kept */
+    uint32_t n_traces;
+};
+
+static int order_ids(const void *a, const void *b)
+{
+    return sf_trace_id_cmp(*(const sf_trace_id *)a, *(const sf_trace_id *)b);
+}
+
+static bool is_kept(const struct load *l, const struct sf_span_rows *rows, uint32_t i)
+{
+    const struct sf_link_others *o = l->others;
+    if (sf_trace_id_eq(rows->trace_id[i], o->not_trace) ||
+        !sf_str_eq(rows->resources[rows->resource[i]].service, o->service) ||
+        rows->start_ns[i] > (uint64_t)o->to_ns || rows->end_ns[i] < (uint64_t)l->from_ns)
+        return false;
+    return rows->end_ns[i] >= (uint64_t)o->from_ns ||
+           (l->n_traces > 0 &&
+            bsearch(&rows->trace_id[i], l->traces, l->n_traces, sizeof(*l->traces), order_ids));
+}
+
+static bool keep(struct load *l, const struct sf_span_rows *rows)
 {
     for (uint32_t i = 0; i < rows->n_rows; i++) {
-        sf_str service = rows->resources[rows->resource[i]].service;
-        if (sf_trace_id_eq(rows->trace_id[i], o->not_trace) || !sf_str_eq(service, o->service) ||
-            rows->start_ns[i] > (uint64_t)o->to_ns || rows->end_ns[i] < (uint64_t)o->from_ns)
+        if (!is_kept(l, rows, i))
             continue;
-        if (o->n == MAX_OTHERS)
+        if (l->others->n == MAX_OTHERS)
             return false;
-        list[o->n++] = (struct sf_span){.trace_id = rows->trace_id[i],
-                                        .span_id = rows->span_id[i],
-                                        .parent_id = rows->parent_id[i],
-                                        .start_ns = rows->start_ns[i],
-                                        .end_ns = rows->end_ns[i]};
+        l->list[l->others->n++] = (struct sf_span){.trace_id = rows->trace_id[i],
+                                                   .span_id = rows->span_id[i],
+                                                   .parent_id = rows->parent_id[i],
+                                                   .start_ns = rows->start_ns[i],
+                                                   .end_ns = rows->end_ns[i]};
     }
     return true;
+}
+
+static enum sf_err scan(struct load *l, struct sf_store *store, struct sf_query_ctx *q,
+                        struct sf_why *why)
+{
+    struct sf_link_others *others = l->others;
+    struct sf_span_query ask = {.from_ns = l->from_ns,
+                                .to_ns = others->to_ns,
+                                .process = others->is_by_service ? 0 : others->process,
+                                .is_all = true,
+                                .columns = SF_COL_PARENT | SF_COL_TIMES | SF_COL_RESOURCE};
+    struct sf_span_cursor *cursor;
+    struct sf_span_rows rows;
+    others->n = 0;
+    enum sf_err err = store->ops->span_scan(store, &ask, q, &cursor, why);
+    if (err)
+        return err;
+    while (!others->is_partial && cursor->next(cursor, &rows))
+        others->is_partial = !keep(l, &rows);
+    if (!others->is_partial && cursor->err)
+        err = sf_fail(why, cursor->err, "%s", cursor->why.text);
+    cursor->close(cursor);
+    return err;
+}
+
+static int order_spans(const void *a, const void *b)
+{
+    const struct sf_span *x = a, *y = b;
+    int order = sf_trace_id_cmp(x->trace_id, y->trace_id);
+    return order ? order : (x->span_id > y->span_id) - (x->span_id < y->span_id);
+}
+
+/* The earliest start of a span whose parent may have ended before, and the traces of such; the list
+ * is sorted. False: there is none. */
+static bool find_orphans(struct load *l, sf_trace_id *traces)
+{
+    int64_t earliest_ns = l->from_ns;
+    uint32_t n = 0;
+    if (l->others->n > 0)
+        qsort(l->list, l->others->n, sizeof(*l->list), order_spans);
+    for (uint32_t i = 0; i < l->others->n; i++) {
+        const struct sf_span *s = &l->list[i];
+        struct sf_span parent = {.trace_id = s->trace_id, .span_id = s->parent_id};
+        if (s->parent_id == 0 || s->start_ns >= (uint64_t)l->from_ns ||
+            bsearch(&parent, l->list, l->others->n, sizeof(parent), order_spans))
+            continue;
+        earliest_ns = (int64_t)s->start_ns < earliest_ns ? (int64_t)s->start_ns : earliest_ns;
+        if (n == 0 || !sf_trace_id_eq(traces[n - 1], s->trace_id))
+            traces[n++] = s->trace_id;
+    }
+    l->from_ns = earliest_ns;
+    l->traces = traces;
+    l->n_traces = n;
+    return n > 0;
 }
 
 enum sf_err sf_link_others_load(struct sf_store *store, struct sf_query_ctx *q,
                                 struct sf_link_others *others, struct sf_why *why)
 {
-    struct sf_span_query ask = {.from_ns = others->from_ns,
-                                .to_ns = others->to_ns,
-                                .process = others->is_by_service ? 0 : others->process,
-                                .is_all = true,
-                                .columns = SF_COL_PARENT | SF_COL_TIMES | SF_COL_RESOURCE};
-    struct sf_span *list = sf_arena_new_n(q->req, MAX_OTHERS, sizeof(*list));
-    struct sf_span_cursor *cursor;
-    struct sf_span_rows rows;
-    if (!list)
+    struct load l = {.others = others, .from_ns = others->from_ns};
+    sf_trace_id *traces = sf_arena_new_n(q->req, MAX_OTHERS, sizeof(*traces));
+    l.list = sf_arena_new_n(q->req, MAX_OTHERS, sizeof(*l.list));
+    if (!l.list || !traces)
         return sf_no_room(why, "the query");
-    enum sf_err err = store->ops->span_scan(store, &ask, q, &cursor, why);
-    if (err)
-        return err;
-    while (!others->is_partial && cursor->next(cursor, &rows))
-        others->is_partial = !keep(others, list, &rows);
-    if (!others->is_partial && cursor->err)
-        err = sf_fail(why, cursor->err, "%s", cursor->why.text);
-    cursor->close(cursor);
-    others->spans = list;
+    enum sf_err err = scan(&l, store, q, why);
+    for (int i = 0; i < MAX_STEPS && !err && !others->is_partial && find_orphans(&l, traces); i++)
+        err = scan(&l, store, q, why);
+    others->spans = l.list;
     return err;
 }

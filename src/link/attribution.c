@@ -17,6 +17,9 @@ struct work {
     uint64_t *exact; /* sorted processes that tag every span */
     uint32_t n_exact;
     struct sf_attribution sums;
+    double *weights; /* by span: of the profile that was weighed last */
+    struct sf_local_run weighed;
+    uint64_t weighed_from_ns, weighed_to_ns;
     bool is_full;
 };
 
@@ -209,20 +212,54 @@ static void claim_by_time(struct work *w, uint32_t i, struct sf_local_run run, b
 
 /* ---- samples that do not ---- */
 
-/* What of the span's own time can have gone into this sample. */
-static double weight_of(const struct sf_span_place *p, const struct sf_link_sample *s,
-                        bool is_windowed)
+/* The span's time in [from, to) outside all children of its process. Children are by start. */
+static double self_within(const struct sf_span_tree *t, uint32_t span, uint64_t from_ns,
+                          uint64_t to_ns)
 {
-    uint64_t from_ns = p->start_ns, to_ns = p->end_ns;
-    if (!is_windowed || to_ns == from_ns)
-        return (double)p->self_ns;
-    uint64_t window_ns = s->start_ns < 0 ? 0 : (uint64_t)s->start_ns;
-    uint64_t until_ns = window_ns + (s->length_ns > 0 ? (uint64_t)s->length_ns : 0);
-    from_ns = window_ns > from_ns ? window_ns : from_ns;
-    to_ns = until_ns < to_ns ? until_ns : to_ns;
-    if (to_ns <= from_ns)
-        return 0;
-    return (double)p->self_ns * ((double)(to_ns - from_ns) / (double)(p->end_ns - p->start_ns));
+    const struct sf_span_place *p = &t->places[span];
+    uint64_t first_ns = p->start_ns > from_ns ? p->start_ns : from_ns;
+    uint64_t last_ns = p->end_ns < to_ns ? p->end_ns : to_ns;
+    uint64_t upto_ns = first_ns, covered_ns = 0;
+    for (uint32_t k = t->first[span]; k < t->first[span + 1] && first_ns < last_ns; k++) {
+        const struct sf_span_place *c = &t->places[t->children[k]];
+        uint64_t start_ns = c->start_ns > upto_ns ? c->start_ns : upto_ns;
+        uint64_t end_ns = c->end_ns < last_ns ? c->end_ns : last_ns;
+        if (!sf_span_tree_is_local(t, t->children[k], span) || end_ns <= start_ns)
+            continue;
+        covered_ns += end_ns - start_ns;
+        upto_ns = end_ns;
+    }
+    return first_ns < last_ns ? (double)(last_ns - first_ns - covered_ns) : 0;
+}
+
+/* Stacks of one profile follow each other: what spans weigh in it is found once. */
+static bool weigh_window(struct work *w, const struct sf_link_sample *s, struct sf_local_run run)
+{
+    uint64_t from_ns = s->start_ns < 0 ? 0 : (uint64_t)s->start_ns;
+    uint64_t to_ns = from_ns + (s->length_ns > 0 ? (uint64_t)s->length_ns : 0);
+    if (w->weights && w->weighed_from_ns == from_ns && w->weighed_to_ns == to_ns &&
+        w->weighed.from == run.from && w->weighed.to == run.to)
+        return true;
+    if (!w->weights)
+        w->weights = sf_arena_new_n(w->req, w->t->n_spans + 1u, sizeof(*w->weights));
+    w->is_full = w->is_full || !w->weights;
+    for (uint32_t k = run.from; k < run.to && !w->is_full; k++) {
+        const struct sf_local_tree *tree = &w->x->trees[k];
+        for (uint32_t m = 0; m < tree->n; m++) {
+            uint32_t span = w->x->members[tree->first + m];
+            w->weights[span] = self_within(w->t, span, from_ns, to_ns);
+        }
+    }
+    w->weighed = run;
+    w->weighed_from_ns = from_ns;
+    w->weighed_to_ns = to_ns;
+    return !w->is_full;
+}
+
+/* What of the span's own time can have gone into a sample. */
+static double weight_of(const struct work *w, uint32_t span, bool is_windowed)
+{
+    return is_windowed ? w->weights[span] : (double)w->t->places[span].self_ns;
 }
 
 struct weighed { /* spans that may have a sample */
@@ -239,7 +276,7 @@ static struct weighed weigh_run(const struct work *w, const struct sf_link_sampl
         const struct sf_local_tree *tree = &w->x->trees[k];
         for (uint32_t m = 0; is_candidate(tree, s) && m < tree->n; m++) {
             uint32_t span = w->x->members[tree->first + m];
-            double weight = weight_of(&w->t->places[span], s, is_windowed);
+            double weight = weight_of(w, span, is_windowed);
             if (weight <= 0)
                 continue;
             uint32_t root = w->t->places[span].local_root;
@@ -263,7 +300,7 @@ static void share_run(struct work *w, uint32_t i, struct sf_local_run run, bool 
         const struct sf_local_tree *tree = &w->x->trees[k];
         for (uint32_t m = 0; is_candidate(tree, s) && m < tree->n; m++) {
             uint32_t span = w->x->members[tree->first + m];
-            double weight = weight_of(&w->t->places[span], s, is_windowed);
+            double weight = weight_of(w, span, is_windowed);
             if (weight <= 0)
                 continue;
             claim_part(w, i, span,
@@ -279,6 +316,8 @@ static void claim_by_self(struct work *w, uint32_t i, struct sf_local_run run, u
 {
     const struct sf_link_sample *s = &w->in->samples[i];
     bool has_id = is_sure && (tagged != SF_NOBODY || !sf_trace_id_is_zero(s->trace_id));
+    if (!has_id && !weigh_window(w, s, run))
+        return;
     struct weighed all = weigh_run(w, s, run, !has_id);
     if (all.n == 0 && tagged == SF_NOBODY) {
         leave(w, s, SF_UNCLAIMED_TIME);

@@ -149,14 +149,21 @@ static enum sf_grade grade_of_trace(bool has_id, uint32_t n)
                      : SF_GRADE_SHARED;
 }
 
-static double overlap(const struct sf_span_place *a, const struct sf_link_sample *p)
+/* Moments of the profile at which the span ran and none of its children in the process did. */
+static double overlap(const struct slow *s, uint32_t span, const struct sf_link_sample *p)
 {
-    double all = (double)(a->end_ns - a->start_ns);
-    double from = (double)a->start_ns, to = (double)a->end_ns;
-    double end = (double)(p->start_ns + p->length_ns);
-    from = from > (double)p->start_ns ? from : (double)p->start_ns;
-    to = to < end ? to : end;
-    return all <= 0 ? 0 : to <= from ? 0 : (double)a->self_ns * (to - from) / all;
+    const struct sf_span_place *a = &s->t->places[span];
+    double n = 0;
+    for (uint64_t at = a->start_ns; at < a->end_ns; at++) {
+        bool is_own = (int64_t)at >= p->start_ns && (int64_t)at < p->start_ns + p->length_ns;
+        for (uint32_t i = 0; i < s->w->n_spans; i++) {
+            const struct sf_span_place *c = &s->t->places[i];
+            is_own = is_own && !(c->parent == span && sf_span_tree_is_local(s->t, i, span) &&
+                                 c->start_ns <= at && at < c->end_ns);
+        }
+        n += is_own;
+    }
+    return n;
 }
 
 static void slow_timed(struct slow *s, const struct sf_link_sample *p)
@@ -186,7 +193,7 @@ static void slow_untimed(struct slow *s, const struct sf_link_sample *p, uint32_
     for (uint32_t i = 0; i < s->w->n_spans; i++) {
         const struct sf_span_place *a = &s->t->places[i];
         bool is_in = tagged != SF_NOBODY ? a->local_root == tagged : fits(s, i, p);
-        weights[i] = !is_in ? 0 : has_id ? (double)a->self_ns : overlap(a, p);
+        weights[i] = !is_in ? 0 : has_id ? (double)a->self_ns : overlap(s, i, p);
         sum += weights[i];
     }
     if (sum <= 0 && tagged != SF_NOBODY)

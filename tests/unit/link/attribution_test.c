@@ -266,12 +266,12 @@ TEST(attribution, lets_the_samples_own_thread_outbid_others)
 
 TEST(attribution, shares_an_untagged_profile_by_self_time_inside_it)
 {
-    /* The profile covers 0..30: checkout was there 20 of 80 ns with self 20: 5; validate 10. */
+    /* The profile covers 0..30: checkout by itself 10..20, validate 20..30. */
     one(without_threads,
         (struct sf_link_sample){.process = 8, .start_ns = 0, .length_ns = 30, .value = 30});
     assert_int_equal(a.n_claims, 2);
-    assert_claim(0, CHECKOUT, 10, SF_GRADE_WINDOW);
-    assert_claim(1, VALIDATE, 20, SF_GRADE_WINDOW);
+    assert_claim(0, CHECKOUT, 15, SF_GRADE_WINDOW);
+    assert_claim(1, VALIDATE, 15, SF_GRADE_WINDOW);
 }
 
 TEST(attribution, finds_the_requests_tree_from_its_trace_alone)
