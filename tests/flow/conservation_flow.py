@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""What all spans get and what no span gets is what came in: random worlds of known content (tests/calibration/world.py), sent
+as each kind of sender does, and asked through the API, are held against a slow oracle that was written from the rules
+(tests/calibration/oracle.py). Per type, process and grade, and span by span. Seeds are fixed and times are those of the
+world, so that there is no error by chance. CHECK_SCALE multiplies the worlds; SEED=kind:number runs one."""
+import os
+import sys
+import time
+import urllib.parse
+
+SOURCE = os.environ["SOURCE_ROOT"]
+sys.path[:0] = [os.path.join(SOURCE, "tests", "flow"), os.path.join(SOURCE, "tests", "calibration")]
+from oracle import balance  # noqa: E402
+from server import Server, tap  # noqa: E402
+from world import KINDS, S, World  # noqa: E402
+
+N_WORLDS = max(2, int(20 * float(os.environ.get("CHECK_SCALE", "1"))))
+server = Server().start()
+T0 = (time.time_ns() // S - 600) * S
+
+
+def wait_for(world):
+    """Searches see what is acknowledged a moment later."""
+    want = sum(len(p.roots()) for p in world.processes)
+    query = urllib.parse.quote('{ resource.service.name = "%s" }' % world.name)
+    for _ in range(600):
+        if len(server.json(f"/api/search?q={query}&limit=1000").get("traces", [])) == want:
+            return
+        time.sleep(0.05)
+    raise AssertionError((world.name, want))
+
+
+def near(got, want, parts):
+    """Parts are cut to whole numbers, each off by less than one."""
+    return abs(got - want) <= parts + 1
+
+
+def check_span(world, span, want, told):
+    answer = server.json(f"/api/v1/spans/{span.trace.hex()}/{span.id.hex()}/profile?self=true&type={world.type()}")
+    got = {grade: row["value"] for grade, row in answer["grades"].items() if row["value"]}
+    if "cut to fit" in answer["reason"]:
+        return  # the balance below has it as it was sent
+    expected = want.of(span)
+    for grade in set(got) | set(expected):
+        assert near(got.get(grade, 0), expected.get(grade, 0), want.parts), (told, span.key(), got, expected, answer["reason"])
+
+
+def check(kind, seed):
+    world = World(seed, kind, f"{kind}-{seed}".replace("_", "-"), T0)
+    world.send(server)
+    wait_for(world)
+    for process in world.processes:
+        told = (kind, seed, process.instance, world.type())
+        want = balance(world, process)
+        sent = sum(s.value for s in process.samples)
+        assert abs(sum(want.got.values()) + want.nobody - sent) < 1, told  # the oracle itself
+        path = f"/api/v1/balance?service={process.service}&instance={process.instance}&type={world.type()}&{world.range()}"
+        answer = server.json(path)
+        assert answer["spans"] == len(process.spans) and answer["received"] == sent, (told, answer, sent)
+        got = {grade: row["value"] for grade, row in answer["grades"].items() if row["value"]}
+        assert sum(got.values()) + answer["noSpan"] == answer["received"], (told, answer)
+        grades = want.grades()
+        for span in process.spans:
+            check_span(world, span, want, told)
+        for grade in set(got) | set(grades):
+            assert near(got.get(grade, 0), grades.get(grade, 0), want.parts), (told, grade, got, grades)
+        assert near(answer["noSpan"], want.nobody, want.parts), (told, answer["noSpan"], want.nobody)
+
+
+def make_test(kind):
+    def test():
+        if os.environ.get("SEED"):
+            only, seed = os.environ["SEED"].split(":")
+            if only == kind:
+                check(kind, int(seed))
+            return
+        for seed in range(N_WORLDS):
+            check(kind, seed)
+    test.__name__ = f"test_{kind}_samples_are_given_once"
+    return test
+
+
+for name in KINDS:
+    globals()[f"test_{name}_samples_are_given_once"] = make_test(name)
+
+
+def test_a_balance_needs_a_service_and_knows_its_types():
+    assert server.get("/api/v1/balance").status == 400
+    answer = server.json("/api/v1/balance?service=nobody-knows-it")
+    assert (answer["spans"], answer["received"], answer["noSpan"], answer["type"]) == (0, 0, 0, ""), answer
+    kind = f"{KINDS[0]}-0"
+    if not os.environ.get("SEED"):
+        assert server.get(f"/api/v1/balance?service={kind}&type=love&from={T0 // S - 5}&until={T0 // S + 9}").status == 404
+
+
+tap.run(sys.modules[__name__])
