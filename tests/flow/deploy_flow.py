@@ -49,7 +49,7 @@ def test_every_yaml_file_is_yaml():
 def test_grafanas_data_sources_point_at_each_other():
     told = read("grafana", "provisioning", "datasources", "spanflame.yaml")
     assert told["apiVersion"] == 1
-    traces, profiles = told["datasources"]
+    traces, profiles, _ = told["datasources"]  # and metrics: see dashboards_flow.py
     assert (traces["type"], profiles["type"]) == ("tempo", "grafana-pyroscope-datasource")
     assert all(s["access"] == "proxy" and s["url"].startswith("http://") and s["name"] and s["uid"] for s in (traces, profiles))
     link = traces["jsonData"]["tracesToProfiles"]
@@ -67,6 +67,7 @@ def test_the_collectors_pipelines_have_their_parts():
             for kind in ("receivers", "processors", "exporters"):
                 assert set(pipeline.get(kind, [])) <= set(told.get(kind, {})), (name, kind)
         assert all(e["endpoint"].endswith(":4317") for e in told["exporters"].values()), told["exporters"]
+        assert all(e.split("/")[0] == "otlp_grpc" for e in told["exporters"]), told["exporters"]  # `otlp` is deprecated
 
 
 def test_what_grafana_does_with_them_finds_the_profile_of_every_span():
