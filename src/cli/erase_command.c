@@ -155,7 +155,9 @@ static int run(const struct sf_client *client, const struct what *w, bool is_sur
     enum sf_err err = SF_OK;
     if (!is_sure && !is_dry_run) {
         err = ask(client, w, true, &answer, &why);
-        struct counted found = err ? (struct counted){0} : read_answer(&answer);
+        struct counted found = {0};
+        if (!err)
+            found = read_answer(&answer);
         sf_buf_done(&answer);
         answer = (struct sf_buf){0};
         if (!err && !is_confirmed(w, &found)) {

@@ -463,7 +463,8 @@ static bool emit_links(struct sf_span_block_writer *w)
 
 /* ---- operations ---- */
 
-uint32_t sf_sketch_bucket(uint64_t duration_ns)
+/* In the sketches per operation; model/rows.h says where each bucket ends. */
+static uint32_t bucket_of(uint64_t duration_ns)
 {
     /* 1000 * 2^(i / 4), rounded down; from 16 on every fourth power of two is 16 times before. */
     static const uint64_t QUARTERS[4] = {1000, 1189, 1414, 1681};
@@ -510,7 +511,7 @@ void sf_call_count_span(struct sf_call_count *c, bool is_error, uint64_t duratio
     c->n_spans++;
     c->n_errors += is_error;
     c->sum_ns = sf_add_sat_u64(c->sum_ns, duration_ns);
-    c->buckets[sf_sketch_bucket(duration_ns)]++;
+    c->buckets[bucket_of(duration_ns)]++;
 }
 
 static bool count_entry(struct sf_span_block_writer *w, uint32_t op, bool is_error,

@@ -26,8 +26,6 @@ struct sf_granule_info { /* zone map of one granule */
     bool is_continuation;    /* goes on with the trace of the granule before */
 };
 
-/* The bucket of a duration in the sketches per operation (model/rows.h says where each ends). */
-uint32_t sf_sketch_bucket(uint64_t duration_ns);
 struct sf_call_count; /* model/rows.h */
 /* One more span in the counts of its operation. */
 void sf_call_count_span(struct sf_call_count *c, bool is_error, uint64_t duration_ns);

@@ -392,11 +392,12 @@ TEST(span_link, gives_out_every_profile_once)
         uint64_t dice = rng;
         int64_t came = 0, nobody = 0, got = 0;
         begin_empty();
-        for (uint8_t i = 0; i < REQUESTS; i++) {
+        for (unsigned i = 0; i < REQUESTS; i++) {
             r[i].instance = (unsigned)below(&dice, 2);
             r[i].start = (int64_t)below(&dice, 40000);
             r[i].end = r[i].start + 1 + (int64_t)below(&dice, 4000);
-            put_request(i, r[i].instance ? "shop-2" : "shop-1", r[i].start, r[i].end - r[i].start);
+            put_request((uint8_t)i, r[i].instance ? "shop-2" : "shop-1", r[i].start,
+                        r[i].end - r[i].start);
         }
         for (unsigned k = 0; k < 2; k++) {
             for (int64_t n = 0, at = (int64_t)below(&dice, 3000); n < PROFILES; n++) {
@@ -412,8 +413,8 @@ TEST(span_link, gives_out_every_profile_once)
                 at += length + (int64_t)below(&dice, 2000);
             }
         }
-        for (uint8_t i = 0; i < REQUESTS; i++)
-            got += request_profile(i).view.tree.total;
+        for (unsigned i = 0; i < REQUESTS; i++)
+            got += request_profile((uint8_t)i).view.tree.total;
         /* Each answer rounds to whole nanoseconds by itself. */
         assert_true(llabs(came - nobody - got) <= REQUESTS * 2 * PROFILES);
         end();
