@@ -13,6 +13,7 @@
     X(perf_data) \
     X(legacy_cpu) \
     X(mojo) \
+    X(stackprof_dump) \
     X(cpuprofile) \
     X(heapprofile) \
     X(speedscope) \
@@ -24,6 +25,7 @@
     X(tree) \
     X(trie) \
     X(legacy_text) \
+    X(goroutine_dump) \
     X(pprof_raw) \
     X(pprof_traces) \
     X(async_text) \

@@ -188,6 +188,87 @@ TEST(tool_text, austin_modes_and_both_forms)
     assert_err(profile_decode_text(&rig, SF_STR("MOJ\x07\x01")), SF_ERR_UNSUPPORTED);
 }
 
+/* Written by Ruby 3.1: both frames have the file of the first, and ids of more than 31 bits. */
+TEST(tool_text, stackprof_dumps_are_rubys_marshal)
+{
+    static const char dump[] =
+        "\x04\x08{\x0f:\x0cversionf\x08"
+        "1.2:\x09mode:\x09wall:\x0dintervali"
+        "\x02\xe8\x03:\x0csamplesi\x08:\x0fgc_samplesi\x00:\x13missed_sample"
+        "si\x00:\x0dmetadata{\x00:\x0b"
+        "frames{\x07l+\x08\x01\x9f_\xc2 \x00{"
+        "\x0c:\x09nameI\x22\x0dObject#a\x06:\x06"
+        "ET:\x09"
+        "fileI\x22\x09"
+        "a."
+        "rb\x06;\x0fT:\x09linei\x08:\x12total_samplesi\x08;\x09i\x06:\x0a"
+        "e"
+        "dges{\x06l+\x08\x02\x9f_\xc2 \x00i\x07:\x0alines{\x06i\x09[\x07i\x06"
+        "i\x06l+\x08\x02\x9f_\xc2 \x00{\x0a;\x0eI\x22\x0eObject#\xc3\xbc\x06"
+        ";\x0fT;\x10@\x0c;\x11"
+        "0;\x12i\x07;\x09i\x07:\x08raw[\x0ci\x07l+\x08"
+        "\x01\x9f_\xc2 \x00l+\x08\x02\x9f_\xc2 \x00i\x07i\x06l+\x08\x01\x9f_"
+        "\xc2 \x00i\x06:\x19raw_timestamp_deltas[\x08i\x02\x84\x03i\x02L\x04"
+        "i\x02\xe8\x03";
+    sf_str all = {dump, sizeof(dump) - 1};
+    rig.hint = (struct sf_profile_hint){0};
+    assert_string_equal(sf_profile_format_find(all), "stackprof-dump");
+    assert_ok(profile_decode_text(&rig, all));
+    assert_int_equal(profile_value(&rig, "wall:nanoseconds", "Object#a;Object#\xc3\xbc"), 2000000);
+    assert_int_equal(profile_value(&rig, "samples:count", "Object#a"), 1);
+    assert_int_equal(rig.got.n_functions, 2);
+    assert_str(rig.got.functions[1].file, "a.rb");
+    for (size_t len = 3; len < all.len;
+         len++) { /* cut anywhere it says so, and reads nothing more */
+        char *copy = malloc(len);
+        memcpy(copy, dump, len);
+        rig.hint = (struct sf_profile_hint){.format = SF_STR("stackprof-dump")};
+        assert_err(profile_decode_text(&rig, (sf_str){copy, len}), SF_ERR_INPUT);
+        free(copy);
+    }
+    assert_non_null(strstr(rig.why.text, "stackprof's dump: "));
+    static const struct {
+        sf_str bytes;
+        const char *word;
+    } bad[] = {{SF_STR("\x04\x08{\x06:\x06xo:\x06Y\x00"), "no part of a profile"},
+               {SF_STR("\x04\x08{\x06:\x06x@\x0a"), "link to nothing"},
+               {SF_STR("\x04\x08{\x06:\x06x;\x0a"), "not there before"},
+               {SF_STR("\x04\x08{\x06[\x00\x30"), "no word"},
+               {SF_STR("\x04\x08{\x04\xff\xff\xff\x7f"), "length"}};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_err(profile_decode_text(&rig, bad[i].bytes), SF_ERR_INPUT);
+        assert_non_null(strstr(rig.why.text, bad[i].word));
+    }
+    char deep[200] = "\x04\x08";
+    memset(deep + 2, '[', sizeof(deep) - 2);
+    for (size_t i = 3; i < sizeof(deep); i += 2)
+        deep[i] = 6;
+    assert_err(profile_decode_text(&rig, (sf_str){deep, sizeof(deep)}), SF_ERR_INPUT);
+    assert_non_null(strstr(rig.why.text, "nested too deeply"));
+    rig.hint = (struct sf_profile_hint){0};
+    profile_try_small_arenas(&rig, all, 40);
+}
+
+TEST(tool_text, gos_dumps_are_a_stack_each)
+{
+    static const char text[] =
+        "panic: no\n\ngoroutine 1 [running]:\nmain.(*pool).work(0xc0000140a8, {0x1, 0x2})\n"
+        "\t/src/pool.go:12 +0x1d\nmain.main()\n\t/src/main.go:20 +0x3\n\n"
+        "goroutine 18 gp=0xc000003340 m=nil [chan receive, 3 minutes]:\nmain.worker(...)\n"
+        "\t/src/pool.go:30\n...additional frames elided...\n"
+        "created by main.main in goroutine 1\n\t/src/main.go:18 +0x3\n\n"
+        "goroutine 19 [chan receive]:\nmain.worker(...)\n\t/src/pool.go:30\n";
+    decode(text, "goroutine-dump");
+    assert_sum(&rig, "goroutines:goroutine:count", 3);
+    assert_int_equal(profile_value(&rig, "goroutine:count", "main.main;main.(*pool).work"), 1);
+    assert_int_equal(profile_value(&rig, "goroutine:count", "main.worker"), 2);
+    assert_int_equal(rig.got.n_series, 2);
+    assert_str(rig.got.series[1].labels[1].key, "state");
+    assert_str(rig.got.series[1].labels[1].val, "chan receive");
+    assert_str(rig.got.functions[0].file, "/src/pool.go");
+    profile_try_small_arenas(&rig, sf_str_from(text), 40);
+}
+
 TEST(tool_text, pyroscopes_flame_graphs_are_stacks_again)
 {
     static const char one[] =
