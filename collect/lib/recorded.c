@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/str.h"
@@ -18,8 +19,12 @@
 #include "collect/sys/thread.h"
 #include "spanflame.h"
 
+enum { CRASH_STACK = 64 << 10, CRASH_NAP_NS = 1000000 };
+static const int64_t CRASH_WAIT_NS = INT64_C(5000000000);
+
 static atomic_int recorded_pid; /* 0: none */
 static atomic_int fatal_signal;
+static atomic_bool is_crashing, is_written; /* a fault waits until the profile is */
 static unsigned recorded_kinds;
 static char recorded_file[SF_PROFILE_PATH_CAP]; /* "": none */
 static char said_file[SF_PROFILE_PATH_CAP];     /* what became of what was sent; "": nothing was */
@@ -76,7 +81,11 @@ static void end_now(void *arg)
 {
     (void)arg;
     sf_recorded_at_exit();
-    die(atomic_load(&fatal_signal));
+    if (atomic_load(&is_crashing))
+        atomic_store(&is_written,
+                     true); /* the thread that crashed dies of it, for its core's sake */
+    else
+        die(atomic_load(&fatal_signal));
 }
 
 /* The handler may have interrupted anything, so a thread of ours does the writing; the program goes
@@ -90,6 +99,28 @@ static void on_fatal(int sig)
     sf_profiler_wake();
 }
 
+/* A fault of the program's own. Its thread must not go on, so it waits here while another writes;
+ * in vain if it held what that needs. Then the default comes back and the fault happens again. */
+static void on_crash(int sig, siginfo_t *info, void *context)
+{
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    struct timespec nap = {0, CRASH_NAP_NS};
+    (void)context;
+    if (is_recorded() && !atomic_exchange(&fatal_signal, sig)) {
+        atomic_store(&is_crashing, true);
+        sf_profiler_wake();
+        for (int64_t ns = 0; ns < CRASH_WAIT_NS && !atomic_load(&is_written); ns += CRASH_NAP_NS)
+            syscall(SYS_nanosleep, &nap, NULL);
+        atomic_store(&is_written, true); /* nobody waits any longer */
+    } else {
+        while (atomic_load(&is_crashing) && !atomic_load(&is_written)) /* a second thread */
+            syscall(SYS_nanosleep, &nap, NULL);
+    }
+    sigaction(sig, &action, NULL);
+    if (info->si_code <= 0) /* sent by somebody, such as abort: nothing would happen again */
+        syscall(SYS_tgkill, syscall(SYS_getpid), syscall(SYS_gettid), sig);
+}
+
 static void between(void)
 {
     static bool is_begun;
@@ -100,15 +131,27 @@ static void between(void)
         die(atomic_load(&fatal_signal));
 }
 
+static void catch_unless_caught(int sig, const struct sigaction *action)
+{
+    struct sigaction now;
+    if (!sigaction(sig, NULL, &now) && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL)
+        sigaction(sig, action, NULL);
+}
+
 static void catch_fatal(void)
 {
     static const int fatal[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = on_fatal, .sa_flags = SA_RESTART}, now;
-    for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) {
-        if (!sigaction(fatal[i], NULL, &now) && !(now.sa_flags & SA_SIGINFO) &&
-            now.sa_handler == SIG_DFL)
-            sigaction(fatal[i], &action, NULL);
-    }
+    static const int crash[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
+    struct sigaction end = {.sa_handler = on_fatal, .sa_flags = SA_RESTART};
+    struct sigaction fault = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    static char room[CRASH_STACK]; /* of the main thread: its own may be what ran out */
+    stack_t stack = {.ss_sp = room, .ss_size = sizeof(room)}, used;
+    for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
+        catch_unless_caught(fatal[i], &end);
+    for (size_t i = 0; i < sizeof(crash) / sizeof(crash[0]); i++)
+        catch_unless_caught(crash[i], &fault);
+    if (!sigaltstack(NULL, &used) && used.ss_flags & SS_DISABLE)
+        sigaltstack(&stack, NULL);
 }
 
 /* ---- exits that run no destructors ---- */

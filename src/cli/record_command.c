@@ -13,6 +13,7 @@
 #include "flame/tree_group.h"
 #include "os/child.h"
 #include "os/own_profiler.h"
+#include "os/program.h"
 #include "os/terminal.h"
 #include "os/text_file.h"
 #include "render/flame_text.h"
@@ -163,25 +164,59 @@ static void tell_sent(const struct record *r)
     sf_buf_done(&text);
 }
 
+/* As a shell says it. */
+static int not_started(enum sf_err err, const struct sf_why *why)
+{
+    int code = sf_answer_fault("record", why);
+    return err == SF_ERR_NOT_FOUND ? 127 : err == SF_ERR_DENIED || err == SF_ERR_IO ? 126 : code;
+}
+
+static void tell_nothing(const struct sf_program *looked, const char *name)
+{
+    static const char *const why[] = {
+        [SF_PROGRAM_UNKNOWN] = "it is static, refuses preloading, or was killed",
+        [SF_PROGRAM_DYNAMIC] = "it refuses preloading, or was killed",
+        [SF_PROGRAM_MUSL] = "it is linked with musl, libspanflame with glibc",
+        [SF_PROGRAM_FOREIGN] = "it is for another processor",
+        [SF_PROGRAM_STATIC] = "it is linked statically"};
+    fprintf(stderr, "spanflame record: no profile of %s was written: %s\n", name,
+            why[looked->kind]);
+}
+
+/* What the loader takes before the program's own libraries. One that it cannot load would end the
+ * program, or have it print an error; a sanitizer's must be the very first. */
+static bool preload_for(const struct record *r, const struct sf_program *looked, char *out,
+                        size_t cap)
+{
+    const char *before = getenv("LD_PRELOAD");
+    bool has_before = before && *before && strlen(before) < PATH_CAP - SF_PROGRAM_NAME_CAP - 2;
+    if (looked->kind == SF_PROGRAM_MUSL || looked->kind == SF_PROGRAM_FOREIGN)
+        return false;
+    snprintf(out, cap, "%s%s%s%s%s", looked->first, looked->first[0] ? ":" : "", r->library,
+             has_before ? ":" : "", has_before ? before : "");
+    return true;
+}
+
 static int record(struct record *r, const char *const *program)
 {
     char rate[24], heap_rate[24], words[64] = "", preload[PATH_CAP * 2];
-    const char *before = getenv("LD_PRELOAD");
-    struct sf_child_env env[] = {{"LD_PRELOAD", preload},
-                                 {"SPANFLAME_RECORD_FILE", r->file},
+    struct sf_child_env env[] = {{"SPANFLAME_RECORD_FILE", r->file},
                                  {"SPANFLAME_RECORD_RATE", rate},
                                  {"SPANFLAME_RECORD_HEAP_RATE", heap_rate},
                                  {"SPANFLAME_RECORD_KINDS", words},
                                  {"SPANFLAME_RECORD_SERVER", r->server ? r->server : ""},
                                  {"SPANFLAME_RECORD_SAID", r->said},
-                                 {"SPANFLAME_RECORD_PID", NULL}};
+                                 {"SPANFLAME_RECORD_PID", NULL},
+                                 {"LD_PRELOAD", preload}};
+    size_t n_env = sizeof(env) / sizeof(env[0]);
+    struct sf_program looked;
     struct sf_why why = {0};
+    enum sf_err err;
     int code = 0;
 
-    if (before && strlen(before) < PATH_CAP - 2)
-        snprintf(preload, sizeof(preload), "%s:%s", r->library, before);
-    else
-        snprintf(preload, sizeof(preload), "%s", r->library);
+    sf_program_look(program[0], &looked);
+    if (!preload_for(r, &looked, preload, sizeof(preload)))
+        n_env--; /* the last */
     snprintf(rate, sizeof(rate), "%llu", (unsigned long long)r->rate);
     snprintf(heap_rate, sizeof(heap_rate), "%llu", (unsigned long long)r->heap_rate);
     for (int i = 0; i < KINDS; i++) {
@@ -189,14 +224,11 @@ static int record(struct record *r, const char *const *program)
         if (r->is_on[i])
             snprintf(words + len, sizeof(words) - len, "%s%s", len ? "," : "", kinds[i].word);
     }
-    if (sf_child_run(program, env, sizeof(env) / sizeof(env[0]), &code, &why))
-        return sf_answer_fault("record", &why);
+    err = sf_child_run(program, env, n_env, &code, &why);
+    if (err)
+        return not_started(err, &why);
     if (access(r->server ? r->said : r->file, R_OK)) {
-        fprintf(
-            stderr,
-            "spanflame record: no profile was written: %s is static, refuses preloading, or was "
-            "killed\n",
-            program[0]);
+        tell_nothing(&looked, program[0]);
     } else {
         if (r->file[0])
             each_file(r, tell_file);
@@ -242,9 +274,11 @@ int sf_record_run(int argc, char **argv)
             "error when it "
             "ends. With several kinds of profile, --out names the file of the first, and the "
             "others' names say their kind: out.pb.gz, out-heap.pb.gz. Only the program itself is "
-            "sampled, not its children. Statically linked "
-            "and setuid "
-            "programs cannot be recorded this way.",
+            "sampled, not its children. A program that crashes leaves the profile up to then; one "
+            "that is killed (SIGKILL) leaves none. Programs that are linked statically or with "
+            "musl, and setuid programs, run as they are and cannot be recorded this way; a child "
+            "that is linked with musl does not start. A program "
+            "that is not there gives 127, one that cannot be run 126, as in a shell.",
         .examples = "spanflame record -- sqlite3 shop.db 'select count(*) from orders'\n"
                     "spanflame record --heap --mutex -- ./shop --port 8080\n"
                     "spanflame record --server http://localhost:4318 --wall -- ./shop\n"

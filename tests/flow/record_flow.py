@@ -3,6 +3,7 @@
 theirs."""
 import gzip
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -208,6 +209,57 @@ def test_a_signal_ends_it_as_without_and_the_profile_is_there():
             assert b"planted_spin" in f.read()
 
 
+def test_a_crash_leaves_the_profile_up_to_then_and_ends_as_without():
+    crashes = {"null": "*(volatile int *)0 = 1;", "abort": "abort();", "trap": "__builtin_trap();", "raise": "raise(SIGFPE);",
+               "overflow": "return deeper(1);",
+               "thread": "pthread_t t; pthread_create(&t, NULL, crash, NULL); pthread_join(t, NULL);"}
+    for name, how in crashes.items():
+        program = compiled("crash_" + name, "#include <signal.h>\n" + SPIN + f"""
+__attribute__((noinline)) static int deeper(int n) {{ volatile char room[4096]; room[0] = (char)n; return deeper(n + 1) + room[0]; }}
+static void *crash(void *arg) {{ *(volatile int *)0 = 1; return arg; }}
+int main(void) {{ (void)crash; (void)deeper; planted_spin(0.3); puts("before"); fflush(stdout); {how} return 0; }}""", "-O0", "-w")
+        held = same(program)
+        assert held and b"planted_spin" in held, name
+
+
+def test_a_program_that_handles_its_own_crash_does_so():
+    same(compiled("handles", "#include <signal.h>\n" + SPIN + """
+static void on(int sig) { _exit(40 + sig); }
+int main(void) { signal(SIGSEGV, on); planted_spin(0.1); *(volatile int *)0 = 1; return 0; }"""))
+
+
+def test_a_program_with_the_address_sanitizer_runs_as_without():
+    code = SPIN + 'int main(void) { char *p = malloc(10); planted_spin(0.3); puts("fine"); free(p); return 5; }'
+    bad = SPIN + "int main(int n, char **v) { char *p = malloc(10); planted_spin(0.1); free(p); (void)v; return p[n]; }"
+    for compiler in ("gcc", "clang"):
+        if not shutil.which(compiler):
+            continue
+        try:
+            fine, faulty = (compiled(f"asan_{name}_{compiler}", text, "-fsanitize=address", compiler=compiler)
+                            for name, text in (("fine", code), ("faulty", bad)))
+        except subprocess.CalledProcessError:
+            continue
+        done = recorded([fine], "--cpu")
+        assert (done.returncode, done.stdout) == (5, "fine\n"), (compiler, done)
+        with gzip.open(OUT) as f:
+            assert b"planted_spin" in f.read(), compiler
+        done = recorded([faulty], "--cpu")
+        assert done.returncode == bare([faulty]).returncode and "heap-use-after-free" in done.stderr, (compiler, done)
+
+
+def test_a_program_linked_with_musl_runs_as_without():
+    if not shutil.which("musl-gcc"):
+        raise tap.Skip("there is no musl-gcc")
+    program = compiled("musl", '#include <stdio.h>\nint main(void) { puts("mine"); return 9; }', compiler="musl-gcc")
+    script = os.path.join(os.path.dirname(program), "musl.script")
+    with open(script, "w", encoding="ascii") as f:
+        f.write(f"#!{program}\n")
+    os.chmod(script, 0o755)
+    for name in (program, script):
+        done = recorded([name])
+        assert (done.returncode, done.stdout) == (9, "mine\n") and "musl" in done.stderr, done
+
+
 def test_without_a_file_the_flame_graph_is_drawn_beside_the_output():
     program = compiled("drawn", SPIN + 'int main(void) { planted_spin(0.5); puts("mine"); return 6; }')
     done = bare([SPANFLAME, "record", "--rate", "200", "--", program])
@@ -217,12 +269,16 @@ def test_without_a_file_the_flame_graph_is_drawn_beside_the_output():
 
 def test_what_cannot_be_recorded_is_told():
     done = bare([SPANFLAME, "record", "--", "/nonexistent/program"])
-    assert done.returncode == 1 and "No such file" in done.stderr, done
+    assert done.returncode == 127 and "No such file" in done.stderr, done
+    assert bare([SPANFLAME, "record", "--", "no-such-program-anywhere"]).returncode == 127
+    for name in ("/etc/passwd", "/etc"):  # no permission to run it, a folder
+        done = bare([SPANFLAME, "record", "--", name])
+        assert done.returncode == 126 and "denied" in done.stderr, done
     assert bare([SPANFLAME, "record"]).returncode == 2
     assert bare([SPANFLAME, "record", "--rate", "5000", "--", "true"]).returncode == 2
     program = compiled("static", SPIN + "int main(void) { return 8; }", "-static")
     done = recorded([program])
-    assert done.returncode == 8 and "no profile was written" in done.stderr, done
+    assert done.returncode == 8 and "was written: it is linked statically" in done.stderr, done
 
 
 tap.run(sys.modules[__name__])

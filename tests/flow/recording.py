@@ -51,11 +51,11 @@ def same(*argv, **more):
         return f.read()
 
 
-def compiled(name, code, *flags):
+def compiled(name, code, *flags, compiler="cc"):
     source, program = os.path.join(HOME, name + ".c"), os.path.join(HOME, name)
     with open(source, "w", encoding="ascii") as f:
         f.write(code)
-    subprocess.run(["cc", "-O1", source, "-o", program, "-pthread", *flags], check=True)
+    subprocess.run([compiler, "-O1", source, "-o", program, "-pthread", *flags], check=True)
     return program
 
 
