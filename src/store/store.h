@@ -324,6 +324,7 @@ struct sf_store_stats {
     enum sf_pressure pressure;
     char reason[224]; /* why writes are refused, or why the store is degraded; empty when well */
     bool is_degraded;
+    bool is_log_missing; /* at start; how many records that were is not known */
 };
 
 /* ---- the table each store fills ---- */

@@ -288,11 +288,39 @@ static void read_tail(struct sf_wal *w)
         sf_wal_tail_compare(&w->tail, w->config.ckpt_lsn, w->found, w->n_found, tell_tail, w);
 }
 
+/* Holds the log against the segment that the catalogue knows. While wal.tail is there it knows
+ * better: a segment may have been written down and never begun. */
+static void check_known(struct replay *r)
+{
+    struct sf_wal *w = r->w;
+    const struct sf_wal_known *known = &w->config.known;
+    if (!known->sequence || w->has_tail)
+        return;
+    r->stats.is_tail_missing = true;
+    sf_wal_notice(w, "wal: " SF_WAL_TAIL_NAME
+                     " is missing or damaged: whether the log is whole cannot be told");
+    if (known->sequence >= w->slots.next_sequence)
+        w->slots.next_sequence = known->sequence + 1;
+    if (sf_wal_tail_has(known->sequence, w->found, w->n_found))
+        return;
+    r->stats.is_missing = true;
+    sf_wal_notice(w,
+                  "wal: segment %llu, which begins with record %llu, is missing; what was "
+                  "acknowledged after record %llu is lost",
+                  (unsigned long long)known->sequence, (unsigned long long)known->first_lsn,
+                  (unsigned long long)(r->next_lsn - 1));
+    if (known->first_lsn > r->next_lsn) {
+        note_gap(r, r->next_lsn, known->first_lsn);
+        r->next_lsn = known->first_lsn;
+    }
+}
+
 /* Records that were synced and that no segment has any more, at the end of the log. */
 static void check_end(struct replay *r)
 {
     const struct sf_wal_tail *t = &r->w->tail;
     r->stats.n_bad_segments += r->w->n_missing;
+    check_known(r);
     for (uint32_t i = 0; r->w->has_tail && i < t->n_segments; i++) {
         if (t->segments[i].segment.sequence >= r->w->slots.next_sequence)
             r->w->slots.next_sequence = t->segments[i].segment.sequence + 1;

@@ -146,3 +146,13 @@ void sf_wal_tail_compare(const struct sf_wal_tail *t, uint64_t ckpt_lsn, struct 
     }
     sf_wal_found_sort(found, n_found);
 }
+
+bool sf_wal_tail_has(uint64_t sequence, const struct sf_wal_found *found, size_t n_found)
+{
+    for (size_t i = 0; i < n_found; i++) {
+        if (found[i].err ||
+            (sf_wal_segment_is_known(found[i].state) && found[i].segment.sequence >= sequence))
+            return true; /* one that cannot be read is told by itself */
+    }
+    return false;
+}

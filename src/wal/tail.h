@@ -57,3 +57,5 @@ void sf_wal_tail_compare(const struct sf_wal_tail *t, uint64_t ckpt_lsn, struct 
                          void (*say)(void *arg, enum sf_wal_tail_finding what, uint32_t slot,
                                      uint64_t from, uint64_t to),
                          void *arg);
+/* Is the segment of this sequence, or a later one, among those found? */
+bool sf_wal_tail_has(uint64_t sequence, const struct sf_wal_found *found, size_t n_found);

@@ -188,12 +188,29 @@ static const char *last_name(const struct sf_wal_found *found, size_t n, char ou
     return out;
 }
 
-enum sf_err sf_wal_verify(struct sf_dir *dir, uint64_t ckpt_lsn,
+/* The same against what the catalogue knows, see replay.c. */
+static void check_known(struct verify *v, const struct sf_wal_known *known, bool has_tail,
+                        const struct sf_wal_found *found, size_t n)
+{
+    if (!known->sequence || has_tail)
+        return;
+    find(v, true,
+         SF_WAL_TAIL_NAME ": is missing or damaged; whether the log is whole cannot be told");
+    if (sf_wal_tail_has(known->sequence, found, n))
+        return;
+    find(v, true, "wal: segment %llu is missing; what was acknowledged after record %llu is lost",
+         (unsigned long long)known->sequence, (unsigned long long)(v->next_lsn - 1));
+}
+
+enum sf_err sf_wal_verify(struct sf_dir *dir, const struct sf_wal_known *known,
                           void (*say)(void *arg, const char *sentence), void *arg,
                           uint64_t *out_n_faults, struct sf_why *why)
 {
-    struct verify v = {
-        .dir = dir, .ckpt_lsn = ckpt_lsn, .next_lsn = ckpt_lsn + 1, .say = say, .arg = arg};
+    struct verify v = {.dir = dir,
+                       .ckpt_lsn = known->ckpt_lsn,
+                       .next_lsn = known->ckpt_lsn + 1,
+                       .say = say,
+                       .arg = arg};
     struct sf_wal_found *found = NULL;
     struct sf_wal_tail tail;
     char name[SF_WAL_NAME_LEN];
@@ -206,6 +223,8 @@ enum sf_err sf_wal_verify(struct sf_dir *dir, uint64_t ckpt_lsn,
         err = verify_found(&v, found, n, why);
     if (!err && has_tail && tail.synced_lsn >= v.next_lsn)
         find_gap(&v, last_name(found, n, name), v.next_lsn, tail.synced_lsn + 1);
+    if (!err)
+        check_known(&v, known, has_tail, found, n);
     if (!err)
         *out_n_faults = v.n_faults;
     sf_heap_free(found);

@@ -275,6 +275,9 @@ static void write_segments(struct sf_wal *w)
         w->tail.segments[i] = (struct sf_wal_tail_segment){slots[i]->number, slots[i]->segment};
     w->tail.n_segments = (uint32_t)n;
     (void)write_tail(w, true, NULL); /* a disk that fails is said by the group that follows */
+    if (w->config.begin && sf_file_is_open(&w->tail.file))
+        w->config.begin(w->config.notice_arg, w->active->segment.sequence,
+                        w->active->segment.first_lsn);
 }
 
 /* Writes one group of the work, or, after a failure with no work left, an empty segment: the probe

@@ -9,16 +9,28 @@
 struct sf_dir;
 struct sf_wal;
 
+/* What the catalogue knows of the log: the newest segment that was begun. Losing the slots and
+ * wal.tail together would otherwise look like a log that never was. */
+struct sf_wal_known {
+    uint64_t ckpt_lsn;  /* records up to here are in blocks */
+    uint64_t sequence;  /* of that segment; 0: not known */
+    uint64_t first_lsn; /* that it begins with */
+};
+
 struct sf_wal_config {
     struct sf_dir *dir; /* the data directory; the log lives in its wal/ */
     uint8_t store_uuid[16];
     uint64_t ckpt_lsn; /* records up to here are in blocks: ignored by replay, their slots free */
+    struct sf_wal_known known; /* its ckpt_lsn is not used */
+    /* A segment is about to be begun, and wal.tail is there; called on the committer thread before
+     * anything in it is acknowledged; may be NULL. */
+    void (*begin)(void *arg, uint64_t sequence, uint64_t first_lsn);
     uint64_t segment_len; /* 0: SF_LIMIT_SEGMENT_LEN; tests use less */
     size_t queue_len; /* bytes that may wait for the disk; above: BUSY; 0: SF_LIMIT_BODIES_LEN */
     /* A fault or its end, for the operator; called on the committer thread, or by replay; may be
      * NULL. */
     void (*notice)(void *arg, const char *sentence);
-    void *notice_arg;
+    void *notice_arg; /* of `begin`, too */
 };
 
 /* One append. Owned by the caller until `done` was called, with everything it points to. */
@@ -58,6 +70,8 @@ struct sf_wal_replay_stats {
     uint64_t n_dropped;      /* batches without their LAST record, or without their first */
     uint64_t n_bad_segments; /* missing, unreadable, or of another store: their records are lost */
     uint64_t n_bad_pages;    /* the device could not read them */
+    bool is_missing;         /* all of the newest segments, and wal.tail: how much, nobody knows */
+    bool is_tail_missing;    /* wal.tail alone: whether the log is whole cannot be told */
     bool is_torn;            /* the log ends in a record that does not check out: what the crash
                               * cut short, or damage to the very last group */
 };
@@ -89,6 +103,6 @@ bool sf_wal_find_uuid(struct sf_dir *dir, uint8_t out[16]);
 
 /* fsck: reads every slot without changing anything; `say` gets one plain sentence per finding. What
  * a crash may leave behind is said and not counted as a fault. */
-enum sf_err sf_wal_verify(struct sf_dir *dir, uint64_t ckpt_lsn,
+enum sf_err sf_wal_verify(struct sf_dir *dir, const struct sf_wal_known *known,
                           void (*say)(void *arg, const char *sentence), void *arg,
                           uint64_t *out_n_faults, struct sf_why *why);

@@ -4,6 +4,7 @@ import glob
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -51,6 +52,27 @@ def test_a_flipped_bit_is_found_in_words():
         f.write(bytes([byte[0] ^ 1]))
     result = fsck()
     assert result.returncode == 1 and "checksum" in result.stdout and os.path.basename(block) in result.stdout, result
+
+
+def test_a_log_that_is_gone_with_its_tail_is_missed():
+    for has_folder in (True, False):
+        with Server() as s:
+            s.send([make_span(name=f"op {i}") for i in range(100)])
+            s.stop(signal.SIGKILL)
+            for path in glob.glob(s.data + "/wal/*") + [s.data + "/wal.tail"]:
+                os.remove(path)
+            if not has_folder:
+                os.rmdir(s.data + "/wal")
+            result = subprocess.run([PROGRAM, "fsck", s.data], capture_output=True, text=True, timeout=120, check=False)
+            assert result.returncode == 1 and "what was acknowledged after record 0 is lost" in result.stdout, result
+            s.start()
+            ready = s.get("/ready").text
+            assert "the log was missing at start" in ready, ready
+            assert "spanflame_log_missing 1" in s.metrics()
+            s.send([make_span(name="after")])
+            assert s.stop() == 0
+            s.start()
+            assert "missing" not in s.get("/ready").text and "spanflame_log_missing 0" in s.metrics()
 
 
 def test_a_directory_that_is_none_is_said_so():

@@ -34,6 +34,8 @@ struct rig {
     struct sf_wal *wal;
     uint64_t segment_len, ckpt_lsn;
     size_t queue_len;
+    struct sf_wal_known known; /* what a catalogue would know, and how it would be told */
+    void (*begin)(void *arg, uint64_t sequence, uint64_t first_lsn);
     struct sf_mutex lock; /* guards is_done of all batches, notices */
     struct sf_signal finished;
     unsigned n_notices;
@@ -137,6 +139,8 @@ static inline enum sf_err rig_see(void *arg, uint64_t lsn, const struct sf_logge
 static inline enum sf_err rig_open(struct rig *r)
 {
     struct sf_wal_config config = {.dir = r->dir,
+                                   .known = r->known,
+                                   .begin = r->begin,
                                    .store_uuid = "rig's own uuid!",
                                    .ckpt_lsn = r->ckpt_lsn,
                                    .segment_len = r->segment_len,

@@ -176,6 +176,9 @@ static void store_numbers(const struct sf_store_stats *st, struct sf_exposition 
         "Batches read back from the log at start.", st->n_replayed);
     one(e, "spanflame_log_lost_records", SF_METRIC_GAUGE, "Log records that were missing at start.",
         st->n_lost_lsn);
+    one(e, "spanflame_log_missing", SF_METRIC_GAUGE,
+        "1: the newest part of the log was not there at start; how much it held is not known.",
+        st->is_log_missing);
     one(e, "spanflame_tombstones", SF_METRIC_GAUGE, "Erasures not yet worked into blocks.",
         st->n_tombstones);
     one(e, "spanflame_disk_free_bytes", SF_METRIC_GAUGE, "Free space where the data is.",

@@ -71,6 +71,8 @@ struct sf_local {
     struct sf_mutex number_lock; /* guards the four below; takes nothing */
     uint64_t next_block, next_flush;
     uint64_t ckpt_lsn;
+    uint64_t log_sequence, log_lsn; /* as the catalogue knew them at start */
+    bool is_log_missing;            /* they were not there */
     uint64_t next_erasure;
 
     struct sf_mutex rule_lock; /* guards retention and its clock; takes nothing: appends need it */

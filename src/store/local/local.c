@@ -408,6 +408,8 @@ static enum sf_err open_catalogue(struct sf_local *l, bool *out_is_new, struct s
     memcpy(l->uuid, meta.uuid, 16);
     memcpy(l->runs.uuid, meta.uuid, 16);
     l->ckpt_lsn = meta.ckpt_lsn;
+    l->log_sequence = meta.log_sequence;
+    l->log_lsn = meta.log_lsn;
     l->next_block = meta.next_block;
     l->next_flush = meta.next_flush;
     l->next_erasure = 1;
@@ -422,11 +424,23 @@ static void wal_notice(void *arg, const char *sentence)
     sf_local_notice(arg, "%s", sentence);
 }
 
+/* A failure costs nothing now: the log itself and wal.tail say the same. */
+static void wal_begin(void *arg, uint64_t sequence, uint64_t first_lsn)
+{
+    struct sf_local *l = arg;
+    struct sf_why why;
+    if (sf_catalogue_set_log(l->catalogue, sequence, first_lsn, &why))
+        sf_local_notice(l, "store: the catalogue does not know segment %" PRIu64 " of the log: %s",
+                        sequence, why.text);
+}
+
 static enum sf_err open_wal(struct sf_local *l, struct sf_why *why)
 {
     struct sf_wal_config config = {
         .dir = l->dir,
         .ckpt_lsn = l->ckpt_lsn,
+        .known = {.sequence = l->log_sequence, .first_lsn = l->log_lsn},
+        .begin = wal_begin,
         .segment_len = l->tune.segment_len,
         .queue_len = SF_LIMIT_BODIES_LEN,
         .notice = wal_notice,
@@ -627,6 +641,7 @@ static enum sf_err local_stats(struct sf_store *s, struct sf_store_stats *out, s
         .queue_depth = wal.queue_depth,
         .n_replayed = atomic_load(&l->n_replayed),
         .n_lost_lsn = atomic_load(&l->n_lost_lsn),
+        .is_log_missing = l->is_log_missing,
         .memtable_len = sf_budget_used(&l->budget, SF_LINE_MEMTABLES),
         .memory_len = sf_budget_sum(&l->budget) + sf_duplicates_len(l->duplicates),
         .memory_cap = sf_budget_cap(&l->budget),

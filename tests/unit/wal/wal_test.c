@@ -310,7 +310,8 @@ static void remove_tail(const struct rig *r)
 static uint64_t faults_of(const struct rig *r)
 {
     uint64_t n_faults = 0;
-    assert_ok(sf_wal_verify(r->dir, r->ckpt_lsn, NULL, NULL, &n_faults, NULL));
+    assert_ok(sf_wal_verify(r->dir, &(struct sf_wal_known){.ckpt_lsn = r->ckpt_lsn}, NULL, NULL,
+                            &n_faults, NULL));
     return n_faults;
 }
 
@@ -324,6 +325,52 @@ static void write_ten(struct rig *r)
     rig_close(r);
     assert_int_equal(faults_of(r), 0);
     r->n_notices = 0;
+}
+
+static struct sf_wal_known begun;
+
+static void remember_begun(void *arg, uint64_t sequence, uint64_t first_lsn)
+{
+    (void)arg;
+    begun = (struct sf_wal_known){.sequence = sequence, .first_lsn = first_lsn};
+}
+
+static uint64_t faults_against(const struct rig *r, const struct sf_wal_known *known)
+{
+    uint64_t n_faults = 0;
+    assert_ok(sf_wal_verify(r->dir, known, NULL, NULL, &n_faults, NULL));
+    return n_faults;
+}
+
+/* Both copies of the truth gone: only what was told to the catalogue is left. */
+TEST(wal, that_is_gone_with_its_tail_is_missed_by_who_knew_its_segment)
+{
+    struct sf_wal_known all = {0};
+    struct rig r;
+    char path[600];
+    rig_init_temporary(&r);
+    begun = all;
+    r.begin = remember_begun;
+    assert_ok(rig_open(&r));
+    for (uint32_t i = 0; i < 10; i++)
+        assert_ok(rig_put(&r, i, 1, 1000));
+    rig_close(&r);
+    assert_true(begun.sequence > 0 && begun.first_lsn == 1);
+    assert_int_equal(faults_against(&r, &begun), 0);
+    remove_tail(&r);
+    assert_int_equal(faults_against(&r, &begun), 1); /* whether it is whole cannot be told */
+    rig_slot_path(&r, 0, path, sizeof(path));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(faults_against(&r, &all), 0); /* nobody knows of it, as it was */
+    assert_int_equal(faults_against(&r, &begun), 2);
+    r.known = begun;
+    assert_ok(rig_open(&r));
+    assert_true(r.replayed.is_missing && r.replayed.is_tail_missing);
+    assert_ok(rig_put(&r, 10, 1, 1000));
+    rig_close(&r);
+    assert_true(begun.sequence > r.known.sequence); /* never used again */
+    assert_int_equal(faults_against(&r, &begun), 0);
+    rig_done(&r);
 }
 
 TEST(wal, knows_what_a_deleted_slot_held)
@@ -595,17 +642,21 @@ TEST(wal, verify_says_what_is_wrong)
     for (uint32_t i = 0; i < 10; i++)
         assert_ok(rig_put(&r, i, 1, 1000));
     rig_close(&r);
-    assert_ok(sf_wal_verify(r.dir, 0, remember, said, &n_faults, NULL));
+    assert_ok(sf_wal_verify(r.dir, &(struct sf_wal_known){.ckpt_lsn = 0}, remember, said, &n_faults,
+                            NULL));
     assert_int_equal(n_faults, 0);
     assert_string_equal(said, "");
     flip(&r, slot_of(&r, 1), 4096 * 4 + 500);
-    assert_ok(sf_wal_verify(r.dir, 0, remember, said, &n_faults, NULL));
+    assert_ok(sf_wal_verify(r.dir, &(struct sf_wal_known){.ckpt_lsn = 0}, remember, said, &n_faults,
+                            NULL));
     assert_int_equal(n_faults, 1);
     assert_non_null(strstr(said, "records 4 to 4 are missing"));
-    assert_ok(sf_wal_verify(r.dir, 4, remember, said, &n_faults, NULL)); /* in blocks: no loss */
+    assert_ok(sf_wal_verify(r.dir, &(struct sf_wal_known){.ckpt_lsn = 4}, remember, said, &n_faults,
+                            NULL)); /* in blocks: no loss */
     assert_int_equal(n_faults, 0);
     flip(&r, slot_of(&r, 1), 2048 + 30);
-    assert_ok(sf_wal_verify(r.dir, 4, remember, said, &n_faults, NULL));
+    assert_ok(sf_wal_verify(r.dir, &(struct sf_wal_known){.ckpt_lsn = 4}, remember, said, &n_faults,
+                            NULL));
     assert_int_equal(n_faults, 1);
     assert_non_null(strstr(said, "header"));
     rig_done(&r);
@@ -644,7 +695,8 @@ TEST(wal, says_when_a_slot_was_cut)
         rig_close(&r);
         rig_slot_path(&r, slot_of(&r, 1), path, sizeof(path));
         assert_int_equal(truncate(path, is_emptied ? 0 : 4096 * 5), 0);
-        assert_ok(sf_wal_verify(r.dir, 0, NULL, NULL, &n_faults, NULL));
+        assert_ok(sf_wal_verify(r.dir, &(struct sf_wal_known){.ckpt_lsn = 0}, NULL, NULL, &n_faults,
+                                NULL));
         assert_true(n_faults > 0);
         if (is_emptied)
             remove_tail(&r); /* which would know its header */

@@ -325,6 +325,10 @@ enum sf_err sf_catalogue_meta(struct sf_catalogue *c, struct sf_catalogue_meta *
     if (!err)
         err = get_number(c, "next_flush", &m.next_flush, why);
     if (!err)
+        err = get_number(c, "log_sequence", &m.log_sequence, why);
+    if (!err)
+        err = get_number(c, "log_lsn", &m.log_lsn, why);
+    if (!err)
         err = get_number(c, "retention_now", &now, why);
     sf_mutex_unlock(&c->lock);
     m.retention_now_ns = (int64_t)now;
@@ -467,6 +471,24 @@ enum sf_err sf_catalogue_forget(struct sf_catalogue *c, uint64_t id, struct sf_w
 static enum sf_err apply_now(struct sf_catalogue *c, const void *arg, struct sf_why *why)
 {
     return set_number(c, "retention_now", (uint64_t) * (const int64_t *)arg, why);
+}
+
+struct log_place {
+    uint64_t sequence, first_lsn;
+};
+
+static enum sf_err write_log(struct sf_catalogue *c, const void *arg, struct sf_why *why)
+{
+    const struct log_place *at = arg;
+    enum sf_err err = set_number(c, "log_sequence", at->sequence, why);
+    return err ? err : set_number(c, "log_lsn", at->first_lsn, why);
+}
+
+enum sf_err sf_catalogue_set_log(struct sf_catalogue *c, uint64_t sequence, uint64_t first_lsn,
+                                 struct sf_why *why)
+{
+    struct log_place at = {sequence, first_lsn};
+    return transact(c, write_log, &at, why);
 }
 
 enum sf_err sf_catalogue_set_now(struct sf_catalogue *c, int64_t retention_now_ns,

@@ -33,6 +33,8 @@ struct sf_block_row {
 struct sf_catalogue_meta {
     uint8_t uuid[16];
     uint64_t ckpt_lsn, next_block, next_flush;
+    uint64_t log_sequence, log_lsn; /* the newest segment of the log and its first record; 0 before
+                                     * a server that writes them has begun one */
     int64_t retention_now_ns;
 };
 
@@ -64,6 +66,9 @@ struct sf_catalogue_change {
 enum sf_err sf_catalogue_commit(struct sf_catalogue *c, const struct sf_catalogue_change *change,
                                 struct sf_why *why);
 enum sf_err sf_catalogue_forget(struct sf_catalogue *c, uint64_t id, struct sf_why *why);
+/* A segment of the log is about to be begun. */
+enum sf_err sf_catalogue_set_log(struct sf_catalogue *c, uint64_t sequence, uint64_t first_lsn,
+                                 struct sf_why *why);
 enum sf_err sf_catalogue_set_now(struct sf_catalogue *c, int64_t retention_now_ns,
                                  struct sf_why *why);
 

@@ -175,6 +175,7 @@ static enum sf_err check_catalogue(struct check *c, struct sf_why *why)
 static enum sf_err check_all(struct check *c, struct sf_why *why)
 {
     enum sf_err err = check_catalogue(c, why);
+    struct sf_wal_known known = {c->meta.ckpt_lsn, c->meta.log_sequence, c->meta.log_lsn};
     uint64_t n_log_faults = 0;
     for (size_t i = 0; !err && i < c->n; i++) {
         if (c->rows[i].state == SF_BLOCK_BAD)
@@ -184,8 +185,8 @@ static enum sf_err check_all(struct check *c, struct sf_why *why)
     }
     if (!err)
         err = sf_directory_blocks(c->dir, see_file, c, why);
-    if (!err && sf_dir_exists(c->dir, "wal")) {
-        err = sf_wal_verify(c->dir, c->meta.ckpt_lsn, c->say, c->arg, &n_log_faults, why);
+    if (!err && (sf_dir_exists(c->dir, "wal") || known.sequence)) {
+        err = sf_wal_verify(c->dir, &known, c->say, c->arg, &n_log_faults, why);
         c->n_faults += n_log_faults;
     }
     return err;

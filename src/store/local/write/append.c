@@ -547,6 +547,18 @@ static void name_lost(struct sf_local *l, const struct sf_wal_replay_stats *stat
 /* Damage that replay met stays visible until the next start: in the log and in readiness. */
 static void tell_damage(struct sf_local *l, const struct sf_wal_replay_stats *stats)
 {
+    if (stats->is_missing || (stats->is_tail_missing && !stats->n_lost_lsn &&
+                              !stats->n_bad_segments && !stats->n_bad_pages)) {
+        snprintf(l->degraded_reason, sizeof(l->degraded_reason), "%s",
+                 stats->is_missing
+                     ? "the log was missing at start: what was acknowledged since the last flush "
+                       "is lost"
+                     : "wal.tail was missing at start: whether the log was whole cannot be told");
+        if (stats->n_lost_lsn)
+            name_lost(l, stats);
+        sf_local_notice(l, "store: %s", l->degraded_reason);
+        return;
+    }
     if (!stats->n_lost_lsn && !stats->n_bad_segments && !stats->n_bad_pages)
         return;
     snprintf(l->degraded_reason, sizeof(l->degraded_reason),
@@ -575,6 +587,7 @@ enum sf_err sf_append_replay(struct sf_local *l, struct sf_why *why)
     if (!err) {
         atomic_fetch_add(&l->n_lost_lsn, stats.n_lost_lsn);
         atomic_fetch_add(&l->flush_wal_mark, stats.len);
+        l->is_log_missing = stats.is_missing;
         tell_damage(l, &stats);
     }
     parts_done(&r.parts);
