@@ -171,7 +171,17 @@ enum sf_err sf_findings_diff_selectors(struct sf_store *store, const struct sf_f
                               SF_STR_ARG(want->baseline))
                    ? SF_OK
                    : sf_no_room(why, "the query");
+    double by = sides[1].total > 0 ? (double)sides[1].total / (double)sides[0].total : 1;
     if (!err && sides[1].total > 0)
         err = scale(&sides[0], sides[1].total, q->req, why);
-    return err ? err : find(sides, want->baseline, want->comparison, want, q, out, why);
+    if (!err)
+        err = find(sides, want->baseline, want->comparison, want, q, out, why);
+    if (err || by == 1)
+        return err;
+    return sf_arena_print(q->req, &out->reason,
+                          "%sthe baseline is multiplied by %.3g: both sides have the same sum, so "
+                          "that shares are compared",
+                          out->list.n == 0 ? "nothing stands out; " : "", by)
+               ? SF_OK
+               : sf_no_room(why, "the query");
 }

@@ -76,6 +76,25 @@ static void add_side(const struct sf_diff_text *d, const struct sf_tree_side *si
     sf_buf_add_u8(out, '\n');
 }
 
+bool sf_diff_lengths_differ(const struct sf_profile_view *left, const struct sf_profile_view *right)
+{
+    double a = (double)left->duration_ns, b = (double)right->duration_ns;
+    return a > 0 && b > 0 && fabs(a - b) > 0.01 * fmax(a, b);
+}
+
+/* Sums over ranges of different length are not alike. */
+static void add_lengths(const struct sf_diff_text *d, struct sf_buf *out)
+{
+    if (!sf_diff_lengths_differ(d->left, d->right))
+        return;
+    sf_buf_add_str(out, SF_STR("the baseline covers "));
+    sf_units_duration(out, (uint64_t)d->left->duration_ns);
+    sf_buf_add_str(out, SF_STR(", the comparison "));
+    sf_units_duration(out, (uint64_t)d->right->duration_ns);
+    sf_buf_add_str(out, SF_STR(": values are sums and are not scaled; --measure share ranks by "
+                               "share\n"));
+}
+
 static void add_head(const struct sf_diff_text *d, struct sf_buf *out)
 {
     struct sf_diff_change all = sf_diff_measure(d->diff, SF_DIFF_VALUE, d->diff->left.total,
@@ -90,7 +109,9 @@ static void add_head(const struct sf_diff_text *d, struct sf_buf *out)
         sf_buf_print(out, " (%+.1f %%)", all.ratio * 100);
     sf_buf_add_str(out, SF_STR(" of "));
     sf_units_text(out, d->right->type.sample_type, 40);
-    sf_buf_add_str(out, SF_STR("; shares are of each side's own total\n\n"));
+    sf_buf_add_str(out, SF_STR("; shares are of each side's own total\n"));
+    add_lengths(d, out);
+    sf_buf_add_u8(out, '\n');
 }
 
 static void add_numbers(const struct sf_diff_text *d, int64_t left, int64_t right,
@@ -117,7 +138,7 @@ enum sf_err sf_diff_text_table(const struct sf_diff_text *d, struct sf_arena scr
 {
     const struct sf_tree *shape = &d->diff->shape;
     const struct sf_diff_row *rows;
-    uint32_t n, shown = 0;
+    uint32_t n, shown = 0, n_all = 0;
     enum sf_err err = sf_tree_diff_top(d->diff, d->measure, &scratch, &rows, &n, why);
     if (err)
         return err;
@@ -135,6 +156,11 @@ enum sf_err sf_diff_text_table(const struct sf_diff_text *d, struct sf_arena scr
         sf_units_text(out, shape->frames[r->frame].function, name_columns(d));
         end_color(d, out);
     }
+    for (uint32_t i = 0; i < n; i++)
+        n_all += rows[i].left_self != 0 || rows[i].right_self != 0;
+    if (n_all > shown)
+        sf_buf_print(out, "%u more function%s; --limit %u shows all\n", n_all - shown,
+                     n_all - shown == 1 ? "" : "s", n_all);
     return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "diff: no memory");
 }
 
@@ -150,7 +176,7 @@ enum sf_err sf_diff_text_tree(const struct sf_diff_text *d, struct sf_arena scra
 {
     const struct sf_tree *shape = &d->diff->shape;
     struct sf_tree_order order;
-    uint32_t hidden = UINT32_MAX;
+    uint32_t hidden = UINT32_MAX, n_hidden = 0;
     enum sf_err err = sf_tree_order(shape, d->diff->right.totals, SF_TREE_BY_TOTAL, &scratch,
                                     &order, why);
     if (err)
@@ -164,6 +190,7 @@ enum sf_err sf_diff_text_tree(const struct sf_diff_text *d, struct sf_arena scra
         int64_t left = d->diff->left.totals[place], right = d->diff->right.totals[place];
         if (depth > hidden || !is_shown(d, place)) {
             hidden = depth < hidden ? depth : hidden;
+            n_hidden++;
             continue;
         }
         hidden = UINT32_MAX;
@@ -174,5 +201,8 @@ enum sf_err sf_diff_text_tree(const struct sf_diff_text *d, struct sf_arena scra
         sf_units_text(out, shape->frames[shape->nodes[place].frame].function, names - indent);
         end_color(d, out);
     }
+    if (n_hidden > 0)
+        sf_buf_print(out, "%u more frame%s below %g %% of both sides; --min 0 shows all\n",
+                     n_hidden, n_hidden == 1 ? "" : "s", d->min_share * 100);
     return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "diff: no memory");
 }

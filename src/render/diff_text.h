@@ -15,6 +15,9 @@ struct sf_diff_text {
     bool has_color;
 };
 
+/* Profiles that cover different times: their sums do not compare. */
+bool sf_diff_lengths_differ(const struct sf_profile_view *left,
+                            const struct sf_profile_view *right);
 /* Functions by change of self value: before, after, difference, ratio, share of each side. */
 enum sf_err sf_diff_text_table(const struct sf_diff_text *d, struct sf_arena scratch,
                                struct sf_buf *out, struct sf_why *why);

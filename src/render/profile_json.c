@@ -117,6 +117,10 @@ enum sf_err sf_profile_json_diff(const struct sf_profile_view *left,
         write_head(&w, sides[i]);
         sf_json_write_object_end(&w);
     }
+    if (left->duration_ns > 0 && right->duration_ns > 0) { /* values are not scaled by it */
+        sf_json_write_key(&w, SF_STR("lengthRatio"));
+        sf_json_write_f64(&w, (double)right->duration_ns / (double)left->duration_ns);
+    }
     write_frames(&w, &d->shape);
     sf_json_write_key(&w, SF_STR("nodes"));
     sf_json_write_array(&w);

@@ -6,6 +6,7 @@ import { useAsk } from "../api/use_ask";
 import { visible } from "../format/safe_text";
 import { count, duration, percent } from "../format/units";
 import { CopyButton } from "../parts/copy_button";
+import { FirstOf } from "../parts/first_of";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
 import { AskedFrame } from "../parts/states";
@@ -65,7 +66,7 @@ function OfService(props: { service: string; range: Range }) {
               {c.link?.knownSamples !== undefined && c.link.receivedSamples > 0 && (
                 <Share words="samples known to be of their span" share={Math.min(1, c.link.knownSamples / c.link.receivedSamples)} hint={`${count(c.link.knownSamples)} of ${count(c.link.receivedSamples)}; the rest are estimates`} />
               )}
-              {c.link && c.link.spans > 0 && <Share words="spans with samples" share={c.link.sampledSpans / c.link.spans} hint={`${count(c.link.sampledSpans)} of ${count(c.link.spans)} spans looked at`} />}
+              {c.link && c.link.spans > 0 && <Share words="spans with samples" share={c.link.sampledSpans / c.link.spans} hint={`${count(c.link.sampledSpans)} of ${count(c.link.spans)} spans checked`} />}
               <Share words="samples that name a span" share={c.link?.taggedShare} hint="of the newest five minutes" />
               <Share words="samples with names" share={c.link?.symbolisedShare} hint="of the newest five minutes" />
               {c.skew.map((s) => (
@@ -129,7 +130,11 @@ export function CoverageView(props: { range: Range }) {
         <OfService service={one} range={props.range} />
       ) : (
         <AskedFrame asked={services} empty={(d) => (d.services.length === 0 ? <p>No services in this time range.</p> : undefined)}>
-          {(d) => d.services.slice(0, 30).map((s) => <OfService key={s.service} service={s.service} range={props.range} />)}
+          {(d) => (
+            <FirstOf rows={d.services} max={30} things="services">
+              {(s) => <OfService key={s.service} service={s.service} range={props.range} />}
+            </FirstOf>
+          )}
         </AskedFrame>
       )}
     </section>

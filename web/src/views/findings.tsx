@@ -3,6 +3,7 @@ import type { Findings, Services } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { visible } from "../format/safe_text";
 import { percent, value } from "../format/units";
+import { FirstOf } from "../parts/first_of";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
 import { AskedFrame } from "../parts/states";
@@ -52,7 +53,11 @@ export function FindingsView(props: { range: Range }) {
         <OfService service={one} range={props.range} />
       ) : (
         <AskedFrame asked={services} empty={(d) => (d.services.length === 0 ? <p>No services in this time range.</p> : undefined)}>
-          {(d) => d.services.slice(0, 30).map((s) => <OfService key={s.service} service={s.service} range={props.range} />)}
+          {(d) => (
+            <FirstOf rows={d.services} max={30} things="services">
+              {(s) => <OfService key={s.service} service={s.service} range={props.range} />}
+            </FirstOf>
+          )}
         </AskedFrame>
       )}
     </section>

@@ -5,6 +5,7 @@ import { useAsk } from "../api/use_ask";
 import { heatOf, type Heat } from "../charts/heat";
 import { Heatmap, type Box } from "../charts/heatmap";
 import { duration, moment } from "../format/units";
+import { FirstOf } from "../parts/first_of";
 import { ViewLink } from "../parts/link";
 import { AskedFrame } from "../parts/states";
 import type { Range } from "../state/range";
@@ -31,7 +32,7 @@ export function boxOf(text: string | undefined): Box | undefined {
 
 /** The same without a mouse: the dots as a list, the box as two fields. */
 function ByKeys(props: { heat: Heat; range: Range }) {
-  const dots = useMemo(() => [...props.heat.dots].sort((a, b) => b.seconds - a.seconds).slice(0, 25), [props.heat]);
+  const dots = useMemo(() => [...props.heat.dots].sort((a, b) => b.seconds - a.seconds), [props.heat]);
   const submit = (e: Event & { currentTarget: HTMLFormElement }) => {
     e.preventDefault();
     const form = new FormData(e.currentTarget);
@@ -55,13 +56,15 @@ function ByKeys(props: { heat: Heat; range: Range }) {
         <button type="submit">Choose these spans</button>
       </form>
       <ul>
-        {dots.map((d) => (
-          <li key={`${d.trace} ${String(d.ms)}`}>
-            <ViewLink to={{ view: "trace", id: d.trace }}>
-              {duration(d.seconds * 1e9)} at {moment(d.ms).slice(11, 23)}
-            </ViewLink>
-          </li>
-        ))}
+        <FirstOf rows={dots} max={25} things="traces">
+          {(d) => (
+            <li key={`${d.trace} ${String(d.ms)}`}>
+              <ViewLink to={{ view: "trace", id: d.trace }}>
+                {duration(d.seconds * 1e9)} at {moment(d.ms).slice(11, 23)}
+              </ViewLink>
+            </li>
+          )}
+        </FirstOf>
       </ul>
     </details>
   );

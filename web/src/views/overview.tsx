@@ -16,7 +16,7 @@ import { plain } from "../trace/rows";
 import { FirstUse } from "./first_use";
 import { stepOf } from "./latency";
 import { asDuration, linesOf, perSecond, useMetrics } from "./series";
-import { useCosts, type Cost } from "./use_costs";
+import { useCosts, type Costs } from "./use_costs";
 
 /** The first finding of a service, asked row by row: a slow one holds up nobody else. */
 function TopFinding(props: { service: string; range: Range }) {
@@ -30,19 +30,29 @@ function TopFinding(props: { service: string; range: Range }) {
       </ViewLink>
     );
   if (found.isLoading) return <span class="faint">…</span>;
+  if (found.error) return <Failed error={found.error} />;
   return (
-    <span class="faint" title={visible(found.error?.message ?? found.data?.reason ?? "")}>
-      {found.data && found.data.samples === 0 ? "no profiles" : "nothing stands out"}
+    <span class="faint" title={visible(found.data?.reason ?? "")}>
+      {found.data?.samples === 0 ? "no profiles" : "nothing stands out"}
     </span>
   );
 }
 
-function cost(costs: ReadonlyMap<string, Cost> | undefined, n: number | undefined, words: (n: number) => string) {
-  if (!costs) return <span class="faint">…</span>;
+function Failed(props: { error: { readonly message: string } }) {
+  return (
+    <span class="bad" title={visible(props.error.message)}>
+      failed: {visible(props.error.message)}
+    </span>
+  );
+}
+
+function cost(costs: Costs, n: number | undefined, words: (n: number) => string) {
+  if (costs.error) return <span class="bad" title={visible(costs.error.message)}>failed</span>;
+  if (!costs.of) return <span class="faint">…</span>;
   return n === undefined ? <span class="faint" title="no such profiles">–</span> : words(n);
 }
 
-function columns(range: Range, costs: ReadonlyMap<string, Cost> | undefined): Column<Service>[] {
+function columns(range: Range, costs: Costs): Column<Service>[] {
   return [
     {
       key: "service",
@@ -75,16 +85,16 @@ function columns(range: Range, costs: ReadonlyMap<string, Cost> | undefined): Co
       title: "CPU",
       isNumber: true,
       hint: "cores, as profiles say",
-      by: (s) => costs?.get(s.service)?.cores ?? -1,
-      cell: (s) => cost(costs, costs?.get(s.service)?.cores, (n) => `${short(n)} cores`),
+      by: (s) => costs.of?.get(s.service)?.cores ?? -1,
+      cell: (s) => cost(costs, costs.of?.get(s.service)?.cores, (n) => `${short(n)} cores`),
     },
     {
       key: "memory",
       title: "Memory",
       isNumber: true,
       hint: "heap in use, as profiles say",
-      by: (s) => costs?.get(s.service)?.memory ?? -1,
-      cell: (s) => cost(costs, costs?.get(s.service)?.memory, bytes),
+      by: (s) => costs.of?.get(s.service)?.memory ?? -1,
+      cell: (s) => cost(costs, costs.of?.get(s.service)?.memory, bytes),
     },
     { key: "finding", title: "What stands out", isWide: true, cell: (s) => <TopFinding service={s.service} range={range} /> },
   ];
@@ -141,6 +151,11 @@ export function Overview(props: { range: Range }) {
         {(d) => (
           <>
           <Charts range={props.range} services={busiest(d.services)} />
+          {d.services.length > CHARTED && (
+            <p class="note">
+              The charts show the {CHARTED} services with the most spans of {d.services.length}; each service has its own page.
+            </p>
+          )}
           <div class="panel">
             <SortTable label="Services" columns={columns(props.range, costs)} rows={d.services} rowKey={(s) => s.service} first="rate" stateKey="sort" />
           </div>

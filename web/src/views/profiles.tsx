@@ -10,7 +10,7 @@ import { diffOf, treeOf, type Tree } from "../flame/tree";
 import type { Deeper } from "../flame/use_whole";
 import { serviceColor } from "../format/color";
 import { visible } from "../format/safe_text";
-import { count, moment, value } from "../format/units";
+import { count, duration, moment, short, value } from "../format/units";
 import { AskedFrame } from "../parts/states";
 import { asked, askedSeconds, type Range } from "../state/range";
 import { change } from "../state/url";
@@ -88,7 +88,7 @@ function Chart(props: { selector: string; type: string; range: Range; baseline: 
   const marks = useMemo(() => deploysOf(deploys.data), [deploys.data]);
   const unit = props.type.split(":")[2] ?? "";
   const format = useMemo(() => (n: number) => value(n, unit), [unit]);
-  const { grid, lines } = useMemo(() => {
+  const { grid, lines, left } = useMemo(() => {
     const all = series.data?.series ?? [];
     const at = new Set(all.flatMap((s) => s.points.map((p) => Number(p.timestamp))));
     const grid = [...at].sort((a, b) => a - b);
@@ -97,11 +97,15 @@ function Chart(props: { selector: string; type: string; range: Range; baseline: 
       const points = new Map(s.points.map((p) => [Number(p.timestamp), p.value]));
       return { name: visible(name), color: serviceColor(name), values: grid.map((t) => points.get(t) ?? null) };
     });
-    return { grid, lines };
+    return { grid, lines, left: all.length - lines.length };
   }, [series.data]);
   return (
     <AskedFrame asked={series} empty={() => (grid.length === 0 ? <p>No profiles of this type in the time range.</p> : undefined)}>
-      {() => <LineChart title={props.picking ? "Drag over the baseline" : `${typeWords(props.type)} per ${String(step)} s`} times={grid} {...props.range} lines={lines} format={format} marks={marks} height={120} onRange={(fromMs, untilMs) => props.onRange({ fromMs, untilMs })} />}
+      {() => <>
+        <LineChart title={props.picking ? "Drag over the baseline" : `${typeWords(props.type)} per ${String(step)} s`} times={grid} {...props.range} lines={lines} format={format} marks={marks} height={120} onRange={(fromMs, untilMs) => props.onRange({ fromMs, untilMs })} />
+        {left > 0 && <p class="note">{lines.length} of {lines.length + left} services are drawn; choose one to see it.</p>}
+        {deploys.error && <p class="note warn">Could not ask for versions: {visible(deploys.error.message)}</p>}
+      </>}
     </AskedFrame>
   );
 }
@@ -115,6 +119,18 @@ interface Sides {
 /** Ranges of different length are made equal; or each side to the same sum, which shows shares. */
 function treeFrom(a: Profile | undefined, b: Profile, leftScale: number): Tree {
   return a ? diffOf(a, b, leftScale, 1) : treeOf(b);
+}
+
+/** How the baseline was made comparable. */
+function Scaled(props: { by: number; isPerRequest: boolean; byShare: boolean; isSide: boolean; own: Range; other: Range }) {
+  const length = (r: Range) => duration((r.untilMs - r.fromMs) * 1e6);
+  if (props.isSide || props.isPerRequest || Math.abs(props.by - 1) < 1e-3) return null;
+  return (
+    <span class="note scaled">
+      The baseline is multiplied by {short(props.by)}
+      {props.byShare ? ": both sides have the same sum." : `: it covers ${length(props.other)}, the comparison ${length(props.own)}.`}
+    </span>
+  );
 }
 
 function Against(props: { left: Profile; baseline: Range | undefined; baseLabels: string | undefined; byShare: boolean; isSide: boolean }) {
@@ -146,10 +162,12 @@ function Graph(props: { service: string; type: string; labels: string; range: Ra
     [key],
   );
   const both = useAsk<Sides>(key, async (s) => {
-    const counted = isDiff && service !== "" ? Promise.all([requestsOf(service, other.range, s), requestsOf(service, range, s)]).catch(() => [0, 0]) : undefined;
+    const counted = isDiff && service !== "" ? Promise.all([requestsOf(service, other.range, s), requestsOf(service, range, s)]).catch((e: unknown) => (e instanceof Error ? e : new Error(String(e)))) : undefined;
     const [right, base] = await Promise.all([merged(own, nodes, [], s), isDiff ? merged(other, nodes, [], s) : undefined]);
-    const [a = 0, b = 0] = (await counted) ?? [];
-    return { data: { left: base?.data, right: right.data, requests: a > 0 && b > 0 ? { left: a, right: b } : undefined }, partial: right.partial || (base?.partial ?? "") };
+    const n = (await counted) ?? [];
+    const [a = 0, b = 0] = n instanceof Error ? [] : n;
+    const failed = n instanceof Error ? `requests could not be counted, so that nothing is per request: ${n.message}` : "";
+    return { data: { left: base?.data, right: right.data, requests: a > 0 && b > 0 ? { left: a, right: b } : undefined }, partial: right.partial || (base?.partial ?? "") || failed };
   });
   const byShare = url["shares"] === "1";
   const isSide = isDiff && url["side"] === "1";
@@ -180,6 +198,7 @@ function Graph(props: { service: string; type: string; labels: string; range: Ra
         <>
           <p class="row">
             <b>{value(d.right.total, d.right.unit)}</b> <span class="faint">{d.right.samples > 0 ? `${count(d.right.samples)} samples` : ""}</span>
+            {d.left && <Scaled by={leftScale} isPerRequest={isPerRequest} byShare={byShare} isSide={isSide} own={range} other={other.range} />}
             {d.left && <Against left={d.left} baseline={props.baseline} baseLabels={props.baseLabels} byShare={byShare} isSide={isSide} />}
           </p>
           <div class="two-graphs">
@@ -268,6 +287,7 @@ export function Profiles(props: { range: Range }) {
         )}
       </div>
       {types.error && <AskedFrame asked={types}>{() => null}</AskedFrame>}
+      {sets.error && <AskedFrame asked={sets}>{() => null}</AskedFrame>}
       {types.data && shown.length === 0 && !sets.isLoading ? (
         <p class="state">No profiles in this time range. Send some: the services page says how.</p>
       ) : (

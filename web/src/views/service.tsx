@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
 import { get } from "../api/client";
-import type { Operation, Services } from "../api/types";
-import { useAsk } from "../api/use_ask";
+import type { MetricAnswer, Operation, Services } from "../api/types";
+import { useAsk, type Asked } from "../api/use_ask";
 import { LineChart } from "../charts/line_chart";
 import { asDuration, linesOf, perSecond, useMetrics, versionMarks } from "./series";
 import { serviceColor } from "../format/color";
@@ -29,12 +29,16 @@ function Charts(props: { inner: string; range: Range }) {
   const b = useMemo(() => linesOf(errors.data, () => "errors"), [errors.data]);
   const c = useMemo(() => linesOf(quantiles.data, (_, l) => `p${String(Math.round(Number(l) * 100))}`, undefined, true), [quantiles.data]);
   const onRange = (from: number, until: number) => change({ from: String(Math.round(from)), until: String(Math.round(until)) });
+  const failure = (what: string, of: Asked<MetricAnswer>) => of.error && <Failure sentence={`${what}: ${of.error.message}`} status={of.error.status} retryAfterS={of.error.retryAfterS} again={of.again} />;
   return (
+    <>
+    {failure("Could not ask for versions", versions)}
     <div class="cards">
-      <div class="card">{requests.error && <Failure sentence={requests.error.message} status={requests.error.status} retryAfterS={requests.error.retryAfterS} again={requests.again} />}{a.times.length > 0 && <LineChart title="Spans per second" {...a} format={perSecond} onRange={onRange} {...range} marks={marks} />}</div>
-      <div class="card">{b.times.length > 0 ? <LineChart title="Errors per second" {...b} format={perSecond} onRange={onRange} {...range} marks={marks} /> : <p class="note">{errors.isLoading ? "Errors per second…" : errors.error ? "" : "No errors."}</p>}</div>
-      <div class="card">{c.times.length > 0 && <LineChart title="Duration" {...c} format={asDuration} onRange={onRange} {...range} marks={marks} />}</div>
+      <div class="card">{failure("Could not count spans", requests)}{a.times.length > 0 && <LineChart title="Spans per second" {...a} format={perSecond} onRange={onRange} {...range} marks={marks} />}</div>
+      <div class="card">{failure("Could not count errors", errors)}{errors.error ? null : b.times.length > 0 ? <LineChart title="Errors per second" {...b} format={perSecond} onRange={onRange} {...range} marks={marks} /> : <p class="note">{errors.isLoading ? "Errors per second…" : "No errors."}</p>}</div>
+      <div class="card">{failure("Could not ask for durations", quantiles)}{c.times.length > 0 && <LineChart title="Duration" {...c} format={asDuration} onRange={onRange} {...range} marks={marks} />}</div>
     </div>
+    </>
   );
 }
 

@@ -1,6 +1,6 @@
 // CPU and memory of each service, from its profiles.
 
-import { call } from "../api/client";
+import { call, type ApiError } from "../api/client";
 import { useAsk } from "../api/use_ask";
 import type { Range } from "../state/range";
 
@@ -26,8 +26,13 @@ function byService(s: Series, of: (points: { value: number }[]) => number): Map<
   return out;
 }
 
-/** Undefined: not answered yet. */
-export function useCosts(range: Range): ReadonlyMap<string, Cost> | undefined {
+export interface Costs {
+  /** Undefined: not answered yet, or failed */
+  readonly of: ReadonlyMap<string, Cost> | undefined;
+  readonly error: ApiError | undefined;
+}
+
+export function useCosts(range: Range): Costs {
   const times = { start: String(Math.floor(range.fromMs)), end: String(Math.ceil(range.untilMs)) };
   const seconds = Math.max(1, (range.untilMs - range.fromMs) / 1e3);
   const costs = useAsk<Map<string, Cost>>(`costs ${JSON.stringify(times)}`, async (signal) => {
@@ -45,5 +50,5 @@ export function useCosts(range: Range): ReadonlyMap<string, Cost> | undefined {
     const names = new Set([...cores.keys(), ...held.keys()]);
     return { data: new Map([...names].map((n) => [n, { cores: cores.get(n), memory: held.get(n) }])), partial: "" };
   });
-  return costs.data ?? (costs.error ? new Map<string, Cost>() : undefined);
+  return { of: costs.data, error: costs.error };
 }
