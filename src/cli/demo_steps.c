@@ -206,7 +206,7 @@ static enum sf_err find_slowest(struct story *s, struct sf_why *why)
     if (!err) {
         n = read_found(sf_buf_str(&answer), found, N_ASKED, &req);
         if (!n)
-            err = sf_fail(why, SF_ERR_NOT_FOUND, "there is no order.calculate_totals to look at");
+            err = sf_fail(why, SF_ERR_NOT_FOUND, "there is no span order.calculate_totals");
     }
     if (!err) {
         qsort(found, n, sizeof(*found), slower);

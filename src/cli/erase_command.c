@@ -96,7 +96,7 @@ static void print_counted(const struct counted *c, FILE *to)
         fprintf(to, "an uncounted number of spans and profiles");
         return;
     }
-    fprintf(to, "%s%llu span%s, %llu profile%s, %llu sample%s", c->is_exact ? "" : "about ",
+    fprintf(to, "%s%llu span%s, %llu profile%s, %llu sample%s", c->is_exact ? "" : "~",
             (unsigned long long)c->n_spans, c->n_spans == 1 ? "" : "s",
             (unsigned long long)c->n_profiles, c->n_profiles == 1 ? "" : "s",
             (unsigned long long)c->n_samples, c->n_samples == 1 ? "" : "s");

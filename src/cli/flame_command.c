@@ -152,7 +152,8 @@ int sf_flame_run(int argc, char **argv)
         {"trace", SF_FLAG_STR, &a.trace, "ID",
          "all of this trace; of a span: its trace, found when left out"},
         {"part", SF_FLAG_STR, &a.part, "PART",
-         "of a span: what is behind one part of its ledger: cpu, lock, disk, net, sleep, gc, ..."},
+         "of a span: the code in one part of its time breakdown: cpu, lock, disk, net, sleep, gc, "
+         "..."},
         {"q", SF_FLAG_STR, &a.query, "QUERY",
          "of a server: the spans of this TraceQL query, per span"},
         {"since", SF_FLAG_DURATION, &a.since_ns, "TIME",

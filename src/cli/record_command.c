@@ -29,7 +29,7 @@ static const struct kind {
     const char *nothing;
 } kinds[KINDS] = {
     {"cpu", "cpu", "CPU time", "the program used too little CPU time to be sampled"},
-    {"wall", "wall", "time, running and waiting", "the program ended too soon to be looked at"},
+    {"wall", "wall", "time, running and waiting", "the program ended before it could be sampled"},
     {"heap", "alloc_space", "allocated bytes", "the program allocated too little to be sampled"},
     {"mutex", "delay", "time spent waiting for locks", "no lock was waited for"},
     {"block", "off_cpu", "time spent in blocking calls", "no call blocked"},

@@ -71,7 +71,7 @@ static enum sf_err count(struct run *r, const struct sf_metrics *m, struct sf_me
     else
         sf_metrics_count_finish(&c, out);
     if (!r->q->is_exact)
-        note(r->result, SF_STR("some of what is stored could not be looked at: values may be too "
+        note(r->result, SF_STR("some of what is stored could not be read: values may be too "
                                "low; GET /ready says why"));
     r->result->n_inspected_traces += c.n_traces;
     r->result->n_inspected_spans += c.n_spans;

@@ -366,7 +366,7 @@ enum sf_err sf_profile_conds_load(struct sf_store *store, const struct sf_query 
 sf_str sf_profile_conds_note(const struct sf_profile_conds *c)
 {
     if (c && c->is_damaged)
-        return SF_STR("some of the profiles stored could not be looked at: spans may be missing; "
+        return SF_STR("some of the profiles stored could not be read: spans may be missing; "
                       "GET /ready says why");
     if (c && c->is_cut)
         return SF_STR("there are more spans with samples than a query may hold: narrow the time "

@@ -425,7 +425,7 @@ static enum sf_err look_through(struct run *r, struct sf_trace_stream *stream,
     if (!out->is_partial && left_out.len)
         mark_partial(out, left_out);
     if (!out->is_partial && !r->q->is_exact)
-        mark_partial(out, SF_STR("some of what is stored could not be looked at: traces may be "
+        mark_partial(out, SF_STR("some of what is stored could not be read: traces may be "
                                  "missing; GET /ready says why"));
     if (!out->is_partial && r->q->may_miss_far)
         mark_partial(out, SF_MISSES_FAR);

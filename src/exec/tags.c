@@ -303,11 +303,11 @@ static void note_limits(const struct run *r, bool is_whole, struct sf_tags_resul
     out->n_blocks = r->q->stats.n_blocks;
     out->is_partial = true;
     if (r->is_late)
-        out->note = SF_STR("the query's time was up: older spans were not looked at");
+        out->note = SF_STR("the query's time was up: older spans were not read");
     else if (r->left_out.len)
         out->note = r->left_out;
     else if (r->is_damaged)
-        out->note = SF_STR("some of what is stored could not be looked at: names and values may be "
+        out->note = SF_STR("some of what is stored could not be read: names and values may be "
                            "missing; GET /ready says why");
     else if (!is_whole)
         out->note = SF_STR("more than the limit: the most frequent ones are given");

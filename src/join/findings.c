@@ -131,7 +131,7 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
     if (known.n_estimated > 0 && !say_estimated(w, &level))
         return sf_no_room(why, "the query");
     if (set->n_samples == 0)
-        w->reason = SF_STR("no samples carry ids of this trace: only its spans were looked at");
+        w->reason = SF_STR("no samples carry ids of this trace: only its spans were checked");
     err = sf_findings_of_spans(&set->tree, &w->want->limits, w->q->req, &w->in_spans, why);
     if (err)
         return err;

@@ -195,7 +195,7 @@ static bool explain_part(const struct sf_ledger *l, const struct sf_ledger_stack
         return sf_arena_print(req, &p->reason, "none of this span's time is known as: %s", words);
     if (part == SF_PART_UNKNOWN)
         return sf_arena_print(req, &p->reason,
-                              "nothing explains this time; the ledger says what would");
+                              "no sample explains this time; the time breakdown says what would");
     if (made->rest_ns == 0)
         return true;
     return sf_arena_print(

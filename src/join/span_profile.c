@@ -82,9 +82,9 @@ static bool explain(const struct sf_link_set *set, const struct sf_attribution *
     if (p->n_samples == 0)
         return sf_arena_print(
             req, &p->reason,
-            "no sample of %.*s fell into this span%s: it is short for the sampling rate, or it "
-            "waited; %llu samples belong to other spans. Look at many spans like it together "
-            "(spanflame flame --q), or sample more often",
+            "no sample of %.*s fell into this span%s: the span is shorter than the sampling "
+            "interval, or it was not running; %llu samples belong to other spans. Merge many spans "
+            "like it (spanflame flame --q), or sample more often",
             SF_STR_ARG(service), p->most_samples < 1 ? " (less than one was to be expected)" : "",
             (unsigned long long)(set->n_samples - a->n_samples[SF_GRADE_NONE] + set->n_elsewhere));
     if (set->source == SF_LINK_PROCESS || set->source == SF_LINK_AGGREGATE)
@@ -117,16 +117,15 @@ static bool warn_of_few(struct sf_span_profile *p, struct sf_arena *req)
     if (p->view.is_few)
         return sf_arena_print(
             req, &p->reason,
-            "%.*s%s%.0f sample%s %s too few for times and shares: look at many spans like it "
-            "together (spanflame flame --q), or sample more often",
+            "%.*s%s%.0f sample%s %s too few for times and shares: merge many spans like it "
+            "(spanflame flame --q), or sample more often",
             SF_STR_ARG(p->reason), p->reason.len > 0 ? ". " : "", p->looks,
             p->looks < 1.5 ? "" : "s", p->looks < 1.5 ? "is" : "are");
-    return sf_arena_print(
-        req, &p->reason,
-        "%.*s%s%.0f sample%s %s few, so shares are rough: look at many spans like "
-        "it together (spanflame flame --q), or sample more often",
-        SF_STR_ARG(p->reason), p->reason.len > 0 ? ". " : "", p->looks, p->looks < 1.5 ? "" : "s",
-        p->looks < 1.5 ? "is" : "are");
+    return sf_arena_print(req, &p->reason,
+                          "%.*s%s%.0f sample%s %s few, so shares are rough: merge many spans like "
+                          "it (spanflame flame --q), or sample more often",
+                          SF_STR_ARG(p->reason), p->reason.len > 0 ? ". " : "", p->looks,
+                          p->looks < 1.5 ? "" : "s", p->looks < 1.5 ? "is" : "are");
 }
 
 static bool say_cut(int64_t cut, struct sf_span_profile *p, struct sf_arena *req)

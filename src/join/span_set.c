@@ -221,7 +221,7 @@ bool sf_set_cut_note(const struct sf_set_cut *c, const char *of, struct sf_arena
         sf_buf_print(&text,
                      "%sa sample: %llu of %s%llu spans, drawn evenly over all of the time, "
                      "the same ones whenever this is asked",
-                     of, (unsigned long long)c->n_used, c->is_estimate ? "about " : "",
+                     of, (unsigned long long)c->n_used, c->is_estimate ? "~" : "",
                      (unsigned long long)c->n_found);
     if (c->note.len > 0)
         sf_buf_print(&text, "%s%.*s", text.len ? "; " : of, SF_STR_ARG(c->note));

@@ -164,8 +164,8 @@ struct sf_coverage_hint sf_coverage_hint_of(enum sf_missing what, sf_str languag
                                 "did not come or do not name them",
                                 {NULL, NULL}},
         [SF_MISSING_RATE] = {"low_rate",
-                             "most spans are shorter than the time between two samples: look at "
-                             "many of them together (a cohort), or sample more often",
+                             "most spans are shorter than the time between two samples: merge "
+                             "many of them (spanflame flame --q), or sample more often",
                              {"spanflame flame --q '{ resource.service.name = \"SERVICE@query\" }'",
                               NULL}},
         [SF_MISSING_TIME] = {"gaps",

@@ -93,7 +93,7 @@ static enum sf_err find_threads(struct work *w, const struct sf_ledger_sample *s
     uint64_t own = w->place->thread;
     uint32_t n_ties = 0;
     if (!ties)
-        return sf_fail(why, SF_ERR_LIMIT, "ledger: no memory for %u samples", n);
+        return sf_fail(why, SF_ERR_LIMIT, "time breakdown: no memory for %u samples", n);
     for (uint32_t i = 0; i < n; i++)
         n_ties += tie_of(&samples[i], &ties[n_ties]);
     if (n_ties == 0)
@@ -105,7 +105,7 @@ static enum sf_err find_threads(struct work *w, const struct sf_ledger_sample *s
     w->n_threads = w->l.threads.n;
     w->threads = sf_arena_new_n(req, w->n_threads, sizeof(*w->threads));
     if (!w->threads)
-        return sf_fail(why, SF_ERR_LIMIT, "ledger: no memory for %u samples", n);
+        return sf_fail(why, SF_ERR_LIMIT, "time breakdown: no memory for %u samples", n);
     for (uint32_t i = 0; i < w->n_threads; i++)
         w->threads[i] = w->l.threads.pieces[i].thread;
     qsort(w->threads, w->n_threads, sizeof(*w->threads), order_threads);
@@ -358,13 +358,13 @@ enum sf_err sf_ledger_make(const struct sf_span_tree *tree, uint32_t span,
     w.edges = sf_arena_new_n(req, n_edges, sizeof(*w.edges));
     w.pieces = sf_arena_new_n(req, n_edges + 1, sizeof(*w.pieces));
     if (!w.edges || !w.pieces)
-        return sf_fail(why, SF_ERR_LIMIT, "ledger: no memory for %u samples", n_samples);
+        return sf_fail(why, SF_ERR_LIMIT, "time breakdown: no memory for %u samples", n_samples);
     w.l.duration_ns = w.place->end_ns - w.place->start_ns;
     enum sf_err err = find_threads(&w, samples, n_samples, req, why);
     if (err)
         return err;
     if (!find_roles(&w, samples, n_samples, req))
-        return sf_fail(why, SF_ERR_LIMIT, "ledger: no memory for %u samples", n_samples);
+        return sf_fail(why, SF_ERR_LIMIT, "time breakdown: no memory for %u samples", n_samples);
     add_measured(&w, samples, n_samples, exact);
     add_children(&w);
     tile(&w);

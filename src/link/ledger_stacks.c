@@ -109,7 +109,8 @@ enum sf_err sf_ledger_stacks_make(const struct sf_ledger_stacks_input *in, struc
     w.nodes = sf_arena_new_n(req, in->stacks->n_nodes + 1u, sizeof(*w.nodes));
     w.weights = sf_arena_new_n(req, (size_t)in->n_samples + n_children + 1, sizeof(*w.weights));
     if (!is_used || !w.nodes || !w.weights)
-        return sf_fail(why, SF_ERR_LIMIT, "ledger: no memory for %u samples", in->n_samples);
+        return sf_fail(why, SF_ERR_LIMIT, "time breakdown: no memory for %u samples",
+                       in->n_samples);
     for (uint32_t i = 0; i < in->n_samples; i++)
         w.sum += (double)(w.weights[i] = weigh(&w, i));
     for (uint32_t k = 0; k < n_children; k++) {

@@ -143,7 +143,7 @@ enum sf_err sf_thread_line_make(uint64_t start_ns, uint64_t end_ns, uint64_t spa
      * gap of two pieces before it. */
     w.pieces = sf_arena_new_n(req, 5 * (size_t)w.n_runs + 3, sizeof(*w.pieces));
     if (!w.pieces)
-        return sf_fail(why, SF_ERR_LIMIT, "ledger: no memory for the threads of %u samples",
+        return sf_fail(why, SF_ERR_LIMIT, "time breakdown: no memory for the threads of %u samples",
                        n_ties);
     w.pieces[0].start_ns = start_ns;
     if (start_ns < end_ns)

@@ -26,7 +26,7 @@
     X(STORE_DOUBT, "store/local: files whose commit is not known")                          \
     X(STORE_TENANTS, "store/local: names and numbers of tenants")                           \
     X(STORE_SNAPSHOT, "store/local: the pointer to what there is to read")                  \
-    X(STORE_STRETCH, "store/local: traces longer than a search looks around")               \
+    X(STORE_STRETCH, "store/local: traces longer than the margin of a search")              \
     X(STORE_DUPLICATES, "store/local: requests seen lately")                                \
     X(STORE_CATALOGUE, "store/local: the connection to SQLite")                             \
     X(STORE_RUNS, "store/local: lists of open and of dead blocks")                          \

@@ -47,7 +47,7 @@ enum sf_err sf_cohort_json(const struct sf_cohort_view *c, struct sf_buf *out, s
     sf_json_write_key(&w, SF_STR("profile"));
     sf_profile_json_write(&c->view, &w);
     sf_json_write_object_end(&w);
-    return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "cohort: no memory for the answer");
+    return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "span set: no memory for the answer");
 }
 
 void sf_cohort_words(const struct sf_cohort_view *c, struct sf_buf *out)
@@ -55,7 +55,7 @@ void sf_cohort_words(const struct sf_cohort_view *c, struct sf_buf *out)
     sf_units_text(out, c->query, 160);
     sf_buf_print(out, "\n%llu spans", (unsigned long long)c->n_spans);
     if (c->n_found > c->n_spans)
-        sf_buf_print(out, " of %s%llu", c->is_estimate ? "about " : "",
+        sf_buf_print(out, " of %s%llu", c->is_estimate ? SF_ESTIMATE_MARK : "",
                      (unsigned long long)c->n_found);
     sf_buf_print(out, " (%llu with samples), mean ", (unsigned long long)c->n_sampled);
     sf_units_duration(out, (uint64_t)llround(c->mean_duration_ns));
@@ -69,7 +69,7 @@ void sf_cohort_words(const struct sf_cohort_view *c, struct sf_buf *out)
         sf_buf_print(out, " (" SF_ESTIMATE_MARK " estimate; %llu known)\n",
                      (unsigned long long)c->known.n_samples);
     else
-        sf_buf_print(out, " (%s)\n", c->trust);
+        sf_buf_print(out, " (%s)\n", sf_grades_trust(c->trust));
     if (c->note.len)
         sf_buf_print(out, "%.*s\n", SF_STR_ARG(c->note));
     if (c->reason.len > 0) {

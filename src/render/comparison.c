@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/text.h"
+#include "render/known.h"
 #include "render/units.h"
 #include "wire/json_writer.h"
 
@@ -148,7 +149,8 @@ static void add_side(struct sf_buf *out, const char *name, const struct sf_compa
 {
     sf_buf_print(out, "%-6s %llu spans", name, (unsigned long long)s->n_spans);
     if (s->n_found > s->n_spans)
-        sf_buf_print(out, " of %s%llu", s->is_estimate ? "~" : "", (unsigned long long)s->n_found);
+        sf_buf_print(out, " of %s%llu", s->is_estimate ? SF_ESTIMATE_MARK : "",
+                     (unsigned long long)s->n_found);
     sf_buf_print(out, " (%llu with samples), mean ", (unsigned long long)s->n_sampled);
     sf_units_duration(out, (uint64_t)llround(s->mean_duration_ns));
     if (c->type.len > 0) {

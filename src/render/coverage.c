@@ -164,7 +164,7 @@ static void add_link(struct sf_buf *out, const struct sf_coverage *c)
     if (c->expected > 0 && c->received > c->expected) /* on several threads at once */
         sf_buf_print(out, ": %.0f samples", c->received);
     else if (c->expected > 0)
-        sf_buf_print(out, ": %.0f samples of at most about %.0f a thread", c->received,
+        sf_buf_print(out, ": %.0f samples of about %.0f expected a thread", c->received,
                      c->expected);
     for (uint32_t i = 0; i < SF_GRADE_ROWS; i++)
         if (c->counts[i] >= 0.5)

@@ -1,5 +1,7 @@
 #include "render/grades.h"
 
+#include <string.h>
+
 static const char *const names[SF_GRADE_ROWS] = {"exact", "subtree", "inherited", "shared",
                                                  "window"};
 
@@ -28,4 +30,11 @@ void sf_grades_words(const struct sf_grades *g, struct sf_buf *out)
     for (uint32_t i = 0; i < SF_GRADE_ROWS; i++)
         if (g->rows[i].n_samples)
             sf_buf_print(out, ", %llu %s", (unsigned long long)g->rows[i].n_samples, names[i]);
+}
+
+const char *sf_grades_trust(const char *trust)
+{
+    return strcmp(trust, "thin") == 0   ? "few samples"
+           : strcmp(trust, "none") == 0 ? "no samples"
+                                        : trust;
 }

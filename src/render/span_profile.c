@@ -122,17 +122,15 @@ void sf_span_profile_words(const struct sf_span_profile *p, struct sf_buf *out)
                        p->is_self ? SF_STR("  this span only, ") : SF_STR("  with children, "));
     sf_units_duration(out, p->duration_ns);
     sf_buf_add_str(out, SF_STR("\n"));
-    if (!p->view.is_few) {
+    if (!p->view.is_few && !sf_units_is_count_of(p->view.tree.total, p->view.tree.unit, p->looks)) {
         sf_buf_add_str(out, p->view.is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
         sf_units_amount(out, p->view.tree.total, p->view.tree.unit);
         sf_buf_add_str(out, SF_STR(" in "));
     }
-    sf_buf_print(out, "%llu sample%s", (unsigned long long)p->n_samples,
-                 p->n_samples == 1 ? "" : "s");
-    if (p->looks > (double)p->n_samples)
-        sf_buf_print(out, ", %.0f looks", p->looks);
+    /* A profile that adds up equal stacks sends one record for several samples. */
+    sf_buf_print(out, "%.0f sample%s", p->looks, p->looks > 0.5 && p->looks < 1.5 ? "" : "s");
     if (p->most_samples >= 1 && p->most_samples >= p->looks)
-        sf_buf_print(out, " of at most about %.0f", p->most_samples);
+        sf_buf_print(out, " of about %.0f expected", p->most_samples);
     if (p->n_threads > 1)
         sf_buf_print(out, " on %u threads", p->n_threads);
     sf_grades_words(&p->grades, out);
@@ -140,10 +138,10 @@ void sf_span_profile_words(const struct sf_span_profile *p, struct sf_buf *out)
         sf_buf_print(out, " (" SF_ESTIMATE_MARK " estimate; %llu known)\n",
                      (unsigned long long)p->known.n_samples);
     else
-        sf_buf_print(out, " (%s)\n", p->trust);
+        sf_buf_print(out, " (%s)\n", sf_grades_trust(p->trust));
     if (p->n_shares > 0) {
         sf_units_text(out, p->shares[0].function, 60);
-        sf_buf_print(out, " by itself: %.0f %%%s, with 95 %% certainty %.0f to %.0f %%\n",
+        sf_buf_print(out, " by itself: %.0f %%%s, 95 %% interval %.0f to %.0f %%\n",
                      100 * p->shares[0].share, p->view.is_estimate ? " of what is known" : "",
                      100 * p->shares[0].low, 100 * p->shares[0].high);
     }

@@ -191,3 +191,8 @@ void sf_units_pad(struct sf_buf *out, size_t columns)
     while (columns--)
         sf_buf_add_u8(out, ' ');
 }
+
+bool sf_units_is_count_of(int64_t value, sf_str unit, double n_samples)
+{
+    return sf_str_eq(unit, SF_STR("count")) && (double)value == n_samples;
+}

@@ -23,3 +23,5 @@ size_t sf_units_text(struct sf_buf *out, sf_str text, size_t columns);
  * line have one for themselves, uncut. Ends without a newline; returns the column. */
 size_t sf_units_prose(struct sf_buf *out, sf_str text, size_t at, size_t indent);
 void sf_units_pad(struct sf_buf *out, size_t columns); /* blanks */
+/* Is the amount nothing but the number of samples? Then it is not said twice. */
+bool sf_units_is_count_of(int64_t value, sf_str unit, double n_samples);

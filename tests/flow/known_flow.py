@@ -68,7 +68,7 @@ def test_a_shared_estimate_has_no_interval_and_no_hot_path():
         assert answer["known"] == {"samples": 0, "estimatedSamples": 2, "value": 0}, answer["known"]
         assert of == {"service": "go", "spanId": ROOT, "name": "handle", "command": f"spanflame flame --span {ROOT}"}, of
         text = server.get(f"/api/v1/spans/{TRACE}/{span}/profile?format=text&self={is_self}").text
-        assert "HOT PATH" not in text and "certainty" not in text, text
+        assert "HOT PATH" not in text and "95 % interval" not in text, text
         assert "~ estimate; 0 known" in text and " ~" in text and f"--span {ROOT}" in text, text
 
 
@@ -78,7 +78,7 @@ def test_the_root_is_known():
     assert answer["known"] == {"samples": 2, "estimatedSamples": 0, "value": answer["profile"]["total"]}, answer["known"]
     assert answer["top"]["function"] == "workA" and 0.6 < answer["top"]["share"] < 0.8, answer["top"]
     text = run("flame", "--span", ROOT)
-    assert "HOT PATH" in text and "workA by itself: 71 %, with 95 % certainty" in text and "~" not in text, text
+    assert "HOT PATH" in text and "workA by itself: 71 %, 95 % interval" in text and "~" not in text, text
 
 
 def test_findings_of_a_span_are_what_is_known_of_it():

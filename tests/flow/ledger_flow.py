@@ -108,7 +108,7 @@ def test_the_command_draws_a_part():
 def test_parts_nobody_can_open_are_refused():
     trace, span = request("refused")
     path = f"/api/v1/spans/{trace}/{span}/profile?part="
-    assert "ledger says what would" in server.json(path + "unknown")["reason"]
+    assert "time breakdown says what would" in server.json(path + "unknown")["reason"]
     for more, status, words in (("love", 400, "part is cpu"), ("cpu&type=wall", 400, "all types")):
         answer = server.get(path + more)
         assert answer.status == status and words in answer.text, (more, answer.text)

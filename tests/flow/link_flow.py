@@ -80,7 +80,7 @@ def test_what_may_be_expected_grows_with_the_threads():
     assert answer["threads"] == 2 and answer["mostSamples"] == 16, answer  # 80 ms at 100 Hz, twice
     assert answer["looks"] == 80 and answer["trust"] == "fair" and "few" not in answer["reason"], answer
     text = server.get(f"/api/v1/spans/{trace}/{own}/profile?format=text").text
-    assert "160 ms in 2 samples, 80 looks on 2 threads" in text and "cut to fit" in text and "work by itself: 100 %, with 95 % certainty 95 to 100 %" in text, text
+    assert "160 ms in 80 samples on 2 threads" in text and "cut to fit" in text and "work by itself: 100 %, 95 % interval 95 to 100 %" in text, text
 
 
 def test_every_type_has_its_unit_and_none_is_mixed():

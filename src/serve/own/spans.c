@@ -50,7 +50,7 @@ bool sf_spans_profile(struct sf_call *call, struct sf_worker *worker)
     want.type = sf_params_word(call->request, "type", a.q.req);
     if (part.len > 0 && want.type.len > 0)
         err = sf_fail(&why, SF_ERR_INPUT,
-                      "a part of the ledger comes from all types: leave out type=");
+                      "a part of the time breakdown comes from all types: leave out type=");
     else
         err = part.len > 0
                   ? sf_span_ledger_profile(store, a.trace, a.span, part, &a.q, &profile, &why)

@@ -43,7 +43,7 @@ static enum sf_err find_with_profiles(struct sf_call *call, struct sf_worker *wo
 }
 
 static const sf_str unread_note = SF_STR(
-    "some of what is stored could not be looked at: spans may be missing; GET /ready says why");
+    "some of what is stored could not be read: spans may be missing; GET /ready says why");
 
 /* The answer may not be larger than what a query may hold. */
 static bool end_body(struct sf_call *call)

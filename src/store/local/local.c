@@ -303,7 +303,7 @@ static enum sf_err move_strangers(struct sf_local *l, const struct loading *load
     uint64_t orphan_id = sf_directory_orphan_id(l->dir);
     enum sf_err err = sf_directory_blocks(l->dir, see_file, &s, why);
     if (!err && s.is_full)
-        err = sf_fail(why, SF_ERR_NOMEM, "store: no memory to look at the blocks");
+        err = sf_fail(why, SF_ERR_NOMEM, "store: no memory to read the blocks");
     for (size_t i = 0; !err && i < s.n; i++) {
         sf_local_notice(l, "store: %s is not in the catalogue: moved to orphan/", s.paths[i]);
         err = sf_directory_orphan(l->dir, s.paths[i], l->now_ns, why);

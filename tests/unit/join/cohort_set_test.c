@@ -314,7 +314,7 @@ TEST(cohort_set, says_that_a_cohort_is_a_sample)
     assert_true(v.is_estimate && v.n_found > MANY * 9 / 10 && v.n_found < MANY * 11 / 10);
     /* Half of them take 10 ms, half 1 ms: a sample of 500 is that near in 99.99 of 100 cases. */
     assert_true(v.mean_duration_ns > 4.6 * MS && v.mean_duration_ns < 6.4 * MS);
-    check_text(&v, " spans of about 2");
+    check_text(&v, " spans of ~2");
     check_text(&v, "a sample: ");
     check_text(&v, "over all of the time");
     want.to_ns = NOW_NS + INT64_C(2399) * MS; /* 600 traces: all are found, some are looked at */

@@ -291,7 +291,7 @@ TEST(profile_conds, say_when_profiles_could_not_be_looked_at)
     *used = &ops;
     assert_ok(ask("{ profile.cpu > 50ms }", &r, &why));
     assert_true(r.is_partial);
-    assert_true(sf_str_find(r.note, SF_STR("profiles stored could not be looked at"), &at));
+    assert_true(sf_str_find(r.note, SF_STR("profiles stored could not be read"), &at));
     assert_ok(ask("{ duration >= 0ms }", &r, &why));
     assert_false(r.is_partial);
     *used = &sf_store_local_ops;

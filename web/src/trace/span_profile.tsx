@@ -46,13 +46,12 @@ function Grades(props: { p: SpanProfile }) {
           {ESTIMATE} estimate
         </span>
       ) : (
-        <span class={`trust ${p.trust}`} title="none, thin (under 30 looks of the profiler), fair (under 400) or good">
-          {p.trust}
+        <span class={`trust ${p.trust}`} title="few samples: under 30, fair: under 400, good: 400 or more">
+          {p.trust === "thin" ? "few samples" : p.trust}
         </span>
       )}{" "}
-      <b>{count(p.samples)}</b> samples
-      {(p.looks ?? 0) > p.samples && <span title="A sample of this profile adds up several looks of the profiler">, {count(Math.round(p.looks ?? 0))} looks</span>}
-      {p.mostSamples > 0 && <span class="faint"> of at most {count(p.mostSamples)}{(p.threads ?? 1) > 1 ? ` on ${String(p.threads)} threads` : ""}</span>}
+      <b>{count(Math.max(p.samples, Math.round(p.looks ?? 0)))}</b> samples
+      {p.mostSamples > 0 && p.mostSamples >= (p.looks ?? 0) && <span class="faint"> of about {count(p.mostSamples)} expected{(p.threads ?? 1) > 1 ? ` on ${String(p.threads)} threads` : ""}</span>}
       {GRADES.filter(([g]) => p.grades[g].samples > 0).map(([g, words]) => (
         <span key={g} class="tag" title={words}>
           {g} {p.grades[g].samples} · {value(p.grades[g].value, unit)}

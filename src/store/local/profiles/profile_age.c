@@ -97,7 +97,7 @@ enum sf_err sf_profile_age_work(struct sf_local *l, struct sf_why *why)
     if (ages.coarse_before_ns == INT64_MIN && ages.detail_before_ns == INT64_MIN)
         return SF_OK;
     if (!sf_arena_init(&scratch, ARENA_CAP))
-        return sf_fail(why, SF_ERR_NOMEM, "store: no memory to look at old profiles");
+        return sf_fail(why, SF_ERR_NOMEM, "store: no memory to read old profiles");
     s = sf_snapshot_take(&l->prof_snapshots);
     for (size_t i = 0; !err && !did_work && i < s->n; i++) {
         struct sf_run *run = s->runs[i];

@@ -211,7 +211,7 @@ static enum sf_err show_whole(struct cursor *c, struct sf_why *why)
     c->scratch.at = 0;
     durations = sf_arena_raw(&c->scratch, w->rows.n_rows * sizeof(*durations), 16);
     if (!durations)
-        return sf_fail(why, SF_ERR_LIMIT, "query: no memory to look at a trace");
+        return sf_fail(why, SF_ERR_LIMIT, "query: no memory to read a trace");
     for (uint32_t i = 0; i < w->rows.n_rows; i++) {
         uint64_t start = w->rows.start_ns[i], end = w->rows.end_ns[i];
         uint64_t ns = end > start ? end - start : 0;

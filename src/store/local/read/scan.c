@@ -519,7 +519,7 @@ static enum sf_err keep_matches(struct cursor *c, struct sf_why *why)
         if (err)
             return err;
         if (!sf_conds_judge(&c->conds, rows, row, row + 1, c->scratch, &hit))
-            return sf_fail(why, SF_ERR_LIMIT, "query: no memory to look at a trace");
+            return sf_fail(why, SF_ERR_LIMIT, "query: no memory to read a trace");
         if (hit)
             c->read.rows[kept++] = c->read.rows[i];
     }
