@@ -30,6 +30,8 @@ bool sf_buf_reserve(struct sf_buf *b, size_t more)
     size_t cap = b->cap ? b->cap : 256;
     uint8_t *p;
 
+    if (!b->err && b->spill && b->len >= b->spill_len)
+        b->err = b->spill(b->spill_arg, b);
     if (b->err)
         return false;
     if (b->len > max || more > max - b->len) {

@@ -12,7 +12,12 @@ struct sf_buf {
     uint8_t *p;
     size_t len, cap;
     size_t max;      /* 0: SF_BUF_MAX */
-    enum sf_err err; /* SF_OK, LIMIT or NOMEM */
+    enum sf_err err; /* SF_OK, LIMIT or NOMEM; or what `spill` says */
+    /* With `spill` the buffer is emptied by it whenever it holds `spill_len` bytes: what is written
+     * is long, and goes on its way before it is whole. `len` then counts what is left. */
+    enum sf_err (*spill)(void *arg, struct sf_buf *b);
+    void *spill_arg;
+    size_t spill_len;
 };
 
 #define SF_BUF_MAX ((size_t)1 << 31)

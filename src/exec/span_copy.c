@@ -30,46 +30,6 @@ static bool copy_attrs(struct sf_arena *req, struct sf_attrs in, struct sf_attrs
     return true;
 }
 
-static bool copy_events(struct sf_arena *req, const struct sf_span *s, struct sf_span *out)
-{
-    struct sf_event *events = NULL;
-    if (s->n_events > 0 && !(events = sf_arena_new_n(req, s->n_events, sizeof(*events))))
-        return false;
-    for (uint32_t i = 0; i < s->n_events; i++) {
-        events[i] = s->events[i];
-        if (!sf_arena_copy(req, s->events[i].name, &events[i].name) ||
-            !copy_attrs(req, s->events[i].attrs, &events[i].attrs))
-            return false;
-    }
-    out->events = events;
-    return true;
-}
-
-static bool copy_links(struct sf_arena *req, const struct sf_span *s, struct sf_span *out)
-{
-    struct sf_link *links = NULL;
-    if (s->n_links > 0 && !(links = sf_arena_new_n(req, s->n_links, sizeof(*links))))
-        return false;
-    for (uint32_t i = 0; i < s->n_links; i++) {
-        links[i] = s->links[i];
-        if (!sf_arena_copy(req, s->links[i].trace_state, &links[i].trace_state) ||
-            !copy_attrs(req, s->links[i].attrs, &links[i].attrs))
-            return false;
-    }
-    out->links = links;
-    return true;
-}
-
-bool sf_span_copy(struct sf_arena *req, const struct sf_span *s, struct sf_span *out)
-{
-    *out = *s;
-    return sf_arena_copy(req, s->name, &out->name) &&
-           sf_arena_copy(req, s->status_msg, &out->status_msg) &&
-           sf_arena_copy(req, s->trace_state, &out->trace_state) &&
-           copy_attrs(req, s->attrs, &out->attrs) && copy_events(req, s, out) &&
-           copy_links(req, s, out);
-}
-
 bool sf_resource_copy(struct sf_arena *req, const struct sf_resource *r, struct sf_resource *out)
 {
     *out = *r;

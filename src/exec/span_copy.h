@@ -1,11 +1,10 @@
-/* span_copy.h - a span that outlives the rows it came from. Rows borrow from a cursor until its
- * next step; what an answer keeps is copied into the request's arena. */
+/* span_copy.h - resources and scopes that outlive the rows they came from. Rows borrow from a
+ * cursor until its next step; what an answer keeps is copied into the request's arena. */
 #pragma once
 #include "base/arena.h"
 #include "model/span.h"
 
 /* False when the arena is full; `out` is then unusable. */
-bool sf_span_copy(struct sf_arena *req, const struct sf_span *s, struct sf_span *out);
 bool sf_resource_copy(struct sf_arena *req, const struct sf_resource *r, struct sf_resource *out);
 bool sf_scope_copy(struct sf_arena *req, const struct sf_scope *s, struct sf_scope *out);
 

@@ -5,93 +5,40 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/list.h"
 #include "base/num.h"
 #include "base/table.h"
-#include "exec/span_copy.h"
+#include "exec/span_pool.h"
 
 /* ---- collecting ---- */
 
 struct gather {
-    struct sf_arena *req;
-    size_t stop_len; /* of the arena: above, the trace is partial and the rest is for assembling */
+    struct sf_span_pool pool;
+    size_t stop_len;       /* of the arena, less what each span needs further on */
     struct sf_span *spans; /* the last one first */
-    struct sf_resource *resources;
-    struct sf_scope *scopes;
-    struct sf_table resource_at, scope_at;
-    uint32_t n_spans, n_resources, n_scopes;
-    uint32_t cap_resources, cap_scopes;
-    /* Rows name resources by place in lists that change from batch to batch; consecutive rows
-     * mostly name the same one. */
-    uint32_t last_resource, last_resource_to, last_scope, last_scope_to;
+    uint32_t n_spans;
 };
 
-/* The place of an equal one; a new one is copied. */
-static bool place_resource(struct gather *g, const struct sf_resource *in, uint32_t *out)
-{
-    struct sf_table_look look;
-    if (!sf_table_more(&g->resource_at))
-        return false;
-    look = sf_table_look(&g->resource_at, sf_resource_key(in));
-    while (sf_table_next(&look, out)) {
-        if (sf_resource_is_same(&g->resources[*out], in))
-            return true;
-    }
-    if (!sf_list_room_in(g->req, &g->resources, g->n_resources, &g->cap_resources, 16) ||
-        !sf_resource_copy(g->req, in, &g->resources[g->n_resources]))
-        return false;
-    sf_table_keep(&g->resource_at, &look, g->n_resources);
-    *out = g->n_resources++;
-    return true;
-}
-
-static bool place_scope(struct gather *g, const struct sf_scope *in, uint32_t *out)
-{
-    struct sf_table_look look;
-    if (!sf_table_more(&g->scope_at))
-        return false;
-    look = sf_table_look(&g->scope_at, sf_scope_key(in));
-    while (sf_table_next(&look, out)) {
-        if (sf_scope_is_same(&g->scopes[*out], in))
-            return true;
-    }
-    if (!sf_list_room_in(g->req, &g->scopes, g->n_scopes, &g->cap_scopes, 16) ||
-        !sf_scope_copy(g->req, in, &g->scopes[g->n_scopes]))
-        return false;
-    sf_table_keep(&g->scope_at, &look, g->n_scopes);
-    *out = g->n_scopes++;
-    return true;
-}
-
-static bool add_row(struct gather *g, const struct sf_span_rows *rows, uint32_t i)
-{
-    struct sf_span s = sf_span_rows_get(rows, i), *to;
-    if (s.resource != g->last_resource) {
-        if (!place_resource(g, &rows->resources[s.resource], &g->last_resource_to))
-            return false;
-        g->last_resource = s.resource;
-    }
-    if (s.scope != g->last_scope) {
-        if (!place_scope(g, &rows->scopes[s.scope], &g->last_scope_to))
-            return false;
-        g->last_scope = s.scope;
-    }
-    to = sf_arena_tail(g->req, sizeof(s));
-    if (!to || !sf_span_copy(g->req, &s, to))
-        return false;
-    to->resource = g->last_resource_to;
-    to->scope = g->last_scope_to;
-    g->spans = to;
-    g->n_spans++;
-    return true;
-}
+/* What is done with a span when all are there, in bytes of the same arena: putting the trace
+ * together (tables, keys to sort), and for those who asked for bare spans the work of the link,
+ * which also needs some for each resource. */
+enum { ASSEMBLE_LEN = 80, LINK_LEN = 360, RESOURCE_LEN = 400, SPARE_LEN = 1 << 20 };
 
 static bool add_rows(struct gather *g, const struct sf_span_rows *rows)
 {
-    g->last_resource = g->last_scope = UINT32_MAX;
+    struct sf_arena *req = g->pool.req;
+    size_t later_len = g->pool.is_bare ? ASSEMBLE_LEN + LINK_LEN : ASSEMBLE_LEN;
+    size_t home_len = g->pool.is_bare ? RESOURCE_LEN : 0;
+    sf_span_pool_next_rows(&g->pool);
     for (uint32_t i = 0; i < rows->n_rows; i++) {
-        if (sf_arena_used(g->req) > g->stop_len || !add_row(g, rows, i))
+        struct sf_span *to;
+        if (sf_arena_used(req) + (g->n_spans + 1) * later_len + g->pool.n_resources * home_len >
+            g->stop_len)
             return false;
+        to = sf_arena_tail(req, sizeof(*to));
+        if (!to || !sf_span_pool_add(&g->pool, rows, i, to))
+            return false;
+        g->spans = to;
+        g->n_spans++;
     }
     return true;
 }
@@ -105,20 +52,19 @@ static void turn_round(struct sf_span *spans, uint32_t n)
     }
 }
 
-enum sf_err sf_trace_get(struct sf_store *store, sf_trace_id id, int64_t from_ns, int64_t to_ns,
-                         struct sf_query_ctx *q, struct sf_trace *out, struct sf_why *why)
+static enum sf_err get(struct sf_store *store, sf_trace_id id, int64_t from_ns, int64_t to_ns,
+                       bool is_bare, struct sf_query_ctx *q, struct sf_trace *out,
+                       struct sf_why *why)
 {
     struct sf_span_cursor *cursor = NULL;
     struct sf_span_rows rows;
-    size_t left = q->req->cap - q->req->at;
-    struct gather g = {.req = q->req,
-                       .stop_len = q->req->at + left / 4 * 3,
-                       .resource_at = {.arena = q->req},
-                       .scope_at = {.arena = q->req}};
+    size_t cap = q->req->cap;
+    struct gather g = {.stop_len = cap > 2 * SPARE_LEN ? cap - SPARE_LEN : cap / 2};
     bool is_partial = false;
     enum sf_err err = store->ops->trace_get(store, id, from_ns, to_ns, q, &cursor, why);
     if (err)
         return err;
+    sf_span_pool_init(&g.pool, q->req, is_bare);
     while (!is_partial && cursor->next(cursor, &rows))
         is_partial = !add_rows(&g, &rows);
     if (!is_partial && cursor->err) {
@@ -130,11 +76,24 @@ enum sf_err sf_trace_get(struct sf_store *store, sf_trace_id id, int64_t from_ns
     if (err && !is_partial)
         return err;
     turn_round(g.spans, g.n_spans); /* of equal copies the one that came first stays */
-    err = sf_trace_assemble(g.spans, g.n_spans, g.resources, g.n_resources, g.scopes, g.n_scopes,
-                            q->req, out, why);
+    err = sf_trace_assemble(g.spans, g.n_spans, g.pool.resources, g.pool.n_resources, g.pool.scopes,
+                            g.pool.n_scopes, q->req, out, why);
     if (!err)
         out->is_partial = is_partial;
     return err;
+}
+
+enum sf_err sf_trace_get(struct sf_store *store, sf_trace_id id, int64_t from_ns, int64_t to_ns,
+                         struct sf_query_ctx *q, struct sf_trace *out, struct sf_why *why)
+{
+    return get(store, id, from_ns, to_ns, false, q, out, why);
+}
+
+enum sf_err sf_trace_get_bare(struct sf_store *store, sf_trace_id id, int64_t from_ns,
+                              int64_t to_ns, struct sf_query_ctx *q, struct sf_trace *out,
+                              struct sf_why *why)
+{
+    return get(store, id, from_ns, to_ns, true, q, out, why);
 }
 
 /* ---- one copy of each span ---- */

@@ -18,6 +18,12 @@ struct sf_trace {
 enum sf_err sf_trace_get(struct sf_store *store, sf_trace_id id, int64_t from_ns, int64_t to_ns,
                          struct sf_query_ctx *q, struct sf_trace *out, struct sf_why *why);
 
+/* The same for whoever asks what the spans cost and not what they say: without events, links,
+ * messages, and attributes that are not about running (exec/span_pool.h). */
+enum sf_err sf_trace_get_bare(struct sf_store *store, sf_trace_id id, int64_t from_ns,
+                              int64_t to_ns, struct sf_query_ctx *q, struct sf_trace *out,
+                              struct sf_why *why);
+
 /* The second half of it, on spans that are already there: merges, repairs, orders in place. */
 enum sf_err sf_trace_assemble(struct sf_span *spans, uint32_t n_spans,
                               const struct sf_resource *resources, uint32_t n_resources,

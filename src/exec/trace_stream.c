@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/list.h"
-#include "exec/span_copy.h"
+#include "exec/span_pool.h"
 
 static const struct sf_scope no_scope;
 
@@ -75,56 +74,17 @@ static bool view_rows(struct sf_trace_stream *s, uint32_t end, struct sf_trace_v
 /* ---- a trace that goes on in the next batch ---- */
 
 struct carry {
+    struct sf_span_pool pool;
     struct sf_span *spans; /* the last one first */
     uint32_t n;
-    struct sf_resource *resources;
-    uint32_t n_resources, cap_resources;
-    struct sf_scope *scopes;
-    uint32_t n_scopes, cap_scopes;
 };
-
-static bool carry_resource(struct sf_arena *req, struct carry *c, const struct sf_resource *r,
-                           uint32_t *out)
-{
-    for (uint32_t i = 0; i < c->n_resources; i++) {
-        if (sf_resource_is_same(&c->resources[i], r)) {
-            *out = i;
-            return true;
-        }
-    }
-    if (!sf_list_room_in(req, &c->resources, c->n_resources, &c->cap_resources, 64) ||
-        !sf_resource_copy(req, r, &c->resources[c->n_resources]))
-        return false;
-    *out = c->n_resources++;
-    return true;
-}
-
-static bool carry_scope(struct sf_arena *req, struct carry *c, const struct sf_scope *s,
-                        uint32_t *out)
-{
-    for (uint32_t i = 0; i < c->n_scopes; i++) {
-        if (sf_scope_is_same(&c->scopes[i], s)) {
-            *out = i;
-            return true;
-        }
-    }
-    if (!sf_list_room_in(req, &c->scopes, c->n_scopes, &c->cap_scopes, 64) ||
-        !sf_scope_copy(req, s, &c->scopes[c->n_scopes]))
-        return false;
-    *out = c->n_scopes++;
-    return true;
-}
 
 static bool carry_rows(struct sf_trace_stream *s, struct carry *c, uint32_t end)
 {
+    sf_span_pool_next_rows(&c->pool);
     for (; s->at < end; s->at++) {
-        struct sf_span span = sf_span_rows_get(&s->rows, s->at);
-        struct sf_span *to = sf_arena_tail(s->req, sizeof(span));
-        if (!to || !sf_span_copy(s->req, &span, to) ||
-            !carry_resource(s->req, c, &s->rows.resources[span.resource], &to->resource) ||
-            !carry_scope(s->req, c,
-                         s->rows.scopes && s->rows.scope ? &s->rows.scopes[span.scope] : &no_scope,
-                         &to->scope))
+        struct sf_span *to = sf_arena_tail(s->req, sizeof(*to));
+        if (!to || !sf_span_pool_add(&c->pool, &s->rows, s->at, to))
             return false;
         c->spans = to;
         c->n++;
@@ -138,6 +98,7 @@ static bool carry_trace(struct sf_trace_stream *s, struct sf_trace_view *v)
     struct carry c = {0};
     sf_trace_id id = s->rows.trace_id[s->at];
     bool is_whole = true;
+    sf_span_pool_init(&c.pool, s->req, false);
     for (;;) {
         uint32_t end = run_end(s);
         is_whole = is_whole && carry_rows(s, &c, end);
@@ -159,8 +120,11 @@ whole:
         return false;
     }
     order(c.spans, c.n);
-    *v = (struct sf_trace_view){
-        .id = id, .spans = c.spans, .n_spans = c.n, .resources = c.resources, .scopes = c.scopes};
+    *v = (struct sf_trace_view){.id = id,
+                                .spans = c.spans,
+                                .n_spans = c.n,
+                                .resources = c.pool.resources,
+                                .scopes = c.pool.scopes};
     return true;
 }
 

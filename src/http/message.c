@@ -84,6 +84,7 @@ void sf_response_reset(struct sf_response *r)
     sf_buf_reset(&body);
     sf_buf_reset(&text);
     sf_buf_reset(&details);
+    body.spill = NULL;
     *r = (struct sf_response){.body = body, .text = text, .grpc_details = details};
 }
 

@@ -95,6 +95,7 @@ struct sf_response {
         grpc_details; /* google.rpc.Status, sent as grpc-status-details-bin; may be empty. Owned. */
     unsigned retry_after_s; /* >0: Retry-After, and RetryInfo in gRPC details */
     bool is_uncompressible; /* never gzip this body */
+    bool is_broken;         /* streamed, and will not be whole: the peer must not take it as such */
     bool is_framed;         /* gRPC: the body is any number of messages, each with its prefix */
 };
 

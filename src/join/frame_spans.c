@@ -175,7 +175,7 @@ static bool fill_in(struct work *w, struct sf_frame_span *f, const struct sf_spa
 static enum sf_err ask_trace(struct work *w, struct sf_frame_span *f, struct sf_why *why)
 {
     struct sf_trace trace;
-    enum sf_err err = sf_trace_get(w->store, f->trace, 0, 0, w->q, &trace, why);
+    enum sf_err err = sf_trace_get_bare(w->store, f->trace, 0, 0, w->q, &trace, why);
     for (uint32_t i = 0; !err && i < trace.spans.n_spans; i++) {
         const struct sf_span *s = &trace.spans.spans[i];
         if (s->span_id != f->id)

@@ -64,9 +64,14 @@ static enum sf_err find_span(struct load *l, struct sf_why *why)
         if (l->spans.spans[i].span_id == l->want->span && l->set.span == SF_NOBODY)
             l->set.span = i;
     sf_span_id_render(l->want->span, id);
-    return l->set.span != SF_NOBODY
-               ? SF_OK
-               : sf_fail(why, SF_ERR_NOT_FOUND, "the trace has no span %s", id);
+    if (l->set.span != SF_NOBODY)
+        return SF_OK;
+    if (l->set.is_partial)
+        return sf_fail(why, SF_ERR_LIMIT,
+                       "span %s is not in the part of its trace that fits a query's memory; "
+                       "limits.query_memory sets it",
+                       id);
+    return sf_fail(why, SF_ERR_NOT_FOUND, "the trace has no span %s", id);
 }
 
 /* ---- types ---- */
@@ -655,12 +660,11 @@ enum sf_err sf_link_set_load(struct sf_store *store, sf_trace_id trace,
     if (want->whole)
         whole = *want->whole;
     else
-        err = sf_trace_get(store, trace, 0, 0, q, &whole, why);
+        err = sf_trace_get_bare(store, trace, 0, 0, q, &whole, why);
     sf_trace_id_render(trace, id);
     if (!err && whole.spans.n_spans == 0)
         err = sf_fail(why, SF_ERR_NOT_FOUND, "no such trace: %s", id);
-    if (!err && (!sf_link_spans_init(&l.spans, whole.spans.n_spans, q->req) ||
-                 !sf_link_spans_add(&l.spans, &whole)))
+    if (!err && !sf_link_spans_whole(&l.spans, &whole, q->req))
         err = sf_no_room(why, "the query");
     if (err)
         return err;
@@ -714,8 +718,8 @@ static enum sf_err gather(struct load *l, const struct sf_link_many *many, sf_tr
             continue;
         }
         q.req = many->scratch;
-        err = sf_trace_get(l->store, s->trace, hint_ns(s->start_ns, -AROUND_NS),
-                           hint_ns(s->start_ns + s->duration_ns, AROUND_NS), &q, &whole, why);
+        err = sf_trace_get_bare(l->store, s->trace, hint_ns(s->start_ns, -AROUND_NS),
+                                hint_ns(s->start_ns + s->duration_ns, AROUND_NS), &q, &whole, why);
         l->q->stats = q.stats;
         l->q->is_exact = q.is_exact;
         if (!err && !sf_link_spans_add_asked(&l->spans, &whole, s, end - at, many->scratch)) {

@@ -11,17 +11,29 @@
 
 enum { MAX_NAMES = 4096 }; /* of children: names that hold ids have no end */
 
-bool sf_link_spans_init(struct sf_link_spans *l, uint32_t cap, struct sf_arena *req)
+/* What lies beside the spans. Not zeroed: of a large room only what is used is touched. */
+static bool init_sides(struct sf_link_spans *l, uint32_t cap, struct sf_arena *req)
 {
-    *l = (struct sf_link_spans){.req = req, .cap = cap, .from_ns = INT64_MAX};
-    /* Not zeroed: of a large room only what is used is touched. */
-    l->spans = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->spans), 16);
+    *l = (struct sf_link_spans){.req = req,
+                                .cap = cap,
+                                .from_ns = INT64_MAX,
+                                .name_at = {.arena = req},
+                                .process_at = {.arena = req},
+                                .alias_at = {.arena = req}};
     l->origins = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->origins), 16);
     l->services = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->services), 16);
     l->profiles = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->profiles), 16);
     l->tags = sf_arena_raw(req, (size_t)cap + 1, 16);
     l->threads = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->threads), 16);
-    return l->spans && l->origins && l->services && l->profiles && l->tags && l->threads;
+    return l->origins && l->services && l->profiles && l->tags && l->threads;
+}
+
+bool sf_link_spans_init(struct sf_link_spans *l, uint32_t cap, struct sf_arena *req)
+{
+    if (!init_sides(l, cap, req))
+        return false;
+    l->spans = sf_arena_raw(req, ((size_t)cap + 1) * sizeof(*l->spans), 16);
+    return l->spans != NULL;
 }
 
 bool sf_link_spans_with_calls(struct sf_link_spans *l)
@@ -34,11 +46,18 @@ bool sf_link_spans_with_calls(struct sf_link_spans *l)
 
 static bool add_process(struct sf_link_spans *l, uint64_t process)
 {
-    for (uint32_t i = l->n_processes; i-- > 0;) /* newest first: neighbours share theirs */
-        if (l->processes[i] == process)
+    struct sf_table_look look;
+    uint32_t at;
+    if (!sf_table_more(&l->process_at))
+        return false;
+    look = sf_table_look(&l->process_at, sf_key_u64(process));
+    while (sf_table_next(&look, &at)) {
+        if (l->processes[at] == process)
             return true;
+    }
     if (!sf_list_room_in(l->req, &l->processes, l->n_processes, &l->cap_processes, 16))
         return false;
+    sf_table_keep(&l->process_at, &look, l->n_processes);
     l->processes[l->n_processes++] = process;
     return true;
 }
@@ -46,9 +65,14 @@ static bool add_process(struct sf_link_spans *l, uint64_t process)
 /* The service as it is known here; added, and copied when asked to, when it is new. */
 static bool add_name(struct sf_link_spans *l, sf_str name, bool is_copied, sf_str *out)
 {
-    for (uint32_t i = 0; i < l->n_names; i++) {
-        if (sf_str_eq(l->names[i], name)) {
-            *out = l->names[i];
+    struct sf_table_look look;
+    uint32_t at;
+    if (!sf_table_more(&l->name_at))
+        return false;
+    look = sf_table_look(&l->name_at, sf_key_str(name));
+    while (sf_table_next(&look, &at)) {
+        if (sf_str_eq(l->names[at], name)) {
+            *out = l->names[at];
             return true;
         }
     }
@@ -57,6 +81,7 @@ static bool add_name(struct sf_link_spans *l, sf_str name, bool is_copied, sf_st
     *out = name;
     if (is_copied && !sf_arena_copy(l->req, name, out))
         return false;
+    sf_table_keep(&l->name_at, &look, l->n_names);
     l->names[l->n_names++] = *out;
     return true;
 }
@@ -69,12 +94,12 @@ static struct sf_span_figures unsaid(void)
     return f;
 }
 
-static void add_span(struct sf_link_spans *l, const struct sf_span *s, const struct sf_kept_span *k,
-                     const struct sf_span_figures *figures)
+/* What is known of span l->n beside itself. */
+static void add_sides(struct sf_link_spans *l, const struct sf_span *s,
+                      const struct sf_kept_span *k, const struct sf_span_figures *figures)
 {
     int64_t start_ns = s->start_ns < INT64_MAX ? (int64_t)s->start_ns : INT64_MAX;
     int64_t end_ns = s->end_ns < INT64_MAX ? (int64_t)s->end_ns : INT64_MAX;
-    l->spans[l->n] = *s;
     l->origins[l->n] = (struct sf_span_origin){.process = k->process};
     l->threads[l->n] = k->thread;
     l->profiles[l->n] = k->profile;
@@ -101,7 +126,8 @@ static bool add_bare(struct sf_link_spans *l, sf_trace_id trace, const struct sf
                            .status = k->is_error ? SF_STATUS_ERROR : SF_STATUS_UNSET};
     if (l->is_call && !sf_name_list_add(&l->callees, k->name, MAX_NAMES, &bare.name))
         return false;
-    add_span(l, &bare, k, figures);
+    l->spans[l->n] = bare;
+    add_sides(l, &bare, k, figures);
     return true;
 }
 
@@ -126,15 +152,20 @@ static bool add_aliases(struct sf_link_spans *l, const struct sf_resource *r, ui
     if (!sf_process_names_of(r->service, r->attrs, tmp, &names))
         return false;
     for (unsigned kind = 0; kind < SF_PROCESS_KINDS; kind++) {
-        uint32_t at = l->n_aliases;
+        struct sf_table_look look;
+        uint32_t at;
+        bool is_known = false;
         if (names.hashes[kind] == 0)
             continue;
-        while (at > 0 && l->aliases[at - 1].name != names.hashes[kind])
-            at--;
-        if (at > 0)
-            continue;
-        if (!sf_list_room_in(l->req, &l->aliases, l->n_aliases, &l->cap_aliases, 16))
+        if (!sf_table_more(&l->alias_at) ||
+            !sf_list_room_in(l->req, &l->aliases, l->n_aliases, &l->cap_aliases, 16))
             return false;
+        look = sf_table_look(&l->alias_at, sf_key_u64(names.hashes[kind]));
+        while (!is_known && sf_table_next(&look, &at))
+            is_known = l->aliases[at].name == names.hashes[kind];
+        if (is_known)
+            continue;
+        sf_table_keep(&l->alias_at, &look, l->n_aliases);
         l->aliases[l->n_aliases++] = (struct sf_link_alias){names.hashes[kind], process,
                                                             (uint8_t)kind};
     }
@@ -156,20 +187,23 @@ static sf_str *take_resources(struct sf_link_spans *l, const struct sf_span_batc
     return names;
 }
 
-bool sf_link_spans_add(struct sf_link_spans *l, const struct sf_trace *trace)
+bool sf_link_spans_whole(struct sf_link_spans *l, const struct sf_trace *trace,
+                         struct sf_arena *req)
 {
     const struct sf_span_batch *b = &trace->spans;
-    uint64_t *processes = sf_ran_on_processes(b->resources, b->n_resources, l->req,
-                                              &l->is_by_service);
-    sf_str *names = processes && b->n_spans <= l->cap - l->n
-                        ? take_resources(l, b, processes, NULL, l->req)
-                        : NULL;
+    uint64_t *processes;
+    sf_str *names;
+    if (!init_sides(l, b->n_spans, req))
+        return false;
+    l->spans = (struct sf_span *)(uintptr_t)b->spans; /* full: nothing is written there */
+    processes = sf_ran_on_processes(b->resources, b->n_resources, l->req, &l->is_by_service);
+    names = processes ? take_resources(l, b, processes, NULL, l->req) : NULL;
     for (uint32_t i = 0; names && i < b->n_spans; i++) {
         const struct sf_span *s = &b->spans[i];
         struct sf_kept_span k = sf_kept_span_of(s, &b->resources[s->resource],
                                                 processes[s->resource]);
         k.service = names[s->resource];
-        add_span(l, s, &k, NULL);
+        add_sides(l, s, &k, NULL);
     }
     return names != NULL;
 }
@@ -180,6 +214,31 @@ static bool is_asked(const struct sf_set_span *asked, uint32_t n_asked, sf_span_
         if (asked[i].id == id)
             return true;
     return false;
+}
+
+/* One process may say itself in several ways: all of those are kept with one of them. */
+static bool keep_same_processes(const uint64_t *processes, bool *is_kept, uint32_t n,
+                                struct sf_arena scratch)
+{
+    struct sf_table kept = {.arena = &scratch};
+    if (!sf_table_reset(&kept, n))
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        struct sf_table_look look = sf_table_look(&kept, sf_key_u64(processes[i]));
+        uint32_t at;
+        bool is_there = !is_kept[i];
+        while (!is_there && sf_table_next(&look, &at))
+            is_there = processes[at] == processes[i];
+        if (!is_there)
+            sf_table_keep(&kept, &look, i);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        struct sf_table_look look = sf_table_look(&kept, sf_key_u64(processes[i]));
+        uint32_t at;
+        while (!is_kept[i] && sf_table_next(&look, &at))
+            is_kept[i] = processes[at] == processes[i];
+    }
+    return true;
 }
 
 bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *trace,
@@ -195,9 +254,8 @@ bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *tra
     for (uint32_t i = 0; i < b->n_spans; i++)
         if (is_asked(asked, n_asked, b->spans[i].span_id))
             is_kept[b->spans[i].resource] = true;
-    for (uint32_t i = 0; i < b->n_resources; i++) /* one process may say itself in several ways */
-        for (uint32_t k = 0; k < b->n_resources && !is_kept[i]; k++)
-            is_kept[i] = is_kept[k] && processes[k] == processes[i];
+    if (!keep_same_processes(processes, is_kept, b->n_resources, *tmp))
+        return false;
     for (uint32_t i = 0; i < b->n_spans; i++)
         n += is_kept[b->spans[i].resource] ||
              (l->is_call && is_asked(asked, n_asked, b->spans[i].parent_id));
@@ -340,9 +398,8 @@ enum sf_err sf_link_spans_load(struct sf_store *store, sf_trace_id id, struct sf
                                struct sf_trace *out_trace, struct sf_link_spans *out,
                                struct sf_span_tree *out_tree, struct sf_why *why)
 {
-    enum sf_err err = sf_trace_get(store, id, 0, 0, q, out_trace, why);
-    if (!err && (!sf_link_spans_init(out, out_trace->spans.n_spans, q->req) ||
-                 !sf_link_spans_add(out, out_trace)))
+    enum sf_err err = sf_trace_get_bare(store, id, 0, 0, q, out_trace, why);
+    if (!err && !sf_link_spans_whole(out, out_trace, q->req))
         err = sf_no_room(why, "the query");
     return err ? err : sf_span_tree_build(out->spans, out->origins, out->n, q->req, out_tree, why);
 }

@@ -4,6 +4,7 @@
  * ran in the same process and request as one of the set, without names and attributes. Spans of
  * other processes change nothing there: what counts is the tree inside a process. */
 #pragma once
+#include "base/table.h"
 #include "exec/trace.h"
 #include "join/link_keep.h"
 #include "join/span_set.h"
@@ -33,7 +34,8 @@ struct sf_link_spans {
     uint32_t n_processes, cap_processes;
     struct sf_link_alias *aliases; /* sorted by name likewise; none of traces that were kept */
     uint32_t n_aliases, cap_aliases;
-    int64_t from_ns, to_ns;      /* of all of them together */
+    struct sf_table name_at, process_at, alias_at; /* until they are sorted */
+    int64_t from_ns, to_ns;                        /* of all of them together */
     struct sf_name_list callees; /* with_calls: names of children and of services elsewhere */
     bool is_by_service; /* some do not say which process they ran in: they stand for the service */
 };
@@ -43,8 +45,10 @@ bool sf_link_spans_init(struct sf_link_spans *l, uint32_t cap, struct sf_arena *
 /* Before the first is added: of a set of spans their children in other processes are kept too, and
  * the names of children and the figures that spans carry. False: no room. */
 bool sf_link_spans_with_calls(struct sf_link_spans *l);
-/* All spans of the trace; strings are borrowed from it. False: no room. */
-bool sf_link_spans_add(struct sf_link_spans *l, const struct sf_trace *trace);
+/* Instead: all spans of the trace, borrowed from it; there is room for no others. False: `req` is
+ * full. */
+bool sf_link_spans_whole(struct sf_link_spans *l, const struct sf_trace *trace,
+                         struct sf_arena *req);
 /* All of one trace out of the store, and who is whose parent. In q->req. */
 enum sf_err sf_link_spans_load(struct sf_store *store, sf_trace_id id, struct sf_query_ctx *q,
                                struct sf_trace *out_trace, struct sf_link_spans *out,

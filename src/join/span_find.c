@@ -34,7 +34,7 @@ static enum sf_err ask_samples(struct sf_store *store, sf_span_id span, struct s
             add(&named, list.rows.trace_id[i]);
     for (uint32_t i = 0; !err && i < named.n; i++) {
         struct sf_trace trace;
-        err = sf_trace_get(store, named.traces[i], 0, 0, q, &trace, why);
+        err = sf_trace_get_bare(store, named.traces[i], 0, 0, q, &trace, why);
         for (uint32_t k = 0; !err && k < trace.spans.n_spans; k++)
             if (trace.spans.spans[k].span_id == span)
                 add(out, named.traces[i]);

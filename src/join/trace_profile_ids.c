@@ -1,18 +1,25 @@
 #include "join/trace_profile_ids.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/time_unit.h"
 
 #define AROUND_NS (900 * SF_NS_PER_S) /* profiles come in pieces of minutes, and late */
 
+static int order_service(const void *service, const void *series)
+{
+    return sf_str_cmp(*(const sf_str *)service, ((const struct sf_series *)series)->service);
+}
+
+/* The series are sorted by service. */
 static bool *find_services(const struct sf_prof_list *list, const struct sf_span_batch *b,
                            struct sf_arena *req)
 {
     bool *has = sf_arena_new_n(req, b->n_resources + 1u, sizeof(*has));
     for (uint32_t i = 0; has && i < b->n_resources; i++)
-        for (uint32_t k = 0; k < list->n && !has[i]; k++)
-            has[i] = sf_str_eq(list->series[k].service, b->resources[i].service);
+        has[i] = bsearch(&b->resources[i].service, list->series, list->n, sizeof(*list->series),
+                         order_service) != NULL;
     return has;
 }
 

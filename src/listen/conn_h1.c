@@ -100,7 +100,9 @@ static void answer_streamed(struct sf_conn *c, struct sf_exchange *ex)
         sf_h1_write_chunk(&c->out, sf_buf_bytes(&piece));
     else
         sf_buf_add(&c->out, piece.p, piece.len);
-    if (!ex->is_with_app) {
+    if (!ex->is_with_app && ex->response.is_broken) {
+        c->wants_close = true;
+    } else if (!ex->is_with_app) {
         if (c->is_chunking && sends_body(ex))
             sf_h1_write_last_chunk(&c->out);
         c->is_answer_over = true;

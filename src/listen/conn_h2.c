@@ -78,6 +78,8 @@ static bool answer_streamed(struct sf_exchange *ex)
         sf_buf_reset(&piece);
     }
     is_ok = is_ok && sf_h2_stream_write(ex->stream, &piece);
+    if (!ex->is_with_app && ex->response.is_broken)
+        is_ok = false;
     if (is_ok && !ex->is_with_app && ex->response.is_framed)
         is_ok = sf_h2_stream_write(ex->stream, &ex->response.body);
     if (is_ok && !ex->is_with_app)

@@ -58,6 +58,8 @@ struct sf_call {
     struct sf_ticket ticket;
     bool has_large_turn;          /* see serve/large_turn.h */
     struct sf_call *next_parked;  /* guarded by the turns' mutex */
+    int64_t answer_until_ns;      /* see serve/long_answer.h */
+    bool is_answer_begun;         /* its first piece is on its way */
     struct sf_lane_client client; /* for its share of a lane */
     struct sf_call *next_in_lane; /* guarded by the lane's lock */
 };

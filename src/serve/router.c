@@ -571,6 +571,14 @@ static bool is_in_time(struct sf_call *call)
     return !sf_call_fail(call, SF_ERR_DEADLINE, &why);
 }
 
+/* Escaped, an answer may be several times as long as what it is made of. */
+static size_t max_answer_len(const struct sf_service *s)
+{
+    enum { LEAST_LEN = 32 << 20 };
+    size_t len = (size_t)s->query_memory_len / 2 * 3;
+    return len > LEAST_LEN ? len : (size_t)LEAST_LEN;
+}
+
 bool sf_router_run_next(struct sf_lane *lane, struct sf_worker *worker)
 {
     struct sf_lane_client client;
@@ -578,10 +586,12 @@ bool sf_router_run_next(struct sf_lane *lane, struct sf_worker *worker)
     if (!call)
         return false;
     int64_t begin_ns = sf_clock_mono_ns();
+    call->response->body.max = max_answer_len(call->service);
     if (is_in_time(call))
         sf_router_run(call->ex, worker);
     else
         sf_call_finish(call);
+    sf_arena_reset(&worker->arena); /* a large one is not kept for the next large query */
     sf_lane_end(lane, client, sf_clock_mono_ns() - begin_ns);
     return true;
 }

@@ -72,6 +72,7 @@ void sf_status_answer(struct sf_response *r, enum sf_error_form form, struct sf_
     struct sf_json_writer w;
     sf_str text = sf_str_from(sentence);
     int grpc;
+    r->body.spill = NULL;
     sf_buf_reset(&r->body);
     sf_buf_reset(&r->grpc_details);
     r->status = status.http;

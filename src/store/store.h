@@ -353,7 +353,8 @@ struct sf_store_ops {
                           struct sf_why *why);
 
     /* All spans of one trace that are acknowledged now; an empty cursor if there are none.
-     * Duplicates removed, ordered by start. All columns. from = to = 0: everywhere. */
+     * Duplicates removed; by start, or by place when that is mixed. All columns. from = to = 0:
+     * everywhere. */
     enum sf_err (*trace_get)(struct sf_store *s, sf_trace_id id, int64_t from_ns, int64_t to_ns,
                              struct sf_query_ctx *q, struct sf_span_cursor **out,
                              struct sf_why *why);

@@ -15,6 +15,13 @@ TRACE = "ab" * 16
 START_S = int(time.time()) - 300
 SERVICE = "/tempopb.StreamingQuerier/"
 
+# As spans of real services are: 600 bytes each.
+FAT = [{"key": k, "value": {"stringValue": v}} for k, v in (
+    ("http.method", "GET"), ("net.peer.name", "db-17.internal"),
+    ("db.statement", "SELECT * FROM items WHERE id = ? AND owner = ? LIMIT 10"))]
+FAT.append({"key": "thread.id", "value": {"intValue": "7"}})
+BUDGET_MIB, SLACK_MIB = 256, 16
+
 server = Server().start()
 
 
@@ -26,7 +33,8 @@ def span(i):
     start = START_S * 10**9 + i * 1000
     return {"traceId": TRACE, "spanId": f"{i + 1:016x}", "parentSpanId": f"{parent_of(i) + 1:016x}" if i else "",
             "name": f"op {i % 7}", "kind": 1, "startTimeUnixNano": str(start), "endTimeUnixNano": str(start + 500),
-            "attributes": [{"key": "n", "value": {"intValue": str(i)}}], "status": {"code": 2 if i % 1000 == 0 else 0}}
+            "attributes": [{"key": "n", "value": {"intValue": str(i)}}] + FAT + [
+                {"key": "http.url", "value": {"stringValue": f"https://shop.example.com/cart/{i}/item"}}], "status": {"code": 2 if i % 1000 == 0 else 0}}
 
 
 def send_all():
@@ -93,6 +101,28 @@ def check_everything():
     assert len(ids) == N and first(whole, 3) is None, len(ids)
 
 
+def most_mib():
+    with open(f"/proc/{server.process.pid}/status", encoding="ascii") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmHWM")) / 1024
+
+
+def check_views():
+    answer = get("/jaeger/api/traces/" + TRACE)
+    assert answer.status == 200 and answer.body.count(b'"operationName"') == N, (answer.status, answer.text[:200])
+    answer = get("/api/v3/traces/" + TRACE)
+    assert answer.status == 200 and answer.body.count(b'"spanId"') == N, (answer.status, answer.text[:200])
+    told = json.loads(get("/api/v1/trace/" + TRACE).body)
+    assert len(told["spans"]) == N and not told["isPartial"] and any(s["critical"] for s in told["spans"] if "critical" in s)
+    for by in ("samples", "wall", "critical-path"):
+        told = json.loads(get(f"/api/v1/traces/{TRACE}/flame", by=by).body)
+        assert not told["isPartial"] and told["spans"] == N, {k: v for k, v in told.items() if k != "flamebearer"}
+    for i in (0, N_TREE, N - 1):  # the root, and both ends of the chain
+        for view in ("ledger", "profile", "coverage"):
+            answer = get(f"/api/v1/spans/{TRACE}/{i + 1:016x}/{view}")
+            assert answer.status == 200 and '"isPartial":true' not in answer.text, (i, view, answer.status, answer.text[:200])
+    assert get("/api/v1/findings", trace=TRACE).status == 200
+
+
 def check_counts_and_streams():
     told = json.loads(get("/api/metrics/query", q="{ span.n = 0 } >> { } | count_over_time()", start=START_S - 10, end=START_S + 10).body)
     assert told["series"][0]["value"] == N - 1 and "status" not in told, told
@@ -114,7 +144,36 @@ def test_every_door_shows_all_of_a_trace_of_a_hundred_thousand_spans():
 def test_and_so_when_it_lies_on_disk():
     assert server.post("/api/v1/flush", b"", "application/json").status == 200
     check_everything()
+    check_views()
     check_counts_and_streams()
+
+
+def test_all_of_that_stays_within_the_memory_budget():
+    assert most_mib() <= BUDGET_MIB + SLACK_MIB, most_mib()
+
+
+def test_a_view_of_a_trace_beyond_a_querys_memory_is_partial_and_says_so():
+    with Server(config="limits:\n  query_memory: 16MB\n") as s:
+        resource = {"attributes": [{"key": "service.name", "value": {"stringValue": "big"}}]}
+        for at in range(0, 60_000, PIECE):
+            body = json.dumps({"resourceSpans": [{"resource": resource,
+                                                  "scopeSpans": [{"spans": [span(i) for i in range(at, at + PIECE)]}]}]})
+            assert s.post("/v1/traces", body, JSON).status == 200
+        for path in ("/api/traces/", "/jaeger/api/traces/", "/api/v3/traces/"):
+            answer = s.get(path + TRACE, timeout=120)
+            assert answer.status == 200 and "limits.query_memory" in answer.headers["x-spanflame-partial"], (path, answer.text[:200])
+            assert 1000 < answer.body.count(b"spanI") < 120_000, path
+        answer = s.get("/api/v2/traces/" + TRACE, timeout=120)
+        assert json.loads(answer.body)["status"] == "PARTIAL" and "limits.query_memory" in answer.text, answer.text[-300:]
+        told = json.loads(s.get("/api/v1/trace/" + TRACE, timeout=120).body)
+        assert told["isPartial"] and 1000 < len(told["spans"]) < 60_000
+        first_ids = {t["spanId"] for t in told["spans"]}
+        for view in ("ledger", "profile"):
+            answer = s.get(f"/api/v1/spans/{TRACE}/{sorted(first_ids)[0]}/{view}", timeout=120)
+            assert answer.status == 200 and '"isPartial":true' in answer.text, (view, answer.status, answer.text[:300])
+        for by in ("samples", "wall", "critical-path"):
+            answer = s.get(f"/api/v1/traces/{TRACE}/flame?by={by}", timeout=120)
+            assert answer.status == 200 and json.loads(answer.body)["isPartial"], (by, answer.status, answer.text[:200])
 
 
 def test_what_does_not_fit_is_said_and_not_left_out_silently():

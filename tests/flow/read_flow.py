@@ -215,7 +215,7 @@ def test_the_server_describes_itself_in_plain_text():
     for name, page in pages.items():
         assert page.status == 200 and page.headers["Content-Type"].startswith("text/plain"), (name, page.status)
     parts = dict(line.split()[:2] for line in pages["/services"].text.splitlines())
-    assert parts == {"listener": "Running", "ingest": "Running", "query": "Running", "store": "Running"}, parts
+    assert parts == {name: "Running" for name in ("listener", "ingest", "point", "query", "store")}, parts
     routes = pages["/endpoints"].text.splitlines()
     assert any(r.split() == ["GET", "read", "/api/search"] for r in routes), routes
     assert any(r.startswith("gRPC    write  /opentelemetry.") for r in routes), routes

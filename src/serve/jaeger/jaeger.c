@@ -14,6 +14,7 @@
 #include "render/otlp_trace.h"
 #include "serve/jaeger/jaeger_answer.h"
 #include "serve/jaeger/jaeger_ask.h"
+#include "serve/long_answer.h"
 #include "serve/params.h"
 #include "serve/query_text.h"
 #include "serve/tenant.h"
@@ -229,15 +230,18 @@ static enum sf_err add_trace(struct sf_call *call, struct query *x, sf_trace_id 
                              struct sf_jaeger_answer *a, bool *out_is_found)
 {
     struct sf_trace trace = {0};
-    size_t mark = x->q.req->at, begin_len = a->w.out->len;
+    size_t mark = x->q.req->at, tail = x->q.req->tail;
     enum sf_err err = SF_OK;
     sf_str warning = SF_STR_NONE;
     if (x->q.n_tenants)
         err = sf_trace_get(store_of(call), id, 0, 0, &x->q, &trace, &x->why);
     *out_is_found = !err && trace.spans.n_spans > 0;
     if (*out_is_found) {
-        if (trace.is_partial)
-            warning = SF_STR("the trace does not fit a query's memory: spans are missing");
+        if (trace.is_partial) {
+            warning = SF_STR("the trace does not fit a query's memory (limits.query_memory): spans "
+                             "are missing");
+            sf_response_header(call->response, "x-spanflame-partial", warning);
+        }
         if (a->is_v3)
             sf_otlp_resource_spans_json(&trace.spans, &a->w);
         else
@@ -245,7 +249,8 @@ static enum sf_err add_trace(struct sf_call *call, struct query *x, sf_trace_id 
         a->n++;
     }
     x->q.req->at = mark;
-    if (!err && a->w.out->len > call->service->query_memory_len && begin_len)
+    x->q.req->tail = tail;
+    if (!err && a->n > 1 && a->w.out->len > call->service->query_memory_len)
         err = sf_fail(&x->why, SF_ERR_LIMIT,
                       "the answer outgrew a query's memory: older traces are left out");
     return err;
@@ -359,6 +364,7 @@ static bool one_trace(struct sf_call *call, struct sf_worker *worker, bool is_v3
         err = begin(call, worker, &x);
     if (!err) {
         a = sf_jaeger_answer_begin(call, is_v3);
+        sf_long_answer_begin(call, &x.q);
         if (is_v3)
             open_result(&a);
         err = add_trace(call, &x, id, &a, &is_there);

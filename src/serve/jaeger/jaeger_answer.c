@@ -1,5 +1,7 @@
 #include "serve/jaeger/jaeger_answer.h"
 
+#include "serve/long_answer.h"
+
 struct sf_jaeger_answer sf_jaeger_answer_begin(struct sf_call *call, bool is_v3)
 {
     struct sf_jaeger_answer a = {.call = call, .is_v3 = is_v3};
@@ -51,8 +53,8 @@ bool sf_jaeger_answer_end(struct sf_jaeger_answer *a)
     }
     err = a->call->response->body.err ? a->call->response->body.err : a->errors.err;
     sf_buf_done(&a->errors);
-    if (!err)
-        return true;
+    if (!err || a->call->is_answer_begun)
+        return sf_long_answer_end(a->call);
     sf_fail(&why, err, "the answer does not fit a query's memory");
     return sf_jaeger_answer_fail(a->call, a->is_v3, err, &why, SF_STR_NONE);
 }

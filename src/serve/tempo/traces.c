@@ -7,6 +7,7 @@
 #include "render/otlp_trace.h"
 #include "render/trace_json.h"
 #include "serve/jaeger/jaeger.h"
+#include "serve/long_answer.h"
 #include "serve/params.h"
 #include "serve/tenant.h"
 
@@ -45,15 +46,17 @@ static enum sf_err find_with_profiles(struct sf_call *call, struct sf_worker *wo
 static const sf_str unread_note = SF_STR(
     "some of what is stored could not be read: spans may be missing; GET /ready says why");
 
-/* The answer may not be larger than what a query may hold. */
-static bool end_body(struct sf_call *call)
+/* What is missing; empty: nothing. */
+static sf_str missing(struct sf_call *call, struct found *f)
 {
-    struct sf_why why;
-    enum sf_err err = call->response->body.err;
-    if (!err)
-        return true;
-    sf_fail(&why, err, "the answer does not fit a query's memory");
-    return sf_call_fail(call, err, &why);
+    sf_str note = SF_STR("Trace exceeds maximum size, a partial trace is returned");
+    if (!f->trace.is_partial)
+        return f->q.is_exact ? SF_STR_NONE : unread_note;
+    (void)sf_arena_print(f->q.req, &note,
+                         "Trace exceeds maximum size of %llu bytes, a partial trace is returned; "
+                         "limits.query_memory sets it",
+                         (unsigned long long)call->service->query_memory_len);
+    return note;
 }
 
 static bool answer(struct sf_call *call, struct found *f, bool is_v2)
@@ -61,22 +64,21 @@ static bool answer(struct sf_call *call, struct found *f, bool is_v2)
     struct sf_otlp_trace t = {
         .spans = &f->trace.spans, .is_v2 = is_v2, .inspected_len = f->q.stats.read_len};
     size_t at;
-    if (f->trace.is_partial &&
-        !sf_arena_print(f->q.req, &t.partial,
-                        "Trace exceeds maximum size of %llu bytes, a partial trace is returned",
-                        (unsigned long long)call->service->query_memory_len))
-        t.partial = SF_STR("Trace exceeds maximum size, a partial trace is returned");
-    else if (!f->trace.is_partial && !f->q.is_exact)
-        t.partial = unread_note;
+    sf_str note = missing(call, f);
+    if (is_v2)
+        t.partial = note;
+    else if (note.len) /* this form has no place for it */
+        sf_response_header(call->response, "x-spanflame-partial", note);
     if (sf_str_find(sf_request_header(call->request, SF_STR("accept")),
                     SF_STR("application/protobuf"), &at)) {
         sf_call_ok(call, "application/protobuf");
         sf_otlp_trace_pb(&t, &call->response->body);
     } else {
         sf_call_ok(call, "application/json");
+        sf_long_answer_begin(call, &f->q);
         sf_otlp_trace_json(&t, &call->response->body);
     }
-    return end_body(call);
+    return sf_long_answer_end(call);
 }
 
 bool sf_traces_v1(struct sf_call *call, struct sf_worker *worker)
@@ -87,17 +89,11 @@ bool sf_traces_v1(struct sf_call *call, struct sf_worker *worker)
     if (call->request->port == SF_JAEGER_PORT) /* who listens there expects Jaeger's answer */
         return sf_jaeger_trace(call, worker);
     err = find_with_profiles(call, worker, &f, &why);
-    if (err == SF_ERR_LIMIT || f.trace.is_partial) {
-        sf_fail(&why, SF_ERR_LIMIT, "trace exceeds max size (max bytes: %llu)",
-                (unsigned long long)call->service->query_memory_len);
-        return sf_call_refuse(call, SF_COUNT_REJECT_TOO_LARGE,
-                              (struct sf_outcome){422, SF_GRPC_RESOURCE_EXHAUSTED, 0}, why.text);
-    }
     if (err)
         return sf_call_fail(call, err, &why);
-    if (!f.q.is_exact) /* this form has no place for it */
-        sf_response_header(call->response, "x-spanflame-partial", unread_note);
     if (f.trace.spans.n_spans == 0) { /* clients expect nothing at all in the body */
+        if (!f.q.is_exact)
+            sf_response_header(call->response, "x-spanflame-partial", unread_note);
         call->response->status = 404;
         return true;
     }
@@ -112,23 +108,38 @@ bool sf_traces_v2(struct sf_call *call, struct sf_worker *worker)
     return err ? sf_call_fail(call, err, &why) : answer(call, &f, true);
 }
 
+/* Rows of a waterfall, beside the spans they show. */
+static enum sf_err draw(struct sf_call *call, struct found *f, struct sf_why *why)
+{
+    struct sf_trace_rows rows;
+    enum sf_err err = sf_trace_rows_make(f->id, &f->trace, f->q.req, &rows, why);
+    if (!err)
+        err = sf_trace_hot_find(atomic_load(&call->service->store), &f->trace,
+                                sf_params_word(call->request, "type", f->q.req), &f->q, &rows, why);
+    if (err)
+        return err;
+    rows.is_exact = f->q.is_exact;
+    sf_call_ok(call, "application/json");
+    sf_long_answer_begin(call, &f->q);
+    sf_trace_json(&rows, &call->response->body);
+    return SF_OK;
+}
+
 bool sf_traces_own(struct sf_call *call, struct sf_worker *worker)
 {
     struct found f = {0};
     struct sf_why why = {0};
-    struct sf_trace_rows rows;
+    struct sf_arena scratch = {0};
     enum sf_err err = find(call, worker, &f, &why);
     if (!err && f.trace.spans.n_spans == 0)
         err = sf_fail(&why, SF_ERR_NOT_FOUND, "no such trace: %.*s", SF_STR_ARG(call->arg));
-    if (!err)
-        err = sf_trace_rows_make(f.id, &f.trace, f.q.req, &rows, &why);
-    if (!err)
-        err = sf_trace_hot_find(atomic_load(&call->service->store), &f.trace,
-                                sf_params_word(call->request, "type", f.q.req), &f.q, &rows, &why);
-    if (err)
-        return sf_call_fail(call, err, &why);
-    rows.is_exact = f.q.is_exact;
-    sf_call_ok(call, "application/json");
-    sf_trace_json(&rows, &call->response->body);
-    return end_body(call);
+    /* The spans may fill the query's memory: rows and path have as much again. */
+    if (!err && !sf_arena_init(&scratch, call->service->query_memory_len))
+        err = sf_no_memory(&why, "the query");
+    if (!err) {
+        f.q.req = &scratch;
+        err = draw(call, &f, &why);
+    }
+    sf_arena_done(&scratch);
+    return err ? sf_call_fail(call, err, &why) : sf_long_answer_end(call);
 }

@@ -60,3 +60,40 @@ TEST(buf, keeps_its_cap_for_varints)
     assert_int_equal(b.len, 2);
     sf_buf_done(&b);
 }
+
+struct pieces {
+    struct sf_buf all;
+    unsigned n;
+    enum sf_err err;
+};
+
+static enum sf_err take_piece(void *arg, struct sf_buf *b)
+{
+    struct pieces *p = arg;
+    if (p->err)
+        return p->err;
+    sf_buf_add(&p->all, b->p, b->len);
+    p->n++;
+    sf_buf_reset(b);
+    return SF_OK;
+}
+
+TEST(buf, spills_what_it_holds_piece_by_piece)
+{
+    struct pieces got = {0};
+    struct sf_buf b = {.spill = take_piece, .spill_arg = &got, .spill_len = 10};
+    for (int i = 0; i < 100; i++)
+        sf_buf_print(&b, "%02d,", i);
+    assert_true(sf_buf_ok(&b));
+    assert_in_range(got.n, 20, 30);
+    assert_true(b.len < 20);
+    sf_buf_add(&got.all, b.p, b.len);
+    assert_int_equal(got.all.len, 300);
+    assert_memory_equal(got.all.p + 297, "99,", 3);
+    got.err = SF_ERR_CANCELLED; /* a reader that went away ends it */
+    for (int i = 0; i < 100; i++)
+        sf_buf_print(&b, "%02d,", i);
+    assert_int_equal(b.err, SF_ERR_CANCELLED);
+    sf_buf_done(&b);
+    sf_buf_done(&got.all);
+}

@@ -9,7 +9,7 @@
 
 enum {
     ARENA_CAP = 1 << 30, /* address space */
-    POOL_LEN = 24 << 20, /* pages an arena in the pool keeps */
+    POOL_LEN = 8 << 20,  /* pages an arena in the pool keeps; no line counts them */
 };
 #define ALL_ROWS UINT32_MAX
 #define CHECK_NS (10 * SF_NS_PER_MS)

@@ -6,12 +6,14 @@
 #include "base/list.h"
 #include "base/num.h"
 #include "block/span/span_block_reader.h"
+#include "store/local/read/row_copy.h"
 #include "store/local/write/seal.h"
 
+enum { SOURCES_KEPT = SF_GRANULES_MAX - 2, CHANGES_FEW = 4 };
 enum { KEEP_CAP = 256 << 20, BATCH_CAP = 1 << 30 };
 /* Rows that are copied out of memtables. Of a larger trace the memtables are sealed first: parts
  * are read granule by granule, and share their resources. */
-enum { FRESH_MAX = 2048 };
+enum { FRESH_MAX = 2048, SEAL_TRIES = 200 };
 
 enum sf_err sf_trace_read_init(struct sf_trace_read *t, struct sf_local *l,
                                struct sf_snapshot *snapshot, struct sf_query_ctx *q,
@@ -71,72 +73,6 @@ static bool add_source(struct sf_trace_read *t, struct sf_trace_source source)
     return true;
 }
 
-/* ---- deep copies: rows leave granules and memtables before those go ---- */
-
-static bool copy_value(struct sf_arena *a, struct sf_value *v)
-{
-    switch (v->type) {
-    case SF_VALUE_STR:
-    case SF_VALUE_BYTES:
-    case SF_VALUE_ARRAY:
-    case SF_VALUE_KVLIST: return sf_arena_copy(a, v->str, &v->str);
-    default: return true;
-    }
-}
-
-static bool copy_attrs(struct sf_arena *a, struct sf_attrs *attrs)
-{
-    struct sf_attr *list;
-    if (attrs->n == 0) {
-        attrs->list = NULL;
-        return true;
-    }
-    list = sf_arena_raw(a, attrs->n * sizeof(*list), 16);
-    if (!list)
-        return false;
-    for (uint32_t i = 0; i < attrs->n; i++) {
-        list[i] = attrs->list[i];
-        if (!sf_arena_copy(a, list[i].key, &list[i].key) || !copy_value(a, &list[i].val))
-            return false;
-    }
-    attrs->list = list;
-    return true;
-}
-
-static bool copy_span(struct sf_arena *a, struct sf_span *s)
-{
-    struct sf_event *events = sf_arena_raw(a, (s->n_events + 1) * sizeof(*events), 16);
-    struct sf_link *links = sf_arena_raw(a, (s->n_links + 1) * sizeof(*links), 16);
-    bool ok = events && links && sf_arena_copy(a, s->name, &s->name) &&
-              sf_arena_copy(a, s->status_msg, &s->status_msg) &&
-              sf_arena_copy(a, s->trace_state, &s->trace_state) && copy_attrs(a, &s->attrs);
-    for (uint32_t i = 0; ok && i < s->n_events; i++) {
-        events[i] = s->events[i];
-        ok = sf_arena_copy(a, events[i].name, &events[i].name) && copy_attrs(a, &events[i].attrs);
-    }
-    for (uint32_t i = 0; ok && i < s->n_links; i++) {
-        links[i] = s->links[i];
-        ok = sf_arena_copy(a, links[i].trace_state, &links[i].trace_state) &&
-             copy_attrs(a, &links[i].attrs);
-    }
-    s->events = s->n_events ? events : NULL;
-    s->links = s->n_links ? links : NULL;
-    return ok;
-}
-
-static bool copy_resource(struct sf_arena *a, struct sf_resource *r)
-{
-    return copy_attrs(a, &r->attrs) && sf_arena_copy(a, r->schema_url, &r->schema_url) &&
-           sf_arena_copy(a, r->service, &r->service);
-}
-
-static bool copy_scope(struct sf_arena *a, struct sf_scope *s)
-{
-    return copy_attrs(a, &s->attrs) && sf_arena_copy(a, s->name, &s->name) &&
-           sf_arena_copy(a, s->version, &s->version) &&
-           sf_arena_copy(a, s->schema_url, &s->schema_url);
-}
-
 /* ---- memtables ---- */
 
 /* Of one memtable: what its resources and scopes are among the copies, place + 1. */
@@ -157,7 +93,8 @@ static bool copy_fresh_resource(struct sf_trace_read *t, struct fresh_map *m,
                              &t->fresh_resources_cap, 16))
             return false;
         to = &t->fresh_resources[t->n_fresh_resources];
-        if (!sf_rowset_get_resource(rows, place, &t->keep, to) || !copy_resource(&t->keep, to))
+        if (!sf_rowset_get_resource(rows, place, &t->keep, to) ||
+            !sf_row_copy_resource(&t->keep, to))
             return false;
         m->resources[place] = ++t->n_fresh_resources;
     }
@@ -178,7 +115,7 @@ static bool copy_fresh_scope(struct sf_trace_read *t, struct fresh_map *m,
                              16))
             return false;
         to = &t->fresh_scopes[t->n_fresh_scopes];
-        if (!sf_rowset_get_scope(rows, place, &t->keep, to) || !copy_scope(&t->keep, to))
+        if (!sf_rowset_get_scope(rows, place, &t->keep, to) || !sf_row_copy_scope(&t->keep, to))
             return false;
         m->scopes[place] = ++t->n_fresh_scopes;
     }
@@ -193,7 +130,7 @@ static bool copy_fresh(struct sf_trace_read *t, struct fresh_map *m, const struc
     if (!sf_list_room_in(&t->keep, &t->fresh, t->n_fresh, &t->fresh_cap, 64))
         return false;
     s = &t->fresh[t->n_fresh];
-    if (!sf_rowset_get(rows, i, &t->keep, s) || !copy_span(&t->keep, s) ||
+    if (!sf_rowset_get(rows, i, &t->keep, s) || !sf_row_copy_span(&t->keep, s) ||
         !copy_fresh_resource(t, m, rows, s->resource, &s->resource) ||
         !copy_fresh_scope(t, m, rows, s->scope, &s->scope))
         return false;
@@ -250,11 +187,24 @@ static enum sf_err trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf
                                     struct sf_why *why)
 {
     enum sf_err err = read_fresh(t, tenant, id, FRESH_MAX, why);
+    /* A memtable that was cut a moment ago is not cut again at once, and one that a flush has in
+     * hand stays until it is written. */
+    for (unsigned i = 0; !err && t->has_many && i < SEAL_TRIES; i++) {
+        sf_trace_read_reset(t);
+        if (i > 0) {
+            sf_mutex_lock(&t->l->wake_lock);
+            err = sf_query_wait(t->q, &t->l->sealed, &t->l->wake_lock, why);
+            sf_mutex_unlock(&t->l->wake_lock);
+        }
+        if (!err)
+            err = sf_seal_for_reader(t->l, t->q, why);
+        if (!err)
+            err = read_fresh(t, tenant, id, FRESH_MAX, why); /* what came since */
+    }
     if (err || !t->has_many)
         return err;
     sf_trace_read_reset(t);
-    err = sf_seal_for_reader(t->l, t->q, why);
-    return err ? err : read_fresh(t, tenant, id, UINT32_MAX, why); /* what came since */
+    return read_fresh(t, tenant, id, UINT32_MAX, why);
 }
 
 /* ---- parts and blocks ---- */
@@ -369,6 +319,14 @@ static int by_start(const void *a, const void *b)
     if (x->start_ns != y->start_ns)
         return x->start_ns < y->start_ns ? -1 : 1;
     return by_identity(a, b);
+}
+
+static int by_source(const void *a, const void *b)
+{
+    const struct sf_trace_row *x = a, *y = b;
+    if (x->source != y->source)
+        return x->source < y->source ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
 }
 
 static void drop_repeats(struct sf_trace_read *t)
@@ -491,7 +449,7 @@ static bool place_resource(struct sf_trace_read *t, struct emit *e, const struct
     if (i == 0) {
         e->resources[e->n_resources] = *r;
         e->seen_resources[e->n_resources] = r;
-        if (!copy_resource(&t->batch, &e->resources[e->n_resources]))
+        if (!sf_row_copy_resource(&t->batch, &e->resources[e->n_resources]))
             return false;
         i = ++e->n_resources;
     }
@@ -508,7 +466,7 @@ static bool place_scope(struct sf_trace_read *t, struct emit *e, const struct sf
     if (i == 0) {
         e->scopes[e->n_scopes] = *s;
         e->seen_scopes[e->n_scopes] = s;
-        if (!copy_scope(&t->batch, &e->scopes[e->n_scopes]))
+        if (!sf_row_copy_scope(&t->batch, &e->scopes[e->n_scopes]))
             return false;
         i = ++e->n_scopes;
     }
@@ -528,7 +486,7 @@ static bool emit_want(struct sf_trace_read *t, struct emit *e, const struct sf_s
             continue;
         code[to] = to;
         vals[to] = from->vals[from->code[row]];
-        if (!copy_value(&t->batch, &vals[to]))
+        if (!sf_row_copy_value(&t->batch, &vals[to]))
             return false;
     }
     return true;
@@ -543,7 +501,7 @@ static bool emit_row(struct sf_trace_read *t, struct emit *e, const struct sf_sp
         return false;
     if (rows->scope && !place_scope(t, e, &rows->scopes[s->scope], &s->scope))
         return false;
-    return copy_span(&t->batch, s) && emit_want(t, e, rows, row, to);
+    return sf_row_copy_span(&t->batch, s) && emit_want(t, e, rows, row, to);
 }
 
 static bool emit_fresh(struct sf_trace_read *t, struct emit *e, uint32_t row, uint32_t to)
@@ -712,6 +670,17 @@ struct cursor {
     uint32_t at;
 };
 
+/* In order of time rows of many granules may come mixed, and each batch would decode all of them.
+ * Those are given by place. */
+static bool is_mixed(const struct sf_trace_read *t)
+{
+    uint32_t n_changes = 0;
+    for (uint32_t i = 1; i < t->n_rows; i++)
+        n_changes += t->rows[i].source != t->rows[i - 1].source;
+    return t->n_sources > SOURCES_KEPT &&
+           n_changes / CHANGES_FEW > t->n_sources + t->n_rows / SF_ROWS_MAX;
+}
+
 /* The trace of the next tenant who has one of that id. */
 static enum sf_err load_next(struct cursor *c, struct sf_why *why)
 {
@@ -732,6 +701,8 @@ static enum sf_err load_next(struct cursor *c, struct sf_why *why)
             return err;
         c->read.snapshot = sf_snapshot_take(&c->l->snapshots);
         err = sf_trace_read_load(&c->read, tenant, c->id, c->from_ns, c->to_ns, why);
+        if (!err && is_mixed(&c->read))
+            qsort(c->read.rows, c->read.n_rows, sizeof(*c->read.rows), by_source);
     }
     return err;
 }

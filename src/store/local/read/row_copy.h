@@ -1,0 +1,11 @@
+/* row_copy.h - deep copies: rows leave granules and memtables before those go.
+ *
+ * Each takes a view and makes it one of the arena; false: the arena is full. */
+#pragma once
+#include "base/arena.h"
+#include "model/span.h"
+
+bool sf_row_copy_value(struct sf_arena *a, struct sf_value *v);
+bool sf_row_copy_span(struct sf_arena *a, struct sf_span *s);
+bool sf_row_copy_resource(struct sf_arena *a, struct sf_resource *r);
+bool sf_row_copy_scope(struct sf_arena *a, struct sf_scope *s);
