@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/heap.h"
+#include "base/time_unit.h"
 
 struct sf_dir {
     int fd;
@@ -157,6 +158,22 @@ enum sf_err sf_dir_remove(struct sf_dir *d, const char *name, struct sf_why *why
 bool sf_dir_exists(struct sf_dir *d, const char *name)
 {
     return faccessat(d->fd, name, F_OK, 0) == 0;
+}
+
+enum sf_err sf_dir_stat(struct sf_dir *d, const char *name, uint64_t *out_len, int64_t *out_ns,
+                        struct sf_why *why)
+{
+    struct stat st;
+    if (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return fail_errno(why, "look at", name);
+    *out_len = (uint64_t)st.st_size;
+    *out_ns = (int64_t)st.st_mtim.tv_sec * SF_NS_PER_S + st.st_mtim.tv_nsec;
+    return SF_OK;
+}
+
+void sf_dir_touch(struct sf_dir *d, const char *name)
+{
+    (void)utimensat(d->fd, name, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
 enum sf_err sf_dir_list(struct sf_dir *d, const char *name,

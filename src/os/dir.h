@@ -31,6 +31,10 @@ enum sf_err sf_dir_unlink(struct sf_dir *d, const char *name,
 enum sf_err sf_dir_remove(struct sf_dir *d, const char *name,
                           struct sf_why *why); /* an empty folder */
 bool sf_dir_exists(struct sf_dir *d, const char *name);
+/* Length of a file and the time of its last change (wall clock). */
+enum sf_err sf_dir_stat(struct sf_dir *d, const char *name, uint64_t *out_len, int64_t *out_ns,
+                        struct sf_why *why);           /* NOT_FOUND */
+void sf_dir_touch(struct sf_dir *d, const char *name); /* changed now; failure is ignored */
 /* Calls `see` for each entry of folder `name` ("." is itself), without "." and "..", in no order.
  * `see` returning false ends it. NOT_FOUND when there is no such folder. */
 enum sf_err sf_dir_list(struct sf_dir *d, const char *name,
