@@ -212,7 +212,7 @@ static void head_is_whole(struct sf_conn *c)
     sf_exchange_stamp(ex);
     c->n_requests++;
     atomic_fetch_add_explicit(&c->loop->shared->counts.n_requests_h1, 1, memory_order_relaxed);
-    if (sf_body_check_len(c->h1.content_len, shared->limits.body_len, &why)) {
+    if (sf_body_check_len(c->h1.content_len, ex->body.len_max, &why)) {
         sf_conn_h1_refuse(c, 413, why.text, 0);
         return;
     }

@@ -290,6 +290,14 @@ void sf_exchange_charge_head(struct sf_exchange *ex, size_t line_len)
     }
 }
 
+static void set_body_max(struct sf_exchange *ex)
+{
+    const struct sf_listen_hooks *hooks = &ex->loop->shared->hooks;
+    uint64_t max = hooks->max_body ? hooks->max_body(hooks->arg, &ex->request) : 0;
+    if (max)
+        ex->body.len_max = max;
+}
+
 void sf_exchange_stamp(struct sf_exchange *ex)
 {
     struct sf_request *r = &ex->request;
@@ -309,6 +317,7 @@ void sf_exchange_stamp(struct sf_exchange *ex)
         asked_ns < timeout_ns)
         timeout_ns = asked_ns;
     r->deadline_ns = ex->begin_ns + timeout_ns;
+    set_body_max(ex);
 }
 
 void sf_exchange_give_to_app(struct sf_exchange *ex)

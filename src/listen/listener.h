@@ -48,6 +48,9 @@ struct sf_listen_hooks {
      * which has its trailers. On the loop's thread; may be NULL. */
     void (*on_refuse)(void *arg, const struct sf_request *request, struct sf_response *response,
                       const char *reason);
+    /* The longest body that this request may have; 0: limits.body_len. On the loop's thread: must
+     * not block. May be NULL. */
+    uint64_t (*max_body)(void *arg, const struct sf_request *request);
     void *arg;
 };
 
