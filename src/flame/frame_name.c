@@ -21,13 +21,18 @@ static sf_str base_name(sf_str path)
     return find_last(path, '/', &at) ? sf_str_from_at(path, at + 1) : path;
 }
 
-static bool add_address(const struct sf_frame *f, struct sf_arena *req, sf_str *out)
+/* Code without symbols is one frame a library: a frame for each address says no more, and hides how
+ * much the library takes. Where lines are asked for, it is one an address. */
+static bool add_address(const struct sf_frame *f, bool has_addresses, struct sf_arena *req,
+                        sf_str *out)
 {
     sf_str module = base_name(f->module);
     if (f->function.len) {
         *out = f->function;
         return true;
     }
+    if (module.len && !has_addresses)
+        return sf_arena_print(req, out, "%.*s (no symbols)", SF_STR_ARG(module));
     if (module.len)
         return sf_arena_print(req, out, "%.*s!0x%" PRIx64, SF_STR_ARG(module), f->file_off);
     if (f->file_off)
@@ -123,9 +128,9 @@ bool sf_frame_name(const struct sf_frame *f, enum sf_frame_group group, struct s
 {
     sf_str name;
     switch (group) {
-    case SF_GROUP_FUNCTION: return add_address(f, req, out);
+    case SF_GROUP_FUNCTION: return add_address(f, false, req, out);
     case SF_GROUP_LINE:
-        if (!add_address(f, req, &name))
+        if (!add_address(f, true, req, &name))
             return false;
         *out = name;
         return f->line == 0 || sf_arena_print(req, out, "%.*s %.*s:%u", SF_STR_ARG(name),

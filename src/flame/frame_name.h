@@ -4,7 +4,7 @@
 #include "model/tree.h"
 
 enum sf_frame_group {
-    SF_GROUP_FUNCTION, /* its name; "module!0x1f" without one */
+    SF_GROUP_FUNCTION, /* its name; "module (no symbols)" without one */
     SF_GROUP_LINE,     /* function, file and line */
     SF_GROUP_FILE,     /* the source file */
     SF_GROUP_PACKAGE,  /* Go import path, Java package, C++ or Rust path, else the directory */

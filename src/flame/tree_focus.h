@@ -1,7 +1,7 @@
 /* tree_focus.h - the part of a tree somebody asks about, by the names of its frames.
  *
- * Patterns are regular expressions over function names (module!0x1f where there is none) and match
- * anywhere in them. */
+ * Patterns are regular expressions over function names ("module (no symbols)" where there is none)
+ * and match anywhere in them. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"

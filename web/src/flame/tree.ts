@@ -26,13 +26,13 @@ export interface Tree {
   readonly isTimed: boolean;
 }
 
-/** Code without symbols is called by where it lies, as the server's own texts do: "libc.so.6!0x891f4". */
+/** Code without symbols is called as the server's own texts do: "libc.so.6 (no symbols)", or "0x891f4" without a library. */
 export function named(f: Frame): Frame {
   if (f.function !== "") return f;
-  const module = f.module ?? "";
+  const module = f.module?.slice(f.module.lastIndexOf("/") + 1) ?? "";
   const place = f.address === undefined ? "" : `0x${f.address.toString(16)}`;
-  const name = [module.slice(module.lastIndexOf("/") + 1), place].filter((s) => s !== "").join("!");
-  return { ...f, function: name === "" ? "(unknown)" : name };
+  if (module !== "") return { ...f, function: `${module} (no symbols)` };
+  return { ...f, function: place === "" ? "(unknown)" : place };
 }
 
 /** The bar that stands for what was cut. */
