@@ -86,6 +86,11 @@ struct sf_config {
     struct sf_retention
         retention; /* its keep rule comes from profiling.conditional; the store ignores it */
     struct {
+        struct sf_config_list debuginfod;
+        int64_t fetch_ns, wait_ns;
+        uint64_t cache_len, file_len, total_len;
+    } symbols;
+    struct {
         int64_t flush_interval_ns;
         uint64_t flush_log_len;
     } store;

@@ -22,6 +22,7 @@
 #include "serve/pyroscope/settings.h"
 #include "serve/router.h"
 #include "store/local/local.h"
+#include "symbol/symbolizer.h"
 
 enum { MAX_WORKERS = 256, DRAIN_MS = 10000 };
 /* A lane with two threads always has one for a second client. */
@@ -92,6 +93,7 @@ static void open_store(void *arg)
                                      .progress_arg = s,
                                      .notice = on_notice,
                                      .notice_arg = s,
+                                     .namer = sf_symbolizer_namer(s->service.symbols),
                                      .tuning = {
                                          .flush_interval_ns = s->config->store.flush_interval_ns,
                                          .flush_wal_len = s->config->store.flush_log_len,
@@ -247,8 +249,12 @@ static enum sf_err start_listener(struct sf_server *s, struct sf_why *why)
                    .idle_timeout_ms = (unsigned)(limits->idle_timeout_ns / SF_NS_PER_MS),
                    .total_timeout_ms = (unsigned)(limits->total_timeout_ns / SF_NS_PER_MS)},
         .spool_path = (const char *)s->spool_path.p,
-        .hooks = {sf_router_on_headers, sf_router_on_request, sf_router_on_fault,
-                  sf_router_on_refuse, &s->service}};
+        .hooks = {.on_headers = sf_router_on_headers,
+                  .on_request = sf_router_on_request,
+                  .on_fault = sf_router_on_fault,
+                  .on_refuse = sf_router_on_refuse,
+                  .max_body = sf_router_max_body,
+                  .arg = &s->service}};
     enum sf_err err = sf_dir_make(s->dir, "spool", why);
     if (!err)
         err = sf_listener_start(&config, &s->listener, why);
@@ -314,6 +320,29 @@ enum sf_err sf_server_reload(struct sf_server *s, struct sf_why *why)
     return !err && s->tokens ? sf_tokens_reload(s->tokens, why) : err;
 }
 
+static void on_fetch_notice(void *arg, const char *sentence)
+{
+    struct sf_server *s = arg;
+    sf_log_print(s->log, SF_SAY_WARN, "symbols: %s", sentence);
+}
+
+static enum sf_err open_symbols(struct sf_server *s, struct sf_why *why)
+{
+    const struct sf_config *c = s->config;
+    struct sf_symbolizer_config config = {.dir = s->dir,
+                                          .urls = c->symbols.debuginfod.items,
+                                          .n_urls = c->symbols.debuginfod.n,
+                                          .max_file_len = c->symbols.file_len,
+                                          .max_total_len = c->symbols.total_len,
+                                          .max_cache_len = c->symbols.cache_len,
+                                          .min_free_len = c->retention.min_free_len,
+                                          .wait_ns = c->symbols.wait_ns,
+                                          .fetch_ns = c->symbols.fetch_ns,
+                                          .notice = on_fetch_notice,
+                                          .notice_arg = s};
+    return sf_symbolizer_open(&config, &s->service.symbols, why);
+}
+
 /* What else is made of spans as they go by, where wanted. */
 static bool open_span_made(struct sf_server *s)
 {
@@ -364,6 +393,8 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
         err = open_users(s, why);
     if (!err)
         err = sf_settings_open(s->dir, &v->settings, why);
+    if (!err)
+        err = open_symbols(s, why);
     v->adhoc = s->dir;
     if (err)
         return err;
@@ -492,6 +523,7 @@ void sf_server_free(struct sf_server *s)
     }
     sf_heap_free(s->workers);
     sf_settings_close(s->service.settings);
+    sf_symbolizer_close(s->service.symbols);
     sf_service_done(&s->service);
     sf_redactor_free(s->redactor);
     sf_tokens_close(s->tokens);

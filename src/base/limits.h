@@ -89,6 +89,23 @@
 
 #define SF_LIMIT_SELF_PROFILE_S 120 /* of the server itself: a thread and a caller held so long */
 
+/* --- names of code (symbol) --- */
+#define SF_LIMIT_SYMBOL_FILE_LEN                                    \
+    (512u << 20) /* (conf) one debug file: a disk filled by uploads \
+                  */
+#define SF_LIMIT_SYMBOL_INFLATED_LEN \
+    (96u << 20) /* compressed debug information of one file, inflated */
+#define SF_LIMIT_SYMBOL_NAMES_LEN  (32u << 20) /* names that were found, kept for the next query */
+#define SF_LIMIT_SYMBOL_MODULE_LEN (12u << 20) /* of one file: debug files that name all of it */
+#define SF_LIMIT_SYMBOL_MODULES                                       \
+    4096 /* files known or asked for: profiles with made-up build ids \
+          */
+#define SF_LIMIT_SYMBOL_ADDRESSES 65536 /* looked up in one file at a time */
+#define SF_LIMIT_SYMBOL_WAIT_MS   1000 /* (conf) a query waits for names from files that are here */
+#define SF_LIMIT_SYMBOL_FETCH_MS  60000 /* (conf) one answer of a debuginfod server: slow ones */
+#define SF_LIMIT_SYMBOL_ABSENT_S  3600  /* until a server that had no file is asked again */
+#define SF_LIMIT_SYMBOL_RETRY_S   60    /* until a server that failed is asked again */
+
 /* --- queries --- */
 #define SF_LIMIT_QUERY_LEN        (128 * 1024) /* query text */
 #define SF_LIMIT_QUERY_MEMORY_LEN (64u << 20)  /* (conf) one query */

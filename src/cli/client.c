@@ -116,9 +116,56 @@ static int see_progress(void *arg, __attribute__((unused)) curl_off_t all_in,
     return 0;
 }
 
+struct sent {                   /* what goes with a request; all zero: GET */
+    const sf_bytes *body;       /* POST */
+    const struct sf_file *file; /* PUT */
+    uint64_t file_len, file_at;
+    bool is_delete;
+};
+
+static size_t read_file(char *p, size_t size, size_t n, void *arg)
+{
+    struct sent *s = arg;
+    uint64_t left = s->file_len - s->file_at;
+    size_t len = size * n, got = 0;
+    if (len > left)
+        len = (size_t)left;
+    if (len && (sf_file_read_some(s->file, s->file_at, p, len, &got, NULL) || !got))
+        return CURL_READFUNC_ABORT;
+    s->file_at += got;
+    return got;
+}
+
+/* Also when curl sends it a second time, on a connection that had died. */
+static int seek_file(void *arg, curl_off_t off, int origin)
+{
+    struct sent *s = arg;
+    if (origin != SEEK_SET || off < 0 || (uint64_t)off > s->file_len)
+        return CURL_SEEKFUNC_FAIL;
+    s->file_at = (uint64_t)off;
+    return CURL_SEEKFUNC_OK;
+}
+
+static void set_sent(CURL *curl, struct sent *s)
+{
+    if (s->body) {
+        curl_easy_setopt(curl, CURLOPT_POST, 1L);
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, s->body->p ? (const char *)s->body->p : "");
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)s->body->len);
+    } else if (s->file) {
+        curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
+        curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)s->file_len);
+        curl_easy_setopt(curl, CURLOPT_READFUNCTION, read_file);
+        curl_easy_setopt(curl, CURLOPT_READDATA, s);
+        curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, seek_file);
+        curl_easy_setopt(curl, CURLOPT_SEEKDATA, s);
+    } else if (s->is_delete) {
+        curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, "DELETE");
+    }
+}
+
 static void set_up(CURL *curl, const struct sf_client *c, const char *url,
-                   struct curl_slist *headers, char *detail, const sf_bytes *body,
-                   struct sf_buf *answer)
+                   struct curl_slist *headers, char *detail, struct sf_buf *answer)
 {
     int64_t timeout_ns = c->timeout_ns ? c->timeout_ns : 30 * SF_NS_PER_S;
     curl_easy_setopt(curl, CURLOPT_URL, url);
@@ -138,11 +185,6 @@ static void set_up(CURL *curl, const struct sf_client *c, const char *url,
         curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, see_progress);
         curl_easy_setopt(curl, CURLOPT_XFERINFODATA, c);
     }
-    if (body) {
-        curl_easy_setopt(curl, CURLOPT_POST, 1L);
-        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body->p ? (const char *)body->p : "");
-        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->len);
-    }
 }
 
 static void read_note(CURL *curl, struct sf_client_answer *out)
@@ -151,15 +193,18 @@ static void read_note(CURL *curl, struct sf_client_answer *out)
     out->note[0] = 0;
     if (curl_easy_header(curl, "x-spanflame-partial", 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
         snprintf(out->note, sizeof(out->note), "%s", header->value);
+    if (!out->note[0] &&
+        curl_easy_header(curl, "x-spanflame-symbols", 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
+        snprintf(out->note, sizeof(out->note), "%s", header->value);
     if (curl_easy_header(curl, "x-spanflame-samples", 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
         (void)sf_str_to_u64(sf_str_from(header->value), &out->n_samples);
 }
 
-/* GET when `body` is NULL, else POST with `content_type`. `path` begins with '/' and is already
+/* `content_type` is that of what is sent, if anything is. `path` begins with '/' and is already
  * encoded. Any HTTP status is SF_OK; failing to get one is IO with a sentence that names the server
  * and what to do about it. */
 static enum sf_err client_call(const struct sf_client *c, const char *path, const char *accept,
-                               const char *content_type, const sf_bytes *body,
+                               const char *content_type, struct sent *sent,
                                struct sf_client_answer *out, struct sf_why *why)
 {
     char detail[CURL_ERROR_SIZE] = "";
@@ -184,7 +229,8 @@ static enum sf_err client_call(const struct sf_client *c, const char *path, cons
         err = sf_no_memory(why, "the request");
         goto done;
     }
-    set_up(curl, c, (char *)url.p, headers, detail, body, &answer);
+    set_up(curl, c, (char *)url.p, headers, detail, &answer);
+    set_sent(curl, sent);
     code = curl_easy_perform(curl);
     if (code != CURLE_OK) {
         err = explain(c, code, detail, why);
@@ -236,7 +282,7 @@ enum sf_err sf_client_get(const struct sf_client *c, const char *path, const cha
                           struct sf_buf *out, struct sf_why *why)
 {
     struct sf_client_answer answer = {0};
-    enum sf_err err = client_call(c, path, accept, NULL, NULL, &answer, why);
+    enum sf_err err = client_call(c, path, accept, NULL, &(struct sent){0}, &answer, why);
     return err ? err : finish(c, &answer, out, why);
 }
 
@@ -245,7 +291,7 @@ enum sf_err sf_client_ask(const struct sf_client *c, const char *path, const cha
 {
     struct sf_client_answer answer = {0};
     struct sf_buf body = {0};
-    enum sf_err err = client_call(c, path, accept, NULL, NULL, &answer, why);
+    enum sf_err err = client_call(c, path, accept, NULL, &(struct sent){0}, &answer, why);
     if (!err)
         err = finish(c, &answer, &body, why);
     if (err)
@@ -259,7 +305,26 @@ enum sf_err sf_client_post(const struct sf_client *c, const char *path, const ch
                            sf_bytes body, struct sf_buf *out, struct sf_why *why)
 {
     struct sf_client_answer answer = {0};
-    enum sf_err err = client_call(c, path, NULL, content_type, &body, &answer, why);
+    enum sf_err err = client_call(c, path, NULL, content_type, &(struct sent){.body = &body},
+                                  &answer, why);
+    return err ? err : finish(c, &answer, out, why);
+}
+
+enum sf_err sf_client_put(const struct sf_client *c, const char *path, const struct sf_file *file,
+                          uint64_t len, struct sf_buf *out, struct sf_why *why)
+{
+    struct sf_client_answer answer = {0};
+    struct sent sent = {.file = file, .file_len = len};
+    enum sf_err err = client_call(c, path, NULL, "application/octet-stream", &sent, &answer, why);
+    return err ? err : finish(c, &answer, out, why);
+}
+
+enum sf_err sf_client_delete(const struct sf_client *c, const char *path, struct sf_buf *out,
+                             struct sf_why *why)
+{
+    struct sf_client_answer answer = {0};
+    enum sf_err err = client_call(c, path, NULL, NULL, &(struct sent){.is_delete = true}, &answer,
+                                  why);
     return err ? err : finish(c, &answer, out, why);
 }
 
@@ -293,7 +358,7 @@ enum sf_err sf_client_connect(const struct sf_client *c, const char *path, sf_st
     struct sf_client_answer answer = {0};
     sf_bytes body = sf_str_bytes(json);
     enum sf_err err = client_call(c, path, "application/json; allow-utf8-labelnames=true",
-                                  "application/json", &body, &answer, why);
+                                  "application/json", &(struct sent){.body = &body}, &answer, why);
     if (!err && answer.status >= 400)
         keep_message(&answer.body);
     return err ? err : finish(c, &answer, out, why);

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/args.h"
+#include "os/file.h"
 
 struct sf_client {          /* fill with the flags below, or by hand; zero means the default */
     const char *server;     /* --server, else SPANFLAME_SERVER, else http://127.0.0.1:4040 */
@@ -46,6 +47,11 @@ enum sf_err sf_client_ask(const struct sf_client *c, const char *path, const cha
                           struct sf_client_answer *out, struct sf_why *why);
 enum sf_err sf_client_post(const struct sf_client *c, const char *path, const char *content_type,
                            sf_bytes body, struct sf_buf *out, struct sf_why *why);
+/* Sends the content of a file, of `len` bytes, without holding it in memory. */
+enum sf_err sf_client_put(const struct sf_client *c, const char *path, const struct sf_file *file,
+                          uint64_t len, struct sf_buf *out, struct sf_why *why);
+enum sf_err sf_client_delete(const struct sf_client *c, const char *path, struct sf_buf *out,
+                             struct sf_why *why);
 /* A question in JSON and its answer: one of Pyroscope's calls. `path` is the method's. */
 enum sf_err sf_client_connect(const struct sf_client *c, const char *path, sf_str json,
                               struct sf_buf *out, struct sf_why *why);

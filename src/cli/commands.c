@@ -16,6 +16,7 @@
 #include "cli/series_command.h"
 #include "cli/services_command.h"
 #include "cli/spans_with_command.h"
+#include "cli/symbols_command.h"
 #include "cli/tags_command.h"
 #include "cli/top_command.h"
 #include "cli/trace_command.h"
@@ -40,6 +41,7 @@ const struct sf_command sf_cli_commands[] = {
     {"series", "show how much profiles measured over time", sf_series_run, NULL},
     {"labels", "list the labels of profiles, or the values of one", sf_labels_run, NULL},
     {"upload", "send profile files to a server", sf_upload_run, NULL},
+    {"symbols", "send, list or delete files that name the code in profiles", sf_symbols_run, NULL},
     {"export", "write a profile in another format", sf_export_run, NULL},
     {"record", "run a program and show where its CPU time went", sf_record_run, NULL},
     {"fsck", "verify a data directory", sf_fsck_run, NULL},

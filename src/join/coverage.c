@@ -217,7 +217,8 @@ static enum sf_err find_shares(struct work *w, struct sf_why *why)
     if (err)
         return err;
     for (uint32_t i = 1; i < tree->n_nodes; i++)
-        if (tree->frames[tree->nodes[i].frame].function.len > 0)
+        if (tree->frames[tree->nodes[i].frame].function.len > 0 &&
+            !tree->frames[tree->nodes[i].frame].is_unnamed)
             named = sf_add_sat_i64(named, tree->nodes[i].self);
     if (tree->total > 0)
         w->out.symbolised_share = (double)named / (double)tree->total;

@@ -156,8 +156,9 @@ struct sf_coverage_hint sf_coverage_hint_of(enum sf_missing what, sf_str languag
                                  "and the same service.instance.id among the profiler's labels"}},
         [SF_MISSING_SYMBOLS] = {"no_symbols",
                                 "a part of the samples has addresses without names",
-                                {"build with debug information (-g) and do not strip it",
-                                 "keep build ids: -Wl,--build-id"}},
+                                {"build with debug information (-g) and keep build ids "
+                                 "(-Wl,--build-id)",
+                                 "send what was stripped: spanflame symbols upload FILE"}},
         [SF_MISSING_SAMPLES] = {"few_samples",
                                 "spans have less than 5 % of the samples that their time allows: "
                                 "they waited (spanflame ledger says for what), or samples of them "

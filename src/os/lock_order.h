@@ -38,6 +38,7 @@
     X(STORE_WAKE, "store/local: what its threads are asked for")                            \
     X(WAL, "wal: queue and counters of the log")                                            \
     X(WAL_SLOTS, "wal: states of the log's files")                                          \
+    X(SYMBOL, "symbol: names that were found, and files that are asked for")                \
     X(INTAKE_SERIES, "intake: label sets of each service")                                  \
     X(METER_COUNTERS, "meter: counters by tenant")                                          \
     X(METER_SPANS, "meter: series made of spans")                                           \

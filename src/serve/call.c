@@ -1,5 +1,7 @@
 #include "serve/call.h"
 
+#include <stdio.h>
+
 #include "os/clock.h"
 #include "serve/router.h"
 #include "serve/tenant.h"
@@ -90,4 +92,17 @@ enum sf_err sf_call_check_data(const struct sf_query_ctx *q, struct sf_why *why)
     return q->n_tenants > 0 ? SF_OK
                             : sf_fail(why, SF_ERR_NOT_FOUND,
                                       "this tenant has no data: nothing was sent for it yet");
+}
+
+void sf_call_say_naming(struct sf_call *call, const struct sf_query_ctx *q)
+{
+    char text[160];
+    int len;
+    if (!q->naming.n_pending)
+        return;
+    len = snprintf(text, sizeof(text),
+                   "%llu frames have no names yet: their symbol files are being read or fetched; "
+                   "ask again",
+                   (unsigned long long)q->naming.n_pending);
+    sf_response_header(call->response, "x-spanflame-symbols", (sf_str){text, (size_t)len});
 }

@@ -78,5 +78,7 @@ void sf_call_ok(struct sf_call *call, const char *content_type);
  * or whatever finding the tenants gave. */
 enum sf_err sf_call_query(struct sf_call *call, struct sf_worker *worker, uint32_t *tenants,
                           struct sf_query_ctx *out, struct sf_why *why);
+/* A header for people when code in the answer has no names yet. */
+void sf_call_say_naming(struct sf_call *call, const struct sf_query_ctx *q);
 /* NOT_FOUND: none of the call's tenants has ever sent anything. */
 enum sf_err sf_call_check_data(const struct sf_query_ctx *q, struct sf_why *why);

@@ -17,6 +17,7 @@
 #include "serve/own/self_profile.h"
 #include "serve/own/services.h"
 #include "serve/own/spans.h"
+#include "serve/own/symbols.h"
 #include "serve/pyroscope/adhoc.h"
 #include "serve/pyroscope/ingest.h"
 #include "serve/pyroscope/push.h"
@@ -111,6 +112,10 @@ static bool has_no_trace(const struct sf_call *call)
     "span_pruning_min_spans span_pruning_max_parent_depth"
 #define TAGS_PARAMS "scope q start end limit maxStaleValues"
 #define METRICS_PARAMS "q query start end since step exemplars maxSeries mode"
+/* A debug file, by build id. */
+#define SYMBOL(m, handler) \
+    {.method = m, .path = SF_SYMBOLS_PATH "/{}", .scope = SF_MAY_WRITE, .class = SF_CLASS_QUERY, \
+     .has_tenant = true, .handle = handler, .params = ""}
 #define ERASE_PARAMS "trace traces service from until all dry_run"
 /* clang-format on */
 
@@ -228,6 +233,9 @@ const struct sf_route sf_routes[] = {
     OWN_SPAN("/api/v1/spans/{*}/coverage", sf_coverage_span, "type format"),
     OWN_SPAN("/api/v1/spans/{*}/ledger", sf_spans_ledger, "format"),
     OWN("/api/v1/services", sf_services_list, "service from until"),
+    OWN(SF_SYMBOLS_PATH, sf_symbols_list, ""),
+    SYMBOL(SF_METHOD_PUT, sf_symbols_put),
+    SYMBOL(SF_METHOD_DELETE, sf_symbols_delete),
     CHANGE(SF_METHOD_POST, "/api/v1/erase", true, true, sf_erase_matching, ERASE_PARAMS),
     CHANGE(SF_METHOD_DELETE, "/api/v1/erase", true, false, sf_erase_matching, ERASE_PARAMS),
     CHANGE(SF_METHOD_POST, "/api/v1/flush", false, true, sf_erase_flush, ""),

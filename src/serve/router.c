@@ -13,6 +13,7 @@
 #include "serve/origin.h"
 #include "serve/otlp/other_signals.h"
 #include "serve/own/self.h"
+#include "serve/own/symbols.h"
 #include "serve/param_check.h"
 #include "serve/pyroscope/pyroscope_self.h"
 #include "serve/route_table.h"
@@ -476,6 +477,15 @@ bool sf_router_on_headers(void *arg, struct sf_exchange *ex)
     sf_counters_request(call->service->counters, sf_router_place(call->route),
                         sf_router_label(call->route), status, 0);
     return false;
+}
+
+uint64_t sf_router_max_body(void *arg, const struct sf_request *request)
+{
+    const struct sf_service *s = arg;
+    return request->method == SF_METHOD_PUT &&
+                   sf_str_starts(request->path, SF_STR(SF_SYMBOLS_PATH)) && s->symbols
+               ? sf_symbolizer_files(s->symbols)->max_file_len
+               : 0;
 }
 
 static void wait_in_lane(struct sf_lane *lane, struct sf_call *call)

@@ -14,6 +14,8 @@ bool sf_router_admit(struct sf_service *service, const struct sf_request *reques
 
 /* The listener's hooks; `arg` is the service. */
 bool sf_router_on_headers(void *arg, struct sf_exchange *ex);
+/* Bodies are as long as limits.body says, but for debug files. */
+uint64_t sf_router_max_body(void *arg, const struct sf_request *request);
 void sf_router_on_request(void *arg, struct sf_exchange *ex);
 void sf_router_on_fault(void *arg, enum sf_listen_fault kind, const char *reason, const char *peer);
 void sf_router_on_refuse(void *arg, const struct sf_request *request, struct sf_response *response,

@@ -14,6 +14,7 @@
 #include "serve/large_turn.h"
 #include "serve/own/self_profile.h"
 #include "store/store.h"
+#include "symbol/symbolizer.h"
 
 struct sf_listener;
 struct sf_series_cap; /* intake/series_cap.h */
@@ -60,6 +61,7 @@ struct sf_service {
     struct sf_series_cap *series_cap; /* label sets of each service */
     struct sf_settings *settings;     /* of readers; NULL in tests */
     struct sf_dir *adhoc;             /* where ad hoc profiles are kept; NULL in tests */
+    struct sf_symbolizer *symbols;    /* names of code; NULL in tests */
     uint32_t max_frames;              /* of one stack; 0: SF_LIMIT_STACK_DEPTH */
     struct sf_finding_limits finding_limits;
     bool has_tenancy, rejects_other_signals, has_span_metrics;

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "model/batch.h"
+#include "model/namer.h"
 #include "model/retention.h"
 #include "model/rows.h"
 #include "model/select.h"
@@ -69,6 +70,8 @@ struct sf_store_config {
      */
     void (*notice)(void *arg, const char *sentence);
     void *notice_arg;
+    /* Names for code that came without; borrowed until close. NULL: there are none. */
+    struct sf_namer *namer;
 };
 
 /* Comes back when the batch is durable (SF_OK) or never will be. `done` runs on the log's thread:
@@ -101,6 +104,7 @@ struct sf_query_ctx {
     struct sf_arena *req;       /* results of non-cursor calls live here; its cap is LIMIT */
     struct sf_scan_stats stats; /* counted while reading */
     bool is_exact;              /* set false by thinning, rounding or a quarantined block */
+    struct sf_naming naming;    /* frames that came without names; counted likewise */
     bool may_miss_far;          /* set by a scan with a judge: traces whose spans lie further apart
                                  * than the scan looks are not all known yet */
 };

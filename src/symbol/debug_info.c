@@ -48,9 +48,9 @@ static uint64_t work_for(struct sf_debug_info *i)
 }
 
 /* A part of it that cannot be read would make the others say things that are not so. */
-bool sf_debug_info_init(struct sf_debug_info *i, const struct sf_elf_file *f)
+bool sf_debug_info_init(struct sf_debug_info *i, const struct sf_elf_file *f, size_t max_inflated)
 {
-    size_t room = SF_DEBUG_INFLATED_MAX;
+    size_t room = max_inflated;
     *i = (struct sf_debug_info){0};
     for (uint32_t at = 0; at < f->n_sections; at++) {
         struct sf_elf_section s;

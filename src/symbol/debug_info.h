@@ -12,7 +12,7 @@
 enum {
     SF_SYMBOL_LINES_MAX = 64,        /* calls inlined into each other at one address */
     SF_DEBUG_SECTIONS = 9,           /* that are read */
-    SF_DEBUG_INFLATED_MAX = 8 << 20, /* of a file's compressed sections, while it is read */
+    SF_DEBUG_INFLATED_MAX = 8 << 20, /* of compressed sections, inside a program */
 };
 
 struct sf_symbol_line {
@@ -35,9 +35,9 @@ struct sf_debug_info {
 typedef void sf_debug_info_taker(void *arg, uint32_t query, const struct sf_symbol_line *lines,
                                  unsigned n);
 
-/* False: the file has none, or it is compressed in a way or to a size that is not read. Done is
- * fine either way. */
-bool sf_debug_info_init(struct sf_debug_info *i, const struct sf_elf_file *f);
+/* False: the file has none, or it is compressed in a way or to a size (`max_inflated`, of all its
+ * compressed sections) that is not read. Done is fine either way. */
+bool sf_debug_info_init(struct sf_debug_info *i, const struct sf_elf_file *f, size_t max_inflated);
 void sf_debug_info_done(struct sf_debug_info *i);
 /* Gives `take` what is known of each of the `n` sorted addresses; of unknown ones nothing. The last
  * line's name is empty where the symbol table knows it better or nobody does. */

@@ -82,7 +82,7 @@ bool sf_elf_file_section(const struct sf_elf_file *f, uint32_t at, struct sf_elf
     if (!read_head(f, at, &head))
         return false;
     *out = (struct sf_elf_section){
-        .type = head.sh_type, .link = head.sh_link, .flags = head.sh_flags};
+        .type = head.sh_type, .link = head.sh_link, .flags = head.sh_flags, .addr = head.sh_addr};
     if (head.sh_name < f->names.len) {
         size_t most = f->names.len - head.sh_name;
         out->name = sf_file_pages_text((const char *)f->names.p + head.sh_name,

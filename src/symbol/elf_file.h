@@ -13,6 +13,7 @@
 struct sf_elf_section {
     uint32_t type, link;
     uint64_t flags;
+    uint64_t addr; /* as the file counts addresses; 0: not loaded */
     sf_str name;
     sf_bytes bytes; /* as they lie in the file */
 };

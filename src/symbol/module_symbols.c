@@ -62,36 +62,37 @@ static void take_names(struct asking *a, uint32_t n)
     }
 }
 
-/* Debug information, and with it the full symbol table, may be in a file apart. */
+/* Debug information, and with it the full symbol table, may be in a file apart: the one that is
+ * given, or with a path the one that the system has. */
 static bool open_info(struct sf_debug_info *info, const struct sf_elf_file *f, const char *path,
-                      struct sf_elf_file *apart)
+                      struct sf_elf_file *apart, size_t max_inflated)
 {
-    if (sf_debug_info_init(info, f))
+    if (sf_debug_info_init(info, f, max_inflated))
         return true;
     sf_debug_info_done(info);
-    return path && sf_debug_file_open(apart, f, path, SF_DEBUG_ROOT) &&
-           sf_debug_info_init(info, apart);
+    *info = (struct sf_debug_info){0};
+    return (!path || sf_debug_file_open(apart, f, path, SF_DEBUG_ROOT)) &&
+           sf_debug_info_init(info, apart, max_inflated);
 }
 
-static bool find(const struct sf_elf_file *f, const char *path, const uint64_t *at, uint32_t n,
-                 sf_symbol_taker *take, void *arg)
+static bool find(const struct sf_elf_file *f, const char *path, struct sf_elf_file *apart,
+                 size_t max_inflated, const uint64_t *at, uint32_t n, sf_symbol_taker *take,
+                 void *arg)
 {
     struct sf_elf_symbols symbols;
-    struct sf_elf_file apart = {0};
     struct sf_debug_info *info = sf_heap_new(sizeof(*info));
     bool *is_told = sf_heap_new_n(n ? n : 1, sizeof(*is_told));
     struct asking a = {&symbols, at, is_told, take, arg};
     bool ok = info && is_told, has_info;
     if (ok) {
-        has_info = open_info(info, f, path, &apart);
-        if (!sf_elf_symbols_read(&symbols, &apart, at, n))
+        has_info = open_info(info, f, path, apart, max_inflated);
+        if (!sf_elf_symbols_read(&symbols, apart, at, n))
             sf_elf_symbols_read(&symbols, f, at, n);
         if (has_info)
             sf_debug_info_find(info, at, n, take_lines, &a);
         take_names(&a, n);
         sf_debug_info_done(info);
         sf_elf_symbols_done(&symbols);
-        sf_elf_file_close(&apart);
     }
     sf_heap_free(info);
     sf_heap_free(is_told);
@@ -115,10 +116,11 @@ static bool open_same(struct sf_elf_file *f, const char *path, sf_bytes id, bool
 bool sf_module_symbols_find(const char *path, sf_bytes build_id, const uint64_t *at, uint32_t n,
                             sf_symbol_taker *take, void *arg)
 {
-    struct sf_elf_file f;
+    struct sf_elf_file f, apart = {0};
     bool ok = (open_same(&f, path, build_id, false) ||
                (build_id.len && open_same(&f, "/proc/self/exe", build_id, true))) &&
-              find(&f, path, at, n, take, arg);
+              find(&f, path, &apart, SF_DEBUG_INFLATED_MAX, at, n, take, arg);
+    sf_elf_file_close(&apart);
     sf_elf_file_close(&f);
     return ok;
 }
@@ -126,6 +128,14 @@ bool sf_module_symbols_find(const char *path, sf_bytes build_id, const uint64_t 
 bool sf_module_symbols_find_in(sf_bytes image, const uint64_t *at, uint32_t n,
                                sf_symbol_taker *take, void *arg)
 {
-    struct sf_elf_file f;
-    return sf_elf_file_init(&f, image) && find(&f, NULL, at, n, take, arg);
+    struct sf_elf_file f, none = {0};
+    return sf_elf_file_init(&f, image) &&
+           find(&f, NULL, &none, SF_DEBUG_INFLATED_MAX, at, n, take, arg);
+}
+
+bool sf_module_symbols_find_open(const struct sf_elf_file *f, struct sf_elf_file *apart,
+                                 size_t max_inflated, const uint64_t *at, uint32_t n,
+                                 sf_symbol_taker *take, void *arg)
+{
+    return find(f, NULL, apart, max_inflated, at, n, take, arg);
 }

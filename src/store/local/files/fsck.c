@@ -10,6 +10,7 @@
 #include "store/local/files/directory.h"
 #include "store/local/files/fsck_copies.h"
 #include "store/local/local.h"
+#include "symbol/symbol_files.h"
 #include "wal/wal.h"
 
 enum { SCRATCH_CAP = 1 << 30 };
@@ -189,6 +190,8 @@ static enum sf_err check_all(struct check *c, struct sf_why *why)
         err = sf_wal_verify(c->dir, &known, c->say, c->arg, &n_log_faults, why);
         c->n_faults += n_log_faults;
     }
+    if (!err)
+        err = sf_symbol_files_verify(c->dir, c->scratch, c->say, c->arg, &c->n_faults, why);
     return err;
 }
 

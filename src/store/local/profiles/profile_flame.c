@@ -1,6 +1,7 @@
 /* profile_flame.c - one tree out of many profiles: from the aggregate, or of single samples. */
 #include "flame/stack_filter.h"
 #include "store/local/profiles/profile_details.h"
+#include "store/local/profiles/profile_names.h"
 #include "store/local/profiles/profile_query.h"
 #include "store/local/profiles/profile_tree.h"
 
@@ -232,6 +233,8 @@ enum sf_err sf_local_prof_merge(struct sf_store *store, const struct sf_prof_que
     bool is_lent = m.n_own == 0 && m.n_lent > 0;
     if (!err)
         err = sf_tree_builder_take(is_lent ? &m.lent : &m.builder, m.unit, tree, why);
+    if (!err)
+        err = sf_profile_names_give(w.l, q, tree, NULL, 0, why);
     if (!err && query->stacks)
         err = sf_stack_filter_tree(query->stacks, tree, q->req, tree, why);
     if (!err && is_lent)

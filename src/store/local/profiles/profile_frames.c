@@ -1,5 +1,7 @@
 #include "store/local/profiles/profile_frames.h"
 
+#include "store/local/profiles/profile_names.h"
+
 static bool test_location(const struct sf_profile_symbols *y, const struct sf_profile_location *l,
                           const bool *is_function)
 {
@@ -30,6 +32,9 @@ enum sf_err sf_profile_frames_find(struct sf_profile_walk *w, struct sf_profile_
     }
     for (uint32_t i = 0; i < y->n_locations; i++)
         is_location[i] = test_location(y, &y->locations[i], is_function);
+    err = sf_profile_names_test(w, y, test, is_location, why);
+    if (err)
+        return err;
     for (uint32_t i = 1; i < y->n_nodes; i++)
         is_node[i] = is_node[y->nodes[i].parent] || is_location[y->nodes[i].location];
     *out_is_node = is_node;

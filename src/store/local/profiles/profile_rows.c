@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "model/process.h"
 #include "store/local/profiles/profile_details.h"
+#include "store/local/profiles/profile_names.h"
 #include "store/local/profiles/profile_query.h"
 #include "store/local/profiles/profile_series.h"
 #include "store/local/profiles/profile_tree.h"
@@ -232,6 +233,9 @@ enum sf_err sf_local_detail_list(struct sf_store *store, const struct sf_detail_
         list.series = series;
         list.n_series = x.n_series;
     }
+    if (!err)
+        err = sf_profile_names_give(w.l, q, &list.tree, (uint32_t *)(uintptr_t)list.rows.node,
+                                    list.rows.n_rows, why);
     if (!err)
         *out = list;
     sf_tree_builder_done(&x.builder);

@@ -1,0 +1,15 @@
+/* profile_names.h - names from debug files for the frames of an answer that came without any. */
+#pragma once
+#include "flame/tree_names.h"
+#include "store/local/engine.h"
+#include "store/local/profiles/profile_read.h"
+
+/* Names what can be named in `tree`, and counts into `q`. `nodes`, of `n_nodes` rows, are places in
+ * the tree and become those in the new one; may be NULL. */
+enum sf_err sf_profile_names_give(struct sf_local *l, struct sf_query_ctx *q, struct sf_tree *tree,
+                                  uint32_t *nodes, size_t n_nodes, struct sf_why *why);
+/* Which locations of a source have a name that is asked for. Waits for nothing: the lock of
+ * profiles in memory may be held. */
+enum sf_err sf_profile_names_test(struct sf_profile_walk *w, const struct sf_profile_symbols *y,
+                                  const struct sf_frame_test *test, bool *is_location,
+                                  struct sf_why *why);

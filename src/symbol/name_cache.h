@@ -1,0 +1,66 @@
+/* name_cache.h - what was found out about code, by file and offset: the next query asks for most of
+ * it again. Least recently used files go when the names of all take too much memory. No locks and
+ * no files here: whoever owns it sees to both. */
+#pragma once
+#include "base/table.h"
+#include "model/namer.h"
+#include "symbol/symbol_files.h"
+
+struct sf_name_place { /* of one offset */
+    uint64_t off, start_off;
+    uint32_t first_line, n_lines;
+    bool is_known; /* looked up, with or without success */
+};
+
+struct sf_name_line {
+    uint32_t function, file; /* texts by place */
+    uint32_t line;
+};
+
+struct sf_name_module { /* one file's */
+    uint32_t owner;     /* tenant, or SF_SYMBOL_FETCHED */
+    struct sf_symbol_id id;
+    struct sf_name_module *newer, *older; /* by last use */
+    struct sf_table place_at, text_at;
+    struct sf_name_place *places;
+    struct sf_name_line *lines;
+    struct sf_name_text {
+        uint32_t at, len;
+    } * texts;
+    struct sf_buf text;
+    uint32_t n_places, cap_places, n_lines, cap_lines, n_texts, cap_texts;
+    uint32_t n_unknown; /* places that were asked for and not looked up yet */
+    bool is_busy;       /* pinned: a thread works on it */
+    bool is_gone;       /* forgotten while it was busy: freed by release */
+    /* of whoever owns the cache */
+    bool is_wanted;   /* to be fetched */
+    int64_t retry_ns; /* not to be fetched before; monotonic */
+};
+
+struct sf_name_cache {  /* a zeroed one is empty */
+    struct sf_table at; /* places in `modules` */
+    struct sf_name_module **modules;
+    uint32_t n, cap;
+    struct sf_name_module *newest, *oldest;
+    size_t max_len; /* of all modules; 0: SF_LIMIT_SYMBOL_NAMES_LEN */
+};
+
+void sf_name_cache_done(struct sf_name_cache *c);
+/* NULL: not there, or with `can_make` no memory. The newest from now on. */
+struct sf_name_module *sf_name_cache_module(struct sf_name_cache *c, uint32_t owner,
+                                            const struct sf_symbol_id *id, bool can_make);
+/* Forgets what is known of a file. */
+void sf_name_cache_forget(struct sf_name_cache *c, uint32_t owner, const struct sf_symbol_id *id);
+/* A thread has finished with a busy module. */
+void sf_name_cache_release(struct sf_name_cache *c, struct sf_name_module *m);
+/* Forgets what was used longest ago until the rest fits; never what is busy. */
+void sf_name_cache_trim(struct sf_name_cache *c);
+
+/* The place of an offset; with `can_make` a new one is unknown. NULL: none, or no memory. */
+struct sf_name_place *sf_name_module_place(struct sf_name_module *m, uint64_t off, bool can_make);
+/* What was found at an offset that has a place. What does not fit is known to have no name. */
+void sf_name_module_put(struct sf_name_module *m, uint64_t off, const struct sf_named *named);
+/* Copies what is known. False: `req` is full. */
+bool sf_name_module_get(const struct sf_name_module *m, const struct sf_name_place *p,
+                        struct sf_arena *req, struct sf_named *out);
+size_t sf_name_module_memory(const struct sf_name_module *m);

@@ -1,0 +1,444 @@
+#include "symbol/symbol_files.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/limits.h"
+#include "base/list.h"
+#include "base/text.h"
+#include "symbol/debug_file.h"
+#include "symbol/elf_layout.h"
+
+#define ROOT "symbols"
+
+enum { PATH_CAP = 4096, MAX_LISTED = 1 << 16 };
+
+static const char *const endings[SF_SYMBOL_PARTS] = {".elf", ".debug"};
+
+bool sf_symbol_id_parse(sf_str text, struct sf_symbol_id *out)
+{
+    uint8_t bytes[SF_SYMBOL_ID_MAX];
+    size_t len = text.len / 2;
+    if (text.len % 2 || len < SF_SYMBOL_ID_MIN || len > SF_SYMBOL_ID_MAX ||
+        !sf_hex_decode(text, bytes, len))
+        return false;
+    sf_hex_encode(bytes, len, out->hex);
+    out->hex[text.len] = 0;
+    return true;
+}
+
+const char *sf_symbol_part_name(enum sf_symbol_part part)
+{
+    return part == SF_SYMBOL_DEBUG ? "debug" : "program";
+}
+
+static void folder_name(uint32_t tenant, char out[40])
+{
+    if (tenant == SF_SYMBOL_FETCHED)
+        snprintf(out, 40, ROOT "/fetched");
+    else
+        snprintf(out, 40, ROOT "/%" PRIu32, tenant);
+}
+
+void sf_symbol_files_name(uint32_t tenant, const struct sf_symbol_id *id, enum sf_symbol_part part,
+                          char out[SF_SYMBOL_NAME_CAP])
+{
+    char folder[40];
+    folder_name(tenant, folder);
+    snprintf(out, SF_SYMBOL_NAME_CAP, "%s/%s%s", folder, id->hex, endings[part]);
+}
+
+enum sf_err sf_symbol_files_prepare(struct sf_symbol_files *s, struct sf_why *why)
+{
+    enum sf_err err = sf_dir_make(s->dir, ROOT, why);
+    if (!err)
+        err = sf_dir_make(s->dir, ROOT "/fetched", why);
+    return err ? err : sf_dir_make(s->dir, "tmp", why);
+}
+
+bool sf_symbol_files_has(const struct sf_symbol_files *s, uint32_t tenant,
+                         const struct sf_symbol_id *id, enum sf_symbol_part part)
+{
+    char name[SF_SYMBOL_NAME_CAP];
+    sf_symbol_files_name(tenant, id, part, name);
+    return sf_dir_exists(s->dir, name);
+}
+
+/* ---- what is in a file ---- */
+
+static void note_unread(const struct sf_elf_section *s, uint64_t *inflated,
+                        struct sf_symbol_info *out)
+{
+    Elf64_Chdr head;
+    if (!(s->flags & SHF_COMPRESSED) || s->bytes.len < sizeof(head) ||
+        !sf_file_pages_has((sf_bytes){s->bytes.p, sizeof(head)}))
+        return;
+    memcpy(&head, s->bytes.p, sizeof(head));
+    *inflated += head.ch_size < SF_LIMIT_SYMBOL_INFLATED_LEN ? head.ch_size
+                                                             : SF_LIMIT_SYMBOL_INFLATED_LEN;
+    if (head.ch_type != ELFCOMPRESS_ZLIB)
+        snprintf(out->note, sizeof(out->note),
+                 "debug information is not compressed with zlib: "
+                 "names only");
+    else if (*inflated > SF_LIMIT_SYMBOL_INFLATED_LEN || head.ch_size > *inflated)
+        snprintf(out->note, sizeof(out->note),
+                 "more than %u MiB of compressed debug information: names only",
+                 SF_LIMIT_SYMBOL_INFLATED_LEN >> 20);
+}
+
+static void look_at_sections(const struct sf_elf_file *f, struct sf_symbol_info *out)
+{
+    struct sf_elf_layout layout;
+    uint64_t inflated = 0;
+    out->part = SF_SYMBOL_DEBUG;
+    for (uint32_t i = 0; i < f->n_sections; i++) {
+        struct sf_elf_section s;
+        if (!sf_elf_file_section(f, i, &s))
+            continue;
+        if ((s.flags & SHF_EXECINSTR) && s.type == SHT_PROGBITS)
+            out->part = SF_SYMBOL_PROGRAM;
+        if ((s.type == SHT_SYMTAB || s.type == SHT_DYNSYM) && s.bytes.len > sizeof(Elf64_Sym))
+            out->has_names = true;
+        if (s.type == SHT_PROGBITS && sf_str_eq(s.name, SF_STR(".debug_info")))
+            out->has_lines = true;
+        if (s.type == SHT_PROGBITS && sf_str_starts(s.name, SF_STR(".debug_")))
+            note_unread(&s, &inflated, out);
+        sf_file_pages_trim();
+    }
+    out->has_layout = sf_elf_layout_read(&layout, f);
+    if (out->note[0])
+        out->has_lines = false;
+    else if (!out->has_layout)
+        snprintf(out->note, sizeof(out->note),
+                 "it does not say where code lies in the program: "
+                 "upload the program, too");
+}
+
+enum sf_err sf_symbol_files_look(const char *path, struct sf_symbol_info *out, struct sf_why *why)
+{
+    struct sf_symbol_info info = {0};
+    struct sf_elf_file f;
+    sf_bytes id;
+    if (!sf_elf_file_open(&f, path))
+        return sf_fail(why, SF_ERR_INPUT, "not a little-endian ELF file of 64 bits");
+    id = sf_elf_build_id(&f);
+    if (id.len < SF_SYMBOL_ID_MIN || id.len > SF_SYMBOL_ID_MAX) {
+        sf_elf_file_close(&f);
+        return sf_fail(why, SF_ERR_INPUT,
+                       "the ELF file has no build id; link it with -Wl,--build-id");
+    }
+    sf_hex_encode(id.p, id.len, info.id.hex);
+    info.len = f.image.len;
+    look_at_sections(&f, &info);
+    sf_elf_file_close(&f);
+    *out = info;
+    return SF_OK;
+}
+
+/* ---- which there are ---- */
+
+struct listing {
+    struct sf_symbol_files *files;
+    uint32_t tenant;
+    struct sf_symbol_info *list;
+    uint32_t n, cap;
+    bool is_full;
+};
+
+static bool parse_name(const char *entry, struct sf_symbol_id *id, enum sf_symbol_part *part)
+{
+    sf_str name = sf_str_from(entry);
+    for (*part = 0; *part < SF_SYMBOL_PARTS; ++*part) {
+        sf_str ending = sf_str_from(endings[*part]);
+        if (sf_str_ends(name, ending))
+            return sf_symbol_id_parse(sf_str_part(name, 0, name.len - ending.len), id);
+    }
+    return false;
+}
+
+static bool see_file(void *arg, const char *entry, bool is_dir)
+{
+    struct listing *l = arg;
+    struct sf_symbol_info *to;
+    char name[SF_SYMBOL_NAME_CAP];
+    struct sf_symbol_info one = {0};
+    if (is_dir || !parse_name(entry, &one.id, &one.part))
+        return true;
+    sf_symbol_files_name(l->tenant, &one.id, one.part, name);
+    if (sf_dir_stat(l->files->dir, name, &one.len, &one.changed_ns, NULL))
+        return true; /* deleted meanwhile */
+    if (l->n == MAX_LISTED || !sf_list_room(&l->list, l->n, &l->cap, 64)) {
+        l->is_full = true;
+        return false;
+    }
+    to = &l->list[l->n++];
+    *to = one;
+    return true;
+}
+
+static bool list_names(struct listing *l)
+{
+    char folder[40];
+    folder_name(l->tenant, folder);
+    (void)sf_dir_list(l->files->dir, folder, see_file, l, NULL); /* none yet: nothing */
+    return !l->is_full;
+}
+
+static void full_path(const struct sf_symbol_files *s, const char *name, char out[PATH_CAP])
+{
+    snprintf(out, PATH_CAP, "%s/%s", sf_dir_path(s->dir), name);
+}
+
+static void look_inside(const struct sf_symbol_files *s, uint32_t tenant,
+                        struct sf_symbol_info *info)
+{
+    char name[SF_SYMBOL_NAME_CAP], path[PATH_CAP];
+    struct sf_symbol_info found;
+    struct sf_why why = {0};
+    sf_symbol_files_name(tenant, &info->id, info->part, name);
+    full_path(s, name, path);
+    if (sf_symbol_files_look(path, &found, &why)) {
+        snprintf(info->note, sizeof(info->note), "damaged: %.80s", why.text);
+    } else if (strcmp(found.id.hex, info->id.hex) != 0) {
+        snprintf(info->note, sizeof(info->note), "damaged: another file's build id is in it");
+    } else {
+        found.changed_ns = info->changed_ns;
+        *info = found;
+    }
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct sf_symbol_info *x = a, *y = b;
+    int order = strcmp(x->id.hex, y->id.hex);
+    return order ? order : (int)x->part - (int)y->part;
+}
+
+enum sf_err sf_symbol_files_list(struct sf_symbol_files *s, uint32_t tenant, struct sf_arena *req,
+                                 const struct sf_symbol_info **out, uint32_t *out_n,
+                                 struct sf_why *why)
+{
+    struct listing l = {.files = s, .tenant = tenant};
+    struct sf_symbol_info *list = NULL;
+    if (list_names(&l))
+        list = sf_arena_new_n(req, l.n + 1u, sizeof(*list));
+    if (list) {
+        for (uint32_t i = 0; i < l.n; i++) {
+            list[i] = l.list[i];
+            look_inside(s, tenant, &list[i]);
+        }
+        qsort(list, l.n, sizeof(*list), by_id);
+        *out = list;
+        *out_n = l.n;
+    }
+    sf_heap_free(l.list);
+    return list ? SF_OK : sf_fail(why, SF_ERR_LIMIT, "no memory to list the symbol files");
+}
+
+enum sf_err sf_symbol_files_delete(struct sf_symbol_files *s, uint32_t tenant,
+                                   const struct sf_symbol_id *id, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    bool was_there = false;
+    char folder[40];
+    for (enum sf_symbol_part part = 0; part < SF_SYMBOL_PARTS && !err; part++) {
+        char name[SF_SYMBOL_NAME_CAP];
+        sf_symbol_files_name(tenant, id, part, name);
+        was_there |= sf_dir_exists(s->dir, name);
+        err = sf_dir_unlink(s->dir, name, why);
+    }
+    if (err)
+        return err;
+    if (!was_there)
+        return sf_fail(why, SF_ERR_NOT_FOUND, "no symbol file has build id %s", id->hex);
+    folder_name(tenant, folder);
+    return sf_dir_sync(s->dir, folder, why);
+}
+
+static int by_age(const void *a, const void *b)
+{
+    const struct sf_symbol_info *x = a, *y = b;
+    return x->changed_ns < y->changed_ns ? -1 : x->changed_ns > y->changed_ns;
+}
+
+void sf_symbol_files_trim(struct sf_symbol_files *s)
+{
+    struct listing l = {.files = s, .tenant = SF_SYMBOL_FETCHED};
+    uint64_t all = 0;
+    (void)list_names(&l);
+    for (uint32_t i = 0; i < l.n; i++)
+        all += l.list[i].len;
+    if (l.n)
+        qsort(l.list, l.n, sizeof(*l.list), by_age);
+    for (uint32_t i = 0; i < l.n && all > s->max_cache_len; i++) {
+        char name[SF_SYMBOL_NAME_CAP];
+        sf_symbol_files_name(SF_SYMBOL_FETCHED, &l.list[i].id, l.list[i].part, name);
+        if (!sf_dir_unlink(s->dir, name, NULL))
+            all -= l.list[i].len;
+    }
+    sf_heap_free(l.list);
+}
+
+/* ---- checking ---- */
+
+struct verifying {
+    struct sf_symbol_files files;
+    struct sf_arena scratch;
+    void (*say)(void *arg, const char *sentence);
+    void *arg;
+    uint64_t n_faults;
+    enum sf_err err;
+    struct sf_why *why;
+};
+
+static bool see_folder(void *arg, const char *entry, bool is_dir)
+{
+    struct verifying *v = arg;
+    struct sf_arena scratch = v->scratch;
+    const struct sf_symbol_info *list = NULL;
+    uint64_t tenant = SF_SYMBOL_FETCHED;
+    uint32_t n = 0;
+    if (!is_dir || (strcmp(entry, "fetched") != 0 &&
+                    (!sf_str_to_u64(sf_str_from(entry), &tenant) || tenant > UINT32_MAX)))
+        return true;
+    v->err = sf_symbol_files_list(&v->files, (uint32_t)tenant, &scratch, &list, &n, v->why);
+    for (uint32_t i = 0; !v->err && i < n; i++) {
+        char line[SF_SYMBOL_NAME_CAP + 160], name[SF_SYMBOL_NAME_CAP];
+        if (!sf_str_starts(sf_str_from(list[i].note), SF_STR("damaged")))
+            continue;
+        sf_symbol_files_name((uint32_t)tenant, &list[i].id, list[i].part, name);
+        snprintf(line, sizeof(line), "%s: %s; send the file again, or delete it", name,
+                 list[i].note);
+        v->say(v->arg, line);
+        v->n_faults++;
+    }
+    return !v->err;
+}
+
+enum sf_err sf_symbol_files_verify(struct sf_dir *dir, struct sf_arena scratch,
+                                   void (*say)(void *arg, const char *sentence), void *arg,
+                                   uint64_t *io_n_faults, struct sf_why *why)
+{
+    struct verifying v = {.files.dir = dir, .scratch = scratch, .say = say, .arg = arg, .why = why};
+    enum sf_err err = sf_dir_list(dir, ROOT, see_folder, &v, why);
+    *io_n_faults += v.n_faults;
+    return err == SF_ERR_NOT_FOUND ? SF_OK : err ? err : v.err;
+}
+
+/* ---- writing ---- */
+
+static enum sf_err check_room(struct sf_symbol_files *s, uint32_t tenant, uint64_t len,
+                              struct sf_why *why)
+{
+    struct listing l = {.files = s, .tenant = tenant};
+    uint64_t all = len, free_len, disk_len, least;
+    enum sf_err err;
+    if (len > s->max_file_len)
+        return sf_fail(why, SF_ERR_LIMIT,
+                       "a symbol file of %" PRIu64 " bytes is over the limit of %" PRIu64
+                       " (symbols.max_file)",
+                       len, s->max_file_len);
+    if (tenant != SF_SYMBOL_FETCHED) {
+        (void)list_names(&l);
+        for (uint32_t i = 0; i < l.n; i++)
+            all += l.list[i].len;
+        sf_heap_free(l.list);
+        if (all > s->max_total_len || l.is_full)
+            return sf_fail(why, SF_ERR_FULL,
+                           "symbol files would take %" PRIu64 " bytes, over the limit of %" PRIu64
+                           " (symbols.max_total); delete some, see spanflame symbols list",
+                           all, s->max_total_len);
+    }
+    err = sf_dir_free_len(s->dir, &free_len, &disk_len, why);
+    if (err)
+        return err;
+    least = s->min_free_len ? s->min_free_len : disk_len / 20;
+    if (!s->min_free_len && least < 2000000000)
+        least = 2000000000;
+    if (free_len < len || free_len - len < least)
+        return sf_fail(why, SF_ERR_FULL,
+                       "not enough free disk space for a symbol file of %" PRIu64 " bytes", len);
+    return SF_OK;
+}
+
+enum sf_err sf_symbol_writer_begin(struct sf_symbol_writer *w, struct sf_symbol_files *s,
+                                   uint32_t tenant, uint64_t len, struct sf_why *why)
+{
+    enum sf_err err = check_room(s, tenant, len, why);
+    if (err)
+        return err;
+    *w = (struct sf_symbol_writer){.files = s};
+    snprintf(w->name, sizeof(w->name), "tmp/symbol-%u", atomic_fetch_add(&s->n_written, 1));
+    return sf_dir_create(s->dir, w->name, &w->file, why);
+}
+
+enum sf_err sf_symbol_writer_add(struct sf_symbol_writer *w, const void *p, size_t len,
+                                 struct sf_why *why)
+{
+    enum sf_err err;
+    if (len > w->files->max_file_len - w->len)
+        return sf_fail(why, SF_ERR_LIMIT,
+                       "a symbol file of more than %" PRIu64 " bytes (symbols.max_file)",
+                       w->files->max_file_len);
+    err = sf_file_write_at(&w->file, w->len, p, len, why);
+    if (!err)
+        w->len += len;
+    return err;
+}
+
+static enum sf_err put_in_place(struct sf_symbol_writer *w, uint32_t tenant,
+                                const struct sf_symbol_info *info, bool *is_new, struct sf_why *why)
+{
+    struct sf_dir *dir = w->files->dir;
+    char folder[40], name[SF_SYMBOL_NAME_CAP];
+    enum sf_err err;
+    folder_name(tenant, folder);
+    sf_symbol_files_name(tenant, &info->id, info->part, name);
+    err = sf_dir_make(dir, folder, why);
+    if (!err)
+        err = sf_dir_sync(dir, ROOT, why);
+    *is_new = !sf_dir_exists(dir, name);
+    if (!err)
+        err = sf_dir_rename(dir, w->name, name, why);
+    if (err)
+        return err;
+    w->name[0] = 0;
+    return sf_dir_sync(dir, folder, why);
+}
+
+enum sf_err sf_symbol_writer_finish(struct sf_symbol_writer *w, uint32_t tenant,
+                                    const struct sf_symbol_id *id, struct sf_symbol_info *out,
+                                    bool *is_new, struct sf_why *why)
+{
+    struct sf_symbol_info info;
+    char path[PATH_CAP];
+    enum sf_err err;
+    full_path(w->files, w->name, path);
+    err = sf_symbol_files_look(path, &info, why);
+    if (err)
+        return err;
+    if (strcmp(info.id.hex, id->hex) != 0)
+        return sf_fail(why, SF_ERR_INPUT, "the file's build id is %s, not %s", info.id.hex,
+                       id->hex);
+    if (!info.has_lines && !info.has_names && info.part == SF_SYMBOL_DEBUG)
+        return sf_fail(why, SF_ERR_INPUT,
+                       "the file has neither code nor symbols nor debug information");
+    err = sf_file_sync(&w->file, why);
+    if (!err)
+        err = put_in_place(w, tenant, &info, is_new, why);
+    if (!err)
+        *out = info;
+    return err;
+}
+
+void sf_symbol_writer_done(struct sf_symbol_writer *w)
+{
+    sf_file_close(&w->file);
+    if (w->files && w->name[0])
+        (void)sf_dir_unlink(w->files->dir, w->name, NULL);
+    *w = (struct sf_symbol_writer){0};
+}

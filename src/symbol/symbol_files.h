@@ -1,0 +1,100 @@
+/* symbol_files.h - programs and debug files by build id, in the data directory.
+ *
+ *   symbols/7/0a1b2c.debug    uploaded for tenant 7: debug information, without code
+ *   symbols/7/0a1b2c.elf      likewise: a program or library, stripped or not
+ *   symbols/fetched/...       the same from debuginfod servers, for all tenants
+ *   tmp/symbol-12             being written; renamed when it is whole, checked and synced
+ *
+ * A build id may have a file of each kind. Nobody trusts what is in them: they are read with the
+ * bounds of elf_file.h and debug_info.h. Files are replaced and deleted while they are read, which
+ * costs the reader its answer and nothing else. Any thread. */
+#pragma once
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "os/dir.h"
+
+enum {
+    SF_SYMBOL_ID_MIN = 4, /* bytes of a build id: shorter ones are no one's */
+    SF_SYMBOL_ID_MAX = 64,
+    SF_SYMBOL_NAME_CAP = 192,
+    SF_SYMBOL_FETCHED = 0 /* in place of a tenant, whose numbers begin with 1 */
+};
+
+struct sf_symbol_id {
+    char hex[2 * SF_SYMBOL_ID_MAX + 1]; /* lower case, terminated */
+};
+
+enum sf_symbol_part { SF_SYMBOL_PROGRAM, SF_SYMBOL_DEBUG, SF_SYMBOL_PARTS };
+
+struct sf_symbol_info { /* of one file */
+    struct sf_symbol_id id;
+    enum sf_symbol_part part;
+    uint64_t len;
+    int64_t changed_ns;
+    bool has_lines;  /* debug information: lines and inlined calls */
+    bool has_names;  /* a symbol table */
+    bool has_layout; /* offsets of its code are known */
+    char note[96];   /* what of it is not used, and why; empty: nothing */
+};
+
+struct sf_symbol_files {
+    struct sf_dir *dir;     /* borrowed */
+    uint64_t max_file_len;  /* of one file */
+    uint64_t max_total_len; /* of a tenant's uploads */
+    uint64_t max_cache_len; /* of fetched ones */
+    uint64_t min_free_len;  /* of the disk; 0: 2 GB or 5 %, whichever is more */
+    atomic_uint n_written;  /* names of files being written */
+};
+
+/* False: not hexadecimal, too short or too long. */
+bool sf_symbol_id_parse(sf_str text, struct sf_symbol_id *out);
+/* "program" or "debug". */
+const char *sf_symbol_part_name(enum sf_symbol_part part);
+
+/* The folders. */
+enum sf_err sf_symbol_files_prepare(struct sf_symbol_files *s, struct sf_why *why);
+/* A file's name below the data directory. */
+void sf_symbol_files_name(uint32_t tenant, const struct sf_symbol_id *id, enum sf_symbol_part part,
+                          char out[SF_SYMBOL_NAME_CAP]);
+bool sf_symbol_files_has(const struct sf_symbol_files *s, uint32_t tenant,
+                         const struct sf_symbol_id *id, enum sf_symbol_part part);
+/* Looks into the file at `path`. INPUT: not ELF, or without a build id. */
+enum sf_err sf_symbol_files_look(const char *path, struct sf_symbol_info *out, struct sf_why *why);
+/* In no order; damaged ones have a note. LIMIT: `req` is full. */
+enum sf_err sf_symbol_files_list(struct sf_symbol_files *s, uint32_t tenant, struct sf_arena *req,
+                                 const struct sf_symbol_info **out, uint32_t *out_n,
+                                 struct sf_why *why);
+/* NOT_FOUND: there is none of that build id. */
+enum sf_err sf_symbol_files_delete(struct sf_symbol_files *s, uint32_t tenant,
+                                   const struct sf_symbol_id *id, struct sf_why *why);
+/* Deletes fetched files, those used longest ago first, until they fit. */
+void sf_symbol_files_trim(struct sf_symbol_files *s);
+
+/* Looks at every file of every tenant. */
+enum sf_err sf_symbol_files_verify(struct sf_dir *dir, struct sf_arena scratch,
+                                   void (*say)(void *arg, const char *sentence), void *arg,
+                                   uint64_t *io_n_faults, struct sf_why *why);
+
+/* ---- writing ---- */
+
+struct sf_symbol_writer { /* a zeroed one is done */
+    struct sf_symbol_files *files;
+    struct sf_file file;
+    char name[40];
+    uint64_t len;
+};
+
+/* `len`: what is going to be written, 0 when that is not known. LIMIT: too long; FULL: the tenant's
+ * files or the disk. */
+enum sf_err sf_symbol_writer_begin(struct sf_symbol_writer *w, struct sf_symbol_files *s,
+                                   uint32_t tenant, uint64_t len, struct sf_why *why);
+enum sf_err sf_symbol_writer_add(struct sf_symbol_writer *w, const void *p, size_t len,
+                                 struct sf_why *why);
+/* Checks it and puts it in its place, durable. INPUT: it is not what it was said to be. `is_new`:
+ * there was none of its kind. */
+enum sf_err sf_symbol_writer_finish(struct sf_symbol_writer *w, uint32_t tenant,
+                                    const struct sf_symbol_id *id, struct sf_symbol_info *out,
+                                    bool *is_new, struct sf_why *why);
+void sf_symbol_writer_done(struct sf_symbol_writer *w); /* deletes what was not finished */
