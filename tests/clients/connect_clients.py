@@ -202,7 +202,7 @@ def test_two_times_compare():
     middle = str(NOW // 10**6 - 30500)
     side = {"profileTypeID": CPU, "labelSelector": '{service_name="shop"}'}
     flame = ask("Diff", has_range=False, left=dict(side, start=RANGE["start"], end=middle),
-                right=dict(side, start=str(int(middle) + 1000), end=RANGE["end"]))["flamegraph"]
+                right=dict(side, start=str(int(middle) + 1), end=RANGE["end"]))["flamegraph"]
     assert (flame["leftTicks"], flame["rightTicks"], flame["total"]) == ("120000000", "210000000", "330000000")
     assert len(flame["levels"][0]["values"]) == 7
 
@@ -217,6 +217,20 @@ def test_settings_and_features():
     assert {f["name"]: f.get("enabled", False) for f in flags}["utf8LabelNames"] is True
 
 
+def test_ad_hoc_profiles():
+    files = [base64.b64encode(pprof(stacks)).decode() for stacks in ({"main;a": 30, "main;b": 10}, {"main;a": 50})]
+    left, right = [ask("UploadAdHoc", has_range=False, protocols=("connect",), name=f"file {i}.pprof", profile=file)
+                   for i, file in enumerate(files)]
+    assert left["profileTypes"] == ["cpu"] and left["name"] == "file_0.pprof", left
+    assert ask("GetAdHoc", has_range=False, id=left["id"], profileType="cpu") == left
+    assert [p["id"] for p in ask("ListAdHoc", has_range=False)["profiles"]] == [right["id"], left["id"]]
+    told = ask("DiffAdHoc", has_range=False, leftId=left["id"], rightId=right["id"])
+    flame = json.loads(told["flamebearerProfile"])
+    assert (flame["leftTicks"], flame["rightTicks"]) == (40, 50) and told["profileTypes"] == ["cpu"], told
+    assert refused("GetAdHoc", {"id": "no such"}).startswith("invalid_argument: id 'no such' is invalid")
+    assert refused("GetAdHoc", {"id": "unknown"}).startswith("not_found: profile unknown not found")
+
+
 # ---- what goes wrong ----
 
 def test_mistakes_have_their_codes():
@@ -224,7 +238,9 @@ def test_mistakes_have_their_codes():
     assert refused("SelectSeries", dict(RANGE, profileTypeID=CPU, labelSelector="{}")).startswith("invalid_argument: step")
     assert refused("SelectMergeStacktraces", dict(RANGE, profileTypeID=CPU, labelSelector="{x")).startswith("invalid_argument")
     assert refused("SelectMergeStacktraces", dict(RANGE, profileTypeID="bad", labelSelector="{}")).startswith("invalid_argument")
-    assert refused("ListRecordingRules", {}).startswith("unimplemented: ")
+    for method in ("ListRecordingRules", "GetRecordingRule", "UpsertRecordingRule", "DeleteRecordingRule"):
+        told = refused(method, {})
+        assert told.startswith("unimplemented: ") and "recording rules are not kept here" in told, told
     assert refused("Push", {"series": [{"labels": [{"name": "__name__", "value": "x"}],
                                         "samples": [{"rawProfile": "AAECAw=="}]}]}).startswith("invalid_argument")
 

@@ -11,6 +11,7 @@ import (
 	"os"
 
 	"connectrpc.com/connect"
+	"github.com/grafana/pyroscope/api/gen/proto/go/adhocprofiles/v1/adhocprofilesv1connect"
 	"github.com/grafana/pyroscope/api/gen/proto/go/capabilities/v1/capabilitiesv1connect"
 	"github.com/grafana/pyroscope/api/gen/proto/go/push/v1/pushv1connect"
 	"github.com/grafana/pyroscope/api/gen/proto/go/querier/v1/querierv1connect"
@@ -81,7 +82,12 @@ func main() {
 	q := querierv1connect.NewQuerierServiceClient(web, url, options...)
 	s := settingsv1connect.NewSettingsServiceClient(web, url, options...)
 	rules := settingsv1connect.NewRecordingRulesServiceClient(web, url, options...)
+	adhoc := adhocprofilesv1connect.NewAdHocProfileServiceClient(web, url, options...)
 	calls := map[string]call{
+		"UploadAdHoc":            typed(adhoc.Upload),
+		"GetAdHoc":               typed(adhoc.Get),
+		"ListAdHoc":              typed(adhoc.List),
+		"DiffAdHoc":              typed(adhoc.Diff),
 		"ProfileTypes":           typed(q.ProfileTypes),
 		"LabelNames":             typed(q.LabelNames),
 		"LabelValues":            typed(q.LabelValues),
@@ -99,6 +105,9 @@ func main() {
 		"SetSetting":             typed(s.Set),
 		"DeleteSetting":          typed(s.Delete),
 		"ListRecordingRules":     typed(rules.ListRecordingRules),
+		"GetRecordingRule":       typed(rules.GetRecordingRule),
+		"UpsertRecordingRule":    typed(rules.UpsertRecordingRule),
+		"DeleteRecordingRule":    typed(rules.DeleteRecordingRule),
 		"GetFeatureFlags": typed(
 			capabilitiesv1connect.NewFeatureFlagsServiceClient(web, url, options...).GetFeatureFlags),
 	}
