@@ -94,6 +94,18 @@ def test_mistakes_are_told():
     assert "exceeds limit" in large["message"], large
 
 
+def test_nothing_secret_reaches_the_disk():
+    secret = b"ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+    told = upload("x ghp_abcdefghijklmnopqrstuvwxyz0123456789.txt", b"main;GET /x?token=" + secret + b" 3\n")
+    assert secret.decode() not in json.dumps(told) and "REDACTED" in told["flamebearerProfile"], told
+    assert call("Get", {"id": told["id"]}) == told
+    folder = os.path.join(server.home, "data", "adhoc")
+    assert any(name.endswith(told["id"]) for name in os.listdir(folder)), os.listdir(folder)
+    for name in os.listdir(folder):
+        with open(os.path.join(folder, name), "rb") as f:
+            assert f.readline() == b"spanflame ad hoc profile 1\n" and "ghp_" not in name
+
+
 def test_it_is_there_in_protobuf_and_grpc_too():
     body = field(1, "p") + field(2, base64.b64encode(FOLDED).decode())
     headers = {"X-Scope-OrgID": "a"}

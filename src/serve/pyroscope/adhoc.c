@@ -7,10 +7,13 @@
 #include "flame/flamebearer.h"
 #include "flame/tree_cut.h"
 #include "flame/tree_group.h"
+#include "intake/redact.h"
+#include "model/profile_codec.h"
 #include "os/clock.h"
 #include "render/profile_json.h"
 #include "serve/connect.h"
 #include "serve/pyroscope/adhoc_files.h"
+#include "wire/deflate.h"
 #include "wire/json.h"
 #include "wire/message_writer.h"
 
@@ -114,7 +117,13 @@ static enum sf_err read_body(struct work *x, enum method method)
     return err;
 }
 
-/* ---- a file, and what is in it ---- */
+/* ---- a file, and what is in it ----
+ *
+ * What is kept is the decoded profile without secrets, as the log keeps profiles: an uploaded file
+ * may carry an environment or a command line, and none of that may reach the disk. A file is a line
+ * that says so and the batch, compressed. */
+
+static const sf_str file_head = SF_STR("spanflame ad hoc profile 1\n");
 
 struct profile {
     struct sf_buf file, inflated; /* what the batch points into */
@@ -129,6 +138,68 @@ static void profile_done(struct profile *p)
     sf_buf_done(&p->inflated);
 }
 
+static enum sf_err find_types(struct work *x, struct profile *p)
+{
+    enum sf_err err = sf_batch_types(&p->batch, x->req, &p->types, &p->n_types, &x->why);
+    if (!err && p->n_types == 0)
+        err = sf_fail(&x->why, SF_ERR_INPUT, "there are no samples in it");
+    return err;
+}
+
+static enum sf_err redact(struct work *x, struct profile *p)
+{
+    const struct sf_redactor *redactor = x->call->service->intake.redactor;
+    struct sf_attr name = {SF_STR("name"), {.type = SF_VALUE_STR, .str = x->texts[NAME]}};
+    uint64_t n = 0, n_name = 0;
+    enum sf_err err = SF_OK;
+    if (redactor)
+        err = sf_redact_profiles(redactor, &p->batch, x->req, NULL, &n, &x->why);
+    if (!err && redactor)
+        err = sf_redact_attr(redactor, x->req, &name, &n_name, &x->why);
+    x->texts[NAME] = name.val.str;
+    sf_counters_add(x->call->service->counters, SF_COUNT_REDACTIONS, n + n_name);
+    return err;
+}
+
+/* The profile as it is written. */
+static enum sf_err pack(struct work *x, const struct profile *p, struct sf_buf *out)
+{
+    struct sf_deflate *z = sf_deflate_new();
+    struct sf_buf plain = {.max = SF_LIMIT_INFLATED_LEN};
+    enum sf_err err = z ? SF_OK : sf_no_memory(&x->why, "the profile");
+    sf_profile_batch_encode(&p->batch, &plain);
+    sf_buf_add_str(out, file_head);
+    if (!err && sf_buf_ok(&plain))
+        err = sf_deflate_zstd(z, 3, true, sf_buf_bytes(&plain), out, &x->why);
+    if (!err && (!sf_buf_ok(&plain) || !sf_buf_ok(out) || out->len > SF_LIMIT_ADHOC_LEN))
+        err = sf_fail(&x->why, SF_ERR_INPUT, "profile payload size exceeds limit of %u bytes",
+                      SF_LIMIT_ADHOC_LEN);
+    sf_buf_done(&plain);
+    sf_deflate_free(z);
+    return err;
+}
+
+static enum sf_err unpack(struct work *x, struct profile *p)
+{
+    struct sf_inflate *z = sf_inflate_new();
+    sf_str file = sf_buf_str(&p->file);
+    enum sf_err err = z ? SF_OK : sf_no_memory(&x->why, "the profile");
+    if (!err && !sf_str_starts(file, file_head))
+        err = sf_fail(&x->why, SF_ERR_CORRUPT, "the file of an ad hoc profile is none");
+    if (!err)
+        err = sf_inflate_bytes(z, SF_INFLATE_ZSTD,
+                               sf_str_bytes(sf_str_from_at(file, file_head.len)),
+                               SF_LIMIT_INFLATED_LEN, &p->inflated, &x->why);
+    if (!err)
+        err = sf_profile_batch_decode(sf_buf_bytes(&p->inflated), x->req, &p->batch, &x->why);
+    if (!err)
+        err = find_types(x, p);
+    if (err == SF_ERR_INPUT || err == SF_ERR_UNSUPPORTED)
+        err = SF_ERR_CORRUPT; /* our own bytes */
+    sf_inflate_free(z);
+    return err;
+}
+
 static enum sf_err read_profile(struct work *x, struct profile *p)
 {
     struct sf_profile_hint hint = {.now_ns = sf_clock_wall_ns(),
@@ -141,9 +212,7 @@ static enum sf_err read_profile(struct work *x, struct profile *p)
     if (!err)
         err = sf_profile_decode(plain, &hint, x->req, &p->batch, &x->why);
     if (!err)
-        err = sf_batch_types(&p->batch, x->req, &p->types, &p->n_types, &x->why);
-    if (!err && p->n_types == 0)
-        err = sf_fail(&x->why, SF_ERR_INPUT, "there are no samples in it");
+        err = find_types(x, p);
     sf_inflate_free(z);
     if (err != SF_ERR_INPUT && err != SF_ERR_UNSUPPORTED && err != SF_ERR_LIMIT)
         return err;
@@ -155,7 +224,7 @@ static enum sf_err open_profile(struct work *x, sf_str id, struct profile *p)
 {
     enum sf_err err = sf_adhoc_files_read(x->call->service->adhoc, x->call->tenant, id, &p->file,
                                           &x->why);
-    return err ? err : read_profile(x, p);
+    return err ? err : unpack(x, p);
 }
 
 static uint32_t type_of(const struct profile *p, sf_str name)
@@ -228,6 +297,7 @@ static enum sf_err upload(struct work *x)
 {
     struct profile p = {.file = {.max = SF_LIMIT_ADHOC_LEN}};
     struct sf_adhoc_file f = {0};
+    struct sf_buf packed = {0};
     char name[SF_ADHOC_NAME_LEN + 1];
     sf_str id;
     size_t at;
@@ -243,11 +313,18 @@ static enum sf_err upload(struct work *x)
                   : sf_fail(&x->why, SF_ERR_INPUT, "profile: no base64");
     if (!err)
         err = read_profile(x, &p);
+    if (!err)
+        err = redact(x, &p);
+    if (!err)
+        err = find_types(x, &p); /* of which names may have changed */
+    if (!err)
+        err = pack(x, &p, &packed);
     sf_adhoc_name(x->texts[NAME], name);
     if (!err)
         err = sf_adhoc_files_add(x->call->service->adhoc, x->call->tenant, name,
-                                 sf_clock_wall_ns() / SF_NS_PER_MS, sf_buf_bytes(&p.file), x->req,
+                                 sf_clock_wall_ns() / SF_NS_PER_MS, sf_buf_bytes(&packed), x->req,
                                  &id, &x->why);
+    sf_buf_done(&packed);
     if (!err)
         err = sf_adhoc_id_parse(id, &f, &x->why);
     if (!err)

@@ -1,5 +1,5 @@
 /* adhoc_files.h - profiles that somebody uploaded to look at: files in a folder of the data
- * directory, beside the store and not part of it.
+ * directory, beside the store and not part of it. What is in them is the caller's.
  *
  * A file is called TENANT@ID, and an id says when it was uploaded and what it was called: a ULID,
  * a dash, the name. So the folder is the list, and nothing else is kept. Each tenant has the newest
