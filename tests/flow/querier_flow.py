@@ -260,6 +260,9 @@ def test_fields_are_obeyed_refused_or_counted():
                          ("SelectSeries", {"step": 15, "stackTraceSelector": {"goPgo": {"keepLocations": 3}}})):
         answer = server.post(QUERIER + method, json.dumps({**RANGE, "profileTypeID": CPU, **body}), JSON)
         assert answer.status == 501 and json.loads(answer.body)["code"] == "unimplemented", (method, body, answer.text)
+    params = {"query": CPU + "{}", "from": RANGE["start"], "until": RANGE["end"]}
+    for aggregation, status in (("sum", 200), ("avg", 200), ("max", 501)):
+        assert get("/pyroscope/render", aggregation=aggregation, **params).status == status, aggregation
     before = unknown("pyroscope")
     ask("SelectSeries", profileTypeID=CPU, step=15, ofNextYear=[1, {"a": 2}], spanSelector=[SPAN])
     body = field(1, RANGE["start"]) + field(2, RANGE["end"]) + field(77, "x")

@@ -215,7 +215,12 @@ static enum sf_err render_json(struct work *x, const struct sf_prof_query *query
     struct sf_flamebearer flame;
     struct sf_buf times = {0};
     struct sf_tree cut;
-    enum sf_err err = sf_tree_cut(tree, nodes_of(x), x->req, &cut, &x->why);
+    enum sf_err err;
+    if (aggregation.len && !sf_str_eq(aggregation, SF_STR("sum")) &&
+        !sf_str_eq(aggregation, SF_STR("avg")))
+        return sf_fail(&x->why, SF_ERR_UNSUPPORTED, "aggregation=%.*s is not supported: sum or avg",
+                       SF_STR_ARG(sf_str_part(aggregation, 0, 40)));
+    err = sf_tree_cut(tree, nodes_of(x), x->req, &cut, &x->why);
     if (!err)
         err = sf_flamebearer_single(&cut, x->req, &flame, &x->why);
     if (!err)
