@@ -65,6 +65,30 @@ static void fill_text(struct sf_buf *b, size_t len)
     b->len = len;
 }
 
+/* What a writer flushed and did not end; frames of old versions are not taken for that. */
+TEST(inflate, an_open_frame_is_what_was_flushed)
+{
+    struct sf_inflate *z = sf_inflate_new();
+    struct sf_buf packed = {0}, out = {0};
+    static const char text[] = "some bytes, some bytes, some bytes";
+    pack(SF_INFLATE_ZSTD, (sf_bytes){(const uint8_t *)text, sizeof(text)}, &packed);
+    assert_err(sf_inflate_bytes(z, SF_INFLATE_ZSTD, (sf_bytes){packed.p, 6}, 1000, &out, NULL),
+               SF_ERR_INPUT);
+    assert_ok(sf_inflate_bytes(z, SF_INFLATE_ZSTD_OPEN, (sf_bytes){packed.p, 6}, 1000, &out, NULL));
+    assert_int_equal(out.len, 0); /* its header alone */
+    assert_ok(sf_inflate_bytes(z, SF_INFLATE_ZSTD_OPEN, sf_buf_bytes(&packed), 1000, &out, NULL));
+    assert_int_equal(out.len, sizeof(text));
+    static const uint8_t old[] = {0x25, 0xb5, 0x2f, 0xfd, 0, 0x60, 0, 0x28, 0, 0};
+    assert_err(
+        sf_inflate_bytes(z, SF_INFLATE_ZSTD_OPEN, (sf_bytes){old, sizeof(old)}, 1000, &out, NULL),
+        SF_ERR_INPUT);
+    assert_err(sf_inflate_bytes(z, SF_INFLATE_ZSTD_OPEN, (sf_bytes){packed.p, 0}, 1000, &out, NULL),
+               SF_ERR_INPUT);
+    sf_buf_done(&packed);
+    sf_buf_done(&out);
+    sf_inflate_free(z);
+}
+
 TEST(inflate, gives_back_what_was_packed)
 {
     struct sf_inflate *z = sf_inflate_new();
