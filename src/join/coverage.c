@@ -259,9 +259,10 @@ static struct caller *caller_of(struct work *w, sf_str service)
 static void note_skew(struct work *w, const struct sf_link_spans *spans,
                       const struct sf_clock_skew *s)
 {
-    struct caller *c = sf_str_eq(spans->services[s->child], w->out.service)
-                           ? caller_of(w, spans->services[s->parent])
-                           : NULL;
+    if (!sf_str_eq(spans->services[s->child], w->out.service))
+        return;
+    struct caller *c = caller_of(w, spans->services[s->parent]);
+    w->out.n_more_skews += c == NULL;
     if (!c)
         return;
     c->n_calls++;

@@ -43,7 +43,9 @@ static bool find_gaps(const struct sf_prof_points *p, struct sf_arena *req,
         if (distance_ns <= most_ns)
             continue;
         out->gap_ns += (uint64_t)distance_ns;
-        if (out->n_gaps < MAX_GAPS)
+        if (out->n_gaps == MAX_GAPS)
+            out->n_more_gaps++;
+        else
             gaps[out->n_gaps++] = (struct sf_coverage_gap){times[i - 1], times[i]};
     }
     out->gaps = gaps;
@@ -89,7 +91,8 @@ enum sf_err sf_coverage_time_make(struct sf_store *store, sf_str service, int64_
         err = sf_profile_types(&list, q->req, &types, &n, why);
     if (err)
         return err;
-    n = n < MAX_TYPES ? n : MAX_TYPES;
+    out->n_more_types = n < MAX_TYPES ? 0 : n - MAX_TYPES;
+    n -= out->n_more_types;
     struct sf_coverage_type *rows = sf_arena_new_n(q->req, n + 1u, sizeof(*rows));
     if (!rows)
         return sf_no_room(why, "the query");

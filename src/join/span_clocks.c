@@ -54,6 +54,8 @@ static bool say_about(const struct about *about, const struct sf_clock_fix *fix,
         else if (v.n_rows < MAX_ROWS)
             rows[v.n_rows++] = (struct sf_clock_row){
                 service, caller, o->n_calls, o->offset_ns, o->slack_ns, o->is_contradictory};
+        else
+            v.n_more++;
     }
     v.rows = rows;
     *out = v;

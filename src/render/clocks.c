@@ -61,4 +61,6 @@ void sf_clocks_words(const struct sf_clocks_view *v, struct sf_buf *out)
 {
     for (uint32_t i = 0; i < v->n_rows; i++)
         add_row(&v->rows[i], out);
+    if (v->n_more > 0)
+        sf_buf_print(out, "clocks of %u more calls contradict each other\n", v->n_more);
 }

@@ -42,9 +42,11 @@ static void write_types(struct sf_json_writer *w, const struct sf_coverage *c)
             sf_json_write_object_end(w);
         }
         sf_json_write_array_end(w);
+        sf_json_write_key_u64(w, SF_STR("moreGaps"), t->n_more_gaps);
         sf_json_write_object_end(w);
     }
     sf_json_write_array_end(w);
+    sf_json_write_key_u64(w, SF_STR("moreTypes"), c->n_more_types);
 }
 
 /* In samples, as those received: a row of `grades` may stand for several. */
@@ -91,6 +93,7 @@ static void write_skews(struct sf_json_writer *w, const struct sf_coverage *c)
         sf_json_write_object_end(w);
     }
     sf_json_write_array_end(w);
+    sf_json_write_key_u64(w, SF_STR("moreSkewedCalls"), c->n_more_skews);
 }
 
 void sf_coverage_json(const struct sf_coverage *c, struct sf_buf *out)
@@ -148,8 +151,9 @@ static void add_type(struct sf_buf *out, const struct sf_coverage_type *t)
         sf_buf_add_str(out, SF_STR(", one every "));
         sf_units_duration(out, t->spacing_ns);
     }
-    if (t->n_gaps > 0) {
-        sf_buf_print(out, ", %u gap%s of ", t->n_gaps, t->n_gaps == 1 ? "" : "s");
+    uint32_t n_gaps = t->n_gaps + t->n_more_gaps;
+    if (n_gaps > 0) {
+        sf_buf_print(out, ", %u gap%s of ", n_gaps, n_gaps == 1 ? "" : "s");
         sf_units_duration(out, t->gap_ns);
     }
     sf_buf_add_u8(out, '\n');
@@ -207,9 +211,14 @@ void sf_coverage_text(const struct sf_coverage *c, struct sf_buf *out)
                  c->n_types, c->n_types == 1 ? "" : "s");
     for (uint32_t i = 0; i < c->n_types; i++)
         add_type(out, &c->types[i]);
+    if (c->n_more_types > 0)
+        sf_buf_print(out, "  and %u more types\n", c->n_more_types);
     add_link(out, c);
     for (uint32_t i = 0; i < c->n_skews; i++)
         add_skew(out, &c->skews[i]);
+    if (c->n_more_skews > 0)
+        sf_buf_print(out, "clock       %llu calls of further callers contradict it, too\n",
+                     (unsigned long long)c->n_more_skews);
     sf_buf_add_str(out, c->n_missing ? SF_STR("\nmissing\n") : SF_STR("\nnothing is missing\n"));
     for (uint32_t i = 0; i < c->n_missing; i++) {
         sf_buf_print(out, "  %s\n", c->missing[i].sentence);

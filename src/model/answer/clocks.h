@@ -12,7 +12,7 @@ struct sf_clock_row {
 
 struct sf_clocks_view {
     const struct sf_clock_row *rows;
-    uint32_t n_rows;
-    uint32_t n_moved; /* spans */
+    uint32_t n_rows, n_more; /* pairs: listed; left out */
+    uint32_t n_moved;        /* spans */
     int64_t shift_ns; /* of one span: what brings its times to the clock of the trace's first */
 };

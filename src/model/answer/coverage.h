@@ -12,8 +12,8 @@ struct sf_coverage_type {
     double rate_hz;      /* at which it samples, as its period says; 0: it does not */
     uint64_t spacing_ns; /* usual time between two profiles; 0: unknown */
     const struct sf_coverage_gap *gaps; /* no profiles for more than three times that */
-    uint32_t n_gaps;
-    uint64_t gap_ns; /* all of them together */
+    uint32_t n_gaps, n_more_gaps;       /* listed; left out */
+    uint64_t gap_ns;                    /* all of them together */
 };
 
 struct sf_coverage_skew {
@@ -37,7 +37,7 @@ struct sf_coverage {
     int64_t from_ns, until_ns;
     uint64_t n_spans; /* of the service in that time */
     const struct sf_coverage_type *types;
-    uint32_t n_types;
+    uint32_t n_types, n_more_types; /* listed; left out */
     /* What follows is of one profile type and of some spans that were looked at. */
     sf_str type;
     uint64_t n_looked_at, n_sampled;
@@ -50,7 +50,8 @@ struct sf_coverage {
     double symbolised_share; /* of the samples' value, with a name; -1: no samples */
     const struct sf_coverage_skew *skews;
     uint32_t n_skews;
-    uint64_t n_calls; /* from other services that were looked at */
+    uint64_t n_more_skews; /* calls of further callers whose clocks contradict this one's */
+    uint64_t n_calls;      /* from other services that were looked at */
     const struct sf_coverage_missing *missing;
     uint32_t n_missing;
     const struct sf_coverage_note *notes;
