@@ -116,6 +116,24 @@ static void fix_times(struct sf_pprof *p)
         p->duration_ns = 0;
 }
 
+/* The two libraries that write pprof in Node stamp the moment of serialising: the end. They are
+ * told by how they name what they count ("sample", where others say "samples"). An upload that says
+ * from when until when it is decides by itself. */
+static void fix_end(struct sf_pprof *p)
+{
+    const struct sf_profile_hint *hint = p->b->hint;
+    sf_str name, unit = SF_STR("nanoseconds");
+    if (hint->from_ns != 0 || p->n_types < 2 || p->duration_ns <= 0 || p->time_ns <= p->duration_ns)
+        return;
+    name = sf_pprof_str(p, p->types[1].type, &p->b->drops.n_labels, "a sample type");
+    if (sf_str_eq(sf_pprof_str(p, p->types[0].type, &p->b->drops.n_labels, "a sample type"),
+                  SF_STR("sample")) &&
+        (sf_str_eq(name, SF_STR("wall")) || sf_str_eq(name, SF_STR("cpu"))) &&
+        sf_str_eq(p->type_units[0], SF_STR("count")) && sf_str_eq(p->type_units[1], unit) &&
+        sf_str_eq(p->period_name, name) && sf_str_eq(p->period_unit, unit))
+        p->time_ns -= p->duration_ns;
+}
+
 static bool is_event_count(const struct sf_pprof *p, uint32_t t)
 {
     sf_str name = p->type_names[t];
@@ -158,6 +176,7 @@ static void name_types(struct sf_pprof *p)
     p->period_name = sf_pprof_str(p, p->period_type.type, &b->drops.n_labels, "the period type");
     p->period_unit = sf_profile_unit_of(
         sf_pprof_str(p, p->period_type.unit, &b->drops.n_labels, "the period unit"));
+    fix_end(p);
     for (uint32_t t = 0; t < p->n_types; t++) {
         what = (struct sf_profile_what){
             .type = {.name = sf_profile_name_of(p->type_names, p->n_types,

@@ -25,7 +25,9 @@ static const char *const strings[] = {"",
                                       "profile_id",
                                       "kernel",
                                       "[kernel.kallsyms]",
-                                      "service_name"};
+                                      "service_name",
+                                      "sample",
+                                      "wall"};
 enum {
     SAMPLES = 1,
     COUNT,
@@ -47,6 +49,8 @@ enum {
     KERNEL,
     KALLSYMS,
     SERVICE,
+    SAMPLE,
+    WALL,
     N_STRINGS
 };
 
@@ -331,6 +335,35 @@ TEST(pprof, a_time_that_is_the_end_is_moved_to_the_start)
         assert_ok(decode());
         assert_int_equal(rig.got.series[0].time_ns, (INT64_C(1700000000) + cases[i].start_s) * S);
         assert_int_equal(rig.got.series[0].duration_ns, 10 * S);
+    }
+}
+
+/* Node's libraries are known by their types where the upload does not say when it was. */
+TEST(pprof, a_profile_of_nodes_libraries_begins_before_its_time)
+{
+    static const int64_t S = 1000000000, AT = INT64_C(1700000100) * 1000000000;
+    static const struct {
+        int count, unit, period_type;
+        int64_t start_s;
+    } cases[] = {{SAMPLE, NS, WALL, 90}, {SAMPLES, NS, WALL, 100}, {SAMPLE, NS, CPU, 100}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        sf_buf_reset(&b);
+        rig.hint = (struct sf_profile_hint){0};
+        add_type(1, cases[i].count, COUNT);
+        add_type(1, WALL, cases[i].unit);
+        add_location(1, 1, 10);
+        size_t m = begin_sample(5);
+        sf_pb_write_i64(&b, 2, 50000000);
+        sf_pb_write_u64(&b, 1, 1);
+        sf_pb_write_end(&b, m);
+        add_function(1, MAIN);
+        sf_pb_write_i64(&b, 9, AT);
+        sf_pb_write_i64(&b, 10, 10 * S);
+        add_type(11, cases[i].period_type, NS);
+        sf_pb_write_i64(&b, 12, 10000000);
+        add_strings();
+        assert_ok(decode());
+        assert_int_equal(rig.got.series[0].time_ns, (INT64_C(1700000000) + cases[i].start_s) * S);
     }
 }
 
