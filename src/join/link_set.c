@@ -215,6 +215,7 @@ static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, b
             .thread = r->thread[i],
             .start_ns = r->start_ns[i],
             .length_ns = r->length_ns[i],
+            .blur_ns = r->has_time[i] && r->is_coarse[i] ? SF_NS_PER_MS : 0,
             .value = r->value[i],
             .node = nodes[r->node[i]],
             .series = r->series[i],

@@ -7,6 +7,14 @@
 
 #include "link/share_cut.h"
 
+enum { MAX_STEPS = 256 }; /* of a tree in one millisecond: later ones are left out of the split */
+
+struct part { /* of a sample with a time: a span that may have it, and for how long it ran then */
+    uint32_t span;
+    bool is_only;
+    uint64_t ns;
+};
+
 struct work {
     struct sf_local_index *x;
     const struct sf_span_tree *t;
@@ -14,6 +22,8 @@ struct work {
     struct sf_arena *req;
     struct sf_claim *claims;
     uint32_t n_claims, cap_claims;
+    struct part *parts; /* of the sample at hand */
+    uint32_t n_parts, cap_parts;
     uint64_t *exact; /* sorted processes that tag every span */
     uint32_t n_exact;
     struct sf_attribution sums;
@@ -123,21 +133,70 @@ static bool is_inside(const struct work *w, const struct sf_link_sample *s, uint
     return to_ns >= first_ns && from_ns < (last_ns > first_ns ? last_ns : first_ns + 1);
 }
 
+static void add_part(struct work *w, uint32_t first, const struct sf_deepest *d, uint64_t ns)
+{
+    for (uint32_t i = first; i < w->n_parts; i++) {
+        if (w->parts[i].span != d->span)
+            continue;
+        w->parts[i].ns += ns;
+        w->parts[i].is_only = w->parts[i].is_only && d->is_only;
+        return;
+    }
+    if (sf_list_room_in(w->req, &w->parts, w->n_parts, &w->cap_parts, 64))
+        w->parts[w->n_parts++] = (struct part){d->span, d->is_only, ns};
+    else
+        w->is_full = true;
+}
+
+/* What the tree worked on at the sample's moment, or in what it may be. */
+static void add_parts(struct work *w, const struct sf_link_sample *s, uint32_t tree,
+                      bool is_thread_only)
+{
+    uint64_t at_ns = moment_of(s), to_ns = at_ns + (s->blur_ns > 0 ? s->blur_ns : 1);
+    uint32_t first = w->n_parts;
+    for (int n = 0; at_ns < to_ns && n < MAX_STEPS && !w->is_full; n++) {
+        struct sf_deepest d = sf_local_index_deepest(w->x, tree, s->thread, at_ns, &w->is_full);
+        uint64_t end_ns = d.until_ns < to_ns ? d.until_ns : to_ns;
+        if (d.span != SF_NOBODY && !(is_thread_only && w->t->places[d.span].thread != s->thread))
+            add_part(w, first, &d, end_ns - at_ns);
+        at_ns = end_ns;
+    }
+}
+
+/* Each gets its part. Several are known of their root, when they have one. */
+static void claim_parts(struct work *w, uint32_t i, enum sf_grade grade)
+{
+    struct sf_share_cut c = {w->in->samples[i].value, 0, 0};
+    uint32_t root = w->t->places[w->parts[0].span].local_root;
+    double sum = 0;
+    bool is_one = w->n_parts == 1;
+    for (uint32_t k = 0; k < w->n_parts; k++) {
+        sum += (double)w->parts[k].ns;
+        if (w->t->places[w->parts[k].span].local_root != root)
+            root = SF_NOBODY;
+    }
+    for (uint32_t k = 0; k < w->n_parts; k++) {
+        const struct part *p = &w->parts[k];
+        claim_part(w, i, p->span,
+                   k + 1 == w->n_parts ? sf_share_cut_rest(&c)
+                                       : sf_share_cut_next(&c, (double)p->ns / sum),
+                   grade, is_one, is_one && p->is_only ? p->span : root);
+    }
+}
+
 static void claim_in_tree(struct work *w, uint32_t i, uint32_t tagged)
 {
     const struct sf_link_sample *s = &w->in->samples[i];
-    bool is_only;
-    uint32_t span = sf_local_index_deepest(w->x, w->x->tree_of[tagged], s->thread, moment_of(s),
-                                           &is_only, &w->is_full);
-    if (span == SF_NOBODY && !is_inside(w, s, tagged)) {
+    w->n_parts = 0;
+    add_parts(w, s, w->x->tree_of[tagged], false);
+    if (w->n_parts == 0 && !is_inside(w, s, tagged)) {
         leave(w, s, SF_UNCLAIMED_OUTSIDE);
         return;
     }
-    /* The root runs, and no span of the tree is on the sample's thread: work for the root. */
-    if (span == SF_NOBODY)
+    if (w->n_parts > 0)
+        claim_parts(w, i, SF_GRADE_INHERITED);
+    else /* The root runs, and no span of the tree is on the sample's thread: work for the root. */
         claim(w, i, tagged, SF_GRADE_INHERITED, tagged);
-    else
-        claim(w, i, span, SF_GRADE_INHERITED, is_only ? span : w->t->places[span].local_root);
     count(w, s, SF_GRADE_INHERITED);
 }
 
@@ -159,32 +218,17 @@ static uint32_t first_later(const struct sf_local_index *x, struct sf_local_run 
     return run.to;
 }
 
-/* The span each tree was working on, counted; with a cutter, each gets its part. A span known to
- * be on the sample's own thread outbids those of which that is not known. */
-static uint32_t walk_active(struct work *w, const struct sf_link_sample *s, struct sf_local_run run,
-                            bool is_thread_only, struct sf_share_cut *c, uint32_t n_parts,
-                            uint32_t i, enum sf_grade grade)
+/* What each tree was working on. A span known to be on the sample's own thread outbids those of
+ * which that is not known. */
+static void find_active(struct work *w, const struct sf_link_sample *s, struct sf_local_run run,
+                        bool is_thread_only)
 {
-    uint64_t at_ns = moment_of(s);
-    uint32_t n = 0;
-    for (uint32_t k = first_later(w->x, run, at_ns);
-         k-- > run.from && w->x->trees[k].last_end_ns > at_ns;) {
-        if (!is_candidate(&w->x->trees[k], s))
-            continue;
-        bool is_only;
-        uint32_t span = sf_local_index_deepest(w->x, k, s->thread, at_ns, &is_only, &w->is_full);
-        if (span == SF_NOBODY || (is_thread_only && w->t->places[span].thread != s->thread))
-            continue;
-        n++;
-        if (c)
-            claim_part(w, i, span,
-                       n == n_parts ? sf_share_cut_rest(c) : sf_share_cut_next(c, 1.0 / n_parts),
-                       grade, n_parts == 1,
-                       n_parts > 1 ? SF_NOBODY
-                       : is_only   ? span
-                                   : w->t->places[span].local_root);
-    }
-    return n;
+    uint64_t at_ns = moment_of(s), last_ns = at_ns + (s->blur_ns > 0 ? s->blur_ns - 1 : 0);
+    w->n_parts = 0;
+    for (uint32_t k = first_later(w->x, run, last_ns);
+         k-- > run.from && w->x->trees[k].last_end_ns > at_ns;)
+        if (is_candidate(&w->x->trees[k], s))
+            add_parts(w, s, k, is_thread_only);
 }
 
 /* `is_sure`: the trace it names counts. */
@@ -192,21 +236,19 @@ static void claim_by_time(struct work *w, uint32_t i, struct sf_local_run run, b
 {
     const struct sf_link_sample *s = &w->in->samples[i];
     bool has_trace = is_sure && !sf_trace_id_is_zero(s->trace_id);
-    bool is_thread_only = s->thread != 0;
-    uint32_t n = is_thread_only ? walk_active(w, s, run, true, NULL, 0, i, SF_GRADE_NONE) : 0;
-    if (n == 0) {
-        is_thread_only = false;
-        n = walk_active(w, s, run, false, NULL, 0, i, SF_GRADE_NONE);
-    }
-    if (n == 0) {
+    w->n_parts = 0;
+    if (s->thread != 0)
+        find_active(w, s, run, true);
+    if (w->n_parts == 0)
+        find_active(w, s, run, false);
+    if (w->n_parts == 0) {
         leave(w, s, SF_UNCLAIMED_TIME);
         return;
     }
-    enum sf_grade grade = !has_trace ? SF_GRADE_WINDOW
-                          : n == 1   ? SF_GRADE_INHERITED
-                                     : SF_GRADE_SHARED;
-    struct sf_share_cut c = {s->value, 0, 0};
-    walk_active(w, s, run, is_thread_only, &c, n, i, grade);
+    enum sf_grade grade = !has_trace        ? SF_GRADE_WINDOW
+                          : w->n_parts == 1 ? SF_GRADE_INHERITED
+                                            : SF_GRADE_SHARED;
+    claim_parts(w, i, grade);
     count(w, s, grade);
 }
 

@@ -22,6 +22,9 @@
  * request's where a span of the request, or the file itself, ties the thread to it; the rest is
  * what the process did meanwhile: window.
  *
+ * Where the time was cut to whole milliseconds, a sample is split among the spans that ran in its
+ * millisecond, by how long each did.
+ *
  * A sample with a time that names a span belongs to it only while the span ran: what a thread does
  * after the span has ended, with the id still set, belongs to no span.
  *
@@ -58,6 +61,7 @@ struct sf_link_sample {
     sf_span_id span_id;   /* 0: not said */
     uint64_t process, thread;
     int64_t start_ns, length_ns; /* without a time of its own: what its profile covers */
+    uint64_t blur_ns;            /* its time was cut: it began less than this later; 0: exact */
     int64_t value;
     uint32_t node;   /* the stack, in the caller's tree */
     uint32_t series; /* as the caller numbers them */

@@ -251,21 +251,21 @@ static bool tree_knows_threads(const struct sf_local_index *x, const struct sf_l
     return false;
 }
 
-uint32_t sf_local_index_deepest(struct sf_local_index *x, uint32_t tree_at, uint64_t thread,
-                                uint64_t at_ns, bool *out_is_only, bool *is_full)
+struct sf_deepest sf_local_index_deepest(struct sf_local_index *x, uint32_t tree_at,
+                                         uint64_t thread, uint64_t at_ns, bool *is_full)
 {
     struct sf_local_tree *tree = &x->trees[tree_at];
     struct sf_deepest_line *line = tree->deepest;
-    *out_is_only = false;
     if (at_ns < tree->start_ns || at_ns >= tree->end_ns)
-        return SF_NOBODY;
+        return (struct sf_deepest){SF_NOBODY, false,
+                                   at_ns < tree->start_ns ? tree->start_ns : UINT64_MAX};
     while (line && line->thread != thread)
         line = line->next;
     if (!line && thread != 0 && !tree_knows_threads(x, tree))
-        return sf_local_index_deepest(x, tree_at, 0, at_ns, out_is_only, is_full);
+        return sf_local_index_deepest(x, tree_at, 0, at_ns, is_full);
     if (!line && !(line = make_line(x, tree, thread))) {
         *is_full = true;
-        return SF_NOBODY;
+        return (struct sf_deepest){SF_NOBODY, false, UINT64_MAX};
     }
     uint32_t low = 0, high = line->n_steps; /* the last step at or before the moment */
     while (low < high) {
@@ -275,8 +275,8 @@ uint32_t sf_local_index_deepest(struct sf_local_index *x, uint32_t tree_at, uint
         else
             high = mid;
     }
+    uint64_t until_ns = low < line->n_steps ? line->steps[low].at_ns : UINT64_MAX;
     if (low == 0)
-        return SF_NOBODY;
-    *out_is_only = line->steps[low - 1].is_only;
-    return line->steps[low - 1].span;
+        return (struct sf_deepest){SF_NOBODY, false, until_ns};
+    return (struct sf_deepest){line->steps[low - 1].span, line->steps[low - 1].is_only, until_ns};
 }

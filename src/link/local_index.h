@@ -36,9 +36,13 @@ struct sf_local_run { /* trees [from, to) */
 /* The trees of a process; empty when it has none or `process` is 0. */
 struct sf_local_run sf_local_index_process(const struct sf_local_index *x, uint64_t process);
 
+struct sf_deepest {
+    uint32_t span;     /* SF_NOBODY: none was active, or memory ran out */
+    bool is_only;      /* nothing but it and spans above it ran: it is no guess */
+    uint64_t until_ns; /* until then this holds */
+};
 /* The span of the tree that was deepest at that moment: what was being worked on. Spans that are
  * known to run on another thread than `thread` (0: unknown) do not count. Of equally deep ones the
- * youngest; *out_is_only: nothing but it and spans above it ran, so it is no guess. SF_NOBODY when
- * none was active, or memory ran out (*is_full). */
-uint32_t sf_local_index_deepest(struct sf_local_index *x, uint32_t tree, uint64_t thread,
-                                uint64_t at_ns, bool *out_is_only, bool *is_full);
+ * youngest. *is_full: memory ran out. */
+struct sf_deepest sf_local_index_deepest(struct sf_local_index *x, uint32_t tree, uint64_t thread,
+                                         uint64_t at_ns, bool *is_full);

@@ -50,6 +50,7 @@ static void make_samples(struct world *w)
                                      .start_ns = pick(HORIZON + 20),
                                      .length_ns = pick(3) ? pick(20) : 0,
                                      .value = (int64_t)pick(1000) - (pick(9) ? 0 : 500),
+                                     .blur_ns = pick(4) ? 0 : pick(25),
                                      .has_time = pick(2) == 0,
                                      .is_lent = pick(5) == 0};
         if (pick(3)) {
@@ -166,20 +167,31 @@ static double overlap(const struct slow *s, uint32_t span, const struct sf_link_
     return n;
 }
 
+/* One instant after the other in which the sample may have been taken. */
+static bool has_instant(const struct sf_link_sample *p, uint64_t at, struct sf_link_sample *out)
+{
+    *out = *p;
+    out->start_ns += (int64_t)at;
+    return at < (p->blur_ns ? p->blur_ns : 1);
+}
+
 static void slow_timed(struct slow *s, const struct sf_link_sample *p)
 {
     double weights[MAX_SPANS] = {0}, own[MAX_SPANS] = {0};
     bool has_own = false;
-    for (uint32_t i = 0; i < s->w->n_spans; i++) {
-        if (s->t->places[i].local_root != i || !fits(s, i, p))
-            continue;
-        uint32_t span = slow_deepest(s, i, p);
-        if (span == SF_NOBODY)
-            continue;
-        weights[span] = 1;
-        if (p->thread && s->t->places[span].thread == p->thread) {
-            own[span] = 1;
-            has_own = true;
+    struct sf_link_sample now;
+    for (uint64_t at = 0; has_instant(p, at, &now); at++) {
+        for (uint32_t i = 0; i < s->w->n_spans; i++) {
+            if (s->t->places[i].local_root != i || !fits(s, i, p))
+                continue;
+            uint32_t span = slow_deepest(s, i, &now);
+            if (span == SF_NOBODY)
+                continue;
+            weights[span]++;
+            if (p->thread && s->t->places[span].thread == p->thread) {
+                own[span]++;
+                has_own = true;
+            }
         }
     }
     uint32_t n = spread(s, has_own ? own : weights);
@@ -219,21 +231,55 @@ static void slow_share(struct slow *s, const struct sf_link_sample *p)
     }
     uint32_t span = sf_span_tree_find(s->t, p->trace_id, p->span_id);
     const struct sf_span_place *at = &s->t->places[span];
-    uint32_t down = SF_NOBODY;
+    double weights[MAX_SPANS] = {0};
+    struct sf_link_sample now;
     bool is_root = at->depth == 0 && at->is_local_parent && !slow_is_exact(s, at->process) &&
                    at->process != 0;
     if (is_root && !p->has_time) {
         slow_untimed(s, p, span);
         return;
     }
-    if (is_root)
-        down = slow_deepest(s, span, p);
+    for (uint64_t k = 0; is_root && has_instant(p, k, &now); k++) {
+        uint32_t down = slow_deepest(s, span, &now);
+        if (down != SF_NOBODY)
+            weights[down]++;
+    }
+    bool is_down = spread(s, weights) > 0;
     uint64_t from = (uint64_t)p->start_ns, to = from + (uint64_t)p->length_ns;
     bool is_while = to >= at->start_ns && (from < at->end_ns || from == at->start_ns);
-    if (down == SF_NOBODY && p->has_time && !is_while)
+    if (!is_down && p->has_time && !is_while)
         return; /* nobody's */
-    s->shares[down == SF_NOBODY ? span : down] = 1;
+    if (!is_down)
+        s->shares[span] = 1;
     s->grade = is_root ? SF_GRADE_INHERITED : SF_GRADE_EXACT;
+}
+
+/* ---- what is known ---- */
+
+static bool is_above(const struct slow *s, uint32_t above, uint32_t span)
+{
+    while (span != above && s->t->places[span].depth > 0)
+        span = s->t->places[span].parent;
+    return span == above;
+}
+
+/* A claim that is known has the whole sample, and nothing else ran that could have it. */
+static void check_known(const struct slow *s, const struct sf_link_sample *p,
+                        const struct sf_claim *c)
+{
+    struct sf_link_sample now;
+    if (c->within != SF_NOBODY)
+        assert_true(is_above(s, c->within, c->span));
+    if (c->is_known)
+        assert_true(c->value == p->value && s->shares[c->span] > 0.999);
+    if (!c->is_known || !p->has_time || c->grade == SF_GRADE_EXACT || p->thread != 0)
+        return;
+    for (uint64_t at = 0; has_instant(p, at, &now); at++)
+        for (uint32_t i = 0; i < s->w->n_spans; i++)
+            if (fits(s, i, p) && is_active(s, i, &now) &&
+                (p->span_id == 0 || /* an id rules other requests out */
+                 s->t->places[i].local_root == s->t->places[c->span].local_root))
+                assert_true(is_above(s, i, c->span));
 }
 
 /* ---- the comparison ---- */
@@ -251,6 +297,7 @@ static void compare(const struct world *w, struct slow *s, const struct sf_attri
         of_grade[s->grade]++;
         for (; at < a->n_claims && a->claims[at].sample == i; at++) {
             assert_int_equal(a->claims[at].grade, s->grade);
+            check_known(s, &w->samples[i], &a->claims[at]);
             got[a->claims[at].span] += a->claims[at].value;
             sum += a->claims[at].value;
         }

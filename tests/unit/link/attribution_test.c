@@ -325,3 +325,34 @@ TEST(attribution, says_when_memory_runs_out)
     sf_arena_done(&small);
     sf_arena_done(&big);
 }
+
+/* Children of 1 ms, 0.3 ms after the whole one; the time of the sample was cut to that. */
+TEST(attribution, splits_a_sample_whose_time_was_cut_among_the_spans_of_its_millisecond)
+{
+    struct sf_span kids[] = {
+        {.span_id = 1, .start_ns = 0, .end_ns = 10000000},
+        {.span_id = 2, .parent_id = 1, .start_ns = 2300000, .end_ns = 3300000},
+        {.span_id = 3, .parent_id = 1, .start_ns = 3300000, .end_ns = 4300000},
+    };
+    const struct sf_span_origin origins[] = {{8, 0}, {8, 0}, {8, 0}};
+    struct sf_link_sample s = {
+        .span_id = 1, .value = 1000, .start_ns = 3000000, .blur_ns = 1000000, .has_time = true};
+    struct sf_attribution_input in = {.samples = &s, .n_samples = 1};
+    attribute(kids, origins, 3, &in);
+    assert_int_equal(a.n_claims, 2);
+    assert_claim(0, 1, 300, SF_GRADE_INHERITED);
+    assert_claim(1, 2, 700, SF_GRADE_INHERITED);
+    assert_false(a.claims[0].is_known);
+    assert_int_equal(a.claims[0].within, 0);
+    s.blur_ns = 0; /* exact */
+    attribute(kids, origins, 3, &in);
+    assert_int_equal(a.n_claims, 1);
+    assert_claim(0, 1, 1000, SF_GRADE_INHERITED);
+    assert_true(a.claims[0].is_known);
+    s = (struct sf_link_sample){
+        .process = 8, .value = 1000, .start_ns = 6000000, .blur_ns = 1000000, .has_time = true};
+    attribute(kids, origins, 3, &in); /* one span in all of it */
+    assert_int_equal(a.n_claims, 1);
+    assert_claim(0, 0, 1000, SF_GRADE_WINDOW);
+    assert_true(a.claims[0].is_known);
+}
