@@ -49,6 +49,7 @@ struct load {
         sf_span_id id;
         uint32_t span;
     } * ids;
+    struct sf_attrs resource; /* of the span it is about */
     bool is_one_trace;
 };
 
@@ -225,7 +226,7 @@ static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, b
         bool is_of_trace = s.span_id == 0 && !sf_trace_id_is_zero(s.trace_id) &&
                            sf_link_spans_process(&l->spans, r->process[i]) == 0;
         bool is_elsewhere = is_untagged && s.span_id != 0;
-        if (is_untagged && !is_elsewhere && l->windows.by == SF_LINK_BY_SERVICE) {
+        if (is_untagged && !is_elsewhere && l->windows.process == 0) {
             s.process = l->spans.origins[l->set.span].process;
         } else if (is_of_trace && !is_elsewhere) {
             if (!add_of_trace(l, s, list->series[r->series[i]].service, r->process[i]))
@@ -323,10 +324,9 @@ static uint32_t count_tagged(const struct sf_detail_list *list)
 static enum sf_err add_untagged(struct load *l, struct sf_why *why)
 {
     const struct sf_span *s = &l->spans.spans[l->set.span];
-    struct sf_matcher service = {SF_STR("service_name"), SF_OP_EQ, l->spans.services[l->set.span]};
     struct sf_detail_query ask = {.type = l->type,
-                                  .match = &service,
-                                  .n_match = 1,
+                                  .match = l->windows.match,
+                                  .n_match = l->windows.n_match,
                                   .process = l->windows.process,
                                   .from_ns = (int64_t)s->start_ns,
                                   .to_ns = (int64_t)s->end_ns,
@@ -359,7 +359,8 @@ static enum sf_err find_windows(struct load *l, struct sf_why *why)
                                      .to_ns = l->to_ns,
                                      .start_ns = (int64_t)s->start_ns,
                                      .end_ns = (int64_t)s->end_ns,
-                                     .spans = &l->spans};
+                                     .spans = &l->spans,
+                                     .resource = l->resource};
     enum sf_err err = sf_link_windows_find(l->store, &ask, l->q, &l->windows, why);
     if (!err)
         l->set.is_by_service = l->windows.by == SF_LINK_BY_SERVICE;
@@ -380,7 +381,6 @@ struct rest {                     /* of the profiles that cover the span: what n
 
 static enum sf_err merge_windows(struct load *l, struct rest *r, struct sf_why *why)
 {
-    struct sf_matcher service = {SF_STR("service_name"), SF_OP_EQ, l->spans.services[l->set.span]};
     const struct sf_link_windows *ws = &l->windows;
     enum sf_err err = SF_OK;
     r->trees = sf_arena_new_n(l->q->req, ws->n + 1u, sizeof(*r->trees));
@@ -391,8 +391,8 @@ static enum sf_err merge_windows(struct load *l, struct rest *r, struct sf_why *
     for (uint32_t i = 0; !err && i < ws->n; i++) {
         const struct sf_link_window *w = &ws->list[i];
         struct sf_prof_query ask = {.type = l->type,
-                                    .match = &service,
-                                    .n_match = 1,
+                                    .match = ws->match,
+                                    .n_match = ws->n_match,
                                     .from_ns = w->from_ns,
                                     .to_ns = ws->is_joined ? w->to_ns : w->from_ns + 1,
                                     .process = ws->process};
@@ -436,10 +436,9 @@ static void subtract_row(const struct load *l, struct rest *r, const struct sf_d
 /* LIMIT: there are more rows than a query holds, so that hardly anything is without one. */
 static enum sf_err subtract_rows(struct load *l, struct rest *r, struct sf_why *why)
 {
-    struct sf_matcher service = {SF_STR("service_name"), SF_OP_EQ, l->spans.services[l->set.span]};
     struct sf_detail_query ask = {.type = l->type,
-                                  .match = &service,
-                                  .n_match = 1,
+                                  .match = l->windows.match,
+                                  .n_match = l->windows.n_match,
                                   .process = l->windows.process,
                                   .from_ns = r->from_ns,
                                   .to_ns = r->to_ns};
@@ -669,6 +668,11 @@ enum sf_err sf_link_set_load(struct sf_store *store, sf_trace_id trace,
         err = sf_no_room(why, "the query");
     if (err)
         return err;
+    for (uint32_t i = 0; i < whole.spans.n_spans; i++) /* the first, as it is found */
+        if (want->span != 0 && whole.spans.spans[i].span_id == want->span) {
+            l.resource = whole.spans.resources[whole.spans.spans[i].resource].attrs;
+            break;
+        }
     l.set.is_partial = whole.is_partial;
     l.is_one_trace = true;
     return load(&l, &trace, 1, out, why);

@@ -30,6 +30,54 @@ static void find_process(const struct sf_link_window_ask *ask, const struct sf_p
     out->by = has_name && has_other ? SF_LINK_BY_NOBODY : SF_LINK_BY_SERVICE;
 }
 
+/* ---- by what else the series say ---- */
+
+/* The same attributes as labels of profiles have them. */
+static const struct {
+    const char *attr, *labels[3];
+} names[] = {
+    {"service.instance.id", {"service.instance.id", "service_instance_id", "instance"}},
+    {"k8s.pod.uid", {"k8s.pod.uid", "k8s_pod_uid", NULL}},
+    {"k8s.pod.name", {"k8s.pod.name", "k8s_pod_name", "pod"}},
+};
+
+/* Has a series the label with that value; *out_has_other: has one the label with another? */
+static bool has_series(const struct sf_prof_list *list, sf_str label, sf_str value,
+                       bool *out_has_other)
+{
+    for (uint32_t i = 0; i < list->n; i++)
+        for (uint32_t k = 0; k < list->series[i].n_labels; k++) {
+            const struct sf_label *l = &list->series[i].labels[k];
+            if (!sf_str_eq(l->key, label))
+                continue;
+            if (sf_str_eq(l->val, value))
+                return true;
+            *out_has_other = true;
+        }
+    return false;
+}
+
+static void find_label(const struct sf_link_window_ask *ask, const struct sf_prof_list *list,
+                       struct sf_link_windows *out)
+{
+    bool has_other = false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        sf_str value = sf_attrs_str(ask->resource, sf_str_from(names[i].attr));
+        for (int k = 0; value.len > 0 && k < 3 && names[i].labels[k]; k++) {
+            sf_str label = sf_str_from(names[i].labels[k]);
+            if (!has_series(list, label, value, &has_other))
+                continue;
+            out->by = SF_LINK_BY_LABEL;
+            out->match[out->n_match++] = (struct sf_matcher){label, SF_OP_EQ, value};
+            return;
+        }
+    }
+    if (has_other)
+        out->by = SF_LINK_BY_NOBODY;
+}
+
+/* ---- what each covers ---- */
+
 static bool covers(const struct sf_link_window_ask *ask, int64_t from_ns, int64_t to_ns)
 {
     return from_ns <= ask->end_ns && (to_ns > ask->start_ns || from_ns >= ask->start_ns);
@@ -75,21 +123,32 @@ enum sf_err sf_link_windows_find(struct sf_store *store, const struct sf_link_wi
                                  struct sf_query_ctx *q, struct sf_link_windows *out,
                                  struct sf_why *why)
 {
-    struct sf_matcher service = {SF_STR("service_name"), SF_OP_EQ, ask->service};
+    struct sf_link_windows w = {.n_match = 1};
     struct sf_prof_query query = {.type = ask->type,
-                                  .match = &service,
+                                  .match = w.match,
                                   .n_match = 1,
                                   .from_ns = ask->from_ns,
                                   .to_ns = ask->to_ns,
                                   .select = SF_PROF_OVERLAP};
-    struct sf_link_windows w = {0};
     struct sf_prof_points points;
+    struct sf_prof_list series;
+    w.match[0] = (struct sf_matcher){SF_STR("service_name"), SF_OP_EQ, ask->service};
     enum sf_err err = store->ops->prof_points(store, &query, NULL, 0, 0, q, &points, why);
+    if (err)
+        return err;
+    find_process(ask, &points, &w);
+    if (w.by == SF_LINK_BY_SERVICE && points.n_points > 0) {
+        err = store->ops->prof_list(store, &query, q, &series, why);
+        if (!err)
+            find_label(ask, &series, &w);
+        query.n_match = w.n_match;
+        if (!err && w.by == SF_LINK_BY_LABEL)
+            err = store->ops->prof_points(store, &query, NULL, 0, 0, q, &points, why);
+    }
     struct sf_link_window *list = err ? NULL
                                       : sf_arena_new_n(q->req, points.n_points + 1u, sizeof(*list));
     if (!list)
         return err ? err : sf_no_room(why, "the query");
-    find_process(ask, &points, &w);
     w.list = list;
     if (w.by != SF_LINK_BY_NOBODY)
         w.n = add_windows(ask, &points, &w, list);
@@ -97,7 +156,8 @@ enum sf_err sf_link_windows_find(struct sf_store *store, const struct sf_link_wi
     if (w.is_joined)
         w.n = join_windows(list, w.n);
     for (uint32_t i = 0; i < w.n; i++)
-        if (list[i].is_slot) /* who of the service it was is not kept */
+        if (list[i].is_slot &&
+            w.by == SF_LINK_BY_PROCESS) /* who of the service it was is not kept */
             w.by = SF_LINK_BY_SERVICE;
     if (w.by == SF_LINK_BY_SERVICE)
         w.process = 0;

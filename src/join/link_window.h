@@ -2,7 +2,9 @@
  *
  * A profile covers its own length, and belongs to all that ran in its process then. Where spans and
  * profiles of a service name their processes in the same way, only those of the span's own process
- * count; replicas are never mixed. Where they do not, the service stands for the process. */
+ * count; replicas are never mixed. A profile keeps one name of its process; where the span does not
+ * have that one, labels of the profile's series may hold one that it has (its pod, say). Where they
+ * do not, the service stands for the process. */
 #pragma once
 #include "join/link_spans.h"
 #include "store/store.h"
@@ -10,6 +12,7 @@
 enum sf_link_by {
     SF_LINK_BY_NOBODY, /* profiles name other processes, and not this one */
     SF_LINK_BY_PROCESS,
+    SF_LINK_BY_LABEL,
     SF_LINK_BY_SERVICE
 };
 
@@ -20,7 +23,9 @@ struct sf_link_window { /* what profiles that start together cover */
 
 struct sf_link_windows {
     enum sf_link_by by;
-    uint64_t process; /* as the profiles call it; 0: by service */
+    uint64_t process;           /* as the profiles call it; 0: by label or service */
+    struct sf_matcher match[2]; /* the service; and the label, when it is by label */
+    uint32_t n_match;
     const struct sf_link_window *list;
     uint32_t n;
     bool is_joined; /* there were too many: one stands for all */
@@ -32,6 +37,7 @@ struct sf_link_window_ask {
     int64_t from_ns, to_ns;   /* where to look */
     int64_t start_ns, end_ns; /* of the span */
     const struct sf_link_spans *spans;
+    struct sf_attrs resource; /* of the span */
 };
 
 /* In q->req. */

@@ -154,4 +154,29 @@ def test_profiles_without_ids_are_known_of_the_service():
 
 
 
+def test_replicas_are_told_apart_by_any_name_of_theirs():
+    """Profiles without ids, of two replicas: a span gets those of its own, whichever name both sides have."""
+    both = {"service.instance.id": "i{}", "k8s.pod.name": "p{}"}
+    for n, (resource, labels) in enumerate((
+            (both, ("service_instance_id=i{}",)), (both, ("service.instance.id=i{}",)), (both, ("instance=i{}",)),
+            (both, ("pod=p{}",)), (both, ("k8s_pod_name=p{}",)), (both, ("k8s.pod.name=p{}",)),
+            # A profile keeps one name of its process, the instance; the span knows only its pod.
+            ({"k8s.pod.name": "p{}"}, ("service_instance_id=x{}", "pod=p{}")),
+            ({"k8s.pod.name": "p{}"}, ("instance=x{}", "k8s_pod_name=p{}")))):
+        service, spans = f"replicas{n}", []
+        for i in (1, 2):
+            spans.append({"trace_id": os.urandom(16), "span_id": os.urandom(8), "name": "op", "service": service, "start": NOW,
+                          "end": NOW + 100 * MS, "resource": {k: v.format(i) for k, v in resource.items()}})
+            named = "".join("&label=" + urllib.parse.quote(label.format(i)) for label in labels)
+            server.send(spans[-1:])  # one resource each
+            answer = server.post(f"/api/v1/profile?service={service}{named}", pprof({f"main;work{i}": 500 * MS}, when=NOW))
+            assert answer.status == 200, answer.text
+        for i in (1, 2):
+            path = f"/api/v1/spans/{spans[i - 1]['trace_id'].hex()}/{spans[i - 1]['span_id'].hex()}/profile"
+            answer = server.json(path)
+            names = {f["function"] for f in answer["profile"]["frames"]}
+            assert names == {"main", f"work{i}"}, (labels, i, names, answer["grades"])
+            assert "process did" in answer["reason"], (labels, names, answer["reason"])
+
+
 tap.run(sys.modules[__name__])
