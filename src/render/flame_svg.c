@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "flame/tree_order.h"
+#include "render/known.h"
 #include "render/units.h"
 
 enum { WIDTH = 1200, MARGIN = 10, TOP = 46, ROW = 17, BOTTOM = 26, NAME_COLUMNS = 400 };
@@ -122,15 +123,22 @@ struct page {
     struct sf_buf *out;
 };
 
+static void add_amount(const struct page *p, int64_t value)
+{
+    sf_buf_add_str(p->out, p->v->is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
+    sf_units_amount(p->out, value, p->v->tree.unit);
+}
+
 static void add_amounts(const struct page *p, uint32_t place)
 {
     const struct sf_tree *t = &p->v->tree;
-    sf_units_amount(p->out, p->totals[place], t->unit);
-    sf_buf_print(p->out, ", %.2f %% of ", 100.0 * (double)p->totals[place] / (double)p->totals[0]);
-    sf_units_amount(p->out, p->totals[0], t->unit);
+    add_amount(p, p->totals[place]);
+    sf_buf_print(p->out, ", %s%.2f %% of ", p->v->is_estimate ? SF_ESTIMATE_MARK : "",
+                 100.0 * (double)p->totals[place] / (double)p->totals[0]);
+    add_amount(p, p->totals[0]);
     if (t->nodes[place].self) {
         sf_buf_add_str(p->out, SF_STR("; self "));
-        sf_units_amount(p->out, t->nodes[place].self, t->unit);
+        add_amount(p, t->nodes[place].self);
     }
 }
 
@@ -170,7 +178,7 @@ static void add_head(const struct page *p, unsigned height)
     sf_buf_add_str(p->out, SF_STR(": "));
     add_text(p->out, p->v->type.sample_type, 40);
     sf_buf_add_str(p->out, SF_STR(", "));
-    sf_units_amount(p->out, p->totals[0], p->v->tree.unit);
+    add_amount(p, p->totals[0]);
     sf_buf_print(p->out,
                  "</text>\n<text class=\"b\" id=\"reset\" x=\"%d\" y=\"38\">reset (Esc)</text>"
                  "<text class=\"b\" id=\"search\" x=\"%d\" y=\"38\">search (/)</text>"

@@ -69,6 +69,8 @@ def test_a_shared_estimate_has_no_interval_and_no_hot_path():
         assert of == {"service": "go", "spanId": ROOT, "name": "handle", "command": f"spanflame flame --span {ROOT}"}, of
         text = server.get(f"/api/v1/spans/{TRACE}/{span}/profile?format=text&self={is_self}").text
         assert "HOT PATH" not in text and "95 % interval" not in text, text
+        svg = server.get(f"/api/v1/spans/{TRACE}/{span}/profile?format=svg&self={is_self}").text
+        assert ", ~" in svg and "workA" in svg, svg
         assert "~ estimate; 0 known" in text and " ~" in text and f"--span {ROOT}" in text, text
 
 
@@ -77,6 +79,7 @@ def test_the_root_is_known():
     assert not answer["isEstimate"] and "of" not in answer["known"], answer["known"]
     assert answer["known"] == {"samples": 2, "estimatedSamples": 0, "value": answer["profile"]["total"]}, answer["known"]
     assert answer["top"]["function"] == "workA" and 0.6 < answer["top"]["share"] < 0.8, answer["top"]
+    assert "~" not in server.get(f"/api/v1/spans/{TRACE}/{ROOT}/profile?format=svg").text.split("<script>")[0]
     text = run("flame", "--span", ROOT)
     assert "HOT PATH" in text and "workA by itself: 71 %, 95 % interval" in text and "~" not in text, text
 

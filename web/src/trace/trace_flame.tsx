@@ -5,6 +5,7 @@ import { useAsk } from "../api/use_ask";
 import { FlameGraph } from "../flame/flame_graph";
 import { treeOf } from "../flame/tree";
 import { visible } from "../format/safe_text";
+import { ESTIMATE } from "../format/units";
 import { AskedFrame } from "../parts/states";
 import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
@@ -48,6 +49,11 @@ export function TraceFlamePane(props: { traceId: string }) {
             <span class="faint">
               {d.sampledSpans} of {d.spans} spans have samples, {d.samples} in all
             </span>
+            {d.isEstimate === true && (
+              <span class="trust none" title="How samples are shared among the spans of a request is an estimate; what a service did is not">
+                {ESTIMATE} estimate
+              </span>
+            )}
           </div>
           {d.reason !== "" && <p class="note">{visible(d.reason)}</p>}
           {tree && <FlameGraph tree={tree} label="Flame graph of the whole trace" server={{ path, query }} />}
