@@ -79,7 +79,7 @@ struct sf_config {
         bool allow_public_without_auth;
     } auth;
     struct sf_config_list hosts, cors_origins;
-    bool has_tenancy;
+    bool has_tenancy, has_sandbox;
     uint32_t other_signals; /* enum sf_other_signals */
     struct sf_config_limits limits;
     struct sf_config_redact redact;

@@ -47,6 +47,9 @@ const struct sf_config_key sf_config_keys[] = {
     {"server.hosts", SF_CONFIG_LIST, AT(hosts), "", NULL, 0, 0,
      "names the server is called by, besides addresses, localhost, names without dots and the "
      "machine's own: spanflame.example.com, *.example.com or * for any; asked only without tokens"},
+    {"server.sandbox", SF_CONFIG_BOOL, AT(has_sandbox), "true", NULL, 0, 0,
+     "after start, keep to the data folder and the files of the configuration (Landlock) and give "
+     "up calls that a server does not need (seccomp), where the kernel has them"},
     {"cors.origins", SF_CONFIG_LIST, AT(cors_origins), "", NULL, 0, 0,
      "origins whose pages may call the server, such as https://app.example; none by default"},
     {"tenancy.enabled", SF_CONFIG_BOOL, AT(has_tenancy), "false", NULL, 0, 0,

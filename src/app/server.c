@@ -19,12 +19,14 @@
 #include "os/dir.h"
 #include "os/memory.h"
 #include "os/own_names.h"
+#include "os/own_profiler.h"
+#include "os/sandbox.h"
 #include "serve/pyroscope/settings.h"
 #include "serve/router.h"
 #include "store/local/local.h"
 #include "symbol/symbolizer.h"
 
-enum { MAX_WORKERS = 256, DRAIN_MS = 10000 };
+enum { MAX_WORKERS = 256, DRAIN_MS = 10000, MAX_OWNERS = 64 };
 /* A lane with two threads always has one for a second client. */
 enum { N_POINT = 2, MIN_QUERY = 2 };
 
@@ -50,6 +52,7 @@ struct sf_server {
     struct worker *workers;
     size_t n_workers;
     unsigned n_ingest, n_query;
+    int owners[MAX_OWNERS]; /* who listened on an address's port before us; 0: nobody known */
 
     struct sf_thread opener;
     struct sf_store *store; /* owned; the service's pointer is a view of it */
@@ -209,8 +212,9 @@ const char *sf_server_addresses(const struct sf_server *s)
 }
 
 /* The listener says which address is busy; we add whose it is and what to do. */
-static void explain_busy(const struct sf_config *config, struct sf_why *why)
+static void explain_busy(const struct sf_server *s, struct sf_why *why)
 {
+    const struct sf_config *config = s->config;
     for (size_t i = 0; i < config->n_addresses; i++) {
         const struct sf_listen_address *a = &config->addresses[i];
         char text[16], owner[40] = "";
@@ -218,7 +222,7 @@ static void explain_busy(const struct sf_config *config, struct sf_why *why)
         snprintf(text, sizeof(text), ":%u", a->port);
         if (a->port == 0 || !sf_str_find(sf_str_from(why->text), sf_str_from(text), &at))
             continue;
-        int pid = sf_port_owner(a->port);
+        int pid = i < MAX_OWNERS ? s->owners[i] : 0;
         if (pid)
             snprintf(owner, sizeof(owner), " (by pid %d)", pid);
         uint16_t other = sf_port_free_after(a->port);
@@ -259,7 +263,7 @@ static enum sf_err start_listener(struct sf_server *s, struct sf_why *why)
     if (!err)
         err = sf_listener_start(&config, &s->listener, why);
     if (err == SF_ERR_BUSY)
-        explain_busy(s->config, why);
+        explain_busy(s, why);
     if (err)
         return err;
     s->service.listener = s->listener;
@@ -457,6 +461,62 @@ static void check_limit(const struct sf_server *s)
             (unsigned long long)(limit > GROUP_SLACK_LEN ? (limit - GROUP_SLACK_LEN) >> 20 : 0));
 }
 
+/* Other processes cannot be looked at from inside the sandbox. */
+static void find_owners(struct sf_server *s)
+{
+    for (size_t i = 0; i < s->config->n_addresses && i < MAX_OWNERS; i++)
+        s->owners[i] = s->config->addresses[i].port ? sf_port_owner(s->config->addresses[i].port)
+                                                    : 0;
+}
+
+static void tell_sandbox(const struct sf_server *s, const struct sf_sandbox_state *state)
+{
+    sf_log_print(s->log, SF_SAY_INFO, "server: sandbox: files %s%s, calls %s%s",
+                 state->has_files ? "on (Landlock)" : "off: ",
+                 state->has_files ? "" : strerror(state->files_err),
+                 state->has_calls ? "on (seccomp)" : "off: ",
+                 state->has_calls ? "" : strerror(state->calls_err));
+}
+
+/* Before the first thread: threads inherit it. Everything that a later request opens is named. */
+static enum sf_err enter_sandbox(struct sf_server *s, struct sf_why *why)
+{
+    const struct sf_config *c = s->config;
+    struct sf_sandbox box = {.write = {c->data_dir}, .n_write = 1};
+    struct sf_sandbox_state state;
+    char library[SF_LIBRARY_PATH_CAP];
+    enum sf_err err;
+
+    if (!c->has_sandbox) {
+        sf_log_print(s->log, SF_SAY_INFO, "server: sandbox: off (server.sandbox)");
+        return SF_OK;
+    }
+    find_owners(s);
+    sf_sandbox_usual(&box);
+    err = sf_sandbox_read(&box, c->auth.token_file, why);
+    if (!err)
+        err = sf_sandbox_read(&box, c->auth.users_file, why);
+    if (!err) /* the names of its own functions, for its profile of itself */
+        err = sf_sandbox_read(&box, "/proc/self/exe", why);
+    if (!err && sf_own_profiler_library(library))
+        err = sf_sandbox_read(&box, library, why);
+    for (size_t i = 0; !err && i < c->n_addresses; i++) {
+        const struct sf_listen_tls *tls = c->addresses[i].tls;
+        if (!tls)
+            continue;
+        err = sf_sandbox_read(&box, tls->cert_file, why);
+        if (!err)
+            err = sf_sandbox_read(&box, tls->key_file, why);
+        if (!err)
+            err = sf_sandbox_read(&box, tls->client_ca_file, why);
+    }
+    if (err)
+        return err;
+    sf_sandbox_enter(&box, &state);
+    tell_sandbox(s, &state);
+    return SF_OK;
+}
+
 enum sf_err sf_server_start(const struct sf_config *config, struct sf_log *log,
                             struct sf_server **out, struct sf_why *why)
 {
@@ -474,6 +534,8 @@ enum sf_err sf_server_start(const struct sf_config *config, struct sf_log *log,
     enum sf_err err = sf_dir_open(config->data_dir, SF_DIR_CREATE, &s->dir, why);
     if (!err)
         err = fill_service(s, why);
+    if (!err)
+        err = enter_sandbox(s, why);
     if (!err)
         err = start_workers(s, why);
     if (!err)

@@ -174,13 +174,12 @@ static int not_started(enum sf_err err, const struct sf_why *why)
 static void tell_nothing(const struct sf_program *looked, const char *name)
 {
     static const char *const why[] = {
-        [SF_PROGRAM_UNKNOWN] = "it is static, refuses preloading, or was killed",
-        [SF_PROGRAM_DYNAMIC] = "it refuses preloading, or was killed",
-        [SF_PROGRAM_MUSL] = "it is linked with musl, libspanflame with glibc",
-        [SF_PROGRAM_FOREIGN] = "it is for another processor",
-        [SF_PROGRAM_STATIC] = "it is linked statically"};
-    fprintf(stderr, "spanflame record: no profile of %s was written: %s\n", name,
-            why[looked->kind]);
+        [SF_PROGRAM_UNKNOWN] = "is static, refuses preloading, or was killed",
+        [SF_PROGRAM_DYNAMIC] = "refuses preloading, or was killed",
+        [SF_PROGRAM_MUSL] = "is linked with musl, libspanflame with glibc",
+        [SF_PROGRAM_FOREIGN] = "is for another processor",
+        [SF_PROGRAM_STATIC] = "is linked statically"};
+    fprintf(stderr, "spanflame record: no profile was written: %s %s\n", name, why[looked->kind]);
 }
 
 /* What the loader takes before the program's own libraries. One that it cannot load would end the

@@ -3,6 +3,8 @@
 import glob
 import json
 import os
+import shutil
+import subprocess
 import sys
 import time
 import urllib.parse
@@ -37,6 +39,35 @@ Once.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, lambda load
 def read(*path):
     with open(os.path.join(DEPLOY, *path), encoding="utf-8") as f:
         return yaml.load(f, Once)
+
+
+def test_the_systemd_unit_is_understood_and_leaves_little():
+    if not shutil.which("systemd-analyze"):
+        raise tap.Skip("there is no systemd-analyze")
+    unit = os.path.join(DEPLOY, "spanflame.service")
+    said = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False, timeout=60)
+    wrong = [line for line in (said.stdout + said.stderr).splitlines() if "Unknown" in line or "ignoring" in line]
+    assert not wrong, wrong
+    said = subprocess.run(["systemd-analyze", "security", "--offline=true", "--threshold=20", unit], capture_output=True, text=True,
+                          check=False, timeout=60)
+    if "unrecognized option" in said.stderr:
+        raise tap.Skip("this systemd-analyze knows no --offline")
+    assert said.returncode == 0, said.stdout.splitlines()[-1:]  # 2.0 of 10 is the most
+
+
+def status_of(server, word):
+    with open(f"/proc/{server.process.pid}/status", encoding="ascii") as f:
+        return next(line.split()[1] for line in f if line.startswith(word + ":"))
+
+
+def test_the_server_locks_itself_in():
+    with Server() as s:
+        assert "server: sandbox: files " in s.log(), s.log()
+        assert status_of(s, "NoNewPrivs") == "1"
+        if "calls on (seccomp)" in s.log():
+            assert status_of(s, "Seccomp") == "2"
+    with Server("server:\n  sandbox: false\n") as s:
+        assert "sandbox: off (server.sandbox)" in s.log() and status_of(s, "Seccomp") == "0"
 
 
 def test_every_yaml_file_is_yaml():
