@@ -16,7 +16,7 @@ import urllib.parse
 
 sys.path.insert(0, os.path.dirname(__file__))
 from pprof_make import otlp_native  # noqa: E402
-from server import PROGRAM, Server, free_port, tap  # noqa: E402
+from server import JSON, PROGRAM, Server, free_port, tap  # noqa: E402
 
 SOURCE = """
 volatile long sink;
@@ -159,6 +159,32 @@ def test_a_profile_without_names_gets_them_from_a_file_that_comes_later():
         assert functions(s, "ebpf") == {"worker (no symbols)"}
         again = cli(s, "symbols", "delete", p.build_id)
         assert again.returncode == 1 and "no symbol file" in again.stderr, again
+
+
+def test_a_time_series_chooses_stacks_by_names_from_files_too():
+    """As the flame graph of the same question does, also in the first query after a start."""
+    p = the_program()
+
+    def sums(s, *names):
+        ms = int(time.time() * 1000)
+        body = {"start": ms - 3600000, "end": ms + 60000, "labelSelector": '{service_name="ebpf"}',
+                "stackTraceSelector": {"frameFilter": {"includeFunctionNames": names}}}
+        types = s.post("/querier.v1.QuerierService/ProfileTypes", json.dumps(body), JSON)
+        body["profileTypeID"] = next(t["ID"] for t in json.loads(types.body)["profileTypes"] if t["sampleUnit"] == "nanoseconds")
+        series = json.loads(s.post("/querier.v1.QuerierService/SelectSeries", json.dumps(dict(body, step=15)), JSON).body)
+        flame = json.loads(s.post("/querier.v1.QuerierService/SelectMergeStacktraces", json.dumps(body), JSON).body)["flamegraph"]
+        points = [p["value"] for one in series.get("series", []) for p in one["points"]]
+        assert sum(points) == int(flame.get("total", 0)), (names, series, flame)
+        return sum(points)
+
+    with Server() as s:
+        send(s, "ebpf", p)
+        assert cli(s, "symbols", "upload", p.debug).returncode == 0
+        assert eventually(lambda: NAMED <= functions(s, "ebpf")), functions(s, "ebpf")
+        for _ in range(2):
+            assert sums(s, "outer_work", "innermost") == 5 * 50000000 and sums(s, "no such function") == 0
+            assert s.stop() == 0
+            s.start()
 
 
 def test_offsets_and_addresses_of_every_kind_of_program_are_told_apart():

@@ -53,8 +53,9 @@ static uint32_t n_unnamed(const struct sf_tree *t)
     return n;
 }
 
-enum sf_err sf_profile_names_give(struct sf_local *l, struct sf_query_ctx *q, struct sf_tree *tree,
-                                  uint32_t *nodes, size_t n_nodes, struct sf_why *why)
+static enum sf_err name_tree(struct sf_local *l, struct sf_query_ctx *q, int64_t deadline_ns,
+                             struct sf_arena *to, struct sf_tree *tree, uint32_t *nodes,
+                             size_t n_nodes, struct sf_why *why)
 {
     uint32_t n = l->config.namer ? n_unnamed(tree) : 0, *moved = NULL;
     struct unnamed_place *list;
@@ -63,12 +64,12 @@ enum sf_err sf_profile_names_give(struct sf_local *l, struct sf_query_ctx *q, st
     enum sf_err err;
     if (!n)
         return SF_OK;
-    list = sf_arena_new_n(q->req, n, sizeof(*list));
-    by_frame = sf_arena_new_n(q->req, tree->n_frames, sizeof(*by_frame));
+    list = sf_arena_new_n(to, n, sizeof(*list));
+    by_frame = sf_arena_new_n(to, tree->n_frames, sizeof(*by_frame));
     if (!list || !by_frame)
         return sf_no_room(why, "the answer");
     (void)list_frames(tree, list);
-    found = ask(l, q, list, n, q->deadline_ns ? q->deadline_ns : INT64_MAX, q->req);
+    found = ask(l, q, list, n, deadline_ns, to);
     if (!found)
         return sf_no_room(why, "the answer");
     for (uint32_t i = 0; i < n; i++) {
@@ -78,14 +79,28 @@ enum sf_err sf_profile_names_give(struct sf_local *l, struct sf_query_ctx *q, st
     if (!has_any)
         return SF_OK;
     if (n_nodes) {
-        moved = sf_arena_new_n(q->req, tree->n_nodes, sizeof(*moved));
+        moved = sf_arena_new_n(to, tree->n_nodes, sizeof(*moved));
         if (!moved)
             return sf_no_room(why, "the answer");
     }
-    err = sf_tree_name(tree, by_frame, q->req, tree, moved, why);
+    err = sf_tree_name(tree, by_frame, to, tree, moved, why);
     for (size_t i = 0; i < n_nodes && !err; i++)
         nodes[i] = moved[nodes[i]];
     return err;
+}
+
+enum sf_err sf_profile_names_give(struct sf_local *l, struct sf_query_ctx *q, struct sf_tree *tree,
+                                  uint32_t *nodes, size_t n_nodes, struct sf_why *why)
+{
+    return name_tree(l, q, q->deadline_ns ? q->deadline_ns : INT64_MAX, q->req, tree, nodes,
+                     n_nodes, why);
+}
+
+enum sf_err sf_profile_names_known(struct sf_local *l, struct sf_query_ctx *q, struct sf_arena *to,
+                                   struct sf_tree *tree, uint32_t *nodes, size_t n_nodes,
+                                   struct sf_why *why)
+{
+    return name_tree(l, q, 0, to, tree, nodes, n_nodes, why);
 }
 
 /* ---- of a source ---- */

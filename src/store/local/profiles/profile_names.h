@@ -8,6 +8,10 @@
  * the tree and become those in the new one; may be NULL. */
 enum sf_err sf_profile_names_give(struct sf_local *l, struct sf_query_ctx *q, struct sf_tree *tree,
                                   uint32_t *nodes, size_t n_nodes, struct sf_why *why);
+/* The same from what is in memory, in an arena of one's own: waits for nothing. */
+enum sf_err sf_profile_names_known(struct sf_local *l, struct sf_query_ctx *q, struct sf_arena *to,
+                                   struct sf_tree *tree, uint32_t *nodes, size_t n_nodes,
+                                   struct sf_why *why);
 /* Which locations of a source have a name that is asked for. Waits for nothing: the lock of
  * profiles in memory may be held. */
 enum sf_err sf_profile_names_test(struct sf_profile_walk *w, const struct sf_profile_symbols *y,

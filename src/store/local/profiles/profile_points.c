@@ -180,6 +180,23 @@ static bool take_groups(const struct summing *x, struct sf_arena *req, struct sf
     return true;
 }
 
+/* While a source is looked at nothing may wait for names: the flame graph of the same question has
+ * waited for them before. */
+static enum sf_err load_names(struct sf_store *store, const struct sf_prof_query *query,
+                              struct sf_query_ctx *q, struct sf_why *why)
+{
+    struct sf_arena as_it_was = *q->req;
+    struct sf_naming counted = q->naming;
+    struct sf_prof_query all = *query;
+    const struct sf_tree *tree;
+    enum sf_err err;
+    all.stacks = NULL;
+    err = sf_local_prof_merge(store, &all, q, &tree, why);
+    *q->req = as_it_was;
+    q->naming = counted;
+    return err;
+}
+
 enum sf_err sf_local_prof_points(struct sf_store *store, const struct sf_prof_query *query,
                                  const sf_str *keys, size_t n_keys, int64_t step_ns,
                                  struct sf_query_ctx *q, struct sf_prof_points *out,
@@ -194,7 +211,10 @@ enum sf_err sf_local_prof_points(struct sf_store *store, const struct sf_prof_qu
     if (err)
         return err;
     sf_profile_walk_range(&w, query);
-    err = sf_profile_walk_run(&w, see, &x, why);
+    if (query->stacks && w.l->config.namer)
+        err = load_names(store, query, q, why);
+    if (!err)
+        err = sf_profile_walk_run(&w, see, &x, why);
     if (!err) {
         x.n = settle(x.points, x.n, step_ns > 0);
         points = sf_arena_new_n(q->req, (size_t)x.n + 1, sizeof(*points));

@@ -1,6 +1,7 @@
 #include "store/local/profiles/profile_stacks.h"
 
 #include "base/num.h"
+#include "store/local/profiles/profile_names.h"
 #include "store/local/profiles/profile_tree.h"
 
 enum { MAX_TREE_LEN = 64 << 20 };
@@ -23,6 +24,9 @@ static enum sf_err find_nodes(struct sf_profile_walk *w, const struct sf_profile
         (void)sf_profile_tree_node(&places, i);
     if (!err)
         err = sf_tree_builder_take(&builder, SF_STR_NONE, &tree, why);
+    if (!err)
+        err = sf_profile_names_known(w->l, w->q, &scratch, &tree, places.nodes, s->symbols.n_nodes,
+                                     why);
     if (!err) {
         is_kept = sf_arena_new_n(&scratch, (size_t)tree.n_nodes + 1, sizeof(*is_kept));
         err = is_kept ? sf_stack_filter_nodes(filter, &tree, scratch, is_kept, why)
