@@ -5,6 +5,7 @@
 #include "base/heap.h"
 #include "symbol/dwarf_function.h"
 #include "symbol/dwarf_lines.h"
+#include "symbol/dwarf_scope.h"
 #include "symbol/elf_inflate.h"
 
 static const sf_str section_names[SF_DEBUG_SECTIONS] = {
@@ -62,6 +63,7 @@ bool sf_debug_info_init(struct sf_debug_info *i, const struct sf_elf_file *f, si
         }
     }
     i->d.work_left = work_for(i);
+    i->scope_work = i->d.work_left / 4;
     return i->d.info.len && i->d.abbrev.len;
 }
 
@@ -71,6 +73,7 @@ void sf_debug_info_done(struct sf_debug_info *i)
     sf_dwarf_line_table_done(&i->table);
     sf_dwarf_calls_done(&i->calls);
     sf_buf_done(&i->path);
+    sf_buf_done(&i->scopes);
     for (int k = 0; k < SF_DEBUG_SECTIONS; k++)
         sf_buf_done(&i->inflated[k]);
 }
@@ -87,6 +90,8 @@ struct batch { /* the addresses of one unit, in order */
 struct answer {
     struct sf_symbol_line lines[SF_SYMBOL_LINES_MAX];
     size_t file_off[SF_SYMBOL_LINES_MAX]; /* in `path`, which moves while it grows */
+    size_t name_off[SF_SYMBOL_LINES_MAX]; /* likewise, of names that were put together */
+    bool is_put_together[SF_SYMBOL_LINES_MAX];
     unsigned n;
 };
 
@@ -94,10 +99,43 @@ static void add_place(struct sf_debug_info *i, struct answer *a, uint64_t file, 
 {
     struct sf_symbol_line *l = &a->lines[a->n];
     a->file_off[a->n] = i->path.len;
+    a->is_put_together[a->n] = false;
     *l = (struct sf_symbol_line){.line = line};
     if (sf_dwarf_line_table_file(&i->table, file, &i->path))
         l->file.len = i->path.len - a->file_off[a->n];
     a->n++;
+}
+
+/* Units are walked for it, so what was found is kept, and all of it together has a bound: names and
+ * lines of other functions do not go short of it. */
+static sf_str find_scope(struct sf_debug_info *i, uint64_t entry_off)
+{
+    struct sf_debug_scope *s = &i->scope_cache[entry_off % SF_DEBUG_SCOPES];
+    uint64_t work_left = i->d.work_left;
+    if (s->entry_off != entry_off) {
+        *s = (struct sf_debug_scope){.entry_off = entry_off, .at = i->scopes.len};
+        i->d.work_left = i->scope_work;
+        if (sf_dwarf_scope_add(&i->units, &i->d, entry_off, &i->scopes))
+            s->len = i->scopes.len - s->at;
+        i->scope_work = i->d.work_left;
+        i->d.work_left = work_left;
+    }
+    return sf_buf_ok(&i->scopes) ? sf_str_part(sf_buf_str(&i->scopes), s->at, s->len) : SF_STR_NONE;
+}
+
+/* A lambda is called after what it lies in: "operator()" alone says nothing. */
+static void add_scope(struct sf_debug_info *i, struct answer *a, const struct sf_dwarf_function *f)
+{
+    unsigned at = a->n - 1;
+    sf_str scope = find_scope(i, f->name_off);
+    if (!scope.len)
+        return;
+    a->name_off[at] = i->path.len;
+    sf_buf_add_str(&i->path, scope);
+    sf_buf_add_str(&i->path, f->name);
+    a->is_put_together[at] = sf_buf_ok(&i->path);
+    if (a->is_put_together[at])
+        a->lines[at].name.len = i->path.len - a->name_off[at];
 }
 
 static void name_last(struct sf_debug_info *i, struct answer *a, uint64_t entry_off)
@@ -107,6 +145,8 @@ static void name_last(struct sf_debug_info *i, struct answer *a, uint64_t entry_
     sf_dwarf_function_read(&f, &i->units, &i->d, entry_off);
     l->name = f.linkage_name.len ? f.linkage_name : f.name;
     l->decl_line = f.decl_line;
+    if (!f.linkage_name.len && sf_str_starts(f.name, SF_STR("operator()")))
+        add_scope(i, a, &f);
 }
 
 /* The line table says where the innermost call is; each inlined one says where it was called, which
@@ -129,8 +169,11 @@ static bool build_answer(struct sf_debug_info *i, const struct batch *b, uint32_
             add_place(i, a, one->file, one->line);
         call = one->outer;
     }
-    for (unsigned k = 0; k < a->n && i->path.p; k++)
+    for (unsigned k = 0; k < a->n && i->path.p; k++) {
         a->lines[k].file.p = (const char *)i->path.p + a->file_off[k];
+        if (a->is_put_together[k])
+            a->lines[k].name.p = (const char *)i->path.p + a->name_off[k];
+    }
     return true;
 }
 

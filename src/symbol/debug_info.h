@@ -12,6 +12,7 @@
 enum {
     SF_SYMBOL_LINES_MAX = 64,        /* calls inlined into each other at one address */
     SF_DEBUG_SECTIONS = 9,           /* that are read */
+    SF_DEBUG_SCOPES = 64,            /* of lambdas, kept */
     SF_DEBUG_INFLATED_MAX = 8 << 20, /* of compressed sections, inside a program */
 };
 
@@ -27,7 +28,13 @@ struct sf_debug_info {
     struct sf_dwarf_units units;
     struct sf_dwarf_line_table table;
     struct sf_dwarf_calls calls;
-    struct sf_buf path;                        /* of one answer */
+    struct sf_buf path;   /* of one answer */
+    struct sf_buf scopes; /* of lambdas that were seen */
+    struct sf_debug_scope {
+        uint64_t entry_off; /* 0: free */
+        size_t at, len;     /* in `scopes`; nothing: there is none */
+    } scope_cache[SF_DEBUG_SCOPES];
+    uint64_t scope_work;                       /* that may be spent on them */
     struct sf_buf inflated[SF_DEBUG_SECTIONS]; /* those that are compressed in the file */
 };
 

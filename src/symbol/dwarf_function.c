@@ -52,6 +52,8 @@ void sf_dwarf_function_read(struct sf_dwarf_function *f, struct sf_dwarf_units *
         const struct sf_dwarf_loaded *in = sf_dwarf_units_load_of(units, d, entry_off);
         if (!in)
             return;
+        if (!f->name.len)
+            f->name_off = entry_off;
         entry_off = read_one(f, in, d, entry_off);
     }
 }

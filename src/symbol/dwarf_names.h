@@ -3,8 +3,12 @@
 #pragma once
 
 enum { /* DW_TAG_ */
+       SF_TAG_CLASS = 0x02,
+       SF_TAG_STRUCTURE = 0x13,
+       SF_TAG_UNION = 0x17,
        SF_TAG_INLINED = 0x1d,
        SF_TAG_SUBPROGRAM = 0x2e,
+       SF_TAG_NAMESPACE = 0x39,
 };
 
 enum { /* DW_AT_ */

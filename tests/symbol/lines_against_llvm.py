@@ -81,6 +81,11 @@ def symbols(path):
     return {words[2]: words[0] for words in said if len(words) == 3}
 
 
+def short(name, theirs):
+    """llvm-symbolizer knows lambdas without a linkage name by "operator()" alone."""
+    return re.sub(r"^.*::(?=operator\(\))", "", name) if theirs.startswith("operator()") else name
+
+
 def same(ours, theirs, starts):
     if theirs[-1][0] == "??" and len(theirs) == 1:  # what the linker put between two functions
         return not ours
@@ -88,9 +93,9 @@ def same(ours, theirs, starts):
         return len(ours) < 2 and (not ours or not ours[0][2])
     if len(ours) != len(theirs) or [each[1:] for each in ours] != [each[1:] for each in theirs]:
         return False
-    if [each[0] for each in ours[:-1]] != [each[0] for each in theirs[:-1]]:
+    if [short(each[0], other[0]) for each, other in zip(ours[:-1], theirs[:-1])] != [each[0] for each in theirs[:-1]]:
         return False
-    mine, their = ours[-1][0], theirs[-1][0]
+    mine, their = short(ours[-1][0], theirs[-1][0]), theirs[-1][0]
     if mine == their or their.startswith(mine + "."):
         return True
     if re.sub(r"([CD])[124]E", r"\1E", mine) == re.sub(r"([CD])[124]E", r"\1E", their):
@@ -131,6 +136,41 @@ def compare_built(compiler, source, flags, least, least_inlined):
     folder, path = built(compiler, os.path.join(HERE, source), *flags)
     try:
         compare(path, least, least_inlined)
+    finally:
+        shutil.rmtree(folder)
+
+
+LAMBDAS = """
+volatile long sink;
+namespace shop { struct Cart { int n; void fill() { auto add = [this](int by) { for (int i = 0; i < n; i++) sink += by; }; add(n); } }; }
+int main(int argc, char **) {
+    auto spin = [](int n) { for (int i = 0; i < n; i++) sink += i; };
+    spin(argc);
+    auto turn = [](int n) { for (int i = 0; i < n; i++) sink ^= i; };
+    turn(argc);
+    shop::Cart cart{argc};
+    cart.fill();
+    struct Local { int by; void operator()(long n) const { for (long i = 0; i < n; i++) sink += by; } };
+    Local{argc}(argc);
+}
+"""
+
+
+def test_lambdas_are_called_after_what_they_lie_in():
+    folder = tempfile.mkdtemp(prefix="spanflame-symbol-")
+    source = os.path.join(folder, "lambdas.cc")
+    with open(source, "w", encoding="ascii") as f:
+        f.write(LAMBDAS)
+    try:
+        for version in "45":
+            need("g++", "objdump")
+            path = os.path.join(folder, "lambdas")
+            run(["g++", "-O2", f"-gdwarf-{version}", source, "-o", path])
+            text = "".join(f"0x{a:x}\n" for a in addresses(path))
+            names = {f[0] for frames in parsed(run([os.environ["LINES"], path], input=text)).values() for f in frames}
+            assert "main::{lambda#1}::operator()" in names and "main::{lambda#2}::operator()" in names, names
+            assert "main::Local::operator()" in names, names
+            assert "operator()" not in names, names
     finally:
         shutil.rmtree(folder)
 
