@@ -1,6 +1,7 @@
 /* claims_view.c - what spans claimed, as a tree and by grade. */
 #include "join/claims_view.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "flame/tree_builder.h"
@@ -88,6 +89,17 @@ double sf_claims_view_looks(const struct sf_link_set *set, int64_t value, uint64
 {
     double looks = is_counted(set) ? (double)value / (double)set->period : 0;
     return looks > (double)n_samples ? looks : (double)n_samples;
+}
+
+double sf_claims_view_worth(const struct sf_link_set *set, double looks, double timed,
+                            double timed_squares)
+{
+    double period = (double)set->period;
+    if (!is_counted(set) || timed <= 0)
+        return looks;
+    double untimed = fmax(0, looks - timed / period);
+    double squares = untimed + timed_squares / period / period;
+    return fmin(looks, sf_trust_effective(looks, squares));
 }
 
 static int by_size(const void *a, const void *b)

@@ -270,7 +270,7 @@ static enum sf_err draw(struct sf_time_samples *h, const struct sf_link_set *set
     p->n_threads = 1; /* the span's own */
     p->view.tree = made.tree;
     p->view.tree.n_samples = p->n_samples;
-    p->sure_looks = p->looks;
+    p->sure_looks = p->sure_worth = p->looks;
     if (!p->view.is_estimate)
         p->sure = p->view.tree;
     if (!explain_part(l, &made, part, p, h->req))

@@ -36,7 +36,7 @@ enum sf_err sf_span_profile_find_top(struct sf_span_profile *p, struct sf_arena 
         return err;
     for (uint32_t i = 0; i < n && p->n_shares < SF_SPAN_SHARES && rows[i].self > 0; i++) {
         double share = (double)rows[i].self / (double)p->sure.total;
-        struct sf_interval in = sf_trust_share(share * p->sure_looks, p->sure_looks);
+        struct sf_interval in = sf_trust_share(share * p->sure_worth, p->sure_worth);
         p->shares[p->n_shares++] = (struct sf_span_share){
             by_function.frames[rows[i].frame].function, share, in.low, in.high};
     }
@@ -138,6 +138,21 @@ static bool say_cut(int64_t cut, struct sf_span_profile *p, struct sf_arena *req
                           SF_STR_ARG(p->reason), p->reason.len > 0 ? ". " : "", (double)cut / 1e6);
 }
 
+/* Of the known samples. */
+static double worth_of(const struct sf_link_set *set, const struct sf_attribution *a,
+                       const struct sf_known_claims *known, double looks)
+{
+    double timed = 0, squares = 0;
+    for (uint32_t i = 0; i < a->n_claims; i++) {
+        double value = (double)a->claims[i].value;
+        if (!known->is_known[i] || !set->samples[a->claims[i].sample].has_time)
+            continue;
+        timed += value;
+        squares += value * value;
+    }
+    return sf_claims_view_worth(set, looks, timed, squares);
+}
+
 enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_profile_want *want,
                                  struct sf_query_ctx *q, struct sf_span_profile *out,
                                  struct sf_why *why)
@@ -194,6 +209,7 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     p.looks = sf_claims_view_looks(set, seen, p.n_samples);
     p.known.value = p.sure.total;
     p.sure_looks = sf_claims_view_looks(set, known.value, known.n_samples);
+    p.sure_worth = worth_of(set, &a, &known, p.sure_looks);
     p.view.is_few = p.n_samples > 0 && sf_claims_view_is_few(set, p.looks);
     p.trust = sf_trust_name(sf_trust_of((uint64_t)p.sure_looks));
     p.types = set->types;

@@ -74,7 +74,8 @@ static void give(const struct sf_link_set *set, const struct hots *hots, uint32_
     row->hot = hot->function;
     row->hot_value = hot->value;
     row->hot_share = hot->all > 0 ? (double)hot->value / (double)hot->all : 0;
-    struct sf_interval in = sf_trust_share(row->hot_share * looks, looks);
+    double worth = sf_claims_view_worth(set, looks, hot->timed, hot->timed_squares);
+    struct sf_interval in = sf_trust_share(row->hot_share * worth, worth);
     row->hot_low = in.low;
     row->hot_high = in.high;
 }

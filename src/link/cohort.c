@@ -7,6 +7,16 @@
  * many clusters as there are, with replacement, and looks how far the largest of |sum p*| / s* over
  * all frames goes; the 95th of 100 rounds is c, and d is called different when |d| > c s.
  *
+ * A few dozen clusters know s to a sixth, and the bound must pay for that in every frame. So s is
+ * made steadier by what the frames have in common (link/moderate.h): how much wider clusters make
+ * it than spans on their own would. Where spans are independent this finds about what a test over
+ * all spans would find; where they come in bursts, s is that of clusters. In a round the same is
+ * done with what was drawn, and |sum p*| is scaled from what clusters vary by to s.
+ *
+ * A cluster cuts bursts at its ends, so that clusters are less alike inside than bursts are. Pairs
+ * of neighbours cut half as many: what they show more of is what is still missing, and is added
+ * once more, for all frames together.
+ *
  * A side of few spans may have none of what one in fifty does, and would be sure of it. So s is
  * never less than if both sides varied alike, as they do where they are the same. (With as many
  * spans on both sides these are equal.) Means of few, skewed values make t too large too often:
@@ -20,7 +30,13 @@
 
 #include "base/hash.h"
 #include "link/cohort_clusters.h"
+#include "link/moderate.h"
 #include "model/profile.h"
+
+#define MOST_CUT 3.0 /* more would be trends, which no cluster can know */
+/* Of the part of a variance that is due to bursts: how many there were is known only roughly. Found
+ * with tests/calibration: without it sides that follow each other raise too many alarms. */
+#define ALLOWANCE 0.3
 
 struct side {
     const struct sf_cohort *cohort;
@@ -28,11 +44,14 @@ struct side {
     double *sums;            /* by frame */
     uint32_t *n_with;        /* by frame: spans that have it */
     double *parts;           /* by cluster: of the side's spans */
+    double fix, fix_pairs;   /* of variances: their mean is not known but of the same clusters */
     double *moves;           /* of the side's mean: n_clusters rows of n_columns */
+    double *squares;         /* the same: sums over spans of what each moves, squared */
 };
 
 struct spread { /* of what clusters move, in one column */
     double left, right, left2, right2, both;
+    double left_spans, right_spans; /* squares of single spans */
 };
 
 struct work {
@@ -41,6 +60,9 @@ struct work {
     uint32_t *column;   /* by frame: where it is in the table, or SF_NONE: it is not judged */
     uint32_t n_columns; /* frames that are judged */
     double *errors;     /* by column: standard errors */
+    double *scales;     /* by column: from what clusters vary by to the standard error */
+    struct sf_moderate common; /* to all columns */
+    double cut;                /* of variances: what clusters miss because they cut what is alike */
     struct spread *drawn;
     uint32_t *weights; /* by cluster: how often drawn */
     double *worst;     /* by round */
@@ -110,16 +132,24 @@ static bool make_moves(struct work *w, struct side *s, struct sf_arena *req)
     const struct sf_cohort *c = s->cohort;
     size_t n = w->n_columns;
     s->moves = sf_arena_new_n(req, n * w->n_clusters + 1, sizeof(*s->moves));
-    if (!s->moves)
+    s->squares = sf_arena_new_n(req, n * w->n_clusters + 1, sizeof(*s->squares));
+    if (!s->moves || !s->squares)
         return false;
     for (uint32_t i = 0; i < c->n_costs; i++) {
-        uint32_t column = w->column[c->costs[i].frame];
-        if (column != SF_NONE)
-            s->moves[s->cluster[c->costs[i].span] * n + column] += c->costs[i].value / c->n_spans;
+        const struct sf_cohort_cost *cost = &c->costs[i];
+        uint32_t column = w->column[cost->frame];
+        if (column == SF_NONE)
+            continue;
+        size_t at = s->cluster[cost->span] * n + column;
+        s->moves[at] += cost->value / c->n_spans;
+        s->squares[at] += cost->value / c->n_spans * (cost->value - 2 * mean(s, cost->frame)) /
+                          c->n_spans;
     }
     for (uint32_t f = 0; f < w->n_frames; f++)
-        for (uint32_t k = 0; w->column[f] != SF_NONE && k < w->n_clusters; k++)
+        for (uint32_t k = 0; w->column[f] != SF_NONE && k < w->n_clusters; k++) {
             s->moves[k * n + w->column[f]] -= s->parts[k] * mean(s, f);
+            s->squares[k * n + w->column[f]] += s->parts[k] * mean(s, f) * mean(s, f) / c->n_spans;
+        }
     return true;
 }
 
@@ -127,6 +157,8 @@ static void add_cluster(const struct work *w, uint32_t cluster, double weight, s
 {
     const double *left = w->left.moves + (size_t)cluster * w->n_columns;
     const double *right = w->right.moves + (size_t)cluster * w->n_columns;
+    const double *left_squares = w->left.squares + (size_t)cluster * w->n_columns;
+    const double *right_squares = w->right.squares + (size_t)cluster * w->n_columns;
     for (uint32_t i = 0; i < w->n_columns; i++) {
         double l = weight * left[i], r = weight * right[i];
         out[i].left += l;
@@ -134,31 +166,130 @@ static void add_cluster(const struct work *w, uint32_t cluster, double weight, s
         out[i].left2 += l * left[i];
         out[i].right2 += r * right[i];
         out[i].both += l * right[i];
+        out[i].left_spans += weight * left_squares[i];
+        out[i].right_spans += weight * right_squares[i];
     }
+}
+
+/* Of the difference; or what it would be if both sides varied alike, where that is more. */
+static double variance_of(const struct work *w, double left, double right)
+{
+    double ratio = (double)w->left.cohort->n_spans / w->right.cohort->n_spans;
+    return fmax(left + right, left * ratio + right / ratio);
+}
+
+static double of_clusters(const struct work *w, const struct spread *s, bool is_pairs)
+{
+    const struct side *l = &w->left, *r = &w->right;
+    double n = is_pairs ? (w->n_clusters + 1) / 2 : w->n_clusters;
+    double left_fix = is_pairs ? l->fix_pairs : l->fix,
+           right_fix = is_pairs ? r->fix_pairs : r->fix;
+    double left = s->left2 - s->left * s->left / n, right = s->right2 - s->right * s->right / n;
+    double both = (s->both - s->left * s->right / n) * sqrt(left_fix * right_fix);
+    double v = variance_of(w, left * left_fix, right * right_fix) - 2 * both;
+    return v > 0 && n > 1 ? v : 0;
+}
+
+/* Deviations from a mean of their own are too small by what the clusters' shares, squared, are. */
+static void find_fixes(const struct work *w, struct side *s)
+{
+    double squares = 0, pairs = 0;
+    for (uint32_t k = 0; k < w->n_clusters; k++) {
+        double next = k + 1 < w->n_clusters ? s->parts[k + 1] : 0;
+        squares += s->parts[k] * s->parts[k];
+        pairs += k % 2 == 0 ? (s->parts[k] + next) * (s->parts[k] + next) : 0;
+    }
+    s->fix = squares < 1 ? 1 / (1 - squares) : 1;
+    s->fix_pairs = pairs < 1 ? 1 / (1 - pairs) : 1;
+}
+
+static double of_spans(const struct work *w, const struct spread *s)
+{
+    double n_left = w->left.cohort->n_spans, n_right = w->right.cohort->n_spans;
+    double v = variance_of(w, s->left_spans * n_left / (n_left - 1),
+                           s->right_spans * n_right / (n_right - 1));
+    return v > 0 ? v : 0;
 }
 
 static double error_of(const struct work *w, const struct spread *s)
 {
-    double n = w->n_clusters, ratio = (double)w->left.cohort->n_spans / w->right.cohort->n_spans;
-    double left = s->left2 - s->left * s->left / n, right = s->right2 - s->right * s->right / n;
-    double alone = left + right, alike = left * ratio + right / ratio;
-    double spread = fmax(alone, alike) - 2 * (s->both - s->left * s->right / n);
-    return spread > 0 && n > 1 ? sqrt(spread * n / (n - 1)) : 0;
+    double clusters = of_clusters(w, s, false), spans = of_spans(w, s);
+    if (clusters <= 0 || spans <= 0)
+        return sqrt(clusters * w->cut);
+    return sqrt(w->cut * spans *
+                sf_moderate_ratio(&w->common, clusters / spans, w->n_clusters - 1.0));
+}
+
+/* One column's spread with each two neighbours as one cluster. */
+static struct spread spread_of_pairs(const struct work *w, uint32_t column)
+{
+    struct spread s = {0};
+    for (uint32_t k = 0; k < w->n_clusters; k += 2) {
+        size_t at = (size_t)k * w->n_columns + column;
+        size_t next = k + 1 < w->n_clusters ? at + w->n_columns : SIZE_MAX;
+        double l = w->left.moves[at] + (next == SIZE_MAX ? 0 : w->left.moves[next]);
+        double r = w->right.moves[at] + (next == SIZE_MAX ? 0 : w->right.moves[next]);
+        s.left += l;
+        s.right += r;
+        s.left2 += l * l;
+        s.right2 += r * r;
+        s.both += l * r;
+    }
+    return s;
+}
+
+/* A single column knows little of it; the mean over all is worth something. */
+static void find_cut(struct work *w)
+{
+    double sum = 0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < w->n_columns; i++) {
+        struct spread pairs = spread_of_pairs(w, i);
+        double once = of_clusters(w, &w->drawn[i], false), twice = of_clusters(w, &pairs, true);
+        if (once <= 0 || twice <= 0)
+            continue;
+        sum += log(twice / once);
+        n++;
+    }
+    double df = w->n_clusters - 1.0, half_df = (w->n_clusters + 1) / 2 - 1.0;
+    double chance = half_df >= 1 ? sf_moderate_offset(half_df) - sf_moderate_offset(df) : 0;
+    w->cut = n > 0 && half_df >= 1 ? fmin(MOST_CUT, fmax(1, 2 * exp(sum / n - chance) - 1)) : 1;
+    w->cut *= 1 + ALLOWANCE * (1 - 1 / w->common.prior);
+}
+
+/* In `scales`, which is free yet. */
+static void find_common(struct work *w)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < w->n_columns; i++) {
+        double clusters = of_clusters(w, &w->drawn[i], false), spans = of_spans(w, &w->drawn[i]);
+        if (clusters > 0 && spans > 0)
+            w->scales[n++] = clusters / spans;
+    }
+    w->common = sf_moderate_fit(w->scales, n, w->n_clusters - 1.0);
 }
 
 static bool make_table(struct work *w, struct sf_arena *req)
 {
     w->errors = sf_arena_new_n(req, w->n_columns + 1u, sizeof(*w->errors));
+    w->scales = sf_arena_new_n(req, w->n_columns + 1u, sizeof(*w->scales));
     w->drawn = sf_arena_new_n(req, w->n_columns + 1u, sizeof(*w->drawn));
     w->weights = sf_arena_new_n(req, w->n_clusters + 1u, sizeof(*w->weights));
     w->worst = sf_arena_new_n(req, SF_COHORT_ROUNDS, sizeof(*w->worst));
-    if (!w->errors || !w->drawn || !w->weights || !w->worst || !make_moves(w, &w->left, req) ||
-        !make_moves(w, &w->right, req))
+    if (!w->errors || !w->scales || !w->drawn || !w->weights || !w->worst ||
+        !make_moves(w, &w->left, req) || !make_moves(w, &w->right, req))
         return false;
     for (uint32_t k = 0; k < w->n_clusters; k++)
         add_cluster(w, k, 1, w->drawn);
-    for (uint32_t i = 0; i < w->n_columns; i++)
+    find_fixes(w, &w->left);
+    find_fixes(w, &w->right);
+    find_common(w);
+    find_cut(w);
+    for (uint32_t i = 0; i < w->n_columns; i++) {
+        double clusters = of_clusters(w, &w->drawn[i], false);
         w->errors[i] = error_of(w, &w->drawn[i]);
+        w->scales[i] = clusters > 0 ? w->errors[i] / sqrt(clusters) : 1;
+    }
     return true;
 }
 
@@ -184,7 +315,7 @@ static double play_round(struct work *w)
         /* Few clusters that hardly differ: a draw may hold the same one over and over, and would
          * seem sure of itself. It is believed down to half of what all of them say. */
         double s = fmax(error_of(w, &w->drawn[i]), w->errors[i] / 2);
-        double moved = fabs(w->drawn[i].right - w->drawn[i].left);
+        double moved = fabs(w->drawn[i].right - w->drawn[i].left) * w->scales[i];
         if (s > 0 && moved / s > worst)
             worst = moved / s;
     }

@@ -5,7 +5,8 @@
  * frames together: if both cohorts do the same, in at most 5 of 100 comparisons is any frame called
  * different at all. They come from a bootstrap of the largest |t| over all frames; what is drawn
  * are clusters of spans, of one trace or one stretch of time (link/cohort_clusters.h), with all
- * their frames, so that what goes together stays together.
+ * their frames, so that what goes together stays together. docs/accuracy.md has how often they
+ * hold, how wide they are and what is found.
  *
  * Frames that fewer than SF_COHORT_SUPPORT spans have, or spans of too few clusters, and all frames
  * where a side has fewer spans than that, are listed but never called significant. The draw is

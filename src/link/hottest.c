@@ -32,6 +32,10 @@ static struct sf_hot find(struct work *w, uint32_t span)
         }
         hot.all += c->value;
         hot.n_samples += is_new;
+        if (w->samples[c->sample].has_time) {
+            hot.timed += (double)c->value;
+            hot.timed_squares += (double)c->value * (double)c->value;
+        }
         if (node == 0 || c->value == 0)
             continue;
         while (w->is_glue[w->stacks->nodes[node].frame] && w->stacks->nodes[node].parent != 0)

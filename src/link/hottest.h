@@ -8,11 +8,12 @@
 #include "model/tree.h"
 
 struct sf_hot {
-    sf_str function;      /* empty: no sample is known to be the span's own */
-    int64_t value;        /* in the function itself, in the stacks' unit */
-    int64_t all;          /* of all the span's own samples */
-    uint64_t n_samples;   /* of those */
-    uint64_t n_estimated; /* samples that may be its own */
+    sf_str function;             /* empty: no sample is known to be the span's own */
+    int64_t value;               /* in the function itself, in the stacks' unit */
+    int64_t all;                 /* of all the span's own samples */
+    uint64_t n_samples;          /* of those */
+    double timed, timed_squares; /* of those with a time: their values, and these squared */
+    uint64_t n_estimated;        /* samples that may be its own */
 };
 
 /* One for each span, in `req`; names are borrowed from the stacks. One pass over the claims. LIMIT:

@@ -5,16 +5,38 @@
 
 #define Z95 1.959963984540054
 
+/* Of few hits the lower end is Poisson's: half of the 5 % quantile of chi squared with two degrees
+ * of freedom for each; between whole numbers, which samples of different worth make, on the line.
+ */
+static double least_of_few(double n_hits)
+{
+    static const double hits[] = {0, 0.0513, 0.3554, 0.8177};
+    int i = (int)n_hits;
+    return i >= 3 ? hits[3] : hits[i] + (hits[i + 1] - hits[i]) * (n_hits - i);
+}
+
 struct sf_interval sf_trust_share(double n_hits, double n_samples)
 {
     if (!(n_samples > 0))
         return (struct sf_interval){0, 1};
-    double p = n_hits / n_samples, z2 = Z95 * Z95;
+    double p = n_hits / n_samples;
     p = p < 0 ? 0 : p > 1 ? 1 : p;
+    double z = Z95 * (1 + 1 / fmax(1, n_samples)), z2 = z * z;
     double scale = 1 + z2 / n_samples;
     double middle = (p + z2 / (2 * n_samples)) / scale;
-    double half = Z95 * sqrt(p * (1 - p) / n_samples + z2 / (4 * n_samples * n_samples)) / scale;
-    return (struct sf_interval){fmax(0, middle - half), fmin(1, middle + half)};
+    double half = z * sqrt(p * (1 - p) / n_samples + z2 / (4 * n_samples * n_samples)) / scale;
+    struct sf_interval in = {fmax(0, middle - half), fmin(1, middle + half)};
+    double in_it = p * n_samples, outside = n_samples - in_it;
+    if (in_it <= 3)
+        in.low = fmin(in.low, least_of_few(in_it) / n_samples);
+    if (outside <= 3)
+        in.high = fmax(in.high, 1 - least_of_few(outside) / n_samples);
+    return in;
+}
+
+double sf_trust_effective(double sum, double sum_of_squares)
+{
+    return sum_of_squares > 0 ? sum * sum / sum_of_squares : 0;
 }
 
 double sf_trust_most(uint64_t duration_ns, double period_ns, uint32_t n_threads)

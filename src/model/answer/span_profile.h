@@ -33,6 +33,7 @@ struct sf_span_profile {
     struct sf_known_view known; /* what of it is; the rest is an estimate */
     struct sf_tree sure;        /* the known samples alone: what conclusions are drawn from */
     double sure_looks;          /* of the profiler, of the known samples */
+    double sure_worth;          /* as many equal looks know as much */
     struct sf_grades grades;
     struct sf_grades as_sent; /* before samples were cut to fit, or scaled to a measured figure */
     uint64_t n_samples;

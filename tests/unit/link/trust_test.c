@@ -1,5 +1,7 @@
 #include "link/trust.h"
 
+#include <math.h>
+
 #include "test.h"
 
 static void assert_near(double got, double want)
@@ -16,18 +18,47 @@ TEST(trust, knows_nothing_without_samples)
     assert_int_equal(sf_trust_of(0), SF_TRUST_NONE);
 }
 
-/* Wilson's score interval as tables give it. */
+/* Wilson's score interval with z = 1.96 (1 + 1 / n). */
 TEST(trust, gives_the_interval_of_a_share)
 {
     struct sf_interval i = sf_trust_share(5, 10);
-    assert_near(i.low, 0.2366);
-    assert_near(i.high, 0.7634);
+    assert_near(i.low, 0.2183);
+    assert_near(i.high, 0.7817);
     i = sf_trust_share(0, 10);
     assert_near(i.low, 0);
-    assert_near(i.high, 0.2775);
+    assert_near(i.high, 0.3173);
     i = sf_trust_share(400, 400);
-    assert_near(i.low, 0.9905);
+    assert_near(i.low, 0.9904);
     assert_near(i.high, 1);
+    i = sf_trust_share(1, 100);
+    assert_near(i.low, 0.0005);
+    i = sf_trust_share(98, 100);
+    assert_near(i.high, 0.9964);
+}
+
+/* Exactly, by adding up the binomial: with every share, at least 93 % of all draws hold it. */
+TEST(trust, holds_for_every_share)
+{
+    static const unsigned counts[] = {5, 10, 20, 30, 50, 100, 200};
+    for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++)
+        for (int share = 1; share < 200; share++) {
+            double n = counts[c], p = share / 200.0, held = 0;
+            for (unsigned k = 0; k <= counts[c]; k++) {
+                struct sf_interval i = sf_trust_share(k, n);
+                if (i.low <= p && p <= i.high)
+                    held += exp(lgamma(n + 1) - lgamma(k + 1.0) - lgamma(n - k + 1) + k * log(p) +
+                                (n - k) * log(1 - p));
+            }
+            if (held < 0.93)
+                fail_msg("%u samples, share %.3f: %.4f", counts[c], p, held);
+        }
+}
+
+TEST(trust, counts_what_unequal_samples_are_worth)
+{
+    assert_near(sf_trust_effective(10, 10), 10); /* ten of one */
+    assert_near(sf_trust_effective(10, 100), 1); /* one of ten */
+    assert_near(sf_trust_effective(0, 0), 0);
 }
 
 TEST(trust, expects_duration_times_rate_times_threads)
