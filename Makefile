@@ -8,7 +8,7 @@ DEMO_ARGS ?=
 CHECK_SCALE ?= 1
 SOAK_SECONDS ?= 300
 
-.PHONY: all demo check check-all bench soak fuzz fmt install clean help
+.PHONY: all demo check check-all calibrate bench soak fuzz fmt install clean help
 .DEFAULT_GOAL := all
 
 all: ## install what is missing, build build/spanflame and build/collect/libspanflame
@@ -26,6 +26,11 @@ check: ## what must hold, in 15 minutes: format, rooms, tests, sanitizers, flows
 check-all: ## all of it, in hours: valgrind, all static checks, long properties, kill cycles, clients, soak
 	@tools/deps build test page
 	@CHECK_SCALE=$(CHECK_SCALE) tools/check --all
+
+calibrate: ## how right the answers are, on draws and worlds of known truth; writes docs/accuracy.md
+	@tools/deps build
+	@tools/build release
+	@tests/calibration/calibrate.py --write
 
 bench: ## one question per program; BENCH=noun picks one
 	@tools/deps build

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""attribution.py - how much cost lands in the right span, by what a sender says. Worlds in which the code that runs at each
+moment on each thread is known are sampled every 10 ms of a running thread, told to a real server as each sender does, and
+asked through the API. Every span's code has a function of its own name, so that a flame graph says what is in the wrong one.
+
+In a world requests run on the threads of a pool, one at a time on each. Children run on their parent's thread, while it
+waits, or are handed to another thread, while it goes on; some outlive their parent. Processes are replicas of one service;
+the second half of the time has new ones (a restart). A caller on another host, whose clock is off by up to 300 ms, is each
+request's parent."""
+import os
+import sys
+import time
+
+SOURCE = os.environ["SOURCE_ROOT"]
+sys.path[:0] = [os.path.join(SOURCE, "tests", "flow"), os.path.dirname(os.path.abspath(__file__))]
+from server import Server  # noqa: E402
+from world import MS, S, US, Sample, Span, World  # noqa: E402
+
+KINDS = {  # kind: (who sends it, grade of most of it, the least share that must be right)
+    "tagged": ("libspanflame, SDKs that tag every span", "exact", 0.999),
+    "labels": ("Node: labels around code, lost after an await", "exact", 0.999),
+    "root": ("Java's agents: the request's first span, and times", "inherited", 0.99),
+    "timed": ("whole-host profilers: times and threads", "window", 0.99),
+    "timed_unnamed": ("times without threads", "window", None),
+    "root_untimed": ("Go, Python, Ruby, .NET: the request's first span", "shared", None),
+    "untimed": ("pprof that is scraped", "window", None),
+}
+THREADS = range(1001, 1009)
+
+
+class TrueWorld(World):
+    def __init__(self, seed, kind, name, t0):
+        self.busy = {}
+        super().__init__(seed, kind, name, t0, n_replicas=4, is_alloc=False, has_threads=True, n_requests=10)
+
+    def make_request(self, process):
+        rng, index = self.rng, self.processes.index(process)
+        half = self.length // 2
+        low = self.t0 + (index // 2) * half  # two replicas, then two new ones
+        start = self.moment(low, low + half - 420 * MS)
+        end = start + rng.randint(40, 400) * MS
+        thread = self.take_thread(process, start, end)
+        if thread:
+            self.make_children(Span(self, process, None, start, end, thread), 3)
+
+    def take_thread(self, process, start, end):
+        taken = self.busy.setdefault(process.instance, [])
+        free = [t for t in THREADS if all(t != u or end <= a or start >= b for u, a, b in taken)]
+        if not free:
+            return 0
+        taken.append((self.rng.choice(free), start, end))
+        return taken[-1][0]
+
+    def make_children(self, span, levels):
+        at = span.start
+        while levels and at < span.end - 6 * MS and self.rng.random() < 0.7:
+            start = self.moment(at, min(at + 40 * MS, span.end - 4 * MS))
+            end = self.moment(start + 2 * MS, span.end)
+            if self.rng.random() < 0.3:  # handed over
+                end += self.rng.randint(0, 20) * MS
+                thread = self.take_thread(span.process, start, end)
+                at = start + MS
+            else:
+                thread, at = span.thread, end
+            if thread:
+                self.make_children(Span(self, span.process, span, start, end, thread), levels - 1)
+
+    def make_samples(self, process):
+        for thread in THREADS:
+            at = self.t0 + self.rng.randrange(10 * MS) // US * US
+            while at < self.t0 + self.length + 500 * MS:
+                running = [s for s in process.spans if s.thread == thread and s.start <= at < s.end]
+                if running:
+                    process.samples.append(self.sample_of(max(running, key=lambda s: (s.depth, s.start)), at))
+                at += 10 * MS + self.rng.randrange(-MS, MS) // US * US
+
+    def sample_of(self, span, at):
+        sample = Sample(at, 10 * MS, f"main;serve;of_{span.id.hex()}", span.thread, span)
+        sample.profile = (at - (at - self.t0) % S, S)
+        if self.kind in ("tagged", "labels"):
+            sample.says = span
+        elif self.kind in ("root", "root_untimed"):
+            sample.says = span.root
+        if self.kind == "labels" and self.rng.random() < 0.4:
+            sample.says = None  # after the first await
+        return sample
+
+    def send(self, server):
+        for process in self.processes:
+            skew = self.rng.randint(-300, 300) * MS
+            caller = []
+            for root in process.roots():
+                root.caller = self.rng.randbytes(8)
+                caller.append({"trace_id": root.trace, "span_id": root.caller, "parent": None, "name": "call", "kind": 3,
+                               "service": "caller", "start": root.start + skew - MS, "end": root.end + skew + MS,
+                               "resource": {"service.instance.id": "caller-1"}})
+            if caller:
+                server.send(caller)
+        super().send(server)
+
+
+def ask(server, world, tally):
+    for process in world.processes:
+        for span in process.spans:
+            answer = server.json(f"/api/v1/spans/{span.trace.hex()}/{span.id.hex()}/profile?self=true&type=cpu")
+            true = sum(s.value for s in process.samples if s.truth is span)
+            values = {}
+            for _, frame, value in answer["profile"]["nodes"][1:]:
+                name = answer["profile"]["frames"][frame]["function"]
+                values[name] = values.get(name, 0) + value
+            got, right = sum(values.values()), values.get(f"of_{span.id.hex()}", 0)
+            is_child = span.depth > 0 and span.end - span.start >= 5 * MS
+            for key in ("all", "child") if is_child else ("all",):
+                tally[key]["got"] += got
+                tally[key]["right"] += right
+                tally[key]["true"] += true
+                tally[key]["off"] += abs(got - true)
+            for grade, row in answer["grades"].items():
+                tally["grades"][grade] = tally["grades"].get(grade, 0) + row["value"]
+
+
+def run(n_worlds, kinds=None):
+    """{kind: {measure: [figure, bound]}}"""
+    cells = {}
+    t0 = (time.time_ns() // S - 600) * S
+    with Server() as server:
+        for kind in kinds or KINDS:
+            tally = {"grades": {}, "all": dict.fromkeys(("got", "right", "true", "off"), 0),
+                     "child": dict.fromkeys(("got", "right", "true", "off"), 0)}
+            for seed in range(n_worlds):
+                world = TrueWorld(seed, kind, f"true-{kind}-{seed}".replace("_", "-"), t0)
+                world.send(server)
+                ask(server, world, tally)
+            least = KINDS[kind][2]
+            bound = f">= {least}" if least else ""
+            every, child = tally["all"], tally["child"]
+            grade = max(tally["grades"], key=tally["grades"].get)
+            assert grade == KINDS[kind][1], (kind, tally["grades"])
+            cells[kind] = {"right": [round(every["right"] / max(1, every["got"]), 4), bound],
+                           "right in children": [round(child["right"] / max(1, child["got"]), 4), bound],
+                           "given": [round(every["got"] / every["true"], 4), "<= 1.0001"],
+                           "off": [round(every["off"] / every["true"], 4), ""]}
+    return cells
+
+
+if __name__ == "__main__":
+    for kind, measures in run(int(sys.argv[1]) if len(sys.argv) > 1 else 2, sys.argv[2:]).items():
+        print(kind, measures, flush=True)
