@@ -3,12 +3,13 @@
 #include <math.h>
 
 #include "join/compare.h"
+#include "join/compare_time.h"
 #include "join/span_ledger.h"
 #include "render/comparison.h"
 #include "support/store_profile.h"
 #include "test.h"
 
-enum { MS = 1000000, TRACES = 40, SPANS = 3 };
+enum { MS = 1000000, TRACES = 240, PIECE = 50, SPANS = 3 };
 static const int64_t NOW_NS = INT64_C(1763200000) * 1000000000;
 static int64_t now_ns(void)
 {
@@ -108,7 +109,8 @@ static struct store_sample sample_of(uint32_t t, uint32_t at_ms, uint32_t ms, co
 
 static void put_samples(void)
 {
-    struct store_sample cpu[2 * TRACES], waits[TRACES], tag;
+    static struct store_sample cpu[2 * TRACES], waits[TRACES];
+    struct store_sample tag;
     struct store_profile p = {.service = "shop",
                               .instance = SF_STR("instance=shop-1"),
                               .name = "process_cpu",
@@ -125,10 +127,13 @@ static void put_samples(void)
     tag.sample.span_id = span_of(0, 1);
     tag.sample.start_ns += 5 * MS;
     assert_ok(store_put_profile(&rig, &p, &tag, 1));
-    assert_ok(store_put_profile(&rig, &p, cpu, 2 * TRACES));
+    for (uint32_t i = 0; i < 2 * TRACES; i += PIECE)
+        assert_ok(
+            store_put_profile(&rig, &p, &cpu[i], 2 * TRACES - i < PIECE ? 2 * TRACES - i : PIECE));
     p.name = "off_cpu";
     p.type = "off_cpu";
-    assert_ok(store_put_profile(&rig, &p, waits, TRACES));
+    for (uint32_t i = 0; i < TRACES; i += PIECE)
+        assert_ok(store_put_profile(&rig, &p, &waits[i], TRACES - i < PIECE ? TRACES - i : PIECE));
 }
 
 static void begin(bool has_samples)
@@ -257,7 +262,7 @@ TEST(compare_time, divides_the_difference_in_duration_into_parts_that_add_up_to_
     assert_true(part_of(&c, "cpu")->n_items == 2 && part_of(&c, "lock")->n_items == 1);
     assert_true(part_of(&c, "cpu")->row.delta < 0.05 * c.time.duration.delta);
     check_text(&c, "right spans take ");
-    check_text(&c, "+79.1 ms (100 %, mostly stock: reserve)");
+    check_text(&c, "+79 ms (100 %, mostly stock: reserve)");
     check_text(&c, "stock: reserve");
     end();
 }
@@ -285,6 +290,51 @@ TEST(compare_time, brings_children_of_other_hosts_to_the_clock_of_the_span)
     check_ledgers(&c);
     assert_str(sf_str_from(c.time.parts[0].name), "remote");
     assert_true(c.time.parts[0].row.delta > 0.9 * c.time.duration.delta);
+    end();
+}
+
+static struct sf_span_set find(const char *query, struct sf_link_keep *keep)
+{
+    struct sf_span_set set;
+    struct sf_span_set_want want = {.query = sf_str_from(query),
+                                    .from_ns = NOW_NS,
+                                    .to_ns = NOW_NS + INT64_C(7200) * 1000 * MS,
+                                    .limit_traces = 1000,
+                                    .scratch = &scratch,
+                                    .keep = keep};
+    assert_ok(sf_span_set_find(rig.store, &want, &rig.q, &set, NULL));
+    sf_span_set_sort(&set);
+    return set;
+}
+
+TEST(compare_time, takes_fewer_spans_or_says_what_failed_when_memory_is_short)
+{
+    struct sf_link_keep keep;
+    bool has_failed = false, was_whole = false;
+    begin(true);
+    assert_true(sf_link_keep_init(&keep, 1000, &rig.arena) && sf_link_keep_figures(&keep));
+    struct sf_span_set left = find("{ name = \"order\" && span.side = 0 }", &keep),
+                       right = find("{ name = \"order\" && span.side = 1 }", &keep);
+    sf_link_keep_end(&keep);
+    for (size_t len = 1 << 16; !was_whole && len < (size_t)64 << 20; len += len / 4) {
+        struct sf_arena small = {0};
+        struct sf_compare_time_want want = {
+            .left = &left, .right = &right, .keep = &keep, .scratch = &small};
+        struct sf_comparison_time t;
+        struct sf_why why = {0};
+        double sum = 0;
+        assert_true(sf_arena_init(&small, len));
+        assert_ok(sf_compare_time_make(rig.store, &want, &rig.q, &t, &why));
+        sf_arena_done(&small);
+        for (uint32_t i = 0; i < t.n_parts; i++)
+            sum += t.parts[i].row.delta;
+        assert_near(sum, t.duration.delta);
+        has_failed = has_failed || sf_str_starts(t.reason, SF_STR("the parts of the duration are"));
+        was_whole = t.n_left == TRACES / 2;
+        assert_true(was_whole || t.n_left == 0 || t.n_left <= TRACES / 4);
+        assert_true((t.n_left == 0) == (t.n_parts == 0));
+    }
+    assert_true(has_failed && was_whole);
     end();
 }
 
