@@ -7,8 +7,10 @@ BENCH ?=
 DEMO_ARGS ?=
 CHECK_SCALE ?= 1
 SOAK_SECONDS ?= 300
+KILLS ?= 2000
+MUTANT_SECONDS ?= 1800
 
-.PHONY: all demo check check-all calibrate bench soak fuzz fmt install clean help
+.PHONY: all demo check check-all calibrate bench soak soak-store mutants fuzz fmt install clean help
 .DEFAULT_GOAL := all
 
 all: ## install what is missing, build build/spanflame and build/collect/libspanflame
@@ -42,6 +44,15 @@ soak: ## threads, libraries and children churn under every profiler for SOAK_SEC
 	@tools/build release
 	@SOAK_SECONDS=$(SOAK_SECONDS) meson test -C build --no-rebuild --verbose --timeout-multiplier 20 hosts_soak
 
+soak-store: ## KILLS=2000 times kill -9 while spans and samples are written, damage to every kind of file in between
+	@tools/deps build test
+	@tools/build release
+	@tools/soak_store.py --kills $(KILLS)
+
+mutants: ## change the code at random places for MUTANT_SECONDS=1800, and list what no unit test notices
+	@tools/deps build test
+	@tools/mutants.py --seconds $(MUTANT_SECONDS)
+
 fuzz: ## each target for FUZZ_SECONDS=60; FUZZ=noun picks one
 	@tools/deps build test
 	@tools/fuzz $(FUZZ_SECONDS) $(FUZZ)
@@ -54,7 +65,7 @@ install: all ## DESTDIR= PREFIX=/usr/local
 	@tools/install '$(DESTDIR)$(PREFIX)'
 
 clean: ## remove what was built
-	rm -rf build build-asan build-tsan build-fuzz .cache
+	rm -rf build build-asan build-tsan build-fuzz build-mutants .cache
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16

@@ -327,6 +327,29 @@ static void write_ten(struct rig *r)
     r->n_notices = 0;
 }
 
+/* One of its two pages is enough: the other may be half written when the machine stops. */
+TEST(wal, tail_needs_one_of_its_pages)
+{
+    for (int page = 0; page < 2; page++) {
+        static const char zeros[4096];
+        char path[600];
+        struct rig r;
+        int fd;
+        write_ten(&r);
+        snprintf(path, sizeof(path), "%s/wal.tail", r.path);
+        fd = open(path, O_WRONLY);
+        assert_true(fd >= 0);
+        assert_int_equal(pwrite(fd, zeros, sizeof(zeros), page * 4096), sizeof(zeros));
+        close(fd);
+        assert_int_equal(faults_of(&r), 0);
+        assert_ok(rig_open(&r));
+        assert_int_equal(r.n_seen, 10);
+        assert_int_equal(r.n_notices, 0);
+        rig_close(&r);
+        rig_done(&r);
+    }
+}
+
 static struct sf_wal_known begun;
 
 static void remember_begun(void *arg, uint64_t sequence, uint64_t first_lsn)
