@@ -27,8 +27,9 @@
 #include "symbol/symbolizer.h"
 
 enum { MAX_WORKERS = 256, DRAIN_MS = 10000, MAX_OWNERS = 64 };
-/* A lane with two threads always has one for a second client. */
-enum { N_POINT = 2, MIN_QUERY = 2 };
+/* A lane with two threads always has one for a second client. Of three, one may read a large trace,
+ * one wait for that, and one still answers. */
+enum { N_POINT = 3, MIN_QUERY = 2 };
 
 struct worker {
     struct sf_thread thread;
@@ -158,6 +159,7 @@ static enum sf_err start_worker(struct sf_server *s, const struct kind *kind, un
     w->work.number = number;
     w->queue = kind->queue;
     w->lane = kind->lane;
+    w->work.turns = kind->lane ? s->service.query : NULL; /* one turn for all lanes */
     if (!sf_arena_init(&w->work.arena, s->service.query_memory_len))
         return sf_fail(why, SF_ERR_NOMEM, "server: no memory for thread %s", name);
     s->n_workers++;

@@ -18,6 +18,8 @@ struct gather {
     uint32_t n_spans;
 };
 
+enum { LARGE_LEN = 12 << 20 }; /* a query that holds more needs its turn */
+
 /* What is done with a span when all are there, in bytes of the same arena: putting the trace
  * together (tables, keys to sort), and for those who asked for bare spans the work of the link,
  * which also needs some for each resource. */
@@ -52,28 +54,63 @@ static void turn_round(struct sf_span *spans, uint32_t n)
     }
 }
 
-static enum sf_err get(struct sf_store *store, sf_trace_id id, int64_t from_ns, int64_t to_ns,
-                       bool is_bare, struct sf_query_ctx *q, struct sf_trace *out,
-                       struct sf_why *why)
+struct ask {
+    struct sf_store *store;
+    sf_trace_id id;
+    int64_t from_ns, to_ns;
+    bool is_bare;
+};
+
+/* Reads rows into `g` until all are there, they do not fit (*out_is_partial), or it is somebody
+ * else's turn to hold so much: BUSY, and what was read is given back. */
+static enum sf_err collect(const struct ask *ask, bool has_turn, struct sf_query_ctx *q,
+                           struct gather *g, bool *out_is_partial, struct sf_why *why)
 {
     struct sf_span_cursor *cursor = NULL;
     struct sf_span_rows rows;
-    size_t cap = q->req->cap;
-    struct gather g = {.stop_len = cap > 2 * SPARE_LEN ? cap - SPARE_LEN : cap / 2};
-    bool is_partial = false;
-    enum sf_err err = store->ops->trace_get(store, id, from_ns, to_ns, q, &cursor, why);
+    struct sf_arena before = *q->req;
+    bool is_partial = false, is_put_off = false;
+    enum sf_err err = ask->store->ops->trace_get(ask->store, ask->id, ask->from_ns, ask->to_ns, q,
+                                                 &cursor, why);
     if (err)
         return err;
-    sf_span_pool_init(&g.pool, q->req, is_bare);
-    while (!is_partial && cursor->next(cursor, &rows))
-        is_partial = !add_rows(&g, &rows);
-    if (!is_partial && cursor->err) {
+    sf_span_pool_init(&g->pool, q->req, ask->is_bare);
+    while (!is_partial && !is_put_off && cursor->next(cursor, &rows)) {
+        is_partial = !add_rows(g, &rows);
+        if (!has_turn && q->take_turn && sf_arena_used(q->req) > LARGE_LEN) {
+            is_put_off = q->take_turn(q->turn_arg, q, false, NULL) == SF_ERR_BUSY;
+            has_turn = !is_put_off;
+        }
+    }
+    if (is_put_off) {
+        err = SF_ERR_BUSY;
+        q->req->at = before.at;
+        q->req->tail = before.tail;
+    } else if (!is_partial && cursor->err) {
         err = sf_fail(why, cursor->err, "%s", cursor->why.text);
         /* A trace too large to be read whole is answered with what was read. */
-        is_partial = cursor->err == SF_ERR_LIMIT && g.n_spans > 0;
+        is_partial = cursor->err == SF_ERR_LIMIT && g->n_spans > 0;
+        err = is_partial ? SF_OK : err;
     }
     cursor->close(cursor);
-    if (err && !is_partial)
+    *out_is_partial = is_partial;
+    return err;
+}
+
+static enum sf_err get(const struct ask *ask, struct sf_query_ctx *q, struct sf_trace *out,
+                       struct sf_why *why)
+{
+    size_t cap = q->req->cap;
+    struct gather none = {.stop_len = cap > 2 * SPARE_LEN ? cap - SPARE_LEN : cap / 2}, g = none;
+    bool is_partial = false;
+    enum sf_err err = collect(ask, false, q, &g, &is_partial, why);
+    if (err == SF_ERR_BUSY && q->take_turn) {
+        g = none;
+        err = q->take_turn(q->turn_arg, q, true, why);
+        if (!err)
+            err = collect(ask, true, q, &g, &is_partial, why);
+    }
+    if (err)
         return err;
     turn_round(g.spans, g.n_spans); /* of equal copies the one that came first stays */
     err = sf_trace_assemble(g.spans, g.n_spans, g.pool.resources, g.pool.n_resources, g.pool.scopes,
@@ -86,14 +123,16 @@ static enum sf_err get(struct sf_store *store, sf_trace_id id, int64_t from_ns, 
 enum sf_err sf_trace_get(struct sf_store *store, sf_trace_id id, int64_t from_ns, int64_t to_ns,
                          struct sf_query_ctx *q, struct sf_trace *out, struct sf_why *why)
 {
-    return get(store, id, from_ns, to_ns, false, q, out, why);
+    struct ask ask = {store, id, from_ns, to_ns, false};
+    return get(&ask, q, out, why);
 }
 
 enum sf_err sf_trace_get_bare(struct sf_store *store, sf_trace_id id, int64_t from_ns,
                               int64_t to_ns, struct sf_query_ctx *q, struct sf_trace *out,
                               struct sf_why *why)
 {
-    return get(store, id, from_ns, to_ns, true, q, out, why);
+    struct ask ask = {store, id, from_ns, to_ns, true};
+    return get(&ask, q, out, why);
 }
 
 /* ---- one copy of each span ---- */

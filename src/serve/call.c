@@ -66,6 +66,18 @@ void sf_call_ok(struct sf_call *call, const char *content_type)
     call->response->content_type = content_type;
 }
 
+/* Once a call has it, it keeps it to its end. */
+static enum sf_err take_turn(void *arg, const struct sf_query_ctx *q, bool waits,
+                             struct sf_why *why)
+{
+    struct sf_worker *worker = arg;
+    enum sf_err err = worker->is_large ? SF_OK
+                                       : sf_lane_take_large(worker->turns, waits, q->deadline_ns,
+                                                            q->cancel, why);
+    worker->is_large = !err;
+    return err;
+}
+
 enum sf_err sf_call_query(struct sf_call *call, struct sf_worker *worker, uint32_t *tenants,
                           struct sf_query_ctx *out, struct sf_why *why)
 {
@@ -83,6 +95,8 @@ enum sf_err sf_call_query(struct sf_call *call, struct sf_worker *worker, uint32
                                  .deadline_ns = deadline_ns,
                                  .cancel = sf_exchange_cancel(call->ex),
                                  .req = &worker->arena,
+                                 .take_turn = worker->turns ? take_turn : NULL,
+                                 .turn_arg = worker,
                                  .is_exact = true};
     return SF_OK;
 }

@@ -2,10 +2,12 @@
 
 #include "base/heap.h"
 #include "base/time_unit.h"
+#include "os/clock.h"
 #include "os/thread.h"
 #include "serve/call.h"
 
 enum { MAX_AFTER_S = 60, MEAN_OF = 4 };
+static const int64_t LOOK_NS = 50 * SF_NS_PER_MS; /* nobody signals that a caller went away */
 
 struct party { /* a tenant, or a client of one */
     uint64_t key;
@@ -24,6 +26,8 @@ struct sf_lane {
     int64_t wait_ns;
     uint64_t n_served;
     bool is_closed;
+    bool is_large_taken, has_large_waiter; /* a call holds much memory; another waits for that */
+    struct sf_signal large_passed;
     /* Those that wait or run; others are free places, with a key of 0. */
     struct party *tenants, *clients;
     uint32_t n_tenants, n_clients, n_places;
@@ -45,6 +49,7 @@ struct sf_lane *sf_lane_new(size_t cap, size_t client_cap)
     l->clients = sf_heap_new_n(n_places, sizeof(*l->clients));
     sf_mutex_init(&l->lock, SF_LOCK_SERVE_LANE);
     sf_signal_init(&l->has_work);
+    sf_signal_init(&l->large_passed);
     if (l->tenants && l->clients)
         return l;
     sf_lane_free(l);
@@ -57,6 +62,7 @@ void sf_lane_free(struct sf_lane *l)
         return;
     sf_mutex_done(&l->lock);
     sf_signal_done(&l->has_work);
+    sf_signal_done(&l->large_passed);
     sf_heap_free(l->tenants);
     sf_heap_free(l->clients);
     sf_heap_free(l);
@@ -303,6 +309,52 @@ void sf_lane_end(struct sf_lane *l, struct sf_lane_client client, int64_t ran_ns
         forget_idle(l, c);
     if (l->n)
         sf_signal_one(&l->has_work);
+    sf_mutex_unlock(&l->lock);
+}
+
+/* ---- memory ---- */
+
+static enum sf_err wait_for_large(struct sf_lane *l, int64_t deadline_ns, const atomic_bool *cancel,
+                                  struct sf_why *why)
+{
+    while (l->is_large_taken) {
+        int64_t now_ns = sf_clock_mono_ns(), until_ns = now_ns + LOOK_NS;
+        if (cancel && atomic_load(cancel))
+            return sf_fail(why, SF_ERR_CANCELLED, "query: the caller went away");
+        if (deadline_ns && now_ns >= deadline_ns)
+            return sf_fail(why, SF_ERR_DEADLINE,
+                           "query: others that need much memory took all its time; ask again");
+        (void)sf_signal_wait_until(&l->large_passed, &l->lock, until_ns);
+    }
+    return SF_OK;
+}
+
+enum sf_err sf_lane_take_large(struct sf_lane *l, bool waits, int64_t deadline_ns,
+                               const atomic_bool *cancel, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    sf_mutex_lock(&l->lock);
+    if (l->is_large_taken && (!waits || l->has_large_waiter)) {
+        err = sf_fail(why, SF_ERR_BUSY,
+                      "query: others that need much memory are before it; ask again");
+    } else {
+        l->has_large_waiter = l->is_large_taken;
+        if (l->is_large_taken) {
+            err = wait_for_large(l, deadline_ns, cancel, why);
+            l->has_large_waiter = false;
+        }
+        if (!err)
+            l->is_large_taken = true;
+    }
+    sf_mutex_unlock(&l->lock);
+    return err;
+}
+
+void sf_lane_pass_large(struct sf_lane *l)
+{
+    sf_mutex_lock(&l->lock);
+    l->is_large_taken = false;
+    sf_signal_all(&l->large_passed);
     sf_mutex_unlock(&l->lock);
 }
 

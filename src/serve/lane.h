@@ -5,6 +5,7 @@
  * one, so that the next client finds a thread free. A call that could not begin in time is refused
  * at once. Any thread. */
 #pragma once
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +36,11 @@ enum sf_err sf_lane_give(struct sf_lane *l, struct sf_call *call, struct sf_call
 struct sf_call *sf_lane_take(struct sf_lane *l, struct sf_lane_client *out);
 /* The call is answered after `ran_ns`: its client's thread is free. */
 void sf_lane_end(struct sf_lane *l, struct sf_lane_client client, int64_t ran_ns);
+/* Of the calls that run, one at a time may hold much memory. Waits until it is the caller's turn,
+ * or not at all: BUSY, as when another waits already; DEADLINE, CANCELLED. Nothing large may be
+ * held meanwhile. */
+enum sf_err sf_lane_take_large(struct sf_lane *l, bool waits, int64_t deadline_ns,
+                               const atomic_bool *cancel, struct sf_why *why);
+void sf_lane_pass_large(struct sf_lane *l);
 size_t sf_lane_depth(struct sf_lane *l);
 void sf_lane_close(struct sf_lane *l); /* no more gives; takers drain, then get NULL */

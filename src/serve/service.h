@@ -105,5 +105,7 @@ const char *sf_service_unready(struct sf_service *s, char room[200]);
 struct sf_worker {
     unsigned number;
     struct sf_arena arena;
+    struct sf_lane *turns;         /* of query threads: who may hold much memory; NULL: no matter */
+    bool is_large;                 /* the call at hand may */
     struct sf_intake_tools *tools; /* of ingest threads */
 };

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""The memory budget holds: large requests side by side, and a large trace that no flush has seen."""
+"""The memory budget holds: large requests side by side, a large trace that no flush has seen, and reads of a trace of
+100,000 spans side by side."""
+import http.client
 import json
 import os
 import struct
@@ -17,8 +19,8 @@ PROTOBUF = "application/x-protobuf"
 server = Server().start()
 
 
-def most_mib():
-    with open(f"/proc/{server.process.pid}/status", encoding="ascii") as f:
+def most_mib(of=server):
+    with open(f"/proc/{of.process.pid}/status", encoding="ascii") as f:
         return next(int(line.split()[1]) for line in f if line.startswith("VmHWM")) / 1024
 
 
@@ -81,6 +83,68 @@ def test_a_large_trace_can_be_read_before_a_flush():
     answer = server.get(f"/api/traces/{trace}", timeout=60)
     assert answer.status == 200 and answer.body.count(b'"spanId"') == n, (answer.status, answer.text[:200])
     assert most_mib() <= BUDGET_MIB + SLACK_MIB, most_mib()
+
+
+# ---- queries ----
+
+N_SPANS, N_CLIENTS = 100_000, 3
+TRACE = bytes([0xab]) * 16
+
+
+def fat_span(i, start_ns):
+    """600 bytes in memory, as spans of real services are."""
+    attrs = b"".join(field(9, attribute(k, v)) for k, v in (
+        ("http.method", "GET"), ("http.url", f"https://shop.example.com/cart/{i}/item"), ("net.peer.name", f"db-{i % 50}.internal"),
+        ("db.statement", "SELECT * FROM items WHERE id = ? AND owner = ? LIMIT 10"), ("http.route", "/cart/{id}/item")))
+    parent = field(4, struct.pack(">Q", (i - 1) // 10 + 1)) if i else b""
+    return (field(1, TRACE) + field(2, struct.pack(">Q", i + 1)) + parent + field(5, f"op {i % 37}") + b"\x39"
+            + struct.pack("<Q", start_ns + i * 1000) + b"\x41" + struct.pack("<Q", start_ns + i * 1000 + 500) + attrs)
+
+
+def fill(of):
+    start_ns = time.time_ns() - 300 * 10**9
+    for at in range(0, N_SPANS, 5000):
+        resource = field(1, field(1, attribute("service.name", f"svc-{at // 5000 % 5}")))
+        spans = b"".join(field(2, fat_span(i, start_ns)) for i in range(at, at + 5000))
+        for _ in range(300):
+            answer = of.post("/v1/traces", field(1, resource + field(2, spans)), PROTOBUF)
+            if answer.status not in (429, 503):
+                break
+            time.sleep(0.2)
+        assert answer.status == 200, answer.text
+
+
+def flood(of):
+    """Each client asks everything once, each beginning with another question."""
+    trace, span = TRACE.hex(), f"{N_SPANS // 2:016x}"
+    paths = [f"/api/traces/{trace}", f"/api/v2/traces/{trace}", f"/api/v1/trace/{trace}", f"/jaeger/api/traces/{trace}",
+             f"/api/v1/traces/{trace}/flame", f"/api/v1/spans/{trace}/{span}/ledger", f"/api/v1/spans/{trace}/{span}/profile",
+             f"/api/v1/findings?trace={trace}"]
+    statuses = []
+
+    def ask(k):
+        for i in range(len(paths)):
+            conn = http.client.HTTPConnection("127.0.0.1", of.port, timeout=300, source_address=(f"127.0.0.{10 + k}", 0))
+            conn.request("GET", paths[(i + k) % len(paths)])
+            answer = conn.getresponse()
+            answer.read()
+            conn.close()
+            statuses.append(answer.status)
+
+    threads = [threading.Thread(target=ask, args=(k,)) for k in range(N_CLIENTS)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(statuses) == N_CLIENTS * len(paths) and set(statuses) <= {200, 413, 429, 504}, sorted(set(statuses))
+    assert statuses.count(200) > 0, statuses
+
+
+def test_reads_of_a_large_trace_side_by_side_stay_within_the_budget():
+    with Server() as s:
+        fill(s)
+        flood(s)
+        assert most_mib(s) <= BUDGET_MIB + SLACK_MIB, most_mib(s)
 
 
 if __name__ == "__main__":

@@ -191,3 +191,28 @@ TEST(lane, forgets_clients_that_are_gone)
     }
     sf_lane_free(l);
 }
+
+static void take_large(void *arg)
+{
+    struct taker *t = arg;
+    assert_ok(sf_lane_take_large(t->lane, true, 0, NULL, NULL));
+    sf_lane_pass_large(t->lane);
+}
+
+TEST(lane, lets_one_call_at_a_time_hold_much_memory)
+{
+    struct sf_lane *l = new_lane(8, 8, 3, 0);
+    struct sf_thread thread = {0};
+    struct taker t = {.lane = l};
+    atomic_bool is_gone = true;
+    assert_ok(sf_lane_take_large(l, false, 0, NULL, &why));
+    assert_int_equal(sf_lane_take_large(l, false, 0, NULL, &why), SF_ERR_BUSY);
+    assert_int_equal(sf_lane_take_large(l, true, 1, NULL, &why), SF_ERR_DEADLINE);
+    assert_int_equal(sf_lane_take_large(l, true, 0, &is_gone, &why), SF_ERR_CANCELLED);
+    assert_ok(sf_thread_start(&thread, "taker", 0, take_large, &t, &why));
+    sf_lane_pass_large(l);
+    sf_thread_join(&thread);
+    assert_ok(sf_lane_take_large(l, false, 0, NULL, &why)); /* free again */
+    sf_lane_pass_large(l);
+    sf_lane_free(l);
+}
