@@ -136,7 +136,7 @@ static void look_at(const struct draw *d, const struct draw_ask *ask,
     uint32_t n_judged = 0;
     bool is_alarm = false, is_held = true, is_oracle_held = true;
     for (uint32_t i = 0; i < r->n_rows; i++)
-        n_judged += isfinite(r->rows[i].low);
+        n_judged += isfinite(r->rows[i].low) ? 1 : 0;
     for (uint32_t i = 0; i < r->n_rows; i++) {
         const struct sf_cohort_row *row = &r->rows[i];
         double truth = d->means[1][row->frame] - d->means[0][row->frame];

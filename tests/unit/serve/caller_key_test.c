@@ -1,6 +1,7 @@
 #include "serve/caller_key.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "serve/call.h"
 #include "test.h"
@@ -24,7 +25,7 @@ static struct sf_lane_client key(const char *peer, const char *caller, const cha
 
 TEST(caller_key, is_the_address_without_its_port)
 {
-    service = (struct sf_service){0};
+    memset(&service, 0, sizeof(service));
     assert_int_equal(key("10.1.2.3:4711", "-", "a").client, key("10.1.2.3:5", "-", "a").client);
     assert_int_not_equal(key("10.1.2.3:4711", "-", "a").client,
                          key("10.1.2.4:4711", "-", "a").client);
@@ -35,7 +36,7 @@ TEST(caller_key, is_the_address_without_its_port)
 /* A machine has 2^64 addresses of its network, and could be as many clients. */
 TEST(caller_key, is_the_network_of_an_address_of_version_six)
 {
-    service = (struct sf_service){0};
+    memset(&service, 0, sizeof(service));
     assert_int_equal(key("[2001:db8::1]:1", "-", "a").client,
                      key("[2001:db8::ffff:2]:2", "-", "a").client);
     assert_int_not_equal(key("[2001:db8::1]:1", "-", "a").client,
