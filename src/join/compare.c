@@ -1,6 +1,7 @@
 /* compare.c - what one set of spans does more of than another, per request. */
 #include "join/compare.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -356,6 +357,22 @@ static bool note_sample(struct work *w)
                           notes[0].len && notes[1].len ? "; " : "", SF_STR_ARG(notes[1]));
 }
 
+/* Nothing differs: could it have been seen? Of the function that the left side has most of. */
+static bool explain_size(struct work *w, const struct sf_cohort_result *r)
+{
+    const struct sf_cohort_row *most = NULL;
+    for (uint32_t i = 0; i < r->n_rows; i++)
+        if (r->rows[i].n_needed > 0 && (!most || r->rows[i].left > most->left))
+            most = &r->rows[i];
+    double digit = most ? pow(10, fmax(0, floor(log10(most->n_needed)) - 1)) : 1;
+    return most && sf_arena_print(
+                       w->q->req, &w->out.reason,
+                       "no function of this type differs significantly; to see 30 %% "
+                       "more of %.*s it takes about %.0f spans, and there are %llu",
+                       SF_STR_ARG(w->functions[most->frame]), round(most->n_needed / digit) * digit,
+                       (unsigned long long)(w->left.view.n_spans + w->right.view.n_spans));
+}
+
 /* About the functions of this type; the parts of the duration have a reason of their own. */
 static void explain(struct work *w, const struct sf_cohort_result *r)
 {
@@ -383,7 +400,7 @@ static void explain(struct work *w, const struct sf_cohort_result *r)
                       : SF_STR("no span on the right has samples: no functions to compare");
     else if (r->is_too_small)
         *reason = SF_STR("a side has under eight spans: no difference can be significant");
-    else if (r->n_significant == 0)
+    else if (r->n_significant == 0 && !explain_size(w, r))
         *reason = SF_STR("no function of this type differs significantly");
 }
 
@@ -406,7 +423,8 @@ static enum sf_err give_rows(struct work *w, const struct sf_cohort_result *r, s
                                              .high = from->high,
                                              .n_left = from->n_left,
                                              .n_right = from->n_right,
-                                             .is_significant = from->is_significant};
+                                             .is_significant = from->is_significant,
+                                             .n_needed = from->n_needed};
     }
     w->out.rows = rows;
     w->out.n_rows = n;

@@ -137,7 +137,8 @@ static struct sf_comparison_row row_of(const struct sf_cohort_row *r)
                                       .high = r->high,
                                       .n_left = r->n_left,
                                       .n_right = r->n_right,
-                                      .is_significant = r->is_significant};
+                                      .is_significant = r->is_significant,
+                                      .n_needed = r->n_needed};
 }
 
 static int by_difference(const void *a, const void *b)

@@ -33,7 +33,8 @@
 #include "link/moderate.h"
 #include "model/profile.h"
 
-#define MOST_CUT 3.0 /* more would be trends, which no cluster can know */
+#define Z80      0.8416 /* four of five draws of a normal distribution are below it */
+#define MOST_CUT 3.0    /* more would be trends, which no cluster can know */
 /* Of the part of a variance that is due to bursts: how many there were is known only roughly. Found
  * with tests/calibration: without it sides that follow each other raise too many alarms. */
 #define ALLOWANCE 0.3
@@ -361,6 +362,11 @@ static struct sf_cohort_row make_row(const struct work *w, uint32_t f, double bo
     bool is_judged = w->column[f] != SF_NONE && isfinite(bound);
     double half = is_judged ? bound * w->errors[w->column[f]] : INFINITY;
     row.delta = row.right - row.left;
+    if (is_judged && row.left > 0) {
+        double seen = SF_COHORT_SEE * row.left / (half + Z80 * w->errors[w->column[f]]);
+        double n = w->left.cohort->n_spans + w->right.cohort->n_spans;
+        row.n_needed = fmax(n / (seen * seen), 2 * SF_COHORT_SUPPORT);
+    }
     row.low = row.delta - half;
     row.high = row.delta + half;
     /* Without any spread on either side a difference is a fact, not a draw; but for what dividing

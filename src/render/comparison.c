@@ -49,6 +49,11 @@ static void write_row(struct sf_json_writer *w, const struct sf_comparison_row *
     sf_json_write_key_u64(w, SF_STR("leftSpans"), r->n_left);
     sf_json_write_key_u64(w, SF_STR("rightSpans"), r->n_right);
     write_bool(w, "isSignificant", r->is_significant);
+    sf_json_write_key(w, SF_STR("spansNeeded"));
+    if (r->n_needed > 0 && r->n_needed < 1e15)
+        sf_json_write_u64(w, (uint64_t)ceil(r->n_needed));
+    else
+        sf_json_write_null(w);
 }
 
 static void write_functions(struct sf_json_writer *w, const struct sf_comparison_row *rows,

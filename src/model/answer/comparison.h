@@ -17,6 +17,7 @@ struct sf_comparison_row {
     double left, right, delta, low, high; /* per span */
     uint32_t n_left, n_right;             /* spans that have it */
     bool is_significant;
+    double n_needed; /* spans of both sides to see 30 % more of the left; 0: not known */
 };
 
 enum { SF_COMPARISON_PARTS = 16, SF_COMPARISON_ITEMS = 50 };
