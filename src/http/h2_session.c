@@ -526,7 +526,8 @@ static int make_session(struct sf_h2_session *s, const nghttp2_session_callbacks
     if (rc)
         return rc;
     nghttp2_option_set_no_auto_window_update(option, 1);
-    nghttp2_option_set_no_closed_streams(option, 1); /* they were kept for priorities alone */
+    /* Closed streams are kept, as many as may be open: a frame on one of them is a fault of the
+     * peer, and without them looks like one on a stream that never was, which is passed over. */
     nghttp2_option_set_max_outbound_ack(option, SF_LIMIT_H2_CONTROL);
     nghttp2_option_set_max_continuations(option, 8); /* 8 x 16 KiB is twice what a head may be */
     rc = nghttp2_session_server_new3(&s->ng, callbacks, s, option, &mem);

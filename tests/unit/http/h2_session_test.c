@@ -354,6 +354,24 @@ TEST(h2_session, refuses_what_is_not_http_2)
     done(&e);
 }
 
+/* RFC 9113, 5.1: a frame on a stream that is closed is an error of the connection or the stream. */
+TEST(h2_session, refuses_frames_on_streams_that_are_closed)
+{
+    static const uint8_t data[] = {0, 0, 1, NGHTTP2_DATA, 0, 0, 0, 0, 1, 'x'};
+    struct end e = blank();
+
+    init(&e);
+    (void)ask(&e, "/", sf_str_bytes(SF_STR("x")));
+    assert_ok(carry(&e, 65536));
+    answer_text(&e, "there", false);
+    assert_ok(carry(&e, 65536));
+    assert_int_equal(sf_h2_session_n_streams(e.server), 0);
+    (void)sf_h2_session_recv(e.server, (sf_bytes){data, sizeof(data)}, 0, NULL);
+    (void)carry(&e, 65536);
+    assert_int_equal(e.goaway, NGHTTP2_STREAM_CLOSED);
+    done(&e);
+}
+
 TEST(h2_session, goes_in_peace)
 {
     struct end e = blank();
