@@ -34,7 +34,7 @@ off by half a point with other seeds.
 SHARES = """
 ## Shares of a span's samples
 
-The 95 % interval of a function's share (`shareLow`, `shareHigh`; "with 95 % certainty"), over spans of which the true share
+The 95 % interval of a function's share (`shareLow`, `shareHigh`; "95 % interval" in text), over spans of which the true share
 is known. *Held*: how often the interval has the true share in it, at least 93 %. *Width*: its mean width, as a multiple of
 Clopper and Pearson's exact interval, at most 1.3. Samples at random moments; every 10 ms over functions that run for 40 ms on average; and at
 random where every second sample came too late, and its time is part of the next one's.
