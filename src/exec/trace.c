@@ -18,7 +18,7 @@ struct gather {
     uint32_t n_spans;
 };
 
-enum { LARGE_LEN = 12 << 20 }; /* a query that holds more needs its turn */
+enum { LARGE_LEN = 8 << 20 }; /* a query that holds more needs its turn */
 
 /* What is done with a span when all are there, in bytes of the same arena: putting the trace
  * together (tables, keys to sort), and for those who asked for bare spans the work of the link,

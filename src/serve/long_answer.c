@@ -17,23 +17,38 @@ static enum sf_err wait_for_room(struct sf_call *call)
     return sf_exchange_stream_wait(call->ex, until_ns);
 }
 
-static enum sf_err send_piece(void *arg, struct sf_buf *b)
+static enum sf_err send_slice(struct sf_call *call, struct sf_buf *slice)
 {
-    struct sf_call *call = arg;
     enum sf_err err;
-    b->spill_len = PIECE_LEN;
-    while ((err = sf_exchange_stream(call->ex, b, NULL)) == SF_ERR_BUSY) {
+    while ((err = sf_exchange_stream(call->ex, slice, NULL)) == SF_ERR_BUSY) {
         err = wait_for_room(call);
         if (err)
             break;
     }
-    if (b->cap > KEEP_LEN && !err) { /* what was kept at first is not needed for pieces */
-        struct sf_buf small = {
-            .max = b->max, .spill = b->spill, .spill_arg = b->spill_arg, .spill_len = b->spill_len};
-        sf_buf_done(b);
-        *b = small;
-    }
+    return err;
+}
+
+/* In slices, also what was kept at first: on its way to the socket a message is copied more than
+ * once. */
+static enum sf_err send_piece(void *arg, struct sf_buf *b)
+{
+    struct sf_call *call = arg;
+    struct sf_buf rest = {
+        .max = b->max, .spill = b->spill, .spill_arg = b->spill_arg, .spill_len = PIECE_LEN};
+    struct sf_buf slice = {0};
+    enum sf_err err = SF_OK;
     call->is_answer_begun = true;
+    for (size_t at = 0; !err && at < b->len; at += PIECE_LEN) {
+        sf_buf_add(&slice, b->p + at, b->len - at < PIECE_LEN ? b->len - at : (size_t)PIECE_LEN);
+        err = slice.err ? slice.err : send_slice(call, &slice);
+    }
+    sf_buf_done(&slice);
+    if (b->cap > 4 * (size_t)PIECE_LEN) { /* what was kept at first is not needed for pieces */
+        sf_buf_done(b);
+        *b = rest;
+    }
+    b->spill_len = PIECE_LEN;
+    b->len = 0;
     return err;
 }
 
