@@ -14,7 +14,7 @@ from oracle import balance  # noqa: E402
 from server import Server, tap  # noqa: E402
 from world import KINDS, S, World  # noqa: E402
 
-N_WORLDS = max(2, int(20 * float(os.environ.get("CHECK_SCALE", "1"))))
+N_WORLDS = max(2, int(10 * float(os.environ.get("CHECK_SCALE", "1"))))
 server = Server().start()
 T0 = (time.time_ns() // S - 600) * S
 
