@@ -2,8 +2,8 @@
  *
  * A trace of a hundred thousand spans is 80 MB of JSON. Of such an answer only the beginning is
  * kept in memory: from some length on it is sent piece by piece, as fast as the client reads. A
- * client that reads nothing for a while, or does not come to the end in the query's time, is given
- * up, and the answer ends broken instead of short. */
+ * client that reads nothing for a while, or does not come to the end in the request's time, is
+ * given up, and the answer ends broken instead of short. */
 #pragma once
 #include "serve/call.h"
 
