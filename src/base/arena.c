@@ -58,6 +58,13 @@ void sf_arena_reset(struct sf_arena *a)
     a->at = a->tail = 0;
 }
 
+void sf_arena_release(struct sf_arena *a)
+{
+    sf_arena_reset(a);
+    if (a->cap > KEEP_LEN)
+        sf_heap_pages_drop(a->base + KEEP_LEN, a->cap - KEEP_LEN);
+}
+
 size_t sf_arena_used(const struct sf_arena *a)
 {
     return a->at + a->tail;

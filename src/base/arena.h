@@ -24,6 +24,8 @@ void sf_arena_done(struct sf_arena *a); /* a zeroed arena is fine */
 /* Empties. Keeps up to 1 MiB of touched memory, gives the rest back. Under tests' sanitizers the
  * old content is poisoned, so that a stale view fails at once. */
 void sf_arena_reset(struct sf_arena *a);
+/* The same, and gives back what was touched through copies of it, of which it does not know. */
+void sf_arena_release(struct sf_arena *a);
 size_t sf_arena_used(const struct sf_arena *a);
 
 void *sf_arena_new(struct sf_arena *a, size_t size); /* zeroed, 16-aligned; NULL at the cap */

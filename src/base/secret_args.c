@@ -199,12 +199,14 @@ bool sf_secret_args_next(struct sf_secret_args *a, sf_str word, const struct sf_
     return false;
 }
 
-bool sf_secret_args_wants(const struct sf_secret_args *a)
+/* Does the next word belong to the one before it? */
+static bool wants_next(const struct sf_secret_args *a)
 {
     return a->expected != ANY;
 }
 
-void sf_secret_args_end(struct sf_secret_args *a)
+/* Behind ; | && */
+static void begin_command(struct sf_secret_args *a)
 {
     *a = (struct sf_secret_args){0};
 }
@@ -241,8 +243,8 @@ static bool next_word(sf_str t, size_t *at, struct sf_secret_args *args, sf_str 
     size_t i = *at, end;
     while (i < t.len && (is_blank(t.p[i]) || is_one_of(t.p[i], ",[](){};|&$`\\\"'"))) {
         if (is_one_of(t.p[i], ";|&"))
-            sf_secret_args_end(args);
-        if (is_one_of(t.p[i], "\"'") && sf_secret_args_wants(args) &&
+            begin_command(args);
+        if (is_one_of(t.p[i], "\"'") && wants_next(args) &&
             sf_quoted_end(t, i + 1, t.p[i], false) < t.len) {
             end = sf_quoted_end(t, i + 1, t.p[i], i > 0 && t.p[i - 1] == '\\');
             *out = sf_str_part(t, i + 1, end - i - 1);

@@ -16,10 +16,6 @@ struct sf_secret_args {  /* a zeroed one has seen nothing */
 /* Is [*at, *end) of `word` a secret? */
 bool sf_secret_args_next(struct sf_secret_args *a, sf_str word, const struct sf_shape_names *names,
                          size_t *at, size_t *end);
-/* Does the next word belong to the one before it? */
-bool sf_secret_args_wants(const struct sf_secret_args *a);
-/* A new command begins: behind ; | && */
-void sf_secret_args_end(struct sf_secret_args *a);
 
 /* The same for a command line in one text. */
 struct sf_secret_line {

@@ -169,7 +169,9 @@ static int run(const struct sf_client *client, const struct what *w, bool is_sur
         err = ask(client, w, is_dry_run, &answer, &why);
     if (!err && is_json)
         return sf_answer_write(&answer);
-    struct counted c = err ? (struct counted){0} : read_answer(&answer);
+    struct counted c = {0};
+    if (!err)
+        c = read_answer(&answer);
     sf_buf_done(&answer);
     if (err)
         return sf_answer_fault("erase", &why);

@@ -13,8 +13,10 @@
 double sf_moderate_digamma(double x)
 {
     double sum = 0;
-    for (; x < 8; x += 1)
+    while (x < 8) {
         sum -= 1 / x;
+        x++;
+    }
     double x2 = 1 / (x * x);
     return sum + log(x) - 1 / (2 * x) - x2 * (1.0 / 12 - x2 * (1.0 / 120 - x2 / 252));
 }
@@ -22,8 +24,10 @@ double sf_moderate_digamma(double x)
 double sf_moderate_trigamma(double x)
 {
     double sum = 0;
-    for (; x < 8; x += 1)
+    while (x < 8) {
         sum += 1 / (x * x);
+        x++;
+    }
     double x2 = 1 / (x * x);
     return sum + 1 / x + x2 / 2 + x2 / x * (1.0 / 6 - x2 * (1.0 / 30 - x2 / 42));
 }

@@ -601,7 +601,7 @@ bool sf_router_run_next(struct sf_lane *lane, struct sf_worker *worker)
         sf_router_run(call->ex, worker);
     else
         sf_call_finish(call);
-    sf_arena_reset(&worker->arena); /* a large one is not kept for the next large query */
+    sf_arena_release(&worker->arena); /* a large one is not kept for the next large query */
     if (worker->is_large)
         sf_lane_pass_large(worker->turns);
     worker->is_large = false;

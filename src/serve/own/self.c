@@ -188,6 +188,25 @@ static void store_numbers(const struct sf_store_stats *st, struct sf_exposition 
     sf_exposition_u64(e, NULL, 0, (uint64_t)st->pressure);
 }
 
+static void symbols(const struct sf_service *s, struct sf_exposition *e)
+{
+    struct sf_symbolizer_stats st = {0};
+    if (!s->symbols)
+        return;
+    sf_symbolizer_stats(s->symbols, &st);
+    one(e, "spanflame_symbol_lookups", SF_METRIC_COUNTER, "Addresses looked up in debug files.",
+        st.n_looked_up);
+    one(e, "spanflame_symbol_names", SF_METRIC_COUNTER, "Addresses that got a name there.",
+        st.n_named);
+    sf_exposition_family(e, "spanflame_symbol_fetches", SF_METRIC_COUNTER,
+                         "Questions to debuginfod servers, by what came of them.");
+    labelled(e, "result", "file", st.n_fetched);
+    labelled(e, "result", "absent", st.n_absent);
+    labelled(e, "result", "failed", st.n_failed);
+    one(e, "spanflame_symbol_memory_bytes", SF_METRIC_GAUGE, "Names of code held in memory.",
+        st.names_len);
+}
+
 bool sf_self_metrics(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
 {
     struct sf_service *s = call->service;
@@ -212,6 +231,7 @@ bool sf_self_metrics(struct sf_call *call, __attribute__((unused)) struct sf_wor
     memory(s, &stats, &e);
     log_sync(&stats, &e);
     store_numbers(&stats, &e);
+    symbols(s, &e);
     if (s->has_span_metrics)
         sf_span_metrics_render(s->span_metrics, sf_clock_wall_ns(), &e);
     if (s->service_graph)

@@ -70,3 +70,20 @@ TEST(arena, grows_one_list_from_the_far_end)
     assert_non_null(sf_arena_new(&a, 4000));
     sf_arena_done(&a);
 }
+
+/* A copy's allocations are unknown to the arena: release gives their pages back all the same. */
+TEST(arena, releases_what_copies_touched)
+{
+    enum { LEN = 8 << 20, AT = 4 << 20 };
+    struct sf_arena a, copy;
+    const char *p;
+    assert_true(sf_arena_init(&a, LEN));
+    copy = a;
+    p = memset(sf_arena_raw(&copy, LEN - 4096, 16), 7, LEN - 4096);
+    assert_int_equal(p[AT], 7);
+    sf_arena_release(&a);
+    assert_int_equal(sf_arena_used(&a), 0);
+    p = sf_arena_raw(&a, LEN - 4096, 16);
+    assert_int_equal(p[AT], 0); /* a fresh page */
+    sf_arena_done(&a);
+}

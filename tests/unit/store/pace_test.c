@@ -63,8 +63,8 @@ static void fill(void)
     rig.config.tuning.compact_blocks = 10 * N_BLOCKS;
     assert_ok(store_rig_open(&rig));
     rig.tenant = 1;
-    for (uint8_t i = 0; i < N_BLOCKS; i++) {
-        struct sf_span span = {.trace_id = {{1, i}},
+    for (unsigned i = 0; i < N_BLOCKS; i++) {
+        struct sf_span span = {.trace_id = {{1, (uint8_t)i}},
                                .span_id = i + 1u,
                                .start_ns = UINT64_C(1763200000000000000) + i,
                                .end_ns = UINT64_C(1763200000000000500) + i,
