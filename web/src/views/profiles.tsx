@@ -11,7 +11,7 @@ import type { Deeper } from "../flame/use_whole";
 import { serviceColor } from "../format/color";
 import { visible } from "../format/safe_text";
 import { count, duration, moment, short, value } from "../format/units";
-import { AskedFrame } from "../parts/states";
+import { AskedFrame, Failure } from "../parts/states";
 import { asked, askedSeconds, type Range } from "../state/range";
 import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
@@ -229,6 +229,11 @@ export function Profiles(props: { range: Range }) {
   const baseline = rangeFrom(url["base"]);
   const sets = useAsk<LabelSets>(JSON.stringify(times(range)), (s) => call("Series", { ...times(range), matchers: [], labelNames: ["service_name", "__profile_type__"] }, s));
   const types = useAsk<Types>(`types ${JSON.stringify(times(range))}`, (s) => call("ProfileTypes", times(range), s));
+  const failed = types.error ?? sets.error;
+  const askBoth = () => {
+    types.again();
+    sets.again();
+  };
   const services = useMemo(() => {
     const all = new Map<string, Set<string>>();
     for (const set of sets.data?.labelsSet ?? []) {
@@ -286,9 +291,8 @@ export function Profiles(props: { range: Range }) {
           </button>
         )}
       </div>
-      {types.error && <AskedFrame asked={types}>{() => null}</AskedFrame>}
-      {sets.error && <AskedFrame asked={sets}>{() => null}</AskedFrame>}
-      {types.data && shown.length === 0 && !sets.isLoading ? (
+      {failed && <Failure sentence={failed.message} status={failed.status} retryAfterS={failed.retryAfterS} again={askBoth} />}
+      {types.data && shown.length === 0 && !sets.isLoading && !failed ? (
         <p class="state">No profiles in this time range. Send some: the services page says how.</p>
       ) : (
         <>
