@@ -21,6 +21,7 @@ FAT = [{"key": k, "value": {"stringValue": v}} for k, v in (
     ("db.statement", "SELECT * FROM items WHERE id = ? AND owner = ? LIMIT 10"))]
 FAT.append({"key": "thread.id", "value": {"intValue": "7"}})
 BUDGET_MIB, SLACK_MIB = 256, 16
+IS_SHORT = float(os.environ.get("CHECK_SCALE", "1")) < 1  # fewer queries, and each door once
 
 server = Server().start()
 
@@ -88,9 +89,12 @@ QUERIES = {
 }
 
 
-def check_everything():
-    for query, want in QUERIES.items():
+def check_queries():
+    for query, want in list(QUERIES.items())[::5 if IS_SHORT else 1]:
         assert matched(query) == want, (query, matched(query), want)
+
+
+def check_doors():
     for path, key in (("/api/traces/", "batches"), ("/api/v2/traces/", "trace")):
         answer = get(path + TRACE)
         assert answer.status == 200 and answer.body.count(b'"spanId"') == N and "PARTIAL" not in answer.text[-200:]
@@ -137,13 +141,17 @@ def check_counts_and_streams():
 
 def test_every_door_shows_all_of_a_trace_of_a_hundred_thousand_spans():
     send_all()
-    check_everything()
-    check_counts_and_streams()
+    check_doors()
+    if not IS_SHORT:
+        check_queries()
+        check_counts_and_streams()
 
 
 def test_and_so_when_it_lies_on_disk():
     assert server.post("/api/v1/flush", b"", "application/json").status == 200
-    check_everything()
+    check_queries()
+    if not IS_SHORT:
+        check_doors()
     check_views()
     check_counts_and_streams()
 

@@ -120,6 +120,8 @@ def flood(of):
     paths = [f"/api/traces/{trace}", f"/api/v2/traces/{trace}", f"/api/v1/trace/{trace}", f"/jaeger/api/traces/{trace}",
              f"/api/v1/traces/{trace}/flame", f"/api/v1/spans/{trace}/{span}/ledger", f"/api/v1/spans/{trace}/{span}/profile",
              f"/api/v1/findings?trace={trace}"]
+    if float(os.environ.get("CHECK_SCALE", "1")) < 1:  # the short form
+        paths = paths[::2]
     statuses = []
 
     def ask(k):
