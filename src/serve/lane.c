@@ -156,6 +156,38 @@ static struct sf_call *cut_last(struct party *c)
     return last;
 }
 
+static bool is_left(const struct sf_call *call)
+{
+    return call->ex && atomic_load(sf_exchange_cancel(call->ex));
+}
+
+/* The first of its calls whose client went away: nobody waits for its answer. */
+static struct sf_call *cut_left(struct party *c)
+{
+    struct sf_call *before = NULL, *at = c->first;
+    while (at && !is_left(at)) {
+        before = at;
+        at = at->next_in_lane;
+    }
+    if (!at)
+        return NULL;
+    if (before)
+        before->next_in_lane = at->next_in_lane;
+    else
+        c->first = at->next_in_lane;
+    if (c->last == at)
+        c->last = before;
+    return at;
+}
+
+static uint32_t count_present(const struct party *c)
+{
+    uint32_t n = 0;
+    for (const struct sf_call *at = c->first; at; at = at->next_in_lane)
+        n += !is_left(at);
+    return n;
+}
+
 static struct party *longest(struct sf_lane *l)
 {
     struct party *most = NULL;
@@ -172,24 +204,26 @@ static unsigned seconds_of(int64_t ns)
     return s < 1 ? 1 : s > MAX_AFTER_S ? (unsigned)MAX_AFTER_S : (unsigned)s;
 }
 
-/* Until the client's own calls are done, if no other client came in between. */
+/* Until the client's own calls are done, if no other client came in between. Those it left are
+ * answered in no time. */
 static int64_t least_wait_ns(const struct sf_lane *l, const struct party *c)
 {
-    return (int64_t)c->n_waiting * (c->mean_ns / (int64_t)l->client_threads);
+    return (int64_t)count_present(c) * (c->mean_ns / (int64_t)l->client_threads);
 }
 
 static enum sf_err check_client(const struct sf_lane *l, const struct party *c, struct sf_why *why)
 {
     int64_t wait_ns = least_wait_ns(l, c);
-    if (c->n_waiting >= l->client_cap)
+    uint32_t n_waiting = count_present(c);
+    if (n_waiting >= l->client_cap)
         return sf_fail(why, SF_ERR_BUSY,
                        "%u queries of this client are waiting already; wait for their answers",
-                       c->n_waiting);
+                       n_waiting);
     if (l->wait_ns && wait_ns > l->wait_ns)
         return sf_fail(why, SF_ERR_BUSY,
                        "%u queries of this client are waiting and each takes about %u s: this one "
                        "could not begin within %u s; wait for their answers",
-                       c->n_waiting, seconds_of(c->mean_ns), seconds_of(l->wait_ns));
+                       n_waiting, seconds_of(c->mean_ns), seconds_of(l->wait_ns));
     return SF_OK;
 }
 
@@ -197,9 +231,17 @@ static enum sf_err make_room(struct sf_lane *l, const struct party *c, struct sf
                              struct sf_call **out_refused, struct sf_why *why)
 {
     struct party *most = longest(l);
+    struct sf_call *left = NULL;
     if (l->n < l->cap)
         return SF_OK;
-    *out_refused = call;
+    for (uint32_t i = 0; i < l->n_clients && !left; i++) {
+        left = cut_left(&l->clients[i]);
+        if (left)
+            count(l, &l->clients[i], -1, 0);
+    }
+    *out_refused = left ? left : call;
+    if (left)
+        return sf_fail(why, SF_ERR_BUSY, "too many queries are waiting; ask again");
     if (most && most->n_waiting > c->n_waiting + 1) {
         *out_refused = cut_last(most);
         count(l, most, -1, 0);
@@ -232,6 +274,8 @@ static enum sf_err give(struct sf_lane *l, struct sf_call *call, struct sf_call 
         sf_signal_one(&l->has_work);
     }
     forget_idle(l, c);
+    for (uint32_t i = l->n_clients; err && i-- > 0;) /* one may have lost its only call */
+        forget_idle(l, &l->clients[i]);
     return err;
 }
 

@@ -28,7 +28,8 @@ void sf_lane_serve(struct sf_lane *l, unsigned n_threads, int64_t wait_ns);
 
 /* Never waits. BUSY: *out_refused is the call to refuse, *out_after_s when to come back. It is this
  * one when its client has too many waiting, or when those would take longer than a call may wait;
- * with a full lane it is the newest of the client that has most. CANCELLED: the lane is closed, the
+ * calls whose connection is gone do not count. With a full lane it is one of those, or else the
+ * newest of the client that has most. CANCELLED: the lane is closed, the
  * call is still yours. */
 enum sf_err sf_lane_give(struct sf_lane *l, struct sf_call *call, struct sf_call **out_refused,
                          unsigned *out_after_s, struct sf_why *why);

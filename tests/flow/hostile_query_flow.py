@@ -43,8 +43,9 @@ def slow(n):
 
 def is_well():
     """A second client gets its answer while others misbehave, and memory stays below the budget."""
-    answer = get("/api/search", q='{ resource.service.name = "s3" }', limit=1)
-    assert answer.status == 200 and len(json.loads(answer.body)["traces"]) == 1, answer.text
+    query = urllib.parse.urlencode({"q": '{ resource.service.name = "s3" }', "limit": 1})
+    answer = server.get("/api/search?" + query, timeout=60, address="127.0.0.2")
+    assert answer.status == 200 and len(json.loads(answer.body)["traces"]) == 1, (answer.status, answer.text)
     peak = next(line for line in open(f"/proc/{server.process.pid}/status", encoding="utf-8") if line.startswith("VmHWM"))
     assert int(peak.split()[1]) << 10 < MEMORY, peak
     assert server.process.poll() is None, server.log()

@@ -99,12 +99,14 @@ class Server:
 
     # ---- HTTP/1.1 ----
 
-    def request(self, method, path, body=None, headers=None, token="own", timeout=30):
+    def request(self, method, path, body=None, headers=None, token="own", timeout=30, address=None):
+        """`address`: of the client, 127.0.0.x; without a token each is a client of its own."""
         headers = dict(headers or {})
         token = self.token if token == "own" else token
         if token:
             headers.setdefault("Authorization", f"Bearer {token}")
-        conn = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        conn = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout,
+                                          source_address=(address, 0) if address else None)
         try:
             conn.request(method, path, body=body, headers=headers)
             answer = conn.getresponse()

@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "base/time_unit.h"
+#include "listen/exchange_private.h"
 #include "os/thread.h"
 #include "serve/call.h"
 #include "test.h"
@@ -162,6 +163,47 @@ TEST(lane, says_at_once_when_a_call_could_not_begin_in_time)
         run(l);
     assert_ok(give(l, 1, 7));
     run(l);
+    sf_lane_free(l);
+}
+
+TEST(lane, does_not_count_calls_whose_client_went_away)
+{
+    struct sf_lane *l = new_lane(64, 6, 1, 30 * SF_NS_PER_S);
+    static struct sf_exchange left;
+    struct sf_lane_client who;
+    atomic_store(&left.is_cancelled, true);
+    for (int i = 0; i < 6; i++)
+        assert_ok(give(l, 1, 7));
+    for (unsigned i = 1; i < 6; i++)
+        calls[i].ex = &left;
+    assert_non_null(sf_lane_take(l, &who));
+    sf_lane_end(l, who, 20 * SF_NS_PER_S);
+    assert_ok(give(l, 1, 7)); /* five wait, and nobody waits for them */
+    assert_ok(give(l, 1, 7));
+    assert_int_equal(give(l, 1, 7), SF_ERR_BUSY);
+    assert_non_null(strstr(why.text, "2 queries of this client are waiting"));
+    while (sf_lane_depth(l))
+        run(l);
+    sf_lane_free(l);
+}
+
+TEST(lane, makes_room_at_the_cost_of_calls_whose_client_went_away)
+{
+    struct sf_lane *l = new_lane(3, 3, 1, 0);
+    static struct sf_exchange left;
+    atomic_store(&left.is_cancelled, true);
+    for (uint64_t client = 7; client < 10; client++)
+        assert_ok(give(l, 1, client));
+    calls[1].ex = calls[2].ex = &left;
+    assert_int_equal(give(l, 1, 7), SF_ERR_BUSY);
+    assert_ptr_equal(refused, &calls[1]);
+    assert_int_equal(give(l, 1, 8), SF_ERR_BUSY);
+    assert_ptr_equal(refused, &calls[2]);
+    assert_int_equal(give(l, 1, 10), SF_ERR_BUSY);
+    assert_ptr_equal(refused, &calls[3]); /* nobody has left: the newest of the one with most */
+    assert_int_equal(sf_lane_depth(l), 3);
+    while (sf_lane_depth(l))
+        run(l);
     sf_lane_free(l);
 }
 
