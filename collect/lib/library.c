@@ -1,6 +1,5 @@
 #include "collect/lib/library.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -117,23 +116,15 @@ static void read_config_file(struct sf_why *why)
         sf_config_file_read(&config_file, path, why);
 }
 
-/* "profiling.adaptive.interval" to "SPANFLAME_PROFILING_ADAPTIVE_INTERVAL". */
-static void variable_of(const char *key, char *out, size_t cap)
-{
-    int len = snprintf(out, cap, "SPANFLAME_%s", key);
-    for (int i = 0; i < len && (size_t)i < cap; i++)
-        out[i] = out[i] == '.' ? '_' : (char)toupper((unsigned char)out[i]);
-}
-
 /* Names the first key in use that is not implemented yet, and how many there are. */
 static void name_missing(struct sf_why *why)
 {
     const char *path = look_up("SPANFLAME_CONFIG"), *first = NULL;
-    char variable[96], from[160];
+    char variable[SF_PROFILING_VARIABLE_CAP], from[160];
     unsigned n = 0;
     for (const char *const *key = sf_profiling_settings_missing; *key; key++) {
         const char *said, *line;
-        variable_of(*key, variable, sizeof(variable));
+        sf_profiling_variable(*key, variable);
         said = look_up(variable);
         line = sf_config_file_line(&config_file, variable);
         if (!(said && *said) && !line)

@@ -56,12 +56,12 @@ void sf_profile_upload_init(const struct sf_settings *settings,
     exporter.write_resource = write_resource;
     exporter.write_scope = write_scope;
     exporter.say = say;
-    max_len = s->max_len;
-    sf_sample_max_frames = s->max_depth;
+    max_len = s->block.max_profile_len;
+    sf_sample_max_frames = (uint16_t)s->block.max_stack_depth;
     for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++)
         sf_profiler_set_period((enum sf_sample_kind)kind, s->periods[kind]);
     sf_profile_sources_set();
-    sf_profiler_set_upload(s->window_ns, upload);
+    sf_profiler_set_upload(s->block.upload_interval_ns, upload);
 }
 
 enum sf_err sf_profile_upload_start(unsigned kinds, struct sf_why *why)

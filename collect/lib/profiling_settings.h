@@ -2,15 +2,14 @@
  * block of the configuration names it. Each key has a variable: profiling.cpu.sample_rate is
  * SPANFLAME_PROFILING_CPU_SAMPLE_RATE. SPANFLAME_PROFILES, a list of words, chooses all at once. */
 #pragma once
+#include "base/profiling_keys.h"
 #include "collect/lib/sample_kind.h"
 
 struct sf_profiling_settings {
     unsigned kinds;  /* bits of enum sf_sample_kind */
     bool is_default; /* nobody said which: one that cannot run is no mistake */
     uint64_t periods[SF_SAMPLES_KINDS];
-    int64_t window_ns;
-    uint64_t max_len;   /* of one request */
-    uint16_t max_depth; /* frames of a stack */
+    struct sf_profiling block; /* every key of it */
 };
 
 /* A variable's value, or NULL; empty counts as unset. */
@@ -26,3 +25,7 @@ bool sf_profile_words_parse(const char *words, unsigned *kinds);
 /* Keys of the block that are accepted and not implemented yet; sf_problem names one that is used.
  * Ends with NULL. */
 extern const char *const sf_profiling_settings_missing[];
+
+/* "profiling.adaptive.interval" to "SPANFLAME_PROFILING_ADAPTIVE_INTERVAL". */
+enum { SF_PROFILING_VARIABLE_CAP = 96 };
+void sf_profiling_variable(const char *key, char out[SF_PROFILING_VARIABLE_CAP]);

@@ -16,6 +16,8 @@
 #include "collect/lib/heap_profiler.h"
 #include "collect/lib/library.h"
 #include "collect/lib/profile_file.h"
+#include "collect/lib/profiling_settings.h"
+#include "collect/lib/sample_take.h"
 #include "collect/sys/thread.h"
 #include "spanflame.h"
 
@@ -211,6 +213,24 @@ static void start_sending(const char *server, const char *words)
     sf_start(service && *service ? NULL : program_invocation_short_name);
 }
 
+static const char *look_up(const char *name)
+{
+    return getenv(name);
+}
+
+static void pass_over(void *arg, const char *name, const char *val)
+{
+    (void)arg, (void)name, (void)val;
+}
+
+/* A recording to a file obeys what the variables of the profiling block say, too. */
+static void set_limits(void)
+{
+    struct sf_profiling_settings s;
+    sf_profiling_settings_read(&s, look_up, pass_over, NULL);
+    sf_sample_max_frames = (uint16_t)s.block.max_stack_depth;
+}
+
 static void set_periods(void)
 {
     uint64_t bytes = number_of("SPANFLAME_RECORD_HEAP_RATE", UINT32_MAX, SF_HEAP_MEAN);
@@ -239,6 +259,8 @@ __attribute__((constructor)) static void at_load(void)
     if (has_file) {
         sf_profile_file_path(recorded_file, file);
         set_periods();
+        if (!has_server)
+            set_limits();
         if (sf_profile_files_start(has_server ? SF_FOR_BOTH : SF_FOR_FILE, recorded_kinds, &why)) {
             sf_library_say(why.text);
             return;

@@ -12,9 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/profiling_keys.h"
 #include "collect/lib/sample_kind.h"
 
-enum { SF_RING_WORDS = 1024, SF_SAMPLE_FRAMES = 128, SF_SAMPLE_HEAD = 8 };
+enum { SF_RING_WORDS = 1024, SF_SAMPLE_FRAMES = SF_PROFILING_DEPTH_MAX, SF_SAMPLE_HEAD = 8 };
 
 struct sf_sample_ring {
     atomic_uint head, tail; /* words written and read; they wrap by themselves */

@@ -11,7 +11,7 @@
 #include "collect/sys/clock.h"
 #include "collect/sys/lock.h"
 
-uint16_t sf_sample_max_frames = SF_SAMPLE_FRAMES;
+uint16_t sf_sample_max_frames = 64; /* as profiling.max_stack_depth */
 
 enum { RINGS = 32 };
 

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/profiling_keys.h"
 #include "base/str.h"
 #include "cli/args.h"
 #include "listen/listener.h"
@@ -39,24 +40,6 @@ struct sf_config_redact {
     uint32_t functions, files; /* enum sf_redact_code, intake/redact.h */
     struct sf_config_list patterns, allow;
     const char *hash_key_file; /* NULL: none */
-};
-
-struct sf_config_profiling { /* read by collectors; conditional, adaptive, load_shedding: by none */
-    bool has_cpu, has_memory, has_wall, has_mutex, has_block, has_threads;
-    uint64_t wall_rate;      /* Hz */
-    uint64_t cpu_rate;       /* Hz */
-    uint64_t memory_rate;    /* bytes between two samples */
-    int64_t slow_request_ns; /* conditional */
-    uint32_t cpu_threshold_per_10000, baseline_per_10000;
-    bool has_errors;
-    uint64_t max_stack_depth, max_profile_len;
-    int64_t upload_interval_ns;
-    bool is_adaptive;
-    uint64_t adaptive_base_rate, adaptive_max_rate, adaptive_memory_len;
-    uint32_t adaptive_cpu_per_10000;
-    int64_t adaptive_interval_ns;
-    bool has_shedding;
-    uint32_t shedding_cpu_per_10000;
 };
 
 enum sf_config_from { SF_FROM_DEFAULT, SF_FROM_FILE, SF_FROM_ENVIRONMENT, SF_FROM_FLAG };
@@ -109,7 +92,7 @@ struct sf_config {
         uint32_t leaf_per_10000, repeat_per_10000, gc_per_10000, lock_per_10000, theme_per_10000;
         uint64_t depth, callers, siblings;
     } findings;
-    struct sf_config_profiling profiling;
+    struct sf_profiling profiling;
     struct sf_config_origin *origins; /* one per key of the table */
     struct sf_config_list warnings;   /* sentences for the operator, say them once */
     struct sf_arena arena;            /* where all of it lives */
@@ -173,6 +156,7 @@ enum sf_err sf_config_redactor(const struct sf_config *c, struct sf_redactor **o
 enum sf_config_type {
     SF_CONFIG_BOOL,
     SF_CONFIG_COUNT,    /* uint64_t */
+    SF_CONFIG_RATE,     /* uint64_t; "Hz" may stand behind it */
     SF_CONFIG_SIZE,     /* uint64_t bytes */
     SF_CONFIG_DURATION, /* int64_t ns */
     SF_CONFIG_PERCENT,  /* uint32_t hundredths of a percent */
@@ -189,7 +173,7 @@ struct sf_config_key {
     size_t offset;       /* in struct sf_config */
     const char *initial; /* the default, as one would write it */
     const char *choices; /* "words|substring" */
-    uint64_t min, max;   /* of COUNT, SIZE, DURATION; 0, 0: any */
+    uint64_t min, max;   /* of COUNT, RATE, SIZE, DURATION; 0, 0: any */
     const char *doc;     /* one line */
 };
 

@@ -97,6 +97,7 @@ void sf_config_render_value(const struct sf_config *c, size_t index, struct sf_b
     switch (key->type) {
     case SF_CONFIG_BOOL: sf_buf_print(out, *(const bool *)field ? "true" : "false"); break;
     case SF_CONFIG_COUNT:
+    case SF_CONFIG_RATE:
         sf_buf_print(out, "%llu", (unsigned long long)*(const uint64_t *)field);
         break;
     case SF_CONFIG_SIZE: add_size(out, *(const uint64_t *)field); break;
@@ -206,7 +207,8 @@ static const char *type_name(enum sf_config_type type)
 {
     switch (type) {
     case SF_CONFIG_BOOL: return "true, false";
-    case SF_CONFIG_COUNT: return "number";
+    case SF_CONFIG_COUNT:
+    case SF_CONFIG_RATE: return "number";
     case SF_CONFIG_SIZE: return "size";
     case SF_CONFIG_DURATION: return "duration";
     case SF_CONFIG_PERCENT: return "percentage";

@@ -8,6 +8,9 @@
 #define MIB       (1024 * KIB)
 #define GIB       (1024 * MIB)
 #define YEARS     (36500 * SF_NS_PER_DAY)
+/* A key of base/profiling_keys.h, which collectors read too. */
+#define PROFILING(path, kind, field, initial, min, max, doc) \
+    {"profiling." path, SF_CONFIG_##kind, AT(profiling.field), initial, NULL, min, max, doc},
 
 /* In the order a reader of the example file meets them; keys of one section stand together. The
  * defaults of limits equal base/limits.h, which a test compares. Keys that neither the server nor
@@ -183,58 +186,7 @@ const struct sf_config_key sf_config_keys[] = {
     {"findings.theme", SF_CONFIG_PERCENT, AT(findings.theme_per_10000), "15%", NULL, 0, 0,
      "said of pattern matching, JSON, serialisation, cryptography or logging from this share on"},
 
-    {"profiling.cpu.enabled", SF_CONFIG_BOOL, AT(profiling.has_cpu), "true", NULL, 0, 0,
-     "collectors take CPU samples"},
-    {"profiling.cpu.sample_rate", SF_CONFIG_COUNT, AT(profiling.cpu_rate), "100", NULL, 1, 10000,
-     "samples per second and CPU"},
-    {"profiling.memory.enabled", SF_CONFIG_BOOL, AT(profiling.has_memory), "true", NULL, 0, 0,
-     "collectors take heap samples"},
-    {"profiling.memory.sample_rate", SF_CONFIG_SIZE, AT(profiling.memory_rate), "512KB", NULL, 1,
-     GIB, "bytes allocated between two samples"},
-    {"profiling.wall.enabled", SF_CONFIG_BOOL, AT(profiling.has_wall), "false", NULL, 0, 0,
-     "collectors sample all threads, running or waiting"},
-    {"profiling.wall.sample_rate", SF_CONFIG_COUNT, AT(profiling.wall_rate), "20", NULL, 1, 1000,
-     "samples per second of threads that wait"},
-    {"profiling.mutex.enabled", SF_CONFIG_BOOL, AT(profiling.has_mutex), "false", NULL, 0, 0,
-     "collectors take waits for locks"},
-    {"profiling.block.enabled", SF_CONFIG_BOOL, AT(profiling.has_block), "false", NULL, 0, 0,
-     "collectors take waits of blocking calls"},
-    {"profiling.threads.enabled", SF_CONFIG_BOOL, AT(profiling.has_threads), "false", NULL, 0, 0,
-     "collectors count threads by stack and state"},
-    {"profiling.conditional.slow_request_threshold", SF_CONFIG_DURATION,
-     AT(profiling.slow_request_ns), "1s", NULL, 0, SF_NS_PER_DAY,
-     "keep the samples of requests that took this long"},
-    {"profiling.conditional.cpu_threshold_percent", SF_CONFIG_PERCENT,
-     AT(profiling.cpu_threshold_per_10000), "80%", NULL, 0, 0,
-     "keep the samples of requests that used this share of a CPU"},
-    {"profiling.conditional.profile_errors", SF_CONFIG_BOOL, AT(profiling.has_errors), "true", NULL,
-     0, 0, "keep the samples of requests that failed"},
-    {"profiling.conditional.baseline", SF_CONFIG_PERCENT, AT(profiling.baseline_per_10000), "1%",
-     NULL, 0, 0, "keep the samples of this share of all other requests"},
-    {"profiling.max_stack_depth", SF_CONFIG_COUNT, AT(profiling.max_stack_depth), "64", NULL, 1,
-     1024, "frames a collector walks"},
-    {"profiling.max_profile_size", SF_CONFIG_SIZE, AT(profiling.max_profile_len), "10MB", NULL,
-     64 * KIB, 64 * MIB, "one profile a collector sends"},
-    {"profiling.upload_interval", SF_CONFIG_DURATION, AT(profiling.upload_interval_ns), "10s", NULL,
-     SF_NS_PER_S, SF_NS_PER_HOUR, "how often it sends"},
-    {"profiling.adaptive.enabled", SF_CONFIG_BOOL, AT(profiling.is_adaptive), "false", NULL, 0, 0,
-     "lower the sampling rate above the thresholds below"},
-    {"profiling.adaptive.base_rate", SF_CONFIG_COUNT, AT(profiling.adaptive_base_rate), "100", NULL,
-     1, 10000, "samples per second above a threshold"},
-    {"profiling.adaptive.max_rate", SF_CONFIG_COUNT, AT(profiling.adaptive_max_rate), "1000", NULL,
-     1, 10000, "samples per second at most"},
-    {"profiling.adaptive.cpu_threshold", SF_CONFIG_PERCENT, AT(profiling.adaptive_cpu_per_10000),
-     "80%", NULL, 0, 0, "threshold: share of the CPU in use"},
-    {"profiling.adaptive.memory_threshold", SF_CONFIG_SIZE, AT(profiling.adaptive_memory_len),
-     "512MB", NULL, 0, 0, "threshold: memory of the process"},
-    {"profiling.adaptive.interval", SF_CONFIG_DURATION, AT(profiling.adaptive_interval_ns), "10s",
-     NULL, SF_NS_PER_S / 10, SF_NS_PER_HOUR, "time between two decisions about the rate"},
-    {"profiling.load_shedding.enabled", SF_CONFIG_BOOL, AT(profiling.has_shedding), "true", NULL, 0,
-     0, "stop sampling while the machine is overloaded"},
-    {"profiling.load_shedding.cpu_threshold", SF_CONFIG_PERCENT,
-     AT(profiling.shedding_cpu_per_10000), "90%", NULL, 0, 0,
-     "overloaded: this share of the CPU in use"},
-};
+    SF_PROFILING_KEYS(PROFILING)};
 
 const size_t sf_config_n_keys = sizeof(sf_config_keys) / sizeof(sf_config_keys[0]);
 

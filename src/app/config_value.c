@@ -111,31 +111,6 @@ enum sf_err sf_config_copy(struct sf_config *c, sf_str text, struct sf_config_or
     return SF_OK;
 }
 
-static bool parse_bool(sf_str text, bool *out)
-{
-    static const sf_str yes[] = {{"true", 4}, {"yes", 3}, {"on", 2}};
-    static const sf_str no[] = {{"false", 5}, {"no", 2}, {"off", 3}};
-    for (size_t i = 0; i < 3; i++) {
-        if (sf_str_ieq(text, yes[i]) || sf_str_ieq(text, no[i])) {
-            *out = sf_str_ieq(text, yes[i]);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* "80%", "80" and "0.5 %" into hundredths of a percent. */
-static bool parse_percent(sf_str text, uint32_t *out)
-{
-    double percent;
-    if (text.len && text.p[text.len - 1] == '%')
-        text = sf_str_trim(sf_str_part(text, 0, text.len - 1));
-    if (!sf_str_to_f64(text, &percent) || !(percent >= 0 && percent <= 100))
-        return false;
-    *out = (uint32_t)(percent * 100 + 0.5);
-    return true;
-}
-
 static enum sf_err set_choice(struct sf_config *c, const struct sf_config_key *key, sf_str text,
                               struct sf_config_origin at, struct sf_why *why)
 {
@@ -181,32 +156,32 @@ static enum sf_err check_bounds(const struct sf_config *c, const struct sf_confi
 static enum sf_err set_number(struct sf_config *c, const struct sf_config_key *key, sf_str text,
                               struct sf_config_origin at, struct sf_why *why)
 {
-    uint64_t value = 0;
-    int64_t ns = 0;
-    bool is_read = false;
-    const char *what = "";
+    static const struct {
+        enum sf_config_type type;
+        enum sf_setting_kind kind;
+        const char *is; /* "memory" ... "a size such as" ... */
+    } kinds[] = {
+        {SF_CONFIG_BOOL, SF_SETTING_BOOL, "is true or false"},
+        {SF_CONFIG_COUNT, SF_SETTING_COUNT, "wants a whole number"},
+        {SF_CONFIG_RATE, SF_SETTING_RATE, "wants a whole number"},
+        {SF_CONFIG_SIZE, SF_SETTING_SIZE, "wants a size such as 512KB, 64MiB or 50GB"},
+        {SF_CONFIG_DURATION, SF_SETTING_DURATION, "wants a duration such as 500ms, 1h30m or 7d"},
+        {SF_CONFIG_PERCENT, SF_SETTING_PERCENT, "wants a percentage such as 80%"},
+    };
     struct sf_why reason = {""};
+    uint64_t value = 0;
+    size_t i = 0;
     enum sf_err err;
 
-    if (key->type == SF_CONFIG_COUNT) {
-        is_read = sf_str_to_u64(text, &value);
-        what = "a whole number";
-    } else if (key->type == SF_CONFIG_SIZE) {
-        is_read = sf_size_parse(text, &value, &reason) == SF_OK;
-        what = "a size such as 512KB, 64MiB or 50GB";
-    } else {
-        is_read = sf_duration_parse(text, SF_DURATION_PLAIN, &ns, &reason) == SF_OK;
-        value = (uint64_t)ns;
-        what = "a duration such as 500ms, 1h30m or 7d";
-    }
-    if (!is_read)
-        return sf_config_fail(c, at, why, "%s wants %s, not \"%.*s\"%s%s", key->path, what,
+    while (kinds[i].type != key->type)
+        i++;
+    if (sf_setting_parse(kinds[i].kind, text, &value, &reason))
+        return sf_config_fail(c, at, why, "%s %s, not \"%.*s\"%s%s", key->path, kinds[i].is,
                               SF_STR_ARG(text), reason.text[0] ? ": " : "", reason.text);
     err = check_bounds(c, key, value, text, at, why);
-    if (err)
-        return err;
-    memcpy(field_of(c, key), &value, sizeof(value)); /* int64_t of the same bits for durations */
-    return SF_OK;
+    if (!err)
+        sf_setting_put(kinds[i].kind, field_of(c, key), value);
+    return err;
 }
 
 enum sf_err sf_config_set_text(struct sf_config *c, size_t index, sf_str text,
@@ -217,18 +192,11 @@ enum sf_err sf_config_set_text(struct sf_config *c, size_t index, sf_str text,
 
     switch (key->type) {
     case SF_CONFIG_BOOL:
-        if (!parse_bool(text, field_of(c, key)))
-            err = sf_config_fail(c, at, why, "%s is true or false, not \"%.*s\"", key->path,
-                                 SF_STR_ARG(text));
-        break;
     case SF_CONFIG_COUNT:
+    case SF_CONFIG_RATE:
     case SF_CONFIG_SIZE:
-    case SF_CONFIG_DURATION: err = set_number(c, key, text, at, why); break;
-    case SF_CONFIG_PERCENT:
-        if (!parse_percent(text, field_of(c, key)))
-            err = sf_config_fail(c, at, why, "%s wants a percentage such as 80%%, not \"%.*s\"",
-                                 key->path, SF_STR_ARG(text));
-        break;
+    case SF_CONFIG_DURATION:
+    case SF_CONFIG_PERCENT: err = set_number(c, key, text, at, why); break;
     case SF_CONFIG_STR:
         if (text.len)
             err = sf_config_copy(c, text, at, field_of(c, key), why);

@@ -1,6 +1,6 @@
 #include "base/amount.h"
 
-#include <stdbool.h>
+#include <string.h>
 
 #include "base/time_unit.h"
 
@@ -174,4 +174,80 @@ enum sf_err sf_size_parse(sf_str text, uint64_t *out_len, struct sf_why *why)
         return SF_OK;
     }
     return no_unit(text, "B, KB, KiB, MB, MiB, GB, GiB, ...", why);
+}
+
+bool sf_flag_parse(sf_str text, bool *out)
+{
+    static const char *const words[][2] = {
+        {"true", "false"}, {"yes", "no"}, {"on", "off"}, {"1", "0"}};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        bool is_yes = sf_str_ieq(text, sf_str_from(words[i][0]));
+        if (is_yes || sf_str_ieq(text, sf_str_from(words[i][1]))) {
+            *out = is_yes;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sf_percent_parse(sf_str text, uint32_t *out_per_10000)
+{
+    struct quantity q;
+    uint64_t value;
+    if (text.len && text.p[text.len - 1] == '%')
+        text = sf_str_trim(sf_str_part(text, 0, text.len - 1));
+    if (take_quantity(&text, true, &q) || text.len || !multiply(q, 1000, &value) || value > 100000)
+        return false;
+    *out_per_10000 = (uint32_t)((value + 5) / 10);
+    return true;
+}
+
+enum sf_err sf_setting_parse(enum sf_setting_kind kind, sf_str text, uint64_t *out,
+                             struct sf_why *why)
+{
+    uint32_t percent;
+    int64_t ns;
+    bool flag;
+    enum sf_err err;
+    text = sf_str_trim(text);
+    switch (kind) {
+    case SF_SETTING_SIZE: return sf_size_parse(text, out, why);
+    case SF_SETTING_DURATION:
+        err = sf_duration_parse(text, SF_DURATION_BLANKS, &ns, why);
+        if (!err)
+            *out = (uint64_t)ns;
+        return err;
+    case SF_SETTING_RATE:
+        if (text.len > 2 && sf_str_ieq(sf_str_from_at(text, text.len - 2), SF_STR("Hz")))
+            text = sf_str_trim(sf_str_part(text, 0, text.len - 2));
+        if (sf_str_to_u64(text, out))
+            return SF_OK;
+        break;
+    case SF_SETTING_COUNT:
+        if (sf_str_to_u64(text, out))
+            return SF_OK;
+        break;
+    case SF_SETTING_BOOL:
+        if (!sf_flag_parse(text, &flag))
+            break;
+        *out = flag;
+        return SF_OK;
+    case SF_SETTING_PERCENT:
+        if (!sf_percent_parse(text, &percent))
+            break;
+        *out = percent;
+        return SF_OK;
+    }
+    return SF_ERR_INPUT;
+}
+
+void sf_setting_put(enum sf_setting_kind kind, void *field, uint64_t value)
+{
+    uint32_t percent = (uint32_t)value;
+    if (kind == SF_SETTING_BOOL)
+        *(bool *)field = value;
+    else if (kind == SF_SETTING_PERCENT)
+        memcpy(field, &percent, sizeof(percent));
+    else
+        memcpy(field, &value, sizeof(value)); /* int64_t of the same bits for durations */
 }

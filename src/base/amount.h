@@ -3,6 +3,7 @@
  * Fails with INPUT; `why` says what is wrong with the text, and leaves it to the caller to say
  * where it stands. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -23,3 +24,24 @@ enum sf_err sf_duration_parse(sf_str text, unsigned form, int64_t *out_ns, struc
 /* A number and one unit, in either case: B, K or KB (1000), KiB (1024), and so for M, G, T, P; no
  * unit: bytes. Blanks before the unit are fine. */
 enum sf_err sf_size_parse(sf_str text, uint64_t *out_len, struct sf_why *why);
+
+/* "true", "yes", "on", "1" and "false", "no", "off", "0", in either case. */
+bool sf_flag_parse(sf_str text, bool *out);
+/* "80%", "80" and "0.5 %" into hundredths of a percent; 0 to 100. */
+bool sf_percent_parse(sf_str text, uint32_t *out_per_10000);
+
+/* A setting's value as configuration files, variables and flags write it. The server and the
+ * collectors read their settings with this one function, so that a text means the same in both. */
+enum sf_setting_kind {
+    SF_SETTING_BOOL,     /* 0 or 1 */
+    SF_SETTING_COUNT,    /* a whole number */
+    SF_SETTING_RATE,     /* a whole number, with or without "Hz" behind it */
+    SF_SETTING_SIZE,     /* bytes, as above */
+    SF_SETTING_DURATION, /* ns; blanks before a unit are fine */
+    SF_SETTING_PERCENT   /* hundredths of a percent */
+};
+enum sf_err sf_setting_parse(enum sf_setting_kind kind, sf_str text, uint64_t *out,
+                             struct sf_why *why);
+/* Writes a parsed value into a field of its kind: bool, uint32_t of a percentage, 64 bits of the
+ * rest. */
+void sf_setting_put(enum sf_setting_kind kind, void *field, uint64_t value);

@@ -6,6 +6,7 @@
 #include "app/config.h"
 #include "base/heap.h"
 #include "base/limits.h"
+#include "profiling_spellings.h"
 
 static struct sf_why why;
 
@@ -355,6 +356,27 @@ TEST(config, warns_about_keys_that_are_not_implemented_yet)
     c = parse("");
     assert_int_equal(c->warnings.n, 0);
     sf_config_free(c);
+}
+
+TEST(config, means_by_a_text_what_the_library_means)
+{
+    for (int i = 0; i < N_SPELLINGS; i++) {
+        const struct sf_profiling_key *key = sf_profiling_keys;
+        struct sf_config_setting flag = {"--set", spellings[i].path, spellings[i].text};
+        struct sf_config_inputs in = {.flags = &flag, .n_flags = 1};
+        struct sf_config *c = NULL;
+        enum sf_err err = sf_config_load(&in, &c, &why);
+        if (spellings[i].is_refused != (err != SF_OK))
+            fail_msg("%s: \"%s\": %s", flag.path, flag.value, err ? why.text : "accepted");
+        while (strcmp(key->path, flag.path) != 0)
+            key++;
+        if (!err) {
+            uint64_t value = spelling_value(key->kind, (uint8_t *)&c->profiling + key->offset);
+            if (value != spellings[i].value)
+                fail_msg("%s: \"%s\" is %llu", flag.path, flag.value, (unsigned long long)value);
+        }
+        sf_config_free(c);
+    }
 }
 
 TEST(config, survives_every_failed_allocation)

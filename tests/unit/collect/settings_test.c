@@ -2,6 +2,7 @@
 
 #include "base/heap.h"
 #include "collect/lib/settings.h"
+#include "profiling_spellings.h"
 #include "wire/pb.h"
 
 static const char *pairs[16][2];
@@ -183,8 +184,8 @@ TEST(settings, profiles_have_variables_of_their_own)
                      1u << SF_SAMPLES_WALL | 1u << SF_SAMPLES_ALLOC | 1u << SF_SAMPLES_INUSE);
     assert_false(s.profiling.is_default);
     assert_int_equal(s.profiling.periods[SF_SAMPLES_CPU], 4000000);
-    assert_int_equal(s.profiling.periods[SF_SAMPLES_ALLOC], 1 << 20);
-    assert_int_equal(s.profiling.window_ns, 500000000);
+    assert_int_equal(s.profiling.periods[SF_SAMPLES_ALLOC], 1000000);
+    assert_int_equal(s.profiling.block.upload_interval_ns, 500000000);
     sf_settings_done(&s);
 }
 
@@ -200,5 +201,35 @@ TEST(settings, what_profiles_cannot_use_is_said_and_the_default_stays)
     say("SPANFLAME_PROFILES", "none");
     assert_int_equal(read_as("x"), SF_OK);
     assert_int_equal(s.profiling.kinds, 0);
+    sf_settings_done(&s);
+}
+
+TEST(settings, means_by_a_text_what_the_server_means)
+{
+    for (int i = 0; i < N_SPELLINGS; i++) {
+        const struct sf_profiling_key *key = sf_profiling_keys;
+        char name[SF_PROFILING_VARIABLE_CAP];
+        uint64_t value;
+        sf_profiling_variable(spellings[i].path, name);
+        while (strcmp(key->path, spellings[i].path) != 0)
+            key++;
+        say(name, spellings[i].text);
+        assert_int_equal(read_as("x"), SF_OK);
+        value = spelling_value(key->kind, (const uint8_t *)&s.profiling.block + key->offset);
+        if (spellings[i].is_refused != (why.text[0] != 0))
+            fail_msg("%s: \"%s\": %s", name, spellings[i].text, why.text);
+        if (!spellings[i].is_refused && value != spellings[i].value)
+            fail_msg("%s: \"%s\" is %llu", name, spellings[i].text, (unsigned long long)value);
+        sf_settings_done(&s);
+    }
+}
+
+TEST(settings, has_the_limits_of_the_documentation)
+{
+    assert_int_equal(read_as("x"), SF_OK);
+    assert_int_equal(s.profiling.block.max_stack_depth, 64);
+    assert_int_equal(s.profiling.block.max_profile_len, 10000000);
+    assert_int_equal(s.profiling.periods[SF_SAMPLES_ALLOC], 512000);
+    assert_int_equal(s.profile_exporter.timeout_ns, 10000000000);
     sf_settings_done(&s);
 }

@@ -1,0 +1,93 @@
+/* profiling_keys.h - the `profiling:` block of the configuration: every key with its kind, bounds
+ * and default, once for the server, which checks and shows it, and for the collectors, which obey
+ * it. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/amount.h"
+
+/* Percentages are kept in hundredths of a percent: 1 % is 100. Times are ns, sizes bytes. */
+struct sf_profiling {
+    bool has_cpu, has_memory, has_wall, has_mutex, has_block, has_threads;
+    uint64_t cpu_rate, wall_rate; /* Hz */
+    uint64_t memory_rate;         /* bytes between two samples */
+    int64_t slow_request_ns;      /* conditional */
+    uint32_t cpu_threshold_per_10000, baseline_per_10000;
+    bool has_errors;
+    uint64_t max_stack_depth, max_profile_len;
+    int64_t upload_interval_ns;
+    bool is_adaptive;
+    uint64_t adaptive_base_rate, adaptive_max_rate, adaptive_memory_len;
+    uint32_t adaptive_cpu_per_10000;
+    int64_t adaptive_interval_ns;
+    bool has_shedding;
+    uint32_t shedding_cpu_per_10000;
+};
+
+enum { SF_PROFILING_DEPTH_MAX = 128 }; /* frames a collector has room for */
+
+/* KEY(path behind "profiling.", kind, field, default, least, most, what it does); 0, 0: any. In the
+ * order in which a reader of the example file meets them. */
+#define SF_PROFILING_KEYS(KEY)                                                                  \
+    KEY("cpu.enabled", BOOL, has_cpu, "true", 0, 0, "collectors take CPU samples")              \
+    KEY("cpu.sample_rate", RATE, cpu_rate, "100", 1, 1000, "samples per second and CPU")        \
+    KEY("memory.enabled", BOOL, has_memory, "true", 0, 0, "collectors take heap samples")       \
+    KEY("memory.sample_rate", SIZE, memory_rate, "512KB", 1, 1ull << 30,                        \
+        "bytes allocated between two samples")                                                  \
+    KEY("wall.enabled", BOOL, has_wall, "false", 0, 0,                                          \
+        "collectors sample all threads, running or waiting")                                    \
+    KEY("wall.sample_rate", RATE, wall_rate, "20", 1, 1000,                                     \
+        "samples per second of threads that wait")                                              \
+    KEY("mutex.enabled", BOOL, has_mutex, "false", 0, 0, "collectors take waits for locks")     \
+    KEY("block.enabled", BOOL, has_block, "false", 0, 0,                                        \
+        "collectors take waits of blocking calls")                                              \
+    KEY("threads.enabled", BOOL, has_threads, "false", 0, 0,                                    \
+        "collectors count threads by stack and state")                                          \
+    KEY("conditional.slow_request_threshold", DURATION, slow_request_ns, "1s", 0,               \
+        86400000000000ull, "keep the samples of requests that took this long")                  \
+    KEY("conditional.cpu_threshold_percent", PERCENT, cpu_threshold_per_10000, "80%", 0, 0,     \
+        "keep the samples of requests that used this share of a CPU")                           \
+    KEY("conditional.profile_errors", BOOL, has_errors, "true", 0, 0,                           \
+        "keep the samples of requests that failed")                                             \
+    KEY("conditional.baseline", PERCENT, baseline_per_10000, "1%", 0, 0,                        \
+        "keep the samples of this share of all other requests")                                 \
+    KEY("max_stack_depth", COUNT, max_stack_depth, "64", 1, SF_PROFILING_DEPTH_MAX,             \
+        "frames a collector walks")                                                             \
+    KEY("max_profile_size", SIZE, max_profile_len, "10MB", 1ull << 16, 1ull << 26,              \
+        "one profile a collector sends")                                                        \
+    KEY("upload_interval", DURATION, upload_interval_ns, "10s", 100000000ull, 3600000000000ull, \
+        "how often it sends")                                                                   \
+    KEY("adaptive.enabled", BOOL, is_adaptive, "false", 0, 0,                                   \
+        "lower the sampling rate above the thresholds below")                                   \
+    KEY("adaptive.base_rate", RATE, adaptive_base_rate, "100", 1, 1000,                         \
+        "samples per second above a threshold")                                                 \
+    KEY("adaptive.max_rate", RATE, adaptive_max_rate, "1000", 1, 1000,                          \
+        "samples per second at most")                                                           \
+    KEY("adaptive.cpu_threshold", PERCENT, adaptive_cpu_per_10000, "80%", 0, 0,                 \
+        "threshold: share of the CPU in use")                                                   \
+    KEY("adaptive.memory_threshold", SIZE, adaptive_memory_len, "512MB", 0, 0,                  \
+        "threshold: memory of the process")                                                     \
+    KEY("adaptive.interval", DURATION, adaptive_interval_ns, "10s", 100000000ull,               \
+        3600000000000ull, "time between two decisions about the rate")                          \
+    KEY("load_shedding.enabled", BOOL, has_shedding, "true", 0, 0,                              \
+        "stop sampling while the machine is overloaded")                                        \
+    KEY("load_shedding.cpu_threshold", PERCENT, shedding_cpu_per_10000, "90%", 0, 0,            \
+        "overloaded: this share of the CPU in use")
+
+struct sf_profiling_key {
+    const char *path; /* with "profiling." in front */
+    enum sf_setting_kind kind;
+    size_t offset; /* in struct sf_profiling */
+    const char *initial;
+    uint64_t min, max; /* 0, 0: any */
+};
+extern const struct sf_profiling_key sf_profiling_keys[];
+extern const size_t sf_profiling_n_keys;
+
+/* The value of one key from its text, by the rules of its kind and its bounds. INPUT: the field is
+ * as it was. */
+enum sf_err sf_profiling_set(struct sf_profiling *to, const struct sf_profiling_key *key,
+                             sf_str text, struct sf_why *why);
+void sf_profiling_init(struct sf_profiling *to); /* all defaults */
