@@ -19,26 +19,37 @@ for name, fallback in (("SOURCE_ROOT", ROOT), ("BUILD_ROOT", ROOT + "/build"), (
     os.environ.setdefault(name, fallback)
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(ROOT, "tests")]
 import old_data  # noqa: E402
+import old_waits  # noqa: E402
 from pprof_make import pprof  # noqa: E402
 from server import JSON, PROGRAM, Server, tap  # noqa: E402
 from support.faultfs import faultfs  # noqa: E402
 
-FOLDER = os.path.join(os.environ["SOURCE_ROOT"], "tests", "data", "old_1")
 # Nothing goes and nothing becomes coarser, whatever the clock says.
 CONFIG = """tenancy: {enabled: true}
 retention: {spans: 0, profiles: 0, full_resolution: 0, detail: 0, max_bytes: 0, min_free: 1MB}
 store: {flush_interval: 10m}
 """
 HOUR = 3600
-QUESTIONS = old_data.questions()
 home = tempfile.TemporaryDirectory(prefix="spanflame-old-")
 
 
 # ---- directories and servers ----
 
-def unpack(to):
+class Folder:
+    """One of tests/data, and what is asked of it."""
+
+    def __init__(self, name, questions):
+        self.name, self.questions = name, questions
+        self.path = os.path.join(os.environ["SOURCE_ROOT"], "tests", "data", name)
+
+
+FOLDER = Folder("old_1", old_data.questions())
+WAITS = Folder("old_2", old_waits.questions())
+
+
+def unpack(folder, to):
     """Slots of the log are mostly zeros, which become holes."""
-    with tarfile.open(os.path.join(FOLDER, "data.tar.xz")) as tar:
+    with tarfile.open(os.path.join(folder.path, "data.tar.xz")) as tar:
         for member in tar:
             path = os.path.join(to, member.name)
             if member.isdir():
@@ -53,11 +64,11 @@ def unpack(to):
                 out.truncate(member.size)
 
 
-def copied(name):
+def copied(name, folder=FOLDER):
     """The directory as it was written, to do with as one likes."""
-    first, own = os.path.join(home.name, "first"), os.path.join(home.name, name)
+    first, own = os.path.join(home.name, folder.name), os.path.join(home.name, f"{folder.name}-{name}")
     if not os.path.exists(first):
-        unpack(first)
+        unpack(folder, first)
     subprocess.run(["cp", "-a", "--sparse=always", os.path.join(first, "data"), own], check=True)
     return own
 
@@ -96,14 +107,14 @@ class Old:
 
 # ---- golden answers ----
 
-def golden_path(question):
-    return os.path.join(FOLDER, "golden", question.sort, question.name.split("-")[0] + ".json")
+def golden_path(question, folder):
+    return os.path.join(folder.path, "golden", question.sort, question.name.split("-")[0] + ".json")
 
 
-def read_golden():
+def read_golden(folder):
     out = {}
-    for question in QUESTIONS:
-        path = golden_path(question)
+    for question in folder.questions:
+        path = golden_path(question, folder)
         if path not in out and os.path.exists(path):
             with open(path, encoding="utf-8") as f:
                 out[path] = json.load(f)
@@ -111,10 +122,10 @@ def read_golden():
     return out
 
 
-def differences(server, sorts=("exact", "inferred")):
-    golden, out = read_golden(), []
-    for question in (q for q in QUESTIONS if q.sort in sorts):
-        want = golden[golden_path(question)].get(question.name)
+def differences(server, sorts=("exact", "inferred"), folder=FOLDER):
+    golden, out = read_golden(folder), []
+    for question in (q for q in folder.questions if q.sort in sorts):
+        want = golden[golden_path(question, folder)].get(question.name)
         if want is None:
             out.append(f"{question.sort}/{question.name}: there is no golden answer; --add writes it")
             continue
@@ -124,20 +135,20 @@ def differences(server, sorts=("exact", "inferred")):
     return out
 
 
-def check(server, when):
-    found = differences(server)
+def check(server, when, folder=FOLDER):
+    found = differences(server, folder=folder)
     more = f"\n... and {len(found) - 20} others" if len(found) > 20 else ""
-    assert not found, f"{when}: {len(found)} of {len(QUESTIONS)} answers are not the old ones:\n" + "\n".join(found[:20]) + more
+    assert not found, f"{when}: {len(found)} of {len(folder.questions)} answers are not the old ones:\n" + "\n".join(found[:20]) + more
 
 
-def write_golden(may_write):
-    golden = read_golden()
-    with Old(copied("golden"), is_frozen=True) as old:
-        for question in QUESTIONS:
-            answers = golden[golden_path(question)]
+def write_golden(folder, may_write):
+    golden = read_golden(folder)
+    with Old(copied("golden", folder), is_frozen=True) as old:
+        for question in folder.questions:
+            answers = golden[golden_path(question, folder)]
             if may_write(question, question.name in answers):
                 answers[question.name] = question.ask(old.server)
-    asked = {(golden_path(q), q.name) for q in QUESTIONS}
+    asked = {(golden_path(q, folder), q.name) for q in folder.questions}
     for path, answers in golden.items():
         os.makedirs(os.path.dirname(path), exist_ok=True)
         kept = {k: v for k, v in answers.items() if "/exact/" in path or (path, k) in asked}
@@ -157,13 +168,14 @@ def fsck(where):
 
 
 def test_every_golden_answer_is_asked_for():
-    asked = {(golden_path(q), q.name) for q in QUESTIONS}
-    for folder, _, names in os.walk(os.path.join(FOLDER, "golden")):
-        for name in names:
-            path = os.path.join(folder, name)
-            with open(path, encoding="utf-8") as f:
-                for key in json.load(f):
-                    assert (path, key) in asked, f"nobody asks for {key} of {path} any more"
+    for folder in (FOLDER, WAITS):
+        asked = {(golden_path(q, folder), q.name) for q in folder.questions}
+        for inner, _, names in os.walk(os.path.join(folder.path, "golden")):
+            for name in names:
+                path = os.path.join(inner, name)
+                with open(path, encoding="utf-8") as f:
+                    for key in json.load(f):
+                        assert (path, key) in asked, f"nobody asks for {key} of {path} any more"
 
 
 def test_fsck_finds_nothing_in_it():
@@ -224,6 +236,40 @@ def test_after_every_block_was_rewritten():
     fsck(data)
 
 
+def formats(where):
+    """Of its profile blocks."""
+    out = set()
+    for b in old_data.blocks(where):
+        if b.kind == "prof":
+            with open(os.path.join(where, b.path), "rb") as f:
+                out.add(int.from_bytes(f.read(6)[4:], "little"))
+    return out
+
+
+def test_waits_of_format_2_as_they_were_written():
+    own = copied("copy", WAITS)
+    before = old_data.blocks(own)
+    assert formats(own) == {2} and {b.level for b in before if b.kind == "prof"} == {0, 1, 2}, before
+    fsck(own)
+    with Old(own, is_frozen=True) as old:
+        check(old.server, "as written", WAITS)
+        assert old_data.blocks(own) == before, old_data.blocks(own)
+
+
+def test_waits_of_format_2_after_merges():
+    """Blocks of hours become one of a day; a block that is not merged is rewritten."""
+    own = os.path.join(home.name, "old_2-copy")
+    with Old(own, hours=30) as old:
+        old.flush()
+        old.wait("merges", lambda found: {b.level for b in found if b.kind == "prof"} == {2} and {b.level for b in found} == {1, 2})
+        answer = old.server.post("/api/v1/erase", json.dumps({"service": "scratch"}), JSON, headers={"X-Scope-OrgID": old_data.A})
+        assert answer.status == 200, answer.text
+        old.wait("the erasure", lambda _: os.path.getsize(os.path.join(own, "erase.log")) == 0)
+    with Old(own, hours=31) as old:
+        check(old.server, "merged, after a restart", WAITS)
+    fsck(own)
+
+
 def test_a_file_that_is_lost_is_noticed():
     """Of the test itself: OLD_DATA_EVERY_FILE=1 tries each block."""
     found = [b.path for b in old_data.blocks(copied("whole"))]
@@ -242,9 +288,8 @@ if __name__ == "__main__":
     options.add_argument("--update", choices=["inferred"])
     options.add_argument("--add", action="store_true")
     chosen = options.parse_args()
-    if chosen.add:
-        write_golden(lambda question, is_there: not is_there)
-    elif chosen.update:
-        write_golden(lambda question, is_there: question.sort == chosen.update)
+    if chosen.add or chosen.update:
+        for each in (FOLDER, WAITS):
+            write_golden(each, lambda question, is_there: question.sort == chosen.update if chosen.update else not is_there)
     else:
         tap.run(sys.modules[__name__])

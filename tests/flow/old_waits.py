@@ -1,0 +1,46 @@
+"""old_waits.py - what is asked of tests/data/old_2: samples and waits of a pool of threads, in the rows of format 2.
+
+Golden answers are as in old_data.py: facts, and conclusions."""
+import old_data
+from old_data import A, S, Question, only, quoted, span_facts
+
+DAY = old_data.DAY
+PLACES = {"day": DAY - 86400 + 36300, "hour": DAY + 32700, "fresh": DAY + 43500, "log": DAY + 44460}
+
+
+class Pool:
+    """Where make.py sends the story of a pool: its first moment, and its ids."""
+    N_THREADS, N_REQUESTS = 8, 12
+
+    def __init__(self, place):
+        self.number, self.base = list(PLACES).index(place), PLACES[place] * S
+
+    def trace(self, thread, request):
+        return f"{0xb1 + self.number:02x}{thread:02x}{request:028x}"
+
+    def span(self, thread, request):
+        return f"{0xd1 + self.number:02x}{thread:02x}{request:012x}"
+
+
+def questions():
+    out = []
+    for place in PLACES:
+        p = Pool(place)
+        at = PLACES[place] // 1200 * 1200
+        for what in ("cpu", "off_cpu", "objects"):
+            out.append(Question("exact", f"profile-{what}-{place}", f"/api/v1/profile?app=pool&type={what}&from={at}&until={at + 1200}&format=folded"))
+            for thread, request in ((0, 0), (3, 5), (7, 11), (9, 0)):
+                path = f"/api/v1/spans/{p.trace(thread, request)}/{p.span(thread, request)}/profile?type={what}"
+                out.append(Question("exact", f"span-{what}-{thread}-{request}-{place}", path + "&self=true", keep=span_facts))
+                if what != "objects":
+                    out.append(Question("inferred", f"span-{what}-{thread}-{request}-{place}", path + "&timeline=true"))
+            out.append(Question("exact", f"trace-{what}-{place}", f"/api/v1/profile?trace_id={p.trace(5, 3)}&type={what}&format=folded"))
+        for thread, request in ((0, 0), (3, 5), (6, 1), (9, 0)):
+            out.append(Question("inferred", f"ledger-{thread}-{request}-{place}", f"/api/v1/spans/{p.trace(thread, request)}/{p.span(thread, request)}/ledger"))
+        out.append(Question("exact", f"frames-{place}", f"/api/v1/frames/spans?function=fsync&type=off_cpu&from={at}&until={at + 1200}",
+                            keep=only("function", "type", "unit", "found", "value")))
+        q = quoted('{ name = "serve" && profile.cpu > 30ms }')
+        out.append(Question("exact", f"search-{place}", f"/api/search?limit=500&start={at}&end={at + 1200}&q={q}", keep=old_data.ordered("traces")))
+    names = [(q.sort, q.name) for q in out]
+    assert len(set(names)) == len(names) and {q.tenant for q in out} == {A}
+    return out
