@@ -21,6 +21,7 @@
 #include "os/own_names.h"
 #include "os/own_profiler.h"
 #include "os/sandbox.h"
+#include "serve/pyroscope/adhoc_files.h"
 #include "serve/pyroscope/settings.h"
 #include "serve/router.h"
 #include "store/local/local.h"
@@ -98,6 +99,7 @@ static void open_store(void *arg)
                                      .notice = on_notice,
                                      .notice_arg = s,
                                      .namer = sf_symbolizer_namer(s->service.symbols),
+                                     .beside = {sf_adhoc_files_trim, s->dir},
                                      .tuning = {
                                          .flush_interval_ns = s->config->store.flush_interval_ns,
                                          .flush_wal_len = s->config->store.flush_log_len,

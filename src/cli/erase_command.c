@@ -61,7 +61,7 @@ static void describe(const struct what *w, FILE *to)
 
 /* What the server says of it: "1234 spans and 5 profiles", about or exactly. */
 struct counted {
-    uint64_t n_spans, n_profiles, n_samples;
+    uint64_t n_spans, n_profiles, n_samples, n_adhoc;
     bool is_exact, is_known;
 };
 
@@ -81,6 +81,8 @@ static struct counted read_answer(const struct sf_buf *answer)
             c.n_profiles = sf_json_u64(&j);
         else if (sf_str_eq(key, SF_STR("samples")))
             c.n_samples = sf_json_u64(&j);
+        else if (sf_str_eq(key, SF_STR("adhocProfiles")))
+            c.n_adhoc = sf_json_u64(&j);
         else if (sf_str_eq(key, SF_STR("isExact")))
             c.is_exact = sf_json_bool(&j);
         else
@@ -100,6 +102,9 @@ static void print_counted(const struct counted *c, FILE *to)
             (unsigned long long)c->n_spans, c->n_spans == 1 ? "" : "s",
             (unsigned long long)c->n_profiles, c->n_profiles == 1 ? "" : "s",
             (unsigned long long)c->n_samples, c->n_samples == 1 ? "" : "s");
+    if (c->n_adhoc)
+        fprintf(to, ", %llu ad hoc profile%s", (unsigned long long)c->n_adhoc,
+                c->n_adhoc == 1 ? "" : "s");
 }
 
 static enum sf_err ask(const struct sf_client *client, const struct what *w, bool is_dry_run,

@@ -55,6 +55,20 @@ struct sf_store_tuning {
     int64_t (*mono_ns)(void);
 };
 
+/* Files of the data directory that are not the store's and that its retention covers: they age as
+ * profiles do, and `max_len` counts them. */
+struct sf_beside_state {
+    uint64_t len;      /* bytes of what is there */
+    int64_t oldest_ns; /* when the oldest of them came; INT64_MAX: there is none */
+};
+struct sf_beside {
+    /* Deletes files that came before `before_ns`, the oldest first, until `need_len` bytes are
+     * freed (UINT64_MAX: all of them), and says what is left. On the compact thread. */
+    enum sf_err (*trim)(void *arg, int64_t before_ns, uint64_t need_len,
+                        struct sf_beside_state *out, struct sf_why *why);
+    void *arg;
+};
+
 struct sf_store_config {
     struct sf_dir *dir; /* borrowed until close */
     sf_replay_fn replay;
@@ -72,6 +86,7 @@ struct sf_store_config {
     void *notice_arg;
     /* Names for code that came without; borrowed until close. NULL: there are none. */
     struct sf_namer *namer;
+    struct sf_beside beside; /* `trim` NULL: there are no such files */
 };
 
 /* Comes back when the batch is durable (SF_OK) or never will be. `done` runs on the log's thread:

@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(__file__))
 from pprof_make import pprof  # noqa: E402
@@ -121,6 +122,82 @@ def test_older_ones_make_room():
     listed = [p["id"] for p in call("List", {}, tenant="many")["profiles"]]
     assert len(listed) == 200 and ids[-1] in listed and not set(ids[:2]) & set(listed), len(listed)
     assert len(call("List", {})["profiles"]) > 5  # of another tenant
+
+
+# ---- erasing and retention ----
+
+def erase(of=server, tenant="gone", **what):
+    answer = of.post("/api/v1/erase", json.dumps(what), JSON, headers={"X-Scope-OrgID": tenant})
+    assert answer.status == 200, answer.text
+    return json.loads(answer.body)
+
+
+def ids(tenant="gone"):
+    return [p["id"] for p in call("List", {}, tenant=tenant).get("profiles", [])]
+
+
+def test_erasing_all_of_a_tenant_takes_its_uploads():
+    body = {"name": "x", "profile": base64.b64encode(FOLDED).decode()}
+    first = call("Upload", body, tenant="gone")
+    others = ids("a")
+    for what in ({"service": "shop"}, {"traces": ["1"]}):
+        assert "adhocProfiles" not in erase(**what) and ids() == [first["id"]]
+    at_s = int(first["uploadedAt"]) / 1000
+    assert erase(all=True, until=at_s - 60)["adhocProfiles"] == 0
+    assert erase(all=True, dry_run=True)["adhocProfiles"] == 1 and ids() == [first["id"]]
+    assert erase(all=True, **{"from": at_s - 60, "until": at_s + 60})["adhocProfiles"] == 1
+    assert not ids() and ids("a") == others
+    call("Get", {"id": first["id"]}, 404, tenant="gone")
+    call("Upload", body, tenant="gone")
+    assert erase(all=True)["adhocProfiles"] == 1
+    server.stop()
+    server.start()
+    assert not ids() and ids("a") == others
+    assert not [n for n in os.listdir(os.path.join(server.data, "adhoc")) if n.startswith("gone@")]
+
+
+def older(name, hours):
+    """The name of the same upload, that many hours earlier."""
+    tenant, name = name.split("@")
+    at_ms = 0
+    for c in name[:10]:
+        at_ms = at_ms << 5 | DIGITS.index(c)
+    at_ms -= int(hours * 3600000)
+    return f"{tenant}@" + "".join(DIGITS[at_ms >> 5 * (9 - i) & 31] for i in range(10)) + name[10:]
+
+
+DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+def test_retention_takes_uploads_by_age_and_by_size():
+    with Server(config="retention:\n  profiles: 24h\n  full_resolution: 1h\n") as s:
+        for name in ("new", "late", "old", "cut"):
+            answer = s.post(SERVICE + "Upload", json.dumps({"name": name, "profile": base64.b64encode(FOLDED).decode()}), JSON)
+            assert answer.status == 200, answer.text
+        s.stop()
+        folder = os.path.join(s.data, "adhoc")
+        by_name = {n.rsplit("-", 1)[1]: n for n in os.listdir(folder)}
+        for name, hours in (("late", 23), ("old", 25)):
+            os.rename(os.path.join(folder, by_name[name]), os.path.join(folder, older(by_name[name], hours)))
+        cut = older(by_name["cut"], 25).split("@")[1][:26] + ".new"  # an upload that a crash cut short
+        os.rename(os.path.join(folder, by_name["cut"]), os.path.join(folder, cut))
+        s.start()
+        wait_for(lambda: sorted(n.rsplit("-", 1)[-1] for n in os.listdir(folder)) == ["late", "new"], folder)
+        s.stop()
+        # The log alone is larger than this: all uploads go, the oldest first.
+        s.config = "retention:\n  profiles: 24h\n  full_resolution: 1h\n  max_bytes: 1KB\n"
+        s.start()
+        wait_for(lambda: not os.listdir(folder), folder)
+        answer = s.post(SERVICE + "List", b"{}", JSON)
+        assert answer.status == 200 and json.loads(answer.body) == {}, answer.text
+
+
+def wait_for(is_so, folder):
+    for _ in range(300):
+        if is_so():
+            return
+        time.sleep(0.1)
+    raise AssertionError(os.listdir(folder))
 
 
 tap.run(sys.modules[__name__])

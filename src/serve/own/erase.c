@@ -6,6 +6,7 @@
 #include "exec/erase_count.h"
 #include "os/clock.h"
 #include "serve/params.h"
+#include "serve/pyroscope/adhoc_files.h"
 #include "serve/tenant.h"
 #include "wire/json.h"
 #include "wire/json_writer.h"
@@ -231,7 +232,8 @@ static void say_erased(struct sf_call *call, const struct sf_erase_request *e,
 }
 
 static void write_answer(struct sf_call *call, const struct sf_erase_request *e,
-                         const struct sf_erase_count *count, const struct sf_why *uncounted)
+                         const struct sf_erase_count *count, uint64_t n_adhoc,
+                         const struct sf_why *uncounted)
 {
     struct sf_json_writer j = sf_json_writer_init(&call->response->body);
     sf_call_ok(call, "application/json");
@@ -249,8 +251,21 @@ static void write_answer(struct sf_call *call, const struct sf_erase_request *e,
         sf_json_write_key(&j, SF_STR("isExact"));
         sf_json_write_bool(&j, count->is_exact);
     }
+    if (e->is_all)
+        sf_json_write_key_u64(&j, SF_STR("adhocProfiles"), n_adhoc);
     sf_json_write_object_end(&j);
     sf_buf_add_u8(&call->response->body, '\n');
+}
+
+/* Ad hoc profiles have no service and no traces: only `all` means them. They go after the store's
+ * rows: when deleting them fails, the erasure can be asked for again. */
+static enum sf_err erase_adhoc(struct sf_call *call, const struct sf_erase_request *e,
+                               uint64_t *out_n, struct sf_why *why)
+{
+    if (!e->is_all || !call->service->adhoc)
+        return SF_OK;
+    return sf_adhoc_files_erase(call->service->adhoc, call->tenant, e->which.from_ns,
+                                e->which.to_ns, e->is_dry_run, out_n, why);
 }
 
 bool sf_erase_matching(struct sf_call *call, struct sf_worker *worker)
@@ -261,6 +276,7 @@ bool sf_erase_matching(struct sf_call *call, struct sf_worker *worker)
     struct sf_why why = {0}, uncounted = {0};
     struct sf_query_ctx q;
     uint32_t tenants[SF_TENANTS_MAX];
+    uint64_t n_adhoc = 0;
     enum sf_err err = parse(call, worker, &e, &why);
     if (!err)
         err = sf_erase_check(&e, &why);
@@ -279,9 +295,11 @@ bool sf_erase_matching(struct sf_call *call, struct sf_worker *worker)
         if (q.n_tenants > 0)
             err = store->ops->erase(store, tenants[0], &e.which, &why);
     }
+    if (!err)
+        err = erase_adhoc(call, &e, &n_adhoc, &why);
     if (err)
         return sf_call_fail(call, err, &why);
-    write_answer(call, &e, &count, &uncounted);
+    write_answer(call, &e, &count, n_adhoc, &uncounted);
     return true;
 }
 

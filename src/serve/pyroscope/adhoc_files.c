@@ -2,7 +2,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/time_unit.h"
+#include "os/clock.h"
 #include "os/random.h"
 
 static const char folder[] = "adhoc";
@@ -193,5 +196,158 @@ enum sf_err sf_adhoc_files_read(struct sf_dir *dir, sf_str tenant, sf_str id, st
     if (!err)
         err = sf_file_read_all(&file, SF_LIMIT_ADHOC_LEN, out, why);
     sf_file_close(&file);
+    return err;
+}
+
+/* ---- erasing and retention ---- */
+
+struct sweep { /* of the whole folder */
+    struct sf_dir *dir;
+    sf_str tenant;   /* empty: of all */
+    int64_t from_ms; /* uploaded in [from, to) */
+    int64_t to_ms;
+    int64_t stale_ms; /* uploads begun before this one and never finished go too; 0: none */
+    bool is_dry_run;
+    uint64_t n_gone;
+    enum sf_err err;
+    struct sf_why *why;
+};
+
+/* The upload's time of an entry; false: it is not of this tenant, or no profile. */
+static bool entry_time(const char *entry, sf_str tenant, int64_t *out_ms)
+{
+    sf_str all = sf_str_from(entry);
+    struct sf_adhoc_file f;
+    size_t at;
+    if (!sf_str_find(all, SF_STR("@"), &at) ||
+        (tenant.len && !sf_str_eq(sf_str_part(all, 0, at), tenant)) ||
+        sf_adhoc_id_parse(sf_str_from_at(all, at + 1), &f, NULL))
+        return false;
+    *out_ms = f.uploaded_ms;
+    return true;
+}
+
+/* An upload that a crash cut short; its name is a ULID. */
+static bool is_stale(const char *entry, int64_t before_ms)
+{
+    sf_str name = sf_str_from(entry), end = SF_STR(".new");
+    char id[ULID_LEN + 3];
+    struct sf_adhoc_file f;
+    if (name.len != ULID_LEN + end.len || !sf_str_eq(sf_str_from_at(name, ULID_LEN), end))
+        return false;
+    snprintf(id, sizeof(id), "%.26s-x", entry);
+    return !sf_adhoc_id_parse(sf_str_from(id), &f, NULL) && f.uploaded_ms < before_ms;
+}
+
+static bool sweep_entry(void *arg, const char *entry, bool is_dir)
+{
+    struct sweep *s = arg;
+    char path[PATH_LEN];
+    int64_t ms;
+    bool is_file = !is_dir && entry_time(entry, s->tenant, &ms);
+    if (!(is_file && ms >= s->from_ms && ms < s->to_ms) &&
+        !(!is_dir && !is_file && s->stale_ms && is_stale(entry, s->stale_ms)))
+        return true;
+    s->n_gone += is_file;
+    if (s->is_dry_run || (size_t)snprintf(path, sizeof(path), "%s/%s", folder, entry) >= PATH_LEN)
+        return true;
+    s->err = sf_dir_unlink(s->dir, path, s->why);
+    if (s->err == SF_ERR_NOT_FOUND) /* a newer upload made room */
+        s->err = SF_OK;
+    return !s->err;
+}
+
+static enum sf_err run_sweep(struct sweep *s)
+{
+    enum sf_err err = sf_dir_list(s->dir, folder, sweep_entry, s, s->why);
+    if (err == SF_ERR_NOT_FOUND)
+        return SF_OK;
+    err = err ? err : s->err;
+    return err || s->is_dry_run || !s->n_gone ? err : sf_dir_sync(s->dir, folder, s->why);
+}
+
+/* The first millisecond that does not lie before a time. */
+static int64_t ms_from(int64_t ns)
+{
+    return ns / SF_NS_PER_MS + (ns > 0 && ns % SF_NS_PER_MS > 0);
+}
+
+enum sf_err sf_adhoc_files_erase(struct sf_dir *dir, sf_str tenant, int64_t from_ns, int64_t to_ns,
+                                 bool is_dry_run, uint64_t *out_n, struct sf_why *why)
+{
+    struct sweep s = {.dir = dir,
+                      .tenant = tenant,
+                      .from_ms = ms_from(from_ns),
+                      .to_ms = to_ns ? ms_from(to_ns) : INT64_MAX,
+                      .is_dry_run = is_dry_run,
+                      .why = why};
+    enum sf_err err = run_sweep(&s);
+    *out_n = s.n_gone;
+    return err;
+}
+
+struct age { /* one file */
+    int64_t ms;
+    uint64_t len;
+};
+
+struct ages {
+    struct sf_dir *dir;
+    struct sf_buf list; /* of struct age */
+};
+
+static bool note_age(void *arg, const char *entry, bool is_dir)
+{
+    struct ages *a = arg;
+    struct age one = {0};
+    char path[PATH_LEN];
+    int64_t changed_ns;
+    if (is_dir || !entry_time(entry, SF_STR_NONE, &one.ms) ||
+        (size_t)snprintf(path, sizeof(path), "%s/%s", folder, entry) >= PATH_LEN ||
+        sf_dir_stat(a->dir, path, &one.len, &changed_ns, NULL))
+        return true;
+    sf_buf_add(&a->list, &one, sizeof(one));
+    return sf_buf_ok(&a->list);
+}
+
+static int oldest_first(const void *a, const void *b)
+{
+    const struct age *x = a, *y = b;
+    return x->ms < y->ms ? -1 : x->ms > y->ms;
+}
+
+enum sf_err sf_adhoc_files_trim(void *arg, int64_t before_ns, uint64_t need_len,
+                                struct sf_beside_state *out, struct sf_why *why)
+{
+    struct ages a = {.dir = arg};
+    struct sweep s = {
+        .dir = arg, .stale_ms = (sf_clock_wall_ns() - SF_NS_PER_HOUR) / SF_NS_PER_MS, .why = why};
+    struct sf_beside_state left = {.oldest_ns = INT64_MAX};
+    struct age *list;
+    size_t n, n_gone = 0;
+    uint64_t freed = 0;
+    enum sf_err err = sf_dir_list(arg, folder, note_age, &a, why);
+    if (err == SF_ERR_NOT_FOUND)
+        err = SF_OK;
+    if (!err && !sf_buf_ok(&a.list))
+        err = sf_no_memory(why, "a list of ad hoc profiles");
+    list = (struct age *)(void *)a.list.p;
+    n = a.list.len / sizeof(*list);
+    if (!err && n)
+        qsort(list, n, sizeof(*list), oldest_first);
+    while (!err && n_gone < n && freed < need_len && list[n_gone].ms < ms_from(before_ns))
+        freed += list[n_gone++].len;
+    while (n_gone > 0 && n_gone < n && list[n_gone].ms == list[n_gone - 1].ms)
+        n_gone++; /* of the same moment: they go together */
+    s.to_ms = n_gone ? list[n_gone - 1].ms + 1 : 0;
+    for (size_t i = n_gone; i < n; i++)
+        left.len += list[i].len;
+    if (n_gone < n)
+        left.oldest_ns = list[n_gone].ms * SF_NS_PER_MS;
+    sf_buf_done(&a.list);
+    if (!err && n)
+        err = run_sweep(&s);
+    if (!err)
+        *out = left;
     return err;
 }

@@ -3,11 +3,13 @@
  *
  * A file is called TENANT@ID, and an id says when it was uploaded and what it was called: a ULID,
  * a dash, the name. So the folder is the list, and nothing else is kept. Each tenant has the newest
- * SF_LIMIT_ADHOC_FILES of its profiles; older ones make room. */
+ * SF_LIMIT_ADHOC_FILES of its profiles; older ones make room. The time of an upload is what erasing
+ * and retention go by. */
 #pragma once
 #include "base/arena.h"
 #include "base/limits.h"
 #include "os/dir.h"
+#include "store/store.h"
 
 enum { SF_ADHOC_NAME_LEN = 60, SF_ADHOC_ID_LEN = 26 + 1 + SF_ADHOC_NAME_LEN };
 
@@ -32,3 +34,11 @@ enum sf_err sf_adhoc_files_read(struct sf_dir *dir, sf_str tenant, sf_str id, st
 enum sf_err sf_adhoc_files_list(struct sf_dir *dir, sf_str tenant, struct sf_arena *req,
                                 const struct sf_adhoc_file **out, size_t *out_n,
                                 struct sf_why *why);
+/* Deletes those of one tenant that were uploaded in [from, to), or with `is_dry_run` only counts
+ * them; 0 and 0: all. */
+enum sf_err sf_adhoc_files_erase(struct sf_dir *dir, sf_str tenant, int64_t from_ns, int64_t to_ns,
+                                 bool is_dry_run, uint64_t *out_n, struct sf_why *why);
+/* Retention, of all tenants: see struct sf_beside, whose `trim` this is. `arg` is the data
+ * directory. */
+enum sf_err sf_adhoc_files_trim(void *arg, int64_t before_ns, uint64_t need_len,
+                                struct sf_beside_state *out, struct sf_why *why);

@@ -80,8 +80,11 @@ struct sf_local {
     int64_t now_ns;       /* retention's idea of now */
     int64_t now_mono_ns;  /* when it was right */
     int64_t saved_now_ns; /* as the catalogue has it */
-    bool is_clock_ahead;  /* age retention pauses */
-    int64_t agree_ns;     /* monotonic: since when incoming spans agree with the wall clock; 0 */
+    /* Of files that are not the store's, when they were last looked at; the compact thread's. */
+    struct sf_beside_state beside;
+    int64_t beside_mono_ns;
+    bool is_clock_ahead; /* age retention pauses */
+    int64_t agree_ns;    /* monotonic: since when incoming spans agree with the wall clock; 0 */
 
     atomic_llong last_start_ns; /* start of a span that came last; 0 once looked at */
 

@@ -123,6 +123,131 @@ TEST(retain, does_not_believe_a_clock_that_jumps)
     store_rig_done(&r);
 }
 
+/* ---- files beside the blocks ---- */
+
+enum { N_LODGERS = 4 };
+struct lodgers { /* files that came at these times, oldest first; 0: gone */
+    int64_t at_ns[N_LODGERS];
+    uint64_t len;
+    uint32_t n_calls;
+    enum sf_err err;
+};
+
+static enum sf_err trim_lodgers(void *arg, int64_t before_ns, uint64_t need_len,
+                                struct sf_beside_state *out, struct sf_why *why)
+{
+    struct lodgers *all = arg;
+    uint64_t freed = 0;
+    all->n_calls++;
+    if (all->err)
+        return sf_fail(why, all->err, "the folder cannot be read");
+    *out = (struct sf_beside_state){.oldest_ns = INT64_MAX};
+    for (int i = 0; i < N_LODGERS; i++) {
+        if (all->at_ns[i] && all->at_ns[i] < before_ns && freed < need_len) {
+            all->at_ns[i] = 0;
+            freed += all->len;
+        }
+        if (all->at_ns[i]) {
+            out->len += all->len;
+            out->oldest_ns = all->at_ns[i] < out->oldest_ns ? all->at_ns[i] : out->oldest_ns;
+        }
+    }
+    return SF_OK;
+}
+
+static int count_lodgers(const struct lodgers *all)
+{
+    int n = 0;
+    for (int i = 0; i < N_LODGERS; i++)
+        n += all->at_ns[i] != 0;
+    return n;
+}
+
+static void open_with(struct store_rig *r, struct lodgers *all)
+{
+    store_rig_init(r);
+    wall_ns = INT64_C(1763200000) * SF_NS_PER_S;
+    mono_ns = 1000 * SF_NS_PER_S;
+    r->config.tuning.wall_ns = fake_wall;
+    r->config.tuning.mono_ns = fake_mono;
+    r->config.beside = (struct sf_beside){trim_lodgers, all};
+    assert_ok(store_rig_open(r));
+}
+
+TEST(retain, ages_files_beside_the_blocks_as_profiles)
+{
+    struct store_rig r;
+    struct sf_retention rule = {.min_free_len = 1, .profiles_ns = 24 * SF_NS_PER_HOUR};
+    int64_t now = INT64_C(1763200000) * SF_NS_PER_S;
+    struct lodgers all = {.at_ns = {now - 30 * HOUR, now - 20 * HOUR, now - HOUR, now}, .len = 10};
+    open_with(&r, &all);
+    work(&r);
+    assert_int_equal(count_lodgers(&all), 4); /* no rule */
+    assert_ok(r.store->ops->retain(r.store, &rule, &r.why));
+    pass(60 * SF_NS_PER_S);
+    work(&r);
+    assert_int_equal(count_lodgers(&all), 3);
+    wall_ns += 48 * HOUR; /* a clock that jumps takes nothing away */
+    pass(60 * SF_NS_PER_S);
+    work(&r);
+    assert_int_equal(count_lodgers(&all), 3);
+    store_rig_done(&r);
+}
+
+TEST(retain, counts_files_beside_the_blocks_and_takes_the_oldest_of_both)
+{
+    struct store_rig r;
+    struct sf_store_stats s;
+    struct sf_retention rule = {.min_free_len = 1};
+    struct lodgers all = {.len = 1 << 20};
+    open_with(&r, &all);
+    all.at_ns[0] = wall_ns - 40 * HOUR;
+    put_now(&r, 1, 100);
+    work(&r);
+    pass(3 * HOUR);
+    all.at_ns[1] = wall_ns;
+    put_now(&r, 2, 50);
+    work(&r);
+    pass(60 * SF_NS_PER_S);
+    work(&r);
+    assert_int_equal(count_rows(&r), 150);
+    assert_ok(r.store->ops->stats(r.store, &s, &r.why));
+    rule.max_len = s.wal_len + s.blocks_len[0] + s.blocks_len[1] + (2u << 20) - 1;
+    assert_ok(r.store->ops->retain(r.store, &rule, &r.why));
+    work(&r);
+    assert_int_equal(count_rows(&r), 150); /* the file from before all blocks was enough */
+    assert_int_equal(all.at_ns[0], 0);
+    assert_int_equal(count_lodgers(&all), 1);
+    rule.max_len = s.wal_len + s.blocks_len[0] + s.blocks_len[1] + (1u << 20) - 1;
+    assert_ok(r.store->ops->retain(r.store, &rule, &r.why));
+    work(&r);
+    assert_int_equal(count_rows(&r), 50); /* then a block was the oldest */
+    assert_int_equal(count_lodgers(&all), 1);
+    rule.max_len = 1;
+    assert_ok(r.store->ops->retain(r.store, &rule, &r.why));
+    work(&r);
+    assert_int_equal(count_rows(&r) + (uint64_t)count_lodgers(&all), 0);
+    store_rig_done(&r);
+}
+
+TEST(retain, removes_blocks_when_files_beside_them_cannot_be_removed)
+{
+    struct store_rig r;
+    struct sf_retention rule = {.min_free_len = 1, .max_len = 1};
+    struct lodgers all = {.len = 10, .err = SF_ERR_IO};
+    open_with(&r, &all);
+    all.at_ns[0] = wall_ns - HOUR;
+    put_now(&r, 1, 100);
+    assert_ok(r.store->ops->retain(r.store, &rule, &r.why));
+    assert_ok(r.store->ops->flush(r.store, &r.why));
+    assert_int_equal(sf_compact_all(store_rig_local(&r), &r.why), SF_ERR_IO);
+    assert_int_equal(count_rows(&r), 0);
+    all.err = SF_OK;
+    work(&r);
+    assert_int_equal(count_lodgers(&all), 0);
+    store_rig_done(&r);
+}
+
 static struct sf_local *said_by;
 static bool was_rule_free;
 

@@ -15,7 +15,8 @@
 #include "store/local/write/compact.h"
 #include "wal/wal.h"
 
-static const int64_t AHEAD_NS = SF_NS_PER_HOUR, SAVE_NS = SF_NS_PER_MIN;
+static const int64_t AHEAD_NS = SF_NS_PER_HOUR, SAVE_NS = SF_NS_PER_MIN,
+                     BESIDE_NS = 10 * SF_NS_PER_S;
 
 /* With rule_lock held. */
 static void trust_wall(struct sf_local *l, int64_t wall_ns, int64_t mono_ns)
@@ -101,27 +102,77 @@ static int by_end(const void *a, const void *b)
     return x->row.id < y->row.id ? -1 : x->row.id > y->row.id;
 }
 
+/* ---- files beside the blocks ---- */
+
+static enum sf_err trim_beside(struct sf_local *l, int64_t before_ns, uint64_t need_len,
+                               struct sf_why *why)
+{
+    const struct sf_beside *b = &l->config.beside;
+    return b->trim ? b->trim(b->arg, before_ns, need_len, &l->beside, why) : SF_OK;
+}
+
+/* Reading the folder anew costs a call for each file: now and then is enough. */
+static enum sf_err age_beside(struct sf_local *l, const struct sf_retention *rule, bool may_age,
+                              int64_t now_ns, struct sf_why *why)
+{
+    int64_t mono_ns = sf_local_mono_ns(l);
+    int64_t before_ns = may_age && rule->profiles_ns > 0 ? now_ns - rule->profiles_ns : INT64_MIN;
+    enum sf_err err;
+    if (l->beside_mono_ns && mono_ns - l->beside_mono_ns < BESIDE_NS)
+        return SF_OK;
+    err = trim_beside(l, before_ns, UINT64_MAX, why);
+    if (!err)
+        l->beside_mono_ns = mono_ns;
+    return err;
+}
+
+/* Over the size, the oldest goes first, whether a block or a file beside them. */
+static enum sf_err shrink_beside(struct sf_local *l, int64_t before_ns, uint64_t max_len,
+                                 uint64_t *len, struct sf_why *why)
+{
+    uint64_t was_len = l->beside.len;
+    enum sf_err err;
+    if (max_len == 0 || *len <= max_len || was_len == 0 || l->beside.oldest_ns >= before_ns)
+        return SF_OK;
+    err = trim_beside(l, before_ns, *len - max_len, why);
+    if (!err)
+        *len = *len - was_len + l->beside.len;
+    else
+        l->beside.oldest_ns = INT64_MAX; /* not again in this pass: blocks have to make the room */
+    if (err)
+        l->beside_mono_ns = 0;
+    return err;
+}
+
+/* ---- blocks ---- */
+
 /* The blocks, oldest first: how many of them have to go? */
 static size_t count_expired(struct sf_local *l, struct sf_run **blocks, size_t n,
-                            const struct sf_retention *rule, bool may_age, int64_t now_ns)
+                            const struct sf_retention *rule, bool may_age, int64_t now_ns,
+                            enum sf_err *beside, struct sf_why *why)
 {
     struct sf_wal_stats wal;
     uint64_t len = 0;
     size_t n_out = 0;
+    enum sf_err err;
     sf_wal_stats(l->wal, &wal);
-    len = wal.len;
+    len = wal.len + l->beside.len;
     for (size_t i = 0; i < n; i++)
         len += blocks[i]->row.len;
     for (size_t i = 0; i < n; i++) {
         struct sf_run *run = blocks[i];
         int64_t age_ns = run->row.kind == SF_BLOCK_PROFILES ? rule->profiles_ns : rule->spans_ns;
         bool is_old = may_age && age_ns > 0 && run->row.ts_max_ns < now_ns - age_ns;
+        err = is_old ? SF_OK : shrink_beside(l, run->row.ts_max_ns, rule->max_len, &len, why);
+        *beside = *beside ? *beside : err;
         if (!is_old && (rule->max_len == 0 || len <= rule->max_len))
             continue;
         len -= run->row.len;
         blocks[i] = blocks[n_out]; /* what goes comes to the front; the rest is not looked at */
         blocks[n_out++] = run;
     }
+    err = shrink_beside(l, INT64_MAX, rule->max_len, &len, why);
+    *beside = *beside ? *beside : err;
     return n_out;
 }
 
@@ -133,10 +184,11 @@ enum sf_err sf_retain_work(struct sf_local *l, struct sf_why *why)
     size_t n = 0, n_out;
     int64_t now_ns;
     bool may_age;
-    enum sf_err err = keep_clock(l, &rule, &may_age, &now_ns, why);
+    enum sf_err err = keep_clock(l, &rule, &may_age, &now_ns, why), beside;
 
     if (err)
         return err;
+    beside = age_beside(l, &rule, may_age, now_ns, why); /* blocks go all the same */
     s = sf_snapshot_take(&l->snapshots);
     profiles = sf_snapshot_take(&l->prof_snapshots);
     blocks = sf_heap_new_n(s->n + profiles->n + 1, sizeof(struct sf_run *));
@@ -153,14 +205,14 @@ enum sf_err sf_retain_work(struct sf_local *l, struct sf_why *why)
         blocks[n++] = profiles->runs[i];
     if (n)
         qsort(blocks, n, sizeof(*blocks), by_end);
-    n_out = count_expired(l, blocks, n, &rule, may_age, now_ns);
+    n_out = count_expired(l, blocks, n, &rule, may_age, now_ns, &beside, why);
     err = sf_compact_remove(l, blocks, n_out, why);
     sf_heap_free(blocks);
     sf_snapshot_unref(profiles);
     sf_snapshot_unref(s);
     if (!err)
         err = sf_directory_sweep(l->dir, now_ns, l->tune.orphan_age_ns, NULL, why);
-    return err;
+    return err ? err : beside;
 }
 
 int64_t sf_retain_now(struct sf_local *l)
