@@ -45,15 +45,14 @@ static bool is_mapping(const struct sf_profile_build *b, uint32_t place, const v
 uint32_t sf_profile_build_mapping(struct sf_profile_build *b, const struct sf_mapping *m)
 {
     struct sf_mapping k = *m;
-    struct sf_profile_slot *slot;
+    struct sf_profile_spot spot;
     uint64_t hash;
     k.file = cut_name(b, k.file);
     k.build_id = cut_name(b, k.build_id);
     hash = sf_key_mix(mix_str(sf_key_str(k.file), k.build_id), k.start ^ k.file_off << 1);
-    slot = sf_profile_table_find(b, &b->mapping_at, hash, is_mapping, &k);
-    if (!slot || slot->place)
-        return slot ? slot->place - 1 : SF_NONE;
-    return sf_profile_table_keep(b, &b->mapping_at, slot, &b->mappings, &k, sizeof(k));
+    if (!sf_profile_table_is_new(b, &b->mapping_at, hash, is_mapping, &k, &spot))
+        return spot.place;
+    return sf_profile_table_keep(b, &spot, &b->mappings, &k, sizeof(k));
 }
 
 static bool is_function(const struct sf_profile_build *b, uint32_t place, const void *key)
@@ -66,16 +65,15 @@ static bool is_function(const struct sf_profile_build *b, uint32_t place, const 
 uint32_t sf_profile_build_function(struct sf_profile_build *b, const struct sf_function *f)
 {
     struct sf_function k = *f;
-    struct sf_profile_slot *slot;
+    struct sf_profile_spot spot;
     k.name = cut_name(b, k.name);
     k.system_name = cut_name(b, k.system_name);
     k.file = cut_name(b, k.file);
-    slot = sf_profile_table_find(b, &b->function_at,
+    if (!sf_profile_table_is_new(b, &b->function_at,
                                  sf_key_mix(mix_str(sf_key_str(k.name), k.file), k.start_line),
-                                 is_function, &k);
-    if (!slot || slot->place)
-        return slot ? slot->place - 1 : SF_NONE;
-    return sf_profile_table_keep(b, &b->function_at, slot, &b->functions, &k, sizeof(k));
+                                 is_function, &k, &spot))
+        return spot.place;
+    return sf_profile_table_keep(b, &spot, &b->functions, &k, sizeof(k));
 }
 
 static bool is_location(const struct sf_profile_build *b, uint32_t place, const void *key)
@@ -90,12 +88,11 @@ uint32_t sf_profile_build_location(struct sf_profile_build *b, const struct sf_l
 {
     struct sf_location k = *l;
     uint64_t hash = sf_key_mix(sf_key_u64((uint64_t)l->mapping << 8 | l->kind), l->addr);
-    struct sf_profile_slot *slot;
+    struct sf_profile_spot spot;
     if (k.n_lines)
         hash = sf_key_mix(hash, sf_key(l->lines, l->n_lines * sizeof(*l->lines)));
-    slot = sf_profile_table_find(b, &b->location_at, hash, is_location, &k);
-    if (!slot || slot->place)
-        return slot ? slot->place - 1 : SF_NONE;
+    if (!sf_profile_table_is_new(b, &b->location_at, hash, is_location, &k, &spot))
+        return spot.place;
     if (k.n_lines) {
         struct sf_line *lines = sf_profile_new(b, k.n_lines, sizeof(*lines));
         if (!lines)
@@ -103,7 +100,7 @@ uint32_t sf_profile_build_location(struct sf_profile_build *b, const struct sf_l
         memcpy(lines, l->lines, k.n_lines * sizeof(*lines));
         k.lines = lines;
     }
-    return sf_profile_table_keep(b, &b->location_at, slot, &b->locations, &k, sizeof(k));
+    return sf_profile_table_keep(b, &spot, &b->locations, &k, sizeof(k));
 }
 
 uint32_t sf_profile_build_frame(struct sf_profile_build *b, const struct sf_function *f,
@@ -176,13 +173,12 @@ uint32_t sf_profile_build_path(struct sf_profile_build *b, const uint32_t *locat
 uint32_t sf_profile_build_stack(struct sf_profile_build *b, const uint32_t *locations, size_t n)
 {
     struct sf_stack k = {locations, n < UINT32_MAX ? (uint32_t)n : UINT32_MAX};
-    struct sf_profile_slot *slot;
+    struct sf_profile_spot spot;
     if (n > b->max_frames && !cut_stack(b, &k))
         return SF_NONE;
-    slot = sf_profile_table_find(b, &b->stack_at, sf_key(k.locations, k.n * sizeof(uint32_t)),
-                                 is_stack, &k);
-    if (!slot || slot->place)
-        return slot ? slot->place - 1 : SF_NONE;
+    if (!sf_profile_table_is_new(b, &b->stack_at, sf_key(k.locations, k.n * sizeof(uint32_t)),
+                                 is_stack, &k, &spot))
+        return spot.place;
     if (k.n) {
         uint32_t *copy = sf_arena_raw(b->a, k.n * sizeof(*copy), sizeof(*copy));
         if (!copy) {
@@ -192,7 +188,7 @@ uint32_t sf_profile_build_stack(struct sf_profile_build *b, const uint32_t *loca
         memcpy(copy, k.locations, k.n * sizeof(*copy));
         k.locations = copy;
     }
-    return sf_profile_table_keep(b, &b->stack_at, slot, &b->stacks, &k, sizeof(k));
+    return sf_profile_table_keep(b, &spot, &b->stacks, &k, sizeof(k));
 }
 
 /* --- who --- */
@@ -223,18 +219,17 @@ static uint32_t add_process(struct sf_profile_build *b, sf_str service, struct s
                             sf_str session)
 {
     struct sf_process p = {.service = service};
-    struct sf_profile_slot *slot;
+    struct sf_profile_spot spot;
     if (!resource.n && !session.len && !b->hint->peer.len)
         return SF_NONE;
     if (!sf_process_key(resource, session, b->hint->peer, b->a, &p.key, &p.is_guess)) {
         b->is_full = true;
         return SF_NONE;
     }
-    slot = sf_profile_table_find(b, &b->process_at, mix_str(sf_key_str(p.key), service), is_process,
-                                 &p);
-    if (!slot || slot->place)
-        return slot ? slot->place - 1 : SF_NONE;
-    return sf_profile_table_keep(b, &b->process_at, slot, &b->processes, &p, sizeof(p));
+    if (!sf_profile_table_is_new(b, &b->process_at, mix_str(sf_key_str(p.key), service), is_process,
+                                 &p, &spot))
+        return spot.place;
+    return sf_profile_table_keep(b, &spot, &b->processes, &p, sizeof(p));
 }
 
 /* Senders without a resource say in labels which instance they are; labels may have their dots
@@ -388,12 +383,13 @@ uint32_t sf_profile_build_set(struct sf_profile_build *b, const struct sf_profil
 {
     struct sf_label extra[SF_LIMIT_SAMPLE_LABELS], *all;
     struct label_set k = {owner, owner->labels, owner->n_labels};
-    struct sf_profile_slot *slot;
+    struct sf_profile_owner *copy;
+    struct sf_profile_spot spot;
     size_t mark;
-    uint64_t hash = owner->process;
+    uint64_t hash = sf_key_u64(owner->process);
 
     SF_ASSERT(n_labels <= SF_LIMIT_SAMPLE_LABELS);
-    if (b->is_full || (b->set_at.n >= b->set_at.cap / 2 && !sf_profile_table_grow(b, &b->set_at)))
+    if (b->is_full || !sf_profile_table_more(b, &b->set_at))
         return SF_NONE; /* before the mark: a table that grew behind it would be given back */
     mark = b->a->at;
     if (n_labels) {
@@ -407,20 +403,16 @@ uint32_t sf_profile_build_set(struct sf_profile_build *b, const struct sf_profil
     }
     for (uint32_t i = 0; i < k.n; i++)
         hash = mix_str(mix_str(hash, k.labels[i].key), k.labels[i].val);
-    slot = sf_profile_table_find(b, &b->set_at, hash, is_set, &k);
-    if (slot && slot->place) {
+    if (!sf_profile_table_is_new(b, &b->set_at, hash, is_set, &k, &spot)) {
         b->a->at = mark; /* the lookup of a known set costs no memory: it comes once per sample */
-        return slot->place - 1;
+        return spot.place;
     }
-    if (slot) {
-        struct sf_profile_owner *copy = sf_profile_new(b, 1, sizeof(*copy));
-        if (!copy)
-            return SF_NONE;
-        *copy = *owner;
-        k.owner = copy;
-        return sf_profile_table_keep(b, &b->set_at, slot, &b->sets, &k, sizeof(k));
-    }
-    return SF_NONE;
+    copy = sf_profile_new(b, 1, sizeof(*copy));
+    if (!copy)
+        return SF_NONE;
+    *copy = *owner;
+    k.owner = copy;
+    return sf_profile_table_keep(b, &spot, &b->sets, &k, sizeof(k));
 }
 
 static void put_part(sf_str *to, sf_str part)
@@ -491,17 +483,16 @@ static bool is_series(const struct sf_profile_build *b, uint32_t place, const vo
 uint32_t sf_profile_build_series(struct sf_profile_build *b, uint32_t set, uint32_t what)
 {
     struct series_key key = {set, what};
-    struct sf_profile_slot *slot;
+    struct sf_profile_spot spot;
     const struct label_set *ls;
     const struct sf_profile_what *w;
     struct series_item item;
 
     if (set == SF_NONE || what == SF_NONE)
         return SF_NONE;
-    slot = sf_profile_table_find(b, &b->series_at, sf_key_mix(sf_key_u64(set + 1), what), is_series,
-                                 &key);
-    if (!slot || slot->place)
-        return slot ? slot->place - 1 : SF_NONE;
+    if (!sf_profile_table_is_new(b, &b->series_at, sf_key_mix(sf_key_u64(set + 1), what), is_series,
+                                 &key, &spot))
+        return spot.place;
     ls = (const struct label_set *)b->sets.items + set;
     w = (const struct sf_profile_what *)b->whats.items + what;
     item = (struct series_item){
@@ -522,7 +513,7 @@ uint32_t sf_profile_build_series(struct sf_profile_build *b, uint32_t set, uint3
     put_part(&item.s.type.name, b->hint->type.name);
     if (!item.s.type.name.len)
         item.s.type.name = item.s.type.sample_type;
-    return sf_profile_table_keep(b, &b->series_at, slot, &b->series, &item, sizeof(item));
+    return sf_profile_table_keep(b, &spot, &b->series, &item, sizeof(item));
 }
 
 void sf_profile_build_sample(struct sf_profile_build *b, const struct sf_profile_owner *owner,

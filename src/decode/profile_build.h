@@ -8,17 +8,17 @@
  * Strings are kept as given: what does not outlive the decoding is copied by the decoder first. */
 #pragma once
 #include "base/list.h"
+#include "base/table.h"
 #include "decode/profile_format.h"
 #include "decode/profile_label.h"
 
 /* Root-most frames kept of a stack that is cut: enough to say which program and entry. */
 enum { SF_PROFILE_ROOT_FRAMES = 16 };
 
-struct sf_profile_table { /* open addressing; places + 1, so that 0 is free */
-    struct sf_profile_slot {
-        uint32_t hash, place;
-    } * slots;
-    uint32_t cap, n;
+struct sf_profile_spot { /* of a key in a table and its list */
+    struct sf_table *t;
+    struct sf_table_look look; /* of a new key: where it is kept */
+    uint32_t place;            /* SF_NONE: it is new, or the arena is full */
 };
 
 struct sf_profile_list {
@@ -53,8 +53,7 @@ struct sf_profile_build {
     uint32_t max_frames;
     struct sf_profile_list mappings, functions, locations, stacks, processes, series, samples;
     struct sf_profile_list sets, whats;
-    struct sf_profile_table mapping_at, function_at, location_at, stack_at, set_at, series_at,
-        process_at;
+    struct sf_table mapping_at, function_at, location_at, stack_at, set_at, series_at, process_at;
     struct sf_profile_list tied; /* threads that samples with ids of their own tie to the upload */
     bool has_lent;               /* samples have the upload's ids */
     uint32_t *cut, *turned; /* a stack that was too deep or upside down, while it is interned */
@@ -97,18 +96,19 @@ static inline void *sf_profile_new(struct sf_profile_build *b, size_t n, size_t 
         b->is_full = true;
     return p;
 }
-/* Interning, for a decoder's own lists too. Find gives the slot of the key: its place + 1 is in it,
- * or 0 when it is new and the slot is for it (to be kept before the next find); NULL: full. */
+/* Interning, for a decoder's own lists too; a zeroed table is an empty one, in the batch's arena.
+ * `hash` is of base/key.h. True: the key is new, and `spot` is for it (kept before the next
+ * question, or not at all). False: spot->place is the place of the known key, or SF_NONE: full. */
 typedef bool (*sf_profile_is_same)(const struct sf_profile_build *b, uint32_t place,
                                    const void *key);
-struct sf_profile_slot *sf_profile_table_find(struct sf_profile_build *b,
-                                              struct sf_profile_table *t, uint64_t wide,
-                                              sf_profile_is_same is_same, const void *key);
-bool sf_profile_table_grow(struct sf_profile_build *b, struct sf_profile_table *t);
-/* Puts `item` at the end of the list and its place into the slot. */
-uint32_t sf_profile_table_keep(struct sf_profile_build *b, struct sf_profile_table *t,
-                               struct sf_profile_slot *slot, struct sf_profile_list *l,
-                               const void *item, size_t size);
+bool sf_profile_table_is_new(struct sf_profile_build *b, struct sf_table *t, uint64_t hash,
+                             sf_profile_is_same is_same, const void *key,
+                             struct sf_profile_spot *spot);
+/* Room for a new key. False: full. */
+bool sf_profile_table_more(struct sf_profile_build *b, struct sf_table *t);
+/* Puts `item` at the end of the list and its place into the table. Returns the place. */
+uint32_t sf_profile_table_keep(struct sf_profile_build *b, const struct sf_profile_spot *spot,
+                               struct sf_profile_list *l, const void *item, size_t size);
 sf_str sf_profile_copy(struct sf_profile_build *b, sf_str s); /* empty when full */
 /* Text that people will see: tabs and line ends are blanks, other control characters '?', bytes
  * that are no UTF-8 become U+FFFD. `s` itself when it has none, which costs one look; else a copy.

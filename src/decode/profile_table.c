@@ -25,59 +25,43 @@ sf_str sf_profile_copy(struct sf_profile_build *b, sf_str s)
     return out;
 }
 
-static bool resize(struct sf_profile_build *b, struct sf_profile_table *t, uint32_t cap)
+bool sf_profile_table_more(struct sf_profile_build *b, struct sf_table *t)
 {
-    struct sf_profile_slot *slots = cap > UINT32_MAX / 2 ? NULL
-                                                         : sf_profile_new(b, cap, sizeof(*slots));
-    if (!slots) {
-        b->is_full = true;
+    t->arena = b->a;
+    if (sf_table_more(t))
+        return true;
+    b->is_full = true;
+    return false;
+}
+
+bool sf_profile_table_is_new(struct sf_profile_build *b, struct sf_table *t, uint64_t hash,
+                             sf_profile_is_same is_same, const void *key,
+                             struct sf_profile_spot *spot)
+{
+    uint32_t place;
+    spot->t = t;
+    spot->place = SF_NONE;
+    if (!sf_profile_table_more(b, t))
         return false;
+    spot->look = sf_table_look(t, hash);
+    while (sf_table_next(&spot->look, &place)) {
+        if (is_same(b, place, key)) {
+            spot->place = place;
+            return false;
+        }
     }
-    for (uint32_t i = 0; i < t->cap; i++) {
-        struct sf_profile_slot old = t->slots[i];
-        uint32_t at = old.hash & (cap - 1);
-        if (!old.place)
-            continue;
-        while (slots[at].place)
-            at = (at + 1) & (cap - 1);
-        slots[at] = old;
-    }
-    t->slots = slots;
-    t->cap = cap;
     return true;
 }
 
-bool sf_profile_table_grow(struct sf_profile_build *b, struct sf_profile_table *t)
-{
-    return resize(b, t, t->cap ? t->cap * 2 : 128);
-}
-
-struct sf_profile_slot *sf_profile_table_find(struct sf_profile_build *b,
-                                              struct sf_profile_table *t, uint64_t wide,
-                                              sf_profile_is_same is_same, const void *key)
-{
-    uint32_t hash = (uint32_t)(wide ^ wide >> 32), at;
-    if (t->n >= t->cap / 2 && !sf_profile_table_grow(b, t))
-        return NULL;
-    for (at = hash & (t->cap - 1); t->slots[at].place; at = (at + 1) & (t->cap - 1)) {
-        if (t->slots[at].hash == hash && is_same(b, t->slots[at].place - 1, key))
-            return &t->slots[at];
-    }
-    t->slots[at].hash = hash;
-    return &t->slots[at];
-}
-
-uint32_t sf_profile_table_keep(struct sf_profile_build *b, struct sf_profile_table *t,
-                               struct sf_profile_slot *slot, struct sf_profile_list *l,
-                               const void *item, size_t size)
+uint32_t sf_profile_table_keep(struct sf_profile_build *b, const struct sf_profile_spot *spot,
+                               struct sf_profile_list *l, const void *item, size_t size)
 {
     void *to = sf_profile_list_more(b, l, size);
     if (!to)
         return SF_NONE;
     memcpy(to, item, size);
-    t->n++;
-    slot->place = ++l->n;
-    return l->n - 1;
+    sf_table_keep(spot->t, &spot->look, l->n);
+    return l->n++;
 }
 
 void sf_profile_build_expect(struct sf_profile_build *b, uint64_t n)
@@ -100,17 +84,17 @@ void sf_profile_build_expect(struct sf_profile_build *b, uint64_t n)
 /* What a body says it holds is true as far as it goes, but may all be the same thing. */
 enum { EXPECT_MAX = 1 << 15 };
 
-static void expect(struct sf_profile_build *b, struct sf_profile_table *t,
-                   struct sf_profile_list *l, size_t size, uint32_t n)
+static void expect(struct sf_profile_build *b, struct sf_table *t, struct sf_profile_list *l,
+                   size_t size, uint32_t n)
 {
-    uint32_t cap = 128;
     if (n > EXPECT_MAX)
         n = EXPECT_MAX;
-    while (cap / 2 <= n)
-        cap *= 2;
-    if (b->is_full || t->cap || l->cap || (b->a->cap - b->a->at) / 4 < (size_t)cap * 64)
+    if (b->is_full || t->n_slots || l->cap || (b->a->cap - b->a->at) / 4 < ((size_t)n + 64) * 128)
         return;
-    if (resize(b, t, cap) && n)
+    t->arena = b->a;
+    if (!sf_table_reset(t, n))
+        b->is_full = true;
+    else if (n)
         profile_list_grow(b, l, size, n);
 }
 

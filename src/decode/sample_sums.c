@@ -1,6 +1,6 @@
 #include "decode/sample_sums.h"
 
-#include "base/hash.h"
+#include "base/key.h"
 #include "base/num.h"
 
 struct sum_key {
@@ -20,7 +20,7 @@ static bool is_same(const struct sf_profile_build *b, uint32_t place, const void
 void sf_sample_sums_add(struct sf_sample_sums *t, const struct sf_sample *s)
 {
     struct sum_key key = {t, s};
-    struct sf_profile_slot *slot;
+    struct sf_profile_spot spot;
     struct sf_sample *to;
     uint64_t hash;
     uint32_t place;
@@ -28,18 +28,17 @@ void sf_sample_sums_add(struct sf_sample_sums *t, const struct sf_sample *s)
         sf_profile_build_sample(t->b, &t->b->me, s);
         return;
     }
-    hash = sf_hash_mix(sf_hash_mix(s->series * 31u + s->state, s->stack), s->thread);
-    slot = sf_profile_table_find(t->b, &t->at, hash, is_same, &key);
-    if (!slot)
-        return;
-    if (!slot->place) {
+    hash = sf_key_mix(sf_key_u64((uint64_t)s->series << 32 | s->stack), s->thread + s->state);
+    if (sf_profile_table_is_new(t->b, &t->at, hash, is_same, &key, &spot)) {
         place = t->b->samples.n;
         sf_profile_build_sample(t->b, &t->b->me, s);
         if (t->b->samples.n > place)
-            sf_profile_table_keep(t->b, &t->at, slot, &t->places, &place, sizeof(place));
+            sf_profile_table_keep(t->b, &spot, &t->places, &place, sizeof(place));
         return;
     }
-    place = ((const uint32_t *)t->places.items)[slot->place - 1];
+    if (spot.place == SF_NONE)
+        return;
+    place = ((const uint32_t *)t->places.items)[spot.place];
     to = (struct sf_sample *)t->b->samples.items + place;
     to->value = sf_add_sat_i64(to->value, s->value);
     to->count = to->count > UINT32_MAX - (s->count ? s->count : 1)

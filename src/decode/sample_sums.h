@@ -6,7 +6,7 @@
 
 struct sf_sample_sums {
     struct sf_profile_build *b;
-    struct sf_profile_table at;
+    struct sf_table at;
     struct sf_profile_list places; /* of samples in the builder */
 };
 

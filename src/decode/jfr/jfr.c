@@ -216,11 +216,14 @@ static void open_chunk(struct sf_jfr *r, uint64_t off)
         r->scratch_used = r->scratch.at;
     r->scratch.at = 0;
     r->strings = NULL;
-    r->by_id = NULL;
     r->constants = NULL;
-    r->n_strings = r->n_by_id = r->n_constants = r->n_slots = 0;
+    r->n_strings = r->n_constants = r->cap_constants = 0;
+    for (unsigned i = 0; i < SF_JFR_POOLS; i++)
+        r->pool_keys[i] = sf_key_u64(i);
+    r->class_at = r->constant_at = (struct sf_table){.arena = &r->scratch};
     r->classes = r->fields = r->threads = r->spans = (struct sf_profile_list){0};
     memset(r->pool_class, 0, sizeof(r->pool_class));
+    memset(r->class_seen, 0, sizeof(r->class_seen));
     r->last_ticks = r->max_ticks = 0;
     r->n_events = 0;
     r->frames = sf_jfr_new(r, SF_JFR_FRAME_CACHE, sizeof(*r->frames));

@@ -7,6 +7,7 @@
  * and process lists a recording carries never get any further. */
 #pragma once
 #include "base/limits.h"
+#include "base/table.h"
 #include "decode/id_map.h"
 #include "decode/jfr/jfr_cursor.h"
 #include "decode/profile_build.h"
@@ -152,7 +153,7 @@ struct sf_jfr_constant {
     int64_t key;
     uint32_t off;   /* of its value in the chunk */
     uint32_t place; /* what it became, + 1; 0: not asked for yet */
-    uint8_t pool;   /* enum sf_jfr_pool_kind; NONE: the slot is free */
+    uint8_t pool;   /* enum sf_jfr_pool_kind */
 };
 
 struct sf_jfr_setting_set { /* of one kind of writer; later chunks inherit it */
@@ -167,7 +168,7 @@ struct sf_jfr_thread {
     sf_str name;
 };
 
-enum { SF_JFR_FRAME_CACHE = 4096 };
+enum { SF_JFR_FRAME_CACHE = 4096, SF_JFR_CLASSES_SEEN = 1024 };
 
 struct sf_jfr_frame_cache {
     int64_t method, type;
@@ -191,13 +192,15 @@ struct sf_jfr {
     uint32_t n_strings;
     struct sf_profile_list classes, fields; /* in scratch */
     const struct sf_jfr_class *pool_class[SF_JFR_POOLS];
-    uint32_t *by_id; /* places of classes + 1 */
-    uint32_t n_by_id;
+    struct sf_table class_at;                 /* by id, in scratch */
+    uint32_t class_seen[SF_JFR_CLASSES_SEEN]; /* by id: a place + 1 */
     struct sf_jfr_constant *constants;
-    uint32_t n_constants, n_slots;
-    int64_t last_ticks; /* of the newest checkpoint */
-    int64_t max_ticks;  /* of any event we read */
-    uint64_t n_events;  /* of those */
+    uint32_t n_constants, cap_constants;
+    struct sf_table constant_at;
+    uint64_t pool_keys[SF_JFR_POOLS]; /* hashes of their numbers */
+    int64_t last_ticks;               /* of the newest checkpoint */
+    int64_t max_ticks;                /* of any event we read */
+    uint64_t n_events;                /* of those */
     double ns_per_tick;
     bool has_time;
     bool is_native_c; /* frames of type "Native" are C: an async-profiler wrote it */
@@ -223,7 +226,7 @@ struct sf_jfr {
 /* False: the chunk cannot be read, `c` says why. */
 bool sf_jfr_meta_read(struct sf_jfr *r, struct sf_jfr_cursor *c);
 /* The class with this id, or NULL. */
-struct sf_jfr_class *sf_jfr_class_at(const struct sf_jfr *r, uint64_t id);
+struct sf_jfr_class *sf_jfr_class_at(struct sf_jfr *r, uint64_t id);
 
 /* --- jfr_value.c --- */
 

@@ -4,7 +4,7 @@
  * Types refer to each other by id and may come in any order. A class whose content is inline holds
  * its fields' content, so a circle of such would have no end: those are looked for, and the chunk
  * is refused. Everything that takes no bytes is struck out, so that work is bounded by bytes. */
-#include "base/hash.h"
+#include "base/key.h"
 #include "base/list.h"
 #include "decode/jfr/jfr.h"
 
@@ -181,36 +181,50 @@ static void read_elements(struct sf_jfr *r, struct sf_jfr_cursor *c)
 
 /* --- classes by id, and what they are made of --- */
 
-static uint32_t slot_of(const struct sf_jfr *r, uint64_t id)
+static uint32_t find_class(const struct sf_jfr *r, uint64_t id, struct sf_table_look *look)
 {
     const struct sf_jfr_class *classes = r->classes.items;
-    uint32_t at = (uint32_t)(id * 0x9e3779b1u) & (r->n_by_id - 1);
-    while (r->by_id[at] && classes[r->by_id[at] - 1].id != id)
-        at = (at + 1) & (r->n_by_id - 1);
-    return at;
+    uint32_t at;
+    *look = sf_table_look(&r->class_at, sf_key_u64(id));
+    while (sf_table_next(look, &at)) {
+        if (classes[at].id == id)
+            return at;
+    }
+    return SF_NONE;
 }
 
-struct sf_jfr_class *sf_jfr_class_at(const struct sf_jfr *r, uint64_t id)
-{
-    uint32_t place = r->by_id[slot_of(r, id)];
-    return place ? (struct sf_jfr_class *)r->classes.items + (place - 1) : NULL;
-}
-
-static void index_classes(struct sf_jfr *r, struct sf_jfr_cursor *c)
+/* Each event asks for its class, and numbers of classes are small: one is mostly where it was seen
+ * last. An id chosen to miss costs a look into the table. */
+struct sf_jfr_class *sf_jfr_class_at(struct sf_jfr *r, uint64_t id)
 {
     struct sf_jfr_class *classes = r->classes.items;
-    r->n_by_id = 64;
-    while (r->n_by_id < r->classes.n * 4)
-        r->n_by_id *= 2;
-    r->by_id = sf_jfr_new(r, r->n_by_id, sizeof(*r->by_id));
-    if (!r->by_id)
-        return;
-    for (uint32_t i = 0; i < r->classes.n; i++) {
-        uint32_t at = slot_of(r, classes[i].id);
-        if (r->by_id[at])
-            sf_jfr_fault(c, c->at, "two classes with one number");
-        r->by_id[at] = i + 1;
+    uint32_t *seen = &r->class_seen[id % SF_JFR_CLASSES_SEEN];
+    struct sf_table_look look;
+    uint32_t place;
+    if (*seen && classes[*seen - 1].id == id)
+        return &classes[*seen - 1];
+    place = find_class(r, id, &look);
+    if (place == SF_NONE)
+        return NULL;
+    *seen = place + 1;
+    return &classes[place];
+}
+
+static bool index_classes(struct sf_jfr *r, struct sf_jfr_cursor *c)
+{
+    struct sf_jfr_class *classes = r->classes.items;
+    if (!sf_table_reset(&r->class_at, r->classes.n)) {
+        r->b->is_full = true;
+        return false;
     }
+    for (uint32_t i = 0; i < r->classes.n; i++) {
+        struct sf_table_look look;
+        if (find_class(r, classes[i].id, &look) != SF_NONE)
+            sf_jfr_fault(c, c->at, "two classes with one number");
+        else
+            sf_table_keep(&r->class_at, &look, i);
+    }
+    return true;
 }
 
 static uint8_t primitive_of(sf_str name)
@@ -345,11 +359,11 @@ bool sf_jfr_meta_read(struct sf_jfr *r, struct sf_jfr_cursor *c)
     read_elements(r, c);
     if (c->fault || r->b->is_full)
         return false;
-    index_classes(r, c);
-    if (r->by_id)
-        resolve_fields(r, c);
+    if (!index_classes(r, c))
+        return false;
+    resolve_fields(r, c);
     classes = r->classes.items;
-    for (uint32_t i = 0; i < r->classes.n && !c->fault && r->by_id; i++)
+    for (uint32_t i = 0; i < r->classes.n && !c->fault; i++)
         visit(r, c, i, 0);
     for (uint32_t i = 0; i < r->classes.n && !c->fault && !r->b->is_full; i++) {
         classes[i].event = event_of(classes[i].name);

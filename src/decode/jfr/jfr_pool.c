@@ -12,56 +12,43 @@ struct sf_jfr_cursor sf_jfr_cursor_at(const struct sf_jfr *r, uint64_t off)
         .at = r->chunk + off, .end = r->chunk + r->h.size, .is_plain = !(r->h.flags & 1)};
 }
 
-static uint32_t slot_of(const struct sf_jfr *r, uint8_t pool, int64_t key)
+/* The place of a constant, or SF_NONE; `look` is then where a new one is kept. */
+static uint32_t find(const struct sf_jfr *r, uint8_t pool, int64_t key, struct sf_table_look *look)
 {
-    uint64_t hash = sf_key_mix(sf_key_u64(pool), (uint64_t)key);
-    uint32_t at = (uint32_t)(hash >> 32) & (r->n_slots - 1);
-    while (r->constants[at].pool && (r->constants[at].key != key || r->constants[at].pool != pool))
-        at = (at + 1) & (r->n_slots - 1);
-    return at;
-}
-
-static bool grow(struct sf_jfr *r)
-{
-    struct sf_jfr_constant *old = r->constants;
-    uint32_t n_old = r->n_slots, n_slots = n_old ? n_old * 2 : 4096;
-    struct sf_jfr_constant *slots = sf_jfr_new(r, n_slots, sizeof(*slots));
-    if (!slots)
-        return false;
-    r->constants = slots;
-    r->n_slots = n_slots;
-    for (uint32_t i = 0; i < n_old; i++) {
-        if (old[i].pool)
-            slots[slot_of(r, old[i].pool, old[i].key)] = old[i];
+    uint32_t at;
+    *look = sf_table_look(&r->constant_at, sf_key_mix(r->pool_keys[pool], (uint64_t)key));
+    while (sf_table_next(look, &at)) {
+        if (r->constants[at].key == key && r->constants[at].pool == pool)
+            return at;
     }
-    return true;
+    return SF_NONE;
 }
 
 struct sf_jfr_constant *sf_jfr_constant_find(const struct sf_jfr *r, enum sf_jfr_pool_kind pool,
                                              int64_t key)
 {
-    uint32_t at;
-    if (!r->n_slots)
-        return NULL;
-    at = slot_of(r, (uint8_t)pool, key);
-    return r->constants[at].pool ? &r->constants[at] : NULL;
+    struct sf_table_look look;
+    uint32_t at = r->n_constants ? find(r, (uint8_t)pool, key, &look) : SF_NONE;
+    return at == SF_NONE ? NULL : &r->constants[at];
 }
 
 static void add(struct sf_jfr *r, struct sf_jfr_cursor *c, uint8_t pool, int64_t key)
 {
-    uint32_t at;
+    struct sf_table_look look;
     if (r->n_constants == MAX_CONSTANTS) {
         sf_jfr_fault(c, c->at, "more constants than a chunk may have");
         return;
     }
-    if (r->n_constants >= r->n_slots / 2 && !grow(r))
+    if (!sf_table_more(&r->constant_at) ||
+        !sf_list_room_in(&r->scratch, &r->constants, r->n_constants, &r->cap_constants, 2048)) {
+        r->b->is_full = true;
         return;
-    at = slot_of(r, pool, key);
-    if (r->constants[at].pool)
+    }
+    if (find(r, pool, key, &look) != SF_NONE)
         return; /* a newer one is there */
-    r->constants[at] = (struct sf_jfr_constant){
+    sf_table_keep(&r->constant_at, &look, r->n_constants);
+    r->constants[r->n_constants++] = (struct sf_jfr_constant){
         .key = key, .off = (uint32_t)(c->at - r->chunk), .pool = pool};
-    r->n_constants++;
 }
 
 static void read_pool(struct sf_jfr *r, struct sf_jfr_cursor *c)

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "base/hash.h"
+#include "base/key.h"
 #include "decode/json/json_shape.h"
 #include "decode/profile_build.h"
 #include "decode/sample_sums.h"
@@ -24,7 +24,7 @@ struct reader {
     struct sf_json j;
     struct sf_sample_sums sums;
     struct sf_profile_list frames, raw, deltas, path; /* raw: sf_str; deltas: double */
-    struct sf_profile_table frame_at;
+    struct sf_table frame_at;
     sf_str mode;
     double interval;
     uint32_t counts, values; /* series */
@@ -54,17 +54,17 @@ static bool is_frame(const struct sf_profile_build *b, uint32_t place, const voi
     return sf_str_eq(((const struct frame *)k->r->frames.items)[place].id, k->id);
 }
 
-static struct sf_profile_slot *find_frame(struct reader *r, sf_str id)
+static bool is_new_frame(struct reader *r, sf_str id, struct sf_profile_spot *spot)
 {
     struct frame_key key = {r, id};
-    return sf_profile_table_find(r->b, &r->frame_at, sf_hash_str(id), is_frame, &key);
+    return sf_profile_table_is_new(r->b, &r->frame_at, sf_key_str(id), is_frame, &key, spot);
 }
 
 static void read_frame(struct reader *r, sf_str id)
 {
     struct frame f = {.id = id};
     struct sf_function function = {0};
-    struct sf_profile_slot *slot;
+    struct sf_profile_spot spot;
     sf_str key;
     double v;
     if (!sf_json_object(&r->j))
@@ -87,9 +87,8 @@ static void read_frame(struct reader *r, sf_str id)
     if (!function.name.len)
         function.name = SF_STR("(unknown)");
     f.location = sf_profile_build_frame(r->b, &function, 0, SF_FRAME_RUBY);
-    slot = find_frame(r, id);
-    if (slot && !slot->place && f.location != SF_NONE)
-        sf_profile_table_keep(r->b, &r->frame_at, slot, &r->frames, &f, sizeof(f));
+    if (f.location != SF_NONE && is_new_frame(r, id, &spot))
+        sf_profile_table_keep(r->b, &spot, &r->frames, &f, sizeof(f));
 }
 
 static void read_all(struct reader *r)
@@ -195,12 +194,12 @@ static void add_raw(struct reader *r)
         }
         r->path.n = 0;
         for (uint64_t i = 0; i < depth; i++, at++) {
-            const struct sf_profile_slot *slot = find_frame(r, raw[at]);
+            struct sf_profile_spot spot;
             uint32_t *to = sf_profile_list_more(r->b, &r->path, sizeof(*to));
-            is_good &= slot && slot->place;
+            is_good &= !is_new_frame(r, raw[at], &spot) && spot.place != SF_NONE;
             if (!to || !is_good)
                 continue;
-            *to = ((const struct frame *)r->frames.items)[slot->place - 1].location;
+            *to = ((const struct frame *)r->frames.items)[spot.place].location;
             r->path.n++;
         }
         at++;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/key.h"
 #include "decode/frame_kind.h"
 #include "decode/json/json_shape.h"
 #include "decode/json/trace_event.h"
@@ -32,7 +33,7 @@ struct stack_sample {
 struct reader {
     struct sf_trace t;
     struct sf_profile_list frames, samples;
-    struct sf_profile_table frame_at;
+    struct sf_table frame_at;
     uint32_t *path;
 };
 
@@ -91,11 +92,11 @@ static uint32_t find_thread(struct sf_trace *t, uint64_t pid, uint64_t tid)
 {
     struct thread_key key = {t, pid, tid};
     struct sf_trace_thread item = {.pid = pid, .tid = tid};
-    struct sf_profile_slot *slot = sf_profile_table_find(
-        t->b, &t->thread_at, sf_hash_mix(sf_hash_mix(1, pid), tid), is_thread, &key);
-    if (!slot || slot->place)
-        return slot ? slot->place - 1 : SF_NONE;
-    return sf_profile_table_keep(t->b, &t->thread_at, slot, &t->threads, &item, sizeof(item));
+    struct sf_profile_spot spot;
+    if (!sf_profile_table_is_new(t->b, &t->thread_at, sf_key_mix(sf_key_u64(pid), tid), is_thread,
+                                 &key, &spot))
+        return spot.place;
+    return sf_profile_table_keep(t->b, &spot, &t->threads, &item, sizeof(item));
 }
 
 uint32_t sf_trace_label(struct sf_trace *t, uint32_t thread, struct sf_label *out)
@@ -339,9 +340,9 @@ static bool is_frame(const struct sf_profile_build *b, uint32_t place, const voi
 static uint32_t find_frame(struct reader *r, sf_str id)
 {
     struct frame_key key = {r, id};
-    struct sf_profile_slot *slot = sf_profile_table_find(r->t.b, &r->frame_at, sf_hash_str(id),
-                                                         is_frame, &key);
-    return slot && slot->place ? slot->place - 1 : SF_NONE;
+    struct sf_profile_spot spot;
+    (void)sf_profile_table_is_new(r->t.b, &r->frame_at, sf_key_str(id), is_frame, &key, &spot);
+    return spot.place;
 }
 
 static void read_frame(struct reader *r, struct sf_json *j, sf_str id)
@@ -349,7 +350,7 @@ static void read_frame(struct reader *r, struct sf_json *j, sf_str id)
     struct stack_frame f = {.id = id, .up = SF_NONE, .stack = SF_NONE};
     struct sf_function function = {0};
     struct frame_key key = {r, id};
-    struct sf_profile_slot *slot;
+    struct sf_profile_spot spot;
     sf_str name;
     if (!sf_json_object(j))
         return;
@@ -364,9 +365,9 @@ static void read_frame(struct reader *r, struct sf_json *j, sf_str id)
     if (!function.name.len)
         function.name = SF_STR("(unknown)");
     f.location = sf_profile_build_frame(r->t.b, &function, 0, SF_FRAME_UNKNOWN);
-    slot = sf_profile_table_find(r->t.b, &r->frame_at, sf_hash_str(id), is_frame, &key);
-    if (slot && !slot->place && f.location != SF_NONE)
-        sf_profile_table_keep(r->t.b, &r->frame_at, slot, &r->frames, &f, sizeof(f));
+    if (f.location != SF_NONE &&
+        sf_profile_table_is_new(r->t.b, &r->frame_at, sf_key_str(id), is_frame, &key, &spot))
+        sf_profile_table_keep(r->t.b, &spot, &r->frames, &f, sizeof(f));
 }
 
 static void read_frames(struct reader *r, struct sf_json *j)

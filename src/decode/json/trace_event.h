@@ -32,7 +32,7 @@ struct sf_trace {
     struct sf_profile_build *b;
     struct sf_json j; /* large: here and not on the stack */
     struct sf_profile_list threads, events, pieces;
-    struct sf_profile_table thread_at;
+    struct sf_table thread_at;
     struct sf_sample_sums sums;
     struct sf_sample_clock clock;
     int64_t first_ns;

@@ -79,7 +79,7 @@ struct sf_otlp_reader {
     struct sf_attrs resource; /* at hand, with the scope's */
     uint32_t n_resources, n_profiles;
     struct sf_profile_list owners;
-    struct sf_profile_table owner_at;
+    struct sf_table owner_at;
     struct sf_otlp_sample sample;
 };
 

@@ -118,12 +118,11 @@ const struct sf_profile_owner *sf_otlp_owner(struct sf_otlp_reader *r, const uin
 {
     struct owner_key key = {r, {.resource = r->n_resources, .attrs = attrs, .n = n}};
     uint64_t hash = sf_key_mix(n ? sf_key(attrs, n * sizeof(*attrs)) : 0, r->n_resources);
-    struct sf_profile_slot *slot = sf_profile_table_find(r->b, &r->owner_at, hash, is_owner, &key);
-    if (!slot)
+    struct sf_profile_spot spot;
+    if (sf_profile_table_is_new(r->b, &r->owner_at, hash, is_owner, &key, &spot) &&
+        make_owner(r, &key.item))
+        spot.place = sf_profile_table_keep(r->b, &spot, &r->owners, &key.item, sizeof(key.item));
+    if (spot.place == SF_NONE)
         return NULL;
-    if (!slot->place && (!make_owner(r, &key.item) ||
-                         sf_profile_table_keep(r->b, &r->owner_at, slot, &r->owners, &key.item,
-                                               sizeof(key.item)) == SF_NONE))
-        return NULL;
-    return &((const struct owner_item *)r->owners.items)[slot->place - 1].owner;
+    return &((const struct owner_item *)r->owners.items)[spot.place].owner;
 }

@@ -1,6 +1,6 @@
 #include "decode/perf/perf_maps.h"
 
-#include "base/hash.h"
+#include "base/key.h"
 
 enum {
     MAX_FORKS = 16,       /* generations looked through */
@@ -23,11 +23,10 @@ uint32_t sf_perf_maps_process(struct sf_perf_maps *m, uint32_t pid)
 {
     struct process_key key = {m, pid};
     struct sf_perf_process item = {.pid = pid, .parent = SF_NONE};
-    struct sf_profile_slot *slot = sf_profile_table_find(m->b, &m->process_at, sf_hash_mix(7, pid),
-                                                         is_process, &key);
-    if (!slot || slot->place)
-        return slot ? slot->place - 1 : SF_NONE;
-    return sf_profile_table_keep(m->b, &m->process_at, slot, &m->processes, &item, sizeof(item));
+    struct sf_profile_spot spot;
+    if (!sf_profile_table_is_new(m->b, &m->process_at, sf_key_u64(pid), is_process, &key, &spot))
+        return spot.place;
+    return sf_profile_table_keep(m->b, &spot, &m->processes, &item, sizeof(item));
 }
 
 void sf_perf_maps_add(struct sf_perf_maps *m, uint32_t pid, const struct sf_perf_map *map)

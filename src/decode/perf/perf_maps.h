@@ -18,7 +18,7 @@ struct sf_perf_process {
 struct sf_perf_maps {
     struct sf_profile_build *b;
     struct sf_profile_list processes;
-    struct sf_profile_table process_at;
+    struct sf_table process_at;
     uint64_t work; /* steps of all lookups */
 };
 

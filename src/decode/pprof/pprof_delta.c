@@ -9,54 +9,40 @@ struct sum {
     struct sf_sample sample; /* ids */
 };
 
+struct seen {
+    const struct sf_pprof_delta *d;
+    const struct sf_pprof_delta_key *key;
+};
+
 void sf_pprof_delta_init(struct sf_pprof_delta *d, struct sf_profile_build *b)
 {
     *d = (struct sf_pprof_delta){.b = b};
 }
 
-static uint32_t *slot_of(const struct sf_pprof_delta *d, const struct sf_pprof_delta_key *k)
+static bool is_sum(const struct sf_profile_build *b, uint32_t place, const void *arg)
 {
-    const struct sum *sums = d->sums.items;
-    uint64_t hash = sf_key_mix(sf_key_u64((uint64_t)k->set << 32 | k->type) + k->stack, k->nums);
-    uint32_t at = (uint32_t)hash & (d->n_slots - 1);
-    for (; d->slots[at]; at = (at + 1) & (d->n_slots - 1)) {
-        const struct sf_pprof_delta_key *o = &sums[d->slots[at] - 1].key;
-        if (o->set == k->set && o->stack == k->stack && o->type == k->type && o->nums == k->nums)
-            break;
-    }
-    return &d->slots[at];
-}
-
-static bool grow(struct sf_pprof_delta *d)
-{
-    const struct sum *sums = d->sums.items;
-    uint32_t n_slots = d->n_slots ? d->n_slots * 2 : 1024;
-    uint32_t *slots = sf_profile_new(d->b, n_slots, sizeof(*slots));
-    if (!slots)
-        return false;
-    d->slots = slots;
-    d->n_slots = n_slots;
-    for (uint32_t i = 0; i < d->sums.n; i++)
-        *slot_of(d, &sums[i].key) = i + 1;
-    return true;
+    const struct seen *seen = arg;
+    const struct sf_pprof_delta_key *k = seen->key,
+                                    *o = &((const struct sum *)seen->d->sums.items)[place].key;
+    (void)b;
+    return o->set == k->set && o->stack == k->stack && o->type == k->type && o->nums == k->nums;
 }
 
 void sf_pprof_delta_add(struct sf_pprof_delta *d, const struct sf_pprof_delta_key *key,
                         bool is_before, const struct sf_sample *sample)
 {
-    uint32_t *slot;
-    struct sum *sum;
-    if (d->b->is_full || (d->sums.n >= d->n_slots / 2 && !grow(d)))
+    uint64_t hash = sf_key_mix(sf_key_u64((uint64_t)key->set << 32 | key->type) + key->stack,
+                               key->nums);
+    struct seen seen = {d, key};
+    struct sum fresh = {.key = *key}, *sum;
+    struct sf_profile_spot spot;
+    if (d->b->is_full)
         return;
-    slot = slot_of(d, key);
-    if (!*slot) {
-        sum = sf_profile_list_more(d->b, &d->sums, sizeof(*sum));
-        if (!sum)
-            return;
-        *sum = (struct sum){.key = *key};
-        *slot = ++d->sums.n;
-    }
-    sum = (struct sum *)d->sums.items + (*slot - 1);
+    if (sf_profile_table_is_new(d->b, &d->at, hash, is_sum, &seen, &spot))
+        spot.place = sf_profile_table_keep(d->b, &spot, &d->sums, &fresh, sizeof(fresh));
+    if (spot.place == SF_NONE)
+        return;
+    sum = (struct sum *)d->sums.items + spot.place;
     if (is_before) {
         sum->before = sf_add_sat_i64(sum->before, sample->value);
     } else {

@@ -14,8 +14,7 @@ struct sf_pprof_delta_key {
 struct sf_pprof_delta {
     struct sf_profile_build *b;
     struct sf_profile_list sums;
-    uint32_t *slots; /* places in sums + 1 */
-    uint32_t n_slots;
+    struct sf_table at;
 };
 
 void sf_pprof_delta_init(struct sf_pprof_delta *d, struct sf_profile_build *b);

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 
 #include "base/hash.h"
+#include "base/key.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "decode/text/austin.h"
@@ -30,7 +31,7 @@ struct mojo {
     const char *fault;
     int64_t version;
     struct sf_profile_list strings, frames; /* of struct item */
-    struct sf_profile_table string_at, frame_at;
+    struct sf_table string_at, frame_at;
     struct sf_austin_value value;
     bool is_open, has_value;
 };
@@ -87,25 +88,26 @@ static bool is_item(const struct sf_profile_build *b, uint32_t place, const void
     return ((const struct item *)k->list->items)[place].key == k->key;
 }
 
-static void keep(struct mojo *m, struct sf_profile_table *at, struct sf_profile_list *list,
+static void keep(struct mojo *m, struct sf_table *at, struct sf_profile_list *list,
                  const struct item *item)
 {
     struct item_key key = {list, item->key};
-    struct sf_profile_slot *slot = sf_profile_table_find(m->a.b, at, sf_hash_mix(3, item->key),
-                                                         is_item, &key);
-    if (slot && slot->place)
-        ((struct item *)list->items)[slot->place - 1] = *item; /* a key that is used again */
-    else if (slot)
-        sf_profile_table_keep(m->a.b, at, slot, list, item, sizeof(*item));
+    struct sf_profile_spot spot;
+    if (sf_profile_table_is_new(m->a.b, at, sf_key_u64(item->key), is_item, &key, &spot))
+        sf_profile_table_keep(m->a.b, &spot, list, item, sizeof(*item));
+    else if (spot.place != SF_NONE)
+        ((struct item *)list->items)[spot.place] = *item; /* a key that is used again */
 }
 
-static const struct item *find(struct mojo *m, struct sf_profile_table *at,
+static const struct item *find(struct mojo *m, struct sf_table *at,
                                const struct sf_profile_list *list, uint64_t id)
 {
     struct item_key key = {list, id};
-    struct sf_profile_slot *slot = sf_profile_table_find(m->a.b, at, sf_hash_mix(3, id), is_item,
-                                                         &key);
-    return slot && slot->place ? (const struct item *)list->items + slot->place - 1 : NULL;
+    struct sf_profile_spot spot;
+    if (sf_profile_table_is_new(m->a.b, at, sf_key_u64(id), is_item, &key, &spot) ||
+        spot.place == SF_NONE)
+        return NULL;
+    return (const struct item *)list->items + spot.place;
 }
 
 static sf_str string_of(struct mojo *m, uint64_t key)
