@@ -49,6 +49,42 @@ sf_bytes sf_elf_build_id(const struct sf_elf_file *f)
     return SF_BYTES_NONE;
 }
 
+/* .gnu_debugaltlink: the file's name, a zero, its build id. .debug_sup, which DWARF 5 has instead:
+ * u16 version, u8 1 in the shared file itself, the name, a zero, a length (ULEB128), the id. */
+static sf_bytes find_shared_id(sf_bytes b, bool is_sup)
+{
+    size_t at = is_sup ? 3 : 0, len;
+    if (is_sup && (b.len < 3 || b.p[2]))
+        return SF_BYTES_NONE;
+    len = strnlen((const char *)b.p + at, b.len - at);
+    if (len == b.len - at)
+        return SF_BYTES_NONE;
+    at += len + 1;
+    if (is_sup && (at == b.len || b.p[at] != b.len - at - 1))
+        return SF_BYTES_NONE; /* an id of 128 bytes is nobody's: its length is one byte */
+    at += is_sup;
+    return (sf_bytes){b.p + at, b.len - at};
+}
+
+sf_bytes sf_elf_shared_id(const struct sf_elf_file *f)
+{
+    for (uint32_t i = 0; i < f->n_sections; i++) {
+        struct sf_elf_section s;
+        bool is_sup;
+        sf_bytes id;
+        if (!sf_elf_file_section(f, i, &s) || s.type != SHT_PROGBITS)
+            continue;
+        is_sup = sf_str_eq(s.name, SF_STR(".debug_sup"));
+        if ((!is_sup && !sf_str_eq(s.name, SF_STR(".gnu_debugaltlink"))) ||
+            s.bytes.len > NOTES_MAX || !sf_file_pages_has(s.bytes))
+            continue;
+        id = find_shared_id(s.bytes, is_sup);
+        if (id.len >= 2 && id.len <= BUILD_ID_MAX)
+            return id;
+    }
+    return SF_BYTES_NONE;
+}
+
 static bool has_checksum(const struct sf_elf_file *f, uint32_t checksum)
 {
     uLong sum = 0;

@@ -22,60 +22,76 @@ static sf_bytes *section_place(struct sf_dwarf *d, int which)
     return places[which];
 }
 
-static bool take_section(struct sf_debug_info *i, int which, const struct sf_elf_section *s,
-                         size_t *room)
+static bool take_section(struct sf_dwarf *d, struct sf_buf *inflated, int which,
+                         const struct sf_elf_section *s, sf_elf_unzstd *unzstd, size_t *room)
 {
-    sf_bytes *to = section_place(&i->d, which);
-    struct sf_buf *plain = &i->inflated[which];
+    sf_bytes *to = section_place(d, which);
+    struct sf_buf *plain = &inflated[which];
     if (!(s->flags & SHF_COMPRESSED)) {
         *to = s->bytes;
         return true;
     }
     sf_buf_reset(plain);
-    if (!sf_elf_inflate(s, *room, plain))
+    if (!sf_elf_inflate(s, *room, unzstd, plain))
         return false;
     *room -= plain->len;
     *to = sf_buf_bytes(plain);
     return true;
 }
 
-static uint64_t work_for(struct sf_debug_info *i)
+static uint64_t work_for(struct sf_dwarf *d)
 {
     uint64_t len = 1 << 16;
     for (int k = 0; k < SF_DEBUG_SECTIONS; k++)
-        len += section_place(&i->d, k)->len;
+        len += section_place(d, k)->len;
     return len < SF_DWARF_WORK_MAX / SF_DWARF_WORK_PER_BYTE ? len * SF_DWARF_WORK_PER_BYTE
                                                             : SF_DWARF_WORK_MAX;
 }
 
 /* A part of it that cannot be read would make the others say things that are not so. */
-bool sf_debug_info_init(struct sf_debug_info *i, const struct sf_elf_file *f, size_t max_inflated)
+static bool take_sections(struct sf_dwarf *d, struct sf_buf *inflated, const struct sf_elf_file *f,
+                          const struct sf_debug_more *more)
 {
-    size_t room = max_inflated;
-    *i = (struct sf_debug_info){0};
+    size_t room = more->max_inflated;
     for (uint32_t at = 0; at < f->n_sections; at++) {
         struct sf_elf_section s;
         if (!sf_elf_file_section(f, at, &s) || s.type != SHT_PROGBITS)
             continue;
         for (int k = 0; k < SF_DEBUG_SECTIONS; k++) {
-            if (sf_str_eq(s.name, section_names[k]) && !take_section(i, k, &s, &room))
+            if (sf_str_eq(s.name, section_names[k]) &&
+                !take_section(d, inflated, k, &s, more->unzstd, &room))
                 return false;
         }
     }
-    i->d.work_left = work_for(i);
+    d->work_left = work_for(d);
+    return d->info.len && d->abbrev.len;
+}
+
+bool sf_debug_info_init(struct sf_debug_info *i, const struct sf_elf_file *f,
+                        const struct sf_debug_more *more)
+{
+    *i = (struct sf_debug_info){0};
+    if (!take_sections(&i->d, i->inflated[0], f, more))
+        return false;
     i->scope_work = i->d.work_left / 4;
-    return i->d.info.len && i->d.abbrev.len;
+    if (more->shared && more->shared->image.len &&
+        (take_sections(&i->shared, i->inflated[1], more->shared, more) || i->shared.str.len)) {
+        i->d.shared = &i->shared;
+        i->d.shared_units = &i->shared_units;
+    }
+    return true;
 }
 
 void sf_debug_info_done(struct sf_debug_info *i)
 {
     sf_dwarf_units_done(&i->units);
+    sf_dwarf_units_done(&i->shared_units);
     sf_dwarf_line_table_done(&i->table);
     sf_dwarf_calls_done(&i->calls);
     sf_buf_done(&i->path);
     sf_buf_done(&i->scopes);
-    for (int k = 0; k < SF_DEBUG_SECTIONS; k++)
-        sf_buf_done(&i->inflated[k]);
+    for (int k = 0; k < 2 * SF_DEBUG_SECTIONS; k++)
+        sf_buf_done(&i->inflated[k / SF_DEBUG_SECTIONS][k % SF_DEBUG_SECTIONS]);
 }
 
 /* ---- one unit ---- */
@@ -108,17 +124,18 @@ static void add_place(struct sf_debug_info *i, struct answer *a, uint64_t file, 
 
 /* Units are walked for it, so what was found is kept, and all of it together has a bound: names and
  * lines of other functions do not go short of it. */
-static sf_str find_scope(struct sf_debug_info *i, uint64_t entry_off)
+static sf_str find_scope(struct sf_debug_info *i, uint64_t entry_off, bool is_shared)
 {
     struct sf_debug_scope *s = &i->scope_cache[entry_off % SF_DEBUG_SCOPES];
-    uint64_t work_left = i->d.work_left;
-    if (s->entry_off != entry_off) {
-        *s = (struct sf_debug_scope){.entry_off = entry_off, .at = i->scopes.len};
-        i->d.work_left = i->scope_work;
-        if (sf_dwarf_scope_add(&i->units, &i->d, entry_off, &i->scopes))
+    struct sf_dwarf *d = is_shared ? &i->shared : &i->d;
+    uint64_t work_left = d->work_left;
+    if (s->entry_off != entry_off || s->is_shared != is_shared) {
+        *s = (struct sf_debug_scope){entry_off, i->scopes.len, 0, is_shared};
+        d->work_left = i->scope_work;
+        if (sf_dwarf_scope_add(is_shared ? &i->shared_units : &i->units, d, entry_off, &i->scopes))
             s->len = i->scopes.len - s->at;
-        i->scope_work = i->d.work_left;
-        i->d.work_left = work_left;
+        i->scope_work = d->work_left;
+        d->work_left = work_left;
     }
     return sf_buf_ok(&i->scopes) ? sf_str_part(sf_buf_str(&i->scopes), s->at, s->len) : SF_STR_NONE;
 }
@@ -127,7 +144,7 @@ static sf_str find_scope(struct sf_debug_info *i, uint64_t entry_off)
 static void add_scope(struct sf_debug_info *i, struct answer *a, const struct sf_dwarf_function *f)
 {
     unsigned at = a->n - 1;
-    sf_str scope = find_scope(i, f->name_off);
+    sf_str scope = find_scope(i, f->name_off, f->is_shared);
     if (!scope.len)
         return;
     a->name_off[at] = i->path.len;
@@ -236,12 +253,15 @@ void sf_debug_info_find(struct sf_debug_info *i, const uint64_t *at, uint32_t n,
     struct batch b = {0};
     if (owner && batch_new(&b, n ? n : 1)) {
         sf_dwarf_units_scan(&i->units, &i->d, at, n, owner);
+        if (i->d.shared) /* where they are; none of them has code */
+            sf_dwarf_units_scan(&i->shared_units, &i->shared, NULL, 0, NULL);
         for (uint32_t k = 0; k < n; k++) {
             uint32_t unit = owner[k];
             if (unit == SF_DWARF_NO_UNIT)
                 continue;
             collect(&b, at, owner, n, k);
             find_in_unit(i, unit, &b, take, arg);
+            sf_dwarf_units_forget(&i->shared_units);
             sf_dwarf_units_forget(&i->units);
         }
     }

@@ -8,6 +8,7 @@
 #include "symbol/dwarf_line_table.h"
 #include "symbol/dwarf_units.h"
 #include "symbol/elf_file.h"
+#include "symbol/elf_inflate.h"
 
 enum {
     SF_SYMBOL_LINES_MAX = 64,        /* calls inlined into each other at one address */
@@ -23,9 +24,16 @@ struct sf_symbol_line {
     uint32_t decl_line; /* where the function begins; 0: unknown */
 };
 
+struct sf_debug_more {     /* what its reader may use; a zeroed one is nothing of it */
+    size_t max_inflated;   /* of all compressed sections of a file */
+    sf_elf_unzstd *unzstd; /* NULL: what was compressed with zstd is not read */
+    /* What dwz moved out of several files, if it is here: NULL or zeroed when not. */
+    const struct sf_elf_file *shared;
+};
+
 struct sf_debug_info {
-    struct sf_dwarf d;
-    struct sf_dwarf_units units;
+    struct sf_dwarf d, shared; /* without sections: there is no shared file */
+    struct sf_dwarf_units units, shared_units;
     struct sf_dwarf_line_table table;
     struct sf_dwarf_calls calls;
     struct sf_buf path;   /* of one answer */
@@ -33,18 +41,21 @@ struct sf_debug_info {
     struct sf_debug_scope {
         uint64_t entry_off; /* 0: free */
         size_t at, len;     /* in `scopes`; nothing: there is none */
+        bool is_shared;     /* of the shared file */
     } scope_cache[SF_DEBUG_SCOPES];
-    uint64_t scope_work;                       /* that may be spent on them */
-    struct sf_buf inflated[SF_DEBUG_SECTIONS]; /* those that are compressed in the file */
+    uint64_t scope_work; /* that may be spent on them */
+    /* Those that are compressed in the file, and in the shared one. */
+    struct sf_buf inflated[2][SF_DEBUG_SECTIONS];
 };
 
 /* The innermost line first, the function itself last; all is borrowed until it returns. */
 typedef void sf_debug_info_taker(void *arg, uint32_t query, const struct sf_symbol_line *lines,
                                  unsigned n);
 
-/* False: the file has none, or it is compressed in a way or to a size (`max_inflated`, of all its
- * compressed sections) that is not read. Done is fine either way. */
-bool sf_debug_info_init(struct sf_debug_info *i, const struct sf_elf_file *f, size_t max_inflated);
+/* False: the file has none, or it is compressed in a way or to a size that is not read. Done is
+ * fine either way; `i` stays where it is until then. */
+bool sf_debug_info_init(struct sf_debug_info *i, const struct sf_elf_file *f,
+                        const struct sf_debug_more *more);
 void sf_debug_info_done(struct sf_debug_info *i);
 /* Gives `take` what is known of each of the `n` sorted addresses; of unknown ones nothing. The last
  * line's name is empty where the symbol table knows it better or nobody does. */

@@ -19,9 +19,15 @@ enum {
     SF_DWARF_WORK_MAX = 1 << 27,
 };
 
+struct sf_dwarf_units;
+
 struct sf_dwarf { /* sections that are not there are empty */
     sf_bytes info, abbrev, line, str, line_str, str_offsets, addr, ranges, rnglists;
     uint64_t work_left;
+    /* What dwz moved into a file that several share, with work of its own; NULL: it is not here.
+     * It shares with no third one. */
+    struct sf_dwarf *shared;
+    struct sf_dwarf_units *shared_units;
 };
 
 /* False: all was spent. */

@@ -7,6 +7,7 @@ struct sf_dwarf_function {
     sf_str linkage_name; /* as the linker knows it; C has none */
     uint32_t decl_line;  /* where it is declared; 0: unknown */
     uint64_t name_off;   /* the entry that has the name */
+    bool is_shared;      /* which lies in the shared file */
 };
 
 /* What could not be read stays empty. Texts are the file's. */

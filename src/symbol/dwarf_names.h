@@ -28,7 +28,9 @@ enum { /* DW_AT_ */
        SF_AT_STR_OFFSETS_BASE = 0x72,
        SF_AT_ADDR_BASE = 0x73,
        SF_AT_RNGLISTS_BASE = 0x74,
+       SF_AT_DWO_NAME = 0x76,
        SF_AT_MIPS_LINKAGE_NAME = 0x2007,
+       SF_AT_GNU_DWO_NAME = 0x2130,
        SF_AT_GNU_ADDR_BASE = 0x2133,
 };
 

@@ -56,6 +56,8 @@ static void take(struct sf_dwarf_unit *u, struct root *r, uint16_t name,
         u->has_lines = v->kind == SF_DWARF_NUMBER;
         u->lines_off = v->u;
         break;
+    case SF_AT_DWO_NAME:
+    case SF_AT_GNU_DWO_NAME: u->is_split = true; break;
     case SF_AT_STR_OFFSETS_BASE: u->str_offsets_base = v->u; break;
     case SF_AT_ADDR_BASE:
     case SF_AT_GNU_ADDR_BASE: u->addr_base = v->u; break;

@@ -19,6 +19,7 @@ struct sf_dwarf_unit {
     uint64_t str_offsets_base, addr_base, rnglists_base;
     uint64_t lines_off; /* in .debug_line */
     bool has_lines;
+    bool is_split; /* its functions are in a .dwo file */
     sf_str folder; /* where the compiler ran */
     sf_str name;
 };

@@ -104,7 +104,12 @@ static struct sf_dwarf_value made_of(const struct sf_dwarf_unit *unit, uint16_t 
     case SF_FORM_ADDRX2:
     case SF_FORM_ADDRX3:
     case SF_FORM_ADDRX4: return value(SF_DWARF_ADDRESS_AT, u);
-    default: return value(SF_DWARF_NONE, 0); /* of another file, or of nobody's interest */
+    case SF_FORM_REF_SUP4:
+    case SF_FORM_REF_SUP8:
+    case SF_FORM_GNU_REF_ALT: return value(SF_DWARF_SHARED_ENTRY, u);
+    case SF_FORM_STRP_SUP:
+    case SF_FORM_GNU_STRP_ALT: return value(SF_DWARF_SHARED_TEXT_OFF, u);
+    default: return value(SF_DWARF_NONE, 0);
     }
 }
 
@@ -144,6 +149,7 @@ sf_str sf_dwarf_value_text(const struct sf_dwarf *d, const struct sf_dwarf_unit 
     case SF_DWARF_TEXT: return v->s;
     case SF_DWARF_TEXT_OFF: return text_at(d->str, v->u);
     case SF_DWARF_LINE_TEXT_OFF: return text_at(d->line_str, v->u);
+    case SF_DWARF_SHARED_TEXT_OFF: return d->shared ? text_at(d->shared->str, v->u) : SF_STR_NONE;
     case SF_DWARF_TEXT_AT:
         if (v->u > d->str_offsets.len || unit->str_offsets_base > d->str_offsets.len)
             return SF_STR_NONE;

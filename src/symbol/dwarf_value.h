@@ -16,7 +16,9 @@ enum sf_dwarf_class {
     SF_DWARF_TEXT,       /* `s` */
     SF_DWARF_TEXT_OFF,   /* of .debug_str */
     SF_DWARF_LINE_TEXT_OFF,
-    SF_DWARF_TEXT_AT, /* its place in .debug_str_offsets */
+    SF_DWARF_TEXT_AT,      /* its place in .debug_str_offsets */
+    SF_DWARF_SHARED_ENTRY, /* the same in the shared file: its .debug_info, its .debug_str */
+    SF_DWARF_SHARED_TEXT_OFF,
 };
 
 struct sf_dwarf_value {

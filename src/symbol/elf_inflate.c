@@ -43,17 +43,22 @@ static bool inflate_all(sf_bytes in, uint8_t *out, size_t len)
     return err == Z_STREAM_END && !z.avail_out;
 }
 
-bool sf_elf_inflate(const struct sf_elf_section *s, size_t max_len, struct sf_buf *out)
+bool sf_elf_inflate(const struct sf_elf_section *s, size_t max_len, sf_elf_unzstd *unzstd,
+                    struct sf_buf *out)
 {
     Elf64_Chdr head;
     sf_bytes in = s->bytes;
+    sf_elf_unzstd *unpack = unzstd;
     uint8_t *to;
     if (in.len < sizeof(head) || !sf_file_pages_has((sf_bytes){in.p, sizeof(head)}))
         return false;
     memcpy(&head, in.p, sizeof(head));
-    if (head.ch_type != ELFCOMPRESS_ZLIB || !head.ch_size || head.ch_size > max_len)
+    if (head.ch_type == ELFCOMPRESS_ZLIB)
+        unpack = inflate_all;
+    else if (head.ch_type != SF_ELF_ZSTD)
+        unpack = NULL;
+    if (!unpack || !head.ch_size || head.ch_size > max_len)
         return false;
     to = sf_buf_take(out, head.ch_size);
-    return to &&
-           inflate_all((sf_bytes){in.p + sizeof(head), in.len - sizeof(head)}, to, head.ch_size);
+    return to && unpack((sf_bytes){in.p + sizeof(head), in.len - sizeof(head)}, to, head.ch_size);
 }

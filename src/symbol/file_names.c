@@ -9,6 +9,7 @@
 #include "symbol/demangle.h"
 #include "symbol/elf_layout.h"
 #include "symbol/elf_starts.h"
+#include "symbol/elf_unzstd.h"
 #include "symbol/module_symbols.h"
 
 struct pair {
@@ -112,9 +113,11 @@ static uint32_t place_all(struct asking *a, const uint64_t *offs, uint32_t n, st
     return n_in;
 }
 
-static bool find_in(struct sf_elf_file *f, struct sf_elf_file *apart, const uint64_t *offs,
-                    uint32_t n, struct asking *a)
+static bool find_in(struct sf_elf_file *f, struct sf_elf_file *apart,
+                    const struct sf_elf_file *shared, const uint64_t *offs, uint32_t n,
+                    struct asking *a)
 {
+    struct sf_debug_more more = {SF_LIMIT_SYMBOL_INFLATED_LEN, sf_elf_unzstd_all, shared};
     struct pair *pairs = sf_heap_new_n(n + 1u, sizeof(*pairs));
     uint64_t *at = sf_heap_new_n(n + 1u, sizeof(*at));
     bool ok = false;
@@ -125,8 +128,7 @@ static bool find_in(struct sf_elf_file *f, struct sf_elf_file *apart, const uint
         (void)(sf_elf_layout_read(&a->layout, f) || sf_elf_layout_read(&a->layout, apart));
         (void)sf_elf_starts_read(&a->starts, f);
         n_in = place_all(a, offs, n, pairs, at);
-        ok = sf_module_symbols_find_open(f, apart, SF_LIMIT_SYMBOL_INFLATED_LEN, at, n_in,
-                                         take_lines, a);
+        ok = sf_module_symbols_find_open(f, apart, &more, at, n_in, take_lines, a);
     }
     sf_demangler_free(a->demangler);
     sf_buf_done(&a->text);
@@ -135,14 +137,17 @@ static bool find_in(struct sf_elf_file *f, struct sf_elf_file *apart, const uint
     return ok;
 }
 
-bool sf_file_names_find(const char *program, const char *debug, const uint64_t *offs, uint32_t n,
+bool sf_file_names_find(const struct sf_file_names_paths *paths, const uint64_t *offs, uint32_t n,
                         sf_file_names_taker *take, void *arg)
 {
     struct asking a = {.take = take, .arg = arg};
-    struct sf_elf_file f = {0}, apart = {0};
-    bool has_program = program && sf_elf_file_open(&f, program);
-    bool has_debug = debug && sf_elf_file_open(has_program ? &apart : &f, debug);
-    bool ok = (has_program || has_debug) && find_in(&f, &apart, offs, n, &a);
+    struct sf_elf_file f = {0}, apart = {0}, shared = {0};
+    bool has_program = paths->program && sf_elf_file_open(&f, paths->program);
+    bool has_debug = paths->debug && sf_elf_file_open(has_program ? &apart : &f, paths->debug), ok;
+    if (!paths->shared || !sf_elf_file_open(&shared, paths->shared))
+        shared = (struct sf_elf_file){0};
+    ok = (has_program || has_debug) && find_in(&f, &apart, &shared, offs, n, &a);
+    sf_elf_file_close(&shared);
     sf_elf_file_close(&apart);
     sf_elf_file_close(&f);
     return ok;

@@ -6,6 +6,8 @@
 #include "symbol/debug_file.h"
 #include "symbol/elf_symbols.h"
 
+static const struct sf_debug_more inside = {.max_inflated = SF_DEBUG_INFLATED_MAX};
+
 struct asking {
     const struct sf_elf_symbols *symbols;
     const uint64_t *at;
@@ -65,19 +67,19 @@ static void take_names(struct asking *a, uint32_t n)
 /* Debug information, and with it the full symbol table, may be in a file apart: the one that is
  * given, or with a path the one that the system has. */
 static bool open_info(struct sf_debug_info *info, const struct sf_elf_file *f, const char *path,
-                      struct sf_elf_file *apart, size_t max_inflated)
+                      struct sf_elf_file *apart, const struct sf_debug_more *more)
 {
-    if (sf_debug_info_init(info, f, max_inflated))
+    if (sf_debug_info_init(info, f, more))
         return true;
     sf_debug_info_done(info);
     *info = (struct sf_debug_info){0};
     return (!path || sf_debug_file_open(apart, f, path, SF_DEBUG_ROOT)) &&
-           sf_debug_info_init(info, apart, max_inflated);
+           sf_debug_info_init(info, apart, more);
 }
 
 static bool find(const struct sf_elf_file *f, const char *path, struct sf_elf_file *apart,
-                 size_t max_inflated, const uint64_t *at, uint32_t n, sf_symbol_taker *take,
-                 void *arg)
+                 const struct sf_debug_more *more, const uint64_t *at, uint32_t n,
+                 sf_symbol_taker *take, void *arg)
 {
     struct sf_elf_symbols symbols;
     struct sf_debug_info *info = sf_heap_new(sizeof(*info));
@@ -85,7 +87,7 @@ static bool find(const struct sf_elf_file *f, const char *path, struct sf_elf_fi
     struct asking a = {&symbols, at, is_told, take, arg};
     bool ok = info && is_told, has_info;
     if (ok) {
-        has_info = open_info(info, f, path, apart, max_inflated);
+        has_info = open_info(info, f, path, apart, more);
         if (!sf_elf_symbols_read(&symbols, apart, at, n))
             sf_elf_symbols_read(&symbols, f, at, n);
         if (has_info)
@@ -119,7 +121,7 @@ bool sf_module_symbols_find(const char *path, sf_bytes build_id, const uint64_t 
     struct sf_elf_file f, apart = {0};
     bool ok = (open_same(&f, path, build_id, false) ||
                (build_id.len && open_same(&f, "/proc/self/exe", build_id, true))) &&
-              find(&f, path, &apart, SF_DEBUG_INFLATED_MAX, at, n, take, arg);
+              find(&f, path, &apart, &inside, at, n, take, arg);
     sf_elf_file_close(&apart);
     sf_elf_file_close(&f);
     return ok;
@@ -129,13 +131,12 @@ bool sf_module_symbols_find_in(sf_bytes image, const uint64_t *at, uint32_t n,
                                sf_symbol_taker *take, void *arg)
 {
     struct sf_elf_file f, none = {0};
-    return sf_elf_file_init(&f, image) &&
-           find(&f, NULL, &none, SF_DEBUG_INFLATED_MAX, at, n, take, arg);
+    return sf_elf_file_init(&f, image) && find(&f, NULL, &none, &inside, at, n, take, arg);
 }
 
 bool sf_module_symbols_find_open(const struct sf_elf_file *f, struct sf_elf_file *apart,
-                                 size_t max_inflated, const uint64_t *at, uint32_t n,
+                                 const struct sf_debug_more *more, const uint64_t *at, uint32_t n,
                                  sf_symbol_taker *take, void *arg)
 {
-    return find(f, NULL, apart, max_inflated, at, n, take, arg);
+    return find(f, NULL, apart, more, at, n, take, arg);
 }

@@ -17,7 +17,7 @@ bool sf_module_symbols_find(const char *path, sf_bytes build_id, const uint64_t 
 bool sf_module_symbols_find_in(sf_bytes image, const uint64_t *at, uint32_t n,
                                sf_symbol_taker *take, void *arg);
 /* The same of files that are open. `apart` is looked into for what `f` does not have, and may be
- * zeroed; of compressed debug information up to `max_inflated` bytes are read. */
+ * zeroed. */
 bool sf_module_symbols_find_open(const struct sf_elf_file *f, struct sf_elf_file *apart,
-                                 size_t max_inflated, const uint64_t *at, uint32_t n,
+                                 const struct sf_debug_more *more, const uint64_t *at, uint32_t n,
                                  sf_symbol_taker *take, void *arg);

@@ -244,6 +244,14 @@ void sf_name_cache_forget(struct sf_name_cache *c, uint32_t owner, const struct 
         drop(c, m);
 }
 
+void sf_name_cache_forget_sharing(struct sf_name_cache *c, const struct sf_symbol_id *id)
+{
+    for (uint32_t i = c->n; i-- > 0;) {
+        if (!strcmp(c->modules[i]->shared_id.hex, id->hex))
+            drop(c, c->modules[i]);
+    }
+}
+
 void sf_name_cache_release(struct sf_name_cache *c, struct sf_name_module *m)
 {
     m->is_busy = false;

@@ -33,8 +33,10 @@ struct sf_name_module { /* one file's */
     bool is_busy;       /* pinned: a thread works on it */
     bool is_gone;       /* forgotten while it was busy: freed by release */
     /* of whoever owns the cache */
-    bool is_wanted;   /* to be fetched */
-    int64_t retry_ns; /* not to be fetched before; monotonic */
+    bool is_wanted;                /* to be fetched */
+    struct sf_symbol_id shared_id; /* the file that it shares with others; empty: none */
+    bool lacks_shared;             /* which was not here when it was read */
+    int64_t retry_ns;              /* not to be fetched before; monotonic */
 };
 
 struct sf_name_cache {  /* a zeroed one is empty */
@@ -51,6 +53,8 @@ struct sf_name_module *sf_name_cache_module(struct sf_name_cache *c, uint32_t ow
                                             const struct sf_symbol_id *id, bool can_make);
 /* Forgets what is known of a file. */
 void sf_name_cache_forget(struct sf_name_cache *c, uint32_t owner, const struct sf_symbol_id *id);
+/* Forgets what is known of files that share the file `id`. */
+void sf_name_cache_forget_sharing(struct sf_name_cache *c, const struct sf_symbol_id *id);
 /* A thread has finished with a busy module. */
 void sf_name_cache_release(struct sf_name_cache *c, struct sf_name_module *m);
 /* Forgets what was used longest ago until the rest fits; never what is busy. */

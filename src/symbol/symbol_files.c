@@ -10,12 +10,16 @@
 #include "base/limits.h"
 #include "base/list.h"
 #include "base/text.h"
+#include "base/time_unit.h"
+#include "os/clock.h"
 #include "symbol/debug_file.h"
+#include "symbol/debug_info.h"
 #include "symbol/elf_layout.h"
+#include "symbol/elf_unzstd.h"
 
 #define ROOT "symbols"
 
-enum { PATH_CAP = 4096, MAX_LISTED = 1 << 16 };
+enum { PATH_CAP = 4096, MAX_LISTED = 1 << 16, UNITS_LOOKED_AT = 64 };
 
 static const char *const endings[SF_SYMBOL_PARTS] = {".elf", ".debug"};
 
@@ -80,20 +84,56 @@ static void note_unread(const struct sf_elf_section *s, uint64_t *inflated,
     memcpy(&head, s->bytes.p, sizeof(head));
     *inflated += head.ch_size < SF_LIMIT_SYMBOL_INFLATED_LEN ? head.ch_size
                                                              : SF_LIMIT_SYMBOL_INFLATED_LEN;
-    if (head.ch_type != ELFCOMPRESS_ZLIB)
+    if (head.ch_type != ELFCOMPRESS_ZLIB && head.ch_type != SF_ELF_ZSTD)
         snprintf(out->note, sizeof(out->note),
-                 "debug information is not compressed with zlib: "
-                 "names only");
+                 "debug information is compressed neither with zlib nor with zstd: names only");
     else if (*inflated > SF_LIMIT_SYMBOL_INFLATED_LEN || head.ch_size > *inflated)
         snprintf(out->note, sizeof(out->note),
                  "more than %u MiB of compressed debug information: names only",
                  SF_LIMIT_SYMBOL_INFLATED_LEN >> 20);
 }
 
+/* A unit of -gsplit-dwarf has ranges and lines here, and its functions elsewhere. */
+static bool is_split(const struct sf_elf_file *f)
+{
+    struct sf_debug_more more = {SF_DEBUG_INFLATED_MAX, sf_elf_unzstd_all, NULL};
+    struct sf_debug_info *info = sf_heap_new(sizeof(*info));
+    struct sf_dwarf_unit unit = {0};
+    bool is_known, is_so = false;
+    if (info && sf_debug_info_init(info, f, &more)) {
+        for (int i = 0; i < UNITS_LOOKED_AT && unit.end < info->d.info.len && !is_so; i++) {
+            if (!sf_dwarf_unit_read(&unit, &info->d, unit.end, &is_known))
+                break;
+            is_so = is_known && sf_dwarf_unit_read_root(&unit, &info->d, &info->units.scratch) &&
+                    unit.is_split;
+        }
+    }
+    if (info)
+        sf_debug_info_done(info);
+    sf_heap_free(info);
+    return is_so;
+}
+
+static void note_elsewhere(const struct sf_elf_file *f, struct sf_symbol_info *out)
+{
+    sf_bytes shared = sf_elf_shared_id(f);
+    if (shared.len >= SF_SYMBOL_ID_MIN && shared.len <= SF_SYMBOL_ID_MAX) {
+        sf_hex_encode(shared.p, shared.len, out->shared_id.hex);
+        snprintf(out->note, sizeof(out->note), "some names are in the file with build id %s",
+                 out->shared_id.hex);
+    }
+    out->is_split = is_split(f);
+    if (out->is_split)
+        snprintf(out->note, sizeof(out->note),
+                 "inlined calls are in .dwo files, which are not read: link without "
+                 "-gsplit-dwarf");
+}
+
 static void look_at_sections(const struct sf_elf_file *f, struct sf_symbol_info *out)
 {
     struct sf_elf_layout layout;
     uint64_t inflated = 0;
+    bool has_code = false, has_debug = false;
     out->part = SF_SYMBOL_DEBUG;
     for (uint32_t i = 0; i < f->n_sections; i++) {
         struct sf_elf_section s;
@@ -101,6 +141,8 @@ static void look_at_sections(const struct sf_elf_file *f, struct sf_symbol_info 
             continue;
         if ((s.flags & SHF_EXECINSTR) && s.type == SHT_PROGBITS)
             out->part = SF_SYMBOL_PROGRAM;
+        has_debug |= s.type == SHT_PROGBITS && sf_str_eq(s.name, SF_STR(".debug_str"));
+        has_code |= (s.flags & SHF_EXECINSTR) != 0; /* in a debug file without its bytes */
         if ((s.type == SHT_SYMTAB || s.type == SHT_DYNSYM) && s.bytes.len > sizeof(Elf64_Sym))
             out->has_names = true;
         if (s.type == SHT_PROGBITS && sf_str_eq(s.name, SF_STR(".debug_info")))
@@ -110,8 +152,15 @@ static void look_at_sections(const struct sf_elf_file *f, struct sf_symbol_info 
         sf_file_pages_trim();
     }
     out->has_layout = sf_elf_layout_read(&layout, f);
-    if (out->note[0])
+    if (out->note[0]) {
         out->has_lines = false;
+        return;
+    }
+    if (out->has_lines)
+        note_elsewhere(f, out);
+    out->is_shared = !has_code && has_debug && !out->has_names && !out->has_layout;
+    if (out->is_shared)
+        snprintf(out->note, sizeof(out->note), "for debug files that share it (dwz)");
     else if (!out->has_layout)
         snprintf(out->note, sizeof(out->note),
                  "it does not say where code lies in the program: "
@@ -137,6 +186,23 @@ enum sf_err sf_symbol_files_look(const char *path, struct sf_symbol_info *out, s
     sf_elf_file_close(&f);
     *out = info;
     return SF_OK;
+}
+
+bool sf_symbol_files_shared_id(const char *path, struct sf_symbol_id *out)
+{
+    struct sf_elf_file f;
+    sf_bytes id;
+    bool is_there;
+    if (!sf_elf_file_open(&f, path))
+        return false;
+    id = sf_elf_shared_id(&f);
+    is_there = id.len >= SF_SYMBOL_ID_MIN && id.len <= SF_SYMBOL_ID_MAX;
+    if (is_there) {
+        sf_hex_encode(id.p, id.len, out->hex);
+        out->hex[2 * id.len] = 0;
+    }
+    sf_elf_file_close(&f);
+    return is_there;
 }
 
 /* ---- which there are ---- */
@@ -283,6 +349,74 @@ void sf_symbol_files_trim(struct sf_symbol_files *s)
     sf_heap_free(l.list);
 }
 
+/* ---- which the servers do not have ---- */
+
+static void absent_name(const struct sf_symbol_files *s, const struct sf_symbol_id *id,
+                        char out[SF_SYMBOL_NAME_CAP])
+{
+    char folder[40];
+    folder_name(SF_SYMBOL_FETCHED, folder);
+    snprintf(out, SF_SYMBOL_NAME_CAP, "%s/%s.absent-%08" PRIx32, folder, id->hex,
+             (uint32_t)s->servers_key);
+}
+
+/* How much longer what is noted in that file holds; a clock that was set back does not prolong it.
+ */
+static int64_t absent_left(const struct sf_symbol_files *s, const char *name)
+{
+    int64_t noted_ns, age_ns;
+    uint64_t len;
+    if (sf_dir_stat(s->dir, name, &len, &noted_ns, NULL))
+        return 0;
+    age_ns = sf_clock_wall_ns() - noted_ns;
+    return age_ns < 0 || age_ns > SF_LIMIT_SYMBOL_ABSENT_S * SF_NS_PER_S
+               ? 0
+               : SF_LIMIT_SYMBOL_ABSENT_S * SF_NS_PER_S - age_ns;
+}
+
+int64_t sf_symbol_files_absent(const struct sf_symbol_files *s, const struct sf_symbol_id *id)
+{
+    char name[SF_SYMBOL_NAME_CAP];
+    absent_name(s, id, name);
+    return absent_left(s, name);
+}
+
+struct absents {
+    const struct sf_symbol_files *files;
+    uint32_t n;
+};
+
+static bool see_absent(void *arg, const char *entry, bool is_dir)
+{
+    struct absents *a = arg;
+    char folder[40], name[SF_SYMBOL_NAME_CAP];
+    if (is_dir || !strstr(entry, ".absent-"))
+        return true;
+    folder_name(SF_SYMBOL_FETCHED, folder);
+    snprintf(name, sizeof(name), "%s/%s", folder, entry);
+    if (absent_left(a->files, name))
+        a->n++;
+    else
+        (void)sf_dir_unlink(a->files->dir, name, NULL);
+    return true;
+}
+
+/* Losing one to a power cut costs one request: not synced. */
+void sf_symbol_files_note_absent(struct sf_symbol_files *s, const struct sf_symbol_id *id)
+{
+    struct absents a = {.files = s};
+    struct sf_file file = SF_FILE_NONE;
+    char folder[40], name[SF_SYMBOL_NAME_CAP];
+    folder_name(SF_SYMBOL_FETCHED, folder);
+    (void)sf_dir_list(s->dir, folder, see_absent, &a, NULL);
+    if (a.n >= SF_LIMIT_SYMBOL_MODULES)
+        return;
+    absent_name(s, id, name);
+    (void)sf_dir_unlink(s->dir, name, NULL);
+    if (!sf_dir_create(s->dir, name, &file, NULL))
+        sf_file_close(&file);
+}
+
 /* ---- checking ---- */
 
 struct verifying {
@@ -307,7 +441,7 @@ static bool see_folder(void *arg, const char *entry, bool is_dir)
         return true;
     v->err = sf_symbol_files_list(&v->files, (uint32_t)tenant, &scratch, &list, &n, v->why);
     for (uint32_t i = 0; !v->err && i < n; i++) {
-        char line[SF_SYMBOL_NAME_CAP + 160], name[SF_SYMBOL_NAME_CAP];
+        char line[SF_SYMBOL_NAME_CAP + 256], name[SF_SYMBOL_NAME_CAP];
         if (!sf_str_starts(sf_str_from(list[i].note), SF_STR("damaged")))
             continue;
         sf_symbol_files_name((uint32_t)tenant, &list[i].id, list[i].part, name);
@@ -424,7 +558,7 @@ enum sf_err sf_symbol_writer_finish(struct sf_symbol_writer *w, uint32_t tenant,
     if (strcmp(info.id.hex, id->hex) != 0)
         return sf_fail(why, SF_ERR_INPUT, "the file's build id is %s, not %s", info.id.hex,
                        id->hex);
-    if (!info.has_lines && !info.has_names && info.part == SF_SYMBOL_DEBUG)
+    if (!info.has_lines && !info.has_names && !info.is_shared && info.part == SF_SYMBOL_DEBUG)
         return sf_fail(why, SF_ERR_INPUT,
                        "the file has neither code nor symbols nor debug information");
     err = sf_file_sync(&w->file, why);

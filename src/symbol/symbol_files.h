@@ -3,6 +3,7 @@
  *   symbols/7/0a1b2c.debug    uploaded for tenant 7: debug information, without code
  *   symbols/7/0a1b2c.elf      likewise: a program or library, stripped or not
  *   symbols/fetched/...       the same from debuginfod servers, for all tenants
+ *   symbols/fetched/0a1b2c.absent-91f0e7aa   empty: these servers had none when it was written
  *   tmp/symbol-12             being written; renamed when it is whole, checked and synced
  *
  * A build id may have a file of each kind. Nobody trusts what is in them: they are read with the
@@ -36,7 +37,10 @@ struct sf_symbol_info { /* of one file */
     bool has_lines;  /* debug information: lines and inlined calls */
     bool has_names;  /* a symbol table */
     bool has_layout; /* offsets of its code are known */
-    char note[96];   /* what of it is not used, and why; empty: nothing */
+    bool is_shared;  /* no program's: what dwz moved out of several debug files */
+    bool is_split;   /* inlined calls are in .dwo files (-gsplit-dwarf), which are not read */
+    struct sf_symbol_id shared_id; /* of the shared file that it needs; empty: none */
+    char note[192];                /* what of it is not used, and why; empty: nothing */
 };
 
 struct sf_symbol_files {
@@ -45,6 +49,7 @@ struct sf_symbol_files {
     uint64_t max_total_len; /* of a tenant's uploads */
     uint64_t max_cache_len; /* of fetched ones */
     uint64_t min_free_len;  /* of the disk; 0: 2 GB or 5 %, whichever is more */
+    uint64_t servers_key;   /* of the debuginfod servers: others may have what these do not */
     atomic_uint n_written;  /* names of files being written */
 };
 
@@ -62,6 +67,8 @@ bool sf_symbol_files_has(const struct sf_symbol_files *s, uint32_t tenant,
                          const struct sf_symbol_id *id, enum sf_symbol_part part);
 /* Looks into the file at `path`. INPUT: not ELF, or without a build id. */
 enum sf_err sf_symbol_files_look(const char *path, struct sf_symbol_info *out, struct sf_why *why);
+/* False: the file at `path` shares nothing with others, or cannot be read. */
+bool sf_symbol_files_shared_id(const char *path, struct sf_symbol_id *out);
 /* In no order; damaged ones have a note. LIMIT: `req` is full. */
 enum sf_err sf_symbol_files_list(struct sf_symbol_files *s, uint32_t tenant, struct sf_arena *req,
                                  const struct sf_symbol_info **out, uint32_t *out_n,
@@ -71,6 +78,11 @@ enum sf_err sf_symbol_files_delete(struct sf_symbol_files *s, uint32_t tenant,
                                    const struct sf_symbol_id *id, struct sf_why *why);
 /* Deletes fetched files, those used longest ago first, until they fit. */
 void sf_symbol_files_trim(struct sf_symbol_files *s);
+
+/* The servers have no file of that build id: kept for SF_LIMIT_SYMBOL_ABSENT_S, over restarts. */
+void sf_symbol_files_note_absent(struct sf_symbol_files *s, const struct sf_symbol_id *id);
+/* For how much longer that holds; 0: it does not. */
+int64_t sf_symbol_files_absent(const struct sf_symbol_files *s, const struct sf_symbol_id *id);
 
 /* Looks at every file of every tenant. */
 enum sf_err sf_symbol_files_verify(struct sf_dir *dir, struct sf_arena scratch,

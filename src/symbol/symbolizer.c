@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/hash.h"
 #include "base/heap.h"
 #include "base/limits.h"
 #include "base/time_unit.h"
@@ -69,14 +70,42 @@ static void take_named(void *arg, uint64_t off, const struct sf_named *named)
     sf_mutex_unlock(&r->s->lock);
 }
 
-static void file_path(const struct sf_symbolizer *s, const struct sf_name_module *m,
+static void file_path(const struct sf_symbolizer *s, uint32_t owner, const struct sf_symbol_id *id,
                       enum sf_symbol_part part, char out[PATH_CAP])
 {
     char name[SF_SYMBOL_NAME_CAP];
-    sf_symbol_files_name(m->owner, &m->id, part, name);
+    sf_symbol_files_name(owner, id, part, name);
     snprintf(out, PATH_CAP, "%s/%s", sf_dir_path(s->files.dir), name);
-    if (m->owner == SF_SYMBOL_FETCHED)
+    if (owner == SF_SYMBOL_FETCHED)
         sf_dir_touch(s->files.dir, name); /* used: the last to be trimmed */
+}
+
+/* The file that another shares: what the same tenant uploaded goes before what was fetched. One
+ * that is not here is asked of the servers. */
+static bool find_shared(struct sf_symbolizer *s, struct sf_name_module *m,
+                        const struct sf_symbol_id *id, char out[PATH_CAP])
+{
+    uint32_t owner = m->owner;
+    bool is_here = sf_symbol_files_has(&s->files, owner, id, SF_SYMBOL_DEBUG);
+    struct sf_name_module *theirs;
+    if (!is_here) {
+        owner = SF_SYMBOL_FETCHED;
+        is_here = sf_symbol_files_has(&s->files, owner, id, SF_SYMBOL_DEBUG);
+    }
+    if (is_here)
+        file_path(s, owner, id, SF_SYMBOL_DEBUG, out);
+    sf_mutex_lock(&s->lock);
+    m->shared_id = *id;
+    m->lacks_shared = false;
+    if (!is_here && s->servers.n_urls) {
+        theirs = sf_name_cache_module(&s->cache, SF_SYMBOL_FETCHED, id, true);
+        if (theirs && !theirs->is_busy && sf_clock_mono_ns() >= theirs->retry_ns)
+            theirs->is_wanted = true;
+        m->lacks_shared = theirs && (theirs->is_wanted || theirs->is_busy);
+        sf_signal_all(&s->asked);
+    }
+    sf_mutex_unlock(&s->lock);
+    return is_here;
 }
 
 /* Of a busy module its owner and id do not change. */
@@ -84,10 +113,15 @@ static void read_files(struct sf_symbolizer *s, struct sf_name_module *m, const 
                        uint32_t n)
 {
     struct reading r = {s, m};
-    char program[PATH_CAP], debug[PATH_CAP];
-    file_path(s, m, SF_SYMBOL_PROGRAM, program);
-    file_path(s, m, SF_SYMBOL_DEBUG, debug);
-    if (sf_file_names_find(program, debug, offs, n, take_named, &r))
+    char program[PATH_CAP], debug[PATH_CAP], shared[PATH_CAP];
+    struct sf_file_names_paths paths = {program, debug, NULL};
+    struct sf_symbol_id id;
+    file_path(s, m->owner, &m->id, SF_SYMBOL_PROGRAM, program);
+    file_path(s, m->owner, &m->id, SF_SYMBOL_DEBUG, debug);
+    if ((sf_symbol_files_shared_id(debug, &id) || sf_symbol_files_shared_id(program, &id)) &&
+        find_shared(s, m, &id, shared))
+        paths.shared = shared;
+    if (sf_file_names_find(&paths, offs, n, take_named, &r))
         return;
     for (uint32_t i = 0; i < n; i++) /* it cannot be read: no name, until the file is another */
         take_named(&r, offs[i], &(struct sf_named){0});
@@ -144,7 +178,7 @@ static enum sf_err fetch(struct sf_symbolizer *s, const struct sf_symbol_id *id,
     struct sf_symbol_info info;
     struct sf_why other = {0};
     enum sf_err err = sf_debuginfod_fetch(&s->servers, &s->files, id, SF_SYMBOL_DEBUG, &info, why);
-    if (!err && info.has_layout)
+    if (!err && (info.has_layout || info.is_shared))
         return SF_OK;
     if (err && err != SF_ERR_NOT_FOUND)
         return err;
@@ -166,6 +200,8 @@ static void note_fetch(struct sf_symbolizer *s, struct sf_name_module *m, enum s
 {
     int64_t wait_s = err == SF_ERR_NOT_FOUND ? SF_LIMIT_SYMBOL_ABSENT_S : SF_LIMIT_SYMBOL_RETRY_S;
     m->is_wanted = false;
+    if (!err)
+        sf_name_cache_forget_sharing(&s->cache, &m->id);
     m->retry_ns = err ? sf_clock_mono_ns() + wait_s * SF_NS_PER_S : 0;
     s->stats.n_fetched += !err;
     s->stats.n_absent += err == SF_ERR_NOT_FOUND;
@@ -189,7 +225,9 @@ static void fetch_on(void *arg)
         err = fetch(s, &m->id, &why);
         if (!err)
             sf_symbol_files_trim(&s->files);
-        else if (err != SF_ERR_NOT_FOUND && err != SF_ERR_CANCELLED && s->notice)
+        else if (err == SF_ERR_NOT_FOUND)
+            sf_symbol_files_note_absent(&s->files, &m->id);
+        else if (err != SF_ERR_CANCELLED && s->notice)
             s->notice(s->notice_arg, why.text);
         sf_mutex_lock(&s->lock);
         note_fetch(s, m, err);
@@ -203,6 +241,7 @@ static void fetch_on(void *arg)
 struct asked { /* one build id of a query, and where its items are in the list */
     struct sf_symbol_id id;
     uint32_t from, to, owner;
+    int64_t absent_ns; /* how long the servers need not be asked for it, from an earlier run */
     bool is_good, has_file;
 };
 
@@ -218,6 +257,8 @@ static uint32_t list_runs(const struct sf_symbolizer *s, const uint32_t *tenants
         a->is_good = sf_symbol_id_parse(list[from].build_id, &a->id);
         a->has_file = a->is_good && find_owner(s, tenants, n_tenants, &a->id, &a->owner);
         a->is_good = a->has_file || (a->is_good && s->servers.n_urls);
+        if (a->is_good && !a->has_file)
+            a->absent_ns = sf_symbol_files_absent(&s->files, &a->id);
     }
     return n_runs;
 }
@@ -230,6 +271,8 @@ static bool ask(struct sf_symbolizer *s, const struct asked *a, const struct sf_
     if (!m)
         return false;
     if (!a->has_file) {
+        if (a->absent_ns && !m->retry_ns)
+            m->retry_ns = sf_clock_mono_ns() + a->absent_ns;
         if (!m->is_busy && sf_clock_mono_ns() >= m->retry_ns)
             m->is_wanted = true;
         return m->is_wanted;
@@ -267,7 +310,8 @@ static void take_answer(struct sf_symbolizer *s, const struct asked *a,
         if (p && p->is_known)
             (void)sf_name_module_get(m, p, req, &out[i]);
         naming->n_named += out[i].n_lines > 0;
-        naming->n_pending += a->has_file ? p && !p->is_known : m && m->is_wanted;
+        naming->n_pending += a->has_file ? p && (!p->is_known || m->lacks_shared)
+                                         : m && m->is_wanted;
     }
     naming->n_asked += a->to - a->from;
 }
@@ -319,6 +363,9 @@ enum sf_err sf_symbolizer_open(const struct sf_symbolizer_config *config,
                                         .min_free_len = config->min_free_len};
     s->servers = (struct sf_debuginfod){config->urls, config->n_urls, config->fetch_ns,
                                         &s->is_over};
+    for (size_t i = 0; i < config->n_urls; i++)
+        s->files.servers_key = sf_hash_mix(sf_hash_str(sf_str_from(config->urls[i])),
+                                           s->files.servers_key);
     s->wait_ns = config->wait_ns;
     s->notice = config->notice;
     s->notice_arg = config->notice_arg;
@@ -371,6 +418,7 @@ void sf_symbolizer_forget(struct sf_symbolizer *s, uint32_t tenant, const struct
 {
     sf_mutex_lock(&s->lock);
     sf_name_cache_forget(&s->cache, tenant, id);
+    sf_name_cache_forget_sharing(&s->cache, id);
     sf_mutex_unlock(&s->lock);
 }
 

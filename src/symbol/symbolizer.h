@@ -4,7 +4,7 @@
  * are here is looked up by the thread `symbols`, for which the query waits a bounded time. A file
  * that is not here is fetched by the thread `debuginfod`, if servers are configured; the query does
  * not wait for that, and a later one has the names. A file that no server has is asked for again
- * after an hour, a server that failed after a minute. */
+ * after an hour, also over restarts, a server that failed after a minute. */
 #pragma once
 #include "model/namer.h"
 #include "symbol/symbol_files.h"

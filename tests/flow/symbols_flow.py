@@ -38,10 +38,27 @@ def run(*argv, **more):
     return subprocess.run(argv, capture_output=True, text=True, check=True, **more).stdout
 
 
+SHARED_SOURCE = """
+volatile long sink;
+struct order { long first, second, third; struct order *next; const char *name_of_order; };
+static inline __attribute__((always_inline)) void innermost(long n, struct order *o) {
+    for (long i = 0; i < n; i++) {
+        struct order *long_name_of_a_variable = o;
+        long another_long_name = i * 2;
+        sink += i + another_long_name;
+        if (long_name_of_a_variable) sink++;
+    }
+}
+static __attribute__((noinline)) void outer_work(long n) { struct order o = {0}; innermost(n * 3, &o); }
+__attribute__((noinline)) void exported_work(long n) { outer_work(n); sink++; }
+int main(int argc, char **argv) { (void)argv; exported_work(argc); return 0; }
+"""
+
+
 class Program:
     """A program with debug information, the same stripped, the debug file, and addresses in it."""
 
-    def __init__(self, name="worker", flags=("-pie", "-fPIE")):
+    def __init__(self, name="worker", flags=("-pie", "-fPIE"), text=SOURCE):
         for tool in ("gcc", "objcopy", "readelf", "nm"):
             if not shutil.which(tool):
                 raise tap.Skip(f"no {tool} here")
@@ -49,7 +66,7 @@ class Program:
         self.name, self.path = name, os.path.join(self.folder, name)
         source = os.path.join(self.folder, "work.c")
         with open(source, "w", encoding="ascii") as f:
-            f.write(SOURCE)
+            f.write(text)
         run("gcc", "-O2", "-g", "-Wl,--build-id=sha1", *flags, f'-DNAME="{name}"', source, "-o", self.path)
         self.debug, self.stripped = self.path + ".debug", self.path + ".stripped"
         run("objcopy", "--only-keep-debug", self.path, self.debug)
@@ -219,6 +236,71 @@ def test_a_stripped_program_has_one_frame_a_function():
         assert len(functions(s, "bare")) == 3, functions(s, "bare")
 
 
+def test_debug_information_that_was_compressed_is_read():
+    p = the_program()
+    with Server() as s:
+        for how in ("zlib", "zstd"):
+            path = f"{p.path}.{how}"
+            done = subprocess.run(["objcopy", f"--compress-debug-sections={how}", p.path, path], capture_output=True, check=False)
+            if done.returncode:
+                raise tap.Skip(f"no objcopy that compresses with {how} here")
+            send(s, how, p)
+            answer = put(s, p.build_id, path)
+            assert answer.status in (200, 201) and json.loads(answer.body)["hasLines"], (how, answer.text)
+            assert eventually(lambda h=how: NAMED <= functions(s, h)), (how, functions(s, how))
+
+
+def shared_program():
+    """Two programs whose common debug information dwz moved to a third file."""
+    if not shutil.which("dwz"):
+        raise tap.Skip("no dwz here")
+    p, twin = Program("sharing", text=SHARED_SOURCE), Program("twin", text=SHARED_SOURCE)
+    shared = p.path + ".shared"
+    run("dwz", "-m", shared, p.path, twin.path)
+    twin.close()
+    build_id = re.search(r"Build ID: ([0-9a-f]+)", run("readelf", "-n", shared)).group(1)
+    return p, shared, build_id
+
+
+def test_names_that_dwz_moved_to_another_file_are_found_there():
+    p, shared, shared_id = shared_program()
+    with Server() as s:
+        send(s, "dwz", p)
+        answer = put(s, p.build_id, p.path)
+        assert answer.status == 201 and shared_id in json.loads(answer.body)["note"], answer.text
+        # what is here gives the functions; the inlined one's name is in the other file
+        assert eventually(lambda: "outer_work" in functions(s, "dwz")), functions(s, "dwz")
+        assert "innermost" not in functions(s, "dwz"), functions(s, "dwz")
+        done = cli(s, "symbols", "upload", shared)
+        assert done.returncode == 0 and "debug files that share it" in done.stdout, done
+        assert eventually(lambda: NAMED <= functions(s, "dwz")), functions(s, "dwz")
+        assert s.request("DELETE", f"/api/v1/symbols/{shared_id}").status == 200
+        assert eventually(lambda: "innermost" not in functions(s, "dwz"))
+    listening, url = peer({f"/buildid/{p.build_id}/debuginfo": (200, {}, open(p.path, "rb").read()),
+                           f"/buildid/{shared_id}/debuginfo": (200, {}, open(shared, "rb").read())})
+    with Server(config(url)) as s:
+        send(s, "dwz", p)
+        assert eventually(lambda: NAMED <= functions(s, "dwz")), (functions(s, "dwz"), s.log(), Peer.asked)
+        assert sorted(Peer.asked) == sorted(Peer.answers), Peer.asked
+        assert folded(s, "dwz")[1].headers.get("x-spanflame-symbols") is None
+    listening.shutdown()
+    p.close()
+
+
+def test_a_program_of_split_dwarf_has_names_and_lines_and_says_what_is_missing():
+    for version in ("-gdwarf-5", "-gdwarf-4"):
+        p = Program("split", ("-pie", "-fPIE", "-gsplit-dwarf", version))
+        with Server() as s:
+            send(s, "split", p)
+            done = cli(s, "symbols", "upload", p.path)
+            assert done.returncode == 0 and "inlined calls are in .dwo files" in done.stdout, (version, done)
+            want = {"main", "exported_work", "outer_work"}
+            assert eventually(lambda: want <= functions(s, "split")), (version, functions(s, "split"))
+            lines = {f["line"] for f in frames(s, "split") if f["function"] == "outer_work"}
+            assert lines and lines <= set(range(3, 8)), (version, lines)
+        p.close()
+
+
 def test_what_is_not_the_file_is_refused_with_its_reason():
     p = the_program()
     other = "ab" * 20
@@ -358,6 +440,18 @@ def test_a_file_that_no_server_has_is_asked_for_once():
         for _ in range(5):
             functions(s, "absent")
         assert len(Peer.asked) == 4, Peer.asked
+        assert s.stop() == 0
+        s.start()  # a restart forgets nothing of that
+        assert functions(s, "absent") == {"worker (no symbols)"}
+        assert folded(s, "absent")[1].headers.get("x-spanflame-symbols") is None
+        assert len(Peer.asked) == 4, Peer.asked
+        # until its hour is over
+        notes = glob.glob(os.path.join(s.data, "symbols", "fetched", "*.absent-*"))
+        assert s.stop() == 0 and len(notes) == 1, notes
+        os.utime(notes[0], (time.time(), time.time() - 3601))
+        s.start()
+        functions(s, "absent")
+        assert eventually(lambda: len(Peer.asked) == 8), Peer.asked
     listening.shutdown()
 
 

@@ -56,7 +56,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
             struct sf_symbol_id again;
             SF_ASSERT(sf_symbol_id_parse(sf_str_from(info.id.hex), &again) && info.len == len);
         }
-        if (sf_file_names_find(path, NULL, offs, N, take, &seen)) {
+        if (sf_file_names_find(&(struct sf_file_names_paths){path, NULL, path}, offs, N, take,
+                               &seen)) {
             for (unsigned i = 0; i < N; i++)
                 SF_ASSERT(seen.times[i] == 1);
         }

@@ -21,21 +21,21 @@ TEST(elf_inflate, gives_what_was_compressed_and_nothing_else)
     struct sf_elf_section s = {.bytes = {bytes, sizeof(bytes)}};
     struct sf_buf out = {0};
     fill(bytes, 1, 5);
-    assert_true(sf_elf_inflate(&s, 100, &out));
+    assert_true(sf_elf_inflate(&s, 100, NULL, &out));
     assert_str(sf_buf_str(&out), "hello");
     sf_buf_reset(&out);
-    assert_false(sf_elf_inflate(&s, 4, &out)); /* more than is allowed */
+    assert_false(sf_elf_inflate(&s, 4, NULL, &out)); /* more than is allowed */
     fill(bytes, 2, 5);
-    assert_false(sf_elf_inflate(&s, 100, &out)); /* zstd */
+    assert_false(sf_elf_inflate(&s, 100, NULL, &out)); /* zstd */
     fill(bytes, 1, 6);
-    assert_false(sf_elf_inflate(&s, 100, &out)); /* shorter than it says */
+    assert_false(sf_elf_inflate(&s, 100, NULL, &out)); /* shorter than it says */
     fill(bytes, 1, 4);
-    assert_false(sf_elf_inflate(&s, 100, &out)); /* longer */
+    assert_false(sf_elf_inflate(&s, 100, NULL, &out)); /* longer */
     fill(bytes, 1, UINT64_MAX);
-    assert_false(sf_elf_inflate(&s, 100, &out));
+    assert_false(sf_elf_inflate(&s, 100, NULL, &out));
     for (s.bytes.len = 0; s.bytes.len < sizeof(bytes); s.bytes.len++) {
         fill(bytes, 1, 5);
-        assert_false(sf_elf_inflate(&s, 100, &out)); /* cut */
+        assert_false(sf_elf_inflate(&s, 100, NULL, &out)); /* cut */
     }
     sf_buf_done(&out);
 }

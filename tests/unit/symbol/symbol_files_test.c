@@ -1,5 +1,10 @@
 #include "symbol/symbol_files.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "elf_make.h"
 #include "test.h"
 
@@ -36,8 +41,8 @@ static struct sf_symbol_id id_of(uint8_t byte)
     return id;
 }
 
-static enum sf_err write(struct home *h, uint32_t tenant, const struct elf_make *m,
-                         const struct sf_symbol_id *id, bool *is_new, struct sf_why *why)
+static enum sf_err put_file(struct home *h, uint32_t tenant, const struct elf_make *m,
+                            const struct sf_symbol_id *id, bool *is_new, struct sf_why *why)
 {
     struct sf_symbol_writer w = {0};
     struct sf_symbol_info info;
@@ -73,9 +78,9 @@ TEST(symbol_files, keeps_what_is_checked_by_tenant_and_deletes_it)
     bool is_new = false;
     struct home h;
     home_open(&h);
-    assert_int_equal(write(&h, 3, &m, &id, &is_new, &why), 0);
+    assert_int_equal(put_file(&h, 3, &m, &id, &is_new, &why), 0);
     assert_true(is_new);
-    assert_int_equal(write(&h, 3, &m, &id, &is_new, &why), 0);
+    assert_int_equal(put_file(&h, 3, &m, &id, &is_new, &why), 0);
     assert_false(is_new);
     assert_int_equal(n_files(&h, 3), 1);
     assert_int_equal(n_files(&h, 4), 0);
@@ -102,23 +107,23 @@ TEST(symbol_files, refuses_another_id_no_id_and_what_is_too_long)
     bool is_new;
     struct home h;
     home_open(&h);
-    assert_int_equal(write(&h, 1, &m, &other, &is_new, &why), SF_ERR_INPUT);
+    assert_int_equal(put_file(&h, 1, &m, &other, &is_new, &why), SF_ERR_INPUT);
     assert_non_null(strstr(why.text, "the file's build id is abab"));
     m.id = 0;
-    assert_int_equal(write(&h, 1, &m, &id, &is_new, &why), SF_ERR_INPUT);
+    assert_int_equal(put_file(&h, 1, &m, &id, &is_new, &why), SF_ERR_INPUT);
     assert_non_null(strstr(why.text, "no build id"));
     m.id = 0xab;
     m.is_stripped_of_code = true; /* and nothing else is in it */
-    assert_int_equal(write(&h, 1, &m, &id, &is_new, &why), SF_ERR_INPUT);
+    assert_int_equal(put_file(&h, 1, &m, &id, &is_new, &why), SF_ERR_INPUT);
     m.is_stripped_of_code = false;
     h.files.max_file_len = 100;
-    assert_int_equal(write(&h, 1, &m, &id, &is_new, &why), SF_ERR_LIMIT);
+    assert_int_equal(put_file(&h, 1, &m, &id, &is_new, &why), SF_ERR_LIMIT);
     h.files.max_file_len = 4096;
     h.files.max_total_len = 100;
-    assert_int_equal(write(&h, 1, &m, &id, &is_new, &why), SF_ERR_FULL);
+    assert_int_equal(put_file(&h, 1, &m, &id, &is_new, &why), SF_ERR_FULL);
     h.files.max_total_len = 8192;
     h.files.min_free_len = UINT64_MAX / 2;
-    assert_int_equal(write(&h, 1, &m, &id, &is_new, &why), SF_ERR_FULL);
+    assert_int_equal(put_file(&h, 1, &m, &id, &is_new, &why), SF_ERR_FULL);
     assert_int_equal(sf_dir_list(h.dir, "tmp", see_none, NULL, NULL), 0);
     assert_int_equal(n_files(&h, 1), 0);
     home_close(&h);
@@ -136,7 +141,7 @@ TEST(symbol_files, trims_fetched_files_that_were_used_longest_ago)
     for (uint8_t i = 0; i < 3; i++) {
         m.id = (uint8_t)(i + 1);
         ids[i] = id_of(m.id);
-        assert_int_equal(write(&h, SF_SYMBOL_FETCHED, &m, &ids[i], &is_new, &why), 0);
+        assert_int_equal(put_file(&h, SF_SYMBOL_FETCHED, &m, &ids[i], &is_new, &why), 0);
     }
     sf_symbol_files_name(SF_SYMBOL_FETCHED, &ids[0], SF_SYMBOL_PROGRAM, name);
     for (int tries = 0; tries < 1000; tries++) { /* the file system's clock may tick slowly */
@@ -166,4 +171,30 @@ TEST(symbol_files, knows_a_build_id_when_it_sees_one)
     assert_false(sf_symbol_id_parse(SF_STR("../../../../etc/passwd"), &id));
     assert_false(sf_symbol_id_parse(SF_STR("q8s7fAcxN5/NqzeF3kGS/b2"), &id)); /* Go's */
     assert_false(sf_symbol_id_parse(SF_STR_NONE, &id));
+}
+
+TEST(symbol_files, remembers_for_an_hour_that_servers_had_none)
+{
+    struct sf_symbol_id id = id_of(0xa1), other = id_of(0xa2);
+    struct home h;
+    char path[512];
+    home_open(&h);
+    h.files.servers_key = 0x1234;
+    assert_int_equal(sf_symbol_files_absent(&h.files, &id), 0);
+    sf_symbol_files_note_absent(&h.files, &id);
+    assert_true(sf_symbol_files_absent(&h.files, &id) > 0);
+    assert_true(sf_symbol_files_absent(&h.files, &id) <= 3600000000000);
+    assert_int_equal(n_files(&h, SF_SYMBOL_FETCHED), 0); /* not a file of anybody */
+    h.files.servers_key = 0x1235;
+    assert_int_equal(sf_symbol_files_absent(&h.files, &id), 0); /* others may have it */
+    h.files.servers_key = 0x1234;
+    snprintf(path, sizeof(path), "%s/symbols/fetched/%s.absent-00001234", h.path, id.hex);
+    for (int side = -1; side <= 1; side += 2) { /* long ago, and of a clock that was set back */
+        struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = time(NULL) + side * 4000}};
+        assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+        assert_int_equal(sf_symbol_files_absent(&h.files, &id), 0);
+    }
+    sf_symbol_files_note_absent(&h.files, &other);
+    assert_int_equal(access(path, F_OK), -1); /* what is over goes with the next */
+    home_close(&h);
 }

@@ -1,0 +1,47 @@
+/* lld writes a section as several frames, one behind the other; binutils as one. */
+#define ZSTD_STATIC_LINKING_ONLY /* for the allocator of a context */
+#include "symbol/elf_unzstd.h"
+
+#include <zstd.h>
+
+#include "base/heap.h"
+
+enum {
+    PIECE = 64 * 1024,
+    WINDOW_LOG = 24, /* 16 MiB: a frame that asks for more is not a linker's */
+};
+
+static void *give(void *arg, size_t size)
+{
+    (void)arg;
+    return sf_heap_new(size);
+}
+
+static void take_back(void *arg, void *p)
+{
+    (void)arg;
+    sf_heap_free(p);
+}
+
+bool sf_elf_unzstd_all(sf_bytes in, uint8_t *out, size_t len)
+{
+    ZSTD_DCtx *z = ZSTD_createDCtx_advanced((ZSTD_customMem){give, take_back, NULL});
+    ZSTD_outBuffer to = {out, len, 0};
+    size_t left = 1; /* of the frame, as far as zstd knows; 0: it is whole */
+    bool ok = z && !ZSTD_isError(ZSTD_DCtx_setParameter(z, ZSTD_d_windowLogMax, WINDOW_LOG));
+    while (ok && in.len) {
+        sf_bytes some = {in.p, in.len < PIECE ? in.len : PIECE};
+        ZSTD_inBuffer from = {some.p, some.len, 0};
+        ok = sf_file_pages_has(some);
+        while (ok && from.pos < from.size) {
+            size_t before = from.pos + to.pos;
+            left = ZSTD_decompressStream(z, &to, &from);
+            ok = !ZSTD_isError(left) &&
+                 from.pos + to.pos > before; /* else it is longer than told */
+        }
+        in = (sf_bytes){in.p + some.len, in.len - some.len};
+        sf_file_pages_trim();
+    }
+    ZSTD_freeDCtx(z);
+    return ok && !left && to.pos == len;
+}
