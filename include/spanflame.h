@@ -71,6 +71,10 @@ typedef struct sf_counters {
     uint64_t profiles_dropped; /* the outbox was full, or no memory */
     uint64_t profiles_refused; /* by the server, for good */
     uint64_t profiles_lost;    /* given up after the last retry or at exit */
+    uint64_t profiling_paused; /* times: the host was overloaded, or the server said so */
+    uint64_t profiling_paused_ms;
+    uint64_t cpu_rate_hz;      /* CPU samples a second in effect; 0: none are taken */
+    uint64_t profiling_cpu_ns; /* CPU time of profiling itself, as measured */
 } sf_counters;
 SF_API void sf_counters_read(sf_counters *out);
 

@@ -7,6 +7,7 @@
 #include <ucontext.h>
 
 #include "base/time_unit.h"
+#include "collect/lib/own_cost.h"
 #include "collect/lib/profiled_thread.h"
 #include "collect/lib/sample_take.h"
 #include "collect/sys/clock.h"
@@ -36,6 +37,7 @@ __thread struct sf_cpu_samples sf_cpu_samples_self;
 static void take_sample(struct sf_profiled_thread *t, int overruns, const void *context)
 {
     struct sf_sample *s = &t->scratch; /* not on the stack: alternate ones are small */
+    int64_t begin_ns = sf_clock_mono_ns();
     struct sf_walk_regs regs = sf_walk_regs_of(context);
     const struct sf_modules *m = sf_modules_enter();
     enum sf_walk_end end = SF_WALK_UNKNOWN;
@@ -58,6 +60,7 @@ static void take_sample(struct sf_profiled_thread *t, int overruns, const void *
     sf_cpu_samples_self.n++;
     sf_cpu_samples_self.ns += s->values[1];
     sf_sample_ring_put(&t->ring, s);
+    sf_own_cost_add(sf_clock_mono_ns() - begin_ns);
 }
 
 /* Not in somebody's handler that was to run first: then the thread stands at its beginning. What
@@ -277,8 +280,15 @@ const struct sf_sample *sf_cpu_profiler_last(uint32_t thread)
     return NULL;
 }
 
-const struct sf_profile_source sf_cpu_source = {
-    .begin = sf_cpu_profiler_begin, .end = sf_cpu_profiler_end, .turn = sf_cpu_profiler_turn};
+static void pace(uint64_t period_ns)
+{
+    p.period_ns = period_ns;
+}
+
+const struct sf_profile_source sf_cpu_source = {.begin = sf_cpu_profiler_begin,
+                                                .end = sf_cpu_profiler_end,
+                                                .turn = sf_cpu_profiler_turn,
+                                                .pace = pace};
 
 void sf_cpu_profiler_after_fork(void)
 {

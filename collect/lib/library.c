@@ -11,6 +11,8 @@
 #include "base/num.h"
 #include "base/time_unit.h"
 #include "collect/lib/config_file.h"
+#include "collect/lib/governor.h"
+#include "collect/lib/own_cost.h"
 #include "collect/lib/process_context.h"
 #include "collect/lib/profile_file.h"
 #include "collect/lib/profile_sources.h"
@@ -416,6 +418,7 @@ __attribute__((constructor)) static void at_load(void)
 void sf_counters_read(sf_counters *out)
 {
     sf_counters c = {0};
+    uint64_t paused_ns;
     const struct sf_exporter *e = &sf_library.exporter, *x = sf_profile_exporter();
     if (!out || out->size < sizeof(c.size))
         return;
@@ -438,5 +441,9 @@ void sf_counters_read(sf_counters *out)
     c.profiles_refused = atomic_load(&x->counts.refused);
     c.profiles_lost = atomic_load(&x->counts.lost);
     sf_profiler_count(&c.samples_taken, &c.samples_dropped);
+    sf_profiler_paused(&c.profiling_paused, &paused_ns);
+    c.profiling_paused_ms = paused_ns / SF_NS_PER_MS;
+    c.cpu_rate_hz = sf_governor_rate();
+    c.profiling_cpu_ns = sf_own_cost_ns();
     memcpy(out, &c, c.size);
 }

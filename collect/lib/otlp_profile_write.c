@@ -171,7 +171,12 @@ static uint32_t end_location(struct writer *w, uint8_t end)
     struct sf_frame f = {.module = 0};
     if (!is_new)
         return id;
-    name_all(&f, end == SF_WALK_FULL ? SF_STR("(truncated)") : SF_STR("[unknown caller]"));
+    if (end == SF_END_PAUSED + SF_PAUSE_LOAD)
+        name_all(&f, SF_STR("[paused: the host was overloaded]"));
+    else if (end == SF_END_PAUSED + SF_PAUSE_CONTROL)
+        name_all(&f, SF_STR("[paused: switched off by the server]"));
+    else
+        name_all(&f, end == SF_WALK_FULL ? SF_STR("(truncated)") : SF_STR("[unknown caller]"));
     write_location(w, 0, 0, &f);
     return id;
 }

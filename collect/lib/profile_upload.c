@@ -1,5 +1,6 @@
 #include "collect/lib/profile_upload.h"
 
+#include "collect/lib/governor.h"
 #include "collect/lib/library.h"
 #include "collect/lib/otlp_profile_write.h"
 #include "collect/lib/profile_sources.h"
@@ -61,6 +62,7 @@ void sf_profile_upload_init(const struct sf_settings *settings,
     for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++)
         sf_profiler_set_period((enum sf_sample_kind)kind, s->periods[kind]);
     sf_profile_sources_set();
+    sf_governor_init(&s->block);
     sf_profiler_set_upload(s->block.upload_interval_ns, upload);
 }
 

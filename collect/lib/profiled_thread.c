@@ -183,9 +183,10 @@ static void change_perf(struct sf_profiled_threads *all, struct sf_profiled_thre
     enum { PAIRS = 32 };      /* an unprivileged user may lock 129 pages, one each */
     struct sf_clock_aim aim = {t->tid, sig, period_ns};
     bool is_two;
-    if (t->is_drawn && t->since_ns < DRAW_AFTER * period_ns)
+    if (t->is_drawn && t->since_ns < DRAW_AFTER * period_ns && t->aim_ns == period_ns)
         return;
     t->is_drawn = true;
+    t->aim_ns = period_ns;
     is_two = is_steady(t) && sf_profiled_threads_n(all) <= PAIRS;
     settle_perf(t, sf_clock_pair_vary(&t->perf, &aim, is_two, &all->chance));
 }
@@ -533,8 +534,8 @@ void sf_profiled_threads_update(struct sf_profiled_threads *all, struct sf_profi
             look_after(t, &u, is_whole, drain, arg);
         give(t);
     }
+    atomic_store(&all->join_period_ns, period_ns);
     if (!atomic_load(&all->joinable)) {
-        atomic_store(&all->join_period_ns, period_ns);
         atomic_store(&all->join_signal, sigs.timer);
         atomic_store(&all->joinable, ++all->n_times);
     }

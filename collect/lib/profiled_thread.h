@@ -31,6 +31,7 @@ struct sf_profiled_thread {
     timer_t timer;
     uint64_t since_ns; /* in samples since perf's periods were drawn */
     bool is_drawn;     /* perf's periods were, once or more */
+    uint64_t aim_ns;   /* and for which period */
     uint64_t n_slices; /* how often it had got a processor when they were */
     bool is_seen;      /* by the scan at hand */
     /* What an expiry of the clock stands for. The gap that runs keeps the length it began with. */

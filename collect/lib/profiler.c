@@ -38,6 +38,7 @@ static struct {
     bool is_alive;
     struct sf_bell bell, done;
     void (*between)(void);
+    void (*govern)(int64_t now_ns);
     void (*upload)(struct sf_profile *list, unsigned n);
     int64_t window_ns;
     _Atomic(const struct sf_profile_source *) sources[SF_SAMPLES_KINDS];
@@ -47,6 +48,10 @@ static struct {
     atomic_uint on[SF_PARTIES];
     struct sf_profile profiles[SF_PARTIES][SF_SAMPLES_KINDS];
     int64_t window_end_ns;
+    atomic_int pause; /* enum sf_pause */
+    atomic_int_fast64_t pause_begin_ns;
+    atomic_uint_fast64_t n_pauses, paused_ns; /* paused_ns: of pauses that have ended */
+    int64_t told_ns;                          /* up to where the pause at hand was reported */
 } p;
 
 void sf_profiler_set_source(enum sf_sample_kind kind, const struct sf_profile_source *source)
@@ -99,7 +104,24 @@ unsigned sf_profiler_on_for(enum sf_profile_party party)
     return atomic_load(&p.on[party]);
 }
 
+void sf_profiler_govern(void (*govern)(int64_t now_ns))
+{
+    p.govern = govern;
+}
+
+enum sf_pause sf_profiler_paused(uint64_t *times, uint64_t *ns)
+{
+    enum sf_pause pause = (enum sf_pause)atomic_load(&p.pause);
+    *times = atomic_load(&p.n_pauses);
+    *ns = atomic_load(&p.paused_ns);
+    if (pause)
+        *ns += (uint64_t)(sf_clock_mono_ns() - atomic_load(&p.pause_begin_ns));
+    return pause;
+}
+
 /* ---- in the collecting thread ---- */
+
+static void report_pause(int64_t now_ns);
 
 void sf_profiler_add(const struct sf_sample *s)
 {
@@ -205,10 +227,15 @@ static void close_window(unsigned kinds, bool is_last)
         sf_profile_table_done(&list[i].table);
 }
 
+/* Wanted by anybody. While profiling pauses, none of them is on. */
+static unsigned wanted_kinds(void)
+{
+    return atomic_load(&p.on[SF_FOR_FILE]) | atomic_load(&p.on[SF_FOR_SERVER]);
+}
+
 static void note_kinds(void)
 {
-    atomic_store_explicit(&sf_profiler_kinds,
-                          atomic_load(&p.on[SF_FOR_FILE]) | atomic_load(&p.on[SF_FOR_SERVER]),
+    atomic_store_explicit(&sf_profiler_kinds, atomic_load(&p.pause) ? 0 : wanted_kinds(),
                           memory_order_release);
 }
 
@@ -219,6 +246,8 @@ static void end_kind(const struct wish *w, int kind)
         if (!is_for(w, (enum sf_profile_party)party) && atomic_load(&p.on[party]) >> kind & 1)
             return;
     }
+    if (!sf_profiler_is_on((enum sf_sample_kind)kind)) /* it pauses: its source has ended */
+        return;
     atomic_fetch_and(&sf_profiler_kinds, ~(1u << kind));
     p.sources[kind]->end();
 }
@@ -245,7 +274,7 @@ static enum sf_err start_kinds(struct wish *w)
         if (!p.sources[kind])
             err = sf_fail(&w->why, SF_ERR_UNSUPPORTED, "profile: no %s profiler here",
                           sf_kind_info((enum sf_sample_kind)kind)->word);
-        else if (!sf_profiler_is_on((enum sf_sample_kind)kind))
+        else if (!sf_profiler_is_on((enum sf_sample_kind)kind) && !atomic_load(&p.pause))
             err = p.sources[kind]->begin(sf_profiler_period((enum sf_sample_kind)kind), &w->why);
         if (!err) {
             begin_profiles(w, kind);
@@ -286,11 +315,13 @@ static enum sf_err stop_kinds(struct wish *w)
     unsigned kinds = on_for(w) & w->kinds;
     if (!kinds)
         return sf_fail(&w->why, SF_ERR_NOT_FOUND, "profile: none is running");
+    if (atomic_load(&p.pause))
+        report_pause(sf_clock_mono_ns());
     for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
         if (!(kinds >> kind & 1))
             continue;
         for (int party = 0; party < SF_PARTIES; party++) {
-            if (is_for(w, (enum sf_profile_party)party))
+            if (is_for(w, (enum sf_profile_party)party) && !atomic_load(&p.pause))
                 take_snapshot((enum sf_profile_party)party, kind);
         }
         end_kind(w, kind); /* gives its last samples: the party still wants them */
@@ -299,6 +330,11 @@ static enum sf_err stop_kinds(struct wish *w)
     for (int party = 0; party < SF_PARTIES; party++) {
         if (is_for(w, (enum sf_profile_party)party))
             stop_party(w, (enum sf_profile_party)party);
+    }
+    if (atomic_load(&p.pause) && !wanted_kinds()) { /* nothing is left that could pause */
+        atomic_fetch_add(&p.paused_ns,
+                         (uint64_t)(sf_clock_mono_ns() - atomic_load(&p.pause_begin_ns)));
+        atomic_store(&p.pause, SF_PAUSE_NONE);
     }
     return SF_OK;
 }
@@ -325,6 +361,90 @@ static enum sf_err look_at_kinds(struct wish *w)
     return err;
 }
 
+/* ---- pauses and paces ---- */
+
+/* What was not sampled since the last report, as a profile of its own: the server can tell a pause
+ * from a program that did nothing. */
+static void report_pause(int64_t now_ns)
+{
+    struct sf_sample s = {.kind = SF_SAMPLES_PAUSED,
+                          .end = (uint8_t)(SF_END_PAUSED + atomic_load(&p.pause)),
+                          .time_ns = (uint64_t)now_ns,
+                          .values = {1, (uint64_t)(now_ns - p.told_ns)}};
+    struct sf_profile profile = {
+        .kind = SF_SAMPLES_PAUSED, .begin_mono_ns = p.told_ns, .length_ns = now_ns - p.told_ns};
+    p.told_ns = now_ns;
+    sf_profile_table_add(&profile.table, &s);
+    if (p.upload && atomic_load(&p.on[SF_FOR_SERVER]))
+        p.upload(&profile, 1);
+    sf_profile_table_done(&profile.table);
+}
+
+static void begin_pause(enum sf_pause why)
+{
+    unsigned kinds = wanted_kinds(), sent = atomic_load(&p.on[SF_FOR_SERVER]);
+    for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
+        if (sent >> kind & 1)
+            take_snapshot(SF_FOR_SERVER, kind);
+        if (kinds >> kind & 1) {
+            atomic_fetch_and(&sf_profiler_kinds, ~(1u << kind));
+            p.sources[kind]->end();
+        }
+    }
+    take_given();
+    close_window(~0u, true);
+    p.told_ns = sf_clock_mono_ns();
+    atomic_store(&p.pause_begin_ns, p.told_ns);
+    atomic_store(&p.pause, why);
+    atomic_fetch_add(&p.n_pauses, 1);
+}
+
+/* A source that does not begin again is out of the profile for good: nobody waits for an answer. */
+static void end_pause(void)
+{
+    int64_t now_ns = sf_clock_mono_ns();
+    unsigned kinds = wanted_kinds();
+    report_pause(now_ns);
+    atomic_fetch_add(&p.paused_ns, (uint64_t)(now_ns - atomic_load(&p.pause_begin_ns)));
+    atomic_store(&p.pause, SF_PAUSE_NONE);
+    for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
+        if (!(kinds >> kind & 1))
+            continue;
+        if (p.sources[kind]->begin(sf_profiler_period((enum sf_sample_kind)kind), NULL)) {
+            for (int party = 0; party < SF_PARTIES; party++)
+                atomic_fetch_and(&p.on[party], ~(1u << kind));
+        } else if (atomic_load(&p.on[SF_FOR_SERVER]) >> kind & 1) {
+            begin_profile(SF_FOR_SERVER, kind);
+        }
+    }
+    p.window_end_ns = now_ns + p.window_ns;
+}
+
+void sf_profiler_pause(enum sf_pause why)
+{
+    bool is_paused = atomic_load(&p.pause);
+    if (why && !is_paused)
+        begin_pause(why);
+    else if (!why && is_paused)
+        end_pause();
+    note_kinds();
+}
+
+void sf_profiler_pace(const uint64_t periods[SF_SAMPLES_KINDS])
+{
+    unsigned changed = 0;
+    for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
+        if (!periods[kind] || periods[kind] == sf_profiler_period((enum sf_sample_kind)kind))
+            continue;
+        changed |= 1u << kind;
+        sf_profiler_set_period((enum sf_sample_kind)kind, periods[kind]);
+        if (p.sources[kind] && p.sources[kind]->pace)
+            p.sources[kind]->pace(periods[kind]);
+    }
+    if (changed && !atomic_load(&p.pause))
+        close_window(changed, false); /* each window has the period that it says */
+}
+
 static void free_wish(struct wish *w)
 {
     for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++)
@@ -344,7 +464,10 @@ static void fulfil(struct wish *w)
     note_kinds();
     if (w->what == FLUSH) {
         take_given();
-        close_window(~0u, false);
+        if (atomic_load(&p.pause))
+            report_pause(sf_clock_mono_ns());
+        else
+            close_window(~0u, false);
     }
     if (!atomic_compare_exchange_strong(&w->state, &open, DONE))
         free_wish(w);
@@ -365,9 +488,14 @@ static int64_t turn(void)
     }
     take_given();
     if (atomic_load(&p.on[SF_FOR_SERVER]) && (is_filling || now_ns >= p.window_end_ns)) {
-        close_window(~0u, false);
+        if (atomic_load(&p.pause))
+            report_pause(now_ns);
+        else
+            close_window(~0u, false);
         p.window_end_ns = sf_clock_mono_ns() + p.window_ns;
     }
+    if (p.govern)
+        p.govern(now_ns);
     if (p.between)
         p.between();
     return wait_ns;
@@ -392,7 +520,7 @@ static void run(void *arg)
         sf_lock_take(&p.lock);
         w = p.wish;
         p.wish = NULL;
-        if (!w && !atomic_load(&sf_profiler_kinds)) {
+        if (!w && !wanted_kinds()) {
             p.is_alive = false;
             sf_lock_give(&p.lock);
             return;
@@ -518,6 +646,7 @@ void sf_profiler_after_fork(void)
     p.wish = NULL;
     p.is_alive = false;
     atomic_store(&sf_profiler_kinds, 0);
+    atomic_store(&p.pause, SF_PAUSE_NONE);
     for (int party = 0; party < SF_PARTIES; party++)
         atomic_store(&p.on[party], 0);
     memset(p.profiles, 0, sizeof(p.profiles));

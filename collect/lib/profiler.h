@@ -35,6 +35,8 @@ struct sf_profile_source {
     /* Before a profile of its kind is handed out, and before `end`: a snapshot's rows, by
      * sf_profiler_add. */
     void (*close)(void);
+    /* Another period from now on; NULL: it has none that can change while it runs. */
+    void (*pace)(uint64_t period);
 };
 
 /* Once per kind, before it is started. */
@@ -77,6 +79,18 @@ void sf_profiler_count(uint64_t *taken, uint64_t *dropped);
  * his). */
 void sf_profiler_set_upload(int64_t window_ns, void (*upload)(struct sf_profile *list, unsigned n));
 void sf_profiler_flush(void); /* closes the window at hand and waits for that */
+
+/* ---- how often, while they run: in the collecting thread ---- */
+
+/* Called by it on every turn, also while profiling pauses; NULL: nothing. */
+void sf_profiler_govern(void (*govern)(int64_t now_ns));
+/* Other periods from now on, by kind; 0: as it is. A window ends where one changes. */
+void sf_profiler_pace(const uint64_t periods[SF_SAMPLES_KINDS]);
+/* Why nothing is sampled though it is wanted. */
+enum sf_pause { SF_PAUSE_NONE, SF_PAUSE_LOAD, SF_PAUSE_CONTROL };
+void sf_profiler_pause(enum sf_pause why);
+/* From any thread. How often it began to pause, and for how long altogether, until now. */
+enum sf_pause sf_profiler_paused(uint64_t *times, uint64_t *ns);
 
 /* Called by the collecting thread on every turn; NULL: nothing. */
 void sf_profiler_between(void (*between)(void));

@@ -26,14 +26,6 @@ const char *const sf_profiling_settings_missing[] = {
     "profiling.conditional.cpu_threshold_percent",
     "profiling.conditional.profile_errors",
     "profiling.conditional.baseline",
-    "profiling.adaptive.enabled",
-    "profiling.adaptive.base_rate",
-    "profiling.adaptive.max_rate",
-    "profiling.adaptive.cpu_threshold",
-    "profiling.adaptive.memory_threshold",
-    "profiling.adaptive.interval",
-    "profiling.load_shedding.enabled",
-    "profiling.load_shedding.cpu_threshold",
     NULL,
 };
 
@@ -108,6 +100,10 @@ void sf_profiling_settings_read(struct sf_profiling_settings *s, sf_settings_get
         if (!sf_profile_words_parse(list, &s->kinds))
             doubt(arg, "SPANFLAME_PROFILES", list);
     }
+    if (s->block.is_adaptive && s->block.adaptive_base_rate)
+        s->block.cpu_rate = s->block.adaptive_base_rate;
+    if (s->block.is_adaptive && s->block.cpu_rate > s->block.adaptive_max_rate)
+        s->block.cpu_rate = s->block.adaptive_max_rate;
     s->periods[SF_SAMPLES_CPU] = (uint64_t)SF_NS_PER_S / s->block.cpu_rate;
     s->periods[SF_SAMPLES_WALL] = (uint64_t)SF_NS_PER_S / s->block.wall_rate;
     s->periods[SF_SAMPLES_ALLOC] = s->block.memory_rate;

@@ -13,6 +13,7 @@
 
 #include "base/str.h"
 #include "base/text.h"
+#include "collect/lib/governor.h"
 #include "collect/lib/heap_profiler.h"
 #include "collect/lib/library.h"
 #include "collect/lib/profile_file.h"
@@ -20,6 +21,8 @@
 #include "collect/lib/sample_take.h"
 #include "collect/sys/thread.h"
 #include "spanflame.h"
+
+#define SHEDDING "SPANFLAME_PROFILING_LOAD_SHEDDING_ENABLED"
 
 enum { CRASH_STACK = 64 << 10, CRASH_NAP_NS = 1000000 };
 static const int64_t CRASH_WAIT_NS = INT64_C(5000000000);
@@ -206,6 +209,8 @@ static void start_sending(const char *server, const char *words)
     const char *heap_rate = getenv("SPANFLAME_RECORD_HEAP_RATE");
     sf_set("OTEL_EXPORTER_OTLP_ENDPOINT", server);
     sf_set("SPANFLAME_PROFILES", words);
+    if (!getenv(SHEDDING))
+        sf_set(SHEDDING, "false");
     if (rate)
         sf_set("SPANFLAME_PROFILING_CPU_SAMPLE_RATE", rate);
     if (heap_rate)
@@ -223,12 +228,16 @@ static void pass_over(void *arg, const char *name, const char *val)
     (void)arg, (void)name, (void)val;
 }
 
-/* A recording to a file obeys what the variables of the profiling block say, too. */
+/* A recording to a file obeys what the variables of the profiling block say, too. But a person who
+ * records a program wants to see it at work: it pauses only when somebody said so. */
 static void set_limits(void)
 {
     struct sf_profiling_settings s;
     sf_profiling_settings_read(&s, look_up, pass_over, NULL);
     sf_sample_max_frames = (uint16_t)s.block.max_stack_depth;
+    s.block.has_shedding = s.block.has_shedding && getenv(SHEDDING);
+    s.block.cpu_rate = (uint64_t)1000000000 / sf_profiler_period(SF_SAMPLES_CPU);
+    sf_governor_init(&s.block);
 }
 
 static void set_periods(void)

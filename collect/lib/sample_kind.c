@@ -35,6 +35,11 @@ const struct sf_kind_info *sf_kind_info(enum sf_sample_kind kind)
                               false},
         [SF_SAMPLES_THREADS] =
             {"threads", {{"threads", "count"}, {"age", "nanoseconds"}}, {0}, {true, false}, true},
+        [SF_SAMPLES_PAUSED] = {"paused",
+                               {{"samples", "count"}, {"profiling_paused", "nanoseconds"}},
+                               {0},
+                               {false, true},
+                               false},
     };
     return &infos[kind];
 }

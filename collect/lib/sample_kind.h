@@ -15,6 +15,7 @@ enum sf_sample_kind {
     SF_SAMPLES_MUTEX,
     SF_SAMPLES_BLOCK,   /* off the CPU: sleeps, I/O, conditions; the wait says which */
     SF_SAMPLES_THREADS, /* every thread, by state */
+    SF_SAMPLES_PAUSED,  /* time in which nothing was sampled; no profiler, the collecting thread */
     SF_SAMPLES_KINDS
 };
 
@@ -45,6 +46,10 @@ struct sf_kind_info {
     bool is_sent[2];                /* what the server cannot work out from the other */
     bool is_snapshot; /* how things stand at the end of the profile, not what happened in it */
 };
+
+/* Beyond enum sf_walk_end, in a sample's `end`: no stack, but why there is none; the number of an
+ * enum sf_pause is added. */
+enum { SF_END_PAUSED = 64 };
 
 const struct sf_kind_info *sf_kind_info(enum sf_sample_kind kind);
 const char *sf_wait_name(enum sf_wait wait); /* "lock"; "" for none */

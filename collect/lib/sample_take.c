@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collect/lib/own_cost.h"
 #include "collect/lib/profiler.h"
 #include "collect/lib/span_pool.h"
 #include "collect/lib/stack_copy.h"
@@ -140,10 +141,13 @@ bool sf_sample_take(enum sf_sample_kind kind, enum sf_wait wait, const uint64_t 
     bool is_late;
     struct shared_ring *r = take_ring(&is_late);
     struct sf_sample *s;
+    int64_t begin_ns;
     if (!r)
         return false;
     s = &r->scratch;
+    begin_ns = sf_clock_mono_ns();
     sf_sample_fill(s, caller, is_hook_kept);
+    sf_own_cost_add(sf_clock_mono_ns() - begin_ns);
     s->kind = (uint8_t)kind;
     s->wait = (uint8_t)wait;
     s->values[0] = values[0];

@@ -221,7 +221,13 @@ static void end(void)
     sf_cpu_profiler_end();
 }
 
-const struct sf_profile_source sf_wall_source = {.begin = begin, .end = end, .turn = turn};
+static void pace(uint64_t period_ns)
+{
+    w.period_ns = (int64_t)period_ns;
+}
+
+const struct sf_profile_source sf_wall_source = {
+    .begin = begin, .end = end, .turn = turn, .pace = pace};
 
 /* ---- threads ---- */
 

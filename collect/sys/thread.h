@@ -8,6 +8,7 @@
 bool sf_guest_thread_start(const char *name, void (*run)(void *), void *arg);
 void *sf_guest_thread_begin(void *start); /* what pthread_create is given for one of them */
 bool sf_guest_thread_is(uint32_t tid);    /* whether that thread is one of ours */
+uint64_t sf_guest_threads_cpu_ns(void);   /* CPU time of all of them, since the process began */
 void sf_guest_thread_forget(void);        /* in a forked child: none of them came along */
 /* What this thread does now is ours, not the program's: hooks pass by. Always true in our threads.
  */

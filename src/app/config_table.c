@@ -191,8 +191,7 @@ const struct sf_config_key sf_config_keys[] = {
 const size_t sf_config_n_keys = sizeof(sf_config_keys) / sizeof(sf_config_keys[0]);
 
 /* Sections, with the dot behind them, and keys. */
-static const char *const missing[] = {"profiling.conditional.", "profiling.adaptive.",
-                                      "profiling.load_shedding."};
+static const char *const missing[] = {"profiling.conditional."};
 
 bool sf_config_is_missing(const struct sf_config_key *key)
 {

@@ -65,6 +65,8 @@ static enum sf_err start(struct sf_demo_shop *s, enum sf_demo_part part, const c
     env[n++] = (struct sf_child_env){"SPANFLAME_SPAN_COST", "cpu,run_queue,waits"};
     env[n++] = (struct sf_child_env){"SPANFLAME_PROFILING_CPU_SAMPLE_RATE", "250"};
     env[n++] = (struct sf_child_env){"SPANFLAME_PROFILING_UPLOAD_INTERVAL", "2s"};
+    /* The shop is there to be profiled, on small machines too. */
+    env[n++] = (struct sf_child_env){"SPANFLAME_PROFILING_LOAD_SHEDDING_ENABLED", "false"};
     return sf_child_start(argv, env, n, log, &s->parts[part], why);
 }
 

@@ -8,7 +8,7 @@
 /* Timers of the kernel fire once in a tick, which is 100 to 1,000 times a second; 250 is usual. */
 #define TICKS_PER_S 250
 
-enum { PYTHON_CPU, ABOVE_TICK, NOTES };
+enum { PYTHON_CPU, ABOVE_TICK, PAUSED, NOTES };
 
 static const struct sf_coverage_note notes[NOTES] = {
     [PYTHON_CPU] = {"python_cpu",
@@ -20,6 +20,11 @@ static const struct sf_coverage_note notes[NOTES] = {
                     "(usually 250 a second) and count each as the interval that was asked for: "
                     "above that rate they report less CPU time than was used. 100 a second is "
                     "right everywhere"},
+    [PAUSED] = {"profiling_paused",
+                "profiling paused for a part of this time: the host was overloaded "
+                "(profiling.load_shedding), or it was switched off. Spans of that part have no "
+                "samples; the profile type profiling_paused:nanoseconds says when and for how "
+                "long"},
 };
 
 static bool is_cpu(const struct sf_profile_type *t)
@@ -74,6 +79,8 @@ enum sf_err sf_coverage_notes_make(struct sf_store *store, struct sf_query_ctx *
         const struct sf_series *s = &series.series[i];
         bool is_fast = s->period > 0 && s->period < SF_NS_PER_S / TICKS_PER_S &&
                        sf_str_eq(s->type.period_unit, SF_STR("nanoseconds"));
+        is_said[PAUSED] = is_said[PAUSED] ||
+                          sf_str_eq(s->type.sample_type, SF_STR("profiling_paused"));
         if (!is_cpu(&s->type))
             continue;
         is_said[PYTHON_CPU] = is_said[PYTHON_CPU] || is_sender(s, SF_STR("pyspy")) ||

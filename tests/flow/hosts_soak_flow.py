@@ -24,7 +24,8 @@ def test_threads_libraries_and_children_churn_under_every_profiler():
                     os.path.join(SOURCE, "tests", "flow", "library", "soak.c"), "-o", program,
                     "-L" + os.path.join(BUILD, "collect"), "-lspanflame", "-pthread", "-ldl",
                     "-Wl,-rpath," + os.path.join(BUILD, "collect")], check=True)
-    env = dict(os.environ, OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{server.port}")
+    env = dict(os.environ, OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{server.port}",
+               SPANFLAME_PROFILING_LOAD_SHEDDING_ENABLED="false")
     done = subprocess.run([program, os.path.join(server.home, "soak.pb.gz"), SECONDS], capture_output=True, text=True,
                           check=False, env=env, timeout=float(SECONDS) * 5 + 300)
     assert done.returncode == 0, (done.returncode, done.stdout, done.stderr[-4000:])

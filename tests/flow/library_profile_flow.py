@@ -229,6 +229,35 @@ def test_a_configuration_file_chooses_and_the_environment_overrides_it():
     assert tell("run-time", "by-key", SPANFLAME_CONFIG=path, SPANFLAME_PROFILING_THREADS_ENABLED="false")["on"][0] == "0"
 
 
+def watch(service, what, until, **keys):
+    """What the program's counters said last: [times paused, ms paused, rate, own CPU ns]; keys of the profiling block"""
+    env = {"SPANFLAME_PROFILING_" + key.upper(): value for key, value in keys.items()}
+    said = tell("watch", service, WATCH=what, WATCH_IS=until, SPANFLAME_PROFILES="cpu",
+                SPANFLAME_PROFILING_ADAPTIVE_INTERVAL="100ms", **env)
+    return [int(n) for n in said["watched"][0].split()]
+
+
+def test_profiling_pauses_while_the_host_is_overloaded_and_coverage_says_so():
+    times, _, rate, own = watch("shed", "paused", "1", load_shedding_enabled="true", load_shedding_cpu_threshold="0%",
+                                upload_interval="200ms")
+    assert (times, rate) == (1, 0) and own > 0
+    for _ in range(100):
+        told = SERVER.json("/api/v1/coverage?service=shed")
+        if "profiling_paused" in [n["kind"] for n in told["notes"]]:
+            break
+        time.sleep(0.1)
+    assert "profiling_paused" in [n["kind"] for n in told["notes"]], told
+    assert any(t["type"].startswith("profiling_paused") for t in told["types"]), told
+
+
+def test_the_rate_falls_above_a_threshold_to_an_eighth_and_not_below():
+    assert watch("slower", "rate", "13", adaptive_enabled="true", adaptive_cpu_threshold="0%")[2] == 13
+    assert watch("less", "rate", "25", adaptive_enabled="true", adaptive_memory_threshold="1KB", adaptive_base_rate="200",
+                 adaptive_cpu_threshold="100%")[2] == 25
+    assert watch("capped", "rate", "50", adaptive_enabled="true", adaptive_base_rate="200", adaptive_max_rate="50",
+                 adaptive_memory_threshold="0", adaptive_budget="100%", adaptive_cpu_threshold="100%")[2] == 50
+
+
 def test_without_a_server_the_program_ends_all_the_same():
     begin = time.monotonic()
     said = tell("hot", "gone", url=f"http://127.0.0.1:{free_port()}")

@@ -200,13 +200,13 @@ def test_every_key_of_the_profiling_block_is_read_or_said_to_be_not_implemented(
 def test_a_key_of_the_file_that_is_not_implemented_is_named_with_its_line():
     path = os.path.join(HOME, "not-yet.yaml")
     with open(path, "w", encoding="ascii") as f:
-        f.write("profiling:\n  adaptive:\n    base_rate: 50\n  cpu: {sample_rate: 50}\n")
+        f.write("profiling:\n  conditional:\n    baseline: 50%\n  cpu: {sample_rate: 50}\n")
     assert tell("make", "0", SPANFLAME_CONFIG=path)["problem"] == \
-        f"{path}:3: profiling.adaptive.base_rate: not implemented yet, ignored"
+        f"{path}:3: profiling.conditional.baseline: not implemented yet, ignored"
     with open(path, "a", encoding="ascii") as f:
-        f.write("  load_shedding: {enabled: true, cpu_threshold: 90%}\n")
+        f.write("  conditional: {profile_errors: true, cpu_threshold_percent: 90%}\n")
     assert tell("make", "0", SPANFLAME_CONFIG=path)["problem"] == \
-        f"{path}:3: profiling.adaptive.base_rate: not implemented yet, ignored; so are 2 more keys"
+        f"{path}:5: profiling.conditional.cpu_threshold_percent: not implemented yet, ignored; so are 2 more keys"
 
 
 def test_a_disabled_sdk_makes_nothing():

@@ -243,6 +243,28 @@ static void forked(void)
     waitpid(pid, &status, 0);
 }
 
+/* Works until the figure that WATCH names ("paused" or "rate") is what WATCH_IS says, or 30 s. */
+static void watch(void)
+{
+    const char *what = getenv("WATCH"), *is = getenv("WATCH_IS");
+    unsigned long long want = is ? strtoull(is, NULL, 10) : 0, got = 0;
+    sf_counters c = {.size = sizeof(c)};
+    struct timespec nap = {0, 10000000};
+    for (int i = 0; what && i < 1500; i++) {
+        sf_span s = sf_span_start("watch");
+        planted_hot(0.01);
+        sf_span_end(s);
+        nanosleep(&nap, NULL);
+        sf_counters_read(&c);
+        got = !strcmp(what, "paused") ? c.profiling_paused : c.cpu_rate_hz;
+        if (got == want)
+            break;
+    }
+    printf("watched %llu %llu %llu %llu\n", (unsigned long long)c.profiling_paused,
+           (unsigned long long)c.profiling_paused_ms, (unsigned long long)c.cpu_rate_hz,
+           (unsigned long long)c.profiling_cpu_ns);
+}
+
 int main(int argc, char **argv)
 {
     sf_counters c = {.size = sizeof(c)};
@@ -262,6 +284,8 @@ int main(int argc, char **argv)
         naps();
     else if (!strcmp(argv[1], "memory"))
         memory();
+    else if (!strcmp(argv[1], "watch"))
+        watch();
     else if (!strcmp(argv[1], "fork"))
         forked();
     else

@@ -1,0 +1,67 @@
+#include "collect/lib/load_rule.h"
+
+#define FLOOR 0.125
+#define STEP  0.25
+enum {
+    RESUME_BELOW = 1000, /* hundredths of a percent below the threshold */
+    PAUSE_AFTER = 2,     /* intervals */
+    IDLE_PER_10000 = 5   /* of one CPU: a program that sleeps has no CPU time to take a share of */
+};
+
+double sf_load_share(const struct sf_load *l)
+{
+    return 1 - l->lowered;
+}
+
+static void shed(struct sf_load *l, const struct sf_profiling *rules,
+                 const struct sf_load_seen *seen)
+{
+    uint32_t over = rules->shedding_cpu_per_10000;
+    uint32_t resume = over > RESUME_BELOW ? over - RESUME_BELOW : over;
+    if (!rules->has_shedding) {
+        l->is_paused = false;
+        l->n_over = 0;
+        return;
+    }
+    l->n_over = seen->host >= over ? l->n_over + 1 : 0;
+    if (l->n_over >= PAUSE_AFTER)
+        l->is_paused = true;
+    else if (seen->host < resume)
+        l->is_paused = false;
+}
+
+static bool is_loaded(const struct sf_profiling *rules, const struct sf_load_seen *seen)
+{
+    uint32_t cpu = seen->host > seen->process ? seen->host : seen->process;
+    cpu = seen->pressure > cpu ? seen->pressure : cpu;
+    return cpu >= rules->adaptive_cpu_per_10000 ||
+           (rules->adaptive_memory_len && seen->memory_len >= rules->adaptive_memory_len);
+}
+
+void sf_load_step(struct sf_load *l, const struct sf_profiling *rules,
+                  const struct sf_load_seen *seen)
+{
+    double share = sf_load_share(l), next;
+    double budget_ns = (double)seen->process_ns * rules->adaptive_budget_per_10000 / 10000;
+    double idle_ns = (double)seen->length_ns * IDLE_PER_10000 / 10000, own_ns;
+
+    shed(l, rules, seen);
+    if (!rules->is_adaptive) {
+        l->lowered = 0;
+        return;
+    }
+    if (l->is_paused)
+        return; /* nothing is sampled, so nothing is learned about its cost */
+    budget_ns = budget_ns > idle_ns ? budget_ns : idle_ns;
+    own_ns = (double)seen->own_ns;
+    if (is_loaded(rules, seen) || own_ns > budget_ns) {
+        next = share / 2;
+    } else {
+        next = share + STEP;
+        /* No further than the budget lasts, taking the whole cost as proportional to the rate. */
+        if (own_ns > 0 && next > share * budget_ns / own_ns)
+            next = share * budget_ns / own_ns;
+    }
+    next = next > 1 ? 1 : next < FLOOR ? FLOOR : next;
+    l->lowered = 1 - next;
+}

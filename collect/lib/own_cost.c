@@ -1,0 +1,24 @@
+#include "collect/lib/own_cost.h"
+
+#include <stdatomic.h>
+
+#include "collect/sys/thread.h"
+
+enum {
+    SIGNAL_NS = 1500, /* delivery and return, as measured on several machines: an estimate */
+    MOST_NS = 50000   /* longer: the thread lost its processor meanwhile */
+};
+
+/* Samples are a few hundred a second: one counter for all threads does. */
+static atomic_uint_fast64_t samples_ns;
+
+void sf_own_cost_add(int64_t ns)
+{
+    ns = ns < 0 ? 0 : ns > MOST_NS ? MOST_NS : ns;
+    atomic_fetch_add_explicit(&samples_ns, (uint64_t)ns + SIGNAL_NS, memory_order_relaxed);
+}
+
+uint64_t sf_own_cost_ns(void)
+{
+    return atomic_load(&samples_ns) + sf_guest_threads_cpu_ns();
+}

@@ -1,0 +1,9 @@
+/* own_cost.h - the CPU time that profiling itself takes in this process: handlers and hooks that
+ * take samples, and the library's own threads. */
+#pragma once
+#include <stdint.h>
+
+/* One sample took that long in its handler or hook. Safe in handlers. What the kernel needs to
+ * deliver the signal is added as an estimate. */
+void sf_own_cost_add(int64_t ns);
+uint64_t sf_own_cost_ns(void); /* since the process began; any thread */

@@ -1,0 +1,130 @@
+#include "collect/sys/load.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "base/time_unit.h"
+#include "collect/sys/clock.h"
+#include "collect/sys/tasks.h"
+
+enum { TEXT_CAP = 4096, PATH_CAP = 512 };
+
+static sf_str read_file(const char *path, char text[TEXT_CAP])
+{
+    size_t len = 0;
+    ssize_t n = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && len < TEXT_CAP && (n = read(fd, text + len, TEXT_CAP - len)) > 0)
+        len += (size_t)n;
+    if (fd >= 0)
+        close(fd);
+    return (sf_str){text, len};
+}
+
+/* The number behind `name` and blanks at a line's beginning. */
+static bool number_of(sf_str text, sf_str name, uint64_t *out)
+{
+    sf_str line, word;
+    while (sf_str_split_next(&text, '\n', &line)) {
+        if (!sf_str_starts(line, name))
+            continue;
+        line = sf_str_trim(sf_str_from_at(line, name.len));
+        return sf_str_split_next(&line, ' ', &word) && sf_str_to_u64(word, out);
+    }
+    return false;
+}
+
+/* "cpu  user nice system idle iowait irq softirq steal ...": idle and iowait are not in use. */
+static bool read_host(struct sf_load_reading *out, char *text)
+{
+    sf_str all = read_file("/proc/stat", text), line, word;
+    uint64_t v;
+    int n = 0;
+    if (!sf_str_split_next(&all, '\n', &line) || !sf_str_starts(line, SF_STR("cpu ")))
+        return false;
+    line = sf_str_from_at(line, 4);
+    while (n < 8 && sf_str_split_next(&line, ' ', &word)) {
+        if (!word.len)
+            continue;
+        if (!sf_str_to_u64(word, &v))
+            return false;
+        out->host_all += v;
+        out->host_busy += n == 3 || n == 4 ? 0 : v;
+        n++;
+    }
+    return n >= 4;
+}
+
+/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=123" */
+static bool read_pressure(struct sf_load_reading *out, char *text)
+{
+    sf_str all = read_file("/proc/pressure/cpu", text), line;
+    size_t at;
+    return sf_str_split_next(&all, '\n', &line) && sf_str_find(line, SF_STR("total="), &at) &&
+           sf_str_to_u64(sf_str_from_at(line, at + 6), &out->stalled_us);
+}
+
+/* Where the process's control group is; false: none of version 2, or its path is too long. */
+static bool find_group(char path[PATH_CAP], char *text)
+{
+    sf_str all = read_file("/proc/self/cgroup", text), line;
+    while (sf_str_split_next(&all, '\n', &line)) {
+        if (sf_str_starts(line, SF_STR("0::"))) {
+            line = sf_str_from_at(line, 3);
+            return snprintf(path, PATH_CAP, "/sys/fs/cgroup%.*s", SF_STR_ARG(line)) < PATH_CAP - 32;
+        }
+    }
+    return false;
+}
+
+static void read_group(struct sf_load_reading *out, char *text)
+{
+    char path[PATH_CAP];
+    sf_str all, word;
+    uint64_t quota, period, len;
+    size_t at;
+    if (!find_group(path, text))
+        return;
+    at = strlen(path);
+    snprintf(path + at, PATH_CAP - at, "/cpu.max"); /* "max 100000" or "50000 100000" */
+    all = sf_str_trim(read_file(path, text));
+    if (sf_str_split_next(&all, ' ', &word) && sf_str_to_u64(word, &quota) &&
+        sf_str_to_u64(all, &period) && period && (double)quota / (double)period < out->n_cpus)
+        out->n_cpus = (double)quota / (double)period;
+    snprintf(path + at, PATH_CAP - at, "/memory.max");
+    if (!sf_str_to_u64(sf_str_trim(read_file(path, text)), &len))
+        return; /* "max": no limit, so nobody else's memory is ours */
+    /* Without the files' pages, which the kernel takes back by itself. */
+    snprintf(path + at, PATH_CAP - at, "/memory.stat");
+    if (number_of(read_file(path, text), SF_STR("anon "), &len) && len > out->memory_len)
+        out->memory_len = len;
+}
+
+static double processors(void)
+{
+    cpu_set_t set;
+    int n = sched_getaffinity(0, sizeof(set), &set) ? 0 : CPU_COUNT(&set);
+    return n > 0 ? n : 1;
+}
+
+void sf_load_read(struct sf_load_reading *out)
+{
+    char text[TEXT_CAP];
+    struct timespec cpu = {0};
+    int saved = errno;
+    *out = (struct sf_load_reading){.time_ns = sf_clock_mono_ns()};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+    out->process_ns = (uint64_t)cpu.tv_sec * SF_NS_PER_S + (uint64_t)cpu.tv_nsec;
+    out->has_host = read_host(out, text);
+    out->has_stalled = read_pressure(out, text);
+    out->n_cpus = processors();
+    out->memory_len = sf_tasks_memory();
+    read_group(out, text);
+    errno = saved;
+}
