@@ -86,7 +86,7 @@ struct sf_config {
         uint64_t max_series;
         struct sf_config_list graph_dimensions; /* resource attributes */
         uint64_t graph_max_series, graph_max_items;
-        int64_t graph_wait_ns;
+        int64_t graph_wait_ns, rules_interval_ns;
     } metrics;
     struct { /* from which share, or how many, something is said */
         uint32_t leaf_per_10000, repeat_per_10000, gc_per_10000, lock_per_10000, theme_per_10000;

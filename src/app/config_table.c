@@ -168,6 +168,9 @@ const struct sf_config_key sf_config_keys[] = {
      10, 1000000, "spans that may wait at a time"},
     {"metrics.target_info.enabled", SF_CONFIG_BOOL, AT(metrics.has_target_info), "false", NULL, 0,
      0, "attributes of resources as traces_target_info on /metrics; job and instance everywhere"},
+    {"metrics.recording_rules.interval", SF_CONFIG_DURATION, AT(metrics.rules_interval_ns), "15s",
+     NULL, SF_NS_PER_S / 10, SF_NS_PER_HOUR,
+     "how often recording rules are summed up from the profiles"},
 
     {"findings.leaf", SF_CONFIG_PERCENT, AT(findings.leaf_per_10000), "10%", NULL, 0, 0,
      "said of a function that takes this share by itself"},

@@ -22,6 +22,7 @@
 #include "os/own_profiler.h"
 #include "os/sandbox.h"
 #include "serve/pyroscope/adhoc_files.h"
+#include "serve/pyroscope/recording_rules.h"
 #include "serve/pyroscope/settings.h"
 #include "serve/router.h"
 #include "store/local/local.h"
@@ -56,8 +57,11 @@ struct sf_server {
     unsigned n_ingest, n_query;
     int owners[MAX_OWNERS]; /* who listened on an address's port before us; 0: nobody known */
 
-    struct sf_thread opener;
+    struct sf_thread opener, recorder;
+    struct sf_worker recorder_work; /* of recording rules */
+    atomic_bool is_stopping;
     struct sf_store *store; /* owned; the service's pointer is a view of it */
+    struct sf_signal wake;  /* of the recorder, with the mutex: the server stops */
     struct sf_mutex mutex;  /* guards what follows; takes nothing */
     bool is_open;
     enum sf_err open_err;
@@ -188,6 +192,50 @@ static enum sf_err start_workers(struct sf_server *s, struct sf_why *why)
         for (unsigned i = 0; !err && i < kinds[k].n; i++)
             err = start_worker(s, &kinds[k], i, why);
     }
+    return err;
+}
+
+/* ---- recording rules ---- */
+
+static void record(void *arg)
+{
+    struct sf_server *s = arg;
+    while (!atomic_load(&s->is_stopping)) {
+        bool is_ready = atomic_load(&s->service.state) == SF_SERVICE_READY;
+        int64_t wait_ns = is_ready ? s->config->metrics.rules_interval_ns : SF_NS_PER_S / 4;
+        if (is_ready)
+            sf_recording_rules_run(&s->service, &s->recorder_work, sf_clock_wall_ns(),
+                                   &s->is_stopping);
+        sf_mutex_lock(&s->mutex);
+        if (!atomic_load(&s->is_stopping))
+            sf_signal_wait_until(&s->wake, &s->mutex, sf_clock_mono_ns() + wait_ns);
+        sf_mutex_unlock(&s->mutex);
+    }
+}
+
+static void stop_recorder(struct sf_server *s)
+{
+    sf_mutex_lock(&s->mutex);
+    atomic_store(&s->is_stopping, true);
+    sf_signal_all(&s->wake);
+    sf_mutex_unlock(&s->mutex);
+    sf_thread_join(&s->recorder);
+}
+
+static enum sf_err start_recorder(struct sf_server *s, struct sf_why *why)
+{
+    s->recorder_work.turns = s->service.query;
+    if (!sf_arena_init(&s->recorder_work.arena, s->service.query_memory_len))
+        return sf_fail(why, SF_ERR_NOMEM, "server: no memory for recording rules");
+    return sf_thread_start(&s->recorder, "record", SF_NICE_QUERIES, record, s, why);
+}
+
+static enum sf_err open_rules(struct sf_server *s, struct sf_why *why)
+{
+    char notice[240];
+    enum sf_err err = sf_recording_rules_open(s->dir, &s->service.rules, notice, why);
+    if (notice[0])
+        sf_log_print(s->log, SF_SAY_WARN, "%s", notice);
     return err;
 }
 
@@ -402,6 +450,8 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
     if (!err)
         err = sf_settings_open(s->dir, &v->settings, why);
     if (!err)
+        err = open_rules(s, why);
+    if (!err)
         err = open_symbols(s, why);
     v->adhoc = s->dir;
     if (err)
@@ -530,6 +580,7 @@ enum sf_err sf_server_start(const struct sf_config *config, struct sf_log *log,
     s->config = config;
     s->log = log;
     sf_mutex_init(&s->mutex, SF_LOCK_APP_SERVER);
+    sf_signal_init(&s->wake);
     sf_memory_tune();
     check_limit(s);
     unsigned cores = sf_thread_cores();
@@ -545,6 +596,8 @@ enum sf_err sf_server_start(const struct sf_config *config, struct sf_log *log,
     if (!err)
         err = start_listener(s, why);
     if (!err)
+        err = start_recorder(s, why);
+    if (!err)
         err = sf_thread_start(&s->opener, "open", 0, open_store, s, why);
     if (err) {
         sf_server_stop(s);
@@ -559,6 +612,7 @@ void sf_server_stop(struct sf_server *s)
 {
     atomic_store(&s->service.state, SF_SERVICE_STOPPING);
     sf_thread_join(&s->opener);
+    stop_recorder(s);
     if (s->listener)
         sf_listener_drain(s->listener, DRAIN_MS);
     if (s->service.ingest)
@@ -588,7 +642,9 @@ void sf_server_free(struct sf_server *s)
         sf_intake_tools_free(s->workers[i].work.tools);
     }
     sf_heap_free(s->workers);
+    sf_arena_done(&s->recorder_work.arena);
     sf_settings_close(s->service.settings);
+    sf_recording_rules_close(s->service.rules);
     sf_symbolizer_close(s->service.symbols);
     sf_service_done(&s->service);
     sf_redactor_free(s->redactor);
@@ -600,6 +656,7 @@ void sf_server_free(struct sf_server *s)
     sf_buf_done(&s->config_text);
     sf_buf_done(&s->own_names);
     sf_buf_done(&s->defaults_text);
+    sf_signal_done(&s->wake);
     sf_mutex_done(&s->mutex);
     sf_heap_free(s);
 }

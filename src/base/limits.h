@@ -80,6 +80,12 @@
 #define SF_LIMIT_METER_HALVES            65536 /* of one request that go into the service graph */
 #define SF_LIMIT_METER_TARGETS           1000  /* resources shown by traces_target_info */
 
+/* --- metrics from profiles (recording rules) --- */
+#define SF_LIMIT_RULES        1000  /* recording rules of all tenants */
+#define SF_LIMIT_TENANT_RULES 25    /* recording rules of one tenant */
+#define SF_LIMIT_RULE_SERIES  1000  /* label sets of one rule; further ones are counted */
+#define SF_LIMIT_RULES_SERIES 20000 /* label sets of all rules */
+
 /* --- requests waiting for a thread (serve) --- */
 #define SF_LIMIT_INGEST_QUEUE   512 /* bodies waiting to be decoded; above: 429 */
 #define SF_LIMIT_QUERY_QUEUE    256 /* queries waiting in a lane; above: 429 */

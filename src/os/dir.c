@@ -141,6 +141,24 @@ enum sf_err sf_dir_rename(struct sf_dir *d, const char *from, const char *to, st
     return renameat(d->fd, from, d->fd, to) == 0 ? SF_OK : fail_errno(why, "rename", from);
 }
 
+enum sf_err sf_dir_replace(struct sf_dir *d, const char *name, sf_bytes bytes, struct sf_why *why)
+{
+    struct sf_file file = SF_FILE_NONE;
+    char temporary[256];
+    enum sf_err err;
+    if ((size_t)snprintf(temporary, sizeof(temporary), "%s.new", name) >= sizeof(temporary))
+        return sf_fail(why, SF_ERR_INPUT, "%.80s: too long a name", name);
+    err = sf_dir_create(d, temporary, &file, why);
+    if (!err && bytes.len)
+        err = sf_file_write_at(&file, 0, bytes.p, bytes.len, why);
+    if (!err)
+        err = sf_file_sync(&file, why);
+    sf_file_close(&file);
+    if (!err)
+        err = sf_dir_rename(d, temporary, name, why);
+    return err ? err : sf_dir_sync(d, ".", why);
+}
+
 enum sf_err sf_dir_unlink(struct sf_dir *d, const char *name, struct sf_why *why)
 {
     if (unlinkat(d->fd, name, 0) != 0 && errno != ENOENT)

@@ -26,6 +26,9 @@ enum sf_err sf_dir_make(struct sf_dir *d, const char *name,
 enum sf_err sf_dir_sync(struct sf_dir *d, const char *name,
                         struct sf_why *why); /* names in it reach the disk; "." is itself */
 enum sf_err sf_dir_rename(struct sf_dir *d, const char *from, const char *to, struct sf_why *why);
+/* Puts a file of these bytes in the place of `name`, or leaves that as it was; durable when it
+ * returns. NAME.new is used on the way. */
+enum sf_err sf_dir_replace(struct sf_dir *d, const char *name, sf_bytes bytes, struct sf_why *why);
 enum sf_err sf_dir_unlink(struct sf_dir *d, const char *name,
                           struct sf_why *why); /* gone already is fine */
 enum sf_err sf_dir_remove(struct sf_dir *d, const char *name,

@@ -48,6 +48,7 @@
     X(SERVE_LARGE, "serve: the turn of large bodies")                                       \
     X(SERVE_SELF_PROFILE, "serve: the profile of the server that is being taken")           \
     X(SERVE_SETTINGS, "serve: settings that readers keep")                                  \
+    X(SERVE_RULES, "serve: recording rules and their sums")                                 \
     X(LISTEN_EXCHANGE, "listen: what one answer streams")                                   \
     X(LISTEN_LOOP, "listen: what other threads hand to a loop")                             \
     X(OS_QUEUE, "os: items of one queue")                                                   \

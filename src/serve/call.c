@@ -78,27 +78,35 @@ static enum sf_err take_turn(void *arg, const struct sf_query_ctx *q, bool waits
     return err;
 }
 
-enum sf_err sf_call_query(struct sf_call *call, struct sf_worker *worker, uint32_t *tenants,
-                          struct sf_query_ctx *out, struct sf_why *why)
+enum sf_err sf_call_query_own(struct sf_service *s, sf_str tenant, const atomic_bool *cancel,
+                              struct sf_worker *worker, uint32_t *tenants, struct sf_query_ctx *out,
+                              struct sf_why *why)
 {
-    struct sf_service *s = call->service;
     struct sf_store *store = atomic_load(&s->store);
     size_t n = 0;
-    enum sf_err err = sf_tenant_find(store, call->tenant, false, tenants, &n, why);
+    enum sf_err err = sf_tenant_find(store, tenant, false, tenants, &n, why);
     if (err)
         return err;
-    int64_t deadline_ns = sf_clock_mono_ns() + s->query_ns;
-    if (call->request->deadline_ns > 0 && call->request->deadline_ns < deadline_ns)
-        deadline_ns = call->request->deadline_ns;
     *out = (struct sf_query_ctx){.tenants = tenants,
                                  .n_tenants = n,
-                                 .deadline_ns = deadline_ns,
-                                 .cancel = sf_exchange_cancel(call->ex),
+                                 .deadline_ns = sf_clock_mono_ns() + s->query_ns,
+                                 .cancel = cancel,
                                  .req = &worker->arena,
                                  .take_turn = worker->turns ? take_turn : NULL,
                                  .turn_arg = worker,
                                  .is_exact = true};
     return SF_OK;
+}
+
+enum sf_err sf_call_query(struct sf_call *call, struct sf_worker *worker, uint32_t *tenants,
+                          struct sf_query_ctx *out, struct sf_why *why)
+{
+    int64_t asked_ns = call->request->deadline_ns;
+    enum sf_err err = sf_call_query_own(call->service, call->tenant, sf_exchange_cancel(call->ex),
+                                        worker, tenants, out, why);
+    if (!err && asked_ns > 0 && asked_ns < out->deadline_ns)
+        out->deadline_ns = asked_ns;
+    return err;
 }
 
 enum sf_err sf_call_check_data(const struct sf_query_ctx *q, struct sf_why *why)

@@ -78,6 +78,10 @@ void sf_call_ok(struct sf_call *call, const char *content_type);
  * or whatever finding the tenants gave. */
 enum sf_err sf_call_query(struct sf_call *call, struct sf_worker *worker, uint32_t *tenants,
                           struct sf_query_ctx *out, struct sf_why *why);
+/* The same without a call: for the server's own questions, whose time begins now. */
+enum sf_err sf_call_query_own(struct sf_service *s, sf_str tenant, const atomic_bool *cancel,
+                              struct sf_worker *worker, uint32_t *tenants, struct sf_query_ctx *out,
+                              struct sf_why *why);
 /* A header for people when code in the answer has no names yet. */
 void sf_call_say_naming(struct sf_call *call, const struct sf_query_ctx *q);
 /* NOT_FOUND: none of the call's tenants has ever sent anything. */

@@ -24,6 +24,7 @@
 #include "serve/pyroscope/pyroscope_render.h"
 #include "serve/pyroscope/pyroscope_self.h"
 #include "serve/pyroscope/querier.h"
+#include "serve/pyroscope/recording_rules.h"
 #include "serve/pyroscope/settings.h"
 #include "serve/tempo/metrics_query.h"
 #include "serve/tempo/search.h"
@@ -104,6 +105,7 @@ static bool has_no_trace(const struct sf_call *call)
     {.method = m, .path = p, .scope = SF_MAY_ADMIN, .class = SF_CLASS_QUERY, .has_tenant = tenant, \
      .handle = handler, .params = names, .needs_json = json}
 #define ADHOC_PACKAGE "/adhocprofiles.v1.AdHocProfileService/"
+#define RULES_PACKAGE "/settings.v1.RecordingRulesService/"
 /* Tempo's: which of its blocks are asked, and which part of a trace is answered. `mode` chooses
  * between its old and its new data; one store has both, and answers in every mode. */
 #define BLOCK_PARAMS "blockStart blockEnd blockID"
@@ -164,6 +166,13 @@ const struct sf_route sf_routes[] = {
     CONNECT("/settings.v1.SettingsService/Set", SF_MAY_WRITE, SF_CLASS_POINT, sf_settings_set),
     CONNECT("/settings.v1.SettingsService/Delete", SF_MAY_WRITE, SF_CLASS_POINT,
             sf_settings_delete),
+    CONNECT(RULES_PACKAGE "GetRecordingRule", SF_MAY_READ, SF_CLASS_POINT, sf_recording_rules_get),
+    CONNECT(RULES_PACKAGE "ListRecordingRules", SF_MAY_READ, SF_CLASS_POINT,
+            sf_recording_rules_list),
+    CONNECT(RULES_PACKAGE "UpsertRecordingRule", SF_MAY_WRITE, SF_CLASS_POINT,
+            sf_recording_rules_upsert),
+    CONNECT(RULES_PACKAGE "DeleteRecordingRule", SF_MAY_WRITE, SF_CLASS_POINT,
+            sf_recording_rules_delete),
     CONNECT("/capabilities.v1.FeatureFlagsService/GetFeatureFlags", SF_MAY_READ, SF_CLASS_POINT,
             sf_pyroscope_self_features),
     CONNECT(ADHOC_PACKAGE "Upload", SF_MAY_WRITE, SF_CLASS_QUERY, sf_adhoc_upload),

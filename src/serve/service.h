@@ -17,8 +17,9 @@
 #include "symbol/symbolizer.h"
 
 struct sf_listener;
-struct sf_series_cap; /* intake/series_cap.h */
-struct sf_settings;   /* serve/pyroscope/settings.h */
+struct sf_series_cap;      /* intake/series_cap.h */
+struct sf_settings;        /* serve/pyroscope/settings.h */
+struct sf_recording_rules; /* serve/pyroscope/recording_rules.h */
 
 enum { SF_MAY_READ = 1, SF_MAY_WRITE = 2, SF_MAY_ADMIN = 4 };
 
@@ -60,6 +61,7 @@ struct sf_service {
     struct sf_service_auth auth;
     struct sf_series_cap *series_cap; /* label sets of each service */
     struct sf_settings *settings;     /* of readers; NULL in tests */
+    struct sf_recording_rules *rules; /* metrics made of profiles; NULL in tests */
     struct sf_dir *adhoc;             /* where ad hoc profiles are kept; NULL in tests */
     struct sf_symbolizer *symbols;    /* names of code; NULL in tests */
     uint32_t max_frames;              /* of one stack; 0: SF_LIMIT_STACK_DEPTH */

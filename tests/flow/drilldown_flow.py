@@ -3,6 +3,7 @@
 missing), against a server that has what they look for; each answer has the parts that their pages read."""
 import json
 import os
+import re
 import sys
 import time
 import urllib.parse
@@ -213,14 +214,23 @@ def test_parts_that_were_cut_are_asked_for_again():
 
 def test_the_rest_of_the_pages():
     flags = {f["name"]: f.get("enabled", False) for f in post("capabilities.v1.FeatureFlagsService/GetFeatureFlags")["featureFlags"]}
-    assert not flags["pyroscopeRuler"] and not flags.get("functionProjections"), flags
+    assert flags["pyroscopeRuler"] and flags["pyroscopeRulerFunctions"] and not flags.get("functionProjections"), flags
     assert querier("GetProfileStats")["dataIngested"] is True
     told = querier("AnalyzeQuery", query=shop_data.CPU + '{service_name="shop"}')
     assert int(told["queryImpact"]["totalQueriedSeries"]) == 1 and told["queryScopes"], told
     assert post("settings.v1.SettingsService/Get") == {}
-    answer = server.post("/settings.v1.RecordingRulesService/UpsertRecordingRule", json.dumps(
-        {"metricName": "profiles_recorded_x", "matchers": ['{ service_name="shop" }'], "groupBy": []}), JSON)
-    assert answer.status == 501 and "recording rules are not kept here" in json.loads(answer.body)["message"], answer.text
+
+
+def test_metrics_from_profiles():
+    """What the app sends, and what it reads of the answers: the service from the text of a matcher."""
+    rules = "settings.v1.RecordingRulesService/"
+    assert post(rules + "ListRecordingRules") == {}
+    made = post(rules + "UpsertRecordingRule", metricName="profiles_recorded_x", groupBy=["env"],
+                matchers=['{ service_name="shop" }', '{ __profile_type__="%s"}' % shop_data.CPU])["rule"]
+    rule, = post(rules + "ListRecordingRules")["rules"]
+    assert rule == made and rule["metricName"] == "profiles_recorded_x" and rule["groupBy"] == ["env"], rule
+    assert re.search('service_name="([^"]+)"', "".join(rule["matchers"]))[1] == "shop" and rule["profileType"] == shop_data.CPU, rule
+    assert post(rules + "DeleteRecordingRule", id=rule["id"]) == {} and post(rules + "ListRecordingRules") == {}
 
 
 tap.run(sys.modules[__name__])

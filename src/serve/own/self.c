@@ -4,6 +4,7 @@
 #include "os/clock.h"
 #include "os/memory.h"
 #include "serve/auth.h"
+#include "serve/pyroscope/recording_rules.h"
 #include "wire/json_writer.h"
 
 #define TEXT "text/plain; charset=utf-8"
@@ -238,6 +239,7 @@ bool sf_self_metrics(struct sf_call *call, __attribute__((unused)) struct sf_wor
         sf_service_graph_render(s->service_graph, sf_clock_wall_ns(), &e);
     if (s->target_info)
         sf_target_info_render(s->target_info, sf_clock_wall_ns(), &e);
+    sf_recording_rules_render(s->rules, s->has_tenancy, &e);
     sf_exposition_end(&e);
     sf_buf_done(&grant.tenants);
     if (call->response->body.err)

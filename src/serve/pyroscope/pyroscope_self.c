@@ -41,8 +41,8 @@ bool sf_pyroscope_self_features(struct sf_call *call,
     static const struct {
         const char *name;
         bool is_on;
-    } features[] = {{"pyroscopeRuler", false},
-                    {"pyroscopeRulerFunctions", false},
+    } features[] = {{"pyroscopeRuler", true},
+                    {"pyroscopeRulerFunctions", true},
                     {"utf8LabelNames", true},
                     {"v2StorageLayer", true}};
     struct sf_message m = sf_message_init(&call->response->body, sf_connect_is_json(call));
@@ -105,9 +105,6 @@ bool sf_pyroscope_self_knows(sf_str path)
 /* Pyroscope's pages show the sentence as it is. */
 const char *sf_pyroscope_self_instead(sf_str path)
 {
-    if (sf_str_starts(path, SF_STR("/settings.v1.RecordingRulesService/")))
-        return ": recording rules are not kept here; alert on the series of a panel in Grafana, or "
-               "record traces_spanmetrics_* in Prometheus";
     if (sf_str_starts(path, SF_STR("/vcs.v1.VCSService/")))
         return ": there are no links to source code here";
     return "";

@@ -15,7 +15,7 @@
 
 enum { MAX_SETTINGS = 1000, BODY_MAX = 128 << 10, MAX_NAME = 256, MAX_VALUE = 64 << 10 };
 enum { FILE_MAX = 256 << 20 };
-static const char file_name[] = "settings", new_name[] = "settings.new";
+static const char file_name[] = "settings";
 
 struct setting {
     sf_str tenant, name, value; /* in one piece of memory, at `tenant` */
@@ -84,22 +84,12 @@ static void write_line(struct sf_buf *out, const struct setting *s)
 
 static enum sf_err save(struct sf_settings *s, struct sf_why *why)
 {
-    struct sf_file file = SF_FILE_NONE;
     struct sf_buf text = {0};
     enum sf_err err;
     for (size_t i = 0; i < s->n; i++)
         write_line(&text, &s->list[i]);
-    err = sf_buf_ok(&text) ? sf_dir_create(s->dir, new_name, &file, why)
+    err = sf_buf_ok(&text) ? sf_dir_replace(s->dir, file_name, sf_buf_bytes(&text), why)
                            : sf_fail(why, SF_ERR_NOMEM, "settings: no memory");
-    if (!err && text.len)
-        err = sf_file_write_at(&file, 0, text.p, text.len, why);
-    if (!err)
-        err = sf_file_sync(&file, why);
-    sf_file_close(&file);
-    if (!err)
-        err = sf_dir_rename(s->dir, new_name, file_name, why);
-    if (!err)
-        err = sf_dir_sync(s->dir, ".", why);
     sf_buf_done(&text);
     return err;
 }

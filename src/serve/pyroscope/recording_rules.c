@@ -1,0 +1,443 @@
+#include "serve/pyroscope/recording_rules.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/heap.h"
+#include "base/limits.h"
+#include "base/time_unit.h"
+#include "intake/redact.h"
+#include "os/clock.h"
+#include "os/random.h"
+#include "serve/connect.h"
+#include "serve/pyroscope/recording_list.h"
+#include "wire/json.h"
+
+enum { BODY_MAX = 64 << 10, FILE_MAX = 128 << 20, NEW_ID_LEN = 10 };
+static const char rules_file[] = "rules";
+const char sf_recording_totals_file[] = "rule_totals";
+
+/* ---- the list ---- */
+
+bool sf_recording_list_read(const struct sf_recording_entry *e, struct sf_arena *req,
+                            struct sf_recording_rule *out)
+{
+    sf_str line;
+    return sf_arena_copy(req, sf_str_from(e->line), &line) &&
+           sf_recording_rule_read_line(line, req, out);
+}
+
+/* The place of a rule; n: there is none. `out` is what it says, in `req`. */
+static enum sf_err find(const struct sf_recording_rules *r, sf_str tenant, sf_str id,
+                        struct sf_arena *req, struct sf_recording_rule *out, size_t *out_at,
+                        struct sf_why *why)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        struct sf_arena before = *req;
+        if (!sf_recording_list_read(&r->list[i], req, out))
+            return sf_no_room(why, "the rules");
+        if (sf_str_eq(out->tenant, tenant) && sf_str_eq(out->id, id)) {
+            *out_at = i;
+            return SF_OK;
+        }
+        *req = before;
+    }
+    *out_at = r->n;
+    return SF_OK;
+}
+
+static enum sf_err count(const struct sf_recording_rules *r, sf_str tenant, struct sf_arena scratch,
+                         size_t *out, struct sf_why *why)
+{
+    *out = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        struct sf_arena room = scratch;
+        struct sf_recording_rule rule;
+        if (!sf_recording_list_read(&r->list[i], &room, &rule))
+            return sf_no_room(why, "the rules");
+        *out += sf_str_eq(rule.tenant, tenant);
+    }
+    return SF_OK;
+}
+
+/* ---- the files ---- */
+
+static enum sf_err save(struct sf_recording_rules *r, struct sf_why *why)
+{
+    struct sf_buf text = {0};
+    enum sf_err err;
+    for (size_t i = 0; i < r->n; i++)
+        sf_buf_print(&text, "%s\n", r->list[i].line);
+    err = sf_buf_ok(&text) ? sf_dir_replace(r->dir, rules_file, sf_buf_bytes(&text), why)
+                           : sf_no_memory(why, "the rules");
+    sf_buf_done(&text);
+    return err;
+}
+
+static char *copy_line(sf_str line)
+{
+    char *p = sf_heap_new(line.len + 1);
+    if (p && line.len)
+        memcpy(p, line.p, line.len);
+    return p;
+}
+
+static enum sf_err read_file(struct sf_dir *dir, const char *name, struct sf_buf *out,
+                             struct sf_why *why)
+{
+    struct sf_file file = SF_FILE_NONE;
+    enum sf_err err = sf_dir_open_read(dir, name, &file, why);
+    if (!err)
+        err = sf_file_read_all(&file, FILE_MAX, out, why);
+    else if (err == SF_ERR_NOT_FOUND)
+        err = SF_OK;
+    sf_file_close(&file);
+    return err;
+}
+
+static enum sf_err load(struct sf_recording_rules *r, sf_str text, struct sf_arena scratch,
+                        struct sf_why *why)
+{
+    sf_str line;
+    while (sf_str_split_next(&text, '\n', &line)) {
+        struct sf_arena room = scratch;
+        struct sf_recording_rule rule;
+        if (line.len == 0)
+            continue;
+        if (r->n == SF_LIMIT_RULES || !sf_recording_rule_read_line(line, &room, &rule))
+            return sf_fail(why, SF_ERR_CORRUPT,
+                           "rules: line %zu of the file cannot be read; move it away to start "
+                           "without recording rules",
+                           r->n + 1);
+        r->list[r->n].line = copy_line(line);
+        if (!r->list[r->n].line)
+            return sf_no_memory(why, "the rules");
+        r->n++;
+    }
+    return SF_OK;
+}
+
+enum sf_err sf_recording_rules_open(struct sf_dir *dir, struct sf_recording_rules **out,
+                                    char notice[240], struct sf_why *why)
+{
+    struct sf_recording_rules *r = sf_heap_new(sizeof(*r));
+    struct sf_buf text = {.max = FILE_MAX};
+    struct sf_arena scratch = {0};
+    struct sf_why lost = {0};
+    enum sf_err err;
+    notice[0] = 0;
+    if (!r)
+        return sf_no_memory(why, "the rules");
+    sf_mutex_init(&r->lock, SF_LOCK_SERVE_RULES);
+    r->dir = dir;
+    err = sf_arena_init(&scratch, (size_t)4 << 20) ? SF_OK : sf_no_memory(why, "the rules");
+    if (!err)
+        err = read_file(dir, rules_file, &text, why);
+    if (!err)
+        err = load(r, sf_buf_str(&text), scratch, why);
+    sf_buf_reset(&text);
+    if (!err)
+        err = read_file(dir, sf_recording_totals_file, &text, why);
+    if (!err && sf_recording_totals_read(&r->totals, sf_buf_str(&text), scratch, &lost))
+        snprintf(notice, 240,
+                 "rules: the sums of recording rules are made anew from the store: %.100s: %.80s",
+                 sf_recording_totals_file, lost.text);
+    sf_arena_done(&scratch);
+    sf_buf_done(&text);
+    if (err)
+        sf_recording_rules_close(r);
+    else
+        *out = r;
+    return err;
+}
+
+void sf_recording_rules_close(struct sf_recording_rules *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; i < r->n; i++)
+        sf_heap_free(r->list[i].line);
+    sf_recording_totals_done(&r->totals);
+    sf_mutex_done(&r->lock);
+    sf_heap_free(r);
+}
+
+/* ---- changes; with the lock ---- */
+
+/* As it was when the file cannot be written: what is in memory is what is on the disk. */
+static enum sf_err put(struct sf_recording_rules *r, size_t at,
+                       const struct sf_recording_rule *rule, struct sf_arena scratch,
+                       struct sf_why *why)
+{
+    struct sf_recording_entry before = {0};
+    struct sf_buf line = {0};
+    char *fresh;
+    enum sf_err err;
+    sf_recording_rule_add_line(rule, scratch, &line);
+    fresh = sf_buf_ok(&line) ? copy_line(sf_str_part(sf_buf_str(&line), 0, line.len - 1)) : NULL;
+    sf_buf_done(&line);
+    if (!fresh)
+        return sf_no_memory(why, "the rule");
+    if (at < r->n)
+        before = r->list[at];
+    else
+        r->n++;
+    r->list[at].line = fresh;
+    err = save(r, why);
+    if (!err) {
+        sf_heap_free(before.line);
+        return SF_OK;
+    }
+    sf_heap_free(fresh);
+    r->list[at] = before;
+    if (!before.line)
+        r->n--;
+    return err;
+}
+
+static enum sf_err take_out(struct sf_recording_rules *r, size_t at, struct sf_why *why)
+{
+    struct sf_recording_entry before = r->list[at];
+    enum sf_err err;
+    memmove(&r->list[at], &r->list[at + 1], (r->n - at - 1) * sizeof(before));
+    r->n--;
+    err = save(r, why);
+    if (!err) {
+        sf_heap_free(before.line);
+        return SF_OK;
+    }
+    memmove(&r->list[at + 1], &r->list[at], (r->n - at) * sizeof(before));
+    r->list[at] = before;
+    r->n++;
+    return err;
+}
+
+/* ---- the calls ---- */
+
+static const struct sf_outcome conflict = {409, 6, 0}, exhausted = {429, 8, 0};
+
+static bool send_rule(struct sf_call *call, const struct sf_recording_rule *rule,
+                      struct sf_arena scratch)
+{
+    struct sf_message m = sf_message_init(&call->response->body, sf_connect_is_json(call));
+    size_t mark;
+    sf_message_open(&m);
+    mark = sf_message_begin(&m, 1, "rule");
+    sf_recording_rule_write(rule, scratch, &m);
+    sf_message_end(&m, mark);
+    sf_message_close(&m);
+    if (!sf_buf_ok(m.out))
+        return sf_call_fail(call, SF_ERR_NOMEM, NULL);
+    sf_connect_ok(call);
+    return true;
+}
+
+/* The id of a get or a delete: field 1. */
+static enum sf_err read_id(struct sf_call *call, struct sf_arena *req, sf_str *out,
+                           struct sf_why *why)
+{
+    struct sf_recording_rule ask;
+    sf_str body;
+    enum sf_err err = sf_connect_body(call, BODY_MAX, req, &body, why);
+    if (!err)
+        err = sf_recording_rule_read(body, sf_connect_is_json(call), req, &ask, why);
+    if (!err && sf_str_trim(ask.id).len == 0)
+        err = sf_fail(why, SF_ERR_INPUT, "id is required");
+    if (!err)
+        *out = ask.id;
+    return err;
+}
+
+static enum sf_err no_rule(sf_str id, struct sf_why *why)
+{
+    return sf_fail(why, SF_ERR_NOT_FOUND, "no rule with id='%.*s' found",
+                   SF_STR_ARG(sf_str_part(id, 0, 80)));
+}
+
+bool sf_recording_rules_get(struct sf_call *call, struct sf_worker *worker)
+{
+    struct sf_recording_rules *r = call->service->rules;
+    struct sf_recording_rule rule;
+    struct sf_why why = {0};
+    sf_str id;
+    size_t at = 0;
+    enum sf_err err;
+    if (!sf_connect_admit(call))
+        return true;
+    err = read_id(call, &worker->arena, &id, &why);
+    if (!err) {
+        sf_mutex_lock(&r->lock);
+        err = find(r, call->tenant, id, &worker->arena, &rule, &at, &why);
+        if (!err && at == r->n)
+            err = no_rule(id, &why);
+        sf_mutex_unlock(&r->lock);
+    }
+    return err ? sf_call_fail(call, err, &why) : send_rule(call, &rule, worker->arena);
+}
+
+bool sf_recording_rules_list(struct sf_call *call, struct sf_worker *worker)
+{
+    struct sf_recording_rules *r = call->service->rules;
+    struct sf_message m = sf_message_init(&call->response->body, sf_connect_is_json(call));
+    struct sf_why why = {0};
+    enum sf_err err = SF_OK;
+    bool has_any = false;
+    if (!sf_connect_admit(call))
+        return true;
+    sf_message_open(&m);
+    sf_mutex_lock(&r->lock);
+    for (size_t i = 0; !err && i < r->n; i++) {
+        struct sf_arena room = worker->arena;
+        struct sf_recording_rule rule;
+        size_t mark;
+        if (!sf_recording_list_read(&r->list[i], &room, &rule))
+            err = sf_no_room(&why, "the rules");
+        if (err || !sf_str_eq(rule.tenant, call->tenant))
+            continue;
+        if (!has_any)
+            sf_message_list(&m, "rules");
+        has_any = true;
+        mark = sf_message_item(&m, 1);
+        sf_recording_rule_write(&rule, room, &m);
+        sf_message_end(&m, mark);
+    }
+    sf_mutex_unlock(&r->lock);
+    if (has_any)
+        sf_message_list_end(&m);
+    sf_message_close(&m);
+    if (!err && !sf_buf_ok(m.out))
+        err = sf_no_memory(&why, "the answer");
+    if (err)
+        return sf_call_fail(call, err, &why);
+    sf_connect_ok(call);
+    return true;
+}
+
+static void make_id(char out[NEW_ID_LEN])
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    for (size_t i = 0; i < NEW_ID_LEN; i++)
+        out[i] = letters[sf_random_u64() % (sizeof(letters) - 1)];
+}
+
+/* External labels are written to the disk and shown to who scrapes: without secrets. */
+static enum sf_err redact(struct sf_call *call, struct sf_arena *req,
+                          struct sf_recording_rule *rule, struct sf_why *why)
+{
+    const struct sf_redactor *redactor = call->service->intake.redactor;
+    enum sf_err err = SF_OK;
+    uint64_t n = 0;
+    for (size_t i = 0; redactor && !err && i < rule->n_labels; i++) {
+        struct sf_label *l = &rule->labels[i];
+        struct sf_attr attr = {l->key, {.type = SF_VALUE_STR, .str = l->val}};
+        err = sf_redact_attr(redactor, req, &attr, &n, why);
+        if (!err)
+            l->val = attr.val.str;
+    }
+    sf_counters_add(call->service->counters, SF_COUNT_REDACTIONS, n);
+    return err;
+}
+
+/* What came of an upsert beyond its errors. */
+enum upsert { DONE, CONFLICT, EXHAUSTED };
+
+/* With the lock. */
+static enum sf_err upsert(struct sf_recording_rules *r, struct sf_recording_rule *rule,
+                          struct sf_arena *req, enum upsert *out, struct sf_why *why)
+{
+    struct sf_recording_rule before;
+    size_t at = 0, n = 0;
+    enum sf_err err = find(r, rule->tenant, rule->id, req, &before, &at, why);
+    bool is_new = at == r->n;
+    if (!err && !is_new && rule->generation != before.generation) {
+        *out = CONFLICT;
+        return SF_OK;
+    }
+    if (!err && is_new)
+        err = count(r, rule->tenant, *req, &n, why);
+    if (!err && is_new && (n >= SF_LIMIT_TENANT_RULES || r->n == SF_LIMIT_RULES)) {
+        *out = EXHAUSTED;
+        return SF_OK;
+    }
+    if (err)
+        return err;
+    rule->generation = is_new ? 1 : before.generation + 1;
+    rule->since_ns = is_new || !sf_recording_rule_is_same_sum(&before, rule) ? sf_clock_wall_ns()
+                                                                             : before.since_ns;
+    err = put(r, at, rule, *req, why);
+    if (!err && (is_new || rule->since_ns != before.since_ns))
+        sf_recording_totals_remove(&r->totals, rule->tenant, rule->id);
+    return err;
+}
+
+bool sf_recording_rules_upsert(struct sf_call *call, struct sf_worker *worker)
+{
+    struct sf_recording_rules *r = call->service->rules;
+    struct sf_recording_rule rule;
+    struct sf_why why = {0};
+    char id[NEW_ID_LEN];
+    enum upsert outcome = DONE;
+    sf_str body;
+    enum sf_err err;
+    if (!sf_connect_admit(call))
+        return true;
+    err = sf_connect_body(call, BODY_MAX, &worker->arena, &body, &why);
+    if (!err)
+        err = sf_recording_rule_read(body, sf_connect_is_json(call), &worker->arena, &rule, &why);
+    if (!err)
+        err = sf_recording_rule_check(&rule, worker->arena, &why);
+    if (!err)
+        err = redact(call, &worker->arena, &rule, &why);
+    if (!err) {
+        rule.tenant = call->tenant;
+        if (rule.id.len == 0) {
+            make_id(id);
+            rule.id = (sf_str){id, NEW_ID_LEN};
+        }
+        sf_mutex_lock(&r->lock);
+        err = upsert(r, &rule, &worker->arena, &outcome, &why);
+        sf_mutex_unlock(&r->lock);
+    }
+    if (err)
+        return sf_call_fail(call, err, &why);
+    if (outcome == CONFLICT)
+        return sf_call_refuse(call, SF_COUNT_REJECT_MALFORMED, conflict,
+                              "conflicting update, please try again");
+    if (outcome == EXHAUSTED) {
+        sf_fail(&why, SF_ERR_LIMIT, "recording rules limit (%d) exceeded for this tenant",
+                SF_LIMIT_TENANT_RULES);
+        return sf_call_refuse(call, SF_COUNT_REJECT_TOO_LARGE, exhausted, why.text);
+    }
+    return send_rule(call, &rule, worker->arena);
+}
+
+bool sf_recording_rules_delete(struct sf_call *call, struct sf_worker *worker)
+{
+    struct sf_recording_rules *r = call->service->rules;
+    struct sf_message m = sf_message_init(&call->response->body, sf_connect_is_json(call));
+    struct sf_recording_rule rule;
+    struct sf_why why = {0};
+    sf_str id;
+    size_t at = 0;
+    enum sf_err err;
+    if (!sf_connect_admit(call))
+        return true;
+    err = read_id(call, &worker->arena, &id, &why);
+    if (!err) {
+        sf_mutex_lock(&r->lock);
+        err = find(r, call->tenant, id, &worker->arena, &rule, &at, &why);
+        if (!err && at == r->n)
+            err = no_rule(id, &why);
+        if (!err)
+            err = take_out(r, at, &why);
+        if (!err)
+            sf_recording_totals_remove(&r->totals, call->tenant, id);
+        sf_mutex_unlock(&r->lock);
+    }
+    if (err)
+        return sf_call_fail(call, err, &why);
+    sf_message_open(&m);
+    sf_message_close(&m);
+    sf_connect_ok(call);
+    return true;
+}
