@@ -16,6 +16,7 @@
 #include "symbol/debug_info.h"
 #include "symbol/elf_layout.h"
 #include "symbol/elf_unzstd.h"
+#include "symbol/file_hash.h"
 
 #define ROOT "symbols"
 
@@ -170,20 +171,23 @@ static void look_at_sections(const struct sf_elf_file *f, struct sf_symbol_info 
 enum sf_err sf_symbol_files_look(const char *path, struct sf_symbol_info *out, struct sf_why *why)
 {
     struct sf_symbol_info info = {0};
+    uint8_t hash[SF_FILE_HASH_LEN];
     struct sf_elf_file f;
     sf_bytes id;
     if (!sf_elf_file_open(&f, path))
         return sf_fail(why, SF_ERR_INPUT, "not a little-endian ELF file of 64 bits");
     id = sf_elf_build_id(&f);
-    if (id.len < SF_SYMBOL_ID_MIN || id.len > SF_SYMBOL_ID_MAX) {
-        sf_elf_file_close(&f);
-        return sf_fail(why, SF_ERR_INPUT,
-                       "the ELF file has no build id; link it with -Wl,--build-id");
-    }
-    sf_hex_encode(id.p, id.len, info.id.hex);
+    if (id.len >= SF_SYMBOL_ID_MIN && id.len <= SF_SYMBOL_ID_MAX)
+        sf_hex_encode(id.p, id.len, info.id.hex);
     info.len = f.image.len;
     look_at_sections(&f, &info);
+    /* Profilers call a program without one by its hash; of a debug file that is another. */
+    if (!info.id.hex[0] && info.part == SF_SYMBOL_PROGRAM && sf_file_hash(f.image, hash))
+        sf_hex_encode(hash, sizeof(hash), info.id.hex);
     sf_elf_file_close(&f);
+    if (!info.id.hex[0])
+        return sf_fail(why, SF_ERR_INPUT,
+                       "the ELF file has no build id; link it with -Wl,--build-id");
     *out = info;
     return SF_OK;
 }

@@ -23,7 +23,7 @@ enum {
     SF_SYMBOL_FETCHED = 0 /* in place of a tenant, whose numbers begin with 1 */
 };
 
-struct sf_symbol_id {
+struct sf_symbol_id { /* the build id, or of a program without one its hash (file_hash.h) */
     char hex[2 * SF_SYMBOL_ID_MAX + 1]; /* lower case, terminated */
 };
 

@@ -111,9 +111,10 @@ struct mapping_read {
 
 static void read_mapping(struct sf_otlp_reader *r, uint64_t at, struct mapping_read *out)
 {
+    /* Go's own comes last: no file can be found by it. */
     static const sf_str build_ids[] = {{"process.executable.build_id.gnu", 31},
-                                       {"process.executable.build_id.go", 30},
-                                       {"process.executable.build_id.htlhash", 35}};
+                                       {"process.executable.build_id.htlhash", 35},
+                                       {"process.executable.build_id.go", 30}};
     struct sf_pb pb = sf_otlp_entry(r, SF_OTLP_MAPPINGS, at), run;
     struct sf_mapping m = {0};
     unsigned best = 3;
