@@ -12,6 +12,7 @@
 #include "render/flame_text.h"
 #include "render/profile_json.h"
 #include "render/top_text.h"
+#include "render/unnamed_text.h"
 
 struct asked {
     struct sf_profile_flags profile;
@@ -61,6 +62,7 @@ static enum sf_err draw(void *arg, struct sf_profile_source *s, struct sf_buf *o
     if (rest.n_hidden)
         sf_buf_print(out, "%u frames below %.3g %% are not drawn; --min 0 draws them\n",
                      rest.n_hidden, a->min_share * 100);
+    sf_unnamed_text(&s->view.tree, out);
     return SF_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/profile_source.h"
 #include "os/terminal.h"
 #include "render/top_text.h"
+#include "render/unnamed_text.h"
 #include "wire/json_writer.h"
 
 struct asked {
@@ -77,8 +78,11 @@ static enum sf_err show(void *arg, struct sf_profile_source *s, struct sf_buf *o
         return err;
     if (a->is_json)
         return write_json(a, &view, &s->req, out, why);
-    return a->is_tree ? sf_top_text_tree(&t, s->req, out, why)
-                      : sf_top_text_table(&t, s->req, out, why);
+    err = a->is_tree ? sf_top_text_tree(&t, s->req, out, why)
+                     : sf_top_text_table(&t, s->req, out, why);
+    if (!err)
+        sf_unnamed_text(&s->view.tree, out);
+    return err;
 }
 
 /* The server merges; the rest is as with a file of that profile. */

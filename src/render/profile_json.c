@@ -1,6 +1,7 @@
 #include "render/profile_json.h"
 
 #include "flame/batch_tree.h"
+#include "render/unnamed_text.h"
 #include "wire/json_writer.h"
 
 static void write_type(struct sf_json_writer *w, const struct sf_profile_type *type)
@@ -49,6 +50,7 @@ static void write_frames(struct sf_json_writer *w, const struct sf_tree *t)
     static const char *const kinds[SF_FRAME_KINDS] = {
         "",     "native", "kernel", "go",   "jvm",    "python", "v8",      "ruby", "php",
         "perl", "dotnet", "beam",   "rust", "luajit", "marker", "service", "span"};
+    char package[SF_DEBUG_PACKAGE_CAP];
     sf_json_write_key(w, SF_STR("frames"));
     sf_json_write_array(w);
     for (uint32_t i = 0; i < t->n_frames; i++) {
@@ -63,6 +65,8 @@ static void write_frames(struct sf_json_writer *w, const struct sf_tree *t)
             sf_json_write_key_str(w, SF_STR("module"), f->module);
         if (f->build_id.len)
             sf_json_write_key_str(w, SF_STR("buildId"), f->build_id);
+        if (!f->function.len && f->module.len && sf_debug_package(f->module, package))
+            sf_json_write_key_str(w, SF_STR("debugPackage"), sf_str_from(package));
         if (f->file_off)
             sf_json_write_key_u64(w, SF_STR("address"), f->file_off);
         if (f->kind && f->kind < SF_FRAME_KINDS)

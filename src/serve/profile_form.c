@@ -8,6 +8,7 @@
 #include "render/pprof.h"
 #include "render/profile_json.h"
 #include "render/speedscope.h"
+#include "render/unnamed_text.h"
 #include "wire/deflate.h"
 
 enum { COLUMNS = 120 };
@@ -81,11 +82,16 @@ enum sf_err sf_profile_form_find(sf_str name, bool is_page, const struct sf_prof
 enum sf_err sf_profile_form_render(const struct sf_profile_form *form, struct sf_profile_view *v,
                                    struct sf_arena *req, struct sf_buf *out, struct sf_why *why)
 {
+    struct sf_tree sent = v->tree;
     enum sf_err err = form->is_grouped ? group(v, req, why) : SF_OK;
     if (err)
         return err;
     switch (form->as) {
-    case AS_TEXT: return draw_text(v, req, out, why);
+    case AS_TEXT:
+        err = draw_text(v, req, out, why);
+        if (!err)
+            sf_unnamed_text(&sent, out);
+        return err;
     case AS_SVG: return sf_flame_svg_render(v, *req, out, why);
     case AS_JSON: return sf_profile_json_render(v, out, why);
     case AS_PPROF: return write_pprof(v, req, out, why);

@@ -88,19 +88,26 @@ async function request(url: string, body: unknown, signal: AbortSignal): Promise
   return response;
 }
 
+/** What the answer lacks, in the server's words; "" when it is whole. */
+function missing(response: Response): string {
+  const cut = response.headers.get("x-spanflame-partial") ?? "";
+  if (cut !== "") return cut;
+  if (response.headers.get("x-spanflame-exact") === "false") return "a damaged block was left out";
+  return response.headers.get("x-spanflame-symbols") ?? "";
+}
+
 /** `more` is text for the end of the address: parameters that may repeat. */
 export async function get<T>(path: string, query: Query, signal: AbortSignal, more = ""): Promise<Answer<T>> {
   const response = await request(address(path, query) + more, undefined, signal);
-  const partial = response.headers.get("x-spanflame-partial") ?? "";
-  const exact = response.headers.get("x-spanflame-exact");
-  const data = (await response.json()) as T;
-  return { data, partial: partial || (exact === "false" ? "a damaged block was left out" : "") };
+  const partial = missing(response);
+  return { data: (await response.json()) as T, partial };
 }
 
 /** A Connect call of the profile API. */
 export async function call<T>(method: string, body: unknown, signal: AbortSignal): Promise<Answer<T>> {
   const response = await request(`/querier.v1.QuerierService/${method}`, body, signal);
-  return { data: (await response.json()) as T, partial: "" };
+  const partial = missing(response);
+  return { data: (await response.json()) as T, partial };
 }
 
 /** The bytes of an export, for a download. */

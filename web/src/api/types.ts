@@ -122,6 +122,8 @@ export interface Frame {
   line?: number;
   module?: string;
   buildId?: string;
+  /** Of a library without names: what Debian likely calls the package with its debug file */
+  debugPackage?: string;
   address?: number;
   kind?: string;
 }

@@ -47,6 +47,9 @@ export function Tooltip(props: { tree: Tree; node: number; zoom: number; whole: 
     >
       <bdi class="tooltip-name">{visible(nameOf(t, node))}</bdi>
       {place !== "" && <bdi class="tooltip-place">{visible(place)}</bdi>}
+      {frame?.debugPackage !== undefined && (
+        <bdi class="tooltip-place">Names are in its debug package (Debian: likely {visible(frame.debugPackage)}); upload it with spanflame symbols upload</bdi>
+      )}
       <dl>
         {t.otherTotal ? (
           <Difference tree={t} node={node} />
