@@ -30,6 +30,14 @@ void sf_answer_note(const char *command, const char *note)
     fprintf(stderr, "spanflame %s: note: %s\n", command, note);
 }
 
+void sf_answer_note_once(const char *note)
+{
+    static bool is_said;
+    if (!is_said)
+        fprintf(stderr, "spanflame: note: %s\n", note);
+    is_said = true;
+}
+
 int sf_answer_usage(const char *command, const char *sentence)
 {
     fprintf(stderr, "spanflame %s: %s\nTry: spanflame %s --help\n", command, sentence, command);

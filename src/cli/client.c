@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/time_unit.h"
+#include "cli/answer.h"
 #include "os/dir.h"
 #include "os/file.h"
 #include "os/text_file.h"
@@ -193,9 +194,8 @@ static void read_note(CURL *curl, struct sf_client_answer *out)
     out->note[0] = 0;
     if (curl_easy_header(curl, "x-spanflame-partial", 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
         snprintf(out->note, sizeof(out->note), "%s", header->value);
-    if (!out->note[0] &&
-        curl_easy_header(curl, "x-spanflame-symbols", 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
-        snprintf(out->note, sizeof(out->note), "%s", header->value);
+    if (curl_easy_header(curl, "x-spanflame-symbols", 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
+        sf_answer_note_once(header->value);
     if (curl_easy_header(curl, "x-spanflame-samples", 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
         (void)sf_str_to_u64(sf_str_from(header->value), &out->n_samples);
 }

@@ -20,10 +20,11 @@ struct sf_named { /* what is known of it; strings live where the caller wants th
     uint64_t start_off; /* without a name: where its function begins in the file; 0: not known */
 };
 
-struct sf_naming {      /* counted over one query */
-    uint64_t n_asked;   /* frames with a build id and no name of the sender's */
-    uint64_t n_named;   /* of those: got one */
-    uint64_t n_pending; /* of those: their file is being read or fetched; a later query has them */
+struct sf_naming {       /* counted over one query */
+    uint64_t n_asked;    /* frames with a build id and no name of the sender's */
+    uint64_t n_named;    /* of those: got one */
+    uint64_t n_pending;  /* of those: their file is being read or fetched; a later query has them */
+    uint64_t n_fetching; /* of the pending ones: from a server, for which no query waits */
 };
 
 struct sf_namer {
@@ -33,4 +34,7 @@ struct sf_namer {
     void (*find)(struct sf_namer *namer, const uint32_t *tenants, size_t n_tenants,
                  const struct sf_unnamed *list, uint32_t n, int64_t deadline_ns,
                  struct sf_arena *req, struct sf_named *out, struct sf_naming *naming);
+    /* Waits until all that was asked is looked up in the files that are here, or until
+     * `deadline_ns` at the latest. The caller holds no lock. Any thread. */
+    void (*settle)(struct sf_namer *namer, int64_t deadline_ns);
 };

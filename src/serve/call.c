@@ -1,10 +1,17 @@
 #include "serve/call.h"
 
-#include <stdio.h>
-
 #include "os/clock.h"
 #include "serve/router.h"
 #include "serve/tenant.h"
+
+/* For people, when code in the answer has no names yet. */
+static void say_naming(const struct sf_call *call)
+{
+    if (call->naming.n_pending && !call->is_answer_begun && call->response->status < 300)
+        sf_response_header(call->response, "x-spanflame-symbols",
+                           SF_STR("some frames have no names yet: their symbol files are being "
+                                  "read or fetched; ask again"));
+}
 
 void sf_call_finish(struct sf_call *call)
 {
@@ -17,6 +24,7 @@ void sf_call_finish(struct sf_call *call)
         status = sf_router_http_of_grpc(r->grpc_status);
     sf_counters_request(counters, sf_router_place(call->route), sf_router_label(call->route),
                         status, ns > 0 ? (uint64_t)ns : 0);
+    say_naming(call);
     sf_exchange_finish(call->ex);
 }
 
@@ -106,6 +114,8 @@ enum sf_err sf_call_query(struct sf_call *call, struct sf_worker *worker, uint32
                                         worker, tenants, out, why);
     if (!err && asked_ns > 0 && asked_ns < out->deadline_ns)
         out->deadline_ns = asked_ns;
+    if (!err)
+        out->naming = &call->naming;
     return err;
 }
 
@@ -114,17 +124,4 @@ enum sf_err sf_call_check_data(const struct sf_query_ctx *q, struct sf_why *why)
     return q->n_tenants > 0 ? SF_OK
                             : sf_fail(why, SF_ERR_NOT_FOUND,
                                       "this tenant has no data: nothing was sent for it yet");
-}
-
-void sf_call_say_naming(struct sf_call *call, const struct sf_query_ctx *q)
-{
-    char text[160];
-    int len;
-    if (!q->naming.n_pending)
-        return;
-    len = snprintf(text, sizeof(text),
-                   "%llu frames have no names yet: their symbol files are being read or fetched; "
-                   "ask again",
-                   (unsigned long long)q->naming.n_pending);
-    sf_response_header(call->response, "x-spanflame-symbols", (sf_str){text, (size_t)len});
 }

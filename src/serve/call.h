@@ -62,6 +62,7 @@ struct sf_call {
     bool is_answer_begun;         /* its first piece is on its way */
     struct sf_lane_client client; /* for its share of a lane */
     struct sf_call *next_in_lane; /* guarded by the lane's lock */
+    struct sf_naming naming;      /* code without names in the answer */
 };
 _Static_assert(sizeof(struct sf_call) <= SF_EXCHANGE_USER_LEN, "a call fits its exchange");
 
@@ -82,7 +83,5 @@ enum sf_err sf_call_query(struct sf_call *call, struct sf_worker *worker, uint32
 enum sf_err sf_call_query_own(struct sf_service *s, sf_str tenant, const atomic_bool *cancel,
                               struct sf_worker *worker, uint32_t *tenants, struct sf_query_ctx *out,
                               struct sf_why *why);
-/* A header for people when code in the answer has no names yet. */
-void sf_call_say_naming(struct sf_call *call, const struct sf_query_ctx *q);
 /* NOT_FOUND: none of the call's tenants has ever sent anything. */
 enum sf_err sf_call_check_data(const struct sf_query_ctx *q, struct sf_why *why);

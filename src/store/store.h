@@ -124,7 +124,8 @@ struct sf_query_ctx {
     void *turn_arg;
     struct sf_scan_stats stats; /* counted while reading */
     bool is_exact;              /* set false by thinning, rounding or a quarantined block */
-    struct sf_naming naming;    /* frames that came without names; counted likewise */
+    struct sf_naming *naming;   /* frames that came without names; counted likewise, in copies of
+                                 * this, too; may be NULL */
     bool may_miss_far;          /* set by a scan with a judge: traces whose spans lie further apart
                                  * than the scan looks are not all known yet */
 };

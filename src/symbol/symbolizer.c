@@ -306,12 +306,15 @@ static void take_answer(struct sf_symbolizer *s, const struct asked *a,
         const struct sf_name_place *p = m && a->has_file
                                             ? sf_name_module_place(m, list[i].file_off, false)
                                             : NULL;
+        bool is_reading, is_fetching;
         out[i] = (struct sf_named){0};
         if (p && p->is_known)
             (void)sf_name_module_get(m, p, req, &out[i]);
         naming->n_named += out[i].n_lines > 0;
-        naming->n_pending += a->has_file ? p && (!p->is_known || m->lacks_shared)
-                                         : m && m->is_wanted;
+        is_reading = a->has_file && p && !p->is_known;
+        is_fetching = a->has_file ? p && p->is_known && m->lacks_shared : m && m->is_wanted;
+        naming->n_pending += is_reading || is_fetching;
+        naming->n_fetching += is_fetching;
     }
     naming->n_asked += a->to - a->from;
 }
@@ -346,6 +349,27 @@ static void find(struct sf_namer *namer, const uint32_t *tenants, size_t n_tenan
     sf_heap_free(runs);
 }
 
+static bool has_unknown(const struct sf_name_cache *c)
+{
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (c->modules[i]->n_unknown)
+            return true;
+    }
+    return false;
+}
+
+static void settle(struct sf_namer *namer, int64_t deadline_ns)
+{
+    struct sf_symbolizer *s = (struct sf_symbolizer *)namer;
+    int64_t wait_until = sf_clock_mono_ns() + s->wait_ns;
+    if (deadline_ns < wait_until)
+        wait_until = deadline_ns;
+    sf_mutex_lock(&s->lock);
+    while (has_unknown(&s->cache) && sf_signal_wait_until(&s->found, &s->lock, wait_until))
+        ;
+    sf_mutex_unlock(&s->lock);
+}
+
 /* ---- start and end ---- */
 
 enum sf_err sf_symbolizer_open(const struct sf_symbolizer_config *config,
@@ -356,6 +380,7 @@ enum sf_err sf_symbolizer_open(const struct sf_symbolizer_config *config,
     if (!s)
         return sf_no_memory(why, "names of code");
     s->namer.find = find;
+    s->namer.settle = settle;
     s->files = (struct sf_symbol_files){.dir = config->dir,
                                         .max_file_len = config->max_file_len,
                                         .max_total_len = config->max_total_len,

@@ -2,7 +2,7 @@
 import gzip
 import time
 
-from server import field, varint
+from server import attribute, field, varint
 
 
 def packed(number, values):
@@ -70,10 +70,11 @@ def otlp(service, stacks, link=None):
     return field(1, field(1, resource) + field(2, field(2, profile))) + field(2, dictionary)
 
 
-def otlp_native(service, files, stacks):
+def otlp_native(service, files, stacks, resource=(), span=None, htlhash="00" * 16, go_id="", at_ns=None):
     """The shape of OpenTelemetry's eBPF profiler: native frames are addresses in mapped files, without lines.
 
-    files: {name: (build id, start, limit, offset)}; stacks: {((name, address), ...root first): count}."""
+    files: {name: (build id, start, limit, offset)}; stacks: {((name, address), ...root first): count}. `span`, a pair of
+    ids, is that of all samples; at_ns: the time of the first one, the others follow each other by 50 ms."""
     strings = Strings()
     strings[""]
     attrs, mappings, locations, stack_table = [b""], [b""], [b""], [b""]
@@ -84,7 +85,8 @@ def otlp_native(service, files, stacks):
 
     native, maps, places, samples = attr("profile.frame.type", "native"), {}, {}, b""
     for name, (build_id, start, limit, offset) in files.items():
-        ids = [attr("process.executable.build_id.htlhash", "00" * 16)]
+        ids = [attr("process.executable.build_id.htlhash", htlhash)]
+        ids += [attr("process.executable.build_id.go", go_id)] if go_id else []
         ids += [attr("process.executable.build_id.gnu", build_id)] if build_id else []
         mappings.append(field(1, start) + field(2, limit) + field(3, offset) + field(4, strings[name]) + packed(5, ids))
         maps[name] = len(mappings) - 1
@@ -94,15 +96,17 @@ def otlp_native(service, files, stacks):
                 locations.append(field(1, maps[frame[0]]) + field(2, frame[1]) + packed(4, [native]))
                 places[frame] = len(locations) - 1
         stack_table.append(packed(1, [places[frame] for frame in reversed(stack)]))
-        now = time.time_ns() - 10**9
-        stamps = b"".join((now + i).to_bytes(8, "little") for i in range(count))
-        samples += field(2, field(1, len(stack_table) - 1) + field(5, stamps))
+        now, step = (at_ns, 10**9 // 20) if at_ns else (time.time_ns() - 10**9, 1)
+        stamps = b"".join((now + i * step).to_bytes(8, "little") for i in range(count))
+        samples += field(2, field(1, len(stack_table) - 1) + (field(3, 1) if span else b"") + field(5, stamps))
     profile = field(1, field(1, strings["samples"]) + field(2, strings["count"])) + samples
     profile += varint(3 << 3 | 1) + (time.time_ns() - 10**10).to_bytes(8, "little") + field(4, 10**10)
     profile += field(5, field(1, strings["cpu"]) + field(2, strings["nanoseconds"])) + field(6, 10**9 // 20)
-    resource = field(1, field(1, "service.name") + field(2, field(1, service)))
+    known = dict(resource, **{"service.name": service})
+    resource = b"".join(attribute(1, key, value) for key, value in known.items())
+    links = field(4, b"") + (field(4, field(1, span[0]) + field(2, span[1])) if span else b"")
     dictionary = b"".join(field(1, x) for x in mappings) + b"".join(field(2, x) for x in locations)
-    dictionary += field(3, b"") + field(4, b"") + b"".join(field(5, s) for s in strings)
+    dictionary += field(3, b"") + links + b"".join(field(5, s) for s in strings)
     dictionary += b"".join(field(6, x) for x in attrs) + b"".join(field(7, x) for x in stack_table)
     return field(1, field(1, resource) + field(2, field(2, profile))) + field(2, dictionary)
 

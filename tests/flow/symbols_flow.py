@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Code that profiles name by build id and offset gets names from uploaded files and from debuginfod servers."""
 import glob
+import hashlib
 import http.server
 import json
 import os
@@ -16,7 +17,7 @@ import urllib.parse
 
 sys.path.insert(0, os.path.dirname(__file__))
 from pprof_make import otlp_native  # noqa: E402
-from server import JSON, PROGRAM, Server, free_port, tap  # noqa: E402
+from server import JSON, PROGRAM, Server, free_port, make_span, tap  # noqa: E402
 
 SOURCE = """
 volatile long sink;
@@ -71,7 +72,8 @@ class Program:
         self.debug, self.stripped = self.path + ".debug", self.path + ".stripped"
         run("objcopy", "--only-keep-debug", self.path, self.debug)
         run("objcopy", "--strip-all", self.path, self.stripped)
-        self.build_id = re.search(r"Build ID: ([0-9a-f]+)", run("readelf", "-n", self.path)).group(1)
+        found = re.search(r"Build ID: ([0-9a-f]+)", run("readelf", "-n", self.path))
+        self.build_id = found.group(1) if found else ""
         code = [line.split() for line in run("readelf", "-lW", self.path).splitlines() if re.search(r"LOAD.* R E ", line)]
         self.offset, self.start, self.limit = (int(code[0][i], 16) for i in (1, 2, 5))
         self.limit += self.start
@@ -299,6 +301,94 @@ def test_a_program_of_split_dwarf_has_names_and_lines_and_says_what_is_missing()
             lines = {f["line"] for f in frames(s, "split") if f["function"] == "outer_work"}
             assert lines and lines <= set(range(3, 8)), (version, lines)
         p.close()
+
+
+def test_a_program_without_a_build_id_is_found_by_its_hash():
+    p = Program("bare", ("-pie", "-fPIE", "-Wl,--build-id=none"))
+    whole = open(p.path, "rb").read()
+    htlhash = hashlib.sha256(whole[:4096] + whole[-4096:] + len(whole).to_bytes(8, "big")).hexdigest()[:32]
+    with Server() as s:
+        for service, go_id in (("hashed", ""), ("of-go", "aaaa/bbbb")):
+            body = otlp_native(service, p.file(), p.stacks(), htlhash=htlhash, go_id=go_id)
+            assert s.post("/v1development/profiles", body).status == 200
+        done = cli(s, "symbols", "upload", p.path)
+        assert done.returncode == 0 and htlhash in done.stdout, done
+        assert eventually(lambda: NAMED <= functions(s, "hashed")), functions(s, "hashed")
+        assert eventually(lambda: NAMED <= functions(s, "of-go")), functions(s, "of-go")
+        refused = cli(s, "symbols", "upload", p.debug)
+        assert refused.returncode == 1 and "no build id" in refused.stderr, refused
+    p.close()
+
+
+def test_a_search_for_a_function_finds_names_from_files():
+    p = the_program()
+    span = make_span(ms=900, service="ebpf", name="checkout")
+    ids = span["trace_id"], span["span_id"]
+    with Server() as s:
+        s.send([span])
+        assert s.post("/v1development/profiles", otlp_native("ebpf", p.file(), p.stacks(), span=ids)).status == 200
+        assert put(s, p.build_id, p.debug).status == 201
+        # right after a start no name is in memory: each of these is the first question
+        found = cli(s, "spans-with", "outer_work")
+        assert found.returncode == 0 and "checkout" in found.stdout, found
+        assert s.stop() == 0
+        s.start()
+        query = urllib.parse.quote('{ profile.frame = "outer_work" }')
+        traces = s.json(f"/api/search?q={query}")["traces"]
+        assert [t["traceID"].zfill(32) for t in traces] == [ids[0].hex()], traces
+        query = urllib.parse.quote('{ profile.frame =~ "inner.*" }')
+        assert len(s.json(f"/api/search?q={query}")["traces"]) == 1
+        query = urllib.parse.quote('{ profile.frame = "absent" }')
+        assert s.json(f"/api/search?q={query}")["traces"] == []
+
+
+def test_every_answer_says_that_names_are_pending():
+    p = the_program()
+    silent = socket.socket()  # a server that never answers
+    silent.bind(("127.0.0.1", 0))
+    silent.listen(8)
+    span = make_span(ms=900, service="late", name="checkout")
+    ids = span["trace_id"], span["span_id"]
+    trace, own = ids[0].hex(), ids[1].hex()
+    with Server(config(f"http://127.0.0.1:{silent.getsockname()[1]}")) as s:
+        s.send([span])
+        assert s.post("/v1development/profiles", otlp_native("late", p.file(), p.stacks(), span=ids)).status == 200
+        frame = urllib.parse.quote('{ profile.frame = "outer_work" }')
+        for path in ("/api/v1/profile?app=late", f"/api/v1/profile?span_id={own}&format=pprof",
+                     "/api/v1/profile?app=late&format=otlp", "/api/v1/frames/spans?function=outer_work",
+                     f"/api/search?q={frame}", "/api/v1/findings?service=late", f"/api/v1/spans/{trace}/{own}/profile",
+                     "/pyroscope/render?query=process_cpu:cpu:nanoseconds:cpu:nanoseconds"
+                     "%7Bservice_name%3D%22late%22%7D&from=now-1h&until=now"):
+            answer = s.get(path)
+            assert answer.status == 200, (path, answer.status, answer.text)
+            assert "no names yet" in answer.headers.get("x-spanflame-symbols", ""), (path, answer.headers, answer.text[:500])
+        for argv in (("flame", "--span", own), ("top", 'process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="late"}'), ("spans-with", "outer_work"), ("findings", "late")):
+            done = cli(s, *argv)
+            assert done.stderr.count("no names yet") == 1, (argv, done)
+    silent.close()
+
+
+PODS = {"k8s.pod.name": ("shop-1", "shop-2"), "service.instance.id": ("i-1", "i-2")}
+
+
+def test_samples_without_a_span_go_to_spans_of_their_pod_and_instance():
+    p = the_program()
+    for key, names in PODS.items():
+        with Server() as s:
+            spans = [make_span(ms=1000, service="shop", name=f"checkout {name}", resource={key: name}) for name in names]
+            for span in spans:
+                s.send([span])
+            # only the first of them worked
+            body = otlp_native("shop", p.file(), p.stacks(), {key: names[0]}, at_ns=spans[0]["start"] + 10**8)
+            assert s.post("/v1development/profiles", body).status == 200
+            assert put(s, p.build_id, p.debug).status == 201
+            paths = [f"/api/v1/profile?span_id={x['span_id'].hex()}&trace_id={x['trace_id'].hex()}&format=json" for x in spans]
+            first = s.json(paths[0])
+            assert {f["function"] for f in first["frames"]} >= NAMED, first
+            view = s.json(f"/api/v1/spans/{spans[0]['trace_id'].hex()}/{spans[0]['span_id'].hex()}/profile")
+            assert view["grades"]["window"]["samples"] == 5, view
+            other = s.get(paths[1])
+            assert other.status == 404 or json.loads(other.body)["total"] == 0, (key, other.status, other.text)
 
 
 def test_what_is_not_the_file_is_refused_with_its_reason():

@@ -181,7 +181,6 @@ bool sf_profile_read_handle(struct sf_call *call, struct sf_worker *worker)
     sf_call_ok(call, form->content_type);
     call->response->is_uncompressible = form->is_packed;
     say_samples(call->response, view.tree.n_samples);
-    sf_call_say_naming(call, &q);
     if (!q.is_exact)
         sf_response_header(call->response, "x-spanflame-exact", SF_STR("false"));
     return true;

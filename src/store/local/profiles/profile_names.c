@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "os/clock.h"
+
 struct unnamed_place { /* and what in the answer it belongs to */
     struct sf_unnamed u;
     uint32_t owner;
@@ -22,14 +24,44 @@ static struct sf_named *ask(struct sf_local *l, struct sf_query_ctx *q, struct u
 {
     struct sf_unnamed *asked = sf_arena_new_n(to, n + 1u, sizeof(*asked));
     struct sf_named *named = sf_arena_new_n(to, n + 1u, sizeof(*named));
+    struct sf_naming uncounted = {0};
     if (!asked || !named)
         return NULL;
     qsort(list, n, sizeof(*list), by_file);
     for (uint32_t i = 0; i < n; i++)
         asked[i] = list[i].u;
     l->config.namer->find(l->config.namer, q->tenants, q->n_tenants, asked, n, deadline_ns, to,
-                          named, &q->naming);
+                          named, q->naming ? q->naming : &uncounted);
     return named;
+}
+
+bool sf_profile_names_again(struct sf_local *l, const struct sf_query_ctx *q,
+                            struct sf_names_search *search)
+{
+    int64_t now_ns = sf_clock_mono_ns(), until_ns = q->deadline_ns;
+    uint64_t n_reading;
+    if (!l->config.namer || !q->naming || search->has_waited)
+        return false;
+    n_reading = q->naming->n_pending - q->naming->n_fetching;
+    if (n_reading <= search->n_reading)
+        return false;
+    /* Half of what is left is for the second search. */
+    if (until_ns)
+        until_ns = now_ns + (until_ns > now_ns ? (until_ns - now_ns) / 2 : 0);
+    l->config.namer->settle(l->config.namer, until_ns ? until_ns : INT64_MAX);
+    search->has_waited = true;
+    *q->naming = search->counted;
+    return true;
+}
+
+struct sf_names_search sf_profile_names_search(const struct sf_query_ctx *q)
+{
+    struct sf_names_search s = {0};
+    if (q->naming) {
+        s.counted = *q->naming;
+        s.n_reading = q->naming->n_pending - q->naming->n_fetching;
+    }
+    return s;
 }
 
 /* ---- of a tree ---- */

@@ -186,14 +186,16 @@ static enum sf_err load_names(struct sf_store *store, const struct sf_prof_query
                               struct sf_query_ctx *q, struct sf_why *why)
 {
     struct sf_arena as_it_was = *q->req;
-    struct sf_naming counted = q->naming;
+    struct sf_query_ctx uncounted = *q;
     struct sf_prof_query all = *query;
     const struct sf_tree *tree;
     enum sf_err err;
     all.stacks = NULL;
-    err = sf_local_prof_merge(store, &all, q, &tree, why);
+    uncounted.naming = NULL;
+    err = sf_local_prof_merge(store, &all, &uncounted, &tree, why);
     *q->req = as_it_was;
-    q->naming = counted;
+    q->stats = uncounted.stats;
+    q->is_exact = uncounted.is_exact;
     return err;
 }
 

@@ -8,6 +8,7 @@
 #include "base/num.h"
 #include "store/local/profiles/profile_details.h"
 #include "store/local/profiles/profile_frames.h"
+#include "store/local/profiles/profile_names.h"
 #include "store/local/profiles/profile_query.h"
 
 enum { MAX_SPANS = 1 << 20, FIRST_SLOTS = 1 << 12 };
@@ -146,9 +147,9 @@ static enum sf_err see_source(void *arg, struct sf_profile_walk *w, struct sf_pr
     return sf_profile_details_ask(w, s, &x->select, x->query, &see, why);
 }
 
-enum sf_err sf_local_detail_sums(struct sf_store *store, const struct sf_detail_query *query,
-                                 const struct sf_frame_test *test, struct sf_query_ctx *q,
-                                 struct sf_span_costs *out, struct sf_why *why)
+static enum sf_err sum_once(struct sf_store *store, const struct sf_detail_query *query,
+                            const struct sf_frame_test *test, struct sf_query_ctx *q,
+                            struct sf_span_costs *out, struct sf_why *why)
 {
     struct summing x = {.query = query, .test = test};
     struct sf_profile_walk w = {.l = (struct sf_local *)store, .q = q, .select = &x.select};
@@ -172,5 +173,17 @@ enum sf_err sf_local_detail_sums(struct sf_store *store, const struct sf_detail_
     sf_heap_free(x.spans);
     sf_heap_free(x.slots);
     sf_profile_select_done(&x.select);
+    return err;
+}
+
+enum sf_err sf_local_detail_sums(struct sf_store *store, const struct sf_detail_query *query,
+                                 const struct sf_frame_test *test, struct sf_query_ctx *q,
+                                 struct sf_span_costs *out, struct sf_why *why)
+{
+    struct sf_names_search search = sf_profile_names_search(q);
+    enum sf_err err;
+    do
+        err = sum_once(store, query, test, q, out, why);
+    while (!err && test && sf_profile_names_again((struct sf_local *)store, q, &search));
     return err;
 }

@@ -14,6 +14,7 @@
 #include "base/num.h"
 #include "store/local/profiles/profile_details.h"
 #include "store/local/profiles/profile_frames.h"
+#include "store/local/profiles/profile_names.h"
 #include "store/local/profiles/profile_query.h"
 
 enum { PARTS = 256, PIECE_ROWS = 255 };
@@ -282,9 +283,9 @@ static enum sf_err look_up(const struct topping *x, struct sf_store *store, stru
     return SF_OK;
 }
 
-enum sf_err sf_local_detail_top(struct sf_store *store, const struct sf_detail_query *query,
-                                const struct sf_frame_test *test, uint32_t limit,
-                                struct sf_query_ctx *q, struct sf_span_top *out, struct sf_why *why)
+static enum sf_err top_once(struct sf_store *store, const struct sf_detail_query *query,
+                            const struct sf_frame_test *test, uint32_t limit,
+                            struct sf_query_ctx *q, struct sf_span_top *out, struct sf_why *why)
 {
     struct topping x = {.query = query, .test = test, .limit = limit};
     struct sf_profile_walk w = {.l = (struct sf_local *)store, .q = q, .select = &x.select};
@@ -306,5 +307,17 @@ enum sf_err sf_local_detail_top(struct sf_store *store, const struct sf_detail_q
         err = look_up(&x, store, q, out, why);
     sf_heap_free(x.table);
     sf_profile_select_done(&x.select);
+    return err;
+}
+
+enum sf_err sf_local_detail_top(struct sf_store *store, const struct sf_detail_query *query,
+                                const struct sf_frame_test *test, uint32_t limit,
+                                struct sf_query_ctx *q, struct sf_span_top *out, struct sf_why *why)
+{
+    struct sf_names_search search = sf_profile_names_search(q);
+    enum sf_err err;
+    do
+        err = top_once(store, query, test, limit, q, out, why);
+    while (!err && test && sf_profile_names_again((struct sf_local *)store, q, &search));
     return err;
 }
