@@ -265,6 +265,7 @@ def test_waits_of_format_2_after_merges():
         answer = old.server.post("/api/v1/erase", json.dumps({"service": "scratch"}), JSON, headers={"X-Scope-OrgID": old_data.A})
         assert answer.status == 200, answer.text
         old.wait("the erasure", lambda _: os.path.getsize(os.path.join(own, "erase.log")) == 0)
+    assert min(formats(own)) > 2, formats(own)
     with Old(own, hours=31) as old:
         check(old.server, "merged, after a restart", WAITS)
     fsck(own)

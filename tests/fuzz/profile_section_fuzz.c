@@ -1,6 +1,7 @@
 /* profile_section_fuzz.c - one section from nowhere in a block of profiles that is otherwise whole.
  * Built once for each section; SECTION says which, WITHOUT which one blocks of format 1 do not have
- * (0: a block of today). The section's first owner gets the input. */
+ * (0: a block of today, SF_PROFILE_SECTIONS: one of format 2). The section's first owner gets the
+ * input. */
 #include "block/profile/profile_block_writer.h"
 #include "block/profile/profile_set.h"
 #include "profile_walk.h"

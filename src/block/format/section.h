@@ -44,7 +44,7 @@ struct sf_block_tail {
 const char *sf_section_name(uint16_t id);
 
 /* The format that blocks of a kind are written in; this one and those before are read. */
-enum { SF_SPAN_BLOCK_FORMAT = 2, SF_PROFILE_BLOCK_FORMAT = 2 };
+enum { SF_SPAN_BLOCK_FORMAT = 2, SF_PROFILE_BLOCK_FORMAT = 3 };
 
 void sf_block_header_encode(char kind, const struct sf_span_block_info *info,
                             uint8_t out[SF_BLOCK_HEADER_LEN]);

@@ -97,11 +97,23 @@ struct sf_profile_detail { /* a sample with an id or a time of its own */
 
 /* Of a detail row: state << 1, has_time, and these. */
 enum { SF_PROFILE_COARSE = 0x40, SF_PROFILE_LENT = 0x80 };
-/* What DET begins with when its rows are waits: lengths are the values, steps begin where the row
- * before ended. Other granules begin with the rows of a run, which are never none. */
+/* What DET of format 2 begins with when its rows are waits: lengths are the values, steps begin
+ * where the row before ended. Other granules begin with the rows of a run, which are never none. */
 enum { SF_PROFILE_WAITS_MARK = 0, SF_PROFILE_WAITS = 1 };
-/* Of a granule in STX: what all its rows have, and whether one is lent. */
-enum { SF_PROFILE_ONE_SERIES = 1, SF_PROFILE_ONE_VALUE = 2, SF_PROFILE_ANY_LENT = 4 };
+/* How the lengths of a group are written since format 3: as they are, or less what the value says.
+ */
+enum { SF_PROFILE_LENGTHS_PLAIN = 0, SF_PROFILE_LENGTHS_OF_VALUES = 1 };
+/* And their flags: as they are, or as what differs from those of the last row with the same node.
+ */
+enum { SF_PROFILE_FLAGS_PLAIN = 0, SF_PROFILE_FLAGS_OF_NODES = 1 };
+/* Of a granule in STX: what all its rows have, whether one is lent, how codes are written. */
+enum {
+    SF_PROFILE_ONE_SERIES = 1,
+    SF_PROFILE_ONE_VALUE = 2,
+    SF_PROFILE_ANY_LENT = 4,
+    SF_PROFILE_BINNED_CODES = 8, /* since format 3 */
+    SF_PROFILE_STACK_FLAGS = 15
+};
 /* A run of its rows in a byte: the most rows that fit; how far back no longer fits. */
 enum { SF_PROFILE_RUN_ROWS = 7, SF_PROFILE_RUN_BACK = 31 };
 _Static_assert(SF_PROFILE_GRANULE_ROWS <= 4096, "a place is a byte and four bits");

@@ -34,6 +34,12 @@
  * Why stacks are apart from times: who asks for the spans that ran a function reads the list of a
  * granule's stacks, and only when one of them has it, which rows and spans those are.
  *
+ * Why times and values are bins (block/format/bins.h): what a wait took and when the next began is
+ * noise within a shape, and of noise only the shape can be left out. Rows of one series share a
+ * shape, so each series of a granule has bins of its own. What another column already says is not
+ * written again: a wait is as long as its value, begins where its thread stopped running, and has
+ * the state that its stack had before.
+ *
  * A slot with several profiles has a rollup too: one value per node, which is what a query that
  * covers the slot reads. Rollups hold nothing that the chunk does not. */
 #include "block/profile/profile_block_writer.h"

@@ -4,7 +4,6 @@
 #include "base/list.h"
 #include "base/num.h"
 #include "base/time_unit.h"
-#include "block/format/planes.h"
 #include "block/profile/profile_writer.h"
 
 static bool add_tag(struct sf_profile_tags *tags, sf_trace_id id, uint32_t granule)
@@ -52,7 +51,8 @@ static int64_t ms_of(int64_t ns)
 
 static int64_t us_of(int64_t ns)
 {
-    return ns / 1000 - (ns % 1000 < 0);
+    int64_t us = ns / 1000 - (ns % 1000 < 0);
+    return us < INT64_MIN / 1000 ? INT64_MIN / 1000 : us; /* or it would be no ns any more */
 }
 
 static void mark_thread(struct sf_profile_block_writer *w, const struct sf_profile_detail *d)
@@ -66,55 +66,92 @@ static void mark_thread(struct sf_profile_block_writer *w, const struct sf_profi
         w->is_thread[found - w->t->threads] = true;
 }
 
-/* Is every row as long as its value says, as waits are? */
-static bool are_waits(const struct sf_profile_block_writer *w)
-{
-    for (uint32_t i = 0; i < w->n_pending; i++) {
-        const struct sf_profile_detail *d = &w->pending[i];
-        if (d->value < 0 || us_of(d->value) != us_of(d->length_ns))
-            return false;
-    }
-    return true;
-}
-
-/* What has nothing to do with stacks, one column after the other: process and thread as runs with
- * the first start of each; starts as steps, and lengths, in microseconds: numbers of two or three
- * bytes of which the low ones are noise, so byte by byte. */
-static void encode_columns(struct sf_profile_block_writer *w)
+/* Process and thread as runs, with the first start of each. */
+static void encode_threads(struct sf_profile_block_writer *w)
 {
     const struct sf_profile_detail *d = w->pending;
-    struct sf_buf *out = &w->raw;
-    uint32_t n = w->n_pending;
     int64_t before = 0;
-    bool is_waits = are_waits(w);
-    if (is_waits) {
-        sf_buf_add_u8(out, SF_PROFILE_WAITS_MARK);
-        sf_buf_add_u8(out, SF_PROFILE_WAITS);
-    }
-    for (uint32_t i = 0, k; i < n; i = k) {
-        for (k = i + 1; k < n && d[k].process == d[i].process && d[k].thread == d[i].thread; k++) {
+    for (uint32_t i = 0, k; i < w->n_pending; i = k) {
+        for (k = i + 1;
+             k < w->n_pending && d[k].process == d[i].process && d[k].thread == d[i].thread; k++) {
             /* a run of one thread */
         }
-        sf_buf_add_varint(out, k - i);
-        sf_buf_add_varint(out, d[i].process == SF_NONE ? 0 : (uint64_t)d[i].process + 1);
-        sf_buf_add_varint(out, d[i].thread);
-        sf_profile_put_signed(out, us_of(d[i].start_ns) - before);
+        sf_buf_add_varint(&w->raw, k - i);
+        sf_buf_add_varint(&w->raw, d[i].process == SF_NONE ? 0 : (uint64_t)d[i].process + 1);
+        sf_buf_add_varint(&w->raw, d[i].thread);
+        sf_profile_put_signed(&w->raw, us_of(d[i].start_ns) - before);
         before = us_of(d[i].start_ns);
-        w->column[i] = 0;
-        for (uint32_t at = i + 1; at < k; at++)
-            w->column[at] = (uint64_t)(us_of(d[at].start_ns) - us_of(d[at - 1].start_ns) -
-                                       (is_waits ? us_of(d[at - 1].length_ns) : 0));
         mark_thread(w, &d[i]);
     }
-    sf_planes_encode(out, w->column, n);
-    for (uint32_t i = 0; i < n; i++)
-        w->column[i] = (uint64_t)us_of(d[i].length_ns);
-    if (!is_waits)
-        sf_planes_encode(out, w->column, n);
-    for (uint32_t i = 0; i < n; i++)
-        sf_buf_add_u8(out, (uint8_t)(d[i].state << 1 | d[i].has_time |
-                                     (d[i].is_coarse ? SF_PROFILE_COARSE : 0) |
-                                     (d[i].is_lent ? SF_PROFILE_LENT : 0)));
+}
+
+/* Waits are as long as their values say; samples of CPU time have no length and one value. Other
+ * values say nothing of lengths. */
+static void encode_lengths(struct sf_profile_block_writer *w, uint32_t group)
+{
+    const struct sf_profile_detail *d = w->pending;
+    uint32_t n_same = 0, n = w->groups.sizes[group];
+    for (uint32_t i = 0; i < w->n_pending; i++)
+        n_same += sf_profile_groups_has(&w->groups, group, i) &&
+                  us_of(d[i].value) == us_of(d[i].length_ns);
+    bool is_of_values = n_same > n / 2;
+    for (uint32_t i = 0; i < w->n_pending; i++)
+        w->column[i] = us_of(d[i].length_ns) - (is_of_values ? us_of(d[i].value) : 0);
+    sf_buf_add_u8(&w->raw, is_of_values ? SF_PROFILE_LENGTHS_OF_VALUES : SF_PROFILE_LENGTHS_PLAIN);
+    sf_profile_writer_bins(w, group, &w->raw);
+}
+
+/* From the end of the row before: a thread that waited runs, and waits again. */
+static void encode_steps(struct sf_profile_block_writer *w, uint32_t group)
+{
+    const struct sf_profile_detail *d = w->pending;
+    for (uint32_t i = 0; i < w->n_pending; i++) {
+        bool is_first = i == 0 || d[i].process != d[i - 1].process ||
+                        d[i].thread != d[i - 1].thread;
+        w->column[i] = is_first ? 0
+                                : us_of(d[i].start_ns) - us_of(d[i - 1].start_ns) -
+                                      us_of(d[i - 1].length_ns);
+    }
+    sf_profile_writer_bins(w, group, &w->raw);
+}
+
+static uint8_t flags_of(const struct sf_profile_detail *d)
+{
+    return (uint8_t)(d->state << 1 | d->has_time | (d->is_coarse ? SF_PROFILE_COARSE : 0) |
+                     (d->is_lent ? SF_PROFILE_LENT : 0));
+}
+
+/* Where a thread waits mostly says for what: then few rows differ from the last with their node. */
+static void encode_flags(struct sf_profile_block_writer *w, uint32_t group)
+{
+    uint8_t last[SF_PROFILE_GRANULE_ROWS] = {0};
+    uint32_t counts[256] = {0}, n_changes = 0, most = 0;
+    for (uint32_t i = 0; i < w->n_pending; i++) {
+        uint8_t flags = flags_of(&w->pending[i]), *before = &last[w->groups.codes[i]];
+        if (!sf_profile_groups_has(&w->groups, group, i))
+            continue;
+        w->column[i] = flags ^ *before;
+        n_changes += flags != *before;
+        *before = flags;
+        counts[flags]++;
+        most = counts[flags] > most ? counts[flags] : most;
+    }
+    bool is_of_nodes = n_changes < w->groups.sizes[group] - most;
+    for (uint32_t i = 0; !is_of_nodes && i < w->n_pending; i++)
+        w->column[i] = flags_of(&w->pending[i]);
+    sf_buf_add_u8(&w->raw, is_of_nodes ? SF_PROFILE_FLAGS_OF_NODES : SF_PROFILE_FLAGS_PLAIN);
+    sf_profile_writer_bins(w, group, &w->raw);
+}
+
+/* What has nothing to do with stacks: times are in microseconds. */
+static void encode_columns(struct sf_profile_block_writer *w)
+{
+    encode_threads(w);
+    for (uint32_t group = 0; group < w->groups.n; group++) {
+        encode_lengths(w, group);
+        encode_steps(w, group);
+        encode_flags(w, group);
+    }
 }
 
 enum sf_err sf_profile_writer_close_granule(struct sf_profile_block_writer *w, struct sf_why *why)

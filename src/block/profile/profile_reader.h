@@ -4,6 +4,7 @@
 #include "block/format/planes.h"
 #include "block/format/section.h"
 #include "block/profile/profile_block_reader.h"
+#include "block/profile/profile_groups.h"
 #include "os/file.h"
 
 struct sf_profile_block_reader {
@@ -36,25 +37,27 @@ static inline int64_t sf_profile_next_signed(struct sf_cursor *c)
 /* A stored value times the divisor; what does not fit was not written by us. */
 int64_t sf_profile_next_value(struct sf_cursor *c, uint64_t divisor);
 uint64_t sf_profile_next_divisor(struct sf_cursor *c);
-/* What DET says of a granule since format 2; `runs` is at its first run. */
+/* What DET says of a granule since format 2, for as many rows as a granule may have. */
 struct sf_profile_times {
-    struct sf_cursor runs;
+    struct sf_cursor runs; /* at the first */
     uint32_t n_rows;
-    struct sf_planes steps, lengths;
-    const uint8_t *flags; /* of each row */
-    bool is_waits;        /* lengths are the rows' values */
+    int64_t start_ns[SF_PROFILE_GRANULE_ROWS], length_ns[SF_PROFILE_GRANULE_ROWS];
+    uint8_t flags[SF_PROFILE_GRANULE_ROWS]; /* states are checked */
 };
-/* Nothing is left behind it. False: damaged. */
-bool sf_profile_times_open(sf_bytes raw, uint32_t n_rows, uint32_t n_processes,
-                           struct sf_profile_times *out);
-/* Threads, times and states of `d`, whose values are there. False: damaged. */
+/* Of rows with these values, in these groups. False: damaged. */
+bool sf_profile_times_decode(uint16_t format, sf_bytes raw, uint32_t n_processes,
+                             const struct sf_profile_groups *g, const int64_t *values,
+                             struct sf_profile_times *out);
+/* Threads, times and states of `d`. False: damaged. */
 bool sf_profile_times_rows(const struct sf_profile_times *t, struct sf_profile_detail *d);
-bool sf_profile_times_starts(const struct sf_profile_times *t, const int64_t *values,
-                             int64_t *start_ns);
 /* What STX says of a granule; the cursors are at their parts. */
 struct sf_profile_stacks {
-    struct sf_cursor rest;     /* what follows the codes */
-    const uint8_t *low, *high; /* of the codes */
+    struct sf_cursor rest;   /* what follows the codes */
+    struct sf_cursor listed; /* series of the granule as steps, since format 3 */
+    uint32_t n_listed;
+    uint16_t format;
+    const uint8_t *low, *high; /* of the codes; NULL when they were bins: */
+    uint16_t codes[SF_PROFILE_GRANULE_ROWS];
     uint32_t n_rows, n_nodes;
     uint32_t series, n_series; /* the one of all rows; of the service */
     int64_t value;             /* of all rows */
@@ -64,12 +67,12 @@ struct sf_profile_stacks {
 };
 /* The list of nodes goes to `nodes`; those of it that `is_node` says are marked in `is_code`, and
  * counted. Either may be NULL; they are as long as a granule. False: damaged. */
-bool sf_profile_stacks_open(sf_bytes raw, uint32_t n_rows, const struct sf_profile_service *me,
-                            const bool *is_node, uint32_t *nodes, bool *is_code,
+bool sf_profile_stacks_open(const struct sf_profile_block_reader *r, uint32_t service, sf_bytes raw,
+                            uint32_t n_rows, const bool *is_node, uint32_t *nodes, bool *is_code,
                             uint32_t *out_n_marked, struct sf_profile_stacks *out);
 /* Of all rows, in their order: `nodes` is the list. Moves s->rest to the ids. False: damaged. */
 bool sf_profile_stacks_columns(struct sf_profile_stacks *s, const uint32_t *nodes, uint32_t *node,
-                               uint32_t *series, int64_t *value);
+                               uint32_t *series, int64_t *value, struct sf_profile_groups *groups);
 /* Whose they are, `runs` for as many as there are rows. False: damaged. */
 bool sf_profile_stacks_runs(const struct sf_profile_stacks *s, struct sf_profile_run *runs,
                             uint32_t *out_n);

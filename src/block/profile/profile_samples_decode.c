@@ -213,7 +213,8 @@ static void decode_rest(struct sf_cursor *c, struct sf_profile_detail *d, uint32
 /* From STX; `tmp` for columns. */
 static enum sf_err read_rows(const struct sf_profile_block_reader *r, uint32_t service,
                              uint32_t owner, struct sf_profile_detail *d, uint32_t n,
-                             struct sf_arena tmp, struct sf_why *why)
+                             struct sf_profile_groups *groups, struct sf_arena tmp,
+                             struct sf_why *why)
 {
     struct sf_profile_run *runs = sf_arena_raw(&tmp, n * sizeof(*runs), 16);
     uint32_t *nodes = sf_arena_raw(&tmp, n * sizeof(*nodes), 16), n_marked, n_runs, at = 0;
@@ -227,8 +228,8 @@ static enum sf_err read_rows(const struct sf_profile_block_reader *r, uint32_t s
     enum sf_err err = sf_profile_section(r, SF_PROFILE_STX, owner, &tmp, &raw, why);
     if (err)
         return err;
-    if (!sf_profile_stacks_open(raw, n, &r->services[service], NULL, nodes, NULL, &n_marked, &s) ||
-        !sf_profile_stacks_columns(&s, nodes, node, series, value) ||
+    if (!sf_profile_stacks_open(r, service, raw, n, NULL, nodes, NULL, &n_marked, &s) ||
+        !sf_profile_stacks_columns(&s, nodes, node, series, value, groups) ||
         !sf_profile_stacks_runs(&s, runs, &n_runs))
         return sf_profile_damaged(r, SF_PROFILE_STX, why);
     for (uint32_t i = 0; i < n_runs; i++) {
@@ -243,6 +244,24 @@ static enum sf_err read_rows(const struct sf_profile_block_reader *r, uint32_t s
     return SF_OK;
 }
 
+/* From DET, since format 2. */
+static enum sf_err read_times(const struct sf_profile_block_reader *r, uint32_t service,
+                              sf_bytes raw, const struct sf_profile_groups *groups,
+                              struct sf_profile_detail *d, struct sf_arena tmp, struct sf_why *why)
+{
+    struct sf_profile_times *t = sf_arena_raw(&tmp, sizeof(*t), 16);
+    int64_t *values = sf_arena_raw(&tmp, groups->n_rows * sizeof(*values), 16);
+    if (!t || !values)
+        return sf_profile_no_room(why);
+    for (uint32_t i = 0; i < groups->n_rows; i++)
+        values[i] = d[i].value;
+    return sf_profile_times_decode(r->info.format, raw, r->services[service].n_processes, groups,
+                                   values, t) &&
+                   sf_profile_times_rows(t, d)
+               ? SF_OK
+               : sf_profile_damaged(r, SF_PROFILE_DET, why);
+}
+
 enum sf_err sf_profile_block_granule(const struct sf_profile_block_reader *r, uint32_t service,
                                      const struct sf_profile_places *places, uint32_t granule,
                                      struct sf_arena *req, const struct sf_profile_detail **out,
@@ -252,6 +271,7 @@ enum sf_err sf_profile_block_granule(const struct sf_profile_block_reader *r, ui
     uint32_t n = places->granules[granule].n_rows, owner = places->first_granule + granule;
     bool has_stacks = sf_profile_has_section(r, SF_PROFILE_STX, owner);
     struct sf_profile_detail *d = sf_arena_new_n(req, n, sizeof(*d));
+    struct sf_profile_groups groups;
     struct sf_arena tmp = *req;
     struct sf_cursor c;
     sf_bytes raw;
@@ -259,19 +279,16 @@ enum sf_err sf_profile_block_granule(const struct sf_profile_block_reader *r, ui
     if (!d)
         return sf_profile_no_room(why);
     if (has_stacks)
-        err = read_rows(r, service, owner, d, n, tmp, why);
+        err = read_rows(r, service, owner, d, n, &groups, tmp, why);
     if (!err)
         err = sf_profile_section(r, SF_PROFILE_DET, owner, &tmp, &raw, why);
     if (err)
         return err;
     if (r->info.format > 1) {
-        struct sf_profile_times t;
-        if (!has_stacks || !sf_profile_times_open(raw, n, me->n_processes, &t) ||
-            !sf_profile_times_rows(&t, d))
-            return sf_profile_damaged(r, SF_PROFILE_DET, why);
         *out = d;
         *out_n = n;
-        return SF_OK;
+        return has_stacks ? read_times(r, service, raw, &groups, d, tmp, why)
+                          : sf_profile_damaged(r, SF_PROFILE_DET, why);
     }
     c = sf_cursor_of(raw);
     if (!has_stacks)
@@ -290,15 +307,24 @@ enum sf_err sf_profile_block_granule(const struct sf_profile_block_reader *r, ui
 
 /* ---- details by column ---- */
 
-static bool decode_starts_only(sf_bytes raw, uint32_t n, uint32_t n_processes,
-                               const int64_t *values, int64_t *start_ns, const uint8_t **out_flags)
+/* Starts and flags, since format 2; the rest of what is read is left behind. */
+static enum sf_err read_starts(const struct sf_profile_block_reader *r, uint32_t service,
+                               sf_bytes raw, const struct sf_profile_groups *groups,
+                               const int64_t *values, int64_t *start_ns, struct sf_arena *req,
+                               const uint8_t **out_flags, struct sf_why *why)
 {
-    struct sf_profile_times t;
-    if (!sf_profile_times_open(raw, n, n_processes, &t) ||
-        !sf_profile_times_starts(&t, values, start_ns))
-        return false;
-    *out_flags = t.flags;
-    return true;
+    uint8_t *flags = sf_arena_raw(req, groups->n_rows, 16);
+    struct sf_arena tmp = *req;
+    struct sf_profile_times *t = sf_arena_raw(&tmp, sizeof(*t), 16);
+    if (!flags || !t)
+        return sf_profile_no_room(why);
+    if (!sf_profile_times_decode(r->info.format, raw, r->services[service].n_processes, groups,
+                                 values, t))
+        return sf_profile_damaged(r, SF_PROFILE_DET, why);
+    memcpy(start_ns, t->start_ns, groups->n_rows * sizeof(*start_ns));
+    memcpy(flags, t->flags, groups->n_rows);
+    *out_flags = flags;
+    return SF_OK;
 }
 
 /* Of n rows there are at most as many runs. */
@@ -379,7 +405,8 @@ struct columns { /* to be filled */
 /* From STX. */
 static enum sf_err read_stacks(const struct sf_profile_block_reader *r, uint32_t service,
                                uint32_t owner, uint32_t n, const bool *is_node, struct sf_arena tmp,
-                               struct columns *to, struct sf_why *why)
+                               struct columns *to, struct sf_profile_groups *groups,
+                               struct sf_why *why)
 {
     uint32_t nodes[SF_PROFILE_GRANULE_ROWS], n_marked;
     bool is_code[SF_PROFILE_GRANULE_ROWS];
@@ -388,13 +415,13 @@ static enum sf_err read_stacks(const struct sf_profile_block_reader *r, uint32_t
     enum sf_err err = sf_profile_section(r, SF_PROFILE_STX, owner, &tmp, &raw, why);
     if (err)
         return err;
-    if (!sf_profile_stacks_open(raw, n, &r->services[service], is_node, nodes,
-                                is_node ? is_code : NULL, &n_marked, &s))
+    if (!sf_profile_stacks_open(r, service, raw, n, is_node, nodes, is_node ? is_code : NULL,
+                                &n_marked, &s))
         return sf_profile_damaged(r, SF_PROFILE_STX, why);
     to->is_empty = is_node && n_marked == 0;
     if (to->is_empty)
         return SF_OK;
-    return sf_profile_stacks_columns(&s, nodes, to->node, to->series, to->value) &&
+    return sf_profile_stacks_columns(&s, nodes, to->node, to->series, to->value, groups) &&
                    sf_profile_stacks_runs(&s, to->runs, &to->n_runs)
                ? SF_OK
                : sf_profile_damaged(r, SF_PROFILE_STX, why);
@@ -450,20 +477,22 @@ enum sf_err sf_profile_block_columns(const struct sf_profile_block_reader *r, ui
                          .series = sf_arena_raw(req, (size_t)n * sizeof(*to.series), 16),
                          .node = sf_arena_raw(req, (size_t)n * sizeof(*to.node), 16)};
     const uint8_t *flags = NULL;
+    struct sf_profile_groups groups;
     enum sf_err err = SF_OK;
     sf_bytes raw;
     if (!to.runs || !to.start_ns || !to.value || !to.series || !to.node)
         return sf_profile_no_room(why);
     if (has_stacks)
-        err = read_stacks(r, service, owner, n, is_node, *req, &to, why);
+        err = read_stacks(r, service, owner, n, is_node, *req, &to, &groups, why);
     if (!err && !to.is_empty)
         err = sf_profile_section(r, SF_PROFILE_DET, owner, req, &raw, why);
-    if (!err && !to.is_empty) {
+    if (!err && !to.is_empty && r->info.format > 1) {
+        err = has_stacks
+                  ? read_starts(r, service, raw, &groups, to.value, to.start_ns, req, &flags, why)
+                  : sf_profile_damaged(r, SF_PROFILE_DET, why);
+    } else if (!err && !to.is_empty) {
         struct sf_cursor c = sf_cursor_of(raw);
-        if (r->info.format > 1)
-            c.is_bad = !has_stacks ||
-                       !decode_starts_only(raw, n, me->n_processes, to.value, to.start_ns, &flags);
-        else if (has_stacks)
+        if (has_stacks)
             decode_times_only(&c, n, &to, &flags);
         else
             decode_all(&c, n, me, is_node, &to, &flags);

@@ -24,41 +24,113 @@ static bool decode_nodes(struct sf_cursor *c, uint32_t n, uint32_t below, const 
     return !c->is_bad;
 }
 
-bool sf_profile_stacks_open(sf_bytes raw, uint32_t n_rows, const struct sf_profile_service *me,
-                            const bool *is_node, uint32_t *nodes, bool *is_code,
+/* Series of a granule: two at least, rising. */
+static bool check_listed(struct sf_cursor *c, struct sf_profile_stacks *s)
+{
+    uint64_t n = sf_cursor_varint(c), series = 0;
+    if (n < 2 || n > s->n_rows)
+        return false;
+    s->n_listed = (uint32_t)n;
+    s->listed = *c;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t step = sf_cursor_varint(c);
+        if (step >= s->n_series - series || (i && step == 0))
+            return false;
+        series += step;
+    }
+    return !c->is_bad;
+}
+
+static bool decode_codes(struct sf_cursor *c, struct sf_profile_stacks *s)
+{
+    int64_t codes[SF_PROFILE_GRANULE_ROWS];
+    bool is_bad = false;
+    if (!sf_bins_decode(c, codes, s->n_rows))
+        return false;
+    for (uint32_t i = 0; i < s->n_rows; i++) {
+        is_bad |= codes[i] < 0 || codes[i] >= s->n_nodes;
+        s->codes[i] = (uint16_t)codes[i];
+    }
+    return !is_bad;
+}
+
+bool sf_profile_stacks_open(const struct sf_profile_block_reader *r, uint32_t service, sf_bytes raw,
+                            uint32_t n_rows, const bool *is_node, uint32_t *nodes, bool *is_code,
                             uint32_t *out_n_marked, struct sf_profile_stacks *out)
 {
+    const struct sf_profile_service *me = &r->services[service];
     struct sf_cursor c = sf_cursor_of(raw);
-    struct sf_profile_stacks s = {
-        .n_rows = n_rows, .n_series = me->n_series, .divisor = 1, .flags = sf_cursor_u8(&c)};
-    if (s.flags & SF_PROFILE_ONE_SERIES)
-        s.series = sf_cursor_varint32(&c);
-    if (s.flags & SF_PROFILE_ONE_VALUE)
-        s.value = sf_profile_next_signed(&c);
-    else
-        s.divisor = sf_profile_next_divisor(&c);
-    s.n_nodes = sf_cursor_varint32(&c);
-    if (c.is_bad || s.series >= me->n_series || s.n_nodes == 0 || s.n_nodes > n_rows ||
-        !decode_nodes(&c, s.n_nodes, me->n_nodes, is_node, nodes, is_code, out_n_marked))
+    struct sf_profile_stacks *s = out;
+    s->format = r->info.format;
+    s->n_rows = n_rows;
+    s->n_series = me->n_series;
+    s->divisor = 1;
+    s->flags = sf_cursor_u8(&c);
+    s->n_listed = s->series = 0;
+    s->value = 0;
+    s->low = s->high = NULL;
+    if (n_rows > SF_PROFILE_GRANULE_ROWS || (s->format > 2 && s->flags > SF_PROFILE_STACK_FLAGS))
         return false;
-    s.n_bits = sf_profile_high_bits(s.n_nodes);
-    s.low = sf_cursor_take(&c, n_rows);
-    s.high = sf_cursor_take(&c, (n_rows * s.n_bits + 7u) / 8u);
-    s.rest = c;
-    *out = s;
+    if (s->flags & SF_PROFILE_ONE_SERIES)
+        s->series = sf_cursor_varint32(&c);
+    else if (s->format > 2 && !check_listed(&c, s))
+        return false;
+    if (s->flags & SF_PROFILE_ONE_VALUE)
+        s->value = sf_profile_next_signed(&c);
+    else if (s->format <= 2)
+        s->divisor = sf_profile_next_divisor(&c);
+    s->n_nodes = sf_cursor_varint32(&c);
+    if (c.is_bad || s->series >= me->n_series || s->n_nodes == 0 || s->n_nodes > n_rows ||
+        !decode_nodes(&c, s->n_nodes, me->n_nodes, is_node, nodes, is_code, out_n_marked))
+        return false;
+    s->n_bits = sf_profile_high_bits(s->n_nodes);
+    if (s->format > 2 && s->flags & SF_PROFILE_BINNED_CODES) {
+        if (!decode_codes(&c, s))
+            return false;
+    } else {
+        s->low = sf_cursor_take(&c, n_rows);
+        s->high = sf_cursor_take(&c, (n_rows * s->n_bits + 7u) / 8u);
+    }
+    s->rest = c;
     return !c.is_bad;
 }
 
 static uint32_t code_of(const struct sf_profile_stacks *s, uint32_t row)
 {
+    if (!s->low)
+        return s->codes[row];
     uint32_t bit = row * s->n_bits;
     uint32_t high = s->n_bits ? s->high[bit / 8] >> bit % 8 & ((1u << s->n_bits) - 1) : 0;
     return high << 8 | s->low[row];
 }
 
-static bool decode_series(struct sf_profile_stacks *s, uint32_t *series)
+/* Since format 3: from the places of the rows' series in the list. */
+static bool decode_listed(struct sf_profile_stacks *s, uint32_t *series,
+                          struct sf_profile_groups *g)
+{
+    uint32_t list[SF_PROFILE_GRANULE_ROWS];
+    int64_t places[SF_PROFILE_GRANULE_ROWS];
+    struct sf_cursor c = s->listed;
+    bool is_bad = false;
+    for (uint32_t i = 0; i < s->n_listed; i++)
+        list[i] = (i ? list[i - 1] : 0) + (uint32_t)sf_cursor_varint(&c);
+    if (!sf_bins_decode(&s->rest, places, s->n_rows))
+        return false;
+    for (uint32_t i = 0; i < s->n_rows; i++) {
+        bool is_none = places[i] < 0 || places[i] >= s->n_listed;
+        is_bad |= is_none;
+        series[i] = list[is_none ? 0 : places[i]];
+    }
+    return !is_bad && sf_profile_groups_make(g, places, s->n_rows, s->n_listed);
+}
+
+static bool decode_series(struct sf_profile_stacks *s, uint32_t *series,
+                          struct sf_profile_groups *g)
 {
     bool is_bad = false;
+    if (s->n_listed)
+        return decode_listed(s, series, g);
+    sf_profile_groups_one(g, s->n_rows);
     for (uint32_t i = 0; i < s->n_rows; i++) {
         series[i] = s->flags & SF_PROFILE_ONE_SERIES ? s->series : sf_cursor_varint32(&s->rest);
         is_bad = is_bad || series[i] >= s->n_series;
@@ -66,8 +138,15 @@ static bool decode_series(struct sf_profile_stacks *s, uint32_t *series)
     return !is_bad && !s->rest.is_bad;
 }
 
-static bool decode_values(struct sf_profile_stacks *s, int64_t *value)
+static bool decode_values(struct sf_profile_stacks *s, const struct sf_profile_groups *g,
+                          int64_t *value)
 {
+    if (s->format > 2 && !(s->flags & SF_PROFILE_ONE_VALUE)) {
+        for (uint32_t group = 0; group < g->n; group++)
+            if (!sf_profile_groups_read(g, group, &s->rest, value))
+                return false;
+        return true;
+    }
     for (uint32_t i = 0; i < s->n_rows; i++)
         value[i] = s->flags & SF_PROFILE_ONE_VALUE ? s->value
                                                    : sf_profile_next_value(&s->rest, s->divisor);
@@ -75,15 +154,16 @@ static bool decode_values(struct sf_profile_stacks *s, int64_t *value)
 }
 
 bool sf_profile_stacks_columns(struct sf_profile_stacks *s, const uint32_t *nodes, uint32_t *node,
-                               uint32_t *series, int64_t *value)
+                               uint32_t *series, int64_t *value, struct sf_profile_groups *groups)
 {
     for (uint32_t i = 0; i < s->n_rows; i++) {
         uint32_t code = code_of(s, i);
         if (code >= s->n_nodes)
             return false;
         node[i] = nodes[code];
+        groups->codes[i] = (uint16_t)code;
     }
-    return decode_series(s, series) && decode_values(s, value);
+    return decode_series(s, series, groups) && decode_values(s, groups, value);
 }
 
 /* ---- whose they are ---- */
@@ -187,6 +267,14 @@ static void find_rows(const struct sf_profile_stacks *s, const bool *is_code, st
 {
     uint8_t is_low[256] = {0};
     uint32_t n = 0, n_all;
+    if (!s->low) {
+        for (uint32_t i = 0; i < s->n_rows; i++) {
+            f->rows[n] = (uint16_t)i;
+            n += is_code[s->codes[i]];
+        }
+        f->n = n;
+        return;
+    }
     for (uint32_t i = 0; i < s->n_nodes; i++)
         is_low[i & 255] |= is_code[i];
     for (uint32_t i = 0; i + 4 <= s->n_rows; i += 4) { /* written out: most of a search is here */
@@ -272,14 +360,16 @@ static uint32_t sum_owners(const struct owners *o, uint32_t n_rows, struct found
 static bool search(struct sf_profile_stacks *s, const bool *is_code, const bool *is_series,
                    uint32_t *series, int64_t *values, struct found *f)
 {
+    struct sf_profile_groups groups;
     find_rows(s, is_code, f);
+    sf_profile_groups_one(&groups, s->n_rows);
     if (!(s->flags & SF_PROFILE_ONE_SERIES)) {
-        if (!decode_series(s, series))
+        if (!decode_series(s, series, &groups))
             return false;
         keep_series(series, is_series, f);
     }
     if (!(s->flags & SF_PROFILE_ONE_VALUE)) {
-        if (!decode_values(s, values))
+        if (!decode_values(s, &groups, values))
             return false;
         f->values = values;
     }
@@ -311,8 +401,7 @@ enum sf_err sf_profile_block_costs(const struct sf_profile_block_reader *r, uint
     err = sf_profile_section(r, SF_PROFILE_STX, owner, req, &raw, why);
     if (err)
         return err;
-    if (!sf_profile_stacks_open(raw, n_rows, &r->services[service], is_node, NULL, is_code,
-                                &n_marked, &s))
+    if (!sf_profile_stacks_open(r, service, raw, n_rows, is_node, NULL, is_code, &n_marked, &s))
         return sf_profile_damaged(r, SF_PROFILE_STX, why);
     if (n_marked == 0 || (s.flags & SF_PROFILE_ONE_SERIES && !is_series[s.series]))
         return SF_OK;

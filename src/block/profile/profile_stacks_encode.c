@@ -2,9 +2,13 @@
  * function reads, and nothing else (docs/format-profile-block.md).
  *
  * The granule's nodes come first, so that most searches end there. Rows name theirs by its place in
- * that list, in whole bytes and a few bits apart, which takes no more room than compressed numbers
- * would and can be looked through as it is. Threads that serve requests in turns have short runs of
- * rows of few spans: a span is named once, and then by how long ago it was named. */
+ * that list, in whole bytes and a few bits apart, which can be looked through as it is; as bins
+ * when they are few or some are far more often than others, which saves a quarter. Threads that
+ * serve requests in turns have short runs of rows of few spans: a span is named once, and then by
+ * how long ago it was named. */
+#include <math.h>
+
+#include "base/invariant.h"
 #include "base/num.h"
 #include "block/profile/profile_writer.h"
 
@@ -34,19 +38,14 @@ static const uint16_t *sort_rows(struct sf_profile_block_writer *w)
     return from;
 }
 
-static uint8_t flags_of(const struct sf_profile_detail *d, uint32_t n, uint64_t *divisor)
+static uint8_t flags_of(const struct sf_profile_detail *d, uint32_t n)
 {
     bool is_one_series = true, is_one_value = true, has_lent = false;
-    *divisor = 0;
     for (uint32_t i = 0; i < n; i++) {
         is_one_series = is_one_series && d[i].series == d[0].series;
         is_one_value = is_one_value && d[i].value == d[0].value;
         has_lent = has_lent || d[i].is_lent;
-        if (*divisor != 1)
-            *divisor = sf_profile_gcd(*divisor, sf_profile_size_of(d[i].value));
     }
-    if (*divisor == 0 || *divisor > INT64_MAX)
-        *divisor = 1;
     return (uint8_t)((is_one_series ? SF_PROFILE_ONE_SERIES : 0) |
                      (is_one_value ? SF_PROFILE_ONE_VALUE : 0) |
                      (has_lent ? SF_PROFILE_ANY_LENT : 0));
@@ -91,25 +90,99 @@ static void encode_codes(const uint16_t *codes, uint32_t n, uint32_t n_nodes, st
     }
 }
 
+/* The first of the granule's series that is not below `series`. */
+static uint32_t series_place(const struct sf_profile_block_writer *w, uint32_t n, uint32_t series)
+{
+    uint32_t low = 0, high = n;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (w->series[mid] < series)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* Series as steps; the place of each row's is left in w->column, and its group in w->groups. */
+static void encode_series(struct sf_profile_block_writer *w, struct sf_buf *out)
+{
+    const struct sf_profile_detail *d = w->pending;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < w->n_pending; i++) {
+        uint32_t at = series_place(w, n, d[i].series);
+        if (at < n && w->series[at] == d[i].series)
+            continue;
+        memmove(&w->series[at + 1], &w->series[at], (n - at) * sizeof(*w->series));
+        w->series[at] = d[i].series;
+        n++;
+    }
+    sf_buf_add_varint(out, n);
+    for (uint32_t i = 0; i < n; i++)
+        sf_buf_add_varint(out, w->series[i] - (i ? w->series[i - 1] : 0));
+    for (uint32_t i = 0; i < w->n_pending; i++)
+        w->column[i] = series_place(w, n, d[i].series);
+    bool is_whole = sf_profile_groups_make(&w->groups, w->column, w->n_pending, n);
+    SF_ASSERT(is_whole);
+}
+
+/* Can bins save a quarter of so many bytes? What codes are worth in bits says so. */
+static bool is_worth_bins(const uint16_t *codes, uint32_t n, uint32_t n_nodes, size_t plain)
+{
+    uint16_t counts[SF_PROFILE_GRANULE_ROWS] = {0};
+    float bits = (float)n * log2f((float)n);
+    for (uint32_t i = 0; i < n; i++)
+        counts[codes[i]]++;
+    for (uint32_t i = 0; i < n_nodes; i++)
+        bits -= (float)counts[i] * log2f((float)counts[i]);
+    return bits / 8 < (float)(plain - plain / 4);
+}
+
+/* As bins when that saves a quarter: waits have few places, samples have many. */
+static bool encode_binned(struct sf_profile_block_writer *w, const uint16_t *codes,
+                          uint32_t n_nodes)
+{
+    size_t plain = w->n_pending + (w->n_pending * sf_profile_high_bits(n_nodes) + 7u) / 8u;
+    if (!is_worth_bins(codes, w->n_pending, n_nodes, plain))
+        return false;
+    for (uint32_t i = 0; i < w->n_pending; i++)
+        w->picked[i] = codes[i];
+    sf_buf_reset(&w->steps);
+    sf_bins_encode(&w->steps, w->picked, w->n_pending, &w->bins);
+    return w->steps.len < plain - plain / 4;
+}
+
 void sf_profile_writer_stacks(struct sf_profile_block_writer *w, struct sf_buf *out)
 {
     const struct sf_profile_detail *d = w->pending;
-    uint16_t codes[SF_PROFILE_GRANULE_ROWS];
+    uint16_t *codes = w->groups.codes;
     uint32_t n = w->n_pending;
-    uint64_t divisor;
-    uint8_t flags = flags_of(d, n, &divisor);
+    uint8_t flags = flags_of(d, n);
+    size_t at = out->len;
     sf_buf_add_u8(out, flags);
+    sf_profile_groups_one(&w->groups, n);
     if (flags & SF_PROFILE_ONE_SERIES)
         sf_buf_add_varint(out, d[0].series);
+    else
+        encode_series(w, out);
     if (flags & SF_PROFILE_ONE_VALUE)
         sf_profile_put_signed(out, d[0].value);
-    else
-        sf_buf_add_varint(out, divisor);
-    encode_codes(codes, n, encode_nodes(w, codes, out), out);
-    for (uint32_t i = 0; !(flags & SF_PROFILE_ONE_SERIES) && i < n; i++)
-        sf_buf_add_varint(out, d[i].series);
-    for (uint32_t i = 0; !(flags & SF_PROFILE_ONE_VALUE) && i < n; i++)
-        sf_profile_put_signed(out, d[i].value / (int64_t)divisor);
+    uint32_t n_nodes = encode_nodes(w, codes, out);
+    if (encode_binned(w, codes, n_nodes)) {
+        out->p[at] |= SF_PROFILE_BINNED_CODES;
+        sf_buf_add(out, w->steps.p, w->steps.len);
+    } else
+        encode_codes(codes, n, n_nodes, out);
+    if (!sf_buf_ok(&w->steps))
+        out->err = SF_ERR_NOMEM;
+    if (!(flags & SF_PROFILE_ONE_SERIES))
+        sf_bins_encode(out, w->column, n, &w->bins);
+    if (flags & SF_PROFILE_ONE_VALUE)
+        return;
+    for (uint32_t i = 0; i < n; i++)
+        w->column[i] = d[i].value;
+    for (uint32_t group = 0; group < w->groups.n; group++)
+        sf_profile_writer_bins(w, group, out);
 }
 
 /* ---- ids ---- */

@@ -3,6 +3,7 @@
 #pragma once
 #include "block/format/chunk.h"
 #include "block/profile/profile_block_writer.h"
+#include "block/profile/profile_groups.h"
 
 struct sf_profile_tag { /* a span or trace in a granule */
     sf_trace_id id;     /* a span's id lies in the first eight bytes, big-endian */
@@ -32,7 +33,10 @@ struct sf_profile_block_writer {
     struct sf_profile_detail *pending; /* rows of a granule that is not full */
     uint32_t n_pending;
     struct sf_buf steps, runs; /* of a granule, while it is encoded */
-    uint64_t column[SF_PROFILE_GRANULE_ROWS];
+    int64_t column[SF_PROFILE_GRANULE_ROWS], picked[SF_PROFILE_GRANULE_ROWS];
+    uint32_t series[SF_PROFILE_GRANULE_ROWS]; /* of the granule, rising */
+    struct sf_profile_groups groups;          /* its rows by them */
+    struct sf_bins_work bins;
     bool *is_thread; /* of the service's threads: has rows */
     uint16_t by_stack[2][SF_PROFILE_GRANULE_ROWS];
     uint16_t
@@ -65,6 +69,13 @@ void sf_profile_writer_ids(struct sf_profile_block_writer *w, struct sf_buf *out
 /* Symbols, series and profiles of the service in hand. */
 enum sf_err sf_profile_writer_tables(struct sf_profile_block_writer *w, struct sf_why *why);
 
+/* w->column as bins: of one group of rows, of all groups one after the other. */
+static inline void sf_profile_writer_bins(struct sf_profile_block_writer *w, uint32_t group,
+                                          struct sf_buf *out)
+{
+    uint32_t n = sf_profile_groups_pick(&w->groups, group, w->column, w->picked);
+    sf_bins_encode(out, w->picked, n, &w->bins);
+}
 static inline void sf_profile_put_signed(struct sf_buf *b, int64_t v)
 {
     sf_buf_add_varint(b, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));

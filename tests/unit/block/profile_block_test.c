@@ -344,66 +344,103 @@ TEST(profile_block, tells_costs_by_span_as_its_rows_do)
     assert_true(n_told > 20 && n_untold > 5 && n_some > 10);
 }
 
+/* The base of the corpora, and the same with a section as an earlier format had it. */
+struct dated {
+    struct profile_base base;
+    struct sf_profile_block_reader *readers[2];
+    const struct sf_profile_detail *rows[2];
+    uint32_t n[2];
+    struct sf_profile_places places[2];
+    struct sf_arena a;
+};
+
+/* Reads both, and finds no fault in either. */
+static void open_dated(struct dated *x, const char *corpus, uint16_t section, uint16_t without)
+{
+    struct sf_buf old = {0}, bytes[2] = {{0}, {0}};
+    struct sf_file file = SF_FILE_NONE;
+    struct sf_profile_columns columns;
+    uint64_t n_faults = 1;
+    char path[600];
+    *x = (struct dated){0};
+    snprintf(path, sizeof(path), "%s/tests/corpus/%s/as-written.bin", getenv("SPANFLAME_SOURCE"),
+             corpus);
+    file = (struct sf_file){open(path, O_RDONLY | O_CLOEXEC) + 1};
+    assert_ok(sf_file_read_all(&file, 1 << 20, &old, &why));
+    sf_file_close(&file);
+    profile_base_make(&x->base);
+    sf_bytes content = sf_buf_bytes(&old);
+    profile_base_put(&x->base, section, 0, NULL, &bytes[0]);
+    profile_base_put(&x->base, section, without, &content, &bytes[1]);
+    if (!sf_arena_init(&x->a, 64 << 20))
+        fail();
+    for (int i = 0; i < 2; i++) {
+        assert_ok(sf_profile_block_open_memory(&bytes[i], &x->readers[i], &why));
+        assert_ok(sf_profile_block_places(x->readers[i], 0, &x->a, &x->places[i], &why));
+        assert_ok(sf_profile_block_granule(x->readers[i], 0, &x->places[i], 0, &x->a, &x->rows[i],
+                                           &x->n[i], &why));
+        assert_ok(sf_profile_block_columns(x->readers[i], 0, &x->places[i], 0, NULL, &x->a,
+                                           &columns, &why));
+        compare_columns(&columns, x->rows[i], x->n[i]);
+        assert_ok(sf_profile_block_verify(x->readers[i], x->a, no_finding, NULL, &n_faults, &why));
+        assert_int_equal(n_faults, 0);
+    }
+    assert_int_equal(x->n[0], x->n[1]);
+    assert_true(x->n[0] > 10);
+    sf_buf_done(&old);
+}
+
+static bool is_told(struct dated *x, int i)
+{
+    bool is_node[4096], is_series[64], out;
+    const struct sf_profile_cost *costs;
+    uint32_t n_costs;
+    memset(is_node, 1, sizeof(is_node));
+    memset(is_series, 1, sizeof(is_series));
+    assert_ok(sf_profile_block_costs(x->readers[i], 0, &x->places[i], 0, is_node, is_series, &x->a,
+                                     &costs, &n_costs, &out, &why));
+    return out;
+}
+
+static void close_dated(struct dated *x)
+{
+    for (int i = 0; i < 2; i++)
+        sf_profile_block_close(x->readers[i]);
+    profile_base_done(&x->base);
+    sf_arena_done(&x->a);
+}
+
 /* A granule as blocks had it once is in the corpus: the rows are the same, and no costs are told
  * without them. */
 TEST(profile_block, reads_granules_from_before_stacks_lay_apart)
 {
-    char path[600];
-    struct sf_file file = SF_FILE_NONE;
-    struct sf_buf old = {0}, bytes[2] = {{0}, {0}};
-    struct sf_profile_block_reader *readers[2];
-    const struct sf_profile_detail *rows[2];
-    struct sf_profile_columns columns;
-    struct {
-        struct sf_profile_places places;
-        uint32_t n;
-    } of[2];
-    struct profile_base base = {0};
-    struct sf_arena a;
-    bool is_node[4096], is_series[64], is_told;
-    const struct sf_profile_cost *costs;
-    uint32_t n_costs;
-    uint64_t n_faults = 1;
-    snprintf(path, sizeof(path), "%s/tests/corpus/profile_det/as-written.bin",
-             getenv("SPANFLAME_SOURCE"));
-    file = (struct sf_file){open(path, O_RDONLY | O_CLOEXEC) + 1};
-    assert_ok(sf_file_read_all(&file, 1 << 20, &old, &why));
-    sf_file_close(&file);
-    profile_base_make(&base);
-    sf_bytes content = sf_buf_bytes(&old);
-    profile_base_put(&base, SF_PROFILE_DET, 0, NULL, &bytes[0]);
-    profile_base_put(&base, SF_PROFILE_DET, SF_PROFILE_STX, &content, &bytes[1]);
-    if (!sf_arena_init(&a, 64 << 20))
-        fail();
-    memset(is_node, 1, sizeof(is_node));
-    memset(is_series, 1, sizeof(is_series));
-    for (int i = 0; i < 2; i++) {
-        assert_ok(sf_profile_block_open_memory(&bytes[i], &readers[i], &why));
-        assert_ok(sf_profile_block_places(readers[i], 0, &a, &of[i].places, &why));
-        assert_ok(sf_profile_block_granule(readers[i], 0, &of[i].places, 0, &a, &rows[i], &of[i].n,
-                                           &why));
-        assert_ok(
-            sf_profile_block_columns(readers[i], 0, &of[i].places, 0, NULL, &a, &columns, &why));
-        compare_columns(&columns, rows[i], of[i].n);
-        assert_ok(sf_profile_block_verify(readers[i], a, no_finding, NULL, &n_faults, &why));
-        assert_int_equal(n_faults, 0);
-        assert_ok(sf_profile_block_costs(readers[i], 0, &of[i].places, 0, is_node, is_series, &a,
-                                         &costs, &n_costs, &is_told, &why));
-        assert_int_equal(is_told, i == 0);
-    }
-    assert_int_equal(of[0].n, of[1].n);
-    assert_true(of[0].n > 10);
-    for (uint32_t i = 0; i < of[0].n; i++) {
-        struct sf_profile_detail now = rows[0][i]; /* the times happen to be whole milliseconds */
+    struct dated x;
+    open_dated(&x, "profile_det", SF_PROFILE_DET, SF_PROFILE_STX);
+    assert_true(is_told(&x, 0));
+    assert_false(is_told(&x, 1));
+    for (uint32_t i = 0; i < x.n[0]; i++) {
+        struct sf_profile_detail now = x.rows[0][i]; /* the times happen to be whole milliseconds */
         assert_false(now.is_coarse);
         now.is_coarse = true;
-        assert_memory_equal(&now, &rows[1][i], sizeof(now));
+        assert_memory_equal(&now, &x.rows[1][i], sizeof(now));
     }
-    for (int i = 0; i < 2; i++)
-        sf_profile_block_close(readers[i]);
-    sf_buf_done(&base.bytes);
-    sf_buf_done(&old);
-    sf_arena_done(&a);
+    close_dated(&x);
+}
+
+TEST(profile_block, reads_times_and_stacks_of_format_2)
+{
+    static const struct {
+        const char *corpus;
+        uint16_t section;
+    } OF[] = {{"profile_times_2", SF_PROFILE_DET}, {"profile_stx_2", SF_PROFILE_STX}};
+    for (int k = 0; k < 2; k++) {
+        struct dated x;
+        open_dated(&x, OF[k].corpus, OF[k].section, SF_PROFILE_SECTIONS);
+        assert_int_equal(sf_profile_block_info(x.readers[1])->format, 2);
+        assert_true(is_told(&x, 0) && is_told(&x, 1));
+        assert_memory_equal(x.rows[0], x.rows[1], x.n[0] * sizeof(*x.rows[0]));
+        close_dated(&x);
+    }
 }
 
 /* Kernel's and runtime's numbers and names of threads; times in microseconds. */
@@ -459,7 +496,7 @@ static void check_threads(bool is_waits)
     r.sets[2] = sf_profile_set_new(1, SF_STR("zoo"));
     assert_ok(add(&r, 0, &b));
     reader = write_and_open(&r, true);
-    assert_int_equal(sf_profile_block_info(reader)->format, 2);
+    assert_int_equal(sf_profile_block_info(reader)->format, SF_PROFILE_BLOCK_FORMAT);
     assert_ok(sf_profile_block_threads(reader, 0, &r.a, &threads, &n, &why));
     assert_int_equal(n, 3);
     /* the first process that came is place 0: that of the first series */
