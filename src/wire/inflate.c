@@ -1,9 +1,12 @@
-/* Two ways to the same bytes. A gzip body in memory says its size in its last four bytes and a zstd
- * frame in its header: when that number is believable, the output is reserved once and the
- * whole-buffer routine does the work at twice the speed. A number is believable when it is within
- * the limit and within 64 times the input, so that a few hostile bytes reserve little. Everything
- * else, and everything the fast way refuses, goes through the streaming libraries, which also know
- * the offset of a fault. */
+/* One library decides on each kind of body, however it was packed and whatever it claims: gzip is
+ * libdeflate's, which works on whole buffers at twice the speed of zlib, "deflate" is zlib's, zstd
+ * is zstd's. libdeflate takes more than zlib does (it reads no checksum of a header, and codes that
+ * RFC 1951 leaves out), so asking now one and now the other would judge a body by its size. zlib
+ * only says where a gzip body that was refused is wrong.
+ *
+ * A gzip body says its size in its last four bytes and a zstd frame in its header: when that number
+ * is believable, the output is reserved once. It is believable when it is within the limit and
+ * within 64 times the input, so that a few hostile bytes reserve little. */
 #define ZSTD_STATIC_LINKING_ONLY /* for the allocator of a context */
 #include "wire/inflate.h"
 
@@ -24,20 +27,17 @@ enum {
 };
 
 struct sf_inflate {
-    struct libdeflate_decompressor *whole; /* made when first needed, like the others */
+    struct libdeflate_decompressor *gzip; /* made when first needed, like the others */
     z_stream zlib;
     bool has_zlib;
     ZSTD_DCtx *zstd;
 };
 
-/* One run: where input comes from and where output goes. */
+/* One run: what is not yet consumed, and where output goes. */
 struct run {
     struct sf_inflate *z;
-    sf_inflate_pull pull; /* NULL: `piece` is all there is */
-    void *arg;
-    sf_bytes piece;    /* not yet consumed */
-    uint64_t consumed; /* bytes before `piece` */
-    bool is_ended;     /* pull has nothing more */
+    sf_bytes in;
+    uint64_t consumed; /* bytes before `in` */
     bool is_open;      /* the end of the last frame may be missing */
     struct sf_buf *out;
     size_t out_from, max_len;
@@ -55,8 +55,8 @@ void sf_inflate_free(struct sf_inflate *z)
 {
     if (!z)
         return;
-    if (z->whole)
-        libdeflate_free_decompressor(z->whole);
+    if (z->gzip)
+        libdeflate_free_decompressor(z->gzip);
     if (z->has_zlib)
         inflateEnd(&z->zlib);
     ZSTD_freeDCtx(z->zstd);
@@ -80,27 +80,10 @@ static enum sf_err too_long(struct run *r)
                    r->max_len);
 }
 
-/* Makes sure there is input, if there is any at all. */
-static enum sf_err fill(struct run *r)
-{
-    enum sf_err err;
-    if (r->piece.len || r->is_ended)
-        return SF_OK;
-    if (!r->pull) {
-        r->is_ended = true;
-        return SF_OK;
-    }
-    err = r->pull(r->arg, &r->piece, r->why);
-    if (err)
-        return err;
-    r->is_ended = r->piece.len == 0;
-    return SF_OK;
-}
-
 static void consume(struct run *r, size_t len)
 {
-    r->piece.p += len;
-    r->piece.len -= len;
+    r->in.p += len;
+    r->in.len -= len;
     r->consumed += len;
 }
 
@@ -147,18 +130,18 @@ static enum sf_err start_zlib(struct run *r, int window_bits)
     return SF_OK;
 }
 
-/* One step of zlib: from the piece at hand to the room at hand. */
+/* One step of zlib: from what is left to the room at hand. */
 static enum sf_err zlib_step(struct run *r, int *out_status)
 {
     z_stream *s = &r->z->zlib;
     uint8_t spare[32], *to;
-    size_t room, give = r->piece.len < (1u << 30) ? r->piece.len : 1u << 30;
+    size_t room, give = r->in.len < (1u << 30) ? r->in.len : 1u << 30;
 
     if (!make_room(r, spare, sizeof(spare), &to, &room))
         return buffer_fault(r);
     if (room > 1u << 30)
         room = 1u << 30;
-    s->next_in = (Bytef *)(uintptr_t)r->piece.p; /* zlib only reads it */
+    s->next_in = (Bytef *)(uintptr_t)r->in.p; /* zlib only reads it */
     s->avail_in = (uInt)give;
     s->next_out = to;
     s->avail_out = (uInt)room;
@@ -175,10 +158,7 @@ static enum sf_err zlib_stream(struct run *r)
 {
     for (;;) {
         int status = Z_OK;
-        enum sf_err err = fill(r);
-        if (err)
-            return err;
-        err = zlib_step(r, &status);
+        enum sf_err err = zlib_step(r, &status);
         if (err)
             return err;
         if (status == Z_STREAM_END)
@@ -188,25 +168,8 @@ static enum sf_err zlib_stream(struct run *r)
         if (status != Z_OK && status != Z_BUF_ERROR)
             return bad(r, status == Z_NEED_DICT ? "needs a dictionary" : "damaged");
         /* No progress is possible only when input is missing: there is always room. */
-        if (status == Z_BUF_ERROR && r->piece.len == 0 && r->is_ended)
+        if (status == Z_BUF_ERROR && r->in.len == 0)
             return bad(r, "truncated");
-    }
-}
-
-static enum sf_err gzip_members(struct run *r)
-{
-    for (;;) {
-        enum sf_err err = start_zlib(r, 15 + 16);
-        if (!err)
-            err = zlib_stream(r);
-        if (!err)
-            err = fill(r);
-        if (err)
-            return err;
-        if (r->piece.len == 0)
-            return SF_OK;
-        if (r->piece.p[0] != 0x1f)
-            return bad(r, "followed by something that is not gzip");
     }
 }
 
@@ -220,40 +183,12 @@ static bool is_zlib_header(sf_bytes in)
 
 static enum sf_err zlib_or_raw(struct run *r)
 {
-    uint8_t first[2];
-    sf_bytes head = {first, 0}, rest;
-    enum sf_err err;
-    size_t n_left;
-    int status;
-
-    /* The two bytes may come in two pieces: they are fed by themselves. */
-    while (head.len < 2 && !r->is_ended) {
-        err = fill(r);
-        if (err)
-            return err;
-        if (r->piece.len) {
-            first[head.len++] = r->piece.p[0];
-            consume(r, 1);
-        }
-    }
-    err = start_zlib(r, is_zlib_header(head) ? 15 : -15);
-    if (err)
-        return err;
-    rest = r->piece;
-    r->piece = head;
-    r->consumed = 0;
-    err = zlib_step(r, &status);
-    n_left = r->piece.len;
-    r->piece = rest;
-    if (!err && n_left == 0 && (status == Z_OK || status == Z_BUF_ERROR))
-        err = zlib_stream(r);
-    else if (!err && (n_left || status != Z_STREAM_END))
-        err = bad(r, head.len ? "damaged" : "truncated");
+    enum sf_err err = start_zlib(r, is_zlib_header(r->in) ? 15 : -15);
     if (!err)
-        err = fill(r);
+        err = zlib_stream(r);
     if (err)
         return err;
-    return r->piece.len ? bad(r, "followed by something else") : SF_OK;
+    return r->in.len ? bad(r, "followed by something else") : SF_OK;
 }
 
 static bool is_believable(uint64_t len, size_t in_len, size_t max_len)
@@ -261,30 +196,87 @@ static bool is_believable(uint64_t len, size_t in_len, size_t max_len)
     return len <= max_len && len / 64 <= in_len;
 }
 
-/* True when the whole body was one gzip member of the size it claims. */
-static bool gzip_whole(struct run *r)
+/* The room to try a member with: what the body claims, or what is there, or a guess. */
+static size_t first_room(const struct run *r, size_t left)
 {
-    struct sf_inflate *z = r->z;
-    sf_bytes in = r->piece;
-    size_t used = 0, made = 0, claimed;
-    uint8_t *to;
+    size_t room = r->out->cap - r->out->len, claimed;
+    if (r->consumed == 0 && r->in.len >= 18) { /* if it is one member */
+        claimed = sf_load_u32le(r->in.p + r->in.len - 4);
+        if (is_believable(claimed, r->in.len, left))
+            return claimed;
+    }
+    if (room < GROW_LEAST)
+        room = GROW_LEAST;
+    return room < left ? room : left;
+}
 
-    if (in.len < 18)
-        return false;
-    claimed = sf_load_u32le(in.p + in.len - 4);
-    if (!is_believable(claimed, in.len, r->max_len))
-        return false;
-    if (!z->whole)
-        z->whole = libdeflate_alloc_decompressor();
-    if (!z->whole || !sf_buf_reserve(r->out, claimed + 1))
-        return false;
-    to = r->out->p + r->out->len;
-    if (libdeflate_gzip_decompress_ex(z->whole, in.p, in.len, to, claimed, &used, &made) !=
-            LIBDEFLATE_SUCCESS ||
-        used != in.len)
-        return false;
-    r->out->len += made;
-    return true;
+/* libdeflate refused what begins at `r->in`: zlib, whose output nobody reads, finds the place. */
+static enum sf_err gzip_fault(struct run *r)
+{
+    z_stream *s = &r->z->zlib;
+    uint8_t unread[4096];
+    enum sf_err err = start_zlib(r, 15 + 16);
+    int status = Z_OK;
+
+    if (err)
+        return err;
+    s->next_in = (Bytef *)(uintptr_t)r->in.p;
+    while (status == Z_OK && s->total_out <= r->max_len) {
+        size_t give = r->in.len < (1u << 30) ? r->in.len : 1u << 30;
+        s->avail_in = (uInt)give;
+        s->next_out = unread;
+        s->avail_out = sizeof(unread);
+        status = inflate(s, Z_NO_FLUSH);
+        consume(r, give - s->avail_in);
+    }
+    if (status == Z_MEM_ERROR)
+        return no_memory(r);
+    return bad(r, status == Z_BUF_ERROR && r->in.len == 0 ? "truncated" : "damaged");
+}
+
+/* One member. A room that proves too small is doubled and the member begun again, so that all its
+ * tries together cost no more than twice the last one. */
+static enum sf_err gzip_member(struct run *r)
+{
+    size_t left = r->max_len - (r->out->len - r->out_from), room = first_room(r, left);
+    for (;;) {
+        size_t used = 0, made = 0;
+        uint8_t none, *to = &none;
+        if (room && !sf_buf_reserve(r->out, room))
+            return buffer_fault(r);
+        if (room)
+            to = r->out->p + r->out->len;
+        switch (
+            libdeflate_gzip_decompress_ex(r->z->gzip, r->in.p, r->in.len, to, room, &used, &made)) {
+        case LIBDEFLATE_SUCCESS:
+            r->out->len += made;
+            consume(r, used);
+            return SF_OK;
+        case LIBDEFLATE_INSUFFICIENT_SPACE:
+            if (room == left)
+                return too_long(r);
+            room = room < GROW_LEAST / 2 ? GROW_LEAST : room * 2;
+            if (room > left)
+                room = left;
+            break;
+        default: return gzip_fault(r);
+        }
+    }
+}
+
+static enum sf_err gzip_members(struct run *r)
+{
+    enum sf_err err;
+    if (!r->z->gzip)
+        r->z->gzip = libdeflate_alloc_decompressor();
+    if (!r->z->gzip)
+        return no_memory(r);
+    do {
+        if (r->consumed && r->in.p[0] != 0x1f)
+            return bad(r, "followed by something that is not gzip");
+        err = gzip_member(r);
+    } while (!err && r->in.len);
+    return err;
 }
 
 /* ---- zstd ---- */
@@ -360,19 +352,16 @@ static enum sf_err zstd_frames(struct run *r)
         ZSTD_outBuffer to = {0};
         ZSTD_inBuffer from;
         uint8_t *p;
-        enum sf_err err = fill(r);
-        if (err)
-            return err;
-        if (r->piece.len == 0 && status == 0 && had_any)
+        if (r->in.len == 0 && status == 0 && had_any)
             return SF_OK;
         if (!make_room(r, spare, sizeof(spare), &p, &to.size))
             return buffer_fault(r);
         to.dst = p;
-        from = (ZSTD_inBuffer){r->piece.p, r->piece.len, 0};
+        from = (ZSTD_inBuffer){r->in.p, r->in.len, 0};
         status = ZSTD_decompressStream(r->z->zstd, &to, &from);
         if (ZSTD_isError(status))
             return zstd_fault(r, status);
-        see_frame(&frame, r->piece.p, from.pos);
+        see_frame(&frame, r->in.p, from.pos);
         consume(r, from.pos);
         if (p == spare && to.pos)
             return too_long(r);
@@ -382,7 +371,7 @@ static enum sf_err zstd_frames(struct run *r)
         if (status == 0 && !end_frame(&frame))
             return bad(r, "damaged");
         had_any |= from.pos > 0;
-        if (r->is_ended && r->piece.len == 0 && to.pos == 0 && status != 0)
+        if (r->in.len == 0 && to.pos == 0 && status != 0)
             return r->is_open && is_begun(&frame) ? SF_OK : bad(r, "truncated");
     }
 }
@@ -390,7 +379,7 @@ static enum sf_err zstd_frames(struct run *r)
 /* True when the whole body was one zstd frame of the size it claims. */
 static bool zstd_whole(struct run *r)
 {
-    sf_bytes in = r->piece;
+    sf_bytes in = r->in;
     unsigned long long claimed = ZSTD_getFrameContentSize(in.p, in.len);
     size_t made;
 
@@ -411,7 +400,7 @@ static enum sf_err zstd_body(struct run *r)
     enum sf_err err = start_zstd(r);
     if (err)
         return err;
-    if (r->pull || !zstd_whole(r)) {
+    if (!zstd_whole(r)) {
         r->out->err = SF_OK; /* a reservation too large for the fast way is no fault */
         err = start_zstd(r);
         if (!err)
@@ -424,44 +413,26 @@ static enum sf_err zstd_body(struct run *r)
     return err;
 }
 
-static enum sf_err gzip_body(struct run *r)
-{
-    if (!r->pull && gzip_whole(r))
-        return SF_OK;
-    r->out->err = SF_OK;
-    return gzip_members(r);
-}
-
-static enum sf_err inflate_run(struct run *r, enum sf_inflate_kind kind)
-{
-    static const char *const names[] = {"gzip", "deflate", "zstd", "zstd"};
-    enum sf_err err;
-
-    if (!sf_buf_ok(r->out))
-        return r->out->err;
-    r->name = names[kind];
-    r->is_open = kind == SF_INFLATE_ZSTD_OPEN;
-    r->out_from = r->out->len;
-    err = kind == SF_INFLATE_GZIP   ? gzip_body(r)
-          : kind != SF_INFLATE_ZLIB ? zstd_body(r)
-                                    : zlib_or_raw(r);
-    if (err) {
-        r->out->len = r->out_from;
-        r->out->err = SF_OK;
-    }
-    return err;
-}
-
 enum sf_err sf_inflate_bytes(struct sf_inflate *z, enum sf_inflate_kind kind, sf_bytes in,
                              size_t max_len, struct sf_buf *out, struct sf_why *why)
 {
-    struct run r = {.z = z, .piece = in, .max_len = max_len, .out = out, .why = why};
-    return inflate_run(&r, kind);
-}
+    static const char *const names[] = {"gzip", "deflate", "zstd", "zstd"};
+    size_t most = (out->max ? out->max : SF_BUF_MAX) - out->len; /* what the buffer takes */
+    struct run r = {.z = z, .in = in, .out = out, .why = why};
+    enum sf_err err;
 
-enum sf_err sf_inflate_stream(struct sf_inflate *z, enum sf_inflate_kind kind, sf_inflate_pull pull,
-                              void *arg, size_t max_len, struct sf_buf *out, struct sf_why *why)
-{
-    struct run r = {.z = z, .pull = pull, .arg = arg, .max_len = max_len, .out = out, .why = why};
-    return inflate_run(&r, kind);
+    if (!sf_buf_ok(out))
+        return out->err;
+    r.max_len = max_len < most ? max_len : most;
+    r.name = names[kind];
+    r.is_open = kind == SF_INFLATE_ZSTD_OPEN;
+    r.out_from = out->len;
+    err = kind == SF_INFLATE_GZIP   ? gzip_members(&r)
+          : kind != SF_INFLATE_ZLIB ? zstd_body(&r)
+                                    : zlib_or_raw(&r);
+    if (err) {
+        out->len = r.out_from;
+        out->err = SF_OK;
+    }
+    return err;
 }

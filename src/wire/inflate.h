@@ -25,11 +25,3 @@ void sf_inflate_free(struct sf_inflate *z); /* NULL is fine */
 
 enum sf_err sf_inflate_bytes(struct sf_inflate *z, enum sf_inflate_kind kind, sf_bytes in,
                              size_t max_len, struct sf_buf *out, struct sf_why *why);
-
-/* Gives the next bytes, borrowed until the next call; an empty piece is the end. Its failure ends
- * the inflating with the same code and sentence. */
-typedef enum sf_err (*sf_inflate_pull)(void *arg, sf_bytes *piece, struct sf_why *why);
-
-/* The same from input that comes in pieces, such as a spooled body. */
-enum sf_err sf_inflate_stream(struct sf_inflate *z, enum sf_inflate_kind kind, sf_inflate_pull pull,
-                              void *arg, size_t max_len, struct sf_buf *out, struct sf_why *why);
