@@ -432,6 +432,15 @@ static void list_own_names(struct sf_server *s)
         sf_buf_print(&s->own_names, " %s", s->config->addresses[i].host);
 }
 
+static enum sf_err open_settings(struct sf_server *s, struct sf_why *why)
+{
+    struct sf_why said = {0};
+    enum sf_err err = sf_settings_open(s->dir, &s->service.settings, &said, why);
+    if (!err && said.text[0])
+        sf_log_print(s->log, SF_SAY_WARN, "%s", said.text);
+    return err;
+}
+
 static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
 {
     const struct sf_config *c = s->config;
@@ -448,7 +457,7 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
     if (!err)
         err = open_users(s, why);
     if (!err)
-        err = sf_settings_open(s->dir, &v->settings, why);
+        err = open_settings(s, why);
     if (!err)
         err = open_rules(s, why);
     if (!err)

@@ -4,6 +4,7 @@
 Each time: no crash, fsck names the file, nothing is served that was never sent or was erased, the rest is served, and
 what is gone is owned up to. With the catalogue and the small files beside it nothing is gone at all.
 """
+import base64
 import glob
 import json
 import os
@@ -13,6 +14,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from support import profile_oracle as oracle  # noqa: E402
 from support import server_rig as rig  # noqa: E402
 from support.fault_house import House, run_parts  # noqa: E402
 
@@ -41,6 +43,8 @@ def zero_part(path, start, end):
         f.write(bytes(end - start))
 
 
+PROFILED = "profiled"
+KINDS = {"block", "profile block", "log slot", "meta.db", "LOCK", "tenants.log", "wal.tail", "ad hoc profile", "settings"}
 SECOND_COPIES = ("meta.db", "LOCK", "tenants.log", "erase.log", "wal.tail")  # nothing may be gone with one of them
 
 
@@ -53,11 +57,17 @@ class Case:
 
     def must_be_named(self, old, new):
         """Not what nobody reads: room between SQLite's rows, the process number of a server that is gone."""
-        if self.kind == "block" or self.what.startswith(("nothing", "zeros")):
+        if self.kind in ("block", "profile block") or self.what.startswith(("nothing", "zeros")):
             return True
         if self.kind == "LOCK":
             return re.findall(rb"store [0-9a-f]{32}", old) != re.findall(rb"store [0-9a-f]{32}", new)
         return self.kind in ("tenants.log", "erase.log") and self.is_flip
+
+
+def kind_of(path):
+    if os.path.basename(os.path.dirname(path)) == "adhoc":
+        return "ad hoc profile"
+    return {".sfs": "block", ".sfp": "profile block", ".wal": "log slot"}.get(os.path.splitext(path)[1], os.path.basename(path))
 
 
 def damage_cases(data, rng):
@@ -66,10 +76,10 @@ def damage_cases(data, rng):
     kinds = {}
     for path in sorted(glob.glob(os.path.join(data, "**"), recursive=True)):
         if os.path.isfile(path) and used_end(path):
-            kind = "block" if path.endswith(".sfs") else "log slot" if path.endswith(".wal") else os.path.basename(path)
+            kind = kind_of(path)
             kinds.setdefault(kind, []).append(os.path.relpath(path, data))
     for kind, files in kinds.items():
-        for _ in range(max(3, int({"block": 12, "log slot": 12, "meta.db": 24}.get(kind, 4) * min(1, rig.scale())))):
+        for _ in range(max(3, int({"block": 12, "profile block": 12, "log slot": 12, "meta.db": 24}.get(kind, 4) * min(1, rig.scale())))):
             name = rng.choice(files)
             at = rng.randrange(used_end(os.path.join(data, name)))
             if kind == "meta.db":  # where there is something
@@ -110,6 +120,13 @@ def fsck_of(house, case):
     return None, is_named
 
 
+def read_settings(house):
+    client = house.server.client()
+    answer = client.call("POST", "/settings.v1.SettingsService/Get", "{}", {"Content-Type": "application/json"})[2]
+    client.close()
+    return json.loads(answer).get("settings")
+
+
 def server_on(house, case, erased):
     """Sentences on what a server makes of a damaged directory that it should not; whether something was gone."""
     faults, missing = [], []
@@ -121,11 +138,19 @@ def server_on(house, case, erased):
     client = house.server.client()
     if rig.get_trace(client, erased):
         faults.append("what was erased is back")
+    for fault in oracle.faults_of_service(client, PROFILED, house.profiles):
+        if " is None," in fault:
+            missing.append(fault)
+        else:
+            faults.append(fault)
     client.close()
     status, text = house.server.ready()
     told = status == 503 or len(text.splitlines()) > 1
     said = any(word in house.server.log_tail(200)
                for word in ("damaged", "lost", "quarantined", "unfinished", "corrupt", "cannot be read"))
+    is_kept = read_settings(house) or os.path.exists(os.path.join(house.data, "settings.damaged"))
+    if case.kind == "settings" and not is_kept and "all but 0 bytes" not in case.what:  # an empty file holds no settings
+        faults.append("the setting is gone and the file is not kept")
     if missing and case.kind in SECOND_COPIES:
         faults.append(f"{len(missing)} spans are gone with it; /ready: {text}")
     if missing and case.kind == "log slot" and not (told and "records lost" in text):
@@ -168,13 +193,39 @@ def one_case(house, pristine, case, erased, counts):
     return [f"{case.what}: {f}" for f in faults]
 
 
+def send_profiles(house, rng):
+    client = house.server.client()
+    for _ in range(4):
+        p = oracle.Profile(rng, PROFILED, f"leaf_{len(house.profiles)}")
+        if not oracle.post(client, p, p.body()):
+            raise AssertionError("a well server refuses a profile: " + house.server.ready()[1])
+        house.profiles.append(p)
+    client.close()
+
+
+def keep_other_things(tap, house):
+    """An ad hoc profile and a setting: nothing else depends on their files."""
+    client = house.server.client()
+    ask = {"name": "a.txt", "profile": base64.b64encode(b"main;work 3\nmain;wait 4\n").decode()}
+    status = client.call("POST", "/adhocprofiles.v1.AdHocProfileService/Upload", json.dumps(ask),
+                         {"Content-Type": "application/json"})[0]
+    tap.check(status == 200, "damage: an ad hoc profile is kept", str(status))
+    ask = {"setting": {"name": "theme", "value": "dark", "modifiedAt": "0"}}
+    status = client.call("POST", "/settings.v1.SettingsService/Set", json.dumps(ask), {"Content-Type": "application/json"})[0]
+    tap.check(status == 200, "damage: a setting is kept", str(status))
+    client.close()
+
+
 def damage(tap, rng):
     """Files are damaged while nobody looks. What is gone must be owned up to."""
     house = House(rng, "damage")
+    house.profiles = []
     try:
         tap.check(house.server.start(), "damage: starts", house.server.log_tail())
+        keep_other_things(tap, house)
         for _ in range(3):
             house.fill(15)
+            send_profiles(house, rng)
             house.flush()
         house.send()
         erased = house.acked.pop()[0].trace
@@ -183,6 +234,7 @@ def damage(tap, rng):
         client.close()
         tap.check(status == 200, "damage: a trace is erased", str(status))
         house.fill(15)  # stays in the log
+        send_profiles(house, rng)
         house.server.kill()
         pristine = os.path.join(house.folder, "pristine")
         shutil.copytree(house.data, pristine)
@@ -194,7 +246,7 @@ def damage(tap, rng):
         tap.say(f"{len(cases)} damaged directories of {len({c.kind for c in cases})} kinds of files: {counts['named']} named by "
                 f"fsck, in {counts['gone']} something was gone")
         tap.check(not failures, "damage: no crash, nothing wrong, nothing silently lost", "\n".join(failures[:12]))
-        tap.check({"block", "log slot", "meta.db", "LOCK", "tenants.log", "wal.tail"} <= {c.kind for c in cases},
+        tap.check(KINDS <= {c.kind for c in cases},
                   "damage: enough kinds of files", str({c.kind for c in cases}))
     finally:
         house.close()

@@ -15,7 +15,7 @@
 
 enum { MAX_SETTINGS = 1000, BODY_MAX = 128 << 10, MAX_NAME = 256, MAX_VALUE = 64 << 10 };
 enum { FILE_MAX = 256 << 20 };
-static const char file_name[] = "settings";
+static const char file_name[] = "settings", damaged_name[] = "settings.damaged";
 
 struct setting {
     sf_str tenant, name, value; /* in one piece of memory, at `tenant` */
@@ -114,7 +114,8 @@ static bool read_line(struct sf_json *j, struct setting *out)
     return sf_json_ok(j) && out->tenant.len && out->name.len;
 }
 
-static enum sf_err load(struct sf_settings *s, sf_str text, struct sf_arena *req,
+/* Lines that cannot be read are left out and counted. */
+static enum sf_err load(struct sf_settings *s, sf_str text, struct sf_arena *req, size_t *n_bad,
                         struct sf_why *why)
 {
     sf_str line;
@@ -125,11 +126,10 @@ static enum sf_err load(struct sf_settings *s, sf_str text, struct sf_arena *req
         if (line.len == 0)
             continue;
         sf_json_init(&j, line, &scratch);
-        if (!read_line(&j, &one) || s->n == MAX_SETTINGS)
-            return sf_fail(why, SF_ERR_CORRUPT,
-                           "settings: line %zu of the file cannot be read; move it away to start "
-                           "without settings",
-                           s->n + 1);
+        if (!read_line(&j, &one) || s->n == MAX_SETTINGS) {
+            ++*n_bad;
+            continue;
+        }
         if (!make(&one, &s->list[s->n]))
             return sf_fail(why, SF_ERR_NOMEM, "settings: no memory");
         s->n++;
@@ -137,8 +137,26 @@ static enum sf_err load(struct sf_settings *s, sf_str text, struct sf_arena *req
     return SF_OK;
 }
 
-enum sf_err sf_settings_open(struct sf_dir *dir, struct sf_settings **out, struct sf_why *why)
+/* A server does not stay away because of a reader's preferences: the file is kept for a look, and
+ * what could be read takes its place. */
+static enum sf_err set_aside(struct sf_settings *s, size_t n_bad, struct sf_why *said,
+                             struct sf_why *why)
 {
+    enum sf_err err = sf_dir_rename(s->dir, file_name, damaged_name, why);
+    if (!err)
+        err = save(s, why);
+    if (!err)
+        sf_fail(said, SF_ERR_CORRUPT,
+                "settings: %zu of %zu lines of the file cannot be read and are left out; the file "
+                "is kept as %s",
+                n_bad, n_bad + s->n, damaged_name);
+    return err;
+}
+
+enum sf_err sf_settings_open(struct sf_dir *dir, struct sf_settings **out, struct sf_why *said,
+                             struct sf_why *why)
+{
+    size_t n_bad = 0;
     struct sf_settings *s = sf_heap_new(sizeof(*s));
     struct sf_file file = SF_FILE_NONE;
     struct sf_buf text = {.max = FILE_MAX};
@@ -155,10 +173,12 @@ enum sf_err sf_settings_open(struct sf_dir *dir, struct sf_settings **out, struc
         err = SF_OK;
     sf_file_close(&file);
     if (!err && text.len)
-        err = sf_arena_init(&req, (size_t)FILE_MAX) ? load(s, sf_buf_str(&text), &req, why)
+        err = sf_arena_init(&req, (size_t)FILE_MAX) ? load(s, sf_buf_str(&text), &req, &n_bad, why)
                                                     : sf_fail(why, SF_ERR_NOMEM, "no memory");
     sf_arena_done(&req);
     sf_buf_done(&text);
+    if (!err && n_bad)
+        err = set_aside(s, n_bad, said, why);
     if (err)
         sf_settings_close(s);
     else
