@@ -23,7 +23,7 @@ from support import server_rig as rig  # noqa: E402
 from support.faultfs import faultfs  # noqa: E402
 
 N_CYCLES = max(3, int(200 * rig.scale()))
-BUDGET_S = 200 * max(1.0, rig.scale())
+BUDGET_S = float(os.environ.get("KILL_LOOP_SECONDS", 200 * max(1.0, rig.scale())))
 N_WRITERS = 3
 KILL_PATHS = ["/wal/", "/spans/", "/prof/", "/tmp/", "meta.db", "erase.log", ""]
 
@@ -287,8 +287,8 @@ class Loop:
         for w in writers:
             self.note_acked(f"cycle-{cycle}", w.acked)
             # The newest are the most at risk; of the others some, all of them are counted at the end.
-            touched += [s.trace for s in w.acked[-60:]]
-            touched += [s.trace for s in self.rng.sample(w.acked, min(20, len(w.acked)))]
+            touched += [s.trace for s in w.acked[-40:]]
+            touched += [s.trace for s in self.rng.sample(w.acked, min(10, len(w.acked)))]
             if w.unanswered:
                 self.unanswered.append((f"cycle-{cycle}",) + w.unanswered)
                 touched += [s.trace for s in w.unanswered[0]]
