@@ -44,7 +44,8 @@ def zero_part(path, start, end):
 
 
 PROFILED = "profiled"
-KINDS = {"block", "profile block", "log slot", "meta.db", "LOCK", "tenants.log", "wal.tail", "ad hoc profile", "settings"}
+KINDS = {"block", "profile block", "log slot", "meta.db", "LOCK", "tenants.log", "wal.tail", "ad hoc profile", "settings",
+         "rules"}
 SECOND_COPIES = ("meta.db", "LOCK", "tenants.log", "erase.log", "wal.tail")  # nothing may be gone with one of them
 
 
@@ -120,11 +121,10 @@ def fsck_of(house, case):
     return None, is_named
 
 
-def read_settings(house):
-    client = house.server.client()
-    answer = client.call("POST", "/settings.v1.SettingsService/Get", "{}", {"Content-Type": "application/json"})[2]
-    client.close()
-    return json.loads(answer).get("settings")
+def is_kept(house, kind):
+    """Whether what a reader wrote is there, or the file it was in. A bit may have made it another tenant's."""
+    path = os.path.join(house.data, kind)
+    return os.path.getsize(path) > 0 or os.path.exists(path + ".damaged")
 
 
 def server_on(house, case, erased):
@@ -148,9 +148,8 @@ def server_on(house, case, erased):
     told = status == 503 or len(text.splitlines()) > 1
     said = any(word in house.server.log_tail(200)
                for word in ("damaged", "lost", "quarantined", "unfinished", "corrupt", "cannot be read"))
-    is_kept = read_settings(house) or os.path.exists(os.path.join(house.data, "settings.damaged"))
-    if case.kind == "settings" and not is_kept and "all but 0 bytes" not in case.what:  # an empty file holds no settings
-        faults.append("the setting is gone and the file is not kept")
+    if case.kind in ("settings", "rules") and "all but 0 bytes" not in case.what and not is_kept(house, case.kind):
+        faults.append("it is gone and the file is not kept")  # an empty file would be one that holds nothing
     if missing and case.kind in SECOND_COPIES:
         faults.append(f"{len(missing)} spans are gone with it; /ready: {text}")
     if missing and case.kind == "log slot" and not (told and "records lost" in text):
@@ -213,6 +212,10 @@ def keep_other_things(tap, house):
     ask = {"setting": {"name": "theme", "value": "dark", "modifiedAt": "0"}}
     status = client.call("POST", "/settings.v1.SettingsService/Set", json.dumps(ask), {"Content-Type": "application/json"})[0]
     tap.check(status == 200, "damage: a setting is kept", str(status))
+    ask = {"metricName": "profiles_recorded_work", "matchers": [f'{{service_name="{PROFILED}"}}', '{__profile_type__="process_cpu:cpu:nanoseconds:cpu:nanoseconds"}'], "groupBy": []}
+    status = client.call("POST", "/settings.v1.RecordingRulesService/UpsertRecordingRule", json.dumps(ask),
+                         {"Content-Type": "application/json"})[0]
+    tap.check(status == 200, "damage: a rule is kept", str(status))
     client.close()
 
 

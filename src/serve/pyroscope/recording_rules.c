@@ -14,7 +14,7 @@
 #include "wire/json.h"
 
 enum { BODY_MAX = 64 << 10, FILE_MAX = 128 << 20, NEW_ID_LEN = 10 };
-static const char rules_file[] = "rules";
+static const char rules_file[] = "rules", damaged_file[] = "rules.damaged";
 const char sf_recording_totals_file[] = "rule_totals";
 
 /* ---- the list ---- */
@@ -95,8 +95,9 @@ static enum sf_err read_file(struct sf_dir *dir, const char *name, struct sf_buf
     return err;
 }
 
+/* Lines that cannot be read are left out and counted. */
 static enum sf_err load(struct sf_recording_rules *r, sf_str text, struct sf_arena scratch,
-                        struct sf_why *why)
+                        size_t *n_bad, struct sf_why *why)
 {
     sf_str line;
     while (sf_str_split_next(&text, '\n', &line)) {
@@ -104,17 +105,32 @@ static enum sf_err load(struct sf_recording_rules *r, sf_str text, struct sf_are
         struct sf_recording_rule rule;
         if (line.len == 0)
             continue;
-        if (r->n == SF_LIMIT_RULES || !sf_recording_rule_read_line(line, &room, &rule))
-            return sf_fail(why, SF_ERR_CORRUPT,
-                           "rules: line %zu of the file cannot be read; move it away to start "
-                           "without recording rules",
-                           r->n + 1);
+        if (r->n == SF_LIMIT_RULES || !sf_recording_rule_read_line(line, &room, &rule)) {
+            ++*n_bad;
+            continue;
+        }
         r->list[r->n].line = copy_line(line);
         if (!r->list[r->n].line)
             return sf_no_memory(why, "the rules");
         r->n++;
     }
     return SF_OK;
+}
+
+/* The file is kept for a look, and what could be read takes its place: a server does not stay away
+ * because of a rule. */
+static enum sf_err set_aside(struct sf_recording_rules *r, size_t n_bad, char notice[240],
+                             struct sf_why *why)
+{
+    enum sf_err err = sf_dir_rename(r->dir, rules_file, damaged_file, why);
+    if (!err)
+        err = save(r, why);
+    if (!err)
+        snprintf(notice, 240,
+                 "rules: %zu of %zu lines of the file cannot be read and are left out; the file "
+                 "is kept as %s",
+                 n_bad, n_bad + r->n, damaged_file);
+    return err;
 }
 
 enum sf_err sf_recording_rules_open(struct sf_dir *dir, struct sf_recording_rules **out,
@@ -124,6 +140,7 @@ enum sf_err sf_recording_rules_open(struct sf_dir *dir, struct sf_recording_rule
     struct sf_buf text = {.max = FILE_MAX};
     struct sf_arena scratch = {0};
     struct sf_why lost = {0};
+    size_t n_bad = 0;
     enum sf_err err;
     notice[0] = 0;
     if (!r)
@@ -134,14 +151,16 @@ enum sf_err sf_recording_rules_open(struct sf_dir *dir, struct sf_recording_rule
     if (!err)
         err = read_file(dir, rules_file, &text, why);
     if (!err)
-        err = load(r, sf_buf_str(&text), scratch, why);
+        err = load(r, sf_buf_str(&text), scratch, &n_bad, why);
+    if (!err && n_bad)
+        err = set_aside(r, n_bad, notice, why);
     sf_buf_reset(&text);
     if (!err)
         err = read_file(dir, sf_recording_totals_file, &text, why);
     if (!err && sf_recording_totals_read(&r->totals, sf_buf_str(&text), scratch, &lost))
-        snprintf(notice, 240,
-                 "rules: the sums of recording rules are made anew from the store: %.100s: %.80s",
-                 sf_recording_totals_file, lost.text);
+        snprintf(notice + strlen(notice), 240 - strlen(notice),
+                 "%srules: the sums of recording rules are made anew from the store: %.100s: %.80s",
+                 notice[0] ? "; " : "", sf_recording_totals_file, lost.text);
     sf_arena_done(&scratch);
     sf_buf_done(&text);
     if (err)

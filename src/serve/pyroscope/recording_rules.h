@@ -10,8 +10,9 @@
 
 struct sf_recording_rules;
 
-/* Reads the files. CORRUPT names what to do; sums that cannot be read are made anew from the store,
- * and `notice` (240 bytes) then says so. */
+/* Reads the files. Rules that cannot be read are left out and their file gets another name; sums
+ * that cannot be read are made anew from the store; `notice` (240 bytes) then says so. IO, NOMEM.
+ */
 enum sf_err sf_recording_rules_open(struct sf_dir *dir, struct sf_recording_rules **out,
                                     char notice[240], struct sf_why *why);
 /* Sums up what came since the last pass, on the calling thread, and saves it. */
