@@ -182,6 +182,13 @@ static void tell_nothing(const struct sf_program *looked, const char *name)
     fprintf(stderr, "spanflame record: no profile was written: %s %s\n", name, why[looked->kind]);
 }
 
+/* The root of the file system, as glibc's loader writes it: it puts the program's folder for the
+ * first word. musl's loader does not, finds nothing of that name, and passes over it: a child that
+ * is linked with musl starts, which with a path that it could open it would not. */
+#define UP_4       "/../../../.."
+#define UP_16      UP_4 UP_4 UP_4 UP_4
+#define GLIBC_ROOT "$ORIGIN" UP_16 UP_16 UP_16 UP_16
+
 /* What the loader takes before the program's own libraries. One that it cannot load would end the
  * program, or have it print an error; a sanitizer's must be the very first. */
 static bool preload_for(const struct record *r, const struct sf_program *looked, char *out,
@@ -191,14 +198,14 @@ static bool preload_for(const struct record *r, const struct sf_program *looked,
     bool has_before = before && *before && strlen(before) < PATH_CAP - SF_PROGRAM_NAME_CAP - 2;
     if (looked->kind == SF_PROGRAM_MUSL || looked->kind == SF_PROGRAM_FOREIGN)
         return false;
-    snprintf(out, cap, "%s%s%s%s%s", looked->first, looked->first[0] ? ":" : "", r->library,
-             has_before ? ":" : "", has_before ? before : "");
+    snprintf(out, cap, "%s%s" GLIBC_ROOT "%s%s%s", looked->first, looked->first[0] ? ":" : "",
+             r->library, has_before ? ":" : "", has_before ? before : "");
     return true;
 }
 
 static int record(struct record *r, const char *const *program)
 {
-    char rate[24], heap_rate[24], words[64] = "", preload[PATH_CAP * 2];
+    char rate[24], heap_rate[24], words[64] = "", preload[PATH_CAP * 2 + sizeof(GLIBC_ROOT)];
     struct sf_child_env env[] = {{"SPANFLAME_RECORD_FILE", r->file},
                                  {"SPANFLAME_RECORD_RATE", rate},
                                  {"SPANFLAME_RECORD_HEAP_RATE", heap_rate},
@@ -275,8 +282,7 @@ int sf_record_run(int argc, char **argv)
             "others' names say their kind: out.pb.gz, out-heap.pb.gz. Only the program itself is "
             "sampled, not its children. A program that crashes leaves the profile up to then; one "
             "that is killed (SIGKILL) leaves none. Programs that are linked statically or with "
-            "musl, and setuid programs, run as they are and cannot be recorded this way; a child "
-            "that is linked with musl does not start. A program "
+            "musl, and setuid programs, run as they are and cannot be recorded this way. A program "
             "that is not there gives 127, one that cannot be run 126, as in a shell.",
         .examples = "spanflame record -- sqlite3 shop.db 'select count(*) from orders'\n"
                     "spanflame record --heap --mutex -- ./shop --port 8080\n"

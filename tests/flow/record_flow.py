@@ -258,6 +258,19 @@ def test_a_program_linked_with_musl_runs_as_without():
     for name in (program, script):
         done = recorded([name])
         assert (done.returncode, done.stdout) == (9, "mine\n") and "musl" in done.stderr, done
+    # As children, of a shell and of a program that spawns; the parent is recorded all the same.
+    spawns = compiled("spawns", "#include <spawn.h>\n#include <sys/wait.h>\n" + SPIN + """
+int main(int n, char **v) {
+    pid_t child;
+    int status = 0;
+    planted_spin(0.3);
+    if (posix_spawn(&child, v[n - 1], NULL, NULL, v + n - 1, __environ) || waitpid(child, &status, 0) != child)
+        return 1;
+    return WEXITSTATUS(status);
+}""")
+    assert b"planted_spin" in same(spawns, program)
+    done = recorded(["/bin/sh", "-c", f"{program}; {program}"])
+    assert (done.returncode, done.stdout) == (9, "mine\nmine\n") and "rror" not in done.stderr, done
 
 
 def test_without_a_file_the_flame_graph_is_drawn_beside_the_output():
