@@ -39,6 +39,8 @@ struct sf_h2_session {
     size_t n_streams;
     size_t out_len; /* of all streams */
     size_t header_len_max, ignored_len;
+    int32_t last_id; /* of the peer's streams, the highest; `n_begun` were begun up to it */
+    int32_t n_begun;
     struct flood flood;
     int64_t now_ns;
     bool has_begun, is_flooded, is_broken, is_no_memory, is_dead;
@@ -96,6 +98,19 @@ static bool is_cheap_frame(const nghttp2_frame_hd *hd)
     }
 }
 
+/* RFC 9113, 5.1.1: the numbers of streams go up, and those left out are closed for good. nghttp2
+ * passes over a request on one of them, since it looks like trailers of a stream that it has
+ * forgotten; that can only be when no number was left out. */
+static void see_number(struct sf_h2_session *s, int32_t id)
+{
+    if (id > s->last_id) {
+        s->last_id = id;
+        s->n_begun++;
+    } else if (id % 2 && s->n_begun <= s->last_id / 2 && !nghttp2_session_find_stream(s->ng, id)) {
+        nghttp2_session_terminate_session(s->ng, NGHTTP2_PROTOCOL_ERROR);
+    }
+}
+
 static int on_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd, void *arg)
 {
     struct sf_h2_session *s = arg;
@@ -103,6 +118,8 @@ static int on_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd, void 
 
     (void)ng;
     s->has_begun = true;
+    if (hd->type == NGHTTP2_HEADERS)
+        see_number(s, hd->stream_id);
     if (s->now_ns - f->since_ns > FLOOD_WINDOW_NS)
         *f = (struct flood){.since_ns = s->now_ns};
     if (hd->type == NGHTTP2_RST_STREAM)

@@ -354,6 +354,59 @@ TEST(h2_session, refuses_what_is_not_http_2)
     done(&e);
 }
 
+#define NONE UINT32_MAX
+
+/* RFC 9113, 5.1.1: a stream whose number was left out is closed and cannot be begun. */
+TEST(h2_session, refuses_numbers_that_go_down)
+{
+    /* ":method: GET", ":scheme: http", ":path: /" from the static table; ends the stream */
+    uint8_t request[] = {0, 0, 3, NGHTTP2_HEADERS, 5, 0, 0, 0, 5, 0x82, 0x86, 0x84};
+    static const struct {
+        uint8_t first, then;
+        uint32_t goaway;
+    } cases[] = {{5, 3, NGHTTP2_PROTOCOL_ERROR}, {5, 1, NGHTTP2_PROTOCOL_ERROR}, {5, 7, NONE}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct end e = blank();
+        init(&e);
+        assert_ok(carry(&e, 65536)); /* the preface */
+        request[8] = cases[i].first;
+        assert_ok(sf_h2_session_recv(e.server, (sf_bytes){request, sizeof(request)}, 0, NULL));
+        request[8] = cases[i].then;
+        (void)sf_h2_session_recv(e.server, (sf_bytes){request, sizeof(request)}, 0, NULL);
+        (void)carry(&e, 65536);
+        assert_int_equal(e.goaway, cases[i].goaway);
+        assert_int_equal(e.n_begun, cases[i].goaway == NONE ? 2 : 1);
+        done(&e);
+    }
+}
+
+/* No number was left out: it may be trailers for a stream that was closed long ago. */
+TEST(h2_session, passes_over_trailers_of_a_stream_it_has_forgotten)
+{
+    uint8_t request[] = {0, 0, 3, NGHTTP2_HEADERS, 5, 0, 0, 0, 1, 0x82, 0x86, 0x84};
+    uint8_t reset[] = {0, 0, 4, NGHTTP2_RST_STREAM, 0, 0, 0, 0, 1, 0, 0, 0, 8};
+    struct end e = blank();
+    init(&e);
+    assert_ok(carry(&e, 65536));
+    for (int i = 0; i < 200; i++) {
+        int id = 2 * i + 1;
+        request[7] = reset[7] = (uint8_t)(id >> 8);
+        request[8] = reset[8] = (uint8_t)id;
+        e.now_ns += 1000000000;
+        assert_ok(
+            sf_h2_session_recv(e.server, (sf_bytes){request, sizeof(request)}, e.now_ns, NULL));
+        assert_ok(sf_h2_session_recv(e.server, (sf_bytes){reset, sizeof(reset)}, e.now_ns, NULL));
+    }
+    request[7] = 0;
+    request[8] = 1;
+    assert_ok(sf_h2_session_recv(e.server, (sf_bytes){request, sizeof(request)}, e.now_ns, NULL));
+    (void)carry(&e, 65536);
+    assert_int_equal(e.goaway, NONE);
+    assert_int_equal(sf_h2_session_n_streams(e.server), 0);
+    done(&e);
+}
+
 /* RFC 9113, 5.1: a frame on a stream that is closed is an error of the connection or the stream. */
 TEST(h2_session, refuses_frames_on_streams_that_are_closed)
 {
