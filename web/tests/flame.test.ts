@@ -1,6 +1,7 @@
 import * as assert from "node:assert/strict";
 import { test } from "node:test";
 import { folded, svg } from "../src/flame/export";
+import { amount, measureOf, share } from "../src/format/units";
 import { patternOf, search, widest } from "../src/flame/search";
 import { stateOf } from "../src/flame/flame_state";
 import { isLibrary, packageOf, PLAIN, sandwich, through, topRows, transform } from "../src/flame/transform";
@@ -187,4 +188,28 @@ test("a graph's state is read from the address, and nonsense is none", () => {
   assert.deepEqual([s.mode, s.look.hide, s.diffBy, s.isTimed, s.thread, s.base, s.turned, s.focus], ["calls", ["a", "b"], "request", true, 2, "duration", "0.1_2", "f"]);
   const none = stateOf({ v: "x", g: "y", f: "z", d: "w", n: "-" });
   assert.deepEqual([none.mode, none.look, none.diffBy, none.thread], ["graph", PLAIN, undefined, 0]);
+});
+
+test("every figure of an estimate is marked, whatever is made of its tree", () => {
+  const known = profile({ "main;a": 1e6, "main;b": 3e6 });
+  const shared = { ...known, unit: "nanoseconds", isEstimate: true };
+  const t = treeOf(shared);
+  const trees = [t, transform(t, { ...PLAIN, collapse: true }), through(t, "b"), sandwich(t, "b").callers, sandwich(t, "b").callees, grafted(t, ["main"], t), scaled(t, 2, 2), diffOf(known, shared), diffOf(shared, known), timedOf(shared, [[0, 1, 5, 1, 0]], 0)];
+  for (const made of trees) assert.equal(made.measure.isEstimate, true);
+  assert.equal(diffOf(known, known).measure.isEstimate, false);
+  assert.equal(amount(3e6, t.measure), "~3 ms");
+  assert.equal(share(0.75, t.measure), "~75 %");
+  assert.match(svg(t, 0, false, "absolute"), /<title>b: ~3 ms<\/title>/);
+  assert.match(svg(t, 0, false, "absolute"), />all \(~ estimate\)</);
+  assert.deepEqual(folded(t).trim().split("\n").sort(), ["~ estimate;main;a 1000000", "~ estimate;main;b 3000000"]);
+  assert.deepEqual(folded(treeOf(known)).trim().split("\n").sort(), ["main;a 1000000", "main;b 3000000"]);
+  assert.equal(nameOf(treeOf(known), 0), "all");
+});
+
+test("samples that are too few for times are counted", () => {
+  const few = measureOf({ unit: "nanoseconds", total: 4e6, isFew: true, looks: 4 });
+  assert.equal(amount(3e6, few), "3 samples");
+  assert.equal(amount(1e6, few), "1 sample");
+  assert.equal(amount(3e6, { ...few, isEstimate: true }), "~3 samples");
+  assert.equal(amount(3e6, measureOf({ unit: "nanoseconds", total: 4e6 })), "3 ms");
 });

@@ -138,6 +138,11 @@ export interface Profile {
   total: number;
   samples: number;
   isCut: boolean;
+  /** Some of it may belong to other spans */
+  isEstimate?: boolean;
+  /** Too few samples for times; `looks` says how many */
+  isFew?: boolean;
+  looks?: number;
   frames: Frame[];
   /** [parent, frame, self]; parents come first, the root has frame -1 */
   nodes: [number, number, number][];

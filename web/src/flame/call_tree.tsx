@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import { visible } from "../format/safe_text";
-import { percent, value } from "../format/units";
+import { amount, share, value } from "../format/units";
 import { Name } from "../parts/name";
 import { nameOf, nodeAtPlace, placeOf, type Tree } from "./tree";
 
@@ -69,7 +69,7 @@ export function CallTree(props: {
         <thead>
           <tr>
             <th>Function</th>
-            <th class="number">{tree.unit === "nanoseconds" ? "Time" : "Value"}</th>
+            <th class="number">{tree.measure.unit === "nanoseconds" ? "Time" : "Value"}</th>
             <th class="number">Self</th>
             <th class="number">
               <label>
@@ -77,7 +77,7 @@ export function CallTree(props: {
                 <select value={base?.name ?? ""} onChange={(e) => props.onBase(e.currentTarget.value)}>
                   {bases.map((b) => (
                     <option key={b.name} value={b.name}>
-                      {b.words} ({value(b.value, tree.unit)})
+                      {b.words} ({b.name === "duration" ? value(b.value, tree.measure.unit) : amount(b.value, tree.measure)})
                     </option>
                   ))}
                 </select>
@@ -104,11 +104,11 @@ export function CallTree(props: {
                     </button>
                   </span>
                 </td>
-                <td class="number">{value(total, tree.unit)}</td>
-                <td class="number">{value(tree.self[node] ?? 0, tree.unit)}</td>
+                <td class="number">{amount(total, tree.measure)}</td>
+                <td class="number">{amount(tree.self[node] ?? 0, tree.measure)}</td>
                 <td class="number">
                   <span class="share-bar" style={{ width: `${String(Math.min(100, (total / (base?.value || 1)) * 100) * 0.6)}px` }} />
-                  {percent(total / (base?.value || 1))}
+                  {share(total / (base?.value || 1), tree.measure)}
                 </td>
               </tr>
             );

@@ -2,7 +2,7 @@
 
 import { blob, type Query } from "../api/client";
 import { visible } from "../format/safe_text";
-import { value } from "../format/units";
+import { amount, ESTIMATE } from "../format/units";
 import { paintOf, type DiffBy } from "./colors";
 import { ROW, rowTop, windowOf } from "./draw";
 import { nameOf, stackOf, type Tree } from "./tree";
@@ -15,13 +15,15 @@ export function save(content: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(a.href), 10000);
 }
 
-/** "main;serve;handle 1200" a line: what every flame graph tool reads. */
+/** "main;serve;handle 1200" a line: what every flame graph tool reads. It has no place for remarks: all stacks of an
+ * estimate stand under a frame that says so, as in the server's. */
 export function folded(t: Tree): string {
   const lines: string[] = [];
   for (let i = 1; i < t.n; i++) {
     const self = t.self[i] ?? 0;
     if (self <= 0) continue;
-    lines.push(`${stackOf(t, i).map((s) => s.replace(/[;\n]/g, "_")).join(";")} ${String(Math.round(self))}`);
+    const stack = t.measure.isEstimate ? [`${ESTIMATE} estimate`, ...stackOf(t, i)] : stackOf(t, i);
+    lines.push(`${stack.map((s) => s.replace(/[;\n]/g, "_")).join(";")} ${String(Math.round(self))}`);
   }
   return lines.join("\n") + "\n";
 }
@@ -43,7 +45,7 @@ export function svg(t: Tree, node: number, icicle: boolean, diffBy: DiffBy, widt
     const name = nameOf(t, i);
     const shown = room < 3 ? "" : name.length <= room ? name : `${name.slice(0, room - 1)}…`;
     out.push(
-      `<g><title>${escaped(name)}: ${value(t.total[i] ?? 0, t.unit)}</title><rect x="${x.toFixed(2)}" y="${String(y)}" width="${Math.max(w - 0.5, 0.3).toFixed(2)}" height="${String(ROW - 1)}" fill="${paint.fill}"/>` +
+      `<g><title>${escaped(name)}: ${amount(t.total[i] ?? 0, t.measure)}</title><rect x="${x.toFixed(2)}" y="${String(y)}" width="${Math.max(w - 0.5, 0.3).toFixed(2)}" height="${String(ROW - 1)}" fill="${paint.fill}"/>` +
         (shown === "" ? "" : `<text x="${(x + 3).toFixed(2)}" y="${String(y + 13)}" fill="${paint.ink}">${escaped(shown)}</text>`) +
         "</g>",
     );

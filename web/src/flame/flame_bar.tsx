@@ -1,5 +1,5 @@
 import type { Ref } from "preact";
-import { percent } from "../format/units";
+import { share, type Measure } from "../format/units";
 import type { DiffBy } from "./colors";
 import type { Change, FlameState, Mode } from "./flame_state";
 import type { Matches } from "./search";
@@ -15,6 +15,7 @@ interface Props {
   state: FlameState;
   change: Change;
   matches: Matches | undefined;
+  measure: Measure;
   input: Ref<HTMLInputElement>;
   /** To where the search leads back */
   onLeave: () => void;
@@ -114,7 +115,7 @@ export function FlameBar(props: Props) {
       />
       {props.matches && (
         <span class="match" role="status">
-          {props.matches.nodes} matches, {percent(props.matches.share)} through them
+          {props.matches.nodes} matches, {share(props.matches.share, props.measure)} through them
         </span>
       )}
       <span class="segment" role="group" aria-label="View">

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { visible } from "../format/safe_text";
-import { percent, value } from "../format/units";
+import { amount, share } from "../format/units";
 import type { DiffBy } from "./colors";
 import { depthAt, draw, ROW, windowOf, type View } from "./draw";
 import type { Matches } from "./search";
@@ -218,7 +218,7 @@ export function FlameCanvas(props: CanvasProps) {
       </div>
       <div class="off-screen" aria-live="polite">
         {selected >= 0 &&
-          `${visible(nameOf(tree, told))}: ${value(tree.total[told] ?? 0, tree.unit)}, ${percent((tree.size[told] ?? 0) / (tree.size[0] || 1))} of all`}
+          `${visible(nameOf(tree, told))}: ${amount(tree.total[told] ?? 0, tree.measure)}, ${share((tree.size[told] ?? 0) / (tree.size[0] || 1), tree.measure)} of all`}
       </div>
       {hover.node >= 0 && <Tooltip tree={tree} node={hover.node} zoom={zoom} whole={props.whole} x={hover.x} y={hover.y} />}
     </div>

@@ -179,6 +179,7 @@ export function FlameGraph(props: FlameProps) {
         state={{ ...state, isTimed }}
         change={change}
         matches={matches}
+        measure={tree.measure}
         input={input}
         onLeave={() => box.current?.querySelector<HTMLElement>("canvas, .flame-table")?.focus()}
         isZoomed={zoom > 0}

@@ -1,5 +1,5 @@
 import { visible } from "../format/safe_text";
-import { percent, signed, value } from "../format/units";
+import { amount, ESTIMATE, percent, share, signed } from "../format/units";
 import { nameOf, type Tree } from "./tree";
 
 export function placeText(f: { file?: string; line?: number; module?: string } | undefined): string {
@@ -16,12 +16,12 @@ function Difference(props: { tree: Tree; node: number }) {
   return (
     <>
       <dt>baseline</dt>
-      <dd>{value(a, t.unit)}</dd>
+      <dd>{amount(a, t.measure)}</dd>
       <dt>comparison</dt>
-      <dd>{value(b, t.unit)}</dd>
+      <dd>{amount(b, t.measure)}</dd>
       <dt>difference</dt>
       <dd>
-        {signed(value(d, t.unit), d)}
+        {signed(amount(d, t.measure), d)}
         {a > 0 && b > 0 ? ` (${signed(percent(d / a), d)})` : a > 0 ? ", only in the baseline" : ", only in the comparison"}
       </dd>
     </>
@@ -46,6 +46,7 @@ export function Tooltip(props: { tree: Tree; node: number; zoom: number; whole: 
       }}
     >
       <bdi class="tooltip-name">{visible(nameOf(t, node))}</bdi>
+      {t.measure.isEstimate && <span class="tooltip-place">{ESTIMATE} estimate: other spans share these samples</span>}
       {place !== "" && <bdi class="tooltip-place">{visible(place)}</bdi>}
       {frame?.debugPackage !== undefined && (
         <bdi class="tooltip-place">Names are in its debug package (Debian: likely {visible(frame.debugPackage)}); upload it with spanflame symbols upload</bdi>
@@ -56,13 +57,13 @@ export function Tooltip(props: { tree: Tree; node: number; zoom: number; whole: 
         ) : (
           <>
             <dt>total</dt>
-            <dd>{value(t.total[node] ?? 0, t.unit)}</dd>
+            <dd>{amount(t.total[node] ?? 0, t.measure)}</dd>
             <dt>self</dt>
-            <dd>{value(t.self[node] ?? 0, t.unit)}</dd>
+            <dd>{amount(t.self[node] ?? 0, t.measure)}</dd>
             <dt>of this view</dt>
-            <dd>{percent((t.total[node] ?? 0) / (t.total[props.zoom] || 1))}</dd>
+            <dd>{share((t.total[node] ?? 0) / (t.total[props.zoom] || 1), t.measure)}</dd>
             <dt>of everything</dt>
-            <dd>{percent((t.total[node] ?? 0) / (props.whole || 1))}</dd>
+            <dd>{share((t.total[node] ?? 0) / (props.whole || 1), t.measure)}</dd>
           </>
         )}
       </dl>

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import { visible } from "../format/safe_text";
-import { percent, signed, value } from "../format/units";
+import { amount, share, signed } from "../format/units";
 import { Name } from "../parts/name";
 import { SortTable, type Column } from "../parts/sort_table";
 import { patternOf } from "./search";
@@ -19,7 +19,7 @@ export function TopTable(props: { tree: Tree; search: string; selected: string; 
   }, [tree, props.search]);
   const columns = useMemo((): Column<TopRow>[] => {
     const whole = tree.total[0] ?? 0;
-    const share = (n: number) => <span class="faint share">{percent(n / (whole || 1))}</span>;
+    const part = (n: number) => <span class="faint share">{share(n / (whole || 1), tree.measure)}</span>;
     const name: Column<TopRow> = {
       key: "name",
       title: "Function",
@@ -33,20 +33,20 @@ export function TopTable(props: { tree: Tree; search: string; selected: string; 
     if (tree.otherTotal)
       return [
         name,
-        { key: "left", title: "Baseline self", isNumber: true, by: (r) => r.self, cell: (r) => value(r.self, tree.unit) },
-        { key: "right", title: "Comparison self", isNumber: true, by: (r) => r.otherSelf, cell: (r) => value(r.otherSelf, tree.unit) },
+        { key: "left", title: "Baseline self", isNumber: true, by: (r) => r.self, cell: (r) => amount(r.self, tree.measure) },
+        { key: "right", title: "Comparison self", isNumber: true, by: (r) => r.otherSelf, cell: (r) => amount(r.otherSelf, tree.measure) },
         {
           key: "delta",
           title: "Difference",
           isNumber: true,
           by: (r) => Math.abs(r.otherSelf - r.self),
-          cell: (r) => signed(value(r.otherSelf - r.self, tree.unit), r.otherSelf - r.self),
+          cell: (r) => signed(amount(r.otherSelf - r.self, tree.measure), r.otherSelf - r.self),
         },
       ];
     return [
       name,
-      { key: "self", title: "Self", isNumber: true, by: (r) => r.self, cell: (r) => <>{value(r.self, tree.unit)} {share(r.self)}</> },
-      { key: "total", title: "Total", isNumber: true, by: (r) => r.total, cell: (r) => <>{value(r.total, tree.unit)} {share(r.total)}</> },
+      { key: "self", title: "Self", isNumber: true, by: (r) => r.self, cell: (r) => <>{amount(r.self, tree.measure)} {part(r.self)}</> },
+      { key: "total", title: "Total", isNumber: true, by: (r) => r.total, cell: (r) => <>{amount(r.total, tree.measure)} {part(r.total)}</> },
     ];
   }, [tree, props.onPick]);
   return (

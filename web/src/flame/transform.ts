@@ -93,7 +93,7 @@ export function transformed(t: Tree, look: Look): { tree: Tree; to: Int32Array |
     to[i] = hidden.has(nameOf(t, i)) ? up : place(b, up, f, look.collapse, merges, t.isTimed);
   }
   for (let i = 0; i < t.n; i++) b.add(to[i] ?? 0, t.self[i] ?? 0, t.otherSelf?.[i] ?? 0);
-  return { tree: b.finish(t.unit, t.otherSelf !== undefined, t.isTimed), to };
+  return { tree: b.finish(t.measure, t.otherSelf !== undefined, t.isTimed), to };
 }
 
 /** Only stacks that pass through a function of that name. */
@@ -111,7 +111,7 @@ export function through(t: Tree, name: string): Tree {
     to[i] = t.isTimed ? b.following(up, b.frameOf(f)) : b.child(up, b.frameOf(f));
     if (inside[i] === 1) b.add(to[i] ?? 0, t.self[i] ?? 0, t.otherSelf?.[i] ?? 0);
   }
-  return b.finish(t.unit, t.otherSelf !== undefined, t.isTimed);
+  return b.finish(t.measure, t.otherSelf !== undefined, t.isTimed);
 }
 
 function place(b: Builder, up: number, frame: number, collapse: boolean, merges: boolean, isTimed: boolean): number {
@@ -142,7 +142,7 @@ export function sandwich(t: Tree, name: string): { callers: Tree; callees: Tree 
     up.add(at, t.total[i] ?? 0, t.otherTotal?.[i] ?? 0);
   }
   const isDiff = t.otherSelf !== undefined;
-  return { callers: up.finish(t.unit, isDiff), callees: down.finish(t.unit, isDiff) };
+  return { callers: up.finish(t.measure, isDiff), callees: down.finish(t.measure, isDiff) };
 }
 
 export interface TopRow {

@@ -1,6 +1,7 @@
 // A flame graph in memory: nodes in arrays, parents before children, children in drawing order.
 
 import type { Frame, Profile } from "../api/types";
+import { ESTIMATE, measureOf, type Measure } from "../format/units";
 
 export interface Tree {
   readonly frames: readonly Frame[];
@@ -21,7 +22,7 @@ export interface Tree {
   /** Left edge, 0 to 1 */
   readonly x: Float64Array;
   readonly maxDepth: number;
-  readonly unit: string;
+  readonly measure: Measure;
   /** Children stand in the order of their samples in time, not the heaviest first */
   readonly isTimed: boolean;
 }
@@ -105,8 +106,8 @@ export class Builder {
     this.other[node] = (this.other[node] ?? 0) + other;
   }
 
-  finish(unit: string, isDiff: boolean, isTimed = false): Tree {
-    return arrange(this.frames, Int32Array.from(this.parent), Int32Array.from(this.frame), Float64Array.from(this.self), isDiff ? Float64Array.from(this.other) : undefined, unit, isTimed);
+  finish(measure: Measure, isDiff: boolean, isTimed = false): Tree {
+    return arrange(this.frames, Int32Array.from(this.parent), Int32Array.from(this.frame), Float64Array.from(this.self), isDiff ? Float64Array.from(this.other) : undefined, measure, isTimed);
   }
 }
 
@@ -119,7 +120,7 @@ function sums(parent: Int32Array, self: Float64Array): Float64Array {
   return total;
 }
 
-function arrange(frames: readonly Frame[], parent: Int32Array, frame: Int32Array, self: Float64Array, otherSelf: Float64Array | undefined, unit: string, isTimed = false): Tree {
+function arrange(frames: readonly Frame[], parent: Int32Array, frame: Int32Array, self: Float64Array, otherSelf: Float64Array | undefined, measure: Measure, isTimed = false): Tree {
   const n = parent.length;
   const total = sums(parent, self);
   const otherTotal = otherSelf && sums(parent, otherSelf);
@@ -146,7 +147,7 @@ function arrange(frames: readonly Frame[], parent: Int32Array, frame: Int32Array
     next[i] = first[p] ?? -1;
     first[p] = i;
   }
-  return { frames, n, parent, frame, depth, self, total, otherSelf, otherTotal, size, first, next, x: edges(n, first, next, size), maxDepth, unit, isTimed };
+  return { frames, n, parent, frame, depth, self, total, otherSelf, otherTotal, size, first, next, x: edges(n, first, next, size), maxDepth, measure, isTimed };
 }
 
 function edges(n: number, first: Int32Array, next: Int32Array, size: Float64Array): Float64Array {
@@ -175,7 +176,7 @@ export function treeOf(p: Profile): Tree {
     frame[i] = f;
     self[i] = v;
   });
-  return arrange(p.frames.map(named), parent, frame, self, undefined, p.unit);
+  return arrange(p.frames.map(named), parent, frame, self, undefined, measureOf(p));
 }
 
 /** Two profiles over one another; the right one is `other`. `scale` makes them comparable (per request, say). */
@@ -192,12 +193,14 @@ export function diffOf(left: Profile, right: Profile, leftScale = 1, rightScale 
   };
   put(left, (node, v) => b.add(node, v * leftScale));
   put(right, (node, v) => b.add(node, 0, v * rightScale));
-  return b.finish(left.unit || right.unit, true);
+  // Marked when one side is; what is few of one side is not of the other.
+  const isEstimate = left.isEstimate === true || right.isEstimate === true;
+  return b.finish(measureOf({ unit: left.unit || right.unit, total: 0, isEstimate }), true);
 }
 
 /** The tree with both sides of a difference in other measures: per request, say. */
 export function scaled(t: Tree, left: number, right: number): Tree {
-  return arrange(t.frames, t.parent, t.frame, t.self.map((v) => v * left), t.otherSelf?.map((v) => v * right), t.unit);
+  return arrange(t.frames, t.parent, t.frame, t.self.map((v) => v * left), t.otherSelf?.map((v) => v * right), t.measure);
 }
 
 /** Whether something below the node was cut. */
@@ -231,7 +234,7 @@ export function grafted(t: Tree, stack: readonly string[], whole: Tree): Tree {
   };
   copy(t, (_, met) => met < stack.length);
   copy(whole, (_, met) => met >= stack.length);
-  return b.finish(t.unit, t.otherSelf !== undefined);
+  return b.finish(t.measure, t.otherSelf !== undefined);
 }
 
 /** One sample with a time: offset and length, value, its stack's node, its thread. */
@@ -250,7 +253,7 @@ export function timedOf(p: Profile, moments: readonly Moment[], thread: number):
     for (const frame of path) node = b.following(node, frame);
     b.add(node, v);
   }
-  return b.finish(p.unit, false, true);
+  return b.finish(measureOf(p), false, true);
 }
 
 /** Only what samples of that stretch say. */
@@ -270,7 +273,7 @@ export function profileWithin(p: Profile, moments: readonly Moment[], from: numb
 
 export function nameOf(t: Tree, node: number): string {
   const f = t.frame[node] ?? -1;
-  return f < 0 ? "all" : (t.frames[f]?.function ?? "");
+  return f >= 0 ? (t.frames[f]?.function ?? "") : t.measure.isEstimate ? `all (${ESTIMATE} estimate)` : "all";
 }
 
 /** From the root's child down to the node. */

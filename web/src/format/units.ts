@@ -93,3 +93,28 @@ export function nanoToMs(text: string): number {
 
 /** Stands before every figure that is an estimate, as in the program's text. */
 export const ESTIMATE = "~";
+
+/** What the figures of a flame graph are: their unit, and how far they may be said. */
+export interface Measure {
+  readonly unit: string;
+  readonly isEstimate: boolean;
+  /** Samples that are too few for times, and the value of all of them; 0: they are enough */
+  readonly few: number;
+  readonly whole: number;
+}
+
+export function measureOf(p: { unit: string; total: number; isEstimate?: boolean; isFew?: boolean; looks?: number }): Measure {
+  return { unit: p.unit, isEstimate: p.isEstimate === true, few: p.isFew === true ? Math.max(1, Math.round(p.looks ?? 1)) : 0, whole: p.total };
+}
+
+/** An amount as the server's own texts say it: "~" before an estimate, "2 samples" where there are too few for times. */
+export function amount(n: number, m: Measure): string {
+  const mark = m.isEstimate ? ESTIMATE : "";
+  if (m.few === 0 || m.whole === 0) return mark + value(n, m.unit);
+  const samples = Math.round((m.few * n) / m.whole);
+  return `${mark}${String(samples)} ${samples === 1 ? "sample" : "samples"}`;
+}
+
+export function share(n: number, m: Measure): string {
+  return (m.isEstimate ? ESTIMATE : "") + percent(n);
+}

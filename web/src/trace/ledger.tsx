@@ -1,6 +1,6 @@
 import type { Ledger, LedgerPart } from "../api/types";
 import { visible } from "../format/safe_text";
-import { duration, percent } from "../format/units";
+import { duration, ESTIMATE, percent } from "../format/units";
 
 const COLORS: Readonly<Record<string, string>> = {
   cpu: "#d55e00",
@@ -22,7 +22,11 @@ export function partColor(part: string): string {
 
 /** An estimate is marked with ~; time that had no room in the span is named. */
 function amount(p: LedgerPart): string {
-  return (p.source === "estimate" ? "~" : "") + duration(p.ns);
+  return (p.source === "estimate" ? ESTIMATE : "") + duration(p.ns);
+}
+
+function share(p: LedgerPart): string {
+  return (p.source === "estimate" ? ESTIMATE : "") + percent(p.share);
 }
 
 function cutWords(p: LedgerPart): string {
@@ -32,14 +36,14 @@ function cutWords(p: LedgerPart): string {
 function apartWords(ledger: Ledger): string {
   return ledger.parts
     .filter((p) => p.apartNs > 0)
-    .map((p) => `${p.words} ~${duration(p.apartNs)}`)
+    .map((p) => `${p.words} ${ESTIMATE}${duration(p.apartNs)}`)
     .join(", ");
 }
 
 export function ledgerWords(parts: readonly LedgerPart[]): string {
   return parts
     .filter((p) => p.ns > 0)
-    .map((p) => `${p.words} ${amount(p)} (${percent(p.share)})`)
+    .map((p) => `${p.words} ${amount(p)} (${share(p)})`)
     .join(", ");
 }
 
@@ -50,7 +54,7 @@ export function LedgerBar(props: { ledger: Ledger; part?: string; onPart?: (part
     <div class="ledger">
       <div class="ledger-bar" role="img" aria-label={`Where the time went: ${ledgerWords(parts)}`}>
         {parts.map((p) => (
-          <span key={p.part} style={{ width: `${String(p.share * 100)}%`, background: partColor(p.part) }} title={`${p.words}: ${amount(p)}, ${percent(p.share)} (${p.source}${cutWords(p)})`} />
+          <span key={p.part} style={{ width: `${String(p.share * 100)}%`, background: partColor(p.part) }} title={`${p.words}: ${amount(p)}, ${share(p)} (${p.source}${cutWords(p)})`} />
         ))}
       </div>
       <ul class="ledger-words">
@@ -64,7 +68,7 @@ export function LedgerBar(props: { ledger: Ledger; part?: string; onPart?: (part
             ) : (
               p.words
             )}{" "}
-            <b>{amount(p)}</b> <span class="faint">{percent(p.share)}</span>
+            <b>{amount(p)}</b> <span class="faint">{share(p)}</span>
           </li>
         ))}
         {props.ledger.otherCpuNs > 0 && <li class="faint">other threads burnt {duration(props.ledger.otherCpuNs)} for it</li>}

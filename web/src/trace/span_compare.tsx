@@ -6,7 +6,7 @@ import type { Found, Span, SpanProfile } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { FlameGraph } from "../flame/flame_graph";
 import { diffOf } from "../flame/tree";
-import { duration, value } from "../format/units";
+import { amount, duration, measureOf } from "../format/units";
 import { ViewLink } from "../parts/link";
 import { AskedFrame } from "../parts/states";
 import { askedSeconds, type Range } from "../state/range";
@@ -45,9 +45,9 @@ export function SpanCompare(props: { traceId: string; span: Span; range: Range }
         p && (
           <div class="span-profile">
             <p>
-              This span, {duration(p.own.durationNs)} and {value(p.own.profile.total, p.own.profile.unit)} sampled, against{" "}
+              This span, {duration(p.own.durationNs)} and {amount(p.own.profile.total, measureOf(p.own.profile))} sampled, against{" "}
               <ViewLink to={{ view: "trace", id: p.other.traceId, span: p.other.spanId, pane: "profile" }}>a fast one</ViewLink>, {duration(p.other.durationNs)} and{" "}
-              {value(p.other.profile.total, p.other.profile.unit)} sampled; {p.found} faster ones were found.{" "}
+              {amount(p.other.profile.total, measureOf(p.other.profile))} sampled; {p.found} faster ones were found.{" "}
               <ViewLink to={{ view: "compare", q }}>Compare all slow with all fast ones</ViewLink>
             </p>
             {tree && <FlameGraph tree={tree} label="Difference to a fast span" service={span.service} />}

@@ -7,7 +7,7 @@ import { useAsk } from "../api/use_ask";
 import { FlameGraph } from "../flame/flame_graph";
 import { profileWithin, treeOf } from "../flame/tree";
 import { visible } from "../format/safe_text";
-import { count, duration, ESTIMATE, percent, value } from "../format/units";
+import { amount, count, duration, ESTIMATE, measureOf, percent } from "../format/units";
 import { ViewLink } from "../parts/link";
 import { AskedFrame, Empty } from "../parts/states";
 import { change } from "../state/url";
@@ -21,6 +21,9 @@ const GRADES: readonly (readonly [GradeName, string])[] = [
   ["shared", "samples that name only the request, shared among its spans by time"],
   ["window", "samples of the process meanwhile, which name no request: an estimate"],
 ];
+
+/** What these say of a span is never known, unless no other can have it. */
+const ESTIMATES: readonly GradeName[] = ["shared", "window"];
 
 /** "process_cpu:cpu:nanoseconds:…" as people say it. */
 export function typeWords(type: string): string {
@@ -38,7 +41,6 @@ export function inOrder(types: readonly string[]): string[] {
 
 function Grades(props: { p: SpanProfile }) {
   const { p } = props;
-  const unit = p.profile.unit;
   return (
     <p class="grades" role="note">
       {p.isEstimate === true ? (
@@ -54,7 +56,8 @@ function Grades(props: { p: SpanProfile }) {
       {p.mostSamples > 0 && p.mostSamples >= (p.looks ?? 0) && <span class="faint"> of about {count(p.mostSamples)} expected{(p.threads ?? 1) > 1 ? ` on ${String(p.threads)} threads` : ""}</span>}
       {GRADES.filter(([g]) => p.grades[g].samples > 0).map(([g, words]) => (
         <span key={g} class="tag" title={words}>
-          {g} {p.grades[g].samples} · {value(p.grades[g].value, unit)}
+          {g} {p.grades[g].samples}
+          {p.profile.isFew !== true && ` · ${amount(p.grades[g].value, { ...measureOf(p.profile), isEstimate: ESTIMATES.includes(g) })}`}
         </span>
       ))}
       {p.top && p.top.function !== "" && (
@@ -169,8 +172,7 @@ function Tabs(props: { p: SpanProfile; isSelf: boolean; total: number }) {
         </button>
       </span>
       <b>
-        {p.isEstimate === true && ESTIMATE}
-        {value(props.total, p.profile.unit)}
+        {amount(props.total, measureOf(p.profile))}
       </b>
     </div>
   );

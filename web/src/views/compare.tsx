@@ -7,7 +7,7 @@ import { useAsk } from "../api/use_ask";
 import { FlameGraph } from "../flame/flame_graph";
 import { diffOf } from "../flame/tree";
 import { visible } from "../format/safe_text";
-import { count, duration, signed, value } from "../format/units";
+import { count, duration, ESTIMATE, signed, value } from "../format/units";
 import { Name } from "../parts/name";
 import { SortTable, type Column } from "../parts/sort_table";
 import { AskedFrame } from "../parts/states";
@@ -37,7 +37,7 @@ function Side(props: { title: string; side: CompareSide; unit: string }) {
       <dl class="facts">
         <dt>spans</dt>
         <dd>
-          {count(side.spans)} <span class="faint">of {side.isFoundEstimate ? "~" : ""}
+          {count(side.spans)} <span class="faint">of {side.isFoundEstimate ? ESTIMATE : ""}
             {count(side.found)} found, {count(side.sampledSpans)} with samples</span>
         </dd>
         <dt>duration</dt>

@@ -3,23 +3,23 @@
 import { useState } from "preact/hooks";
 import type { ComparedFigure, ComparedPart, ComparedTime } from "../api/types";
 import { visible } from "../format/safe_text";
-import { duration, percent, signed } from "../format/units";
+import { duration, ESTIMATE, percent, signed } from "../format/units";
 import { Name } from "../parts/name";
 
 const FUNCTIONS = 5;
 
 function Figures(props: { f: ComparedFigure; share?: number; isEstimate?: boolean }) {
   const { f } = props;
-  const mark = props.isEstimate ? "~" : "";
+  const mark = props.isEstimate ? ESTIMATE : "";
   return (
     <>
       <td class="number">{mark + duration(f.left)}</td>
       <td class="number">{mark + duration(f.right)}</td>
       <td class="number">
-        <b class={f.delta > 0 ? "more" : "less"}>{signed(duration(f.delta), f.delta)}</b>
+        <b class={f.delta > 0 ? "more" : "less"}>{mark + signed(duration(f.delta), f.delta)}</b>
       </td>
-      <td class="number">{props.share === undefined ? "" : percent(props.share)}</td>
-      <td class="number">{f.low === undefined || f.high === undefined ? <span class="faint">too few spans</span> : `${duration(f.low)} to ${duration(f.high)}`}</td>
+      <td class="number">{props.share === undefined ? "" : mark + percent(props.share)}</td>
+      <td class="number">{f.low === undefined || f.high === undefined ? <span class="faint">too few spans</span> : `${mark}${duration(f.low)} to ${mark}${duration(f.high)}`}</td>
       <td>{f.isSignificant ? <span class="tag">significant</span> : <span class="faint">not significant</span>}</td>
     </>
   );
