@@ -198,6 +198,11 @@ static void read_note(CURL *curl, struct sf_client_answer *out)
         sf_answer_note_once(header->value);
     if (curl_easy_header(curl, "x-spanflame-samples", 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
         (void)sf_str_to_u64(sf_str_from(header->value), &out->n_samples);
+    if (curl_easy_header(curl, "x-spanflame-few", 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
+        (void)sf_str_to_u64(sf_str_from(header->value), &out->n_few);
+    out->is_estimate = curl_easy_header(curl, "x-spanflame-estimate", 0, CURLH_HEADER, -1,
+                                        &header) == CURLHE_OK &&
+                       strcmp(header->value, "true") == 0;
 }
 
 /* `content_type` is that of what is sent, if anything is. `path` begins with '/' and is already

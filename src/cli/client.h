@@ -36,6 +36,8 @@ struct sf_client_answer {
     struct sf_buf body; /* owned by the caller */
     char note[240];     /* what a limit cut from the answer, in the server's words; else empty */
     uint64_t n_samples; /* behind a profile; 0: not told */
+    uint64_t n_few;     /* samples, too few for times and shares; 0: not told */
+    bool is_estimate;   /* of a profile: other spans share some of it */
 };
 
 /* The same, and a status other than 2xx is an error too: the server's own words. 404 is NOT_FOUND,

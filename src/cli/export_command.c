@@ -18,12 +18,6 @@ enum { LEVEL = 6 };
 
 /* ---- the formats; each with the frames it wants ---- */
 
-static enum sf_err write_folded(const struct sf_profile_view *v, struct sf_arena scratch,
-                                struct sf_buf *out, struct sf_why *why)
-{
-    return sf_folded_render(&v->tree, scratch, out, why);
-}
-
 static enum sf_err write_json(const struct sf_profile_view *v, struct sf_arena scratch,
                               struct sf_buf *out, struct sf_why *why)
 {
@@ -58,7 +52,7 @@ static const struct format formats[] = {
     {"pprof", write_pprof, false, true},
     {"otlp", sf_otlp_profile_render, false, true},
     {"json", write_json, false, false},
-    {"folded", write_folded, true, false},
+    {"folded", sf_folded_render, true, false},
     {"speedscope", sf_speedscope_render, true, false},
     {"svg", sf_flame_svg_render, true, false},
 };

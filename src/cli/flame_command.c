@@ -49,6 +49,8 @@ static enum sf_err draw(void *arg, struct sf_profile_source *s, struct sf_buf *o
     if (a->form == SF_OUTPUT_JSON)
         return sf_profile_json_render(&s->view, out, why);
     err = sf_profile_source_grouped(s, &a->profile, &view, why);
+    f.is_estimate = view.is_estimate;
+    f.has_no_marks = view.is_few || view.is_estimate;
     if (!err && !order_of(a, s, &f.order))
         err = sf_fail(why, SF_ERR_INPUT, "--order %.40s: use total, name or seen", a->order);
     if (!err)

@@ -156,6 +156,9 @@ static enum sf_err get(struct sf_profile_source *s, const struct sf_client *clie
     enum sf_err err = sf_client_ask(client, path, "*/*", &answer, why);
     s->bytes = answer.body;
     s->n_samples = answer.n_samples;
+    s->view.is_estimate = answer.is_estimate;
+    s->view.is_few = answer.n_few > 0;
+    s->view.looks = (double)answer.n_few;
     return err;
 }
 
@@ -248,6 +251,7 @@ static enum sf_err make_view(struct sf_profile_source *s, const struct sf_profil
                                           sf_str_from(flags->hide), sf_str_from(flags->from)};
     struct sf_tree whole;
     enum sf_err err = sf_batch_tree(batch, &type->type, &s->req, &whole, why);
+    s->view.is_estimate |= batch->is_estimate;
     s->view.type = type->type;
     s->view.time_ns = type->time_ns;
     s->view.duration_ns = type->duration_ns;

@@ -24,7 +24,8 @@ struct asked {
     int64_t since_ns;
 };
 
-/* {"unit":...,"total":...,"functions":[{"function":...,"self":...,"total":...}]} */
+/* {"unit":...,"total":...,"isEstimate":false,"isFew":false,"found":9,"functions":[{"function":...,"self":...,"total":...}]}
+ */
 static enum sf_err write_json(const struct asked *a, const struct sf_profile_view *v,
                               struct sf_arena *req, struct sf_buf *out, struct sf_why *why)
 {
@@ -43,6 +44,11 @@ static enum sf_err write_json(const struct asked *a, const struct sf_profile_vie
     sf_json_write_str(&w, v->tree.unit);
     sf_json_write_key(&w, SF_STR("total"));
     sf_json_write_i64(&w, v->tree.total);
+    sf_json_write_key(&w, SF_STR("isEstimate"));
+    sf_json_write_bool(&w, v->is_estimate);
+    sf_json_write_key(&w, SF_STR("isFew"));
+    sf_json_write_bool(&w, v->is_few);
+    sf_json_write_key_u64(&w, SF_STR("found"), n);
     sf_json_write_key(&w, SF_STR("functions"));
     sf_json_write_array(&w);
     for (uint32_t i = 0; i < n && i < a->limit; i++) {

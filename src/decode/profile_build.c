@@ -592,6 +592,7 @@ enum sf_err sf_profile_build_finish(struct sf_profile_build *b, struct sf_profil
         .n_series = b->series.n,
         .n_samples = b->samples.n,
         .drops = b->drops,
+        .is_estimate = b->is_estimate,
     };
     return SF_OK;
 }

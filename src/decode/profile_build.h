@@ -58,6 +58,7 @@ struct sf_profile_build {
     bool has_lent;               /* samples have the upload's ids */
     uint32_t *cut, *turned; /* a stack that was too deep or upside down, while it is interned */
     struct sf_profile_drops drops;
+    bool is_estimate; /* the file says so */
 };
 
 struct sf_json_shape; /* json/json_shape.h */

@@ -13,7 +13,8 @@ enum sf_err sf_profile_types(const struct sf_prof_list *list, struct sf_arena *r
         while (at < n && !sf_profile_type_eq(&types[at].type, &list->series[i].type))
             at++;
         if (at == n)
-            types[n++].type = list->series[i].type;
+            types[n++] = (struct sf_batch_type){.type = list->series[i].type,
+                                                .period = list->series[i].period};
     }
     *out = types;
     *out_n = n;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "flame/tree_builder.h"
+#include "join/looks.h"
 #include "link/trust.h"
 
 #define MAX_TREE_LEN ((size_t)64 << 20)
@@ -70,32 +71,21 @@ void sf_claims_view_grades(const struct sf_attribution *a, const bool *is_asked,
     }
 }
 
-/* Each sample stands for a period of what it measures. */
-static bool is_counted(const struct sf_link_set *set)
-{
-    const struct sf_profile_type *t = &set->type;
-    return set->period > 0 && sf_str_eq(t->period_unit, t->sample_unit) &&
-           sf_str_eq(t->period_type, t->sample_type);
-}
-
 bool sf_claims_view_is_few(const struct sf_link_set *set, double looks)
 {
-    sf_str of = set->type.sample_type;
-    return looks < SF_TRUST_FEW && is_counted(set) &&
-           (sf_str_eq(of, SF_STR("cpu")) || sf_str_eq(of, SF_STR("wall")));
+    return sf_looks_are_few(&set->type, set->period, looks);
 }
 
 double sf_claims_view_looks(const struct sf_link_set *set, int64_t value, uint64_t n_samples)
 {
-    double looks = is_counted(set) ? (double)value / (double)set->period : 0;
-    return looks > (double)n_samples ? looks : (double)n_samples;
+    return sf_looks_count(&set->type, set->period, value, n_samples);
 }
 
 double sf_claims_view_worth(const struct sf_link_set *set, double looks, double timed,
                             double timed_squares)
 {
     double period = (double)set->period;
-    if (!is_counted(set) || timed <= 0)
+    if (!sf_looks_are_counted(&set->type, set->period) || timed <= 0)
         return looks;
     double untimed = fmax(0, looks - timed / period);
     double squares = untimed + timed_squares / period / period;

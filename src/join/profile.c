@@ -8,6 +8,7 @@
 #include "flame/batch_tree.h"
 #include "flame/tree_cut.h"
 #include "flame/tree_group.h"
+#include "join/looks.h"
 #include "join/span_find.h"
 #include "join/span_profile.h"
 
@@ -176,7 +177,7 @@ static enum sf_err merge_type(struct sf_store *store, const struct sf_profile_ty
  * them is the answer, unless this type was asked for: then it is the hint. */
 static enum sf_err merge(struct sf_store *store, const struct sf_profile_ask *ask,
                          struct sf_prof_query *query, struct sf_query_ctx *q,
-                         struct sf_profile_type *out_type, const struct sf_tree **out,
+                         struct sf_batch_type *out_type, const struct sf_tree **out,
                          struct sf_why *why)
 {
     struct types types = {0};
@@ -187,7 +188,7 @@ static enum sf_err merge(struct sf_store *store, const struct sf_profile_ask *as
         err = merge_type(store, &types.list[types.at].type, query, q, out, why);
     if (err)
         return err;
-    *out_type = types.list[types.at].type;
+    *out_type = types.list[types.at];
     meant = query->type;
     if ((*out)->n_nodes > 1 || (query->n_spans == 0 && query->n_traces == 0))
         return SF_OK;
@@ -197,7 +198,7 @@ static enum sf_err merge(struct sf_store *store, const struct sf_profile_ask *as
         err = merge_type(store, &types.list[i].type, query, q, out, why);
         if (err)
             return err;
-        *out_type = types.list[i].type;
+        *out_type = types.list[i];
         if ((*out)->n_nodes > 1)
             return ask->type.len == 0 ? SF_OK
                                       : sf_fail(why, SF_ERR_NOT_FOUND,
@@ -261,6 +262,7 @@ enum sf_err sf_profile_get(struct sf_store *store, const struct sf_profile_ask *
     struct sf_matcher *match = sf_arena_new_n(q->req, MAX_MATCHERS, sizeof(*match));
     struct sf_prof_query query = {.match = match, .from_ns = ask->from_ns, .to_ns = ask->until_ns};
     struct sf_profile_view view = {.service = ask->service};
+    struct sf_batch_type type = {0};
     const struct sf_tree *tree = NULL;
     sf_span_id span = 0;
     enum sf_err err = SF_OK;
@@ -289,9 +291,14 @@ enum sf_err sf_profile_get(struct sf_store *store, const struct sf_profile_ask *
         query.n_traces = 1;
     }
     if (!err)
-        err = merge(store, ask, &query, q, &view.type, &tree, why);
-    if (!err)
+        err = merge(store, ask, &query, q, &type, &tree, why);
+    if (!err) {
         view.tree = *tree;
+        view.type = type.type;
+        view.looks = sf_looks_count(&type.type, type.period, tree->total, tree->n_samples);
+        view.is_few = (query.n_spans || query.n_traces) &&
+                      sf_looks_are_few(&type.type, type.period, view.looks);
+    }
     if (!err)
         err = shape(ask, q, &view, why);
     view.time_ns = ask->from_ns;

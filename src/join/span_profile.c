@@ -211,6 +211,7 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     p.sure_looks = sf_claims_view_looks(set, known.value, known.n_samples);
     p.sure_worth = worth_of(set, &a, &known, p.sure_looks);
     p.view.is_few = p.n_samples > 0 && sf_claims_view_is_few(set, p.looks);
+    p.view.looks = p.looks;
     p.trust = sf_trust_name(sf_trust_of((uint64_t)p.sure_looks));
     p.types = set->types;
     p.n_types = set->n_types;

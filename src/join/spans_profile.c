@@ -19,7 +19,7 @@ static bool is_ruled_out(const struct sf_prof_query *query, sf_str service)
 /* The span's own flame graph; *out_is_known false: it has to be done without. */
 static enum sf_err ask_link(struct sf_store *store, const struct sf_prof_query *query,
                             sf_span_id span, struct sf_arena *scratch, struct sf_query_ctx *q,
-                            struct sf_tree *out, bool *out_is_known, struct sf_why *why)
+                            struct sf_profile_view *out, bool *out_is_known, struct sf_why *why)
 {
     struct sf_query_ctx inner = *q;
     struct sf_span_profile p;
@@ -34,17 +34,19 @@ static enum sf_err ask_link(struct sf_store *store, const struct sf_prof_query *
     }
     *out_is_known = !err && !is_ruled_out(query, p.service);
     if (*out_is_known)
-        *out = p.view.tree;
+        *out = p.view;
     return err == SF_ERR_NOT_FOUND || err == SF_ERR_INPUT ? SF_OK : err;
 }
 
 enum sf_err sf_spans_profile_merge(struct sf_store *store, const struct sf_prof_query *query,
                                    struct sf_arena *scratch, struct sf_query_ctx *q,
-                                   const struct sf_tree **out, struct sf_why *why)
+                                   const struct sf_tree **out, bool *out_is_estimate,
+                                   struct sf_why *why)
 {
     struct sf_tree_builder b;
     struct sf_tree *tree = sf_arena_new(q->req, sizeof(*tree));
     enum sf_err err = SF_OK;
+    *out_is_estimate = false;
     if (query->n_spans > SF_SPANS_PROFILE_MAX)
         return store->ops->prof_merge(store, query, q, out, why);
     if (!tree)
@@ -52,14 +54,16 @@ enum sf_err sf_spans_profile_merge(struct sf_store *store, const struct sf_prof_
     sf_tree_builder_init(&b, q->req, MAX_TREE_LEN, SF_TREE_COPIES);
     for (size_t i = 0; !err && i < query->n_spans; i++) {
         struct sf_prof_query one = *query;
-        struct sf_tree known;
+        struct sf_profile_view known;
         const struct sf_tree *tagged;
         bool is_known = false;
         one.span_ids = &query->span_ids[i];
         one.n_spans = 1;
         err = ask_link(store, query, query->span_ids[i], scratch, q, &known, &is_known, why);
-        if (!err && is_known)
-            sf_tree_builder_add_tree(&b, &known);
+        if (!err && is_known) {
+            sf_tree_builder_add_tree(&b, &known.tree);
+            *out_is_estimate |= known.is_estimate;
+        }
         if (!err && !is_known)
             err = store->ops->prof_merge(store, &one, q, &tagged, why);
         if (!err && !is_known)

@@ -1,6 +1,7 @@
 /* trace_flame.c - a whole request as one flame graph, out of the store. */
 #include "join/trace_flame.h"
 
+#include "base/num.h"
 #include "join/claims_fit.h"
 #include "join/claims_view.h"
 #include "join/known_level.h"
@@ -98,8 +99,10 @@ enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_st
         .samples = set->samples,
         .claims = &a,
         .is_time = sf_str_eq(set->type.sample_unit, SF_STR("nanoseconds"))};
-    int64_t cut;
+    int64_t cut, seen = 0;
     err = sf_link_set_attribute(set, NULL, q->req, &a, why);
+    for (uint32_t i = 0; !err && i < a.n_claims; i++)
+        seen = sf_add_sat_i64(seen, a.claims[i].value);
     if (!err)
         err = sf_claims_fit(set, &a, SF_NOBODY, q->req, &cut, why);
     if (!err)
@@ -114,6 +117,10 @@ enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_st
     v.view.tree.n_samples = v.n_samples;
     v.trust = sf_trust_name(
         sf_trust_of((uint64_t)sf_claims_view_looks(set, v.known.value, v.known.n_samples)));
+    double looks = sf_claims_view_looks(set, seen, v.n_samples);
+    v.view.has_no_hot = v.n_samples > 0 && sf_claims_view_is_few(set, looks);
+    v.view.is_few = v.view.has_no_hot && by == SF_TRACE_FLAME_SAMPLES;
+    v.view.looks = looks;
     v.view.type = set->type;
     v.view.period = set->period;
     v.types = set->types;

@@ -151,4 +151,5 @@ struct sf_profile_batch {
     const struct sf_sample *samples;
     uint32_t n_mappings, n_functions, n_locations, n_stacks, n_processes, n_series, n_samples;
     struct sf_profile_drops drops;
+    bool is_estimate; /* it says so itself: an export of ours, of samples that spans share */
 };

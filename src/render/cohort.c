@@ -60,9 +60,14 @@ void sf_cohort_words(const struct sf_cohort_view *c, struct sf_buf *out)
     sf_buf_print(out, " (%llu with samples), mean ", (unsigned long long)c->n_sampled);
     sf_units_duration(out, (uint64_t)llround(c->mean_duration_ns));
     sf_buf_add_str(out, SF_STR(", "));
-    sf_buf_add_str(out, c->view.is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
-    sf_units_amount(out, llround(c->mean_value), c->view.tree.unit);
-    sf_buf_print(out, " sampled\n%s in %llu samples", c->is_sum ? "sums" : "per span",
+    if (c->view.is_few) {
+        sf_known_few(out, &c->view);
+    } else {
+        sf_buf_add_str(out, c->view.is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
+        sf_units_amount(out, llround(c->mean_value), c->view.tree.unit);
+        sf_buf_add_str(out, SF_STR(" sampled"));
+    }
+    sf_buf_print(out, "\n%s in %llu samples", c->is_sum ? "sums" : "per span",
                  (unsigned long long)c->grades.n_samples);
     sf_grades_words(&c->grades, out);
     if (c->view.is_estimate)

@@ -137,13 +137,12 @@ static void add_cell(struct sf_buf *out, struct sf_buf *cell)
     sf_buf_done(cell);
 }
 
-/* `sign` is '+' for differences, '~' for estimates, 0 for all else. */
-static void add_amount(struct sf_buf *out, double value, sf_str unit, char sign)
+static void add_amount(struct sf_buf *out, double value, sf_str unit, bool is_difference,
+                       bool is_estimate)
 {
     struct sf_buf cell = {.max = 256};
-    if (sign == '~')
-        sf_buf_add_u8(&cell, '~');
-    if (sign == '+' || value < 0)
+    sf_buf_add_str(&cell, is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
+    if (is_difference || value < 0)
         sf_buf_add_u8(&cell, value < 0 ? '-' : '+');
     sf_units_amount(&cell, llround(fabs(value)), unit);
     add_cell(out, &cell);
@@ -181,12 +180,12 @@ static void add_row(struct sf_buf *out, size_t indent, sf_str name,
     sf_units_pad(out, indent);
     size_t width = sf_units_text(out, name, NAME - 1 - indent) + indent;
     sf_units_pad(out, NAME - width);
-    add_amount(out, r->left, unit, is_estimate ? '~' : 0);
-    add_amount(out, r->right, unit, is_estimate ? '~' : 0);
-    add_amount(out, r->delta, unit, '+');
+    add_amount(out, r->left, unit, false, is_estimate);
+    add_amount(out, r->right, unit, false, is_estimate);
+    add_amount(out, r->delta, unit, true, is_estimate);
     if (has_bounds) {
-        add_amount(out, r->low, unit, '+');
-        add_amount(out, r->high, unit, '+');
+        add_amount(out, r->low, unit, true, is_estimate);
+        add_amount(out, r->high, unit, true, is_estimate);
     }
     sf_buf_add_str(out, r->is_significant ? SF_STR("\n")
                         : has_bounds      ? SF_STR("  not significant\n")

@@ -5,6 +5,7 @@
 #include "base/num.h"
 #include "flame/tree_order.h"
 #include "flame/tree_top.h"
+#include "render/known.h"
 #include "render/units.h"
 
 struct edge {
@@ -39,14 +40,16 @@ static double percent(int64_t part, int64_t whole)
 static void add_boxes(const struct sf_profile_view *v, const struct sf_top_row *rows, uint32_t n,
                       struct sf_buf *out)
 {
+    const char *mark = v->is_estimate ? SF_ESTIMATE_MARK : "";
     for (uint32_t i = 0; i < n; i++) {
         sf_buf_print(out, "N%u [label=\"", rows[i].frame + 1);
         add_text(out, v->tree.frames[rows[i].frame].function);
         sf_buf_add_str(out, SF_STR("\\n"));
-        sf_units_amount(out, rows[i].self, v->tree.unit);
-        sf_buf_print(out, " (%.2f%%)\\nof ", percent(rows[i].self, v->tree.total));
-        sf_units_amount(out, rows[i].total, v->tree.unit);
-        sf_buf_print(out, " (%.2f%%)\" shape=box]\n", percent(rows[i].total, v->tree.total));
+        sf_known_amount(out, v, rows[i].self);
+        sf_buf_print(out, " (%s%.2f%%)\\nof ", mark, percent(rows[i].self, v->tree.total));
+        sf_known_amount(out, v, rows[i].total);
+        sf_buf_print(out, " (%s%.2f%%)\" shape=box]\n", mark,
+                     percent(rows[i].total, v->tree.total));
     }
 }
 
@@ -104,7 +107,7 @@ enum sf_err sf_dot_render(const struct sf_profile_view *v, uint32_t max_nodes,
     n_edges = find_edges(t, totals, is_shown, above, edges);
     for (uint32_t i = 0; i < n_edges; i++) {
         sf_buf_print(out, "N%u -> N%u [label=\" ", edges[i].from + 1, edges[i].to + 1);
-        sf_units_amount(out, edges[i].value, t->unit);
+        sf_known_amount(out, v, edges[i].value);
         sf_buf_add_str(out, SF_STR("\"]\n"));
     }
     sf_buf_add_str(out, SF_STR("}\n"));

@@ -125,8 +125,7 @@ struct page {
 
 static void add_amount(const struct page *p, int64_t value)
 {
-    sf_buf_add_str(p->out, p->v->is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
-    sf_units_amount(p->out, value, p->v->tree.unit);
+    sf_known_amount(p->out, p->v, value);
 }
 
 static void add_amounts(const struct page *p, uint32_t place)

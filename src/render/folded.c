@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "flame/tree_order.h"
+#include "render/known.h"
 #include "render/units.h"
 
 /* One line is one stack: neither semicolons nor line ends, nor what turns a line around where it is
@@ -18,14 +19,18 @@ static void add_name(struct sf_buf *out, sf_str name)
 }
 
 /* The path is kept as text and cut back when the walk goes up: a line costs its own length. */
-enum sf_err sf_folded_render(const struct sf_tree *t, struct sf_arena scratch, struct sf_buf *out,
-                             struct sf_why *why)
+enum sf_err sf_folded_render(const struct sf_profile_view *v, struct sf_arena scratch,
+                             struct sf_buf *out, struct sf_why *why)
 {
+    struct sf_tree marked;
+    const struct sf_tree *t = &marked;
     struct sf_tree_order order;
     struct sf_buf path = {0};
     size_t *ends;
     int64_t *totals;
-    enum sf_err err = sf_tree_totals(t, &scratch, &totals, why);
+    enum sf_err err = sf_known_tree(v, &scratch, &marked, why);
+    if (!err)
+        err = sf_tree_totals(t, &scratch, &totals, why);
     if (!err)
         err = sf_tree_order(t, totals, SF_TREE_BY_NAME, &scratch, &order, why);
     if (err)

@@ -1,6 +1,11 @@
 /* known.c - what of an answer is known, and what is an estimate. */
 #include "render/known.h"
 
+#include <math.h>
+
+#include "flame/tree_under.h"
+#include "render/units.h"
+
 static void write_time(struct sf_json_writer *w, sf_str key, int64_t ns)
 {
     sf_json_write_key(w, key);
@@ -39,4 +44,34 @@ void sf_known_json(const struct sf_known_view *k, struct sf_json_writer *w)
         write_level(k, w);
     }
     sf_json_write_object_end(w);
+}
+
+static double looks_of(const struct sf_profile_view *v, int64_t value)
+{
+    double whole = (double)v->tree.total;
+    return whole != 0 ? round(v->looks * (double)value / whole) : 0;
+}
+
+void sf_known_amount(struct sf_buf *out, const struct sf_profile_view *v, int64_t value)
+{
+    double n = looks_of(v, value);
+    sf_buf_add_str(out, v->is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
+    if (v->is_few)
+        sf_buf_print(out, "%.0f sample%s", n, n > 0.5 && n < 1.5 ? "" : "s");
+    else
+        sf_units_amount(out, value, v->tree.unit);
+}
+
+void sf_known_few(struct sf_buf *out, const struct sf_profile_view *v)
+{
+    sf_buf_print(out, "few samples: %.0f, too few for times and shares", v->looks);
+}
+
+enum sf_err sf_known_tree(const struct sf_profile_view *v, struct sf_arena *req,
+                          struct sf_tree *out, struct sf_why *why)
+{
+    if (v->is_estimate && v->tree.total != 0)
+        return sf_tree_under(&v->tree, SF_STR(SF_ESTIMATE_FRAME), req, out, why);
+    *out = v->tree;
+    return SF_OK;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "render/clocks.h"
+#include "render/known.h"
 #include "render/units.h"
 #include "wire/json_writer.h"
 
@@ -93,10 +94,10 @@ static void add_line(const struct sf_ledger_view *v, uint32_t part, uint32_t bar
     bool is_estimate = sf_str_eq(sf_str_from(v->parts[part].source), SF_STR("estimate"));
     sf_buf_print(&cell, "%s", v->parts[part].words);
     add_padded(out, &cell, WORDS, false);
-    if (is_estimate)
-        sf_buf_add_u8(&cell, '~');
+    sf_buf_add_str(&cell, is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
     sf_units_duration(&cell, v->parts[part].ns);
     add_padded(out, &cell, AMOUNT, true);
+    sf_buf_add_str(&cell, is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
     sf_units_percent(&cell, share);
     add_padded(out, &cell, SHARE, true);
     sf_buf_add_str(out, SF_STR("  "));
@@ -133,7 +134,7 @@ static void add_apart(const struct sf_ledger_view *v, struct sf_buf *out)
     for (uint32_t i = 0; i < v->n_parts; i++) {
         if (v->parts[i].apart_ns == 0)
             continue;
-        sf_buf_print(out, "%s%s ~", sep, v->parts[i].words);
+        sf_buf_print(out, "%s%s " SF_ESTIMATE_MARK, sep, v->parts[i].words);
         sf_units_duration(out, v->parts[i].apart_ns);
         sep = ", ";
     }

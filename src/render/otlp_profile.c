@@ -2,6 +2,7 @@
  * one location for each frame and one stack for each node with a value. */
 #include "render/otlp_profile.h"
 
+#include "render/known.h"
 #include "render/string_table.h"
 #include "wire/pb_writer.h"
 
@@ -199,6 +200,20 @@ static void write_resource(const struct sf_profile_view *v, struct sf_buf *out)
     sf_pb_write_end(out, mark);
 }
 
+/* Scope attributes have a place for remarks; readers keep them. */
+static void write_scope(struct sf_buf *out)
+{
+    size_t mark = sf_pb_write_begin(out, 1), attribute, value;
+    sf_pb_write_str(out, 1, SF_STR("spanflame"));
+    attribute = sf_pb_write_begin(out, 3);
+    sf_pb_write_str(out, 1, SF_STR("spanflame.estimate"));
+    value = sf_pb_write_begin(out, 2);
+    sf_pb_write_str(out, 1, SF_STR(SF_ESTIMATE_REMARK));
+    sf_pb_write_end(out, value);
+    sf_pb_write_end(out, attribute);
+    sf_pb_write_end(out, mark);
+}
+
 enum sf_err sf_otlp_profile_render(const struct sf_profile_view *v, struct sf_arena scratch,
                                    struct sf_buf *out, struct sf_why *why)
 {
@@ -211,6 +226,8 @@ enum sf_err sf_otlp_profile_render(const struct sf_profile_view *v, struct sf_ar
     resource = sf_pb_write_begin(out, 1);
     write_resource(v, out);
     scope = sf_pb_write_begin(out, 2);
+    if (v->is_estimate)
+        write_scope(out);
     write_profile(v, &s, out);
     sf_pb_write_end(out, scope);
     sf_pb_write_end(out, resource);

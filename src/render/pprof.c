@@ -1,5 +1,6 @@
 #include "render/pprof.h"
 
+#include "render/known.h"
 #include "render/string_table.h"
 
 struct tables {
@@ -124,6 +125,27 @@ static void write_samples(const struct sf_profile_view *v, struct tables *s, int
     }
 }
 
+/* `go tool pprof -comments` shows them. */
+static void write_comments(const struct sf_profile_view *v, struct tables *s, struct sf_message *m)
+{
+    struct sf_buf text = {0};
+    sf_str few;
+    int64_t said[2];
+    size_t n = 0;
+    if (v->is_estimate)
+        said[n++] = sf_string_table_put(&s->strings, SF_STR(SF_ESTIMATE_REMARK));
+    if (v->is_few) {
+        sf_known_few(&text, v);
+        if (sf_arena_copy(s->strings.req, sf_buf_str(&text), &few))
+            said[n++] = sf_string_table_put(&s->strings, few);
+        else
+            s->strings.is_full = true;
+    }
+    if (n)
+        sf_message_numbers(m, 13, "comment", said, n, true);
+    sf_buf_done(&text);
+}
+
 enum sf_err sf_pprof_write(const struct sf_profile_view *v, struct sf_arena scratch,
                            struct sf_message *m, struct sf_why *why)
 {
@@ -155,6 +177,7 @@ enum sf_err sf_pprof_write(const struct sf_profile_view *v, struct sf_arena scra
     if (v->type.period_type.len || v->type.period_unit.len)
         write_type(m, 11, "periodType", &s, v->type.period_type, v->type.period_unit);
     sf_message_i64(m, 12, "period", v->period);
+    write_comments(v, &s, m);
     sf_message_list(m, "stringTable");
     for (uint32_t i = 0; i < s.strings.n; i++)
         sf_message_item_str(m, 6, s.strings.list[i]);

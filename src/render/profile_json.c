@@ -25,6 +25,12 @@ static void write_time(struct sf_json_writer *w, sf_str key, int64_t ns)
     sf_json_write_i64_text(w, ns);
 }
 
+static void write_flag(struct sf_json_writer *w, sf_str key, bool v)
+{
+    sf_json_write_key(w, key);
+    sf_json_write_bool(w, v);
+}
+
 /* Nanoseconds since 1970 need more digits than a browser's numbers have: text, like those of
  * traces. Values are numbers. */
 static void write_head(struct sf_json_writer *w, const struct sf_profile_view *v)
@@ -41,8 +47,13 @@ static void write_head(struct sf_json_writer *w, const struct sf_profile_view *v
     write_i64(w, SF_STR("period"), v->period);
     write_i64(w, SF_STR("total"), v->tree.total);
     sf_json_write_key_u64(w, SF_STR("samples"), v->tree.n_samples);
-    sf_json_write_key(w, SF_STR("isCut"));
-    sf_json_write_bool(w, v->tree.is_cut);
+    write_flag(w, SF_STR("isCut"), v->tree.is_cut);
+    write_flag(w, SF_STR("isEstimate"), v->is_estimate);
+    write_flag(w, SF_STR("isFew"), v->is_few);
+    if (v->is_few) {
+        sf_json_write_key(w, SF_STR("looks"));
+        sf_json_write_f64(w, v->looks);
+    }
 }
 
 static void write_frames(struct sf_json_writer *w, const struct sf_tree *t)

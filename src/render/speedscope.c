@@ -2,6 +2,7 @@
 
 #include "flame/frame_name.h"
 #include "flame/tree_order.h"
+#include "render/known.h"
 #include "render/units.h"
 #include "wire/json_writer.h"
 
@@ -24,6 +25,22 @@ static void write_plain(struct sf_json_writer *w, sf_str key, sf_str text, struc
     sf_buf_reset(room);
     sf_units_plain(room, text);
     sf_json_write_key_str(w, key, sf_buf_str(room));
+}
+
+/* The name is all of the file that its page shows beside the graph. */
+static void write_marked(struct sf_json_writer *w, const struct sf_profile_view *v, sf_str name,
+                         struct sf_buf *room)
+{
+    sf_buf_reset(room);
+    sf_units_plain(room, name);
+    if (v->is_estimate)
+        sf_buf_add_str(room, SF_STR(" (" SF_ESTIMATE_FRAME ")"));
+    if (v->is_few) {
+        sf_buf_add_str(room, SF_STR(" ("));
+        sf_known_few(room, v);
+        sf_buf_add_u8(room, ')');
+    }
+    sf_json_write_key_str(w, SF_STR("name"), sf_buf_str(room));
 }
 
 static bool write_frames(const struct sf_tree *t, struct sf_json_writer *w, struct sf_arena scratch,
@@ -103,7 +120,7 @@ enum sf_err sf_speedscope_render(const struct sf_profile_view *v, struct sf_aren
     sf_json_write_array(&w);
     sf_json_write_object(&w);
     sf_json_write_key_str(&w, SF_STR("type"), SF_STR("sampled"));
-    sf_json_write_key_str(&w, SF_STR("name"), v->type.sample_type);
+    write_marked(&w, v, v->type.sample_type, &room);
     sf_json_write_key_str(&w, SF_STR("unit"), unit_of(v->type.sample_unit));
     sf_json_write_key_u64(&w, SF_STR("startValue"), 0);
     sf_json_write_key(&w, SF_STR("endValue"));
@@ -112,7 +129,7 @@ enum sf_err sf_speedscope_render(const struct sf_profile_view *v, struct sf_aren
     sf_json_write_object_end(&w);
     sf_json_write_array_end(&w);
     sf_json_write_key_u64(&w, SF_STR("activeProfileIndex"), 0);
-    write_plain(&w, SF_STR("name"), v->service, &room);
+    write_marked(&w, v, v->service, &room);
     sf_json_write_key_str(&w, SF_STR("exporter"), SF_STR("spanflame"));
     sf_json_write_object_end(&w);
     sf_buf_add_u8(out, '\n');

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/text.h"
+#include "render/known.h"
 #include "render/units.h"
 
 enum { NUMBER = 11, PERCENT = 8, MIN_NAME = 20 };
@@ -14,10 +15,10 @@ static void add_right(struct sf_buf *out, sf_str text, size_t columns)
     sf_buf_add_str(out, text);
 }
 
-static void add_amount(struct sf_buf *out, int64_t v, sf_str unit)
+static void add_amount(struct sf_buf *out, const struct sf_profile_view *v, int64_t value)
 {
     struct sf_buf cell = {0};
-    sf_units_amount(&cell, v, unit);
+    sf_known_amount(&cell, v, value);
     add_right(out, sf_buf_str(&cell), NUMBER);
     sf_buf_done(&cell);
 }
@@ -27,10 +28,11 @@ static double share_of(const struct sf_profile_view *v, int64_t value)
     return v->tree.total ? (double)value / fabs((double)v->tree.total) : 0;
 }
 
-static void add_share(struct sf_buf *out, double share)
+static void add_share(struct sf_buf *out, const struct sf_profile_view *v, int64_t value)
 {
     struct sf_buf cell = {0};
-    sf_buf_print(&cell, "%.1f %%", share * 100);
+    sf_buf_print(&cell, "%s%.1f %%", v->is_estimate ? SF_ESTIMATE_MARK : "",
+                 share_of(v, value) * 100);
     add_right(out, sf_buf_str(&cell), PERCENT);
     sf_buf_done(&cell);
 }
@@ -38,10 +40,10 @@ static void add_share(struct sf_buf *out, double share)
 void sf_top_text_base(const struct sf_profile_view *v, struct sf_buf *out)
 {
     sf_buf_add_str(out, SF_STR("percentages are of "));
-    sf_units_amount(out, v->tree.total, v->tree.unit);
+    sf_known_amount(out, v, v->tree.total);
     sf_buf_add_u8(out, ' ');
     sf_units_text(out, v->type.sample_type, 40);
-    if (!sf_str_eq(v->type.sample_type, SF_STR("samples"))) { /* else they are said already */
+    if (!v->is_few && !sf_str_eq(v->type.sample_type, SF_STR("samples"))) { /* not said already */
         sf_buf_add_str(out, SF_STR(" ("));
         sf_units_count(out, v->tree.n_samples);
         sf_buf_print(out, " sample%s)", v->tree.n_samples == 1 ? "" : "s");
@@ -50,7 +52,11 @@ void sf_top_text_base(const struct sf_profile_view *v, struct sf_buf *out)
         sf_buf_add_str(out, SF_STR(" in "));
         sf_units_text(out, v->service, 80);
     }
+    if (v->is_few)
+        sf_buf_add_str(out, SF_STR(": too few for times and shares"));
     sf_buf_add_u8(out, '\n');
+    if (v->is_estimate)
+        sf_buf_add_str(out, SF_STR(SF_ESTIMATE_REMARK "\n"));
 }
 
 static size_t name_columns(const struct sf_top_text *t, size_t used)
@@ -81,10 +87,10 @@ enum sf_err sf_top_text_table(const struct sf_top_text *t, struct sf_arena scrat
     sf_buf_add_u8(out, '\n');
     head(t, out, SF_STR("       self  self %      total total %  function"));
     for (uint32_t i = 0; i < n && i < t->limit; i++) {
-        add_amount(out, rows[i].self, tree->unit);
-        add_share(out, share_of(t->view, rows[i].self));
-        add_amount(out, rows[i].total, tree->unit);
-        add_share(out, share_of(t->view, rows[i].total));
+        add_amount(out, t->view, rows[i].self);
+        add_share(out, t->view, rows[i].self);
+        add_amount(out, t->view, rows[i].total);
+        add_share(out, t->view, rows[i].total);
         sf_buf_add_str(out, SF_STR("  "));
         sf_units_text(out, tree->frames[rows[i].frame].function,
                       name_columns(t, 2 * (NUMBER + PERCENT) + 2));
@@ -110,8 +116,8 @@ static void add_row(const struct sf_top_text *t, uint32_t place, uint32_t depth,
     }
     used += sf_units_text(out, tree->frames[tree->nodes[place].frame].function, names - used - 1);
     sf_units_pad(out, names - used);
-    add_amount(out, total, tree->unit);
-    add_share(out, share_of(t->view, total));
+    add_amount(out, t->view, total);
+    add_share(out, t->view, total);
     sf_buf_add_u8(out, '\n');
 }
 

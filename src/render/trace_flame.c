@@ -43,7 +43,10 @@ void sf_trace_flame_words(const struct sf_trace_flame_view *v, struct sf_buf *ou
     char trace[33];
     sf_trace_id_render(v->trace, trace);
     sf_buf_print(out, "trace %s by %s: ", trace, v->by);
-    sf_units_amount(out, v->view.tree.total, v->view.tree.unit);
+    if (v->view.is_few)
+        sf_known_few(out, &v->view);
+    else
+        sf_units_amount(out, v->view.tree.total, v->view.tree.unit);
     sf_buf_print(out, ", %u of %u spans have samples (%llu", v->n_sampled, v->n_spans,
                  (unsigned long long)v->n_samples);
     sf_grades_words(&v->grades, out);

@@ -30,7 +30,7 @@ static enum sf_err draw_text(const struct sf_profile_view *v, struct sf_arena *r
                               .order = SF_TREE_BY_TOTAL,
                               .columns = COLUMNS,
                               .min_share = 0.01,
-                              .has_no_marks = v->is_few || v->is_estimate,
+                              .has_no_marks = v->is_few || v->is_estimate || v->has_no_hot,
                               .is_estimate = v->is_estimate};
     struct sf_flame_text_rest rest = {0};
     enum sf_err err = sf_flame_text_render(&f, *req, out, &rest, why);
@@ -95,7 +95,7 @@ enum sf_err sf_profile_form_render(const struct sf_profile_form *form, struct sf
     case AS_SVG: return sf_flame_svg_render(v, *req, out, why);
     case AS_JSON: return sf_profile_json_render(v, out, why);
     case AS_PPROF: return write_pprof(v, req, out, why);
-    case AS_FOLDED: return sf_folded_render(&v->tree, *req, out, why);
+    case AS_FOLDED: return sf_folded_render(v, *req, out, why);
     case AS_SPEEDSCOPE: return sf_speedscope_render(v, *req, out, why);
     case AS_OTLP: return sf_otlp_profile_render(v, *req, out, why);
     }

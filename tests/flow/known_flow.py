@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 """What samples do not say is not concluded from them: Go's profiler tags the request's first span, without times."""
+import base64
+import gzip
+import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.parse
 
@@ -140,6 +144,106 @@ def test_a_cohort_of_estimates_says_so():
     assert "HOT PATH" not in text and "~ estimate" in text, text
     text = run("flame", "--q", '{ name = "handle" }')
     assert "HOT PATH" in text and "~" not in text, text
+
+
+def strings_of(body):
+    """The string table of a pprof or OTLP profile, or of any message: what a reader sees as text."""
+    return gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body
+
+
+def test_every_form_marks_an_estimate():
+    """Of spanA, which shares its request's samples, and of the request, which is known."""
+    for name, span, is_marked in (("spanA", A, True), ("handle", ROOT, False)):
+        for path in (f"/api/v1/spans/{TRACE}/{span}/profile?", f"/api/v1/profile?app=go&span_id={span}&", "/api/v1/cohort?q=" + urllib.parse.quote('{ name = "%s" }' % name) + "&"):
+            forms = {f: server.get(f"{path}format={f}") for f in ("json", "pprof", "otlp", "folded", "speedscope", "svg", "flamegraph")}
+            for form, answer in forms.items():
+                assert answer.status == 200 and (answer.getheader("x-spanflame-estimate") == "true") == (is_marked and (
+                    form != "json" or path.startswith("/api/v1/profile"))), (path, form, answer.headers)
+            body = json.loads(forms["json"].text)
+            assert body.get("profile", body)["isEstimate"] == is_marked, (path, body)
+            assert (b"~ estimate: other spans share" in strings_of(forms["pprof"].body)) == is_marked, path
+            assert (b"~ estimate: other spans share" in strings_of(forms["otlp"].body)) == is_marked, path
+            stacks = forms["folded"].text.splitlines()
+            assert stacks and all(s.startswith("~ estimate;main;") == is_marked for s in stacks), (path, stacks)
+            scope = json.loads(forms["speedscope"].text)
+            assert ("~ estimate" in scope["name"]) == is_marked and ("~ estimate" in scope["profiles"][0]["name"]) == is_marked, scope
+            assert (", ~" in forms["svg"].text.split("<script>")[0]) == is_marked, path
+            assert ("~" in forms["flamegraph"].text) == is_marked, path
+    # Values are the same in all of them.
+    total = sum(int(line.rsplit(" ", 1)[1]) for line in server.get(
+        f"/api/v1/spans/{TRACE}/{A}/profile?format=folded").text.splitlines())
+    assert total == server.json(f"/api/v1/spans/{TRACE}/{A}/profile")["profile"]["total"] > 0
+
+
+def test_a_saved_estimate_stays_one():
+    with tempfile.TemporaryDirectory() as folder:
+        saved = os.path.join(folder, "a.pb.gz")
+        with open(saved, "wb") as f:
+            f.write(server.get(f"/api/v1/spans/{TRACE}/{A}/profile?format=pprof").body)
+        for args in (("flame", saved), ("top", saved), ("top", saved, "--tree")):
+            text = run(*args)
+            assert "~" in text and "~ estimate" in text and "HOT PATH" not in text, (args, text)
+        assert json.loads(run("top", saved, "--output", "json"))["isEstimate"]
+        assert run("export", saved, "--format", "folded").startswith("~ estimate;main;")
+
+
+def test_top_marks_what_spans_share():
+    text = run("top", "--q", '{ name = "spanA" }')
+    assert "~ estimate" in text and "~100.0 %" in text, text
+    assert json.loads(run("top", "--q", '{ name = "spanA" }', "--output", "json"))["isEstimate"]
+    text = run("top", "--q", '{ name = "handle" }')
+    assert "~" not in text and "workA" in text, text
+
+
+def test_pyroscopes_answers_mark_what_spans_share():
+    """Grafana asks for a span's profile this way; its answers have no place for a remark."""
+    path = "/querier.v1.QuerierService/"
+    ask = {"profileTypeID": "process_cpu:cpu:nanoseconds:cpu:nanoseconds", "labelSelector": '{service_name="go"}',
+           "start": NOW // MS - 60000, "end": NOW // MS + 600000}
+
+    def post(method, **more):
+        answer = server.post(path + method, json.dumps({**ask, **more}).encode(), "application/json")
+        assert answer.status == 200, (method, more, answer.text)
+        return json.loads(answer.text)
+    for span, is_marked in ((A, True), (ROOT, False)):
+        names = post("SelectMergeSpanProfile", spanSelector=[span])["flamegraph"]["names"]
+        assert names[0] == "total" and ("~ estimate" in names) == is_marked, names
+        names = post("SelectMergeStacktraces", spanSelector=[span])["flamegraph"]["names"]
+        assert ("~ estimate" in names) == is_marked, names
+        dot = post("SelectMergeStacktraces", spanSelector=[span], format="PROFILE_FORMAT_DOT")["dot"]
+        assert ("(~" in dot) == is_marked, dot
+        tree = base64.b64decode(post("SelectMergeStacktraces", spanSelector=[span], format="PROFILE_FORMAT_TREE")["tree"])
+        assert (b"~ estimate" in tree) == is_marked, tree
+        profile = post("SelectMergeStacktraces", spanSelector=[span], format="PROFILE_FORMAT_PPROF")["pprof"]["profile"]
+        said = [profile["stringTable"][int(i)] for i in profile.get("comment", [])]
+        assert (len(said) == 1 and said[0].startswith("~ estimate:")) == is_marked, said
+
+
+def test_under_five_samples_no_form_has_times_or_a_hot_path():
+    """Two samples of 10 ms in a span of 1.29 ms: how many there were is all that is known."""
+    trace, own = os.urandom(16), os.urandom(8)
+    server.send([{"trace_id": trace, "span_id": own, "name": "insert", "service": "few", "start": NOW, "end": NOW + 1290000}])
+    body = pprof({("main;wal", (("span_id", own.hex()),)): 20 * MS}, when=NOW)
+    assert server.post("/api/v1/profile?service=few", body).status == 200
+    query = urllib.parse.quote('{ name = "insert" }')
+    for path in (f"/api/v1/spans/{trace.hex()}/{own.hex()}/profile?", f"/api/v1/profile?app=few&span_id={own.hex()}&",
+                 f"/api/v1/cohort?q={query}&", f"/api/v1/traces/{trace.hex()}/flame?"):
+        body = server.json(path + "format=json")
+        few = body.get("profile", body)
+        assert few["isFew"] and few["looks"] == 2, (path, few)
+        for form in ("text", "flamegraph", "svg"):
+            if form == "text" and path.startswith("/api/v1/profile"):
+                continue
+            answer = server.get(f"{path}format={form}")
+            text = answer.text.split("<script>")[0]
+            assert answer.getheader("x-spanflame-few") == "2" and "HOT PATH" not in text, (path, form, text)
+            assert "20 ms" not in text and "10 ms" not in text, (path, form, text)
+        assert b"few samples: 2" in strings_of(server.get(path + "format=pprof").body), path
+        assert "few samples: 2" in server.json(path + "format=speedscope")["name"], path
+    text = run("top", "--q", '{ name = "insert" }')
+    assert "2 samples" in text and " ms" not in text and "too few" in text, text
+    for by in ("wall", "critical-path"):
+        assert "HOT PATH" not in server.get(f"/api/v1/traces/{trace.hex()}/flame?format=text&by={by}").text
 
 
 def test_profiles_without_ids_are_known_of_the_service():

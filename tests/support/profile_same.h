@@ -20,7 +20,7 @@ static inline void profile_same_stacks(const struct sf_tree *t, struct sf_arena 
         ((struct sf_frame *)by_name.frames)[i].kind = SF_FRAME_UNKNOWN;
     assert_ok(sf_tree_group(&by_name, (struct sf_tree_grouping){.by = SF_GROUP_FUNCTION}, req,
                             &by_name, NULL));
-    assert_ok(sf_folded_render(&by_name, *req, out, NULL));
+    assert_ok(sf_folded_render(&(struct sf_profile_view){.tree = by_name}, *req, out, NULL));
     sf_buf_add_u8(out, 0);
 }
 
@@ -58,8 +58,8 @@ static inline enum sf_err profile_write_folded(const struct sf_profile_view *v,
                                                struct sf_arena scratch, struct sf_buf *out,
                                                struct sf_why *why)
 {
-    struct sf_tree t;
+    struct sf_profile_view named = *v;
     enum sf_err err = sf_tree_group(&v->tree, (struct sf_tree_grouping){.by = SF_GROUP_FUNCTION},
-                                    &scratch, &t, why);
-    return err ? err : sf_folded_render(&t, scratch, out, why);
+                                    &scratch, &named.tree, why);
+    return err ? err : sf_folded_render(&named, scratch, out, why);
 }

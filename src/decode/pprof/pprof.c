@@ -15,6 +15,7 @@
 
 #include "decode/frame_kind.h"
 #include "decode/profile_type.h"
+#include "model/answer/known.h"
 
 sf_str sf_pprof_str(struct sf_pprof *p, int64_t at, uint64_t *counter, const char *what)
 {
@@ -97,6 +98,24 @@ static void read_strings(struct sf_pprof *p)
             p->strings[n++] = sf_profile_clean(p->b, sf_pb_str(&pb));
         else
             sf_pb_skip(&pb);
+    }
+}
+
+/* An estimate that was exported stays one where it is read again. */
+static void read_comments(struct sf_pprof *p)
+{
+    struct sf_pb pb = sf_pprof_top(p);
+    while (sf_pb_next(&pb)) {
+        if (pb.field != 13) {
+            sf_pb_skip(&pb);
+            continue;
+        }
+        struct sf_pb run = sf_pb_run(&pb);
+        uint64_t at;
+        while (sf_pb_run_varint(&run, &at))
+            p->b->is_estimate |= at > 0 && at < p->n_strings &&
+                                 sf_str_starts(p->strings[at], SF_STR(SF_ESTIMATE_FRAME ":"));
+        sf_pb_join(&pb, &run);
     }
 }
 
@@ -224,8 +243,10 @@ static enum sf_err read_head(struct sf_pprof *p)
 static void read_names(struct sf_pprof *p)
 {
     read_strings(p);
-    if (!p->b->is_full)
-        name_types(p);
+    if (p->b->is_full)
+        return;
+    read_comments(p);
+    name_types(p);
 }
 
 static struct sf_pprof *new_reader(struct sf_profile_build *b, sf_str bytes)

@@ -2,6 +2,15 @@
 #pragma once
 #include "model/ids.h"
 
+/* Stands before every figure that is an estimate. */
+#define SF_ESTIMATE_MARK "~"
+/* The frame all stacks of an estimate stand under in forms that have no place for a remark. */
+#define SF_ESTIMATE_FRAME SF_ESTIMATE_MARK " estimate"
+/* What forms with a place for a remark say; readers know it by its beginning. */
+#define SF_ESTIMATE_REMARK                                                                         \
+    SF_ESTIMATE_FRAME ": other spans share some of these samples, and nobody knows which part is " \
+                      "whose"
+
 struct sf_known_view {
     uint64_t n_samples;   /* known to belong to what was asked for */
     uint64_t n_estimated; /* that may: others share them, and nobody knows which part is whose */

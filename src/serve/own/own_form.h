@@ -10,3 +10,7 @@ bool sf_own_form_is_text(sf_str format);
  * forms there are. */
 enum sf_err sf_own_form_give(struct sf_call *call, sf_str format, struct sf_profile_view *view,
                              struct sf_arena *req, struct sf_why *why);
+/* The headers that say what most forms have no place for: how many samples are behind it
+ * (x-spanflame-samples), that it is an estimate (x-spanflame-estimate: true), and that the samples
+ * are too few for times and shares (x-spanflame-few: how many). */
+void sf_own_form_say(struct sf_response *r, const struct sf_profile_view *v);

@@ -1,12 +1,10 @@
 #include "serve/own/profile_read.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "base/time_unit.h"
 #include "join/profile.h"
 #include "os/clock.h"
 #include "query/label_selector.h"
+#include "serve/own/own_form.h"
 #include "serve/params.h"
 #include "serve/profile_form.h"
 #include "serve/tenant.h"
@@ -145,14 +143,6 @@ static bool wants_page(const struct sf_request *r)
     return sf_str_find(sf_request_header(r, SF_STR("accept")), SF_STR("text/html"), &at);
 }
 
-/* Most forms add up what is equal and know no more how many there were. */
-static void say_samples(struct sf_response *r, uint64_t n)
-{
-    char text[24];
-    int len = snprintf(text, sizeof(text), "%" PRIu64, n);
-    sf_response_header(r, "x-spanflame-samples", (sf_str){text, (size_t)len});
-}
-
 bool sf_profile_read_handle(struct sf_call *call, struct sf_worker *worker)
 {
     uint32_t tenants[SF_TENANTS_MAX];
@@ -180,7 +170,7 @@ bool sf_profile_read_handle(struct sf_call *call, struct sf_worker *worker)
         return sf_call_fail(call, err, &why);
     sf_call_ok(call, form->content_type);
     call->response->is_uncompressible = form->is_packed;
-    say_samples(call->response, view.tree.n_samples);
+    sf_own_form_say(call->response, &view);
     if (!q.is_exact)
         sf_response_header(call->response, "x-spanflame-exact", SF_STR("false"));
     return true;

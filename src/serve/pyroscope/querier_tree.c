@@ -6,6 +6,7 @@
 #include "join/profile.h"
 #include "join/spans_profile.h"
 #include "render/dot.h"
+#include "render/known.h"
 #include "render/pprof.h"
 #include "render/pyroscope_tree.h"
 #include "serve/pyroscope/querier.h"
@@ -29,11 +30,13 @@ static enum sf_err merge_spans(struct sf_querier_work *x, const struct sf_prof_q
                                const struct sf_tree **out)
 {
     struct sf_arena scratch = {0};
+    bool is_estimate = false;
     enum sf_err err;
     if (!sf_arena_init(&scratch, x->call->service->query_memory_len))
         return sf_no_memory(&x->why, "the query");
-    err = sf_spans_profile_merge(x->store, query, &scratch, &x->q, out, &x->why);
+    err = sf_spans_profile_merge(x->store, query, &scratch, &x->q, out, &is_estimate, &x->why);
     sf_arena_done(&scratch);
+    x->is_estimate |= !err && is_estimate;
     return err;
 }
 
@@ -109,11 +112,28 @@ static void write_flame(struct sf_message *m, const struct sf_flamebearer *f, bo
     sf_message_end(m, mark);
 }
 
+/* These answers have no place for remarks: stacks of an estimate stand under a frame that says so.
+ */
+static enum sf_err mark(struct sf_querier_work *x, const struct sf_tree *grouped,
+                        struct sf_tree *out)
+{
+    struct sf_profile_view view = {.tree = *grouped, .is_estimate = x->is_estimate};
+    return sf_known_tree(&view, x->req, out, &x->why);
+}
+
+static enum sf_err cut_marked(struct sf_querier_work *x, const struct sf_tree *grouped,
+                              struct sf_tree *out)
+{
+    struct sf_tree marked;
+    enum sf_err err = mark(x, grouped, &marked);
+    return err ? err : sf_tree_cut(&marked, nodes_of(x->ask), x->req, out, &x->why);
+}
+
 static enum sf_err answer_flame(struct sf_querier_work *x, const struct sf_tree *grouped)
 {
     struct sf_flamebearer flame;
     struct sf_tree cut;
-    enum sf_err err = sf_tree_cut(grouped, nodes_of(x->ask), x->req, &cut, &x->why);
+    enum sf_err err = cut_marked(x, grouped, &cut);
     if (!err)
         err = sf_flamebearer_single(&cut, x->req, &flame, &x->why);
     if (!err)
@@ -125,7 +145,7 @@ static enum sf_err answer_bytes(struct sf_querier_work *x, const struct sf_tree 
 {
     struct sf_buf bytes = {0};
     struct sf_tree cut;
-    enum sf_err err = sf_tree_cut(grouped, nodes_of(x->ask), x->req, &cut, &x->why);
+    enum sf_err err = cut_marked(x, grouped, &cut);
     if (!err)
         err = sf_pyroscope_tree_render(&cut, *x->req, &bytes, &x->why);
     if (!err)
@@ -136,7 +156,7 @@ static enum sf_err answer_bytes(struct sf_querier_work *x, const struct sf_tree 
 
 static enum sf_err answer_graph(struct sf_querier_work *x, const struct sf_tree *grouped)
 {
-    struct sf_profile_view view = {.tree = *grouped};
+    struct sf_profile_view view = {.tree = *grouped, .is_estimate = x->is_estimate};
     struct sf_buf text = {0};
     enum sf_err err = sf_dot_render(&view,
                                     x->ask->max_nodes ? (uint32_t)x->ask->max_nodes : DOT_NODES,
@@ -160,6 +180,7 @@ static enum sf_err write_profile(struct sf_querier_work *x)
     if (err || whole.n_nodes <= 1)
         return err;
     view.tree = whole;
+    view.is_estimate = x->is_estimate;
     if (x->ask->max_nodes)
         err = sf_tree_cut(&whole, (uint32_t)x->ask->max_nodes, x->req, &view.tree, &x->why);
     return err ? err : sf_pprof_write(&view, *x->req, &x->m, &x->why);
@@ -228,6 +249,10 @@ static enum sf_err answer_diff(struct sf_querier_work *x)
             err = merge_functions(x, side, &query, &trees[i]);
         if (nodes_of(side) > max_nodes)
             max_nodes = nodes_of(side);
+    }
+    for (size_t i = 0; !err && i < 2; i++) { /* both, or they would not meet */
+        struct sf_tree plain = trees[i];
+        err = mark(x, &plain, &trees[i]);
     }
     if (!err)
         err = sf_tree_diff(&trees[0], &trees[1], x->req, &whole, &x->why);

@@ -12,6 +12,7 @@ struct sf_querier_work {
     struct sf_query_ctx q;
     struct sf_prof_query query; /* the question as the store takes it */
     struct sf_message m;        /* the answer */
+    bool is_estimate;           /* spans were asked for, and others share their samples */
     struct sf_why why;
 };
 

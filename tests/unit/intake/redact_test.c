@@ -506,7 +506,7 @@ TEST(redact, reaches_every_place_of_a_profile)
     struct sf_sample samples[] = {{.thread_name = SF_STR("w token=b3")},
                                   {.thread_name = SF_STR("w")}};
     struct sf_profile_batch b = {&m, &f, NULL, NULL, &process, &s, samples, 1,
-                                 1,  0,  0,    1,    1,        2,  {0}};
+                                 1,  0,  0,    1,    1,        2,  {0},     false};
     struct sf_redactor *r = new_redactor(usual);
     uint64_t n;
     if (!arena.base)

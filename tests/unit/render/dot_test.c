@@ -52,3 +52,18 @@ TEST(dot, draws_nothing_of_nothing)
     assert_int_equal(out.len, 0);
     sf_buf_done(&out);
 }
+
+TEST(dot, marks_every_figure_of_an_estimate)
+{
+    struct sf_profile_view v = {.service = SF_STR("shop"), .is_estimate = true};
+    struct sf_buf out = {0};
+    assert_true(sf_arena_init(&req, 1 << 20));
+    v.tree = folded_tree(SF_STR("a;b 3\na 1\n"), SF_STR("count"), &req);
+    assert_ok(sf_dot_render(&v, 10, req, &out, NULL));
+    assert_str(sf_buf_str(&out), "digraph \"shop\" {\nnode [style=filled fillcolor=\"#f8f8f8\"]\n"
+                                 "N1 [label=\"a\\n~1 (~25.00%)\\nof ~4 (~100.00%)\" shape=box]\n"
+                                 "N2 [label=\"b\\n~3 (~75.00%)\\nof ~3 (~75.00%)\" shape=box]\n"
+                                 "N1 -> N2 [label=\" ~3\"]\n}\n");
+    sf_buf_done(&out);
+    sf_arena_done(&req);
+}

@@ -1,6 +1,7 @@
 #include "render/profile_json.h"
 
 #include "folded_tree.h"
+#include "render/folded.h"
 #include "render/speedscope.h"
 
 static struct sf_arena req;
@@ -36,7 +37,8 @@ TEST(profile_json, writes_frames_once_and_nodes_by_their_parent)
     assert_text(&out, "{\"service\":\"shop\",\"type\":\"process_cpu:cpu:nanoseconds:cpu:"
                       "nanoseconds\",\"unit\":\"nanoseconds\",\"labels\":{\"env\":\"dev\"},"
                       "\"timeUnixNano\":\"1700000000000000001\",\"durationNs\":0,\"period\":0,"
-                      "\"total\":4,\"samples\":2,\"isCut\":false,\"frames\":[{\"function\":\"a\"},"
+                      "\"total\":4,\"samples\":2,\"isCut\":false,\"isEstimate\":false,\"isFew\":"
+                      "false,\"frames\":[{\"function\":\"a\"},"
                       "{\"function\":\"b\"}],\"nodes\":[[0,-1,0],[0,0,1],[1,1,3]]}");
     sf_arena_done(&req);
 }
@@ -71,5 +73,28 @@ TEST(profile_json, writes_speedscope_samples_root_first)
                 "\"sampled\",\"name\":\"cpu\",\"unit\":\"nanoseconds\",\"startValue\":0,"
                 "\"endValue\":4,\"samples\":[[0],[0,1]],\"weights\":[1,3]}],"
                 "\"activeProfileIndex\":0,\"name\":\"shop\",\"exporter\":\"spanflame\"}\n");
+    sf_arena_done(&req);
+}
+
+TEST(profile_json, marks_an_estimate_and_few_samples)
+{
+    struct sf_profile_view v;
+    struct sf_buf out = {0};
+    size_t at;
+    assert_true(sf_arena_init(&req, 1 << 20));
+    v = view();
+    v.is_estimate = v.is_few = true;
+    v.looks = 4;
+    assert_ok(sf_profile_json_render(&v, &out, NULL));
+    assert_true(sf_str_find(sf_buf_str(&out),
+                            SF_STR("\"isEstimate\":true,\"isFew\":true,\"looks\":4,"), &at));
+    sf_buf_reset(&out);
+    assert_ok(sf_speedscope_render(&v, req, &out, NULL));
+    assert_true(
+        sf_str_find(sf_buf_str(&out), SF_STR("\"name\":\"cpu (~ estimate) (few samples: 4"), &at));
+    assert_true(sf_str_find(sf_buf_str(&out), SF_STR("\"name\":\"shop (~ estimate)"), &at));
+    sf_buf_reset(&out);
+    assert_ok(sf_folded_render(&v, req, &out, NULL));
+    assert_text(&out, "~ estimate;a 1\n~ estimate;a;b 3\n");
     sf_arena_done(&req);
 }

@@ -41,3 +41,22 @@ TEST(top_text, nests_callees_below_their_caller)
     sf_buf_done(&out);
     sf_arena_done(&req);
 }
+
+TEST(top_text, says_how_many_samples_where_they_are_too_few_for_times)
+{
+    struct sf_profile_view v;
+    struct sf_top_text t = {.view = &v, .columns = 80, .limit = 1};
+    struct sf_buf out = {0};
+    size_t at;
+    assert_true(sf_arena_init(&req, 1 << 20));
+    v = shop();
+    v.is_few = v.is_estimate = true;
+    v.looks = 4;
+    assert_ok(sf_top_text_table(&t, req, &out, NULL));
+    assert_true(sf_str_find(sf_buf_str(&out), SF_STR("percentages are of ~4 samples cpu in"), &at));
+    assert_true(sf_str_find(sf_buf_str(&out), SF_STR("~ estimate: other spans"), &at));
+    assert_true(sf_str_find(sf_buf_str(&out), SF_STR(" ~3 samples ~64.0 %"), &at));
+    assert_false(sf_str_find(sf_buf_str(&out), SF_STR(" ms"), &at));
+    sf_buf_done(&out);
+    sf_arena_done(&req);
+}
