@@ -1,6 +1,7 @@
 /* span_profile.c - the flame graph of one span, with how far it can be believed. */
 #include "join/span_profile.h"
 
+#include "flame/runtime_frame.h"
 #include "flame/tree_group.h"
 #include "flame/tree_top.h"
 #include "join/claims_fit.h"
@@ -26,10 +27,12 @@ enum sf_err sf_span_profile_find_top(struct sf_span_profile *p, struct sf_arena 
                                      struct sf_why *why)
 {
     const struct sf_top_row *rows;
-    struct sf_tree by_function;
+    struct sf_tree own, by_function;
     uint32_t n;
-    enum sf_err err = sf_tree_group(&p->sure, (struct sf_tree_grouping){SF_GROUP_FUNCTION, false},
-                                    req, &by_function, why);
+    enum sf_err err = sf_runtime_give(&p->sure, req, &own, why);
+    if (!err)
+        err = sf_tree_group(&own, (struct sf_tree_grouping){SF_GROUP_FUNCTION, false}, req,
+                            &by_function, why);
     if (!err)
         err = sf_tree_top(&by_function, SF_TOP_BY_SELF, req, &rows, &n, why);
     if (err || p->sure.total <= 0 || p->view.is_few)

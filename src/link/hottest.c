@@ -1,6 +1,7 @@
 /* hottest.c - the function each span spent most in. */
 #include "link/hottest.h"
 
+#include "flame/runtime_frame.h"
 #include "link/claims_by_span.h"
 #include "link/frame_functions.h"
 #include "link/leaf_state.h"
@@ -11,9 +12,10 @@ struct work {
     const struct sf_attribution *claims;
     struct sf_claims_by_span by_span;
     struct sf_frame_functions functions;
-    bool *is_glue;     /* by frame: says nothing of what the code does */
-    int64_t *sums;     /* by function, of the span at hand */
-    uint32_t *touched; /* functions with a sum; zeroed after each span */
+    bool *is_glue;          /* by frame: says nothing of what the code does */
+    const uint32_t *owners; /* by node: itself, or who called the runtime */
+    int64_t *sums;          /* by function, of the span at hand */
+    uint32_t *touched;      /* functions with a sum; zeroed after each span */
 };
 
 /* Stacks that end in nothing have no function. Of equals the first seen, so that answers stay. */
@@ -41,6 +43,9 @@ static struct sf_hot find(struct work *w, uint32_t span)
         while (w->is_glue[w->stacks->nodes[node].frame] && w->stacks->nodes[node].parent != 0)
             node =
                 w->stacks->nodes[node].parent; /* what it interrupted, or entered the kernel for */
+        node = w->owners[node];
+        if (node == 0)
+            continue; /* a collector's thread */
         uint32_t f = w->functions.of[w->stacks->nodes[node].frame];
         if (w->sums[f] == 0)
             w->touched[n_touched++] = f;
@@ -71,7 +76,8 @@ enum sf_err sf_hottest(const struct sf_tree *stacks, const struct sf_link_sample
     w.sums = sf_arena_new_n(req, w.functions.n + 1u, sizeof(*w.sums));
     /* A sum may come back to zero on its way and be touched again: one place for each claim. */
     w.touched = sf_arena_new_n(req, claims->n_claims + 1u, sizeof(*w.touched));
-    if (!hots || !w.sums || !w.is_glue || !w.touched ||
+    w.owners = sf_runtime_owners(stacks, req);
+    if (!hots || !w.sums || !w.is_glue || !w.touched || !w.owners ||
         !sf_claims_by_span_make(claims, n_spans, req, &w.by_span))
         return sf_fail(why, SF_ERR_LIMIT, "no memory for the hottest functions of %u spans",
                        n_spans);

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "base/num.h"
+#include "flame/runtime_frame.h"
 #include "flame/tree_cut.h"
 #include "render/known.h"
 #include "render/units.h"
@@ -45,18 +46,19 @@ static bool is_marked(const struct drawing *d, uint32_t place)
     return false;
 }
 
-/* A function that calls itself has its time spread over the depths of the stack: each may be small
+/* What a language's runtime does (collects, allocates, interrupts) is the time of who called it.
+ * A function that calls itself has its time spread over the depths of the stack: each may be small
  * where all together are not. */
-static void gather_selves(struct drawing *d)
+static void gather_selves(struct drawing *d, const uint32_t *owners)
 {
     const struct sf_tree *t = d->f->tree;
     uint32_t n_steps = 0;
     for (uint32_t i = 1; i < t->n_nodes; i++) {
-        uint32_t outermost = i;
-        for (uint32_t up = t->nodes[i].parent;
+        uint32_t outermost = owners[i];
+        for (uint32_t up = t->nodes[owners[i]].parent;
              t->nodes[i].self != 0 && up != 0 && n_steps < LOOP_STEPS;
              up = t->nodes[up].parent, n_steps++)
-            if (t->nodes[up].frame == t->nodes[i].frame)
+            if (t->nodes[up].frame == t->nodes[owners[i]].frame)
                 outermost = up;
         d->selves[outermost] = sf_add_sat_i64(d->selves[outermost], t->nodes[i].self);
     }
@@ -234,9 +236,10 @@ enum sf_err sf_flame_text_render(const struct sf_flame_text *f, struct sf_arena 
         return err;
     d.totals = totals;
     d.selves = sf_arena_new_n(&scratch, f->tree->n_nodes + 1u, sizeof(*d.selves));
-    if (!d.selves)
+    const uint32_t *owners = sf_runtime_owners(f->tree, &scratch);
+    if (!d.selves || !owners)
         return sf_fail(why, SF_ERR_LIMIT, "flame graph: no memory for %u frames", f->tree->n_nodes);
-    gather_selves(&d);
+    gather_selves(&d, owners);
     choose_marks(&d);
     lay_out(&d);
     draw(&d, NULL, &first); /* how deep it gets */

@@ -1,0 +1,37 @@
+/* runtime_frame.h - code of language runtimes, which nobody who reads a profile wrote.
+ *
+ * A collector's loop, an allocator, the scheduler's interruption of a goroutine or an interpreter's
+ * loop is no answer to "where does my program spend its time": that is who called it, or, of a
+ * collector's own threads, nobody. What is concluded from a flame graph (HOT PATH, the hottest
+ * function, findings) gives such time to the caller; what is drawn or listed stays as it was
+ * measured. runtime_table.c holds the names. */
+#pragma once
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/tree.h"
+
+enum sf_runtime_reach {
+    SF_RUNTIME_NOT,
+    SF_RUNTIME_FRAME, /* this frame; what it calls may be anybody's */
+    SF_RUNTIME_BELOW  /* and all it calls: collectors, compilers */
+};
+
+struct sf_runtime_rule {
+    uint32_t kinds; /* 1 << enum sf_frame_kind; frames of unknown kind are always asked */
+    const char *text;
+    bool is_whole; /* the name is the text; else it begins so */
+    bool is_cxx;   /* a member of a class of C++: "::" is in it */
+    enum sf_runtime_reach reach;
+    const char *example; /* a frame as profilers write it */
+};
+
+extern const struct sf_runtime_rule sf_runtime_rules[];
+extern const uint32_t sf_runtime_n_rules;
+
+enum sf_runtime_reach sf_runtime_frame_of(const struct sf_frame *frame);
+/* By node: whose time its own is: the node itself, its nearest caller that is no runtime's, or 0:
+ * nobody's. NULL: no memory. */
+const uint32_t *sf_runtime_owners(const struct sf_tree *tree, struct sf_arena *req);
+/* The tree with that time moved to its owners; nobody's is the root's. LIMIT. */
+enum sf_err sf_runtime_give(const struct sf_tree *tree, struct sf_arena *req, struct sf_tree *out,
+                            struct sf_why *why);
