@@ -25,7 +25,7 @@ struct work {
     struct sf_query_ctx *q;
     struct sf_span_set set;
     struct sf_link_keep keep; /* of its traces */
-    double looks, sure_looks; /* of the profilers; of the known samples */
+    double looks;             /* of the profilers */
     struct sf_cohort_view out;
 };
 
@@ -56,7 +56,7 @@ static enum sf_err merge_claims(struct work *w, struct sf_cohort_set *c, struct 
         !sf_known_level_of(&c->link, &known, SF_NOBODY, w->q->req, &w->out.known) ||
         !sf_known_claims_keep(&known, &a, w->q->req, &sure))
         return sf_no_room(why, "the query");
-    w->sure_looks = sf_claims_view_looks(&c->link, known.value, known.n_samples);
+    w->out.sure_looks = sf_claims_view_looks(&c->link, known.value, known.n_samples);
     enum sf_err err = sf_claims_view_tree(&c->link, &a, w->q->req, &w->out.view.tree, NULL, why);
     return err ? err : sf_claims_view_tree(&c->link, &sure, w->q->req, &w->out.sure, NULL, why);
 }
@@ -71,7 +71,7 @@ static enum sf_err merge_alone(struct work *w, struct sf_why *why)
     sf_tree_builder_init(&b, w->q->req, MAX_TREE_LEN, SF_TREE_COPIES);
     sf_tree_builder_init(&sure, w->q->req, MAX_TREE_LEN, SF_TREE_COPIES);
     w->out.grades = (struct sf_grades){0};
-    w->looks = w->sure_looks = 0;
+    w->looks = w->out.sure_looks = 0;
     for (uint32_t i = 0; !err && i < w->set.n; i++) {
         if (i > 0 && sf_time_part_is_over(until_ns)) {
             w->set.n = i; /* in order of trace ids: of all times */
@@ -101,7 +101,7 @@ static enum sf_err merge_alone(struct work *w, struct sf_why *why)
         w->out.known.n_estimated += p.known.n_estimated;
         w->out.n_sampled++;
         w->looks += p.looks;
-        w->sure_looks += p.sure_looks;
+        w->out.sure_looks += p.sure_looks;
         w->out.grades.n_samples += p.n_samples;
         for (uint32_t k = 0; k < SF_GRADE_ROWS; k++) {
             w->out.grades.rows[k].n_samples += p.grades.rows[k].n_samples;
@@ -163,7 +163,7 @@ static bool explain(struct work *w)
     c->view.is_few = c->grades.n_samples > 0 &&
                      sf_looks_are_few(&c->view.type, c->view.period, w->looks);
     c->view.looks = w->looks;
-    c->trust = sf_trust_name(sf_trust_of((uint64_t)w->sure_looks));
+    c->trust = sf_trust_name(sf_trust_of((uint64_t)c->sure_looks));
     return true;
 }
 

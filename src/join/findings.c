@@ -5,11 +5,13 @@
 
 #include "flame/batch_tree.h"
 #include "flame/tree_group.h"
+#include "join/claims_view.h"
 #include "join/cohort.h"
 #include "join/findings_diff.h"
 #include "join/findings_requests.h"
 #include "join/known_level.h"
 #include "join/link_spans.h"
+#include "join/looks.h"
 #include "join/span_profile.h"
 #include "join/trace_flame.h"
 
@@ -21,6 +23,8 @@ struct work {
     struct sf_profile_type type;
     sf_str of, reason;
     uint64_t n_samples, n_estimated; /* looked at; left out */
+    double looks;                    /* of the profiler, of the samples looked at */
+    int64_t period;
     struct sf_finding_list in_code, in_spans;
     const struct sf_span *spans; /* what the places of in_spans mean */
     struct sf_requests_findings in_requests;
@@ -56,7 +60,7 @@ static enum sf_err find_loops_below(struct work *w, struct sf_why *why)
     for (uint32_t i = 0; i < all.n; i++)
         if (is_below[all.items[i].span])
             kept[n++] = all.items[i];
-    w->in_spans = (struct sf_finding_list){kept, n};
+    w->in_spans = (struct sf_finding_list){kept, n, 0};
     w->spans = spans.spans;
     return SF_OK;
 }
@@ -95,6 +99,8 @@ static enum sf_err of_span(struct work *w, struct sf_why *why)
     w->type = p.view.type;
     w->n_samples = p.known.n_samples;
     w->n_estimated = p.known.n_estimated;
+    w->looks = p.sure_looks;
+    w->period = p.view.period;
     w->reason = p.n_samples ? SF_STR_NONE : p.reason;
     if (p.known.n_estimated > 0 && !say_estimated(w, &p.known))
         return sf_no_room(why, "the query");
@@ -127,6 +133,8 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
     w->type = set->type;
     w->n_samples = known.n_samples;
     w->n_estimated = known.n_estimated;
+    w->looks = sf_claims_view_looks(set, known.value, known.n_samples);
+    w->period = set->period;
     w->spans = set->spans;
     if (known.n_estimated > 0 && !say_estimated(w, &level))
         return sf_no_room(why, "the query");
@@ -183,6 +191,8 @@ static enum sf_err of_query(struct work *w, struct sf_why *why)
     w->type = c.view.type;
     w->n_samples = c.known.n_samples;
     w->n_estimated = c.known.n_estimated;
+    w->looks = c.sure_looks;
+    w->period = c.view.period;
     w->reason = c.reason;
     if (c.known.n_estimated > 0 && !say_estimated(w, &c.known))
         return sf_no_room(why, "the query");
@@ -214,7 +224,8 @@ static enum sf_err of_service(struct work *w, struct sf_why *why)
     if (!types)
         return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < list.n; i++)
-        types[i] = (struct sf_batch_type){.type = list.series[i].type};
+        types[i] = (struct sf_batch_type){.type = list.series[i].type,
+                                          .period = list.series[i].period};
     err = sf_batch_choose(types, list.n, w->want->type, &chosen, why);
     if (err)
         return err;
@@ -225,6 +236,8 @@ static enum sf_err of_service(struct work *w, struct sf_why *why)
     if (err)
         return err;
     w->n_samples = tree->n_samples;
+    w->period = types[chosen].period;
+    w->looks = sf_looks_count(&w->type, w->period, tree->total, tree->n_samples);
     err = group(w, tree, w->want->service, why);
     if (!err && !sf_span_set_of_service(w->want->service, w->q->req, &query))
         err = sf_no_room(why, "the query");
@@ -248,10 +261,21 @@ static enum sf_err of_diff(struct work *w, struct sf_why *why)
     return SF_OK;
 }
 
+/* Where the time went is not said of fewer than five samples, nor is a function named. */
+static bool say_few(struct work *w)
+{
+    return sf_arena_print(w->q->req, &w->reason,
+                          "%.*s%s%.0f sample%s %s too few to say where the time went",
+                          SF_STR_ARG(w->reason), w->reason.len > 0 ? ". " : "", w->looks,
+                          w->looks < 1.5 ? "" : "s", w->looks < 1.5 ? "is" : "are");
+}
+
 static enum sf_err of_code(struct work *w, enum sf_err (*look)(struct work *, struct sf_why *),
                            struct sf_why *why)
 {
     enum sf_err err = look(w, why);
+    if (!err && w->n_samples > 0 && sf_looks_are_few(&w->type, w->period, w->looks))
+        return say_few(w) ? SF_OK : sf_no_room(why, "the query");
     return err ? err
                : sf_findings_of_tree(&w->tree, w->of, &w->want->limits, w->q->req, &w->in_code,
                                      why);
@@ -308,7 +332,13 @@ static enum sf_err collect(struct work *w, struct sf_findings_view *out, struct 
         items[n++].span = w->in_requests.ids[i].span;
     }
     sort_views(items, n);
-    *out = (struct sf_findings_view){w->of, items, n, w->n_samples, w->n_estimated, w->reason};
+    *out = (struct sf_findings_view){.of = w->of,
+                                     .items = items,
+                                     .n = n,
+                                     .n_more = w->in_code.n_more + again->n_more + loops->n_more,
+                                     .n_samples = w->n_samples,
+                                     .n_estimated = w->n_estimated,
+                                     .reason = w->reason};
     return SF_OK;
 }
 

@@ -70,7 +70,7 @@ static enum sf_err keep_significant(struct sf_store *store, const struct sf_find
         if (out->list.items[i].kind != SF_FINDING_LEAF ||
             is_significant(&c, out->list.items[i].subject))
             kept[n++] = out->list.items[i];
-    out->list = (struct sf_finding_list){kept, n};
+    out->list = (struct sf_finding_list){kept, n, n ? out->list.n_more : 0};
     out->reason = c.reason;
     return SF_OK;
 }

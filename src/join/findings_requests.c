@@ -1,10 +1,12 @@
 /* findings_requests.c - what stands out over many requests. */
 #include "join/findings_requests.h"
 
+#include <stdlib.h>
+
 #include "join/cohort_set.h"
 #include "join/link_spans.h"
 
-enum { LOOKED_AT = 200, LOOP_TRACES = 50, MAX_LOOPS = 16 };
+enum { LOOKED_AT = 200, LOOP_TRACES = 50, MAX_LOOPS = 1024, SHOWN_LOOPS = 16 };
 
 struct loop { /* one call made many times, in several requests */
     struct sf_finding first;
@@ -22,6 +24,7 @@ struct work {
     struct sf_span_set set;
     struct loop *loops;
     uint32_t n_loops, n_traces;
+    uint32_t n_more; /* loops that had no room */
 };
 
 /* ---- what is parsed again and again ---- */
@@ -101,8 +104,10 @@ static bool note_loop(struct work *w, const struct sf_span *parent, const struct
     while (l < w->loops + w->n_loops &&
            !(sf_str_eq(l->parent, parent->name) && sf_str_eq(l->first.subject, f->subject)))
         l++;
-    if (l == w->loops + MAX_LOOPS)
-        return true; /* nobody reads more */
+    if (l == w->loops + MAX_LOOPS) {
+        w->n_more++; /* calls, not kinds of them: names that hold ids have no end */
+        return true;
+    }
     if (l == w->loops + w->n_loops) {
         l->first = *f;
         l->id = (struct sf_request_span){parent->trace_id, parent->span_id};
@@ -139,13 +144,24 @@ static enum sf_err look_at_trace(struct work *w, const struct sf_set_span *s, st
     return err;
 }
 
+/* What took the most time in all requests first. */
+static int by_time(const void *a, const void *b)
+{
+    const struct loop *x = a, *y = b;
+    if (x->value != y->value)
+        return x->value > y->value ? -1 : 1;
+    return sf_str_cmp(x->first.subject, y->first.subject);
+}
+
 static enum sf_err give_loops(struct work *w, struct sf_requests_findings *out, struct sf_why *why)
 {
-    struct sf_finding *items = sf_arena_new_n(w->q->req, w->n_loops + 1u, sizeof(*items));
-    struct sf_request_span *ids = sf_arena_new_n(w->q->req, w->n_loops + 1u, sizeof(*ids));
+    uint32_t n = w->n_loops < SHOWN_LOOPS ? w->n_loops : SHOWN_LOOPS;
+    struct sf_finding *items = sf_arena_new_n(w->q->req, n + 1u, sizeof(*items));
+    struct sf_request_span *ids = sf_arena_new_n(w->q->req, n + 1u, sizeof(*ids));
     if (!items || !ids)
         return sf_no_room(why, "the query");
-    for (uint32_t i = 0; i < w->n_loops; i++) {
+    qsort(w->loops, w->n_loops, sizeof(*w->loops), by_time);
+    for (uint32_t i = 0; i < n; i++) {
         const struct loop *l = &w->loops[i];
         items[i] = l->first;
         items[i].count = l->most;
@@ -160,7 +176,7 @@ static enum sf_err give_loops(struct work *w, struct sf_requests_findings *out, 
                             SF_STR_ARG(items[i].path), sf_finding_action(items[i].kind)))
             return sf_no_room(why, "the query");
     }
-    out->loops = (struct sf_finding_list){items, w->n_loops};
+    out->loops = (struct sf_finding_list){items, n, w->n_loops - n + w->n_more};
     out->ids = ids;
     return SF_OK;
 }

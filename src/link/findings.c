@@ -7,13 +7,14 @@
 
 #include "base/num.h"
 #include "flame/frame_name.h"
+#include "flame/runtime_frame.h"
 #include "flame/tree_order.h"
 #include "flame/tree_top.h"
 #include "link/leaf_state.h"
 #include "link/theme.h"
 
 enum {
-    MAX_FINDINGS = 64, /* nobody reads more; functions come by size, the small ones are left out */
+    MAX_FINDINGS = 64, /* functions come by size: the small ones are left out and counted */
     PATH_FRAMES = 6
 };
 
@@ -28,7 +29,7 @@ struct work {
     const uint8_t *states; /* by node */
     uint8_t *themes;       /* by frame */
     struct sf_finding *items;
-    uint32_t n;
+    uint32_t n, n_more;
     bool is_full;
 };
 
@@ -71,6 +72,7 @@ bool sf_finding_path(const struct sf_tree *t, uint32_t node, struct sf_arena *re
 /* `before` stands between subject and verb: "alone ". */
 static void add(struct work *w, struct sf_finding f, const char *before)
 {
+    w->n_more += w->n == MAX_FINDINGS;
     if (w->n == MAX_FINDINGS || w->is_full)
         return;
     f.span = SF_NOBODY;
@@ -117,12 +119,25 @@ static uint32_t count_callers(const struct work *w, uint32_t frame, uint8_t *see
 }
 
 /* Nobody can optimise a collector's loop or the runtime's interruption of a goroutine: the
- * collector is a finding of its own. */
-static bool is_runtimes(const struct work *w, uint32_t frame)
+ * collector is a finding of its own, and other time of a runtime is its caller's. */
+static bool is_runtimes(const struct work *w, uint32_t frame, const uint32_t *owners)
 {
     const struct sf_leaf_rule *rule = sf_leaf_rule_of(&w->t->frames[frame]);
-    return (rule && rule->weight == SF_LEAF_GLUE) ||
-           w->states[heaviest(w, frame, true)] == SF_STATE_GC;
+    uint32_t node = heaviest(w, frame, true);
+    return (rule && rule->weight == SF_LEAF_GLUE) || w->states[node] == SF_STATE_GC ||
+           owners[node] != node;
+}
+
+/* By frame: its own time, with what the runtime did for it. */
+static int64_t *own_times(const struct work *w, const uint32_t *owners)
+{
+    int64_t *own = sf_arena_new_n(w->req, w->t->n_frames + 1u, sizeof(*own));
+    for (uint32_t i = 1; own && i < w->t->n_nodes; i++) {
+        uint32_t frame = w->t->nodes[owners[i]].frame;
+        if (owners[i] != 0)
+            own[frame] = sf_add_sat_i64(own[frame], w->t->nodes[i].self);
+    }
+    return own;
 }
 
 static void find_functions(struct work *w, struct sf_why *why, enum sf_err *err)
@@ -130,20 +145,24 @@ static void find_functions(struct work *w, struct sf_why *why, enum sf_err *err)
     const struct sf_top_row *rows;
     uint32_t n_rows;
     uint8_t *seen = sf_arena_new_n(w->req, w->t->n_frames + 1u, 1);
-    *err = seen ? sf_tree_top(w->t, SF_TOP_BY_TOTAL, w->req, &rows, &n_rows, why) : SF_ERR_LIMIT;
+    const uint32_t *owners = sf_runtime_owners(w->t, w->req);
+    int64_t *own = owners ? own_times(w, owners) : NULL;
+    *err = seen && own ? sf_tree_top(w->t, SF_TOP_BY_TOTAL, w->req, &rows, &n_rows, why)
+                       : SF_ERR_LIMIT;
     if (*err)
         return;
     for (uint32_t i = 0; i < n_rows; i++) {
         if (share_of(w, rows[i].total) < w->limits->leaf &&
             share_of(w, rows[i].total) < w->limits->repeat)
             break; /* by total: nothing further down has a share that counts */
-        double self = share_of(w, rows[i].self), total = share_of(w, rows[i].total);
-        if (is_runtimes(w, rows[i].frame))
+        int64_t self_value = own[rows[i].frame];
+        double self = share_of(w, self_value), total = share_of(w, rows[i].total);
+        if (is_runtimes(w, rows[i].frame, owners))
             continue;
         if (self >= w->limits->leaf && self > 0) {
             struct sf_finding f = {.kind = SF_FINDING_LEAF,
                                    .share = self,
-                                   .value = rows[i].self,
+                                   .value = self_value,
                                    .node = heaviest(w, rows[i].frame, true),
                                    .subject = name_of(w, rows[i].frame)};
             add(w, f, "alone ");
@@ -257,6 +276,7 @@ static void find_depth(struct work *w)
                            .value = w->totals[deepest],
                            .span = SF_NOBODY,
                            .subject = name_of(w, w->t->nodes[deepest].frame)};
+    w->n_more += w->n == MAX_FINDINGS;
     if (w->n == MAX_FINDINGS || w->is_full)
         return;
     if (!sf_finding_path(w->t, deepest, w->req, &f.path) ||
@@ -304,7 +324,7 @@ static enum sf_err look(struct work *w, struct sf_finding_list *out, struct sf_w
     if (err || w->is_full)
         return sf_fail(why, SF_ERR_LIMIT, "findings: no memory for %u nodes", w->t->n_nodes);
     qsort(w->items, w->n, sizeof(*w->items), order_findings);
-    *out = (struct sf_finding_list){w->items, w->n};
+    *out = (struct sf_finding_list){w->items, w->n, w->n_more};
     return SF_OK;
 }
 

@@ -52,6 +52,7 @@ struct sf_finding {
 struct sf_finding_list {
     const struct sf_finding *items; /* largest share first */
     uint32_t n;
+    uint32_t n_more; /* smaller ones that are left out */
 };
 
 /* `tree` should be grouped by function. `of` names what the shares are of ("CPU time"). In `req`;

@@ -169,13 +169,13 @@ enum sf_err sf_findings_of_requests(const struct sf_request_samples *in, sf_str 
                                     struct sf_finding_list *out, struct sf_why *why)
 {
     struct work w = {.in = in, .req = req};
-    struct sf_finding *items = sf_arena_new_n(req, MAX_AGAIN, sizeof(*items));
+    struct sf_finding *items = sf_arena_new_n(req, in->functions->n + 1u, sizeof(*items));
     int64_t *sums = sf_arena_new_n(req, in->stacks->n_nodes + 1u, sizeof(*sums));
     uint32_t n = 0, n_requests = 0;
     if (!items || !sums || !prepare(&w))
         return sf_fail(why, SF_ERR_LIMIT, "findings: no memory for %u samples", in->n);
     sum_up(&w);
-    for (uint32_t f = 0; f < in->functions->n && n < MAX_AGAIN; f++) {
+    for (uint32_t f = 0; f < in->functions->n; f++) {
         double share = w.total > 0 ? (double)w.sums[f] / (double)w.total : 0;
         if (w.sums[f] <= 0 || share < limits->repeat || spread_of(&w, f, &n_requests) < MOST ||
             n_requests == 0)
@@ -187,10 +187,13 @@ enum sf_err sf_findings_of_requests(const struct sf_request_samples *in, sf_str 
                                        .span = SF_NOBODY,
                                        .count = n_requests,
                                        .subject = in->functions->names[f]};
-        if (!say(&w, of, n_requests, &items[n++]))
-            return sf_fail(why, SF_ERR_LIMIT, "findings: no memory for %u samples", in->n);
+        n++;
     }
     qsort(items, n, sizeof(*items), order_findings);
-    *out = (struct sf_finding_list){items, n};
+    uint32_t n_kept = n < MAX_AGAIN ? n : MAX_AGAIN;
+    for (uint32_t i = 0; i < n_kept; i++)
+        if (!say(&w, of, items[i].count, &items[i]))
+            return sf_fail(why, SF_ERR_LIMIT, "findings: no memory for %u samples", in->n);
+    *out = (struct sf_finding_list){items, n_kept, n - n_kept};
     return SF_OK;
 }

@@ -99,6 +99,6 @@ enum sf_err sf_findings_of_spans(const struct sf_span_tree *tree,
         if (tree->first[i + 1] - tree->first[i] >= least && !look_below(&w, i, list))
             return sf_fail(why, SF_ERR_LIMIT, "findings: no memory for %u spans", tree->n_spans);
     qsort(w.items, w.n, sizeof(*w.items), order_findings);
-    *out = (struct sf_finding_list){w.items, w.n};
+    *out = (struct sf_finding_list){w.items, w.n, 0};
     return SF_OK;
 }

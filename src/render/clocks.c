@@ -7,6 +7,7 @@ enum { NAME = 40 }; /* columns */
 
 void sf_clocks_json(const struct sf_clocks_view *v, struct sf_json_writer *w)
 {
+    sf_json_write_key(w, SF_STR("clocks"));
     sf_json_write_array(w);
     for (uint32_t i = 0; i < v->n_rows; i++) {
         const struct sf_clock_row *r = &v->rows[i];
@@ -26,6 +27,8 @@ void sf_clocks_json(const struct sf_clocks_view *v, struct sf_json_writer *w)
         sf_json_write_object_end(w);
     }
     sf_json_write_array_end(w);
+    if (v->n_more > 0)
+        sf_json_write_key_u64(w, SF_STR("moreClocks"), v->n_more);
 }
 
 static void add_row(const struct sf_clock_row *r, struct sf_buf *out)
@@ -62,5 +65,6 @@ void sf_clocks_words(const struct sf_clocks_view *v, struct sf_buf *out)
     for (uint32_t i = 0; i < v->n_rows; i++)
         add_row(&v->rows[i], out);
     if (v->n_more > 0)
-        sf_buf_print(out, "clocks of %u more calls contradict each other\n", v->n_more);
+        sf_buf_print(out, "... and %u more calls between hosts whose clocks were corrected\n",
+                     v->n_more);
 }

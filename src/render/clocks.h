@@ -4,5 +4,6 @@
 #include "model/answer/clocks.h"
 #include "wire/json_writer.h"
 
-void sf_clocks_json(const struct sf_clocks_view *v, struct sf_json_writer *w); /* an array */
-void sf_clocks_words(const struct sf_clocks_view *v, struct sf_buf *out);      /* a line for each */
+/* "clocks", and "moreClocks" when there are more, into an open object. */
+void sf_clocks_json(const struct sf_clocks_view *v, struct sf_json_writer *w);
+void sf_clocks_words(const struct sf_clocks_view *v, struct sf_buf *out); /* a line for each */

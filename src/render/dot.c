@@ -83,7 +83,7 @@ enum sf_err sf_dot_render(const struct sf_profile_view *v, uint32_t max_nodes,
     const struct sf_tree *t = &v->tree;
     const struct sf_top_row *rows;
     bool *is_shown = sf_arena_new_n(&scratch, (size_t)t->n_frames + 1, sizeof(*is_shown));
-    uint32_t *above = sf_arena_new_n(&scratch, t->n_nodes, sizeof(*above)), n = 0, n_edges;
+    uint32_t *above = sf_arena_new_n(&scratch, t->n_nodes, sizeof(*above)), n = 0, n_all, n_edges;
     struct edge *edges = sf_arena_new_n(&scratch, t->n_nodes, sizeof(*edges));
     int64_t *totals;
     enum sf_err err;
@@ -96,6 +96,7 @@ enum sf_err sf_dot_render(const struct sf_profile_view *v, uint32_t max_nodes,
         err = sf_tree_totals(t, &scratch, &totals, why);
     if (err)
         return err;
+    n_all = n;
     if (n > max_nodes)
         n = max_nodes;
     for (uint32_t i = 0; i < n; i++)
@@ -103,6 +104,8 @@ enum sf_err sf_dot_render(const struct sf_profile_view *v, uint32_t max_nodes,
     sf_buf_add_str(out, SF_STR("digraph \""));
     add_text(out, v->service.len ? v->service : SF_STR("profile"));
     sf_buf_add_str(out, SF_STR("\" {\nnode [style=filled fillcolor=\"#f8f8f8\"]\n"));
+    if (n < n_all)
+        sf_buf_print(out, "label=\"%u of %u functions\"\n", n, n_all);
     add_boxes(v, rows, n, out);
     n_edges = find_edges(t, totals, is_shown, above, edges);
     for (uint32_t i = 0; i < n_edges; i++) {

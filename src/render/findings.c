@@ -12,6 +12,7 @@ void sf_findings_json(const struct sf_findings_view *v, struct sf_buf *out)
     sf_json_write_key_u64(&w, SF_STR("samples"), v->n_samples);
     sf_json_write_key_u64(&w, SF_STR("estimatedSamples"), v->n_estimated);
     sf_json_write_key_str(&w, SF_STR("reason"), v->reason);
+    sf_json_write_key_u64(&w, SF_STR("more"), v->n_more);
     sf_json_write_key(&w, SF_STR("findings"));
     sf_json_write_array(&w);
     for (uint32_t i = 0; i < v->n; i++) {
@@ -65,6 +66,8 @@ void sf_findings_text(const struct sf_findings_view *v, struct sf_buf *out)
         sf_buf_print(out, "%2u. ", i + 1);
         sentence_text(&v->items[i], out);
     }
+    if (v->n_more > 0)
+        sf_buf_print(out, "... and %u more, smaller ones\n", v->n_more);
     if (v->n == 0 && v->reason.len == 0) {
         sf_buf_add_str(out, SF_STR("nothing stands out in "));
         sf_units_text(out, v->of, SIZE_MAX);

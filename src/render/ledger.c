@@ -57,7 +57,6 @@ void sf_ledger_json(const struct sf_ledger_view *v, struct sf_buf *out)
     sf_json_write_bool(&w, v->is_partial);
     sf_json_write_key(&w, SF_STR("clockShiftNs"));
     sf_json_write_i64(&w, v->clocks.shift_ns);
-    sf_json_write_key(&w, SF_STR("clocks"));
     sf_clocks_json(&v->clocks, &w);
     sf_json_write_object_end(&w);
 }

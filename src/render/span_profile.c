@@ -26,7 +26,6 @@ static void write_head(struct sf_json_writer *w, const struct sf_span_profile *p
     sf_json_write_bool(w, p->is_partial);
     sf_json_write_key(w, SF_STR("clockShiftNs"));
     sf_json_write_i64(w, p->clocks.shift_ns);
-    sf_json_write_key(w, SF_STR("clocks"));
     sf_clocks_json(&p->clocks, w);
 }
 

@@ -25,7 +25,6 @@ enum sf_err sf_trace_flame_json(const struct sf_trace_flame_view *v, struct sf_b
     sf_json_write_key(&w, SF_STR("isPartial"));
     sf_json_write_bool(&w, v->is_partial);
     sf_json_write_key_str(&w, SF_STR("reason"), v->reason);
-    sf_json_write_key(&w, SF_STR("clocks"));
     sf_clocks_json(&v->clocks, &w);
     sf_json_write_key(&w, SF_STR("types"));
     sf_json_write_array(&w);

@@ -182,7 +182,6 @@ void sf_trace_json(const struct sf_trace_rows *t, struct sf_buf *out)
     sf_json_write_key_u64(&w, SF_STR("notWaitedFor"), t->n_unwaited);
     yes_no(&w, SF_STR("isPartial"), t->is_partial);
     yes_no(&w, SF_STR("isExact"), t->is_exact);
-    sf_json_write_key(&w, SF_STR("clocks"));
     sf_clocks_json(&t->clocks, &w);
     if (t->hot_type.len > 0) {
         sf_json_write_key_str(&w, SF_STR("hotType"), t->hot_type);

@@ -242,8 +242,50 @@ def test_under_five_samples_no_form_has_times_or_a_hot_path():
         assert "few samples: 2" in server.json(path + "format=speedscope")["name"], path
     text = run("top", "--q", '{ name = "insert" }')
     assert "2 samples" in text and " ms" not in text and "too few" in text, text
+    for ask in (f"trace={trace.hex()}&span={own.hex()}", f"trace={trace.hex()}", "service=few", f"q={query}"):
+        found = server.json(f"/api/v1/findings?{ask}&from=now-1h")
+        assert found["findings"] == [] and "2 samples are too few" in found["reason"], (ask, found)
     for by in ("wall", "critical-path"):
         assert "HOT PATH" not in server.get(f"/api/v1/traces/{trace.hex()}/flame?format=text&by={by}").text
+
+
+def test_no_door_names_the_runtime_as_what_to_optimise():
+    """Frames of language runtimes as profilers write them: their time is that of who called them, or nobody's."""
+    runtimes = {
+        "go": ("runtime.asyncPreempt", "runtime.mallocgc;runtime.scanobject", "runtime.mapaccess1_faststr", "runtime.memmove"),
+        "java": ("SafepointSynchronize::block", "OptoRuntime::new_instance_C", "[unknown_Java]"),
+        "python": ("_PyEval_EvalFrameDefault;_PyFunction_Vectorcall", "<gc>"),
+        "node": ("(garbage collector)", "(program)"),
+        "ruby": ("(garbage collection)", "vm_exec_core"),
+        "dotnet": ("WKS::gc_heap::mark_object_simple", "JIT_NewArr1")}
+    for language, frames in runtimes.items():
+        service, trace, own = "rt-" + language, os.urandom(16), os.urandom(8)
+        names = {name for stack in frames for name in stack.split(";")}
+        server.send([{"trace_id": trace, "span_id": own, "name": service, "service": service, "start": NOW, "end": NOW + 1000 * MS}])
+        tag = (("span_id", own.hex()),)
+        stacks = {(f"main;handle;{stack}", tag): 100 * MS for stack in frames}
+        stacks[("main;handle;parse", tag)] = 60 * MS
+        assert server.post(f"/api/v1/profile?service={service}", pprof(stacks, when=NOW)).status == 200
+        path, query = f"/api/v1/spans/{trace.hex()}/{own.hex()}/profile", urllib.parse.quote('{ name = "%s" }' % service)
+        answer = server.json(path)
+        assert answer["top"]["function"] == "handle" and not names & {s["function"] for s in answer["shares"]}, (language, answer["shares"])
+        hot = server.json(f"/api/v1/trace/{trace.hex()}")["spans"][0]["hot"]
+        assert hot["function"] == "handle" and hot["value"] == 100 * MS * len(frames), (language, hot)
+        for text in (server.get(path + "?format=text").text, server.get(f"/api/v1/profile?app={service}&from=now-1h").text,
+                     run("flame", "--q", '{ name = "%s" }' % service), run("flame", service), run("trace", trace.hex()),
+                     server.get(f"/api/v1/traces/{trace.hex()}/flame?format=text").text):
+            marked = {line.split()[0] for line in text.splitlines() if "HOT PATH" in line}
+            assert not names & marked and not any(f"{name} by itself" in text for name in names), (language, marked, text)
+        assert "handle" in marked, (language, text)
+        for ask in (f"trace={trace.hex()}&span={own.hex()}", f"trace={trace.hex()}", f"service={service}", f"q={query}"):
+            found = server.json(f"/api/v1/findings?{ask}&from=now-1h")["findings"]
+            assert "handle" in [f["subject"] for f in found if f["kind"] == "hot_function"], (language, ask, found)
+            assert not names & {f["subject"] for f in found if f["kind"] in ("hot_function", "repeated_function")}, (language, ask, found)
+    # A collector's own threads are nobody's: they are drawn, and nothing is concluded from them.
+    body = pprof({"runtime.gcBgMarkWorker;runtime.gcDrain;runtime.scanobject": 900 * MS, "main;work": 100 * MS}, when=NOW)
+    assert server.post("/api/v1/profile?service=rt-threads", body).status == 200
+    marked = [line.split()[0] for line in run("flame", "rt-threads").splitlines() if "HOT PATH" in line]
+    assert marked == ["work"], marked
 
 
 def test_profiles_without_ids_are_known_of_the_service():

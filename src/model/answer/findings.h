@@ -17,6 +17,7 @@ struct sf_findings_view {
     sf_str of; /* "CPU time of shop": what the shares are of */
     const struct sf_finding_view *items;
     uint32_t n;
+    uint32_t n_more;                 /* smaller ones that are left out */
     uint64_t n_samples, n_estimated; /* looked at; left out as their spans are not known */
     sf_str reason;                   /* why there is nothing to look at; empty: well */
 };

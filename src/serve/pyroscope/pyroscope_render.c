@@ -1,6 +1,7 @@
 #include "serve/pyroscope/pyroscope_render.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/time_unit.h"
@@ -165,6 +166,14 @@ static enum sf_err ask_points(struct work *x, const struct sf_prof_query *query,
 }
 
 /* "timeline":{...},"groups":{...} */
+/* Pyroscope's answer has no place for it. */
+static void say_groups(struct work *x, uint32_t n)
+{
+    char text[80];
+    int len = snprintf(text, sizeof(text), "%d of %u groups", MAX_GROUPS, n);
+    sf_response_header(x->call->response, "x-spanflame-partial", (sf_str){text, (size_t)len});
+}
+
 static enum sf_err write_times(struct work *x, const struct sf_prof_query *query, sf_str key,
                                bool is_average, struct sf_buf *out)
 {
@@ -201,6 +210,8 @@ static enum sf_err write_times(struct work *x, const struct sf_prof_query *query
         write_timeline(&w, &t, samples);
     }
     sf_json_write_object_end(&w);
+    if (!err && points.groups.n_sets > MAX_GROUPS)
+        say_groups(x, points.groups.n_sets);
     return err;
 }
 

@@ -722,7 +722,7 @@ TEST(span_link, draws_the_whole_trace_by_each_weight)
 
 TEST(span_link, finds_what_stands_out_in_span_trace_and_service)
 {
-    struct store_sample puts[] = {at("regex.match", 1, 10, 30), at("sign", 2, 50, 10)};
+    struct store_sample puts[] = {at("regex.match", 1, 10, 60), at("sign", 2, 50, 20)};
     struct sf_arena scratch = {0};
     struct sf_findings_want want = {.trace = TRACE, .span = 1, .limits = SF_FINDING_LIMITS};
     struct sf_findings_view v;

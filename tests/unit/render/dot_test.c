@@ -33,6 +33,7 @@ TEST(dot, joins_what_is_left_when_functions_are_left_out)
     draw(SF_STR("a;b 3\na;c;b 1\na 6\n"), 2, &out);
     assert_false(sf_str_find(sf_buf_str(&out), SF_STR("label=\"c"), &at));
     assert_true(sf_str_find(sf_buf_str(&out), SF_STR("N1 -> N2 [label=\" 4\"]"), &at));
+    assert_true(sf_str_find(sf_buf_str(&out), SF_STR("label=\"2 of 3 functions\"\n"), &at));
     sf_buf_done(&out);
 }
 

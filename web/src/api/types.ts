@@ -109,6 +109,7 @@ export interface Trace {
   isPartial: boolean;
   isExact: boolean;
   clocks?: Clock[];
+  moreClocks?: number;
   hotType?: string;
   hotUnit?: string;
   resources: { service: string; attributes: Attribute[] }[];
@@ -213,6 +214,7 @@ export interface TraceFlame {
   isPartial: boolean;
   reason: string;
   clocks?: Clock[];
+  moreClocks?: number;
   types: string[];
   profile: Profile;
 }
@@ -282,6 +284,8 @@ export interface Findings {
   of: string;
   samples: number;
   reason: string;
+  /** Smaller ones that are left out */
+  more?: number;
   findings: Finding[];
 }
 

@@ -8,6 +8,9 @@ export interface Line {
   readonly color: string;
   readonly values: readonly (number | null)[];
 }
+/** Marks that are named above the chart; all of them are drawn. */
+const MARKS = 6;
+
 export interface Mark {
   readonly ms: number;
   readonly words: string;
@@ -105,7 +108,8 @@ export function LineChart(props: {
         {(props.marks ?? []).length > 0 && (
           <span class="marks">
             {" · since "}
-            {props.marks?.slice(-6).map((m) => (
+            {(props.marks ?? []).length > MARKS && `(the last ${String(MARKS)} of ${String(props.marks?.length)}) `}
+            {props.marks?.slice(-MARKS).map((m) => (
               <span key={`${m.words}${String(m.ms)}`} title={moment(m.ms)}>
                 {clock(m.ms, props.untilMs - props.fromMs)} <b>{visible(m.words)}</b>{" "}
               </span>

@@ -9,6 +9,11 @@ export function clockWords(c: Clock): string {
   return `The clock of ${c.service} is ${least}${duration(Math.abs(c.offsetNs))} ${c.offsetNs > 0 ? "ahead of" : "behind"} that of ${c.caller}${slack}: its spans are drawn corrected.`;
 }
 
-export function ClockNotes(props: { clocks: Clock[] | undefined }) {
-  return <>{(props.clocks ?? []).map((c, i) => <p key={i} class="note">{clockWords(c)}</p>)}</>;
+export function ClockNotes(props: { clocks: Clock[] | undefined; more: number | undefined }) {
+  return (
+    <>
+      {(props.clocks ?? []).map((c, i) => <p key={i} class="note">{clockWords(c)}</p>)}
+      {(props.more ?? 0) > 0 && <p class="note">… and {props.more} more calls between hosts whose clocks were corrected.</p>}
+    </>
+  );
 }

@@ -21,6 +21,8 @@ function OfService(props: { service: string; range: Range }) {
       </h2>
       <AskedFrame asked={found} empty={(d) => (d.findings.length === 0 ? <p>{visible(d.reason) || "Nothing stands out."}</p> : undefined)}>
         {(d) => (
+          <>
+          {d.reason !== "" && <p class="note">{visible(d.reason)}</p>}
           <ol class="findings">
             {d.findings.map((f, i) => (
               <li key={i}>
@@ -33,6 +35,8 @@ function OfService(props: { service: string; range: Range }) {
               </li>
             ))}
           </ol>
+          {(d.more ?? 0) > 0 && <p class="note">… and {d.more} more, smaller ones</p>}
+          </>
         )}
       </AskedFrame>
     </article>

@@ -111,7 +111,7 @@ function Loaded(props: { trace: Trace; range: Range }) {
       </div>
       {trace.isPartial && <p class="note warn">This trace is larger than a query may hold: some of its spans are not shown.</p>}
       {!trace.isExact && <p class="note warn">A damaged block may have held more of this trace.</p>}
-      <ClockNotes clocks={trace.clocks} />
+      <ClockNotes clocks={trace.clocks} more={trace.moreClocks} />
       <div class="row trace-bar">
         <div class="tabs" role="tablist" aria-label="The trace as">
           {TABS.map(([key, words]) => (
