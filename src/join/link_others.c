@@ -15,7 +15,7 @@ enum {
 
 struct load {
     struct sf_link_others *others;
-    struct sf_span *list;
+    struct sf_other_span *list;
     int64_t from_ns;           /* at first the one asked for, then earlier */
     const sf_trace_id *traces; /* sorted: of these the earlier ones are kept */
     uint32_t n_traces;
@@ -38,6 +38,11 @@ static bool is_kept(const struct load *l, const struct sf_span_rows *rows, uint3
             bsearch(&rows->trace_id[i], l->traces, l->n_traces, sizeof(*l->traces), order_ids));
 }
 
+static struct sf_value wanted(const struct sf_value_column *c, uint32_t row)
+{
+    return c->code[row] == SF_NONE ? (struct sf_value){0} : c->vals[c->code[row]];
+}
+
 static bool keep(struct load *l, const struct sf_span_rows *rows)
 {
     for (uint32_t i = 0; i < rows->n_rows; i++) {
@@ -45,11 +50,14 @@ static bool keep(struct load *l, const struct sf_span_rows *rows)
             continue;
         if (l->others->n == MAX_OTHERS)
             return false;
-        l->list[l->others->n++] = (struct sf_span){.trace_id = rows->trace_id[i],
-                                                   .span_id = rows->span_id[i],
-                                                   .parent_id = rows->parent_id[i],
-                                                   .start_ns = rows->start_ns[i],
-                                                   .end_ns = rows->end_ns[i]};
+        l->list[l->others->n++] = (struct sf_other_span){
+            .span = {.trace_id = rows->trace_id[i],
+                     .span_id = rows->span_id[i],
+                     .parent_id = rows->parent_id[i],
+                     .start_ns = rows->start_ns[i],
+                     .end_ns = rows->end_ns[i]},
+            .thread = sf_span_thread_from(wanted(&rows->want[0], i), wanted(&rows->want[1], i),
+                                          &rows->resources[rows->resource[i]])};
     }
     return true;
 }
@@ -57,12 +65,16 @@ static bool keep(struct load *l, const struct sf_span_rows *rows)
 static enum sf_err scan(struct load *l, struct sf_store *store, struct sf_query_ctx *q,
                         struct sf_why *why)
 {
+    const struct sf_key keys[] = {{SF_SCOPE_SPAN, SF_STR("thread.id")},
+                                  {SF_SCOPE_SPAN, SF_STR("thread.name")}};
     struct sf_link_others *others = l->others;
     struct sf_span_query ask = {.from_ns = l->from_ns,
                                 .to_ns = others->to_ns,
                                 .process = others->is_by_service ? 0 : others->process,
                                 .is_all = true,
-                                .columns = SF_COL_PARENT | SF_COL_TIMES | SF_COL_RESOURCE};
+                                .columns = SF_COL_PARENT | SF_COL_TIMES | SF_COL_RESOURCE,
+                                .want_keys = keys,
+                                .n_want = 2};
     struct sf_span_cursor *cursor;
     struct sf_span_rows rows;
     others->n = 0;
@@ -79,7 +91,8 @@ static enum sf_err scan(struct load *l, struct sf_store *store, struct sf_query_
 
 static int order_spans(const void *a, const void *b)
 {
-    const struct sf_span *x = a, *y = b;
+    const struct sf_span *x = &((const struct sf_other_span *)a)->span;
+    const struct sf_span *y = &((const struct sf_other_span *)b)->span;
     int order = sf_trace_id_cmp(x->trace_id, y->trace_id);
     return order ? order : (x->span_id > y->span_id) - (x->span_id < y->span_id);
 }
@@ -93,8 +106,8 @@ static bool find_orphans(struct load *l, sf_trace_id *traces)
     if (l->others->n > 0)
         qsort(l->list, l->others->n, sizeof(*l->list), order_spans);
     for (uint32_t i = 0; i < l->others->n; i++) {
-        const struct sf_span *s = &l->list[i];
-        struct sf_span parent = {.trace_id = s->trace_id, .span_id = s->parent_id};
+        const struct sf_span *s = &l->list[i].span;
+        struct sf_other_span parent = {.span = {.trace_id = s->trace_id, .span_id = s->parent_id}};
         if (s->parent_id == 0 || s->start_ns >= (uint64_t)l->from_ns ||
             bsearch(&parent, l->list, l->others->n, sizeof(parent), order_spans))
             continue;

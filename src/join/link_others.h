@@ -1,6 +1,12 @@
 /* link_others.h - what else a process worked on while a span ran. */
 #pragma once
+#include "link/thread_table.h"
 #include "store/store.h"
+
+struct sf_other_span {
+    struct sf_span span; /* ids, parent and times only */
+    struct sf_span_thread thread;
+};
 
 struct sf_link_others {
     sf_str service; /* asked: of this service and, unless is_by_service, this process */
@@ -8,7 +14,7 @@ struct sf_link_others {
     bool is_by_service;
     sf_trace_id not_trace; /* the span's own trace is there already */
     int64_t from_ns, to_ns;
-    const struct sf_span *spans; /* answered: ids, parents and times only */
+    const struct sf_other_span *spans; /* answered */
     uint32_t n;
     bool is_partial; /* there were more than fit */
 };

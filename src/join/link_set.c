@@ -528,19 +528,23 @@ static enum sf_err add_others(struct load *l, struct sf_why *why)
     struct sf_span *spans = sf_arena_new_n(l->q->req, n_own + others.n, sizeof(*spans));
     struct sf_span_origin *origins = sf_arena_new_n(l->q->req, n_own + others.n, sizeof(*origins));
     sf_str *services = sf_arena_new_n(l->q->req, n_own + others.n, sizeof(*services));
-    if (!spans || !origins || !services)
+    struct sf_span_thread *threads = sf_arena_new_n(l->q->req, n_own + others.n, sizeof(*threads));
+    if (!spans || !origins || !services || !threads)
         return sf_no_room(why, "the query");
     memcpy(spans, l->spans.spans, n_own * sizeof(*spans));
     memcpy(origins, l->spans.origins, n_own * sizeof(*origins));
     memcpy(services, l->spans.services, n_own * sizeof(*services));
+    memcpy(threads, l->spans.threads, n_own * sizeof(*threads));
     for (uint32_t i = 0; i < others.n; i++) {
-        spans[n_own + i] = others.spans[i];
+        spans[n_own + i] = others.spans[i].span;
+        threads[n_own + i] = others.spans[i].thread;
         origins[n_own + i] = (struct sf_span_origin){others.process, 0};
         services[n_own + i] = others.service;
     }
     l->spans.spans = spans;
     l->spans.origins = origins;
     l->spans.services = services;
+    l->spans.threads = threads;
     l->set.index.n_trees = 0;
     l->set.is_partial = l->set.is_partial || others.is_partial;
     l->set.tree.n_spans = n_own + others.n;
@@ -599,7 +603,8 @@ static enum sf_err find_exact(struct load *l, struct sf_why *why)
 static enum sf_err finish(struct load *l, struct sf_why *why)
 {
     uint32_t n_spans = l->set.tree.n_spans;
-    if (!sf_link_threads_set(&l->threads, &l->spans, l->set.n_own, &l->set.n_thread_ignored))
+    if (!sf_link_threads_set(&l->threads, &l->spans, n_spans, l->set.n_own,
+                             &l->set.n_thread_ignored))
         return sf_no_room(why, "the query");
     l->set.threads = l->spans.threads;
     l->set.figures = l->spans.figures;

@@ -89,7 +89,8 @@ static int order_tallies(const void *a, const void *b)
 }
 
 /* Threads of a process of which none is found are numbered differently. */
-static uint32_t ignore_strangers(struct sf_link_spans *spans, struct tally *tallies, uint32_t n)
+static uint32_t ignore_strangers(struct sf_link_spans *spans, struct tally *tallies, uint32_t n,
+                                 uint32_t n_own)
 {
     uint32_t n_ignored = 0;
     if (n > 0)
@@ -102,14 +103,14 @@ static uint32_t ignore_strangers(struct sf_link_spans *spans, struct tally *tall
         for (uint32_t k = i; k < end && !has_match; k++) {
             const struct sf_span_thread *says = &spans->threads[tallies[k].span];
             spans->origins[tallies[k].span].thread = 0;
-            n_ignored += says->id != 0 || says->name != 0;
+            n_ignored += tallies[k].span < n_own && (says->id != 0 || says->name != 0);
         }
     }
     return n_ignored;
 }
 
 bool sf_link_threads_set(struct sf_link_threads *t, struct sf_link_spans *spans, uint32_t n_spans,
-                         uint32_t *out_n_ignored)
+                         uint32_t n_own, uint32_t *out_n_ignored)
 {
     struct sf_thread_table table;
     struct tally *tallies = sf_arena_new_n(t->req, n_spans + 1u, sizeof(*tallies));
@@ -128,6 +129,6 @@ bool sf_link_threads_set(struct sf_link_threads *t, struct sf_link_spans *spans,
         tallies[i].match = sf_thread_table_find(&table, o->process, &spans->threads[i], &o->thread);
     }
     /* Without any number to compare with nothing is ignored, and nothing known. */
-    *out_n_ignored = table.n > 0 ? ignore_strangers(spans, tallies, n_spans) : 0;
+    *out_n_ignored = table.n > 0 ? ignore_strangers(spans, tallies, n_spans, n_own) : 0;
     return true;
 }

@@ -16,8 +16,14 @@ static uint64_t hash_of(sf_str name)
 
 struct sf_span_thread sf_span_thread_of(const struct sf_span *s, const struct sf_resource *r)
 {
-    struct sf_value id = sf_attrs_get(s->attrs, SF_STR("thread.id"));
-    sf_str name = sf_attrs_str(s->attrs, SF_STR("thread.name"));
+    return sf_span_thread_from(sf_attrs_get(s->attrs, SF_STR("thread.id")),
+                               sf_attrs_get(s->attrs, SF_STR("thread.name")), r);
+}
+
+struct sf_span_thread sf_span_thread_from(struct sf_value id, struct sf_value said,
+                                          const struct sf_resource *r)
+{
+    sf_str name = said.type == SF_VALUE_STR ? said.str : SF_STR_NONE;
     sf_str language = sf_attrs_str(r->attrs, SF_STR("telemetry.sdk.language"));
     sf_str sdk = sf_attrs_str(r->attrs, SF_STR("telemetry.sdk.name"));
     return (struct sf_span_thread){.id = id.type == SF_VALUE_INT && id.i64 > 0 ? (uint64_t)id.i64

@@ -19,6 +19,9 @@ struct sf_span_thread {  /* what a span says; small, to be kept of many */
 };
 
 struct sf_span_thread sf_span_thread_of(const struct sf_span *s, const struct sf_resource *r);
+/* The same from the values of the span's `thread.id` and `thread.name`. */
+struct sf_span_thread sf_span_thread_from(struct sf_value id, struct sf_value name,
+                                          const struct sf_resource *r);
 
 struct sf_thread_table {                    /* of the processes of a query */
     const struct sf_detail_thread *threads; /* by process and thread, each once */

@@ -63,12 +63,13 @@ class Process:
 
 
 class World:
-    """`n_replicas` processes of one service. `has_threads`: spans and samples name threads."""
+    """`n_replicas` processes of one service. `has_threads`: spans and samples name threads, `n_threads` of them: with few,
+    requests that run at the same time say the same one."""
 
-    def __init__(self, seed, kind, name, t0, n_replicas=None, is_alloc=None, has_threads=None, n_requests=None):
+    def __init__(self, seed, kind, name, t0, n_replicas=None, is_alloc=None, has_threads=None, n_requests=None, n_threads=6):
         self.rng = random.Random(f"{kind} {seed}")
         rng = self.rng
-        self.kind, self.name, self.t0 = kind, name, t0
+        self.kind, self.name, self.t0, self.n_threads = kind, name, t0, n_threads
         self.is_alloc = rng.random() < 0.5 if is_alloc is None else is_alloc
         self.has_threads = (rng.random() < 0.7 if has_threads is None else has_threads) and kind != "timed_unnamed"
         self.is_said = rng.random() < 0.5  # spans say that their ids are on samples
@@ -105,7 +106,7 @@ class World:
             self.make_children(Span(self, span.process, span, start, max(end, start + MS), thread), levels - 1)
 
     def pick_thread(self):
-        return self.rng.randint(1001, 1006) if self.has_threads else 0
+        return self.rng.randint(1001, 1000 + self.n_threads) if self.has_threads else 0
 
     # ---- samples ----
 
