@@ -4,12 +4,14 @@
 
 #include "base/time_unit.h"
 #include "cli/ask.h"
+#include "cli/balance_parts.h"
 
 int sf_coverage_run(int argc, char **argv)
 {
     struct sf_client client = {0};
     const char *output = NULL, *trace = NULL, *span = NULL, *type = NULL, *service = NULL;
     int64_t since_ns = SF_NS_PER_HOUR;
+    bool has_balance = false;
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
         {"service", SF_FLAG_STR, &service, "NAME", "the same as SERVICE"},
@@ -17,17 +19,22 @@ int sf_coverage_run(int argc, char **argv)
         {"span", SF_FLAG_STR, &span, "ID", "instead of a service: one span, and around it"},
         {"trace", SF_FLAG_STR, &trace, "ID", "the span's trace; found when left out"},
         {"type", SF_FLAG_STR, &type, "TYPE", "profile type: cpu, wall, alloc_space, ..."},
+        {"balance", SF_FLAG_BOOL, &has_balance, NULL,
+         "instead: what of all samples spans got, and what no span got"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
         .command = "coverage",
-        .usage = "SERVICE [--since 1h] | --span ID [--trace ID]",
+        .usage = "SERVICE [--since 1h] [--balance] | --span ID [--trace ID]",
         .summary = "Say how well a service's traces and profiles are joined, and what is missing.",
         .details = "Which profiles came and how often, with gaps; how many samples some spans have "
                    "of those their time allows; how many samples name spans and have names; "
                    "clocks that contradict each other. What is missing comes with the two lines "
-                   "that add it in the service's language.",
+                   "that add it in the service's language. With --balance every span is asked "
+                   "for its own samples: what they have together, by how surely it is theirs, "
+                   "and what is left. That takes a while.",
         .examples = "spanflame coverage order-service --since 15m\n"
+                    "spanflame coverage order-service --since 15m --balance\n"
                     "spanflame coverage --span eee19b7ec3c1b174",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
@@ -40,8 +47,13 @@ int sf_coverage_run(int argc, char **argv)
     }
     if (args.n_words + (service != NULL) + (span != NULL) != 1 || (trace && !span))
         return sf_answer_usage("coverage", "name one service, or a span with --span ID");
+    if (has_balance && span)
+        return sf_answer_usage("coverage", "--balance is of a service");
     if (args.n_words == 1)
         service = args.words[0];
+    if (has_balance)
+        return sf_balance_parts_run(
+            &client, &(struct sf_balance_ask){"coverage", service, type, output, since_ns});
     if (span) {
         sf_ask_span(&path, trace, span, "coverage?");
     } else {

@@ -1,7 +1,11 @@
 /* balance.c - what of a service's samples its spans got, and what no span got. */
 #include "join/balance.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
+
 #include "base/num.h"
+#include "base/time_unit.h"
 #include "exec/profile_types.h"
 #include "flame/batch_tree.h"
 #include "join/span_profile.h"
@@ -9,7 +13,11 @@
 #include "model/process.h"
 #include "query/attr_text.h"
 
-#define SPANS_TIME 0.8 /* of what is left, for spans one by one */
+#define SPANS_TIME  0.8 /* of what is left, for spans one by one */
+#define FILL        0.8 /* of a part: spans are not spread evenly */
+#define SHORTEST_NS SF_NS_PER_MS
+
+enum { MAX_TRIES = 40 }; /* each halves the part at least */
 
 struct work {
     struct sf_store *store;
@@ -18,7 +26,8 @@ struct work {
     struct sf_matcher match;
     uint64_t process; /* 0: of all */
     struct sf_span_set spans;
-    struct sf_balance out;
+    bool is_cut;           /* a span's samples did not fit */
+    struct sf_balance out; /* out.until_ns: as far as it goes */
 };
 
 static enum sf_err find_process(struct work *w, struct sf_why *why)
@@ -36,12 +45,17 @@ static enum sf_err find_process(struct work *w, struct sf_why *why)
 
 /* ---- what came ---- */
 
-static enum sf_err choose_type(struct work *w, struct sf_prof_query *ask, struct sf_why *why)
+static enum sf_err choose_type(struct work *w, struct sf_why *why)
 {
+    struct sf_prof_query ask = {.match = &w->match,
+                                .n_match = 1,
+                                .from_ns = w->want->from_ns,
+                                .to_ns = w->want->until_ns,
+                                .process = w->process};
     const struct sf_batch_type *types;
     struct sf_prof_list list;
     uint32_t n = 0, chosen = 0;
-    enum sf_err err = w->store->ops->prof_list(w->store, ask, w->q, &list, why);
+    enum sf_err err = w->store->ops->prof_list(w->store, &ask, w->q, &list, why);
     if (!err)
         err = sf_profile_types(&list, w->q->req, &types, &n, why);
     if (err || n == 0)
@@ -51,7 +65,6 @@ static enum sf_err choose_type(struct work *w, struct sf_prof_query *ask, struct
         err = sf_no_room(why, "the query");
     if (!err)
         w->out.unit = types[chosen].type.sample_unit;
-    ask->type = w->out.type;
     return err;
 }
 
@@ -62,8 +75,8 @@ static enum sf_err add_lent(struct work *w, struct sf_query_ctx *q, struct sf_wh
                                   .match = &w->match,
                                   .n_match = 1,
                                   .process = w->process,
-                                  .from_ns = w->want->from_ns,
-                                  .to_ns = w->want->until_ns};
+                                  .from_ns = w->out.from_ns,
+                                  .to_ns = w->out.until_ns};
     struct sf_detail_list list;
     sf_arena_reset(w->want->scratch);
     enum sf_err err = w->store->ops->detail_list(w->store, &ask, q, &list, why);
@@ -75,19 +88,17 @@ static enum sf_err add_lent(struct work *w, struct sf_query_ctx *q, struct sf_wh
 
 static enum sf_err sum_received(struct work *w, struct sf_why *why)
 {
-    struct sf_prof_query ask = {.match = &w->match,
+    struct sf_prof_query ask = {.type = w->out.type,
+                                .match = &w->match,
                                 .n_match = 1,
-                                .from_ns = w->want->from_ns,
-                                .to_ns = w->want->until_ns,
+                                .from_ns = w->out.from_ns,
+                                .to_ns = w->out.until_ns,
                                 .process = w->process};
     const struct sf_tree *tree;
     struct sf_query_ctx q = *w->q;
-    enum sf_err err = choose_type(w, &ask, why);
-    if (err || w->out.type.len == 0)
-        return err;
     sf_arena_reset(w->want->scratch);
     q.req = w->want->scratch;
-    err = w->store->ops->prof_merge(w->store, &ask, &q, &tree, why);
+    enum sf_err err = w->store->ops->prof_merge(w->store, &ask, &q, &tree, why);
     if (!err)
         w->out.received = tree->total;
     if (!err)
@@ -114,10 +125,16 @@ static bool make_query(struct work *w, sf_str *out)
     return is_kept;
 }
 
-static enum sf_err find_spans(struct work *w, struct sf_why *why)
+static uint32_t most_spans(const struct work *w)
 {
-    struct sf_span_set_want ask = {.from_ns = w->want->from_ns,
-                                   .to_ns = w->want->until_ns,
+    return w->out.is_part ? w->want->limit : SF_BALANCE_SPANS;
+}
+
+/* Those that start before out.until_ns; how many there are, about, when they are too many. */
+static enum sf_err find_spans(struct work *w, uint64_t *out_n_found, struct sf_why *why)
+{
+    struct sf_span_set_want ask = {.from_ns = w->out.from_ns,
+                                   .to_ns = w->out.until_ns,
                                    .limit_traces = SF_BALANCE_SPANS,
                                    .scratch = w->want->scratch};
     if (!make_query(w, &ask.query))
@@ -125,18 +142,47 @@ static enum sf_err find_spans(struct work *w, struct sf_why *why)
     enum sf_err err = sf_span_set_find(w->store, &ask, w->q, &w->spans, why);
     if (err)
         return err;
+    *out_n_found = sf_span_set_found(&w->spans);
     sf_span_set_sort(&w->spans);
     uint32_t n = 0; /* traces are found whole */
     for (uint32_t i = 0; i < w->spans.n; i++) {
         const struct sf_set_span *s = &w->spans.spans[i];
-        if (s->start_ns >= (uint64_t)w->want->from_ns && s->start_ns < (uint64_t)w->want->until_ns)
+        if (s->start_ns >= (uint64_t)w->out.from_ns && s->start_ns < (uint64_t)w->out.until_ns)
             w->spans.spans[n++] = *s;
     }
     w->out.has_rest = w->spans.one_of <= 1 && w->spans.n_cut == 0 && w->spans.note.len == 0 &&
-                      n <= SF_BALANCE_SPANS;
+                      n <= most_spans(w);
+    *out_n_found = n > *out_n_found ? n : *out_n_found;
     w->spans.n = n;
     w->out.n_spans = n;
     return SF_OK;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct sf_set_span *x = a, *y = b;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* The first stretch with no more spans than asked for. */
+static enum sf_err find_part(struct work *w, struct sf_why *why)
+{
+    uint64_t n_found;
+    enum sf_err err = find_spans(w, &n_found, why);
+    for (int i = 0; i < MAX_TRIES && !err && w->out.is_part && !w->out.has_rest; i++) {
+        int64_t len_ns = w->out.until_ns - w->out.from_ns;
+        double part = FILL * (double)w->want->limit / (double)(n_found + 1);
+        if (len_ns < 2 * SHORTEST_NS)
+            break; /* so many at once: the answer says so */
+        len_ns = (int64_t)((double)len_ns * (part < 0.5 ? part : 0.5));
+        w->out.until_ns = w->out.from_ns + (len_ns > SHORTEST_NS ? len_ns : SHORTEST_NS);
+        err = find_spans(w, &n_found, why);
+    }
+    if (!err && w->out.is_part && w->spans.n > 0)
+        qsort(w->spans.spans, w->spans.n, sizeof(*w->spans.spans), by_start);
+    return err;
 }
 
 static enum sf_err ask_span(struct work *w, const struct sf_set_span *s, struct sf_why *why)
@@ -160,20 +206,58 @@ static enum sf_err ask_span(struct work *w, const struct sf_set_span *s, struct 
     }
     w->out.grades.n_samples += p.as_sent.n_samples;
     w->out.has_rest = w->out.has_rest && !p.is_partial;
+    w->is_cut = w->is_cut || p.is_partial;
     return SF_OK;
+}
+
+/* Time is up before this one: a part ends where it starts, or, with others that start there, before
+ * those. */
+static void end_before(struct work *w, uint32_t i, uint32_t first, const struct sf_grades *before)
+{
+    w->out.has_rest = w->out.is_part && first > 0;
+    if (!w->out.has_rest)
+        return;
+    w->out.until_ns = (int64_t)w->spans.spans[i].start_ns;
+    w->out.n_spans = first;
+    w->out.grades = *before;
 }
 
 static enum sf_err ask_spans(struct work *w, struct sf_why *why)
 {
     int64_t until_ns = sf_time_part(w->q, SPANS_TIME);
+    struct sf_grades before = w->out.grades; /* the first that starts at this moment */
+    uint32_t first = 0;
     enum sf_err err = SF_OK;
     for (uint32_t i = 0; !err && w->out.has_rest && i < w->spans.n; i++) {
-        if (i > 0 && sf_time_part_is_over(until_ns))
-            w->out.has_rest = false;
-        else
-            err = ask_span(w, &w->spans.spans[i], why);
+        if (i == 0 || w->spans.spans[i].start_ns != w->spans.spans[i - 1].start_ns) {
+            before = w->out.grades;
+            first = i;
+        }
+        if (i > 0 && sf_time_part_is_over(until_ns)) {
+            end_before(w, i, first, &before);
+            break;
+        }
+        err = ask_span(w, &w->spans.spans[i], why);
     }
     return err;
+}
+
+/* Why the rest is not known. */
+static bool say_why(struct work *w)
+{
+    if (w->is_cut)
+        return sf_arena_print(w->q->req, &w->out.reason,
+                              "what a span may have is more than fits a query's memory "
+                              "(limits.query_memory)");
+    if (w->out.is_part)
+        return sf_arena_print(w->q->req, &w->out.reason,
+                              "%" PRIu64 " spans start in this part: more than can be asked one by "
+                              "one in a query's time",
+                              w->out.n_spans);
+    return sf_arena_print(w->q->req, &w->out.reason,
+                          "more spans than can be asked one by one in a query's time (at most "
+                          "%d): ask for a shorter time, or part by part (limit=)",
+                          SF_BALANCE_SPANS);
 }
 
 enum sf_err sf_balance_make(struct sf_store *store, const struct sf_balance_want *want,
@@ -186,22 +270,24 @@ enum sf_err sf_balance_make(struct sf_store *store, const struct sf_balance_want
                      .out = {.service = want->service,
                              .instance = want->instance,
                              .from_ns = want->from_ns,
-                             .until_ns = want->until_ns}};
+                             .until_ns = want->until_ns,
+                             .is_part = want->limit > 0}};
     enum sf_err err = find_process(&w, why);
     if (!err)
-        err = sum_received(&w, why);
+        err = choose_type(&w, why);
     if (!err)
-        err = find_spans(&w, why);
+        err = find_part(&w, why);
     if (!err && w.out.type.len > 0)
         err = ask_spans(&w, why);
+    if (!err && w.out.type.len > 0)
+        err = sum_received(&w, why);
     if (err)
         return err;
+    if (w.out.is_part && w.out.until_ns < want->until_ns)
+        w.out.next_ns = w.out.until_ns;
     if (w.out.has_rest)
         w.out.rest = w.out.received - sf_grades_value(&w.out.grades);
-    else if (!sf_arena_print(q->req, &w.out.reason,
-                             "more spans than can be asked one by one in a query's time (at most "
-                             "%d): ask for a shorter time",
-                             SF_BALANCE_SPANS))
+    else if (!say_why(&w))
         return sf_no_room(why, "the query");
     *out = w.out;
     return SF_OK;

@@ -2,7 +2,11 @@
  *
  * Every span of the service that starts in the range is asked for its own samples, as its flame
  * graph would be; what they have together is compared with what came in. That is slow, so only a
- * number of spans is asked; with more the rest is not known, and the answer says so. */
+ * number of spans is asked; with more the rest is not known, and the answer says so.
+ *
+ * Part by part all of them can be asked: a part is the first stretch of the range with so many
+ * spans, or as many as there was time for. Parts tile the range: sums over all parts are those of
+ * the whole, what came in and what spans got alike. */
 #pragma once
 #include "join/span_set.h"
 #include "model/answer/balance.h"
@@ -13,6 +17,7 @@ struct sf_balance_want {
     sf_str service, instance; /* service.instance.id; empty: of all */
     sf_str type;              /* as people write it; empty: CPU first */
     int64_t from_ns, until_ns;
+    uint32_t limit;           /* of spans in a part, up to SF_BALANCE_SPANS; 0: all at once */
     struct sf_arena *scratch; /* for one span at a time; reset */
 };
 

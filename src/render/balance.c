@@ -34,5 +34,12 @@ void sf_balance_json(const struct sf_balance *b, struct sf_buf *out)
     else
         sf_json_write_null(&w);
     sf_json_write_key_str(&w, SF_STR("reason"), b->reason);
+    if (b->is_part) {
+        sf_json_write_key(&w, SF_STR("nextFromUnixNano"));
+        if (b->next_ns > 0)
+            sf_json_write_u64_text(&w, (uint64_t)b->next_ns);
+        else
+            sf_json_write_null(&w);
+    }
     sf_json_write_object_end(&w);
 }

@@ -228,7 +228,7 @@ const struct sf_route sf_routes[] = {
     POINT("/api/v3/traces/{}", sf_jaeger_v3_trace),
     POINT("/jaeger/api/v3/traces/{}", sf_jaeger_v3_trace),
     POINT("/jaeger/api/traces/{}", sf_jaeger_trace),
-    OWN("/api/v1/balance", sf_balance_handle, "service instance type from until"),
+    OWN("/api/v1/balance", sf_balance_handle, "service instance type from until limit"),
     OWN("/api/v1/cohort", sf_cohort_handle, "q per type self from until format"),
     OWN("/api/v1/compare", sf_compare_handle, "q split left right by type from until format"),
     OWN("/api/v1/coverage", sf_coverage_handle, "service type from until format"),

@@ -3,7 +3,9 @@
 as each kind of sender does, and asked through the API, are held against a slow oracle that was written from the rules
 (tests/calibration/oracle.py). Per type, process and grade, and span by span. Seeds are fixed and times are those of the
 world, so that there is no error by chance. CHECK_SCALE multiplies the worlds; SEED=kind:number runs one."""
+import json
 import os
+import subprocess
 import sys
 import time
 import urllib.parse
@@ -83,6 +85,44 @@ def make_test(kind):
 
 for name in KINDS:
     globals()[f"test_{name}_samples_are_given_once"] = make_test(name)
+
+
+def parts_of(path, begin):
+    """Asked with `limit` until nothing follows; the parts tile the range."""
+    out = []
+    for _ in range(1000):
+        out.append(server.json(f"{path}&limit=3&from={begin}"))
+        assert out[-1]["spans"] <= 3 and out[-1]["noSpan"] is not None, out[-1]
+        if out[-1]["nextFromUnixNano"] is None:
+            return out
+        assert out[-1]["nextFromUnixNano"] == out[-1]["untilUnixNano"], out[-1]
+        begin = out[-1]["nextFromUnixNano"]
+    raise AssertionError(out)
+
+
+def test_parts_of_a_balance_add_up():
+    world = World(0, "timed", "parts", T0, n_replicas=2, n_requests=6)
+    world.send(server)
+    wait_for(world)
+    path = f"/api/v1/balance?service={world.name}&type={world.type()}&until={(T0 + world.length) // S + 5}"
+    whole = server.json(f"{path}&from={T0 // S - 5}")
+    parts = parts_of(path, T0 // S - 5)
+    assert len(parts) > 3 and "nextFromUnixNano" not in whole, (len(parts), whole)
+    for key in ("spans", "received", "noSpan"):
+        assert sum(p[key] for p in parts) == whole[key], (key, [p[key] for p in parts], whole)
+    for grade, row in whole["grades"].items():
+        for key in row:
+            assert sum(p["grades"][grade][key] for p in parts) == row[key], (grade, key, whole)
+    done = subprocess.run([os.environ["SPANFLAME"], "coverage", world.name, "--balance", "--type", world.type(), "--since", "30m",
+                           "--output", "json", "--server", f"http://127.0.0.1:{server.port}"], capture_output=True, text=True, timeout=120)
+    told = json.loads(done.stdout)
+    assert {k: told[k] for k in ("spans", "received", "noSpan", "grades")} == {k: whole[k] for k in ("spans", "received", "noSpan", "grades")}, told
+    done = subprocess.run([os.environ["SPANFLAME"], "coverage", world.name, "--balance", "--type", world.type(), "--since", "30m",
+                           "--server", f"http://127.0.0.1:{server.port}"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "received" in done.stdout and "no span" in done.stdout, (done.stdout, done.stderr)
+    print("# " + done.stdout.replace("\n", "\n# "))
+    for limit in ("0", "1001", "many"):
+        assert server.get(f"{path}&limit={limit}").status == 400, limit
 
 
 def test_a_balance_needs_a_service_and_knows_its_types():

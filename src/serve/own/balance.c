@@ -15,6 +15,7 @@ bool sf_balance_handle(struct sf_call *call, struct sf_worker *worker)
     struct sf_balance_want want = {.scratch = &scratch};
     struct sf_balance view = {0};
     struct sf_why why = {0};
+    uint64_t limit = UINT64_MAX; /* not given */
     enum sf_err err = sf_call_query(call, worker, tenants, &q, &why);
     if (!err)
         want.service = sf_params_word(call->request, "service", q.req);
@@ -23,6 +24,11 @@ bool sf_balance_handle(struct sf_call *call, struct sf_worker *worker)
     if (!err)
         err = sf_params_range(call->request, sf_clock_wall_ns(), 10 * SF_NS_PER_MIN, &want.from_ns,
                               &want.until_ns, &why);
+    if (!err)
+        err = sf_params_count(call->request, SF_STR("limit"), &limit, &why);
+    if (!err && limit != UINT64_MAX && (limit == 0 || limit > SF_BALANCE_SPANS))
+        err = sf_fail(&why, SF_ERR_INPUT, "limit is 1 to %d spans", SF_BALANCE_SPANS);
+    want.limit = limit == UINT64_MAX ? 0 : (uint32_t)limit;
     if (!err)
         err = sf_call_check_data(&q, &why);
     if (!err && !sf_arena_init(&scratch, call->service->query_memory_len))

@@ -1,0 +1,10 @@
+/* balance_parts.h - what of a service's samples its spans got: asked part by part, and added up. */
+#pragma once
+#include "cli/client.h"
+
+struct sf_balance_ask {
+    const char *command, *service, *type, *output; /* the last two may be NULL */
+    int64_t since_ns;
+};
+
+int sf_balance_parts_run(const struct sf_client *client, const struct sf_balance_ask *ask);
