@@ -49,7 +49,7 @@ soak-store: ## KILLS=2000 times kill -9 while spans and samples are written, dam
 	@tools/build release
 	@tools/soak_store.py --kills $(KILLS)
 
-mutants: ## change the code at random places for MUTANT_SECONDS=1800, and list what no unit test notices
+mutants: ## change the code at random places for MUTANT_SECONDS=1800, and list what no test notices
 	@tools/deps build test
 	@tools/mutants.py --seconds $(MUTANT_SECONDS)
 
