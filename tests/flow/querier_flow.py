@@ -133,6 +133,8 @@ def test_heat_maps_of_profiles_and_of_spans():
     assert all(len(s["counts"]) == 20 and s["yMin"][0] == 30000000 and s["yMin"][19] < 80000000 for s in slots)
     assert all(len(s["exemplars"]) == sum(n > 0 for n in s["counts"]) for s in slots)
     assert max(int(e["value"]) for s in slots for e in s["exemplars"]) == 80000000
+    assert all({"name": "service_name", "value": "shop"} in e["labels"] and not any(label["name"] == "env" for label in e["labels"])
+               for s in slots for e in s["exemplars"]), slots
     spans = ask("SelectHeatmap", profileTypeID=CPU, step=15, queryType="HEATMAP_QUERY_TYPE_SPAN",
                 exemplarType="EXEMPLAR_TYPE_SPAN")["series"][0]["slots"]
     assert sum(sum(s["counts"]) for s in spans) == 6
@@ -354,6 +356,22 @@ def test_a_time_series_shows_the_span_with_the_most():
     shown = [e for s in told for p in s["points"] for e in p.get("exemplars", [])]
     assert shown and {e["spanId"] for e in shown} == {SPAN} and all(int(e["value"]) >= 20000000 for e in shown), told
     assert all("profileId" not in e for e in shown)
+    # The labels that the group leaves out, as those of profiles have them.
+    assert all({"env"} == {label["name"] for label in e["labels"]} & {"env", "service_name"} for e in shown), shown
+
+
+def test_exemplars_of_spans_are_of_the_stacks_that_are_asked_for():
+    def exemplars(method="SelectSeries", **selector):
+        told = ask(method, profileTypeID=CPU, labelSelector='{service_name="shop"}', step=15, exemplarType="EXEMPLAR_TYPE_SPAN",
+                   stackTraceSelector=selector).get("series", [])
+        return sum(p["value"] for s in told for p in s["points"]), [e for s in told for p in s["points"] for e in p.get("exemplars", [])]
+    everything, of_all = exemplars()
+    total, shown = exemplars(callSite=[{"name": "main"}, {"name": "slow"}])
+    assert 0 < total < everything and shown and [e["spanId"] for e in shown] == [e["spanId"] for e in of_all], shown
+    slow, shown = exemplars(frameFilter={"includeFunctionNames": ["slow"]})
+    assert slow and sum(int(e["value"]) for e in shown) == slow == sum(int(e["value"]) for e in of_all), (slow, shown)
+    rest, shown = exemplars(frameFilter={"excludeFunctionNames": ["slow"]})
+    assert rest == everything - slow and not shown, (rest, shown)
 
 
 def test_a_question_can_be_asked_now_and_answered_later():

@@ -1,6 +1,7 @@
 #include "serve/pyroscope/querier_dots.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/num.h"
 #include "base/time_unit.h"
@@ -66,6 +67,23 @@ static int by_span(const void *a, const void *b)
     return sf_trace_id_cmp(x->trace, y->trace);
 }
 
+/* Which nodes of the rows' tree end a stack that is asked for; NULL: all do. */
+static enum sf_err find_meant(struct sf_querier_work *x, const struct sf_tree *tree,
+                              const bool **out)
+{
+    bool *is_meant;
+    enum sf_err err;
+    *out = NULL;
+    if (!x->query.stacks)
+        return SF_OK;
+    is_meant = sf_arena_new_n(x->req, (size_t)tree->n_nodes + 1, sizeof(*is_meant));
+    if (!is_meant)
+        return sf_no_room(&x->why, "the answer");
+    err = sf_stack_filter_nodes(x->query.stacks, tree, *x->req, is_meant, &x->why);
+    *out = is_meant;
+    return err;
+}
+
 enum sf_err sf_querier_dots_find(struct sf_querier_work *x, struct sf_querier_dot_list *out)
 {
     struct sf_detail_query query = {.type = x->query.type,
@@ -75,6 +93,7 @@ enum sf_err sf_querier_dots_find(struct sf_querier_work *x, struct sf_querier_do
                                     .to_ns = x->query.to_ns};
     struct sf_detail_list list;
     uint32_t *groups = NULL;
+    const bool *is_meant = NULL;
     size_t n = 0;
     enum sf_err err = x->store->ops->detail_list(x->store, &query, &x->q, &list, &x->why);
     if (err)
@@ -84,9 +103,12 @@ enum sf_err sf_querier_dots_find(struct sf_querier_work *x, struct sf_querier_do
     if (!groups || !out->list)
         return sf_no_room(&x->why, "the answer");
     err = name_groups(x, &list, groups, &out->sets);
+    if (!err)
+        err = find_meant(x, &list.tree, &is_meant);
     for (uint32_t i = 0; !err && i < list.rows.n_rows; i++) {
-        if (list.rows.span_id[i])
+        if (list.rows.span_id[i] && (!is_meant || is_meant[list.rows.node[i]]))
             out->list[n++] = (struct sf_querier_dot){.group = groups[list.rows.series[i]],
+                                                     .series = &list.series[list.rows.series[i]],
                                                      .time_ns = list.rows.start_ns[i],
                                                      .value = list.rows.value[i],
                                                      .span = list.rows.span_id[i],
@@ -104,7 +126,82 @@ enum sf_err sf_querier_dots_find(struct sf_querier_work *x, struct sf_querier_do
     return err;
 }
 
-void sf_querier_write_dot(struct sf_message *m, const struct sf_querier_dot *d)
+/* ---- whose profile it is ---- */
+
+static int by_id(const void *a, const void *b)
+{
+    return memcmp(&((const struct sf_querier_owner *)a)->id,
+                  &((const struct sf_querier_owner *)b)->id, sizeof(sf_profile_id));
+}
+
+static bool is_key(const sf_str *keys, size_t n, sf_str key)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (sf_str_eq(keys[i], key))
+            return true;
+    }
+    return false;
+}
+
+/* The same points again, apart by all labels that the groups leave out: the largest of a point is
+ * the largest of its own labels too. */
+enum sf_err sf_querier_owners_find(struct sf_querier_work *x, int64_t step_ns,
+                                   struct sf_querier_owners *out)
+{
+    sf_str *keys = sf_arena_new_n(x->req, SF_QUERIER_LIST, sizeof(*keys));
+    struct sf_prof_points points;
+    struct sf_prof_list list;
+    size_t n = 0;
+    enum sf_err err = keys ? x->store->ops->prof_list(x->store, &x->query, &x->q, &list, &x->why)
+                           : sf_no_room(&x->why, "the answer");
+    for (uint32_t i = 0; !err && i < list.n; i++) {
+        for (uint32_t k = 0; k < list.series[i].n_labels && n < SF_QUERIER_LIST; k++) {
+            sf_str key = list.series[i].labels[k].key;
+            if (!is_key(keys, n, key) && !is_key(x->ask->keys, x->ask->n_keys, key))
+                keys[n++] = key;
+        }
+    }
+    if (!err)
+        err = x->store->ops->prof_points(x->store, &x->query, keys, n, step_ns, &x->q, &points,
+                                         &x->why);
+    if (err)
+        return err;
+    out->list = sf_arena_new_n(x->req, (size_t)points.n_points + 1, sizeof(*out->list));
+    if (!out->list)
+        return sf_no_room(&x->why, "the answer");
+    for (uint32_t i = 0; i < points.n_points; i++)
+        out->list[out->n++] = (struct sf_querier_owner){points.points[i].id,
+                                                        points.points[i].group};
+    if (out->n)
+        qsort(out->list, out->n, sizeof(*out->list), by_id);
+    out->sets = points.groups;
+    return SF_OK;
+}
+
+static void write_owner(struct sf_message *m, const struct sf_querier_owners *owners,
+                        sf_profile_id id)
+{
+    struct sf_querier_owner wanted = {.id = id};
+    const struct sf_querier_owner *owner = owners->n ? bsearch(&wanted, owners->list, owners->n,
+                                                               sizeof(wanted), by_id)
+                                                     : NULL;
+    if (owner)
+        sf_querier_write_labels(m, 5, &owners->sets, owner->set);
+}
+
+static void write_series(struct sf_message *m, const struct sf_series *s,
+                         const struct sf_querier_ask *ask)
+{
+    sf_message_list(m, "labels");
+    for (uint32_t i = 0; i < s->n_labels; i++) {
+        if (!is_key(ask->keys, ask->n_keys, s->labels[i].key))
+            sf_querier_write_label(m, 5, s->labels[i].key, s->labels[i].val);
+    }
+    sf_message_list_end(m);
+}
+
+void sf_querier_write_dot(struct sf_message *m, const struct sf_querier_dot *d,
+                          const struct sf_querier_owners *owners, const struct sf_querier_ask *ask)
 {
     char uuid[37], span[17], trace[33];
     size_t mark = sf_message_item(m, 4);
@@ -117,12 +214,18 @@ void sf_querier_write_dot(struct sf_message *m, const struct sf_querier_dot *d)
         sf_message_str(m, 2, "profileId", sf_str_from(uuid));
     }
     sf_message_i64(m, 4, "value", d->value);
+    if (d->series && ask)
+        write_series(m, d->series, ask);
+    else if (owners)
+        write_owner(m, owners, d->id);
     if (!sf_trace_id_is_zero(d->trace)) {
         sf_trace_id_render(d->trace, trace);
         sf_message_str(m, 6, "traceId", sf_str_from(trace));
     }
     sf_message_end(m, mark);
 }
+
+/* ---- steps ---- */
 
 static bool is_same_set(const struct sf_label_sets *a, uint32_t i, const struct sf_label_sets *b,
                         uint32_t k)

@@ -18,6 +18,8 @@ struct map {
     size_t n;
     struct sf_label_sets sets;
     int64_t min, max;
+    struct sf_querier_owners owners;
+    const struct sf_querier_ask *ask;
     bool is_spans, has_exemplars;
 };
 
@@ -125,7 +127,7 @@ static void write_slot(struct sf_message *m, const struct map *map,
         sf_message_list(m, "exemplars");
         for (size_t i = 0; i < ROWS; i++) {
             if (largest[i])
-                sf_querier_write_dot(m, largest[i]);
+                sf_querier_write_dot(m, largest[i], &map->owners, map->ask);
         }
         sf_message_list_end(m);
     }
@@ -150,13 +152,16 @@ static void write_group(struct sf_message *m, const struct map *map,
 
 static enum sf_err answer_heatmap(struct sf_querier_work *x)
 {
-    struct map map = {.is_spans = x->ask->dots == SF_QUERIER_DOTS_SPANS,
+    struct map map = {.ask = x->ask,
+                      .is_spans = x->ask->dots == SF_QUERIER_DOTS_SPANS,
                       .has_exemplars = x->ask->exemplars >= SF_QUERIER_EXEMPLARS_PROFILES};
     struct sf_querier_group *groups;
     size_t n = 0;
     enum sf_err err = check(x);
     if (!err)
         err = map.is_spans ? find_spans(x, &map) : find_profiles(x, &map);
+    if (!err && !map.is_spans && map.has_exemplars)
+        err = sf_querier_owners_find(x, 0, &map.owners);
     if (err || map.n == 0)
         return err;
     settle(x, &map);
