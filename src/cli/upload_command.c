@@ -10,6 +10,7 @@
 #include "cli/answer.h"
 #include "cli/ask.h"
 #include "cli/profile_source.h"
+#include "decode/profile_format.h"
 #include "os/terminal.h"
 #include "render/units.h"
 #include "wire/json.h"
@@ -166,11 +167,23 @@ static enum sf_err upload(const struct asked *a, const char *word, struct sf_buf
     struct taken taken = {0};
     struct sf_why inner = {0};
     enum sf_err err = sf_profile_source_bytes(word, &bytes, &inner);
+    bool is_unknown = false;
     if (!err && bytes.len == 0)
-        err = sf_fail(&inner, SF_ERR_INPUT, "it is empty");
-    if (!err)
+        is_unknown = true;
+    else if (!err)
         err = send(a, word, sf_buf_str(&bytes), &taken, &inner);
+    /* The server's sentence, which names it and its status, would be cut. */
+    if ((err == SF_ERR_INPUT || err == SF_ERR_UNSUPPORTED) && !a->format &&
+        !sf_str_starts(sf_buf_str(&bytes), SF_STR("\x1f\x8b")) &&
+        !sf_str_starts(sf_buf_str(&bytes), SF_STR("\x28\xb5\x2f\xfd")))
+        is_unknown = !sf_profile_format_find(sf_buf_str(&bytes));
+    if (is_unknown) {
+        fprintf(stderr, "spanflame upload: %s is not sent\n", word);
+        err = sf_profile_format_refuse(sf_buf_str(&bytes), why);
+    }
     sf_buf_done(&bytes);
+    if (is_unknown)
+        return err;
     if (err)
         return sf_fail(why, err, "%.80s: %.200s", word, inner.text);
     if (a->form == SF_OUTPUT_JSON)

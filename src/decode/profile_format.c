@@ -83,6 +83,13 @@ const char *sf_profile_format_find(sf_str bytes)
     return f ? f->name : NULL;
 }
 
+enum sf_err sf_profile_format_refuse(sf_str bytes, struct sf_why *why)
+{
+    struct sf_json_shape shape;
+    bool is_json = sf_json_shape_read(&shape, bytes);
+    return sf_profile_guess_fail(bytes, is_json ? &shape : NULL, why);
+}
+
 enum sf_err sf_profile_decode(sf_str bytes, const struct sf_profile_hint *hint, struct sf_arena *a,
                               struct sf_profile_batch *out, struct sf_why *why)
 {

@@ -57,6 +57,10 @@ enum sf_err sf_profile_decode(sf_str bytes, const struct sf_profile_hint *hint, 
 /* The name of the format these bytes would be decoded as, or NULL. */
 const char *sf_profile_format_find(sf_str bytes);
 
+/* INPUT or UNSUPPORTED, for bytes in which no format is found: what they look like, and what is
+ * read. */
+enum sf_err sf_profile_format_refuse(sf_str bytes, struct sf_why *why);
+
 /* Takes one layer of gzip or zstd off, if there is one, into `out` (emptied first); *plain is `in`
  * itself otherwise. At most `max_len` bytes, and not above SF_LIMIT_RATIO per byte. */
 enum sf_err sf_profile_unwrap(struct sf_inflate *z, sf_str in, size_t max_len, struct sf_buf *out,

@@ -7,7 +7,7 @@
     "Read: JFR, pprof (also legacy, -raw, -traces), OTLP, V8, Chrome, Firefox, speedscope, " \
     "stackprof, perf, async-profiler, Austin, py-spy, Pyroscope, folded"
 
-enum { MAX_LOOK_LEN = 80 };
+enum { MAX_LOOK_LEN = 57, MAX_LINE_LEN = 34 };
 
 /* Things that people do send. */
 static const char *name_of_other(sf_str bytes)
@@ -36,6 +36,34 @@ static const char *name_of_other(sf_str bytes)
             return others[i].name;
     }
     return NULL;
+}
+
+static bool skip_hex(sf_str *rest)
+{
+    size_t n = 0;
+    if (sf_str_starts(*rest, SF_STR("0x")))
+        *rest = sf_str_from_at(*rest, 2);
+    while (n < rest->len &&
+           ((rest->p[n] >= '0' && rest->p[n] <= '9') || (rest->p[n] >= 'a' && rest->p[n] <= 'f') ||
+            (rest->p[n] >= 'A' && rest->p[n] <= 'F')))
+        n++;
+    if (n == 0 || n > 16 || n >= rest->len || rest->p[n] != ' ')
+        return false;
+    *rest = sf_str_from_at(*rest, n + 1);
+    return true;
+}
+
+/* Addresses, lengths and names of compiled code, as runtimes leave them in /tmp/perf-PID.map. */
+static bool is_perf_map(sf_str bytes)
+{
+    sf_str rest = bytes, line;
+    size_t n = 0;
+    while (n < 3 && sf_str_split_next(&rest, '\n', &line) && line.len) {
+        if (!skip_hex(&line) || !skip_hex(&line) || !sf_str_trim(line).len)
+            return false;
+        n++;
+    }
+    return n > 0;
 }
 
 /* The keys that each JSON format has, the telling one first. */
@@ -82,6 +110,8 @@ static bool print_nearest(struct sf_buf *out, const struct sf_json_shape *s)
 static void print_json(struct sf_buf *out, const struct sf_json_shape *s)
 {
     unsigned n = 0;
+    if (s->fault)
+        sf_buf_print(out, "%s at byte %zu: ", s->is_cut ? "cut short" : "broken", s->fault_off);
     if (!print_nearest(out, s)) {
         sf_buf_print(out, "%s", s->is_array ? "a JSON array" : "JSON");
         if (s->n)
@@ -93,10 +123,6 @@ static void print_json(struct sf_buf *out, const struct sf_json_shape *s)
                 add_key(out, &n, s->keys[i].key);
         }
     }
-    if (s->is_cut)
-        sf_buf_print(out, ", cut short at byte %zu", s->fault_off);
-    else if (s->fault)
-        sf_buf_print(out, ", broken at byte %zu", s->fault_off);
 }
 
 static void print_bytes(struct sf_buf *out, sf_str bytes)
@@ -108,14 +134,14 @@ static void print_bytes(struct sf_buf *out, sf_str bytes)
                  bytes.p[i] != '\t';
     if (n_odd > n / 20) {
         sf_buf_print(out, "%zu bytes of binary data that begin", bytes.len);
-        for (size_t i = 0; i < bytes.len && i < 8; i++)
+        for (size_t i = 0; i < bytes.len && i < 4; i++)
             sf_buf_print(out, " %02x", (unsigned char)bytes.p[i]);
         return;
     }
     while (!line.len && sf_str_split_next(&rest, '\n', &line))
         line = sf_str_trim(line);
-    if (line.len > 40)
-        sf_buf_print(out, "text that begins \"%.*s...\"", 40, line.p);
+    if (line.len > MAX_LINE_LEN)
+        sf_buf_print(out, "text that begins \"%.*s...\"", MAX_LINE_LEN, line.p);
     else
         sf_buf_print(out, "text that begins \"%.*s\"", SF_STR_ARG(line));
 }
@@ -123,7 +149,8 @@ static void print_bytes(struct sf_buf *out, sf_str bytes)
 enum sf_err sf_profile_guess_fail(sf_str bytes, const struct sf_json_shape *shape,
                                   struct sf_why *why)
 {
-    const char *other = name_of_other(bytes);
+    const char *other = is_perf_map(bytes) ? "a perf map (names of code), no profile,"
+                                           : name_of_other(bytes);
     struct sf_buf look = {.max = 1000};
     enum sf_err err;
     if (other)

@@ -5,13 +5,14 @@ import gzip
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 import urllib.parse
 
 sys.path.insert(0, os.path.dirname(__file__))
 from pprof_make import multipart, otlp, pprof  # noqa: E402
-from server import JSON, PB, Server, field, tap  # noqa: E402
+from server import JSON, PB, PROGRAM, Server, field, tap  # noqa: E402
 
 server = Server().start()
 PUSH = "/push.v1.PusherService/Push"
@@ -116,6 +117,23 @@ def test_a_type_of_old_with_six_parts_is_known():
         answer = server.post("/querier.v1.QuerierService/SelectMergeStacktraces", json.dumps(ask), JSON)
         assert answer.status == status, (more, answer.status, answer.text)
         assert status != 200 or json.loads(answer.body)["flamegraph"]["total"] == "40000000", answer.text
+
+
+def test_every_door_says_what_a_wrong_file_looks_like_and_what_is_read():
+    for body, look in ((b"\x89PNG" + bytes(range(60)), "binary data that begin 89 50 4e 47"), (b"# notes\nsee issue 15\nand more\nof it\n", 'text that begins "# notes"'),
+                       (b'{"nodes": []}', "JSON with `nodes` and no `timeDeltas`"), (b'{"meta": {"x": 12,\n"y": 3', "cut short at byte"),
+                       (b"7f2a64ec71c0 270 java\n7f2a64ec7440 18 x\n", "a perf map"), (b"\x44\x54\x69\x4a" + bytes(40), "a jitdump")):
+        said = [server.post("/api/v1/profile?service=wrong", body, "application/octet-stream"), server.post("/ingest?name=wrong", body)]
+        for answer in said:
+            assert answer.status in (400, 422, 501) and look in answer.text.replace("\\", ""), (body, answer.status, answer.text)
+            assert "Read: JFR, pprof" in answer.text and "Pyroscope, folded" in answer.text, answer.text
+        for command in ("flame", "upload"):
+            done = subprocess.run([PROGRAM, command, "-", *(["--server", f"http://127.0.0.1:{server.port}"] if command == "upload" else [])],
+                                  input=body, capture_output=True, timeout=60, check=False)
+            assert done.returncode == 1 and look.encode() in done.stderr and done.stderr.rstrip().endswith(b"Pyroscope, folded"), done
+    # What a client calls folded is taken for it, as far as its lines go.
+    assert server.post("/ingest?name=called&format=folded", b"# notes\na;b 3\nno\nnor this\n").status == 200
+    assert server.post("/ingest?name=nothing", b"\n").status == 200
 
 
 def test_ingest_says_what_is_wrong_as_pyroscope_does():

@@ -123,7 +123,7 @@ static enum sf_err own_door(struct sf_profile_take *t, struct sf_why *why)
     if (err)
         return err;
     if (t->body.len == 0)
-        return sf_fail(why, SF_ERR_INPUT, "the body is empty; send a profile");
+        return sf_profile_format_refuse(t->body, why);
     if (sf_profile_upload_is_dated(t->body))
         t->upload.dup_hash = sf_intake_profiles_hash(t->upload.tenant, t->call->request->query,
                                                      sf_str_bytes(t->body));

@@ -298,7 +298,7 @@ static enum sf_err door(struct sf_profile_take *t, struct sf_why *why)
     struct asked a = {0};
     struct sf_profile_hint h;
     bool is_multipart = is_type(t, SF_STR("multipart/form-data"));
-    bool is_jfr, is_pprof, is_text = false;
+    bool is_jfr, is_pprof, is_text = false, is_unknown = false;
     enum sf_err err = read_parameters(t->call->request, &t->worker->arena, &a, why);
     if (err)
         return err;
@@ -312,16 +312,17 @@ static enum sf_err door(struct sf_profile_take *t, struct sf_why *why)
     for (size_t i = 0; i < 3; i++) /* "folded" is what an old client says of anything */
         is_text = is_text || sf_str_eq(a.format, texts[i]);
     if (!is_text && !is_jfr && !is_pprof && !is_multipart) {
-        /* Folded by default; what is clearly another format is taken for what it is. */
+        /* What is clearly a format is taken for what it is, whatever an old client calls it. */
         sf_str found = sf_str_from(sf_profile_format_find(t->body));
         is_text = !found.len;
+        is_unknown = is_text && !a.format.len && sf_str_trim(t->body).len;
         h.format = is_text ? SF_STR("folded") : SF_STR_NONE;
         for (size_t i = 0; i < 4; i++) {
             if (sf_str_eq(found, texts[i]))
                 is_text = true, h.format = texts[i];
         }
         if (sf_str_starts(t->body, SF_STR("\x1f\x8b")))
-            is_text = false, h.format = SF_STR_NONE;
+            is_text = is_unknown = false, h.format = SF_STR_NONE;
     } else if (!is_multipart || is_text || is_pprof) {
         h.format = a.format;
     }
@@ -335,7 +336,9 @@ static enum sf_err door(struct sf_profile_take *t, struct sf_why *why)
     t->is_malformed = true;
     if (is_multipart && !is_pprof && !is_text)
         return add_parts(t, &h, is_jfr, why);
-    return sf_profile_upload_add(&t->upload, t->body, &h, why);
+    /* Any text has a line that ends in a number: without a word of the sender it is not folded. */
+    return is_unknown ? sf_profile_format_refuse(t->body, why)
+                      : sf_profile_upload_add(&t->upload, t->body, &h, why);
 }
 
 static void refuse(struct sf_profile_take *t, enum sf_err err, const struct sf_why *why)

@@ -188,7 +188,7 @@ TEST(file_fixture, hostile_files_end_with_a_sentence_or_what_is_good_in_them)
     } files[] = {
         {"hostile/gecko-stack-cycle.json", SF_ERR_INPUT, "circle"},
         {"hostile/trace-event-parent-cycle.json", SF_ERR_INPUT, "each other's parents"},
-        {"hostile/json-bracket-bomb.json", SF_ERR_INPUT, "a JSON array, broken at byte"},
+        {"hostile/json-bracket-bomb.json", SF_ERR_INPUT, "broken at byte"},
         {"hostile/heapprofile-depth-bomb.heapprofile.gz", SF_ERR_INPUT, "nested too deep"},
         {"hostile/cpuprofile-children-cycle.cpuprofile", SF_OK, ""}, /* the first parent counts */
         {"hostile/cpuprofile-length-mismatch.cpuprofile", SF_ERR_INPUT, "3 samples and 1 times"},
@@ -204,10 +204,10 @@ TEST(file_fixture, hostile_files_end_with_a_sentence_or_what_is_good_in_them)
         {"hostile/pyroscope-trie-truncated.bin", SF_ERR_INPUT, "no format we know"},
         {"hostile/jitdump-record-size-zero.dump", SF_ERR_UNSUPPORTED, "a jitdump"},
         {"hostile/jitdump-debug-count-huge.dump", SF_ERR_UNSUPPORTED, "a jitdump"},
-        {"hostile/perf-map-odd.map", SF_ERR_INPUT, "no format we know"},
+        {"hostile/perf-map-odd.map", SF_ERR_UNSUPPORTED, "a perf map"},
         {"speedscope/incomplete-trace.json", SF_OK, ""},
         {"speedscope/out-of-order-events.json", SF_ERR_INPUT, "innermost"},
-        {"perf-map/jdk17-perf.map", SF_ERR_INPUT, "text that begins"},
+        {"perf-map/jdk17-perf.map", SF_ERR_UNSUPPORTED, "a perf map"},
     };
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
         enum sf_err err;

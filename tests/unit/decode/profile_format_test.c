@@ -107,7 +107,7 @@ TEST(profile_format, an_error_says_what_the_file_looks_like_and_what_is_read)
         {"", "there is nothing: 0 bytes"},
         {" \n\n", "nothing but blanks"},
         {"{\"nodes\":[{\"id\":1}],\"samples\":[1]}", "JSON with `nodes` and no `timeDeltas`."},
-        {"{\"nodes\":[{\"id\":1}],\"samples\":[1", "JSON with `nodes`, cut short at byte 32"},
+        {"{\"nodes\":[{\"id\":1}],\"samples\":[1", "cut short at byte 32: JSON with `nodes`"},
         {"{\"shared\":{},\"profiles\":[]}", "JSON with `shared`, `profiles` and no `$schema`"},
         {"{\"apiVersion\":1,\"kind\":2}", "JSON with `apiVersion`, `kind`."},
         {"[{\"x\":1},{\"y\":2}]", "a JSON array of objects with `x`, `y`"},
