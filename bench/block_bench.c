@@ -450,8 +450,8 @@ int main(int argc, char **argv)
         zlen = ZSTD_compress(copy.p, copy.cap, plain.p, plain.len, 1);
         t_zstd = best(t_zstd, now_ns() - start);
     }
-    must(sf_span_block_open_memory(&packed, &r, &why), &why);
-    must(sf_span_block_open_memory(&plain, &p, &why), &why);
+    must(sf_span_block_open_memory(&packed, SF_TABLES_ALL, &r, &why), &why);
+    must(sf_span_block_open_memory(&plain, SF_TABLES_ALL, &p, &why), &why);
     for (int run = 0; run < 5; run++) {
         t_read = best(t_read, read_block(r, SF_COL_ALL, &a, &used));
         t_read_plain = best(t_read_plain, read_block(p, SF_COL_ALL, &a, &used));

@@ -123,7 +123,7 @@ static int64_t decode_all(struct bench *b)
     for (size_t i = 0; i < s->n; i++) {
         const struct sf_span_block_reader *reader;
         struct sf_span_rows rows;
-        if (sf_run_enter(s->runs[i], &reader, &b->rig.why))
+        if (sf_run_enter(s->runs[i], SF_TABLES_ROWS, &reader, &b->rig.why))
             die("bare", &b->rig.why);
         for (uint32_t g = 0; g < sf_span_block_granules(reader); g++) {
             b->scratch.at = 0;

@@ -181,15 +181,17 @@ enum sf_err sf_span_block_trace_index(const struct sf_span_block_reader *r, uint
     return err;
 }
 
-enum sf_err sf_span_block_find_trace(const struct sf_span_block_reader *r, uint32_t tenant,
-                                     sf_trace_id id, struct sf_arena scratch, bool *out_found,
-                                     struct sf_trace_place *out, struct sf_why *why)
+/* Where the entries of the index begin that may be the trace's; *out_n: how many entries there are,
+ * 0: the filter says no. */
+static enum sf_err find_entries(const struct sf_span_block_reader *r, uint32_t tenant,
+                                uint64_t hash, struct sf_arena scratch, uint64_t *out_at,
+                                uint64_t *out_n, struct sf_why *why)
 {
-    uint64_t hash = sf_trace_id_hash(id, tenant), n = r->sections[SF_SECTION_TIDX].raw_len / 8, at;
+    uint64_t n = r->sections[SF_SECTION_TIDX].raw_len / 8;
     bool may_be;
     enum sf_err err;
 
-    *out_found = false;
+    *out_at = *out_n = 0;
     if (r->info.tenant && tenant != r->info.tenant)
         return SF_OK;
     if (r->sections[SF_SECTION_TIDX].raw_len != r->info.n_traces * 8)
@@ -198,7 +200,34 @@ enum sf_err sf_span_block_find_trace(const struct sf_span_block_reader *r, uint3
                           scratch, &may_be, why);
     if (err || !may_be)
         return err;
-    err = lower_bound(r, (uint32_t)(hash >> 32), n, scratch, &at, why);
+    *out_n = n;
+    return lower_bound(r, (uint32_t)(hash >> 32), n, scratch, out_at, why);
+}
+
+enum sf_err sf_span_block_may_have_trace(const struct sf_span_block_reader *r, uint32_t tenant,
+                                         sf_trace_id id, struct sf_arena scratch, bool *out,
+                                         struct sf_why *why)
+{
+    uint64_t hash = sf_trace_id_hash(id, tenant), at, n;
+    uint8_t pair[8] = {0};
+    enum sf_err err = find_entries(r, tenant, hash, scratch, &at, &n, why);
+
+    *out = false;
+    if (err || at >= n)
+        return err;
+    err = sf_reader_paged(r, SF_SECTION_TIDX, at * 8, pair, sizeof(pair), scratch, why);
+    *out = !err && sf_load_u32le(pair) == hash >> 32;
+    return err;
+}
+
+enum sf_err sf_span_block_find_trace(const struct sf_span_block_reader *r, uint32_t tenant,
+                                     sf_trace_id id, struct sf_arena scratch, bool *out_found,
+                                     struct sf_trace_place *out, struct sf_why *why)
+{
+    uint64_t hash = sf_trace_id_hash(id, tenant), at, n;
+    enum sf_err err = find_entries(r, tenant, hash, scratch, &at, &n, why);
+
+    *out_found = false;
     for (; !err && at < n; at++) {
         uint8_t pair[8];
         err = sf_reader_paged(r, SF_SECTION_TIDX, at * 8, pair, sizeof(pair), scratch, why);

@@ -1,5 +1,7 @@
 /* reader.h - what the files of the span block reader share; nobody else but tests includes it. */
 #pragma once
+#include <stdatomic.h>
+
 #include "base/num.h"
 #include "block/format/chunk.h"
 #include "block/format/section.h"
@@ -12,10 +14,6 @@ struct sf_typed_key { /* place k has column 64 + k */
     uint8_t scope, type; /* type NONE: attributes without a column of their own */
     sf_str name;
     uint64_t n_spans;
-    const struct sf_value *top;
-    const uint32_t *top_counts;
-    uint32_t n_top;
-    bool is_complete;
 };
 
 struct sf_granule_place { /* where a granule's share of GRAN begins */
@@ -29,10 +27,11 @@ struct sf_span_block_reader {
     bool is_trusted;        /* fuzzing: checksums are not looked at */
     struct sf_span_block_info info;
     struct sf_section sections[SF_SECTIONS]; /* by id; id 0: absent */
-    struct sf_arena tables;                  /* everything below lives there */
-    const sf_str *strings;
+    atomic_uint loaded;                      /* enum sf_block_tables; each set has an arena */
+    struct sf_arena tables[SF_BLOCK_TABLE_SETS];
+    const sf_str *strings; /* SF_TABLES_NAMES */
     uint32_t n_strings;
-    const struct sf_resource *resources;
+    const struct sf_resource *resources; /* SF_TABLES_ROWS, to the runs */
     const uint32_t *resource_tenants;
     uint32_t n_resources;
     const struct sf_scope *scopes;
@@ -40,17 +39,17 @@ struct sf_span_block_reader {
     const struct sf_typed_key *typed;
     const uint32_t *by_name; /* places in `typed`, by tenant, scope, name and type */
     uint32_t n_typed;
-    const struct sf_block_key *keys;
-    uint32_t n_keys;
-    const struct sf_block_operation *ops;
-    uint32_t n_ops;
-    struct sf_block_entry *entries;
-    uint32_t n_entries;
     const struct sf_granule_info *granules;
     const struct sf_granule_place *places;
     uint32_t n_granules;
     const uint8_t *descs, *hashes, *runs; /* of GRAN, as stored */
-    const uint64_t *dups, *sources;
+    const struct sf_block_key *keys;      /* SF_TABLES_VALUES */
+    uint32_t n_keys;
+    const struct sf_block_operation *ops; /* SF_TABLES_OPERATIONS */
+    uint32_t n_ops;
+    struct sf_block_entry *entries;
+    uint32_t n_entries;
+    const uint64_t *dups, *sources; /* SF_TABLES_LISTS */
     size_t n_dups, n_sources;
 };
 
@@ -79,8 +78,9 @@ enum sf_err sf_reader_corrupt(const struct sf_span_block_reader *r, uint32_t gra
                               uint32_t column, struct sf_why *why);
 enum sf_err sf_reader_limit(struct sf_why *why);
 
-/* table_decode.c */
-enum sf_err sf_reader_tables(struct sf_span_block_reader *r, struct sf_why *why);
+/* table_decode.c: one set, whose arena is ready; the sets it builds on are loaded. */
+enum sf_err sf_reader_tables(struct sf_span_block_reader *r, enum sf_block_tables set,
+                             struct sf_why *why);
 
 /* A typed key's place range in by_name for (tenant, scope, name). */
 void sf_reader_find_keys(const struct sf_span_block_reader *r, uint32_t tenant, uint8_t scope,

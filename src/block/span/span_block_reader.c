@@ -281,16 +281,26 @@ static enum sf_err read_frame(struct sf_span_block_reader *r, struct sf_why *why
     return read_section_table(r, &tail, why);
 }
 
+/* ---- tables ---- */
+
+static const struct table_set {
+    unsigned needs; /* sets it builds on */
+    uint16_t sections[5];
+} TABLE_SETS[SF_BLOCK_TABLE_SETS] = {
+    {SF_TABLES_NONE, {SF_SECTION_STR}},
+    {SF_TABLES_NAMES, {SF_SECTION_RES, SF_SECTION_SCOPE, SF_SECTION_KEY, SF_SECTION_GRAN}},
+    {SF_TABLES_NAMES, {SF_SECTION_KEY}},
+    {SF_TABLES_NAMES, {SF_SECTION_SVC, SF_SECTION_ENTRY}},
+    {SF_TABLES_NONE, {SF_SECTION_DUP, SF_SECTION_SRC}},
+};
+
 /* Tables are parsed into structs that are larger than their bytes, by a bounded factor. */
-static enum sf_err reserve_tables(struct sf_span_block_reader *r, struct sf_why *why)
+static enum sf_err reserve_tables(struct sf_span_block_reader *r, unsigned set, struct sf_why *why)
 {
-    static const uint16_t TABLES[] = {SF_SECTION_STR, SF_SECTION_RES, SF_SECTION_SCOPE,
-                                      SF_SECTION_KEY, SF_SECTION_SVC, SF_SECTION_GRAN,
-                                      SF_SECTION_DUP, SF_SECTION_SRC, SF_SECTION_ENTRY};
     uint64_t sum = 1 << 20;
 
-    for (size_t i = 0; i < sizeof(TABLES) / sizeof(*TABLES); i++) {
-        const struct sf_section *s = &r->sections[TABLES[i]];
+    for (size_t i = 0; i < 5 && TABLE_SETS[set].sections[i]; i++) {
+        const struct sf_section *s = &r->sections[TABLE_SETS[set].sections[i]];
         if (s->raw_len > MAX_TABLE_LEN)
             return sf_fail(why, SF_ERR_CORRUPT, "section %s has an impossible length",
                            sf_section_name(s->id));
@@ -298,13 +308,42 @@ static enum sf_err reserve_tables(struct sf_span_block_reader *r, struct sf_why 
     }
     if (sum > MAX_TABLES_LEN)
         sum = MAX_TABLES_LEN;
-    if (!sf_arena_init(&r->tables, (size_t)sum))
+    if (!sf_arena_init(&r->tables[set], (size_t)sum))
         return sf_no_memory(why, "tables");
     return SF_OK;
 }
 
+static bool has_tables(const struct sf_span_block_reader *r, unsigned set)
+{
+    return atomic_load_explicit(&r->loaded, memory_order_relaxed) & set;
+}
+
+enum sf_err sf_span_block_load(struct sf_span_block_reader *r, unsigned tables, struct sf_why *why)
+{
+    for (unsigned set = 0; set < SF_BLOCK_TABLE_SETS; set++) {
+        if (tables & 1u << set)
+            tables |= TABLE_SETS[set].needs;
+    }
+    for (unsigned set = 0; set < SF_BLOCK_TABLE_SETS; set++) {
+        enum sf_err err;
+        if (!(tables & 1u << set) || has_tables(r, 1u << set))
+            continue;
+        err = reserve_tables(r, set, why);
+        if (!err)
+            err = sf_reader_tables(r, (enum sf_block_tables)(1u << set), why);
+        if (err) {
+            sf_arena_done(&r->tables[set]);
+            sf_why_prefix(why, "block");
+            return err;
+        }
+        atomic_fetch_or_explicit(&r->loaded, 1u << set, memory_order_relaxed);
+    }
+    return SF_OK;
+}
+
 static enum sf_err open_reader(struct sf_file *file, struct sf_buf *bytes, bool is_trusted,
-                               struct sf_span_block_reader **out, struct sf_why *why)
+                               unsigned tables, struct sf_span_block_reader **out,
+                               struct sf_why *why)
 {
     struct sf_span_block_reader *r = sf_heap_new(sizeof(*r));
     enum sf_err err = SF_OK;
@@ -321,14 +360,14 @@ static enum sf_err open_reader(struct sf_file *file, struct sf_buf *bytes, bool 
     }
     if (!err)
         err = read_frame(r, why);
-    if (!err)
-        err = reserve_tables(r, why);
-    if (!err)
-        err = sf_reader_tables(r, why);
-    if (err) {
-        sf_arena_done(&r->tables);
-        sf_heap_free(r);
+    if (err)
         sf_why_prefix(why, "block");
+    else
+        err = sf_span_block_load(r, tables, why);
+    if (err) {
+        r->file = SF_FILE_NONE;
+        r->memory = (struct sf_buf){0};
+        sf_span_block_close(r);
         return err;
     }
     if (file)
@@ -339,22 +378,22 @@ static enum sf_err open_reader(struct sf_file *file, struct sf_buf *bytes, bool 
     return SF_OK;
 }
 
-enum sf_err sf_span_block_open(struct sf_file *file, struct sf_span_block_reader **out,
-                               struct sf_why *why)
+enum sf_err sf_span_block_open(struct sf_file *file, unsigned tables,
+                               struct sf_span_block_reader **out, struct sf_why *why)
 {
-    return open_reader(file, NULL, false, out, why);
+    return open_reader(file, NULL, false, tables, out, why);
 }
 
-enum sf_err sf_span_block_open_memory(struct sf_buf *bytes, struct sf_span_block_reader **out,
-                                      struct sf_why *why)
+enum sf_err sf_span_block_open_memory(struct sf_buf *bytes, unsigned tables,
+                                      struct sf_span_block_reader **out, struct sf_why *why)
 {
-    return open_reader(NULL, bytes, false, out, why);
+    return open_reader(NULL, bytes, false, tables, out, why);
 }
 
 enum sf_err sf_span_block_open_trusted(struct sf_buf *bytes, struct sf_span_block_reader **out,
                                        struct sf_why *why)
 {
-    return open_reader(NULL, bytes, true, out, why);
+    return open_reader(NULL, bytes, true, SF_TABLES_ALL, out, why);
 }
 
 void sf_span_block_close(struct sf_span_block_reader *r)
@@ -363,7 +402,8 @@ void sf_span_block_close(struct sf_span_block_reader *r)
         return;
     sf_file_close(&r->file);
     sf_buf_done(&r->memory);
-    sf_arena_done(&r->tables);
+    for (unsigned set = 0; set < SF_BLOCK_TABLE_SETS; set++)
+        sf_arena_done(&r->tables[set]);
     sf_heap_free(r);
 }
 
@@ -381,11 +421,15 @@ uint64_t sf_span_block_len(const struct sf_span_block_reader *r)
 
 size_t sf_span_block_memory(const struct sf_span_block_reader *r)
 {
-    return sizeof(*r) + sf_arena_used(&r->tables) + r->memory.cap;
+    size_t sum = sizeof(*r) + r->memory.cap;
+    for (unsigned set = 0; set < SF_BLOCK_TABLE_SETS; set++)
+        sum += sf_arena_used(&r->tables[set]);
+    return sum;
 }
 
 uint32_t sf_span_block_granules(const struct sf_span_block_reader *r)
 {
+    SF_ASSERT(has_tables(r, SF_TABLES_ROWS));
     return r->n_granules;
 }
 
@@ -399,6 +443,7 @@ const struct sf_granule_info *sf_span_block_granule(const struct sf_span_block_r
 const struct sf_resource *sf_span_block_resources(const struct sf_span_block_reader *r,
                                                   uint32_t *out_n)
 {
+    SF_ASSERT(has_tables(r, SF_TABLES_ROWS));
     *out_n = r->n_resources;
     return r->resources;
 }
@@ -411,12 +456,14 @@ uint32_t sf_span_block_resource_tenant(const struct sf_span_block_reader *r, uin
 
 const struct sf_scope *sf_span_block_scopes(const struct sf_span_block_reader *r, uint32_t *out_n)
 {
+    SF_ASSERT(has_tables(r, SF_TABLES_ROWS));
     *out_n = r->n_scopes;
     return r->scopes;
 }
 
 const struct sf_block_key *sf_span_block_keys(const struct sf_span_block_reader *r, uint32_t *out_n)
 {
+    SF_ASSERT(has_tables(r, SF_TABLES_VALUES));
     *out_n = r->n_keys;
     return r->keys;
 }
@@ -424,26 +471,34 @@ const struct sf_block_key *sf_span_block_keys(const struct sf_span_block_reader 
 const struct sf_block_operation *sf_span_block_operations(const struct sf_span_block_reader *r,
                                                           uint32_t *out_n)
 {
+    SF_ASSERT(has_tables(r, SF_TABLES_OPERATIONS));
     *out_n = r->n_ops;
     return r->ops;
 }
 
-bool sf_span_block_entries(const struct sf_span_block_reader *r, const struct sf_block_entry **out,
-                           uint32_t *out_n)
+const struct sf_block_entry *sf_span_block_entries(const struct sf_span_block_reader *r,
+                                                   uint32_t *out_n)
 {
-    *out = r->entries;
+    SF_ASSERT(has_tables(r, SF_TABLES_OPERATIONS));
     *out_n = r->n_entries;
+    return r->entries;
+}
+
+bool sf_span_block_has_entries(const struct sf_span_block_reader *r)
+{
     return r->sections[SF_SECTION_ENTRY].id != 0;
 }
 
 const uint64_t *sf_span_block_dup_hashes(const struct sf_span_block_reader *r, size_t *out_n)
 {
+    SF_ASSERT(has_tables(r, SF_TABLES_LISTS));
     *out_n = r->n_dups;
     return r->dups;
 }
 
 const uint64_t *sf_span_block_sources(const struct sf_span_block_reader *r, size_t *out_n)
 {
+    SF_ASSERT(has_tables(r, SF_TABLES_LISTS));
     *out_n = r->n_sources;
     return r->sources;
 }

@@ -2,7 +2,10 @@
  *
  * A reader checks header, tail and section table once. Granules are read with pread and decoded
  * into the caller's arena; nothing is mapped, so a bad disk is an error code and not a signal.
- * After open a reader never changes: threads may share it. */
+ * Tables are decoded in sets, when they are first needed: a trace that is looked for in many blocks
+ * costs each of them a probe of its filter and not its tables. What is loaded never changes:
+ * threads may share a reader and use what they loaded while another loads more; loading itself
+ * takes turns, which is the caller's business. */
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"
@@ -13,19 +16,34 @@
 struct sf_file;
 struct sf_span_block_reader;
 
+enum sf_block_tables { /* bits */
+                       SF_TABLES_NONE =
+                           0, /* header, section table: info, filters and index of traces */
+                       SF_TABLES_NAMES = 1, /* strings; all but the lists build on them */
+                       SF_TABLES_ROWS =
+                           2, /* resources, scopes, keys, granules: what it takes to read rows */
+                       SF_TABLES_VALUES = 4, /* keys with their frequent values */
+                       SF_TABLES_OPERATIONS = 8,
+                       SF_TABLES_LISTS = 16, /* request hashes, replaced blocks */
+                       SF_TABLES_ALL = 31,
+};
+#define SF_BLOCK_TABLE_SETS 5
+
 /* Takes the file on success. Fails with IO, CORRUPT or UNSUPPORTED (format number); `why` names the
- * section. The small sections (tables, granule directory) are read here, filters and columns not.
- */
-enum sf_err sf_span_block_open(struct sf_file *file, struct sf_span_block_reader **out,
-                               struct sf_why *why);
+ * section. `tables`: those decoded at once. */
+enum sf_err sf_span_block_open(struct sf_file *file, unsigned tables,
+                               struct sf_span_block_reader **out, struct sf_why *why);
 /* Reads a block that lies in memory; the bytes are taken. */
-enum sf_err sf_span_block_open_memory(struct sf_buf *bytes, struct sf_span_block_reader **out,
-                                      struct sf_why *why);
+enum sf_err sf_span_block_open_memory(struct sf_buf *bytes, unsigned tables,
+                                      struct sf_span_block_reader **out, struct sf_why *why);
+/* Decodes those of the tables that are not yet. One thread at a time. */
+enum sf_err sf_span_block_load(struct sf_span_block_reader *r, unsigned tables, struct sf_why *why);
 void sf_span_block_close(struct sf_span_block_reader *r); /* NULL is fine */
 
 const struct sf_span_block_info *sf_span_block_info(const struct sf_span_block_reader *r);
 uint64_t sf_span_block_len(const struct sf_span_block_reader *r);  /* bytes of the block */
 size_t sf_span_block_memory(const struct sf_span_block_reader *r); /* bytes the open reader holds */
+/* Needs ROWS, as everything below that says nothing else. */
 uint32_t sf_span_block_granules(const struct sf_span_block_reader *r);
 const struct sf_granule_info *sf_span_block_granule(const struct sf_span_block_reader *r,
                                                     uint32_t granule);
@@ -40,15 +58,19 @@ const struct sf_scope *sf_span_block_scopes(const struct sf_span_block_reader *r
 struct sf_trace_place {
     uint32_t granule, row, n_rows;
 };
+/* May it? A probe of the filter; needs no tables. */
+enum sf_err sf_span_block_may_have_trace(const struct sf_span_block_reader *r, uint32_t tenant,
+                                         sf_trace_id id, struct sf_arena scratch, bool *out,
+                                         struct sf_why *why);
 /* Does the block hold this trace? A filter answers most misses with one probe. */
 enum sf_err sf_span_block_find_trace(const struct sf_span_block_reader *r, uint32_t tenant,
                                      sf_trace_id id, struct sf_arena scratch, bool *out_found,
                                      struct sf_trace_place *out, struct sf_why *why);
-/* The filter itself (fuse.h), for who has many traces to ask for; in `req`. */
+/* The filter itself (fuse.h), for who has many traces to ask for; in `req`. Needs no tables. */
 enum sf_err sf_span_block_trace_filter(const struct sf_span_block_reader *r, struct sf_arena *req,
                                        sf_bytes *out, struct sf_why *why);
 /* `n` entries of the sorted index of traces from place `first` on (n_traces of the block in all):
- * high half of sf_trace_id_hash() << 32 | number of the trace in the block. */
+ * high half of sf_trace_id_hash() << 32 | number of the trace in the block. Needs no tables. */
 enum sf_err sf_span_block_trace_index(const struct sf_span_block_reader *r, uint64_t first,
                                       uint32_t n, struct sf_arena scratch, uint64_t *out,
                                       struct sf_why *why);
@@ -72,7 +94,8 @@ enum sf_err sf_span_block_index_times(const struct sf_span_block_reader *r, uint
                                       struct sf_arena *req, const int64_t **out,
                                       struct sf_why *why);
 
-/* Attribute names with scope, type and counts, from section KEY, no columns touched. */
+/* Attribute names with scope, type and counts, from section KEY, no columns touched. Needs VALUES.
+ */
 struct sf_block_key {
     uint32_t tenant;
     enum sf_attr_scope scope;
@@ -87,7 +110,7 @@ struct sf_block_key {
 const struct sf_block_key *sf_span_block_keys(const struct sf_span_block_reader *r,
                                               uint32_t *out_n);
 
-/* Per tenant, service and operation, from section SVC. Buckets as in store.h. */
+/* Per tenant, service and operation, from section SVC. Buckets as in store.h. Needs OPERATIONS. */
 struct sf_block_operation {
     uint32_t tenant;
     sf_str service, name;
@@ -96,21 +119,23 @@ struct sf_block_operation {
 const struct sf_block_operation *sf_span_block_operations(const struct sf_span_block_reader *r,
                                                           uint32_t *out_n);
 
-/* Of those, the spans by which requests enter (section ENTRY), in the same order. False: the block
- * is older than that section and does not know. */
+/* Of those, the spans by which requests enter (section ENTRY), in the same order. Needs OPERATIONS.
+ */
 struct sf_block_entry {
     uint32_t op; /* place in the list of operations */
     struct sf_call_count count;
 };
-bool sf_span_block_entries(const struct sf_span_block_reader *r, const struct sf_block_entry **out,
-                           uint32_t *out_n);
+const struct sf_block_entry *sf_span_block_entries(const struct sf_span_block_reader *r,
+                                                   uint32_t *out_n);
+/* False: the block is older than that section and does not know. Needs no tables. */
+bool sf_span_block_has_entries(const struct sf_span_block_reader *r);
 
-/* Request hashes (DUP) and replaced blocks (SRC); borrowed until close. */
+/* Request hashes (DUP) and replaced blocks (SRC); borrowed until close. Needs LISTS. */
 const uint64_t *sf_span_block_dup_hashes(const struct sf_span_block_reader *r, size_t *out_n);
 const uint64_t *sf_span_block_sources(const struct sf_span_block_reader *r, size_t *out_n);
 
 /* Every checksum, every column of every granule, every index against the rows; `say` gets one plain
- * sentence per finding. */
+ * sentence per finding. Needs all tables. */
 enum sf_err sf_span_block_verify(const struct sf_span_block_reader *r, struct sf_arena scratch,
                                  void (*say)(void *arg, const char *sentence), void *arg,
                                  uint64_t *out_n_faults, struct sf_why *why);

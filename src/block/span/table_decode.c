@@ -1,4 +1,4 @@
-/* table_decode.c - the tables of a block, parsed and checked once when it is opened. */
+/* table_decode.c - the tables of a block, parsed and checked when they are first needed. */
 #include <stdlib.h>
 
 #include "base/heap.h"
@@ -17,7 +17,13 @@ static enum sf_err no_room(struct sf_why *why)
     return sf_fail(why, SF_ERR_LIMIT, "tables are larger than a block's can be");
 }
 
-/* Temporary: parsed, then given back. Tables that are borrowed from stay in r->tables. */
+static struct sf_arena *arena_of(struct sf_span_block_reader *r, enum sf_block_tables set)
+{
+    return &r->tables[__builtin_ctz(set)];
+}
+
+/* Temporary: parsed, then given back. Tables that are borrowed from stay in an arena of the reader.
+ */
 struct raw_table {
     struct sf_arena memory;
     sf_bytes bytes;
@@ -41,7 +47,8 @@ static enum sf_err read_strings(struct sf_span_block_reader *r, struct sf_why *w
     struct sf_cursor c;
     sf_str *strings;
     const uint8_t *text;
-    enum sf_err err = sf_reader_section(r, SF_SECTION_STR, &r->tables, &raw, why);
+    struct sf_arena *names = arena_of(r, SF_TABLES_NAMES);
+    enum sf_err err = sf_reader_section(r, SF_SECTION_STR, names, &raw, why);
 
     if (err)
         return err;
@@ -49,7 +56,7 @@ static enum sf_err read_strings(struct sf_span_block_reader *r, struct sf_why *w
     r->n_strings = sf_cursor_u32(&c);
     if (c.is_bad || r->n_strings > sf_cursor_left(&c))
         return damaged(SF_SECTION_STR, "more strings than bytes", why);
-    strings = sf_arena_new_n(&r->tables, r->n_strings, sizeof(*strings));
+    strings = sf_arena_new_n(names, r->n_strings, sizeof(*strings));
     if (!strings)
         return no_room(why);
     for (uint32_t i = 0; i < r->n_strings; i++)
@@ -113,7 +120,7 @@ static bool get_attrs(struct sf_span_block_reader *r, struct sf_cursor *c, struc
         c->is_bad = true;
         return true;
     }
-    list = sf_arena_new_n(&r->tables, n, sizeof(*list));
+    list = sf_arena_new_n(arena_of(r, SF_TABLES_ROWS), n, sizeof(*list));
     if (!list)
         return false;
     for (uint32_t i = 0; i < n && !c->is_bad; i++) {
@@ -132,8 +139,8 @@ static enum sf_err read_resources(struct sf_span_block_reader *r, sf_bytes raw, 
 
     if (c.is_bad || n > sf_cursor_left(&c) / 5)
         return damaged(SF_SECTION_RES, "more resources than bytes", why);
-    list = sf_arena_new_n(&r->tables, n, sizeof(*list));
-    tenants = sf_arena_new_n(&r->tables, n, sizeof(*tenants));
+    list = sf_arena_new_n(arena_of(r, SF_TABLES_ROWS), n, sizeof(*list));
+    tenants = sf_arena_new_n(arena_of(r, SF_TABLES_ROWS), n, sizeof(*tenants));
     if (!list || !tenants)
         return no_room(why);
     for (uint32_t i = 0; i < n && !c.is_bad; i++) {
@@ -160,7 +167,7 @@ static enum sf_err read_scopes(struct sf_span_block_reader *r, sf_bytes raw, str
 
     if (c.is_bad || n > sf_cursor_left(&c) / 6)
         return damaged(SF_SECTION_SCOPE, "more scopes than bytes", why);
-    list = sf_arena_new_n(&r->tables, n, sizeof(*list));
+    list = sf_arena_new_n(arena_of(r, SF_TABLES_ROWS), n, sizeof(*list));
     if (!list)
         return no_room(why);
     for (uint32_t i = 0; i < n && !c.is_bad; i++) {
@@ -181,39 +188,104 @@ static enum sf_err read_scopes(struct sf_span_block_reader *r, sf_bytes raw, str
 
 /* ---- keys ---- */
 
-static bool get_top(struct sf_span_block_reader *r, struct sf_cursor *c, struct sf_typed_key *k)
+struct key_values { /* the frequent values of a typed key, beside it in SF_TABLES_VALUES */
+    const struct sf_value *top;
+    const uint32_t *counts;
+    uint32_t n;
+    bool is_complete;
+};
+
+static bool get_top(struct sf_cursor *c, uint8_t type, struct sf_arena *values,
+                    struct key_values *out)
 {
     struct sf_value *top;
     uint32_t *counts;
-    bool is_text = sf_block_type_is_text(k->type);
+    bool is_text = sf_block_type_is_text(type);
 
-    k->is_complete = sf_cursor_u8(c) != 0;
-    k->n_top = sf_cursor_varint32(c);
-    if (c->is_bad || k->n_top > SF_BLOCK_MAX_TOP || k->n_top > sf_cursor_left(c) ||
-        (k->type == SF_VALUE_NONE && k->n_top)) {
-        c->is_bad = true;
-        return true;
-    }
-    top = sf_arena_new_n(&r->tables, k->n_top, sizeof(*top));
-    counts = sf_arena_new_n(&r->tables, k->n_top, sizeof(*counts));
+    top = sf_arena_new_n(values, out->n, sizeof(*top));
+    counts = sf_arena_new_n(values, out->n, sizeof(*counts));
     if (!top || !counts)
         return false;
-    for (uint32_t i = 0; i < k->n_top && !c->is_bad; i++) {
+    for (uint32_t i = 0; i < out->n && !c->is_bad; i++) {
         counts[i] = sf_cursor_varint32(c);
-        top[i].type = k->type;
+        top[i].type = type;
         if (is_text) {
             top[i].str = sf_cursor_str(c);
         } else {
             uint64_t bits = sf_cursor_u64(c);
-            if (k->type == SF_VALUE_BOOL)
+            if (type == SF_VALUE_BOOL)
                 top[i].is_true = bits != 0;
             else
                 memcpy(&top[i].i64, &bits, sizeof(bits));
         }
     }
-    k->top = top;
-    k->top_counts = counts;
+    out->top = top;
+    out->counts = counts;
     return true;
+}
+
+static void skip_top(struct sf_cursor *c, uint8_t type, uint32_t n)
+{
+    bool is_text = sf_block_type_is_text(type);
+    for (uint32_t i = 0; i < n && !c->is_bad; i++) {
+        (void)sf_cursor_varint32(c);
+        if (is_text)
+            (void)sf_cursor_str(c);
+        else
+            (void)sf_cursor_u64(c);
+    }
+}
+
+/* One key; its values too when `values` is there. False: no memory. */
+static bool get_key(const struct sf_span_block_reader *r, struct sf_cursor *c,
+                    struct sf_typed_key *k, struct sf_arena *values, struct key_values *out)
+{
+    k->tenant = sf_cursor_varint32(c);
+    k->scope = sf_cursor_u8(c);
+    k->type = sf_cursor_u8(c);
+    k->name = get_string(r, c);
+    k->n_spans = sf_cursor_varint(c);
+    out->is_complete = sf_cursor_u8(c) != 0;
+    out->n = sf_cursor_varint32(c);
+    if (k->scope >= SF_SCOPES || k->type >= SF_VALUE_TYPES || out->n > SF_BLOCK_MAX_TOP ||
+        out->n > sf_cursor_left(c) || (k->type == SF_VALUE_NONE && out->n))
+        c->is_bad = true;
+    if (c->is_bad)
+        return true;
+    if (values)
+        return get_top(c, k->type, values, out);
+    skip_top(c, k->type, out->n);
+    return true;
+}
+
+/* The typed keys into `to`, and the values of each when `out_values` is there. */
+static enum sf_err get_keys(const struct sf_span_block_reader *r, sf_bytes raw, struct sf_arena *to,
+                            struct sf_typed_key **out, uint32_t *out_n,
+                            struct key_values **out_values, struct sf_why *why)
+{
+    struct sf_cursor c = sf_cursor_of(raw);
+    uint32_t n = sf_cursor_u32(&c);
+    struct sf_typed_key *list;
+    struct key_values *values = NULL, none;
+
+    if (c.is_bad || n > sf_cursor_left(&c) / 7 || n > SF_BLOCK_MAX_KEYS)
+        return damaged(SF_SECTION_KEY, "more keys than bytes", why);
+    list = sf_arena_new_n(to, n, sizeof(*list));
+    if (out_values)
+        values = sf_arena_new_n(to, n, sizeof(*values));
+    if (!list || (out_values && !values))
+        return no_room(why);
+    for (uint32_t i = 0; i < n && !c.is_bad; i++) {
+        if (!get_key(r, &c, &list[i], values ? to : NULL, values ? &values[i] : &none))
+            return no_room(why);
+    }
+    if (c.is_bad || sf_cursor_left(&c))
+        return damaged(SF_SECTION_KEY, "records do not fit", why);
+    *out = list;
+    *out_n = n;
+    if (out_values)
+        *out_values = values;
+    return SF_OK;
 }
 
 static int cmp_typed(const struct sf_typed_key *a, uint32_t tenant, uint8_t scope, sf_str name)
@@ -252,37 +324,74 @@ void sf_reader_find_keys(const struct sf_span_block_reader *r, uint32_t tenant, 
     *out_n = n;
 }
 
+/* The places of the keys by tenant, scope, name and type, which are unique. */
+static enum sf_err order_keys(struct sf_typed_key *keys, uint32_t n, struct sf_arena *to,
+                              uint32_t **out, struct sf_why *why)
+{
+    uint32_t *order = sf_arena_new_n(to, n, sizeof(*order));
+
+    if (!order)
+        return no_room(why);
+    for (uint32_t i = 0; i < n; i++)
+        order[i] = i;
+    if (n)
+        qsort_r(order, n, sizeof(*order), cmp_place, keys);
+    for (uint32_t i = 1; i < n; i++) {
+        if (cmp_place(&order[i - 1], &order[i], keys) == 0)
+            return damaged(SF_SECTION_KEY, "a key is there twice", why);
+    }
+    *out = order;
+    return SF_OK;
+}
+
+static enum sf_err read_keys(struct sf_span_block_reader *r, sf_bytes raw, struct sf_why *why)
+{
+    struct sf_arena *rows = arena_of(r, SF_TABLES_ROWS);
+    struct sf_typed_key *list = NULL;
+    uint32_t *order = NULL;
+    enum sf_err err = get_keys(r, raw, rows, &list, &r->n_typed, NULL, why);
+
+    if (!err)
+        err = order_keys(list, r->n_typed, rows, &order, why);
+    r->typed = list;
+    r->by_name = order;
+    return err;
+}
+
+/* ---- keys with their values ---- */
+
 /* One sf_block_key from the n typed ones of a name. */
-static bool join_types(struct sf_span_block_reader *r, const uint32_t *places, uint32_t n,
+static bool join_types(const struct sf_typed_key *typed, const struct key_values *values,
+                       const uint32_t *places, uint32_t n, struct sf_arena *to,
                        struct sf_block_key *out)
 {
-    const struct sf_typed_key *first = &r->typed[places[0]];
+    const struct sf_typed_key *first = &typed[places[0]];
     struct sf_value *top;
     uint32_t *counts;
 
     *out = (struct sf_block_key){
         .tenant = first->tenant, .scope = first->scope, .name = first->name, .is_complete = true};
     for (uint32_t i = 0; i < n; i++) {
-        const struct sf_typed_key *k = &r->typed[places[i]];
+        const struct sf_typed_key *k = &typed[places[i]];
         out->types |= 1u << k->type;
         out->n_spans += k->n_spans;
-        out->n_top += k->n_top;
-        out->is_complete &= k->is_complete;
+        out->n_top += values[places[i]].n;
+        out->is_complete &= values[places[i]].is_complete;
     }
-    out->top = first->top;
-    out->top_counts = first->top_counts;
+    out->top = values[places[0]].top;
+    out->top_counts = values[places[0]].counts;
     if (n == 1)
         return true;
-    top = sf_arena_new_n(&r->tables, out->n_top, sizeof(*top));
-    counts = sf_arena_new_n(&r->tables, out->n_top, sizeof(*counts));
+    top = sf_arena_new_n(to, out->n_top, sizeof(*top));
+    counts = sf_arena_new_n(to, out->n_top, sizeof(*counts));
     if (!top || !counts)
         return false;
     out->n_top = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const struct sf_typed_key *k = &r->typed[places[i]];
-        for (uint32_t t = 0; t < k->n_top; t++) {
-            top[out->n_top] = k->top[t];
-            counts[out->n_top++] = k->top_counts[t];
+        const struct key_values *v = &values[places[i]];
+        for (uint32_t t = 0; t < v->n; t++) {
+            top[out->n_top] = v->top[t];
+            counts[out->n_top++] = v->counts[t];
         }
     }
     out->top = top;
@@ -290,72 +399,40 @@ static bool join_types(struct sf_span_block_reader *r, const uint32_t *places, u
     return true;
 }
 
-static enum sf_err index_keys(struct sf_span_block_reader *r, struct sf_why *why)
+static enum sf_err read_values(struct sf_span_block_reader *r, struct sf_why *why)
 {
-    uint32_t *order = sf_arena_new_n(&r->tables, r->n_typed, sizeof(*order));
-    struct sf_block_key *keys = sf_arena_new_n(&r->tables, r->n_typed, sizeof(*keys));
-    uint32_t n = 0;
+    struct sf_arena *to = arena_of(r, SF_TABLES_VALUES);
+    struct sf_typed_key *typed = NULL;
+    struct key_values *values = NULL;
+    struct sf_block_key *keys;
+    uint32_t *order = NULL, n_typed = 0, n = 0;
+    sf_bytes raw;
+    enum sf_err err = sf_reader_section(r, SF_SECTION_KEY, to, &raw, why);
 
-    if (!order || !keys)
+    if (!err)
+        err = get_keys(r, raw, to, &typed, &n_typed, &values, why);
+    if (!err)
+        err = order_keys(typed, n_typed, to, &order, why);
+    if (err)
+        return err;
+    keys = sf_arena_new_n(to, n_typed, sizeof(*keys));
+    if (!keys)
         return no_room(why);
-    for (uint32_t i = 0; i < r->n_typed; i++)
-        order[i] = i;
-    if (r->n_typed)
-        qsort_r(order, r->n_typed, sizeof(*order), cmp_place, (void *)(uintptr_t)r->typed);
-    for (uint32_t i = 0, len; i < r->n_typed; i += len) {
-        const struct sf_typed_key *k = &r->typed[order[i]];
-        for (len = 1; i + len < r->n_typed; len++) {
-            if (cmp_typed(&r->typed[order[i + len]], k->tenant, k->scope, k->name) != 0)
+    for (uint32_t i = 0, len; i < n_typed; i += len) {
+        const struct sf_typed_key *k = &typed[order[i]];
+        for (len = 1; i + len < n_typed; len++) {
+            if (cmp_typed(&typed[order[i + len]], k->tenant, k->scope, k->name) != 0)
                 break;
-            if (r->typed[order[i + len]].type == r->typed[order[i + len - 1]].type)
-                return damaged(SF_SECTION_KEY, "a key is there twice", why);
         }
         /* What has no column of its own is nobody's key: it is found by reading. */
         if (k->type == SF_VALUE_NONE && k->name.len == 0 && len == 1)
             continue;
-        if (!join_types(r, order + i, len, &keys[n++]))
+        if (!join_types(typed, values, order + i, len, to, &keys[n++]))
             return no_room(why);
     }
-    r->by_name = order;
     r->keys = keys;
     r->n_keys = n;
     return SF_OK;
-}
-
-static enum sf_err read_keys(struct sf_span_block_reader *r, struct sf_why *why)
-{
-    sf_bytes raw;
-    struct sf_cursor c;
-    struct sf_typed_key *list;
-    uint32_t n;
-    enum sf_err err = sf_reader_section(r, SF_SECTION_KEY, &r->tables, &raw, why);
-
-    if (err)
-        return err;
-    c = sf_cursor_of(raw);
-    n = sf_cursor_u32(&c);
-    if (c.is_bad || n > sf_cursor_left(&c) / 7 || n > SF_BLOCK_MAX_KEYS)
-        return damaged(SF_SECTION_KEY, "more keys than bytes", why);
-    list = sf_arena_new_n(&r->tables, n, sizeof(*list));
-    if (!list)
-        return no_room(why);
-    for (uint32_t i = 0; i < n && !c.is_bad; i++) {
-        struct sf_typed_key *k = &list[i];
-        k->tenant = sf_cursor_varint32(&c);
-        k->scope = sf_cursor_u8(&c);
-        k->type = sf_cursor_u8(&c);
-        k->name = get_string(r, &c);
-        k->n_spans = sf_cursor_varint(&c);
-        if (k->scope >= SF_SCOPES || k->type >= SF_VALUE_TYPES)
-            return damaged(SF_SECTION_KEY, "a key has no scope or type", why);
-        if (!get_top(r, &c, k))
-            return no_room(why);
-    }
-    if (c.is_bad || sf_cursor_left(&c))
-        return damaged(SF_SECTION_KEY, "records do not fit", why);
-    r->typed = list;
-    r->n_typed = n;
-    return index_keys(r, why);
 }
 
 /* ---- operations ---- */
@@ -384,7 +461,7 @@ static enum sf_err read_entries(struct sf_span_block_reader *r, sf_bytes raw, st
 
     if (c.is_bad || n > r->n_ops || n > sf_cursor_left(&c) / 5)
         return damaged(SF_SECTION_ENTRY, "more records than operations", why);
-    list = sf_arena_new_n(&r->tables, n, sizeof(*list));
+    list = sf_arena_new_n(arena_of(r, SF_TABLES_OPERATIONS), n, sizeof(*list));
     if (!list)
         return no_room(why);
     for (uint32_t i = 0; i < n && !c.is_bad; i++) {
@@ -411,7 +488,7 @@ static enum sf_err read_operations(struct sf_span_block_reader *r, sf_bytes raw,
 
     if (c.is_bad || n > sf_cursor_left(&c) / 7)
         return damaged(SF_SECTION_SVC, "more operations than bytes", why);
-    list = sf_arena_new_n(&r->tables, n, sizeof(*list));
+    list = sf_arena_new_n(arena_of(r, SF_TABLES_OPERATIONS), n, sizeof(*list));
     if (!list)
         return no_room(why);
     for (uint32_t i = 0; i < n && !c.is_bad; i++) {
@@ -527,7 +604,8 @@ static enum sf_err read_granules(struct sf_span_block_reader *r, struct sf_why *
     struct sf_granule_place *places;
     struct granule_sums sums = {0};
     uint32_t n, limits[3];
-    enum sf_err err = sf_reader_section(r, SF_SECTION_GRAN, &r->tables, &raw, why);
+    struct sf_arena *rows = arena_of(r, SF_TABLES_ROWS);
+    enum sf_err err = sf_reader_section(r, SF_SECTION_GRAN, rows, &raw, why);
 
     if (err)
         return err;
@@ -539,8 +617,8 @@ static enum sf_err read_granules(struct sf_span_block_reader *r, struct sf_why *
                                               (uint64_t)limits[0] * SF_CHUNK_DESC_LEN +
                                               (uint64_t)limits[1] * 4 + (uint64_t)limits[2] * 8)
         return damaged(SF_SECTION_GRAN, "lengths do not fit", why);
-    list = sf_arena_new_n(&r->tables, n, sizeof(*list));
-    places = sf_arena_new_n(&r->tables, n, sizeof(*places));
+    list = sf_arena_new_n(rows, n, sizeof(*list));
+    places = sf_arena_new_n(rows, n, sizeof(*places));
     if (!list || !places)
         return no_room(why);
     for (uint32_t i = 0; i < n; i++) {
@@ -578,7 +656,7 @@ static enum sf_err read_list(struct sf_span_block_reader *r, uint16_t id, const 
     if (!err && raw.bytes.len % 8)
         err = damaged(id, "not a list of numbers", why);
     if (!err) {
-        list = sf_arena_new(&r->tables, raw.bytes.len);
+        list = sf_arena_new(arena_of(r, SF_TABLES_LISTS), raw.bytes.len);
         if (list) {
             memcpy(list, raw.bytes.p, raw.bytes.len);
             *out = list;
@@ -604,24 +682,35 @@ static enum sf_err read_table(struct sf_span_block_reader *r, uint16_t id,
     return err;
 }
 
-enum sf_err sf_reader_tables(struct sf_span_block_reader *r, struct sf_why *why)
+static enum sf_err read_rows(struct sf_span_block_reader *r, struct sf_why *why)
 {
-    enum sf_err err = read_strings(r, why);
-    if (!err)
-        err = read_table(r, SF_SECTION_RES, read_resources, why);
+    enum sf_err err = read_table(r, SF_SECTION_RES, read_resources, why);
     if (!err)
         err = read_table(r, SF_SECTION_SCOPE, read_scopes, why);
     if (!err)
-        err = read_keys(r, why);
-    if (!err)
+        err = read_table(r, SF_SECTION_KEY, read_keys, why);
+    return err ? err : read_granules(r, why);
+}
+
+enum sf_err sf_reader_tables(struct sf_span_block_reader *r, enum sf_block_tables set,
+                             struct sf_why *why)
+{
+    enum sf_err err;
+    switch (set) {
+    case SF_TABLES_NAMES: return read_strings(r, why);
+    case SF_TABLES_ROWS: return read_rows(r, why);
+    case SF_TABLES_VALUES: return read_values(r, why);
+    case SF_TABLES_OPERATIONS:
         err = read_table(r, SF_SECTION_SVC, read_operations, why);
-    if (!err && r->sections[SF_SECTION_ENTRY].id)
-        err = read_table(r, SF_SECTION_ENTRY, read_entries, why);
-    if (!err)
-        err = read_granules(r, why);
-    if (!err)
+        return err || !r->sections[SF_SECTION_ENTRY].id
+                   ? err
+                   : read_table(r, SF_SECTION_ENTRY, read_entries, why);
+    case SF_TABLES_LISTS:
         err = read_list(r, SF_SECTION_DUP, &r->dups, &r->n_dups, why);
-    if (!err)
-        err = read_list(r, SF_SECTION_SRC, &r->sources, &r->n_sources, why);
-    return err;
+        return err ? err : read_list(r, SF_SECTION_SRC, &r->sources, &r->n_sources, why);
+    case SF_TABLES_NONE:
+    case SF_TABLES_ALL: break;
+    }
+    SF_ASSERT(!"one set of tables");
+    return SF_OK;
 }

@@ -333,7 +333,7 @@ static enum sf_err check_blocks(struct sf_local *l, const struct loading *load, 
             atomic_store(&run->is_bad, false); /* look again: the disk may be whole now */
         }
         err = is_profiles ? sf_run_enter_profiles(run, &profiles, why)
-                          : sf_run_enter(run, &spans, why);
+                          : sf_run_enter(run, SF_TABLES_ALL, &spans, why);
         if (err == SF_ERR_CORRUPT || err == SF_ERR_IO)
             continue; /* quarantined, or tried again when it is read */
         if (err)

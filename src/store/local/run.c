@@ -42,7 +42,7 @@ enum sf_err sf_run_new_part(struct sf_runs *rs, struct sf_buf *bytes, uint64_t g
     struct sf_run *r = new_run(rs);
     if (!r)
         return sf_fail(why, SF_ERR_NOMEM, "store: no memory for a part");
-    err = sf_span_block_open_memory(bytes, &r->reader, why);
+    err = sf_span_block_open_memory(bytes, SF_TABLES_ROWS, &r->reader, why);
     if (err) {
         sf_run_bury(r);
         return err;
@@ -96,6 +96,7 @@ struct sf_run *sf_run_ref(struct sf_run *r)
 static void list_open(struct sf_runs *rs, struct sf_run *r)
 {
     r->is_listed = true;
+    r->is_kept = false;
     r->prev_open = NULL;
     r->next_open = rs->open;
     if (rs->open)
@@ -113,6 +114,8 @@ static void unlist_open(struct sf_runs *rs, struct sf_run *r)
         rs->open = r->next_open;
     if (r->next_open)
         r->next_open->prev_open = r->prev_open;
+    rs->open_len[r->is_kept] -= r->listed_len;
+    r->listed_len = 0;
     r->is_listed = false;
 }
 
@@ -166,39 +169,119 @@ void sf_run_quarantine(struct sf_run *r, const char *sentence)
         r->home->notice(r->home->notice_arg, line);
 }
 
-/* Closes readers nobody uses, those unused for longest first, until the line has room. */
+/* ---- which readers stay open ----
+ *
+ * A query that reads every block must not close those that all other queries need, and of blocks
+ * that do not all fit, as many as do should stay, instead of each making room for the next (which
+ * is what closing the one unused for longest does to a scan that is repeated). So readers are fresh
+ * at first, and the fresh ones have a quarter of the line, in which the one unused for longest
+ * goes. It is kept instead when it was used at least twice as often lately as the kept one that was
+ * used least. */
+
+enum { AGE_TICKS = 4096, FRESH_PARTS = 4 };
+
+/* Uses, halved for every AGE_TICKS uses of any block since. */
+static uint64_t uses_of(const struct sf_runs *rs, const struct sf_run *r)
+{
+    uint64_t age = (rs->tick - r->n_uses_at) / AGE_TICKS;
+    return age < 64 ? r->n_uses >> age : 0;
+}
+
+static void count_use(struct sf_runs *rs, struct sf_run *r)
+{
+    r->used_at = ++rs->tick;
+    if ((rs->tick - r->n_uses_at) / AGE_TICKS) {
+        r->n_uses = uses_of(rs, r);
+        r->n_uses_at = rs->tick;
+    }
+    r->n_uses++;
+}
+
+/* Should a be closed before b, which is of the same sort? */
+static bool goes_before(const struct sf_runs *rs, const struct sf_run *a, const struct sf_run *b)
+{
+    if (a->is_kept) {
+        uint64_t x = uses_of(rs, a), y = uses_of(rs, b);
+        if (x != y)
+            return x < y;
+    }
+    return a->used_at < b->used_at;
+}
+
+/* The one of the kept or of the fresh ones to go first; its lock is held then. */
+static struct sf_run *find_first(struct sf_runs *rs, bool is_kept)
+{
+    struct sf_run *first = NULL;
+    for (struct sf_run *r = rs->open; r; r = r->next_open) {
+        if (r->is_kept != is_kept || !sf_mutex_try(&r->lock))
+            continue; /* in use this moment */
+        if (r->n_users == 0 && (r->reader || r->profiles) &&
+            (!first || goes_before(rs, r, first))) {
+            if (first)
+                sf_mutex_unlock(&first->lock);
+            first = r;
+        } else {
+            sf_mutex_unlock(&r->lock);
+        }
+    }
+    return first;
+}
+
+/* Is the first of the fresh ones to stay, because there is room or another is used less? */
+static bool is_worth_keeping(struct sf_runs *rs, const struct sf_run *fresh)
+{
+    size_t cap = rs->budget->cap[SF_LINE_READERS];
+    struct sf_run *kept;
+    if (rs->open_len[1] + fresh->listed_len <= cap - cap / FRESH_PARTS)
+        return true;
+    kept = find_first(rs, true);
+    if (kept)
+        sf_mutex_unlock(&kept->lock);
+    return kept && uses_of(rs, fresh) >= 2 * uses_of(rs, kept);
+}
+
+/* NULL: all are in use. Else its lock is held. */
+static struct sf_run *find_victim(struct sf_runs *rs)
+{
+    size_t fresh_cap = rs->budget->cap[SF_LINE_READERS] / FRESH_PARTS;
+    struct sf_run *kept, *fresh = find_first(rs, false);
+    while (fresh && rs->open_len[0] > fresh_cap && is_worth_keeping(rs, fresh)) {
+        rs->open_len[0] -= fresh->listed_len;
+        rs->open_len[1] += fresh->listed_len;
+        fresh->is_kept = true;
+        sf_mutex_unlock(&fresh->lock);
+        fresh = find_first(rs, false);
+    }
+    if (fresh && rs->open_len[0] > fresh_cap)
+        return fresh;
+    kept = find_first(rs, true);
+    if (kept && fresh)
+        sf_mutex_unlock(&fresh->lock);
+    return kept ? kept : fresh;
+}
+
+/* Closes readers nobody uses until the line has room. */
 static void make_room(struct sf_runs *rs)
 {
     while (sf_budget_is_over(rs->budget, SF_LINE_READERS)) {
-        struct sf_run *oldest = NULL;
+        struct sf_run *victim;
         struct sf_span_block_reader *reader = NULL;
         struct sf_profile_block_reader *profiles = NULL;
         size_t len = 0;
         sf_mutex_lock(&rs->lock);
-        for (struct sf_run *r = rs->open; r; r = r->next_open) {
-            if (!sf_mutex_try(&r->lock))
-                continue; /* in use this moment */
-            if (r->n_users == 0 && (r->reader || r->profiles) &&
-                (!oldest || r->used_at < oldest->used_at)) {
-                if (oldest)
-                    sf_mutex_unlock(&oldest->lock);
-                oldest = r;
-            } else {
-                sf_mutex_unlock(&r->lock);
-            }
-        }
-        if (oldest) {
-            unlist_open(rs, oldest);
-            reader = oldest->reader;
-            profiles = oldest->profiles;
-            len = oldest->reader_len;
-            oldest->reader = NULL;
-            oldest->profiles = NULL;
-            oldest->reader_len = 0;
-            sf_mutex_unlock(&oldest->lock);
+        victim = find_victim(rs);
+        if (victim) {
+            unlist_open(rs, victim);
+            reader = victim->reader;
+            profiles = victim->profiles;
+            len = victim->reader_len;
+            victim->reader = NULL;
+            victim->profiles = NULL;
+            victim->reader_len = 0;
+            sf_mutex_unlock(&victim->lock);
         }
         sf_mutex_unlock(&rs->lock);
-        if (!oldest)
+        if (!victim)
             return;
         sf_span_block_close(reader);
         sf_profile_block_close(profiles);
@@ -222,7 +305,7 @@ static enum sf_err open_block(struct sf_run *r, struct sf_why *why)
     enum sf_err err = sf_dir_open_read(r->home->dir, r->row.path, &file, why);
     if (!err)
         err = is_profiles ? sf_profile_block_open(&file, &r->profiles, why)
-                          : sf_span_block_open(&file, &r->reader, why);
+                          : sf_span_block_open(&file, SF_TABLES_NONE, &r->reader, why);
     sf_file_close(&file);
     if (err)
         return err;
@@ -233,10 +316,28 @@ static enum sf_err open_block(struct sf_run *r, struct sf_why *why)
         return sf_fail(why, SF_ERR_CORRUPT,
                        "%s is a block of another store or name (id %" PRIx64 ")", r->row.path, id);
     }
-    r->reader_len = is_profiles ? sf_profile_block_memory(r->profiles)
-                                : sf_span_block_memory(r->reader);
-    sf_budget_add(r->home->budget, SF_LINE_READERS, r->reader_len);
     return SF_OK;
+}
+
+static size_t memory_of(const struct sf_run *r)
+{
+    return r->profiles ? sf_profile_block_memory(r->profiles)
+           : r->reader ? sf_span_block_memory(r->reader)
+                       : 0;
+}
+
+/* Opens what is closed, decodes the tables that are asked for, and counts the memory. */
+static enum sf_err open_tables(struct sf_run *r, unsigned tables, struct sf_why *why)
+{
+    size_t before = memory_of(r), more;
+    enum sf_err err = r->reader || r->profiles ? SF_OK : open_block(r, why);
+    if (!err && r->reader)
+        err = sf_span_block_load(r->reader, tables, why);
+    more = memory_of(r) - before;
+    r->reader_len += more;
+    if (more)
+        sf_budget_add(r->home->budget, sf_run_is_part(r) ? SF_LINE_PARTS : SF_LINE_READERS, more);
+    return err;
 }
 
 static bool is_damage(enum sf_err err)
@@ -244,10 +345,28 @@ static bool is_damage(enum sf_err err)
     return err == SF_ERR_CORRUPT || err == SF_ERR_UNSUPPORTED || err == SF_ERR_NOT_FOUND;
 }
 
-static enum sf_err enter(struct sf_run *r, struct sf_why *why)
+/* The list knows what is open, how large it is, and how often it is used. */
+static void note_use(struct sf_run *r, size_t len, bool is_use, bool is_load)
 {
-    enum sf_err err = SF_OK;
-    bool is_opened = false;
+    struct sf_runs *rs = r->home;
+    sf_mutex_lock(&rs->lock);
+    if (!r->is_listed)
+        list_open(rs, r);
+    if (len > r->listed_len) {
+        rs->open_len[r->is_kept] += len - r->listed_len;
+        r->listed_len = len;
+    }
+    if (is_use)
+        count_use(rs, r);
+    rs->n_loads += is_load;
+    sf_mutex_unlock(&rs->lock);
+}
+
+static enum sf_err enter(struct sf_run *r, unsigned tables, struct sf_why *why)
+{
+    enum sf_err err;
+    size_t len, before;
+    bool is_use;
     struct sf_why own;
 
     if (!why)
@@ -255,33 +374,30 @@ static enum sf_err enter(struct sf_run *r, struct sf_why *why)
     if (atomic_load(&r->is_bad))
         return sf_fail(why, SF_ERR_CORRUPT, "block %s is quarantined", r->row.path);
     sf_mutex_lock(&r->lock);
-    if (!r->reader && !r->profiles) {
-        err = open_block(r, why);
-        is_opened = !err;
-    }
+    before = r->reader_len;
+    err = open_tables(r, tables, why);
+    len = r->reader_len;
     if (!err)
         r->n_users++;
     sf_mutex_unlock(&r->lock);
+    if (sf_run_is_part(r))
+        return err;
     if (is_damage(err)) {
         sf_run_quarantine(r, why->text);
-        return SF_ERR_CORRUPT;
+        err = SF_ERR_CORRUPT;
     }
-    if (err)
-        return err;
-    sf_mutex_lock(&r->home->lock);
-    r->used_at = ++r->home->tick;
-    if (!r->is_listed)
-        list_open(r->home, r);
-    sf_mutex_unlock(&r->home->lock);
-    if (is_opened)
+    is_use = tables != SF_TABLES_NONE || r->row.kind == SF_BLOCK_PROFILES;
+    if (len)
+        note_use(r, len, is_use, is_use && len > before);
+    if (len > before)
         make_room(r->home);
-    return SF_OK;
+    return err;
 }
 
-enum sf_err sf_run_enter(struct sf_run *r, const struct sf_span_block_reader **out,
+enum sf_err sf_run_enter(struct sf_run *r, unsigned tables, const struct sf_span_block_reader **out,
                          struct sf_why *why)
 {
-    enum sf_err err = sf_run_is_part(r) ? SF_OK : enter(r, why);
+    enum sf_err err = enter(r, tables, why);
     if (!err)
         *out = r->reader; /* stays while it is used */
     return err;
@@ -290,7 +406,7 @@ enum sf_err sf_run_enter(struct sf_run *r, const struct sf_span_block_reader **o
 enum sf_err sf_run_enter_profiles(struct sf_run *r, const struct sf_profile_block_reader **out,
                                   struct sf_why *why)
 {
-    enum sf_err err = enter(r, why);
+    enum sf_err err = enter(r, SF_TABLES_NONE, why);
     if (!err)
         *out = r->profiles;
     return err;
@@ -298,8 +414,6 @@ enum sf_err sf_run_enter_profiles(struct sf_run *r, const struct sf_profile_bloc
 
 void sf_run_leave(struct sf_run *r)
 {
-    if (sf_run_is_part(r))
-        return;
     sf_mutex_lock(&r->lock);
     r->n_users--;
     sf_mutex_unlock(&r->lock);

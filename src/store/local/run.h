@@ -1,7 +1,8 @@
 /* run.h - one immutable run of rows behind a reader: a part in memory or a block on disk.
  *
  * Counted. A part's reader lives as long as it does. A block's reader is opened when first asked
- * for and closed again when the line for open blocks is full and nobody uses it. A block that was
+ * for, its tables are decoded when they are, and all of it is closed again when the line for open
+ * blocks is full and nobody uses it. Which one goes: see find_victim(). A block that was
  * replaced or expired goes to the list of the dead when the last reference is dropped; the compact
  * thread deletes its file. Any thread. */
 #pragma once
@@ -36,6 +37,10 @@ struct sf_run {
     size_t reader_len;
     /* The rest is guarded by sf_runs.lock. */
     uint64_t used_at;
+    uint64_t n_uses; /* halved every so often, also while the block is closed */
+    uint64_t n_uses_at;
+    size_t listed_len;                    /* reader_len as the list counts it */
+    bool is_kept;                         /* proved to be in use again and again */
     struct sf_run *next_open, *prev_open; /* list of open readers */
     struct sf_run *next_dead;
     bool is_listed;
@@ -50,8 +55,10 @@ struct sf_runs { /* what all runs of one store share */
     struct sf_mutex
         lock; /* guards all below but the last; tries the lock of a run, takes nothing */
     struct sf_run *open;
+    size_t open_len[2]; /* of open readers: fresh, kept */
     struct sf_run *dead;
     uint64_t tick;
+    uint64_t n_loads; /* how often tables were decoded */
     atomic_uint_fast64_t n_bad;
 };
 
@@ -74,8 +81,9 @@ static inline bool sf_run_is_part(const struct sf_run *r)
     return r->row.id == 0;
 }
 
-/* The reader, until sf_run_leave(). A block that proves damaged is quarantined: CORRUPT. */
-enum sf_err sf_run_enter(struct sf_run *r, const struct sf_span_block_reader **out,
+/* The reader with these tables (enum sf_block_tables), until sf_run_leave(). A block that proves
+ * damaged is quarantined: CORRUPT. */
+enum sf_err sf_run_enter(struct sf_run *r, unsigned tables, const struct sf_span_block_reader **out,
                          struct sf_why *why);
 /* The same for a block of profiles. */
 enum sf_err sf_run_enter_profiles(struct sf_run *r, const struct sf_profile_block_reader **out,

@@ -58,7 +58,7 @@ static inline struct sf_span_block_reader *write_random(uint64_t seed, bool is_c
     assert_ok(sf_span_block_writer_finish(w, &len, NULL, &memory, &why));
     assert_int_equal(len, memory.len);
     sf_span_block_writer_free(w);
-    if (sf_span_block_open_memory(&memory, &r, &why))
+    if (sf_span_block_open_memory(&memory, SF_TABLES_ALL, &r, &why))
         fail_msg("%s", why.text);
     assert_int_equal(sf_span_block_info(r)->n_rows, b->n);
     return r;

@@ -32,7 +32,7 @@ static struct sf_span_block_reader *write_sets(const struct sf_rowset *const *se
     assert_ok(sf_rowsets_write(sets, n, w, scratch, out_repeats, &why));
     assert_ok(sf_span_block_writer_finish(w, &len, NULL, &memory, &why));
     sf_span_block_writer_free(w);
-    assert_ok(sf_span_block_open_memory(&memory, &r, &why));
+    assert_ok(sf_span_block_open_memory(&memory, SF_TABLES_ALL, &r, &why));
     sf_arena_done(&scratch);
     return r;
 }

@@ -44,7 +44,7 @@ static bool survives(const uint8_t *bytes, size_t len, const struct random_block
 
     sf_buf_add(&memory, bytes, len);
     err = is_trusted ? sf_span_block_open_trusted(&memory, &r, &why)
-                     : sf_span_block_open_memory(&memory, &r, &why);
+                     : sf_span_block_open_memory(&memory, SF_TABLES_ALL, &r, &why);
     if (err) {
         sf_buf_done(&memory);
         assert_true(err == SF_ERR_CORRUPT || err == SF_ERR_UNSUPPORTED || err == SF_ERR_LIMIT);
@@ -156,7 +156,7 @@ static enum sf_err write_and_read(struct sf_arena *a, struct sf_arena req, struc
     if (!err)
         err = sf_span_block_writer_finish(w, &len, NULL, &memory, why);
     if (!err)
-        err = sf_span_block_open_memory(&memory, &r, why);
+        err = sf_span_block_open_memory(&memory, SF_TABLES_ALL, &r, why);
     for (uint32_t g = 0; !err && g < sf_span_block_granules(r); g++) {
         struct sf_span_rows rows;
         err = sf_span_block_read(r, g, SF_COL_ALL, NULL, 0, &req, &rows, why);

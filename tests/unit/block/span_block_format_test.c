@@ -45,8 +45,8 @@ TEST(span_block_format, of_format_1_reads_as_it_was_written)
     n = fread(golden.p, 1, 65536, f);
     fclose(f);
     golden.len = n;
-    assert_ok(sf_span_block_open_memory(&golden, &r, &why));
-    assert_ok(sf_span_block_open_memory(&fresh, &now, &why));
+    assert_ok(sf_span_block_open_memory(&golden, SF_TABLES_ALL, &r, &why));
+    assert_ok(sf_span_block_open_memory(&fresh, SF_TABLES_ALL, &now, &why));
     assert_int_equal(sf_span_block_info(r)->block_id, 0x1122334455667788);
     assert_int_equal(sf_span_block_info(r)->n_rows, 20);
     assert_int_equal(sf_span_block_info(r)->n_traces, 4);
@@ -77,7 +77,7 @@ TEST(span_block_format, of_another_format_is_not_guessed_at)
 
     sf_store_u16le(bytes.p + 4, 3);
     sf_store_u64le(bytes.p + 120, sf_hash(bytes.p, 120));
-    assert_err(sf_span_block_open_memory(&bytes, &r, &why), SF_ERR_UNSUPPORTED);
+    assert_err(sf_span_block_open_memory(&bytes, SF_TABLES_ALL, &r, &why), SF_ERR_UNSUPPORTED);
     assert_non_null(strstr(why.text, "format 3"));
     sf_buf_done(&bytes);
 }

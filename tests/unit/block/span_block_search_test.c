@@ -277,7 +277,7 @@ static struct sf_span_block_reader *write_ids(uint32_t n, struct sf_arena *a)
     }
     assert_ok(sf_span_block_writer_finish(w, &len, NULL, &memory, &why));
     sf_span_block_writer_free(w);
-    assert_ok(sf_span_block_open_memory(&memory, &r, &why));
+    assert_ok(sf_span_block_open_memory(&memory, SF_TABLES_ALL, &r, &why));
     return r;
 }
 

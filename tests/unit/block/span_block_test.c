@@ -71,7 +71,7 @@ TEST(span_block, is_the_same_in_a_file)
     assert_true(sf_span_block_writer_memory(w) > 1 << 20);
     assert_ok(sf_span_block_writer_finish(w, &len, &info, NULL, &why));
     sf_span_block_writer_free(w);
-    assert_ok(sf_span_block_open(&file, &r, &why));
+    assert_ok(sf_span_block_open(&file, SF_TABLES_ALL, &r, &why));
     assert_false(sf_file_is_open(&file)); /* taken */
     assert_int_equal(sf_span_block_len(r), len);
     assert_int_equal(sf_span_block_info(r)->ts_min_ns, info.ts_min_ns);
@@ -104,7 +104,7 @@ TEST(span_block, may_be_empty)
     assert_ok(sf_span_block_writer_finish(w, &len, NULL, &memory, &why));
     assert_err(sf_span_block_writer_finish(w, &len, NULL, &memory, &why), SF_ERR_INPUT);
     sf_span_block_writer_free(w);
-    assert_ok(sf_span_block_open_memory(&memory, &r, &why));
+    assert_ok(sf_span_block_open_memory(&memory, SF_TABLES_ALL, &r, &why));
     assert_int_equal(sf_span_block_granules(r), 0);
     assert_ok(sf_span_block_find_trace(r, 1, (sf_trace_id){{0}}, scratch, &is_found, &place, &why));
     assert_false(is_found);
@@ -155,7 +155,7 @@ TEST(span_block, spreads_a_huge_trace_over_continuation_granules)
     assert_err(sf_span_block_writer_trace(w, 4, spans, index, 1, &why), SF_ERR_INPUT);
     assert_ok(sf_span_block_writer_finish(w, &len, NULL, &memory, &why));
     sf_span_block_writer_free(w);
-    assert_ok(sf_span_block_open_memory(&memory, &r, &why));
+    assert_ok(sf_span_block_open_memory(&memory, SF_TABLES_ALL, &r, &why));
     assert_int_equal(sf_span_block_info(r)->n_traces, 3);
     compare_all(r, &b, SF_COL_ALL);
     for (uint32_t g = 0; g < sf_span_block_granules(r); g++)
@@ -214,7 +214,7 @@ TEST(span_block, keeps_attributes_when_keys_are_more_than_columns)
     assert_ok(sf_span_block_writer_trace(w, 1, spans, index, N, &why));
     assert_ok(sf_span_block_writer_finish(w, &len, NULL, &memory, &why));
     sf_span_block_writer_free(w);
-    assert_ok(sf_span_block_open_memory(&memory, &r, &why));
+    assert_ok(sf_span_block_open_memory(&memory, SF_TABLES_ALL, &r, &why));
     compare_all(r, &b, SF_COL_ALL);
     want[0] = (struct sf_key){SF_SCOPE_SPAN, SF_STR("key-2-5")};
     want[1] = (struct sf_key){SF_SCOPE_SPAN, SF_STR("key-299-9")};

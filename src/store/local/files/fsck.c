@@ -90,8 +90,9 @@ static enum sf_err check_block(struct check *c, const struct sf_block_row *row, 
         return SF_OK;
     }
     if (!err)
-        err = row->kind == SF_BLOCK_PROFILES ? sf_profile_block_open(&file, &profiles, why)
-                                             : sf_span_block_open(&file, &reader, why);
+        err = row->kind == SF_BLOCK_PROFILES
+                  ? sf_profile_block_open(&file, &profiles, why)
+                  : sf_span_block_open(&file, SF_TABLES_ALL, &reader, why);
     sf_file_close(&file);
     c->path = row->path;
     if (!err && profiles) {

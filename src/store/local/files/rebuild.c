@@ -134,7 +134,7 @@ static bool see_block(void *arg, const char *path, uint64_t id)
     if (!err)
         err = kind_of_path(path) == SF_BLOCK_PROFILES
                   ? sf_profile_block_open(&file, &reader.profiles, &why)
-                  : sf_span_block_open(&file, &reader.spans, &why);
+                  : sf_span_block_open(&file, SF_TABLES_ALL, &reader.spans, &why);
     sf_file_close(&file);
     if (err == SF_ERR_NOMEM) {
         s->err = sf_fail(s->why, err, "rebuild: no memory");

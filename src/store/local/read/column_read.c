@@ -128,7 +128,7 @@ enum sf_err sf_column_read_open(struct sf_column_read *c, const struct sf_snapsh
     sf_column_read_close(c);
     if (!c->arena.base && !sf_granules_take_arena(c->l, &c->arena))
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a granule");
-    err = sf_run_enter(run, &reader, why);
+    err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
     if (err)
         return err;
     c->run = run;

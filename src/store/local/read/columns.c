@@ -73,7 +73,7 @@ static enum sf_err add_run(void *arg, size_t place, bool *out_is_done, struct sf
     struct cursor *c = arg;
     struct sf_run *run = c->snapshot->runs[place];
     const struct sf_span_block_reader *reader;
-    enum sf_err err = sf_run_enter(run, &reader, why);
+    enum sf_err err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
     if (err)
         return err;
     *out_is_done = false;

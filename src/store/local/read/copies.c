@@ -136,7 +136,7 @@ static enum sf_err add_run(struct search *s, size_t place, struct sf_query_ctx *
 {
     struct sf_run *run = s->s->runs[place];
     const struct sf_span_block_reader *reader;
-    enum sf_err err = sf_run_enter(run, &reader, why);
+    enum sf_err err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
     if (err)
         return err;
     for (uint32_t g = 0; !err && g < sf_span_block_granules(reader) && !s->is_too_many; g++) {

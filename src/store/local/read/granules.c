@@ -143,7 +143,7 @@ enum sf_err sf_granules_part(struct sf_granules *g, struct sf_run *run, uint32_t
     s = find_slot(g);
     if (!s->arena.base && !sf_granules_take_arena(g->l, &s->arena))
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a granule");
-    err = sf_run_enter(run, &reader, why);
+    err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
     if (err)
         return err;
     s->granule = granule;

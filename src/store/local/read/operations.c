@@ -89,8 +89,7 @@ static enum sf_err add_sketches(struct sums *s, const struct sf_span_block_reade
 {
     uint32_t n, n_entries, at = 0;
     const struct sf_block_operation *list = sf_span_block_operations(reader, &n);
-    const struct sf_block_entry *entries;
-    sf_span_block_entries(reader, &entries, &n_entries);
+    const struct sf_block_entry *entries = sf_span_block_entries(reader, &n_entries);
     for (uint32_t i = 0; i < n; i++) {
         struct sf_operation_row *row;
         enum sf_err err;
@@ -106,14 +105,6 @@ static enum sf_err add_sketches(struct sums *s, const struct sf_span_block_reade
             add_count(&row->entries, &entries[at].count);
     }
     return SF_OK;
-}
-
-/* A block of before entries were counted says nothing of them: its rows do. */
-static bool has_entries(const struct sf_span_block_reader *reader)
-{
-    const struct sf_block_entry *entries;
-    uint32_t n;
-    return sf_span_block_entries(reader, &entries, &n);
 }
 
 static bool is_counted(const struct sums *s, uint64_t start_ns)
@@ -171,13 +162,19 @@ static enum sf_err add_run(void *arg, size_t place, bool *out_is_done, struct sf
                      (run->row.ts_min_ns >= s->look.from_ns && run->row.ts_max_ns <= s->look.to_ns);
     bool is_touched = sf_tombstones_touch(s->snapshot->tombstones, run->row.id, run->row.tenant,
                                           run->row.ts_min_ns, run->row.ts_max_ns);
-    enum sf_err err = sf_run_enter(run, &reader, why);
+    bool has_sketches;
+    enum sf_err err = sf_run_enter(run, SF_TABLES_NONE, &reader, why);
     if (err)
         return err;
+    /* A block of before entries were counted says nothing of them: its rows do. */
+    has_sketches = is_inside && !is_touched && sf_span_block_has_entries(reader);
+    sf_run_leave(run);
     *out_is_done = false;
     s->q->stats.n_blocks++;
-    err = is_inside && !is_touched && has_entries(reader) ? add_sketches(s, reader, why)
-                                                          : add_rows(s, run, reader, why);
+    err = sf_run_enter(run, has_sketches ? SF_TABLES_OPERATIONS : SF_TABLES_ROWS, &reader, why);
+    if (err)
+        return err;
+    err = has_sketches ? add_sketches(s, reader, why) : add_rows(s, run, reader, why);
     sf_run_leave(run);
     return err;
 }

@@ -127,7 +127,7 @@ static enum sf_err open_stream(struct merge *m, struct sf_run *run, size_t place
 {
     struct stream *s = &m->streams[m->n_streams];
     bool has = false;
-    enum sf_err err = sf_run_enter(run, &s->reader, why);
+    enum sf_err err = sf_run_enter(run, SF_TABLES_NONE, &s->reader, why);
     if (err)
         return sf_query_skips(m->q, run, err, why) ? SF_OK : err;
     s->run = run;

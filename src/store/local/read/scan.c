@@ -257,7 +257,7 @@ static enum sf_err expand_run(struct cursor *c, const struct unit *whole, struct
     struct sf_run *run = whole->run;
     const struct sf_span_block_reader *reader;
     uint32_t n;
-    enum sf_err err = sf_run_enter(run, &reader, why);
+    enum sf_err err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
     if (err)
         return err;
     c->q->stats.n_blocks++;
@@ -352,7 +352,7 @@ static enum sf_err look_at(struct cursor *c, const struct unit *u, struct sf_why
     struct sf_granule_info info;
     const struct sf_span_rows *rows;
     uint8_t *hits;
-    enum sf_err err = sf_run_enter(u->run, &reader, why);
+    enum sf_err err = sf_run_enter(u->run, SF_TABLES_ROWS, &reader, why);
     if (err)
         return err;
     info = *sf_span_block_granule(reader, (uint32_t)u->granule);

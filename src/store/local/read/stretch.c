@@ -15,6 +15,7 @@
 enum {
     MAX_LIST = 1 << 18,
     SOME_ROWS = 8 << 20, /* compared at once: a list of their traces is made */
+    FEW_ROWS = 1 << 20,  /* compared soon: worth waiting for */
     LOOKS_A_ROW = 4,     /* so many looks into other runs take as long as listing one row */
     FILTER_CAP = 1 << 30 /* address space */
 };
@@ -120,7 +121,7 @@ static enum sf_err list_granule(struct work *w, size_t place, uint32_t granule)
 static enum sf_err list_run(struct work *w, size_t place)
 {
     const struct sf_span_block_reader *reader;
-    enum sf_err err = sf_run_enter(w->s->runs[place], &reader, w->why);
+    enum sf_err err = sf_run_enter(w->s->runs[place], SF_TABLES_ROWS, &reader, w->why);
     if (err)
         return err;
     for (uint32_t g = 0; !err && g < sf_span_block_granules(reader); g++)
@@ -189,7 +190,7 @@ static enum sf_err compare_run(struct work *w, struct sf_run *run)
 {
     const struct sf_span_block_reader *reader;
     sf_bytes filter = {0};
-    enum sf_err err = sf_run_enter(run, &reader, w->why);
+    enum sf_err err = sf_run_enter(run, SF_TABLES_ROWS, &reader, w->why);
     if (err)
         return err;
     w->scratch.at = 0;
@@ -412,18 +413,31 @@ static uint64_t cost_of(const struct sf_snapshot *s, const uint8_t *is_mine)
     return n_rows + n_rows * n_far / LOOKS_A_ROW;
 }
 
+/* Nobody waits for the compact thread, which after a start is at it for a while. */
+static bool would_take_long(struct sf_local *l, uint64_t cost)
+{
+    bool is_working;
+    sf_mutex_lock(&l->stretches.lock);
+    is_working = l->stretches.is_working;
+    sf_mutex_unlock(&l->stretches.lock);
+    return cost > (is_working ? FEW_ROWS : l->tune.compare_rows);
+}
+
 enum sf_err sf_stretch_for_query(struct sf_local *l, struct sf_snapshot *s, struct sf_query_ctx *q,
                                  bool *out_is_known, struct sf_why *why)
 {
     uint8_t *is_mine = sf_heap_new_n(s->n + 1, 1);
-    bool is_known = true;
-    enum sf_err err = is_mine ? begin_work(&l->stretches, q, why) : no_memory(why);
-    if (!err) {
-        if (mark(s, true, UINT64_MAX, is_mine)) {
-            is_known = cost_of(s, is_mine) <= l->tune.compare_rows;
-            if (is_known)
-                err = compare_marked(l, s, is_mine, q, why);
-        }
+    enum sf_err err = SF_OK;
+    bool is_known;
+    if (!is_mine)
+        return no_memory(why);
+    is_known = mark(s, true, UINT64_MAX, is_mine) == 0 || !would_take_long(l, cost_of(s, is_mine));
+    if (is_known)
+        err = begin_work(&l->stretches, q, why);
+    if (is_known && !err) {
+        memset(is_mine, 0, s->n);
+        if (mark(s, true, UINT64_MAX, is_mine)) /* another may have done it meanwhile */
+            err = compare_marked(l, s, is_mine, q, why);
         end_work(&l->stretches);
     }
     if (!err) {

@@ -256,11 +256,14 @@ static enum sf_err count_granule(struct search *s, struct sf_run *run, uint32_t 
     return err;
 }
 
-static enum sf_err ask_rows(struct search *s, struct sf_run *run,
-                            const struct sf_span_block_reader *reader, struct sf_why *why)
+static enum sf_err ask_rows(struct search *s, struct sf_run *run, struct sf_why *why)
 {
-    uint32_t n = sf_span_block_granules(reader);
-    enum sf_err err = SF_OK;
+    const struct sf_span_block_reader *reader;
+    uint32_t n;
+    enum sf_err err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
+    if (err)
+        return err;
+    n = sf_span_block_granules(reader);
     for (uint32_t g = 0; !err && g < n && !is_full(s); g++) {
         const struct sf_granule_info *info = sf_span_block_granule(reader, g);
         bool may = false;
@@ -270,6 +273,7 @@ static enum sf_err ask_rows(struct search *s, struct sf_run *run,
         if (!err && may)
             err = can_count(s) ? count_granule(s, run, g, why) : ask_granule(s, run, g, why);
     }
+    sf_run_leave(run);
     return err;
 }
 
@@ -278,14 +282,15 @@ static enum sf_err ask_run(void *arg, size_t place, bool *out_is_done, struct sf
     struct search *s = arg;
     struct sf_run *run = s->snapshot->runs[place];
     const struct sf_span_block_reader *reader;
-    bool is_whole = false, has_tables;
-    enum sf_err err = sf_run_enter(run, &reader, why);
+    bool is_whole = false;
+    bool has_tables = s->query->n_conds == 0 &&
+                      !sf_tombstones_touch(s->snapshot->tombstones, run->row.id, run->row.tenant,
+                                           run->row.ts_min_ns, run->row.ts_max_ns);
+    enum sf_err err = sf_run_enter(run, has_tables ? SF_TABLES_VALUES : SF_TABLES_NONE, &reader,
+                                   why);
     if (err)
         return err;
     s->q->stats.n_blocks++;
-    has_tables = s->query->n_conds == 0 &&
-                 !sf_tombstones_touch(s->snapshot->tombstones, run->row.id, run->row.tenant,
-                                      run->row.ts_min_ns, run->row.ts_max_ns);
     if (has_tables)
         err = ask_tables(s, reader, 1, &is_whole, why);
     if (!err && has_tables && !is_whole && s->query->enough) {
@@ -293,14 +298,14 @@ static enum sf_err ask_run(void *arg, size_t place, bool *out_is_done, struct sf
         s->is_filling = true;
         s->fill_from = s->c->n;
         if (!is_full(s))
-            err = ask_rows(s, run, reader, why);
+            err = ask_rows(s, run, why);
         s->c->base.has_more = s->c->base.has_more || is_full(s);
         s->is_filling = false;
     } else if (!err && !is_whole && !is_full(s)) {
         if (has_tables)
             err = ask_tables(s, reader, UINT64_MAX, &is_whole, why);
         if (!err)
-            err = ask_rows(s, run, reader, why);
+            err = ask_rows(s, run, why);
     }
     sf_run_leave(run);
     *out_is_done = is_full(s);

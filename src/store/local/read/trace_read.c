@@ -271,17 +271,36 @@ static enum sf_err add_granule(struct sf_trace_read *t, struct sf_run *run,
     return SF_OK;
 }
 
+/* Most blocks do not have it: that costs them no tables. */
+static enum sf_err may_have_trace(struct sf_trace_read *t, struct sf_run *run, bool *out,
+                                  struct sf_why *why)
+{
+    const struct sf_span_block_reader *reader;
+    enum sf_err err = sf_run_enter(run, SF_TABLES_NONE, &reader, why);
+    if (err)
+        return err;
+    err = sf_span_block_may_have_trace(reader, t->tenant, t->id, t->batch, out, why);
+    sf_run_leave(run);
+    return err;
+}
+
 static enum sf_err add_run(struct sf_trace_read *t, struct sf_run *run, struct sf_why *why)
 {
     const struct sf_span_block_reader *reader;
     struct sf_trace_place place = {0};
     uint32_t n_granules;
     bool is_found = false, is_long;
-    enum sf_err err = sf_run_enter(run, &reader, why);
-    if (err)
-        return err;
+    enum sf_err err;
     t->q->stats.n_blocks++;
     t->batch.at = 0;
+    err = may_have_trace(t, run, &is_found, why);
+    if (err || !is_found) {
+        t->q->stats.n_skipped += !err;
+        return err;
+    }
+    err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
+    if (err)
+        return err;
     err = sf_span_block_find_trace(reader, t->tenant, t->id, t->batch, &is_found, &place, why);
     if (!err && !is_found)
         t->q->stats.n_skipped++;
@@ -415,7 +434,7 @@ enum sf_err sf_trace_read_load_at(struct sf_trace_read *t, uint32_t tenant, sf_t
     why = why ? why : &own;
     t->tenant = tenant;
     t->id = id;
-    err = sf_run_enter(run, &reader, why);
+    err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
     if (!err) {
         err = add_granule(t, run, sf_span_block_granule(reader, place.granule), place, false, why);
         sf_run_leave(run);

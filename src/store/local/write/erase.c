@@ -326,7 +326,7 @@ static enum sf_err may_hold(struct sf_run *run, const struct sf_tombstone *t, bo
 {
     const struct sf_span_block_reader *reader;
     struct sf_arena scratch = {0};
-    enum sf_err err = sf_run_enter(run, &reader, why);
+    enum sf_err err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
     if (err)
         return err;
     *out = false;

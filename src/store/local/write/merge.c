@@ -655,7 +655,8 @@ static enum sf_err enter_all(struct work *w, struct sf_why *why)
     for (; w->n_entered < n; w->n_entered++) {
         size_t i = w->n_entered;
         uint32_t n_res, n_scopes;
-        enum sf_err err = sf_run_enter(w->m->inputs[i], &w->readers[i], why);
+        enum sf_err err = sf_run_enter(w->m->inputs[i], SF_TABLES_ROWS | SF_TABLES_LISTS,
+                                       &w->readers[i], why);
         if (err)
             return err;
         sf_span_block_resources(w->readers[i], &n_res);
@@ -725,7 +726,7 @@ size_t sf_merge_take(struct sf_local *l, struct sf_run *const *inputs, size_t n)
     uint64_t n_pieces = 0;
     while (taken < n) {
         const struct sf_span_block_reader *reader;
-        if (sf_run_enter(inputs[taken], &reader, NULL))
+        if (sf_run_enter(inputs[taken], SF_TABLES_NONE, &reader, NULL))
             break; /* the merge will say why */
         n_pieces += sf_span_block_info(reader)->n_traces;
         sf_run_leave(inputs[taken]);
