@@ -36,10 +36,9 @@ static void put(uint64_t *slots, uint32_t n_slots, uint64_t slot)
     slots[at] = slot;
 }
 
-bool sf_table_grow(struct sf_table *t)
+static bool resize(struct sf_table *t, uint32_t n)
 {
-    uint32_t n = t->n_slots ? t->n_slots * 2 : FIRST_SLOTS;
-    uint64_t *slots = t->n_slots > UINT32_MAX / 4 ? NULL : new_slots(t, n);
+    uint64_t *slots = new_slots(t, n);
     if (!slots)
         return false;
     for (uint32_t i = 0; i < t->n_slots; i++) {
@@ -52,14 +51,35 @@ bool sf_table_grow(struct sf_table *t)
     return true;
 }
 
-bool sf_table_reset(struct sf_table *t, uint32_t n)
+bool sf_table_grow(struct sf_table *t)
 {
-    uint32_t n_slots = FIRST_SLOTS;
+    if (t->n_slots > UINT32_MAX / 4)
+        return false;
+    return resize(t, t->n_slots ? t->n_slots * 2 : FIRST_SLOTS);
+}
+
+/* Slots for `n`, not less than `n_slots`; 0: too many. */
+static uint32_t slots_for(uint64_t n, uint32_t n_slots)
+{
     while (n_slots / 4 * 3 < n) {
         if (n_slots > UINT32_MAX / 4)
-            return false;
+            return 0;
         n_slots *= 2;
     }
+    return n_slots;
+}
+
+bool sf_table_reserve(struct sf_table *t, uint32_t n)
+{
+    uint32_t n_slots = slots_for((uint64_t)t->n + n, t->n_slots ? t->n_slots : FIRST_SLOTS);
+    return n_slots && (n_slots == t->n_slots || resize(t, n_slots));
+}
+
+bool sf_table_reset(struct sf_table *t, uint32_t n)
+{
+    uint32_t n_slots = slots_for(n, FIRST_SLOTS);
+    if (!n_slots)
+        return false;
     if (n_slots > t->cap) {
         uint64_t *slots = new_slots(t, n_slots);
         if (!slots)
@@ -83,7 +103,7 @@ void sf_table_clear(struct sf_table *t)
 }
 
 /* Frees slot `at`: entries behind it move up to where a look-up expects them. */
-static void drop(struct sf_table *t, uint32_t at)
+static void free_slot(struct sf_table *t, uint32_t at)
 {
     uint32_t mask = t->n_slots - 1;
     for (uint32_t next = (at + 1) & mask; t->slots[next]; next = (next + 1) & mask) {
@@ -97,11 +117,23 @@ static void drop(struct sf_table *t, uint32_t at)
     t->n--;
 }
 
+void sf_table_drop(struct sf_table *t, uint64_t hash, uint32_t place)
+{
+    struct sf_table_look look = sf_table_look(t, hash);
+    uint32_t found;
+    while (sf_table_next(&look, &found)) {
+        if (found == place) {
+            free_slot(t, (look.at - 1) & (t->n_slots - 1));
+            return;
+        }
+    }
+}
+
 void sf_table_cut(struct sf_table *t, uint32_t n)
 {
     for (uint32_t i = 0; i < t->n_slots;) {
         if (t->slots[i] && (uint32_t)t->slots[i] > n)
-            drop(t, i); /* another may have come here */
+            free_slot(t, i); /* another may have come here */
         else
             i++;
     }

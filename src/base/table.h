@@ -30,9 +30,13 @@ struct sf_table {
 
 void sf_table_done(struct sf_table *t); /* a zeroed one is fine */
 bool sf_table_grow(struct sf_table *t);
+/* Room for `n` more at once. False: no memory. */
+bool sf_table_reserve(struct sf_table *t, uint32_t n);
 /* Empties, with room for `n`; keeps the memory it has when that is enough. False: no memory. */
 bool sf_table_reset(struct sf_table *t, uint32_t n);
 void sf_table_clear(struct sf_table *t); /* empties, keeps its size */
+/* Forgets one place, kept under that hash. */
+void sf_table_drop(struct sf_table *t, uint64_t hash, uint32_t place);
 /* Forgets the places from `n` on, for a list that was cut. */
 void sf_table_cut(struct sf_table *t, uint32_t n);
 static inline size_t sf_table_memory(const struct sf_table *t)
@@ -40,10 +44,14 @@ static inline size_t sf_table_memory(const struct sf_table *t)
     return t->cap * sizeof(*t->slots);
 }
 
+static inline bool sf_table_has_room(const struct sf_table *t) /* for one more */
+{
+    return t->n < t->n_slots / 4 * 3;
+}
 /* Room for one more, asked for before the look. False: no memory. */
 static inline bool sf_table_more(struct sf_table *t)
 {
-    return t->n < t->n_slots / 4 * 3 || sf_table_grow(t);
+    return sf_table_has_room(t) || sf_table_grow(t);
 }
 
 struct sf_table_look {
@@ -84,6 +92,16 @@ static inline void sf_table_keep(struct sf_table *t, const struct sf_table_look 
 {
     t->slots[look->at] = (uint64_t)look->half << 32 | (place + 1);
     t->n++;
+}
+
+/* Without asking what is there: for keys that are known to differ. Room is there. */
+static inline void sf_table_put(struct sf_table *t, uint64_t hash, uint32_t place)
+{
+    struct sf_table_look look = sf_table_look(t, hash);
+    uint32_t at;
+    while (sf_table_next(&look, &at))
+        continue;
+    sf_table_keep(t, &look, place);
 }
 
 static inline void sf_table_prefetch(const struct sf_table *t, uint64_t hash)

@@ -36,11 +36,7 @@ static bool reserve_hashes(struct sf_hash_set *s, uint32_t n)
         s->hashes = hashes;
         s->cap = cap;
     }
-    while (s->at.n_slots / 4 * 3 < s->n + n) {
-        if (!sf_table_grow(&s->at))
-            return false;
-    }
-    return true;
+    return sf_table_reserve(&s->at, n);
 }
 
 /* Slots lie scattered: each is asked for well before it is looked at. */

@@ -76,6 +76,40 @@ TEST(table, finds_what_was_kept_and_nothing_else)
     sf_table_done(&t);
 }
 
+TEST(table, makes_room_for_many_at_once)
+{
+    struct sf_table t = {0};
+    static uint64_t ids[N];
+    for (uint32_t i = 0; i < 100; i++)
+        add(&t, ids, i, i);
+    assert_true(sf_table_reserve(&t, 900));
+    uint32_t n_slots = t.n_slots;
+    for (uint32_t i = 100; i < 1000; i++)
+        add(&t, ids, i, i);
+    assert_int_equal(t.n_slots, n_slots);
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_int_equal(find(&t, ids, i), i);
+    assert_false(sf_table_reserve(&t, UINT32_MAX));
+    assert_int_equal(t.n, 1000);
+    sf_table_done(&t);
+}
+
+TEST(table, finds_the_others_after_one_was_dropped)
+{
+    struct sf_table t = {0};
+    static uint64_t ids[N];
+    for (uint32_t i = 0; i < 1000; i++)
+        add(&t, ids, i, i);
+    for (uint32_t i = 0; i < 1000; i += 2)
+        sf_table_drop(&t, sf_key_u64(i), i);
+    sf_table_drop(&t, sf_key_u64(0), 0); /* not there any more */
+    sf_table_drop(&t, sf_key_u64(1), 3); /* another's place */
+    assert_int_equal(t.n, 500);
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_int_equal(find(&t, ids, i), i % 2 ? i : UINT32_MAX);
+    sf_table_done(&t);
+}
+
 TEST(table, costs_the_same_for_keys_that_were_made_to_collide)
 {
     struct sf_table t = {0};
