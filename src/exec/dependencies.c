@@ -3,26 +3,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/key.h"
+#include "base/table.h"
 #include "exec/trace_stream.h"
 
-enum { MAX_PAIRS = 10000, N_SLOTS = 32768 };
+enum { MAX_PAIRS = 10000 };
 
 struct run {
     struct sf_dependency *list;
     uint32_t n;
-    uint32_t *slots; /* open addressing: number + 1; 0 is free */
+    struct sf_table at;
     struct sf_arena *req;
     bool is_full;
 };
 
 static void count(struct run *r, sf_str parent, sf_str child)
 {
-    uint64_t hash = sf_key_mix(sf_key_str(parent), sf_key_str(child));
-    uint32_t at = (uint32_t)hash & (N_SLOTS - 1);
+    struct sf_table_look look = sf_table_look(&r->at,
+                                              sf_key_mix(sf_key_str(parent), sf_key_str(child)));
     struct sf_dependency *d;
-    for (; r->slots[at]; at = (at + 1) & (N_SLOTS - 1)) {
-        d = &r->list[r->slots[at] - 1];
+    uint32_t at;
+    while (sf_table_next(&look, &at)) {
+        d = &r->list[at];
         if (sf_str_eq(d->parent, parent) && sf_str_eq(d->child, child)) {
             d->n_calls++;
             return;
@@ -35,7 +36,7 @@ static void count(struct run *r, sf_str parent, sf_str child)
         return;
     }
     d->n_calls = 1;
-    r->slots[at] = ++r->n;
+    sf_table_keep(&r->at, &look, r->n++);
 }
 
 static int compare(const void *a, const void *b)
@@ -74,7 +75,7 @@ enum sf_err sf_dependencies_get(struct sf_store *store, int64_t from_ns, int64_t
                                 struct sf_query_ctx *q, struct sf_arena *scratch,
                                 struct sf_dependencies *out, struct sf_why *why)
 {
-    struct run r = {.req = q->req};
+    struct run r = {.req = q->req, .at = {.arena = q->req}};
     struct sf_trace_stream stream = {.req = scratch};
     struct sf_span_query query = {.from_ns = from_ns,
                                   .to_ns = to_ns,
@@ -85,8 +86,7 @@ enum sf_err sf_dependencies_get(struct sf_store *store, int64_t from_ns, int64_t
     sf_str left_out;
     enum sf_err err;
     r.list = sf_arena_new_n(q->req, MAX_PAIRS + 1, sizeof(*r.list));
-    r.slots = sf_arena_new_n(q->req, N_SLOTS, sizeof(*r.slots));
-    if (!r.list || !r.slots)
+    if (!r.list || !sf_table_reset(&r.at, MAX_PAIRS))
         return sf_no_room(why, "the query");
     err = store->ops->span_scan(store, &query, q, &stream.cursor, why);
     if (err)

@@ -2,138 +2,94 @@
 
 #include <string.h>
 
-#include "base/key.h"
 #include "base/list.h"
 
-enum { PAGE_CELLS = 16, FIRST_SLOTS = 256 };
+enum { PAGE_CELLS = 16 };
 
-struct sf_table_slot {
+struct sf_metrics_page {
     uint64_t key; /* series << 32 | page */
-    struct sf_metrics_cell *page;
+    struct sf_metrics_cell *cells;
 };
 
 /* ---- series by key ---- */
 
-static bool grow_index(struct sf_metrics_table *t)
+struct sf_table_series *sf_metrics_table_find(const struct sf_metrics_table *t, sf_str key)
 {
-    uint32_t n = t->n_index ? t->n_index * 2 : FIRST_SLOTS;
-    uint32_t *index;
-    if ((uint64_t)t->n_series * 2 < t->n_index)
-        return true;
-    index = sf_arena_new_n(t->req, n, sizeof(*index));
-    if (!index)
-        return false;
-    for (uint32_t i = 0; i < t->n_series; i++) {
-        uint32_t at = (uint32_t)t->series[i]->hash & (n - 1);
-        while (index[at])
-            at = (at + 1) & (n - 1);
-        index[at] = i + 1;
-    }
-    t->index = index;
-    t->n_index = n;
-    return true;
-}
-
-static struct sf_table_series *add_series(struct sf_metrics_table *t, sf_str key, uint64_t hash)
-{
-    struct sf_table_series *s;
+    struct sf_table_look look;
     uint32_t at;
-    if (t->is_full)
+    if (!t->n_series)
         return NULL;
-    s = sf_arena_new(t->req, sizeof(*s));
-    if (!s || !sf_arena_copy(t->req, key, &s->key) ||
-        !sf_list_room_in(t->req, &t->series, t->n_series, &t->cap_series, 64) || !grow_index(t)) {
-        t->is_full = true;
-        return NULL;
-    }
-    s->hash = hash;
-    s->number = t->n_series;
-    t->series[t->n_series++] = s;
-    at = (uint32_t)hash & (t->n_index - 1);
-    while (t->index[at])
-        at = (at + 1) & (t->n_index - 1);
-    t->index[at] = s->number + 1;
-    return s;
-}
-
-static struct sf_table_series *find_series(const struct sf_metrics_table *t, sf_str key,
-                                           uint64_t hash)
-{
-    uint32_t at = (uint32_t)hash & (t->n_index - 1);
-    while (t->n_index && t->index[at]) {
-        struct sf_table_series *s = t->series[t->index[at] - 1];
-        if (s->hash == hash && sf_str_eq(s->key, key))
-            return s;
-        at = (at + 1) & (t->n_index - 1);
+    look = sf_table_look(&t->series_at, sf_key_str(key));
+    while (sf_table_next(&look, &at)) {
+        if (sf_str_eq(t->series[at]->key, key))
+            return t->series[at];
     }
     return NULL;
 }
 
-struct sf_table_series *sf_metrics_table_find(const struct sf_metrics_table *t, sf_str key)
-{
-    return find_series(t, key, sf_key_str(key));
-}
-
 struct sf_table_series *sf_metrics_table_series(struct sf_metrics_table *t, sf_str key)
 {
-    uint64_t hash = sf_key_str(key);
-    struct sf_table_series *s = find_series(t, key, hash);
-    return s ? s : add_series(t, key, hash);
+    struct sf_table_series *s = sf_metrics_table_find(t, key);
+    if (s || t->is_full)
+        return s;
+    t->series_at.arena = t->req;
+    s = sf_arena_new(t->req, sizeof(*s));
+    if (!s || !sf_arena_copy(t->req, key, &s->key) || !sf_table_more(&t->series_at) ||
+        !sf_list_room_in(t->req, &t->series, t->n_series, &t->cap_series, 64)) {
+        t->is_full = true;
+        return NULL;
+    }
+    s->number = t->n_series;
+    sf_table_put(&t->series_at, sf_key_str(key), s->number);
+    t->series[t->n_series++] = s;
+    return s;
 }
 
 /* ---- cells ---- */
+
+static struct sf_metrics_cell *find_page(const struct sf_metrics_table *t, uint64_t key)
+{
+    struct sf_table_look look;
+    uint32_t at;
+    if (!t->n_pages)
+        return NULL;
+    look = sf_table_look(&t->page_at, sf_key_u64(key));
+    while (sf_table_next(&look, &at)) {
+        if (t->pages[at].key == key)
+            return t->pages[at].cells;
+    }
+    return NULL;
+}
 
 static uint64_t page_key(const struct sf_table_series *s, uint32_t page_no)
 {
     return (uint64_t)s->number << 32 | page_no;
 }
 
-static uint32_t find_page(const struct sf_table_slot *pages, uint32_t cap, uint64_t key)
+static struct sf_metrics_cell *page_of(struct sf_metrics_table *t, uint64_t key)
 {
-    uint32_t at = (uint32_t)sf_key_u64(key) & (cap - 1);
-    while (pages[at].page && pages[at].key != key)
-        at = (at + 1) & (cap - 1);
-    return at;
-}
-
-static bool grow_pages(struct sf_metrics_table *t)
-{
-    uint32_t cap = t->cap_pages ? t->cap_pages * 2 : FIRST_SLOTS;
-    struct sf_table_slot *pages;
-    if ((uint64_t)t->n_pages * 2 < t->cap_pages)
-        return true;
-    pages = sf_arena_new_n(t->req, cap, sizeof(*pages));
-    if (!pages)
-        return false;
-    for (uint32_t i = 0; i < t->cap_pages; i++) {
-        if (t->pages[i].page)
-            pages[find_page(pages, cap, t->pages[i].key)] = t->pages[i];
-    }
-    t->pages = pages;
-    t->cap_pages = cap;
-    return true;
+    struct sf_metrics_cell *cells = find_page(t, key);
+    if (cells)
+        return cells;
+    t->page_at.arena = t->req;
+    cells = sf_arena_new_n(t->req, PAGE_CELLS, sizeof(*cells));
+    if (!cells || !sf_table_more(&t->page_at) ||
+        !sf_list_room_in(t->req, &t->pages, t->n_pages, &t->cap_pages, 128))
+        return NULL;
+    sf_table_put(&t->page_at, sf_key_u64(key), t->n_pages);
+    t->pages[t->n_pages++] = (struct sf_metrics_page){key, cells};
+    return cells;
 }
 
 struct sf_metrics_cell *sf_metrics_table_cell(struct sf_metrics_table *t, struct sf_table_series *s,
                                               uint32_t step)
 {
-    uint32_t page_no = step / PAGE_CELLS, at;
+    uint32_t page_no = step / PAGE_CELLS;
     if (!s->page || s->page_no != page_no) {
-        struct sf_metrics_cell *page;
-        if (!grow_pages(t)) {
+        struct sf_metrics_cell *page = page_of(t, page_key(s, page_no));
+        if (!page) {
             t->is_full = true;
             return NULL;
-        }
-        at = find_page(t->pages, t->cap_pages, page_key(s, page_no));
-        page = t->pages[at].page;
-        if (!page) {
-            page = sf_arena_new_n(t->req, PAGE_CELLS, sizeof(*page));
-            if (!page) {
-                t->is_full = true;
-                return NULL;
-            }
-            t->pages[at] = (struct sf_table_slot){page_key(s, page_no), page};
-            t->n_pages++;
         }
         s->page = page;
         s->page_no = page_no;
@@ -144,11 +100,8 @@ struct sf_metrics_cell *sf_metrics_table_cell(struct sf_metrics_table *t, struct
 struct sf_metrics_cell sf_metrics_table_get(const struct sf_metrics_table *t,
                                             const struct sf_table_series *s, uint32_t step)
 {
-    struct sf_table_slot slot;
-    if (!t->cap_pages)
-        return (struct sf_metrics_cell){0};
-    slot = t->pages[find_page(t->pages, t->cap_pages, page_key(s, step / PAGE_CELLS))];
-    return slot.page ? slot.page[step % PAGE_CELLS] : (struct sf_metrics_cell){0};
+    const struct sf_metrics_cell *page = find_page(t, page_key(s, step / PAGE_CELLS));
+    return page ? page[step % PAGE_CELLS] : (struct sf_metrics_cell){0};
 }
 
 struct sf_table_series **sf_metrics_table_list(const struct sf_metrics_table *t,

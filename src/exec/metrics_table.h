@@ -5,6 +5,7 @@
  * when that is full the table says so and counts no more new things. */
 #pragma once
 #include "base/arena.h"
+#include "base/table.h"
 #include "model/metrics_result.h"
 
 struct sf_metrics_cell {
@@ -19,7 +20,6 @@ struct sf_kept_exemplar {
 
 struct sf_table_series {
     sf_str key;
-    uint64_t hash;
     uint32_t number;
     struct sf_attrs labels; /* the caller's, who sees that it is new by has_labels */
     bool has_labels;
@@ -32,16 +32,16 @@ struct sf_table_series {
     uint8_t *exemplar_counts; /* per exemplar bucket of time */
 };
 
-struct sf_table_slot;
+struct sf_metrics_page;
 
 struct sf_metrics_table { /* zero it, set `req` */
     struct sf_arena *req;
     struct sf_table_series **series; /* in order of appearance */
     uint32_t n_series, cap_series;
-    uint32_t *index; /* open addressing: number + 1; 0 is free */
-    uint32_t n_index;
-    struct sf_table_slot *pages;
+    struct sf_table series_at;
+    struct sf_metrics_page *pages;
     uint32_t n_pages, cap_pages;
+    struct sf_table page_at;
     bool is_full;
 };
 

@@ -1,8 +1,9 @@
 /* profile_conds.c - the samples behind a query's conditions on profiles, by span. */
 #include "exec/profile_conds.h"
 
-#include "base/key.h"
+#include "base/list.h"
 #include "base/num.h"
+#include "base/table.h"
 #include "base/time_unit.h"
 #include "exec/profile_types.h"
 #include "exec/ran_on.h"
@@ -15,9 +16,12 @@ enum { MAX_TABLES = 16 }; /* each is a walk over the samples of the time asked f
 struct table {
     enum sf_intrinsic what;
     const struct sf_expr *frame; /* PROFILE_FRAME: the comparison; NULL: any frame at all */
-    sf_span_id *ids;             /* by hash; 0: empty */
-    int64_t *values;
-    uint32_t n_slots;
+    struct cost {
+        sf_span_id id;
+        int64_t value;
+    } * costs;
+    uint32_t n;
+    struct sf_table at;
 };
 
 struct sf_profile_conds {
@@ -125,53 +129,48 @@ static void want_metrics(struct load *l, const struct sf_metrics *m)
 
 /* ---- a table ---- */
 
-static uint32_t slot_of(const struct table *t, sf_span_id id)
+static struct cost *find_cost(const struct table *t, sf_span_id id, struct sf_table_look *look)
 {
-    uint32_t at = (uint32_t)(sf_key_u64(id) & (t->n_slots - 1));
-    while (t->ids[at] != 0 && t->ids[at] != id)
-        at = (at + 1) & (t->n_slots - 1);
-    return at;
+    uint32_t at;
+    *look = sf_table_look(&t->at, sf_key_u64(id));
+    while (sf_table_next(look, &at)) {
+        if (t->costs[at].id == id)
+            return &t->costs[at];
+    }
+    return NULL;
 }
 
 static bool look_up(const struct table *t, sf_span_id id, int64_t *out)
 {
-    if (!t || t->n_slots == 0 || id == 0)
-        return false;
-    uint32_t at = slot_of(t, id);
-    *out = t->values[at];
-    return t->ids[at] == id;
+    struct sf_table_look look;
+    const struct cost *c = t && t->n ? find_cost(t, id, &look) : NULL;
+    *out = c ? c->value : 0;
+    return c;
 }
 
-/* At most half full with `n` more; what is there moves. */
 static bool make_room(struct table *t, uint32_t n_more, struct sf_arena *req)
 {
-    struct table grown = *t;
-    uint64_t n_slots = 16, n = (uint64_t)t->n_slots / 2 + n_more;
-    while (n_slots < n * 2)
-        n_slots *= 2;
-    if (n_slots > UINT32_MAX / 2)
-        return false;
-    grown.n_slots = (uint32_t)n_slots;
-    grown.ids = sf_arena_new_n(req, n_slots, sizeof(*grown.ids));
-    grown.values = sf_arena_new_n(req, n_slots, sizeof(*grown.values));
-    if (!grown.ids || !grown.values)
-        return false;
-    for (uint32_t i = 0; i < t->n_slots; i++) {
-        if (t->ids[i] == 0)
-            continue;
-        uint32_t at = slot_of(&grown, t->ids[i]);
-        grown.ids[at] = t->ids[i];
-        grown.values[at] = t->values[i];
-    }
-    *t = grown;
-    return true;
+    size_t n = (size_t)t->n + n_more;
+    struct cost *costs = n < SF_LIST_MAX ? sf_arena_grow(req, t->costs, t->n * sizeof(*costs),
+                                                         n * sizeof(*costs))
+                                         : NULL;
+    if (!costs)
+        return n == 0;
+    t->costs = costs;
+    t->at.arena = req;
+    return sf_table_reserve(&t->at, n_more);
 }
 
 static void put(struct table *t, sf_span_id id, int64_t value)
 {
-    uint32_t at = slot_of(t, id);
-    t->ids[at] = id;
-    t->values[at] = sf_add_sat_i64(t->values[at], value);
+    struct sf_table_look look;
+    struct cost *c = find_cost(t, id, &look);
+    if (c) {
+        c->value = sf_add_sat_i64(c->value, value);
+        return;
+    }
+    sf_table_keep(&t->at, &look, t->n);
+    t->costs[t->n++] = (struct cost){id, value};
 }
 
 /* ---- frames ---- */

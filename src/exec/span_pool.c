@@ -58,6 +58,8 @@ static bool place_scope(struct sf_span_pool *p, const struct sf_scope *in, uint3
 
 /* ---- texts ---- */
 
+/* A cache and no table: one text per place, and a text that is not in its place is copied. */
+
 static bool copy_text(struct sf_span_pool *p, sf_str in, sf_str *out)
 {
     sf_str *met;

@@ -3,58 +3,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/key.h"
+#include "base/list.h"
 
-enum { FIRST_SLOTS = 256 };
+enum { FIRST = 128 };
 
-static uint32_t *slot_of(const struct sf_tag_set *s, enum sf_tag_type type, sf_str text)
+/* The place of a value, or SF_TAG_SET_MAX; `look` is then where a new one is kept. */
+static uint32_t find(const struct sf_tag_set *s, enum sf_tag_type type, sf_str text,
+                     struct sf_table_look *look)
 {
-    uint32_t at = (uint32_t)sf_key_mix(sf_key_str(text), (uint64_t)type) & (s->n_slots - 1);
-    for (; s->slots[at]; at = (at + 1) & (s->n_slots - 1)) {
-        const struct sf_tag_value *v = &s->list[s->slots[at] - 1];
-        if (v->type == type && sf_str_eq(v->text, text))
-            break;
+    uint32_t at;
+    *look = sf_table_look(&s->at, sf_key_mix(sf_key_str(text), (uint64_t)type));
+    while (sf_table_next(look, &at)) {
+        if (s->list[at].type == type && sf_str_eq(s->list[at].text, text))
+            return at;
     }
-    return &s->slots[at];
-}
-
-static bool grow(struct sf_tag_set *s)
-{
-    uint32_t n_slots = s->n_slots ? s->n_slots * 2 : FIRST_SLOTS;
-    struct sf_tag_value *list = sf_arena_new_n(s->req, n_slots / 2, sizeof(*list));
-    uint32_t *slots = sf_arena_new_n(s->req, n_slots, sizeof(*slots));
-    if (!list || !slots)
-        return false;
-    if (s->n)
-        memcpy(list, s->list, s->n * sizeof(*list));
-    s->list = list;
-    s->cap = n_slots / 2;
-    s->slots = slots;
-    s->n_slots = n_slots;
-    for (uint32_t i = 0; i < s->n; i++)
-        *slot_of(s, list[i].type, list[i].text) = i + 1;
-    return true;
+    return SF_TAG_SET_MAX;
 }
 
 void sf_tag_set_add(struct sf_tag_set *s, enum sf_tag_type type, sf_str text, uint64_t n)
 {
-    uint32_t *slot;
+    struct sf_table_look look;
+    uint32_t at;
+    bool has_room;
     sf_str kept;
-    if (s->n == s->cap && (s->n >= SF_TAG_SET_MAX || !grow(s)) && s->n_slots == 0) {
+    s->at.arena = s->req;
+    has_room = s->n < SF_TAG_SET_MAX && sf_table_more(&s->at) &&
+               sf_list_room_in(s->req, &s->list, s->n, &s->cap, FIRST);
+    if (!s->at.n_slots) {
         s->is_full = true;
         return;
     }
-    slot = slot_of(s, type, text);
-    if (*slot) {
-        s->list[*slot - 1].n += n;
+    at = find(s, type, text, &look);
+    if (at < SF_TAG_SET_MAX) {
+        s->list[at].n += n;
         return;
     }
-    if (s->n == s->cap || s->n >= SF_TAG_SET_MAX || !sf_arena_copy(s->req, text, &kept)) {
+    if (!has_room || !sf_arena_copy(s->req, text, &kept)) {
         s->is_full = true;
         return;
     }
+    sf_table_keep(&s->at, &look, s->n);
     s->list[s->n++] = (struct sf_tag_value){type, kept, n};
-    *slot = s->n;
 }
 
 static int by_text(const void *a, const void *b)
@@ -72,7 +61,7 @@ static int by_count(const void *a, const void *b)
     return by_text(a, b);
 }
 
-/* Sorting moves what the slots point at: a sorted set takes no more values. */
+/* Sorting moves what the table points at: a sorted set takes no more values. */
 void sf_tag_set_sort(struct sf_tag_set *s)
 {
     if (s->n)

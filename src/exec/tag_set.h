@@ -1,6 +1,7 @@
 /* tag_set.h - different values and how often each was seen. Lives in an arena. */
 #pragma once
 #include "base/arena.h"
+#include "base/table.h"
 #include "model/tags.h"
 
 /* An answer holds a million bytes: more different values than this never fit one. */
@@ -10,8 +11,7 @@ struct sf_tag_set { /* zero it and set `req` */
     struct sf_arena *req;
     struct sf_tag_value *list;
     uint32_t n, cap;
-    uint32_t *slots; /* open addressing: place + 1 */
-    uint32_t n_slots;
+    struct sf_table at;
     bool is_full; /* a value was left out: too many, or no memory */
 };
 
