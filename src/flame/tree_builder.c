@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "base/key.h"
 #include "base/num.h"
 
 enum { FIRST_FRAMES = 64, FIRST_NODES = 256 };
@@ -19,9 +18,8 @@ void sf_tree_builder_done(struct sf_tree_builder *b)
 {
     sf_heap_free(b->frames);
     sf_heap_free(b->nodes);
-    sf_heap_free(b->frame_slots);
-    sf_heap_free(b->node_slots);
-    sf_heap_free(b->frame_hashes);
+    sf_table_done(&b->frame_at);
+    sf_table_done(&b->node_at);
     *b = (struct sf_tree_builder){0};
 }
 
@@ -29,9 +27,8 @@ void sf_tree_builder_done(struct sf_tree_builder *b)
 
 static size_t tables_len(const struct sf_tree_builder *b)
 {
-    return (size_t)b->cap_frames * (sizeof(*b->frames) + sizeof(*b->frame_hashes)) +
-           (size_t)b->cap_nodes * sizeof(*b->nodes) +
-           ((size_t)b->n_frame_slots + b->n_node_slots) * sizeof(uint32_t);
+    return (size_t)b->cap_frames * sizeof(*b->frames) + (size_t)b->cap_nodes * sizeof(*b->nodes) +
+           sf_table_memory(&b->frame_at) + sf_table_memory(&b->node_at);
 }
 
 static bool fail(struct sf_tree_builder *b, enum sf_err err)
@@ -57,25 +54,13 @@ static bool grow_array(struct sf_tree_builder *b, void **array, uint32_t cap, si
     return true;
 }
 
-/* A table is at most half full: chains stay short, and an empty slot always ends a search. */
-static bool grow_slots(struct sf_tree_builder *b, uint32_t **slots, uint32_t *n_slots,
-                       uint32_t n_entries,
-                       uint64_t (*hash_of)(const struct sf_tree_builder *b, uint32_t place))
+static bool grow_table(struct sf_tree_builder *b, struct sf_table *t)
 {
-    uint32_t n = *n_slots ? *n_slots * 2 : FIRST_NODES * 2, *fresh;
-    fresh = sf_heap_new_n(n, sizeof(*fresh));
-    if (!fresh)
-        return fail(b, SF_ERR_NOMEM);
-    for (uint32_t i = 0; i < n_entries; i++) {
-        uint32_t at = (uint32_t)hash_of(b, i) & (n - 1);
-        while (fresh[at])
-            at = (at + 1) & (n - 1);
-        fresh[at] = i + 1;
-    }
-    sf_heap_free(*slots);
-    *slots = fresh;
-    *n_slots = n;
-    return true;
+    if (sf_table_has_room(t))
+        return true;
+    if (!may_grow(b, t->n_slots, sf_table_memory(t)))
+        return false;
+    return sf_table_grow(t) || fail(b, SF_ERR_NOMEM);
 }
 
 /* ---- frames ---- */
@@ -90,11 +75,6 @@ static uint64_t hash_frame(const struct sf_frame *f)
     return sf_key_mix(hash, (uint64_t)f->line << 8 | f->kind);
 }
 
-static uint64_t frame_hash_at(const struct sf_tree_builder *b, uint32_t place)
-{
-    return b->frame_hashes[place];
-}
-
 static bool frames_equal(const struct sf_frame *a, const struct sf_frame *b)
 {
     return a->line == b->line && a->kind == b->kind && a->file_off == b->file_off &&
@@ -106,17 +86,12 @@ static bool make_frame_room(struct sf_tree_builder *b)
 {
     if (b->n_frames == b->cap_frames) {
         uint32_t cap = b->cap_frames ? b->cap_frames * 2 : FIRST_FRAMES;
-        if (!may_grow(b, cap,
-                      (size_t)b->cap_frames * (sizeof(*b->frames) + sizeof(*b->frame_hashes))) ||
-            !grow_array(b, (void **)&b->frames, cap, sizeof(*b->frames)) ||
-            !grow_array(b, (void **)&b->frame_hashes, cap, sizeof(*b->frame_hashes)))
+        if (!may_grow(b, cap, (size_t)b->cap_frames * sizeof(*b->frames)) ||
+            !grow_array(b, (void **)&b->frames, cap, sizeof(*b->frames)))
             return false;
         b->cap_frames = cap;
     }
-    if (b->n_frames < b->n_frame_slots / 2)
-        return true;
-    return may_grow(b, b->n_frame_slots, (size_t)b->n_frame_slots * sizeof(uint32_t)) &&
-           grow_slots(b, &b->frame_slots, &b->n_frame_slots, b->n_frames, frame_hash_at);
+    return grow_table(b, &b->frame_at);
 }
 
 static bool keep_frame(struct sf_tree_builder *b, const struct sf_frame *frame)
@@ -133,35 +108,22 @@ static bool keep_frame(struct sf_tree_builder *b, const struct sf_frame *frame)
 
 uint32_t sf_tree_builder_frame(struct sf_tree_builder *b, const struct sf_frame *frame)
 {
-    uint64_t hash;
-    uint32_t at;
+    struct sf_table_look look;
+    uint32_t place;
     if (b->err || !make_frame_room(b))
         return SF_NONE;
-    hash = hash_frame(frame);
-    at = (uint32_t)hash & (b->n_frame_slots - 1);
-    for (; b->frame_slots[at]; at = (at + 1) & (b->n_frame_slots - 1)) {
-        uint32_t place = b->frame_slots[at] - 1;
-        if (b->frame_hashes[place] == hash && frames_equal(&b->frames[place], frame))
+    look = sf_table_look(&b->frame_at, hash_frame(frame));
+    while (sf_table_next(&look, &place)) {
+        if (frames_equal(&b->frames[place], frame))
             return place;
     }
     if (!keep_frame(b, frame))
         return SF_NONE;
-    b->frame_hashes[b->n_frames] = hash;
-    b->frame_slots[at] = ++b->n_frames;
-    return b->n_frames - 1;
+    sf_table_keep(&b->frame_at, &look, b->n_frames);
+    return b->n_frames++;
 }
 
 /* ---- nodes ---- */
-
-static uint64_t hash_node(uint32_t parent, uint32_t frame)
-{
-    return sf_key_u64((uint64_t)parent << 32 | frame);
-}
-
-static uint64_t node_hash_at(const struct sf_tree_builder *b, uint32_t place)
-{
-    return hash_node(b->nodes[place].parent, b->nodes[place].frame);
-}
 
 static bool make_node_room(struct sf_tree_builder *b)
 {
@@ -172,13 +134,10 @@ static bool make_node_room(struct sf_tree_builder *b)
             return false;
         b->cap_nodes = cap;
     }
-    if (b->n_nodes < b->n_node_slots / 2)
-        return true;
-    return may_grow(b, b->n_node_slots, (size_t)b->n_node_slots * sizeof(uint32_t)) &&
-           grow_slots(b, &b->node_slots, &b->n_node_slots, b->n_nodes, node_hash_at);
+    return grow_table(b, &b->node_at);
 }
 
-/* The root sits in the tables like the others: no child asks for frame SF_NONE. */
+/* The root is not in the table: no child asks for frame SF_NONE. */
 static bool make_root(struct sf_tree_builder *b)
 {
     if (b->n_nodes)
@@ -186,26 +145,25 @@ static bool make_root(struct sf_tree_builder *b)
     if (b->err || !make_node_room(b))
         return false;
     b->nodes[0] = (struct sf_tree_node){.frame = SF_NONE};
-    b->node_slots[(uint32_t)hash_node(0, SF_NONE) & (b->n_node_slots - 1)] = 1;
     b->n_nodes = 1;
     return true;
 }
 
 uint32_t sf_tree_builder_child(struct sf_tree_builder *b, uint32_t parent, uint32_t frame)
 {
-    uint32_t at;
+    struct sf_table_look look;
+    uint32_t place;
     if (b->err || parent == SF_NONE || frame == SF_NONE || !make_root(b) || !make_node_room(b))
         return SF_NONE;
     SF_ASSERT(parent < b->n_nodes && frame < b->n_frames);
-    at = (uint32_t)hash_node(parent, frame) & (b->n_node_slots - 1);
-    for (; b->node_slots[at]; at = (at + 1) & (b->n_node_slots - 1)) {
-        const struct sf_tree_node *node = &b->nodes[b->node_slots[at] - 1];
-        if (node->parent == parent && node->frame == frame)
-            return b->node_slots[at] - 1;
+    look = sf_table_look(&b->node_at, sf_key_u64((uint64_t)parent << 32 | frame));
+    while (sf_table_next(&look, &place)) {
+        if (b->nodes[place].parent == parent && b->nodes[place].frame == frame)
+            return place;
     }
     b->nodes[b->n_nodes] = (struct sf_tree_node){.parent = parent, .frame = frame};
-    b->node_slots[at] = ++b->n_nodes;
-    return b->n_nodes - 1;
+    sf_table_keep(&b->node_at, &look, b->n_nodes);
+    return b->n_nodes++;
 }
 
 void sf_tree_builder_add(struct sf_tree_builder *b, uint32_t node, int64_t value,

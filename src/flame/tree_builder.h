@@ -12,6 +12,7 @@
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/table.h"
 #include "model/tree.h"
 
 struct sf_tree_builder {
@@ -23,9 +24,8 @@ struct sf_tree_builder {
     uint64_t n_samples;
     struct sf_frame *frames;
     struct sf_tree_node *nodes;
-    uint32_t *frame_slots, *node_slots; /* open addressing; place + 1, 0 is empty */
-    uint64_t *frame_hashes;             /* beside the frames: growing asks no string again */
-    uint32_t n_frames, n_nodes, cap_frames, cap_nodes, n_frame_slots, n_node_slots;
+    struct sf_table frame_at, node_at;
+    uint32_t n_frames, n_nodes, cap_frames, cap_nodes;
 };
 
 enum sf_tree_strings {

@@ -1,59 +1,41 @@
 #include "model/codec.h"
 
 #include "base/heap.h"
-#include "base/key.h"
+#include "base/list.h"
 #include "base/num.h"
 
 /* ---- write ---- */
 
-static void out_of_memory(struct sf_encoder *e)
+enum { FIRST_STRINGS = 512, MAX_EXPECTED = 1 << 18 };
+
+/* Room for one string more; the first time for as many as are expected. */
+static bool make_room(struct sf_encoder *e)
 {
+    size_t first = e->n_expected > FIRST_STRINGS ? e->n_expected : FIRST_STRINGS;
+    if (sf_list_room(&e->strings, e->n_strings, &e->cap_strings, first) &&
+        (sf_table_has_room(&e->at) || sf_table_reserve(&e->at, e->cap_strings - e->n_strings)))
+        return true;
     if (sf_buf_ok(e->out))
         e->out->err = SF_ERR_NOMEM;
-}
-
-static bool grow_table(struct sf_encoder *e)
-{
-    uint32_t n = e->n_slots ? e->n_slots * 2 : e->first_slots ? e->first_slots : 1024;
-    struct sf_codec_slot *slots;
-
-    if (n > 1u << 28)
-        slots = NULL;
-    else
-        slots = sf_heap_new_n(n, sizeof(*slots));
-    if (!slots) {
-        out_of_memory(e);
-        return false;
-    }
-    for (uint32_t i = 0; i < e->n_slots; i++) {
-        uint32_t at = e->slots[i].hash & (n - 1);
-        if (!e->slots[i].number)
-            continue;
-        while (slots[at].number)
-            at = (at + 1) & (n - 1);
-        slots[at] = e->slots[i];
-    }
-    sf_heap_free(e->slots);
-    e->slots = slots;
-    e->n_slots = n;
-    return true;
+    return false;
 }
 
 void sf_put_str(struct sf_encoder *e, sf_str s)
 {
-    uint32_t hash = (uint32_t)sf_key_str(s), at;
+    struct sf_table_look look;
+    uint32_t at;
 
-    if (!sf_buf_ok(e->out) || (e->n_strings >= e->n_slots / 2 && !grow_table(e)))
+    if (!sf_buf_ok(e->out) || !make_room(e))
         return;
-    at = hash & (e->n_slots - 1);
-    while (e->slots[at].number) {
-        if (e->slots[at].hash == hash && sf_str_eq(e->slots[at].s, s)) {
-            sf_buf_add_varint(e->out, e->slots[at].number);
+    look = sf_table_look(&e->at, sf_key_str(s));
+    while (sf_table_next(&look, &at)) {
+        if (sf_str_eq(e->strings[at], s)) {
+            sf_buf_add_varint(e->out, at + 1);
             return;
         }
-        at = (at + 1) & (e->n_slots - 1);
     }
-    e->slots[at] = (struct sf_codec_slot){hash, ++e->n_strings, s};
+    sf_table_keep(&e->at, &look, e->n_strings);
+    e->strings[e->n_strings++] = s;
     sf_buf_add_u8(e->out, 0);
     sf_buf_add_varint(e->out, s.len);
     sf_buf_add_str(e->out, s);
@@ -69,17 +51,16 @@ void sf_put_begin(struct sf_encoder *e, uint8_t version, struct sf_buf *out)
 
 void sf_put_expect(struct sf_encoder *e, uint32_t n)
 {
-    e->first_slots = 1024;
-    while (e->first_slots / 4 < n && e->first_slots < 1u << 20)
-        e->first_slots *= 2;
+    e->n_expected = n < MAX_EXPECTED ? n : MAX_EXPECTED;
 }
 
 void sf_put_end(struct sf_encoder *e)
 {
     if (sf_buf_ok(e->out))
         sf_store_u32le(e->out->p + e->count_off, e->n_strings);
-    sf_heap_free(e->slots);
-    e->slots = NULL;
+    sf_heap_free(e->strings);
+    e->strings = NULL;
+    sf_table_done(&e->at);
 }
 
 /* ---- read ---- */

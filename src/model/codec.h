@@ -7,17 +7,13 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-
-struct sf_codec_slot {
-    uint32_t hash;
-    uint32_t number; /* 0: free */
-    sf_str s;
-};
+#include "base/table.h"
 
 struct sf_encoder {
     struct sf_buf *out;
-    struct sf_codec_slot *slots; /* open addressing, at most half full */
-    uint32_t n_slots, n_strings, first_slots;
+    struct sf_table at;
+    sf_str *strings; /* by number, counted from 1; borrowed */
+    uint32_t n_strings, cap_strings, n_expected;
     size_t count_off; /* where the number of strings goes */
 };
 

@@ -1,12 +1,13 @@
 /* string_table.h - each distinct string once, by number: the tables of pprof and OTLP. */
 #pragma once
 #include "base/arena.h"
+#include "base/table.h"
 
 struct sf_string_table {
     struct sf_arena *req; /* the table's own memory */
     sf_str *list;         /* borrowed strings, in the order they came */
-    uint32_t *slots;      /* place + 1 */
-    uint32_t n, cap, n_slots;
+    uint32_t n, cap;
+    struct sf_table at;
     bool is_full; /* the arena ran out; sticks */
 };
 
