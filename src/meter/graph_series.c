@@ -3,16 +3,12 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "base/key.h"
 
 bool sf_graph_table_init(struct sf_graph_table *t, uint32_t n_cap)
 {
     *t = (struct sf_graph_table){.n_cap = n_cap};
-    for (t->n_slots = 16; t->n_slots < n_cap * 2; t->n_slots *= 2)
-        continue;
     t->list = sf_heap_new_n(n_cap, sizeof(*t->list));
-    t->slots = sf_heap_new_n(t->n_slots, sizeof(*t->slots));
-    if (!t->list || !t->slots)
+    if (!t->list || !sf_table_reset(&t->at, n_cap))
         sf_graph_table_done(t);
     return t->list != NULL;
 }
@@ -22,7 +18,7 @@ void sf_graph_table_done(struct sf_graph_table *t)
     for (uint32_t i = 0; i < t->n; i++)
         sf_heap_free(t->list[i].text);
     sf_heap_free(t->list);
-    sf_heap_free(t->slots);
+    sf_table_done(&t->at);
     *t = (struct sf_graph_table){0};
 }
 
@@ -36,14 +32,6 @@ static bool edge_eq(const struct sf_graph_edge *a, const struct sf_graph_edge *b
 {
     return a->type == b->type && sf_str_eq(a->client, b->client) &&
            sf_str_eq(a->server, b->server) && sf_str_eq(a->tenant, b->tenant);
-}
-
-static void place(struct sf_graph_table *t, uint32_t i)
-{
-    uint64_t at = t->list[i].hash & (t->n_slots - 1);
-    while (t->slots[at])
-        at = (at + 1) & (t->n_slots - 1);
-    t->slots[at] = i + 1;
 }
 
 static size_t edge_len(const struct sf_graph_edge *e)
@@ -68,10 +56,11 @@ struct sf_graph_series *sf_graph_table_get(struct sf_graph_table *t,
                                            const struct sf_graph_edge *edge)
 {
     uint64_t hash = edge_hash(edge);
-    for (uint64_t at = hash & (t->n_slots - 1); t->slots[at]; at = (at + 1) & (t->n_slots - 1)) {
-        struct sf_graph_series *s = &t->list[t->slots[at] - 1];
-        if (s->hash == hash && edge_eq(&s->edge, edge))
-            return s;
+    struct sf_table_look look = sf_table_look(&t->at, hash);
+    uint32_t at;
+    while (sf_table_next(&look, &at)) {
+        if (t->list[at].hash == hash && edge_eq(&t->list[at].edge, edge))
+            return &t->list[at];
     }
     char *text = t->n < t->n_cap ? sf_heap_new(edge_len(edge) + 1) : NULL;
     if (!text)
@@ -84,7 +73,7 @@ struct sf_graph_series *sf_graph_table_get(struct sf_graph_table *t,
             s->times[side].exemplars[i].value_s = -1;
     }
     t->text_len += edge_len(edge);
-    place(t, t->n++);
+    sf_table_keep(&t->at, &look, t->n++);
     return s;
 }
 
@@ -102,9 +91,9 @@ uint32_t sf_graph_table_drop_stale(struct sf_graph_table *t, int64_t before_ns)
     t->n = n_kept;
     if (n_kept == n_before)
         return 0;
-    memset(t->slots, 0, t->n_slots * sizeof(*t->slots));
+    sf_table_clear(&t->at);
     for (uint32_t i = 0; i < t->n; i++)
-        place(t, i);
+        sf_table_put(&t->at, t->list[i].hash, i);
     return n_before - n_kept;
 }
 

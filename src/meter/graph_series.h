@@ -1,6 +1,7 @@
 /* graph_series.h - the edges of the service graph and their numbers: a bounded table. No lock of
  * its own. */
 #pragma once
+#include "base/table.h"
 #include "meter/graph_half.h"
 #include "meter/service_graph.h"
 
@@ -29,8 +30,8 @@ struct sf_graph_series {
 
 struct sf_graph_table {
     struct sf_graph_series *list;
-    uint32_t *slots; /* place + 1 */
-    uint32_t n, n_cap, n_slots;
+    struct sf_table at;
+    uint32_t n, n_cap;
     size_t text_len; /* of all series */
 };
 

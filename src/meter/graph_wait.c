@@ -2,13 +2,12 @@
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/heap.h"
-#include "os/random.h"
+#include "base/key.h"
 
 bool sf_graph_wait_init(struct sf_graph_wait *w, uint32_t n_cap, size_t text_cap)
 {
-    *w = (struct sf_graph_wait){.n_cap = n_cap, .text_cap = text_cap, .seed = sf_random_u64()};
+    *w = (struct sf_graph_wait){.n_cap = n_cap, .text_cap = text_cap};
     for (w->n_slots = 16; w->n_slots < n_cap; w->n_slots *= 2)
         continue;
     w->list = sf_heap_new_n(n_cap, sizeof(*w->list));
@@ -33,15 +32,15 @@ void sf_graph_wait_done(struct sf_graph_wait *w)
     *w = (struct sf_graph_wait){0};
 }
 
-/* Callers and callees lie in different slots: however many callees name one caller, a further one
- * steps over none of them when it looks for that caller. */
+/* Lists per slot and no sf_table: any number of callees may name one caller, so equal keys have no
+ * bound, and a new one goes in front without a look at the others. Callers and callees lie in
+ * different slots: a callee steps over no other when it looks for the caller. */
 static uint32_t slot_of(const struct sf_graph_wait *w, sf_str tenant, sf_trace_id trace_id,
                         sf_span_id key, bool is_caller)
 {
-    uint64_t hash = sf_hash_seeded(trace_id.b, sizeof(trace_id.b), w->seed);
-    hash = sf_hash_mix(hash, key ^ (is_caller ? w->seed : 0));
+    uint64_t hash = sf_key_mix(sf_trace_id_key(trace_id, is_caller), key);
     if (tenant.len)
-        hash = sf_hash_mix(hash, sf_hash_str(tenant));
+        hash = sf_key_mix(hash, sf_key_str(tenant));
     return (uint32_t)(hash & (w->n_slots - 1));
 }
 

@@ -26,7 +26,6 @@ struct sf_graph_wait {
     uint32_t n, n_cap, n_slots;
     uint32_t oldest, youngest; /* place + 1 */
     size_t text_len, text_cap;
-    uint64_t seed;
 };
 
 bool sf_graph_wait_init(struct sf_graph_wait *w, uint32_t n_cap, size_t text_cap);

@@ -379,9 +379,8 @@ uint64_t sf_service_graph_memory_len(struct sf_service_graph *g)
 {
     sf_mutex_lock(&g->mutex);
     uint64_t len = (uint64_t)g->table.n * sizeof(*g->table.list) + g->table.text_len +
-                   (uint64_t)g->table.n_slots * sizeof(*g->table.slots) +
-                   (uint64_t)g->wait.n * sizeof(*g->wait.list) + g->wait.text_len +
-                   (uint64_t)g->wait.n_slots * sizeof(*g->wait.slots) +
+                   sf_table_memory(&g->table.at) + (uint64_t)g->wait.n * sizeof(*g->wait.list) +
+                   g->wait.text_len + (uint64_t)g->wait.n_slots * sizeof(*g->wait.slots) +
                    (uint64_t)g->wait.n_cap * sizeof(*g->wait.unused);
     sf_mutex_unlock(&g->mutex);
     return len;

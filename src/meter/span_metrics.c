@@ -116,8 +116,8 @@ struct sf_span_metrics {
     char labels[SF_DIMENSIONS][SF_DIMENSION_LABEL_LEN]; /* of the dimensions */
     struct sf_mutex mutex;                              /* guards what follows; takes nothing */
     struct series *list;
-    uint32_t *slots; /* place + 1 */
-    uint32_t n, n_slots;
+    struct sf_table at;
+    uint32_t n;
     size_t text_len; /* of all series */
     uint64_t n_overflow, n_outside_slack, n_stale;
 };
@@ -144,47 +144,26 @@ static bool tally_row_is(const struct sf_span_tally_row *r, uint64_t hash, sf_st
            sf_str_eq(r->service, service);
 }
 
-static bool grow_tally(struct sf_span_tally *t, struct sf_arena *req)
-{
-    if (t->n_rows < t->cap_rows)
-        return true;
-    uint32_t cap = t->cap_rows ? t->cap_rows * 2 : 64;
-    struct sf_span_tally_row *rows = sf_arena_new_n(req, cap, sizeof(*rows));
-    uint32_t *slots = sf_arena_new_n(req, (size_t)cap * 2, sizeof(*slots));
-    if (!rows || !slots)
-        return false;
-    if (t->n_rows)
-        memcpy(rows, t->rows, t->n_rows * sizeof(*rows));
-    t->rows = rows;
-    t->slots = slots;
-    t->cap_rows = cap;
-    t->n_slots = cap * 2;
-    for (uint32_t i = 0; i < t->n_rows; i++) {
-        uint64_t at = rows[i].hash & (t->n_slots - 1);
-        while (slots[at])
-            at = (at + 1) & (t->n_slots - 1);
-        slots[at] = i + 1;
-    }
-    return true;
-}
-
 static struct sf_span_tally_row *find_row(struct sf_span_tally *t, struct sf_arena *req,
                                           uint64_t hash, sf_str service, sf_str dims,
                                           const struct sf_span *s)
 {
-    if (!grow_tally(t, req))
+    struct sf_table_look look;
+    uint32_t at;
+    t->at.arena = req;
+    if (!sf_table_more(&t->at) || !sf_list_room_in(req, &t->rows, t->n_rows, &t->cap_rows, 64))
         return NULL;
-    uint64_t at = hash & (t->n_slots - 1);
-    for (; t->slots[at]; at = (at + 1) & (t->n_slots - 1)) {
-        if (tally_row_is(&t->rows[t->slots[at] - 1], hash, service, dims, s))
-            return &t->rows[t->slots[at] - 1];
+    look = sf_table_look(&t->at, hash);
+    while (sf_table_next(&look, &at)) {
+        if (tally_row_is(&t->rows[at], hash, service, dims, s))
+            return &t->rows[at];
     }
     struct sf_span_tally_row *row = &t->rows[t->n_rows];
     *row = (struct sf_span_tally_row){.hash = hash, .kind = s->kind, .status = s->status};
     if (!sf_arena_copy(req, service, &row->service) ||
         !sf_arena_copy(req, cut(s->name), &row->name) || !sf_arena_copy(req, dims, &row->dims))
         return NULL;
-    t->slots[at] = ++t->n_rows;
+    sf_table_keep(&t->at, &look, t->n_rows++);
     return row;
 }
 
@@ -309,12 +288,8 @@ struct sf_span_metrics *sf_span_metrics_new(const struct sf_span_metrics_config 
     if (!m->config.slack_ns)
         m->config.slack_ns = (int64_t)SF_LIMIT_METER_SLACK_MS * SF_NS_PER_MS;
     name_labels(m);
-    for (m->n_slots = 16; m->n_slots < m->config.max_series * 2; m->n_slots *= 2)
-        continue;
-    m->slots = sf_heap_new_n(m->n_slots, sizeof(*m->slots));
     m->list = sf_heap_new_n(m->config.max_series, sizeof(*m->list));
-    if (!m->slots || !m->list) {
-        sf_heap_free(m->slots);
+    if (!m->list || !sf_table_reset(&m->at, m->config.max_series)) {
         sf_heap_free(m->list);
         sf_heap_free(m);
         return NULL;
@@ -330,7 +305,7 @@ void sf_span_metrics_free(struct sf_span_metrics *m)
     for (uint32_t i = 0; i < m->n; i++)
         sf_heap_free(m->list[i].text);
     sf_mutex_done(&m->mutex);
-    sf_heap_free(m->slots);
+    sf_table_done(&m->at);
     sf_heap_free(m->list);
     sf_heap_free(m);
 }
@@ -354,14 +329,6 @@ static sf_str series_dims(const struct series *s)
 static size_t series_text_len(const struct series *s)
 {
     return (size_t)s->tenant_len + s->service_len + s->name_len + s->dims_len;
-}
-
-static void place(struct sf_span_metrics *m, uint32_t i)
-{
-    uint64_t at = m->list[i].hash & (m->n_slots - 1);
-    while (m->slots[at])
-        at = (at + 1) & (m->n_slots - 1);
-    m->slots[at] = i + 1;
 }
 
 static struct series *add_series(struct sf_span_metrics *m, sf_str tenant, uint64_t hash,
@@ -390,7 +357,7 @@ static struct series *add_series(struct sf_span_metrics *m, sf_str tenant, uint6
     for (size_t i = 0; i < SF_SPAN_METRIC_BUCKETS; i++)
         s->exemplars[i].value_s = -1;
     m->text_len += len;
-    place(m, m->n++);
+    sf_table_put(&m->at, hash, m->n++);
     return s;
 }
 
@@ -398,8 +365,10 @@ static struct series *find_series(struct sf_span_metrics *m, sf_str tenant,
                                   const struct sf_span_tally_row *row)
 {
     uint64_t hash = sf_key_mix(row->hash, sf_key_str(tenant));
-    for (uint64_t at = hash & (m->n_slots - 1); m->slots[at]; at = (at + 1) & (m->n_slots - 1)) {
-        struct series *s = &m->list[m->slots[at] - 1];
+    struct sf_table_look look = sf_table_look(&m->at, hash);
+    uint32_t at;
+    while (sf_table_next(&look, &at)) {
+        struct series *s = &m->list[at];
         if (s->hash == hash && s->kind == row->kind && s->status == row->status &&
             sf_str_eq(series_name(s), row->name) && sf_str_eq(series_service(s), row->service) &&
             sf_str_eq(series_tenant(s), tenant) && sf_str_eq(series_dims(s), row->dims))
@@ -449,9 +418,9 @@ static void drop_stale(struct sf_span_metrics *m, int64_t now_ns)
     if (n_kept == m->n)
         return;
     m->n = n_kept;
-    memset(m->slots, 0, m->n_slots * sizeof(*m->slots));
+    sf_table_clear(&m->at);
     for (uint32_t i = 0; i < m->n; i++)
-        place(m, i);
+        sf_table_put(&m->at, m->list[i].hash, i);
 }
 
 struct snapshot {
@@ -566,8 +535,7 @@ void sf_span_metrics_render(struct sf_span_metrics *m, int64_t now_ns, struct sf
 uint64_t sf_span_metrics_memory_len(struct sf_span_metrics *m)
 {
     sf_mutex_lock(&m->mutex);
-    uint64_t len = (uint64_t)m->n * sizeof(struct series) + m->text_len +
-                   (uint64_t)m->n_slots * sizeof(*m->slots);
+    uint64_t len = (uint64_t)m->n * sizeof(struct series) + m->text_len + sf_table_memory(&m->at);
     sf_mutex_unlock(&m->mutex);
     return len;
 }

@@ -7,6 +7,7 @@
  * than spans, so the lock is held for moments. */
 #pragma once
 #include "base/arena.h"
+#include "base/table.h"
 #include "meter/exposition.h"
 #include "model/span.h"
 
@@ -44,8 +45,8 @@ struct sf_span_tally_row {
 struct sf_span_tally {
     struct sf_span_tally_row *rows;
     struct sf_span_tally_bucket *buckets;
-    uint32_t *slots; /* open addressing: place in rows + 1 */
-    uint32_t n_rows, n_buckets, n_slots, cap_rows, cap_buckets;
+    struct sf_table at; /* of rows */
+    uint32_t n_rows, n_buckets, cap_rows, cap_buckets;
     uint64_t n_spans, n_outside_slack;
 };
 
