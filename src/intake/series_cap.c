@@ -7,23 +7,24 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "base/key.h"
 #include "base/limits.h"
+#include "base/table.h"
 #include "base/time_unit.h"
 #include "os/thread.h"
 
-enum { SLOTS = 1 << 18, MAX_USED = SLOTS / 4 * 3 };
+enum { MAX_SEEN = 3 << 16 };
 
-struct slot {
-    uint64_t hash; /* 0: free */
-    uint32_t n;    /* of a service: its sets */
+struct seen {
+    uint64_t hash;
+    uint32_t n; /* of a service: its sets */
 };
 
 struct sf_series_cap {
     uint32_t max;
     struct sf_mutex lock; /* guards all below; takes nothing */
-    struct slot *slots;
-    uint32_t n_used;
+    struct seen *list;    /* room for MAX_SEEN */
+    uint32_t n;
+    struct sf_table at;
     int64_t since_ns;
 };
 
@@ -34,8 +35,8 @@ struct sf_series_cap *sf_series_cap_new(uint32_t max)
         return NULL;
     c->max = max ? max : SF_LIMIT_SERIES;
     sf_mutex_init(&c->lock, SF_LOCK_INTAKE_SERIES);
-    c->slots = sf_heap_new_n(SLOTS, sizeof(*c->slots));
-    if (!c->slots) {
+    c->list = sf_heap_new_n(MAX_SEEN, sizeof(*c->list));
+    if (!c->list || !sf_table_reset(&c->at, MAX_SEEN)) {
         sf_series_cap_free(c);
         return NULL;
     }
@@ -47,48 +48,49 @@ void sf_series_cap_free(struct sf_series_cap *c)
     if (!c)
         return;
     sf_mutex_done(&c->lock);
-    sf_heap_free(c->slots);
+    sf_heap_free(c->list);
+    sf_table_done(&c->at);
     sf_heap_free(c);
 }
 
-static struct slot *find(struct sf_series_cap *c, uint64_t hash)
+static struct seen *find(const struct sf_series_cap *c, uint64_t hash)
 {
-    uint32_t at = (uint32_t)hash & (SLOTS - 1);
-    while (c->slots[at].hash && c->slots[at].hash != hash)
-        at = (at + 1) & (SLOTS - 1);
-    return &c->slots[at];
-}
-
-static void remember(struct sf_series_cap *c, uint64_t hash)
-{
-    struct slot *s = find(c, hash);
-    if (!s->hash) {
-        s->hash = hash;
-        c->n_used++;
+    struct sf_table_look look = sf_table_look(&c->at, hash);
+    uint32_t at;
+    while (sf_table_next(&look, &at)) {
+        if (c->list[at].hash == hash)
+            return &c->list[at];
     }
+    return NULL;
 }
 
-static uint64_t not_zero(uint64_t hash)
+/* There is room: see admit. */
+static struct seen *remember(struct sf_series_cap *c, uint64_t hash)
 {
-    return hash ? hash : 1;
+    struct seen *s = find(c, hash);
+    if (s)
+        return s;
+    sf_table_put(&c->at, hash, c->n);
+    c->list[c->n] = (struct seen){.hash = hash};
+    return &c->list[c->n++];
 }
 
 static uint64_t hash_service(uint32_t tenant, sf_str service)
 {
-    return not_zero(sf_key_mix(sf_key_str(service), tenant));
+    return sf_key_mix(sf_key_str(service), tenant);
 }
 
 static uint64_t hash_label(uint64_t service, const struct sf_label *l)
 {
-    return not_zero(sf_key_mix(sf_key_mix(service + 1, sf_key_str(l->key)), sf_key_str(l->val)));
+    return sf_key_mix(sf_key_mix(service + 1, sf_key_str(l->key)), sf_key_str(l->val));
 }
 
 static uint64_t hash_set(uint64_t service, const struct sf_label *labels, uint32_t n)
 {
-    uint64_t hash = service + 2;
+    uint64_t hash = sf_key_mix(service, 2);
     for (uint32_t i = 0; i < n; i++)
         hash = sf_key_mix(hash, hash_label(service, &labels[i]));
-    return not_zero(hash);
+    return hash;
 }
 
 static bool is_foldable(const struct sf_label *l)
@@ -101,20 +103,17 @@ static void fold(struct sf_series_cap *c, uint64_t service, struct sf_label *lab
                  bool is_all)
 {
     for (uint32_t i = 0; i < n; i++) {
-        if (is_foldable(&labels[i]) && (is_all || !find(c, hash_label(service, &labels[i]))->hash))
+        if (is_foldable(&labels[i]) && (is_all || !find(c, hash_label(service, &labels[i]))))
             labels[i].val = SF_STR("other");
     }
 }
 
 static void admit(struct sf_series_cap *c, uint64_t service, const struct sf_series *s)
 {
-    struct slot *of;
     remember(c, hash_set(service, s->labels, s->n_labels));
     for (uint32_t i = 0; i < s->n_labels; i++)
         remember(c, hash_label(service, &s->labels[i]));
-    remember(c, service);
-    of = find(c, service);
-    of->n++;
+    remember(c, service)->n++;
 }
 
 bool sf_series_cap_admit(struct sf_series_cap *c, uint32_t tenant, struct sf_series *s,
@@ -122,17 +121,19 @@ bool sf_series_cap_admit(struct sf_series_cap *c, uint32_t tenant, struct sf_ser
 {
     uint64_t service = hash_service(tenant, s->service);
     struct sf_label *own = NULL;
+    const struct seen *of;
     bool is_known, is_over;
 
     *out_is_folded = false;
     sf_mutex_lock(&c->lock);
-    if (c->n_used + SF_LIMIT_LABELS + 2 > MAX_USED || now_ns - c->since_ns >= SF_NS_PER_HOUR) {
-        memset(c->slots, 0, SLOTS * sizeof(*c->slots));
-        c->n_used = 0;
+    if (c->n + SF_LIMIT_LABELS + 2 > MAX_SEEN || now_ns - c->since_ns >= SF_NS_PER_HOUR) {
+        sf_table_clear(&c->at);
+        c->n = 0;
         c->since_ns = now_ns;
     }
-    is_known = find(c, hash_set(service, s->labels, s->n_labels))->hash;
-    is_over = !is_known && find(c, service)->n >= c->max;
+    is_known = find(c, hash_set(service, s->labels, s->n_labels));
+    of = find(c, service);
+    is_over = !is_known && of && of->n >= c->max;
     if (!is_known && !is_over)
         admit(c, service, s);
     if (is_over) {
@@ -140,7 +141,7 @@ bool sf_series_cap_admit(struct sf_series_cap *c, uint32_t tenant, struct sf_ser
         if (own) {
             memcpy(own, s->labels, s->n_labels * sizeof(*own));
             fold(c, service, own, s->n_labels, false);
-            if (!find(c, hash_set(service, own, s->n_labels))->hash)
+            if (!find(c, hash_set(service, own, s->n_labels)))
                 fold(c, service, own, s->n_labels, true);
         }
     }

@@ -4,19 +4,15 @@
  * spans. Rows lie in no order of spans, so the table is a hash; it is on the heap and stops growing
  * at MAX_SPANS. */
 #include "base/heap.h"
-#include "base/key.h"
+#include "base/list.h"
 #include "base/num.h"
+#include "base/table.h"
 #include "store/local/profiles/profile_details.h"
 #include "store/local/profiles/profile_frames.h"
 #include "store/local/profiles/profile_names.h"
 #include "store/local/profiles/profile_query.h"
 
-enum { MAX_SPANS = 1 << 20, FIRST_SLOTS = 1 << 12 };
-
-struct slot { /* the id is here too: a look at it needs no look at the span */
-    sf_span_id id;
-    uint32_t place; /* + 1; 0: empty */
-};
+enum { MAX_SPANS = 1 << 20, FIRST = 1 << 11 };
 
 struct summing {
     const struct sf_detail_query *query;
@@ -25,57 +21,34 @@ struct summing {
     const bool *is_node; /* of the source at hand: its stack has such a frame; NULL: all do */
     sf_str service;      /* likewise, in the answer's memory */
     struct sf_span_cost *spans;
-    struct slot *slots;
-    uint32_t n, cap, n_slots;
+    struct sf_table at;
+    uint32_t n, cap;
     bool is_cut, is_full;
 };
 
 /* ---- the table ---- */
 
-static uint32_t slot_of(const struct summing *x, sf_span_id id)
-{
-    uint32_t at = (uint32_t)(sf_key_u64(id) & (x->n_slots - 1));
-    while (x->slots[at].place && x->slots[at].id != id)
-        at = (at + 1) & (x->n_slots - 1);
-    return at;
-}
-
-/* At most half full, so that a look is short. */
-static bool grow(struct summing *x)
-{
-    uint32_t n_slots = x->n_slots ? x->n_slots * 2 : FIRST_SLOTS;
-    struct sf_span_cost *spans = sf_heap_grow(x->spans, n_slots / 2, sizeof(*spans));
-    struct slot *slots = sf_heap_new_n(n_slots, sizeof(*slots));
-    x->spans = spans ? spans : x->spans;
-    if (!spans || !slots) {
-        sf_heap_free(slots);
-        return false;
-    }
-    sf_heap_free(x->slots);
-    x->slots = slots;
-    x->n_slots = n_slots;
-    x->cap = n_slots / 2;
-    for (uint32_t i = 0; i < x->n; i++)
-        x->slots[slot_of(x, x->spans[i].id)] = (struct slot){x->spans[i].id, i + 1};
-    return true;
-}
-
 static struct sf_span_cost *cost_of(struct summing *x, sf_span_id id)
 {
-    if (x->n == x->cap && x->n < MAX_SPANS && !grow(x)) {
+    struct sf_table_look look;
+    uint32_t at;
+    if (x->n < MAX_SPANS &&
+        (!sf_list_room_max(&x->spans, x->n, &x->cap, FIRST, MAX_SPANS) || !sf_table_more(&x->at))) {
         x->is_full = true;
         return NULL;
     }
-    uint32_t slot = slot_of(x, id);
-    if (x->slots[slot].place)
-        return &x->spans[x->slots[slot].place - 1];
-    if (x->n == x->cap) {
+    look = sf_table_look(&x->at, sf_key_u64(id));
+    while (sf_table_next(&look, &at)) {
+        if (x->spans[at].id == id)
+            return &x->spans[at];
+    }
+    if (x->n == MAX_SPANS) {
         x->is_cut = true;
         return NULL;
     }
+    sf_table_keep(&x->at, &look, x->n);
     x->spans[x->n] = (struct sf_span_cost){.id = id, .service = x->service, .start_ns = INT64_MAX};
-    x->slots[slot] = (struct slot){id, ++x->n};
-    return &x->spans[x->n - 1];
+    return &x->spans[x->n++];
 }
 
 /* ---- rows ---- */
@@ -171,7 +144,7 @@ static enum sf_err sum_once(struct sf_store *store, const struct sf_detail_query
         *out = (struct sf_span_costs){list, x.n, x.is_cut};
     }
     sf_heap_free(x.spans);
-    sf_heap_free(x.slots);
+    sf_table_done(&x.at);
     sf_profile_select_done(&x.select);
     return err;
 }

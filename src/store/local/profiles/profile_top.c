@@ -10,8 +10,8 @@
 
 #include "base/heap.h"
 #include "base/heap_queue.h"
-#include "base/key.h"
 #include "base/num.h"
+#include "base/table.h"
 #include "store/local/profiles/profile_details.h"
 #include "store/local/profiles/profile_frames.h"
 #include "store/local/profiles/profile_names.h"
@@ -31,9 +31,10 @@ struct topping {
     const bool *is_node; /* of the source at hand; NULL: all */
     struct sf_arena rows;
     struct piece *parts[PARTS], *spare;
-    unsigned from, to; /* parts of this walk */
-    struct sf_profile_cost *table;
-    size_t n_table;
+    unsigned from, to;            /* parts of this walk */
+    struct sf_profile_cost *sums; /* of the part in hand */
+    uint64_t cap_sums;
+    struct sf_table at;
     struct sf_profile_cost *heap; /* the dearest so far, the cheapest of them first */
     uint32_t n, limit;
     uint64_t n_found;
@@ -181,44 +182,47 @@ static void offer(struct topping *x, const struct sf_profile_cost *c)
     }
 }
 
-/* At most half full; no span is 0. */
 static bool make_table(struct topping *x, const struct piece *part)
 {
-    size_t n = 0, n_table = 64;
+    uint64_t n = 0;
     for (const struct piece *p = part; p; p = p->next)
         n += p->n;
-    while (n_table < 2 * n)
-        n_table *= 2;
-    if (n_table > x->n_table) {
-        struct sf_profile_cost *table = sf_heap_grow(x->table, n_table, sizeof(*table));
-        if (!table)
+    if (n > x->cap_sums) {
+        struct sf_profile_cost *sums = sf_heap_grow(x->sums, n, sizeof(*sums));
+        if (!sums)
             return false;
-        x->table = table;
+        x->sums = sums;
+        x->cap_sums = n;
     }
-    x->n_table = n_table > x->n_table ? n_table : x->n_table;
-    memset(x->table, 0, x->n_table * sizeof(*x->table));
-    return true;
+    return n <= UINT32_MAX && sf_table_reset(&x->at, (uint32_t)n);
 }
 
 static bool sum_part(struct topping *x, const struct piece *part)
 {
+    uint32_t n = 0;
     if (!part)
         return true;
     if (!make_table(x, part))
         return false;
-    size_t mask = x->n_table - 1;
     for (const struct piece *p = part; p; p = p->next) {
         for (uint64_t i = 0; i < p->n; i++) {
-            size_t at = hash_of(p->rows[i].span_id) & mask;
-            while (x->table[at].span_id && x->table[at].span_id != p->rows[i].span_id)
-                at = (at + 1) & mask;
-            x->table[at].span_id = p->rows[i].span_id;
-            x->table[at].value = sf_add_sat_i64(x->table[at].value, p->rows[i].value);
+            const struct sf_profile_cost *row = &p->rows[i];
+            struct sf_table_look look;
+            uint32_t at;
+            bool is_new = true;
+            look = sf_table_look(&x->at, hash_of(row->span_id));
+            while (is_new && sf_table_next(&look, &at))
+                is_new = x->sums[at].span_id != row->span_id;
+            if (is_new) {
+                sf_table_keep(&x->at, &look, n);
+                x->sums[n++] = *row;
+            } else {
+                x->sums[at].value = sf_add_sat_i64(x->sums[at].value, row->value);
+            }
         }
     }
-    for (size_t i = 0; i <= mask; i++)
-        if (x->table[i].span_id)
-            offer(x, &x->table[i]);
+    for (uint32_t i = 0; i < n; i++)
+        offer(x, &x->sums[i]);
     return true;
 }
 
@@ -305,7 +309,8 @@ static enum sf_err top_once(struct sf_store *store, const struct sf_detail_query
     (void)sf_budget_query(&w.l->budget, &x.counted_len, 0, NULL);
     if (!err)
         err = look_up(&x, store, q, out, why);
-    sf_heap_free(x.table);
+    sf_heap_free(x.sums);
+    sf_table_done(&x.at);
     sf_profile_select_done(&x.select);
     return err;
 }

@@ -11,6 +11,7 @@
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/num.h"
+#include "base/table.h"
 #include "os/clock.h"
 #include "store/local/read/column_read.h"
 #include "store/local/read/copies.h"
@@ -46,8 +47,7 @@ struct cursor {
 
     struct noted *noted;
     uint32_t n_noted, noted_cap, at_noted;
-    uint32_t *slots; /* open addressing: place + 1 */
-    uint32_t n_slots;
+    struct sf_table noted_at;
 
     struct sf_key *keys;
     size_t n_keys;
@@ -105,50 +105,24 @@ static int newest_first(const void *a, const void *b)
 
 /* ---- traces in parts ---- */
 
-static bool grow_noted(struct cursor *c)
-{
-    uint32_t cap = c->noted_cap ? c->noted_cap * 2 : 256, n_slots = cap * 2;
-    struct noted *more = sf_heap_grow(c->noted, cap, sizeof(*more));
-    uint32_t *slots;
-    if (!more)
-        return false;
-    c->noted = more;
-    slots = sf_heap_new_n(n_slots, sizeof(*slots));
-    if (!slots)
-        return false;
-    sf_heap_free(c->slots);
-    c->slots = slots;
-    c->n_slots = n_slots;
-    c->noted_cap = cap;
-    for (uint32_t i = 0; i < c->n_noted; i++) {
-        uint32_t at = (uint32_t)sf_trace_id_key(more[i].id, more[i].tenant) & (n_slots - 1);
-        while (slots[at])
-            at = (at + 1) & (n_slots - 1);
-        slots[at] = i + 1;
-    }
-    return true;
-}
-
 static enum sf_err note(struct cursor *c, uint32_t tenant, sf_trace_id id, struct sf_why *why)
 {
     uint32_t at;
-    if (c->n_noted == c->noted_cap) {
-        if (c->n_noted >= MAX_NOTED)
-            return sf_fail(
-                why, SF_ERR_LIMIT,
-                "query: more than %d traces lie in several blocks; narrow the time range",
-                MAX_NOTED);
-        if (!grow_noted(c))
-            return sf_fail(why, SF_ERR_NOMEM, "query: no memory for traces in several blocks");
-    }
-    at = (uint32_t)sf_trace_id_key(id, tenant) & (c->n_slots - 1);
-    for (; c->slots[at]; at = (at + 1) & (c->n_slots - 1)) {
-        const struct noted *n = &c->noted[c->slots[at] - 1];
+    struct sf_table_look look;
+    if (c->n_noted >= MAX_NOTED)
+        return sf_fail(why, SF_ERR_LIMIT,
+                       "query: more than %d traces lie in several blocks; narrow the time range",
+                       MAX_NOTED);
+    if (!sf_list_room(&c->noted, c->n_noted, &c->noted_cap, 256) || !sf_table_more(&c->noted_at))
+        return sf_fail(why, SF_ERR_NOMEM, "query: no memory for traces in several blocks");
+    look = sf_table_look(&c->noted_at, sf_trace_id_key(id, tenant));
+    while (sf_table_next(&look, &at)) {
+        const struct noted *n = &c->noted[at];
         if (n->tenant == tenant && sf_trace_id_eq(n->id, id))
             return SF_OK;
     }
-    c->noted[c->n_noted] = (struct noted){id, tenant};
-    c->slots[at] = ++c->n_noted;
+    sf_table_keep(&c->noted_at, &look, c->n_noted);
+    c->noted[c->n_noted++] = (struct noted){id, tenant};
     return SF_OK;
 }
 
@@ -307,7 +281,7 @@ static void cursor_close(struct sf_column_cursor *base)
     sf_arena_done(&c->scratch);
     sf_heap_free(c->units);
     sf_heap_free(c->noted);
-    sf_heap_free(c->slots);
+    sf_table_done(&c->noted_at);
     sf_heap_free(c->keys);
     sf_heap_free(c);
 }

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "base/key.h"
 #include "base/list.h"
+#include "base/table.h"
 #include "store/local/read/column_read.h"
 #include "store/local/read/granules.h"
 
@@ -13,9 +13,10 @@ enum {
     MAX_SPANS = 1 << 21
 }; /* a whole trace costs as much as 200 spans here */
 
-struct set { /* of hashes of keys; 0 is none */
-    uint64_t *slots;
-    size_t n, cap;
+struct set { /* of keyed hashes, which stand for their keys */
+    uint64_t *hashes;
+    uint32_t n, cap;
+    struct sf_table at;
 };
 
 struct piece {      /* of a trace, in one run */
@@ -34,50 +35,40 @@ struct search {
     bool is_too_many;
 };
 
-static bool put(struct set *s, uint64_t hash, bool *out_was_there);
-
-static bool grow(struct set *s)
+static bool find(const struct set *s, uint64_t hash, struct sf_table_look *look)
 {
-    struct set more = {.cap = s->cap ? s->cap * 2 : 4096};
-    bool was;
-    more.slots = sf_heap_new_n(more.cap, sizeof(*more.slots));
-    if (!more.slots)
-        return false;
-    for (size_t i = 0; i < s->cap; i++) {
-        if (s->slots[i])
-            (void)put(&more, s->slots[i], &was);
+    uint32_t at;
+    *look = sf_table_look(&s->at, hash);
+    while (sf_table_next(look, &at)) {
+        if (s->hashes[at] == hash)
+            return true;
     }
-    sf_heap_free(s->slots);
-    *s = more;
-    return true;
+    return false;
 }
 
 static bool put(struct set *s, uint64_t hash, bool *out_was_there)
 {
-    size_t at;
-    hash = hash ? hash : 1;
-    if (s->n * 2 >= s->cap && !grow(s))
+    struct sf_table_look look;
+    if (!sf_list_room(&s->hashes, s->n, &s->cap, 2048) || !sf_table_more(&s->at))
         return false;
-    for (at = hash & (s->cap - 1); s->slots[at]; at = (at + 1) & (s->cap - 1)) {
-        if (s->slots[at] == hash) {
-            *out_was_there = true;
-            return true;
-        }
-    }
-    s->slots[at] = hash;
-    s->n++;
-    *out_was_there = false;
+    *out_was_there = find(s, hash, &look);
+    if (*out_was_there)
+        return true;
+    sf_table_keep(&s->at, &look, s->n);
+    s->hashes[s->n++] = hash;
     return true;
 }
 
 static bool has(const struct set *s, uint64_t hash)
 {
-    hash = hash ? hash : 1;
-    for (size_t at = hash & (s->cap - 1); s->cap && s->slots[at]; at = (at + 1) & (s->cap - 1)) {
-        if (s->slots[at] == hash)
-            return true;
-    }
-    return false;
+    struct sf_table_look look;
+    return s->n && find(s, hash, &look);
+}
+
+static void set_done(struct set *s)
+{
+    sf_heap_free(s->hashes);
+    sf_table_done(&s->at);
 }
 
 static enum sf_err no_memory(struct sf_why *why)
@@ -192,8 +183,8 @@ enum sf_err sf_copies_keep(struct sf_parted *p, const struct sf_snapshot *s, str
     if (!err && is_whole && !search.is_too_many)
         forget_singles(&search);
     sf_column_read_done(&search.show);
-    sf_heap_free(search.spans.slots);
-    sf_heap_free(search.doubled.slots);
+    set_done(&search.spans);
+    set_done(&search.doubled);
     sf_heap_free(search.pieces);
     return err;
 }

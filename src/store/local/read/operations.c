@@ -6,8 +6,9 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
-#include "base/key.h"
+#include "base/list.h"
 #include "base/num.h"
+#include "base/table.h"
 #include "store/local/read/look.h"
 #include "store/local/write/seal.h"
 
@@ -19,47 +20,20 @@ struct sums {
     struct sf_look look;
     struct sf_operation_row **rows; /* in the request's arena; sorted at the end */
     uint32_t n, cap;
-    uint32_t *slots;
-    uint32_t n_slots;
+    struct sf_table at;
 };
-
-static bool grow(struct sums *s)
-{
-    uint32_t n_slots = s->n_slots ? s->n_slots * 2 : 512;
-    struct sf_operation_row **rows = sf_heap_grow(s->rows, n_slots / 2,
-                                                  sizeof(struct sf_operation_row *));
-    uint32_t *slots;
-    if (!rows)
-        return false;
-    s->rows = rows;
-    slots = sf_heap_new_n(n_slots, sizeof(*slots));
-    if (!slots)
-        return false;
-    sf_heap_free(s->slots);
-    s->slots = slots;
-    s->n_slots = n_slots;
-    s->cap = n_slots / 2;
-    for (uint32_t i = 0; i < s->n; i++) {
-        uint64_t hash = sf_key_mix(sf_key_str(rows[i]->service), sf_key_str(rows[i]->name));
-        uint32_t at = (uint32_t)hash & (n_slots - 1);
-        while (slots[at])
-            at = (at + 1) & (n_slots - 1);
-        slots[at] = i + 1;
-    }
-    return true;
-}
 
 static enum sf_err find(struct sums *s, sf_str service, sf_str name, struct sf_operation_row **out,
                         struct sf_why *why)
 {
-    uint64_t hash = sf_key_mix(sf_key_str(service), sf_key_str(name));
+    struct sf_table_look look;
     struct sf_operation_row *row;
     uint32_t at;
-    if (s->n == s->cap && !grow(s))
+    if (!sf_list_room(&s->rows, s->n, &s->cap, 256) || !sf_table_more(&s->at))
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory for operations");
-    at = (uint32_t)hash & (s->n_slots - 1);
-    for (; s->slots[at]; at = (at + 1) & (s->n_slots - 1)) {
-        row = s->rows[s->slots[at] - 1];
+    look = sf_table_look(&s->at, sf_key_mix(sf_key_str(service), sf_key_str(name)));
+    while (sf_table_next(&look, &at)) {
+        row = s->rows[at];
         if (sf_str_eq(row->service, service) && sf_str_eq(row->name, name)) {
             *out = row;
             return SF_OK;
@@ -69,8 +43,8 @@ static enum sf_err find(struct sums *s, sf_str service, sf_str name, struct sf_o
     if (!row || !sf_arena_copy(s->q->req, service, &row->service) ||
         !sf_arena_copy(s->q->req, name, &row->name))
         return sf_fail(why, SF_ERR_LIMIT, "query: more operations than fit into memory");
+    sf_table_keep(&s->at, &look, s->n);
     s->rows[s->n++] = row;
-    s->slots[at] = s->n;
     *out = row;
     return SF_OK;
 }
@@ -217,6 +191,6 @@ enum sf_err sf_local_operations(struct sf_store *store, int64_t from_ns, int64_t
     sf_granules_done(&s.granules);
     sf_snapshot_unref(s.snapshot);
     sf_heap_free(s.rows);
-    sf_heap_free(s.slots);
+    sf_table_done(&s.at);
     return err;
 }

@@ -39,7 +39,7 @@ struct candidate { /* a trace with a match */
     uint32_t tenant;
     int64_t start_ns; /* of what was seen; of all of it when exact */
     bool is_exact, is_used;
-    uint32_t next; /* of the same bucket, or of the free list: place + 1 */
+    uint32_t next; /* of the free list: place + 1 */
 };
 
 struct cursor {
@@ -76,8 +76,7 @@ struct cursor {
     uint32_t n_cands, cands_cap, free_cand;
     uint32_t *heap; /* places of candidates */
     uint32_t n_heap;
-    uint32_t *buckets;
-    uint32_t n_buckets;
+    struct sf_table cand_at;
     size_t counted_len;
 };
 
@@ -127,16 +126,11 @@ static void sink_top(struct cursor *c)
     sf_heap_queue_sink(c->heap, c->n_heap, 0, sizeof(*c->heap), cand_before, c);
 }
 
-static uint32_t *bucket_of(const struct cursor *c, uint32_t tenant, sf_trace_id id)
-{
-    return &c->buckets[sf_trace_id_key(id, tenant) & (c->n_buckets - 1)];
-}
-
 static enum sf_err grow_cands(struct cursor *c, struct sf_why *why)
 {
     uint32_t cap = c->cands_cap ? c->cands_cap * 2 : 256;
     struct candidate *cands;
-    uint32_t *heap, *buckets;
+    uint32_t *heap;
     if (cap > MAX_CANDIDATES)
         return sf_fail(why, SF_ERR_LIMIT,
                        "query: more than %d traces match; narrow the time range or set a limit",
@@ -147,23 +141,9 @@ static enum sf_err grow_cands(struct cursor *c, struct sf_why *why)
     heap = sf_heap_grow(c->heap, cap, sizeof(*heap));
     if (heap)
         c->heap = heap;
-    buckets = sf_heap_new_n(cap * 2, sizeof(*buckets));
-    if (!cands || !heap || !buckets) {
-        sf_heap_free(buckets);
+    if (!cands || !heap || !sf_table_reserve(&c->cand_at, cap - c->n_heap))
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory for the traces found");
-    }
-    sf_heap_free(c->buckets);
-    c->buckets = buckets;
-    c->n_buckets = cap * 2;
     c->cands_cap = cap;
-    for (uint32_t i = 0; i < c->n_cands; i++) {
-        uint32_t *bucket;
-        if (!c->cands[i].is_used)
-            continue;
-        bucket = bucket_of(c, c->cands[i].tenant, c->cands[i].id);
-        c->cands[i].next = *bucket;
-        *bucket = i + 1;
-    }
     return SF_OK;
 }
 
@@ -171,15 +151,17 @@ static enum sf_err grow_cands(struct cursor *c, struct sf_why *why)
 static enum sf_err add_candidate(struct cursor *c, uint32_t tenant, sf_trace_id id,
                                  int64_t start_ns, struct spot spot, struct sf_why *why)
 {
-    uint32_t at = c->n_buckets ? *bucket_of(c, tenant, id) : 0, *bucket;
-    while (at && !(c->cands[at - 1].tenant == tenant && sf_trace_id_eq(c->cands[at - 1].id, id)))
-        at = c->cands[at - 1].next;
-    if (at)
-        return SF_OK; /* that it began earlier shows when it is put together */
+    struct sf_table_look look;
+    uint32_t at;
     if (c->free_cand == 0 && c->n_cands == c->cands_cap) {
         enum sf_err err = grow_cands(c, why);
         if (err)
             return err;
+    }
+    look = sf_table_look(&c->cand_at, sf_trace_id_key(id, tenant));
+    while (sf_table_next(&look, &at)) {
+        if (c->cands[at].tenant == tenant && sf_trace_id_eq(c->cands[at].id, id))
+            return SF_OK; /* that it began earlier shows when it is put together */
     }
     if (c->free_cand) {
         at = c->free_cand - 1;
@@ -187,14 +169,9 @@ static enum sf_err add_candidate(struct cursor *c, uint32_t tenant, sf_trace_id 
     } else {
         at = c->n_cands++;
     }
-    bucket = bucket_of(c, tenant, id);
-    c->cands[at] = (struct candidate){.spot = spot,
-                                      .id = id,
-                                      .tenant = tenant,
-                                      .start_ns = start_ns,
-                                      .is_used = true,
-                                      .next = *bucket};
-    *bucket = at + 1;
+    c->cands[at] = (struct candidate){
+        .spot = spot, .id = id, .tenant = tenant, .start_ns = start_ns, .is_used = true};
+    sf_table_keep(&c->cand_at, &look, at);
     c->heap[c->n_heap] = at;
     sf_heap_queue_rise(c->heap, c->n_heap++, sizeof(at), cand_before, c);
     return SF_OK;
@@ -203,10 +180,7 @@ static enum sf_err add_candidate(struct cursor *c, uint32_t tenant, sf_trace_id 
 static void drop_top(struct cursor *c)
 {
     uint32_t at = c->heap[0];
-    uint32_t *link = bucket_of(c, c->cands[at].tenant, c->cands[at].id);
-    while (*link != at + 1)
-        link = &c->cands[*link - 1].next;
-    *link = c->cands[at].next;
+    sf_table_drop(&c->cand_at, sf_trace_id_key(c->cands[at].id, c->cands[at].tenant), at);
     c->cands[at] = (struct candidate){.next = c->free_cand};
     c->free_cand = at + 1;
     sf_heap_queue_pop(c->heap, c->n_heap--, sizeof(at), cand_before, c);
@@ -632,7 +606,7 @@ static void cursor_close(struct sf_span_cursor *base)
     sf_heap_free(c->units);
     sf_heap_free(c->cands);
     sf_heap_free(c->heap);
-    sf_heap_free(c->buckets);
+    sf_table_done(&c->cand_at);
     sf_heap_free(c);
 }
 

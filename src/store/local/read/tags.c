@@ -5,13 +5,14 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
-#include "base/key.h"
+#include "base/list.h"
 #include "base/num.h"
+#include "base/table.h"
 #include "store/local/read/conds.h"
 #include "store/local/read/look.h"
 #include "store/local/write/seal.h"
 
-enum { SET_CAP = 128 << 20, FIRST_SLOTS = 1024 };
+enum { SET_CAP = 128 << 20, FIRST = 512 };
 
 struct cursor {
     struct sf_str_cursor base;
@@ -21,8 +22,7 @@ struct cursor {
         uint64_t n; /* rows; taking a block's table back may wrap it for a moment */
     } * entries;
     uint32_t n, cap, at;
-    uint32_t *slots; /* open addressing: place + 1 */
-    uint32_t n_slots;
+    struct sf_table set;
 };
 
 struct search {
@@ -54,30 +54,6 @@ static uint64_t hash_of(struct sf_value v)
     }
 }
 
-static bool set_grow(struct cursor *c)
-{
-    uint32_t n_slots = c->n_slots ? c->n_slots * 2 : FIRST_SLOTS;
-    struct entry *entries = sf_heap_grow(c->entries, n_slots / 2, sizeof(*entries));
-    uint32_t *slots;
-    if (!entries)
-        return false;
-    c->entries = entries;
-    slots = sf_heap_new_n(n_slots, sizeof(*slots));
-    if (!slots)
-        return false;
-    sf_heap_free(c->slots);
-    c->slots = slots;
-    c->n_slots = n_slots;
-    c->cap = n_slots / 2;
-    for (uint32_t i = 0; i < c->n; i++) {
-        uint32_t at = (uint32_t)hash_of(c->entries[i].val) & (n_slots - 1);
-        while (slots[at])
-            at = (at + 1) & (n_slots - 1);
-        slots[at] = i + 1;
-    }
-    return true;
-}
-
 static bool is_full(const struct search *s)
 {
     return (s->query->limit && s->c->n >= s->query->limit) ||
@@ -87,16 +63,17 @@ static bool is_full(const struct search *s)
 static enum sf_err set_add(struct search *s, struct sf_value v, uint64_t n, struct sf_why *why)
 {
     struct cursor *c = s->c;
+    struct sf_table_look look;
     uint32_t at;
     if (is_full(s))
         return SF_OK;
-    if (c->n == c->cap && !set_grow(c))
+    if (!sf_list_room(&c->entries, c->n, &c->cap, FIRST) || !sf_table_more(&c->set))
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory for tags");
-    at = (uint32_t)hash_of(v) & (c->n_slots - 1);
-    for (; c->slots[at]; at = (at + 1) & (c->n_slots - 1)) {
-        struct entry *e = &c->entries[c->slots[at] - 1];
+    look = sf_table_look(&c->set, hash_of(v));
+    while (sf_table_next(&look, &at)) {
+        struct entry *e = &c->entries[at];
         if (sf_value_eq(e->val, v)) {
-            if (!s->is_filling || c->slots[at] > s->fill_from) /* else a table counted it */
+            if (!s->is_filling || at >= s->fill_from) /* else a table counted it */
                 e->n += n;
             return SF_OK;
         }
@@ -104,8 +81,8 @@ static enum sf_err set_add(struct search *s, struct sf_value v, uint64_t n, stru
     if ((v.type == SF_VALUE_STR || v.type >= SF_VALUE_BYTES) &&
         !sf_arena_copy(&c->arena, v.str, &v.str))
         return sf_fail(why, SF_ERR_LIMIT, "query: too many tag values; narrow the time range");
+    sf_table_keep(&c->set, &look, c->n);
     c->entries[c->n++] = (struct entry){v, n};
-    c->slots[at] = c->n;
     return SF_OK;
 }
 
@@ -359,7 +336,7 @@ static void cursor_close(struct sf_str_cursor *base)
         return;
     sf_arena_done(&c->arena);
     sf_heap_free(c->entries);
-    sf_heap_free(c->slots);
+    sf_table_done(&c->set);
     sf_heap_free(c);
 }
 

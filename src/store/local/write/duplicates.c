@@ -4,14 +4,17 @@
 #include "store/local/write/duplicates.h"
 
 #include "base/heap.h"
-#include "base/key.h"
 #include "base/list.h"
+#include "base/table.h"
 #include "base/time_unit.h"
 #include "os/thread.h"
 
-enum { LIFE_S = 600, FIRST_CAP = 1024 };
+enum { LIFE_S = 600, FIRST_CAP = 512 };
 
-enum state { FREE, PENDING, DURABLE, GONE };
+/* An entry, and between 4/3 and 8/3 slots of the table. */
+enum { ENTRY_LEN = 16 + 20 };
+
+enum state { PENDING, DURABLE, GONE };
 
 struct entry {
     uint64_t hash;
@@ -20,8 +23,9 @@ struct entry {
 };
 
 struct table {
-    struct entry *entries; /* open addressing */
-    size_t cap, n;
+    struct entry *entries;
+    uint32_t n, cap;
+    struct sf_table at;
     uint32_t since_s;
 };
 
@@ -41,6 +45,12 @@ struct sf_duplicates {
     uint64_t n_dropped;
 };
 
+static void table_done(struct table *t)
+{
+    sf_heap_free(t->entries);
+    sf_table_done(&t->at);
+}
+
 struct sf_duplicates *sf_duplicates_new(size_t cap_len)
 {
     struct sf_duplicates *d = sf_heap_new(sizeof(*d));
@@ -48,8 +58,8 @@ struct sf_duplicates *sf_duplicates_new(size_t cap_len)
         return NULL;
     sf_mutex_init(&d->lock, SF_LOCK_STORE_DUPLICATES);
     d->max_entries = FIRST_CAP;
-    /* Two tables and, while one grows, its copy; each at most three quarters full. */
-    while (d->max_entries * 2 * sizeof(struct entry) * 3 <= cap_len)
+    /* Two tables and, while one grows, its copy. */
+    while (d->max_entries * 2 * ENTRY_LEN * 3 <= cap_len)
         d->max_entries *= 2;
     return d;
 }
@@ -58,53 +68,46 @@ void sf_duplicates_free(struct sf_duplicates *d)
 {
     if (!d)
         return;
-    sf_heap_free(d->young.entries);
-    sf_heap_free(d->old.entries);
+    table_done(&d->young);
+    table_done(&d->old);
     sf_heap_free(d->waits);
     sf_heap_free(d->fresh);
     sf_mutex_done(&d->lock);
     sf_heap_free(d);
 }
 
-static struct entry *table_find(struct table *t, uint64_t hash)
+static struct entry *table_find(const struct table *t, uint64_t hash)
 {
-    if (!t->cap)
+    struct sf_table_look look;
+    uint32_t at;
+    if (!t->n)
         return NULL;
-    for (size_t at = sf_key_u64(hash) & (t->cap - 1); t->entries[at].state != FREE;
-         at = (at + 1) & (t->cap - 1)) {
-        if (t->entries[at].hash == hash && t->entries[at].state != GONE)
+    look = sf_table_look(&t->at, sf_key_u64(hash));
+    while (sf_table_next(&look, &at)) {
+        if (t->entries[at].hash == hash)
             return &t->entries[at];
     }
     return NULL;
 }
 
-static void table_put(struct table *t, struct entry e)
+/* An entry that is gone is used again: a request that fails a thousand times has one. */
+static bool table_put(struct table *t, struct entry e)
 {
-    size_t at = sf_key_u64(e.hash) & (t->cap - 1);
-    while (t->entries[at].state != FREE)
-        at = (at + 1) & (t->cap - 1);
-    t->entries[at] = e;
-    t->n++;
-}
-
-static bool table_grow(struct table *t)
-{
-    struct table bigger = {.cap = t->cap ? t->cap * 2 : FIRST_CAP, .since_s = t->since_s};
-    bigger.entries = sf_heap_new_n(bigger.cap, sizeof(*bigger.entries));
-    if (!bigger.entries)
-        return false;
-    for (size_t i = 0; i < t->cap; i++) {
-        if (t->entries[i].state == PENDING || t->entries[i].state == DURABLE)
-            table_put(&bigger, t->entries[i]);
+    struct entry *same = table_find(t, e.hash);
+    if (same) {
+        *same = e;
+        return true;
     }
-    sf_heap_free(t->entries);
-    *t = bigger;
+    if (!sf_list_room(&t->entries, t->n, &t->cap, FIRST_CAP) || !sf_table_more(&t->at))
+        return false;
+    sf_table_put(&t->at, sf_key_u64(e.hash), t->n);
+    t->entries[t->n++] = e;
     return true;
 }
 
 static void turn(struct sf_duplicates *d, uint32_t now_s)
 {
-    sf_heap_free(d->old.entries);
+    table_done(&d->old);
     d->old = d->young;
     d->young = (struct table){.since_s = now_s};
 }
@@ -122,22 +125,19 @@ static bool add(struct sf_duplicates *d, uint64_t hash, int64_t seen_ns, int64_t
         d->young.since_s = now_s;
     if (now_s > d->young.since_s && now_s - d->young.since_s > LIFE_S)
         turn(d, now_s);
-    if ((d->young.n + 1) * 4 > d->young.cap * 3) {
-        if (d->young.cap >= d->max_entries) {
-            d->n_dropped += d->old.n;
-            turn(d, now_s);
-        }
-        if (!table_grow(&d->young))
-            return false;
+    if (d->young.n >= d->max_entries) {
+        d->n_dropped += d->old.n;
+        turn(d, now_s);
     }
-    table_put(&d->young, (struct entry){hash, second(seen_ns), state});
-    return true;
+    return table_put(&d->young, (struct entry){hash, second(seen_ns), state});
 }
 
 static struct entry *find(struct sf_duplicates *d, uint64_t hash)
 {
     struct entry *e = table_find(&d->young, hash);
-    return e ? e : table_find(&d->old, hash);
+    if (!e || e->state == GONE)
+        e = table_find(&d->old, hash);
+    return e && e->state != GONE ? e : NULL;
 }
 
 static bool keep_fresh(struct sf_duplicates *d, uint64_t hash)
@@ -260,8 +260,9 @@ size_t sf_duplicates_len(struct sf_duplicates *d)
 {
     size_t len;
     sf_mutex_lock(&d->lock);
-    len = (d->young.cap + d->old.cap) * sizeof(struct entry) + d->fresh_cap * sizeof(uint64_t) +
-          d->waits_cap * sizeof(struct waiting);
+    len = ((size_t)d->young.cap + d->old.cap) * sizeof(struct entry) +
+          sf_table_memory(&d->young.at) + sf_table_memory(&d->old.at) +
+          d->fresh_cap * sizeof(uint64_t) + d->waits_cap * sizeof(struct waiting);
     sf_mutex_unlock(&d->lock);
     return len;
 }
