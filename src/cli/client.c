@@ -14,7 +14,7 @@
 
 enum { MAX_ANSWER_LEN = 1 << 30, MAX_TOKEN_LEN = 4096 };
 
-static const char *server_of(const struct sf_client *c)
+const char *sf_client_server(const struct sf_client *c)
 {
     const char *set = c->server ? c->server : getenv("SPANFLAME_SERVER");
     return set && *set ? set : "http://127.0.0.1:4040";
@@ -82,7 +82,7 @@ static enum sf_err make_headers(const struct sf_client *c, const char *accept,
 static enum sf_err explain(const struct sf_client *c, CURLcode code, const char *detail,
                            struct sf_why *why)
 {
-    const char *server = server_of(c);
+    const char *server = sf_client_server(c);
     switch (code) {
     case CURLE_COULDNT_CONNECT:
         if (c->is_foreign)
@@ -216,7 +216,7 @@ static enum sf_err client_call(const struct sf_client *c, const char *path, cons
     struct curl_slist *headers = NULL;
     struct sf_buf url = {0};
     struct sf_buf answer = {.max = MAX_ANSWER_LEN};
-    sf_str server = sf_str_from(server_of(c));
+    sf_str server = sf_str_from(sf_client_server(c));
     enum sf_err err;
     CURLcode code;
     CURL *curl = curl_easy_init();
@@ -266,7 +266,8 @@ static enum sf_err finish(const struct sf_client *c, struct sf_client_answer *an
     switch (c->is_foreign ? 0 : answer->status) {
     case 401:
         err = sf_fail(why, SF_ERR_DENIED,
-                      "%s wants a token: set SPANFLAME_TOKEN or --token-file FILE", server_of(c));
+                      "%s wants a token: set SPANFLAME_TOKEN or --token-file FILE",
+                      sf_client_server(c));
         break;
     case 403:
         err = sf_fail(why, SF_ERR_DENIED, "the token may not do this: %.*s", SF_STR_ARG(words));
@@ -277,7 +278,7 @@ static enum sf_err finish(const struct sf_client *c, struct sf_client_answer *an
         break;
     default:
         err = sf_fail(why, answer->status < 500 ? SF_ERR_INPUT : SF_ERR_IO, "%s answers %ld: %.*s",
-                      server_of(c), answer->status, SF_STR_ARG(words));
+                      sf_client_server(c), answer->status, SF_STR_ARG(words));
     }
     sf_buf_done(&answer->body);
     return err;

@@ -40,6 +40,8 @@ struct sf_client_answer {
     bool is_estimate;   /* of a profile: other spans share some of it */
 };
 
+/* The server that is asked. */
+const char *sf_client_server(const struct sf_client *c);
 /* The same, and a status other than 2xx is an error too: the server's own words. 404 is NOT_FOUND,
  * 401 and 403 DENIED, 4xx INPUT, 5xx IO. */
 enum sf_err sf_client_get(const struct sf_client *c, const char *path, const char *accept,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/time_unit.h"
 #include "cli/client.h"
 #include "cli/command.h"
 #include "wire/json.h"
@@ -231,8 +232,8 @@ enum sf_err sf_demo_steps_tell(const char *server, bool is_all_planted, struct s
         return err;
     snprintf(slow, sizeof(slow),
              "{ resource.service.name = \"order-service\" && name = \"order.calculate_totals\" && "
-             "duration > %" PRIu64 "us }",
-             s.slow_ns / 1000);
+             "duration > %" PRIu64 "ms }",
+             s.slow_ns / SF_NS_PER_MS);
 #define STEP(title, shows, ...) \
     (err = err ? err : step(&s, title, shows, (const char *const[]){__VA_ARGS__, NULL}, why))
     STEP("What runs, how often, how slow, how broken", "order-service", "services", "--since",

@@ -7,6 +7,7 @@
 #include "base/time_unit.h"
 #include "cli/answer.h"
 #include "cli/ask.h"
+#include "cli/last_list.h"
 #include "cli/profile_source.h"
 #include "os/terminal.h"
 #include "render/flame_text.h"
@@ -130,6 +131,20 @@ static int ask_server(struct asked *a)
     return sf_answer_fault("flame", &why);
 }
 
+static int ask_row(struct asked *a, const char *word)
+{
+    struct sf_arena req = {0};
+    struct sf_why why = {.text = "no memory"};
+    int code;
+    if (!sf_arena_init(&req, 1 << 24) ||
+        sf_last_read(word, &a->profile.client, &req, &a->trace, &a->span, &why) != SF_LAST_ROW)
+        code = sf_answer_fault("flame", &why);
+    else
+        code = ask_server(a);
+    sf_arena_done(&req);
+    return code;
+}
+
 /* The spans of a query: the server merges and draws. */
 static int ask_cohort(const struct asked *a)
 {
@@ -170,8 +185,8 @@ int sf_flame_run(int argc, char **argv)
     };
     struct sf_args args = {
         .command = "flame",
-        .usage = "FILE|URL|SELECTOR | --span ID [--trace ID] | --trace ID [--by critical-path] | "
-                 "--q QUERY",
+        .usage = "FILE|URL|SELECTOR | ROW | --span ID [--trace ID] | --trace ID "
+                 "[--by critical-path] | --q QUERY",
         .summary = "Draw a flame graph of a profile in the terminal.",
         .details =
             "FILE is a profile in any format that is known by its content: pprof (protobuf, "
@@ -182,7 +197,8 @@ int sf_flame_run(int argc, char **argv)
             "standard input. A URL is fetched, with a countdown while it is being measured. No "
             "server is needed for these. SELECTOR names series of a server: a service, and labels "
             "in braces, with or without quotes. With --span, --trace or --q a server is asked "
-            "which code ran there.\n\n"
+            "which code ran there; ROW is the number of a span that `spanflame search` or "
+            "`spanflame trace` showed last on this user's terminal.\n\n"
             "Percentages are shares of the whole view. At most five frames are marked "
             "<-- HOT PATH: those with at least 10 % of the view in themselves.",
         .examples = "spanflame flame cpu.pb.gz\n"
@@ -190,6 +206,7 @@ int sf_flame_run(int argc, char **argv)
                     "perf script | spanflame flame -\n"
                     "spanflame flame 'order-service{env=prod}' --time-range 15m\n"
                     "spanflame flame heap.pb.gz --type inuse_space --focus json\n"
+                    "spanflame flame 3\n"
                     "spanflame flame --span eee19b7ec3c1b174\n"
                     "spanflame flame --span eee19b7ec3c1b174 --part lock\n"
                     "spanflame flame --trace 5b8efff798038103d269b633813fc60c --by "
@@ -207,6 +224,8 @@ int sf_flame_run(int argc, char **argv)
         return ask_cohort(&a);
     if (args.n_words == 0 && (a.span || a.trace))
         return ask_server(&a);
+    if (args.n_words == 1 && !a.span && !a.trace && !a.query && sf_last_is_chosen(args.words[0]))
+        return ask_row(&a, args.words[0]);
     if (args.n_words != 1 || a.span || a.trace || a.query || a.part)
         return sf_answer_usage("flame", "name one profile: a file, a URL, a selector, or - for "
                                         "standard input");

@@ -1,6 +1,7 @@
 #include "cli/ledger_command.h"
 
 #include "cli/ask.h"
+#include "cli/last_list.h"
 
 int sf_ledger_run(int argc, char **argv)
 {
@@ -13,25 +14,41 @@ int sf_ledger_run(int argc, char **argv)
     };
     struct sf_args args = {
         .command = "ledger",
-        .usage = "SPAN [--trace ID]",
+        .usage = "SPAN|ROW [--trace ID]",
         .summary = "Show where a span's time went: CPU, locks, I/O, sleep, children, unknown.",
         .details = "The parts add up to the span's duration. They come from the profiles its "
                    "service sends: off-CPU or wall clock profiles tell waits apart, CPU profiles "
-                   "tell time on the CPU; what nothing explains is unknown. `spanflame trace ID "
-                   "--output json` lists the spans of a trace with their ids.",
+                   "tell time on the CPU; what nothing explains is unknown. `spanflame trace ID` "
+                   "shows the spans of a trace with their ids; ROW is the number of a span that it "
+                   "or `spanflame search` showed last on this user's terminal.",
         .examples = "spanflame ledger eee19b7ec3c1b174\n"
+                    "spanflame ledger 3\n"
                     "spanflame ledger eee19b7ec3c1b174 --trace 5b8efff798038103d269b633813fc60c",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
     };
     struct sf_buf path = {0};
+    struct sf_arena req = {0};
+    struct sf_why why = {.text = "no memory"};
+    const char *span;
+    int code;
     switch (sf_args_parse(&args, argc, argv)) {
     case SF_ARGS_DONE: return 0;
     case SF_ARGS_BAD: return 2;
     case SF_ARGS_RUN: break;
     }
     if (args.n_words != 1)
-        return sf_answer_usage("ledger", "name one span: its id, up to 16 hex digits");
-    sf_ask_span(&path, trace, args.words[0], "ledger");
-    return sf_ask_and_print("ledger", &client, output, &path);
+        return sf_answer_usage(
+            "ledger", "name one span: its id, up to 16 hex digits, or its row in the last list");
+    if (!sf_arena_init(&req, 1 << 24))
+        return sf_answer_fault("ledger", &why);
+    span = args.words[0];
+    if (!trace && sf_last_read(span, &client, &req, &trace, &span, &why) == SF_LAST_ROW && !span) {
+        code = sf_answer_usage("ledger", "this row has no span: name one by its id");
+    } else { /* without such a row it is an id */
+        sf_ask_span(&path, trace, span, "ledger");
+        code = sf_ask_and_print("ledger", &client, output, &path);
+    }
+    sf_arena_done(&req);
+    return code;
 }

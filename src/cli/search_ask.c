@@ -186,6 +186,27 @@ static void read_span(struct reader *r, struct sf_search_row *row)
         }
     }
     add_fields(r, &span, row);
+    if (span.id.len && (!row->span_id.len || span.duration_ns > row->span_ns)) {
+        keep(r, span.id, &row->span_id);
+        row->span_ns = span.duration_ns;
+    }
+}
+
+static void read_services(struct reader *r, struct sf_search_row *row)
+{
+    sf_str service, key;
+    if (!sf_json_object(&r->j))
+        return;
+    while (sf_json_key(&r->j, &service)) {
+        if (!sf_json_object(&r->j))
+            continue;
+        while (sf_json_key(&r->j, &key)) {
+            if (sf_str_eq(key, SF_STR("spanCount")))
+                row->n_spans += sf_json_u64(&r->j);
+            else
+                sf_json_skip(&r->j);
+        }
+    }
 }
 
 static void read_set(struct reader *r, struct sf_search_row *row)
@@ -253,6 +274,8 @@ static void read_row(struct reader *r, struct sf_search_row *row)
             row->duration_ms = sf_json_u32(j);
         else if (sf_str_eq(key, SF_STR("spanSets")))
             read_sets(r, row);
+        else if (sf_str_eq(key, SF_STR("serviceStats")))
+            read_services(r, row);
         else
             sf_json_skip(j);
     }

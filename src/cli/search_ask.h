@@ -13,7 +13,10 @@ struct sf_search_ask {
 
 struct sf_search_row {
     uint64_t start_ns, duration_ms, n_matched;
+    uint64_t n_spans; /* of the whole trace; 0: the server does not tell */
     sf_str root_service, root_name, trace_id;
+    sf_str span_id; /* of the longest of the matched spans that the answer has; may be empty */
+    uint64_t span_ns;
     sf_str *cells; /* one per selected attribute; empty: no span has it */
 };
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/time_unit.h"
 #include "cli/answer.h"
+#include "cli/last_list.h"
 #include "cli/query_text.h"
 #include "cli/search_ask.h"
 #include "cli/time_range.h"
@@ -20,11 +21,12 @@ enum {
     ARENA_LEN = 1 << 30, /* address space only */
     TIME_COLUMNS = 23,
     DURATION_COLUMNS = 10,
-    COUNT_COLUMNS = 6,
+    COUNT_COLUMNS = 19, /* "12 matched of 4567" */
     ID_COLUMNS = 32,
+    SPAN_COLUMNS = 16,
     CELL_COLUMNS = 18,
     MAX_COLUMNS = 64, /* attributes --select may name */
-    ONE_LINE = 120    /* terminals at least this wide show a trace on one line */
+    ONE_LINE = 160    /* terminals at least this wide show a trace on one line */
 };
 
 struct columns { /* of --select */
@@ -36,15 +38,19 @@ struct columns { /* of --select */
 
 struct layout {
     bool is_one_line;
-    size_t service, name;
+    size_t number, service, name; /* rows have no numbers: 0 */
 };
 
-static struct layout lay_out(size_t width, uint32_t n_columns)
+static struct layout lay_out(size_t width, uint32_t n_columns, uint32_t n_numbers)
 {
     size_t fixed = TIME_COLUMNS + DURATION_COLUMNS + COUNT_COLUMNS + 4, rest;
     struct layout l = {.is_one_line = width >= ONE_LINE + (size_t)n_columns * CELL_COLUMNS};
+    for (uint32_t n = n_numbers; n; n /= 10)
+        l.number++;
+    l.number += n_numbers ? 2 : 0; /* blanks */
+    fixed += l.number;
     if (l.is_one_line)
-        fixed += ID_COLUMNS + 2 + (size_t)n_columns * CELL_COLUMNS;
+        fixed += ID_COLUMNS + SPAN_COLUMNS + 4 + (size_t)n_columns * CELL_COLUMNS;
     rest = width > fixed + 24 ? width - fixed : 24;
     rest = rest > 110 ? 110 : rest;
     l.service = rest / 3;
@@ -81,26 +87,31 @@ static void end_line(struct sf_buf *out)
 static void add_head(struct sf_buf *out, const struct layout *l, const struct columns *c,
                      struct sf_arena *req)
 {
+    sf_units_pad(out, l->number);
     sf_buf_print(out, "%-*s%*s%*s  ", TIME_COLUMNS, "start (UTC)", DURATION_COLUMNS, "duration",
                  COUNT_COLUMNS, "spans");
     add_left(out, SF_STR("service"), l->service);
     add_left(out, SF_STR("name"), l->name);
     if (l->is_one_line) {
         add_left(out, SF_STR("trace"), ID_COLUMNS + 2);
+        add_left(out, SF_STR("span"), SPAN_COLUMNS + 2);
         for (uint32_t i = 0; i < c->n; i++)
             add_left(out, title(c, i, req), CELL_COLUMNS);
     }
     end_line(out);
     if (l->is_one_line)
         return;
-    sf_buf_add_str(out, SF_STR("  trace"));
+    sf_units_pad(out, l->number);
+    sf_buf_add_str(out, SF_STR("  "));
+    add_left(out, SF_STR("trace"), ID_COLUMNS + 2);
+    sf_buf_add_str(out, SF_STR("longest span that matched"));
     end_line(out);
 }
 
 static void add_cells(struct sf_buf *out, const struct layout *l, const struct columns *c,
                       const struct sf_search_row *row, size_t width, struct sf_arena *req)
 {
-    size_t used = ID_COLUMNS + 2;
+    size_t used = l->number + ID_COLUMNS + SPAN_COLUMNS + 4;
     for (uint32_t i = 0; i < c->n; i++) {
         sf_str name = title(c, i, req);
         size_t room;
@@ -112,8 +123,9 @@ static void add_cells(struct sf_buf *out, const struct layout *l, const struct c
             continue;
         room = name.len + 12 < width ? name.len + 12 : width;
         if (used + room + 2 > width) { /* the next one on a line of its own */
-            sf_buf_add_str(out, SF_STR("\n  "));
-            used = 2;
+            sf_buf_add_u8(out, '\n');
+            sf_units_pad(out, l->number + 2);
+            used = l->number + 2;
         }
         sf_buf_add_str(out, SF_STR("  "));
         used += 2 + sf_units_text(out, name, width / 2);
@@ -122,10 +134,32 @@ static void add_cells(struct sf_buf *out, const struct layout *l, const struct c
     }
 }
 
+static void add_id(struct sf_buf *out, sf_str id, size_t columns)
+{
+    size_t width = sf_units_text(out, id, columns);
+    sf_units_pad(out, columns + 2 - width);
+}
+
+/* For the commands that take one of them. */
+static bool keep_rows(const struct sf_client *client, const struct sf_search_rows *rows,
+                      struct sf_arena *req)
+{
+    struct sf_last_row *list = sf_arena_new_n(req, rows->n, sizeof(*list));
+    for (uint32_t i = 0; list && i < rows->n; i++) {
+        if (!sf_trace_id_parse(rows->list[i].trace_id, &list[i].trace) ||
+            (rows->list[i].span_id.len && !sf_span_id_parse(rows->list[i].span_id, &list[i].span)))
+            return false;
+    }
+    return list && sf_last_keep(client, list, rows->n);
+}
+
 static void add_row(struct sf_buf *out, const struct layout *l, const struct columns *c,
-                    const struct sf_search_row *row, size_t width, struct sf_arena *req)
+                    const struct sf_search_row *row, uint32_t number, size_t width,
+                    struct sf_arena *req)
 {
     struct sf_buf cell = {0};
+    if (l->number)
+        sf_buf_print(out, "%*u  ", (int)l->number - 2, number);
     sf_time_text_add(out, row->start_ns);
     if (row->duration_ms)
         sf_units_duration(&cell, row->duration_ms * SF_NS_PER_MS);
@@ -134,29 +168,33 @@ static void add_row(struct sf_buf *out, const struct layout *l, const struct col
     add_right(out, &cell, DURATION_COLUMNS);
     sf_buf_reset(&cell);
     sf_units_count(&cell, row->n_matched);
+    if (row->n_spans > row->n_matched) {
+        sf_buf_add_str(&cell, SF_STR(" matched of "));
+        sf_units_count(&cell, row->n_spans);
+    }
     add_right(out, &cell, COUNT_COLUMNS);
     sf_units_pad(out, 2);
     add_left(out, row->root_service, l->service);
     add_left(out, row->root_name, l->name);
     if (!l->is_one_line) {
         end_line(out);
-        sf_units_pad(out, 2);
+        sf_units_pad(out, l->number + 2);
     }
-    sf_units_text(out, row->trace_id, ID_COLUMNS);
-    if (l->is_one_line)
-        sf_units_pad(out,
-                     2 + (row->trace_id.len < ID_COLUMNS ? ID_COLUMNS - row->trace_id.len : 0));
+    add_id(out, row->trace_id, ID_COLUMNS);
+    add_id(out, row->span_id, SPAN_COLUMNS);
     add_cells(out, l, c, row, width, req);
     end_line(out);
     sf_buf_done(&cell);
 }
 
-static void show_text(const struct sf_search_rows *rows, const struct columns *c, uint64_t limit,
-                      const char *note, const char *server, struct sf_arena *req,
-                      struct sf_buf *out)
+static void show_text(const struct sf_client *client, const struct sf_search_rows *rows,
+                      const struct columns *c, uint64_t limit, const char *note,
+                      struct sf_arena *req, struct sf_buf *out)
 {
     size_t width = sf_terminal_width(STDOUT_FILENO, 80);
-    struct layout l = lay_out(width, c->n);
+    bool has_numbers = rows->n && keep_rows(client, rows, req);
+    struct layout l = lay_out(width, c->n, has_numbers ? rows->n : 0);
+    sf_span_id span;
     if (rows->n == 0) {
         sf_buf_add_str(out, SF_STR("(no trace matches in this time; widen it with --since 24h, or "
                                    "see what there is: spanflame services)\n"));
@@ -166,7 +204,7 @@ static void show_text(const struct sf_search_rows *rows, const struct columns *c
     }
     add_head(out, &l, c, req);
     for (uint32_t i = 0; i < rows->n; i++)
-        add_row(out, &l, c, &rows->list[i], width, req);
+        add_row(out, &l, c, &rows->list[i], i + 1, width, req);
     sf_buf_add_u8(out, '\n');
     if (rows->n >= limit)
         sf_buf_print(out, "The newest %u; there may be more: --limit %u.\n", rows->n, rows->n * 5);
@@ -174,11 +212,13 @@ static void show_text(const struct sf_search_rows *rows, const struct columns *c
         sf_buf_print(out, "note: %s\n", note);
     sf_buf_add_str(out, SF_STR("Open one: spanflame trace "));
     sf_units_text(out, rows->list[0].trace_id, ID_COLUMNS);
-    if (server) {
+    if (client->server) {
         sf_buf_add_str(out, SF_STR(" --server "));
-        sf_buf_add_str(out, sf_str_from(server));
+        sf_buf_add_str(out, sf_str_from(client->server));
     }
     sf_buf_add_u8(out, '\n');
+    if (rows->list[0].span_id.len && sf_span_id_parse(rows->list[0].span_id, &span))
+        sf_last_hint(client, span, has_numbers, out);
 }
 
 /* ---- csv ---- */
@@ -295,7 +335,7 @@ static int show(const struct sf_client *client, const struct sf_search_ask *ask,
     } else if (!err && form == SF_OUTPUT_CSV) {
         show_csv(&rows, columns, req, &out);
     } else if (!err) {
-        show_text(&rows, columns, ask->limit, answer.note, client->server, req, &out);
+        show_text(client, &rows, columns, ask->limit, answer.note, req, &out);
     }
     sf_buf_done(&answer.body);
     if (err) {
@@ -351,10 +391,14 @@ int sf_search_run_command(int argc, char **argv)
         .command = "search",
         .usage = "'QUERY' [--since 1h | --from T --until T] [--limit N] [--select A,B]",
         .summary = "Find traces by a TraceQL query, newest first.",
-        .details = "QUERY is TraceQL; - reads it from standard input. Lines that start with # "
-                   "are left out. A mistake in it is shown where it is, and the exit status is "
-                   "2. Times are unix seconds, RFC 3339 (2026-01-02T03:04:05Z), now, or "
-                   "now-15m. Times are shown in UTC.",
+        .details =
+            "QUERY is TraceQL; - reads it from standard input. Lines that start with # "
+            "are left out. A mistake in it is shown where it is, and the exit status is "
+            "2. Times are unix seconds, RFC 3339 (2026-01-02T03:04:05Z), now, or "
+            "now-15m. Times are shown in UTC. A row is a trace: how many of its spans match, "
+            "and the id of the longest of those, which `spanflame flame --span` takes. On a "
+            "terminal rows have numbers, and the list is kept for this user for a day: "
+            "`spanflame trace 3`, `flame 3`, `top 3` and `ledger 3` take the third.",
         .examples =
             "spanflame search '{ resource.service.name = \"cart\" && duration > 500ms }'\n"
             "spanflame search '{ status = error }' --since 24h --select name,span.http.route\n"

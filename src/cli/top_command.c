@@ -7,6 +7,7 @@
 #include "base/num.h"
 #include "base/time_unit.h"
 #include "cli/ask.h"
+#include "cli/last_list.h"
 #include "cli/profile_source.h"
 #include "os/terminal.h"
 #include "render/top_text.h"
@@ -21,6 +22,7 @@ struct asked {
     double min_share;
     enum sf_top_by rows_by;
     const char *query; /* of a server: its spans */
+    const char *span, *trace;
     int64_t since_ns;
 };
 
@@ -92,14 +94,22 @@ static enum sf_err show(void *arg, struct sf_profile_source *s, struct sf_buf *o
 }
 
 /* The server merges; the rest is as with a file of that profile. */
-static int show_cohort(struct asked *a)
+static int show_answer(struct asked *a)
 {
     struct sf_buf path = {0};
     const char *word;
     int code;
-    sf_buf_print(&path, "/api/v1/cohort?format=pprof&from=now-%" PRId64 "s",
-                 a->since_ns / SF_NS_PER_S);
-    sf_ask_param(&path, "q", a->query);
+    if (a->query) {
+        sf_buf_print(&path, "/api/v1/cohort?format=pprof&from=now-%" PRId64 "s",
+                     a->since_ns / SF_NS_PER_S);
+        sf_ask_param(&path, "q", a->query);
+    } else if (a->span) {
+        sf_ask_span(&path, a->trace, a->span, "profile?format=pprof");
+    } else {
+        sf_buf_add_str(&path, SF_STR("/api/v1/traces/"));
+        sf_client_encode(&path, sf_str_from(a->trace));
+        sf_buf_add_str(&path, SF_STR("/flame?format=pprof"));
+    }
     sf_ask_param(&path, "type", a->profile.type);
     sf_buf_add_u8(&path, 0);
     a->profile.type = NULL; /* the answer has but one */
@@ -107,6 +117,20 @@ static int show_cohort(struct asked *a)
     word = sf_buf_ok(&path) ? (char *)path.p : "/";
     code = sf_profile_source_show("top", &word, &a->profile, 1, show, a);
     sf_buf_done(&path);
+    return code;
+}
+
+static int show_row(struct asked *a, const char *word)
+{
+    struct sf_arena req = {0};
+    struct sf_why why = {.text = "no memory"};
+    int code;
+    if (!sf_arena_init(&req, 1 << 24) ||
+        sf_last_read(word, &a->profile.client, &req, &a->trace, &a->span, &why) != SF_LAST_ROW)
+        code = sf_answer_fault("top", &why);
+    else
+        code = show_answer(a);
+    sf_arena_done(&req);
     return code;
 }
 
@@ -120,6 +144,9 @@ int sf_top_run(int argc, char **argv)
         {"limit", SF_FLAG_U64, &a.limit, "N", "rows of the table (default 20)"},
         {"min", SF_FLAG_STR, &a.min, "PERCENT", "with --tree: from this share on (default 1)"},
         {"q", SF_FLAG_STR, &a.query, "QUERY", "of a server: the spans of this TraceQL query"},
+        {"span", SF_FLAG_STR, &a.span, "ID", "of a server: the code that ran in this span"},
+        {"trace", SF_FLAG_STR, &a.trace, "ID",
+         "all of this trace; of a span: its trace, found when left out"},
         {"since", SF_FLAG_DURATION, &a.since_ns, "TIME",
          "with --q: look back this long (default 1h)"},
         {"output", SF_FLAG_STR, &a.output, "FORM", "text or json (default text)"},
@@ -127,30 +154,37 @@ int sf_top_run(int argc, char **argv)
     };
     struct sf_args args = {
         .command = "top",
-        .usage = "FILE|URL|SELECTOR | --q QUERY [--tree] [--by self|total] [--limit N]",
+        .usage = "FILE|URL|SELECTOR | ROW | --span ID [--trace ID] | --trace ID | --q QUERY "
+                 "[--tree] [--by self|total] [--limit N]",
         .summary = "List the functions of a profile that cost most.",
         .details =
             "Self is what a function took itself, total with everything it called. The "
             "first line names what the percentages are of. Files, URLs and selectors as in "
-            "`spanflame flame`. With --q a server is asked what code the spans of a TraceQL query "
-            "ran; values are then means per span.",
+            "`spanflame flame`. With --span, --trace or --q a server is asked what code ran "
+            "there; of a query's spans values are means per span. ROW is the number of a span that "
+            "`spanflame search` or `spanflame trace` showed last on this user's terminal.",
         .examples = "spanflame top cpu.pb.gz\n"
                     "spanflame top 'order-service{env=prod}' --time-range 15m\n"
                     "spanflame top cpu.pb.gz --tree --focus ServeHTTP\n"
                     "spanflame top heap.pb.gz --type alloc_space --by total --limit 5\n"
+                    "spanflame top --span eee19b7ec3c1b174\n"
                     "spanflame top --q '{ name = \"order.calculate_totals\" }' --since 15m",
         .flags = flags,
         .n_flags = sizeof(flags) / sizeof(flags[0]),
     };
     enum sf_output form;
+    bool is_asked;
     switch (sf_args_parse(&args, argc, argv)) {
     case SF_ARGS_DONE: return 0;
     case SF_ARGS_BAD: return 2;
     case SF_ARGS_RUN: break;
     }
-    if (args.n_words != (a.query ? 0 : 1))
+    is_asked = a.query || a.span || a.trace;
+    if (a.query && (a.span || a.trace))
+        return sf_answer_usage("top", "--q picks spans itself: leave out --span and --trace");
+    if (args.n_words != (is_asked ? 0 : 1))
         return sf_answer_usage("top", "name one profile: a file, a URL, a selector, or - for "
-                                      "standard input; or --q QUERY");
+                                      "standard input; or --span ID, --trace ID, --q QUERY");
     if (a.by && strcmp(a.by, "self") != 0 && strcmp(a.by, "total") != 0)
         return sf_answer_usage("top", "--by is self or total");
     a.rows_by = a.by && strcmp(a.by, "total") == 0 ? SF_TOP_BY_TOTAL : SF_TOP_BY_SELF;
@@ -158,6 +192,9 @@ int sf_top_run(int argc, char **argv)
     if (form == SF_OUTPUT_BAD || !sf_profile_rows_check("top", a.limit, a.min, &a.min_share))
         return 2;
     a.is_json = form == SF_OUTPUT_JSON;
-    return a.query ? show_cohort(&a)
-                   : sf_profile_source_show("top", args.words, &a.profile, 1, show, &a);
+    if (is_asked)
+        return show_answer(&a);
+    if (sf_last_is_chosen(args.words[0]))
+        return show_row(&a, args.words[0]);
+    return sf_profile_source_show("top", args.words, &a.profile, 1, show, &a);
 }

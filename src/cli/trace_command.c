@@ -5,6 +5,7 @@
 
 #include "cli/answer.h"
 #include "cli/client.h"
+#include "cli/last_list.h"
 #include "cli/query_text.h"
 #include "cli/search_ask.h"
 #include "cli/trace_notes.h"
@@ -89,8 +90,19 @@ static int compare_marks(const void *a, const void *b)
     return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
 }
 
-static enum sf_err draw(const struct sf_span_batch *b, const struct sf_trace_notes *notes,
-                        struct sf_arena *req, struct sf_buf *out, struct sf_why *why)
+/* For the commands that take one of them. */
+static bool keep_rows(const struct sf_client *client, const struct sf_waterfall_row *rows,
+                      uint32_t n, struct sf_arena *req)
+{
+    struct sf_last_row *list = sf_arena_new_n(req, n, sizeof(*list));
+    for (uint32_t i = 0; list && i < n; i++)
+        list[i] = (struct sf_last_row){rows[i].span->trace_id, rows[i].span->span_id};
+    return list && sf_last_keep(client, list, n);
+}
+
+static enum sf_err draw(const struct sf_client *client, const struct sf_span_batch *b,
+                        const struct sf_trace_notes *notes, struct sf_arena *req,
+                        struct sf_buf *out, struct sf_why *why)
 {
     struct sf_critical_path path = {0};
     struct sf_span_tree tree;
@@ -100,6 +112,7 @@ static enum sf_err draw(const struct sf_span_batch *b, const struct sf_trace_not
                              .n_rows = b->n_spans,
                              .start_ns = UINT64_MAX,
                              .columns = (uint32_t)sf_terminal_width(STDOUT_FILENO, 80),
+                             .has_ids = true,
                              .has_color = sf_terminal_has_color(STDOUT_FILENO)};
     struct sf_waterfall_row *rows = sf_arena_new_n(req, b->n_spans, sizeof(*rows));
     struct sf_waterfall_mark *marks;
@@ -129,11 +142,14 @@ static enum sf_err draw(const struct sf_span_batch *b, const struct sf_trace_not
                                               path.stretches[i].start_ns, path.stretches[i].end_ns};
     qsort(marks, path.n_stretches, sizeof(*marks), compare_marks);
     w.rows = rows;
+    w.has_numbers = keep_rows(client, rows, b->n_spans, req);
     w.marks = marks;
     w.n_marks = path.n_stretches;
     w.n_unwaited = path.n_unwaited;
     sf_waterfall_render(&w, out);
     sf_clocks_words(&clocks, out);
+    sf_buf_add_u8(out, '\n');
+    sf_last_hint(client, rows[0].span->span_id, w.has_numbers, out);
     if (notes->has_estimates)
         sf_buf_add_str(out, SF_STR("\n~ estimate: spans share these samples, so no function of "
                                    "theirs is known;\n  the first span of the service says what "
@@ -186,7 +202,7 @@ static enum sf_err show_text(const struct sf_client *client, const char *id, str
                       "no trace %s here; spans may still be on their way, or past retention", id);
     if (!err) {
         sf_trace_notes_ask(client, id, &req, &notes);
-        err = draw(&batch, &notes, &req, out, why);
+        err = draw(client, &batch, &notes, &req, out, why);
     }
     if (!err && note.len)
         sf_buf_print(out, "\nnote: %.*s\n", SF_STR_ARG(note));
@@ -264,14 +280,14 @@ static int show(const struct sf_client *client, const char *id, enum sf_output f
 int sf_trace_run(int argc, char **argv)
 {
     struct sf_client client = {0};
-    const char *output = NULL, *query = NULL, *shown;
+    const char *output = NULL, *query = NULL, *shown, *span;
     struct sf_flag flags[] = {
         SF_CLIENT_FLAGS(client),
         {"search", SF_FLAG_STR, &query, "QUERY", "the newest trace that matches this TraceQL"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"}};
     struct sf_args args = {
         .command = "trace",
-        .usage = "ID | --search QUERY [--server URL] [--output text|json]",
+        .usage = "ID|ROW | --search QUERY [--server URL] [--output text|json]",
         .summary = "Show one trace as a waterfall: tree, bars, durations, errors, critical path.",
         .details =
             "'#' marks time on the critical path: the time that, if removed, would have "
@@ -279,8 +295,9 @@ int sf_trace_run(int argc, char **argv)
             "name the span, the function it spent most in is written behind it, with the "
             "time and its share of the span's samples. Where the clocks of two hosts contradict "
             "each other, spans are drawn corrected, and a line below says by how much. ID is "
-            "hexadecimal; leading zeros "
-            "may be left out.",
+            "hexadecimal; leading zeros may be left out. ROW is the number of a row that "
+            "`spanflame search` showed last on this user's terminal. Spans have their ids in "
+            "front, and on a terminal a number: `spanflame flame 3` is what span 3 ran.",
         .examples =
             "spanflame trace 5b8efff798038103d269b633813fc60c\n"
             "spanflame trace --search '{ status = error }'\n"
@@ -292,7 +309,7 @@ int sf_trace_run(int argc, char **argv)
     struct sf_why why = {.text = "no memory"};
     sf_trace_id id;
     enum sf_output form;
-    int code;
+    int code = 0;
 
     switch (sf_args_parse(&args, argc, argv)) {
     case SF_ARGS_DONE: return 0;
@@ -302,15 +319,18 @@ int sf_trace_run(int argc, char **argv)
     if (args.n_words != (query ? 0 : 1))
         return sf_answer_usage("trace", "give one trace id, or --search QUERY");
     if (!query && !sf_trace_id_parse(sf_str_from(args.words[0]), &id))
-        return sf_answer_usage("trace", "a trace id is 1 to 32 hexadecimal digits");
+        return sf_answer_usage("trace", "a trace id is 1 to 32 hexadecimal digits, a row of the "
+                                        "last list 1 to 4 decimal ones");
     form = sf_answer_output("trace", output, false);
     if (form == SF_OUTPUT_BAD)
         return 2;
-    if (!query)
-        return show(&client, args.words[0], form);
     if (!sf_arena_init(&req, ARENA_LEN))
         return sf_answer_fault("trace", &why);
-    code = find_newest(&client, query, &req, &shown);
+    shown = query ? NULL : args.words[0];
+    if (query)
+        code = find_newest(&client, query, &req, &shown);
+    else /* without such a row it is an id */
+        (void)sf_last_read(shown, &client, &req, &shown, &span, &why);
     if (!code)
         code = show(&client, shown, form);
     sf_arena_done(&req);

@@ -48,6 +48,16 @@ struct work {
 
 /* ---- the two sets ---- */
 
+/* " (722 ms)", " (1.23 s)": as people write it, and as a query takes it without the blank. */
+static void print_bound(bool is_there, uint64_t ns, char out[32])
+{
+    bool is_ms = ns < 999500000;
+    double v = (double)ns / (is_ms ? 1e6 : 1e9);
+    out[0] = 0;
+    if (is_there)
+        snprintf(out, 32, v < 999.5 ? " (%.3g %s)" : " (%.0f %s)", v, is_ms ? "ms" : "s");
+}
+
 static int by_duration(const void *a, const void *b)
 {
     const struct sf_set_span *x = a, *y = b;
@@ -90,8 +100,7 @@ static enum sf_err split(struct work *w, struct sf_why *why)
     w->right.n_found = sf_span_set_found(&all) - w->left.n_found;
     double percent = w->want->split * 100;
     char bound[32] = "";
-    if (all.n > 0)
-        snprintf(bound, sizeof(bound), " (%.3g ms)", (double)bound_ns / 1e6);
+    print_bound(all.n > 0, bound_ns, bound);
     if (!sf_arena_print(w->q->req, &w->left.view.words, "fast: below p%g%s of %.*s", percent, bound,
                         SF_STR_ARG(w->want->query)) ||
         !sf_arena_print(w->q->req, &w->right.view.words, "slow: from p%g%s on", percent, bound))

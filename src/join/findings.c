@@ -93,7 +93,7 @@ static enum sf_err of_span(struct work *w, struct sf_why *why)
     struct sf_span_profile_want ask = {
         .trace = w->want->trace, .span = w->want->span, .type = w->want->type};
     struct sf_span_profile p;
-    enum sf_err err = sf_span_profile_make(w->store, &ask, w->q, &p, why);
+    enum sf_err err = sf_span_profile_best(w->store, &ask, w->q, &p, why);
     if (err)
         return err;
     w->type = p.view.type;

@@ -226,7 +226,7 @@ static enum sf_err ask_link(struct sf_store *store, const struct sf_profile_ask 
                            &own);
     sf_arena_done(&scratch);
     if (!err)
-        err = sf_span_profile_make(store, &want, q, &p, &own);
+        err = sf_span_profile_best(store, &want, q, &p, &own);
     if (err == SF_ERR_NOT_FOUND)
         return err;
     if (err)

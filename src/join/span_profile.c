@@ -232,3 +232,43 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
         *out = p;
     return err;
 }
+
+static bool is_time(sf_str unit)
+{
+    return sf_str_eq(unit, SF_STR("nanoseconds")) || sf_str_eq(unit, SF_STR("microseconds")) ||
+           sf_str_eq(unit, SF_STR("milliseconds")) || sf_str_eq(unit, SF_STR("seconds"));
+}
+
+enum sf_err sf_span_profile_best(struct sf_store *store, const struct sf_span_profile_want *want,
+                                 struct sf_query_ctx *q, struct sf_span_profile *out,
+                                 struct sf_why *why)
+{
+    static const char *const others[] = {"wall", "offcpu", "lock", "block"};
+    struct sf_span_profile_want other = *want;
+    struct sf_span_profile p;
+    enum sf_err err = sf_span_profile_make(store, want, q, out, why);
+    if (err || want->type.len || out->n_samples || out->n_types < 2)
+        return err;
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        struct sf_why own = {0};
+        sf_str meant = out->view.type.sample_type;
+        other.type = sf_str_from(others[i]);
+        err = sf_span_profile_make(store, &other, q, &p, &own);
+        if (err == SF_ERR_NOT_FOUND)
+            continue; /* there is no such type */
+        if (err)
+            return sf_fail(why, err, "%s", own.text);
+        if (!p.n_samples || !is_time(p.view.type.sample_unit))
+            continue;
+        if (!sf_arena_print(q->req, &p.reason,
+                            "no sample of %.*s fell into this span; this is "
+                            "%.*s%s%.*s",
+                            SF_STR_ARG(sf_str_part(meant, 0, 60)),
+                            SF_STR_ARG(sf_str_part(p.view.type.sample_type, 0, 60)),
+                            p.reason.len ? ". " : "", SF_STR_ARG(p.reason)))
+            return sf_no_room(why, "the query");
+        *out = p;
+        return SF_OK;
+    }
+    return SF_OK;
+}

@@ -17,6 +17,12 @@ struct sf_span_profile_want {
 enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_profile_want *want,
                                  struct sf_query_ctx *q, struct sf_span_profile *out,
                                  struct sf_why *why);
+/* The same of the type that answers best where none is asked for: CPU time; where none of its
+ * samples fell into the span, wall time, time off the CPU or in locks, as far as there are any. The
+ * reason says so. */
+enum sf_err sf_span_profile_best(struct sf_store *store, const struct sf_span_profile_want *want,
+                                 struct sf_query_ctx *q, struct sf_span_profile *out,
+                                 struct sf_why *why);
 /* Fills in the largest function and the interval of its share. */
 enum sf_err sf_span_profile_find_top(struct sf_span_profile *p, struct sf_arena *req,
                                      struct sf_why *why);

@@ -11,10 +11,17 @@
 
 /* What a line is made of, left to right. */
 struct layout {
-    size_t service, name, bar, duration, note;
+    size_t number, id, service, name, bar, duration, note;
 };
 
-enum { DURATION_COLUMNS = 9, MIN_COLUMNS = 40, MIN_BAR = 12, MAX_BAR = 240, MAX_NOTE = 60 };
+enum {
+    ID_COLUMNS = 17,
+    DURATION_COLUMNS = 9,
+    MIN_COLUMNS = 40,
+    MIN_BAR = 12,
+    MAX_BAR = 240,
+    MAX_NOTE = 60
+};
 
 static size_t widest(const struct sf_waterfall *w, bool is_service, size_t limit)
 {
@@ -46,6 +53,11 @@ static struct layout lay_out(const struct sf_waterfall *w)
     size_t columns = w->columns < MIN_COLUMNS ? MIN_COLUMNS : w->columns;
     struct layout l = {.duration = DURATION_COLUMNS};
     size_t rest;
+    for (uint32_t n = w->has_numbers ? w->n_rows : 0; n; n /= 10)
+        l.number++;
+    l.number += l.number > 0; /* and a blank */
+    l.id = w->has_ids && columns >= MIN_COLUMNS + ID_COLUMNS + l.number ? ID_COLUMNS : 0;
+    columns -= columns >= MIN_COLUMNS + l.id + l.number ? l.id + l.number : 0;
     l.service = widest(w, true, columns / 6);
     l.name = widest(w, false, columns / 3);
     rest = columns - l.service - l.name - l.duration - 5; /* blanks between, and the '!' */
@@ -134,7 +146,7 @@ static void add_note_below(const struct layout *l, const struct sf_waterfall_row
                            size_t indent, struct sf_buf *out)
 {
     size_t columns = l->name + l->bar + l->duration; /* ends before the line does */
-    sf_units_pad(out, l->service + 1 + indent);
+    sf_units_pad(out, l->number + l->id + l->service + 1 + indent);
     sf_buf_add_str(out, SF_STR("^ "));
     sf_units_text(out, row->note, columns - indent);
     sf_buf_add_u8(out, '\n');
@@ -148,6 +160,13 @@ static void add_row(const struct sf_waterfall *w, const struct layout *l, uint32
     size_t indent = 2 * (size_t)row->depth;
     if (indent > l->name / 2)
         indent = l->name / 2; /* deep traces keep room for names */
+    if (l->number)
+        sf_buf_print(out, "%*u ", (int)l->number - 1, i + 1);
+    if (l->id) {
+        char id[17];
+        sf_span_id_render(row->span->span_id, id);
+        sf_buf_print(out, "%s ", id);
+    }
     add_padded(out, row->service, l->service);
     sf_buf_add_u8(out, ' ');
     sf_units_pad(out, indent);
@@ -199,6 +218,8 @@ static void add_scale(const struct sf_waterfall *w, const struct layout *l, stru
 {
     struct sf_buf label = {0};
     size_t at = 0;
+    sf_units_pad(out, l->number);
+    add_padded(out, l->id ? SF_STR("span") : SF_STR_NONE, l->id);
     add_padded(out, SF_STR("service"), l->service);
     sf_buf_add_u8(out, ' ');
     add_padded(out, SF_STR("operation"), l->name);

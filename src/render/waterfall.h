@@ -31,6 +31,8 @@ struct sf_waterfall {
     uint32_t n_unwaited; /* spans that outlive everything above them */
     uint64_t start_ns, end_ns;
     uint32_t columns; /* of the terminal; at least 40 are used */
+    bool has_ids;     /* write the spans' ids before them, where columns allow it */
+    bool has_numbers; /* write the rows' numbers, from 1 on */
     bool has_color;
 };
 

@@ -104,6 +104,32 @@ def test_every_type_has_its_unit_and_none_is_mixed():
     assert answer.status == 404 and "gpu_cycles" in answer.text, answer.text
 
 
+def test_without_a_type_a_span_shows_what_it_has():
+    """One that waited has no sample of CPU time: the default is wall time then, and says so."""
+    trace, own, child = request("waiting")
+    send("waiting", tagged({"main;compute": 40 * MS}, child))
+    send("waiting", tagged({"main;await": 70 * MS}, own), sample_type="wall")
+    send("waiting", tagged({"main;alloc": 4096}, own), sample_type="alloc_space", unit="bytes")
+    answer = server.json(f"/api/v1/spans/{trace}/{own}/profile?self=true")
+    assert ":wall:nanoseconds:" in answer["profile"]["type"] and answer["profile"]["unit"] == "nanoseconds", answer
+    assert "no sample of cpu fell into this span; this is wall" in answer["reason"], answer["reason"]
+    assert 0 < total(answer["profile"]) <= 70 * MS, answer
+    assert ":cpu:" in server.json(f"/api/v1/spans/{trace}/{child}/profile?self=true")["profile"]["type"]
+    asked = server.json(f"/api/v1/spans/{trace}/{own}/profile?self=true&type=cpu")
+    assert asked["samples"] == 0 and ":cpu:" in asked["profile"]["type"], asked
+    code, out, _ = run("flame", "--span", own, "--self")
+    assert code == 0 and "await" in out and "this is wall" in out, out
+    # the same as a table, of the span and of the trace
+    code, out, _ = run("top", "--span", own, "--trace", trace, "--type", "wall")
+    assert code == 0 and "await" in out and "compute" not in out, out
+    code, out, _ = run("top", "--trace", trace)
+    assert code == 0 and "compute" in out, out
+    for wrong, words in ((("--span", "zz"), "zz"), (("--trace", "0" * 31 + "1"), "no such trace"), (("--span", own, "--q", "{}"), "leave out"),
+                         (("x.pprof", "--span", own), "name one profile")):
+        code, out, err = run("top", *wrong)
+        assert code != 0 and words in err, (wrong, err)
+
+
 def test_a_local_roots_samples_are_shared_by_self_time():
     trace, own, child = request("shared")
     send("shared", tagged({"main;work": 80 * MS}, own))

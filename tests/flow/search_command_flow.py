@@ -1,11 +1,17 @@
 #!/usr/bin/env python3
 """spanflame search, tags and trace --search, as a person types them."""
 import csv
+import fcntl
 import io
 import json
 import os
+import pty
+import shutil
+import struct
 import subprocess
 import sys
+import tempfile
+import termios
 
 sys.path.insert(0, os.path.dirname(__file__))
 from server import PROGRAM, Server, make_span, tap  # noqa: E402
@@ -140,6 +146,108 @@ def test_tags_refuses_what_is_no_attribute():
     done = run("tags", "--scope", "nothing")
     assert done.returncode == 1 and "invalid scope" in done.stderr, done
     assert "none in this time" in run("tags", "span.nothing").stdout
+
+
+def on_terminal(*args, home, columns=100):
+    """What a person sees: standard output is a terminal."""
+    env = dict(os.environ, SPANFLAME_SERVER=f"http://127.0.0.1:{server.port}", XDG_RUNTIME_DIR=home, NO_COLOR="1")
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    process = subprocess.Popen([PROGRAM, *args], stdout=theirs, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env=env)
+    os.close(theirs)
+    out = b""
+    try:
+        while piece := os.read(ours, 65536):
+            out += piece
+    except OSError:
+        pass  # the other end is closed
+    os.close(ours)
+    process.stderr.close()
+    assert process.wait(60) == 0, out
+    return out.decode().replace("\r\n", "\n")
+
+
+def by_row(*args, home):
+    env = dict(os.environ, XDG_RUNTIME_DIR=home, COLUMNS="100")
+    return subprocess.run([PROGRAM, *args], capture_output=True, text=True, env=env, check=False)
+
+
+def test_rows_have_span_ids_and_say_how_many_spans_matched():
+    one = json.loads(run("search", "{ status = error }", "--output", "json").stdout)["traces"][0]["spanSets"][0]["spans"][0]
+    for columns in (80, 200):
+        done = run("search", "{ status = error }", columns=columns)
+        assert "1 matched of 2" in done.stdout and one["spanID"] in done.stdout, done.stdout
+        assert f"spanflame flame --span {one['spanID']}" in done.stdout, done.stdout
+    assert "matched of" not in run("search", "{ true }").stdout
+    shown = run("trace", TRACES[1]).stdout
+    assert one["spanID"] in shown and all(len(line) <= 80 for line in shown.splitlines()[2:]), shown
+
+
+def test_on_a_terminal_rows_have_numbers_that_commands_take():
+    home = tempfile.mkdtemp(prefix="spanflame-home-")
+    kept = os.path.join(home, "spanflame", "last-list")
+    try:
+        run("search", "{ status = error }")
+        absent = by_row("flame", "1", home=home)
+        assert absent.returncode == 1 and "there is no list to take row 1 from" in absent.stderr, absent
+        shown = on_terminal("search", "{}", home=home)
+        lines = [line for line in shown.splitlines() if line[:3] in ("1  ", "2  ", "3  ")]
+        assert len(lines) == 3 and "GET /cart/2" in lines[0] and "spanflame flame NUMBER" in shown, shown
+        assert os.stat(kept).st_mode & 0o777 == 0o600 and os.stat(os.path.dirname(kept)).st_mode & 0o777 == 0o700
+        # the server is that of the list
+        for argv in (("flame", "1"), ("ledger", "1"), ("top", "1")):
+            done = by_row(*argv, home=home)
+            assert "no server answers" not in done.stderr and "no list" not in done.stderr, (argv, done)
+        assert "GET /cart/2" in by_row("ledger", "1", home=home).stdout
+        assert "GET /cart/0" in by_row("trace", "3", home=home).stdout
+        shown = on_terminal("trace", TRACES[1], home=home)
+        assert any(line.startswith("2 ") and "SELECT" in line for line in shown.splitlines()), shown
+        done = by_row("ledger", "2", home=home)
+        assert "SELECT" in done.stdout, done
+        # what is no row of it, or of another server, or old, is said
+        for argv, words in ((("flame", "7"), "has 2 rows, none with number 7"),
+                            (("top", "2", "--server", "http://127.0.0.1:1"), "not of http://127.0.0.1:1"),
+                            (("flame", "2", "--tenant", "x"), "not of tenant x")):
+            done = by_row(*argv, home=home)
+            assert done.returncode == 1 and words in done.stderr, (argv, done)
+        os.utime(kept, (0, os.stat(kept).st_mtime - 25 * 3600))
+        done = by_row("flame", "2", home=home)
+        assert done.returncode == 1 and "25 hours old" in done.stderr, done
+        for damage in ("", "spanflame list 1\nserver http://a\n", "spanflame list 1\nserver http://a\nrow 1 2\n", "\0" * 100):
+            with open(kept, "w", encoding="ascii") as f:
+                f.write(damage)
+            done = by_row("flame", "1", home=home)
+            assert done.returncode == 1 and "is damaged" in done.stderr, (damage, done)
+        # only a terminal's rows are kept
+        by_row("search", "{}", "--server", f"http://127.0.0.1:{server.port}", home=home)
+        assert "is damaged" in by_row("flame", "1", home=home).stderr
+    finally:
+        shutil.rmtree(home)
+
+
+WRONG = {  # one wrong input of each command, and what it is told
+    "serve": (("--data",), "--data"), "server": (("--data",), "--data"), "check-config": (("/no/such.yaml",), "/no/such.yaml"),
+    "redact": (("--no-such",), "--no-such"), "token": (("mint",), "token new"), "version": (("--no-such",), "--no-such"),
+    "demo": (("--seconds", "x"), "seconds"), "services": (("--since", "soon"), "--since"), "search": (("{ a = }",), "col"),
+    "metrics": (("{}",), "rate()"), "tags": (("--limit", "x"), "--limit"), "trace": (("xyz",), "hexadecimal"),
+    "ledger": (("zzz",), "zzz"), "compare": ((), "compare"), "spans-with": ((), "name one function"),
+    "findings": (("--threshold", "x=1", "s"), "--threshold"), "coverage": (("--since", "-1h"), "--since"),
+    "flame": (("/no/such.pb",), "/no/such.pb"), "top": (("--span", "zz"), "zz"), "diff": (("one",), "two"),
+    "series": (("--output", "xml"), "--output xml"), "labels": (("--since", "x"), "--since"), "upload": (("/no/such.pb", "--service", "a"), "/no/such.pb"),
+    "symbols": (("upload", "/no/such.so"), "/no/such.so"), "export": (("x.pb", "--format", "mp3"), "--format is pprof"),
+    "record": (("--type", "x", "true"), "no flag --type"), "fsck": (("/no/such/data",), "/no/such/data"), "erase": ((), "erase"),
+}
+
+
+def test_every_command_says_what_is_wrong_with_its_input():
+    commands = run("--list-commands").stdout.split()
+    assert set(commands) == set(WRONG), set(commands) ^ set(WRONG)
+    for command in commands:
+        args, words = WRONG[command]
+        done = run(command, *args)
+        said = done.stderr.replace("\n", " ")
+        assert done.returncode in (1, 2) and words in said and "spanflame" in said, (command, done)
+        assert done.stdout == "" and len(done.stderr) < 1000, (command, done)
 
 
 if __name__ == "__main__":

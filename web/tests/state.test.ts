@@ -4,7 +4,7 @@ import { readMoment, rangeOf } from "../src/state/range";
 import { parse, within, write } from "../src/state/url";
 import { faultAt, placeAt, queryOf } from "../src/search/complete";
 import { ellipsis, visible } from "../src/format/safe_text";
-import { bytes, count, duration, nanoToMs, percent, value } from "../src/format/units";
+import { bytes, count, duration, nanoToMs, percent, queryDuration, value } from "../src/format/units";
 import { clockWords } from "../src/trace/clocks";
 import { gapsOf, rowsOf, spanMatches } from "../src/trace/rows";
 import { literal, keyText } from "../src/trace/span_details";
@@ -166,4 +166,15 @@ test("a stretch of a span is two numbers in order", () => {
   assert.deepEqual(stretchOf("5-9"), { from: 5, until: 9 });
   assert.equal(stretchOf("9-5"), undefined);
   assert.equal(stretchOf("x"), undefined);
+});
+
+test("a duration in a query is written as people write it", () => {
+  assert.equal(queryDuration(722_365_000, Math.floor), "722.3ms");
+  assert.equal(queryDuration(722_365_000, Math.ceil), "722.4ms");
+  assert.equal(queryDuration(500_000_000, Math.floor), "500ms");
+  assert.equal(queryDuration(2 ** 30, Math.ceil), "1.074s");
+  assert.equal(queryDuration(12_345_678_901_234, Math.floor), "12345s");
+  assert.equal(queryDuration(1_500, Math.floor), "1.5us");
+  assert.equal(queryDuration(999, Math.ceil), "999ns");
+  assert.equal(queryDuration(0, Math.floor), "0ns");
 });

@@ -54,7 +54,7 @@ bool sf_spans_profile(struct sf_call *call, struct sf_worker *worker)
     else
         err = part.len > 0
                   ? sf_span_ledger_profile(store, a.trace, a.span, part, &a.q, &profile, &why)
-                  : sf_span_profile_make(store, &want, &a.q, &profile, &why);
+                  : sf_span_profile_best(store, &want, &a.q, &profile, &why);
     if (!err && sf_own_form_is_json(format)) {
         sf_call_ok(call, "application/json");
         err = sf_span_profile_json(&profile, &call->response->body, &why);

@@ -106,3 +106,29 @@ TEST(waterfall, writes_notes_behind_the_spans)
         assert_true(part.len <= 90);
     sf_buf_done(&out);
 }
+
+TEST(waterfall, writes_numbers_and_ids_where_there_is_room)
+{
+    struct sf_span spans[12] = {0};
+    struct sf_waterfall_row rows[12];
+    struct sf_buf out = {0};
+    size_t at;
+    for (uint32_t i = 0; i < 12; i++) {
+        spans[i] = (struct sf_span){.name = SF_STR("op"), .span_id = 0xabc0 + i, .end_ns = 1000};
+        rows[i] = (struct sf_waterfall_row){&spans[i], SF_STR("order"), 0, SF_STR_NONE, 0};
+    }
+    struct sf_waterfall w = {
+        .rows = rows, .n_rows = 12, .end_ns = 1000, .has_ids = true, .has_numbers = true};
+    for (w.columns = 40; w.columns < 140; w.columns += 10) {
+        sf_str line, part;
+        sf_buf_reset(&out);
+        sf_waterfall_render(&w, &out);
+        line = sf_buf_str(&out);
+        while (sf_str_split_next(&line, '\n', &part))
+            assert_true(part.len <= w.columns || part.len == 84 || w.columns < 60);
+        assert_int_equal(sf_str_find(sf_buf_str(&out), SF_STR("\n 1 000000000000abc0 order"), &at),
+                         w.columns >= 60);
+        assert_int_equal(sf_str_find(sf_buf_str(&out), SF_STR("\n12 order"), &at), w.columns < 60);
+    }
+    sf_buf_done(&out);
+}

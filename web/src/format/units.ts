@@ -23,6 +23,15 @@ export function duration(ns: number): string {
   return ns === 0 ? "0 s" : `${short(ns)} ns`;
 }
 
+/** A duration as queries take it, with four digits that matter: "722.4ms". `round` is what the fifth becomes. */
+export function queryDuration(ns: number, round: (n: number) => number): string {
+  const at = Math.max(0, Math.round(ns));
+  const [step, name] = ([[1e9, "s"], [1e6, "ms"], [1e3, "us"]] as const).find(([s]) => at >= s) ?? [1, "ns"];
+  const digits = Math.max(0, Math.min(3, 3 - Math.floor(Math.log10(Math.max(at / step, 1)))));
+  const scale = step === 1 ? 1 : 10 ** digits;
+  return `${String(round((at / step) * scale) / scale)}${name}`;
+}
+
 export function bytes(n: number): string {
   const names = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   let at = 0;

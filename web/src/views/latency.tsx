@@ -4,7 +4,7 @@ import type { MetricAnswer } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { heatOf, type Heat } from "../charts/heat";
 import { Heatmap, type Box } from "../charts/heatmap";
-import { duration, moment } from "../format/units";
+import { duration, moment, queryDuration } from "../format/units";
 import { FirstOf } from "../parts/first_of";
 import { ViewLink } from "../parts/link";
 import { AskedFrame } from "../parts/states";
@@ -80,8 +80,8 @@ export function Latency(props: { inner: string; range: Range; height?: number })
   const box = boxOf(url["box"]);
   const both = (a: string) => (inner === "" ? a : `(${inner}) && ${a}`);
   const ask = (b: Box) => {
-    const min = `${String(Math.round(b.minNs))}ns`;
-    const max = `${String(Math.round(b.maxNs))}ns`;
+    const min = queryDuration(b.minNs, Math.floor);
+    const max = queryDuration(b.maxNs, Math.ceil);
     return {
       view: "compare",
       right: `{ ${both(`duration >= ${min} && duration <= ${max}`)} }`,
