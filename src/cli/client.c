@@ -277,8 +277,12 @@ static enum sf_err finish(const struct sf_client *c, struct sf_client_answer *an
                       SF_STR_ARG(words.len ? words : SF_STR("not found")));
         break;
     default:
-        err = sf_fail(why, answer->status < 500 ? SF_ERR_INPUT : SF_ERR_IO, "%s answers %ld: %.*s",
-                      sf_client_server(c), answer->status, SF_STR_ARG(words));
+        err = sf_fail(why,
+                      answer->status < 500    ? SF_ERR_INPUT
+                      : answer->status == 501 ? SF_ERR_UNSUPPORTED
+                                              : SF_ERR_IO,
+                      "%s answers %ld: %.*s", sf_client_server(c), answer->status,
+                      SF_STR_ARG(words));
     }
     sf_buf_done(&answer->body);
     return err;

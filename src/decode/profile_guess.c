@@ -59,7 +59,8 @@ static bool is_perf_map(sf_str bytes)
     sf_str rest = bytes, line;
     size_t n = 0;
     while (n < 3 && sf_str_split_next(&rest, '\n', &line) && line.len) {
-        if (!skip_hex(&line) || !skip_hex(&line) || !sf_str_trim(line).len)
+        bool has_start = skip_hex(&line), has_len = has_start && skip_hex(&line);
+        if (!has_len || !sf_str_trim(line).len)
             return false;
         n++;
     }
