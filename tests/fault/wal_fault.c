@@ -18,7 +18,7 @@ static int64_t in_ms(int64_t ms)
 /* Until it is accepted; the log has to come back by itself. */
 static enum sf_err put_patiently(struct rig *r, uint32_t id)
 {
-    int64_t until_ns = in_ms(10000);
+    int64_t until_ns = in_ms(60000);
     enum sf_err err;
     do {
         err = rig_put(r, id, 1 + id % 3, BATCH_LEN);
@@ -111,7 +111,7 @@ TEST(wal_fault, any_write_or_read_may_be_short)
 
 static void wait_failed(struct rig *r, bool is_failed, struct sf_wal_stats *stats)
 {
-    int64_t until_ns = in_ms(10000);
+    int64_t until_ns = in_ms(60000);
     do {
         sf_wal_stats(r->wal, stats);
         if (stats->is_failed == is_failed)
@@ -236,6 +236,19 @@ TEST(wal_fault, a_checkpoint_acknowledges_what_an_outage_holds)
 
 /* --- a failed file is never written again --- */
 
+static void wait_spare(struct rig *r)
+{
+    int64_t until_ns = in_ms(60000);
+    struct sf_wal_stats stats = {0};
+    do {
+        sf_wal_stats(r->wal, &stats);
+        if (stats.n_free_segments)
+            return;
+        sf_clock_sleep_ms(1);
+    } while (sf_clock_mono_ns() < until_ns);
+    fail_msg("no slot was prepared");
+}
+
 static char failed_path[1024];
 static unsigned n_writes_after;
 static bool is_gone; /* the file was deleted; its number may come back with another */
@@ -246,23 +259,22 @@ static void watch_failed(const struct faultfs_event *e)
         is_gone |= e->call == FAULTFS_UNLINK;
         n_writes_after += e->call == FAULTFS_WRITE && !is_gone;
     }
-    if (e->call == FAULTFS_WRITE && e->off == 0 && !failed_path[0])
+    /* A spare that is being prepared has another name. */
+    if (e->call == FAULTFS_WRITE && e->off == 0 && !failed_path[0] && strstr(e->path, ".wal"))
         snprintf(failed_path, sizeof(failed_path), "%s", e->path); /* the next sync fails on it */
 }
 
 TEST(wal_fault, never_writes_again_where_a_sync_failed)
 {
     struct rig r;
-    char slots[300];
     rig_init_temporary(&r);
-    snprintf(slots, sizeof(slots), "%s/wal/", r.path);
     assert_ok(rig_open(&r));
-    sf_clock_sleep_ms(50); /* slots are ready: from here on only the committer writes */
+    wait_spare(&r); /* from here on only the committer writes */
     failed_path[0] = 0;
     n_writes_after = 0;
     is_gone = false;
     faultfs_record(watch_failed);
-    faultfs_arm(FAULTFS_SYNC, FAULTFS_FAIL, EIO, 1, 1, slots);
+    faultfs_arm(FAULTFS_SYNC, FAULTFS_FAIL, EIO, 1, 1, ".wal");
     for (uint32_t i = 0; i < 20; i++)
         assert_ok(put_patiently(&r, i));
     assert_int_equal(faultfs_control()->n_failed, 1);
