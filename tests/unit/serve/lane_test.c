@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "base/time_unit.h"
 #include "listen/exchange_private.h"
+#include "os/clock.h"
 #include "os/thread.h"
 #include "serve/call.h"
 #include "test.h"
@@ -256,5 +257,52 @@ TEST(lane, lets_one_call_at_a_time_hold_much_memory)
     sf_thread_join(&thread);
     assert_ok(sf_lane_take_large(l, false, 0, NULL, &why)); /* free again */
     sf_lane_pass_large(l);
+    sf_lane_free(l);
+}
+
+static void wait_large(void *arg)
+{
+    struct taker *t = arg;
+    while (sf_lane_take_large(t->lane, true, 0, NULL, NULL)) /* the test may have come between */
+        sf_clock_sleep_ms(1);
+    sf_lane_pass_large(t->lane);
+}
+
+/* Two that wait would hold a thread each, and all threads could be gone. */
+TEST(lane, lets_one_call_wait_for_much_memory)
+{
+    struct sf_lane *l = new_lane(8, 8, 3, 0);
+    struct sf_thread thread = {0};
+    struct taker t = {.lane = l};
+    enum sf_err err = SF_ERR_DEADLINE;
+    assert_ok(sf_lane_take_large(l, true, 0, NULL, &why)); /* nobody is before it */
+    assert_ok(sf_thread_start(&thread, "taker", 0, wait_large, &t, &why));
+    for (int i = 0; i < 60000 && err == SF_ERR_DEADLINE; i++) { /* until it waits */
+        err = sf_lane_take_large(l, true, 1, NULL, &why);
+        sf_clock_sleep_ms(1);
+    }
+    assert_err(err, SF_ERR_BUSY);
+    sf_lane_pass_large(l);
+    sf_thread_join(&thread);
+    assert_ok(sf_lane_take_large(l, true, 1, NULL, &why)); /* nobody waits any longer */
+    sf_lane_pass_large(l);
+    sf_lane_free(l);
+}
+
+/* A client with the same number in two tenants is two clients. */
+TEST(lane, tells_clients_of_two_tenants_apart)
+{
+    struct sf_lane *l = new_lane(64, 2, 1, 0);
+    assert_ok(give(l, 1, 7));
+    assert_ok(give(l, 1, 7));
+    assert_int_equal(give(l, 1, 7), SF_ERR_BUSY);
+    assert_ok(give(l, 2, 7));
+    assert_ok(give(l, 2, 7));
+    assert_ok(give(l, 0, 0)); /* zero is a number as well */
+    assert_ok(give(l, 0, 0));
+    assert_int_equal(give(l, 0, 0), SF_ERR_BUSY);
+    assert_int_equal(sf_lane_depth(l), 6);
+    while (sf_lane_depth(l))
+        run(l);
     sf_lane_free(l);
 }
