@@ -8,6 +8,7 @@
 #include "cli/findings_command.h"
 #include "cli/flame_command.h"
 #include "cli/fsck_command.h"
+#include "cli/keep_command.h"
 #include "cli/labels_command.h"
 #include "cli/ledger_command.h"
 #include "cli/metrics_command.h"
@@ -45,6 +46,7 @@ const struct sf_command sf_cli_commands[] = {
     {"export", "write a profile in another format", sf_export_run, NULL},
     {"record", "run a program and show where its CPU time went", sf_record_run, NULL},
     {"fsck", "verify a data directory", sf_fsck_run, NULL},
+    {"keep", "say what rules would keep of the samples of single requests", sf_keep_run, NULL},
     {"erase", "erase traces, a service or a time range", sf_erase_run, NULL},
 };
 const size_t sf_cli_n_commands = sizeof(sf_cli_commands) / sizeof(sf_cli_commands[0]);

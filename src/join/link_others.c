@@ -40,7 +40,8 @@ static bool is_kept(const struct load *l, const struct sf_span_rows *rows, uint3
 
 static struct sf_value wanted(const struct sf_value_column *c, uint32_t row)
 {
-    return c->code[row] == SF_NONE ? (struct sf_value){0} : c->vals[c->code[row]];
+    struct sf_value none = {0};
+    return c->code[row] == SF_NONE ? none : c->vals[c->code[row]];
 }
 
 static bool keep(struct load *l, const struct sf_span_rows *rows)

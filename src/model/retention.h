@@ -3,7 +3,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Which traces keep their detail rows. Not implemented yet: the store keeps the rows of all. */
+/* Which traces keep their detail rows. The store keeps the rows of all yet; what a rule would keep
+ * is told (link/keep_verdict.h). */
 struct sf_keep_rule {
     int64_t slow_ns;             /* slow_request_threshold */
     uint32_t cpu_percent;        /* cpu_threshold_percent */

@@ -160,7 +160,9 @@ enum sf_err sf_params_bool(const struct sf_request *r, sf_str name, bool *out, s
     sf_str word = sf_buf_str(&text);
     if (is_given && (sf_str_eq(word, SF_STR("true")) || sf_str_eq(word, SF_STR("1"))))
         *out = true;
-    else if (is_given && !sf_str_eq(word, SF_STR("false")) && !sf_str_eq(word, SF_STR("0")))
+    else if (is_given && (sf_str_eq(word, SF_STR("false")) || sf_str_eq(word, SF_STR("0"))))
+        *out = false;
+    else if (is_given)
         err = sf_fail(why, SF_ERR_INPUT, "%.*s is true or false", SF_STR_ARG(name));
     sf_buf_done(&text);
     return err;

@@ -10,6 +10,7 @@
 #include "serve/own/erase.h"
 #include "serve/own/findings.h"
 #include "serve/own/frame_spans.h"
+#include "serve/own/keep.h"
 #include "serve/own/page.h"
 #include "serve/own/profile_read.h"
 #include "serve/own/profile_upload.h"
@@ -235,6 +236,7 @@ const struct sf_route sf_routes[] = {
     OWN("/api/v1/findings", sf_findings_handle,
         "service trace span q left right baseline comparison type from until format leaf "
         "stack_depth repeated callers equal_spans gc lock theme"),
+    OWN("/api/v1/keep", sf_keep_handle, SF_KEEP_PARAMS),
     OWN("/api/v1/frames/spans", sf_frame_spans_handle,
         "function pattern service type limit from until format"),
     OWN_POINT("/api/v1/traces/{}/flame", sf_spans_trace_flame, "by type format"),

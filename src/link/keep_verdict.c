@@ -1,0 +1,47 @@
+#include "link/keep_verdict.h"
+
+#include "base/hash.h"
+
+bool sf_keep_in_baseline(sf_trace_id id, uint32_t per_10000)
+{
+    return sf_hash(id.b, sizeof(id.b)) % 10000 < per_10000;
+}
+
+static unsigned judge_root(const struct sf_keep_rule *rule, const struct sf_keep_facts *f,
+                           uint32_t span, int64_t cpu_ns)
+{
+    const struct sf_span_place *p = &f->tree->places[span];
+    uint64_t ns = p->end_ns - p->start_ns;
+    unsigned out = 0;
+    if (rule->slow_ns > 0 && ns >= (uint64_t)rule->slow_ns)
+        out |= 1u << SF_KEEP_SLOW;
+    if (f->usual_ns[span] > 0 && ns > f->usual_ns[span] && ns >= (uint64_t)rule->tail_min_ns)
+        out |= 1u << SF_KEEP_UNUSUAL;
+    if (rule->cpu_percent > 0 && cpu_ns > 0 &&
+        (double)cpu_ns * 100 > (double)ns * rule->cpu_percent)
+        out |= 1u << SF_KEEP_CPU;
+    return out;
+}
+
+unsigned sf_keep_verdict(const struct sf_keep_rule *rule, const struct sf_keep_facts *f,
+                         int64_t *root_ns)
+{
+    const struct sf_span_tree *t = f->tree;
+    unsigned out = 0;
+    for (uint32_t i = 0; i < t->n_spans; i++)
+        root_ns[i] = 0;
+    for (uint32_t i = 0; i < t->n_spans; i++) {
+        int64_t *sum = &root_ns[t->places[i].local_root];
+        *sum = sf_add_sat_i64(*sum, f->cpu_ns[i]);
+        if (rule->has_errors && t->spans[i].status == SF_STATUS_ERROR)
+            out |= 1u << SF_KEEP_ERROR;
+        if (f->is_flagged[i])
+            out |= 1u << SF_KEEP_FLAGGED;
+    }
+    for (uint32_t i = 0; i < t->n_spans; i++)
+        if (t->places[i].local_root == i)
+            out |= judge_root(rule, f, i, root_ns[i]);
+    if (t->n_spans > 0 && sf_keep_in_baseline(t->spans[0].trace_id, rule->baseline_per_10000))
+        out |= 1u << SF_KEEP_BASELINE;
+    return out;
+}

@@ -1,0 +1,23 @@
+/* keep_plan.h - answer: what each rule would keep of the samples of single requests. */
+#pragma once
+#include "base/str.h"
+#include "model/retention.h"
+
+enum { SF_KEEP_ROWS = 6 };
+
+struct sf_keep_count {
+    uint64_t n_traces, n_samples;
+};
+
+struct sf_keep_plan {
+    int64_t from_ns, until_ns;
+    struct sf_keep_rule rule;
+    struct sf_keep_count all, kept;
+    struct sf_keep_count by[SF_KEEP_ROWS];    /* each rule; a trace may count for several */
+    struct sf_keep_count alone[SF_KEEP_ROWS]; /* and for no other */
+    uint64_t n_spans;                         /* of all traces */
+    sf_str reason;                            /* what is missing, and why; empty: nothing */
+};
+
+#define SF_KEEP_BYTES_PER_SAMPLE \
+    7 /* about, with its part of the indexes: docs/format-profile-block.md */

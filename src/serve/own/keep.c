@@ -1,0 +1,91 @@
+#include "serve/own/keep.h"
+
+#include "base/time_unit.h"
+#include "join/keep_plan.h"
+#include "os/clock.h"
+#include "render/keep_plan.h"
+#include "serve/own/own_form.h"
+#include "serve/params.h"
+#include "serve/tenant.h"
+
+enum { MAX_CPU_PERCENT = 100000 }; /* a request may use many processors */
+
+/* "2", "0.5" or "2%", in hundredths of a percent. Untouched when it is not given. */
+static enum sf_err read_share(const struct sf_request *r, struct sf_arena *req, uint32_t *out,
+                              struct sf_why *why)
+{
+    sf_str text = sf_params_word(r, "baseline", req);
+    uint64_t whole = 0, part = 0;
+    size_t at;
+    if (text.len == 0)
+        return SF_OK;
+    if (text.p[text.len - 1] == '%')
+        text.len--;
+    sf_str after = SF_STR("0"), before = text;
+    if (sf_str_find(text, SF_STR("."), &at)) {
+        before = sf_str_part(text, 0, at);
+        after = sf_str_part(text, at + 1, text.len - at - 1);
+    }
+    if (!sf_str_to_u64(before, &whole) || after.len == 0 || after.len > 2 ||
+        !sf_str_to_u64(after, &part) || whole > 100)
+        return sf_fail(why, SF_ERR_INPUT, "baseline is a percentage from 0 to 100, as 1 or 0.25");
+    part = text.len == before.len ? 0 : after.len == 1 ? part * 10 : part;
+    if (whole * 100 + part > 10000)
+        return sf_fail(why, SF_ERR_INPUT, "baseline is a percentage from 0 to 100, as 1 or 0.25");
+    *out = (uint32_t)(whole * 100 + part);
+    return SF_OK;
+}
+
+static enum sf_err read_rule(const struct sf_request *r, struct sf_arena *req,
+                             struct sf_keep_rule *rule, struct sf_why *why)
+{
+    uint64_t cpu = rule->cpu_percent;
+    enum sf_err err = sf_params_duration(r, SF_STR("slow"), &rule->slow_ns, why);
+    if (!err)
+        err = sf_params_count(r, SF_STR("cpu"), &cpu, why);
+    if (!err && cpu > MAX_CPU_PERCENT)
+        err = sf_fail(why, SF_ERR_INPUT, "cpu is a percentage of one processor, at most %d",
+                      MAX_CPU_PERCENT);
+    rule->cpu_percent = (uint32_t)cpu;
+    if (!err)
+        err = sf_params_bool(r, SF_STR("errors"), &rule->has_errors, why);
+    return err ? err : read_share(r, req, &rule->baseline_per_10000, why);
+}
+
+bool sf_keep_handle(struct sf_call *call, struct sf_worker *worker)
+{
+    uint32_t tenants[SF_TENANTS_MAX];
+    struct sf_arena scratch = {0};
+    struct sf_query_ctx q;
+    struct sf_keep_plan_want want = {.rule = {.slow_ns = SF_NS_PER_S,
+                                              .cpu_percent = 80,
+                                              .has_errors = true,
+                                              .baseline_per_10000 = 100,
+                                              .tail_min_ns = 100 * SF_NS_PER_MS},
+                                     .scratch = &scratch};
+    struct sf_keep_plan view = {0};
+    struct sf_why why = {0};
+    enum sf_err err = sf_call_query(call, worker, tenants, &q, &why);
+    if (!err)
+        err = sf_params_range(call->request, sf_clock_wall_ns(), SF_NS_PER_DAY, &want.from_ns,
+                              &want.until_ns, &why);
+    if (!err)
+        err = read_rule(call->request, q.req, &want.rule, &why);
+    if (!err)
+        err = sf_call_check_data(&q, &why);
+    if (!err && !sf_arena_init(&scratch, call->service->query_memory_len))
+        err = sf_no_memory(&why, "the query");
+    if (!err)
+        err = sf_keep_plan_make(atomic_load(&call->service->store), &want, &q, &view, &why);
+    sf_arena_done(&scratch);
+    if (err)
+        return sf_call_fail(call, err, &why);
+    if (sf_own_form_is_text(sf_params_word(call->request, "format", q.req))) {
+        sf_call_ok(call, "text/plain; charset=utf-8");
+        sf_keep_plan_text(&view, &call->response->body);
+    } else {
+        sf_call_ok(call, "application/json");
+        sf_keep_plan_json(&view, &call->response->body);
+    }
+    return true;
+}

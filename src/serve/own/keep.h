@@ -1,0 +1,7 @@
+/* keep.h - GET /api/v1/keep: what each rule would keep of the samples of single requests. */
+#pragma once
+#include "serve/call.h"
+
+#define SF_KEEP_PARAMS "from until slow cpu errors baseline format"
+
+bool sf_keep_handle(struct sf_call *call, struct sf_worker *worker);
