@@ -1,14 +1,25 @@
 #include "collect/lib/governor.h"
 
+#include <stdatomic.h>
+
 #include "base/time_unit.h"
 #include "collect/lib/load_rule.h"
 #include "collect/lib/own_cost.h"
 #include "collect/lib/profiler.h"
+#include "collect/sys/clock.h"
 #include "collect/sys/load.h"
+#include "collect/sys/lock.h"
 
 static struct {
     struct sf_profiling block;
+    bool is_for_file;
+    struct sf_lock lock; /* guards what is left for the collecting thread */
+    struct sf_governor_wish left;
+    uint64_t n_left; /* wishes so far */
+    atomic_uint_fast64_t n_applied;
+    struct sf_bell applied;
     /* The collecting thread's own. */
+    struct sf_governor_wish wish;
     struct sf_load load;
     struct sf_load_reading last; /* time_ns 0: none yet */
     uint64_t last_own_ns;
@@ -39,21 +50,46 @@ static struct sf_load_seen compare(const struct sf_load_reading *a, const struct
     return seen;
 }
 
-static void measure(int64_t now_ns)
+static void measure(int64_t now_ns, bool is_raised)
 {
     struct sf_load_reading now;
     struct sf_load_seen seen;
-    uint64_t own_ns = sf_own_cost_ns();
-    if (now_ns < g.next_ns || (!g.block.is_adaptive && !g.block.has_shedding))
+    uint64_t own_ns;
+    if (now_ns < g.next_ns || (!g.block.is_adaptive && !g.block.has_shedding && !is_raised))
         return;
+    own_ns = sf_own_cost_ns();
     g.next_ns = now_ns + g.block.adaptive_interval_ns;
     sf_load_read(&now);
     if (g.last.time_ns) {
+        struct sf_profiling rules = g.block;
+        if (g.wish.has_budget)
+            rules.adaptive_budget_per_10000 = g.wish.budget_per_10000;
         seen = compare(&g.last, &now, own_ns - g.last_own_ns);
-        sf_load_step(&g.load, &g.block, &seen);
+        seen.is_raised = is_raised;
+        sf_load_step(&g.load, &rules, &seen);
     }
     g.last = now;
     g.last_own_ns = own_ns;
+}
+
+/* What the server wants now; a rate that is over is none. */
+static void take_wish(int64_t now_ns, uint64_t *number)
+{
+    if (sf_lock_try(&g.lock)) {
+        g.wish = g.left;
+        *number = g.n_left;
+        sf_lock_give(&g.lock);
+    }
+    if (g.wish.rates_until_ns && now_ns >= g.wish.rates_until_ns)
+        g.wish.cpu_hz = g.wish.wall_hz = 0;
+}
+
+static uint64_t rate_of(uint64_t configured, uint64_t wanted, unsigned kind)
+{
+    uint64_t hz = wanted ? wanted : configured;
+    if (g.wish.capture_kinds >> kind & 1)
+        hz = g.wish.capture_hz;
+    return hz > g.block.adaptive_max_rate && hz > configured ? g.block.adaptive_max_rate : hz;
 }
 
 static uint64_t period_of(uint64_t hz, double share)
@@ -61,28 +97,63 @@ static uint64_t period_of(uint64_t hz, double share)
     return (uint64_t)((double)SF_NS_PER_S / ((double)hz * share) + 0.5);
 }
 
-static void govern(int64_t now_ns)
+/* A profile that the program itself writes to a file has the rate it asked for. */
+static bool is_ours(void)
 {
-    uint64_t periods[SF_SAMPLES_KINDS] = {0};
-    double share;
-    measure(now_ns);
-    share = sf_load_share(&g.load);
-    if (g.block.is_adaptive) {
-        periods[SF_SAMPLES_CPU] = period_of(g.block.cpu_rate, share);
-        periods[SF_SAMPLES_WALL] = period_of(g.block.wall_rate, share);
-        sf_profiler_pace(periods);
-    }
-    sf_profiler_pause(g.load.is_paused ? SF_PAUSE_LOAD : SF_PAUSE_NONE);
+    return g.is_for_file || sf_profiler_on_for(SF_FOR_SERVER);
 }
 
-void sf_governor_init(const struct sf_profiling *block)
+static void govern(int64_t now_ns)
+{
+    uint64_t periods[SF_SAMPLES_KINDS] = {0}, number = atomic_load(&g.n_applied), cpu_hz, wall_hz;
+    double share;
+    bool is_off;
+    if (!is_ours())
+        return;
+    take_wish(now_ns, &number);
+    cpu_hz = rate_of(g.block.cpu_rate, g.wish.cpu_hz, SF_SAMPLES_CPU);
+    wall_hz = rate_of(g.block.wall_rate, g.wish.wall_hz, SF_SAMPLES_WALL);
+    measure(now_ns, cpu_hz > g.block.cpu_rate || wall_hz > g.block.wall_rate);
+    share = sf_load_share(&g.load);
+    periods[SF_SAMPLES_CPU] = period_of(cpu_hz, share);
+    periods[SF_SAMPLES_WALL] = period_of(wall_hz, share);
+    sf_profiler_pace(periods);
+    is_off = g.wish.is_off && !g.wish.capture_kinds;
+    sf_profiler_pause(g.load.is_paused ? SF_PAUSE_LOAD : is_off ? SF_PAUSE_CONTROL : SF_PAUSE_NONE);
+    if (number != atomic_load(&g.n_applied)) {
+        atomic_store(&g.n_applied, number);
+        sf_bell_ring(&g.applied);
+    }
+}
+
+void sf_governor_init(const struct sf_profiling *block, bool is_for_file)
 {
     g.block = *block;
+    g.is_for_file = is_for_file;
     sf_profiler_govern(govern);
+}
+
+void sf_governor_wish_set(const struct sf_governor_wish *w)
+{
+    int64_t end_ns = sf_clock_mono_ns() + SF_NS_PER_S;
+    uint64_t mine;
+    sf_lock_take(&g.lock);
+    g.left = *w;
+    mine = ++g.n_left;
+    sf_lock_give(&g.lock);
+    for (;;) {
+        unsigned heard = sf_bell_heard(&g.applied);
+        int64_t left_ns = end_ns - sf_clock_mono_ns();
+        if (atomic_load(&g.n_applied) >= mine || left_ns <= 0)
+            return;
+        sf_bell_wait(&g.applied, heard, left_ns);
+    }
 }
 
 void sf_governor_after_fork(void)
 {
+    sf_lock_reset(&g.lock);
+    g.left = g.wish = (struct sf_governor_wish){0};
     g.load = (struct sf_load){0};
     g.last = (struct sf_load_reading){0};
     g.next_ns = 0;

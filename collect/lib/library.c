@@ -11,6 +11,7 @@
 #include "base/num.h"
 #include "base/time_unit.h"
 #include "collect/lib/config_file.h"
+#include "collect/lib/control_client.h"
 #include "collect/lib/governor.h"
 #include "collect/lib/own_cost.h"
 #include "collect/lib/process_context.h"
@@ -49,12 +50,9 @@ void sf_library_say(const char *text)
     sf_lock_give(&lock);
 }
 
-size_t sf_problem(char *out, size_t cap)
+size_t sf_library_problem(char *out, size_t cap)
 {
-    struct sf_thread *t = &sf_thread_self;
     size_t len;
-    if (!sf_library_enter(t))
-        return 0;
     sf_lock_take(&lock);
     len = strlen(problem);
     if (out && cap) {
@@ -63,6 +61,16 @@ size_t sf_problem(char *out, size_t cap)
         out[n] = 0;
     }
     sf_lock_give(&lock);
+    return len;
+}
+
+size_t sf_problem(char *out, size_t cap)
+{
+    struct sf_thread *t = &sf_thread_self;
+    size_t len;
+    if (!sf_library_enter(t))
+        return 0;
+    len = sf_library_problem(out, cap);
     sf_library_leave(t);
     return len;
 }
@@ -203,6 +211,7 @@ static void after_fork_in_child(void)
     sf_exporter_after_fork(sf_profile_exporter(), true);
     sf_lock_reset(&lock);
     sf_guest_thread_forget();
+    sf_control_client_after_fork();
     sf_profile_file_after_fork();
     sf_profile_sources_after_fork(true);
     sf_process_context_forget();
@@ -308,8 +317,10 @@ int sf_start(const char *service)
     }
     is_begun = !err && !sf_library.settings.is_disabled;
     sf_lock_give(&lock);
-    if (is_begun)
+    if (is_begun) {
         begin_profiles(&why);
+        sf_control_client_start(&sf_library.settings, instance_id);
+    }
     if (why.text[0])
         sf_library_say(why.text);
     sf_library_leave(t);
@@ -326,6 +337,7 @@ void sf_library_begin_child(void)
         publish();
     sf_lock_give(&lock);
     sf_profile_upload_begin_child();
+    sf_control_client_start(&sf_library.settings, instance_id);
 }
 
 int sf_profiling_start(unsigned profiles)
@@ -396,6 +408,7 @@ void sf_stop(void)
     if (!sf_library_enter(t))
         return;
     if (atomic_exchange(&sf_library.is_on, false)) {
+        sf_control_client_stop();
         sf_profile_upload_stop(~0u);
         flush(EXIT_MS * SF_NS_PER_MS, true);
     }

@@ -22,7 +22,8 @@ extern struct sf_library sf_library;
 enum sf_err sf_library_follow_forks(struct sf_why *why); /* once; any number of calls */
 /* A forked child's first span: publishes its context and profiles it as its parent was. */
 void sf_library_begin_child(void);
-void sf_library_say(const char *text); /* kept for sf_problem */
+void sf_library_say(const char *text);            /* kept for sf_problem */
+size_t sf_library_problem(char *out, size_t cap); /* as sf_problem, in threads of ours */
 
 /* Every public call stands between these two. False: this is a signal handler's call inside
  * another one; leave. */

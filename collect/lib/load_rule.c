@@ -46,7 +46,7 @@ void sf_load_step(struct sf_load *l, const struct sf_profiling *rules,
     double idle_ns = (double)seen->length_ns * IDLE_PER_10000 / 10000, own_ns;
 
     shed(l, rules, seen);
-    if (!rules->is_adaptive) {
+    if (!rules->is_adaptive && !seen->is_raised) {
         l->lowered = 0;
         return;
     }
@@ -54,7 +54,7 @@ void sf_load_step(struct sf_load *l, const struct sf_profiling *rules,
         return; /* nothing is sampled, so nothing is learned about its cost */
     budget_ns = budget_ns > idle_ns ? budget_ns : idle_ns;
     own_ns = (double)seen->own_ns;
-    if (is_loaded(rules, seen) || own_ns > budget_ns) {
+    if ((rules->is_adaptive && is_loaded(rules, seen)) || own_ns > budget_ns) {
         next = share / 2;
     } else {
         next = share + STEP;

@@ -16,6 +16,7 @@ struct sf_load_seen {  /* of one interval; shares in hundredths of a percent */
     uint32_t pressure; /* of the interval: a task waited for a CPU; 0: not known */
     uint64_t memory_len;
     uint64_t length_ns, process_ns, own_ns; /* own: profiling's part of process_ns */
+    bool is_raised; /* the rate is above what the settings say: the budget holds in any case */
 };
 
 struct sf_load {     /* a zeroed one is ready */

@@ -62,7 +62,7 @@ void sf_profile_upload_init(const struct sf_settings *settings,
     for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++)
         sf_profiler_set_period((enum sf_sample_kind)kind, s->periods[kind]);
     sf_profile_sources_set();
-    sf_governor_init(&s->block);
+    sf_governor_init(&s->block, false);
     sf_profiler_set_upload(s->block.upload_interval_ns, upload);
 }
 

@@ -237,7 +237,7 @@ static void set_limits(void)
     sf_sample_max_frames = (uint16_t)s.block.max_stack_depth;
     s.block.has_shedding = s.block.has_shedding && getenv(SHEDDING);
     s.block.cpu_rate = (uint64_t)1000000000 / sf_profiler_period(SF_SAMPLES_CPU);
-    sf_governor_init(&s.block);
+    sf_governor_init(&s.block, true);
 }
 
 static void set_periods(void)

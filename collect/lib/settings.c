@@ -127,7 +127,11 @@ static void read_resource(struct reader *r, const char *service)
     sf_str name = service ? sf_str_from(service) : value(r, "OTEL_SERVICE_NAME");
 
     while (next_pair(&rest, &key, &val)) {
-        s->has_instance_id |= sf_str_eq(key, SF_STR("service.instance.id"));
+        if (sf_str_eq(key, SF_STR("service.instance.id"))) {
+            s->has_instance_id = true;
+            if (val.len < sizeof(s->instance))
+                snprintf(s->instance, sizeof(s->instance), "%.*s", SF_STR_ARG(sf_buf_str(&val)));
+        }
         s->has_host_name |= sf_str_eq(key, SF_STR("host.name"));
         if (!sf_str_eq(key, SF_STR("service.name")))
             sf_attr_write_str(&s->resource, 1, key, sf_buf_str(&val));

@@ -15,12 +15,18 @@ void sf_http_post_done(struct sf_http_post *h)
     sf_buf_done(&h->head);
 }
 
-static bool write_head(struct sf_http_post *h, size_t body_len, bool is_gzip)
+static void begin_head(struct sf_http_post *h, const char *method, const char *path)
 {
     struct sf_buf *b = &h->head;
     sf_buf_reset(b);
-    sf_buf_print(b, "POST %s HTTP/1.1\r\nHost: %s%s%s:%u\r\n", h->to.path, h->to.is_v6 ? "[" : "",
+    sf_buf_print(b, "%s %s HTTP/1.1\r\nHost: %s%s%s:%u\r\n", method, path, h->to.is_v6 ? "[" : "",
                  h->to.host, h->to.is_v6 ? "]" : "", h->to.port);
+}
+
+static bool write_head(struct sf_http_post *h, size_t body_len, bool is_gzip)
+{
+    struct sf_buf *b = &h->head;
+    begin_head(h, "POST", h->to.path);
     sf_buf_print(b, "Content-Type: application/x-protobuf\r\nContent-Length: %zu\r\n", body_len);
     if (is_gzip)
         sf_buf_add_str(b, SF_STR("Content-Encoding: gzip\r\n"));
@@ -54,11 +60,10 @@ static enum sf_err read_answer(struct sf_http_post *h, int64_t deadline_ns, stru
     return SF_OK;
 }
 
-enum sf_err sf_http_post_send(struct sf_http_post *h, sf_bytes body, bool is_gzip,
-                              int64_t deadline_ns, struct sf_answer *out, struct sf_why *why)
+/* Sends the head that was written, and the body. */
+static enum sf_err call(struct sf_http_post *h, sf_bytes body, int64_t deadline_ns,
+                        struct sf_answer *out, struct sf_why *why)
 {
-    if (!write_head(h, body.len, is_gzip))
-        return sf_fail(why, SF_ERR_NOMEM, "no memory for a request");
     for (;;) {
         bool is_fresh = h->peer.fd < 0, has_begun = false;
         enum sf_err err;
@@ -84,4 +89,27 @@ enum sf_err sf_http_post_send(struct sf_http_post *h, sf_bytes body, bool is_gzi
         if (err != SF_ERR_IO || is_fresh || has_begun)
             return err;
     }
+}
+
+enum sf_err sf_http_post_send(struct sf_http_post *h, sf_bytes body, bool is_gzip,
+                              int64_t deadline_ns, struct sf_answer *out, struct sf_why *why)
+{
+    if (!write_head(h, body.len, is_gzip))
+        return sf_fail(why, SF_ERR_NOMEM, "no memory for a request");
+    return call(h, body, deadline_ns, out, why);
+}
+
+enum sf_err sf_http_post_get(struct sf_http_post *h, const char *path, const char *version,
+                             int64_t deadline_ns, struct sf_answer *out, struct sf_why *why)
+{
+    struct sf_buf *b = &h->head;
+    begin_head(h, "GET", path);
+    if (version[0])
+        sf_buf_print(b, "If-None-Match: \"%s\"\r\n", version);
+    sf_buf_add_str(b, SF_STR("User-Agent: spanflame-c/1.0\r\n"));
+    sf_buf_add_str(b, h->headers);
+    sf_buf_add_str(b, SF_STR("\r\n"));
+    if (!sf_buf_ok(b))
+        return sf_fail(why, SF_ERR_NOMEM, "no memory for a request");
+    return call(h, (sf_bytes){0}, deadline_ns, out, why);
 }

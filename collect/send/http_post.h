@@ -18,3 +18,6 @@ void sf_http_post_done(struct sf_http_post *h);
  * DEADLINE or NOMEM: no answer came; otherwise `out` holds it, whatever it says. */
 enum sf_err sf_http_post_send(struct sf_http_post *h, sf_bytes body, bool is_gzip,
                               int64_t deadline_ns, struct sf_answer *out, struct sf_why *why);
+/* Asks for `path` instead; `version` is what If-None-Match says, empty: nothing. */
+enum sf_err sf_http_post_get(struct sf_http_post *h, const char *path, const char *version,
+                             int64_t deadline_ns, struct sf_answer *out, struct sf_why *why);

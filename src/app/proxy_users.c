@@ -50,10 +50,11 @@ static enum sf_err check_rules(sf_str text, struct sf_why *why)
             (void)sf_fail(&what, SF_ERR_INPUT,
                           "a line is who:scopes or who:scopes:tenants; who is a user, @group or *");
         else if (!sf_tokens_parse_scopes(rule.scopes, &scopes))
-            (void)sf_fail(&what, SF_ERR_INPUT,
-                          "\"%.*s\" are no scopes: write read, write or admin, with commas "
-                          "between them",
-                          SF_STR_ARG(sf_str_part(rule.scopes, 0, 40)));
+            (void)sf_fail(
+                &what, SF_ERR_INPUT,
+                "\"%.*s\" are no scopes: write read, write, admin or control, with commas "
+                "between them",
+                SF_STR_ARG(sf_str_part(rule.scopes, 0, 40)));
         else if (rule.tenants.len)
             (void)sf_tokens_check_tenants(rule.tenants, &what);
         if (what.text[0])

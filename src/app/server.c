@@ -21,6 +21,7 @@
 #include "os/own_names.h"
 #include "os/own_profiler.h"
 #include "os/sandbox.h"
+#include "serve/own/control.h"
 #include "serve/pyroscope/adhoc_files.h"
 #include "serve/pyroscope/recording_rules.h"
 #include "serve/pyroscope/settings.h"
@@ -461,6 +462,8 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
     if (!err)
         err = open_rules(s, why);
     if (!err)
+        err = sf_control_open(s->dir, v, &v->control_docs, why);
+    if (!err)
         err = open_symbols(s, why);
     v->adhoc = s->dir;
     if (err)
@@ -622,6 +625,7 @@ void sf_server_stop(struct sf_server *s)
     atomic_store(&s->service.state, SF_SERVICE_STOPPING);
     sf_thread_join(&s->opener);
     stop_recorder(s);
+    sf_control_stop(s->service.control_docs); /* polls that wait are answered */
     if (s->listener)
         sf_listener_drain(s->listener, DRAIN_MS);
     if (s->service.ingest)
@@ -652,6 +656,7 @@ void sf_server_free(struct sf_server *s)
     }
     sf_heap_free(s->workers);
     sf_arena_done(&s->recorder_work.arena);
+    sf_control_close(s->service.control_docs);
     sf_settings_close(s->service.settings);
     sf_recording_rules_close(s->service.rules);
     sf_symbolizer_close(s->service.symbols);

@@ -58,7 +58,7 @@ int sf_token_run(int argc, char **argv)
     struct sf_flag flags[] = {
         {"name", SF_FLAG_STR, &name, "NAME", "whose token it is, for the operator's eyes"},
         {"scopes", SF_FLAG_STR, &scope_text, "LIST",
-         "what it may do: read, write, admin, with commas between them (read,write)"},
+         "what it may do: read, write, admin, control, with commas between them (read,write)"},
         {"tenants", SF_FLAG_STR, &tenants, "LIST",
          "the only tenants it may name, with commas between them (all)"},
         {"output", SF_FLAG_STR, &output, "FORM", "text or json (default text)"},
@@ -92,7 +92,8 @@ int sf_token_run(int argc, char **argv)
         return 2;
     }
     if (!sf_tokens_parse_scopes(sf_str_from(scope_text), &scopes)) {
-        fprintf(stderr, "spanflame token: --scopes wants any of read,write,admin, not \"%s\"\n",
+        fprintf(stderr,
+                "spanflame token: --scopes wants any of read,write,admin,control, not \"%s\"\n",
                 scope_text);
         return 2;
     }

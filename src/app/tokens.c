@@ -39,7 +39,10 @@ struct sf_tokens {
 static const struct {
     const char *name;
     unsigned bit;
-} scope_names[] = {{"read", SF_MAY_READ}, {"write", SF_MAY_WRITE}, {"admin", SF_MAY_ADMIN}};
+} scope_names[] = {{"read", SF_MAY_READ},
+                   {"write", SF_MAY_WRITE},
+                   {"admin", SF_MAY_ADMIN},
+                   {"control", SF_MAY_CONTROL}};
 enum { N_SCOPES = sizeof(scope_names) / sizeof(scope_names[0]) };
 
 /* ---- lines ---- */
@@ -99,7 +102,7 @@ static enum sf_err parse_line(sf_str line, struct entry *out, struct sf_why *why
         return sf_fail(why, SF_ERR_INPUT, "a name is 1 to 64 letters, digits, dots or dashes");
     if (!sf_tokens_parse_scopes(scopes, &out->scopes))
         return sf_fail(why, SF_ERR_INPUT,
-                       "\"%.*s\" are no scopes: write read, write or admin, with "
+                       "\"%.*s\" are no scopes: write read, write, admin or control, with "
                        "commas between them",
                        SF_STR_ARG(sf_str_part(scopes, 0, 40)));
     bool has_tenants = sf_str_find_char(rest, ':', &at);

@@ -1,10 +1,10 @@
 /* tokens.h - who may call: a file of hashed tokens.
  *
- * One line per token, name:scopes:hash[:tenant,...], scopes being any of read,write,admin with
- * commas between them, hash the SHA-256 of the token in hexadecimal, tenants the only ones it may
- * name (without them: all). Empty lines and those that begin with # do
- * not count. The file holds no secret that opens anything, but says who exists: keep it private
- * anyway. Lookups may come from any thread, also during a reload. */
+ * One line per token, name:scopes:hash[:tenant,...], scopes being any of read,write,admin,control
+ * with commas between them, hash the SHA-256 of the token in hexadecimal, tenants the only ones it
+ * may name (without them: all). Empty lines and those that begin with # do not count. The file
+ * holds no secret that opens anything, but says who exists: keep it private anyway. Lookups may
+ * come from any thread, also during a reload. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"

@@ -95,6 +95,16 @@
 
 #define SF_LIMIT_SELF_PROFILE_S 120 /* of the server itself: a thread and a caller held so long */
 
+/* --- control of collectors (serve) --- */
+#define SF_LIMIT_CONTROL_DOCS    1024 /* documents; half of them of one tenant */
+#define SF_LIMIT_CONTROL_CHANGES 1024 /* of the log of changes; a quarter of them of one tenant */
+#define SF_LIMIT_CONTROL_BODY    8192 /* bytes of one document */
+#define SF_LIMIT_CONTROL_WAITS   1024 /* collectors whose poll waits; others are answered at once */
+#define SF_LIMIT_CONTROL_WAIT_S  60   /* of one poll */
+#define SF_LIMIT_COLLECTORS      4096 /* that are remembered; half of them of one tenant */
+#define SF_LIMIT_CAPTURES        32   /* under way; a quarter of them of one tenant */
+#define SF_LIMIT_CAPTURE_S       600  /* of one capture */
+
 /* --- names of code (symbol) --- */
 #define SF_LIMIT_SYMBOL_FILE_LEN                                    \
     (512u << 20) /* (conf) one debug file: a disk filled by uploads \

@@ -24,6 +24,7 @@ struct sf_profiling {
     int64_t adaptive_interval_ns;
     bool has_shedding;
     uint32_t shedding_cpu_per_10000;
+    bool has_control;
 };
 
 enum { SF_PROFILING_DEPTH_MAX = 128 }; /* frames a collector has room for */
@@ -80,7 +81,9 @@ enum { SF_PROFILING_DEPTH_MAX = 128 }; /* frames a collector has room for */
         "pause profiling while the host is overloaded")                                          \
     KEY("load_shedding.cpu_threshold", PERCENT, shedding_cpu_per_10000, "90%", 0, 0,             \
         "pause when this share of the host's CPU is in use for two intervals; go on ten points " \
-        "below it")
+        "below it")                                                                              \
+    KEY("control.enabled", BOOL, has_control, "true", 0, 0,                                      \
+        "collectors ask the server what to do (/api/v1/control), and obey")
 
 struct sf_profiling_key {
     const char *path; /* with "profiling." in front */

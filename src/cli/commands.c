@@ -1,5 +1,6 @@
 #include "cli/command.h"
 #include "cli/compare_command.h"
+#include "cli/control_command.h"
 #include "cli/coverage_command.h"
 #include "cli/demo_command.h"
 #include "cli/diff_command.h"
@@ -35,6 +36,8 @@ const struct sf_command sf_cli_commands[] = {
     {"compare", "show what slow spans do that fast ones do not", sf_compare_run, NULL},
     {"spans-with", "list the spans that ran a function", sf_spans_with_run, NULL},
     {"findings", "say what stands out in a service, a trace or a span", sf_findings_run, NULL},
+    {"control", "switch the profiling of running programs, or capture a profile now",
+     sf_control_run, NULL},
     {"coverage", "say how well a service's traces and profiles are joined", sf_coverage_run, NULL},
     {"flame", "draw a flame graph of a profile in the terminal", sf_flame_run, NULL},
     {"top", "list the functions of a profile that cost most", sf_top_run, NULL},

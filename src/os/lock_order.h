@@ -49,6 +49,8 @@
     X(SERVE_SELF_PROFILE, "serve: the profile of the server that is being taken")           \
     X(SERVE_SETTINGS, "serve: settings that readers keep")                                  \
     X(SERVE_RULES, "serve: recording rules and their sums")                                 \
+    X(SERVE_CONTROL_FILE, "serve: one change of the control file at a time")                \
+    X(SERVE_CONTROL, "serve: documents for collectors, who they are, and polls that wait")  \
     X(LISTEN_EXCHANGE, "listen: what one answer streams")                                   \
     X(LISTEN_LOOP, "listen: what other threads hand to a loop")                             \
     X(OS_QUEUE, "os: items of one queue")                                                   \

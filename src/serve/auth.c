@@ -80,7 +80,7 @@ enum sf_err sf_auth_grant(const struct sf_service *s, const struct sf_request *r
     enum sf_err err = SF_ERR_NOT_FOUND;
     sf_str token;
     if (!is_asked(s)) {
-        out->scopes = SF_MAY_READ | SF_MAY_WRITE | SF_MAY_ADMIN;
+        out->scopes = SF_MAY_READ | SF_MAY_WRITE | SF_MAY_ADMIN | SF_MAY_CONTROL;
         out->name[0] = '-';
         return SF_OK;
     }

@@ -63,6 +63,7 @@ struct sf_call {
     struct sf_lane_client client; /* for its share of a lane */
     struct sf_call *next_in_lane; /* guarded by the lane's lock */
     struct sf_naming naming;      /* code without names in the answer */
+    uint64_t capture;             /* see serve/own/control.h; 0: none was begun */
 };
 _Static_assert(sizeof(struct sf_call) <= SF_EXCHANGE_USER_LEN, "a call fits its exchange");
 

@@ -6,6 +6,7 @@
 #include "serve/own/balance.h"
 #include "serve/own/cohort.h"
 #include "serve/own/compare.h"
+#include "serve/own/control_calls.h"
 #include "serve/own/coverage.h"
 #include "serve/own/erase.h"
 #include "serve/own/findings.h"
@@ -119,6 +120,10 @@ static bool has_no_trace(const struct sf_call *call)
 #define SYMBOL(m, handler) \
     {.method = m, .path = SF_SYMBOLS_PATH "/{}", .scope = SF_MAY_WRITE, .class = SF_CLASS_QUERY, \
      .has_tenant = true, .handle = handler, .params = ""}
+/* Of collectors: what they are told, by whom, and who they are. */
+#define CONTROL(m, p, s, json, handler, names) \
+    {.method = m, .path = p, .scope = s, .class = SF_CLASS_CONTROL, .has_tenant = true, \
+     .handle = handler, .params = names, .needs_json = json}
 #define ERASE_PARAMS "trace traces service from until all dry_run"
 /* clang-format on */
 
@@ -247,6 +252,30 @@ const struct sf_route sf_routes[] = {
     OWN(SF_SYMBOLS_PATH, sf_symbols_list, ""),
     SYMBOL(SF_METHOD_PUT, sf_symbols_put),
     SYMBOL(SF_METHOD_DELETE, sf_symbols_delete),
+    {.method = SF_METHOD_GET,
+     .path = "/api/v1/control",
+     .scope = SF_MAY_WRITE,
+     .class = SF_CLASS_INLINE,
+     .has_tenant = true,
+     .handle = sf_control_poll,
+     .params = "service instance wait format rate paused cost host pid agent problem capture from "
+               "until"},
+    CONTROL(SF_METHOD_GET, "/api/v1/profiling", SF_MAY_READ, false, sf_control_get,
+            "service instance"),
+    CONTROL(SF_METHOD_POST, "/api/v1/profiling", SF_MAY_CONTROL, true, sf_control_post,
+            "service instance"),
+    CONTROL(SF_METHOD_PUT, "/api/v1/profiling", SF_MAY_CONTROL, true, sf_control_put,
+            "service instance"),
+    CONTROL(SF_METHOD_DELETE, "/api/v1/profiling", SF_MAY_CONTROL, false, sf_control_delete,
+            "service instance"),
+    CONTROL(SF_METHOD_GET, "/api/v1/profiling/audit", SF_MAY_CONTROL, false, sf_control_audit,
+            "service format"),
+    CONTROL(SF_METHOD_POST, "/api/v1/profiling/capture", SF_MAY_CONTROL, false,
+            sf_control_capture_post, "service instance type seconds rate format wait"),
+    CONTROL(SF_METHOD_GET, "/api/v1/profiling/capture/{}", SF_MAY_READ, false,
+            sf_control_capture_get, ""),
+    CONTROL(SF_METHOD_GET, "/api/v1/collectors", SF_MAY_READ, false, sf_control_collectors,
+            "service format"),
     CHANGE(SF_METHOD_POST, "/api/v1/erase", true, true, sf_erase_matching, ERASE_PARAMS),
     CHANGE(SF_METHOD_DELETE, "/api/v1/erase", true, false, sf_erase_matching, ERASE_PARAMS),
     CHANGE(SF_METHOD_POST, "/api/v1/flush", false, true, sf_erase_flush, ""),

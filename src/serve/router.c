@@ -301,7 +301,10 @@ static bool admit_body_kind(struct sf_call *call)
 
 static const char *scope_name(unsigned scope)
 {
-    return scope == SF_MAY_READ ? "read" : scope == SF_MAY_WRITE ? "write" : "admin";
+    return scope == SF_MAY_READ      ? "read"
+           : scope == SF_MAY_WRITE   ? "write"
+           : scope == SF_MAY_CONTROL ? "control"
+                                     : "admin";
 }
 
 static bool admit_caller(struct sf_call *call, struct sf_grant *grant)

@@ -20,8 +20,9 @@ struct sf_listener;
 struct sf_series_cap;      /* intake/series_cap.h */
 struct sf_settings;        /* serve/pyroscope/settings.h */
 struct sf_recording_rules; /* serve/pyroscope/recording_rules.h */
+struct sf_control;         /* serve/own/control.h */
 
-enum { SF_MAY_READ = 1, SF_MAY_WRITE = 2, SF_MAY_ADMIN = 4 };
+enum { SF_MAY_READ = 1, SF_MAY_WRITE = 2, SF_MAY_ADMIN = 4, SF_MAY_CONTROL = 8 };
 
 enum sf_say_level { SF_SAY_ERROR, SF_SAY_WARN, SF_SAY_INFO, SF_SAY_DEBUG };
 
@@ -62,6 +63,7 @@ struct sf_service {
     struct sf_series_cap *series_cap; /* label sets of each service */
     struct sf_settings *settings;     /* of readers; NULL in tests */
     struct sf_recording_rules *rules; /* metrics made of profiles; NULL in tests */
+    struct sf_control *control_docs;  /* what collectors are told; NULL in tests */
     struct sf_dir *adhoc;             /* where ad hoc profiles are kept; NULL in tests */
     struct sf_symbolizer *symbols;    /* names of code; NULL in tests */
     uint32_t max_frames;              /* of one stack; 0: SF_LIMIT_STACK_DEPTH */

@@ -17,9 +17,9 @@ def folder(word):
 
 
 def clean_env():
-    """Profiling does not pause, however busy the machine is that runs the tests."""
+    """Profiling does not pause, however busy the machine is that runs the tests, and nobody is asked what to do."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("OTEL_", "PYROSCOPE_", "SPANFLAME_"))}
-    return dict(env, SPANFLAME_PROFILING_LOAD_SHEDDING_ENABLED="false")
+    return dict(env, SPANFLAME_PROFILING_LOAD_SHEDDING_ENABLED="false", SPANFLAME_PROFILING_CONTROL_ENABLED="false")
 
 
 def run(*argv, **more):

@@ -78,7 +78,7 @@ TEST(auth, asks_nobody_unless_told_to)
     struct sf_grant g;
     struct sf_why why;
     assert_ok(verdict(s, NOBODY, none, &g, &why));
-    assert_int_equal(g.scopes, SF_MAY_READ | SF_MAY_WRITE | SF_MAY_ADMIN);
+    assert_int_equal(g.scopes, SF_MAY_READ | SF_MAY_WRITE | SF_MAY_ADMIN | SF_MAY_CONTROL);
     assert_string_equal(g.name, "-");
     free(s);
 }

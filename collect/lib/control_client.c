@@ -1,0 +1,296 @@
+#include "collect/lib/control_client.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/time_unit.h"
+#include "collect/lib/control_order.h"
+#include "collect/lib/governor.h"
+#include "collect/lib/library.h"
+#include "collect/lib/own_cost.h"
+#include "collect/lib/profile_upload.h"
+#include "collect/lib/profiler.h"
+#include "collect/lib/settings.h"
+#include "collect/send/http_post.h"
+#include "collect/sys/clock.h"
+#include "collect/sys/thread.h"
+
+#define WAIT_NS   (30 * SF_NS_PER_S)
+#define GRACE_NS  (15 * SF_NS_PER_S) /* for an answer, beyond what the server waits */
+#define SILENT_NS (10 * SF_NS_PER_MIN)
+#define FLUSH_NS  (10 * SF_NS_PER_S)
+
+enum { HASTY_MS = 500, PATIENT_MS = 4000, SLOW_MS = 30000, SLOW_AFTER_S = 300 };
+
+static struct {
+    struct sf_lock lock; /* guards is_running; held while the thread starts */
+    bool is_running;
+    atomic_bool is_ending;
+    struct sf_bell bell;
+    const struct sf_settings *settings;
+    char instance[130];
+    /* The thread's own. */
+    struct sf_http_post http;
+    struct sf_control_order doc;
+    char done[SF_CONTROL_VERSION_CAP]; /* the capture that was taken last */
+    int64_t done_from_ns, done_until_ns;
+    bool is_done_told;
+    int64_t capture_end_ns; /* monotonic; 0: none runs */
+    unsigned started;       /* kinds that run for its sake */
+    uint64_t last_own_ns, last_process_ns;
+    uint32_t cost; /* millionths of the process's CPU time */
+    int64_t failing_ns, pause_ms;
+} c;
+
+/* ---- the question ---- */
+
+static void add_param(struct sf_buf *b, const char *name, const char *val)
+{
+    sf_buf_print(b, "&%s=", name);
+    for (; *val; val++) {
+        bool is_plain = (*val >= 'a' && *val <= 'z') || (*val >= 'A' && *val <= 'Z') ||
+                        (*val >= '0' && *val <= '9') || *val == '-' || *val == '.' || *val == '_';
+        sf_buf_print(b, is_plain ? "%c" : "%%%02x", (unsigned char)*val);
+    }
+}
+
+/* "/base/v1development/profiles" to "/base/api/v1/control"; another path is nobody's base. */
+static void add_path(struct sf_buf *b)
+{
+    static const char tail[] = "/v1development/profiles";
+    const struct sf_exporter_settings *x = &c.settings->profile_exporter;
+    sf_str path = sf_str_from(x->to.path), base = SF_STR_NONE;
+    if (!x->is_grpc && path.len >= sizeof(tail) - 1 &&
+        sf_str_eq(sf_str_from_at(path, path.len - (sizeof(tail) - 1)), sf_str_from(tail)))
+        base = sf_str_part(path, 0, path.len - (sizeof(tail) - 1));
+    sf_buf_print(b, "%.*s/api/v1/control?format=text", SF_STR_ARG(base));
+}
+
+static void measure_cost(void)
+{
+    struct timespec t = {0};
+    uint64_t own_ns = sf_own_cost_ns(), process_ns, part;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    process_ns = (uint64_t)t.tv_sec * SF_NS_PER_S + (uint64_t)t.tv_nsec;
+    if (process_ns <= c.last_process_ns + SF_NS_PER_MS)
+        return;
+    part = (own_ns - c.last_own_ns) * 1000000 / (process_ns - c.last_process_ns);
+    c.cost = part > 1000000 ? 1000000 : (uint32_t)part;
+    c.last_own_ns = own_ns;
+    c.last_process_ns = process_ns;
+}
+
+static void write_question(struct sf_buf *b, int64_t wait_ns)
+{
+    uint64_t times, ns;
+    char host[65] = "", problem[161] = "";
+    bool is_paused = sf_profiler_paused(&times, &ns);
+    measure_cost();
+    gethostname(host, sizeof(host) - 1);
+    sf_library_problem(problem, sizeof(problem));
+    sf_buf_reset(b);
+    add_path(b);
+    add_param(b, "service", c.settings->service);
+    add_param(b, "instance", c.instance);
+    sf_buf_print(b, "&wait=%" PRId64 "ms", wait_ns / SF_NS_PER_MS);
+    sf_buf_print(b, "&rate=%" PRIu64 "&paused=%s&cost=%u&pid=%d", sf_governor_rate(),
+                 is_paused ? "true" : "false", c.cost, (int)getpid());
+    add_param(b, "host", host);
+    add_param(b, "agent", "spanflame-c/" SPANFLAME_VERSION);
+    if (problem[0])
+        add_param(b, "problem", problem);
+    if (c.done[0] && !c.is_done_told)
+        sf_buf_print(b, "&capture=%s&from=%" PRId64 "&until=%" PRId64, c.done, c.done_from_ns,
+                     c.done_until_ns);
+    sf_buf_add_u8(b, 0);
+}
+
+/* ---- obeying ---- */
+
+static void obey(void)
+{
+    struct sf_governor_wish w = {.is_off = c.doc.is_off,
+                                 .cpu_hz = c.doc.cpu_hz,
+                                 .wall_hz = c.doc.wall_hz,
+                                 .has_budget = c.doc.has_budget,
+                                 .budget_per_10000 = c.doc.budget_per_10000};
+    int64_t left_ms;
+    if (c.doc.rates_until_ms) {
+        /* Whoever's clock is wrong: an hour is the most that rates are raised for. */
+        left_ms = c.doc.rates_until_ms - sf_clock_unix_ns() / SF_NS_PER_MS;
+        left_ms = left_ms < 0 ? 0 : left_ms > 3600000 ? 3600000 : left_ms;
+        w.rates_until_ns = sf_clock_mono_ns() + left_ms * SF_NS_PER_MS + 1;
+    }
+    if (c.capture_end_ns) {
+        w.capture_kinds = c.doc.capture_kinds;
+        w.capture_hz = c.doc.capture_hz;
+    }
+    sf_governor_wish_set(&w);
+}
+
+static void begin_capture(void)
+{
+    unsigned missing = c.doc.capture_kinds & ~sf_profiler_on_for(SF_FOR_SERVER);
+    struct sf_why why = {0};
+    c.started = 0;
+    if (missing && !sf_profile_upload_start(missing, &why))
+        c.started = missing;
+    else if (missing)
+        sf_profile_exporter()->say(why.text);
+    c.capture_end_ns = sf_clock_mono_ns() + (int64_t)c.doc.capture_s * SF_NS_PER_S;
+    c.done_from_ns = sf_clock_unix_ns(); /* a window begins with the change */
+    obey();
+}
+
+/* What was sampled is at the server when this is told. */
+static void end_capture(void)
+{
+    c.capture_end_ns = 0;
+    obey(); /* its window ends */
+    c.done_until_ns = sf_clock_unix_ns();
+    if (c.started)
+        sf_profile_upload_stop(c.started);
+    c.started = 0;
+    sf_profile_upload_flush(FLUSH_NS, false);
+    memcpy(c.done, c.doc.capture, sizeof(c.done));
+    c.is_done_told = false;
+}
+
+static void take(const struct sf_answer *a)
+{
+    struct sf_control_order d;
+    bool is_other;
+    if (!sf_control_order_parse((sf_str){(const char *)a->body, a->body_len}, &d)) {
+        sf_profile_exporter()->say("control: the server's answer is not understood");
+        c.pause_ms = PATIENT_MS;
+        return;
+    }
+    is_other = strcmp(d.capture, c.doc.capture) != 0;
+    if (c.capture_end_ns && is_other) { /* taken back: what there is so far is sent */
+        end_capture();
+    }
+    c.doc = d;
+    if (c.doc.capture[0] && !c.capture_end_ns && strcmp(c.doc.capture, c.done) != 0)
+        begin_capture();
+    else
+        obey();
+}
+
+/* ---- the thread ---- */
+
+static void be_patient(int64_t now_ns)
+{
+    int64_t most = PATIENT_MS;
+    if (!c.failing_ns)
+        c.failing_ns = now_ns;
+    if (now_ns - c.failing_ns > SLOW_AFTER_S * SF_NS_PER_S)
+        most = SLOW_MS;
+    c.pause_ms = c.pause_ms ? 2 * c.pause_ms : HASTY_MS;
+    c.pause_ms = c.pause_ms > most ? most : c.pause_ms;
+}
+
+/* How long to wait before the next question. Half of it by chance: a thousand programs do not come
+ * back together. */
+static int64_t pause_after(enum sf_err err, const struct sf_answer *a, int64_t took_ns)
+{
+    int64_t now_ns = sf_clock_mono_ns(), ns;
+    uint64_t chance;
+    sf_chance_fill(&chance, sizeof(chance));
+    if (!err && (a->status == 200 || a->status == 304)) {
+        c.failing_ns = c.pause_ms = 0;
+        c.is_done_told = true;
+        /* Told at once that there is nothing new: it does not let us wait. */
+        ns = a->status == 304 && took_ns < SF_NS_PER_S && !c.capture_end_ns ? 5 * SF_NS_PER_S
+                                                                            : SF_NS_PER_S / 10;
+        return ns / 2 + (int64_t)(chance % (uint64_t)ns);
+    }
+    if (!err && (a->status == 404 || a->status == 405 || a->status == 401 || a->status == 403)) {
+        c.failing_ns = c.pause_ms = 0;
+        return SILENT_NS + (int64_t)(chance % (uint64_t)SF_NS_PER_MIN);
+    }
+    be_patient(now_ns);
+    ns = c.pause_ms * SF_NS_PER_MS;
+    if (!err && a->retry_after_s)
+        ns = a->retry_after_s * SF_NS_PER_S;
+    return ns / 2 + (int64_t)(chance % (uint64_t)ns);
+}
+
+static void sleep_for(int64_t ns)
+{
+    int64_t end_ns = sf_clock_mono_ns() + ns, left_ns;
+    while (!atomic_load(&c.is_ending) && (left_ns = end_ns - sf_clock_mono_ns()) > 0) {
+        unsigned heard = sf_bell_heard(&c.bell);
+        sf_bell_wait(&c.bell, heard, left_ns);
+    }
+}
+
+static void run(void *arg)
+{
+    static struct sf_answer a; /* one thread; larger than its stack should hold */
+    struct sf_buf path = {.max = 16384};
+    (void)arg;
+    sf_http_post_init(&c.http, &c.settings->profile_exporter.to,
+                      c.settings->profile_exporter.headers);
+    while (!atomic_load(&c.is_ending)) {
+        int64_t begin_ns = sf_clock_mono_ns(), wait_ns = WAIT_NS, pause_ns;
+        struct sf_why why = {0};
+        enum sf_err err;
+        if (c.capture_end_ns && begin_ns >= c.capture_end_ns)
+            end_capture();
+        if (c.capture_end_ns && c.capture_end_ns - begin_ns < wait_ns)
+            wait_ns = c.capture_end_ns - begin_ns;
+        if (c.done[0] && !c.is_done_told)
+            wait_ns = SF_NS_PER_S; /* the news first */
+        write_question(&path, wait_ns < SF_NS_PER_MS ? SF_NS_PER_MS : wait_ns);
+        err = sf_buf_ok(&path) ? sf_http_post_get(&c.http, (const char *)path.p, c.doc.version,
+                                                  sf_clock_mono_ns() + wait_ns + GRACE_NS, &a, &why)
+                               : SF_ERR_NOMEM;
+        if (!err && a.status == 200)
+            take(&a);
+        pause_ns = pause_after(err, &a, sf_clock_mono_ns() - begin_ns);
+        if (c.capture_end_ns && c.capture_end_ns - sf_clock_mono_ns() < pause_ns)
+            pause_ns = c.capture_end_ns - sf_clock_mono_ns();
+        sleep_for(pause_ns);
+    }
+    sf_http_post_done(&c.http);
+    sf_buf_done(&path);
+    sf_lock_take(&c.lock);
+    c.is_running = false;
+    sf_lock_give(&c.lock);
+}
+
+void sf_control_client_start(const struct sf_settings *settings, const char *instance_id)
+{
+    if (!settings->profiling.block.has_control || settings->profile_exporter.is_off ||
+        !settings->profiling.kinds)
+        return;
+    sf_lock_take(&c.lock);
+    if (!c.is_running) {
+        c.settings = settings;
+        snprintf(c.instance, sizeof(c.instance), "%s",
+                 settings->instance[0] ? settings->instance : instance_id);
+        atomic_store(&c.is_ending, false);
+        c.is_running = sf_guest_thread_start("spanflame-ctl", run, NULL);
+    }
+    sf_lock_give(&c.lock);
+}
+
+void sf_control_client_stop(void)
+{
+    atomic_store(&c.is_ending, true);
+    sf_bell_ring(&c.bell);
+}
+
+void sf_control_client_after_fork(void)
+{
+    sf_lock_reset(&c.lock);
+    sf_peer_leave(&c.http.peer);
+    c.is_running = false;
+    c.doc = (struct sf_control_order){0};
+    c.done[0] = 0;
+    c.capture_end_ns = 0;
+    c.failing_ns = c.pause_ms = 0;
+}

@@ -1,0 +1,25 @@
+/* control_order.h - what the server wants of this collector, as it says it: lines of a name and a
+ * value. Bytes in, meaning out. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+enum { SF_CONTROL_VERSION_CAP = 17 };
+
+struct sf_control_order {
+    char version[SF_CONTROL_VERSION_CAP];
+    bool is_off;
+    uint64_t cpu_hz, wall_hz; /* 0: as the settings say */
+    int64_t rates_until_ms;   /* unix; 0: for as long as it is told */
+    bool has_budget;
+    uint32_t budget_per_10000;
+    char capture[SF_CONTROL_VERSION_CAP]; /* id; empty: none */
+    unsigned capture_kinds;               /* bits of enum sf_sample_kind */
+    uint64_t capture_hz, capture_s;
+};
+
+/* False: it is no such document, and nothing of it is to be obeyed. Names that are not known are
+ * passed over: a later server says more. */
+bool sf_control_order_parse(sf_str text, struct sf_control_order *out);

@@ -1,0 +1,692 @@
+#include "serve/own/control_calls.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/time_unit.h"
+#include "os/clock.h"
+#include "serve/own/profile_read.h"
+#include "serve/params.h"
+#include "serve/plain_body.h"
+#include "wire/json_writer.h"
+#include "wire/time_text.h"
+
+enum { TIME_CAP = 32 };
+
+static void time_text(int64_t ms, char out[TIME_CAP])
+{
+    struct sf_buf room = {0};
+    sf_time_text_add(&room, (uint64_t)(ms * SF_NS_PER_MS));
+    snprintf(out, TIME_CAP, "%.*s", SF_STR_ARG(sf_buf_str(&room)));
+    sf_buf_done(&room);
+}
+
+/* ---- parameters ---- */
+
+static sf_str param(const struct sf_request *r, const char *name, struct sf_buf *room)
+{
+    sf_buf_reset(room);
+    return sf_request_param(r, sf_str_from(name), room) ? sf_buf_str(room) : SF_STR_NONE;
+}
+
+static void copy_param(const struct sf_request *r, const char *name, char *to, size_t cap)
+{
+    struct sf_buf room = {.max = 4096};
+    sf_str text = sf_str_part(param(r, name, &room), 0, cap - 1);
+    size_t n = 0;
+    for (size_t i = 0; i < text.len; i++) /* said by anybody, shown to people */
+        to[n++] = (unsigned char)text.p[i] < 0x20 || text.p[i] == 0x7f ? ' ' : text.p[i];
+    to[sf_utf8_cut((sf_str){to, n}, n)] = 0;
+    sf_buf_done(&room);
+}
+
+/* service and instance; `is_one`: a collector's own, which are names and no stars. */
+static enum sf_err read_target(const struct sf_call *call, bool is_one,
+                               struct sf_control_target *out, struct sf_why *why)
+{
+    struct sf_buf service = {.max = 4096}, instance = {.max = 4096};
+    sf_str s = param(call->request, "service", &service);
+    sf_str i = param(call->request, "instance", &instance);
+    enum sf_err err;
+    if (!i.len && !is_one)
+        i = SF_STR("*");
+    if (!s.len)
+        err = sf_fail(why, SF_ERR_INPUT, "service is missing: say which, or * for all");
+    else if (is_one && (sf_str_eq(s, SF_STR("*")) || sf_str_eq(i, SF_STR("*"))))
+        err = sf_fail(why, SF_ERR_INPUT, "a collector says its own service and instance, not *");
+    else if (sf_str_eq(s, SF_STR("*")) && !sf_str_eq(i, SF_STR("*")))
+        err = sf_fail(why, SF_ERR_INPUT, "instance: an instance is one of a service: say which");
+    else
+        err = sf_control_target_make(call->tenant, s, i, out, why);
+    sf_buf_done(&service);
+    sf_buf_done(&instance);
+    return err;
+}
+
+static bool check_on(struct sf_call *call)
+{
+    struct sf_why why = {0};
+    if (call->service->control_docs)
+        return true;
+    sf_fail(&why, SF_ERR_UNSUPPORTED, "this server controls no collectors");
+    return !sf_call_fail(call, SF_ERR_UNSUPPORTED, &why);
+}
+
+/* ---- polls ---- */
+
+static bool is_text(const struct sf_call *call)
+{
+    struct sf_buf room = {.max = 64};
+    bool is = sf_str_eq(param(call->request, "format", &room), SF_STR("text"));
+    sf_buf_done(&room);
+    return is;
+}
+
+/* Lines to JSON: each is a path and its value. */
+static void write_lines(sf_str lines, struct sf_json_writer *j)
+{
+    sf_str line, id, types, rate, seconds;
+    bool has_rate = false;
+    sf_json_write_object(j);
+    while (sf_str_split_next(&lines, '\n', &line)) {
+        sf_str key, val = line;
+        if (!line.len || !sf_str_split_next(&val, ' ', &key))
+            continue;
+        if (sf_str_starts(key, SF_STR("rate.")) != has_rate) {
+            if (!has_rate) {
+                sf_json_write_key(j, SF_STR("rate"));
+                sf_json_write_object(j);
+            } else {
+                sf_json_write_object_end(j);
+            }
+            has_rate = !has_rate;
+        }
+        if (sf_str_eq(key, SF_STR("capture"))) {
+            sf_str_split_next(&val, ' ', &id);
+            sf_str_split_next(&val, ' ', &types);
+            sf_str_split_next(&val, ' ', &rate);
+            seconds = val;
+            sf_json_write_key(j, key);
+            sf_json_write_object(j);
+            sf_json_write_key_str(j, SF_STR("id"), id);
+            sf_json_write_key_str(j, SF_STR("types"), types);
+            sf_json_write_key(j, SF_STR("rate"));
+            sf_json_write_raw(j, rate);
+            sf_json_write_key(j, SF_STR("seconds"));
+            sf_json_write_raw(j, seconds);
+            sf_json_write_object_end(j);
+        } else if (sf_str_eq(key, SF_STR("budget"))) {
+            sf_json_write_key_str(j, key, val);
+        } else {
+            sf_json_write_key(j, has_rate ? sf_str_from_at(key, 5) : key);
+            sf_json_write_raw(j, val);
+        }
+    }
+    if (has_rate)
+        sf_json_write_object_end(j);
+    sf_json_write_object_end(j);
+}
+
+static void answer(struct sf_call *call, sf_str lines, const char *version, bool is_new)
+{
+    struct sf_json_writer j = sf_json_writer_init(&call->response->body);
+    char tag[20];
+    snprintf(tag, sizeof(tag), "\"%s\"", version);
+    sf_call_ok(call, is_text(call) ? "text/plain; charset=utf-8" : "application/json");
+    sf_response_header(call->response, "etag", sf_str_from(tag));
+    sf_response_header(call->response, "cache-control", SF_STR("no-cache"));
+    if (!is_new)
+        call->response->status = 304;
+    else if (is_text(call))
+        sf_buf_print(&call->response->body, "version %s\n%.*s", version, SF_STR_ARG(lines));
+    else
+        write_lines(lines, &j);
+}
+
+void sf_control_poll_answer(struct sf_call *call, const struct sf_control_target *who,
+                            const char *version)
+{
+    struct sf_buf lines = {0};
+    char now[17];
+    sf_control_tell(call->service->control_docs, who, &lines, now);
+    answer(call, sf_buf_str(&lines), now, strcmp(now, version) != 0);
+    sf_buf_done(&lines);
+}
+
+/* If-None-Match: "0123456789abcdef", which is what the collector has applied. */
+static void read_version(const struct sf_request *r, char out[17])
+{
+    sf_str tag = sf_request_header(r, SF_STR("if-none-match"));
+    bool is_tag = tag.len == 18 && tag.p[0] == '"' && tag.p[17] == '"';
+    for (size_t i = 0; is_tag && i < 16; i++)
+        is_tag = sf_hex_digit(tag.p[1 + i]) >= 0;
+    snprintf(out, 17, "%.*s", is_tag ? 16 : 0, is_tag ? tag.p + 1 : "");
+}
+
+static enum sf_err read_collector(const struct sf_call *call, struct sf_collector *out,
+                                  struct sf_why *why)
+{
+    const struct sf_request *r = call->request;
+    uint64_t pid = 0, rate = 0, cost = 0;
+    enum sf_err err = read_target(call, true, &out->who, why);
+    if (!err)
+        err = sf_params_count(r, SF_STR("pid"), &pid, why);
+    if (!err)
+        err = sf_params_count(r, SF_STR("rate"), &rate, why);
+    if (!err)
+        err = sf_params_count(r, SF_STR("cost"), &cost, why);
+    if (!err)
+        err = sf_params_bool(r, SF_STR("paused"), &out->is_paused, why);
+    if (!err && (pid > UINT32_MAX || rate > 1000000 || cost > 1000000))
+        err = sf_fail(why, SF_ERR_INPUT, "pid, rate or cost is out of bounds");
+    out->pid = (uint32_t)pid;
+    out->rate_hz = (uint32_t)rate;
+    out->cost_per_1000000 = (uint32_t)cost;
+    copy_param(r, "host", out->host, sizeof(out->host));
+    copy_param(r, "agent", out->agent, sizeof(out->agent));
+    copy_param(r, "problem", out->problem, sizeof(out->problem));
+    read_version(r, out->version);
+    out->seen_ms = out->first_ms = sf_clock_wall_ns() / SF_NS_PER_MS;
+    return err;
+}
+
+bool sf_control_poll(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
+{
+    struct sf_collector seen = {0};
+    struct sf_buf lines = {0}, done = {.max = 64};
+    struct sf_why why = {0};
+    uint64_t from_ns = 0, until_ns = 0;
+    int64_t wait_ns = 0;
+    char version[17];
+    bool is_parked = false;
+    enum sf_err err;
+    if (!check_on(call))
+        return true;
+    err = read_collector(call, &seen, &why);
+    if (!err)
+        err = sf_params_duration(call->request, SF_STR("wait"), &wait_ns, &why);
+    if (!err)
+        err = sf_params_count(call->request, SF_STR("from"), &from_ns, &why);
+    if (!err)
+        err = sf_params_count(call->request, SF_STR("until"), &until_ns, &why);
+    if (!err && (from_ns > INT64_MAX || until_ns > INT64_MAX || from_ns > until_ns))
+        err = sf_fail(&why, SF_ERR_INPUT, "from and until: a range in ns since 1970");
+    if (err)
+        return sf_call_fail(call, err, &why);
+    sf_control_note_collector(call->service->control_docs, &seen,
+                              param(call->request, "capture", &done), (int64_t)from_ns,
+                              (int64_t)until_ns);
+    sf_buf_done(&done);
+    if (wait_ns > SF_LIMIT_CONTROL_WAIT_S * SF_NS_PER_S)
+        wait_ns = SF_LIMIT_CONTROL_WAIT_S * SF_NS_PER_S;
+    sf_control_tell(call->service->control_docs, &seen.who, &lines, version);
+    if (wait_ns && !strcmp(version, seen.version))
+        is_parked = sf_control_park(call->service->control_docs, call, &seen.who, version,
+                                    sf_clock_mono_ns() + wait_ns);
+    sf_buf_done(&lines);
+    if (is_parked)
+        return false; /* nothing of the call may be touched any more */
+    sf_control_poll_answer(call, &seen.who, seen.version);
+    return true;
+}
+
+/* ---- documents ---- */
+
+struct view {
+    struct sf_call *call;
+    struct sf_control_target target;
+    bool is_text;
+};
+
+static void write_target(struct sf_json_writer *j, const struct sf_control_target *t)
+{
+    sf_json_write_key_str(j, SF_STR("service"), sf_str_from(t->service));
+    sf_json_write_key_str(j, SF_STR("instance"), sf_str_from(t->instance));
+}
+
+/* Documents that hold for the target or for a part of it. */
+static bool concerns(const struct sf_control_target *rule, const struct sf_control_target *target)
+{
+    return sf_control_target_holds(rule, target) || sf_control_target_holds(target, rule);
+}
+
+static void show_documents(void *arg, const struct sf_control_set *set,
+                           const struct sf_collector *list, size_t n)
+{
+    struct view *v = arg;
+    struct sf_json_writer j = sf_json_writer_init(&v->call->response->body);
+    int64_t now_ms = sf_clock_wall_ns() / SF_NS_PER_MS, next_ms = INT64_MAX;
+    struct sf_control_doc d = sf_control_set_effective(set, &v->target, now_ms, &next_ms);
+    size_t n_collectors = 0;
+    for (size_t i = 0; i < n; i++)
+        n_collectors += sf_control_target_holds(&v->target, &list[i].who);
+    sf_json_write_object(&j);
+    write_target(&j, &v->target);
+    sf_json_write_key(&j, SF_STR("effective"));
+    sf_json_write_object(&j);
+    sf_control_doc_write(&d, &j);
+    sf_json_write_object_end(&j);
+    sf_json_write_key(&j, SF_STR("documents"));
+    sf_json_write_array(&j);
+    for (size_t i = 0; i < sf_control_set_n(set); i++) {
+        const struct sf_control_entry *e = sf_control_set_at(set, i);
+        struct sf_control_doc one = e->doc;
+        if (!concerns(&e->target, &v->target))
+            continue;
+        sf_control_doc_end_rates(&one, now_ms);
+        sf_json_write_object(&j);
+        write_target(&j, &e->target);
+        sf_control_doc_write(&one, &j);
+        sf_json_write_object_end(&j);
+    }
+    sf_json_write_array_end(&j);
+    sf_json_write_key_u64(&j, SF_STR("collectors"), n_collectors);
+    sf_json_write_object_end(&j);
+    sf_buf_add_u8(&v->call->response->body, '\n');
+}
+
+bool sf_control_get(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
+{
+    struct view v = {.call = call};
+    struct sf_why why = {0};
+    enum sf_err err;
+    if (!check_on(call))
+        return true;
+    err = read_target(call, false, &v.target, &why);
+    if (err)
+        return sf_call_fail(call, err, &why);
+    sf_call_ok(call, "application/json");
+    sf_control_look(call->service->control_docs, show_documents, &v);
+    return true;
+}
+
+static void sign(const struct sf_call *call, struct sf_control_change *c)
+{
+    snprintf(c->who, sizeof(c->who), "%s", call->caller);
+    snprintf(c->from, sizeof(c->from), "%s", call->request->peer);
+    c->time_ms = sf_clock_wall_ns() / SF_NS_PER_MS;
+}
+
+static enum sf_err read_document(struct sf_call *call, struct sf_worker *worker, const char *verb,
+                                 struct sf_control_doc *out, struct sf_control_change *change,
+                                 struct sf_why *why)
+{
+    struct sf_buf body = {.max = SF_LIMIT_CONTROL_BODY}, text = {0};
+    struct sf_json_writer j = sf_json_writer_init(&text);
+    enum sf_err err = sf_exchange_body(call->ex)->len > SF_LIMIT_CONTROL_BODY
+                          ? sf_fail(why, SF_ERR_LIMIT, "a document has at most %d bytes",
+                                    SF_LIMIT_CONTROL_BODY)
+                          : sf_plain_body_read(call, &body, why);
+    if (!err)
+        err = sf_control_doc_parse(sf_buf_str(&body), change->time_ms, &worker->arena, out, why);
+    if (!err) { /* as understood, not as sent */
+        sf_json_write_object(&j);
+        sf_control_doc_write(out, &j);
+        sf_json_write_object_end(&j);
+        snprintf(change->what, sizeof(change->what), "%s %.*s", verb,
+                 SF_STR_ARG(sf_buf_str(&text)));
+    }
+    sf_buf_done(&body);
+    sf_buf_done(&text);
+    return err;
+}
+
+static void say_change(struct sf_call *call, const struct sf_control_change *c)
+{
+    sf_service_say(call->service, SF_SAY_INFO,
+                   "control: %s service=%s instance=%s tenant=%s by=%s from=%s", c->what,
+                   c->target.service, c->target.instance, c->target.tenant, c->who, c->from);
+}
+
+static bool change(struct sf_call *call, struct sf_worker *worker, const char *verb)
+{
+    struct sf_control_change c = {0};
+    struct sf_control_doc doc;
+    struct sf_why why = {0};
+    struct view v = {.call = call};
+    bool is_delete = !strcmp(verb, "delete");
+    enum sf_err err;
+    if (!check_on(call))
+        return true;
+    sign(call, &c);
+    err = read_target(call, false, &c.target, &why);
+    if (!err && is_delete)
+        snprintf(c.what, sizeof(c.what), "delete");
+    else if (!err)
+        err = read_document(call, worker, verb, &doc, &c, &why);
+    if (!err)
+        err = sf_control_change(call->service->control_docs, &c, is_delete ? NULL : &doc,
+                                strcmp(verb, "post") != 0, &why);
+    if (err)
+        return sf_call_fail(call, err, &why);
+    say_change(call, &c);
+    v.target = c.target;
+    sf_call_ok(call, "application/json");
+    sf_control_look(call->service->control_docs, show_documents, &v);
+    return true;
+}
+
+bool sf_control_post(struct sf_call *call, struct sf_worker *worker)
+{
+    return change(call, worker, "post");
+}
+
+bool sf_control_put(struct sf_call *call, struct sf_worker *worker)
+{
+    return change(call, worker, "put");
+}
+
+bool sf_control_delete(struct sf_call *call, struct sf_worker *worker)
+{
+    return change(call, worker, "delete");
+}
+
+static void show_changes(void *arg, const struct sf_control_set *set,
+                         __attribute__((unused)) const struct sf_collector *list,
+                         __attribute__((unused)) size_t n)
+{
+    struct view *v = arg;
+    struct sf_buf *out = &v->call->response->body;
+    struct sf_json_writer j = sf_json_writer_init(out);
+    if (!v->is_text) {
+        sf_json_write_object(&j);
+        sf_json_write_key(&j, SF_STR("changes"));
+        sf_json_write_array(&j);
+    }
+    for (size_t i = sf_control_set_n_changes(set); i > 0; i--) { /* the newest first */
+        const struct sf_control_change *c = sf_control_set_change(set, i - 1);
+        char time[TIME_CAP];
+        if (strcmp(c->target.tenant, v->target.tenant) != 0 || !concerns(&c->target, &v->target))
+            continue;
+        time_text(c->time_ms, time);
+        if (v->is_text) {
+            sf_buf_print(out, "%s  %s  %s  %s/%s  %s\n", time, c->who, c->from, c->target.service,
+                         c->target.instance, c->what);
+            continue;
+        }
+        sf_json_write_object(&j);
+        sf_json_write_key_str(&j, SF_STR("time"), sf_str_from(time));
+        sf_json_write_key_str(&j, SF_STR("who"), sf_str_from(c->who));
+        sf_json_write_key_str(&j, SF_STR("from"), sf_str_from(c->from));
+        write_target(&j, &c->target);
+        sf_json_write_key_str(&j, SF_STR("what"), sf_str_from(c->what));
+        sf_json_write_object_end(&j);
+    }
+    if (!v->is_text) {
+        sf_json_write_array_end(&j);
+        sf_json_write_object_end(&j);
+        sf_buf_add_u8(out, '\n');
+    }
+}
+
+/* service is optional where a list is asked for: all. */
+static enum sf_err read_wide(struct sf_call *call, struct view *v, struct sf_why *why)
+{
+    struct sf_buf room = {.max = 4096};
+    sf_str service = param(call->request, "service", &room);
+    enum sf_err err = sf_control_target_make(call->tenant, service.len ? service : SF_STR("*"),
+                                             SF_STR("*"), &v->target, why);
+    sf_buf_done(&room);
+    v->call = call;
+    v->is_text = is_text(call);
+    return err;
+}
+
+static bool show(struct sf_call *call, void (*look)(void *arg, const struct sf_control_set *set,
+                                                    const struct sf_collector *list, size_t n))
+{
+    struct view v = {0};
+    struct sf_why why = {0};
+    enum sf_err err;
+    if (!check_on(call))
+        return true;
+    err = read_wide(call, &v, &why);
+    if (err)
+        return sf_call_fail(call, err, &why);
+    sf_call_ok(call, v.is_text ? "text/plain; charset=utf-8" : "application/json");
+    sf_control_look(call->service->control_docs, look, &v);
+    return true;
+}
+
+bool sf_control_audit(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
+{
+    return show(call, show_changes);
+}
+
+/* ---- collectors ---- */
+
+static void write_collector(struct sf_json_writer *j, const struct sf_collector *c, int64_t now_ms)
+{
+    char time[TIME_CAP];
+    sf_json_write_object(j);
+    write_target(j, &c->who);
+    sf_json_write_key_str(j, SF_STR("host"), sf_str_from(c->host));
+    sf_json_write_key_u64(j, SF_STR("pid"), c->pid);
+    sf_json_write_key_str(j, SF_STR("agent"), sf_str_from(c->agent));
+    sf_json_write_key_str(j, SF_STR("version"), sf_str_from(c->version));
+    sf_json_write_key_u64(j, SF_STR("rate"), c->rate_hz);
+    sf_json_write_key(j, SF_STR("paused"));
+    sf_json_write_bool(j, c->is_paused);
+    sf_json_write_key(j, SF_STR("ownCostPercent"));
+    sf_json_write_f64(j, c->cost_per_1000000 / 10000.0);
+    time_text(c->seen_ms, time);
+    sf_json_write_key_str(j, SF_STR("lastSeen"), sf_str_from(time));
+    sf_json_write_key_u64(j, SF_STR("secondsAgo"), (uint64_t)((now_ms - c->seen_ms) / 1000));
+    sf_json_write_key(j, SF_STR("waiting"));
+    sf_json_write_bool(j, c->is_waiting);
+    sf_json_write_key_str(j, SF_STR("problem"), sf_str_from(c->problem));
+    sf_json_write_object_end(j);
+}
+
+static void print_collector(struct sf_buf *out, const struct sf_collector *c, int64_t now_ms)
+{
+    sf_buf_print(out, "%-24s %-36s %-16s %7u %6s %7.3f%% %6" PRId64 "s  %-16s %s\n", c->who.service,
+                 c->who.instance, c->host, c->pid, c->is_paused ? "paused" : "on",
+                 c->cost_per_1000000 / 10000.0, (now_ms - c->seen_ms) / 1000,
+                 c->version[0] ? c->version : "-", c->problem);
+}
+
+static void show_collectors(void *arg, const struct sf_control_set *set,
+                            const struct sf_collector *list, size_t n)
+{
+    struct view *v = arg;
+    struct sf_buf *out = &v->call->response->body;
+    struct sf_json_writer j = sf_json_writer_init(out);
+    int64_t now_ms = sf_clock_wall_ns() / SF_NS_PER_MS;
+    (void)set;
+    if (v->is_text) {
+        sf_buf_print(out, "%-24s %-36s %-16s %7s %6s %8s %7s  %-16s %s\n", "service", "instance",
+                     "host", "pid", "state", "own cost", "seen", "version", "problem");
+    } else {
+        sf_json_write_object(&j);
+        sf_json_write_key(&j, SF_STR("collectors"));
+        sf_json_write_array(&j);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!sf_control_target_holds(&v->target, &list[i].who))
+            continue;
+        if (v->is_text)
+            print_collector(out, &list[i], now_ms);
+        else
+            write_collector(&j, &list[i], now_ms);
+    }
+    if (!v->is_text) {
+        sf_json_write_array_end(&j);
+        sf_json_write_object_end(&j);
+        sf_buf_add_u8(out, '\n');
+    }
+}
+
+bool sf_control_collectors(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
+{
+    return show(call, show_collectors);
+}
+
+/* ---- captures ---- */
+
+static void write_capture(struct sf_call *call, const struct sf_capture *cap)
+{
+    struct sf_json_writer j = sf_json_writer_init(&call->response->body);
+    int64_t now_ms = sf_clock_wall_ns() / SF_NS_PER_MS;
+    int64_t left_ms = cap->begin_ms + (int64_t)cap->seconds * 1000 - now_ms;
+    bool is_done = cap->n_done >= cap->n_collectors;
+    char id[17];
+    snprintf(id, sizeof(id), "%016" PRIx64, cap->id);
+    sf_call_ok(call, "application/json");
+    sf_json_write_object(&j);
+    sf_json_write_key_str(&j, SF_STR("id"), sf_str_from(id));
+    write_target(&j, &cap->target);
+    sf_json_write_key_str(&j, SF_STR("types"), sf_str_from(cap->types));
+    sf_json_write_key_u64(&j, SF_STR("rate"), cap->rate_hz);
+    sf_json_write_key_u64(&j, SF_STR("seconds"), cap->seconds);
+    sf_json_write_key_str(&j, SF_STR("state"),
+                          is_done                     ? SF_STR("done")
+                          : now_ms > cap->deadline_ms ? SF_STR("over")
+                                                      : SF_STR("running"));
+    sf_json_write_key_u64(&j, SF_STR("secondsLeft"), left_ms > 0 ? (uint64_t)left_ms / 1000 : 0);
+    sf_json_write_key_u64(&j, SF_STR("collectors"), cap->n_collectors);
+    sf_json_write_key_u64(&j, SF_STR("collectorsDone"), cap->n_done);
+    if (cap->from_ns) {
+        sf_json_write_key(&j, SF_STR("fromNs"));
+        sf_json_write_i64_text(&j, cap->from_ns);
+        sf_json_write_key(&j, SF_STR("untilNs"));
+        sf_json_write_i64_text(&j, cap->until_ns);
+    }
+    sf_json_write_object_end(&j);
+    sf_buf_add_u8(&call->response->body, '\n');
+}
+
+bool sf_control_capture_get(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
+{
+    struct sf_capture cap;
+    struct sf_why why = {0};
+    uint8_t bytes[8];
+    uint64_t id = 0;
+    if (!check_on(call))
+        return true;
+    if (sf_hex_decode(call->arg, bytes, sizeof(bytes))) {
+        for (int i = 0; i < 8; i++)
+            id = id << 8 | bytes[i];
+    }
+    if (id && sf_control_capture_find(call->service->control_docs, id, &cap) &&
+        sf_str_eq(sf_str_from(cap.target.tenant), call->tenant)) {
+        write_capture(call, &cap);
+        return true;
+    }
+    sf_fail(&why, SF_ERR_NOT_FOUND,
+            "there is no such capture; they are forgotten after ten "
+            "minutes");
+    return sf_call_fail(call, SF_ERR_NOT_FOUND, &why);
+}
+
+/* One type, for one answer: cpu or wall. */
+static enum sf_err read_capture(struct sf_call *call, struct sf_capture *out, bool *waits,
+                                struct sf_why *why)
+{
+    struct sf_buf room = {.max = 64};
+    uint64_t seconds = 30, rate = 100;
+    sf_str type;
+    enum sf_err err = read_target(call, false, &out->target, why);
+    if (!err)
+        err = sf_params_count(call->request, SF_STR("seconds"), &seconds, why);
+    if (!err)
+        err = sf_params_count(call->request, SF_STR("rate"), &rate, why);
+    if (!err)
+        err = sf_params_bool(call->request, SF_STR("wait"), waits, why);
+    type = param(call->request, "type", &room);
+    if (!type.len)
+        type = SF_STR("cpu");
+    if (!err && (seconds < 1 || seconds > SF_LIMIT_CAPTURE_S))
+        err = sf_fail(why, SF_ERR_INPUT, "seconds: 1 to %d", SF_LIMIT_CAPTURE_S);
+    if (!err && (rate < 1 || rate > 1000))
+        err = sf_fail(why, SF_ERR_INPUT, "rate: 1 to 1000 samples per second");
+    if (!err && !sf_str_eq(type, SF_STR("cpu")) && !sf_str_eq(type, SF_STR("wall")))
+        err = sf_fail(why, SF_ERR_INPUT, "type: cpu or wall");
+    if (!err && sf_str_eq(sf_str_from(out->target.service), SF_STR("*")))
+        err = sf_fail(why, SF_ERR_INPUT, "service: a capture is of one service");
+    snprintf(out->types, sizeof(out->types), "%.*s", SF_STR_ARG(type));
+    out->seconds = (uint32_t)seconds;
+    out->rate_hz = (uint32_t)rate;
+    sf_buf_done(&room);
+    return err;
+}
+
+static enum sf_err begin_capture(struct sf_call *call, struct sf_capture *cap, bool *waits,
+                                 struct sf_why *why)
+{
+    struct sf_control *control = call->service->control_docs;
+    struct sf_control_change c = {0};
+    enum sf_err err = read_capture(call, cap, waits, why);
+    if (!err)
+        err = sf_control_capture(control, cap, why);
+    if (err)
+        return err;
+    sign(call, &c);
+    c.target = cap->target;
+    snprintf(c.what, sizeof(c.what), "capture %s at %u Hz for %u s", cap->types, cap->rate_hz,
+             cap->seconds);
+    err = sf_control_change(control, &c, NULL, false, why);
+    if (!err)
+        say_change(call, &c);
+    return err;
+}
+
+/* The profile of what was captured, as GET /api/v1/profile answers it. */
+static bool answer_capture(struct sf_call *call, struct sf_worker *worker)
+{
+    struct sf_capture cap;
+    struct sf_request *r = sf_arena_new(&worker->arena, sizeof(*r));
+    struct sf_buf query = {.max = 4096}, room = {.max = 64};
+    struct sf_why why = {0};
+    sf_str format, text;
+    bool is_made;
+    if (!sf_control_capture_find(call->service->control_docs, call->capture, &cap) ||
+        !cap.from_ns) {
+        sf_fail(&why, SF_ERR_DEADLINE,
+                "no collector sent the capture in time; `spanflame control collectors` says when "
+                "each was last heard of");
+        return sf_call_fail(call, SF_ERR_DEADLINE, &why);
+    }
+    format = param(call->request, "format", &room);
+    sf_buf_print(&query,
+                 "type=%s&from=%" PRId64 "&until=%" PRId64 "&format=%.*s&service=", cap.types,
+                 cap.from_ns, cap.until_ns, SF_STR_ARG(format));
+    for (const char *p = cap.target.service; *p; p++)
+        sf_buf_print(&query, "%%%02x", (unsigned char)*p);
+    is_made = r && sf_buf_ok(&query) && sf_arena_copy(&worker->arena, sf_buf_str(&query), &text);
+    sf_buf_done(&query);
+    sf_buf_done(&room);
+    if (!is_made)
+        return sf_call_fail(call, sf_no_memory(&why, "the answer"), &why);
+    *r = *call->request;
+    r->query = text;
+    call->request = r; /* the arena's, until this call is answered */
+    return sf_profile_read_handle(call, worker);
+}
+
+bool sf_control_capture_post(struct sf_call *call, struct sf_worker *worker)
+{
+    struct sf_capture cap = {0};
+    struct sf_why why = {0};
+    bool waits = true;
+    enum sf_err err;
+    if (!check_on(call))
+        return true;
+    if (call->capture)
+        return answer_capture(call, worker);
+    err = begin_capture(call, &cap, &waits, &why);
+    if (err)
+        return sf_call_fail(call, err, &why);
+    if (!waits) {
+        write_capture(call, &cap);
+        call->response->status = 202;
+        return true;
+    }
+    call->capture = cap.id;
+    if (sf_control_capture_wait(call->service->control_docs, cap.id, call))
+        return false;
+    sf_fail(&why, SF_ERR_BUSY, "too many callers wait; use wait=false");
+    return sf_call_fail(call, SF_ERR_BUSY, &why);
+}

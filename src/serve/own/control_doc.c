@@ -1,0 +1,168 @@
+#include "serve/own/control_doc.h"
+
+#include <stdio.h>
+
+#include "base/amount.h"
+#include "base/profiling_keys.h"
+#include "base/time_unit.h"
+#include "wire/json.h"
+
+enum {
+    CPU_HZ = 100, /* as collectors sample by default: more is raised */
+    WALL_HZ = 20,
+    MAX_HZ = 1000,
+    FOR_DEFAULT_MS = 10 * 60 * 1000,
+    FOR_MAX_MS = 60 * 60 * 1000
+};
+
+static void read_rate(struct sf_json *j, uint32_t *out, unsigned bit, unsigned *has)
+{
+    *out = sf_json_u32(j);
+    if (*out < 1 || *out > MAX_HZ)
+        sf_json_fault(j, "a rate is 1 to 1000 samples per second");
+    *has |= bit;
+}
+
+static void read_rates(struct sf_json *j, struct sf_control_doc *d)
+{
+    sf_str key;
+    if (sf_json_peek(j) == SF_JSON_NUMBER) { /* "rate": 200 is the CPU's */
+        read_rate(j, &d->cpu_hz, SF_CONTROL_CPU, &d->has);
+        return;
+    }
+    if (!sf_json_object(j))
+        return;
+    while (sf_json_key(j, &key)) {
+        if (sf_str_eq(key, SF_STR("cpu")))
+            read_rate(j, &d->cpu_hz, SF_CONTROL_CPU, &d->has);
+        else if (sf_str_eq(key, SF_STR("wall")))
+            read_rate(j, &d->wall_hz, SF_CONTROL_WALL, &d->has);
+        else
+            sf_json_fault(j, "only the rates of cpu and wall can change while a program runs");
+    }
+}
+
+static void read_budget(struct sf_json *j, struct sf_control_doc *d)
+{
+    if (!sf_percent_parse(sf_json_str(j), &d->budget_per_10000))
+        sf_json_fault(j, "a percentage such as \"1%\"");
+    d->has |= SF_CONTROL_BUDGET;
+}
+
+static void read_length(struct sf_json *j, int64_t *out_ms)
+{
+    int64_t ns = 0;
+    if (sf_duration_parse(sf_json_str(j), SF_DURATION_BLANKS, &ns, NULL) || ns < SF_NS_PER_S ||
+        ns > FOR_MAX_MS * SF_NS_PER_MS)
+        sf_json_fault(j, "a duration of 1s to 1h, such as \"10m\"");
+    *out_ms = ns / SF_NS_PER_MS;
+}
+
+enum sf_err sf_control_doc_parse(sf_str json, int64_t now_ms, struct sf_arena *req,
+                                 struct sf_control_doc *out, struct sf_why *why)
+{
+    struct sf_control_doc d = {0};
+    int64_t for_ms = 0;
+    struct sf_json j;
+    sf_str key;
+    enum sf_err err;
+
+    sf_json_init(&j, json, req);
+    if (sf_json_peek(&j) != SF_JSON_OBJECT)
+        sf_json_fault(&j, "a document is an object such as {\"enabled\": true}");
+    if (sf_json_object(&j)) {
+        while (sf_json_key(&j, &key)) {
+            if (sf_str_eq(key, SF_STR("enabled"))) {
+                d.is_enabled = sf_json_bool(&j);
+                d.has |= SF_CONTROL_ENABLED;
+            } else if (sf_str_eq(key, SF_STR("rate"))) {
+                read_rates(&j, &d);
+            } else if (sf_str_eq(key, SF_STR("budget"))) {
+                read_budget(&j, &d);
+            } else if (sf_str_eq(key, SF_STR("for"))) {
+                read_length(&j, &for_ms);
+            } else {
+                sf_json_fault(&j, "not a key of a document: enabled, rate, budget, for");
+            }
+        }
+    }
+    if (sf_json_ok(&j))
+        sf_json_end(&j);
+    err = sf_json_why(&j, "document", why);
+    if (err)
+        return err;
+    if (!d.has)
+        return sf_fail(why, SF_ERR_INPUT, "document: it says nothing");
+    if (for_ms && !(d.has & (SF_CONTROL_CPU | SF_CONTROL_WALL)))
+        return sf_fail(why, SF_ERR_INPUT, "document: for: only rates end by themselves");
+    if (!for_ms && (d.cpu_hz > CPU_HZ || d.wall_hz > WALL_HZ))
+        for_ms = FOR_DEFAULT_MS;
+    d.rates_until_ms = for_ms ? now_ms + for_ms : 0;
+    *out = d;
+    return SF_OK;
+}
+
+void sf_control_doc_put_over(struct sf_control_doc *under, const struct sf_control_doc *over)
+{
+    if (over->has & SF_CONTROL_ENABLED)
+        under->is_enabled = over->is_enabled;
+    if (over->has & SF_CONTROL_CPU)
+        under->cpu_hz = over->cpu_hz;
+    if (over->has & SF_CONTROL_WALL)
+        under->wall_hz = over->wall_hz;
+    if (over->has & (SF_CONTROL_CPU | SF_CONTROL_WALL))
+        under->rates_until_ms = over->rates_until_ms;
+    if (over->has & SF_CONTROL_BUDGET)
+        under->budget_per_10000 = over->budget_per_10000;
+    under->has |= over->has;
+}
+
+void sf_control_doc_end_rates(struct sf_control_doc *d, int64_t now_ms)
+{
+    if (!d->rates_until_ms || now_ms < d->rates_until_ms)
+        return;
+    d->has &= ~(unsigned)(SF_CONTROL_CPU | SF_CONTROL_WALL);
+    d->cpu_hz = d->wall_hz = 0;
+    d->rates_until_ms = 0;
+}
+
+void sf_control_doc_write(const struct sf_control_doc *d, struct sf_json_writer *j)
+{
+    char budget[16];
+    int len;
+    if (d->has & SF_CONTROL_ENABLED) {
+        sf_json_write_key(j, SF_STR("enabled"));
+        sf_json_write_bool(j, d->is_enabled);
+    }
+    if (d->has & (SF_CONTROL_CPU | SF_CONTROL_WALL)) {
+        sf_json_write_key(j, SF_STR("rate"));
+        sf_json_write_object(j);
+        if (d->has & SF_CONTROL_CPU)
+            sf_json_write_key_u64(j, SF_STR("cpu"), d->cpu_hz);
+        if (d->has & SF_CONTROL_WALL)
+            sf_json_write_key_u64(j, SF_STR("wall"), d->wall_hz);
+        sf_json_write_object_end(j);
+    }
+    if (d->rates_until_ms) {
+        sf_json_write_key(j, SF_STR("rateUntilMs"));
+        sf_json_write_i64(j, d->rates_until_ms);
+    }
+    if (d->has & SF_CONTROL_BUDGET) {
+        len = snprintf(budget, sizeof(budget), "%g%%", d->budget_per_10000 / 100.0);
+        sf_json_write_key_str(j, SF_STR("budget"), (sf_str){budget, (size_t)len});
+    }
+}
+
+void sf_control_doc_print(const struct sf_control_doc *d, struct sf_buf *out)
+{
+    if (d->has & SF_CONTROL_ENABLED)
+        sf_buf_print(out, "enabled %s\n", d->is_enabled ? "true" : "false");
+    if (d->has & SF_CONTROL_CPU)
+        sf_buf_print(out, "rate.cpu %u\n", d->cpu_hz);
+    if (d->has & SF_CONTROL_WALL)
+        sf_buf_print(out, "rate.wall %u\n", d->wall_hz);
+    if (d->rates_until_ms) /* so that they end, too, when the server cannot be reached then */
+        sf_buf_print(out, "rate.until %lld\n", (long long)d->rates_until_ms);
+    if (d->has & SF_CONTROL_BUDGET)
+        sf_buf_print(out, "budget %g%%\n", d->budget_per_10000 / 100.0);
+}

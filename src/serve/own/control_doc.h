@@ -1,0 +1,35 @@
+/* control_doc.h - what collectors are told to do: one document per target, as people write it and
+ * as collectors read it. */
+#pragma once
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "wire/json_writer.h"
+
+enum sf_control_field { /* what a document says; the rest is left to others or to the collector */
+                        SF_CONTROL_ENABLED = 1,
+                        SF_CONTROL_CPU = 2,
+                        SF_CONTROL_WALL = 4,
+                        SF_CONTROL_BUDGET = 8
+};
+
+struct sf_control_doc {
+    unsigned has; /* bits of enum sf_control_field */
+    bool is_enabled;
+    uint32_t cpu_hz, wall_hz;
+    uint32_t budget_per_10000;
+    int64_t rates_until_ms; /* unix; the rates end then; 0: they do not */
+};
+
+/* A document in JSON: enabled, rate {cpu, wall}, budget, for. Rates above the collectors' defaults
+ * end: after `for`, ten minutes unless said, an hour at most. INPUT names the key. */
+enum sf_err sf_control_doc_parse(sf_str json, int64_t now_ms, struct sf_arena *req,
+                                 struct sf_control_doc *out, struct sf_why *why);
+/* What `over` says replaces what `under` says. */
+void sf_control_doc_put_over(struct sf_control_doc *under, const struct sf_control_doc *over);
+void sf_control_doc_end_rates(struct sf_control_doc *d, int64_t now_ms); /* those that are over */
+/* Members of an open object. */
+void sf_control_doc_write(const struct sf_control_doc *d, struct sf_json_writer *j);
+/* One line per member, for collectors: "rate.cpu 200". */
+void sf_control_doc_print(const struct sf_control_doc *d, struct sf_buf *out);

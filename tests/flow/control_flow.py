@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""Programs that ask the server what to do: they follow a change, say so, and send captures."""
+import http.server
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import library_home  # noqa: E402
+from server import PROGRAM, Server, tap  # noqa: E402
+
+SOURCE, BUILD = os.environ["SOURCE_ROOT"], os.environ["BUILD_ROOT"]
+HOME = library_home.folder("control")
+LIBRARY = os.path.join(BUILD, "collect")
+PROFILED = os.path.join(HOME, "profiled")
+subprocess.run(["cc", "-O1", "-g", "-I" + os.path.join(SOURCE, "include"),
+                os.path.join(SOURCE, "tests", "flow", "library", "profiled.c"), "-o", PROFILED, "-L" + LIBRARY,
+                "-lspanflame", "-Wl,-rpath," + LIBRARY, "-pthread"], check=True)
+SERVER = Server().start()
+JSON = {"Content-Type": "application/json"}
+
+
+def start(service, what, until, port=None, **env):
+    env = dict(library_home.clean_env(), SPANFLAME_PROFILING_CONTROL_ENABLED="true", OTEL_SERVICE_NAME=service,
+               OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{port or SERVER.port}", SPANFLAME_PROFILES="cpu",
+               WATCH=what, WATCH_IS=until, **env)
+    return subprocess.Popen([PROFILED, "watch"], stdout=subprocess.PIPE, text=True, env=env)
+
+
+def watched(program):
+    said = program.communicate(timeout=120)[0]
+    assert program.returncode == 0, said
+    line = [line for line in said.splitlines() if line.startswith("watched ")][0]
+    return dict(zip(("paused", "paused_ms", "rate", "own"), map(int, line.split()[1:])))
+
+
+def collector(service, server=None, **want):
+    """What the server knows of the one collector of a service, when that is what is wanted."""
+    seen = []
+    for _ in range(300):
+        seen = (server or SERVER).json(f"/api/v1/collectors?service={service}")["collectors"]
+        if seen and all(seen[0][key] == value for key, value in want.items()):
+            return seen[0]
+        time.sleep(0.1)
+    raise AssertionError((want, seen))
+
+
+def change(method, target, document=None, status=200, server=None, **more):
+    got = (server or SERVER).request(method, "/api/v1/profiling?" + target,
+                                     json.dumps(document).encode() if document is not None else None,
+                                     JSON if document is not None else None, **more)
+    assert got.status == status, (got.status, got.body)
+    return json.loads(got.body) if status == 200 else got.body.decode()
+
+
+def command(*argv):
+    return subprocess.run([PROGRAM, "control", *argv, "--server", f"http://127.0.0.1:{SERVER.port}"], capture_output=True,
+                          text=True, timeout=90)
+
+
+def test_a_program_follows_a_rate_and_says_so():
+    program = start("fast", "rate", "200")
+    before = collector("fast", rate=100, waiting=True)
+    got = change("PUT", "service=fast", {"rate": {"cpu": 200}})
+    assert got["effective"]["rate"] == {"cpu": 200} and got["effective"]["rateUntilMs"] > time.time() * 1000, got
+    assert watched(program)["rate"] == 200
+    after = collector("fast")
+    assert (after["agent"].split("/")[0], after["pid"]) == ("spanflame-c", program.pid), after
+    assert before["version"] != "" and before["instance"] == after["instance"], (before, after)
+
+
+def test_off_survives_a_restart_of_either_side_and_the_instance_wins():
+    with tempfile.TemporaryDirectory() as data:
+        server = Server(data=data).start()
+        change("POST", "service=shop", {"enabled": False}, server=server)
+        server.stop()
+        server.start()
+        program = start("shop", "rate", "100", port=server.port, OTEL_RESOURCE_ATTRIBUTES="service.instance.id=one",
+                        SPANFLAME_PROFILING_CPU_SAMPLE_RATE="99")
+        seen = collector("shop", server, paused=True, rate=0)
+        assert seen["instance"] == "one", seen
+        server.stop()  # the program goes on as it was told, and asks again
+        server.start()
+        assert collector("shop", server, paused=True)["version"] == seen["version"]
+        change("POST", "service=shop&instance=one", {"enabled": True, "rate": 100}, server=server)
+        assert watched(program)["paused"] == 1
+        changes = server.json("/api/v1/profiling/audit?service=shop")["changes"]
+        assert [c["what"].split()[0] for c in changes] == ["post", "post"] and changes[0]["from"].startswith("127."), changes
+        server.stop()
+
+
+def test_a_capture_is_the_profile_of_that_time_though_profiling_is_off():
+    change("POST", "service=caught", {"enabled": False})
+    program = start("caught", "rate", "7")
+    collector("caught", paused=True)
+    got = SERVER.request("POST", "/api/v1/profiling/capture?service=caught&seconds=1&rate=500&format=folded", timeout=60)
+    assert got.status == 200 and b"planted_hot" in got.body, (got.status, got.body)
+    collector("caught", paused=True)
+    done = command("capture", "caught", "--seconds", "1", "--type", "wall", "--format", "folded")
+    assert done.returncode == 0 and "watch" in done.stdout, done
+    change("DELETE", "service=caught")
+    change("POST", "service=caught", {"rate": 7})
+    watched(program)
+    got = SERVER.request("POST", "/api/v1/profiling/capture?service=nobody")
+    assert got.status == 404 and b"no collector of service nobody" in got.body, got.body
+
+
+def test_the_command_switches_lists_and_tells_who_did():
+    assert "enabled false" in command("off", "cmd").stdout
+    assert "enabled true" in command("on", "cmd").stdout
+    shown = command("set", "cmd", "--rate", "150", "--budget", "0.5%", "--for", "60s")
+    assert 'rate {"cpu":150}' in shown.stdout and "enabled true" in shown.stdout and "0.5%" in shown.stdout, shown
+    assert command("get", "cmd").stdout == shown.stdout
+    assert "as configured" in command("reset", "cmd").stdout
+    assert len(command("audit", "cmd").stdout.splitlines()) == 4
+    assert command("collectors").stdout.startswith("service ")
+    for wrong in (("set", "cmd"), ("fly", "cmd"), ("on",), ("set", "cmd", "--rate", "2000")):
+        assert command(*wrong).returncode in (1, 2), wrong
+
+
+def test_hostile_documents_and_polls_are_refused():
+    assert "1 to 1000" in change("PUT", "service=x", {"rate": 100000}, 400)
+    assert "not a key" in change("PUT", "service=x", {"enabled": True, "shell": "rm"}, 400)
+    assert "service is missing" in change("PUT", "", {"enabled": True}, 400)
+    assert "which" in change("PUT", "service=*&instance=x", {"enabled": True}, 400)
+    assert change("PUT", "service=" + "x" * 200, {"enabled": True}, 400)
+    got = SERVER.request("PUT", "/api/v1/profiling?service=x", b" " * 100000, JSON)
+    assert got.status in (400, 413), got.status
+    got = SERVER.request("PUT", "/api/v1/profiling?service=x", b'{"enabled": true}', {"Content-Type": "text/plain"})
+    assert got.status == 415, got.status
+    for query in ("service=*&instance=a", "service=a", "service=a&instance=b&rate=-1", "service=a&instance=b&from=2&until=1",
+                  "service=a&instance=b&wait=soon", "service=a&instance=b&unknown=1"):
+        assert SERVER.get("/api/v1/control?" + query).status == 400, query
+    assert SERVER.get("/api/v1/profiling/capture/0123").status == 404
+
+
+def test_waiting_polls_hold_no_thread_and_end_when_they_are_to():
+    tag = SERVER.get("/api/v1/control?service=wait&instance=0").headers["etag"]
+    answers = []
+
+    def poll(n):
+        begin = time.monotonic()
+        got = SERVER.get(f"/api/v1/control?service=wait&instance={n}&wait=60s", headers={"If-None-Match": tag}, timeout=90)
+        answers.append((got.status, time.monotonic() - begin))
+
+    threads = [threading.Thread(target=poll, args=(n,)) for n in range(40)]
+    for thread in threads:
+        thread.start()
+    for _ in range(300):
+        waiting = [c for c in SERVER.json("/api/v1/collectors?service=wait")["collectors"] if c["waiting"]]
+        if len(waiting) == 40:
+            break
+        time.sleep(0.1)
+    assert len(waiting) == 40 and SERVER.get("/api/v1/services").status == 200 and not answers
+    change("PUT", "service=*", {"enabled": True})
+    for thread in threads:
+        thread.join(30)
+    assert len(answers) == 40 and {status for status, _ in answers} == {200}, answers
+    change("DELETE", "service=*")
+    got = SERVER.get("/api/v1/control?service=wait&instance=0&wait=1s", headers={"If-None-Match": tag})
+    assert got.status == 304 and got.body == b"", got
+
+
+def test_changes_need_the_scope_control_and_the_own_tenant():
+    folder = tempfile.mkdtemp(dir=HOME)
+    path = os.path.join(folder, "tokens")
+
+    def token(name, scopes, *more):
+        done = subprocess.run([PROGRAM, "token", "new", "--name", name, "--scopes", scopes, *more], capture_output=True,
+                              text=True, check=True)
+        secret, line = [text for text in done.stdout.splitlines() if text and not text.startswith("#")]
+        with open(path, "a", encoding="ascii") as f:
+            f.write(line + "\n")
+        return secret
+    reader, writer, admin = token("reader", "read"), token("writer", "write"), token("admin", "admin,read")
+    red = token("red", "control,read,write", "--tenants", "red")
+    blue = token("blue", "control,read,write", "--tenants", "blue")
+    os.chmod(path, 0o600)
+    with Server(f"auth: {{token_file: {path}}}\ntenancy: {{enabled: true}}\n") as server:
+        for one in (reader, writer, admin):
+            got = server.request("PUT", "/api/v1/profiling?service=shop", b'{"enabled": false}',
+                                 dict(JSON, **{"X-Scope-OrgID": "red"}), token=one)
+            assert got.status == 403 and b"scope control" in got.body, got.body
+        change("PUT", "service=shop", {"enabled": False}, server=server, token=red)
+        poll = "/api/v1/control?service=shop&instance=i"
+        assert json.loads(server.get(poll, token=red).body) == {"enabled": False}
+        assert json.loads(server.get(poll, token=blue).body) == {}
+        assert server.get(poll, token=reader, headers={"X-Scope-OrgID": "red"}).status == 403
+        assert server.json("/api/v1/profiling/audit", token=blue)["changes"] == []
+        assert server.json("/api/v1/profiling/audit", token=red)["changes"][0]["who"] == "red"
+        assert [c["service"] for c in server.json("/api/v1/collectors", token=blue)["collectors"]] == ["shop"]
+
+
+class Stranger(http.server.BaseHTTPRequestHandler):
+    """A back end that knows no control."""
+    asked = []
+
+    def do_GET(self):
+        self.asked.append(self.path)
+        self.send_response(404)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_back_end_without_control_is_asked_once():
+    stranger = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Stranger)
+    threading.Thread(target=stranger.serve_forever, daemon=True).start()
+    program = start("elsewhere", "paused", "99", port=stranger.server_address[1])
+    for _ in range(100):
+        if Stranger.asked:
+            break
+        time.sleep(0.1)
+    time.sleep(3)
+    program.terminate()
+    program.wait(30)
+    assert len(Stranger.asked) == 1 and Stranger.asked[0].startswith("/api/v1/control?"), Stranger.asked
+
+
+tap.run(sys.modules[__name__])
