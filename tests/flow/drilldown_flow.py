@@ -198,10 +198,18 @@ def test_a_comparison_of_two_ranges():
     side = dict(MILLIS, profileTypeID=shop_data.CPU, labelSelector='{service_name="shop"}', maxNodes=16384)
     flame = querier("Diff", left=side, right=side)["flamegraph"]
     assert all(isinstance(v, str) for v in flame["levels"][0]["values"]) and flame["leftTicks"] == flame["rightTicks"], flame
-    for format_name in ("PROFILE_FORMAT_FUNCTIONS", "PROFILE_FORMAT_FUNCTION_TREE"):  # it falls back when told so
-        for method, body in (("SelectMergeStacktraces", dict(side, format=format_name)), ("Diff", {"left": dict(side, format=format_name), "right": side})):
-            answer = server.post("/querier.v1.QuerierService/" + method, json.dumps({**MILLIS, **body}), JSON)
-            assert answer.status == 501 and json.loads(answer.body)["code"] == "unimplemented", answer.text
+    tree = dict(side, format="PROFILE_FORMAT_FUNCTION_TREE")  # it falls back when told so
+    for method, body in (("SelectMergeStacktraces", tree), ("Diff", {"left": tree, "right": side})):
+        answer = server.post("/querier.v1.QuerierService/" + method, json.dumps({**MILLIS, **body}), JSON)
+        assert answer.status == 501 and json.loads(answer.body)["code"] == "unimplemented", answer.text
+
+
+def test_the_top_table():
+    side = dict(MILLIS, profileTypeID=shop_data.CPU, labelSelector='{service_name="shop"}', format="PROFILE_FORMAT_FUNCTIONS", maxNodes=16384)
+    told = querier("SelectMergeStacktraces", **side)["functions"]
+    assert {"main", "handle", "parse", "render"} <= {f["name"] for f in told["functions"]} and int(told["total"]) > 0, told
+    told = querier("Diff", left=dict(side, format=None), right=dict(side, format=None), format="PROFILE_FORMAT_FUNCTIONS", maxNodes=16384)["functions"]
+    assert told["leftTotal"] == told["rightTotal"] and all(f.get("leftSelf") == f.get("rightSelf") for f in told["functions"]), told
 
 
 def test_parts_that_were_cut_are_asked_for_again():

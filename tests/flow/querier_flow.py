@@ -254,9 +254,9 @@ def unknown(api):
 
 
 def test_fields_are_obeyed_refused_or_counted():
-    for method, body in (("SelectMergeStacktraces", {"format": "PROFILE_FORMAT_FUNCTIONS"}),
-                         ("SelectMergeStacktraces", {"format": "PROFILE_FORMAT_FUNCTION_TREE", "formatOptions": {}}),
-                         ("Diff", {"format": "PROFILE_FORMAT_FUNCTIONS"}), ("Diff", {"format": "PROFILE_FORMAT_DOT"}),
+    for method, body in (("SelectMergeStacktraces", {"format": "PROFILE_FORMAT_FUNCTION_TREE", "formatOptions": {}}),
+                         ("SelectMergeStacktraces", {"format": -1}), ("SelectMergeStacktraces", {"sandwichFunction": "f"}),
+                         ("Diff", {"format": "PROFILE_FORMAT_DOT"}), ("SelectMergeSpanProfile", {"format": "PROFILE_FORMAT_FUNCTIONS", "spanSelector": [SPAN]}),
                          ("SelectMergeSpanProfile", {"format": "PROFILE_FORMAT_PPROF", "spanSelector": [SPAN]}),
                          ("SelectSeries", {"step": 15, "exemplarType": 7}),
                          ("SelectSeries", {"step": 15, "stackTraceSelector": {"goPgo": {"keepLocations": 3}}})):
@@ -358,6 +358,44 @@ def test_a_time_series_shows_the_span_with_the_most():
     assert all("profileId" not in e for e in shown)
     # The labels that the group leaves out, as those of profiles have them.
     assert all({"env"} == {label["name"] for label in e["labels"]} & {"env", "service_name"} for e in shown), shown
+
+
+def test_tables_of_functions():
+    side = dict(RANGE, profileTypeID=CPU, labelSelector='{service_name="shop"}', format="PROFILE_FORMAT_FUNCTIONS")
+    table = ask("SelectMergeStacktraces", **side)["functions"]
+    rows = {f["name"]: (int(f.get("total", 0)), int(f.get("self", 0))) for f in table["functions"]}
+    flame = ask("SelectMergeStacktraces", profileTypeID=CPU, labelSelector='{service_name="shop"}')["flamegraph"]
+    assert rows["main"] == (int(flame["total"]), 0) and table["total"] == flame["total"], table
+    assert sum(own for _, own in rows.values()) == int(table["total"]) and int(table["totalFunctions"]) == len(rows), table
+    order = [(-own, -total, name) for name, (total, own) in rows.items()]
+    assert order == sorted(order), table
+    one = ask("SelectMergeStacktraces", **dict(side, formatOptions={"functions": {"limit": "1"}}))["functions"]
+    assert one == dict(table, functions=table["functions"][:1])
+    assert ask("SelectMergeStacktraces", **dict(side, formatOptions={"functions": {"limit": "0"}}))["functions"] == table
+    assert ask("SelectMergeStacktraces", **dict(side, maxNodes=2))["functions"]["functions"] == table["functions"][:2]
+    for bad in ({"maxNodes": 5, "formatOptions": {"functions": {}}}, {"formatOptions": {"functions": {"limit": -1}}}):
+        answer = server.post(QUERIER + "SelectMergeStacktraces", json.dumps(dict(side, **bad)), JSON)
+        assert answer.status == 400 and json.loads(answer.body)["code"] == "invalid_argument", answer.text
+    # Recursion counts once in the total.
+    assert server.post("/api/v1/profile?service=recursive", pprof({"a;b;a": 3, "a": 4}, when=NOW - 10**9)).status == 200
+    told = ask("SelectMergeStacktraces", **dict(side, labelSelector='{service_name="recursive"}'))["functions"]["functions"]
+    assert told == [{"name": "a", "total": "7", "self": "7"}, {"name": "b", "total": "3"}], told
+
+
+def test_tables_of_two_sides_have_the_same_rows():
+    left = dict(RANGE, profileTypeID=CPU, labelSelector='{service_name="shop"}')
+    right = dict(left, labelSelector='{service_name="recursive"}')
+    whole, other = (ask("SelectMergeStacktraces", **dict(s, format="PROFILE_FORMAT_FUNCTIONS"))["functions"] for s in (left, right))
+    told = ask("Diff", left=left, right=right, format="PROFILE_FORMAT_FUNCTIONS")["functions"]
+    assert (told["leftTotal"], told["rightTotal"]) == (whole["total"], other["total"]), told
+    rows = {f["name"]: f for f in told["functions"]}
+    assert set(rows) == {f["name"] for t in (whole, other) for f in t["functions"]} and rows["a"]["rightSelf"] == "7", told
+    options = {"format": "PROFILE_FORMAT_FUNCTIONS", "formatOptions": {"functions": {"limit": "0"}}}
+    told = ask("Diff", left=dict(left, **options), right=dict(right, **options))["functions"]
+    names = [[f["name"] for f in told[side]["functions"]] for side in ("left", "right")]
+    assert names[0] == names[1] and set(names[0]) == set(rows) and told["left"]["total"] == whole["total"], told
+    answer = server.post(QUERIER + "Diff", json.dumps({"left": dict(left, **options), "right": dict(right, profileTypeID="memory:alloc_space:bytes:space:bytes")}), JSON)
+    assert answer.status == 400 and "same profile type" in answer.text, answer.text
 
 
 def test_exemplars_of_spans_are_of_the_stacks_that_are_asked_for():

@@ -18,6 +18,7 @@ enum slot {
     /* messages */
     SITE,
     ASYNC,
+    OPTIONS,
     LEFT,
     RIGHT,
     /* words of an enumeration, or their numbers */
@@ -138,6 +139,8 @@ static const struct {
     {"left", LEFT},
     {"right", RIGHT},
     {"format", FORMAT},
+    {"formatOptions", OPTIONS},
+    {"format_options", OPTIONS},
     {"exemplarType", EXEMPLARS},
     {"exemplar_type", EXEMPLARS},
     {"queryType", DOTS},
@@ -154,6 +157,7 @@ static const struct {
     {FORMAT, "PROFILE_FORMAT_TREE", SF_QUERIER_TREE},
     {FORMAT, "PROFILE_FORMAT_DOT", SF_QUERIER_DOT},
     {FORMAT, "PROFILE_FORMAT_PPROF", SF_QUERIER_PPROF},
+    {FORMAT, "PROFILE_FORMAT_FUNCTIONS", SF_QUERIER_FUNCTIONS},
     {EXEMPLARS, "EXEMPLAR_TYPE_UNSPECIFIED", SF_QUERIER_EXEMPLARS_DEFAULT},
     {EXEMPLARS, "EXEMPLAR_TYPE_NONE", SF_QUERIER_EXEMPLARS_NONE},
     {EXEMPLARS, "EXEMPLAR_TYPE_INDIVIDUAL", SF_QUERIER_EXEMPLARS_PROFILES},
@@ -167,8 +171,7 @@ static const struct {
 
 /* Of newer clients: each asks for another answer than the one without it. They have no numbers yet
  * that all servers agree on. */
-static const char *const refused[] = {"formatOptions", "format_options", "sandwichFunction",
-                                      "sandwich_function"};
+static const char *const refused[] = {"sandwichFunction", "sandwich_function"};
 
 /* The lists of a frame filter, by field number. */
 static const struct {
@@ -287,7 +290,7 @@ static enum sf_err put_word_number(struct sf_querier_ask *a, enum slot slot, int
                                    struct sf_why *why)
 {
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (words[i].slot == slot && words[i].number == number) {
+        if (words[i].slot == slot && words[i].number == number && number >= 0) {
             put_number(a, slot, number);
             return SF_OK;
         }
@@ -489,6 +492,27 @@ static enum sf_err read_sites_json(struct sf_json *j, struct sf_querier_ask *a, 
     return err;
 }
 
+/* {"functions": {"limit": "100"}} */
+static void read_options_json(struct sf_json *j, struct sf_querier_ask *a)
+{
+    sf_str key;
+    a->has_options = true;
+    if (!sf_json_object(j))
+        return;
+    while (sf_json_key(j, &key)) {
+        if (!sf_str_eq(key, SF_STR("functions")) || !sf_json_object(j)) {
+            skip_unknown(j, a);
+            continue;
+        }
+        while (sf_json_key(j, &key)) {
+            if (sf_str_eq(key, SF_STR("limit")))
+                a->max_rows = sf_json_i64(j);
+            else
+                skip_unknown(j, a);
+        }
+    }
+}
+
 static enum sf_err read_message_json(struct sf_json *j, enum slot slot, struct sf_arena *req,
                                      struct sf_querier_ask *a, struct sf_why *why)
 {
@@ -499,6 +523,10 @@ static enum sf_err read_message_json(struct sf_json *j, enum slot slot, struct s
         side = side_of(a, slot, req);
         return side ? read_json(SF_QUERIER_STACKTRACES, j, req, side, why)
                     : sf_no_room(why, "the request");
+    }
+    if (slot == OPTIONS) {
+        read_options_json(j, a);
+        return SF_OK;
     }
     if (!sf_json_object(j))
         return SF_OK;
@@ -575,9 +603,11 @@ static enum sf_err read_json(enum sf_querier_method method, struct sf_json *j, s
         size_t i = 0, n = sizeof(names) / sizeof(names[0]);
         while (i < n && !sf_str_eq(key, sf_str_from(names[i].key)))
             i++;
-        /* A comparison has a format of its own in newer clients. */
+        /* A comparison has a format of its own in newer clients; options are only in JSON. */
         bool is_known = i < n && (has_field(method, names[i].slot) ||
-                                  (method == SF_QUERIER_DIFF && names[i].slot == FORMAT));
+                                  (method == SF_QUERIER_DIFF &&
+                                   (names[i].slot == FORMAT || names[i].slot == MAX_NODES)) ||
+                                  (method == SF_QUERIER_STACKTRACES && names[i].slot == OPTIONS));
         if (!is_known) {
             err = check_refused(key, why);
             skip_unknown(j, a);

@@ -28,7 +28,8 @@ enum sf_querier_format {
     SF_QUERIER_FLAMEGRAPH,
     SF_QUERIER_TREE,
     SF_QUERIER_DOT,
-    SF_QUERIER_PPROF
+    SF_QUERIER_PPROF,
+    SF_QUERIER_FUNCTIONS = -1 /* has no number yet that all servers agree on: by its word only */
 };
 enum sf_querier_exemplars {
     SF_QUERIER_EXEMPLARS_DEFAULT,
@@ -57,6 +58,8 @@ struct sf_querier_ask {
     bool is_async;      /* asks for an id to come back with */
     sf_str request_id;  /* comes back with it */
     double step_s;
+    bool has_options;                /* of the format */
+    int64_t max_rows;                /* among them: of a table of functions; 0: all */
     struct sf_querier_ask *sides[2]; /* of a comparison; NULL: not given */
 };
 

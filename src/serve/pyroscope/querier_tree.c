@@ -10,6 +10,7 @@
 #include "render/pprof.h"
 #include "render/pyroscope_tree.h"
 #include "serve/pyroscope/querier.h"
+#include "serve/pyroscope/querier_functions.h"
 #include "serve/pyroscope/querier_work.h"
 
 enum { DEFAULT_NODES = 8192, MAX_NODES = 1 << 20, DOT_NODES = 100 };
@@ -201,12 +202,16 @@ static enum sf_err answer_stacktraces(struct sf_querier_work *x)
         sf_message_end(&x->m, outer);
         return err;
     }
-    err = merge_functions(x, x->ask, &x->query, &grouped);
+    err = x->ask->format == SF_QUERIER_FUNCTIONS ? sf_querier_functions_check(x->ask, &x->why)
+                                                 : SF_OK;
+    if (!err)
+        err = merge_functions(x, x->ask, &x->query, &grouped);
     if (err)
         return err;
     switch (x->ask->format) {
     case SF_QUERIER_TREE: return answer_bytes(x, &grouped);
     case SF_QUERIER_DOT: return answer_graph(x, &grouped);
+    case SF_QUERIER_FUNCTIONS: return sf_querier_functions_write(x, &grouped);
     default: return answer_flame(x, &grouped);
     }
 }
@@ -217,7 +222,7 @@ static enum sf_err answer_spans(struct sf_querier_work *x)
     enum sf_err err;
     if (x->ask->n_spans == 0)
         return sf_fail(&x->why, SF_ERR_INPUT, "span_selector is missing");
-    if (x->ask->format > SF_QUERIER_TREE)
+    if (x->ask->format > SF_QUERIER_TREE || x->ask->format == SF_QUERIER_FUNCTIONS)
         return sf_fail(&x->why, SF_ERR_UNSUPPORTED,
                        "the answer of SelectMergeSpanProfile has no place for this format: ask "
                        "SelectMergeStacktraces with span_selector");
@@ -226,6 +231,21 @@ static enum sf_err answer_spans(struct sf_querier_work *x)
         return err;
     return x->ask->format == SF_QUERIER_TREE ? answer_bytes(x, &grouped)
                                              : answer_flame(x, &grouped);
+}
+
+static bool is_table(const struct sf_querier_ask *a)
+{
+    return a->format == SF_QUERIER_FUNCTIONS;
+}
+
+/* The newest form of the question: each side has a format, and that of the left one counts. */
+static enum sf_err answer_tables(struct sf_querier_work *x, const struct sf_tree trees[2])
+{
+    struct sf_querier_ask *const *sides = x->ask->sides;
+    enum sf_err err = sf_querier_functions_check(sides[0], &x->why);
+    if (!err && !sf_str_eq(sides[0]->type, sides[1]->type))
+        err = sf_fail(&x->why, SF_ERR_INPUT, "both sides of a table have the same profile type");
+    return err ? err : sf_querier_functions_write_diff(x, sides[0], trees, true);
 }
 
 static enum sf_err answer_diff(struct sf_querier_work *x)
@@ -254,6 +274,10 @@ static enum sf_err answer_diff(struct sf_querier_work *x)
         struct sf_tree plain = trees[i];
         err = mark(x, &plain, &trees[i]);
     }
+    if (!err && is_table(x->ask))
+        return sf_querier_functions_write_diff(x, x->ask, trees, false);
+    if (!err && is_table(x->ask->sides[0]))
+        return answer_tables(x, trees);
     if (!err)
         err = sf_tree_diff(&trees[0], &trees[1], x->req, &whole, &x->why);
     if (!err)

@@ -102,10 +102,10 @@ TEST(querier_ask, refuses_what_it_knows_and_does_not_do)
 {
     struct sf_buf body = {0};
     struct sf_querier_ask *a;
-    static const char *const words[] = {
-        "{\"format\":\"PROFILE_FORMAT_FUNCTION_TREE\"}",
-        "{\"format\":\"PROFILE_FORMAT_FUNCTIONS\"}", "{\"format\":9}",
-        "{\"formatOptions\":{\"functions\":{\"limit\":\"0\"}}}", "{\"sandwichFunction\":\"f\"}"};
+    static const char *const words[] = {"{\"format\":\"PROFILE_FORMAT_FUNCTION_TREE\"}",
+                                        "{\"format\":\"PROFILE_FORMAT_FUNCTION_TREE\"}",
+                                        "{\"format\":9}", "{\"format\":-1}",
+                                        "{\"sandwichFunction\":\"f\"}"};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         read_json(SF_QUERIER_STACKTRACES, words[i], SF_ERR_UNSUPPORTED);
     read_json(SF_QUERIER_POINTS, "{\"exemplarType\":\"EXEMPLAR_TYPE_OTHER\"}", SF_ERR_UNSUPPORTED);
