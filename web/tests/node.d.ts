@@ -4,6 +4,7 @@ declare module "node:test" {
 }
 declare module "node:assert/strict" {
   export function equal(a: unknown, b: unknown, message?: string): void;
+  export function match(text: string, pattern: RegExp, message?: string): void;
   export function deepEqual(a: unknown, b: unknown, message?: string): void;
   export function ok(a: unknown, message?: string): void;
 }

@@ -44,7 +44,7 @@ TEST(coverage_hint, speaks_the_language_of_the_service)
         {"nodejs", SF_MISSING_PROFILES, "@pyroscope/nodejs"},
         {"nodejs", SF_MISSING_SPAN_IDS, "wrapWithLabels"},
         {"nodejs", SF_MISSING_SPANS, "auto-instrumentations-node"},
-        {"rust", SF_MISSING_PROFILES, "PyroscopeAgent::builder"},
+        {"rust", SF_MISSING_PROFILES, "PyroscopeAgentBuilder::new"},
         {"rust", SF_MISSING_SPAN_IDS, "tag_wrapper"},
         {"rust", SF_MISSING_SPANS, "opentelemetry_otlp"},
         {"c", SF_MISSING_PROFILES, "sf_profiling_start("},

@@ -44,6 +44,7 @@ import (
 
 	otelpyroscope "github.com/grafana/otel-profiling-go"
 	"github.com/grafana/pyroscope-go"
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
@@ -51,18 +52,18 @@ import (
 func main() {
 	ctx := context.Background()
 	exporter, _ := otlptracehttp.New(ctx) // OTEL_EXPORTER_OTLP_ENDPOINT
-	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter))
-	tracer := otelpyroscope.NewTracerProvider(provider).Tracer("my-service")
+	tracerProvider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter))
+	otel.SetTracerProvider(otelpyroscope.NewTracerProvider(tracerProvider))
 	profiler, _ := pyroscope.Start(pyroscope.Config{ApplicationName: "my-service", ServerAddress: "${server}"})
-	_, span := tracer.Start(ctx, "GET /cart")
+	_, span := otel.Tracer("my-service").Start(ctx, "GET /cart")
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
 	}
 	span.End()
 	profiler.Stop()
-	provider.Shutdown(ctx)
+	tracerProvider.Shutdown(ctx)
 }
 END
-go get github.com/grafana/pyroscope-go github.com/grafana/otel-profiling-go go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp
+go get github.com/grafana/pyroscope-go github.com/grafana/otel-profiling-go go.opentelemetry.io/otel go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp
 ${env(server)}
 go run main.go`,
   },
@@ -106,15 +107,15 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from pyroscope.otel import PyroscopeSpanProcessor
 
 pyroscope.configure(application_name="my-service", server_address="${server}")
-provider = TracerProvider()
-provider.add_span_processor(PyroscopeSpanProcessor())
-provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+tracer_provider = TracerProvider()
+tracer_provider.add_span_processor(PyroscopeSpanProcessor())
+tracer_provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
 
-with provider.get_tracer("my-service").start_as_current_span("GET /cart"):
+with tracer_provider.get_tracer("my-service").start_as_current_span("GET /cart"):
     end = time.monotonic() + 2
     while time.monotonic() < end:
         sum(range(1000))
-provider.shutdown()
+tracer_provider.shutdown()
 pyroscope.shutdown()
 END
 ${env(server)}
