@@ -4,16 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/asan.h"
 #include "base/heap.h"
 #include "base/num.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_ASAN 1
-#endif
-#endif
 #ifdef HAS_ASAN
 #include <sanitizer/asan_interface.h>
 #endif

@@ -22,6 +22,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/asan.h"
+
 /* ---- files ---- */
 
 #ifndef LANDLOCK_ACCESS_FS_REFER
@@ -111,14 +113,6 @@ static bool restrict_files(const struct sf_sandbox *s)
 }
 
 /* ---- calls ---- */
-
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_ASAN 1
-#endif
-#endif
 
 static const int refused[] = {
     SYS_execve,

@@ -7,6 +7,7 @@
 
 #include "render/cohort.h"
 #include "support/store_profile.h"
+#include "support/text_check.h"
 #include "test.h"
 
 enum { MS = 1000000, TRACES = 60, SPANS = 4 };
@@ -295,10 +296,7 @@ static void check_text(const struct sf_cohort_view *v, const char *text)
 {
     struct sf_buf out = {0};
     sf_cohort_words(v, &out);
-    sf_buf_add_u8(&out, 0);
-    if (!strstr((const char *)out.p, text))
-        fail_msg("no '%s' in: %s", text, (const char *)out.p);
-    sf_buf_done(&out);
+    check_contains(&out, text);
 }
 
 TEST(cohort_set, says_that_a_cohort_is_a_sample)

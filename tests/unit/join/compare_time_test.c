@@ -7,6 +7,7 @@
 #include "join/span_ledger.h"
 #include "render/comparison.h"
 #include "support/store_profile.h"
+#include "support/text_check.h"
 #include "test.h"
 
 enum { MS = 1000000, TRACES = 240, PIECE = 50, SPANS = 3 };
@@ -236,10 +237,7 @@ static void check_text(const struct sf_comparison *c, const char *text)
 {
     struct sf_buf out = {0};
     sf_comparison_text(c, &out);
-    sf_buf_add_u8(&out, 0);
-    if (!strstr((const char *)out.p, text))
-        fail_msg("no '%s' in: %s", text, (const char *)out.p);
-    sf_buf_done(&out);
+    check_contains(&out, text);
 }
 
 TEST(compare_time, divides_the_difference_in_duration_into_parts_that_add_up_to_it)
