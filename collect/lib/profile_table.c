@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "collect/lib/secret.h"
 
 void sf_profile_table_done(struct sf_profile_table *t)
 {
@@ -63,9 +64,9 @@ static uint64_t frame_of(const struct sf_sample *s, uint32_t i)
 
 static uint32_t hash_of(const struct sf_sample *s)
 {
-    uint64_t h = (s->thread + ((uint64_t)s->wait << 32)) * 0x9e3779b97f4a7c15u, id;
+    uint64_t h = sf_secret_mix(sf_secret(), s->thread + ((uint64_t)s->wait << 32)), id;
     memcpy(&id, s->span_id, 8);
-    h = (h ^ id) * 0xd6e8feb86659fd93u;
+    h = sf_secret_mix(h, id);
     for (uint32_t i = 0; i < s->n_frames; i++) {
         h = (h ^ frame_of(s, i)) * 0xd6e8feb86659fd93u;
         h ^= h >> 32;

@@ -34,6 +34,7 @@ void sf_stack_table_free(struct sf_stack_table *t)
     sf_heap_pages_free(t, sizeof(*t));
 }
 
+/* Keys are addresses of the program's code, which nobody sends. */
 static uint32_t hash_of(const uintptr_t *frames, uint16_t n)
 {
     uint64_t h = n;

@@ -192,7 +192,8 @@ static uint64_t hash_ids(const struct sf_profile_detail *d)
     return sf_key_mix(sf_key_u64(d->span_id), sf_trace_id_key(d->trace_id, 0));
 }
 
-/* The place of the row's ids in the granule's list; new ones are added to it. */
+/* The place of the row's ids in the granule's list; new ones are added to it. No sf_table: 16 KiB
+ * of two-byte slots, at most half full, are emptied for each granule. */
 static uint32_t place_of(struct sf_profile_block_writer *w, uint32_t row, uint32_t *io_n)
 {
     enum { MASK = 2 * SF_PROFILE_GRANULE_ROWS - 1 };

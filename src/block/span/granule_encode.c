@@ -146,6 +146,7 @@ static bool emit_texts(struct sf_span_block_writer *w, uint16_t column, const st
 
 /* ---- numbers of attributes ---- */
 
+/* No sf_table: a quarter full at most, and small enough for the stack. */
 struct small { /* up to 256 distinct numbers */
     uint64_t vals[SF_BLOCK_MAX_HASHES];
     uint32_t counts[SF_BLOCK_MAX_HASHES];
