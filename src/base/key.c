@@ -1,6 +1,7 @@
 #include "base/key.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/random.h>
 
 #include "base/invariant.h"
@@ -36,8 +37,24 @@ void sf_key_fix(uint64_t seed)
     settle();
 }
 
+/* SF_TEST_KEY_SEED: the same secret in each run, for tests that compare two of them. */
+static bool has_seed(uint64_t *out)
+{
+    const char *given = secure_getenv("SF_TEST_KEY_SEED");
+    char *end = NULL;
+    if (!given || !*given)
+        return false;
+    *out = strtoull(given, &end, 10);
+    return *end == 0;
+}
+
 __attribute__((constructor)) static void choose_secret(void)
 {
+    uint64_t seed;
+    if (has_seed(&seed)) {
+        sf_key_fix(seed);
+        return;
+    }
     uint8_t *at = (uint8_t *)sf_key_secret, *end = at + sizeof(sf_key_secret);
     while (at < end) {
         ssize_t got = getrandom(at, (size_t)(end - at), 0);

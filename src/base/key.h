@@ -39,5 +39,6 @@ static inline uint64_t sf_key_u64(uint64_t v)
     return sf_key_mix(0, v);
 }
 
-/* Tests: the same secret in each run. Before the first table is made. */
+/* Tests: the same secret in each run. Before the first table is made. For a whole program the
+ * environment variable SF_TEST_KEY_SEED does it, a number. */
 void sf_key_fix(uint64_t seed);

@@ -108,6 +108,28 @@ static struct sf_profile_block_reader *write_and_open(struct rig *r, bool is_com
     return reader;
 }
 
+static struct sf_buf bytes_with_seed(uint64_t seed)
+{
+    struct rig r;
+    struct sf_buf bytes = {0};
+    sf_key_fix(seed);
+    init(&r);
+    fill(&r, 5, 9, 700, true);
+    assert_ok(write_block(&r, true, NULL, &bytes));
+    done(&r);
+    return bytes;
+}
+
+TEST(profile_block, is_the_same_bytes_whatever_the_order_of_tables)
+{
+    struct sf_buf one = bytes_with_seed(1), two = bytes_with_seed(2);
+    assert_true(one.len > 10000);
+    assert_int_equal(one.len, two.len);
+    assert_memory_equal(one.p, two.p, one.len);
+    sf_buf_done(&one);
+    sf_buf_done(&two);
+}
+
 static void no_finding(void *arg, const char *sentence)
 {
     (void)arg;
