@@ -108,6 +108,13 @@ enum {
     SF_SPAN_ROOT = 2      /* begins a trace of its own, whatever is active */
 };
 
+/* Whether samples name the spans of a request (profiling.conditional.share). */
+typedef enum sf_span_profile {
+    SF_SPAN_PROFILE_AUTO = 0, /* as the settings say, by trace id and outcome */
+    SF_SPAN_PROFILE_ALWAYS = 1,
+    SF_SPAN_PROFILE_NEVER = 2 /* they count without names */
+} sf_span_profile;
+
 typedef struct sf_span_options {
     size_t size;  /* sizeof(sf_span_options) */
     sf_kind kind; /* 0: internal */
@@ -115,7 +122,11 @@ typedef struct sf_span_options {
     sf_span parent;           /* 0: the active span */
     const sf_context *remote; /* NULL, or the parent that came from elsewhere */
     uint64_t start_unix_ns;   /* 0: now */
+    sf_span_profile profile;  /* of a request's first span here; those below it follow */
 } sf_span_options;
+/* What a request asks for: ALWAYS when its header baggage ("profile=1, ...") says so, or when the
+ * text is "1" or "true", as a header of its own would say; else AUTO. NULL is fine. */
+SF_API sf_span_profile sf_profile_asked(const char *header);
 
 /* A child of the active span, which becomes active on this thread until it ends. */
 SF_API sf_span sf_span_start(const char *name);

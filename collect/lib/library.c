@@ -126,34 +126,6 @@ static void read_config_file(struct sf_why *why)
         sf_config_file_read(&config_file, path, why);
 }
 
-/* Names the first key in use that is not implemented yet, and how many there are. */
-static void name_missing(struct sf_why *why)
-{
-    const char *path = look_up("SPANFLAME_CONFIG"), *first = NULL;
-    char variable[SF_PROFILING_VARIABLE_CAP], from[160];
-    unsigned n = 0;
-    for (const char *const *key = sf_profiling_settings_missing; *key; key++) {
-        const char *said, *line;
-        sf_profiling_variable(*key, variable);
-        said = look_up(variable);
-        line = sf_config_file_line(&config_file, variable);
-        if (!(said && *said) && !line)
-            continue;
-        if (!n++) {
-            first = *key;
-            if (said && *said)
-                snprintf(from, sizeof(from), "%s", variable);
-            else
-                snprintf(from, sizeof(from), "%.120s:%s", path ? path : "", line);
-        }
-    }
-    if (n == 1)
-        sf_fail(why, SF_OK, "%s: %s: not implemented yet, ignored", from, first);
-    else if (n)
-        sf_fail(why, SF_OK, "%s: %s: not implemented yet, ignored; so are %u more keys", from,
-                first, n - 1);
-}
-
 static void write_resource(struct sf_buf *out)
 {
     size_t mark = sf_pb_write_begin(out, 1);
@@ -242,8 +214,6 @@ static enum sf_err read_settings(const char *service, struct sf_why *why)
     err = sf_settings_read(&sf_library.settings, service, look_up_all, why);
     if (err)
         return err;
-    if (!why->text[0]) /* a setting that is not understood matters more */
-        name_missing(why);
     e->settings = &sf_library.settings.exporter;
     e->outbox.max = SF_OUTBOX_MAX;
     e->write_resource = write_resource;

@@ -7,6 +7,7 @@
 #include "collect/lib/frame_names.h"
 #include "collect/lib/governor.h"
 #include "collect/lib/heap_profiler.h"
+#include "collect/lib/selection.h"
 #include "collect/lib/stack_copy.h"
 #include "collect/lib/wall_profiler.h"
 
@@ -53,4 +54,5 @@ void sf_profile_sources_after_fork(bool is_child)
     sf_wall_profiler_after_fork();
     sf_profiler_after_fork();
     sf_governor_after_fork();
+    sf_selection_after_fork();
 }

@@ -5,6 +5,7 @@
 #include "collect/lib/otlp_profile_write.h"
 #include "collect/lib/profile_sources.h"
 #include "collect/lib/sample_take.h"
+#include "collect/lib/selection.h"
 #include "collect/lib/settings.h"
 
 enum { OUTBOX_MAX = 6 << 20 };
@@ -31,6 +32,9 @@ static void upload(struct sf_profile *list, unsigned n)
     struct sf_why why = {0};
     uint32_t n_profiles = 0;
     enum sf_err err;
+    for (unsigned i = 0; i < n; i++)
+        sf_selection_apply(&list[i].table);
+    sf_selection_next_window();
     exporter.write_resource(&resource);
     exporter.write_scope(&scope);
     err = sf_otlp_profiles_write(
@@ -63,6 +67,7 @@ void sf_profile_upload_init(const struct sf_settings *settings,
         sf_profiler_set_period((enum sf_sample_kind)kind, s->periods[kind]);
     sf_profile_sources_set();
     sf_governor_init(&s->block, false);
+    sf_selection_init(&s->block);
     sf_profiler_set_upload(s->block.upload_interval_ns, upload);
 }
 

@@ -21,14 +21,6 @@ static const struct word {
 };
 enum { N_WORDS = sizeof(words) / sizeof(words[0]) };
 
-const char *const sf_profiling_settings_missing[] = {
-    "profiling.conditional.slow_request_threshold",
-    "profiling.conditional.cpu_threshold_percent",
-    "profiling.conditional.profile_errors",
-    "profiling.conditional.baseline",
-    NULL,
-};
-
 bool sf_profile_words_parse(const char *list, unsigned *kinds)
 {
     sf_str rest = sf_str_from(list), one;

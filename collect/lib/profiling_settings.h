@@ -22,10 +22,6 @@ void sf_profiling_settings_read(struct sf_profiling_settings *s, sf_settings_get
 /* "cpu", "heap" and so on to bits, between commas; "all", "none". False: an unknown word. */
 bool sf_profile_words_parse(const char *words, unsigned *kinds);
 
-/* Keys of the block that are accepted and not implemented yet; sf_problem names one that is used.
- * Ends with NULL. */
-extern const char *const sf_profiling_settings_missing[];
-
 /* "profiling.adaptive.interval" to "SPANFLAME_PROFILING_ADAPTIVE_INTERVAL". */
 enum { SF_PROFILING_VARIABLE_CAP = 96 };
 void sf_profiling_variable(const char *key, char out[SF_PROFILING_VARIABLE_CAP]);

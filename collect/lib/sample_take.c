@@ -11,6 +11,7 @@
 #include "collect/lib/thread.h"
 #include "collect/sys/clock.h"
 #include "collect/sys/lock.h"
+#include "spanflame.h"
 
 uint16_t sf_sample_max_frames = 64; /* as profiling.max_stack_depth */
 
@@ -33,18 +34,23 @@ void sf_sample_note_span(struct sf_sample *s)
 void sf_sample_note_span_of(struct sf_sample *s, const struct sf_thread *t)
 {
     const uint8_t *record = t->record;
+    const struct sf_span_slot *active;
     memset(s->trace_id, 0, sizeof(s->trace_id));
     memset(s->span_id, 0, sizeof(s->span_id));
     if (record[SF_RECORD_VALID] != 1)
         return;
-    if (t->current && !sf_span_pool_find(t->current)) {
+    active = t->current ? sf_span_pool_find(t->current) : NULL;
+    if (t->current && !active) {
         const struct sf_span_slot *slot = sf_span_pool_find_under(t->current);
         if (!slot)
             slot = sf_span_pool_find_under(t->under);
         if (!slot)
             return;
         record = slot->record;
+        active = slot;
     }
+    if (active && active->profile == SF_SPAN_PROFILE_NEVER)
+        return;
     memcpy(s->trace_id, record, 16);
     memcpy(s->span_id, record + 16, 8);
 }

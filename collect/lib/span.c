@@ -11,6 +11,7 @@
 #include "collect/lib/active.h"
 #include "collect/lib/attr_write.h"
 #include "collect/lib/library.h"
+#include "collect/lib/selection.h"
 #include "collect/lib/span_write.h"
 #include "collect/sys/clock.h"
 #include "wire/pb_writer.h"
@@ -20,6 +21,7 @@ struct parent {
     const uint8_t *local_root;         /* 18 bytes of record attributes; NULL: this is one */
     const char *tracestate;
     bool is_sampled, is_remote;
+    uint8_t profile;
     sf_span under;
 };
 
@@ -38,6 +40,7 @@ static void parent_from_slot(const struct sf_span_slot *slot, struct parent *p)
     p->local_root = slot->record + SF_RECORD_ATTRS;
     p->tracestate = slot->tracestate;
     p->is_sampled = slot->record[SF_RECORD_FLAGS] & 1;
+    p->profile = slot->profile;
 }
 
 static void find_parent(struct sf_thread *t, const sf_span_options *o, struct parent *p)
@@ -115,6 +118,14 @@ static char *copy_text(const char *text)
     return p;
 }
 
+/* Programs that were built with an older header have no such member. */
+static uint8_t profile_of(const sf_span_options *o)
+{
+    bool is_said = o && o->size >= sizeof(sf_span_options) && o->profile >= SF_SPAN_PROFILE_AUTO &&
+                   o->profile <= SF_SPAN_PROFILE_NEVER;
+    return is_said ? (uint8_t)o->profile : SF_SPAN_PROFILE_AUTO;
+}
+
 static void begin(struct sf_thread *t, struct sf_span_slot *slot, sf_str name,
                   const sf_span_options *o)
 {
@@ -128,7 +139,11 @@ static void begin(struct sf_thread *t, struct sf_span_slot *slot, sf_str name,
     slot->under = p.under;
     slot->tid = t->tid;
     slot->tracestate = p.tracestate ? copy_text(p.tracestate) : NULL;
+    slot->is_local_root = !p.local_root;
+    slot->profile = p.local_root ? p.profile : profile_of(o);
     set_record(t, slot, &p);
+    if (slot->is_local_root)
+        sf_selection_begin(slot);
     slot->is_recording = sf_sampler_keeps(&sf_library.settings.sampler, slot->record,
                                           p.trace_id != NULL, p.is_sampled);
     slot->record[SF_RECORD_FLAGS] = slot->is_recording;
@@ -245,6 +260,8 @@ void sf_span_end_at(sf_span s, uint64_t end_unix_ns)
         if (t->current == s)
             sf_active_set(t, sf_span_pool_find_under(slot->under));
         atomic_fetch_add_explicit(&slot->gen, 1, memory_order_release); /* from here it is over */
+        if (slot->is_local_root && slot->is_recording)
+            sf_selection_end(slot, end_time(slot, end_unix_ns) - slot->start_unix_ns);
         if (slot->is_recording && slot->epoch == t->epoch)
             finish(slot, end_unix_ns);
         sf_heap_free(slot->tracestate);

@@ -23,6 +23,9 @@ struct sf_span_slot {
     uint32_t epoch;      /* the process it began in: a forked child does not send its parent's */
     bool is_recording;
     uint8_t status;
+    uint8_t profile;    /* sf_span_profile: of the request it belongs to */
+    bool is_local_root; /* of this process's part of the trace */
+    uint64_t begin_cpu_ns;
     uint16_t n_attrs, n_events, n_links;
     uint32_t dropped_attrs, dropped_events, dropped_links;
     uint64_t key_mask; /* a bit per key seen, by hash: most keys are new, and then known to be */

@@ -3,6 +3,8 @@
 #include "collect/lib/active.h"
 #include "collect/lib/library.h"
 
+enum { SF_BAGGAGE_MAX = 8192 };
+
 static bool has_upper(sf_str s)
 {
     for (size_t i = 0; i < s.len; i++) {
@@ -115,4 +117,25 @@ int sf_span_context(sf_span s, sf_context *out)
         sf_lock_give(&slot->lock);
     sf_library_leave(t);
     return record ? 0 : -1;
+}
+
+/* A member is "key=value;property", with blanks around it. */
+sf_span_profile sf_profile_asked(const char *header)
+{
+    sf_str rest = sf_str_from(header ? header : ""), member, key, val;
+    if (rest.len > SF_BAGGAGE_MAX)
+        return SF_SPAN_PROFILE_AUTO;
+    val = sf_str_trim(rest);
+    if (sf_str_eq(val, SF_STR("1")) || sf_str_ieq(val, SF_STR("true")))
+        return SF_SPAN_PROFILE_ALWAYS;
+    while (sf_str_split_next(&rest, ',', &member)) {
+        sf_str pair;
+        if (!sf_str_split_next(&member, ';', &pair) || !sf_str_split_next(&pair, '=', &key))
+            continue;
+        val = sf_str_trim(pair);
+        if (sf_str_eq(sf_str_trim(key), SF_STR("profile")) &&
+            (sf_str_eq(val, SF_STR("1")) || sf_str_ieq(val, SF_STR("true"))))
+            return SF_SPAN_PROFILE_ALWAYS;
+    }
+    return SF_SPAN_PROFILE_AUTO;
 }

@@ -271,28 +271,6 @@ static enum sf_err check_whole(struct sf_config *c, struct sf_why *why)
     return SF_OK;
 }
 
-/* "spanflame.yaml:12: profiling.adaptive.base_rate: not implemented yet, ignored" */
-static enum sf_err warn_missing(struct sf_config *c, struct sf_why *why)
-{
-    struct sf_buf origin = {0};
-    enum sf_err err = SF_OK;
-    for (size_t i = 0; !err && i < sf_config_n_keys; i++) {
-        sf_str sentence;
-        if (!sf_config_is_missing(&sf_config_keys[i]) || c->origins[i].from == SF_FROM_DEFAULT)
-            continue;
-        sf_buf_reset(&origin);
-        sf_config_render_origin(c, i, &origin);
-        if (sf_buf_ok(&origin) &&
-            sf_arena_print(&c->arena, &sentence, "%.*s: %s: " SF_CONFIG_MISSING,
-                           SF_STR_ARG(sf_buf_str(&origin)), sf_config_keys[i].path))
-            err = warn(c, sentence, why);
-        else
-            err = sf_no_memory(why, "the configuration");
-    }
-    sf_buf_done(&origin);
-    return err;
-}
-
 static void derive(struct sf_config *c)
 {
     c->retention.keep.slow_ns = c->profiling.slow_request_ns;
@@ -317,8 +295,6 @@ enum sf_err sf_config_load(const struct sf_config_inputs *in, struct sf_config *
         err = read_flag(c, in, i, why);
     if (!err)
         err = check_whole(c, why);
-    if (!err)
-        err = warn_missing(c, why);
     if (!err) {
         derive(c);
         *out = c;
@@ -344,8 +320,6 @@ enum sf_err sf_config_parse(sf_str yaml, const char *name, struct sf_config **ou
         err = sf_config_read_yaml(c, yaml, why);
     if (!err)
         err = check_whole(c, why);
-    if (!err)
-        err = warn_missing(c, why);
     if (!err) {
         derive(c);
         *out = c;

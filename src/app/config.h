@@ -177,11 +177,6 @@ struct sf_config_key {
     const char *doc;     /* one line */
 };
 
-/* Accepted and checked, but nothing reads it yet: using it warns, and the example file and the
- * documentation say so in the same words. */
-bool sf_config_is_missing(const struct sf_config_key *key);
-#define SF_CONFIG_MISSING "not implemented yet, ignored"
-
 extern const struct sf_config_key sf_config_keys[];
 extern const size_t sf_config_n_keys;
 

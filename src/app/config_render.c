@@ -175,8 +175,6 @@ void sf_config_render_example(struct sf_buf *out)
             sf_buf_print(out, "#%*s# %s", (int)(2 * depth), "", key->doc);
         else
             sf_buf_print(out, "\n# %s", key->doc);
-        if (sf_config_is_missing(key))
-            sf_buf_print(out, "; " SF_CONFIG_MISSING);
         if (key->choices)
             sf_buf_print(out, " (%s)", key->choices);
         if (key->type == SF_CONFIG_LISTEN || key->type == SF_CONFIG_LIST) {
@@ -255,9 +253,7 @@ void sf_config_render_table(struct sf_buf *out)
             sf_buf_print(out, " | `%s` | ", key->initial);
         else
             sf_buf_print(out, " | | ");
-        sf_buf_print(out,
-                     sf_config_is_missing(key) ? "**" SF_CONFIG_MISSING "**: %s |\n" : "%s |\n",
-                     key->doc);
+        sf_buf_print(out, "%s |\n", key->doc);
     }
 }
 

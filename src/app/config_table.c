@@ -13,8 +13,7 @@
     {"profiling." path, SF_CONFIG_##kind, AT(profiling.field), initial, NULL, min, max, doc},
 
 /* In the order a reader of the example file meets them; keys of one section stand together. The
- * defaults of limits equal base/limits.h, which a test compares. Keys that neither the server nor
- * a collector reads yet are in a list below; a test finds keys that belong there and are not. */
+ * defaults of limits equal base/limits.h, which a test compares. */
 const struct sf_config_key sf_config_keys[] = {
     {"listen", SF_CONFIG_LISTEN, 0,
      "127.0.0.1:4317, 127.0.0.1:4318, 127.0.0.1:4040, 127.0.0.1:3200, [::1]:4317, [::1]:4318, "
@@ -192,15 +191,3 @@ const struct sf_config_key sf_config_keys[] = {
     SF_PROFILING_KEYS(PROFILING)};
 
 const size_t sf_config_n_keys = sizeof(sf_config_keys) / sizeof(sf_config_keys[0]);
-
-/* Sections, with the dot behind them, and keys. */
-static const char *const missing[] = {"profiling.conditional."};
-
-bool sf_config_is_missing(const struct sf_config_key *key)
-{
-    for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++) {
-        if (sf_str_starts(sf_str_from(key->path), sf_str_from(missing[i])))
-            return true;
-    }
-    return false;
-}

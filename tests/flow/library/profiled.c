@@ -243,14 +243,16 @@ static void forked(void)
     waitpid(pid, &status, 0);
 }
 
-/* Works until the figure that WATCH names ("paused" or "rate") is what WATCH_IS says, or 30 s. */
+/* Works until the figure that WATCH names ("paused" or "rate") is what WATCH_IS says, or for 1500
+ * turns of 20 ms (WATCH_FOR). */
 static void watch(void)
 {
-    const char *what = getenv("WATCH"), *is = getenv("WATCH_IS");
+    const char *what = getenv("WATCH"), *is = getenv("WATCH_IS"), *turns = getenv("WATCH_FOR");
+    int most = turns ? atoi(turns) : 1500;
     unsigned long long want = is ? strtoull(is, NULL, 10) : 0, got = 0;
     sf_counters c = {.size = sizeof(c)};
     struct timespec nap = {0, 10000000};
-    for (int i = 0; what && i < 1500; i++) {
+    for (int i = 0; what && i < most; i++) {
         sf_span s = sf_span_start("watch");
         planted_hot(0.01);
         sf_span_end(s);
@@ -263,6 +265,37 @@ static void watch(void)
     printf("watched %llu %llu %llu %llu\n", (unsigned long long)c.profiling_paused,
            (unsigned long long)c.profiling_paused_ms, (unsigned long long)c.cpu_rate_hz,
            (unsigned long long)c.profiling_cpu_ns);
+}
+
+/* Requests with other outcomes, each 50 ms of CPU time; their lengths are said, not measured. */
+static void requests(void)
+{
+    static const struct {
+        const char *name;
+        long long length_ms;
+        sf_span_profile profile;
+        int is_failed;
+    } all[] = {
+        {"quick", 1000, SF_SPAN_PROFILE_AUTO, 0},  {"slow", 10000, SF_SPAN_PROFILE_AUTO, 0},
+        {"failed", 1000, SF_SPAN_PROFILE_AUTO, 1}, {"heavy", 20, SF_SPAN_PROFILE_AUTO, 0},
+        {"asked", 1000, SF_SPAN_PROFILE_AUTO, 0},  {"never", 10000, SF_SPAN_PROFILE_NEVER, 1}};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        sf_span_options o = {.size = sizeof(o), .flags = SF_SPAN_ROOT, .profile = all[i].profile};
+        struct timespec now;
+        sf_span s, child;
+        clock_gettime(CLOCK_REALTIME, &now);
+        o.start_unix_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+        if (!strcmp(all[i].name, "asked"))
+            o.profile = sf_profile_asked("userId=alice, profile=1;x=y");
+        s = sf_span_start_with(all[i].name, &o);
+        child = sf_span_start("child");
+        say(all[i].name, child);
+        planted_hot(0.05);
+        sf_span_end(child);
+        if (all[i].is_failed)
+            sf_span_set_status(s, SF_STATUS_ERROR, "planted");
+        sf_span_end_at(s, o.start_unix_ns + (uint64_t)all[i].length_ms * 1000000u);
+    }
 }
 
 int main(int argc, char **argv)
@@ -286,6 +319,8 @@ int main(int argc, char **argv)
         memory();
     else if (!strcmp(argv[1], "watch"))
         watch();
+    else if (!strcmp(argv[1], "requests"))
+        requests();
     else if (!strcmp(argv[1], "fork"))
         forked();
     else

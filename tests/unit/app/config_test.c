@@ -328,37 +328,6 @@ TEST(config, writes_every_value_as_it_reads_it)
     sf_config_free(c);
 }
 
-/* Each use of a key that nothing reads yet is one warning, with the key and where it was set. */
-TEST(config, warns_about_keys_that_are_not_implemented_yet)
-{
-    static const char *const env[] = {"SPANFLAME_PROFILING_CONDITIONAL_BASELINE=2%", NULL};
-    static const struct sf_config_setting flags[] = {
-        {"--set", "profiling.conditional.profile_errors", "false"},
-        {"--set", "profiling.cpu.sample_rate", "50"}};
-    struct sf_config_inputs in = {.env = env, .flags = flags, .n_flags = 2};
-    struct sf_config *c = parse("retention: {spans: 1d}\n"
-                                "profiling:\n"
-                                "  conditional:\n"
-                                "    baseline: 50%\n");
-    assert_int_equal(c->warnings.n, 1);
-    assert_string_equal(c->warnings.items[0],
-                        "f.yaml:4: profiling.conditional.baseline: not implemented yet, ignored");
-    sf_config_free(c);
-    c = NULL;
-    assert_ok(sf_config_load(&in, &c, &why));
-    assert_int_equal(c->warnings.n, 2);
-    assert_string_equal(c->warnings.items[1],
-                        "SPANFLAME_PROFILING_CONDITIONAL_BASELINE: profiling.conditional.baseline: "
-                        "not implemented yet, ignored");
-    assert_string_equal(
-        c->warnings.items[0],
-        "--set: profiling.conditional.profile_errors: not implemented yet, ignored");
-    sf_config_free(c);
-    c = parse("");
-    assert_int_equal(c->warnings.n, 0);
-    sf_config_free(c);
-}
-
 TEST(config, means_by_a_text_what_the_library_means)
 {
     for (int i = 0; i < N_SPELLINGS; i++) {

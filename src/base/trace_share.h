@@ -1,0 +1,26 @@
+/* trace_share.h - which traces are in a share of all: decided by the trace id alone, so that every
+ * process and the server agree, and a smaller share is a part of a larger one.
+ *
+ * The id is mixed first (splitmix64's finaliser over both halves): samplers of traces choose by the
+ * id's last 56 bits, and a share of what they kept must not be all or nothing of it. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline uint64_t sf_trace_share_mix(uint64_t v)
+{
+    v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9u;
+    v = (v ^ v >> 27) * 0x94d049bb133111ebu;
+    return v ^ v >> 31;
+}
+
+/* `per_10000`: 1 % is 100. */
+static inline bool sf_trace_share_has(const uint8_t trace_id[16], uint32_t per_10000)
+{
+    uint64_t halves[2], v;
+    memcpy(halves, trace_id, 16);
+    v = sf_trace_share_mix(halves[0] + 0x9e3779b97f4a7c15u);
+    v = sf_trace_share_mix(v ^ halves[1]);
+    return (uint32_t)((unsigned __int128)v * 10000 >> 64) < per_10000;
+}

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""Every key of the configuration changes something: keys of the profiling block are changed here and the difference is
+observed; of every other key the table says which test changes it. A key without a line in it fails."""
+import json
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import library_home  # noqa: E402
+from server import PROGRAM, Server, tap  # noqa: E402
+
+SOURCE, BUILD = os.environ["SOURCE_ROOT"], os.environ["BUILD_ROOT"]
+HOME = library_home.folder("keys")
+LIBRARY = os.path.join(BUILD, "collect")
+PROFILED = os.path.join(HOME, "profiled")
+subprocess.run(["cc", "-O1", "-g", "-I" + os.path.join(SOURCE, "include"),
+                os.path.join(SOURCE, "tests", "flow", "library", "profiled.c"), "-o", PROFILED, "-L" + LIBRARY,
+                "-lspanflame", "-Wl,-rpath," + LIBRARY, "-pthread"], check=True)
+SERVER = Server().start()
+RUNS = [0]
+
+
+def variable(key):
+    return "SPANFLAME_" + key.replace(".", "_").upper()
+
+
+def tell(story, env, **keys):
+    """(service, word -> rest of the line) of one run with those keys of the profiling block"""
+    RUNS[0] += 1
+    service = f"run{RUNS[0]}"
+    env = dict(library_home.clean_env(), OTEL_SERVICE_NAME=service,
+               OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{SERVER.port}", **env,
+               **{variable("profiling." + key.replace("__", ".")): value for key, value in keys.items()})
+    done = subprocess.run([PROFILED, story], capture_output=True, text=True, check=False, timeout=120, env=env)
+    assert done.returncode == 0, done
+    said = {}
+    for line in done.stdout.splitlines():
+        said.setdefault(*line.split(" ", 1))  # what it said first
+    return service, said
+
+
+def profilers(**keys):
+    return int(tell("run-time", {}, **keys)[1]["on"])
+
+
+def rate(until, **keys):
+    """CPU samples a second in effect when that is `until`, or after a while"""
+    said = tell("watch", {"WATCH": "rate", "WATCH_IS": str(until), "SPANFLAME_PROFILES": "cpu"},
+                **dict({"adaptive__interval": "100ms"}, **keys))[1]
+    return int(said["watched"].split()[2])
+
+
+def pauses(until, **keys):
+    said = tell("watch", {"WATCH": "paused", "WATCH_IS": str(until), "SPANFLAME_PROFILES": "cpu"},
+                **dict({"adaptive__interval": "100ms"}, **keys))[1]
+    return int(said["watched"].split()[0])
+
+
+def counters(story, profiles, **keys):
+    """samples taken, profiles sent, dropped, refused"""
+    return [int(n) for n in tell(story, {"SPANFLAME_PROFILES": profiles}, **keys)[1]["counters"].split()]
+
+
+def named(**keys):
+    """The requests whose samples name their spans"""
+    keys = dict({"cpu__sample_rate": "1000", "conditional__share": "0%", "conditional__baseline": "0%",
+                 "conditional__slow_request_threshold": "5s", "conditional__cpu_threshold_percent": "90%"}, **keys)
+    _, said = tell("requests", {"SPANFLAME_PROFILES": "cpu"}, **keys)
+    found = set()
+    for name in ("quick", "slow", "failed", "heavy", "asked", "never"):
+        trace, span = said[name].split()
+        for _ in range(100):
+            got = SERVER.get(f"/api/v1/spans/{trace}/{span}/profile?type=cpu")
+            if got.status == 200 and json.loads(got.body).get("grades"):
+                break
+            time.sleep(0.05)
+        if got.status == 200 and json.loads(got.body)["grades"].get("exact", {}).get("samples", 0):
+            found.add(name)
+    return found
+
+
+def depth(**keys):
+    service, _ = tell("hot", {"SPANFLAME_PROFILES": "cpu"}, **keys)
+    for _ in range(100):
+        got = SERVER.get(f"/api/v1/profile?service={service}&type=cpu&format=folded")
+        if got.status == 200 and got.body:
+            return max(line.rsplit(" ", 1)[0].count(";") + 1 for line in got.body.decode().splitlines())
+        time.sleep(0.05)
+    raise AssertionError(got.body)
+
+
+def is_asked(**keys):
+    service, _ = tell("watch", {"WATCH": "rate", "WATCH_IS": "0", "WATCH_FOR": "100", "SPANFLAME_PROFILES": "cpu"}, **keys)
+    return bool(SERVER.json(f"/api/v1/collectors?service={service}")["collectors"])
+
+
+CASES = {
+    "profiling.cpu.enabled": lambda: profilers(cpu__enabled="false") & 1 == 0 < profilers() & 1,
+    "profiling.memory.enabled": lambda: profilers(memory__enabled="false") & 4 == 0 < profilers() & 4,
+    "profiling.wall.enabled": lambda: profilers(wall__enabled="true") & 2 > 0 == profilers() & 2,
+    "profiling.mutex.enabled": lambda: profilers(mutex__enabled="true") & 8 > 0 == profilers() & 8,
+    "profiling.block.enabled": lambda: profilers(block__enabled="true") & 16 > 0 == profilers() & 16,
+    "profiling.threads.enabled": lambda: profilers(threads__enabled="true") & 32 > 0 == profilers() & 32,
+    "profiling.cpu.sample_rate": lambda: rate(250, cpu__sample_rate="250") == 250 and rate(100) == 100,
+    "profiling.wall.sample_rate": lambda: counters("waits", "wall", wall__sample_rate="1000")[0]
+    > counters("waits", "wall", wall__sample_rate="1")[0],
+    "profiling.memory.sample_rate": lambda: counters("memory", "heap", memory__sample_rate="4KB")[0]
+    > counters("memory", "heap", memory__sample_rate="1GiB")[0],
+    "profiling.max_stack_depth": lambda: depth(max_stack_depth="2") < depth(),
+    "profiling.upload_interval": lambda: counters("hot", "cpu", upload_interval="100ms")[1]
+    > counters("hot", "cpu", upload_interval="1h")[1],
+    "profiling.conditional.share": lambda: "quick" in named(conditional__share="100%") and "quick" not in named(),
+    "profiling.conditional.baseline": lambda: "quick" in named(conditional__baseline="100%"),
+    "profiling.conditional.slow_request_threshold": lambda: "slow" in named()
+    and "slow" not in named(conditional__slow_request_threshold="1h"),
+    "profiling.conditional.profile_errors": lambda: "failed" in named()
+    and "failed" not in named(conditional__profile_errors="false"),
+    "profiling.conditional.cpu_threshold_percent": lambda: named() == {"slow", "failed", "heavy", "asked"}
+    and "quick" in named(conditional__cpu_threshold_percent="1%"),
+    "profiling.adaptive.enabled": lambda: rate(13, adaptive__enabled="true", adaptive__cpu_threshold="0%") == 13,
+    "profiling.adaptive.base_rate": lambda: rate(25, adaptive__enabled="true", adaptive__base_rate="200",
+                                                 adaptive__cpu_threshold="0%") == 25,
+    "profiling.adaptive.max_rate": lambda: rate(5, adaptive__enabled="true", adaptive__max_rate="40",
+                                                adaptive__cpu_threshold="0%") == 5,
+    "profiling.adaptive.cpu_threshold": lambda: rate(13, adaptive__enabled="true", adaptive__cpu_threshold="0%") == 13,
+    "profiling.adaptive.memory_threshold": lambda: rate(13, adaptive__enabled="true", adaptive__cpu_threshold="100%",
+                                                        adaptive__memory_threshold="1KB") == 13,
+    "profiling.adaptive.budget": lambda: rate(13, adaptive__enabled="true", adaptive__cpu_threshold="100%",
+                                              adaptive__memory_threshold="0", adaptive__budget="0%") == 13,
+    "profiling.adaptive.interval": lambda: rate(100, adaptive__enabled="true", adaptive__cpu_threshold="0%",
+                                                adaptive__interval="1h") == 100,
+    "profiling.load_shedding.enabled": lambda: pauses(1, load_shedding__enabled="true",
+                                                      load_shedding__cpu_threshold="0%") == 1,
+    "profiling.load_shedding.cpu_threshold": lambda: pauses(1, load_shedding__enabled="true",
+                                                            load_shedding__cpu_threshold="0%") == 1,
+    "profiling.control.enabled": lambda: is_asked(control__enabled="true") and not is_asked(control__enabled="false"),
+}
+
+# Of the others: the tests that change it and see a difference.
+ELSEWHERE = {
+    "profiling.max_profile_size": "unit settings; no program of the tests makes a profile above the least value, 64 KiB",
+    "listen": "flow config, auth", "data": "every flow", "memory": "flow hostile_query, hints",
+    "auth.token_file": "flow auth", "auth.header": "flow auth", "auth.proxy.user_header": "flow auth",
+    "auth.proxy.groups_header": "flow auth", "auth.proxy.peers": "unit proxy_users", "auth.proxy.users_file": "unit proxy_users",
+    "auth.allow_public_without_auth": "unit config", "server.hosts": "flow browser", "server.sandbox": "flow deploy",
+    "cors.origins": "flow auth, browser", "tenancy.enabled": "flow auth", "other_signals": "flow otlp",
+    "limits.connections": "flow hostile", "limits.body": "flow hostile", "limits.header_timeout": "flow hostile",
+    "limits.body_timeout": "flow hostile", "limits.total_timeout": "flow hostile, lanes", "limits.series": "flow profiles",
+    "limits.query_memory": "flow hostile_query", "limits.query_time": "flow hostile_query, lanes",
+    "redact.enabled": "flow redact", "redact.patterns": "flow redact", "redact.functions": "flow redact",
+    "redact.replace": "flow redact", "redact.hash_key_file": "flow redact", "redact.allow": "unit redact",
+    "retention.spans": "flow read", "retention.profiles": "flow adhoc", "retention.full_resolution": "flow adhoc",
+    "retention.detail": "flow old_data", "retention.max_bytes": "flow adhoc", "retention.min_free": "flow old_data",
+    "symbols.debuginfod": "flow symbols", "symbols.max_file": "flow symbols", "symbols.max_total": "flow symbols",
+    "store.flush_interval": "flow lifecycle", "log.level": "flow redact",
+    "metrics.span_metrics.enabled": "flow service_graph", "metrics.span_metrics.dimensions": "flow service_graph",
+    "metrics.span_metrics.max_series": "unit span_metrics", "metrics.service_graph.enabled": "flow service_graph",
+    "metrics.service_graph.dimensions": "flow service_graph", "metrics.service_graph.wait": "flow service_graph",
+    "metrics.target_info.enabled": "flow service_graph", "metrics.recording_rules.interval": "flow recording",
+    "findings.leaf": "flow findings", "findings.repeated": "flow findings", "findings.equal_spans": "flow findings",
+}
+# App hands these to the room that obeys them, which flow config checks by name; no test changes one and looks yet. None may
+# join this list: a new key comes with a test.
+UNSEEN = ("limits.inflated limits.idle_timeout limits.attributes limits.value limits.stack_depth redact.builtin redact.match "
+          "redact.keys redact.values redact.names redact.files symbols.timeout symbols.cache symbols.wait store.flush_log "
+          "log.format metrics.service_graph.max_series metrics.service_graph.max_items findings.stack_depth findings.callers "
+          "findings.gc findings.lock findings.theme").split()
+
+
+def keys():
+    env = {k: v for k, v in os.environ.items() if not k.startswith("SPANFLAME_")}
+    done = subprocess.run([PROGRAM, "check-config", "--output", "json"], capture_output=True, text=True, check=True, env=env)
+    return [s["key"] for s in json.loads(done.stdout)["settings"]]
+
+
+def test_every_key_has_a_case_or_a_reason():
+    known = set(CASES) | set(ELSEWHERE) | set(UNSEEN)
+    unknown = [key for key in keys() if key not in known]
+    assert not unknown, f"say in keys_flow.py what changes with {unknown}"
+    gone = known - set(keys())
+    assert not gone, f"no such keys any more: {gone}"
+
+
+def test_the_selected_requests_are_those_of_the_outcome_and_the_totals_are_whole():
+    assert named() == {"slow", "failed", "heavy", "asked"}
+
+
+def add(key, case):
+    def test():
+        assert case(), key
+    test.__name__ = "test_" + key.replace(".", "_") + "_changes_something"
+    globals()[test.__name__] = test
+
+
+IS_SHORT = float(os.environ.get("CHECK_SCALE", "1")) < 1
+SHORT = ("profiling.cpu.sample_rate", "profiling.max_stack_depth", "profiling.conditional.share", "profiling.control.enabled")
+for one, its_case in CASES.items():
+    if not IS_SHORT or one in SHORT:
+        add(one, its_case)
+
+tap.run(sys.modules[__name__])
