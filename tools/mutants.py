@@ -31,6 +31,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HOME = os.path.join(ROOT, "build-mutants")
 TREE, BUILD = os.path.join(HOME, "tree"), os.path.join(HOME, "build")
+MEASURED = os.path.join(HOME, "measured.json")
 KNOWN = os.path.join(ROOT, "tests", "mutants_known.txt")
 ROOMS = ("store", "wal", "intake", "link", "serve/auth")
 # Whose tests are asked besides the room's own unit tests: unit tests of rooms that stand on it, properties, faults.
@@ -41,7 +42,7 @@ ALSO = {"store": ["prop/prop store", "prop/prop profile_total", "fault/fault sto
         "link": ["prop/prop link", "prop/prop ledger", "prop/prop compare_time", "prop/prop trace_path", "unit/exec_unit",
                  "unit/join_unit"]}
 SLOW_S = 20  # CPU seconds; a test that takes longer is not asked
-WALL_S = 60  # without the processor: a test that hangs has noticed
+WALL_S = 30  # and ten times what it took first: a test that hangs has noticed, one that waits for the processor has not
 
 # What to look for and what it becomes. A line may have several places.
 SWAPS = [(r"==", "!="), (r"!=", "=="), (r"(?<![-<>=])<(?![<=])", "<="), (r"(?<![-<>=])>(?![>=])", ">="), (r"<=", "<"),
@@ -326,11 +327,19 @@ def build(sources, targets):
 
 # --- running ---
 
+def read_json(path):
+    try:
+        with open(path, encoding="utf-8") as f:
+            return json.load(f)
+    except (OSError, ValueError):
+        return {}
+
+
 class Test:
     def __init__(self, program, noun):
         self.argv = [os.path.join(BUILD, "tests", program)] + [noun]
         self.name = f"{os.path.basename(program)} {noun}"
-        self.cpu_s, self.reached = 0.0, set()
+        self.cpu_s, self.wall_s, self.reached = 0.0, 0.0, set()
 
     def run(self, cpu_s, wall_s, **env):
         """(exit status, CPU seconds)"""
@@ -351,22 +360,33 @@ class Test:
             pass
         return status, used.ru_utime + used.ru_stime
 
-    def measure(self):
-        """False when it does not pass as the code is. One that is too slow reaches nothing."""
+    def measure(self, slow_s, kept):
+        """False when it does not pass as the code is. One that is too slow reaches nothing. What was measured of the same
+        program is taken from `kept`."""
+        program = os.stat(self.argv[0])
+        key = f"{self.name} {program.st_mtime_ns} {program.st_size} {slow_s}"
+        if key in kept:
+            self.cpu_s, self.wall_s, reached = kept[key]
+            self.reached = set(reached)
+            return True
         path = os.path.join(HOME, "reach." + self.name.replace(" ", "."))
         if os.path.exists(path):
             os.unlink(path)
-        status, self.cpu_s = self.run(SLOW_S, 600, SF_MUTANT_REACH=path)
+        start = time.monotonic()
+        status, self.cpu_s = self.run(slow_s, 600, SF_MUTANT_REACH=path)
+        self.wall_s = time.monotonic() - start
         is_slow = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)
         if os.path.exists(path):
             if not is_slow:
                 with open(path, encoding="ascii") as f:
                     self.reached = {int(line) for line in f if line.strip()}
             os.unlink(path)
+        if status == 0 or is_slow:
+            kept[key] = (self.cpu_s, self.wall_s, sorted(self.reached))
         return status == 0 or is_slow
 
     def notices(self, mutant):
-        return self.run(4 * self.cpu_s + 2, WALL_S, SF_MUTANT=str(mutant.id))[0] != 0
+        return self.run(4 * self.cpu_s + 2, 10 * self.wall_s + WALL_S, SF_MUTANT=str(mutant.id))[0] != 0
 
 
 def tests_of(rooms, is_near):
@@ -426,6 +446,7 @@ def main():
     args.add_argument("--count", type=int, default=0, help="0: as many as the time allows")
     args.add_argument("--seed", type=int, default=1)
     args.add_argument("--jobs", type=int, default=os.cpu_count())
+    args.add_argument("--slow", type=int, default=SLOW_S, help="CPU seconds; a test that takes longer is not asked")
     args.add_argument("--near", action="store_true", help="ask no unit tests of other rooms")
     args.add_argument("--rooms", default=",".join(ROOMS))
     args.add_argument("files", nargs="*")
@@ -443,7 +464,11 @@ def main():
         print("mutants: the tree does not build", file=sys.stderr)
         return 1
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        for t, passes in list(zip(tests, pool.map(Test.measure, tests))):
+        kept = read_json(MEASURED)
+        verdicts = list(pool.map(lambda t: t.measure(args.slow, kept), tests))
+        with open(MEASURED, "w", encoding="utf-8") as f:
+            json.dump(kept, f)
+        for t, passes in zip(tests, verdicts):
             if not passes:
                 print(f"mutants: {t.name} does not pass as the code is: not asked", file=sys.stderr)
                 t.reached = set()

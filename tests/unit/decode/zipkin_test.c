@@ -78,6 +78,8 @@ TEST(zipkin, a_span_keeps_all_it_says)
     assert_str(attr(s->attrs, "peer.service"), "mysql");
     assert_str(attr(s->attrs, "network.peer.address"), "2001:db8::c001");
     assert_str(attr(s->attrs, "network.local.address"), "192.168.99.1");
+    assert_int_equal(sf_attrs_get(s->attrs, SF_STR("network.peer.port")).i64, 9000);
+    assert_int_equal(sf_attrs_get(s->attrs, SF_STR("network.local.port")).i64, 3306);
     assert_int_equal(s->n_events, 1);
     assert_str(s->events[0].name, "ws");
     assert_int_equal(s->events[0].time_ns, UINT64_C(1556604172355800000));
@@ -188,6 +190,105 @@ TEST(zipkin, what_is_wrong_is_refused_with_its_place)
     }
     r.otlp.max = 20;
     assert_err(read_json(&r, checkout), SF_ERR_LIMIT);
+    done(&r);
+}
+
+/* A span of the service "back", under 2, with `more` in it. */
+static void add_span(struct sf_buf *list, const char *trace, int id, const char *kind,
+                     const char *more)
+{
+    sf_buf_print(list,
+                 "%s{\"traceId\":\"00000000000000%s\",\"id\":\"000000000000000%d\",\"parentId\":"
+                 "\"0000000000000002\",\"kind\":\"%s\",\"localEndpoint\":{\"serviceName\":"
+                 "\"back\"}%s}",
+                 list->len ? "," : "[", trace, id, kind, more);
+}
+
+static enum sf_err read_list(struct rig *r, struct sf_buf *list)
+{
+    enum sf_err err;
+    sf_buf_add_u8(list, ']');
+    err = translate(r, sf_buf_bytes(list), true);
+    sf_buf_reset(list);
+    return err;
+}
+
+/* Only what a service sends with its own half goes with that; a half is a server's. */
+TEST(zipkin, a_child_moves_within_its_trace_and_for_a_server_alone)
+{
+    struct rig r = {0};
+    struct sf_buf list = {0};
+    add_span(&list, "aa", 2, "SERVER", ",\"shared\":true");
+    add_span(&list, "bb", 3, "CLIENT", "");
+    add_span(&list, "aa", 4, "CLIENT", "");
+    assert_ok(read_list(&r, &list));
+    assert_int_equal(r.got.spans[1].parent_id, 2); /* of another trace */
+    assert_int_equal(r.got.spans[2].parent_id, r.got.spans[0].span_id);
+    add_span(&list, "aa", 2, "CLIENT", ",\"shared\":true");
+    add_span(&list, "aa", 3, "CLIENT", "");
+    assert_ok(read_list(&r, &list));
+    assert_int_equal(r.got.spans[0].span_id, 2);
+    assert_int_equal(r.got.spans[1].parent_id, 2);
+    /* false is not true, and not the word but the field says it */
+    add_span(&list, "aa", 2, "SERVER", ",\"shared\":false,\"name\":\"shared\"");
+    assert_ok(read_list(&r, &list));
+    assert_int_equal(r.got.spans[0].span_id, 2);
+    sf_buf_done(&list);
+    done(&r);
+}
+
+TEST(zipkin, without_a_time_a_span_begins_with_its_first_annotation)
+{
+    struct rig r = {0};
+    assert_ok(read_json(
+        &r,
+        "[{\"traceId\":\"00000000000000aa\",\"id\":\"0000000000000001\",\"duration\":2,"
+        "\"annotations\":[{\"timestamp\":30,\"value\":\"b\"},{\"timestamp\":20,\"value\":\"a\"},"
+        "{\"timestamp\":0,\"value\":\"never\"},{\"timestamp\":25,\"value\":\"c\"}]},"
+        "{\"traceId\":\"00000000000000aa\",\"id\":\"0000000000000002\",\"timestamp\":50,"
+        "\"annotations\":[{\"timestamp\":30,\"value\":\"b\"}]}]"));
+    assert_int_equal(r.got.spans[0].start_ns, 20000);
+    assert_int_equal(r.got.spans[0].end_ns, 22000);
+    assert_int_equal(r.got.spans[1].start_ns, 50000); /* its own time is before any of them */
+    done(&r);
+}
+
+TEST(zipkin, times_beyond_all_others_do_not_wrap)
+{
+    struct rig r = {0};
+    assert_ok(read_json(&r, "[{\"traceId\":\"00000000000000aa\",\"id\":\"0000000000000001\","
+                            "\"timestamp\":18446744073709550,\"duration\":18446744073709551},"
+                            "{\"traceId\":\"00000000000000aa\",\"id\":\"0000000000000002\","
+                            "\"timestamp\":1,\"duration\":18446744073709551615}]"));
+    for (size_t i = 0; i < 2; i++) {
+        const struct sf_span *s = &r.got.spans[i];
+        assert_true(s->end_ns >= s->start_ns);
+    }
+    assert_int_equal(r.got.spans[0].start_ns, UINT64_C(18446744073709550000));
+    done(&r);
+}
+
+TEST(zipkin, scopes_have_older_names_and_part_spans)
+{
+    struct rig r = {0};
+    struct sf_buf list = {0};
+    add_span(&list, "aa", 1, "CLIENT",
+             ",\"tags\":{\"otel.library.name\":\"l\",\"otel.library.version\":\"1\"}");
+    add_span(&list, "aa", 2, "CLIENT",
+             ",\"tags\":{\"otel.scope.name\":\"l\",\"otel.scope.version\":\"1\"}");
+    add_span(&list, "aa", 3, "CLIENT",
+             ",\"tags\":{\"otel.scope.name\":\"l\",\"otel.scope.version\":\"2\"}");
+    add_span(&list, "aa", 4, "CLIENT", ",\"tags\":{\"a\":\"b\"}");
+    assert_ok(read_list(&r, &list));
+    assert_int_equal(r.got.n_spans, 4);
+    assert_str(r.got.scopes[r.got.spans[0].scope].name, "l");
+    assert_str(r.got.scopes[r.got.spans[0].scope].version, "1");
+    assert_int_equal(r.got.spans[0].scope, r.got.spans[1].scope);
+    assert_str(r.got.scopes[r.got.spans[2].scope].version, "2");
+    assert_str(r.got.scopes[r.got.spans[3].scope].name, "");
+    assert_int_equal(r.got.spans[0].attrs.n, 0); /* a scope is no attribute as well */
+    assert_int_equal(r.got.spans[3].attrs.n, 1);
+    sf_buf_done(&list);
     done(&r);
 }
 
