@@ -25,6 +25,7 @@
 #include "serve/pyroscope/adhoc_files.h"
 #include "serve/pyroscope/recording_rules.h"
 #include "serve/pyroscope/settings.h"
+#include "serve/query_turn.h"
 #include "serve/router.h"
 #include "store/local/local.h"
 #include "symbol/symbolizer.h"
@@ -167,7 +168,8 @@ static enum sf_err start_worker(struct sf_server *s, const struct kind *kind, un
     w->queue = kind->queue;
     w->lane = kind->lane;
     w->work.turns = kind->lane ? s->service.query : NULL; /* one turn for all lanes */
-    if (!sf_arena_init(&w->work.arena, s->service.query_memory_len))
+    if (!sf_arena_init(&w->work.arena, s->service.query_memory_len) ||
+        !sf_arena_count(&w->work.arena))
         return sf_fail(why, SF_ERR_NOMEM, "server: no memory for thread %s", name);
     s->n_workers++;
     if (w->queue == s->service.ingest && !(w->work.tools = sf_intake_tools_new()))
@@ -497,6 +499,7 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
     v->memory_len = c->memory_len;
     v->query_memory_len = c->limits.query_memory_len;
     v->query_ns = c->limits.query_ns;
+    sf_query_turn_init(v);
     v->version = sf_version();
     sf_config_render_effective(c, &s->config_text);
     v->config_text = sf_buf_str(&s->config_text);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/account.h"
 #include "base/asan.h"
 #include "base/heap.h"
 #include "base/num.h"
@@ -12,7 +13,74 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-enum { ALIGN = 16, KEEP_LEN = 1 << 20 };
+enum { ALIGN = 16, KEEP_LEN = 1 << 20, COUNT_LEN = 64 << 10 };
+
+/* ---- what it costs ---- */
+
+struct sf_arena_touched {
+    size_t front, tail;
+};
+
+bool sf_arena_count(struct sf_arena *a)
+{
+    if (!a->touched)
+        a->touched = sf_heap_new(sizeof(*a->touched));
+    return a->touched != NULL;
+}
+
+size_t sf_arena_touched(const struct sf_arena *a)
+{
+    return a->touched ? a->touched->front + a->touched->tail : 0;
+}
+
+static bool count_to(size_t len, size_t cap, size_t *touched, size_t *out_counted)
+{
+    size_t want = cap - len > COUNT_LEN ? len + COUNT_LEN : cap;
+    if (len > *touched) {
+        if (!sf_account_take(want - *touched))
+            return false;
+        *touched = want;
+    }
+    *out_counted = *touched;
+    return true;
+}
+
+static bool may_touch(struct sf_arena *a, size_t front, size_t tail)
+{
+    return !a->touched ||
+           ((front <= a->counted || count_to(front, a->cap, &a->touched->front, &a->counted)) &&
+            (tail <= a->counted_tail ||
+             count_to(tail, a->cap, &a->touched->tail, &a->counted_tail)));
+}
+
+/* All beyond `keep_len` goes back to the kernel. */
+static void drop(struct sf_arena *a, size_t keep_len)
+{
+    struct sf_arena_touched *t = a->touched;
+    sf_heap_pages_drop(a->base + keep_len, a->cap - keep_len);
+    if (!t)
+        return;
+    sf_account_give(t->tail + (t->front > keep_len ? t->front - keep_len : 0));
+    t->front = t->front < keep_len ? t->front : keep_len;
+    t->tail = 0;
+    a->counted = t->front;
+    a->counted_tail = 0;
+}
+
+void sf_arena_lend(struct sf_arena *a, size_t keep_len)
+{
+    if (a->cap > keep_len && (!a->touched || sf_arena_touched(a) > keep_len))
+        drop(a, keep_len);
+    sf_account_give(sf_arena_touched(a));
+    a->at = a->tail = 0;
+}
+
+bool sf_arena_borrow(struct sf_arena *a)
+{
+    return sf_arena_count(a) && sf_account_take(sf_arena_touched(a));
+}
+
+/* ---- its life ---- */
 
 bool sf_arena_init(struct sf_arena *a, size_t cap)
 {
@@ -20,7 +88,10 @@ bool sf_arena_init(struct sf_arena *a, size_t cap)
     if (!base)
         return false;
     *a = (struct sf_arena){.base = base, .cap = cap};
-    return true;
+    if (!sf_account_is_open() || sf_arena_count(a))
+        return true;
+    sf_arena_done(a);
+    return false;
 }
 
 void sf_arena_done(struct sf_arena *a)
@@ -30,13 +101,15 @@ void sf_arena_done(struct sf_arena *a)
         ASAN_UNPOISON_MEMORY_REGION(a->base, a->poisoned);
 #endif
     sf_heap_pages_free(a->base, a->cap);
+    sf_account_give(sf_arena_touched(a));
+    sf_heap_free(a->touched);
     *a = (struct sf_arena){0};
 }
 
 void sf_arena_reset(struct sf_arena *a)
 {
     if (a->cap > KEEP_LEN && (a->at > KEEP_LEN || a->tail))
-        sf_heap_pages_drop(a->base + KEEP_LEN, a->cap - KEEP_LEN);
+        drop(a, KEEP_LEN);
 #ifdef HAS_ASAN
     if (a->base && a->at) { /* what was used, not the reserve: that may be a gigabyte */
         ASAN_UNPOISON_MEMORY_REGION(a->base, a->at); /* gaps between allocations, too */
@@ -56,7 +129,7 @@ void sf_arena_release(struct sf_arena *a)
 {
     sf_arena_reset(a);
     if (a->cap > KEEP_LEN)
-        sf_heap_pages_drop(a->base + KEEP_LEN, a->cap - KEEP_LEN);
+        drop(a, KEEP_LEN);
 }
 
 size_t sf_arena_used(const struct sf_arena *a)
@@ -67,7 +140,8 @@ size_t sf_arena_used(const struct sf_arena *a)
 void *sf_arena_raw(struct sf_arena *a, size_t size, size_t align)
 {
     size_t start = (a->at + (align - 1)) & ~(align - 1);
-    if (start > a->cap - a->tail || size > a->cap - a->tail - start)
+    if (start > a->cap - a->tail || size > a->cap - a->tail - start ||
+        !may_touch(a, start + size, 0))
         return NULL;
     a->at = start + size;
 #ifdef HAS_ASAN
@@ -95,7 +169,7 @@ void *sf_arena_grow(struct sf_arena *a, void *old, size_t old_size, size_t new_s
     void *p;
     if (old && (uint8_t *)old + old_size == a->base + a->at) {
         size_t start = (size_t)((uint8_t *)old - a->base);
-        if (new_size > a->cap - a->tail - start)
+        if (new_size > a->cap - a->tail - start || !may_touch(a, start + new_size, 0))
             return NULL;
         a->at = start + new_size;
 #ifdef HAS_ASAN
@@ -113,7 +187,8 @@ void *sf_arena_tail(struct sf_arena *a, size_t item_size)
 {
     size_t tail = a->tail ? a->tail : a->cap % ALIGN; /* the end itself may be anywhere */
     uint8_t *p;
-    if (tail > a->cap - a->at || item_size > a->cap - a->at - tail)
+    if (tail > a->cap - a->at || item_size > a->cap - a->at - tail ||
+        !may_touch(a, 0, tail + item_size))
         return NULL;
     a->tail = tail + item_size;
     p = a->base + a->cap - a->tail;

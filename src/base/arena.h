@@ -11,21 +11,36 @@
 
 #include "base/str.h"
 
+struct sf_arena_touched; /* shared with its copies */
+
 struct sf_arena {
     uint8_t *base;
     size_t at, cap;  /* bytes used; bytes reserved */
     size_t tail;     /* bytes used at the far end */
     size_t poisoned; /* under the sanitizers: how far a reset has poisoned it */
+    /* Of one that counts in an account (base/account.h): how far it may be used without a look at
+     * what it and its copies have touched. */
+    struct sf_arena_touched *touched;
+    size_t counted, counted_tail;
 };
 
-/* Reserves `cap` bytes; only touched pages cost memory. False: no address space. */
+/* Reserves `cap` bytes; only touched pages cost memory. False: no address space. What it touches
+ * counts in the account of the thread, if that has one. */
 bool sf_arena_init(struct sf_arena *a, size_t cap);
-void sf_arena_done(struct sf_arena *a); /* a zeroed arena is fine */
+/* For one that was made by a thread without an account: from now on it counts in the account of
+ * whoever uses it. False: no memory. */
+bool sf_arena_count(struct sf_arena *a);
+size_t sf_arena_touched(const struct sf_arena *a); /* of one that counts: what it costs just now */
+void sf_arena_done(struct sf_arena *a);            /* a zeroed arena is fine */
 /* Empties. Keeps up to 1 MiB of touched memory, gives the rest back. Under tests' sanitizers the
  * old content is poisoned, so that a stale view fails at once. */
 void sf_arena_reset(struct sf_arena *a);
 /* The same, and gives back what was touched through copies of it, of which it does not know. */
 void sf_arena_release(struct sf_arena *a);
+/* The same for one that is kept for others, and keeps more: it leaves the thread's account, and
+ * enters that of the thread that takes it. */
+void sf_arena_lend(struct sf_arena *a, size_t keep_len);
+bool sf_arena_borrow(struct sf_arena *a); /* false: refused by the account */
 size_t sf_arena_used(const struct sf_arena *a);
 
 void *sf_arena_new(struct sf_arena *a, size_t size); /* zeroed, 16-aligned; NULL at the cap */

@@ -1,9 +1,11 @@
 #include "base/heap.h"
 
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h> /* the one system call of this room: memory is below even `os` */
 
+#include "base/account.h"
 #include "base/num.h"
 
 static atomic_uint_fast64_t calls;
@@ -26,9 +28,25 @@ uint64_t sf_heap_calls(void)
     return atomic_load_explicit(&calls, memory_order_relaxed);
 }
 
+/* A block counts with what the allocator made of it: that is what freeing it will give back. */
+static void settle(void *p, size_t taken)
+{
+    if (!sf_account_is_open())
+        return;
+    if (p)
+        (void)sf_account_take(malloc_usable_size(p) - taken);
+    else
+        sf_account_give(taken);
+}
+
 void *sf_heap_new(size_t size)
 {
-    return must_fail() ? NULL : calloc(1, size ? size : 1);
+    void *p;
+    if (must_fail() || !sf_account_take(size))
+        return NULL;
+    p = calloc(1, size ? size : 1);
+    settle(p, size);
+    return p;
 }
 
 void *sf_heap_new_n(size_t n, size_t size)
@@ -39,14 +57,21 @@ void *sf_heap_new_n(size_t n, size_t size)
 
 void *sf_heap_grow(void *old, size_t n, size_t size)
 {
-    size_t len;
-    if (!sf_mul_size(n, size, &len) || must_fail())
+    size_t len, old_len = old && sf_account_is_open() ? malloc_usable_size(old) : 0;
+    void *p;
+    if (!sf_mul_size(n, size, &len) || must_fail() || !sf_account_take(len))
         return NULL;
-    return realloc(old, len ? len : 1);
+    p = realloc(old, len ? len : 1);
+    settle(p, len);
+    if (p)
+        sf_account_give(old_len);
+    return p;
 }
 
 void sf_heap_free(void *p)
 {
+    if (p && sf_account_is_open())
+        sf_account_give(malloc_usable_size(p));
     free(p);
 }
 

@@ -18,8 +18,6 @@ struct gather {
     uint32_t n_spans;
 };
 
-enum { LARGE_LEN = 8 << 20 }; /* a query that holds more needs its turn */
-
 /* What is done with a span when all are there, in bytes of the same arena: putting the trace
  * together (tables, keys to sort), and for those who asked for bare spans the work of the link,
  * which also needs some for each resource. */
@@ -61,32 +59,21 @@ struct ask {
     bool is_bare;
 };
 
-/* Reads rows into `g` until all are there, they do not fit (*out_is_partial), or it is somebody
- * else's turn to hold so much: BUSY, and what was read is given back. */
-static enum sf_err collect(const struct ask *ask, bool has_turn, struct sf_query_ctx *q,
-                           struct gather *g, bool *out_is_partial, struct sf_why *why)
+/* Reads rows into `g` until all are there or they do not fit (*out_is_partial). */
+static enum sf_err collect(const struct ask *ask, struct sf_query_ctx *q, struct gather *g,
+                           bool *out_is_partial, struct sf_why *why)
 {
     struct sf_span_cursor *cursor = NULL;
     struct sf_span_rows rows;
-    struct sf_arena before = *q->req;
-    bool is_partial = false, is_put_off = false;
+    bool is_partial = false;
     enum sf_err err = ask->store->ops->trace_get(ask->store, ask->id, ask->from_ns, ask->to_ns, q,
                                                  &cursor, why);
     if (err)
         return err;
     sf_span_pool_init(&g->pool, q->req, ask->is_bare);
-    while (!is_partial && !is_put_off && cursor->next(cursor, &rows)) {
+    while (!is_partial && cursor->next(cursor, &rows))
         is_partial = !add_rows(g, &rows);
-        if (!has_turn && q->take_turn && sf_arena_used(q->req) > LARGE_LEN) {
-            is_put_off = q->take_turn(q->turn_arg, q, false, NULL) == SF_ERR_BUSY;
-            has_turn = !is_put_off;
-        }
-    }
-    if (is_put_off) {
-        err = SF_ERR_BUSY;
-        q->req->at = before.at;
-        q->req->tail = before.tail;
-    } else if (!is_partial && cursor->err) {
+    if (!is_partial && cursor->err) {
         err = sf_fail(why, cursor->err, "%s", cursor->why.text);
         /* A trace too large to be read whole is answered with what was read. */
         is_partial = cursor->err == SF_ERR_LIMIT && g->n_spans > 0;
@@ -101,15 +88,9 @@ static enum sf_err get(const struct ask *ask, struct sf_query_ctx *q, struct sf_
                        struct sf_why *why)
 {
     size_t cap = q->req->cap;
-    struct gather none = {.stop_len = cap > 2 * SPARE_LEN ? cap - SPARE_LEN : cap / 2}, g = none;
+    struct gather g = {.stop_len = cap > 2 * SPARE_LEN ? cap - SPARE_LEN : cap / 2};
     bool is_partial = false;
-    enum sf_err err = collect(ask, false, q, &g, &is_partial, why);
-    if (err == SF_ERR_BUSY && q->take_turn) {
-        g = none;
-        err = q->take_turn(q->turn_arg, q, true, why);
-        if (!err)
-            err = collect(ask, true, q, &g, &is_partial, why);
-    }
+    enum sf_err err = collect(ask, q, &g, &is_partial, why);
     if (err)
         return err;
     turn_round(g.spans, g.n_spans); /* of equal copies the one that came first stays */

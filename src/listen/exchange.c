@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/account.h"
 #include "base/heap.h"
 #include "base/time_unit.h"
 #include "http/h1_writer.h"
@@ -115,15 +116,22 @@ static enum sf_err queue_message(struct sf_exchange *ex, struct sf_buf *message,
 
 enum sf_err sf_exchange_stream(struct sf_exchange *ex, struct sf_buf *message, struct sf_why *why)
 {
+    struct sf_account *paused = sf_account_pause(); /* the loop frees what is queued */
     enum sf_err err;
 
     ex->is_streamed = true;
     sf_mutex_lock(&ex->mutex);
     err = queue_message(ex, message, why);
     sf_mutex_unlock(&ex->mutex);
+    sf_account_resume(paused);
     if (!err)
         sf_loop_give(ex->loop, ex, false);
     return err;
+}
+
+bool sf_exchange_has_streamed(const struct sf_exchange *ex)
+{
+    return atomic_load(&ex->is_streamed);
 }
 
 enum sf_err sf_exchange_stream_wait(struct sf_exchange *ex, int64_t deadline_ns)

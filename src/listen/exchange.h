@@ -43,5 +43,6 @@ void sf_exchange_finish(struct sf_exchange *ex);
  * the response must be set before it and stay as they are; gRPC status and message may be set until
  * finish(), which ends the stream; a body that `is_framed` then goes out as the last of it. */
 enum sf_err sf_exchange_stream(struct sf_exchange *ex, struct sf_buf *message, struct sf_why *why);
+bool sf_exchange_has_streamed(const struct sf_exchange *ex);
 /* Waits until there is room again or `deadline_ns` (monotonic): DEADLINE; CANCELLED likewise. */
 enum sf_err sf_exchange_stream_wait(struct sf_exchange *ex, int64_t deadline_ns);

@@ -44,6 +44,8 @@ static enum sf_count reason_of(enum sf_err err)
 
 bool sf_call_fail(struct sf_call *call, enum sf_err err, const struct sf_why *why)
 {
+    if (sf_account_has_refused()) /* nobody will see this answer */
+        return true;
     if (err != SF_ERR_NOT_FOUND && err != SF_ERR_CANCELLED)
         sf_counters_add(call->service->counters, reason_of(err), 1);
     if (err == SF_ERR_IO || err == SF_ERR_CORRUPT || err == SF_ERR_NOMEM)
@@ -74,18 +76,6 @@ void sf_call_ok(struct sf_call *call, const char *content_type)
     call->response->content_type = content_type;
 }
 
-/* Once a call has it, it keeps it to its end. */
-static enum sf_err take_turn(void *arg, const struct sf_query_ctx *q, bool waits,
-                             struct sf_why *why)
-{
-    struct sf_worker *worker = arg;
-    enum sf_err err = worker->is_large ? SF_OK
-                                       : sf_lane_take_large(worker->turns, waits, q->deadline_ns,
-                                                            q->cancel, why);
-    worker->is_large = !err;
-    return err;
-}
-
 enum sf_err sf_call_query_own(struct sf_service *s, sf_str tenant, const atomic_bool *cancel,
                               struct sf_worker *worker, uint32_t *tenants, struct sf_query_ctx *out,
                               struct sf_why *why)
@@ -100,8 +90,6 @@ enum sf_err sf_call_query_own(struct sf_service *s, sf_str tenant, const atomic_
                                  .deadline_ns = sf_clock_mono_ns() + s->query_ns,
                                  .cancel = cancel,
                                  .req = &worker->arena,
-                                 .take_turn = worker->turns ? take_turn : NULL,
-                                 .turn_arg = worker,
                                  .is_exact = true};
     return SF_OK;
 }

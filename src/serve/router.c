@@ -16,6 +16,7 @@
 #include "serve/own/symbols.h"
 #include "serve/param_check.h"
 #include "serve/pyroscope/pyroscope_self.h"
+#include "serve/query_turn.h"
 #include "serve/route_table.h"
 #include "serve/tenant.h"
 
@@ -601,13 +602,9 @@ bool sf_router_run_next(struct sf_lane *lane, struct sf_worker *worker)
     int64_t begin_ns = sf_clock_mono_ns();
     call->response->body.max = max_answer_len(call->service);
     if (is_in_time(call))
-        sf_router_run(call->ex, worker);
+        sf_query_turn_run(call, worker);
     else
         sf_call_finish(call);
-    sf_arena_release(&worker->arena); /* a large one is not kept for the next large query */
-    if (worker->is_large)
-        sf_lane_pass_large(worker->turns);
-    worker->is_large = false;
     sf_lane_end(lane, client, sf_clock_mono_ns() - begin_ns);
     return true;
 }

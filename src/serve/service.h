@@ -3,6 +3,7 @@
 #pragma once
 #include <stdatomic.h>
 
+#include "base/account.h"
 #include "intake/intake.h"
 #include "link/findings.h"
 #include "meter/counters.h"
@@ -82,6 +83,8 @@ struct sf_service {
 
     struct sf_queue *ingest, *control; /* of struct sf_exchange */
     struct sf_lane *point, *query;
+    struct sf_account_pool query_pool; /* see serve/query_turn.h */
+    size_t query_large_len;
     struct sf_counters *counters;
     struct sf_span_metrics *span_metrics;
     struct sf_service_graph *service_graph; /* NULL: switched off */
@@ -111,5 +114,6 @@ struct sf_worker {
     struct sf_arena arena;
     struct sf_lane *turns;         /* of query threads: who may hold much memory; NULL: no matter */
     bool is_large;                 /* the call at hand may */
+    struct sf_account account;     /* what it holds */
     struct sf_intake_tools *tools; /* of ingest threads */
 };

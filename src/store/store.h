@@ -117,11 +117,6 @@ struct sf_query_ctx {
     int64_t deadline_ns;       /* monotonic; past it DEADLINE; 0: none */
     const atomic_bool *cancel; /* true: CANCELLED at the next granule; may be NULL */
     struct sf_arena *req;      /* results of non-cursor calls live here; its cap is LIMIT */
-    /* Asked before a query takes much memory, by a thread that holds no lock: large queries take
-     * turns. `waits` false: BUSY at once when it is another's turn. NULL: nobody minds. */
-    enum sf_err (*take_turn)(void *arg, const struct sf_query_ctx *q, bool waits,
-                             struct sf_why *why);
-    void *turn_arg;
     struct sf_scan_stats stats; /* counted while reading */
     bool is_exact;              /* set false by thinning, rounding or a quarantined block */
     struct sf_naming *naming;   /* frames that came without names; counted likewise, in copies of

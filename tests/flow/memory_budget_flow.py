@@ -10,6 +10,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
+from memory_group import make_group, most_mib, n_kills, remove_group  # noqa: E402
 from server import JSON, Server, field, tap  # noqa: E402
 
 BUDGET_MIB, SLACK_MIB = 256, 16
@@ -17,11 +18,6 @@ N_SENDERS, BODY_LEN = 8, 31_000_000
 PROTOBUF = "application/x-protobuf"
 
 server = Server().start()
-
-
-def most_mib(of=server):
-    with open(f"/proc/{of.process.pid}/status", encoding="ascii") as f:
-        return next(int(line.split()[1]) for line in f if line.startswith("VmHWM")) / 1024
 
 
 def attribute(key, value):
@@ -63,7 +59,7 @@ def test_large_requests_side_by_side_stay_within_the_budget():
     for t in threads:
         t.join()
     assert statuses.count(200) == N_SENDERS and set(statuses) <= {200, 429, 503}, statuses
-    assert most_mib() <= BUDGET_MIB + SLACK_MIB, most_mib()
+    assert most_mib(server) <= BUDGET_MIB + SLACK_MIB, most_mib(server)
 
 
 def test_a_large_trace_can_be_read_before_a_flush():
@@ -82,7 +78,7 @@ def test_a_large_trace_can_be_read_before_a_flush():
         assert answer.status == 200, answer.text
     answer = server.get(f"/api/traces/{trace}", timeout=60)
     assert answer.status == 200 and answer.body.count(b'"spanId"') == n, (answer.status, answer.text[:200])
-    assert most_mib() <= BUDGET_MIB + SLACK_MIB, most_mib()
+    assert most_mib(server) <= BUDGET_MIB + SLACK_MIB, most_mib(server)
 
 
 # ---- queries ----
@@ -142,35 +138,6 @@ def flood(of):
     assert statuses.count(200) > 0, statuses
 
 
-def make_group(limit_len):
-    """A control group of that limit: (its folder, the file that counts kills), or None twice."""
-    for root, limit, kills in (("/sys/fs/cgroup", "memory.max", "memory.events"),
-                               ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.oom_control")):
-        path = os.path.join(root, f"spanflame-test-{os.getpid()}")
-        try:
-            os.mkdir(path)
-        except OSError:
-            continue
-        try:
-            if os.path.exists(os.path.join(path, limit)) and os.path.exists(os.path.join(path, kills)):
-                with open(os.path.join(path, limit), "w", encoding="ascii") as f:
-                    f.write(str(limit_len))
-                return path, os.path.join(path, kills)
-        except OSError:
-            pass
-        os.rmdir(path)
-    return None, None
-
-
-def remove_group(path):
-    for _ in range(50):
-        try:
-            os.rmdir(path)
-            return
-        except OSError:  # its last process is still ending
-            time.sleep(0.1)
-
-
 n_killed = None  # in the group; None: there was none
 
 
@@ -186,8 +153,7 @@ def test_reads_of_a_large_trace_side_by_side_stay_within_the_budget():
         flood(s)
         assert most_mib(s) <= BUDGET_MIB + SLACK_MIB, most_mib(s)
         if group:
-            with open(kills, encoding="ascii") as f:
-                n_killed = sum(int(line.split()[1]) for line in f if line.startswith("oom_kill "))
+            n_killed = n_kills(kills)
     finally:
         s.kill()
         if group:

@@ -1,5 +1,6 @@
 #include "store/local/budget.h"
 
+#include "base/account.h"
 #include "base/invariant.h"
 #include "base/limits.h"
 
@@ -58,9 +59,16 @@ enum sf_err sf_budget_query(struct sf_budget *b, size_t *io_counted, size_t len,
     *io_counted = len;
     if (len <= b->cap[SF_LINE_QUERIES] / 4 || !sf_budget_is_over(b, SF_LINE_QUERIES))
         return SF_OK;
+    if (len <= b->cap[SF_LINE_QUERIES] && sf_account_is_open())
+        return SF_OK; /* what all hold together is the account's matter */
+    if (len <= b->cap[SF_LINE_QUERIES])
+        return sf_fail(why, SF_ERR_BUSY,
+                       "query: holds %zu KB, and with the others more than the %zu KB that all "
+                       "queries may hold to read; ask again",
+                       len >> 10, b->cap[SF_LINE_QUERIES] >> 10);
     return sf_fail(why, SF_ERR_LIMIT,
-                   "query: holds %zu KB and all queries may hold %zu KB together; narrow the time "
-                   "range, or raise the setting \"memory\"",
+                   "query: needs %zu KB to read and all queries may hold %zu KB together; narrow "
+                   "the time range, or raise the setting \"memory\"",
                    len >> 10, b->cap[SF_LINE_QUERIES] >> 10);
 }
 

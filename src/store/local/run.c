@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/account.h"
 #include "base/heap.h"
 #include "block/profile/profile_block_reader.h"
 #include "block/span/span_block_reader.h"
@@ -161,6 +162,8 @@ struct sf_run *sf_runs_take_dead(struct sf_runs *rs)
 void sf_run_quarantine(struct sf_run *r, const char *sentence)
 {
     char line[400];
+    if (sf_account_has_refused()) /* it was not read for want of memory */
+        return;
     if (atomic_exchange(&r->is_bad, true))
         return;
     atomic_fetch_add(&r->home->n_bad, 1);
@@ -368,6 +371,7 @@ static enum sf_err enter(struct sf_run *r, unsigned tables, struct sf_why *why)
     size_t len, before;
     bool is_use;
     struct sf_why own;
+    struct sf_account *paused;
 
     if (!why)
         why = &own;
@@ -375,7 +379,9 @@ static enum sf_err enter(struct sf_run *r, unsigned tables, struct sf_why *why)
         return sf_fail(why, SF_ERR_CORRUPT, "block %s is quarantined", r->row.path);
     sf_mutex_lock(&r->lock);
     before = r->reader_len;
+    paused = sf_account_pause(); /* the next query has it, too */
     err = open_tables(r, tables, why);
+    sf_account_resume(paused);
     len = r->reader_len;
     if (!err)
         r->n_users++;

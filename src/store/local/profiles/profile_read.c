@@ -1,5 +1,6 @@
 #include "store/local/profiles/profile_read.h"
 
+#include "base/account.h"
 #include "base/heap.h"
 #include "base/num.h"
 #include "model/process.h"
@@ -71,6 +72,8 @@ enum sf_err sf_profile_walk_check(struct sf_profile_walk *w, struct sf_why *why)
         return sf_fail(why, SF_ERR_CANCELLED, "query: the caller went away");
     if (q->deadline_ns && sf_clock_mono_ns() > q->deadline_ns)
         return sf_fail(why, SF_ERR_DEADLINE, "query: took too long");
+    if (sf_account_has_refused())
+        return sf_fail(why, SF_ERR_BUSY, "query: needs more memory than is left; ask again");
     return sf_budget_query(&w->l->budget, &w->counted_len, sf_arena_used(&w->scratch), why);
 }
 

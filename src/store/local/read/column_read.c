@@ -6,7 +6,6 @@
 static void count_memory(struct sf_column_read *c)
 {
     size_t len = sf_arena_used(&c->arena);
-    c->most_len = len > c->most_len ? len : c->most_len;
     (void)sf_budget_query(&c->l->budget, &c->counted_len, len, NULL);
 }
 
@@ -66,7 +65,7 @@ void sf_column_read_done(struct sf_column_read *c)
         return;
     sf_column_read_close(c);
     (void)sf_budget_query(&c->l->budget, &c->counted_len, 0, NULL);
-    sf_granules_give_arena(c->l, &c->arena, c->most_len);
+    sf_granules_give_arena(c->l, &c->arena);
     *c = (struct sf_column_read){0};
 }
 

@@ -12,7 +12,7 @@ struct sf_column_read {
     struct sf_run *run; /* entered while its granule is open; borrowed from the snapshot */
     struct sf_granule_view view;
     struct sf_arena arena;
-    size_t counted_len, most_len;
+    size_t counted_len;
 };
 
 void sf_column_read_init(struct sf_column_read *c, struct sf_local *l, struct sf_query_ctx *q);

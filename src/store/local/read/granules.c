@@ -1,5 +1,6 @@
 #include "store/local/read/granules.h"
 
+#include "base/account.h"
 #include "base/heap.h"
 #include "base/limits.h"
 #include "base/time_unit.h"
@@ -40,16 +41,19 @@ bool sf_granules_take_arena(struct sf_local *l, struct sf_arena *out)
     if (l->n_pool)
         *out = l->pool[--l->n_pool];
     sf_mutex_unlock(&l->pool_lock);
-    return out->base || sf_arena_init(out, ARENA_CAP);
+    if (!out->base)
+        return sf_arena_init(out, ARENA_CAP);
+    if (sf_arena_borrow(out))
+        return true;
+    sf_arena_done(out);
+    return false;
 }
 
-void sf_granules_give_arena(struct sf_local *l, struct sf_arena *a, size_t used_len)
+void sf_granules_give_arena(struct sf_local *l, struct sf_arena *a)
 {
     if (!a->base)
         return;
-    if (used_len > POOL_LEN)
-        sf_heap_pages_drop(a->base + POOL_LEN, a->cap - POOL_LEN);
-    a->at = 0;
+    sf_arena_lend(a, POOL_LEN);
     sf_mutex_lock(&l->pool_lock);
     if (l->n_pool < sizeof(l->pool) / sizeof(l->pool[0])) {
         l->pool[l->n_pool++] = *a;
@@ -63,7 +67,7 @@ void sf_granules_done(struct sf_granules *g)
 {
     for (unsigned i = 0; i < SF_GRANULES_MAX && g->l; i++) {
         drop(g, &g->slots[i]);
-        sf_granules_give_arena(g->l, &g->slots[i].arena, g->slots[i].most_len);
+        sf_granules_give_arena(g->l, &g->slots[i].arena);
     }
     *g = (struct sf_granules){0};
 }
@@ -159,7 +163,6 @@ enum sf_err sf_granules_part(struct sf_granules *g, struct sf_run *run, uint32_t
     s->run = sf_run_ref(run);
     s->used_at = ++g->tick;
     s->counted_len = sf_arena_used(&s->arena);
-    s->most_len = s->counted_len > s->most_len ? s->counted_len : s->most_len;
     err = count_slot(g, s, why);
     if (err)
         return err;
@@ -199,6 +202,8 @@ enum sf_err sf_query_check(const struct sf_query_ctx *q, struct sf_why *why)
         return sf_fail(why, SF_ERR_CANCELLED, "query: the caller went away");
     if (q->deadline_ns && sf_clock_mono_ns() > q->deadline_ns)
         return sf_fail(why, SF_ERR_DEADLINE, "query: took too long; narrow the time range");
+    if (sf_account_has_refused())
+        return sf_fail(why, SF_ERR_BUSY, "query: needs more memory than is left; ask again");
     return SF_OK;
 }
 

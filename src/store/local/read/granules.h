@@ -11,7 +11,7 @@ struct sf_granule {
     uint32_t from, to; /* rows of it */
     uint64_t used_at;
     struct sf_arena arena;
-    size_t counted_len, most_len; /* bytes used now; at most so far */
+    size_t counted_len; /* bytes used now */
     struct sf_span_rows rows;
 };
 
@@ -43,7 +43,7 @@ enum sf_err sf_granules_part(struct sf_granules *g, struct sf_run *run, uint32_t
 /* An arena to decode granules into, with the pages it had; false: no memory. And back, with the
  * most bytes that were used. */
 bool sf_granules_take_arena(struct sf_local *l, struct sf_arena *out);
-void sf_granules_give_arena(struct sf_local *l, struct sf_arena *a, size_t used_len);
+void sf_granules_give_arena(struct sf_local *l, struct sf_arena *a);
 
 /* What every cursor begins with: BUSY while the memory for queries is used up, else zeroed memory
  * for it (NOMEM). `is_fresh`: what was acknowledged up to now is in the snapshot taken next. */

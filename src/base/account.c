@@ -1,0 +1,115 @@
+#include "base/account.h"
+
+enum {
+    STEP_LEN = 256 << 10, /* the pool is asked for so much at a time */
+    FREE_LEN = 1 << 20    /* of each query; the pool does not count it */
+};
+
+static _Thread_local struct sf_account *now;
+
+void sf_account_open(struct sf_account *a)
+{
+    now = a;
+}
+
+static void leave_pool(struct sf_account *a)
+{
+    atomic_fetch_sub_explicit(a->is_large ? &a->pool->large_used : &a->pool->used, a->pooled,
+                              memory_order_relaxed);
+    a->pooled = 0;
+}
+
+void sf_account_close(void)
+{
+    if (now)
+        leave_pool(now);
+    now = NULL;
+}
+
+struct sf_account *sf_account_pause(void)
+{
+    struct sf_account *paused = now;
+    now = NULL;
+    return paused;
+}
+
+void sf_account_resume(struct sf_account *paused)
+{
+    now = paused;
+}
+
+bool sf_account_is_open(void)
+{
+    return now != NULL;
+}
+
+bool sf_account_has_refused(void)
+{
+    return now && (now->is_put_off || now->is_over);
+}
+
+static size_t more_of(const struct sf_account *a, size_t held)
+{
+    size_t want = held > FREE_LEN ? (held - FREE_LEN + STEP_LEN - 1) / STEP_LEN * STEP_LEN : 0;
+    return want > a->pooled ? want - a->pooled : 0;
+}
+
+static bool fits_pool(struct sf_account *a, size_t held)
+{
+    struct sf_account_pool *pool = a->pool;
+    size_t more = more_of(a, held), used;
+    if (held > pool->query_cap)
+        return false;
+    if (!more)
+        return true;
+    used = atomic_fetch_add_explicit(&pool->used, more, memory_order_relaxed) + more;
+    if (used > pool->cap ||
+        used + atomic_load_explicit(&pool->large_used, memory_order_relaxed) > pool->sum_cap) {
+        atomic_fetch_sub_explicit(&pool->used, more, memory_order_relaxed);
+        return false;
+    }
+    a->pooled += more;
+    return true;
+}
+
+static bool take_turn(struct sf_account *a)
+{
+    if (!a->take_turn || !a->take_turn(a->turn_arg))
+        return false;
+    leave_pool(a);
+    a->is_large = true;
+    return true;
+}
+
+static bool may_hold(struct sf_account *a, size_t held)
+{
+    size_t more;
+    a->is_put_off = !a->is_large && !fits_pool(a, held) && !take_turn(a);
+    a->is_over = a->is_large && held > a->large_cap;
+    if (a->is_put_off || a->is_over)
+        return false;
+    more = a->is_large ? more_of(a, held) : 0;
+    if (more)
+        atomic_fetch_add_explicit(&a->pool->large_used, more, memory_order_relaxed);
+    a->pooled += more;
+    return true;
+}
+
+bool sf_account_take(size_t len)
+{
+    struct sf_account *a = now;
+    if (!a)
+        return true;
+    if (a->is_put_off || a->is_over || !may_hold(a, a->held + len))
+        return false;
+    a->held += len;
+    a->most = a->held > a->most ? a->held : a->most;
+    return true;
+}
+
+void sf_account_give(size_t len)
+{
+    struct sf_account *a = now;
+    if (a) /* what others took may be freed here */
+        a->held -= len < a->held ? len : a->held;
+}

@@ -1,0 +1,43 @@
+/* account.h - what the query at hand holds in memory, and how much it may.
+ *
+ * A thread that answers queries opens an account. From then on it is counted what this thread takes
+ * from base/heap.h and what its arenas touch. Queries share a small sum; one at a time may hold
+ * more, when it gets the turn. Who would hold too much gets NULL, as when there is no memory:
+ * `is_put_off` or `is_over` says why. All later requests are refused as well, so that the query
+ * ends soon. Threads without an account are not counted. */
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sf_account_pool {            /* any thread */
+    atomic_size_t used, large_used; /* by queries without the turn; by the one that has it */
+    size_t cap;                     /* of all without the turn */
+    size_t query_cap;               /* of one of them */
+    size_t sum_cap; /* with the large one: while that holds much, others hold less */
+};
+
+struct sf_account {
+    struct sf_account_pool *pool;
+    size_t large_cap; /* of the query that has the turn */
+    /* Asks for the turn. Must neither wait nor take memory. */
+    bool (*take_turn)(void *arg);
+    void *turn_arg;
+    bool is_large;   /* it has the turn */
+    bool is_put_off; /* it was refused because another one has it */
+    bool is_over;    /* it was refused although it has it */
+    size_t held, most, pooled;
+};
+
+/* Of the calling thread, until it is closed; what it holds already is `held`. */
+void sf_account_open(struct sf_account *a);
+void sf_account_close(void); /* none open is fine */
+bool sf_account_is_open(void);
+/* While what is made belongs to all: nothing is counted until it is resumed. */
+struct sf_account *sf_account_pause(void);
+void sf_account_resume(struct sf_account *paused); /* NULL: none was open */
+bool sf_account_has_refused(void); /* NULL may mean that, and not that data are wrong */
+
+/* For base/heap.c and base/arena.c. False: refused. */
+bool sf_account_take(size_t len);
+void sf_account_give(size_t len);

@@ -1,0 +1,153 @@
+#include "serve/query_turn.h"
+
+#include "base/limits.h"
+#include "os/clock.h"
+#include "os/memory.h"
+
+/* Of 256, as the lines of the store's budget. */
+enum { SHARES = 256, POOL = 40, ONE_OF_POOL = 32, BESIDE_ARENA = 40, SUM = 120 };
+
+void sf_query_turn_init(struct sf_service *s)
+{
+    size_t unit = (size_t)(s->memory_len ? s->memory_len : SF_LIMIT_MEMORY_LEN) / SHARES;
+    size_t large_len = (size_t)s->query_memory_len + BESIDE_ARENA * unit;
+    s->query_large_len = large_len;
+    s->query_pool.cap = POOL * unit;
+    s->query_pool.query_cap = ONE_OF_POOL * unit;
+    s->query_pool.sum_cap = SUM * unit > large_len ? SUM * unit : large_len;
+}
+
+/* ---- the turn ---- */
+
+static bool take_turn(void *arg)
+{
+    struct sf_worker *worker = arg;
+    return !sf_lane_take_large(worker->turns, false, 0, NULL, NULL);
+}
+
+static enum sf_err wait_for_turn(struct sf_call *call, struct sf_worker *worker,
+                                 int64_t deadline_ns, struct sf_why *why)
+{
+    enum sf_err err = worker->is_large ? SF_OK
+                                       : sf_lane_take_large(worker->turns, true, deadline_ns,
+                                                            sf_exchange_cancel(call->ex), why);
+    worker->is_large = worker->is_large || !err;
+    return err == SF_ERR_DEADLINE ? SF_ERR_BUSY : err; /* it has not begun: ask again */
+}
+
+static void pass_turn(struct sf_worker *worker)
+{
+    if (!worker->is_large)
+        return;
+    sf_memory_give_back(); /* before the next one takes as much again */
+    sf_lane_pass_large(worker->turns);
+    worker->is_large = false;
+}
+
+/* ---- one attempt ---- */
+
+struct answer { /* what was there before the handler began */
+    uint32_t n_headers;
+    size_t text_len, max_len;
+};
+
+static void clear_answer(struct sf_response *r, const struct answer *before)
+{
+    sf_buf_done(&r->body);
+    sf_buf_done(&r->grpc_details);
+    r->body.max = before->max_len;
+    r->n_headers = before->n_headers;
+    r->text.len = before->text_len;
+    r->status = r->grpc_status = 0;
+    r->content_type = NULL;
+    r->grpc_message[0] = 0;
+    r->retry_after_s = 0;
+    r->is_uncompressible = r->is_framed = false;
+}
+
+/* True: the answer is filled. */
+static bool attempt(struct sf_call *call, struct sf_worker *worker)
+{
+    struct sf_service *s = call->service;
+    struct sf_account *a = &worker->account;
+    bool is_filled;
+    sf_arena_reset(&worker->arena);
+    *a = (struct sf_account){.pool = &s->query_pool,
+                             .large_cap = s->query_large_len,
+                             .take_turn = take_turn,
+                             .turn_arg = worker,
+                             .is_large = worker->is_large,
+                             .held = sf_arena_touched(&worker->arena)};
+    sf_account_open(a);
+    is_filled = call->route->handle(call, worker);
+    sf_account_close();
+    worker->is_large = a->is_large;
+    return is_filled;
+}
+
+static bool fail(struct sf_call *call, const struct answer *before, enum sf_err err,
+                 const struct sf_why *why)
+{
+    if (!sf_exchange_has_streamed(call->ex))
+        clear_answer(call->response, before);
+    else if (!call->request->is_grpc)
+        call->response->is_broken = true; /* its status has left already */
+    return sf_call_fail(call, err, why);
+}
+
+static bool fail_over(struct sf_call *call, const struct answer *before)
+{
+    struct sf_why why;
+    sf_fail(&why, SF_ERR_LIMIT,
+            "query: needs more than %llu MiB of memory; narrow the time range or ask for less, or "
+            "raise limits.query_memory",
+            (unsigned long long)(call->service->query_large_len >> 20));
+    return fail(call, before, SF_ERR_LIMIT, &why);
+}
+
+static bool run_read(struct sf_call *call, struct sf_worker *worker)
+{
+    struct sf_response *r = call->response;
+    struct answer before = {r->n_headers, r->text.len, r->body.max};
+    int64_t deadline_ns = sf_clock_mono_ns() + call->service->query_ns;
+    struct sf_why why;
+    enum sf_err err;
+    if (!attempt(call, worker))
+        return false;
+    if (worker->account.is_put_off) {
+        if (sf_exchange_has_streamed(call->ex)) {
+            sf_fail(&why, SF_ERR_BUSY,
+                    "query: others that need much memory are before it; ask again");
+            return fail(call, &before, SF_ERR_BUSY, &why);
+        }
+        clear_answer(r, &before);
+        sf_arena_release(&worker->arena);
+        err = wait_for_turn(call, worker, deadline_ns, &why);
+        if (err)
+            return sf_call_fail(call, err, &why);
+        if (!attempt(call, worker))
+            return false;
+    }
+    return worker->account.is_over ? fail_over(call, &before) : true;
+}
+
+/* What changes something cannot begin again: it waits for its turn before it begins. */
+static bool run_change(struct sf_call *call, struct sf_worker *worker)
+{
+    struct sf_why why;
+    bool is_large = sf_exchange_body(call->ex)->len > SF_LIMIT_BODY_MEMORY_LEN;
+    enum sf_err err = is_large ? wait_for_turn(call, worker,
+                                               sf_clock_mono_ns() + call->service->query_ns, &why)
+                               : SF_OK;
+    sf_arena_reset(&worker->arena);
+    return err ? sf_call_fail(call, err, &why) : call->route->handle(call, worker);
+}
+
+void sf_query_turn_run(struct sf_call *call, struct sf_worker *worker)
+{
+    bool is_read = call->route->scope == SF_MAY_READ;
+    if (is_read ? run_read(call, worker) : run_change(call, worker))
+        sf_call_finish(call);
+    sf_arena_release(&worker->arena); /* a large one is not kept for the next large query */
+    pass_turn(worker);
+}

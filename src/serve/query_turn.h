@@ -1,0 +1,13 @@
+/* query_turn.h - a query of a lane, run within its memory.
+ *
+ * What a query holds is counted where memory is handed out (base/account.h). Queries without the
+ * turn share a part of the budget; one that needs more takes the turn, and when another has it, it
+ * lets go of everything, waits and begins again. One that needs more than a query may hold ends
+ * with LIMIT. */
+#pragma once
+#include "serve/call.h"
+
+/* Of the pool and of one query, from the server's memory. */
+void sf_query_turn_init(struct sf_service *s);
+/* Answers the call: it is finished, or will be by its handler. */
+void sf_query_turn_run(struct sf_call *call, struct sf_worker *worker);

@@ -1,0 +1,170 @@
+#include "base/account.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/heap.h"
+#include "test.h"
+
+enum { MIB = 1 << 20 };
+
+static struct sf_account_pool pool;
+static bool is_turn_free;
+static unsigned n_asked;
+
+static bool take_turn(__attribute__((unused)) void *arg)
+{
+    bool is_mine = is_turn_free;
+    n_asked++;
+    is_turn_free = false;
+    return is_mine;
+}
+
+static struct sf_account new_account(void)
+{
+    return (struct sf_account){.pool = &pool, .large_cap = 40 * MIB, .take_turn = take_turn};
+}
+
+static void set_up(bool is_free)
+{
+    pool = (struct sf_account_pool){.cap = 16 * MIB, .query_cap = 8 * MIB, .sum_cap = 44 * MIB};
+    is_turn_free = is_free;
+    n_asked = 0;
+}
+
+TEST(account, counts_blocks_while_it_is_open)
+{
+    struct sf_account a = new_account();
+    void *before = sf_heap_new(100), *p, *q;
+    set_up(true);
+    sf_account_open(&a);
+    p = sf_heap_new(MIB);
+    q = sf_heap_grow(NULL, 2 * MIB, 1);
+    assert_true(a.held >= 3 * MIB && a.held < 3 * MIB + 8192);
+    q = sf_heap_grow(q, 4 * MIB, 1);
+    assert_true(a.held >= 5 * MIB && a.held < 5 * MIB + 16384);
+    sf_heap_free(p);
+    sf_heap_free(q);
+    sf_heap_free(before); /* another thread's: never below nothing */
+    assert_true(a.held < 16384);
+    assert_true(a.most >= 5 * MIB);
+    sf_account_close();
+    assert_false(sf_account_is_open());
+    assert_int_equal(atomic_load(&pool.used), 0);
+}
+
+TEST(account, counts_what_an_arena_and_its_copies_touch_once)
+{
+    struct sf_account a = new_account();
+    struct sf_arena arena, copy;
+    set_up(true);
+    sf_account_open(&a);
+    assert_true(sf_arena_init(&arena, 64 * MIB));
+    assert_non_null(sf_arena_new(&arena, MIB));
+    for (int i = 0; i < 50; i++) {
+        copy = arena;
+        assert_non_null(sf_arena_new(&copy, 2 * MIB));
+    }
+    assert_true(a.held >= 3 * MIB && a.held < 4 * MIB);
+    assert_non_null(sf_arena_tail(&arena, 100));
+    assert_true(a.held < 4 * MIB);
+    sf_arena_release(&arena);
+    assert_true(a.held <= MIB + 4096);
+    sf_arena_done(&arena);
+    assert_true(a.held < 4096);
+    sf_account_close();
+}
+
+TEST(account, lets_one_query_hold_much_and_puts_the_next_off)
+{
+    struct sf_account large = new_account(), small = new_account();
+    struct sf_arena arena;
+    set_up(true);
+    sf_account_open(&large);
+    assert_true(sf_arena_init(&arena, 64 * MIB));
+    assert_non_null(sf_arena_new(&arena, 20 * MIB));
+    assert_true(large.is_large);
+    assert_int_equal(atomic_load(&pool.used), 0);
+    sf_account_pause();
+
+    sf_account_open(&small);
+    void *p = sf_heap_new(7 * MIB);
+    assert_non_null(p);
+    assert_null(sf_heap_new(2 * MIB));
+    assert_true(small.is_put_off && !small.is_over && sf_account_has_refused());
+    assert_null(sf_heap_new(1)); /* from then on nothing: it ends soon */
+    assert_int_equal(n_asked, 2);
+    sf_heap_free(p);
+    sf_account_close();
+    assert_false(sf_account_has_refused());
+
+    sf_account_resume(&large);
+    assert_null(sf_arena_new(&arena, 25 * MIB));
+    assert_true(large.is_over && !large.is_put_off);
+    sf_arena_done(&arena);
+    sf_account_close();
+    assert_int_equal(atomic_load(&pool.large_used), 0);
+}
+
+TEST(account, puts_queries_off_when_all_together_hold_too_much)
+{
+    struct sf_account each[3] = {new_account(), new_account(), new_account()};
+    void *held[3];
+    set_up(false);
+    for (int i = 0; i < 3; i++) {
+        sf_account_open(&each[i]);
+        held[i] = sf_heap_new(7 * MIB);
+        sf_account_pause();
+    }
+    assert_non_null(held[0]);
+    assert_non_null(held[1]);
+    assert_null(held[2]); /* 16 MiB for all, beside one free for each */
+    assert_true(each[2].is_put_off);
+    for (int i = 0; i < 3; i++) {
+        sf_account_resume(&each[i]);
+        sf_heap_free(held[i]);
+        sf_account_close();
+    }
+    assert_int_equal(atomic_load(&pool.used), 0);
+}
+
+TEST(account, leaves_the_others_less_while_the_large_one_holds_much)
+{
+    struct sf_account large = new_account(), small = new_account();
+    set_up(true);
+    sf_account_open(&large);
+    void *p = sf_heap_new(39 * MIB), *q;
+    assert_non_null(p);
+    sf_account_pause();
+    sf_account_open(&small);
+    q = sf_heap_new(MIB); /* small ones always begin */
+    assert_non_null(q);
+    assert_null(sf_heap_new(7 * MIB - 4096)); /* alone it would fit */
+    assert_true(small.is_put_off);
+    sf_heap_free(q);
+    sf_account_close();
+    sf_account_resume(&large);
+    sf_heap_free(p);
+    sf_account_close();
+}
+
+TEST(account, is_left_by_an_arena_that_others_will_use)
+{
+    struct sf_account a = new_account(), b = new_account();
+    struct sf_arena arena;
+    set_up(false);
+    sf_account_open(&a);
+    assert_true(sf_arena_init(&arena, 64 * MIB));
+    assert_non_null(sf_arena_new(&arena, 5 * MIB));
+    sf_arena_lend(&arena, 2 * MIB);
+    assert_true(a.held < 4096);
+    sf_account_close();
+    sf_account_open(&b);
+    assert_true(sf_arena_borrow(&arena));
+    assert_int_equal(b.held, 2 * MIB);
+    assert_non_null(sf_arena_new(&arena, MIB)); /* touched already */
+    assert_int_equal(b.held, 2 * MIB);
+    sf_arena_done(&arena);
+    sf_account_close();
+}
