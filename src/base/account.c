@@ -74,18 +74,28 @@ static bool fits_pool(struct sf_account *a, size_t held)
 
 static bool take_turn(struct sf_account *a)
 {
-    if (!a->take_turn || !a->take_turn(a->turn_arg))
+    if (!a->take_turn || !a->take_turn(a->arg))
         return false;
     leave_pool(a);
     a->is_large = true;
     return true;
 }
 
+static void take_spare(struct sf_account *a, size_t held)
+{
+    a->is_over = held > a->large_cap && held > a->most_cap;
+    while (!a->is_over && !a->is_put_off && held > a->large_cap) {
+        a->is_put_off = !a->take_spare || !a->take_spare(a->arg);
+        a->large_cap += a->is_put_off ? 0 : SF_ACCOUNT_SPARE_LEN;
+    }
+}
+
 static bool may_hold(struct sf_account *a, size_t held)
 {
     size_t more;
     a->is_put_off = !a->is_large && !fits_pool(a, held) && !take_turn(a);
-    a->is_over = a->is_large && held > a->large_cap;
+    if (a->is_large)
+        take_spare(a, held);
     if (a->is_put_off || a->is_over)
         return false;
     more = a->is_large ? more_of(a, held) : 0;

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { SF_ACCOUNT_SPARE_LEN = 4 << 20 };
+
 struct sf_account_pool {            /* any thread */
     atomic_size_t used, large_used; /* by queries without the turn; by the one that has it */
     size_t cap;                     /* of all without the turn */
@@ -19,13 +21,16 @@ struct sf_account_pool {            /* any thread */
 
 struct sf_account {
     struct sf_account_pool *pool;
-    size_t large_cap; /* of the query that has the turn */
-    /* Asks for the turn. Must neither wait nor take memory. */
+    size_t large_cap; /* of the query that has the turn; grows with what is spare, up to: */
+    size_t most_cap;
+    /* Asks for the turn; then for SF_ACCOUNT_SPARE_LEN more than `large_cap`. Both may be NULL:
+     * there is none. They must neither wait nor take memory. */
     bool (*take_turn)(void *arg);
-    void *turn_arg;
+    bool (*take_spare)(void *arg);
+    void *arg;
     bool is_large;   /* it has the turn */
-    bool is_put_off; /* it was refused because another one has it */
-    bool is_over;    /* it was refused although it has it */
+    bool is_put_off; /* it was refused because others hold the memory: later it may fit */
+    bool is_over;    /* it was refused because it would never fit */
     size_t held, most, pooled;
 };
 

@@ -5,7 +5,7 @@
 #include "os/memory.h"
 
 /* Of 256, as the lines of the store's budget. */
-enum { SHARES = 256, POOL = 40, ONE_OF_POOL = 32, BESIDE_ARENA = 40, SUM = 120 };
+enum { SHARES = 256, POOL = 40, ONE_OF_POOL = 32, BESIDE_ARENA = 40, SUM = 120, MOST = 160 };
 
 void sf_query_turn_init(struct sf_service *s)
 {
@@ -15,6 +15,7 @@ void sf_query_turn_init(struct sf_service *s)
     s->query_pool.cap = POOL * unit;
     s->query_pool.query_cap = ONE_OF_POOL * unit;
     s->query_pool.sum_cap = SUM * unit > large_len ? SUM * unit : large_len;
+    s->query_most_len = MOST * unit > large_len ? MOST * unit : large_len;
 }
 
 /* ---- the turn ---- */
@@ -23,6 +24,13 @@ static bool take_turn(void *arg)
 {
     struct sf_worker *worker = arg;
     return !sf_lane_take_large(worker->turns, false, 0, NULL, NULL);
+}
+
+/* Memory that nobody uses just now: a store that is at rest leaves much. */
+static bool take_spare(void *arg)
+{
+    const struct sf_worker *worker = arg;
+    return sf_memory_resident_len() + SF_ACCOUNT_SPARE_LEN < worker->memory_len;
 }
 
 static enum sf_err wait_for_turn(struct sf_call *call, struct sf_worker *worker,
@@ -72,10 +80,13 @@ static bool attempt(struct sf_call *call, struct sf_worker *worker)
     struct sf_account *a = &worker->account;
     bool is_filled;
     sf_arena_reset(&worker->arena);
+    worker->memory_len = s->memory_len;
     *a = (struct sf_account){.pool = &s->query_pool,
                              .large_cap = s->query_large_len,
+                             .most_cap = s->query_most_len,
                              .take_turn = take_turn,
-                             .turn_arg = worker,
+                             .take_spare = take_spare,
+                             .arg = worker,
                              .is_large = worker->is_large,
                              .held = sf_arena_touched(&worker->arena)};
     sf_account_open(a);
@@ -101,8 +112,15 @@ static bool fail_over(struct sf_call *call, const struct answer *before)
     sf_fail(&why, SF_ERR_LIMIT,
             "query: needs more than %llu MiB of memory; narrow the time range or ask for less, or "
             "raise limits.query_memory",
-            (unsigned long long)(call->service->query_large_len >> 20));
+            (unsigned long long)(call->service->query_most_len >> 20));
     return fail(call, before, SF_ERR_LIMIT, &why);
+}
+
+static bool fail_busy(struct sf_call *call, const struct answer *before)
+{
+    struct sf_why why;
+    sf_fail(&why, SF_ERR_BUSY, "query: others hold the memory that it needs; ask again");
+    return fail(call, before, SF_ERR_BUSY, &why);
 }
 
 static bool run_read(struct sf_call *call, struct sf_worker *worker)
@@ -115,11 +133,8 @@ static bool run_read(struct sf_call *call, struct sf_worker *worker)
     if (!attempt(call, worker))
         return false;
     if (worker->account.is_put_off) {
-        if (sf_exchange_has_streamed(call->ex)) {
-            sf_fail(&why, SF_ERR_BUSY,
-                    "query: others that need much memory are before it; ask again");
-            return fail(call, &before, SF_ERR_BUSY, &why);
-        }
+        if (worker->is_large || sf_exchange_has_streamed(call->ex))
+            return fail_busy(call, &before);
         clear_answer(r, &before);
         sf_arena_release(&worker->arena);
         err = wait_for_turn(call, worker, deadline_ns, &why);
@@ -128,7 +143,9 @@ static bool run_read(struct sf_call *call, struct sf_worker *worker)
         if (!attempt(call, worker))
             return false;
     }
-    return worker->account.is_over ? fail_over(call, &before) : true;
+    return worker->account.is_over      ? fail_over(call, &before)
+           : worker->account.is_put_off ? fail_busy(call, &before)
+                                        : true;
 }
 
 /* What changes something cannot begin again: it waits for its turn before it begins. */

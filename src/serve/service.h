@@ -84,7 +84,7 @@ struct sf_service {
     struct sf_queue *ingest, *control; /* of struct sf_exchange */
     struct sf_lane *point, *query;
     struct sf_account_pool query_pool; /* see serve/query_turn.h */
-    size_t query_large_len;
+    size_t query_large_len, query_most_len;
     struct sf_counters *counters;
     struct sf_span_metrics *span_metrics;
     struct sf_service_graph *service_graph; /* NULL: switched off */
@@ -115,5 +115,6 @@ struct sf_worker {
     struct sf_lane *turns;         /* of query threads: who may hold much memory; NULL: no matter */
     bool is_large;                 /* the call at hand may */
     struct sf_account account;     /* what it holds */
+    uint64_t memory_len;           /* the server's */
     struct sf_intake_tools *tools; /* of ingest threads */
 };

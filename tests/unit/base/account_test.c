@@ -23,7 +23,8 @@ static bool take_turn(__attribute__((unused)) void *arg)
 
 static struct sf_account new_account(void)
 {
-    return (struct sf_account){.pool = &pool, .large_cap = 40 * MIB, .take_turn = take_turn};
+    return (struct sf_account){
+        .pool = &pool, .large_cap = 40 * MIB, .most_cap = 40 * MIB, .take_turn = take_turn};
 }
 
 static void set_up(bool is_free)
@@ -105,6 +106,39 @@ TEST(account, lets_one_query_hold_much_and_puts_the_next_off)
     sf_arena_done(&arena);
     sf_account_close();
     assert_int_equal(atomic_load(&pool.large_used), 0);
+}
+
+static size_t spare_len;
+
+static bool take_spare(__attribute__((unused)) void *arg)
+{
+    bool has = spare_len >= SF_ACCOUNT_SPARE_LEN;
+    spare_len -= has ? SF_ACCOUNT_SPARE_LEN : 0;
+    return has;
+}
+
+TEST(account, lets_the_large_query_take_what_is_spare)
+{
+    struct sf_account a = new_account();
+    void *p, *q;
+    set_up(true);
+    a.take_spare = take_spare;
+    a.most_cap = 100 * MIB;
+    spare_len = 12 * MIB;
+    sf_account_open(&a);
+    p = sf_heap_new(40 * MIB - 8192);
+    q = sf_heap_new(10 * MIB);
+    assert_non_null(p);
+    assert_non_null(q);
+    assert_int_equal(spare_len, 0);
+    assert_null(sf_heap_new(10 * MIB)); /* others hold the rest: not now */
+    assert_true(a.is_put_off && !a.is_over);
+    a.is_put_off = false;
+    assert_null(sf_heap_new(60 * MIB)); /* never */
+    assert_true(a.is_over);
+    sf_heap_free(p);
+    sf_heap_free(q);
+    sf_account_close();
 }
 
 TEST(account, puts_queries_off_when_all_together_hold_too_much)
