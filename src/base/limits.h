@@ -16,16 +16,19 @@
 #define SF_LIMIT_BODY_LEN     (64u << 20) /* (conf) a body on the wire, OTLP's recommended limit */
 #define SF_LIMIT_INFLATED_LEN (64u << 20) /* (conf) a body inflated: compression bombs */
 #define SF_LIMIT_BODY_MEMORY_LEN \
-    (1u << 20) /* above it a body waits in a spool file, not in memory */
-#define SF_LIMIT_BODIES_LEN        (16u << 20) /* bodies held in memory, all together */
-#define SF_LIMIT_SPOOL_LEN         (1u << 30) /* bodies held in spool files: a disk filled by uploads */
-#define SF_LIMIT_ANSWERS_LEN       (32u << 20) /* answers nobody reads: the longest unread go first */
-#define SF_LIMIT_HEADER_TIMEOUT_MS 10000       /* (conf) slow headers */
-#define SF_LIMIT_BODY_TIMEOUT_MS   60000       /* (conf) slow bodies, and answers nobody reads */
-#define SF_LIMIT_IDLE_TIMEOUT_MS   300000      /* (conf) keep-alive without a request */
-#define SF_LIMIT_TOTAL_TIMEOUT_MS  300000      /* (conf) one request from first byte to answer */
-#define SF_LIMIT_H2_RESETS         200         /* resets a peer may send per 10 s: rapid reset */
-#define SF_LIMIT_H2_CONTROL        1000        /* SETTINGS + PING per 10 s: control floods */
+    (1u << 20)                           /* above it a body waits in a spool file, not in memory */
+#define SF_LIMIT_BODIES_LEN  (16u << 20) /* bodies held in memory, all together */
+#define SF_LIMIT_SPOOL_LEN   (1u << 30)  /* bodies held in spool files: a disk filled by uploads */
+#define SF_LIMIT_ANSWERS_LEN (32u << 20) /* answers nobody reads: the longest unread go first */
+#define SF_LIMIT_LATE_LEN                                                   \
+    (512u << 20) /* parts of answers in files, for clients that read slowly \
+                  */
+#define SF_LIMIT_HEADER_TIMEOUT_MS 10000  /* (conf) slow headers */
+#define SF_LIMIT_BODY_TIMEOUT_MS   60000  /* (conf) slow bodies, and answers nobody reads */
+#define SF_LIMIT_IDLE_TIMEOUT_MS   300000 /* (conf) keep-alive without a request */
+#define SF_LIMIT_TOTAL_TIMEOUT_MS  300000 /* (conf) one request from first byte to answer */
+#define SF_LIMIT_H2_RESETS         200    /* resets a peer may send per 10 s: rapid reset */
+#define SF_LIMIT_H2_CONTROL        1000   /* SETTINGS + PING per 10 s: control floods */
 
 /* --- decoding (wire, decode) --- */
 #define SF_LIMIT_NESTING    32  /* arrays and maps inside attribute values: recursion */

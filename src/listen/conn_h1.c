@@ -87,6 +87,7 @@ static bool sends_body(const struct sf_exchange *ex)
 static void answer_streamed(struct sf_conn *c, struct sf_exchange *ex)
 {
     struct sf_buf piece = {0};
+    bool is_over;
 
     sf_exchange_take_stream(ex, &piece);
     if (!ex->is_stream_begun) {
@@ -94,15 +95,21 @@ static void answer_streamed(struct sf_conn *c, struct sf_exchange *ex)
         c->is_chunking = !c->h1.is_1_0;
         ex->is_stream_begun = true;
     }
-    if (!sends_body(ex))
+    while (!sends_body(ex) && piece.len) {
         sf_exchange_sent(ex, piece.len);
+        sf_buf_done(&piece);
+        sf_exchange_take_stream(ex, &piece);
+    }
+    is_over = !ex->is_with_app && !sf_exchange_has_late(ex);
+    if (!piece.len)
+        ;
     else if (c->is_chunking)
         sf_h1_write_chunk(&c->out, sf_buf_bytes(&piece));
     else
         sf_buf_add(&c->out, piece.p, piece.len);
-    if (!ex->is_with_app && ex->response.is_broken) {
+    if (ex->is_lost || (!ex->is_with_app && ex->response.is_broken)) {
         c->wants_close = true;
-    } else if (!ex->is_with_app) {
+    } else if (is_over) {
         if (c->is_chunking && sends_body(ex))
             sf_h1_write_last_chunk(&c->out);
         c->is_answer_over = true;
@@ -162,6 +169,8 @@ void sf_conn_h1_fill(struct sf_conn *c, struct sf_buf *out, size_t max)
         if (c->out.cap > 4096)
             sf_buf_done(&c->out);
         sf_buf_reset(&c->out);
+        if (c->ex && c->ex->is_stream_begun && sf_exchange_has_late(c->ex))
+            answer_streamed(c, c->ex);
     }
     n = c->body.len - c->body_at;
     if (n > 0 && out->len < max) {

@@ -66,23 +66,25 @@ static bool answer_streamed(struct sf_exchange *ex)
     bool is_mute = !is_grpc &&
                    (ex->request.method == SF_METHOD_HEAD || !sf_http_has_body(ex->response.status));
     struct sf_buf piece = {0};
-    bool is_ok = true;
+    bool is_ok = true, is_over;
 
     sf_exchange_take_stream(ex, &piece);
     if (!ex->is_stream_begun) {
         ex->is_stream_begun = true;
         is_ok = begin_answer(ex, true, false);
     }
-    if (is_mute) {
+    while (is_mute && piece.len) {
         sf_exchange_sent(ex, piece.len);
-        sf_buf_reset(&piece);
+        sf_buf_done(&piece);
+        sf_exchange_take_stream(ex, &piece);
     }
+    is_over = !ex->is_with_app && !sf_exchange_has_late(ex);
     is_ok = is_ok && sf_h2_stream_write(ex->stream, &piece);
-    if (!ex->is_with_app && ex->response.is_broken)
+    if (ex->is_lost || (!ex->is_with_app && ex->response.is_broken))
         is_ok = false;
-    if (is_ok && !ex->is_with_app && ex->response.is_framed)
+    if (is_ok && is_over && ex->response.is_framed)
         is_ok = sf_h2_stream_write(ex->stream, &ex->response.body);
-    if (is_ok && !ex->is_with_app)
+    if (is_ok && is_over)
         is_ok = sf_h2_stream_end(ex->stream, is_grpc ? &ex->response : NULL);
     sf_buf_done(&piece);
     return is_ok;
@@ -303,8 +305,11 @@ static void on_sent(void *arg, struct sf_h2_stream *s, size_t body_len)
     if (!ex)
         return;
     ex->progress_ns = c->loop->now_ns;
-    if (ex->is_stream_begun)
-        sf_exchange_sent(ex, body_len);
+    if (!ex->is_stream_begun)
+        return;
+    sf_exchange_sent(ex, body_len);
+    if (sf_exchange_has_late(ex) && !answer_streamed(ex))
+        sf_h2_stream_reset(s, false);
 }
 
 static void on_close(void *arg, struct sf_h2_stream *s, bool is_clean)

@@ -15,6 +15,7 @@
 enum {
     STREAM_QUEUE_LEN = 256 * 1024, /* streamed and unsent bytes before stream() says BUSY */
     GZIP_MIN_LEN = 1024,           /* below it, headers outweigh the gain */
+    PACKED_LEN = 64 * 1024,        /* compressed bytes that are worth a message */
     HEAD_FREE_LEN = 4096           /* a head of ordinary size is not counted */
 };
 
@@ -57,6 +58,19 @@ void *sf_exchange_user(struct sf_exchange *ex)
     return ex->user;
 }
 
+static bool may_compress(const struct sf_exchange *ex)
+{
+    const struct sf_response *r = &ex->response;
+    if (!ex->request.wants_gzip || ex->request.is_grpc || r->is_uncompressible ||
+        !sf_http_has_body(r->status))
+        return false;
+    for (uint32_t i = 0; i < r->n_headers; i++) {
+        if (sf_str_ieq(r->headers[i].name, SF_STR("content-encoding")))
+            return false;
+    }
+    return true;
+}
+
 /* Compressing is the finishing thread's work: a loop has other connections to look after. */
 static void compress_answer(struct sf_exchange *ex)
 {
@@ -65,13 +79,8 @@ static void compress_answer(struct sf_exchange *ex)
     struct sf_deflate *z;
     bool is_packed;
 
-    if (!ex->request.wants_gzip || ex->request.is_grpc || ex->is_streamed || r->is_uncompressible ||
-        r->body.len <= GZIP_MIN_LEN || !sf_http_has_body(r->status))
+    if (ex->is_streamed || r->body.len <= GZIP_MIN_LEN || !may_compress(ex))
         return;
-    for (uint32_t i = 0; i < r->n_headers; i++) {
-        if (sf_str_ieq(r->headers[i].name, SF_STR("content-encoding")))
-            return;
-    }
     z = sf_deflate_new();
     is_packed = z && !sf_deflate_gzip(z, 1, sf_buf_bytes(&r->body), &packed, NULL);
     sf_deflate_free(z);
@@ -84,11 +93,68 @@ static void compress_answer(struct sf_exchange *ex)
     ex->is_gzip = true;
 }
 
-void sf_exchange_finish(struct sf_exchange *ex)
+/* ---- what waits in a file ---- */
+
+static bool is_behind(const struct sf_exchange *ex)
 {
-    compress_answer(ex);
-    sf_loop_give(ex->loop, ex, true);
+    return ex->queued_len >= STREAM_QUEUE_LEN || ex->late_got < ex->late_put;
 }
+
+bool sf_exchange_has_late(struct sf_exchange *ex)
+{
+    bool has;
+    sf_mutex_lock(&ex->mutex);
+    has = ex->late_got < ex->late_put;
+    sf_mutex_unlock(&ex->mutex);
+    return has;
+}
+
+/* Only this thread writes, at a place nobody reads before it is told: no lock is held. */
+static enum sf_err write_late(struct sf_exchange *ex, struct sf_buf *message, struct sf_why *why)
+{
+    struct sf_listen_shared *shared = ex->loop->shared;
+    size_t all = atomic_fetch_add_explicit(&shared->late_len, message->len, memory_order_relaxed);
+    enum sf_err err = SF_OK;
+    if (!shared->budget.spool_path || all + message->len > SF_LIMIT_LATE_LEN)
+        err = sf_fail(why, SF_ERR_BUSY, "the client reads too slowly");
+    else if (!sf_spool_is_open(&ex->late))
+        err = sf_spool_open(shared->budget.spool_path, &ex->late, why);
+    if (!err)
+        err = sf_spool_write(&ex->late, ex->late_put, message->p, message->len, why);
+    if (err) {
+        atomic_fetch_sub_explicit(&shared->late_len, message->len, memory_order_relaxed);
+        return SF_ERR_BUSY; /* a full disk is no reason to give the answer up */
+    }
+    sf_mutex_lock(&ex->mutex);
+    ex->late_put += message->len;
+    sf_mutex_unlock(&ex->mutex);
+    sf_buf_reset(message);
+    return SF_OK;
+}
+
+/* Only the loop reads. Until the numbers say so the rest is behind this in the file, too. */
+static void read_late(struct sf_exchange *ex, size_t len, struct sf_buf *out)
+{
+    size_t n = 0;
+    uint8_t *to = sf_buf_take(out, len);
+    ex->is_lost = !to || sf_spool_read(&ex->late, ex->late_got, to, len, &n, NULL) || n < len;
+    if (ex->is_lost)
+        sf_buf_reset(out);
+    sf_mutex_lock(&ex->mutex);
+    ex->late_got = ex->is_lost ? ex->late_put : ex->late_got + len;
+    ex->queued_len += ex->is_lost ? 0 : len;
+    sf_mutex_unlock(&ex->mutex);
+}
+
+static void drop_late(struct sf_exchange *ex)
+{
+    atomic_fetch_sub_explicit(&ex->loop->shared->late_len, (size_t)ex->late_put,
+                              memory_order_relaxed);
+    sf_spool_close(&ex->late);
+    ex->late_put = ex->late_got = 0;
+}
+
+/* ---- streaming ---- */
 
 static enum sf_err queue_message(struct sf_exchange *ex, struct sf_buf *message, struct sf_why *why)
 {
@@ -98,7 +164,7 @@ static enum sf_err queue_message(struct sf_exchange *ex, struct sf_buf *message,
 
     if (ex->is_parted)
         return sf_fail(why, SF_ERR_CANCELLED, "the client went away");
-    if (ex->queued_len >= STREAM_QUEUE_LEN)
+    if (is_behind(ex))
         return sf_fail(why, SF_ERR_BUSY, "the client reads too slowly");
     if (message->len > UINT32_MAX || !sf_buf_reserve(q, message->len + prefix_len)) {
         sf_buf_reset(q);
@@ -114,19 +180,93 @@ static enum sf_err queue_message(struct sf_exchange *ex, struct sf_buf *message,
     return SF_OK;
 }
 
+/* gRPC messages get their prefix in memory, and so that a file has whole ones. */
+static enum sf_err put_message(struct sf_exchange *ex, struct sf_buf *message, struct sf_why *why)
+{
+    struct sf_buf framed = {0};
+    enum sf_err err;
+
+    sf_mutex_lock(&ex->mutex);
+    err = queue_message(ex, message, why);
+    sf_mutex_unlock(&ex->mutex);
+    if (err != SF_ERR_BUSY || !ex->request.is_grpc)
+        return err == SF_ERR_BUSY ? write_late(ex, message, why) : err;
+    if (message->len > UINT32_MAX || !sf_buf_reserve(&framed, message->len + SF_GRPC_PREFIX_LEN))
+        return sf_no_memory(why, "a message");
+    sf_grpc_write_prefix(sf_buf_take(&framed, SF_GRPC_PREFIX_LEN), (uint32_t)message->len, false);
+    sf_buf_add(&framed, message->p, message->len);
+    err = write_late(ex, &framed, why);
+    sf_buf_done(&framed);
+    if (!err)
+        sf_buf_reset(message);
+    return err;
+}
+
+static enum sf_err put_packed(struct sf_exchange *ex, struct sf_buf *message, struct sf_why *why)
+{
+    struct sf_buf *packed = &ex->packed;
+    enum sf_err err = packed->len ? put_message(ex, packed, why) : SF_OK;
+    if (err)
+        return err;
+    err = sf_deflate_stream_add(ex->gzip, sf_buf_bytes(message), false, packed, why);
+    if (err)
+        return err;
+    sf_buf_reset(message); /* the context has it */
+    err = packed->len >= PACKED_LEN ? put_message(ex, packed, why) : SF_OK;
+    return err == SF_ERR_BUSY ? SF_OK : err; /* it goes with the next one */
+}
+
 enum sf_err sf_exchange_stream(struct sf_exchange *ex, struct sf_buf *message, struct sf_why *why)
 {
     struct sf_account *paused = sf_account_pause(); /* the loop frees what is queued */
     enum sf_err err;
 
     ex->is_streamed = true;
-    sf_mutex_lock(&ex->mutex);
-    err = queue_message(ex, message, why);
-    sf_mutex_unlock(&ex->mutex);
+    err = ex->gzip ? put_packed(ex, message, why) : put_message(ex, message, why);
     sf_account_resume(paused);
     if (!err)
         sf_loop_give(ex->loop, ex, false);
     return err;
+}
+
+void sf_exchange_stream_gzip(struct sf_exchange *ex)
+{
+    struct sf_account *paused;
+    if (ex->is_streamed || ex->gzip || ex->request.method == SF_METHOD_HEAD || !may_compress(ex))
+        return;
+    paused = sf_account_pause();
+    ex->gzip = sf_deflate_stream_new(1);
+    ex->is_gzip = ex->gzip != NULL;
+    sf_account_resume(paused);
+}
+
+/* The end of a compressed stream, however slowly the peer reads: it is short. */
+static void end_packed(struct sf_exchange *ex)
+{
+    struct sf_buf none = {0};
+    if (ex->response.is_broken)
+        return;
+    if (sf_deflate_stream_add(ex->gzip, sf_buf_bytes(&none), true, &ex->packed, NULL)) {
+        ex->response.is_broken = true;
+        return;
+    }
+    if (put_message(ex, &ex->packed, NULL) != SF_ERR_BUSY)
+        return;
+    sf_mutex_lock(&ex->mutex);
+    if (ex->late_got < ex->late_put) /* it cannot pass what is in the file */
+        ex->response.is_broken = true;
+    sf_buf_add(&ex->queue, ex->packed.p, ex->packed.len);
+    ex->queued_len += ex->packed.len;
+    sf_mutex_unlock(&ex->mutex);
+}
+
+void sf_exchange_finish(struct sf_exchange *ex)
+{
+    if (ex->gzip)
+        end_packed(ex);
+    else
+        compress_answer(ex);
+    sf_loop_give(ex->loop, ex, true);
 }
 
 bool sf_exchange_has_streamed(const struct sf_exchange *ex)
@@ -159,10 +299,16 @@ void sf_exchange_sent(struct sf_exchange *ex, size_t len)
 
 void sf_exchange_take_stream(struct sf_exchange *ex, struct sf_buf *out)
 {
+    enum { LATE_LEN = 128 << 10 };
+    uint64_t late_len;
+
     sf_mutex_lock(&ex->mutex);
     *out = ex->queue;
     ex->queue = (struct sf_buf){0};
+    late_len = !out->len && ex->queued_len < STREAM_QUEUE_LEN ? ex->late_put - ex->late_got : 0;
     sf_mutex_unlock(&ex->mutex);
+    if (late_len)
+        read_late(ex, late_len < LATE_LEN ? (size_t)late_len : (size_t)LATE_LEN, out);
 }
 
 /* --- the loop's side --- */
@@ -246,6 +392,10 @@ void sf_exchange_free(struct sf_exchange *ex)
 
     sf_exchange_release_body(ex);
     sf_buf_done(&ex->queue);
+    drop_late(ex);
+    sf_deflate_stream_free(ex->gzip);
+    ex->gzip = NULL;
+    sf_buf_done(&ex->packed);
     loop->n_exchanges--;
     if (loop->n_spare < SF_LOOP_SPARE_EXCHANGES && sf_head_cap(&ex->head) <= 4 * HEAD_FREE_LEN &&
         ex->response.body.cap <= HEAD_FREE_LEN) {

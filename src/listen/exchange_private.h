@@ -10,6 +10,7 @@
 #include "http/head.h"
 #include "listen/body.h"
 #include "listen/exchange.h"
+#include "listen/spool.h"
 #include "os/thread.h"
 
 struct sf_loop;
@@ -37,20 +38,25 @@ struct sf_exchange {
     bool is_stream_begun;          /* its headers are out, more follows */
     bool is_gzip;                  /* response.body is compressed */
     bool is_given_up;              /* its stream is being reset */
+    bool is_lost;                  /* what waited in a file could not be read */
     bool is_late;                  /* its body began while the budget was over */
     size_t head_charge;            /* in the body budget */
     size_t withheld_len;           /* received, but the stream's window is not opened for it yet */
     int64_t begin_ns, progress_ns; /* monotonic: first byte; last byte in or out */
 
     /* between the application's thread and the loop's */
-    struct sf_mutex mutex; /* guards the four below; takes nothing */
+    struct sf_mutex mutex; /* guards the five below; takes nothing */
     struct sf_signal room;
-    struct sf_buf queue;         /* streamed and not taken by the loop */
-    size_t queued_len;           /* streamed and not sent yet */
-    bool is_parted;              /* nobody listens any more */
-    atomic_bool is_streamed;     /* stream() was called */
-    struct sf_exchange *next;    /* in the loop's lists */
-    bool is_listed, is_finished; /* guarded by the loop's mutex */
+    struct sf_buf queue;            /* streamed and not taken by the loop */
+    size_t queued_len;              /* streamed and not sent yet, but for: */
+    uint64_t late_put, late_got;    /* of the file: written by the application, taken by the loop */
+    bool is_parted;                 /* nobody listens any more */
+    struct sf_spool late;           /* opened before late_put is more than 0 */
+    struct sf_deflate_stream *gzip; /* the application's thread only, until it is finished */
+    struct sf_buf packed;           /* likewise: compressed, and not queued */
+    atomic_bool is_streamed;        /* stream() was called */
+    struct sf_exchange *next;       /* in the loop's lists */
+    bool is_listed, is_finished;    /* guarded by the loop's mutex */
 };
 
 struct sf_exchange *sf_exchange_new(struct sf_loop *loop, struct sf_conn *conn); /* NULL: memory */
@@ -63,8 +69,10 @@ void sf_exchange_release_body(struct sf_exchange *ex);
 void sf_exchange_part(struct sf_exchange *ex);
 /* Streamed bytes that left for the peer. */
 void sf_exchange_sent(struct sf_exchange *ex, size_t len);
-/* Moves what was streamed meanwhile into `out` (empty). */
+/* Moves what was streamed meanwhile into `out` (empty): from memory, then from the file as far as
+ * there is room. */
 void sf_exchange_take_stream(struct sf_exchange *ex, struct sf_buf *out);
+bool sf_exchange_has_late(struct sf_exchange *ex); /* more is in the file */
 /* Fills an answer of our own: text, or what the application makes of it once the head is known.
  * `ex` may be NULL. */
 void sf_exchange_refuse(const struct sf_listen_hooks *hooks, const struct sf_exchange *ex,

@@ -3,8 +3,7 @@
 #include "base/time_unit.h"
 #include "os/clock.h"
 
-/* Of answers that are compressed as a whole more is kept. */
-enum { KEEP_LEN = 8 << 20, KEEP_GZIP_LEN = 32 << 20, PIECE_LEN = 128 << 10 };
+enum { KEEP_LEN = 8 << 20, PIECE_LEN = 128 << 10 };
 
 static const int64_t PATIENCE_NS = 20 * SF_NS_PER_S;
 
@@ -37,6 +36,8 @@ static enum sf_err send_piece(void *arg, struct sf_buf *b)
         .max = b->max, .spill = b->spill, .spill_arg = b->spill_arg, .spill_len = PIECE_LEN};
     struct sf_buf slice = {0};
     enum sf_err err = SF_OK;
+    if (!call->is_answer_begun)
+        sf_exchange_stream_gzip(call->ex);
     call->is_answer_begun = true;
     for (size_t at = 0; !err && at < b->len; at += PIECE_LEN) {
         sf_buf_add(&slice, b->p + at, b->len - at < PIECE_LEN ? b->len - at : (size_t)PIECE_LEN);
@@ -59,7 +60,7 @@ void sf_long_answer_begin(struct sf_call *call, const struct sf_query_ctx *q)
     call->answer_until_ns = call->request->deadline_ns;
     b->spill = send_piece;
     b->spill_arg = call;
-    b->spill_len = call->request->wants_gzip ? KEEP_GZIP_LEN : KEEP_LEN;
+    b->spill_len = KEEP_LEN;
 }
 
 bool sf_long_answer_end(struct sf_call *call)

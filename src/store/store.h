@@ -114,9 +114,9 @@ struct sf_scan_stats {
 struct sf_query_ctx {
     const uint32_t *tenants; /* "a|b" reads: several tenants; at least one */
     size_t n_tenants;
-    int64_t deadline_ns;       /* monotonic; past it DEADLINE; 0: none */
-    const atomic_bool *cancel; /* true: CANCELLED at the next granule; may be NULL */
-    struct sf_arena *req;      /* results of non-cursor calls live here; its cap is LIMIT */
+    int64_t deadline_ns;        /* monotonic; past it DEADLINE; 0: none */
+    const atomic_bool *cancel;  /* true: CANCELLED at the next granule; may be NULL */
+    struct sf_arena *req;       /* results of non-cursor calls live here; its cap is LIMIT */
     struct sf_scan_stats stats; /* counted while reading */
     bool is_exact;              /* set false by thinning, rounding or a quarantined block */
     struct sf_naming *naming;   /* frames that came without names; counted likewise, in copies of

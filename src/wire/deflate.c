@@ -2,6 +2,8 @@
 #include "wire/deflate.h"
 
 #include <libdeflate.h>
+#include <string.h>
+#include <zlib.h>
 #include <zstd.h>
 
 #include "base/heap.h"
@@ -90,5 +92,51 @@ enum sf_err sf_deflate_zstd(struct sf_deflate *z, int level, bool has_checksum, 
     if (ZSTD_isError(len)) /* only memory can run out: parameters and room are ours */
         return sf_fail(why, SF_ERR_NOMEM, "zstd: %s", ZSTD_getErrorName(len));
     out->len += len;
+    return SF_OK;
+}
+
+/* ---- piece by piece ---- */
+
+struct sf_deflate_stream {
+    z_stream z;
+};
+
+struct sf_deflate_stream *sf_deflate_stream_new(int level)
+{
+    enum { GZIP_WINDOW = 15 + 16, MEMORY_LEVEL = 8 };
+    struct sf_deflate_stream *s = sf_heap_new(sizeof(*s));
+    if (!s)
+        return NULL;
+    s->z.zalloc = sf_zmem_zlib_new;
+    s->z.zfree = sf_zmem_any_free;
+    if (deflateInit2(&s->z, level, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) ==
+        Z_OK)
+        return s;
+    sf_heap_free(s);
+    return NULL;
+}
+
+void sf_deflate_stream_free(struct sf_deflate_stream *s)
+{
+    if (s)
+        deflateEnd(&s->z);
+    sf_heap_free(s);
+}
+
+enum sf_err sf_deflate_stream_add(struct sf_deflate_stream *s, sf_bytes in, bool is_last,
+                                  struct sf_buf *out, struct sf_why *why)
+{
+    enum { ROOM_LEN = 16 << 10 };
+    int result;
+    s->z.next_in = (Bytef *)(uintptr_t)in.p;
+    s->z.avail_in = (uInt)in.len;
+    do {
+        if (!sf_buf_reserve(out, ROOM_LEN))
+            return no_room(out, "gzip", why);
+        s->z.next_out = out->p + out->len;
+        s->z.avail_out = ROOM_LEN;
+        result = deflate(&s->z, is_last ? Z_FINISH : Z_NO_FLUSH);
+        out->len += ROOM_LEN - s->z.avail_out;
+    } while (result == Z_OK && s->z.avail_out == 0);
     return SF_OK;
 }

@@ -15,5 +15,14 @@ void sf_deflate_free(struct sf_deflate *z);
  * `out` keeps its old content then. */
 enum sf_err sf_deflate_gzip(struct sf_deflate *z, int level, sf_bytes in, struct sf_buf *out,
                             struct sf_why *why);
+/* One gzip member that is made piece by piece; what came out so far may be sent at once. */
+struct sf_deflate_stream;
+struct sf_deflate_stream *sf_deflate_stream_new(int level); /* NULL: no memory */
+void sf_deflate_stream_free(struct sf_deflate_stream *s);   /* NULL is fine */
+/* Appends what is ready of `in` and all before it; with `is_last` all of it, and the end. NOMEM,
+ * LIMIT (of `out`): the stream is then only good for free. */
+enum sf_err sf_deflate_stream_add(struct sf_deflate_stream *s, sf_bytes in, bool is_last,
+                                  struct sf_buf *out, struct sf_why *why);
+
 enum sf_err sf_deflate_zstd(struct sf_deflate *z, int level, bool has_checksum, sf_bytes in,
                             struct sf_buf *out, struct sf_why *why);

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """One trace of 100,000 spans, a tree of 50,000 above a chain of 50,000, sent in pieces that lie in memtables and in several
 blocks: every door shows all of it."""
+import gzip
+import http.client
 import json
 import os
 import sys
@@ -23,7 +25,7 @@ FAT.append({"key": "thread.id", "value": {"intValue": "7"}})
 BUDGET_MIB, SLACK_MIB = 256, 16
 IS_SHORT = float(os.environ.get("CHECK_SCALE", "1")) < 1  # fewer queries, and each door once
 
-server = Server().start()
+server = Server(config="limits:\n  body_timeout: 600s\n").start()  # for clients that do not read for long
 
 
 def parent_of(i):
@@ -131,11 +133,12 @@ def check_counts_and_streams():
     told = json.loads(get("/api/metrics/query", q="{ span.n = 0 } >> { } | count_over_time()", start=START_S - 10, end=START_S + 10).body)
     assert told["series"][0]["value"] == N - 1 and "status" not in told, told
     status, text, _, messages = server.grpc_stream(
-        SERVICE + "Search", field(5, START_S - 10) + field(6, START_S + 10) + field(8, "{ span.n = 3 } >> { }"))
+        SERVICE + "Search", field(5, START_S - 10) + field(6, START_S + 10) + field(8, "{ span.n = 3 } >> { }"), seconds=120)
     traces = [v for n, v in fields(messages[-1]) if n == 1]
     assert status == 0 and len(traces) == 1, (status, text)
     assert first(first(traces[0], 7), 2) == len(descendants_of(3))
-    status, text, _, messages = server.grpc_stream(SERVICE + "SearchTagValuesV2", field(1, "name") + field(2, '{ resource.service.name = "big" }'))
+    status, text, _, messages = server.grpc_stream(SERVICE + "SearchTagValuesV2", field(1, "name") + field(2, '{ resource.service.name = "big" }'),
+                                                   seconds=120)
     assert status == 0 and sum(n == 1 for m in messages for n, _ in fields(m)) == 7, (status, text)
 
 
@@ -154,6 +157,33 @@ def test_and_so_when_it_lies_on_disk():
         check_doors()
     check_views()
     check_counts_and_streams()
+
+
+def test_clients_that_do_not_read_hold_no_thread():
+    """As many of them as threads for such questions; each answer is far longer than what sockets hold."""
+    route = 'spanflame_requests_total{route="/api/traces/{}",status="200"}'
+    readers, n_before = [], server.metric(route)
+    for k in range(3):
+        conn = http.client.HTTPConnection("127.0.0.1", server.port, timeout=300, source_address=(f"127.0.0.{20 + k}", 0))
+        conn.request("GET", "/api/traces/" + TRACE)
+        readers.append((conn, conn.getresponse()))  # the head has come, and nothing is read of the body
+    other = "cd" * 16
+    one = dict(span(0), traceId=other)
+    resource = {"attributes": [{"key": "service.name", "value": {"stringValue": "one"}}]}
+    body = json.dumps({"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": [one]}]}]})
+    assert server.post("/v1/traces", body, JSON).status == 200
+    assert get("/api/traces/" + other).status == 200
+    assert server.metric(route) >= n_before + 3  # their threads were done before the first of them read
+    for conn, answer in readers:  # and they get all of it
+        assert answer.status == 200 and answer.read().count(b'"spanId"') == N
+        conn.close()
+
+
+def test_a_long_answer_is_compressed_when_asked_for():
+    answer = get("/api/traces/" + TRACE, headers={"Accept-Encoding": "gzip"})
+    assert answer.status == 200 and answer.headers["content-encoding"] == "gzip", answer.headers
+    plain = gzip.decompress(answer.body)
+    assert plain.count(b'"spanId"') == N and len(answer.body) < len(plain) / 4, (len(answer.body), len(plain))
 
 
 def test_all_of_that_stays_within_the_memory_budget():

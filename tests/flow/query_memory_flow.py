@@ -17,8 +17,8 @@ from server import Server, field, tap  # noqa: E402
 SHORT = float(os.environ.get("CHECK_SCALE", "1")) < 1
 BUDGET_MIB, SLACK_MIB, GROUP_SLACK_MIB = 256, 16, 32
 N_CLIENTS = 4 if SHORT else 8
-N_REQUESTS, N_SPANS = (2, 2000) if SHORT else (40, 5000)  # each request: traces of ten spans
-N_PROFILES, N_STACKS = (5, 500) if SHORT else (20, 20_000)
+N_REQUESTS, N_SPANS = (2, 2000) if SHORT else (30, 5000)  # each request: traces of ten spans
+N_PROFILES, N_STACKS = (5, 500) if SHORT else (10, 8000)
 S = 10**9
 BEGIN_NS = time.time_ns() - 1200 * S
 CPU = "process_cpu:cpu:nanoseconds:cpu:nanoseconds"

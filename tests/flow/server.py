@@ -160,7 +160,7 @@ class Server:
             read = lambda p: open(p, "rb").read() if os.path.exists(p) else b""
             return done.returncode, read(head).decode("latin-1"), read(out)
 
-    def grpc_stream(self, method, message, headers=(), compressed=False):
+    def grpc_stream(self, method, message, headers=(), compressed=False, seconds=5):
         """(grpc-status, grpc-message, details, [response messages])"""
         frame = bytes([compressed]) + struct.pack(">I", len(message)) + message
         args = ["--http2-prior-knowledge", "-H", "content-type: application/grpc", "-H", "te: trailers"]
@@ -168,7 +168,7 @@ class Server:
             args += ["-H", f"authorization: Bearer {self.token}"]
         for h in headers:
             args += ["-H", h]
-        code, head, body = self.curl("--max-time", "5", *args, path=method, data=frame)
+        code, head, body = self.curl("--max-time", str(seconds), *args, path=method, data=frame)
         # curl 7.88 goes on waiting when a whole answer (a refusal) comes before it has sent its body.
         assert code == 0 or (code == 28 and "grpc-status" in head), (code, head)
         found = re.search(r"^grpc-status: *(\d+)", head, re.M)

@@ -1,11 +1,13 @@
 #include "listen/listener.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "os/clock.h"
 #include "peer.h"
 #include "test.h"
+#include "wire/inflate.h"
 
 TEST(exchange, streams_long_answers_no_faster_than_they_are_read)
 {
@@ -24,6 +26,94 @@ TEST(exchange, streams_long_answers_no_faster_than_they_are_read)
     peer_expect(fd, &left, 200, "");
     peer_answer_done(&a);
     (void)close(fd);
+    sf_buf_done(&left);
+    peer_stop(&s);
+}
+
+/* The application's thread has ended, and nobody has read its answer. */
+static void wait_for_jobs(struct peer_server *s)
+{
+    unsigned n = 1;
+    for (int i = 0; i < 3000 && n; i++) {
+        sf_clock_sleep_ms(10);
+        sf_mutex_lock(&s->mutex);
+        n = (unsigned)s->n_threads;
+        sf_mutex_unlock(&s->mutex);
+    }
+    assert_int_equal(n, 0);
+}
+
+enum { N_PIECES = 400000 };
+
+static void check_pieces(sf_str body)
+{
+    char want[64];
+    size_t len = strlen("piece 000000 of a long answer");
+    assert_int_equal(body.len, N_PIECES * len);
+    for (size_t i = 0; i < N_PIECES; i += 997) {
+        (void)snprintf(want, sizeof(want), "piece %06zu of a long answer", i);
+        assert_memory_equal(body.p + i * len, want, len);
+    }
+}
+
+TEST(exchange, holds_no_thread_for_a_client_that_does_not_read)
+{
+    struct peer_server s;
+    struct sf_buf left = {0};
+    struct peer_answer a = {0};
+    struct peer_h2 *h;
+    struct peer_h2_answer *b;
+    int32_t stream;
+    int fd;
+
+    peer_start(&s, NULL, NULL);
+    fd = peer_connect(s.port);
+    peer_send(fd, SF_STR("GET /stream?400000 HTTP/1.1\r\nHost: h\r\n\r\n"));
+    wait_for_jobs(&s);
+    peer_read_answer(fd, &left, &a, false);
+    check_pieces(sf_buf_str(&a.body));
+    peer_send(fd, SF_STR("GET /echo HTTP/1.1\r\nHost: h\r\n\r\n"));
+    peer_expect(fd, &left, 200, "");
+    (void)close(fd);
+    h = peer_h2_new(peer_connect(s.port));
+    stream = peer_h2_submit(h, "GET", "/stream?400000", NULL, NULL, NULL, SF_BYTES_NONE);
+    (void)peer_h2_run(h, 50);
+    wait_for_jobs(&s);
+    b = peer_h2_wait(h, stream);
+    assert_non_null(b);
+    check_pieces(sf_buf_str(&b->body));
+    peer_h2_free(h);
+    peer_answer_done(&a);
+    sf_buf_done(&left);
+    peer_stop(&s);
+}
+
+TEST(exchange, compresses_what_it_streams)
+{
+    struct peer_server s;
+    struct sf_buf left = {0}, plain = {0};
+    struct peer_answer a = {0};
+    struct sf_inflate *z = sf_inflate_new();
+    size_t at;
+    int fd;
+
+    peer_start(&s, NULL, NULL);
+    fd = peer_connect(s.port);
+    peer_send(fd,
+              SF_STR("GET /packed?400000 HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n\r\n"));
+    peer_read_answer(fd, &left, &a, false);
+    assert_true(sf_str_find(sf_buf_str(&a.head), SF_STR("content-encoding: gzip\r\n"), &at));
+    assert_true(a.body.len < 3000000);
+    assert_ok(sf_inflate_bytes(z, SF_INFLATE_GZIP, sf_buf_bytes(&a.body), 1 << 25, &plain, NULL));
+    check_pieces(sf_buf_str(&plain));
+    peer_send(fd, SF_STR("GET /packed?400000 HTTP/1.1\r\nHost: h\r\n\r\n")); /* did not ask */
+    peer_read_answer(fd, &left, &a, false);
+    assert_false(sf_str_find(sf_buf_str(&a.head), SF_STR("content-encoding"), &at));
+    check_pieces(sf_buf_str(&a.body));
+    (void)close(fd);
+    sf_inflate_free(z);
+    sf_buf_done(&plain);
+    peer_answer_done(&a);
     sf_buf_done(&left);
     peer_stop(&s);
 }

@@ -66,6 +66,8 @@ static void run_stream(void *arg)
     sf_heap_free(arg);
     (void)sf_str_to_u64(sf_exchange_request(job.ex)->query, &n);
     r->status = 200;
+    if (sf_str_eq(sf_exchange_request(job.ex)->path, SF_STR("/packed")))
+        sf_exchange_stream_gzip(job.ex);
     for (uint64_t i = 0; i < n; i++) {
         enum sf_err err;
         sf_buf_reset(&piece);
@@ -121,7 +123,7 @@ static void on_request(void *arg, struct sf_exchange *ex)
         atomic_fetch_add(&s->n_spooled, 1);
     if (sf_str_eq(q->path, SF_STR("/later"))) {
         start_job(s, ex, run_later);
-    } else if (sf_str_eq(q->path, SF_STR("/stream"))) {
+    } else if (sf_str_eq(q->path, SF_STR("/stream")) || sf_str_eq(q->path, SF_STR("/packed"))) {
         start_job(s, ex, run_stream);
     } else if (sf_str_eq(q->path, SF_STR("/hold"))) {
         sf_mutex_lock(&s->mutex);

@@ -23,6 +23,29 @@ TEST(deflate, appends_and_keeps_what_is_there)
     sf_deflate_free(z);
 }
 
+TEST(deflate, makes_one_member_of_many_pieces)
+{
+    struct sf_deflate_stream *z = sf_deflate_stream_new(1);
+    struct sf_inflate *back = sf_inflate_new();
+    struct sf_buf packed = {0}, plain = {0}, all = {0};
+    for (int i = 0; i < 5000; i++) {
+        size_t at = all.len;
+        sf_buf_print(&all, "{\"n\":%d,\"text\":\"a line like many others\"}", i);
+        assert_ok(sf_deflate_stream_add(z, (sf_bytes){all.p + at, all.len - at}, i == 4999, &packed,
+                                        NULL));
+    }
+    assert_true(packed.len < all.len / 5);
+    assert_ok(
+        sf_inflate_bytes(back, SF_INFLATE_GZIP, sf_buf_bytes(&packed), 1 << 20, &plain, NULL));
+    assert_int_equal(plain.len, all.len);
+    assert_memory_equal(plain.p, all.p, all.len);
+    sf_deflate_stream_free(z);
+    sf_inflate_free(back);
+    sf_buf_done(&packed);
+    sf_buf_done(&plain);
+    sf_buf_done(&all);
+}
+
 TEST(deflate, reports_memory_and_room)
 {
     for (int way = 0; way < 2; way++) {
