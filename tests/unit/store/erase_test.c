@@ -294,6 +294,50 @@ TEST(erase, holds_when_the_rebuild_of_the_catalogue_is_cut_short)
     store_rig_done(&r);
 }
 
+static void lose(struct store_rig *r, const char *name)
+{
+    char path[300];
+    snprintf(path, sizeof(path), "%s/%s", r->path, name);
+    unlink(path);
+}
+
+/* All of them, whichever of their two places is left. */
+TEST(erase, several_that_are_not_finished_hold_over_a_restart)
+{
+    static const char *const words[] = {"FIRSTWORD", "SECONDWORD", "THIRDWORD", "KEPTWORD"};
+    struct store_rig r;
+    store_rig_init(&r);
+    r.config.tuning.has_no_threads = true; /* nobody finishes them */
+    assert_ok(store_rig_open(&r));
+    for (uint8_t i = 0; i < 4; i++) {
+        struct sf_span_batch b;
+        make_marked(&r, words[i], words[i], (uint8_t)(i + 1), 10, &b);
+        assert_ok(store_put(&r, 0, 1, &b, 0));
+    }
+    for (int i = 0; i < 3; i++) {
+        struct sf_selector which = {.what = SF_SELECT_SERVICE, .service = sf_str_from(words[i])};
+        assert_ok(r.store->ops->erase(r.store, 1, &which, &r.why));
+    }
+    assert_int_equal(n_tombstones(&r), 3);
+    for (int lost = 0; lost < 3; lost++) {
+        store_rig_close(&r);
+        if (lost == 1) { /* made again from the other */
+            lose(&r, "meta.db");
+            lose(&r, "meta.db-wal");
+            lose(&r, "meta.db-shm");
+        } else if (lost == 2) {
+            lose(&r, "erase.log");
+        }
+        assert_ok(store_rig_open(&r));
+        assert_int_equal(n_tombstones(&r), 3);
+        r.tenant = 1;
+        for (int i = 0; i < 4; i++)
+            assert_int_equal(tags_have(&r, words[i]), i == 3);
+    }
+    assert_int_equal(count_scanned(&r), 10);
+    store_rig_done(&r);
+}
+
 static void erase_the_newest_and_die(struct store_rig *r)
 {
     static const sf_trace_id newest = {{0xAB, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
