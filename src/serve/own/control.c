@@ -171,6 +171,11 @@ static void run(void *arg)
             sf_mutex_unlock(&c->mutex);
             if (p.capture && !is_stopping) {
                 pass_on(p.call);
+            } else if (p.capture) {
+                struct sf_why why;
+                sf_fail(&why, SF_ERR_BUSY, "the server stops; capture again when it is back");
+                sf_call_fail(p.call, SF_ERR_BUSY, &why);
+                sf_call_finish(p.call);
             } else {
                 sf_control_poll_answer(p.call, &p.who, p.version);
                 sf_call_finish(p.call);

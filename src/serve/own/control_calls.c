@@ -198,7 +198,7 @@ bool sf_control_poll(struct sf_call *call, __attribute__((unused)) struct sf_wor
     struct sf_buf lines = {0}, done = {.max = 64};
     struct sf_why why = {0};
     uint64_t from_ns = 0, until_ns = 0;
-    int64_t wait_ns = 0;
+    int64_t wait_ns = 0, deadline_ns;
     char version[17];
     bool is_parked = false;
     enum sf_err err;
@@ -222,9 +222,12 @@ bool sf_control_poll(struct sf_call *call, __attribute__((unused)) struct sf_wor
     if (wait_ns > SF_LIMIT_CONTROL_WAIT_S * SF_NS_PER_S)
         wait_ns = SF_LIMIT_CONTROL_WAIT_S * SF_NS_PER_S;
     sf_control_tell(call->service->control_docs, &seen.who, &lines, version);
+    deadline_ns = sf_clock_mono_ns() + wait_ns;
+    if (call->request->deadline_ns && deadline_ns > call->request->deadline_ns - SF_NS_PER_S)
+        deadline_ns = call->request->deadline_ns - SF_NS_PER_S; /* limits.total_timeout */
     if (wait_ns && !strcmp(version, seen.version))
         is_parked = sf_control_park(call->service->control_docs, call, &seen.who, version,
-                                    sf_clock_mono_ns() + wait_ns);
+                                    deadline_ns);
     sf_buf_done(&lines);
     if (is_parked)
         return false; /* nothing of the call may be touched any more */

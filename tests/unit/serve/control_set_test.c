@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/heap.h"
 #include "base/limits.h"
@@ -50,6 +51,16 @@ static struct sf_control_set *open_set(struct sf_dir **dir, char *path)
     assert_ok(sf_dir_open(path, SF_DIR_CREATE, dir, &why));
     assert_ok(sf_control_set_open(*dir, &s, &why));
     return s;
+}
+
+static void close_set(struct sf_control_set *s, struct sf_dir *dir, const char *path)
+{
+    char name[64];
+    sf_control_set_close(s);
+    sf_dir_close(dir);
+    snprintf(name, sizeof(name), "%s/control", path);
+    unlink(name);
+    rmdir(path);
 }
 
 TEST(control_set, raised_rates_end_and_others_need_not)
@@ -101,8 +112,7 @@ TEST(control_set, an_instance_goes_before_its_service_and_that_before_all)
     assert_int_equal(sf_control_set_put(s, &shop, NULL, &why), SF_ERR_NOT_FOUND);
     d = sf_control_set_effective(s, &two, NOW_MS, &next_ms);
     assert_false(d.is_enabled);
-    sf_control_set_close(s);
-    sf_dir_close(dir);
+    close_set(s, dir, path);
 }
 
 TEST(control_set, is_the_same_after_a_restart)
@@ -131,8 +141,7 @@ TEST(control_set, is_the_same_after_a_restart)
     assert_ok(sf_control_set_save(dir, &text, &why));
     assert_int_equal(sf_control_set_open(dir, &again, &why), SF_ERR_CORRUPT);
     sf_buf_done(&text);
-    sf_control_set_close(s);
-    sf_dir_close(dir);
+    close_set(s, dir, path);
 }
 
 TEST(control_set, one_tenant_takes_no_others_room)
@@ -160,8 +169,7 @@ TEST(control_set, one_tenant_takes_no_others_room)
     assert_string_equal(sf_control_set_change(s, 0)->target.tenant, "small");
     t = target("second", "shop", "*");
     assert_ok(sf_control_set_put(s, &t, &d, &why));
-    sf_control_set_close(s);
-    sf_dir_close(dir);
+    close_set(s, dir, path);
 }
 
 TEST(control_set, refuses_names_that_are_none)
