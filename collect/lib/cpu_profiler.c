@@ -280,6 +280,11 @@ const struct sf_sample *sf_cpu_profiler_last(uint32_t thread)
     return NULL;
 }
 
+void sf_cpu_profiler_hasten(const uint32_t *tids, uint32_t n, uint64_t period_ns)
+{
+    sf_profiled_threads_hasten(&p.threads, tids, n, period_ns);
+}
+
 static void pace(uint64_t period_ns)
 {
     p.period_ns = period_ns;

@@ -20,6 +20,8 @@ extern __thread struct sf_cpu_samples sf_cpu_samples_self;
  * begins it twice ends it twice. */
 enum sf_err sf_cpu_profiler_begin(uint64_t period_ns, struct sf_why *why);
 void sf_cpu_profiler_end(void);
+/* Those threads, and no others, are sampled with that period. In the collecting thread. */
+void sf_cpu_profiler_hasten(const uint32_t *tids, uint32_t n, uint64_t period_ns);
 bool sf_cpu_profiler_is_on(void);
 /* In a thread of the program's, before it runs `start` and after that. Keep errno. */
 void sf_cpu_profiler_thread_begins(uintptr_t start);

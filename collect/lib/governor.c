@@ -3,9 +3,11 @@
 #include <stdatomic.h>
 
 #include "base/time_unit.h"
+#include "collect/lib/cpu_profiler.h"
 #include "collect/lib/load_rule.h"
 #include "collect/lib/own_cost.h"
 #include "collect/lib/profiler.h"
+#include "collect/lib/selection.h"
 #include "collect/sys/clock.h"
 #include "collect/sys/load.h"
 #include "collect/sys/lock.h"
@@ -25,6 +27,8 @@ static struct {
     uint64_t last_own_ns;
     int64_t next_ns;
 } g;
+
+enum { MAX_SLOW = 256 }; /* threads whose requests are sampled more often at a time */
 
 static uint32_t share_of(double part, double whole)
 {
@@ -106,6 +110,7 @@ static bool is_ours(void)
 static void govern(int64_t now_ns)
 {
     uint64_t periods[SF_SAMPLES_KINDS] = {0}, number = atomic_load(&g.n_applied), cpu_hz, wall_hz;
+    uint32_t slow[MAX_SLOW], n_slow;
     double share;
     bool is_off;
     if (!is_ours())
@@ -113,11 +118,14 @@ static void govern(int64_t now_ns)
     take_wish(now_ns, &number);
     cpu_hz = rate_of(g.block.cpu_rate, g.wish.cpu_hz, SF_SAMPLES_CPU);
     wall_hz = rate_of(g.block.wall_rate, g.wish.wall_hz, SF_SAMPLES_WALL);
-    measure(now_ns, cpu_hz > g.block.cpu_rate || wall_hz > g.block.wall_rate);
+    n_slow = g.block.has_escalation ? sf_selection_slow(slow, MAX_SLOW) : 0;
+    measure(now_ns, cpu_hz > g.block.cpu_rate || wall_hz > g.block.wall_rate || n_slow);
     share = sf_load_share(&g.load);
     periods[SF_SAMPLES_CPU] = period_of(cpu_hz, share);
     periods[SF_SAMPLES_WALL] = period_of(wall_hz, share);
     sf_profiler_pace(periods);
+    if (g.block.has_escalation && cpu_hz < g.block.adaptive_max_rate)
+        sf_cpu_profiler_hasten(slow, n_slow, period_of(g.block.adaptive_max_rate, share));
     is_off = g.wish.is_off && !g.wish.capture_kinds;
     sf_profiler_pause(g.load.is_paused ? SF_PAUSE_LOAD : is_off ? SF_PAUSE_CONTROL : SF_PAUSE_NONE);
     if (number != atomic_load(&g.n_applied)) {

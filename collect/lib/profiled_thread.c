@@ -487,12 +487,13 @@ static void go_on_with_perf(struct sf_profiled_threads *all, struct sf_profiled_
 static void change_clock(struct sf_profiled_threads *all, struct sf_profiled_thread *t,
                          const struct update *u, bool has_run)
 {
+    uint64_t period_ns = t->is_hastened ? all->fast_ns : u->period_ns;
     if (t->is_fresh && all->has_perf)
-        go_on_with_perf(all, t, u->sigs.perf, u->period_ns);
+        go_on_with_perf(all, t, u->sigs.perf, period_ns);
     else if (has_run && sf_clock_pair_is_on(&t->perf))
-        change_perf(all, t, u->sigs.perf, u->period_ns);
+        change_perf(all, t, u->sigs.perf, period_ns);
     else if (has_run)
-        change_period(t, vary(&all->chance, u->period_ns));
+        change_period(t, vary(&all->chance, period_ns));
     t->is_fresh = false;
 }
 
@@ -538,6 +539,19 @@ void sf_profiled_threads_update(struct sf_profiled_threads *all, struct sf_profi
     if (!atomic_load(&all->joinable)) {
         atomic_store(&all->join_signal, sigs.timer);
         atomic_store(&all->joinable, ++all->n_times);
+    }
+}
+
+void sf_profiled_threads_hasten(struct sf_profiled_threads *all, const uint32_t *tids, uint32_t n,
+                                uint64_t period_ns)
+{
+    all->fast_ns = period_ns;
+    for (uint32_t i = 0; i < atomic_load(&all->n); i++) {
+        struct sf_profiled_thread *t = atomic_load(&all->blocks[i]);
+        uint32_t at = 0;
+        while (at < n && tids[at] != t->tid)
+            at++;
+        t->is_hastened = at < n;
     }
 }
 

@@ -34,6 +34,7 @@ struct sf_profiled_thread {
     uint64_t aim_ns;   /* and for which period */
     uint64_t n_slices; /* how often it had got a processor when they were */
     bool is_seen;      /* by the scan at hand */
+    bool is_hastened;  /* sampled at a rate of its own */
     /* What an expiry of the clock stands for. The gap that runs keeps the length it began with. */
     atomic_uint_fast64_t period_ns; /* the collecting thread's to set */
     atomic_uint_fast64_t gap_ns;    /* the handler's */
@@ -62,6 +63,7 @@ struct sf_profiled_threads {
     atomic_bool is_refused; /* no more timers: stop asking */
     bool has_perf;          /* set before the first update, and when it is given up */
     struct sf_gap_chance chance;
+    uint64_t fast_ns; /* the period of those that are hastened */
 };
 
 /* The block behind a signal's value, NULL when it is none of ours. Safe in handlers. */
@@ -87,6 +89,9 @@ struct sf_profiled_signals {
  * went. One thread at a time. */
 void sf_profiled_threads_update(struct sf_profiled_threads *all, struct sf_profiled_signals sigs,
                                 uint64_t period_ns, sf_profiled_drain drain, void *arg);
+/* Those threads, and no others, at that period from the next update on. */
+void sf_profiled_threads_hasten(struct sf_profiled_threads *all, const uint32_t *tids, uint32_t n,
+                                uint64_t period_ns);
 void sf_profiled_threads_stop(struct sf_profiled_threads *all, sf_profiled_drain drain, void *arg);
 /* In the thread itself, when it begins to run `start` and when it has. Neither waits. */
 void sf_profiled_threads_join(struct sf_profiled_threads *all, uintptr_t start);

@@ -182,6 +182,22 @@ void sf_selection_next_window(void)
     sf_lock_give(&s.lock);
 }
 
+/* A slot may change hands while it is read: then a thread is sampled more often for a turn. */
+uint32_t sf_selection_slow(uint32_t *tids, uint32_t max)
+{
+    unsigned n_slots = atomic_load(&sf_span_pool_n_chunks) * SF_POOL_CHUNK;
+    int64_t now_ns = sf_clock_mono_ns();
+    uint32_t n = 0;
+    for (uint32_t i = 0; s.block.has_escalation && i < n_slots && n < max; i++) {
+        const struct sf_span_slot *slot = sf_span_pool_at(i);
+        int64_t start_ns = __atomic_load_n(&slot->start_mono_ns, __ATOMIC_RELAXED);
+        if (atomic_load_explicit(&slot->gen, memory_order_acquire) & 1 && slot->is_local_root &&
+            start_ns && now_ns - start_ns >= s.block.slow_request_ns)
+            tids[n++] = slot->tid;
+    }
+    return n;
+}
+
 void sf_selection_after_fork(void)
 {
     sf_lock_reset(&s.lock);

@@ -21,4 +21,7 @@ void sf_selection_end(const struct sf_span_slot *root, int64_t length_ns);
  */
 void sf_selection_apply(struct sf_profile_table *t);
 void sf_selection_next_window(void);
+/* Threads whose requests run for slow_request_threshold or longer, when such are sampled more
+ * often; how many of at most `max`. */
+uint32_t sf_selection_slow(uint32_t *tids, uint32_t max);
 void sf_selection_after_fork(void);

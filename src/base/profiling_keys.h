@@ -15,7 +15,7 @@ struct sf_profiling {
     uint64_t memory_rate;         /* bytes between two samples */
     int64_t slow_request_ns;      /* conditional */
     uint32_t cpu_threshold_per_10000, baseline_per_10000, share_per_10000;
-    bool has_errors;
+    bool has_errors, has_escalation;
     uint64_t max_stack_depth, max_profile_len;
     int64_t upload_interval_ns;
     bool is_adaptive;
@@ -57,6 +57,9 @@ enum { SF_PROFILING_DEPTH_MAX = 128 }; /* frames a collector has room for */
     KEY("conditional.share", PERCENT, share_per_10000, "100%", 0, 0,                               \
         "requests whose samples name their spans, chosen by trace id; all samples count in "       \
         "totals")                                                                                  \
+    KEY("conditional.escalate", BOOL, has_escalation, "false", 0, 0,                               \
+        "a request that runs for slow_request_threshold is sampled at adaptive.max_rate until it " \
+        "ends")                                                                                    \
     KEY("max_stack_depth", COUNT, max_stack_depth, "64", 1, SF_PROFILING_DEPTH_MAX,                \
         "frames a collector walks")                                                                \
     KEY("max_profile_size", SIZE, max_profile_len, "10MB", 1ull << 16, 1ull << 26,                 \
