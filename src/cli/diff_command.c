@@ -9,6 +9,7 @@
 #include "os/terminal.h"
 #include "render/diff_text.h"
 #include "render/profile_json.h"
+#include "render/unnamed_text.h"
 
 struct asked {
     struct sf_profile_flags profile;
@@ -48,8 +49,11 @@ static enum sf_err show(void *arg, struct sf_profile_source *sources, struct sf_
         return err;
     if (a->is_json)
         return sf_profile_json_diff(&before, &after, &diff, out, why);
-    return a->is_tree ? sf_diff_text_tree(&d, left->req, out, why)
-                      : sf_diff_text_table(&d, left->req, out, why);
+    err = a->is_tree ? sf_diff_text_tree(&d, left->req, out, why)
+                     : sf_diff_text_table(&d, left->req, out, why);
+    if (!err)
+        sf_unnamed_text(&sources[1].view.tree, out);
+    return err;
 }
 
 int sf_diff_run(int argc, char **argv)

@@ -157,9 +157,17 @@ def test_a_profile_without_names_gets_them_from_a_file_that_comes_later():
     with Server() as s:
         send(s, "ebpf", p)
         assert functions(s, "ebpf") == {"worker (no symbols)"}, functions(s, "ebpf")
+        # what would name it is said where it is shown
+        place = f"spanflame symbols upload /usr/lib/debug/.build-id/{p.build_id[:2]}/{p.build_id[2:]}.debug"
+        one = 'process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="ebpf"}'
+        for argv in (("flame", one), ("top", one), ("diff", one, one)):
+            done = cli(s, *argv)
+            assert "worker has no names (" in done.stdout and place in done.stdout, (argv, done)
+        assert place in s.get("/api/v1/profile?app=ebpf").text
         done = cli(s, "symbols", "upload", p.debug)
         assert done.returncode == 0 and p.build_id in done.stdout and "names, lines" in done.stdout, done
         assert eventually(lambda: NAMED <= functions(s, "ebpf")), functions(s, "ebpf")
+        assert "has no names" not in cli(s, "top", one).stdout
         stacks, _ = folded(s, "ebpf")
         assert all(stack.startswith("main;exported_work;outer_work;innermost") for stack in stacks), stacks
         assert sum(stacks.values()) == 5 * 50000000, stacks
