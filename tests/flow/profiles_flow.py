@@ -32,6 +32,74 @@ def series(labels, profile):
     return field(1, pairs + field(2, field(1, profile)))
 
 
+def sdk_pprof(types, period, when, length):
+    """One stack with a value for each (type, unit); a field that is None is left out, as by senders that do not know it."""
+    strings, out = ["", "main"], b""
+
+    def at(text):
+        if text not in strings:
+            strings.append(text)
+        return strings.index(text)
+    for name, unit in types:
+        out += field(1, field(1, at(name)) + field(2, at(unit)))
+    out += field(2, field(1, 1) + b"".join(field(2, 7) for _ in types))
+    out += field(4, field(1, 1) + field(4, field(1, 1) + field(2, 7))) + field(5, field(1, 1) + field(2, 1) + field(3, 1))
+    out += (field(9, when) if when else b"") + (field(10, length) if length else b"")
+    out += field(11, field(1, at(period[0])) + field(2, at(period[1]))) + field(12, 10000000)
+    return gzip.compress(out + b"".join(field(6, text) for text in strings))
+
+
+def test_each_sdks_profile_lies_where_it_was():
+    """Times as each SDK writes them (docs/languages.md): of the same ten seconds, from START on. A profile belongs where it
+    starts, and a span of that time has it, one of ten seconds before or after has not."""
+    second = 10**9
+    start = (time.time_ns() // second - 600) // 10 * 10 * second
+    end = start + 10 * second
+    cpu, ns = [("samples", "count"), ("cpu", "nanoseconds")], ("cpu", "nanoseconds")
+    wall, mutex = [("sample", "count"), ("wall", "nanoseconds")], [("contentions", "count"), ("delay", "nanoseconds")]
+    seconds = f"from={start // second}&until={end // second}"
+    sdks = {  # name: (way, profile, type to ask for, where it starts)
+        # The pprof's time is the start; from and until in nanoseconds.
+        "go-cpu": (f"/ingest?from={start}&until={end}&format=pprof&sampleRate=100&spyName=gospy", sdk_pprof(cpu, ns, start, 10 * second), "cpu", start),
+        # Heap, mutex and block: the moment of the dump and no length; from and until say what lies between two dumps.
+        "go-mutex": (f"/ingest?from={start}&until={end}&format=pprof&spyName=gospy", sdk_pprof(mutex, ("contentions", "count"), end, 0), "delay", start),
+        # Scraped or pushed by others, nothing says since when: it lies at its dump, which the page of languages says.
+        "go-pushed": (PUSH, sdk_pprof(mutex, ("contentions", "count"), end, 0), "delay", end),
+        # The pprof's time is its end.
+        "node": (f"/ingest?{seconds}&format=pprof&spyName=nodespy", sdk_pprof(wall, ("wall", "nanoseconds"), end + 3000000, 10 * second), "wall", start + 3000000),
+        "node-pushed": (PUSH, sdk_pprof(wall, ("wall", "nanoseconds"), end, 10 * second), "wall", start),
+        # Real start and length.
+        "python": (PUSH, sdk_pprof([("cpu", "nanoseconds")], ns, start + 200000000, 97 * second // 10), "cpu", start + 200000000),
+        # Whole upload intervals of the wall clock, which is what can be known.
+        "rust": (PUSH, sdk_pprof([("cpu", "nanoseconds")], ns, start, 10 * second), "cpu", start),
+        # Times in microseconds, as old clients of Python and Ruby wrote them.
+        "ruby-old": (f"/ingest?{seconds}&format=pprof&spyName=rbspy", sdk_pprof([("cpu", "nanoseconds")], ns, start // 1000, 10 * second // 1000), "cpu", start),
+        # No time at all: the upload's.
+        "dotnet": (f"/ingest?{seconds}&format=pprof&spyName=dotnetspy", sdk_pprof([("cpu", "nanoseconds")], ns, None, None), "cpu", start)}
+    for name, (way, body, kind, begins) in sdks.items():
+        service = "times-" + name
+        if way == PUSH:
+            sent = series({"service_name": service, "__name__": "process_cpu" if kind == "cpu" else kind}, body)
+            answer = server.post(PUSH, sent, PB)
+        else:
+            answer = server.post(f"{way}&name={service}", body, "application/octet-stream")
+        assert answer.status == 200, (name, answer.text)
+
+        def total(low, high):
+            answer = server.get(f"/api/v1/profile?app={service}&type={kind}&format=folded&from={low}&until={high}")
+            return sum(int(line.rsplit(" ", 1)[1]) for line in answer.text.splitlines()) if answer.status == 200 else 0
+        assert total(begins, begins + 1000000) == 7, name  # the start, to the millisecond
+        assert total(begins - 60 * second, begins) == 0 and total(begins + 1000000, begins + 60 * second) == 0, name
+        if name == "go-pushed":
+            continue  # of no length: of no span
+        spans = {at: os.urandom(8) for at in (start - 5 * second, start + 5 * second, start + 15 * second)}
+        trace = os.urandom(16)
+        server.send([{"trace_id": trace, "span_id": own, "name": "op", "service": service, "start": at, "end": at + second // 10}
+                     for at, own in spans.items()])
+        given = [server.json(f"/api/v1/spans/{trace.hex()}/{own.hex()}/profile?type={kind}")["samples"] for own in spans.values()]
+        assert given == [0, 1, 0], (name, given)
+
+
 def test_our_own_door_takes_pprof_and_gives_it_back():
     answer = server.post("/api/v1/profile?service=own", pprof(STACKS), "application/octet-stream")
     assert answer.status == 200, answer.text
