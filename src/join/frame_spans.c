@@ -8,6 +8,7 @@
 #include "exec/profile_types.h"
 #include "exec/trace.h"
 #include "flame/batch_tree.h"
+#include "join/looks.h"
 #include "join/profile.h"
 #include "regex/regex.h"
 
@@ -21,6 +22,8 @@ struct work {
     struct sf_regex_scratch *scratch;
     struct sf_matcher match;
     struct sf_frame_spans out;
+    struct sf_profile_type type;
+    int64_t period;
     struct sf_frame_span *list;
     bool is_word; /* no name is the function: names that have it as a word */
     sf_str names[SHOWN_NAMES];
@@ -90,6 +93,8 @@ static enum sf_err choose_type(struct work *w, struct sf_why *why)
     if (!err && !sf_profile_type_print(&types[at].type, w->q->req, &w->out.type))
         err = sf_no_room(why, "the query");
     w->out.unit = types[at].type.sample_unit;
+    w->type = types[at].type;
+    w->period = types[at].period;
     return err;
 }
 
@@ -282,6 +287,11 @@ enum sf_err sf_frame_spans_find(struct sf_store *store, const struct sf_frame_sp
     if (!err && w.out.n > 0)
         err = find_traces(&w, why);
     explain(&w);
+    for (uint32_t i = 0; !err && i < w.out.n; i++) {
+        struct sf_frame_span *s = &w.list[i];
+        double looks = sf_looks_count(&w.type, w.period, s->value, s->n_samples);
+        s->few = sf_looks_are_few(&w.type, w.period, looks) ? looks : 0;
+    }
     if (!err)
         *out = w.out;
     return err;

@@ -63,8 +63,34 @@ static bool has_stacks(const struct sf_time_samples *h, const struct sf_ledger *
     return part == SF_PART_CHILD || part == SF_PART_REMOTE;
 }
 
-static void fill(const struct sf_time_samples *h, const struct sf_ledger *l,
-                 struct sf_ledger_view *v)
+/* Looks of the profiler that a part was told by. */
+static double looks_of(const struct sf_time_samples *h, const struct sf_link_set *set,
+                       const struct sf_ledger *l, enum sf_ledger_part part)
+{
+    int64_t sum_ns = 0;
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < h->n; i++) {
+        if (!sf_ledger_stacks_has(l, h->samples, i, part))
+            continue;
+        sum_ns = sf_add_sat_i64(sum_ns, h->samples[i].worth_ns);
+        n++;
+    }
+    return sf_claims_view_looks(set, sum_ns, n);
+}
+
+/* Of CPU time: what waits were measured is told by one of them. */
+static bool is_few(const struct sf_link_set *set, enum sf_ledger_part part, double looks)
+{
+    return part == SF_PART_CPU && looks > 0 && sf_claims_view_is_few(set, looks);
+}
+
+static bool is_sampled(const struct sf_ledger *l, enum sf_ledger_part part)
+{
+    return l->sources[part] == SF_SOURCE_SAMPLES || l->sources[part] == SF_SOURCE_ESTIMATE;
+}
+
+static void fill(const struct sf_time_samples *h, const struct sf_link_set *set,
+                 const struct sf_ledger *l, struct sf_ledger_view *v)
 {
     v->duration_ns = l->duration_ns;
     v->other_cpu_ns = l->other_cpu_ns;
@@ -79,6 +105,8 @@ static void fill(const struct sf_time_samples *h, const struct sf_ledger *l,
         v->parts[part].cut_ns = l->cut_ns[part];
         v->parts[part].apart_ns = l->apart_ns[part];
         v->parts[part].has_stacks = has_stacks(h, l, part);
+        double looks = looks_of(h, set, l, part);
+        v->parts[part].few = is_sampled(l, part) && is_few(set, part, looks) ? looks : 0;
     }
 }
 
@@ -163,7 +191,7 @@ enum sf_err sf_span_ledger_make(struct sf_store *store, sf_trace_id trace, sf_sp
     v.service = set->services[set->span];
     v.name = set->spans[set->span].name;
     v.is_partial = set->is_partial;
-    fill(&h, &ledger, &v);
+    fill(&h, set, &ledger, &v);
     if (!explain(set, &ledger, &v, q->req) ||
         !sf_span_clocks_of(&set->tree, &set->clocks, set->services, set->span, q->req, &v.clocks))
         return sf_no_room(why, "the query");
@@ -225,16 +253,8 @@ static void count_grades(const struct sf_time_samples *h, const struct sf_ledger
 static bool is_scaled(const struct sf_time_samples *h, const struct sf_link_set *set,
                       const struct sf_ledger *l, enum sf_ledger_part part)
 {
-    int64_t sum_ns = 0;
-    uint64_t n = 0;
-    for (uint32_t i = 0; i < h->n; i++) {
-        if (!sf_ledger_stacks_has(l, h->samples, i, part))
-            continue;
-        sum_ns = sf_add_sat_i64(sum_ns, h->samples[i].worth_ns);
-        n++;
-    }
     return part == SF_PART_CPU && l->sources[part] == SF_SOURCE_EXACT &&
-           sf_claims_view_looks(set, sum_ns, n) >= SF_TRUST_FEW;
+           looks_of(h, set, l, part) >= SF_TRUST_FEW;
 }
 
 static enum sf_err draw(struct sf_time_samples *h, const struct sf_link_set *set,
@@ -266,7 +286,10 @@ static enum sf_err draw(struct sf_time_samples *h, const struct sf_link_set *set
     count_grades(h, l, part, p);
     p->view.is_estimate = p->known.n_estimated > 0;
     p->n_samples = p->grades.n_samples;
-    p->looks = (double)p->n_samples;
+    p->looks = part == SF_PART_CPU ? looks_of(h, set, l, part) : (double)p->n_samples;
+    p->view.looks = p->looks;
+    p->view.has_no_hot = is_few(set, part, p->looks);
+    p->view.is_few = p->view.has_no_hot && is_sampled(l, part);
     p->n_threads = 1; /* the span's own */
     p->view.tree = made.tree;
     p->view.tree.n_samples = p->n_samples;

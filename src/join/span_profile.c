@@ -35,7 +35,7 @@ enum sf_err sf_span_profile_find_top(struct sf_span_profile *p, struct sf_arena 
                             &by_function, why);
     if (!err)
         err = sf_tree_top(&by_function, SF_TOP_BY_SELF, req, &rows, &n, why);
-    if (err || p->sure.total <= 0 || p->view.is_few)
+    if (err || p->sure.total <= 0 || p->view.is_few || p->view.has_no_hot)
         return err;
     for (uint32_t i = 0; i < n && p->n_shares < SF_SPAN_SHARES && rows[i].self > 0; i++) {
         double share = (double)rows[i].self / (double)p->sure.total;

@@ -24,6 +24,10 @@ static void write_span(struct sf_json_writer *w, const struct sf_frame_span *s)
     sf_json_write_key(w, SF_STR("share"));
     sf_json_write_f64(w, s->share);
     sf_json_write_key_u64(w, SF_STR("samples"), s->n_samples);
+    if (s->few > 0) {
+        sf_json_write_key(w, SF_STR("fewSamples"));
+        sf_json_write_f64(w, s->few);
+    }
     sf_json_write_object_end(w);
 }
 
@@ -63,7 +67,10 @@ static void add_span(struct sf_buf *out, const struct sf_frame_spans *f,
     if (!sf_trace_id_is_zero(s->trace))
         sf_trace_id_render(s->trace, trace);
     sf_span_id_render(s->id, id);
-    sf_units_amount(&cell, s->value, f->unit);
+    if (s->few > 0)
+        sf_buf_print(&cell, "%.0f sample%s", s->few, s->few < 1.5 ? "" : "s");
+    else
+        sf_units_amount(&cell, s->value, f->unit);
     add_cell(out, &cell, 10);
     sf_units_percent(&cell, s->share);
     add_cell(out, &cell, 8);

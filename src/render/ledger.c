@@ -36,6 +36,10 @@ void sf_ledger_json(const struct sf_ledger_view *v, struct sf_buf *out)
         sf_json_write_key(&w, SF_STR("share"));
         sf_json_write_f64(&w, share_of(v, v->parts[i].ns));
         sf_json_write_key_str(&w, SF_STR("source"), sf_str_from(v->parts[i].source));
+        if (v->parts[i].few > 0) {
+            sf_json_write_key(&w, SF_STR("fewSamples"));
+            sf_json_write_f64(&w, v->parts[i].few);
+        }
         sf_json_write_key_u64(&w, SF_STR("cutNs"), v->parts[i].cut_ns);
         sf_json_write_key_u64(&w, SF_STR("apartNs"), v->parts[i].apart_ns);
         sf_json_write_key(&w, SF_STR("profile"));
@@ -94,6 +98,14 @@ static void add_line(const struct sf_ledger_view *v, uint32_t part, uint32_t bar
     sf_buf_print(&cell, "%s", v->parts[part].words);
     add_padded(out, &cell, WORDS, false);
     sf_buf_add_str(&cell, is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
+    if (v->parts[part].few > 0) { /* too few to say how long */
+        sf_buf_print(&cell, "%.0f sample%s", v->parts[part].few,
+                     v->parts[part].few < 1.5 ? "" : "s");
+        add_padded(out, &cell, AMOUNT, true);
+        sf_buf_add_str(out, SF_STR("\n"));
+        sf_buf_done(&cell);
+        return;
+    }
     sf_units_duration(&cell, v->parts[part].ns);
     add_padded(out, &cell, AMOUNT, true);
     sf_buf_add_str(&cell, is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
@@ -109,7 +121,7 @@ static void add_line(const struct sf_ledger_view *v, uint32_t part, uint32_t bar
 /* A millionth of the span is rounding. */
 static bool is_cut(const struct sf_ledger_view *v, uint32_t part)
 {
-    return v->parts[part].cut_ns > v->duration_ns / 1000000;
+    return v->parts[part].cut_ns > v->duration_ns / 1000000 && v->parts[part].few == 0;
 }
 
 static void add_cuts(const struct sf_ledger_view *v, struct sf_buf *out)

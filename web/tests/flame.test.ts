@@ -199,8 +199,8 @@ test("every figure of an estimate is marked, whatever is made of its tree", () =
   assert.equal(diffOf(known, known).measure.isEstimate, false);
   assert.equal(amount(3e6, t.measure), "~3 ms");
   assert.equal(share(0.75, t.measure), "~75 %");
-  assert.match(svg(t, 0, false, "absolute"), /<title>b: ~3 ms<\/title>/);
-  assert.match(svg(t, 0, false, "absolute"), />all \(~ estimate\)</);
+  assert.ok(svg(t, 0, false, "absolute").includes("<title>b: ~3 ms</title>"));
+  assert.ok(svg(t, 0, false, "absolute").includes(">all (~ estimate)<"));
   assert.deepEqual(folded(t).trim().split("\n").sort(), ["~ estimate;main;a 1000000", "~ estimate;main;b 3000000"]);
   assert.deepEqual(folded(treeOf(known)).trim().split("\n").sort(), ["main;a 1000000", "main;b 3000000"]);
   assert.equal(nameOf(treeOf(known), 0), "all");

@@ -18,6 +18,7 @@ struct sf_ledger_view {
         uint64_t cut_ns;           /* more was measured or sampled, and had no room in the span */
         uint64_t apart_ns;         /* seen in the process meanwhile, not tied to the span */
         bool has_stacks;           /* it can be opened as a flame graph */
+        double few;                /* samples it comes from, too few for times; 0: enough */
     } parts[SF_LEDGER_VIEW_PARTS]; /* sum: duration_ns */
     uint32_t n_parts;
     uint64_t other_cpu_ns; /* of other threads that worked for the span */

@@ -190,6 +190,8 @@ export interface LedgerPart {
   ns: number;
   share: number;
   source: string;
+  /** Samples it comes from, too few for times */
+  fewSamples?: number;
   cutNs: number;
   apartNs: number;
   profile: string | null;
@@ -321,7 +323,7 @@ export interface FrameSpans {
   value: number;
   note: string;
   reason: string;
-  spans: { traceId: string; spanId: string; service: string; name: string; startTimeUnixNano: string; durationNs: number; value: number; share: number; samples: number }[];
+  spans: { traceId: string; spanId: string; service: string; name: string; startTimeUnixNano: string; durationNs: number; value: number; share: number; samples: number; fewSamples?: number }[];
 }
 
 export interface FoundSpan {

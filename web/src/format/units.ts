@@ -120,8 +120,11 @@ export function measureOf(p: { unit: string; total: number; isEstimate?: boolean
 export function amount(n: number, m: Measure): string {
   const mark = m.isEstimate ? ESTIMATE : "";
   if (m.few === 0 || m.whole === 0) return mark + value(n, m.unit);
-  const samples = Math.round((m.few * n) / m.whole);
-  return `${mark}${String(samples)} ${samples === 1 ? "sample" : "samples"}`;
+  return mark + samples(Math.round((m.few * n) / m.whole));
+}
+
+export function samples(n: number): string {
+  return `${String(Math.round(n))} ${Math.round(n) === 1 ? "sample" : "samples"}`;
 }
 
 export function share(n: number, m: Measure): string {

@@ -1,6 +1,6 @@
 import type { Ledger, LedgerPart } from "../api/types";
 import { visible } from "../format/safe_text";
-import { duration, ESTIMATE, percent } from "../format/units";
+import { duration, ESTIMATE, percent, samples } from "../format/units";
 
 const COLORS: Readonly<Record<string, string>> = {
   cpu: "#d55e00",
@@ -22,15 +22,16 @@ export function partColor(part: string): string {
 
 /** An estimate is marked with ~; time that had no room in the span is named. */
 function amount(p: LedgerPart): string {
-  return (p.source === "estimate" ? ESTIMATE : "") + duration(p.ns);
+  return (p.source === "estimate" ? ESTIMATE : "") + (p.fewSamples === undefined ? duration(p.ns) : samples(p.fewSamples));
 }
 
 function share(p: LedgerPart): string {
+  if (p.fewSamples !== undefined) return "too few for times";
   return (p.source === "estimate" ? ESTIMATE : "") + percent(p.share);
 }
 
 function cutWords(p: LedgerPart): string {
-  return p.cutNs > 0 ? `; cut to fit the span, ${duration(p.cutNs)} more was measured` : "";
+  return p.cutNs > 0 && p.fewSamples === undefined ? `; cut to fit the span, ${duration(p.cutNs)} more was measured` : "";
 }
 
 function apartWords(ledger: Ledger): string {

@@ -6,7 +6,7 @@ import type { FrameSpans } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { serviceColor } from "../format/color";
 import { visible } from "../format/safe_text";
-import { count, duration, moment, nanoToMs, percent, value } from "../format/units";
+import { count, duration, moment, nanoToMs, percent, samples, value } from "../format/units";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
 import { SortTable, type Column } from "../parts/sort_table";
@@ -39,7 +39,7 @@ function columns(unit: string): Column<Row>[] {
     { key: "service", title: "Service", by: (s) => s.service, cell: (s) => <Name text={s.service} /> },
     { key: "start", title: "Started", by: (s) => Number(s.startTimeUnixNano), cell: (s) => (s.traceId === "" ? "" : moment(nanoToMs(s.startTimeUnixNano)).slice(5, 23)) },
     { key: "duration", title: "Span", isNumber: true, by: (s) => s.durationNs, cell: (s) => (s.traceId === "" ? "" : duration(s.durationNs)) },
-    { key: "value", title: "In the function", isNumber: true, by: (s) => s.value, cell: (s) => value(s.value, unit) },
+    { key: "value", title: "In the function", isNumber: true, by: (s) => s.value, cell: (s) => (s.fewSamples === undefined ? value(s.value, unit) : samples(s.fewSamples)) },
     { key: "share", title: "Of its samples", isNumber: true, by: (s) => s.share, cell: (s) => percent(s.share) },
     { key: "samples", title: "Samples", isNumber: true, by: (s) => s.samples, cell: (s) => count(s.samples) },
   ];
