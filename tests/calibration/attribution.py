@@ -8,8 +8,10 @@ waits, or are handed to another thread, while it goes on; some outlive their par
 the second half of the time has new ones (a restart). A caller on another host, whose clock is off by up to 300 ms, is each
 request's parent."""
 import os
+import subprocess
 import sys
 import time
+import urllib.parse
 
 SOURCE = os.environ["SOURCE_ROOT"]
 sys.path[:0] = [os.path.join(SOURCE, "tests", "flow"), os.path.dirname(os.path.abspath(__file__))]
@@ -19,13 +21,16 @@ from world import MS, S, US, Sample, Span, World  # noqa: E402
 KINDS = {  # kind: (who sends it, grade of most of it, the least share that must be right)
     "tagged": ("libspanflame, SDKs that tag every span", "exact", 0.999),
     "labels": ("Node: labels around code, lost after an await", "exact", 0.999),
-    "root": ("Java's agents: the request's first span, and times", "inherited", 0.99),
+    "root": ("SDKs that tag the request's first span, with times", "inherited", 0.99),
+    "java": ("Java's agents: JFR, the request's first span until its first child ends", "inherited", 0.99),
     "timed": ("whole-host profilers: times and threads", "window", 0.99),
     "timed_unnamed": ("times without threads", "window", None),
     "root_untimed": ("Go, Python, Ruby, .NET: the request's first span", "shared", None),
     "untimed": ("pprof that is scraped", "window", None),
 }
 THREADS = range(1001, 1009)
+JFR_WRITE = os.environ.get("JFR_WRITE", os.path.join(SOURCE, "build", "tests", "calibration", "jfr_write"))
+KERNEL = 40000  # Java's spans name Java's number of a thread; the kernel's, which is on samples too, is another
 
 
 class TrueWorld(World):
@@ -81,9 +86,38 @@ class TrueWorld(World):
             sample.says = span
         elif self.kind in ("root", "root_untimed"):
             sample.says = span.root
+        elif self.kind == "java" and self.has_context(span, at):
+            sample.says = span.root
         if self.kind == "labels" and self.rng.random() < 0.4:
             sample.says = None  # after the first await
         return sample
+
+    def has_context(self, span, at):
+        """The extension sets the first span's id on its thread, and whichever span ends there first takes it away."""
+        root = span.root
+        return span.thread == root.thread and not any(
+            s.thread == root.thread and root.start < s.end <= at for s in root.process.spans if s.root is root)
+
+    def send_jfr(self, server, process):
+        """As the agent uploads: a recording of whole seconds, whose samples have the runtime's and the kernel's thread."""
+        for start, length in sorted({s.profile for s in process.samples}):
+            lines = [f"{start} {length}"] + [
+                f"{s.at} {s.thread + KERNEL} {s.thread} {s.says.id.hex() if s.says else '0'} {s.stack}"
+                for s in process.samples if s.profile == (start, length)]
+            body = subprocess.run([JFR_WRITE], input="\n".join(lines).encode() + b"\n", capture_output=True, check=True).stdout
+            name = f"{process.service}{{service.instance.id={process.instance}}}"
+            answer = server.post("/ingest?" + urllib.parse.urlencode(
+                {"name": name, "units": "samples", "aggregationType": "sum", "sampleRate": 100, "from": start // S,
+                 "until": (start + length) // S, "spyName": "javaspy", "format": "jfr"}),
+                b'--x\r\nContent-Disposition: form-data; name="jfr"; filename="jfr"\r\n\r\n' + body + b"\r\n--x--\r\n",
+                "multipart/form-data; boundary=x")
+            assert answer.status == 200, answer.text
+
+    def send_samples(self, server, process):
+        if self.kind == "java":
+            self.send_jfr(server, process)
+        else:
+            super().send_samples(server, process)
 
     def send(self, server):
         for process in self.processes:
@@ -106,7 +140,7 @@ def ask(server, world, tally):
             true = sum(s.value for s in process.samples if s.truth is span)
             values = {}
             for _, frame, value in answer["profile"]["nodes"][1:]:
-                name = answer["profile"]["frames"][frame]["function"]
+                name = answer["profile"]["frames"][frame]["function"].rsplit(".", 1)[-1]  # of Java with its class
                 values[name] = values.get(name, 0) + value
             got, right = sum(values.values()), values.get(f"of_{span.id.hex()}", 0)
             is_child = span.depth > 0 and span.end - span.start >= 5 * MS

@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 
-enum { PARTS = 6 }; /* of a request that an even clock looks at */
+enum { PARTS = 6, /* of a request that an even clock looks at */ PLAIN = 20 };
 
 double draw_uniform(struct draw_random *r)
 {
@@ -29,8 +29,8 @@ uint32_t draw_poisson(struct draw_random *r, double mean)
 
 const char *draw_world_name(enum draw_world world)
 {
-    static const char *const names[] = {"independent", "sampled", "even clock", "bursts",
-                                        "before and after"};
+    static const char *const names[] = {"independent", "sampled",          "even clock",
+                                        "bursts",      "before and after", "plain"};
     return names[world];
 }
 
@@ -60,13 +60,13 @@ static bool is_full(const struct draw *d, const struct draw_ask *ask, bool is_ri
 
 static void make_even(const struct draw_ask *ask, struct draw_random *r, struct draw *d)
 {
-    bool is_sampled = ask->world == DRAW_SAMPLED;
+    bool is_sampled = ask->world == DRAW_SAMPLED, is_plain = ask->world == DRAW_PLAIN;
     for (uint64_t i = 0; !is_full(d, ask, false) || !is_full(d, ask, true); i++) {
         bool is_right = is_full(d, ask, false) || (!is_full(d, ask, true) && draw_uniform(r) < 0.5);
         uint32_t span = add_span(d, is_right, i, (double)i, (uint32_t)i);
-        for (uint32_t f = 0; f < DRAW_FRAMES; f++) {
+        for (uint32_t f = 0; f < d->n_frames; f++) {
             double times = f == d->planted && is_right ? 1 + ask->more : 1;
-            if (f % 4 == 1 && draw_uniform(r) > 0.1)
+            if (!is_plain && f % 4 == 1 && draw_uniform(r) > 0.1)
                 continue;
             /* Gamma of shape 4: requests differ by half of their mean. */
             double ms = is_sampled ? (draw_exponential(r) + draw_exponential(r) +
@@ -77,9 +77,10 @@ static void make_even(const struct draw_ask *ask, struct draw_random *r, struct 
                      is_sampled ? 10 * draw_poisson(r, ms * times / 10) : ms * times);
         }
     }
-    for (uint32_t f = 0; f < DRAW_FRAMES; f++)
+    for (uint32_t f = 0; f < d->n_frames; f++)
         for (int k = 0; k < 2; k++)
-            d->means[k][f] = (f % 4 == 1 ? 0.1 : 1) * (is_sampled ? 4 * (2 + f % 7) : 1 + f % 7) *
+            d->means[k][f] = (!is_plain && f % 4 == 1 ? 0.1 : 1) *
+                             (is_sampled ? 4 * (2 + f % 7) : 1 + f % 7) *
                              (k && f == d->planted ? 1 + ask->more : 1);
 }
 
@@ -161,7 +162,9 @@ void draw_make(const struct draw_ask *ask, struct draw *out)
     for (int k = 0; k < 2; k++)
         out->sides[k] = (struct sf_cohort){.costs = out->costs[k], .when = out->when[k]};
     memset(out->means, 0, sizeof(out->means));
-    out->n_frames = ask->world == DRAW_CLOCKED ? PARTS : DRAW_FRAMES;
+    out->n_frames = ask->world == DRAW_CLOCKED ? PARTS
+                    : ask->world == DRAW_PLAIN ? PLAIN
+                                               : DRAW_FRAMES;
     out->planted = ask->world == DRAW_CLOCKED ? 2 : 3;
     if (ask->world == DRAW_CLOCKED)
         make_clocked(ask, &r, out);

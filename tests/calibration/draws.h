@@ -9,7 +9,9 @@ enum draw_world {
     DRAW_SAMPLED, /* the same, seen by a sampler: 10 ms a sample, some requests without any */
     DRAW_CLOCKED, /* an even clock over requests of nearly one length, one after the other */
     DRAW_BURSTS,  /* requests come in bursts that are alike, mostly of one side */
-    DRAW_BEFORE   /* the same, and the right side begins when the left one has ended */
+    DRAW_BEFORE,  /* the same, and the right side begins when the left one has ended */
+    DRAW_PLAIN    /* the plainest: requests are independent, and have all of 20 functions, whose
+                     costs are exponential: as large a deviation as their mean */
 };
 
 struct draw { /* stays where it was made */

@@ -74,7 +74,7 @@ class World:
         self.has_threads = (rng.random() < 0.7 if has_threads is None else has_threads) and kind != "timed_unnamed"
         self.is_said = rng.random() < 0.5  # spans say that their ids are on samples
         self.length = 3 * S
-        self.processes = [Process(name, f"{name}-{i}", rng.choice(["go", "cpp", "python"]))
+        self.processes = [Process(name, f"{name}-{i}", "java" if kind == "java" else rng.choice(["go", "cpp", "python"]))
                           for i in range(n_replicas or rng.randint(1, 3))]
         for process in self.processes:
             for _ in range(n_requests or rng.randint(2, 6)):
@@ -152,16 +152,19 @@ class World:
             server.send([{"trace_id": s.trace, "span_id": s.id, "parent": s.parent.id if s.parent else None, "name": "op",
                           "service": process.service, "start": s.start, "end": s.end, "kind": 2 if not s.parent else 1,
                           "resource": process.resource(), "attributes": self.attributes(s)} for s in process.spans])
-            if self.kind in TIMED:
-                answer = server.post("/v1development/profiles", self.otlp(process), "application/json")
-                assert answer.status == 200, answer.text
-                assert answer.text in ("{}", ""), answer.text
-                continue
-            for start, length in sorted({s.profile for s in process.samples}):
-                body = self.pprof(process, start, length)
-                answer = server.post(f"/api/v1/profile?service={process.service}&label=service.instance.id={process.instance}",
-                                     body, "application/octet-stream")
-                assert answer.status == 200, answer.text
+            self.send_samples(server, process)
+
+    def send_samples(self, server, process):
+        if self.kind in TIMED:
+            answer = server.post("/v1development/profiles", self.otlp(process), "application/json")
+            assert answer.status == 200, answer.text
+            assert answer.text in ("{}", ""), answer.text
+            return
+        for start, length in sorted({s.profile for s in process.samples}):
+            body = self.pprof(process, start, length)
+            answer = server.post(f"/api/v1/profile?service={process.service}&label=service.instance.id={process.instance}",
+                                 body, "application/octet-stream")
+            assert answer.status == 200, answer.text
 
     def attributes(self, span):
         out = {"thread.id": span.thread} if span.thread else {}
