@@ -1,5 +1,8 @@
 #include "test.h"
 
+#include "base/time_unit.h"
+#include "os/clock.h"
+#include "store/local/profiles/profile_read.h"
 #include "support/profile_store_rig.h"
 
 TEST(profiles, are_found_at_once_after_a_flush_and_after_a_restart)
@@ -93,6 +96,49 @@ TEST(profiles, keep_their_sums_when_blocks_are_merged)
     profile_store_check(&r);
     profile_store_check_disk(&r);
     profile_store_check(&r);
+    profile_store_done(&r);
+}
+
+struct slow {
+    int64_t until_ns;
+    unsigned n;
+};
+
+static enum sf_err see_slowly(void *arg, __attribute__((unused)) struct sf_profile_walk *w,
+                              __attribute__((unused)) struct sf_profile_source *s,
+                              __attribute__((unused)) struct sf_why *why)
+{
+    struct slow *slow = arg;
+    while (sf_clock_mono_ns() < slow->until_ns)
+        sf_clock_sleep_ms(5);
+    slow->n++;
+    return SF_OK;
+}
+
+TEST(profiles, are_not_read_on_when_that_would_take_too_long)
+{
+    enum { N_BLOCKS = 20 };
+    struct profile_store r;
+    profile_store_init(&r);
+    for (int i = 0; i < N_BLOCKS; i++) {
+        profile_store_send(&r, 6);
+        assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
+    }
+    int64_t now_ns = sf_clock_mono_ns();
+    struct sf_query_ctx q = {.tenants = &r.r.tenant,
+                             .n_tenants = 1,
+                             .req = &r.r.arena,
+                             .deadline_ns = now_ns + 8 * SF_NS_PER_S};
+    struct sf_profile_walk w = {.l = store_rig_local(&r.r), .q = &q};
+    struct slow slow = {.until_ns = now_ns + 5 * SF_NS_PER_S / 2};
+    assert_int_equal(sf_profile_walk_run(&w, see_slowly, &slow, &r.r.why), SF_ERR_DEADLINE);
+    assert_non_null(strstr(r.r.why.text, "would take too long"));
+    assert_in_range(slow.n, 1, N_BLOCKS);
+    slow.n = 0;
+    w = (struct sf_profile_walk){.l = store_rig_local(&r.r), .q = &q};
+    q.deadline_ns = 0; /* no hurry, no estimate */
+    assert_ok(sf_profile_walk_run(&w, see_slowly, &slow, &r.r.why));
+    assert_true(slow.n >= N_BLOCKS);
     profile_store_done(&r);
 }
 

@@ -103,6 +103,23 @@ static enum sf_err see_mem(struct sf_profile_walk *w, struct sf_profile_mem *m, 
     return err;
 }
 
+/* Blocks are most of what is read; what is in memory comes last and is quick. */
+static bool may_have(const struct sf_profile_walk *w, const struct sf_run *run)
+{
+    return may_overlap(w, run->row.ts_min_ns, run->row.ts_max_ns) &&
+           (!run->row.tenant || is_asked_tenant(w->q, run->row.tenant));
+}
+
+static enum sf_err check_pace(struct sf_profile_walk *w, const struct sf_run *run, uint64_t before,
+                              uint32_t n_done, uint32_t n, struct sf_why *why)
+{
+    int64_t now_ns = sf_clock_mono_ns();
+    w->pace.n_done = before + (uint64_t)((double)run->row.len * n_done / n);
+    return sf_pace_is_hopeless(&w->pace, now_ns, w->q->deadline_ns)
+               ? sf_pace_fail(&w->pace, now_ns, w->q->deadline_ns, why)
+               : SF_OK;
+}
+
 static enum sf_err see_services(struct sf_profile_walk *w, struct sf_run *run,
                                 const struct sf_profile_block_reader *reader,
                                 const struct sf_tombstones *tombstones, see_fn *see, void *arg,
@@ -111,6 +128,7 @@ static enum sf_err see_services(struct sf_profile_walk *w, struct sf_run *run,
     uint32_t n;
     const struct sf_profile_service *services = sf_profile_block_services(reader, &n);
     enum sf_err err = SF_OK;
+    uint64_t before = w->pace.n_done;
     for (uint32_t i = 0; !err && i < n; i++) {
         struct sf_profile_source s = {.reader = reader,
                                       .number = i,
@@ -130,7 +148,10 @@ static enum sf_err see_services(struct sf_profile_walk *w, struct sf_run *run,
         if (!err)
             err = sf_profile_walk_check(w, why);
         w->q->stats.n_rows += services[i].n_entries;
+        if (!err)
+            err = check_pace(w, run, before, i + 1, n, why);
     }
+    w->pace.n_done = before + run->row.len;
     return err;
 }
 
@@ -141,8 +162,7 @@ static enum sf_err see_block(struct sf_profile_walk *w, struct sf_run *run,
     const struct sf_profile_block_reader *reader;
     const struct sf_tombstones *tombstones = NULL;
     enum sf_err err;
-    if (!may_overlap(w, run->row.ts_min_ns, run->row.ts_max_ns) ||
-        (run->row.tenant && !is_asked_tenant(w->q, run->row.tenant))) {
+    if (!may_have(w, run)) {
         w->q->stats.n_skipped++;
         return SF_OK;
     }
@@ -174,6 +194,9 @@ enum sf_err sf_profile_walk_run(struct sf_profile_walk *w, see_fn *see, void *ar
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory to read profiles");
     }
     w->q->is_exact = true;
+    w->pace = (struct sf_pace){.began_ns = sf_clock_mono_ns()};
+    for (size_t i = 0; i < s.blocks->n; i++)
+        w->pace.n_all += may_have(w, s.blocks->runs[i]) ? s.blocks->runs[i]->row.len : 0;
     for (size_t i = 0; !err && i < s.blocks->n; i++)
         err = see_block(w, s.blocks->runs[i], s.erased, see, arg, why);
     for (size_t i = 0; !err && i < s.n_mems; i++)

@@ -8,6 +8,7 @@
 #include "store/local/engine.h"
 #include "store/local/profiles/profile_mem.h"
 #include "store/local/profiles/profile_select.h"
+#include "store/local/read/pace.h"
 
 struct sf_profile_source {
     uint32_t tenant;
@@ -35,6 +36,7 @@ struct sf_profile_walk {
     int64_t from_ns, to_ns;                 /* sources that may overlap; 0 and 0: all */
     struct sf_arena scratch;
     size_t counted_len;
+    struct sf_pace pace; /* in bytes of blocks */
 };
 
 /* Calls `see` for each source with its series loaded. Damaged blocks are quarantined, skipped, and
