@@ -56,7 +56,7 @@ def fill(server):
     for n in range(N_PROFILES):
         stacks = {}
         for i in range(N_STACKS):
-            path = ";".join(f"pkg{i % 7}.Func{(i * 7 + d * (i % (3 + n % 5) + 1)) % 5000}" for d in range(12))
+            path = ";".join(f"pkg{i % 7}.Func{(i * 7 + d * (i % (3 + n % 5) + 1)) % 700}" for d in range(12))
             request = i % N_REQUESTS
             labels = (("trace_id", struct.pack(">QQ", request + 1, i % 500 // 10 + 1).hex()),
                       ("span_id", f"{(request << 32) + i % 500 + 1:016x}")) if i % 3 == 0 else ()
