@@ -132,6 +132,7 @@ MAKERS = {"go": lambda: make_go("go"), "python": lambda: make_python("python", "
           "pyroscope_java": lambda: make_java("pyroscope_java", "Shop.java"),
           "pyroscope_connect": lambda: make_go("pyroscope_connect"),
           "grafana_flame": lambda: make_node("grafana_flame", "read.js", (20, 0), more=[".npmrc"]),
+          "grafana_schema": lambda: make_node("grafana_schema", "check.js"),
           "speedscope": lambda: make_node("speedscope", "check.js", more=["import.js"])}
 
 
