@@ -100,6 +100,19 @@ TEST(ledger, moves_a_moments_worth)
     assert_string_equal(sf_ledger_source_name(l.sources[SF_PART_CPU]), "samples");
 }
 
+/* What lies at its end is no longer in the span: it displaces nothing that is. */
+TEST(ledger, ends_before_its_end)
+{
+    struct sf_ledger_sample before[] = {wait_for(SF_PART_SLEEP, 90, 100),
+                                        moment(SF_PART_CPU, 99, 10)};
+    struct sf_ledger_sample at[] = {wait_for(SF_PART_SLEEP, 90, 100), moment(SF_PART_CPU, 100, 10)};
+    struct sf_ledger l = ledger_of(5, 1, before, 2, &sf_ledger_unsaid);
+    assert_int_equal(l.ns[SF_PART_SLEEP], 0);
+    assert_int_equal(l.ns[SF_PART_CPU], 10);
+    l = ledger_of(5, 1, at, 2, &sf_ledger_unsaid);
+    assert_int_equal(l.ns[SF_PART_SLEEP], 10);
+}
+
 TEST(ledger, never_has_more_than_the_span)
 {
     struct sf_ledger_sample s[20];

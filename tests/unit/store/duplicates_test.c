@@ -1,5 +1,6 @@
 #include "test.h"
 
+#include "base/heap.h"
 #include "store/local/write/duplicates.h"
 
 static const int64_t S = INT64_C(1000000000), T0 = INT64_C(1763200000) * INT64_C(1000000000);
@@ -78,5 +79,32 @@ TEST(duplicates, forget_the_oldest_over_their_memory)
     assert_true(sf_duplicates_len(d) <= 256 << 10);
     assert_true(sf_duplicates_n_dropped(d) > 0);
     assert_int_equal(ask(d, 50000 * 0x9e3779b97f4a7c15u, T0, &w), SF_DUP_DURABLE);
+    sf_duplicates_free(d);
+}
+
+/* A request nobody could remember is refused, and is new when it comes again. */
+TEST(duplicates, say_when_memory_runs_out)
+{
+    struct sf_duplicates *d = sf_duplicates_new(1 << 20);
+    uint64_t hash = 1;
+    unsigned n_refused = 0;
+    for (; hash < 20000; hash++) {
+        struct sf_dup_waiter w;
+        enum sf_dup_answer a = SF_DUP_WAITS;
+        enum sf_err err;
+        sf_heap_fail_after(1);
+        err = sf_duplicates_begin(d, hash, T0, &w, &a);
+        sf_heap_fail_after(0);
+        if (err) {
+            assert_err(err, SF_ERR_NOMEM);
+            n_refused++;
+            assert_int_equal(ask(d, hash, T0, &w), SF_DUP_NEW);
+        } else {
+            assert_int_equal(a, SF_DUP_NEW);
+        }
+        assert_null(sf_duplicates_end(d, hash, true));
+        assert_int_equal(ask(d, hash, T0, &w), SF_DUP_DURABLE);
+    }
+    assert_true(n_refused > 0);
     sf_duplicates_free(d);
 }

@@ -131,6 +131,78 @@ TEST(local, keeps_everything_acknowledged_over_a_crash)
     store_rig_done(&r);
 }
 
+static void append_all_and_die(struct store_rig *r)
+{
+    if (store_rig_open(r))
+        abort();
+    for (unsigned i = 0; i < 8; i++) {
+        if (store_put(r, 0, 1, &crash_batches[i], i + 1))
+            abort();
+    }
+}
+
+static void open_and_die(struct store_rig *r)
+{
+    if (store_rig_open(r))
+        abort();
+}
+
+/* A start that flushes while it replays, and a crash right after it: the log may only be let go up
+ * to what is in blocks. */
+TEST(local, keeps_everything_over_a_crash_after_a_start_that_flushed)
+{
+    static const size_t lens[] = {40 << 10, 88 << 10, 160 << 10};
+    for (size_t k = 0; k < sizeof(lens) / sizeof(lens[0]); k++) {
+        struct store_rig r;
+        struct sf_otlp_make m;
+        store_rig_init(&r);
+        r.config.tuning.has_no_threads = true;
+        sf_otlp_make_init(&m, 4, (uint64_t)sf_clock_wall_ns());
+        for (int i = 0; i < 8; i++)
+            make(&r, &m, 60, &crash_batches[i]);
+        store_in_crashing_process(&r, append_all_and_die);
+        r.config.tuning.memtable_len = lens[k]; /* after some requests, not after all */
+        r.config.tuning.flush_parts_len = 1;
+        store_in_crashing_process(&r, open_and_die);
+        assert_ok(store_rig_open(&r));
+        for (int i = 0; i < 8; i++)
+            assert_int_equal(count_found(&r, 1, &crash_batches[i]), 60);
+        store_rig_done(&r);
+    }
+}
+
+static unsigned n_to_damage; /* the record that cannot be decoded; 0: none */
+
+static enum sf_err replay_some(void *arg, const struct sf_logged *rec, struct sf_batch **out,
+                               struct sf_why *why)
+{
+    if (n_to_damage && --n_to_damage == 0)
+        return sf_fail(why, SF_ERR_INPUT, "rig: it cannot be read");
+    return store_replay(arg, rec, out, why);
+}
+
+/* It was acknowledged: what is lost is said, and what is behind it is kept. */
+TEST(local, counts_a_record_that_cannot_be_decoded_as_lost)
+{
+    struct store_rig r;
+    struct sf_otlp_make m;
+    struct sf_store_stats stats;
+    store_rig_init(&r);
+    r.config.tuning.has_no_threads = true;
+    sf_otlp_make_init(&m, 5, (uint64_t)sf_clock_wall_ns());
+    for (int i = 0; i < 8; i++)
+        make(&r, &m, 10, &crash_batches[i]);
+    store_in_crashing_process(&r, append_all_and_die);
+    r.config.replay = replay_some;
+    n_to_damage = 3;
+    assert_ok(store_rig_open(&r));
+    assert_ok(r.store->ops->stats(r.store, &stats, &r.why));
+    assert_int_equal(stats.n_lost_lsn, 1);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(count_found(&r, 1, &crash_batches[i]), i == 2 ? 0 : 10);
+    store_rig_done(&r);
+}
+
 TEST(local, refuses_a_directory_in_use_and_names_who_uses_it)
 {
     struct store_rig r;

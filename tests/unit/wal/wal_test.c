@@ -86,6 +86,7 @@ TEST(wal, many_batches_share_one_sync)
     struct rig r;
     struct rig_batch *b[500];
     struct sf_wal_stats stats;
+    uint64_t n_counted = 0;
     rig_init_temporary(&r);
     r.segment_len = 8 << 20;
     assert_ok(rig_open(&r));
@@ -103,6 +104,11 @@ TEST(wal, many_batches_share_one_sync)
     assert_int_equal(stats.synced_lsn, 500);
     assert_int_equal(stats.queue_depth, 0);
     assert_int_equal(stats.queue_len, 0);
+    assert_true(stats.sync_ns_max > 0 && stats.sync_ns_sum >= stats.sync_ns_max);
+    assert_true(stats.sync_ns_sum <= stats.sync_ns_max * stats.n_syncs);
+    for (size_t i = 0; i < sizeof(stats.sync_buckets) / sizeof(stats.sync_buckets[0]); i++)
+        n_counted += stats.sync_buckets[i];
+    assert_int_equal(n_counted, stats.n_syncs);
     rig_done(&r);
 }
 
