@@ -35,7 +35,7 @@ struct sf_name_module { /* one file's */
     /* of whoever owns the cache */
     bool is_wanted;                /* to be fetched */
     struct sf_symbol_id shared_id; /* the file that it shares with others; empty: none */
-    bool lacks_shared;             /* which was not here when it was read */
+    bool has_no_shared;            /* which was not here when it was read */
     int64_t retry_ns;              /* not to be fetched before; monotonic */
 };
 

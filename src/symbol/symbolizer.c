@@ -1,6 +1,7 @@
 #include "symbol/symbolizer.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/hash.h"
 #include "base/heap.h"
@@ -80,6 +81,32 @@ static void file_path(const struct sf_symbolizer *s, uint32_t owner, const struc
         sf_dir_touch(s->files.dir, name); /* used: the last to be trimmed */
 }
 
+/* Asks the servers for the file that `m` shares with others and that is not here. `absent_ns` as in
+ * struct asked. Under the lock. */
+static void want_shared(struct sf_symbolizer *s, const struct sf_name_module *m, int64_t absent_ns)
+{
+    struct sf_symbol_id id = m->shared_id;
+    struct sf_name_module *theirs;
+    if (!m->has_no_shared || !s->servers.n_urls || !strcmp(id.hex, m->id.hex))
+        return;
+    theirs = sf_name_cache_module(&s->cache, SF_SYMBOL_FETCHED, &id, true);
+    if (!theirs)
+        return;
+    if (absent_ns && !theirs->retry_ns)
+        theirs->retry_ns = sf_clock_mono_ns() + absent_ns;
+    if (!theirs->is_busy && sf_clock_mono_ns() >= theirs->retry_ns)
+        theirs->is_wanted = true;
+}
+
+static bool is_shared_coming(struct sf_symbolizer *s, const struct sf_name_module *m)
+{
+    const struct sf_name_module *theirs = m && m->has_no_shared
+                                              ? sf_name_cache_module(&s->cache, SF_SYMBOL_FETCHED,
+                                                                     &m->shared_id, false)
+                                              : NULL;
+    return theirs && theirs != m && (theirs->is_wanted || theirs->is_busy);
+}
+
 /* The file that another shares: what the same tenant uploaded goes before what was fetched. One
  * that is not here is asked of the servers. */
 static bool find_shared(struct sf_symbolizer *s, struct sf_name_module *m,
@@ -87,7 +114,7 @@ static bool find_shared(struct sf_symbolizer *s, struct sf_name_module *m,
 {
     uint32_t owner = m->owner;
     bool is_here = sf_symbol_files_has(&s->files, owner, id, SF_SYMBOL_DEBUG);
-    struct sf_name_module *theirs;
+    int64_t absent_ns = s->servers.n_urls ? sf_symbol_files_absent(&s->files, id) : 0;
     if (!is_here) {
         owner = SF_SYMBOL_FETCHED;
         is_here = sf_symbol_files_has(&s->files, owner, id, SF_SYMBOL_DEBUG);
@@ -96,14 +123,9 @@ static bool find_shared(struct sf_symbolizer *s, struct sf_name_module *m,
         file_path(s, owner, id, SF_SYMBOL_DEBUG, out);
     sf_mutex_lock(&s->lock);
     m->shared_id = *id;
-    m->lacks_shared = false;
-    if (!is_here && s->servers.n_urls) {
-        theirs = sf_name_cache_module(&s->cache, SF_SYMBOL_FETCHED, id, true);
-        if (theirs && !theirs->is_busy && sf_clock_mono_ns() >= theirs->retry_ns)
-            theirs->is_wanted = true;
-        m->lacks_shared = theirs && (theirs->is_wanted || theirs->is_busy);
-        sf_signal_all(&s->asked);
-    }
+    m->has_no_shared = !is_here;
+    want_shared(s, m, absent_ns);
+    sf_signal_all(&s->asked);
     sf_mutex_unlock(&s->lock);
     return is_here;
 }
@@ -278,9 +300,10 @@ static bool ask(struct sf_symbolizer *s, const struct asked *a, const struct sf_
         return m->is_wanted;
     }
     m->is_wanted = false; /* it came by other ways */
+    want_shared(s, m, 0); /* again, when a server failed some time ago */
     for (uint32_t i = a->from; i < a->to; i++)
         (void)sf_name_module_place(m, list[i].file_off, true);
-    return m->n_unknown > 0;
+    return m->n_unknown > 0 || is_shared_coming(s, m);
 }
 
 static bool is_waiting(struct sf_symbolizer *s, const struct asked *runs, uint32_t n)
@@ -302,6 +325,7 @@ static void take_answer(struct sf_symbolizer *s, const struct asked *a,
 {
     struct sf_name_module *m = a->is_good ? sf_name_cache_module(&s->cache, a->owner, &a->id, false)
                                           : NULL;
+    bool is_coming = is_shared_coming(s, m);
     for (uint32_t i = a->from; i < a->to; i++) {
         const struct sf_name_place *p = m && a->has_file
                                             ? sf_name_module_place(m, list[i].file_off, false)
@@ -312,7 +336,7 @@ static void take_answer(struct sf_symbolizer *s, const struct asked *a,
             (void)sf_name_module_get(m, p, req, &out[i]);
         naming->n_named += out[i].n_lines > 0;
         is_reading = a->has_file && p && !p->is_known;
-        is_fetching = a->has_file ? p && p->is_known && m->lacks_shared : m && m->is_wanted;
+        is_fetching = a->has_file ? p && p->is_known && is_coming : m && m->is_wanted;
         naming->n_pending += is_reading || is_fetching;
         naming->n_fetching += is_fetching;
     }

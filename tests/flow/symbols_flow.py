@@ -294,6 +294,16 @@ def test_names_that_dwz_moved_to_another_file_are_found_there():
         assert sorted(Peer.asked) == sorted(Peer.answers), Peer.asked
         assert folded(s, "dwz")[1].headers.get("x-spanflame-symbols") is None
     listening.shutdown()
+    # a server without that file is asked for it once, and nothing stays pending
+    listening, url = peer({f"/buildid/{p.build_id}/debuginfo": (200, {}, open(p.path, "rb").read())})
+    with Server(config(url)) as s:
+        send(s, "dwz", p)
+        assert eventually(lambda: "outer_work" in functions(s, "dwz")), (functions(s, "dwz"), s.log())
+        assert eventually(lambda: folded(s, "dwz")[1].headers.get("x-spanflame-symbols") is None), Peer.asked
+        assert sum(shared_id in path for path in Peer.asked) == 2, Peer.asked  # as debug file and as program
+        functions(s, "dwz")
+        assert sum(shared_id in path for path in Peer.asked) == 2, Peer.asked
+    listening.shutdown()
     p.close()
 
 

@@ -102,18 +102,22 @@ static bool see_none(void *arg, const char *entry, bool is_dir)
 TEST(symbol_files, refuses_another_id_no_id_and_what_is_too_long)
 {
     struct elf_make m = {.id = 0xab, .memory_len = 64, .file_len = 64};
-    struct sf_symbol_id id = id_of(0xab), other = id_of(0xcd);
+    struct sf_symbol_id id = id_of(0xab), other = id_of(0xcd), hash = {0};
     struct sf_why why = {0};
     bool is_new;
     struct home h;
     home_open(&h);
     assert_int_equal(put_file(&h, 1, &m, &other, &is_new, &why), SF_ERR_INPUT);
     assert_non_null(strstr(why.text, "the file's build id is abab"));
-    m.id = 0;
+    m.id = 0; /* a program goes by its hash then, a debug file cannot */
     assert_int_equal(put_file(&h, 1, &m, &id, &is_new, &why), SF_ERR_INPUT);
+    assert_int_equal(sscanf(why.text, "the file's build id is %32[0-9a-f]", hash.hex), 1);
+    assert_int_equal(put_file(&h, 1, &m, &hash, &is_new, &why), 0);
+    assert_int_equal(sf_symbol_files_delete(&h.files, 1, &hash, &why), 0);
+    m.is_stripped_of_code = true;
+    assert_int_equal(put_file(&h, 1, &m, &hash, &is_new, &why), SF_ERR_INPUT);
     assert_non_null(strstr(why.text, "no build id"));
-    m.id = 0xab;
-    m.is_stripped_of_code = true; /* and nothing else is in it */
+    m.id = 0xab; /* and nothing else is in it */
     assert_int_equal(put_file(&h, 1, &m, &id, &is_new, &why), SF_ERR_INPUT);
     m.is_stripped_of_code = false;
     h.files.max_file_len = 100;
