@@ -13,6 +13,7 @@
 #include "collect/lib/own_cost.h"
 #include "collect/lib/profile_upload.h"
 #include "collect/lib/profiler.h"
+#include "collect/lib/selection.h"
 #include "collect/lib/settings.h"
 #include "collect/send/http_post.h"
 #include "collect/sys/clock.h"
@@ -110,6 +111,22 @@ static void write_question(struct sf_buf *b, int64_t wait_ns)
 
 /* ---- obeying ---- */
 
+/* What the settings say, and over it what the server does. */
+static void obey_conditions(void)
+{
+    struct sf_profiling block = c.settings->profiling.block;
+    for (size_t i = 0; i < sf_profiling_n_keys && i < 64; i++) {
+        const struct sf_profiling_key *key = &sf_profiling_keys[i];
+        size_t len = key->kind == SF_SETTING_BOOL      ? sizeof(bool)
+                     : key->kind == SF_SETTING_PERCENT ? sizeof(uint32_t)
+                                                       : sizeof(uint64_t);
+        if (c.doc.has_conditions >> i & 1)
+            memcpy((uint8_t *)&block + key->offset,
+                   (const uint8_t *)&c.doc.conditions + key->offset, len);
+    }
+    sf_selection_init(&block);
+}
+
 static void obey(void)
 {
     struct sf_governor_wish w = {.is_off = c.doc.is_off,
@@ -128,6 +145,7 @@ static void obey(void)
         w.capture_kinds = c.doc.capture_kinds;
         w.capture_hz = c.doc.capture_hz;
     }
+    obey_conditions();
     sf_governor_wish_set(&w);
 }
 
@@ -244,6 +262,8 @@ static void run(void *arg)
             wait_ns = c.capture_end_ns - begin_ns;
         if (c.done[0] && !c.is_done_told)
             wait_ns = SF_NS_PER_S; /* the news first */
+        if (!sf_governor_is_settled() && wait_ns > SF_NS_PER_S)
+            wait_ns = SF_NS_PER_S; /* on a busy machine: what is in effect is said a moment later */
         write_question(&path, wait_ns < SF_NS_PER_MS ? SF_NS_PER_MS : wait_ns);
         err = sf_buf_ok(&path) ? sf_http_post_get(&c.http, (const char *)path.p, c.doc.version,
                                                   sf_clock_mono_ns() + wait_ns + GRACE_NS, &a, &why)

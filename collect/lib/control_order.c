@@ -41,6 +41,19 @@ static bool take_capture(sf_str text, struct sf_control_order *d)
            take_number(text, 1, MAX_CAPTURE_S, &d->capture_s);
 }
 
+/* "conditional.share 10%": a key of the configuration. */
+static bool take_condition(sf_str name, sf_str val, struct sf_control_order *d)
+{
+    for (size_t i = 0; i < sf_profiling_n_keys && i < 64; i++) {
+        sf_str path = sf_str_from(sf_profiling_keys[i].path);
+        if (!sf_str_eq(sf_str_from_at(path, SF_STR("profiling.").len), name))
+            continue;
+        d->has_conditions |= (uint64_t)1 << i;
+        return !sf_profiling_set(&d->conditions, &sf_profiling_keys[i], val, NULL);
+    }
+    return true; /* of a later server */
+}
+
 static bool take_line(sf_str name, sf_str val, struct sf_control_order *d)
 {
     uint64_t until;
@@ -62,6 +75,8 @@ static bool take_line(sf_str name, sf_str val, struct sf_control_order *d)
     } else if (sf_str_eq(name, SF_STR("budget"))) {
         d->has_budget = sf_percent_parse(val, &d->budget_per_10000);
         return d->has_budget;
+    } else if (sf_str_starts(name, SF_STR("conditional."))) {
+        return take_condition(name, val, d);
     } else if (sf_str_eq(name, SF_STR("capture"))) {
         return take_capture(val, d);
     }

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/profiling_keys.h"
 #include "base/str.h"
 
 enum { SF_CONTROL_VERSION_CAP = 17 };
@@ -15,6 +16,8 @@ struct sf_control_order {
     int64_t rates_until_ms;   /* unix; 0: for as long as it is told */
     bool has_budget;
     uint32_t budget_per_10000;
+    uint64_t has_conditions;              /* bits by place in sf_profiling_keys */
+    struct sf_profiling conditions;       /* profiling.conditional.*, where the bit is set */
     char capture[SF_CONTROL_VERSION_CAP]; /* id; empty: none */
     unsigned capture_kinds;               /* bits of enum sf_sample_kind */
     uint64_t capture_hz, capture_s;

@@ -118,13 +118,13 @@ static void govern(int64_t now_ns)
     take_wish(now_ns, &number);
     cpu_hz = rate_of(g.block.cpu_rate, g.wish.cpu_hz, SF_SAMPLES_CPU);
     wall_hz = rate_of(g.block.wall_rate, g.wish.wall_hz, SF_SAMPLES_WALL);
-    n_slow = g.block.has_escalation ? sf_selection_slow(slow, MAX_SLOW) : 0;
+    n_slow = sf_selection_escalates() ? sf_selection_slow(slow, MAX_SLOW) : 0;
     measure(now_ns, cpu_hz > g.block.cpu_rate || wall_hz > g.block.wall_rate || n_slow);
     share = sf_load_share(&g.load);
     periods[SF_SAMPLES_CPU] = period_of(cpu_hz, share);
     periods[SF_SAMPLES_WALL] = period_of(wall_hz, share);
     sf_profiler_pace(periods);
-    if (g.block.has_escalation && cpu_hz < g.block.adaptive_max_rate)
+    if (sf_selection_escalates() && cpu_hz < g.block.adaptive_max_rate)
         sf_cpu_profiler_hasten(slow, n_slow, period_of(g.block.adaptive_max_rate, share));
     is_off = g.wish.is_off && !g.wish.capture_kinds;
     sf_profiler_pause(g.load.is_paused ? SF_PAUSE_LOAD : is_off ? SF_PAUSE_CONTROL : SF_PAUSE_NONE);
@@ -139,6 +139,15 @@ void sf_governor_init(const struct sf_profiling *block, bool is_for_file)
     g.block = *block;
     g.is_for_file = is_for_file;
     sf_profiler_govern(govern);
+}
+
+bool sf_governor_is_settled(void)
+{
+    uint64_t mine;
+    sf_lock_take(&g.lock);
+    mine = g.n_left;
+    sf_lock_give(&g.lock);
+    return atomic_load(&g.n_applied) >= mine || !is_ours();
 }
 
 void sf_governor_wish_set(const struct sf_governor_wish *w)

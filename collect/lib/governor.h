@@ -28,3 +28,4 @@ struct sf_governor_wish { /* of the server; a zeroed one wants nothing */
 };
 /* Waits until it is in effect, a second at most: no profiler may be on. */
 void sf_governor_wish_set(const struct sf_governor_wish *w);
+bool sf_governor_is_settled(void); /* what was wished last is in effect, or nothing can be */

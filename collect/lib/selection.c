@@ -17,10 +17,22 @@ struct kept {
     unsigned n;
 };
 
-static struct {
+struct rules {
     bool is_on;
     uint32_t share_per_10000;
     struct sf_profiling block;
+};
+
+/* One in use, one for the next change; changes are seconds apart. */
+static struct rules both[2];
+static _Atomic(const struct rules *) in_use = &both[0];
+
+static const struct rules *rules(void)
+{
+    return atomic_load_explicit(&in_use, memory_order_acquire);
+}
+
+static struct {
     struct sf_lock lock;  /* guards the two below */
     struct kept *windows; /* this one and the one before */
     unsigned now;
@@ -34,13 +46,15 @@ void sf_selection_init(const struct sf_profiling *block)
 {
     static struct kept windows[2]; /* pages that are touched only when it is on */
     static uint8_t live[PLACES][16];
-    s.block = *block;
-    s.share_per_10000 = block->share_per_10000 > block->baseline_per_10000
-                            ? block->share_per_10000
-                            : block->baseline_per_10000;
+    struct rules *next = rules() == &both[0] ? &both[1] : &both[0];
     s.windows = windows;
     s.live = live;
-    s.is_on = s.share_per_10000 < 10000;
+    next->block = *block;
+    next->share_per_10000 = block->share_per_10000 > block->baseline_per_10000
+                                ? block->share_per_10000
+                                : block->baseline_per_10000;
+    next->is_on = next->share_per_10000 < 10000;
+    atomic_store_explicit(&in_use, next, memory_order_release);
 }
 
 /* Of the calling thread; 0: not known. */
@@ -54,7 +68,7 @@ static uint64_t cpu_ns(void)
 
 void sf_selection_begin(struct sf_span_slot *root)
 {
-    root->begin_cpu_ns = s.is_on ? cpu_ns() : 0;
+    root->begin_cpu_ns = rules()->is_on ? cpu_ns() : 0;
 }
 
 static unsigned place_of(const uint8_t id[16])
@@ -110,16 +124,16 @@ static bool is_heavy(const struct sf_span_slot *root, int64_t length_ns)
     if (!root->begin_cpu_ns || root->tid != sf_thread_self.tid || length_ns <= 0)
         return false;
     used_ns = cpu_ns() - root->begin_cpu_ns;
-    return (double)used_ns * 10000 >= (double)length_ns * s.block.cpu_threshold_per_10000;
+    return (double)used_ns * 10000 >= (double)length_ns * rules()->block.cpu_threshold_per_10000;
 }
 
 void sf_selection_end(const struct sf_span_slot *root, int64_t length_ns)
 {
-    if (!s.is_on || root->profile == SF_SPAN_PROFILE_NEVER ||
-        sf_trace_share_has(root->record, s.share_per_10000))
+    if (!rules()->is_on || root->profile == SF_SPAN_PROFILE_NEVER ||
+        sf_trace_share_has(root->record, rules()->share_per_10000))
         return;
-    if (root->profile == SF_SPAN_PROFILE_ALWAYS || length_ns >= s.block.slow_request_ns ||
-        (s.block.has_errors && root->status == SF_STATUS_ERROR) || is_heavy(root, length_ns))
+    if (root->profile == SF_SPAN_PROFILE_ALWAYS || length_ns >= rules()->block.slow_request_ns ||
+        (rules()->block.has_errors && root->status == SF_STATUS_ERROR) || is_heavy(root, length_ns))
         keep(root->record);
 }
 
@@ -143,7 +157,8 @@ static void list_live(void)
 
 static bool is_kept(const uint8_t id[16])
 {
-    if (sf_trace_share_has(id, s.share_per_10000) || has((const uint8_t(*)[16])s.live, PLACES, id))
+    if (sf_trace_share_has(id, rules()->share_per_10000) ||
+        has((const uint8_t(*)[16])s.live, PLACES, id))
         return true;
     for (int i = 0; i < 2; i++) {
         if (has((const uint8_t(*)[16])s.windows[i].ids, SLOTS, id))
@@ -156,7 +171,7 @@ void sf_selection_apply(struct sf_profile_table *t)
 {
     struct sf_profile_row *rows = (struct sf_profile_row *)(void *)t->rows.p;
     uint32_t n = sf_profile_table_n(t);
-    if (!s.is_on || !n)
+    if (!rules()->is_on || !n)
         return;
     list_live();
     sf_lock_take(&s.lock);
@@ -172,7 +187,8 @@ void sf_selection_apply(struct sf_profile_table *t)
 void sf_selection_next_window(void)
 {
     int64_t now_ns = sf_clock_mono_ns();
-    if (!s.is_on || now_ns - s.turned_ns < SF_NS_PER_S) /* windows may end in quick succession */
+    if (!rules()->is_on ||
+        now_ns - s.turned_ns < SF_NS_PER_S) /* windows may end in quick succession */
         return;
     s.turned_ns = now_ns;
     sf_lock_take(&s.lock);
@@ -182,17 +198,21 @@ void sf_selection_next_window(void)
     sf_lock_give(&s.lock);
 }
 
-/* A slot may change hands while it is read: then a thread is sampled more often for a turn. */
+bool sf_selection_escalates(void)
+{
+    return rules()->block.has_escalation;
+}
+
 uint32_t sf_selection_slow(uint32_t *tids, uint32_t max)
 {
     unsigned n_slots = atomic_load(&sf_span_pool_n_chunks) * SF_POOL_CHUNK;
     int64_t now_ns = sf_clock_mono_ns();
     uint32_t n = 0;
-    for (uint32_t i = 0; s.block.has_escalation && i < n_slots && n < max; i++) {
+    for (uint32_t i = 0; rules()->block.has_escalation && i < n_slots && n < max; i++) {
         const struct sf_span_slot *slot = sf_span_pool_at(i);
         int64_t start_ns = __atomic_load_n(&slot->start_mono_ns, __ATOMIC_RELAXED);
         if (atomic_load_explicit(&slot->gen, memory_order_acquire) & 1 && slot->is_local_root &&
-            start_ns && now_ns - start_ns >= s.block.slow_request_ns)
+            start_ns && now_ns - start_ns >= rules()->block.slow_request_ns)
             tids[n++] = slot->tid;
     }
     return n;

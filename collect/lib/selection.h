@@ -13,7 +13,8 @@
 
 struct sf_span_slot;
 
-void sf_selection_init(const struct sf_profiling *block); /* once, before the first span */
+/* Before the first span, and when the server wants it otherwise; one thread at a time. */
+void sf_selection_init(const struct sf_profiling *block);
 /* A local root begins and ends, in a thread of the program's. */
 void sf_selection_begin(struct sf_span_slot *root);
 void sf_selection_end(const struct sf_span_slot *root, int64_t length_ns);
@@ -23,5 +24,6 @@ void sf_selection_apply(struct sf_profile_table *t);
 void sf_selection_next_window(void);
 /* Threads whose requests run for slow_request_threshold or longer, when such are sampled more
  * often; how many of at most `max`. */
+bool sf_selection_escalates(void);
 uint32_t sf_selection_slow(uint32_t *tids, uint32_t max);
 void sf_selection_after_fork(void);

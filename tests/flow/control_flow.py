@@ -8,6 +8,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.parse
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import library_home  # noqa: E402
@@ -107,6 +108,50 @@ def test_a_capture_is_the_profile_of_that_time_though_profiling_is_off():
     watched(program)
     got = SERVER.request("POST", "/api/v1/profiling/capture?service=nobody")
     assert got.status == 404 and b"no collector of service nobody" in got.body, got.body
+
+
+def named_spans(service, from_ns, until_ns):
+    """(those with samples that name them, all) of the spans that began in that time"""
+    named = n = 0
+    for _ in range(100):
+        found = SERVER.json("/api/search?q=" + urllib.parse.quote(f'{{resource.service.name="{service}"}}')
+                            + f"&limit=200&start={from_ns // 10**9 - 5}&end={until_ns // 10**9 + 5}")["traces"]
+        if any(int(t["startTimeUnixNano"]) > until_ns for t in found):
+            break
+        time.sleep(0.1)
+    for t in found:
+        if from_ns <= int(t["startTimeUnixNano"]) <= until_ns:
+            span = t["spanSets"][0]["spans"][0]["spanID"]
+            got = SERVER.get(f"/api/v1/spans/{t['traceID']}/{span}/profile?type=cpu")
+            n += 1
+            named += got.status == 200 and bool(json.loads(got.body).get("grades", {}).get("exact", {}).get("samples", 0))
+    return named, n
+
+
+def test_conditions_choose_whose_samples_name_spans():
+    said = {"share": "0%", "baseline": "0%", "slow_request_threshold": "1h", "cpu_threshold_percent": "100%",
+            "profile_errors": False, "escalate": False}
+    got = change("PUT", "service=told", {"conditions": said})
+    assert got["effective"]["conditions"]["profile_errors"] == "false", got
+    poll = SERVER.json("/api/v1/control?service=told&instance=x")
+    assert poll["conditions"]["share"] == "0%" and poll["conditions"]["slow_request_threshold"] == "1h", poll
+    program = start("chosen", "rate", "7", OTEL_BSP_SCHEDULE_DELAY="200")
+    collector("chosen", rate=100, waiting=True)
+    for share in ("0%", "100%"):
+        before = collector("chosen")["version"]
+        change("PUT", "service=chosen", {"conditions": dict(said, share=share)})
+        for _ in range(300):
+            if collector("chosen")["version"] != before:
+                break
+            time.sleep(0.1)
+        begin = time.time_ns()
+        got = SERVER.request("POST", "/api/v1/profiling/capture?service=chosen&seconds=2&rate=500&format=folded", timeout=60)
+        assert got.status == 200 and b"planted_hot" in got.body, got.body
+        named, n = named_spans("chosen", begin + 500000000, begin + 1500000000)
+        # A request that runs when a window ends keeps its ids: three windows end in a capture.
+        assert n > 3 and (named > n / 2 if share == "100%" else named <= 3 and named < n), (share, named, n)
+    change("PUT", "service=chosen", {"rate": 7})
+    watched(program)
 
 
 def test_the_command_switches_lists_and_tells_who_did():
@@ -228,5 +273,10 @@ def test_a_back_end_without_control_is_asked_once():
     program.wait(30)
     assert len(Stranger.asked) == 1 and Stranger.asked[0].startswith("/api/v1/control?"), Stranger.asked
 
+
+if float(os.environ.get("CHECK_SCALE", "1")) < 1:  # make check: what needs no second server and no long wait
+    del test_off_survives_a_restart_of_either_side_and_the_instance_wins
+    del test_conditions_choose_whose_samples_name_spans
+    del test_a_back_end_without_control_is_asked_once
 
 tap.run(sys.modules[__name__])

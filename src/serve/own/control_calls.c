@@ -84,47 +84,66 @@ static bool is_text(const struct sf_call *call)
     return is;
 }
 
-/* Lines to JSON: each is a path and its value. */
+static sf_str take_word(sf_str *line)
+{
+    sf_str word = SF_STR_NONE;
+    (void)sf_str_split_next(line, ' ', &word);
+    return word;
+}
+
+/* "rate", "conditional", or nothing: the object that a line's member belongs to. */
+static sf_str object_of(sf_str key)
+{
+    size_t at;
+    return sf_str_find_char(key, '.', &at) ? sf_str_part(key, 0, at) : SF_STR_NONE;
+}
+
+static void write_value(struct sf_json_writer *j, sf_str key, sf_str val)
+{
+    bool is_raw = sf_str_starts(key, SF_STR("rate.")) || sf_str_eq(key, SF_STR("enabled"));
+    sf_str object = object_of(key);
+    sf_str name = object.len ? sf_str_from_at(key, object.len + 1) : key;
+    if (sf_str_eq(key, SF_STR("capture"))) {
+        sf_str id = take_word(&val), types = take_word(&val), rate = take_word(&val);
+        sf_json_write_key(j, key);
+        sf_json_write_object(j);
+        sf_json_write_key_str(j, SF_STR("id"), id);
+        sf_json_write_key_str(j, SF_STR("types"), types);
+        sf_json_write_key(j, SF_STR("rate"));
+        sf_json_write_raw(j, rate);
+        sf_json_write_key(j, SF_STR("seconds"));
+        sf_json_write_raw(j, val);
+        sf_json_write_object_end(j);
+    } else if (is_raw) {
+        sf_json_write_key(j, name);
+        sf_json_write_raw(j, val);
+    } else {
+        sf_json_write_key_str(j, name, val);
+    }
+}
+
+/* Lines to JSON: each is a path and its value; those of one object stand together. */
 static void write_lines(sf_str lines, struct sf_json_writer *j)
 {
-    sf_str line, id, types, rate, seconds;
-    bool has_rate = false;
+    sf_str line, open = SF_STR_NONE;
     sf_json_write_object(j);
     while (sf_str_split_next(&lines, '\n', &line)) {
-        sf_str key, val = line;
-        if (!line.len || !sf_str_split_next(&val, ' ', &key))
+        sf_str key = take_word(&line), object = object_of(key);
+        if (!key.len)
             continue;
-        if (sf_str_starts(key, SF_STR("rate.")) != has_rate) {
-            if (!has_rate) {
-                sf_json_write_key(j, SF_STR("rate"));
-                sf_json_write_object(j);
-            } else {
+        if (!sf_str_eq(object, open)) {
+            if (open.len)
                 sf_json_write_object_end(j);
+            if (object.len) {
+                bool is_rate = sf_str_eq(object, SF_STR("rate"));
+                sf_json_write_key(j, is_rate ? object : SF_STR("conditions"));
+                sf_json_write_object(j);
             }
-            has_rate = !has_rate;
+            open = object;
         }
-        if (sf_str_eq(key, SF_STR("capture"))) {
-            sf_str_split_next(&val, ' ', &id);
-            sf_str_split_next(&val, ' ', &types);
-            sf_str_split_next(&val, ' ', &rate);
-            seconds = val;
-            sf_json_write_key(j, key);
-            sf_json_write_object(j);
-            sf_json_write_key_str(j, SF_STR("id"), id);
-            sf_json_write_key_str(j, SF_STR("types"), types);
-            sf_json_write_key(j, SF_STR("rate"));
-            sf_json_write_raw(j, rate);
-            sf_json_write_key(j, SF_STR("seconds"));
-            sf_json_write_raw(j, seconds);
-            sf_json_write_object_end(j);
-        } else if (sf_str_eq(key, SF_STR("budget"))) {
-            sf_json_write_key_str(j, key, val);
-        } else {
-            sf_json_write_key(j, has_rate ? sf_str_from_at(key, 5) : key);
-            sf_json_write_raw(j, val);
-        }
+        write_value(j, key, line);
     }
-    if (has_rate)
+    if (open.len)
         sf_json_write_object_end(j);
     sf_json_write_object_end(j);
 }

@@ -1,6 +1,7 @@
 #include "serve/own/control_doc.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/amount.h"
 #include "base/profiling_keys.h"
@@ -49,6 +50,72 @@ static void read_budget(struct sf_json *j, struct sf_control_doc *d)
     d->has |= SF_CONTROL_BUDGET;
 }
 
+static const char *const condition_names[SF_CONTROL_N_CONDITIONS] = {
+    "share",          "baseline", "slow_request_threshold", "cpu_threshold_percent",
+    "profile_errors", "escalate"};
+
+static const struct sf_profiling_key *key_of(const char *name)
+{
+    static const char section[] = "profiling.conditional.";
+    for (size_t i = 0; i < sf_profiling_n_keys; i++) {
+        if (!strncmp(sf_profiling_keys[i].path, section, sizeof(section) - 1) &&
+            !strcmp(sf_profiling_keys[i].path + sizeof(section) - 1, name))
+            return &sf_profiling_keys[i];
+    }
+    return NULL;
+}
+
+static void read_condition(struct sf_json *j, sf_str name, struct sf_control_doc *d)
+{
+    struct sf_profiling scratch;
+    sf_str text;
+    int i = 0;
+    while (i < SF_CONTROL_N_CONDITIONS && !sf_str_eq(name, sf_str_from(condition_names[i])))
+        i++;
+    if (i == SF_CONTROL_N_CONDITIONS) {
+        sf_json_fault(j, "not a condition: share, baseline, slow_request_threshold, "
+                         "cpu_threshold_percent, profile_errors, escalate");
+        return;
+    }
+    if (sf_json_peek(j) == SF_JSON_BOOL)
+        text = sf_json_bool(j) ? SF_STR("true") : SF_STR("false");
+    else
+        text = sf_str_trim(sf_json_str(j));
+    for (size_t at = 0; at < text.len; at++) {
+        if ((unsigned char)text.p[at] < 0x20)
+            text.len = 0; /* refused below: lines hold lines */
+    }
+    if (text.len >= SF_CONTROL_CONDITION_CAP ||
+        sf_profiling_set(&scratch, key_of(condition_names[i]), text, NULL)) {
+        sf_json_fault(j, "a value as the configuration has it, such as \"10%\", \"500ms\", true");
+        return;
+    }
+    memcpy(d->conditions[i], text.p, text.len);
+    d->conditions[i][text.len] = 0;
+    d->has |= SF_CONTROL_CONDITIONS;
+}
+
+void sf_control_doc_read_conditions(struct sf_json *j, struct sf_control_doc *out)
+{
+    sf_str key;
+    if (!sf_json_object(j))
+        return;
+    while (sf_json_key(j, &key))
+        read_condition(j, key, out);
+}
+
+void sf_control_doc_write_conditions(const struct sf_control_doc *d, struct sf_json_writer *j)
+{
+    sf_json_write_key(j, SF_STR("conditions"));
+    sf_json_write_object(j);
+    for (int i = 0; i < SF_CONTROL_N_CONDITIONS; i++) {
+        if (d->conditions[i][0])
+            sf_json_write_key_str(j, sf_str_from(condition_names[i]),
+                                  sf_str_from(d->conditions[i]));
+    }
+    sf_json_write_object_end(j);
+}
+
 static void read_length(struct sf_json *j, int64_t *out_ms)
 {
     int64_t ns = 0;
@@ -79,10 +146,13 @@ enum sf_err sf_control_doc_parse(sf_str json, int64_t now_ms, struct sf_arena *r
                 read_rates(&j, &d);
             } else if (sf_str_eq(key, SF_STR("budget"))) {
                 read_budget(&j, &d);
+            } else if (sf_str_eq(key, SF_STR("conditions"))) {
+                sf_control_doc_read_conditions(&j, &d);
             } else if (sf_str_eq(key, SF_STR("for"))) {
                 read_length(&j, &for_ms);
             } else {
-                sf_json_fault(&j, "not a key of a document: enabled, rate, budget, for");
+                sf_json_fault(&j,
+                              "not a key of a document: enabled, rate, budget, conditions, for");
             }
         }
     }
@@ -114,6 +184,10 @@ void sf_control_doc_put_over(struct sf_control_doc *under, const struct sf_contr
         under->rates_until_ms = over->rates_until_ms;
     if (over->has & SF_CONTROL_BUDGET)
         under->budget_per_10000 = over->budget_per_10000;
+    for (int i = 0; i < SF_CONTROL_N_CONDITIONS; i++) {
+        if (over->conditions[i][0])
+            memcpy(under->conditions[i], over->conditions[i], SF_CONTROL_CONDITION_CAP);
+    }
     under->has |= over->has;
 }
 
@@ -151,6 +225,8 @@ void sf_control_doc_write(const struct sf_control_doc *d, struct sf_json_writer 
         len = snprintf(budget, sizeof(budget), "%g%%", d->budget_per_10000 / 100.0);
         sf_json_write_key_str(j, SF_STR("budget"), (sf_str){budget, (size_t)len});
     }
+    if (d->has & SF_CONTROL_CONDITIONS)
+        sf_control_doc_write_conditions(d, j);
 }
 
 void sf_control_doc_print(const struct sf_control_doc *d, struct sf_buf *out)
@@ -165,4 +241,8 @@ void sf_control_doc_print(const struct sf_control_doc *d, struct sf_buf *out)
         sf_buf_print(out, "rate.until %lld\n", (long long)d->rates_until_ms);
     if (d->has & SF_CONTROL_BUDGET)
         sf_buf_print(out, "budget %g%%\n", d->budget_per_10000 / 100.0);
+    for (int i = 0; i < SF_CONTROL_N_CONDITIONS; i++) {
+        if (d->conditions[i][0])
+            sf_buf_print(out, "conditional.%s %s\n", condition_names[i], d->conditions[i]);
+    }
 }

@@ -11,8 +11,12 @@ enum sf_control_field { /* what a document says; the rest is left to others or t
                         SF_CONTROL_ENABLED = 1,
                         SF_CONTROL_CPU = 2,
                         SF_CONTROL_WALL = 4,
-                        SF_CONTROL_BUDGET = 8
+                        SF_CONTROL_BUDGET = 8,
+                        SF_CONTROL_CONDITIONS = 16
 };
+
+/* Of profiling.conditional: which requests' samples name their spans. */
+enum { SF_CONTROL_N_CONDITIONS = 6, SF_CONTROL_CONDITION_CAP = 24 };
 
 struct sf_control_doc {
     unsigned has; /* bits of enum sf_control_field */
@@ -20,7 +24,14 @@ struct sf_control_doc {
     uint32_t cpu_hz, wall_hz;
     uint32_t budget_per_10000;
     int64_t rates_until_ms; /* unix; the rates end then; 0: they do not */
+    /* As written in a configuration, and checked; empty: not said. */
+    char conditions[SF_CONTROL_N_CONDITIONS][SF_CONTROL_CONDITION_CAP];
 };
+
+struct sf_json; /* wire/json.h */
+/* The object of conditions; faults name the member. */
+void sf_control_doc_read_conditions(struct sf_json *j, struct sf_control_doc *out);
+void sf_control_doc_write_conditions(const struct sf_control_doc *d, struct sf_json_writer *j);
 
 /* A document in JSON: enabled, rate {cpu, wall}, budget, for. Rates above the collectors' defaults
  * end: after `for`, ten minutes unless said, an hour at most. INPUT names the key. */

@@ -1,6 +1,6 @@
 /* The file: one JSON object per line. {"tenant", "service", "instance", "has", "enabled", "cpu",
- * "wall", "budget", "untilMs"} is a document, one with "who" a change. Written beside itself,
- * synced and renamed: a crash leaves the old file or the new one. */
+ * "wall", "budget", "untilMs", "conditions"} is a document, one with "who" a change. Written beside
+ * itself, synced and renamed: a crash leaves the old file or the new one. */
 #include "serve/own/control_set.h"
 
 #include <stdio.h>
@@ -203,6 +203,7 @@ static void write_doc(struct sf_json_writer *j, const struct sf_control_doc *d)
     sf_json_write_key_u64(j, SF_STR("budget"), d->budget_per_10000);
     sf_json_write_key(j, SF_STR("untilMs"));
     sf_json_write_i64(j, d->rates_until_ms);
+    sf_control_doc_write_conditions(d, j);
 }
 
 void sf_control_set_print(const struct sf_control_set *s, struct sf_buf *out)
@@ -275,6 +276,8 @@ static void read_line(struct sf_json *j, struct line *out)
             out->doc.wall_hz = sf_json_u32(j);
         else if (sf_str_eq(key, SF_STR("budget")))
             out->doc.budget_per_10000 = sf_json_u32(j);
+        else if (sf_str_eq(key, SF_STR("conditions")))
+            sf_control_doc_read_conditions(j, &out->doc);
         else if (sf_str_eq(key, SF_STR("untilMs")))
             out->doc.rates_until_ms = sf_json_i64(j);
         else

@@ -21,6 +21,11 @@ TEST(control_order, reads_all_that_a_server_says)
     assert_string_equal(d.capture, "fedcba9876543210");
     assert_int_equal(d.capture_kinds, 1u << SF_SAMPLES_CPU | 1u << SF_SAMPLES_WALL);
     assert_true(d.capture_hz == 1000 && d.capture_s == 30);
+    assert_true(parse("version 0123456789abcdef\nconditional.share 12.5%\n"
+                      "conditional.slow_request_threshold 250ms\nconditional.later 3\n"));
+    assert_int_equal(__builtin_popcountll(d.has_conditions), 2);
+    assert_int_equal(d.conditions.share_per_10000, 1250);
+    assert_int_equal(d.conditions.slow_request_ns, 250000000);
     assert_true(parse("version 0123456789abcdef\n"));
     assert_true(!d.is_off && !d.cpu_hz && !d.has_budget && !d.capture[0]);
 }
@@ -38,6 +43,7 @@ TEST(control_order, obeys_nothing_of_what_it_does_not_understand)
         "version 0123456789abcdef\nrate.cpu 0\n",
         "version 0123456789abcdef\nrate.cpu -1\n",
         "version 0123456789abcdef\nbudget 101%\n",
+        "version 0123456789abcdef\nconditional.share many\n",
         "version 0123456789abcdef\nrate.until 99999999999999999999\n",
         "version 0123456789abcdef\ncapture fedcba9876543210 gpu 100 3\n",
         "version 0123456789abcdef\ncapture fedcba9876543210 none 100 3\n",

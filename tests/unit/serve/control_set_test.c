@@ -78,6 +78,9 @@ TEST(control_set, raised_rates_end_and_others_need_not)
     assert_refused("{\"enabled\": 1}", "enabled");
     assert_refused("{\"budget\": \"many\"}", "percentage");
     assert_refused("{\"enable\": true}", "not a key");
+    assert_refused("{\"conditions\": {\"share\": \"101%\"}}", "conditions.share");
+    assert_refused("{\"conditions\": {\"share\": \"1%\\nenabled false\"}}", "conditions.share");
+    assert_refused("{\"conditions\": {\"slow\": \"1s\"}}", "not a condition");
     assert_refused("{}", "says nothing");
     assert_refused("[]", "object");
     assert_refused("", "object");
@@ -122,7 +125,8 @@ TEST(control_set, is_the_same_after_a_restart)
     struct sf_control_set *s = open_set(&dir, path), *again = NULL;
     struct sf_control_change c = {.target = target("t", "a \"b\"", "i"), .time_ms = 17};
     struct sf_control_doc d = doc("{\"enabled\": false, \"rate\": {\"cpu\": 7}, \"budget\": "
-                                  "\"0.25%\"}");
+                                  "\"0.25%\", \"conditions\": {\"share\": \"5%\", "
+                                  "\"profile_errors\": false}}");
     struct sf_buf text = {0};
     snprintf(c.who, sizeof(c.who), "ci");
     snprintf(c.what, sizeof(c.what), "put {\"x\": 1}");
