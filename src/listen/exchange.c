@@ -180,26 +180,15 @@ static enum sf_err queue_message(struct sf_exchange *ex, struct sf_buf *message,
     return SF_OK;
 }
 
-/* gRPC messages get their prefix in memory, and so that a file has whole ones. */
+/* Messages of gRPC are news of a query that goes on: whoever does not read them misses some. */
 static enum sf_err put_message(struct sf_exchange *ex, struct sf_buf *message, struct sf_why *why)
 {
-    struct sf_buf framed = {0};
     enum sf_err err;
 
     sf_mutex_lock(&ex->mutex);
     err = queue_message(ex, message, why);
     sf_mutex_unlock(&ex->mutex);
-    if (err != SF_ERR_BUSY || !ex->request.is_grpc)
-        return err == SF_ERR_BUSY ? write_late(ex, message, why) : err;
-    if (message->len > UINT32_MAX || !sf_buf_reserve(&framed, message->len + SF_GRPC_PREFIX_LEN))
-        return sf_no_memory(why, "a message");
-    sf_grpc_write_prefix(sf_buf_take(&framed, SF_GRPC_PREFIX_LEN), (uint32_t)message->len, false);
-    sf_buf_add(&framed, message->p, message->len);
-    err = write_late(ex, &framed, why);
-    sf_buf_done(&framed);
-    if (!err)
-        sf_buf_reset(message);
-    return err;
+    return err == SF_ERR_BUSY && !ex->request.is_grpc ? write_late(ex, message, why) : err;
 }
 
 static enum sf_err put_packed(struct sf_exchange *ex, struct sf_buf *message, struct sf_why *why)
