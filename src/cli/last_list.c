@@ -16,7 +16,8 @@
 
 enum { PATH_CAP = 1024, MAX_LEN = 1 << 20, MAX_AGE_H = 24 };
 
-bool sf_last_is_row(const char *word, uint32_t *out)
+/* Is the word the number of a row: 1 to 9999? */
+static bool is_row(const char *word, uint32_t *out)
 {
     uint32_t n = 0;
     size_t len = strlen(word);
@@ -34,7 +35,7 @@ bool sf_last_is_row(const char *word, uint32_t *out)
 bool sf_last_is_chosen(const char *word)
 {
     uint32_t number;
-    return sf_last_is_row(word, &number) && access(word, F_OK) != 0;
+    return is_row(word, &number) && access(word, F_OK) != 0;
 }
 
 static bool folder_path(char out[PATH_CAP])
@@ -171,8 +172,11 @@ static enum sf_err find(uint32_t number, struct sf_arena *req, struct list *out,
     return err;
 }
 
-enum sf_err sf_last_take(uint32_t number, struct sf_client *client, struct sf_arena *req,
-                         struct sf_last_row *out, struct sf_why *why)
+/* The row of that number. The client is pointed at the list's server and tenant where it names
+ * none; its strings live in `req`. NOT_FOUND: there is no list, no such row, or it is too old;
+ * INPUT: it is of another server than the client names. */
+static enum sf_err take_row(uint32_t number, struct sf_client *client, struct sf_arena *req,
+                            struct sf_last_row *out, struct sf_why *why)
 {
     struct list list = {0};
     sf_str server, tenant;
@@ -203,12 +207,12 @@ enum sf_last_word sf_last_read(const char *word, struct sf_client *client, struc
                                const char **trace, const char **span, struct sf_why *why)
 {
     char trace_text[33], span_text[17];
-    struct sf_last_row row;
+    struct sf_last_row row = {0};
     sf_str kept_trace, kept_span;
     uint32_t number;
-    if (!sf_last_is_row(word, &number))
+    if (!is_row(word, &number))
         return SF_LAST_OTHER;
-    if (sf_last_take(number, client, req, &row, why))
+    if (take_row(number, client, req, &row, why))
         return SF_LAST_FAULT;
     sf_trace_id_render(row.trace, trace_text);
     sf_span_id_render(row.span, span_text);

@@ -16,18 +16,12 @@ struct sf_last_row {
 
 enum { SF_LAST_ROWS_MAX = 9999 };
 
-/* Is the word the number of a row: 1 to 9999? */
-bool sf_last_is_row(const char *word, uint32_t *out);
-/* The same of a command that takes files too: a file that is called so goes first. */
+/* Is the word the number of a row, 1 to 9999, in a command that takes files too? A file that is
+ * called so goes first. */
 bool sf_last_is_chosen(const char *word);
 /* Keeps rows for later, if standard output is a terminal. False: it is none, or the list could not
  * be kept; then rows have no numbers. */
 bool sf_last_keep(const struct sf_client *client, const struct sf_last_row *rows, uint32_t n);
-/* The row of that number. The client is pointed at the list's server and tenant where it names
- * none; its strings live in `req`. NOT_FOUND: there is no list, no such row, or it is too old;
- * INPUT: it is of another server than the client names. */
-enum sf_err sf_last_take(uint32_t number, struct sf_client *client, struct sf_arena *req,
-                         struct sf_last_row *out, struct sf_why *why);
 /* A line that says how to see what a row ran: by number where rows have some, else by `span`. */
 void sf_last_hint(const struct sf_client *client, sf_span_id span, bool has_numbers,
                   struct sf_buf *out);

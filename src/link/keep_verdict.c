@@ -1,11 +1,6 @@
 #include "link/keep_verdict.h"
 
-#include "base/hash.h"
-
-bool sf_keep_in_baseline(sf_trace_id id, uint32_t per_10000)
-{
-    return sf_hash(id.b, sizeof(id.b)) % 10000 < per_10000;
-}
+#include "base/trace_share.h"
 
 static unsigned judge_root(const struct sf_keep_rule *rule, const struct sf_keep_facts *f,
                            uint32_t span, int64_t cpu_ns)
@@ -41,7 +36,7 @@ unsigned sf_keep_verdict(const struct sf_keep_rule *rule, const struct sf_keep_f
     for (uint32_t i = 0; i < t->n_spans; i++)
         if (t->places[i].local_root == i)
             out |= judge_root(rule, f, i, root_ns[i]);
-    if (t->n_spans > 0 && sf_keep_in_baseline(t->spans[0].trace_id, rule->baseline_per_10000))
+    if (t->n_spans > 0 && sf_trace_share_has(t->spans[0].trace_id.b, rule->baseline_per_10000))
         out |= 1u << SF_KEEP_BASELINE;
     return out;
 }

@@ -26,5 +26,3 @@ struct sf_keep_facts { /* of the spans of a trace */
  * scratch. */
 unsigned sf_keep_verdict(const struct sf_keep_rule *rule, const struct sf_keep_facts *f,
                          int64_t *root_ns);
-/* One trace in 10,000 / per_10000. */
-bool sf_keep_in_baseline(sf_trace_id id, uint32_t per_10000);

@@ -1,6 +1,7 @@
 #include "link/keep_verdict.h"
 
 #include "base/time_unit.h"
+#include "base/trace_share.h"
 
 #include "test.h"
 
@@ -118,11 +119,11 @@ TEST(keep_verdict, has_a_baseline_of_the_share_asked_for)
     for (uint32_t i = 0; i < 100000; i++) {
         sf_trace_id id = {{0}};
         sf_store_u32le(id.b + 12, i);
-        bool is_one = sf_keep_in_baseline(id, 100);
+        bool is_one = sf_trace_share_has(id.b, 100);
         n[0] += is_one;
-        n[1] += sf_keep_in_baseline(id, 10000);
-        n[2] += sf_keep_in_baseline(id, 0);
-        assert_true(!is_one || sf_keep_in_baseline(id, 200));
+        n[1] += sf_trace_share_has(id.b, 10000);
+        n[2] += sf_trace_share_has(id.b, 0);
+        assert_true(!is_one || sf_trace_share_has(id.b, 200));
     }
     assert_in_range(n[0], 850, 1150);
     assert_int_equal(n[1], 100000);
