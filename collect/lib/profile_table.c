@@ -53,7 +53,8 @@ const struct sf_profile_row *sf_profile_table_row(const struct sf_profile_table 
 const uint64_t *sf_profile_table_frames(const struct sf_profile_table *t,
                                         const struct sf_profile_row *row)
 {
-    return (const uint64_t *)(const void *)t->frames.p + row->frames_at;
+    /* Nothing was kept when no row has a frame, as of a pause: no place in nothing. */
+    return t->frames.p ? (const uint64_t *)(const void *)t->frames.p + row->frames_at : NULL;
 }
 
 /* The instruction a frame stands at: for callers the call, not what follows it. */

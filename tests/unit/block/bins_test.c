@@ -93,10 +93,11 @@ TEST(bins, hold_any_shape_and_count)
         for (uint32_t i = 0; i < n; i++) {
             uint64_t v = draw() >> (64 - most);
             vals[i] = shape == 0   ? (int64_t)v
-                      : shape == 1 ? (int64_t)(v >> draw() % most)       /* all sizes */
-                      : shape == 2 ? (int64_t)(i / 70 * 1000)            /* a staircase */
-                      : shape == 3 ? (int64_t)(v % 3) - 1                /* few */
-                                   : -(int64_t)(v >> draw() % most) * 9; /* negative */
+                      : shape == 1 ? (int64_t)(v >> draw() % most) /* all sizes */
+                      : shape == 2 ? (int64_t)(i / 70 * 1000)      /* a staircase */
+                      : shape == 3
+                          ? (int64_t)(v % 3) - 1                    /* few */
+                          : (int64_t) - ((v >> draw() % most) * 9); /* negative, and beyond */
         }
         round_trip(vals, n);
     }
