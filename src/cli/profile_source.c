@@ -158,7 +158,7 @@ static enum sf_err get(struct sf_profile_source *s, const struct sf_client *clie
     s->n_samples = answer.n_samples;
     s->view.is_estimate = answer.is_estimate;
     s->view.is_few = answer.n_few > 0;
-    s->view.looks = (double)answer.n_few;
+    s->view.taken = (double)answer.n_few;
     return err;
 }
 

@@ -85,7 +85,7 @@ static int64_t fit_span(struct fit *f, uint32_t span)
     int64_t sum = sum_of(f, span, exact >= 0, &n);
     if (exact >= 0) {
         exact = (uint64_t)exact < duration_ns ? exact : (int64_t)duration_ns;
-        bool is_enough = sf_claims_view_looks(f->set, sum, n) >= SF_TRUST_FEW;
+        bool is_enough = sf_claims_view_samples(f->set, sum, n) >= SF_TRUST_FEW;
         if (sum > exact || (sum > 0 && is_enough))
             scale(f, span, true, sum, exact);
         return 0;

@@ -1,6 +1,6 @@
 /* claims_fit.h - what a span's samples come to, no more than there was.
  *
- * A sample stands for the time between two looks of the profiler, which may be longer than the
+ * A sample stands for the time between two samples of the profiler, which may be longer than the
  * span. Where a span carries the CPU time its thread used, its CPU samples on that thread are
  * scaled to it: down always, up when there are enough of them to stand for the rest. Elsewhere they
  * are cut in proportion where they exceed the span's duration times the threads they name. So flame

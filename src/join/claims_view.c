@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "flame/tree_builder.h"
-#include "join/looks.h"
+#include "join/sample_count.h"
 #include "link/trust.h"
 
 #define MAX_TREE_LEN ((size_t)64 << 20)
@@ -71,25 +71,25 @@ void sf_claims_view_grades(const struct sf_attribution *a, const bool *is_asked,
     }
 }
 
-bool sf_claims_view_is_few(const struct sf_link_set *set, double looks)
+bool sf_claims_view_is_few(const struct sf_link_set *set, double taken)
 {
-    return sf_looks_are_few(&set->type, set->period, looks);
+    return sf_samples_are_few(&set->type, set->period, taken);
 }
 
-double sf_claims_view_looks(const struct sf_link_set *set, int64_t value, uint64_t n_samples)
+double sf_claims_view_samples(const struct sf_link_set *set, int64_t value, uint64_t n_samples)
 {
-    return sf_looks_count(&set->type, set->period, value, n_samples);
+    return sf_samples_count(&set->type, set->period, value, n_samples);
 }
 
-double sf_claims_view_worth(const struct sf_link_set *set, double looks, double timed,
+double sf_claims_view_worth(const struct sf_link_set *set, double taken, double timed,
                             double timed_squares)
 {
     double period = (double)set->period;
-    if (!sf_looks_are_counted(&set->type, set->period) || timed <= 0)
-        return looks;
-    double untimed = fmax(0, looks - timed / period);
+    if (!sf_samples_are_counted(&set->type, set->period) || timed <= 0)
+        return taken;
+    double untimed = fmax(0, taken - timed / period);
     double squares = untimed + timed_squares / period / period;
-    return fmin(looks, sf_trust_effective(looks, squares));
+    return fmin(taken, sf_trust_effective(taken, squares));
 }
 
 static int by_size(const void *a, const void *b)

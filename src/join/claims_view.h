@@ -14,16 +14,15 @@ enum sf_grade_row sf_claims_view_row(enum sf_grade grade);
  * are "subtree". A sample that several spans share counts once. */
 void sf_claims_view_grades(const struct sf_attribution *a, const bool *is_asked,
                            struct sf_grades *out);
-/* How often the profiler looked: profiles that add up equal stacks send one sample for several
- * looks, each worth a period. At least the samples themselves. */
-double sf_claims_view_looks(const struct sf_link_set *set, int64_t value, uint64_t n_samples);
-/* How many looks know as much, where samples that say when they were taken stand for several: those
+/* How many samples the profiler took (sample_count.h). */
+double sf_claims_view_samples(const struct sf_link_set *set, int64_t value, uint64_t n_samples);
+/* How many samples know as much, where some that say when they were taken stand for several: those
  * that came too late are no observations. Of those samples: the sum of values, and of squares. */
-double sf_claims_view_worth(const struct sf_link_set *set, double looks, double timed,
+double sf_claims_view_worth(const struct sf_link_set *set, double taken, double timed,
                             double timed_squares);
-/* Too few looks of a profiler of time to say more than how many there were. What was measured
+/* Too few samples of a profiler of time to say more than how many there were. What was measured
  * (allocations, waits) is never that. */
-bool sf_claims_view_is_few(const struct sf_link_set *set, double looks);
+bool sf_claims_view_is_few(const struct sf_link_set *set, double taken);
 /* Threads that the samples of the claims name; at least one. 0: no memory. */
 uint32_t sf_claims_view_threads(const struct sf_link_set *set, const struct sf_attribution *a,
                                 struct sf_arena *req);

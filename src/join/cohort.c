@@ -8,7 +8,7 @@
 #include "join/claims_view.h"
 #include "join/cohort_set.h"
 #include "join/known_level.h"
-#include "join/looks.h"
+#include "join/sample_count.h"
 #include "join/span_profile.h"
 #include "join/time_part.h"
 #include "link/share_cut.h"
@@ -25,7 +25,7 @@ struct work {
     struct sf_query_ctx *q;
     struct sf_span_set set;
     struct sf_link_keep keep; /* of its traces */
-    double looks;             /* of the profilers */
+    double taken;             /* samples of the profilers */
     struct sf_cohort_view out;
 };
 
@@ -48,15 +48,15 @@ static enum sf_err merge_claims(struct work *w, struct sf_cohort_set *c, struct 
             kept[a.n_claims++] = c->claims.claims[i];
     a.claims = kept;
     sf_claims_view_grades(&a, is_asked, &w->out.grades);
-    w->looks = sf_claims_view_looks(&c->link, sf_grades_value(&w->out.grades),
-                                    w->out.grades.n_samples);
+    w->taken = sf_claims_view_samples(&c->link, sf_grades_value(&w->out.grades),
+                                      w->out.grades.n_samples);
     for (uint32_t i = 0; i < c->n; i++)
         w->out.n_sampled += c->costs.n_samples[i] > 0;
     if (!sf_known_claims_find(&c->link.tree, &a, is_covered, w->want->is_self, w->q->req, &known) ||
         !sf_known_level_of(&c->link, &known, SF_NOBODY, w->q->req, &w->out.known) ||
         !sf_known_claims_keep(&known, &a, w->q->req, &sure))
         return sf_no_room(why, "the query");
-    w->out.sure_looks = sf_claims_view_looks(&c->link, known.value, known.n_samples);
+    w->out.sure_taken = sf_claims_view_samples(&c->link, known.value, known.n_samples);
     enum sf_err err = sf_claims_view_tree(&c->link, &a, w->q->req, &w->out.view.tree, NULL, why);
     return err ? err : sf_claims_view_tree(&c->link, &sure, w->q->req, &w->out.sure, NULL, why);
 }
@@ -71,7 +71,7 @@ static enum sf_err merge_alone(struct work *w, struct sf_why *why)
     sf_tree_builder_init(&b, w->q->req, MAX_TREE_LEN, SF_TREE_COPIES);
     sf_tree_builder_init(&sure, w->q->req, MAX_TREE_LEN, SF_TREE_COPIES);
     w->out.grades = (struct sf_grades){0};
-    w->looks = w->out.sure_looks = 0;
+    w->taken = w->out.sure_taken = 0;
     for (uint32_t i = 0; !err && i < w->set.n; i++) {
         if (i > 0 && sf_time_part_is_over(until_ns)) {
             w->set.n = i; /* in order of trace ids: of all times */
@@ -100,8 +100,8 @@ static enum sf_err merge_alone(struct work *w, struct sf_why *why)
         w->out.known.n_samples += p.known.n_samples;
         w->out.known.n_estimated += p.known.n_estimated;
         w->out.n_sampled++;
-        w->looks += p.looks;
-        w->out.sure_looks += p.sure_looks;
+        w->taken += p.taken;
+        w->out.sure_taken += p.sure_taken;
         w->out.grades.n_samples += p.n_samples;
         for (uint32_t k = 0; k < SF_GRADE_ROWS; k++) {
             w->out.grades.rows[k].n_samples += p.grades.rows[k].n_samples;
@@ -161,9 +161,9 @@ static bool explain(struct work *w)
         return false;
     c->view.is_estimate = c->known.n_estimated > 0;
     c->view.is_few = c->grades.n_samples > 0 &&
-                     sf_looks_are_few(&c->view.type, c->view.period, w->looks);
-    c->view.looks = w->looks;
-    c->trust = sf_trust_name(sf_trust_of((uint64_t)c->sure_looks));
+                     sf_samples_are_few(&c->view.type, c->view.period, w->taken);
+    c->view.taken = w->taken;
+    c->trust = sf_trust_name(sf_trust_of((uint64_t)c->sure_taken));
     return true;
 }
 

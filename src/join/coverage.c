@@ -74,7 +74,7 @@ static void count_samples(struct work *w, int64_t value, uint64_t n_samples,
 {
     struct sf_coverage *c = &w->out;
     double all = (double)value, sum = (double)n_samples;
-    bool is_by_value = all > 0 && c->received > sum; /* a row stands for several looks */
+    bool is_by_value = all > 0 && c->received > sum; /* a row stands for several samples */
     for (int i = 0; i < SF_GRADE_ROWS; i++)
         c->counts[i] = is_by_value ? c->received * ((double)c->grades.rows[i].value / all)
                                    : (double)c->grades.rows[i].n_samples;
@@ -121,8 +121,8 @@ static enum sf_err join(struct work *w, struct sf_why *why)
     if (!sf_known_claims_find(&c->link.tree, &own, is_asked, true, w->q->req, &known))
         return sf_no_room(why, "the query");
     sf_claims_view_grades(&own, is_asked, &w->out.grades);
-    w->out.received = sf_claims_view_looks(&c->link, sf_grades_value(&w->out.grades),
-                                           w->out.grades.n_samples);
+    w->out.received = sf_claims_view_samples(&c->link, sf_grades_value(&w->out.grades),
+                                             w->out.grades.n_samples);
     view = (struct sf_known_view){.n_samples = known.n_samples, .value = known.value};
     count_samples(w, known.all, w->out.grades.n_samples, &view);
     w->is_by_service = c->link.is_by_service;
@@ -149,7 +149,7 @@ static enum sf_err join_span(struct work *w, struct sf_why *why)
     w->out.n_looked_at = 1;
     w->out.n_sampled = p.n_samples > 0;
     w->out.expected = p.most_samples;
-    w->out.received = p.looks;
+    w->out.received = p.taken;
     count_samples(w, sf_grades_value(&p.grades), p.n_samples, &p.known);
     w->is_by_service = p.is_by_service;
     w->has_strange_threads = p.has_strange_threads;

@@ -11,7 +11,7 @@
 #include "join/findings_requests.h"
 #include "join/known_level.h"
 #include "join/link_spans.h"
-#include "join/looks.h"
+#include "join/sample_count.h"
 #include "join/span_profile.h"
 #include "join/trace_flame.h"
 
@@ -23,7 +23,7 @@ struct work {
     struct sf_profile_type type;
     sf_str of, reason;
     uint64_t n_samples, n_estimated; /* looked at; left out */
-    double looks;                    /* of the profiler, of the samples looked at */
+    double taken;                    /* samples of the profiler behind what is judged */
     int64_t period;
     struct sf_finding_list in_code, in_spans;
     const struct sf_span *spans; /* what the places of in_spans mean */
@@ -99,7 +99,7 @@ static enum sf_err of_span(struct work *w, struct sf_why *why)
     w->type = p.view.type;
     w->n_samples = p.known.n_samples;
     w->n_estimated = p.known.n_estimated;
-    w->looks = p.sure_looks;
+    w->taken = p.sure_taken;
     w->period = p.view.period;
     w->reason = p.n_samples ? SF_STR_NONE : p.reason;
     if (p.known.n_estimated > 0 && !say_estimated(w, &p.known))
@@ -133,7 +133,7 @@ static enum sf_err of_trace(struct work *w, struct sf_why *why)
     w->type = set->type;
     w->n_samples = known.n_samples;
     w->n_estimated = known.n_estimated;
-    w->looks = sf_claims_view_looks(set, known.value, known.n_samples);
+    w->taken = sf_claims_view_samples(set, known.value, known.n_samples);
     w->period = set->period;
     w->spans = set->spans;
     if (known.n_estimated > 0 && !say_estimated(w, &level))
@@ -191,7 +191,7 @@ static enum sf_err of_query(struct work *w, struct sf_why *why)
     w->type = c.view.type;
     w->n_samples = c.known.n_samples;
     w->n_estimated = c.known.n_estimated;
-    w->looks = c.sure_looks;
+    w->taken = c.sure_taken;
     w->period = c.view.period;
     w->reason = c.reason;
     if (c.known.n_estimated > 0 && !say_estimated(w, &c.known))
@@ -237,7 +237,7 @@ static enum sf_err of_service(struct work *w, struct sf_why *why)
         return err;
     w->n_samples = tree->n_samples;
     w->period = types[chosen].period;
-    w->looks = sf_looks_count(&w->type, w->period, tree->total, tree->n_samples);
+    w->taken = sf_samples_count(&w->type, w->period, tree->total, tree->n_samples);
     err = group(w, tree, w->want->service, why);
     if (!err && !sf_span_set_of_service(w->want->service, w->q->req, &query))
         err = sf_no_room(why, "the query");
@@ -266,15 +266,15 @@ static bool say_few(struct work *w)
 {
     return sf_arena_print(w->q->req, &w->reason,
                           "%.*s%s%.0f sample%s %s too few to say where the time went",
-                          SF_STR_ARG(w->reason), w->reason.len > 0 ? ". " : "", w->looks,
-                          w->looks < 1.5 ? "" : "s", w->looks < 1.5 ? "is" : "are");
+                          SF_STR_ARG(w->reason), w->reason.len > 0 ? ". " : "", w->taken,
+                          w->taken < 1.5 ? "" : "s", w->taken < 1.5 ? "is" : "are");
 }
 
 static enum sf_err of_code(struct work *w, enum sf_err (*look)(struct work *, struct sf_why *),
                            struct sf_why *why)
 {
     enum sf_err err = look(w, why);
-    if (!err && w->n_samples > 0 && sf_looks_are_few(&w->type, w->period, w->looks))
+    if (!err && w->n_samples > 0 && sf_samples_are_few(&w->type, w->period, w->taken))
         return say_few(w) ? SF_OK : sf_no_room(why, "the query");
     return err ? err
                : sf_findings_of_tree(&w->tree, w->of, &w->want->limits, w->q->req, &w->in_code,

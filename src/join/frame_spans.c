@@ -8,8 +8,8 @@
 #include "exec/profile_types.h"
 #include "exec/trace.h"
 #include "flame/batch_tree.h"
-#include "join/looks.h"
 #include "join/profile.h"
+#include "join/sample_count.h"
 #include "regex/regex.h"
 
 enum { SHOWN_NAMES = 4 };
@@ -289,8 +289,8 @@ enum sf_err sf_frame_spans_find(struct sf_store *store, const struct sf_frame_sp
     explain(&w);
     for (uint32_t i = 0; !err && i < w.out.n; i++) {
         struct sf_frame_span *s = &w.list[i];
-        double looks = sf_looks_count(&w.type, w.period, s->value, s->n_samples);
-        s->few = sf_looks_are_few(&w.type, w.period, looks) ? looks : 0;
+        double taken = sf_samples_count(&w.type, w.period, s->value, s->n_samples);
+        s->few = sf_samples_are_few(&w.type, w.period, taken) ? taken : 0;
     }
     if (!err)
         *out = w.out;

@@ -8,7 +8,7 @@
 #include "flame/batch_tree.h"
 #include "flame/tree_cut.h"
 #include "flame/tree_group.h"
-#include "join/looks.h"
+#include "join/sample_count.h"
 #include "join/span_find.h"
 #include "join/span_profile.h"
 
@@ -295,9 +295,9 @@ enum sf_err sf_profile_get(struct sf_store *store, const struct sf_profile_ask *
     if (!err) {
         view.tree = *tree;
         view.type = type.type;
-        view.looks = sf_looks_count(&type.type, type.period, tree->total, tree->n_samples);
+        view.taken = sf_samples_count(&type.type, type.period, tree->total, tree->n_samples);
         view.is_few = (query.n_spans || query.n_traces) &&
-                      sf_looks_are_few(&type.type, type.period, view.looks);
+                      sf_samples_are_few(&type.type, type.period, view.taken);
     }
     if (!err)
         err = shape(ask, q, &view, why);

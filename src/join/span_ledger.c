@@ -64,7 +64,7 @@ static bool has_stacks(const struct sf_time_samples *h, const struct sf_ledger *
 }
 
 /* Looks of the profiler that a part was told by. */
-static double looks_of(const struct sf_time_samples *h, const struct sf_link_set *set,
+static double taken_of(const struct sf_time_samples *h, const struct sf_link_set *set,
                        const struct sf_ledger *l, enum sf_ledger_part part)
 {
     int64_t sum_ns = 0;
@@ -75,13 +75,13 @@ static double looks_of(const struct sf_time_samples *h, const struct sf_link_set
         sum_ns = sf_add_sat_i64(sum_ns, h->samples[i].worth_ns);
         n++;
     }
-    return sf_claims_view_looks(set, sum_ns, n);
+    return sf_claims_view_samples(set, sum_ns, n);
 }
 
 /* Of CPU time: what waits were measured is told by one of them. */
-static bool is_few(const struct sf_link_set *set, enum sf_ledger_part part, double looks)
+static bool is_few(const struct sf_link_set *set, enum sf_ledger_part part, double taken)
 {
-    return part == SF_PART_CPU && looks > 0 && sf_claims_view_is_few(set, looks);
+    return part == SF_PART_CPU && taken > 0 && sf_claims_view_is_few(set, taken);
 }
 
 static bool is_sampled(const struct sf_ledger *l, enum sf_ledger_part part)
@@ -105,8 +105,8 @@ static void fill(const struct sf_time_samples *h, const struct sf_link_set *set,
         v->parts[part].cut_ns = l->cut_ns[part];
         v->parts[part].apart_ns = l->apart_ns[part];
         v->parts[part].has_stacks = has_stacks(h, l, part);
-        double looks = looks_of(h, set, l, part);
-        v->parts[part].few = is_sampled(l, part) && is_few(set, part, looks) ? looks : 0;
+        double taken = taken_of(h, set, l, part);
+        v->parts[part].few = is_sampled(l, part) && is_few(set, part, taken) ? taken : 0;
     }
 }
 
@@ -254,7 +254,7 @@ static bool is_scaled(const struct sf_time_samples *h, const struct sf_link_set 
                       const struct sf_ledger *l, enum sf_ledger_part part)
 {
     return part == SF_PART_CPU && l->sources[part] == SF_SOURCE_EXACT &&
-           looks_of(h, set, l, part) >= SF_TRUST_FEW;
+           taken_of(h, set, l, part) >= SF_TRUST_FEW;
 }
 
 static enum sf_err draw(struct sf_time_samples *h, const struct sf_link_set *set,
@@ -286,14 +286,14 @@ static enum sf_err draw(struct sf_time_samples *h, const struct sf_link_set *set
     count_grades(h, l, part, p);
     p->view.is_estimate = p->known.n_estimated > 0;
     p->n_samples = p->grades.n_samples;
-    p->looks = part == SF_PART_CPU ? looks_of(h, set, l, part) : (double)p->n_samples;
-    p->view.looks = p->looks;
-    p->view.has_no_hot = is_few(set, part, p->looks);
+    p->taken = part == SF_PART_CPU ? taken_of(h, set, l, part) : (double)p->n_samples;
+    p->view.taken = p->taken;
+    p->view.has_no_hot = is_few(set, part, p->taken);
     p->view.is_few = p->view.has_no_hot && is_sampled(l, part);
     p->n_threads = 1; /* the span's own */
     p->view.tree = made.tree;
     p->view.tree.n_samples = p->n_samples;
-    p->sure_looks = p->sure_worth = p->looks;
+    p->sure_taken = p->sure_worth = p->taken;
     if (!p->view.is_estimate)
         p->sure = p->view.tree;
     if (!explain_part(l, &made, part, p, h->req))

@@ -115,20 +115,20 @@ static bool explain(const struct sf_link_set *set, const struct sf_attribution *
 /* Few samples are worth little even when they are exact. */
 static bool warn_of_few(struct sf_span_profile *p, struct sf_arena *req)
 {
-    if (p->n_samples == 0 || sf_trust_of((uint64_t)p->looks) != SF_TRUST_THIN)
+    if (p->n_samples == 0 || sf_trust_of((uint64_t)p->taken) != SF_TRUST_THIN)
         return true;
     if (p->view.is_few)
         return sf_arena_print(
             req, &p->reason,
             "%.*s%s%.0f sample%s %s too few for times and shares: merge many spans like it "
             "(spanflame flame --q), or sample more often",
-            SF_STR_ARG(p->reason), p->reason.len > 0 ? ". " : "", p->looks,
-            p->looks < 1.5 ? "" : "s", p->looks < 1.5 ? "is" : "are");
+            SF_STR_ARG(p->reason), p->reason.len > 0 ? ". " : "", p->taken,
+            p->taken < 1.5 ? "" : "s", p->taken < 1.5 ? "is" : "are");
     return sf_arena_print(req, &p->reason,
                           "%.*s%s%.0f sample%s %s few, so shares are rough: merge many spans like "
                           "it (spanflame flame --q), or sample more often",
-                          SF_STR_ARG(p->reason), p->reason.len > 0 ? ". " : "", p->looks,
-                          p->looks < 1.5 ? "" : "s", p->looks < 1.5 ? "is" : "are");
+                          SF_STR_ARG(p->reason), p->reason.len > 0 ? ". " : "", p->taken,
+                          p->taken < 1.5 ? "" : "s", p->taken < 1.5 ? "is" : "are");
 }
 
 static bool say_cut(int64_t cut, struct sf_span_profile *p, struct sf_arena *req)
@@ -143,7 +143,7 @@ static bool say_cut(int64_t cut, struct sf_span_profile *p, struct sf_arena *req
 
 /* Of the known samples. */
 static double worth_of(const struct sf_link_set *set, const struct sf_attribution *a,
-                       const struct sf_known_claims *known, double looks)
+                       const struct sf_known_claims *known, double taken)
 {
     double timed = 0, squares = 0;
     for (uint32_t i = 0; i < a->n_claims; i++) {
@@ -153,7 +153,7 @@ static double worth_of(const struct sf_link_set *set, const struct sf_attributio
         timed += value;
         squares += value * value;
     }
-    return sf_claims_view_worth(set, looks, timed, squares);
+    return sf_claims_view_worth(set, taken, timed, squares);
 }
 
 enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_profile_want *want,
@@ -209,13 +209,13 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
     p.view.period = set->period;
     if (sf_str_eq(set->type.period_unit, SF_STR("nanoseconds")))
         p.most_samples = sf_trust_most(p.duration_ns, (double)set->period, p.n_threads);
-    p.looks = sf_claims_view_looks(set, seen, p.n_samples);
+    p.taken = sf_claims_view_samples(set, seen, p.n_samples);
     p.known.value = p.sure.total;
-    p.sure_looks = sf_claims_view_looks(set, known.value, known.n_samples);
-    p.sure_worth = worth_of(set, &a, &known, p.sure_looks);
-    p.view.is_few = p.n_samples > 0 && sf_claims_view_is_few(set, p.looks);
-    p.view.looks = p.looks;
-    p.trust = sf_trust_name(sf_trust_of((uint64_t)p.sure_looks));
+    p.sure_taken = sf_claims_view_samples(set, known.value, known.n_samples);
+    p.sure_worth = worth_of(set, &a, &known, p.sure_taken);
+    p.view.is_few = p.n_samples > 0 && sf_claims_view_is_few(set, p.taken);
+    p.view.taken = p.taken;
+    p.trust = sf_trust_name(sf_trust_of((uint64_t)p.sure_taken));
     p.types = set->types;
     p.n_types = set->n_types;
     p.is_partial = set->is_partial;

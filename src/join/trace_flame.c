@@ -116,11 +116,11 @@ enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_st
         return err;
     v.view.tree.n_samples = v.n_samples;
     v.trust = sf_trust_name(
-        sf_trust_of((uint64_t)sf_claims_view_looks(set, v.known.value, v.known.n_samples)));
-    double looks = sf_claims_view_looks(set, seen, v.n_samples);
-    v.view.has_no_hot = v.n_samples > 0 && sf_claims_view_is_few(set, looks);
+        sf_trust_of((uint64_t)sf_claims_view_samples(set, v.known.value, v.known.n_samples)));
+    double taken = sf_claims_view_samples(set, seen, v.n_samples);
+    v.view.has_no_hot = v.n_samples > 0 && sf_claims_view_is_few(set, taken);
     v.view.is_few = v.view.has_no_hot && by == SF_TRACE_FLAME_SAMPLES;
-    v.view.looks = looks;
+    v.view.taken = taken;
     v.view.type = set->type;
     v.view.period = set->period;
     v.types = set->types;

@@ -68,13 +68,13 @@ static void give(const struct sf_link_set *set, const struct hots *hots, uint32_
     if (row->is_hot_below)
         hot = &hots->below[span]; /* of it alone nothing is known */
     row->n_samples = hot->n_samples;
-    double looks = sf_claims_view_looks(set, hot->all, hot->n_samples);
-    if (hot->n_samples == 0 || sf_claims_view_is_few(set, looks))
+    double taken = sf_claims_view_samples(set, hot->all, hot->n_samples);
+    if (hot->n_samples == 0 || sf_claims_view_is_few(set, taken))
         return; /* how many there are is all that is known */
     row->hot = hot->function;
     row->hot_value = hot->value;
     row->hot_share = hot->all > 0 ? (double)hot->value / (double)hot->all : 0;
-    double worth = sf_claims_view_worth(set, looks, hot->timed, hot->timed_squares);
+    double worth = sf_claims_view_worth(set, taken, hot->timed, hot->timed_squares);
     struct sf_interval in = sf_trust_share(row->hot_share * worth, worth);
     row->hot_low = in.low;
     row->hot_high = in.high;

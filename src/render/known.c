@@ -46,15 +46,15 @@ void sf_known_json(const struct sf_known_view *k, struct sf_json_writer *w)
     sf_json_write_object_end(w);
 }
 
-static double looks_of(const struct sf_profile_view *v, int64_t value)
+static double taken_of(const struct sf_profile_view *v, int64_t value)
 {
     double whole = (double)v->tree.total;
-    return whole != 0 ? round(v->looks * (double)value / whole) : 0;
+    return whole != 0 ? round(v->taken * (double)value / whole) : 0;
 }
 
 void sf_known_amount(struct sf_buf *out, const struct sf_profile_view *v, int64_t value)
 {
-    double n = looks_of(v, value);
+    double n = taken_of(v, value);
     sf_buf_add_str(out, v->is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
     if (v->is_few)
         sf_buf_print(out, "%.0f sample%s", n, n > 0.5 && n < 1.5 ? "" : "s");
@@ -64,7 +64,7 @@ void sf_known_amount(struct sf_buf *out, const struct sf_profile_view *v, int64_
 
 void sf_known_few(struct sf_buf *out, const struct sf_profile_view *v)
 {
-    sf_buf_print(out, "few samples: %.0f, too few for times and shares", v->looks);
+    sf_buf_print(out, "few samples: %.0f, too few for times and shares", v->taken);
 }
 
 enum sf_err sf_known_tree(const struct sf_profile_view *v, struct sf_arena *req,

@@ -52,7 +52,7 @@ static void write_head(struct sf_json_writer *w, const struct sf_profile_view *v
     write_flag(w, SF_STR("isFew"), v->is_few);
     if (v->is_few) {
         sf_json_write_key(w, SF_STR("looks"));
-        sf_json_write_f64(w, v->looks);
+        sf_json_write_f64(w, v->taken);
     }
 }
 

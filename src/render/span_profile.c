@@ -59,7 +59,7 @@ static void write_worth(struct sf_json_writer *w, const struct sf_span_profile *
 {
     sf_json_write_key_u64(w, SF_STR("samples"), p->n_samples);
     sf_json_write_key(w, SF_STR("looks"));
-    sf_json_write_f64(w, p->looks);
+    sf_json_write_f64(w, p->taken);
     sf_json_write_key(w, SF_STR("isFew"));
     sf_json_write_bool(w, p->view.is_few);
     sf_json_write_key_u64(w, SF_STR("threads"), p->n_threads);
@@ -121,14 +121,14 @@ void sf_span_profile_words(const struct sf_span_profile *p, struct sf_buf *out)
                        p->is_self ? SF_STR("  this span only, ") : SF_STR("  with children, "));
     sf_units_duration(out, p->duration_ns);
     sf_buf_add_str(out, SF_STR("\n"));
-    if (!p->view.is_few && !sf_units_is_count_of(p->view.tree.total, p->view.tree.unit, p->looks)) {
+    if (!p->view.is_few && !sf_units_is_count_of(p->view.tree.total, p->view.tree.unit, p->taken)) {
         sf_buf_add_str(out, p->view.is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
         sf_units_amount(out, p->view.tree.total, p->view.tree.unit);
         sf_buf_add_str(out, SF_STR(" in "));
     }
     /* A profile that adds up equal stacks sends one record for several samples. */
-    sf_buf_print(out, "%.0f sample%s", p->looks, p->looks > 0.5 && p->looks < 1.5 ? "" : "s");
-    if (p->most_samples >= 1 && p->most_samples >= p->looks)
+    sf_buf_print(out, "%.0f sample%s", p->taken, p->taken > 0.5 && p->taken < 1.5 ? "" : "s");
+    if (p->most_samples >= 1 && p->most_samples >= p->taken)
         sf_buf_print(out, " of about %.0f expected", p->most_samples);
     if (p->n_threads > 1)
         sf_buf_print(out, " on %u threads", p->n_threads);

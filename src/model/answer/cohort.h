@@ -18,7 +18,7 @@ struct sf_cohort_view {
     struct sf_known_view known; /* samples known to be of these spans; the rest is an estimate */
     struct sf_tree sure;        /* the known samples alone, likewise per span: what conclusions are
                                    drawn from */
-    double sure_looks;          /* of the profilers, of the known samples */
+    double sure_taken;          /* of the profilers, of the known samples */
     const char *trust;          /* of the known samples */
     double mean_duration_ns, mean_value;
     sf_str note, reason;

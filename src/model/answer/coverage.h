@@ -42,7 +42,7 @@ struct sf_coverage {
     sf_str type;
     uint64_t n_looked_at, n_sampled;
     double expected;              /* samples that their own time allows one thread; 0: unknown */
-    double received;              /* a sample that stands for several looks counts as those */
+    double received;              /* a record that stands for several samples counts as those */
     double counts[SF_GRADE_ROWS]; /* the same by grade */
     double known, estimated;      /* and by whether it is known to be that span's */
     struct sf_grades grades;

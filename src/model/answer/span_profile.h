@@ -32,12 +32,12 @@ struct sf_span_profile {
     struct sf_profile_view view;
     struct sf_known_view known; /* what of it is; the rest is an estimate */
     struct sf_tree sure;        /* the known samples alone: what conclusions are drawn from */
-    double sure_looks;          /* of the profiler, of the known samples */
-    double sure_worth;          /* as many equal looks know as much */
+    double sure_taken;          /* of the profiler, of the known samples */
+    double sure_worth;          /* as many equal samples know as much */
     struct sf_grades grades;
     struct sf_grades as_sent; /* before samples were cut to fit, or scaled to a measured figure */
     uint64_t n_samples;
-    double looks;        /* of the profiler, where a sample stands for several */
+    double taken;        /* samples of the profiler, where a record stands for several */
     uint32_t n_threads;  /* that the samples name; at least one */
     double most_samples; /* that the span could have had on them; 0: unknown */
     const char *trust;   /* "good": of the known samples */

@@ -27,7 +27,7 @@ void sf_own_form_say(struct sf_response *r, const struct sf_profile_view *v)
     if (v->is_estimate)
         sf_response_header(r, "x-spanflame-estimate", SF_STR("true"));
     if (v->is_few)
-        say_number(r, "x-spanflame-few", v->looks);
+        say_number(r, "x-spanflame-few", v->taken);
 }
 
 enum sf_err sf_own_form_give(struct sf_call *call, sf_str format, struct sf_profile_view *view,

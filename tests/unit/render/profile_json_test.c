@@ -84,7 +84,7 @@ TEST(profile_json, marks_an_estimate_and_few_samples)
     assert_true(sf_arena_init(&req, 1 << 20));
     v = view();
     v.is_estimate = v.is_few = true;
-    v.looks = 4;
+    v.taken = 4;
     assert_ok(sf_profile_json_render(&v, &out, NULL));
     assert_true(sf_str_find(sf_buf_str(&out),
                             SF_STR("\"isEstimate\":true,\"isFew\":true,\"looks\":4,"), &at));

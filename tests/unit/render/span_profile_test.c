@@ -23,7 +23,7 @@ static void assert_has(const char *text, const char *part)
 TEST(span_profile, says_a_number_of_samples_once)
 {
     struct sf_span_profile p = {
-        .duration_ns = 100000000, .n_samples = 9, .looks = 9, .n_threads = 1, .trust = "thin"};
+        .duration_ns = 100000000, .n_samples = 9, .taken = 9, .n_threads = 1, .trust = "thin"};
     struct sf_buf out = {0};
     assert_true(sf_arena_init(&req, 1 << 20));
     p.view.tree = folded_tree(SF_STR("main;a 9\n"), SF_STR("count"), &req);
@@ -36,7 +36,7 @@ TEST(span_profile, says_a_number_of_samples_once)
     p.view.tree = folded_tree(SF_STR("main;a 12\n"), SF_STR("count"), &req);
     assert_has(words(&p, &out), "\n12 in 9 samples");
     p.view.tree = folded_tree(SF_STR("main;a 1\n"), SF_STR("count"), &req);
-    p.looks = 1;
+    p.taken = 1;
     p.n_samples = 1;
     p.most_samples = 0;
     assert_has(words(&p, &out), "\n1 sample (few samples)\n");

@@ -51,7 +51,7 @@ TEST(top_text, says_how_many_samples_where_they_are_too_few_for_times)
     assert_true(sf_arena_init(&req, 1 << 20));
     v = shop();
     v.is_few = v.is_estimate = true;
-    v.looks = 4;
+    v.taken = 4;
     assert_ok(sf_top_text_table(&t, req, &out, NULL));
     assert_true(sf_str_find(sf_buf_str(&out), SF_STR("percentages are of ~4 samples cpu in"), &at));
     assert_true(sf_str_find(sf_buf_str(&out), SF_STR("~ estimate: other spans"), &at));
