@@ -259,6 +259,15 @@ def test_under_five_samples_no_form_has_times_or_a_hot_path():
         assert "HOT PATH" not in server.get(f"/api/v1/traces/{trace.hex()}/flame?format=text&by={by}").text
 
 
+def wait_for(query):
+    """Searches see what is acknowledged a moment later."""
+    for _ in range(600):
+        if server.json(f"/api/search?q={query}").get("traces"):
+            return
+        time.sleep(0.05)
+    raise AssertionError(query)
+
+
 def test_no_door_names_the_runtime_as_what_to_optimise():
     """Frames of language runtimes as profilers write them: their time is that of who called them, or nobody's."""
     runtimes = {
@@ -277,6 +286,7 @@ def test_no_door_names_the_runtime_as_what_to_optimise():
         stacks[("main;handle;parse", tag)] = 60 * MS
         assert server.post(f"/api/v1/profile?service={service}", pprof(stacks, when=NOW)).status == 200
         path, query = f"/api/v1/spans/{trace.hex()}/{own.hex()}/profile", urllib.parse.quote('{ name = "%s" }' % service)
+        wait_for(query)
         answer = server.json(path)
         assert answer["top"]["function"] == "handle" and not names & {s["function"] for s in answer["shares"]}, (language, answer["shares"])
         hot = server.json(f"/api/v1/trace/{trace.hex()}")["spans"][0]["hot"]
