@@ -104,9 +104,12 @@ def test_the_python_page():
         check(server, PYTHON, {"load user": 1, "load offers": 1})
 
 
-def lines_of(server, service, kind):
-    missing = server.json(f"/api/v1/coverage?service={service}").get("missing") or []
-    return [line for m in missing if m["kind"] == kind for line in m["lines"]]
+def lines_of(server, service, language, kind):
+    """None before its spans are found, which is a moment after they are acknowledged: they say the language."""
+    answer = server.json(f"/api/v1/coverage?service={service}")
+    if answer.get("language") != language:
+        return []
+    return [line for m in answer.get("missing") or [] if m["kind"] == kind for line in m["lines"]]
 
 
 def test_coverage_the_docs_and_the_pages_first_steps_have_the_same_lines():
@@ -125,7 +128,7 @@ def test_coverage_the_docs_and_the_pages_first_steps_have_the_same_lines():
                 if kind != "no_profiles":
                     body = pprof({("main;work", labels): 10**9} if labels else {"main;work": 10**9})
                     assert server.post(f"/api/v1/profile?service={service}", body, "application/octet-stream").status == 200
-                lines = wait_for(lambda: lines_of(server, service, kind), 30)
+                lines = wait_for(lambda: lines_of(server, service, language, kind), 30)
                 assert lines, (language, kind, server.json(f"/api/v1/coverage?service={service}"))
                 found += [(kind, line.replace(service, "my-service")) for line in lines]
             for kind, line in found:
