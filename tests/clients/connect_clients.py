@@ -231,6 +231,21 @@ def test_ad_hoc_profiles():
     assert refused("GetAdHoc", {"id": "unknown"}).startswith("not_found: profile unknown not found")
 
 
+def test_recording_rules():
+    rule = {"metricName": "profiles_recorded_cpu", "matchers": ['{__profile_type__="%s"}' % CPU]}
+    for protocol in PROTOCOLS:
+        def call(method, request):
+            done = run(protocol, method, request)
+            assert done.returncode == 0, (protocol, method, done.stderr)
+            return json.loads(done.stdout)
+        kept = call("UpsertRecordingRule", rule)["rule"]
+        assert kept["metricName"] == rule["metricName"] and kept["profileType"] == CPU, kept
+        assert call("GetRecordingRule", {"id": kept["id"]})["rule"] == kept
+        assert call("ListRecordingRules", {})["rules"] == [kept]
+        call("DeleteRecordingRule", {"id": kept["id"]})
+        assert not call("ListRecordingRules", {}).get("rules")
+
+
 # ---- what goes wrong ----
 
 def test_mistakes_have_their_codes():
@@ -238,9 +253,9 @@ def test_mistakes_have_their_codes():
     assert refused("SelectSeries", dict(RANGE, profileTypeID=CPU, labelSelector="{}")).startswith("invalid_argument: step")
     assert refused("SelectMergeStacktraces", dict(RANGE, profileTypeID=CPU, labelSelector="{x")).startswith("invalid_argument")
     assert refused("SelectMergeStacktraces", dict(RANGE, profileTypeID="bad", labelSelector="{}")).startswith("invalid_argument")
-    for method in ("ListRecordingRules", "GetRecordingRule", "UpsertRecordingRule", "DeleteRecordingRule"):
-        told = refused(method, {})
-        assert told.startswith("unimplemented: ") and "recording rules are not kept here" in told, told
+    for method in ("GetRecordingRule", "DeleteRecordingRule"):
+        assert refused(method, {"id": "nobody"}).startswith("not_found: no rule with id='nobody'")
+    assert refused("UpsertRecordingRule", {}).startswith("invalid_argument: invalid request: ")
     assert refused("Push", {"series": [{"labels": [{"name": "__name__", "value": "x"}],
                                         "samples": [{"rawProfile": "AAECAw=="}]}]}).startswith("invalid_argument")
 
