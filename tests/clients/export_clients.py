@@ -141,7 +141,7 @@ def speedscope_reads(browser, paths):
 
 def has_names(stacks):
     """Not addresses alone: those stand in pprof as such, and speedscope leaves out what has no function."""
-    return not any(re.search(r"(^|[;+!])0x[0-9a-f]+($|;)", stack) for stack in stacks)
+    return not any(re.search(r"(^|[;+!])0x[0-9a-f]+($|;)|\(no symbols\)", stack) for stack in stacks)
 
 
 def test_speedscope_itself_opens_all_we_give_out():
