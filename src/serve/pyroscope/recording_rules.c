@@ -273,6 +273,15 @@ static enum sf_err no_rule(sf_str id, struct sf_why *why)
                    SF_STR_ARG(sf_str_part(id, 0, 80)));
 }
 
+/* The rule that a call names; NOT_FOUND when there is none. */
+static enum sf_err find_known(const struct sf_recording_rules *r, sf_str tenant, sf_str id,
+                              struct sf_arena *req, struct sf_recording_rule *out, size_t *out_at,
+                              struct sf_why *why)
+{
+    enum sf_err err = find(r, tenant, id, req, out, out_at, why);
+    return !err && *out_at == r->n ? no_rule(id, why) : err;
+}
+
 bool sf_recording_rules_get(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_recording_rules *r = call->service->rules;
@@ -286,9 +295,7 @@ bool sf_recording_rules_get(struct sf_call *call, struct sf_worker *worker)
     err = read_id(call, &worker->arena, &id, &why);
     if (!err) {
         sf_mutex_lock(&r->lock);
-        err = find(r, call->tenant, id, &worker->arena, &rule, &at, &why);
-        if (!err && at == r->n)
-            err = no_rule(id, &why);
+        err = find_known(r, call->tenant, id, &worker->arena, &rule, &at, &why);
         sf_mutex_unlock(&r->lock);
     }
     return err ? sf_call_fail(call, err, &why) : send_rule(call, &rule, worker->arena);
@@ -444,9 +451,7 @@ bool sf_recording_rules_delete(struct sf_call *call, struct sf_worker *worker)
     err = read_id(call, &worker->arena, &id, &why);
     if (!err) {
         sf_mutex_lock(&r->lock);
-        err = find(r, call->tenant, id, &worker->arena, &rule, &at, &why);
-        if (!err && at == r->n)
-            err = no_rule(id, &why);
+        err = find_known(r, call->tenant, id, &worker->arena, &rule, &at, &why);
         if (!err)
             err = take_out(r, at, &why);
         if (!err)
