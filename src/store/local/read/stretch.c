@@ -416,11 +416,12 @@ static uint64_t cost_of(const struct sf_snapshot *s, const uint8_t *is_mine)
 /* Nobody waits for the compact thread, which after a start is at it for a while. */
 static bool would_take_long(struct sf_local *l, uint64_t cost)
 {
-    bool is_working;
+    uint64_t most = l->tune.compare_rows;
     sf_mutex_lock(&l->stretches.lock);
-    is_working = l->stretches.is_working;
+    if (l->stretches.is_working && most > FEW_ROWS)
+        most = FEW_ROWS;
     sf_mutex_unlock(&l->stretches.lock);
-    return cost > (is_working ? FEW_ROWS : l->tune.compare_rows);
+    return cost > most;
 }
 
 enum sf_err sf_stretch_for_query(struct sf_local *l, struct sf_snapshot *s, struct sf_query_ctx *q,
