@@ -145,7 +145,12 @@ def main():
     parser.add_argument("--data", help="directory that is kept")
     parser.add_argument("--svg", help="file to draw the curves into")
     flags = parser.parse_args()
-    sizes = sorted(float(m) for m in flags.millions.split(","))
+    try:
+        sizes = sorted(float(m) for m in flags.millions.split(","))
+    except ValueError:
+        sizes = []
+    if not sizes or sizes[0] <= 0:
+        parser.error(f"--millions {flags.millions}: give numbers above 0 with commas between them, such as 1,4,16")
     home = flags.data or tempfile.mkdtemp(prefix="spanflame-growth-bench-")
     costs = {}
     server = Server(os.path.join(home, "data"))
