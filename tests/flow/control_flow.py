@@ -162,7 +162,8 @@ def test_the_command_switches_lists_and_tells_who_did():
     assert command("get", "cmd").stdout == shown.stdout
     assert "as configured" in command("reset", "cmd").stdout
     assert len(command("audit", "cmd").stdout.splitlines()) == 4
-    assert command("collectors").stdout.startswith("service ")
+    shown = command("collectors").stdout
+    assert shown.startswith("service ") and " Hz " in shown, shown
     for wrong in (("set", "cmd"), ("fly", "cmd"), ("on",), ("set", "cmd", "--rate", "2000")):
         assert command(*wrong).returncode in (1, 2), wrong
 

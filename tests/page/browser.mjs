@@ -396,6 +396,46 @@ test("coverage says how to mend a missing link", async () => {
   await done(page, "coverage");
 });
 
+const poll = async (more = "", base = story.url, token = "") => {
+  const q = `service=shop&instance=pod-1&host=node-7&pid=4711&agent=libspanflame&rate=97&cost=4200&format=text${more}`;
+  const answer = await fetch(`${base}/api/v1/control?${q}`, token === "" ? {} : { headers: { Authorization: `Bearer ${token}` } });
+  return answer.text();
+};
+
+test("collectors are listed, switched off and on, and captured", async () => {
+  await poll("&problem=perf+events+are+not+allowed");
+  const page = await open("/");
+  await page.getByRole("link", { name: "Collectors" }).click();
+  const row = page.getByRole("row", { name: /pod-1/ });
+  await row.filter({ hasText: "97 Hz" }).filter({ hasText: "0.42 %" }).filter({ hasText: "node-7, 4711" }).filter({ hasText: "perf events are not allowed" }).waitFor();
+  await isAccessible(page);
+  await page.screenshot({ path: `${story.shots}/collectors.png` });
+  await page.getByRole("button", { name: "Off: shop", exact: true }).click();
+  await page.getByText("Profiling is off for shop: 1 known collectors", { exact: false }).waitFor();
+  assert.match(await poll(), /^enabled false$/m);
+  await page.getByRole("button", { name: "On: shop, pod-1" }).click();
+  await page.getByText("Profiling is on for shop, pod-1", { exact: false }).waitFor();
+  assert.match(await poll(), /^enabled true$/m);
+  await row.getByText("paused").or(row.getByText("97 Hz")).first().waitFor();
+  await page.getByRole("button", { name: "Capture: shop", exact: true }).click();
+  await page.getByText("0 of 1 collectors done", { exact: false }).waitFor();
+  const id = /^capture (\S+) cpu 100 10$/m.exec(await poll())[1];
+  await poll(`&capture=${id}&from=1700000000000000000&until=1700000010000000000`);
+  await page.getByRole("link", { name: "Show the profile" }).click();
+  await page.waitForURL(/view=profiles&from=1700000000000&service=shop&until=1700000010000/);
+  await done(page);
+});
+
+test("a token that may only read is told which scope the buttons of collectors need", async () => {
+  const page = await open("/?view=collectors", { base: story.locked });
+  await page.getByLabel("Token").fill(story.token);
+  await page.getByRole("button", { name: "Use it" }).click();
+  await page.getByText("No collector has asked", { exact: false }).waitFor();
+  await page.getByRole("button", { name: "Off: all collectors" }).click();
+  await page.getByRole("alert").filter({ hasText: "scope control" }).waitFor();
+  await done(page);
+});
+
 test("a pasted link opens the same view, back and forward work", async () => {
   const page = await open(trace(ids.slow));
   await page.locator(`[data-span="${ids.slowSpan}"] .bar-body`).click();
@@ -582,7 +622,7 @@ test("a server that stops and comes back is said to, and asked again", async () 
 });
 
 test("every view says what failed and keeps what was there", async () => {
-  const views = { service: "&service=order-service", search: "", profiles: "&service=order-service", compare: "&q={}", findings: "", coverage: "", spans: "&function=main", trace: `&id=${ids.slow}` };
+  const views = { service: "&service=order-service", search: "", profiles: "&service=order-service", compare: "&q={}", findings: "", coverage: "", collectors: "", spans: "&function=main", trace: `&id=${ids.slow}` };
   for (const [view, more] of Object.entries(views)) {
     const page = await open(`/?view=${view}${more}`, { fails: { status: 429, headers: { "Retry-After": "7" }, body: "too many queries at once" } });
     await page.getByRole("alert").filter({ hasText: "too many queries at once" }).first().waitFor();

@@ -8,6 +8,7 @@ import { rangeOf, type Range } from "./state/range";
 import { setTheme, theme, type Theme } from "./state/theme";
 import type { Params } from "./state/url";
 import { useUrl } from "./state/use_url";
+import { CollectorsView } from "./views/collectors";
 import { CoverageView } from "./views/coverage";
 import { Compare } from "./views/compare";
 import { FindingsView } from "./views/findings";
@@ -25,6 +26,7 @@ const VIEWS: readonly (readonly [string, string])[] = [
   ["compare", "Compare"],
   ["findings", "Findings"],
   ["coverage", "Coverage"],
+  ["collectors", "Collectors"],
 ];
 
 function ThemeSwitch() {
@@ -59,6 +61,8 @@ function viewOf(url: Params, range: Range) {
       return <Profiles range={range} />;
     case "coverage":
       return <CoverageView range={range} />;
+    case "collectors":
+      return <CollectorsView />;
     case "findings":
       return <FindingsView range={range} />;
     case "spans":

@@ -504,10 +504,12 @@ static void write_collector(struct sf_json_writer *j, const struct sf_collector 
 
 static void print_collector(struct sf_buf *out, const struct sf_collector *c, int64_t now_ms)
 {
-    sf_buf_print(out, "%-24s %-36s %-16s %7u %6s %7.3f%% %6" PRId64 "s  %-16s %s\n", c->who.service,
-                 c->who.instance, c->host, c->pid, c->is_paused ? "paused" : "on",
-                 c->cost_per_1000000 / 10000.0, (now_ms - c->seen_ms) / 1000,
-                 c->version[0] ? c->version : "-", c->problem);
+    char rate[16] = "paused";
+    if (!c->is_paused)
+        snprintf(rate, sizeof(rate), "%u Hz", c->rate_hz);
+    sf_buf_print(out, "%-24s %-36s %-16s %7u %7s %7.3f%% %6" PRId64 "s  %-16s %s\n", c->who.service,
+                 c->who.instance, c->host, c->pid, rate, c->cost_per_1000000 / 10000.0,
+                 (now_ms - c->seen_ms) / 1000, c->version[0] ? c->version : "-", c->problem);
 }
 
 static void show_collectors(void *arg, const struct sf_control_set *set,
@@ -519,8 +521,8 @@ static void show_collectors(void *arg, const struct sf_control_set *set,
     int64_t now_ms = sf_clock_wall_ns() / SF_NS_PER_MS;
     (void)set;
     if (v->is_text) {
-        sf_buf_print(out, "%-24s %-36s %-16s %7s %6s %8s %7s  %-16s %s\n", "service", "instance",
-                     "host", "pid", "state", "own cost", "seen", "version", "problem");
+        sf_buf_print(out, "%-24s %-36s %-16s %7s %7s %8s %7s  %-16s %s\n", "service", "instance",
+                     "host", "pid", "rate", "own cost", "seen", "version", "problem");
     } else {
         sf_json_write_object(&j);
         sf_json_write_key(&j, SF_STR("collectors"));

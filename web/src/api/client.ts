@@ -103,6 +103,12 @@ export async function get<T>(path: string, query: Query, signal: AbortSignal, mo
   return { data: (await response.json()) as T, partial };
 }
 
+/** A call that changes something (POST). */
+export async function send<T>(path: string, query: Query, body: unknown, signal: AbortSignal): Promise<T> {
+  const response = await request(address(path, query), body, signal);
+  return (await response.json()) as T;
+}
+
 /** A Connect call of the profile API. */
 export async function call<T>(method: string, body: unknown, signal: AbortSignal): Promise<Answer<T>> {
   const response = await request(`/querier.v1.QuerierService/${method}`, body, signal);
