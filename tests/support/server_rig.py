@@ -116,7 +116,7 @@ class Server:
         self.process = None
         self.log_path = data + ".log"
 
-    def start(self, wait=True, timeout=30):
+    def start(self, wait=True, timeout=300):
         argv = self.program + ["serve", "--data", self.data, "--listen", f"127.0.0.1:{self.port}"]
         for key, value in self.settings.items():
             argv += ["--set", f"{key}={value}"]
@@ -138,7 +138,7 @@ class Server:
         finally:
             client.close()
 
-    def wait_ready(self, timeout=30, want=200):
+    def wait_ready(self, timeout=300, want=200):
         until = time.monotonic() + timeout
         while time.monotonic() < until:
             if not self.is_alive():
