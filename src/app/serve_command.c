@@ -13,6 +13,7 @@
 #include "app/version.h"
 #include "base/time_unit.h"
 #include "os/clock.h"
+#include "os/notify.h"
 #include "os/terminal.h"
 #include "os/thread.h"
 
@@ -56,20 +57,44 @@ static struct sf_log *open_log(const struct sf_config *config)
                       (enum sf_say_level)config->log.level);
 }
 
-static void reload(struct sf_server *server, struct sf_log *log)
+static void reload(struct sf_server *server, struct sf_log *log, const struct sf_notify *manager)
 {
     struct sf_why why = {0};
+    char state[64];
+    snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%lld",
+             (long long)(sf_clock_mono_ns() / SF_NS_PER_US));
+    sf_notify_send(manager, state);
     if (sf_server_reload(server, &why))
         sf_log_print(log, SF_SAY_ERROR, "server: tokens stay as they were: %s", why.text);
     else
         sf_log_print(log, SF_SAY_INFO, "server: tokens read again");
+    sf_notify_send(manager, "READY=1");
+}
+
+/* While the log is replayed, which takes seconds per gigabyte: the manager's time-out for the start
+ * moves along. */
+static void tell_starting(const struct sf_notify *manager, int64_t *told_ns)
+{
+    int64_t now_ns = sf_clock_mono_ns();
+    if (now_ns - *told_ns < SF_NS_PER_S)
+        return;
+    *told_ns = now_ns;
+    sf_notify_send(manager, "EXTEND_TIMEOUT_USEC=30000000\nSTATUS=opening the store");
+}
+
+static void tell_ready(const struct sf_notify *manager, const char *addresses)
+{
+    char state[300];
+    snprintf(state, sizeof(state), "READY=1\nSTATUS=serving %s", addresses);
+    sf_notify_send(manager, state);
 }
 
 /* Until a signal says stop. Returns the exit code. */
-static int watch(struct sf_server *server, struct sf_log *log, const struct sf_config *config)
+static int watch(struct sf_server *server, struct sf_log *log, const struct sf_config *config,
+                 const struct sf_notify *manager)
 {
     bool is_ready = false;
-    int64_t started_ns = sf_clock_mono_ns();
+    int64_t started_ns = sf_clock_mono_ns(), told_ns = started_ns;
     for (;;) {
         enum sf_err err = SF_OK;
         struct sf_why why = {0};
@@ -77,13 +102,16 @@ static int watch(struct sf_server *server, struct sf_log *log, const struct sf_c
         if (sig == SIGTERM || sig == SIGINT) {
             sf_log_print(log, SF_SAY_INFO, "server: stopping (%s)",
                          sig == SIGTERM ? "SIGTERM" : "SIGINT");
+            sf_notify_send(manager, "STOPPING=1\nSTATUS=writing what is in memory");
             /* Half-way through the replay nothing is held that is not on disk already. */
             if (!is_ready)
                 _exit(0);
             return 0;
         }
         if (sig == SIGHUP)
-            reload(server, log);
+            reload(server, log, manager);
+        if (!is_ready)
+            tell_starting(manager, &told_ns);
         sf_log_tick(log, sf_clock_mono_ns());
         if (is_ready || !sf_server_is_open(server, &err, &why))
             continue;
@@ -92,6 +120,7 @@ static int watch(struct sf_server *server, struct sf_log *log, const struct sf_c
             return 1;
         }
         is_ready = true;
+        tell_ready(manager, sf_server_addresses(server));
         sf_log_print(log, SF_SAY_INFO, "spanflame %s is ready: %s data=%s (%lld ms)", sf_version(),
                      sf_server_addresses(server), config->data_dir,
                      (long long)((sf_clock_mono_ns() - started_ns) / SF_NS_PER_MS));
@@ -102,8 +131,10 @@ static int serve(const struct sf_config *config, struct sf_log *log)
 {
     struct sf_server *server = NULL;
     struct sf_thread impatience = {0};
+    struct sf_notify manager;
     struct sf_why why = {0};
     sigset_t set = handled_signals();
+    sf_notify_open(&manager);
     signal(SIGPIPE, SIG_IGN);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     for (size_t i = 0; i < config->warnings.n; i++)
@@ -114,13 +145,15 @@ static int serve(const struct sf_config *config, struct sf_log *log)
                      "counted and discarded (other_signals: reject refuses them)");
     if (sf_server_start(config, log, &server, &why)) {
         sf_log_print(log, SF_SAY_ERROR, "%s", why.text);
+        sf_notify_close(&manager);
         return 1;
     }
-    int code = watch(server, log, config);
+    int code = watch(server, log, config, &manager);
     /* Not joined: it ends with the process, or ends the process. */
     (void)sf_thread_start(&impatience, "signals", 0, end_on_second_signal, NULL, NULL);
     sf_server_stop(server);
     sf_server_free(server);
+    sf_notify_close(&manager);
     if (code == 0)
         sf_log_print(log, SF_SAY_INFO, "server: stopped");
     return code;

@@ -4,6 +4,8 @@ import glob
 import json
 import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import time
@@ -68,6 +70,25 @@ def test_the_server_locks_itself_in():
             assert status_of(s, "Seccomp") == "2"
     with Server("server:\n  sandbox: false\n") as s:
         assert "sandbox: off (server.sandbox)" in s.log() and status_of(s, "Seccomp") == "0"
+
+
+def test_a_service_manager_is_told_when_the_server_is_ready_reloads_and_stops():
+    """Type=notify: READY only once the store is open, RELOADING around a reload, STOPPING before what may take long."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind("")  # the kernel chooses an abstract name
+        manager.settimeout(60)
+        name = "@" + manager.getsockname()[1:].decode("ascii")
+        with Server(env={"NOTIFY_SOCKET": name}) as s:
+            said = manager.recv(4096).decode()
+            while "READY=1" not in said:  # opening takes longer than a second on a busy machine
+                assert said.startswith("EXTEND_TIMEOUT_USEC="), said
+                said = manager.recv(4096).decode()
+            assert f"127.0.0.1:{s.port}" in said, said
+            s.process.send_signal(signal.SIGHUP)
+            assert manager.recv(4096).decode().startswith("RELOADING=1\nMONOTONIC_USEC=")
+            assert manager.recv(4096).decode() == "READY=1"
+            assert s.stop() == 0
+            assert manager.recv(4096).decode().startswith("STOPPING=1")
 
 
 def test_every_yaml_file_is_yaml():
