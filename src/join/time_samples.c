@@ -144,7 +144,9 @@ static bool add_claim(struct sf_time_samples *t, const struct sf_time_type *type
         .is_shared = !c->is_whole,
         .is_filler = type->kind == SF_TIME_WALL,
         .names_span = p->span_id != 0 && p->span_id == set->spans[span].span_id};
-    return add(t, &s, (struct sf_time_origin){type->nodes[p->node], c->grade, c->is_known});
+    return add(t, &s,
+               (struct sf_time_origin){type->nodes[p->node], c->grade, c->is_known,
+                                       (uint32_t)(type - t->types)});
 }
 
 enum sf_err sf_time_samples_of(struct sf_time_samples *t, uint32_t span, struct sf_why *why)

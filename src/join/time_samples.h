@@ -36,6 +36,7 @@ struct sf_time_origin { /* of a sample */
     uint32_t node;      /* in `stacks`; 0 without them */
     uint8_t grade;
     bool is_known; /* to be the span's: no estimate */
+    uint32_t type; /* which of `types` */
 };
 
 struct sf_time_samples {

@@ -9,6 +9,7 @@
 #include "serve/own/control_calls.h"
 #include "serve/own/coverage.h"
 #include "serve/own/erase.h"
+#include "serve/own/explain.h"
 #include "serve/own/findings.h"
 #include "serve/own/frame_spans.h"
 #include "serve/own/keep.h"
@@ -238,6 +239,7 @@ const struct sf_route sf_routes[] = {
     OWN("/api/v1/cohort", sf_cohort_handle, "q per type self from until format"),
     OWN("/api/v1/compare", sf_compare_handle, "q split left right by type from until format"),
     OWN("/api/v1/coverage", sf_coverage_handle, "service type from until format"),
+    OWN("/api/v1/explain", sf_explain_handle, SF_EXPLAIN_PARAMS),
     OWN("/api/v1/findings", sf_findings_handle,
         "service trace span q left right baseline comparison type from until format leaf "
         "stack_depth repeated callers equal_spans gc lock theme"),

@@ -60,6 +60,8 @@ ANSWERS = {
     "trace-flame": (f"traces/{TRACE}/flame?by=critical-path", "/api/v1/traces/{trace}/flame"),
     "cohort": (f"cohort?q={TAX}&{RANGE}", "/api/v1/cohort"),
     "compare": (f"compare?q={TAX}&split=p75&{RANGE}", "/api/v1/compare"),
+    "explain": (f"explain?trace={TRACE}&span={OWN}", "/api/v1/explain"),
+    "explain-trace": (f"explain?trace={TRACE}", None),
     "coverage": (f"coverage?service=shop&{RANGE}", "/api/v1/coverage"),
     "balance": (f"balance?service=shop&instance=shop-1&{RANGE}", "/api/v1/balance"),
     "findings": (f"findings?trace={TRACE}&span={OWN}", "/api/v1/findings"),
@@ -68,7 +70,7 @@ ANSWERS = {
 }
 # Only in some answers; the page says when.
 SOMETIMES = {"clockShiftNs", "hot", "droppedAttributes", "low", "high", "traceId", "spanId", "span", "taggedShare",
-             "symbolisedShare", "estimatedSamples", "knownSpanId", "isWithChildren", "of"}
+             "symbolisedShare", "estimatedSamples", "knownSpanId", "isWithChildren", "of", "few_samples"}
 
 
 def wait_for_search():

@@ -1,0 +1,304 @@
+/* explain.c - why a span or a trace took so long. */
+#include "join/explain.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "join/explain_times.h"
+#include "link/explain_part.h"
+
+#define SMALLEST 0.02 /* of the duration: spans behind a part that are listed */
+enum {
+    MOST_GROUPS = 64, /* of spans that are told apart */
+    CHILD_FUNCTIONS = 3
+}; /* of a part of a child */
+
+struct group {     /* equal spans behind a part */
+    uint32_t span; /* the one with most */
+    double ns, most;
+    uint32_t count;
+};
+
+struct groups {
+    struct group list[MOST_GROUPS];
+    uint32_t n, n_more;
+};
+
+struct work {
+    struct sf_explain_times t;
+    struct sf_query_ctx *q;
+    struct sf_explain_view out;
+};
+
+static bool is_same(const struct sf_link_set *set, uint32_t a, uint32_t b)
+{
+    return sf_str_eq(set->spans[a].name, set->spans[b].name) &&
+           sf_str_eq(set->services[a], set->services[b]);
+}
+
+static void add_span(const struct sf_link_set *set, struct groups *g, uint32_t span, double ns)
+{
+    if (ns <= 0)
+        return;
+    for (uint32_t i = 0; i < g->n; i++) {
+        struct group *one = &g->list[i];
+        if (!is_same(set, one->span, span))
+            continue;
+        one->ns += ns;
+        one->count++;
+        if (ns > one->most) {
+            one->most = ns;
+            one->span = span;
+        }
+        return;
+    }
+    if (g->n < MOST_GROUPS)
+        g->list[g->n++] = (struct group){span, ns, ns, 1};
+    else
+        g->n_more++;
+}
+
+static int by_ns(const void *a, const void *b)
+{
+    const struct group *x = a, *y = b;
+    if (x->ns != y->ns)
+        return x->ns > y->ns ? -1 : 1;
+    return (x->span > y->span) - (x->span < y->span);
+}
+
+/* With `is_deep` each is explained with all below it. */
+static enum sf_err give_groups(struct work *w, struct groups *g, double whole, bool is_deep,
+                               struct sf_explain_part *to, struct sf_why *why)
+{
+    const struct sf_link_set *set = w->t.set;
+    struct sf_explain_span *list = sf_arena_new_n(w->q->req, SF_EXPLAIN_CHILDREN, sizeof(*list));
+    uint32_t n = 0;
+    enum sf_err err = list ? SF_OK : sf_no_room(why, "the query");
+    qsort(g->list, g->n, sizeof(*g->list), by_ns);
+    for (uint32_t i = 0; !err && i < g->n && n < SF_EXPLAIN_CHILDREN; i++) {
+        const struct group *one = &g->list[i];
+        if (one->ns < whole * SMALLEST)
+            break;
+        struct sf_explain_span *s = &list[n++];
+        *s = (struct sf_explain_span){.trace = set->spans[one->span].trace_id,
+                                      .span = set->spans[one->span].span_id,
+                                      .service = set->services[one->span],
+                                      .name = set->spans[one->span].name,
+                                      .ns = llround(one->ns),
+                                      .duration_ns = sf_span_duration_ns(&set->spans[one->span]),
+                                      .count = one->count};
+        if (!is_deep)
+            continue;
+        struct sf_times_sum *sum = sf_arena_new(w->q->req, sizeof(*sum));
+        struct sf_explain_part *parts;
+        uint64_t path_ns;
+        err = sum ? sf_times_sum_path(sum, &w->t, one->span, &path_ns, NULL, why)
+                  : sf_no_room(why, "the query");
+        if (!err)
+            err = sf_times_sum_parts(sum, &w->t, path_ns, CHILD_FUNCTIONS, &parts, &s->n_parts,
+                                     why);
+        s->parts = err ? NULL : parts;
+    }
+    to->children = list;
+    to->n_children = n;
+    to->n_more_children = g->n - n + g->n_more;
+    return err;
+}
+
+static struct sf_explain_part *find_part(struct work *w, enum sf_ledger_part part)
+{
+    struct sf_explain_part named = sf_explain_part_named(part);
+    for (uint32_t i = 0; i < w->out.n_parts; i++)
+        if (w->out.parts[i].name == named.name)
+            return &w->out.parts[i];
+    return NULL;
+}
+
+/* ---- one span ---- */
+
+static double overlap(const struct sf_span_tree *t, uint32_t child, uint32_t span)
+{
+    int64_t shift_ns = sf_span_tree_shift_ns(t, child, span);
+    uint64_t start_ns = sf_shift_sat_u64(t->places[child].start_ns, shift_ns);
+    uint64_t end_ns = sf_shift_sat_u64(t->places[child].end_ns, shift_ns);
+    const struct sf_span_place *p = &t->places[span];
+    start_ns = start_ns > p->start_ns ? start_ns : p->start_ns;
+    end_ns = end_ns < p->end_ns ? end_ns : p->end_ns;
+    return start_ns < end_ns ? (double)(end_ns - start_ns) : 0;
+}
+
+/* A call to another service is a wait for the network where waits are profiled. */
+static struct sf_explain_part *find_remote(struct work *w)
+{
+    static const enum sf_ledger_part parts[] = {SF_PART_REMOTE, SF_PART_NET, SF_PART_IO};
+    struct sf_explain_part *best = NULL;
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        struct sf_explain_part *p = find_part(w, parts[i]);
+        if (p && (!best || p->ns > best->ns))
+            best = p;
+    }
+    return best;
+}
+
+/* No more than the part: children may have run at the same time. */
+static void fit_groups(struct groups *g, double part_ns)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < g->n; i++)
+        sum += g->list[i].ns;
+    for (uint32_t i = 0; i < g->n && sum > part_ns; i++)
+        g->list[i].ns *= part_ns / sum;
+}
+
+static enum sf_err give_children(struct work *w, uint32_t span, struct sf_why *why)
+{
+    const struct sf_span_tree *t = &w->t.set->tree;
+    struct groups *here = sf_arena_new(w->q->req, sizeof(*here));
+    struct groups *there = sf_arena_new(w->q->req, sizeof(*there));
+    struct sf_explain_part *local = find_part(w, SF_PART_CHILD), *remote = find_remote(w);
+    enum sf_err err = here && there ? SF_OK : sf_no_room(why, "the query");
+    for (uint32_t k = t->first[span]; !err && k < t->first[span + 1]; k++) {
+        uint32_t child = t->children[k];
+        if (child < w->t.set->n_own)
+            add_span(w->t.set, sf_span_tree_is_local(t, child, span) ? here : there, child,
+                     overlap(t, child, span));
+    }
+    if (!err && local) {
+        fit_groups(here, (double)local->ns);
+        err = give_groups(w, here, (double)w->out.duration_ns, true, local, why);
+    }
+    if (!err && remote) {
+        fit_groups(there, (double)remote->ns);
+        err = give_groups(w, there, (double)w->out.duration_ns, true, remote, why);
+    }
+    return err;
+}
+
+static enum sf_err of_span(struct work *w, struct sf_why *why)
+{
+    const struct sf_link_set *set = w->t.set;
+    struct sf_times_sum *sum = sf_arena_new(w->q->req, sizeof(*sum));
+    uint64_t whole_ns = sf_span_duration_ns(&set->spans[set->span]);
+    w->out.of = SF_EXPLAIN_SPAN;
+    w->out.span = set->spans[set->span].span_id;
+    w->out.service = set->services[set->span];
+    w->out.name = set->spans[set->span].name;
+    w->out.duration_ns = (int64_t)(whole_ns < INT64_MAX ? whole_ns : INT64_MAX);
+    enum sf_err err = sum ? sf_times_sum_add(sum, &w->t, set->span, 1, true, why)
+                          : sf_no_room(why, "the query");
+    if (!err)
+        err = sf_times_sum_parts(sum, &w->t, whole_ns, SF_EXPLAIN_FUNCTIONS, &w->out.parts,
+                                 &w->out.n_parts, why);
+    for (int part = 0; !err && part < SF_PART_CHILD; part++)
+        w->out.n_samples += (uint64_t)sum->seen[part].samples;
+    return err ? err : give_children(w, set->span, why);
+}
+
+/* ---- the whole trace ---- */
+
+/* Which spans each part was spent in. */
+static enum sf_err give_places(struct work *w, const uint64_t *path_ns, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    for (int part = 0; !err && part < SF_PARTS; part++) {
+        struct sf_explain_part *to = find_part(w, (enum sf_ledger_part)part);
+        struct groups *g = to ? sf_arena_new(w->q->req, sizeof(*g)) : NULL;
+        if (!to)
+            continue;
+        if (!g)
+            return sf_no_room(why, "the query");
+        for (uint32_t i = 0; i < w->t.set->n_own; i++) {
+            const struct sf_span_times *s = &w->t.spans[i];
+            double own = 0;
+            for (int k = 0; k < SF_PARTS; k++)
+                own += k == SF_PART_CHILD || k == SF_PART_REMOTE ? 0 : (double)s->ns[k];
+            if (own > 0)
+                add_span(w->t.set, g, i, (double)s->ns[part] * (double)path_ns[i] / own);
+        }
+        err = give_groups(w, g, (double)w->out.duration_ns, false, to, why);
+    }
+    return err;
+}
+
+static uint32_t root_of(const struct sf_link_set *set)
+{
+    const struct sf_span_tree *t = &set->tree;
+    uint32_t best = SF_NOBODY;
+    for (uint32_t k = t->first[t->n_spans]; k < t->first[t->n_spans + 1]; k++) {
+        uint32_t root = t->children[k];
+        if (root < set->n_own && (best == SF_NOBODY || sf_span_duration_ns(&set->spans[root]) >
+                                                           sf_span_duration_ns(&set->spans[best])))
+            best = root;
+    }
+    return best;
+}
+
+static enum sf_err of_trace(struct work *w, struct sf_why *why)
+{
+    const struct sf_link_set *set = w->t.set;
+    struct sf_times_sum *sum = sf_arena_new(w->q->req, sizeof(*sum));
+    const uint64_t *path_ns = NULL;
+    uint64_t whole_ns = 0;
+    uint32_t root = root_of(set);
+    w->out.of = SF_EXPLAIN_TRACE;
+    if (root != SF_NOBODY) {
+        w->out.service = set->services[root];
+        w->out.name = set->spans[root].name;
+    }
+    enum sf_err err = sum ? sf_times_sum_path(sum, &w->t, SF_NOBODY, &whole_ns, &path_ns, why)
+                          : sf_no_room(why, "the query");
+    if (!err)
+        err = sf_times_sum_parts(sum, &w->t, whole_ns, SF_EXPLAIN_FUNCTIONS, &w->out.parts,
+                                 &w->out.n_parts, why);
+    w->out.duration_ns = (int64_t)(whole_ns < INT64_MAX ? whole_ns : INT64_MAX);
+    for (int part = 0; !err && part < SF_PART_CHILD; part++)
+        w->out.n_samples += (uint64_t)sum->seen[part].samples;
+    return err ? err : give_places(w, path_ns, why);
+}
+
+/* ---- what is unknown ---- */
+
+static bool has_samples(const struct sf_explain_times *t, sf_str service)
+{
+    for (uint32_t i = 0; i < t->set->n_own; i++)
+        for (int part = 0; part < SF_PART_CHILD && sf_str_eq(t->set->services[i], service); part++)
+            if (t->spans[i].seen[part].samples + t->spans[i].seen[part].sure_ns > 0)
+                return true;
+    return false;
+}
+
+static bool explain_unknown(struct work *w)
+{
+    struct sf_explain_part *p = find_part(w, SF_PART_UNKNOWN);
+    const struct sf_explain_times *t = &w->t;
+    sf_str who = p && p->n_children > 0 ? p->children[0].service : w->out.service;
+    if (!p || p->ns * 10 <= w->out.duration_ns)
+        return true;
+    if (t->set->n_types == 0 || !has_samples(t, who))
+        return sf_arena_print(w->q->req, &p->reason, "no sample of %.*s is tied to it",
+                              SF_STR_ARG(who));
+    if (t->n_kinds[SF_TIME_WALL] + t->n_kinds[SF_TIME_OFF_CPU] == 0)
+        return sf_arena_print(w->q->req, &p->reason, "waits of %.*s are not profiled",
+                              SF_STR_ARG(who));
+    p->reason = SF_STR("no sample covers it");
+    return true;
+}
+
+enum sf_err sf_explain_trace(struct sf_store *store, sf_trace_id trace, sf_span_id span,
+                             struct sf_query_ctx *q, struct sf_explain_view *out,
+                             struct sf_why *why)
+{
+    struct work w = {.q = q, .out = {.trace = trace, .n_spans = 1, .low_ns = NAN, .high_ns = NAN}};
+    enum sf_err err = sf_explain_times_load(&w.t, store, trace, span, q, why);
+    if (!err)
+        err = span != 0 ? of_span(&w, why) : of_trace(&w, why);
+    if (!err && !explain_unknown(&w))
+        err = sf_no_room(why, "the query");
+    if (!err) {
+        w.out.is_partial = w.t.set->is_partial;
+        w.out.from_ns = (int64_t)w.t.set->spans[0].start_ns;
+        *out = w.out;
+    }
+    sf_explain_times_done(&w.t);
+    return err;
+}

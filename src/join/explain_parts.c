@@ -1,0 +1,71 @@
+/* explain_parts.c - a sum of time breakdowns as the parts of an answer. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "join/explain_times.h"
+#include "link/explain_part.h"
+#include "link/trust.h"
+
+/* As many equal samples know as much. */
+static double worth_of(const struct sf_part_seen *s)
+{
+    double squares = s->samples - s->timed + s->timed_squares;
+    return s->samples > 0 ? fmin(s->samples, sf_trust_effective(s->samples, squares)) : 0;
+}
+
+static enum sf_err add_functions(const struct sf_times_sum *sum, const struct sf_explain_times *t,
+                                 int part, uint32_t most, struct sf_explain_part *to,
+                                 struct sf_why *why)
+{
+    struct sf_hot_piece pieces[SF_EXPLAIN_FUNCTIONS];
+    struct sf_explain_function *list = sf_arena_new_n(t->q->req, SF_EXPLAIN_FUNCTIONS,
+                                                      sizeof(*list));
+    double rest, worth = worth_of(&sum->seen[part]);
+    uint32_t n = 0;
+    most = most < SF_EXPLAIN_FUNCTIONS ? most : SF_EXPLAIN_FUNCTIONS;
+    if (part >= SF_PART_CHILD || !sum->nodes[part] || most == 0 ||
+        (sum->seen[part].samples > 0 && sum->seen[part].samples < SF_TRUST_FEW))
+        return SF_OK; /* nor is a function named by so few where the span says how long it ran */
+    enum sf_err err = list ? sf_hot_code_find(&t->hot, sum->nodes[part], most, t->q->req, pieces,
+                                              &n, &rest, why)
+                           : sf_no_room(why, "the query");
+    for (uint32_t i = 0; !err && i < n; i++)
+        list[i] = sf_explain_function_of(&pieces[i], (double)to->ns, worth);
+    to->functions = list;
+    to->n_functions = err ? 0 : n;
+    return err;
+}
+
+static bool is_few(const struct sf_times_sum *sum, int part)
+{
+    const struct sf_part_seen *s = &sum->seen[part];
+    return s->samples > 0 && s->samples < SF_TRUST_FEW && s->sampled_ns > s->sure_ns;
+}
+
+enum sf_err sf_times_sum_parts(const struct sf_times_sum *sum, const struct sf_explain_times *t,
+                               uint64_t whole_ns, uint32_t most, struct sf_explain_part **out,
+                               uint32_t *out_n, struct sf_why *why)
+{
+    struct sf_explain_part *list = sf_arena_new_n(t->q->req, SF_PARTS, sizeof(*list));
+    uint32_t n = 0;
+    enum sf_err err = SF_OK;
+    if (!list)
+        return sf_no_room(why, "the query");
+    for (int part = 0; !err && part < SF_PARTS; part++) {
+        const struct sf_part_seen *s = &sum->seen[part];
+        if (sum->ns[part] < 0.5)
+            continue;
+        struct sf_explain_part *to = &list[n++];
+        *to = sf_explain_part_named((enum sf_ledger_part)part);
+        to->ns = llround(sum->ns[part]);
+        to->source = sum->exact >> part & 1 ? "exact" : s->sampled_ns > 0 ? "samples" : to->source;
+        to->is_estimate = sum->estimate >> part & 1 || s->estimated_ns > 0.05 * sum->ns[part];
+        to->few = is_few(sum, part) ? s->samples : 0;
+        sf_explain_part_bound(to, s->sure_ns, s->sampled_ns, worth_of(s), (double)whole_ns);
+        err = add_functions(sum, t, part, most, to, why);
+    }
+    sf_explain_parts_fit(list, n, (int64_t)(whole_ns < INT64_MAX ? whole_ns : INT64_MAX));
+    *out = list;
+    *out_n = n;
+    return err;
+}

@@ -1,0 +1,91 @@
+/* explain.h - answer: why it took so long. */
+#pragma once
+#include "base/str.h"
+#include "model/ids.h"
+
+enum {
+    SF_EXPLAIN_FUNCTIONS = 8, /* of a part */
+    SF_EXPLAIN_CHILDREN = 5   /* of a part */
+};
+
+struct sf_explain_function { /* of the service, where a stack has one */
+    sf_str function;
+    sf_str caller;  /* empty: none */
+    sf_str library; /* most of its time was there: "SQLite"; empty: in itself */
+    sf_str path;    /* outermost first */
+    sf_str file;    /* of the line that cost most; empty: not known */
+    uint32_t line;
+    double ns, low_ns, high_ns; /* per request; low and high: NAN, not known */
+    double library_ns;
+    bool is_significant; /* of a difference */
+};
+
+struct sf_explain_span;
+
+struct sf_explain_part {
+    const char *name;   /* "on_cpu" */
+    const char *words;  /* "running" */
+    const char *source; /* "samples"; of a difference "" */
+    const char *ledger; /* what the part is called in a span's time breakdown */
+    int64_t ns;
+    double low_ns, high_ns; /* NAN: not known */
+    bool is_estimate;
+    bool is_significant; /* of a difference */
+    double few;          /* samples it comes from, too few for times; 0: enough */
+    double before_ns, after_ns;
+    const struct sf_explain_function *functions; /* largest first */
+    uint32_t n_functions;
+    const struct sf_explain_span *children; /* spans behind it; largest first */
+    uint32_t n_children, n_more_children;
+    sf_str reason; /* of what is unknown */
+};
+
+struct sf_explain_span { /* one behind a part; of several equal ones the longest */
+    sf_trace_id trace;
+    sf_span_id span;
+    sf_str service, name;
+    int64_t ns;           /* of the part, in all `count` of them */
+    uint64_t duration_ns; /* of this one */
+    uint32_t count;
+    const struct sf_explain_part *parts; /* of this one with all below it; sum: duration_ns */
+    uint32_t n_parts;
+};
+
+enum sf_explain_of {
+    SF_EXPLAIN_SPAN,
+    SF_EXPLAIN_TRACE,
+    SF_EXPLAIN_SET,       /* mean per span */
+    SF_EXPLAIN_DIFFERENCE /* of two sets, per span */
+};
+
+struct sf_explain_example { /* a span that shows it */
+    sf_trace_id trace;
+    sf_span_id span;
+    sf_str service, name;
+    uint64_t duration_ns;
+    int64_t part_ns; /* of the part that is in question */
+};
+
+struct sf_explain_view {
+    enum sf_explain_of of;
+    sf_trace_id trace;
+    sf_span_id span;
+    sf_str service, name;
+    int64_t duration_ns;    /* of a set the mean; of a difference right less left */
+    double low_ns, high_ns; /* of a mean or a difference; NAN: not known */
+    bool is_significant, is_faster;
+    bool is_few; /* of a difference: too few spans to tell */
+    double before_ns, after_ns;
+    uint64_t n_spans, n_left;      /* of a set; of a difference right and left */
+    sf_str left, right;            /* what is compared, in words */
+    struct sf_explain_part *parts; /* sum: duration_ns; largest first */
+    uint32_t n_parts;
+    struct sf_explain_example examples[3];
+    uint32_t n_examples;
+    sf_str query, note, reason;
+    sf_str split; /* of a difference: "p95"; or */
+    sf_str before_version, after_version;
+    int64_t from_ns, to_ns; /* of a set or a difference */
+    uint64_t n_samples;
+    bool is_partial;
+};

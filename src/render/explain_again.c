@@ -1,0 +1,91 @@
+/* explain_again.c - what asks for an explanation again. */
+#include <inttypes.h>
+
+#include "base/time_unit.h"
+#include "render/explain.h"
+
+/* As one word of a shell. */
+static void add_quoted(struct sf_buf *out, sf_str text)
+{
+    sf_buf_add_u8(out, '\'');
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.p[i] == '\'')
+            sf_buf_add_str(out, SF_STR("'\\''"));
+        else
+            sf_buf_add_u8(out, (uint8_t)text.p[i]);
+    }
+    sf_buf_add_u8(out, '\'');
+}
+
+static void add_flag(struct sf_buf *out, const char *name, sf_str value)
+{
+    if (value.len == 0)
+        return;
+    sf_buf_print(out, " --%s ", name);
+    add_quoted(out, value);
+}
+
+void sf_explain_command(const struct sf_explain_view *v, struct sf_buf *out)
+{
+    char id[33], own[17];
+    sf_trace_id_render(v->trace, id);
+    sf_span_id_render(v->span, own);
+    sf_buf_add_str(out, SF_STR("spanflame why"));
+    if (v->of == SF_EXPLAIN_SPAN)
+        sf_buf_print(out, " %s --trace %s", own, id);
+    else if (v->of == SF_EXPLAIN_TRACE)
+        sf_buf_print(out, " %s", id);
+    else if (v->after_version.len > 0) {
+        add_flag(out, "service", v->service);
+        add_flag(out, "deploy", v->after_version);
+        add_flag(out, "against", v->before_version);
+    } else {
+        add_flag(out, "q", v->query);
+        add_flag(out, "split", v->split);
+    }
+}
+
+static void add_param(struct sf_buf *out, const char *name, sf_str value)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    if (value.len == 0)
+        return;
+    sf_buf_print(out, "&%s=", name);
+    for (size_t i = 0; i < value.len; i++) {
+        uint8_t c = (uint8_t)value.p[i];
+        bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                        (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '~';
+        if (is_plain) {
+            sf_buf_add_u8(out, c);
+            continue;
+        }
+        sf_buf_add_u8(out, '%');
+        sf_buf_add_u8(out, (uint8_t)hex[c >> 4]);
+        sf_buf_add_u8(out, (uint8_t)hex[c & 15]);
+    }
+}
+
+void sf_explain_page(const struct sf_explain_view *v, struct sf_buf *out)
+{
+    char id[33], own[17];
+    sf_trace_id_render(v->trace, id);
+    sf_span_id_render(v->span, own);
+    if (v->of == SF_EXPLAIN_SPAN || v->of == SF_EXPLAIN_TRACE) {
+        sf_buf_print(out, "/?view=trace&id=%s", id);
+        if (v->of == SF_EXPLAIN_SPAN)
+            sf_buf_print(out, "&span=%s", own);
+        sf_buf_add_str(out, SF_STR("&pane=why"));
+        return;
+    }
+    sf_buf_add_str(out, SF_STR("/?view=why"));
+    if (v->after_version.len > 0) {
+        add_param(out, "service", v->service);
+        add_param(out, "version", v->before_version);
+        add_param(out, "against", v->after_version);
+    } else {
+        add_param(out, "q", v->query);
+        add_param(out, "split", v->split);
+    }
+    sf_buf_print(out, "&from=%" PRId64 "&until=%" PRId64, v->from_ns / SF_NS_PER_MS,
+                 v->to_ns / SF_NS_PER_MS);
+}

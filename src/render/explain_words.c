@@ -1,0 +1,186 @@
+/* explain_words.c - why it took so long, in one sentence. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "model/answer/known.h"
+#include "render/explain.h"
+#include "render/units.h"
+
+enum {
+    PARTS = 4,         /* named at most */
+    FUNCTIONS = 3,     /* of the time on the CPU */
+    CHILD_PARTS = 2,   /* of a span below */
+    NAME_COLUMNS = 60, /* of a function or a span */
+    REASON_COLUMNS = 100
+};
+#define WORTH_SAYING 0.05 /* of the duration */
+#define MOSTLY       0.5
+
+static void add_ns(struct sf_buf *out, double ns)
+{
+    sf_units_duration(out, (uint64_t)llround(fmax(0, fabs(ns))));
+}
+
+static void add_name(struct sf_buf *out, sf_str name)
+{
+    sf_units_text(out, name, NAME_COLUMNS);
+}
+
+static bool is_part(const struct sf_explain_part *p, const char *name)
+{
+    return sf_str_eq(sf_str_from(p->name), sf_str_from(name));
+}
+
+/* "(6 ms-14 ms)": where it is not the figure itself. */
+static void add_bounds(struct sf_buf *out, double ns, double low, double high)
+{
+    if (!isfinite(low) || !isfinite(high) || fabs(high - low) <= fabs(ns) * 0.02)
+        return;
+    sf_buf_add_str(out, SF_STR(" ("));
+    sf_buf_add_str(out, low < 0 ? SF_STR("-") : SF_STR_NONE);
+    add_ns(out, low);
+    sf_buf_add_str(out, SF_STR(" to "));
+    sf_buf_add_str(out, high < 0 ? SF_STR("-") : SF_STR_NONE);
+    add_ns(out, high);
+    sf_buf_add_str(out, SF_STR(")"));
+}
+
+static void add_function(struct sf_buf *out, const struct sf_explain_function *f)
+{
+    add_name(out, f->function);
+    if (f->library.len > 0) {
+        sf_buf_add_str(out, SF_STR(" (in "));
+        add_name(out, f->library);
+        sf_buf_add_str(out, SF_STR(")"));
+    } else if (f->caller.len > 0) {
+        sf_buf_add_str(out, SF_STR(" in "));
+        add_name(out, f->caller);
+    }
+}
+
+/* "checkPriceRules 10 ms (6 ms to 14 ms)" */
+static void add_functions(const struct sf_explain_part *p, uint32_t most, double whole,
+                          struct sf_buf *out)
+{
+    const char *sep = ", of that ";
+    for (uint32_t i = 0; i < p->n_functions && i < most; i++) {
+        const struct sf_explain_function *f = &p->functions[i];
+        if (i > 0 && f->ns < whole * WORTH_SAYING)
+            break;
+        sf_buf_print(out, "%s", sep);
+        add_ns(out, f->ns);
+        add_bounds(out, f->ns, f->low_ns, f->high_ns);
+        sf_buf_add_str(out, SF_STR(" "));
+        add_function(out, f);
+        sep = ", ";
+    }
+}
+
+static void add_span_name(struct sf_buf *out, const struct sf_explain_span *s, sf_str service)
+{
+    if (s->count > 1)
+        sf_buf_print(out, "%u x ", s->count);
+    if (!sf_str_eq(s->service, service)) {
+        add_name(out, s->service);
+        sf_buf_add_str(out, SF_STR(": "));
+    }
+    add_name(out, s->name);
+}
+
+static void add_amount(const struct sf_explain_part *p, struct sf_buf *out)
+{
+    if (p->few > 0) {
+        sf_buf_print(out, "%.0f sample%s", p->few, p->few < 1.5 ? "" : "s");
+        return;
+    }
+    sf_buf_add_str(out, p->is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
+    add_ns(out, (double)p->ns);
+}
+
+static void add_part(const struct sf_explain_part *p, sf_str service, double whole, bool is_top,
+                     struct sf_buf *out);
+
+/* " (48 ms running, of that 30 ms regexMatch in checkPriceRules; 8 ms waiting for a lock)" */
+static void add_below(const struct sf_explain_span *s, struct sf_buf *out)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n_parts && n < CHILD_PARTS; i++) {
+        if ((double)s->parts[i].ns < (double)s->duration_ns * 2 * WORTH_SAYING)
+            break;
+        sf_buf_add_str(out, n == 0 ? SF_STR(" (") : SF_STR("; "));
+        add_part(&s->parts[i], s->service, (double)s->duration_ns, false, out);
+        n++;
+    }
+    sf_buf_add_str(out, n > 0 ? SF_STR(")") : SF_STR_NONE);
+}
+
+static void add_children(const struct sf_explain_part *p, sf_str service, struct sf_buf *out)
+{
+    const char *sep = ": ";
+    for (uint32_t i = 0; i < p->n_children && i < 2; i++) {
+        const struct sf_explain_span *s = &p->children[i];
+        if (i > 0 && (double)s->ns < (double)p->ns * 0.2)
+            break;
+        sf_buf_print(out, "%s", sep);
+        if (p->n_children > 1) {
+            add_ns(out, (double)s->ns);
+            sf_buf_add_u8(out, ' ');
+        }
+        add_span_name(out, s, service);
+        if (i == 0)
+            add_below(s, out);
+        sep = ", ";
+    }
+}
+
+static void add_part(const struct sf_explain_part *p, sf_str service, double whole, bool is_top,
+                     struct sf_buf *out)
+{
+    bool is_cpu = is_part(p, "on_cpu");
+    bool has_spans = p->n_children > 0 && p->children[0].n_parts > 0;
+    add_amount(p, out);
+    sf_buf_print(out, " %s", p->words);
+    if (p->few > 0) {
+        sf_buf_add_str(out, SF_STR(" (too few to say how long)"));
+        return;
+    }
+    if (is_part(p, "unknown") && p->reason.len > 0) {
+        sf_buf_add_str(out, SF_STR(" ("));
+        sf_units_text(out, p->reason, REASON_COLUMNS);
+        sf_buf_add_str(out, SF_STR(")"));
+        return;
+    }
+    if (has_spans) {
+        add_children(p, service, out);
+        return;
+    }
+    if (is_cpu) {
+        add_functions(p, is_top ? FUNCTIONS : 2, whole, out);
+        return;
+    }
+    if (p->n_functions > 0 && p->functions[0].ns >= (double)p->ns * MOSTLY) {
+        sf_buf_add_str(out, SF_STR(" in "));
+        add_name(out, p->functions[0].function);
+    }
+    if (p->n_children > 0 && (double)p->children[0].ns >= (double)p->ns * MOSTLY) {
+        sf_buf_add_str(out, p->n_functions > 0 ? SF_STR(" (") : SF_STR(" in "));
+        add_span_name(out, &p->children[0], service);
+        sf_buf_add_str(out, p->n_functions > 0 ? SF_STR(")") : SF_STR_NONE);
+    }
+}
+
+void sf_explain_sentence(const struct sf_explain_view *v, struct sf_buf *out)
+{
+    double whole = fabs((double)v->duration_ns);
+    uint32_t n = 0;
+    add_ns(out, whole);
+    for (uint32_t i = 0; i < v->n_parts && n < PARTS; i++) {
+        if (n > 0 && fabs((double)v->parts[i].ns) < whole * WORTH_SAYING)
+            break;
+        sf_buf_add_str(out, n == 0 ? SF_STR(": ") : SF_STR("; "));
+        add_part(&v->parts[i], v->service, whole, true, out);
+        n++;
+    }
+    if (v->n_parts == 0)
+        sf_buf_add_str(out, SF_STR(": no time to explain"));
+}

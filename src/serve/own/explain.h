@@ -1,0 +1,6 @@
+/* explain.h - GET /api/v1/explain: why it took so long. */
+#pragma once
+#include "serve/call.h"
+
+#define SF_EXPLAIN_PARAMS "trace span format"
+bool sf_explain_handle(struct sf_call *call, struct sf_worker *worker);
