@@ -5,12 +5,14 @@
  * earlier and its parent is not there, the earlier time is looked at, too, for spans of the same
  * traces. */
 #include "join/link_others.h"
+#include "exec/ran_on.h"
 
 #include <stdlib.h>
 
 enum {
     MAX_OTHERS = 20000, /* active at once in one process: more are sampled away */
-    MAX_STEPS = 4       /* back in time, from spans to the ancestors of their ancestors */
+    RESOURCE_LEN = 1 << 20,
+    MAX_STEPS = 4 /* back in time, from spans to the ancestors of their ancestors */
 };
 
 struct load {
@@ -19,6 +21,8 @@ struct load {
     int64_t from_ns;           /* at first the one asked for, then earlier */
     const sf_trace_id *traces; /* sorted: of these the earlier ones are kept */
     uint32_t n_traces;
+    struct sf_arena tmp;            /* by service: for one resource */
+    const struct sf_resource *last; /* the one it had last, of the rows at hand */
 };
 
 static int order_ids(const void *a, const void *b)
@@ -44,13 +48,28 @@ static struct sf_value wanted(const struct sf_value_column *c, uint32_t row)
     return c->code[row] == SF_NONE ? none : c->vals[c->code[row]];
 }
 
+/* May the resource be another process than the one asked for? */
+static bool is_elsewhere(struct load *l, const struct sf_resource *r)
+{
+    bool is_guess = false;
+    if (r == l->last)
+        return false; /* as it was for the row before */
+    l->last = r;
+    sf_arena_reset(&l->tmp);
+    const uint64_t *process = sf_ran_on_processes(r, 1, &l->tmp, &is_guess);
+    return !process || is_guess || *process != l->others->process;
+}
+
 static bool keep(struct load *l, const struct sf_span_rows *rows)
 {
+    l->last = NULL;
     for (uint32_t i = 0; i < rows->n_rows; i++) {
         if (!is_kept(l, rows, i))
             continue;
         if (l->others->n == MAX_OTHERS)
             return false;
+        if (l->others->is_by_service && !l->others->has_processes)
+            l->others->has_processes = is_elsewhere(l, &rows->resources[rows->resource[i]]);
         l->list[l->others->n++] = (struct sf_other_span){
             .span = {.trace_id = rows->trace_id[i],
                      .span_id = rows->span_id[i],
@@ -128,11 +147,12 @@ enum sf_err sf_link_others_load(struct sf_store *store, struct sf_query_ctx *q,
     struct load l = {.others = others, .from_ns = others->from_ns};
     sf_trace_id *traces = sf_arena_new_n(q->req, MAX_OTHERS, sizeof(*traces));
     l.list = sf_arena_new_n(q->req, MAX_OTHERS, sizeof(*l.list));
-    if (!l.list || !traces)
+    if (!l.list || !traces || (others->is_by_service && !sf_arena_init(&l.tmp, RESOURCE_LEN)))
         return sf_no_room(why, "the query");
     enum sf_err err = scan(&l, store, q, why);
     for (int i = 0; i < MAX_STEPS && !err && !others->is_partial && find_orphans(&l, traces); i++)
         err = scan(&l, store, q, why);
     others->spans = l.list;
+    sf_arena_done(&l.tmp);
     return err;
 }

@@ -16,7 +16,8 @@ struct sf_link_others {
     int64_t from_ns, to_ns;
     const struct sf_other_span *spans; /* answered */
     uint32_t n;
-    bool is_partial; /* there were more than fit */
+    bool has_processes; /* is_by_service: they are of another process, or of several */
+    bool is_partial;    /* there were more than fit */
 };
 
 /* Lives in q->req. */

@@ -9,6 +9,7 @@
 
 #include "flame/batch_tree.h"
 #include "flame/tree_builder.h"
+#include "join/link_beside.h"
 #include "join/link_others.h"
 #include "join/link_spans.h"
 #include "join/link_threads.h"
@@ -50,7 +51,15 @@ struct load {
         uint32_t span;
     } * ids;
     struct sf_attrs resource; /* of the span it is about */
+    struct sf_link_beside beside;
     bool is_one_trace;
+};
+
+enum rows_of {              /* what rows were asked for */
+               OF_IDS,      /* those of the trace's ids */
+               OF_PROCESS,  /* all of the span's process then: nothing names the span's request */
+               BESIDE_NAMED /* likewise, but some name it: of the others only what a thread decides
+                             */
 };
 
 /* ---- spans ---- */
@@ -200,7 +209,7 @@ static bool add_of_trace(struct load *l, struct sf_link_sample s, sf_str service
     return t->n > 0 || (add_sample(l, &s) && add_thread(l, &s, raw));
 }
 
-static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, bool is_untagged,
+static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, enum rows_of of,
                             struct sf_why *why)
 {
     uint32_t *nodes = sf_arena_new_n(l->q->req, list->tree.n_nodes + 1u, sizeof(*nodes));
@@ -225,8 +234,13 @@ static enum sf_err add_rows(struct load *l, const struct sf_detail_list *list, b
             .is_lent = r->is_lent[i]};
         bool is_of_trace = s.span_id == 0 && !sf_trace_id_is_zero(s.trace_id) &&
                            sf_link_spans_process(&l->spans, r->process[i]) == 0;
-        bool is_elsewhere = is_untagged && s.span_id != 0;
-        if (is_untagged && !is_elsewhere && l->windows.process == 0) {
+        bool is_elsewhere = of != OF_IDS && s.span_id != 0;
+        s.is_by_thread = of == BESIDE_NAMED;
+        if (of == BESIDE_NAMED && is_elsewhere && !sf_link_beside_name(&l->beside, s.span_id))
+            return sf_no_room(why, "the query");
+        if (of == BESIDE_NAMED && !is_elsewhere && !sf_link_beside_takes(&s))
+            continue;
+        if (of != OF_IDS && !is_elsewhere && l->windows.process == 0) {
             s.process = l->spans.origins[l->set.span].process;
         } else if (is_of_trace && !is_elsewhere) {
             if (!add_of_trace(l, s, list->series[r->series[i]].service, r->process[i]))
@@ -272,7 +286,7 @@ static enum sf_err add_tagged(struct load *l, const sf_trace_id *traces, uint32_
     ask.n_spans = n_ids;
     qsort(ids, n_ids, sizeof(*ids), order_ids);
     enum sf_err err = l->store->ops->detail_list(l->store, &ask, l->q, &list, why);
-    return err ? err : add_rows(l, &list, false, why);
+    return err ? err : add_rows(l, &list, OF_IDS, why);
 }
 
 /* The ids of the spans that ran in the process of the one asked about, in order. NULL: no memory.
@@ -319,9 +333,8 @@ static uint32_t count_tagged(const struct sf_detail_list *list)
     return n;
 }
 
-/* Samples that name other spans are theirs. A process that tags most of what it sends and has
- * nothing for this span did nothing for it that was sampled; the rest is its background work. */
-static enum sf_err add_untagged(struct load *l, struct sf_why *why)
+/* All rows of the span's process while it ran. */
+static enum sf_err list_meanwhile(struct load *l, struct sf_detail_list *out, struct sf_why *why)
 {
     const struct sf_span *s = &l->spans.spans[l->set.span];
     struct sf_detail_query ask = {.type = l->type,
@@ -331,8 +344,15 @@ static enum sf_err add_untagged(struct load *l, struct sf_why *why)
                                   .from_ns = (int64_t)s->start_ns,
                                   .to_ns = (int64_t)s->end_ns,
                                   .select = SF_PROF_OVERLAP};
+    return l->store->ops->detail_list(l->store, &ask, l->q, out, why);
+}
+
+/* Samples that name other spans are theirs. A process that tags most of what it sends and has
+ * nothing for this span did nothing for it that was sampled; the rest is its background work. */
+static enum sf_err add_untagged(struct load *l, struct sf_why *why)
+{
     struct sf_detail_list list;
-    enum sf_err err = l->store->ops->detail_list(l->store, &ask, l->q, &list, why);
+    enum sf_err err = list_meanwhile(l, &list, why);
     uint32_t before = l->n_samples;
     if (err)
         return err;
@@ -343,7 +363,7 @@ static enum sf_err add_untagged(struct load *l, struct sf_why *why)
     if (has_untagged && l->set.n_elsewhere * 2ull >= list.rows.n_rows)
         l->set.source = SF_LINK_IDS;
     else if (has_untagged)
-        err = add_rows(l, &list, true, why);
+        err = add_rows(l, &list, OF_PROCESS, why);
     if (!err && l->n_samples > before)
         l->set.source = SF_LINK_PROCESS;
     return err;
@@ -517,6 +537,7 @@ static enum sf_err add_others(struct load *l, struct sf_why *why)
                                     .not_trace = l->spans.spans[0].trace_id,
                                     .from_ns = (int64_t)l->spans.spans[l->set.span].start_ns,
                                     .to_ns = (int64_t)l->spans.spans[l->set.span].end_ns};
+    others.is_by_service = others.is_by_service || l->windows.by == SF_LINK_BY_SERVICE;
     if (l->set.source == SF_LINK_AGGREGATE) {
         others.from_ns = l->set.window_from_ns;
         others.to_ns = l->set.window_to_ns;
@@ -548,7 +569,51 @@ static enum sf_err add_others(struct load *l, struct sf_why *why)
     l->set.index.n_trees = 0;
     l->set.is_partial = l->set.is_partial || others.is_partial;
     l->set.tree.n_spans = n_own + others.n;
+    l->beside.is_of_several = others.has_processes;
     return SF_OK;
+}
+
+/* Some samples name the span's request. Where their sender loses the id while a request runs, those
+ * without one are the span's that ran on their thread then. Java's agents do, whenever a child
+ * ends. Another process that tags every span does not: without an id it worked for nobody. */
+static enum sf_err add_by_thread(struct load *l, struct sf_why *why)
+{
+    struct sf_detail_list list;
+    uint32_t before = l->n_samples;
+    if (l->set.span == SF_NOBODY)
+        return SF_OK;
+    uint64_t process = l->spans.origins[l->set.span].process;
+    bool is_java = l->spans.threads[l->set.span].is_runtime;
+    if (sf_link_beside_says_all(&l->spans, process, l->q->req))
+        return SF_OK;
+    for (uint32_t i = 0; i < l->n_samples; i++)
+        if (l->samples[i].span_id != 0 && !l->samples[i].is_lent &&
+            !sf_link_beside_name(&l->beside, l->samples[i].span_id))
+            return sf_no_room(why, "the query");
+    if (!is_java && sf_link_beside_names_below(&l->beside, &l->spans, l->set.n_own, process))
+        return SF_OK;
+    bool is_by_service = l->set.is_by_service, is_of_others = l->set.is_of_others;
+    enum sf_err err = find_windows(l, why);
+    l->set.is_by_service = is_by_service; /* the samples with ids are what the answer is made of */
+    l->set.is_of_others = is_of_others;
+    if (err || l->windows.by == SF_LINK_BY_NOBODY)
+        return err;
+    err = list_meanwhile(l, &list, why);
+    if (!err)
+        err = add_rows(l, &list, BESIDE_NAMED, why);
+    if (err || l->n_samples == before)
+        return err;
+    err = add_others(l, why);
+    for (uint32_t i = 0; l->windows.by == SF_LINK_BY_SERVICE && i < l->set.n_own; i++)
+        if (sf_str_eq(l->spans.services[i], l->spans.services[l->set.span]) &&
+            l->spans.origins[i].process != process)
+            l->beside.is_of_several = true;
+    if (!err && (l->beside.is_of_several ||
+                 (!is_java &&
+                  sf_link_beside_names_below(&l->beside, &l->spans, l->set.tree.n_spans, process))))
+        l->n_samples = before;
+    l->set.n_by_thread = l->n_samples - before;
+    return err;
 }
 
 static enum sf_err add_samples(struct load *l, const sf_trace_id *traces, uint32_t n_traces,
@@ -557,8 +622,10 @@ static enum sf_err add_samples(struct load *l, const sf_trace_id *traces, uint32
     enum sf_err err = add_tagged(l, traces, n_traces, why);
     if (!err && l->n_samples > 0)
         l->set.source = SF_LINK_IDS;
-    if (err || is_answered(l))
+    if (err)
         return err;
+    if (is_answered(l))
+        return add_by_thread(l, why);
     l->set.source = SF_LINK_NOTHING; /* for this span */
     err = find_windows(l, why);
     if (!err && l->windows.by != SF_LINK_BY_NOBODY)
@@ -633,7 +700,7 @@ static enum sf_err load(struct load *l, const sf_trace_id *traces, uint32_t n_tr
     sf_link_spans_end(&l->spans);
     l->set.n_own = l->set.tree.n_spans = l->spans.n;
     l->set.is_by_service = l->spans.is_by_service;
-    l->threads.req = l->q->req;
+    l->threads.req = l->beside.req = l->q->req;
     if (!index_ids(l))
         return sf_no_room(why, "the query");
     l->from_ns = l->spans.from_ns > AROUND_NS ? l->spans.from_ns - AROUND_NS : 0;

@@ -47,6 +47,7 @@ struct sf_link_set {
     const struct sf_span_thread *threads; /* of each span of the trace: what it says */
     uint32_t n_thread_ignored; /* spans whose threads and their samples' are numbered differently */
     uint64_t n_elsewhere; /* samples of the process meanwhile that name spans of other traces */
+    uint32_t n_by_thread; /* samples beside named ones that only a thread can give to a span */
     int64_t window_from_ns, window_to_ns; /* AGGREGATE: what its profiles cover */
     struct sf_clock_fix clocks;           /* of one trace: the tree is on one clock */
     bool is_of_others;  /* profiles name their processes as the span does, and not its own */

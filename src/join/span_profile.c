@@ -97,6 +97,12 @@ static bool explain(const struct sf_link_set *set, const struct sf_attribution *
             "%s did during this span, shared among the requests it worked on. "
             "spanflame coverage has the lines that tag them",
             SF_STR_ARG(service), set->is_by_service ? "service" : "process");
+    if (set->n_by_thread > 0 && p->grades.rows[SF_GRADE_ROW_WINDOW].n_samples > 0)
+        return sf_arena_print(
+            req, &p->reason,
+            "%.*s's samples lose the request's id while it runs: %llu that carry none are this "
+            "span's by thread and time. spanflame coverage has the lines that tag every span",
+            SF_STR_ARG(service), (unsigned long long)p->grades.rows[SF_GRADE_ROW_WINDOW].n_samples);
     if (p->grades.rows[SF_GRADE_ROW_WINDOW].n_samples > 0)
         return sf_arena_print(
             req, &p->reason,

@@ -252,6 +252,22 @@ static void claim_by_time(struct work *w, uint32_t i, struct sf_local_run run, b
     count(w, s, grade);
 }
 
+/* What its thread did is known where one request had spans on it. */
+static void claim_by_thread(struct work *w, uint32_t i, struct sf_local_run run)
+{
+    const struct sf_link_sample *s = &w->in->samples[i];
+    find_active(w, s, run, true);
+    for (uint32_t k = 1; k < w->n_parts; k++)
+        if (w->x->tree_of[w->parts[k].span] != w->x->tree_of[w->parts[0].span])
+            w->n_parts = 0;
+    if (w->n_parts == 0) {
+        leave(w, s, SF_UNCLAIMED_TIME);
+        return;
+    }
+    claim_parts(w, i, SF_GRADE_WINDOW);
+    count(w, s, SF_GRADE_WINDOW);
+}
+
 /* ---- samples that do not ---- */
 
 /* The span's time in [from, to) outside all children of its process. Children are by start. */
@@ -428,6 +444,8 @@ static void take(struct work *w, uint32_t i)
         take_tagged(w, i, span);
     else if (run.from == run.to)
         leave(w, s, SF_UNCLAIMED_PROCESS);
+    else if (s->is_by_thread)
+        claim_by_thread(w, i, run);
     else if (s->has_time)
         claim_by_time(w, i, run, is_sure);
     else

@@ -15,6 +15,8 @@
  *                                                         that process, likewise          shared
  *   nothing but process and time                          what the process worked on at   window
  *                                                         that moment, in equal parts
+ *   the same, from a process that loses ids while a     the deepest span on its thread, when window
+ *   request runs                                        one request had one there; else nobody's
  *   nothing but the process: a profile from t to u        its spans, by self time in      window
  *                                                         [t, u)
  *
@@ -67,8 +69,9 @@ struct sf_link_sample {
     uint32_t series; /* as the caller numbers them */
     uint8_t state;   /* enum sf_sample_state */
     bool has_time;
-    bool is_lent;  /* its ids are those of an upload that holds a whole process */
-    bool is_split; /* a part of one that may be of several processes */
+    bool is_by_thread; /* names no span where others do: only a span on its thread can have it */
+    bool is_lent;      /* its ids are those of an upload that holds a whole process */
+    bool is_split;     /* a part of one that may be of several processes */
 };
 
 struct sf_claim {

@@ -22,12 +22,14 @@ KINDS = {  # kind: (who sends it, grade of most of it, the least share that must
     "tagged": ("libspanflame, SDKs that tag every span", "exact", 0.999),
     "labels": ("Node: labels around code, lost after an await", "exact", 0.999),
     "root": ("SDKs that tag the request's first span, with times", "inherited", 0.99),
-    "java": ("Java's agents: JFR, the request's first span until its first child ends", "inherited", 0.99),
+    "java": ("Java's agents: JFR, the request's first span until its first child ends", "window", 0.99),
+    "java_each": ("Java's agents, told to name each span: none after a child ended", "exact", 0.99),
     "timed": ("whole-host profilers: times and threads", "window", 0.99),
     "timed_unnamed": ("times without threads", "window", None),
     "root_untimed": ("Go, Python, Ruby, .NET: the request's first span", "shared", None),
     "untimed": ("pprof that is scraped", "window", None),
 }
+ALL_GIVEN = ("tagged", "root", "java", "java_each", "timed")  # what spans have, or their threads, leaves nothing out but what is cut
 THREADS = range(1001, 1009)
 JFR_WRITE = os.environ.get("JFR_WRITE", os.path.join(SOURCE, "build", "tests", "calibration", "jfr_write"))
 KERNEL = 40000  # Java's spans name Java's number of a thread; the kernel's, which is on samples too, is another
@@ -88,6 +90,9 @@ class TrueWorld(World):
             sample.says = span.root
         elif self.kind == "java" and self.has_context(span, at):
             sample.says = span.root
+        elif self.kind == "java_each" and not any(
+                s.thread == span.thread and span.start < s.end <= at for s in span.process.spans):
+            sample.says = span
         if self.kind == "labels" and self.rng.random() < 0.4:
             sample.says = None  # after the first await
         return sample
@@ -114,7 +119,7 @@ class TrueWorld(World):
             assert answer.status == 200, answer.text
 
     def send_samples(self, server, process):
-        if self.kind == "java":
+        if self.kind in ("java", "java_each"):
             self.send_jfr(server, process)
         else:
             super().send_samples(server, process)
@@ -170,6 +175,8 @@ def run(n_worlds, kinds=None):
             every, child = tally["all"], tally["child"]
             grade = max(tally["grades"], key=tally["grades"].get)
             assert grade == KINDS[kind][1], (kind, tally["grades"])
+            if kind in ALL_GIVEN:
+                assert every["got"] >= 0.9 * every["true"], (kind, every)
             cells[kind] = {"right": [round(every["right"] / max(1, every["got"]), 4), bound],
                            "right in children": [round(child["right"] / max(1, child["got"]), 4), bound],
                            "given": [round(every["got"] / every["true"], 4), "<= 1.0001"],

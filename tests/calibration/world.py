@@ -74,7 +74,7 @@ class World:
         self.has_threads = (rng.random() < 0.7 if has_threads is None else has_threads) and kind != "timed_unnamed"
         self.is_said = rng.random() < 0.5  # spans say that their ids are on samples
         self.length = 3 * S
-        self.processes = [Process(name, f"{name}-{i}", "java" if kind == "java" else rng.choice(["go", "cpp", "python"]))
+        self.processes = [Process(name, f"{name}-{i}", "java" if kind.startswith("java") else rng.choice(["go", "cpp", "python"]))
                           for i in range(n_replicas or rng.randint(1, 3))]
         for process in self.processes:
             for _ in range(n_requests or rng.randint(2, 6)):

@@ -100,6 +100,44 @@ TEST(attribution, does_not_take_a_lent_id_for_a_process_that_tags_children)
     assert_claim(0, CHECKOUT, 25, SF_GRADE_SHARED);
 }
 
+/* Others name the request; this one lost its id. */
+TEST(attribution, gives_what_lost_its_id_to_the_span_on_its_thread)
+{
+    struct sf_link_sample s = {.process = 8,
+                               .thread = 80,
+                               .value = 10,
+                               .start_ns = 50,
+                               .has_time = true,
+                               .is_by_thread = true};
+    one(with_threads, s); /* pay runs on another thread meanwhile */
+    assert_int_equal(a.n_claims, 1);
+    assert_claim(0, CHECKOUT, 10, SF_GRADE_WINDOW);
+    assert_true(a.claims[0].is_known);
+    s.thread = 99;
+    one(with_threads, s);
+    assert_int_equal(a.n_claims, 0);
+    assert_int_equal(a.n_unclaimed[SF_UNCLAIMED_TIME], 1);
+    s.thread = 80;
+    one(without_threads, s); /* time alone does not decide it */
+    assert_int_equal(a.n_claims, 0);
+}
+
+TEST(attribution, gives_what_lost_its_id_to_nobody_where_two_requests_had_its_thread)
+{
+    const struct sf_span two[] = {{.span_id = 1, .start_ns = 0, .end_ns = 100},
+                                  {.span_id = 2, .start_ns = 40, .end_ns = 60}};
+    const struct sf_span_origin origins[] = {{8, 80}, {8, 80}};
+    struct sf_link_sample samples[] = {
+        {.process = 8, .thread = 80, .value = 1, .start_ns = 50, .has_time = true},
+        {.process = 8, .thread = 80, .value = 2, .start_ns = 70, .has_time = true}};
+    struct sf_attribution_input in = {.samples = samples, .n_samples = 2};
+    samples[0].is_by_thread = samples[1].is_by_thread = true;
+    attribute(two, origins, 2, &in);
+    assert_int_equal(a.n_claims, 1);
+    assert_claim(0, 0, 2, SF_GRADE_WINDOW);
+    assert_int_equal(a.values[SF_GRADE_NONE], 1);
+}
+
 TEST(attribution, leaves_a_sample_of_an_unknown_span)
 {
     one(with_threads, (struct sf_link_sample){.span_id = 99, .value = 10});
