@@ -92,10 +92,10 @@ def test_python():
 
 
 def test_node():
-    script = toolchain.client("pyroscope_node")[1]
+    packages, = toolchain.client("page_node")
 
     def prepare(folder):
-        os.symlink(os.path.join(os.path.dirname(script), "node_modules"), os.path.join(folder, "node_modules"))
+        os.symlink(os.path.join(packages, "node_modules"), os.path.join(folder, "node_modules"))
     check_span(paste("Node.js", prepare))
 
 

@@ -1,46 +1,23 @@
 #!/usr/bin/env python3
-"""The programs of the language pages (docs/go.md, docs/python.md), copied from there as they stand and run against a server:
+"""The programs of the language pages (docs/go.md and its like), copied from there as they stand and run against a server:
 the planted function is exact in each span, and the lines of coverage are on the page."""
 import os
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
-import time
 import urllib.parse
 
 SOURCE = os.environ["SOURCE_ROOT"]
 sys.path[:0] = [os.path.dirname(__file__), os.path.join(SOURCE, "tests", "flow")]
+import pages  # noqa: E402
 import toolchain  # noqa: E402
+from pages import page, wait_for  # noqa: E402
 from pprof_make import pprof  # noqa: E402
 from server import Server, make_span, tap  # noqa: E402
 
 CART = {"GET /cart": "renderCart", "check price rules": "matchRules", "apply tax": "computeTax"}
 PYTHON = {"GET /cart": "render_cart", "check price rules": "match_rules", "apply tax": "compute_tax", "load user": "load_user",
           "load offers": "load_offers"}
-
-
-GO = {"GOTOOLCHAIN": "local", "GOFLAGS": "-buildvcs=false -mod=mod", "GOPROXY": "off"}
-
-
-def page(name):
-    with open(os.path.join(SOURCE, "docs", name), encoding="utf-8") as f:
-        return f.read()
-
-
-def blocks(text):
-    """{file name: content} of the blocks that are files."""
-    return {m[1]: m[2] for m in re.finditer(r"^`([\w./-]+)`:\n\n```\w+\n(.*?)^```$", text, re.S | re.M)}
-
-
-def wait_for(what, seconds=120):
-    end = time.monotonic() + seconds
-    while True:
-        found = what()
-        if found or time.monotonic() > end:
-            return found
-        time.sleep(0.2)
 
 
 def spans_of(server, name):
@@ -58,50 +35,31 @@ def check(server, planted, n):
             path = f"/api/v1/spans/{trace}/{span}/profile?self=true"
             answer = wait_for(lambda: [a for a in [server.json(path)] if a["grades"]["exact"]["samples"] > 0])
             assert answer, (name, server.json(path)["reason"])
-            names = {f["function"].split(".")[-1].split(" ")[0] for f in answer[0]["profile"]["frames"]}
+            names = {word for f in answer[0]["profile"]["frames"] for word in re.findall(r"\w+", f["function"])}
             others = set(planted.values()) - {function}
             assert function in names and not names & others, (name, sorted(names))
             assert all(answer[0]["grades"][g]["samples"] == 0 for g in ("shared", "window")), answer[0]["grades"]
 
 
-def run(argv, folder, server, **more):
-    env = dict(os.environ, OTEL_SERVICE_NAME="my-service", OTEL_EXPORTER_OTLP_PROTOCOL="http/protobuf",
-               OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{server.port}", **more)
-    done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=400, check=False, env=env)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 def test_the_go_page():
-    toolchain.client("pyroscope_go")  # its modules are here then
-    with tempfile.TemporaryDirectory() as folder, Server() as server:
-        for name in ("go.mod", "go.sum"):
-            with open(os.path.join(toolchain.HERE, "pyroscope_go", name), encoding="utf-8") as f:
-                text = re.sub(r"^module .*$", "module my-service", f.read(), flags=re.M)
-            with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
-                f.write(text)
-        os.mkdir(os.path.join(folder, "spanflame"))
-        shutil.copy(os.path.join(SOURCE, "clients", "go", "spanflame.go"), os.path.join(folder, "spanflame"))
-        files = blocks(page("go.md"))
-        assert list(files) == ["main.go"], files
-        with open(os.path.join(folder, "main.go"), "w", encoding="utf-8") as f:
-            f.write(files["main.go"])
-        shutil.copy(os.path.join(toolchain.HERE, "page_go", "spanflame_test.go"), os.path.join(folder, "spanflame"))
-        run(["go", "vet", "./..."], folder, server, **GO)
-        run(["go", "test", "./spanflame"], folder, server, **GO)
-        run(["go", "run", "."], folder, server, **GO)
+    with pages.program("go") as go, Server() as server:
+        shutil.copy(os.path.join(toolchain.HERE, "page_go", "spanflame_test.go"), os.path.join(go.folder, "spanflame"))
+        pages.run(["go", "vet", "./..."], go.folder, server, **go.env)
+        pages.run(["go", "test", "./spanflame"], go.folder, server, **go.env)
+        go.run(server)
         check(server, CART, {})
 
 
 def test_the_python_page():
-    python = toolchain.client("pyroscope_python")[0]
-    with tempfile.TemporaryDirectory() as folder, Server() as server:
-        shutil.copy(os.path.join(SOURCE, "clients", "python", "spanflame_profiling.py"), folder)
-        files = blocks(page("python.md"))
-        assert list(files) == ["app.py"], files
-        with open(os.path.join(folder, "app.py"), "w", encoding="utf-8") as f:
-            f.write(files["app.py"])
-        run([python, "app.py"], folder, server, PYTHONDONTWRITEBYTECODE="1")
+    with pages.program("python") as python, Server() as server:
+        python.run(server)
         check(server, PYTHON, {"load user": 1, "load offers": 1})
+
+
+def test_the_node_page():
+    with pages.program("node") as node, Server() as server:
+        node.run(server)
+        check(server, CART, {})
 
 
 def lines_of(server, service, language, kind):
@@ -117,7 +75,7 @@ def test_coverage_the_docs_and_the_pages_first_steps_have_the_same_lines():
         steps = f.read()
     with Server() as server:
         address = f"http://127.0.0.1:{server.port}"
-        for language, name in (("go", "go.md"), ("python", "python.md")):
+        for language, name in (("go", "go.md"), ("python", "python.md"), ("nodejs", "node.md")):
             text, found = page(name), []
             for kind in ("no_profiles", "no_span_ids", "root_span_ids"):
                 service = f"my-{language}-{kind.replace('_', '-')}"
@@ -132,7 +90,7 @@ def test_coverage_the_docs_and_the_pages_first_steps_have_the_same_lines():
                 assert lines, (language, kind, server.json(f"/api/v1/coverage?service={service}"))
                 found += [(kind, line.replace(service, "my-service")) for line in lines]
             for kind, line in found:
-                code = line.split("  # ")[0].strip()
+                code = re.split(r" +(?:#|//) ", line)[0].strip()
                 if code.startswith("//"):
                     continue
                 assert code.replace(address, "http://127.0.0.1:4040") in text, (name, line)

@@ -95,18 +95,20 @@ def make_python(language, script):
 
 
 def make_node(language, script, oldest=(18, 19), more=()):
+    """Without a script: the folder that its packages are in."""
     need("node", "npm")
     version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=False).stdout
     if tuple(int(n) for n in re.findall(r"\d+", version)[:2]) < oldest:
         raise tap.Skip(f"node is older than {oldest[0]}.{oldest[1]}")
-    source, files = os.path.join(HERE, language), ["package.json", "package-lock.json", script, *more]
+    source, files = os.path.join(HERE, language), ["package.json", "package-lock.json", *([script] if script else []), *more]
 
     def make(folder):
         for name in files:
             shutil.copy(os.path.join(source, name), folder)
         run("npm ci", ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1"], True,
             cwd=folder)
-    return ["node", os.path.join(kept(language, files, make), script)]
+    folder = kept(language, files, make)
+    return ["node", os.path.join(folder, script)] if script else [folder]
 
 
 def make_java(language, program):
@@ -129,6 +131,7 @@ MAKERS = {"go": lambda: make_go("go"), "python": lambda: make_python("python", "
           "pyroscope_go": lambda: make_go("pyroscope_go"),
           "pyroscope_python": lambda: make_python("pyroscope_python", "serve.py"),
           "pyroscope_node": lambda: make_node("pyroscope_node", "serve.js", (20, 19)),
+          "page_node": lambda: make_node("page_node", None, (20, 6)),
           "pyroscope_java": lambda: make_java("pyroscope_java", "Shop.java"),
           "pyroscope_connect": lambda: make_go("pyroscope_connect"),
           "grafana_flame": lambda: make_node("grafana_flame", "read.js", (20, 0), more=[".npmrc"]),

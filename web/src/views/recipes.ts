@@ -123,25 +123,31 @@ python3 app.py`,
   },
   {
     name: "Node.js",
-    text: (server) => `npm install @opentelemetry/sdk-trace-base @opentelemetry/resources @opentelemetry/exporter-trace-otlp-proto @pyroscope/nodejs
+    text: (server) => `npm install @opentelemetry/api @opentelemetry/context-async-hooks @opentelemetry/sdk-trace-base @opentelemetry/resources @opentelemetry/exporter-trace-otlp-proto @pyroscope/nodejs
 cat > app.js <<'END'
+const { context, trace } = require('@opentelemetry/api');
+const { AsyncLocalStorageContextManager } = require('@opentelemetry/context-async-hooks');
 const { OTLPTraceExporter } = require('@opentelemetry/exporter-trace-otlp-proto');
 const { resourceFromAttributes } = require('@opentelemetry/resources');
 const { BasicTracerProvider, BatchSpanProcessor } = require('@opentelemetry/sdk-trace-base');
 const Pyroscope = require('@pyroscope/nodejs');
 
-Pyroscope.init({ appName: 'my-service', serverAddress: '${server}', wall: { collectCpuTime: true } });
-Pyroscope.start();
+Pyroscope.init({ serverAddress: '${server}', appName: 'my-service' }); Pyroscope.start();
 const provider = new BasicTracerProvider({
   resource: resourceFromAttributes({ 'service.name': 'my-service' }),
   spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
 });
-const span = provider.getTracer('my-service').startSpan('GET /cart');
-const { spanId, traceId } = span.spanContext();
-Pyroscope.wrapWithLabels({ span_id: spanId, trace_id: traceId }, () => {
+trace.setGlobalTracerProvider(provider);
+context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+function handle(request) {
   for (const end = Date.now() + 2000; Date.now() < end;);
+}
+const request = 'GET /cart';
+trace.getTracer('my-service').startActiveSpan(request, (span) => {
+  const { spanId, traceId } = trace.getActiveSpan().spanContext();
+  Pyroscope.wrapWithLabels({ span_id: spanId, trace_id: traceId }, () => handle(request));
+  span.end();
 });
-span.end();
 provider.shutdown().then(() => Pyroscope.stop());
 END
 ${env(server)}

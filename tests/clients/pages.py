@@ -1,0 +1,128 @@
+"""pages.py - the programs of the language pages (docs/go.md and its like), copied from there as they stand, in a folder
+with the file of clients/ and the packages they name."""
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+SOURCE = os.environ["SOURCE_ROOT"]
+sys.path[:0] = [os.path.dirname(__file__), os.path.join(SOURCE, "tests", "flow")]
+import toolchain  # noqa: E402
+from server import free_port  # noqa: E402
+
+GO = {"GOTOOLCHAIN": "local", "GOFLAGS": "-buildvcs=false -mod=mod", "GOPROXY": "off"}
+# What a busy machine must not change in a test.
+CALM = {"SPANFLAME_PROFILING_LOAD_SHEDDING_ENABLED": "false"}
+
+
+def page(name):
+    with open(os.path.join(SOURCE, "docs", name), encoding="utf-8") as f:
+        return f.read()
+
+
+def blocks(text):
+    """{file name: content} of the blocks that are files."""
+    return {m[1]: m[2] for m in re.finditer(r"^`([\w./-]+)`:\n\n```\w+\n(.*?)^```$", text, re.S | re.M)}
+
+
+def wait_for(what, seconds=120):
+    end = time.monotonic() + seconds
+    while True:
+        found = what()
+        if found or time.monotonic() > end:
+            return found
+        time.sleep(0.2)
+
+
+def environment(server, **more):
+    url = f"http://127.0.0.1:{server.port}"
+    return dict(os.environ, OTEL_SERVICE_NAME="my-service", OTEL_EXPORTER_OTLP_PROTOCOL="http/protobuf",
+                OTEL_EXPORTER_OTLP_ENDPOINT=url, **{**CALM, **more})
+
+
+def run(argv, folder, server, **more):
+    done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=400, check=False,
+                          env=environment(server, **more))
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+# ---- what each language needs beside its page ----
+
+def copy_client(language, name, folder, to=""):
+    os.makedirs(os.path.join(folder, to), exist_ok=True)
+    shutil.copy(os.path.join(SOURCE, "clients", language, name), os.path.join(folder, to))
+
+
+def go(folder):
+    toolchain.client("pyroscope_go")  # its modules are here then
+    for name in ("go.mod", "go.sum"):
+        with open(os.path.join(toolchain.HERE, "pyroscope_go", name), encoding="utf-8") as f:
+            text = re.sub(r"^module .*$", "module my-service", f.read(), flags=re.M)
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+            f.write(text)
+    copy_client("go", "spanflame.go", folder, "spanflame")
+    return {"app": ["go", "run", "."]}, GO
+
+
+def python(folder):
+    copy_client("python", "spanflame_profiling.py", folder)
+    program = toolchain.client("pyroscope_python")[0]
+    return {"app": [program, "app.py"]}, {"PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def node(folder):
+    packages, = toolchain.client("page_node")
+    os.symlink(os.path.join(packages, "node_modules"), os.path.join(folder, "node_modules"))
+    copy_client("node", "spanflame.js", folder)
+    return {"app": ["node", "app.js"], "server": ["node", "server.js"]}, {}
+
+
+LANGUAGES = {"go": go, "python": python, "node": node}
+
+
+class Program:
+    """A page's programs in a folder of their own."""
+
+    def __init__(self, language, folder):
+        self.folder = folder
+        self.argv, self.env = LANGUAGES[language](folder)
+        self.files = blocks(page(f"{language}.md"))
+        for path, content in self.files.items():
+            os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
+            with open(os.path.join(folder, path), "w", encoding="utf-8") as f:
+                f.write(content)
+
+    def run(self, server, name="app"):
+        return run(self.argv[name], self.folder, server, **self.env)
+
+    @contextlib.contextmanager
+    def serving(self, server, **more):
+        """The port of its server, and the process."""
+        port = free_port()
+        with open(os.path.join(self.folder, "server.log"), "w+", encoding="utf-8") as log:
+            process = subprocess.Popen(self.argv["server"], cwd=self.folder, stdout=log, stderr=log,
+                                       env=environment(server, PORT=str(port), **self.env, **more))
+            try:
+                yield port, process
+            except BaseException:
+                log.seek(0)
+                print("# " + "\n# ".join(log.read().splitlines()[-40:]), flush=True)
+                raise
+            finally:
+                process.terminate()
+                try:
+                    process.wait(20)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+
+
+@contextlib.contextmanager
+def program(language):
+    with tempfile.TemporaryDirectory() as folder:
+        yield Program(language, folder)
