@@ -167,7 +167,8 @@ bool sf_parser_check_expr(struct sf_parser *p, const struct sf_expr *e)
 
 bool sf_parser_check_filter(struct sf_parser *p, const struct sf_expr *e)
 {
-    if (e->type == SF_TYPE_BOOL || (e->type == SF_TYPE_UNKNOWN && e->kind == SF_EXPR_ATTR))
+    /* What is known only when a span is there matches when it is true, so { .a + .b } never. */
+    if (e->type == SF_TYPE_BOOL || e->type == SF_TYPE_UNKNOWN)
         return true;
     sf_parser_fail(p, SF_ERR_INPUT, e->place,
                    "span filter field expressions must resolve to a boolean, not %s",

@@ -269,8 +269,9 @@ static enum sf_static_type type_of_binary(const struct sf_expr *e)
 {
     if (e->op <= SF_EXPR_OR)
         return SF_TYPE_BOOL;
+    /* The side that is known tells. */
     if (e->left->type == SF_TYPE_UNKNOWN || e->right->type == SF_TYPE_UNKNOWN)
-        return SF_TYPE_UNKNOWN;
+        return e->left->type == SF_TYPE_UNKNOWN ? e->right->type : e->left->type;
     return sf_static_binary_type(e->op, e->left->type, e->right->type);
 }
 
@@ -289,7 +290,7 @@ static const struct sf_expr *make_unary(struct sf_parser *p, enum sf_expr_op op,
         return NULL;
     e->op = op;
     e->left = operand;
-    e->type = op == SF_EXPR_NOT ? SF_TYPE_BOOL : operand->type;
+    e->type = operand->type;
     if (!sf_parser_check_expr(p, e))
         return NULL;
     if (operand->kind == SF_EXPR_LITERAL) {
@@ -315,6 +316,26 @@ static void unexpected_operand(struct sf_parser *p)
                                   words, n);
 }
 
+static bool is_nil(const struct sf_expr *e)
+{
+    return e->kind == SF_EXPR_LITERAL && e->literal.type == SF_TYPE_NIL;
+}
+
+static const struct sf_expr *make_binary(struct sf_parser *p, const struct binary *b,
+                                         const struct sf_expr *left, const struct sf_expr *right);
+
+/* Behind "!". nil is half of a comparison wherever it stands: !nil = .a is !(nil = .a). */
+static const struct sf_expr *parse_denied(struct sf_parser *p)
+{
+    const struct sf_expr *operand = parse_level(p, 6), *right;
+    const struct binary *b = operand && is_nil(operand) ? binary_in_hand(p) : NULL;
+    if (!b || (b->op != SF_EXPR_EQ && b->op != SF_EXPR_NE))
+        return operand;
+    sf_parser_next(p);
+    right = parse_level(p, b->level + 1);
+    return right ? make_binary(p, b, operand, right) : NULL;
+}
+
 static const struct sf_expr *parse_primary(struct sf_parser *p)
 {
     struct sf_place place = p->token.place;
@@ -325,9 +346,13 @@ static const struct sf_expr *parse_primary(struct sf_parser *p)
     if (sf_parser_take_sign(p, "-"))
         return make_unary(p, SF_EXPR_NEG, place, parse_level(p, 5));
     if (sf_parser_take_sign(p, "!"))
-        return make_unary(p, SF_EXPR_NOT, place, parse_level(p, 6));
+        return make_unary(p, SF_EXPR_NOT, place, parse_denied(p));
     if (sf_parser_take_sign(p, "(")) {
         const struct sf_expr *inner = parse_level(p, 2);
+        if (inner && is_nil(inner)) {
+            sf_parser_unexpected(p, "= or !=: nil stands without parentheses");
+            return NULL;
+        }
         return inner && sf_parser_need_sign(p, ")") ? inner : NULL;
     }
     if (literal_in_hand(p, &lit)) {
@@ -351,11 +376,6 @@ static const struct sf_expr *parse_primary(struct sf_parser *p)
     e->attr = attr;
     e->type = type_of_attr(&attr);
     return e;
-}
-
-static bool is_nil(const struct sf_expr *e)
-{
-    return e->kind == SF_EXPR_LITERAL && e->literal.type == SF_TYPE_NIL;
 }
 
 /* What two literals come to. nil with nil is false either way; any other literal is not nil. */

@@ -8,24 +8,30 @@
 #include "query/attr_text.h"
 #include "query/const_parse.h"
 #include "query/expr_fold.h"
+#include "query/hint_parse.h"
 #include "query/metric_parse.h"
 #include "query/parser.h"
 #include "query/stage_parse.h"
 
-enum { MAX_STAGES = 64, MAX_LIST = 64 };
+enum { MAX_STAGES = 64 };
 #define N_OF(list) (sizeof(list) / sizeof((list)[0]))
 
-enum operand_kind { NOTHING, SPANSET, METRICS, NUMBER };
+enum operand_kind { NOTHING, SPANSET, METRICS, NUMBER, AGGREGATE };
 
+/* Where a pipeline may stand in parentheses is as in Tempo: alone, or on both sides of an operator,
+ * ({ } | count() > 1) && ({ }), and nothing follows. Such an operand is wrapped; the other side
+ * must then be in parentheses, too. */
 struct operand {
     enum operand_kind kind;
+    bool is_wrapped;
     const struct sf_spanset *spanset;
+    const struct sf_stage *aggregate; /* (count()), its comparison still to come */
     const struct sf_metrics *metrics;
     struct sf_static number;
     struct sf_place place;
 };
 
-static struct operand parse_operand(struct sf_parser *p, unsigned least);
+static struct operand parse_operand(struct sf_parser *p, unsigned least, bool is_wrapped);
 
 /* ---- pipelines ---- */
 
@@ -45,6 +51,43 @@ static const struct sf_pipeline *keep_pipeline(struct sf_parser *p, const struct
     pipeline->stages = list;
     pipeline->n_stages = s->n;
     return pipeline;
+}
+
+static bool keep_aggregate(struct sf_parser *p, const struct sf_stage *stage, struct operand *out)
+{
+    struct sf_stage *kept = sf_parser_new(p, sizeof(*kept));
+    if (!kept)
+        return false;
+    *kept = *stage;
+    out->kind = AGGREGATE;
+    out->aggregate = kept;
+    return true;
+}
+
+/* What a stage that is not a word may be. */
+static void take_operand(struct sf_parser *p, const struct stages *s, const struct operand *o,
+                         struct sf_stage *stage)
+{
+    switch (o->kind) {
+    case NUMBER: sf_parser_refuse_number(p); break;
+    case METRICS: sf_parser_unexpected(p, "a stage: metrics queries come first or last"); break;
+    case AGGREGATE:
+        *stage = *o->aggregate;
+        sf_parser_aggregate_filter(p, stage);
+        break;
+    case SPANSET:
+        stage->kind = SF_STAGE_SPANSET;
+        stage->spanset = o->spanset;
+        if (o->is_wrapped && s->n)
+            sf_parser_fail(
+                p, SF_ERR_INPUT, o->place,
+                "syntax error: a stage is not a pipeline in parentheses: leave them out");
+        else if (o->is_wrapped && sf_parser_is_sign(p, "|"))
+            sf_parser_unexpected(p, "nothing behind a pipeline in parentheses: leave them out, or "
+                                    "write the stage inside");
+        break;
+    case NOTHING: break;
+    }
 }
 
 /* stage { "|" stage } [ "|" metric ]; what the first operand was decides whether there can be more.
@@ -76,28 +119,21 @@ static bool parse_stages(struct sf_parser *p, struct stages *s, struct operand *
                 return sf_parser_seconds(p, m);
             }
         }
-        if (!p->err && !sf_parser_word_stage(p, s->n == 0, stage) && !p->err) {
-            o = parse_operand(p, 2);
+        if (!p->err && sf_parser_aggregate(p, stage)) {
+            if (s->n == 0 && sf_parser_is_sign(p, ")"))
+                return keep_aggregate(p, stage, out);
+            sf_parser_aggregate_filter(p, stage);
+        } else if (!p->err && !sf_parser_word_stage(p, s->n == 0, stage) && !p->err) {
+            o = parse_operand(p, 2, false);
             if (p->err)
                 return false;
-            if (o.kind == NUMBER && s->n == 0 && sf_parser_is_sign(p, ")")) {
+            if (s->n == 0 && (o.kind == METRICS || ((o.kind == NUMBER || o.kind == AGGREGATE) &&
+                                                    sf_parser_is_sign(p, ")")))) {
                 *out = o;
                 return true;
             }
-            if (o.kind == NUMBER && !sf_parser_mirrored_filter(p, o.number, stage))
-                return false;
-            if (o.kind == METRICS) {
-                if (s->n) {
-                    sf_parser_unexpected(p, "a stage: metrics queries come first or last");
-                    return false;
-                }
-                *out = o;
-                return true;
-            }
-            if (o.kind == SPANSET) {
-                stage->kind = SF_STAGE_SPANSET;
-                stage->spanset = o.spanset;
-            }
+            take_operand(p, s, &o, stage);
+            out->is_wrapped = o.is_wrapped;
         }
         if (p->err)
             return false;
@@ -242,14 +278,14 @@ static void unexpected_stage(struct sf_parser *p)
                                   N_OF(words));
 }
 
-static struct operand parse_primary(struct sf_parser *p);
+static struct operand parse_primary(struct sf_parser *p, bool is_wrapped);
 
 /* Of numbers only: 0 - ({ } | rate()) is how a series is negated. */
 static struct operand parse_negative(struct sf_parser *p, struct sf_place place)
 {
     struct operand out = {.place = place};
     if (sf_parser_enter(p)) {
-        out = parse_primary(p);
+        out = parse_primary(p, false);
         sf_parser_leave(p);
     }
     if (!p->err && out.kind != NUMBER)
@@ -261,15 +297,21 @@ static struct operand parse_negative(struct sf_parser *p, struct sf_place place)
     return out;
 }
 
-static struct operand parse_primary(struct sf_parser *p)
+static struct operand parse_primary(struct sf_parser *p, bool is_wrapped)
 {
     struct operand out = {.place = p->token.place};
-    if (sf_parser_is_sign(p, "{"))
-        return parse_filter(p);
+    if (sf_parser_is_sign(p, "{")) {
+        if (!is_wrapped)
+            return parse_filter(p);
+        sf_parser_unexpected(p, "(: beside a pipeline in parentheses the other side has them, too");
+        return out;
+    }
     if (sf_parser_take_sign(p, "(")) {
         out = parse_whole(p);
         if (!p->err)
             sf_parser_need_sign(p, ")");
+        if (!p->err && out.kind == SPANSET)
+            out.is_wrapped |= is_wrapped || out.spanset->op == SF_SPANSET_PIPELINE;
         return out;
     }
     if (sf_parser_is_number(p)) {
@@ -313,7 +355,7 @@ static struct operand combine_metrics(struct sf_parser *p, enum sf_expr_op op,
         sf_parser_fold(p, op, r->place, l->number, r->number, &out.number);
         return out;
     }
-    if ((l->kind != METRICS && r->kind != METRICS) || l->kind == SPANSET || r->kind == SPANSET) {
+    if ((l->kind != METRICS && l->kind != NUMBER) || (r->kind != METRICS && r->kind != NUMBER)) {
         sf_parser_fail(p, SF_ERR_INPUT, l->place,
                        "syntax error: arithmetic takes metrics queries in parentheses and numbers");
         return out;
@@ -339,10 +381,17 @@ static struct operand combine_metrics(struct sf_parser *p, enum sf_expr_op op,
 static struct operand combine_sets(struct sf_parser *p, const struct set_sign *sign,
                                    const struct operand *l, const struct operand *r)
 {
-    struct operand out = {.kind = SPANSET, .place = l->place};
+    struct operand out = {.kind = SPANSET, .is_wrapped = l->is_wrapped, .place = l->place};
     struct sf_spanset *s;
     if (l->kind != SPANSET || r->kind != SPANSET) {
         sf_parser_fail(p, SF_ERR_INPUT, r->place, "syntax error: %s stands between spansets",
+                       sign->sign);
+        return out;
+    }
+    if (r->is_wrapped && !l->is_wrapped) {
+        sf_parser_fail(p, SF_ERR_INPUT, r->place,
+                       "syntax error: unexpected (: a pipeline to the right of %s wants one in "
+                       "parentheses to its left",
                        sign->sign);
         return out;
     }
@@ -359,12 +408,12 @@ static struct operand combine_sets(struct sf_parser *p, const struct set_sign *s
     return out;
 }
 
-static struct operand parse_operand(struct sf_parser *p, unsigned least)
+static struct operand parse_operand(struct sf_parser *p, unsigned least, bool is_wrapped)
 {
     struct operand left = {0};
     if (!sf_parser_enter(p))
         return left;
-    left = parse_primary(p);
+    left = parse_primary(p, is_wrapped);
     while (!p->err) {
         const struct set_sign *sign = left.kind == SPANSET ? set_sign_in_hand(p) : NULL;
         enum sf_expr_op op = SF_EXPR_ADD;
@@ -375,7 +424,7 @@ static struct operand parse_operand(struct sf_parser *p, unsigned least)
         if (level < least)
             break;
         sf_parser_next(p);
-        right = parse_operand(p, level + 1);
+        right = parse_operand(p, level + 1, sign && left.is_wrapped);
         if (p->err)
             break;
         left = sign ? combine_sets(p, sign, &left, &right) : combine_metrics(p, op, &left, &right);
@@ -384,38 +433,7 @@ static struct operand parse_operand(struct sf_parser *p, unsigned least)
     return left;
 }
 
-/* ---- hints and the whole ---- */
-
-static bool parse_hints(struct sf_parser *p, struct sf_query *q)
-{
-    struct sf_hint list[MAX_LIST];
-    struct sf_hint *kept;
-    uint32_t n = 0;
-    sf_parser_next(p);
-    if (!sf_parser_need_sign(p, "("))
-        return false;
-    do {
-        if (p->token.kind != SF_TOKEN_WORD || n == MAX_LIST) {
-            sf_parser_unexpected(p, "a hint such as most_recent=true");
-            return false;
-        }
-        list[n].name = p->token.text;
-        sf_parser_next(p);
-        if (!sf_parser_need_sign(p, "=") || !sf_parser_plain_literal(p, &list[n].val))
-            return false;
-        n++;
-    } while (sf_parser_take_sign(p, ","));
-    if (!sf_parser_need_sign(p, ")"))
-        return false;
-    kept = sf_parser_new(p, n * sizeof(*kept));
-    if (!kept)
-        return false;
-    for (uint32_t i = 0; i < n; i++)
-        kept[i] = list[i];
-    q->hints = kept;
-    q->n_hints = n;
-    return true;
-}
+/* ---- the whole ---- */
 
 static const struct sf_pipeline *pipeline_of(struct sf_parser *p, const struct sf_spanset *spanset)
 {
@@ -448,13 +466,13 @@ void sf_parser_query(struct sf_parser *p, struct sf_query *q)
         if (!sf_parser_seconds(p, m))
             return;
         q->metrics = m;
-    } else if (o.kind == NUMBER) {
-        sf_parser_unexpected(p, "a comparison with an aggregate such as count()");
+    } else if (o.kind != SPANSET) { /* a number or an aggregate, and a parenthesis too many */
+        sf_parser_unexpected(p, "a comparison such as count() > 5");
     } else {
         q->pipeline = pipeline_of(p, o.spanset);
     }
     while (!p->err && sf_parser_is_word(p, "with")) { /* the last one counts */
-        if (!parse_hints(p, q))
+        if (!sf_parser_hints(p, q))
             return;
     }
     if (!p->err && p->token.kind != SF_TOKEN_END)

@@ -37,17 +37,6 @@ bool sf_parser_comparison(const struct sf_parser *p, enum sf_expr_op *out)
     return false;
 }
 
-static enum sf_expr_op mirrored(enum sf_expr_op op)
-{
-    switch (op) {
-    case SF_EXPR_LT: return SF_EXPR_GT;
-    case SF_EXPR_LE: return SF_EXPR_GE;
-    case SF_EXPR_GT: return SF_EXPR_LT;
-    case SF_EXPR_GE: return SF_EXPR_LE;
-    default: return op;
-    }
-}
-
 static void name_stage(struct sf_parser *p, struct sf_stage *s, const char *function)
 {
     struct sf_buf text = {0};
@@ -59,16 +48,13 @@ static void name_stage(struct sf_parser *p, struct sf_stage *s, const char *func
     sf_buf_done(&text);
 }
 
-/* "avg ( expr )" with the word in hand. */
-static bool parse_aggregate(struct sf_parser *p, struct sf_stage *s)
+bool sf_parser_aggregate(struct sf_parser *p, struct sf_stage *s)
 {
     int which = 0;
     sf_str word = p->token.text;
     char name[8] = "";
-    if (!sf_parser_word(p, aggregates, N_OF(aggregates), &which)) {
-        sf_parser_unexpected(p, "count(), sum(...), avg(...), min(...) or max(...)");
+    if (!sf_parser_word(p, aggregates, N_OF(aggregates), &which))
         return false;
-    }
     s->kind = SF_STAGE_AGGREGATE;
     s->aggregate = (enum sf_aggregate)which;
     for (size_t i = 0; i < word.len && i < sizeof(name) - 1; i++)
@@ -110,10 +96,9 @@ static bool refuse_scalar_arithmetic(struct sf_parser *p)
     return false;
 }
 
-/* aggregate cmp constant */
-static bool parse_scalar_filter(struct sf_parser *p, struct sf_stage *s)
+bool sf_parser_aggregate_filter(struct sf_parser *p, struct sf_stage *s)
 {
-    if (!parse_aggregate(p, s) || refuse_scalar_arithmetic(p))
+    if (refuse_scalar_arithmetic(p))
         return false;
     if (!sf_parser_comparison(p, &s->cmp)) {
         sf_parser_unexpected(p, "a comparison such as > 5");
@@ -123,19 +108,15 @@ static bool parse_scalar_filter(struct sf_parser *p, struct sf_stage *s)
     return sf_parser_constant(p, &s->literal) && !refuse_scalar_arithmetic(p);
 }
 
-bool sf_parser_mirrored_filter(struct sf_parser *p, struct sf_static literal, struct sf_stage *s)
+void sf_parser_refuse_number(struct sf_parser *p)
 {
     enum sf_expr_op cmp;
-    if (!sf_parser_comparison(p, &cmp)) {
-        sf_parser_unexpected(p, "a comparison with an aggregate such as count()");
-        return false;
-    }
-    sf_parser_next(p);
-    if (!parse_aggregate(p, s))
-        return false;
-    s->cmp = mirrored(cmp);
-    s->literal = literal;
-    return true;
+    if (sf_parser_comparison(p, &cmp))
+        sf_parser_fail(p, SF_ERR_INPUT, p->token.place,
+                       "scalar filter lhs of type number not yet supported: write the aggregate "
+                       "first, such as count() > 5");
+    else
+        sf_parser_unexpected(p, "an aggregate such as count(), and numbers behind it");
 }
 
 bool sf_parser_attr_list(struct sf_parser *p, const struct sf_query_attr **out, uint32_t *out_n)
@@ -203,7 +184,6 @@ static bool parse_select(struct sf_parser *p, struct sf_stage *s)
 
 bool sf_parser_word_stage(struct sf_parser *p, bool is_first, struct sf_stage *s)
 {
-    int which;
     if (sf_parser_is_word(p, "by"))
         return parse_by(p, s);
     if (sf_parser_is_word(p, "select"))
@@ -213,7 +193,5 @@ bool sf_parser_word_stage(struct sf_parser *p, bool is_first, struct sf_stage *s
         sf_parser_next(p);
         return sf_parser_need_sign(p, "(") && sf_parser_need_sign(p, ")");
     }
-    if (sf_parser_word(p, aggregates, N_OF(aggregates), &which))
-        return parse_scalar_filter(p, s);
     return false;
 }

@@ -155,14 +155,28 @@ static void print_filter(const struct sf_expr *filter, struct sf_buf *out)
 
 static void print_pipeline(const struct sf_pipeline *p, struct sf_buf *out);
 
-static void print_spanset(const struct sf_spanset *s, unsigned least, struct sf_buf *out)
+static bool has_pipeline(const struct sf_spanset *s)
+{
+    while (s->left) {
+        if (has_pipeline(s->right))
+            return true;
+        s = s->left;
+    }
+    return s->op == SF_SPANSET_PIPELINE;
+}
+
+/* `is_wrapped`: beside pipelines in parentheses every filter stands in parentheses, too. */
+static void print_spanset(const struct sf_spanset *s, unsigned least, bool is_wrapped,
+                          struct sf_buf *out)
 {
     static const char *const signs[SF_SPANSET_OPS] = {"",   "",  "&&", "||", ">",
                                                       ">>", "<", "<<", "~"};
     static const char *const forms[] = {"", "!", "&"};
     unsigned level = s->op <= SF_SPANSET_OR ? 2 : 3;
     if (s->op == SF_SPANSET_FILTER) {
+        say(out, is_wrapped ? "(" : "");
         print_filter(s->filter, out);
+        say(out, is_wrapped ? ")" : "");
         return;
     }
     if (s->op == SF_SPANSET_PIPELINE) {
@@ -172,9 +186,9 @@ static void print_spanset(const struct sf_spanset *s, unsigned least, struct sf_
         return;
     }
     say(out, level < least ? "(" : "");
-    print_spanset(s->left, level, out);
+    print_spanset(s->left, level, is_wrapped, out);
     sf_buf_print(out, " %s%s ", forms[s->form], signs[s->op]);
-    print_spanset(s->right, level + 1, out);
+    print_spanset(s->right, level + 1, is_wrapped, out);
     say(out, level < least ? ")" : "");
 }
 
@@ -182,7 +196,7 @@ static void print_stage(const struct sf_stage *s, struct sf_buf *out)
 {
     static const char *const aggregates[] = {"count", "sum", "avg", "min", "max"};
     switch (s->kind) {
-    case SF_STAGE_SPANSET: print_spanset(s->spanset, 0, out); break;
+    case SF_STAGE_SPANSET: print_spanset(s->spanset, 0, has_pipeline(s->spanset), out); break;
     case SF_STAGE_COALESCE: say(out, "coalesce()"); break;
     case SF_STAGE_BY:
         say(out, "by(");

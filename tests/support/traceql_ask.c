@@ -427,19 +427,15 @@ static void ask_aggregate(struct traceql_ask *a)
                              *const values[] = {"0",     "1",           "2",       "100",
                                                 "1.5",   "50ms",        "1s",      "-1",
                                                 "7 / 2", "2 * (1 + 1)", "-(50ms)", "3 - 2.5"};
-    bool is_mirrored;
+    bool is_in_parentheses = one_in(a, 6);
     if (one_in(a, 3)) {
         sf_buf_print(&a->out, "count() %s %u", PICK(a, signs), (unsigned)below(a, 6));
         return;
     }
-    is_mirrored = one_in(a, 6);
-    if (is_mirrored)
-        sf_buf_print(&a->out, "%u %s ", (unsigned)below(a, 6), PICK(a, signs));
-    sf_buf_print(&a->out, "%s(", PICK(a, functions));
+    sf_buf_print(&a->out, "%s%s(", is_in_parentheses ? "(" : "", PICK(a, functions));
     ask_operand(a);
-    say(a, ")");
-    if (!is_mirrored)
-        sf_buf_print(&a->out, " %s %s", PICK(a, signs), PICK(a, values));
+    sf_buf_print(&a->out, "%s %s %s", is_in_parentheses ? "))" : ")", PICK(a, signs),
+                 PICK(a, values));
 }
 
 static void ask_select(struct traceql_ask *a)

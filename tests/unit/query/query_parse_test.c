@@ -120,8 +120,9 @@ TEST(query_parse, tells_pipelines_from_metrics)
     q = parse("({ kind = server } | count() > 1) >> ({ status = error })");
     assert_int_equal(q->pipeline->stages[0].spanset->op, SF_SPANSET_DESCENDANT);
     assert_int_equal(q->pipeline->stages[0].spanset->left->op, SF_SPANSET_PIPELINE);
-    q = parse("5 < count()");
-    assert_int_equal(q->pipeline->stages[0].cmp, SF_EXPR_GT);
+    q = parse("{ } | ((count())) > (2 + 3)");
+    assert_int_equal(q->pipeline->stages[1].cmp, SF_EXPR_GT);
+    assert_int_equal(q->pipeline->stages[1].literal.i64, 5);
     q = parse("{ .a } && { .b } > { .c }");
     assert_int_equal(q->pipeline->stages[0].spanset->op, SF_SPANSET_AND);
 }
