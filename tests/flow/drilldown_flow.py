@@ -198,8 +198,8 @@ def test_a_comparison_of_two_ranges():
     side = dict(MILLIS, profileTypeID=shop_data.CPU, labelSelector='{service_name="shop"}', maxNodes=16384)
     flame = querier("Diff", left=side, right=side)["flamegraph"]
     assert all(isinstance(v, str) for v in flame["levels"][0]["values"]) and flame["leftTicks"] == flame["rightTicks"], flame
-    tree = dict(side, format="PROFILE_FORMAT_FUNCTION_TREE")  # it falls back when told so
-    for method, body in (("SelectMergeStacktraces", tree), ("Diff", {"left": tree, "right": side})):
+    wide = dict(side, format="PROFILE_FORMAT_SANDWICH", sandwichFunction="parse")  # it falls back when told so
+    for method, body in (("SelectMergeStacktraces", wide), ("Diff", {"left": wide, "right": side})):
         answer = server.post("/querier.v1.QuerierService/" + method, json.dumps({**MILLIS, **body}), JSON)
         assert answer.status == 501 and json.loads(answer.body)["code"] == "unimplemented", answer.text
 
@@ -212,6 +212,25 @@ def test_the_top_table():
     assert told["leftTotal"] == told["rightTotal"] and all(f.get("leftSelf") == f.get("rightSelf") for f in told["functions"]), told
 
 
+def test_the_call_tree_opens_level_by_level():
+    def ask(selection, direction, *site, depth=1):
+        options = {"selection": "FUNCTION_TREE_SELECTION_" + selection, "direction": "FUNCTION_TREE_DIRECTION_" + direction, "maxDepth": depth}
+        return querier("SelectMergeStacktraces", profileTypeID=shop_data.CPU, labelSelector='{service_name="shop"}', format="PROFILE_FORMAT_FUNCTION_TREE",
+                       formatOptions={"functionTree": options}, stackTraceSelector={"callSite": [{"name": name} for name in site]})["functionTree"]
+    path, names = [], []
+    while True:  # as a person opens the heaviest row each time
+        root = ask("ROOT_PATH", "CALLEES", *path)["callees"]["root"]
+        names.append(root["name"])
+        if not root.get("hasChildren"):
+            break
+        path.append(root["children"][0]["name"])
+    assert names[:3] == ["total", "main", "handle"] and path == names[1:], (names, path)
+    both = ask("FUNCTION_CHAIN", "BOTH", "parse")
+    assert both["callers"]["root"]["total"] == both["callees"]["root"]["total"] and both["callers"]["root"]["children"][0]["name"] == "handle", both
+    above = ask("FUNCTION_CHAIN", "CALLERS", "handle", "parse")["callers"]["root"]
+    assert above["name"] == "handle" and above["children"][0]["name"] == "main", above
+
+
 def test_parts_that_were_cut_are_asked_for_again():
     few = querier("SelectMergeStacktraces", profileTypeID=shop_data.CPU, labelSelector='{service_name="shop"}', maxNodes=3)["flamegraph"]
     assert "other" in few["names"], few
@@ -222,7 +241,7 @@ def test_parts_that_were_cut_are_asked_for_again():
 
 def test_the_rest_of_the_pages():
     flags = {f["name"]: f.get("enabled", False) for f in post("capabilities.v1.FeatureFlagsService/GetFeatureFlags")["featureFlags"]}
-    assert flags["pyroscopeRuler"] and flags["pyroscopeRulerFunctions"] and not flags.get("functionProjections"), flags
+    assert flags["pyroscopeRuler"] and flags["pyroscopeRulerFunctions"] and flags["functionProjections"], flags
     assert querier("GetProfileStats")["dataIngested"] is True
     told = querier("AnalyzeQuery", query=shop_data.CPU + '{service_name="shop"}')
     assert int(told["queryImpact"]["totalQueriedSeries"]) == 1 and told["queryScopes"], told

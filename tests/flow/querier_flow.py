@@ -254,7 +254,9 @@ def unknown(api):
 
 
 def test_fields_are_obeyed_refused_or_counted():
-    for method, body in (("SelectMergeStacktraces", {"format": "PROFILE_FORMAT_FUNCTION_TREE", "formatOptions": {}}),
+    for method, body in (("SelectMergeStacktraces", {"format": "PROFILE_FORMAT_SANDWICH"}), ("SelectMergeStacktraces", {"format": -2}),
+                         ("SelectMergeStacktraces", {"format": "PROFILE_FORMAT_FUNCTION_TREE", "formatOptions": {"functionTree": {"direction": "ASIDE"}}}),
+                         ("Diff", {"format": "PROFILE_FORMAT_FUNCTION_TREE"}),
                          ("SelectMergeStacktraces", {"format": -1}), ("SelectMergeStacktraces", {"sandwichFunction": "f"}),
                          ("Diff", {"format": "PROFILE_FORMAT_DOT"}), ("SelectMergeSpanProfile", {"format": "PROFILE_FORMAT_FUNCTIONS", "spanSelector": [SPAN]}),
                          ("SelectMergeSpanProfile", {"format": "PROFILE_FORMAT_PPROF", "spanSelector": [SPAN]}),
@@ -380,6 +382,88 @@ def test_tables_of_functions():
     assert server.post("/api/v1/profile?service=recursive", pprof({"a;b;a": 3, "a": 4}, when=NOW - 10**9)).status == 200
     told = ask("SelectMergeStacktraces", **dict(side, labelSelector='{service_name="recursive"}'))["functions"]["functions"]
     assert told == [{"name": "a", "total": "7", "self": "7"}, {"name": "b", "total": "3"}], told
+
+
+CALLS = {"a;b;c;d": 1, "a;b;c;e": 2, "a;c;e": 4, "x;c": 8, "a;b;a;b;c": 16, "y": 32}
+
+
+def calls(selection, direction, *site, depth=None, status=200, service="calls", **more):
+    """The trees of a question, as {"callers": node, "callees": node} with node = (name, total, self, [nodes])."""
+    options = {"selection": "FUNCTION_TREE_SELECTION_" + selection, "direction": "FUNCTION_TREE_DIRECTION_" + direction, "maxDepth": depth}
+    body = dict(RANGE, profileTypeID=CPU, labelSelector=f'{{service_name="{service}"}}', format="PROFILE_FORMAT_FUNCTION_TREE",
+                formatOptions={"functionTree": options}, stackTraceSelector={"callSite": [{"name": name} for name in site]}, **more)
+    answer = server.post(QUERIER + "SelectMergeStacktraces", json.dumps(body), JSON)
+    assert answer.status == status, (body, answer.status, answer.text)
+    told = json.loads(answer.body)
+    return {side: plain_node(tree.get("root")) for side, tree in told["functionTree"].items()} if status == 200 else told
+
+
+def plain_node(node):
+    if not node:
+        return None
+    children = [plain_node(child) for child in node["children"]]
+    assert not children or node["hasChildren"] is True
+    return (node["name"], int(node["total"]), int(node.get("self", 0)), children or (["..."] if node.get("hasChildren") else []))
+
+
+def test_trees_of_functions():
+    assert server.post("/api/v1/profile?service=calls", pprof(CALLS, when=NOW - 10**9)).status == 200
+    # A path from the root; without one, all there is.
+    assert calls("ROOT_PATH", "CALLEES", depth=1) == {"callees": ("total", 63, 0, [("y", 32, 32, []), ("a", 23, 0, ["..."]), ("x", 8, 0, ["..."])])}
+    assert calls("ROOT_PATH", "CALLEES", "a", "b") == {"callees": ("b", 19, 0, [
+        ("a", 16, 0, [("b", 16, 0, [("c", 16, 16, [])])]), ("c", 3, 0, [("e", 2, 2, []), ("d", 1, 1, [])])])}
+    assert calls("ROOT_PATH", "CALLEES", "b") == {"callees": None}
+    # A chain anywhere: of a recursive one the outermost call counts, so that no sample counts twice.
+    assert calls("FUNCTION_CHAIN", "CALLEES", "c") == {"callees": ("c", 31, 24, [("e", 6, 6, []), ("d", 1, 1, [])])}
+    assert calls("FUNCTION_CHAIN", "CALLEES", "b", "c") == {"callees": ("c", 19, 16, [("e", 2, 2, []), ("d", 1, 1, [])])}
+    assert calls("FUNCTION_CHAIN", "CALLEES", "a", "b", depth=1) == {"callees": ("b", 19, 0, [("a", 16, 0, ["..."]), ("c", 3, 0, ["..."])])}
+    # Callers of a chain are those of its first function.
+    assert calls("FUNCTION_CHAIN", "CALLERS", "c") == {"callers": ("c", 31, 0, [
+        ("b", 19, 0, [("a", 19, 3, [("b", 16, 0, [("a", 16, 16, [])])])]), ("x", 8, 8, []), ("a", 4, 4, [])])}
+    assert calls("FUNCTION_CHAIN", "CALLERS", "b", "c") == {"callers": ("b", 19, 0, [("a", 19, 3, [("b", 16, 0, [("a", 16, 16, [])])])])}
+    both = calls("FUNCTION_CHAIN", "BOTH", "c")
+    assert both == {**calls("FUNCTION_CHAIN", "CALLERS", "c"), **calls("FUNCTION_CHAIN", "CALLEES", "c")}
+    assert calls("FUNCTION_CHAIN", "BOTH", "nowhere") == {"callers": None, "callees": None}
+    # Samples are chosen first.
+    told = querier_tree_of(frameFilter={"excludeFunctionNames": ["e"]})
+    assert told["callees"] == ("c", 25, 24, [("d", 1, 1, [])]), told
+
+
+def querier_tree_of(**selector):
+    body = dict(profileTypeID=CPU, labelSelector='{service_name="calls"}', format="PROFILE_FORMAT_FUNCTION_TREE",
+                formatOptions={"function_tree": {"selection": "FUNCTION_TREE_SELECTION_FUNCTION_CHAIN", "direction": "FUNCTION_TREE_DIRECTION_CALLEES"}},
+                stackTraceSelector={"callSite": [{"name": "c"}], **selector})
+    return {side: plain_node(tree.get("root")) for side, tree in ask("SelectMergeStacktraces", **body)["functionTree"].items()}
+
+
+def test_trees_of_functions_say_what_does_not_go_together():
+    for question, words in ((("ROOT_PATH", "CALLERS", "a"), "callees only"), (("ROOT_PATH", "BOTH", "a"), "callees only"),
+                            (("FUNCTION_CHAIN", "CALLEES"), "at least one"), (("FUNCTION_CHAIN", "BOTH", "a", "b"), "of one function"),
+                            (("FUNCTION_CHAIN", "CALLEES", "a", ""), "without a name"), (("UNSPECIFIED", "CALLEES", "a"), "a selection"),
+                            (("FUNCTION_CHAIN", "UNSPECIFIED", "a"), "a direction")):
+        told = calls(*question, status=400)
+        assert told["code"] == "invalid_argument" and words in told["message"], told
+    for depth in (-1, 129):
+        assert "max_depth is 0 to 128" in calls("FUNCTION_CHAIN", "CALLEES", "a", depth=depth, status=400)["message"]
+    assert "max_nodes" in calls("FUNCTION_CHAIN", "CALLEES", "a", status=400, maxNodes=5)["message"]
+    deep = ";".join(f"f{i}" for i in range(300))
+    assert server.post("/api/v1/profile?service=deep", pprof({deep: 1}, when=NOW - 10**9)).status == 200
+    node, n = calls("ROOT_PATH", "CALLEES", "f0", depth=128, service="deep")["callees"], 0
+    while node != "...":
+        node, n = node[3][0], n + 1
+    assert n == 129, n
+
+
+def test_trees_of_functions_of_two_sides():
+    options = {"format": "PROFILE_FORMAT_FUNCTION_TREE", "formatOptions": {"functionTree": {
+        "selection": "FUNCTION_TREE_SELECTION_FUNCTION_CHAIN", "direction": "FUNCTION_TREE_DIRECTION_BOTH"}}}
+    left = dict(RANGE, profileTypeID=CPU, labelSelector='{service_name="calls"}', stackTraceSelector={"callSite": [{"name": "b"}]}, **options)
+    right = dict(RANGE, profileTypeID=CPU, labelSelector='{service_name="recursive"}', stackTraceSelector={"callSite": [{"name": "b"}]})
+    told = ask("Diff", left=left, right=right)["functionTree"]
+    assert plain_node(told["left"]["callees"]["root"])[:2] == ("b", 19) and plain_node(told["right"]["callees"]["root"])[:2] == ("b", 3), told
+    assert plain_node(told["right"]["callers"]["root"]) == ("b", 3, 0, [("a", 3, 3, [])]), told
+    answer = server.post(QUERIER + "Diff", json.dumps({"left": left, "right": dict(right, stackTraceSelector={})}), JSON)
+    assert answer.status == 400 and "at least one function" in answer.text, answer.text
 
 
 def test_tables_of_two_sides_have_the_same_rows():

@@ -41,7 +41,8 @@ bool sf_pyroscope_self_features(struct sf_call *call,
     static const struct {
         const char *name;
         bool is_on;
-    } features[] = {{"pyroscopeRuler", true},
+    } features[] = {{"functionProjections", true},
+                    {"pyroscopeRuler", true},
                     {"pyroscopeRulerFunctions", true},
                     {"utf8LabelNames", true},
                     {"v2StorageLayer", true}};

@@ -26,6 +26,8 @@ enum slot {
     EXEMPLARS,
     DOTS,
     AVERAGE,
+    CALLS_OF,
+    CALLS_TO,
     /* numbers */
     START,
     END,
@@ -158,6 +160,14 @@ static const struct {
     {FORMAT, "PROFILE_FORMAT_DOT", SF_QUERIER_DOT},
     {FORMAT, "PROFILE_FORMAT_PPROF", SF_QUERIER_PPROF},
     {FORMAT, "PROFILE_FORMAT_FUNCTIONS", SF_QUERIER_FUNCTIONS},
+    {FORMAT, "PROFILE_FORMAT_FUNCTION_TREE", SF_QUERIER_CALLS},
+    {CALLS_OF, "FUNCTION_TREE_SELECTION_UNSPECIFIED", SF_QUERIER_CALLS_UNSET},
+    {CALLS_OF, "FUNCTION_TREE_SELECTION_ROOT_PATH", SF_QUERIER_CALLS_FROM_ROOT},
+    {CALLS_OF, "FUNCTION_TREE_SELECTION_FUNCTION_CHAIN", SF_QUERIER_CALLS_OF_CHAIN},
+    {CALLS_TO, "FUNCTION_TREE_DIRECTION_UNSPECIFIED", SF_QUERIER_CALLS_NOWHERE},
+    {CALLS_TO, "FUNCTION_TREE_DIRECTION_CALLEES", SF_QUERIER_CALLS_DOWN},
+    {CALLS_TO, "FUNCTION_TREE_DIRECTION_CALLERS", SF_QUERIER_CALLS_UP},
+    {CALLS_TO, "FUNCTION_TREE_DIRECTION_BOTH", SF_QUERIER_CALLS_BOTH_WAYS},
     {EXEMPLARS, "EXEMPLAR_TYPE_UNSPECIFIED", SF_QUERIER_EXEMPLARS_DEFAULT},
     {EXEMPLARS, "EXEMPLAR_TYPE_NONE", SF_QUERIER_EXEMPLARS_NONE},
     {EXEMPLARS, "EXEMPLAR_TYPE_INDIVIDUAL", SF_QUERIER_EXEMPLARS_PROFILES},
@@ -259,6 +269,8 @@ static void put_number(struct sf_querier_ask *a, enum slot slot, int64_t v)
     case EXEMPLARS: a->exemplars = v; break;
     case DOTS: a->dots = v; break;
     case AVERAGE: a->aggregation = v; break;
+    case CALLS_OF: a->calls_of = v; break;
+    case CALLS_TO: a->calls_to = v; break;
     default: break;
     }
 }
@@ -268,6 +280,8 @@ static const char *name_of(enum slot slot)
     return slot == FORMAT      ? "format"
            : slot == EXEMPLARS ? "exemplar_type"
            : slot == DOTS      ? "query_type"
+           : slot == CALLS_OF  ? "selection"
+           : slot == CALLS_TO  ? "direction"
                                : "aggregation";
 }
 
@@ -306,7 +320,7 @@ static bool is_text(enum slot slot)
 
 static bool is_word(enum slot slot)
 {
-    return slot >= FORMAT && slot <= AVERAGE;
+    return slot >= FORMAT && slot <= CALLS_TO;
 }
 
 static struct sf_querier_ask *side_of(struct sf_querier_ask *a, enum slot slot,
@@ -493,24 +507,57 @@ static enum sf_err read_sites_json(struct sf_json *j, struct sf_querier_ask *a, 
 }
 
 /* {"functions": {"limit": "100"}} */
-static void read_options_json(struct sf_json *j, struct sf_querier_ask *a)
+static void read_table_options(struct sf_json *j, struct sf_querier_ask *a)
 {
+    sf_str key;
+    while (sf_json_key(j, &key)) {
+        if (sf_str_eq(key, SF_STR("limit")))
+            a->max_rows = sf_json_i64(j);
+        else
+            skip_unknown(j, a);
+    }
+}
+
+/* {"functionTree": {"selection": "...", "direction": "...", "maxDepth": 2}} */
+static enum sf_err read_calls_options(struct sf_json *j, struct sf_querier_ask *a,
+                                      struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    sf_str key;
+    while (sf_json_key(j, &key)) {
+        bool is_of = sf_str_eq(key, SF_STR("selection"));
+        if (sf_json_peek(j) == SF_JSON_NULL)
+            sf_json_skip(j);
+        else if (!err && (is_of || sf_str_eq(key, SF_STR("direction"))))
+            err = put_word(a, is_of ? CALLS_OF : CALLS_TO, sf_json_str(j), why);
+        else if (sf_str_eq(key, SF_STR("maxDepth")) || sf_str_eq(key, SF_STR("max_depth")))
+            a->calls_depth = sf_json_i64(j);
+        else
+            skip_unknown(j, a);
+    }
+    return err;
+}
+
+static enum sf_err read_options_json(struct sf_json *j, struct sf_querier_ask *a,
+                                     struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
     sf_str key;
     a->has_options = true;
     if (!sf_json_object(j))
-        return;
+        return SF_OK;
     while (sf_json_key(j, &key)) {
-        if (!sf_str_eq(key, SF_STR("functions")) || !sf_json_object(j)) {
+        bool is_table = sf_str_eq(key, SF_STR("functions"));
+        bool is_calls = sf_str_eq(key, SF_STR("functionTree")) ||
+                        sf_str_eq(key, SF_STR("function_tree"));
+        if (err || (!is_table && !is_calls) || !sf_json_object(j))
             skip_unknown(j, a);
-            continue;
-        }
-        while (sf_json_key(j, &key)) {
-            if (sf_str_eq(key, SF_STR("limit")))
-                a->max_rows = sf_json_i64(j);
-            else
-                skip_unknown(j, a);
-        }
+        else if (is_table)
+            read_table_options(j, a);
+        else
+            err = read_calls_options(j, a, why);
     }
+    return err;
 }
 
 static enum sf_err read_message_json(struct sf_json *j, enum slot slot, struct sf_arena *req,
@@ -524,10 +571,8 @@ static enum sf_err read_message_json(struct sf_json *j, enum slot slot, struct s
         return side ? read_json(SF_QUERIER_STACKTRACES, j, req, side, why)
                     : sf_no_room(why, "the request");
     }
-    if (slot == OPTIONS) {
-        read_options_json(j, a);
-        return SF_OK;
-    }
+    if (slot == OPTIONS)
+        return read_options_json(j, a, why);
     if (!sf_json_object(j))
         return SF_OK;
     while (!err && sf_json_key(j, &key)) {

@@ -29,8 +29,22 @@ enum sf_querier_format {
     SF_QUERIER_TREE,
     SF_QUERIER_DOT,
     SF_QUERIER_PPROF,
-    SF_QUERIER_FUNCTIONS = -1 /* has no number yet that all servers agree on: by its word only */
+    /* These have no numbers yet that all servers agree on: by their words only. */
+    SF_QUERIER_FUNCTIONS = -1,
+    SF_QUERIER_CALLS = -2 /* PROFILE_FORMAT_FUNCTION_TREE */
 };
+enum sf_querier_calls_of {
+    SF_QUERIER_CALLS_UNSET,
+    SF_QUERIER_CALLS_FROM_ROOT, /* call_site is a path from the root */
+    SF_QUERIER_CALLS_OF_CHAIN   /* call_site is anywhere on the stack */
+};
+enum sf_querier_calls_to {
+    SF_QUERIER_CALLS_NOWHERE,
+    SF_QUERIER_CALLS_DOWN,
+    SF_QUERIER_CALLS_UP,
+    SF_QUERIER_CALLS_BOTH_WAYS
+};
+enum { SF_QUERIER_CALLS_DEPTH = 128 };
 enum sf_querier_exemplars {
     SF_QUERIER_EXEMPLARS_DEFAULT,
     SF_QUERIER_EXEMPLARS_NONE,
@@ -60,6 +74,8 @@ struct sf_querier_ask {
     double step_s;
     bool has_options;                /* of the format */
     int64_t max_rows;                /* among them: of a table of functions; 0: all */
+    int64_t calls_of, calls_to;      /* of a tree of functions */
+    int64_t calls_depth;             /* below its first one; 0: as deep as may be */
     struct sf_querier_ask *sides[2]; /* of a comparison; NULL: not given */
 };
 

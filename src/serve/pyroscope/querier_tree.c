@@ -10,6 +10,7 @@
 #include "render/pprof.h"
 #include "render/pyroscope_tree.h"
 #include "serve/pyroscope/querier.h"
+#include "serve/pyroscope/querier_calls.h"
 #include "serve/pyroscope/querier_functions.h"
 #include "serve/pyroscope/querier_work.h"
 
@@ -168,6 +169,13 @@ static enum sf_err answer_graph(struct sf_querier_work *x, const struct sf_tree 
     return err;
 }
 
+static enum sf_err answer_calls(struct sf_querier_work *x, const struct sf_tree *grouped)
+{
+    struct sf_tree marked;
+    enum sf_err err = mark(x, grouped, &marked);
+    return err ? err : sf_querier_calls_write(x, x->ask, &marked);
+}
+
 /* With lines and files. Nothing at all when there are no samples. */
 static enum sf_err write_profile(struct sf_querier_work *x)
 {
@@ -203,6 +211,7 @@ static enum sf_err answer_stacktraces(struct sf_querier_work *x)
         return err;
     }
     err = x->ask->format == SF_QUERIER_FUNCTIONS ? sf_querier_functions_check(x->ask, &x->why)
+          : x->ask->format == SF_QUERIER_CALLS   ? sf_querier_calls_check(x->ask, &x->why)
                                                  : SF_OK;
     if (!err)
         err = merge_functions(x, x->ask, &x->query, &grouped);
@@ -212,6 +221,7 @@ static enum sf_err answer_stacktraces(struct sf_querier_work *x)
     case SF_QUERIER_TREE: return answer_bytes(x, &grouped);
     case SF_QUERIER_DOT: return answer_graph(x, &grouped);
     case SF_QUERIER_FUNCTIONS: return sf_querier_functions_write(x, &grouped);
+    case SF_QUERIER_CALLS: return answer_calls(x, &grouped);
     default: return answer_flame(x, &grouped);
     }
 }
@@ -222,7 +232,7 @@ static enum sf_err answer_spans(struct sf_querier_work *x)
     enum sf_err err;
     if (x->ask->n_spans == 0)
         return sf_fail(&x->why, SF_ERR_INPUT, "span_selector is missing");
-    if (x->ask->format > SF_QUERIER_TREE || x->ask->format == SF_QUERIER_FUNCTIONS)
+    if (x->ask->format > SF_QUERIER_TREE || x->ask->format < 0)
         return sf_fail(&x->why, SF_ERR_UNSUPPORTED,
                        "the answer of SelectMergeSpanProfile has no place for this format: ask "
                        "SelectMergeStacktraces with span_selector");
@@ -238,14 +248,38 @@ static bool is_table(const struct sf_querier_ask *a)
     return a->format == SF_QUERIER_FUNCTIONS;
 }
 
+static enum sf_err check_types(struct sf_querier_work *x)
+{
+    if (sf_str_eq(x->ask->sides[0]->type, x->ask->sides[1]->type))
+        return SF_OK;
+    return sf_fail(&x->why, SF_ERR_INPUT, "both sides have the same profile type");
+}
+
 /* The newest form of the question: each side has a format, and that of the left one counts. */
 static enum sf_err answer_tables(struct sf_querier_work *x, const struct sf_tree trees[2])
 {
     struct sf_querier_ask *const *sides = x->ask->sides;
     enum sf_err err = sf_querier_functions_check(sides[0], &x->why);
-    if (!err && !sf_str_eq(sides[0]->type, sides[1]->type))
-        err = sf_fail(&x->why, SF_ERR_INPUT, "both sides of a table have the same profile type");
+    if (!err)
+        err = check_types(x);
     return err ? err : sf_querier_functions_write_diff(x, sides[0], trees, true);
+}
+
+/* What the left side asks for, of each side's own call site. */
+static enum sf_err take_options(struct sf_querier_work *x)
+{
+    struct sf_querier_ask *left = x->ask->sides[0], *right = x->ask->sides[1];
+    enum sf_err err;
+    if (!left || left->format != SF_QUERIER_CALLS || !right)
+        return SF_OK;
+    right->format = left->format;
+    right->calls_of = left->calls_of;
+    right->calls_to = left->calls_to;
+    right->calls_depth = left->calls_depth;
+    err = sf_querier_calls_check(left, &x->why);
+    if (!err)
+        err = sf_querier_calls_check(right, &x->why);
+    return err ? err : check_types(x);
 }
 
 static enum sf_err answer_diff(struct sf_querier_work *x)
@@ -255,8 +289,9 @@ static enum sf_err answer_diff(struct sf_querier_work *x)
     struct sf_flamebearer flame;
     uint32_t max_nodes = 0;
     enum sf_err err = SF_OK;
-    if (x->ask->format > SF_QUERIER_FLAMEGRAPH)
+    if (x->ask->format > SF_QUERIER_FLAMEGRAPH || x->ask->format == SF_QUERIER_CALLS)
         return sf_fail(&x->why, SF_ERR_UNSUPPORTED, "a comparison is a flame graph only");
+    err = take_options(x);
     for (size_t i = 0; !err && i < 2; i++) {
         struct sf_querier_ask *side = x->ask->sides[i];
         struct sf_prof_query query;
@@ -278,6 +313,8 @@ static enum sf_err answer_diff(struct sf_querier_work *x)
         return sf_querier_functions_write_diff(x, x->ask, trees, false);
     if (!err && is_table(x->ask->sides[0]))
         return answer_tables(x, trees);
+    if (!err && x->ask->sides[0]->format == SF_QUERIER_CALLS)
+        return sf_querier_calls_write_diff(x, x->ask->sides, trees);
     if (!err)
         err = sf_tree_diff(&trees[0], &trees[1], x->req, &whole, &x->why);
     if (!err)

@@ -73,7 +73,9 @@ enum sf_err sf_querier_stacks(const struct sf_querier_ask *a, struct sf_stack_fi
                               struct sf_why *why)
 {
     struct sf_stack_ask ask = {.sites = a->sites,
-                               .n_sites = a->has_pgo ? 0 : a->n_sites, /* go_pgo replaces it */
+                               /* go_pgo replaces it, a tree of functions looks for it itself */
+                               .n_sites = a->has_pgo || a->format == SF_QUERIER_CALLS ? 0
+                                                                                      : a->n_sites,
                                .terms = a->frames,
                                .n_terms = a->n_frames};
     return sf_stack_filter_new(&ask, out, why);

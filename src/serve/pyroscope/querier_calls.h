@@ -1,0 +1,15 @@
+/* querier_calls.h - trees of who calls a function and whom it calls, to a depth: what newer pages
+ * ask for a level at a time instead of a whole flame graph. */
+#pragma once
+#include "model/tree.h"
+#include "serve/pyroscope/querier_work.h"
+
+/* Do the parts of such a question go together? INPUT. */
+enum sf_err sf_querier_calls_check(const struct sf_querier_ask *ask, struct sf_why *why);
+/* Writes what `ask` wants of a tree whose frames are functions. */
+enum sf_err sf_querier_calls_write(struct sf_querier_work *x, const struct sf_querier_ask *ask,
+                                   const struct sf_tree *tree);
+/* Of two trees, each by itself. */
+enum sf_err sf_querier_calls_write_diff(struct sf_querier_work *x,
+                                        struct sf_querier_ask *const asks[2],
+                                        const struct sf_tree trees[2]);
