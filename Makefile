@@ -10,7 +10,7 @@ SOAK_SECONDS ?= 300
 KILLS ?= 2000
 MUTANT_SECONDS ?= 1800
 
-.PHONY: all demo check check-all calibrate bench soak soak-store mutants fuzz fmt install deb clean help
+.PHONY: all demo check check-all calibrate bench soak soak-store mutants fuzz fmt install deb image clean help
 .DEFAULT_GOAL := all
 
 all: ## install what is missing, build build/spanflame and build/collect/libspanflame
@@ -67,6 +67,10 @@ install: all ## DESTDIR= PREFIX=/usr/local
 deb: ## Debian packages of the last commit: server, library, development files; in build/packages
 	@tools/deps build page package
 	@tools/deb
+
+image: all ## a container image, localhost/spanflame:VERSION, made with buildah and no registry
+	@tools/deps package
+	@tools/image
 
 clean: ## remove what was built
 	rm -rf build build-asan build-tsan build-fuzz build-mutants .cache

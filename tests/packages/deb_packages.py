@@ -2,40 +2,19 @@
 """The Debian packages on a bare Debian 12: installed, used, upgraded with data, removed, purged.
 
 The room is a chroot without systemd, so the unit's command is run by hand, as the user that the package made."""
-import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.request
 
 SOURCE = os.environ["SOURCE_ROOT"]
 sys.path.insert(0, os.path.join(SOURCE, "tests", "tools"))
 import tap  # noqa: E402
-
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+from live import call, free_port, names_of, run, send_span, skip, wait_ready  # noqa: E402
 
 
 PORT = free_port()
-
-
-def skip(why):
-    print(f"1..0 # SKIP {why}")
-    sys.exit(0)
-
-
-def run(*argv, **options):
-    done = subprocess.run(argv, capture_output=True, text=True, check=False, **options)
-    assert done.returncode == 0, f"{' '.join(argv)}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
-    return done.stdout
 
 
 class Room:
@@ -63,15 +42,10 @@ class Room:
         ids = self.sh("echo $(id -u spanflame):$(id -g spanflame)").strip()
         self.server = subprocess.Popen(["chroot", f"--userspec={ids}", self.root, *command.split(), "--listen", f"127.0.0.1:{PORT}"],
                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        for _ in range(3000):
-            try:
-                if call("/ready").status == 200:
-                    return
-            except OSError:
-                pass
-            assert self.server.poll() is None, self.server.stderr.read()
-            time.sleep(0.1)
-        raise AssertionError("not ready after five minutes")
+        wait_ready(PORT, self.check_alive)
+
+    def check_alive(self):
+        assert self.server.poll() is None, self.server.stderr.read()
 
     def stop(self):
         if self.server:
@@ -83,26 +57,6 @@ class Room:
         self.stop()
         subprocess.run(["umount", "-l", os.path.join(self.root, "proc")], check=False)
         shutil.rmtree(self.root, ignore_errors=True)
-
-
-def call(path, body=None):
-    headers = {"Content-Type": "application/json"} if body else {}
-    return urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{PORT}{path}", body, headers), timeout=30)
-
-
-def send_span(name):
-    now = time.time_ns()
-    span = {"traceId": os.urandom(16).hex(), "spanId": os.urandom(8).hex(), "name": name, "kind": 2,
-            "startTimeUnixNano": str(now - 10**7), "endTimeUnixNano": str(now)}
-    body = {"resourceSpans": [{"resource": {"attributes": [{"key": "service.name", "value": {"stringValue": "shop"}}]},
-                               "scopeSpans": [{"spans": [span]}]}]}
-    assert call("/v1/traces", json.dumps(body).encode()).status == 200
-    return span["traceId"]
-
-
-def names_of(trace):
-    batches = json.load(call(f"/api/traces/{trace}"))["batches"]
-    return [s["name"] for b in batches for scope in b["scopeSpans"] for s in scope["spans"]]
 
 
 def later_version(folder, packages):
@@ -152,9 +106,9 @@ def test_installs_and_serves():
     ROOM.sh(f"apt-get -q -y --no-install-recommends install {put(PACKAGES)} gcc libc6-dev pkgconf >/dev/null")
     assert ROOM.sh("stat -c '%a %U' /var/lib/spanflame").strip() == "700 spanflame"
     ROOM.serve()
-    KEPT.append(send_span("before the upgrade"))
-    assert names_of(KEPT[0]) == ["before the upgrade"]
-    page = call("/").read()
+    KEPT.append(send_span(PORT, "before the upgrade"))
+    assert names_of(PORT, KEPT[0]) == ["before the upgrade"]
+    page = call(PORT, "/").read()
     assert b"<script" in page, page[:200]
 
 
@@ -172,7 +126,7 @@ def test_an_upgrade_keeps_the_data_and_the_configuration():
     with open(os.path.join(ROOM.root, "etc/spanflame/spanflame.yaml"), encoding="utf-8") as f:
         assert "memory: 300MiB" in f.read()
     ROOM.serve()
-    assert names_of(KEPT[0]) == ["before the upgrade"]
+    assert names_of(PORT, KEPT[0]) == ["before the upgrade"]
     ROOM.stop()
 
 
