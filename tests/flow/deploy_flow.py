@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.parse
 
@@ -95,7 +96,81 @@ def test_every_yaml_file_is_yaml():
     paths = glob.glob(os.path.join(DEPLOY, "**", "*.yaml"), recursive=True)
     assert len(paths) >= 4, paths
     for path in paths:
-        read(os.path.relpath(path, DEPLOY))
+        with open(path, encoding="utf-8") as f:
+            assert all(isinstance(document, dict) for document in yaml.load_all(f, Once)), path
+
+
+def without_places(source):
+    """A data source but for where it is and what opens it."""
+    kept = {k: v for k, v in source.items() if k not in ("url", "secureJsonData")}
+    kept["jsonData"] = {k: v for k, v in source["jsonData"].items() if k != "httpHeaderName1"}
+    return kept
+
+
+def test_compose_has_the_names_that_others_configurations_use():
+    told = read("compose.yaml")["services"]
+    assert {"tempo", "pyroscope"} <= set(told["spanflame"]["networks"]["default"]["aliases"])
+    for name, service in told.items():
+        for port in service.get("ports", []):
+            assert port.startswith("127.0.0.1:"), (name, port)  # the server has no tokens here
+        for volume in service.get("volumes", []):
+            if volume.startswith("./"):
+                assert os.path.exists(os.path.join(DEPLOY, volume.split(":")[0])), volume
+        assert set(service.get("depends_on", [])) <= set(told), name
+    ours = read("grafana", "provisioning", "datasources", "spanflame.yaml")["datasources"]
+    theirs = read("compose", "datasources.yaml")["datasources"]
+    assert [without_places(s) for s in ours] == [without_places(s) for s in theirs]
+    assert [s["url"] for s in theirs] == ["http://tempo:3200", "http://pyroscope:4040", "http://prometheus:9090"]
+    ours, theirs = read("collector", "traces-and-profiles.yaml"), read("compose", "collector.yaml")
+    assert ours["service"] == theirs["service"] and set(ours["exporters"]) == set(theirs["exporters"])
+    for name in ("prometheus.yml", "prometheus.tokens.yml"):
+        assert read("compose", name)["scrape_configs"][0]["static_configs"] == [{"targets": ["spanflame:3200"]}]
+
+
+def test_the_configurations_for_containers_are_valid():
+    """Of the image, and of the ConfigMap, whose volumes are where its keys say."""
+    with open(os.path.join(DEPLOY, "kubernetes", "spanflame.yaml"), encoding="utf-8") as f:
+        config, service, state = yaml.load_all(f, Once)
+    pod = state["spec"]["template"]["spec"]
+    mounts = {m["mountPath"]: m["name"] for m in pod["containers"][0]["volumeMounts"]}
+    volumes = {v["name"] for v in pod["volumes"]} | {v["metadata"]["name"] for v in state["spec"]["volumeClaimTemplates"]}
+    assert set(mounts.values()) == volumes, mounts
+    for at in ("/data", "/etc/spanflame-tokens"):
+        assert at in mounts and at in config["data"]["spanflame.yaml"], at
+    assert {p["port"] for p in service["spec"]["ports"]} == {p["containerPort"] for p in pod["containers"][0]["ports"]}
+    assert service["spec"]["selector"].items() <= state["spec"]["template"]["metadata"]["labels"].items()
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "map.yaml"), "w", encoding="utf-8") as f:
+            f.write(config["data"]["spanflame.yaml"])
+        for path in (os.path.join(folder, "map.yaml"), os.path.join(DEPLOY, "image", "spanflame.yaml")):
+            done = subprocess.run([os.environ["SPANFLAME"], "check-config", "--config", path], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, (path, done.stderr)
+
+
+def test_versions_in_examples_are_the_programs():
+    with open(os.path.join(DEPLOY, "..", "meson.build"), encoding="utf-8") as f:
+        version = next(line for line in f if "version: '" in line).split("'")[1]
+    for path in ("compose.yaml", "kubernetes/spanflame.yaml"):
+        with open(os.path.join(DEPLOY, path), encoding="utf-8") as f:
+            images = [line.split("localhost/spanflame:")[1] for line in f if "localhost/spanflame:" in line]
+        assert images and all(i.startswith(version) for i in images), (path, images)
+
+
+def test_the_sample_application_sends_from_four_services():
+    with Server() as s:
+        shop = subprocess.Popen([os.path.join(DEPLOY, "compose", "shop.sh")], start_new_session=True, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL,
+                                env=dict(os.environ, SHOP_PROGRAMS=os.path.join(os.environ["BUILD_ROOT"], "demo"),
+                                         OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{s.port}"))
+        try:
+            wanted, found = {"gateway", "order-service", "pricing", "inventory"}, set()
+            while not wanted <= found:
+                assert shop.poll() is None, "the shop ended"
+                found = {row["service"] for row in s.json("/api/v1/services")["services"]}
+                time.sleep(0.2)
+        finally:
+            os.killpg(shop.pid, signal.SIGTERM)
+            shop.wait(60)
 
 
 def test_grafanas_data_sources_point_at_each_other():
