@@ -1,6 +1,7 @@
 #include "decode/profile_guess.h"
 
 #include "decode/json/json_shape.h"
+#include "wire/pb.h"
 
 /* Short: a sentence has 240 bytes. */
 #define READ_ARE                                                                             \
@@ -65,6 +66,22 @@ static bool is_perf_map(sf_str bytes)
         n++;
     }
     return n > 0;
+}
+
+/* What Pyroscope's Java client sends beside a recording: tables of numbers and labels or texts. */
+static bool is_label_table(sf_str bytes)
+{
+    struct sf_pb pb = sf_pb_init(sf_str_bytes(bytes)), part;
+    bool is_one = false;
+    while (sf_pb_next(&pb)) {
+        if (pb.tag != SF_PB_TAG(1, SF_PB_LEN) && pb.tag != SF_PB_TAG(2, SF_PB_LEN))
+            return false;
+        part = sf_pb_msg(&pb);
+        if (!sf_pb_next(&part) || part.tag != SF_PB_TAG(1, SF_PB_VARINT))
+            return false;
+        is_one = true;
+    }
+    return is_one && sf_pb_ok(&pb);
 }
 
 /* The keys that each JSON format has, the telling one first. */
@@ -134,7 +151,8 @@ static void print_bytes(struct sf_buf *out, sf_str bytes)
         n_odd += (unsigned char)bytes.p[i] < ' ' && bytes.p[i] != '\n' && bytes.p[i] != '\r' &&
                  bytes.p[i] != '\t';
     if (n_odd > n / 20) {
-        sf_buf_print(out, "%zu bytes of binary data that begin", bytes.len);
+        sf_buf_print(out, "%zu byte%s of binary data that begin", bytes.len,
+                     bytes.len == 1 ? "" : "s");
         for (size_t i = 0; i < bytes.len && i < 4; i++)
             sf_buf_print(out, " %02x", (unsigned char)bytes.p[i]);
         return;
@@ -150,8 +168,9 @@ static void print_bytes(struct sf_buf *out, sf_str bytes)
 enum sf_err sf_profile_guess_fail(sf_str bytes, const struct sf_json_shape *shape,
                                   struct sf_why *why)
 {
-    const char *other = is_perf_map(bytes) ? "a perf map (names of code), no profile,"
-                                           : name_of_other(bytes);
+    const char *other = is_perf_map(bytes)      ? "a perf map (names of code), no profile,"
+                        : is_label_table(bytes) ? "a table of labels without its JFR recording"
+                                                : name_of_other(bytes);
     struct sf_buf look = {.max = 1000};
     enum sf_err err;
     if (other)

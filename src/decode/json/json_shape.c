@@ -61,6 +61,22 @@ static void read_array(struct sf_json_shape *s, struct sf_json *j)
     }
 }
 
+/* Does the text end inside what begins at `off`: a string, a number or a word? */
+static bool ends_inside(sf_str text, size_t off)
+{
+    size_t i = off + 1;
+    if (off < text.len && text.p[off] == '"') {
+        for (; i < text.len && text.p[i] != '"'; i++)
+            i += text.p[i] == '\\';
+        return i >= text.len;
+    }
+    for (i = off; i < text.len; i++)
+        if (!((text.p[i] >= 'a' && text.p[i] <= 'z') || (text.p[i] >= '0' && text.p[i] <= '9') ||
+              text.p[i] == '-' || text.p[i] == '+' || text.p[i] == '.' || text.p[i] == 'E'))
+            return false;
+    return true;
+}
+
 bool sf_json_shape_read(struct sf_json_shape *s, sf_str text)
 {
     struct sf_json j;
@@ -78,7 +94,9 @@ bool sf_json_shape_read(struct sf_json_shape *s, sf_str text)
         read_object(s, &j, SF_STR_NONE);
     s->fault = j.fault;
     s->fault_off = j.fault_off;
-    s->is_cut = j.fault && j.fault_off == text.len;
+    s->is_cut = j.fault && ends_inside(text, j.fault_off);
+    if (s->is_cut)
+        s->fault_off = text.len;
     return true;
 }
 

@@ -146,14 +146,17 @@ static struct sf_pb first_profile(struct sf_pb pb)
  * strings of its own; a pprof has fields beyond 2, and spans have no strings there. */
 static bool is_pb(sf_str bytes)
 {
-    struct sf_pb pb = sf_pb_init(sf_str_bytes(bytes));
+    struct sf_pb pb = sf_pb_init(sf_str_bytes(bytes)), part;
     bool has_dictionary = false, has_resource = false, has_strings = false;
     while (sf_pb_next(&pb)) {
         if (pb.tag != SF_PB_TAG(1, SF_PB_LEN) && pb.tag != SF_PB_TAG(2, SF_PB_LEN))
             return false;
         has_resource |= pb.field == 1;
         has_dictionary |= pb.field == 2;
-        sf_pb_skip(&pb);
+        part = sf_pb_msg(&pb);
+        /* Both begin with messages; in a table of labels a number comes first. */
+        if (sf_pb_next(&part) && part.tag == SF_PB_TAG(1, SF_PB_VARINT))
+            return false;
     }
     if (!sf_pb_ok(&pb) || !has_resource)
         return false;

@@ -208,6 +208,8 @@ TEST(file_fixture, hostile_files_end_with_a_sentence_or_what_is_good_in_them)
         {"speedscope/incomplete-trace.json", SF_OK, ""},
         {"speedscope/out-of-order-events.json", SF_ERR_INPUT, "innermost"},
         {"perf-map/jdk17-perf.map", SF_ERR_UNSUPPORTED, "a perf map"},
+        {"jfr/dump2.labels.pb.gz", SF_ERR_UNSUPPORTED, "without its JFR recording"},
+        {"jfr/new_spancontext.labels.gz", SF_ERR_UNSUPPORTED, "without its JFR recording"},
     };
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
         enum sf_err err;
